@@ -1,0 +1,47 @@
+# inviso: one makefile, no recursion into directories; its parts are in mk/.
+# `make help` lists the targets and the knobs.
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SECONDARY:
+.SUFFIXES:
+
+# All cores unless the caller chose, and a recipe's output in one piece.
+MAKEFLAGS += -Otarget --no-print-directory --no-builtin-rules
+ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
+MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 2)
+endif
+
+# V=1 shows the commands, otherwise one short line for each.
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-7s %s\n' $(1) '$(2)')
+
+include mk/modes.mk
+include mk/otp.mk
+include mk/rooms.mk
+include mk/erlang.mk
+include mk/install.mk
+include mk/test.mk
+include mk/lint.mk
+
+.PHONY: all priv clean help deps demo FORCE
+
+all: c-products beams		## build everything: priv/ (command, spooler, NIF) and ebin/
+priv: $(PRIV_PRODUCTS)		## build only what a dependency needs: NIF, spooler, the command where its libraries are
+
+deps:				## install what is missing of tools/apt-packages (root or sudo)
+	@tools/deps.sh all
+
+demo:				## install what is missing, build, trace two real nodes, print the merged timeline
+	@tools/deps.sh build
+	@$(MAKE) all
+	@if test -x demo/run; then exec demo/run; else echo 'demo/run is not there' >&2; exit 1; fi
+
+clean:				## remove all that was made
+	rm -rf build priv ebin
+
+help:				## this list
+	@printf 'targets:\n'
+	@sed -n 's/^\([a-z][a-z-]*\):.*##[[:space:]]*/  \1\t/p' $(MAKEFILE_LIST) | sort | expand -t 18
+	@printf 'knobs:\n'
+	@sed -n 's/^#: */  /p' $(MAKEFILE_LIST)

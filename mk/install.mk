@@ -1,0 +1,28 @@
+# make install: one directory with the layout of an OTP application, so that
+# the command finds its parts the same way in the tree and installed
+# (/proc/self/exe/../..), and ERL_LIBS=$(PREFIX)/lib makes the API available.
+
+#: PREFIX=/usr/local DESTDIR=   where `make install` puts things
+PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib/inviso
+MANDIR ?= $(PREFIX)/share/man
+dest = $(DESTDIR)$(1)
+
+.PHONY: install uninstall
+install: all			## install the command, the application and the man pages
+	install -d $(call dest,$(LIBDIR)/ebin) $(call dest,$(LIBDIR)/priv) $(call dest,$(PREFIX)/bin)
+	$(if $(BEAMS),install -m 644 $(BEAMS) $(call dest,$(LIBDIR)/ebin))
+	install -m 644 $(EBIN)/inviso.app $(call dest,$(LIBDIR)/ebin)
+	$(if $(CLI)$(SPOOL),install -m 755 $(CLI) $(SPOOL) $(call dest,$(LIBDIR)/priv))
+	$(if $(NIF),install -m 644 $(NIF) $(call dest,$(LIBDIR)/priv))
+	$(if $(wildcard include/*.hrl),install -d $(call dest,$(LIBDIR)/include))
+	$(if $(wildcard include/*.hrl),install -m 644 $(wildcard include/*.hrl) $(call dest,$(LIBDIR)/include))
+	$(if $(CLI),ln -sfn $(if $(filter $(PREFIX)/lib/inviso,$(LIBDIR)),../lib/inviso,$(LIBDIR))/priv/inviso $(call dest,$(PREFIX)/bin/inviso))
+	set -e; for page in $(wildcard docs/man/*.[1-8]); do \
+		dir=$(call dest,$(MANDIR))/man$${page##*.}; \
+		install -d "$$dir"; install -m 644 "$$page" "$$dir"; done
+
+uninstall:			## remove what `make install` installed
+	rm -rf $(call dest,$(LIBDIR))
+	rm -f $(call dest,$(PREFIX)/bin/inviso)
+	rm -f $(foreach p,$(notdir $(wildcard docs/man/*.[1-8])),$(call dest,$(MANDIR)/man$(lastword $(subst ., ,$(p)))/$(p)))

@@ -1,0 +1,123 @@
+# One archive for each room of c_src/, and the products made of them.
+
+ROOMS := $(patsubst c_src/%/,%,$(sort $(dir $(wildcard c_src/*/*.c))))
+
+# layer_ROOM is what c_src/LAYERS says; `below` is that room and all under it.
+comma := ,
+empty :=
+space := $(empty) $(empty)
+$(foreach l,$(shell sed -n 's/\#.*//; /:/{s/ *: */:=/; s/ /,/g; s/^/layer_/; p}' c_src/LAYERS),\
+	$(eval $(subst $(comma),$(space),$(l))))
+below = $(sort $(1) $(foreach r,$(layer_$(1)),$(call below,$(r))))
+
+# Every room is compiled for programs and, position independent, for the NIF.
+# The two files with a main() are in no archive, so that tests can link the rest.
+MAINS := c_src/cli/main.c c_src/spool/main.c
+room_src = $(filter-out $(MAINS),$(wildcard c_src/$(1)/*.c))
+room_obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(call room_src,$(1)))
+room_pic = $(patsubst %.c,$(BUILD)/pic/%.o,$(call room_src,$(1)))
+lib_of = $(BUILD)/lib/lib$(1).a
+pic_of = $(BUILD)/lib/lib$(1).pic.a
+# The archives of rooms $(1) and of all below them, those that have sources.
+libs_of = $(foreach r,$(filter $(ROOMS),$(sort $(foreach m,$(1),$(call below,$(m))))),$(call lib_of,$(r)))
+pics_of = $(foreach r,$(filter $(ROOMS),$(call below,$(1))),$(call pic_of,$(r)))
+
+$(BUILD)/obj/c_src/nif/%.o $(BUILD)/obj/c_src/engine/%.o: CPPFLAGS_ROOM = -isystem $(NIF_INC)
+$(BUILD)/pic/%.o: CPPFLAGS_ROOM = -isystem $(NIF_INC)
+$(BUILD)/obj/c_src/node/%.o: CPPFLAGS_ROOM = -isystem $(EI_INC)
+
+# No stack protector, no fortified copies: what the NIF calls is the VM and
+# libc's plainest functions (tools/nif-symbols.allow).
+NIF_CFLAGS := -fPIC -fvisibility=hidden -fno-semantic-interposition -fno-plt \
+	-fno-stack-protector -U_FORTIFY_SOURCE
+
+compile = $(CC) $(CPPFLAGS_ALL) $(CPPFLAGS_ROOM) -MMD -MP $(CFLAGS_ALL)
+
+$(BUILD)/obj/%.o: %.c $(FLAGS_STAMP)
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(compile) -c -o $@ $<
+
+$(BUILD)/pic/%.o: %.c $(FLAGS_STAMP)
+	@mkdir -p $(@D)
+	$(call say,CC-PIC,$<)
+	$(Q)$(compile) $(NIF_CFLAGS) -c -o $@ $<
+
+# The list of a room's sources, rewritten when it changes: an archive must
+# forget the object of a source that is gone.
+$(BUILD)/lib/%.list: FORCE
+	@mkdir -p $(@D)
+	@echo '$(sort $(call room_src,$*))' >$@.$$$$ && \
+	if cmp -s $@.$$$$ $@; then rm -f $@.$$$$; else mv -f $@.$$$$ $@; fi
+
+# `ar` keeps the members it has, hence the rm.
+define room_rules
+$(call lib_of,$(1)): $(call room_obj,$(1)) $(BUILD)/lib/$(1).list
+	@mkdir -p $$(@D)
+	@rm -f $$@
+	$$(Q)ar rcsD $$@ $$(filter %.o,$$^)
+$(call pic_of,$(1)): $(call room_pic,$(1)) $(BUILD)/lib/$(1).list
+	@mkdir -p $$(@D)
+	@rm -f $$@
+	$$(Q)ar rcsD $$@ $$(filter %.o,$$^)
+endef
+$(foreach r,$(ROOMS),$(eval $(call room_rules,$(r))))
+
+link = $(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) \
+	-Wl,--start-group $(filter %.a,$^) -Wl,--end-group
+has_node = $(filter $(BUILD)/lib/libnode.a,$^)
+# What a program that is linked with the archives in $^ needs besides.
+LIBS = $(if $(filter %/liblog.a %/libspool.a %/libsink.a,$^),-lzstd) \
+	$(if $(has_node),$(EI_LIB)/libei.a)
+
+# --- products ---------------------------------------------------------------
+
+CLI_DEPS := $(if $(wildcard c_src/cli/main.c),$(BUILD)/obj/c_src/cli/main.o $(call libs_of,cli))
+SPOOL_DEPS := $(if $(wildcard c_src/spool/main.c),$(BUILD)/obj/c_src/spool/main.o $(call libs_of,spool))
+NIF_DEPS := $(if $(filter nif,$(ROOMS)),$(call room_pic,nif) \
+	$(filter-out $(call pic_of,nif),$(call pics_of,nif)))
+
+CLI := $(if $(CLI_DEPS),$(PRIV)/inviso)
+SPOOL := $(if $(SPOOL_DEPS),$(PRIV)/inviso_spool)
+NIF := $(if $(NIF_DEPS),$(PRIV)/inviso_tracer.so)
+
+.PHONY: c-products
+c-products: $(CLI) $(SPOOL) $(NIF)
+
+# A dependency may be built where the command's libraries are missing: then it
+# goes without, and says so.
+have_header = $(shell printf '\043include <%s>\n' $(1) | $(CC) -E -o /dev/null - 2>/dev/null && echo y)
+PRIV_PRODUCTS := $(NIF) $(SPOOL)
+ifneq ($(filter priv,$(MAKECMDGOALS)),)
+CLI_LACKS := $(foreach h,uthash.h,$(if $(call have_header,$(h)),,$(h))) \
+	$(if $(wildcard $(EI_LIB)/libei.a),,libei.a)
+ifeq ($(strip $(CLI_LACKS)),)
+PRIV_PRODUCTS += $(CLI)
+else
+$(warning not building $(PRIV)/inviso, for want of: $(strip $(CLI_LACKS)))
+endif
+endif
+
+$(PRIV)/inviso: $(CLI_DEPS) $(FLAGS_STAMP)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(link) $(LIBS)
+
+# Static and stripped, so that it can be pushed to a slim machine; a sanitizer's
+# run-time library cannot be linked so.
+SPOOL_LDFLAGS := $(if $(filter release debug,$(MODE)),-static -s)
+$(PRIV)/inviso_spool: $(SPOOL_DEPS) $(FLAGS_STAMP)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(link) $(SPOOL_LDFLAGS) $(LIBS)
+
+# The enif_ functions come from the VM, so -z defs cannot watch over what is
+# undefined: tools/check-nif-symbols does. Written beside and moved, because a
+# running node may have the old one mapped.
+$(PRIV)/inviso_tracer.so: $(NIF_DEPS) $(FLAGS_STAMP)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(link) -shared -Wl,-z,now -Wl,-Bsymbolic
+	$(if $(filter release,$(MODE)),$(Q)tools/check-nif-symbols $@)
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

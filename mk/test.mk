@@ -1,0 +1,75 @@
+# Test, fuzz and bench programs. test/run decides what runs, and counts.
+
+# A program named after a room (ring_producer_test.c) is linked with that room
+# and those below it, so that one room's trouble stops only its own tests; any
+# other name gets all rooms.
+room_of = $(filter $(ROOMS),$(firstword $(subst _, ,$(notdir $(1)))))
+test_libs = $(if $(room_of),$(call libs_of,$(room_of)),$(foreach r,$(filter-out engine nif,$(ROOMS)),$(call lib_of,$(r))))
+
+UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard test/unit/*_test.c))
+STRESS_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard test/stress/*.c))
+FUZZ_REPLAYS := $(if $(wildcard fuzz/replay.c),$(patsubst fuzz/%_fuzz.c,$(BUILD)/fuzz/%_replay,$(wildcard fuzz/*_fuzz.c)))
+
+# The other .c files of test/unit are helpers, linked into each test.
+UNIT_HELP := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out %_test.c,$(wildcard test/unit/*.c)))
+
+$(BUILD)/obj/test/%.o: CPPFLAGS_ROOM = -Itest $(if $(findstring /nif_,$@),-isystem $(NIF_INC))$(if $(findstring /node_,$@),-isystem $(EI_INC))
+$(BUILD)/obj/fuzz/%.o: CPPFLAGS_ROOM = -Ifuzz
+
+define test_program
+$(BUILD)/$(1): $(BUILD)/obj/$(1).o $(2) $(call test_libs,$(1)) $(FLAGS_STAMP)
+	@mkdir -p $$(@D)
+	$$(call say,LINK,$$@)
+	$$(Q)$$(link) -lcmocka $$(LIBS) -lm
+endef
+$(foreach t,$(UNIT_TESTS:$(BUILD)/%=%),$(eval $(call test_program,$(t),$(UNIT_HELP))))
+$(foreach t,$(STRESS_TESTS:$(BUILD)/%=%),$(eval $(call test_program,$(t),)))
+
+define replay_program
+$(BUILD)/fuzz/$(1)_replay: $(BUILD)/obj/fuzz/$(1)_fuzz.o $(BUILD)/obj/fuzz/replay.o $(call test_libs,$(1)) $(FLAGS_STAMP)
+	@mkdir -p $$(@D)
+	$$(call say,LINK,$$@)
+	$$(Q)$$(link) $$(LIBS) -lm
+endef
+$(foreach t,$(patsubst fuzz/%_fuzz.c,%,$(wildcard fuzz/*_fuzz.c)),$(eval $(call replay_program,$(t))))
+
+# Common Test suites and their helpers are compiled here and not beside their
+# sources, so that the tree stays clean and two runs do not disturb each other.
+CT_DIR := $(BUILD)/ct
+CT_BEAMS := $(patsubst test/ct/%.erl,$(CT_DIR)/%.beam,$(wildcard test/ct/*.erl))
+CT_DATA := $(patsubst test/ct/%,$(CT_DIR)/%,$(wildcard test/ct/*_SUITE_data))
+
+$(CT_DIR)/%.beam: test/ct/%.erl $(wildcard include/*.hrl test/ct/*.hrl)
+	@mkdir -p $(@D)
+	$(call say,ERLC,$<)
+	$(Q)$(ERLC) +debug_info +nowarn_export_all -I include -I test/ct -pa $(EBIN) -o $(@D) $<
+$(CT_DIR)/%_SUITE_data: test/ct/%_SUITE_data
+	@mkdir -p $(@D)
+	@ln -sfn $(CURDIR)/$< $@
+
+.PHONY: unit-programs stress-programs fuzz-programs ct-beams check test-all bench fuzz matrix cover
+unit-programs: $(UNIT_TESTS)
+stress-programs: $(STRESS_TESTS)
+fuzz-programs: $(FUZZ_REPLAYS)
+ct-beams: $(CT_BEAMS) $(CT_DATA)
+
+check:				## install what is missing, build, run all tests; last line: N passed, N failed
+	@tools/deps.sh check
+	@$(MAKE) -k all || :
+	@test/run
+
+#: ONLY='unit:ring ct:inviso_SUITE'   with `make check`: only these groups or tests (test/run --help)
+bench: all			## run the benchmarks, print the table, write build/bench.json
+	@if test -x bench/run; then exec bench/run; else echo 'bench/run is not there' >&2; exit 1; fi
+
+#: T=log SECS=60   with `make fuzz`: which target of fuzz/, for how long
+SECS ?= 60
+fuzz:				## fuzz one target (T=log) with clang's libFuzzer for SECS seconds
+	@tools/fuzz.sh '$(T)' '$(SECS)'
+
+matrix: all ct-beams		## run the Common Test suites on other OTP releases, in chroots
+	@tools/matrix.sh
+
+cover:				## line coverage of the unit tests, for each room
+	@$(MAKE) MODE=cover unit-programs
+	@tools/cover.sh
