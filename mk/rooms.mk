@@ -112,8 +112,8 @@ $(PRIV)/inviso_spool: $(SPOOL_DEPS) $(FLAGS_STAMP)
 	$(Q)$(link) $(SPOOL_LDFLAGS) $(LIBS)
 
 # The enif_ functions come from the VM, so -z defs cannot watch over what is
-# undefined: tools/check-nif-symbols does. Written beside and moved, because a
-# running node may have the old one mapped.
+# undefined: tools/check-nif-symbols does. A running node that has the old file
+# mapped keeps it: ld unlinks what it replaces.
 $(PRIV)/inviso_tracer.so: $(NIF_DEPS) $(FLAGS_STAMP)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)

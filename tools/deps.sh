@@ -1,0 +1,69 @@
+#!/bin/sh
+# Installs the Debian packages of tools/apt-packages that are missing.
+#
+#   tools/deps.sh build|check|lint|all
+#
+# A section brings those above it along. Asks nothing and does nothing when all
+# is there. Without root or a sudo that asks no password it names what is
+# missing and fails.
+set -eu
+cd "$(dirname "$0")/.."
+
+wanted() { # SECTION
+	awk -v last="$1" '
+	/^\[/ { if (done) exit; section = $1; gsub(/[][]/, "", section)
+		if (section == last) done = 1; next }
+	{ sub(/#.*/, "") }
+	NF { print $1 }' tools/apt-packages
+}
+
+missing() { # SECTION
+	# dpkg-query fails when it does not know one; what it prints is still right.
+	# shellcheck disable=SC2016,SC2046  # dpkg's own ${}; one word a package
+	installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' \
+		$(wanted "$1") 2>/dev/null | awk '$2 == "installed" { print $1 }')
+	for package in $(wanted "$1"); do
+		printf '%s\n' "$installed" | grep -qxF "$package" ||
+			printf '%s ' "$package"
+	done
+}
+
+as_root() {
+	if [ "$(id -u)" = 0 ]; then
+		env DEBIAN_FRONTEND=noninteractive "$@"
+	else
+		sudo -n env DEBIAN_FRONTEND=noninteractive "$@"
+	fi
+}
+
+can_be_root() {
+	[ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null
+}
+
+apt_get() {
+	as_root apt-get -qq -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300 "$@" </dev/null
+}
+
+section=${1:-all}
+case $section in
+build|check|lint) ;;
+all) section=lint ;;
+*) echo 'usage: tools/deps.sh build|check|lint|all' >&2; exit 2 ;;
+esac
+
+if ! command -v dpkg-query >/dev/null; then
+	echo "deps.sh: not a Debian system; tools/apt-packages lists what is needed" >&2
+	exit 0
+fi
+packages=$(missing "$section")
+[ -n "$packages" ] || exit 0
+
+if ! can_be_root; then
+	printf 'deps.sh: missing: %s\nrun: apt-get install --no-install-recommends %s\n' \
+		"$packages" "$packages" >&2
+	exit 1
+fi
+printf 'installing: %s\n' "$packages"
+apt_get update
+# shellcheck disable=SC2086  # a list of words
+apt_get install -y --no-install-recommends $packages >/dev/null
