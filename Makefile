@@ -6,8 +6,12 @@
 .SECONDARY:
 .SUFFIXES:
 
-# All cores unless the caller chose, and a recipe's output in one piece.
-MAKEFLAGS += -Otarget --no-print-directory --no-builtin-rules
+# A recipe's output in one piece, except where one wants to watch it; all cores
+# unless the caller chose.
+MAKEFLAGS += --no-print-directory --no-builtin-rules
+ifeq ($(filter bench check demo fuzz lint matrix,$(MAKECMDGOALS)),)
+MAKEFLAGS += -Otarget
+endif
 ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
 MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 2)
 endif
