@@ -18,14 +18,18 @@
  *
  * "varint" and "signed" as in abi/event.h.
  *
- * CUT stands, in the place of an element, for that element and, inside a
- * container, for all the elements after it too:
- *   in a tuple    for the remaining elements (their number is known from the
- *                 arity),
- *   in a map      in the place of a key, for the remaining pairs,
- *   in a list     for the remaining elements and the tail,
- *   elsewhere     for the whole term.
  * CUT is followed by a kind (enum inv_cut) and a varint n: what was left out.
+ * It stands in the place of an element.  Of the kinds
+ *   TUPLE            it ends a tuple: for the remaining elements,
+ *   MAP              it ends a map, in the place of a key: for the remaining
+ *                    pairs,
+ *   LIST, LIST_MIN   it ends a list: for the remaining elements and the tail
+ *                    (no END follows);
+ *   BINARY, INT and OTHER it stands for that one term, and what comes after
+ *                    goes on as ever.
+ * Outside a container it stands, whatever its kind, for the whole term.
+ *
+ * A list ends with END, TAIL or CUT.  Not with NIL: that is the element [].
  *
  * Dictionary: an atom, pid or port of the node is defined once a packet and
  * numbered from 0 in the order of definition.  Definitions stand apart from
@@ -42,14 +46,14 @@ enum inv_term_code {
 	INV_T_TUPLE_SMALL = 0x80, /* ..8f */
 	INV_T_BINARY_SMALL = 0x90, /* ..af */
 	INV_T_STRING_SMALL = 0xb0, /* ..bf */
-	INV_T_NIL = 0xc0,	/* [], and the end of a proper list */
+	INV_T_NIL = 0xc0,	/* [] */
 	INV_T_INT = 0xc1,	/* signed, 64 bits */
 	INV_T_BIG = 0xc2,	/* sign u8 (1: negative), n varint, n bytes,
 				   least significant first */
 	INV_T_FLOAT = 0xc3,	/* 8 bytes, IEEE 754 double */
 	INV_T_DICT = 0xc4,	/* number varint */
 	INV_T_TUPLE = 0xc5,	/* arity varint, elements */
-	INV_T_LIST = 0xc6,	/* elements, then NIL, TAIL term, or CUT */
+	INV_T_LIST = 0xc6,	/* elements, then END, TAIL term, or CUT */
 	INV_T_TAIL = 0xc7,	/* ends an improper list: its tail follows */
 	INV_T_CUT = 0xc8,	/* kind u8, n varint */
 	INV_T_MAP = 0xc9,	/* pairs varint, then key and value of each */
@@ -69,6 +73,7 @@ enum inv_term_code {
 	INV_T_EXPORT = 0xd2,	/* fun M:F/A: three terms */
 	INV_T_TEXT = 0xd3,	/* n varint, n bytes: as the VM prints it (a
 				   fun), UTF-8 */
+	INV_T_END = 0xd4,	/* ends the elements of a proper list */
 };
 
 enum inv_def {
