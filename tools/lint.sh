@@ -1,0 +1,89 @@
+#!/bin/sh
+# The static checks; `make lint` calls this. Every check runs, each says what
+# it found, and the exit status tells whether all were content.
+#
+#   tools/lint.sh [CHECK...]     names as printed
+#
+# LINT_CPPFLAGS and LINT_NIF come from the makefile.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+
+c_files() { # the C sources under these directories that exist
+	find c_src test fuzz bench demo -name '*.[ch]' -not -path '*/build/*' \
+		2>/dev/null | LC_ALL=C sort
+}
+
+shell_files() {
+	find tools test bench demo .ci -type f -not -name '*.[ch]' 2>/dev/null |
+	LC_ALL=C sort |
+	while read -r file; do
+		case $(head -c 64 "$file" | head -n 1 | tr -d '\0') in
+		'#!'*/sh|'#!'*/sh\ *|'#!'*bash*) echo "$file" ;;
+		esac
+	done
+}
+
+lint_format() {
+	c_files | xargs -r clang-format --dry-run -Werror
+}
+
+lint_tidy() {
+	# One process a core, and a word for the file only when it has a finding.
+	c_files | grep '\.c$' | xargs -r -P "$(nproc)" -I FILE sh -c '
+		out=$(clang-tidy --quiet FILE -- -std=c11 $LINT_CPPFLAGS -Itest -Ifuzz 2>&1) ||
+		{ printf "%s\n" "$out"; exit 1; }'
+}
+
+# The checks are checked: clang-tidy must report what is planted.
+lint_planted() {
+	found=$(clang-tidy --quiet tools/planted.c -- -std=c11 2>/dev/null)
+	for check in unix.Malloc err34-c suspicious-string-compare; do
+		case $found in
+		*"$check"*) ;;
+		*) echo "clang-tidy no longer reports $check in tools/planted.c"; return 1 ;;
+		esac
+	done
+}
+
+lint_layers() { tools/check-layers; }
+
+lint_headers() {
+	# shellcheck disable=SC2086  # flags
+	tools/check-headers $LINT_CPPFLAGS
+}
+
+lint_nif() {
+	[ -n "${LINT_NIF:-}" ] || return 0
+	tools/check-nif-symbols "$LINT_NIF"
+}
+
+lint_man() {
+	[ -d docs/man ] || return 0
+	find docs/man -name '*.[1-8]' -exec mandoc -T lint -W warning {} +
+}
+
+lint_spelling() {
+	git ls-files -z -- . ':!LICENSE' ':!fuzz/corpus' ':!test/frozen' ':!test/golden' |
+	xargs -0 -r codespell --ignore-words tools/spelling.allow --check-filenames
+}
+
+lint_shell() {
+	# Not: "expressions don't expand in single quotes" (awk programs), and
+	# "unreachable" (functions called by a name in a variable).
+	shell_files | xargs -r shellcheck -x -P SCRIPTDIR -e SC2016,SC2317
+}
+
+lint_erlang() { tools/check-erlang; }
+
+checks=${*:-layers headers format erlang shell spelling man nif planted tidy}
+bad=0
+for check in $checks; do
+	if out=$("lint_$check" 2>&1); then
+		printf '  ok      %s\n' "$check"
+	else
+		printf '  FAILED  %s\n' "$check"
+		printf '%s\n' "$out" | sed 's/^/          | /'
+		bad=1
+	fi
+done
+exit $bad
