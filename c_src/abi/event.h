@@ -81,9 +81,10 @@ enum inv_ev_flags {
 };
 
 /*
- * In the light mode the record keeps who, what and when: no payload at all for
- * send and receive (extra is the recipient), {M,F,Arity} for call, return_from
- * and exception_from without the value.  All other tags are as ever.
+ * In the light mode the record keeps who, what and when: a HOLE for the
+ * message of send, receive and seq_trace (extra is the recipient), {M,F,Arity}
+ * for call, return_from and exception_from without the value.  All other tags
+ * are as ever.
  */
 
 /* Which kind of timestamp the user asked the VM for. */

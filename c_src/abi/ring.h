@@ -77,12 +77,19 @@ enum inv_spool_state {
  */
 struct inv_ring_journal {
 	_Atomic uint32_t valid;
-	uint32_t ring; /* index; UINT32_MAX: no ring, only log_off moves */
-	uint64_t read_seq;
+	uint32_t ring; /* index; UINT32_MAX: none, only the log moves */
+	uint64_t read_seq; /* of the ring, as all down to damaged */
 	uint64_t read_off;
 	uint64_t read_event;
 	uint64_t overwritten;
-	uint64_t log_off;
+	uint64_t recorded;
+	uint64_t unwritten;
+	uint64_t damaged;
+	uint64_t log_off; /* of the control page, as all below */
+	uint64_t log_bytes;
+	uint64_t anchors_done;
+	uint32_t log_file;
+	uint32_t pad0;
 };
 
 struct inv_ring_ctl {

@@ -55,7 +55,7 @@ enum inv_term_code {
 	INV_T_TUPLE = 0xc5,	/* arity varint, elements */
 	INV_T_LIST = 0xc6,	/* elements, then END, TAIL term, or CUT */
 	INV_T_TAIL = 0xc7,	/* ends an improper list: its tail follows */
-	INV_T_CUT = 0xc8,	/* kind u8, n varint */
+	INV_T_CUT = 0xc8,	/* kind u8, n varint: ends a container */
 	INV_T_MAP = 0xc9,	/* pairs varint, then key and value of each */
 	INV_T_BINARY = 0xca,	/* n varint, n bytes */
 	INV_T_BITS = 0xcb,	/* bits varint, bytes; the last byte's used
@@ -73,6 +73,7 @@ enum inv_term_code {
 	INV_T_EXPORT = 0xd2,	/* fun M:F/A: three terms */
 	INV_T_TEXT = 0xd3,	/* n varint, n bytes: as the VM prints it (a
 				   fun), UTF-8 */
+	INV_T_HOLE = 0xd4,	/* kind u8, n varint: one term, left out */
 	INV_T_END = 0xd4,	/* ends the elements of a proper list */
 };
 
@@ -85,7 +86,7 @@ enum inv_def {
 			     dictionary number like the others */
 };
 
-/* What a CUT left out, and what its n counts. */
+/* What a CUT or HOLE left out, and what its n counts. */
 enum inv_cut {
 	INV_CUT_TUPLE = 1,    /* elements */
 	INV_CUT_MAP = 2,      /* pairs */
@@ -94,6 +95,7 @@ enum inv_cut {
 	INV_CUT_BINARY = 5,   /* bytes */
 	INV_CUT_INT = 6,      /* bytes, at least */
 	INV_CUT_OTHER = 7,    /* nothing: n is 0 */
+	INV_CUT_BITS = 8,     /* nothing: a bitstring of unknown size */
 };
 
 #endif
