@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "log/event.h"
+
+#include <string.h>
+
+#include "base/varint.h"
+
+static const struct {
+	const char *text;
+	size_t len;
+} tags[] = {
+#define TAG_TEXT(name, number, text) [number] = { text, sizeof(text) - 1 },
+	INV_TAGS(TAG_TEXT)
+#undef TAG_TEXT
+};
+
+const char *inv_tag_text(unsigned tag, size_t *len)
+{
+	if (tag >= sizeof(tags) / sizeof(tags[0]) || !tags[tag].text)
+		return NULL;
+	*len = tags[tag].len;
+	return tags[tag].text;
+}
+
+unsigned inv_tag_number(const char *text, size_t len)
+{
+	for (unsigned i = 0; i < sizeof(tags) / sizeof(tags[0]); i++)
+		if (tags[i].len == len && tags[i].text &&
+		    !memcmp(tags[i].text, text, len))
+			return i;
+	return 0;
+}
+
+const char *inv_event_tag(const struct inv_event *ev, size_t *len)
+{
+	const char *text = inv_tag_text(ev->tag, len);
+
+	if (text)
+		return text;
+	*len = ev->other_len;
+	return ev->other ? ev->other : "";
+}
+
+/* --- decoding a record ---------------------------------------------------- */
+
+static const uint8_t *options(struct inv_event *ev, unsigned flags,
+			      const uint8_t *p, const uint8_t *end)
+{
+	uint64_t unique;
+
+	if (flags & INV_EV_SCHED) {
+		p = inv_varint_get(p, end, &ev->sched);
+		if (!p)
+			return NULL;
+		ev->has_sched = true;
+	}
+	switch (ev->ts_kind) {
+	case INV_TS_CPU:
+		return inv_varint_get(p, end, &ev->cpu_ns);
+	case INV_TS_STRICT:
+		p = inv_varint_get(p, end, &unique);
+		if (p)
+			ev->unique = inv_unzigzag(unique);
+		return p;
+	default:
+		return p;
+	}
+}
+
+/* The tag's name is at the first term's place: a dictionary entry, or none
+ * that is known here. */
+static int other_tag(struct inv_event *ev)
+{
+	const struct inv_dict_entry *e;
+	const uint8_t *p = ev->terms;
+	const uint8_t *end = p + ev->len;
+	uint64_t n;
+
+	if (p == end)
+		return INV_EDAMAGED;
+	if (*p >= INV_T_DICT_SMALL && *p < INV_T_TUPLE_SMALL)
+		n = *p - INV_T_DICT_SMALL;
+	else if (*p != INV_T_DICT || !inv_varint_get(p + 1, end, &n))
+		return INV_EDAMAGED;
+	e = ev->dict ? inv_dict_get(ev->dict, n) : NULL;
+	if (!e || e->kind != INV_DEF_ATOM)
+		return INV_EDAMAGED;
+	ev->other = (const char *)e->bytes;
+	ev->other_len = e->len;
+	return 0;
+}
+
+static int record(struct inv_event *ev, const uint8_t *p, const uint8_t *end,
+		  uint64_t *ts_off)
+{
+	unsigned flags;
+
+	if (end - p < 3)
+		return INV_EDAMAGED;
+	ev->tag = p[0];
+	flags = p[1];
+	ev->ts_kind = (uint8_t)((flags & INV_EV_TS_MASK) >> INV_EV_TS_SHIFT);
+	ev->extra = flags & INV_EV_EXTRA;
+	ev->ms_result = flags & INV_EV_MS_RESULT;
+	ev->cut = flags & INV_EV_CUT;
+	ev->light = flags & INV_EV_LIGHT;
+	p = inv_varint_get(p + 2, end, ts_off);
+	if (!p)
+		return INV_EDAMAGED;
+	p = options(ev, flags, p, end);
+	if (!p)
+		return INV_EDAMAGED;
+	ev->terms = p;
+	ev->len = (size_t)(end - p);
+	if (ev->tag == INV_TAG_OTHER)
+		return other_tag(ev);
+	return ev->tag && ev->tag < INV_TAG_COUNT ? 0 : INV_EDAMAGED;
+}
+
+int inv_event_decode(struct inv_event *ev, const uint8_t **p,
+		     const uint8_t *end, const struct inv_dict *dict,
+		     uint64_t *ts_off)
+{
+	const uint8_t *q;
+	uint64_t len = 0;
+
+	memset(ev, 0, sizeof(*ev));
+	ev->enc = INV_ENC_PACKED;
+	ev->dict = dict;
+	q = inv_varint_get(*p, end, &len);
+	if (!q || len > (uint64_t)(end - q)) {
+		*p = NULL;
+		return INV_EDAMAGED;
+	}
+	*p = q + len;
+	return record(ev, q, q + len, ts_off);
+}
+
+/* --- walking its terms ---------------------------------------------------- */
+
+static int must(int rc)
+{
+	return rc == INV_END ? INV_ETRUNCATED : rc;
+}
+
+int inv_event_tracee(const struct inv_event *ev, struct inv_cursor *c,
+		     struct inv_token *tok)
+{
+	int rc = 0;
+
+	inv_cursor_init(c, (enum inv_enc)ev->enc, ev->dict, ev->terms,
+			ev->len);
+	if (ev->enc == INV_ENC_PACKED && ev->tag == INV_TAG_OTHER)
+		rc = must(inv_cursor_skip(c));
+	return rc ? rc : must(inv_cursor_next(c, tok));
+}
+
+int inv_event_payload(const struct inv_event *ev, struct inv_cursor *c)
+{
+	int rc = inv_cursor_leave(c, 0);
+
+	if (!rc && ev->enc == INV_ENC_ETF && ev->tag != INV_TAG_SEQ_TRACE)
+		rc = must(inv_cursor_skip(c));
+	return rc;
+}

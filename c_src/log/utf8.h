@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_LOG_UTF8_H
+#define INV_LOG_UTF8_H
+
+#include <stddef.h>
+
+/*
+ * A new string of the n bytes at s, in which what is no UTF-8, and NUL, is
+ * replaced by U+FFFD.  The caller frees it; NULL without memory.
+ */
+char *inv_utf8_sanitized(const char *s, size_t n);
+
+#endif
