@@ -4,17 +4,17 @@ VERSION := $(shell sed -n 's/.*{vsn, *"\([^"]*\)"}.*/\1/p' src/inviso.app.src)
 MODULES := $(patsubst src/%.erl,%,$(wildcard src/*.erl))
 BEAMS := $(MODULES:%=$(EBIN)/%.beam)
 
-# r25: what a newer compiler makes must load on the oldest release we support;
-# OTP 25's own takes the word for nothing.
-ERLC_FLAGS := +debug_info +deterministic +r25 -I include
+# As with C: warnings are errors where we develop, never in a user's build.
+WERL := $(if $(WERROR),-Werror)
+ERLC_FLAGS := +debug_info +deterministic -I include
 
 .PHONY: beams
 beams: $(BEAMS) $(EBIN)/inviso.app	## compile ebin/ only
 
-$(EBIN)/%.beam: src/%.erl $(wildcard include/*.hrl src/*.hrl) mk/erlang.mk
+$(EBIN)/%.beam: src/%.erl $(wildcard include/*.hrl src/*.hrl) mk/erlang.mk tools/erlc25
 	@mkdir -p $(@D)
 	$(call say,ERLC,$<)
-	$(Q)$(ERLC) -Werror $(ERLC_FLAGS) -o $(@D) $<
+	$(Q)ERLC='$(ERLC)' OTP_RELEASE=$(OTP_RELEASE) tools/erlc25 -o $(@D) $(WERL) $(ERLC_FLAGS) $<
 
 $(EBIN)/inviso.app: src/inviso.app.src $(wildcard src/*.erl)
 	@mkdir -p $(@D)

@@ -25,7 +25,12 @@ endef
 $(foreach t,$(UNIT_TESTS:$(BUILD)/%=%),$(eval $(call test_program,$(t),$(UNIT_HELP))))
 $(foreach t,$(STRESS_TESTS:$(BUILD)/%=%),$(eval $(call test_program,$(t),)))
 
+# The same source under libFuzzer: tools/fuzz.sh gives the compiler and flags.
 define replay_program
+$(BUILD)/fuzz/$(1)_fuzz: $(BUILD)/obj/fuzz/$(1)_fuzz.o $(call test_libs,$(1)) $(FLAGS_STAMP)
+	@mkdir -p $$(@D)
+	$$(call say,LINK,$$@)
+	$$(Q)$$(link) $$(LIBS) -lm
 $(BUILD)/fuzz/$(1)_replay: $(BUILD)/obj/fuzz/$(1)_fuzz.o $(BUILD)/obj/fuzz/replay.o $(call test_libs,$(1)) $(FLAGS_STAMP)
 	@mkdir -p $$(@D)
 	$$(call say,LINK,$$@)

@@ -1,0 +1,52 @@
+#!/usr/bin/env escript
+%%% Makes beams that OTP 28 or later compiled load on OTP 25:
+%%%
+%%%   escript tools/beam25.escript FILE.beam...
+%%%
+%%% The compiler was told not to use newer instructions (tools/erlc25). What
+%%% remains are two things about the container: literals are stored plain where
+%%% 25 wants them compressed, and the header names an instruction that the code
+%%% does not use. Fails, naming it, if the code does use a newer one.
+
+%% OTP 25's last instruction, badrecord/1.
+-define(LAST_OPCODE, 180).
+%% What 26 and later added; beam_disasm gives names and not numbers.
+-define(NEWER, [update_record, bs_match, executable_line, debug_line, bif3]).
+
+main(Files) ->
+    halt(lists:max([0 | [convert(File) || File <- Files]])).
+
+convert(File) ->
+    case newer_instructions(File) of
+        [] ->
+            {ok, _Module, Chunks} = beam_lib:all_chunks(File),
+            {ok, Beam} = beam_lib:build_module([chunk(C) || C <- Chunks]),
+            ok = file:write_file(File, Beam),
+            0;
+        Found ->
+            io:format(standard_error,
+                      "~ts: uses what OTP 25 has no instruction for: ~w~n"
+                      "(bs_match: patterns on binaries; use binary:part/2, "
+                      "binary:decode_unsigned/1, ...)~n",
+                      [File, Found]),
+            file:delete(File),
+            1
+    end.
+
+newer_instructions(File) ->
+    {beam_file, _, _, _, _, Functions} = beam_disasm:file(File),
+    lists:usort([{Name, {Function, Arity}} ||
+                    {function, Function, Arity, _, Code} <- Functions,
+                    Name <- [name(I) || I <- Code],
+                    lists:member(Name, ?NEWER)]).
+
+name(Instruction) when is_tuple(Instruction) -> element(1, Instruction);
+name(Instruction) -> Instruction.
+
+chunk({"LitT", <<0:32, Plain/binary>>}) ->
+    {"LitT", <<(byte_size(Plain)):32, (zlib:compress(Plain))/binary>>};
+chunk({"Code", <<Head:8/binary, Last:32, Rest/binary>>})
+  when Last > ?LAST_OPCODE ->
+    {"Code", <<Head/binary, ?LAST_OPCODE:32, Rest/binary>>};
+chunk(Chunk) ->
+    Chunk.

@@ -1,0 +1,43 @@
+#!/bin/sh
+# The half of tools/matrix.sh that runs in name spaces of its own: mounts what
+# the tests need, copies the tree into the chroot and runs them there. All of it
+# ends with the name spaces.
+#
+#   tools/matrix-inside.sh CHROOT RESULTS TEST-RUN-ARGUMENT...
+set -eu
+root=$1 results=$2
+shift 2
+tree=$root/tmp/inviso
+
+in_chroot() {
+	chroot "$root" /usr/bin/env -i HOME=/root LANG=C.UTF-8 \
+		PATH=/usr/sbin:/usr/bin:/sbin:/bin INVISO_NO_BUILD=1 \
+		CT_TIMEOUT="${CT_TIMEOUT:-900}" CI="${CI:-}" "$@"
+}
+
+mount --make-rprivate /
+mount --bind "$root" "$root"
+mount -t proc proc "$root/proc"
+mount --rbind /dev "$root/dev"
+mount --rbind /sys "$root/sys"
+for dir in dev/shm tmp root run; do
+	mount -t tmpfs tmpfs "$root/$dir"
+done
+ip link set lo up 2>/dev/null || :
+
+mkdir -p "$tree/build/release" "$tree/build/test-logs"
+tar -cf - --exclude=./.git --exclude=./build --exclude=./fuzz . | tar -xf - -C "$tree"
+if [ -d build/release/ct ]; then cp -RL build/release/ct "$tree/build/release/"; fi
+mount --bind "$results" "$tree/build/test-logs"
+
+# Short node names want the name of this machine resolved.
+printf '127.0.0.1 localhost %s\n' "$(uname -n)" >"$root/tmp/hosts"
+: >>"$root/etc/hosts"
+mount --bind "$root/tmp/hosts" "$root/etc/hosts"
+
+# The other way round, too: beams made by this release, for the oldest to load.
+mkdir -p "$results/ebin"
+in_chroot sh -c 'cd /tmp/inviso && tools/erlc25 -o build/test-logs/ebin \
+	+debug_info +deterministic -I include src/*.erl' >"$results/erlc.log" 2>&1 || :
+
+in_chroot /bin/sh /tmp/inviso/test/run "$@"

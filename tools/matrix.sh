@@ -1,0 +1,95 @@
+#!/bin/sh
+# Runs the Common Test suites on other OTP releases, with what was built here:
+# a NIF, a spooler and beams made with the oldest release have to load in the
+# newer ones. `make matrix` calls this after building.
+#
+#   tools/matrix.sh [SUITE...]    Debian suites; default: trixie (OTP 27) and forky (OTP 29)
+#
+# For each: a chroot (tools/chroot.sh), a copy of the tree in it, and test/run
+# inside, in name spaces of its own: whatever the tests leave running or mounted
+# ends with them, even after kill -9. Then the beams that the other release made
+# of src/ are loaded here. Results are in build/matrix/SUITE/.
+# ONLY='ct:NAME' runs only these tests.
+#
+# Last line: N passed, N failed[, N skipped].
+set -u
+cd "$(dirname "$0")/.." || exit 1
+
+passed=0 failed=0 skipped=0
+
+skip() { # SUITE WHY
+	printf 'SKIPPED: matrix %s: %s\n' "$1" "$2"
+	skipped=$((skipped + 1))
+}
+
+fail() {
+	printf '  FAILED  %s\n' "$*"
+	failed=$((failed + 1))
+}
+
+run_in() { # SUITE CHROOT
+	results=$(pwd)/build/matrix/$1
+	rm -rf "$results"
+	mkdir -p "$results"
+	# shellcheck disable=SC2086  # words
+	unshare --mount --pid --net --ipc --fork --kill-child \
+		sh tools/matrix-inside.sh "$2" "$results" ${ONLY:-ct} \
+		>"$results/output" 2>&1 </dev/null
+	sed 's/^/  /' "$results/output"
+	add_counts "$results/output" "$1"
+}
+
+add_counts() { # OUTPUT SUITE
+	last=$(grep -E '^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$' "$1" | tail -n 1)
+	if [ -z "$last" ]; then
+		fail "matrix $2: the run did not finish"
+		return
+	fi
+	# shellcheck disable=SC2046  # three numbers
+	set -- $(echo "$last" | sed 's/[^0-9]/ /g')
+	passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + ${3:-0}))
+}
+
+# Code that cannot be loaded says so when it is prepared; nothing is run.
+load_newer_beams() { # SUITE
+	results=build/matrix/$1
+	for source in src/*.erl; do
+		[ -e "$source" ] || return 0
+		beam=$results/ebin/$(basename "$source" .erl).beam
+		if [ ! -e "$beam" ]; then
+			fail "matrix $1: erlc there made no $beam:"
+			sed 's/^/          | /' "$results/erlc.log"
+		elif ! erl -noinput -boot start_clean -eval "
+			{ok, B} = file:read_file(\"$beam\"),
+			case erlang:prepare_loading('$(basename "$source" .erl)', B) of
+				{error, E} -> io:format(\"~p~n\", [E]), halt(1);
+				_ -> halt(0)
+			end." >>"$results/load.log" 2>&1; then
+			fail "matrix $1: $beam does not load here"
+			tail -n 5 "$results/load.log" | sed 's/^/          | /'
+		else
+			passed=$((passed + 1))
+		fi
+	done
+}
+
+suites=${*:-trixie forky}
+mkdir -p build/matrix
+for suite in $suites; do
+	echo "== matrix $suite"
+	why=build/matrix/$suite.why
+	chroot=$(tools/chroot.sh "$suite" 2>"$why")
+	case $? in
+	0)
+		run_in "$suite" "$chroot"
+		load_newer_beams "$suite"
+		;;
+	77) skip "$suite" "$(cat "$why")" ;;
+	*) skip "$suite" "its chroot could not be made: $(tail -n 1 "$why")" ;;
+	esac
+done
+
+printf '%d passed, %d failed' $passed $failed
+if [ $skipped -gt 0 ]; then printf ', %d skipped' $skipped; fi
+echo
+[ $failed -eq 0 ]
