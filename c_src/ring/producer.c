@@ -33,18 +33,17 @@ static int slot_is_free(const struct inv_producer *p, uint64_t seq)
 /*
  * keep => newest: every slot may be taken but the one that the consumer holds.
  * We announce the packet and then look at hold; the consumer sets hold and
- * then looks at what is announced: with a full fence between, at least one of
- * the two sees the other.  There is one hold, so skipping one number is enough.
+ * then looks at what is announced.  All four are seq_cst, so they have one order,
+ * and at least one of the two sees the other.  There is one hold, so skipping one number is enough.
  */
 static uint64_t next_not_held(struct inv_producer *p, uint64_t seq)
 {
 	uint64_t hold;
 
 	atomic_store_explicit(&p->ring->next_seq, seq, memory_order_seq_cst);
-	atomic_thread_fence(memory_order_seq_cst);
 	INV_TESTPOINT("ring.announced");
-	/* Acquire: pairs with the consumer's release of the packet. */
-	hold = atomic_load_explicit(&p->ring->hold, memory_order_acquire);
+	/* Also acquires: pairs with the consumer's release of the packet. */
+	hold = atomic_load_explicit(&p->ring->hold, memory_order_seq_cst);
 	if (hold == 0 || hold + p->n_slots != seq)
 		return seq;
 	atomic_store_explicit(&p->ring->next_seq, seq + 1,

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ring/consumer.h"
+
+#include "base/err.h"
+#include "base/testpoint.h"
+#include "base/varint.h"
+#include "ring/layout.h"
+
+/* One load of the commit word, taken apart and checked. */
+struct commit {
+	uint32_t ev;
+	uint32_t def;
+	uint32_t n;
+};
+
+static uint64_t load(const _Atomic uint64_t *p)
+{
+	return atomic_load_explicit(p, memory_order_relaxed);
+}
+
+int inv_consumer_init(struct inv_consumer *c, void *map, uint64_t len,
+		      uint32_t i)
+{
+	const struct inv_ring_ctl *ctl = map;
+	uint64_t off, bytes;
+
+	*c = (struct inv_consumer){ 0 };
+	c->ring = inv_layout_ring(map, i);
+	/* Read once and checked again: the other side may be writing. */
+	off = c->ring->slots_off;
+	c->n_slots = c->ring->n_slots;
+	c->packet_bytes = ctl->packet_bytes;
+	c->keep = ctl->keep;
+	bytes = (uint64_t)c->n_slots * c->packet_bytes;
+	if (c->n_slots < INV_SLOTS_MIN || c->packet_bytes < INV_PACKET_MIN ||
+	    c->packet_bytes > INV_PACKET_MAX || bytes > len ||
+	    off > len - bytes || off % INV_CACHE_LINE)
+		return INV_EDAMAGED;
+	c->slots = (uint8_t *)map + off;
+	c->data_len = c->packet_bytes - sizeof(struct inv_ring_slot);
+
+	c->pos.seq = load(&c->ring->read_seq);
+	c->pos.off = load(&c->ring->read_off);
+	c->pos.event = load(&c->ring->read_event);
+	c->pos.overwritten = load(&c->ring->overwritten);
+	c->pos.recorded = load(&c->ring->recorded);
+	c->pos.unwritten = load(&c->ring->unwritten);
+	c->pos.damaged = load(&c->ring->damaged);
+	if (c->pos.seq == 0)
+		c->pos.seq = 1;
+	/* A predecessor may have died holding a packet. */
+	inv_consumer_release(c);
+	return 0;
+}
+
+uint64_t inv_consumer_top(const struct inv_consumer *c)
+{
+	/* Pairs with the producer's release: packets before it are complete. */
+	return atomic_load_explicit(&c->ring->seq, memory_order_acquire);
+}
+
+void inv_consumer_release(struct inv_consumer *c)
+{
+	/* Release: we are done reading; pairs with the producer's load. */
+	atomic_store_explicit(&c->ring->hold, 0, memory_order_release);
+}
+
+bool inv_consumer_is_behind(const struct inv_consumer *c)
+{
+	uint64_t top = inv_consumer_top(c);
+
+	return top > c->pos.seq && top - c->pos.seq > c->n_slots / 2;
+}
+
+bool inv_fragment_is_sound(const uint8_t *ev, uint32_t len, uint32_t n,
+			   const uint8_t *def, uint32_t def_len)
+{
+	const uint8_t *end = ev + len;
+	uint64_t size;
+
+	for (; ev < end; n--, ev += size) {
+		ev = inv_varint_get(ev, end, &size);
+		if (!ev || n == 0 || size > (uint64_t)(end - ev))
+			return false;
+	}
+	if (n != 0)
+		return false;
+	for (end = def + def_len; def < end; def += size) {
+		def = inv_varint_get(def + 1, end, &size);
+		if (!def || size > (uint64_t)(end - def))
+			return false;
+	}
+	return true;
+}
+
+static struct inv_ring_slot *slot_of(const struct inv_consumer *c, uint64_t seq)
+{
+	return (struct inv_ring_slot *)(c->slots + (seq % c->n_slots) *
+							   c->packet_bytes);
+}
+
+/*
+ * keep => newest: asks the producer to leave packet seq alone, and looks
+ * whether we were in time (see next_not_held() in producer.c).
+ */
+static bool hold(struct inv_consumer *c, uint64_t seq)
+{
+	uint64_t next;
+
+	atomic_store_explicit(&c->ring->hold, seq, memory_order_seq_cst);
+	INV_TESTPOINT("ring.held");
+	next = atomic_load_explicit(&c->ring->next_seq, memory_order_seq_cst);
+	if (next < seq || next - seq < c->n_slots)
+		return true;
+	inv_consumer_release(c);
+	return false;
+}
+
+/* The oldest packet that can still be there when top is the newest. */
+static uint64_t oldest(const struct inv_consumer *c, uint64_t top)
+{
+	return top < c->n_slots ? 1 : top - c->n_slots + 1;
+}
+
+static void step(struct inv_ring_pos *pos, uint64_t seq)
+{
+	pos->seq = seq;
+	pos->off = 0;
+}
+
+/* Whether what the slot says agrees with itself and with the position. */
+static bool slot_is_sound(const struct inv_consumer *c,
+			  const struct inv_ring_slot *slot,
+			  const struct inv_ring_pos *pos,
+			  const struct commit *now)
+{
+	uint64_t first = slot->first_event;
+	uint64_t produced = load(&c->ring->produced);
+
+	if (now->ev > c->data_len || now->def > c->data_len - now->ev ||
+	    now->n > produced || first > produced - now->n ||
+	    now->ev < pos->off)
+		return false;
+	if (pos->off == 0)
+		return first >= pos->event;
+	return first <= pos->event && pos->event <= first + now->n;
+}
+
+/*
+ * Losses as known when the packet was opened lie before its events: that is
+ * what its first fragment tells.  The later fragments of a packet come with
+ * what the next packet says, or the ring itself: never less than before.
+ */
+static void fill_dropped(const struct inv_consumer *c, struct inv_fragment *f,
+			 const struct inv_ring_slot *slot, bool open)
+{
+	const struct inv_ring_slot *from = slot;
+	unsigned i;
+
+	if (!open && f->ev_off > 0) {
+		from = slot_of(c, f->seq + 1);
+		/* keep => newest: it may be overwritten as we read it. */
+		open = c->keep == INV_KEEP_NEWEST ||
+		       atomic_load_explicit(&from->seq, memory_order_acquire) !=
+			       f->seq + 1;
+	}
+	for (i = 0; i < INV_LOSS_COUNT; i++)
+		f->dropped[i] = open ? load(&c->ring->dropped[i]) :
+				       from->dropped[i];
+}
+
+/*
+ * The packet at pos, which is held or cannot be overwritten.  Returns 0 with
+ * *f when it has new events; INV_END when not, INV_EDAMAGED when it makes no
+ * sense.
+ */
+static int take(struct inv_consumer *c, struct inv_ring_slot *slot, bool open,
+		const struct inv_ring_pos *pos, struct inv_fragment *f)
+{
+	uint64_t word, gap;
+	struct commit now;
+
+	/* Pairs with the producer's release: that many bytes are whole. */
+	word = atomic_load_explicit(&slot->commit, memory_order_acquire);
+	now = (struct commit){ INV_COMMIT_EV(word), INV_COMMIT_DEF(word),
+			       INV_COMMIT_N(word) };
+	if (!slot_is_sound(c, slot, pos, &now))
+		return INV_EDAMAGED;
+
+	*f = (struct inv_fragment){ .seq = pos->seq, .next = *pos };
+	gap = pos->off == 0 ? slot->first_event - pos->event : 0;
+	if (c->keep == INV_KEEP_NEWEST && !c->spoiled)
+		f->next.overwritten += gap;
+	else
+		f->next.damaged += gap;
+	f->first_event = pos->event + gap;
+	f->n_events =
+		(uint32_t)(slot->first_event + now.n - f->first_event);
+	f->begin_ns = slot->begin_ns;
+	f->end_ns = load(&slot->end_ns);
+	f->ev_off = (uint32_t)pos->off;
+	f->ev = slot->data + f->ev_off;
+	f->ev_len = now.ev - f->ev_off;
+	f->def_len = now.def;
+	f->def = slot->data + (c->data_len - f->def_len);
+	if (!inv_fragment_is_sound(f->ev, f->ev_len, f->n_events, f->def,
+				   f->def_len))
+		return INV_EDAMAGED;
+	if (f->n_events == 0)
+		return INV_END;
+	fill_dropped(c, f, slot, open);
+	f->next.event = f->first_event + f->n_events;
+	f->next.recorded += f->n_events;
+	if (open)
+		f->next.off = now.ev;
+	else
+		step(&f->next, pos->seq + 1);
+	return 0;
+}
+
+static bool moved(const struct inv_ring_pos *a, const struct inv_ring_pos *b)
+{
+	return a->seq != b->seq || a->off != b->off;
+}
+
+int inv_consumer_next(struct inv_consumer *c, uint64_t limit, unsigned how,
+		      struct inv_fragment *f)
+{
+	struct inv_ring_pos pos = c->pos;
+
+	for (;;) {
+		uint64_t top = inv_consumer_top(c);
+		struct inv_ring_slot *slot;
+		bool open;
+		int r;
+
+		if (pos.seq < oldest(c, top))
+			step(&pos, oldest(c, top));
+		if (pos.seq > top || pos.seq > limit)
+			break;
+		open = pos.seq == top;
+		if (open && !(how & (INV_TAKE_OPEN | INV_TAKE_LAST)))
+			break;
+		if (c->keep == INV_KEEP_NEWEST && !hold(c, pos.seq)) {
+			step(&pos, pos.seq + 1);
+			continue;
+		}
+		slot = slot_of(c, pos.seq);
+		if (atomic_load_explicit(&slot->seq, memory_order_acquire) !=
+		    pos.seq) { /* a number that was skipped; or damage */
+			step(&pos, pos.seq + 1);
+			continue;
+		}
+		r = take(c, slot, open, &pos, f);
+		if (r == 0)
+			return 0;
+		if (r == INV_EDAMAGED && (!open || how & INV_TAKE_LAST))
+			c->spoiled = true;
+		else if (open)
+			break;
+		step(&pos, pos.seq + 1);
+	}
+	inv_consumer_release(c);
+	if (!moved(&pos, &c->pos))
+		return INV_END;
+	*f = (struct inv_fragment){ .seq = pos.seq, .next = pos };
+	return 0;
+}
