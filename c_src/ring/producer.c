@@ -33,22 +33,27 @@ static int slot_is_free(const struct inv_producer *p, uint64_t seq)
 /*
  * keep => newest: every slot may be taken but the one that the consumer holds.
  * We announce the packet and then look at hold; the consumer sets hold and
- * then looks at what is announced.  All four are seq_cst, so they have one order,
- * and at least one of the two sees the other.  There is one hold, so skipping one number is enough.
+ * then looks at what is announced.  All four accesses are seq_cst, so they
+ * have one order, and at least one of the two sees the other.
+ *
+ * A number that is skipped is announced as well before hold is looked at
+ * again: meanwhile the consumer may have gone on to the slot that is next.  It
+ * reads a packet for each turn of this loop, so there is hardly a second one.
  */
 static uint64_t next_not_held(struct inv_producer *p, uint64_t seq)
 {
-	uint64_t hold;
+	for (;; seq++) {
+		uint64_t hold;
 
-	atomic_store_explicit(&p->ring->next_seq, seq, memory_order_seq_cst);
-	INV_TESTPOINT("ring.announced");
-	/* Also acquires: pairs with the consumer's release of the packet. */
-	hold = atomic_load_explicit(&p->ring->hold, memory_order_seq_cst);
-	if (hold == 0 || hold + p->n_slots != seq)
-		return seq;
-	atomic_store_explicit(&p->ring->next_seq, seq + 1,
-			      memory_order_seq_cst);
-	return seq + 1;
+		atomic_store_explicit(&p->ring->next_seq, seq,
+				      memory_order_seq_cst);
+		INV_TESTPOINT("ring.announced");
+		/* Also acquires: pairs with the consumer's release. */
+		hold = atomic_load_explicit(&p->ring->hold,
+					    memory_order_seq_cst);
+		if (hold == 0 || hold + p->n_slots != seq)
+			return seq;
+	}
 }
 
 int inv_producer_open_new(struct inv_producer *p, uint64_t now)
