@@ -56,16 +56,18 @@ enum inv_tok {
 	INV_TOK_REF,	 /* node, id[0..n_ids) in the order in which they are
 			    printed; bytes as PID */
 	INV_TOK_BINARY,	 /* bytes; last_bits; cut, left */
-	INV_TOK_STRING,	 /* bytes: a list of 0..255, not empty; cut, left */
+	INV_TOK_STRING,	 /* bytes: a list of 0..255, not empty unless it is
+			    cut; cut, left */
 	INV_TOK_NIL,	 /* the empty list */
 	INV_TOK_TUPLE,	 /* count: elements */
 	INV_TOK_LIST,	 /* count: elements before the tail, 0 if not known */
 	INV_TOK_MAP,	 /* count: pairs */
-	INV_TOK_END,	 /* of the innermost container */
+	INV_TOK_END,	 /* of the innermost container; of */
 	INV_TOK_EXPORT,	 /* fun M:F/A: bytes M, bytes2 F, count A */
 	INV_TOK_FUN,	 /* a local fun: bytes: its module; id[0] index,
 			    id[1] uniq: #Fun<m.index.uniq> */
-	INV_TOK_TEXT,	 /* bytes: as the VM prints it, valid UTF-8 */
+	INV_TOK_TEXT,	 /* bytes: as the VM prints it, in UTF-8, which is not
+			    checked */
 	INV_TOK_CUT,	 /* cut, left: something is missing here.  TUPLE, MAP,
 			    LIST and LIST_MIN in a container: its remaining
 			    elements, and END is next */
@@ -95,6 +97,7 @@ struct inv_token {
 			      most significant ones; 8, and for an empty one
 			      too */
 	uint8_t n_ids;
+	uint8_t of; /* END: TUPLE, LIST or MAP */
 	uint32_t count;
 	uint64_t left; /* what is missing, in the unit of the cut; of a cut
 			  BINARY in bits, for it may be no multiple of 8 */
@@ -114,7 +117,7 @@ struct inv_token {
 struct inv_cursor_frame {
 	uint32_t left; /* elements still to come; a map has two a pair */
 	uint8_t kind;
-	uint8_t first;
+	uint8_t fresh; /* none has come yet */
 };
 
 struct inv_cursor {

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_TERM_CURSOR_INT_H
+#define INV_TERM_CURSOR_INT_H
+
+#include "term/cursor.h"
+
+/* What the two encodings share; for the files of the cursor only. */
+
+enum inv_frame_kind {
+	INV_FRAME_TUPLE = 1,
+	INV_FRAME_MAP,
+	INV_FRAME_OPEN,	  /* packed list: ends when its bytes say so */
+	INV_FRAME_LIST,	  /* ETF list; left counts its tail too */
+	INV_FRAME_CLOSED, /* a list whose improper tail is on its way */
+};
+
+/*
+ * Read one token for the innermost frame f, NULL at depth 0.  There is at
+ * least one element still to come in f, or, at depth 0, one byte.
+ */
+int inv__packed_next(struct inv_cursor *c, struct inv_cursor_frame *f,
+		     struct inv_token *tok);
+int inv__etf_next(struct inv_cursor *c, struct inv_cursor_frame *f,
+		  struct inv_token *tok);
+
+/* Notes the error, which sticks, and returns it. */
+static inline int inv__cursor_fail(struct inv_cursor *c, int code)
+{
+	c->error = code;
+	return code;
+}
+
+/* Takes the innermost container's END. */
+static inline int inv__cursor_end(struct inv_cursor *c, struct inv_token *tok)
+{
+	unsigned kind = c->stack[--c->depth].kind;
+
+	tok->kind = INV_TOK_END;
+	tok->sep = INV_SEP_NONE;
+	tok->of = kind == INV_FRAME_TUPLE ? INV_TOK_TUPLE :
+		  kind == INV_FRAME_MAP	  ? INV_TOK_MAP :
+					    INV_TOK_LIST;
+	return 0;
+}
+
+/* An element of f begins: what stands before it, and one less is left. */
+static inline uint8_t inv__cursor_sep(struct inv_cursor_frame *f)
+{
+	uint32_t left;
+
+	if (!f)
+		return INV_SEP_NONE;
+	left = f->left--;
+	if (f->fresh) {
+		f->fresh = 0;
+		return INV_SEP_NONE;
+	}
+	if (f->kind == INV_FRAME_MAP && (left & 1))
+		return INV_SEP_ARROW;
+	return INV_SEP_COMMA;
+}
+
+static inline int inv__cursor_open(struct inv_cursor *c, unsigned kind,
+				   uint32_t left)
+{
+	struct inv_cursor_frame *f;
+
+	if (c->depth == INV_DEPTH_MAX)
+		return inv__cursor_fail(c, INV_EDEPTH);
+	f = &c->stack[c->depth++];
+	f->left = left;
+	f->kind = (uint8_t)kind;
+	f->fresh = 1;
+	return 0;
+}
+
+static inline size_t inv__cursor_room(const struct inv_cursor *c)
+{
+	return (size_t)(c->end - c->p);
+}
+
+/* Takes n bytes as the token's. */
+static inline int inv__cursor_bytes(struct inv_cursor *c,
+				    struct inv_token *tok, uint64_t n)
+{
+	if (n > inv__cursor_room(c))
+		return inv__cursor_fail(c, INV_ETRUNCATED);
+	tok->bytes = c->p;
+	tok->len = (size_t)n;
+	c->p += n;
+	return 0;
+}
+
+#endif

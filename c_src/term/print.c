@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "term/print.h"
+
+#include <string.h>
+
+#include "term/chars.h"
+#include "term/print_int.h"
+
+/*
+ * Tokens that are never longer than this, and what stands before them, are
+ * written with one look at the buffer's room.
+ */
+#define SMALL_TOKEN 72
+
+static const char sep_text[][4] = {
+	[INV_SEP_NONE] = { 0 },
+	[INV_SEP_COMMA] = { ',' },
+	[INV_SEP_ARROW] = { ' ', '=', '>', ' ' },
+	[INV_SEP_BAR] = { '|' },
+};
+static const uint8_t sep_len[] = { 0, 1, 4, 1 };
+
+static bool is_open(const struct inv_token *tok)
+{
+	return tok->kind >= INV_TOK_TUPLE && tok->kind <= INV_TOK_MAP;
+}
+
+/* <X.N.S>, #Port<X.N>, at w, which has room */
+static uint8_t *put_id(uint8_t *w, const struct inv_token *tok)
+{
+	if (tok->kind == INV_TOK_PORT) {
+		memcpy(w, "#Port", 5);
+		w += 5;
+	}
+	*w++ = '<';
+	w = inv_decimal_u64(w, tok->node);
+	*w++ = '.';
+	w = inv_decimal_u64(w, tok->id[0]);
+	if (tok->kind == INV_TOK_PID) {
+		*w++ = '.';
+		w = inv_decimal_u64(w, tok->id[1]);
+	}
+	*w++ = '>';
+	return w;
+}
+
+static void print_ref(const struct inv_token *tok, struct inv_buf *out)
+{
+	unsigned i;
+
+	inv_buf_puts(out, "#Ref<");
+	inv_buf_u64(out, tok->node);
+	for (i = 0; i < tok->n_ids; i++) {
+		inv_buf_putc(out, '.');
+		inv_buf_u64(out, tok->id[i]);
+	}
+	inv_buf_putc(out, '>');
+}
+
+static void print_export(const struct inv_token *tok, struct inv_buf *out)
+{
+	inv_buf_puts(out, "fun ");
+	inv__print_vm_atom(tok->bytes, tok->len, out);
+	inv_buf_putc(out, ':');
+	inv__print_vm_atom(tok->bytes2, tok->len2, out);
+	inv_buf_putc(out, '/');
+	inv_buf_u64(out, tok->count);
+}
+
+/* The module goes unquoted, whatever its name. */
+static void print_fun(const struct inv_token *tok, struct inv_buf *out)
+{
+	inv_buf_puts(out, "#Fun<");
+	inv_buf_put(out, tok->bytes, tok->len);
+	inv_buf_putc(out, '.');
+	inv_buf_i64(out, (int64_t)tok->id[0]);
+	inv_buf_putc(out, '.');
+	inv_buf_i64(out, (int64_t)tok->id[1]);
+	inv_buf_putc(out, '>');
+}
+
+static char closing(unsigned of)
+{
+	return of == INV_TOK_LIST ? ']' : '}';
+}
+
+/* One token; LIST is taken for no string. */
+static void print_token(const struct inv_token *tok, bool with_sep,
+			struct inv_buf *out, const struct inv_print_opts *o)
+{
+	bool plain = tok->kind == INV_TOK_ATOM && tok->plain;
+	uint8_t *w = inv_buf_reserve(out, SMALL_TOKEN + (plain ? tok->len : 0));
+
+	if (!w)
+		return;
+	if (with_sep) {
+		memcpy(w, sep_text[tok->sep], 4);
+		w += sep_len[tok->sep];
+	}
+	switch (tok->kind) {
+	case INV_TOK_INT:
+		w = inv_decimal_i64(w, tok->i);
+		break;
+	case INV_TOK_ATOM:
+		if (!plain)
+			break;
+		memcpy(w, tok->bytes, tok->len);
+		w += tok->len;
+		break;
+	case INV_TOK_PID:
+	case INV_TOK_PORT:
+		w = put_id(w, tok);
+		break;
+	case INV_TOK_MAP:
+		*w++ = '#';
+		*w++ = '{';
+		break;
+	case INV_TOK_TUPLE:
+		*w++ = '{';
+		break;
+	case INV_TOK_LIST:
+		*w++ = '[';
+		break;
+	case INV_TOK_END:
+		*w++ = (uint8_t)closing(tok->of);
+		break;
+	case INV_TOK_NIL:
+		*w++ = '[';
+		*w++ = ']';
+		break;
+	default:
+		break;
+	}
+	out->len = (size_t)(w - out->data);
+	switch (tok->kind) {
+	case INV_TOK_ATOM:
+		if (!plain)
+			inv_term_print_atom(tok->bytes, tok->len, out, o);
+		break;
+	case INV_TOK_BIG:
+		inv__print_big(tok, out);
+		break;
+	case INV_TOK_FLOAT:
+		inv_term_print_float(tok->f, out);
+		break;
+	case INV_TOK_REF:
+		print_ref(tok, out);
+		break;
+	case INV_TOK_BINARY:
+		inv__print_binary(tok, out, o);
+		break;
+	case INV_TOK_STRING:
+		inv__print_string(tok, out, o);
+		break;
+	case INV_TOK_EXPORT:
+		print_export(tok, out);
+		break;
+	case INV_TOK_FUN:
+		print_fun(tok, out);
+		break;
+	case INV_TOK_TEXT:
+		inv__print_text(tok->bytes, tok->len, out);
+		break;
+	case INV_TOK_CUT:
+		inv__print_cut(tok->cut, tok->left, out);
+		break;
+	default:
+		break;
+	}
+}
+
+static bool is_char(const struct inv_token *tok,
+		    const struct inv_print_opts *o)
+{
+	return tok->kind == INV_TOK_INT && tok->i >= 0 && tok->i <= 0x10ffff &&
+	       inv_char_printable((uint32_t)tok->i,
+				  o->unicode && o->wide_range);
+}
+
+static bool is_list_cut(const struct inv_token *tok)
+{
+	return tok->kind == INV_TOK_CUT && (tok->cut == INV_CUT_LIST ||
+					    tok->cut == INV_CUT_LIST_MIN);
+}
+
+/*
+ * Whether the list whose LIST was just taken is a string: its elements are
+ * looked at, until one is no character, and c is put back.  No element is a
+ * container, so all that looking costs once through the bytes.
+ */
+static bool list_is_string(struct inv_cursor *c, const struct inv_print_opts *o)
+{
+	struct inv_cursor_frame *f = &c->stack[c->depth - 1];
+	struct inv_cursor_frame frame = *f;
+	const uint8_t *p = c->p;
+	uint32_t depth = c->depth, n = 0;
+	struct inv_token tok;
+	int r;
+
+	while ((r = inv_cursor_next(c, &tok)) == 0 &&
+	       tok.sep != INV_SEP_BAR && is_char(&tok, o))
+		n++;
+	c->p = p;
+	c->depth = depth;
+	c->error = 0;
+	*f = frame;
+	return r == 0 && n > 0 &&
+	       (is_list_cut(&tok) ||
+		(tok.kind == INV_TOK_END && tok.of == INV_TOK_LIST));
+}
+
+/* What list_is_string has looked at, END included. */
+static int print_list_string(struct inv_cursor *c, struct inv_buf *out)
+{
+	struct inv_token tok;
+	uint8_t *w;
+	int r;
+
+	inv_buf_putc(out, '"');
+	while ((r = inv_cursor_next(c, &tok)) == 0 &&
+	       tok.kind == INV_TOK_INT) {
+		w = inv_buf_reserve(out, INV_ESCAPED_MAX);
+		if (w)
+			out->len = (size_t)(inv__print_char(w, (uint32_t)tok.i,
+							    '"', true) -
+					    out->data);
+	}
+	inv_buf_putc(out, '"');
+	if (r == 0 && tok.kind == INV_TOK_CUT) {
+		inv__print_cut(tok.cut, tok.left, out);
+		r = inv_cursor_next(c, &tok);
+	}
+	return r;
+}
+
+int inv_term_print_token(struct inv_cursor *c, const struct inv_token *first,
+			 struct inv_buf *out, const struct inv_print_opts *o)
+{
+	uint32_t depth = c->depth - is_open(first);
+	const struct inv_token *tok = first;
+	struct inv_token next;
+	int r;
+
+	if (first->kind == INV_TOK_END)
+		return INV_END;
+	for (;;) {
+		if (tok->kind == INV_TOK_LIST && o->style == INV_PRINT_P &&
+		    list_is_string(c, o)) {
+			if (tok != first && tok->sep)
+				inv_buf_put(out, sep_text[tok->sep],
+					    sep_len[tok->sep]);
+			r = print_list_string(c, out);
+			if (r)
+				return r;
+		} else {
+			print_token(tok, tok != first, out, o);
+		}
+		if (c->depth == depth)
+			return out->error;
+		r = inv_cursor_next(c, &next);
+		if (r)
+			return r;
+		tok = &next;
+	}
+}
+
+int inv_term_print(struct inv_cursor *c, struct inv_buf *out,
+		   const struct inv_print_opts *o)
+{
+	struct inv_token tok;
+	int r = inv_cursor_next(c, &tok);
+
+	return r ? r : inv_term_print_token(c, &tok, out, o);
+}

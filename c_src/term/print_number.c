@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "term/print_int.h"
+
+/*
+ * Floats: the shortest digits that read back as the same float, of those the
+ * nearest; then in the shorter of 0.00123 and 1.23e-3.
+ */
+
+/* d.ddd * 10^exponent, no zero at the end unless it is the only digit. */
+struct decimal {
+	uint8_t digits[20];
+	int n;
+	int exponent;
+};
+
+#define TWO_53 9007199254740992.0
+
+static void strip_zeros(struct decimal *d)
+{
+	while (d->n > 1 && d->digits[d->n - 1] == '0')
+		d->n--;
+}
+
+/*
+ * What people write: f = m / 10^k for an integer m of at most 15 digits.  Such
+ * an m is exact in a double, 10^k is too, and division rounds correctly, so
+ * that a quotient equal to f means that "m e-k" reads back as f.  No two
+ * decimals of 15 digits read as one normal double, so it is the shortest.
+ */
+static bool small_decimal(double f, struct decimal *d)
+{
+	static const double tens[] = { 1e0, 1e1, 1e2, 1e3, 1e4, 1e5,
+				       1e6, 1e7, 1e8, 1e9, 1e10 };
+	unsigned k;
+
+	for (k = 0; k < sizeof(tens) / sizeof(tens[0]); k++) {
+		double m = rint(f * tens[k]);
+
+		if (m >= (k == 0 ? TWO_53 : 1e15))
+			return false;
+		if (m < 1 || m / tens[k] != f)
+			continue;
+		d->n = (int)(inv_decimal_u64(d->digits, (uint64_t)m) -
+			     d->digits);
+		d->exponent = d->n - 1 - (int)k;
+		strip_zeros(d);
+		return true;
+	}
+	return false;
+}
+
+/* Whether the digits read back as f.  Without a point, which is the locale's. */
+static bool reads_back(const struct decimal *d, double f)
+{
+	char text[40];
+
+	snprintf(text, sizeof(text), "%.*se%d", d->n, (const char *)d->digits,
+		 d->exponent - (d->n - 1));
+	return strtod(text, NULL) == f;
+}
+
+/* The n digits nearest to f. */
+static void nearest(double f, int n, struct decimal *d)
+{
+	char text[40];
+	const char *p = text;
+	const char *e;
+
+	snprintf(text, sizeof(text), "%.*e", n - 1, f);
+	e = strchr(text, 'e');
+	d->n = 0;
+	for (; p < e; p++)
+		if (*p >= '0' && *p <= '9')
+			d->digits[d->n++] = (uint8_t)*p;
+	d->exponent = atoi(e + 1);
+}
+
+/* The next decimal of as many digits, away from zero. */
+static void next_up(struct decimal *d)
+{
+	int i = d->n - 1;
+
+	while (i >= 0 && d->digits[i] == '9')
+		d->digits[i--] = '0';
+	if (i >= 0) {
+		d->digits[i]++;
+	} else {
+		d->digits[0] = '1';
+		d->exponent++;
+	}
+}
+
+static void shortest(double f, struct decimal *d)
+{
+	uint64_t bits;
+	bool power;
+	int n;
+
+	memcpy(&bits, &f, sizeof(bits));
+	/* Below a power of two floats lie closer: the nearest decimal may be
+	 * too far below it when the next one above is not. */
+	power = (bits & ((UINT64_C(1) << 52) - 1)) == 0;
+	/* A normal float that has fewer digits than 15 has zeros at 15. */
+	for (n = f < 2.2250738585072014e-308 ? 1 : 15; n < 17; n++) {
+		struct decimal up;
+
+		nearest(f, n, d);
+		if (reads_back(d, f)) {
+			strip_zeros(d);
+			return;
+		}
+		if (!power)
+			continue;
+		up = *d;
+		next_up(&up);
+		if (reads_back(&up, f)) {
+			*d = up;
+			strip_zeros(d);
+			return;
+		}
+	}
+	nearest(f, 17, d);
+	strip_zeros(d);
+}
+
+static uint8_t *put_scientific(uint8_t *w, const struct decimal *d)
+{
+	*w++ = d->digits[0];
+	*w++ = '.';
+	if (d->n == 1) {
+		*w++ = '0';
+	} else {
+		memcpy(w, d->digits + 1, (size_t)d->n - 1);
+		w += d->n - 1;
+	}
+	*w++ = 'e';
+	return inv_decimal_i64(w, d->exponent);
+}
+
+static uint8_t *put_zeros(uint8_t *w, int n)
+{
+	while (n-- > 0)
+		*w++ = '0';
+	return w;
+}
+
+static uint8_t *put_fixed(uint8_t *w, const struct decimal *d)
+{
+	int whole = d->exponent + 1; /* digits before the point */
+
+	if (whole <= 0) {
+		*w++ = '0';
+		*w++ = '.';
+		w = put_zeros(w, -whole);
+		memcpy(w, d->digits, (size_t)d->n);
+		return w + d->n;
+	}
+	if (whole >= d->n) {
+		memcpy(w, d->digits, (size_t)d->n);
+		w = put_zeros(w + d->n, whole - d->n);
+		*w++ = '.';
+		*w++ = '0';
+		return w;
+	}
+	memcpy(w, d->digits, (size_t)whole);
+	w += whole;
+	*w++ = '.';
+	memcpy(w, d->digits + whole, (size_t)(d->n - whole));
+	return w + (d->n - whole);
+}
+
+static int scientific_len(const struct decimal *d)
+{
+	int e = abs(d->exponent);
+
+	return (d->n == 1 ? 3 : d->n + 1) + 1 + (d->exponent < 0) +
+	       (e >= 100 ? 3 : e >= 10 ? 2 : 1);
+}
+
+static int fixed_len(const struct decimal *d)
+{
+	int whole = d->exponent + 1;
+
+	if (whole <= 0)
+		return 2 - whole + d->n;
+	return whole >= d->n ? whole + 2 : d->n + 1;
+}
+
+void inv_term_print_float(double f, struct inv_buf *out)
+{
+	uint8_t *w = inv_buf_reserve(out, 64);
+	struct decimal d;
+
+	if (!w)
+		return;
+	if (signbit(f)) {
+		*w++ = '-';
+		f = -f;
+	}
+	if (f == 0) {
+		memcpy(w, "0.0", 3);
+		w += 3;
+	} else {
+		if (!small_decimal(f, &d))
+			shortest(f, &d);
+		if (f < TWO_53 && fixed_len(&d) <= scientific_len(&d))
+			w = put_fixed(w, &d);
+		else
+			w = put_scientific(w, &d);
+	}
+	out->len = (size_t)(w - out->data);
+}
+
+/* --- big integers ---------------------------------------------------------- */
+
+#define LIMB_BYTES 4
+#define LIMBS_MAX (INV_BIG_PRINT_MAX / LIMB_BYTES)
+#define BILLION 1000000000u
+
+/* Divides the n limbs, the least significant first; returns what remains. */
+static uint32_t divide(uint32_t *limbs, size_t n)
+{
+	uint64_t rest = 0;
+
+	while (n-- > 0) {
+		rest = rest << 32 | limbs[n];
+		limbs[n] = (uint32_t)(rest / BILLION);
+		rest %= BILLION;
+	}
+	return (uint32_t)rest;
+}
+
+static size_t load_limbs(uint32_t *limbs, const uint8_t *p, size_t len)
+{
+	size_t n = (len + LIMB_BYTES - 1) / LIMB_BYTES;
+	size_t i;
+
+	memset(limbs, 0, n * LIMB_BYTES);
+	for (i = 0; i < len; i++)
+		limbs[i / LIMB_BYTES] |= (uint32_t)p[i]
+					 << 8 * (i % LIMB_BYTES);
+	return n;
+}
+
+void inv__print_big(const struct inv_token *tok, struct inv_buf *out)
+{
+	uint32_t limbs[LIMBS_MAX];
+	size_t len = tok->len, n, room;
+	uint8_t *w, *p;
+
+	while (len > 0 && tok->bytes[len - 1] == 0)
+		len--;
+	if (len > INV_BIG_PRINT_MAX) {
+		inv__print_cut(INV_CUT_INT, len, out);
+		return;
+	}
+	if (tok->negative && len > 0)
+		inv_buf_putc(out, '-');
+	/* A byte is less than 2.41 digits; nine more for the last step. */
+	room = len * 241 / 100 + 10;
+	w = inv_buf_reserve(out, room);
+	if (!w)
+		return;
+	p = w + room;
+	n = load_limbs(limbs, tok->bytes, len);
+	while (n > 0) {
+		uint32_t nine = divide(limbs, n);
+		int i;
+
+		while (n > 0 && limbs[n - 1] == 0)
+			n--;
+		for (i = 0; i < 9 && (n > 0 || nine > 0); i++, nine /= 10)
+			*--p = (uint8_t)('0' + nine % 10);
+	}
+	if (len == 0)
+		*--p = '0';
+	n = (size_t)(w + room - p);
+	memmove(w, p, n);
+	inv_buf_commit(out, n);
+}

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "term/chars.h"
+#include "term/print_int.h"
+
+/* The letter after the backslash, for the characters that have one. */
+static char escape_letter(uint32_t ch)
+{
+	switch (ch) {
+	case '\b':
+		return 'b';
+	case '\t':
+		return 't';
+	case '\n':
+		return 'n';
+	case '\v':
+		return 'v';
+	case '\f':
+		return 'f';
+	case '\r':
+		return 'r';
+	case 27:
+		return 'e';
+	case 127:
+		return 'd';
+	case '\\':
+		return '\\';
+	default:
+		return 0;
+	}
+}
+
+static uint8_t *put_octal(uint8_t *w, uint32_t ch)
+{
+	*w++ = '\\';
+	*w++ = (uint8_t)('0' + (ch >> 6));
+	*w++ = (uint8_t)('0' + (ch >> 3 & 7));
+	*w++ = (uint8_t)('0' + (ch & 7));
+	return w;
+}
+
+static uint8_t *put_hex(uint8_t *w, uint32_t ch)
+{
+	int shift = 20;
+
+	*w++ = '\\';
+	*w++ = 'x';
+	*w++ = '{';
+	while (ch >> shift == 0)
+		shift -= 4;
+	for (; shift >= 0; shift -= 4)
+		*w++ = (uint8_t)"0123456789ABCDEF"[ch >> shift & 15];
+	*w++ = '}';
+	return w;
+}
+
+uint8_t *inv__print_char(uint8_t *w, uint32_t ch, char quote, bool unicode)
+{
+	char letter;
+
+	if (ch >= 32 && ch < 127 && ch != '\\') {
+		if (ch == (uint8_t)quote)
+			*w++ = '\\';
+		*w++ = (uint8_t)ch;
+		return w;
+	}
+	letter = escape_letter(ch);
+	if (letter) {
+		*w++ = '\\';
+		*w++ = (uint8_t)letter;
+		return w;
+	}
+	if (ch < 160)
+		return put_octal(w, ch);
+	if (ch > 255 && !unicode)
+		return put_hex(w, ch);
+	return inv_utf8_put(w, ch);
+}
+
+/* --- atoms ----------------------------------------------------------------- */
+
+/* Not plain, but a name all the same: letters of latin1. */
+static bool needs_quotes(const uint8_t *p, size_t len,
+			 const struct inv_print_opts *o)
+{
+	const uint8_t *begin = p, *end = p + len;
+	uint32_t ch;
+	unsigned n;
+	int reserved;
+
+	for (; p < end; p += n) {
+		ch = inv_utf8_get(p, end, &n);
+		if (ch > 255 || !(inv_char_classes[ch] &
+				  (p == begin ? INV_CH_LOWER : INV_CH_NAME)))
+			return true;
+	}
+	reserved = inv_word_reserved(begin, len);
+	return len == 0 || reserved == 1 ||
+	       (reserved == 2 && o->maybe_reserved);
+}
+
+static void print_quoted(const uint8_t *p, size_t len, struct inv_buf *out,
+			 bool unicode)
+{
+	const uint8_t *end = p + len;
+	uint8_t *w = inv_buf_reserve(out, len * INV_ESCAPED_MAX + 2);
+	uint32_t ch;
+	unsigned n;
+
+	if (!w)
+		return;
+	*w++ = '\'';
+	for (; p < end; p += n) {
+		ch = inv_utf8_get(p, end, &n);
+		w = inv__print_char(w, ch == INV_CHAR_BAD ? 0xfffd : ch, '\'',
+				    unicode);
+	}
+	*w++ = '\'';
+	out->len = (size_t)(w - out->data);
+}
+
+void inv_term_print_atom(const uint8_t *name, size_t len, struct inv_buf *out,
+			 const struct inv_print_opts *o)
+{
+	if (inv_atom_is_plain(name, len) || !needs_quotes(name, len, o))
+		inv_buf_put(out, name, len);
+	else
+		print_quoted(name, len, out, o->unicode);
+}
+
+/*
+ * The VM knows no reserved words, quotes what has an @, and has its own idea
+ * of escape and delete.
+ */
+static bool vm_needs_quotes(const uint8_t *p, size_t len)
+{
+	const uint8_t *begin = p, *end = p + len;
+	uint32_t ch;
+	unsigned n;
+
+	for (; p < end; p += n) {
+		ch = inv_utf8_get(p, end, &n);
+		if (ch > 255 || ch == '@' ||
+		    !(inv_char_classes[ch] &
+		      (p == begin ? INV_CH_LOWER : INV_CH_NAME)))
+			return true;
+	}
+	return len == 0;
+}
+
+void inv__print_vm_atom(const uint8_t *p, size_t len, struct inv_buf *out)
+{
+	const uint8_t *end = p + len;
+	uint32_t ch;
+	uint8_t *w;
+	unsigned n;
+
+	if (!vm_needs_quotes(p, len)) {
+		inv_buf_put(out, p, len);
+		return;
+	}
+	w = inv_buf_reserve(out, len * INV_ESCAPED_MAX + 2);
+	if (!w)
+		return;
+	*w++ = '\'';
+	for (; p < end; p += n) {
+		ch = inv_utf8_get(p, end, &n);
+		if (ch == INV_CHAR_BAD)
+			ch = 0xfffd;
+		if (ch == 27)
+			w = put_octal(w, ch);
+		else if (ch == 127)
+			*w++ = 127;
+		else
+			w = inv__print_char(w, ch, '\'', true);
+	}
+	*w++ = '\'';
+	out->len = (size_t)(w - out->data);
+}
+
+void inv__print_text(const uint8_t *p, size_t len, struct inv_buf *out)
+{
+	const uint8_t *end = p + len;
+	uint32_t ch;
+	unsigned n;
+
+	if (inv_utf8_valid(p, len)) {
+		inv_buf_put(out, p, len);
+		return;
+	}
+	for (; p < end; p += n) {
+		ch = inv_utf8_get(p, end, &n);
+		if (ch == INV_CHAR_BAD)
+			inv_buf_puts(out, "\xef\xbf\xbd");
+		else
+			inv_buf_put(out, p, n);
+	}
+}
+
+/* --- binaries and strings -------------------------------------------------- */
+
+static bool all_latin1(const uint8_t *p, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		if (!(inv_char_classes[p[i]] & INV_CH_PRINT))
+			return false;
+	return true;
+}
+
+/* Printable as UTF-8; *wide says whether it is more than ASCII. */
+static bool all_unicode(const uint8_t *p, size_t len, bool wide_range,
+			bool *wide)
+{
+	const uint8_t *end = p + len;
+	uint32_t ch;
+	unsigned n;
+
+	*wide = false;
+	for (; p < end; p += n) {
+		ch = inv_utf8_get(p, end, &n);
+		if (ch == INV_CHAR_BAD || !inv_char_printable(ch, wide_range))
+			return false;
+		*wide |= n > 1;
+	}
+	return true;
+}
+
+static void quote_latin1(const uint8_t *p, size_t len, struct inv_buf *out)
+{
+	/* None of latin1 takes more than four: \377 */
+	uint8_t *w = inv_buf_reserve(out, 4 * len + 2);
+	size_t i;
+
+	if (!w)
+		return;
+	*w++ = '"';
+	for (i = 0; i < len; i++)
+		w = inv__print_char(w, p[i], '"', true);
+	*w++ = '"';
+	out->len = (size_t)(w - out->data);
+}
+
+static void quote_utf8(const uint8_t *p, size_t len, struct inv_buf *out)
+{
+	const uint8_t *end = p + len;
+	uint8_t *w = inv_buf_reserve(out, 4 * len + 2);
+	unsigned n;
+
+	if (!w)
+		return;
+	*w++ = '"';
+	for (; p < end; p += n)
+		w = inv__print_char(w, inv_utf8_get(p, end, &n), '"', true);
+	*w++ = '"';
+	out->len = (size_t)(w - out->data);
+}
+
+/* Bytes as numbers, with commas between them. */
+static void print_bytes(const uint8_t *p, size_t len, struct inv_buf *out)
+{
+	uint8_t *w = inv_buf_reserve(out, 4 * len);
+	size_t i;
+
+	if (!w || len == 0)
+		return;
+	for (i = 0; i < len; i++) {
+		w = inv_decimal_u64(w, p[i]);
+		*w++ = ',';
+	}
+	out->len = (size_t)(w - 1 - out->data);
+}
+
+void inv__print_cut(unsigned cut, uint64_t left, struct inv_buf *out)
+{
+	inv_buf_puts(out, "...");
+	if (cut == INV_CUT_OTHER)
+		return;
+	inv_buf_puts(out, cut == INV_CUT_INT	  ? "(integer of >=" :
+			  cut == INV_CUT_LIST_MIN ? "(>=" :
+						    "(");
+	inv_buf_u64(out, left);
+	inv_buf_puts(out, cut == INV_CUT_INT	? " bytes)" :
+			  cut == INV_CUT_BINARY ? " more bytes)" :
+						  " more)");
+}
+
+static void print_binary_cut(uint64_t bits, struct inv_buf *out)
+{
+	if (bits % 8 == 0) {
+		inv__print_cut(INV_CUT_BINARY, bits / 8, out);
+		return;
+	}
+	inv_buf_puts(out, "...(");
+	inv_buf_u64(out, bits);
+	inv_buf_puts(out, " more bits)");
+}
+
+/*
+ * A binary as text: "abc", or "abc"/utf8.  False if it is none.  Of one that
+ * was cut within a character that character is left out, and *dropped says how
+ * many bytes of it there were.
+ */
+static bool print_binary_text(const struct inv_token *tok,
+			      struct inv_buf *out,
+			      const struct inv_print_opts *o, unsigned *dropped)
+{
+	unsigned part = tok->cut ? inv_utf8_partial(tok->bytes, tok->len) : 0;
+	size_t len = tok->len - part;
+	bool wide;
+
+	*dropped = 0;
+	if (o->unicode && len > 0 && inv_utf8_valid(tok->bytes, len)) {
+		if (!all_unicode(tok->bytes, len, o->wide_range, &wide))
+			return false;
+		quote_utf8(tok->bytes, len, out);
+		if (wide)
+			inv_buf_puts(out, "/utf8");
+		*dropped = part;
+		return true;
+	}
+	if (tok->len == 0 || !all_latin1(tok->bytes, tok->len))
+		return false;
+	quote_latin1(tok->bytes, tok->len, out);
+	return true;
+}
+
+void inv__print_binary(const struct inv_token *tok, struct inv_buf *out,
+		       const struct inv_print_opts *o)
+{
+	unsigned used = tok->len > 0 && !tok->cut ? tok->last_bits : 8;
+	unsigned dropped = 0;
+
+	inv_buf_put(out, "<<", 2);
+	if (o->style == INV_PRINT_P && used == 8 &&
+	    print_binary_text(tok, out, o, &dropped)) {
+		if (tok->cut)
+			print_binary_cut(tok->left + 8 * dropped, out);
+		inv_buf_put(out, ">>", 2);
+		return;
+	}
+	print_bytes(tok->bytes, tok->len - (used < 8), out);
+	if (tok->cut) {
+		if (tok->len > 0)
+			inv_buf_putc(out, ',');
+		print_binary_cut(tok->left, out);
+	} else if (used < 8) {
+		if (tok->len > 1)
+			inv_buf_putc(out, ',');
+		inv_buf_u64(out, tok->bytes[tok->len - 1] >> (8 - used));
+		inv_buf_putc(out, ':');
+		inv_buf_u64(out, used);
+	}
+	inv_buf_put(out, ">>", 2);
+}
+
+void inv__print_string(const struct inv_token *tok, struct inv_buf *out,
+		       const struct inv_print_opts *o)
+{
+	if (o->style == INV_PRINT_P && tok->len > 0 &&
+	    all_latin1(tok->bytes, tok->len)) {
+		quote_latin1(tok->bytes, tok->len, out);
+		if (tok->cut)
+			inv__print_cut(tok->cut, tok->left, out);
+		return;
+	}
+	inv_buf_putc(out, '[');
+	print_bytes(tok->bytes, tok->len, out);
+	if (tok->cut) {
+		if (tok->len > 0)
+			inv_buf_putc(out, ',');
+		inv__print_cut(tok->cut, tok->left, out);
+	}
+	inv_buf_putc(out, ']');
+}
