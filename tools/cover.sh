@@ -16,7 +16,7 @@ done | awk -F"[':%]" '
 	split(file, path, "/")
 	split($0, of, "of ")
 	lines[path[2]] += of[2]
-	hit[path[2]] += of[2] * $3 / 100
+	hit[path[2]] += of[2] * $2 / 100
 	file = ""
 }
 END { for (room in lines)
