@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "log/stream.h"
+
+#include <string.h>
+
+void inv_stream_init(struct inv_stream *s, const struct inv_log_set *set,
+		     uint32_t number, struct inv_unpacker *unpacker,
+		     struct inv_notices *notices)
+{
+	memset(s, 0, sizeof(*s));
+	s->set = set;
+	s->number = number;
+	s->unpacker = unpacker;
+	s->notices = notices;
+}
+
+void inv_stream_release(struct inv_stream *s)
+{
+	inv_packet_release(&s->packet);
+	s->p = NULL;
+}
+
+/* What is left of the open packet cannot be read. */
+static void give_up(struct inv_stream *s, const char *what, uint64_t off,
+		    uint64_t len)
+{
+	inv_notice_damage(s->notices, s->file->src.name, off, len,
+			  "%s: %u event(s) lost", what, s->left);
+	inv_account_unreadable(&s->account, s->left, &s->losses);
+	s->left = 0;
+	s->p = NULL;
+}
+
+/* Steps over records that an earlier packet has had. */
+static int skip_records(struct inv_stream *s, uint32_t n)
+{
+	struct inv_event ev;
+	uint64_t ts_off;
+
+	s->left -= n;
+	while (n--) {
+		inv_event_decode(&ev, &s->p, s->end, NULL, &ts_off);
+		if (!s->p)
+			return INV_EDAMAGED;
+	}
+	return 0;
+}
+
+static int open_packet(struct inv_stream *s)
+{
+	const struct inv_log_packet *h = &s->at.head;
+	const char *what = "no memory";
+	uint32_t again;
+	int rc;
+
+	/* A loss lies somewhere between the packet before and this one's end;
+	 * where this one begins it does not disturb the order. */
+	if (h->begin_ns > s->mono_ns)
+		s->mono_ns = h->begin_ns;
+	inv_account_packet(&s->account, h, s->set->beginning_lost, &s->losses,
+			   &again);
+	s->left = h->n_events;
+	if (again == h->n_events)
+		return 0;
+	rc = inv_packet_open(&s->packet, s->unpacker, &s->at, &what);
+	if (rc == INV_ENOMEM)
+		return rc;
+	s->p = s->packet.events;
+	s->end = s->p + s->packet.len;
+	if (rc || skip_records(s, again))
+		give_up(s, what, s->at.off, (uint64_t)h->head_len + h->body_len);
+	return 0;
+}
+
+static void read_totals(struct inv_stream *s)
+{
+	struct inv_log_totals t;
+	uint32_t i = s->number;
+
+	/* Mostly in order: then it is where its number says. */
+	if (!inv_totals_next(&s->at.head, s->at.body, &i, &t) ||
+	    t.stream != s->number) {
+		i = 0;
+		do {
+			if (!inv_totals_next(&s->at.head, s->at.body, &i, &t))
+				return;
+		} while (t.stream != s->number);
+	}
+	inv_account_totals(&s->account, &t, s->set->beginning_lost, &s->losses);
+}
+
+static int next_packet(struct inv_stream *s)
+{
+	int rc = inv_set_cursor_seek(&s->cursor, s->set, s->number, &s->at,
+				     &s->file);
+
+	if (rc)
+		return rc;
+	if (s->at.head.type == INV_LOG_TOTALS) {
+		read_totals(s);
+		return 0;
+	}
+	return open_packet(s);
+}
+
+/* The next record of the open packet: true when it is an event. */
+static bool next_record(struct inv_stream *s)
+{
+	uint64_t ts_off = 0;
+	uint64_t mono;
+	int rc = inv_event_decode(&s->ev, &s->p, s->end, &s->packet.dict,
+				  &ts_off);
+
+	if (rc) {
+		/* The checksum was right: it was written so. */
+		const uint8_t *next = s->p;
+		uint32_t others = s->left - 1;
+
+		s->left = next ? 1 : s->left;
+		give_up(s, "a record makes no sense", s->at.off,
+			(uint64_t)s->at.head.head_len + s->at.head.body_len);
+		if (next) {
+			s->left = others;
+			s->p = next;
+		}
+		return false;
+	}
+	mono = s->at.head.begin_ns + ts_off;
+	if (mono > s->mono_ns)
+		s->mono_ns = mono;
+	s->left--;
+	inv_account_read(&s->account, 1);
+	return true;
+}
+
+int inv_stream_next(struct inv_stream *s)
+{
+	int rc;
+
+	for (;;) {
+		if (s->losses.n) {
+			s->losses.n--;
+			s->is_loss = true;
+			s->lost_n = s->losses.at[s->losses.n].n;
+			s->lost_reason = s->losses.at[s->losses.n].reason;
+			return 0;
+		}
+		if (s->p && s->left) {
+			if (next_record(s)) {
+				s->is_loss = false;
+				return 0;
+			}
+			continue;
+		}
+		s->p = NULL;
+		rc = next_packet(s);
+		if (rc)
+			return rc;
+	}
+}
