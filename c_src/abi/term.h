@@ -18,16 +18,16 @@
  *
  * "varint" and "signed" as in abi/event.h.
  *
- * CUT is followed by a kind (enum inv_cut) and a varint n: what was left out.
- * It stands in the place of an element.  Of the kinds
- *   TUPLE            it ends a tuple: for the remaining elements,
- *   MAP              it ends a map, in the place of a key: for the remaining
- *                    pairs,
- *   LIST, LIST_MIN   it ends a list: for the remaining elements and the tail
- *                    (no END follows);
- *   BINARY, INT and OTHER it stands for that one term, and what comes after
- *                    goes on as ever.
- * Outside a container it stands, whatever its kind, for the whole term.
+ * What a budget left out is said in place, by CUT or HOLE, each followed by a
+ * kind (enum inv_cut) and a varint n: what is missing.
+ *
+ * CUT stands in the place of an element and ends its container, without END:
+ *   in a tuple    of kind TUPLE, for the remaining elements,
+ *   in a map      of kind MAP, in the place of a key, for the remaining pairs,
+ *   in a list     of kind LIST or LIST_MIN, for the remaining elements and the
+ *                 tail.
+ * HOLE stands for one term of that kind, anywhere; what comes after it goes on
+ * as ever.
  *
  * A list ends with END, TAIL or CUT.  Not with NIL: that is the element [].
  *
@@ -74,7 +74,7 @@ enum inv_term_code {
 	INV_T_TEXT = 0xd3,	/* n varint, n bytes: as the VM prints it (a
 				   fun), UTF-8 */
 	INV_T_HOLE = 0xd4,	/* kind u8, n varint: one term, left out */
-	INV_T_END = 0xd4,	/* ends the elements of a proper list */
+	INV_T_END = 0xd5,	/* ends the elements of a proper list */
 };
 
 enum inv_def {
@@ -93,7 +93,7 @@ enum inv_cut {
 	INV_CUT_LIST = 3,     /* elements, exactly; a proper list */
 	INV_CUT_LIST_MIN = 4, /* elements, at least that many */
 	INV_CUT_BINARY = 5,   /* bytes */
-	INV_CUT_INT = 6,      /* bytes, at least */
+	INV_CUT_INT = 6,      /* bytes, at least; 0: not known */
 	INV_CUT_OTHER = 7,    /* nothing: n is 0 */
 	INV_CUT_BITS = 8,     /* nothing: a bitstring of unknown size */
 };
