@@ -68,9 +68,9 @@ enum inv_tok {
 			    id[1] uniq: #Fun<m.index.uniq> */
 	INV_TOK_TEXT,	 /* bytes: as the VM prints it, in UTF-8, which is not
 			    checked */
-	INV_TOK_CUT,	 /* cut, left: something is missing here.  TUPLE, MAP,
-			    LIST and LIST_MIN in a container: its remaining
-			    elements, and END is next */
+	INV_TOK_HOLE,	 /* cut, left: one term that was left out */
+	INV_TOK_CUT,	 /* cut, left: the remaining elements of the container;
+			    END is next */
 };
 
 /* What stands between this token and the one before it. */

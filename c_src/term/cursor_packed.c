@@ -132,15 +132,20 @@ static int binary_cut_token(struct inv_cursor *c, struct inv_token *tok)
 	return 0;
 }
 
-/* The kind and number of CUT and STRING_CUT. */
+/* The kind and number of CUT, HOLE and STRING_CUT. */
 static int get_cut(struct inv_cursor *c, struct inv_token *tok)
 {
 	if (c->p == c->end)
 		return inv__cursor_fail(c, INV_ETRUNCATED);
 	tok->cut = *c->p++;
-	if (tok->cut < INV_CUT_TUPLE || tok->cut > INV_CUT_OTHER)
+	if (tok->cut < INV_CUT_TUPLE || tok->cut > INV_CUT_BITS)
 		return inv__cursor_fail(c, INV_EVERSION);
 	return get_varint(c, &tok->left);
+}
+
+static bool is_list_cut(const struct inv_token *tok)
+{
+	return tok->cut == INV_CUT_LIST || tok->cut == INV_CUT_LIST_MIN;
 }
 
 static int string_token(struct inv_cursor *c, struct inv_token *tok,
@@ -157,35 +162,36 @@ static int string_token(struct inv_cursor *c, struct inv_token *tok,
 		return 0;
 	}
 	r = get_cut(c, tok);
-	if (r == 0 && tok->cut != INV_CUT_LIST && tok->cut != INV_CUT_LIST_MIN)
+	if (r == 0 && !is_list_cut(tok))
 		r = inv__cursor_fail(c, INV_EDAMAGED);
 	return r;
 }
 
-/* A cut of a container ends the one that it is in, which it has to fit. */
+/*
+ * Ends f, to whose kind it has to fit.  How much a tuple or map lacks is known
+ * from its own number, whatever the cut says.
+ */
 static int cut_token(struct inv_cursor *c, struct inv_cursor_frame *f,
 		     struct inv_token *tok)
 {
 	int r = get_cut(c, tok);
+	bool fits = false;
 
 	tok->kind = INV_TOK_CUT;
-	if (r || !f || f->kind == INV_FRAME_CLOSED || tok->cut > INV_CUT_LIST_MIN)
+	if (r)
 		return r;
-	switch (f->kind) {
-	case INV_FRAME_TUPLE:
-		if (tok->cut != INV_CUT_TUPLE)
-			return inv__cursor_fail(c, INV_EDAMAGED);
+	/* The place of the element that it stands in is counted already. */
+	if (f && f->kind == INV_FRAME_TUPLE) {
+		fits = tok->cut == INV_CUT_TUPLE;
 		tok->left = (uint64_t)f->left + 1;
-		break;
-	case INV_FRAME_MAP:
-		if (tok->cut != INV_CUT_MAP || f->left % 2 == 0)
-			return inv__cursor_fail(c, INV_EDAMAGED);
+	} else if (f && f->kind == INV_FRAME_MAP) {
+		fits = tok->cut == INV_CUT_MAP && f->left % 2 == 1;
 		tok->left = (uint64_t)f->left / 2 + 1;
-		break;
-	default:
-		if (tok->cut != INV_CUT_LIST && tok->cut != INV_CUT_LIST_MIN)
-			return inv__cursor_fail(c, INV_EDAMAGED);
+	} else if (f && f->kind == INV_FRAME_OPEN) {
+		fits = is_list_cut(tok);
 	}
+	if (!fits)
+		return inv__cursor_fail(c, INV_EDAMAGED);
 	f->left = 0;
 	return 0;
 }
@@ -328,6 +334,9 @@ static int coded(struct inv_cursor *c, struct inv_cursor_frame *f,
 		return open_token(c, tok, code);
 	case INV_T_CUT:
 		return cut_token(c, f, tok);
+	case INV_T_HOLE:
+		tok->kind = INV_TOK_HOLE;
+		return get_cut(c, tok);
 	case INV_T_BINARY:
 		tok->kind = INV_TOK_BINARY;
 		tok->last_bits = 8;

@@ -164,6 +164,9 @@ static void print_token(const struct inv_token *tok, bool with_sep,
 	case INV_TOK_CUT:
 		inv__print_cut(tok->cut, tok->left, out);
 		break;
+	case INV_TOK_HOLE:
+		inv__print_hole(tok->cut, tok->left, out);
+		break;
 	default:
 		break;
 	}
@@ -175,12 +178,6 @@ static bool is_char(const struct inv_token *tok,
 	return tok->kind == INV_TOK_INT && tok->i >= 0 && tok->i <= 0x10ffff &&
 	       inv_char_printable((uint32_t)tok->i,
 				  o->unicode && o->wide_range);
-}
-
-static bool is_list_cut(const struct inv_token *tok)
-{
-	return tok->kind == INV_TOK_CUT && (tok->cut == INV_CUT_LIST ||
-					    tok->cut == INV_CUT_LIST_MIN);
 }
 
 /*
@@ -205,8 +202,7 @@ static bool list_is_string(struct inv_cursor *c, const struct inv_print_opts *o)
 	c->error = 0;
 	*f = frame;
 	return r == 0 && n > 0 &&
-	       (is_list_cut(&tok) ||
-		(tok.kind == INV_TOK_END && tok.of == INV_TOK_LIST));
+	       (tok.kind == INV_TOK_CUT || tok.kind == INV_TOK_END);
 }
 
 /* What list_is_string has looked at, END included. */

@@ -15,8 +15,8 @@
  * The text is UTF-8: of the characters that io_lib:format returns, so that
  * under ~w the atom 'é' gives the two bytes of é, and "é" under ~p too.
  *
- * What a recording left out is shown where it was, with how much is missing,
- * and brackets stay balanced:
+ * What a recording left out is shown where it was, as "..." and how much is
+ * missing, within brackets that say of what:
  *
  *	[1,2,3,...(12 more)]		a list's 12 remaining elements
  *	[1,2,3,...(>=12 more)]		at least 12, and perhaps a tail
@@ -26,8 +26,10 @@
  *	<<1,2,3,...(997 more bytes)>>	of a binary ("more bits" if it is not
  *					of whole bytes)
  *	<<"abc"...(997 more bytes)>>
+ *	{...(3 more)}			a tuple of 3 of which nothing was kept;
+ *					lists, maps and binaries likewise
  *	...(integer of >=300 bytes)	a big integer that was too big to keep
- *	...				a term of which nothing was kept
+ *	...				anything else
  *
  * A BIG of more than INV_BIG_PRINT_MAX bytes is printed as one too big to
  * keep: it takes time in the square of its length.

@@ -13,8 +13,9 @@
 /* Writes it at w; returns past it. */
 uint8_t *inv__print_char(uint8_t *w, uint32_t ch, char quote, bool unicode);
 
-/* "...(N more)" and its kin. */
+/* "...(N more)" and its kin; in the brackets of its kind. */
 void inv__print_cut(unsigned cut, uint64_t left, struct inv_buf *out);
+void inv__print_hole(unsigned cut, uint64_t left, struct inv_buf *out);
 
 void inv__print_binary(const struct inv_token *tok, struct inv_buf *out,
 		       const struct inv_print_opts *o);

@@ -198,6 +198,47 @@ void inv__print_text(const uint8_t *p, size_t len, struct inv_buf *out)
 	}
 }
 
+/* --- what is missing ------------------------------------------------------- */
+
+void inv__print_cut(unsigned cut, uint64_t left, struct inv_buf *out)
+{
+	inv_buf_puts(out, "...");
+	if (cut == INV_CUT_OTHER || cut == INV_CUT_BITS)
+		return;
+	if (cut == INV_CUT_INT && left == 0) {
+		inv_buf_puts(out, "(integer)");
+		return;
+	}
+	inv_buf_puts(out, cut == INV_CUT_INT	  ? "(integer of >=" :
+			  cut == INV_CUT_LIST_MIN ? "(>=" :
+						    "(");
+	inv_buf_u64(out, left);
+	inv_buf_puts(out, cut == INV_CUT_INT	? " bytes)" :
+			  cut == INV_CUT_BINARY ? " more bytes)" :
+						  " more)");
+}
+
+void inv__print_hole(unsigned cut, uint64_t left, struct inv_buf *out)
+{
+	static const struct {
+		const char *open;
+		const char *close;
+	} around[] = {
+		[INV_CUT_TUPLE] = { "{", "}" },
+		[INV_CUT_MAP] = { "#{", "}" },
+		[INV_CUT_LIST] = { "[", "]" },
+		[INV_CUT_LIST_MIN] = { "[", "]" },
+		[INV_CUT_BINARY] = { "<<", ">>" },
+		[INV_CUT_INT] = { "", "" },
+		[INV_CUT_OTHER] = { "", "" },
+		[INV_CUT_BITS] = { "<<", ">>" },
+	};
+
+	inv_buf_puts(out, around[cut].open);
+	inv__print_cut(cut, left, out);
+	inv_buf_puts(out, around[cut].close);
+}
+
 /* --- binaries and strings -------------------------------------------------- */
 
 static bool all_latin1(const uint8_t *p, size_t len)
@@ -271,20 +312,6 @@ static void print_bytes(const uint8_t *p, size_t len, struct inv_buf *out)
 		*w++ = ',';
 	}
 	out->len = (size_t)(w - 1 - out->data);
-}
-
-void inv__print_cut(unsigned cut, uint64_t left, struct inv_buf *out)
-{
-	inv_buf_puts(out, "...");
-	if (cut == INV_CUT_OTHER)
-		return;
-	inv_buf_puts(out, cut == INV_CUT_INT	  ? "(integer of >=" :
-			  cut == INV_CUT_LIST_MIN ? "(>=" :
-						    "(");
-	inv_buf_u64(out, left);
-	inv_buf_puts(out, cut == INV_CUT_INT	? " bytes)" :
-			  cut == INV_CUT_BINARY ? " more bytes)" :
-						  " more)");
 }
 
 static void print_binary_cut(uint64_t bits, struct inv_buf *out)
