@@ -1,13 +1,13 @@
 # How things are compiled: the mode, the flags, the stamp that notices a change.
 
-#: MODE=release|debug|asan|tsan|cover   objects go to build/MODE; only release writes priv/ and ebin/
+#: MODE=release|debug|asan|tsan|stress|cover   objects go to build/MODE; only release writes priv/ and ebin/
 MODE ?= release
 #: CC=gcc|clang  V=1 (show commands)  WERROR= (warnings are no errors)
 ifeq ($(origin CC),default)
 CC := gcc
 endif
 
-MODES := release debug asan tsan cover
+MODES := release debug asan tsan stress cover
 $(if $(filter $(MODE),$(MODES)),,$(error MODE=$(MODE): not one of $(MODES)))
 
 BUILD := build/$(MODE)
@@ -30,7 +30,9 @@ CFLAGS_release := -O2 -g
 CFLAGS_debug := -Og -g3 -DINV_DEBUG
 CFLAGS_asan := -O1 -g3 -DINV_DEBUG -fno-omit-frame-pointer \
 	-fsanitize=address,undefined -fno-sanitize-recover=undefined
-CFLAGS_tsan := -O1 -g3 -DINV_DEBUG -fsanitize=thread
+# Test points (base/testpoint.h) are real in these two.
+CFLAGS_stress := -O2 -g -DINV_TESTPOINTS
+CFLAGS_tsan := -O1 -g3 -DINV_DEBUG -DINV_TESTPOINTS -fsanitize=thread
 CFLAGS_cover := -O0 -g3 -DINV_DEBUG --coverage
 LDFLAGS_asan := -fsanitize=address,undefined
 LDFLAGS_tsan := -fsanitize=thread

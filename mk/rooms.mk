@@ -63,6 +63,13 @@ $(call pic_of,$(1)): $(call room_pic,$(1)) $(BUILD)/lib/$(1).list
 endef
 $(foreach r,$(ROOMS),$(eval $(call room_rules,$(r))))
 
+# In the modes with test points, what they call where a program does not say.
+TESTPOINT := $(if $(findstring INV_TESTPOINTS,$(CFLAGS_$(MODE))),$(BUILD)/lib/libtestpoint.a)
+$(BUILD)/lib/libtestpoint.a: $(BUILD)/pic/test/testpoint.o
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(Q)ar rcsD $@ $^
+
 link = $(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) \
 	-Wl,--start-group $(filter %.a,$^) -Wl,--end-group
 has_node = $(filter $(BUILD)/lib/libnode.a,$^)
@@ -98,15 +105,15 @@ $(warning not building $(PRIV)/inviso, for want of: $(strip $(CLI_LACKS)))
 endif
 endif
 
-$(PRIV)/inviso: $(CLI_DEPS) $(FLAGS_STAMP)
+$(PRIV)/inviso: $(CLI_DEPS) $(TESTPOINT) $(FLAGS_STAMP)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(link) $(LIBS)
 
 # Static and stripped, so that it can be pushed to a slim machine; a sanitizer's
 # run-time library cannot be linked so.
-SPOOL_LDFLAGS := $(if $(filter release debug,$(MODE)),-static -s)
-$(PRIV)/inviso_spool: $(SPOOL_DEPS) $(FLAGS_STAMP)
+SPOOL_LDFLAGS := $(if $(filter release debug stress,$(MODE)),-static -s)
+$(PRIV)/inviso_spool: $(SPOOL_DEPS) $(TESTPOINT) $(FLAGS_STAMP)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(link) $(SPOOL_LDFLAGS) $(LIBS)
@@ -114,7 +121,7 @@ $(PRIV)/inviso_spool: $(SPOOL_DEPS) $(FLAGS_STAMP)
 # The enif_ functions come from the VM, so -z defs cannot watch over what is
 # undefined: tools/check-nif-symbols does. A running node that has the old file
 # mapped keeps it: ld unlinks what it replaces.
-$(PRIV)/inviso_tracer.so: $(NIF_DEPS) $(FLAGS_STAMP)
+$(PRIV)/inviso_tracer.so: $(NIF_DEPS) $(TESTPOINT) $(FLAGS_STAMP)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(link) -shared -Wl,-z,now -Wl,-Bsymbolic

@@ -17,7 +17,7 @@ $(BUILD)/obj/test/%.o: CPPFLAGS_ROOM = -Itest $(if $(findstring /nif_,$@),-isyst
 $(BUILD)/obj/fuzz/%.o: CPPFLAGS_ROOM = -Ifuzz
 
 define test_program
-$(BUILD)/$(1): $(BUILD)/obj/$(1).o $(2) $(call test_libs,$(1)) $(FLAGS_STAMP)
+$(BUILD)/$(1): $(BUILD)/obj/$(1).o $(2) $(call test_libs,$(1)) $(TESTPOINT) $(FLAGS_STAMP)
 	@mkdir -p $$(@D)
 	$$(call say,LINK,$$@)
 	$$(Q)$$(link) -lcmocka $$(LIBS) -lm
@@ -27,11 +27,11 @@ $(foreach t,$(STRESS_TESTS:$(BUILD)/%=%),$(eval $(call test_program,$(t),)))
 
 # The same source under libFuzzer: tools/fuzz.sh gives the compiler and flags.
 define replay_program
-$(BUILD)/fuzz/$(1)_fuzz: $(BUILD)/obj/fuzz/$(1)_fuzz.o $(call test_libs,$(1)) $(FLAGS_STAMP)
+$(BUILD)/fuzz/$(1)_fuzz: $(BUILD)/obj/fuzz/$(1)_fuzz.o $(call test_libs,$(1)) $(TESTPOINT) $(FLAGS_STAMP)
 	@mkdir -p $$(@D)
 	$$(call say,LINK,$$@)
 	$$(Q)$$(link) $$(LIBS) -lm
-$(BUILD)/fuzz/$(1)_replay: $(BUILD)/obj/fuzz/$(1)_fuzz.o $(BUILD)/obj/fuzz/replay.o $(call test_libs,$(1)) $(FLAGS_STAMP)
+$(BUILD)/fuzz/$(1)_replay: $(BUILD)/obj/fuzz/$(1)_fuzz.o $(BUILD)/obj/fuzz/replay.o $(call test_libs,$(1)) $(TESTPOINT) $(FLAGS_STAMP)
 	@mkdir -p $$(@D)
 	$$(call say,LINK,$$@)
 	$$(Q)$$(link) $$(LIBS) -lm
