@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_NIF_ATOMS_H
+#define INV_NIF_ATOMS_H
+
+#include <erl_nif.h>
+
+#include "abi/event.h"
+
+/*
+ * Atoms that the callbacks compare and answer with, made once when the library
+ * is loaded: making one takes the atom table's lock.  An atom's word stays the
+ * same for the life of the VM.
+ */
+#define INV_ATOMS(X)                                                          \
+	X(closed, "closed")                                                   \
+	X(cpu_timestamp, "cpu_timestamp")                                     \
+	X(discard, "discard")                                                 \
+	X(error, "error")                                                     \
+	X(extra, "extra")                                                     \
+	X(false, "false")                                                     \
+	X(match_spec_result, "match_spec_result")                             \
+	X(monotonic, "monotonic")                                             \
+	X(ok, "ok")                                                           \
+	X(remove, "remove")                                                   \
+	X(scheduler_id, "scheduler_id")                                       \
+	X(strict_monotonic, "strict_monotonic")                               \
+	X(timestamp, "timestamp")                                             \
+	X(trace, "trace")                                                     \
+	X(trace_status, "trace_status")                                       \
+	X(true, "true")                                                       \
+	X(undefined, "undefined")
+
+#define INV_ATOM_DECLARE(name, text) extern ERL_NIF_TERM inv_am_##name;
+INV_ATOMS(INV_ATOM_DECLARE)
+#undef INV_ATOM_DECLARE
+
+void inv_atoms_init(ErlNifEnv *env);
+
+/* The tag's number; INV_TAG_OTHER for an atom that we do not know. */
+enum inv_tag inv_atoms_tag(ERL_NIF_TERM atom);
+
+#endif

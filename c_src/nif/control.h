@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_NIF_CONTROL_H
+#define INV_NIF_CONTROL_H
+
+#include <erl_nif.h>
+
+/*
+ * What a tracer's keeper asks of it, and what info/1 tells.  Called by
+ * processes; their arguments and answers are at the stubs in inviso_tracer.erl.
+ */
+ERL_NIF_TERM inv_control_open(ErlNifEnv *, int, const ERL_NIF_TERM[]);
+ERL_NIF_TERM inv_control_keeper(ErlNifEnv *, int, const ERL_NIF_TERM[]);
+ERL_NIF_TERM inv_control_info(ErlNifEnv *, int, const ERL_NIF_TERM[]);
+ERL_NIF_TERM inv_control_spool(ErlNifEnv *, int, const ERL_NIF_TERM[]);
+ERL_NIF_TERM inv_control_anchor(ErlNifEnv *, int, const ERL_NIF_TERM[]);
+ERL_NIF_TERM inv_control_flush(ErlNifEnv *, int, const ERL_NIF_TERM[]);
+ERL_NIF_TERM inv_control_retire(ErlNifEnv *, int, const ERL_NIF_TERM[]);
+ERL_NIF_TERM inv_control_quiet(ErlNifEnv *, int, const ERL_NIF_TERM[]);
+ERL_NIF_TERM inv_control_end(ErlNifEnv *, int, const ERL_NIF_TERM[]);
+ERL_NIF_TERM inv_control_free(ErlNifEnv *, int, const ERL_NIF_TERM[]);
+
+#endif

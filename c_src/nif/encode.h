@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_NIF_ENCODE_H
+#define INV_NIF_ENCODE_H
+
+#include <erl_nif.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "nif/dict.h"
+
+/*
+ * Writes terms as packed terms (abi/term.h) between two boundaries that grow
+ * towards each other: terms upwards from p, definitions downwards from top.
+ *
+ * Bounded in time and bytes: a term takes at most max_bytes (definitions of
+ * what it names included) and some bytes for each container that is open when
+ * they are used up, and at most max_depth containers are nested.  What is
+ * beyond is cut, in place, and cut is set.
+ *
+ * What the public NIF interface cannot bound, and why it is used all the same:
+ *   - a binary that does not start on a byte is copied whole by the VM when it
+ *     is looked at (enif_inspect_binary);
+ *   - a bitstring that does not end on a byte is copied whole
+ *     (enif_term_to_binary): nothing else tells its bits;
+ *   - maps of more than 32 keys: their iterator allocates a small stack.
+ */
+#define INV_DEPTH_MAX 128
+
+struct inv_encoder {
+	ErlNifEnv *env;
+	struct inv_dict *dict;
+	uint8_t *p;
+	uint8_t *top;
+	uint32_t max_bytes; /* of one term */
+	uint32_t max_depth; /* 1 .. INV_DEPTH_MAX */
+	bool cut;
+	int64_t left; /* of max_bytes, for the term at hand */
+};
+
+/* When the library is loaded, and when it is unloaded. */
+void inv_encode_init(void);
+void inv_encode_end(void);
+
+/*
+ * Appends one term.  False when the room between p and top does not suffice:
+ * p, top and the dictionary are then of no use any more.
+ */
+bool inv_encode_term(struct inv_encoder *e, ERL_NIF_TERM term);
+
+/* Appends the parts of terms that an event puts together itself. */
+bool inv_encode_tuple(struct inv_encoder *e, uint32_t arity);
+bool inv_encode_uint(struct inv_encoder *e, uint32_t value);
+bool inv_encode_hole(struct inv_encoder *e);
+
+#endif

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nif/event.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "abi/event.h"
+#include "base/err.h"
+#include "nif/atoms.h"
+#include "nif/encode.h"
+#include "nif/put.h"
+#include "nif/thread.h"
+#include "nif/tracer.h"
+
+/* An event as the VM hands it over. */
+struct event {
+	ErlNifEnv *env;
+	ERL_NIF_TERM tag_atom;
+	ERL_NIF_TERM tracee; /* seq_trace: the label */
+	ERL_NIF_TERM payload;
+	ERL_NIF_TERM extra;
+	ERL_NIF_TERM ms_result;
+	enum inv_tag tag;
+	enum inv_ts_kind ts_kind;
+	unsigned scheduler;
+	uint8_t flags;
+	uint64_t now;
+};
+
+static uint64_t clock_ns(clockid_t id)
+{
+	struct timespec ts;
+
+	clock_gettime(id, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+ERL_NIF_TERM inv_event_enabled(ErlNifEnv *env, int argc,
+			       const ERL_NIF_TERM argv[])
+{
+	const struct inv_slot *slot;
+	ErlNifUInt64 handle;
+
+	(void)argc;
+	if (enif_get_uint64(env, argv[1], &handle) && handle != 0) {
+		slot = inv_slot_of(handle);
+		if (atomic_load_explicit(&slot->handle, memory_order_relaxed) ==
+			    handle &&
+		    !atomic_load_explicit(&slot->spent, memory_order_relaxed))
+			return inv_am_trace;
+	}
+	/* Only trace_status may be answered with remove: for the other tags
+	 * some places in the VM take it for a wrong answer. */
+	return argv[0] == inv_am_trace_status ? inv_am_remove : inv_am_discard;
+}
+
+static enum inv_ts_kind ts_kind_of(ERL_NIF_TERM atom)
+{
+	if (atom == inv_am_timestamp)
+		return INV_TS_TIMESTAMP;
+	if (atom == inv_am_cpu_timestamp)
+		return INV_TS_CPU;
+	if (atom == inv_am_monotonic)
+		return INV_TS_MONOTONIC;
+	if (atom == inv_am_strict_monotonic)
+		return INV_TS_STRICT;
+	return INV_TS_NONE;
+}
+
+/* Opts has at most four keys, and usually none. */
+static void read_opts(struct event *ev, ERL_NIF_TERM opts)
+{
+	ERL_NIF_TERM kind;
+	ERL_NIF_TERM id;
+	size_t n = 0;
+
+	if (!enif_get_map_size(ev->env, opts, &n))
+		return;
+	if (n > 0 && enif_get_map_value(ev->env, opts, inv_am_extra,
+					&ev->extra)) {
+		ev->flags |= INV_EV_EXTRA;
+		n--;
+	}
+	if (n > 0 &&
+	    enif_get_map_value(ev->env, opts, inv_am_timestamp, &kind)) {
+		ev->ts_kind = ts_kind_of(kind);
+		ev->flags |= (uint8_t)(ev->ts_kind << INV_EV_TS_SHIFT);
+		n--;
+	}
+	if (n > 0 && enif_get_map_value(ev->env, opts, inv_am_match_spec_result,
+					&ev->ms_result)) {
+		ev->flags |= INV_EV_MS_RESULT;
+		n--;
+	}
+	if (n > 0 &&
+	    enif_get_map_value(ev->env, opts, inv_am_scheduler_id, &id) &&
+	    enif_get_uint(ev->env, id, &ev->scheduler))
+		ev->flags |= INV_EV_SCHED;
+}
+
+static bool put_strict(struct inv_encoder *e)
+{
+	ErlNifSInt64 n = 0;
+
+	enif_get_int64(e->env,
+		       enif_make_unique_integer(e->env,
+						ERL_NIF_UNIQUE_MONOTONIC),
+		       &n);
+	return inv_put_varint(e, inv_zigzag(n));
+}
+
+static bool put_options(struct inv_encoder *e, const struct event *ev)
+{
+	if (ev->flags & INV_EV_SCHED && !inv_put_varint(e, ev->scheduler))
+		return false;
+	if (ev->ts_kind == INV_TS_CPU &&
+	    !inv_put_varint(e, clock_ns(CLOCK_PROCESS_CPUTIME_ID)))
+		return false;
+	return ev->ts_kind != INV_TS_STRICT || put_strict(e);
+}
+
+/* {M, F, Args} or {M, F, Arity} as {M, F, Arity}. */
+static bool put_light_call(struct inv_encoder *e, ERL_NIF_TERM mfa)
+{
+	const ERL_NIF_TERM *element;
+	unsigned args;
+	int arity;
+
+	if (!enif_get_tuple(e->env, mfa, &arity, &element) || arity != 3 ||
+	    !enif_get_list_length(e->env, element[2], &args))
+		return inv_encode_term(e, mfa);
+	return inv_encode_tuple(e, 3) && inv_encode_term(e, element[0]) &&
+	       inv_encode_term(e, element[1]) && inv_encode_uint(e, args);
+}
+
+/* {send | 'receive' | print, Serial, From, To, Message} without the message. */
+static bool put_light_seq(struct inv_encoder *e, ERL_NIF_TERM info)
+{
+	const ERL_NIF_TERM *element;
+	int arity;
+	int i;
+
+	if (!enif_get_tuple(e->env, info, &arity, &element) || arity != 5)
+		return inv_encode_term(e, info);
+	if (!inv_encode_tuple(e, 5))
+		return false;
+	for (i = 0; i < 4; i++)
+		if (!inv_encode_term(e, element[i]))
+			return false;
+	return inv_encode_hole(e);
+}
+
+static bool put_light(struct inv_encoder *e, const struct event *ev)
+{
+	switch (ev->tag) {
+	case INV_TAG_SEND:
+	case INV_TAG_SEND_NO_PROC:
+	case INV_TAG_RECEIVE:
+		return inv_encode_hole(e);
+	case INV_TAG_CALL:
+		return put_light_call(e, ev->payload);
+	case INV_TAG_SEQ_TRACE:
+		return put_light_seq(e, ev->payload);
+	default:
+		return inv_encode_term(e, ev->payload);
+	}
+}
+
+static bool put_terms(struct inv_encoder *e, const struct event *ev)
+{
+	if (ev->tag == INV_TAG_OTHER && !inv_encode_term(e, ev->tag_atom))
+		return false;
+	if (!inv_encode_term(e, ev->tracee))
+		return false;
+	if (!(ev->flags & INV_EV_LIGHT ? put_light(e, ev) :
+					 inv_encode_term(e, ev->payload)))
+		return false;
+	if (ev->flags & INV_EV_EXTRA && !inv_encode_term(e, ev->extra))
+		return false;
+	return !(ev->flags & INV_EV_MS_RESULT) ||
+	       inv_encode_term(e, ev->ms_result);
+}
+
+/*
+ * The length stands before what it counts: one byte is kept for it, and what
+ * follows is moved in the rare case that it takes more.
+ */
+static bool put_length(struct inv_encoder *e, uint8_t *start)
+{
+	uint32_t len = (uint32_t)(e->p - start) - 1;
+	unsigned more = inv_varint_len(len) - 1;
+
+	if (more > 0) {
+		if ((size_t)(e->top - e->p) < more)
+			return false;
+		memmove(start + 1 + more, start + 1, len);
+		e->p += more;
+	}
+	inv_varint_put(start, len);
+	return true;
+}
+
+static bool put_event(struct inv_encoder *e, const struct event *ev,
+		      uint64_t begin_ns)
+{
+	uint8_t *start = e->p;
+	uint8_t *flags;
+
+	if ((size_t)(e->top - e->p) < 3 + INV_VARINT_MAX)
+		return false;
+	e->p++;
+	*e->p++ = (uint8_t)ev->tag;
+	flags = e->p++;
+	e->p = inv_varint_put(e->p, ev->now - begin_ns);
+	if (!put_options(e, ev) || !put_terms(e, ev))
+		return false;
+	*flags = (uint8_t)(ev->flags | (e->cut ? INV_EV_CUT : 0));
+	return put_length(e, start);
+}
+
+/* Writes the event into the open packet; false: it does not fit. */
+static bool write_event(const struct inv_tracer *t, struct inv_lane *lane,
+			const struct event *ev)
+{
+	struct inv_producer *p = &lane->producer;
+	struct inv_encoder e;
+
+	if (p->n == 0) /* a new packet, or an event that did not fit */
+		inv_dict_clear(&lane->dict);
+	e.env = ev->env;
+	e.dict = &lane->dict;
+	e.p = p->data + p->ev;
+	e.top = p->data + p->data_len - p->def;
+	e.max_bytes = t->max_bytes;
+	e.max_depth = t->max_depth;
+	e.cut = false;
+	e.left = 0;
+	if (!put_event(&e, ev, p->begin_ns))
+		return false;
+	if (t->limited) {
+		uint32_t bytes = (uint32_t)(e.p - (p->data + p->ev));
+
+		lane->bytes_lease -= bytes < lane->bytes_lease ?
+					     bytes :
+					     lane->bytes_lease;
+	}
+	inv_producer_commit(p, (uint32_t)(e.p - p->data),
+			    (uint32_t)(p->data + p->data_len - e.top),
+			    ev->now);
+	return true;
+}
+
+static uint32_t lease(_Atomic int64_t *left, uint32_t want)
+{
+	int64_t was = atomic_load_explicit(left, memory_order_relaxed);
+
+	/* An unlimited counter must not be worn down to a limit. */
+	if (was == INT64_MAX)
+		return want;
+	was = atomic_fetch_sub_explicit(left, want, memory_order_relaxed);
+	if (was >= (int64_t)want)
+		return want;
+	atomic_fetch_add_explicit(left, was > 0 ? want - was : want,
+				  memory_order_relaxed);
+	return was > 0 ? (uint32_t)was : 0;
+}
+
+/* Whether the tracer's limits allow one more event. */
+static bool within_limits(struct inv_tracer *t, struct inv_lane *lane)
+{
+	if (!t->limited)
+		return true;
+	if (lane->bytes_lease == 0)
+		lane->bytes_lease = lease(&t->bytes_left, INV_LEASE_BYTES);
+	if (lane->events_lease == 0)
+		lane->events_lease = lease(&t->events_left, INV_LEASE_EVENTS);
+	if (lane->bytes_lease == 0 || lane->events_lease == 0) {
+		atomic_store_explicit(&inv_slot_of(t->handle)->spent, true,
+				      memory_order_relaxed);
+		return false;
+	}
+	lane->events_lease--;
+	return true;
+}
+
+static void record(struct inv_tracer *t, struct inv_lane *lane,
+		   struct event *ev)
+{
+	struct inv_producer *p = &lane->producer;
+
+	inv_producer_offer(p);
+	if (!within_limits(t, lane)) {
+		inv_producer_drop(p, INV_LOSS_LIMIT);
+		return;
+	}
+	for (;;) {
+		if (inv_producer_open(p, ev->now) == INV_EFULL) {
+			inv_producer_drop(p, INV_LOSS_FULL);
+			return;
+		}
+		if (write_event(t, lane, ev))
+			return;
+		if (p->n == 0) { /* not even alone in a packet */
+			inv_producer_drop(p, INV_LOSS_TOO_BIG);
+			return;
+		}
+		inv_producer_close(p);
+	}
+}
+
+static void read_event(struct event *ev, ErlNifEnv *env, bool light,
+		       const ERL_NIF_TERM argv[])
+{
+	ev->env = env;
+	ev->tag_atom = argv[0];
+	ev->tag = inv_atoms_tag(argv[0]);
+	ev->tracee = argv[2];
+	ev->payload = argv[3];
+	ev->ts_kind = INV_TS_NONE;
+	ev->flags = 0;
+	read_opts(ev, argv[4]);
+	if (!light)
+		return;
+	ev->flags |= INV_EV_LIGHT;
+	if (ev->tag == INV_TAG_RETURN_FROM || ev->tag == INV_TAG_EXCEPTION_FROM)
+		ev->flags &= (uint8_t)~INV_EV_EXTRA; /* the value */
+}
+
+ERL_NIF_TERM inv_event_trace(ErlNifEnv *env, int argc,
+			     const ERL_NIF_TERM argv[])
+{
+	struct inv_thread *thread;
+	struct inv_tracer *t;
+	struct inv_slot *slot;
+	ErlNifUInt64 handle;
+	struct event ev;
+
+	(void)argc;
+	if (!enif_get_uint64(env, argv[1], &handle) || handle == 0)
+		return inv_am_ok;
+	slot = inv_slot_of(handle);
+	thread = inv_thread_self();
+	if (!thread) {
+		if (atomic_load(&slot->handle) == handle)
+			atomic_fetch_add(&slot->no_ring, 1);
+		return inv_am_ok;
+	}
+	inv_thread_enter(thread, (uint32_t)(slot - inv_slots));
+	if (atomic_load_explicit(&slot->handle, memory_order_acquire) ==
+	    handle) {
+		t = slot->tracer;
+		ev.now = clock_ns(CLOCK_MONOTONIC);
+		read_event(&ev, env, t->light, argv);
+		record(t, &t->lanes[thread->index], &ev);
+	}
+	inv_thread_leave(thread);
+	return inv_am_ok;
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nif/ident.h"
+
+#include <string.h>
+
+#include "abi/term.h"
+#include "base/varint.h"
+#include "nif/put.h"
+
+/*
+ * How the parts of a pid lie in its word is the VM's own business and changes
+ * with releases; what it prints does not.  A printed identifier has a bounded
+ * length: a fun's is the longest, two atoms of 255 characters that may each be
+ * an escape of ten.
+ */
+#define PRINTED_MAX 5400
+
+/* Words of a dictionary key that no term has: the low bits of one are not 0. */
+#define NODE_KEY(x) ((uint64_t)(x) << 6)
+
+static bool put_number(struct inv_encoder *e, uint32_t number)
+{
+	if (number < 64)
+		return inv_put_byte(e, (uint8_t)(INV_T_DICT_SMALL + number));
+	return inv_put_code(e, INV_T_DICT, number);
+}
+
+/* Adds a definition below top. */
+static bool define(struct inv_encoder *e, enum inv_def kind,
+		   const uint8_t *bytes, uint32_t n)
+{
+	uint32_t whole = 1 + inv_varint_len(n) + n;
+	uint8_t *p;
+
+	if (!inv_put_room(e, whole))
+		return false;
+	e->top -= whole;
+	p = e->top;
+	*p++ = (uint8_t)kind;
+	p = inv_varint_put(p, n);
+	memcpy(p, bytes, n);
+	return true;
+}
+
+/* The numbers in a printed identifier; how many there are. */
+static unsigned parse_numbers(const char *text, uint64_t *numbers, unsigned max)
+{
+	unsigned n = 0;
+
+	while (*text && n < max) {
+		if (*text < '0' || *text > '9') {
+			text++;
+			continue;
+		}
+		numbers[n] = 0;
+		while (*text >= '0' && *text <= '9')
+			numbers[n] = numbers[n] * 10 +
+				     (uint64_t)(*text++ - '0');
+		n++;
+	}
+	return n;
+}
+
+static unsigned printed_numbers(ERL_NIF_TERM term, uint64_t *numbers,
+				unsigned max)
+{
+	char text[160];
+
+	enif_snprintf(text, sizeof(text), "%T", term);
+	return parse_numbers(text, numbers, max);
+}
+
+/*
+ * enif_get_atom of the oldest release that we load on knows Latin-1 only; for
+ * any other atom the external format has the name: 131, SMALL_ATOM_UTF8_EXT
+ * or ATOM_UTF8_EXT, length (1 or 2 bytes), name.
+ */
+static bool define_any_atom(struct inv_encoder *e, ERL_NIF_TERM term)
+{
+	ErlNifBinary bin;
+	bool ok = false;
+
+	if (!enif_term_to_binary(e->env, term, &bin))
+		return false;
+	if (bin.size > 3 && bin.data[1] == 119)
+		ok = define(e, INV_DEF_ATOM, bin.data + 3, bin.data[2]);
+	else if (bin.size > 4 && bin.data[1] == 118)
+		ok = define(e, INV_DEF_ATOM, bin.data + 4,
+			    (uint32_t)bin.data[2] << 8 | bin.data[3]);
+	enif_release_binary(&bin);
+	return ok;
+}
+
+static bool define_atom(struct inv_encoder *e, ERL_NIF_TERM term)
+{
+	char name[256];
+	int n = enif_get_atom(e->env, term, name, sizeof(name),
+			      ERL_NIF_LATIN1);
+	int i;
+
+	if (n < 1)
+		return define_any_atom(e, term);
+	for (i = 0; i < n - 1; i++)
+		if ((uint8_t)name[i] >= 0x80)
+			return define_any_atom(e, term);
+	return define(e, INV_DEF_ATOM, (const uint8_t *)name,
+		      (uint32_t)(n - 1));
+}
+
+bool inv_ident_atom(struct inv_encoder *e, ERL_NIF_TERM term)
+{
+	uint32_t number;
+
+	if (inv_dict_find(e->dict, term, &number))
+		return put_number(e, number);
+	return define_atom(e, term) &&
+	       put_number(e, inv_dict_add(e->dict, term));
+}
+
+/*
+ * The name and creation of another node come with the external format of one
+ * of its identifiers; each ends with id words and the creation, and starts
+ * with the node's name.
+ */
+static bool define_node(struct inv_encoder *e, ERL_NIF_TERM term, uint64_t x)
+{
+	uint8_t def[2 * INV_VARINT_MAX + 1024];
+	ErlNifBinary bin;
+	const uint8_t *name;
+	uint8_t *p = def;
+	uint32_t creation;
+	uint32_t n;
+	uint32_t at;
+	bool ok = false;
+
+	if (!enif_term_to_binary(e->env, term, &bin))
+		return false;
+	/* 131, tag, (words u16 of a reference,) atom */
+	at = bin.size > 8 && bin.data[1] == 90 ? 4 : 2;
+	if (bin.size > at + 3u && bin.data[at] == 119) {
+		n = bin.data[at + 1];
+		name = bin.data + at + 2;
+	} else if (bin.size > at + 3u && bin.data[at] == 118) {
+		n = (uint32_t)bin.data[at + 1] << 8 | bin.data[at + 2];
+		name = bin.data + at + 3;
+	} else {
+		goto out;
+	}
+	if (n > 1020 || (size_t)(name - bin.data) + n + 4 > bin.size)
+		goto out;
+	/* A reference has its creation before its words, the others last. */
+	if (bin.data[1] == 90)
+		memcpy(&creation, name + n, 4);
+	else
+		memcpy(&creation, bin.data + bin.size - 4, 4);
+	p = inv_varint_put(p, x);
+	p = inv_varint_put(p, __builtin_bswap32(creation));
+	memcpy(p, name, n);
+	ok = define(e, INV_DEF_NODE, def, (uint32_t)(p - def) + n);
+out:
+	enif_release_binary(&bin);
+	return ok;
+}
+
+/* Sees to it that the packet says which node prints as x. */
+static bool know_node(struct inv_encoder *e, ERL_NIF_TERM term, uint64_t x)
+{
+	uint32_t number;
+
+	if (x == 0 || inv_dict_find(e->dict, NODE_KEY(x), &number))
+		return true;
+	if (!define_node(e, term, x))
+		return false;
+	inv_dict_add(e->dict, NODE_KEY(x));
+	return true;
+}
+
+/* <X.Number.Serial> */
+bool inv_ident_pid(struct inv_encoder *e, ERL_NIF_TERM term)
+{
+	uint8_t def[2 * INV_VARINT_MAX];
+	uint64_t part[3] = { 0 };
+	uint32_t number;
+	uint8_t *p;
+	ErlNifPid pid;
+
+	if (enif_get_local_pid(e->env, term, &pid)) {
+		if (inv_dict_find(e->dict, term, &number))
+			return put_number(e, number);
+		printed_numbers(term, part, 3);
+		p = inv_varint_put(def, part[1]);
+		p = inv_varint_put(p, part[2]);
+		return define(e, INV_DEF_PID, def, (uint32_t)(p - def)) &&
+		       put_number(e, inv_dict_add(e->dict, term));
+	}
+	printed_numbers(term, part, 3);
+	return know_node(e, term, part[0]) &&
+	       inv_put_code(e, INV_T_XPID, part[0]) &&
+	       inv_put_varint(e, part[1]) && inv_put_varint(e, part[2]);
+}
+
+/* #Port<X.Number> */
+bool inv_ident_port(struct inv_encoder *e, ERL_NIF_TERM term)
+{
+	uint8_t def[INV_VARINT_MAX];
+	uint64_t part[2] = { 0 };
+	uint32_t number;
+	uint8_t *p;
+	ErlNifPort port;
+
+	if (enif_get_local_port(e->env, term, &port)) {
+		if (inv_dict_find(e->dict, term, &number))
+			return put_number(e, number);
+		printed_numbers(term, part, 2);
+		p = inv_varint_put(def, part[1]);
+		return define(e, INV_DEF_PORT, def, (uint32_t)(p - def)) &&
+		       put_number(e, inv_dict_add(e->dict, term));
+	}
+	printed_numbers(term, part, 2);
+	return know_node(e, term, part[0]) &&
+	       inv_put_code(e, INV_T_XPORT, part[0]) &&
+	       inv_put_varint(e, part[1]);
+}
+
+/* #Ref<X.Word.Word…> */
+bool inv_ident_ref(struct inv_encoder *e, ERL_NIF_TERM term)
+{
+	uint64_t part[1 + 5] = { 0 };
+	unsigned n = printed_numbers(term, part, 6);
+	unsigned i;
+
+	if (n < 2)
+		return inv_encode_hole(e);
+	if (!know_node(e, term, part[0]) ||
+	    !inv_put_code(e, INV_T_REF, part[0]) || !inv_put_varint(e, n - 1))
+		return false;
+	for (i = 1; i < n; i++)
+		if (!inv_put_varint(e, part[i]))
+			return false;
+	return true;
+}
+
+/*
+ * A fun's environment can be as large as a heap; printing does not look at it.
+ * An atom that is not plain ASCII comes out as Latin-1 bytes: made UTF-8 here.
+ */
+bool inv_ident_fun(struct inv_encoder *e, ERL_NIF_TERM term)
+{
+	char text[PRINTED_MAX];
+	uint32_t n = 0;
+	uint32_t i;
+	uint32_t len;
+
+	enif_snprintf(text, sizeof(text), "%T", term);
+	len = (uint32_t)strlen(text);
+	for (i = 0; i < len; i++)
+		n += (uint8_t)text[i] >= 0x80 ? 2 : 1;
+	if (!inv_put_code(e, INV_T_TEXT, n) || !inv_put_room(e, n))
+		return false;
+	for (i = 0; i < len; i++) {
+		uint8_t c = (uint8_t)text[i];
+
+		if (c >= 0x80) {
+			*e->p++ = (uint8_t)(0xc0 | c >> 6);
+			c = (uint8_t)(0x80 | (c & 0x3f));
+		}
+		*e->p++ = c;
+	}
+	return true;
+}

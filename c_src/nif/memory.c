@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nif/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static int make_fd(const char *path, const char **what)
+{
+	if (path[0] == '\0') {
+		*what = "memfd_create";
+		return memfd_create("inviso", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	}
+	*what = "open";
+	return open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		    0600);
+}
+
+/* The blocks first: a full disk must not show as SIGBUS later. */
+static int fill(struct inv_memory *m, const char *path, const char **what)
+{
+	*what = "fallocate";
+	if (fallocate(m->fd, 0, 0, (off_t)m->len) != 0)
+		return errno;
+	*what = "seal";
+	if (path[0] == '\0' &&
+	    fcntl(m->fd, F_ADD_SEALS,
+		  F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+		return errno;
+	*what = "mmap";
+	m->map = mmap(NULL, m->len, PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_POPULATE, m->fd, 0);
+	return m->map == MAP_FAILED ? errno : 0;
+}
+
+int inv_memory_open(struct inv_memory *m, const char *path, uint64_t len,
+		    const char **what)
+{
+	int error;
+
+	m->map = MAP_FAILED;
+	m->len = len;
+	m->fd = make_fd(path, what);
+	if (m->fd < 0)
+		return errno;
+	error = fill(m, path, what);
+	if (error == 0)
+		return 0;
+	if (path[0] != '\0')
+		unlink(path);
+	inv_memory_close(m);
+	return error;
+}
+
+void inv_memory_close(struct inv_memory *m)
+{
+	if (m->map != MAP_FAILED)
+		munmap(m->map, m->len);
+	if (m->fd >= 0)
+		close(m->fd);
+	m->map = MAP_FAILED;
+	m->fd = -1;
+}
+
+uint64_t inv_memory_vm_start(void)
+{
+	char stat[1024];
+	const char *p;
+	uint64_t n = 0;
+	ssize_t len;
+	int field;
+	int fd;
+
+	fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	len = read(fd, stat, sizeof(stat) - 1);
+	close(fd);
+	if (len <= 0)
+		return 0;
+	stat[len] = '\0';
+	/* The second field is a name in parentheses that may hold anything. */
+	p = strrchr(stat, ')');
+	for (field = 2; p && field < 22; field++)
+		p = strchr(p + 1, ' ');
+	if (!p)
+		return 0;
+	for (p++; *p >= '0' && *p <= '9'; p++)
+		n = n * 10 + (uint64_t)(*p - '0');
+	return n;
+}

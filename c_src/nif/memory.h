@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_NIF_MEMORY_H
+#define INV_NIF_MEMORY_H
+
+#include <stdint.h>
+
+/*
+ * The memory of a tracer's rings: a memfd sealed against resizing, so that
+ * nobody can make an access to it fail, or a new file with all its blocks
+ * allocated.  Zero, and in memory, when it is handed out.
+ */
+struct inv_memory {
+	int fd; /* -1: none */
+	void *map;
+	uint64_t len;
+};
+
+/* path "": a memfd.  0, or an errno with the failing call in *what. */
+int inv_memory_open(struct inv_memory *m, const char *path, uint64_t len,
+		    const char **what);
+void inv_memory_close(struct inv_memory *m);
+
+/* When the process pid started: field 22 of /proc/self/stat; 0: unknown. */
+uint64_t inv_memory_vm_start(void);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_NIF_PUT_H
+#define INV_NIF_PUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/varint.h"
+#include "nif/encode.h"
+
+/*
+ * The encoder's bytes: each looks for room in the packet and charges the
+ * term's budget, which may become negative.  False: no room.
+ */
+static inline bool inv_put_room(struct inv_encoder *e, uint32_t n)
+{
+	e->left -= n;
+	return (size_t)(e->top - e->p) >= n;
+}
+
+static inline bool inv_put_byte(struct inv_encoder *e, uint8_t byte)
+{
+	if (!inv_put_room(e, 1))
+		return false;
+	*e->p++ = byte;
+	return true;
+}
+
+static inline bool inv_put_varint(struct inv_encoder *e, uint64_t v)
+{
+	uint8_t *was = e->p;
+
+	if ((size_t)(e->top - e->p) < INV_VARINT_MAX)
+		return false;
+	e->p = inv_varint_put(e->p, v);
+	e->left -= e->p - was;
+	return true;
+}
+
+static inline bool inv_put_code(struct inv_encoder *e, uint8_t code, uint64_t v)
+{
+	return inv_put_byte(e, code) && inv_put_varint(e, v);
+}
+
+static inline bool inv_put_bytes(struct inv_encoder *e, const uint8_t *bytes,
+				 uint32_t n)
+{
+	if (!inv_put_room(e, n))
+		return false;
+	memcpy(e->p, bytes, n);
+	e->p += n;
+	return true;
+}
+
+/* As inv_put_bytes, from a place a little above p. */
+static inline bool inv_put_moved(struct inv_encoder *e, const uint8_t *from,
+				 uint32_t n)
+{
+	if (!inv_put_room(e, n))
+		return false;
+	memmove(e->p, from, n);
+	e->p += n;
+	return true;
+}
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nif/thread.h"
+
+#include <erl_nif.h>
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+_Atomic bool inv_thread_fence;
+
+static struct inv_thread threads[INV_RINGS_MAX];
+
+/* By kind: where its indices begin, and how many are given away. */
+enum kind { NORMAL, DIRTY_CPU, DIRTY_IO, KINDS };
+static uint32_t first[KINDS + 1];
+static _Atomic uint32_t taken[KINDS];
+
+static __thread struct inv_thread *self;
+
+static long membarrier(int cmd)
+{
+	return syscall(SYS_membarrier, cmd, 0, 0);
+}
+
+void inv_threads_init(uint32_t normal, uint32_t dirty_cpu, uint32_t dirty_io)
+{
+	first[NORMAL] = 0;
+	first[DIRTY_CPU] = normal;
+	first[DIRTY_IO] = normal + dirty_cpu;
+	first[KINDS] = normal + dirty_cpu + dirty_io;
+	if (first[KINDS] > INV_RINGS_MAX)
+		first[KINDS] = INV_RINGS_MAX;
+	if (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) != 0)
+		atomic_store(&inv_thread_fence, true);
+}
+
+uint32_t inv_threads_count(void)
+{
+	return first[KINDS];
+}
+
+static struct inv_thread *register_self(void)
+{
+	uint32_t index;
+	enum kind kind;
+
+	switch (enif_thread_type()) {
+	case ERL_NIF_THR_NORMAL_SCHEDULER:
+		kind = NORMAL;
+		break;
+	case ERL_NIF_THR_DIRTY_CPU_SCHEDULER:
+		kind = DIRTY_CPU;
+		break;
+	case ERL_NIF_THR_DIRTY_IO_SCHEDULER:
+		kind = DIRTY_IO;
+		break;
+	default:
+		return NULL;
+	}
+	index = first[kind] + atomic_fetch_add(&taken[kind], 1);
+	if (index >= first[kind + 1])
+		return NULL;
+	self = &threads[index];
+	self->index = index;
+	return self;
+}
+
+struct inv_thread *inv_thread_self(void)
+{
+	return self ? self : register_self();
+}
+
+void inv_threads_barrier(void)
+{
+	atomic_thread_fence(memory_order_seq_cst);
+	if (!atomic_load(&inv_thread_fence))
+		membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+}
+
+bool inv_threads_busy(uint32_t slot)
+{
+	uint32_t i;
+
+	for (i = 0; i < first[KINDS]; i++)
+		if (atomic_load_explicit(&threads[i].busy,
+					 memory_order_acquire) == slot + 1)
+			return true;
+	return false;
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nif/tracer.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "nif/thread.h"
+#include "ring/layout.h"
+
+struct inv_slot inv_slots[INV_TRACERS_MAX];
+
+/* For NIFs that processes call; callbacks never take it. */
+static ErlNifMutex *lock;
+static uint64_t next_number;
+
+/* The VM tells a resource when the process that it monitors is gone. */
+struct guard {
+	uint64_t handle;
+};
+static ErlNifResourceType *guard_type;
+static struct guard *guards[INV_TRACERS_MAX];
+
+/*
+ * The keeper was killed.  Nobody is left to wait for the threads, so we do, a
+ * little: an event takes microseconds.  One that a preempted thread commits
+ * after the spooler's last look is lost, counted as unfinished.
+ */
+static void keeper_down(ErlNifEnv *env, void *obj, ErlNifPid *pid,
+			ErlNifMonitor *mon)
+{
+	const struct guard *guard = obj;
+	struct inv_tracer *t = inv_tracer_borrow(guard->handle);
+	int i;
+
+	(void)env;
+	(void)pid;
+	(void)mon;
+	if (!t)
+		return;
+	inv_tracer_retire(t);
+	for (i = 0; i < 1000 && !inv_tracer_quiet(t); i++)
+		sched_yield();
+	atomic_store_explicit(&t->ctl->state, INV_TRACER_OWNER_DIED,
+			      memory_order_release);
+	if (inv_tracer_quiet(t))
+		inv_tracer_free(t);
+	else /* leaked: better than unmapped under a thread */
+		inv_tracer_release();
+}
+
+int inv_tracers_load(ErlNifEnv *env)
+{
+	static const ErlNifResourceTypeInit init = { .down = keeper_down };
+	struct timespec now;
+
+	/* Of a second load of the same library: takes the first's over. */
+	guard_type = enif_open_resource_type_x(
+		env, "inviso_tracer", (ErlNifResourceTypeInit *)(uintptr_t)&init,
+		ERL_NIF_RT_CREATE | ERL_NIF_RT_TAKEOVER, NULL);
+	if (!guard_type)
+		return -1;
+	if (lock)
+		return 0;
+	lock = enif_mutex_create((char *)(uintptr_t)"inviso_tracers");
+	clock_gettime(CLOCK_REALTIME, &now);
+	/* Microseconds: unlike any number of an earlier load, for 8 years. */
+	next_number = ((uint64_t)now.tv_sec * 1000000 +
+		       (uint64_t)now.tv_nsec / 1000) &
+		      0xffffffffffffu;
+	return lock ? 0 : -1;
+}
+
+void inv_tracers_unload(void)
+{
+	unsigned i;
+
+	for (i = 0; i < INV_TRACERS_MAX; i++) {
+		struct inv_tracer *t = inv_slots[i].tracer;
+
+		if (!t)
+			continue;
+		enif_mutex_lock(lock);
+		inv_tracer_retire(t);
+		atomic_store_explicit(&t->ctl->state, INV_TRACER_OWNER_DIED,
+				      memory_order_release);
+		inv_tracer_free(t);
+	}
+	enif_mutex_destroy(lock);
+	lock = NULL;
+}
+
+struct inv_tracer *inv_tracer_borrow(uint64_t handle)
+{
+	struct inv_tracer *t;
+
+	enif_mutex_lock(lock);
+	t = inv_slot_of(handle)->tracer;
+	if (t && t->handle == handle)
+		return t;
+	enif_mutex_unlock(lock);
+	return NULL;
+}
+
+void inv_tracer_release(void)
+{
+	enif_mutex_unlock(lock);
+}
+
+static uint32_t slot_number(const struct inv_tracer *t)
+{
+	return (uint32_t)(t->handle & (INV_TRACERS_MAX - 1));
+}
+
+void inv_tracer_retire(struct inv_tracer *t)
+{
+	struct inv_slot *slot = inv_slot_of(t->handle);
+
+	atomic_store(&slot->handle, 0);
+	inv_threads_barrier();
+	atomic_store_explicit(&t->ctl->no_ring, atomic_load(&slot->no_ring),
+			      memory_order_relaxed);
+}
+
+bool inv_tracer_quiet(const struct inv_tracer *t)
+{
+	return !inv_threads_busy(slot_number(t));
+}
+
+void inv_tracer_free(struct inv_tracer *t)
+{
+	uint32_t n = slot_number(t);
+	struct guard *guard = guards[n];
+
+	inv_memory_close(&t->memory);
+	enif_free(t->lanes);
+	enif_free(t);
+	inv_slots[n].tracer = NULL;
+	guards[n] = NULL;
+	enif_mutex_unlock(lock);
+	if (guard)
+		enif_release_resource(guard);
+}
+
+static void *alloc_zero(size_t n)
+{
+	void *p = enif_alloc(n);
+
+	if (p)
+		memset(p, 0, n);
+	return p;
+}
+
+static int make_lanes(struct inv_tracer *t)
+{
+	uint32_t i;
+
+	t->lanes = alloc_zero(t->n_lanes * sizeof(*t->lanes));
+	if (!t->lanes)
+		return ENOMEM;
+	for (i = 0; i < t->n_lanes; i++) {
+		inv_producer_init(&t->lanes[i].producer, t->memory.map, i);
+		inv_dict_clear(&t->lanes[i].dict);
+	}
+	return 0;
+}
+
+/* The control page: what the tracer is, and what the spooler shall do. */
+static void fill_ctl(struct inv_ring_ctl *ctl,
+		     const struct inv_tracer_opts *opts)
+{
+	const struct inv_ring_ctl *from = &opts->spool;
+
+	if (getrandom(ctl->uuid, sizeof(ctl->uuid), 0) !=
+	    (ssize_t)sizeof(ctl->uuid))
+		memcpy(ctl->uuid, &next_number, sizeof(next_number));
+	ctl->vm_pid = getpid();
+	ctl->vm_start = inv_memory_vm_start();
+	ctl->creation = from->creation;
+	ctl->codec = from->codec;
+	ctl->level = from->level;
+	ctl->drain_ms = from->drain_ms;
+	ctl->flush_ms = from->flush_ms;
+	ctl->rotate_bytes = from->rotate_bytes;
+	ctl->rotate_ns = from->rotate_ns;
+	ctl->rotate_count = from->rotate_count;
+	ctl->replace = from->replace;
+	memcpy(ctl->node, from->node, sizeof(ctl->node));
+	memcpy(ctl->otp_release, from->otp_release, sizeof(ctl->otp_release));
+	memcpy(ctl->erts_version, from->erts_version,
+	       sizeof(ctl->erts_version));
+	memcpy(ctl->path, from->path, sizeof(ctl->path));
+	inv_layout_publish(ctl);
+}
+
+static int make_memory(struct inv_tracer *t, const struct inv_tracer_opts *opts,
+		       const char **what)
+{
+	uint32_t *n_slots;
+	uint64_t len;
+	uint32_t i;
+	int error;
+
+	*what = "allocate";
+	n_slots = enif_alloc(t->n_lanes * sizeof(*n_slots));
+	if (!n_slots)
+		return ENOMEM;
+	for (i = 0; i < t->n_lanes; i++)
+		n_slots[i] = i < opts->n_normal ? opts->normal_slots :
+						  opts->dirty_slots;
+	*what = "layout";
+	error = EINVAL;
+	len = inv_layout_len(t->n_lanes, n_slots, opts->packet_bytes);
+	if (len == 0)
+		goto out;
+	error = inv_memory_open(&t->memory, opts->ring_path, len, what);
+	if (error)
+		goto out;
+	t->ctl = t->memory.map;
+	inv_layout_init(t->ctl, t->n_lanes, n_slots, opts->packet_bytes,
+			opts->keep);
+	fill_ctl(t->ctl, opts);
+out:
+	enif_free(n_slots);
+	return error;
+}
+
+static int64_t limit(uint64_t n)
+{
+	return n > INT64_MAX ? INT64_MAX : (int64_t)n;
+}
+
+/* Gives the tracer a slot, and the calling process as its keeper. */
+static int take_slot(ErlNifEnv *env, struct inv_tracer *t)
+{
+	struct guard *guard;
+	uint32_t n;
+
+	guard = enif_alloc_resource(guard_type, sizeof(*guard));
+	if (!guard)
+		return ENOMEM;
+	enif_mutex_lock(lock);
+	for (n = 0; n < INV_TRACERS_MAX && inv_slots[n].tracer; n++)
+		;
+	if (n == INV_TRACERS_MAX) {
+		enif_mutex_unlock(lock);
+		enif_release_resource(guard);
+		return EUSERS;
+	}
+	next_number = (next_number + 1) & 0xffffffffffffu;
+	t->handle = next_number << INV_HANDLE_SLOT_BITS | n;
+	guard->handle = t->handle;
+	guards[n] = guard;
+	inv_slots[n].tracer = t;
+	atomic_store(&inv_slots[n].spent, false);
+	atomic_store(&inv_slots[n].no_ring, 0);
+	atomic_store(&inv_slots[n].handle, t->handle);
+	enif_mutex_unlock(lock);
+	enif_self(env, &t->keeper);
+	enif_monitor_process(env, guard, &t->keeper, NULL);
+	return 0;
+}
+
+int inv_tracer_open(ErlNifEnv *env, const struct inv_tracer_opts *opts,
+		    uint64_t *handle, const char **what)
+{
+	struct inv_tracer *t;
+	int error;
+
+	*what = "allocate";
+	t = alloc_zero(sizeof(*t));
+	if (!t)
+		return ENOMEM;
+	t->n_lanes = inv_threads_count();
+	t->max_bytes = opts->max_bytes;
+	t->max_depth = opts->max_depth;
+	t->light = opts->light;
+	t->limited = opts->limit_events != UINT64_MAX ||
+		     opts->limit_bytes != UINT64_MAX;
+	t->events_left = limit(opts->limit_events);
+	t->bytes_left = limit(opts->limit_bytes);
+	error = make_memory(t, opts, what);
+	if (error)
+		goto err;
+	*what = "allocate";
+	error = make_lanes(t);
+	if (error)
+		goto err_memory;
+	*what = "tracers";
+	error = take_slot(env, t);
+	if (error)
+		goto err_memory;
+	*handle = t->handle;
+	return 0;
+
+err_memory:
+	if (opts->ring_path[0] != '\0')
+		unlink(opts->ring_path);
+	inv_memory_close(&t->memory);
+err:
+	enif_free(t->lanes);
+	enif_free(t);
+	return error;
+}

@@ -1,0 +1,358 @@
+%% SPDX-License-Identifier: Apache-2.0
+%%
+%% The keeper of a tracer: one process each.  It opens the tracer and starts
+%% its spooler, sees that both the owner and the spooler live, gives the log
+%% its clock anchors, and closes.
+%%
+%% It is nobody's child: when it is killed, the VM tells the library, which
+%% closes the tracer; the spooler then sees its port closed and finishes.
+-module(inviso_keeper).
+
+-export([start/1, info/1, flush/1, close/1]).
+-export([init/2]).
+
+-define(ANCHOR_MS, 1000).
+-define(POLL_MS, 2).
+%% The spooler itself gives up on a log that cannot be written after 5 s.
+-define(CLOSE_MS, 15000).
+-define(START_MS, 10000).
+%% A spooler that dies is started again, at once at first and then slower.
+-define(RESTART_MAX_MS, 5000).
+
+-record(keeper,
+        {handle :: pos_integer(),
+         owner :: reference(),
+         args :: [string() | binary()],
+         path :: binary(),
+         ring_path :: binary(),
+         rotated :: boolean(),
+         port :: port() | undefined,
+         restart_ms = 0 :: non_neg_integer()}).
+
+%% The spooler's states and the reasons of losses, by their numbers in
+%% c_src/abi/ring.h and c_src/abi/event.h.
+spool_states() -> {none, running, stalled, done, failed}.
+
+losses() ->
+    [full, too_big, limit, overwritten, unwritten, unfinished, no_ring,
+     damaged].
+
+%%---------------------------------------------------------------------------
+%% Called by anybody
+
+-spec start(inviso_opts:parsed()) ->
+          {ok, inviso_tracer:tracer()} | {error, term()}.
+start(Opts) ->
+    Ref = make_ref(),
+    {Pid, Mon} = spawn_monitor(?MODULE, init, [{self(), Ref}, Opts]),
+    receive
+        {Ref, Result} ->
+            demonitor(Mon, [flush]),
+            Result;
+        {'DOWN', Mon, process, Pid, Reason} ->
+            {error, Reason}
+    end.
+
+-spec info(pos_integer()) -> inviso_tracer:stats() | {error, closed}.
+info(Handle) ->
+    call(Handle, info).
+
+-spec flush(pos_integer()) -> ok | {error, term()}.
+flush(Handle) ->
+    call(Handle, flush).
+
+-spec close(pos_integer()) -> {ok, inviso_tracer:stats()} | {error, term()}.
+close(Handle) ->
+    call(Handle, close).
+
+call(Handle, Request) ->
+    case keeper(Handle) of
+        undefined ->
+            {error, closed};
+        Pid ->
+            Mon = monitor(process, Pid),
+            Pid ! {Request, self(), Mon},
+            receive
+                {Mon, Result} ->
+                    demonitor(Mon, [flush]),
+                    Result;
+                {'DOWN', Mon, process, Pid, _} ->
+                    {error, closed}
+            end
+    end.
+
+keeper(Handle) ->
+    try inviso_tracer:nif_keeper(Handle)
+    catch error:not_loaded -> undefined
+    end.
+
+%%---------------------------------------------------------------------------
+%% The process
+
+init({Caller, Ref}, Opts) ->
+    process_flag(trap_exit, true),
+    case open(Opts) of
+        {ok, K} ->
+            Caller ! {Ref, {ok, {inviso_tracer, K#keeper.handle}}},
+            loop(K);
+        {error, _} = Error ->
+            Caller ! {Ref, Error}
+    end.
+
+open(#{path := Path, ring_path := RingPath, owner := Owner,
+       numbers := Numbers}) ->
+    Texts = {Path, RingPath, atom_to_binary(node()),
+             list_to_binary(erlang:system_info(otp_release)),
+             list_to_binary(erlang:system_info(version))},
+    case inviso_tracer:nif_open(Texts, Numbers) of
+        {ok, Handle, Fd} ->
+            ok = inviso_tracer:nif_anchor(Handle),
+            erlang:send_after(?ANCHOR_MS, self(), anchor),
+            Rotated = element(15, Numbers) + element(16, Numbers) > 0,
+            started(start_spooler(
+                      #keeper{handle = Handle,
+                              owner = monitor(process, Owner),
+                              args = ["--pid", os:getpid(), "--fd",
+                                      integer_to_list(Fd)],
+                              path = Path, ring_path = RingPath,
+                              rotated = Rotated}));
+        {error, {Call, Errno}} ->
+            {error, {ring, binary_to_list(Call), Errno}}
+    end.
+
+started({error, _} = Error) ->
+    Error;
+started(K) ->
+    case await_spooler(K, fun(State) -> State =/= none end,
+                       deadline(?START_MS)) of
+        ok ->
+            case spool(K) of
+                #{state := failed} = Spool -> abandon(K, failure(Spool));
+                _ -> {ok, K}
+            end;
+        {error, Reason} ->
+            abandon(K, Reason)
+    end.
+
+failure(#{errno := Errno, error := Text}) ->
+    {log, Errno, Text}.
+
+%% A tracer that never ran.
+abandon(K, Reason) ->
+    retire(K, closed),
+    stop_spooler(K),
+    free(K),
+    {error, Reason}.
+
+loop(K = #keeper{handle = Handle, owner = Owner, port = Port}) ->
+    receive
+        anchor ->
+            inviso_tracer:nif_anchor(Handle),
+            erlang:send_after(?ANCHOR_MS, self(), anchor),
+            loop(K#keeper{restart_ms = max(0, K#keeper.restart_ms - 100)});
+        {info, From, Ref} ->
+            From ! {Ref, stats(K)},
+            loop(K);
+        {flush, From, Ref} ->
+            flush_log(K, From, Ref),
+            loop(K);
+        {close, From, Ref} ->
+            Result = finish(K, closed),
+            From ! {Ref, Result};
+        {'DOWN', Owner, process, _, _} ->
+            finish(K, owner_died);
+        {Port, {exit_status, _}} ->
+            loop(restart_later(K#keeper{port = undefined}));
+        restart_spooler when Port =:= undefined ->
+            loop(restart(K));
+        _ ->
+            loop(K)
+    end.
+
+%%---------------------------------------------------------------------------
+%% The spooler
+
+start_spooler(K) ->
+    Spooler = filename:join(inviso_tracer:dir(), "inviso_spool"),
+    try open_port({spawn_executable, Spooler},
+                  [{args, K#keeper.args}, exit_status, binary,
+                   use_stdio, {cd, "/"}]) of
+        Port -> K#keeper{port = Port}
+    catch
+        error:Posix ->
+            retire(K, closed),
+            free(K),
+            {error, {load, lists:flatten(
+                             io_lib:format("~ts: ~p", [Spooler, Posix]))}}
+    end.
+
+restart_later(K = #keeper{restart_ms = Ms}) ->
+    erlang:send_after(Ms, self(), restart_spooler),
+    K#keeper{restart_ms = min(?RESTART_MAX_MS, 2 * Ms + 50)}.
+
+restart(K) ->
+    Spooler = filename:join(inviso_tracer:dir(), "inviso_spool"),
+    try open_port({spawn_executable, Spooler},
+                  [{args, K#keeper.args}, exit_status, binary,
+                   use_stdio, {cd, "/"}]) of
+        Port -> K#keeper{port = Port}
+    catch
+        error:_ -> restart_later(K)
+    end.
+
+spool(#keeper{handle = Handle}) ->
+    {State, OsPid, Done, First, Last, Bytes, Starts, Errno, Text} =
+        inviso_tracer:nif_spool(Handle),
+    #{state => element(State + 1, spool_states()), os_pid => OsPid,
+      flush_done => Done, first => First, last => Last, bytes => Bytes,
+      starts => Starts, errno => Errno, error => Text}.
+
+%% Waits until Fun is true of the spooler's state; starts it again meanwhile.
+await_spooler(K, Fun, Deadline) ->
+    #{state := State} = Spool = spool(K),
+    Late = erlang:monotonic_time(millisecond) > Deadline,
+    case Fun(State) of
+        true -> ok;
+        false when Late -> {error, {spooler, State, maps:get(error, Spool)}};
+        false -> await_more(K, Fun, Deadline)
+    end.
+
+await_more(K = #keeper{port = Port}, Fun, Deadline) ->
+    receive
+        {Port, {exit_status, Status}} ->
+            case spool(K) of
+                #{state := State} when State =:= done; State =:= failed ->
+                    await_spooler(K, Fun, Deadline);
+                _ when Status =:= 0, Port =:= undefined ->
+                    {error, {spooler, exit_status, Status}};
+                _ ->
+                    timer:sleep(50),
+                    case start_again(K) of
+                        {ok, K1} -> await_spooler(K1, Fun, Deadline);
+                        {error, _} = Error -> Error
+                    end
+            end
+    after ?POLL_MS ->
+            await_spooler(K, Fun, Deadline)
+    end.
+
+start_again(K) ->
+    case restart(K#keeper{port = undefined}) of
+        #keeper{port = undefined} -> {error, {spooler, not_startable}};
+        K1 -> {ok, K1}
+    end.
+
+stop_spooler(#keeper{port = Port}) when is_port(Port) ->
+    try port_close(Port) catch error:badarg -> true end;
+stop_spooler(_K) ->
+    true.
+
+deadline(Ms) ->
+    erlang:monotonic_time(millisecond) + Ms.
+
+%%---------------------------------------------------------------------------
+%% Flush
+
+%% Its own process, so that the keeper goes on keeping.
+flush_log(#keeper{handle = Handle}, From, Ref) ->
+    case inviso_tracer:nif_flush(Handle) of
+        closed ->
+            From ! {Ref, {error, closed}};
+        Number ->
+            Until = deadline(?CLOSE_MS),
+            spawn_link(fun() ->
+                               From ! {Ref, await_flush(Handle, Number, Until)}
+                       end)
+    end.
+
+await_flush(Handle, Number, Deadline) ->
+    case inviso_tracer:nif_spool(Handle) of
+        closed ->
+            {error, closed};
+        Spool when element(3, Spool) >= Number ->
+            ok;
+        Spool ->
+            case erlang:monotonic_time(millisecond) > Deadline of
+                true -> {error, {log, element(8, Spool), element(9, Spool)}};
+                false ->
+                    timer:sleep(?POLL_MS),
+                    await_flush(Handle, Number, Deadline)
+            end
+    end.
+
+%%---------------------------------------------------------------------------
+%% Closing
+
+finish(K, Why) ->
+    retire(K, Why),
+    K1 = case K#keeper.port of
+             undefined -> restart(K);
+             _ -> K
+         end,
+    Result = await_spooler(K1, fun(State) ->
+                                       State =:= done orelse State =:= failed
+                               end, deadline(?CLOSE_MS)),
+    Stats = stats(K1),
+    stop_spooler(K1),
+    free(K1),
+    remove_ring(K1, Result),
+    case Result of
+        ok -> {ok, Stats};
+        {error, Reason} -> {error, {Reason, Stats}}
+    end.
+
+retire(K = #keeper{handle = Handle}, Why) ->
+    inviso_tracer:nif_retire(Handle),
+    await_quiet(Handle),
+    inviso_tracer:nif_anchor(Handle),
+    inviso_tracer:nif_end(Handle, Why),
+    K.
+
+await_quiet(Handle) ->
+    case inviso_tracer:nif_quiet(Handle) of
+        false -> timer:sleep(1), await_quiet(Handle);
+        _ -> ok
+    end.
+
+free(#keeper{handle = Handle}) ->
+    inviso_tracer:nif_free(Handle).
+
+%% All of it is in the log: the ring's file has done its work.
+remove_ring(#keeper{ring_path = <<>>}, _Result) -> ok;
+remove_ring(#keeper{ring_path = Path}, ok) -> file:delete(Path);
+remove_ring(_K, _Result) -> ok.
+
+stats(K = #keeper{handle = Handle}) ->
+    {Produced, Recorded, Dropped, RingBytes, Spent} =
+        inviso_tracer:nif_info(Handle),
+    Lost = lists:zip(losses(), tuple_to_list(Dropped)),
+    Spool = spool(K),
+    #{produced => Produced,
+      recorded => Recorded,
+      dropped => lists:sum(tuple_to_list(Dropped)),
+      lost => maps:from_list([L || {_, N} = L <- Lost, N > 0]),
+      limit_reached => Spent,
+      ring_bytes => RingBytes,
+      log_bytes => maps:get(bytes, Spool),
+      files => files(K, Spool),
+      spooler => spooler_stats(Spool)}.
+
+spooler_stats(#{state := State, os_pid := OsPid, starts := Starts,
+                errno := Errno, error := Text}) ->
+    Stats = #{state => State, os_pid => OsPid, starts => Starts},
+    case Errno of
+        0 -> Stats;
+        _ -> Stats#{error => Text}
+    end.
+
+files(#keeper{path = Path, rotated = false}, _Spool) ->
+    [name(Path)];
+files(#keeper{path = Path}, #{first := First, last := Last}) ->
+    [name(<<Path/binary, ".", (integer_to_binary(N))/binary>>)
+     || N <- lists:seq(First, Last)].
+
+name(Path) ->
+    case unicode:characters_to_list(Path, file:native_name_encoding()) of
+        Name when is_list(Name) -> Name;
+        _ -> Path
+    end.

@@ -1,0 +1,199 @@
+%% SPDX-License-Identifier: Apache-2.0
+%%
+%% The options of inviso_tracer:open/2: their ranges, their defaults, and the
+%% sizes that follow from them.
+%%
+%%  keep            oldest: a full ring drops new events (default).
+%%                  newest: a flight recorder, a full ring gives up its oldest
+%%                  packet; it goes to the log at flush/1, close/1 and when
+%%                  the node dies.
+%%  buffer_bytes    memory of all rings together.  Default: 4 MiB for each
+%%                  scheduler and 512 KiB for each dirty one, at most 128 MiB.
+%%  packet_bytes    unit of recording: 4096 .. 524288, a multiple of 4096.
+%%                  Default 65536.
+%%  ring            memory (default), or {file, Path}: a file that outlives
+%%                  everything, for `inviso recover'.
+%%  payload         full (default), or none: who, what and when, without
+%%                  messages, arguments and values.
+%%  max_term_bytes  of a term as recorded, 16 .. packet_bytes / 8; longer ones
+%%                  are cut and say so.  Default 4096.
+%%  max_depth       containers nested in a term, 1 .. 128.  Default 32.
+%%  compress        none (default) or zstd: of each packet in the log.
+%%  rotate          #{bytes, ms, count}: begin a next file, Path.0, Path.1, …,
+%%                  at that size or age; keep at most count of them.
+%%                  Default: one file, Path.
+%%  limit           #{events, bytes}: record no more than that.  Threads take
+%%                  leases of 32 events and 8 KiB out of them: the log may
+%%                  have that much less for each scheduler thread, and bytes
+%%                  may go over by one event each.  Default: none.
+%%  drain_ms        how often full packets go to the log, 1 .. 10000.
+%%                  Default 10.
+%%  flush_ms        how often all the rest does, 0 (when asked) .. 3600000.
+%%                  Default 1000.
+%%  replace         true: a file at Path is removed first.  Default false: it
+%%                  is an error.
+%%  owner           the process whose death closes the tracer.  Default: the
+%%                  caller.
+-module(inviso_opts).
+
+-export([parse/2]).
+-export_type([parsed/0]).
+
+-type parsed() :: #{path := binary(), ring_path := binary(), owner := pid(),
+                    numbers := tuple()}.
+
+-define(NO_LIMIT, 16#ffffffffffffffff).
+-define(MIB, 1048576).
+-define(MIN_SLOTS, 4).
+-define(MAX_PATH, 4096).
+
+%% {error, {bad_option, Name, Value, What}}: What says in words what it takes.
+-spec parse(file:name_all(), inviso_tracer:opts()) ->
+          {ok, parsed()} | {error, {bad_option, atom(), term(), string()}}.
+parse(Path, Opts) when is_map(Opts) ->
+    try
+        [bad(Name, maps:get(Name, Opts), "is not an option of open/2")
+         || Name <- maps:keys(Opts), not lists:member(Name, names())],
+        {ok, checked(Path, Opts)}
+    catch
+        throw:{bad_option, _, _, _} = Reason -> {error, Reason}
+    end;
+parse(_Path, Opts) ->
+    {error, {bad_option, opts, Opts, "takes a map"}}.
+
+names() ->
+    [keep, buffer_bytes, packet_bytes, ring, payload, max_term_bytes,
+     max_depth, compress, rotate, limit, drain_ms, flush_ms, replace, owner].
+
+bad(Name, Value, What) ->
+    throw({bad_option, Name, Value, What}).
+
+checked(Path, Opts) ->
+    Packet = packet_bytes(Opts),
+    {NormalSlots, DirtySlots} = slots(Packet, Opts),
+    Rotate = submap(rotate, [bytes, ms, count], Opts),
+    Limit = submap(limit, [events, bytes], Opts),
+    Numbers =
+        {choice(keep, [oldest, newest], Opts),
+         choice(payload, [full, none], Opts),
+         erlang:system_info(schedulers),
+         NormalSlots,
+         DirtySlots,
+         Packet,
+         number(max_term_bytes, 16, Packet div 8,
+                min(4096, Packet div 8), Opts),
+         number(max_depth, 1, 128, 32, Opts),
+         number(events, 0, ?NO_LIMIT - 1, ?NO_LIMIT, Limit),
+         number(bytes, 0, ?NO_LIMIT - 1, ?NO_LIMIT, Limit),
+         choice(compress, [none, zstd], Opts),
+         0,
+         number(drain_ms, 1, 10000, 10, Opts),
+         number(flush_ms, 0, 3600000, 1000, Opts),
+         number(bytes, 1, 1 bsl 50, 0, Rotate),
+         number(ms, 1, 1 bsl 40, 0, Rotate) * 1000000,
+         number(count, 1, 1000000, 0, Rotate),
+         choice(replace, [false, true], Opts),
+         creation()},
+    #{path => path(path, Path),
+      ring_path => ring_path(Opts),
+      owner => owner(Opts),
+      numbers => Numbers}.
+
+choice(Name, [Default | _] = Values, Opts) ->
+    Value = maps:get(Name, Opts, Default),
+    case index(Value, Values, 0) of
+        not_found ->
+            Words = lists:join(" or ", [io_lib:write(V) || V <- Values]),
+            bad(Name, Value, lists:flatten(["takes " | Words]));
+        Index ->
+            Index
+    end.
+
+index(Value, [Value | _], N) -> N;
+index(Value, [_ | Rest], N) -> index(Value, Rest, N + 1);
+index(_Value, [], _N) -> not_found.
+
+number(Name, Min, Max, Default, Opts) ->
+    case maps:find(Name, Opts) of
+        error ->
+            Default;
+        {ok, N} when is_integer(N), N >= Min, N =< Max ->
+            N;
+        {ok, Other} ->
+            bad(Name, Other, text("takes an integer from ~w to ~w",
+                                  [Min, Max]))
+    end.
+
+text(Format, Args) ->
+    lists:flatten(io_lib:format(Format, Args)).
+
+submap(Name, Keys, Opts) ->
+    case maps:get(Name, Opts, #{}) of
+        Map when is_map(Map) ->
+            case maps:keys(Map) -- Keys of
+                [] -> Map;
+                [Key | _] ->
+                    bad(Name, Map, text("has no ~w; it takes a map with ~w",
+                                        [Key, Keys]))
+            end;
+        Other ->
+            bad(Name, Other, text("takes a map with ~w", [Keys]))
+    end.
+
+packet_bytes(Opts) ->
+    case number(packet_bytes, 4096, 524288, 65536, Opts) of
+        N when N rem 4096 =:= 0 -> N;
+        N -> bad(packet_bytes, N, "takes a multiple of 4096")
+    end.
+
+%% Packets of a normal scheduler's ring and of a dirty one's.  Dirty ones see
+%% few events: theirs are an eighth.
+slots(Packet, Opts) ->
+    Normal = erlang:system_info(schedulers),
+    Dirty = erlang:system_info(dirty_cpu_schedulers) +
+        erlang:system_info(dirty_io_schedulers),
+    Min = (Normal + Dirty) * ?MIN_SLOTS * Packet,
+    Default = min(128 * ?MIB, Normal * 4 * ?MIB + Dirty * ?MIB div 2),
+    Bytes = case maps:get(buffer_bytes, Opts, max(Min, Default)) of
+                N when is_integer(N), N >= Min, N =< 1 bsl 40 -> N;
+                Bad -> bad(buffer_bytes, Bad,
+                           text("takes an integer, here from ~w: ~w packets "
+                                "of ~w bytes for each of ~w threads",
+                                [Min, ?MIN_SLOTS, Packet, Normal + Dirty]))
+            end,
+    DirtySlots = max(?MIN_SLOTS, Bytes div ((8 * Normal + Dirty) * Packet)),
+    NormalSlots = (Bytes - DirtySlots * Dirty * Packet) div (Normal * Packet),
+    {max(?MIN_SLOTS, NormalSlots), DirtySlots}.
+
+ring_path(Opts) ->
+    case maps:get(ring, Opts, memory) of
+        memory -> <<>>;
+        {file, Path} -> path(ring, Path);
+        Other -> bad(ring, Other, "takes memory or {file, Path}")
+    end.
+
+path(Name, Path) ->
+    try unicode:characters_to_binary(filename:absname(Path), unicode,
+                                     file:native_name_encoding()) of
+        Bin when is_binary(Bin), byte_size(Bin) < ?MAX_PATH - 16 ->
+            case binary:match(Bin, <<0>>) of
+                nomatch -> Bin;
+                _ -> bad(Name, Path, "takes a file name without NUL")
+            end;
+        _ ->
+            bad(Name, Path, "takes a file name of at most 4079 bytes")
+    catch
+        error:_ -> bad(Name, Path, "takes a file name")
+    end.
+
+owner(Opts) ->
+    case maps:get(owner, Opts, self()) of
+        Pid when is_pid(Pid), node(Pid) =:= node() -> Pid;
+        Other -> bad(owner, Other, "takes a process of this node")
+    end.
+
+creation() ->
+    %% Only the external format of one of its pids tells.
+    Etf = term_to_binary(self()),
+    <<Creation:32>> = binary:part(Etf, byte_size(Etf), -4),
+    Creation.

@@ -1,0 +1,201 @@
+%% SPDX-License-Identifier: Apache-2.0
+%%
+%% The tracer back end: an erl_tracer module whose callbacks are C and record
+%% into shared memory, which a spooler process outside the VM drains into a
+%% log file.  No message is sent, no process waits, nothing grows.
+%%
+%%    tracee ──► trace/5 (NIF) ──► ring ──► inviso_spool ──► Path
+%%                                  ▲            ▲
+%%             owner ◄─monitors─ keeper ──port───┘
+%%
+%% Example:
+%%
+%%    {ok, Tracer} = inviso_tracer:open("calls.log", #{}),
+%%    {Module, State} = Tracer,
+%%    erlang:trace(Pid, true, [call, {tracer, Module, State}]),
+%%    ...
+%%    {ok, #{recorded := N, dropped := 0}} = inviso_tracer:close(Tracer).
+%%
+%% This module holds the NIF's stubs and the functions of the API; the keeper
+%% is inviso_keeper.  Seeds: erl_tracer behaviour, "Callbacks".
+-module(inviso_tracer).
+
+%% erl_tracer.  The optional callbacks must not be exported: in some places
+%% the VM asks "enabled?" by calling trace_call/5 with three arguments.
+-export([enabled/3, trace/5]).
+
+-export([open/2, info/1, flush/1, close/1, load/0, load/1, dir/0]).
+
+%% For inviso_keeper.
+-export([nif_open/2, nif_keeper/1, nif_info/1, nif_spool/1, nif_anchor/1,
+         nif_flush/1, nif_retire/1, nif_quiet/1, nif_end/2, nif_free/1]).
+
+%% Without this the compiler would take a stub's result for granted.
+-nifs([enabled/3, trace/5, dir/0,
+       nif_open/2, nif_keeper/1, nif_info/1, nif_spool/1, nif_anchor/1,
+       nif_flush/1, nif_retire/1, nif_quiet/1, nif_end/2, nif_free/1]).
+
+-export_type([tracer/0, opts/0, stats/0]).
+
+-type tracer() :: {module(), pos_integer()}.
+%% What the VM takes as a tracer module and its state.
+
+-type opts() ::
+        #{keep => oldest | newest,
+          buffer_bytes => pos_integer(),
+          packet_bytes => pos_integer(),
+          ring => memory | {file, file:name_all()},
+          payload => full | none,
+          max_term_bytes => pos_integer(),
+          max_depth => pos_integer(),
+          compress => none | zstd,
+          rotate => #{bytes => pos_integer(), ms => pos_integer(),
+                      count => pos_integer()},
+          limit => #{events => non_neg_integer(),
+                     bytes => non_neg_integer()},
+          drain_ms => pos_integer(),
+          flush_ms => non_neg_integer(),
+          replace => boolean(),
+          owner => pid()}.
+%% See inviso_opts for meanings, ranges and defaults.
+
+-type stats() ::
+        #{produced := non_neg_integer(),
+          recorded := non_neg_integer(),
+          dropped := non_neg_integer(),
+          lost := #{atom() => pos_integer()},
+          limit_reached := boolean(),
+          ring_bytes := non_neg_integer(),
+          log_bytes := non_neg_integer(),
+          files := [file:filename_all()],
+          spooler := #{state := atom(), os_pid := integer(),
+                       starts := non_neg_integer(),
+                       error => binary()}}.
+%% produced: the events that the VM offered; recorded: those in the log or on
+%% their way to it; dropped: all others, by reason in lost.  Of a closed tracer
+%% produced = recorded + dropped.
+
+%%---------------------------------------------------------------------------
+%% API
+
+%% Opens a tracer that records into the log file Path.  The calling process is
+%% its owner (unless Opts names another): when it dies, the tracer is closed
+%% and its log complete.  Fails with {error, Reason}:
+%%   {bad_option, Name, Value, What}  an option and what it takes
+%%   {log, Posix, Text}               the log cannot be written, e.g. eexist
+%%   {ring, Call, Errno}              no memory, or no file, for the rings
+%%   {load, Text}                     the library or the spooler is not there
+-spec open(file:name_all(), opts()) -> {ok, tracer()} | {error, term()}.
+open(Path, Opts) ->
+    case inviso_opts:parse(Path, Opts) of
+        {ok, Parsed} ->
+            case load() of
+                ok -> inviso_keeper:start(Parsed);
+                {error, _} = Error -> Error
+            end;
+        {error, _} = Error ->
+            Error
+    end.
+
+%% What a tracer has done so far.
+-spec info(tracer()) -> stats() | {error, closed}.
+info({?MODULE, Handle}) ->
+    inviso_keeper:info(Handle).
+
+%% Returns when everything recorded before the call is in the log.  Of a
+%% flight recorder (keep => newest) it is the way to get what it holds.
+-spec flush(tracer()) -> ok | {error, closed | term()}.
+flush({?MODULE, Handle}) ->
+    inviso_keeper:flush(Handle).
+
+%% Stops recording at once, and returns when all of it is in the log.  The VM
+%% takes the flags of processes that still have the tracer off by and by.
+-spec close(tracer()) -> {ok, stats()} | {error, closed | term()}.
+close({?MODULE, Handle}) ->
+    inviso_keeper:close(Handle).
+
+%% Loads the library, if it is not loaded yet, from the application's priv
+%% directory.  open/2 does it too.
+-spec load() -> ok | {error, term()}.
+load() ->
+    case dir() of
+        undefined -> load(priv_dir());
+        _ -> ok
+    end.
+
+%% Loads the library, and later the spooler, from Dir.
+-spec load(file:name_all()) -> ok | {error, term()}.
+load(Dir) ->
+    Threads = {erlang:system_info(schedulers),
+               erlang:system_info(dirty_cpu_schedulers),
+               erlang:system_info(dirty_io_schedulers)},
+    Path = filename:join(Dir, "inviso_tracer"),
+    case erlang:load_nif(chars(Path), {Threads, bytes(Dir)}) of
+        ok -> ok;
+        {error, {reload, _}} -> ok;
+        {error, {_, Text}} -> {error, {load, Text}}
+    end.
+
+%% Where the library was loaded from; undefined if it is not.
+-spec dir() -> file:filename_all() | undefined.
+dir() ->
+    undefined.
+
+chars(Path) ->
+    unicode:characters_to_list(Path, file:native_name_encoding()).
+
+bytes(Path) when is_binary(Path) -> Path;
+bytes(Path) ->
+    unicode:characters_to_binary(Path, unicode, file:native_name_encoding()).
+
+priv_dir() ->
+    case code:priv_dir(inviso) of
+        {error, bad_name} ->
+            Ebin = filename:dirname(code:which(?MODULE)),
+            filename:join(filename:dirname(Ebin), "priv");
+        Dir ->
+            Dir
+    end.
+
+%%---------------------------------------------------------------------------
+%% erl_tracer
+
+enabled(_Tag, _State, _Tracee) ->
+    erlang:nif_error(not_loaded).
+
+trace(_Tag, _State, _Tracee, _Term, _Opts) ->
+    erlang:nif_error(not_loaded).
+
+%%---------------------------------------------------------------------------
+%% The keeper's requests.  Handle is a tracer's state; `closed' when there is
+%% no such tracer.
+
+%% nif_open({Path, RingPath, Node, Otp, Erts}, Numbers) ->
+%%     {ok, Handle, Fd} | {error, {Call, Errno}}.  The caller is the keeper:
+%% its death closes the tracer.
+nif_open(_Texts, _Numbers) -> erlang:nif_error(not_loaded).
+
+%% -> pid() | undefined
+nif_keeper(_Handle) -> erlang:nif_error(not_loaded).
+
+%% -> {Produced, Recorded, Dropped :: tuple(), RingBytes, LimitReached}
+nif_info(_Handle) -> erlang:nif_error(not_loaded).
+
+%% -> {State, OsPid, FlushDone, FirstFile, File, Bytes, Starts, Errno, Text}
+nif_spool(_Handle) -> erlang:nif_error(not_loaded).
+
+%% Takes a clock anchor, which is the keeper's sign of life too.
+nif_anchor(_Handle) -> erlang:nif_error(not_loaded).
+
+%% -> the number that FlushDone will reach
+nif_flush(_Handle) -> erlang:nif_error(not_loaded).
+
+%% No event is recorded any more; quiet when no thread is recording one.
+nif_retire(_Handle) -> erlang:nif_error(not_loaded).
+nif_quiet(_Handle) -> erlang:nif_error(not_loaded).
+
+%% Tells the spooler: closed | owner_died
+nif_end(_Handle, _Why) -> erlang:nif_error(not_loaded).
+
+%% Gives the memory back -> true | false (not retired or not quiet)
+nif_free(_Handle) -> erlang:nif_error(not_loaded).
