@@ -1,0 +1,353 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc Tracing of many nodes, from the shell or from tools.
+%%
+%% ```
+%% 1> inviso:start().
+%% 2> inviso:add_nodes([node(), 'b@host'], mytag).
+%% 3> inviso:init_tracing(
+%%        [{node(), [{trace, {file, "a.log"}}, {ti, {file, "a.ti"}}]},
+%%         {'b@host', [{trace, {file, "b.log"}}, {ti, {file, "b.ti"}}]}]).
+%% 4> inviso:tpm_localnames().
+%% 5> inviso:tpl(code, which, '_', []).
+%% 6> inviso:tf(all, [call, timestamp]).
+%% ...
+%% 7> inviso:stop_tracing().
+%% 8> inviso:fetch_log(['b@host'], ".", "b_").
+%% 9> inviso_lfm:merge([{node(), [{trace_log, ["a.log"]}, {ti_log, ["a.ti"]}]},
+%%                      {'b@host', [{trace_log, ["b_b.log"]},
+%%                                  {ti_log, ["b_b.ti"]}]}], "merged.txt").
+%% 10> inviso:clear(), inviso:stop_nodes().
+%% '''
+%%
+%% A function without a list of nodes addresses all nodes that were added.
+%% Results are `{ok, [{Node, NodeResult}]}' in a distributed system and
+%% `NodeResult' in one that is not. Every function but start and stop exits
+%% with `noproc' when no control component runs.
+%%
+%% Nodes need nothing of ours: add_nodes brings it and stop_nodes takes it away
+%% (see {@link inviso_push}).
+-module(inviso).
+
+-export([start/0, start/1, stop/0,
+         add_node/1, add_node/2, add_nodes/2, add_nodes/3,
+         stop_nodes/0, stop_nodes/1, stop_all/0,
+         get_status/0, get_status/1,
+         init_tracing/1, init_tracing/2, stop_tracing/0, stop_tracing/1,
+         clear/0, clear/1, clear/2, flush/0, flush/1,
+         tp/1, tp/2, tp/4, tp/5, tp/6, tpl/1, tpl/2, tpl/4, tpl/5, tpl/6,
+         ctp/1, ctp/2, ctp/3, ctp/4, ctpl/1, ctpl/2, ctpl/3, ctpl/4,
+         tf/1, tf/2, tf/3, ctf/1, ctf/2, ctf/3,
+         tpm_localnames/0, tpm_localnames/1,
+         ctpm_localnames/0, ctpm_localnames/1,
+         list_logs/0, list_logs/1, fetch_log/2, fetch_log/3]).
+
+-export_type([node_result/1, result/1, option/0]).
+
+-type node_result(R) :: R | {error, term()}.
+-type result(R) :: {ok, [{node(), node_result(R)}]} | node_result(R)
+                 | {error, term()}.
+%% `dependency': how long, in ms, a node goes on without a control component
+%% (default one minute); `dir': where on a node to put our files meanwhile.
+-type option() :: {dependency, timeout() | {timeout(), node()}}
+                | {dir, file:filename()}.
+-type match_spec() :: boolean() | list().
+-type mod() :: module() | '_'.
+-type ari() :: arity() | '_'.
+-type pattern() :: {mod(), atom(), ari(), match_spec()}
+                 | {mod(), atom(), ari(), match_spec(), pattern_opts()}.
+-type pattern_opts() :: [only_loaded | no_loadcheck].
+-type counts() :: {ok, [non_neg_integer() | {error, term()}]}.
+-type flags() :: [atom()].
+-type proc_spec() :: all | new | existing | pid() | atom()
+                   | {local, atom()} | {global, atom()}.
+
+-define(TIMEOUT, 60000).
+
+%% @equiv start([])
+-spec start() -> {ok, pid()} | {error, term()}.
+start() -> start([]).
+
+%% @doc Starts the control component, not linked. The options are the defaults
+%% of those of {@link add_nodes/3}.
+-spec start([option()]) -> {ok, pid()} | {error, term()}.
+start(Options) -> inviso_c:start(Options).
+
+%% @doc Stops the control component. Runtime components stay, for as long as
+%% their dependency allows.
+-spec stop() -> shutdown.
+stop() ->
+    try
+        call(stop)
+    catch
+        exit:{noproc, _} -> shutdown
+    end.
+
+%% @equiv add_node(Tag, [])
+-spec add_node(term()) -> result({ok, term()}).
+add_node(Tag) -> add_node(Tag, []).
+
+%% @doc Adds this node.
+-spec add_node(term(), [option()]) -> result({ok, term()}).
+add_node(Tag, Options) -> add_nodes([node()], Tag, Options).
+
+%% @equiv add_nodes(Nodes, Tag, [])
+-spec add_nodes([node()], term()) -> result({ok, term()}).
+add_nodes(Nodes, Tag) -> add_nodes(Nodes, Tag, []).
+
+%% @doc Starts a runtime component on each of the nodes, or adopts one that has
+%% no control component. The tag is what tells one start from another.
+-spec add_nodes([node()], term(), [option()]) ->
+          result({ok, new | already_added | {adopted, inviso_rt:state(),
+                                             inviso_rt:status(), term()}}).
+add_nodes(Nodes, Tag, Options) -> call({add_nodes, Nodes, Tag, Options}).
+
+%% @doc Stops the runtime components of all nodes; nothing of ours stays there
+%% but the logs.
+-spec stop_nodes() -> result(ok).
+stop_nodes() -> call({stop_nodes, all}).
+
+%% @doc Stops the runtime components of some nodes.
+-spec stop_nodes([node()]) -> result(ok).
+stop_nodes(Nodes) -> call({stop_nodes, Nodes}).
+
+%% @doc {@link stop_nodes/0}, and stops the control component.
+-spec stop_all() -> result(ok).
+stop_all() -> call(stop_all).
+
+%% @doc State and status of all runtime components.
+-spec get_status() ->
+          result({ok, {inviso_rt:state(), inviso_rt:status()}}).
+get_status() -> ask(all, get_status).
+
+%% @doc State and status of some.
+-spec get_status([node()]) ->
+          result({ok, {inviso_rt:state(), inviso_rt:status()}}).
+get_status(Nodes) -> ask(Nodes, get_status).
+
+%% @doc Opens logs: on all nodes the same, or on each what is said for it. See
+%% {@link inviso_tracerdata}.
+-spec init_tracing(term()) -> result({ok, [{trace_log | ti_log, term()}]}).
+init_tracing(Arg) ->
+    case inviso_tracerdata:is_tracerdata(Arg) of
+        true -> call({init_tracing_all, Arg});
+        false when is_list(Arg) ->
+            call({init_tracing, [P || {N, _} = P <- Arg, is_atom(N)]});
+        false -> {error, {badarg, Arg}}
+    end.
+
+%% @doc Opens the same logs on some nodes.
+-spec init_tracing([node()], term()) ->
+          result({ok, [{trace_log | ti_log, term()}]}).
+init_tracing(Nodes, TracerData) -> ask(Nodes, {init_tracing, TracerData}).
+
+%% @doc Ends tracing on all nodes; the logs are complete when it returns.
+-spec stop_tracing() -> result({ok, idle | new}).
+stop_tracing() -> ask(all, stop_tracing).
+
+%% @doc Ends tracing on some nodes.
+-spec stop_tracing([node()]) -> result({ok, idle | new}).
+stop_tracing(Nodes) -> ask(Nodes, stop_tracing).
+
+%% @doc Ends tracing, forgets patterns and deletes the logs, on all nodes.
+-spec clear() -> result({ok, {new, inviso_rt:status()}}).
+clear() -> ask(all, {clear, []}).
+
+%% @doc The same on some nodes.
+-spec clear([node()]) -> result({ok, {new, inviso_rt:status()}}).
+clear(Nodes) -> clear(Nodes, []).
+
+%% @doc The same, but keeps what the options say.
+-spec clear([node()], [keep_trace_patterns | keep_log_files]) ->
+          result({ok, {new, inviso_rt:status()}}).
+clear(Nodes, Options) -> ask(Nodes, {clear, Options}).
+
+%% @doc Sees to it that all that was traced so far is in the logs.
+-spec flush() -> result(ok).
+flush() -> ask(all, flush).
+
+%% @doc The same on some nodes.
+-spec flush([node()]) -> result(ok).
+flush(Nodes) -> ask(Nodes, flush).
+
+%% @doc Sets patterns for global calls on all nodes.
+-spec tp([pattern()]) -> result(counts()).
+tp(Patterns) -> set(global, all, Patterns).
+
+%% @doc The same on some nodes.
+-spec tp([node()], [pattern()]) -> result(counts()).
+tp(Nodes, Patterns) -> set(global, Nodes, Patterns).
+
+%% @doc Sets one pattern on all nodes.
+-spec tp(mod(), atom(), ari(), match_spec()) -> result(counts()).
+tp(M, F, A, MS) -> set(global, all, [{M, F, A, MS}]).
+
+%% @doc Sets one pattern, on some nodes or with options.
+-spec tp([node()], mod(), atom(), ari(), match_spec()) -> result(counts());
+        (mod(), atom(), ari(), match_spec(), pattern_opts()) ->
+          result(counts()).
+tp(Nodes, M, F, A, MS) when is_list(Nodes) ->
+    set(global, Nodes, [{M, F, A, MS}]);
+tp(M, F, A, MS, Opts) ->
+    set(global, all, [{M, F, A, MS, Opts}]).
+
+%% @doc Sets one pattern on some nodes, with options.
+-spec tp([node()], mod(), atom(), ari(), match_spec(), pattern_opts()) ->
+          result(counts()).
+tp(Nodes, M, F, A, MS, Opts) -> set(global, Nodes, [{M, F, A, MS, Opts}]).
+
+%% @doc Sets patterns for all calls, local ones too, on all nodes.
+-spec tpl([pattern()]) -> result(counts()).
+tpl(Patterns) -> set(local, all, Patterns).
+
+%% @doc The same on some nodes.
+-spec tpl([node()], [pattern()]) -> result(counts()).
+tpl(Nodes, Patterns) -> set(local, Nodes, Patterns).
+
+%% @doc Sets one pattern on all nodes.
+-spec tpl(mod(), atom(), ari(), match_spec()) -> result(counts()).
+tpl(M, F, A, MS) -> set(local, all, [{M, F, A, MS}]).
+
+%% @doc Sets one pattern, on some nodes or with options.
+-spec tpl([node()], mod(), atom(), ari(), match_spec()) -> result(counts());
+         (mod(), atom(), ari(), match_spec(), pattern_opts()) ->
+          result(counts()).
+tpl(Nodes, M, F, A, MS) when is_list(Nodes) ->
+    set(local, Nodes, [{M, F, A, MS}]);
+tpl(M, F, A, MS, Opts) ->
+    set(local, all, [{M, F, A, MS, Opts}]).
+
+%% @doc Sets one pattern on some nodes, with options.
+-spec tpl([node()], mod(), atom(), ari(), match_spec(), pattern_opts()) ->
+          result(counts()).
+tpl(Nodes, M, F, A, MS, Opts) -> set(local, Nodes, [{M, F, A, MS, Opts}]).
+
+%% @doc Clears global patterns on all nodes.
+-spec ctp([{mod(), atom(), ari()}]) -> result(counts()).
+ctp(Patterns) -> unset(global, all, Patterns).
+
+%% @doc The same on some nodes.
+-spec ctp([node()], [{mod(), atom(), ari()}]) -> result(counts()).
+ctp(Nodes, Patterns) -> unset(global, Nodes, Patterns).
+
+%% @doc Clears one on all nodes.
+-spec ctp(mod(), atom(), ari()) -> result(counts()).
+ctp(M, F, A) -> unset(global, all, [{M, F, A}]).
+
+%% @doc Clears one on some nodes.
+-spec ctp([node()], mod(), atom(), ari()) -> result(counts()).
+ctp(Nodes, M, F, A) -> unset(global, Nodes, [{M, F, A}]).
+
+%% @doc Clears local patterns on all nodes.
+-spec ctpl([{mod(), atom(), ari()}]) -> result(counts()).
+ctpl(Patterns) -> unset(local, all, Patterns).
+
+%% @doc The same on some nodes.
+-spec ctpl([node()], [{mod(), atom(), ari()}]) -> result(counts()).
+ctpl(Nodes, Patterns) -> unset(local, Nodes, Patterns).
+
+%% @doc Clears one on all nodes.
+-spec ctpl(mod(), atom(), ari()) -> result(counts()).
+ctpl(M, F, A) -> unset(local, all, [{M, F, A}]).
+
+%% @doc Clears one on some nodes.
+-spec ctpl([node()], mod(), atom(), ari()) -> result(counts()).
+ctpl(Nodes, M, F, A) -> unset(local, Nodes, [{M, F, A}]).
+
+set(Kind, Nodes, Patterns) -> ask(Nodes, {patterns, Kind, Patterns, set}).
+
+unset(Kind, Nodes, Patterns) -> ask(Nodes, {patterns, Kind, Patterns, clear}).
+
+%% @doc Sets process flags: the same on all nodes, or on each what is said for
+%% it (then with `true' or `false' for set or clear as a third element).
+-spec tf([{proc_spec(), flags()}]
+         | [{node(), [{proc_spec(), flags()}]}]
+         | [{node(), [{proc_spec(), flags()}], boolean()}]) ->
+          result(counts()).
+tf([]) ->
+    {ok, []};
+tf(List) when is_list(List) ->
+    case lists:all(fun is_node_flags/1, List) of
+        true -> call({ask_each, [node_flags(E) || E <- List]});
+        false -> ask(all, {flags, true, List})
+    end;
+tf(Other) ->
+    {error, {badarg, Other}}.
+
+%% A list of flags holds atoms, a list for a node holds tuples.
+is_node_flags({Node, [{_, _} | _]}) -> is_atom(Node);
+is_node_flags({Node, List, How}) ->
+    is_atom(Node) andalso is_list(List) andalso is_boolean(How);
+is_node_flags(_) -> false.
+
+node_flags({Node, List}) -> {Node, {flags, true, List}};
+node_flags({Node, List, How}) -> {Node, {flags, How, List}}.
+
+%% @doc Sets process flags: one set on all nodes, or a list of sets on some.
+-spec tf([node()], [{proc_spec(), flags()}]) -> result(counts());
+        (proc_spec(), flags()) -> result(counts()).
+tf(Nodes, List) when is_list(Nodes) -> ask(Nodes, {flags, true, List});
+tf(Procs, Flags) -> ask(all, {flags, true, [{Procs, Flags}]}).
+
+%% @doc Sets process flags on some nodes.
+-spec tf([node()], proc_spec(), flags()) -> result(counts()).
+tf(Nodes, Procs, Flags) -> ask(Nodes, {flags, true, [{Procs, Flags}]}).
+
+%% @doc Clears process flags on all nodes.
+-spec ctf([{proc_spec(), flags()}]) -> result(counts()).
+ctf(List) -> ask(all, {flags, false, List}).
+
+%% @doc Clears process flags: one set on all nodes, or a list of sets on some.
+-spec ctf([node()], [{proc_spec(), flags()}]) -> result(counts());
+         (proc_spec(), flags()) -> result(counts()).
+ctf(Nodes, List) when is_list(Nodes) -> ask(Nodes, {flags, false, List});
+ctf(Procs, Flags) -> ask(all, {flags, false, [{Procs, Flags}]}).
+
+%% @doc Clears process flags on some nodes.
+-spec ctf([node()], proc_spec(), flags()) -> result(counts()).
+ctf(Nodes, Procs, Flags) -> ask(Nodes, {flags, false, [{Procs, Flags}]}).
+
+%% @doc Records the registered names of processes, on all nodes; needs `ti' in
+%% the tracerdata. Two results: for register and for unregister.
+-spec tpm_localnames() -> result({term(), term()}).
+tpm_localnames() -> ask(all, {meta, local_register}).
+
+%% @doc The same on some nodes.
+-spec tpm_localnames([node()]) -> result({term(), term()}).
+tpm_localnames(Nodes) -> ask(Nodes, {meta, local_register}).
+
+%% @doc Ends {@link tpm_localnames/0}.
+-spec ctpm_localnames() -> result({term(), term()}).
+ctpm_localnames() -> ask(all, {meta, remove_local_register}).
+
+%% @doc The same on some nodes.
+-spec ctpm_localnames([node()]) -> result({term(), term()}).
+ctpm_localnames(Nodes) -> ask(Nodes, {meta, remove_local_register}).
+
+%% @doc The logs of all nodes.
+-spec list_logs() ->
+          result({ok, inviso_fetch:logs()} | {ok, no_log}).
+list_logs() -> call({list_logs, all}).
+
+%% @doc The logs of some nodes: those made last, or what given tracerdata means
+%% there (`{Node, TracerData}').
+-spec list_logs([node() | {node(), term()}]) ->
+          result({ok, inviso_fetch:logs()} | {ok, no_log}).
+list_logs(Specs) -> call({list_logs, Specs}).
+
+%% @doc Fetches the logs of all nodes.
+-spec fetch_log(file:filename(), string()) ->
+          {ok, [{node(), inviso_fetch:result()}]} | {error, term()}.
+fetch_log(Dir, Prefix) -> fetch(all, Dir, Prefix).
+
+%% @doc Fetches logs into a directory of this node, with a prefix before each
+%% name.
+-spec fetch_log([node() | {node(), term()}], file:filename(), string()) ->
+          {ok, [{node(), inviso_fetch:result()}]} | {error, term()}.
+fetch_log(Specs, Dir, Prefix) -> fetch(Specs, Dir, Prefix).
+
+fetch(Specs, Dir, Prefix) ->
+    gen_server:call(inviso_c, {fetch_log, Specs, Dir, Prefix}, infinity).
+
+ask(Nodes, Request) -> call({ask, Nodes, Request}).
+
+call(Request) -> gen_server:call(inviso_c, Request, ?TIMEOUT).

@@ -1,0 +1,382 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc Everything that differs between the OTP releases we run on.
+%%
+%% Chosen by capability, at run time: the same beams run on OTP 25 to 29.
+%%
+%% A <em>scope</em> is the part of the VM's tracing that is ours. Where the VM
+%% has trace sessions (module `trace', OTP 27), a scope is a session. Where it
+%% has none, it is the VM's one set of flags and patterns, of which this module
+%% touches only what is ours: it looks at the tracer of a process before it
+%% changes its flags, and refuses a pattern on a function that somebody else
+%% traces.
+%%
+%% The process that opened a scope holds it: a session is destroyed by the VM
+%% when the last process that refers to it is gone.
+%%
+%% The table of combinations that crash or mislead a VM is {@link
+%% known_defects/0}.
+-module(inviso_otp).
+
+-export([has_sessions/0,
+         scope_open/2,
+         scope_close/2,
+         set_flags/5,
+         clear_flags/1,
+         set_pattern/5,
+         count_pattern/3,
+         residue/2,
+         forget/1,
+         known_defects/0,
+         affected/1]).
+
+-export_type([scope/0, tracer/0, kind/0, procs/0, pattern/0,
+              residue/0]).
+
+-type tracer() :: pid() | {module(), term()}.
+-opaque scope() :: {session, term(), tracer()} | {legacy, tracer()}.
+-type kind() :: global | local | meta.
+-type procs() :: all | new | existing | pid().
+-type match_spec() :: boolean() | list().
+-type pattern() :: {kind(), mfa_spec(), match_spec()}.
+-opaque residue() :: none | {scope() | none, [pattern()]}.
+-type mfa_spec() :: {module() | '_', atom(), arity() | '_'}.
+
+%% @doc Whether this VM has trace sessions.
+-spec has_sessions() -> boolean().
+has_sessions() ->
+    case code:ensure_loaded(trace) of
+        {module, trace} -> erlang:function_exported(trace, session_create, 3);
+        {error, _} -> false
+    end.
+
+%% @doc Opens a scope. The module of a tracer module must be loaded.
+-spec scope_open(atom(), tracer()) -> scope().
+scope_open(Name, Tracer) ->
+    case has_sessions() of
+        true -> {session, trace:session_create(Name, Tracer, []), Tracer};
+        false -> {legacy, Tracer}
+    end.
+
+%% @doc Closes a scope: no flag of it and none of `Patterns', which are all that
+%% were set in it, is set afterwards.
+-spec scope_close(scope(), [pattern()]) -> ok.
+scope_close({session, Session, _}, _Patterns) ->
+    _ = trace:session_destroy(Session),
+    ok;
+scope_close({legacy, _} = Scope, Patterns) ->
+    clear_flags(Scope),
+    forget_patterns(Patterns).
+
+%% @doc Sets or clears flags of processes. `Own' are processes never to be
+%% traced: our own. The count is that of the processes reached.
+-spec set_flags(scope(), boolean(), procs(), [atom()], [pid()]) ->
+          {ok, non_neg_integer()} | {error, term()}.
+set_flags(Scope, How, Procs, Flags, Own) ->
+    case How andalso refused(Scope, Procs, Flags) of
+        false -> do_flags(Scope, How, Procs, Flags, Own);
+        {true, Reason} -> {error, Reason}
+    end.
+
+do_flags({session, S, _}, How, Pid, Flags, Own) when is_pid(Pid) ->
+    case is_local(Pid) andalso not lists:member(Pid, Own) of
+        true -> {ok, session_process(S, Pid, How, Flags)};
+        false -> {ok, 0}
+    end;
+do_flags({session, S, _}, How, Procs, Flags, Own) ->
+    N = trace:process(S, Procs, How, Flags),
+    case Procs of
+        new ->
+            {ok, N};
+        _ ->
+            Mine = [session_process(S, P, false, Flags)
+                    || P <- Own, is_process_alive(P)],
+            {ok, N - lists:sum(Mine)}
+    end;
+do_flags({legacy, _} = Scope, How, Pid, Flags, Own) when is_pid(Pid) ->
+    case is_local(Pid) andalso not lists:member(Pid, Own) of
+        true -> {ok, legacy_process(Scope, Pid, How, Flags)};
+        false -> {ok, 0}
+    end;
+do_flags({legacy, _} = Scope, How, new, Flags, _Own) ->
+    legacy_new(Scope, How, Flags);
+do_flags(Scope, How, existing, Flags, Own) ->
+    {ok, lists:sum([legacy_process(Scope, P, How, Flags)
+                    || P <- processes() -- Own])};
+do_flags(Scope, How, all, Flags, Own) ->
+    %% Not erlang:trace(all, ..): see `trace_all' in the table. New processes
+    %% first, or those that are born during the walk would be missed.
+    case legacy_new(Scope, How, Flags) of
+        {ok, _} -> do_flags(Scope, How, existing, Flags, Own);
+        {error, _} = E -> E
+    end.
+
+session_process(S, Pid, How, Flags) ->
+    try
+        trace:process(S, Pid, How, Flags)
+    catch
+        error:badarg -> 0
+    end.
+
+legacy_process({legacy, Tracer}, Pid, How, Flags) ->
+    case {erlang:trace_info(Pid, tracer), How} of
+        {{tracer, []}, true} ->
+            legacy_trace(Pid, true, [tracer_flag(Tracer) | Flags]);
+        {{tracer, Tracer}, true} ->
+            legacy_trace(Pid, true, [tracer_flag(Tracer) | Flags]);
+        {{tracer, Tracer}, false} ->
+            legacy_trace(Pid, false, Flags);
+        {{tracer, []}, false} ->
+            1;
+        {_DeadOrOfAnother, _} ->
+            0
+    end.
+
+legacy_new({legacy, Tracer}, How, Flags) ->
+    case {erlang:trace_info(new_processes, tracer), How} of
+        {{tracer, T}, true} when T =:= []; T =:= Tracer ->
+            {ok, legacy_trace(new_processes, true,
+                              [tracer_flag(Tracer) | Flags])};
+        {{tracer, Tracer}, false} ->
+            {ok, legacy_trace(new_processes, false, Flags)};
+        {{tracer, []}, false} ->
+            {ok, 0};
+        {{tracer, _}, false} ->
+            {ok, 0};
+        {{tracer, Other}, true} ->
+            {error, {already_traced, new, Other}}
+    end.
+
+%% A process may die or get another tracer between the look and the call.
+legacy_trace(Procs, How, Flags) ->
+    try
+        erlang:trace(Procs, How, Flags)
+    catch
+        error:badarg -> 0
+    end.
+
+tracer_flag({Module, State}) -> {tracer, Module, State};
+tracer_flag(Pid) -> {tracer, Pid}.
+
+is_local(Pid) -> node(Pid) =:= node().
+
+%% @doc Clears every flag that the scope set.
+-spec clear_flags(scope()) -> ok.
+clear_flags({session, S, _}) ->
+    _ = trace:process(S, all, false, [all]),
+    ok;
+clear_flags({legacy, _} = Scope) ->
+    _ = legacy_new(Scope, false, [all]),
+    clear_walk(Scope, 5).
+
+%% Children inherit flags (set_on_spawn) during the walk, hence again, until a
+%% walk finds none. Were the bound ever met, the tracer's answer `remove' would
+%% clear the rest.
+clear_walk(_Scope, 0) ->
+    ok;
+clear_walk({legacy, Tracer} = Scope, Left) ->
+    Found = [legacy_process(Scope, P, false, [all])
+             || P <- processes(),
+                erlang:trace_info(P, tracer) =:= {tracer, Tracer}],
+    case Found of
+        [] -> ok;
+        _ -> clear_walk(Scope, Left - 1)
+    end.
+
+%% @doc Sets a match spec on functions, or clears it (`false').
+%% `Ours' are the patterns that we have set already. The count is that of the
+%% functions matched.
+-spec set_pattern(scope(), kind(), mfa_spec(), match_spec(), [pattern()]) ->
+          {ok, non_neg_integer()} | {error, term()}.
+set_pattern({session, S, _}, Kind, MFA, MS, _Ours) ->
+    guarded(fun() -> trace:function(S, MFA, MS, [Kind]) end);
+set_pattern({legacy, Tracer}, Kind, MFA, MS, Ours) ->
+    Flag = case {Kind, MS, Tracer} of
+               {meta, false, _} -> meta;
+               {meta, _, _} -> {meta, Tracer};
+               _ -> Kind
+           end,
+    case foreign(Kind, MFA, Ours) of
+        false ->
+            guarded(fun() -> erlang:trace_pattern(MFA, MS, [Flag]) end);
+        {true, Function} ->
+            {error, {already_traced, Function}}
+    end.
+
+%% @doc What {@link set_pattern/5} would count, while we have no scope: the
+%% pattern is set where no process is traced, and cleared at once. So a bad
+%% match spec is found now and not when tracing begins.
+-spec count_pattern(kind(), mfa_spec(), match_spec()) ->
+          {ok, non_neg_integer()} | {error, term()}.
+count_pattern(Kind, MFA, MS) ->
+    Scope = scope_open(inviso_count, self()),
+    case set_pattern(Scope, Kind, MFA, MS, []) of
+        {ok, _} = Ok ->
+            ok = scope_close_patterns(Scope, [{Kind, MFA, MS}]),
+            Ok;
+        {error, _} = E ->
+            ok = scope_close_patterns(Scope, []),
+            E
+    end.
+
+%% Without a walk over the processes.
+scope_close_patterns({session, _, _} = Scope, _) -> scope_close(Scope, []);
+scope_close_patterns({legacy, _}, Patterns) -> forget_patterns(Patterns).
+
+%% Those of a session go with it.
+forget_patterns(Patterns) ->
+    _ = [guarded(fun() -> erlang:trace_pattern(MFA, false, [Kind]) end)
+         || {Kind, MFA, MS} <- Patterns, MS =/= false],
+    ok.
+
+%% @doc What of a scope and of patterns stays in the VM when the process that
+%% holds the scope is killed. Sessions go with their holder: nothing.
+-spec residue(scope() | none, [pattern()]) -> residue().
+residue(Scope, Patterns) ->
+    case has_sessions() of
+        true -> none;
+        false -> {Scope, Patterns}
+    end.
+
+%% @doc Clears a residue.
+-spec forget(residue()) -> ok.
+forget(none) -> ok;
+forget({none, Patterns}) -> forget_patterns(Patterns);
+forget({Scope, Patterns}) -> scope_close(Scope, Patterns).
+
+guarded(F) ->
+    try
+        {ok, F()}
+    catch
+        error:Reason -> {error, Reason}
+    end.
+
+%% A function matched by MFA that is traced and not by us.
+foreign(Kind, {M, F, A}, Ours) ->
+    Mods = case M of
+               '_' -> [Mod || {Mod, _} <- code:all_loaded()];
+               _ -> [Mod || Mod <- [M], erlang:module_loaded(Mod)]
+           end,
+    foreign_in(Mods, Kind, F, A, Ours).
+
+foreign_in([], _Kind, _F, _A, _Ours) ->
+    false;
+foreign_in([M | Ms], Kind, F, A, Ours) ->
+    Hit = [{M, F1, A1}
+           || {F1, A1} <- functions_of(M),
+              F =:= '_' orelse F =:= F1,
+              A =:= '_' orelse A =:= A1,
+              is_foreign(Kind, {M, F1, A1}, Ours)],
+    case Hit of
+        [] -> foreign_in(Ms, Kind, F, A, Ours);
+        [MFA | _] -> {true, MFA}
+    end.
+
+%% The module may be purged at this moment.
+functions_of(M) ->
+    try
+        M:module_info(functions)
+    catch
+        error:undef -> []
+    end.
+
+is_foreign(meta, MFA, Ours) ->
+    set(MFA, meta) andalso not is_ours([meta], MFA, Ours);
+is_foreign(Kind, MFA, Ours) ->
+    (set(MFA, traced) andalso not is_ours([global, local], MFA, Ours))
+        %% `global' takes a meta pattern away, whoever set it.
+        orelse (Kind =:= global andalso set(MFA, meta)).
+
+set(MFA, Item) ->
+    case erlang:trace_info(MFA, Item) of
+        {_, false} -> false;
+        {_, undefined} -> false;
+        _ -> true
+    end.
+
+is_ours(Kinds, {M, F, A}, Ours) ->
+    lists:any(fun({K, {PM, PF, PA}, _}) ->
+                      lists:member(K, Kinds)
+                          andalso (PM =:= '_' orelse PM =:= M)
+                          andalso (PF =:= '_' orelse PF =:= F)
+                          andalso (PA =:= '_' orelse PA =:= A)
+              end, Ours).
+
+%% --- what crashes or misleads a VM ------------------------------------------
+
+%% @doc Combinations known to crash or mislead a VM: name, the ranges of erts
+%% versions that have it (from, up to but not including; `none': no fix is
+%% known), and what is done about it.
+-spec known_defects() ->
+          [{atom(), [{string(), string() | none}], walked | refused | told,
+            string()}].
+known_defects() ->
+    [{trace_all,
+      [{"0", "12.3.2.17"}, {"13.0", "13.2.2.8"}, {"14.0", "14.2.4"}],
+      walked,
+      "erlang:trace(all | existing, ..) beside a dirty scheduler that traces "
+      "can crash: done process by process"},
+     {gc_two_sessions, [{"15.0", none}], refused,
+      "garbage_collection of one process in two sessions: use after free"},
+     {dirty_tracee, [{"0", "13.2"}], told,
+      "tracing a process that runs on a dirty scheduler can crash"},
+     {link_inherits_not, [{"0", "14.0"}], told,
+      "link/1 never passes flags on (set_on_link); spawn_link does"},
+     {late_receive,
+      [{"0", "13.2.2.15"}, {"14.0", "14.2.5.9"}, {"15.0", "15.2.4"}], told,
+      "'receive' events come late while the process waits with a time-out or "
+      "does not receive at all"},
+     {bif_two_sessions, [{"15.0", "16.2"}], told,
+      "clearing a pattern on a BIF in one session clears it in all"}].
+
+%% @doc Whether this VM has a known defect.
+-spec affected(atom()) -> boolean().
+affected(Name) ->
+    {Name, Ranges, _, _} = lists:keyfind(Name, 1, known_defects()),
+    Now = version(erlang:system_info(version)),
+    lists:any(fun({From, To}) ->
+                      Now >= version(From)
+                          andalso (To =:= none orelse Now < version(To))
+              end, Ranges).
+
+%% "15.2.7" and "17.0-rc1": numbers, as far as there are any.
+version(String) ->
+    [N || Part <- string:lexemes(String, ".-"),
+          {N, []} <- [string:to_integer(Part)]].
+
+refused({session, S, _}, Procs, Flags) ->
+    Gc = lists:member(garbage_collection, Flags) orelse
+        lists:member(all, Flags),
+    case Gc andalso affected(gc_two_sessions) of
+        true -> gc_elsewhere(S, Procs);
+        false -> false
+    end;
+refused({legacy, _}, _Procs, _Flags) ->
+    false.
+
+%% The other way round, another tool that asks for it later, is out of reach.
+gc_elsewhere(S, Procs) ->
+    Pids = case Procs of
+               all -> [new | processes()];
+               existing -> processes();
+               _ -> [Procs]
+           end,
+    case [P || P <- Pids, Other <- other_sessions(S, P), has_gc(Other, P)] of
+        [] -> false;
+        [P | _] -> {true, {gc_traced_in_another_session, P}}
+    end.
+
+other_sessions({_, Weak}, P) ->
+    case trace:session_info(P) of
+        undefined -> [];
+        Sessions -> [O || O <- Sessions, O =/= Weak]
+    end.
+
+has_gc(Session, P) ->
+    try trace:info(Session, P, flags) of
+        {flags, Flags} when is_list(Flags) ->
+            lists:member(garbage_collection, Flags);
+        _ ->
+            false
+    catch
+        error:badarg -> false
+    end.

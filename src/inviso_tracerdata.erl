@@ -1,0 +1,161 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc Tracerdata: where the events of a node go.
+%%
+%% ```
+%% TracerData = LogTD | [{trace, LogTD} | {ti, TiTD}]
+%% LogTD = {file, Name}
+%%       | {file, Name, Options}                 Options of inviso_tracer:open/2
+%%       | {file, {Name, wrap, Tail}}            128 KiB a file, 8 files
+%%       | {file, {Name, wrap, Tail, Size}}
+%%       | {file, {Name, wrap, Tail, Size, Count}}
+%%       | {file, {Name, wrap, Tail, {time, Ms}, Count}}
+%% TiTD  = {file, Name}
+%% '''
+%%
+%% Everything here is pure, except that names of files are looked up where a
+%% function says so.
+-module(inviso_tracerdata).
+
+-export([is_tracerdata/1, parse/1, logs/1, remove/1]).
+
+-export_type([plan/0]).
+
+-type plan() :: #{trace => {file:filename(), map()},
+                  ti => file:filename()}.
+
+-define(WRAP_BYTES, 128 * 1024).
+-define(WRAP_COUNT, 8).
+
+%% @doc Whether a term is tracerdata and not a list of nodes with theirs.
+%%
+%% By its shape alone: what is wrong within is for the node to say.
+-spec is_tracerdata(term()) -> boolean().
+is_tracerdata({file, _}) -> true;
+is_tracerdata({file, _, _}) -> true;
+is_tracerdata([_ | _] = List) ->
+    lists:all(fun({trace, LogTD}) -> is_tracerdata(LogTD);
+                 ({ti, _}) -> true;
+                 (_) -> false
+              end, List);
+is_tracerdata(_) -> false.
+
+%% @doc Turns tracerdata into what is to be opened: names as given, and the
+%% options for the tracer.
+-spec parse(term()) -> {ok, plan()} | {error, term()}.
+parse({file, _} = LogTD) ->
+    parse([{trace, LogTD}]);
+parse({file, _, _} = LogTD) ->
+    parse([{trace, LogTD}]);
+parse([_ | _] = List) ->
+    try
+        Plan = lists:foldl(fun add/2, #{}, List),
+        case Plan of
+            #{trace := _} -> {ok, Plan};
+            #{} -> {error, {bad_tracerdata, List}}
+        end
+    catch
+        throw:Reason -> {error, Reason}
+    end;
+parse(Other) ->
+    {error, {bad_tracerdata, Other}}.
+
+add({trace, LogTD}, Plan) -> Plan#{trace => log(LogTD)};
+add({ti, TiTD}, Plan) -> Plan#{ti => ti(TiTD)};
+add(_, Plan) -> Plan.
+
+log({file, {Name, wrap, Tail}}) ->
+    wrap(Name, Tail, ?WRAP_BYTES, ?WRAP_COUNT);
+log({file, {Name, wrap, Tail, Size}}) ->
+    wrap(Name, Tail, Size, ?WRAP_COUNT);
+log({file, {Name, wrap, Tail, Size, Count}}) ->
+    wrap(Name, Tail, Size, Count);
+log({file, Name}) ->
+    {name(Name, {bad_tracerdata, {file, Name}}), #{}};
+log({file, Name, Opts}) when is_map(Opts) ->
+    {name(Name, {bad_tracerdata, {file, Name, Opts}}), Opts};
+log(Other) ->
+    throw({bad_tracerdata, Other}).
+
+%% A set of files. The number that the original put between Name and Tail is
+%% put by the tracer at the end, so the tail becomes part of the name.
+wrap(Name, Tail, {time, Ms}, Count)
+  when is_integer(Ms), Ms > 0, is_integer(Count), Count > 0 ->
+    {wrap_name(Name, Tail), #{rotate => #{ms => Ms, count => Count}}};
+wrap(Name, Tail, Size, Count)
+  when is_integer(Size), Size >= 0, Size < 1 bsl 32,
+       is_integer(Count), Count > 0, Count < 1 bsl 32 ->
+    {wrap_name(Name, Tail),
+     #{rotate => #{bytes => max(Size, 1), count => Count}}};
+wrap(Name, Tail, Size, Count) ->
+    throw({trace_port_args, [file, {Name, wrap, Tail, Size, Count}]}).
+
+wrap_name(Name, Tail) ->
+    Bad = {bad_tracerdata, {file, {Name, wrap, Tail}}},
+    name(Name, Bad) ++ name(Tail, Bad).
+
+ti({file, Name}) -> name(Name, {bad_ti_td, {file, Name}});
+ti(Other) -> throw({bad_ti_td, Other}).
+
+%% Names are strings, as long as files have names that a string can say.
+name(Name, Bad) ->
+    try unicode:characters_to_list(Name) of
+        [_ | _] = String ->
+            lists:member(0, String) andalso throw(Bad),
+            String;
+        _ ->
+            throw(Bad)
+    catch
+        error:badarg -> throw(Bad)
+    end.
+
+%% @doc The files of tracerdata that exist here: kind, directory, base names.
+-spec logs(term()) ->
+          {ok, [{trace_log | ti_log, file:filename(), [file:filename()]}]}
+              | {ok, no_log} | {error, term()}.
+logs(TracerData) ->
+    case parse(TracerData) of
+        {ok, Plan} ->
+            #{trace := {Name, Opts}} = Plan,
+            {ok, [{trace_log, filename:dirname(Name), trace_files(Name, Opts)}
+                  | [{ti_log, filename:dirname(Ti), existing(Ti)}
+                     || #{ti := Ti} <- [Plan]]]};
+        {error, _} = E ->
+            E
+    end.
+
+trace_files(Name, #{rotate := _}) ->
+    Base = filename:basename(Name),
+    case file:list_dir(filename:dirname(Name)) of
+        {ok, Files} -> lists:sort([F || F <- Files, is_part(Base, F)]);
+        {error, _} -> []
+    end;
+trace_files(Name, _) ->
+    existing(Name).
+
+is_part(Base, File) ->
+    case string:prefix(File, Base) of
+        nomatch -> false;
+        "" -> true;
+        [$. | Digits] -> Digits =/= "" andalso lists:all(fun is_digit/1, Digits);
+        _ -> false
+    end.
+
+is_digit(C) -> C >= $0 andalso C =< $9.
+
+existing(Name) ->
+    case filelib:is_regular(Name) of
+        true -> [filename:basename(Name)];
+        false -> []
+    end.
+
+%% @doc Deletes the files that {@link logs/1} finds.
+-spec remove(term()) -> ok.
+remove(TracerData) ->
+    case logs(TracerData) of
+        {ok, Logs} when is_list(Logs) ->
+            _ = [file:delete(filename:join(Dir, F))
+                 || {_, Dir, Files} <- Logs, F <- Files],
+            ok;
+        _ ->
+            ok
+    end.
