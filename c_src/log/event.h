@@ -38,6 +38,9 @@ struct inv_event {
 	const uint8_t *terms;
 	size_t len;
 	const struct inv_dict *dict; /* packed */
+	const uint8_t *raw; /* ETF: the whole tuple; packed: NULL */
+	size_t raw_len;
+	bool bare; /* ETF: no trace tuple at all: terms is raw */
 };
 
 /*

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "log/frame.h"
+
+#include <string.h>
+
+#define HEAD 5
+#define ETF_VERSION 131
+#define ETF_SMALL_TUPLE 104
+
+static uint32_t be32(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 |
+	       (uint32_t)p[2] << 8 | p[3];
+}
+
+/* A whole record at off. */
+static bool frame_at(const struct inv_source *src, uint64_t off,
+		     struct inv_frame *f)
+{
+	uint64_t left = src->size - off;
+	const uint8_t *p = src->data + off;
+
+	memset(f, 0, sizeof(*f));
+	if (left < HEAD || p[0] > 1)
+		return false;
+	f->off = off;
+	f->len = HEAD;
+	f->n = be32(p + 1);
+	f->is_drop = p[0] == 1;
+	if (f->is_drop)
+		return true;
+	if (f->n < 2 || f->n > left - HEAD || p[HEAD] != ETF_VERSION)
+		return false;
+	f->term = p + HEAD;
+	f->term_len = f->n;
+	f->len = HEAD + (uint64_t)f->n;
+	return true;
+}
+
+static bool end_or_frame_at(const struct inv_source *src, uint64_t off)
+{
+	struct inv_frame f;
+
+	return off == src->size || frame_at(src, off, &f);
+}
+
+/* The first tuple from off on that another record, or the end, follows. */
+static uint64_t resync(const struct inv_source *src, uint64_t off)
+{
+	static const uint8_t start[] = { ETF_VERSION, ETF_SMALL_TUPLE };
+	struct inv_frame f;
+
+	for (off += HEAD; off < src->size; off++) {
+		const uint8_t *p = memmem(src->data + off, src->size - off,
+					  start, sizeof(start));
+
+		if (!p)
+			break;
+		off = (uint64_t)(p - src->data);
+		if (frame_at(src, off - HEAD, &f) && !f.is_drop &&
+		    end_or_frame_at(src, f.off + f.len))
+			return f.off;
+	}
+	return src->size;
+}
+
+static void skip(const struct inv_source *src, uint64_t *off,
+		 struct inv_notices *ns, const char *what)
+{
+	uint64_t next = resync(src, *off + 1);
+
+	inv_notice_damage(ns, src->name, *off, next - *off, "%s",
+			  next == src->size ? "the file ends within a record" :
+					      what);
+	*off = next;
+}
+
+int inv_frame_next(const struct inv_source *src, uint64_t *off,
+		   struct inv_notices *ns, struct inv_frame *f)
+{
+	while (*off < src->size) {
+		if (frame_at(src, *off, f)) {
+			*off += f->len;
+			return 0;
+		}
+		skip(src, off, ns, "no record");
+	}
+	return INV_END;
+}
+
+void inv_frame_bad_term(const struct inv_source *src, uint64_t *off,
+			struct inv_notices *ns, const struct inv_frame *f)
+{
+	if (end_or_frame_at(src, f->off + f->len)) {
+		inv_notice_damage(ns, src->name, f->off, f->len,
+				  "a record's term makes no sense");
+		*off = f->off + f->len;
+	} else {
+		*off = f->off;
+		skip(src, off, ns, "a record makes no sense");
+	}
+}

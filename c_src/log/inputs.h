@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_LOG_INPUTS_H
+#define INV_LOG_INPUTS_H
+
+#include "base/err.h"
+#include "log/feed.h"
+#include "log/notice.h"
+#include "log/source.h"
+
+/*
+ * What is to be merged, from names on a command line: finds out by content
+ * what each file is (a log of ours, a trace port's file, a ti file), puts
+ * together what belongs together (the rotated files of a log, a wrap set, a
+ * node's ti files) and makes feeds of it, in the order of first appearance.
+ *
+ *	inv_inputs_init(&in, &notices);
+ *	inv_inputs_add(&in, "a.log", &err);
+ *	inv_inputs_add(&in, "node2@host=b.log", &err);
+ *	inv_inputs_open(&in, &err);
+ *	... in.feeds, in.n_feeds ...
+ *	inv_inputs_release(&in);
+ */
+struct inv_input;
+
+struct inv_inputs {
+	struct inv_feed **feeds; /* owned */
+	uint32_t n_feeds;
+	/* private */
+	struct inv_notices *notices;
+	struct inv_input *inputs;
+	uint32_t n_inputs;
+	struct inv_node **nodes;
+	uint32_t n_nodes;
+};
+
+void inv_inputs_init(struct inv_inputs *in, struct inv_notices *notices);
+void inv_inputs_release(struct inv_inputs *in);
+
+/* [NODE=]FILE, where NODE has an '@' and no '/'. */
+int inv_inputs_add(struct inv_inputs *in, const char *arg,
+		   struct inv_err *err);
+/* The same of bytes that are there already; takes src, also when it fails.
+ * node may be NULL. */
+int inv_inputs_add_source(struct inv_inputs *in, struct inv_source *src,
+			  const char *node, struct inv_err *err);
+
+/* Makes the feeds; nothing can be added afterwards. */
+int inv_inputs_open(struct inv_inputs *in, struct inv_err *err);
+
+#endif

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "log/names.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HASH_NONFATAL_OOM 1
+#define uthash_nonfatal_oom(elt) ((elt)->stored = false)
+#include <uthash.h>
+
+#include "log/frame.h"
+#include "term/cursor.h"
+#include "term/print.h"
+
+struct pid_key {
+	uint64_t number;
+	uint64_t serial;
+};
+
+struct pid_names {
+	struct pid_key key;
+	bool stored;
+	struct inv_name *first;
+	struct inv_name **last;
+	UT_hash_handle hh;
+};
+
+/* All that is known under one text. */
+struct holding {
+	struct pid_names *pid;
+	struct inv_name *name;
+	struct holding *next;
+};
+
+struct alias {
+	char *text;
+	uint32_t len;
+	bool stored;
+	struct holding *open; /* not yet ended */
+	UT_hash_handle hh;
+};
+
+struct inv_names {
+	struct pid_names *pids;
+	struct alias *aliases;
+};
+
+struct inv_names *inv_names_new(void)
+{
+	return calloc(1, sizeof(struct inv_names));
+}
+
+static void free_pids(struct inv_names *n)
+{
+	struct pid_names *p, *tmp;
+
+	HASH_ITER (hh, n->pids, p, tmp) {
+		HASH_DEL(n->pids, p);
+		while (p->first) {
+			struct inv_name *next = p->first->next;
+
+			free(p->first);
+			p->first = next;
+		}
+		free(p);
+	}
+}
+
+static void free_alias(struct alias *a)
+{
+	while (a->open) {
+		struct holding *next = a->open->next;
+
+		free(a->open);
+		a->open = next;
+	}
+	free(a->text);
+	free(a);
+}
+
+void inv_names_free(struct inv_names *n)
+{
+	struct alias *a, *tmp;
+
+	if (!n)
+		return;
+	free_pids(n);
+	HASH_ITER (hh, n->aliases, a, tmp) {
+		HASH_DEL(n->aliases, a);
+		free_alias(a);
+	}
+	free(n);
+}
+
+static struct pid_names *find_pid(const struct inv_names *n,
+				  const struct pid_key *key)
+{
+	struct pid_names *p;
+
+	HASH_FIND(hh, n->pids, key, sizeof(*key), p);
+	return p;
+}
+
+static struct pid_names *make_pid(struct inv_names *n,
+				  const struct pid_key *key)
+{
+	struct pid_names *p = find_pid(n, key);
+
+	if (p)
+		return p;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->key = *key;
+	p->last = &p->first;
+	p->stored = true;
+	HASH_ADD(hh, n->pids, key, sizeof(p->key), p);
+	if (!p->stored) {
+		free(p);
+		return NULL;
+	}
+	return p;
+}
+
+static struct alias *make_alias(struct inv_names *n, const struct inv_buf *text)
+{
+	struct alias *a;
+
+	HASH_FIND(hh, n->aliases, text->data, text->len, a);
+	if (a)
+		return a;
+	a = calloc(1, sizeof(*a));
+	if (!a)
+		return NULL;
+	a->text = malloc(text->len + 1);
+	if (a->text) {
+		memcpy(a->text, text->data, text->len);
+		a->text[text->len] = 0;
+		a->len = (uint32_t)text->len;
+		a->stored = true;
+		HASH_ADD_KEYPTR(hh, n->aliases, a->text, a->len, a);
+	}
+	if (!a->stored) {
+		free_alias(a);
+		return NULL;
+	}
+	return a;
+}
+
+/* --- entries -------------------------------------------------------------- */
+
+struct entry {
+	bool has_pid;
+	struct pid_key pid;
+	bool is_alias;
+	int64_t ts_ns;
+};
+
+static int add_name(struct inv_names *n, struct alias *a, const struct entry *e)
+{
+	struct pid_names *p = make_pid(n, &e->pid);
+	struct inv_name *name = calloc(1, sizeof(*name));
+	struct holding *h = calloc(1, sizeof(*h));
+
+	if (!p || !name || !h) {
+		free(name);
+		free(h);
+		return INV_ENOMEM;
+	}
+	name->text = a->text;
+	name->len = a->len;
+	name->from_ns = e->ts_ns;
+	name->until_ns = INT64_MAX;
+	*p->last = name;
+	p->last = &name->next;
+	h->pid = p;
+	h->name = name;
+	h->next = a->open;
+	a->open = h;
+	return 0;
+}
+
+static void end_names(struct alias *a, const struct entry *e)
+{
+	struct holding **at = &a->open;
+
+	while (*at) {
+		struct holding *h = *at;
+
+		if (e->ts_ns > h->name->from_ns &&
+		    (!e->has_pid ||
+		     !memcmp(&e->pid, &h->pid->key, sizeof(e->pid)))) {
+			h->name->until_ns = e->ts_ns;
+			*at = h->next;
+			free(h);
+		} else {
+			at = &h->next;
+		}
+	}
+}
+
+static bool now(struct inv_cursor *c, int64_t *ns)
+{
+	int64_t v[3];
+	uint32_t arity;
+
+	if (inv_cursor_tuple(c, &arity) || arity != 3)
+		return false;
+	for (int i = 0; i < 3; i++)
+		if (inv_cursor_int(c, &v[i]) || v[i] < 0 || v[i] > 1000000000)
+			return false;
+	return !__builtin_mul_overflow(v[0] * 1000000 + v[1],
+				       INT64_C(1000000000), ns) &&
+	       !__builtin_add_overflow(*ns, v[2] * 1000, ns);
+}
+
+static bool parse(struct inv_cursor *c, struct entry *e, struct inv_buf *text)
+{
+	static const struct inv_print_opts w = { .style = INV_PRINT_W,
+						 .unicode = true };
+	struct inv_token tok;
+	uint32_t arity;
+
+	memset(e, 0, sizeof(*e));
+	inv_buf_reset(text);
+	if (inv_cursor_tuple(c, &arity) || arity != 4 ||
+	    inv_cursor_next(c, &tok))
+		return false;
+	e->has_pid = tok.kind == INV_TOK_PID;
+	if (e->has_pid) {
+		e->pid.number = tok.id[0];
+		e->pid.serial = tok.id[1];
+	}
+	if (inv_cursor_skip_rest(c, &tok) || inv_term_print(c, text, &w) ||
+	    text->error || inv_cursor_next(c, &tok))
+		return false;
+	e->is_alias = inv_token_is(&tok, "alias");
+	if ((!e->is_alias && !inv_token_is(&tok, "unalias")) ||
+	    (e->is_alias && !e->has_pid))
+		return false;
+	return now(c, &e->ts_ns);
+}
+
+static int add_entry(struct inv_names *n, const struct entry *e,
+		     const struct inv_buf *text)
+{
+	struct alias *a = make_alias(n, text);
+
+	if (!a)
+		return INV_ENOMEM;
+	if (e->is_alias)
+		return add_name(n, a, e);
+	end_names(a, e);
+	return 0;
+}
+
+int inv_names_read(struct inv_names *n, const struct inv_source *src,
+		   struct inv_notices *ns)
+{
+	struct inv_cursor *c = malloc(sizeof(*c));
+	struct inv_buf text = { 0 };
+	struct inv_frame f;
+	struct entry e;
+	uint64_t off = 0;
+	int rc = c ? 0 : INV_ENOMEM;
+
+	while (!rc && !inv_frame_next(src, &off, ns, &f)) {
+		if (f.is_drop)
+			continue;
+		inv_cursor_init(c, INV_ENC_ETF, NULL, f.term, f.term_len);
+		if (parse(c, &e, &text))
+			rc = add_entry(n, &e, &text);
+		else
+			inv_frame_bad_term(src, &off, ns, &f);
+	}
+	inv_buf_release(&text);
+	free(c);
+	return rc;
+}
+
+const struct inv_name *inv_names_find(const struct inv_names *n, uint64_t pid,
+				      uint64_t serial)
+{
+	const struct pid_key key = { pid, serial };
+	const struct pid_names *p = find_pid(n, &key);
+
+	return p ? p->first : NULL;
+}
