@@ -42,8 +42,8 @@
 %% @doc The modules a traced node needs; this one comes first.
 -spec modules() -> [module()].
 modules() ->
-    [inviso_push, inviso_otp, inviso_tracerdata, inviso_tracer, inviso_fetch,
-     inviso_rt_meta, inviso_rt].
+    [inviso_push, inviso_otp, inviso_tracerdata, inviso_opts, inviso_keeper,
+     inviso_tracer, inviso_fetch, inviso_rt_meta, inviso_rt].
 
 %% @doc The file name that modules of ours have on a node they were brought to.
 -spec loaded_from() -> string().
