@@ -52,11 +52,23 @@ $(CT_DIR)/%_SUITE_data: test/ct/%_SUITE_data
 	@mkdir -p $(@D)
 	@ln -sfn $(CURDIR)/$< $@
 
+# Programs that suites talk to: beside the suites, for that is what `make matrix`
+# takes along.
+CT_TOOLS := $(patsubst test/tools/%.c,$(CT_DIR)/%,$(wildcard test/tools/*.c))
+
+define ct_tool
+$(CT_DIR)/$(1): $(BUILD)/obj/test/tools/$(1).o $(call test_libs,$(1)) $(FLAGS_STAMP)
+	@mkdir -p $$(@D)
+	$$(call say,LINK,$$@)
+	$$(Q)$$(link) $$(LIBS) -lm
+endef
+$(foreach t,$(CT_TOOLS:$(CT_DIR)/%=%),$(eval $(call ct_tool,$(t))))
+
 .PHONY: unit-programs stress-programs fuzz-programs ct-beams check test-all bench fuzz matrix cover
 unit-programs: $(UNIT_TESTS)
 stress-programs: $(STRESS_TESTS)
 fuzz-programs: $(FUZZ_REPLAYS)
-ct-beams: $(CT_BEAMS) $(CT_DATA)
+ct-beams: $(CT_BEAMS) $(CT_DATA) $(CT_TOOLS)
 
 check:				## install what is missing, build, run all tests; last line: N passed, N failed
 	@tools/deps.sh check

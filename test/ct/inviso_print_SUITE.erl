@@ -1,0 +1,308 @@
+%% SPDX-License-Identifier: Apache-2.0
+%%
+%% The printer in C against io_lib:format: the same term, the same characters.
+%% The program term_print (test/tools) prints external terms; this suite makes
+%% them, nasty ones and random ones, and compares.
+%%
+%% Two things are left out. Funs of modules whose names are not ASCII: the VM
+%% gives the bytes of the UTF-8 as if they were characters. And the order of maps
+%% of more than 32 keys: it is another one in the external format.
+-module(inviso_print_SUITE).
+
+-include_lib("common_test/include/ct.hrl").
+
+-export([all/0, suite/0, init_per_testcase/2, end_per_testcase/2]).
+-export([atoms/1, floats/1, integers/1, strings/1, binaries/1, containers/1,
+         identifiers/1, funs/1, deep/1, random_terms/1, wide_range/1]).
+-export([in_peer/1]).
+
+-define(FORMATS, ["~w", "~tw", "~0p", "~0tp"]).
+
+suite() -> [{timetrap, {minutes, 5}}].
+
+all() ->
+    [atoms, floats, integers, strings, binaries, containers, identifiers, funs,
+     deep, random_terms, wide_range].
+
+init_per_testcase(Case, Config) ->
+    Seed = erlang:phash2({Case, erlang:monotonic_time(), os:getpid()}),
+    ct:log("rand:seed(exsss, ~w)", [Seed]),
+    rand:seed(exsss, Seed),
+    Config.
+
+end_per_testcase(_Case, _Config) ->
+    ok.
+
+%% --- cases --------------------------------------------------------------------
+
+atoms(_Config) ->
+    Chars = lists:seq(0, 300) ++ [16#3ff, 16#400, 16#7ff, 16#800, 16#fff,
+                                  16#1000, 16#d7ff, 16#e000, 16#fffd, 16#fffe,
+                                  16#ffff, 16#10000, 16#1f600, 16#10ffff],
+    check([list_to_atom(S) || C <- Chars, S <- [[C], [$a, C], [C, $b, C]]] ++
+              [list_to_atom(W) || W <- words()] ++
+              ['', list_to_atom(lists:duplicate(255, $x)),
+               list_to_atom(lists:duplicate(255, 16#10ffff)),
+               list_to_atom(lists:duplicate(255, 1))] ++
+              [list_to_atom([hd(pick([Chars])) || _ <- lists:seq(1, 5)])
+               || _ <- lists:seq(1, 500)]).
+
+words() ->
+    [W ++ E || W <- string:lexemes(
+                      "after begin case try cond catch andalso orelse end fun "
+                      "if let of receive when bnot not div rem band and bor "
+                      "bxor bsl bsr or xor maybe else spec query module "
+                      "record callback if", " "),
+               E <- ["", "x"]].
+
+floats(_Config) ->
+    Special = [0.0, -0.0, 5.0e-324, 1.0e-323, 1.5e-323, 2.2250738585072014e-308,
+               2.225073858507201e-308, 1.7976931348623157e308,
+               9007199254740991.0, 9007199254740992.0, 9007199254740994.0,
+               -9007199254740991.0, 123456789012345680.0, 1.0e21, 1.0e22,
+               1.0e23, 4.35, 0.3, 0.1 + 0.2, 1 / 3, 2 / 3, 1.0e15, 1.0e16,
+               9.5367431640625e-7, 123456789.0, 1.0e-5, 299792458.0],
+    Two = [math:pow(2, E) || E <- lists:seq(-1074, 1023)],
+    Around = [F || X <- Two, F <- [neighbour(X, -1), neighbour(X, 1)]],
+    Ten = [list_to_float(D ++ "e" ++ integer_to_list(E))
+           || E <- lists:seq(-307, 307),
+              D <- ["1.0", "1.2", "9.99", "1.23456789", "5.0",
+                    "1.2345678901234567"]],
+    Bits = [F || _ <- lists:seq(1, 40000), F <- [random_bits()], F =/= nan],
+    Subnormal = [F || _ <- lists:seq(1, 1000),
+                      <<F/float>> <- [<<0:12, (rand:uniform(1 bsl 52) - 1):52>>]],
+    Decimal = [sign((rand:uniform(pow10(rand:uniform(18))) - 1) /
+                    pow10(rand:uniform(18) - 1)) || _ <- lists:seq(1, 20000)],
+    check(Special ++ Two ++ Around ++ Ten ++ Bits ++ Subnormal ++ Decimal).
+
+neighbour(X, D) ->
+    <<I:64>> = <<X/float>>,
+    case <<(max(0, I + D)):64>> of
+        <<F/float>> -> F;
+        _ -> X
+    end.
+
+random_bits() ->
+    case <<(rand:uniform(1 bsl 64) - 1):64>> of
+        <<F/float>> -> F;
+        _ -> nan
+    end.
+
+sign(X) -> pick([X, -X]).
+
+pow10(N) -> round(math:pow(10, N)).
+
+integers(_Config) ->
+    Edges = [S * (1 bsl B) + D || B <- lists:seq(0, 140), S <- [1, -1],
+                                  D <- [-1, 0, 1]],
+    Tens = [S * ipow(10, E) + D || E <- lists:seq(0, 60), S <- [1, -1],
+                                   D <- [-1, 0, 1]],
+    Long = [sign(ipow(10, E) + rand:uniform(1000)) || E <- [255 * 8, 1000, 3000]],
+    check(Edges ++ Tens ++ Long ++ [big() || _ <- lists:seq(1, 2000)]).
+
+ipow(_, 0) -> 1;
+ipow(B, N) -> B * ipow(B, N - 1).
+
+big() -> sign(rand:uniform(1 bsl rand:uniform(2000))).
+
+strings(_Config) ->
+    check([[C] || C <- lists:seq(0, 300)] ++ [[$a, C] || C <- lists:seq(0, 300)] ++
+              [[$a, -1], [$a | $b], [$a, $b | c], [$a, $b, []], [$a, 1.0],
+               [1114111], [1114112], [16#d800], [16#fffe], [16#ffff], "", "\"\\",
+               lists:duplicate(70000, $a), lists:duplicate(70000, 1),
+               lists:duplicate(65535, $"), lists:duplicate(65536, $"),
+               [$a, 1 bsl 70], [[$a], "bc", ["d", 1]]] ++
+              [string() || _ <- lists:seq(1, 3000)]).
+
+string() ->
+    Range = pick([127, 256, 300, 16#500, 16#10ffff]),
+    [rand:uniform(Range) || _ <- lists:seq(1, rand:uniform(6))].
+
+binaries(_Config) ->
+    check([<<C>> || C <- lists:seq(0, 255)] ++
+              [<<C/utf8>> || C <- lists:seq(0, 1100)] ++
+              [<<"a", C/utf8, "b">> || C <- [16#d7ff, 16#e000, 16#fffd,
+                                             16#fffe, 16#10000, 16#10ffff]] ++
+              [<<1:N>> || N <- lists:seq(0, 20)] ++
+              [<<-1:N>> || N <- lists:seq(1, 40)] ++
+              [<<"abc", 0:3>>, <<16#c3>>, <<"a", 16#e2, 16#82>>,
+               <<16#d0, 16#a0>>, <<16#d0, 16#a0, 16#ff>>, <<16#c3, 16#a9, 16#ff>>,
+               <<16#ed, 16#a0, 16#80>>, <<16#c0, 16#80>>, <<"\"\\\n\e">>,
+               binary:copy(<<"x">>, 100000), binary:copy(<<16#e9>>, 1000),
+               binary:copy(<<16#e9/utf8>>, 1000)] ++
+              [binary() || _ <- lists:seq(1, 5000)]).
+
+binary() ->
+    case rand:uniform(4) of
+        1 -> rand:bytes(rand:uniform(5) - 1);
+        2 -> unicode:characters_to_binary([pick([C, $a, $b])
+                                           || C <- lists:filter(fun unicode/1,
+                                                                string())]);
+        3 -> list_to_binary([rand:uniform(96) + 31 || _ <- lists:seq(1, 8)]);
+        4 -> <<(rand:uniform(1 bsl 60)):(rand:uniform(60))>>
+    end.
+
+unicode(C) -> C < 16#d800 orelse C > 16#dfff.
+
+containers(_Config) ->
+    Atoms = [list_to_atom("k" ++ integer_to_list(I)) || I <- lists:seq(1, 100)],
+    check([{}, #{}, [], [[]], [[], a], [a, []], {[]}, [[[]], []], [a | b],
+           [a, b | c], [[] | a], [{} | {}], [a | <<>>], [[a | b] | c],
+           #{[] => []}, #{#{} => #{}}, #{1 => 2, 1.0 => 3}, {a}, {{}, {}},
+           [1 | <<"x">>], #{"ab" => "cd", <<"ab">> => <<"cd">>}] ++
+              [list_to_tuple(lists:seq(1, N)) || N <- [1, 2, 15, 16, 255, 256]] ++
+              [maps:from_list([{K, I} || {I, K} <- lists:enumerate(
+                                                     lists:sublist(Atoms, N))])
+               || N <- [1, 2, 5, 31, 32]] ++
+              [maps:from_list([{I, []} || I <- lists:seq(1, N)])
+               || N <- [1, 31, 32]]),
+    Large = maps:from_list([{I, -I} || I <- lists:seq(1, 1000)]),
+    [true = pairs(expected(F, Large)) =:= pairs(T)
+     || {F, T} <- lists:zip(?FORMATS, print(Large))].
+
+%% What is between the braces of a map, sorted.
+pairs(<<"#{", Text/binary>>) ->
+    {Inside, <<"}">>} = split_binary(Text, byte_size(Text) - 1),
+    lists:sort(binary:split(Inside, <<",">>, [global])).
+
+identifiers(_Config) ->
+    Pids = processes() ++ [spawn(fun() -> ok end) || _ <- lists:seq(1, 50)] ++
+        [c:pid(0, 12345, 7), c:pid(0, 32767, 8191)],
+    check(Pids ++ erlang:ports() ++ [make_ref() || _ <- lists:seq(1, 50)] ++
+              [alias(), {self(), [make_ref() | self()]}, node(), foreign(ref)]).
+
+%% Of a node that is not connected: <N.1.2> here, <0.1.2> in C, which cannot
+%% know N; so only what has no N.
+foreign(ref) -> binary_to_term(<<131, 106>>).
+
+funs(_Config) ->
+    X = rand:uniform(100),
+    check([fun lists:map/2, fun 'A b':'c@d'/0, fun 'if':'end'/255, fun ?MODULE:all/0,
+           fun(Y) -> X + Y end, fun() -> {X, fun() -> X end} end, fun words/0,
+           fun F(0) -> ok; F(N) -> F(N - 1 + X - X) end] ++
+              [erlang:make_fun(list_to_atom([$a, C]), list_to_atom([C]), 1)
+               || C <- lists:seq(0, 127)]).
+
+deep(_Config) ->
+    Nest = fun(F) -> lists:foldl(fun(_, T) -> F(T) end, x, lists:seq(1, 2000)) end,
+    check([Nest(fun(T) -> [T] end), Nest(fun(T) -> {T} end),
+           Nest(fun(T) -> #{T => 1} end), Nest(fun(T) -> #{1 => T} end),
+           Nest(fun(T) -> [1, 2 | {T}] end)]).
+
+random_terms(_Config) ->
+    check([term(rand:uniform(6)) || _ <- lists:seq(1, 20000)]).
+
+term(0) ->
+    leaf();
+term(Depth) ->
+    Terms = fun(Most) -> [term(rand:uniform(Depth) - 1)
+                          || _ <- lists:seq(1, rand:uniform(Most + 1) - 1)] end,
+    case rand:uniform(12) of
+        N when N =< 3 -> list_to_tuple(Terms(5));
+        N when N =< 6 -> Terms(5);
+        7 -> Terms(3) ++ leaf();
+        8 -> maps:from_list([{T, leaf()} || T <- Terms(4)]);
+        9 -> maps:from_list([{leaf(), T} || T <- Terms(pick([4, 30]))]);
+        10 -> #{term(Depth - 1) => term(Depth - 1)};
+        _ -> leaf()
+    end.
+
+leaf() ->
+    case rand:uniform(14) of
+        1 -> rand:uniform(300) - 20;
+        2 -> big();
+        3 -> case random_bits() of nan -> 1.5; F -> F end;
+        4 -> rand:uniform(1000) / 8;
+        5 -> pick([a, b, ok, error, 'hello world', 'Elixir.Foo', [], undefined]);
+        6 -> list_to_atom(lists:filter(fun unicode/1, string()));
+        7 -> string();
+        8 -> binary();
+        9 -> "a plain string";
+        10 -> <<"a plain binary">>;
+        11 -> self();
+        12 -> pick([make_ref(), fun lists:map/2, fun leaf/0, {}, #{}]);
+        13 -> list_to_atom(hd(pick([words()])));
+        14 -> [rand:uniform(40) + 60 | pick([[], [1000], [a], b])]
+    end.
+
+%% A node that takes strings of all of Unicode for strings.
+wide_range(_Config) ->
+    Paths = [P || P <- code:get_path(), not lists:prefix(code:lib_dir(), P)],
+    {ok, Peer, _} = peer:start_link(
+                      #{connection => standard_io,
+                        args => ["+pc", "unicode", "-pa",
+                                 filename:dirname(code:which(?MODULE)) | Paths]}),
+    try
+        ok = peer:call(Peer, ?MODULE, in_peer, [rand:uniform(1 bsl 32)], 120000)
+    after
+        peer:stop(Peer)
+    end.
+
+in_peer(Seed) ->
+    rand:seed(exsss, Seed),
+    unicode = io:printable_range(),
+    check([[C] || C <- lists:seq(0, 1100) ++ [16#d7ff, 16#d800, 16#dfff, 16#e000,
+                                              16#fffd, 16#fffe, 16#ffff,
+                                              16#10000, 16#10ffff, 16#110000]] ++
+              [<<C/utf8>> || C <- lists:seq(0, 1100) ++
+                                 [16#fffd, 16#fffe, 16#10ffff]] ++
+              [string() || _ <- lists:seq(1, 3000)] ++
+              [binary() || _ <- lists:seq(1, 3000)] ++
+              [term(3) || _ <- lists:seq(1, 3000)], ["wide"]).
+
+%% --- comparing ----------------------------------------------------------------
+
+pick(L) when is_list(L) -> lists:nth(rand:uniform(length(L)), L).
+
+check(Terms) ->
+    check(Terms, []).
+
+check(Terms, Args) ->
+    report(with_printer(Args, fun(Port) -> batches(Port, Terms) end),
+           length(Terms)).
+
+print(Term) ->
+    with_printer([], fun(Port) ->
+                             port_command(Port, term_to_binary(Term)),
+                             answer(Port, Term)
+                     end).
+
+with_printer(Args, Fun) ->
+    Program = filename:join(filename:dirname(code:which(?MODULE)), "term_print"),
+    Maybe = [A || A <- ["maybe"], erl_scan:reserved_word('maybe')],
+    Port = open_port({spawn_executable, Program},
+                     [{args, Maybe ++ Args}, {packet, 4}, binary, exit_status]),
+    try Fun(Port) after port_close(Port) end.
+
+%% Some terms are on their way while the answers to others are read.
+batches(_Port, []) ->
+    [];
+batches(Port, Terms) ->
+    {Now, Later} = lists:split(min(100, length(Terms)), Terms),
+    [port_command(Port, term_to_binary(T)) || T <- Now],
+    lists:append([compare(T, answer(Port, T)) || T <- Now]) ++
+        batches(Port, Later).
+
+answer(Port, Term) ->
+    receive
+        {Port, {data, Data}} -> [Text || <<N:32, Text:N/binary>> <= Data];
+        {Port, {exit_status, Status}} -> error({printer_died, Status, Term})
+    after 30000 ->
+            error({printer_hangs, Term})
+    end.
+
+compare(Term, Texts) ->
+    [{Format, Term, Expected, Text}
+     || {Format, Text} <- lists:zip(?FORMATS, Texts),
+        Expected <- [expected(Format, Term)],
+        Expected =/= Text].
+
+expected(Format, Term) ->
+    unicode:characters_to_binary(io_lib:format(Format, [Term])).
+
+report([], N) ->
+    io:format("~w terms are printed alike~n", [N]);
+report(Bad, N) ->
+    [io:format("~ts~n  expected ~0tp~n  printed  ~0tp~n", [F, E, T])
+     || {F, _, E, T} <- lists:sublist(Bad, 20)],
+    error({printed_otherwise, length(Bad), of_terms, N}).
