@@ -41,13 +41,17 @@ enum inv_print_style {
 	INV_PRINT_P = 1, /* ~0p: strings as strings, all on one line */
 };
 
-/* All zero is "~w" of OTP 25 and 26. */
+/*
+ * All zero is "~w" of OTP 25.  What depends on the release: from 27 on 'maybe'
+ * and 'else' are quoted; under ~0tp 29 looks at binaries in another way.
+ */
 struct inv_print_opts {
 	enum inv_print_style style;
 	bool unicode; /* ~tw, ~0tp: characters above 255 as they are */
 	bool wide_range; /* the node ran with +pc unicode: strings of characters
 			    above 255 are strings, to ~0tp */
-	bool maybe_reserved; /* OTP 27 and later: quote 'maybe' and 'else' */
+	unsigned otp; /* the recording node's release: 25, 26, ...; 0: not known
+			 and taken for 25 */
 };
 
 /*

@@ -97,7 +97,7 @@ static bool needs_quotes(const uint8_t *p, size_t len,
 	}
 	reserved = inv_word_reserved(begin, len);
 	return len == 0 || reserved == 1 ||
-	       (reserved == 2 && o->maybe_reserved);
+	       (reserved == 2 && o->otp >= 27);
 }
 
 static void print_quoted(const uint8_t *p, size_t len, struct inv_buf *out,
@@ -251,9 +251,15 @@ static bool all_latin1(const uint8_t *p, size_t len)
 	return true;
 }
 
-/* Printable as UTF-8; *wide says whether it is more than ASCII. */
-static bool all_unicode(const uint8_t *p, size_t len, bool wide_range,
-			bool *wide)
+enum utf8_kind {
+	UTF8_TEXT,	/* all of it can be printed */
+	UTF8_UNPRINTABLE, /* a character cannot, and it is UTF-8 up to there */
+	UTF8_NONE,	/* it is no UTF-8 */
+};
+
+/* *wide says whether text is more than ASCII. */
+static enum utf8_kind look_at_utf8(const uint8_t *p, size_t len,
+				   bool wide_range, bool *wide)
 {
 	const uint8_t *end = p + len;
 	uint32_t ch;
@@ -262,11 +268,13 @@ static bool all_unicode(const uint8_t *p, size_t len, bool wide_range,
 	*wide = false;
 	for (; p < end; p += n) {
 		ch = inv_utf8_get(p, end, &n);
-		if (ch == INV_CHAR_BAD || !inv_char_printable(ch, wide_range))
-			return false;
+		if (ch == INV_CHAR_BAD)
+			return UTF8_NONE;
+		if (!inv_char_printable(ch, wide_range))
+			return UTF8_UNPRINTABLE;
 		*wide |= n > 1;
 	}
-	return true;
+	return UTF8_TEXT;
 }
 
 static void quote_latin1(const uint8_t *p, size_t len, struct inv_buf *out)
@@ -326,29 +334,58 @@ static void print_binary_cut(uint64_t bits, struct inv_buf *out)
 }
 
 /*
- * A binary as text: "abc", or "abc"/utf8.  False if it is none.  Of one that
- * was cut within a character that character is left out, and *dropped says how
- * many bytes of it there were.
+ * A binary as text under ~0tp: "abc", or "abc"/utf8.  What is not UTF-8 is
+ * tried as latin1, except that OTP 29 does not look beyond what it cannot
+ * print.
+ */
+static bool print_utf8_binary(const uint8_t *p, size_t len,
+			      struct inv_buf *out,
+			      const struct inv_print_opts *o)
+{
+	bool wide;
+
+	switch (look_at_utf8(p, len, o->wide_range, &wide)) {
+	case UTF8_TEXT:
+		quote_utf8(p, len, out);
+		if (wide)
+			inv_buf_puts(out, "/utf8");
+		return true;
+	case UTF8_UNPRINTABLE:
+		if (o->otp >= 29 || inv_utf8_valid(p, len))
+			return false;
+		break;
+	case UTF8_NONE:
+	default:
+		break;
+	}
+	if (!all_latin1(p, len))
+		return false;
+	quote_latin1(p, len, out);
+	return true;
+}
+
+/*
+ * False if it is no text.  Of one that was cut within a character that
+ * character is left out, and *dropped says how many bytes of it there were.
  */
 static bool print_binary_text(const struct inv_token *tok,
 			      struct inv_buf *out,
 			      const struct inv_print_opts *o, unsigned *dropped)
 {
-	unsigned part = tok->cut ? inv_utf8_partial(tok->bytes, tok->len) : 0;
-	size_t len = tok->len - part;
-	bool wide;
+	unsigned part;
 
 	*dropped = 0;
-	if (o->unicode && len > 0 && inv_utf8_valid(tok->bytes, len)) {
-		if (!all_unicode(tok->bytes, len, o->wide_range, &wide))
-			return false;
-		quote_utf8(tok->bytes, len, out);
-		if (wide)
-			inv_buf_puts(out, "/utf8");
-		*dropped = part;
-		return true;
+	if (tok->len == 0)
+		return false;
+	if (o->unicode) {
+		part = tok->cut ? inv_utf8_partial(tok->bytes, tok->len) : 0;
+		if (part > 0 && part < tok->len &&
+		    inv_utf8_valid(tok->bytes, tok->len - part))
+			*dropped = part;
+		return print_utf8_binary(tok->bytes, tok->len - *dropped, out,
+					 o);
 	}
-	if (tok->len == 0 || !all_latin1(tok->bytes, tok->len))
+	if (!all_latin1(tok->bytes, tok->len))
 		return false;
 	quote_latin1(tok->bytes, tok->len, out);
 	return true;
@@ -368,6 +405,7 @@ void inv__print_binary(const struct inv_token *tok, struct inv_buf *out,
 		inv_buf_put(out, ">>", 2);
 		return;
 	}
+	/* No text: then all the bytes are there as numbers. */
 	print_bytes(tok->bytes, tok->len - (used < 8), out);
 	if (tok->cut) {
 		if (tok->len > 0)

@@ -269,9 +269,8 @@ print(Term) ->
 
 with_printer(Args, Fun) ->
     Program = filename:join(filename:dirname(code:which(?MODULE)), "term_print"),
-    Maybe = [A || A <- ["maybe"], erl_scan:reserved_word('maybe')],
     Port = open_port({spawn_executable, Program},
-                     [{args, Maybe ++ Args}, {packet, 4}, binary, exit_status]),
+                     [{args, [erlang:system_info(otp_release) | Args]}, {packet, 4}, binary, exit_status]),
     try Fun(Port) after port_close(Port) end.
 
 %% Some terms are on their way while the answers to others are read.

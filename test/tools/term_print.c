@@ -2,7 +2,7 @@
 /*
  * Prints external terms for test/ct/inviso_print_SUITE.erl.
  *
- *	term_print [maybe] [wide]
+ *	term_print OTP-RELEASE [wide]
  *
  * In:  4 bytes n, n bytes of term_to_binary; until the end of the input.
  * Out: 4 bytes n; then four times 4 bytes m, m bytes: the text under ~w, ~tw,
@@ -54,10 +54,10 @@ int main(int argc, char **argv)
 	uint8_t head[4], *w;
 	int i;
 
-	for (i = 1; i < argc; i++) {
-		o.maybe_reserved |= strcmp(argv[i], "maybe") == 0;
-		o.wide_range |= strcmp(argv[i], "wide") == 0;
-	}
+	if (argc < 2)
+		return 2;
+	o.otp = (unsigned)strtoul(argv[1], NULL, 10);
+	o.wide_range = argc > 2 && strcmp(argv[2], "wide") == 0;
 	while (fread(head, 1, 4, stdin) == 4) {
 		size_t n = (size_t)head[0] << 24 | (size_t)head[1] << 16 |
 			   (size_t)head[2] << 8 | head[3];
