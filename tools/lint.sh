@@ -68,6 +68,13 @@ lint_planted() {
 
 lint_layers() { tools/check-layers; }
 
+# A file this long holds two nouns.
+lint_sizes() {
+	c_files | xargs -r wc -l | awk '$2 != "total" && $1 > 1000 {
+		print $2 ": " $1 " lines, over 1000"; bad = 1 }
+	END { exit bad }'
+}
+
 lint_headers() {
 	# shellcheck disable=SC2086  # flags
 	tools/check-headers $LINT_CPPFLAGS
@@ -101,7 +108,7 @@ lint_erlang() {
 	erlc -Werror -Wall +warn_unused_vars +warn_obsolete_guard -I include -o build/lint src/*.erl
 }
 
-checks=${*:-layers headers format erlang shell spelling man nif planted tidy}
+checks=${*:-layers headers sizes format erlang shell spelling man nif planted tidy}
 bad=0
 for check in $checks; do
 	out=$("lint_$check" 2>&1)
