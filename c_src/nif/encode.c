@@ -1,226 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The walk over a term.  Containers that are open lie on a stack of our own;
+ * everything else is written where it is met.  Most elements of most terms are
+ * atoms, pids and small integers: those first, with as few calls into the VM
+ * as the public interface allows.
+ */
 #include "nif/encode.h"
 
 #include <string.h>
 
-#include "abi/term.h"
 #include "base/varint.h"
 #include "nif/ident.h"
 #include "nif/put.h"
+#include "nif/scalar.h"
 
 /* How many of the elements that a cut leaves out are still counted. */
 #define COUNT_MAX 4096u
-
-/* Big integers up to this many bytes are written; larger ones are holes. */
-#define BIG_BYTES_MAX 4096u
-
-/*
- * Powers of two to compare big integers with: what the VM compares it does not
- * convert.  limits[i] is 2^(8 * 64 * 4^i), in an environment of our own.
- */
-#define N_BIG_LIMITS 4
-static ERL_NIF_TERM big_limits[N_BIG_LIMITS][2]; /* positive, negative */
-static const uint32_t big_bytes[N_BIG_LIMITS] = { 64, 256, 1024,
-						  BIG_BYTES_MAX };
-static ErlNifEnv *constants;
-
-static ERL_NIF_TERM make_power(ErlNifEnv *env, uint32_t bytes, bool negative)
-{
-	/* 131, LARGE_BIG_EXT, n (4), sign, n bytes */
-	static uint8_t etf[7 + BIG_BYTES_MAX + 1];
-	ERL_NIF_TERM term = 0;
-	uint32_t n = bytes + 1;
-
-	memset(etf, 0, sizeof(etf));
-	etf[0] = 131;
-	etf[1] = 111;
-	etf[2] = (uint8_t)(n >> 24);
-	etf[3] = (uint8_t)(n >> 16);
-	etf[4] = (uint8_t)(n >> 8);
-	etf[5] = (uint8_t)n;
-	etf[6] = negative;
-	etf[7 + bytes] = 1;
-	enif_binary_to_term(env, etf, 7 + n, &term, 0);
-	return term;
-}
-
-void inv_encode_end(void)
-{
-	enif_free_env(constants);
-	constants = NULL;
-}
-
-void inv_encode_init(void)
-{
-	unsigned i;
-
-	if (constants)
-		return; /* the library is loaded a second time */
-	constants = enif_alloc_env();
-	for (i = 0; i < N_BIG_LIMITS; i++) {
-		big_limits[i][0] = make_power(constants, big_bytes[i], false);
-		big_limits[i][1] = make_power(constants, big_bytes[i], true);
-	}
-}
-
-bool inv_encode_tuple(struct inv_encoder *e, uint32_t arity)
-{
-	if (arity < 16)
-		return inv_put_byte(e, (uint8_t)(INV_T_TUPLE_SMALL + arity));
-	return inv_put_code(e, INV_T_TUPLE, arity);
-}
-
-static bool put_int(struct inv_encoder *e, int64_t v)
-{
-	if (v >= 0 && v < 64)
-		return inv_put_byte(e, (uint8_t)v);
-	return inv_put_code(e, INV_T_INT, inv_zigzag(v));
-}
-
-bool inv_encode_uint(struct inv_encoder *e, uint32_t value)
-{
-	return put_int(e, value);
-}
-
-static bool put_missing(struct inv_encoder *e, enum inv_term_code code,
-			enum inv_cut kind, uint64_t n)
-{
-	e->cut = true;
-	return inv_put_byte(e, code) && inv_put_byte(e, (uint8_t)kind) &&
-	       inv_put_varint(e, n);
-}
-
-bool inv_encode_hole(struct inv_encoder *e)
-{
-	bool was = e->cut; /* left out on purpose, not for its size */
-	bool ok = put_missing(e, INV_T_HOLE, INV_CUT_OTHER, 0);
-
-	e->cut = was;
-	return ok;
-}
-
-/* An unsigned or signed magnitude of n bytes, least significant first. */
-static bool put_big(struct inv_encoder *e, bool negative, const uint8_t *le,
-		    uint32_t n)
-{
-	return inv_put_byte(e, INV_T_BIG) && inv_put_byte(e, negative) &&
-	       inv_put_varint(e, n) && inv_put_bytes(e, le, n);
-}
-
-/* The smallest limit that the magnitude is below; 0: beyond all of them. */
-static uint32_t big_size(ERL_NIF_TERM term)
-{
-	unsigned i;
-
-	for (i = 0; i < N_BIG_LIMITS; i++)
-		if (enif_compare(term, big_limits[i][0]) < 0 &&
-		    enif_compare(term, big_limits[i][1]) > 0)
-			return big_bytes[i];
-	return 0;
-}
-
-static bool encode_bignum(struct inv_encoder *e, ERL_NIF_TERM term)
-{
-	uint32_t size = big_size(term);
-	const uint8_t *d;
-	ErlNifBinary bin;
-	uint32_t n;
-	bool ok;
-
-	if (size == 0)
-		return put_missing(e, INV_T_HOLE, INV_CUT_INT, BIG_BYTES_MAX);
-	if (size > 64 && size > e->left)
-		return put_missing(e, INV_T_HOLE, INV_CUT_INT, size / 4);
-	if (!enif_term_to_binary(e->env, term, &bin))
-		return put_missing(e, INV_T_HOLE, INV_CUT_INT, 0);
-	d = bin.data;
-	if (d[1] == 110) { /* SMALL_BIG_EXT */
-		n = d[2];
-		ok = put_big(e, d[3] != 0, d + 4, n);
-	} else { /* LARGE_BIG_EXT */
-		n = (uint32_t)d[2] << 24 | (uint32_t)d[3] << 16 |
-		    (uint32_t)d[4] << 8 | d[5];
-		ok = put_big(e, d[6] != 0, d + 7, n);
-	}
-	enif_release_binary(&bin);
-	return ok;
-}
-
-static bool encode_integer(struct inv_encoder *e, ERL_NIF_TERM term)
-{
-	ErlNifSInt64 i;
-	ErlNifUInt64 u;
-
-	if (enif_get_int64(e->env, term, &i))
-		return put_int(e, i);
-	if (enif_get_uint64(e->env, term, &u))
-		return put_big(e, false, (const uint8_t *)&u, 8);
-	return encode_bignum(e, term);
-}
-
-static bool encode_float(struct inv_encoder *e, ERL_NIF_TERM term)
-{
-	double d = 0;
-
-	enif_get_double(e->env, term, &d);
-	return inv_put_byte(e, INV_T_FLOAT) &&
-	       inv_put_bytes(e, (const uint8_t *)&d, 8);
-}
-
-static bool put_binary(struct inv_encoder *e, const uint8_t *data, size_t size)
-{
-	size_t room = e->left > 0 ? (size_t)e->left : 0;
-
-	if (size <= 31 && size <= room)
-		return inv_put_byte(e, (uint8_t)(INV_T_BINARY_SMALL + size)) &&
-		       inv_put_bytes(e, data, (uint32_t)size);
-	if (size <= room)
-		return inv_put_code(e, INV_T_BINARY, size) &&
-		       inv_put_bytes(e, data, (uint32_t)size);
-	e->cut = true;
-	return inv_put_code(e, INV_T_BINARY_CUT, (uint64_t)size * 8) &&
-	       inv_put_varint(e, room) &&
-	       inv_put_bytes(e, data, (uint32_t)room);
-}
-
-/* BIT_BINARY_EXT: 131, 77, bytes (4), bits used of the last one, bytes. */
-static bool encode_bits(struct inv_encoder *e, ERL_NIF_TERM term)
-{
-	size_t room = e->left > 0 ? (size_t)e->left : 0;
-	ErlNifBinary bin;
-	uint64_t bits;
-	size_t size;
-	bool ok;
-
-	if (!enif_term_to_binary(e->env, term, &bin))
-		return put_missing(e, INV_T_HOLE, INV_CUT_BITS, 0);
-	if (bin.size < 8 || bin.data[1] != 77) {
-		ok = put_missing(e, INV_T_HOLE, INV_CUT_BITS, 0);
-	} else {
-		size = bin.size - 7;
-		bits = (uint64_t)(size - 1) * 8 + bin.data[6];
-		if (size <= room) {
-			ok = inv_put_code(e, INV_T_BITS, bits) &&
-			     inv_put_bytes(e, bin.data + 7, (uint32_t)size);
-		} else {
-			e->cut = true;
-			ok = inv_put_code(e, INV_T_BINARY_CUT, bits) &&
-			     inv_put_varint(e, room) &&
-			     inv_put_bytes(e, bin.data + 7, (uint32_t)room);
-		}
-	}
-	enif_release_binary(&bin);
-	return ok;
-}
-
-static bool encode_binary(struct inv_encoder *e, ERL_NIF_TERM term)
-{
-	ErlNifBinary bin;
-
-	if (enif_inspect_binary(e->env, term, &bin))
-		return put_binary(e, bin.data, bin.size);
-	return encode_bits(e, term);
-}
 
 /* Containers that are open. */
 enum frame_kind { FRAME_TUPLE, FRAME_LIST, FRAME_TAIL, FRAME_MAP };
@@ -244,6 +39,66 @@ struct walk {
 	unsigned depth;
 	struct frame frames[INV_DEPTH_MAX];
 };
+
+/* What became of an element. */
+enum put { NO_ROOM, WRITTEN, OPENED };
+
+static enum put result(bool ok)
+{
+	return ok ? WRITTEN : NO_ROOM;
+}
+
+bool inv_encode_tuple(struct inv_encoder *e, uint32_t arity)
+{
+	if (arity < 16)
+		return inv_put_byte(e, (uint8_t)(INV_T_TUPLE_SMALL + arity));
+	return inv_put_code(e, INV_T_TUPLE, arity);
+}
+
+static inline bool put_int(struct inv_encoder *e, int64_t v)
+{
+	if (v >= 0 && v < 64)
+		return inv_put_byte(e, (uint8_t)v);
+	return inv_put_code(e, INV_T_INT, inv_zigzag(v));
+}
+
+bool inv_encode_uint(struct inv_encoder *e, uint32_t value)
+{
+	return put_int(e, value);
+}
+
+bool inv_encode_hole(struct inv_encoder *e)
+{
+	bool was = e->cut; /* left out on purpose, not for its size */
+	bool ok = inv_scalar_missing(e, INV_T_HOLE, INV_CUT_OTHER, 0);
+
+	e->cut = was;
+	return ok;
+}
+
+/*
+ * A word that the packet has defined is an atom, pid or port of this node: no
+ * other term has such a word, so there is no need to ask what it is.
+ */
+static inline bool is_known(const struct inv_encoder *e, ERL_NIF_TERM term,
+			    uint32_t *number)
+{
+	return inv_dict_find(e->dict, term, number) &&
+	       (size_t)(e->top - e->p) > 1 + INV_VARINT_MAX;
+}
+
+static inline void put_known(struct inv_encoder *e, uint32_t number)
+{
+	uint8_t *was = e->p;
+
+	if (number < 64) {
+		*e->p++ = (uint8_t)(INV_T_DICT_SMALL + number);
+	} else {
+		*e->p++ = INV_T_DICT;
+		e->p = inv_varint_put(e->p, number);
+	}
+	e->left -= e->p - was;
+}
 
 static struct frame *push(struct walk *w, enum frame_kind kind)
 {
@@ -274,95 +129,108 @@ static bool put_hole_list(struct inv_encoder *e, ERL_NIF_TERM list)
 	uint32_t n;
 	enum inv_cut kind = count_cells(e->env, list, &n);
 
-	return put_missing(e, INV_T_HOLE, kind, n);
+	return inv_scalar_missing(e, INV_T_HOLE, kind, n);
+}
+
+/* n bytes lie a little above p; tail is what did not fit the budget, or 0. */
+static bool finish_string(struct inv_encoder *e, const uint8_t *bytes,
+			  uint32_t n, ERL_NIF_TERM rest)
+{
+	enum inv_cut kind;
+	uint32_t more;
+
+	if (!rest && n <= 16)
+		return inv_put_byte(e, (uint8_t)(INV_T_STRING_SMALL + n - 1)) &&
+		       inv_put_moved(e, bytes, n);
+	if (!rest)
+		return inv_put_code(e, INV_T_STRING, n) &&
+		       inv_put_moved(e, bytes, n);
+	kind = count_cells(e->env, rest, &more);
+	e->cut = true;
+	return inv_put_code(e, INV_T_STRING_CUT, n) &&
+	       inv_put_moved(e, bytes, n) && inv_put_byte(e, (uint8_t)kind) &&
+	       inv_put_varint(e, more);
 }
 
 /*
  * A list of bytes is written as such: a byte an element.  Tried first, as far
- * as the elements are bytes; given up without a trace when one is not.
- * 1: written, 0: it is no such list, -1: no room in the packet.
+ * as the elements are bytes; *is_string false, and nothing done, when one is
+ * not.
  */
-static int try_string(struct inv_encoder *e, ERL_NIF_TERM list)
+static bool try_string(struct inv_encoder *e, ERL_NIF_TERM list,
+		       bool *is_string)
 {
 	size_t room = (size_t)(e->top - e->p);
 	size_t budget = e->left > 0 ? (size_t)e->left : 0;
 	uint8_t *start = e->p + 1 + INV_VARINT_MAX;
+	ERL_NIF_TERM cell = list;
 	ERL_NIF_TERM head;
-	ERL_NIF_TERM tail = list;
+	ERL_NIF_TERM tail;
 	uint32_t n = 0;
-	bool cut = false;
 	unsigned byte;
 
-	while (enif_get_list_cell(e->env, tail, &head, &tail)) {
+	*is_string = false;
+	while (enif_get_list_cell(e->env, cell, &head, &tail)) {
 		if (!enif_get_uint(e->env, head, &byte) || byte > 255)
-			return 0;
-		if (n >= budget) {
-			cut = true;
+			return true;
+		if (n >= budget)
 			break;
-		}
 		if (room < 3 * INV_VARINT_MAX || n >= room - 3 * INV_VARINT_MAX)
-			return -1;
+			return false;
 		start[n++] = (uint8_t)byte;
+		cell = tail;
 	}
-	if (!cut && !enif_is_empty_list(e->env, tail))
-		return 0;
-	if (cut) {
-		enum inv_cut kind;
-		uint32_t more;
-
-		kind = count_cells(e->env, tail, &more);
-		e->cut = true;
-		/* more: the cell that met the budget is missing too */
-		return inv_put_code(e, INV_T_STRING_CUT, n) &&
-				       inv_put_moved(e, start, n) &&
-				       inv_put_byte(e, (uint8_t)kind) &&
-				       inv_put_varint(e, (uint64_t)more + 1) ?
-			       1 :
-			       -1;
+	if (n >= budget) {
+		*is_string = true;
+		return finish_string(e, start, n, cell);
 	}
-	if (n <= 16)
-		return inv_put_byte(e, (uint8_t)(INV_T_STRING_SMALL + n - 1)) &&
-				       inv_put_moved(e, start, n) ?
-			       1 :
-			       -1;
-	return inv_put_code(e, INV_T_STRING, n) && inv_put_moved(e, start, n) ?
-		       1 :
-		       -1;
+	if (!enif_is_empty_list(e->env, cell))
+		return true;
+	*is_string = true;
+	return finish_string(e, start, n, 0);
 }
 
-static bool open_list(struct walk *w, ERL_NIF_TERM term, bool deep)
+static enum put open_list(struct walk *w, ERL_NIF_TERM term, bool deep)
 {
-	int string;
+	struct inv_encoder *e = w->e;
+	bool is_string = false;
+	ERL_NIF_TERM head;
+	ERL_NIF_TERM tail;
+	uint32_t number;
 
-	if (enif_is_empty_list(w->e->env, term))
-		return inv_put_byte(w->e, INV_T_NIL);
-	string = try_string(w->e, term);
-	if (string != 0)
-		return string > 0;
+	if (!enif_get_list_cell(e->env, term, &head, &tail))
+		return result(inv_put_byte(e, INV_T_NIL));
+	if (!is_known(e, head, &number) && !try_string(e, term, &is_string))
+		return NO_ROOM;
+	if (is_string)
+		return WRITTEN;
 	if (deep)
-		return put_hole_list(w->e, term);
+		return result(put_hole_list(e, term));
 	push(w, FRAME_LIST)->u.tail = term;
-	return inv_put_byte(w->e, INV_T_LIST);
+	return inv_put_byte(e, INV_T_LIST) ? OPENED : NO_ROOM;
 }
 
-static bool open_tuple(struct walk *w, ERL_NIF_TERM term, bool deep)
+static enum put open_tuple(struct walk *w, ERL_NIF_TERM term, bool deep)
 {
 	const ERL_NIF_TERM *elements;
 	struct frame *f;
 	int arity;
 
 	if (!enif_get_tuple(w->e->env, term, &arity, &elements))
-		return inv_encode_hole(w->e);
-	if (deep && arity > 0)
-		return put_missing(w->e, INV_T_HOLE, INV_CUT_TUPLE,
-				   (uint32_t)arity);
+		return result(inv_encode_hole(w->e));
+	if (arity == 0)
+		return result(inv_encode_tuple(w->e, 0));
+	if (deep)
+		return result(inv_scalar_missing(w->e, INV_T_HOLE,
+						 INV_CUT_TUPLE,
+						 (uint32_t)arity));
 	f = push(w, FRAME_TUPLE);
 	f->left = (uint32_t)arity;
 	f->u.elements = elements;
-	return inv_encode_tuple(w->e, (uint32_t)arity);
+	return inv_encode_tuple(w->e, (uint32_t)arity) ? OPENED : NO_ROOM;
 }
 
-static bool open_map(struct walk *w, ERL_NIF_TERM term, bool deep)
+static enum put open_map(struct walk *w, ERL_NIF_TERM term, bool deep)
 {
 	ErlNifEnv *env = w->e->env;
 	struct frame *f;
@@ -370,52 +238,82 @@ static bool open_map(struct walk *w, ERL_NIF_TERM term, bool deep)
 
 	enif_get_map_size(env, term, &size);
 	if (deep && size > 0)
-		return put_missing(w->e, INV_T_HOLE, INV_CUT_MAP, size);
+		return result(inv_scalar_missing(w->e, INV_T_HOLE, INV_CUT_MAP,
+						 size));
 	if (!inv_put_code(w->e, INV_T_MAP, size))
-		return false;
+		return NO_ROOM;
 	if (size == 0)
-		return true;
+		return WRITTEN;
 	f = push(w, FRAME_MAP);
-	if (!enif_map_iterator_create(env, term, &f->u.map.iter,
-				      ERL_NIF_MAP_ITERATOR_FIRST)) {
-		w->depth--;
-		return put_missing(w->e, INV_T_CUT, INV_CUT_MAP, size);
-	}
 	f->left = (uint32_t)size;
-	return true;
+	if (enif_map_iterator_create(env, term, &f->u.map.iter,
+				     ERL_NIF_MAP_ITERATOR_FIRST))
+		return OPENED;
+	w->depth--;
+	return result(inv_scalar_missing(w->e, INV_T_CUT, INV_CUT_MAP, size));
 }
 
-static bool encode_one(struct walk *w, ERL_NIF_TERM term)
+static enum put put_integer(struct inv_encoder *e, ERL_NIF_TERM term)
+{
+	ErlNifSInt64 i;
+
+	if (enif_get_int64(e->env, term, &i))
+		return result(put_int(e, i));
+	return result(inv_scalar_bignum(e, term));
+}
+
+static enum put put_bitstring(struct inv_encoder *e, ERL_NIF_TERM term)
+{
+	ErlNifBinary bin;
+
+	if (!enif_inspect_binary(e->env, term, &bin))
+		return result(inv_scalar_bits(e, term));
+	return result(inv_scalar_binary(e, bin.data, bin.size));
+}
+
+/* Any term that is not known to the packet. */
+static enum put put_other(struct walk *w, ERL_NIF_TERM term)
 {
 	struct inv_encoder *e = w->e;
 	bool deep = w->depth >= e->max_depth;
 
 	switch (enif_term_type(e->env, term)) {
-	case ERL_NIF_TERM_TYPE_ATOM:
-		return inv_ident_atom(e, term);
 	case ERL_NIF_TERM_TYPE_INTEGER:
-		return encode_integer(e, term);
-	case ERL_NIF_TERM_TYPE_BITSTRING:
-		return encode_binary(e, term);
-	case ERL_NIF_TERM_TYPE_LIST:
-		return open_list(w, term, deep);
+		return put_integer(e, term);
 	case ERL_NIF_TERM_TYPE_TUPLE:
 		return open_tuple(w, term, deep);
-	case ERL_NIF_TERM_TYPE_PID:
-		return inv_ident_pid(e, term);
+	case ERL_NIF_TERM_TYPE_LIST:
+		return open_list(w, term, deep);
+	case ERL_NIF_TERM_TYPE_BITSTRING:
+		return put_bitstring(e, term);
 	case ERL_NIF_TERM_TYPE_MAP:
 		return open_map(w, term, deep);
+	case ERL_NIF_TERM_TYPE_ATOM:
+		return result(inv_ident_atom(e, term));
+	case ERL_NIF_TERM_TYPE_PID:
+		return result(inv_ident_pid(e, term));
 	case ERL_NIF_TERM_TYPE_REFERENCE:
-		return inv_ident_ref(e, term);
+		return result(inv_ident_ref(e, term));
 	case ERL_NIF_TERM_TYPE_PORT:
-		return inv_ident_port(e, term);
+		return result(inv_ident_port(e, term));
 	case ERL_NIF_TERM_TYPE_FLOAT:
-		return encode_float(e, term);
+		return result(inv_scalar_float(e, term));
 	case ERL_NIF_TERM_TYPE_FUN:
-		return inv_ident_fun(e, term);
+		return result(inv_ident_fun(e, term));
 	default:
-		return inv_encode_hole(e);
+		return result(inv_encode_hole(e));
 	}
+}
+
+static inline enum put put_term(struct walk *w, ERL_NIF_TERM term)
+{
+	uint32_t number;
+
+	if (is_known(w->e, term, &number)) {
+		put_known(w->e, number);
+		return WRITTEN;
+	}
+	return put_other(w, term);
 }
 
 static void leave(struct walk *w)
@@ -426,127 +324,147 @@ static void leave(struct walk *w)
 		enif_map_iterator_destroy(w->e->env, &f->u.map.iter);
 }
 
-static bool step_tuple(struct walk *w, struct frame *f)
+/*
+ * Each of these goes through a container's elements until one opens another
+ * container, the budget is used up, or there are no more: then it is left.
+ */
+static enum put run_tuple(struct walk *w, struct frame *f)
 {
-	if (f->left == 0) {
-		leave(w);
-		return true;
+	while (f->left > 0) {
+		enum put put;
+
+		if (w->e->left <= 0)
+			return WRITTEN;
+		f->left--;
+		put = put_term(w, *f->u.elements++);
+		if (put != WRITTEN)
+			return put;
 	}
-	f->left--;
-	return encode_one(w, *f->u.elements++);
+	leave(w);
+	return WRITTEN;
 }
 
-static bool step_list(struct walk *w, struct frame *f)
+static enum put end_list(struct walk *w, struct frame *f, ERL_NIF_TERM tail)
+{
+	if (enif_is_empty_list(w->e->env, tail)) {
+		leave(w);
+		return result(inv_put_byte(w->e, INV_T_END));
+	}
+	f->kind = FRAME_TAIL; /* left when the tail is written */
+	if (!inv_put_byte(w->e, INV_T_TAIL))
+		return NO_ROOM;
+	return put_term(w, tail);
+}
+
+static enum put run_list(struct walk *w, struct frame *f)
 {
 	ErlNifEnv *env = w->e->env;
 	ERL_NIF_TERM head;
-	ERL_NIF_TERM tail = f->u.tail;
 
-	if (enif_get_list_cell(env, tail, &head, &f->u.tail))
-		return encode_one(w, head);
-	if (enif_is_empty_list(env, tail)) {
-		leave(w);
-		return inv_put_byte(w->e, INV_T_END);
+	while (w->e->left > 0) {
+		ERL_NIF_TERM cell = f->u.tail;
+		enum put put;
+
+		if (!enif_get_list_cell(env, cell, &head, &f->u.tail))
+			return end_list(w, f, cell);
+		put = put_term(w, head);
+		if (put != WRITTEN)
+			return put;
 	}
-	f->kind = FRAME_TAIL; /* closed when the tail is written */
-	return inv_put_byte(w->e, INV_T_TAIL) && encode_one(w, tail);
+	return WRITTEN;
 }
 
-static bool step_map(struct walk *w, struct frame *f)
+static enum put run_map(struct walk *w, struct frame *f)
 {
 	ERL_NIF_TERM key;
+	enum put put;
 
-	if (f->in_value) {
-		f->in_value = false;
-		enif_map_iterator_next(w->e->env, &f->u.map.iter);
-		return encode_one(w, f->u.map.value);
+	while (w->e->left > 0) {
+		if (f->in_value) {
+			f->in_value = false;
+			enif_map_iterator_next(w->e->env, &f->u.map.iter);
+			put = put_term(w, f->u.map.value);
+		} else if (f->left > 0 && enif_map_iterator_get_pair(
+						  w->e->env, &f->u.map.iter,
+						  &key, &f->u.map.value)) {
+			f->left--;
+			f->in_value = true;
+			put = put_term(w, key);
+		} else {
+			leave(w);
+			return WRITTEN;
+		}
+		if (put != WRITTEN)
+			return put;
 	}
-	if (f->left == 0 ||
-	    !enif_map_iterator_get_pair(w->e->env, &f->u.map.iter, &key,
-					&f->u.map.value)) {
-		leave(w);
-		return true;
-	}
-	f->left--;
-	f->in_value = true;
-	return encode_one(w, key);
+	return WRITTEN;
 }
 
-static bool step(struct walk *w)
+static enum put run(struct walk *w)
 {
 	struct frame *f = &w->frames[w->depth - 1];
 
 	switch (f->kind) {
 	case FRAME_TUPLE:
-		return step_tuple(w, f);
+		return run_tuple(w, f);
 	case FRAME_LIST:
-		return step_list(w, f);
+		return run_list(w, f);
 	case FRAME_MAP:
-		return step_map(w, f);
+		return run_map(w, f);
 	case FRAME_TAIL:
 	default:
 		leave(w);
-		return true;
+		return WRITTEN;
 	}
 }
 
 /* The budget is used up: says what is missing in the innermost container. */
-static bool cut_list(struct walk *w, struct frame *f)
+static bool cut_list(struct inv_encoder *e, ERL_NIF_TERM tail)
 {
 	enum inv_cut kind;
 	uint32_t n;
 
-	if (enif_is_empty_list(w->e->env, f->u.tail))
-		return inv_put_byte(w->e, INV_T_END);
-	kind = count_cells(w->e->env, f->u.tail, &n);
-	return put_missing(w->e, INV_T_CUT, kind, n);
+	if (enif_is_empty_list(e->env, tail))
+		return inv_put_byte(e, INV_T_END);
+	kind = count_cells(e->env, tail, &n);
+	return inv_scalar_missing(e, INV_T_CUT, kind, n);
 }
 
 static bool cut_innermost(struct walk *w)
 {
 	struct frame *f = &w->frames[w->depth - 1];
+	struct inv_encoder *e = w->e;
 	bool ok = true;
 
-	switch (f->kind) {
-	case FRAME_TUPLE:
-		if (f->left > 0)
-			ok = put_missing(w->e, INV_T_CUT, INV_CUT_TUPLE,
-					 f->left);
-		break;
-	case FRAME_LIST:
-		ok = cut_list(w, f);
-		break;
-	case FRAME_MAP:
-		if (f->in_value)
-			ok = put_missing(w->e, INV_T_HOLE, INV_CUT_OTHER, 0);
-		if (ok && f->left > 0)
-			ok = put_missing(w->e, INV_T_CUT, INV_CUT_MAP, f->left);
-		break;
-	case FRAME_TAIL:
-	default:
-		break;
-	}
+	if (f->kind == FRAME_LIST)
+		ok = cut_list(e, f->u.tail);
+	if (f->kind == FRAME_TUPLE && f->left > 0)
+		ok = inv_scalar_missing(e, INV_T_CUT, INV_CUT_TUPLE, f->left);
+	if (f->kind == FRAME_MAP && f->in_value)
+		ok = inv_scalar_missing(e, INV_T_HOLE, INV_CUT_OTHER, 0);
+	if (f->kind == FRAME_MAP && f->left > 0)
+		ok = ok && inv_scalar_missing(e, INV_T_CUT, INV_CUT_MAP,
+					      f->left);
 	leave(w);
-	return ok;
-}
-
-static bool walk_containers(struct walk *w)
-{
-	bool ok = true;
-
-	while (ok && w->depth > 0)
-		ok = w->e->left > 0 ? step(w) : cut_innermost(w);
-	while (w->depth > 0) /* iterators of maps are to be destroyed */
-		leave(w);
 	return ok;
 }
 
 bool inv_encode_term(struct inv_encoder *e, ERL_NIF_TERM term)
 {
 	struct walk w;
+	enum put put;
+	bool ok;
 
 	w.e = e;
 	w.depth = 0;
 	e->left = e->max_bytes;
-	return encode_one(&w, term) && walk_containers(&w);
+	put = put_term(&w, term);
+	if (put != OPENED)
+		return put == WRITTEN;
+	ok = true;
+	while (ok && w.depth > 0)
+		ok = e->left > 0 ? run(&w) != NO_ROOM : cut_innermost(&w);
+	while (w.depth > 0) /* iterators of maps are to be destroyed */
+		leave(&w);
+	return ok;
 }

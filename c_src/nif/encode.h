@@ -37,9 +37,6 @@ struct inv_encoder {
 	int64_t left; /* of max_bytes, for the term at hand */
 };
 
-/* When the library is loaded, and when it is unloaded. */
-void inv_encode_init(void);
-void inv_encode_end(void);
 
 /*
  * Appends one term.  False when the room between p and top does not suffice:

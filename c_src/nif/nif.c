@@ -12,8 +12,8 @@
 #include "abi/ring.h"
 #include "nif/atoms.h"
 #include "nif/control.h"
-#include "nif/encode.h"
 #include "nif/event.h"
+#include "nif/scalar.h"
 #include "nif/thread.h"
 #include "nif/tracer.h"
 
@@ -77,7 +77,7 @@ static int load(ErlNifEnv *env, void **priv, ERL_NIF_TERM load_info)
 	if (inv_tracers_load(env) != 0)
 		return -1;
 	inv_atoms_init(env);
-	inv_encode_init();
+	inv_scalar_init();
 	instances++;
 	return 0;
 }
@@ -96,7 +96,7 @@ static void unload(ErlNifEnv *env, void *priv)
 	if (--instances > 0)
 		return;
 	inv_tracers_unload();
-	inv_encode_end();
+	inv_scalar_end();
 }
 
 static ErlNifFunc functions[] = {
