@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <argp.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/cmd.h"
+#include "log/inputs.h"
+#include "log/merge.h"
+#include "sink/output.h"
+#include "sink/sink.h"
+
+enum summary {
+	SUMMARY_TEXT,
+	SUMMARY_JSON,
+	SUMMARY_NONE,
+};
+
+/* Damage shown one by one; the rest is counted. */
+#define DAMAGES_SHOWN 20
+
+struct merge {
+	/* options */
+	const struct inv_sink_ops *format;
+	struct inv_sink_opts sink_opts;
+	const char *output; /* NULL: standard output */
+	enum summary summary;
+	bool quiet;
+	/* at work */
+	struct inv_err err;
+	struct inv_notices notices;
+	struct inv_inputs inputs;
+	struct inv_merge merge;
+	struct inv_output out;
+	struct inv_sink *sink;
+	bool progress; /* shown, and to be wiped */
+	struct timespec started;
+	struct timespec shown;
+};
+
+/* --- what is said --------------------------------------------------------- */
+
+static void wipe_progress(struct merge *m)
+{
+	if (m->progress)
+		fprintf(stderr, "\r\033[K");
+	m->progress = false;
+}
+
+static void notify(void *arg, const struct inv_notice *n)
+{
+	struct merge *m = arg;
+
+	if (m->quiet)
+		return;
+	wipe_progress(m);
+	if (n->kind == INV_NOTICE_INFO)
+		fprintf(stderr, "inviso merge: %s: %s\n", n->file, n->text);
+	else if (m->notices.n_damages <= DAMAGES_SHOWN)
+		fprintf(stderr,
+			"inviso merge: %s: damaged at offset %" PRIu64
+			" (%" PRIu64 " bytes): %s\n",
+			n->file, n->off, n->len, n->text);
+}
+
+static double seconds_since(const struct timespec *then)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)(now.tv_sec - then->tv_sec) +
+	       (double)(now.tv_nsec - then->tv_nsec) / 1e9;
+}
+
+/* Called now and then. */
+static void show_progress(struct merge *m)
+{
+	if (m->quiet || !isatty(STDERR_FILENO) ||
+	    seconds_since(&m->started) < 1 || seconds_since(&m->shown) < 0.2)
+		return;
+	clock_gettime(CLOCK_MONOTONIC, &m->shown);
+	fprintf(stderr, "\r%" PRIu64 " events ...", m->sink->sum.recorded);
+	fflush(stderr);
+	m->progress = true;
+}
+
+static int failed(struct merge *m)
+{
+	wipe_progress(m);
+	fprintf(stderr, "inviso merge: %s\n", m->err.text);
+	return INV_EXIT_FAILED;
+}
+
+static int no_memory(struct merge *m)
+{
+	return inv_err_set(&m->err, INV_ENOMEM, "no memory");
+}
+
+/* After -o: how much there is, on standard output. */
+static void say_summary(const struct merge *m)
+{
+	struct inv_buf b = { 0 };
+
+	if (m->summary == SUMMARY_JSON) {
+		inv_summary_json(&m->sink->sum, &b);
+	} else {
+		inv_buf_printf(&b, "%s: %" PRIu64 " entries: ", m->output,
+			       m->sink->sum.entries);
+		inv_summary_text(&m->sink->sum, &b);
+	}
+	printf("%.*s\n", (int)b.len, (const char *)b.data);
+	fflush(stdout);
+	inv_buf_release(&b);
+}
+
+/* --- the work ------------------------------------------------------------- */
+
+static int pump(struct merge *m)
+{
+	const struct inv_item *item;
+	unsigned n = 0;
+	int rc;
+
+	while (!(rc = inv_merge_next(&m->merge, &item))) {
+		if (inv_sink_item(m->sink, item))
+			return no_memory(m);
+		if (++n & 0xff)
+			continue;
+		rc = inv_output_flush_if_full(&m->out, &m->err);
+		if (rc)
+			return rc;
+		if (m->out.broken)
+			return 0;
+		if (!(n & 0xffff))
+			show_progress(m);
+	}
+	if (rc < 0 || inv_sink_end(m->sink))
+		return no_memory(m);
+	return 0;
+}
+
+static void tell_rest(struct merge *m)
+{
+	uint64_t rotated = 0;
+
+	wipe_progress(m);
+	for (uint32_t i = 0; i < m->inputs.n_feeds; i++)
+		rotated += m->inputs.feeds[i]->rotated;
+	if (m->quiet)
+		return;
+	if (rotated)
+		fprintf(stderr,
+			"inviso merge: %" PRIu64
+			" earlier event(s) were in files that rotation "
+			"deleted, or that were not given\n",
+			rotated);
+	if (m->notices.n_damages > DAMAGES_SHOWN)
+		fprintf(stderr,
+			"inviso merge: %" PRIu64 " more damaged places\n",
+			m->notices.n_damages - DAMAGES_SHOWN);
+}
+
+static int open_output(struct merge *m)
+{
+	if (m->output)
+		return inv_output_file(&m->out, m->output, &m->err);
+	inv_output_fd(&m->out, STDOUT_FILENO);
+	return 0;
+}
+
+static int run(struct merge *m, char **files, int n_files)
+{
+	int rc = 0;
+	int closed;
+
+	for (int i = 0; !rc && i < n_files; i++)
+		rc = inv_inputs_add(&m->inputs, files[i], &m->err);
+	if (!rc)
+		rc = inv_inputs_open(&m->inputs, &m->err);
+	if (!rc && inv_merge_init(&m->merge, m->inputs.feeds,
+				  m->inputs.n_feeds))
+		rc = no_memory(m);
+	if (!rc)
+		rc = open_output(m);
+	if (rc)
+		return rc;
+	if (inv_sink_new(&m->sink, m->format, &m->sink_opts, &m->out.buf))
+		rc = no_memory(m);
+	if (!rc)
+		rc = pump(m);
+	closed = inv_output_close(&m->out, !rc, rc ? NULL : &m->err);
+	return rc ? rc : closed;
+}
+
+static int merge(struct merge *m, char **files, int n_files)
+{
+	int status;
+
+	clock_gettime(CLOCK_MONOTONIC, &m->started);
+	m->notices.notify = notify;
+	m->notices.arg = m;
+	inv_inputs_init(&m->inputs, &m->notices);
+	if (run(m, files, n_files)) {
+		status = failed(m);
+	} else {
+		tell_rest(m);
+		if (m->output && m->summary != SUMMARY_NONE)
+			say_summary(m);
+		status = inv_summary_lost(&m->sink->sum) ? INV_EXIT_LOST :
+							   INV_EXIT_DONE;
+	}
+	inv_sink_free(m->sink);
+	inv_merge_release(&m->merge);
+	inv_inputs_release(&m->inputs);
+	return status;
+}
+
+/* --- options -------------------------------------------------------------- */
+
+enum { OPT_SUMMARY = 256, OPT_UTC, OPT_TI };
+
+static const struct argp_option options[] = {
+	{ "output", 'o', "FILE", 0,
+	  "write to FILE, which appears when it is complete; then print a "
+	  "summary",
+	  0 },
+	{ "format", 'f', "FORMAT", 0, "text (default), json or classic", 0 },
+	{ "json", 'j', NULL, 0, "the same as --format json", 0 },
+	{ "summary", OPT_SUMMARY, "FORM", 0,
+	  "with -o: text (default), json (one line) or none", 0 },
+	{ "ti", OPT_TI, "FILE", 0, "a ti file; FILE alone does it too", 0 },
+	{ "utc", OPT_UTC, NULL, 0, "text: times in UTC, not local ones", 0 },
+	{ "quiet", 'q', NULL, 0, "say nothing of damage and progress", 0 },
+	{ 0 },
+};
+
+static const char doc[] =
+	"Merges what nodes recorded into one timeline, in the order of time."
+	"\v"
+	"LOG is a log of inviso's (all its rotated files, in any order), a file "
+	"that OTP's trace port wrote (dbg, ttb; all files of a wrap set), or a "
+	"trace information (ti) file with the names of a node's processes. "
+	"What a file is, is seen by its content. The node is in a log, and "
+	"in the pids of the others; NODE= before the name overrides it.\n"
+	"\n"
+	"Examples:\n"
+	"  inviso merge a.log b.log\n"
+	"  inviso merge --json *.log | jq 'select(.tag==\"call\")'\n"
+	"  inviso merge -f classic -o out.txt node1@host=t1.log t1.ti\n"
+	"\n"
+	"Events that are missing are told in their place, and counted at the "
+	"end. Exit status: 0 done, 1 failed, 2 usage, 7 done, but events were "
+	"lost.";
+
+static int set_summary(struct merge *m, const char *arg)
+{
+	static const char *const forms[] = { "text", "json", "none" };
+
+	for (unsigned i = 0; i < 3; i++)
+		if (!strcmp(arg, forms[i])) {
+			m->summary = (enum summary)i;
+			return 0;
+		}
+	return -1;
+}
+
+struct args {
+	struct merge *m;
+	char **files;
+	int n;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct args *a = state->input;
+
+	switch (key) {
+	case 'o':
+		a->m->output = arg;
+		return 0;
+	case 'j':
+		arg = (char *)(uintptr_t) "json";
+		/* fall through */
+	case 'f':
+		a->m->format = inv_sink_find(arg);
+		if (!a->m->format)
+			argp_error(state, "--format %s: not one of text, json "
+				   "and classic", arg);
+		return 0;
+	case OPT_SUMMARY:
+		if (set_summary(a->m, arg))
+			argp_error(state, "--summary %s: not one of text, json "
+				   "and none", arg);
+		return 0;
+	case OPT_UTC:
+		a->m->sink_opts.utc = 1;
+		return 0;
+	case 'q':
+		a->m->quiet = true;
+		return 0;
+	case OPT_TI:
+	case ARGP_KEY_ARG:
+		a->files[a->n++] = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!a->n)
+			argp_error(state, "no LOG is named");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "[NODE=]LOG...",
+	.doc = doc,
+};
+
+static int exec_merge(int argc, char **argv)
+{
+	struct merge m = { .format = inv_sinks[0] };
+	struct args a = { .m = &m };
+	int status;
+
+	a.files = calloc((size_t)argc + 1, sizeof(*a.files));
+	if (!a.files) {
+		fputs("inviso merge: no memory\n", stderr);
+		return INV_EXIT_FAILED;
+	}
+	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
+		status = INV_EXIT_USAGE;
+	else
+		status = merge(&m, a.files, a.n);
+	free(a.files);
+	return status;
+}
+
+const struct inv_cmd inv_cmd_merge = {
+	.name = "merge",
+	.summary = "merge logs into one timeline",
+	.exec = exec_merge,
+};

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The command: finds cmd_<name>.c by its first argument.
+ */
+#include <argp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cmd.h"
+
+#ifndef INV_VERSION
+#define INV_VERSION "0.1.0"
+#endif
+
+static const struct inv_cmd *const commands[] = {
+	&inv_cmd_merge,
+};
+
+/* Names that are kept for what comes later. */
+static const char *const later[] = {
+	"status", "trace", "record", "stop",	  "fetch", "ms",   "case",
+	"seq",	  "count", "hist",   "autostart", "flame", "report",
+};
+
+static const struct inv_cmd *find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
+		if (!strcmp(commands[i]->name, name))
+			return commands[i];
+	return NULL;
+}
+
+static int unknown(const char *name)
+{
+	for (size_t i = 0; i < sizeof(later) / sizeof(*later); i++)
+		if (!strcmp(later[i], name)) {
+			fprintf(stderr, "inviso %s: not supported yet\n",
+				name);
+			return INV_EXIT_USAGE;
+		}
+	fprintf(stderr,
+		"inviso: '%s' is no command; `inviso --help` lists them\n",
+		name);
+	return INV_EXIT_USAGE;
+}
+
+static char *help_filter(int key, const char *text, void *input)
+{
+	char *out = NULL;
+	size_t len = 0;
+	FILE *f;
+
+	(void)input;
+	if (key != ARGP_KEY_HELP_POST_DOC)
+		return (char *)(uintptr_t)text;
+	f = open_memstream(&out, &len);
+	if (!f)
+		return NULL;
+	fprintf(f, "Commands:\n");
+	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
+		fprintf(f, "  %-10s %s\n", commands[i]->name,
+			commands[i]->summary);
+	fprintf(f, "\n`inviso COMMAND --help` tells more of each.");
+	if (fclose(f)) {
+		free(out);
+		return NULL;
+	}
+	return out;
+}
+
+static int first, n_args;
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	(void)arg;
+	switch (key) {
+	case 'V':
+		printf("inviso %s\n", INV_VERSION);
+		exit(INV_EXIT_DONE);
+	case ARGP_KEY_ARG:
+		first = state->next - 1;
+		n_args = state->argc - first;
+		state->next = state->argc; /* the rest is the command's */
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_usage(state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option options[] = {
+	{ "version", 'V', NULL, 0, "print the version", -1 },
+	{ 0 },
+};
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "COMMAND [ARGUMENT...]",
+	.doc = "Traces live Erlang nodes, and merges what they recorded."
+	       "\vCommands",
+	.help_filter = help_filter,
+};
+
+/* A mapped file was cut under our hands; see log/source.h. */
+static void on_sigbus(int sig)
+{
+	static const char text[] =
+		"inviso: an input was cut while it was read\n";
+	ssize_t n = write(STDERR_FILENO, text, sizeof(text) - 1);
+
+	(void)n;
+	(void)sig;
+	_exit(INV_EXIT_FAILED);
+}
+
+int main(int argc, char **argv)
+{
+	const struct inv_cmd *cmd;
+	char name[64];
+
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGBUS, on_sigbus);
+	argp_err_exit_status = INV_EXIT_USAGE;
+	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, NULL))
+		return INV_EXIT_USAGE;
+	cmd = find(argv[first]);
+	if (!cmd)
+		return unknown(argv[first]);
+	snprintf(name, sizeof(name), "inviso %s", cmd->name);
+	argv[first] = name;
+	return cmd->exec(n_args, argv + first);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_SINK_FORMATS_H
+#define INV_SINK_FORMATS_H
+
+#include "sink/sink.h"
+
+/* The formats, one in each file; a new one is added here and in sink.c. */
+extern const struct inv_sink_ops inv_sink_text;
+extern const struct inv_sink_ops inv_sink_json;
+extern const struct inv_sink_ops inv_sink_classic;
+
+#endif

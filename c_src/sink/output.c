@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sink/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FULL (1u << 20)
+
+void inv_output_fd(struct inv_output *o, int fd)
+{
+	memset(o, 0, sizeof(*o));
+	o->fd = fd;
+}
+
+static int open_special(struct inv_output *o, const char *path,
+			struct inv_err *err)
+{
+	o->fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (o->fd < 0)
+		return inv_err_sys(err, errno, "open %s", path);
+	return 0;
+}
+
+static int open_temporary(struct inv_output *o, const char *path,
+			  struct inv_err *err)
+{
+	mode_t mask = umask(0);
+
+	umask(mask);
+	o->fd = -1;
+	if (asprintf(&o->tmp, "%s.XXXXXX", path) < 0)
+		o->tmp = NULL;
+	if (!o->tmp)
+		return inv_err_set(err, INV_ENOMEM, "no memory");
+	o->fd = mkostemp(o->tmp, O_CLOEXEC);
+	if (o->fd < 0) {
+		int sys = errno;
+
+		free(o->tmp);
+		o->tmp = NULL;
+		return inv_err_sys(err, sys, "create %s", path);
+	}
+	if (fchmod(o->fd, 0666 & ~mask))
+		return inv_err_sys(err, errno, "chmod %s", o->tmp);
+	return 0;
+}
+
+int inv_output_file(struct inv_output *o, const char *path,
+		    struct inv_err *err)
+{
+	struct stat st;
+	int rc;
+
+	memset(o, 0, sizeof(*o));
+	o->fd = -1;
+	o->path = strdup(path);
+	if (!o->path)
+		return inv_err_set(err, INV_ENOMEM, "no memory");
+	if (!stat(path, &st) && !S_ISREG(st.st_mode))
+		rc = open_special(o, path, err);
+	else
+		rc = open_temporary(o, path, err);
+	if (rc)
+		inv_output_close(o, false, NULL);
+	return rc;
+}
+
+static int write_all(struct inv_output *o, struct inv_err *err)
+{
+	size_t off = 0;
+
+	while (off < o->buf.len && !o->broken) {
+		ssize_t n = write(o->fd, o->buf.data + off, o->buf.len - off);
+
+		if (n >= 0)
+			off += (size_t)n;
+		else if (errno == EPIPE)
+			o->broken = true;
+		else if (errno != EINTR)
+			return inv_err_sys(err, errno, "write %s",
+					   o->path ? o->path : "the output");
+	}
+	inv_buf_reset(&o->buf);
+	return 0;
+}
+
+int inv_output_flush_if_full(struct inv_output *o, struct inv_err *err)
+{
+	return o->buf.len < FULL ? 0 : write_all(o, err);
+}
+
+static int finish(struct inv_output *o, bool complete, struct inv_err *err)
+{
+	int rc = complete ? write_all(o, err) : 0;
+
+	if (o->path && o->fd >= 0 && close(o->fd) && !rc && complete)
+		rc = inv_err_sys(err, errno, "close %s", o->path);
+	if (!o->tmp)
+		return rc;
+	if (!rc && complete && rename(o->tmp, o->path))
+		rc = inv_err_sys(err, errno, "rename %s to %s", o->tmp,
+				 o->path);
+	if (rc || !complete)
+		unlink(o->tmp);
+	return rc;
+}
+
+int inv_output_close(struct inv_output *o, bool complete, struct inv_err *err)
+{
+	int rc = finish(o, complete, err);
+
+	inv_buf_release(&o->buf);
+	free(o->tmp);
+	free(o->path);
+	memset(o, 0, sizeof(*o));
+	o->fd = -1;
+	return rc;
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sink/sink.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "log/names.h"
+#include "sink/formats.h"
+
+const struct inv_sink_ops *const inv_sinks[] = {
+	&inv_sink_text,
+	&inv_sink_json,
+	&inv_sink_classic,
+	NULL,
+};
+
+const struct inv_sink_ops *inv_sink_find(const char *name)
+{
+	for (unsigned i = 0; inv_sinks[i]; i++)
+		if (!strcmp(inv_sinks[i]->name, name))
+			return inv_sinks[i];
+	return NULL;
+}
+
+int inv_sink_new(struct inv_sink **sink, const struct inv_sink_ops *ops,
+		 const struct inv_sink_opts *opts, struct inv_buf *out)
+{
+	struct inv_sink *s = calloc(1, ops->size);
+	int rc = 0;
+
+	if (!s)
+		return INV_ENOMEM;
+	s->ops = ops;
+	s->opts = *opts;
+	s->out = out;
+	s->cursor = malloc(sizeof(*s->cursor));
+	if (!s->cursor)
+		rc = INV_ENOMEM;
+	else if (ops->init)
+		rc = ops->init(s);
+	if (rc) {
+		inv_sink_free(s);
+		return rc;
+	}
+	*sink = s;
+	return 0;
+}
+
+void inv_sink_free(struct inv_sink *s)
+{
+	if (!s)
+		return;
+	if (s->ops->release)
+		s->ops->release(s);
+	for (uint32_t i = 0; i < s->n_nodes; i++)
+		free(s->nodes[i].text);
+	free(s->nodes);
+	free(s->cursor);
+	free(s);
+}
+
+static void lose(struct inv_sink *s, const struct inv_item *it)
+{
+	if (it->lost.reason < INV_LOST_COUNT)
+		s->sum.lost[it->lost.reason] += it->lost.n;
+	s->sum.entries++;
+	if (s->ops->loss)
+		s->ops->loss(s, it);
+}
+
+/* An event that was recorded so that it cannot be printed. */
+static void lose_event(struct inv_sink *s, const struct inv_item *it)
+{
+	struct inv_item lost = *it;
+
+	lost.kind = INV_ITEM_LOSS;
+	lost.lost.n = 1;
+	lost.lost.reason = INV_LOST_UNREADABLE;
+	lose(s, &lost);
+}
+
+int inv_sink_item(struct inv_sink *s, const struct inv_item *it)
+{
+	size_t before = s->out->len;
+
+	s->print.otp = it->node->otp_release;
+	if (it->kind == INV_ITEM_LOSS) {
+		lose(s, it);
+	} else if (!s->ops->event(s, it)) {
+		s->sum.recorded++;
+		s->sum.entries++;
+	} else if (!s->out->error) {
+		s->out->len = before;
+		lose_event(s, it);
+	}
+	return s->out->error;
+}
+
+int inv_sink_end(struct inv_sink *s)
+{
+	if (s->ops->end)
+		s->ops->end(s);
+	return s->out->error;
+}
+
+/* --- for sinks ------------------------------------------------------------ */
+
+static struct inv_sink_node *make_node(struct inv_sink *s,
+				       const struct inv_node *node,
+				       void (*make)(struct inv_buf *b,
+						    const struct inv_node *n))
+{
+	struct inv_buf b = { 0 };
+	struct inv_sink_node *n;
+
+	if (node->number >= s->n_nodes) {
+		n = realloc(s->nodes, (node->number + 1) * sizeof(*n));
+		if (!n)
+			return NULL;
+		memset(n + s->n_nodes, 0,
+		       (node->number + 1 - s->n_nodes) * sizeof(*n));
+		s->nodes = n;
+		s->n_nodes = node->number + 1;
+	}
+	make(&b, node);
+	n = &s->nodes[node->number];
+	n->node = node;
+	n->text = b.data; /* taken over: never released through b */
+	n->len = b.len;
+	return n;
+}
+
+void inv_sink_node_text(struct inv_sink *s, const struct inv_node *node,
+			void (*make)(struct inv_buf *b,
+				     const struct inv_node *node))
+{
+	const struct inv_sink_node *n;
+
+	if (node->number < s->n_nodes && s->nodes[node->number].node)
+		n = &s->nodes[node->number];
+	else
+		n = make_node(s, node, make);
+	if (n)
+		inv_buf_put(s->out, n->text, n->len);
+}
+
+unsigned inv_sink_names(struct inv_sink *s, const struct inv_item *it,
+			const struct inv_token *tok, const char *sep)
+{
+	const struct inv_name *name;
+	unsigned n = 0;
+
+	if (!it->node->names || tok->kind != INV_TOK_PID || tok->node)
+		return 0;
+	name = inv_names_find(it->node->names, tok->id[0], tok->id[1]);
+	for (; name; name = name->next) {
+		if (!inv_name_holds(name, it->ts_ns))
+			continue;
+		if (n++)
+			inv_buf_puts(s->out, sep);
+		inv_buf_put(s->out, name->text, name->len);
+	}
+	return n;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sink/timefmt.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#define SECOND_LEN 20 /* "2026-11-21 10:37:44." */
+
+static void set_second(struct inv_timefmt *t, int64_t second)
+{
+	time_t clock = (time_t)second;
+	struct tm tm;
+
+	t->second = second;
+	t->valid = true;
+	if ((t->utc ? gmtime_r(&clock, &tm) : localtime_r(&clock, &tm)) &&
+	    strftime(t->text, sizeof(t->text), "%Y-%m-%d %H:%M:%S.", &tm) ==
+		    SECOND_LEN)
+		return;
+	/* Beyond the years of four digits: no time of a log that is sound. */
+	memcpy(t->text, "****-**-** **:**:**.", SECOND_LEN);
+}
+
+void inv_timefmt_put(struct inv_timefmt *t, int64_t ts_ns, struct inv_buf *out)
+{
+	int64_t second = ts_ns / 1000000000;
+	int64_t rest = ts_ns % 1000000000;
+	uint32_t us;
+	uint8_t *w;
+
+	if (rest < 0) {
+		rest += 1000000000;
+		second--;
+	}
+	if (!t->valid || second != t->second)
+		set_second(t, second);
+	w = inv_buf_reserve(out, INV_TIMEFMT_LEN);
+	if (!w)
+		return;
+	memcpy(w, t->text, SECOND_LEN);
+	us = (uint32_t)(rest / 1000);
+	for (int i = INV_TIMEFMT_LEN - 1; i >= SECOND_LEN; i--) {
+		w[i] = (uint8_t)('0' + us % 10);
+		us /= 10;
+	}
+	inv_buf_commit(out, INV_TIMEFMT_LEN);
+}
