@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "spool/attach.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "ring/layout.h"
+#include "spool/clock.h"
+
+static int lock(int fd, int wait_ms, struct inv_err *err)
+{
+	uint64_t end = inv_mono_ns() + (uint64_t)wait_ms * 1000000;
+
+	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return inv_err_sys(err, errno, "flock");
+		if (inv_mono_ns() >= end)
+			return inv_err_set(err, INV_EBUSY,
+					   "another spooler has the ring");
+		inv_sleep_ms(5);
+	}
+	return 0;
+}
+
+/* fd is ours alone: a new open file description. */
+static int map_ring(struct inv_attached *a, int fd, struct inv_err *err)
+{
+	struct stat st;
+	void *map;
+	int r;
+
+	if (fstat(fd, &st) < 0)
+		return inv_err_sys(err, errno, "fstat");
+	if (st.st_size < (off_t)sizeof(struct inv_ring_ctl))
+		return inv_err_set(err, INV_EFORMAT, "not a ring: too short");
+	map = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED,
+		   fd, 0);
+	if (map == MAP_FAILED)
+		return inv_err_sys(err, errno, "mmap");
+	r = inv_layout_check(map, (uint64_t)st.st_size);
+	if (r < 0) {
+		munmap(map, (size_t)st.st_size);
+		return inv_err_set(err, r,
+				   r == INV_EFORMAT ? "not a ring" :
+				   r == INV_EVERSION ?
+						"a ring of another version" :
+						"the ring's layout is damaged");
+	}
+	a->fd = fd;
+	a->len = (uint64_t)st.st_size;
+	a->ctl = map;
+	a->n_rings = a->ctl->n_rings;
+	a->packet_bytes = a->ctl->packet_bytes;
+	return 0;
+}
+
+static int attach(struct inv_attached *a, const char *path, int flags,
+		  int wait_ms, struct inv_err *err)
+{
+	int fd, r;
+
+	*a = (struct inv_attached){ .fd = -1 };
+	fd = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | flags);
+	if (fd < 0)
+		return inv_err_sys(err, errno, "open %s", path);
+	r = lock(fd, wait_ms, err);
+	if (r == 0)
+		r = map_ring(a, fd, err);
+	if (r < 0) {
+		close(fd);
+		a->fd = -1;
+		inv_err_ctx(err, "%s", path);
+	}
+	return r;
+}
+
+int inv_attach_proc(struct inv_attached *a, int pid, int n, int wait_ms,
+		    struct inv_err *err)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, n);
+	return attach(a, path, 0, wait_ms, err);
+}
+
+int inv_attach_file(struct inv_attached *a, const char *path, int wait_ms,
+		    struct inv_err *err)
+{
+	return attach(a, path, O_NOFOLLOW, wait_ms, err);
+}
+
+static int dial(const char *path, struct inv_err *err)
+{
+	struct timeval limit = { .tv_sec = 5 };
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	int s;
+
+	if (strlen(path) >= sizeof(to.sun_path))
+		return inv_err_set(err, INV_ETOOBIG, "%s: too long", path);
+	memcpy(to.sun_path, path, strlen(path) + 1);
+	s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (s < 0)
+		return inv_err_sys(err, errno, "socket");
+	setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	setsockopt(s, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+	if (connect(s, (struct sockaddr *)&to, sizeof(to)) < 0) {
+		int sys = errno;
+
+		close(s);
+		return inv_err_sys(err, sys, "connect %s", path);
+	}
+	return s;
+}
+
+static int receive_fd(int s, struct inv_err *err)
+{
+	union {
+		struct cmsghdr head;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control;
+	char byte;
+	struct iovec v = { &byte, 1 };
+	struct msghdr m = { .msg_iov = &v,
+			    .msg_iovlen = 1,
+			    .msg_control = &control,
+			    .msg_controllen = sizeof(control) };
+	struct cmsghdr *c;
+	int fd;
+
+	if (recvmsg(s, &m, MSG_CMSG_CLOEXEC) < 0)
+		return inv_err_sys(err, errno, "recvmsg");
+	c = CMSG_FIRSTHDR(&m);
+	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS ||
+	    c->cmsg_len != CMSG_LEN(sizeof(int)))
+		return inv_err_set(err, INV_EFORMAT, "no descriptor came");
+	memcpy(&fd, CMSG_DATA(c), sizeof(fd));
+	return fd;
+}
+
+int inv_attach_socket(struct inv_attached *a, const char *path, int wait_ms,
+		      struct inv_err *err)
+{
+	char own[64];
+	int s, fd, r;
+
+	*a = (struct inv_attached){ .fd = -1 };
+	s = dial(path, err);
+	if (s < 0)
+		return s;
+	fd = receive_fd(s, err);
+	close(s);
+	if (fd < 0)
+		return inv_err_ctx(err, "%s", path);
+	/* What came shares its lock with the VM, which would keep it when we
+	 * are gone: open it anew. */
+	snprintf(own, sizeof(own), "/proc/self/fd/%d", fd);
+	r = attach(a, own, 0, wait_ms, err);
+	close(fd);
+	return r;
+}
+
+void inv_detach(struct inv_attached *a)
+{
+	if (a->fd < 0)
+		return;
+	munmap(a->ctl, a->len);
+	close(a->fd);
+	a->ctl = NULL;
+	a->fd = -1;
+}

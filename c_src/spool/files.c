@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "spool/files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void inv_files_name(const struct inv_files *fs, uint32_t number,
+		    char name[INV_FILE_NAME_LEN])
+{
+	if (fs->rotates)
+		snprintf(name, INV_FILE_NAME_LEN, "%s.%u", fs->path, number);
+	else
+		snprintf(name, INV_FILE_NAME_LEN, "%s", fs->path);
+}
+
+static int remove_name(const char *name, struct inv_err *err)
+{
+	struct stat st;
+
+	if (lstat(name, &st) < 0)
+		return errno == ENOENT ? 0 : inv_err_sys(err, errno, "%s", name);
+	if (!S_ISREG(st.st_mode))
+		return inv_err_set(err, INV_EINVAL, "%s: not a regular file",
+				   name);
+	if (st.st_uid != geteuid())
+		return inv_err_set(err, INV_EINVAL, "%s: not a file of ours",
+				   name);
+	if (unlink(name) < 0 && errno != ENOENT)
+		return inv_err_sys(err, errno, "unlink %s", name);
+	return 0;
+}
+
+/* Whether the file starts with a head of this log; short: or with nothing that
+ * could be one. */
+static bool is_ours(const struct inv_files *fs, int fd, bool short_too)
+{
+	struct inv_log_head head;
+	ssize_t n = pread(fd, &head, sizeof(head), 0);
+
+	if (n < (ssize_t)sizeof(head))
+		return n == 0 && short_too;
+	return memcmp(head.magic, INV_LOG_MAGIC, sizeof(head.magic)) == 0 &&
+	       memcmp(head.uuid, fs->uuid, sizeof(head.uuid)) == 0;
+}
+
+static bool is_leftover(const struct inv_files *fs, const char *name)
+{
+	bool ours;
+	int fd = open(name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0)
+		return false;
+	ours = is_ours(fs, fd, true);
+	close(fd);
+	return ours;
+}
+
+int inv_files_create(const struct inv_files *fs, uint32_t number,
+		     bool leftover, struct inv_err *err)
+{
+	char name[INV_FILE_NAME_LEN];
+	int fd, sys, tries;
+
+	inv_files_name(fs, number, name);
+	for (tries = 0;; tries++) {
+		fd = open(name,
+			  O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			  0600);
+		if (fd >= 0)
+			return fd;
+		sys = errno;
+		if (sys != EEXIST || tries > 0 || !leftover ||
+		    !is_leftover(fs, name) || remove_name(name, err) < 0)
+			return inv_err_sys(err, sys, "create %s", name);
+	}
+}
+
+int inv_files_reopen(const struct inv_files *fs, uint32_t number,
+		     uint64_t *len, struct inv_err *err)
+{
+	char name[INV_FILE_NAME_LEN];
+	struct stat st;
+	int fd, r;
+
+	inv_files_name(fs, number, name);
+	fd = open(name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return inv_err_sys(err, errno, "open %s", name);
+	if (fstat(fd, &st) < 0)
+		r = inv_err_sys(err, errno, "fstat %s", name);
+	else if (!S_ISREG(st.st_mode) || !is_ours(fs, fd, false))
+		r = inv_err_set(err, INV_EFORMAT, "%s: not a file of this log",
+				name);
+	else
+		r = 0;
+	if (r < 0) {
+		close(fd);
+		return r;
+	}
+	*len = (uint64_t)st.st_size;
+	return fd;
+}
+
+int inv_files_remove(const struct inv_files *fs, uint32_t number,
+		     struct inv_err *err)
+{
+	char name[INV_FILE_NAME_LEN];
+
+	inv_files_name(fs, number, name);
+	return remove_name(name, err);
+}
+
+/* Whether entry is "base.<digits>". */
+static bool is_numbered(const char *entry, const char *base)
+{
+	size_t n = strlen(base);
+
+	if (strncmp(entry, base, n) != 0 || entry[n] != '.')
+		return false;
+	entry += n + 1;
+	return *entry && strspn(entry, "0123456789") == strlen(entry);
+}
+
+static int clear_numbered(const struct inv_files *fs, struct inv_err *err)
+{
+	char dir[INV_PATH_LEN], name[INV_PATH_LEN + 257];
+	const char *base = strrchr(fs->path, '/');
+	struct dirent *e;
+	int r = 0;
+	DIR *d;
+
+	if (!base)
+		return inv_err_set(err, INV_EINVAL, "%s: not absolute",
+				   fs->path);
+	base++;
+	snprintf(dir, sizeof(dir), "%.*s", (int)(base - fs->path), fs->path);
+	d = opendir(dir);
+	if (!d)
+		return inv_err_sys(err, errno, "%s", dir);
+	while (r == 0 && (e = readdir(d)) != NULL) {
+		if (!is_numbered(e->d_name, base))
+			continue;
+		snprintf(name, sizeof(name), "%s%s", dir, e->d_name);
+		r = remove_name(name, err);
+	}
+	closedir(d);
+	return r;
+}
+
+int inv_files_clear(const struct inv_files *fs, struct inv_err *err)
+{
+	return fs->rotates ? clear_numbered(fs, err) :
+			     remove_name(fs->path, err);
+}

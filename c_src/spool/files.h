@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_SPOOL_FILES_H
+#define INV_SPOOL_FILES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "abi/ring.h"
+#include "base/err.h"
+
+/*
+ * The names of a log's files: path, or path.0, path.1, … when it rotates.  No
+ * link is followed, and nothing is removed that is not a regular file of this
+ * user.
+ */
+struct inv_files {
+	char path[INV_PATH_LEN];
+	bool rotates;
+	uint8_t uuid[16];
+};
+
+#define INV_FILE_NAME_LEN (INV_PATH_LEN + 12)
+
+void inv_files_name(const struct inv_files *fs, uint32_t number,
+		    char name[INV_FILE_NAME_LEN]);
+
+/*
+ * A new file, mode 0600; its descriptor, or a negative code.  A leftover with
+ * our uuid, or without any, gives way when leftover is set: a predecessor died
+ * before it could say that it made it.
+ */
+int inv_files_create(const struct inv_files *fs, uint32_t number,
+		     bool leftover, struct inv_err *err);
+
+/* One that was made before; INV_EFORMAT when it has another uuid.  Its length
+ * is stored in *len. */
+int inv_files_reopen(const struct inv_files *fs, uint32_t number,
+		     uint64_t *len, struct inv_err *err);
+
+/* Removes one file; that it is not there is fine. */
+int inv_files_remove(const struct inv_files *fs, uint32_t number,
+		     struct inv_err *err);
+
+/* Removes what an earlier log left under these names. */
+int inv_files_clear(const struct inv_files *fs, struct inv_err *err);
+
+#endif

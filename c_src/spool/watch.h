@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_SPOOL_WATCH_H
+#define INV_SPOOL_WATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Whether the VM lives.  A pid alone does not tell, they are reused: its start
+ * time belongs to it.  Where the kernel has no pidfd_open it is looked up
+ * again, once a second.
+ */
+struct inv_watch {
+	int pidfd; /* readable when the VM has ended; -1: none */
+	int32_t pid;
+	uint64_t start; /* field 22 of /proc/<pid>/stat; 0: not known */
+	uint64_t looked_ns;
+	bool dead;
+};
+
+void inv_watch_open(struct inv_watch *w, int32_t pid, uint64_t start);
+bool inv_watch_is_dead(struct inv_watch *w);
+void inv_watch_close(struct inv_watch *w);
+
+/* Field 22 of /proc/<pid>/stat, 0 if there is no such process (or a zombie). */
+uint64_t inv_process_start(int32_t pid);
+
+#endif
