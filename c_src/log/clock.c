@@ -24,14 +24,16 @@ static bool read_anchor(struct inv_clock *c, uint64_t after,
 			struct inv_anchor *a)
 {
 	for (;;) {
-		while (c->open && inv_anchor_next(&c->at.head, c->at.body,
-						  &c->entry, a))
+		while (inv_entries_anchor(&c->entries, c->entry, a)) {
+			c->entry++;
 			if (!c->known || a->mono > after)
 				return true;
+		}
 		c->entry = 0;
-		c->open = !inv_set_cursor_anchors(&c->cursor, c->set, &c->at);
-		if (!c->open)
+		c->entries.n = 0;
+		if (inv_set_cursor_anchors(&c->cursor, c->set, &c->at))
 			return false;
+		inv_entries_open(&c->entries, c->unpacker, &c->at);
 	}
 }
 
@@ -78,16 +80,26 @@ static void guess(struct inv_clock *c)
 	}
 }
 
-void inv_clock_init(struct inv_clock *c, const struct inv_log_set *set)
+void inv_clock_release(struct inv_clock *c)
+{
+	inv_unpacker_free(c->unpacker);
+	c->unpacker = NULL;
+}
+
+int inv_clock_init(struct inv_clock *c, const struct inv_log_set *set)
 {
 	memset(c, 0, sizeof(*c));
 	c->set = set;
+	c->unpacker = inv_unpacker_new();
+	if (!c->unpacker)
+		return INV_ENOMEM;
 	c->known = read_anchor(c, 0, &c->now);
 	if (c->known)
 		c->more = read_anchor(c, c->now.mono, &c->next);
 	else
 		guess(c);
 	set_segment(c);
+	return 0;
 }
 
 void inv_clock_move(struct inv_clock *c, uint64_t mono)

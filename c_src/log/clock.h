@@ -21,8 +21,9 @@ struct inv_clock {
 	const struct inv_log_set *set; /* borrowed */
 	struct inv_set_cursor cursor;
 	struct inv_log_place at;
+	struct inv_unpacker *unpacker;
+	struct inv_entries entries; /* of at, and the next one to take */
 	uint32_t entry;
-	bool open;  /* at is a packet of anchors */
 	bool known; /* there is an anchor */
 	bool more;  /* next is valid */
 	struct inv_anchor now;
@@ -35,7 +36,9 @@ struct inv_clock {
 	double sys_slope;
 };
 
-void inv_clock_init(struct inv_clock *c, const struct inv_log_set *set);
+/* Borrows set.  INV_ENOMEM. */
+int inv_clock_init(struct inv_clock *c, const struct inv_log_set *set);
+void inv_clock_release(struct inv_clock *c);
 
 /* The slow half of inv_clock_at. */
 void inv_clock_move(struct inv_clock *c, uint64_t mono);

@@ -171,26 +171,30 @@ static int add_gap(struct inv_log_file *f, uint64_t off, uint64_t end)
 }
 
 /* A stream may have lost all it had: then only its totals tell of it. */
-static void count_totals(struct inv_log_file *f, const struct inv_log_packet *h,
-			 const uint8_t *body)
+static void count_totals(struct inv_log_file *f, struct inv_unpacker *u,
+			 const struct inv_log_place *at)
 {
+	struct inv_entries e;
 	struct inv_log_totals t;
-	uint32_t i = 0;
 
-	while (inv_totals_next(h, body, &i, &t))
+	inv_entries_open(&e, u, at);
+	for (uint32_t i = 0; inv_entries_totals(&e, i, &t); i++)
 		if (t.stream < INV_RINGS_MAX && t.stream >= f->n_streams)
 			f->n_streams = t.stream + 1;
-	f->last_end = (uint32_t)h->seq;
+	f->last_end = (uint32_t)at->head.seq;
 }
 
-static void count(struct inv_log_file *f, uint64_t off,
+static void count(struct inv_log_file *f, struct inv_unpacker *u, uint64_t off,
 		  const struct inv_log_packet *h)
 {
+	struct inv_log_place at = { *h, off,
+				    f->src.data + off + h->head_len };
+
 	f->n_packets++;
 	f->last_type = h->type;
 	f->last_end = 0;
 	if (h->type == INV_LOG_TOTALS)
-		count_totals(f, h, f->src.data + off + h->head_len);
+		count_totals(f, u, &at);
 	if (h->type != INV_LOG_EVENTS)
 		return;
 	f->n_events += h->n_events;
@@ -219,8 +223,9 @@ static int skip(struct inv_log_file *f, struct inv_notices *ns, uint64_t begin,
  * was cut: the next one may start before.  Whoever reads the body of an EVENTS
  * packet reports it; the others are left out here.
  */
-static int survey_packet(struct inv_log_file *f, struct inv_notices *ns,
-			 uint64_t *off, const struct inv_log_packet *h)
+static int survey_packet(struct inv_log_file *f, struct inv_unpacker *u,
+			 struct inv_notices *ns, uint64_t *off,
+			 const struct inv_log_packet *h)
 {
 	const struct inv_source *src = &f->src;
 	uint64_t len = packet_len(src, *off, h);
@@ -231,7 +236,7 @@ static int survey_packet(struct inv_log_file *f, struct inv_notices *ns,
 		return skip(f, ns, *off, *off + 1, off,
 			    len ? "a packet's body is damaged" :
 				  "the file ends within a packet");
-	count(f, *off, h);
+	count(f, u, *off, h);
 	if (len && (*off + len == src->size ||
 		    head_at(src, *off + len, &next) ||
 		    body_sound(src, *off, h))) {
@@ -246,18 +251,20 @@ static int survey_packet(struct inv_log_file *f, struct inv_notices *ns,
 static int survey(struct inv_log_file *f, struct inv_notices *ns,
 		  uint64_t off)
 {
+	struct inv_unpacker *u = inv_unpacker_new();
 	struct inv_log_packet h;
-	int rc = 0;
+	int rc = u ? 0 : INV_ENOMEM;
 
 	f->first_ns = UINT64_MAX;
-	if (off) /* the head, as a gap that every cursor starts behind */
+	if (!rc && off) /* the head, as a gap that every cursor starts behind */
 		rc = add_gap(f, 0, off);
 	while (!rc && off < f->src.size) {
 		if (head_at(&f->src, off, &h))
-			rc = survey_packet(f, ns, &off, &h);
+			rc = survey_packet(f, u, ns, &off, &h);
 		else
 			rc = skip(f, ns, off, off, &off, "no packet");
 	}
+	inv_unpacker_free(u);
 	return rc;
 }
 

@@ -10,6 +10,8 @@
 
 struct inv_unpacker {
 	ZSTD_DCtx *zstd;
+	uint8_t *buf; /* of entries */
+	size_t cap;
 };
 
 struct inv_unpacker *inv_unpacker_new(void)
@@ -31,23 +33,24 @@ void inv_unpacker_free(struct inv_unpacker *u)
 	if (!u)
 		return;
 	ZSTD_freeDCtx(u->zstd);
+	free(u->buf);
 	free(u);
 }
 
-static int unpack_zstd(struct inv_packet *p, struct inv_unpacker *u,
-		       const struct inv_log_place *at, const char **what)
+static int unpack_zstd(struct inv_unpacker *u, const struct inv_log_place *at,
+		       uint8_t **buf, size_t *cap, const char **what)
 {
 	size_t n = at->head.raw_len;
 
-	if (n > p->cap) {
-		uint8_t *buf = realloc(p->buf, n);
+	if (n > *cap) {
+		uint8_t *more = realloc(*buf, n);
 
-		if (!buf)
+		if (!more)
 			return INV_ENOMEM;
-		p->buf = buf;
-		p->cap = n;
+		*buf = more;
+		*cap = n;
 	}
-	if (ZSTD_decompressDCtx(u->zstd, p->buf, n, at->body,
+	if (ZSTD_decompressDCtx(u->zstd, *buf, n, at->body,
 				at->head.body_len) != n) {
 		*what = "a packet's body cannot be unpacked";
 		return INV_EDAMAGED;
@@ -55,21 +58,22 @@ static int unpack_zstd(struct inv_packet *p, struct inv_unpacker *u,
 	return 0;
 }
 
-/* The unpacked body in *raw, raw_len bytes. */
-static int unpack(struct inv_packet *p, struct inv_unpacker *u,
-		  const struct inv_log_place *at, const uint8_t **raw,
+/* The unpacked body in *raw, raw_len bytes; buf is where, if it was packed. */
+static int unpack(struct inv_unpacker *u, const struct inv_log_place *at,
+		  uint8_t **buf, size_t *cap, const uint8_t **raw,
 		  const char **what)
 {
+	int rc;
+
 	switch (at->head.codec) {
 	case INV_CODEC_NONE:
 		*raw = at->body;
 		*what = "a packet's length is wrong";
 		return at->head.raw_len == at->head.body_len ? 0 : INV_EDAMAGED;
 	case INV_CODEC_ZSTD:
-		if (unpack_zstd(p, u, at, what))
-			return INV_EDAMAGED;
-		*raw = p->buf;
-		return 0;
+		rc = unpack_zstd(u, at, buf, cap, what);
+		*raw = *buf;
+		return rc;
 	default:
 		*what = "a packet is packed in a way unknown here";
 		return INV_EVERSION;
@@ -97,7 +101,7 @@ int inv_packet_open(struct inv_packet *p, struct inv_unpacker *u,
 		*what = "a packet's lengths make no sense";
 		return INV_EDAMAGED;
 	}
-	rc = unpack(p, u, at, &raw, what);
+	rc = unpack(u, at, &p->buf, &p->cap, &raw, what);
 	if (rc)
 		return rc;
 	rc = inv_dict_parse(&p->dict, raw, h->def_len, NULL);
@@ -117,26 +121,40 @@ void inv_packet_release(struct inv_packet *p)
 	memset(p, 0, sizeof(*p));
 }
 
-/* Entry *i of a body of fixed entries; they are never packed. */
-static bool entry(const struct inv_log_packet *h, const uint8_t *body,
-		  uint32_t *i, void *out, size_t size)
+void inv_entries_open(struct inv_entries *e, struct inv_unpacker *u,
+		      const struct inv_log_place *at)
 {
-	if (!body || h->codec != INV_CODEC_NONE || *i >= h->body_len / size ||
-	    *i >= h->n_events)
+	const struct inv_log_packet *h = &at->head;
+	const char *what;
+
+	memset(e, 0, sizeof(*e));
+	e->size = h->type == INV_LOG_TOTALS ? sizeof(struct inv_log_totals) :
+					      sizeof(struct inv_anchor);
+	if (!at->body || h->raw_len > INV_PACKET_RAW_MAX ||
+	    unpack(u, at, &u->buf, &u->cap, &e->data, &what))
+		return;
+	e->n = (uint32_t)(h->raw_len / e->size);
+	if (e->n > h->n_events)
+		e->n = h->n_events;
+}
+
+static bool entry(const struct inv_entries *e, uint32_t i, void *out,
+		  size_t size)
+{
+	if (e->size != size || i >= e->n)
 		return false;
-	memcpy(out, body + *i * size, size);
-	++*i;
+	memcpy(out, e->data + i * size, size);
 	return true;
 }
 
-bool inv_totals_next(const struct inv_log_packet *h, const uint8_t *body,
-		     uint32_t *i, struct inv_log_totals *t)
+bool inv_entries_totals(const struct inv_entries *e, uint32_t i,
+			struct inv_log_totals *t)
 {
-	return entry(h, body, i, t, sizeof(*t));
+	return entry(e, i, t, sizeof(*t));
 }
 
-bool inv_anchor_next(const struct inv_log_packet *h, const uint8_t *body,
-		     uint32_t *i, struct inv_anchor *a)
+bool inv_entries_anchor(const struct inv_entries *e, uint32_t i,
+			struct inv_anchor *a)
 {
-	return entry(h, body, i, a, sizeof(*a));
+	return entry(e, i, a, sizeof(*a));
 }

@@ -28,7 +28,8 @@ struct inv_packet {
 	size_t cap;
 };
 
-/* What unpacking needs, for all streams of a log (a ZSTD_DCtx). */
+/* What unpacking needs: a ZSTD_DCtx, and a buffer for totals and anchors.  One
+ * serves all streams of a log. */
 struct inv_unpacker;
 struct inv_unpacker *inv_unpacker_new(void);
 void inv_unpacker_free(struct inv_unpacker *u);
@@ -43,12 +44,21 @@ int inv_packet_open(struct inv_packet *p, struct inv_unpacker *u,
 void inv_packet_release(struct inv_packet *p);
 
 /*
- * Steps through the totals and anchors of a packet whose body is sound (the
- * survey of log/file.h takes no others); *i counts from 0.
+ * The totals or anchors of a packet whose body is sound (the survey of
+ * log/file.h takes no others).  A body that cannot be unpacked has none.
  */
-bool inv_totals_next(const struct inv_log_packet *h, const uint8_t *body,
-		     uint32_t *i, struct inv_log_totals *t);
-bool inv_anchor_next(const struct inv_log_packet *h, const uint8_t *body,
-		     uint32_t *i, struct inv_anchor *a);
+struct inv_entries {
+	const uint8_t *data; /* good until the unpacker's next packet */
+	uint32_t n;
+	size_t size; /* of each */
+};
+void inv_entries_open(struct inv_entries *e, struct inv_unpacker *u,
+		      const struct inv_log_place *at);
+
+/* Entry i, if there is one and it is of that kind. */
+bool inv_entries_totals(const struct inv_entries *e, uint32_t i,
+			struct inv_log_totals *t);
+bool inv_entries_anchor(const struct inv_entries *e, uint32_t i,
+			struct inv_anchor *a);
 
 #endif

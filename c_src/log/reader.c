@@ -67,9 +67,10 @@ static void read_common_totals(struct reader *r)
 	struct inv_log_totals t;
 
 	while (!inv_set_cursor_seek(&c, &r->set, UINT32_MAX, &at, &file)) {
-		uint32_t i = 0;
+		struct inv_entries e;
 
-		while (inv_totals_next(&at.head, at.body, &i, &t))
+		inv_entries_open(&e, r->unpacker, &at);
+		for (uint32_t i = 0; inv_entries_totals(&e, i, &t); i++)
 			if (t.stream == UINT32_MAX)
 				inv_account_totals(&a, &t, false, &r->losses);
 	}
@@ -139,6 +140,7 @@ static void reader_free(struct inv_feed *feed)
 	free(r->streams);
 	inv_heap_release(&r->heap);
 	inv_unpacker_free(r->unpacker);
+	inv_clock_release(&r->clock);
 	inv_log_set_release(&r->set);
 	free(r);
 }
@@ -175,7 +177,10 @@ int inv_reader_new(struct inv_feed **feed, struct inv_log_set *set,
 	for (uint32_t i = 0; i < r->n_streams; i++)
 		inv_stream_init(&r->streams[i], &r->set, i, r->unpacker,
 				notices);
-	inv_clock_init(&r->clock, &r->set);
+	if (inv_clock_init(&r->clock, &r->set)) {
+		reader_free(&r->feed);
+		return inv_err_set(err, INV_ENOMEM, "no memory");
+	}
 	if (!r->clock.known && r->set.n_files)
 		inv_notice_info(notices, r->set.files[0].src.name,
 				"no clock anchors: its times are a guess");

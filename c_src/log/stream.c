@@ -74,15 +74,16 @@ static int open_packet(struct inv_stream *s)
 
 static void read_totals(struct inv_stream *s)
 {
+	struct inv_entries e;
 	struct inv_log_totals t;
-	uint32_t i = s->number;
 
+	inv_entries_open(&e, s->unpacker, &s->at);
 	/* Mostly in order: then it is where its number says. */
-	if (!inv_totals_next(&s->at.head, s->at.body, &i, &t) ||
-	    t.stream != s->number) {
-		i = 0;
+	if (!inv_entries_totals(&e, s->number, &t) || t.stream != s->number) {
+		uint32_t i = 0;
+
 		do {
-			if (!inv_totals_next(&s->at.head, s->at.body, &i, &t))
+			if (!inv_entries_totals(&e, i++, &t))
 				return;
 		} while (t.stream != s->number);
 	}
