@@ -14,23 +14,20 @@
 -define(NEWER, [update_record, bs_match, executable_line, debug_line, bif3]).
 
 main(Files) ->
-    halt(lists:max([0 | [convert(File) || File <- Files]])).
+    lists:foreach(fun convert/1, Files).
 
 convert(File) ->
     case newer_instructions(File) of
         [] ->
             {ok, _Module, Chunks} = beam_lib:all_chunks(File),
             {ok, Beam} = beam_lib:build_module([chunk(C) || C <- Chunks]),
-            ok = file:write_file(File, Beam),
-            0;
+            ok = file:write_file(File, Beam);
         Found ->
             io:format(standard_error,
-                      "~ts: uses what OTP 25 has no instruction for: ~w~n"
-                      "(bs_match: patterns on binaries; use binary:part/2, "
-                      "binary:decode_unsigned/1, ...)~n",
-                      [File, Found]),
-            file:delete(File),
-            1
+                      "~ts: will not load on OTP 25, which has no such "
+                      "instructions: ~w~n(bs_match: patterns on binaries; "
+                      "use binary:part/2, binary:decode_unsigned/1, ...)~n",
+                      [File, Found])
     end.
 
 newer_instructions(File) ->

@@ -66,7 +66,8 @@ load_newer_beams() { # SUITE
 				_ -> halt(0)
 			end." >>"$results/load.log" 2>&1; then
 			fail "matrix $1: $beam does not load here"
-			tail -n 5 "$results/load.log" | sed 's/^/          | /'
+			{ grep -A 1 "/$(basename "$beam"):" "$results/erlc.log"
+			  tail -n 5 "$results/load.log"; } | sed 's/^/          | /'
 		else
 			passed=$((passed + 1))
 		fi
