@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_UNIT_RING_BUILD_H
+#define INV_UNIT_RING_BUILD_H
+
+/*
+ * Rings without a VM, for the tests of ring and spool: made, written to with
+ * events that carry their number, and events looked at again.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "abi/term.h"
+#include "base/varint.h"
+#include "ring/layout.h"
+#include "ring/producer.h"
+
+#define CHECK(c)                                                              \
+	do {                                                                  \
+		if (!(c)) {                                                   \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__,    \
+				#c);                                          \
+			abort();                                              \
+		}                                                             \
+	} while (0)
+
+#define BUILD_RINGS_MAX 8
+
+struct ring_build {
+	int fd;
+	uint64_t len;
+	struct inv_ring_ctl *ctl;
+	struct inv_producer p[BUILD_RINGS_MAX];
+};
+
+static inline uint64_t build_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* What the keeper does once a second. */
+static inline void build_anchor(struct ring_build *b, int64_t offset)
+{
+	uint64_t n = atomic_load(&b->ctl->n_anchors);
+	struct inv_anchor *a = &b->ctl->anchors[n % INV_N_ANCHORS];
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	a->mono = build_now();
+	a->erl = (int64_t)a->mono - 5000000000;
+	a->offset = offset;
+	a->real = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+	atomic_store(&b->ctl->n_anchors, n + 1);
+}
+
+/* fd: -1 for a memfd.  Unpublished fields may be changed until the spooler
+ * starts. */
+static inline void build_open(struct ring_build *b, int fd, uint32_t n_rings,
+			      uint32_t n_slots, uint32_t packet_bytes,
+			      enum inv_keep keep, const char *path)
+{
+	uint32_t slots[BUILD_RINGS_MAX], i;
+
+	CHECK(n_rings <= BUILD_RINGS_MAX);
+	for (i = 0; i < n_rings; i++)
+		slots[i] = n_slots;
+	memset(b, 0, sizeof(*b));
+	b->fd = fd >= 0 ? fd : memfd_create("ring", MFD_CLOEXEC);
+	b->len = inv_layout_len(n_rings, slots, packet_bytes);
+	CHECK(b->fd >= 0 && b->len > 0);
+	CHECK(ftruncate(b->fd, (off_t)b->len) == 0);
+	b->ctl = mmap(NULL, b->len, PROT_READ | PROT_WRITE, MAP_SHARED, b->fd,
+		      0);
+	CHECK(b->ctl != MAP_FAILED);
+	inv_layout_init(b->ctl, n_rings, slots, packet_bytes, keep);
+	b->ctl->vm_pid = getpid();
+	b->ctl->drain_ms = 2;
+	b->ctl->flush_ms = 50;
+	memset(b->ctl->uuid, 0xa5, sizeof(b->ctl->uuid));
+	snprintf(b->ctl->node, sizeof(b->ctl->node), "test@localhost");
+	snprintf(b->ctl->otp_release, sizeof(b->ctl->otp_release), "25");
+	snprintf(b->ctl->erts_version, sizeof(b->ctl->erts_version), "13.1.5");
+	snprintf(b->ctl->path, sizeof(b->ctl->path), "%s", path);
+	build_anchor(b, 0);
+	inv_layout_publish(b->ctl);
+	for (i = 0; i < n_rings; i++)
+		inv_producer_init(&b->p[i], b->ctl, i);
+}
+
+static inline void build_close(struct ring_build *b)
+{
+	munmap(b->ctl, b->len);
+	close(b->fd);
+}
+
+#define BUILD_EVENT_MAX(pad) (64u + (pad))
+
+/* Where the event goes; NULL: it was dropped. */
+static inline uint8_t *build_reserve(struct inv_producer *p, unsigned pad)
+{
+	uint64_t now = build_now();
+
+	inv_producer_offer(p);
+	for (;;) {
+		if (inv_producer_open(p, now)) {
+			inv_producer_drop(p, INV_LOSS_FULL);
+			return NULL;
+		}
+		if (p->data_len - p->ev - p->def >= BUILD_EVENT_MAX(pad))
+			return p->data + p->ev;
+		inv_producer_close(p);
+	}
+}
+
+/*
+ * {receive, <0.77.0>, Binary}: the binary is the event's number, 8 bytes, and
+ * pad bytes that depend on it.  The pid is the first definition of a packet.
+ * Returns past it.
+ */
+static inline uint8_t *build_write(struct inv_producer *p, uint8_t *to,
+				   unsigned pad, uint32_t *def)
+{
+	static const uint8_t pid[] = { INV_DEF_PID, 2, 77, 0 };
+	uint8_t *body = to + 3, *q = body; /* a length of up to 3 bytes */
+	uint64_t number = p->next_event;
+	uint32_t len;
+
+	*def = p->def;
+	if (p->def == 0) {
+		*def = sizeof(pid);
+		memcpy(p->data + p->data_len - sizeof(pid), pid, sizeof(pid));
+	}
+	*q++ = INV_TAG_RECEIVE;
+	*q++ = 0;
+	q = inv_varint_put(q, build_now() - p->begin_ns);
+	*q++ = INV_T_DICT_SMALL;
+	*q++ = INV_T_BINARY;
+	q = inv_varint_put(q, 8 + pad);
+	memcpy(q, &number, 8);
+	memset(q + 8, (int)(number * 7 + 1) & 0xff, pad);
+	q += 8 + pad;
+	len = (uint32_t)(q - body);
+	to[0] = (uint8_t)(len | 0x80);
+	to[1] = (uint8_t)(len >> 7 | 0x80);
+	to[2] = (uint8_t)(len >> 14);
+	return q;
+}
+
+/* Whether it was recorded. */
+static inline int build_event(struct inv_producer *p, unsigned pad)
+{
+	uint8_t *to = build_reserve(p, pad), *end;
+	uint32_t def;
+
+	if (!to)
+		return 0;
+	end = build_write(p, to, pad, &def);
+	inv_producer_commit(p, (uint32_t)(end - p->data), def, build_now());
+	return 1;
+}
+
+/*
+ * n events from ev on, the first with the number first: whether they are what
+ * build_write made.
+ */
+static inline int build_sound(const uint8_t *ev, uint64_t len, uint64_t first,
+			      uint32_t n, const uint8_t *def, uint32_t def_len)
+{
+	const uint8_t *end = ev + len;
+	uint64_t size, v, i;
+
+	if (def_len != 4 || def[0] != INV_DEF_PID || def[2] != 77)
+		return 0;
+	for (; n > 0; n--, first++) {
+		const uint8_t *q = inv_varint_get(ev, end, &size);
+
+		if (!q || size > (uint64_t)(end - q) || q[0] != INV_TAG_RECEIVE)
+			return 0;
+		ev = q + size;
+		q = inv_varint_get(q + 2, ev, &v);
+		if (!q || q[0] != INV_T_DICT_SMALL || q[1] != INV_T_BINARY)
+			return 0;
+		q = inv_varint_get(q + 2, ev, &size);
+		if (!q || size != (uint64_t)(ev - q) || size < 8 ||
+		    memcmp(q, &first, 8) != 0)
+			return 0;
+		for (i = 8; i < size; i++)
+			if (q[i] != ((first * 7 + 1) & 0xff))
+				return 0;
+	}
+	return ev == end;
+}
+
+#endif
