@@ -18,6 +18,7 @@
 
 static const struct inv_cmd *const commands[] = {
 	&inv_cmd_merge,
+	&inv_cmd_recover,
 };
 
 /* Names that are kept for what comes later. */

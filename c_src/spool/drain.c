@@ -57,16 +57,28 @@ int inv_spool_open(struct inv_spool *s, struct inv_attached *mem,
 	return r;
 }
 
+int inv_spool_open_again(struct inv_spool *s, struct inv_attached *mem,
+			 struct inv_err *err)
+{
+	int r = init(s, mem, err);
+
+	if (r == 0 && s->at.off == 0)
+		r = inv_err_set(err, INV_EINVAL, "no log was begun");
+	if (r == 0)
+		r = inv_spool_log_ready(s, err);
+	if (r < 0)
+		inv_spool_close(s);
+	return r;
+}
+
 int inv_spool_open_at(struct inv_spool *s, struct inv_attached *mem,
 		      const char *path, struct inv_err *err)
 {
 	int r = init(s, mem, err);
 
-	if (r == 0 && strlen(path) >= sizeof(s->files.path))
-		r = inv_err_set(err, INV_ETOOBIG, "%s: too long", path);
 	if (r == 0) {
 		s->files.rotates = false;
-		strcpy(s->files.path, path);
+		snprintf(s->files.path, sizeof(s->files.path), "%s", path);
 		r = inv_spool_log_create(
 			s, s->at.off > 0 ? s->at.file + 1 : s->at.file, false,
 			err);

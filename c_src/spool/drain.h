@@ -39,6 +39,10 @@ struct inv_spool {
 int inv_spool_open(struct inv_spool *s, struct inv_attached *mem,
 		   struct inv_err *err);
 
+/* The same, but only where there is a file to go on with. */
+int inv_spool_open_again(struct inv_spool *s, struct inv_attached *mem,
+			 struct inv_err *err);
+
 /* The same into a new file at path, whatever file was written before. */
 int inv_spool_open_at(struct inv_spool *s, struct inv_attached *mem,
 		      const char *path, struct inv_err *err);
@@ -67,5 +71,9 @@ void inv_spool_give_up(struct inv_spool *s);
  */
 int inv_spool_finish(struct inv_spool *s, enum inv_log_end why,
 		     struct inv_err *err);
+
+/* What became of a ring's events; after a true ending, of all of them. */
+void inv_spool_totals(const struct inv_spool *s, uint32_t ring,
+		      struct inv_log_totals *t);
 
 #endif

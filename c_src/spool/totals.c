@@ -43,6 +43,21 @@ static void fill(const struct inv_consumer *c, struct inv_log_totals *t)
 	t->produced = t->recorded + dropped_sum(t);
 }
 
+void inv_spool_totals(const struct inv_spool *s, uint32_t ring,
+		      struct inv_log_totals *t)
+{
+	const struct inv_consumer *c = &s->rings[ring];
+	uint64_t produced = atomic_load_explicit(&c->ring->produced,
+						 memory_order_relaxed);
+
+	*t = (struct inv_log_totals){ .stream = ring };
+	fill(c, t);
+	if (produced == t->produced + 1) {
+		t->dropped[INV_LOSS_UNFINISHED] = 1;
+		t->produced = produced;
+	}
+}
+
 /*
  * Nobody writes any more, and all that is readable is read: what was offered
  * beyond it is the event that its thread was writing when it died, or lay in a

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "spool/recover.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "spool/drain.h"
+#include "spool/watch.h"
+
+static int is_dead(const struct inv_ring_ctl *ctl, struct inv_err *err)
+{
+	struct inv_watch vm;
+	bool dead;
+
+	inv_watch_open(&vm, ctl->vm_pid, ctl->vm_start);
+	dead = inv_watch_is_dead(&vm);
+	inv_watch_close(&vm);
+	if (dead)
+		return 0;
+	return inv_err_set(err, INV_EBUSY,
+			   "its node still runs, as process %d",
+			   (int)ctl->vm_pid);
+}
+
+static int open_log(struct inv_spool *s, struct inv_attached *mem,
+		    const char *out, struct inv_err *err)
+{
+	int r;
+
+	if (out)
+		return inv_spool_open_at(s, mem, out, err);
+	r = inv_spool_open_again(s, mem, err);
+	if (r < 0)
+		inv_err_ctx(err, "cannot go on with its log (-o FILE writes "
+				 "another)");
+	return r;
+}
+
+static void sum_up(const struct inv_spool *s, struct inv_recovered *done)
+{
+	const struct inv_ring_ctl *ctl = s->mem->ctl;
+	struct inv_log_totals t;
+	uint32_t i, k;
+
+	for (i = 0; i < s->mem->n_rings; i++) {
+		inv_spool_totals(s, i, &t);
+		done->recorded += t.recorded;
+		done->produced += t.produced;
+		for (k = 0; k < INV_LOSS_COUNT; k++)
+			done->dropped[k] += t.dropped[k];
+	}
+	t.produced = atomic_load_explicit(&ctl->no_ring, memory_order_relaxed);
+	done->produced += t.produced;
+	done->dropped[INV_LOSS_NO_RING] += t.produced;
+	snprintf(done->node, sizeof(done->node), "%.*s",
+		 (int)sizeof(ctl->node) - 1, ctl->node);
+	inv_files_name(&s->files, s->at.file, done->path);
+}
+
+static int empty(struct inv_spool *s, struct inv_recovered *done,
+		 struct inv_err *err)
+{
+	bool behind;
+	int r;
+
+	r = inv_spool_drain(s, INV_TAKE_OPEN | INV_TAKE_LAST, true,
+			    &done->n_events, &behind, err);
+	if (r == 0)
+		r = inv_spool_finish(s, INV_END_RECOVERED, err);
+	if (r == 0)
+		sum_up(s, done);
+	return r;
+}
+
+int inv_recover(const char *ring, const char *out, struct inv_recovered *done,
+		struct inv_err *err)
+{
+	struct inv_attached mem;
+	struct inv_spool s;
+	int r;
+
+	memset(done, 0, sizeof(*done));
+	r = inv_attach_file(&mem, ring, 0, err);
+	if (r < 0)
+		return r;
+	r = is_dead(mem.ctl, err);
+	if (r == 0)
+		r = open_log(&s, &mem, out, err);
+	if (r < 0) {
+		inv_err_ctx(err, "%s", ring);
+	} else {
+		r = empty(&s, done, err);
+		inv_spool_close(&s);
+	}
+	inv_detach(&mem);
+	return r;
+}
