@@ -108,13 +108,13 @@ lint_erlang() {
 	rm -rf build/lint
 	mkdir -p build/lint
 	erlc -Werror -Wall +warn_obsolete_guard -I include -o build/lint src/*.erl || return 1
-	# OTP 29's compiler has only instructions for them that 25 lacks.
+	# For patterns on binaries OTP 29's compiler has only instructions that 25
+	# lacks (tools/erlc25): use binary:part/2, binary:decode_unsigned/1, ...
 	erlc -S -I include -o build/lint src/*.erl
 	for listing in build/lint/*.S; do
 		awk -v module="$(basename "$listing" .S)" '
 		/^{function,/ { where = $0 }
-		/bs_start_match/ { print module ": matches on a binary, in " where
-			"; use binary:part/2, binary:decode_unsigned/1, ...: tools/erlc25"; bad = 1 }
+		/bs_start_match/ { print module ": matches on a binary: " where; bad = 1 }
 		END { exit bad }' "$listing" || bad_erlang=1
 	done
 	[ -z "$bad_erlang" ]
