@@ -1,0 +1,383 @@
+%% SPDX-License-Identifier: Apache-2.0
+%%
+%% The first six measures of the design: each beside its peers, in one run on
+%% one machine.  Prints a table and writes it as JSON.  Times vary from run to
+%% run; their ratios much less: rounds are interleaved and medians taken.
+-module(inviso_bench).
+-export([main/1]).
+-export([f/2, loop/1]). % traced
+
+-define(CALLS, 300000).
+-define(ROUNDS, 7).
+
+main([Out, Dir, Merger]) ->
+    ok = empty_tracer:load(Dir),
+    ok = inviso_tracer:load(),
+    Work = filename:join(Dir, "work-" ++ os:getpid()),
+    ok = file:make_dir(Work),
+    Rows = try
+               call_rows(Work) ++ untraced_rows(Work) ++ cpu_rows(Work)
+                   ++ size_rows(Work) ++ flood_rows(Work)
+                   ++ merge_rows(Work, Merger)
+           after
+               [file:delete(F) || F <- filelib:wildcard(Work ++ "/*")],
+               file:del_dir(Work)
+           end,
+    print(Rows),
+    ok = file:write_file(Out, json(Rows)),
+    halt(0).
+
+%% {Name, Value, Unit, Against, Ratio}; a row without a peer has none.
+row(Name, Value, Unit) -> {Name, Value, Unit, none, none}.
+row(Name, Value, Unit, Against, Peer) ->
+    {Name, Value, Unit, Against, Value / max(Peer, 1.0e-9)}.
+
+%%---------------------------------------------------------------------------
+%% A call event as the traced process sees it
+
+f(A, B) -> {A, B}.
+
+loop(0) -> ok;
+loop(N) ->
+    ?MODULE:f({get, N}, [a, b, <<"hello world">>]),
+    loop(N - 1).
+
+call_rows(Work) ->
+    progress("call event"),
+    Tracers = [untraced, empty, inviso, process, file],
+    Rounds = [[{T, timed_calls(T, Work, ?CALLS)} || T <- Tracers]
+              || _ <- lists:seq(1, ?ROUNDS)],
+    Ns = fun(T) -> median([element(1, proplists:get_value(T, R))
+                           || R <- Rounds]) end,
+    Lost = lists:sum([element(2, proplists:get_value(inviso, R))
+                      || R <- Rounds]),
+    Empty = Ns(empty),
+    [row("call, not traced", Ns(untraced), "ns"),
+     row("call, empty NIF tracer", Empty, "ns"),
+     row("call, inviso", Ns(inviso), "ns", "empty NIF", Empty),
+     row("call, process tracer", Ns(process), "ns", "empty NIF", Empty),
+     row("call, file port", Ns(file), "ns", "empty NIF", Empty),
+     row("events lost meanwhile, inviso", Lost, "events")].
+
+%% {Nanoseconds a call, events lost}
+timed_calls(Kind, Work, N) ->
+    {Tracer, Stop} = start_tracer(Kind, Work),
+    Self = self(),
+    Pid = spawn_link(fun() ->
+                             receive go -> ok end,
+                             loop(1000),
+                             T0 = erlang:monotonic_time(nanosecond),
+                             loop(N),
+                             T1 = erlang:monotonic_time(nanosecond),
+                             Self ! {self(), (T1 - T0) / N},
+                             receive stop -> ok end
+                     end),
+    arm(Pid, Tracer),
+    Pid ! go,
+    Ns = receive {Pid, X} -> X end,
+    disarm(Pid, Tracer),
+    unlink(Pid),
+    Pid ! stop,
+    {Ns, Stop()}.
+
+arm(_Pid, none) -> ok;
+arm(Pid, Tracer) ->
+    erlang:trace_pattern({?MODULE, f, 2}, true, [local]),
+    1 = erlang:trace(Pid, true, [call, Tracer]).
+
+disarm(_Pid, none) -> ok;
+disarm(Pid, _Tracer) ->
+    erlang:trace(Pid, false, [all]),
+    erlang:trace_pattern({?MODULE, f, 2}, false, [local]).
+
+start_tracer(untraced, _Work) ->
+    {none, fun() -> 0 end};
+start_tracer(empty, _Work) ->
+    {{tracer, empty_tracer, 1}, fun() -> 0 end};
+start_tracer(process, _Work) ->
+    Pid = spawn(fun sink/0),
+    {{tracer, Pid}, fun() -> exit(Pid, kill), 0 end};
+start_tracer(file, Work) ->
+    File = filename:join(Work, "port.trace"),
+    Port = (dbg:trace_port(file, File))(),
+    {{tracer, Port}, fun() -> flush_port(Port), 0 end};
+start_tracer(inviso, Work) ->
+    start_tracer({inviso, #{}}, Work);
+start_tracer({inviso, Opts}, Work) ->
+    File = filename:join(Work, "inviso.log"),
+    {ok, {M, S} = T} = inviso_tracer:open(File, Opts#{replace => true}),
+    {{tracer, M, S}, fun() ->
+                             {ok, #{dropped := D}} = inviso_tracer:close(T),
+                             D
+                     end}.
+
+sink() -> receive _ -> sink() end.
+
+flush_port(Port) ->
+    erlang:port_control(Port, $f, ""),
+    port_close(Port).
+
+%%---------------------------------------------------------------------------
+%% Work of processes that are not traced, while another one is
+
+untraced_rows(Work) ->
+    progress("processes not traced"),
+    Rounds = [{work_ns(none, Work), work_ns(inviso, Work)}
+              || _ <- lists:seq(1, ?ROUNDS)],
+    {Without, With} = lists:unzip(Rounds),
+    [row("work of others, tracer open", median(With), "ns", "no tracer",
+         median(Without))].
+
+work_ns(none, _Work) ->
+    timed_work();
+work_ns(inviso, Work) ->
+    {Tracer, Stop} = start_tracer(inviso, Work),
+    Pid = spawn(fun() -> receive stop -> ok end end),
+    arm(Pid, Tracer),
+    Ns = timed_work(),
+    disarm(Pid, Tracer),
+    Pid ! stop,
+    Stop(),
+    Ns.
+
+timed_work() ->
+    Self = self(),
+    Pid = spawn_link(fun() ->
+                             T0 = erlang:monotonic_time(nanosecond),
+                             work(200000, []),
+                             T1 = erlang:monotonic_time(nanosecond),
+                             Self ! {self(), (T1 - T0) / 200000}
+                     end),
+    receive {Pid, Ns} -> Ns end.
+
+work(0, Acc) -> Acc;
+work(N, Acc) ->
+    L = lists:reverse(lists:seq(1, 10), Acc),
+    self() ! {N, L},
+    receive {N, _} -> ok end,
+    work(N - 1, [N rem 7]).
+
+%%---------------------------------------------------------------------------
+%% CPU of the node and the spooler together
+
+cpu_rows(Work) ->
+    progress("CPU of the whole machine"),
+    Rounds = [{cpu_ns(untraced, Work), cpu_ns(inviso, Work),
+               cpu_ns({inviso, #{compress => zstd}}, Work),
+               cpu_ns(file, Work)}
+              || _ <- lists:seq(1, 5)],
+    Net = fun(I) -> median([element(I, R) - element(1, R) || R <- Rounds]) end,
+    [row("CPU an event, file port", Net(4), "ns"),
+     row("CPU an event, inviso", Net(2), "ns", "file port", Net(4)),
+     row("CPU an event, inviso with zstd", Net(3), "ns", "file port", Net(4))].
+
+%% User and system time of all processes of ours, a call.
+cpu_ns(Kind, Work) ->
+    N = 2 * ?CALLS,
+    C0 = cpu_ticks(),
+    timed_calls(Kind, Work, N),
+    (cpu_ticks() - C0) * 10000000 / N.
+
+%% The node with its ended and waited-for children, and the live spoolers'
+%% parent, erl_child_setup, which waits for them.
+cpu_ticks() ->
+    lists:sum([ticks(Pid) || Pid <- [os:getpid() | children(os:getpid())]]).
+
+children(Pid) ->
+    Path = "/proc/" ++ Pid ++ "/task/" ++ Pid ++ "/children",
+    case file:read_file(Path) of
+        {ok, Bin} -> string:lexemes(binary_to_list(Bin), " \n");
+        _ -> []
+    end.
+
+ticks(Pid) ->
+    case file:read_file("/proc/" ++ Pid ++ "/stat") of
+        {ok, Bin} ->
+            [_, After] = string:split(Bin, ") ", trailing),
+            Fields = string:lexemes(After, " "),
+            lists:sum([binary_to_integer(F)
+                       || F <- lists:sublist(Fields, 12, 4)]);
+        _ -> 0
+    end.
+
+%%---------------------------------------------------------------------------
+%% Bytes an event, of varied payloads
+
+size_rows(Work) ->
+    progress("bytes of varied events"),
+    N = 100000,
+    File = sized(file, "port.trace", Work, N),
+    Plain = sized(inviso, "inviso.log", Work, N),
+    Zstd = sized({inviso, #{compress => zstd}}, "inviso.log", Work, N),
+    [row("log bytes an event, file port", File, "bytes"),
+     row("log bytes an event, inviso", Plain, "bytes", "file port", File),
+     row("log bytes an event, inviso with zstd", Zstd, "bytes", "file port",
+         File)].
+
+sized(Kind, Name, Work, N) ->
+    {Tracer, Stop} = start_tracer(Kind, Work),
+    run_varied(Tracer, N),
+    0 = Stop(),
+    timer:sleep(100),
+    filelib:file_size(filename:join(Work, Name)) / N.
+
+run_varied(Tracer, N) ->
+    Self = self(),
+    Pid = spawn_link(fun() ->
+                             receive go -> ok end,
+                             rand:seed(exsss, {1, 2, 3}),
+                             varied(N),
+                             Self ! {self(), done},
+                             receive stop -> ok end
+                     end),
+    arm(Pid, Tracer),
+    Pid ! go,
+    receive {Pid, done} -> ok end,
+    disarm(Pid, Tracer),
+    unlink(Pid),
+    Pid ! stop.
+
+varied(0) -> ok;
+varied(N) ->
+    ?MODULE:f({request, N}, payload(rand:uniform(8), N)),
+    varied(N - 1).
+
+payload(1, N) -> {ok, N, self()};
+payload(2, N) -> [{id, N}, {name, <<"user", (integer_to_binary(N))/binary>>}];
+payload(3, N) -> #{key => N, status => active, tags => [red, green]};
+payload(4, _) -> {'$gen_call', {self(), make_ref()}, get_state};
+payload(5, N) -> "a string of some length " ++ integer_to_list(N);
+payload(6, N) -> {error, {timeout, N * 1.5}};
+payload(7, N) -> lists:seq(N, N + 5);
+payload(8, _) -> <<"GET /index.html HTTP/1.1">>.
+
+%%---------------------------------------------------------------------------
+%% Memory in a flood
+
+flood_rows(Work) ->
+    progress("flood of 10 M events"),
+    {ok, {M, S} = T} = inviso_tracer:open(filename:join(Work, "inviso.log"),
+                                          #{replace => true,
+                                            rotate => #{bytes => 67108864,
+                                                        count => 2}}),
+    Before = rss(),
+    #{ring_bytes := Rings} = inviso_tracer:info(T),
+    Self = self(),
+    Pids = [spawn_link(fun() ->
+                               receive go -> ok end,
+                               loop(5000000),
+                               Self ! {self(), done},
+                               receive stop -> ok end
+                       end) || _ <- [1, 2]],
+    [arm(P, {tracer, M, S}) || P <- Pids],
+    [P ! go || P <- Pids],
+    Peak = watch(Pids, Before),
+    [begin unlink(P), P ! stop end || P <- Pids],
+    disarm(all, none),
+    erlang:trace_pattern({?MODULE, f, 2}, false, [local]),
+    {ok, #{produced := Produced, recorded := Recorded, dropped := Dropped}} =
+        inviso_tracer:close(T),
+    Produced = Recorded + Dropped,
+    [row("memory growth in a flood of 10 M events", (Peak - Before) / 1048576,
+         "MiB", "rings", Rings / 1048576),
+     row("flood: events recorded", Recorded, "events", "offered", Produced)].
+
+%% RSS, the shared pages of the rings included; they are in memory from the
+%% start, so that Before has them already.
+watch([], Peak) -> Peak;
+watch([Pid | Rest], Peak) ->
+    receive {Pid, done} -> watch(Rest, max(Peak, rss()))
+    after 50 -> watch([Pid | Rest], max(Peak, rss()))
+    end.
+
+rss() ->
+    {ok, Bin} = file:read_file("/proc/self/status"),
+    {match, [Kb]} = re:run(Bin, "VmRSS:\\s+(\\d+) kB",
+                           [{capture, all_but_first, list}]),
+    list_to_integer(Kb) * 1024.
+
+%%---------------------------------------------------------------------------
+%% Merge to text
+
+merge_rows(Work, Merger) ->
+    progress("merge to text"),
+    N = 1000000,
+    Log = filename:join(Work, "inviso.log"),
+    {Tracer, Stop} = start_tracer({inviso, #{buffer_bytes => 134217728}}, Work),
+    run_varied(Tracer, N),
+    0 = Stop(),
+    Ours = median([merge_rate(Merger, Log, N, Work) || _ <- [1, 2, 3]]),
+    Port = filename:join(Work, "port.trace"),
+    Small = 50000,
+    {PortTracer, PortStop} = start_tracer(file, Work),
+    run_varied(PortTracer, Small),
+    0 = PortStop(),
+    timer:sleep(100),
+    Dbg = median([dbg_rate(Port, Small, Work) || _ <- [1, 2, 3]]),
+    [row("merge to text, dbg's formatting", Dbg, "events/s"),
+     row("merge to text, inviso", Ours, "events/s", "dbg", Dbg)].
+
+merge_rate(Merger, Log, N, Work) ->
+    Out = filename:join(Work, "merged.txt"),
+    T0 = erlang:monotonic_time(nanosecond),
+    P = open_port({spawn_executable, Merger},
+                  [{args, ["merge", "--format", "text", "-o", Out, Log]},
+                   exit_status, stderr_to_stdout]),
+    0 = exit_status(P),
+    N * 1.0e9 / (erlang:monotonic_time(nanosecond) - T0).
+
+exit_status(P) ->
+    receive
+        {P, {data, _}} -> exit_status(P);
+        {P, {exit_status, S}} -> S
+    end.
+
+dbg_rate(File, N, Work) ->
+    {ok, Fd} = file:open(filename:join(Work, "dbg.txt"),
+                         [write, delayed_write]),
+    T0 = erlang:monotonic_time(nanosecond),
+    Pid = dbg:trace_client(file, File, {fun dbg:dhandler/2, Fd}),
+    Mon = monitor(process, Pid),
+    receive {'DOWN', Mon, _, _, _} -> ok end,
+    T1 = erlang:monotonic_time(nanosecond),
+    file:close(Fd),
+    N * 1.0e9 / (T1 - T0).
+
+%%---------------------------------------------------------------------------
+
+median(List) ->
+    lists:nth(length(List) div 2 + 1, lists:sort(List)).
+
+progress(What) ->
+    io:format(standard_error, "bench: ~s~n", [What]).
+
+print(Rows) ->
+    io:format("~-42s ~14s ~-9s ~8s  ~s~n",
+              ["what", "value", "unit", "ratio", "against"]),
+    [io:format("~-42s ~14s ~-9s ~8s  ~s~n",
+               [Name, number(Value), Unit, ratio(Ratio), against(Against)])
+     || {Name, Value, Unit, Against, Ratio} <- Rows].
+
+number(V) when is_integer(V) -> integer_to_list(V);
+number(V) when V >= 1000 -> integer_to_list(round(V));
+number(V) -> io_lib:format("~.1f", [V]).
+
+ratio(none) -> "";
+ratio(R) -> io_lib:format("~.3f", [R * 1.0]).
+
+against(none) -> "";
+against(A) -> A.
+
+json(Rows) ->
+    ["[\n", lists:join(",\n", [json_row(R) || R <- Rows]), "\n]\n"].
+
+json_row({Name, Value, Unit, Against, Ratio}) ->
+    io_lib:format("{\"name\":\"~s\",\"value\":~s,\"unit\":\"~s\","
+                  "\"against\":~s,\"ratio\":~s}",
+                  [Name, json_number(Value), Unit,
+                   case Against of none -> "null"; _ -> [$", Against, $"] end,
+                   json_number(Ratio)]).
+
+json_number(none) -> "null";
+json_number(V) when is_integer(V) -> integer_to_list(V);
+json_number(V) -> io_lib:format("~.6f", [V]).
