@@ -10,9 +10,9 @@
  * Characters as Erlang sees them, and UTF-8.
  */
 enum inv_char_class {
-	INV_CH_LOWER = 1,	 /* a letter that can start an atom */
-	INV_CH_NAME = 2,	 /* can go on in one: letters, digits, _ @ */
-	INV_CH_PRINT = 4,	 /* io_lib:printable_latin1_list/1 */
+	INV_CH_LOWER = 1,      /* a letter that can start an atom */
+	INV_CH_NAME = 2,       /* can go on in one: letters, digits, _ @ */
+	INV_CH_PRINT = 4,      /* io_lib:printable_latin1_list/1 */
 	INV_CH_ASCII_NAME = 8, /* NAME, below 128 */
 };
 

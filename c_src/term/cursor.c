@@ -34,11 +34,11 @@ int inv_cursor_next(struct inv_cursor *c, struct inv_token *tok)
 		if (c->p == c->end)
 			return inv__cursor_fail(c, INV_ETRUNCATED);
 	} else {
-		if (c->enc == INV_ENC_ETF && c->p < c->end &&
-		    *c->p == ETF_VERSION)
-			c->p++;
 		if (c->p == c->end)
 			return INV_END;
+		if (c->enc == INV_ENC_ETF && *c->p == ETF_VERSION &&
+		    ++c->p == c->end)
+			return inv__cursor_fail(c, INV_ETRUNCATED);
 	}
 	if (c->enc == INV_ENC_PACKED)
 		return inv__packed_next(c, f, tok);

@@ -90,7 +90,7 @@ struct inv_token {
 	uint8_t kind; /* enum inv_tok */
 	uint8_t sep;  /* enum inv_sep */
 	bool negative;
-	bool plain; /* ATOM: is known to be printed without quotes; otherwise
+	bool plain;  /* ATOM: is known to be printed without quotes; otherwise
 		       it has to be looked at */
 	uint8_t cut; /* enum inv_cut of what is missing, 0: it is whole */
 	uint8_t last_bits; /* BINARY, whole: bits used in the last byte, the

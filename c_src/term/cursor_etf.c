@@ -93,8 +93,8 @@ static bool is_ascii(const uint8_t *p, size_t len)
 	return all < 0x80;
 }
 
-static int atom_token(struct inv_cursor *c, struct inv_token *tok,
-		      unsigned tag, unsigned place)
+static int atom_token(struct inv_cursor *c, struct inv_token *tok, unsigned tag,
+		      unsigned place)
 {
 	bool utf8 = tag == ETF_ATOM_UTF8 || tag == ETF_SMALL_ATOM_UTF8;
 	bool small = tag == ETF_SMALL_ATOM || tag == ETF_SMALL_ATOM_UTF8;
@@ -113,8 +113,7 @@ static int atom_token(struct inv_cursor *c, struct inv_token *tok,
 }
 
 /* An atom within another term. */
-static int get_atom(struct inv_cursor *c, struct inv_token *tok,
-		    unsigned place)
+static int get_atom(struct inv_cursor *c, struct inv_token *tok, unsigned place)
 {
 	uint64_t tag;
 	int r = get(c, 1, &tag);
@@ -128,9 +127,8 @@ static int get_atom(struct inv_cursor *c, struct inv_token *tok,
 }
 
 /* node, id, [serial,] creation: of these widths */
-static int pid_token(struct inv_cursor *c, struct inv_token *tok,
-		     unsigned kind, unsigned id, unsigned serial,
-		     unsigned creation)
+static int pid_token(struct inv_cursor *c, struct inv_token *tok, unsigned kind,
+		     unsigned id, unsigned serial, unsigned creation)
 {
 	int r = get_atom(c, tok, 0);
 
@@ -363,8 +361,8 @@ static int string_token(struct inv_cursor *c, struct inv_token *tok)
 }
 
 /* A container of n elements, each of which takes a byte at least. */
-static int open_token(struct inv_cursor *c, struct inv_token *tok,
-		      unsigned tag, unsigned width)
+static int open_token(struct inv_cursor *c, struct inv_token *tok, unsigned tag,
+		      unsigned width)
 {
 	uint64_t n;
 	int r = get(c, width, &n);

@@ -80,8 +80,8 @@ static inline size_t inv__cursor_room(const struct inv_cursor *c)
 }
 
 /* Takes n bytes as the token's. */
-static inline int inv__cursor_bytes(struct inv_cursor *c,
-				    struct inv_token *tok, uint64_t n)
+static inline int inv__cursor_bytes(struct inv_cursor *c, struct inv_token *tok,
+				    uint64_t n)
 {
 	if (n > inv__cursor_room(c))
 		return inv__cursor_fail(c, INV_ETRUNCATED);

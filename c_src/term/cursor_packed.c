@@ -58,8 +58,7 @@ static int entry_token(struct inv_cursor *c, struct inv_token *tok,
 		return 0;
 	case INV_DEF_PID:
 	case INV_DEF_PORT:
-		tok->kind = e->kind == INV_DEF_PID ? INV_TOK_PID :
-						     INV_TOK_PORT;
+		tok->kind = e->kind == INV_DEF_PID ? INV_TOK_PID : INV_TOK_PORT;
 		tok->node = 0;
 		tok->len = 0;
 		tok->id[0] = e->number;

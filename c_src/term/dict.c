@@ -40,8 +40,8 @@ static struct inv_dict_entry *add_entry(struct inv_dict *d)
 	return &e[d->n++];
 }
 
-static const uint8_t *get_two(const uint8_t *p, const uint8_t *end,
-			      uint64_t *a, uint64_t *b)
+static const uint8_t *get_two(const uint8_t *p, const uint8_t *end, uint64_t *a,
+			      uint64_t *b)
 {
 	p = inv_varint_get(p, end, a);
 	return p ? inv_varint_get(p, end, b) : NULL;
@@ -94,8 +94,8 @@ int inv_dict_parse(struct inv_dict *d, const uint8_t *p, size_t len,
 
 	d->n = 0;
 	if (len > UINT32_MAX)
-		return inv_err_set(err, INV_EDAMAGED,
-				   "dictionary of %zu bytes", len);
+		return inv_err_set(err, INV_EDAMAGED, "dictionary of %zu bytes",
+				   len);
 	while (p < end) {
 		struct inv_dict_entry *e;
 		const uint8_t *at = p;

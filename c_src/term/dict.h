@@ -49,8 +49,8 @@ void inv_dict_reset(struct inv_dict *d);
 void inv_dict_release(struct inv_dict *d);
 
 /* The entry of that number, or NULL. */
-static inline const struct inv_dict_entry *
-inv_dict_get(const struct inv_dict *d, uint64_t number)
+static inline const struct inv_dict_entry *inv_dict_get(
+	const struct inv_dict *d, uint64_t number)
 {
 	return number < d->n ? &d->entries[d->n - 1 - number] : 0;
 }

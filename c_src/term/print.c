@@ -172,8 +172,7 @@ static void print_token(const struct inv_token *tok, bool with_sep,
 	}
 }
 
-static bool is_char(const struct inv_token *tok,
-		    const struct inv_print_opts *o)
+static bool is_char(const struct inv_token *tok, const struct inv_print_opts *o)
 {
 	return tok->kind == INV_TOK_INT && tok->i >= 0 && tok->i <= 0x10ffff &&
 	       inv_char_printable((uint32_t)tok->i,
@@ -194,8 +193,8 @@ static bool list_is_string(struct inv_cursor *c, const struct inv_print_opts *o)
 	struct inv_token tok;
 	int r;
 
-	while ((r = inv_cursor_next(c, &tok)) == 0 &&
-	       tok.sep != INV_SEP_BAR && is_char(&tok, o))
+	while ((r = inv_cursor_next(c, &tok)) == 0 && tok.sep != INV_SEP_BAR &&
+	       is_char(&tok, o))
 		n++;
 	c->p = p;
 	c->depth = depth;
@@ -213,8 +212,7 @@ static int print_list_string(struct inv_cursor *c, struct inv_buf *out)
 	int r;
 
 	inv_buf_putc(out, '"');
-	while ((r = inv_cursor_next(c, &tok)) == 0 &&
-	       tok.kind == INV_TOK_INT) {
+	while ((r = inv_cursor_next(c, &tok)) == 0 && tok.kind == INV_TOK_INT) {
 		w = inv_buf_reserve(out, INV_ESCAPED_MAX);
 		if (w)
 			out->len = (size_t)(inv__print_char(w, (uint32_t)tok.i,

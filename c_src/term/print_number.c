@@ -179,7 +179,9 @@ static int scientific_len(const struct decimal *d)
 	int e = abs(d->exponent);
 
 	return (d->n == 1 ? 3 : d->n + 1) + 1 + (d->exponent < 0) +
-	       (e >= 100 ? 3 : e >= 10 ? 2 : 1);
+	       (e >= 100 ? 3 :
+		e >= 10	 ? 2 :
+			   1);
 }
 
 static int fixed_len(const struct decimal *d)
@@ -242,8 +244,7 @@ static size_t load_limbs(uint32_t *limbs, const uint8_t *p, size_t len)
 
 	memset(limbs, 0, n * LIMB_BYTES);
 	for (i = 0; i < len; i++)
-		limbs[i / LIMB_BYTES] |= (uint32_t)p[i]
-					 << 8 * (i % LIMB_BYTES);
+		limbs[i / LIMB_BYTES] |= (uint32_t)p[i] << 8 * (i % LIMB_BYTES);
 	return n;
 }
 

@@ -50,7 +50,7 @@ static uint8_t *put_hex(uint8_t *w, uint32_t ch)
 	while (ch >> shift == 0)
 		shift -= 4;
 	for (; shift >= 0; shift -= 4)
-		*w++ = (uint8_t)"0123456789ABCDEF"[ch >> shift & 15];
+		*w++ = (uint8_t) "0123456789ABCDEF"[ch >> shift & 15];
 	*w++ = '}';
 	return w;
 }
@@ -96,8 +96,7 @@ static bool needs_quotes(const uint8_t *p, size_t len,
 			return true;
 	}
 	reserved = inv_word_reserved(begin, len);
-	return len == 0 || reserved == 1 ||
-	       (reserved == 2 && o->otp >= 27);
+	return len == 0 || reserved == 1 || (reserved == 2 && o->otp >= 27);
 }
 
 static void print_quoted(const uint8_t *p, size_t len, struct inv_buf *out,
@@ -252,9 +251,9 @@ static bool all_latin1(const uint8_t *p, size_t len)
 }
 
 enum utf8_kind {
-	UTF8_TEXT,	/* all of it can be printed */
+	UTF8_TEXT,	  /* all of it can be printed */
 	UTF8_UNPRINTABLE, /* a character cannot, and it is UTF-8 up to there */
-	UTF8_NONE,	/* it is no UTF-8 */
+	UTF8_NONE,	  /* it is no UTF-8 */
 };
 
 /* *wide says whether text is more than ASCII. */
@@ -338,8 +337,7 @@ static void print_binary_cut(uint64_t bits, struct inv_buf *out)
  * tried as latin1, except that OTP 29 does not look beyond what it cannot
  * print.
  */
-static bool print_utf8_binary(const uint8_t *p, size_t len,
-			      struct inv_buf *out,
+static bool print_utf8_binary(const uint8_t *p, size_t len, struct inv_buf *out,
 			      const struct inv_print_opts *o)
 {
 	bool wide;
@@ -368,8 +366,7 @@ static bool print_utf8_binary(const uint8_t *p, size_t len,
  * False if it is no text.  Of one that was cut within a character that
  * character is left out, and *dropped says how many bytes of it there were.
  */
-static bool print_binary_text(const struct inv_token *tok,
-			      struct inv_buf *out,
+static bool print_binary_text(const struct inv_token *tok, struct inv_buf *out,
 			      const struct inv_print_opts *o, unsigned *dropped)
 {
 	unsigned part;
