@@ -10,10 +10,21 @@ $(foreach l,$(shell sed -n 's/\#.*//; /:/{s/ *: */:=/; s/ /,/g; s/^/layer_/; p}'
 	$(eval $(subst $(comma),$(space),$(l))))
 below = $(sort $(1) $(foreach r,$(layer_$(1)),$(call below,$(r))))
 
+# A dependency (make priv) may be built where the command's libraries are
+# missing: then it goes without the command, and says so. The spooler is linked
+# with rooms that have files of the command's in them, which are left out too.
+ifneq ($(filter priv,$(MAKECMDGOALS)),)
+have_header = $(shell printf '\043include <%s>\n' $(1) | $(CC) -E -o /dev/null - 2>/dev/null && echo y)
+NO_UTHASH := $(if $(call have_header,uthash.h),,uthash.h)
+CLI_LACKS := $(strip $(NO_UTHASH) $(if $(wildcard $(EI_LIB)/libei.a),,libei.a))
+LEFT_OUT := $(if $(NO_UTHASH),$(shell grep -l '<uthash.h>' $(wildcard c_src/*/*.c)))
+$(if $(CLI_LACKS),$(warning not building $(PRIV)/inviso, for want of: $(CLI_LACKS)))
+endif
+
 # Every room is compiled for programs and, position independent, for the NIF.
 # The two files with a main() are in no archive, so that tests can link the rest.
 MAINS := c_src/cli/main.c c_src/spool/main.c
-room_src = $(filter-out $(MAINS),$(wildcard c_src/$(1)/*.c))
+room_src = $(filter-out $(MAINS) $(LEFT_OUT),$(wildcard c_src/$(1)/*.c))
 room_obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(call room_src,$(1)))
 room_pic = $(patsubst %.c,$(BUILD)/pic/%.o,$(call room_src,$(1)))
 lib_of = $(BUILD)/lib/lib$(1).a
@@ -91,19 +102,7 @@ NIF := $(if $(NIF_DEPS),$(PRIV)/inviso_tracer.so)
 .PHONY: c-products
 c-products: $(CLI) $(SPOOL) $(NIF)
 
-# A dependency may be built where the command's libraries are missing: then it
-# goes without, and says so.
-have_header = $(shell printf '\043include <%s>\n' $(1) | $(CC) -E -o /dev/null - 2>/dev/null && echo y)
-PRIV_PRODUCTS := $(NIF) $(SPOOL)
-ifneq ($(filter priv,$(MAKECMDGOALS)),)
-CLI_LACKS := $(foreach h,uthash.h,$(if $(call have_header,$(h)),,$(h))) \
-	$(if $(wildcard $(EI_LIB)/libei.a),,libei.a)
-ifeq ($(strip $(CLI_LACKS)),)
-PRIV_PRODUCTS += $(CLI)
-else
-$(warning not building $(PRIV)/inviso, for want of: $(strip $(CLI_LACKS)))
-endif
-endif
+PRIV_PRODUCTS := $(NIF) $(SPOOL) $(if $(CLI_LACKS),,$(CLI))
 
 $(PRIV)/inviso: $(CLI_DEPS) $(TESTPOINT) $(FLAGS_STAMP)
 	@mkdir -p $(@D)
