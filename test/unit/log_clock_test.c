@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit/log_collect.h"
+
+#include "log/clock.h"
+
+struct fixture {
+	struct build b;
+	struct inv_notices quiet;
+	struct inv_log_set set;
+	struct inv_clock clock;
+};
+
+static void start(struct fixture *f)
+{
+	struct inv_log_file *file = malloc(sizeof(*file));
+	struct inv_source src;
+
+	assert_int_equal(inv_source_memory(&src, "x", f->b.file.data,
+					   f->b.file.len),
+			 0);
+	assert_int_equal(inv_log_file_open(file, &src, &f->quiet, NULL), 0);
+	assert_int_equal(inv_log_set_init(&f->set, file, 1, &f->quiet), 0);
+	assert_int_equal(inv_clock_init(&f->clock, &f->set), 0);
+}
+
+static void stop(struct fixture *f)
+{
+	inv_clock_release(&f->clock);
+	inv_log_set_release(&f->set);
+	build_release(&f->b);
+}
+
+static void at(struct fixture *f, uint64_t mono, int64_t sys, int64_t erl)
+{
+	int64_t s, e;
+
+	inv_clock_at(&f->clock, mono, &s, &e);
+	assert_int_equal(s, sys);
+	assert_int_equal(e, erl);
+}
+
+#define SEC 1000000000
+
+static void a_drift_is_interpolated(void **state)
+{
+	struct fixture f = { 0 };
+
+	(void)state;
+	build_head(&f.b, "a@h", 1, 0);
+	build_anchor(&f.b, 10u * SEC, -100, 5000);
+	build_anchor(&f.b, 20u * SEC, -100 + SEC / 10, 5000); /* 1 % fast */
+	start(&f);
+	at(&f, 9u * SEC, 9 * (int64_t)SEC - 100 + 5000,
+	   9 * (int64_t)SEC - 100);
+	at(&f, 10u * SEC, 10 * (int64_t)SEC + 4900, 10 * (int64_t)SEC - 100);
+	at(&f, 15u * SEC, 15 * (int64_t)SEC + 4900 + SEC / 20,
+	   15 * (int64_t)SEC - 100 + SEC / 20);
+	at(&f, 25u * SEC, 25 * (int64_t)SEC + 4900 + SEC / 10,
+	   25 * (int64_t)SEC - 100 + SEC / 10);
+	stop(&f);
+}
+
+static void a_jump_happens_at_the_later_anchor(void **state)
+{
+	struct fixture f = { 0 };
+	const int64_t warp = 3600 * (int64_t)SEC;
+
+	(void)state;
+	build_head(&f.b, "a@h", 1, 0);
+	build_anchor(&f.b, 10u * SEC, 0, 0);
+	build_anchor(&f.b, 20u * SEC, 0, warp);
+	build_anchor(&f.b, 30u * SEC, 0, 0); /* and back */
+	start(&f);
+	at(&f, 20u * SEC - 1, 20 * (int64_t)SEC - 1, 20 * (int64_t)SEC - 1);
+	at(&f, 20u * SEC, 20 * (int64_t)SEC + warp, 20 * (int64_t)SEC);
+	at(&f, 29u * SEC, 29 * (int64_t)SEC + warp, 29 * (int64_t)SEC);
+	at(&f, 31u * SEC, 31 * (int64_t)SEC, 31 * (int64_t)SEC);
+	stop(&f);
+}
+
+static void anchors_that_are_repeated_do_no_harm(void **state)
+{
+	struct fixture f = { 0 };
+
+	(void)state;
+	f.b.zstd = 1;
+	build_head(&f.b, "a@h", 1, 0);
+	for (unsigned i = 0; i < 3; i++) {
+		build_anchor(&f.b, 10, 7, 0);
+		build_anchor(&f.b, 5, 7, 0);
+		build_anchor(&f.b, 10, 7, 0);
+	}
+	start(&f);
+	at(&f, 3, 10, 10);
+	at(&f, 11, 18, 18);
+	stop(&f);
+}
+
+static void without_anchors_the_files_own_time_is_taken(void **state)
+{
+	struct fixture f = { 0 };
+
+	(void)state;
+	build_head(&f.b, "a@h", 1, 0);
+	build_begin(&f.b, 0, 500);
+	build_event(&f.b, 510, 1);
+	build_end(&f.b);
+	start(&f);
+	at(&f, 510, 1700000000000000010, 510);
+	stop(&f);
+}
+
+static void anchors_of_the_extremes_overflow_nothing(void **state)
+{
+	struct fixture f = { 0 };
+	int64_t s, e;
+
+	(void)state;
+	build_head(&f.b, "a@h", 1, 0);
+	build_anchor(&f.b, 1, INT64_MAX - 1, INT64_MAX);
+	build_anchor(&f.b, UINT64_MAX, INT64_MIN, INT64_MIN);
+	start(&f);
+	for (uint64_t m = 1; m; m <<= 1)
+		inv_clock_at(&f.clock, m, &s, &e);
+	inv_clock_at(&f.clock, UINT64_MAX, &s, &e);
+	stop(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_drift_is_interpolated),
+		cmocka_unit_test(a_jump_happens_at_the_later_anchor),
+		cmocka_unit_test(anchors_that_are_repeated_do_no_harm),
+		cmocka_unit_test(without_anchors_the_files_own_time_is_taken),
+		cmocka_unit_test(anchors_of_the_extremes_overflow_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

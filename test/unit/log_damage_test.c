@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A small log, cut at every byte, and with every byte changed: what is around
+ * the damage is read, and events read and lost add up.
+ */
+#include "unit/log_collect.h"
+
+#define PACKETS 4u
+#define EVENTS 3u /* a packet */
+
+static void small_log(struct build *b, int zstd)
+{
+	memset(b, 0, sizeof(*b));
+	b->zstd = zstd;
+	build_head(b, "a@h", 1, 0);
+	build_anchor(b, 0, 1000, 0);
+	for (unsigned i = 0; i < PACKETS; i++) {
+		build_begin(b, i % 2, 100 * i);
+		for (unsigned k = 0; k < EVENTS; k++)
+			build_event(b, 100 * i + k, 10 * i + k);
+		build_end(b);
+	}
+	build_totals(b, INV_END_CLOSED);
+}
+
+static void in_order(const struct collected *c)
+{
+	for (size_t i = 1; i < c->n; i++)
+		assert_true(c->got[i - 1].ts <= c->got[i].ts);
+}
+
+static void any_byte_changed(int zstd, uint8_t flip)
+{
+	struct collected c;
+	struct build b;
+
+	small_log(&b, zstd);
+	for (size_t at = 0; at < b.file.len; at++) {
+		b.file.data[at] ^= flip;
+		collect_one(&c, b.file.data, b.file.len);
+		assert_true(c.notices.n_damages == 1);
+		assert_true(c.last_damage <= at);
+		assert_true(c.n_events >= (PACKETS - 1) * EVENTS);
+		if (strstr(c.said, "no end")) /* the totals are damaged */
+			assert_int_equal(c.n_events, PACKETS * EVENTS);
+		else
+			assert_int_equal(c.n_events + collect_lost(&c),
+					 PACKETS * EVENTS);
+		in_order(&c);
+		collect_release(&c);
+		b.file.data[at] ^= flip;
+	}
+	build_release(&b);
+}
+
+static void with_any_byte_changed_the_rest_is_read(void **state)
+{
+	(void)state;
+	any_byte_changed(0, 0x01);
+	any_byte_changed(0, 0x80);
+	any_byte_changed(0, 0xff);
+}
+
+static void with_any_byte_of_a_packed_log_changed_the_rest_is_read(
+	void **state)
+{
+	(void)state;
+	any_byte_changed(1, 0x10);
+}
+
+/* Whole packets of events that end at or before len. */
+static unsigned whole_packets(const struct build *b, size_t len)
+{
+	size_t off = ((const struct inv_log_head *)b->file.data)->head_len;
+	unsigned n = 0;
+
+	while (off < len) {
+		struct inv_log_packet h;
+
+		memcpy(&h, b->file.data + off, sizeof(h));
+		off += sizeof(h) + h.body_len;
+		n += h.type == INV_LOG_EVENTS && off <= len;
+	}
+	return n;
+}
+
+static void cut_at_any_byte_what_is_before_is_read(void **state)
+{
+	struct collected c;
+	struct build b;
+
+	(void)state;
+	small_log(&b, 0);
+	for (size_t len = 1; len < b.file.len; len++) {
+		int rc;
+
+		collect_init(&c);
+		/* Exactly as large, so that a sanitizer sees beyond. */
+		uint8_t *copy = malloc(len);
+
+		memcpy(copy, b.file.data, len);
+		rc = collect_add(&c, "x", copy, len);
+		if (rc) {
+			assert_true(len < sizeof(struct inv_log_head) + 8);
+		} else {
+			collect_run(&c);
+			assert_int_equal(c.n_events,
+					 whole_packets(&b, len) * EVENTS);
+			assert_true(c.said[0]);
+			in_order(&c);
+		}
+		collect_release(&c);
+		free(copy);
+	}
+	build_release(&b);
+}
+
+static void bytes_taken_out_lose_one_packet_only(void **state)
+{
+	struct inv_buf f = { 0 };
+	struct collected c;
+	struct build b;
+
+	(void)state;
+	small_log(&b, 0);
+	for (size_t at = 0; at < b.file.len; at++) {
+		inv_buf_reset(&f);
+		inv_buf_put(&f, b.file.data, at);
+		inv_buf_put(&f, b.file.data + at + 1, b.file.len - at - 1);
+		collect_one(&c, f.data, f.len);
+		assert_true(c.notices.n_damages > 0);
+		assert_true(c.n_events >= (PACKETS - 1) * EVENTS);
+		in_order(&c);
+		collect_release(&c);
+	}
+	inv_buf_release(&f);
+	build_release(&b);
+}
+
+static void rubbish_between_packets_is_stepped_over(void **state)
+{
+	static const uint32_t sync = INV_LOG_SYNC;
+	struct inv_buf f = { 0 };
+	struct collected c;
+	struct build b;
+	size_t at;
+
+	(void)state;
+	small_log(&b, 0);
+	at = ((const struct inv_log_head *)b.file.data)->head_len;
+	inv_buf_put(&f, b.file.data, at);
+	for (unsigned i = 0; i < 100; i++)
+		inv_buf_put(&f, i % 7 ? (const void *)"rubbish" : &sync, 4);
+	inv_buf_put(&f, b.file.data + at, b.file.len - at);
+	collect_one(&c, f.data, f.len);
+	assert_int_equal(c.n_events, PACKETS * EVENTS);
+	assert_int_equal(c.notices.n_damages, 1);
+	assert_int_equal(c.last_damage, at);
+	collect_release(&c);
+	inv_buf_release(&f);
+	build_release(&b);
+}
+
+/* The checksum is right, but what it covers is not. */
+static void records_that_make_no_sense_are_counted(void **state)
+{
+	struct build b = { 0 };
+	struct collected c;
+
+	(void)state;
+	build_head(&b, "a@h", 1, 0);
+	build_anchor(&b, 0, 0, 0);
+	build_begin(&b, 0, 10);
+	build_event(&b, 10, 1);
+	build_record(&b, 11, 99, 0, "", 0); /* no such tag */
+	build_event(&b, 12, 2);
+	build_end(&b);
+	build_begin(&b, 0, 20);
+	build_event(&b, 20, 3);
+	b.p.n_events = 5; /* of which four are not there */
+	build_end(&b);
+	build_totals(&b, INV_END_CLOSED);
+	collect_one(&c, b.file.data, b.file.len);
+	assert_int_equal(c.n_events, 3);
+	assert_int_equal(c.lost[INV_LOST_UNREADABLE], 5);
+	assert_int_equal(c.notices.n_damages, 2);
+	collect_release(&c);
+	build_release(&b);
+}
+
+static void a_newer_version_is_refused(void **state)
+{
+	struct build b = { 0 };
+	struct collected c;
+	uint64_t sum;
+	struct inv_log_head *h;
+
+	(void)state;
+	build_head(&b, "a@h", 1, 0);
+	h = (struct inv_log_head *)b.file.data;
+	h->version = INV_LOG_VERSION + 1;
+	sum = XXH64(b.file.data, b.file.len - 8, 0);
+	memcpy(b.file.data + b.file.len - 8, &sum, 8);
+	collect_init(&c);
+	assert_int_equal(collect_add(&c, "x", b.file.data, b.file.len),
+			 INV_EVERSION);
+	assert_non_null(strstr(c.err.text, "version 2"));
+	collect_release(&c);
+	build_release(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(with_any_byte_changed_the_rest_is_read),
+		cmocka_unit_test(
+			with_any_byte_of_a_packed_log_changed_the_rest_is_read),
+		cmocka_unit_test(cut_at_any_byte_what_is_before_is_read),
+		cmocka_unit_test(bytes_taken_out_lose_one_packet_only),
+		cmocka_unit_test(rubbish_between_packets_is_stepped_over),
+		cmocka_unit_test(records_that_make_no_sense_are_counted),
+		cmocka_unit_test(a_newer_version_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit/log_collect.h"
+
+static void two_streams_are_merged_by_their_clock(void **state)
+{
+	struct build b = { 0 };
+	struct collected c;
+
+	(void)state;
+	build_head(&b, "a@h", 1, 0);
+	build_anchor(&b, 0, 0, 0);
+	build_begin(&b, 1, 100);
+	build_event(&b, 101, 1);
+	build_event(&b, 105, 5);
+	build_end(&b);
+	build_begin(&b, 0, 90);
+	build_event(&b, 102, 2);
+	build_event(&b, 104, 4);
+	build_end(&b);
+	build_begin(&b, 1, 106);
+	build_event(&b, 106, 6);
+	build_end(&b);
+	build_begin(&b, 0, 103);
+	build_event(&b, 107, 7);
+	build_end(&b);
+	build_totals(&b, INV_END_CLOSED);
+	collect_one(&c, b.file.data, b.file.len);
+	assert_int_equal(c.n, 6);
+	for (size_t i = 0; i < c.n; i++) {
+		static const int expected[] = { 1, 2, 4, 5, 6, 7 };
+
+		assert_int_equal(c.got[i].n, expected[i]);
+		assert_int_equal(c.got[i].ts, 100 + expected[i]);
+		assert_string_equal(c.got[i].node, "a@h");
+	}
+	assert_string_equal(c.said, "");
+	collect_release(&c);
+	build_release(&b);
+}
+
+static void equal_times_keep_the_order_of_streams_and_inputs(void **state)
+{
+	struct build b[2] = { 0 };
+	struct collected c;
+
+	(void)state;
+	collect_init(&c);
+	for (uint8_t i = 0; i < 2; i++) {
+		build_head(&b[i], i ? "b@h" : "a@h", i, 0);
+		build_anchor(&b[i], 0, 0, 0);
+		for (uint32_t s = 3; s-- > 0;) {
+			build_begin(&b[i], s, 50);
+			build_event(&b[i], 50, 10u * i + s);
+			build_end(&b[i]);
+		}
+		build_totals(&b[i], INV_END_CLOSED);
+		collect_add(&c, "x", b[i].file.data, b[i].file.len);
+	}
+	collect_run(&c);
+	assert_int_equal(c.n, 6);
+	for (size_t i = 0; i < c.n; i++)
+		assert_int_equal(c.got[i].n, 10 * (i / 3) + i % 3);
+	collect_release(&c);
+	build_release(&b[0]);
+	build_release(&b[1]);
+}
+
+/* Three files of a log, of which those in `give` are given, in that order. */
+static void rotated(struct collected *c, struct build *b, struct inv_buf *files,
+		    const char *give)
+{
+	collect_init(c);
+	memset(b, 0, sizeof(*b));
+	for (uint32_t i = 0; i < 3; i++) {
+		build_head(b, "a@h", 1, i);
+		build_anchor(b, 100u * i, 0, 0);
+		build_begin(b, 0, 100u * i);
+		build_event(b, 100u * i + 1, 10 * i + 1);
+		build_event(b, 100u * i + 2, 10 * i + 2);
+		build_end(b);
+		build_totals(b, i < 2 ? INV_END_ROTATED : INV_END_CLOSED);
+		files[i] = b->file;
+		memset(&b->file, 0, sizeof(b->file));
+	}
+	for (; *give; give++)
+		assert_int_equal(collect_add(c, give, files[*give - '0'].data,
+					     files[*give - '0'].len),
+				 0);
+	collect_run(c);
+}
+
+static void rotated_done(struct collected *c, struct build *b,
+			 struct inv_buf *files)
+{
+	collect_release(c);
+	build_release(b);
+	for (int i = 0; i < 3; i++)
+		inv_buf_release(&files[i]);
+}
+
+static void rotated_files_are_put_in_order_by_their_heads(void **state)
+{
+	struct inv_buf files[3];
+	struct collected c;
+	struct build b;
+
+	(void)state;
+	rotated(&c, &b, files, "201");
+	assert_int_equal(c.n, 6);
+	for (size_t i = 0; i < c.n; i++)
+		assert_int_equal(c.got[i].n, 10 * (i / 2) + i % 2 + 1);
+	assert_string_equal(c.said, "");
+	rotated_done(&c, &b, files);
+}
+
+static void the_oldest_files_may_have_been_deleted(void **state)
+{
+	struct inv_buf files[3];
+	struct collected c;
+	struct build b;
+
+	(void)state;
+	rotated(&c, &b, files, "21");
+	assert_int_equal(c.n, 4);
+	assert_int_equal(c.got[0].n, 11);
+	assert_int_equal(c.rotated, 2);
+	assert_string_equal(c.said, "");
+	rotated_done(&c, &b, files);
+}
+
+static void a_file_missing_in_the_middle_is_a_loss(void **state)
+{
+	struct inv_buf files[3];
+	struct collected c;
+	struct build b;
+
+	(void)state;
+	rotated(&c, &b, files, "02");
+	assert_int_equal(c.n, 5);
+	assert_int_equal(c.got[2].lost, INV_LOST_UNREADABLE);
+	assert_int_equal(c.got[2].n, 2);
+	assert_non_null(strstr(c.said, "1 file(s) of this log are missing"));
+	rotated_done(&c, &b, files);
+}
+
+static void a_file_given_twice_is_read_once(void **state)
+{
+	struct inv_buf files[3];
+	struct collected c;
+	struct build b;
+
+	(void)state;
+	rotated(&c, &b, files, "01012");
+	assert_int_equal(c.n, 6);
+	assert_non_null(strstr(c.said, "left out"));
+	rotated_done(&c, &b, files);
+}
+
+static void a_log_that_goes_on_elsewhere_says_so(void **state)
+{
+	struct inv_buf files[3];
+	struct collected c;
+	struct build b;
+
+	(void)state;
+	rotated(&c, &b, files, "01");
+	assert_int_equal(c.n, 4);
+	assert_non_null(strstr(c.said, "goes on"));
+	rotated_done(&c, &b, files);
+}
+
+static void packed_packets_are_unpacked(void **state)
+{
+	struct build b = { .zstd = 1 };
+	struct collected c;
+
+	(void)state;
+	build_head(&b, "a@h", 1, 0);
+	build_anchor(&b, 0, 1000, 0);
+	build_begin(&b, 0, 100);
+	for (unsigned i = 0; i < 60; i++)
+		build_event(&b, 100 + i, i);
+	build_end(&b);
+	build_totals(&b, INV_END_CLOSED);
+	collect_one(&c, b.file.data, b.file.len);
+	assert_int_equal(c.n, 60);
+	assert_int_equal(c.got[59].n, 59);
+	assert_int_equal(c.got[59].ts, 1159);
+	assert_string_equal(c.said, "");
+	collect_release(&c);
+	build_release(&b);
+}
+
+/* --- losses --------------------------------------------------------------- */
+
+static void losses_stand_where_they_happened_and_add_up_to_the_totals(
+	void **state)
+{
+	struct build b = { 0 };
+	struct collected c;
+
+	(void)state;
+	build_head(&b, "a@h", 1, 0);
+	build_anchor(&b, 0, 0, 0);
+	build_begin(&b, 0, 10);
+	build_event(&b, 10, 1);
+	build_end(&b);
+	build_lose(&b, 0, INV_LOSS_FULL, 5);
+	build_lose(&b, 0, INV_LOSS_OVERWRITTEN, 7);
+	build_begin(&b, 0, 20);
+	build_event(&b, 20, 2);
+	build_end(&b);
+	build_lose(&b, 0, INV_LOSS_OVERWRITTEN, 2);
+	build_lose(&b, 0, INV_LOSS_TOO_BIG, 1);
+	build_lose(&b, 3, INV_LOSS_LIMIT, 4); /* it has no packet at all */
+	build_totals(&b, INV_END_CLOSED);
+	collect_one(&c, b.file.data, b.file.len);
+	assert_int_equal(c.n_events, 2);
+	assert_int_equal(c.lost[INV_LOSS_FULL], 5);
+	assert_int_equal(c.lost[INV_LOSS_OVERWRITTEN], 9);
+	assert_int_equal(c.lost[INV_LOSS_TOO_BIG], 1);
+	assert_int_equal(c.lost[INV_LOSS_LIMIT], 4);
+	assert_int_equal(c.lost[INV_LOST_UNREADABLE], 0);
+	assert_int_equal(collect_lost(&c), 19);
+	assert_int_equal(c.got[0].n, 1);
+	/* What lost all it had is told where the file begins. */
+	assert_int_equal(c.got[1].lost, INV_LOSS_LIMIT);
+	assert_int_equal(c.got[1].ts, 10);
+	assert_true(c.got[2].lost >= 0 && c.got[3].lost >= 0);
+	assert_int_equal(c.got[2].ts, 20);
+	assert_int_equal(c.got[4].n, 2);
+	assert_true(c.got[5].lost >= 0 && c.got[6].lost >= 0);
+	collect_release(&c);
+	build_release(&b);
+}
+
+static void losses_are_told_once_over_rotated_totals(void **state)
+{
+	struct build b = { 0 };
+	struct inv_buf first;
+	struct collected c;
+
+	(void)state;
+	build_head(&b, "a@h", 1, 0);
+	build_anchor(&b, 0, 0, 0);
+	build_begin(&b, 0, 10);
+	build_event(&b, 10, 1);
+	build_end(&b);
+	build_lose(&b, 0, INV_LOSS_UNWRITTEN, 3);
+	build_totals(&b, INV_END_ROTATED);
+	first = b.file;
+	memset(&b.file, 0, sizeof(b.file));
+	build_head(&b, "a@h", 1, 1);
+	build_lose(&b, 0, INV_LOSS_UNWRITTEN, 4);
+	build_begin(&b, 0, 20);
+	build_event(&b, 20, 2);
+	build_end(&b);
+	build_totals(&b, INV_END_CLOSED);
+	collect_init(&c);
+	collect_add(&c, "0", first.data, first.len);
+	collect_add(&c, "1", b.file.data, b.file.len);
+	collect_run(&c);
+	assert_int_equal(c.n_events, 2);
+	assert_int_equal(c.lost[INV_LOSS_UNWRITTEN], 7);
+	assert_int_equal(collect_lost(&c), 7);
+	collect_release(&c);
+	inv_buf_release(&first);
+	build_release(&b);
+}
+
+static void a_packet_that_is_there_twice_is_read_once(void **state)
+{
+	struct build b = { 0 };
+	struct inv_buf twice = { 0 };
+	struct collected c;
+	size_t from;
+
+	(void)state;
+	build_head(&b, "a@h", 1, 0);
+	build_anchor(&b, 0, 0, 0);
+	from = b.file.len;
+	build_begin(&b, 0, 10);
+	build_event(&b, 10, 1);
+	build_event(&b, 11, 2);
+	build_end(&b);
+	inv_buf_put(&twice, b.file.data, b.file.len);
+	inv_buf_put(&twice, b.file.data + from, b.file.len - from);
+	collect_one(&c, twice.data, twice.len);
+	assert_int_equal(c.n, 2);
+	collect_release(&c);
+	inv_buf_release(&twice);
+	build_release(&b);
+}
+
+static void a_log_without_an_end_says_so(void **state)
+{
+	struct build b = { 0 };
+	struct collected c;
+
+	(void)state;
+	build_head(&b, "a@h", 1, 0);
+	build_anchor(&b, 0, 0, 0);
+	build_begin(&b, 0, 10);
+	build_event(&b, 10, 1);
+	build_end(&b);
+	collect_one(&c, b.file.data, b.file.len);
+	assert_int_equal(c.n, 1);
+	assert_non_null(strstr(c.said, "has no end"));
+	collect_release(&c);
+	build_release(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(two_streams_are_merged_by_their_clock),
+		cmocka_unit_test(
+			equal_times_keep_the_order_of_streams_and_inputs),
+		cmocka_unit_test(rotated_files_are_put_in_order_by_their_heads),
+		cmocka_unit_test(the_oldest_files_may_have_been_deleted),
+		cmocka_unit_test(a_file_missing_in_the_middle_is_a_loss),
+		cmocka_unit_test(a_file_given_twice_is_read_once),
+		cmocka_unit_test(a_log_that_goes_on_elsewhere_says_so),
+		cmocka_unit_test(packed_packets_are_unpacked),
+		cmocka_unit_test(
+			losses_stand_where_they_happened_and_add_up_to_the_totals),
+		cmocka_unit_test(losses_are_told_once_over_rotated_totals),
+		cmocka_unit_test(a_packet_that_is_there_twice_is_read_once),
+		cmocka_unit_test(a_log_without_an_end_says_so),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
