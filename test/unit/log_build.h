@@ -109,8 +109,9 @@ static inline void build_packet(struct build *b)
 static inline void build_anchor(struct build *b, uint64_t mono, int64_t erl_off,
 				int64_t offset)
 {
-	struct inv_anchor a = { mono, (int64_t)mono + erl_off, offset,
-				(int64_t)mono + erl_off + offset };
+	uint64_t erl = mono + (uint64_t)erl_off;
+	struct inv_anchor a = { mono, (int64_t)erl, offset,
+				(int64_t)(erl + (uint64_t)offset) };
 
 	b->p.type = INV_LOG_ANCHORS;
 	b->p.n_events = 1;

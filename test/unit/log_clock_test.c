@@ -39,7 +39,7 @@ static void at(struct fixture *f, uint64_t mono, int64_t sys, int64_t erl)
 	assert_int_equal(e, erl);
 }
 
-#define SEC 1000000000
+#define SEC INT64_C(1000000000)
 
 static void a_drift_is_interpolated(void **state)
 {
@@ -47,34 +47,34 @@ static void a_drift_is_interpolated(void **state)
 
 	(void)state;
 	build_head(&f.b, "a@h", 1, 0);
-	build_anchor(&f.b, 10u * SEC, -100, 5000);
-	build_anchor(&f.b, 20u * SEC, -100 + SEC / 10, 5000); /* 1 % fast */
+	build_anchor(&f.b, 10 * SEC, -100, 5000);
+	build_anchor(&f.b, 20 * SEC, -100 + SEC / 10, 5000); /* 1 % fast */
 	start(&f);
-	at(&f, 9u * SEC, 9 * (int64_t)SEC - 100 + 5000,
-	   9 * (int64_t)SEC - 100);
-	at(&f, 10u * SEC, 10 * (int64_t)SEC + 4900, 10 * (int64_t)SEC - 100);
-	at(&f, 15u * SEC, 15 * (int64_t)SEC + 4900 + SEC / 20,
-	   15 * (int64_t)SEC - 100 + SEC / 20);
-	at(&f, 25u * SEC, 25 * (int64_t)SEC + 4900 + SEC / 10,
-	   25 * (int64_t)SEC - 100 + SEC / 10);
+	at(&f, 9 * SEC, 9 * SEC - 100 + 5000,
+	   9 * SEC - 100);
+	at(&f, 10 * SEC, 10 * SEC + 4900, 10 * SEC - 100);
+	at(&f, 15 * SEC, 15 * SEC + 4900 + SEC / 20,
+	   15 * SEC - 100 + SEC / 20);
+	at(&f, 25 * SEC, 25 * SEC + 4900 + SEC / 10,
+	   25 * SEC - 100 + SEC / 10);
 	stop(&f);
 }
 
 static void a_jump_happens_at_the_later_anchor(void **state)
 {
 	struct fixture f = { 0 };
-	const int64_t warp = 3600 * (int64_t)SEC;
+	const int64_t warp = 3600 * SEC;
 
 	(void)state;
 	build_head(&f.b, "a@h", 1, 0);
-	build_anchor(&f.b, 10u * SEC, 0, 0);
-	build_anchor(&f.b, 20u * SEC, 0, warp);
-	build_anchor(&f.b, 30u * SEC, 0, 0); /* and back */
+	build_anchor(&f.b, 10 * SEC, 0, 0);
+	build_anchor(&f.b, 20 * SEC, 0, warp);
+	build_anchor(&f.b, 30 * SEC, 0, 0); /* and back */
 	start(&f);
-	at(&f, 20u * SEC - 1, 20 * (int64_t)SEC - 1, 20 * (int64_t)SEC - 1);
-	at(&f, 20u * SEC, 20 * (int64_t)SEC + warp, 20 * (int64_t)SEC);
-	at(&f, 29u * SEC, 29 * (int64_t)SEC + warp, 29 * (int64_t)SEC);
-	at(&f, 31u * SEC, 31 * (int64_t)SEC, 31 * (int64_t)SEC);
+	at(&f, 20 * SEC - 1, 20 * SEC - 1, 20 * SEC - 1);
+	at(&f, 20 * SEC, 20 * SEC + warp, 20 * SEC);
+	at(&f, 29 * SEC, 29 * SEC + warp, 29 * SEC);
+	at(&f, 31 * SEC, 31 * SEC, 31 * SEC);
 	stop(&f);
 }
 
