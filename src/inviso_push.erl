@@ -25,7 +25,8 @@
 %% are created exclusively and are 0600 or 0700 before a byte is written.
 -module(inviso_push).
 
--export([bring/3, report/1, await/3, modules/0, loaded_from/0]).
+-export([bring/3, report/1, await/3, modules/0, loaded_from/0,
+         priv_dir/0]).
 %% Called on the traced node.
 -export([start_guard/4, adopt/2, note/2, guard_init/5]).
 
@@ -141,7 +142,9 @@ payload() ->
             {error, {incomplete_installation, NoCode ++ NoFile}}
     end.
 
-%% Our own tree has ebin/ and priv/ beside each other, whatever its name is.
+%% @doc Where NIF, spooler and command are. Our own tree has ebin/ and priv/
+%% beside each other, whatever its name is.
+-spec priv_dir() -> file:filename().
 priv_dir() ->
     case code:priv_dir(inviso) of
         {error, bad_name} ->
