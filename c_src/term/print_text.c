@@ -184,6 +184,10 @@ void inv__print_text(const uint8_t *p, size_t len, struct inv_buf *out)
 	uint32_t ch;
 	unsigned n;
 
+	if (len == 0) { /* a term all the same */
+		inv_buf_puts(out, "...");
+		return;
+	}
 	if (inv_utf8_valid(p, len)) {
 		inv_buf_put(out, p, len);
 		return;
