@@ -39,6 +39,9 @@ static int slot_is_free(const struct inv_producer *p, uint64_t seq)
  * A number that is skipped is announced as well before hold is looked at
  * again: meanwhile the consumer may have gone on to the slot that is next.  It
  * reads a packet for each turn of this loop, so there is hardly a second one.
+ *
+ * The slot is what counts and not the packet: a consumer that is slow, or dead,
+ * holds it for many rounds.
  */
 static uint64_t next_not_held(struct inv_producer *p, uint64_t seq)
 {
@@ -51,7 +54,7 @@ static uint64_t next_not_held(struct inv_producer *p, uint64_t seq)
 		/* Also acquires: pairs with the consumer's release. */
 		hold = atomic_load_explicit(&p->ring->hold,
 					    memory_order_seq_cst);
-		if (hold == 0 || hold + p->n_slots != seq)
+		if (hold == 0 || hold % p->n_slots != seq % p->n_slots)
 			return seq;
 	}
 }
