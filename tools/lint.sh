@@ -7,6 +7,7 @@
 # LINT_CPPFLAGS and LINT_NIF come from the makefile.
 set -u
 cd "$(dirname "$0")/.." || exit 1
+export LINT_CPPFLAGS="${LINT_CPPFLAGS:--D_GNU_SOURCE -Ic_src} -Itest -Ifuzz"
 
 c_files() { # the C sources under these directories that exist
 	find c_src test fuzz bench demo -name '*.[ch]' -not -path '*/build/*' \
@@ -48,10 +49,7 @@ lint_format() {
 
 lint_tidy() {
 	pinned clang-tidy || return
-	# One process a core, and a word for the file only when it has a finding.
-	c_files | grep '\.c$' | xargs -r -P "$(nproc)" -I FILE sh -c '
-		out=$(clang-tidy --quiet FILE -- -std=c11 $LINT_CPPFLAGS -Itest -Ifuzz 2>&1) ||
-		{ printf "%s\n" "$out"; exit 1; }'
+	c_files | grep '\.c$' | xargs -r -P "$(nproc)" -n 1 tools/tidy.sh
 }
 
 # The checks are checked: clang-tidy must report what is planted.
