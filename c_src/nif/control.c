@@ -139,10 +139,9 @@ ERL_NIF_TERM inv_control_open(ErlNifEnv *env, int argc,
 	int fd = -1;
 
 	(void)argc;
-	opts = enif_alloc(sizeof(*opts)); /* too large for a stack */
+	opts = inv_memory_alloc(sizeof(*opts)); /* too large for a stack */
 	if (!opts)
 		return error(env, enif_make_atom(env, "enomem"));
-	memset(opts, 0, sizeof(*opts));
 	if (!get_texts(env, argv[0], opts) ||
 	    !get_numbers(env, argv[1], opts)) {
 		result = enif_make_badarg(env);
@@ -163,7 +162,7 @@ ERL_NIF_TERM inv_control_open(ErlNifEnv *env, int argc,
 	result = enif_make_tuple3(env, inv_am_ok, u64(env, handle),
 				  enif_make_int(env, fd));
 out:
-	enif_free(opts);
+	inv_memory_free(opts);
 	return result;
 }
 

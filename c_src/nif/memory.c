@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "nif/memory.h"
 
+#include <erl_nif.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "abi/ring.h"
 
 static int make_fd(const char *path, const char **what)
 {
@@ -62,6 +65,27 @@ void inv_memory_close(struct inv_memory *m)
 		close(m->fd);
 	m->map = MAP_FAILED;
 	m->fd = -1;
+}
+
+/* What enif_alloc gave lies before what we give. */
+void *inv_memory_alloc(size_t n)
+{
+	uint8_t *raw = enif_alloc(n + INV_CACHE_LINE + sizeof(void *));
+	uintptr_t from;
+	void **p;
+
+	if (!raw)
+		return NULL;
+	from = (uintptr_t)raw + sizeof(void *);
+	p = (void **)(raw + sizeof(void *) + (-from & (INV_CACHE_LINE - 1)));
+	p[-1] = raw;
+	return memset(p, 0, n);
+}
+
+void inv_memory_free(void *p)
+{
+	if (p)
+		enif_free(((void **)p)[-1]);
 }
 
 uint64_t inv_memory_vm_start(void)

@@ -2,6 +2,7 @@
 #ifndef INV_NIF_MEMORY_H
 #define INV_NIF_MEMORY_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -19,6 +20,13 @@ struct inv_memory {
 int inv_memory_open(struct inv_memory *m, const char *path, uint64_t len,
 		    const char **what);
 void inv_memory_close(struct inv_memory *m);
+
+/*
+ * n bytes of the VM's memory, zero, at the beginning of a cache line: enif_alloc
+ * alone promises less than our structs ask for.  NULL: none.
+ */
+void *inv_memory_alloc(size_t n);
+void inv_memory_free(void *p);
 
 /* When the process pid started: field 22 of /proc/self/stat; 0: unknown. */
 uint64_t inv_memory_vm_start(void);

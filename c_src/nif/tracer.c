@@ -136,8 +136,8 @@ void inv_tracer_free(struct inv_tracer *t)
 	struct guard *guard = guards[n];
 
 	inv_memory_close(&t->memory);
-	enif_free(t->lanes);
-	enif_free(t);
+	inv_memory_free(t->lanes);
+	inv_memory_free(t);
 	inv_slots[n].tracer = NULL;
 	guards[n] = NULL;
 	enif_mutex_unlock(lock);
@@ -145,20 +145,11 @@ void inv_tracer_free(struct inv_tracer *t)
 		enif_release_resource(guard);
 }
 
-static void *alloc_zero(size_t n)
-{
-	void *p = enif_alloc(n);
-
-	if (p)
-		memset(p, 0, n);
-	return p;
-}
-
 static int make_lanes(struct inv_tracer *t)
 {
 	uint32_t i;
 
-	t->lanes = alloc_zero(t->n_lanes * sizeof(*t->lanes));
+	t->lanes = inv_memory_alloc(t->n_lanes * sizeof(*t->lanes));
 	if (!t->lanes)
 		return ENOMEM;
 	for (i = 0; i < t->n_lanes; i++) {
@@ -271,7 +262,7 @@ int inv_tracer_open(ErlNifEnv *env, const struct inv_tracer_opts *opts,
 	int error;
 
 	*what = "allocate";
-	t = alloc_zero(sizeof(*t));
+	t = inv_memory_alloc(sizeof(*t));
 	if (!t)
 		return ENOMEM;
 	t->n_lanes = inv_threads_count();
@@ -301,7 +292,7 @@ err_memory:
 		unlink(opts->ring_path);
 	inv_memory_close(&t->memory);
 err:
-	enif_free(t->lanes);
-	enif_free(t);
+	inv_memory_free(t->lanes);
+	inv_memory_free(t);
 	return error;
 }
