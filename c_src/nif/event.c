@@ -218,8 +218,27 @@ static bool put_event(struct inv_encoder *e, const struct event *ev,
 	return put_length(e, start);
 }
 
+/*
+ * Of the limit of bytes.  What goes beyond the lease comes out of what is not
+ * leased yet: or every lease, and not only the last, would be overrun.
+ */
+static void use_bytes(struct inv_tracer *t, struct inv_lane *lane,
+		      uint32_t bytes)
+{
+	if (bytes <= lane->bytes_lease) {
+		lane->bytes_lease -= bytes;
+		return;
+	}
+	if (atomic_load_explicit(&t->bytes_left, memory_order_relaxed) !=
+	    INT64_MAX)
+		atomic_fetch_sub_explicit(&t->bytes_left,
+					  bytes - lane->bytes_lease,
+					  memory_order_relaxed);
+	lane->bytes_lease = 0;
+}
+
 /* Writes the event into the open packet; false: it does not fit. */
-static bool write_event(const struct inv_tracer *t, struct inv_lane *lane,
+static bool write_event(struct inv_tracer *t, struct inv_lane *lane,
 			const struct event *ev)
 {
 	struct inv_producer *p = &lane->producer;
@@ -237,13 +256,8 @@ static bool write_event(const struct inv_tracer *t, struct inv_lane *lane,
 	e.left = 0;
 	if (!put_event(&e, ev, p->begin_ns))
 		return false;
-	if (t->limited) {
-		uint32_t bytes = (uint32_t)(e.p - (p->data + p->ev));
-
-		lane->bytes_lease -= bytes < lane->bytes_lease ?
-					     bytes :
-					     lane->bytes_lease;
-	}
+	if (t->limited)
+		use_bytes(t, lane, (uint32_t)(e.p - (p->data + p->ev)));
 	inv_producer_commit(p, (uint32_t)(e.p - p->data),
 			    (uint32_t)(p->data + p->data_len - e.top),
 			    ev->now);
