@@ -242,6 +242,18 @@ start_again(K) ->
         K1 -> {ok, K1}
     end.
 
+%% Any byte ends the spooler's wait.  One that does not read must not make a
+%% queue in the port: `halt' would wait for it.
+wake(#keeper{port = Port}) ->
+    case is_port(Port) andalso erlang:port_info(Port, queue_size) of
+        {queue_size, 0} ->
+            try erlang:port_command(Port, <<0>>, [nosuspend])
+            catch error:badarg -> false
+            end;
+        _ ->
+            false
+    end.
+
 stop_spooler(#keeper{port = Port}) when is_port(Port) ->
     try port_close(Port) catch error:badarg -> true end;
 stop_spooler(_K) ->
@@ -254,11 +266,12 @@ deadline(Ms) ->
 %% Flush
 
 %% Its own process, so that the keeper goes on keeping.
-flush_log(#keeper{handle = Handle}, From, Ref) ->
+flush_log(K = #keeper{handle = Handle}, From, Ref) ->
     case inviso_tracer:nif_flush(Handle) of
         closed ->
             From ! {Ref, {error, closed}};
         Number ->
+            wake(K),
             Until = deadline(?CLOSE_MS),
             spawn_link(fun() ->
                                From ! {Ref, await_flush(Handle, Number, Until)}
@@ -287,7 +300,7 @@ finish(K, Why) ->
     retire(K, Why),
     K1 = case K#keeper.port of
              undefined -> restart(K);
-             _ -> K
+             _ -> wake(K), K
          end,
     Result = await_spooler(K1, fun(State) ->
                                        State =:= done orelse State =:= failed

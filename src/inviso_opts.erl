@@ -83,18 +83,18 @@ checked(Path, Opts) ->
          number(max_term_bytes, 16, Packet div 8,
                 min(4096, Packet div 8), Opts),
          number(max_depth, 1, 128, 32, Opts),
-         number(events, 0, ?NO_LIMIT - 1, ?NO_LIMIT, Limit),
-         number(bytes, 0, ?NO_LIMIT - 1, ?NO_LIMIT, Limit),
+         number_in(limit, events, 0, ?NO_LIMIT - 1, ?NO_LIMIT, Limit),
+         number_in(limit, bytes, 0, ?NO_LIMIT - 1, ?NO_LIMIT, Limit),
          choice(compress, [none, zstd], Opts),
          0,
          number(drain_ms, 1, 10000, 10, Opts),
          number(flush_ms, 0, 3600000, 1000, Opts),
-         number(bytes, 1, 1 bsl 50, 0, Rotate),
-         number(ms, 1, 1 bsl 40, 0, Rotate) * 1000000,
-         number(count, 1, 1000000, 0, Rotate),
+         number_in(rotate, bytes, 1, 1 bsl 50, 0, Rotate),
+         number_in(rotate, ms, 1, 1 bsl 40, 0, Rotate) * 1000000,
+         number_in(rotate, count, 1, 1000000, 0, Rotate),
          choice(replace, [false, true], Opts),
          creation()},
-    #{path => path(path, Path),
+    #{path => path(path, Path, Path),
       ring_path => ring_path(Opts),
       owner => owner(Opts),
       numbers => Numbers}.
@@ -122,6 +122,14 @@ number(Name, Min, Max, Default, Opts) ->
         {ok, Other} ->
             bad(Name, Other, text("takes an integer from ~w to ~w",
                                   [Min, Max]))
+    end.
+
+%% Of a map that is an option itself.
+number_in(Name, Key, Min, Max, Default, Map) ->
+    try number(Key, Min, Max, Default, Map)
+    catch
+        throw:{bad_option, Key, _, What} ->
+            bad(Name, Map, text("~w ~s", [Key, What]))
     end.
 
 text(Format, Args) ->
@@ -168,22 +176,22 @@ slots(Packet, Opts) ->
 ring_path(Opts) ->
     case maps:get(ring, Opts, memory) of
         memory -> <<>>;
-        {file, Path} -> path(ring, Path);
+        {file, Path} = File -> path(ring, File, Path);
         Other -> bad(ring, Other, "takes memory or {file, Path}")
     end.
 
-path(Name, Path) ->
+path(Name, Value, Path) ->
     try unicode:characters_to_binary(filename:absname(Path), unicode,
                                      file:native_name_encoding()) of
         Bin when is_binary(Bin), byte_size(Bin) < ?MAX_PATH - 16 ->
             case binary:match(Bin, <<0>>) of
                 nomatch -> Bin;
-                _ -> bad(Name, Path, "takes a file name without NUL")
+                _ -> bad(Name, Value, "takes a file name without NUL")
             end;
         _ ->
-            bad(Name, Path, "takes a file name of at most 4079 bytes")
+            bad(Name, Value, "takes a file name of at most 4079 bytes")
     catch
-        error:_ -> bad(Name, Path, "takes a file name")
+        error:_ -> bad(Name, Value, "takes a file name")
     end.
 
 owner(Opts) ->
