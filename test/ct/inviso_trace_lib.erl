@@ -1,0 +1,300 @@
+%% SPDX-License-Identifier: Apache-2.0
+%%
+%% What the suites of the tracer share: logs and how they are read back, calls
+%% to trace, nodes to kill.
+-module(inviso_trace_lib).
+
+-export([dir/1, name/2, config/2]).
+-export([open/2, close/1, flags/3, flags/4, untrace/1, calls/2]).
+-export([merge/2, merge/3, events/1, items/1, lines/2]).
+-export([balanced/1, accounted/2, accounted/3, lost/1, numbers/1]).
+-export([probe/1, probe/2, flood/2, flood_forever/1, worker/0, run/2, stop/1]).
+-export([w/1, text/1, until/1, until/2, os_state/1, kill/2, os_alive/1]).
+-export([node_start/1, node_args/0, node_stop/1, is_root/0, readable_by_all/0]).
+
+%% A fresh directory for a test case, under CT's own.
+dir(Config) ->
+    Dir = filename:join(proplists:get_value(priv_dir, Config),
+                        "t" ++ integer_to_list(
+                                 erlang:unique_integer([positive]))),
+    ok = filelib:ensure_dir(filename:join(Dir, "x")),
+    Dir.
+
+name(Config, Name) ->
+    filename:join(dir(Config), Name).
+
+%% The first part of an init_per_suite: ours is built and loads.
+config(Config, Needs) ->
+    Missing = [N || N <- Needs, not filelib:is_regular(product(N))],
+    case Missing of
+        [] -> Config;
+        _ -> {skip, text(io_lib:format("not built: ~p", [Missing]))}
+    end.
+
+product(Name) ->
+    filename:join(priv(), Name).
+
+priv() ->
+    case os:getenv("INVISO_PRIV") of
+        false ->
+            Ebin = filename:dirname(code:which(inviso_tracer)),
+            filename:join(filename:dirname(filename:absname(Ebin)), "priv");
+        Dir ->
+            Dir
+    end.
+
+%%---------------------------------------------------------------------------
+%% Tracing
+
+open(Path, Opts) ->
+    ok = inviso_tracer:load(priv()),
+    {ok, Tracer} = inviso_tracer:open(Path, Opts),
+    Tracer.
+
+%% Closes, and returns the counts, which balance.
+close(Tracer) ->
+    {ok, Stats} = inviso_tracer:close(Tracer),
+    balanced(Stats).
+
+%% The VM's own way of naming a tracer.
+flags(Pid, Tracer, Flags) ->
+    flags(Pid, Tracer, Flags, true).
+
+flags(Pid, {Module, State}, Flags, How) ->
+    erlang:trace(Pid, How, [{tracer, Module, State} | Flags]);
+flags(Pid, Tracer, Flags, How) when is_pid(Tracer) ->
+    erlang:trace(Pid, How, [{tracer, Tracer} | Flags]).
+
+untrace(Pid) ->
+    try erlang:trace(Pid, false, [all])
+    catch error:badarg -> 0
+    end.
+
+%% Local call tracing of functions, which there are.
+calls(Mfa, MatchSpec) ->
+    _ = code:ensure_loaded(element(1, Mfa)),
+    N = erlang:trace_pattern(Mfa, MatchSpec, [local]),
+    true = N > 0.
+
+%%---------------------------------------------------------------------------
+%% Reading back
+
+%% inviso merge: its exit status and what it wrote.
+merge(Logs, Format) ->
+    merge(Logs, Format, []).
+
+merge(Log, Format, More) when is_binary(Log) ->
+    merge([Log], Format, More);
+merge([C | _] = Log, Format, More) when is_integer(C) ->
+    merge([Log], Format, More);
+merge(Logs, Format, More) ->
+    Out = text([hd(Logs), ".", Format, ".",
+                integer_to_list(erlang:unique_integer([positive]))]),
+    Args = ["merge", "--format", Format, "-o", Out | More] ++
+        [text(L) || L <- Logs],
+    {Status, Said} = command(product("inviso"), Args),
+    Bin = case file:read_file(Out) of
+              {ok, B} -> B;
+              {error, Why} -> error({merge, Why, Status, Said})
+          end,
+    ok = file:delete(Out),
+    {Status, Bin, Said}.
+
+command(Program, Args) ->
+    Port = open_port({spawn_executable, Program},
+                     [{args, Args}, exit_status, binary, use_stdio,
+                      stderr_to_stdout, hide]),
+    output(Port, []).
+
+output(Port, Acc) ->
+    receive
+        {Port, {data, Data}} -> output(Port, [Acc, Data]);
+        {Port, {exit_status, Status}} -> {Status, iolist_to_binary(Acc)}
+    end.
+
+%% The objects that a merge to JSON prints.
+items(Log) ->
+    {Status, Bin, Said} = merge(Log, "json"),
+    Items = [inviso_trace_json:decode(L) || L <- split(Bin)],
+    case {Status, lost(Items)} of
+        {0, L} when L =:= #{} -> Items;
+        {7, L} when L =/= #{} -> Items;
+        _ -> error({merge, Status, Said, lost(Items)})
+    end.
+
+%% The events among them, with nothing lost.
+events(Log) ->
+    Items = items(Log),
+    case lost(Items) of
+        Lost when Lost =:= #{} -> Items;
+        Lost -> error({lost, Lost})
+    end.
+
+lines(Log, Format) ->
+    {0, Bin, _} = merge(Log, Format),
+    split(Bin).
+
+split(Bin) ->
+    binary:split(Bin, <<"\n">>, [global, trim_all]).
+
+%%---------------------------------------------------------------------------
+%% Counts
+
+balanced(#{produced := P, recorded := R, dropped := D, lost := L} = Stats) ->
+    {P, D} = {R + D, lists:sum(maps:values(L))},
+    Stats.
+
+%% Close said, the log holds and the merger prints the same numbers.
+accounted(Stats, Items) ->
+    #{recorded := Recorded, lost := Lost} = balanced(Stats),
+    Events = length([I || I <- Items, is_map_key(<<"tag">>, I)]),
+    Printed = lost(Items),
+    case {Recorded, maps:filter(fun(_, N) -> N > 0 end, Lost)} of
+        {Events, Printed} -> Stats;
+        Said -> error({unaccounted, Said, {Events, Printed}})
+    end.
+
+%% And the workload made that many events.
+accounted(Stats, Items, Made) ->
+    #{produced := Produced} = accounted(Stats, Items),
+    case Produced of
+        Made -> Stats;
+        _ -> error({produced, Produced, made, Made})
+    end.
+
+%% What a merge says was lost, by reason.
+lost(Items) ->
+    lists:foldl(fun(#{<<"lost">> := N, <<"reason">> := R}, Acc) ->
+                        Reason = binary_to_atom(R),
+                        Acc#{Reason => maps:get(Reason, Acc, 0) + N};
+                   (_, Acc) -> Acc
+                end, #{}, Items).
+
+%% The numbers of traced calls of probe(I), in the log's order.
+numbers(Items) ->
+    [number(P) || #{<<"tag">> := <<"call">>, <<"payload">> := [P]} <- Items].
+
+number(Payload) ->
+    Prefix = <<"{inviso_trace_lib,probe,[">>,
+    Size = byte_size(Prefix),
+    <<Prefix:Size/binary, Rest/binary>> = Payload,
+    [Number | _] = binary:split(Rest, [<<",">>, <<"]">>]),
+    binary_to_integer(Number).
+
+%%---------------------------------------------------------------------------
+%% Processes to trace
+
+probe(_I) -> ok.
+probe(_I, _Payload) -> ok.
+
+%% Calls probe/1 with From .. To.
+flood(I, To) when I > To -> ok;
+flood(I, To) ->
+    ?MODULE:probe(I),
+    flood(I + 1, To).
+
+flood_forever(I) ->
+    ?MODULE:probe(I),
+    flood_forever(I + 1).
+
+%% A process that runs what it is sent; see run/2 and stop/1.
+worker() ->
+    spawn(fun work/0).
+
+work() ->
+    receive
+        {run, Fun, From, Ref} ->
+            From ! {Ref, Fun()},
+            work();
+        stop ->
+            ok
+    end.
+
+run(Pid, Fun) ->
+    Ref = monitor(process, Pid),
+    Pid ! {run, Fun, self(), Ref},
+    receive
+        {Ref, Result} -> demonitor(Ref, [flush]), Result;
+        {'DOWN', Ref, process, Pid, Reason} -> error({worker, Reason})
+    end.
+
+stop(Pid) ->
+    Ref = monitor(process, Pid),
+    Pid ! stop,
+    receive {'DOWN', Ref, process, Pid, _} -> ok end.
+
+%%---------------------------------------------------------------------------
+%% Odds and ends
+
+w(Term) ->
+    iolist_to_binary(io_lib:format("~w", [Term])).
+
+text(Chars) ->
+    unicode:characters_to_list(Chars).
+
+%% Waits for something that comes by itself.
+until(Fun) ->
+    until(Fun, 10000).
+
+until(Fun, Ms) ->
+    until_late(Fun, erlang:monotonic_time(millisecond) + Ms).
+
+until_late(Fun, Deadline) ->
+    case Fun() of
+        false ->
+            case erlang:monotonic_time(millisecond) > Deadline of
+                true -> error({not_in_time, erlang:fun_info(Fun, name)});
+                false -> timer:sleep(5), until_late(Fun, Deadline)
+            end;
+        Result ->
+            Result
+    end.
+
+%% The letter in /proc/<pid>/stat; $X when there is no such process.
+os_state(Pid) ->
+    case file:read_file("/proc/" ++ integer_to_list(Pid) ++ "/stat") of
+        {ok, Stat} ->
+            [_, <<" ", State, _/binary>>] = binary:split(Stat, <<")">>),
+            State;
+        {error, _} ->
+            $X
+    end.
+
+os_alive(Pid) ->
+    not lists:member(os_state(Pid), "XZ").
+
+kill(Signal, Pid) when is_integer(Pid), Pid > 1 ->
+    {Status, Said} = command("/bin/kill", ["-" ++ Signal,
+                                           integer_to_list(Pid)]),
+    {0, _} = {Status, Said},
+    ok.
+
+%%---------------------------------------------------------------------------
+%% Nodes
+
+%% A node of its own that is not distributed; Opts as peer:start/1 has them.
+node_start(Opts) ->
+    Default = #{connection => standard_io, wait_boot => 30000},
+    {ok, Peer, _} = peer:start(node_opts(maps:merge(Default, Opts))),
+    ok = peer:call(Peer, inviso_tracer, load, [priv()]),
+    Peer.
+
+node_opts(#{args := _} = Opts) -> Opts;
+node_opts(Opts) -> Opts#{args => node_args()}.
+
+node_args() ->
+    ["-pa", filename:absname(filename:dirname(code:which(inviso_tracer))),
+     "-pa", filename:absname(filename:dirname(code:which(?MODULE)))].
+
+node_stop(Peer) ->
+    try peer:stop(Peer)
+    catch exit:_ -> ok
+    end.
+
+is_root() ->
+    os:cmd("id -u") =:= "0\n".
+
+%% Whether an ordinary user can run what is built here.
+readable_by_all() ->
+    os:cmd("setpriv --reuid=65534 --regid=65534 --clear-groups test -x '" ++
+               product("inviso_spool") ++ "' && echo yes") =:= "yes\n".
