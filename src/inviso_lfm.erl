@@ -62,21 +62,23 @@ run(Args) ->
     All = ["merge", "--format=classic", "--summary=json" | Args],
     try
         open_port({spawn_executable, Command},
-                  [{args, All}, {line, ?MAX_TEXT}, binary, exit_status, in,
+                  [{args, All}, {line, ?MAX_TEXT}, exit_status, in,
                    stderr_to_stdout, hide])
     of
-        Port -> collect(Port, <<>>, none)
+        Port -> collect(Port, "", none)
     catch
         error:Reason -> {error, {Command, Reason}}
     end.
 
 %% The last line that is JSON is the summary; the others are for people.
+%% Lists, not binaries: what OTP 25 compiles of binary matching does not load
+%% on 29.
 collect(Port, Text, Count) ->
     receive
-        {Port, {data, {_, <<"{", _/binary>> = Line}}} ->
+        {Port, {data, {_, [${ | _] = Line}}} ->
             collect(Port, Text, entries(Line, Count));
         {Port, {data, {_, Line}}} ->
-            collect(Port, cut(<<Text/binary, Line/binary, "\n">>), Count);
+            collect(Port, cut(Text ++ Line ++ "\n"), Count);
         {Port, {exit_status, Status}}
           when is_integer(Count), Status =:= 0 orelse Status =:= 7 ->
             {ok, Count};
@@ -84,8 +86,7 @@ collect(Port, Text, Count) ->
             {error, {merge, Status, string:trim(Text)}}
     end.
 
-cut(Text) when byte_size(Text) =< ?MAX_TEXT -> Text;
-cut(Text) -> binary:part(Text, byte_size(Text), -?MAX_TEXT).
+cut(Text) -> lists:nthtail(max(0, length(Text) - ?MAX_TEXT), Text).
 
 entries(Line, Default) ->
     Options = [{capture, all_but_first, binary}],

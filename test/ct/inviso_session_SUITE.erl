@@ -150,7 +150,8 @@ mode(Path) ->
     element(8, Info) band 8#777.
 
 names_are_recorded_while_they_are_valid(Config) ->
-    {N1, _, #{name := Node2, dir := Dir2} = N2} = nodes_of(Config),
+    {#{dir := Dir1} = N1, _, #{name := Node2, dir := Dir2} = N2} =
+        nodes_of(Config),
     {ok, _} = inviso(N1, start, []),
     {ok, _} = inviso(N1, add_nodes, [[Node2], tag]),
     {ok, _} = inviso(N1, init_tracing, [[Node2], [{trace, {file, "a.log"}},
@@ -159,10 +160,13 @@ names_are_recorded_while_they_are_valid(Config) ->
     {ok, [{Node2, {{ok, 1}, {ok, 1}}}]} = inviso(N1, tpm_localnames, []),
     {ok, [{Node2, {{error, already_initiated}, {error, already_initiated}}}]} =
         inviso(N1, tpm_localnames, []),
+    {ok, [{Node2, {ok, [1]}}]} = inviso(N1, tpl, [lists, seq, 2, []]),
+    {ok, [{Node2, {ok, [_]}}]} = inviso(N1, tf, [new, [call, timestamp]]),
     Pid = inviso_test_lib:spawn_call(N2, timer, sleep, [infinity]),
     true = call(N2, erlang, register, [a_name, Pid]),
     true = call(N2, erlang, unregister, [a_name]),
     {'EXIT', _} = (catch call(N2, erlang, register, [kernel_sup, Pid])),
+    caller(N2),
     {ok, [{Node2, {ok, ok}}]} = inviso(N1, ctpm_localnames, []),
     {ok, [{Node2, {{error, bad_mfa}, {error, bad_mfa}}}]} =
         inviso(N1, ctpm_localnames, []),
@@ -174,7 +178,23 @@ names_are_recorded_while_they_are_valid(Config) ->
         [R || {_, a_name, _} = R <- Records],
     false = lists:keymember(late_name, 2, Records),
     1 = length([R || {_, kernel_sup, _} = R <- Records]),
+    {ok, _} = inviso(N1, fetch_log, [".", "p_"]),
+    Sets = [{Node2, [{trace_log, ["p_a.log"]}, {ti_log, ["p_a.ti"]}]}],
+    {ok, 2} = call(N1, inviso_lfm, merge, [Sets, "out.txt"]),
+    [Before, After] = lines(filename:join(Dir1, "out.txt")),
+    [Node2Text, "[]" | _] = string:lexemes(Before, " "),
+    [Node2Text, "[caller]" | _] = string:lexemes(After, " "),
+    Node2Text = atom_to_list(Node2),
     {ok, _} = inviso(N1, stop_nodes, []).
+
+%% A process that calls a function before and after it has a name.
+caller(N2) ->
+    Code = "lists:seq(1, 2), timer:sleep(20), register(caller, self()), "
+        "timer:sleep(20), lists:seq(1, 3), unregister(caller).",
+    {ok, Tokens, _} = erl_scan:string(Code),
+    {ok, Exprs} = erl_parse:parse_exprs(Tokens),
+    Pid = inviso_test_lib:spawn_call(N2, erl_eval, exprs, [Exprs, []]),
+    wait_until(fun() -> not call(N2, erlang, is_process_alive, [Pid]) end).
 
 a_fetch_leaves_the_owner_nothing_but_files(Config) ->
     {#{dir := Dir1} = N1, _, #{name := Node2, dir := Dir2} = N2} =
@@ -283,19 +303,17 @@ patterns_outlive_stop_tracing_but_not_clear(Config) ->
     {N1, _, #{name := Node2} = N2} = nodes_of(Config),
     {ok, _} = inviso(N1, start, []),
     {ok, _} = inviso(N1, add_nodes, [[Node2], tag]),
-    {ok, [{Node2, {ok, [2]}}]} = inviso(N1, tpl, [code, which, '_', []]),
+    {ok, [{Node2, {ok, [2]}}]} = inviso(N1, tpl, [ordsets, union, '_', []]),
     {ok, [{Node2, {error, no_tracer}}]} = inviso(N1, tf, [all, [call]]),
     {ok, [{Node2, {ok, {new, running}}}]} = inviso(N1, get_status, []),
-    false = is_traced(N2, {code, which, 1}),
-    %% which/1 calls which/2.
-    4 = calls(N1, N2, Node2, "a.log"),
-    false = is_traced(N2, {code, which, 1}),
-    4 = calls(N1, N2, Node2, "b.log"),
-    {ok, [{Node2, {ok, [1]}}]} = inviso(N1, ctpl, [code, which, 1]),
-    2 = calls(N1, N2, Node2, "c.log"),
-    {ok, [{Node2, {ok, [2]}}]} = inviso(N1, ctpl, [code, which, '_']),
+    false = is_traced(N2, {ordsets, union, 2}),
+    2 = calls(N1, N2, Node2, "a.log"),
+    false = is_traced(N2, {ordsets, union, 2}),
+    2 = calls(N1, N2, Node2, "b.log"),
+    {ok, [{Node2, {ok, [1]}}]} = inviso(N1, ctpl, [ordsets, union, 2]),
     0 = calls(N1, N2, Node2, "c.log"),
-    {ok, [{Node2, {ok, [1]}}]} = inviso(N1, tpl, [code, which, 1, []]),
+    {ok, [{Node2, {ok, [2]}}]} = inviso(N1, ctpl, [ordsets, union, '_']),
+    {ok, [{Node2, {ok, [1]}}]} = inviso(N1, tpl, [ordsets, union, 2, []]),
     {ok, [{Node2, {ok, {new, running}}}]} = inviso(N1, clear, []),
     0 = calls(N1, N2, Node2, "d.log"),
     {ok, _} = inviso(N1, stop_nodes, []).
@@ -308,7 +326,7 @@ calls(N1, N2, Node2, Log) ->
     {ok, [{Node2, {ok, [{trace_log, ok}]}}]} =
         inviso(N1, init_tracing, [[Node2], {file, Log}]),
     {ok, [{Node2, {ok, [_]}}]} = inviso(N1, tf, [[Node2], new, [call]]),
-    _ = [call(N2, code, which, [no_such_module]) || _ <- [1, 2]],
+    _ = [call(N2, ordsets, union, [[a], [b]]) || _ <- [1, 2]],
     {ok, [{Node2, ok}]} = inviso(N1, flush, []),
     %% The state of the runtime component holds its tracer.
     Rt = call(N2, erlang, whereis, [inviso_rt]),
@@ -466,7 +484,10 @@ ti_records(File) ->
     {ok, Bin} = file:read_file(File),
     [{Pid, Name, How} || {Pid, Name, How, {_, _, _}} <- ti_terms(Bin)].
 
-ti_terms(<<0, Len:32, Bin:Len/binary, Rest/binary>>) ->
-    [binary_to_term(Bin) | ti_terms(Rest)];
 ti_terms(<<>>) ->
-    [].
+    [];
+ti_terms(Bin) ->
+    0 = binary:first(Bin),
+    Len = binary:decode_unsigned(binary:part(Bin, 1, 4)),
+    Rest = binary:part(Bin, 5 + Len, byte_size(Bin) - 5 - Len),
+    [binary_to_term(binary:part(Bin, 5, Len)) | ti_terms(Rest)].
