@@ -11,6 +11,7 @@
 #include <zstd.h>
 
 #include "abi/log.h"
+#include "abi/term.h"
 #include "base/buf.h"
 #include "base/varint.h"
 

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A log of one file.  byte 0: 1: its checksums are made right first; the rest
+ * is the file.
+ *
+ * Checked besides what the sanitizers see: streams give their items in the
+ * order of their time; no event's bytes lie outside of its packet; what damage
+ * is told of lies within the file; with damage or without, it ends.
+ */
+#include <stdlib.h>
+
+#include "log/inputs.h"
+#include "log/merge.h"
+#include "log_repair.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define CHECK(x)                                                              \
+	do {                                                                  \
+		if (!(x))                                                     \
+			abort();                                              \
+	} while (0)
+
+static uint64_t file_size;
+
+static void notify(void *arg, const struct inv_notice *n)
+{
+	(void)arg;
+	CHECK(n->file && n->text);
+	if (n->kind == INV_NOTICE_DAMAGE)
+		CHECK(n->len > 0 && n->off <= file_size);
+}
+
+static void walk(const struct inv_event *ev, struct inv_cursor *c)
+{
+	struct inv_token tok;
+
+	if (ev->bare || inv_event_tracee(ev, c, &tok) ||
+	    inv_event_payload(ev, c))
+		return;
+	while (!inv_cursor_next(c, &tok))
+		;
+}
+
+static void drain(struct inv_inputs *in, struct inv_cursor *c)
+{
+	const struct inv_item *item;
+	struct inv_merge m;
+	uint64_t items = 0;
+
+	CHECK(!inv_merge_init(&m, in->feeds, in->n_feeds));
+	while (!inv_merge_next(&m, &item)) {
+		CHECK(item->node && item->node->name);
+		if (item->kind == INV_ITEM_EVENT)
+			walk(&item->ev, c);
+		else
+			CHECK(item->lost.n && item->lost.reason <
+						      INV_LOST_COUNT);
+		/* Each takes bytes of a packet; a packet at most 1 MiB. */
+		CHECK(++items <= (file_size / sizeof(struct inv_log_packet) +
+				  1) * (1u << 20));
+	}
+	inv_merge_release(&m);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct inv_notices ns = { .notify = notify };
+	struct inv_inputs in;
+	struct inv_source src;
+	struct inv_cursor *c;
+	uint8_t *copy;
+
+	if (size < 2)
+		return 0;
+	copy = malloc(size - 1);
+	c = malloc(sizeof(*c));
+	CHECK(copy && c);
+	memcpy(copy, data + 1, size - 1);
+	if (data[0] & 1)
+		repair(copy, size - 1);
+	file_size = size - 1;
+	inv_inputs_init(&in, &ns);
+	CHECK(!inv_source_memory(&src, "x", copy, size - 1));
+	if (!inv_inputs_add_source(&in, &src, NULL, NULL) &&
+	    !inv_inputs_open(&in, NULL))
+		drain(&in, c);
+	inv_inputs_release(&in);
+	free(copy);
+	free(c);
+	return 0;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Several inputs, merged and printed.
+ *
+ *	byte 0    bit 0: the checksums of logs are made right first;
+ *	          1, 2: the format
+ *	the rest  files, each u16 length (little end first) and bytes; the last
+ *	          one is what is left
+ *
+ * Checked besides what the sanitizers see: the output is UTF-8 without control
+ * characters but the ends of lines, of which there is one an entry; of JSON,
+ * every line is balanced; twice the same gives twice the same.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "log/inputs.h"
+#include "log/merge.h"
+#include "log_repair.h"
+#include "sink/sink.h"
+#include "term/chars.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define CHECK(x)                                                              \
+	do {                                                                  \
+		if (!(x))                                                     \
+			abort();                                              \
+	} while (0)
+
+#define FILES 4
+
+static void print(struct inv_inputs *in, const struct inv_sink_ops *format,
+		  struct inv_buf *out, struct inv_summary *sum)
+{
+	static const struct inv_sink_opts opts = { .utc = 1 };
+	const struct inv_item *item;
+	struct inv_merge m;
+	struct inv_sink *s;
+
+	CHECK(!inv_merge_init(&m, in->feeds, in->n_feeds));
+	CHECK(!inv_sink_new(&s, format, &opts, out));
+	while (!inv_merge_next(&m, &item))
+		CHECK(!inv_sink_item(s, item));
+	CHECK(!inv_sink_end(s));
+	*sum = s->sum;
+	inv_sink_free(s);
+	inv_merge_release(&m);
+}
+
+static void add(struct inv_inputs *in, uint8_t *p, size_t n, unsigned i)
+{
+	char name[] = "w0.log";
+	struct inv_source src;
+
+	name[1] = (char)('0' + i);
+	CHECK(!inv_source_memory(&src, name, p, n));
+	(void)inv_inputs_add_source(in, &src, NULL, NULL);
+}
+
+static void merge(uint8_t *p, size_t size, const struct inv_sink_ops *format,
+		  struct inv_buf *out, struct inv_summary *sum)
+{
+	struct inv_notices ns = { 0 };
+	struct inv_inputs in;
+
+	inv_inputs_init(&in, &ns);
+	for (unsigned i = 0; i < FILES && size >= 2; i++) {
+		size_t n = p[0] | p[1] << 8;
+
+		p += 2;
+		size -= 2;
+		if (n > size || i == FILES - 1)
+			n = size;
+		add(&in, p, n, i);
+		p += n;
+		size -= n;
+	}
+	if (!inv_inputs_open(&in, NULL))
+		print(&in, format, out, sum);
+	inv_inputs_release(&in);
+}
+
+static void repair_all(uint8_t *p, size_t size)
+{
+	for (unsigned i = 0; i < FILES && size >= 2; i++) {
+		size_t n = p[0] | p[1] << 8;
+
+		p += 2;
+		size -= 2;
+		if (n > size || i == FILES - 1)
+			n = size;
+		repair(p, n);
+		p += n;
+		size -= n;
+	}
+}
+
+/* Quotes and, outside of them, brackets of each line are closed. */
+static void check_json(const struct inv_buf *b)
+{
+	int depth = 0;
+	int quoted = 0;
+
+	for (size_t i = 0; i < b->len; i++) {
+		uint8_t c = b->data[i];
+
+		if (quoted && c == '\\')
+			i++;
+		else if (c == '"')
+			quoted = !quoted;
+		else if (c == '\n')
+			CHECK(!quoted && !depth);
+		else if (!quoted)
+			depth += (c == '{' || c == '[') -
+				 (c == '}' || c == ']');
+	}
+	CHECK(!quoted && !depth);
+}
+
+static void check_text(const struct inv_buf *b, uint64_t expected)
+{
+	uint64_t lines = 0;
+
+	for (size_t i = 0; i < b->len; i++) {
+		CHECK(b->data[i] >= 0x20 || b->data[i] == '\n');
+		lines += b->data[i] == '\n';
+	}
+	CHECK(lines == expected);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct inv_sink_ops *format;
+	struct inv_summary sum = { 0 }, again = { 0 };
+	struct inv_buf out[2] = { 0 };
+	uint8_t *copy;
+
+	if (size < 2)
+		return 0;
+	copy = malloc(size - 1);
+	CHECK(copy);
+	memcpy(copy, data + 1, size - 1);
+	if (data[0] & 1)
+		repair_all(copy, size - 1);
+	format = inv_sinks[(data[0] >> 1 & 3) % 3];
+	merge(copy, size - 1, format, &out[0], &sum);
+	merge(copy, size - 1, format, &out[1], &again);
+	CHECK(out[0].len == out[1].len &&
+	      (!out[0].len || !memcmp(out[0].data, out[1].data, out[0].len)));
+	if (format == inv_sink_find("json"))
+		check_json(&out[0]);
+	CHECK(!out[0].len || inv_utf8_valid(out[0].data, out[0].len));
+	if (out[0].len)
+		check_text(&out[0], sum.entries +
+					    (format == inv_sink_find("text")));
+	inv_buf_release(&out[0]);
+	inv_buf_release(&out[1]);
+	free(copy);
+	return 0;
+}
