@@ -68,30 +68,34 @@ static const char pairs[] = "0001020304050607080910111213141516171819"
 			    "6061626364656667686970717273747576777879"
 			    "8081828384858687888990919293949596979899";
 
+static unsigned digits_of(uint64_t v)
+{
+	unsigned n = 1;
+
+	for (; v >= 10000; v /= 10000)
+		n += 4;
+	return n + (v >= 10) + (v >= 100) + (v >= 1000);
+}
+
 uint8_t *inv_decimal_u64(uint8_t *w, uint64_t v)
 {
-	uint8_t text[INV_DECIMAL_MAX];
-	uint8_t *p = text + sizeof(text);
-	size_t n;
+	uint8_t *end, *p;
 
 	if (v < 10) {
 		*w = (uint8_t)('0' + v);
 		return w + 1;
 	}
+	p = end = w + digits_of(v);
 	while (v >= 100) {
 		p -= 2;
 		memcpy(p, pairs + 2 * (v % 100), 2);
 		v /= 100;
 	}
-	if (v >= 10) {
-		p -= 2;
-		memcpy(p, pairs + 2 * v, 2);
-	} else {
-		*--p = (uint8_t)('0' + v);
-	}
-	n = (size_t)(text + sizeof(text) - p);
-	memcpy(w, p, n);
-	return w + n;
+	if (v >= 10)
+		memcpy(p - 2, pairs + 2 * v, 2);
+	else
+		p[-1] = (uint8_t)('0' + v);
+	return end;
 }
 
 uint8_t *inv_decimal_i64(uint8_t *w, int64_t v)

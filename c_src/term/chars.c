@@ -120,7 +120,7 @@ int inv_word_reserved(const uint8_t *p, size_t len)
 	if (len < 2 || len > 7)
 		return 0;
 	for (w = words[len]; *w; w += len + (w[len] == ' '))
-		if (memcmp(w, p, len) == 0)
+		if (w[0] == p[0] && memcmp(w, p, len) == 0)
 			return 1;
 	if ((len == 5 && memcmp(p, "maybe", 5) == 0) ||
 	    (len == 4 && memcmp(p, "else", 4) == 0))

@@ -310,6 +310,18 @@ static void quote_utf8(const uint8_t *p, size_t len, struct inv_buf *out)
 	out->len = (size_t)(w - out->data);
 }
 
+static uint8_t *put_byte(uint8_t *w, unsigned v)
+{
+	if (v >= 100) {
+		*w++ = (uint8_t)('0' + v / 100);
+		*w++ = (uint8_t)('0' + v / 10 % 10);
+	} else if (v >= 10) {
+		*w++ = (uint8_t)('0' + v / 10);
+	}
+	*w++ = (uint8_t)('0' + v % 10);
+	return w;
+}
+
 /* Bytes as numbers, with commas between them. */
 static void print_bytes(const uint8_t *p, size_t len, struct inv_buf *out)
 {
@@ -319,7 +331,7 @@ static void print_bytes(const uint8_t *p, size_t len, struct inv_buf *out)
 	if (!w || len == 0)
 		return;
 	for (i = 0; i < len; i++) {
-		w = inv_decimal_u64(w, p[i]);
+		w = put_byte(w, p[i]);
 		*w++ = ',';
 	}
 	out->len = (size_t)(w - 1 - out->data);
