@@ -5,7 +5,7 @@ set -u
 file=$1
 checks=
 # What uthash's macros do with their pointers is beyond the analyzer.
-if grep -q '<uthash.h>' "$file"; then checks=--checks=-clang-analyzer-*; fi
+if grep -q '<uthash.h>' "$file"; then checks="--checks=-clang-analyzer-*"; fi
 
 # shellcheck disable=SC2086  # words
 out=$(clang-tidy --quiet $checks "$file" -- -std=c11 $LINT_CPPFLAGS 2>&1) && exit 0
