@@ -42,8 +42,8 @@ static int unpack_zstd(struct inv_unpacker *u, const struct inv_log_place *at,
 {
 	size_t n = at->head.raw_len;
 
-	if (n > *cap) {
-		uint8_t *more = realloc(*buf, n);
+	if (n > *cap || !*buf) {
+		uint8_t *more = realloc(*buf, n ? n : 1);
 
 		if (!more)
 			return INV_ENOMEM;

@@ -65,9 +65,12 @@ static int open_packet(struct inv_stream *s)
 	rc = inv_packet_open(&s->packet, s->unpacker, &s->at, &what);
 	if (rc == INV_ENOMEM)
 		return rc;
-	s->p = s->packet.events;
-	s->end = s->p + s->packet.len;
-	if (rc || skip_records(s, again))
+	if (!rc) {
+		s->p = s->packet.events;
+		s->end = s->p + s->packet.len;
+		rc = skip_records(s, again);
+	}
+	if (rc)
 		give_up(s, what, s->at.off, (uint64_t)h->head_len + h->body_len);
 	return 0;
 }
@@ -88,6 +91,9 @@ static void read_totals(struct inv_stream *s)
 		} while (t.stream != s->number);
 	}
 	inv_account_totals(&s->account, &t, s->set->beginning_lost, &s->losses);
+	/* It lost all it had: that began with the file, at the latest. */
+	if (!s->mono_ns && s->file->first_ns != UINT64_MAX)
+		s->mono_ns = s->file->first_ns;
 }
 
 static int next_packet(struct inv_stream *s)

@@ -12,7 +12,7 @@ static size_t char_len(const uint8_t *p, size_t n)
 	uint32_t c = *p;
 
 	if (len == 1)
-		return *p != 0;
+		return *p >= 0x20 && *p != 0x7f;
 	if (*p < 0xc2 || *p > 0xf4 || len > n)
 		return 0;
 	c &= 0x7fu >> len;
@@ -22,7 +22,7 @@ static size_t char_len(const uint8_t *p, size_t n)
 		c = c << 6 | (p[i] & 0x3f);
 	}
 	if ((len == 3 && c < 0x800) || (len == 4 && c < 0x10000) ||
-	    c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+	    c < 0xa0 || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
 		return 0;
 	return len;
 }

@@ -301,7 +301,7 @@ static int text_seq(struct text *t, const struct inv_item *it)
 				it->ev.terms + off, it->ev.len - off);
 		return term(t);
 	}
-	inv_buf_put(t->sink.out, tok.bytes, tok.len);
+	inv_term_print_atom(tok.bytes, tok.len, t->sink.out, &t->sink.print);
 	for (int i = 0; !rc && i < 4; i++) {
 		put(t, seps[i]);
 		rc = term(t);
@@ -342,7 +342,11 @@ static int body(struct text *t, const struct inv_item *it)
 		return tags[ev->tag].write(t, it);
 	}
 	word = inv_event_tag(ev, &len);
-	inv_buf_put(t->sink.out, word, len);
+	if (ev->tag == INV_TAG_OTHER)
+		inv_term_print_atom((const uint8_t *)word, len, t->sink.out,
+				    &t->sink.print);
+	else
+		inv_buf_put(t->sink.out, word, len);
 	put(t, " ");
 	return text_plain(t, it);
 }
