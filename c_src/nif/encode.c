@@ -40,6 +40,34 @@ struct walk {
 	struct frame frames[INV_DEPTH_MAX];
 };
 
+static ERL_NIF_TERM nil; /* an immediate: the same word everywhere */
+
+/*
+ * What a term is, guessed from its low bits, which are looked up in samples
+ * when the library is loaded.  A guess decides only which question the VM is
+ * asked first: a wrong one costs time and nothing else.
+ */
+#define GUESS_BITS 15u
+enum guess { GUESS_NOTHING, GUESS_INT, GUESS_LIST, GUESS_TUPLE };
+static uint8_t guesses[GUESS_BITS + 1]; /* enum guess */
+
+void inv_encode_init(ErlNifEnv *env)
+{
+	ERL_NIF_TERM one = enif_make_int(env, 1);
+	unsigned low;
+
+	nil = enif_make_list(env, 0);
+	/* Cells and tuples lie on words: the third low bit is the address's. */
+	for (low = 0; low <= GUESS_BITS; low++) {
+		if (low == (one & GUESS_BITS))
+			guesses[low] = GUESS_INT;
+		else if ((low & 3) == (enif_make_list1(env, one) & 3))
+			guesses[low] = GUESS_LIST;
+		else if ((low & 3) == (enif_make_tuple1(env, one) & 3))
+			guesses[low] = GUESS_TUPLE;
+	}
+}
+
 /* What became of an element. */
 enum put { NO_ROOM, WRITTEN, OPENED };
 
@@ -55,16 +83,9 @@ bool inv_encode_tuple(struct inv_encoder *e, uint32_t arity)
 	return inv_put_code(e, INV_T_TUPLE, arity);
 }
 
-static inline bool put_int(struct inv_encoder *e, int64_t v)
-{
-	if (v >= 0 && v < 64)
-		return inv_put_byte(e, (uint8_t)v);
-	return inv_put_code(e, INV_T_INT, inv_zigzag(v));
-}
-
 bool inv_encode_uint(struct inv_encoder *e, uint32_t value)
 {
-	return put_int(e, value);
+	return inv_put_int(e, value);
 }
 
 bool inv_encode_hole(struct inv_encoder *e)
@@ -78,26 +99,24 @@ bool inv_encode_hole(struct inv_encoder *e)
 
 /*
  * A word that the packet has defined is an atom, pid or port of this node: no
- * other term has such a word, so there is no need to ask what it is.
+ * other term has such a word, so there is no need to ask what it is.  Written
+ * at p, which has KNOWN_MAX bytes of room; returns past it, or NULL.
  */
-static inline bool is_known(const struct inv_encoder *e, ERL_NIF_TERM term,
-			    uint32_t *number)
-{
-	return inv_dict_find(e->dict, term, number) &&
-	       (size_t)(e->top - e->p) > 1 + INV_VARINT_MAX;
-}
+#define KNOWN_MAX (1 + INV_VARINT_MAX)
 
-static inline void put_known(struct inv_encoder *e, uint32_t number)
+static inline uint8_t *put_known(const struct inv_dict *dict, uint8_t *p,
+				 ERL_NIF_TERM term)
 {
-	uint8_t *was = e->p;
+	uint32_t number;
 
+	if (!inv_dict_find(dict, term, &number))
+		return NULL;
 	if (number < 64) {
-		*e->p++ = (uint8_t)(INV_T_DICT_SMALL + number);
-	} else {
-		*e->p++ = INV_T_DICT;
-		e->p = inv_varint_put(e->p, number);
+		*p++ = (uint8_t)(INV_T_DICT_SMALL + number);
+		return p;
 	}
-	e->left -= e->p - was;
+	*p++ = INV_T_DICT;
+	return inv_varint_put(p, number);
 }
 
 static struct frame *push(struct walk *w, enum frame_kind kind)
@@ -161,7 +180,7 @@ static bool try_string(struct inv_encoder *e, ERL_NIF_TERM list,
 		       bool *is_string)
 {
 	size_t room = (size_t)(e->top - e->p);
-	size_t budget = e->left > 0 ? (size_t)e->left : 0;
+	size_t budget = inv_put_left(e);
 	uint8_t *start = e->p + 1 + INV_VARINT_MAX;
 	ERL_NIF_TERM cell = list;
 	ERL_NIF_TERM head;
@@ -184,60 +203,55 @@ static bool try_string(struct inv_encoder *e, ERL_NIF_TERM list,
 		*is_string = true;
 		return finish_string(e, start, n, cell);
 	}
-	if (!enif_is_empty_list(e->env, cell))
+	if (cell != nil)
 		return true;
 	*is_string = true;
 	return finish_string(e, start, n, 0);
 }
 
-static enum put open_list(struct walk *w, ERL_NIF_TERM term, bool deep)
+/* The list of that head and tail. */
+static enum put open_list(struct walk *w, ERL_NIF_TERM list, ERL_NIF_TERM head)
 {
 	struct inv_encoder *e = w->e;
 	bool is_string = false;
-	ERL_NIF_TERM head;
-	ERL_NIF_TERM tail;
-	uint32_t number;
 
-	if (!enif_get_list_cell(e->env, term, &head, &tail))
-		return result(inv_put_byte(e, INV_T_NIL));
-	if (!is_known(e, head, &number) && !try_string(e, term, &is_string))
+	if (guesses[head & GUESS_BITS] == GUESS_INT &&
+	    !try_string(e, list, &is_string))
 		return NO_ROOM;
 	if (is_string)
 		return WRITTEN;
-	if (deep)
-		return result(put_hole_list(e, term));
-	push(w, FRAME_LIST)->u.tail = term;
+	if (w->depth >= e->max_depth)
+		return result(put_hole_list(e, list));
+	push(w, FRAME_LIST)->u.tail = list;
 	return inv_put_byte(e, INV_T_LIST) ? OPENED : NO_ROOM;
 }
 
-static enum put open_tuple(struct walk *w, ERL_NIF_TERM term, bool deep)
+static enum put open_tuple(struct walk *w, uint32_t arity,
+			   const ERL_NIF_TERM *elements)
 {
-	const ERL_NIF_TERM *elements;
 	struct frame *f;
-	int arity;
 
-	if (!enif_get_tuple(w->e->env, term, &arity, &elements))
-		return result(inv_encode_hole(w->e));
-	if (arity == 0)
-		return result(inv_encode_tuple(w->e, 0));
-	if (deep)
+	if (arity > 0 && w->depth >= w->e->max_depth)
 		return result(inv_scalar_missing(w->e, INV_T_HOLE,
-						 INV_CUT_TUPLE,
-						 (uint32_t)arity));
+						 INV_CUT_TUPLE, arity));
+	if (!inv_encode_tuple(w->e, arity))
+		return NO_ROOM;
+	if (arity == 0)
+		return WRITTEN;
 	f = push(w, FRAME_TUPLE);
-	f->left = (uint32_t)arity;
+	f->left = arity;
 	f->u.elements = elements;
-	return inv_encode_tuple(w->e, (uint32_t)arity) ? OPENED : NO_ROOM;
+	return OPENED;
 }
 
-static enum put open_map(struct walk *w, ERL_NIF_TERM term, bool deep)
+static enum put open_map(struct walk *w, ERL_NIF_TERM term)
 {
 	ErlNifEnv *env = w->e->env;
 	struct frame *f;
 	size_t size = 0;
 
 	enif_get_map_size(env, term, &size);
-	if (deep && size > 0)
+	if (size > 0 && w->depth >= w->e->max_depth)
 		return result(inv_scalar_missing(w->e, INV_T_HOLE, INV_CUT_MAP,
 						 size));
 	if (!inv_put_code(w->e, INV_T_MAP, size))
@@ -253,15 +267,6 @@ static enum put open_map(struct walk *w, ERL_NIF_TERM term, bool deep)
 	return result(inv_scalar_missing(w->e, INV_T_CUT, INV_CUT_MAP, size));
 }
 
-static enum put put_integer(struct inv_encoder *e, ERL_NIF_TERM term)
-{
-	ErlNifSInt64 i;
-
-	if (enif_get_int64(e->env, term, &i))
-		return result(put_int(e, i));
-	return result(inv_scalar_bignum(e, term));
-}
-
 static enum put put_bitstring(struct inv_encoder *e, ERL_NIF_TERM term)
 {
 	ErlNifBinary bin;
@@ -271,23 +276,17 @@ static enum put put_bitstring(struct inv_encoder *e, ERL_NIF_TERM term)
 	return result(inv_scalar_binary(e, bin.data, bin.size));
 }
 
-/* Any term that is not known to the packet. */
-static enum put put_other(struct walk *w, ERL_NIF_TERM term)
+static enum put put_by_type(struct walk *w, ERL_NIF_TERM term)
 {
 	struct inv_encoder *e = w->e;
-	bool deep = w->depth >= e->max_depth;
+	const ERL_NIF_TERM *elements;
+	int arity;
 
 	switch (enif_term_type(e->env, term)) {
-	case ERL_NIF_TERM_TYPE_INTEGER:
-		return put_integer(e, term);
-	case ERL_NIF_TERM_TYPE_TUPLE:
-		return open_tuple(w, term, deep);
-	case ERL_NIF_TERM_TYPE_LIST:
-		return open_list(w, term, deep);
 	case ERL_NIF_TERM_TYPE_BITSTRING:
 		return put_bitstring(e, term);
 	case ERL_NIF_TERM_TYPE_MAP:
-		return open_map(w, term, deep);
+		return open_map(w, term);
 	case ERL_NIF_TERM_TYPE_ATOM:
 		return result(inv_ident_atom(e, term));
 	case ERL_NIF_TERM_TYPE_PID:
@@ -296,24 +295,53 @@ static enum put put_other(struct walk *w, ERL_NIF_TERM term)
 		return result(inv_ident_ref(e, term));
 	case ERL_NIF_TERM_TYPE_PORT:
 		return result(inv_ident_port(e, term));
+	case ERL_NIF_TERM_TYPE_INTEGER:
+		return result(inv_scalar_integer(e, term));
 	case ERL_NIF_TERM_TYPE_FLOAT:
 		return result(inv_scalar_float(e, term));
 	case ERL_NIF_TERM_TYPE_FUN:
 		return result(inv_ident_fun(e, term));
+	case ERL_NIF_TERM_TYPE_TUPLE: /* here and below: guessed wrong */
+		enif_get_tuple(e->env, term, &arity, &elements);
+		return open_tuple(w, (uint32_t)arity, elements);
+	case ERL_NIF_TERM_TYPE_LIST:
+		if (term == nil)
+			return result(inv_put_byte(e, INV_T_NIL));
+		return open_list(w, term, nil);
 	default:
 		return result(inv_encode_hole(e));
 	}
 }
 
-static inline enum put put_term(struct walk *w, ERL_NIF_TERM term)
+/* Any term that is not known to the packet. */
+static enum put put_other(struct walk *w, ERL_NIF_TERM term)
 {
-	uint32_t number;
+	struct inv_encoder *e = w->e;
+	const ERL_NIF_TERM *elements;
+	ERL_NIF_TERM head;
+	ERL_NIF_TERM tail;
+	ErlNifSInt64 i;
+	int arity;
 
-	if (is_known(w->e, term, &number)) {
-		put_known(w->e, number);
-		return WRITTEN;
+	switch (guesses[term & GUESS_BITS]) {
+	case GUESS_TUPLE:
+		if (enif_get_tuple(e->env, term, &arity, &elements))
+			return open_tuple(w, (uint32_t)arity, elements);
+		break;
+	case GUESS_LIST:
+		if (enif_get_list_cell(e->env, term, &head, &tail))
+			return open_list(w, term, head);
+		break;
+	case GUESS_INT:
+		if (enif_get_int64(e->env, term, &i))
+			return result(inv_put_int(e, i));
+		break;
+	default:
+		if (term == nil)
+			return result(inv_put_byte(e, INV_T_NIL));
+		break;
 	}
-	return put_other(w, term);
+	return put_by_type(w, term);
 }
 
 static void leave(struct walk *w)
@@ -327,26 +355,55 @@ static void leave(struct walk *w)
 /*
  * Each of these goes through a container's elements until one opens another
  * container, the budget is used up, or there are no more: then it is left.
+ * The known ones are written right here, with the place in a register.
  */
 static enum put run_tuple(struct walk *w, struct frame *f)
 {
-	while (f->left > 0) {
+	struct inv_encoder *e = w->e;
+	uint8_t *p = e->p;
+
+	while (f->left > 0 && p < e->limit) {
+		ERL_NIF_TERM term = *f->u.elements++;
+		uint8_t *next;
 		enum put put;
 
-		if (w->e->left <= 0)
-			return WRITTEN;
 		f->left--;
-		put = put_term(w, *f->u.elements++);
+		if ((size_t)(e->top - p) < KNOWN_MAX)
+			return NO_ROOM;
+		next = put_known(e->dict, p, term);
+		if (next) {
+			p = next;
+			continue;
+		}
+		e->p = p;
+		put = put_other(w, term);
 		if (put != WRITTEN)
 			return put;
+		p = e->p;
 	}
-	leave(w);
+	e->p = p;
+	if (f->left == 0)
+		leave(w);
+	return WRITTEN;
+}
+
+static enum put put_term(struct walk *w, ERL_NIF_TERM term)
+{
+	struct inv_encoder *e = w->e;
+	uint8_t *next;
+
+	if ((size_t)(e->top - e->p) < KNOWN_MAX)
+		return NO_ROOM;
+	next = put_known(e->dict, e->p, term);
+	if (!next)
+		return put_other(w, term);
+	e->p = next;
 	return WRITTEN;
 }
 
 static enum put end_list(struct walk *w, struct frame *f, ERL_NIF_TERM tail)
 {
-	if (enif_is_empty_list(w->e->env, tail)) {
+	if (tail == nil) {
 		leave(w);
 		return result(inv_put_byte(w->e, INV_T_END));
 	}
@@ -358,19 +415,36 @@ static enum put end_list(struct walk *w, struct frame *f, ERL_NIF_TERM tail)
 
 static enum put run_list(struct walk *w, struct frame *f)
 {
-	ErlNifEnv *env = w->e->env;
-	ERL_NIF_TERM head;
+	struct inv_encoder *e = w->e;
+	ERL_NIF_TERM tail = f->u.tail;
+	uint8_t *p = e->p;
 
-	while (w->e->left > 0) {
-		ERL_NIF_TERM cell = f->u.tail;
+	while (p < e->limit) {
+		ERL_NIF_TERM head;
+		uint8_t *next;
 		enum put put;
 
-		if (!enif_get_list_cell(env, cell, &head, &f->u.tail))
-			return end_list(w, f, cell);
-		put = put_term(w, head);
+		if (tail == nil ||
+		    !enif_get_list_cell(e->env, tail, &head, &tail)) {
+			e->p = p;
+			return end_list(w, f, tail);
+		}
+		if ((size_t)(e->top - p) < KNOWN_MAX)
+			return NO_ROOM;
+		next = put_known(e->dict, p, head);
+		if (next) {
+			p = next;
+			continue;
+		}
+		e->p = p;
+		f->u.tail = tail;
+		put = put_other(w, head);
 		if (put != WRITTEN)
 			return put;
+		p = e->p;
 	}
+	e->p = p;
+	f->u.tail = tail;
 	return WRITTEN;
 }
 
@@ -379,7 +453,7 @@ static enum put run_map(struct walk *w, struct frame *f)
 	ERL_NIF_TERM key;
 	enum put put;
 
-	while (w->e->left > 0) {
+	while (w->e->p < w->e->limit) {
 		if (f->in_value) {
 			f->in_value = false;
 			enif_map_iterator_next(w->e->env, &f->u.map.iter);
@@ -424,7 +498,7 @@ static bool cut_list(struct inv_encoder *e, ERL_NIF_TERM tail)
 	enum inv_cut kind;
 	uint32_t n;
 
-	if (enif_is_empty_list(e->env, tail))
+	if (tail == nil)
 		return inv_put_byte(e, INV_T_END);
 	kind = count_cells(e->env, tail, &n);
 	return inv_scalar_missing(e, INV_T_CUT, kind, n);
@@ -457,13 +531,13 @@ bool inv_encode_term(struct inv_encoder *e, ERL_NIF_TERM term)
 
 	w.e = e;
 	w.depth = 0;
-	e->left = e->max_bytes;
+	e->limit = e->p + e->max_bytes;
 	put = put_term(&w, term);
 	if (put != OPENED)
 		return put == WRITTEN;
 	ok = true;
 	while (ok && w.depth > 0)
-		ok = e->left > 0 ? run(&w) != NO_ROOM : cut_innermost(&w);
+		ok = e->p < e->limit ? run(&w) != NO_ROOM : cut_innermost(&w);
 	while (w.depth > 0) /* iterators of maps are to be destroyed */
 		leave(&w);
 	return ok;

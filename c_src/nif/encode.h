@@ -31,11 +31,15 @@ struct inv_encoder {
 	struct inv_dict *dict;
 	uint8_t *p;
 	uint8_t *top;
+	uint8_t *limit;	    /* where the budget of the term at hand ends; p may
+			       go beyond, and a definition moves it down */
 	uint32_t max_bytes; /* of one term */
 	uint32_t max_depth; /* 1 .. INV_DEPTH_MAX */
 	bool cut;
-	int64_t left; /* of max_bytes, for the term at hand */
 };
+
+/* When the library is loaded. */
+void inv_encode_init(ErlNifEnv *env);
 
 
 /*

@@ -253,7 +253,7 @@ static bool write_event(struct inv_tracer *t, struct inv_lane *lane,
 	e.max_bytes = t->max_bytes;
 	e.max_depth = t->max_depth;
 	e.cut = false;
-	e.left = 0;
+	e.limit = e.p;
 	if (!put_event(&e, ev, p->begin_ns))
 		return false;
 	if (t->limited)

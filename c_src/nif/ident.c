@@ -35,6 +35,7 @@ static bool define(struct inv_encoder *e, enum inv_def kind,
 	if (!inv_put_room(e, whole))
 		return false;
 	e->top -= whole;
+	e->limit -= whole;
 	p = e->top;
 	*p++ = (uint8_t)kind;
 	p = inv_varint_put(p, n);

@@ -77,6 +77,7 @@ static int load(ErlNifEnv *env, void **priv, ERL_NIF_TERM load_info)
 	if (inv_tracers_load(env) != 0)
 		return -1;
 	inv_atoms_init(env);
+	inv_encode_init(env);
 	inv_scalar_init();
 	instances++;
 	return 0;

@@ -6,17 +6,22 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "abi/term.h"
 #include "base/varint.h"
 #include "nif/encode.h"
 
 /*
- * The encoder's bytes: each looks for room in the packet and charges the
- * term's budget, which may become negative.  False: no room.
+ * The encoder's bytes: each looks for room in the packet.  False: no room.
  */
-static inline bool inv_put_room(struct inv_encoder *e, uint32_t n)
+static inline bool inv_put_room(const struct inv_encoder *e, uint32_t n)
 {
-	e->left -= n;
 	return (size_t)(e->top - e->p) >= n;
+}
+
+/* What is left of the budget of the term at hand. */
+static inline size_t inv_put_left(const struct inv_encoder *e)
+{
+	return e->limit > e->p ? (size_t)(e->limit - e->p) : 0;
 }
 
 static inline bool inv_put_byte(struct inv_encoder *e, uint8_t byte)
@@ -29,18 +34,22 @@ static inline bool inv_put_byte(struct inv_encoder *e, uint8_t byte)
 
 static inline bool inv_put_varint(struct inv_encoder *e, uint64_t v)
 {
-	uint8_t *was = e->p;
-
 	if ((size_t)(e->top - e->p) < INV_VARINT_MAX)
 		return false;
 	e->p = inv_varint_put(e->p, v);
-	e->left -= e->p - was;
 	return true;
 }
 
 static inline bool inv_put_code(struct inv_encoder *e, uint8_t code, uint64_t v)
 {
 	return inv_put_byte(e, code) && inv_put_varint(e, v);
+}
+
+static inline bool inv_put_int(struct inv_encoder *e, int64_t v)
+{
+	if (v >= 0 && v < 64)
+		return inv_put_byte(e, (uint8_t)v);
+	return inv_put_code(e, INV_T_INT, inv_zigzag(v));
 }
 
 static inline bool inv_put_bytes(struct inv_encoder *e, const uint8_t *bytes,

@@ -85,21 +85,24 @@ static uint32_t big_size(ERL_NIF_TERM term)
 	return 0;
 }
 
-bool inv_scalar_bignum(struct inv_encoder *e, ERL_NIF_TERM term)
+bool inv_scalar_integer(struct inv_encoder *e, ERL_NIF_TERM term)
 {
 	const uint8_t *d;
+	ErlNifSInt64 i;
 	ErlNifUInt64 u;
 	ErlNifBinary bin;
 	uint32_t size;
 	uint32_t n;
 	bool ok;
 
+	if (enif_get_int64(e->env, term, &i))
+		return inv_put_int(e, i);
 	if (enif_get_uint64(e->env, term, &u))
 		return put_big(e, false, (const uint8_t *)&u, 8);
 	size = big_size(term);
 	if (size == 0)
 		return inv_scalar_missing(e, INV_T_HOLE, INV_CUT_INT, BIG_BYTES_MAX);
-	if (size > 64 && size > e->left)
+	if (size > 64 && size > inv_put_left(e))
 		return inv_scalar_missing(e, INV_T_HOLE, INV_CUT_INT, size / 4);
 	if (!enif_term_to_binary(e->env, term, &bin))
 		return inv_scalar_missing(e, INV_T_HOLE, INV_CUT_INT, 0);
@@ -127,7 +130,7 @@ bool inv_scalar_float(struct inv_encoder *e, ERL_NIF_TERM term)
 
 bool inv_scalar_binary(struct inv_encoder *e, const uint8_t *data, size_t size)
 {
-	size_t room = e->left > 0 ? (size_t)e->left : 0;
+	size_t room = inv_put_left(e);
 
 	if (size <= 31 && size <= room)
 		return inv_put_byte(e, (uint8_t)(INV_T_BINARY_SMALL + size)) &&
@@ -144,7 +147,7 @@ bool inv_scalar_binary(struct inv_encoder *e, const uint8_t *data, size_t size)
 /* BIT_BINARY_EXT: 131, 77, bytes (4), bits used of the last one, bytes. */
 bool inv_scalar_bits(struct inv_encoder *e, ERL_NIF_TERM term)
 {
-	size_t room = e->left > 0 ? (size_t)e->left : 0;
+	size_t room = inv_put_left(e);
 	ErlNifBinary bin;
 	uint64_t bits;
 	size_t size;

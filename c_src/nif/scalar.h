@@ -9,7 +9,7 @@
  * The terms that are neither containers nor names, in the forms that are not
  * worth the walk's own while.  As inv_encode_term in all else.
  */
-bool inv_scalar_bignum(struct inv_encoder *e, ERL_NIF_TERM term);
+bool inv_scalar_integer(struct inv_encoder *e, ERL_NIF_TERM term);
 bool inv_scalar_float(struct inv_encoder *e, ERL_NIF_TERM term);
 
 /* Any binary, cut to the budget that is left. */
