@@ -227,20 +227,36 @@ static int print_list_string(struct inv_cursor *c, struct inv_buf *out)
 	return r;
 }
 
-int inv_term_print_token(struct inv_cursor *c, const struct inv_token *first,
-			 struct inv_buf *out, const struct inv_print_opts *o)
+/* tok is about to be printed, while a large map is open. */
+static void keep_order(struct inv__order *order, const struct inv_cursor *c,
+		       const struct inv_token *tok, struct inv_buf *out)
+{
+	/* Of the container that it stands in; an END has just left its own. */
+	uint32_t depth = c->depth - is_open(tok);
+
+	if (tok->kind == INV_TOK_END) {
+		if (depth + 1 == order->depth)
+			inv__order_close(order, out);
+	} else if (depth == order->depth && tok->sep != INV_SEP_ARROW) {
+		inv__order_pair(order, out->len + sep_len[tok->sep]);
+	}
+}
+
+static int print_term(struct inv_cursor *c, const struct inv_token *first,
+		      struct inv_buf *out, const struct inv_print_opts *o,
+		      struct inv__order *order)
 {
 	uint32_t depth = c->depth - is_open(first);
 	const struct inv_token *tok = first;
 	struct inv_token next;
 	int r;
 
-	if (first->kind == INV_TOK_END)
-		return INV_END;
 	for (;;) {
+		if (order->depth)
+			keep_order(order, c, tok, out);
 		if (tok->kind == INV_TOK_LIST && o->style == INV_PRINT_P &&
 		    list_is_string(c, o)) {
-			if (tok != first && tok->sep)
+			if (tok != first)
 				inv_buf_put(out, sep_text[tok->sep],
 					    sep_len[tok->sep]);
 			r = print_list_string(c, out);
@@ -249,6 +265,9 @@ int inv_term_print_token(struct inv_cursor *c, const struct inv_token *first,
 		} else {
 			print_token(tok, tok != first, out, o);
 		}
+		if (tok->kind == INV_TOK_MAP && tok->count > INV_SMALL_MAP &&
+		    c->enc == INV_ENC_ETF)
+			inv__order_open(order, c->depth);
 		if (c->depth == depth)
 			return out->error;
 		r = inv_cursor_next(c, &next);
@@ -256,6 +275,19 @@ int inv_term_print_token(struct inv_cursor *c, const struct inv_token *first,
 			return r;
 		tok = &next;
 	}
+}
+
+int inv_term_print_token(struct inv_cursor *c, const struct inv_token *first,
+			 struct inv_buf *out, const struct inv_print_opts *o)
+{
+	struct inv__order order = { 0 };
+	int r;
+
+	if (first->kind == INV_TOK_END)
+		return INV_END;
+	r = print_term(c, first, out, o, &order);
+	inv__order_release(&order);
+	return r;
 }
 
 int inv_term_print(struct inv_cursor *c, struct inv_buf *out,

@@ -15,6 +15,8 @@
  * The text is UTF-8: of the characters that io_lib:format returns, so that
  * under ~w the atom 'é' gives the two bytes of é, and "é" under ~p too.
  *
+ * The pairs of a map come in the order that io_lib:format gives them.
+ *
  * What a recording left out is shown where it was, as "..." and how much is
  * missing, within brackets that say of what:
  *
