@@ -24,10 +24,10 @@ static struct inv_cursor cursor;
 static struct inv_dict dict;
 static struct inv_buf out;
 
-#define CHECK(x)                                                              \
-	do {                                                                  \
-		if (!(x))                                                     \
-			abort();                                              \
+#define CHECK(x)                 \
+	do {                     \
+		if (!(x))        \
+			abort(); \
 	} while (0)
 
 /*

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Runs a fuzz target on files, and on all files of directories, without a
+ * fuzzer: so that what was found once is tested ever after, by any compiler.
+ * Each input lies in memory of just its size, where a sanitizer sees a byte
+ * read too many.
+ *
+ *	TARGET_replay FILE-OR-DIRECTORY...
+ */
+#include <fts.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static int replay(const char *path, size_t size)
+{
+	uint8_t *data = malloc(size ? size : 1);
+	FILE *f = fopen(path, "rb");
+	int bad = !data || !f || fread(data, 1, size, f) != size;
+
+	if (bad) {
+		perror(path);
+	} else {
+		/* Said before, for the case that it is the last thing said. */
+		printf("%s (%zu bytes)\n", path, size);
+		fflush(stdout);
+		LLVMFuzzerTestOneInput(data, size);
+	}
+	if (f)
+		fclose(f);
+	free(data);
+	return bad;
+}
+
+static int by_name(const FTSENT **a, const FTSENT **b)
+{
+	return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+int main(int argc, char **argv)
+{
+	FTS *tree;
+	FTSENT *e;
+	unsigned n = 0;
+	int bad = 0;
+
+	if (argc < 2) {
+		fprintf(stderr, "usage: %s FILE-OR-DIRECTORY...\n", argv[0]);
+		return 2;
+	}
+	tree = fts_open(argv + 1, FTS_LOGICAL | FTS_NOCHDIR, by_name);
+	if (!tree) {
+		perror("fts_open");
+		return 1;
+	}
+	while ((e = fts_read(tree)) != NULL) {
+		if (e->fts_info == FTS_F) {
+			bad |= replay(e->fts_path,
+				      (size_t)e->fts_statp->st_size);
+			n++;
+		} else if (e->fts_info == FTS_ERR || e->fts_info == FTS_NS ||
+			   e->fts_info == FTS_DNR) {
+			fprintf(stderr, "%s: %s\n", e->fts_path,
+				strerror(e->fts_errno));
+			bad = 1;
+		}
+	}
+	fts_close(tree);
+	printf("%u inputs\n", n);
+	return bad || n == 0;
+}
