@@ -72,7 +72,7 @@ fetch(_Reader, [], _Dir, _Prefix, _Cancel) ->
     {complete, no_log};
 fetch(Reader, Logs, Dir, Prefix, Cancel) ->
     Monitor = monitor(process, Reader),
-    Work = [{Kind, filename:join(From, F), Prefix ++ F}
+    Work = [{Kind, filename:join(From, F), Prefix ++ filename:basename(F)}
             || {Kind, From, Files} <- Logs, F <- Files],
     Ordered = [W || {ti_log, _, _} = W <- Work] ++
         [W || {trace_log, _, _} = W <- Work],

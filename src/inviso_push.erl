@@ -85,6 +85,7 @@ call(Node, F, Args) ->
 %% Code of ours is used where it is exactly ours; other code under our names is
 %% not touched, since somebody may be running it.
 remote_code(Node) ->
+    ok = wait_for_guard(Node, 50),
     case erpc:call(Node, code, is_loaded, [inviso_rt], ?TIMEOUT) of
         {file, ?MARK} ->
             {error, {busy, pushed_code_still_there}};
@@ -96,6 +97,16 @@ remote_code(Node) ->
             end;
         false ->
             code_on_path(Node)
+    end.
+
+%% A guard may be at work at this moment; its own module goes last. What stays
+%% for longer is of a bringer that died before it had started one.
+wait_for_guard(_Node, 0) ->
+    ok;
+wait_for_guard(Node, Left) ->
+    case erpc:call(Node, code, is_loaded, [?MODULE], ?TIMEOUT) of
+        {file, ?MARK} -> timer:sleep(100), wait_for_guard(Node, Left - 1);
+        _ -> ok
     end.
 
 code_on_path(Node) ->

@@ -376,7 +376,10 @@ flag(_How, Other, _Rt) ->
 set_flags(_How, _Procs, _Flags, #rt{scope = none}) ->
     0;
 set_flags(How, Procs, Flags, #rt{scope = Scope} = Rt) ->
-    Own = [self(), Rt#rt.guard | [M || M <- [Rt#rt.meta], M =/= none]],
+    {inviso_tracer, Handle} = Rt#rt.tracer,
+    Own = [P || P <- [self(), Rt#rt.guard, Rt#rt.meta,
+                      inviso_tracer:nif_keeper(Handle)],
+                is_pid(P)],
     case inviso_otp:set_flags(Scope, How, Procs, Flags, Own) of
         {ok, N} -> N;
         {error, _} = E -> E

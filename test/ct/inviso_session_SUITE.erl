@@ -18,6 +18,8 @@
          a_second_control_is_refused/1,
          patterns_outlive_stop_tracing_but_not_clear/1,
          settings_of_others_are_not_touched/1,
+         what_crashes_a_vm_is_refused/1,
+         a_wrap_set_is_listed_fetched_and_cleared/1,
          what_is_asked_wrongly_is_answered/1,
          a_system_without_distribution_answers_plainly/1]).
 
@@ -36,6 +38,8 @@ all() ->
      a_second_control_is_refused,
      patterns_outlive_stop_tracing_but_not_clear,
      settings_of_others_are_not_touched,
+     what_crashes_a_vm_is_refused,
+     a_wrap_set_is_listed_fetched_and_cleared,
      what_is_asked_wrongly_is_answered,
      a_system_without_distribution_answers_plainly].
 
@@ -365,6 +369,63 @@ untouched(N2, Tracee, Tracer) ->
     {flags, [send]} = call(N2, erlang, trace_info, [Tracee, flags]),
     {tracer, Tracer} = call(N2, erlang, trace_info, [Tracee, tracer]),
     {traced, local} = call(N2, erlang, trace_info, [{lists, seq, 2}, traced]).
+
+%% garbage_collection of one process in two sessions, where there are any.
+what_crashes_a_vm_is_refused(Config) ->
+    {N1, _, #{name := Node2} = N2} = nodes_of(Config),
+    %% A process that holds a session of its own; it dies with the node.
+    Code = "S = trace:session_create(other, self(), []),"
+        "trace:process(S, self(), true, [garbage_collection]),"
+        "register(other, self()), receive stop -> S end.",
+    {ok, Tokens, _} = erl_scan:string(Code),
+    {ok, Exprs} = erl_parse:parse_exprs(Tokens),
+    case call(N1, inviso_otp, affected, [gc_two_sessions]) of
+        false ->
+            {skip, "this VM does not have it"};
+        true ->
+            Pid = inviso_test_lib:spawn_call(N2, erl_eval, exprs, [Exprs, []]),
+            wait_until(fun() -> call(N2, erlang, whereis, [other]) =:= Pid end),
+            {ok, _} = inviso(N1, start, []),
+            {ok, _} = inviso(N1, add_nodes, [[Node2], tag]),
+            {ok, _} = inviso(N1, init_tracing, [{file, "a.log"}]),
+            Refused = {gc_traced_in_another_session, Pid},
+            {ok, [{Node2, {ok, [{error, Refused}]}}]} =
+                inviso(N1, tf, [all, [garbage_collection]]),
+            {ok, [{Node2, {ok, [1]}}]} =
+                inviso(N1, tf, [init, [garbage_collection]]),
+            {ok, [{Node2, {ok, [N]}}]} = inviso(N1, tf, [all, [call]]),
+            true = N > 10,
+            {ok, _} = inviso(N1, stop_nodes, [])
+    end.
+
+a_wrap_set_is_listed_fetched_and_cleared(Config) ->
+    {#{dir := Dir1} = N1, _, #{name := Node2, dir := Dir2} = N2} =
+        nodes_of(Config),
+    {ok, _} = inviso(N1, start, []),
+    {ok, _} = inviso(N1, add_nodes, [[Node2], tag]),
+    {ok, [{Node2, {error, {trace_port_args, _}}}]} =
+        inviso(N1, init_tracing, [{file, {"w", wrap, ".log", none}}]),
+    {ok, _} = inviso(N1, init_tracing, [{file, {"w", wrap, ".log", 2000, 3}}]),
+    {ok, [{Node2, {ok, [_]}}]} = inviso(N1, tpl, [lists, reverse, 1, []]),
+    {ok, _} = inviso(N1, tf, [new, [call]]),
+    _ = [begin
+             _ = call(N2, lists, reverse, [lists:seq(1, 100)]),
+             I rem 10 =:= 0 andalso inviso(N1, flush, [])
+         end || I <- lists:seq(1, 100)],
+    {ok, _} = inviso(N1, stop_tracing, []),
+    {ok, [{Node2, {ok, [{trace_log, ".", Files}]}}]} =
+        inviso(N1, list_logs, []),
+    true = length(Files) > 1 andalso length(Files) =< 3,
+    {ok, [{Node2, {complete, [{trace_log, Fetched}]}}]} =
+        inviso(N1, fetch_log, [".", "p_"]),
+    Fetched = [{ok, "p_" ++ F} || F <- Files],
+    Sets = [{Node2, [{trace_log, [F || {ok, F} <- Fetched]}]}],
+    {ok, Count} = call(N1, inviso_lfm, merge, [Sets, "out.txt"]),
+    true = Count > 1,
+    Count = length(lines(filename:join(Dir1, "out.txt"))),
+    {ok, _} = inviso(N1, clear, []),
+    {ok, ["tmp"]} = file:list_dir(Dir2),
+    {ok, _} = inviso(N1, stop_nodes, []).
 
 %% --- answers ----------------------------------------------------------------
 
