@@ -207,10 +207,10 @@ int main(void)
 	by_time(INV_KEEP_OLDEST, 300);
 	by_time(INV_KEEP_NEWEST, 100);
 #ifdef INV_TESTPOINTS
-	for (i = 1; i < 400 && by_step(INV_KEEP_OLDEST, i); i++)
+	for (i = 1; i < 300 && by_step(INV_KEEP_OLDEST, i); i++)
 		;
 	printf("oldest: killed at %u steps\n", i - 1);
-	for (i = 1; i < 200 && by_step(INV_KEEP_NEWEST, i); i++)
+	for (i = 1; i < 120 && by_step(INV_KEEP_NEWEST, i); i++)
 		;
 	printf("newest: killed at %u steps\n", i - 1);
 #endif

@@ -3,16 +3,20 @@
 /* The spooler as a process of its own, this test as its VM. */
 
 #include <errno.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <cmocka.h>
 
 #include "spool/clock.h"
 #include "spool/loop.h"
+#include "spool/recover.h"
 #include "spool/watch.h"
 #include "unit/log_check.h"
 
@@ -145,12 +149,510 @@ static void all_is_in_the_log_after_a_close(void **state)
 	build_close(&b);
 }
 
+/* What was committed of an open packet is in the log after flush_ms. */
+static void open_packets_are_flushed_in_time(void **state)
+{
+	struct ring_build b;
+	pid_t pid;
+
+	(void)state;
+	build_open(&b, -1, 1, 8, 4096, INV_KEEP_OLDEST, path);
+	pid = start(&b, getpid(), -1);
+	build_event(&b.p[0], 10);
+	inv_sleep_ms(400);
+	assert_int_equal(atomic_load(&inv_layout_ring(b.ctl, 0)->recorded), 1);
+	build_event(&b.p[0], 10);
+	flush(&b);
+	assert_int_equal(atomic_load(&inv_layout_ring(b.ctl, 0)->recorded), 2);
+	assert_int_equal(check_one()->s[0].recorded, 2);
+	say_closed(&b);
+	assert_int_equal(status_of(pid), 0);
+	assert_int_equal(check_one()->s[0].packets, 2);
+	build_close(&b);
+}
+
+static void a_flight_recorder_writes_when_asked(void **state)
+{
+	struct ring_build b;
+	struct log_check *c;
+	unsigned i;
+	pid_t pid;
+
+	(void)state;
+	build_open(&b, -1, 1, 8, 4096, INV_KEEP_NEWEST, path);
+	pid = start(&b, getpid(), -1);
+	await_state(&b, INV_SPOOL_RUNNING);
+	for (i = 0; i < 5000; i++)
+		build_event(&b.p[0], 40);
+	inv_sleep_ms(200);
+	assert_int_equal(check_one()->s[0].recorded, 0);
+	flush(&b);
+	c = check_one();
+	assert_int_equal(c->end, INV_END_FLUSHED);
+	assert_int_equal(c->s[0].totals.produced, 5000);
+	assert_true(c->s[0].recorded > 100);
+	assert_int_equal(c->s[0].totals.dropped[INV_LOSS_OVERWRITTEN],
+			 5000 - c->s[0].recorded);
+	build_event(&b.p[0], 40);
+	say_closed(&b);
+	assert_int_equal(status_of(pid), 0);
+	c = check_one();
+	log_check_counts(c, 0);
+	assert_int_equal(c->s[0].totals.produced, 5001);
+	assert_int_equal(c->s[0].next_event, 5001);
+	build_close(&b);
+}
+
+/* Writes events into b as a process of its own, and dies writing one. */
+static pid_t start_vm(struct ring_build *b, unsigned n, int kind)
+{
+	pid_t pid = fork();
+	unsigned i;
+
+	CHECK(pid >= 0);
+	if (pid)
+		return pid;
+	b->ctl->vm_pid = getpid();
+	b->ctl->vm_start = inv_process_start(getpid());
+	for (i = 0; i < n; i++)
+		build_event(&b->p[0], 30);
+	build_reserve(&b->p[0], 30);
+	atomic_store(&b->ctl->no_ring, 1); /* says: ready */
+	if (kind == SIGSTOP)
+		raise(SIGSTOP);
+	for (;;)
+		pause();
+}
+
+static void await_vm(struct ring_build *b)
+{
+	while (atomic_load(&b->ctl->no_ring) == 0)
+		inv_sleep_ms(1);
+}
+
+static void the_death_of_the_vm_leaves_a_whole_log(void **state)
+{
+	struct ring_build b;
+	struct log_check *c;
+	pid_t vm, pid;
+
+	(void)state;
+	build_open(&b, -1, 1, 64, 4096, INV_KEEP_OLDEST, path);
+	b.ctl->flush_ms = 0;
+	vm = start_vm(&b, 777, 0);
+	await_vm(&b);
+	pid = start(&b, vm, -1);
+	await_state(&b, INV_SPOOL_RUNNING);
+	kill(vm, SIGKILL);
+	/* Nobody waits for it: it stays a zombie. */
+	assert_int_equal(status_of(pid), 0);
+	c = check_one();
+	log_check_counts(c, 0);
+	assert_int_equal(c->end, INV_END_VM);
+	assert_int_equal(c->s[0].recorded, 777);
+	assert_int_equal(c->s[0].totals.produced, 778);
+	assert_int_equal(c->s[0].totals.dropped[INV_LOSS_UNFINISHED], 1);
+	status_of(vm);
+	build_close(&b);
+}
+
+/* A limit on the size of files is a full disk that needs no rights. */
+static void limit_files(pid_t pid, rlim_t size)
+{
+	struct rlimit r;
+
+	CHECK(prlimit(pid, RLIMIT_FSIZE, NULL, &r) == 0);
+	r.rlim_cur = size;
+	CHECK(prlimit(pid, RLIMIT_FSIZE, &r, NULL) == 0);
+}
+
+static void flood(struct ring_build *b, unsigned n)
+{
+	for (; n > 0; n--) {
+		build_event(&b->p[0], 60);
+		if (n % 16 == 0)
+			inv_sleep_ms(1);
+	}
+}
+
+static void a_full_disk_that_gets_room_again_loses_only_what_is_counted(
+	void **state)
+{
+	struct ring_build b;
+	struct log_check *c;
+	pid_t pid;
+
+	(void)state;
+	build_open(&b, -1, 1, 8, 4096, INV_KEEP_OLDEST, path);
+	pid = start(&b, getpid(), -1);
+	await_state(&b, INV_SPOOL_RUNNING);
+	limit_files(pid, 20000);
+	flood(&b, 1000);
+	await_state(&b, INV_SPOOL_STALLED);
+	assert_int_equal(atomic_load(&b.ctl->error), EFBIG);
+	assert_true(strlen(b.ctl->error_text) > 0);
+	check_one(); /* no half packet */
+	limit_files(pid, RLIM_INFINITY);
+	await_state(&b, INV_SPOOL_RUNNING);
+	assert_int_equal(atomic_load(&b.ctl->error), 0);
+	build_event(&b.p[0], 60);
+	say_closed(&b);
+	assert_int_equal(status_of(pid), 0);
+	c = check_one();
+	log_check_counts(c, 0);
+	assert_int_equal(c->s[0].missing, 0);
+	assert_int_equal(c->s[0].totals.produced, 1001);
+	assert_true(c->s[0].totals.dropped[INV_LOSS_FULL] > 0);
+	build_close(&b);
+}
+
+static void a_disk_that_stays_full_is_given_up_and_counted(void **state)
+{
+	struct ring_build b;
+	struct inv_ring_head *ring;
+	struct log_check *c;
+	uint64_t since;
+	pid_t pid;
+
+	(void)state;
+	build_open(&b, -1, 1, 8, 4096, INV_KEEP_OLDEST, path);
+	pid = start(&b, getpid(), -1);
+	await_state(&b, INV_SPOOL_RUNNING);
+	limit_files(pid, 20000);
+	flood(&b, 1000);
+	say_closed(&b);
+	since = inv_mono_ns();
+	assert_int_equal(status_of(pid), 1);
+	assert_true(inv_mono_ns() - since < 8000000000u);
+	assert_int_equal(atomic_load(&b.ctl->spool_state), INV_SPOOL_DONE);
+	assert_int_equal(atomic_load(&b.ctl->error), EFBIG);
+	ring = inv_layout_ring(b.ctl, 0);
+	assert_true(ring->unwritten > 0);
+	assert_int_equal(ring->recorded + ring->unwritten +
+				 ring->dropped[INV_LOSS_FULL],
+			 1000);
+	c = check_one();
+	assert_int_equal(c->s[0].recorded, ring->recorded);
+	build_close(&b);
+}
+
+/* The same on a real one, where there is a spare for the totals. */
+static void the_totals_fit_on_a_full_disk(void **state)
+{
+	struct ring_build b;
+	struct log_check *c;
+	char command[128];
+	pid_t pid;
+
+	(void)state;
+	if (unshare(CLONE_NEWNS) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+		skip();
+	CHECK(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
+	if (mount("tmpfs", dir, "tmpfs", 0, "size=64k") < 0)
+		skip();
+	build_open(&b, -1, 1, 8, 4096, INV_KEEP_OLDEST, path);
+	pid = start(&b, getpid(), -1);
+	await_state(&b, INV_SPOOL_RUNNING);
+	flood(&b, 2000);
+	await_state(&b, INV_SPOOL_STALLED);
+	assert_int_equal(atomic_load(&b.ctl->error), ENOSPC);
+	say_closed(&b);
+	assert_int_equal(status_of(pid), 1);
+	c = check_one();
+	log_check_counts(c, 0);
+	assert_int_equal(c->end, INV_END_CLOSED);
+	assert_int_equal(c->s[0].totals.produced, 2000);
+	assert_true(c->s[0].totals.dropped[INV_LOSS_UNWRITTEN] > 0);
+	build_close(&b);
+	snprintf(command, sizeof(command), "umount '%s'", dir);
+	CHECK(system(command) == 0); // NOLINT(cert-env33-c)
+}
+
+static int status_of_failed(struct ring_build *b)
+{
+	pid_t pid = start(b, getpid(), -1);
+
+	assert_int_equal(status_of(pid), 1);
+	assert_int_equal(atomic_load(&b->ctl->spool_state), INV_SPOOL_FAILED);
+	assert_true(strlen(b->ctl->error_text) > 0);
+	return atomic_load(&b->ctl->error);
+}
+
+static void a_log_that_cannot_be_made_is_said_so(void **state)
+{
+	char missing[160];
+	struct ring_build b;
+
+	(void)state;
+	snprintf(missing, sizeof(missing), "%s/none/log", dir);
+	build_open(&b, -1, 1, 8, 4096, INV_KEEP_OLDEST, missing);
+	assert_int_equal(status_of_failed(&b), ENOENT);
+	build_close(&b);
+	CHECK(symlink("/etc/motd", path) == 0);
+	build_open(&b, -1, 1, 8, 4096, INV_KEEP_OLDEST, path);
+	b.ctl->replace = 1;
+	assert_int_not_equal(status_of_failed(&b), 0);
+	build_close(&b);
+	unlink(path);
+	CHECK(close(open(path, O_CREAT | O_RDWR, 0600)) == 0);
+	build_open(&b, -1, 1, 8, 4096, INV_KEEP_OLDEST, path);
+	assert_int_equal(status_of_failed(&b), EEXIST);
+	build_close(&b);
+}
+
+static void an_older_log_gives_way_when_told_so(void **state)
+{
+	struct ring_build b;
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		pid_t pid;
+
+		build_open(&b, -1, 1, 8, 4096, INV_KEEP_OLDEST, path);
+		b.ctl->replace = 1;
+		pid = start(&b, getpid(), -1);
+		build_event(&b.p[0], i);
+		say_closed(&b);
+		assert_int_equal(status_of(pid), 0);
+		assert_int_equal(check_one()->s[0].recorded, 1);
+		build_close(&b);
+	}
+}
+
+static void rotated_files_are_each_readable_alone(void **state)
+{
+	static struct log_check c;
+	struct ring_build b;
+	char name[160];
+	uint32_t i;
+	pid_t pid;
+
+	(void)state;
+	build_open(&b, -1, 1, 8, 4096, INV_KEEP_OLDEST, path);
+	b.ctl->rotate_bytes = 10000;
+	b.ctl->rotate_count = 3;
+	pid = start(&b, getpid(), -1);
+	flood(&b, 2000);
+	say_closed(&b);
+	assert_int_equal(status_of(pid), 0);
+	assert_int_equal(b.ctl->log_file - b.ctl->log_first, 2);
+	assert_true(b.ctl->log_first > 0);
+	for (i = 0; i <= b.ctl->log_file; i++) {
+		snprintf(name, sizeof(name), "%s.%u", path, i);
+		assert_int_equal(access(name, F_OK),
+				 i < b.ctl->log_first ? -1 : 0);
+		if (i < b.ctl->log_first)
+			continue;
+		memset(&c, 0, sizeof(c));
+		log_check_file(&c, name);
+		assert_int_equal(c.head.file_no, i);
+		assert_true(c.anchors > 0);
+		assert_int_equal(c.ends, 1);
+		assert_int_equal(c.end, i < b.ctl->log_file ? INV_END_ROTATED :
+							      INV_END_CLOSED);
+	}
+	build_close(&b);
+}
+
+static void the_end_of_input_is_a_hint_only(void **state)
+{
+	struct ring_build b;
+	uint64_t since;
+	unsigned i;
+	int p[2];
+	pid_t pid;
+
+	(void)state;
+	build_open(&b, -1, 1, 8, 4096, INV_KEEP_OLDEST, path);
+	/* No keeper: it stays, and works. */
+	CHECK(pipe2(p, O_CLOEXEC) == 0);
+	close(p[1]);
+	pid = start(&b, getpid(), p[0]);
+	inv_sleep_ms(2700);
+	build_event(&b.p[0], 1);
+	flush(&b);
+	kill(pid, SIGKILL);
+	status_of(pid);
+	/* A keeper goes on: it makes room, without an end. */
+	pid = start(&b, getpid(), p[0]);
+	since = inv_mono_ns();
+	for (i = 0; i < 40 && waitpid(pid, NULL, WNOHANG) == 0; i++) {
+		build_anchor(&b, 0);
+		inv_sleep_ms(100);
+	}
+	assert_true(inv_mono_ns() - since < 3000000000u);
+	assert_int_equal(check_one()->ends, 0);
+	pid = start(&b, getpid(), -1);
+	say_closed(&b);
+	assert_int_equal(status_of(pid), 0);
+	assert_int_equal(check_one()->s[0].recorded, 1);
+	close(p[0]);
+	build_close(&b);
+}
+
+static void a_byte_of_input_wakes_it_up(void **state)
+{
+	struct ring_build b;
+	uint64_t since;
+	int p[2];
+	pid_t pid;
+
+	(void)state;
+	CHECK(pipe2(p, O_CLOEXEC) == 0);
+	build_open(&b, -1, 1, 8, 4096, INV_KEEP_OLDEST, path);
+	b.ctl->drain_ms = 5000;
+	pid = start(&b, getpid(), p[0]);
+	await_state(&b, INV_SPOOL_RUNNING);
+	inv_sleep_ms(50);
+	say_closed(&b);
+	since = inv_mono_ns();
+	CHECK(write(p[1], "x", 1) == 1);
+	assert_int_equal(status_of(pid), 0);
+	assert_true(inv_mono_ns() - since < 2000000000u);
+	close(p[0]);
+	close(p[1]);
+	build_close(&b);
+}
+
+static void there_is_one_spooler_at_a_time(void **state)
+{
+	struct inv_attached mem;
+	struct ring_build b;
+	struct inv_err err;
+	pid_t pid;
+
+	(void)state;
+	build_open(&b, -1, 1, 8, 4096, INV_KEEP_OLDEST, path);
+	pid = start(&b, getpid(), -1);
+	await_state(&b, INV_SPOOL_RUNNING);
+	assert_int_equal(inv_attach_proc(&mem, getpid(), b.fd, 30, &err),
+			 INV_EBUSY);
+	kill(pid, SIGKILL);
+	assert_int_equal(inv_attach_proc(&mem, getpid(), b.fd, 1000, &err), 0);
+	inv_detach(&mem);
+	status_of(pid);
+	build_close(&b);
+}
+
+static void what_lies_in_a_ring_file_is_recovered(void **state)
+{
+	char ring[160], other[160];
+	struct inv_recovered done;
+	struct log_check *c;
+	struct ring_build b;
+	struct inv_err err;
+	pid_t vm, pid;
+
+	(void)state;
+	snprintf(ring, sizeof(ring), "%s/ring", dir);
+	snprintf(other, sizeof(other), "%s/other", dir);
+	build_open(&b, open(ring, O_CREAT | O_RDWR | O_CLOEXEC, 0600), 1, 64,
+		   4096, INV_KEEP_OLDEST, path);
+	b.ctl->flush_ms = 0;
+	vm = start_vm(&b, 500, 0);
+	await_vm(&b);
+	pid = start(&b, vm, -1);
+	await_state(&b, INV_SPOOL_RUNNING);
+	assert_int_equal(inv_recover(ring, NULL, &done, &err), INV_EBUSY);
+	while (inv_layout_ring(b.ctl, 0)->recorded == 0)
+		inv_sleep_ms(1);
+	kill(pid, SIGKILL);
+	status_of(pid);
+	assert_int_equal(inv_recover(ring, NULL, &done, &err), INV_EBUSY);
+	kill(vm, SIGKILL);
+	status_of(vm);
+	assert_int_equal(inv_recover(ring, NULL, &done, &err), 0);
+	assert_true(done.n_events > 0 && done.n_events < 500);
+	assert_int_equal(done.recorded, 500);
+	assert_int_equal(done.produced, 502); /* one without a ring */
+	assert_int_equal(done.dropped[INV_LOSS_UNFINISHED], 1);
+	c = check_one();
+	log_check_counts(c, 0);
+	assert_int_equal(c->s[0].recorded, 500);
+	assert_int_equal(c->end, INV_END_RECOVERED);
+	assert_int_equal(inv_recover(ring, NULL, &done, &err), 0);
+	assert_int_equal(done.n_events, 0);
+	assert_int_equal(check_one()->s[0].recorded, 500);
+	assert_int_equal(inv_recover(ring, other, &done, &err), 0);
+	assert_int_equal(inv_recover(other, NULL, &done, &err), INV_EFORMAT);
+	build_close(&b);
+}
+
+/* The program itself, with pipes like a port's. */
+static void the_program_drains_terminates_and_goes_on(void **state)
+{
+	const char *priv = getenv("INVISO_PRIV"); // NOLINT
+	char program[512], pid_text[16], fd_text[16], buf[8];
+	struct ring_build b;
+	struct log_check *c;
+	int in[2], out[2], i;
+	pid_t pid;
+
+	(void)state;
+	snprintf(program, sizeof(program), "%s/inviso_spool",
+		 priv ? priv : "priv");
+	if (access(program, X_OK) < 0)
+		skip();
+	build_open(&b, -1, 1, 8, 4096, INV_KEEP_OLDEST, path);
+	snprintf(pid_text, sizeof(pid_text), "%d", getpid());
+	snprintf(fd_text, sizeof(fd_text), "%d", b.fd);
+	for (i = 0; i < 2; i++) {
+		CHECK(pipe2(in, O_CLOEXEC) == 0 && pipe2(out, O_CLOEXEC) == 0);
+		pid = fork();
+		if (pid == 0) {
+			dup2(in[0], 0);
+			dup2(out[1], 1);
+			dup2(out[1], 2);
+			execl(program, "inviso_spool", "--pid", pid_text,
+			      "--fd", fd_text, NULL);
+			_exit(9);
+		}
+		close(out[1]);
+		await_state(&b, INV_SPOOL_RUNNING);
+		build_event(&b.p[0], 9);
+		if (i == 0)
+			kill(pid, SIGTERM);
+		else
+			say_closed(&b);
+		assert_int_equal(read(out[0], buf, sizeof(buf)), 0);
+		assert_int_equal(status_of(pid), 0);
+		c = check_one();
+		assert_int_equal(c->end, i == 0 ? INV_END_TERMINATED :
+						  INV_END_CLOSED);
+		assert_int_equal(c->s[0].recorded, i + 1);
+		assert_int_equal(c->s[0].totals.produced, i + 1);
+		close(in[0]);
+		close(in[1]);
+		close(out[0]);
+	}
+	build_close(&b);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(all_is_in_the_log_after_a_close,
-						setup, teardown),
+		TEST(all_is_in_the_log_after_a_close),
+		TEST(open_packets_are_flushed_in_time),
+		TEST(a_flight_recorder_writes_when_asked),
+		TEST(the_death_of_the_vm_leaves_a_whole_log),
+		TEST(a_full_disk_that_gets_room_again_loses_only_what_is_counted),
+		TEST(a_disk_that_stays_full_is_given_up_and_counted),
+		TEST(a_log_that_cannot_be_made_is_said_so),
+		TEST(an_older_log_gives_way_when_told_so),
+		TEST(rotated_files_are_each_readable_alone),
+		TEST(the_end_of_input_is_a_hint_only),
+		TEST(a_byte_of_input_wakes_it_up),
+		TEST(there_is_one_spooler_at_a_time),
+		TEST(what_lies_in_a_ring_file_is_recovered),
+		TEST(the_program_drains_terminates_and_goes_on),
+		/* Last: it changes the name space of mounts. */
+		TEST(the_totals_fit_on_a_full_disk),
 	};
 
+	/* A file's limit is an error here, as in the program. */
+	signal(SIGXFSZ, SIG_IGN);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
