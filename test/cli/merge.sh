@@ -1,0 +1,97 @@
+#!/bin/sh
+# `inviso merge`: options, exit codes, outputs. The inputs are the small files
+# of the fuzzers' corpora.
+set -u
+inviso=${INVISO_PRIV:-priv}/inviso
+case $inviso in /*) ;; *) inviso=$PWD/$inviso ;; esac
+corpus=$PWD/fuzz/corpus
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+
+n=0 bad=0
+# ok WHAT COMMAND...: a point, by the command's status.
+ok() {
+	what=$1
+	shift
+	n=$((n + 1))
+	if "$@"; then
+		echo "ok $n - $what"
+	else
+		echo "not ok $n - $what"
+		bad=1
+	fi
+}
+# status N COMMAND...: whether it ends so; what it says is in out and err.
+status() {
+	expected=$1
+	shift
+	"$@" >out 2>err
+	got=$?
+	[ "$got" = "$expected" ] || { echo "# status $got of: $*"; cat err; return 1; }
+}
+says() { grep -qF -- "$2" "$1"; }
+nothing_in() { [ ! -s "$1" ]; }
+is_json() {
+	if command -v jq >/dev/null; then
+		jq -e . <"$1" >/dev/null
+	fi
+}
+
+# A log, without the fuzzer's first byte, and a trace port's file.
+tail -c +2 "$corpus/log/plain" >plain.log
+cp "$corpus/tracefile/events" "$corpus/tracefile/kinds" "$corpus/tracefile/ti" .
+
+ok 'help is there' status 0 "$inviso" merge --help
+ok 'and has examples' says out 'Examples:'
+ok 'the command lists merge' status 0 "$inviso" --help
+ok 'by name' says out merge
+ok 'and says its version' status 0 "$inviso" --version
+ok 'without a log: usage' status 2 "$inviso" merge
+ok 'a wrong format: usage' status 2 "$inviso" merge -f xml plain.log
+ok 'it says which there are' says err 'text, json'
+ok 'a wrong summary: usage' status 2 "$inviso" merge --summary no plain.log
+ok 'an unknown command: usage' status 2 "$inviso" frobnicate
+ok 'what comes later says so' status 2 "$inviso" flame
+ok 'in so many words' says err 'not supported yet'
+ok 'a file that is not there: failed' status 1 "$inviso" merge nowhere.log
+ok 'with its name' says err nowhere.log
+ok 'a file that is no log: failed' status 1 "$inviso" merge "$0"
+ok 'a directory: failed' status 1 "$inviso" merge "$dir"
+
+ok 'losses have a status of their own' status 7 "$inviso" merge --utc plain.log
+ok 'an event is in Erlang syntax' says out '<0.88.0> call m:f(1)'
+ok 'losses stand in place' says out '*** 3 events lost: full'
+ok 'the end counts' says out '-- 8 events recorded, 5 lost (3 full, 2 overwritten)'
+ok 'no end of the log is told of' says err 'has no end'
+ok 'quiet is quiet' status 7 "$inviso" merge -q plain.log
+ok 'indeed' nothing_in err
+ok 'without losses the status is 0' status 0 "$inviso" merge -q kinds
+
+ok 'names come from ti files' status 7 "$inviso" merge --utc events ti
+ok 'in text' says out '<0.9.0> pname call m:f(1,a)'
+ok 'in classic' status 7 "$inviso" merge -f classic events --ti ti
+ok 'as mappings' says out "a@vm [pname] {trace_ts,<0.9.0>,call,{m,f,[1,a]},{1,2,4}}"
+ok 'a node can be named' status 7 "$inviso" merge -f classic b@vm=events
+ok 'in place of what the file says' says out 'b@vm [] {trace_ts'
+
+ok 'json is written' status 7 "$inviso" merge --json plain.log events ti
+ok 'and is JSON' is_json out
+ok 'with names' says out '"names":["pname"]'
+ok 'with losses' says out '{"lost":3,"reason":"full","ts":'
+
+ok 'a file is written' status 7 "$inviso" merge -f classic --summary json -o o.txt events
+ok 'and counted' says out '{"recorded":5,"entries":6,"lost":3,"reasons":{"tracer":3}}'
+ok 'as many lines as entries' [ "$(wc -l <o.txt)" = 6 ]
+cp o.txt before
+ok 'a failure leaves the file that was there' status 1 "$inviso" merge -o o.txt nowhere.log
+ok 'as it was' cmp o.txt before
+ok 'and no other' [ "$(find . -name 'o.txt*' | wc -l)" = 1 ]
+ok 'where it cannot be written: failed' status 1 "$inviso" merge -o no/where/o.txt events
+if [ -e /dev/full ]; then
+	ok 'a full disk: failed' status 1 sh -c "'$inviso' merge -q events >/dev/full"
+fi
+ok 'a reader that leaves is no failure' sh -c "'$inviso' merge -q events | true"
+
+echo "1..$n"
+exit $bad
