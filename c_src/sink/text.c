@@ -44,6 +44,16 @@ static int term(struct text *t)
 	return must(inv_term_print(t->sink.cursor, t->sink.out, &t->sink.print));
 }
 
+/* A dictionary knows once a packet what needs no quotes. */
+static void atom(struct text *t, const struct inv_token *tok)
+{
+	if (tok->plain)
+		inv_buf_put(t->sink.out, tok->bytes, tok->len);
+	else
+		inv_term_print_atom(tok->bytes, tok->len, t->sink.out,
+				    &t->sink.print);
+}
+
 static uint64_t hash_pid(const struct inv_item *it, const struct inv_token *tok)
 {
 	uint64_t h = it->node->number;
@@ -161,7 +171,7 @@ static int try_mfa(struct text *t, bool *is_mfa)
 			break;
 		if (i)
 			inv_buf_putc(out, ':');
-		inv_term_print_atom(tok.bytes, tok.len, out, &t->sink.print);
+		atom(t, &tok);
 		hash = hash_atom(hash, &tok);
 	}
 	if (rc || !*is_mfa)
@@ -301,7 +311,7 @@ static int text_seq(struct text *t, const struct inv_item *it)
 				it->ev.terms + off, it->ev.len - off);
 		return term(t);
 	}
-	inv_term_print_atom(tok.bytes, tok.len, t->sink.out, &t->sink.print);
+	atom(t, &tok);
 	for (int i = 0; !rc && i < 4; i++) {
 		put(t, seps[i]);
 		rc = term(t);

@@ -21,6 +21,12 @@ static void set_second(struct inv_timefmt *t, int64_t second)
 	memcpy(t->text, "****-**-** **:**:**.", SECOND_LEN);
 }
 
+static void two_digits(uint8_t *w, uint32_t v)
+{
+	w[0] = (uint8_t)('0' + v / 10);
+	w[1] = (uint8_t)('0' + v % 10);
+}
+
 void inv_timefmt_put(struct inv_timefmt *t, int64_t ts_ns, struct inv_buf *out)
 {
 	int64_t second = ts_ns / 1000000000;
@@ -39,9 +45,8 @@ void inv_timefmt_put(struct inv_timefmt *t, int64_t ts_ns, struct inv_buf *out)
 		return;
 	memcpy(w, t->text, SECOND_LEN);
 	us = (uint32_t)(rest / 1000);
-	for (int i = INV_TIMEFMT_LEN - 1; i >= SECOND_LEN; i--) {
-		w[i] = (uint8_t)('0' + us % 10);
-		us /= 10;
-	}
+	two_digits(w + SECOND_LEN, us / 10000);
+	two_digits(w + SECOND_LEN + 2, us / 100 % 100);
+	two_digits(w + SECOND_LEN + 4, us % 100);
 	inv_buf_commit(out, INV_TIMEFMT_LEN);
 }
