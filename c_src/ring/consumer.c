@@ -236,7 +236,9 @@ int inv_consumer_next(struct inv_consumer *c, uint64_t limit, unsigned how,
 
 		if (pos.seq < oldest(c, top))
 			step(&pos, oldest(c, top));
-		if (pos.seq > top || pos.seq > limit)
+		/* Half of the numbers are enough for the age of the universe;
+		 * more were scribbled. */
+		if (pos.seq > top || pos.seq > limit || top > UINT64_MAX / 2)
 			break;
 		open = pos.seq == top;
 		if (open && !(how & (INV_TAKE_OPEN | INV_TAKE_LAST)))

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Recovery from a mapping that was scribbled on.  The input is a list of
+ * patches: offset (3 bytes, little end first), length 1..8 (a byte), bytes.
+ * They go over two sound rings; whatever they do, reading ends, within the
+ * mapping, with fragments that are what they say.
+ */
+#include "../test/unit/ring_build.h"
+#include "ring/consumer.h"
+#include "ring/journal.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define N_RINGS 2u
+#define N_SLOTS 4u
+
+static uint8_t *template;
+static size_t len;
+
+static void make_template(enum inv_keep keep)
+{
+	struct ring_build b;
+	unsigned i;
+
+	build_open(&b, -1, N_RINGS, N_SLOTS, 4096, keep, "/nowhere");
+	for (i = 0; i < 40; i++) {
+		build_event(&b.p[0], 300);
+		if (i % 8 == 0)
+			build_event(&b.p[1], 10);
+	}
+	len = b.len;
+	template = malloc(len);
+	CHECK(template);
+	memcpy(template, b.ctl, len);
+	build_close(&b);
+}
+
+static void scribble(uint8_t *map, const uint8_t *data, size_t size)
+{
+	while (size > 4) {
+		size_t off = data[0] | (size_t)data[1] << 8 |
+			     (size_t)data[2] << 16;
+		size_t n = data[3] % 8 + 1;
+
+		data += 4;
+		size -= 4;
+		if (n > size)
+			n = size;
+		off %= len;
+		if (n > len - off)
+			n = len - off;
+		memcpy(map + off, data, n);
+		data += n;
+		size -= n;
+	}
+}
+
+static void read_ring(uint8_t *map, uint32_t i, unsigned take)
+{
+	struct inv_ring_ctl *ctl = (struct inv_ring_ctl *)map;
+	struct inv_log_pos log = { 0 };
+	struct inv_fragment f;
+	struct inv_consumer c;
+	unsigned turns = 0;
+
+	if (inv_consumer_init(&c, map, len, i) < 0)
+		return;
+	while (!inv_consumer_next(&c, UINT64_MAX, take, &f)) {
+		CHECK(turns++ <= 2 * c.n_slots + 2);
+		if (f.n_events > 0) {
+			CHECK(f.ev >= map && f.ev + f.ev_len <= map + len);
+			CHECK(f.def >= map && f.def + f.def_len <= map + len);
+			CHECK(f.def >= f.ev + f.ev_len);
+			CHECK(f.next.event == f.first_event + f.n_events);
+			CHECK(inv_fragment_is_sound(f.ev, f.ev_len, f.n_events,
+						    f.def, f.def_len));
+		}
+		inv_journal_commit(ctl, i, &f.next, &log);
+		inv_consumer_advance(&c, &f.next);
+	}
+	inv_consumer_release(&c);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	uint8_t *map;
+	uint32_t i;
+
+	if (!template)
+		make_template(INV_KEEP_OLDEST);
+	map = aligned_alloc(4096, len);
+	CHECK(map);
+	memcpy(map, template, len);
+	if (size > 0) /* of both ways to keep */
+		((struct inv_ring_ctl *)map)->keep = data[0] & 1;
+	scribble(map, data, size);
+	if (inv_layout_check(map, len) == 0) {
+		inv_journal_redo((struct inv_ring_ctl *)map, N_RINGS);
+		for (i = 0; i < N_RINGS; i++) {
+			read_ring(map, i, INV_TAKE_OPEN);
+			read_ring(map, i, INV_TAKE_OPEN | INV_TAKE_LAST);
+		}
+	}
+	free(map);
+	return 0;
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "ring/consumer.h"
+#include "ring/journal.h"
+#include "unit/ring_build.h"
+
+static struct ring_build b;
+static struct inv_consumer c;
+static struct inv_fragment f;
+static struct inv_log_pos at;
+
+static void set_up(enum inv_keep keep)
+{
+	memset(&at, 0, sizeof(at));
+	build_open(&b, -1, 1, 4, 4096, keep, "/nowhere");
+	assert_int_equal(inv_consumer_init(&c, b.ctl, b.len, 0), 0);
+}
+
+static struct inv_ring_head *ring(void)
+{
+	return inv_layout_ring(b.ctl, 0);
+}
+
+static struct inv_ring_slot *slot(uint64_t seq)
+{
+	return (struct inv_ring_slot *)((uint8_t *)b.ctl + ring()->slots_off +
+					seq % 4 * 4096);
+}
+
+static int next(unsigned take)
+{
+	return inv_consumer_next(&c, UINT64_MAX, take, &f);
+}
+
+static void move(void)
+{
+	inv_journal_commit(b.ctl, 0, &f.next, &at);
+	inv_consumer_advance(&c, &f.next);
+}
+
+static bool sound(void)
+{
+	return build_sound(f.ev, f.ev_len, f.first_event, f.n_events, f.def,
+			   f.def_len);
+}
+
+static void events(unsigned n)
+{
+	while (n-- > 0)
+		build_event(&b.p[0], 10);
+}
+
+static void an_open_packet_is_taken_when_asked_only(void **state)
+{
+	(void)state;
+	set_up(INV_KEEP_OLDEST);
+	assert_int_equal(next(INV_TAKE_OPEN), INV_END);
+	events(3);
+	assert_int_equal(next(0), INV_END);
+	assert_int_equal(next(INV_TAKE_OPEN), 0);
+	assert_int_equal(f.n_events, 3);
+	assert_true(sound());
+	/* The same until it is said to be recorded. */
+	assert_int_equal(next(INV_TAKE_OPEN), 0);
+	assert_int_equal(f.n_events, 3);
+	move();
+	assert_int_equal(next(INV_TAKE_OPEN), INV_END);
+	build_close(&b);
+}
+
+static void a_packet_comes_in_pieces_each_with_its_definitions(void **state)
+{
+	(void)state;
+	set_up(INV_KEEP_OLDEST);
+	events(2);
+	assert_int_equal(next(INV_TAKE_OPEN), 0);
+	move();
+	events(5);
+	inv_producer_close(&b.p[0]);
+	inv_producer_drop(&b.p[0], INV_LOSS_TOO_BIG);
+	inv_producer_offer(&b.p[0]);
+	events(1);
+	assert_int_equal(next(0), 0);
+	assert_int_equal(f.seq, 1);
+	assert_int_equal(f.first_event, 2);
+	assert_int_equal(f.n_events, 5);
+	assert_true(f.ev_off > 0);
+	assert_true(sound());
+	/* Its second piece knows what was lost till the next packet. */
+	assert_int_equal(f.dropped[INV_LOSS_TOO_BIG], 1);
+	move();
+	assert_int_equal(atomic_load(&ring()->read_seq), 2);
+	assert_int_equal(atomic_load(&ring()->recorded), 7);
+	build_close(&b);
+}
+
+static void losses_before_a_packet_are_told_with_it(void **state)
+{
+	(void)state;
+	set_up(INV_KEEP_OLDEST);
+	while (build_event(&b.p[0], 900))
+		;
+	assert_int_equal(next(0), 0);
+	move();
+	events(1);
+	while (f.seq < 4) {
+		assert_int_equal(next(0), 0);
+		assert_int_equal(f.dropped[INV_LOSS_FULL], 0);
+		move();
+	}
+	assert_int_equal(next(INV_TAKE_OPEN), 0);
+	assert_int_equal(f.seq, 5);
+	assert_int_equal(f.dropped[INV_LOSS_FULL], 1);
+	build_close(&b);
+}
+
+static void the_limit_ends_a_pass(void **state)
+{
+	uint64_t limit;
+
+	(void)state;
+	set_up(INV_KEEP_OLDEST);
+	events(1);
+	limit = inv_consumer_top(&c);
+	inv_producer_close(&b.p[0]);
+	events(1);
+	assert_int_equal(inv_consumer_next(&c, limit, INV_TAKE_OPEN, &f), 0);
+	move();
+	assert_int_equal(inv_consumer_next(&c, limit, INV_TAKE_OPEN, &f),
+			 INV_END);
+	build_close(&b);
+}
+
+static void what_was_overwritten_is_counted(void **state)
+{
+	uint64_t n = 0;
+
+	(void)state;
+	set_up(INV_KEEP_NEWEST);
+	events(2);
+	assert_int_equal(next(INV_TAKE_OPEN), 0);
+	move(); /* the rest of this packet will be gone */
+	events(2000);
+	while (!next(INV_TAKE_OPEN)) {
+		assert_true(f.n_events == 0 || sound());
+		n += f.n_events;
+		move();
+	}
+	inv_consumer_release(&c);
+	assert_int_equal(c.pos.overwritten, 2000 - n);
+	assert_true(n > 0 && n < 2000);
+	assert_int_equal(c.pos.event, 2002);
+	build_close(&b);
+}
+
+static void a_held_packet_survives_any_number_of_rounds(void **state)
+{
+	(void)state;
+	set_up(INV_KEEP_NEWEST);
+	events(2000);
+	assert_int_equal(next(0), 0);
+	assert_true(sound());
+	events(5000);
+	assert_true(sound());
+	move();
+	inv_consumer_release(&c);
+	assert_int_equal(next(INV_TAKE_OPEN), 0);
+	assert_true(f.seq > 10);
+	build_close(&b);
+}
+
+static void damage_is_stepped_over_and_counted(void **state)
+{
+	static const uint64_t words[] = {
+		UINT64_MAX,
+		INV_COMMIT(0, 0, 5),
+		INV_COMMIT(4000, 0, 5),
+		INV_COMMIT(100, 4000, 5),
+		INV_COMMIT(1, 0, 1),
+		INV_COMMIT(100, 1, 2),
+		INV_COMMIT(10, 0, 0xffffff),
+	};
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		set_up(INV_KEEP_OLDEST);
+		events(7);
+		inv_producer_close(&b.p[0]);
+		events(3);
+		atomic_store(&slot(1)->commit, words[i]);
+		assert_int_equal(next(INV_TAKE_OPEN), 0);
+		assert_int_equal(f.seq, 2);
+		assert_int_equal(f.next.damaged, 7);
+		assert_int_equal(f.next.recorded, 3);
+		build_close(&b);
+	}
+}
+
+static void a_wrong_number_or_first_event_is_damage(void **state)
+{
+	(void)state;
+	set_up(INV_KEEP_OLDEST);
+	events(7);
+	inv_producer_close(&b.p[0]);
+	events(3);
+	slot(1)->first_event = 1ull << 60;
+	assert_int_equal(next(INV_TAKE_OPEN), 0);
+	assert_int_equal(f.seq, 2);
+	assert_int_equal(f.next.damaged, 7);
+	atomic_store(&slot(2)->seq, 77);
+	assert_int_equal(next(INV_TAKE_OPEN), 0);
+	assert_int_equal(f.n_events, 0); /* only the position moves */
+	build_close(&b);
+}
+
+static void positions_beyond_reason_end(void **state)
+{
+	(void)state;
+	set_up(INV_KEEP_OLDEST);
+	events(7);
+	atomic_store(&ring()->seq, UINT64_MAX);
+	assert_int_equal(next(INV_TAKE_OPEN | INV_TAKE_LAST), 0);
+	move();
+	assert_int_equal(next(INV_TAKE_OPEN | INV_TAKE_LAST), INV_END);
+	atomic_store(&ring()->seq, UINT64_MAX / 2);
+	while (!next(INV_TAKE_OPEN | INV_TAKE_LAST))
+		move();
+	assert_true(c.pos.seq > 1000000);
+	atomic_store(&ring()->read_off, UINT64_MAX);
+	assert_int_equal(inv_consumer_init(&c, b.ctl, b.len, 0), 0);
+	while (!next(INV_TAKE_OPEN | INV_TAKE_LAST))
+		move();
+	ring()->n_slots = UINT32_MAX;
+	assert_int_equal(inv_consumer_init(&c, b.ctl, b.len, 0), INV_EDAMAGED);
+	build_close(&b);
+}
+
+static void a_journal_is_redone_or_dropped(void **state)
+{
+	struct inv_log_pos log = { 2, 300, 4000, 5 }, got;
+	struct inv_ring_pos pos = { 1, 2, 3, 4, 5, 6, 7 };
+
+	(void)state;
+	set_up(INV_KEEP_OLDEST);
+	inv_journal_commit(b.ctl, 0, &pos, &log);
+	atomic_store(&ring()->read_seq, 0);
+	atomic_store(&b.ctl->log_off, 0);
+	inv_journal_redo(b.ctl, 1); /* not valid: nothing to do */
+	assert_int_equal(atomic_load(&ring()->read_seq), 0);
+	atomic_store(&b.ctl->journal.valid, 1);
+	inv_journal_redo(b.ctl, 1);
+	assert_int_equal(atomic_load(&ring()->read_seq), 1);
+	assert_int_equal(atomic_load(&ring()->read_event), 3);
+	assert_int_equal(atomic_load(&ring()->damaged), 7);
+	inv_log_pos_load(b.ctl, &got);
+	assert_memory_equal(&got, &log, sizeof(got));
+	b.ctl->journal.ring = 1;
+	atomic_store(&b.ctl->journal.valid, 1);
+	inv_journal_redo(b.ctl, 1);
+	assert_int_equal(atomic_load(&b.ctl->journal.valid), 0);
+	build_close(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_open_packet_is_taken_when_asked_only),
+		cmocka_unit_test(
+			a_packet_comes_in_pieces_each_with_its_definitions),
+		cmocka_unit_test(losses_before_a_packet_are_told_with_it),
+		cmocka_unit_test(the_limit_ends_a_pass),
+		cmocka_unit_test(what_was_overwritten_is_counted),
+		cmocka_unit_test(a_held_packet_survives_any_number_of_rounds),
+		cmocka_unit_test(damage_is_stepped_over_and_counted),
+		cmocka_unit_test(a_wrong_number_or_first_event_is_damage),
+		cmocka_unit_test(positions_beyond_reason_end),
+		cmocka_unit_test(a_journal_is_redone_or_dropped),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
