@@ -23,6 +23,7 @@ static void make_template(enum inv_keep keep)
 	struct ring_build b;
 	unsigned i;
 
+	build_clock_ns = 1000000000;
 	build_open(&b, -1, N_RINGS, N_SLOTS, 4096, keep, "/nowhere");
 	for (i = 0; i < 40; i++) {
 		build_event(&b.p[0], 300);
