@@ -42,7 +42,7 @@ start(Name, Dir0, Args) ->
            | [{Var, ""} || Var <- ["ERL_LIBS", "ERL_FLAGS", "ERL_AFLAGS",
                                    "ERL_ZFLAGS"]]],
     Opts = #{connection => standard_io,
-             shutdown => 5000,
+             shutdown => close,
              env => Env,
              %% What `global' does when nodes come and go is not our matter.
              args => ["-connect_all", "false" | Args]},
