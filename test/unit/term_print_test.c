@@ -4,6 +4,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -460,6 +461,55 @@ static void an_integer_beyond_the_limit_is_not_printed(void **state)
 	assert_string_equal((char *)out.data, "...(integer of >=16385 bytes)");
 }
 
+/* Writes #{Last => v, ..., 1 => v} at w; v is an external term. */
+static size_t put_map(uint8_t *w, unsigned last, const char *v, size_t len)
+{
+	const uint8_t *begin = w;
+
+	memcpy(w, "\x74\0\0\0", 4);
+	w[4] = (uint8_t)last;
+	for (w += 5; last > 0; last--) {
+		*w++ = 0x61;
+		*w++ = (uint8_t)last;
+		memcpy(w, v, len);
+		w += len;
+	}
+	return (size_t)(w - begin);
+}
+
+static void large_maps_are_turned_round(void **state)
+{
+	static const struct inv_print_opts w;
+	uint8_t inner[256], outer[33 * 256];
+	size_t len = put_map(inner, 33, "\x6a", 1);
+	unsigned i;
+
+	(void)state;
+	inv_buf_reset(&out);
+	inv_cursor_init(&cursor, INV_ENC_ETF, NULL, inner, len);
+	assert_int_equal(inv_term_print(&cursor, &out, &w), 0);
+	assert_memory_equal(out.data, "#{1 => [],2 => [],3", 19);
+	assert_memory_equal(out.data + out.len - 10, ",33 => []}", 10);
+
+	len = put_map(outer, 33, (const char *)inner, len);
+	inv_buf_reset(&out);
+	inv_cursor_init(&cursor, INV_ENC_ETF, NULL, outer, len);
+	assert_int_equal(inv_term_print(&cursor, &out, &w), 0);
+	inv_buf_putc(&out, '\0');
+	for (i = 1; i < 33; i++) {
+		char text[32];
+
+		snprintf(text, sizeof(text), "},%u => #{1 => []", i + 1);
+		assert_non_null(strstr((char *)out.data, text));
+	}
+	/* up to 32 they are in order already */
+	len = put_map(inner, 32, "\x6a", 1);
+	inv_buf_reset(&out);
+	inv_cursor_init(&cursor, INV_ENC_ETF, NULL, inner, len);
+	assert_int_equal(inv_term_print(&cursor, &out, &w), 0);
+	assert_memory_equal(out.data, "#{32 => [],31", 13);
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -491,6 +541,7 @@ int main(void)
 		cmocka_unit_test(
 			damage_is_reported_and_what_came_before_is_kept),
 		cmocka_unit_test(floats_have_the_shortest_digits),
+		cmocka_unit_test(large_maps_are_turned_round),
 		cmocka_unit_test(big_integers_are_exact),
 		cmocka_unit_test(an_integer_beyond_the_limit_is_not_printed),
 	};
