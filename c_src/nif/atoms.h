@@ -11,23 +11,23 @@
  * is loaded: making one takes the atom table's lock.  An atom's word stays the
  * same for the life of the VM.
  */
-#define INV_ATOMS(X)                                                          \
-	X(closed, "closed")                                                   \
-	X(cpu_timestamp, "cpu_timestamp")                                     \
-	X(discard, "discard")                                                 \
-	X(error, "error")                                                     \
-	X(extra, "extra")                                                     \
-	X(false, "false")                                                     \
-	X(match_spec_result, "match_spec_result")                             \
-	X(monotonic, "monotonic")                                             \
-	X(ok, "ok")                                                           \
-	X(remove, "remove")                                                   \
-	X(scheduler_id, "scheduler_id")                                       \
-	X(strict_monotonic, "strict_monotonic")                               \
-	X(timestamp, "timestamp")                                             \
-	X(trace, "trace")                                                     \
-	X(trace_status, "trace_status")                                       \
-	X(true, "true")                                                       \
+#define INV_ATOMS(X)                              \
+	X(closed, "closed")                       \
+	X(cpu_timestamp, "cpu_timestamp")         \
+	X(discard, "discard")                     \
+	X(error, "error")                         \
+	X(extra, "extra")                         \
+	X(false, "false")                         \
+	X(match_spec_result, "match_spec_result") \
+	X(monotonic, "monotonic")                 \
+	X(ok, "ok")                               \
+	X(remove, "remove")                       \
+	X(scheduler_id, "scheduler_id")           \
+	X(strict_monotonic, "strict_monotonic")   \
+	X(timestamp, "timestamp")                 \
+	X(trace, "trace")                         \
+	X(trace_status, "trace_status")           \
+	X(true, "true")                           \
 	X(undefined, "undefined")
 
 #define INV_ATOM_DECLARE(name, text) extern ERL_NIF_TERM inv_am_##name;

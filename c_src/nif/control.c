@@ -149,9 +149,9 @@ ERL_NIF_TERM inv_control_open(ErlNifEnv *env, int argc,
 	}
 	failed = inv_tracer_open(env, opts, &handle, &what);
 	if (failed) {
-		result = error(env, enif_make_tuple2(env, text(env, what),
-						     enif_make_int(env,
-								   failed)));
+		result = error(env,
+			       enif_make_tuple2(env, text(env, what),
+						enif_make_int(env, failed)));
 		goto out;
 	}
 	t = inv_tracer_borrow(handle);
@@ -336,9 +336,8 @@ ERL_NIF_TERM inv_control_end(ErlNifEnv *env, int argc,
 	if (!t)
 		return inv_am_closed;
 	atomic_store_explicit(&t->ctl->state,
-			      argv[1] == inv_am_closed ?
-				      INV_TRACER_CLOSED :
-				      INV_TRACER_OWNER_DIED,
+			      argv[1] == inv_am_closed ? INV_TRACER_CLOSED :
+							 INV_TRACER_OWNER_DIED,
 			      memory_order_release);
 	inv_tracer_release();
 	return inv_am_ok;

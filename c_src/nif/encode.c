@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The walk over a term.  Containers that are open lie on a stack of our own;
- * everything else is written where it is met.  Most elements of most terms are
- * atoms, pids and small integers: those first, with as few calls into the VM
- * as the public interface allows.
+ * The walk over a term.  It recurses, for as many levels as max_depth allows:
+ * INV_DEPTH_MAX of them take some 20 KiB of stack.  Most elements of most
+ * terms are atoms, pids and small integers: those are written in the loop over
+ * their container, with as few calls into the VM as its interface allows.
  */
 #include "nif/encode.h"
 
@@ -17,29 +17,6 @@
 /* How many of the elements that a cut leaves out are still counted. */
 #define COUNT_MAX 4096u
 
-/* Containers that are open. */
-enum frame_kind { FRAME_TUPLE, FRAME_LIST, FRAME_TAIL, FRAME_MAP };
-
-struct frame {
-	enum frame_kind kind;
-	uint32_t left; /* elements of a tuple, pairs of a map */
-	bool in_value; /* of a map: its key is written */
-	union {
-		const ERL_NIF_TERM *elements;
-		ERL_NIF_TERM tail;
-		struct {
-			ERL_NIF_TERM value;
-			ErlNifMapIterator iter;
-		} map;
-	} u;
-};
-
-struct walk {
-	struct inv_encoder *e;
-	unsigned depth;
-	struct frame frames[INV_DEPTH_MAX];
-};
-
 static ERL_NIF_TERM nil; /* an immediate: the same word everywhere */
 
 /*
@@ -48,7 +25,12 @@ static ERL_NIF_TERM nil; /* an immediate: the same word everywhere */
  * asked first: a wrong one costs time and nothing else.
  */
 #define GUESS_BITS 15u
-enum guess { GUESS_NOTHING, GUESS_INT, GUESS_LIST, GUESS_TUPLE };
+enum guess {
+	GUESS_NOTHING,
+	GUESS_INT,
+	GUESS_LIST,
+	GUESS_TUPLE
+};
 static uint8_t guesses[GUESS_BITS + 1]; /* enum guess */
 
 void inv_encode_init(ErlNifEnv *env)
@@ -66,14 +48,6 @@ void inv_encode_init(ErlNifEnv *env)
 		else if ((low & 3) == (enif_make_tuple1(env, one) & 3))
 			guesses[low] = GUESS_TUPLE;
 	}
-}
-
-/* What became of an element. */
-enum put { NO_ROOM, WRITTEN, OPENED };
-
-static enum put result(bool ok)
-{
-	return ok ? WRITTEN : NO_ROOM;
 }
 
 bool inv_encode_tuple(struct inv_encoder *e, uint32_t arity)
@@ -119,16 +93,6 @@ static inline uint8_t *put_known(const struct inv_dict *dict, uint8_t *p,
 	return inv_varint_put(p, number);
 }
 
-static struct frame *push(struct walk *w, enum frame_kind kind)
-{
-	struct frame *f = &w->frames[w->depth++];
-
-	f->kind = kind;
-	f->left = 0;
-	f->in_value = false;
-	return f;
-}
-
 /* The cells of a list from here on, counted so far as is cheap. */
 static enum inv_cut count_cells(ErlNifEnv *env, ERL_NIF_TERM list, uint32_t *n)
 {
@@ -137,9 +101,8 @@ static enum inv_cut count_cells(ErlNifEnv *env, ERL_NIF_TERM list, uint32_t *n)
 
 	for (*n = 0; *n < COUNT_MAX; (*n)++)
 		if (!enif_get_list_cell(env, tail, &head, &tail))
-			return enif_is_empty_list(env, tail) ?
-				       INV_CUT_LIST :
-				       INV_CUT_LIST_MIN;
+			return enif_is_empty_list(env, tail) ? INV_CUT_LIST :
+							       INV_CUT_LIST_MIN;
 	return INV_CUT_LIST_MIN;
 }
 
@@ -209,76 +172,145 @@ static bool try_string(struct inv_encoder *e, ERL_NIF_TERM list,
 	return finish_string(e, start, n, 0);
 }
 
-/* The list of that head and tail. */
-static enum put open_list(struct walk *w, ERL_NIF_TERM list, ERL_NIF_TERM head)
+static bool put_other(struct inv_encoder *e, ERL_NIF_TERM term, uint32_t depth);
+
+/* One term at p, nested in depth containers. */
+static inline bool put_term(struct inv_encoder *e, ERL_NIF_TERM term,
+			    uint32_t depth)
 {
-	struct inv_encoder *e = w->e;
+	uint8_t *next;
+
+	if (guesses[term & GUESS_BITS] == GUESS_NOTHING &&
+	    (size_t)(e->top - e->p) >= KNOWN_MAX) {
+		next = put_known(e->dict, e->p, term);
+		if (next) {
+			e->p = next;
+			return true;
+		}
+	}
+	return put_other(e, term, depth);
+}
+
+/* Whether the budget of the term at hand is used up. */
+static inline bool is_spent(const struct inv_encoder *e)
+{
+	return e->p >= e->limit;
+}
+
+static bool cut_list(struct inv_encoder *e, ERL_NIF_TERM tail)
+{
+	enum inv_cut kind;
+	uint32_t n;
+
+	kind = count_cells(e->env, tail, &n);
+	return inv_scalar_missing(e, INV_T_CUT, kind, n);
+}
+
+/* The list of that first element. */
+static bool put_list(struct inv_encoder *e, ERL_NIF_TERM list,
+		     ERL_NIF_TERM head, uint32_t depth)
+{
+	ERL_NIF_TERM tail = list;
 	bool is_string = false;
 
 	if (guesses[head & GUESS_BITS] == GUESS_INT &&
 	    !try_string(e, list, &is_string))
-		return NO_ROOM;
+		return false;
 	if (is_string)
-		return WRITTEN;
-	if (w->depth >= e->max_depth)
-		return result(put_hole_list(e, list));
-	push(w, FRAME_LIST)->u.tail = list;
-	return inv_put_byte(e, INV_T_LIST) ? OPENED : NO_ROOM;
+		return true;
+	if (depth >= e->max_depth)
+		return put_hole_list(e, list);
+	if (!inv_put_byte(e, INV_T_LIST))
+		return false;
+	while (tail != nil) {
+		if (is_spent(e))
+			return cut_list(e, tail);
+		if (!enif_get_list_cell(e->env, tail, &head, &tail))
+			return inv_put_byte(e, INV_T_TAIL) &&
+			       put_term(e, tail, depth + 1);
+		if (!put_term(e, head, depth + 1))
+			return false;
+	}
+	return inv_put_byte(e, INV_T_END);
 }
 
-static enum put open_tuple(struct walk *w, uint32_t arity,
-			   const ERL_NIF_TERM *elements)
+static bool put_tuple(struct inv_encoder *e, const ERL_NIF_TERM *elements,
+		      uint32_t arity, uint32_t depth)
 {
-	struct frame *f;
+	uint32_t i;
 
-	if (arity > 0 && w->depth >= w->e->max_depth)
-		return result(inv_scalar_missing(w->e, INV_T_HOLE,
-						 INV_CUT_TUPLE, arity));
-	if (!inv_encode_tuple(w->e, arity))
-		return NO_ROOM;
-	if (arity == 0)
-		return WRITTEN;
-	f = push(w, FRAME_TUPLE);
-	f->left = arity;
-	f->u.elements = elements;
-	return OPENED;
+	if (arity > 0 && depth >= e->max_depth)
+		return inv_scalar_missing(e, INV_T_HOLE, INV_CUT_TUPLE, arity);
+	if (!inv_encode_tuple(e, arity))
+		return false;
+	for (i = 0; i < arity; i++) {
+		if (is_spent(e))
+			return inv_scalar_missing(e, INV_T_CUT, INV_CUT_TUPLE,
+						  arity - i);
+		if (!put_term(e, elements[i], depth + 1))
+			return false;
+	}
+	return true;
 }
 
-static enum put open_map(struct walk *w, ERL_NIF_TERM term)
+/* n pairs of a map; those that the budget does not allow are cut. */
+static bool put_pairs(struct inv_encoder *e, ErlNifMapIterator *iter, size_t n,
+		      uint32_t depth)
 {
-	ErlNifEnv *env = w->e->env;
-	struct frame *f;
-	size_t size = 0;
+	ERL_NIF_TERM value;
+	ERL_NIF_TERM key;
 
-	enif_get_map_size(env, term, &size);
-	if (size > 0 && w->depth >= w->e->max_depth)
-		return result(inv_scalar_missing(w->e, INV_T_HOLE, INV_CUT_MAP,
-						 size));
-	if (!inv_put_code(w->e, INV_T_MAP, size))
-		return NO_ROOM;
-	if (size == 0)
-		return WRITTEN;
-	f = push(w, FRAME_MAP);
-	f->left = (uint32_t)size;
-	if (enif_map_iterator_create(env, term, &f->u.map.iter,
-				     ERL_NIF_MAP_ITERATOR_FIRST))
-		return OPENED;
-	w->depth--;
-	return result(inv_scalar_missing(w->e, INV_T_CUT, INV_CUT_MAP, size));
+	for (; n > 0; n--) {
+		if (is_spent(e) ||
+		    !enif_map_iterator_get_pair(e->env, iter, &key, &value))
+			return inv_scalar_missing(e, INV_T_CUT, INV_CUT_MAP, n);
+		enif_map_iterator_next(e->env, iter);
+		if (!put_term(e, key, depth + 1))
+			return false;
+		if (is_spent(e)) {
+			if (!inv_scalar_missing(e, INV_T_HOLE, INV_CUT_OTHER,
+						0))
+				return false;
+		} else if (!put_term(e, value, depth + 1)) {
+			return false;
+		}
+	}
+	return true;
 }
 
-static enum put put_bitstring(struct inv_encoder *e, ERL_NIF_TERM term)
+static bool put_map(struct inv_encoder *e, ERL_NIF_TERM map, uint32_t depth)
+{
+	ErlNifMapIterator iter;
+	size_t n = 0;
+	bool ok;
+
+	enif_get_map_size(e->env, map, &n);
+	if (n > 0 && depth >= e->max_depth)
+		return inv_scalar_missing(e, INV_T_HOLE, INV_CUT_MAP, n);
+	if (!inv_put_code(e, INV_T_MAP, n))
+		return false;
+	if (n == 0)
+		return true;
+	if (!enif_map_iterator_create(e->env, map, &iter,
+				      ERL_NIF_MAP_ITERATOR_FIRST))
+		return inv_scalar_missing(e, INV_T_CUT, INV_CUT_MAP, n);
+	ok = put_pairs(e, &iter, n, depth);
+	enif_map_iterator_destroy(e->env, &iter);
+	return ok;
+}
+
+static bool put_bitstring(struct inv_encoder *e, ERL_NIF_TERM term)
 {
 	ErlNifBinary bin;
 
 	if (!enif_inspect_binary(e->env, term, &bin))
-		return result(inv_scalar_bits(e, term));
-	return result(inv_scalar_binary(e, bin.data, bin.size));
+		return inv_scalar_bits(e, term);
+	return inv_scalar_binary(e, bin.data, bin.size);
 }
 
-static enum put put_by_type(struct walk *w, ERL_NIF_TERM term)
+static bool put_by_type(struct inv_encoder *e, ERL_NIF_TERM term,
+			uint32_t depth)
 {
-	struct inv_encoder *e = w->e;
 	const ERL_NIF_TERM *elements;
 	int arity;
 
@@ -286,37 +318,34 @@ static enum put put_by_type(struct walk *w, ERL_NIF_TERM term)
 	case ERL_NIF_TERM_TYPE_BITSTRING:
 		return put_bitstring(e, term);
 	case ERL_NIF_TERM_TYPE_MAP:
-		return open_map(w, term);
+		return put_map(e, term, depth);
 	case ERL_NIF_TERM_TYPE_ATOM:
-		return result(inv_ident_atom(e, term));
+		return inv_ident_atom(e, term);
 	case ERL_NIF_TERM_TYPE_PID:
-		return result(inv_ident_pid(e, term));
+		return inv_ident_pid(e, term);
 	case ERL_NIF_TERM_TYPE_REFERENCE:
-		return result(inv_ident_ref(e, term));
+		return inv_ident_ref(e, term);
 	case ERL_NIF_TERM_TYPE_PORT:
-		return result(inv_ident_port(e, term));
+		return inv_ident_port(e, term);
 	case ERL_NIF_TERM_TYPE_INTEGER:
-		return result(inv_scalar_integer(e, term));
+		return inv_scalar_integer(e, term);
 	case ERL_NIF_TERM_TYPE_FLOAT:
-		return result(inv_scalar_float(e, term));
+		return inv_scalar_float(e, term);
 	case ERL_NIF_TERM_TYPE_FUN:
-		return result(inv_ident_fun(e, term));
+		return inv_ident_fun(e, term);
 	case ERL_NIF_TERM_TYPE_TUPLE: /* here and below: guessed wrong */
 		enif_get_tuple(e->env, term, &arity, &elements);
-		return open_tuple(w, (uint32_t)arity, elements);
+		return put_tuple(e, elements, (uint32_t)arity, depth);
 	case ERL_NIF_TERM_TYPE_LIST:
-		if (term == nil)
-			return result(inv_put_byte(e, INV_T_NIL));
-		return open_list(w, term, nil);
+		return put_list(e, term, nil, depth);
 	default:
-		return result(inv_encode_hole(e));
+		return inv_encode_hole(e);
 	}
 }
 
 /* Any term that is not known to the packet. */
-static enum put put_other(struct walk *w, ERL_NIF_TERM term)
+static bool put_other(struct inv_encoder *e, ERL_NIF_TERM term, uint32_t depth)
 {
-	struct inv_encoder *e = w->e;
 	const ERL_NIF_TERM *elements;
 	ERL_NIF_TERM head;
 	ERL_NIF_TERM tail;
@@ -326,219 +355,26 @@ static enum put put_other(struct walk *w, ERL_NIF_TERM term)
 	switch (guesses[term & GUESS_BITS]) {
 	case GUESS_TUPLE:
 		if (enif_get_tuple(e->env, term, &arity, &elements))
-			return open_tuple(w, (uint32_t)arity, elements);
+			return put_tuple(e, elements, (uint32_t)arity, depth);
 		break;
 	case GUESS_LIST:
 		if (enif_get_list_cell(e->env, term, &head, &tail))
-			return open_list(w, term, head);
+			return put_list(e, term, head, depth);
 		break;
 	case GUESS_INT:
 		if (enif_get_int64(e->env, term, &i))
-			return result(inv_put_int(e, i));
+			return inv_put_int(e, i);
 		break;
 	default:
 		if (term == nil)
-			return result(inv_put_byte(e, INV_T_NIL));
+			return inv_put_byte(e, INV_T_NIL);
 		break;
 	}
-	return put_by_type(w, term);
-}
-
-static void leave(struct walk *w)
-{
-	struct frame *f = &w->frames[--w->depth];
-
-	if (f->kind == FRAME_MAP)
-		enif_map_iterator_destroy(w->e->env, &f->u.map.iter);
-}
-
-/*
- * Each of these goes through a container's elements until one opens another
- * container, the budget is used up, or there are no more: then it is left.
- * The known ones are written right here, with the place in a register.
- */
-static enum put run_tuple(struct walk *w, struct frame *f)
-{
-	struct inv_encoder *e = w->e;
-	uint8_t *p = e->p;
-
-	while (f->left > 0 && p < e->limit) {
-		ERL_NIF_TERM term = *f->u.elements++;
-		uint8_t *next;
-		enum put put;
-
-		f->left--;
-		if ((size_t)(e->top - p) < KNOWN_MAX)
-			return NO_ROOM;
-		next = put_known(e->dict, p, term);
-		if (next) {
-			p = next;
-			continue;
-		}
-		e->p = p;
-		put = put_other(w, term);
-		if (put != WRITTEN)
-			return put;
-		p = e->p;
-	}
-	e->p = p;
-	if (f->left == 0)
-		leave(w);
-	return WRITTEN;
-}
-
-static enum put put_term(struct walk *w, ERL_NIF_TERM term)
-{
-	struct inv_encoder *e = w->e;
-	uint8_t *next;
-
-	if ((size_t)(e->top - e->p) < KNOWN_MAX)
-		return NO_ROOM;
-	next = put_known(e->dict, e->p, term);
-	if (!next)
-		return put_other(w, term);
-	e->p = next;
-	return WRITTEN;
-}
-
-static enum put end_list(struct walk *w, struct frame *f, ERL_NIF_TERM tail)
-{
-	if (tail == nil) {
-		leave(w);
-		return result(inv_put_byte(w->e, INV_T_END));
-	}
-	f->kind = FRAME_TAIL; /* left when the tail is written */
-	if (!inv_put_byte(w->e, INV_T_TAIL))
-		return NO_ROOM;
-	return put_term(w, tail);
-}
-
-static enum put run_list(struct walk *w, struct frame *f)
-{
-	struct inv_encoder *e = w->e;
-	ERL_NIF_TERM tail = f->u.tail;
-	uint8_t *p = e->p;
-
-	while (p < e->limit) {
-		ERL_NIF_TERM head;
-		uint8_t *next;
-		enum put put;
-
-		if (tail == nil ||
-		    !enif_get_list_cell(e->env, tail, &head, &tail)) {
-			e->p = p;
-			return end_list(w, f, tail);
-		}
-		if ((size_t)(e->top - p) < KNOWN_MAX)
-			return NO_ROOM;
-		next = put_known(e->dict, p, head);
-		if (next) {
-			p = next;
-			continue;
-		}
-		e->p = p;
-		f->u.tail = tail;
-		put = put_other(w, head);
-		if (put != WRITTEN)
-			return put;
-		p = e->p;
-	}
-	e->p = p;
-	f->u.tail = tail;
-	return WRITTEN;
-}
-
-static enum put run_map(struct walk *w, struct frame *f)
-{
-	ERL_NIF_TERM key;
-	enum put put;
-
-	while (w->e->p < w->e->limit) {
-		if (f->in_value) {
-			f->in_value = false;
-			enif_map_iterator_next(w->e->env, &f->u.map.iter);
-			put = put_term(w, f->u.map.value);
-		} else if (f->left > 0 && enif_map_iterator_get_pair(
-						  w->e->env, &f->u.map.iter,
-						  &key, &f->u.map.value)) {
-			f->left--;
-			f->in_value = true;
-			put = put_term(w, key);
-		} else {
-			leave(w);
-			return WRITTEN;
-		}
-		if (put != WRITTEN)
-			return put;
-	}
-	return WRITTEN;
-}
-
-static enum put run(struct walk *w)
-{
-	struct frame *f = &w->frames[w->depth - 1];
-
-	switch (f->kind) {
-	case FRAME_TUPLE:
-		return run_tuple(w, f);
-	case FRAME_LIST:
-		return run_list(w, f);
-	case FRAME_MAP:
-		return run_map(w, f);
-	case FRAME_TAIL:
-	default:
-		leave(w);
-		return WRITTEN;
-	}
-}
-
-/* The budget is used up: says what is missing in the innermost container. */
-static bool cut_list(struct inv_encoder *e, ERL_NIF_TERM tail)
-{
-	enum inv_cut kind;
-	uint32_t n;
-
-	if (tail == nil)
-		return inv_put_byte(e, INV_T_END);
-	kind = count_cells(e->env, tail, &n);
-	return inv_scalar_missing(e, INV_T_CUT, kind, n);
-}
-
-static bool cut_innermost(struct walk *w)
-{
-	struct frame *f = &w->frames[w->depth - 1];
-	struct inv_encoder *e = w->e;
-	bool ok = true;
-
-	if (f->kind == FRAME_LIST)
-		ok = cut_list(e, f->u.tail);
-	if (f->kind == FRAME_TUPLE && f->left > 0)
-		ok = inv_scalar_missing(e, INV_T_CUT, INV_CUT_TUPLE, f->left);
-	if (f->kind == FRAME_MAP && f->in_value)
-		ok = inv_scalar_missing(e, INV_T_HOLE, INV_CUT_OTHER, 0);
-	if (f->kind == FRAME_MAP && f->left > 0)
-		ok = ok && inv_scalar_missing(e, INV_T_CUT, INV_CUT_MAP,
-					      f->left);
-	leave(w);
-	return ok;
+	return put_by_type(e, term, depth);
 }
 
 bool inv_encode_term(struct inv_encoder *e, ERL_NIF_TERM term)
 {
-	struct walk w;
-	enum put put;
-	bool ok;
-
-	w.e = e;
-	w.depth = 0;
 	e->limit = e->p + e->max_bytes;
-	put = put_term(&w, term);
-	if (put != OPENED)
-		return put == WRITTEN;
-	ok = true;
-	while (ok && w.depth > 0)
-		ok = e->p < e->limit ? run(&w) != NO_ROOM : cut_innermost(&w);
-	while (w.depth > 0) /* iterators of maps are to be destroyed */
-		leave(&w);
-	return ok;
+	return put_term(e, term, 0);
 }

@@ -41,7 +41,6 @@ struct inv_encoder {
 /* When the library is loaded. */
 void inv_encode_init(ErlNifEnv *env);
 
-
 /*
  * Appends one term.  False when the room between p and top does not suffice:
  * p, top and the dictionary are then of no use any more.

@@ -55,8 +55,8 @@ static unsigned parse_numbers(const char *text, uint64_t *numbers, unsigned max)
 		}
 		numbers[n] = 0;
 		while (*text >= '0' && *text <= '9')
-			numbers[n] = numbers[n] * 10 +
-				     (uint64_t)(*text++ - '0');
+			numbers[n] =
+				numbers[n] * 10 + (uint64_t)(*text++ - '0');
 		n++;
 	}
 	return n;
@@ -95,8 +95,7 @@ static bool define_any_atom(struct inv_encoder *e, ERL_NIF_TERM term)
 static bool define_atom(struct inv_encoder *e, ERL_NIF_TERM term)
 {
 	char name[256];
-	int n = enif_get_atom(e->env, term, name, sizeof(name),
-			      ERL_NIF_LATIN1);
+	int n = enif_get_atom(e->env, term, name, sizeof(name), ERL_NIF_LATIN1);
 	int i;
 
 	if (n < 1)

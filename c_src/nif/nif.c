@@ -23,8 +23,7 @@ static unsigned instances; /* load and unload do not run side by side */
 static char dir[INV_PATH_LEN];
 static size_t dir_len;
 
-static ERL_NIF_TERM get_dir(ErlNifEnv *env, int argc,
-			    const ERL_NIF_TERM argv[])
+static ERL_NIF_TERM get_dir(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 {
 	ERL_NIF_TERM term;
 

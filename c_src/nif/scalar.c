@@ -101,7 +101,8 @@ bool inv_scalar_integer(struct inv_encoder *e, ERL_NIF_TERM term)
 		return put_big(e, false, (const uint8_t *)&u, 8);
 	size = big_size(term);
 	if (size == 0)
-		return inv_scalar_missing(e, INV_T_HOLE, INV_CUT_INT, BIG_BYTES_MAX);
+		return inv_scalar_missing(e, INV_T_HOLE, INV_CUT_INT,
+					  BIG_BYTES_MAX);
 	if (size > 64 && size > inv_put_left(e))
 		return inv_scalar_missing(e, INV_T_HOLE, INV_CUT_INT, size / 4);
 	if (!enif_term_to_binary(e->env, term, &bin))
@@ -173,4 +174,3 @@ bool inv_scalar_bits(struct inv_encoder *e, ERL_NIF_TERM term)
 	enif_release_binary(&bin);
 	return ok;
 }
-

@@ -11,7 +11,12 @@ _Atomic bool inv_thread_fence;
 static struct inv_thread threads[INV_RINGS_MAX];
 
 /* By kind: where its indices begin, and how many are given away. */
-enum kind { NORMAL, DIRTY_CPU, DIRTY_IO, KINDS };
+enum kind {
+	NORMAL,
+	DIRTY_CPU,
+	DIRTY_IO,
+	KINDS
+};
 static uint32_t first[KINDS + 1];
 static _Atomic uint32_t taken[KINDS];
 

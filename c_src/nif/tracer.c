@@ -59,13 +59,14 @@ int inv_tracers_load(ErlNifEnv *env)
 
 	/* Of a second load of the same library: takes the first's over. */
 	guard_type = enif_open_resource_type_x(
-		env, "inviso_tracer", (ErlNifResourceTypeInit *)(uintptr_t)&init,
+		env, "inviso_tracer",
+		(ErlNifResourceTypeInit *)(uintptr_t)&init,
 		ERL_NIF_RT_CREATE | ERL_NIF_RT_TAKEOVER, NULL);
 	if (!guard_type)
 		return -1;
 	if (lock)
 		return 0;
-	lock = enif_mutex_create((char *)(uintptr_t)"inviso_tracers");
+	lock = enif_mutex_create((char *)(uintptr_t) "inviso_tracers");
 	clock_gettime(CLOCK_REALTIME, &now);
 	/* Microseconds: unlike any number of an earlier load, for 8 years. */
 	next_number = ((uint64_t)now.tv_sec * 1000000 +

@@ -64,7 +64,7 @@ struct inv_tracer {
 /* The part that callbacks look at without knowing that the tracer lives. */
 struct inv_slot {
 	_Alignas(INV_CACHE_LINE) _Atomic uint64_t handle; /* 0: none */
-	_Atomic bool spent; /* a limit is reached: remove */
+	_Atomic bool spent;	  /* a limit is reached: remove */
 	_Atomic uint64_t no_ring; /* events of threads without a ring */
 	struct inv_tracer *tracer;
 };
@@ -89,7 +89,7 @@ struct inv_tracer_opts {
 	enum inv_keep keep;
 	bool light;
 	char ring_path[INV_PATH_LEN]; /* "": memory */
-	struct inv_ring_ctl spool;  /* its "what the spooler shall do" part */
+	struct inv_ring_ctl spool;    /* its "what the spooler shall do" part */
 };
 
 int inv_tracers_load(ErlNifEnv *env); /* 0, or the library cannot be used */

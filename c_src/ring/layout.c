@@ -66,8 +66,7 @@ void inv_layout_init(void *map, uint32_t n_rings, const uint32_t *n_slots,
 
 		ring->slots_off = off;
 		ring->n_slots = n_slots[i];
-		atomic_store_explicit(&ring->read_seq, 1,
-				      memory_order_relaxed);
+		atomic_store_explicit(&ring->read_seq, 1, memory_order_relaxed);
 		off += (uint64_t)n_slots[i] * packet_bytes;
 	}
 	atomic_store_explicit(&ctl->state, INV_TRACER_OPEN,

@@ -24,8 +24,8 @@ void inv_producer_init(struct inv_producer *p, void *map, uint32_t ring)
  */
 static int slot_is_free(const struct inv_producer *p, uint64_t seq)
 {
-	uint64_t read = atomic_load_explicit(&p->ring->read_seq,
-					     memory_order_acquire);
+	uint64_t read =
+		atomic_load_explicit(&p->ring->read_seq, memory_order_acquire);
 
 	return seq - read < p->n_slots;
 }
@@ -70,8 +70,8 @@ int inv_producer_open_new(struct inv_producer *p, uint64_t now)
 	else if (!slot_is_free(p, seq))
 		return INV_EFULL;
 
-	slot = (struct inv_ring_slot *)(p->slots + (seq % p->n_slots) *
-							   p->packet_bytes);
+	slot = (struct inv_ring_slot *)(p->slots +
+					(seq % p->n_slots) * p->packet_bytes);
 	/* Whoever finds the old seq from here on finds no events with it. */
 	atomic_store_explicit(&slot->commit, 0, memory_order_release);
 	INV_TESTPOINT("ring.emptied");
