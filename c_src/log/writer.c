@@ -61,6 +61,7 @@ int inv_log_writer_open(struct inv_log_writer *w, int fd, uint64_t off,
 	struct stat st;
 	int r;
 
+	inv_log_writer_close(w); /* first: it may be the same file */
 	if (fstat(fd, &st) < 0)
 		r = inv_err_sys(err, errno, "fstat");
 	else if (!S_ISREG(st.st_mode))
@@ -75,7 +76,6 @@ int inv_log_writer_open(struct inv_log_writer *w, int fd, uint64_t off,
 		close(fd);
 		return r;
 	}
-	inv_log_writer_close(w);
 	w->fd = fd;
 	w->off = off;
 	w->allocated = off;
