@@ -15,10 +15,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define CHECK(x)                                                              \
-	do {                                                                  \
-		if (!(x))                                                     \
-			abort();                                              \
+#define CHECK(x)                 \
+	do {                     \
+		if (!(x))        \
+			abort(); \
 	} while (0)
 
 static uint64_t file_size;
@@ -54,8 +54,8 @@ static void drain(struct inv_inputs *in, struct inv_cursor *c)
 		if (item->kind == INV_ITEM_EVENT)
 			walk(&item->ev, c);
 		else
-			CHECK(item->lost.n && item->lost.reason <
-						      INV_LOST_COUNT);
+			CHECK(item->lost.n &&
+			      item->lost.reason < INV_LOST_COUNT);
 		/* Each takes bytes of a packet; a packet at most 1 MiB. */
 		CHECK(++items <= (file_size / sizeof(struct inv_log_packet) +
 				  1) * (1u << 20));

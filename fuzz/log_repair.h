@@ -41,8 +41,8 @@ static inline void repair(uint8_t *p, uint64_t size)
 		    h.body_len > size - off - h.head_len)
 			return;
 		h.body_sum = XXH64(p + off + h.head_len, h.body_len, 0);
-		h.head_sum = XXH64(
-			&h, offsetof(struct inv_log_packet, head_sum), 0);
+		h.head_sum =
+			XXH64(&h, offsetof(struct inv_log_packet, head_sum), 0);
 		memcpy(p + off, &h, sizeof(h));
 		off += (uint64_t)h.head_len + h.body_len;
 	}

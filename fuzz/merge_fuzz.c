@@ -22,10 +22,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define CHECK(x)                                                              \
-	do {                                                                  \
-		if (!(x))                                                     \
-			abort();                                              \
+#define CHECK(x)                 \
+	do {                     \
+		if (!(x))        \
+			abort(); \
 	} while (0)
 
 #define FILES 4
@@ -112,8 +112,8 @@ static void check_json(const struct inv_buf *b)
 		else if (c == '\n')
 			CHECK(!quoted && !depth);
 		else if (!quoted)
-			depth += (c == '{' || c == '[') -
-				 (c == '}' || c == ']');
+			depth +=
+				(c == '{' || c == '[') - (c == '}' || c == ']');
 	}
 	CHECK(!quoted && !depth);
 }
@@ -152,8 +152,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_json(&out[0]);
 	CHECK(!out[0].len || inv_utf8_valid(out[0].data, out[0].len));
 	if (out[0].len)
-		check_text(&out[0], sum.entries +
-					    (format == inv_sink_find("text")));
+		check_text(&out[0],
+			   sum.entries + (format == inv_sink_find("text")));
 	inv_buf_release(&out[0]);
 	inv_buf_release(&out[1]);
 	free(copy);

@@ -10,10 +10,10 @@ enum inv_exit {
 	INV_EXIT_FAILED = 1,
 	INV_EXIT_USAGE = 2,
 	INV_EXIT_UNREACHABLE = 3, /* a node */
-	INV_EXIT_REFUSED = 4, /* by cookie or owner */
-	INV_EXIT_NOTHING = 5, /* matched */
-	INV_EXIT_PROTECTED = 6, /* stopped by a protection */
-	INV_EXIT_LOST = 7, /* done, but events were lost */
+	INV_EXIT_REFUSED = 4,	  /* by cookie or owner */
+	INV_EXIT_NOTHING = 5,	  /* matched */
+	INV_EXIT_PROTECTED = 6,	  /* stopped by a protection */
+	INV_EXIT_LOST = 7,	  /* done, but events were lost */
 };
 
 struct inv_cmd {

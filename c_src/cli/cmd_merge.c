@@ -181,8 +181,8 @@ static int run(struct merge *m, char **files, int n_files)
 		rc = inv_inputs_add(&m->inputs, files[i], &m->err);
 	if (!rc)
 		rc = inv_inputs_open(&m->inputs, &m->err);
-	if (!rc && inv_merge_init(&m->merge, m->inputs.feeds,
-				  m->inputs.n_feeds))
+	if (!rc &&
+	    inv_merge_init(&m->merge, m->inputs.feeds, m->inputs.n_feeds))
 		rc = no_memory(m);
 	if (!rc)
 		rc = open_output(m);
@@ -221,7 +221,11 @@ static int merge(struct merge *m, char **files, int n_files)
 
 /* --- options -------------------------------------------------------------- */
 
-enum { OPT_SUMMARY = 256, OPT_UTC, OPT_TI };
+enum {
+	OPT_SUMMARY = 256,
+	OPT_UTC,
+	OPT_TI
+};
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "FILE", 0,
@@ -288,13 +292,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'f':
 		a->m->format = inv_sink_find(arg);
 		if (!a->m->format)
-			argp_error(state, "--format %s: not one of text, json "
-				   "and classic", arg);
+			argp_error(state,
+				   "--format %s: not one of text, json "
+				   "and classic",
+				   arg);
 		return 0;
 	case OPT_SUMMARY:
 		if (set_summary(a->m, arg))
-			argp_error(state, "--summary %s: not one of text, json "
-				   "and none", arg);
+			argp_error(state,
+				   "--summary %s: not one of text, json "
+				   "and none",
+				   arg);
 		return 0;
 	case OPT_UTC:
 		a->m->sink_opts.utc = 1;

@@ -23,7 +23,7 @@ static const struct inv_cmd *const commands[] = {
 
 /* Names that are kept for what comes later. */
 static const char *const later[] = {
-	"status", "trace", "record", "stop",	  "fetch", "ms",   "case",
+	"status", "trace", "record", "stop",	  "fetch", "ms",     "case",
 	"seq",	  "count", "hist",   "autostart", "flame", "report",
 };
 
@@ -39,8 +39,7 @@ static int unknown(const char *name)
 {
 	for (size_t i = 0; i < sizeof(later) / sizeof(*later); i++)
 		if (!strcmp(later[i], name)) {
-			fprintf(stderr, "inviso %s: not supported yet\n",
-				name);
+			fprintf(stderr, "inviso %s: not supported yet\n", name);
 			return INV_EXIT_USAGE;
 		}
 	fprintf(stderr,

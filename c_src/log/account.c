@@ -51,8 +51,7 @@ static void absent(struct inv_account *a, uint64_t n, bool rotated,
 }
 
 void inv_account_packet(struct inv_account *a, const struct inv_log_packet *h,
-			bool rotated, struct inv_loss_list *out,
-			uint32_t *skip)
+			bool rotated, struct inv_loss_list *out, uint32_t *skip)
 {
 	uint64_t gap, explained;
 

@@ -20,10 +20,10 @@
 struct inv_account {
 	uint64_t next_event; /* number of the first event not accounted for */
 	uint64_t known[INV_LOSS_COUNT]; /* told so far */
-	uint64_t credit; /* told, had numbers, but no gap was seen yet */
+	uint64_t credit;   /* told, had numbers, but no gap was seen yet */
 	uint64_t recorded; /* in the log: read, unreadable or rotated away */
 	uint64_t unreadable;
-	uint64_t rotated; /* in files deleted by rotation: no loss */
+	uint64_t rotated;  /* in files deleted by rotation: no loss */
 	uint64_t produced; /* from totals; 0: there were none */
 	bool begun;
 };

@@ -142,8 +142,8 @@ static int trace_tuple(struct inv_etf_event *e, struct inv_cursor *c,
 		rc = walk(c, el, 3);
 	if (rc || !*is_trace)
 		return rc;
-	e->ev.extra = n > 4 && (has_extra(e->ev.tag) ||
-				e->ev.tag == INV_TAG_OTHER);
+	e->ev.extra = n > 4 &&
+		      (has_extra(e->ev.tag) || e->ev.tag == INV_TAG_OTHER);
 	used = 4 + e->ev.extra;
 	e->ev.ms_result = n > used && e->ev.tag == INV_TAG_CALL;
 	used += e->ev.ms_result;

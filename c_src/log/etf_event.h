@@ -18,7 +18,7 @@ struct inv_etf_event {
 	struct inv_event ev; /* ev.raw has the whole term */
 	bool timed;
 	int64_t ts_ns; /* ts_kind TIMESTAMP: system time, else monotonic */
-	bool is_drop; /* {drop,N} */
+	bool is_drop;  /* {drop,N} */
 	uint64_t dropped;
 	char other[2 * INV_ATOM_CHARS]; /* where ev.other lies */
 };

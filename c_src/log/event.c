@@ -148,8 +148,7 @@ int inv_event_tracee(const struct inv_event *ev, struct inv_cursor *c,
 {
 	int rc = 0;
 
-	inv_cursor_init(c, (enum inv_enc)ev->enc, ev->dict, ev->terms,
-			ev->len);
+	inv_cursor_init(c, (enum inv_enc)ev->enc, ev->dict, ev->terms, ev->len);
 	if (ev->enc == INV_ENC_PACKED && ev->tag == INV_TAG_OTHER)
 		rc = must(inv_cursor_skip(c));
 	return rc ? rc : must(inv_cursor_next(c, tok));

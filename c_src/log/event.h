@@ -26,8 +26,8 @@ struct inv_event {
 	bool ms_result;	 /* terms has the result of {message,_} */
 	bool has_sched;
 	uint64_t sched;
-	uint64_t cpu_ns;  /* ts_kind CPU */
-	int64_t unique;	  /* ts_kind STRICT */
+	uint64_t cpu_ns;   /* ts_kind CPU */
+	int64_t unique;	   /* ts_kind STRICT */
 	const char *other; /* tag INV_TAG_OTHER: its name, UTF-8, or NULL */
 	size_t other_len;
 	/*
@@ -38,7 +38,7 @@ struct inv_event {
 	const uint8_t *terms;
 	size_t len;
 	const struct inv_dict *dict; /* packed */
-	const uint8_t *raw; /* ETF: the whole tuple; packed: NULL */
+	const uint8_t *raw;	     /* ETF: the whole tuple; packed: NULL */
 	size_t raw_len;
 	bool bare; /* ETF: no trace tuple at all: terms is raw */
 };

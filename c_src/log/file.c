@@ -52,9 +52,8 @@ static uint64_t packet_len(const struct inv_source *src, uint64_t off,
 static bool body_sound(const struct inv_source *src, uint64_t off,
 		       const struct inv_log_packet *h)
 {
-	return packet_len(src, off, h) &&
-	       XXH64(src->data + off + h->head_len, h->body_len, 0) ==
-		       h->body_sum;
+	return packet_len(src, off, h) && XXH64(src->data + off + h->head_len,
+						h->body_len, 0) == h->body_sum;
 }
 
 /* The first sound head at or after off; the file's size if there is none. */
@@ -187,8 +186,7 @@ static void count_totals(struct inv_log_file *f, struct inv_unpacker *u,
 static void count(struct inv_log_file *f, struct inv_unpacker *u, uint64_t off,
 		  const struct inv_log_packet *h)
 {
-	struct inv_log_place at = { *h, off,
-				    f->src.data + off + h->head_len };
+	struct inv_log_place at = { *h, off, f->src.data + off + h->head_len };
 
 	f->n_packets++;
 	f->last_type = h->type;
@@ -237,9 +235,9 @@ static int survey_packet(struct inv_log_file *f, struct inv_unpacker *u,
 			    len ? "a packet's body is damaged" :
 				  "the file ends within a packet");
 	count(f, u, *off, h);
-	if (len && (*off + len == src->size ||
-		    head_at(src, *off + len, &next) ||
-		    body_sound(src, *off, h))) {
+	if (len &&
+	    (*off + len == src->size || head_at(src, *off + len, &next) ||
+	     body_sound(src, *off, h))) {
 		*off += len;
 		return 0;
 	}
@@ -248,8 +246,7 @@ static int survey_packet(struct inv_log_file *f, struct inv_unpacker *u,
 	return skip(f, ns, body, body, off, NULL);
 }
 
-static int survey(struct inv_log_file *f, struct inv_notices *ns,
-		  uint64_t off)
+static int survey(struct inv_log_file *f, struct inv_notices *ns, uint64_t off)
 {
 	struct inv_unpacker *u = inv_unpacker_new();
 	struct inv_log_packet h;
@@ -283,8 +280,7 @@ int inv_log_file_open(struct inv_log_file *f, struct inv_source *src,
 	else
 		rc = read_head(f, ns, &start, err);
 	if (!rc && survey(f, ns, start))
-		rc = inv_err_set(err, INV_ENOMEM, "%s: no memory",
-				 f->src.name);
+		rc = inv_err_set(err, INV_ENOMEM, "%s: no memory", f->src.name);
 	if (rc)
 		inv_log_file_close(f);
 	return rc;
@@ -303,8 +299,7 @@ void inv_log_file_close(struct inv_log_file *f)
 
 /* --- cursors -------------------------------------------------------------- */
 
-void inv_log_cursor_init(struct inv_log_cursor *c,
-			 const struct inv_log_file *f)
+void inv_log_cursor_init(struct inv_log_cursor *c, const struct inv_log_file *f)
 {
 	(void)f;
 	c->off = 0;

@@ -34,10 +34,10 @@ struct inv_log_file {
 	/* from the survey */
 	uint64_t n_packets;
 	uint64_t n_events;
-	uint32_t n_streams;  /* highest number seen, and one */
-	uint64_t first_ns;   /* earliest begin_ns; UINT64_MAX: no events */
-	uint32_t last_type;  /* of the last packet; 0: none */
-	uint32_t last_end;   /* enum inv_log_end when last_type is TOTALS */
+	uint32_t n_streams; /* highest number seen, and one */
+	uint64_t first_ns;  /* earliest begin_ns; UINT64_MAX: no events */
+	uint32_t last_type; /* of the last packet; 0: none */
+	uint32_t last_end;  /* enum inv_log_end when last_type is TOTALS */
 };
 
 /* Whether the bytes start like a log. */
@@ -57,7 +57,7 @@ struct inv_log_cursor {
 /* The packet at the cursor; moves the cursor past it. */
 struct inv_log_place {
 	struct inv_log_packet head;
-	uint64_t off; /* of the head in the file */
+	uint64_t off;	     /* of the head in the file */
 	const uint8_t *body; /* head.body_len bytes, in the source */
 };
 

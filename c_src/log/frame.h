@@ -21,7 +21,7 @@ struct inv_frame {
 	uint64_t off; /* of the record in the file */
 	uint64_t len; /* of all of it */
 	bool is_drop;
-	uint32_t n; /* dropped */
+	uint32_t n;	     /* dropped */
 	const uint8_t *term; /* term_len bytes */
 	uint32_t term_len;
 };

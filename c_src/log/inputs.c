@@ -19,12 +19,12 @@ enum kind {
 
 struct inv_input {
 	enum kind kind;
-	bool taken; /* by a feed, which owns file or src now */
-	char *node; /* given, or found in it; NULL: not known */
+	bool taken;		  /* by a feed, which owns file or src now */
+	char *node;		  /* given, or found in it; NULL: not known */
 	struct inv_log_file file; /* KIND_LOG */
-	struct inv_source src; /* the others */
+	struct inv_source src;	  /* the others */
 	struct inv_tracefile_info info; /* KIND_TRACE; its node is moved */
-	bool numbered; /* wrap is good */
+	bool numbered;			/* wrap is good */
 	struct inv_wrap_name wrap;
 };
 
@@ -150,8 +150,7 @@ int inv_inputs_add(struct inv_inputs *in, const char *arg, struct inv_err *err)
 
 /* --- nodes ---------------------------------------------------------------- */
 
-static struct inv_node *find_node(const struct inv_inputs *in,
-				  const char *name)
+static struct inv_node *find_node(const struct inv_inputs *in, const char *name)
 {
 	for (uint32_t i = 0; i < in->n_nodes; i++)
 		if (!strcmp(in->nodes[i]->name, name))
@@ -212,8 +211,7 @@ static int open_log(struct inv_inputs *in, uint32_t first, struct inv_err *err)
 	struct inv_input *x = &in->inputs[first];
 	struct inv_log_file *files =
 		calloc(in->n_inputs - first, sizeof(*files));
-	struct inv_node *node =
-		make_node(in, x->node ? x->node : x->file.node);
+	struct inv_node *node = make_node(in, x->node ? x->node : x->file.node);
 	struct inv_log_set set;
 	struct inv_feed *feed;
 	uint32_t n = 0;
@@ -229,7 +227,7 @@ static int open_log(struct inv_inputs *in, uint32_t first, struct inv_err *err)
 
 		if (y->kind != KIND_LOG || y->taken ||
 		    memcmp(y->file.head.uuid, x->file.head.uuid,
-			   sizeof(x->file.head.uuid)))
+			   sizeof(x->file.head.uuid)) != 0)
 			continue;
 		files[n++] = y->file;
 		y->taken = true;
@@ -259,8 +257,7 @@ static bool in_time(const struct inv_inputs *in, const uint32_t *index,
 	const struct inv_tracefile_info *before = NULL;
 
 	for (uint32_t i = 0; i < n; i++) {
-		const struct inv_tracefile_info *x =
-			&in->inputs[index[i]].info;
+		const struct inv_tracefile_info *x = &in->inputs[index[i]].info;
 
 		if (x->timed && before && x->ts_ns < before->ts_ns)
 			return false;
@@ -275,8 +272,7 @@ static int wrap_set(const struct inv_inputs *in, uint32_t first,
 		    uint32_t *index, uint32_t *n)
 {
 	const struct inv_input *x = &in->inputs[first];
-	struct inv_wrap_name *names =
-		calloc(in->n_inputs, sizeof(*names));
+	struct inv_wrap_name *names = calloc(in->n_inputs, sizeof(*names));
 
 	if (!names)
 		return INV_ENOMEM;
@@ -332,8 +328,7 @@ int inv_inputs_open(struct inv_inputs *in, struct inv_err *err)
 {
 	int rc = 0;
 
-	in->feeds = calloc(in->n_inputs ? in->n_inputs : 1,
-			   sizeof(*in->feeds));
+	in->feeds = calloc(in->n_inputs ? in->n_inputs : 1, sizeof(*in->feeds));
 	if (!in->feeds)
 		return no_memory(err);
 	for (uint32_t i = 0; !rc && i < in->n_inputs; i++) {

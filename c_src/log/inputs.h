@@ -37,8 +37,7 @@ void inv_inputs_init(struct inv_inputs *in, struct inv_notices *notices);
 void inv_inputs_release(struct inv_inputs *in);
 
 /* [NODE=]FILE, where NODE has an '@' and no '/'. */
-int inv_inputs_add(struct inv_inputs *in, const char *arg,
-		   struct inv_err *err);
+int inv_inputs_add(struct inv_inputs *in, const char *arg, struct inv_err *err);
 /* The same of bytes that are there already; takes src, also when it fails.
  * node may be NULL. */
 int inv_inputs_add_source(struct inv_inputs *in, struct inv_source *src,

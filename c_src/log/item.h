@@ -17,9 +17,9 @@ struct inv_names;
 
 /* A node that inputs come from; one for all inputs of that name. */
 struct inv_node {
-	char *name; /* UTF-8 */
-	uint32_t number; /* from 0, in the order of the command line */
-	unsigned otp_release; /* 0: not known */
+	char *name;		 /* UTF-8 */
+	uint32_t number;	 /* from 0, in the order of the command line */
+	unsigned otp_release;	 /* 0: not known */
 	struct inv_names *names; /* from ti files; NULL: none */
 };
 

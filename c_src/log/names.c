@@ -5,6 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#define HASH_FUNCTION(key, len, hash) \
+	((hash) = (unsigned)XXH3_64bits((key), (len)))
 #define HASH_NONFATAL_OOM 1
 #define uthash_nonfatal_oom(elt) ((elt)->stored = false)
 #include <uthash.h>
@@ -51,19 +56,23 @@ struct inv_names *inv_names_new(void)
 	return calloc(1, sizeof(struct inv_names));
 }
 
+/* HASH_CLEAR frees the table and leaves the entries chained. */
 static void free_pids(struct inv_names *n)
 {
-	struct pid_names *p, *tmp;
+	struct pid_names *p = n->pids;
 
-	HASH_ITER (hh, n->pids, p, tmp) {
-		HASH_DEL(n->pids, p);
+	HASH_CLEAR(hh, n->pids);
+	while (p) {
+		struct pid_names *next = p->hh.next;
+
 		while (p->first) {
-			struct inv_name *next = p->first->next;
+			struct inv_name *name = p->first;
 
-			free(p->first);
-			p->first = next;
+			p->first = name->next;
+			free(name);
 		}
 		free(p);
+		p = next;
 	}
 }
 
@@ -81,14 +90,18 @@ static void free_alias(struct alias *a)
 
 void inv_names_free(struct inv_names *n)
 {
-	struct alias *a, *tmp;
+	struct alias *a;
 
 	if (!n)
 		return;
 	free_pids(n);
-	HASH_ITER (hh, n->aliases, a, tmp) {
-		HASH_DEL(n->aliases, a);
+	a = n->aliases;
+	HASH_CLEAR(hh, n->aliases);
+	while (a) {
+		struct alias *next = a->hh.next;
+
 		free_alias(a);
+		a = next;
 	}
 	free(n);
 }

@@ -18,10 +18,9 @@ static void tell(struct inv_notices *ns, struct inv_notice *n, const char *fmt,
 void inv_notice_damage(struct inv_notices *ns, const char *file, uint64_t off,
 		       uint64_t len, const char *fmt, ...)
 {
-	struct inv_notice n = { .kind = INV_NOTICE_DAMAGE,
-				.file = file,
-				.off = off,
-				.len = len };
+	struct inv_notice n = {
+		.kind = INV_NOTICE_DAMAGE, .file = file, .off = off, .len = len
+	};
 	va_list ap;
 
 	ns->n_damages++;
@@ -30,8 +29,8 @@ void inv_notice_damage(struct inv_notices *ns, const char *file, uint64_t off,
 	va_end(ap);
 }
 
-void inv_notice_info(struct inv_notices *ns, const char *file,
-		     const char *fmt, ...)
+void inv_notice_info(struct inv_notices *ns, const char *file, const char *fmt,
+		     ...)
 {
 	struct inv_notice n = { .kind = INV_NOTICE_INFO, .file = file };
 	va_list ap;

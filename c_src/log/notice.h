@@ -34,8 +34,7 @@ struct inv_notices {
 void inv_notice_damage(struct inv_notices *ns, const char *file, uint64_t off,
 		       uint64_t len, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
-void inv_notice_info(struct inv_notices *ns, const char *file,
-		     const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+void inv_notice_info(struct inv_notices *ns, const char *file, const char *fmt,
+		     ...) __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -167,8 +167,8 @@ int inv_reader_new(struct inv_feed **feed, struct inv_log_set *set,
 	memset(set, 0, sizeof(*set));
 	r->n_streams = r->set.n_streams;
 	r->unpacker = inv_unpacker_new();
-	r->streams = calloc(r->n_streams ? r->n_streams : 1,
-			    sizeof(*r->streams));
+	r->streams =
+		calloc(r->n_streams ? r->n_streams : 1, sizeof(*r->streams));
 	if (!r->unpacker || !r->streams ||
 	    !inv_heap_init(&r->heap, r->n_streams)) {
 		reader_free(&r->feed);

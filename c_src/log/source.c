@@ -31,8 +31,7 @@ static int map(struct inv_source *s, int fd, const char *path,
 	return 0;
 }
 
-int inv_source_open(struct inv_source *s, const char *path,
-		    struct inv_err *err)
+int inv_source_open(struct inv_source *s, const char *path, struct inv_err *err)
 {
 	int fd, rc;
 

@@ -71,7 +71,8 @@ static int open_packet(struct inv_stream *s)
 		rc = skip_records(s, again);
 	}
 	if (rc)
-		give_up(s, what, s->at.off, (uint64_t)h->head_len + h->body_len);
+		give_up(s, what, s->at.off,
+			(uint64_t)h->head_len + h->body_len);
 	return 0;
 }
 

@@ -131,8 +131,8 @@ static void take_node(struct inv_tracefile_info *info,
 {
 	if (!info->node &&
 	    (tok->kind == INV_TOK_PID || tok->kind == INV_TOK_PORT) && tok->len)
-		info->node = inv_utf8_sanitized((const char *)tok->bytes,
-						tok->len);
+		info->node =
+			inv_utf8_sanitized((const char *)tok->bytes, tok->len);
 }
 
 /* {PidOrOther, Alias, alias | unalias, {Mega,Sec,Micro}} */

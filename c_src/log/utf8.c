@@ -21,8 +21,8 @@ static size_t char_len(const uint8_t *p, size_t n)
 			return 0;
 		c = c << 6 | (p[i] & 0x3f);
 	}
-	if ((len == 3 && c < 0x800) || (len == 4 && c < 0x10000) ||
-	    c < 0xa0 || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+	if ((len == 3 && c < 0x800) || (len == 4 && c < 0x10000) || c < 0xa0 ||
+	    c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
 		return 0;
 	return len;
 }

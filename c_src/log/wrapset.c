@@ -25,8 +25,7 @@ bool inv_wrap_name_parse(struct inv_wrap_name *w, const char *name)
 	w->n_digits = end - w->digits;
 	for (size_t i = w->digits; i < end; i++)
 		if (__builtin_mul_overflow(w->number, 10u, &w->number) ||
-		    __builtin_add_overflow(w->number,
-					   (unsigned)(name[i] - '0'),
+		    __builtin_add_overflow(w->number, (unsigned)(name[i] - '0'),
 					   &w->number))
 			return false;
 	return w->n_digits > 0;

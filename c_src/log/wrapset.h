@@ -18,7 +18,7 @@
  */
 struct inv_wrap_name {
 	const char *name; /* borrowed */
-	size_t digits; /* where they begin in it */
+	size_t digits;	  /* where they begin in it */
 	size_t n_digits;
 	uint64_t number;
 };

@@ -77,7 +77,8 @@ static void tag(struct inv_sink *s, const struct inv_event *ev)
 	if (ev->tag == INV_TAG_RECEIVE)
 		inv_buf_puts(s->out, "'receive'");
 	else if (ev->tag == INV_TAG_OTHER)
-		inv_term_print_atom((const uint8_t *)text, len, s->out, &s->print);
+		inv_term_print_atom((const uint8_t *)text, len, s->out,
+				    &s->print);
 	else
 		inv_buf_put(s->out, text, len);
 }

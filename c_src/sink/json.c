@@ -77,7 +77,8 @@ static int term(struct json *j, const struct inv_token *tok)
 	inv_buf_putc(out, '"');
 	from = out->len;
 	if (tok)
-		rc = inv_term_print_token(j->sink.cursor, tok, out, &j->sink.print);
+		rc = inv_term_print_token(j->sink.cursor, tok, out,
+					  &j->sink.print);
 	else
 		rc = inv_term_print(j->sink.cursor, out, &j->sink.print);
 	escape_tail(j, from);

@@ -50,8 +50,7 @@ static int open_temporary(struct inv_output *o, const char *path,
 	return 0;
 }
 
-int inv_output_file(struct inv_output *o, const char *path,
-		    struct inv_err *err)
+int inv_output_file(struct inv_output *o, const char *path, struct inv_err *err)
 {
 	struct stat st;
 	int rc;

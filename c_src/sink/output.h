@@ -16,8 +16,8 @@ struct inv_output {
 	/* private */
 	int fd;
 	bool broken; /* nobody reads any more: EPIPE */
-	char *path; /* NULL: fd was given */
-	char *tmp;  /* beside path; NULL: not a file of ours */
+	char *path;  /* NULL: fd was given */
+	char *tmp;   /* beside path; NULL: not a file of ours */
 };
 
 /* Borrows fd. */

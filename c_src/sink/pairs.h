@@ -21,7 +21,7 @@ struct inv_pairs_call {
 
 struct inv_pairs_process {
 	uint64_t pid; /* hash */
-	uint32_t n; /* calls open; the last INV_PAIRS_DEPTH are kept */
+	uint32_t n;   /* calls open; the last INV_PAIRS_DEPTH are kept */
 	struct inv_pairs_call calls[INV_PAIRS_DEPTH];
 };
 

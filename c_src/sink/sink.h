@@ -24,7 +24,7 @@
 struct inv_sink;
 
 struct inv_sink_opts {
-	int utc; /* text: times in UTC instead of local time */
+	int utc;   /* text: times in UTC instead of local time */
 	int color; /* text: for a terminal */
 };
 

@@ -41,7 +41,8 @@ static int must(int rc)
 /* The next term of the event. */
 static int term(struct text *t)
 {
-	return must(inv_term_print(t->sink.cursor, t->sink.out, &t->sink.print));
+	return must(
+		inv_term_print(t->sink.cursor, t->sink.out, &t->sink.print));
 }
 
 /* A dictionary knows once a packet what needs no quotes. */

@@ -35,7 +35,7 @@
 
 struct build {
 	struct inv_buf file;
-	int zstd; /* pack what follows */
+	int zstd;		      /* pack what follows */
 	uint64_t next[BUILD_STREAMS]; /* event number */
 	uint64_t seq[BUILD_STREAMS];
 	uint64_t recorded[BUILD_STREAMS];
@@ -141,8 +141,8 @@ static inline void build_begin(struct build *b, uint32_t stream,
 	b->p.first_event = b->next[stream];
 	memcpy(b->p.dropped, b->dropped[stream], sizeof(b->p.dropped));
 	/* The newest first. */
-	build_define(b, INV_DEF_ATOM, "f", 1); /* 2 */
-	build_define(b, INV_DEF_ATOM, "m", 1); /* 1 */
+	build_define(b, INV_DEF_ATOM, "f", 1);		/* 2 */
+	build_define(b, INV_DEF_ATOM, "m", 1);		/* 1 */
 	build_define(b, INV_DEF_PID, pid, sizeof(pid)); /* 0 */
 	b->p.def_len = (uint32_t)b->body.len;
 }
@@ -176,8 +176,8 @@ static inline void build_event(struct build *b, uint64_t ns, unsigned n)
 				  INV_T_STRING_SMALL,
 				  (uint8_t)n };
 
-	build_record(b, ns, INV_TAG_CALL,
-		     INV_TS_TIMESTAMP << INV_EV_TS_SHIFT, terms, sizeof(terms));
+	build_record(b, ns, INV_TAG_CALL, INV_TS_TIMESTAMP << INV_EV_TS_SHIFT,
+		     terms, sizeof(terms));
 }
 
 static inline void build_end(struct build *b)

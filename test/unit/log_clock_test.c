@@ -15,9 +15,8 @@ static void start(struct fixture *f)
 	struct inv_log_file *file = malloc(sizeof(*file));
 	struct inv_source src;
 
-	assert_int_equal(inv_source_memory(&src, "x", f->b.file.data,
-					   f->b.file.len),
-			 0);
+	assert_int_equal(
+		inv_source_memory(&src, "x", f->b.file.data, f->b.file.len), 0);
 	assert_int_equal(inv_log_file_open(file, &src, &f->quiet, NULL), 0);
 	assert_int_equal(inv_log_set_init(&f->set, file, 1, &f->quiet), 0);
 	assert_int_equal(inv_clock_init(&f->clock, &f->set), 0);
@@ -50,13 +49,10 @@ static void a_drift_is_interpolated(void **state)
 	build_anchor(&f.b, 10 * SEC, -100, 5000);
 	build_anchor(&f.b, 20 * SEC, -100 + SEC / 10, 5000); /* 1 % fast */
 	start(&f);
-	at(&f, 9 * SEC, 9 * SEC - 100 + 5000,
-	   9 * SEC - 100);
+	at(&f, 9 * SEC, 9 * SEC - 100 + 5000, 9 * SEC - 100);
 	at(&f, 10 * SEC, 10 * SEC + 4900, 10 * SEC - 100);
-	at(&f, 15 * SEC, 15 * SEC + 4900 + SEC / 20,
-	   15 * SEC - 100 + SEC / 20);
-	at(&f, 25 * SEC, 25 * SEC + 4900 + SEC / 10,
-	   25 * SEC - 100 + SEC / 10);
+	at(&f, 15 * SEC, 15 * SEC + 4900 + SEC / 20, 15 * SEC - 100 + SEC / 20);
+	at(&f, 25 * SEC, 25 * SEC + 4900 + SEC / 10, 25 * SEC - 100 + SEC / 10);
 	stop(&f);
 }
 

@@ -31,7 +31,7 @@ struct collected {
 	uint64_t lost[INV_LOST_COUNT];
 	uint64_t rotated;
 	uint64_t last_damage; /* offset */
-	char said[4096]; /* all that was told */
+	char said[4096];      /* all that was told */
 };
 
 static inline void collect_notice(void *arg, const struct inv_notice *n)
@@ -97,8 +97,7 @@ static inline void collect_run(struct collected *c)
 	int rc;
 
 	assert_int_equal(inv_inputs_open(&c->inputs, &c->err), 0);
-	assert_int_equal(inv_merge_init(&m, c->inputs.feeds,
-					c->inputs.n_feeds),
+	assert_int_equal(inv_merge_init(&m, c->inputs.feeds, c->inputs.n_feeds),
 			 0);
 	while (!(rc = inv_merge_next(&m, &item)))
 		collect_item(c, item);

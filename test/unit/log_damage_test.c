@@ -61,8 +61,7 @@ static void with_any_byte_changed_the_rest_is_read(void **state)
 	any_byte_changed(0, 0xff);
 }
 
-static void with_any_byte_of_a_packed_log_changed_the_rest_is_read(
-	void **state)
+static void with_any_byte_of_a_packed_log_changed_the_rest_is_read(void **state)
 {
 	(void)state;
 	any_byte_changed(1, 0x10);

@@ -80,7 +80,7 @@ static void event(struct inv_buf *file, const char *node, int us, int n)
 	inv_buf_release(&t);
 }
 
-#define AT(us) (INT64_C(1700000000000000000) + (us) * 1000)
+#define AT(us) (INT64_C(1700000000000000000) + (us)*1000)
 
 static void events_and_drops_keep_their_place(void **state)
 {

@@ -12,9 +12,8 @@ static void every_shape(struct build *b)
 	build_anchor(b, 0, -1000, EPOCH + 1000);
 	build_begin(b, 0, 1000);
 	/* call m:f(1,b) with the result of {message,_} */
-	RECORD(b, 1000, INV_TAG_CALL,
-	       INV_EV_MS_RESULT | TS(INV_TS_TIMESTAMP), PID, 0x83, M, F,
-	       INV_T_LIST, 1, F, INV_T_END, M);
+	RECORD(b, 1000, INV_TAG_CALL, INV_EV_MS_RESULT | TS(INV_TS_TIMESTAMP),
+	       PID, 0x83, M, F, INV_T_LIST, 1, F, INV_T_END, M);
 	/* return_from m:f/2 -> "x\"" */
 	RECORD(b, 13345, INV_TAG_RETURN_FROM,
 	       INV_EV_EXTRA | TS(INV_TS_TIMESTAMP), PID, 0x83, M, F, 2, 0x92,
@@ -24,14 +23,14 @@ static void every_shape(struct build *b)
 	       INV_T_NIL);
 	/* exception_from, monotonic */
 	RECORD(b, 15000, INV_TAG_EXCEPTION_FROM,
-	       INV_EV_EXTRA | TS(INV_TS_MONOTONIC), PID, 0x83, M, F, 0, 0x82,
-	       M, F);
+	       INV_EV_EXTRA | TS(INV_TS_MONOTONIC), PID, 0x83, M, F, 0, 0x82, M,
+	       F);
 	/* send to itself on scheduler 3, no timestamp asked for */
 	RECORD(b, 16000, INV_TAG_SEND, INV_EV_EXTRA | INV_EV_SCHED, 3, PID, M,
 	       PID);
 	/* receive, 2 s and 5 us of CPU time */
-	RECORD(b, 17000, INV_TAG_RECEIVE, TS(INV_TS_CPU), 0x88, 0xcf, 0xd6, 0xb9, 0x07,
-	       PID, F);
+	RECORD(b, 17000, INV_TAG_RECEIVE, TS(INV_TS_CPU), 0x88, 0xcf, 0xd6,
+	       0xb9, 0x07, PID, F);
 	RECORD(b, 18000, INV_TAG_SPAWN, INV_EV_EXTRA, PID, PID, 0x83, M, F,
 	       INV_T_NIL);
 	RECORD(b, 19000, INV_TAG_IN, 0, PID, 0x83, M, F, 7);
@@ -68,24 +67,23 @@ static void assert_format(const char *format, const char *expected)
 static void classic_has_the_tuples_that_a_tracer_gets(void **state)
 {
 	(void)state;
-	assert_format(
-		"classic",
-		"a@h [] {trace_ts,<0.88.0>,call,{m,f,[1,f]},m,"
-		"{1700,0,1}}\n"
-		"a@h [] {trace_ts,<0.88.0>,return_from,{m,f,2},"
-		"<<120,34>>,{1700,0,13}}\n"
-		"a@h [] {trace_ts,<0.88.0>,call,{m,f,[]},{13000,1}}\n"
-		"a@h [] {trace_ts,<0.88.0>,exception_from,{m,f,0},{m,f},"
-		"14000}\n"
-		"a@h [] {trace,<0.88.0>,send,m,<0.88.0>,3}\n"
-		"a@h [] {trace_ts,<0.88.0>,'receive',f,{0,2,5}}\n"
-		"a@h [] {trace,<0.88.0>,spawn,<0.88.0>,{m,f,[]}}\n"
-		"a@h [] {trace,<0.88.0>,in,{m,f,7}}\n"
-		"a@h [] {trace,<0.88.0>,out,0}\n"
-		"a@h [] {seq_trace,17,{m,{0,1},<0.88.0>,<0.88.0>,f}}\n"
-		"a@h [] {trace,<0.88.0>,f,{1,...(1 more)}}\n"
-		"a@h [] {trace,<0.88.0>,'receive',...}\n"
-		"a@h [] {drop,2}\n");
+	assert_format("classic",
+		      "a@h [] {trace_ts,<0.88.0>,call,{m,f,[1,f]},m,"
+		      "{1700,0,1}}\n"
+		      "a@h [] {trace_ts,<0.88.0>,return_from,{m,f,2},"
+		      "<<120,34>>,{1700,0,13}}\n"
+		      "a@h [] {trace_ts,<0.88.0>,call,{m,f,[]},{13000,1}}\n"
+		      "a@h [] {trace_ts,<0.88.0>,exception_from,{m,f,0},{m,f},"
+		      "14000}\n"
+		      "a@h [] {trace,<0.88.0>,send,m,<0.88.0>,3}\n"
+		      "a@h [] {trace_ts,<0.88.0>,'receive',f,{0,2,5}}\n"
+		      "a@h [] {trace,<0.88.0>,spawn,<0.88.0>,{m,f,[]}}\n"
+		      "a@h [] {trace,<0.88.0>,in,{m,f,7}}\n"
+		      "a@h [] {trace,<0.88.0>,out,0}\n"
+		      "a@h [] {seq_trace,17,{m,{0,1},<0.88.0>,<0.88.0>,f}}\n"
+		      "a@h [] {trace,<0.88.0>,f,{1,...(1 more)}}\n"
+		      "a@h [] {trace,<0.88.0>,'receive',...}\n"
+		      "a@h [] {drop,2}\n");
 }
 
 #define AT "2023-11-14 22:13:20.0000"
@@ -94,20 +92,19 @@ static void text_is_for_people(void **state)
 {
 	(void)state;
 	assert_format(
-		"text",
-		AT "01 a@h <0.88.0> call m:f(1,f) (m)\n"
-		AT "13 a@h <0.88.0> return m:f/2 -> <<\"x\\\"\">> (12.3 us)\n"
-		AT "14 a@h <0.88.0> call m:f()\n"
-		AT "15 a@h <0.88.0> exception m:f/0 {m,f} (1.0 us)\n"
-		AT "16 a@h <0.88.0> send m to <0.88.0>\n"
-		AT "17 a@h <0.88.0> receive f\n"
-		AT "18 a@h <0.88.0> spawn <0.88.0> as m:f()\n"
-		AT "19 a@h <0.88.0> in m:f/7\n"
-		AT "20 a@h <0.88.0> out 0\n"
-		AT "21 a@h seq_trace 17 m {0,1} <0.88.0> to <0.88.0> f\n"
-		AT "22 a@h <0.88.0> f {1,...(1 more)}\n"
-		AT "23 a@h <0.88.0> receive ...\n"
-		AT "23 a@h *** 2 events lost: full\n"
+		"text", AT
+		"01 a@h <0.88.0> call m:f(1,f) (m)\n" AT
+		"13 a@h <0.88.0> return m:f/2 -> <<\"x\\\"\">> (12.3 us)\n" AT
+		"14 a@h <0.88.0> call m:f()\n" AT
+		"15 a@h <0.88.0> exception m:f/0 {m,f} (1.0 us)\n" AT
+		"16 a@h <0.88.0> send m to <0.88.0>\n" AT
+		"17 a@h <0.88.0> receive f\n" AT
+		"18 a@h <0.88.0> spawn <0.88.0> as m:f()\n" AT
+		"19 a@h <0.88.0> in m:f/7\n" AT "20 a@h <0.88.0> out 0\n" AT
+		"21 a@h seq_trace 17 m {0,1} <0.88.0> to <0.88.0> f\n" AT
+		"22 a@h <0.88.0> f {1,...(1 more)}\n" AT
+		"23 a@h <0.88.0> receive ...\n" AT
+		"23 a@h *** 2 events lost: full\n"
 		"-- 12 events recorded, 2 lost (2 full)\n");
 }
 
@@ -118,26 +115,26 @@ static void json_is_an_object_a_line(void **state)
 {
 	(void)state;
 	assert_format(
-		"json",
-		TS0 "01000" ON "call\",\"payload\":[\"{m,f,[1,f]}\"],"
-		"\"result\":\"m\"}\n"
-		TS0 "13345" ON "return_from\",\"payload\":[\"{m,f,2}\","
-		"\"<<120,34>>\"]}\n"
-		TS0 "14000" ON "call\",\"payload\":[\"{m,f,[]}\"]}\n"
-		TS0 "15000" ON "exception_from\",\"payload\":[\"{m,f,0}\","
-		"\"{m,f}\"]}\n"
-		TS0 "16000" ON "send\",\"payload\":[\"m\",\"<0.88.0>\"],"
-		"\"scheduler\":3}\n"
-		TS0 "17000" ON "receive\",\"payload\":[\"f\"]}\n"
-		TS0 "18000" ON "spawn\",\"payload\":[\"<0.88.0>\","
-		"\"{m,f,[]}\"]}\n"
-		TS0 "19000" ON "in\",\"payload\":[\"{m,f,7}\"]}\n"
-		TS0 "20000" ON "out\",\"payload\":[\"0\"]}\n"
-		TS0 "21000" ON "seq_trace\",\"label\":\"17\",\"payload\":["
-		"\"{m,{0,1},<0.88.0>,<0.88.0>,f}\"]}\n"
-		TS0 "22000" ON "f\",\"payload\":[\"{1,...(1 more)}\"],"
-		"\"truncated\":true}\n"
-		TS0 "23000" ON "receive\",\"payload\":[\"...\"]}\n"
+		"json", TS0
+		"01000" ON "call\",\"payload\":[\"{m,f,[1,f]}\"],"
+		"\"result\":\"m\"}\n" TS0 "13345" ON
+		"return_from\",\"payload\":[\"{m,f,2}\","
+		"\"<<120,34>>\"]}\n" TS0 "14000" ON
+		"call\",\"payload\":[\"{m,f,[]}\"]}\n" TS0 "15000" ON
+		"exception_from\",\"payload\":[\"{m,f,0}\","
+		"\"{m,f}\"]}\n" TS0 "16000" ON
+		"send\",\"payload\":[\"m\",\"<0.88.0>\"],"
+		"\"scheduler\":3}\n" TS0 "17000" ON
+		"receive\",\"payload\":[\"f\"]}\n" TS0 "18000" ON
+		"spawn\",\"payload\":[\"<0.88.0>\","
+		"\"{m,f,[]}\"]}\n" TS0 "19000" ON
+		"in\",\"payload\":[\"{m,f,7}\"]}\n" TS0 "20000" ON
+		"out\",\"payload\":[\"0\"]}\n" TS0 "21000" ON
+		"seq_trace\",\"label\":\"17\",\"payload\":["
+		"\"{m,{0,1},<0.88.0>,<0.88.0>,f}\"]}\n" TS0 "22000" ON
+		"f\",\"payload\":[\"{1,...(1 more)}\"],"
+		"\"truncated\":true}\n" TS0 "23000" ON
+		"receive\",\"payload\":[\"...\"]}\n"
 		"{\"lost\":2,\"reason\":\"full\",\"ts\":1700000000000023000,"
 		"\"node\":\"a@h\"}\n");
 }

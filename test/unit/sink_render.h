@@ -54,10 +54,10 @@ static inline void render_release(struct rendered *r)
 }
 
 /* A record whose terms are `...`, in the packet that is open. */
-#define RECORD(b, ns, tag, flags, ...)                                        \
-	do {                                                                  \
-		static const uint8_t terms_[] = { __VA_ARGS__ };              \
-		build_record(b, ns, tag, flags, terms_, sizeof(terms_));      \
+#define RECORD(b, ns, tag, flags, ...)                                   \
+	do {                                                             \
+		static const uint8_t terms_[] = { __VA_ARGS__ };         \
+		build_record(b, ns, tag, flags, terms_, sizeof(terms_)); \
 	} while (0)
 
 #define TS(kind) ((kind) << INV_EV_TS_SHIFT)
