@@ -71,25 +71,82 @@ static unsigned printed_numbers(ERL_NIF_TERM term, uint64_t *numbers,
 	return parse_numbers(text, numbers, max);
 }
 
+#define ATOM_MAX (4 * 255) /* bytes of an atom's name in UTF-8 */
+
+struct name {
+	uint32_t n;
+	uint8_t text[ATOM_MAX]; /* UTF-8 */
+};
+
+static bool name_latin1(struct name *name, const uint8_t *p, uint32_t n)
+{
+	uint32_t i;
+
+	if (n > ATOM_MAX / 2)
+		return false;
+	for (i = 0; i < n; i++) {
+		if (p[i] < 0x80) {
+			name->text[name->n++] = p[i];
+			continue;
+		}
+		name->text[name->n++] = (uint8_t)(0xc0 | p[i] >> 6);
+		name->text[name->n++] = (uint8_t)(0x80 | (p[i] & 0x3f));
+	}
+	return true;
+}
+
 /*
- * enif_get_atom of the oldest release that we load on knows Latin-1 only; for
- * any other atom the external format has the name: 131, SMALL_ATOM_UTF8_EXT
- * or ATOM_UTF8_EXT, length (1 or 2 bytes), name.
+ * The atom at p, in the external format: newer releases write all atoms in
+ * UTF-8, older ones those that can be so in Latin-1.  Returns the byte after
+ * it, or NULL.
+ */
+static const uint8_t *name_read(struct name *name, const uint8_t *p,
+				const uint8_t *end)
+{
+	enum {
+		ATOM = 100,
+		SMALL_ATOM = 115,
+		ATOM_UTF8 = 118,
+		SMALL_ATOM_UTF8 = 119
+	};
+	bool small;
+	uint32_t n;
+	uint8_t tag;
+
+	name->n = 0;
+	if (end - p < 3)
+		return NULL;
+	tag = *p++;
+	small = tag == SMALL_ATOM || tag == SMALL_ATOM_UTF8;
+	n = *p++;
+	if (!small)
+		n = n << 8 | *p++;
+	if ((size_t)(end - p) < n)
+		return NULL;
+	if (tag == ATOM || tag == SMALL_ATOM)
+		return name_latin1(name, p, n) ? p + n : NULL;
+	if ((tag != ATOM_UTF8 && tag != SMALL_ATOM_UTF8) || n > ATOM_MAX)
+		return NULL;
+	memcpy(name->text, p, n);
+	name->n = n;
+	return p + n;
+}
+
+/*
+ * enif_get_atom of the oldest release that we load on knows Latin-1 only; of
+ * any other atom the external format has the name.
  */
 static bool define_any_atom(struct inv_encoder *e, ERL_NIF_TERM term)
 {
+	struct name name;
 	ErlNifBinary bin;
-	bool ok = false;
+	bool ok;
 
 	if (!enif_term_to_binary(e->env, term, &bin))
 		return false;
-	if (bin.size > 3 && bin.data[1] == 119)
-		ok = define(e, INV_DEF_ATOM, bin.data + 3, bin.data[2]);
-	else if (bin.size > 4 && bin.data[1] == 118)
-		ok = define(e, INV_DEF_ATOM, bin.data + 4,
-			    (uint32_t)bin.data[2] << 8 | bin.data[3]);
+	ok = name_read(&name, bin.data + 1, bin.data + bin.size) != NULL;
 	enif_release_binary(&bin);
-	return ok;
+	return ok && define(e, INV_DEF_ATOM, name.text, name.n);
 }
 
 static bool define_atom(struct inv_encoder *e, ERL_NIF_TERM term)
@@ -124,42 +181,34 @@ bool inv_ident_atom(struct inv_encoder *e, ERL_NIF_TERM term)
  */
 static bool define_node(struct inv_encoder *e, ERL_NIF_TERM term, uint64_t x)
 {
-	uint8_t def[2 * INV_VARINT_MAX + 1024];
-	ErlNifBinary bin;
-	const uint8_t *name;
+	uint8_t def[2 * INV_VARINT_MAX + ATOM_MAX];
 	uint8_t *p = def;
-	uint32_t creation;
-	uint32_t n;
-	uint32_t at;
-	bool ok = false;
+	const uint8_t *after = NULL;
+	const uint8_t *end;
+	struct name name;
+	ErlNifBinary bin;
+	uint32_t creation = 0;
+	bool is_ref;
 
 	if (!enif_term_to_binary(e->env, term, &bin))
 		return false;
+	end = bin.data + bin.size;
 	/* 131, tag, (words u16 of a reference,) atom */
-	at = bin.size > 8 && bin.data[1] == 90 ? 4 : 2;
-	if (bin.size > at + 3u && bin.data[at] == 119) {
-		n = bin.data[at + 1];
-		name = bin.data + at + 2;
-	} else if (bin.size > at + 3u && bin.data[at] == 118) {
-		n = (uint32_t)bin.data[at + 1] << 8 | bin.data[at + 2];
-		name = bin.data + at + 3;
-	} else {
-		goto out;
-	}
-	if (n > 1020 || (size_t)(name - bin.data) + n + 4 > bin.size)
-		goto out;
+	is_ref = bin.size > 4 && bin.data[1] == 90;
+	if (bin.size > 4)
+		after = name_read(&name, bin.data + (is_ref ? 4 : 2), end);
 	/* A reference has its creation before its words, the others last. */
-	if (bin.data[1] == 90)
-		memcpy(&creation, name + n, 4);
+	if (after && end - after >= 4)
+		memcpy(&creation, is_ref ? after : end - 4, 4);
 	else
-		memcpy(&creation, bin.data + bin.size - 4, 4);
+		after = NULL;
+	enif_release_binary(&bin);
+	if (!after)
+		return false;
 	p = inv_varint_put(p, x);
 	p = inv_varint_put(p, __builtin_bswap32(creation));
-	memcpy(p, name, n);
-	ok = define(e, INV_DEF_NODE, def, (uint32_t)(p - def) + n);
-out:
-	enif_release_binary(&bin);
-	return ok;
+	memcpy(p, name.text, name.n);
+	return define(e, INV_DEF_NODE, def, (uint32_t)(p - def) + name.n);
 }
 
 /* Sees to it that the packet says which node prints as x. */

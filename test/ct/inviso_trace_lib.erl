@@ -227,7 +227,7 @@ stop(Pid) ->
 %% Odds and ends
 
 w(Term) ->
-    iolist_to_binary(io_lib:format("~w", [Term])).
+    unicode:characters_to_binary(io_lib:format("~w", [Term])).
 
 text(Chars) ->
     unicode:characters_to_list(Chars).
