@@ -292,6 +292,31 @@ static void a_packet_that_is_there_twice_is_read_once(void **state)
 	build_release(&b);
 }
 
+static void events_that_two_packets_have_are_read_once(void **state)
+{
+	struct build b = { 0 };
+	struct collected c;
+
+	(void)state;
+	build_head(&b, "a@h", 1, 0);
+	build_anchor(&b, 0, 0, 0);
+	build_begin(&b, 0, 10);
+	build_event(&b, 10, 1);
+	build_event(&b, 11, 2);
+	build_end(&b);
+	b.next[0]--;
+	build_begin(&b, 0, 11);
+	build_event(&b, 11, 2);
+	build_event(&b, 12, 3);
+	build_end(&b);
+	collect_one(&c, b.file.data, b.file.len);
+	assert_int_equal(c.n, 3);
+	for (size_t i = 0; i < c.n; i++)
+		assert_int_equal(c.got[i].n, i + 1);
+	collect_release(&c);
+	build_release(&b);
+}
+
 static void a_log_without_an_end_says_so(void **state)
 {
 	struct build b = { 0 };
@@ -326,6 +351,7 @@ int main(void)
 			losses_stand_where_they_happened_and_add_up_to_the_totals),
 		cmocka_unit_test(losses_are_told_once_over_rotated_totals),
 		cmocka_unit_test(a_packet_that_is_there_twice_is_read_once),
+		cmocka_unit_test(events_that_two_packets_have_are_read_once),
 		cmocka_unit_test(a_log_without_an_end_says_so),
 	};
 

@@ -141,6 +141,25 @@ static void damage_is_stepped_over(void **state)
 	inv_buf_release(&f);
 }
 
+/* What looks like the start of a record, but has none behind it, is none. */
+static void what_only_looks_like_a_record_is_stepped_over(void **state)
+{
+	static const uint8_t rubbish[] = { 9,	9,   0, 0, 0, 0, 3,
+					   131, 104, 0, 9, 9, 9, 9 };
+	struct inv_buf f = { 0 };
+	struct collected c;
+
+	(void)state;
+	event(&f, "a@h", 1, 1);
+	inv_buf_put(&f, rubbish, sizeof(rubbish));
+	event(&f, "a@h", 2, 2);
+	collect_one(&c, f.data, f.len);
+	assert_int_equal(c.n, 2);
+	assert_int_equal(c.notices.n_damages, 1);
+	collect_release(&c);
+	inv_buf_release(&f);
+}
+
 static void files_of_a_wrap_set_follow_one_another(void **state)
 {
 	static const char *const names[] = { "w0", "w1", "w3", "w10" };
@@ -233,6 +252,7 @@ static void names_hold_from_alias_to_unalias(void **state)
 	alias(&f, 0, "x", "unalias", 30); /* whoever had it */
 	alias(&f, 2, "x", "alias", 40);
 	alias(&f, 2, "Y", "unalias", 50); /* it never had that */
+	alias(&f, 2, "x", "unalias", 35); /* from before, written late */
 	assert_int_equal(inv_source_memory(&src, "ti", f.data, f.len), 0);
 	assert_int_equal(inv_names_read(names, &src, &ns), 0);
 	assert_names(names, 1, 10, "");
@@ -289,6 +309,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(events_and_drops_keep_their_place),
 		cmocka_unit_test(damage_is_stepped_over),
+		cmocka_unit_test(what_only_looks_like_a_record_is_stepped_over),
 		cmocka_unit_test(files_of_a_wrap_set_follow_one_another),
 		cmocka_unit_test(
 			files_that_are_only_named_alike_are_merged_by_time),

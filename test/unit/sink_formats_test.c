@@ -165,6 +165,15 @@ static void json_escapes_what_it_must(void **state)
 	build_release(&b);
 }
 
+static int lines(const struct inv_buf *b)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < b->len; i++)
+		n += b->data[i] == '\n';
+	return n;
+}
+
 /* The second record's terms end too soon. */
 static void an_event_that_cannot_be_printed_is_a_loss(void **state)
 {
@@ -187,6 +196,7 @@ static void an_event_that_cannot_be_printed_is_a_loss(void **state)
 		assert_int_equal(r.sum.recorded, 2);
 		assert_int_equal(r.sum.lost[INV_LOST_UNREADABLE], 1);
 		assert_int_equal(r.sum.entries, 3);
+		assert_int_equal(lines(&r.out), i ? 3 : 4);
 		render_release(&r);
 		build_release(&b);
 	}
