@@ -17,8 +17,10 @@ struct args {
 };
 
 static const struct argp_option options[] = {
-	{ "output", 'o', "LOG", 0, "write a new file, instead of going on "
-				   "with the log that the node was writing", 0 },
+	{ "output", 'o', "LOG", 0,
+	  "write a new file, instead of going on "
+	  "with the log that the node was writing",
+	  0 },
 	{ "json", 'j', NULL, 0, "print the summary as JSON", 0 },
 	{ 0 }
 };

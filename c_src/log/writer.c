@@ -23,10 +23,9 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 int inv_log_writer_init(struct inv_log_writer *w, uint32_t codec, int level,
 			size_t body_max, size_t spare, struct inv_err *err)
 {
-	*w = (struct inv_log_writer){ .fd = -1,
-				      .spare = spare,
-				      .codec = codec,
-				      .body_max = body_max };
+	*w = (struct inv_log_writer){
+		.fd = -1, .spare = spare, .codec = codec, .body_max = body_max
+	};
 	if (codec == INV_CODEC_NONE)
 		return 0;
 	if (codec != INV_CODEC_ZSTD)
@@ -146,7 +145,7 @@ static int write_all(int fd, struct iovec *v, int n, uint64_t off)
 static void cut_back(struct inv_log_writer *w)
 {
 	if (ftruncate(w->fd, (off_t)w->off) < 0)
-		return; /* the next write goes over it */
+		return;	       /* the next write goes over it */
 	w->allocated = w->off; /* the spare went, too */
 	(void)allocate(w, 0);
 }

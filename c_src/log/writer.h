@@ -20,11 +20,11 @@
  * processes, not power cuts.
  */
 struct inv_log_writer {
-	int fd; /* owned; -1: no file */
+	int fd;	      /* owned; -1: no file */
 	uint64_t off; /* where the next packet goes: the file's length */
 	/* private */
 	uint64_t allocated; /* of the file, from its start */
-	uint64_t spare; /* to be allocated past the end */
+	uint64_t spare;	    /* to be allocated past the end */
 	uint32_t codec;
 	size_t body_max;
 	void *zstd; /* codec zstd: its context and two buffers */
@@ -65,8 +65,7 @@ struct inv_log_texts {
 /* A new file's head.  magic, version and head_len are filled in. */
 int inv_log_writer_head(struct inv_log_writer *w,
 			const struct inv_log_head *head,
-			const struct inv_log_texts *texts,
-			struct inv_err *err);
+			const struct inv_log_texts *texts, struct inv_err *err);
 
 /*
  * Appends a packet: the caller's type, stream, n_events, seq, first_event,

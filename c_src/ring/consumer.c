@@ -95,8 +95,8 @@ bool inv_fragment_is_sound(const uint8_t *ev, uint32_t len, uint32_t n,
 
 static struct inv_ring_slot *slot_of(const struct inv_consumer *c, uint64_t seq)
 {
-	return (struct inv_ring_slot *)(c->slots + (seq % c->n_slots) *
-							   c->packet_bytes);
+	return (struct inv_ring_slot *)(c->slots +
+					(seq % c->n_slots) * c->packet_bytes);
 }
 
 /*
@@ -174,8 +174,9 @@ static void fill_dropped(const struct inv_consumer *c, struct inv_fragment *f,
  * *f when it has new events; INV_END when not, INV_EDAMAGED when it makes no
  * sense.
  */
-static int take(struct inv_consumer *c, struct inv_ring_slot *slot, bool open,
-		const struct inv_ring_pos *pos, struct inv_fragment *f)
+static int take_from(struct inv_consumer *c, struct inv_ring_slot *slot,
+		     bool open, const struct inv_ring_pos *pos,
+		     struct inv_fragment *f)
 {
 	uint64_t word, gap;
 	struct commit now;
@@ -194,8 +195,7 @@ static int take(struct inv_consumer *c, struct inv_ring_slot *slot, bool open,
 	else
 		f->next.damaged += gap;
 	f->first_event = pos->event + gap;
-	f->n_events =
-		(uint32_t)(slot->first_event + now.n - f->first_event);
+	f->n_events = (uint32_t)(slot->first_event + now.n - f->first_event);
 	f->begin_ns = slot->begin_ns;
 	f->end_ns = load(&slot->end_ns);
 	f->ev_off = (uint32_t)pos->off;
@@ -223,7 +223,7 @@ static bool moved(const struct inv_ring_pos *a, const struct inv_ring_pos *b)
 	return a->seq != b->seq || a->off != b->off;
 }
 
-int inv_consumer_next(struct inv_consumer *c, uint64_t limit, unsigned how,
+int inv_consumer_next(struct inv_consumer *c, uint64_t limit, unsigned take,
 		      struct inv_fragment *f)
 {
 	struct inv_ring_pos pos = c->pos;
@@ -241,7 +241,7 @@ int inv_consumer_next(struct inv_consumer *c, uint64_t limit, unsigned how,
 		if (pos.seq > top || pos.seq > limit || top > UINT64_MAX / 2)
 			break;
 		open = pos.seq == top;
-		if (open && !(how & (INV_TAKE_OPEN | INV_TAKE_LAST)))
+		if (open && !(take & (INV_TAKE_OPEN | INV_TAKE_LAST)))
 			break;
 		if (c->keep == INV_KEEP_NEWEST && !hold(c, pos.seq)) {
 			step(&pos, pos.seq + 1);
@@ -253,10 +253,10 @@ int inv_consumer_next(struct inv_consumer *c, uint64_t limit, unsigned how,
 			step(&pos, pos.seq + 1);
 			continue;
 		}
-		r = take(c, slot, open, &pos, f);
+		r = take_from(c, slot, open, &pos, f);
 		if (r == 0)
 			return 0;
-		if (r == INV_EDAMAGED && (!open || how & INV_TAKE_LAST))
+		if (r == INV_EDAMAGED && (!open || take & INV_TAKE_LAST))
 			c->spoiled = true;
 		else if (open)
 			break;

@@ -27,8 +27,8 @@
  * scribbled on it.
  */
 struct inv_ring_pos {
-	uint64_t seq; /* packet to read next, from 1 */
-	uint64_t off; /* bytes of its events that are read */
+	uint64_t seq;	/* packet to read next, from 1 */
+	uint64_t off;	/* bytes of its events that are read */
 	uint64_t event; /* number of the next event */
 	uint64_t overwritten;
 	uint64_t recorded;
@@ -57,7 +57,7 @@ struct inv_fragment {
 	uint64_t begin_ns;
 	uint64_t end_ns;
 	uint32_t n_events; /* 0: only the position moves */
-	uint32_t ev_off; /* of ev in the packet */
+	uint32_t ev_off;   /* of ev in the packet */
 	const uint8_t *ev;
 	uint32_t ev_len;
 	const uint8_t *def;

@@ -116,8 +116,8 @@ int inv_spool_repeat_anchor(struct inv_spool *s, struct inv_err *err)
 {
 	const struct inv_ring_ctl *ctl = s->mem->ctl;
 	struct inv_anchor one[1];
-	uint64_t n = atomic_load_explicit(&ctl->n_anchors,
-					  memory_order_acquire);
+	uint64_t n =
+		atomic_load_explicit(&ctl->n_anchors, memory_order_acquire);
 
 	if (n == 0 || copy_new(ctl, n - 1, n, one) == 0)
 		return 0;

@@ -49,11 +49,11 @@ static int map_ring(struct inv_attached *a, int fd, struct inv_err *err)
 	r = inv_layout_check(map, (uint64_t)st.st_size);
 	if (r < 0) {
 		munmap(map, (size_t)st.st_size);
-		return inv_err_set(err, r,
-				   r == INV_EFORMAT ? "not a ring" :
-				   r == INV_EVERSION ?
-						"a ring of another version" :
-						"the ring's layout is damaged");
+		return inv_err_set(
+			err, r,
+			r == INV_EFORMAT  ? "not a ring" :
+			r == INV_EVERSION ? "a ring of another version" :
+					    "the ring's layout is damaged");
 	}
 	a->fd = fd;
 	a->len = (uint64_t)st.st_size;

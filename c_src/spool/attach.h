@@ -15,7 +15,7 @@ struct inv_attached {
 	int fd;
 	uint64_t len;
 	struct inv_ring_ctl *ctl; /* the mapping */
-	uint32_t n_rings; /* as it was when checked */
+	uint32_t n_rings;	  /* as it was when checked */
 	uint32_t packet_bytes;
 };
 

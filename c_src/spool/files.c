@@ -23,7 +23,8 @@ static int remove_name(const char *name, struct inv_err *err)
 	struct stat st;
 
 	if (lstat(name, &st) < 0)
-		return errno == ENOENT ? 0 : inv_err_sys(err, errno, "%s", name);
+		return errno == ENOENT ? 0 :
+					 inv_err_sys(err, errno, "%s", name);
 	if (!S_ISREG(st.st_mode))
 		return inv_err_set(err, INV_EINVAL, "%s: not a regular file",
 				   name);
@@ -60,8 +61,8 @@ static bool is_leftover(const struct inv_files *fs, const char *name)
 	return ours;
 }
 
-int inv_files_create(const struct inv_files *fs, uint32_t number,
-		     bool leftover, struct inv_err *err)
+int inv_files_create(const struct inv_files *fs, uint32_t number, bool leftover,
+		     struct inv_err *err)
 {
 	char name[INV_FILE_NAME_LEN];
 	int fd, sys, tries;
@@ -80,8 +81,8 @@ int inv_files_create(const struct inv_files *fs, uint32_t number,
 	}
 }
 
-int inv_files_reopen(const struct inv_files *fs, uint32_t number,
-		     uint64_t *len, struct inv_err *err)
+int inv_files_reopen(const struct inv_files *fs, uint32_t number, uint64_t *len,
+		     struct inv_err *err)
 {
 	char name[INV_FILE_NAME_LEN];
 	struct stat st;

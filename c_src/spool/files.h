@@ -29,13 +29,13 @@ void inv_files_name(const struct inv_files *fs, uint32_t number,
  * our uuid, or without any, gives way when leftover is set: a predecessor died
  * before it could say that it made it.
  */
-int inv_files_create(const struct inv_files *fs, uint32_t number,
-		     bool leftover, struct inv_err *err);
+int inv_files_create(const struct inv_files *fs, uint32_t number, bool leftover,
+		     struct inv_err *err);
 
 /* One that was made before; INV_EFORMAT when it has another uuid.  Its length
  * is stored in *len. */
-int inv_files_reopen(const struct inv_files *fs, uint32_t number,
-		     uint64_t *len, struct inv_err *err);
+int inv_files_reopen(const struct inv_files *fs, uint32_t number, uint64_t *len,
+		     struct inv_err *err);
 
 /* Removes one file; that it is not there is fine. */
 int inv_files_remove(const struct inv_files *fs, uint32_t number,

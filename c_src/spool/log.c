@@ -105,8 +105,8 @@ int inv_spool_log_ready(struct inv_spool *s, struct inv_err *err)
 int inv_spool_log_open(struct inv_spool *s, struct inv_err *err)
 {
 	const struct inv_ring_ctl *ctl = s->mem->ctl;
-	bool first = atomic_load_explicit(&ctl->respawns,
-					  memory_order_relaxed) <= 1;
+	bool first =
+		atomic_load_explicit(&ctl->respawns, memory_order_relaxed) <= 1;
 	int r;
 
 	if (s->at.off > 0) {
@@ -130,8 +130,8 @@ static void remove_oldest(struct inv_spool *s)
 {
 	struct inv_ring_ctl *ctl = s->mem->ctl;
 	uint32_t keep = ctl->rotate_count;
-	uint32_t first = atomic_load_explicit(&ctl->log_first,
-					      memory_order_relaxed);
+	uint32_t first =
+		atomic_load_explicit(&ctl->log_first, memory_order_relaxed);
 
 	for (; keep > 0 && first <= s->at.file && s->at.file - first >= keep;
 	     first++) {

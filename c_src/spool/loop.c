@@ -28,7 +28,7 @@ struct server {
 	struct inv_spool spool;
 	uint64_t next_flush_ns;
 	uint64_t end_by_ns; /* 0: not ending, or the log can be written */
-	uint64_t eof_ns; /* standard input ended then; 0: it did not */
+	uint64_t eof_ns;    /* standard input ended then; 0: it did not */
 	uint64_t eof_anchors;
 	bool terminated;
 	bool stalled;
@@ -38,7 +38,7 @@ struct server {
 
 /* What was asked for, looked up before a pass, so that the pass covers it. */
 struct asked {
-	int end; /* enum inv_log_end; 0: go on */
+	int end;	/* enum inv_log_end; 0: go on */
 	uint64_t flush; /* flush_req; 0: it is answered */
 	unsigned take;
 };
@@ -83,12 +83,12 @@ static struct asked ask(struct server *s)
 {
 	struct asked a = { .end = why_end(s) };
 	uint64_t now = inv_mono_ns();
-	uint64_t done = atomic_load_explicit(&s->ctl->flush_done,
-					     memory_order_relaxed);
+	uint64_t done =
+		atomic_load_explicit(&s->ctl->flush_done, memory_order_relaxed);
 	uint32_t flush_ms = s->ctl->flush_ms;
 
-	a.flush = atomic_load_explicit(&s->ctl->flush_req,
-				       memory_order_acquire);
+	a.flush =
+		atomic_load_explicit(&s->ctl->flush_req, memory_order_acquire);
 	if (a.flush == done)
 		a.flush = 0;
 	if (a.end || a.flush)

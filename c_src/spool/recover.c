@@ -17,8 +17,7 @@ static int is_dead(const struct inv_ring_ctl *ctl, struct inv_err *err)
 	inv_watch_close(&vm);
 	if (dead)
 		return 0;
-	return inv_err_set(err, INV_EBUSY,
-			   "its node still runs, as process %d",
+	return inv_err_set(err, INV_EBUSY, "its node still runs, as process %d",
 			   (int)ctl->vm_pid);
 }
 

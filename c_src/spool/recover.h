@@ -11,8 +11,8 @@
 struct inv_recovered {
 	char node[1024];
 	char path[INV_PATH_LEN + 12]; /* of the file that was written */
-	uint64_t n_events; /* put there now */
-	uint64_t recorded; /* in all of the log */
+	uint64_t n_events;	      /* put there now */
+	uint64_t recorded;	      /* in all of the log */
 	uint64_t produced;
 	uint64_t dropped[INV_LOSS_COUNT];
 };

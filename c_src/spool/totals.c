@@ -47,8 +47,8 @@ void inv_spool_totals(const struct inv_spool *s, uint32_t ring,
 		      struct inv_log_totals *t)
 {
 	const struct inv_consumer *c = &s->rings[ring];
-	uint64_t produced = atomic_load_explicit(&c->ring->produced,
-						 memory_order_relaxed);
+	uint64_t produced =
+		atomic_load_explicit(&c->ring->produced, memory_order_relaxed);
 
 	*t = (struct inv_log_totals){ .stream = ring };
 	fill(c, t);
@@ -67,8 +67,8 @@ static void account_for_rest(struct inv_spool *s, uint32_t ring,
 			     struct inv_log_totals *t)
 {
 	struct inv_consumer *c = &s->rings[ring];
-	uint64_t produced = atomic_load_explicit(&c->ring->produced,
-						 memory_order_relaxed);
+	uint64_t produced =
+		atomic_load_explicit(&c->ring->produced, memory_order_relaxed);
 	uint64_t rest;
 	struct inv_ring_pos pos = c->pos;
 

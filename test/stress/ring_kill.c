@@ -28,13 +28,17 @@ int main(void)
 #define PAD 300u
 #define N_NAMES 64
 
-enum role { NOBODY, PRODUCER, CONSUMER };
+enum role {
+	NOBODY,
+	PRODUCER,
+	CONSUMER
+};
 
 /* In memory of all three processes. */
 struct shared {
 	atomic_bool done; /* the producer has ended */
 	atomic_uint committed;
-	atomic_uint passed[3]; /* steps that a role has made */
+	atomic_uint passed[3];		      /* steps that a role has made */
 	_Atomic(const char *) names[N_NAMES]; /* one program: one address */
 };
 
@@ -131,10 +135,9 @@ static void consume(struct ring_build *b, int fd)
 
 		last = atomic_load(&shared->done);
 		limit = inv_consumer_top(&c);
-		while (!inv_consumer_next(&c, limit,
-					  INV_TAKE_OPEN |
-						  (last ? INV_TAKE_LAST : 0),
-					  &f)) {
+		while (!inv_consumer_next(
+			&c, limit, INV_TAKE_OPEN | (last ? INV_TAKE_LAST : 0),
+			&f)) {
 			if (f.n_events > 0)
 				put(fd, &f, &log);
 			inv_journal_commit(b->ctl, 0, &f.next, &log);

@@ -29,8 +29,8 @@ struct log_check {
 	char node[256];
 	unsigned files;
 	unsigned anchors;
-	unsigned ends; /* TOTALS packets */
-	uint64_t end; /* why, of the last one */
+	unsigned ends;	 /* TOTALS packets */
+	uint64_t end;	 /* why, of the last one */
 	uint64_t packed; /* packets that were compressed */
 	uint64_t bytes;
 	struct inv_log_totals no_ring;

@@ -28,7 +28,7 @@ static int fd; /* ours, of the same file */
 
 static void set_up(uint32_t codec)
 {
-	strcpy(path + sizeof(path) - 7, "XXXXXX");
+	memset(path + sizeof(path) - 7, 'X', 6);
 	fd = mkstemp(path);
 	assert_true(fd >= 0);
 	assert_int_equal(inv_log_writer_init(&w, codec, 0, 4096, SPARE, &err),

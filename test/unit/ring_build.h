@@ -19,13 +19,13 @@
 #include "ring/layout.h"
 #include "ring/producer.h"
 
-#define CHECK(c)                                                              \
-	do {                                                                  \
-		if (!(c)) {                                                   \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__,    \
-				#c);                                          \
-			abort();                                              \
-		}                                                             \
+#define CHECK(c)                                                           \
+	do {                                                               \
+		if (!(c)) {                                                \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, \
+				#c);                                       \
+			abort();                                           \
+		}                                                          \
 	} while (0)
 
 #define BUILD_RINGS_MAX 8

@@ -141,9 +141,8 @@ static void all_is_in_the_log_after_a_close(void **state)
 	assert_int_equal(c->s[1].totals.produced, 334);
 	assert_int_equal(c->no_ring.produced, 5);
 	assert_int_equal(c->s[0].missing, 0);
-	assert_int_equal(c->s[0].recorded +
-				 c->s[0].totals.dropped[INV_LOSS_FULL],
-			 1000);
+	assert_int_equal(
+		c->s[0].recorded + c->s[0].totals.dropped[INV_LOSS_FULL], 1000);
 	assert_true(c->anchors >= 1);
 	assert_int_equal(c->bytes, atomic_load(&b.ctl->log_bytes));
 	build_close(&b);
@@ -345,7 +344,8 @@ static void the_totals_fit_on_a_full_disk(void **state)
 	pid_t pid;
 
 	(void)state;
-	if (unshare(CLONE_NEWNS) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+	if (unshare(CLONE_NEWNS) < 0 &&
+	    unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
 		skip();
 	CHECK(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
 	if (mount("tmpfs", dir, "tmpfs", 0, "size=64k") < 0)
@@ -618,8 +618,8 @@ static void the_program_drains_terminates_and_goes_on(void **state)
 		assert_int_equal(read(out[0], buf, sizeof(buf)), 0);
 		assert_int_equal(status_of(pid), 0);
 		c = check_one();
-		assert_int_equal(c->end, i == 0 ? INV_END_TERMINATED :
-						  INV_END_CLOSED);
+		assert_int_equal(c->end,
+				 i == 0 ? INV_END_TERMINATED : INV_END_CLOSED);
 		assert_int_equal(c->s[0].recorded, i + 1);
 		assert_int_equal(c->s[0].totals.produced, i + 1);
 		close(in[0]);
