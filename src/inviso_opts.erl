@@ -203,5 +203,4 @@ owner(Opts) ->
 creation() ->
     %% Only the external format of one of its pids tells.
     Etf = term_to_binary(self()),
-    <<Creation:32>> = binary:part(Etf, byte_size(Etf), -4),
-    Creation.
+    binary:decode_unsigned(binary:part(Etf, byte_size(Etf), -4)).
