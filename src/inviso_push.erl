@@ -344,7 +344,8 @@ random_name() ->
     {ok, Fd} = file:open("/dev/urandom", [read, raw, binary]),
     {ok, Bytes} = file:read(Fd, 16),
     ok = file:close(Fd),
-    lists:flatten([io_lib:format("~2.16.0b", [B]) || <<B>> <= Bytes]).
+    lists:flatten([io_lib:format("~2.16.0b", [B])
+                   || B <- binary_to_list(Bytes)]).
 
 write_all(Dir, Files) ->
     case [E || {Name, Mode, Bin} <- Files,
