@@ -116,11 +116,13 @@ int inv_word_reserved(const uint8_t *p, size_t len)
 		[7] = "andalso receive",
 	};
 	const char *w;
+	char first;
 
 	if (len < 2 || len > 7)
 		return 0;
+	first = (char)p[0];
 	for (w = words[len]; *w; w += len + (w[len] == ' '))
-		if (w[0] == p[0] && memcmp(w, p, len) == 0)
+		if (w[0] == first && memcmp(w, p, len) == 0)
 			return 1;
 	if ((len == 5 && memcmp(p, "maybe", 5) == 0) ||
 	    (len == 4 && memcmp(p, "else", 4) == 0))

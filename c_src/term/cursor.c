@@ -128,7 +128,7 @@ bool inv_token_is(const struct inv_token *tok, const char *name)
 bool inv_token_i64(const struct inv_token *tok, int64_t *v)
 {
 	uint64_t u = 0;
-	size_t n = tok->len;
+	size_t n;
 
 	if (tok->kind == INV_TOK_INT) {
 		*v = tok->i;
@@ -136,7 +136,7 @@ bool inv_token_i64(const struct inv_token *tok, int64_t *v)
 	}
 	if (tok->kind != INV_TOK_BIG)
 		return false;
-	while (n > 0 && tok->bytes[n - 1] == 0)
+	for (n = tok->len; n > 0 && tok->bytes[n - 1] == 0;)
 		n--;
 	if (n > 8)
 		return false;

@@ -277,15 +277,15 @@ static int print_term(struct inv_cursor *c, const struct inv_token *first,
 	}
 }
 
-int inv_term_print_token(struct inv_cursor *c, const struct inv_token *first,
+int inv_term_print_token(struct inv_cursor *c, const struct inv_token *tok,
 			 struct inv_buf *out, const struct inv_print_opts *o)
 {
 	struct inv__order order = { 0 };
 	int r;
 
-	if (first->kind == INV_TOK_END)
+	if (tok->kind == INV_TOK_END)
 		return INV_END;
-	r = print_term(c, first, out, o, &order);
+	r = print_term(c, tok, out, o, &order);
 	inv__order_release(&order);
 	return r;
 }

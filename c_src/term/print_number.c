@@ -77,7 +77,7 @@ static void nearest(double f, int n, struct decimal *d)
 	for (; p < e; p++)
 		if (*p >= '0' && *p <= '9')
 			d->digits[d->n++] = (uint8_t)*p;
-	d->exponent = atoi(e + 1);
+	d->exponent = (int)strtol(e + 1, NULL, 10);
 }
 
 /* The next decimal of as many digits, away from zero. */

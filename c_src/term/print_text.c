@@ -148,9 +148,9 @@ static bool vm_needs_quotes(const uint8_t *p, size_t len)
 	return len == 0;
 }
 
-void inv__print_vm_atom(const uint8_t *p, size_t len, struct inv_buf *out)
+void inv__print_vm_atom(const uint8_t *name, size_t len, struct inv_buf *out)
 {
-	const uint8_t *end = p + len;
+	const uint8_t *p = name, *end = name + len;
 	uint32_t ch;
 	uint8_t *w;
 	unsigned n;
@@ -227,6 +227,7 @@ void inv__print_hole(unsigned cut, uint64_t left, struct inv_buf *out)
 		const char *open;
 		const char *close;
 	} around[] = {
+		[0] = { "", "" },
 		[INV_CUT_TUPLE] = { "{", "}" },
 		[INV_CUT_MAP] = { "#{", "}" },
 		[INV_CUT_LIST] = { "[", "]" },

@@ -123,101 +123,93 @@ static void another_term_than_the_one_expected_is_damage(void **state)
 	assert_int_equal(inv_cursor_end(&cursor), INV_EDAMAGED);
 }
 
+static const struct {
+	enum inv_enc enc;
+	const char *bytes;
+	size_t len;
+	int code;
+} bad[] = {
+	{ INV_ENC_PACKED, BYTES("\xd5"), INV_EDAMAGED },
+	{ INV_ENC_PACKED, BYTES("\x81\xd5"), INV_EDAMAGED },
+	{ INV_ENC_PACKED, BYTES("\xc7\x01"), INV_EDAMAGED },
+	{ INV_ENC_PACKED, BYTES("\xc6\xc7\x01"), INV_EDAMAGED },
+	{ INV_ENC_PACKED, BYTES("\xc6\x01\xc7\xd5"), INV_EDAMAGED },
+	{ INV_ENC_PACKED, BYTES("\xc6\x01\xc7\xc7\x01"), INV_EDAMAGED },
+	{ INV_ENC_PACKED, BYTES("\x40"), INV_EDAMAGED },
+	{ INV_ENC_PACKED, BYTES("\xc4\xff\xff\x01"), INV_EDAMAGED },
+	{ INV_ENC_PACKED, BYTES("\xd6"), INV_EVERSION },
+	{ INV_ENC_PACKED, BYTES("\xff"), INV_EVERSION },
+	{ INV_ENC_PACKED, BYTES("\xc2\x02\x01\x01"), INV_EDAMAGED },
+	{ INV_ENC_PACKED, BYTES("\xc3\x00\x00\x00\x00\x00\x00\xf0\x7f"),
+	  INV_EDAMAGED },
+	{ INV_ENC_PACKED, BYTES("\xc5\x80\x80\x80\x80\x10"), INV_EDAMAGED },
+	{ INV_ENC_PACKED, BYTES("\xc9\x80\x80\x80\x80\x08"), INV_EDAMAGED },
+	{ INV_ENC_PACKED,
+	  BYTES("\xca\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"
+		"a"),
+	  INV_ETRUNCATED },
+	{ INV_ENC_PACKED,
+	  BYTES("\xc1\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
+	  INV_EDAMAGED },
+	{ INV_ENC_PACKED,
+	  BYTES("\xcb\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"
+		"a"),
+	  INV_ETRUNCATED },
+	{ INV_ENC_PACKED,
+	  BYTES("\xcc\x08\x02"
+		"ab"),
+	  INV_EDAMAGED },
+	{ INV_ENC_PACKED,
+	  BYTES("\xce\x01"
+		"a\x01\x02"),
+	  INV_EDAMAGED },
+	{ INV_ENC_PACKED, BYTES("\xcf\x00\x09"), INV_EDAMAGED },
+	{ INV_ENC_PACKED, BYTES("\xd2\x01\x01\x01"), INV_EDAMAGED },
+	{ INV_ENC_PACKED, BYTES("\xd2\x81\x01\x01\x01"), INV_EDAMAGED },
+	/* cuts that do not fit their container */
+	{ INV_ENC_PACKED, BYTES("\xc8\x01\x02"), INV_EDAMAGED },
+	{ INV_ENC_PACKED, BYTES("\x82\xc8\x03\x02"), INV_EDAMAGED },
+	{ INV_ENC_PACKED, BYTES("\x82\xc8\x07\x00"), INV_EDAMAGED },
+	{ INV_ENC_PACKED, BYTES("\xc9\x02\xc8\x01\x02"), INV_EDAMAGED },
+	{ INV_ENC_PACKED, BYTES("\xc9\x02\x01\xc8\x02\x02"), INV_EDAMAGED },
+	{ INV_ENC_PACKED, BYTES("\xc6\xc8\x01\x02"), INV_EDAMAGED },
+	{ INV_ENC_PACKED, BYTES("\xc6\x01\xc7\xc8\x03\x02"), INV_EDAMAGED },
+	{ INV_ENC_PACKED, BYTES("\xd4\x00\x02"), INV_EVERSION },
+	{ INV_ENC_PACKED, BYTES("\xd4\x63\x02"), INV_EVERSION },
+
+	{ INV_ENC_ETF, BYTES("\x83"), INV_ETRUNCATED },
+	{ INV_ENC_ETF, BYTES("\x83\x50\0\0\0\1x"), INV_EFORMAT },
+	{ INV_ENC_ETF, BYTES("\x79\0\0\0\0\0\0\0\0"), INV_EFORMAT },
+	{ INV_ENC_ETF, BYTES("\x52\x01"), INV_EVERSION },
+	{ INV_ENC_ETF, BYTES("\x69\xff\xff\xff\xff"), INV_ETRUNCATED },
+	{ INV_ENC_ETF, BYTES("\x6c\xff\xff\xff\xff"), INV_ETRUNCATED },
+	{ INV_ENC_ETF, BYTES("\x6c\0\0\0\0\x61\x01"), INV_EDAMAGED },
+	{ INV_ENC_ETF, BYTES("\x74\xff\xff\xff\xff\x61\x01"), INV_ETRUNCATED },
+	{ INV_ENC_ETF, BYTES("\x6e\x01\x02\x01"), INV_EDAMAGED },
+	{ INV_ENC_ETF, BYTES("\x6f\xff\xff\xff\xff\x01\x01"), INV_ETRUNCATED },
+	{ INV_ENC_ETF, BYTES("\x4d\0\0\0\x01\x09\x01"), INV_EDAMAGED },
+	{ INV_ENC_ETF, BYTES("\x4d\0\0\0\x01\x00\x01"), INV_EDAMAGED },
+	{ INV_ENC_ETF, BYTES("\x46\x7f\xf0\0\0\0\0\0\0"), INV_EDAMAGED },
+	{ INV_ENC_ETF,
+	  BYTES("\x63"
+		"nan\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+		"\0\0\0\0\0\0\0\0\0\0"),
+	  INV_EDAMAGED },
+	{ INV_ENC_ETF, BYTES("\x76\0\1\xff"), INV_EDAMAGED },
+	{ INV_ENC_ETF, BYTES("\x76\0\3\xe0\x80\x80"), INV_EDAMAGED },
+	{ INV_ENC_ETF, BYTES("\x76\0\3\xed\xa0\x80"), INV_EDAMAGED },
+	{ INV_ENC_ETF, BYTES("\x76\0\4\xf4\x90\x80\x80"), INV_EDAMAGED },
+	{ INV_ENC_ETF, BYTES("\x76\0\2\xe2\x82"), INV_EDAMAGED },
+	{ INV_ENC_ETF, BYTES("\x58\x61\x01\0\0\0\1\0\0\0\1\0\0\0\1"),
+	  INV_EDAMAGED },
+	{ INV_ENC_ETF, BYTES("\x5a\xff\xff\x77\1a"), INV_EDAMAGED },
+	{ INV_ENC_ETF, BYTES("\x70\0\0\0\x04\0\0\0\0\0\0\0\0"),
+	  INV_ETRUNCATED },
+	{ INV_ENC_ETF, BYTES("\x71\x77\1m\x77\1f\x62\0\0\0\1"), INV_EDAMAGED },
+};
+
 static void bytes_that_make_no_sense_are_refused(void **state)
 {
-	static const struct {
-		enum inv_enc enc;
-		const char *bytes;
-		size_t len;
-		int code;
-	} bad[] = {
-		{ INV_ENC_PACKED, BYTES("\xd5"), INV_EDAMAGED },
-		{ INV_ENC_PACKED, BYTES("\x81\xd5"), INV_EDAMAGED },
-		{ INV_ENC_PACKED, BYTES("\xc7\x01"), INV_EDAMAGED },
-		{ INV_ENC_PACKED, BYTES("\xc6\xc7\x01"), INV_EDAMAGED },
-		{ INV_ENC_PACKED, BYTES("\xc6\x01\xc7\xd5"), INV_EDAMAGED },
-		{ INV_ENC_PACKED, BYTES("\xc6\x01\xc7\xc7\x01"), INV_EDAMAGED },
-		{ INV_ENC_PACKED, BYTES("\x40"), INV_EDAMAGED },
-		{ INV_ENC_PACKED, BYTES("\xc4\xff\xff\x01"), INV_EDAMAGED },
-		{ INV_ENC_PACKED, BYTES("\xd6"), INV_EVERSION },
-		{ INV_ENC_PACKED, BYTES("\xff"), INV_EVERSION },
-		{ INV_ENC_PACKED, BYTES("\xc2\x02\x01\x01"), INV_EDAMAGED },
-		{ INV_ENC_PACKED, BYTES("\xc3\x00\x00\x00\x00\x00\x00\xf0\x7f"),
-		  INV_EDAMAGED },
-		{ INV_ENC_PACKED, BYTES("\xc5\x80\x80\x80\x80\x10"),
-		  INV_EDAMAGED },
-		{ INV_ENC_PACKED, BYTES("\xc9\x80\x80\x80\x80\x08"),
-		  INV_EDAMAGED },
-		{ INV_ENC_PACKED,
-		  BYTES("\xca\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"
-			"a"),
-		  INV_ETRUNCATED },
-		{ INV_ENC_PACKED,
-		  BYTES("\xc1\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
-		  INV_EDAMAGED },
-		{ INV_ENC_PACKED,
-		  BYTES("\xcb\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"
-			"a"),
-		  INV_ETRUNCATED },
-		{ INV_ENC_PACKED,
-		  BYTES("\xcc\x08\x02"
-			"ab"),
-		  INV_EDAMAGED },
-		{ INV_ENC_PACKED,
-		  BYTES("\xce\x01"
-			"a\x01\x02"),
-		  INV_EDAMAGED },
-		{ INV_ENC_PACKED, BYTES("\xcf\x00\x09"), INV_EDAMAGED },
-		{ INV_ENC_PACKED, BYTES("\xd2\x01\x01\x01"), INV_EDAMAGED },
-		{ INV_ENC_PACKED, BYTES("\xd2\x81\x01\x01\x01"), INV_EDAMAGED },
-		/* cuts that do not fit their container */
-		{ INV_ENC_PACKED, BYTES("\xc8\x01\x02"), INV_EDAMAGED },
-		{ INV_ENC_PACKED, BYTES("\x82\xc8\x03\x02"), INV_EDAMAGED },
-		{ INV_ENC_PACKED, BYTES("\x82\xc8\x07\x00"), INV_EDAMAGED },
-		{ INV_ENC_PACKED, BYTES("\xc9\x02\xc8\x01\x02"), INV_EDAMAGED },
-		{ INV_ENC_PACKED, BYTES("\xc9\x02\x01\xc8\x02\x02"),
-		  INV_EDAMAGED },
-		{ INV_ENC_PACKED, BYTES("\xc6\xc8\x01\x02"), INV_EDAMAGED },
-		{ INV_ENC_PACKED, BYTES("\xc6\x01\xc7\xc8\x03\x02"),
-		  INV_EDAMAGED },
-		{ INV_ENC_PACKED, BYTES("\xd4\x00\x02"), INV_EVERSION },
-		{ INV_ENC_PACKED, BYTES("\xd4\x63\x02"), INV_EVERSION },
-
-		{ INV_ENC_ETF, BYTES("\x83"), INV_ETRUNCATED },
-		{ INV_ENC_ETF, BYTES("\x83\x50\0\0\0\1x"), INV_EFORMAT },
-		{ INV_ENC_ETF, BYTES("\x79\0\0\0\0\0\0\0\0"), INV_EFORMAT },
-		{ INV_ENC_ETF, BYTES("\x52\x01"), INV_EVERSION },
-		{ INV_ENC_ETF, BYTES("\x69\xff\xff\xff\xff"), INV_ETRUNCATED },
-		{ INV_ENC_ETF, BYTES("\x6c\xff\xff\xff\xff"), INV_ETRUNCATED },
-		{ INV_ENC_ETF, BYTES("\x6c\0\0\0\0\x61\x01"), INV_EDAMAGED },
-		{ INV_ENC_ETF, BYTES("\x74\xff\xff\xff\xff\x61\x01"),
-		  INV_ETRUNCATED },
-		{ INV_ENC_ETF, BYTES("\x6e\x01\x02\x01"), INV_EDAMAGED },
-		{ INV_ENC_ETF, BYTES("\x6f\xff\xff\xff\xff\x01\x01"),
-		  INV_ETRUNCATED },
-		{ INV_ENC_ETF, BYTES("\x4d\0\0\0\x01\x09\x01"), INV_EDAMAGED },
-		{ INV_ENC_ETF, BYTES("\x4d\0\0\0\x01\x00\x01"), INV_EDAMAGED },
-		{ INV_ENC_ETF, BYTES("\x46\x7f\xf0\0\0\0\0\0\0"),
-		  INV_EDAMAGED },
-		{ INV_ENC_ETF,
-		  BYTES("\x63"
-			"nan\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
-			"\0\0\0\0\0\0\0\0\0\0"),
-		  INV_EDAMAGED },
-		{ INV_ENC_ETF, BYTES("\x76\0\1\xff"), INV_EDAMAGED },
-		{ INV_ENC_ETF, BYTES("\x76\0\3\xe0\x80\x80"), INV_EDAMAGED },
-		{ INV_ENC_ETF, BYTES("\x76\0\3\xed\xa0\x80"), INV_EDAMAGED },
-		{ INV_ENC_ETF, BYTES("\x76\0\4\xf4\x90\x80\x80"),
-		  INV_EDAMAGED },
-		{ INV_ENC_ETF, BYTES("\x76\0\2\xe2\x82"), INV_EDAMAGED },
-		{ INV_ENC_ETF, BYTES("\x58\x61\x01\0\0\0\1\0\0\0\1\0\0\0\1"),
-		  INV_EDAMAGED },
-		{ INV_ENC_ETF, BYTES("\x5a\xff\xff\x77\1a"), INV_EDAMAGED },
-		{ INV_ENC_ETF, BYTES("\x70\0\0\0\x04\0\0\0\0\0\0\0\0"),
-		  INV_ETRUNCATED },
-		{ INV_ENC_ETF, BYTES("\x71\x77\1m\x77\1f\x62\0\0\0\1"),
-		  INV_EDAMAGED },
-	};
 	size_t i;
 
 	(void)state;
