@@ -25,9 +25,11 @@ void inv_pairs_call(struct inv_pairs *p, uint64_t pid, uint64_t mfa,
 
 	if (x->pid != pid) {
 		x->pid = pid;
-		x->n = 0;
+		x->kept = 0;
 	}
-	c = &x->calls[x->n++ % INV_PAIRS_DEPTH];
+	if (x->kept < INV_PAIRS_DEPTH)
+		x->kept++;
+	c = &x->calls[x->top++ % INV_PAIRS_DEPTH];
 	c->mfa = mfa;
 	c->ts_ns = ts_ns;
 }
@@ -39,13 +41,14 @@ bool inv_pairs_return(struct inv_pairs *p, uint64_t pid, uint64_t mfa,
 
 	if (x->pid != pid)
 		return false;
-	for (uint32_t i = 0; i < x->n && i < INV_PAIRS_DEPTH; i++) {
+	for (uint32_t i = 0; i < x->kept; i++) {
 		const struct inv_pairs_call *c =
-			&x->calls[(x->n - 1 - i) % INV_PAIRS_DEPTH];
+			&x->calls[(x->top - 1 - i) % INV_PAIRS_DEPTH];
 
 		if (c->mfa != mfa)
 			continue;
-		x->n -= i + 1;
+		x->top -= i + 1;
+		x->kept -= i + 1;
 		*took_ns = ts_ns - c->ts_ns;
 		return true;
 	}

@@ -20,8 +20,9 @@ struct inv_pairs_call {
 };
 
 struct inv_pairs_process {
-	uint64_t pid; /* hash */
-	uint32_t n;   /* calls open; the last INV_PAIRS_DEPTH are kept */
+	uint64_t pid;  /* hash */
+	uint32_t top;  /* place of the next call, modulo INV_PAIRS_DEPTH */
+	uint32_t kept; /* calls open and not overwritten */
 	struct inv_pairs_call calls[INV_PAIRS_DEPTH];
 };
 

@@ -74,6 +74,7 @@ static void deep_recursion_keeps_the_last_calls(void **state)
 		c(1, 7, i);
 	for (int i = 0; i < (int)INV_PAIRS_DEPTH; i++)
 		r(1, 7, 200, 200 - (99 - i));
+	r(1, 7, 200, -1);
 }
 
 static void a_process_that_takes_the_place_of_another_is_not_it(void **state)
