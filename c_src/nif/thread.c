@@ -20,7 +20,13 @@ enum kind {
 static uint32_t first[KINDS + 1];
 static _Atomic uint32_t taken[KINDS];
 
-static __thread struct inv_thread *self;
+/*
+ * Initial-exec: a word of the thread's own static block.  The model that a
+ * shared library gets by default allocates at a thread's first look, which is
+ * in an event.
+ */
+static __thread struct inv_thread *self
+	__attribute__((tls_model("initial-exec")));
 
 static long membarrier(int cmd)
 {
