@@ -76,8 +76,8 @@ enum inv_log_end {
  * goes there are several log packets with the same stream and seq; ev_off
  * tells them apart, and each carries all the definitions that it needs.
  *
- * dropped[] counts since the stream's beginning, as known after this packet's
- * last event: what grew since the packet before was lost between the two.
+ * dropped[] counts since the stream's beginning: what grew since the packet
+ * before was lost between the two, or within the former.
  */
 struct inv_log_packet {
 	uint32_t sync;

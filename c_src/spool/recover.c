@@ -66,9 +66,12 @@ static int empty(struct inv_spool *s, struct inv_recovered *done,
 			    &done->n_events, &behind, err);
 	if (r == 0)
 		r = inv_spool_finish(s, INV_END_RECOVERED, err);
-	if (r == 0)
-		sum_up(s, done);
-	return r;
+	if (r < 0)
+		return r;
+	sum_up(s, done);
+	atomic_store_explicit(&s->mem->ctl->spool_state, INV_SPOOL_DONE,
+			      memory_order_release);
+	return 0;
 }
 
 int inv_recover(const char *ring, const char *out, struct inv_recovered *done,

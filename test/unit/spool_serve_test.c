@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 
 #include <cmocka.h>
@@ -579,6 +581,70 @@ static void what_lies_in_a_ring_file_is_recovered(void **state)
 	build_close(&b);
 }
 
+/* Hands fd to whoever connects to s. */
+static void send_fd(int s, int fd)
+{
+	union {
+		struct cmsghdr head;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control;
+	char byte = 'x';
+	struct iovec v = { &byte, 1 };
+	struct msghdr m = { .msg_iov = &v,
+			    .msg_iovlen = 1,
+			    .msg_control = &control,
+			    .msg_controllen = sizeof(control) };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+	int to = accept(s, NULL, NULL);
+
+	CHECK(to >= 0);
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	CHECK(sendmsg(to, &m, 0) == 1);
+	close(to);
+}
+
+static void the_rings_can_come_over_a_socket(void **state)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	struct inv_attached mem;
+	struct ring_build b;
+	struct inv_err err;
+	pid_t pid;
+	int s;
+
+	(void)state;
+	snprintf(at.sun_path, sizeof(at.sun_path), "%s/socket", dir);
+	s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	CHECK(bind(s, (struct sockaddr *)&at, sizeof(at)) == 0);
+	CHECK(listen(s, 1) == 0);
+	build_open(&b, -1, 1, 8, 4096, INV_KEEP_OLDEST, path);
+	pid = fork();
+	if (pid == 0) {
+		struct inv_serve how = { -1, -1 };
+
+		if (inv_attach_socket(&mem, at.sun_path, 100, &err) < 0)
+			_exit(3);
+		_exit(inv_spool_serve(&mem, &how));
+	}
+	send_fd(s, b.fd);
+	await_state(&b, INV_SPOOL_RUNNING);
+	build_event(&b.p[0], 1);
+	/* Its lock is its own, and not the descriptor's that was sent. */
+	assert_int_equal(inv_attach_proc(&mem, getpid(), b.fd, 0, &err),
+			 INV_EBUSY);
+	kill(pid, SIGKILL);
+	status_of(pid);
+	pid = start(&b, getpid(), -1);
+	say_closed(&b);
+	assert_int_equal(status_of(pid), 0);
+	assert_int_equal(check_one()->s[0].recorded, 1);
+	close(s);
+	build_close(&b);
+}
+
 /* The program itself, with pipes like a port's. */
 static void the_program_drains_terminates_and_goes_on(void **state)
 {
@@ -647,6 +713,7 @@ int main(void)
 		TEST(a_byte_of_input_wakes_it_up),
 		TEST(there_is_one_spooler_at_a_time),
 		TEST(what_lies_in_a_ring_file_is_recovered),
+		TEST(the_rings_can_come_over_a_socket),
 		TEST(the_program_drains_terminates_and_goes_on),
 		/* Last: it changes the name space of mounts. */
 		TEST(the_totals_fit_on_a_full_disk),
