@@ -173,17 +173,13 @@ loop(K = #keeper{handle = Handle, owner = Owner, port = Port}) ->
 %% The spooler
 
 start_spooler(K) ->
-    Spooler = filename:join(inviso_tracer:dir(), "inviso_spool"),
-    try open_port({spawn_executable, Spooler},
-                  [{args, K#keeper.args}, exit_status, binary,
-                   use_stdio, {cd, "/"}]) of
-        Port -> K#keeper{port = Port}
+    try K#keeper{port = open_spooler(K)}
     catch
         error:Posix ->
             retire(K, closed),
             free(K),
             {error, {load, lists:flatten(
-                             io_lib:format("~ts: ~p", [Spooler, Posix]))}}
+                             io_lib:format("~ts: ~p", [spooler(), Posix]))}}
     end.
 
 restart_later(K = #keeper{restart_ms = Ms}) ->
@@ -191,14 +187,29 @@ restart_later(K = #keeper{restart_ms = Ms}) ->
     K#keeper{restart_ms = min(?RESTART_MAX_MS, 2 * Ms + 50)}.
 
 restart(K) ->
-    Spooler = filename:join(inviso_tracer:dir(), "inviso_spool"),
-    try open_port({spawn_executable, Spooler},
-                  [{args, K#keeper.args}, exit_status, binary,
-                   use_stdio, {cd, "/"}]) of
-        Port -> K#keeper{port = Port}
-    catch
-        error:_ -> restart_later(K)
+    try K#keeper{port = open_spooler(K)}
+    catch error:_ -> restart_later(K)
     end.
+
+spooler() ->
+    filename:join(inviso_tracer:dir(), "inviso_spool").
+
+open_spooler(#keeper{handle = Handle, args = Args}) ->
+    case inviso_tracer:nif_offer(Handle) of
+        false ->
+            open_spooler(Args);
+        Name ->
+            spawn(fun() -> give(Handle, 20) end),
+            open_spooler(["--socket", Name])
+    end;
+open_spooler(Args) ->
+    open_port({spawn_executable, spooler()},
+              [{args, Args}, exit_status, binary, use_stdio, {cd, "/"}]).
+
+%% Somebody else may come first, and is sent away.
+give(_Handle, 0) -> false;
+give(Handle, N) -> inviso_tracer:nif_give(Handle) =:= false
+                       andalso give(Handle, N - 1).
 
 spool(#keeper{handle = Handle}) ->
     {State, OsPid, Done, First, Last, Bytes, Starts, Errno, Text} =

@@ -27,13 +27,13 @@
 -export([open/2, info/1, flush/1, close/1, load/0, load/1, dir/0]).
 
 %% For inviso_keeper.
--export([nif_open/2, nif_keeper/1, nif_info/1, nif_spool/1, nif_anchor/1,
-         nif_flush/1, nif_retire/1, nif_quiet/1, nif_end/2, nif_free/1]).
+-export([nif_open/2, nif_offer/1, nif_give/1, nif_keeper/1, nif_info/1,
+         nif_spool/1, nif_anchor/1, nif_flush/1, nif_retire/1, nif_quiet/1, nif_end/2, nif_free/1]).
 
 %% Without this the compiler would take a stub's result for granted.
 -nifs([enabled/3, trace/5, dir/0,
-       nif_open/2, nif_keeper/1, nif_info/1, nif_spool/1, nif_anchor/1,
-       nif_flush/1, nif_retire/1, nif_quiet/1, nif_end/2, nif_free/1]).
+       nif_open/2, nif_offer/1, nif_give/1, nif_keeper/1, nif_info/1,
+       nif_spool/1, nif_anchor/1, nif_flush/1, nif_retire/1, nif_quiet/1, nif_end/2, nif_free/1]).
 
 -export_type([tracer/0, opts/0, stats/0]).
 
@@ -174,6 +174,12 @@ trace(_Tag, _State, _Tracee, _Term, _Opts) ->
 %%     {ok, Handle, Fd} | {error, {Call, Errno}}.  The caller is the keeper:
 %% its death closes the tracer.
 nif_open(_Texts, _Numbers) -> erlang:nif_error(not_loaded).
+
+%% Where the spooler cannot open the memory through /proc: the name of a socket
+%% that it gets it from -> binary() | false; and waiting half a second for it
+%% -> boolean()
+nif_offer(_Handle) -> erlang:nif_error(not_loaded).
+nif_give(_Handle) -> erlang:nif_error(not_loaded).
 
 %% -> pid() | undefined
 nif_keeper(_Handle) -> erlang:nif_error(not_loaded).

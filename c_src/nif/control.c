@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "nif/control.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "nif/atoms.h"
 #include "nif/count.h"
+#include "nif/offer.h"
 #include "nif/tracer.h"
 
 static ERL_NIF_TERM u64(ErlNifEnv *env, uint64_t v)
@@ -164,6 +167,52 @@ ERL_NIF_TERM inv_control_open(ErlNifEnv *env, int argc,
 out:
 	inv_memory_free(opts);
 	return result;
+}
+
+/* The socket on which the memory is offered, a new one each time. */
+ERL_NIF_TERM inv_control_offer(ErlNifEnv *env, int argc,
+			       const ERL_NIF_TERM argv[])
+{
+	struct inv_tracer *t = borrow(env, argv[0]);
+	char name[INV_OFFER_NAME];
+	ERL_NIF_TERM result;
+
+	(void)argc;
+	if (!t)
+		return inv_am_closed;
+	result = inv_am_false;
+	if (inv_offer_needed()) {
+		if (t->listener >= 0)
+			close(t->listener);
+		t->listener = inv_offer_listen(name);
+		result = t->listener >= 0 ? text(env, name) : inv_am_false;
+	}
+	inv_tracer_release();
+	return result;
+}
+
+/* Waits without the lock, on descriptors of its own. */
+ERL_NIF_TERM inv_control_give(ErlNifEnv *env, int argc,
+			      const ERL_NIF_TERM argv[])
+{
+	struct inv_tracer *t = borrow(env, argv[0]);
+	bool given = false;
+	int listener;
+	int fd;
+
+	(void)argc;
+	if (!t)
+		return inv_am_closed;
+	listener = fcntl(t->listener, F_DUPFD_CLOEXEC, 0);
+	fd = fcntl(t->memory.fd, F_DUPFD_CLOEXEC, 0);
+	inv_tracer_release();
+	if (listener >= 0 && fd >= 0)
+		given = inv_offer_give(listener, fd, 500);
+	if (listener >= 0)
+		close(listener);
+	if (fd >= 0)
+		close(fd);
+	return given ? inv_am_true : inv_am_false;
 }
 
 ERL_NIF_TERM inv_control_keeper(ErlNifEnv *env, int argc,

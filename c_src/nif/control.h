@@ -9,6 +9,8 @@
  * processes; their arguments and answers are at the stubs in inviso_tracer.erl.
  */
 ERL_NIF_TERM inv_control_open(ErlNifEnv *, int, const ERL_NIF_TERM[]);
+ERL_NIF_TERM inv_control_offer(ErlNifEnv *, int, const ERL_NIF_TERM[]);
+ERL_NIF_TERM inv_control_give(ErlNifEnv *, int, const ERL_NIF_TERM[]);
 ERL_NIF_TERM inv_control_keeper(ErlNifEnv *, int, const ERL_NIF_TERM[]);
 ERL_NIF_TERM inv_control_info(ErlNifEnv *, int, const ERL_NIF_TERM[]);
 ERL_NIF_TERM inv_control_spool(ErlNifEnv *, int, const ERL_NIF_TERM[]);

@@ -104,6 +104,8 @@ static ErlNifFunc functions[] = {
 	{ "trace", 5, inv_event_trace, 0 },
 	{ "dir", 0, get_dir, 0 },
 	{ "nif_open", 2, inv_control_open, ERL_NIF_DIRTY_JOB_IO_BOUND },
+	{ "nif_offer", 1, inv_control_offer, 0 },
+	{ "nif_give", 1, inv_control_give, ERL_NIF_DIRTY_JOB_IO_BOUND },
 	{ "nif_keeper", 1, inv_control_keeper, 0 },
 	{ "nif_info", 1, inv_control_info, 0 },
 	{ "nif_spool", 1, inv_control_spool, 0 },

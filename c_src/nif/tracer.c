@@ -136,6 +136,8 @@ void inv_tracer_free(struct inv_tracer *t)
 	uint32_t n = slot_number(t);
 	struct guard *guard = guards[n];
 
+	if (t->listener >= 0)
+		close(t->listener);
 	inv_memory_close(&t->memory);
 	inv_memory_free(t->lanes);
 	inv_memory_free(t);
@@ -266,6 +268,7 @@ int inv_tracer_open(ErlNifEnv *env, const struct inv_tracer_opts *opts,
 	t = inv_memory_alloc(sizeof(*t));
 	if (!t)
 		return ENOMEM;
+	t->listener = -1;
 	t->n_lanes = inv_threads_count();
 	t->max_bytes = opts->max_bytes;
 	t->max_depth = opts->max_depth;

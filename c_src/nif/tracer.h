@@ -50,6 +50,7 @@ struct inv_tracer {
 	uint64_t handle;
 	ErlNifPid keeper;
 	struct inv_memory memory;
+	int listener;		  /* -1: the spooler opens it through /proc */
 	struct inv_ring_ctl *ctl; /* in memory */
 	uint32_t n_lanes;
 	struct inv_lane *lanes;

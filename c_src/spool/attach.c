@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -102,17 +103,23 @@ static int dial(const char *path, struct inv_err *err)
 {
 	struct timeval limit = { .tv_sec = 5 };
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	socklen_t len = sizeof(to);
 	int s;
 
 	if (strlen(path) >= sizeof(to.sun_path))
 		return inv_err_set(err, INV_ETOOBIG, "%s: too long", path);
 	memcpy(to.sun_path, path, strlen(path) + 1);
+	if (path[0] == '@') { /* an abstract name: no file */
+		to.sun_path[0] = '\0';
+		len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) +
+				  strlen(path));
+	}
 	s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (s < 0)
 		return inv_err_sys(err, errno, "socket");
 	setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	setsockopt(s, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
-	if (connect(s, (struct sockaddr *)&to, sizeof(to)) < 0) {
+	if (connect(s, (struct sockaddr *)&to, len) < 0) {
 		int sys = errno;
 
 		close(s);
