@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/cleanup.h"
 #include "cli/cmd.h"
 #include "log/inputs.h"
 #include "log/merge.h"
@@ -166,10 +167,15 @@ static void tell_rest(struct merge *m)
 
 static int open_output(struct merge *m)
 {
-	if (m->output)
-		return inv_output_file(&m->out, m->output, &m->err);
-	inv_output_fd(&m->out, STDOUT_FILENO);
-	return 0;
+	int rc;
+
+	if (!m->output) {
+		inv_output_fd(&m->out, STDOUT_FILENO);
+		return 0;
+	}
+	rc = inv_output_file(&m->out, m->output, &m->err);
+	inv_cleanup_file(m->out.tmp);
+	return rc;
 }
 
 static int run(struct merge *m, char **files, int n_files)
@@ -192,6 +198,7 @@ static int run(struct merge *m, char **files, int n_files)
 		rc = no_memory(m);
 	if (!rc)
 		rc = pump(m);
+	inv_cleanup_file(NULL);
 	closed = inv_output_close(&m->out, !rc, rc ? NULL : &m->err);
 	return rc ? rc : closed;
 }

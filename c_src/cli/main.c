@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "cli/cleanup.h"
 #include "cli/cmd.h"
 
 #ifndef INV_VERSION
@@ -108,25 +108,13 @@ static const struct argp argp = {
 	.help_filter = help_filter,
 };
 
-/* A mapped file was cut under our hands; see log/source.h. */
-static void on_sigbus(int sig)
-{
-	static const char text[] =
-		"inviso: an input was cut while it was read\n";
-	ssize_t n = write(STDERR_FILENO, text, sizeof(text) - 1);
-
-	(void)n;
-	(void)sig;
-	_exit(INV_EXIT_FAILED);
-}
-
 int main(int argc, char **argv)
 {
 	const struct inv_cmd *cmd;
 	char name[64];
 
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGBUS, on_sigbus);
+	inv_cleanup_init();
 	argp_err_exit_status = INV_EXIT_USAGE;
 	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, NULL))
 		return INV_EXIT_USAGE;

@@ -13,11 +13,11 @@
  */
 struct inv_output {
 	struct inv_buf buf; /* sinks append here */
+	bool broken;	    /* nobody reads any more: EPIPE */
+	char *tmp;	    /* beside the file until it is complete, or NULL */
 	/* private */
 	int fd;
-	bool broken; /* nobody reads any more: EPIPE */
-	char *path;  /* NULL: fd was given */
-	char *tmp;   /* beside path; NULL: not a file of ours */
+	char *path; /* NULL: fd was given */
 };
 
 /* Borrows fd. */

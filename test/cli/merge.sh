@@ -88,6 +88,16 @@ ok 'a failure leaves the file that was there' status 1 "$inviso" merge -o o.txt 
 ok 'as it was' cmp o.txt before
 ok 'and no other' [ "$(find . -name 'o.txt*' | wc -l)" = 1 ]
 ok 'where it cannot be written: failed' status 1 "$inviso" merge -o no/where/o.txt events
+# Larger than what is done before the signal comes; records just follow.
+for _ in 1 2 3 4 5 6 7 8 9 10; do cat events events events events; done >l1
+for _ in 1 2 3 4 5 6 7 8 9 10; do cat l1 l1 l1 l1 l1 l1 l1 l1; done >l2
+for _ in 1 2 3 4 5 6 7 8 9 10; do cat l2 l2; done >l3
+"$inviso" merge -q -o t.txt l3 >/dev/null 2>&1 &
+pid=$!
+sleep 0.05
+kill -TERM $pid 2>/dev/null
+wait $pid
+ok 'told to go, it leaves nothing half done' [ "$(find . -name 't.txt.*' | wc -l)" = 0 ]
 if [ -e /dev/full ]; then
 	ok 'a full disk: failed' status 1 sh -c "'$inviso' merge -q events >/dev/full"
 fi

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_CLI_CLEANUP_H
+#define INV_CLI_CLEANUP_H
+
+/*
+ * What is not to be left behind when the command is told to go (SIGINT,
+ * SIGTERM, SIGHUP), or when a mapped input is cut under its hands (SIGBUS).
+ */
+void inv_cleanup_init(void);
+
+/* From now on path, borrowed, is to be removed then; NULL: nothing is. */
+void inv_cleanup_file(const char *path);
+
+#endif
