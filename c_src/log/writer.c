@@ -17,7 +17,8 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 	       "heads are written as they lie in memory");
 
-#define ALLOCATE_STEP (1024u * 1024)
+#define STEP_MIN (64u * 1024)
+#define STEP_MAX (1024u * 1024)
 #define BODY_PIECES 2
 
 int inv_log_writer_init(struct inv_log_writer *w, uint32_t codec, int level,
@@ -99,7 +100,9 @@ void inv_log_writer_close(struct inv_log_writer *w)
 static int allocate(struct inv_log_writer *w, uint64_t len)
 {
 	uint64_t need = w->off + len + w->spare;
-	uint64_t step = ALLOCATE_STEP;
+	uint64_t step = w->off < STEP_MIN ? STEP_MIN :
+			w->off > STEP_MAX ? STEP_MAX :
+					    w->off;
 
 	if (need <= w->allocated)
 		return 0;

@@ -177,7 +177,7 @@ static bool by_step(enum inv_keep keep, unsigned at)
 
 	atomic_store(&shared->passed, 0);
 	open_rings(&b, keep);
-	b.ctl->rotate_bytes = 500;
+	b.ctl->rotate_bytes = 2000;
 	b.ctl->rotate_count = 0;
 	pid = start(&b, at);
 	for (i = 0; i < 300; i++) {
