@@ -25,8 +25,7 @@
 %% are created exclusively and are 0600 or 0700 before a byte is written.
 -module(inviso_push).
 
--export([bring/3, report/1, await/3, modules/0, loaded_from/0,
-         priv_dir/0]).
+-export([bring/3, report/1, await/3, modules/0, priv_dir/0]).
 %% Called on the traced node.
 -export([start_guard/4, adopt/2, note/2, guard_init/5]).
 
@@ -45,10 +44,6 @@
 modules() ->
     [inviso_push, inviso_otp, inviso_tracerdata, inviso_opts, inviso_keeper,
      inviso_tracer, inviso_fetch, inviso_rt_meta, inviso_rt].
-
-%% @doc The file name that modules of ours have on a node they were brought to.
--spec loaded_from() -> string().
-loaded_from() -> ?MARK.
 
 %% @doc Sees to it that a node has our code, and starts a guard there which
 %% takes away what was brought when `Owner' dies, unless a runtime component
@@ -229,7 +224,7 @@ note(Table, Residue) ->
 
 %% @private
 -spec guard_init({pid(), reference()}, pid(), [module_binary()],
-                 [private_file()], [file:filename()]) -> no_return() | boolean().
+                 [private_file()], [file:filename()]) -> boolean().
 guard_init({Starter, Ref}, Owner, Modules, Files, Dirs) ->
     %% No business of the group leader of whoever started us.
     group_leader(whereis(init), self()),

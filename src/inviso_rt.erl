@@ -24,7 +24,7 @@
 
 -behaviour(gen_server).
 
--export([start/4, send_request/2, default_options/0]).
+-export([start/4, send_request/2]).
 -export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2]).
 
 -export_type([state/0, status/0]).
@@ -80,11 +80,6 @@ start(Ctrl, Options, Tag, Guard) ->
 -spec send_request(pid(), request()) -> gen_server:request_id().
 send_request(Pid, Request) ->
     gen_server:send_request(Pid, Request).
-
-%% @doc The options of a runtime component that nobody set.
--spec default_options() -> [{dependency, non_neg_integer() | infinity}].
-default_options() ->
-    [{dependency, ?DEPENDENCY}].
 
 %% @private
 init({Ctrl, Options, Tag, Guard}) ->
@@ -301,7 +296,8 @@ pattern(_Kind, _How, Other, Rt) ->
     {[{error, {bad_trace_args, Other}}], Rt}.
 
 one_pattern(Kind, {M, F, A, MS} = Arg, Opts, Rt)
-  when is_atom(M), is_atom(F), (is_integer(A) andalso A >= 0 orelse A =:= '_') ->
+  when is_atom(M), is_atom(F),
+       (is_integer(A) andalso A >= 0 orelse A =:= '_') ->
     MFA = {M, F, A},
     case available(M, Opts) andalso set_pattern(Kind, MFA, MS, Rt) of
         false ->
@@ -331,7 +327,8 @@ set_pattern(Kind, MFA, MS, #rt{scope = Scope, patterns = Ours}) ->
 %% set again in the same order.
 remember(Kind, MFA, MS, Patterns) ->
     Rest = [P || {K, Old, _} = P <- Patterns,
-                 not (covers(MFA, Old) andalso (MS =/= false orelse K =:= Kind))],
+                 not (covers(MFA, Old)
+                      andalso (MS =/= false orelse K =:= Kind))],
     case MS =:= false andalso not lists:any(fun({_, Old, _}) ->
                                                     overlap(MFA, Old)
                                             end, Rest) of

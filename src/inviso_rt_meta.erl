@@ -11,8 +11,8 @@
 %% This is the one place where trace messages go to a mailbox. Their rate is
 %% that of the calls of the functions chosen here, not that of the trace. Even
 %% so: when more than ?MAX_QUEUE messages wait, all meta patterns are taken
-%% away and the ti file says no more; `overloaded' tells. The process has high
-%% priority.
+%% away, the ti file says no more, and a warning is logged. The process has
+%% high priority.
 %%
 %% On OTP 27+ meta tracing needs a session of its own, because the tracer of a
 %% session is fixed and is `inviso_tracer' in that of the runtime component.
@@ -26,7 +26,7 @@
 -behaviour(gen_server).
 
 -export([start_link/1, stop/1, local_register/1, remove_local_register/1,
-         patterns/1, overloaded/1]).
+         patterns/1]).
 -export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2]).
 
 -define(MAX_QUEUE, 10000).
@@ -78,11 +78,6 @@ remove_local_register(Pid) ->
 patterns(Pid) ->
     gen_server:call(Pid, patterns, ?TIMEOUT).
 
-%% @doc Whether meta tracing ended because messages came too fast.
--spec overloaded(pid()) -> boolean().
-overloaded(Pid) ->
-    gen_server:call(Pid, overloaded, ?TIMEOUT).
-
 %% @private
 init(File) ->
     process_flag(priority, high),
@@ -115,9 +110,7 @@ handle_call(remove_local_register, _From, State) ->
     {R2, State2} = remove(?UNREGISTER, State1),
     {reply, {R1, R2}, State2};
 handle_call(patterns, _From, State) ->
-    {reply, State#state.patterns, State};
-handle_call(overloaded, _From, State) ->
-    {reply, State#state.overloaded, State}.
+    {reply, State#state.patterns, State}.
 
 %% @private
 handle_cast(_, State) ->

@@ -136,7 +136,7 @@ is_part(Base, File) ->
     case string:prefix(File, Base) of
         nomatch -> false;
         "" -> true;
-        [$. | Digits] -> Digits =/= "" andalso lists:all(fun is_digit/1, Digits);
+        [$. | [_ | _] = Number] -> lists:all(fun is_digit/1, Number);
         _ -> false
     end.
 

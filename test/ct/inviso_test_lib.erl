@@ -6,7 +6,8 @@
 %% are linked to the test case.
 -module(inviso_test_lib).
 
--export([start_node/2, start_stock_node/2, start_alone/1, stop_node/1, call/4, spawn_call/4,
+-export([start_node/2, start_stock_node/2, start_alone/1,
+         stop_node/1, call/4, spawn_call/4,
          connect/1, ebin/0, priv/0, product/1,
          footprint/1, left_behind/2, wait_until/1, wait_until/2]).
 
