@@ -4,13 +4,13 @@
 %% to trace, nodes to kill.
 -module(inviso_trace_lib).
 
--export([dir/1, name/2, config/2]).
+-export([dir/1, name/2, config/2, product/1, command/2]).
 -export([open/2, close/1, flags/3, flags/4, untrace/1, calls/2]).
--export([merge/2, merge/3, events/1, items/1, lines/2]).
+-export([merge/2, merge/3, events/1, items/1, items_elsewhere/2, lines/2]).
 -export([balanced/1, accounted/2, accounted/3, lost/1, numbers/1]).
 -export([probe/1, probe/2, flood/2, flood_forever/1, worker/0, run/2, stop/1]).
 -export([w/1, text/1, until/1, until/2, os_state/1, kill/2, os_alive/1]).
--export([node_start/1, node_args/0, node_stop/1, is_root/0, readable_by_all/0]).
+-export([node_start/1, node_start/2, node_args/0, node_stop/1, is_root/0, readable_by_all/0]).
 
 %% A fresh directory for a test case, under CT's own.
 dir(Config) ->
@@ -92,7 +92,7 @@ merge(Logs, Format, More) ->
                 integer_to_list(erlang:unique_integer([positive]))]),
     Args = ["merge", "--format", Format, "-o", Out | More] ++
         [text(L) || L <- Logs],
-    {Status, Said} = command(product("inviso"), Args),
+    {Status, Said} = command("inviso", Args),
     Bin = case file:read_file(Out) of
               {ok, B} -> B;
               {error, Why} -> error({merge, Why, Status, Said})
@@ -100,8 +100,10 @@ merge(Logs, Format, More) ->
     ok = file:delete(Out),
     {Status, Bin, Said}.
 
+%% A program of ours, or one with a path, to its end.
 command(Program, Args) ->
-    Port = open_port({spawn_executable, Program},
+    Path = filename:join(priv(), Program),
+    Port = open_port({spawn_executable, Path},
                      [{args, Args}, exit_status, binary, use_stdio,
                       stderr_to_stdout, hide]),
     output(Port, []).
@@ -121,6 +123,12 @@ items(Log) ->
         {7, L} when L =/= #{} -> Items;
         _ -> error({merge, Status, Said, lost(Items)})
     end.
+
+%% Of a log where there is no room for what is printed.
+items_elsewhere(Log, Config) ->
+    Copy = name(Config, "copy"),
+    {ok, _} = file:copy(Log, Copy),
+    items(Copy).
 
 %% The events among them, with nothing lost.
 events(Log) ->
@@ -274,9 +282,12 @@ kill(Signal, Pid) when is_integer(Pid), Pid > 1 ->
 
 %% A node of its own that is not distributed; Opts as peer:start/1 has them.
 node_start(Opts) ->
+    node_start(Opts, true).
+
+node_start(Opts, Load) ->
     Default = #{connection => standard_io, wait_boot => 30000},
     {ok, Peer, _} = peer:start(node_opts(maps:merge(Default, Opts))),
-    ok = peer:call(Peer, inviso_tracer, load, [priv()]),
+    [ok = peer:call(Peer, inviso_tracer, load, [priv()]) || Load],
     Peer.
 
 node_opts(#{args := _} = Opts) -> Opts;

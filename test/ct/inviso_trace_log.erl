@@ -28,13 +28,15 @@ packets(File) ->
     packet_list(Packets).
 
 %% The last TOTALS of a log, added up over the streams:
-%% #{why, produced, recorded, dropped => [by reason]}; false if the last packet
-%% is another.
+%% #{why, produced, recorded, dropped => [by reason]}, of a compressed log why
+%% alone; false if the last packet is another.
 -spec totals(file:name_all()) -> map() | false.
 totals(File) ->
     case lists:last([none | packets(File)]) of
         #{type := totals, seq := Why, body := Body} ->
             maps:merge(#{why => element(Why + 1, ?ENDS)}, sum(Body));
+        #{type := totals, seq := Why} ->
+            #{why => element(Why + 1, ?ENDS)};
         _ ->
             false
     end.

@@ -1,0 +1,494 @@
+%% SPDX-License-Identifier: Apache-2.0
+%%
+%% What is left when a node, a spooler or a disk fails.  The failures are real:
+%% processes are killed and stopped, a file system is full.  Calls are numbered,
+%% so that what is missing and what comes twice shows.
+-module(inviso_failure_SUITE).
+
+-include_lib("common_test/include/ct.hrl").
+-include_lib("kernel/include/file.hrl").
+
+-export([all/0, suite/0, init_per_suite/1, end_per_suite/1,
+         init_per_testcase/2, end_per_testcase/2]).
+-export([node_is_killed/1, flight_recorder_is_killed/1,
+         node_is_killed_while_it_rotates/1,
+         node_and_spooler_are_killed/1, node_is_killed_as_pid_1/1,
+         node_halts/1, node_halts_with_a_stopped_spooler/1,
+         spooler_is_killed/1, spooler_is_terminated/1,
+         spooler_is_stopped_for_a_while/1, close_with_a_stopped_spooler/1,
+         spooler_is_not_there/1,
+         disk_fills_and_space_comes_back/1, disk_stays_full/1,
+         ring_does_not_fit_the_disk/1,
+         log_directory_is_missing/1, log_directory_is_not_writable/1,
+         ordinary_user_traces/1]).
+
+-define(LIB, inviso_trace_lib).
+-define(NODE, inviso_trace_node).
+-define(NOBODY, 65534).
+
+all() ->
+    [node_is_killed, flight_recorder_is_killed,
+     node_is_killed_while_it_rotates,
+     node_and_spooler_are_killed, node_is_killed_as_pid_1,
+     node_halts, node_halts_with_a_stopped_spooler,
+     spooler_is_killed, spooler_is_terminated,
+     spooler_is_stopped_for_a_while, close_with_a_stopped_spooler,
+     spooler_is_not_there,
+     disk_fills_and_space_comes_back, disk_stays_full,
+     ring_does_not_fit_the_disk,
+     log_directory_is_missing, log_directory_is_not_writable,
+     ordinary_user_traces].
+
+suite() -> [{timetrap, {seconds, 60}}].
+
+init_per_suite(Config) ->
+    ?LIB:config(Config, ["inviso", "inviso_spool", "inviso_tracer.so"]).
+
+end_per_suite(_Config) -> ok.
+
+init_per_testcase(Case, Config) ->
+    Root = [node_is_killed_as_pid_1, disk_fills_and_space_comes_back,
+            disk_stays_full, ring_does_not_fit_the_disk,
+            log_directory_is_not_writable, ordinary_user_traces],
+    case lists:member(Case, Root) andalso not ?LIB:is_root() of
+        true -> {skip, "only root can set this up"};
+        false -> ?LIB:calls({?LIB, probe, '_'}, true), Config
+    end.
+
+end_per_testcase(_Case, _Config) ->
+    erlang:trace_pattern({'_', '_', '_'}, false, [local]),
+    ok.
+
+%%---------------------------------------------------------------------------
+%% Nodes that die
+
+node(Log, Opts) ->
+    node(Log, Opts, #{}).
+
+node(Log, Opts, PeerOpts) ->
+    Peer = ?LIB:node_start(PeerOpts),
+    {Os, Spooler} = peer:call(Peer, ?NODE, start, [Log, Opts]),
+    {Peer, Os, Spooler}.
+
+gone(OsPid) ->
+    ?LIB:until(fun() -> not ?LIB:os_alive(OsPid) end).
+
+%% The log ends with counts that hold: what is in it, and what it says is not.
+%% Returns the numbers of the calls.
+ended(Log, Logs, Why) ->
+    Items = ?LIB:items(Logs),
+    Numbers = ?LIB:numbers(Items),
+    Numbers = lists:usort(Numbers),
+    R = length(Numbers),
+    Lost = lists:sum(maps:values(?LIB:lost(Items))),
+    ct:pal("~p recorded, ~p lost", [R, ?LIB:lost(Items)]),
+    case inviso_trace_log:totals(Log) of
+        #{why := Why, produced := P, recorded := R, dropped := D} ->
+            P = R + lists:sum(D),
+            Lost = lists:sum(D);
+        Packed ->
+            Packed = #{why => Why}
+    end,
+    {Numbers, ?LIB:lost(Items)}.
+
+%% One that its thread was writing is all that may be missing, unless the
+%% spooler could not follow: that is counted as full.
+whole(Numbers, Lost, AtLeast) ->
+    case maps:keys(Lost) -- [unfinished] of
+        [] -> Numbers = lists:seq(1, length(Numbers));
+        [full] -> 1 = hd(Numbers)
+    end,
+    true = maps:get(unfinished, Lost, 0) =< 1,
+    true = length(Numbers) >= AtLeast.
+
+flood_and_kill(Peer, Os) ->
+    ok = peer:call(Peer, ?NODE, flood_on, []),
+    timer:sleep(60),
+    #{recorded := Committed} = peer:call(Peer, ?NODE, info, []),
+    true = Committed > 0,
+    ?LIB:kill("KILL", Os),
+    gone(Os),
+    Committed.
+
+node_is_killed(Config) ->
+    [begin
+         Log = ?LIB:name(Config, "x.log"),
+         {Peer, Os, Spooler} = node(Log, Opts),
+         Committed = flood_and_kill(Peer, Os),
+         gone(Spooler),
+         {Numbers, Lost} = ended(Log, Log, vm),
+         whole(Numbers, Lost, Committed)
+     end || Opts <- [#{}, #{flush_ms => 0, drain_ms => 1000},
+                     #{compress => zstd}]].
+
+flight_recorder_is_killed(Config) ->
+    Log = ?LIB:name(Config, "x.log"),
+    {Peer, Os, Spooler} = node(Log, #{keep => newest}),
+    Committed = flood_and_kill(Peer, Os),
+    gone(Spooler),
+    {Numbers, Lost} = ended(Log, Log, vm),
+    [] = maps:keys(Lost) -- [unfinished, overwritten],
+    true = lists:last(Numbers) >= Committed.
+
+node_is_killed_while_it_rotates(Config) ->
+    Dir = ?LIB:dir(Config),
+    Log = filename:join(Dir, "x.log"),
+    {Peer, Os, Spooler} = node(Log, #{rotate => #{bytes => 50000},
+                                      drain_ms => 1, packet_bytes => 8192}),
+    Committed = flood_and_kill(Peer, Os),
+    gone(Spooler),
+    {ok, Names} = file:list_dir(Dir),
+    Files = [Log ++ "." ++ integer_to_list(I)
+             || I <- lists:seq(0, length(Names) - 1)],
+    true = length(Files) > 3,
+    {Numbers, Lost} = ended(lists:last(Files), Files, vm),
+    whole(Numbers, Lost, Committed).
+
+%% The ring lies in a file, the spooler is stopped so that much is in it.
+node_and_spooler_are_killed(Config) ->
+    Dir = ?LIB:dir(Config),
+    Log = filename:join(Dir, "x.log"),
+    Ring = filename:join(Dir, "x.ring"),
+    {Peer, Os, Spooler} = node(Log, #{ring => {file, Ring}}),
+    peer:call(Peer, ?NODE, flood, [1, 20000]),
+    timer:sleep(50),
+    ?LIB:kill("STOP", Spooler),
+    peer:call(Peer, ?NODE, flood, [20001, 50000]),
+    ?LIB:kill("KILL", Os),
+    ?LIB:kill("KILL", Spooler),
+    [gone(P) || P <- [Os, Spooler]],
+    ?LIB:node_stop(Peer),
+    recover(Ring, Log, 50000).
+
+recover(Ring, Log, N) ->
+    {0, Said} = ?LIB:command("inviso", ["recover", Ring]),
+    ct:pal("~ts", [Said]),
+    {Numbers, Lost} = ended(Log, Log, recovered),
+    0 = map_size(Lost),
+    Numbers = lists:seq(1, N),
+    %% again: nothing more
+    case filelib:is_file(Ring) of
+        true -> {0, _} = ?LIB:command("inviso", ["recover", Ring]);
+        false -> ok
+    end,
+    {Numbers, Lost} = ended(Log, Log, recovered).
+
+%% With PID 1 everything in its name space goes, the spooler too.
+node_is_killed_as_pid_1(Config) ->
+    Dir = ?LIB:dir(Config),
+    Log = filename:join(Dir, "x.log"),
+    Ring = filename:join(Dir, "x.ring"),
+    Unshare = ["--pid", "--fork", "--mount-proc", "--kill-child",
+               os:find_executable("erl")],
+    Tag = "t" ++ integer_to_list(erlang:unique_integer([positive])),
+    {Peer, 1, _} =
+        node(Log, #{ring => {file, Ring}, drain_ms => 10000, flush_ms => 0},
+             #{exec => {os:find_executable("unshare"), Unshare},
+               args => ?LIB:node_args() ++ ["-inviso_tag", Tag]}),
+    peer:call(Peer, ?NODE, flood, [1, 30000]),
+    [Os] = [P || P <- processes_with(Tag), is_pid_1(P)],
+    ?LIB:kill("KILL", Os),
+    gone(Os),
+    ?LIB:until(fun() -> processes_with(Tag) =:= [] end),
+    ?LIB:node_stop(Peer),
+    true = filelib:is_file(Ring),
+    recover(Ring, Log, 30000).
+
+processes_with(Tag) ->
+    [list_to_integer(filename:basename(P))
+     || P <- filelib:wildcard("/proc/[0-9]*"),
+        {ok, Line} <- [file:read_file(filename:join(P, "cmdline"))],
+        binary:match(Line, list_to_binary(Tag)) =/= nomatch].
+
+is_pid_1(Pid) ->
+    {ok, Status} = file:read_file("/proc/" ++ integer_to_list(Pid) ++
+                                      "/status"),
+    re:run(Status, "NSpid:.*\\s1\n") =/= nomatch.
+
+node_halts(Config) ->
+    Log = ?LIB:name(Config, "x.log"),
+    {Peer, Os, Spooler} = node(Log, #{flush_ms => 0}),
+    peer:call(Peer, ?NODE, flood, [1, 20000]),
+    peer:cast(Peer, erlang, halt, []),
+    [gone(P) || P <- [Os, Spooler]],
+    {Numbers, _} = ended(Log, Log, vm),
+    Numbers = lists:seq(1, 20000).
+
+%% A port program that does not read must not keep the node from halting.
+node_halts_with_a_stopped_spooler(Config) ->
+    Log = ?LIB:name(Config, "x.log"),
+    {Peer, Os, Spooler} = node(Log, #{}),
+    ?LIB:kill("STOP", Spooler),
+    peer:call(Peer, ?NODE, flood, [1, 20000]),
+    Start = erlang:monotonic_time(millisecond),
+    peer:cast(Peer, erlang, halt, []),
+    gone(Os),
+    true = erlang:monotonic_time(millisecond) - Start < 5000,
+    ?LIB:kill("CONT", Spooler),
+    gone(Spooler),
+    {Numbers, _} = ended(Log, Log, vm),
+    Numbers = lists:seq(1, 20000).
+
+%%---------------------------------------------------------------------------
+%% Spoolers that die
+
+worker(Tracer) ->
+    Pid = ?LIB:worker(),
+    1 = ?LIB:flags(Pid, Tracer, [call]),
+    Pid.
+
+%% Calls 1 .. 1000 * N with pauses, beside what Fun does.
+beside(Pid, N, Fun) ->
+    Ref = monitor(process, Pid),
+    Pid ! {run, fun() ->
+                        [begin
+                             ?LIB:flood(1000 * I + 1, 1000 * I + 1000),
+                             timer:sleep(5)
+                         end || I <- lists:seq(0, N - 1)],
+                        ok
+                end, self(), Ref},
+    Fun(),
+    receive {Ref, ok} -> demonitor(Ref, [flush]), ok end.
+
+spooler(Tracer) ->
+    ?LIB:until(fun() ->
+                       #{spooler := #{os_pid := P, state := S}} =
+                           inviso_tracer:info(Tracer),
+                       P > 0 andalso S =:= running andalso ?LIB:os_alive(P)
+                           andalso P
+               end).
+
+once_each(Stats, Log, N) ->
+    Items = ?LIB:items(Log),
+    ?LIB:accounted(Stats, Items, N),
+    Numbers = ?LIB:numbers(Items),
+    Numbers = lists:usort(Numbers),
+    case Stats of
+        #{dropped := 0} -> Numbers = lists:seq(1, N);
+        #{lost := Lost} -> [full] = maps:keys(Lost)
+    end.
+
+kill_often(Config, Opts, Signal) ->
+    Log = ?LIB:name(Config, "x.log"),
+    Tracer = ?LIB:open(Log, Opts),
+    Pid = worker(Tracer),
+    beside(Pid, 120, fun() ->
+                             [begin
+                                  P = spooler(Tracer),
+                                  timer:sleep(30 + 7 * I),
+                                  ?LIB:kill(Signal, P),
+                                  gone(P)
+                              end || I <- lists:seq(1, 5)]
+                     end),
+    Stats = #{spooler := #{starts := Starts}} = ?LIB:close(Tracer),
+    ?LIB:stop(Pid),
+    true = Starts >= 6,
+    once_each(Stats, Log, 120000),
+    Log.
+
+spooler_is_killed(Config) ->
+    [kill_often(Config, Opts, "KILL")
+     || Opts <- [#{}, #{drain_ms => 1, packet_bytes => 4096},
+                 #{compress => zstd, drain_ms => 1}]].
+
+%% It drains, says so in the log, and leaves; the next one goes on.
+spooler_is_terminated(Config) ->
+    Log = kill_often(Config, #{}, "TERM"),
+    Ends = [Why || #{type := totals, seq := Why}
+                       <- inviso_trace_log:packets(Log)],
+    ct:pal("~p", [Ends]),
+    [5, 5, 5, 5, 5, 1] = Ends.
+
+spooler_is_stopped_for_a_while(Config) ->
+    Log = ?LIB:name(Config, "x.log"),
+    Tracer = ?LIB:open(Log, #{}),
+    Pid = worker(Tracer),
+    Spooler = spooler(Tracer),
+    beside(Pid, 150, fun() ->
+                             ?LIB:kill("STOP", Spooler),
+                             timer:sleep(2000),
+                             ?LIB:kill("CONT", Spooler)
+                     end),
+    Stats = #{spooler := #{starts := 1}} = ?LIB:close(Tracer),
+    ?LIB:stop(Pid),
+    once_each(Stats, Log, 150000).
+
+%% Every wait on it has an end; and when it wakes it finishes.
+close_with_a_stopped_spooler(Config) ->
+    Log = ?LIB:name(Config, "x.log"),
+    Tracer = ?LIB:open(Log, #{}),
+    Pid = worker(Tracer),
+    Spooler = spooler(Tracer),
+    ?LIB:kill("STOP", Spooler),
+    ok = ?LIB:run(Pid, fun() -> ?LIB:flood(1, 20000) end),
+    {error, {Reason, Stats}} = inviso_tracer:close(Tracer),
+    ct:pal("~p", [Reason]),
+    #{produced := 20000} = ?LIB:balanced(Stats),
+    {error, closed} = inviso_tracer:info(Tracer),
+    ?LIB:kill("CONT", Spooler),
+    gone(Spooler),
+    {Numbers, _} = ended(Log, Log, closed),
+    Numbers = lists:seq(1, 20000),
+    ?LIB:stop(Pid).
+
+%% A library without a spooler beside it.
+spooler_is_not_there(Config) ->
+    Dir = ?LIB:dir(Config),
+    Peer = ?LIB:node_start(#{}, false),
+    {ok, _} = file:copy(?LIB:product("inviso_tracer.so"),
+                        filename:join(Dir, "inviso_tracer.so")),
+    ok = peer:call(Peer, inviso_tracer, load, [Dir]),
+    Log = filename:join(Dir, "x.log"),
+    {error, {load, Text}} = peer:call(Peer, inviso_tracer, open, [Log, #{}]),
+    true = string:find(Text, "inviso_spool") =/= nomatch,
+    false = filelib:is_file(Log),
+    ?LIB:node_stop(Peer).
+
+%%---------------------------------------------------------------------------
+%% Disks
+
+%% Runs Fun in a file system of its own, of Kilobytes.
+on_disk(Config, Kilobytes, Fun) ->
+    Dir = ?LIB:dir(Config),
+    Size = "size=" ++ integer_to_list(Kilobytes) ++ "k",
+    case os:cmd("mount -t tmpfs -o " ++ Size ++ " none " ++ Dir) of
+        "" ->
+            try Fun(Dir)
+            after "" = os:cmd("umount -l " ++ Dir)
+            end;
+        Said ->
+            {skip, "mount: " ++ Said}
+    end.
+
+fill(Pid, From, To) ->
+    Fat = binary:copy(<<"x">>, 200),
+    ok = ?LIB:run(Pid, fun() ->
+                               [?LIB:probe(I, Fat)
+                                || I <- lists:seq(From, To)],
+                               ok
+                       end).
+
+stalled(Tracer) ->
+    #{spooler := Spooler} =
+        ?LIB:until(fun() ->
+                           case inviso_tracer:info(Tracer) of
+                               #{spooler := #{state := stalled}} = I -> I;
+                               _ -> false
+                           end
+                   end),
+    #{error := Text} = Spooler,
+    ct:pal("~ts", [Text]),
+    true = byte_size(Text) > 5.
+
+disk_fills_and_space_comes_back(Config) ->
+    on_disk(Config, 512, fun(Dir) ->
+        Log = filename:join(Dir, "x.log"),
+        Tracer = ?LIB:open(Log, #{}),
+        Pid = worker(Tracer),
+        fill(Pid, 1, 10000),
+        stalled(Tracer),
+        fill(Pid, 10001, 12000),
+        "" = os:cmd("mount -o remount,size=64m " ++ Dir),
+        ?LIB:until(fun() ->
+                           #{spooler := #{state := S}} =
+                               inviso_tracer:info(Tracer),
+                           S =:= running
+                   end),
+        fill(Pid, 12001, 13000),
+        Stats = #{spooler := Last} = ?LIB:close(Tracer),
+        false = is_map_key(error, Last),
+        ?LIB:stop(Pid),
+        once_each(Stats, Log, 13000)
+    end).
+
+disk_stays_full(Config) ->
+    on_disk(Config, 512, fun(Dir) ->
+        Log = filename:join(Dir, "x.log"),
+        Tracer = ?LIB:open(Log, #{}),
+        Pid = worker(Tracer),
+        fill(Pid, 1, 10000),
+        stalled(Tracer),
+        Stats = #{lost := Lost, spooler := #{error := _}} =
+            ?LIB:close(Tracer),
+        ?LIB:stop(Pid),
+        true = maps:get(unwritten, Lost) > 0,
+        [] = maps:keys(Lost) -- [unwritten, full],
+        Items = ?LIB:items_elsewhere(Log, Config),
+        ?LIB:accounted(Stats, Items, 10000),
+        #{why := closed, produced := 10000} = inviso_trace_log:totals(Log)
+    end).
+
+%% All of its blocks are asked for when it is made: no SIGBUS later.
+ring_does_not_fit_the_disk(Config) ->
+    on_disk(Config, 512, fun(Dir) ->
+        Ring = filename:join(Dir, "x.ring"),
+        Log = ?LIB:name(Config, "x.log"),
+        {error, {ring, What, Errno}} =
+            inviso_tracer:open(Log, #{ring => {file, Ring}}),
+        ct:pal("~p ~p", [What, Errno]),
+        false = filelib:is_file(Ring),
+        false = filelib:is_file(Log)
+    end).
+
+log_directory_is_missing(Config) ->
+    Log = filename:join([?LIB:dir(Config), "missing", "x.log"]),
+    ok = inviso_tracer:load(filename:dirname(?LIB:product("inviso"))),
+    {error, {log, Errno, Text}} = inviso_tracer:open(Log, #{}),
+    ct:pal("~p ~ts", [Errno, Text]),
+    {error, {log, _, _}} = inviso_tracer:open("/dev/null/x.log", #{}),
+    Dir = ?LIB:dir(Config),
+    {error, {log, _, _}} = inviso_tracer:open(Dir, #{}),
+    {error, {log, _, _}} = inviso_tracer:open(Dir, #{replace => true}),
+    true = filelib:is_dir(Dir).
+
+%%---------------------------------------------------------------------------
+%% Users
+
+%% A node of an ordinary user, or false where it cannot read what is built.
+nobodys_node() ->
+    ?LIB:readable_by_all() andalso
+        begin
+            Setpriv = ["--reuid=65534", "--regid=65534", "--clear-groups",
+                       os:find_executable("erl")],
+            ?LIB:node_start(#{exec => {os:find_executable("setpriv"),
+                                       Setpriv}})
+        end.
+
+log_directory_is_not_writable(Config) ->
+    case nobodys_node() of
+        false ->
+            {skip, "an ordinary user cannot read the tree"};
+        Peer ->
+            Dir = ?LIB:dir(Config),
+            ok = file:change_mode(Dir, 8#755),
+            Log = filename:join(Dir, "x.log"),
+            {error, {log, Errno, Text}} =
+                peer:call(Peer, inviso_tracer, open, [Log, #{}]),
+            ct:pal("~p ~ts", [Errno, Text]),
+            {ok, []} = file:list_dir(Dir),
+            ?LIB:node_stop(Peer)
+    end.
+
+%% Everything works without root, and belongs to the user.
+ordinary_user_traces(Config) ->
+    case nobodys_node() of
+        false ->
+            {skip, "an ordinary user cannot read the tree"};
+        Peer ->
+            Dir = ?LIB:dir(Config),
+            ok = file:change_owner(Dir, ?NOBODY, ?NOBODY),
+            Log = filename:join(Dir, "x.log"),
+            Ring = filename:join(Dir, "x.ring"),
+            {Os, Spooler} = peer:call(Peer, ?NODE, start,
+                                      [Log, #{ring => {file, Ring}}]),
+            {ok, #file_info{uid = ?NOBODY}} =
+                file:read_file_info("/proc/" ++ integer_to_list(Os)),
+            [{ok, #file_info{uid = ?NOBODY, mode = Mode}}] =
+                lists:usort([file:read_file_info(F) || F <- [Log]]),
+            8#600 = Mode band 8#777,
+            peer:call(Peer, ?NODE, flood, [1, 1000]),
+            Stats = peer:call(Peer, ?NODE, close, []),
+            gone(Spooler),
+            ?LIB:accounted(Stats, ?LIB:events(Log), 1000),
+            ?LIB:node_stop(Peer)
+    end.
