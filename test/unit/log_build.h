@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define XXH_INLINE_ALL
@@ -78,6 +79,8 @@ static inline void build_head(struct build *b, const char *node, uint8_t uuid,
 	build_string(&b->file, "4711");
 	h.head_len = (uint32_t)b->file.len + 8;
 	memcpy(b->file.data, &h, sizeof(h));
+	if (b->file.error || !b->file.data)
+		abort();
 	sum = XXH64(b->file.data, b->file.len, 0);
 	inv_buf_put(&b->file, &sum, 8);
 }
@@ -86,6 +89,9 @@ static inline void build_packet(struct build *b)
 {
 	static uint8_t packed[1 << 20];
 	const uint8_t *body = b->body.data;
+
+	if (!body)
+		abort(); /* no memory, or nothing was put in */
 
 	b->p.sync = INV_LOG_SYNC;
 	b->p.head_len = sizeof(b->p);

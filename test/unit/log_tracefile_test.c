@@ -234,7 +234,7 @@ static void assert_names(const struct inv_names *names, uint64_t number, int us,
 	for (; n; n = n->next)
 		if (inv_name_holds(n, AT(us))) {
 			strncat(got, n->text, n->len);
-			strcat(got, " ");
+			strncat(got, " ", 2);
 		}
 	assert_string_equal(got, expected);
 }

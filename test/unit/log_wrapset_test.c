@@ -25,7 +25,7 @@ static void assert_order(const char *const *names, const char *order)
 	for (uint32_t i = 0; i < n; i++) {
 		strncat(got, w[index[i]].name + w[index[i]].digits,
 			w[index[i]].n_digits);
-		strcat(got, " ");
+		strncat(got, " ", 2);
 	}
 	assert_string_equal(got, order);
 }
