@@ -155,18 +155,19 @@ static void fill_dropped(const struct inv_consumer *c, struct inv_fragment *f,
 			 const struct inv_ring_slot *slot, bool open)
 {
 	const struct inv_ring_slot *from = slot;
+	bool now = open && f->ev_off > 0;
 	unsigned i;
 
 	if (!open && f->ev_off > 0) {
 		from = slot_of(c, f->seq + 1);
 		/* keep => newest: it may be overwritten as we read it. */
-		open = c->keep == INV_KEEP_NEWEST ||
-		       atomic_load_explicit(&from->seq, memory_order_acquire) !=
-			       f->seq + 1;
+		now = c->keep == INV_KEEP_NEWEST ||
+		      atomic_load_explicit(&from->seq, memory_order_acquire) !=
+			      f->seq + 1;
 	}
 	for (i = 0; i < INV_LOSS_COUNT; i++)
-		f->dropped[i] = open ? load(&c->ring->dropped[i]) :
-				       from->dropped[i];
+		f->dropped[i] = now ? load(&c->ring->dropped[i]) :
+				      from->dropped[i];
 }
 
 /*

@@ -120,6 +120,22 @@ static void losses_before_a_packet_are_told_with_it(void **state)
 	build_close(&b);
 }
 
+static void losses_after_an_open_packet_began_are_not_told_with_it(void **state)
+{
+	(void)state;
+	set_up(INV_KEEP_OLDEST);
+	events(1);
+	inv_producer_offer(&b.p[0]);
+	inv_producer_drop(&b.p[0], INV_LOSS_FULL);
+	assert_int_equal(next(INV_TAKE_OPEN), 0);
+	assert_int_equal(f.dropped[INV_LOSS_FULL], 0);
+	move();
+	events(1);
+	assert_int_equal(next(INV_TAKE_OPEN), 0);
+	assert_int_equal(f.dropped[INV_LOSS_FULL], 1);
+	build_close(&b);
+}
+
 static void the_limit_ends_a_pass(void **state)
 {
 	uint64_t limit;
@@ -278,6 +294,8 @@ int main(void)
 		cmocka_unit_test(
 			a_packet_comes_in_pieces_each_with_its_definitions),
 		cmocka_unit_test(losses_before_a_packet_are_told_with_it),
+		cmocka_unit_test(
+			losses_after_an_open_packet_began_are_not_told_with_it),
 		cmocka_unit_test(the_limit_ends_a_pass),
 		cmocka_unit_test(what_was_overwritten_is_counted),
 		cmocka_unit_test(a_held_packet_survives_any_number_of_rounds),
