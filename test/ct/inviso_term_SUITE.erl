@@ -437,7 +437,7 @@ huge_map(Config) ->
     bounded(Config, Make(10000), Make(300000)).
 
 huge_integer(Config) ->
-    bounded(Config, fun() -> 1 bsl 80000 end, fun() -> 1 bsl 30000000 end).
+    bounded(Config, fun() -> 1 bsl 80000 end, fun() -> 1 bsl 4000000 end).
 
 %% The VM copies a bitstring that does not end on a byte, whole: there is no
 %% other way to it.  Bytes are bounded, time is not.

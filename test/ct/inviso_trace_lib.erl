@@ -10,7 +10,8 @@
 -export([balanced/1, accounted/2, accounted/3, lost/1, numbers/1]).
 -export([probe/1, probe/2, flood/2, flood_forever/1, worker/0, run/2, stop/1]).
 -export([w/1, text/1, until/1, until/2, os_state/1, kill/2, os_alive/1]).
--export([node_start/1, node_start/2, node_args/0, node_stop/1, is_root/0, readable_by_all/0]).
+-export([node_start/1, node_start/2, node_args/0, node_stop/1]).
+-export([is_root/0, readable_by_all/0]).
 
 %% A fresh directory for a test case, under CT's own.
 dir(Config) ->
