@@ -5,37 +5,30 @@
 #include <erl_nif.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 /*
  * Which atoms, pids, ports and nodes the open packet has defined already, and
  * under which number.  One a ring, used by its thread alone.
  *
  * A table with one place a hash: a word that loses its place is defined again
- * under another number, which costs bytes and nothing else.  An epoch in each
- * place empties the table in no time for each packet.
+ * under another number, which costs bytes and nothing else.  It is emptied for
+ * each packet, which is cheap beside a packet's events.
  */
 #define INV_DICT_SLOTS 1024u
 
 struct inv_dict {
-	uint32_t epoch; /* 0 in an empty place */
-	uint32_t n;	/* definitions in this epoch */
+	uint32_t n; /* definitions in this packet */
 	struct {
-		uint64_t key;
-		uint32_t epoch;
-		uint32_t number;
+		uint64_t key; /* 0: an empty place; no key is 0 */
+		uint64_t number;
 	} slots[INV_DICT_SLOTS];
 };
 
 static inline void inv_dict_clear(struct inv_dict *d)
 {
-	unsigned i;
-
 	d->n = 0;
-	if (++d->epoch != 0)
-		return;
-	for (i = 0; i < INV_DICT_SLOTS; i++) /* once in 2^32 packets */
-		d->slots[i].epoch = 0;
-	d->epoch = 1;
+	memset(d->slots, 0, sizeof(d->slots));
 }
 
 static inline unsigned inv_dict_slot(uint64_t key)
@@ -49,10 +42,8 @@ static inline bool inv_dict_find(const struct inv_dict *d, uint64_t key,
 {
 	unsigned i = inv_dict_slot(key);
 
-	if (d->slots[i].epoch != d->epoch || d->slots[i].key != key)
-		return false;
-	*number = d->slots[i].number;
-	return true;
+	*number = (uint32_t)d->slots[i].number;
+	return d->slots[i].key == key;
 }
 
 /* Gives the key the next number, which is returned. */
@@ -61,7 +52,6 @@ static inline uint32_t inv_dict_add(struct inv_dict *d, uint64_t key)
 	unsigned i = inv_dict_slot(key);
 
 	d->slots[i].key = key;
-	d->slots[i].epoch = d->epoch;
 	d->slots[i].number = d->n;
 	return d->n++;
 }

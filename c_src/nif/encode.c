@@ -106,7 +106,7 @@ static enum inv_cut count_cells(ErlNifEnv *env, ERL_NIF_TERM list, uint32_t *n)
 	return INV_CUT_LIST_MIN;
 }
 
-static bool put_hole_list(struct inv_encoder *e, ERL_NIF_TERM list)
+static INV_COLD bool put_hole_list(struct inv_encoder *e, ERL_NIF_TERM list)
 {
 	uint32_t n;
 	enum inv_cut kind = count_cells(e->env, list, &n);
@@ -197,7 +197,7 @@ static inline bool is_spent(const struct inv_encoder *e)
 	return e->p >= e->limit;
 }
 
-static bool cut_list(struct inv_encoder *e, ERL_NIF_TERM tail)
+static INV_COLD bool cut_list(struct inv_encoder *e, ERL_NIF_TERM tail)
 {
 	enum inv_cut kind;
 	uint32_t n;

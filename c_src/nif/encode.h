@@ -26,6 +26,9 @@
  */
 #define INV_DEPTH_MAX 128
 
+/* Out of the way of the code that most events take. */
+#define INV_COLD __attribute__((cold, noinline))
+
 struct inv_encoder {
 	ErlNifEnv *env;
 	struct inv_dict *dict;

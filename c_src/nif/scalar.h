@@ -16,11 +16,11 @@ bool inv_scalar_float(struct inv_encoder *e, ERL_NIF_TERM term);
 bool inv_scalar_binary(struct inv_encoder *e, const uint8_t *data, size_t size);
 
 /* A bitstring that does not end on a byte. */
-bool inv_scalar_bits(struct inv_encoder *e, ERL_NIF_TERM term);
+bool inv_scalar_bits(struct inv_encoder *e, ERL_NIF_TERM term) INV_COLD;
 
 /* Says what is missing: code is HOLE or CUT. */
 bool inv_scalar_missing(struct inv_encoder *e, enum inv_term_code code,
-			enum inv_cut kind, uint64_t n);
+			enum inv_cut kind, uint64_t n) INV_COLD;
 
 /* The constants that big integers are compared with. */
 void inv_scalar_init(void);
