@@ -303,7 +303,7 @@ cpu_timestamps(Config) ->
                       || Kind <- [process, inviso]],
     {Runtime, _} = peer:call(Peer, erlang, statistics, [runtime]),
     inviso_trace_lib:node_stop(Peer),
-    timed(cpu_timestamp, Theirs, Ours, 0, Runtime * 1000000 + 50000000).
+    timed(cpu_timestamp, Theirs, Ours, 0, (Runtime + 1000) * 1000000).
 
 %% The same events, with times of the right form, in order and of that time.
 timed(Flag, #{json := Json, classic := A}, #{json := Json, classic := B},
