@@ -142,6 +142,7 @@ abandon(K, Reason) ->
     retire(K, closed),
     stop_spooler(K),
     free(K),
+    remove_ring(K, ok),
     {error, Reason}.
 
 loop(K = #keeper{handle = Handle, owner = Owner, port = Port}) ->
@@ -178,6 +179,7 @@ start_spooler(K) ->
         error:Posix ->
             retire(K, closed),
             free(K),
+            remove_ring(K, ok),
             {error, {load, lists:flatten(
                              io_lib:format("~ts: ~p", [spooler(), Posix]))}}
     end.
@@ -341,7 +343,8 @@ await_quiet(Handle) ->
 free(#keeper{handle = Handle}) ->
     inviso_tracer:nif_free(Handle).
 
-%% All of it is in the log: the ring's file has done its work.
+%% All of it is in the log: the ring's file has done its work.  The spooler
+%% removes it too, when the node is gone; here it is gone when close returns.
 remove_ring(#keeper{ring_path = <<>>}, _Result) -> ok;
 remove_ring(#keeper{ring_path = Path}, ok) -> file:delete(Path);
 remove_ring(_K, _Result) -> ok.

@@ -175,6 +175,25 @@ int inv_attach_socket(struct inv_attached *a, const char *path, int wait_ms,
 	return r;
 }
 
+void inv_attach_remove(const struct inv_attached *a)
+{
+	char own[64];
+	char path[INV_PATH_LEN];
+	struct stat mine, there;
+	ssize_t n;
+
+	if (fstat(a->fd, &mine) < 0 || mine.st_nlink == 0)
+		return; /* a memfd has no name */
+	snprintf(own, sizeof(own), "/proc/self/fd/%d", a->fd);
+	n = readlink(own, path, sizeof(path) - 1);
+	if (n <= 0)
+		return;
+	path[n] = '\0';
+	if (lstat(path, &there) == 0 && there.st_dev == mine.st_dev &&
+	    there.st_ino == mine.st_ino)
+		unlink(path);
+}
+
 void inv_detach(struct inv_attached *a)
 {
 	if (a->fd < 0)

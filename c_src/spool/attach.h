@@ -36,4 +36,10 @@ int inv_attach_socket(struct inv_attached *a, const char *path, int wait_ms,
 
 void inv_detach(struct inv_attached *a);
 
+/*
+ * Removes the file that the memory is, if it is one: all that it held is in
+ * the log.  Only if its name still means that very file.
+ */
+void inv_attach_remove(const struct inv_attached *a);
+
 #endif

@@ -182,6 +182,9 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	status = inv_spool_serve(&mem, &how);
+	if (status == 0 &&
+	    atomic_load(&mem.ctl->spool_state) == INV_SPOOL_DONE)
+		inv_attach_remove(&mem);
 	inv_detach(&mem);
 	free(ring);
 	return status;
