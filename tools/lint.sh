@@ -85,7 +85,8 @@ lint_nif() {
 
 lint_man() {
 	[ -d docs/man ] || return 0
-	find docs/man -name '*.[1-8]' -exec mandoc -T lint -W warning {} +
+	find docs/man -name '*.[1-8]' -exec mandoc -T lint -W warning {} + &&
+	tools/check-man
 }
 
 lint_spelling() {
