@@ -155,16 +155,14 @@ static bool try_string(struct inv_encoder *e, ERL_NIF_TERM list,
 	while (enif_get_list_cell(e->env, cell, &head, &tail)) {
 		if (!enif_get_uint(e->env, head, &byte) || byte > 255)
 			return true;
-		if (n >= budget)
-			break;
+		if (n >= budget) {
+			*is_string = true;
+			return finish_string(e, start, n, cell);
+		}
 		if (room < 3 * INV_VARINT_MAX || n >= room - 3 * INV_VARINT_MAX)
 			return false;
 		start[n++] = (uint8_t)byte;
 		cell = tail;
-	}
-	if (n >= budget) {
-		*is_string = true;
-		return finish_string(e, start, n, cell);
 	}
 	if (cell != nil)
 		return true;
