@@ -11,8 +11,9 @@
 -export([integers/1, floats/1, atoms/1, lists/1, tuples/1, maps/1, binaries/1,
          identifiers/1, identifiers_of_other_nodes/1, funs/1, nested/1,
          random_terms/1, proper_terms/1, text_prints_as_p0/1,
-         many_names_in_a_packet/1, event_larger_than_a_packet/1,
+         many_names_in_a_packet/1, fat_events_fit_small_packets/1,
          budget_of_bytes/1, budget_of_depth/1, cut_is_marked/1,
+         cut_says_the_truth/1,
          huge_binary/1, huge_list/1, huge_string/1, huge_tuple/1, huge_map/1,
          huge_integer/1, huge_bitstring/1, deep_list/1, deep_tuple/1,
          shared_subterms/1, fun_with_huge_environment/1]).
@@ -23,8 +24,8 @@ all() ->
     [integers, floats, atoms, lists, tuples, maps, binaries, identifiers,
      identifiers_of_other_nodes, funs, nested, random_terms, proper_terms,
      text_prints_as_p0,
-     many_names_in_a_packet, event_larger_than_a_packet,
-     budget_of_bytes, budget_of_depth, cut_is_marked,
+     many_names_in_a_packet, fat_events_fit_small_packets,
+     budget_of_bytes, budget_of_depth, cut_is_marked, cut_says_the_truth,
      huge_binary, huge_list, huge_string, huge_tuple, huge_map, huge_integer,
      huge_bitstring, deep_list, deep_tuple, shared_subterms,
      fun_with_huge_environment].
@@ -307,26 +308,25 @@ many_names_in_a_packet(Config) ->
     Wanted = [wanted(T) || T <- Atoms ++ Pids ++ Atoms],
     Wanted = [P || #{<<"payload">> := [P]} <- Items].
 
-%% Terms take an eighth of a packet; enough of them in one event do not fit.
-event_larger_than_a_packet(Config) ->
+%% Terms take an eighth of a packet at most, and a name more: all of an event
+%% that is as large as can be fits the smallest packet.
+fat_events_fit_small_packets(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Tracer = ?LIB:open(Log, #{packet_bytes => 4096, max_term_bytes => 512}),
     Pid = ?LIB:worker(),
-    ?LIB:calls({?LIB, probe, '_'}, [{'_', [], [{message, '$_'}]}]),
+    ?LIB:calls({?LIB, probe, '_'},
+               [{'_', [], [{message, '$_'}, {return_trace}]}]),
     ?LIB:flags(Pid, Tracer, [call]),
     Fat = binary:copy(<<"x">>, 5000),
-    %% named things have their definitions besides
-    Names = [list_to_atom(lists:duplicate(250, $a + I rem 26) ++
+    Names = [list_to_atom(lists:duplicate(250, 16#1f600) ++
                               integer_to_list(I)) || I <- lists:seq(1, 60)],
-    ok = ?LIB:run(Pid, fun() ->
-                               ?LIB:probe(1),
-                               ?LIB:probe(Fat),
-                               ?LIB:probe(Names),
-                               ?LIB:probe(2)
+    ok = ?LIB:run(Pid, fun() -> lists:foreach(fun ?LIB:probe/1,
+                                              [1, Fat, Names, hd(Names),
+                                               [Fat | Names], 2])
                        end),
     ?LIB:calls({?LIB, probe, '_'}, true),
     Stats = ?LIB:close(Tracer),
-    ?LIB:accounted(Stats, ?LIB:items(Log), 4),
+    ?LIB:accounted(Stats, ?LIB:events(Log), 12),
     ?LIB:stop(Pid).
 
 %%---------------------------------------------------------------------------
@@ -351,6 +351,22 @@ cut_is_marked(Config) ->
          true = Common > 1000
      end || {T, #{<<"truncated">> := true, <<"payload">> := [P]}}
                 <- lists:zip(Terms, Items)].
+
+%% Marked if, and only if, something is missing: around the budget, too.
+cut_says_the_truth(Config) ->
+    Terms = [T || N <- lists:seq(30, 120),
+                  T <- [binary:copy(<<"x">>, N), lists:duplicate(N, $x),
+                        lists:seq(1000, 1000 + N), <<0:N, 0:1>>,
+                        lists:duplicate(N, $x) ++ tail,
+                        lists:duplicate(N, $x) ++ [a],
+                        {N, lists:duplicate(N, $x)},
+                        list_to_tuple(lists:duplicate(N, a)),
+                        maps:from_list([{I, I} || I <- lists:seq(1, N)])]],
+    Items = record(Config, #{max_term_bytes => 80}, Terms),
+    [] = [{T, I} || {T, #{<<"payload">> := [P]} = I} <- lists:zip(Terms, Items),
+                    (P =/= wanted(T)) =/=
+                        maps:get(<<"truncated">>, I, false)
+                        orelse binary:match(P, <<"(0 more)">>) =/= nomatch].
 
 budget_of_bytes(Config) ->
     [begin
