@@ -116,8 +116,10 @@ open(#{path := Path, ring_path := RingPath, owner := Owner,
                                       integer_to_list(Fd)],
                               path = Path, ring_path = RingPath,
                               rotated = Rotated}));
-        {error, {Call, Errno}} ->
-            {error, {ring, binary_to_list(Call), Errno}}
+        {error, {<<"tracers">>, _}} ->
+            {error, {too_many, 64}};
+        {error, {Call, Posix}} ->
+            {error, {ring, binary_to_list(Call), Posix}}
     end.
 
 started({error, _} = Error) ->
@@ -134,8 +136,8 @@ started(K) ->
             abandon(K, Reason)
     end.
 
-failure(#{errno := Errno, error := Text}) ->
-    {log, Errno, Text}.
+failure(#{posix := Posix, error := Text}) ->
+    {log, Posix, Text}.
 
 %% A tracer that never ran.
 abandon(K, Reason) ->
@@ -214,11 +216,14 @@ give(Handle, N) -> inviso_tracer:nif_give(Handle) =:= false
                        andalso give(Handle, N - 1).
 
 spool(#keeper{handle = Handle}) ->
-    {State, OsPid, Done, First, Last, Bytes, Starts, Errno, Text} =
+    {State, OsPid, Done, First, Last, Bytes, Starts, Posix, Text} =
         inviso_tracer:nif_spool(Handle),
-    #{state => element(State + 1, spool_states()), os_pid => OsPid,
+    #{state => spool_state(State), os_pid => OsPid,
       flush_done => Done, first => First, last => Last, bytes => Bytes,
-      starts => Starts, errno => Errno, error => Text}.
+      starts => Starts, posix => Posix, error => Text}.
+
+spool_state(Number) ->
+    element(Number + 1, spool_states()).
 
 %% Waits until Fun is true of the spooler's state; starts it again meanwhile.
 await_spooler(K, Fun, Deadline) ->
@@ -299,7 +304,8 @@ await_flush(Handle, Number, Deadline) ->
             ok;
         Spool ->
             case erlang:monotonic_time(millisecond) > Deadline of
-                true -> {error, {log, element(8, Spool), element(9, Spool)}};
+                true -> {error, {spooler, spool_state(element(1, Spool)),
+                                  element(9, Spool)}};
                 false ->
                     timer:sleep(?POLL_MS),
                     await_flush(Handle, Number, Deadline)
@@ -365,10 +371,10 @@ stats(K = #keeper{handle = Handle}) ->
       spooler => spooler_stats(Spool)}.
 
 spooler_stats(#{state := State, os_pid := OsPid, starts := Starts,
-                errno := Errno, error := Text}) ->
+                posix := Posix, error := Text}) ->
     Stats = #{state => State, os_pid => OsPid, starts => Starts},
-    case Errno of
-        0 -> Stats;
+    case Posix of
+        undefined -> Stats;
         _ -> Stats#{error => Text}
     end.
 

@@ -83,7 +83,8 @@
 %% and its log complete.  Fails with {error, Reason}:
 %%   {bad_option, Name, Value, What}  an option and what it takes
 %%   {log, Posix, Text}               the log cannot be written, e.g. eexist
-%%   {ring, Call, Errno}              no memory, or no file, for the rings
+%%   {ring, Call, Posix}              no memory, or no file, for the rings
+%%   {too_many, 64}                   that many tracers are open
 %%   {load, Text}                     the library or the spooler is not there
 -spec open(file:name_all(), opts()) -> {ok, tracer()} | {error, term()}.
 open(Path, Opts) ->
@@ -171,7 +172,7 @@ trace(_Tag, _State, _Tracee, _Term, _Opts) ->
 %% no such tracer.
 
 %% nif_open({Path, RingPath, Node, Otp, Erts}, Numbers) ->
-%%     {ok, Handle, Fd} | {error, {Call, Errno}}.  The caller is the keeper:
+%%     {ok, Handle, Fd} | {error, {Call, Posix}}.  The caller is the keeper:
 %% its death closes the tracer.
 nif_open(_Texts, _Numbers) -> erlang:nif_error(not_loaded).
 
@@ -187,7 +188,7 @@ nif_keeper(_Handle) -> erlang:nif_error(not_loaded).
 %% -> {Produced, Recorded, Dropped :: tuple(), RingBytes, LimitReached}
 nif_info(_Handle) -> erlang:nif_error(not_loaded).
 
-%% -> {State, OsPid, FlushDone, FirstFile, File, Bytes, Starts, Errno, Text}
+%% -> {State, OsPid, FlushDone, FirstFile, File, Bytes, Starts, Posix, Text}
 nif_spool(_Handle) -> erlang:nif_error(not_loaded).
 
 %% Takes a clock anchor, which is the keeper's sign of life too.
