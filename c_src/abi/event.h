@@ -30,42 +30,42 @@
  */
 
 /* Explicit numbers: they are on disk and are never renumbered. */
-#define INV_TAGS(X)                                                           \
-	X(SEND, 1, "send")                                                    \
-	X(SEND_NO_PROC, 2, "send_to_non_existing_process")                    \
-	X(RECEIVE, 3, "receive")                                              \
-	X(CALL, 4, "call")                                                    \
-	X(RETURN_TO, 5, "return_to")                                          \
-	X(RETURN_FROM, 6, "return_from")                                      \
-	X(EXCEPTION_FROM, 7, "exception_from")                                \
-	X(SPAWN, 8, "spawn")                                                  \
-	X(SPAWNED, 9, "spawned")                                              \
-	X(EXIT, 10, "exit")                                                   \
-	X(LINK, 11, "link")                                                   \
-	X(UNLINK, 12, "unlink")                                               \
-	X(GETTING_LINKED, 13, "getting_linked")                               \
-	X(GETTING_UNLINKED, 14, "getting_unlinked")                           \
-	X(REGISTER, 15, "register")                                           \
-	X(UNREGISTER, 16, "unregister")                                       \
-	X(IN, 17, "in")                                                       \
-	X(OUT, 18, "out")                                                     \
-	X(IN_EXITING, 19, "in_exiting")                                       \
-	X(OUT_EXITING, 20, "out_exiting")                                     \
-	X(OUT_EXITED, 21, "out_exited")                                       \
-	X(GC_MINOR_START, 22, "gc_minor_start")                               \
-	X(GC_MINOR_END, 23, "gc_minor_end")                                   \
-	X(GC_MAJOR_START, 24, "gc_major_start")                               \
-	X(GC_MAJOR_END, 25, "gc_major_end")                                   \
-	X(GC_MAX_HEAP_SIZE, 26, "gc_max_heap_size")                           \
-	X(OPEN, 27, "open")                                                   \
-	X(CLOSED, 28, "closed")                                               \
+#define INV_TAGS(X)                                        \
+	X(SEND, 1, "send")                                 \
+	X(SEND_NO_PROC, 2, "send_to_non_existing_process") \
+	X(RECEIVE, 3, "receive")                           \
+	X(CALL, 4, "call")                                 \
+	X(RETURN_TO, 5, "return_to")                       \
+	X(RETURN_FROM, 6, "return_from")                   \
+	X(EXCEPTION_FROM, 7, "exception_from")             \
+	X(SPAWN, 8, "spawn")                               \
+	X(SPAWNED, 9, "spawned")                           \
+	X(EXIT, 10, "exit")                                \
+	X(LINK, 11, "link")                                \
+	X(UNLINK, 12, "unlink")                            \
+	X(GETTING_LINKED, 13, "getting_linked")            \
+	X(GETTING_UNLINKED, 14, "getting_unlinked")        \
+	X(REGISTER, 15, "register")                        \
+	X(UNREGISTER, 16, "unregister")                    \
+	X(IN, 17, "in")                                    \
+	X(OUT, 18, "out")                                  \
+	X(IN_EXITING, 19, "in_exiting")                    \
+	X(OUT_EXITING, 20, "out_exiting")                  \
+	X(OUT_EXITED, 21, "out_exited")                    \
+	X(GC_MINOR_START, 22, "gc_minor_start")            \
+	X(GC_MINOR_END, 23, "gc_minor_end")                \
+	X(GC_MAJOR_START, 24, "gc_major_start")            \
+	X(GC_MAJOR_END, 25, "gc_major_end")                \
+	X(GC_MAX_HEAP_SIZE, 26, "gc_max_heap_size")        \
+	X(OPEN, 27, "open")                                \
+	X(CLOSED, 28, "closed")                            \
 	X(SEQ_TRACE, 29, "seq_trace")
 
 enum inv_tag {
 #define INV_TAG_ENUM(name, number, text) INV_TAG_##name = number,
 	INV_TAGS(INV_TAG_ENUM)
 #undef INV_TAG_ENUM
-		INV_TAG_COUNT,
+	INV_TAG_COUNT,
 	/* A tag of a release newer than this table; its atom is recorded. */
 	INV_TAG_OTHER = 255
 };
@@ -114,7 +114,7 @@ enum inv_loss {
 #define INV_LOSS_ENUM(name, number, text) INV_LOSS_##name = number,
 	INV_LOSSES(INV_LOSS_ENUM)
 #undef INV_LOSS_ENUM
-		INV_LOSS_COUNT
+	INV_LOSS_COUNT
 };
 
 #endif

@@ -36,8 +36,8 @@ struct inv_log_head {
 	uint8_t uuid[16];  /* of the tracer: the same in all files of a log */
 	uint32_t file_no;  /* from 0 */
 	uint32_t n_streams;
-	uint32_t creation;  /* of the node */
-	uint32_t keep;	    /* enum inv_keep */
+	uint32_t creation;   /* of the node */
+	uint32_t keep;	     /* enum inv_keep */
 	uint64_t created_ns; /* wall clock, since the Unix epoch */
 };
 _Static_assert(sizeof(struct inv_log_head) == 56, "on disk");
@@ -45,7 +45,7 @@ _Static_assert(sizeof(struct inv_log_head) == 56, "on disk");
 #define INV_LOG_SYNC 0x6b705649u /* "IVpk" in the file */
 
 enum inv_log_type {
-	INV_LOG_EVENTS = 1, /* definitions, then events, of one stream */
+	INV_LOG_EVENTS = 1,  /* definitions, then events, of one stream */
 	INV_LOG_ANCHORS = 2, /* struct inv_anchor, one or more */
 	INV_LOG_TOTALS = 3,  /* struct inv_log_totals, one a stream: the end of
 				a file, or of what one spooler wrote */
@@ -58,13 +58,13 @@ enum inv_log_codec {
 
 /* Why a TOTALS packet was written: in its seq. */
 enum inv_log_end {
-	INV_END_CLOSED = 1,    /* the tracer was closed; nothing follows */
-	INV_END_OWNER = 2,     /* its owner died; nothing follows */
-	INV_END_VM = 3,	       /* the node died; nothing follows */
-	INV_END_ROTATED = 4,   /* goes on in the next file */
+	INV_END_CLOSED = 1,	/* the tracer was closed; nothing follows */
+	INV_END_OWNER = 2,	/* its owner died; nothing follows */
+	INV_END_VM = 3,		/* the node died; nothing follows */
+	INV_END_ROTATED = 4,	/* goes on in the next file */
 	INV_END_TERMINATED = 5, /* the spooler was told to leave */
-	INV_END_RECOVERED = 6, /* written from a ring file afterwards */
-	INV_END_FLUSHED = 7,   /* flight recorder: what it held at a flush */
+	INV_END_RECOVERED = 6,	/* written from a ring file afterwards */
+	INV_END_FLUSHED = 7,	/* flight recorder: what it held at a flush */
 };
 
 /*
@@ -81,18 +81,18 @@ enum inv_log_end {
  */
 struct inv_log_packet {
 	uint32_t sync;
-	uint8_t type;  /* enum inv_log_type */
-	uint8_t codec; /* enum inv_log_codec */
+	uint8_t type;	   /* enum inv_log_type */
+	uint8_t codec;	   /* enum inv_log_codec */
 	uint16_t head_len; /* of this struct; a reader steps over more */
 	uint32_t body_len;
 	uint32_t raw_len;
-	uint32_t stream;  /* EVENTS: 0 .. n_streams - 1 */
-	uint32_t n_events; /* EVENTS: events; else entries */
-	uint64_t seq;	  /* EVENTS: the ring packet's number, from 1 */
+	uint32_t stream;      /* EVENTS: 0 .. n_streams - 1 */
+	uint32_t n_events;    /* EVENTS: events; else entries */
+	uint64_t seq;	      /* EVENTS: the ring packet's number, from 1 */
 	uint64_t first_event; /* EVENTS: number of the first event in its
 				 stream, from 0; a gap is a loss */
-	uint64_t begin_ns; /* EVENTS: monotonic; ts_off counts from here */
-	uint64_t end_ns; /* EVENTS: monotonic, not before the last event */
+	uint64_t begin_ns;    /* EVENTS: monotonic; ts_off counts from here */
+	uint64_t end_ns;      /* EVENTS: monotonic, not before the last event */
 	uint32_t ev_off; /* EVENTS: bytes of events of this ring packet that
 			    log packets before this one hold */
 	uint32_t def_len;

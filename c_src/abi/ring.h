@@ -53,7 +53,7 @@ enum inv_keep {
  */
 enum inv_tracer_state {
 	INV_TRACER_OPEN = 1,
-	INV_TRACER_CLOSED = 2, /* no event will come: drain, end, leave */
+	INV_TRACER_CLOSED = 2,	   /* no event will come: drain, end, leave */
 	INV_TRACER_OWNER_DIED = 3, /* the same, and why */
 };
 
@@ -77,7 +77,7 @@ enum inv_spool_state {
  */
 struct inv_ring_journal {
 	_Atomic uint32_t valid;
-	uint32_t ring; /* index; UINT32_MAX: none, only the log moves */
+	uint32_t ring;	   /* index; UINT32_MAX: none, only the log moves */
 	uint64_t read_seq; /* of the ring, as all down to damaged */
 	uint64_t read_off;
 	uint64_t read_event;
@@ -97,11 +97,11 @@ struct inv_ring_ctl {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t n_rings;
-	uint64_t total_len;  /* of the mapping */
-	uint32_t rings_off;  /* of ring 0, from the mapping's start */
-	uint32_t ring_len;   /* sizeof(struct inv_ring_head) */
+	uint64_t total_len;    /* of the mapping */
+	uint32_t rings_off;    /* of ring 0, from the mapping's start */
+	uint32_t ring_len;     /* sizeof(struct inv_ring_head) */
 	uint32_t packet_bytes; /* of a slot, its head included */
-	uint32_t keep;	     /* enum inv_keep */
+	uint32_t keep;	       /* enum inv_keep */
 	uint8_t uuid[16];
 	int32_t vm_pid;
 	uint32_t creation;
@@ -113,10 +113,10 @@ struct inv_ring_ctl {
 	uint32_t flush_ms; /* and what is in open ones this often; 0: only when
 			      asked */
 	uint64_t rotate_bytes; /* next file at this size; 0: never */
-	uint64_t rotate_ns; /* or at this age; 0: never */
+	uint64_t rotate_ns;    /* or at this age; 0: never */
 	uint32_t rotate_count; /* files kept; 0: all */
-	uint32_t replace; /* remove what is at path before creating it */
-	char node[1024];  /* UTF-8, NUL ended, as are all texts here */
+	uint32_t replace;      /* remove what is at path before creating it */
+	char node[1024];       /* UTF-8, NUL ended, as are all texts here */
 	char otp_release[32];
 	char erts_version[32];
 	char path[INV_PATH_LEN]; /* absolute; rotated: ".N" is appended */
@@ -135,14 +135,14 @@ struct inv_ring_ctl {
 	_Alignas(INV_CACHE_LINE) _Atomic uint32_t spool_state;
 	_Atomic int32_t spool_pid;
 	_Atomic uint64_t flush_done; /* the last flush_req that is in the log */
-	_Atomic uint64_t log_off;  /* bytes of the file below that are good */
-	_Atomic uint32_t log_file; /* number of the file being written */
-	_Atomic uint32_t log_first; /* of the oldest file not deleted */
-	_Atomic uint64_t log_bytes; /* written in all files */
+	_Atomic uint64_t log_off;    /* bytes of the file below that are good */
+	_Atomic uint32_t log_file;   /* number of the file being written */
+	_Atomic uint32_t log_first;  /* of the oldest file not deleted */
+	_Atomic uint64_t log_bytes;  /* written in all files */
 	_Atomic uint64_t anchors_done; /* anchors in the log */
-	_Atomic uint64_t respawns; /* spoolers that have attached, in all */
-	_Atomic int32_t error; /* errno of the last failure; 0: none */
-	char error_text[252]; /* valid while error is not 0 */
+	_Atomic uint64_t respawns;     /* spoolers that have attached, in all */
+	_Atomic int32_t error;	       /* errno of the last failure; 0: none */
+	char error_text[252];	       /* valid while error is not 0 */
 	struct inv_ring_journal journal;
 };
 
@@ -163,22 +163,22 @@ struct inv_ring_head {
 	/* (s) */
 	_Alignas(INV_CACHE_LINE) _Atomic uint64_t read_seq; /* packet to read
 							       next, from 1 */
-	_Atomic uint64_t read_off; /* bytes of its events that are read */
+	_Atomic uint64_t read_off;   /* bytes of its events that are read */
 	_Atomic uint64_t read_event; /* number of the next event to read */
 	_Atomic uint64_t hold; /* packet being read; 0: none.  keep => newest:
 				  the producer leaves its slot alone */
 	_Atomic uint64_t overwritten; /* events that were gone when read */
 	_Atomic uint64_t recorded;    /* events in the log */
-	_Atomic uint64_t unwritten; /* events given up: INV_LOSS_UNWRITTEN */
-	_Atomic uint64_t damaged;   /* events in packets that made no sense */
+	_Atomic uint64_t unwritten;   /* events given up: INV_LOSS_UNWRITTEN */
+	_Atomic uint64_t damaged;     /* events in packets that made no sense */
 };
 _Static_assert(sizeof(struct inv_ring_head) % INV_CACHE_LINE == 0, "lines");
 
 struct inv_ring_slot {
-	_Atomic uint64_t seq; /* packet in this slot; 0: none */
+	_Atomic uint64_t seq;	 /* packet in this slot; 0: none */
 	_Atomic uint64_t commit; /* INV_COMMIT */
-	uint64_t begin_ns;    /* monotonic */
-	uint64_t first_event; /* number of its first event, from 0 */
+	uint64_t begin_ns;	 /* monotonic */
+	uint64_t first_event;	 /* number of its first event, from 0 */
 	uint64_t dropped[INV_LOSS_COUNT]; /* of the ring, when it was opened */
 	_Atomic uint64_t end_ns; /* of its last event, or a little later one */
 	uint64_t reserved[3];
@@ -187,7 +187,7 @@ struct inv_ring_slot {
 _Static_assert(sizeof(struct inv_ring_slot) == 128, "two lines");
 
 /* The commit word: events 24 bits | bytes of defs 20 | bytes of events 20. */
-#define INV_COMMIT(ev, def, n)                                                \
+#define INV_COMMIT(ev, def, n) \
 	((uint64_t)(ev) | (uint64_t)(def) << 20 | (uint64_t)(n) << 40)
 #define INV_COMMIT_EV(c) ((uint32_t)((c)&0xfffff))
 #define INV_COMMIT_DEF(c) ((uint32_t)((c) >> 20 & 0xfffff))

@@ -41,40 +41,40 @@
  * so that of n definitions the first in memory has the number n - 1.
  */
 enum inv_term_code {
-	INV_T_SMALL = 0x00,	/* ..3f */
-	INV_T_DICT_SMALL = 0x40, /* ..7f */
-	INV_T_TUPLE_SMALL = 0x80, /* ..8f */
+	INV_T_SMALL = 0x00,	   /* ..3f */
+	INV_T_DICT_SMALL = 0x40,   /* ..7f */
+	INV_T_TUPLE_SMALL = 0x80,  /* ..8f */
 	INV_T_BINARY_SMALL = 0x90, /* ..af */
 	INV_T_STRING_SMALL = 0xb0, /* ..bf */
-	INV_T_NIL = 0xc0,	/* [] */
-	INV_T_INT = 0xc1,	/* signed, 64 bits */
-	INV_T_BIG = 0xc2,	/* sign u8 (1: negative), n varint, n bytes,
+	INV_T_NIL = 0xc0,	   /* [] */
+	INV_T_INT = 0xc1,	   /* signed, 64 bits */
+	INV_T_BIG = 0xc2,	   /* sign u8 (1: negative), n varint, n bytes,
 				   least significant first */
-	INV_T_FLOAT = 0xc3,	/* 8 bytes, IEEE 754 double */
-	INV_T_DICT = 0xc4,	/* number varint */
-	INV_T_TUPLE = 0xc5,	/* arity varint, elements */
-	INV_T_LIST = 0xc6,	/* elements, then END, TAIL term, or CUT */
-	INV_T_TAIL = 0xc7,	/* ends an improper list: its tail follows */
-	INV_T_CUT = 0xc8,	/* kind u8, n varint: ends a container */
-	INV_T_MAP = 0xc9,	/* pairs varint, then key and value of each */
-	INV_T_BINARY = 0xca,	/* n varint, n bytes */
-	INV_T_BITS = 0xcb,	/* bits varint, bytes; the last byte's used
+	INV_T_FLOAT = 0xc3,	   /* 8 bytes, IEEE 754 double */
+	INV_T_DICT = 0xc4,	   /* number varint */
+	INV_T_TUPLE = 0xc5,	   /* arity varint, elements */
+	INV_T_LIST = 0xc6,	   /* elements, then END, TAIL term, or CUT */
+	INV_T_TAIL = 0xc7,	   /* ends an improper list: its tail follows */
+	INV_T_CUT = 0xc8,	   /* kind u8, n varint: ends a container */
+	INV_T_MAP = 0xc9,	 /* pairs varint, then key and value of each */
+	INV_T_BINARY = 0xca,	 /* n varint, n bytes */
+	INV_T_BITS = 0xcb,	 /* bits varint, bytes; the last byte's used
 				   bits are its most significant ones */
 	INV_T_BINARY_CUT = 0xcc, /* bits varint (of the whole), n varint,
 				    the first n bytes */
-	INV_T_STRING = 0xcd,	/* n varint, n bytes: list of 0..255 */
+	INV_T_STRING = 0xcd,	 /* n varint, n bytes: list of 0..255 */
 	INV_T_STRING_CUT = 0xce, /* n varint, n bytes, then kind u8 and varint
 				    as CUT: a list that goes on */
-	INV_T_REF = 0xcf,	/* node varint (0: this one; else as in
+	INV_T_REF = 0xcf,	 /* node varint (0: this one; else as in
 				   INV_DEF_NODE), n varint, n varints in the
 				   order in which they are printed */
-	INV_T_XPID = 0xd0,	/* node varint, number varint, serial varint */
-	INV_T_XPORT = 0xd1,	/* node varint, number varint */
-	INV_T_EXPORT = 0xd2,	/* fun M:F/A: three terms */
-	INV_T_TEXT = 0xd3,	/* n varint, n bytes: as the VM prints it (a
+	INV_T_XPID = 0xd0,	 /* node varint, number varint, serial varint */
+	INV_T_XPORT = 0xd1,	 /* node varint, number varint */
+	INV_T_EXPORT = 0xd2,	 /* fun M:F/A: three terms */
+	INV_T_TEXT = 0xd3,	 /* n varint, n bytes: as the VM prints it (a
 				   fun), UTF-8 */
-	INV_T_HOLE = 0xd4,	/* kind u8, n varint: one term, left out */
-	INV_T_END = 0xd5,	/* ends the elements of a proper list */
+	INV_T_HOLE = 0xd4,	 /* kind u8, n varint: one term, left out */
+	INV_T_END = 0xd5,	 /* ends the elements of a proper list */
 };
 
 enum inv_def {

@@ -182,8 +182,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	status = inv_spool_serve(&mem, &how);
-	if (status == 0 &&
-	    atomic_load(&mem.ctl->spool_state) == INV_SPOOL_DONE)
+	if (status == 0 && atomic_load(&mem.ctl->spool_state) == INV_SPOOL_DONE)
 		inv_attach_remove(&mem);
 	inv_detach(&mem);
 	free(ring);
