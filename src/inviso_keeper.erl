@@ -166,6 +166,8 @@ loop(K = #keeper{handle = Handle, owner = Owner, port = Port}) ->
             finish(K, owner_died);
         {Port, {exit_status, _}} ->
             loop(restart_later(K#keeper{port = undefined}));
+        {'EXIT', Port, _} -> % found dead by wake/1: there is no exit_status
+            loop(restart_later(K#keeper{port = undefined}));
         restart_spooler when Port =:= undefined ->
             loop(restart(K));
         _ ->
@@ -237,21 +239,22 @@ await_spooler(K, Fun, Deadline) ->
 
 await_more(K = #keeper{port = Port}, Fun, Deadline) ->
     receive
-        {Port, {exit_status, Status}} ->
-            case spool(K) of
-                #{state := State} when State =:= done; State =:= failed ->
-                    await_spooler(K, Fun, Deadline);
-                _ when Status =:= 0, Port =:= undefined ->
-                    {error, {spooler, exit_status, Status}};
-                _ ->
-                    timer:sleep(50),
-                    case start_again(K) of
-                        {ok, K1} -> await_spooler(K1, Fun, Deadline);
-                        {error, _} = Error -> Error
-                    end
-            end
+        {Port, {exit_status, _}} -> await_next(K, Fun, Deadline);
+        {'EXIT', Port, _} -> await_next(K, Fun, Deadline)
     after ?POLL_MS ->
             await_spooler(K, Fun, Deadline)
+    end.
+
+await_next(K, Fun, Deadline) ->
+    case spool(K) of
+        #{state := State} when State =:= done; State =:= failed ->
+            await_spooler(K, Fun, Deadline);
+        _ ->
+            timer:sleep(50),
+            case start_again(K) of
+                {ok, K1} -> await_spooler(K1, Fun, Deadline);
+                {error, _} = Error -> Error
+            end
     end.
 
 start_again(K) ->
