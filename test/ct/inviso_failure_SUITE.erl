@@ -14,13 +14,14 @@
          node_is_killed_while_it_rotates/1,
          node_and_spooler_are_killed/1, node_is_killed_as_pid_1/1,
          node_halts/1, node_halts_with_a_stopped_spooler/1,
-         spooler_is_killed/1, spooler_is_terminated/1,
+         spooler_is_killed/1, spooler_is_killed_at_the_end/1,
+         spooler_is_terminated/1,
          spooler_is_stopped_for_a_while/1, close_with_a_stopped_spooler/1,
          spooler_is_not_there/1,
          disk_fills_and_space_comes_back/1, disk_stays_full/1,
          ring_does_not_fit_the_disk/1,
          log_directory_is_missing/1, log_directory_is_not_writable/1,
-         ordinary_user_traces/1]).
+         ordinary_user_traces/1, node_is_not_dumpable/1]).
 
 -define(LIB, inviso_trace_lib).
 -define(NODE, inviso_trace_node).
@@ -31,13 +32,13 @@ all() ->
      node_is_killed_while_it_rotates,
      node_and_spooler_are_killed, node_is_killed_as_pid_1,
      node_halts, node_halts_with_a_stopped_spooler,
-     spooler_is_killed, spooler_is_terminated,
+     spooler_is_killed, spooler_is_killed_at_the_end, spooler_is_terminated,
      spooler_is_stopped_for_a_while, close_with_a_stopped_spooler,
      spooler_is_not_there,
      disk_fills_and_space_comes_back, disk_stays_full,
      ring_does_not_fit_the_disk,
      log_directory_is_missing, log_directory_is_not_writable,
-     ordinary_user_traces].
+     ordinary_user_traces, node_is_not_dumpable].
 
 suite() -> [{timetrap, {seconds, 60}}].
 
@@ -49,13 +50,18 @@ end_per_suite(_Config) -> ok.
 init_per_testcase(Case, Config) ->
     Root = [node_is_killed_as_pid_1, disk_fills_and_space_comes_back,
             disk_stays_full, ring_does_not_fit_the_disk,
-            log_directory_is_not_writable, ordinary_user_traces],
+            log_directory_is_not_writable, ordinary_user_traces,
+            node_is_not_dumpable],
     case lists:member(Case, Root) andalso not ?LIB:is_root() of
         true -> {skip, "only root can set this up"};
         false -> ?LIB:calls({?LIB, probe, '_'}, true), Config
     end.
 
+%% A case that failed may have left a spooler stopped, and this node could not
+%% be sure to halt.
 end_per_testcase(_Case, _Config) ->
+    Mine = "--pid\0" ++ os:getpid() ++ "\0",
+    [?LIB:kill("CONT", P) || P <- processes_with(Mine)],
     erlang:trace_pattern({'_', '_', '_'}, false, [local]),
     ok.
 
@@ -286,6 +292,20 @@ kill_often(Config, Opts, Signal) ->
     once_each(Stats, Log, 120000),
     Log.
 
+%% Just before the tracer is closed: found dead when it is to be woken.
+spooler_is_killed_at_the_end(Config) ->
+    [begin
+         Log = ?LIB:name(Config, "x.log"),
+         Tracer = ?LIB:open(Log, #{drain_ms => 1000, flush_ms => 0}),
+         Pid = worker(Tracer),
+         ok = ?LIB:run(Pid, fun() -> ?LIB:flood(1, 1000) end),
+         ?LIB:kill("KILL", spooler(Tracer)),
+         [timer:sleep(Ms) || Ms > 0],
+         Stats = ?LIB:close(Tracer),
+         ?LIB:stop(Pid),
+         once_each(Stats, Log, 1000)
+     end || Ms <- [0, 0, 0, 1, 1, 2, 5, 20]].
+
 spooler_is_killed(Config) ->
     [kill_often(Config, Opts, "KILL")
      || Opts <- [#{}, #{drain_ms => 1, packet_bytes => 4096},
@@ -445,13 +465,13 @@ log_directory_is_missing(Config) ->
 
 %% A node of an ordinary user, or false where it cannot read what is built.
 nobodys_node() ->
+    nobodys_node([os:find_executable("erl")]).
+
+nobodys_node(Command) ->
+    Setpriv = ["--reuid=65534", "--regid=65534", "--clear-groups"],
     ?LIB:readable_by_all() andalso
-        begin
-            Setpriv = ["--reuid=65534", "--regid=65534", "--clear-groups",
-                       os:find_executable("erl")],
-            ?LIB:node_start(#{exec => {os:find_executable("setpriv"),
-                                       Setpriv}})
-        end.
+        ?LIB:node_start(#{exec => {os:find_executable("setpriv"),
+                                   Setpriv ++ Command}}).
 
 log_directory_is_not_writable(Config) ->
     case nobodys_node() of
@@ -471,23 +491,51 @@ log_directory_is_not_writable(Config) ->
 %% Everything works without root, and belongs to the user.
 ordinary_user_traces(Config) ->
     case nobodys_node() of
-        false ->
-            {skip, "an ordinary user cannot read the tree"};
-        Peer ->
-            Dir = ?LIB:dir(Config),
-            ok = file:change_owner(Dir, ?NOBODY, ?NOBODY),
-            Log = filename:join(Dir, "x.log"),
-            Ring = filename:join(Dir, "x.ring"),
-            {Os, Spooler} = peer:call(Peer, ?NODE, start,
-                                      [Log, #{ring => {file, Ring}}]),
-            {ok, #file_info{uid = ?NOBODY}} =
-                file:read_file_info("/proc/" ++ integer_to_list(Os)),
-            [{ok, #file_info{uid = ?NOBODY, mode = Mode}}] =
-                lists:usort([file:read_file_info(F) || F <- [Log]]),
-            8#600 = Mode band 8#777,
-            peer:call(Peer, ?NODE, flood, [1, 1000]),
-            Stats = peer:call(Peer, ?NODE, close, []),
-            gone(Spooler),
-            ?LIB:accounted(Stats, ?LIB:events(Log), 1000),
-            ?LIB:node_stop(Peer)
+        false -> {skip, "an ordinary user cannot read the tree"};
+        Peer -> ordinary_user(Config, Peer, ?NOBODY)
     end.
+
+%% The kernel closes /proc/<pid>/fd of a program that its user may not read.
+node_is_not_dumpable(Config) ->
+    Bin = filename:join(?LIB:dir(Config), "bin"),
+    ok = file:make_dir(Bin),
+    Root = code:root_dir(),
+    Erts = filename:join([Root, "erts-" ++ erlang:system_info(version),
+                          "bin"]),
+    [begin
+         {ok, _} = file:copy(filename:join(Erts, F), filename:join(Bin, F)),
+         ok = file:change_mode(filename:join(Bin, F), Mode)
+     end || {F, Mode} <- [{"beam.smp", 8#711}, {"erlexec", 8#755},
+                          {"erl_child_setup", 8#755},
+                          {"inet_gethost", 8#755}]],
+    Command = [os:find_executable("env"), "ROOTDIR=" ++ Root,
+               "BINDIR=" ++ Bin, "EMU=beam", "PROGNAME=erl",
+               filename:join(Bin, "erlexec")],
+    case nobodys_node(Command) of
+        false -> {skip, "an ordinary user cannot read the tree"};
+        Peer -> ordinary_user(Config, Peer, 0)
+    end.
+
+%% ProcOwner: of the files in /proc/<pid>; root's when it is not dumpable.
+ordinary_user(Config, Peer, ProcOwner) ->
+    Dir = ?LIB:dir(Config),
+    ok = file:change_owner(Dir, ?NOBODY, ?NOBODY),
+    Log = filename:join(Dir, "x.log"),
+    {Os, Spooler} = peer:call(Peer, ?NODE, start, [Log, #{}]),
+    {ok, #file_info{uid = ProcOwner}} =
+        file:read_file_info("/proc/" ++ integer_to_list(Os) ++ "/mem"),
+    {ok, #file_info{uid = ?NOBODY, mode = Mode}} = file:read_file_info(Log),
+    8#600 = Mode band 8#777,
+    peer:call(Peer, ?NODE, flood, [1, 1000]),
+    %% the next spooler gets at it, too
+    ?LIB:kill("KILL", Spooler),
+    gone(Spooler),
+    Next = ?LIB:until(fun() ->
+                              P = peer:call(Peer, ?NODE, os_pid, []),
+                              P =/= Spooler andalso P > 0 andalso P
+                      end),
+    peer:call(Peer, ?NODE, flood, [1001, 2000]),
+    Stats = peer:call(Peer, ?NODE, close, []),
+    gone(Next),
+    ?LIB:accounted(Stats, ?LIB:events(Log), 2000),
+    ?LIB:node_stop(Peer).
