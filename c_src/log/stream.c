@@ -37,7 +37,6 @@ static int skip_records(struct inv_stream *s, uint32_t n)
 	struct inv_event ev;
 	uint64_t ts_off;
 
-	s->left -= n;
 	while (n--) {
 		inv_event_decode(&ev, &s->p, s->end, NULL, &ts_off);
 		if (!s->p)
@@ -59,8 +58,9 @@ static int open_packet(struct inv_stream *s)
 		s->mono_ns = h->begin_ns;
 	inv_account_packet(&s->account, h, s->set->beginning_lost, &s->losses,
 			   &again);
-	s->left = h->n_events;
-	if (again == h->n_events)
+	/* What was read before is not lost, whatever became of this copy. */
+	s->left = h->n_events - again;
+	if (!s->left)
 		return 0;
 	rc = inv_packet_open(&s->packet, s->unpacker, &s->at, &what);
 	if (rc == INV_ENOMEM)
@@ -68,6 +68,7 @@ static int open_packet(struct inv_stream *s)
 	if (!rc) {
 		s->p = s->packet.events;
 		s->end = s->p + s->packet.len;
+		what = "a record makes no sense";
 		rc = skip_records(s, again);
 	}
 	if (rc)

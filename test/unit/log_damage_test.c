@@ -187,6 +187,58 @@ static void records_that_make_no_sense_are_counted(void **state)
 	build_release(&b);
 }
 
+/*
+ * Of five events a first packet has had two, and the second packet has them
+ * all: three are lost with it, whether its body is damaged or the records that
+ * are to be stepped over are.
+ */
+static void repeated(struct build *b, unsigned bad)
+{
+	memset(b, 0, sizeof(*b));
+	build_head(b, "a@h", 1, 0);
+	build_anchor(b, 0, 0, 0);
+	build_begin(b, 0, 10);
+	build_event(b, 10, 1);
+	build_event(b, 11, 2);
+	build_end(b);
+	b->next[0] = b->recorded[0] = 0;
+	build_begin(b, 0, 10);
+	if (bad == 2) /* a record longer than the packet */
+		inv_buf_put(&b->body, "\xff\x7f", 2);
+	for (unsigned i = 0; i < 5; i++)
+		build_event(b, 10 + i, 1 + i);
+	build_end(b);
+	if (bad == 1)
+		b->file.data[b->file.len - 1] ^= 1;
+	build_begin(b, 0, 20);
+	build_event(b, 20, 6);
+	build_end(b);
+	build_totals(b, INV_END_CLOSED);
+}
+
+static void what_was_read_before_is_not_lost_with_its_second_copy(void **state)
+{
+	static const char *const said[] = {
+		"", "a packet's body is damaged: 3 event(s) lost",
+		"a record makes no sense: 3 event(s) lost"
+	};
+	struct collected c;
+	struct build b;
+
+	(void)state;
+	for (unsigned bad = 0; bad < 3; bad++) {
+		repeated(&b, bad);
+		collect_one(&c, b.file.data, b.file.len);
+		assert_int_equal(c.n_events, bad ? 3 : 6);
+		assert_int_equal(collect_lost(&c), bad ? 3 : 0);
+		assert_int_equal(c.notices.n_damages, bad ? 1 : 0);
+		assert_non_null(strstr(c.said, said[bad]));
+		assert_int_equal(c.got[c.n - 1].n, 6);
+		collect_release(&c);
+		build_release(&b);
+	}
+}
+
 static void a_newer_version_is_refused(void **state)
 {
 	struct build b = { 0 };
@@ -218,6 +270,8 @@ int main(void)
 		cmocka_unit_test(bytes_taken_out_lose_one_packet_only),
 		cmocka_unit_test(rubbish_between_packets_is_stepped_over),
 		cmocka_unit_test(records_that_make_no_sense_are_counted),
+		cmocka_unit_test(
+			what_was_read_before_is_not_lost_with_its_second_copy),
 		cmocka_unit_test(a_newer_version_is_refused),
 	};
 
