@@ -69,7 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	*src = memory(data, size);
 	CHECK(!inv_tracefile_probe(src, &info));
 	free(info.node);
-	CHECK(!inv_names_read(names, &ti, &ns));
+	CHECK(!inv_names_read(names, &ti, 0, &ns));
 	CHECK(!inv_tracefile_new(&feed, src, 1, &node, &ns, NULL));
 	print(feed, size);
 	feed->ops->free(feed);

@@ -198,7 +198,8 @@ static int read_names(struct inv_inputs *in, struct inv_input *x,
 	}
 	if (!node->names)
 		node->names = inv_names_new();
-	if (!node->names || inv_names_read(node->names, &x->src, in->notices))
+	if (!node->names || inv_names_read(node->names, &x->src,
+					   node->otp_release, in->notices))
 		return no_memory(err);
 	return 0;
 }

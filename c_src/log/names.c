@@ -228,10 +228,9 @@ static bool now(struct inv_cursor *c, int64_t *ns)
 	       !__builtin_add_overflow(*ns, v[2] * 1000, ns);
 }
 
-static bool parse(struct inv_cursor *c, struct entry *e, struct inv_buf *text)
+static bool parse(struct inv_cursor *c, struct entry *e, struct inv_buf *text,
+		  const struct inv_print_opts *w)
 {
-	static const struct inv_print_opts w = { .style = INV_PRINT_W,
-						 .unicode = true };
 	struct inv_token tok;
 	uint32_t arity;
 
@@ -245,7 +244,7 @@ static bool parse(struct inv_cursor *c, struct entry *e, struct inv_buf *text)
 		e->pid.number = tok.id[0];
 		e->pid.serial = tok.id[1];
 	}
-	if (inv_cursor_skip_rest(c, &tok) || inv_term_print(c, text, &w) ||
+	if (inv_cursor_skip_rest(c, &tok) || inv_term_print(c, text, w) ||
 	    text->error || inv_cursor_next(c, &tok))
 		return false;
 	e->is_alias = inv_token_is(&tok, "alias");
@@ -269,8 +268,11 @@ static int add_entry(struct inv_names *n, const struct entry *e,
 }
 
 int inv_names_read(struct inv_names *n, const struct inv_source *src,
-		   struct inv_notices *ns)
+		   unsigned otp, struct inv_notices *ns)
 {
+	const struct inv_print_opts w = { .style = INV_PRINT_W,
+					  .unicode = true,
+					  .otp = otp };
 	struct inv_cursor *c = malloc(sizeof(*c));
 	struct inv_buf text = { 0 };
 	struct inv_frame f;
@@ -282,7 +284,7 @@ int inv_names_read(struct inv_names *n, const struct inv_source *src,
 		if (f.is_drop)
 			continue;
 		inv_cursor_init(c, INV_ENC_ETF, NULL, f.term, f.term_len);
-		if (parse(c, &e, &text))
+		if (parse(c, &e, &text, &w))
 			rc = add_entry(n, &e, &text);
 		else
 			inv_frame_bad_term(src, &off, ns, &f);

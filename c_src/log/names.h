@@ -23,9 +23,12 @@ struct inv_names;
 struct inv_names *inv_names_new(void);
 void inv_names_free(struct inv_names *n);
 
-/* Adds what a ti file has.  Entries that make no sense are reported. */
+/*
+ * Adds what a ti file has.  Entries that make no sense are reported.  otp is
+ * the release of the node, 0 when it is not known (term/print.h).
+ */
 int inv_names_read(struct inv_names *n, const struct inv_source *src,
-		   struct inv_notices *ns);
+		   unsigned otp, struct inv_notices *ns);
 
 /* A name at a time; the text is as ~w prints it, UTF-8. */
 struct inv_name {

@@ -37,6 +37,7 @@
 struct build {
 	struct inv_buf file;
 	int zstd;		      /* pack what follows */
+	const char *otp;	      /* the head's release; NULL: "25" */
 	uint64_t next[BUILD_STREAMS]; /* event number */
 	uint64_t seq[BUILD_STREAMS];
 	uint64_t recorded[BUILD_STREAMS];
@@ -74,7 +75,7 @@ static inline void build_head(struct build *b, const char *node, uint8_t uuid,
 	memset(h.uuid, uuid, 16);
 	inv_buf_put(&b->file, &h, sizeof(h));
 	build_string(&b->file, node);
-	build_string(&b->file, "25");
+	build_string(&b->file, b->otp ? b->otp : "25");
 	build_string(&b->file, "13.1.5");
 	build_string(&b->file, "4711");
 	h.head_len = (uint32_t)b->file.len + 8;

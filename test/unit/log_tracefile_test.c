@@ -254,7 +254,7 @@ static void names_hold_from_alias_to_unalias(void **state)
 	alias(&f, 2, "Y", "unalias", 50); /* it never had that */
 	alias(&f, 2, "x", "unalias", 35); /* from before, written late */
 	assert_int_equal(inv_source_memory(&src, "ti", f.data, f.len), 0);
-	assert_int_equal(inv_names_read(names, &src, &ns), 0);
+	assert_int_equal(inv_names_read(names, &src, 0, &ns), 0);
 	assert_names(names, 1, 10, "");
 	assert_names(names, 1, 11, "x ");
 	assert_names(names, 1, 21, "x 'Y' ");
@@ -289,6 +289,31 @@ static void a_ti_file_finds_its_node(void **state)
 	inv_buf_release(&ti);
 }
 
+/* 'maybe' and 'else' became reserved words with 27. */
+static void names_are_quoted_as_the_release_of_the_log_does(void **state)
+{
+	static const char *const releases[] = { "26", "27" };
+	static const char *const names[] = { "else ", "'else' " };
+	struct inv_buf ti = { 0 };
+	struct collected c;
+
+	(void)state;
+	alias(&ti, 88, "else", "alias", 10);
+	for (int i = 0; i < 2; i++) {
+		struct build b = { .otp = releases[i] };
+
+		build_head(&b, "a@h", 1, 0);
+		collect_init(&c);
+		collect_add(&c, "ti", ti.data, ti.len);
+		collect_add(&c, "log", b.file.data, b.file.len);
+		collect_run(&c);
+		assert_names(c.inputs.feeds[0]->node->names, 88, 20, names[i]);
+		collect_release(&c);
+		build_release(&b);
+	}
+	inv_buf_release(&ti);
+}
+
 static void what_is_no_log_is_refused(void **state)
 {
 	struct collected c;
@@ -315,6 +340,8 @@ int main(void)
 			files_that_are_only_named_alike_are_merged_by_time),
 		cmocka_unit_test(names_hold_from_alias_to_unalias),
 		cmocka_unit_test(a_ti_file_finds_its_node),
+		cmocka_unit_test(
+			names_are_quoted_as_the_release_of_the_log_does),
 		cmocka_unit_test(what_is_no_log_is_refused),
 	};
 
