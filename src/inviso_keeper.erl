@@ -118,8 +118,8 @@ open(#{path := Path, ring_path := RingPath, owner := Owner,
                               rotated = Rotated}));
         {error, {<<"tracers">>, _}} ->
             {error, {too_many, 64}};
-        {error, {Call, Posix}} ->
-            {error, {ring, binary_to_list(Call), Posix}}
+        {error, {Call, Errno}} ->
+            {error, {ring, binary_to_list(Call), posix(Errno)}}
     end.
 
 started({error, _} = Error) ->
@@ -127,13 +127,13 @@ started({error, _} = Error) ->
 started(K) ->
     case await_spooler(K, fun(State) -> State =/= none end,
                        deadline(?START_MS)) of
-        ok ->
-            case spool(K) of
-                #{state := failed} = Spool -> abandon(K, failure(Spool));
-                _ -> {ok, K}
+        {ok, K1} ->
+            case spool(K1) of
+                #{state := failed} = Spool -> abandon(K1, failure(Spool));
+                _ -> {ok, K1}
             end;
-        {error, Reason} ->
-            abandon(K, Reason)
+        {{error, Reason}, K1} ->
+            abandon(K1, Reason)
     end.
 
 failure(#{posix := Posix, error := Text}) ->
@@ -144,15 +144,17 @@ abandon(K, Reason) ->
     retire(K, closed),
     stop_spooler(K),
     free(K),
-    remove_ring(K, ok),
+    remove_ring(K),
     {error, Reason}.
 
 loop(K = #keeper{handle = Handle, owner = Owner, port = Port}) ->
     receive
         anchor ->
-            inviso_tracer:nif_anchor(Handle),
-            erlang:send_after(?ANCHOR_MS, self(), anchor),
-            loop(K#keeper{restart_ms = max(0, K#keeper.restart_ms - 100)});
+            case anchor(Handle) of
+                ok -> loop(K#keeper{restart_ms =
+                                        max(0, K#keeper.restart_ms - 100)});
+                closed -> closed
+            end;
         {info, From, Ref} ->
             From ! {Ref, stats(K)},
             loop(K);
@@ -174,6 +176,18 @@ loop(K = #keeper{handle = Handle, owner = Owner, port = Port}) ->
             loop(K)
     end.
 
+%% The library closes its tracers when it is unloaded.
+anchor(Handle) ->
+    try inviso_tracer:nif_anchor(Handle) of
+        ok ->
+            erlang:send_after(?ANCHOR_MS, self(), anchor),
+            ok;
+        closed ->
+            closed
+    catch
+        error:_ -> closed
+    end.
+
 %%---------------------------------------------------------------------------
 %% The spooler
 
@@ -183,7 +197,7 @@ start_spooler(K) ->
         error:Posix ->
             retire(K, closed),
             free(K),
-            remove_ring(K, ok),
+            remove_ring(K),
             {error, {load, lists:flatten(
                              io_lib:format("~ts: ~p", [spooler(), Posix]))}}
     end.
@@ -205,7 +219,7 @@ open_spooler(#keeper{handle = Handle, args = Args}) ->
         false ->
             open_spooler(Args);
         Name ->
-            spawn(fun() -> give(Handle, 20) end),
+            spawn(fun() -> give(Handle, deadline(?START_MS)) end),
             open_spooler(["--socket", Name])
     end;
 open_spooler(Args) ->
@@ -213,54 +227,53 @@ open_spooler(Args) ->
               [{args, Args}, exit_status, binary, use_stdio, {cd, "/"}]).
 
 %% Somebody else may come first, and is sent away.
-give(_Handle, 0) -> false;
-give(Handle, N) -> inviso_tracer:nif_give(Handle) =:= false
-                       andalso give(Handle, N - 1).
+give(Handle, Deadline) ->
+    inviso_tracer:nif_give(Handle) =:= false
+        andalso erlang:monotonic_time(millisecond) < Deadline
+        andalso give(Handle, Deadline).
 
 spool(#keeper{handle = Handle}) ->
-    {State, OsPid, Done, First, Last, Bytes, Starts, Posix, Text} =
+    {State, OsPid, Done, First, Last, Bytes, Starts, Errno, Text} =
         inviso_tracer:nif_spool(Handle),
     #{state => spool_state(State), os_pid => OsPid,
       flush_done => Done, first => First, last => Last, bytes => Bytes,
-      starts => Starts, posix => Posix, error => Text}.
+      starts => Starts, posix => posix(Errno), error => Text}.
 
 spool_state(Number) ->
     element(Number + 1, spool_states()).
 
-%% Waits until Fun is true of the spooler's state; starts it again meanwhile.
+%% The errno of what opening and writing files meets; libc's own table is not
+%% to be had where this may be loaded.
+posix(0) -> undefined;
+posix(Errno) -> maps:get(Errno, posix_names(), Errno).
+
+posix_names() ->
+    #{1 => eperm, 2 => enoent, 5 => eio, 12 => enomem, 13 => eacces,
+      16 => ebusy, 17 => eexist, 20 => enotdir, 21 => eisdir, 22 => einval,
+      23 => enfile, 24 => emfile, 27 => efbig, 28 => enospc, 30 => erofs,
+      36 => enametoolong, 40 => eloop, 122 => edquot}.
+
+%% Waits until Fun is true of the spooler's state, and starts it again when it
+%% dies meanwhile: {ok | {error, Reason}, K}.
 await_spooler(K, Fun, Deadline) ->
-    #{state := State} = Spool = spool(K),
+    #{state := State, error := Text} = spool(K),
     Late = erlang:monotonic_time(millisecond) > Deadline,
     case Fun(State) of
-        true -> ok;
-        false when Late -> {error, {spooler, State, maps:get(error, Spool)}};
-        false -> await_more(K, Fun, Deadline)
+        true -> {ok, K};
+        false when Late -> {{error, {spooler, State, Text}}, K};
+        false -> await_spooler(await_more(K), Fun, Deadline)
     end.
 
-await_more(K = #keeper{port = Port}, Fun, Deadline) ->
+await_more(K = #keeper{port = Port}) ->
     receive
-        {Port, {exit_status, _}} -> await_next(K, Fun, Deadline);
-        {'EXIT', Port, _} -> await_next(K, Fun, Deadline)
+        {Port, {exit_status, _}} ->
+            restart_later(K#keeper{port = undefined});
+        {'EXIT', Port, _} ->
+            restart_later(K#keeper{port = undefined});
+        restart_spooler when Port =:= undefined ->
+            restart(K)
     after ?POLL_MS ->
-            await_spooler(K, Fun, Deadline)
-    end.
-
-await_next(K, Fun, Deadline) ->
-    case spool(K) of
-        #{state := State} when State =:= done; State =:= failed ->
-            await_spooler(K, Fun, Deadline);
-        _ ->
-            timer:sleep(50),
-            case start_again(K) of
-                {ok, K1} -> await_spooler(K1, Fun, Deadline);
-                {error, _} = Error -> Error
-            end
-    end.
-
-start_again(K) ->
-    case restart(K#keeper{port = undefined}) of
-        #keeper{port = undefined} -> {error, {spooler, not_startable}};
-        K1 -> {ok, K1}
+            K
     end.
 
 %% Any byte ends the spooler's wait.  One that does not read must not make a
@@ -324,16 +337,22 @@ finish(K, Why) ->
              undefined -> restart(K);
              _ -> wake(K), K
          end,
-    Result = await_spooler(K1, fun(State) ->
-                                       State =:= done orelse State =:= failed
-                               end, deadline(?CLOSE_MS)),
-    Stats = stats(K1),
-    stop_spooler(K1),
-    free(K1),
-    remove_ring(K1, Result),
-    case Result of
-        ok -> {ok, Stats};
-        {error, Reason} -> {error, {Reason, Stats}}
+    {Result, K2} = await_spooler(K1, fun(State) ->
+                                             State =:= done
+                                                 orelse State =:= failed
+                                     end, deadline(?CLOSE_MS)),
+    Spool = spool(K2),
+    Stats = stats(K2),
+    stop_spooler(K2),
+    free(K2),
+    case {Result, Spool} of
+        {ok, #{state := done}} ->
+            remove_ring(K2),
+            {ok, Stats};
+        {ok, #{state := failed}} ->
+            {error, {failure(Spool), Stats}};
+        {{error, Reason}, _} ->
+            {error, {Reason, Stats}}
     end.
 
 retire(K = #keeper{handle = Handle}, Why) ->
@@ -354,9 +373,8 @@ free(#keeper{handle = Handle}) ->
 
 %% All of it is in the log: the ring's file has done its work.  The spooler
 %% removes it too, when the node is gone; here it is gone when close returns.
-remove_ring(#keeper{ring_path = <<>>}, _Result) -> ok;
-remove_ring(#keeper{ring_path = Path}, ok) -> file:delete(Path);
-remove_ring(_K, _Result) -> ok.
+remove_ring(#keeper{ring_path = <<>>}) -> ok;
+remove_ring(#keeper{ring_path = Path}) -> file:delete(Path).
 
 stats(K = #keeper{handle = Handle}) ->
     {Produced, Recorded, Dropped, RingBytes, Spent} =

@@ -9,12 +9,15 @@
 %%                  the node dies.
 %%  buffer_bytes    memory of all rings together.  Default: 4 MiB for each
 %%                  scheduler and 512 KiB for each dirty one, at most 128 MiB.
+%%                  All tracers of a node together: a quarter of the machine's
+%%                  memory.
 %%  packet_bytes    unit of recording: 4096 .. 524288, a multiple of 4096.
 %%                  Default 65536.
 %%  ring            memory (default), or {file, Path}: a file that outlives
 %%                  everything, for `inviso recover'.
 %%  payload         full (default), or none: who, what and when, without
-%%                  messages, arguments and values.
+%%                  messages, arguments and values.  What a match spec
+%%                  delivers, exit reasons and labels are recorded.
 %%  max_term_bytes  of a term as recorded, 16 .. packet_bytes / 8; longer ones
 %%                  are cut and say so.  Default 4096.
 %%  max_depth       containers nested in a term, 1 .. 128.  Default 32.
@@ -71,7 +74,7 @@ bad(Name, Value, What) ->
 checked(Path, Opts) ->
     Packet = packet_bytes(Opts),
     {NormalSlots, DirtySlots} = slots(Packet, Opts),
-    Rotate = submap(rotate, [bytes, ms, count], Opts),
+    Rotate = rotation(submap(rotate, [bytes, ms, count], Opts)),
     Limit = submap(limit, [events, bytes], Opts),
     Numbers =
         {choice(keep, [oldest, newest], Opts),
@@ -94,8 +97,9 @@ checked(Path, Opts) ->
          number_in(rotate, count, 1, 1000000, 0, Rotate),
          choice(replace, [false, true], Opts),
          creation()},
-    #{path => path(path, Path, Path),
-      ring_path => ring_path(Opts),
+    Log = path(path, Path, Path),
+    #{path => Log,
+      ring_path => ring_path(Log, Opts),
       owner => owner(Opts),
       numbers => Numbers}.
 
@@ -148,6 +152,14 @@ submap(Name, Keys, Opts) ->
             bad(Name, Other, text("takes a map with ~w", [Keys]))
     end.
 
+rotation(Rotate) ->
+    case Rotate of
+        #{bytes := _} -> Rotate;
+        #{ms := _} -> Rotate;
+        #{count := _} -> bad(rotate, Rotate, "takes count with bytes or ms");
+        _ -> Rotate
+    end.
+
 packet_bytes(Opts) ->
     case number(packet_bytes, 4096, 524288, 65536, Opts) of
         N when N rem 4096 =:= 0 -> N;
@@ -173,11 +185,24 @@ slots(Packet, Opts) ->
     NormalSlots = (Bytes - DirtySlots * Dirty * Packet) div (Normal * Packet),
     {max(?MIN_SLOTS, NormalSlots), DirtySlots}.
 
-ring_path(Opts) ->
+ring_path(Log, Opts) ->
     case maps:get(ring, Opts, memory) of
         memory -> <<>>;
-        {file, Path} = File -> path(ring, File, Path);
+        {file, Path} = File -> not_a_log(Log, File, path(ring, File, Path));
         Other -> bad(ring, Other, "takes memory or {file, Path}")
+    end.
+
+%% Path and, of a rotated log, Path.N are the spooler's to make and remove.
+not_a_log(Log, File, Ring) ->
+    Tail = case string:prefix(Ring, Log) of
+               nomatch -> "no";
+               Rest -> binary_to_list(Rest)
+           end,
+    case Tail =:= "" orelse
+        hd(Tail) =:= $. andalso string:trim(Tail, both, ".0123456789") =:= ""
+    of
+        true -> bad(ring, File, "takes a file that is not the log's");
+        false -> Ring
     end.
 
 path(Name, Value, Path) ->

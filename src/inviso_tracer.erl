@@ -172,7 +172,7 @@ trace(_Tag, _State, _Tracee, _Term, _Opts) ->
 %% no such tracer.
 
 %% nif_open({Path, RingPath, Node, Otp, Erts}, Numbers) ->
-%%     {ok, Handle, Fd} | {error, {Call, Posix}}.  The caller is the keeper:
+%%     {ok, Handle, Fd} | {error, {Call, Errno}}.  The caller is the keeper:
 %% its death closes the tracer.
 nif_open(_Texts, _Numbers) -> erlang:nif_error(not_loaded).
 
@@ -188,7 +188,7 @@ nif_keeper(_Handle) -> erlang:nif_error(not_loaded).
 %% -> {Produced, Recorded, Dropped :: tuple(), RingBytes, LimitReached}
 nif_info(_Handle) -> erlang:nif_error(not_loaded).
 
-%% -> {State, OsPid, FlushDone, FirstFile, File, Bytes, Starts, Posix, Text}
+%% -> {State, OsPid, FlushDone, FirstFile, File, Bytes, Starts, Errno, Text}
 nif_spool(_Handle) -> erlang:nif_error(not_loaded).
 
 %% Takes a clock anchor, which is the keeper's sign of life too.

@@ -83,7 +83,8 @@ enum inv_ev_flags {
 /*
  * In the light mode the record keeps who, what and when: a HOLE for the
  * message of send, receive and seq_trace (extra is the recipient), {M,F,Arity}
- * for call, return_from and exception_from without the value.  All other tags
+ * for call and as the extra of spawn and spawned, return_from and exception_from
+ * without the value.  All other tags
  * are as ever.
  */
 

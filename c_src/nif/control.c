@@ -40,23 +40,6 @@ static ERL_NIF_TERM error(ErlNifEnv *env, ERL_NIF_TERM reason)
 	return enif_make_tuple2(env, inv_am_error, reason);
 }
 
-/* An errno as Erlang knows it: eexist, enospc, …; undefined for 0. */
-static ERL_NIF_TERM posix(ErlNifEnv *env, int number)
-{
-	const char *name = number ? strerrorname_np(number) : "undefined";
-	char lower[32];
-	size_t i;
-
-	if (!name)
-		return enif_make_int(env, number);
-	for (i = 0; name[i] && i < sizeof(lower) - 1; i++)
-		lower[i] = (char)(name[i] >= 'A' && name[i] <= 'Z' ?
-					  name[i] + ('a' - 'A') :
-					  name[i]);
-	lower[i] = '\0';
-	return enif_make_atom(env, lower);
-}
-
 /* A binary into a text of the control page. */
 static bool get_text(ErlNifEnv *env, ERL_NIF_TERM term, char *to, size_t size)
 {
@@ -169,8 +152,9 @@ ERL_NIF_TERM inv_control_open(ErlNifEnv *env, int argc,
 	}
 	failed = inv_tracer_open(env, opts, &handle, &what);
 	if (failed) {
-		result = error(env, enif_make_tuple2(env, text(env, what),
-						     posix(env, failed)));
+		result = error(env,
+			       enif_make_tuple2(env, text(env, what),
+						enif_make_int(env, failed)));
 		goto out;
 	}
 	t = inv_tracer_borrow(handle);
@@ -259,7 +243,7 @@ ERL_NIF_TERM inv_control_info(ErlNifEnv *env, int argc,
 		return inv_am_closed;
 	atomic_store(&t->ctl->no_ring,
 		     atomic_load(&inv_slot_of(t->handle)->no_ring));
-	inv_counts_read(t->ctl, &counts);
+	inv_counts_read(t, &counts);
 	for (i = 0; i < INV_LOSS_COUNT; i++)
 		dropped[i] = u64(env, counts.dropped[i]);
 	result = enif_make_tuple5(
@@ -293,7 +277,7 @@ ERL_NIF_TERM inv_control_spool(ErlNifEnv *env, int argc,
 	field[4] = enif_make_uint(env, atomic_load(&ctl->log_file));
 	field[5] = u64(env, atomic_load(&ctl->log_bytes));
 	field[6] = u64(env, atomic_load(&ctl->respawns));
-	field[7] = posix(env, atomic_load(&ctl->error));
+	field[7] = enif_make_int(env, atomic_load(&ctl->error));
 	field[8] = text(env, words);
 	inv_tracer_release();
 	return enif_make_tuple_from_array(env, field, 9);

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "abi/ring.h"
+#include "nif/tracer.h"
 
 /*
  * The counters of a tracer, added up over its rings.
@@ -21,6 +22,8 @@ struct inv_counts {
 	uint64_t dropped[INV_LOSS_COUNT];
 };
 
-void inv_counts_read(struct inv_ring_ctl *ctl, struct inv_counts *counts);
+/* The counters come from memory that others can write; where they lie does
+ * not. */
+void inv_counts_read(struct inv_tracer *t, struct inv_counts *counts);
 
 #endif

@@ -14,8 +14,11 @@
 #include "nif/put.h"
 #include "nif/scalar.h"
 
-/* How many of the elements that a cut leaves out are still counted. */
-#define COUNT_MAX 4096u
+/*
+ * How many cells of lists a term may look at beyond what it writes: to count
+ * what a cut leaves out, and to find that a list is no string after all.
+ */
+#define LOOKS_MIN 4096u
 
 static ERL_NIF_TERM nil; /* an immediate: the same word everywhere */
 
@@ -93,23 +96,26 @@ static inline uint8_t *put_known(const struct inv_dict *dict, uint8_t *p,
 	return inv_varint_put(p, number);
 }
 
-/* The cells of a list from here on, counted so far as is cheap. */
-static enum inv_cut count_cells(ErlNifEnv *env, ERL_NIF_TERM list, uint32_t *n)
+/*
+ * The cells of a list from here on, counted as far as the term's allowance for
+ * looking at what is not written goes.
+ */
+static enum inv_cut count_cells(struct inv_encoder *e, ERL_NIF_TERM list,
+				uint32_t *n)
 {
 	ERL_NIF_TERM head;
 	ERL_NIF_TERM tail = list;
 
-	for (*n = 0; *n < COUNT_MAX; (*n)++)
-		if (!enif_get_list_cell(env, tail, &head, &tail))
-			return enif_is_empty_list(env, tail) ? INV_CUT_LIST :
-							       INV_CUT_LIST_MIN;
+	for (*n = 0; e->looks > 0; (*n)++, e->looks--)
+		if (!enif_get_list_cell(e->env, tail, &head, &tail))
+			return tail == nil ? INV_CUT_LIST : INV_CUT_LIST_MIN;
 	return INV_CUT_LIST_MIN;
 }
 
 static INV_COLD bool put_hole_list(struct inv_encoder *e, ERL_NIF_TERM list)
 {
 	uint32_t n;
-	enum inv_cut kind = count_cells(e->env, list, &n);
+	enum inv_cut kind = count_cells(e, list, &n);
 
 	return inv_scalar_missing(e, INV_T_HOLE, kind, n);
 }
@@ -127,7 +133,7 @@ static bool finish_string(struct inv_encoder *e, const uint8_t *bytes,
 	if (!rest)
 		return inv_put_code(e, INV_T_STRING, n) &&
 		       inv_put_moved(e, bytes, n);
-	kind = count_cells(e->env, rest, &more);
+	kind = count_cells(e, rest, &more);
 	e->cut = true;
 	return inv_put_code(e, INV_T_STRING_CUT, n) &&
 	       inv_put_moved(e, bytes, n) && inv_put_byte(e, (uint8_t)kind) &&
@@ -153,8 +159,9 @@ static bool try_string(struct inv_encoder *e, ERL_NIF_TERM list,
 
 	*is_string = false;
 	while (enif_get_list_cell(e->env, cell, &head, &tail)) {
-		if (!enif_get_uint(e->env, head, &byte) || byte > 255)
-			return true;
+		if (n >= e->looks || !enif_get_uint(e->env, head, &byte) ||
+		    byte > 255)
+			goto no_string;
 		if (n >= budget) {
 			*is_string = true;
 			return finish_string(e, start, n, cell);
@@ -165,9 +172,13 @@ static bool try_string(struct inv_encoder *e, ERL_NIF_TERM list,
 		cell = tail;
 	}
 	if (cell != nil)
-		return true;
+		goto no_string;
 	*is_string = true;
 	return finish_string(e, start, n, 0);
+
+no_string: /* it is looked at in vain once; its elements may be lists, too */
+	e->looks -= n;
+	return true;
 }
 
 static bool put_other(struct inv_encoder *e, ERL_NIF_TERM term, uint32_t depth);
@@ -200,7 +211,7 @@ static INV_COLD bool cut_list(struct inv_encoder *e, ERL_NIF_TERM tail)
 	enum inv_cut kind;
 	uint32_t n;
 
-	kind = count_cells(e->env, tail, &n);
+	kind = count_cells(e, tail, &n);
 	return inv_scalar_missing(e, INV_T_CUT, kind, n);
 }
 
@@ -374,5 +385,6 @@ static bool put_other(struct inv_encoder *e, ERL_NIF_TERM term, uint32_t depth)
 bool inv_encode_term(struct inv_encoder *e, ERL_NIF_TERM term)
 {
 	e->limit = e->p + e->max_bytes;
+	e->looks = e->max_bytes > LOOKS_MIN ? e->max_bytes : LOOKS_MIN;
 	return put_term(e, term, 0);
 }

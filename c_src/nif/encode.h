@@ -38,6 +38,7 @@ struct inv_encoder {
 			       go beyond, and a definition moves it down */
 	uint32_t max_bytes; /* of one term */
 	uint32_t max_depth; /* 1 .. INV_DEPTH_MAX */
+	uint32_t looks;	    /* cells it may still look at without writing */
 	bool cut;
 };
 

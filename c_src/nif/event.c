@@ -167,6 +167,14 @@ static bool put_light(struct inv_encoder *e, const struct event *ev)
 	}
 }
 
+static bool put_extra(struct inv_encoder *e, const struct event *ev)
+{
+	if (ev->flags & INV_EV_LIGHT &&
+	    (ev->tag == INV_TAG_SPAWN || ev->tag == INV_TAG_SPAWNED))
+		return put_light_call(e, ev->extra);
+	return inv_encode_term(e, ev->extra);
+}
+
 static bool put_terms(struct inv_encoder *e, const struct event *ev)
 {
 	if (ev->tag == INV_TAG_OTHER && !inv_encode_term(e, ev->tag_atom))
@@ -176,7 +184,7 @@ static bool put_terms(struct inv_encoder *e, const struct event *ev)
 	if (!(ev->flags & INV_EV_LIGHT ? put_light(e, ev) :
 					 inv_encode_term(e, ev->payload)))
 		return false;
-	if (ev->flags & INV_EV_EXTRA && !inv_encode_term(e, ev->extra))
+	if (ev->flags & INV_EV_EXTRA && !put_extra(e, ev))
 		return false;
 	return !(ev->flags & INV_EV_MS_RESULT) ||
 	       inv_encode_term(e, ev->ms_result);
@@ -299,6 +307,15 @@ static bool within_limits(struct inv_tracer *t, struct inv_lane *lane)
 	return true;
 }
 
+/* A limit is of events recorded: one that is not goes back to the lease. */
+static void drop(const struct inv_tracer *t, struct inv_lane *lane,
+		 enum inv_loss why)
+{
+	if (t->limited)
+		lane->events_lease++;
+	inv_producer_drop(&lane->producer, why);
+}
+
 static void record(struct inv_tracer *t, struct inv_lane *lane,
 		   struct event *ev)
 {
@@ -311,13 +328,13 @@ static void record(struct inv_tracer *t, struct inv_lane *lane,
 	}
 	for (;;) {
 		if (inv_producer_open(p, ev->now) == INV_EFULL) {
-			inv_producer_drop(p, INV_LOSS_FULL);
+			drop(t, lane, INV_LOSS_FULL);
 			return;
 		}
 		if (write_event(t, lane, ev))
 			return;
 		if (p->n == 0) { /* not even alone in a packet */
-			inv_producer_drop(p, INV_LOSS_TOO_BIG);
+			drop(t, lane, INV_LOSS_TOO_BIG);
 			return;
 		}
 		inv_producer_close(p);

@@ -4,11 +4,33 @@
 #include <erl_nif.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "abi/ring.h"
+
+/* Of all tracers of the VM that are not in files. */
+static _Atomic uint64_t taken;
+
+static uint64_t quarter_of_machine(void)
+{
+	return (uint64_t)sysconf(_SC_PHYS_PAGES) *
+	       (uint64_t)sysconf(_SC_PAGESIZE) / 4;
+}
+
+/* False: it would be more than the tracers of one VM may have together. */
+static bool take(struct inv_memory *m)
+{
+	if (atomic_fetch_add(&taken, m->len) + m->len <= quarter_of_machine()) {
+		m->counted = true;
+		return true;
+	}
+	atomic_fetch_sub(&taken, m->len);
+	return false;
+}
 
 static int make_fd(const char *path, const char **what)
 {
@@ -43,11 +65,16 @@ int inv_memory_open(struct inv_memory *m, const char *path, uint64_t len,
 {
 	int error;
 
-	m->map = MAP_FAILED;
-	m->len = len;
+	*m = (struct inv_memory){ .fd = -1, .map = MAP_FAILED, .len = len };
+	*what = "a quarter of the machine's memory";
+	if (path[0] == '\0' && !take(m))
+		return ENOMEM;
 	m->fd = make_fd(path, what);
-	if (m->fd < 0)
-		return errno;
+	error = errno;
+	if (m->fd < 0) {
+		inv_memory_close(m);
+		return error;
+	}
 	error = fill(m, path, what);
 	if (error == 0)
 		return 0;
@@ -63,8 +90,9 @@ void inv_memory_close(struct inv_memory *m)
 		munmap(m->map, m->len);
 	if (m->fd >= 0)
 		close(m->fd);
-	m->map = MAP_FAILED;
-	m->fd = -1;
+	if (m->counted)
+		atomic_fetch_sub(&taken, m->len);
+	*m = (struct inv_memory){ .fd = -1, .map = MAP_FAILED };
 }
 
 /* What enif_alloc gave lies before what we give. */

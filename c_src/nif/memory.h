@@ -2,18 +2,21 @@
 #ifndef INV_NIF_MEMORY_H
 #define INV_NIF_MEMORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /*
  * The memory of a tracer's rings: a memfd sealed against resizing, so that
  * nobody can make an access to it fail, or a new file with all its blocks
- * allocated.  Zero, and in memory, when it is handed out.
+ * allocated.  Zero, and in memory, when it is handed out.  The memfds of one VM
+ * take a quarter of the machine's memory at most.
  */
 struct inv_memory {
 	int fd; /* -1: none */
 	void *map;
 	uint64_t len;
+	bool counted; /* towards what the VM's tracers may have together */
 };
 
 /* path "": a memfd.  0, or an errno with the failing call in *what. */

@@ -131,19 +131,20 @@ bool inv_tracer_quiet(const struct inv_tracer *t)
 	return !inv_threads_busy(slot_number(t));
 }
 
+/* Forgotten first, then unmapped: that takes time, and others want the lock. */
 void inv_tracer_free(struct inv_tracer *t)
 {
 	uint32_t n = slot_number(t);
 	struct guard *guard = guards[n];
 
+	inv_slots[n].tracer = NULL;
+	guards[n] = NULL;
+	enif_mutex_unlock(lock);
 	if (t->listener >= 0)
 		close(t->listener);
 	inv_memory_close(&t->memory);
 	inv_memory_free(t->lanes);
 	inv_memory_free(t);
-	inv_slots[n].tracer = NULL;
-	guards[n] = NULL;
-	enif_mutex_unlock(lock);
 	if (guard)
 		enif_release_resource(guard);
 }
@@ -227,8 +228,8 @@ static int64_t limit(uint64_t n)
 	return n > INT64_MAX ? INT64_MAX : (int64_t)n;
 }
 
-/* Gives the tracer a slot, and the calling process as its keeper. */
-static int take_slot(ErlNifEnv *env, struct inv_tracer *t)
+/* Gives the tracer a slot, and with it its handle. */
+static int take_slot(struct inv_tracer *t)
 {
 	struct guard *guard;
 	uint32_t n;
@@ -253,9 +254,15 @@ static int take_slot(ErlNifEnv *env, struct inv_tracer *t)
 	atomic_store(&inv_slots[n].no_ring, 0);
 	atomic_store(&inv_slots[n].handle, t->handle);
 	enif_mutex_unlock(lock);
-	enif_self(env, &t->keeper);
-	enif_monitor_process(env, guard, &t->keeper, NULL);
 	return 0;
+}
+
+/* False when the calling process is being killed: nobody would ever close. */
+static bool watch_keeper(ErlNifEnv *env, struct inv_tracer *t)
+{
+	enif_self(env, &t->keeper);
+	return enif_monitor_process(env, guards[slot_number(t)], &t->keeper,
+				    NULL) == 0;
 }
 
 int inv_tracer_open(ErlNifEnv *env, const struct inv_tracer_opts *opts,
@@ -285,11 +292,18 @@ int inv_tracer_open(ErlNifEnv *env, const struct inv_tracer_opts *opts,
 	if (error)
 		goto err_memory;
 	*what = "tracers";
-	error = take_slot(env, t);
+	error = take_slot(t);
 	if (error)
 		goto err_memory;
 	*handle = t->handle;
-	return 0;
+	if (watch_keeper(env, t))
+		return 0;
+	enif_mutex_lock(lock);
+	inv_tracer_retire(t);
+	inv_tracer_free(t);
+	if (opts->ring_path[0] != '\0')
+		unlink(opts->ring_path);
+	return ESRCH;
 
 err_memory:
 	if (opts->ring_path[0] != '\0')
