@@ -29,13 +29,15 @@ static bool head_at(const struct inv_source *src, uint64_t off,
 		return false;
 	memcpy(h, src->data + off, sizeof(*h));
 	if (h->sync != INV_LOG_SYNC || h->head_len < sizeof(*h) ||
+	    h->body_len > INV_PACKET_BODY_MAX ||
+	    h->raw_len > INV_PACKET_RAW_MAX ||
 	    h->head_sum != XXH64(src->data + off,
 				 offsetof(struct inv_log_packet, head_sum), 0))
 		return false;
 	if (h->type != INV_LOG_EVENTS)
 		return true;
-	return h->stream < INV_RINGS_MAX && h->raw_len <= INV_PACKET_RAW_MAX &&
-	       h->def_len <= h->raw_len && h->n_events <= h->raw_len;
+	return h->stream < INV_RINGS_MAX && h->def_len <= h->raw_len &&
+	       h->n_events <= h->raw_len;
 }
 
 /* Bytes that the packet at off takes; 0: more than there are. */
@@ -47,13 +49,6 @@ static uint64_t packet_len(const struct inv_source *src, uint64_t off,
 	if (h->head_len > left || h->body_len > left - h->head_len)
 		return 0;
 	return (uint64_t)h->head_len + h->body_len;
-}
-
-static bool body_sound(const struct inv_source *src, uint64_t off,
-		       const struct inv_log_packet *h)
-{
-	return packet_len(src, off, h) && XXH64(src->data + off + h->head_len,
-						h->body_len, 0) == h->body_sum;
 }
 
 /* The first sound head at or after off; the file's size if there is none. */
@@ -153,6 +148,36 @@ static int read_head(struct inv_log_file *f, struct inv_notices *ns,
 
 /* --- the survey ----------------------------------------------------------- */
 
+/*
+ * Bodies that turn out damaged may overlap, for the next packet is looked for
+ * within them.  A file made for it has a head every few bytes, each with a body
+ * as long as can be: so what may be hashed in vain is limited, to so many times
+ * the file.  What is damaged by accident stays far below.
+ */
+#define HASH_IN_VAIN 4u
+
+struct survey {
+	struct inv_log_file *f;
+	struct inv_notices *ns;
+	struct inv_unpacker *u;
+	uint64_t off;
+	uint64_t in_vain; /* bytes that may still be */
+};
+
+/* The body of the packet at s->off. */
+static bool body_sound(struct survey *s, const struct inv_log_packet *h)
+{
+	const struct inv_source *src = &s->f->src;
+
+	if (!packet_len(src, s->off, h) || h->body_len > s->in_vain)
+		return false;
+	if (XXH64(src->data + s->off + h->head_len, h->body_len, 0) ==
+	    h->body_sum)
+		return true;
+	s->in_vain -= h->body_len;
+	return false;
+}
+
 static int add_gap(struct inv_log_file *f, uint64_t off, uint64_t end)
 {
 	struct inv_log_gap *g;
@@ -170,29 +195,32 @@ static int add_gap(struct inv_log_file *f, uint64_t off, uint64_t end)
 }
 
 /* A stream may have lost all it had: then only its totals tell of it. */
-static void count_totals(struct inv_log_file *f, struct inv_unpacker *u,
-			 const struct inv_log_place *at)
+static void count_totals(struct survey *s, const struct inv_log_place *at)
 {
+	struct inv_log_file *f = s->f;
 	struct inv_entries e;
 	struct inv_log_totals t;
 
-	inv_entries_open(&e, u, at);
+	inv_entries_open(&e, s->u, at);
 	for (uint32_t i = 0; inv_entries_totals(&e, i, &t); i++)
 		if (t.stream < INV_RINGS_MAX && t.stream >= f->n_streams)
 			f->n_streams = t.stream + 1;
 	f->last_end = (uint32_t)at->head.seq;
 }
 
-static void count(struct inv_log_file *f, struct inv_unpacker *u, uint64_t off,
-		  const struct inv_log_packet *h)
+static void count(struct survey *s, const struct inv_log_packet *h)
 {
-	struct inv_log_place at = { *h, off, f->src.data + off + h->head_len };
+	struct inv_log_file *f = s->f;
+	struct inv_log_place at = { .head = *h,
+				    .off = s->off,
+				    .body = f->src.data + s->off +
+					    h->head_len };
 
 	f->n_packets++;
 	f->last_type = h->type;
 	f->last_end = 0;
 	if (h->type == INV_LOG_TOTALS)
-		count_totals(f, u, &at);
+		count_totals(s, &at);
 	if (h->type != INV_LOG_EVENTS)
 		return;
 	f->n_events += h->n_events;
@@ -202,18 +230,19 @@ static void count(struct inv_log_file *f, struct inv_unpacker *u, uint64_t off,
 		f->first_ns = h->begin_ns;
 }
 
-/* Steps over what is of no use at *off, to the first packet at or after from.
- * The bytes between begin and that packet are not to be looked at again. */
-static int skip(struct inv_log_file *f, struct inv_notices *ns, uint64_t begin,
-		uint64_t from, uint64_t *off, const char *what)
+/* Goes on at the first packet at or after from.  The bytes between begin and
+ * that packet are not to be looked at again. */
+static int skip(struct survey *s, uint64_t begin, uint64_t from,
+		const char *what)
 {
-	uint64_t next = resync(&f->src, from);
+	const struct inv_source *src = &s->f->src;
+	uint64_t next = resync(src, from);
 
 	if (what)
-		inv_notice_damage(ns, f->src.name, begin, next - begin, "%s",
+		inv_notice_damage(s->ns, src->name, begin, next - begin, "%s",
 				  what);
-	*off = next;
-	return add_gap(f, begin, next);
+	s->off = next;
+	return add_gap(s->f, begin, next);
 }
 
 /*
@@ -221,47 +250,48 @@ static int skip(struct inv_log_file *f, struct inv_notices *ns, uint64_t begin,
  * was cut: the next one may start before.  Whoever reads the body of an EVENTS
  * packet reports it; the others are left out here.
  */
-static int survey_packet(struct inv_log_file *f, struct inv_unpacker *u,
-			 struct inv_notices *ns, uint64_t *off,
-			 const struct inv_log_packet *h)
+static int survey_packet(struct survey *s, const struct inv_log_packet *h)
 {
-	const struct inv_source *src = &f->src;
-	uint64_t len = packet_len(src, *off, h);
+	const struct inv_source *src = &s->f->src;
+	uint64_t len = packet_len(src, s->off, h);
 	struct inv_log_packet next;
-	uint64_t body = *off + h->head_len;
+	uint64_t body = s->off + h->head_len;
 
-	if (h->type != INV_LOG_EVENTS && !body_sound(src, *off, h))
-		return skip(f, ns, *off, *off + 1, off,
+	if (h->type != INV_LOG_EVENTS && !body_sound(s, h))
+		return skip(s, s->off, s->off + 1,
 			    len ? "a packet's body is damaged" :
 				  "the file ends within a packet");
-	count(f, u, *off, h);
-	if (len &&
-	    (*off + len == src->size || head_at(src, *off + len, &next) ||
-	     body_sound(src, *off, h))) {
-		*off += len;
+	count(s, h);
+	if (len && (s->off + len == src->size ||
+		    head_at(src, s->off + len, &next) || body_sound(s, h))) {
+		s->off += len;
 		return 0;
 	}
 	if (body > src->size)
 		body = src->size;
-	return skip(f, ns, body, body, off, NULL);
+	return skip(s, body, body, NULL);
 }
 
 static int survey(struct inv_log_file *f, struct inv_notices *ns, uint64_t off)
 {
-	struct inv_unpacker *u = inv_unpacker_new();
+	struct survey s = { .f = f,
+			    .ns = ns,
+			    .u = inv_unpacker_new(),
+			    .off = off,
+			    .in_vain = HASH_IN_VAIN * f->src.size };
 	struct inv_log_packet h;
-	int rc = u ? 0 : INV_ENOMEM;
+	int rc = s.u ? 0 : INV_ENOMEM;
 
 	f->first_ns = UINT64_MAX;
 	if (!rc && off) /* the head, as a gap that every cursor starts behind */
 		rc = add_gap(f, 0, off);
-	while (!rc && off < f->src.size) {
-		if (head_at(&f->src, off, &h))
-			rc = survey_packet(f, u, ns, &off, &h);
+	while (!rc && s.off < f->src.size) {
+		if (head_at(&f->src, s.off, &h))
+			rc = survey_packet(&s, &h);
 		else
-			rc = skip(f, ns, off, off, &off, "no packet");
+			rc = skip(&s, s.off, s.off, "no packet");
 	}
-	inv_unpacker_free(u);
+	inv_unpacker_free(s.u);
 	return rc;
 }
 
@@ -335,13 +365,26 @@ static void advance(struct inv_log_cursor *c, const struct inv_log_file *f,
 	c->off = len ? c->off + len : f->src.size;
 }
 
+/* A gap right behind a head is the body: not to be hashed in vain again. */
+static bool known_damaged(const struct inv_log_cursor *c,
+			  const struct inv_log_file *f,
+			  const struct inv_log_packet *h)
+{
+	return h->body_len && c->gap < f->n_gaps &&
+	       f->gaps[c->gap].off == c->off + h->head_len;
+}
+
 static void take(struct inv_log_cursor *c, const struct inv_log_file *f,
 		 struct inv_log_place *at)
 {
+	bool whole;
+
 	memcpy(&at->head, f->src.data + c->off, sizeof(at->head));
 	at->off = c->off;
+	whole = packet_len(&f->src, c->off, &at->head);
+	at->damaged = whole && known_damaged(c, f, &at->head);
 	at->body = NULL;
-	if (packet_len(&f->src, c->off, &at->head))
+	if (whole && !at->damaged)
 		at->body = f->src.data + c->off + at->head.head_len;
 	advance(c, f, &at->head);
 }

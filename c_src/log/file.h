@@ -58,7 +58,9 @@ struct inv_log_cursor {
 struct inv_log_place {
 	struct inv_log_packet head;
 	uint64_t off;	     /* of the head in the file */
-	const uint8_t *body; /* head.body_len bytes, in the source */
+	const uint8_t *body; /* head.body_len bytes, in the source; NULL: they
+				are not all there, or damaged */
+	bool damaged;	     /* the survey found it so */
 };
 
 void inv_log_cursor_init(struct inv_log_cursor *c,

@@ -89,11 +89,11 @@ int inv_packet_open(struct inv_packet *p, struct inv_unpacker *u,
 
 	p->events = NULL;
 	p->len = 0;
-	if (!at->body) {
+	if (!at->body && !at->damaged) {
 		*what = "the file ends within a packet";
 		return INV_ETRUNCATED;
 	}
-	if (XXH64(at->body, h->body_len, 0) != h->body_sum) {
+	if (at->damaged || XXH64(at->body, h->body_len, 0) != h->body_sum) {
 		*what = "a packet's body is damaged";
 		return INV_EDAMAGED;
 	}

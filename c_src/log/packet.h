@@ -14,6 +14,8 @@
 /* No body is larger when it is unpacked.  A ring's packet has 512 KiB at most;
  * the rest is for definitions that are repeated. */
 #define INV_PACKET_RAW_MAX (1024u * 1024)
+/* Nor as stored: who packs what cannot be packed may gain a little. */
+#define INV_PACKET_BODY_MAX (INV_PACKET_RAW_MAX + 64u * 1024)
 
 /*
  * The body of an EVENTS packet, verified and unpacked: one is used for packet

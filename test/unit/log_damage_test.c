@@ -3,6 +3,8 @@
  * A small log, cut at every byte, and with every byte changed: what is around
  * the damage is read, and events read and lost add up.
  */
+#include <time.h>
+
 #include "unit/log_collect.h"
 
 #define PACKETS 4u
@@ -160,6 +162,57 @@ static void rubbish_between_packets_is_stepped_over(void **state)
 	build_release(&b);
 }
 
+/* Heads without end, each with a body of len that is none. */
+static void heads_only(struct inv_buf *f, size_t size, unsigned type,
+		       uint32_t len)
+{
+	struct build b = { 0 };
+	struct inv_log_packet h = { .sync = INV_LOG_SYNC,
+				    .type = (uint8_t)type,
+				    .head_len = sizeof(h),
+				    .body_len = len,
+				    .raw_len = len,
+				    .n_events = 1 };
+
+	h.head_sum = XXH64(&h, offsetof(struct inv_log_packet, head_sum), 0);
+	build_head(&b, "a@h", 1, 0);
+	inv_buf_put(f, b.file.data, b.file.len);
+	while (f->len < size) {
+		inv_buf_put(f, &h, sizeof(h));
+		inv_buf_put(f, "#", 1); /* so that no head follows a body */
+	}
+	build_release(&b);
+}
+
+static void time_grows_with_the_file_only(void **state)
+{
+	static const struct {
+		unsigned type;
+		uint32_t len;
+	} bad[] = {
+		{ INV_LOG_EVENTS, 1 << 20 },	{ INV_LOG_ANCHORS, 1 << 20 },
+		{ INV_LOG_EVENTS, 2 << 20 },	{ INV_LOG_ANCHORS, 2 << 20 },
+		{ INV_LOG_EVENTS, UINT32_MAX }, { INV_LOG_TOTALS, 100000 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		struct inv_buf f = { 0 };
+		struct collected c;
+		clock_t start;
+
+		heads_only(&f, 8 << 20, bad[i].type, bad[i].len);
+		start = clock();
+		collect_one(&c, f.data, f.len);
+		/* Where it grows with the square, it takes several seconds. */
+		assert_true(clock() - start < 3 * CLOCKS_PER_SEC);
+		assert_int_equal(c.n_events, 0);
+		assert_true(c.notices.n_damages > 0);
+		collect_release(&c);
+		inv_buf_release(&f);
+	}
+}
+
 /* The checksum is right, but what it covers is not. */
 static void records_that_make_no_sense_are_counted(void **state)
 {
@@ -269,6 +322,7 @@ int main(void)
 		cmocka_unit_test(cut_at_any_byte_what_is_before_is_read),
 		cmocka_unit_test(bytes_taken_out_lose_one_packet_only),
 		cmocka_unit_test(rubbish_between_packets_is_stepped_over),
+		cmocka_unit_test(time_grows_with_the_file_only),
 		cmocka_unit_test(records_that_make_no_sense_are_counted),
 		cmocka_unit_test(
 			what_was_read_before_is_not_lost_with_its_second_copy),
