@@ -50,8 +50,12 @@ int inv_spool_open(struct inv_spool *s, struct inv_attached *mem,
 {
 	int r = init(s, mem, err);
 
-	if (r == 0)
+	if (r == 0) {
+		err->code = 0;
 		r = inv_spool_log_open(s, err);
+		if (r < 0 && s->at.off > 0)
+			return 0;
+	}
 	if (r < 0)
 		inv_spool_close(s);
 	return r;
@@ -65,7 +69,7 @@ int inv_spool_open_again(struct inv_spool *s, struct inv_attached *mem,
 	if (r == 0 && s->at.off == 0)
 		r = inv_err_set(err, INV_EINVAL, "no log was begun");
 	if (r == 0)
-		r = inv_spool_log_ready(s, err);
+		r = inv_spool_log_reopen(s, err);
 	if (r < 0)
 		inv_spool_close(s);
 	return r;
@@ -80,8 +84,8 @@ int inv_spool_open_at(struct inv_spool *s, struct inv_attached *mem,
 		s->files.rotates = false;
 		snprintf(s->files.path, sizeof(s->files.path), "%s", path);
 		r = inv_spool_log_create(
-			s, s->at.off > 0 ? s->at.file + 1 : s->at.file, false,
-			err);
+			s, s->at.off > 0 ? s->at.file + 1 : s->at.file,
+			INV_LEFTOVER_NONE, err);
 	}
 	if (r < 0)
 		inv_spool_close(s);

@@ -35,6 +35,10 @@ struct inv_spool {
 /*
  * Redoes what a predecessor left half done, then goes on with its log file, or
  * creates the first.  Path and the rest are read from the control page.
+ *
+ * A log that was begun and cannot be gone on with just now is no failure here:
+ * err has the reason (else its code is 0), and each call that writes tries
+ * again.
  */
 int inv_spool_open(struct inv_spool *s, struct inv_attached *mem,
 		   struct inv_err *err);

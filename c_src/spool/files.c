@@ -36,33 +36,42 @@ static int remove_name(const char *name, struct inv_err *err)
 	return 0;
 }
 
-/* Whether the file starts with a head of this log; short: or with nothing that
- * could be one. */
-static bool is_ours(const struct inv_files *fs, int fd, bool short_too)
+/* Whether the file starts with a head of this log. */
+static bool is_ours(const struct inv_files *fs, int fd)
 {
 	struct inv_log_head head;
-	ssize_t n = pread(fd, &head, sizeof(head), 0);
 
-	if (n < (ssize_t)sizeof(head))
-		return n == 0 && short_too;
-	return memcmp(head.magic, INV_LOG_MAGIC, sizeof(head.magic)) == 0 &&
+	return pread(fd, &head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
+	       memcmp(head.magic, INV_LOG_MAGIC, sizeof(head.magic)) == 0 &&
 	       memcmp(head.uuid, fs->uuid, sizeof(head.uuid)) == 0;
 }
 
-static bool is_leftover(const struct inv_files *fs, const char *name)
+static bool is_empty(int fd)
 {
-	bool ours;
-	int fd = open(name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
 
-	if (fd < 0)
-		return false;
-	ours = is_ours(fs, fd, true);
-	close(fd);
-	return ours;
+	return fstat(fd, &st) == 0 && st.st_size == 0;
 }
 
-int inv_files_create(const struct inv_files *fs, uint32_t number, bool leftover,
-		     struct inv_err *err)
+static bool is_leftover(const struct inv_files *fs, const char *name,
+			enum inv_leftover leftover)
+{
+	bool is;
+	int fd;
+
+	if (leftover == INV_LEFTOVER_NONE)
+		return false;
+	fd = open(name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return false;
+	is = is_empty(fd) ||
+	     (leftover == INV_LEFTOVER_OURS && is_ours(fs, fd));
+	close(fd);
+	return is;
+}
+
+int inv_files_create(const struct inv_files *fs, uint32_t number,
+		     enum inv_leftover leftover, struct inv_err *err)
 {
 	char name[INV_FILE_NAME_LEN];
 	int fd, sys, tries;
@@ -75,8 +84,9 @@ int inv_files_create(const struct inv_files *fs, uint32_t number, bool leftover,
 		if (fd >= 0)
 			return fd;
 		sys = errno;
-		if (sys != EEXIST || tries > 0 || !leftover ||
-		    !is_leftover(fs, name) || remove_name(name, err) < 0)
+		if (sys != EEXIST || tries > 0 ||
+		    !is_leftover(fs, name, leftover) ||
+		    remove_name(name, err) < 0)
 			return inv_err_sys(err, sys, "create %s", name);
 	}
 }
@@ -94,7 +104,9 @@ int inv_files_reopen(const struct inv_files *fs, uint32_t number, uint64_t *len,
 		return inv_err_sys(err, errno, "open %s", name);
 	if (fstat(fd, &st) < 0)
 		r = inv_err_sys(err, errno, "fstat %s", name);
-	else if (!S_ISREG(st.st_mode) || !is_ours(fs, fd, false))
+	else if (S_ISREG(st.st_mode) && st.st_size == 0)
+		r = inv_err_set(err, INV_ETRUNCATED, "%s: empty", name);
+	else if (!S_ISREG(st.st_mode) || !is_ours(fs, fd))
 		r = inv_err_set(err, INV_EFORMAT, "%s: not a file of this log",
 				name);
 	else

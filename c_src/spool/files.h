@@ -24,16 +24,23 @@ struct inv_files {
 void inv_files_name(const struct inv_files *fs, uint32_t number,
 		    char name[INV_FILE_NAME_LEN]);
 
-/*
- * A new file, mode 0600; its descriptor, or a negative code.  A leftover with
- * our uuid, or without any, gives way when leftover is set: a predecessor died
- * before it could say that it made it.
- */
-int inv_files_create(const struct inv_files *fs, uint32_t number, bool leftover,
-		     struct inv_err *err);
+/* What gives way to a new file: a predecessor died before it could say that it
+ * made it. */
+enum inv_leftover {
+	INV_LEFTOVER_NONE,
+	INV_LEFTOVER_EMPTY, /* it wrote nothing there */
+	INV_LEFTOVER_OURS,  /* or something with our uuid */
+};
 
-/* One that was made before; INV_EFORMAT when it has another uuid.  Its length
- * is stored in *len. */
+/* A new file, mode 0600; its descriptor, or a negative code. */
+int inv_files_create(const struct inv_files *fs, uint32_t number,
+		     enum inv_leftover leftover, struct inv_err *err);
+
+/*
+ * One that was made before; its length is stored in *len.  INV_EFORMAT when it
+ * has another uuid, INV_ETRUNCATED when it is empty, INV_EIO with sys ENOENT
+ * when it is not there.
+ */
 int inv_files_reopen(const struct inv_files *fs, uint32_t number, uint64_t *len,
 		     struct inv_err *err);
 

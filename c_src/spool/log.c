@@ -4,6 +4,7 @@
 
 #include "spool/spool_int.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -48,8 +49,8 @@ static int put_head(struct inv_spool *s, uint32_t number, struct inv_err *err)
 	return inv_log_writer_head(&s->log, &head, &texts, err);
 }
 
-int inv_spool_log_create(struct inv_spool *s, uint32_t number, bool leftover,
-			 struct inv_err *err)
+int inv_spool_log_create(struct inv_spool *s, uint32_t number,
+			 enum inv_leftover leftover, struct inv_err *err)
 {
 	int fd = inv_files_create(&s->files, number, leftover, err);
 	int r;
@@ -80,7 +81,7 @@ int inv_spool_log_create(struct inv_spool *s, uint32_t number, bool leftover,
  * Where at says.  A file that somebody cut is continued at its end: the
  * events' numbers tell what is missing.
  */
-static int reopen(struct inv_spool *s, struct inv_err *err)
+int inv_spool_log_reopen(struct inv_spool *s, struct inv_err *err)
 {
 	uint64_t len, off = s->at.off;
 	int fd = inv_files_reopen(&s->files, s->at.file, &len, err);
@@ -97,9 +98,37 @@ static int reopen(struct inv_spool *s, struct inv_err *err)
 	return 0;
 }
 
+/*
+ * Only a file that is gone, or one that is not ours, is passed over: whatever
+ * else keeps us from it may end, and what was written there must not be in two
+ * files.  Without rotation the next file has the same name.
+ */
+static bool is_gone(const struct inv_spool *s, int r, const struct inv_err *why)
+{
+	if (r == INV_EIO)
+		return why->sys == ENOENT;
+	return r == INV_ETRUNCATED || (r == INV_EFORMAT && s->files.rotates);
+}
+
+static int go_on(struct inv_spool *s, struct inv_err *err)
+{
+	struct inv_err why = { 0 };
+	int r = inv_spool_log_reopen(s, &why);
+
+	if (r < 0 && is_gone(s, r, &why))
+		return inv_spool_log_create(
+			s, s->at.file + 1,
+			s->files.rotates ? INV_LEFTOVER_OURS :
+					   INV_LEFTOVER_EMPTY,
+			err);
+	if (r < 0 && err)
+		*err = why;
+	return r;
+}
+
 int inv_spool_log_ready(struct inv_spool *s, struct inv_err *err)
 {
-	return s->log.fd >= 0 ? 0 : reopen(s, err);
+	return s->log.fd >= 0 ? 0 : go_on(s, err);
 }
 
 int inv_spool_log_open(struct inv_spool *s, struct inv_err *err)
@@ -109,19 +138,16 @@ int inv_spool_log_open(struct inv_spool *s, struct inv_err *err)
 		atomic_load_explicit(&ctl->respawns, memory_order_relaxed) <= 1;
 	int r;
 
-	if (s->at.off > 0) {
-		r = reopen(s, err);
-		/* Somebody took the file away: the rest goes into another. */
-		return r < 0 ? inv_spool_log_create(s, s->at.file + 1, true,
-						    err) :
-			       0;
-	}
+	if (s->at.off > 0)
+		return go_on(s, err);
 	if (ctl->replace) {
 		r = inv_files_clear(&s->files, err);
 		if (r < 0)
 			return r;
 	}
-	return inv_spool_log_create(s, s->at.file, !first, err);
+	return inv_spool_log_create(
+		s, s->at.file, first ? INV_LEFTOVER_NONE : INV_LEFTOVER_OURS,
+		err);
 }
 
 /* The files that are too many; the journal does not know them, so this may be
@@ -169,7 +195,8 @@ void inv_spool_log_rotate_if_due(struct inv_spool *s)
 	if (inv_spool_put_totals(s, INV_END_ROTATED, NULL) == 0) {
 		s->at.bytes += s->log.off - s->at.off;
 		INV_TESTPOINT("spool.ended");
-		if (inv_spool_log_create(s, was.file + 1, true, NULL) == 0) {
+		if (inv_spool_log_create(s, was.file + 1, INV_LEFTOVER_OURS,
+					 NULL) == 0) {
 			remove_oldest(s);
 			return;
 		}

@@ -284,6 +284,19 @@ static int loop(struct server *s)
 	}
 }
 
+/* Where a log was begun, a lack of memory is for a successor to overcome. */
+static void not_opened(struct inv_ring_ctl *ctl, int r,
+		       const struct inv_err *err)
+{
+	if (r != INV_ENOMEM ||
+	    atomic_load_explicit(&ctl->log_off, memory_order_relaxed) == 0) {
+		inv_spool_failed(ctl, err);
+		return;
+	}
+	set_error(ctl, err);
+	set_state(ctl, INV_SPOOL_STALLED);
+}
+
 int inv_spool_serve(struct inv_attached *mem, const struct inv_serve *how)
 {
 	struct inv_ring_ctl *ctl = mem->ctl;
@@ -300,11 +313,16 @@ int inv_spool_serve(struct inv_attached *mem, const struct inv_serve *how)
 	s.next_flush_ns = inv_mono_ns() + (uint64_t)ctl->flush_ms * MS;
 	r = inv_spool_open(&s.spool, mem, &err);
 	if (r < 0) {
-		inv_spool_failed(ctl, &err);
+		not_opened(ctl, r, &err);
 		r = 1;
 	} else {
-		atomic_store_explicit(&ctl->error, 0, memory_order_release);
-		set_state(ctl, INV_SPOOL_RUNNING);
+		if (err.code < 0) {
+			stalled(&s, &err);
+		} else {
+			atomic_store_explicit(&ctl->error, 0,
+					      memory_order_release);
+			set_state(ctl, INV_SPOOL_RUNNING);
+		}
 		r = loop(&s);
 	}
 	inv_watch_close(&s.vm);

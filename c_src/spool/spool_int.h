@@ -9,9 +9,12 @@
 /* log.c: the file being written.  After these the journal has to be told where
  * the log stands now, see inv_spool_moved(). */
 int inv_spool_log_open(struct inv_spool *s, struct inv_err *err);
-int inv_spool_log_create(struct inv_spool *s, uint32_t number, bool leftover,
-			 struct inv_err *err);
-/* Opens the file again if a rotation that failed left none. */
+int inv_spool_log_create(struct inv_spool *s, uint32_t number,
+			 enum inv_leftover leftover, struct inv_err *err);
+/* The file that was being written, again. */
+int inv_spool_log_reopen(struct inv_spool *s, struct inv_err *err);
+/* Goes on with the log if no file is open: a rotation failed, or it could not
+ * be opened before. */
 int inv_spool_log_ready(struct inv_spool *s, struct inv_err *err);
 /* Goes on in the next file if it is time; if that fails, in this one. */
 void inv_spool_log_rotate_if_due(struct inv_spool *s);

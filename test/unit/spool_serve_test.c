@@ -11,6 +11,7 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 
@@ -695,6 +696,128 @@ static void the_program_drains_terminates_and_goes_on(void **state)
 	build_close(&b);
 }
 
+static void end_by_kill(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	status_of(pid);
+}
+
+/* As start(), but not as root, for whom no file is closed. */
+static pid_t start_unprivileged(const struct ring_build *b)
+{
+	pid_t vm = getpid(), pid = fork();
+
+	CHECK(pid >= 0);
+	if (pid == 0) {
+		struct inv_serve how = { -1, -1 };
+		struct inv_attached mem;
+
+		if (inv_attach_proc(&mem, vm, b->fd, 5000, NULL) < 0)
+			_exit(3);
+		if (geteuid() == 0 && seteuid(65534) < 0)
+			_exit(4);
+		_exit(inv_spool_serve(&mem, &how));
+	}
+	return pid;
+}
+
+static void a_log_that_is_closed_to_a_successor_stays(void **state)
+{
+	struct ring_build b;
+	struct log_check *c;
+	pid_t pid;
+
+	(void)state;
+	if (geteuid() == 0)
+		CHECK(chown(dir, 65534, 65534) == 0);
+	build_open(&b, -1, 1, 8, 4096, INV_KEEP_OLDEST, path);
+	pid = start_unprivileged(&b);
+	await_state(&b, INV_SPOOL_RUNNING);
+	build_event(&b.p[0], 10);
+	flush(&b);
+	end_by_kill(pid);
+	CHECK(chmod(path, 0400) == 0);
+	pid = start_unprivileged(&b);
+	await_state(&b, INV_SPOOL_STALLED);
+	assert_int_equal(atomic_load(&b.ctl->error), EACCES);
+	build_event(&b.p[0], 10);
+	CHECK(chmod(path, 0600) == 0);
+	await_state(&b, INV_SPOOL_RUNNING);
+	say_closed(&b);
+	assert_int_equal(status_of(pid), 0);
+	c = check_one();
+	log_check_counts(c, 0);
+	assert_int_equal(c->s[0].recorded, 2);
+	build_close(&b);
+}
+
+static void a_directory_that_comes_back_has_its_log_continued(void **state)
+{
+	char place[80], away[80], log[160], name[170];
+	struct ring_build b;
+	unsigned rotates;
+	pid_t pid;
+
+	(void)state;
+	snprintf(place, sizeof(place), "%s/place", dir);
+	snprintf(away, sizeof(away), "%s/away", dir);
+	snprintf(log, sizeof(log), "%s/log", place);
+	for (rotates = 0; rotates < 2; rotates++) {
+		static struct log_check c;
+
+		snprintf(name, sizeof(name), "%s%s", log, rotates ? ".0" : "");
+		CHECK(mkdir(place, 0700) == 0);
+		build_open(&b, -1, 1, 8, 4096, INV_KEEP_OLDEST, log);
+		b.ctl->rotate_bytes = rotates ? 1000000 : 0;
+		pid = start(&b, getpid(), -1);
+		await_state(&b, INV_SPOOL_RUNNING);
+		build_event(&b.p[0], 10);
+		flush(&b);
+		end_by_kill(pid);
+		CHECK(rename(place, away) == 0);
+		pid = start(&b, getpid(), -1);
+		await_state(&b, INV_SPOOL_STALLED);
+		assert_int_equal(atomic_load(&b.ctl->error), ENOENT);
+		build_event(&b.p[0], 10);
+		CHECK(rename(away, place) == 0);
+		await_state(&b, INV_SPOOL_RUNNING);
+		assert_int_equal(atomic_load(&b.ctl->error), 0);
+		say_closed(&b);
+		assert_int_equal(status_of(pid), 0);
+		memset(&c, 0, sizeof(c));
+		log_check_file(&c, name);
+		log_check_counts(&c, 0);
+		assert_int_equal(c.s[0].recorded, 2);
+		build_close(&b);
+		CHECK(unlink(name) == 0 && rmdir(place) == 0);
+	}
+}
+
+/* Without rotation, the rest goes into a new file of the same name. */
+static void a_log_that_was_removed_is_begun_again(void **state)
+{
+	struct ring_build b;
+	pid_t pid;
+
+	(void)state;
+	build_open(&b, -1, 1, 8, 4096, INV_KEEP_OLDEST, path);
+	pid = start(&b, getpid(), -1);
+	await_state(&b, INV_SPOOL_RUNNING);
+	build_event(&b.p[0], 10);
+	flush(&b);
+	end_by_kill(pid);
+	CHECK(unlink(path) == 0);
+	build_event(&b.p[0], 10);
+	/* As a predecessor leaves it that died between creating and writing. */
+	CHECK(close(open(path, O_CREAT | O_RDWR, 0600)) == 0);
+	pid = start(&b, getpid(), -1);
+	say_closed(&b);
+	assert_int_equal(status_of(pid), 0);
+	assert_int_equal(check_one()->s[0].recorded, 1);
+	assert_int_equal(check_one()->s[0].totals.produced, 2);
+	build_close(&b);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -715,6 +838,9 @@ int main(void)
 		TEST(what_lies_in_a_ring_file_is_recovered),
 		TEST(the_rings_can_come_over_a_socket),
 		TEST(the_program_drains_terminates_and_goes_on),
+		TEST(a_log_that_is_closed_to_a_successor_stays),
+		TEST(a_directory_that_comes_back_has_its_log_continued),
+		TEST(a_log_that_was_removed_is_begun_again),
 		/* Last: it changes the name space of mounts. */
 		TEST(the_totals_fit_on_a_full_disk),
 	};
