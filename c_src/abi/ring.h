@@ -63,7 +63,9 @@ enum inv_spool_state {
 	INV_SPOOL_RUNNING = 1,
 	INV_SPOOL_STALLED = 2, /* the log cannot be written: see error */
 	INV_SPOOL_DONE = 3,    /* all is in the log, or counted as unwritten */
-	INV_SPOOL_FAILED = 4,  /* no log could be begun: see error */
+	INV_SPOOL_FAILED = 4,  /* no log could be begun, or the end came before
+				  all was written, and the rest is in the
+				  ring's file: see error */
 };
 
 #define INV_N_ANCHORS 16u

@@ -175,6 +175,14 @@ int inv_attach_socket(struct inv_attached *a, const char *path, int wait_ms,
 	return r;
 }
 
+bool inv_attach_is_file(const struct inv_attached *a)
+{
+	struct stat st;
+
+	/* A memfd has no name. */
+	return fstat(a->fd, &st) == 0 && st.st_nlink > 0;
+}
+
 void inv_attach_remove(const struct inv_attached *a)
 {
 	char own[64];
@@ -182,8 +190,8 @@ void inv_attach_remove(const struct inv_attached *a)
 	struct stat mine, there;
 	ssize_t n;
 
-	if (fstat(a->fd, &mine) < 0 || mine.st_nlink == 0)
-		return; /* a memfd has no name */
+	if (!inv_attach_is_file(a) || fstat(a->fd, &mine) < 0)
+		return;
 	snprintf(own, sizeof(own), "/proc/self/fd/%d", a->fd);
 	n = readlink(own, path, sizeof(path) - 1);
 	if (n <= 0)

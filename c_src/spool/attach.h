@@ -2,6 +2,7 @@
 #ifndef INV_SPOOL_ATTACH_H
 #define INV_SPOOL_ATTACH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "abi/ring.h"
@@ -35,6 +36,10 @@ int inv_attach_socket(struct inv_attached *a, const char *path, int wait_ms,
 		      struct inv_err *err);
 
 void inv_detach(struct inv_attached *a);
+
+/* Whether the memory is a file, and has a name: it will still be there when
+ * nobody has it open. */
+bool inv_attach_is_file(const struct inv_attached *a);
 
 /*
  * Removes the file that the memory is, if it is one: all that it held is in

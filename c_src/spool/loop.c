@@ -193,10 +193,21 @@ static bool ended(struct server *s, const struct asked *a, int r)
 	return now >= s->end_by_ns;
 }
 
-static int leave(struct server *s, const struct asked *a, int r)
+/* What the log did not take stays in the ring's file, to be recovered. */
+static int leave_it(struct server *s, const struct inv_err *err)
+{
+	inv_spool_close(&s->spool);
+	inv_spool_failed(s->ctl, err);
+	return 1;
+}
+
+static int leave(struct server *s, const struct asked *a, int r,
+		 const struct inv_err *err)
 {
 	bool final = a->end != INV_END_TERMINATED;
 
+	if (r < 0 && final && inv_attach_is_file(s->mem))
+		return leave_it(s, err);
 	if (r < 0) {
 		if (final)
 			inv_spool_give_up(&s->spool);
@@ -271,7 +282,7 @@ static int loop(struct server *s)
 		int r = pass(s, &a, &err);
 
 		if (ended(s, &a, r))
-			return leave(s, &a, r);
+			return leave(s, &a, r, &err);
 		if (r < 0)
 			stalled(s, &err);
 		else

@@ -16,8 +16,9 @@
  *   owner died
  *   the VM died  everything                                at once
  *   the log can  tries each 100 ms                         5 s after one of
- *   not be                                                 the above
- *   written
+ *   not be                                                 the above; what is
+ *   written                                                left is given up, but
+ *                                                          stays in a file
  *
  * The end of standard input is a hint only: a port that was closed, or another
  * process that has inherited the pipe, look alike.  If the keeper goes on

@@ -818,6 +818,59 @@ static void a_log_that_was_removed_is_begun_again(void **state)
 	build_close(&b);
 }
 
+static void a_ring_file_keeps_what_a_full_disk_did_not_take(void **state)
+{
+	struct inv_recovered done;
+	struct inv_ring_head *head;
+	struct ring_build b;
+	struct log_check *c;
+	struct inv_err err;
+	char ring[160];
+	uint64_t recorded;
+	pid_t vm, pid;
+
+	(void)state;
+	snprintf(ring, sizeof(ring), "%s/ring", dir);
+	build_open(&b, open(ring, O_CREAT | O_RDWR | O_CLOEXEC, 0600), 1, 64,
+		   4096, INV_KEEP_OLDEST, path);
+	pid = start(&b, getpid(), -1);
+	await_state(&b, INV_SPOOL_RUNNING);
+	end_by_kill(pid);
+	vm = start_vm(&b, 700, 0);
+	await_vm(&b);
+	pid = fork();
+	if (pid == 0) {
+		struct inv_serve how = { -1, -1 };
+		struct inv_attached mem;
+
+		limit_files(getpid(), 20000);
+		CHECK(inv_attach_file(&mem, ring, 1000, NULL) == 0);
+		_exit(inv_spool_serve(&mem, &how));
+	}
+	await_state(&b, INV_SPOOL_STALLED);
+	end_by_kill(vm);
+	assert_int_equal(status_of(pid), 1);
+	assert_int_equal(atomic_load(&b.ctl->spool_state), INV_SPOOL_FAILED);
+	assert_int_equal(atomic_load(&b.ctl->error), EFBIG);
+	head = inv_layout_ring(b.ctl, 0);
+	recorded = head->recorded;
+	assert_int_equal(head->unwritten, 0);
+	assert_true(recorded < 700);
+	c = check_one();
+	assert_int_equal(c->ends, 0);
+	assert_int_equal(c->s[0].recorded, recorded);
+	assert_int_equal(inv_recover(ring, NULL, &done, &err), 0);
+	assert_int_equal(done.n_events, 700 - recorded);
+	assert_int_equal(done.recorded, 700);
+	c = check_one();
+	log_check_counts(c, 0);
+	assert_int_equal(c->s[0].missing, 0);
+	assert_int_equal(c->s[0].recorded, 700);
+	assert_int_equal(c->s[0].totals.dropped[INV_LOSS_UNWRITTEN], 0);
+	assert_int_equal(c->end, INV_END_RECOVERED);
+	build_close(&b);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -841,6 +894,7 @@ int main(void)
 		TEST(a_log_that_is_closed_to_a_successor_stays),
 		TEST(a_directory_that_comes_back_has_its_log_continued),
 		TEST(a_log_that_was_removed_is_begun_again),
+		TEST(a_ring_file_keeps_what_a_full_disk_did_not_take),
 		/* Last: it changes the name space of mounts. */
 		TEST(the_totals_fit_on_a_full_disk),
 	};
