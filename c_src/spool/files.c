@@ -6,8 +6,13 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "spool/clock.h"
+
+#define PREDECESSOR_MS 200
 
 void inv_files_name(const struct inv_files *fs, uint32_t number,
 		    char name[INV_FILE_NAME_LEN])
@@ -18,22 +23,61 @@ void inv_files_name(const struct inv_files *fs, uint32_t number,
 		snprintf(name, INV_FILE_NAME_LEN, "%s", fs->path);
 }
 
-static int remove_name(const char *name, struct inv_err *err)
+/*
+ * Who writes a file of a log has it locked until it closes it or dies.  The
+ * locks of a process that was killed go one after the other, that of the ring
+ * perhaps first: hence wait_ms.  A file system without locks does without.
+ */
+static int lock(int fd, const char *name, int wait_ms, struct inv_err *err)
+{
+	uint64_t end = inv_mono_ns() + (uint64_t)wait_ms * 1000000;
+
+	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return 0;
+		if (inv_mono_ns() >= end) {
+			inv_err_set(err, INV_EBUSY,
+				    "%s: another spooler writes it", name);
+			if (err)
+				err->sys = EBUSY;
+			return INV_EBUSY;
+		}
+		inv_sleep_ms(5);
+	}
+	return 0;
+}
+
+static int remove_open(int fd, const char *name, struct inv_err *err)
 {
 	struct stat st;
+	int r;
 
-	if (lstat(name, &st) < 0)
-		return errno == ENOENT ? 0 :
-					 inv_err_sys(err, errno, "%s", name);
+	if (fstat(fd, &st) < 0)
+		return inv_err_sys(err, errno, "fstat %s", name);
 	if (!S_ISREG(st.st_mode))
 		return inv_err_set(err, INV_EINVAL, "%s: not a regular file",
 				   name);
 	if (st.st_uid != geteuid())
 		return inv_err_set(err, INV_EINVAL, "%s: not a file of ours",
 				   name);
+	r = lock(fd, name, 0, err);
+	if (r < 0)
+		return r;
 	if (unlink(name) < 0 && errno != ENOENT)
 		return inv_err_sys(err, errno, "unlink %s", name);
 	return 0;
+}
+
+static int remove_name(const char *name, struct inv_err *err)
+{
+	int r, fd = open(name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 :
+					 inv_err_sys(err, errno, "%s", name);
+	r = remove_open(fd, name, err);
+	close(fd);
+	return r;
 }
 
 /* Whether the file starts with a head of this log. */
@@ -82,13 +126,18 @@ int inv_files_create(const struct inv_files *fs, uint32_t number,
 			  O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 			  0600);
 		if (fd >= 0)
-			return fd;
+			break;
 		sys = errno;
 		if (sys != EEXIST || tries > 0 ||
 		    !is_leftover(fs, name, leftover) ||
 		    remove_name(name, err) < 0)
 			return inv_err_sys(err, sys, "create %s", name);
 	}
+	if (lock(fd, name, 0, err) < 0) { /* somebody was quick */
+		close(fd);
+		return INV_EBUSY;
+	}
+	return fd;
 }
 
 int inv_files_reopen(const struct inv_files *fs, uint32_t number, uint64_t *len,
@@ -110,7 +159,7 @@ int inv_files_reopen(const struct inv_files *fs, uint32_t number, uint64_t *len,
 		r = inv_err_set(err, INV_EFORMAT, "%s: not a file of this log",
 				name);
 	else
-		r = 0;
+		r = lock(fd, name, PREDECESSOR_MS, err);
 	if (r < 0) {
 		close(fd);
 		return r;

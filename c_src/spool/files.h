@@ -11,7 +11,8 @@
 /*
  * The names of a log's files: path, or path.0, path.1, … when it rotates.  No
  * link is followed, and nothing is removed that is not a regular file of this
- * user.
+ * user, or that a spooler writes: INV_EBUSY.  The descriptors that these return
+ * carry the lock (flock) by which others know.
  */
 struct inv_files {
 	char path[INV_PATH_LEN];

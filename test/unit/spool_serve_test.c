@@ -871,6 +871,44 @@ static void a_ring_file_keeps_what_a_full_disk_did_not_take(void **state)
 	build_close(&b);
 }
 
+static void a_log_that_is_being_written_is_not_replaced(void **state)
+{
+	struct ring_build b, other;
+	unsigned rotates;
+	char name[160];
+	pid_t pid;
+
+	(void)state;
+	for (rotates = 0; rotates < 2; rotates++) {
+		static struct log_check c;
+
+		snprintf(name, sizeof(name), "%s%s", path, rotates ? ".0" : "");
+		build_open(&b, -1, 1, 8, 4096, INV_KEEP_OLDEST, path);
+		b.ctl->rotate_bytes = rotates ? 1000000 : 0;
+		pid = start(&b, getpid(), -1);
+		await_state(&b, INV_SPOOL_RUNNING);
+		build_event(&b.p[0], 10);
+		flush(&b);
+		build_open(&other, -1, 1, 8, 4096, INV_KEEP_OLDEST, path);
+		other.ctl->rotate_bytes = rotates ? 1000000 : 0;
+		other.ctl->replace = 1;
+		memset(other.ctl->uuid, 0x77, sizeof(other.ctl->uuid));
+		assert_int_equal(status_of_failed(&other), EBUSY);
+		assert_non_null(strstr(other.ctl->error_text, "writes"));
+		build_close(&other);
+		/* A successor takes over what its predecessor locked. */
+		end_by_kill(pid);
+		pid = start(&b, getpid(), -1);
+		build_event(&b.p[0], 10);
+		say_closed(&b);
+		assert_int_equal(status_of(pid), 0);
+		memset(&c, 0, sizeof(c));
+		log_check_file(&c, name);
+		assert_int_equal(c.s[0].recorded, 2);
+		build_close(&b);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -895,6 +933,7 @@ int main(void)
 		TEST(a_directory_that_comes_back_has_its_log_continued),
 		TEST(a_log_that_was_removed_is_begun_again),
 		TEST(a_ring_file_keeps_what_a_full_disk_did_not_take),
+		TEST(a_log_that_is_being_written_is_not_replaced),
 		/* Last: it changes the name space of mounts. */
 		TEST(the_totals_fit_on_a_full_disk),
 	};
