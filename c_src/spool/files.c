@@ -188,7 +188,41 @@ static bool is_numbered(const char *entry, const char *base)
 	return *entry && strspn(entry, "0123456789") == strlen(entry);
 }
 
-static int clear_numbered(const struct inv_files *fs, struct inv_err *err)
+/* Whether name is of some log, or has nothing in it. */
+static bool is_of_a_log(const char *name)
+{
+	int fd = open(name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	char magic[sizeof(((struct inv_log_head *)NULL)->magic)];
+	struct stat st;
+	bool is;
+
+	if (fd < 0)
+		return false;
+	is = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	     st.st_uid == geteuid() &&
+	     (st.st_size == 0 ||
+	      (pread(fd, magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) &&
+	       memcmp(magic, INV_LOG_MAGIC, sizeof(magic)) == 0));
+	close(fd);
+	return is;
+}
+
+static int is_written(const char *name, struct inv_err *err)
+{
+	int r, fd = open(name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0)
+		return 0;
+	r = lock(fd, name, 0, err);
+	close(fd);
+	return r;
+}
+
+/* Calls each with the names of what logs left there.  Others' files, such as
+ * run_erl's, may have names like these. */
+static int each_numbered(const struct inv_files *fs,
+			 int (*each)(const char *name, struct inv_err *err),
+			 struct inv_err *err)
 {
 	char dir[INV_PATH_LEN], name[INV_PATH_LEN + 257];
 	const char *base = strrchr(fs->path, '/');
@@ -208,10 +242,19 @@ static int clear_numbered(const struct inv_files *fs, struct inv_err *err)
 		if (!is_numbered(e->d_name, base))
 			continue;
 		snprintf(name, sizeof(name), "%s%s", dir, e->d_name);
-		r = remove_name(name, err);
+		if (is_of_a_log(name))
+			r = each(name, err);
 	}
 	closedir(d);
 	return r;
+}
+
+/* All or nothing: the writer of a log has only its last file locked. */
+static int clear_numbered(const struct inv_files *fs, struct inv_err *err)
+{
+	int r = each_numbered(fs, is_written, err);
+
+	return r < 0 ? r : each_numbered(fs, remove_name, err);
 }
 
 int inv_files_clear(const struct inv_files *fs, struct inv_err *err)

@@ -49,7 +49,8 @@ int inv_files_reopen(const struct inv_files *fs, uint32_t number, uint64_t *len,
 int inv_files_remove(const struct inv_files *fs, uint32_t number,
 		     struct inv_err *err);
 
-/* Removes what an earlier log left under these names. */
+/* Removes what an earlier log left under these names; with rotation, only what
+ * is of a log, or empty. */
 int inv_files_clear(const struct inv_files *fs, struct inv_err *err);
 
 #endif

@@ -696,6 +696,11 @@ static void the_program_drains_terminates_and_goes_on(void **state)
 	build_close(&b);
 }
 
+static bool exists(const char *name)
+{
+	return access(name, F_OK) == 0;
+}
+
 static void end_by_kill(pid_t pid)
 {
 	kill(pid, SIGKILL);
@@ -909,6 +914,49 @@ static void a_log_that_is_being_written_is_not_replaced(void **state)
 	}
 }
 
+static void put_file(const char *name, const char *text)
+{
+	int fd = open(name, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+
+	CHECK(fd >= 0);
+	CHECK(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+	close(fd);
+}
+
+static void files_of_others_with_numbers_are_not_replaced(void **state)
+{
+	char first[160], foreign[160], empty[160];
+	struct ring_build b;
+	unsigned i;
+	pid_t pid;
+
+	(void)state;
+	snprintf(first, sizeof(first), "%s.0", path);
+	snprintf(foreign, sizeof(foreign), "%s.1", path);
+	snprintf(empty, sizeof(empty), "%s.7", path);
+	put_file(foreign, "what a node said, and not ours");
+	put_file(empty, "");
+	for (i = 0; i < 2; i++) { /* the second replaces the first */
+		build_open(&b, -1, 1, 8, 4096, INV_KEEP_OLDEST, path);
+		b.ctl->rotate_bytes = 1000000;
+		b.ctl->replace = 1;
+		pid = start(&b, getpid(), -1);
+		say_closed(&b);
+		assert_int_equal(status_of(pid), 0);
+		assert_true(exists(first) && exists(foreign));
+		assert_false(exists(empty));
+		build_close(&b);
+	}
+	/* In the way, it is an error. */
+	put_file(first, "nor is this");
+	build_open(&b, -1, 1, 8, 4096, INV_KEEP_OLDEST, path);
+	b.ctl->rotate_bytes = 1000000;
+	b.ctl->replace = 1;
+	assert_int_equal(status_of_failed(&b), EEXIST);
+	assert_true(exists(first));
+	build_close(&b);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -934,6 +982,7 @@ int main(void)
 		TEST(a_log_that_was_removed_is_begun_again),
 		TEST(a_ring_file_keeps_what_a_full_disk_did_not_take),
 		TEST(a_log_that_is_being_written_is_not_replaced),
+		TEST(files_of_others_with_numbers_are_not_replaced),
 		/* Last: it changes the name space of mounts. */
 		TEST(the_totals_fit_on_a_full_disk),
 	};
