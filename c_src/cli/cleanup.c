@@ -1,38 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cleanup.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <unistd.h>
 
 #include "cli/cmd.h"
+#include "log/source.h"
 
 static _Atomic(const char *) file;
 
-static void on_signal(int sig)
+static void unlink_file(void)
 {
-	static const char cut[] = "inviso: an input was cut while it was "
-				  "read\n";
 	const char *path = atomic_load(&file);
-	ssize_t n;
 
 	if (path)
 		unlink(path);
-	if (sig == SIGBUS) {
-		n = write(STDERR_FILENO, cut, sizeof(cut) - 1);
-		(void)n;
-		_exit(INV_EXIT_FAILED);
-	}
+}
+
+static void on_signal(int sig)
+{
+	unlink_file();
 	/* SA_RESETHAND: this one ends us, as whoever waits expects. */
 	raise(sig);
 }
 
+/* An input that is cut is read on; what else is mapped cannot be. */
+static void on_bus(int sig, siginfo_t *info, void *context)
+{
+	static const char cut[] = "inviso: an input was cut while it was "
+				  "read\n";
+	int saved = errno;
+	ssize_t n;
+
+	(void)sig;
+	(void)context;
+	if (inv_source_patch(info->si_addr)) {
+		errno = saved;
+		return;
+	}
+	unlink_file();
+	n = write(STDERR_FILENO, cut, sizeof(cut) - 1);
+	(void)n;
+	_exit(INV_EXIT_FAILED);
+}
+
 void inv_cleanup_init(void)
 {
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGBUS };
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 	struct sigaction sa = { .sa_handler = on_signal,
 				.sa_flags = (int)SA_RESETHAND };
+	struct sigaction bus = { .sa_sigaction = on_bus,
+				 .sa_flags = SA_SIGINFO };
 	struct sigaction old;
 
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
@@ -42,6 +63,7 @@ void inv_cleanup_init(void)
 			continue;
 		sigaction(signals[i], &sa, NULL);
 	}
+	sigaction(SIGBUS, &bus, NULL);
 }
 
 void inv_cleanup_file(const char *path)

@@ -4,7 +4,8 @@
 
 /*
  * What is not to be left behind when the command is told to go (SIGINT,
- * SIGTERM, SIGHUP), or when a mapped input is cut under its hands (SIGBUS).
+ * SIGTERM, SIGHUP).  An input that is cut under its hands (SIGBUS) is read up
+ * to there: see log/source.h.
  */
 void inv_cleanup_init(void);
 

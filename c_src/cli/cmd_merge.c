@@ -31,6 +31,7 @@ struct merge {
 	const char *output; /* NULL: standard output */
 	enum summary summary;
 	bool quiet;
+	bool show_all; /* damage beyond the number that is shown */
 	/* at work */
 	struct inv_err err;
 	struct inv_notices notices;
@@ -61,7 +62,7 @@ static void notify(void *arg, const struct inv_notice *n)
 	wipe_progress(m);
 	if (n->kind == INV_NOTICE_INFO)
 		fprintf(stderr, "inviso merge: %s: %s\n", n->file, n->text);
-	else if (m->notices.n_damages <= DAMAGES_SHOWN)
+	else if (m->notices.n_damages <= DAMAGES_SHOWN || m->show_all)
 		fprintf(stderr,
 			"inviso merge: %s: damaged at offset %" PRIu64
 			" (%" PRIu64 " bytes): %s\n",
@@ -163,6 +164,9 @@ static void tell_rest(struct merge *m)
 		fprintf(stderr,
 			"inviso merge: %" PRIu64 " more damaged places\n",
 			m->notices.n_damages - DAMAGES_SHOWN);
+	/* Why there was so much of it. */
+	m->show_all = true;
+	inv_source_tell_cuts(&m->notices);
 }
 
 static int open_output(struct merge *m)

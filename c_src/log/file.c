@@ -346,7 +346,16 @@ static void cross_gaps(struct inv_log_cursor *c, const struct inv_log_file *f)
 	}
 }
 
-/* What the survey has seen is not verified again. */
+/* The survey saw a head where now is none: there is nothing to step on. */
+static bool changed(struct inv_log_cursor *c, const struct inv_log_file *f)
+{
+	inv_source_changed(&f->src, c->off);
+	c->off = f->src.size;
+	c->gap = f->n_gaps;
+	return false;
+}
+
+/* What the survey has seen is not verified again to step over it. */
 static bool known_head(struct inv_log_cursor *c, const struct inv_log_file *f,
 		       struct inv_log_packet *h)
 {
@@ -354,6 +363,8 @@ static bool known_head(struct inv_log_cursor *c, const struct inv_log_file *f,
 	if (sizeof(*h) > f->src.size || c->off > f->src.size - sizeof(*h))
 		return false;
 	memcpy(h, f->src.data + c->off, offsetof(struct inv_log_packet, seq));
+	if (h->sync != INV_LOG_SYNC || h->head_len < sizeof(*h))
+		return changed(c, f);
 	return true;
 }
 
@@ -374,12 +385,14 @@ static bool known_damaged(const struct inv_log_cursor *c,
 	       f->gaps[c->gap].off == c->off + h->head_len;
 }
 
-static void take(struct inv_log_cursor *c, const struct inv_log_file *f,
+/* false: it is not what it was. */
+static bool take(struct inv_log_cursor *c, const struct inv_log_file *f,
 		 struct inv_log_place *at)
 {
 	bool whole;
 
-	memcpy(&at->head, f->src.data + c->off, sizeof(at->head));
+	if (!head_at(&f->src, c->off, &at->head))
+		return changed(c, f);
 	at->off = c->off;
 	whole = packet_len(&f->src, c->off, &at->head);
 	at->damaged = whole && known_damaged(c, f, &at->head);
@@ -387,6 +400,7 @@ static void take(struct inv_log_cursor *c, const struct inv_log_file *f,
 	if (whole && !at->damaged)
 		at->body = f->src.data + c->off + at->head.head_len;
 	advance(c, f, &at->head);
+	return true;
 }
 
 int inv_log_cursor_next(struct inv_log_cursor *c, const struct inv_log_file *f,
@@ -394,8 +408,7 @@ int inv_log_cursor_next(struct inv_log_cursor *c, const struct inv_log_file *f,
 {
 	if (!known_head(c, f, &at->head))
 		return INV_END;
-	take(c, f, at);
-	return 0;
+	return take(c, f, at) ? 0 : INV_END;
 }
 
 int inv_log_cursor_seek(struct inv_log_cursor *c, const struct inv_log_file *f,
@@ -406,8 +419,7 @@ int inv_log_cursor_seek(struct inv_log_cursor *c, const struct inv_log_file *f,
 	while (known_head(c, f, &h)) {
 		if (h.type == INV_LOG_TOTALS ||
 		    (h.type == INV_LOG_EVENTS && h.stream == stream)) {
-			take(c, f, at);
-			return 0;
+			return take(c, f, at) ? 0 : INV_END;
 		}
 		advance(c, f, &h);
 	}
@@ -422,8 +434,7 @@ int inv_log_cursor_anchors(struct inv_log_cursor *c,
 
 	while (known_head(c, f, &h)) {
 		if (h.type == INV_LOG_ANCHORS) {
-			take(c, f, at);
-			return 0;
+			return take(c, f, at) ? 0 : INV_END;
 		}
 		advance(c, f, &h);
 	}

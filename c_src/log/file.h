@@ -12,8 +12,8 @@
  *
  * Opening it surveys the whole file once: every packet head is verified, and
  * what lies between sound packets is remembered as a gap and reported.
- * Afterwards any number of cursors step from head to head without verifying
- * them again: memory depends on the damage, not on the packets.
+ * Afterwards any number of cursors step from head to head, verifying only those
+ * they take: memory depends on the damage, not on the packets.
  *
  * The bodies are not looked at here (log/packet.h).
  */

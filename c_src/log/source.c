@@ -9,9 +9,34 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+struct inv_source_map {
+	struct inv_source_map *next;
+	const uint8_t *data;
+	size_t size;
+	const char *name; /* the source's */
+	dev_t dev;
+	ino_t ino;
+	volatile size_t good; /* bytes that are those of the file */
+};
+
+/* All that are open, for the handler of SIGBUS. */
+static struct inv_source_map *maps;
+
+/* mmap and munmap take what they do not write to as if they did. */
+static void *writable(const void *p)
+{
+	union {
+		const void *from;
+		void *to;
+	} u = { p };
+
+	return u.to;
+}
+
 static int map(struct inv_source *s, int fd, const char *path,
 	       struct inv_err *err)
 {
+	struct inv_source_map *m;
 	struct stat st;
 	void *p;
 
@@ -23,12 +48,33 @@ static int map(struct inv_source *s, int fd, const char *path,
 	s->size = (size_t)st.st_size;
 	if (!s->size)
 		return 0; /* mmap refuses a length of 0 */
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return inv_err_set(err, INV_ENOMEM, "%s: no memory", path);
 	p = mmap(NULL, s->size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (p == MAP_FAILED)
+	if (p == MAP_FAILED) {
+		free(m);
 		return inv_err_sys(err, errno, "map %s", path);
-	s->data = p;
-	s->mapped = true;
+	}
+	m->data = s->data = p;
+	m->size = m->good = s->size;
+	m->name = s->name;
+	m->dev = st.st_dev;
+	m->ino = st.st_ino;
+	m->next = maps;
+	s->map = maps = m;
 	return 0;
+}
+
+static void unmap(struct inv_source_map *m)
+{
+	struct inv_source_map **at = &maps;
+
+	while (*at != m)
+		at = &(*at)->next;
+	*at = m->next;
+	munmap(writable(m->data), m->size);
+	free(m);
 }
 
 int inv_source_open(struct inv_source *s, const char *path, struct inv_err *err)
@@ -65,13 +111,63 @@ int inv_source_memory(struct inv_source *s, const char *name, const void *p,
 
 void inv_source_close(struct inv_source *s)
 {
-	union {
-		const void *from;
-		void *to;
-	} p = { s->data };
-
-	if (s->mapped)
-		munmap(p.to, s->size);
+	if (s->map)
+		unmap(s->map);
 	free(s->name);
 	memset(s, 0, sizeof(*s));
+}
+
+/* --- files that are cut while they are read ------------------------------- */
+
+static void set_good(struct inv_source_map *m, size_t off)
+{
+	if (off < m->good)
+		m->good = off;
+}
+
+/* In a signal handler. */
+bool inv_source_patch(const void *p)
+{
+	uintptr_t at = (uintptr_t)p;
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+
+	for (struct inv_source_map *m = maps; m; m = m->next) {
+		size_t off = at - (uintptr_t)m->data;
+
+		if (at < (uintptr_t)m->data || off >= m->size)
+			continue;
+		off -= off % page;
+		/* All of the rest: should the file grow again, it would go on
+		 * in the middle of something else. */
+		if (mmap(writable(m->data + off), m->size - off, PROT_READ,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+			 0) == MAP_FAILED)
+			return false;
+		set_good(m, off);
+		return true;
+	}
+	return false;
+}
+
+void inv_source_changed(const struct inv_source *s, size_t off)
+{
+	if (s->map)
+		set_good(s->map, off);
+}
+
+void inv_source_tell_cuts(struct inv_notices *ns)
+{
+	for (struct inv_source_map *m = maps; m; m = m->next) {
+		struct stat st;
+
+		/* Within its last page nothing was raised. */
+		if (!stat(m->name, &st) && st.st_dev == m->dev &&
+		    st.st_ino == m->ino && (uint64_t)st.st_size < m->good)
+			m->good = (size_t)st.st_size;
+		if (m->good < m->size)
+			inv_notice_damage(ns, m->name, m->good,
+					  m->size - m->good,
+					  "the file was cut, or its disk "
+					  "failed, while it was read");
+	}
 }

@@ -98,6 +98,18 @@ sleep 0.05
 kill -TERM $pid 2>/dev/null
 wait $pid
 ok 'told to go, it leaves nothing half done' [ "$(find . -name 't.txt.*' | wc -l)" = 0 ]
+# It waits for the reader of its output with most of the file before it.
+{
+	"$inviso" merge l3 2>err
+	echo $? >code
+} | {
+	read -r _
+	truncate -s 10000 l3
+	cat >out
+}
+ok 'an input that is cut meanwhile is read up to there' [ "$(cat code)" = 7 ]
+ok 'that is told' says err 'the file was cut'
+ok 'and the end is as ever' says out ' events recorded, '
 if [ -e /dev/full ]; then
 	ok 'a full disk: failed' status 1 sh -c "'$inviso' merge -q events >/dev/full"
 fi

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files that are cut while they are read. */
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "unit/log_collect.h"
+
+static char path[] = "/tmp/inviso-log-source-XXXXXX";
+static size_t page;
+
+static void on_bus(int sig, siginfo_t *info, void *context)
+{
+	(void)context;
+	if (!inv_source_patch(info->si_addr))
+		signal(sig, SIG_DFL); /* it comes again, and ends us */
+}
+
+/* cmocka sets its own before each test. */
+static void handle_bus(void)
+{
+	struct sigaction sa = { .sa_sigaction = on_bus,
+				.sa_flags = SA_SIGINFO };
+
+	assert_int_equal(sigaction(SIGBUS, &sa, NULL), 0);
+}
+
+static int set_up(void **state)
+{
+	int fd = mkstemp(path);
+
+	(void)state;
+	page = (size_t)sysconf(_SC_PAGESIZE);
+	close(fd);
+	return fd < 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	return unlink(path);
+}
+
+static void write_file(const void *p, size_t n)
+{
+	int fd = open(path, O_WRONLY | O_TRUNC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, p, n), n);
+	close(fd);
+}
+
+static void write_pages(size_t n)
+{
+	char *p = malloc(n * page);
+
+	assert_non_null(p);
+	memset(p, 'x', n * page);
+	write_file(p, n * page);
+	free(p);
+}
+
+static void what_was_cut_reads_as_zeros(void **state)
+{
+	struct collected c;
+	struct inv_source src;
+
+	(void)state;
+	handle_bus();
+	collect_init(&c);
+	write_pages(4);
+	assert_int_equal(inv_source_open(&src, path, NULL), 0);
+	assert_false(inv_source_patch(&src));
+	inv_source_tell_cuts(&c.notices);
+	assert_int_equal(c.notices.n_damages, 0);
+	assert_int_equal(truncate(path, (off_t)page), 0);
+	assert_int_equal(src.data[3 * page], 0);
+	assert_int_equal(src.data[page], 0);
+	assert_int_equal(src.data[page - 1], 'x');
+	inv_source_tell_cuts(&c.notices);
+	assert_int_equal(c.notices.n_damages, 1);
+	assert_int_equal(c.last_damage, page);
+	assert_non_null(strstr(c.said, "the file was cut"));
+	inv_source_close(&src);
+	inv_source_tell_cuts(&c.notices);
+	assert_int_equal(c.notices.n_damages, 1);
+	collect_release(&c);
+}
+
+static void a_cut_within_the_last_page_is_told_too(void **state)
+{
+	struct collected c;
+	struct inv_source src;
+
+	(void)state;
+	collect_init(&c);
+	write_pages(2);
+	assert_int_equal(inv_source_open(&src, path, NULL), 0);
+	assert_int_equal(truncate(path, (off_t)(2 * page - 10)), 0);
+	inv_source_tell_cuts(&c.notices);
+	assert_int_equal(c.notices.n_damages, 1);
+	assert_int_equal(c.last_damage, 2 * page - 10);
+	inv_source_close(&src);
+	collect_release(&c);
+}
+
+#define PACKETS 200u
+#define EVENTS 10u /* a packet */
+
+/* Events that can be read when the log is cut to len between its survey and
+ * the reading; it grows again if it is said to. */
+static void a_log_cut(const struct build *b, size_t len, int grown)
+{
+	struct collected c;
+	struct inv_err err;
+
+	write_file(b->file.data, b->file.len);
+	collect_init(&c);
+	assert_int_equal(inv_inputs_add(&c.inputs, path, &err), 0);
+	assert_int_equal(truncate(path, (off_t)len), 0);
+	if (grown)
+		assert_int_equal(truncate(path, (off_t)b->file.len), 0);
+	collect_run(&c);
+	inv_source_tell_cuts(&c.notices);
+	assert_true(c.n_events < PACKETS * EVENTS);
+	assert_true(c.n_events + EVENTS >=
+		    PACKETS * EVENTS * (uint64_t)len / b->file.len - EVENTS);
+	for (size_t i = 0; i < c.n_events; i++)
+		assert_int_equal(c.got[i].ts, i);
+	assert_true(c.notices.n_damages >= 1);
+	assert_non_null(strstr(c.said, "the file was cut"));
+	collect_release(&c);
+}
+
+static void a_log_that_is_cut_while_it_is_merged_is_read_up_to_there(
+	void **state)
+{
+	struct build b = { 0 };
+
+	(void)state;
+	handle_bus();
+	build_head(&b, "a@h", 1, 0);
+	build_anchor(&b, 0, 0, 0);
+	for (unsigned i = 0; i < PACKETS; i++) {
+		build_begin(&b, 0, EVENTS * i);
+		for (unsigned k = 0; k < EVENTS; k++)
+			build_event(&b, EVENTS * i + k, k);
+		build_end(&b);
+	}
+	build_totals(&b, INV_END_CLOSED);
+	assert_true(b.file.len > 10 * page);
+	a_log_cut(&b, 5 * page, 0);
+	a_log_cut(&b, 5 * page, 1);
+	for (size_t i = 0; i < 400; i += 7)
+		a_log_cut(&b, 7 * page + 1000 + i, i % 2);
+	build_release(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_was_cut_reads_as_zeros),
+		cmocka_unit_test(a_cut_within_the_last_page_is_told_too),
+		cmocka_unit_test(
+			a_log_that_is_cut_while_it_is_merged_is_read_up_to_there),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
