@@ -122,6 +122,8 @@ struct inv_ring_ctl {
 	char otp_release[32];
 	char erts_version[32];
 	char path[INV_PATH_LEN]; /* absolute; rotated: ".N" is appended */
+	uint64_t vm_pid_ns; /* inode of /proc/self/ns/pid, where vm_pid means
+			       something; 0: unknown */
 
 	/* (k) */
 	_Alignas(INV_CACHE_LINE) _Atomic uint32_t state;

@@ -4,6 +4,7 @@
 
 #include <argp.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -14,6 +15,7 @@ struct args {
 	const char *ring;
 	const char *out;
 	int json;
+	bool force;
 };
 
 static const struct argp_option options[] = {
@@ -22,6 +24,10 @@ static const struct argp_option options[] = {
 	  "with the log that the node was writing",
 	  0 },
 	{ "json", 'j', NULL, 0, "print the summary as JSON", 0 },
+	{ "force", 'f', NULL, 0,
+	  "the node is dead, though that cannot be seen from here: it ran in "
+	  "another pid namespace",
+	  0 },
 	{ 0 }
 };
 
@@ -35,6 +41,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'j':
 		a->json = 1;
+		return 0;
+	case 'f':
+		a->force = true;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (a->ring)
@@ -137,7 +146,7 @@ static int recover(int argc, char **argv)
 
 	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
 		return INV_EXIT_USAGE;
-	if (inv_recover(a.ring, a.out, &done, &err) < 0) {
+	if (inv_recover(a.ring, a.out, a.force, &done, &err) < 0) {
 		fprintf(stderr, "%s: %s\n", argv[0], err.text);
 		return INV_EXIT_FAILED;
 	}

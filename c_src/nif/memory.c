@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "abi/ring.h"
@@ -114,6 +115,27 @@ void inv_memory_free(void *p)
 {
 	if (p)
 		enif_free(((void **)p)[-1]);
+}
+
+uint64_t inv_memory_vm_pid_ns(void)
+{
+	/* Its link says pid:[<inode>]. */
+	static const char head[] = "pid:[";
+	char link[64];
+	const char *p;
+	uint64_t n = 0;
+	long len;
+
+	len = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/pid", link,
+		      sizeof(link) - 1);
+	if (len < (long)sizeof(head))
+		return 0;
+	link[len] = '\0';
+	if (memcmp(link, head, sizeof(head) - 1) != 0)
+		return 0;
+	for (p = link + sizeof(head) - 1; *p >= '0' && *p <= '9'; p++)
+		n = n * 10 + (uint64_t)(*p - '0');
+	return n;
 }
 
 uint64_t inv_memory_vm_start(void)

@@ -34,4 +34,7 @@ void inv_memory_free(void *p);
 /* When the process pid started: field 22 of /proc/self/stat; 0: unknown. */
 uint64_t inv_memory_vm_start(void);
 
+/* The name space of its number: inode of /proc/self/ns/pid; 0: unknown. */
+uint64_t inv_memory_vm_pid_ns(void);
+
 #endif

@@ -174,6 +174,7 @@ static void fill_ctl(struct inv_ring_ctl *ctl,
 		memcpy(ctl->uuid, &next_number, sizeof(next_number));
 	ctl->vm_pid = getpid();
 	ctl->vm_start = inv_memory_vm_start();
+	ctl->vm_pid_ns = inv_memory_vm_pid_ns();
 	ctl->creation = from->creation;
 	ctl->codec = from->codec;
 	ctl->level = from->level;

@@ -108,8 +108,7 @@ static bool is_leftover(const struct inv_files *fs, const char *name,
 	fd = open(name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return false;
-	is = is_empty(fd) ||
-	     (leftover == INV_LEFTOVER_OURS && is_ours(fs, fd));
+	is = is_empty(fd) || (leftover == INV_LEFTOVER_OURS && is_ours(fs, fd));
 	close(fd);
 	return is;
 }

@@ -116,11 +116,11 @@ static int go_on(struct inv_spool *s, struct inv_err *err)
 	int r = inv_spool_log_reopen(s, &why);
 
 	if (r < 0 && is_gone(s, r, &why))
-		return inv_spool_log_create(
-			s, s->at.file + 1,
-			s->files.rotates ? INV_LEFTOVER_OURS :
-					   INV_LEFTOVER_EMPTY,
-			err);
+		return inv_spool_log_create(s, s->at.file + 1,
+					    s->files.rotates ?
+						    INV_LEFTOVER_OURS :
+						    INV_LEFTOVER_EMPTY,
+					    err);
 	if (r < 0 && err)
 		*err = why;
 	return r;

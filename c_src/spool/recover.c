@@ -7,11 +7,27 @@
 #include "spool/drain.h"
 #include "spool/watch.h"
 
-static int is_dead(const struct inv_ring_ctl *ctl, struct inv_err *err)
+/* Elsewhere the VM's number may be another's, or nobody's. */
+static bool is_elsewhere(const struct inv_ring_ctl *ctl)
+{
+	return ctl->vm_pid_ns && ctl->vm_pid_ns != inv_process_ns();
+}
+
+static int is_dead(const struct inv_ring_ctl *ctl, bool force,
+		   struct inv_err *err)
 {
 	struct inv_watch vm;
 	bool dead;
 
+	if (is_elsewhere(ctl) && force)
+		return 0;
+	if (is_elsewhere(ctl))
+		return inv_err_set(err, INV_EBUSY,
+				   "its node ran in another pid namespace (a "
+				   "container?): from here it cannot be seen "
+				   "whether process %d still runs (--force: it "
+				   "does not)",
+				   (int)ctl->vm_pid);
 	inv_watch_open(&vm, ctl->vm_pid, ctl->vm_start);
 	dead = inv_watch_is_dead(&vm);
 	inv_watch_close(&vm);
@@ -74,8 +90,8 @@ static int empty(struct inv_spool *s, struct inv_recovered *done,
 	return 0;
 }
 
-int inv_recover(const char *ring, const char *out, struct inv_recovered *done,
-		struct inv_err *err)
+int inv_recover(const char *ring, const char *out, bool force,
+		struct inv_recovered *done, struct inv_err *err)
 {
 	struct inv_attached mem;
 	struct inv_spool s;
@@ -85,7 +101,7 @@ int inv_recover(const char *ring, const char *out, struct inv_recovered *done,
 	r = inv_attach_file(&mem, ring, 0, err);
 	if (r < 0)
 		return r;
-	r = is_dead(mem.ctl, err);
+	r = is_dead(mem.ctl, force, err);
 	if (r == 0)
 		r = open_log(&s, &mem, out, err);
 	if (r < 0) {

@@ -2,6 +2,7 @@
 #ifndef INV_SPOOL_RECOVER_H
 #define INV_SPOOL_RECOVER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "abi/ring.h"
@@ -22,9 +23,10 @@ struct inv_recovered {
  * their spooler.  out NULL: goes on with the log that they were writing, which
  * must be where it was; else into a new file at out.
  *
- * INV_EBUSY: the VM lives, or a spooler does.
+ * INV_EBUSY: the VM lives, or a spooler does, or the VM was in another pid
+ * namespace, so that this cannot be seen; force: it does not live there.
  */
-int inv_recover(const char *ring, const char *out, struct inv_recovered *done,
-		struct inv_err *err);
+int inv_recover(const char *ring, const char *out, bool force,
+		struct inv_recovered *done, struct inv_err *err);
 
 #endif

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -40,6 +41,13 @@ uint64_t inv_process_start(int32_t pid)
 			p++;
 	}
 	return p ? strtoull(p, NULL, 10) : 0;
+}
+
+uint64_t inv_process_ns(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) == 0 ? (uint64_t)st.st_ino : 0;
 }
 
 static void look(struct inv_watch *w)

@@ -25,4 +25,8 @@ void inv_watch_close(struct inv_watch *w);
 /* Field 22 of /proc/<pid>/stat, 0 if there is no such process (or a zombie). */
 uint64_t inv_process_start(int32_t pid);
 
+/* The name space of our process numbers: inode of /proc/self/ns/pid; 0:
+ * unknown. */
+uint64_t inv_process_ns(void);
+
 #endif

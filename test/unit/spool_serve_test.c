@@ -557,15 +557,17 @@ static void what_lies_in_a_ring_file_is_recovered(void **state)
 	await_vm(&b);
 	pid = start(&b, vm, -1);
 	await_state(&b, INV_SPOOL_RUNNING);
-	assert_int_equal(inv_recover(ring, NULL, &done, &err), INV_EBUSY);
+	assert_int_equal(inv_recover(ring, NULL, false, &done, &err),
+			 INV_EBUSY);
 	while (inv_layout_ring(b.ctl, 0)->recorded == 0)
 		inv_sleep_ms(1);
 	kill(pid, SIGKILL);
 	status_of(pid);
-	assert_int_equal(inv_recover(ring, NULL, &done, &err), INV_EBUSY);
+	assert_int_equal(inv_recover(ring, NULL, false, &done, &err),
+			 INV_EBUSY);
 	kill(vm, SIGKILL);
 	status_of(vm);
-	assert_int_equal(inv_recover(ring, NULL, &done, &err), 0);
+	assert_int_equal(inv_recover(ring, NULL, false, &done, &err), 0);
 	assert_true(done.n_events > 0 && done.n_events < 500);
 	assert_int_equal(done.recorded, 500);
 	assert_int_equal(done.produced, 502); /* one without a ring */
@@ -574,11 +576,46 @@ static void what_lies_in_a_ring_file_is_recovered(void **state)
 	log_check_counts(c, 0);
 	assert_int_equal(c->s[0].recorded, 500);
 	assert_int_equal(c->end, INV_END_RECOVERED);
-	assert_int_equal(inv_recover(ring, NULL, &done, &err), 0);
+	assert_int_equal(inv_recover(ring, NULL, false, &done, &err), 0);
 	assert_int_equal(done.n_events, 0);
 	assert_int_equal(check_one()->s[0].recorded, 500);
-	assert_int_equal(inv_recover(ring, other, &done, &err), 0);
-	assert_int_equal(inv_recover(other, NULL, &done, &err), INV_EFORMAT);
+	assert_int_equal(inv_recover(ring, other, false, &done, &err), 0);
+	assert_int_equal(inv_recover(other, NULL, false, &done, &err),
+			 INV_EFORMAT);
+	build_close(&b);
+}
+
+static void a_node_in_another_pid_namespace_may_be_alive(void **state)
+{
+	struct inv_recovered done;
+	struct ring_build b;
+	struct inv_err err;
+	char ring[160];
+	pid_t vm, pid;
+
+	(void)state;
+	snprintf(ring, sizeof(ring), "%s/ring", dir);
+	build_open(&b, open(ring, O_CREAT | O_RDWR | O_CLOEXEC, 0600), 1, 64,
+		   4096, INV_KEEP_OLDEST, path);
+	vm = start_vm(&b, 500, 0);
+	await_vm(&b);
+	pid = start(&b, vm, -1);
+	await_state(&b, INV_SPOOL_RUNNING);
+	b.ctl->vm_pid_ns = inv_process_ns() + 1;
+	assert_int_equal(inv_recover(ring, NULL, true, &done, &err), INV_EBUSY);
+	kill(pid, SIGKILL);
+	status_of(pid);
+	b.ctl->vm_pid_ns = inv_process_ns();
+	assert_int_not_equal(b.ctl->vm_pid_ns, 0);
+	assert_int_equal(inv_recover(ring, NULL, true, &done, &err), INV_EBUSY);
+	kill(vm, SIGKILL);
+	status_of(vm);
+	b.ctl->vm_pid_ns++;
+	assert_int_equal(inv_recover(ring, NULL, false, &done, &err),
+			 INV_EBUSY);
+	assert_non_null(strstr(err.text, "namespace"));
+	assert_int_equal(inv_recover(ring, NULL, true, &done, &err), 0);
+	assert_int_equal(done.recorded, 500);
 	build_close(&b);
 }
 
@@ -864,7 +901,7 @@ static void a_ring_file_keeps_what_a_full_disk_did_not_take(void **state)
 	c = check_one();
 	assert_int_equal(c->ends, 0);
 	assert_int_equal(c->s[0].recorded, recorded);
-	assert_int_equal(inv_recover(ring, NULL, &done, &err), 0);
+	assert_int_equal(inv_recover(ring, NULL, false, &done, &err), 0);
 	assert_int_equal(done.n_events, 700 - recorded);
 	assert_int_equal(done.recorded, 700);
 	c = check_one();
@@ -975,6 +1012,7 @@ int main(void)
 		TEST(a_byte_of_input_wakes_it_up),
 		TEST(there_is_one_spooler_at_a_time),
 		TEST(what_lies_in_a_ring_file_is_recovered),
+		TEST(a_node_in_another_pid_namespace_may_be_alive),
 		TEST(the_rings_can_come_over_a_socket),
 		TEST(the_program_drains_terminates_and_goes_on),
 		TEST(a_log_that_is_closed_to_a_successor_stays),
