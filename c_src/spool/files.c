@@ -173,7 +173,9 @@ int inv_files_remove(const struct inv_files *fs, uint32_t number,
 	char name[INV_FILE_NAME_LEN];
 
 	inv_files_name(fs, number, name);
-	return remove_name(name, err);
+	return is_leftover(fs, name, INV_LEFTOVER_OURS) ?
+		       remove_name(name, err) :
+		       0;
 }
 
 /* Whether entry is "base.<digits>". */

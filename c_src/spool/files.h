@@ -45,7 +45,7 @@ int inv_files_create(const struct inv_files *fs, uint32_t number,
 int inv_files_reopen(const struct inv_files *fs, uint32_t number, uint64_t *len,
 		     struct inv_err *err);
 
-/* Removes one file; that it is not there is fine. */
+/* Removes one file, if it is there and has our uuid, or nothing in it. */
 int inv_files_remove(const struct inv_files *fs, uint32_t number,
 		     struct inv_err *err);
 

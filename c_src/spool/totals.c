@@ -123,6 +123,20 @@ int inv_spool_put_totals(struct inv_spool *s, enum inv_log_end why,
 	return r;
 }
 
+/*
+ * A predecessor that died between creating the next file and saying so left
+ * it; before a second spooler, and outside of recovery, there was none.
+ */
+static void remove_leftover(struct inv_spool *s, enum inv_log_end why)
+{
+	uint64_t n = atomic_load_explicit(&s->mem->ctl->respawns,
+					  memory_order_relaxed);
+
+	if (s->files.rotates && is_final(why) &&
+	    (n > 1 || why == INV_END_RECOVERED))
+		inv_files_remove(&s->files, s->at.file + 1, NULL);
+}
+
 int inv_spool_finish(struct inv_spool *s, enum inv_log_end why,
 		     struct inv_err *err)
 {
@@ -130,8 +144,10 @@ int inv_spool_finish(struct inv_spool *s, enum inv_log_end why,
 
 	if (r == 0)
 		r = inv_spool_put_totals(s, why, err);
-	if (r == 0)
+	if (r == 0) {
 		inv_spool_moved(s, INV_JOURNAL_NO_RING, NULL);
+		remove_leftover(s, why);
+	}
 	return r;
 }
 

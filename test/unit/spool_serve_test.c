@@ -994,6 +994,42 @@ static void files_of_others_with_numbers_are_not_replaced(void **state)
 	build_close(&b);
 }
 
+/* Of a predecessor that died before it could say that it made it. */
+static void a_leftover_of_a_rotation_goes_at_the_end(void **state)
+{
+	struct ring_build b;
+	char next[160];
+	unsigned i;
+	pid_t pid;
+
+	(void)state;
+	snprintf(next, sizeof(next), "%s.1", path);
+	for (i = 0; i < 2; i++) {
+		build_open(&b, -1, 1, 8, 4096, INV_KEEP_OLDEST, path);
+		b.ctl->rotate_bytes = 1000000;
+		b.ctl->replace = 1;
+		pid = start(&b, getpid(), -1);
+		await_state(&b, INV_SPOOL_RUNNING);
+		end_by_kill(pid);
+		if (i == 0) {
+			char command[400];
+
+			snprintf(command, sizeof(command), "cp '%s.0' '%s'",
+				 path, next);
+			// NOLINTNEXTLINE(cert-env33-c)
+			CHECK(system(command) == 0);
+		} else {
+			put_file(next, "not ours");
+		}
+		pid = start(&b, getpid(), -1);
+		build_event(&b.p[0], 10);
+		say_closed(&b);
+		assert_int_equal(status_of(pid), 0);
+		assert_int_equal(exists(next), i == 1);
+		build_close(&b);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -1021,6 +1057,7 @@ int main(void)
 		TEST(a_ring_file_keeps_what_a_full_disk_did_not_take),
 		TEST(a_log_that_is_being_written_is_not_replaced),
 		TEST(files_of_others_with_numbers_are_not_replaced),
+		TEST(a_leftover_of_a_rotation_goes_at_the_end),
 		/* Last: it changes the name space of mounts. */
 		TEST(the_totals_fit_on_a_full_disk),
 	};
