@@ -226,12 +226,17 @@ sized(Kind, Name, Work, N) ->
     timer:sleep(100),
     filelib:file_size(filename:join(Work, Name)) / N.
 
+run_calls(Tracer, N) ->
+    run_traced(Tracer, fun() -> loop(N) end).
+
 run_varied(Tracer, N) ->
+    run_traced(Tracer, fun() -> rand:seed(exsss, {1, 2, 3}), varied(N) end).
+
+run_traced(Tracer, Fun) ->
     Self = self(),
     Pid = spawn_link(fun() ->
                              receive go -> ok end,
-                             rand:seed(exsss, {1, 2, 3}),
-                             varied(N),
+                             Fun(),
                              Self ! {self(), done},
                              receive stop -> ok end
                      end),
@@ -278,7 +283,6 @@ flood_rows(Work) ->
     [P ! go || P <- Pids],
     Peak = watch(Pids, Before),
     [begin unlink(P), P ! stop end || P <- Pids],
-    disarm(all, none),
     erlang:trace_pattern({?MODULE, f, 2}, false, [local]),
     {ok, #{produced := Produced, recorded := Recorded, dropped := Dropped}} =
         inviso_tracer:close(T),
@@ -306,21 +310,28 @@ rss() ->
 
 merge_rows(Work, Merger) ->
     progress("merge to text"),
+    {OursCalls, DbgCalls} = merge_rates(fun run_calls/2, Work, Merger),
+    {Ours, Dbg} = merge_rates(fun run_varied/2, Work, Merger),
+    Unit = "events/s of CPU",
+    [row("merge to text, calls, dbg's formatting", DbgCalls, Unit),
+     row("merge to text, calls, inviso", OursCalls, Unit, "dbg", DbgCalls),
+     row("merge to text, varied, dbg's formatting", Dbg, Unit),
+     row("merge to text, varied, inviso", Ours, Unit, "dbg", Dbg)].
+
+merge_rates(Run, Work, Merger) ->
     N = 1000000,
     Log = filename:join(Work, "inviso.log"),
     {Tracer, Stop} = start_tracer({inviso, #{buffer_bytes => 134217728}}, Work),
-    run_varied(Tracer, N),
+    Run(Tracer, N),
     0 = Stop(),
     Ours = median([merge_rate(Merger, Log, N, Work) || _ <- [1, 2, 3]]),
     Port = filename:join(Work, "port.trace"),
     Small = 50000,
     {PortTracer, PortStop} = start_tracer(file, Work),
-    run_varied(PortTracer, Small),
+    Run(PortTracer, Small),
     0 = PortStop(),
     timer:sleep(100),
-    Dbg = median([dbg_rate(Port, Small, Work) || _ <- [1, 2, 3]]),
-    [row("merge to text, dbg's formatting", Dbg, "events/s of CPU"),
-     row("merge to text, inviso", Ours, "events/s of CPU", "dbg", Dbg)].
+    {Ours, median([dbg_rate(Port, Small, Work) || _ <- [1, 2, 3]])}.
 
 %% Events a second of CPU, of the merger and of the node alike.
 merge_rate(Merger, Log, N, Work) ->

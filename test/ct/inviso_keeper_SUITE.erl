@@ -1,0 +1,224 @@
+%% SPDX-License-Identifier: Apache-2.0
+%%
+%% The keeper of a tracer in trouble: spoolers that die at the wrong moment,
+%% shared memory that somebody scribbles on, libraries taken away.
+-module(inviso_keeper_SUITE).
+
+-include_lib("kernel/include/file.hrl").
+
+-export([all/0, suite/0, init_per_suite/1, end_per_suite/1,
+         init_per_testcase/2, end_per_testcase/2]).
+-export([spooler_restarted_during_open_is_watched/1,
+         spooler_killed_while_waking_is_replaced/1,
+         log_away_for_a_while_loses_nothing/1,
+         dropped_events_do_not_use_up_a_limit/1,
+         scribbled_ring_does_not_hurt_the_node/1,
+         looks_are_bounded/1,
+         ring_named_like_the_log_is_refused/1,
+         memory_has_a_cap/1,
+         light_spawn_has_no_arguments/1]).
+
+-define(LIB, inviso_trace_lib).
+
+all() ->
+    [spooler_restarted_during_open_is_watched,
+     spooler_killed_while_waking_is_replaced,
+     log_away_for_a_while_loses_nothing,
+     dropped_events_do_not_use_up_a_limit,
+     scribbled_ring_does_not_hurt_the_node,
+     looks_are_bounded,
+     ring_named_like_the_log_is_refused,
+     memory_has_a_cap,
+     light_spawn_has_no_arguments].
+
+suite() -> [{timetrap, {seconds, 60}}].
+
+init_per_suite(Config) ->
+    ?LIB:config(Config, ["inviso", "inviso_spool", "inviso_tracer.so"]).
+
+end_per_suite(_Config) -> ok.
+
+init_per_testcase(_Case, Config) ->
+    ?LIB:calls({?LIB, probe, '_'}, true),
+    Config.
+
+end_per_testcase(_Case, _Config) ->
+    erlang:trace_pattern({?LIB, probe, '_'}, false, [local]),
+    ok.
+
+worker(Tracer, Flags) ->
+    Pid = ?LIB:worker(),
+    ?LIB:flags(Pid, Tracer, Flags),
+    Pid.
+
+flood(Pid, From, To) ->
+    ok = ?LIB:run(Pid, fun() -> ?LIB:flood(From, To) end).
+
+spooler(Tracer) ->
+    #{spooler := #{os_pid := Pid, starts := N}} = inviso_tracer:info(Tracer),
+    {Pid, N}.
+
+kill_spooler(Tracer) ->
+    {Pid, N} = spooler(Tracer),
+    true = Pid > 0,
+    ?LIB:kill("KILL", Pid),
+    ?LIB:until(fun() -> element(2, spooler(Tracer)) > N end).
+
+%% In a node of its own, whose library lies beside a spooler that fails once.
+spooler_restarted_during_open_is_watched(Config) ->
+    Dir = ?LIB:dir(Config),
+    Priv = filename:join(Dir, "priv"),
+    ok = file:make_dir(Priv),
+    [{ok, _} = file:copy(?LIB:product(F), filename:join(Priv, T))
+     || {F, T} <- [{"inviso_tracer.so", "inviso_tracer.so"},
+                   {"inviso_spool", "real_spool"}]],
+    Fail = filename:join(Dir, "fail"),
+    Wrapper = filename:join(Priv, "inviso_spool"),
+    ok = file:write_file(Fail, ""),
+    ok = file:write_file(Wrapper,
+                         ["#!/bin/sh\nif rm ", Fail, " 2>/dev/null; then "
+                          "exit 1; fi\nexec ", Priv, "/real_spool \"$@\"\n"]),
+    [ok = file:change_mode(filename:join(Priv, F), 8#755)
+     || F <- ["real_spool", "inviso_spool"]],
+    Peer = ?LIB:node_start(#{}, false),
+    Log = filename:join(Dir, "x.log"),
+    ok = peer:call(Peer, inviso_tracer, load, [Priv]),
+    Owner = peer:call(Peer, erlang, whereis, [init]),
+    {ok, Tracer} = peer:call(Peer, inviso_tracer, open,
+                             [Log, #{owner => Owner}]),
+    false = filelib:is_file(Fail),
+    Info = fun() -> #{spooler := S} =
+                        peer:call(Peer, inviso_tracer, info, [Tracer]), S end,
+    #{os_pid := First, starts := N} = Info(),
+    ?LIB:kill("KILL", First),
+    ?LIB:until(fun() -> maps:get(starts, Info()) > N end),
+    {ok, #{spooler := #{state := done}}} =
+        peer:call(Peer, inviso_tracer, close, [Tracer]),
+    ?LIB:node_stop(Peer).
+
+%% A wake-up that finds a dead pipe closes the port without an exit status.
+spooler_killed_while_waking_is_replaced(Config) ->
+    Log = ?LIB:name(Config, "x.log"),
+    Tracer = ?LIB:open(Log, #{}),
+    Pid = worker(Tracer, [call]),
+    Flusher = spawn_link(fun() -> flush_forever(Tracer) end),
+    [begin
+         flood(Pid, N * 100 + 1, N * 100 + 100),
+         kill_spooler(Tracer)
+     end || N <- lists:seq(0, 7)],
+    unlink(Flusher),
+    exit(Flusher, kill),
+    ok = inviso_tracer:flush(Tracer),
+    ?LIB:accounted(?LIB:close(Tracer), ?LIB:events(Log), 800),
+    ?LIB:stop(Pid).
+
+flush_forever(Tracer) ->
+    _ = inviso_tracer:flush(Tracer),
+    flush_forever(Tracer).
+
+log_away_for_a_while_loses_nothing(Config) ->
+    Dir = filename:join(?LIB:dir(Config), "logs"),
+    Away = Dir ++ ".away",
+    ok = file:make_dir(Dir),
+    Log = filename:join(Dir, "x.log"),
+    Tracer = ?LIB:open(Log, #{}),
+    Pid = worker(Tracer, [call]),
+    flood(Pid, 1, 1000),
+    ok = inviso_tracer:flush(Tracer),
+    ok = file:rename(Dir, Away),
+    kill_spooler(Tracer),
+    flood(Pid, 1001, 1100),
+    ok = file:rename(Away, Dir),
+    flood(Pid, 1101, 1200),
+    ?LIB:accounted(?LIB:close(Tracer), ?LIB:events(Log), 1200),
+    ?LIB:stop(Pid).
+
+dropped_events_do_not_use_up_a_limit(Config) ->
+    Log = ?LIB:name(Config, "x.log"),
+    Threads = erlang:system_info(schedulers) +
+        erlang:system_info(dirty_cpu_schedulers) +
+        erlang:system_info(dirty_io_schedulers),
+    Tracer = ?LIB:open(Log, #{limit => #{events => 20000},
+                              packet_bytes => 4096,
+                              buffer_bytes => Threads * 4 * 4096}),
+    Pid = worker(Tracer, [call]),
+    {Spooler, _} = spooler(Tracer),
+    ?LIB:kill("STOP", Spooler),
+    flood(Pid, 1, 30000),
+    #{limit_reached := false, lost := #{full := Full}} =
+        inviso_tracer:info(Tracer),
+    true = Full > 20000,
+    ?LIB:kill("CONT", Spooler),
+    ok = inviso_tracer:flush(Tracer),
+    flood(Pid, 30001, 30100),
+    #{produced := 30100, lost := Lost} = ?LIB:close(Tracer),
+    [full] = maps:keys(Lost),
+    ?LIB:stop(Pid).
+
+%% The control page of a ring file, but for its magic, overwritten.
+scribbled_ring_does_not_hurt_the_node(Config) ->
+    Dir = ?LIB:dir(Config),
+    Ring = filename:join(Dir, "x.ring"),
+    Peer = ?LIB:node_start(#{}),
+    Owner = peer:call(Peer, erlang, whereis, [init]),
+    ok = peer:call(Peer, inviso_tracer, load,
+                   [filename:dirname(?LIB:product("inviso_spool"))]),
+    {ok, Tracer} = peer:call(Peer, inviso_tracer, open,
+                             [filename:join(Dir, "x.log"),
+                              #{ring => {file, Ring}, owner => Owner}]),
+    {ok, Fd} = file:open(Ring, [read, write, raw, binary]),
+    ok = file:pwrite(Fd, 8, binary:copy(<<255>>, 120)),
+    ok = file:close(Fd),
+    #{produced := 0} = peer:call(Peer, inviso_tracer, info, [Tracer]),
+    pong = peer:call(Peer, erlang, apply, [fun erlang:hd/1, [[pong]]]),
+    ?LIB:node_stop(Peer).
+
+%% What lies at the depth limit is counted so far as the allowance goes: the
+%% thousandth list is not counted any more.
+looks_are_bounded(Config) ->
+    Log = ?LIB:name(Config, "x.log"),
+    Tracer = ?LIB:open(Log, #{max_depth => 3, max_term_bytes => 8192}),
+    Long = [a | lists:seq(1, 3000)],
+    Pid = worker(Tracer, [call]),
+    ok = ?LIB:run(Pid, fun() ->
+                               ?LIB:probe(lists:duplicate(500, Long)), ok
+                       end),
+    ?LIB:close(Tracer),
+    [Line] = [L || L <- ?LIB:lines(Log, "classic"),
+                   nomatch =/= binary:match(L, <<"probe">>)],
+    {match, Counted} = re:run(Line, "more|\\((\\d+)",
+                              [global, {capture, [1], list}]),
+    Sum = lists:sum([list_to_integer(N) || [N] <- Counted, N =/= ""]),
+    true = Sum > 3000,
+    true = Sum =< 2 * 8192,
+    ?LIB:stop(Pid).
+
+ring_named_like_the_log_is_refused(Config) ->
+    Log = ?LIB:name(Config, "x.log"),
+    [{error, {bad_option, ring, {file, Ring}, _}} =
+         inviso_tracer:open(Log, #{ring => {file, Ring}, replace => true})
+     || Ring <- [Log, Log ++ ".0", Log ++ ".17"]],
+    ?LIB:close(?LIB:open(Log, #{ring => {file, Log ++ ".ring"}})).
+
+memory_has_a_cap(Config) ->
+    Log = ?LIB:name(Config, "x.log"),
+    {error, {ring, _, enomem}} =
+        inviso_tracer:open(Log, #{buffer_bytes => 1 bsl 39}),
+    false = filelib:is_file(Log),
+    ?LIB:close(?LIB:open(Log, #{})).
+
+light_spawn_has_no_arguments(Config) ->
+    Log = ?LIB:name(Config, "x.log"),
+    Tracer = ?LIB:open(Log, #{payload => none}),
+    Pid = worker(Tracer, [procs, set_on_spawn]),
+    ok = ?LIB:run(Pid, fun() ->
+                               spawn(lists, reverse, [[secret]]), ok
+                       end),
+    ?LIB:until(fun() -> maps:get(produced, inviso_tracer:info(Tracer)) >= 3
+               end),
+    ?LIB:close(Tracer),
+    Lines = ?LIB:lines(Log, "classic"),
+    [_, _ | _] = [L || L <- Lines,
+                       nomatch =/= binary:match(L, <<"{lists,reverse,1}">>)],
+    [] = [L || L <- Lines, nomatch =/= binary:match(L, <<"secret">>)],
+    ?LIB:stop(Pid).
