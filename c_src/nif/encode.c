@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "base/likely.h"
 #include "base/varint.h"
 #include "nif/ident.h"
 #include "nif/put.h"
@@ -88,7 +89,7 @@ static inline uint8_t *put_known(const struct inv_dict *dict, uint8_t *p,
 
 	if (!inv_dict_find(dict, term, &number))
 		return NULL;
-	if (number < 64) {
+	if (inv_likely(number < 64)) {
 		*p++ = (uint8_t)(INV_T_DICT_SMALL + number);
 		return p;
 	}
@@ -192,7 +193,7 @@ static inline bool put_term(struct inv_encoder *e, ERL_NIF_TERM term,
 	if (guesses[term & GUESS_BITS] == GUESS_NOTHING &&
 	    (size_t)(e->top - e->p) >= KNOWN_MAX) {
 		next = put_known(e->dict, e->p, term);
-		if (next) {
+		if (inv_likely(next != NULL)) {
 			e->p = next;
 			return true;
 		}
@@ -227,12 +228,12 @@ static bool put_list(struct inv_encoder *e, ERL_NIF_TERM list,
 		return false;
 	if (is_string)
 		return true;
-	if (depth >= e->max_depth)
+	if (inv_unlikely(depth >= e->max_depth))
 		return put_hole_list(e, list);
 	if (!inv_put_byte(e, INV_T_LIST))
 		return false;
 	while (tail != nil) {
-		if (is_spent(e))
+		if (inv_unlikely(is_spent(e)))
 			return cut_list(e, tail);
 		if (!enif_get_list_cell(e->env, tail, &head, &tail))
 			return inv_put_byte(e, INV_T_TAIL) &&
@@ -248,12 +249,12 @@ static bool put_tuple(struct inv_encoder *e, const ERL_NIF_TERM *elements,
 {
 	uint32_t i;
 
-	if (arity > 0 && depth >= e->max_depth)
+	if (inv_unlikely(arity > 0 && depth >= e->max_depth))
 		return inv_scalar_missing(e, INV_T_HOLE, INV_CUT_TUPLE, arity);
 	if (!inv_encode_tuple(e, arity))
 		return false;
 	for (i = 0; i < arity; i++) {
-		if (is_spent(e))
+		if (inv_unlikely(is_spent(e)))
 			return inv_scalar_missing(e, INV_T_CUT, INV_CUT_TUPLE,
 						  arity - i);
 		if (!put_term(e, elements[i], depth + 1))

@@ -6,6 +6,7 @@
 
 #include "abi/event.h"
 #include "base/err.h"
+#include "base/likely.h"
 #include "nif/atoms.h"
 #include "nif/encode.h"
 #include "nif/put.h"
@@ -177,7 +178,8 @@ static bool put_extra(struct inv_encoder *e, const struct event *ev)
 
 static bool put_terms(struct inv_encoder *e, const struct event *ev)
 {
-	if (ev->tag == INV_TAG_OTHER && !inv_encode_term(e, ev->tag_atom))
+	if (inv_unlikely(ev->tag == INV_TAG_OTHER) &&
+	    !inv_encode_term(e, ev->tag_atom))
 		return false;
 	if (!inv_encode_term(e, ev->tracee))
 		return false;
@@ -199,7 +201,7 @@ static bool put_length(struct inv_encoder *e, uint8_t *start)
 	uint32_t len = (uint32_t)(e->p - start) - 1;
 	unsigned more = inv_varint_len(len) - 1;
 
-	if (more > 0) {
+	if (inv_unlikely(more > 0)) {
 		if ((size_t)(e->top - e->p) < more)
 			return false;
 		memmove(start + 1 + more, start + 1, len);
@@ -253,7 +255,8 @@ static bool write_event(struct inv_tracer *t, struct inv_lane *lane,
 	struct inv_producer *p = &lane->producer;
 	struct inv_encoder e;
 
-	if (p->n == 0) /* a new packet, or an event that did not fit */
+	if (inv_unlikely(p->n ==
+			 0)) /* a new packet, or an event that did not fit */
 		inv_dict_clear(&lane->dict);
 	e.env = ev->env;
 	e.dict = &lane->dict;
@@ -292,7 +295,7 @@ static uint32_t lease(_Atomic int64_t *left, uint32_t want)
 /* Whether the tracer's limits allow one more event. */
 static bool within_limits(struct inv_tracer *t, struct inv_lane *lane)
 {
-	if (!t->limited)
+	if (inv_likely(!t->limited))
 		return true;
 	if (lane->bytes_lease == 0)
 		lane->bytes_lease = lease(&t->bytes_left, INV_LEASE_BYTES);
@@ -327,11 +330,11 @@ static void record(struct inv_tracer *t, struct inv_lane *lane,
 		return;
 	}
 	for (;;) {
-		if (inv_producer_open(p, ev->now) == INV_EFULL) {
+		if (inv_unlikely(inv_producer_open(p, ev->now) == INV_EFULL)) {
 			drop(t, lane, INV_LOSS_FULL);
 			return;
 		}
-		if (write_event(t, lane, ev))
+		if (inv_likely(write_event(t, lane, ev)))
 			return;
 		if (p->n == 0) { /* not even alone in a packet */
 			drop(t, lane, INV_LOSS_TOO_BIG);
@@ -352,7 +355,7 @@ static void read_event(struct event *ev, ErlNifEnv *env, bool light,
 	ev->ts_kind = INV_TS_NONE;
 	ev->flags = 0;
 	read_opts(ev, argv[4]);
-	if (!light)
+	if (inv_likely(!light))
 		return;
 	ev->flags |= INV_EV_LIGHT;
 	if (ev->tag == INV_TAG_RETURN_FROM || ev->tag == INV_TAG_EXCEPTION_FROM)
@@ -373,7 +376,7 @@ ERL_NIF_TERM inv_event_trace(ErlNifEnv *env, int argc,
 		return inv_am_ok;
 	slot = inv_slot_of(handle);
 	thread = inv_thread_self();
-	if (!thread) {
+	if (inv_unlikely(!thread)) {
 		if (atomic_load(&slot->handle) == handle)
 			atomic_fetch_add(&slot->no_ring, 1);
 		return inv_am_ok;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "abi/term.h"
+#include "base/likely.h"
 #include "base/varint.h"
 #include "nif/encode.h"
 
@@ -15,7 +16,7 @@
  */
 static inline bool inv_put_room(const struct inv_encoder *e, uint32_t n)
 {
-	return (size_t)(e->top - e->p) >= n;
+	return inv_likely((size_t)(e->top - e->p) >= n);
 }
 
 /* What is left of the budget of the term at hand. */
@@ -34,7 +35,7 @@ static inline bool inv_put_byte(struct inv_encoder *e, uint8_t byte)
 
 static inline bool inv_put_varint(struct inv_encoder *e, uint64_t v)
 {
-	if ((size_t)(e->top - e->p) < INV_VARINT_MAX)
+	if (inv_unlikely((size_t)(e->top - e->p) < INV_VARINT_MAX))
 		return false;
 	e->p = inv_varint_put(e->p, v);
 	return true;
