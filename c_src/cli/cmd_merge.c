@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include "cli/cmd.h"
 #include "log/inputs.h"
 #include "log/merge.h"
+#include "log/source.h"
 #include "sink/output.h"
 #include "sink/sink.h"
 
@@ -169,6 +171,21 @@ static void tell_rest(struct merge *m)
 	inv_source_tell_cuts(&m->notices);
 }
 
+/*
+ * By whatever name: the log would be replaced by what is read of it.  While all
+ * inputs are open, also those that turn out to be there twice.
+ */
+static int check_output(struct merge *m)
+{
+	struct stat st;
+
+	if (m->output && !stat(m->output, &st) &&
+	    inv_source_has(st.st_dev, st.st_ino))
+		return inv_err_set(&m->err, INV_EINVAL, "-o %s: is an input",
+				   m->output);
+	return 0;
+}
+
 static int open_output(struct merge *m)
 {
 	int rc;
@@ -189,6 +206,8 @@ static int run(struct merge *m, char **files, int n_files)
 
 	for (int i = 0; !rc && i < n_files; i++)
 		rc = inv_inputs_add(&m->inputs, files[i], &m->err);
+	if (!rc)
+		rc = check_output(m);
 	if (!rc)
 		rc = inv_inputs_open(&m->inputs, &m->err);
 	if (!rc &&

@@ -117,6 +117,14 @@ void inv_source_close(struct inv_source *s)
 	memset(s, 0, sizeof(*s));
 }
 
+bool inv_source_has(dev_t dev, ino_t ino)
+{
+	for (const struct inv_source_map *m = maps; m; m = m->next)
+		if (m->dev == dev && m->ino == ino)
+			return true;
+	return false;
+}
+
 /* --- files that are cut while they are read ------------------------------- */
 
 static void set_good(struct inv_source_map *m, size_t off)

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 
@@ -37,6 +38,9 @@ int inv_source_memory(struct inv_source *s, const char *name, const void *p,
 		      size_t size);
 
 void inv_source_close(struct inv_source *s);
+
+/* Whether it is this file that a source has open; an empty one does not count. */
+bool inv_source_has(dev_t dev, ino_t ino);
 
 /*
  * For a handler of SIGBUS, at address p: true when p lies in a source that is

@@ -88,6 +88,17 @@ ok 'a failure leaves the file that was there' status 1 "$inviso" merge -o o.txt 
 ok 'as it was' cmp o.txt before
 ok 'and no other' [ "$(find . -name 'o.txt*' | wc -l)" = 1 ]
 ok 'where it cannot be written: failed' status 1 "$inviso" merge -o no/where/o.txt events
+cp plain.log a.log && ln -s a.log b.log && ln a.log c.log
+for name in a.log ./a.log b.log c.log; do
+	ok "an output that is an input ($name): refused" \
+		status 1 "$inviso" merge -o $name kinds a.log
+	ok 'it says so' says err "$name: is an input"
+done
+ok 'or one that is named with its node' \
+	status 1 "$inviso" merge -o events n@h=events
+cp a.log twin.log
+ok 'or that is there twice' status 1 "$inviso" merge -o a.log twin.log a.log
+ok 'and the input is as it was' cmp a.log plain.log
 # Larger than what is done before the signal comes; records just follow.
 for _ in 1 2 3 4 5 6 7 8 9 10; do cat events events events events; done >l1
 for _ in 1 2 3 4 5 6 7 8 9 10; do cat l1 l1 l1 l1 l1 l1 l1 l1; done >l2
