@@ -29,9 +29,6 @@ static int open_special(struct inv_output *o, const char *path,
 static int open_temporary(struct inv_output *o, const char *path,
 			  struct inv_err *err)
 {
-	mode_t mask = umask(0);
-
-	umask(mask);
 	o->fd = -1;
 	if (asprintf(&o->tmp, "%s.XXXXXX", path) < 0)
 		o->tmp = NULL;
@@ -45,8 +42,6 @@ static int open_temporary(struct inv_output *o, const char *path,
 		o->tmp = NULL;
 		return inv_err_sys(err, sys, "create %s", path);
 	}
-	if (fchmod(o->fd, 0666 & ~mask))
-		return inv_err_sys(err, errno, "chmod %s", o->tmp);
 	return 0;
 }
 

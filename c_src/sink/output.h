@@ -22,7 +22,10 @@ struct inv_output {
 
 /* Borrows fd. */
 void inv_output_fd(struct inv_output *o, int fd);
-/* What is no regular file (/dev/null, a FIFO) is written as it is. */
+/*
+ * The file is its owner's alone (mode 0600): arguments of traced calls are no
+ * one else's.  What is no regular file (/dev/null, a FIFO) is written as it is.
+ */
 int inv_output_file(struct inv_output *o, const char *path,
 		    struct inv_err *err);
 
