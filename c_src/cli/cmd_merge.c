@@ -199,6 +199,12 @@ static int open_output(struct merge *m)
 	return rc;
 }
 
+static void count_unended(struct merge *m)
+{
+	for (uint32_t i = 0; i < m->inputs.n_feeds; i++)
+		m->sink->sum.unended += m->inputs.feeds[i]->unended;
+}
+
 static int run(struct merge *m, char **files, int n_files)
 {
 	int rc = 0;
@@ -219,6 +225,8 @@ static int run(struct merge *m, char **files, int n_files)
 		return rc;
 	if (inv_sink_new(&m->sink, m->format, &m->sink_opts, &m->out.buf))
 		rc = no_memory(m);
+	else
+		count_unended(m);
 	if (!rc)
 		rc = pump(m);
 	inv_cleanup_file(NULL);

@@ -26,6 +26,8 @@ struct inv_feed {
 	struct inv_item item;
 	/* Events that rotation deleted: not lost, but not here. */
 	uint64_t rotated;
+	/* A log whose end is not here: nobody knows what else there was. */
+	bool unended;
 	/* What the node says that it produced, for logs that have totals. */
 	uint64_t produced;
 };

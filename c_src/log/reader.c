@@ -184,7 +184,7 @@ int inv_reader_new(struct inv_feed **feed, struct inv_log_set *set,
 	if (!r->clock.known && r->set.n_files)
 		inv_notice_info(notices, r->set.files[0].src.name,
 				"no clock anchors: its times are a guess");
-	inv_log_set_check_end(&r->set, notices);
+	r->feed.unended = !inv_log_set_check_end(&r->set, notices);
 	*feed = &r->feed;
 	return 0;
 }

@@ -78,24 +78,24 @@ void inv_log_set_release(struct inv_log_set *s)
 	memset(s, 0, sizeof(*s));
 }
 
-void inv_log_set_check_end(const struct inv_log_set *s, struct inv_notices *ns)
+bool inv_log_set_check_end(const struct inv_log_set *s, struct inv_notices *ns)
 {
 	const struct inv_log_file *f;
 
 	if (!s->n_files)
-		return;
+		return true;
 	f = &s->files[s->n_files - 1];
 	if (f->last_type != INV_LOG_TOTALS) {
 		inv_notice_info(ns, f->src.name,
 				"the log has no end: it is still being "
 				"written, was cut, or its writer was killed");
-		return;
+		return false;
 	}
 	switch (f->last_end) {
 	case INV_END_ROTATED:
 		inv_notice_info(ns, f->src.name,
 				"the log goes on in a file that is not here");
-		break;
+		return false;
 	case INV_END_TERMINATED:
 		inv_notice_info(ns, f->src.name,
 				"the log's writer was told to leave before the "
@@ -108,6 +108,7 @@ void inv_log_set_check_end(const struct inv_log_set *s, struct inv_notices *ns)
 	default:
 		break;
 	}
+	return true;
 }
 
 int inv_set_cursor_seek(struct inv_set_cursor *c, const struct inv_log_set *s,

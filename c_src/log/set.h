@@ -26,8 +26,11 @@ int inv_log_set_init(struct inv_log_set *s, struct inv_log_file *files,
 		     uint32_t n_files, struct inv_notices *ns);
 void inv_log_set_release(struct inv_log_set *s);
 
-/* Reports, once, how the log ends: nothing to say when its tracer was closed. */
-void inv_log_set_check_end(const struct inv_log_set *s, struct inv_notices *ns);
+/*
+ * Reports, once, how the log ends: nothing to say when its tracer was closed.
+ * False: its end is not here, nor what became of the events since.
+ */
+bool inv_log_set_check_end(const struct inv_log_set *s, struct inv_notices *ns);
 
 /* A position in the set: as struct inv_log_cursor, going on from file to file. */
 struct inv_set_cursor {

@@ -33,12 +33,15 @@ struct inv_summary {
 	uint64_t recorded; /* events written */
 	uint64_t entries;  /* lines or objects written, losses included */
 	uint64_t lost[INV_LOST_COUNT];
+	uint32_t unended; /* logs without an end; who has the feeds counts */
 };
 
 uint64_t inv_summary_lost(const struct inv_summary *s);
-/* "12 events recorded, 3 lost (2 full, 1 unreadable)" */
+/* "12 events recorded, 3 lost (2 full, 1 unreadable)", and the logs without
+ * an end, if there are any */
 void inv_summary_text(const struct inv_summary *s, struct inv_buf *out);
-/* {"recorded":12,"entries":14,"lost":3,"reasons":{"full":2,…}} */
+/* {"recorded":12,"entries":14,"lost":3,"reasons":{"full":2,…},
+ *  "unended":0} */
 void inv_summary_json(const struct inv_summary *s, struct inv_buf *out);
 
 /* One format.  All but name, help and event may be NULL. */

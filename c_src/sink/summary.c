@@ -28,6 +28,11 @@ void inv_summary_text(const struct inv_summary *s, struct inv_buf *out)
 	}
 	if (lost)
 		inv_buf_putc(out, ')');
+	if (s->unended)
+		inv_buf_printf(out,
+			       "; %" PRIu32 " log%s without an end: events may "
+			       "be missing",
+			       s->unended, s->unended == 1 ? "" : "s");
 }
 
 void inv_summary_json(const struct inv_summary *s, struct inv_buf *out)
@@ -45,5 +50,5 @@ void inv_summary_json(const struct inv_summary *s, struct inv_buf *out)
 			       s->lost[i]);
 		sep = ",";
 	}
-	inv_buf_puts(out, "}}");
+	inv_buf_printf(out, "},\"unended\":%" PRIu32 "}", s->unended);
 }

@@ -66,6 +66,10 @@ ok 'the end counts' says out '-- 8 events recorded, 5 lost (3 full, 2 overwritte
 ok 'no end of the log is told of' says err 'has no end'
 ok 'quiet is quiet' status 7 "$inviso" merge -q plain.log
 ok 'indeed' nothing_in err
+ok 'but the end tells of logs without an end' says out \
+	' overwritten); 1 log without an end: events may be missing'
+ok 'with json' status 7 "$inviso" merge -q --summary json -o o.txt -j plain.log
+ok 'in the summary' says out ',"reasons":{"full":3,"overwritten":2},"unended":1}'
 ok 'without losses the status is 0' status 0 "$inviso" merge -q kinds
 
 ok 'names come from ti files' status 7 "$inviso" merge --utc events ti
@@ -81,7 +85,8 @@ ok 'with names' says out '"names":["pname"]'
 ok 'with losses' says out '{"lost":3,"reason":"full","ts":'
 
 ok 'a file is written' status 7 "$inviso" merge -f classic --summary json -o o.txt events
-ok 'and counted' says out '{"recorded":5,"entries":6,"lost":3,"reasons":{"tracer":3}}'
+ok 'and counted' says out '{"recorded":5,"entries":6,"lost":3,"reasons":{"tracer":3},"unended":0}'
+ok 'for nobody else to read' [ "$(stat -c %a o.txt)" = 600 ]
 ok 'as many lines as entries' [ "$(wc -l <o.txt)" = 6 ]
 cp o.txt before
 ok 'a failure leaves the file that was there' status 1 "$inviso" merge -o o.txt nowhere.log

@@ -34,6 +34,7 @@ static void two_streams_are_merged_by_their_clock(void **state)
 		assert_string_equal(c.got[i].node, "a@h");
 	}
 	assert_string_equal(c.said, "");
+	assert_false(c.inputs.feeds[0]->unended);
 	collect_release(&c);
 	build_release(&b);
 }
@@ -331,6 +332,7 @@ static void a_log_without_an_end_says_so(void **state)
 	collect_one(&c, b.file.data, b.file.len);
 	assert_int_equal(c.n, 1);
 	assert_non_null(strstr(c.said, "has no end"));
+	assert_true(c.inputs.feeds[0]->unended);
 	collect_release(&c);
 	build_release(&b);
 }
