@@ -164,17 +164,17 @@ node_and_spooler_are_killed(Config) ->
     ?LIB:kill("KILL", Spooler),
     [gone(P) || P <- [Os, Spooler]],
     ?LIB:node_stop(Peer),
-    recover(Ring, Log, 50000).
+    recover([Ring], Ring, Log, 50000).
 
-recover(Ring, Log, N) ->
-    {0, Said} = ?LIB:command("inviso", ["recover", Ring]),
+recover(Args, Ring, Log, N) ->
+    {0, Said} = ?LIB:command("inviso", ["recover" | Args]),
     ct:pal("~ts", [Said]),
     {Numbers, Lost} = ended(Log, Log, recovered),
     0 = map_size(Lost),
     Numbers = lists:seq(1, N),
     %% again: nothing more
     case filelib:is_file(Ring) of
-        true -> {0, _} = ?LIB:command("inviso", ["recover", Ring]);
+        true -> {0, _} = ?LIB:command("inviso", ["recover" | Args]);
         false -> ok
     end,
     {Numbers, Lost} = ended(Log, Log, recovered).
@@ -198,7 +198,9 @@ node_is_killed_as_pid_1(Config) ->
     ?LIB:until(fun() -> processes_with(Tag) =:= [] end),
     ?LIB:node_stop(Peer),
     true = filelib:is_file(Ring),
-    recover(Ring, Log, 30000).
+    %% Its number means nothing out here.
+    {1, _} = ?LIB:command("inviso", ["recover", Ring]),
+    recover(["--force", Ring], Ring, Log, 30000).
 
 processes_with(Tag) ->
     [list_to_integer(filename:basename(P))
