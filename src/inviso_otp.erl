@@ -290,6 +290,8 @@ set(MFA, Item) ->
     case erlang:trace_info(MFA, Item) of
         {_, false} -> false;
         {_, undefined} -> false;
+        %% Of a function that has a breakpoint, but not for meta tracing.
+        {meta, []} -> false;
         _ -> true
     end.
 

@@ -21,6 +21,7 @@
          what_crashes_a_vm_is_refused/1,
          a_wrap_set_is_listed_fetched_and_cleared/1,
          what_is_asked_wrongly_is_answered/1,
+         local_patterns_are_in_the_way_of_no_others/1,
          a_system_without_distribution_answers_plainly/1]).
 
 -import(inviso_test_lib, [call/4, wait_until/1]).
@@ -41,6 +42,7 @@ all() ->
      what_crashes_a_vm_is_refused,
      a_wrap_set_is_listed_fetched_and_cleared,
      what_is_asked_wrongly_is_answered,
+     local_patterns_are_in_the_way_of_no_others,
      a_system_without_distribution_answers_plainly].
 
 init_per_testcase(Case, Config) ->
@@ -481,6 +483,18 @@ what_is_asked_wrongly_is_answered(Config) ->
 
 catch_exit(F) ->
     try F() catch exit:Reason -> {'EXIT', Reason} end.
+
+local_patterns_are_in_the_way_of_no_others(Config) ->
+    {N1, #{name := Node1}, _} = nodes_of(Config),
+    {ok, _} = inviso(N1, start, []),
+    {ok, _} = inviso(N1, add_node, [tag]),
+    {ok, _} = inviso(N1, init_tracing, [[{trace, {file, "a.log"}},
+                                         {ti, {file, "a.ti"}}]]),
+    {ok, [{Node1, {ok, [2]}}]} = inviso(N1, tpl, [code, which, '_', []]),
+    {ok, [{Node1, {ok, [1]}}]} = inviso(N1, tp, [code, which, '_', []]),
+    {ok, [{Node1, {ok, [1]}}]} = inviso(N1, tpl, [erlang, register, 2, []]),
+    {ok, [{Node1, {{ok, 1}, {ok, 1}}}]} = inviso(N1, tpm_localnames, []),
+    {ok, [{Node1, ok}]} = inviso(N1, stop_all, []).
 
 a_system_without_distribution_answers_plainly(Config) ->
     N1 = inviso_test_lib:start_alone(?config(priv_dir, Config)),
