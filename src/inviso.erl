@@ -130,7 +130,7 @@ get_status(Nodes) -> ask(Nodes, get_status).
 init_tracing(Arg) ->
     case inviso_tracerdata:is_tracerdata(Arg) of
         true -> call({init_tracing_all, Arg});
-        false when is_list(Arg) ->
+        false when length(Arg) >= 0 ->
             call({init_tracing, [P || {N, _} = P <- Arg, is_atom(N)]});
         false -> {error, {badarg, Arg}}
     end.
@@ -265,7 +265,7 @@ unset(Kind, Nodes, Patterns) -> ask(Nodes, {patterns, Kind, Patterns, clear}).
           result(counts()).
 tf([]) ->
     {ok, []};
-tf(List) when is_list(List) ->
+tf(List) when length(List) >= 0 ->
     case lists:all(fun is_node_flags/1, List) of
         true -> call({ask_each, [node_flags(E) || E <- List]});
         false -> ask(all, {flags, true, List})

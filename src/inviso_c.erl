@@ -202,8 +202,8 @@ rt(Name, #state{nodes = Nodes}) ->
         false -> none
     end.
 
-node_list(Nodes) ->
-    is_list(Nodes) andalso lists:all(fun is_atom/1, Nodes).
+node_list(Nodes) when length(Nodes) >= 0 -> lists:all(fun is_atom/1, Nodes);
+node_list(_) -> false.
 
 %% --- requests ---------------------------------------------------------------
 
@@ -248,7 +248,7 @@ shape(Reply, _) -> Reply.
 %% given tracerdata would open there, or given files.
 log_specs(all, State) ->
     {ok, [{N, current} || N <- names(State)]};
-log_specs(Specs, _State) when is_list(Specs) ->
+log_specs(Specs, _State) when length(Specs) >= 0 ->
     case inviso_tracerdata:is_tracerdata(Specs) of
         true ->
             {ok, [{node(), {tracerdata, Specs}}]};
@@ -265,7 +265,8 @@ log_specs(Specs, _State) ->
 log_spec(Node) when is_atom(Node) ->
     {Node, current};
 log_spec({Node, [{Kind, _, _} | _] = Logs})
-  when is_atom(Node), Kind =:= trace_log orelse Kind =:= ti_log ->
+  when is_atom(Node), length(Logs) > 0,
+       Kind =:= trace_log orelse Kind =:= ti_log ->
     {Node, {files, Logs}};
 log_spec({Node, TracerData}) when is_atom(Node) ->
     {Node, {tracerdata, TracerData}};
@@ -325,7 +326,7 @@ collect([{Node, _Pid, Ref} | Rest] = Workers, Monitor, Cancel) ->
 
 %% --- options ----------------------------------------------------------------
 
-check_options(Options) when is_list(Options) ->
+check_options(Options) when length(Options) >= 0 ->
     case [O || O <- Options, not is_option(O)] of
         [] -> ok;
         [O | _] -> {error, {unknown_option, O}}

@@ -111,45 +111,70 @@ dependency_ms(V) when is_integer(V), V >= 0 -> V;
 dependency_ms(_) -> none.
 
 %% @private
-handle_call({adopt, Ctrl, Tag}, _From, #rt{ctrl = alone} = Rt) ->
+handle_call(Request, From, Rt) ->
+    case improper(Request) of
+        none -> request(Request, From, Rt);
+        {bad, Term} -> {reply, {error, {badarg, Term}}, Rt}
+    end.
+
+%% Requests come as the user wrote them; below this, lists are lists.
+improper({patterns, _, List, _}) -> improper_list(List);
+improper({clear, Opts}) -> improper_list(Opts);
+improper({flags, _, List}) ->
+    case improper_list(List) of
+        none -> first_bad([improper_list(Fs) || {_, Fs} <- List]);
+        Bad -> Bad
+    end;
+improper(_) -> none.
+
+improper_list(List) when length(List) >= 0 -> none;
+improper_list(Other) -> {bad, Other}.
+
+first_bad(Checks) ->
+    case [C || {bad, _} = C <- Checks] of
+        [] -> none;
+        [Bad | _] -> Bad
+    end.
+
+request({adopt, Ctrl, Tag}, _From, #rt{ctrl = alone} = Rt) ->
     Reply = {ok, {adopted, Rt#rt.state, Rt#rt.status, Rt#rt.tag}},
     {reply, Reply, attach(Ctrl, Tag, Rt)};
-handle_call({adopt, _Ctrl, _Tag}, _From, Rt) ->
+request({adopt, _Ctrl, _Tag}, _From, Rt) ->
     {reply, {error, refused}, Rt};
-handle_call({init_tracing, TracerData}, _From, Rt) ->
+request({init_tracing, TracerData}, _From, Rt) ->
     {Reply, Rt1} = init_tracing(TracerData, Rt),
     {reply, Reply, noted(Rt1)};
-handle_call(stop_tracing, _From, #rt{state = tracing} = Rt) ->
+request(stop_tracing, _From, #rt{state = tracing} = Rt) ->
     {reply, {ok, idle}, noted(stop_tracing(Rt))};
-handle_call(stop_tracing, _From, #rt{state = S} = Rt) ->
+request(stop_tracing, _From, #rt{state = S} = Rt) ->
     {reply, {ok, S}, Rt};
-handle_call({patterns, _, _, _}, _From, #rt{status = {suspended, _}} = Rt) ->
+request({patterns, _, _, _}, _From, #rt{status = {suspended, _}} = Rt) ->
     {reply, {error, suspended}, Rt};
-handle_call({patterns, Kind, List, How}, _From, Rt) ->
+request({patterns, Kind, List, How}, _From, Rt) ->
     {Results, Rt1} = lists:mapfoldl(fun(P, Acc) -> pattern(Kind, How, P, Acc)
                                     end, Rt, List),
     {reply, {ok, lists:append(Results)}, noted(Rt1)};
-handle_call({flags, How, List}, _From, Rt) ->
+request({flags, How, List}, _From, Rt) ->
     {reply, flags(How, List, Rt), Rt};
-handle_call({meta, Request}, _From, Rt) ->
+request({meta, Request}, _From, Rt) ->
     {Reply, Rt1} = meta(Request, Rt),
     {reply, Reply, noted(Rt1)};
-handle_call({clear, Opts}, _From, Rt) ->
+request({clear, Opts}, _From, Rt) ->
     Rt1 = clear(Opts, Rt),
     {reply, {ok, {new, Rt1#rt.status}}, noted(Rt1)};
-handle_call({list_logs, Which}, _From, Rt) ->
+request({list_logs, Which}, _From, Rt) ->
     {reply, logs(Which, Rt), Rt};
-handle_call({fetch, Client, Which}, _From, Rt) ->
+request({fetch, Client, Which}, _From, Rt) ->
     {reply, fetch(Client, Which, Rt), Rt};
-handle_call(flush, _From, #rt{state = tracing, tracer = Tracer} = Rt) ->
+request(flush, _From, #rt{state = tracing, tracer = Tracer} = Rt) ->
     {reply, inviso_tracer:flush(Tracer), Rt};
-handle_call(flush, _From, #rt{state = S} = Rt) ->
+request(flush, _From, #rt{state = S} = Rt) ->
     {reply, {error, {not_tracing, S}}, Rt};
-handle_call(get_status, _From, Rt) ->
+request(get_status, _From, Rt) ->
     {reply, {ok, {Rt#rt.state, Rt#rt.status}}, Rt};
-handle_call(stop, _From, Rt) ->
+request(stop, _From, Rt) ->
     {stop, normal, {ok, Rt#rt.guard}, finish(Rt)};
-handle_call(Other, _From, Rt) ->
+request(Other, _From, Rt) ->
     {reply, {error, {unknown_request, Other}}, Rt}.
 
 %% @private
@@ -288,7 +313,7 @@ clear(Opts, Rt0) ->
 
 pattern(Kind, set, {M, F, A, MS}, Rt) ->
     pattern(Kind, set, {M, F, A, MS, []}, Rt);
-pattern(Kind, set, {M, F, A, MS, Opts}, Rt) when is_list(Opts) ->
+pattern(Kind, set, {M, F, A, MS, Opts}, Rt) when length(Opts) >= 0 ->
     one_pattern(Kind, {M, F, A, MS}, Opts, Rt);
 pattern(Kind, clear, {M, F, A}, Rt) ->
     one_pattern(Kind, {M, F, A, false}, [only_loaded], Rt);
@@ -356,7 +381,7 @@ flags(true, _, #rt{scope = none}) ->
 flags(How, List, Rt) ->
     {ok, [flag(How, Arg, Rt) || Arg <- List]}.
 
-flag(How, {Spec, Flags}, Rt) when is_list(Flags) ->
+flag(How, {Spec, Flags}, Rt) ->
     case [F || F <- Flags, not lists:member(F, ?FLAGS)] of
         [] ->
             case procs(Spec) of

@@ -32,7 +32,7 @@
 -spec is_tracerdata(term()) -> boolean().
 is_tracerdata({file, _}) -> true;
 is_tracerdata({file, _, _}) -> true;
-is_tracerdata([_ | _] = List) ->
+is_tracerdata(List) when length(List) > 0 ->
     lists:all(fun({trace, LogTD}) -> is_tracerdata(LogTD);
                  ({ti, _}) -> true;
                  (_) -> false
@@ -46,7 +46,7 @@ parse({file, _} = LogTD) ->
     parse([{trace, LogTD}]);
 parse({file, _, _} = LogTD) ->
     parse([{trace, LogTD}]);
-parse([_ | _] = List) ->
+parse(List) when length(List) > 0 ->
     try
         Plan = lists:foldl(fun add/2, #{}, List),
         case Plan of

@@ -22,6 +22,7 @@
          a_wrap_set_is_listed_fetched_and_cleared/1,
          what_is_asked_wrongly_is_answered/1,
          local_patterns_are_in_the_way_of_no_others/1,
+         no_argument_ends_a_component/1,
          a_system_without_distribution_answers_plainly/1]).
 
 -import(inviso_test_lib, [call/4, wait_until/1]).
@@ -43,6 +44,7 @@ all() ->
      a_wrap_set_is_listed_fetched_and_cleared,
      what_is_asked_wrongly_is_answered,
      local_patterns_are_in_the_way_of_no_others,
+     no_argument_ends_a_component,
      a_system_without_distribution_answers_plainly].
 
 init_per_testcase(Case, Config) ->
@@ -494,6 +496,46 @@ local_patterns_are_in_the_way_of_no_others(Config) ->
     {ok, [{Node1, {ok, [1]}}]} = inviso(N1, tp, [code, which, '_', []]),
     {ok, [{Node1, {ok, [1]}}]} = inviso(N1, tpl, [erlang, register, 2, []]),
     {ok, [{Node1, {{ok, 1}, {ok, 1}}}]} = inviso(N1, tpm_localnames, []),
+    {ok, [{Node1, ok}]} = inviso(N1, stop_all, []).
+
+no_argument_ends_a_component(Config) ->
+    {#{dir := Dir1} = N1, #{name := Node1}, _} = nodes_of(Config),
+    {error, {error, {badarg, [x | y]}}} = inviso(N1, start, [[x | y]]),
+    {ok, C} = inviso(N1, start, []),
+    {ok, _} = inviso(N1, add_node, [tag]),
+    {ok, _} = inviso(N1, init_tracing, [{file, "a.log"}]),
+    Rt = call(N1, erlang, whereis, [inviso_rt]),
+    TD = {file, "a.log"},
+    OnNode = [{tpl, [foo]}, {tp, [foo]}, {ctp, [foo]}, {ctf, [foo]},
+              {tp, [[{a, b, 1, []} | x]]},
+              {tf, [[Node1], foo]},
+              {tf, [[Node1], [{all, [call]} | x]]},
+              {clear, [[Node1], foo]},
+              {clear, [[Node1], [keep_log_files | x]]}],
+    _ = [{F, {ok, [{Node1, {error, {badarg, Bad}}}]}} =
+             {F, begin Bad = lists:last(Args), inviso(N1, F, Args) end}
+         || {F, Args} <- OnNode],
+    Improper = [call | x],
+    {ok, [{Node1, {error, {badarg, Improper}}}]} =
+        inviso(N1, tf, [[Node1], [{all, Improper}]]),
+    {ok, [{Node1, {error, {badarg, Improper}}}]} =
+        inviso(N1, ctf, [all, Improper]),
+    {ok, [{Node1, {ok, [{error, {bad_trace_args, {a, b, 1, [], [x | y]}}}]}}]} =
+        inviso(N1, tp, [a, b, 1, [], [x | y]]),
+    {ok, [{Node1, {error, badarg}}]} =
+        inviso(N1, list_logs, [[{Node1, [{trace, TD} | z]}]]),
+    AtControl = [{list_logs, [[{Node1, TD} | z]]},
+                 {fetch_log, [[{Node1, TD} | z], Dir1, "p_"]},
+                 {get_status, [[Node1 | z]]},
+                 {init_tracing, [[{Node1, TD} | z]]},
+                 {tf, [[{all, [call]} | z]]}],
+    _ = [{F, {error, {badarg, Bad}}} =
+             {F, begin Bad = hd(Args), inviso(N1, F, Args) end}
+         || {F, Args} <- AtControl],
+    {error, {badarg, [x | y]}} = inviso(N1, add_nodes, [[Node1], tag, [x | y]]),
+    {C, Rt} = {call(N1, erlang, whereis, [inviso_c]),
+               call(N1, erlang, whereis, [inviso_rt])},
+    {ok, [{Node1, {ok, {tracing, running}}}]} = inviso(N1, get_status, []),
     {ok, [{Node1, ok}]} = inviso(N1, stop_all, []).
 
 a_system_without_distribution_answers_plainly(Config) ->
