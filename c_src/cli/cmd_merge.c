@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <argp.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -105,9 +106,10 @@ static int no_memory(struct merge *m)
 }
 
 /* After -o: how much there is, on standard output. */
-static void say_summary(const struct merge *m)
+static int say_summary(struct merge *m)
 {
 	struct inv_buf b = { 0 };
+	int rc = 0;
 
 	if (m->summary == SUMMARY_JSON) {
 		inv_summary_json(&m->sink->sum, &b);
@@ -116,9 +118,13 @@ static void say_summary(const struct merge *m)
 			       m->sink->sum.entries);
 		inv_summary_text(&m->sink->sum, &b);
 	}
-	printf("%.*s\n", (int)b.len, (const char *)b.data);
-	fflush(stdout);
+	if (b.error)
+		rc = no_memory(m);
+	else if (printf("%.*s\n", (int)b.len, (const char *)b.data) < 0 ||
+		 fflush(stdout))
+		rc = inv_err_sys(&m->err, errno, "write the summary");
 	inv_buf_release(&b);
+	return rc;
 }
 
 /* --- the work ------------------------------------------------------------- */
@@ -237,20 +243,23 @@ static int run(struct merge *m, char **files, int n_files)
 static int merge(struct merge *m, char **files, int n_files)
 {
 	int status;
+	int rc;
 
 	clock_gettime(CLOCK_MONOTONIC, &m->started);
 	m->notices.notify = notify;
 	m->notices.arg = m;
 	inv_inputs_init(&m->inputs, &m->notices);
-	if (run(m, files, n_files)) {
-		status = failed(m);
-	} else {
+	rc = run(m, files, n_files);
+	if (!rc) {
 		tell_rest(m);
 		if (m->output && m->summary != SUMMARY_NONE)
-			say_summary(m);
+			rc = say_summary(m);
+	}
+	if (rc)
+		status = failed(m);
+	else
 		status = inv_summary_lost(&m->sink->sum) ? INV_EXIT_LOST :
 							   INV_EXIT_DONE;
-	}
 	inv_sink_free(m->sink);
 	inv_merge_release(&m->merge);
 	inv_inputs_release(&m->inputs);
@@ -322,6 +331,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'o':
+		if (!*arg)
+			argp_error(state, "-o: the name of the file is empty");
 		a->m->output = arg;
 		return 0;
 	case 'j':
