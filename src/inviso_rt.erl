@@ -263,8 +263,12 @@ init_meta(#{ti := Name}, Rt) ->
     case inviso_rt_meta:start_link(filename:absname(Name)) of
         {ok, Meta} ->
             {{ok, [{trace_log, ok}, {ti_log, ok}]}, Rt#rt{meta = Meta}};
-        {error, _} = E ->
-            {{ok, [{trace_log, ok}, {ti_log, E}]}, Rt}
+        {error, Reason} ->
+            Why = case Reason of
+                      {shutdown, R} -> R;
+                      _ -> Reason
+                  end,
+            {{ok, [{trace_log, ok}, {ti_log, {error, Why}}]}, Rt}
     end;
 init_meta(_, Rt) ->
     {{ok, [{trace_log, ok}]}, Rt}.

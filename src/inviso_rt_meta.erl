@@ -91,7 +91,8 @@ init(File) ->
                         scope = inviso_otp:scope_open(inviso_meta, self()),
                         publ = #{pending => #{}, names => #{}}}};
         {error, Reason} ->
-            {stop, {open, [File, Reason]}}
+            %% The answer to a mistake, not a crash to be reported.
+            {stop, {shutdown, {open, [File, Reason]}}}
     end.
 
 %% @private

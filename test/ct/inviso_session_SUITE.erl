@@ -23,6 +23,7 @@
          what_is_asked_wrongly_is_answered/1,
          local_patterns_are_in_the_way_of_no_others/1,
          no_argument_ends_a_component/1,
+         a_ti_file_that_does_not_open_is_no_crash/1,
          a_system_without_distribution_answers_plainly/1]).
 
 -import(inviso_test_lib, [call/4, wait_until/1]).
@@ -45,6 +46,7 @@ all() ->
      what_is_asked_wrongly_is_answered,
      local_patterns_are_in_the_way_of_no_others,
      no_argument_ends_a_component,
+     a_ti_file_that_does_not_open_is_no_crash,
      a_system_without_distribution_answers_plainly].
 
 init_per_testcase(Case, Config) ->
@@ -537,6 +539,23 @@ no_argument_ends_a_component(Config) ->
                call(N1, erlang, whereis, [inviso_rt])},
     {ok, [{Node1, {ok, {tracing, running}}}]} = inviso(N1, get_status, []),
     {ok, [{Node1, ok}]} = inviso(N1, stop_all, []).
+
+a_ti_file_that_does_not_open_is_no_crash(Config) ->
+    {#{dir := Dir1} = N1, #{name := Node1}, _} = nodes_of(Config),
+    Log = filename:join(Dir1, "reports"),
+    ok = call(N1, logger, add_handler, [reports, logger_std_h,
+                                        #{config => #{file => Log}}]),
+    {ok, _} = inviso(N1, start, []),
+    {ok, _} = inviso(N1, add_node, [tag]),
+    {ok, [{Node1, {ok, [{trace_log, ok},
+                        {ti_log, {error, {open, [_, enoent]}}}]}}]} =
+        inviso(N1, init_tracing, [[{trace, {file, "a"}},
+                                   {ti, {file, "no/such/directory/a"}}]]),
+    {ok, [{Node1, ok}]} = inviso(N1, stop_all, []),
+    %% A report comes from the dying process, some time after the answer.
+    timer:sleep(500),
+    ok = call(N1, logger_std_h, filesync, [reports]),
+    {ok, <<>>} = file:read_file(Log).
 
 a_system_without_distribution_answers_plainly(Config) ->
     N1 = inviso_test_lib:start_alone(?config(priv_dir, Config)),
