@@ -60,7 +60,8 @@
              notes :: ets:tid(),
              state = new :: state(),
              status = running :: status(),
-             tracerdata = none :: none | {some, term()},
+             %% and the directory that its names are relative to
+             tracerdata = none :: none | {some, term(), file:filename()},
              tracer = none :: none | inviso_otp:tracer(),
              scope = none :: none | inviso_otp:scope(),
              meta = none :: none | pid(),
@@ -238,7 +239,8 @@ init_tracing(TracerData, Rt) ->
             case open_tracer(Path, Opts) of
                 {ok, Tracer} ->
                     Rt1 = begin_tracing(Tracer, Rt),
-                    init_meta(Plan, Rt1#rt{tracerdata = {some, TracerData}});
+                    Opened = {some, TracerData, filename:absname("")},
+                    init_meta(Plan, Rt1#rt{tracerdata = Opened});
                 {error, Reason} ->
                     {{error, {open, [Path, Reason]}}, Rt}
             end;
@@ -308,7 +310,7 @@ clear(Opts, Rt0) ->
                        []
                end,
     case {lists:member(keep_log_files, Opts), Rt#rt.tracerdata} of
-        {false, {some, TracerData}} -> inviso_tracerdata:remove(TracerData);
+        {false, {some, TD, Cwd}} -> inviso_tracerdata:remove(TD, Cwd);
         _ -> ok
     end,
     Rt#rt{state = new, tracerdata = none, patterns = Patterns}.
@@ -456,17 +458,17 @@ meta(Request, #rt{meta = Meta} = Rt) ->
 
 logs(current, #rt{tracerdata = none}) ->
     {error, no_tracerdata};
-logs(current, #rt{tracerdata = {some, TracerData}}) ->
-    logs_of(TracerData);
+logs(current, #rt{tracerdata = {some, TracerData, Cwd}}) ->
+    logs_of(TracerData, Cwd);
 logs({tracerdata, []}, _Rt) ->
     {ok, no_log};
 logs({tracerdata, TracerData}, _Rt) ->
-    logs_of(TracerData);
+    logs_of(TracerData, current);
 logs({files, Logs}, _Rt) ->
     {ok, Logs}.
 
-logs_of(TracerData) ->
-    case inviso_tracerdata:logs(TracerData) of
+logs_of(TracerData, Cwd) ->
+    case inviso_tracerdata:logs(TracerData, Cwd) of
         {ok, _} = Ok -> Ok;
         {error, _} -> {error, badarg}
     end.

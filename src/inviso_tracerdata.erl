@@ -16,7 +16,7 @@
 %% function says so.
 -module(inviso_tracerdata).
 
--export([is_tracerdata/1, parse/1, logs/1, remove/1]).
+-export([is_tracerdata/1, parse/1, logs/1, logs/2, remove/2]).
 
 -export_type([plan/0]).
 
@@ -109,18 +109,32 @@ name(Name, Bad) ->
     end.
 
 %% @doc The files of tracerdata that exist here: kind, directory, base names.
--spec logs(term()) ->
-          {ok, [{trace_log | ti_log, file:filename(), [file:filename()]}]}
-              | {ok, no_log} | {error, term()}.
-logs(TracerData) ->
+%% Relative names are relative to the current directory.
+-spec logs(term()) -> {ok, inviso_fetch:logs()} | {error, term()}.
+logs(TracerData) -> logs(TracerData, current).
+
+%% @doc The same of tracerdata that was opened in a directory. As long as that
+%% is the current one, the directories in the answer are as they were given.
+-spec logs(term(), current | file:filename()) ->
+          {ok, inviso_fetch:logs()} | {error, term()}.
+logs(TracerData, Cwd) ->
     case parse(TracerData) of
-        {ok, Plan} ->
-            #{trace := {Name, Opts}} = Plan,
+        {ok, #{trace := {Name0, Opts}} = Plan} ->
+            Name = opened_in(Cwd, Name0),
             {ok, [{trace_log, filename:dirname(Name), trace_files(Name, Opts)}
                   | [{ti_log, filename:dirname(Ti), existing(Ti)}
-                     || #{ti := Ti} <- [Plan]]]};
+                     || #{ti := Ti0} <- [Plan],
+                        Ti <- [opened_in(Cwd, Ti0)]]]};
         {error, _} = E ->
             E
+    end.
+
+opened_in(current, Name) ->
+    Name;
+opened_in(Cwd, Name) ->
+    case file:get_cwd() of
+        {ok, Cwd} -> Name;
+        _ -> filename:absname(Name, Cwd)
     end.
 
 trace_files(Name, #{rotate := _}) ->
@@ -148,11 +162,11 @@ existing(Name) ->
         false -> []
     end.
 
-%% @doc Deletes the files that {@link logs/1} finds.
--spec remove(term()) -> ok.
-remove(TracerData) ->
-    case logs(TracerData) of
-        {ok, Logs} when is_list(Logs) ->
+%% @doc Deletes the files that {@link logs/2} finds.
+-spec remove(term(), current | file:filename()) -> ok.
+remove(TracerData, Cwd) ->
+    case logs(TracerData, Cwd) of
+        {ok, Logs} ->
             _ = [file:delete(filename:join(Dir, F))
                  || {_, Dir, Files} <- Logs, F <- Files],
             ok;

@@ -24,6 +24,7 @@
          local_patterns_are_in_the_way_of_no_others/1,
          no_argument_ends_a_component/1,
          a_ti_file_that_does_not_open_is_no_crash/1,
+         logs_are_found_from_another_directory/1,
          a_system_without_distribution_answers_plainly/1]).
 
 -import(inviso_test_lib, [call/4, wait_until/1]).
@@ -47,6 +48,7 @@ all() ->
      local_patterns_are_in_the_way_of_no_others,
      no_argument_ends_a_component,
      a_ti_file_that_does_not_open_is_no_crash,
+     logs_are_found_from_another_directory,
      a_system_without_distribution_answers_plainly].
 
 init_per_testcase(Case, Config) ->
@@ -556,6 +558,25 @@ a_ti_file_that_does_not_open_is_no_crash(Config) ->
     timer:sleep(500),
     ok = call(N1, logger_std_h, filesync, [reports]),
     {ok, <<>>} = file:read_file(Log).
+
+logs_are_found_from_another_directory(Config) ->
+    {#{dir := Dir1} = N1, _, #{name := Node2, dir := Dir2, tmp := Tmp2} = N2} =
+        nodes_of(Config),
+    {ok, _} = inviso(N1, start, []),
+    {ok, _} = inviso(N1, add_nodes, [[Node2], tag]),
+    {ok, _} = inviso(N1, init_tracing, [[{trace, {file, "a.log"}},
+                                         {ti, {file, "a.ti"}}]]),
+    {ok, _} = inviso(N1, stop_tracing, []),
+    ok = call(N2, file, set_cwd, [Tmp2]),
+    {ok, [{Node2, {ok, [{trace_log, Dir2, ["a.log"]},
+                        {ti_log, Dir2, ["a.ti"]}]}}]} =
+        inviso(N1, list_logs, []),
+    {ok, [{Node2, {complete, [{trace_log, [{ok, "p_a.log"}]},
+                              {ti_log, [{ok, "p_a.ti"}]}]}}]} =
+        inviso(N1, fetch_log, [Dir1, "p_"]),
+    {ok, _} = inviso(N1, clear, []),
+    {ok, ["tmp"]} = file:list_dir(Dir2),
+    {ok, _} = inviso(N1, stop_nodes, []).
 
 a_system_without_distribution_answers_plainly(Config) ->
     N1 = inviso_test_lib:start_alone(?config(priv_dir, Config)),
