@@ -90,7 +90,11 @@ fetch(Reader, Logs, Dir, Prefix, Cancel) ->
     end.
 
 files([], _Peer, _Dir, Done) ->
-    {complete, lists:reverse(Done)};
+    How = case [E || {_, {error, _} = E} <- Done] of
+              [] -> complete;
+              _ -> incomplete
+          end,
+    {How, lists:reverse(Done)};
 files([{Kind, From, Name} | Rest], Peer, Dir, Done) ->
     case ask(open, [From], Peer) of
         ok ->

@@ -30,19 +30,23 @@ merge([], OutFile) ->
         ok -> {ok, 0};
         {error, Reason} -> {error, {begin_handler, {open, Reason}}}
     end;
-merge(FileSets, OutFile) when is_list(FileSets) ->
+merge(FileSets, OutFile) when length(FileSets) > 0 ->
     try
         lists:append([arguments(S) || S <- FileSets])
     of
         Files -> run(["--output=" ++ filename:absname(OutFile) | Files])
     catch
         throw:Reason -> {error, {files, Reason}}
-    end.
+    end;
+merge(Other, _OutFile) ->
+    {error, {files, {bad_reader_spec, Other}}}.
 
 arguments({Node, [{Kind, _} | _] = Logs})
-  when is_atom(Node), is_atom(Kind) ->
-    [argument(Node, Log, File) || {_, Files} = Log <- Logs, File <- Files];
-arguments({Node, [[{_, _} | _] | _] = Sets}) when is_atom(Node) ->
+  when is_atom(Node), is_atom(Kind), length(Logs) > 0 ->
+    [argument(Node, Log, path(Log, File))
+     || {_, Files} = Log <- Logs, File <- names(Log, Files)];
+arguments({Node, [[{_, _} | _] | _] = Sets})
+  when is_atom(Node), length(Sets) > 0 ->
     lists:append([arguments({Node, S}) || S <- Sets]);
 arguments({Node, []}) when is_atom(Node) ->
     [];
@@ -51,11 +55,23 @@ arguments(Other) ->
 
 %% The node is told for the sake of files that do not tell it.
 argument(Node, {trace_log, _}, File) ->
-    atom_to_list(Node) ++ "=" ++ filename:absname(File);
+    atom_to_list(Node) ++ "=" ++ File;
 argument(_Node, {ti_log, _}, File) ->
-    "--ti=" ++ filename:absname(File);
+    "--ti=" ++ File;
 argument(_Node, Other, _File) ->
     throw({bad_reader_spec, Other}).
+
+names(_Log, Files) when length(Files) >= 0 -> Files;
+names(Log, _) -> throw({bad_reader_spec, Log}).
+
+%% One name where a list of them belongs is a list of characters.
+path(Log, File) ->
+    try filename:absname(File) of
+        Path when is_binary(Path) -> unicode:characters_to_list(Path);
+        Path -> Path
+    catch
+        error:_ -> throw({bad_reader_spec, Log})
+    end.
 
 run(Args) ->
     Command = filename:join(inviso_push:priv_dir(), "inviso"),

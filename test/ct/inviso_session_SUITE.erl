@@ -25,6 +25,7 @@
          no_argument_ends_a_component/1,
          a_ti_file_that_does_not_open_is_no_crash/1,
          logs_are_found_from_another_directory/1,
+         what_was_not_fetched_or_named_is_told/1,
          a_system_without_distribution_answers_plainly/1]).
 
 -import(inviso_test_lib, [call/4, wait_until/1]).
@@ -49,6 +50,7 @@ all() ->
      no_argument_ends_a_component,
      a_ti_file_that_does_not_open_is_no_crash,
      logs_are_found_from_another_directory,
+     what_was_not_fetched_or_named_is_told,
      a_system_without_distribution_answers_plainly].
 
 init_per_testcase(Case, Config) ->
@@ -576,6 +578,26 @@ logs_are_found_from_another_directory(Config) ->
         inviso(N1, fetch_log, [Dir1, "p_"]),
     {ok, _} = inviso(N1, clear, []),
     {ok, ["tmp"]} = file:list_dir(Dir2),
+    {ok, _} = inviso(N1, stop_nodes, []).
+
+what_was_not_fetched_or_named_is_told(Config) ->
+    {N1, _, #{name := Node2}} = nodes_of(Config),
+    _ = [{error, {files, {bad_reader_spec, Bad}}} =
+             call(N1, inviso_lfm, merge, [Sets, "out.txt"])
+         || {Bad, Sets} <-
+                [{{trace_log, "a.log"}, [{Node2, [{trace_log, "a.log"}]}]},
+                 {{ti_log, "a.ti"}, [{Node2, [[{ti_log, "a.ti"}]]}]},
+                 {{trace_log, a}, [{Node2, [{trace_log, a}]}]},
+                 {[x | y], [x | y]},
+                 {x, x}]],
+    {ok, _} = inviso(N1, start, []),
+    {ok, _} = inviso(N1, add_nodes, [[Node2], tag]),
+    {ok, _} = inviso(N1, init_tracing, [[{trace, {file, "a.log"}},
+                                         {ti, {file, "a.ti"}}]]),
+    {ok, _} = inviso(N1, stop_tracing, []),
+    {ok, [{Node2, {incomplete, [{trace_log, [{error, {file_open, _}}]},
+                                {ti_log, [{error, {file_open, _}}]}]}}]} =
+        inviso(N1, fetch_log, ["no/such/directory", "p_"]),
     {ok, _} = inviso(N1, stop_nodes, []).
 
 a_system_without_distribution_answers_plainly(Config) ->
