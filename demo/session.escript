@@ -59,11 +59,15 @@ show(M, F, Args) ->
     Text = [io_lib:format("~0p", [A]) || A <- Args],
     io:format("(~s)> ~s:~s(~ts).~n", [node(), M, F, lists:join(", ", Text)]),
     Result = apply(M, F, Args),
-    io:format("~p~n", [Result]),
+    io:format(format(F), [Result]),
     case has_error(Result) of
         false -> ok;
         true -> halt(1)
     end.
+
+%% Counts are not text, though ~p would take 53 for "5".
+format(F) when F =:= tf; F =:= tpl -> "~w~n";
+format(_) -> "~p~n".
 
 has_error(error) -> true;
 has_error(T) when is_tuple(T) -> has_error(tuple_to_list(T));
