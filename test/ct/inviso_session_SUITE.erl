@@ -55,7 +55,7 @@ all() ->
 
 init_per_testcase(Case, Config) ->
     Needed = [inviso_test_lib:product(P)
-              || P <- ["inviso_tracer.so", "inviso_spool"]],
+              || P <- ["inviso", "inviso_tracer.so", "inviso_spool"]],
     case [S || {skip, _} = S <- Needed] of
         [Skip | _] -> Skip;
         [] -> with_nodes(Case, Config)
@@ -116,20 +116,13 @@ merged(Config, [Node1, Node2]) ->
                      {ti_log, ["trace_node1.ti"]}]},
             {Node2, [{trace_log, ["aprefix_tracefile_node2.log"]},
                      {ti_log, ["aprefix_trace_node2.ti"]}]}],
-    case inviso_test_lib:product("inviso") of
-        {skip, Why} ->
-            ct:comment("not merged: " ++ Why);
-        {ok, _} ->
-            {ok, Count} = call(N1, inviso_lfm, merge, [Sets, "theoutfile.txt"]),
-            Lines = lines(filename:join(Dir, "theoutfile.txt")),
-            ct:log("~b entries:~n~ts", [Count, lists:join("\n", Lines)]),
-            Count = length(Lines),
-            Calls = [L || L <- Lines,
-                          string:prefix(L, atom_to_list(Node1)) =/= nomatch,
-                          string:find(L, "call,{code,which,[ordset]},")
-                              =/= nomatch],
-            [_ | _] = Calls
-    end.
+    {ok, Count} = call(N1, inviso_lfm, merge, [Sets, "theoutfile.txt"]),
+    Lines = lines(filename:join(Dir, "theoutfile.txt")),
+    ct:log("~b entries:~n~ts", [Count, lists:join("\n", Lines)]),
+    Count = length(Lines),
+    [_ | _] = [L || L <- Lines,
+                    string:prefix(L, atom_to_list(Node1)) =/= nomatch,
+                    string:find(L, "call,{code,which,[ordset]},") =/= nomatch].
 
 %% --- after it ---------------------------------------------------------------
 
