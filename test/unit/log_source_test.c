@@ -109,7 +109,7 @@ static void a_cut_within_the_last_page_is_told_too(void **state)
 
 /* Events that can be read when the log is cut to len between its survey and
  * the reading; it grows again if it is said to. */
-static void a_log_cut(const struct build *b, size_t len, int grown)
+static void a_log_cut(const struct build *b, size_t len, bool grown)
 {
 	struct collected c;
 	struct inv_err err;
@@ -149,10 +149,10 @@ static void a_log_that_is_cut_while_it_is_merged_is_read_up_to_there(
 	}
 	build_totals(&b, INV_END_CLOSED);
 	assert_true(b.file.len > 10 * page);
-	a_log_cut(&b, 5 * page, 0);
-	a_log_cut(&b, 5 * page, 1);
+	a_log_cut(&b, 5 * page, false);
+	a_log_cut(&b, 5 * page, true);
 	for (size_t i = 0; i < 400; i += 7)
-		a_log_cut(&b, 7 * page + 1000 + i, i % 2);
+		a_log_cut(&b, 7 * page + 1000 + i, i % 2 != 0);
 	build_release(&b);
 }
 
