@@ -3,12 +3,17 @@
 /* inviso recover: a log out of a ring file whose node and spooler are dead. */
 
 #include <argp.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/buf.h"
 #include "cli/cmd.h"
+#include "log/item.h"
+#include "sink/jsontext.h"
 #include "spool/recover.h"
 
 struct args {
@@ -69,12 +74,6 @@ static const struct argp argp = {
 	       "not put there twice.",
 };
 
-static const char *const loss_names[] = {
-#define LOSS_NAME(name, number, text) [number] = text,
-	INV_LOSSES(LOSS_NAME)
-#undef LOSS_NAME
-};
-
 static uint64_t lost(const struct inv_recovered *done)
 {
 	uint64_t sum = 0;
@@ -96,46 +95,57 @@ static void print_text(const struct inv_recovered *done)
 	       done->produced, done->recorded, lost(done));
 	for (i = 0; i < INV_LOSS_COUNT; i++)
 		if (done->dropped[i])
-			printf("  %-12s %" PRIu64 "\n", loss_names[i],
+			printf("  %-12s %" PRIu64 "\n", inv_lost_text(i),
 			       done->dropped[i]);
 }
 
-static void print_json_text(const char *text)
+static void put_json_text(struct inv_buf *b, const char *text)
 {
-	putchar('"');
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
+	struct inv_buf scratch = { 0 };
+	size_t from;
 
-		if (c == '"' || c == '\\')
-			printf("\\%c", c);
-		else if (c < 0x20)
-			printf("\\u%04x", c);
-		else
-			putchar(c);
-	}
-	putchar('"');
+	inv_buf_putc(b, '"');
+	from = b->len;
+	inv_buf_puts(b, text);
+	inv_json_escape(b, from, &scratch);
+	inv_buf_putc(b, '"');
+	inv_buf_release(&scratch);
 }
 
-static void print_json(const struct inv_recovered *done)
+static int print_json(const struct inv_recovered *done)
 {
+	struct inv_buf b = { 0 };
 	const char *sep = "";
 	unsigned i;
+	int rc;
 
-	printf("{\"node\":");
-	print_json_text(done->node);
-	printf(",\"log\":");
-	print_json_text(done->path);
-	printf(",\"recovered\":%" PRIu64 ",\"produced\":%" PRIu64
-	       ",\"recorded\":%" PRIu64 ",\"dropped\":{",
-	       done->n_events, done->produced, done->recorded);
+	inv_buf_puts(&b, "{\"node\":");
+	put_json_text(&b, done->node);
+	inv_buf_puts(&b, ",\"log\":");
+	put_json_text(&b, done->path);
+	inv_buf_printf(&b,
+		       ",\"recovered\":%" PRIu64 ",\"produced\":%" PRIu64
+		       ",\"recorded\":%" PRIu64 ",\"dropped\":{",
+		       done->n_events, done->produced, done->recorded);
 	for (i = 0; i < INV_LOSS_COUNT; i++) {
 		if (!done->dropped[i])
 			continue;
-		printf("%s\"%s\":%" PRIu64, sep, loss_names[i],
-		       done->dropped[i]);
+		inv_buf_printf(&b, "%s\"%s\":%" PRIu64, sep, inv_lost_text(i),
+			       done->dropped[i]);
 		sep = ",";
 	}
-	printf("}}\n");
+	inv_buf_puts(&b, "}}\n");
+	rc = b.error;
+	if (!rc)
+		fwrite(b.data, 1, b.len, stdout);
+	inv_buf_release(&b);
+	return rc;
+}
+
+static int no_memory(const char *name)
+{
+	fprintf(stderr, "%s: no memory\n", name);
+	return INV_EXIT_FAILED;
 }
 
 static int recover(int argc, char **argv)
@@ -150,12 +160,15 @@ static int recover(int argc, char **argv)
 		fprintf(stderr, "%s: %s\n", argv[0], err.text);
 		return INV_EXIT_FAILED;
 	}
-	if (a.json)
-		print_json(&done);
-	else
+	if (!a.json)
 		print_text(&done);
-	if (fflush(stdout) || ferror(stdout))
+	else if (print_json(&done))
+		return no_memory(argv[0]);
+	if (fflush(stdout) || ferror(stdout)) {
+		fprintf(stderr, "%s: write the summary: %s\n", argv[0],
+			strerror(errno));
 		return INV_EXIT_FAILED;
+	}
 	return lost(&done) ? INV_EXIT_LOST : INV_EXIT_DONE;
 }
 

@@ -11,44 +11,16 @@
  */
 #include "log/names.h"
 #include "sink/formats.h"
+#include "sink/jsontext.h"
 
 struct json {
 	struct inv_sink sink;
 	struct inv_buf scratch;
 };
 
-/* What is in out from `from` on becomes the inside of a JSON string. */
 static void escape_tail(struct json *j, size_t from)
 {
-	static const char hex[] = "0123456789abcdef";
-	struct inv_buf *out = j->sink.out;
-	size_t i;
-
-	for (i = from; i < out->len; i++)
-		if (out->data[i] < 0x20 || out->data[i] == '"' ||
-		    out->data[i] == '\\')
-			break;
-	if (i >= out->len) /* mostly */
-		return;
-	inv_buf_reset(&j->scratch);
-	inv_buf_put(&j->scratch, out->data + i, out->len - i);
-	out->len = i;
-	for (i = 0; i < j->scratch.len; i++) {
-		uint8_t c = j->scratch.data[i];
-
-		if (c == '"' || c == '\\') {
-			inv_buf_putc(out, '\\');
-			inv_buf_putc(out, (char)c);
-		} else if (c < 0x20) {
-			inv_buf_puts(out, "\\u00");
-			inv_buf_putc(out, hex[c >> 4]);
-			inv_buf_putc(out, hex[c & 15]);
-		} else {
-			inv_buf_putc(out, (char)c);
-		}
-	}
-	if (j->scratch.error)
-		out->error = j->scratch.error;
+	inv_json_escape(j->sink.out, from, &j->scratch);
 }
 
 static void node_text(struct inv_buf *b, const struct inv_node *node)
