@@ -10,7 +10,9 @@
 #include "cli/cmd.h"
 #include "log/source.h"
 
+static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 static _Atomic(const char *) file;
+static sigset_t before; /* a hold */
 
 static void unlink_file(void)
 {
@@ -49,7 +51,6 @@ static void on_bus(int sig, siginfo_t *info, void *context)
 
 void inv_cleanup_init(void)
 {
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 	struct sigaction sa = { .sa_handler = on_signal,
 				.sa_flags = (int)SA_RESETHAND };
 	struct sigaction bus = { .sa_sigaction = on_bus,
@@ -69,4 +70,19 @@ void inv_cleanup_init(void)
 void inv_cleanup_file(const char *path)
 {
 	atomic_store(&file, path);
+}
+
+void inv_cleanup_hold(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		sigaddset(&set, signals[i]);
+	sigprocmask(SIG_BLOCK, &set, &before);
+}
+
+void inv_cleanup_let(void)
+{
+	sigprocmask(SIG_SETMASK, &before, NULL);
 }

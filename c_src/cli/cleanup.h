@@ -12,4 +12,11 @@ void inv_cleanup_init(void);
 /* From now on path, borrowed, is to be removed then; NULL: nothing is. */
 void inv_cleanup_file(const char *path);
 
+/*
+ * Signals that end the program wait between these two: while the file is there
+ * and not known here, or the other way round.
+ */
+void inv_cleanup_hold(void);
+void inv_cleanup_let(void);
+
 #endif

@@ -40,6 +40,7 @@ struct merge {
 	struct inv_notices notices;
 	struct inv_inputs inputs;
 	struct inv_merge merge;
+	bool special; /* output is no regular file */
 	struct inv_output out;
 	struct inv_sink *sink;
 	bool progress; /* shown, and to be wiped */
@@ -185,10 +186,12 @@ static int check_output(struct merge *m)
 {
 	struct stat st;
 
-	if (m->output && !stat(m->output, &st) &&
-	    inv_source_has(st.st_dev, st.st_ino))
+	if (!m->output || stat(m->output, &st))
+		return 0;
+	if (inv_source_has(st.st_dev, st.st_ino))
 		return inv_err_set(&m->err, INV_EINVAL, "-o %s: is an input",
 				   m->output);
+	m->special = !S_ISREG(st.st_mode);
 	return 0;
 }
 
@@ -200,9 +203,28 @@ static int open_output(struct merge *m)
 		inv_output_fd(&m->out, STDOUT_FILENO);
 		return 0;
 	}
+	/* A FIFO waits for its reader: not with signals held. */
+	if (m->special)
+		return inv_output_file(&m->out, m->output, &m->err);
+	inv_cleanup_hold();
 	rc = inv_output_file(&m->out, m->output, &m->err);
 	inv_cleanup_file(m->out.tmp);
+	inv_cleanup_let();
 	return rc;
+}
+
+static int close_output(struct merge *m, int rc)
+{
+	bool held = m->out.tmp != NULL;
+	int closed;
+
+	if (held)
+		inv_cleanup_hold();
+	inv_cleanup_file(NULL);
+	closed = inv_output_close(&m->out, !rc, rc ? NULL : &m->err);
+	if (held)
+		inv_cleanup_let();
+	return rc ? rc : closed;
 }
 
 static void count_unended(struct merge *m)
@@ -214,7 +236,6 @@ static void count_unended(struct merge *m)
 static int run(struct merge *m, char **files, int n_files)
 {
 	int rc = 0;
-	int closed;
 
 	for (int i = 0; !rc && i < n_files; i++)
 		rc = inv_inputs_add(&m->inputs, files[i], &m->err);
@@ -235,9 +256,7 @@ static int run(struct merge *m, char **files, int n_files)
 		count_unended(m);
 	if (!rc)
 		rc = pump(m);
-	inv_cleanup_file(NULL);
-	closed = inv_output_close(&m->out, !rc, rc ? NULL : &m->err);
-	return rc ? rc : closed;
+	return close_output(m, rc);
 }
 
 static int merge(struct merge *m, char **files, int n_files)

@@ -45,6 +45,8 @@ for line in sys.stdin: json.loads(line)' <"$1" ;;
 	esac
 }
 
+is_no_json() { ! is_json "$1" 2>/dev/null; }
+
 # A log, without the fuzzer's first byte, and a trace port's file.
 tail -c +2 "$corpus/log/plain" >plain.log
 cp "$corpus/tracefile/events" "$corpus/tracefile/kinds" "$corpus/tracefile/ti" .
@@ -89,6 +91,8 @@ ok 'in place of what the file says' says out 'b@vm [] {trace_ts'
 ok 'json is written' status 7 "$inviso" merge --json plain.log events ti
 if [ -n "$json_checker" ]; then
 	ok 'and is JSON' is_json out
+	echo '{"not":}' >no.json
+	ok 'as not all is' is_no_json no.json
 else
 	n=$((n + 1))
 	echo "ok $n - and is JSON # SKIP neither jq nor python3 is here"
