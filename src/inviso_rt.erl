@@ -239,7 +239,8 @@ init_tracing(TracerData, Rt) ->
             case open_tracer(Path, Opts) of
                 {ok, Tracer} ->
                     Rt1 = begin_tracing(Tracer, Rt),
-                    Opened = {some, TracerData, filename:absname("")},
+                    {ok, Cwd} = file:get_cwd(),
+                    Opened = {some, TracerData, Cwd},
                     init_meta(Plan, Rt1#rt{tracerdata = Opened});
                 {error, Reason} ->
                     {{error, {open, [Path, Reason]}}, Rt}

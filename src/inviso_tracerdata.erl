@@ -16,7 +16,7 @@
 %% function says so.
 -module(inviso_tracerdata).
 
--export([is_tracerdata/1, parse/1, logs/1, logs/2, remove/2]).
+-export([is_tracerdata/1, parse/1, logs/2, remove/2]).
 
 -export_type([plan/0]).
 
@@ -109,12 +109,8 @@ name(Name, Bad) ->
     end.
 
 %% @doc The files of tracerdata that exist here: kind, directory, base names.
-%% Relative names are relative to the current directory.
--spec logs(term()) -> {ok, inviso_fetch:logs()} | {error, term()}.
-logs(TracerData) -> logs(TracerData, current).
-
-%% @doc The same of tracerdata that was opened in a directory. As long as that
-%% is the current one, the directories in the answer are as they were given.
+%% Relative names are relative to the directory given; as long as that is the
+%% current one, the directories in the answer are as in the tracerdata.
 -spec logs(term(), current | file:filename()) ->
           {ok, inviso_fetch:logs()} | {error, term()}.
 logs(TracerData, Cwd) ->
