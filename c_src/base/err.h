@@ -12,20 +12,24 @@
  */
 enum inv_code {
 	INV_OK = 0,
-	INV_END = 1,	     /* iterators: there is no more */
-	INV_EINVAL = -1,     /* an argument makes no sense */
-	INV_ENOMEM = -2,     /* no memory */
-	INV_EIO = -3,	     /* the system refused: see inv_err.sys */
-	INV_EFORMAT = -4,    /* not a file of the kind asked for */
-	INV_EVERSION = -5,   /* written by a newer version */
-	INV_EDAMAGED = -6,   /* bytes that make no sense */
-	INV_ETRUNCATED = -7, /* ends in the middle of something */
-	INV_ENOSPACE = -8,   /* the buffer or packet is too small */
-	INV_EFULL = -9,	     /* the ring has no free packet */
-	INV_ETOOBIG = -10,   /* beyond a limit of ours */
-	INV_EBUSY = -11,     /* somebody else has it */
-	INV_ETIME = -12,     /* its deadline has passed */
-	INV_EDEPTH = -13,    /* nested deeper than a limit of ours */
+	INV_END = 1,		/* iterators: there is no more */
+	INV_EINVAL = -1,	/* an argument makes no sense */
+	INV_ENOMEM = -2,	/* no memory */
+	INV_EIO = -3,		/* the system refused: see inv_err.sys */
+	INV_EFORMAT = -4,	/* not a file of the kind asked for */
+	INV_EVERSION = -5,	/* written by a newer version */
+	INV_EDAMAGED = -6,	/* bytes that make no sense */
+	INV_ETRUNCATED = -7,	/* ends in the middle of something */
+	INV_ENOSPACE = -8,	/* the buffer or packet is too small */
+	INV_EFULL = -9,		/* the ring has no free packet */
+	INV_ETOOBIG = -10,	/* beyond a limit of ours */
+	INV_EBUSY = -11,	/* somebody else has it */
+	INV_ETIME = -12,	/* its deadline has passed */
+	INV_EDEPTH = -13,	/* nested deeper than a limit of ours */
+	INV_EUNREACHABLE = -14, /* a node cannot be reached */
+	INV_EREFUSED = -15,	/* a node does not want us: cookie, owner */
+	INV_ELOST = -16,	/* the connection to a node is gone */
+	INV_EREMOTE = -17,	/* a call failed on the node itself */
 };
 
 /*
