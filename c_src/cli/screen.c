@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/screen.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/err.h"
+
+#define WAITING_MAX ((size_t)256 * 1024)
+
+/* What waits is a row of these, each with its bytes after it. */
+struct piece {
+	int fd;
+	uint32_t len;
+};
+
+struct inv_screen {
+	const char *who;
+	bool status_line;
+	int event;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t more;
+	/* under the lock */
+	struct inv_buf waiting;
+	size_t at_work; /* bytes that the thread writes just now */
+	struct inv_buf status;
+	bool status_new;
+	bool closing;
+	int broken; /* errno */
+	/* the thread's */
+	bool shown; /* the status line */
+	struct inv_buf work;
+	struct inv_buf drawn;
+};
+
+/* --- the terminal --------------------------------------------------------- */
+
+bool inv_screen_is_terminal(void)
+{
+	const char *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && isatty(STDERR_FILENO) && term &&
+	       strcmp(term, "dumb") != 0;
+}
+
+unsigned inv_screen_width(void)
+{
+	struct winsize w = { 0 };
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) &&
+	    ioctl(STDERR_FILENO, TIOCGWINSZ, &w))
+		return 0;
+	return w.ws_col;
+}
+
+size_t inv_screen_fit(const char *text, size_t len, unsigned columns)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++) {
+		if (((unsigned char)text[i] & 0xc0) == 0x80)
+			continue; /* the rest of a character */
+		if (!columns--)
+			break;
+	}
+	return i;
+}
+
+/* --- the thread ----------------------------------------------------------- */
+
+/* 0 or errno.  A descriptor that somebody made non-blocking is waited for. */
+static int write_all(int fd, const uint8_t *p, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, p, len);
+
+		if (n >= 0) {
+			p += n;
+			len -= (size_t)n;
+		} else if (errno == EAGAIN) {
+			struct pollfd pfd = { .fd = fd, .events = POLLOUT };
+
+			poll(&pfd, 1, -1);
+		} else if (errno != EINTR) {
+			return errno;
+		}
+	}
+	return 0;
+}
+
+static void wipe(struct inv_screen *s)
+{
+	static const char text[] = "\r\033[K";
+
+	if (s->shown)
+		write_all(STDERR_FILENO, (const uint8_t *)text,
+			  sizeof(text) - 1);
+	s->shown = false;
+}
+
+static void draw(struct inv_screen *s)
+{
+	unsigned width = inv_screen_width();
+	size_t len = s->drawn.len;
+
+	if (!len) {
+		wipe(s);
+		return;
+	}
+	/* In the last column some terminals go on to the next line. */
+	if (width)
+		len = inv_screen_fit((const char *)s->drawn.data, len,
+				     width - 1);
+	inv_buf_reset(&s->work);
+	inv_buf_putc(&s->work, '\r');
+	inv_buf_put(&s->work, s->drawn.data, len);
+	inv_buf_puts(&s->work, "\033[K");
+	if (!s->work.error)
+		write_all(STDERR_FILENO, s->work.data, s->work.len);
+	s->shown = true;
+}
+
+/* What is in work; returns errno of standard output. */
+static int write_work(struct inv_screen *s)
+{
+	size_t at = 0;
+	int broken = 0;
+
+	wipe(s);
+	while (at < s->work.len) {
+		struct piece piece;
+
+		memcpy(&piece, s->work.data + at, sizeof(piece));
+		at += sizeof(piece);
+		if (piece.fd != STDOUT_FILENO)
+			write_all(piece.fd, s->work.data + at, piece.len);
+		else if (!broken)
+			broken = write_all(piece.fd, s->work.data + at,
+					   piece.len);
+		at += piece.len;
+	}
+	return broken;
+}
+
+static void ring(struct inv_screen *s)
+{
+	uint64_t one = 1;
+	ssize_t n = write(s->event, &one, sizeof(one));
+
+	(void)n; /* full: it is readable, which is all that is wanted */
+}
+
+/* Takes what there is and writes it; with the lock, which it gives up. */
+static void turn(struct inv_screen *s)
+{
+	struct inv_buf swap = s->work;
+	int broken;
+
+	if (s->waiting.len) {
+		s->work = s->waiting;
+		s->waiting = swap;
+		inv_buf_reset(&s->waiting);
+		s->at_work = s->work.len;
+		pthread_mutex_unlock(&s->lock);
+		broken = write_work(s);
+		pthread_mutex_lock(&s->lock);
+		if (broken && !s->broken)
+			s->broken = broken;
+		s->at_work = 0;
+		s->status_new = true;
+		ring(s);
+		return;
+	}
+	inv_buf_reset(&s->drawn);
+	if (s->status.len)
+		inv_buf_put(&s->drawn, s->status.data, s->status.len);
+	s->status_new = false;
+	pthread_mutex_unlock(&s->lock);
+	draw(s);
+	pthread_mutex_lock(&s->lock);
+}
+
+static void *writer(void *arg)
+{
+	struct inv_screen *s = arg;
+
+	pthread_mutex_lock(&s->lock);
+	for (;;) {
+		if (s->waiting.len || (s->status_new && s->status_line))
+			turn(s);
+		else if (s->closing)
+			break;
+		else
+			pthread_cond_wait(&s->more, &s->lock);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return NULL;
+}
+
+/* --- the caller's side ---------------------------------------------------- */
+
+static void release(struct inv_screen *s)
+{
+	if (s->event >= 0)
+		close(s->event);
+	pthread_cond_destroy(&s->more);
+	pthread_mutex_destroy(&s->lock);
+	inv_buf_release(&s->waiting);
+	inv_buf_release(&s->status);
+	inv_buf_release(&s->work);
+	inv_buf_release(&s->drawn);
+	free(s);
+}
+
+int inv_screen_open(struct inv_screen **out, const char *who, bool status_line)
+{
+	struct inv_screen *s = calloc(1, sizeof(*s));
+	sigset_t all, before;
+	int rc;
+
+	if (!s)
+		return INV_ENOMEM;
+	s->who = who;
+	s->status_line = status_line;
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->more, NULL);
+	s->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	rc = s->event < 0 ? errno : pthread_create(&s->thread, NULL, writer, s);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (rc) {
+		release(s);
+		return INV_EIO;
+	}
+	*out = s;
+	return 0;
+}
+
+void inv_screen_close(struct inv_screen *s)
+{
+	if (!s)
+		return;
+	inv_screen_status(s, "");
+	pthread_mutex_lock(&s->lock);
+	s->closing = true;
+	pthread_cond_signal(&s->more);
+	pthread_mutex_unlock(&s->lock);
+	pthread_join(s->thread, NULL);
+	release(s);
+}
+
+int inv_screen_fd(const struct inv_screen *s)
+{
+	return s->event;
+}
+
+void inv_screen_seen(struct inv_screen *s)
+{
+	uint64_t n;
+	ssize_t rc = read(s->event, &n, sizeof(n));
+
+	(void)rc; /* it was unreadable: that is what is wanted */
+}
+
+size_t inv_screen_room(struct inv_screen *s)
+{
+	size_t waits;
+
+	pthread_mutex_lock(&s->lock);
+	waits = s->waiting.len + s->at_work;
+	if (s->broken)
+		waits = 0; /* it goes nowhere, and takes no time */
+	pthread_mutex_unlock(&s->lock);
+	return waits < WAITING_MAX ? WAITING_MAX - waits : 0;
+}
+
+bool inv_screen_broken(struct inv_screen *s, int *sys)
+{
+	pthread_mutex_lock(&s->lock);
+	*sys = s->broken;
+	pthread_mutex_unlock(&s->lock);
+	return *sys != 0;
+}
+
+static void give(struct inv_screen *s, int fd, const void *bytes, size_t len)
+{
+	struct piece piece = { .fd = fd, .len = (uint32_t)len };
+
+	pthread_mutex_lock(&s->lock);
+	if (!(s->broken && fd == STDOUT_FILENO) &&
+	    inv_buf_reserve(&s->waiting, sizeof(piece) + len)) {
+		inv_buf_put(&s->waiting, &piece, sizeof(piece));
+		inv_buf_put(&s->waiting, bytes, len);
+		pthread_cond_signal(&s->more);
+	}
+	pthread_mutex_unlock(&s->lock);
+}
+
+void inv_screen_out(struct inv_screen *s, const void *bytes, size_t len)
+{
+	if (len)
+		give(s, STDOUT_FILENO, bytes, len);
+}
+
+static void line(struct inv_screen *s, const char *before, const char *fmt,
+		 va_list ap)
+{
+	char text[1024];
+	int n = snprintf(text, sizeof(text), "%s%s", before,
+			 *before ? ": " : "");
+	size_t len;
+
+	vsnprintf(text + n, sizeof(text) - (size_t)n - 1, fmt, ap);
+	len = strlen(text);
+	text[len++] = '\n';
+	give(s, STDERR_FILENO, text, len);
+}
+
+void inv_screen_note(struct inv_screen *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	line(s, s->who, fmt, ap);
+	va_end(ap);
+}
+
+void inv_screen_say(struct inv_screen *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	line(s, "", fmt, ap);
+	va_end(ap);
+}
+
+void inv_screen_status(struct inv_screen *s, const char *text)
+{
+	if (!s->status_line)
+		return;
+	pthread_mutex_lock(&s->lock);
+	inv_buf_reset(&s->status);
+	inv_buf_puts(&s->status, text);
+	s->status_new = true;
+	pthread_cond_signal(&s->more);
+	pthread_mutex_unlock(&s->lock);
+}
