@@ -41,7 +41,7 @@ int inv_conn_rex(struct inv_conn *c, const char *module, const char *function,
 
 /* INV_EREMOTE with the reason in words when answer is {badrpc, Reason}; else
  * 0. */
-int inv_rex_check(const struct inv_item *answer, struct inv_err *err);
+int inv_rex_check(const struct inv_mail *answer, struct inv_err *err);
 
 /*
  * The same, waiting for the answer; items of others stay in the inbox.
@@ -50,10 +50,10 @@ int inv_rex_check(const struct inv_item *answer, struct inv_err *err);
  * inv_conn_request and a LOST give.
  */
 int inv_call(struct inv_conn *c, const struct inv_dest *to,
-	     const ei_x_buff *request, int ms, struct inv_item *answer,
+	     const ei_x_buff *request, int ms, struct inv_mail *answer,
 	     struct inv_err *err);
 int inv_call_rex(struct inv_conn *c, const char *module, const char *function,
-		 const ei_x_buff *args, int ms, struct inv_item *answer,
+		 const ei_x_buff *args, int ms, struct inv_mail *answer,
 		 struct inv_err *err);
 
 #endif

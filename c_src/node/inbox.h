@@ -17,14 +17,14 @@
 struct inv_conn;
 struct inv_inbox;
 
-enum inv_item_kind {
-	INV_ITEM_CONNECTED = 1, /* conn is up: requests may be sent */
-	INV_ITEM_ANSWER,	/* to request tag: term, len */
-	INV_ITEM_TIMEOUT,	/* request tag had no answer in its time; one
+enum inv_mail_kind {
+	INV_MAIL_CONNECTED = 1, /* conn is up: requests may be sent */
+	INV_MAIL_ANSWER,	/* to request tag: term, len */
+	INV_MAIL_TIMEOUT,	/* request tag had no answer in its time; one
 				   that comes later is dropped; err */
-	INV_ITEM_GONE,		/* the process asked by tag is not there, or
+	INV_MAIL_GONE,		/* the process asked by tag is not there, or
 				   died: no answer will come; err */
-	INV_ITEM_LOST,		/* conn failed to connect, or is gone; err says
+	INV_MAIL_LOST,		/* conn failed to connect, or is gone; err says
 				   why.  The last item of conn: requests that
 				   are open have no items of their own */
 };
@@ -36,8 +36,8 @@ enum inv_item_kind {
  * byte: ei_decode functions begin at index 0.  It is one whole term, checked
  * to lie within its len bytes, so that they are safe on it.
  */
-struct inv_item {
-	enum inv_item_kind kind;
+struct inv_mail {
+	enum inv_mail_kind kind;
 	struct inv_conn *conn;
 	uint64_t tag;
 	const char *term;
@@ -45,7 +45,7 @@ struct inv_item {
 	struct inv_err err; /* code and text; 0 where there is none */
 	/* private */
 	void *mem;
-	struct inv_item *next;
+	struct inv_mail *next;
 };
 
 /* NULL: no memory or descriptors. */
@@ -61,9 +61,9 @@ int inv_inbox_fd(const struct inv_inbox *in);
  * The oldest item; waits for one up to ms milliseconds (0: not at all).
  * 0; INV_END when there is none.
  */
-int inv_inbox_take(struct inv_inbox *in, int ms, struct inv_item *out);
+int inv_inbox_take(struct inv_inbox *in, int ms, struct inv_mail *out);
 
 /* Frees what out refers to; out itself is the caller's. */
-void inv_item_release(struct inv_item *it);
+void inv_mail_release(struct inv_mail *it);
 
 #endif
