@@ -3,14 +3,34 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "spool/drain.h"
 #include "spool/watch.h"
+
+#define DYING_MS 2000
 
 /* Elsewhere the VM's number may be another's, or nobody's. */
 static bool is_elsewhere(const struct inv_ring_ctl *ctl)
 {
 	return ctl->vm_pid_ns && ctl->vm_pid_ns != inv_process_ns();
+}
+
+/*
+ * A process that was killed is a zombie as soon as its first thread has ended;
+ * the others may still be on their way out.
+ */
+static bool has_ended(struct inv_watch *vm)
+{
+	static const struct timespec look = { .tv_nsec = 10 * 1000 * 1000 };
+	int left = DYING_MS / 10;
+
+	while (!inv_watch_is_dead(vm)) {
+		if (inv_process_start(vm->pid) || left-- == 0)
+			return false;
+		nanosleep(&look, NULL);
+	}
+	return true;
 }
 
 static int is_dead(const struct inv_ring_ctl *ctl, bool force,
@@ -29,7 +49,7 @@ static int is_dead(const struct inv_ring_ctl *ctl, bool force,
 				   "does not)",
 				   (int)ctl->vm_pid);
 	inv_watch_open(&vm, ctl->vm_pid, ctl->vm_start);
-	dead = inv_watch_is_dead(&vm);
+	dead = has_ended(&vm);
 	inv_watch_close(&vm);
 	if (dead)
 		return 0;
