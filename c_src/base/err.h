@@ -30,6 +30,8 @@ enum inv_code {
 	INV_EREFUSED = -15,	/* a node does not want us: cookie, owner */
 	INV_ELOST = -16,	/* the connection to a node is gone */
 	INV_EREMOTE = -17,	/* a call failed on the node itself */
+	INV_ENOTHING = -18,	/* nothing matched what was asked for */
+	INV_ECANCELLED = -19,	/* the user wants no more of it */
 };
 
 /*
