@@ -24,19 +24,29 @@
  *	erlang:nodes/1		[connected], for `-n all`
  *
  * 2. Attach, one call by rex of erl_eval:exprs/2, so that there is no instant
- *    at which code of ours is there and nobody to take it away.  The
- *    expressions and the modules (Mods) are made when the command is built:
- *	case code:is_loaded(inviso_push) of
- *	    false -> code:atomic_load(Mods);	% {Module, "inviso_pushed", Beam}
- *	    _ -> ok
- *	end,
- *	inviso_push:attach(Args)
- *    Its value (erl_eval gives {value, Value, Bindings}):
+ *    at which code of ours is there and nobody to take it away.  The modules
+ *    (Mods) are chosen when the command is built; the expressions are the value
+ *    of inviso_push:loader/0, whose variables are Mods and Args:
+ *	case catch erlang:register(inviso_loading, self()) of
+ *	    true ->
+ *		case [M || {M, _, _} <- Mods, code:is_loaded(M) =/= false] of
+ *		    [] -> ok = code:atomic_load(Mods); % {M, "inviso_pushed", Beam}
+ *		    _ -> ok
+ *		end,
+ *		inviso_push:attach(Args);
+ *	    _ ->
+ *		{error, again, <<>>}
+ *	end
+ *    The name is a lock: held by who loads and attaches, and by a guard that
+ *    takes the code away.  Its value (erl_eval gives {value, Value, Bindings}):
  *	{ok, #{guard := pid(), dir := binary() | none, files := [binary()]}}
  *	{error, Class, Text}
+ *    Class `again': somebody else does one or the other at this moment; ask
+ *    again after 20 ms, for as long as a deadline allows (5 s).
  *    Args, a map:
  *	protocol  INV_CONTROL_PROTOCOL
- *	build     binary, equal for equal modules and files
+ *	build     inviso_push:build/2 of Mods and of the files, made when the
+ *		  command is built: a binary, equal for equal code
  *	client    pid of the command: who is attached until it leaves or its
  *		  node is gone
  *	owner     text, "user@host (os pid 4711)"
@@ -122,11 +132,13 @@
 #define INV_CONTROL_PROTOCOL 1
 
 /* Classes of errors, and what becomes of them in the command's exit code:
- * usage 2, unreachable 3, refused 4, nothing 5, failed 1. */
+ * usage 2, unreachable 3, refused 4, nothing 5, failed 1; again (of attach
+ * alone): 1, when the deadline has passed. */
 #define INV_CONTROL_CLASSES(X) \
 	X(FAILED, "failed")    \
 	X(USAGE, "usage")      \
 	X(REFUSED, "refused")  \
-	X(NOTHING, "nothing")
+	X(NOTHING, "nothing")  \
+	X(AGAIN, "again")
 
 #endif
