@@ -84,8 +84,6 @@ void inv_account_totals(struct inv_account *a, const struct inv_log_totals *t,
 			bool rotated, struct inv_loss_list *out)
 {
 	counters(a, t->dropped, out);
-	if (t->produced > a->produced)
-		a->produced = t->produced;
 	if (t->recorded > a->recorded) {
 		uint64_t n = t->recorded - a->recorded;
 

@@ -23,8 +23,7 @@ struct inv_account {
 	uint64_t credit;   /* told, had numbers, but no gap was seen yet */
 	uint64_t recorded; /* in the log: read, unreadable or rotated away */
 	uint64_t unreadable;
-	uint64_t rotated;  /* in files deleted by rotation: no loss */
-	uint64_t produced; /* from totals; 0: there were none */
+	uint64_t rotated; /* in files deleted by rotation: no loss */
 	bool begun;
 };
 

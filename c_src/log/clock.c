@@ -19,22 +19,13 @@ static int64_t sys_offset(const struct inv_anchor *a)
 	return minus((uint64_t)a->erl + (uint64_t)a->offset, a->mono);
 }
 
-/* The next anchor that is later than `after`. */
-static bool read_anchor(struct inv_clock *c, uint64_t after,
-			struct inv_anchor *a)
+/* The next anchor that is later than `now'. */
+static bool read_anchor(struct inv_clock *c, struct inv_anchor *a)
 {
-	for (;;) {
-		while (inv_entries_anchor(&c->entries, c->entry, a)) {
-			c->entry++;
-			if (!c->known || a->mono > after)
-				return true;
-		}
-		c->entry = 0;
-		c->entries.n = 0;
-		if (inv_set_cursor_anchors(&c->cursor, c->set, &c->at))
-			return false;
-		inv_entries_open(&c->entries, c->unpacker, &c->at);
-	}
+	while (c->next_anchor(c->arg, a))
+		if (!c->known || a->mono > c->now.mono)
+			return true;
+	return false;
 }
 
 /*
@@ -66,47 +57,39 @@ static void set_segment(struct inv_clock *c)
 	}
 }
 
-/* Without an anchor: the first event was when the first file was made. */
-static void guess(struct inv_clock *c)
-{
-	const struct inv_log_file *f = c->set->n_files ? c->set->files : NULL;
-
-	memset(&c->now, 0, sizeof(c->now));
-	if (f && f->first_ns != UINT64_MAX) {
-		c->now.mono = f->first_ns;
-		c->now.erl = (int64_t)f->first_ns;
-		c->now.real = (int64_t)f->head.created_ns;
-		c->now.offset = minus(f->head.created_ns, f->first_ns);
-	}
-}
-
-void inv_clock_release(struct inv_clock *c)
-{
-	inv_unpacker_free(c->unpacker);
-	c->unpacker = NULL;
-}
-
-int inv_clock_init(struct inv_clock *c, const struct inv_log_set *set)
+void inv_clock_init(struct inv_clock *c,
+		    bool (*next_anchor)(void *arg, struct inv_anchor *anchor),
+		    void *arg)
 {
 	memset(c, 0, sizeof(*c));
-	c->set = set;
-	c->unpacker = inv_unpacker_new();
-	if (!c->unpacker)
-		return INV_ENOMEM;
-	c->known = read_anchor(c, 0, &c->now);
-	if (c->known)
-		c->more = read_anchor(c, c->now.mono, &c->next);
-	else
-		guess(c);
+	c->next_anchor = next_anchor;
+	c->arg = arg;
+	inv_clock_more(c);
+}
+
+void inv_clock_more(struct inv_clock *c)
+{
+	if (!c->known)
+		c->known = read_anchor(c, &c->now);
+	if (c->known && !c->more)
+		c->more = read_anchor(c, &c->next);
 	set_segment(c);
-	return 0;
+}
+
+void inv_clock_guess(struct inv_clock *c, uint64_t mono, uint64_t real)
+{
+	c->now.mono = mono;
+	c->now.erl = (int64_t)mono;
+	c->now.real = (int64_t)real;
+	c->now.offset = minus(real, mono);
+	set_segment(c);
 }
 
 void inv_clock_move(struct inv_clock *c, uint64_t mono)
 {
 	while (c->more && mono >= c->next.mono) {
 		c->now = c->next;
-		c->more = read_anchor(c, c->now.mono, &c->next);
+		c->more = read_anchor(c, &c->next);
 	}
 	set_segment(c);
 }

@@ -5,8 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "log/packet.h"
-#include "log/set.h"
+#include "abi/log.h"
 
 /*
  * From the monotonic clock of a log's events to Erlang's time, by the log's
@@ -18,12 +17,9 @@
  * with the events, two at a time.
  */
 struct inv_clock {
-	const struct inv_log_set *set; /* borrowed */
-	struct inv_set_cursor cursor;
-	struct inv_log_place at;
-	struct inv_unpacker *unpacker;
-	struct inv_entries entries; /* of at, and the next one to take */
-	uint32_t entry;
+	/* The next anchor; false: there is none, or none yet. */
+	bool (*next_anchor)(void *arg, struct inv_anchor *anchor);
+	void *arg;  /* borrowed */
 	bool known; /* there is an anchor */
 	bool more;  /* next is valid */
 	struct inv_anchor now;
@@ -36,9 +32,15 @@ struct inv_clock {
 	double sys_slope;
 };
 
-/* Borrows set.  INV_ENOMEM. */
-int inv_clock_init(struct inv_clock *c, const struct inv_log_set *set);
-void inv_clock_release(struct inv_clock *c);
+void inv_clock_init(struct inv_clock *c,
+		    bool (*next_anchor)(void *arg, struct inv_anchor *anchor),
+		    void *arg);
+
+/* Anchors came that were not there before. */
+void inv_clock_more(struct inv_clock *c);
+
+/* As long as nothing is known: mono was at real, ns since the Unix epoch. */
+void inv_clock_guess(struct inv_clock *c, uint64_t mono, uint64_t real);
 
 /* The slow half of inv_clock_at. */
 void inv_clock_move(struct inv_clock *c, uint64_t mono);

@@ -6,8 +6,8 @@
 
 /*
  * Something that gives out items in the order of its own time: a log
- * (log/reader.h), or a set of trace port files (log/tracefile.h).  Embedded
- * first in what implements it.
+ * (log/reader.h), one that is being written (log/live.h), or a set of trace
+ * port files (log/tracefile.h).  Embedded first in what implements it.
  */
 struct inv_feed;
 
@@ -15,8 +15,6 @@ struct inv_feed_ops {
 	/* The next item in feed->item: 0, INV_END, or INV_ENOMEM.  What it
 	 * points to is good until the next call. */
 	int (*next)(struct inv_feed *feed);
-	/* Adds what there is to tell when all has been read; see
-	 * struct inv_feed_stats. */
 	void (*free)(struct inv_feed *feed);
 };
 
@@ -24,12 +22,11 @@ struct inv_feed {
 	const struct inv_feed_ops *ops;
 	const struct inv_node *node; /* borrowed */
 	struct inv_item item;
-	/* Events that rotation deleted: not lost, but not here. */
+	/* Events that rotation deleted: not lost, but not here.  Known when
+	 * all has been read. */
 	uint64_t rotated;
 	/* A log whose end is not here: nobody knows what else there was. */
 	bool unended;
-	/* What the node says that it produced, for logs that have totals. */
-	uint64_t produced;
 };
 
 #endif

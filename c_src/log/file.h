@@ -2,9 +2,10 @@
 #ifndef INV_LOG_FILE_H
 #define INV_LOG_FILE_H
 
-#include "abi/log.h"
 #include "base/err.h"
+#include "log/about.h"
 #include "log/notice.h"
+#include "log/scan.h"
 #include "log/source.h"
 
 /*
@@ -24,11 +25,7 @@ struct inv_log_gap {
 
 struct inv_log_file {
 	struct inv_source src; /* owned */
-	struct inv_log_head head;
-	char *node; /* UTF-8; owned, as are the next three; never NULL */
-	char *otp_release;
-	char *erts_version;
-	char *os_pid;
+	struct inv_log_about about;
 	struct inv_log_gap *gaps;
 	size_t n_gaps;
 	/* from the survey */
@@ -36,8 +33,7 @@ struct inv_log_file {
 	uint64_t n_events;
 	uint32_t n_streams; /* highest number seen, and one */
 	uint64_t first_ns;  /* earliest begin_ns; UINT64_MAX: no events */
-	uint32_t last_type; /* of the last packet; 0: none */
-	uint32_t last_end;  /* enum inv_log_end when last_type is TOTALS */
+	struct inv_log_packet last; /* head of the last packet; zero: none */
 };
 
 /* Whether the bytes start like a log. */
@@ -48,29 +44,15 @@ int inv_log_file_open(struct inv_log_file *f, struct inv_source *src,
 		      struct inv_notices *ns, struct inv_err *err);
 void inv_log_file_close(struct inv_log_file *f);
 
-/* A position among the packets of a file; start with INV_LOG_CURSOR. */
+/* A position among the packets of a file; all zero: before the first. */
 struct inv_log_cursor {
 	uint64_t off;
 	size_t gap; /* the next gap at or after off */
 };
 
-/* The packet at the cursor; moves the cursor past it. */
-struct inv_log_place {
-	struct inv_log_packet head;
-	uint64_t off;	     /* of the head in the file */
-	const uint8_t *body; /* head.body_len bytes, in the source; NULL: they
-				are not all there, or damaged */
-	bool damaged;	     /* the survey found it so */
-};
-
-void inv_log_cursor_init(struct inv_log_cursor *c,
-			 const struct inv_log_file *f);
-/* 0 or INV_END. */
-int inv_log_cursor_next(struct inv_log_cursor *c, const struct inv_log_file *f,
-			struct inv_log_place *at);
 /*
- * As above, but steps over EVENTS of streams other than stream and over
- * ANCHORS, reading only a few bytes of them.
+ * The next TOTALS packet, or EVENTS of the stream; of what it steps over it
+ * reads a few bytes only.  Moves the cursor past it: 0, or INV_END.
  */
 int inv_log_cursor_seek(struct inv_log_cursor *c, const struct inv_log_file *f,
 			uint32_t stream, struct inv_log_place *at);

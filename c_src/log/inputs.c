@@ -212,7 +212,8 @@ static int open_log(struct inv_inputs *in, uint32_t first, struct inv_err *err)
 	struct inv_input *x = &in->inputs[first];
 	struct inv_log_file *files =
 		calloc(in->n_inputs - first, sizeof(*files));
-	struct inv_node *node = make_node(in, x->node ? x->node : x->file.node);
+	struct inv_node *node =
+		make_node(in, x->node ? x->node : x->file.about.node);
 	struct inv_log_set set;
 	struct inv_feed *feed;
 	uint32_t n = 0;
@@ -222,13 +223,14 @@ static int open_log(struct inv_inputs *in, uint32_t first, struct inv_err *err)
 		free(files);
 		return no_memory(err);
 	}
-	node->otp_release = (unsigned)strtoul(x->file.otp_release, NULL, 10);
+	node->otp_release =
+		(unsigned)strtoul(x->file.about.otp_release, NULL, 10);
 	for (uint32_t i = in->n_inputs; i-- > first;) {
 		struct inv_input *y = &in->inputs[i];
 
 		if (y->kind != KIND_LOG || y->taken ||
-		    memcmp(y->file.head.uuid, x->file.head.uuid,
-			   sizeof(x->file.head.uuid)) != 0)
+		    memcmp(y->file.about.head.uuid, x->file.about.head.uuid,
+			   sizeof(x->file.about.head.uuid)) != 0)
 			continue;
 		files[n++] = y->file;
 		y->taken = true;

@@ -8,7 +8,7 @@
 
 #include "abi/log.h"
 #include "base/err.h"
-#include "log/file.h"
+#include "log/scan.h"
 #include "term/dict.h"
 
 /* No body is larger when it is unpacked.  A ring's packet has 512 KiB at most;

@@ -8,12 +8,21 @@
 #include "log/heap.h"
 #include "log/stream.h"
 
+/* A stream, and where it is in the set: it steps over the heads of the others'
+ * packets on its own, so that what many streams take in memory does not depend
+ * on the events. */
+struct reader_stream {
+	struct inv_stream s;
+	struct inv_set_cursor cursor;
+};
+
 struct reader {
 	struct inv_feed feed;
 	struct inv_log_set set;
+	struct inv_set_anchors anchors;
 	struct inv_clock clock;
 	struct inv_unpacker *unpacker;
-	struct inv_stream *streams;
+	struct reader_stream *streams;
 	uint32_t n_streams;
 	struct inv_heap heap; /* of streams; the top's item was given out */
 	bool started;
@@ -28,31 +37,47 @@ static int64_t key(const struct inv_stream *s)
 	return s->mono_ns < INT64_MAX ? (int64_t)s->mono_ns : INT64_MAX;
 }
 
+static int next_of(struct reader *r, uint32_t i)
+{
+	struct reader_stream *x = &r->streams[i];
+	const struct inv_log_file *file;
+	struct inv_log_place at;
+	int rc = 0;
+
+	while (!rc && inv_stream_next(&x->s) == INV_END) {
+		rc = inv_set_cursor_seek(&x->cursor, &r->set, i, &at, &file);
+		if (rc)
+			return rc;
+		rc = inv_stream_take(&x->s, &at, file->first_ns);
+	}
+	return rc;
+}
+
 static int start(struct reader *r)
 {
 	for (uint32_t i = 0; i < r->n_streams; i++) {
-		int rc = inv_stream_next(&r->streams[i]);
+		int rc = next_of(r, i);
 
 		if (rc < 0)
 			return rc;
 		if (!rc)
-			inv_heap_push(&r->heap, key(&r->streams[i]), i);
+			inv_heap_push(&r->heap, key(&r->streams[i].s), i);
 	}
 	return 0;
 }
 
 static int step(struct reader *r)
 {
-	struct inv_stream *s = &r->streams[r->heap.e[0].index];
-	int rc = inv_stream_next(s);
+	uint32_t i = r->heap.e[0].index;
+	int rc = next_of(r, i);
 
 	if (rc < 0)
 		return rc;
 	if (rc) {
-		inv_stream_release(s);
+		inv_stream_release(&r->streams[i].s);
 		inv_heap_pop(&r->heap);
 	} else {
-		inv_heap_replace(&r->heap, key(s));
+		inv_heap_replace(&r->heap, key(&r->streams[i].s));
 	}
 	return 0;
 }
@@ -74,11 +99,8 @@ static void read_common_totals(struct reader *r)
 			if (t.stream == UINT32_MAX)
 				inv_account_totals(&a, &t, false, &r->losses);
 	}
-	r->feed.produced += a.produced;
-	for (uint32_t i = 0; i < r->n_streams; i++) {
-		r->feed.produced += r->streams[i].account.produced;
-		r->feed.rotated += r->streams[i].account.rotated;
-	}
+	for (uint32_t i = 0; i < r->n_streams; i++)
+		r->feed.rotated += r->streams[i].s.account.rotated;
 }
 
 static int last_items(struct reader *r)
@@ -116,7 +138,7 @@ static int reader_next(struct inv_feed *feed)
 		return rc;
 	if (!r->heap.n)
 		return last_items(r);
-	s = &r->streams[r->heap.e[0].index];
+	s = &r->streams[r->heap.e[0].index].s;
 	r->last_ns = s->mono_ns;
 	it->stream = r->heap.e[0].index;
 	inv_clock_at(&r->clock, s->mono_ns, &it->ts_ns, &it->erl_ns);
@@ -136,11 +158,11 @@ static void reader_free(struct inv_feed *feed)
 	struct reader *r = (struct reader *)feed;
 
 	for (uint32_t i = 0; r->streams && i < r->n_streams; i++)
-		inv_stream_release(&r->streams[i]);
+		inv_stream_release(&r->streams[i].s);
 	free(r->streams);
 	inv_heap_release(&r->heap);
 	inv_unpacker_free(r->unpacker);
-	inv_clock_release(&r->clock);
+	inv_unpacker_free(r->anchors.unpacker);
 	inv_log_set_release(&r->set);
 	free(r);
 }
@@ -149,6 +171,22 @@ static const struct inv_feed_ops reader_ops = {
 	.next = reader_next,
 	.free = reader_free,
 };
+
+static void start_clock(struct reader *r, struct inv_notices *notices)
+{
+	const struct inv_log_file *f = r->set.files;
+
+	r->anchors.set = &r->set;
+	inv_clock_init(&r->clock, inv_set_anchors_next, &r->anchors);
+	if (r->clock.known || !r->set.n_files)
+		return;
+	/* The first event was when the first file was made. */
+	if (f->first_ns != UINT64_MAX)
+		inv_clock_guess(&r->clock, f->first_ns,
+				f->about.head.created_ns);
+	inv_notice_info(notices, f->src.name,
+			"no clock anchors: its times are a guess");
+}
 
 int inv_reader_new(struct inv_feed **feed, struct inv_log_set *set,
 		   const struct inv_node *node, struct inv_notices *notices,
@@ -169,21 +207,16 @@ int inv_reader_new(struct inv_feed **feed, struct inv_log_set *set,
 	r->unpacker = inv_unpacker_new();
 	r->streams =
 		calloc(r->n_streams ? r->n_streams : 1, sizeof(*r->streams));
-	if (!r->unpacker || !r->streams ||
+	r->anchors.unpacker = inv_unpacker_new();
+	if (!r->unpacker || !r->anchors.unpacker || !r->streams ||
 	    !inv_heap_init(&r->heap, r->n_streams)) {
 		reader_free(&r->feed);
 		return inv_err_set(err, INV_ENOMEM, "no memory");
 	}
 	for (uint32_t i = 0; i < r->n_streams; i++)
-		inv_stream_init(&r->streams[i], &r->set, i, r->unpacker,
-				notices);
-	if (inv_clock_init(&r->clock, &r->set)) {
-		reader_free(&r->feed);
-		return inv_err_set(err, INV_ENOMEM, "no memory");
-	}
-	if (!r->clock.known && r->set.n_files)
-		inv_notice_info(notices, r->set.files[0].src.name,
-				"no clock anchors: its times are a guess");
+		inv_stream_init(&r->streams[i].s, i, r->set.beginning_lost,
+				r->unpacker, notices);
+	start_clock(r, notices);
 	r->feed.unended = !inv_log_set_check_end(&r->set, notices);
 	*feed = &r->feed;
 	return 0;

@@ -9,8 +9,8 @@ static int by_number(const void *a, const void *b)
 	const struct inv_log_file *x = a;
 	const struct inv_log_file *y = b;
 
-	if (x->head.file_no != y->head.file_no)
-		return x->head.file_no < y->head.file_no ? -1 : 1;
+	if (x->about.head.file_no != y->about.head.file_no)
+		return x->about.head.file_no < y->about.head.file_no ? -1 : 1;
 	/* Twice the same number: the larger one knows more. */
 	return (x->src.size < y->src.size) - (x->src.size > y->src.size);
 }
@@ -23,7 +23,8 @@ static void drop_twins(struct inv_log_set *s, struct inv_notices *ns)
 	for (uint32_t i = 0; i < s->n_files; i++) {
 		struct inv_log_file *f = &s->files[i];
 
-		if (n && s->files[n - 1].head.file_no == f->head.file_no) {
+		if (n && s->files[n - 1].about.head.file_no ==
+				 f->about.head.file_no) {
 			inv_notice_info(ns, f->src.name,
 					"left out: the same part of the log as "
 					"%s",
@@ -43,8 +44,8 @@ static void drop_twins(struct inv_log_set *s, struct inv_notices *ns)
 static void report_missing(const struct inv_log_set *s, struct inv_notices *ns)
 {
 	for (uint32_t i = 1; i < s->n_files; i++) {
-		uint32_t before = s->files[i - 1].head.file_no;
-		uint32_t here = s->files[i].head.file_no;
+		uint32_t before = s->files[i - 1].about.head.file_no;
+		uint32_t here = s->files[i].about.head.file_no;
 
 		if (here - before > 1)
 			inv_notice_info(ns, s->files[i].src.name,
@@ -63,7 +64,7 @@ int inv_log_set_init(struct inv_log_set *s, struct inv_log_file *files,
 	qsort(files, n_files, sizeof(*files), by_number);
 	drop_twins(s, ns);
 	report_missing(s, ns);
-	s->beginning_lost = s->n_files && s->files[0].head.file_no > 0;
+	s->beginning_lost = s->n_files && s->files[0].about.head.file_no > 0;
 	for (uint32_t i = 0; i < s->n_files; i++)
 		if (s->files[i].n_streams > s->n_streams)
 			s->n_streams = s->files[i].n_streams;
@@ -78,6 +79,34 @@ void inv_log_set_release(struct inv_log_set *s)
 	memset(s, 0, sizeof(*s));
 }
 
+bool inv_log_check_end(const struct inv_log_packet *last, const char *file,
+		       struct inv_notices *ns)
+{
+	if (last->type != INV_LOG_TOTALS) {
+		inv_notice_info(ns, file,
+				"the log has no end: it is still being "
+				"written, was cut, or its writer was killed");
+		return false;
+	}
+	switch ((uint32_t)last->seq) {
+	case INV_END_ROTATED:
+		inv_notice_info(ns, file,
+				"the log goes on in a file that is not here");
+		return false;
+	case INV_END_TERMINATED:
+		inv_notice_info(ns, file,
+				"the log's writer was told to leave before the "
+				"tracer was closed");
+		break;
+	case INV_END_VM:
+		inv_notice_info(ns, file, "the log ends because the node died");
+		break;
+	default:
+		break;
+	}
+	return true;
+}
+
 bool inv_log_set_check_end(const struct inv_log_set *s, struct inv_notices *ns)
 {
 	const struct inv_log_file *f;
@@ -85,30 +114,7 @@ bool inv_log_set_check_end(const struct inv_log_set *s, struct inv_notices *ns)
 	if (!s->n_files)
 		return true;
 	f = &s->files[s->n_files - 1];
-	if (f->last_type != INV_LOG_TOTALS) {
-		inv_notice_info(ns, f->src.name,
-				"the log has no end: it is still being "
-				"written, was cut, or its writer was killed");
-		return false;
-	}
-	switch (f->last_end) {
-	case INV_END_ROTATED:
-		inv_notice_info(ns, f->src.name,
-				"the log goes on in a file that is not here");
-		return false;
-	case INV_END_TERMINATED:
-		inv_notice_info(ns, f->src.name,
-				"the log's writer was told to leave before the "
-				"tracer was closed");
-		break;
-	case INV_END_VM:
-		inv_notice_info(ns, f->src.name,
-				"the log ends because the node died");
-		break;
-	default:
-		break;
-	}
-	return true;
+	return inv_log_check_end(&f->last, f->src.name, ns);
 }
 
 int inv_set_cursor_seek(struct inv_set_cursor *c, const struct inv_log_set *s,
@@ -134,4 +140,20 @@ int inv_set_cursor_anchors(struct inv_set_cursor *c,
 		memset(&c->in, 0, sizeof(c->in));
 	}
 	return INV_END;
+}
+
+bool inv_set_anchors_next(void *set_anchors, struct inv_anchor *anchor)
+{
+	struct inv_set_anchors *a = set_anchors;
+	struct inv_log_place at;
+
+	while (!inv_entries_anchor(&a->entries, a->entry, anchor)) {
+		a->entry = 0;
+		a->entries.n = 0;
+		if (inv_set_cursor_anchors(&a->cursor, a->set, &at))
+			return false;
+		inv_entries_open(&a->entries, a->unpacker, &at);
+	}
+	a->entry++;
+	return true;
 }

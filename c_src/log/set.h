@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "log/file.h"
+#include "log/packet.h"
 
 /*
  * A log: the files of one uuid in the order of their numbers, as if they were
@@ -31,6 +32,9 @@ void inv_log_set_release(struct inv_log_set *s);
  * False: its end is not here, nor what became of the events since.
  */
 bool inv_log_set_check_end(const struct inv_log_set *s, struct inv_notices *ns);
+/* The same of the head of a file's last packet, zero if there is none. */
+bool inv_log_check_end(const struct inv_log_packet *last, const char *file,
+		       struct inv_notices *ns);
 
 /* A position in the set: as struct inv_log_cursor, going on from file to file. */
 struct inv_set_cursor {
@@ -45,5 +49,18 @@ int inv_set_cursor_seek(struct inv_set_cursor *c, const struct inv_log_set *s,
 int inv_set_cursor_anchors(struct inv_set_cursor *c,
 			   const struct inv_log_set *s,
 			   struct inv_log_place *at);
+
+/* The anchors of a set, one after the other; set and unpacker are borrowed, all
+ * else is zero at first. */
+struct inv_set_anchors {
+	const struct inv_log_set *set;
+	struct inv_unpacker *unpacker; /* for nothing else */
+	struct inv_set_cursor cursor;
+	struct inv_entries entries; /* and the next one to take */
+	uint32_t entry;
+};
+
+/* For inv_clock_init. */
+bool inv_set_anchors_next(void *set_anchors, struct inv_anchor *anchor);
 
 #endif

@@ -3,13 +3,12 @@
 
 #include <string.h>
 
-void inv_stream_init(struct inv_stream *s, const struct inv_log_set *set,
-		     uint32_t number, struct inv_unpacker *unpacker,
-		     struct inv_notices *notices)
+void inv_stream_init(struct inv_stream *s, uint32_t number, bool rotated,
+		     struct inv_unpacker *unpacker, struct inv_notices *notices)
 {
 	memset(s, 0, sizeof(*s));
-	s->set = set;
 	s->number = number;
+	s->rotated = rotated;
 	s->unpacker = unpacker;
 	s->notices = notices;
 }
@@ -24,7 +23,7 @@ void inv_stream_release(struct inv_stream *s)
 static void give_up(struct inv_stream *s, const char *what, uint64_t off,
 		    uint64_t len)
 {
-	inv_notice_damage(s->notices, s->file->src.name, off, len,
+	inv_notice_damage(s->notices, s->at.file, off, len,
 			  "%s: %u event(s) lost", what, s->left);
 	inv_account_unreadable(&s->account, s->left, &s->losses);
 	s->left = 0;
@@ -56,8 +55,7 @@ static int open_packet(struct inv_stream *s)
 	 * where this one begins it does not disturb the order. */
 	if (h->begin_ns > s->mono_ns)
 		s->mono_ns = h->begin_ns;
-	inv_account_packet(&s->account, h, s->set->beginning_lost, &s->losses,
-			   &again);
+	inv_account_packet(&s->account, h, s->rotated, &s->losses, &again);
 	/* What was read before is not lost, whatever became of this copy. */
 	s->left = h->n_events - again;
 	if (!s->left)
@@ -77,7 +75,7 @@ static int open_packet(struct inv_stream *s)
 	return 0;
 }
 
-static void read_totals(struct inv_stream *s)
+static void read_totals(struct inv_stream *s, uint64_t first_ns)
 {
 	struct inv_entries e;
 	struct inv_log_totals t;
@@ -92,24 +90,10 @@ static void read_totals(struct inv_stream *s)
 				return;
 		} while (t.stream != s->number);
 	}
-	inv_account_totals(&s->account, &t, s->set->beginning_lost, &s->losses);
+	inv_account_totals(&s->account, &t, s->rotated, &s->losses);
 	/* It lost all it had: that began with the file, at the latest. */
-	if (!s->mono_ns && s->file->first_ns != UINT64_MAX)
-		s->mono_ns = s->file->first_ns;
-}
-
-static int next_packet(struct inv_stream *s)
-{
-	int rc = inv_set_cursor_seek(&s->cursor, s->set, s->number, &s->at,
-				     &s->file);
-
-	if (rc)
-		return rc;
-	if (s->at.head.type == INV_LOG_TOTALS) {
-		read_totals(s);
-		return 0;
-	}
-	return open_packet(s);
+	if (!s->mono_ns && first_ns != UINT64_MAX)
+		s->mono_ns = first_ns;
 }
 
 /* The next record of the open packet: true when it is an event. */
@@ -144,8 +128,6 @@ static bool next_record(struct inv_stream *s)
 
 int inv_stream_next(struct inv_stream *s)
 {
-	int rc;
-
 	for (;;) {
 		if (s->losses.n) {
 			s->losses.n--;
@@ -154,16 +136,23 @@ int inv_stream_next(struct inv_stream *s)
 			s->lost_reason = s->losses.at[s->losses.n].reason;
 			return 0;
 		}
-		if (s->p && s->left) {
-			if (next_record(s)) {
-				s->is_loss = false;
-				return 0;
-			}
-			continue;
+		if (!s->p || !s->left) {
+			s->p = NULL;
+			return INV_END;
 		}
-		s->p = NULL;
-		rc = next_packet(s);
-		if (rc)
-			return rc;
+		if (next_record(s)) {
+			s->is_loss = false;
+			return 0;
+		}
 	}
+}
+
+int inv_stream_take(struct inv_stream *s, const struct inv_log_place *at,
+		    uint64_t first_ns)
+{
+	s->at = *at;
+	if (at->head.type != INV_LOG_TOTALS)
+		return open_packet(s);
+	read_totals(s, first_ns);
+	return 0;
 }

@@ -2,11 +2,13 @@
 #include "unit/log_collect.h"
 
 #include "log/clock.h"
+#include "log/set.h"
 
 struct fixture {
 	struct build b;
 	struct inv_notices quiet;
 	struct inv_log_set set;
+	struct inv_set_anchors anchors;
 	struct inv_clock clock;
 };
 
@@ -19,12 +21,15 @@ static void start(struct fixture *f)
 		inv_source_memory(&src, "x", f->b.file.data, f->b.file.len), 0);
 	assert_int_equal(inv_log_file_open(file, &src, &f->quiet, NULL), 0);
 	assert_int_equal(inv_log_set_init(&f->set, file, 1, &f->quiet), 0);
-	assert_int_equal(inv_clock_init(&f->clock, &f->set), 0);
+	f->anchors.set = &f->set;
+	f->anchors.unpacker = inv_unpacker_new();
+	assert_non_null(f->anchors.unpacker);
+	inv_clock_init(&f->clock, inv_set_anchors_next, &f->anchors);
 }
 
 static void stop(struct fixture *f)
 {
-	inv_clock_release(&f->clock);
+	inv_unpacker_free(f->anchors.unpacker);
 	inv_log_set_release(&f->set);
 	build_release(&f->b);
 }
@@ -92,7 +97,7 @@ static void anchors_that_are_repeated_do_no_harm(void **state)
 	stop(&f);
 }
 
-static void without_anchors_the_files_own_time_is_taken(void **state)
+static void without_anchors_a_guess_is_taken(void **state)
 {
 	struct fixture f = { 0 };
 
@@ -102,6 +107,8 @@ static void without_anchors_the_files_own_time_is_taken(void **state)
 	build_event(&f.b, 510, 1);
 	build_end(&f.b);
 	start(&f);
+	assert_false(f.clock.known);
+	inv_clock_guess(&f.clock, 500, 1700000000000000000);
 	at(&f, 510, 1700000000000000010, 510);
 	stop(&f);
 }
@@ -128,7 +135,7 @@ int main(void)
 		cmocka_unit_test(a_drift_is_interpolated),
 		cmocka_unit_test(a_jump_happens_at_the_later_anchor),
 		cmocka_unit_test(anchors_that_are_repeated_do_no_harm),
-		cmocka_unit_test(without_anchors_the_files_own_time_is_taken),
+		cmocka_unit_test(without_anchors_a_guess_is_taken),
 		cmocka_unit_test(anchors_of_the_extremes_overflow_nothing),
 	};
 

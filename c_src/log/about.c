@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "log/about.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "log/utf8.h"
+
+#define SIZE_MIN (sizeof(struct inv_log_head) + 8)
+
+static bool has_magic(const struct inv_scan_bytes *b)
+{
+	return b->size >= 8 && !memcmp(b->data, INV_LOG_MAGIC, 8);
+}
+
+bool inv_log_about_is(const struct inv_scan_bytes *b)
+{
+	struct inv_scan_bytes start = *b;
+	uint64_t off = 0;
+
+	if (has_magic(b))
+		return true;
+	if (start.size > INV_LOG_HEAD_MAX)
+		start.size = INV_LOG_HEAD_MAX;
+	return inv_scan_find_head(&start, &off);
+}
+
+/* Takes the next string of the head at *off, as valid UTF-8. */
+static char *take_string(const uint8_t *data, uint64_t end, uint64_t *off)
+{
+	const uint8_t *p = data + *off;
+	uint64_t n;
+
+	if (end < 2 || *off > end - 2)
+		return strdup("");
+	n = p[0] | p[1] << 8;
+	if (n > end - 2 - *off)
+		n = end - 2 - *off;
+	*off += 2 + n;
+	return inv_utf8_sanitized((const char *)p + 2, n);
+}
+
+static bool sum_sound(const struct inv_scan_bytes *b, uint32_t head_len)
+{
+	uint64_t sum;
+
+	if (head_len < SIZE_MIN || head_len > INV_LOG_HEAD_MAX ||
+	    head_len > b->size)
+		return false;
+	memcpy(&sum, b->data + head_len - 8, sizeof(sum));
+	return sum == XXH64(b->data, head_len - 8, 0);
+}
+
+/* Whether what is not there yet can change what is made of it. */
+static bool wait(const struct inv_scan_bytes *b)
+{
+	struct inv_log_head h;
+	uint64_t off = 0;
+
+	if (b->last)
+		return false;
+	if (b->size < SIZE_MIN)
+		return true;
+	memcpy(&h, b->data, sizeof(h));
+	if (has_magic(b) && h.head_len <= INV_LOG_HEAD_MAX) {
+		if (h.head_len > b->size)
+			return true;
+		if (sum_sound(b, h.head_len))
+			return false;
+	}
+	return b->size < INV_LOG_HEAD_MAX + sizeof(struct inv_log_packet) &&
+	       !inv_scan_find_head(b, &off);
+}
+
+int inv_log_about_read(struct inv_log_about *a, const struct inv_scan_bytes *b,
+		       const char *name, struct inv_notices *ns,
+		       uint64_t *start, struct inv_err *err)
+{
+	uint64_t off = sizeof(a->head);
+	uint64_t end;
+
+	memset(a, 0, sizeof(*a));
+	if (wait(b))
+		return INV_END;
+	if (!inv_log_about_is(b))
+		return inv_err_set(err, INV_EFORMAT, "%s: not a log", name);
+	if (b->size < SIZE_MIN)
+		return inv_err_set(err, INV_EFORMAT, "%s: too short for a log",
+				   name);
+	memcpy(&a->head, b->data, sizeof(a->head));
+	*start = a->head.head_len;
+	if (!sum_sound(b, a->head.head_len)) {
+		*start = 0;
+		inv_scan_find_head(b, start);
+		end = *start < INV_LOG_HEAD_MAX ? *start : INV_LOG_HEAD_MAX;
+		inv_notice_damage(ns, name, 0, end,
+				  "the file's head is damaged: its node and "
+				  "number may be wrong");
+	} else if (a->head.version > INV_LOG_VERSION) {
+		return inv_err_set(err, INV_EVERSION,
+				   "%s: a log of version %u; this program reads"
+				   " up to %u",
+				   name, a->head.version, INV_LOG_VERSION);
+	} else {
+		end = a->head.head_len - 8;
+	}
+	a->node = take_string(b->data, end, &off);
+	a->otp_release = take_string(b->data, end, &off);
+	a->erts_version = take_string(b->data, end, &off);
+	a->os_pid = take_string(b->data, end, &off);
+	if (!a->node || !a->otp_release || !a->erts_version || !a->os_pid)
+		return inv_err_set(err, INV_ENOMEM, "%s: no memory", name);
+	return 0;
+}
+
+void inv_log_about_release(struct inv_log_about *a)
+{
+	free(a->node);
+	free(a->otp_release);
+	free(a->erts_version);
+	free(a->os_pid);
+	memset(a, 0, sizeof(*a));
+}
