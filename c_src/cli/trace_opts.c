@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/trace_opts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/units.h"
+
+enum {
+	OPT_PROCS = 0x2000,
+	OPT_SPAWNED,
+	OPT_LINKED,
+	OPT_DRY_RUN,
+	OPT_EVENTS,
+	OPT_FOR,
+	OPT_RATE,
+	OPT_BYTES,
+	OPT_MAX_TERM,
+	OPT_DEPTH,
+	OPT_BUFFER,
+	OPT_RUN_QUEUE,
+	OPT_MEMORY,
+};
+
+/* What the command's own help says of the defaults of --events, --for and
+ * --bytes. */
+static const struct argp_option options[] = {
+	{ NULL, 0, NULL, 0, "What is traced:", 2 },
+	{ "procs", OPT_PROCS, "PROCS", 0,
+	  "of these processes: all (default), new, existing, <0.1.2>, or a "
+	  "registered name; may be given several times",
+	  2 },
+	{ "spawned", OPT_SPAWNED, NULL, 0,
+	  "also of processes that these will spawn", 2 },
+	{ "linked", OPT_LINKED, NULL, 0,
+	  "also of processes that these will link to", 2 },
+	{ "dry-run", OPT_DRY_RUN, NULL, 0,
+	  "trace nothing: say what it matches, and how many events a second "
+	  "to expect",
+	  2 },
+	{ NULL, 0, NULL, 0,
+	  "Limits, of which the first ends it (0: none):", 3 },
+	{ "events", OPT_EVENTS, "N", 0, "so many events", 3 },
+	{ "for", OPT_FOR, "TIME", 0, "so long: 500ms, 15s, 2m, 1h", 3 },
+	{ "rate", OPT_RATE, "N", 0,
+	  "more events than this within a second, of a node", 3 },
+	{ "bytes", OPT_BYTES, "SIZE", 0,
+	  "a log of so many bytes on a node: 64k, 256M, 1G", 3 },
+	{ "max-run-queue", OPT_RUN_QUEUE, "N", 0,
+	  "a node with so many runnable processes that wait for a scheduler, "
+	  "for each scheduler",
+	  3 },
+	{ "max-memory", OPT_MEMORY, "PERCENT", 0,
+	  "a machine with so much of its memory in use", 3 },
+	{ NULL, 0, NULL, 0, "What is recorded of an event:", 4 },
+	{ "max-term", OPT_MAX_TERM, "SIZE", 0,
+	  "bytes of a term (4k); the rest is left out, and said to be", 4 },
+	{ "depth", OPT_DEPTH, "N", 0, "levels of nested terms (32)", 4 },
+	{ "buffer", OPT_BUFFER, "SIZE", 0,
+	  "shared memory on a node, for all its threads", 4 },
+	{ 0 },
+};
+
+static void count(struct argp_state *state, const char *option, const char *arg,
+		  uint64_t *n)
+{
+	if (inv_units_count(arg, n))
+		argp_error(state, "%s %s: not " INV_UNITS_COUNT_HELP, option,
+			   arg);
+}
+
+static void bytes(struct argp_state *state, const char *option, const char *arg,
+		  uint64_t *n)
+{
+	if (inv_units_bytes(arg, n))
+		argp_error(state, "%s %s: not " INV_UNITS_BYTES_HELP, option,
+			   arg);
+}
+
+/* `0' is off. */
+static void protection(struct argp_state *state, const char *option,
+		       const char *arg, uint64_t max, int64_t *n)
+{
+	uint64_t value;
+
+	count(state, option, arg, &value);
+	if (value > max)
+		argp_error(state, "%s %s: at most %u", option, arg,
+			   (unsigned)max);
+	*n = (int64_t)value;
+}
+
+static error_t parse_what(struct inv_trace_opts *o, int key, char *arg,
+			  struct argp_state *state)
+{
+	switch (key) {
+	case OPT_PROCS:
+		if (!*arg)
+			argp_error(state, "--procs: the name is empty");
+		o->procs[o->n_procs++] = arg;
+		return 0;
+	case OPT_SPAWNED:
+		o->spawned = true;
+		return 0;
+	case OPT_LINKED:
+		o->linked = true;
+		return 0;
+	case OPT_DRY_RUN:
+		o->dry_run = true;
+		return 0;
+	case OPT_MAX_TERM:
+		bytes(state, "--max-term", arg, &o->max_term);
+		return 0;
+	case OPT_DEPTH:
+		count(state, "--depth", arg, &o->depth);
+		return 0;
+	case OPT_BUFFER:
+		bytes(state, "--buffer", arg, &o->buffer);
+		return 0;
+	case ARGP_KEY_ARG:
+		if (!*arg)
+			argp_error(state, "a SPEC is empty");
+		o->specs[o->n_specs++] = arg;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct inv_trace_opts *o = state->input;
+
+	switch (key) {
+	case OPT_EVENTS:
+		count(state, "--events", arg, &o->events);
+		return 0;
+	case OPT_FOR:
+		if (inv_units_ms(arg, &o->ms))
+			argp_error(state, "--for %s: not " INV_UNITS_MS_HELP,
+				   arg);
+		o->ms_given = true;
+		return 0;
+	case OPT_RATE:
+		count(state, "--rate", arg, &o->rate);
+		return 0;
+	case OPT_BYTES:
+		bytes(state, "--bytes", arg, &o->bytes);
+		return 0;
+	case OPT_RUN_QUEUE:
+		protection(state, "--max-run-queue", arg, 1000000,
+			   &o->run_queue);
+		return 0;
+	case OPT_MEMORY:
+		protection(state, "--max-memory", arg, 100, &o->memory_percent);
+		return 0;
+	default:
+		return parse_what(o, key, arg, state);
+	}
+}
+
+const struct argp inv_trace_argp = { .options = options, .parser = parse };
+
+bool inv_trace_opts_init(struct inv_trace_opts *o, int argc)
+{
+	o->specs = calloc((size_t)argc + 1, sizeof(*o->specs));
+	o->procs = calloc((size_t)argc + 1, sizeof(*o->procs));
+	o->run_queue = -1;
+	o->memory_percent = -1;
+	return o->specs && o->procs;
+}
+
+void inv_trace_opts_release(struct inv_trace_opts *o)
+{
+	free(o->specs);
+	free(o->procs);
+}
