@@ -39,11 +39,11 @@ enum inv_session_why {
 	INV_WHY_OTHER, /* a newer node's */
 };
 
-struct inv_lost {
+struct inv_status_lost {
 	char reason[32];
 	uint64_t n;
 };
-#define INV_LOST_MAX 16
+#define INV_STATUS_LOST_MAX 16
 
 struct inv_status {
 	char name[65];
@@ -60,7 +60,7 @@ struct inv_status {
 	int64_t functions, processes, sensitive; /* matched; -1: not told */
 	int64_t armed, armed_of;		 /* while arming */
 	uint64_t produced, recorded, dropped, log_bytes;
-	struct inv_lost lost[INV_LOST_MAX];
+	struct inv_status_lost lost[INV_STATUS_LOST_MAX];
 	size_t n_lost;
 	int64_t ms_left;  /* -1: infinity */
 	int64_t expected; /* events a second, of a dry run; -1: not told */
