@@ -62,8 +62,9 @@ int inv_conn_wait(struct inv_conn *c, struct inv_err *err);
  */
 void inv_conn_close(struct inv_conn *c);
 
-/* Of the node; good until the close. */
-const struct inv_node_name *inv_conn_name(const struct inv_conn *c);
+/* Of the node: as the user wrote it until it is up, then as it calls itself;
+ * good until the close. */
+const struct inv_node_name *inv_conn_name(struct inv_conn *c);
 
 /* Our pid on this connection, good when it is up: what a node is told as
  * `client'.  Its node name is ours there, "inviso-…@host". */
@@ -71,6 +72,6 @@ const erlang_pid *inv_conn_self(const struct inv_conn *c);
 
 /* For the user's own: borrowed, NULL at first; not looked at. */
 void inv_conn_set_user(struct inv_conn *c, void *user);
-void *inv_conn_user(const struct inv_conn *c);
+void *inv_conn_user(struct inv_conn *c);
 
 #endif

@@ -2,6 +2,7 @@
 #ifndef INV_NODE_INBOX_H
 #define INV_NODE_INBOX_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,6 +46,7 @@ struct inv_mail {
 	struct inv_err err; /* code and text; 0 where there is none */
 	/* private */
 	void *mem;
+	bool awaited;
 	struct inv_mail *next;
 };
 

@@ -21,12 +21,21 @@ struct inv_node_name {
 	char alive[INV_NODE_NAME_MAX + 1]; /* what is before the @ */
 	char host[INV_NODE_NAME_MAX + 1];  /* and after it */
 	bool is_long;
+	bool any_host; /* no host was given: the node may be on this machine
+			  under a long name as well */
 };
 
 /* Of the len bytes at text.  INV_EINVAL; INV_EIO when this machine's own name
  * is asked for and not known. */
 int inv_node_name_parse(struct inv_node_name *out, const char *text, size_t len,
 			struct inv_err *err);
+
+/*
+ * The host part for a node of this machine; of a short name it ends before the
+ * first dot.  INV_EIO when the machine has no name.
+ */
+int inv_node_own_host(char *host, size_t size, bool is_long,
+		      struct inv_err *err);
 
 /*
  * Several of them.  All zero is none.

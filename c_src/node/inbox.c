@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "node/inbox_int.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "node/net.h"
+
+struct inv_inbox {
+	pthread_mutex_t lock;
+	pthread_cond_t more;
+	struct inv_mail *first;
+	struct inv_mail **last;
+	size_t n_open; /* items that are not awaited: fd is readable */
+	int fd;
+};
+
+struct inv_inbox *inv_inbox_new(struct inv_err *err)
+{
+	struct inv_inbox *in = calloc(1, sizeof(*in));
+	pthread_condattr_t attr;
+
+	if (!in) {
+		inv_err_set(err, INV_ENOMEM, "no memory");
+		return NULL;
+	}
+	in->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (in->fd < 0) {
+		inv_err_sys(err, errno, "eventfd");
+		free(in);
+		return NULL;
+	}
+	in->last = &in->first;
+	pthread_mutex_init(&in->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&in->more, &attr);
+	pthread_condattr_destroy(&attr);
+	return in;
+}
+
+void inv_mail_release(struct inv_mail *it)
+{
+	free(it->mem);
+	it->mem = NULL;
+	it->term = NULL;
+	it->len = 0;
+}
+
+void inv_inbox_free(struct inv_inbox *in)
+{
+	if (!in)
+		return;
+	while (in->first) {
+		struct inv_mail *it = in->first;
+
+		in->first = it->next;
+		inv_mail_release(it);
+		free(it);
+	}
+	close(in->fd);
+	pthread_cond_destroy(&in->more);
+	pthread_mutex_destroy(&in->lock);
+	free(in);
+}
+
+int inv_inbox_fd(const struct inv_inbox *in)
+{
+	return in->fd;
+}
+
+void inv_inbox_put(struct inv_inbox *in, struct inv_mail *it)
+{
+	it->next = NULL;
+	pthread_mutex_lock(&in->lock);
+	*in->last = it;
+	in->last = &it->next;
+	if (!it->awaited && in->n_open++ == 0)
+		(void)eventfd_write(in->fd, 1);
+	pthread_cond_broadcast(&in->more);
+	pthread_mutex_unlock(&in->lock);
+}
+
+/* Unlinks *at; the lock is held. */
+static struct inv_mail *unlink_at(struct inv_inbox *in, struct inv_mail **at)
+{
+	struct inv_mail *it = *at;
+	eventfd_t n;
+
+	*at = it->next;
+	if (in->last == &it->next)
+		in->last = at;
+	if (!it->awaited && --in->n_open == 0)
+		(void)eventfd_read(in->fd, &n);
+	return it;
+}
+
+static void take_at(struct inv_inbox *in, struct inv_mail **at,
+		    struct inv_mail *out)
+{
+	struct inv_mail *it = unlink_at(in, at);
+
+	*out = *it;
+	out->next = NULL;
+	free(it);
+}
+
+/* Waits for a change; false when the time is over. */
+static bool wait_more(struct inv_inbox *in, const struct timespec *until)
+{
+	return pthread_cond_timedwait(&in->more, &in->lock, until) != ETIMEDOUT;
+}
+
+static bool take_open(struct inv_inbox *in, struct inv_mail *out)
+{
+	struct inv_mail **at;
+
+	for (at = &in->first; *at; at = &(*at)->next) {
+		if (!(*at)->awaited) {
+			take_at(in, at, out);
+			return true;
+		}
+	}
+	return false;
+}
+
+int inv_inbox_take(struct inv_inbox *in, int ms, struct inv_mail *out)
+{
+	struct timespec until = inv_net_timespec(inv_net_now() + ms);
+	bool found;
+	bool more;
+
+	memset(out, 0, sizeof(*out));
+	pthread_mutex_lock(&in->lock);
+	do {
+		found = take_open(in, out);
+		more = !found && ms > 0 && wait_more(in, &until);
+	} while (more);
+	if (!found) /* what came as the time ended */
+		found = take_open(in, out);
+	pthread_mutex_unlock(&in->lock);
+	return found ? 0 : INV_END;
+}
+
+/* INV_END: nothing of it yet. */
+static int look(struct inv_inbox *in, const struct inv_conn *conn, uint64_t tag,
+		struct inv_mail *out, struct inv_err *err)
+{
+	struct inv_mail **at;
+
+	for (at = &in->first; *at; at = &(*at)->next) {
+		struct inv_mail *it = *at;
+
+		if (it->conn != conn)
+			continue;
+		if (it->kind == INV_MAIL_LOST) {
+			if (err)
+				*err = it->err;
+			return it->err.code;
+		}
+		if (tag == 0 ? it->kind == INV_MAIL_CONNECTED :
+			       it->awaited && it->tag == tag) {
+			take_at(in, at, out);
+			return 0;
+		}
+	}
+	return INV_END;
+}
+
+int inv_inbox_await(struct inv_inbox *in, const struct inv_conn *conn,
+		    uint64_t tag, int ms, struct inv_mail *out,
+		    struct inv_err *err)
+{
+	struct timespec until = inv_net_timespec(inv_net_now() + ms);
+	bool more;
+	int r;
+
+	memset(out, 0, sizeof(*out));
+	pthread_mutex_lock(&in->lock);
+	do {
+		r = look(in, conn, tag, out, err);
+		more = r == INV_END && wait_more(in, &until);
+	} while (more);
+	if (r == INV_END)
+		r = look(in, conn, tag, out, err);
+	pthread_mutex_unlock(&in->lock);
+	return r == INV_END ? INV_ETIME : r;
+}
+
+void inv_inbox_drop(struct inv_inbox *in, const struct inv_conn *conn)
+{
+	struct inv_mail **at;
+
+	pthread_mutex_lock(&in->lock);
+	at = &in->first;
+	while (*at) {
+		struct inv_mail *it = *at;
+
+		if (it->conn != conn) {
+			at = &it->next;
+			continue;
+		}
+		(void)unlink_at(in, at);
+		inv_mail_release(it);
+		free(it);
+	}
+	pthread_mutex_unlock(&in->lock);
+}

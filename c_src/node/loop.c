@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "node/conn_int.h"
+#include "node/handshake.h"
+#include "node/net.h"
+#include "node/words.h"
+
+#define LEAVE_MS 1000
+#define BODY_STEP 65536 /* a length is believed as its bytes arrive */
+#define FRAMES_STEP 64	/* read before other things are looked at */
+
+/* --- items -----------------------------------------------------------------*/
+
+/* An item for a request, or NULL for want of memory: the caller gives up. */
+static struct inv_mail *item_of(struct inv_conn *c, enum inv_mail_kind kind,
+				const struct inv_request *q)
+{
+	struct inv_mail *it = calloc(1, sizeof(*it));
+
+	if (!it)
+		return NULL;
+	it->kind = kind;
+	it->conn = c;
+	if (q) {
+		it->tag = q->tag;
+		it->awaited = q->awaited;
+	}
+	return it;
+}
+
+static int no_memory(struct inv_err *err)
+{
+	return inv_err_set(err, INV_ENOMEM, "no memory");
+}
+
+/* The node's tick time: an integer, or {ongoing_change_to, Seconds}. */
+static void take_tick_time(struct inv_conn *c, const struct inv_frame *f)
+{
+	struct inv_token tok;
+	int64_t s;
+
+	inv_cursor_init(&c->cursor, INV_ENC_ETF, NULL, f->term, f->len);
+	if (inv_cursor_next(&c->cursor, &tok) != 0)
+		return;
+	if (tok.kind == INV_TOK_TUPLE && tok.count == 2 &&
+	    (inv_cursor_skip(&c->cursor) != 0 ||
+	     inv_cursor_next(&c->cursor, &tok) != 0))
+		return;
+	if (inv_token_i64(&tok, &s) && s > 0 && s < 1000000)
+		c->tick_ms = s * 1000;
+}
+
+/* The body becomes the item's. */
+static int put_answer(struct inv_conn *c, const struct inv_frame *f,
+		      const struct inv_request *q, struct inv_err *err)
+{
+	struct inv_mail *it = item_of(c, INV_MAIL_ANSWER, q);
+
+	if (!it)
+		return no_memory(err);
+	it->term = f->term;
+	it->len = f->len;
+	it->mem = c->body.data;
+	memset(&c->body, 0, sizeof(c->body));
+	inv_inbox_put(c->in, it);
+	return 0;
+}
+
+static int put_gone(struct inv_conn *c, const struct inv_frame *f,
+		    const struct inv_request *q, struct inv_err *err)
+{
+	struct inv_mail *it = item_of(c, INV_MAIL_GONE, q);
+	char why[200];
+
+	if (!it)
+		return no_memory(err);
+	inv_term_words(why, sizeof(why), f->term, f->len);
+	inv_err_set(&it->err, INV_EREMOTE,
+		    "%s: %s is not there, or died meanwhile: %s", c->peer.full,
+		    q->to.name ? q->to.name : "the process", why);
+	inv_inbox_put(c->in, it);
+	return 0;
+}
+
+static int put_timeout(struct inv_conn *c, const struct inv_request *q,
+		       struct inv_err *err)
+{
+	struct inv_mail *it = item_of(c, INV_MAIL_TIMEOUT, q);
+
+	if (!it)
+		return no_memory(err);
+	inv_err_set(&it->err, INV_ETIME, "%s: no answer within %d.%d s",
+		    c->peer.full, q->ms / 1000, q->ms % 1000 / 100);
+	inv_inbox_put(c->in, it);
+	return 0;
+}
+
+/* --- sending ---------------------------------------------------------------*/
+
+/* Takes over what is queued, when what was before is sent. */
+static bool have_output(struct inv_conn *c)
+{
+	if (c->sent == c->sending.len) {
+		struct inv_buf empty = c->sending;
+
+		inv_buf_reset(&empty);
+		pthread_mutex_lock(&c->lock);
+		c->sending = c->queue;
+		c->queue = empty;
+		pthread_mutex_unlock(&c->lock);
+		c->sent = 0;
+	}
+	return c->sent < c->sending.len;
+}
+
+static int send_some(struct inv_conn *c, int64_t now, struct inv_err *err)
+{
+	while (have_output(c)) {
+		ssize_t n = send(c->fd, c->sending.data + c->sent,
+				 c->sending.len - c->sent, MSG_NOSIGNAL);
+
+		if (n > 0) {
+			c->sent += (size_t)n;
+			c->spoke = now;
+			c->stuck = 0;
+		} else if (n < 0 && errno == EAGAIN) {
+			if (c->stuck == 0)
+				c->stuck = now;
+			return 0;
+		} else if (n < 0 && errno != EINTR) {
+			return inv_err_set(err, INV_ELOST,
+					   "the connection is gone: %s",
+					   strerrordesc_np(errno));
+		}
+	}
+	return 0;
+}
+
+/* --- receiving -------------------------------------------------------------*/
+
+static int damaged(struct inv_err *err)
+{
+	return inv_err_set(err, INV_EDAMAGED,
+			   "the node sent something that makes no sense");
+}
+
+static int got_frame(struct inv_conn *c, struct inv_err *err)
+{
+	struct inv_request *q;
+	struct inv_frame f;
+	int r = inv_frame_parse(&c->cursor, c->body.data, c->body.len, &c->self,
+				&f);
+
+	if (r < 0)
+		return damaged(err);
+	if (f.kind == INV_FRAME_WATCHED) {
+		pthread_mutex_lock(&c->lock);
+		if (c->queue.len < c->opts.queue_max)
+			(void)inv_frame_put_noproc(&c->queue, &f);
+		pthread_mutex_unlock(&c->lock);
+	}
+	if (f.kind != INV_FRAME_ANSWER && f.kind != INV_FRAME_DOWN)
+		return 0;
+	q = inv_request_take(c, f.tag, f.kind == INV_FRAME_DOWN);
+	if (!q) /* its time was over */
+		return 0;
+	if (q->own && f.kind == INV_FRAME_ANSWER)
+		take_tick_time(c, &f);
+	else if (!q->own && f.kind == INV_FRAME_ANSWER)
+		r = put_answer(c, &f, q, err);
+	else if (!q->own)
+		r = put_gone(c, &f, q, err);
+	free(q);
+	return r;
+}
+
+/* A node that ticks wants to hear of us. */
+static void got_tick(struct inv_conn *c)
+{
+	pthread_mutex_lock(&c->lock);
+	if (c->queue.len == 0)
+		inv_frame_put_tick(&c->queue);
+	pthread_mutex_unlock(&c->lock);
+}
+
+static int got_head(struct inv_conn *c, struct inv_err *err)
+{
+	size_t n = (size_t)c->head[0] << 24 | (size_t)c->head[1] << 16 |
+		   (size_t)c->head[2] << 8 | c->head[3];
+
+	if (n == 0) {
+		c->head_got = 0;
+		got_tick(c);
+		return 0;
+	}
+	if (n > c->opts.answer_max)
+		return inv_err_set(err, INV_ETOOBIG,
+				   "the node sent a message of %zu bytes; at "
+				   "most %zu are taken",
+				   n, c->opts.answer_max);
+	c->body_len = n;
+	inv_buf_reset(&c->body);
+	return 0;
+}
+
+/* recv(2); INV_END: nothing more for now. */
+static int receive(struct inv_conn *c, void *at, size_t n, size_t *got,
+		   struct inv_err *err)
+{
+	ssize_t r;
+
+	do {
+		r = recv(c->fd, at, n, 0);
+	} while (r < 0 && errno == EINTR);
+	if (r < 0 && errno == EAGAIN)
+		return INV_END;
+	if (r < 0)
+		return inv_err_set(err, INV_ELOST, "the connection is gone: %s",
+				   strerrordesc_np(errno));
+	if (r == 0)
+		return inv_err_set(err, INV_ELOST,
+				   "the node closed the connection: it "
+				   "stopped, or disconnected us");
+	*got = (size_t)r;
+	return 0;
+}
+
+/* A part of a frame; INV_END: nothing more for now. */
+static int receive_part(struct inv_conn *c, struct inv_err *err)
+{
+	uint8_t *at;
+	size_t left;
+	size_t got;
+	int r;
+
+	if (c->head_got < sizeof(c->head)) {
+		r = receive(c, c->head + c->head_got,
+			    sizeof(c->head) - c->head_got, &got, err);
+		if (r)
+			return r;
+		c->head_got += got;
+		return c->head_got == sizeof(c->head) ? got_head(c, err) : 0;
+	}
+	left = c->body_len - c->body.len;
+	if (left > BODY_STEP)
+		left = BODY_STEP;
+	at = inv_buf_reserve(&c->body, left);
+	if (!at)
+		return no_memory(err);
+	r = receive(c, at, left, &got, err);
+	if (r)
+		return r;
+	inv_buf_commit(&c->body, got);
+	if (c->body.len < c->body_len)
+		return 0;
+	c->head_got = 0;
+	return got_frame(c, err);
+}
+
+static int receive_some(struct inv_conn *c, int64_t now, struct inv_err *err)
+{
+	int i;
+	int r = 0;
+
+	for (i = 0; i < FRAMES_STEP && r == 0; i++) {
+		r = receive_part(c, err);
+		if (r == 0)
+			c->heard = now;
+	}
+	return r < 0 ? r : 0;
+}
+
+/* --- time ------------------------------------------------------------------*/
+
+static int64_t silence_ms(const struct inv_conn *c)
+{
+	return c->tick_ms + c->tick_ms / 4 + 1000;
+}
+
+static int check_times(struct inv_conn *c, int64_t now, struct inv_err *err)
+{
+	if (now - c->heard > silence_ms(c))
+		return inv_err_set(err, INV_ETIME,
+				   "the node has been silent for longer than "
+				   "its net_ticktime of %lld s",
+				   (long long)c->tick_ms / 1000);
+	if (c->stuck && now - c->stuck > c->opts.write_ms)
+		return inv_err_set(err, INV_ETIME,
+				   "the node has taken nothing of what is sent "
+				   "for %d s",
+				   c->opts.write_ms / 1000);
+	if (now - c->spoke >= c->tick_ms / 4) {
+		c->spoke = now;
+		got_tick(c);
+	}
+	return 0;
+}
+
+/* Those whose time is over; *next: when to look again. */
+static int expire(struct inv_conn *c, int64_t now, int64_t *next,
+		  struct inv_err *err)
+{
+	struct inv_request *q;
+	int r = 0;
+
+	while (r == 0 && (q = inv_request_expired(c, now, next)) != NULL) {
+		if (!q->own)
+			r = put_timeout(c, q, err);
+		free(q);
+	}
+	return r;
+}
+
+static int64_t earliest(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int64_t next_time(const struct inv_conn *c, int64_t next)
+{
+	next = earliest(next, c->heard + silence_ms(c) + 1);
+	next = earliest(next, c->spoke + c->tick_ms / 4);
+	if (c->stuck)
+		next = earliest(next, c->stuck + c->opts.write_ms + 1);
+	return next;
+}
+
+/* --- the thread ------------------------------------------------------------*/
+
+static bool is_closing(struct inv_conn *c)
+{
+	bool closing;
+
+	pthread_mutex_lock(&c->lock);
+	closing = c->closing;
+	pthread_mutex_unlock(&c->lock);
+	return closing;
+}
+
+/* Until something happens, or `until'. */
+static void wait_for(struct inv_conn *c, int64_t until)
+{
+	struct pollfd fds[2] = { { c->fd, POLLIN, 0 }, { c->wake, POLLIN, 0 } };
+	int64_t left = until - inv_net_now();
+	eventfd_t n;
+
+	if (c->sent < c->sending.len)
+		fds[0].events |= POLLOUT;
+	if (left < 0)
+		left = 0;
+	if (left > 60000)
+		left = 60000;
+	if (poll(fds, 2, (int)left) > 0 && fds[1].revents)
+		(void)eventfd_read(c->wake, &n);
+}
+
+static int serve(struct inv_conn *c, struct inv_err *err)
+{
+	int64_t next;
+	int r = 0;
+
+	while (r == 0 && !is_closing(c)) {
+		int64_t now = inv_net_now();
+
+		r = receive_some(c, now, err);
+		if (r == 0)
+			r = expire(c, now, &next, err);
+		if (r == 0)
+			r = check_times(c, now, err);
+		if (r == 0)
+			r = send_some(c, now, err);
+		if (r == 0)
+			wait_for(c, next_time(c, next));
+	}
+	return r;
+}
+
+/* What is queued still goes out, if that is quick. */
+static void leave(struct inv_conn *c)
+{
+	int64_t until = inv_net_now() + LEAVE_MS;
+	struct inv_patience p = { until, -1 };
+
+	while (inv_net_now() < until && send_some(c, until, NULL) == 0 &&
+	       c->sent < c->sending.len)
+		if (inv_net_wait(c->fd, POLLOUT, &p) < 0)
+			break;
+	(void)shutdown(c->fd, SHUT_WR);
+}
+
+static int connect_node(struct inv_conn *c, struct inv_err *err)
+{
+	struct inv_patience p = { inv_net_now() + c->opts.connect_ms, c->wake };
+	struct inv_epmd_place at;
+	struct inv_handshake h;
+	int r = inv_epmd_find(&c->asked, &at, &p, err);
+
+	if (r == 0)
+		r = inv_handshake(&c->asked, &at, c->cookie, &p, &h, err);
+	explicit_bzero(c->cookie, sizeof(c->cookie));
+	if (r < 0)
+		return r;
+	c->fd = h.fd;
+	c->self = h.self;
+	c->peer = h.peer;
+	c->heard = c->spoke = inv_net_now();
+	return 0;
+}
+
+/* Asks for the node's tick time, which tells how long it may be silent. */
+static int ask_tick_time(struct inv_conn *c, struct inv_err *err)
+{
+	struct inv_dest rex = { .name = "rex" };
+	ei_x_buff x;
+	uint64_t tag;
+	int r = INV_ENOMEM;
+
+	if (ei_x_new(&x) == 0) {
+		r = ei_x_format_wo_ver(&x, "{call,net_kernel,get_net_ticktime,"
+					   "[],user}") == 0 ?
+			    0 :
+			    INV_ENOMEM;
+		if (r == 0)
+			r = inv_request_add(c, &rex, x.buff, (size_t)x.index,
+					    60000, false, true, &tag, err);
+		ei_x_free(&x);
+	}
+	return r;
+}
+
+static int come_up(struct inv_conn *c, struct inv_err *err)
+{
+	struct inv_mail *it = item_of(c, INV_MAIL_CONNECTED, NULL);
+	int r = 0;
+
+	if (!it)
+		return no_memory(err);
+	pthread_mutex_lock(&c->lock);
+	c->state = INV_CONN_UP;
+	c->named = true;
+	pthread_mutex_unlock(&c->lock);
+	r = ask_tick_time(c, err);
+	inv_inbox_put(c->in, it);
+	return r;
+}
+
+static void be_lost(struct inv_conn *c, const struct inv_err *why)
+{
+	struct inv_mail *it = c->last_words;
+
+	c->last_words = NULL;
+	it->kind = INV_MAIL_LOST;
+	it->conn = c;
+	it->err = *why;
+	inv_err_ctx(&it->err, "%s", inv_conn_name(c)->full);
+	pthread_mutex_lock(&c->lock);
+	c->state = INV_CONN_LOST;
+	c->why = it->err;
+	pthread_mutex_unlock(&c->lock);
+	inv_request_drop_all(c);
+	inv_inbox_put(c->in, it);
+}
+
+void *inv_conn_run(void *conn)
+{
+	struct inv_conn *c = conn;
+	struct inv_err err = { 0 };
+	int r = connect_node(c, &err);
+
+	if (r == 0)
+		r = come_up(c, &err);
+	if (r == 0)
+		r = serve(c, &err);
+	if (r == 0)
+		leave(c);
+	if (c->fd >= 0)
+		close(c->fd);
+	if (r < 0)
+		be_lost(c, &err);
+	return NULL;
+}

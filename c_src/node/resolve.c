@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <netdb.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "node/net.h"
+
+/*
+ * getaddrinfo(3) can take as long as it likes, and cannot be interrupted.  So
+ * it has a thread of its own, which is left to itself when we cannot wait any
+ * longer: who of the two is the last frees what they share.
+ */
+struct lookup {
+	atomic_int users;
+	int done; /* eventfd */
+	int result;
+	int sys;
+	struct addrinfo *found;
+	char host[];
+};
+
+static void leave(struct lookup *l)
+{
+	if (atomic_fetch_sub(&l->users, 1) > 1)
+		return;
+	if (l->found)
+		freeaddrinfo(l->found);
+	close(l->done);
+	free(l);
+}
+
+static void *look_up(void *arg)
+{
+	struct lookup *l = arg;
+	struct addrinfo hints = { 0 };
+
+	hints.ai_family = AF_UNSPEC;
+	hints.ai_socktype = SOCK_STREAM;
+	l->result = getaddrinfo(l->host, NULL, &hints, &l->found);
+	l->sys = errno;
+	(void)eventfd_write(l->done, 1);
+	leave(l);
+	return NULL;
+}
+
+static struct lookup *begin(const char *host)
+{
+	size_t len = strlen(host) + 1;
+	struct lookup *l = calloc(1, sizeof(*l) + len);
+	pthread_attr_t attr;
+	pthread_t thread;
+	int r;
+
+	if (!l)
+		return NULL;
+	memcpy(l->host, host, len);
+	l->done = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (l->done < 0) {
+		free(l);
+		return NULL;
+	}
+	atomic_init(&l->users, 2);
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	r = pthread_create(&thread, &attr, look_up, l);
+	pthread_attr_destroy(&attr);
+	if (r) {
+		close(l->done);
+		free(l);
+		return NULL;
+	}
+	return l;
+}
+
+static int no_host(const struct lookup *l, struct inv_err *err)
+{
+	return inv_err_set(err, INV_EUNREACHABLE,
+			   "there is no host '%s' (%s); is the name spelt "
+			   "right, and known on this machine?",
+			   l->host,
+			   l->result == EAI_SYSTEM ? strerrordesc_np(l->sys) :
+						     gai_strerror(l->result));
+}
+
+static int addresses(const struct lookup *l, struct in_addr *addrs, size_t max,
+		     size_t *n, struct inv_err *err)
+{
+	const struct addrinfo *a;
+	bool six = false;
+
+	*n = 0;
+	if (l->result)
+		return no_host(l, err);
+	for (a = l->found; a; a = a->ai_next) {
+		struct sockaddr_in sin;
+
+		if (a->ai_family == AF_INET6)
+			six = true;
+		if (a->ai_family != AF_INET || *n == max)
+			continue;
+		memcpy(&sin, a->ai_addr, sizeof(sin));
+		addrs[(*n)++] = sin.sin_addr;
+	}
+	if (*n > 0)
+		return 0;
+	return inv_err_set(err, INV_EUNREACHABLE,
+			   six ? "host '%s' has IPv6 addresses only, which "
+				 "are not supported yet" :
+				 "host '%s' has no IPv4 address",
+			   l->host);
+}
+
+int inv_net_resolve(const char *host, struct in_addr *addrs, size_t max,
+		    size_t *n, const struct inv_patience *p,
+		    struct inv_err *err)
+{
+	struct lookup *l = begin(host);
+	int r;
+
+	if (!l)
+		return inv_err_set(err, INV_ENOMEM,
+				   "no memory or thread to look up '%s'", host);
+	r = inv_net_wait(l->done, POLLIN, p);
+	if (r == 0)
+		r = addresses(l, addrs, max, n, err);
+	else if (r == INV_ETIME)
+		r = inv_err_set(err, INV_EUNREACHABLE,
+				"looking up host '%s': the name service does "
+				"not answer in time",
+				host);
+	else
+		inv_err_set(err, r, "cancelled");
+	leave(l);
+	return r;
+}
