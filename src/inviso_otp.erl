@@ -18,14 +18,23 @@
 -module(inviso_otp).
 
 -export([has_sessions/0,
+         has_stack/0,
          scope_open/2,
          scope_close/2,
          set_flags/5,
+         set_port_flags/4,
          clear_flags/1,
          set_pattern/5,
          count_pattern/3,
+         counter/3,
          residue/2,
          forget/1,
+         infrastructure/0,
+         system_processes/0,
+         gc_elsewhere/1,
+         foreign_pattern/2,
+         foreign_event/1,
+         foreign_tracer/1,
          known_defects/0,
          affected/1]).
 
@@ -34,10 +43,13 @@
 
 -type tracer() :: pid() | {module(), term()}.
 -opaque scope() :: {session, term(), tracer()} | {legacy, tracer()}.
--type kind() :: global | local | meta.
+-type kind() :: global | local | meta | call_count | call_time.
 -type procs() :: all | new | existing | pid().
 -type match_spec() :: boolean() | list().
--type pattern() :: {kind(), mfa_spec(), match_spec()}.
+%% Of messages, which have one match spec for all, where a function would be:
+%% `send' or `'receive''.
+-type pattern() :: {kind(), mfa_spec(), match_spec()}
+                 | {event, send | 'receive', match_spec()}.
 -opaque residue() :: none | {scope() | none, [pattern()]}.
 -type mfa_spec() :: {module() | '_', atom(), arity() | '_'}.
 
@@ -46,6 +58,16 @@
 has_sessions() ->
     case code:ensure_loaded(trace) of
         {module, trace} -> erlang:function_exported(trace, session_create, 3);
+        {error, _} -> false
+    end.
+
+%% @doc Whether a match spec can ask for so much of the stack as fits. Older
+%% VMs know `process_dump' only, which is as large as the stack is.
+-spec has_stack() -> boolean().
+has_stack() ->
+    Ms = [{'_', [], [{message, {current_stacktrace}}]}],
+    case erlang:match_spec_test([], Ms, trace) of
+        {ok, _, _, _} -> true;
         {error, _} -> false
     end.
 
@@ -131,13 +153,15 @@ legacy_process({legacy, Tracer}, Pid, How, Flags) ->
             0
     end.
 
-legacy_new({legacy, Tracer}, How, Flags) ->
-    case {erlang:trace_info(new_processes, tracer), How} of
+legacy_new(Scope, How, Flags) ->
+    legacy_new(new_processes, Scope, How, Flags).
+
+legacy_new(New, {legacy, Tracer}, How, Flags) ->
+    case {erlang:trace_info(New, tracer), How} of
         {{tracer, T}, true} when T =:= []; T =:= Tracer ->
-            {ok, legacy_trace(new_processes, true,
-                              [tracer_flag(Tracer) | Flags])};
+            {ok, legacy_trace(New, true, [tracer_flag(Tracer) | Flags])};
         {{tracer, Tracer}, false} ->
-            {ok, legacy_trace(new_processes, false, Flags)};
+            {ok, legacy_trace(New, false, Flags)};
         {{tracer, []}, false} ->
             {ok, 0};
         {{tracer, _}, false} ->
@@ -159,13 +183,31 @@ tracer_flag(Pid) -> {tracer, Pid}.
 
 is_local(Pid) -> node(Pid) =:= node().
 
+%% @doc Sets or clears flags of ports; `new': of those to be opened. The count
+%% is that of the ports reached.
+-spec set_port_flags(scope(), boolean(), new | port(), [atom()]) ->
+          {ok, non_neg_integer()} | {error, term()}.
+set_port_flags({session, S, _}, How, Ports, Flags) ->
+    try
+        {ok, trace:port(S, Ports, How, Flags)}
+    catch
+        error:badarg -> {ok, 0}
+    end;
+set_port_flags({legacy, _} = Scope, How, new, Flags) ->
+    legacy_new(new_ports, Scope, How, Flags);
+set_port_flags({legacy, _} = Scope, How, Port, Flags) ->
+    {ok, legacy_process(Scope, Port, How, Flags)}.
+
 %% @doc Clears every flag that the scope set.
 -spec clear_flags(scope()) -> ok.
 clear_flags({session, S, _}) ->
     _ = trace:process(S, all, false, [all]),
+    _ = trace:port(S, all, false, [all]),
     ok;
 clear_flags({legacy, _} = Scope) ->
     _ = legacy_new(Scope, false, [all]),
+    _ = legacy_new(new_ports, Scope, false, [all]),
+    _ = [legacy_process(Scope, P, false, [all]) || P <- erlang:ports()],
     clear_walk(Scope, 5).
 
 %% Children inherit flags (set_on_spawn) during the walk, hence again, until a
@@ -185,8 +227,25 @@ clear_walk({legacy, Tracer} = Scope, Left) ->
 %% @doc Sets a match spec on functions, or clears it (`false').
 %% `Ours' are the patterns that we have set already. The count is that of the
 %% functions matched.
--spec set_pattern(scope(), kind(), mfa_spec(), match_spec(), [pattern()]) ->
+%% Of kind `event', a match spec on messages; all are again let through with
+%% `true'.
+-spec set_pattern(scope(), kind() | event, mfa_spec() | send | 'receive',
+                  match_spec(), [pattern()]) ->
           {ok, non_neg_integer()} | {error, term()}.
+set_pattern({session, S, _}, event, send, MS, _Ours) ->
+    guarded(fun() -> trace:send(S, MS, []) end);
+set_pattern({session, S, _}, event, 'receive', MS, _Ours) ->
+    guarded(fun() -> trace:recv(S, MS, []) end);
+set_pattern({legacy, _}, event, Event, MS, Ours) ->
+    Known = lists:keymember(Event, 2, Ours),
+    case erlang:trace_info(Event, match_spec) of
+        {match_spec, true} ->
+            guarded(fun() -> erlang:trace_pattern(Event, MS, []) end);
+        _ when Known ->
+            guarded(fun() -> erlang:trace_pattern(Event, MS, []) end);
+        _ ->
+            {error, {already_traced, Event}}
+    end;
 set_pattern({session, S, _}, Kind, MFA, MS, _Ours) ->
     guarded(fun() -> trace:function(S, MFA, MS, [Kind]) end);
 set_pattern({legacy, Tracer}, Kind, MFA, MS, Ours) ->
@@ -224,9 +283,33 @@ scope_close_patterns({legacy, _}, Patterns) -> forget_patterns(Patterns).
 
 %% Those of a session go with it.
 forget_patterns(Patterns) ->
-    _ = [guarded(fun() -> erlang:trace_pattern(MFA, false, [Kind]) end)
+    _ = [guarded(fun() -> forget_pattern(Kind, MFA) end)
          || {Kind, MFA, MS} <- Patterns, MS =/= false],
     ok.
+
+forget_pattern(event, Event) -> erlang:trace_pattern(Event, true, []);
+forget_pattern(Kind, MFA) -> erlang:trace_pattern(MFA, false, [Kind]).
+
+%% @doc What a counter of a function has counted: calls, and the nanoseconds in
+%% them where it is `call_time'.
+-spec counter(scope(), call_count | call_time, {module(), atom(), arity()}) ->
+          {non_neg_integer(), non_neg_integer() | none}.
+counter(Scope, Kind, MFA) ->
+    Info = guarded(fun() ->
+                           case Scope of
+                               {session, S, _} -> trace:info(S, MFA, Kind);
+                               {legacy, _} -> erlang:trace_info(MFA, Kind)
+                           end
+                   end),
+    case Info of
+        {ok, {call_count, N}} when is_integer(N) ->
+            {N, none};
+        {ok, {call_time, List}} when is_list(List) ->
+            {lists:sum([N || {_, N, _, _} <- List]),
+             lists:sum([(S * 1000000 + Us) * 1000 || {_, _, S, Us} <- List])};
+        _ ->
+            {0, none}
+    end.
 
 %% @doc What of a scope and of patterns stays in the VM when the process that
 %% holds the scope is killed. Sessions go with their holder: nothing.
@@ -251,6 +334,12 @@ guarded(F) ->
     end.
 
 %% A function matched by MFA that is traced and not by us.
+foreign(Kind, {M, F, A} = MFA, Ours) when is_integer(A), F =/= '_',
+                                          M =/= '_' ->
+    case is_foreign(Kind, MFA, Ours) of
+        true -> {true, MFA};
+        false -> false
+    end;
 foreign(Kind, {M, F, A}, Ours) ->
     Mods = case M of
                '_' -> [Mod || {Mod, _} <- code:all_loaded()];
@@ -281,6 +370,10 @@ functions_of(M) ->
 
 is_foreign(meta, MFA, Ours) ->
     set(MFA, meta) andalso not is_ours([meta], MFA, Ours);
+is_foreign(Kind, MFA, Ours) when Kind =:= call_count; Kind =:= call_time ->
+    %% A counter takes a global pattern away, whoever set it.
+    (set(MFA, Kind) andalso not is_ours([Kind], MFA, Ours))
+        orelse erlang:trace_info(MFA, traced) =:= {traced, global};
 is_foreign(Kind, MFA, Ours) ->
     (set(MFA, traced) andalso not is_ours([global, local], MFA, Ours))
         %% `global' takes a meta pattern away, whoever set it.
@@ -302,6 +395,68 @@ is_ours(Kinds, {M, F, A}, Ours) ->
                           andalso (PF =:= '_' orelse PF =:= F)
                           andalso (PA =:= '_' orelse PA =:= A)
               end, Ours).
+
+%% --- who else traces ---------------------------------------------------------
+
+%% @doc A function matched that has a pattern which one of this kind would
+%% change. `any': a pattern of any kind. Where there are sessions nobody is
+%% disturbed.
+-spec foreign_pattern(kind() | any, {module(), atom(), arity()}) -> boolean().
+foreign_pattern(any, MFA) ->
+    not has_sessions() andalso
+        lists:any(fun(Item) -> set(MFA, Item) end,
+                  [traced, meta, call_count, call_time]);
+foreign_pattern(Kind, MFA) ->
+    not has_sessions() andalso is_foreign(Kind, MFA, []).
+
+%% @doc Whether somebody has set which messages are traced.
+-spec foreign_event(send | 'receive') -> boolean().
+foreign_event(Event) ->
+    not has_sessions() andalso
+        erlang:trace_info(Event, match_spec) =/= {match_spec, true}.
+
+%% @doc The tracer and the flags of a process or port, or of those to come. The
+%% only tracer there can be, where the VM has no sessions; `none' where it has.
+-spec foreign_tracer(pid() | port() | new_processes | new_ports) ->
+          none | {tracer(), [atom()]}.
+foreign_tracer(Who) ->
+    case not has_sessions() andalso erlang:trace_info(Who, tracer) of
+        {tracer, Tracer} when Tracer =/= [] ->
+            case erlang:trace_info(Who, flags) of
+                {flags, Flags} when is_list(Flags) -> {Tracer, Flags};
+                _ -> none
+            end;
+        _ -> none
+    end.
+
+%% --- who should not be traced ------------------------------------------------
+
+%% @doc The processes that carry what is said between nodes. Whoever watches
+%% all messages would, from another node, cause more by looking.
+-spec infrastructure() -> [pid()].
+infrastructure() ->
+    Named = [P || Name <- [net_kernel, net_sup, auth, erl_epmd, rex,
+                           ssl_dist_sup, ssl_dist_admin_sup,
+                           ssl_dist_connection_sup,
+                           global_name_server, global_group],
+                  P <- [whereis(Name)], is_pid(P)],
+    Controllers = [C || {_, C} <- erlang:system_info(dist_ctrl), is_pid(C)],
+    %% The ticker and the acceptors of one, the reader of the other. What they
+    %% are linked to upwards are supervisors, silent ones.
+    Linked = [P || C <- [whereis(net_kernel) | Controllers], is_pid(C),
+                   {links, Ls} <- [process_info(C, links)],
+                   P <- Ls, is_pid(P), node(P) =:= node()],
+    lists:usort(Named ++ Controllers ++ Linked).
+
+%% @doc Processes that are a part of the VM: they take signals on behalf of
+%% others. They were the first to be started.
+-spec system_processes() -> [pid()].
+system_processes() ->
+    [P || P <- lists:sublist(lists:sort(processes()), 64),
+          {initial_call, {M, _, _}} <- [process_info(P, initial_call)],
+          lists:member(M, [erts_code_purger, erts_literal_area_collector,
+                           erts_dirty_process_signal_handler,
+                           erts_trace_cleaner])].
 
 %% --- what crashes or misleads a VM ------------------------------------------
 
@@ -327,6 +482,9 @@ known_defects() ->
       [{"0", "13.2.2.15"}, {"14.0", "14.2.5.9"}, {"15.0", "15.2.4"}], told,
       "'receive' events come late while the process waits with a time-out or "
       "does not receive at all"},
+     {received_queue_len, [{"0", "14.2"}], told,
+      "process_info(Pid, message_queue_len) of a process whose 'receive' is "
+      "traced can leave its queue in disorder"},
      {bif_two_sessions, [{"15.0", "16.2"}], told,
       "clearing a pattern on a BIF in one session clears it in all"}].
 
@@ -345,6 +503,17 @@ version(String) ->
     [N || Part <- string:lexemes(String, ".-"),
           {N, []} <- [string:to_integer(Part)]].
 
+%% @doc Whether garbage collections of one of these are traced in a session,
+%% and the VM would not survive it in a second one.
+-spec gc_elsewhere([pid() | new]) -> false | {true, pid() | new}.
+gc_elsewhere(Pids) ->
+    case has_sessions() andalso affected(gc_two_sessions) andalso
+        trace:session_info(all) =/= [] andalso
+        gc_elsewhere({none, none}, Pids) of
+        {true, {_, P}} -> {true, P};
+        false -> false
+    end.
+
 refused({session, S, _}, Procs, Flags) ->
     Gc = lists:member(garbage_collection, Flags) orelse
         lists:member(all, Flags),
@@ -360,6 +529,7 @@ gc_elsewhere(S, Procs) ->
     Pids = case Procs of
                all -> [new | processes()];
                existing -> processes();
+               _ when is_list(Procs) -> Procs;
                _ -> [Procs]
            end,
     case [P || P <- Pids, Other <- other_sessions(S, P), has_gc(Other, P)] of

@@ -1,0 +1,261 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc Arming: from what the user wrote to patterns and flags, in steps.
+%%
+%% ```
+%%  plan/1 ───► what it matches, or why it can not be      nothing is set
+%%  step/3 ─┐
+%%    ▲     │   patterns first, then flags, so that        a few ms each
+%%    └─────┘   tracing begins when all is set
+%%  counters/2  what was counted
+%%  disarm/2    all off again, also after half of the steps
+%% '''
+%%
+%% Functions of a data structure: the process that calls them is the session's,
+%% which can do other things between two steps.
+-module(inviso_arm).
+
+-export([plan/1, step/3, disarm/2, patterns/1, counters/2, expect/2]).
+
+-export_type([plan/0, matched/0]).
+
+-type class() :: usage | refused | nothing | failed.
+-type matched() :: #{functions := non_neg_integer(),
+                     processes := non_neg_integer(),
+                     sensitive := non_neg_integer(),
+                     notes := [binary()]}.
+
+%% A step ends when it has taken so long.
+-define(STEP_US, 8000).
+%% Between two looks at the clock.
+-define(BATCH, 32).
+
+-record(plan, {todo :: [inviso_arm_functions:operation()],
+               %% The last first.
+               set = [] :: [inviso_otp:pattern()],
+               done = 0 :: non_neg_integer(),
+               total :: non_neg_integer(),
+               who :: inviso_arm_procs:who(),
+               %% none: not begun
+               walk = none :: none | [pid() | port()],
+               exact :: boolean()}).
+
+-opaque plan() :: #plan{}.
+
+%% @doc What is to be traced, without setting anything. A module that is not
+%% loaded is loaded, if it can be.
+-spec plan(#{specs := [binary()], procs := [binary()],
+             follow := [spawned | linked]}) ->
+          {ok, plan(), matched()} | {error, class(), binary()}.
+plan(#{specs := Texts, procs := Procs, follow := Follow}) ->
+    try
+        make(specs(Texts), Procs, Follow)
+    catch
+        throw:{Class, Text} -> {error, Class, Text}
+    end.
+
+specs([]) ->
+    throw({usage, <<"nothing to trace is given">>});
+specs(Texts) ->
+    [case inviso_spec:parse(Text) of
+         {ok, Spec} -> Spec;
+         {error, Class, Why} -> throw({Class, Why})
+     end || Text <- Texts].
+
+make(Specs, Procs, Follow) ->
+    Calls = [S || #{kind := call} = S <- Specs],
+    {Resolved, LoadNotes} = lists:unzip([inviso_arm_functions:resolve(S)
+                                         || S <- Calls]),
+    Functions = inviso_arm_functions:operations(lists:append(Resolved)),
+    Who = inviso_arm_procs:who(Specs, Procs, Follow),
+    Events = messages(Specs),
+    ok = undisturbed(Functions, Events, Who),
+    Total = lists:sum([N || {_, N} <- Functions]),
+    {Count, Sensitive, ProcNotes} = inviso_arm_procs:count(Who),
+    Notes = lists:append(LoadNotes) ++ ProcNotes ++ notes(Specs, Who)
+        ++ traced_notes(Functions),
+    {ok, #plan{todo = Functions ++ [{E, 0} || E <- Events], total = Total,
+               who = Who, exact = is_exact(Calls)},
+     #{functions => Total, processes => Count, sensitive => Sensitive,
+       notes => unique(Notes)}}.
+
+%% What is set on messages already is never looked at for `true'.
+messages(Specs) ->
+    [{event, Kind, inviso_arm_functions:match_spec(Clauses)}
+     || Kind <- [send, 'receive'],
+        Those <- [[Cs || #{kind := K, clauses := Cs} <- Specs, K =:= Kind]],
+        Those =/= [],
+        Clauses <- [all_clauses(Those)]].
+
+%% Without a pattern a spec means every message.
+all_clauses(Those) ->
+    case lists:member([], Those) of
+        true -> [];
+        false -> lists:append(Those)
+    end.
+
+undisturbed(Functions, Events, Who) ->
+    ok = inviso_arm_foreign:functions(Functions),
+    ok = case [1 || {{local, _, _}, _} <- Functions] of
+             [] -> ok;
+             _ -> inviso_arm_foreign:calls()
+         end,
+    ok = inviso_arm_foreign:events([E || {event, E, _} <- Events]),
+    inviso_arm_procs:undisturbed(Who).
+
+traced_notes(Functions) ->
+    case [1 || {{local, _, _}, _} <- Functions] of
+        [] -> [];
+        _ -> inviso_arm_foreign:leftovers(Functions)
+    end.
+
+notes(Specs, Who) ->
+    Counts = [1 || #{counters := Cs} <- Specs, lists:member(count, Cs)],
+    [<<"`count' counts the calls of all processes, whichever are traced">>
+     || Counts =/= [], not inviso_arm_procs:is_all(Who)]
+        ++ inviso_arm_procs:defects(Who).
+
+%% Whether every call of the functions is an event.
+is_exact(Calls) ->
+    lists:all(fun({'_', [], _}) -> true;
+                 (_) -> false
+              end, [C || #{clauses := Cs} <- Calls, C <- Cs]).
+
+unique(Notes) ->
+    lists:foldr(fun(N, Acc) -> [N | lists:delete(N, Acc)] end, [], Notes).
+
+%% --- steps --------------------------------------------------------------------
+
+%% @doc The next step, of a few milliseconds. `Own' are processes that are never
+%% traced. After an error, and at any time, {@link disarm/2} clears what was set.
+-spec step(plan(), inviso_otp:scope(), [pid()]) ->
+          {more, {non_neg_integer(), non_neg_integer()}, plan()}
+        | {done, plan()} | {error, class(), binary(), plan()}.
+step(Plan, Scope, Own) ->
+    Until = now_us() + ?STEP_US,
+    case Plan of
+        #plan{todo = [_ | _]} -> set(Plan, Scope, Until);
+        #plan{walk = none} -> begin_walk(Plan, Scope, Own);
+        #plan{} -> walk(Plan, Scope, Own, Until)
+    end.
+
+set(#plan{todo = []} = Plan, _Scope, _Until) ->
+    more(Plan);
+set(#plan{todo = [{Pattern, N} | Rest], set = Set} = Plan, Scope, Until) ->
+    {Kind, What, MS} = Pattern,
+    case inviso_otp:set_pattern(Scope, Kind, What, MS, Set) of
+        {ok, _} ->
+            Next = Plan#plan{todo = Rest, set = [Pattern | Set],
+                             done = Plan#plan.done + N},
+            case now_us() < Until of
+                true -> set(Next, Scope, Until);
+                false -> more(Next)
+            end;
+        {error, Reason} ->
+            {Class, Text} = why(What, Reason),
+            {error, Class, Text, Plan}
+    end.
+
+more(#plan{done = Done, total = Total} = Plan) ->
+    {more, {Done, Total}, Plan}.
+
+begin_walk(#plan{who = Who} = Plan, Scope, Own) ->
+    case inviso_arm_procs:begin_walk(Who, Scope, Own) of
+        {ok, Walk} ->
+            more(Plan#plan{walk = Walk});
+        {error, Reason} ->
+            {Class, Text} = why(processes, Reason),
+            {error, Class, Text, Plan}
+    end.
+
+walk(#plan{walk = []} = Plan, _Scope, _Own, _Until) ->
+    {done, Plan};
+walk(#plan{walk = Walk, who = Who} = Plan, Scope, Own, Until) ->
+    case inviso_arm_procs:walk(Walk, ?BATCH, Who, Scope, Own) of
+        {ok, Rest} ->
+            Next = Plan#plan{walk = Rest},
+            case now_us() < Until of
+                true -> walk(Next, Scope, Own, Until);
+                false -> more(Next)
+            end;
+        {error, Reason} ->
+            {Class, Text} = why(processes, Reason),
+            {error, Class, Text, Plan}
+    end.
+
+now_us() -> erlang:monotonic_time(microsecond).
+
+why(_, {already_traced, {M, F, A}}) ->
+    {refused, format("~ts has become traced by somebody else",
+                     [inviso_spec:format_mfa(M, F, A)])};
+why(_, {already_traced, new, Tracer}) ->
+    {refused, format("processes to come have become traced, by ~ts",
+                     [inviso_arm_foreign:owner(Tracer)])};
+why(_, {already_traced, What}) ->
+    {refused, format("~tw has become traced by somebody else", [What])};
+why(_, {gc_traced_in_another_session, P}) ->
+    {refused, inviso_arm_procs:gc_text(P)};
+why({M, F, A}, badarg) ->
+    {usage, format("the VM does not take the match specification of ~ts",
+                   [inviso_spec:format_mfa(M, F, A)])};
+why(What, Reason) ->
+    {failed, format("~tw: ~tw", [What, Reason])}.
+
+%% @doc Everything off that is on: flags first, so that nothing is recorded of
+%% a function while others are still traced.
+-spec disarm(plan(), inviso_otp:scope()) -> ok.
+disarm(#plan{set = Set}, Scope) ->
+    inviso_otp:scope_close(Scope, Set).
+
+%% @doc The patterns set so far, for whoever must clear them if we can not.
+-spec patterns(plan()) -> [inviso_otp:pattern()].
+patterns(#plan{set = Set}) -> Set.
+
+%% --- counters -----------------------------------------------------------------
+
+%% @doc What `count' and `time' have counted: before {@link disarm/2}.
+-spec counters(plan(), inviso_otp:scope()) ->
+          [{module(), atom(), arity(), non_neg_integer(),
+            non_neg_integer() | none}].
+counters(#plan{set = Set}, Scope) ->
+    Timed = functions(call_time, Set),
+    Counted = functions(call_count, Set),
+    Rows = [row(MFA, Timed, Counted, Scope)
+            || MFA <- lists:usort(maps:keys(Timed) ++ maps:keys(Counted))],
+    lists:sort(fun more_first/2,
+               [R || {_, _, _, Calls, _} = R <- Rows, Calls > 0]).
+
+functions(Kind, Set) ->
+    maps:from_keys([{M, F1, A1} || {K, {M, F, A}, _} <- Set, K =:= Kind,
+                                   {F1, A1} <- meant(M, F, A)], true).
+
+meant(M, '_', '_') -> inviso_arm_functions:functions_of(M);
+meant(_, F, A) -> [{F, A}].
+
+row({M, F, A} = MFA, Timed, Counted, Scope) ->
+    {Calls, Ns} = case Timed of
+                      #{MFA := _} -> inviso_otp:counter(Scope, call_time, MFA);
+                      _ -> {0, none}
+                  end,
+    case Counted of
+        #{MFA := _} ->
+            {All, none} = inviso_otp:counter(Scope, call_count, MFA),
+            {M, F, A, All, Ns};
+        _ ->
+            {M, F, A, Calls, Ns}
+    end.
+
+%% Those with a time before those without.
+more_first({_, _, _, C1, none}, {_, _, _, C2, none}) -> C1 >= C2;
+more_first({_, _, _, _, N1}, {_, _, _, _, none}) when N1 =/= none -> true;
+more_first({_, _, _, _, none}, {_, _, _, _, _}) -> false;
+more_first({_, _, _, C1, N1}, {_, _, _, C2, N2}) -> {N1, C1} >= {N2, C2}.
+
+%% @doc How many events a second are to be expected: calls counted for `Ms'
+%% milliseconds where that disturbs nobody's patterns.
+-spec expect(plan(), pos_integer()) ->
+          {ok, non_neg_integer()} | {unknown, binary()}.
+expect(#plan{todo = Todo, exact = _}, Ms) ->
+    inviso_expect:per_second(Todo, Ms).
+
+format(Format, Args) ->
+    unicode:characters_to_binary(io_lib:format(Format, Args)).

@@ -1,0 +1,162 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc Whom we would disturb, where the VM has one tracer for a process and one
+%% pattern for a function: nothing is shared, the owner is named.
+%%
+%% Where there are sessions nobody is disturbed, and none of this finds any.
+-module(inviso_arm_foreign).
+
+-export([functions/1, events/1, processes/2, calls/0, leftovers/1, owner/1]).
+
+-define(MAX_NOTED, 3).
+
+%% @doc Throws `{refused, Text}' when a function has a pattern that one of ours
+%% would change.
+-spec functions([inviso_arm_functions:operation()]) -> ok.
+functions(Operations) ->
+    _ = [refuse(Kind, {M, F, A})
+         || not inviso_otp:has_sessions(),
+            {{Kind, {M, F0, A0}, _}, _} <- Operations,
+            {F, A} <- meant(M, F0, A0),
+            inviso_otp:foreign_pattern(Kind, {M, F, A})],
+    ok.
+
+meant(M, '_', '_') -> inviso_arm_functions:functions_of(M);
+meant(_, F, A) -> [{F, A}].
+
+-spec refuse(atom(), mfa()) -> no_return().
+refuse(Kind, {M, F, A}) ->
+    What = case Kind of
+               local -> "is traced";
+               _ -> "is counted or traced"
+           end,
+    Who = case any_tracer() of
+              none ->
+                  io_lib:format("somebody who traces no process now; if it "
+                                "was left behind, erlang:trace_pattern("
+                                "{~tw,~tw,~b}, false, [local]) clears it",
+                                [M, F, A]);
+              Tracer ->
+                  owner(Tracer)
+          end,
+    refused("~ts ~ts already, by ~ts. ~ts",
+            [inviso_spec:format_mfa(M, F, A), What, Who, one_only()]).
+
+%% @doc The same of messages.
+-spec events([send | 'receive']) -> ok.
+events(Events) ->
+    _ = [refused("which messages ~ts traces is set already, by ~ts. ~ts",
+                 [E, any_owner(), one_only()])
+         || E <- Events, inviso_otp:foreign_event(E)],
+    ok.
+
+%% @doc The same of processes and ports that we would trace, when they have a
+%% tracer.
+-spec processes([pid() | port() | new_processes | new_ports], [atom()]) -> ok.
+processes(Who, Flags) ->
+    _ = [refused("~ts already traced, by ~ts. ~ts",
+                 [whose(W), owner(Tracer), one_only()])
+         || Flags =/= [], not inviso_otp:has_sessions(), W <- Who,
+            {Tracer, _} <- [inviso_otp:foreign_tracer(W)]],
+    ok.
+
+%% @doc Patterns are the VM's, not a tracer's: somebody who traces calls of any
+%% process would get what we ask for as well, and we what they do.
+-spec calls() -> ok.
+calls() ->
+    _ = [refused("calls are traced already, by ~ts. ~ts",
+                 [owner(Tracer), one_only()])
+         || not inviso_otp:has_sessions(),
+            W <- [new_processes | processes()],
+            {Tracer, Flags} <- [inviso_otp:foreign_tracer(W)],
+            lists:member(call, Flags)],
+    ok.
+
+%% @doc Patterns that nobody's process meets now, ours would.
+-spec leftovers([inviso_arm_functions:operation()]) -> [binary()].
+leftovers(_Operations) ->
+    case inviso_otp:has_sessions() of
+        true -> [];
+        false -> left([{M, F, A} || {M, _} <- code:all_loaded(),
+                                    {F, A} <- inviso_arm_functions:functions_of(
+                                                M),
+                                    is_traced({M, F, A})])
+    end.
+
+is_traced(MFA) ->
+    case erlang:trace_info(MFA, traced) of
+        {traced, Kind} -> Kind =:= local orelse Kind =:= global;
+        _ -> false
+    end.
+
+left([]) ->
+    [];
+left(MFAs) ->
+    Some = [inviso_spec:format_mfa(M, F, A)
+            || {M, F, A} <- lists:sublist(MFAs, ?MAX_NOTED)],
+    More = case length(MFAs) of
+               N when N > ?MAX_NOTED ->
+                   io_lib:format(" and ~b more", [N - ?MAX_NOTED]);
+               _ -> ""
+           end,
+    [format("somebody left trace patterns on ~ts~ts: their calls are traced "
+            "as well", [lists:join(", ", Some), More])].
+
+whose(new_processes) -> "processes to come are";
+whose(new_ports) -> "ports to come are";
+whose(Pid) when is_pid(Pid) -> [who(Pid), " is"];
+whose(Port) -> io_lib:format("~w is", [Port]).
+
+any_owner() ->
+    case any_tracer() of
+        none -> "somebody who traces no process now";
+        Tracer -> owner(Tracer)
+    end.
+
+any_tracer() ->
+    first_tracer([new_processes, new_ports | processes()]).
+
+first_tracer([]) ->
+    none;
+first_tracer([W | Ws]) ->
+    case inviso_otp:foreign_tracer(W) of
+        {Tracer, _} -> Tracer;
+        none -> first_tracer(Ws)
+    end.
+
+%% @doc A tracer, in words.
+-spec owner(term()) -> iolist().
+owner({inviso_tracer, _}) -> "another session of inviso";
+owner({Module, _}) -> io_lib:format("the tracer module ~tw", [Module]);
+owner(Port) when is_port(Port) -> io_lib:format("the trace port ~w", [Port]);
+owner(Pid) when is_pid(Pid) -> ["process ", who(Pid)];
+owner(Other) -> io_lib:format("~tw", [Other]).
+
+who(Pid) ->
+    Info = process_info(Pid, [registered_name, initial_call,
+                              current_function]),
+    io_lib:format("~w~ts", [Pid, about(Info)]).
+
+about([{registered_name, Name} | _]) when is_atom(Name) ->
+    io_lib:format(" (~tw)", [Name]);
+about([_, {initial_call, Initial}, {current_function, Current}]) ->
+    {M, F, A} = case {Initial, Current} of
+                    {{erlang, apply, 2}, {_, _, _} = C} -> C;
+                    {{proc_lib, _, _}, {_, _, _} = C} -> C;
+                    {I, _} -> I
+                end,
+    [" (", inviso_spec:format_mfa(M, F, A), ")"];
+about(_) ->
+    "".
+
+one_only() ->
+    io_lib:format("OTP ~ts has room for one tracer, and nothing of others is "
+                  "touched: ask them to stop", [otp()]).
+
+otp() -> erlang:system_info(otp_release).
+
+-spec refused(string(), [term()]) -> no_return().
+refused(Format, Args) ->
+    throw({refused, format(Format, Args)}).
+
+format(Format, Args) ->
+    unicode:characters_to_binary(io_lib:format(Format, Args)).

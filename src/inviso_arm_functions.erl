@@ -1,0 +1,238 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc Which functions specs mean, and which patterns those take.
+%%
+%% A call that several specs match is one event, with what all of them ask for:
+%% their clauses become one match spec, what matches every call last.
+-module(inviso_arm_functions).
+
+-export([resolve/1, operations/1, match_spec/1, functions_of/1]).
+
+-export_type([operation/0, resolved/0]).
+
+%% The pattern to be set, and how many functions it adds.
+-type operation() :: {inviso_otp:pattern(), non_neg_integer()}.
+-type fa() :: {atom(), arity()}.
+-type resolved() :: {module(), whole | [fa()], inviso_spec:spec()}.
+
+-define(MAX_NOTED, 5).
+
+%% @doc The functions of a spec of calls, by module; loads the module when it is
+%% not. Throws `{nothing, Text}'.
+-spec resolve(inviso_spec:spec()) -> {[resolved()], [binary()]}.
+resolve(#{module := '_', function := F, arity := A} = Spec) ->
+    Found = [R || M <- lists:sort([M || {M, _} <- code:all_loaded()]),
+                  R <- matching(M, F, A, Spec)],
+    _ = Found =:= [] andalso
+        nothing("no module that is loaded has a function ~ts",
+                [fa_text(F, A)]),
+    {Found, []};
+resolve(#{module := M, function := F, arity := A} = Spec) ->
+    Notes = loaded(M, Spec),
+    case matching(M, F, A, Spec) of
+        [] -> {[], []} = no_function(M, F, A, Spec);
+        [{_, FAs, _}] = Found -> {Found, Notes ++ private(M, F, FAs)}
+    end.
+
+matching(M, '_', '_', #{exported := false} = Spec) ->
+    case functions_of(M) of
+        [] -> [];
+        _ -> [{M, whole, Spec}]
+    end;
+matching(M, F, A, #{exported := Exported} = Spec) ->
+    All = case Exported of
+              true -> exports_of(M);
+              false -> functions_of(M)
+          end,
+    case [FA || {F1, A1} = FA <- All, F =:= '_' orelse F =:= F1,
+                A =:= '_' orelse A =:= A1] of
+        [] -> [];
+        FAs -> [{M, FAs, Spec}]
+    end.
+
+%% @doc All functions of a module, those that the compiler made too. The module
+%% may be purged at this moment.
+-spec functions_of(module()) -> [fa()].
+functions_of(M) -> info(M, functions).
+
+exports_of(M) -> info(M, exports).
+
+info(M, What) ->
+    try
+        lists:usort(M:module_info(What))
+    catch
+        error:undef -> []
+    end.
+
+%% --- modules ------------------------------------------------------------------
+
+loaded(M, Spec) ->
+    case erlang:module_loaded(M) of
+        true -> [];
+        false -> load(M, Spec)
+    end.
+
+load(M, Spec) ->
+    Name = module_text(M, Spec),
+    case is_plain(M) andalso code:ensure_loaded(M) of
+        {module, M} ->
+            [format("module ~ts was not loaded; it is now", [Name])];
+        {error, embedded} ->
+            nothing("module ~ts is not loaded, and this node loads none by "
+                    "itself (embedded mode): nobody can call it~ts",
+                    [Name, near_module(M, Spec)]);
+        {error, What} when What =/= nofile ->
+            nothing("module ~ts is not loaded and can not be: ~tw",
+                    [Name, What]);
+        _ ->
+            nothing("there is no module ~ts on this node~ts",
+                    [Name, near_module(M, Spec)])
+    end.
+
+%% A module's name is not a path.
+is_plain(M) -> not lists:member($/, atom_to_list(M)).
+
+near_module(M, Spec) ->
+    Loaded = [atom_to_list(L) || {L, _} <- code:all_loaded()],
+    Name = atom_to_list(M),
+    Near = case lists:member("Elixir." ++ Name, Loaded) of
+               true -> ["Elixir." ++ Name];
+               false -> inviso_near:names(Name, Loaded)
+           end,
+    inviso_near:did_you_mean([shown(N, Spec) || N <- Near]).
+
+shown("Elixir." ++ Name, #{elixir := true}) -> Name;
+shown("Elixir." ++ _ = Name, _) -> "'" ++ Name ++ "'";
+shown(Name, _) -> Name.
+
+module_text(M, Spec) -> shown(atom_to_list(M), Spec).
+
+%% --- functions ------------------------------------------------------------------
+
+-spec no_function(module(), atom(), arity() | '_', inviso_spec:spec()) ->
+          no_return().
+no_function(M, F, A, Spec) ->
+    All = functions_of(M),
+    Name = module_text(M, Spec),
+    case lists:usort([A1 || {F1, A1} <- All, F1 =:= F]) of
+        [] ->
+            Names = lists:usort([atom_to_list(F1) || {F1, _} <- All]),
+            nothing("module ~ts has no function ~ts~ts",
+                    [Name, F, instead(atom_to_list(F), Names)]);
+        Arities ->
+            nothing("~ts has no function ~ts; there is ~ts",
+                    [Name, fa_text(F, A),
+                     lists:join(", ", [fa_text(F, N) || N <- Arities])])
+    end.
+
+instead(F, Names) ->
+    case lists:member("MACRO-" ++ F, Names) of
+        true -> ": it is a macro, of which nothing is left when code runs";
+        false -> inviso_near:did_you_mean(inviso_near:names(F, Names))
+    end.
+
+fa_text(F, '_') -> io_lib:format("~ts", [F]);
+fa_text(F, A) -> io_lib:format("~ts/~b", [F, A]).
+
+private(_M, '_', _FAs) ->
+    [];
+private(M, _, FAs) ->
+    [format("~ts is not exported: it is called from within its module only",
+            [inviso_spec:format_mfa(M, F, A)])
+     || {F, A} <- lists:sublist(FAs -- exports_of(M), ?MAX_NOTED)].
+
+%% --- patterns --------------------------------------------------------------------
+
+%% @doc The patterns to set for what was resolved, in this order.
+-spec operations([resolved()]) -> [operation()].
+operations(Resolved) ->
+    ByModule = lists:foldl(fun({M, Which, Spec}, Acc) ->
+                                   maps:update_with(
+                                     M, fun(L) -> L ++ [{Which, Spec}] end,
+                                     [{Which, Spec}], Acc)
+                           end, #{}, Resolved),
+    lists:append([module_operations(M, Entries)
+                  || {M, Entries} <- lists:sort(maps:to_list(ByModule))]).
+
+module_operations(M, Entries) ->
+    Events = [E || {_, #{clauses := [_ | _]}} = E <- Entries],
+    Counters = [{Kind, [E || {_, #{counters := Cs}} = E <- Entries,
+                             lists:member(C, Cs)]}
+                || {C, Kind} <- [{count, call_count}, {time, call_time}]],
+    Ops = kind_operations(local, M, Events)
+        ++ lists:append([kind_operations(K, M, Es) || {K, Es} <- Counters]),
+    weighed(M, Ops).
+
+kind_operations(Kind, M, Entries) ->
+    Wholes = [Spec || {whole, Spec} <- Entries],
+    Some = [{maps:from_list([{FA, true} || FA <- FAs]), Spec}
+            || {FAs, Spec} <- Entries, is_list(FAs)],
+    Base = [{Kind, {M, '_', '_'}, ms(Kind, Wholes)} || Wholes =/= []],
+    Names = lists:usort(lists:append([maps:keys(FAs) || {FAs, _} <- Some])),
+    Base ++ [{Kind, {M, F, A}, MS}
+             || {F, A} = FA <- Names,
+                MS <- [ms(Kind, covering(FA, Entries, Some))],
+                Base =/= [{Kind, {M, '_', '_'}, MS}]].
+
+%% In the order that they were given.
+covering(FA, Entries, Some) ->
+    [Spec || {Which, Spec} <- Entries,
+             Which =:= whole orelse
+                 lists:any(fun({FAs, S}) ->
+                                   S =:= Spec andalso is_map_key(FA, FAs)
+                           end, Some)].
+
+ms(local, Specs) -> match_spec([C || #{clauses := Cs} <- Specs, C <- Cs]);
+ms(_Counter, _Specs) -> true.
+
+%% Each function counts with the first pattern that is set on it.
+weighed(M, Ops) ->
+    {Weighed, _} =
+        lists:mapfoldl(fun({_, {_, F, A}, _} = Op, Seen) ->
+                               New = [FA || FA <- meant(M, F, A),
+                                            not is_map_key(FA, Seen)],
+                               {{Op, length(New)},
+                                maps:merge(Seen, maps:from_keys(New, true))}
+                       end, #{}, Ops),
+    Weighed.
+
+meant(M, '_', '_') -> functions_of(M);
+meant(_, F, A) -> [{F, A}].
+
+%% @doc One match spec of clauses.
+-spec match_spec([inviso_spec:clause()]) -> true | [tuple()].
+match_spec(Clauses) ->
+    Always = [Actions || {'_', [], Actions} <- Clauses],
+    All = lists:usort(lists:append(Always)),
+    Some = [clause(C, All) || C <- Clauses, not is_always(C)],
+    case {Some, Always} of
+        {[], [_ | _]} when All =:= [] -> true;
+        {[], []} -> true;
+        {_, []} -> Some;
+        {_, _} -> Some ++ [{'_', [], body(All)}]
+    end.
+
+is_always({'_', [], _}) -> true;
+is_always(_) -> false.
+
+clause({raw, Clause}, _) -> Clause;
+clause({Head, Guards, Actions}, All) ->
+    {Head, Guards, body(lists:usort(Actions ++ All))}.
+
+%% Of a match spec's result there is one: both are a pair.
+body(Actions) ->
+    Extra = case [A || A <- Actions, A =/= return] of
+                [] -> [];
+                [A] -> [{message, extra(A)}];
+                As -> [{message, {list_to_tuple([extra(A) || A <- As])}}]
+            end,
+    Extra ++ [{exception_trace} || lists:member(return, Actions)].
+
+extra(caller) -> {caller};
+extra(stack) -> {current_stacktrace}.
+
+-spec nothing(string(), [term()]) -> no_return().
+nothing(Format, Args) ->
+    throw({nothing, format(Format, Args)}).
+
+format(Format, Args) ->
+    unicode:characters_to_binary(io_lib:format(Format, Args)).

@@ -1,0 +1,49 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc Names that somebody may have meant.
+-module(inviso_near).
+
+-export([names/2, did_you_mean/1]).
+
+-define(MOST, 3).
+-define(LONGEST, 64).
+
+%% @doc The few of some names that are nearest to one, if any are near.
+-spec names(string(), [string()]) -> [string()].
+names(Name, All) when length(Name) =< ?LONGEST ->
+    Low = string:lowercase(Name),
+    Most = case length(Name) of
+               L when L =< 3 -> 1;
+               _ -> 2
+           end,
+    Near = [{D, N} || N <- All, N =/= Name,
+                      abs(length(N) - length(Name)) =< Most,
+                      D <- [distance(Low, string:lowercase(N))], D =< Most],
+    [N || {_, N} <- lists:sublist(lists:usort(Near), ?MOST)];
+names(_, _) ->
+    [].
+
+%% @doc The end of a sentence.
+-spec did_you_mean([string()]) -> string().
+did_you_mean([]) -> "";
+did_you_mean(Names) -> "; did you mean " ++ lists:append(
+                                              lists:join(" or ", Names)) ++ "?".
+
+%% How many characters are to be added, removed or changed.
+distance(A, B) ->
+    First = lists:seq(0, length(B)),
+    lists:last(element(2, lists:foldl(fun(C, {I, Row}) ->
+                                              {I + 1, row(C, B, Row, I)}
+                                      end, {1, First}, A))).
+
+row(C, B, [Corner | Above], I) ->
+    row(C, B, Corner, Above, I, [I]).
+
+row(_, [], _, [], _, Acc) ->
+    lists:reverse(Acc);
+row(C, [X | B], Corner, [Up | Above], Left, Acc) ->
+    Cost = case C of
+               X -> Corner;
+               _ -> Corner + 1
+           end,
+    D = lists:min([Cost, Up + 1, Left + 1]),
+    row(C, B, Up, Above, D, [D | Acc]).
