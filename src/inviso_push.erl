@@ -43,7 +43,10 @@
 -spec modules() -> [module()].
 modules() ->
     [inviso_push, inviso_otp, inviso_tracerdata, inviso_opts, inviso_keeper,
-     inviso_tracer, inviso_fetch, inviso_rt_meta, inviso_rt].
+     inviso_tracer, inviso_fetch, inviso_rt_meta, inviso_rt, inviso_near,
+     inviso_spec, inviso_spec_elixir, inviso_spec_head, inviso_spec_procs,
+     inviso_arm, inviso_arm_foreign, inviso_arm_functions, inviso_arm_procs,
+     inviso_expect].
 
 %% @doc Sees to it that a node has our code, and starts a guard there which
 %% takes away what was brought when `Owner' dies, unless a runtime component
