@@ -356,7 +356,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'j':
 		arg = (char *)(uintptr_t) "json";
-		/* fall through */
+		__attribute__((fallthrough));
 	case 'f':
 		a->m->format = inv_sink_find(arg);
 		if (!a->m->format)

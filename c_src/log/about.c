@@ -93,6 +93,7 @@ int inv_log_about_read(struct inv_log_about *a, const struct inv_scan_bytes *b,
 	memcpy(&a->head, b->data, sizeof(a->head));
 	*start = a->head.head_len;
 	if (!sum_sound(b, a->head.head_len)) {
+		a->damaged = true;
 		*start = 0;
 		inv_scan_find_head(b, start);
 		end = *start < INV_LOG_HEAD_MAX ? *start : INV_LOG_HEAD_MAX;

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A log that comes in pieces.
+ *
+ *	byte 0    1: its checksums are made right first
+ *	byte 1    how large the pieces are; 0: the whole
+ *	byte 2    how the marks grow; 0: there are none
+ *	the rest  the file
+ *
+ * Checked besides what the sanitizers see: each stream gives what it gives to
+ * who reads the whole file, and as much is told to be lost, rotated away and
+ * damaged; without marks the order is the same, too.
+ */
+#include <stdlib.h>
+
+#include "log/live.h"
+#include "log/reader.h"
+#include "log_repair.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define CHECK(x)                 \
+	do {                     \
+		if (!(x))        \
+			abort(); \
+	} while (0)
+
+/* Sums that depend on the order: of all, and of what each stream gave. */
+struct sums {
+	uint64_t all;
+	uint64_t streams; /* of the last items' sums, in any order */
+	uint64_t n;
+	uint64_t rotated;
+	uint64_t damages;
+	bool unended;
+	uint64_t of[256]; /* by stream, modulo */
+};
+
+static void add(struct sums *s, const struct inv_item *it)
+{
+	uint64_t *of = &s->of[it->stream % 256];
+	uint64_t v[3] = { it->stream, 0, 0 };
+	uint64_t h;
+
+	if (it->kind == INV_ITEM_LOSS) {
+		CHECK(it->lost.n && it->lost.reason < INV_LOST_COUNT);
+		v[1] = it->lost.n;
+		v[2] = it->lost.reason + 1;
+	} else {
+		v[1] = XXH64(it->ev.terms, it->ev.len, it->ev.tag);
+	}
+	h = XXH64(v, sizeof(v), 0);
+	s->all = s->all * 31 + h;
+	/* Streams of one number modulo 256 may be merged in another order. */
+	s->streams += h;
+	*of = *of * 31 + h;
+	s->n++;
+}
+
+static void drain(struct sums *s, struct inv_feed *feed)
+{
+	int rc;
+
+	while (!(rc = feed->ops->next(feed)))
+		add(s, &feed->item);
+	CHECK(rc == INV_END);
+}
+
+static void finish(struct sums *s, struct inv_feed *feed,
+		   const struct inv_notices *ns)
+{
+	s->rotated = feed->rotated;
+	s->unended = feed->unended;
+	s->damages = ns->n_damages;
+	feed->ops->free(feed);
+}
+
+static bool by_reader(struct sums *s, const uint8_t *p, size_t n)
+{
+	struct inv_notices ns = { 0 };
+	struct inv_node node = { 0 };
+	struct inv_log_file *file = calloc(1, sizeof(*file));
+	struct inv_log_set set;
+	struct inv_source src;
+	struct inv_feed *feed;
+
+	CHECK(file && !inv_source_memory(&src, "x", p, n));
+	if (inv_log_file_open(file, &src, &ns, NULL)) {
+		free(file);
+		return false;
+	}
+	CHECK(!inv_log_set_init(&set, file, 1, &ns));
+	CHECK(!inv_reader_new(&feed, &set, &node, &ns, NULL));
+	drain(s, feed);
+	finish(s, feed, &ns);
+	return true;
+}
+
+static bool live(struct sums *s, const uint8_t *p, size_t n, size_t piece,
+		 int64_t grows)
+{
+	struct inv_notices ns = { 0 };
+	struct inv_node node = { 0 };
+	struct inv_feed *feed;
+	int64_t mark = 0;
+	int rc = 0;
+
+	CHECK(!inv_live_new(&feed, &node, "x", SIZE_MAX, &ns, NULL));
+	for (size_t k; n && !rc; p += k, n -= k) {
+		k = n < piece ? n : piece;
+		rc = inv_live_push(feed, p, k, NULL);
+		if (!grows)
+			continue;
+		inv_live_mark(feed, mark, 0);
+		mark += grows;
+		drain(s, feed);
+	}
+	if (!rc)
+		rc = inv_live_end(feed, NULL);
+	drain(s, feed);
+	CHECK(inv_live_done(feed));
+	finish(s, feed, &ns);
+	return !rc;
+}
+
+static void compare(const uint8_t *p, size_t n, size_t piece, int64_t grows)
+{
+	static struct sums whole, pieces;
+	bool is;
+
+	memset(&whole, 0, sizeof(whole));
+	memset(&pieces, 0, sizeof(pieces));
+	is = by_reader(&whole, p, n);
+	CHECK(live(&pieces, p, n, piece, grows) == is);
+	if (!is)
+		return;
+	CHECK(whole.n == pieces.n && whole.streams == pieces.streams);
+	CHECK(whole.rotated == pieces.rotated);
+	CHECK(whole.unended == pieces.unended);
+	CHECK(whole.damages == pieces.damages);
+	if (!grows)
+		CHECK(whole.all == pieces.all);
+	else
+		for (unsigned i = 0; i < 255; i++)
+			CHECK(whole.of[i] == pieces.of[i]);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	uint8_t *copy;
+	size_t n = size - 3;
+	size_t piece;
+
+	if (size < 4)
+		return 0;
+	copy = malloc(n);
+	CHECK(copy);
+	memcpy(copy, data + 3, n);
+	if (data[0] & 1)
+		repair(copy, n);
+	/* Not so many that it takes long. */
+	piece = data[1] ? (size_t)data[1] * data[1] : n;
+	if (piece < n / 1000)
+		piece = n / 1000;
+	compare(copy, n, piece, (int64_t)data[2] * data[2] * data[2] * data[2]);
+	free(copy);
+	return 0;
+}
