@@ -22,7 +22,8 @@ struct talk {
 	const struct inv_patience *p;
 	struct inv_handshake_says says;
 	int fd;
-	bool keep; /* the socket, when libei closes it */
+	bool keep;    /* the socket, when libei closes it */
+	bool greeted; /* the first message is sent */
 };
 
 static int talk_socket(void **ctx, void *setup)
@@ -72,13 +73,39 @@ static int talk_connect(void *ctx, void *addr, int len, unsigned ms)
 	return r < 0 ? t->says.sys : 0;
 }
 
+/*
+ * libei says of itself that it takes monitors of pids, not of names, and a node
+ * then tells it of neither.  We take both (frame.h): a bit more in the flags of
+ * the message that has our name, length (2), 'N', flags (8), ...
+ */
+#define HELLO_FLAGS_END 11
+#define FLAG_DIST_MONITOR_NAME 0x20
+
+static size_t send_hello(struct talk *t, const char *bytes, size_t n, int *r,
+			 int *sys)
+{
+	uint8_t hello[HELLO_FLAGS_END];
+
+	if (t->greeted || n < sizeof(hello) || bytes[2] != 'N')
+		return 0;
+	memcpy(hello, bytes, sizeof(hello));
+	hello[HELLO_FLAGS_END - 1] |= FLAG_DIST_MONITOR_NAME;
+	*r = inv_net_write(t->fd, hello, sizeof(hello), t->p, sys);
+	return sizeof(hello);
+}
+
 static int talk_write(void *ctx, const char *bytes, ssize_t *len, unsigned ms)
 {
 	struct talk *t = ctx;
 	int sys = 0;
-	int r = inv_net_write(t->fd, bytes, (size_t)*len, t->p, &sys);
+	int r = 0;
+	size_t n = send_hello(t, bytes, (size_t)*len, &r, &sys);
 
 	(void)ms;
+	t->greeted = true;
+	if (r == 0)
+		r = inv_net_write(t->fd, bytes + n, (size_t)*len - n, t->p,
+				  &sys);
 	if (r < 0)
 		t->says.sys = errno_of(r, sys);
 	return r < 0 ? t->says.sys : 0;
