@@ -25,5 +25,6 @@ struct inv_cmd {
 
 extern const struct inv_cmd inv_cmd_merge;
 extern const struct inv_cmd inv_cmd_recover;
+extern const struct inv_cmd inv_cmd_trace;
 
 #endif

@@ -17,6 +17,7 @@
 #include "base/err.h"
 
 #define WAITING_MAX ((size_t)256 * 1024)
+#define WAIT_MS 200
 
 /* What waits is a row of these, each with its bytes after it. */
 struct piece {
@@ -274,6 +275,16 @@ void inv_screen_seen(struct inv_screen *s)
 	(void)rc; /* it was unreadable: that is what is wanted */
 }
 
+void inv_screen_wait(struct inv_screen *s, int fd)
+{
+	struct pollfd fds[] = { { .fd = s->event, .events = POLLIN },
+				{ .fd = fd, .events = POLLIN } };
+
+	poll(fds, 2, WAIT_MS);
+	if (fds[0].revents)
+		inv_screen_seen(s);
+}
+
 size_t inv_screen_room(struct inv_screen *s)
 {
 	size_t waits;
@@ -299,11 +310,17 @@ static void give(struct inv_screen *s, int fd, const void *bytes, size_t len)
 	struct piece piece = { .fd = fd, .len = (uint32_t)len };
 
 	pthread_mutex_lock(&s->lock);
-	if (!(s->broken && fd == STDOUT_FILENO) &&
-	    inv_buf_reserve(&s->waiting, sizeof(piece) + len)) {
+	if (s->broken && fd == STDOUT_FILENO) {
+		/* Nobody reads. */
+	} else if (inv_buf_reserve(&s->waiting, sizeof(piece) + len)) {
 		inv_buf_put(&s->waiting, &piece, sizeof(piece));
 		inv_buf_put(&s->waiting, bytes, len);
 		pthread_cond_signal(&s->more);
+	} else {
+		/* Output with a hole in it would be worse than none. */
+		s->waiting.error = 0;
+		if (fd == STDOUT_FILENO)
+			s->broken = ENOMEM;
 	}
 	pthread_mutex_unlock(&s->lock);
 }
@@ -314,36 +331,25 @@ void inv_screen_out(struct inv_screen *s, const void *bytes, size_t len)
 		give(s, STDOUT_FILENO, bytes, len);
 }
 
-static void line(struct inv_screen *s, const char *before, const char *fmt,
-		 va_list ap)
+void inv_screen_err(struct inv_screen *s, const void *bytes, size_t len)
 {
-	char text[1024];
-	int n = snprintf(text, sizeof(text), "%s%s", before,
-			 *before ? ": " : "");
-	size_t len;
-
-	vsnprintf(text + n, sizeof(text) - (size_t)n - 1, fmt, ap);
-	len = strlen(text);
-	text[len++] = '\n';
-	give(s, STDERR_FILENO, text, len);
+	if (len)
+		give(s, STDERR_FILENO, bytes, len);
 }
 
 void inv_screen_note(struct inv_screen *s, const char *fmt, ...)
 {
+	char text[1024];
+	int n = snprintf(text, sizeof(text), "%s: ", s->who);
+	size_t len;
 	va_list ap;
 
 	va_start(ap, fmt);
-	line(s, s->who, fmt, ap);
+	vsnprintf(text + n, sizeof(text) - (size_t)n - 1, fmt, ap);
 	va_end(ap);
-}
-
-void inv_screen_say(struct inv_screen *s, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	line(s, "", fmt, ap);
-	va_end(ap);
+	len = strlen(text);
+	text[len++] = '\n';
+	give(s, STDERR_FILENO, text, len);
 }
 
 void inv_screen_status(struct inv_screen *s, const char *text)

@@ -35,18 +35,19 @@ void inv_screen_close(struct inv_screen *s);
 int inv_screen_fd(const struct inv_screen *s);
 void inv_screen_seen(struct inv_screen *s);
 
+/* Waits until it is readable, or fd is, but not for long. */
+void inv_screen_wait(struct inv_screen *s, int fd);
+
 /* Bytes of output that may be given now; 0: too much waits. */
 size_t inv_screen_room(struct inv_screen *s);
 /* Nobody takes the output any more; *sys is EPIPE, or why else. */
 bool inv_screen_broken(struct inv_screen *s, int *sys);
 
-/* Whole lines, to standard output. */
+/* Whole lines, to standard output, and to standard error. */
 void inv_screen_out(struct inv_screen *s, const void *bytes, size_t len);
+void inv_screen_err(struct inv_screen *s, const void *bytes, size_t len);
 /* A line on standard error, "WHO: TEXT". */
 void inv_screen_note(struct inv_screen *s, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-/* A line on standard error as it is. */
-void inv_screen_say(struct inv_screen *s, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* What the status line says from now on, without a newline; "" wipes it. */
 void inv_screen_status(struct inv_screen *s, const char *text);

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/trace_opts.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "cli/units.h"
 
@@ -174,4 +178,53 @@ void inv_trace_opts_release(struct inv_trace_opts *o)
 {
 	free(o->specs);
 	free(o->procs);
+}
+
+static int64_t or_unset(uint64_t n)
+{
+	return n ? (int64_t)n : INV_UNSET;
+}
+
+void inv_trace_opts_session(const struct inv_trace_opts *o,
+			    struct inv_session_opts *out)
+{
+	out->specs = (struct inv_strings){ o->specs, o->n_specs };
+	out->procs = (struct inv_strings){ o->procs, o->n_procs };
+	out->spawned = o->spawned;
+	out->linked = o->linked;
+	out->dry_run = o->dry_run;
+	out->events = (int64_t)o->events;
+	out->for_ms = (int64_t)o->ms;
+	out->rate = (int64_t)o->rate;
+	out->bytes = (int64_t)o->bytes;
+	out->max_term_bytes = or_unset(o->max_term);
+	out->max_depth = or_unset(o->depth);
+	out->buffer_bytes = or_unset(o->buffer);
+	out->run_queue = o->run_queue;
+	out->memory_percent = o->memory_percent;
+}
+
+bool inv_trace_opts_count(const struct inv_trace_opts *o)
+{
+	for (unsigned i = 0; i < o->n_specs; i++)
+		if (strstr(o->specs[i], "->"))
+			return true;
+	return false;
+}
+
+void inv_session_name_make(char *out, size_t size, const char *kind)
+{
+	uint32_t r;
+
+	if (getrandom(&r, sizeof(r), 0) != (ssize_t)sizeof(r))
+		r = (uint32_t)time(NULL) ^ (uint32_t)getpid() << 16;
+	snprintf(out, size, "%s-%08x", kind, (unsigned)r);
+}
+
+bool inv_session_name_good(const char *name)
+{
+	size_t len = strlen(name);
+
+	return len && len <= 64 &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_.-") == len;
 }

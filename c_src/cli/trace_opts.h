@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "node/session.h"
+
 /*
  * What to trace and when to stop: the options that `trace' and `record' have in
  * common, as an argp child.  Its input is a struct inv_trace_opts, all zero
@@ -41,5 +43,19 @@ extern const struct argp inv_trace_argp;
 /* False: no memory. */
 bool inv_trace_opts_init(struct inv_trace_opts *o, int argc);
 void inv_trace_opts_release(struct inv_trace_opts *o);
+
+/* What they say, in the words of a session; out borrows of o. */
+void inv_trace_opts_session(const struct inv_trace_opts *o,
+			    struct inv_session_opts *out);
+
+/* Whether a SPEC may have an action that counts. */
+bool inv_trace_opts_count(const struct inv_trace_opts *o);
+
+/*
+ * Names of sessions on nodes: one that nobody else has, "trace-3f2a91c4", and
+ * whether one is good: a to z, 0 to 9, _ . and -, at most 64.
+ */
+void inv_session_name_make(char *out, size_t size, const char *kind);
+bool inv_session_name_good(const char *name);
 
 #endif

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cluster.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/cmd.h"
+
+#define LEAVE_MS 10000
+
+int64_t inv_now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+const char *inv_cluster_name(const struct inv_cluster *c, size_t i)
+{
+	return inv_conn_name(c->v[i].conn)->full;
+}
+
+int inv_cluster_ms(const struct inv_cluster *c)
+{
+	return (int)c->opts->timeout_ms;
+}
+
+int inv_exit_of(int code)
+{
+	switch (code) {
+	case 0:
+		return INV_EXIT_DONE;
+	case INV_EUNREACHABLE:
+	case INV_ELOST:
+	case INV_ETIME:
+		return INV_EXIT_UNREACHABLE;
+	case INV_EREFUSED:
+		return INV_EXIT_REFUSED;
+	case INV_ENOTHING:
+		return INV_EXIT_NOTHING;
+	case INV_EINVAL:
+		return INV_EXIT_USAGE;
+	default:
+		return INV_EXIT_FAILED;
+	}
+}
+
+/* --- open ----------------------------------------------------------------- */
+
+static void fill_owner(struct inv_cluster *c)
+{
+	const struct passwd *pw = getpwuid(geteuid());
+	char host[128] = "";
+
+	if (gethostname(host, sizeof(host) - 1))
+		snprintf(host, sizeof(host), "localhost");
+	if (pw)
+		snprintf(c->owner, sizeof(c->owner), "%.64s@%s (os pid %ld)",
+			 pw->pw_name, host, (long)getpid());
+	else
+		snprintf(c->owner, sizeof(c->owner), "%lu@%s (os pid %ld)",
+			 (unsigned long)geteuid(), host, (long)getpid());
+}
+
+int inv_cluster_open(struct inv_cluster *c, const char *who,
+		     const struct inv_node_opts *opts, bool status_line)
+{
+	memset(c, 0, sizeof(*c));
+	c->opts = opts;
+	c->stop.fd = -1;
+	fill_owner(c);
+	if (inv_stop_open(&c->stop)) {
+		fprintf(stderr, "%s: signals: %s\n", who, strerror(errno));
+		return INV_EXIT_FAILED;
+	}
+	if (inv_screen_open(&c->screen, who, status_line)) {
+		fprintf(stderr, "%s: no memory or threads\n", who);
+		inv_stop_close(&c->stop);
+		return INV_EXIT_FAILED;
+	}
+	return INV_EXIT_DONE;
+}
+
+/* --- connect -------------------------------------------------------------- */
+
+static int failed(struct inv_cluster *c, const struct inv_err *err)
+{
+	inv_screen_note(c->screen, "%s", err->text);
+	return inv_exit_of(err->code) == INV_EXIT_USAGE ?
+		       INV_EXIT_FAILED :
+		       inv_exit_of(err->code);
+}
+
+static bool known(const struct inv_cluster *c, const char *name)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (!strcmp(inv_cluster_name(c, i), name))
+			return true;
+	return false;
+}
+
+/* Begins to connect; v has room. */
+static int begin(struct inv_cluster *c, const struct inv_node_name *name,
+		 struct inv_err *err)
+{
+	struct inv_conn_opts o = {
+		.cookie = c->cookie.text,
+		.connect_ms = inv_cluster_ms(c),
+	};
+	struct inv_conn *conn = inv_conn_open(name, &o, c->in, err);
+
+	if (!conn)
+		return err->code;
+	memset(&c->v[c->n], 0, sizeof(c->v[c->n]));
+	c->v[c->n++].conn = conn;
+	return 0;
+}
+
+static int grow(struct inv_cluster *c, size_t more, struct inv_err *err)
+{
+	struct inv_attach *v = realloc(c->v, (c->n + more + 1) * sizeof(*c->v));
+
+	if (!v)
+		return inv_err_set(err, INV_ENOMEM, "no memory");
+	c->v = v;
+	return 0;
+}
+
+static int begin_all(struct inv_cluster *c, const struct inv_node_names *names,
+		     struct inv_err *err)
+{
+	int rc = grow(c, names->n, err);
+
+	for (size_t i = 0; !rc && i < names->n; i++)
+		if (!known(c, names->names[i].full))
+			rc = begin(c, &names->names[i], err);
+	return rc;
+}
+
+/* What v says of the first that is not well; each is told of. */
+static int tell(struct inv_cluster *c, int cancelled)
+{
+	int status = INV_EXIT_DONE;
+
+	if (cancelled == INV_ECANCELLED) {
+		inv_screen_note(c->screen, "interrupted");
+		inv_stop_take(&c->stop);
+		c->stopped = true;
+		return INV_EXIT_FAILED;
+	}
+	for (size_t i = 0; i < c->n; i++) {
+		const struct inv_attach *at = &c->v[i];
+		int exit_status = inv_exit_of(at->code);
+
+		if (!at->code)
+			continue;
+		/* A node of a kind that will not do: no fault in the usage. */
+		if (exit_status == INV_EXIT_USAGE)
+			exit_status = INV_EXIT_FAILED;
+		inv_screen_note(c->screen, "%s: %s", inv_cluster_name(c, i),
+				at->err.text);
+		if (!status)
+			status = exit_status;
+	}
+	return status;
+}
+
+/* The nodes that those named are connected to. */
+static int add_others(struct inv_cluster *c, struct inv_err *err)
+{
+	size_t n = c->n;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < n; i++)
+		if (c->v[i].state != INV_ATTACH_NONE && !c->v[i].code)
+			rc = begin_all(c, &c->v[i].survey.others, err);
+	return rc;
+}
+
+int inv_cluster_connect(struct inv_cluster *c)
+{
+	struct inv_err err = { 0 };
+	int rc;
+
+	rc = inv_cookie_find(&c->cookie, c->opts->cookie, c->opts->cookie_file,
+			     &err);
+	if (!rc && c->cookie.source == INV_COOKIE_OPTION)
+		inv_screen_note(c->screen,
+				"warning: others on this machine can see the "
+				"cookie of -c; INVISO_COOKIE and "
+				"--cookie-file keep it");
+	if (!rc) {
+		c->in = inv_inbox_new(&err);
+		rc = c->in ? 0 : err.code;
+	}
+	if (!rc)
+		rc = begin_all(c, &c->opts->names, &err);
+	if (rc)
+		return failed(c, &err);
+	inv_screen_status(c->screen, "connecting ...");
+	rc = inv_attach_all(c->v, c->n, c->in, NULL, c->stop.fd);
+	if (c->opts->all && rc != INV_ECANCELLED) {
+		if (add_others(c, &err))
+			return failed(c, &err);
+		rc = inv_attach_all(c->v, c->n, c->in, NULL, c->stop.fd);
+	}
+	return tell(c, rc);
+}
+
+int inv_cluster_attach(struct inv_cluster *c, bool tracer)
+{
+	const char *dirs[] = { c->opts->remote_dir };
+	struct inv_attach_opts o = {
+		.owner = c->owner,
+		.tracer = tracer,
+		.dirs = dirs,
+		.n_dirs = c->opts->remote_dir ? 1 : 0,
+		.ms = inv_cluster_ms(c),
+	};
+
+	inv_screen_status(c->screen, "attaching ...");
+	return tell(c, inv_attach_all(c->v, c->n, c->in, &o, c->stop.fd));
+}
+
+/* --- and away ------------------------------------------------------------- */
+
+void inv_cluster_leave(struct inv_cluster *c)
+{
+	int rc;
+
+	if (!c->in)
+		return;
+	inv_screen_status(c->screen, "leaving ...");
+	rc = inv_leave_all(c->v, c->n, c->in, LEAVE_MS, c->stop.fd);
+	if (rc == INV_ECANCELLED)
+		inv_cluster_abandon(c);
+}
+
+void inv_cluster_close(struct inv_cluster *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		inv_conn_close(c->v[i].conn);
+	inv_attach_release(c->v, c->n);
+	free(c->v);
+	inv_inbox_free(c->in);
+	/* Nothing is left to be taken away: a terminal that is held can be
+	 * left by a signal. */
+	inv_stop_close(&c->stop);
+	inv_screen_close(c->screen);
+	explicit_bzero(&c->cookie, sizeof(c->cookie));
+}
+
+void inv_cluster_abandon(struct inv_cluster *c)
+{
+	static const char text[] =
+		"\r\033[Kinterrupted again: the nodes clean up by themselves\n";
+	struct pollfd out = { .fd = STDERR_FILENO, .events = POLLOUT };
+	size_t from = isatty(STDERR_FILENO) ? 0 : 4;
+	ssize_t n;
+
+	(void)c;
+	if (poll(&out, 1, 0) == 1 && out.revents & POLLOUT) {
+		n = write(STDERR_FILENO, text + from, sizeof(text) - 1 - from);
+		(void)n;
+	}
+	_exit(INV_EXIT_FAILED);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_CLI_CLUSTER_H
+#define INV_CLI_CLUSTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cli/node_opts.h"
+#include "cli/screen.h"
+#include "cli/stop.h"
+#include "node/attach.h"
+#include "node/cookie.h"
+
+/*
+ * The nodes that a command works on: from -n to nodes with our code on them,
+ * and away again.  What goes wrong is said, a line a node.
+ *
+ *	inv_cluster_open(&c, "inviso trace", &opts, status_line);
+ *	status = inv_cluster_connect(&c);
+ *	if (!status)
+ *		status = inv_cluster_attach(&c, true, true);
+ *	... c.v[i] ...
+ *	inv_cluster_leave(&c);
+ *	inv_cluster_close(&c);
+ *
+ * Results are of enum inv_exit.
+ */
+struct inv_cluster {
+	const struct inv_node_opts *opts; /* borrowed */
+	struct inv_screen *screen;
+	struct inv_stop stop;
+	bool stopped; /* the user wanted it to: one signal was taken */
+	struct inv_inbox *in;
+	struct inv_cookie cookie;
+	struct inv_attach *v;
+	size_t n;
+	char owner[256]; /* "user@host (os pid 4711)" */
+};
+
+/* Screen and signals.  Says itself what is wrong. */
+int inv_cluster_open(struct inv_cluster *c, const char *who,
+		     const struct inv_node_opts *opts, bool status_line);
+
+/* Connects to all, those of `all' included.  A node that cannot be reached is
+ * left in v with its code; the result is that of the first. */
+int inv_cluster_connect(struct inv_cluster *c);
+
+/* Brings the code to all that are there, with the tracer or without. */
+int inv_cluster_attach(struct inv_cluster *c, bool tracer);
+
+/* Takes it away, which takes a bounded time; says where something stays. */
+void inv_cluster_leave(struct inv_cluster *c);
+
+/* Ends all connections, waits for the screen. */
+void inv_cluster_close(struct inv_cluster *c);
+
+/*
+ * The user does not want to wait: ends the program, with what can be done
+ * without waiting.  The nodes clean up by themselves.
+ */
+_Noreturn void inv_cluster_abandon(struct inv_cluster *c);
+
+/* "a@h", of v[i]. */
+const char *inv_cluster_name(const struct inv_cluster *c, size_t i);
+/* What time limit an answer has, ms. */
+int inv_cluster_ms(const struct inv_cluster *c);
+
+/* What a code of a node means for the command: enum inv_exit. */
+int inv_exit_of(int code);
+
+/* Milliseconds of a clock that never goes back. */
+int64_t inv_now_ms(void);
+
+#endif

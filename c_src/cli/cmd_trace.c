@@ -1,0 +1,607 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* inviso trace: what nodes do, live. */
+
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cmd.h"
+#include "cli/count.h"
+#include "cli/dry.h"
+#include "cli/facts.h"
+#include "cli/members.h"
+#include "cli/trace_opts.h"
+#include "cli/units.h"
+#include "cli/watch.h"
+#include "log/live.h"
+#include "log/live_merge.h"
+#include "sink/sink.h"
+
+#define EVENTS 100
+#define FOR_MS 15000
+#define BYTES (UINT64_C(64) << 20)
+
+/* A node that says nothing holds up the others so long. */
+#define PATIENCE_MS 1000
+/* What was recorded is seen after so long at the latest. */
+#define FLUSH_MS 50
+#define STATUS_MS 1000
+#define CHUNK ((size_t)16 * 1024)
+
+enum color {
+	COLOR_AUTO,
+	COLOR_ALWAYS,
+	COLOR_NEVER,
+};
+
+struct trace {
+	struct inv_node_opts nodes;
+	struct inv_trace_opts what;
+	bool json;
+	bool quiet;
+	enum color color;
+	struct inv_sink_opts sink_opts;
+	/* at work */
+	struct inv_cluster cluster;
+	struct inv_members members;
+	struct inv_watch watch;
+	struct inv_notices notices;
+	struct inv_feed **feeds; /* of members */
+	struct inv_node *log_nodes;
+	struct inv_live_merge merge;
+	struct inv_buf out;
+	struct inv_sink *sink;
+	struct inv_count count;
+	bool enough; /* as many as --events */
+	bool no_memory;
+};
+
+/* --- what comes ----------------------------------------------------------- */
+
+static size_t index_of(const struct trace *t, const struct inv_member *m)
+{
+	return (size_t)(m - t->members.v);
+}
+
+static bool wants(void *arg, struct inv_member *m)
+{
+	struct trace *t = arg;
+
+	return inv_screen_room(t->cluster.screen) > CHUNK &&
+	       !inv_live_full(t->feeds[index_of(t, m)]);
+}
+
+static void took(void *arg, struct inv_member *m, const struct inv_followed *f)
+{
+	struct trace *t = arg;
+	struct inv_feed *feed = t->feeds[index_of(t, m)];
+	struct inv_err err = { 0 };
+
+	if (f->len && inv_live_push(feed, f->bytes, f->len, &err))
+		inv_screen_note(t->cluster.screen, "%s: %s", m->name, err.text);
+	if (f->watermark == INV_WATERMARK_AT)
+		inv_live_mark(feed, f->ns, inv_now_ms());
+}
+
+static void ended(void *arg, struct inv_member *m)
+{
+	struct trace *t = arg;
+	struct inv_err err = { 0 };
+
+	if (inv_live_end(t->feeds[index_of(t, m)], &err))
+		inv_screen_note(t->cluster.screen, "%s: %s", m->name, err.text);
+}
+
+static void flush(struct trace *t)
+{
+	inv_screen_out(t->cluster.screen, t->out.data, t->out.len);
+	inv_buf_reset(&t->out);
+}
+
+static void stop_for(struct trace *t, bool *reason)
+{
+	*reason = true;
+	t->watch.discard = true;
+	inv_watch_stop(&t->watch);
+}
+
+/* Prints what is there, as long as the reader takes it. */
+static int64_t print(struct trace *t)
+{
+	int64_t now = inv_now_ms();
+	const struct inv_item *item;
+	int rc = INV_END;
+
+	while (!t->enough && !t->no_memory && !t->watch.broken &&
+	       inv_screen_room(t->cluster.screen) > t->out.len) {
+		rc = inv_live_merge_next(&t->merge, now, &item);
+		if (rc == INV_END)
+			break;
+		if (rc || inv_sink_item(t->sink, item)) {
+			inv_screen_note(t->cluster.screen, "no memory");
+			stop_for(t, &t->no_memory);
+			break;
+		}
+		if (t->out.len >= CHUNK)
+			flush(t);
+		if (t->what.events && t->sink->sum.recorded >= t->what.events)
+			stop_for(t, &t->enough);
+	}
+	flush(t);
+	return rc == INV_END ? inv_live_merge_wait(&t->merge, now) : -1;
+}
+
+/* --- the status line ------------------------------------------------------ */
+
+static void put_arming(struct inv_buf *b, const struct inv_members *ms)
+{
+	int64_t done = 0, total = 0;
+
+	for (size_t i = 0; i < ms->n; i++) {
+		if (ms->v[i].status.state != INV_STATE_ARMING)
+			continue;
+		done += ms->v[i].status.armed;
+		total += ms->v[i].status.armed_of;
+	}
+	if (total > 0)
+		inv_buf_printf(b,
+			       "arming %" PRId64 " of %" PRId64 " functions | ",
+			       done, total);
+}
+
+static void put_silent(struct inv_buf *b, const struct inv_members *ms)
+{
+	for (size_t i = 0; i < ms->n; i++)
+		if (ms->v[i].there && ms->v[i].silent)
+			inv_buf_printf(b, " | %s is silent", ms->v[i].name);
+}
+
+static void draw(struct trace *t)
+{
+	const struct inv_members *ms = &t->members;
+	struct inv_buf b = { 0 };
+	uint64_t lost = 0;
+	int64_t left = -1;
+
+	for (size_t i = 0; i < ms->n; i++) {
+		const struct inv_status *s = &ms->v[i].status;
+
+		lost += inv_member_lost(&ms->v[i]);
+		if (s->state == INV_STATE_TRACING && s->ms_left > left)
+			left = s->ms_left;
+	}
+	put_arming(&b, ms);
+	inv_buf_printf(&b, "%" PRIu64, t->sink->sum.recorded);
+	if (t->what.events)
+		inv_buf_printf(&b, " of %" PRIu64, t->what.events);
+	inv_buf_printf(&b, " events | %" PRIu64 " lost", lost);
+	if (left >= 0) {
+		inv_buf_puts(&b, " | ");
+		inv_units_put_ms(&b, (uint64_t)(left + 999) / 1000 * 1000);
+		inv_buf_puts(&b, " left");
+	}
+	put_silent(&b, ms);
+	inv_buf_put(&b, "", 1);
+	if (!b.error)
+		inv_screen_status(t->cluster.screen, (const char *)b.data);
+	inv_buf_release(&b);
+}
+
+static int64_t turn(void *arg)
+{
+	struct trace *t = arg;
+	int64_t wait = print(t);
+
+	draw(t);
+	return wait;
+}
+
+/* --- the end -------------------------------------------------------------- */
+
+/* The nodes are left; what is still here goes out as fast as it is taken. */
+static void print_rest(struct trace *t)
+{
+	struct inv_cluster *c = &t->cluster;
+	int sys;
+
+	while (!t->enough && !t->no_memory && !inv_live_merge_done(&t->merge) &&
+	       !inv_screen_broken(c->screen, &sys)) {
+		inv_screen_wait(c->screen, c->stop.fd);
+		if (inv_stop_take(&c->stop))
+			break;
+		print(t);
+	}
+}
+
+static void put_reason(struct trace *t, struct inv_buf *b)
+{
+	const struct inv_members *ms = &t->members;
+
+	if (t->enough) {
+		inv_buf_printf(b, "%" PRIu64 " events are enough (--events)",
+			       t->what.events);
+		return;
+	}
+	if (t->watch.interrupted) {
+		inv_buf_puts(b, "interrupted");
+		return;
+	}
+	for (size_t i = 0; i < ms->n; i++) {
+		if (ms->v[i].status.why == INV_WHY_NONE ||
+		    ms->v[i].status.why == INV_WHY_ASKED)
+			continue;
+		if (ms->n > 1)
+			inv_buf_printf(b, "%s: ", ms->v[i].name);
+		inv_facts_put_why(b, &ms->v[i]);
+		return;
+	}
+	if (ms->n)
+		inv_facts_put_why(b, &ms->v[0]);
+}
+
+static void put_end_text(struct trace *t, struct inv_buf *b)
+{
+	const struct inv_members *ms = &t->members;
+	uint64_t unreadable = t->sink->sum.lost[INV_LOST_UNREADABLE];
+
+	for (size_t i = 0; ms->n > 1 && i < ms->n; i++) {
+		if (ms->v[i].code == INV_ENOTHING)
+			continue;
+		inv_buf_printf(b, "-- %s: ", ms->v[i].name);
+		inv_facts_put_counts(b, &ms->v[i]);
+		inv_buf_puts(b, "; ");
+		inv_facts_put_why(b, &ms->v[i]);
+		inv_buf_putc(b, '\n');
+	}
+	inv_buf_printf(b, "-- %" PRIu64 " shown; ", t->sink->sum.recorded);
+	inv_facts_put_sum(b, ms);
+	if (unreadable)
+		inv_buf_printf(b, ", %" PRIu64 " unreadable", unreadable);
+	inv_buf_puts(b, "; stopped: ");
+	put_reason(t, b);
+	inv_buf_putc(b, '\n');
+}
+
+static void put_end_json(struct trace *t, struct inv_buf *b)
+{
+	const struct inv_members *ms = &t->members;
+	struct inv_buf why = { 0 };
+
+	put_reason(t, &why);
+	inv_buf_put(&why, "", 1);
+	inv_buf_printf(b, "{\"shown\":%" PRIu64 ",", t->sink->sum.recorded);
+	inv_facts_json_sum(b, ms);
+	inv_buf_printf(b, ",\"unreadable\":%" PRIu64 ",\"stopped\":",
+		       t->sink->sum.lost[INV_LOST_UNREADABLE]);
+	inv_facts_json_text(b, why.error ? "" : (const char *)why.data);
+	inv_buf_puts(b, ",\"nodes\":[");
+	for (size_t i = 0; i < ms->n; i++) {
+		if (i)
+			inv_buf_putc(b, ',');
+		inv_facts_json_member(b, &ms->v[i]);
+	}
+	inv_buf_puts(b, "],\"counts\":");
+	inv_count_put_json(&t->count, b);
+	inv_buf_putc(b, '}');
+	inv_buf_release(&why);
+}
+
+static void say_end(struct trace *t)
+{
+	struct inv_buf b = { 0 };
+
+	if (t->quiet || t->watch.broken)
+		return;
+	if (t->json) {
+		put_end_json(t, &b);
+		inv_buf_putc(&b, '\n');
+		if (!b.error)
+			inv_screen_err(t->cluster.screen, b.data, b.len);
+	} else {
+		inv_count_put_text(&t->count, &b);
+		put_end_text(t, &b);
+		if (!b.error)
+			inv_screen_out(t->cluster.screen, b.data, b.len);
+	}
+	inv_buf_release(&b);
+}
+
+static int exit_status(struct trace *t)
+{
+	int status = inv_members_exit(&t->members);
+	int sys = 0;
+
+	if (t->no_memory)
+		return INV_EXIT_FAILED;
+	if (inv_screen_broken(t->cluster.screen, &sys) && sys != EPIPE) {
+		inv_screen_note(t->cluster.screen, "standard output: %s",
+				strerror(sys));
+		return INV_EXIT_FAILED;
+	}
+	if (!status && t->sink->sum.lost[INV_LOST_UNREADABLE])
+		status = INV_EXIT_LOST;
+	return status;
+}
+
+/* --- from the beginning --------------------------------------------------- */
+
+static void notify(void *arg, const struct inv_notice *n)
+{
+	struct trace *t = arg;
+
+	if (n->kind == INV_NOTICE_DAMAGE)
+		inv_screen_note(t->cluster.screen,
+				"%s: damaged at offset %" PRIu64 ": %s",
+				n->file, n->off, n->text);
+}
+
+static int init_feeds(struct trace *t)
+{
+	const struct inv_members *ms = &t->members;
+	struct inv_err err = { 0 };
+	int rc = 0;
+
+	t->notices.notify = notify;
+	t->notices.arg = t;
+	t->feeds = calloc(ms->n + 1, sizeof(struct inv_feed *));
+	t->log_nodes = calloc(ms->n + 1, sizeof(*t->log_nodes));
+	if (!t->feeds || !t->log_nodes)
+		return INV_ENOMEM;
+	for (size_t i = 0; !rc && i < ms->n; i++) {
+		struct inv_node *node = &t->log_nodes[i];
+
+		node->name = (char *)(uintptr_t)ms->v[i].name;
+		node->number = (uint32_t)i;
+		node->otp_release = ms->v[i].at->survey.otp;
+		rc = inv_live_new(&t->feeds[i], node, ms->v[i].name,
+				  INV_LIVE_CAP, &t->notices, &err);
+		if (!rc && !ms->v[i].there)
+			rc = inv_live_end(t->feeds[i], &err);
+	}
+	if (!rc)
+		rc = inv_live_merge_init(&t->merge, t->feeds, (uint32_t)ms->n,
+					 PATIENCE_MS);
+	if (!rc)
+		rc = inv_sink_new(&t->sink,
+				  inv_sink_find(t->json ? "json" : "text"),
+				  &t->sink_opts, &t->out);
+	return rc;
+}
+
+static void release_feeds(struct trace *t)
+{
+	inv_live_merge_release(&t->merge);
+	for (size_t i = 0; t->feeds && i < t->members.n; i++)
+		if (t->feeds[i])
+			t->feeds[i]->ops->free(t->feeds[i]);
+	free(t->feeds);
+	free(t->log_nodes);
+	inv_sink_free(t->sink);
+	inv_count_release(&t->count);
+	inv_buf_release(&t->out);
+}
+
+static void fill_opts(struct trace *t, struct inv_session_opts *o, char *name,
+		      size_t size)
+{
+	inv_trace_opts_session(&t->what, o);
+	inv_session_name_make(name, size, "trace");
+	o->name = name;
+	o->owner = t->cluster.owner;
+	o->mode = INV_MODE_LIVE;
+	o->flush_ms = FLUSH_MS;
+}
+
+static int watch(struct trace *t)
+{
+	t->watch = (struct inv_watch){
+		.ms = &t->members,
+		.arg = t,
+		.wants = wants,
+		.took = took,
+		.ended = ended,
+		.turn = turn,
+		.period_ms = STATUS_MS,
+		.quiet = t->quiet || t->json,
+		.output = true,
+		.together = true,
+	};
+	if (init_feeds(t)) {
+		inv_screen_note(t->cluster.screen, "no memory");
+		return INV_EXIT_FAILED;
+	}
+	inv_watch_run(&t->watch);
+	if (inv_trace_opts_count(&t->what))
+		inv_count_take(&t->count, &t->members);
+	return INV_EXIT_DONE;
+}
+
+static int trace(struct trace *t)
+{
+	struct inv_session_opts o = INV_SESSION_OPTS_INIT;
+	char name[64];
+	int status = inv_cluster_connect(&t->cluster);
+
+	if (!status)
+		status = inv_cluster_attach(&t->cluster, !t->what.dry_run);
+	if (!status)
+		status = inv_members_init(&t->members, &t->cluster);
+	if (!status) {
+		fill_opts(t, &o, name, sizeof(name));
+		status = inv_members_start(&t->members, &o);
+	}
+	if (status) {
+		inv_cluster_leave(&t->cluster);
+		return status;
+	}
+	if (t->what.dry_run) {
+		status = inv_dry_run(&t->members, t->json);
+		inv_members_remove(&t->members);
+		inv_cluster_leave(&t->cluster);
+		return status;
+	}
+	status = watch(t);
+	inv_members_remove(&t->members);
+	inv_cluster_leave(&t->cluster);
+	if (!status) {
+		print_rest(t);
+		say_end(t);
+		status = exit_status(t);
+	}
+	return status;
+}
+
+static int run(struct trace *t)
+{
+	bool terminal = inv_screen_is_terminal();
+	const char *no_color = getenv("NO_COLOR");
+	int status;
+
+	t->sink_opts.color = t->color == COLOR_ALWAYS ||
+			     (t->color == COLOR_AUTO && terminal &&
+			      !(no_color && *no_color));
+	status = inv_cluster_open(&t->cluster, "inviso trace", &t->nodes,
+				  terminal && !t->quiet);
+	if (status)
+		return status;
+	status = trace(t);
+	release_feeds(t);
+	inv_members_release(&t->members);
+	inv_cluster_close(&t->cluster);
+	return status;
+}
+
+/* --- options -------------------------------------------------------------- */
+
+enum {
+	OPT_COLOR = 256,
+	OPT_UTC,
+};
+
+static const struct argp_option options[] = {
+	{ NULL, 0, NULL, 0, "Output:", 5 },
+	{ "json", 'j', NULL, 0,
+	  "print a JSON object a line; at the end one with the facts, on "
+	  "standard error",
+	  5 },
+	{ "color", OPT_COLOR, "WHEN", 0, "auto (default), always or never", 5 },
+	{ "utc", OPT_UTC, NULL, 0, "times in UTC, not local ones", 5 },
+	{ "quiet", 'q', NULL, 0, "say nothing but events, and what went wrong",
+	  5 },
+	{ 0 },
+};
+
+static const char doc[] =
+	"Shows what running nodes do, as it happens, in the order of time. "
+	"Stops by itself: after 100 events, 15s or 64M of log, unless told "
+	"otherwise. Nothing needs to be installed on the nodes, and nothing "
+	"stays there."
+	"\v"
+	"SPEC is a function: lists, lists:seq, lists:seq/2, Enum.map/2, "
+	"'lists:seq(1, X) when X > 3 -> return;caller'; or a kind of event: "
+	"send, 'receive({reply, _})', procs, ports, running, gc. See "
+	"inviso-trace(1).\n"
+	"\n"
+	"Examples:\n"
+	"  inviso trace -n shop@web1 'lists:seq/2'\n"
+	"  inviso trace -n shop@web1,shop@web2 --events 10 "
+	"'ets:lookup(sessions, _)'\n"
+	"  inviso trace -n shop@web1 --procs cart --for 1m --events 0 receive\n"
+	"  inviso trace -n shop@web1 -n all --dry-run 'Enum.map/2'\n"
+	"\n"
+	"Exit status: 0 done, 1 failed, 2 usage, 3 a node cannot be reached or "
+	"was lost, 4 refused, 5 nothing matched, 6 stopped by a protection, "
+	"7 done, but events were lost.";
+
+static int set_color(struct trace *t, const char *arg)
+{
+	static const char *const words[] = { "auto", "always", "never" };
+
+	for (unsigned i = 0; i < 3; i++)
+		if (!strcmp(arg, words[i])) {
+			t->color = (enum color)i;
+			return 0;
+		}
+	return -1;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct trace *t = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &t->nodes;
+		state->child_inputs[1] = &t->what;
+		return 0;
+	case 'j':
+		t->json = true;
+		return 0;
+	case 'q':
+		t->quiet = true;
+		return 0;
+	case OPT_UTC:
+		t->sink_opts.utc = 1;
+		return 0;
+	case OPT_COLOR:
+		if (set_color(t, arg))
+			argp_error(state,
+				   "--color %s: not one of auto, always and "
+				   "never",
+				   arg);
+		return 0;
+	case ARGP_KEY_END:
+		inv_node_opts_check(&t->nodes, state);
+		if (!t->what.n_specs)
+			argp_error(state, "no SPEC says what to trace");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_child children[] = {
+	{ &inv_node_argp, 0, NULL, 0 },
+	{ &inv_trace_argp, 0, NULL, 0 },
+	{ 0 },
+};
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "SPEC...",
+	.doc = doc,
+	.children = children,
+};
+
+static int exec_trace(int argc, char **argv)
+{
+	struct trace t = {
+		.what = { .events = EVENTS, .ms = FOR_MS, .bytes = BYTES }
+	};
+	int status;
+
+	if (!inv_trace_opts_init(&t.what, argc)) {
+		fputs("inviso trace: no memory\n", stderr);
+		status = INV_EXIT_FAILED;
+	} else if (argp_parse(&argp, argc, argv, 0, NULL, &t)) {
+		status = INV_EXIT_USAGE;
+	} else {
+		status = run(&t);
+	}
+	inv_trace_opts_release(&t.what);
+	inv_node_opts_release(&t.nodes);
+	return status;
+}
+
+const struct inv_cmd inv_cmd_trace = {
+	.name = "trace",
+	.summary = "watch calls and messages of running nodes",
+	.exec = exec_trace,
+};

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/count.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/facts.h"
+
+static void take(struct inv_count *c, struct inv_members *ms,
+		 const struct inv_member *m, const struct inv_ask *ask)
+{
+	struct inv_count_node *node = &c->v[c->n];
+	struct inv_err err = { 0 };
+
+	if (!ask->done) {
+		inv_screen_note(ms->cluster->screen,
+				"%s: its counters were "
+				"not waited for",
+				m->name);
+	} else if (inv_session_counters_got(ask, &node->counters, &err)) {
+		inv_screen_note(ms->cluster->screen, "%s: counters: %s",
+				m->name, err.text);
+	} else {
+		snprintf(node->node, sizeof(node->node), "%s", m->name);
+		c->n++;
+	}
+}
+
+void inv_count_take(struct inv_count *c, struct inv_members *ms)
+{
+	struct inv_ask *asks = calloc(ms->n + 1, sizeof(*asks));
+
+	c->v = calloc(ms->n + 1, sizeof(*c->v));
+	if (!asks || !c->v) {
+		inv_screen_note(ms->cluster->screen, "no memory");
+		free(asks);
+		return;
+	}
+	for (size_t i = 0; i < ms->n; i++) {
+		if (ms->v[i].there)
+			inv_session_ask(&asks[i], &ms->v[i].session,
+					INV_VERB_COUNTERS,
+					inv_cluster_ms(ms->cluster));
+		else
+			asks[i].done = true;
+	}
+	inv_gather(ms->cluster->in, asks, ms->n, ms->cluster->stop.fd);
+	for (size_t i = 0; i < ms->n; i++)
+		if (ms->v[i].there)
+			take(c, ms, &ms->v[i], &asks[i]);
+	inv_asks_release(asks, ms->n);
+	free(asks);
+}
+
+void inv_count_release(struct inv_count *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		inv_counters_release(&c->v[i].counters);
+	free(c->v);
+	c->v = NULL;
+	c->n = 0;
+}
+
+static void put_us(struct inv_buf *b, int64_t ns)
+{
+	char text[32];
+
+	if (ns < 0) {
+		inv_buf_printf(b, " %12s", "");
+		return;
+	}
+	snprintf(text, sizeof(text), "%.1f us", (double)ns / 1e3);
+	inv_buf_printf(b, " %12s", text);
+}
+
+void inv_count_put_text(const struct inv_count *c, struct inv_buf *b)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		const struct inv_counters *t = &c->v[i].counters;
+
+		if (!t->n)
+			continue;
+		inv_buf_printf(b, "-- %s: %10s %12s %12s\n", c->v[i].node,
+			       "calls", "total", "a call");
+		for (size_t j = 0; j < t->n; j++) {
+			const struct inv_counter *f = &t->v[j];
+
+			inv_buf_printf(b, "-- %*s  %10" PRIu64,
+				       (int)strlen(c->v[i].node), "", f->calls);
+			put_us(b, f->ns);
+			put_us(b, f->ns < 0 || !f->calls ?
+					  -1 :
+					  f->ns / (int64_t)f->calls);
+			inv_buf_printf(b, "  %s\n", f->mfa);
+		}
+	}
+}
+
+void inv_count_put_json(const struct inv_count *c, struct inv_buf *b)
+{
+	const char *sep = "";
+
+	inv_buf_putc(b, '[');
+	for (size_t i = 0; i < c->n; i++) {
+		for (size_t j = 0; j < c->v[i].counters.n; j++) {
+			const struct inv_counter *f = &c->v[i].counters.v[j];
+
+			inv_buf_printf(b, "%s{\"node\":", sep);
+			inv_facts_json_text(b, c->v[i].node);
+			inv_buf_puts(b, ",\"mfa\":");
+			inv_facts_json_text(b, f->mfa);
+			inv_buf_printf(b, ",\"calls\":%" PRIu64, f->calls);
+			if (f->ns >= 0)
+				inv_buf_printf(b, ",\"ns\":%" PRId64, f->ns);
+			inv_buf_putc(b, '}');
+			sep = ",";
+		}
+	}
+	inv_buf_putc(b, ']');
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_CLI_DRY_H
+#define INV_CLI_DRY_H
+
+#include <stdbool.h>
+
+#include "cli/members.h"
+
+/*
+ * --dry-run: waits for what the sessions find out, and prints it, a line a
+ * node.  enum inv_exit.
+ */
+int inv_dry_run(struct inv_members *ms, bool json);
+
+#endif

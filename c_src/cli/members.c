@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/members.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cmd.h"
+
+int inv_members_init(struct inv_members *ms, struct inv_cluster *c)
+{
+	ms->cluster = c;
+	ms->n = 0;
+	ms->v = calloc(c->n + 1, sizeof(*ms->v));
+	if (!ms->v) {
+		inv_screen_note(c->screen, "no memory");
+		return INV_EXIT_FAILED;
+	}
+	for (size_t i = 0; i < c->n; i++) {
+		if (c->v[i].code || c->v[i].state != INV_ATTACH_READY)
+			continue;
+		ms->v[ms->n].at = &c->v[i];
+		ms->v[ms->n++].name = inv_cluster_name(c, i);
+	}
+	return INV_EXIT_DONE;
+}
+
+void inv_members_release(struct inv_members *ms)
+{
+	for (size_t i = 0; i < ms->n; i++) {
+		struct inv_member *m = &ms->v[i];
+
+		inv_asks_release(&m->ask, 1);
+		inv_asks_release(&m->stop_ask, 1);
+		inv_status_release(&m->status);
+	}
+	free(ms->v);
+	ms->v = NULL;
+	ms->n = 0;
+}
+
+void inv_member_status(struct inv_member *m, struct inv_status *status)
+{
+	inv_status_release(&m->status);
+	m->status = *status;
+	memset(status, 0, sizeof(*status));
+}
+
+void inv_member_lose(struct inv_members *ms, struct inv_member *m,
+		     const struct inv_err *err)
+{
+	if (!m->there)
+		return;
+	m->there = false;
+	m->code = err->code ? err->code : INV_ELOST;
+	m->err = *err;
+	inv_screen_note(ms->cluster->screen, "%s: %s", m->name, err->text);
+}
+
+/* --- all at once ---------------------------------------------------------- */
+
+/* The user's first signal ends the wait: that is noted, and the second one
+ * means to go at once. */
+static int gather(struct inv_members *ms, struct inv_ask *asks)
+{
+	struct inv_cluster *c = ms->cluster;
+	int rc = inv_gather(c->in, asks, ms->n, c->stop.fd);
+
+	if (rc != INV_ECANCELLED)
+		return rc;
+	if (c->stopped)
+		inv_cluster_abandon(c);
+	inv_stop_take(&c->stop);
+	c->stopped = true;
+	return rc;
+}
+
+static struct inv_ask *new_asks(struct inv_members *ms)
+{
+	struct inv_ask *asks = calloc(ms->n + 1, sizeof(*asks));
+
+	if (!asks)
+		inv_screen_note(ms->cluster->screen, "no memory");
+	return asks;
+}
+
+static void free_asks(struct inv_members *ms, struct inv_ask *asks)
+{
+	inv_asks_release(asks, ms->n);
+	free(asks);
+}
+
+/* Asks those that are there, waits, and gives the answers to `got'. */
+static int each(struct inv_members *ms, enum inv_session_verb verb,
+		int (*got)(struct inv_member *m, const struct inv_ask *ask))
+{
+	struct inv_ask *asks = new_asks(ms);
+	int rc;
+
+	if (!asks)
+		return INV_ENOMEM;
+	for (size_t i = 0; i < ms->n; i++) {
+		if (ms->v[i].there)
+			inv_session_ask(&asks[i], &ms->v[i].session, verb,
+					inv_cluster_ms(ms->cluster));
+		else
+			asks[i].done = true;
+	}
+	rc = gather(ms, asks);
+	for (size_t i = 0; i < ms->n; i++) {
+		struct inv_member *m = &ms->v[i];
+
+		if (!m->there || !asks[i].done)
+			continue;
+		if (got(m, &asks[i]))
+			inv_member_lose(ms, m, &m->err);
+	}
+	free_asks(ms, asks);
+	return rc;
+}
+
+static int got_stopped(struct inv_member *m, const struct inv_ask *ask)
+{
+	struct inv_status status = { 0 };
+	int rc = inv_session_status_got(ask, &status, &m->err);
+
+	if (!rc) {
+		inv_member_status(m, &status);
+		m->final = true;
+	}
+	inv_status_release(&status);
+	return rc;
+}
+
+static int got_removed(struct inv_member *m, const struct inv_ask *ask)
+{
+	int rc = inv_session_ok_got(ask, &m->err);
+
+	if (!rc)
+		m->there = false;
+	return rc;
+}
+
+void inv_members_stop(struct inv_members *ms)
+{
+	each(ms, INV_VERB_STOP, got_stopped);
+}
+
+void inv_members_remove(struct inv_members *ms)
+{
+	each(ms, INV_VERB_REMOVE, got_removed);
+}
+
+/* --- start and find ------------------------------------------------------- */
+
+/* What each said; those that match nothing are left out where others do. */
+static int judge(struct inv_members *ms)
+{
+	struct inv_screen *screen = ms->cluster->screen;
+	size_t nothing = 0;
+	int status = INV_EXIT_DONE;
+
+	for (size_t i = 0; i < ms->n; i++) {
+		struct inv_member *m = &ms->v[i];
+
+		if (!m->code)
+			continue;
+		inv_screen_note(screen, "%s: %s", m->name, m->err.text);
+		if (m->code == INV_ENOTHING)
+			nothing++;
+		else if (!status)
+			status = inv_exit_of(m->code);
+	}
+	if (!status && ms->n && nothing == ms->n)
+		status = INV_EXIT_NOTHING;
+	return status;
+}
+
+int inv_members_start(struct inv_members *ms, const struct inv_session_opts *o)
+{
+	struct inv_ask *asks = new_asks(ms);
+	struct inv_session_opts opts = *o;
+	int status;
+	int rc;
+
+	if (!asks)
+		return INV_EXIT_FAILED;
+	for (size_t i = 0; i < ms->n; i++) {
+		opts.guard = &ms->v[i].at->guard;
+		inv_session_start_ask(&asks[i], ms->v[i].at->conn, &opts,
+				      inv_cluster_ms(ms->cluster));
+	}
+	rc = gather(ms, asks);
+	for (size_t i = 0; i < ms->n; i++) {
+		struct inv_member *m = &ms->v[i];
+
+		if (!asks[i].done)
+			continue;
+		m->code = inv_session_start_got(&asks[i], &m->session,
+						&m->status, &m->err);
+		m->there = !m->code;
+	}
+	free_asks(ms, asks);
+	if (rc == INV_ECANCELLED) {
+		inv_screen_note(ms->cluster->screen, "interrupted");
+		status = INV_EXIT_FAILED;
+	} else {
+		status = judge(ms);
+	}
+	if (status)
+		inv_members_remove(ms);
+	return status;
+}
+
+int inv_members_find(struct inv_members *ms, const char *name)
+{
+	struct inv_ask *asks = new_asks(ms);
+	int rc;
+
+	if (!asks)
+		return INV_EXIT_FAILED;
+	for (size_t i = 0; i < ms->n; i++)
+		inv_session_find_ask(&asks[i], ms->v[i].at->conn, name,
+				     inv_cluster_ms(ms->cluster));
+	rc = gather(ms, asks);
+	for (size_t i = 0; i < ms->n; i++) {
+		struct inv_member *m = &ms->v[i];
+
+		if (!asks[i].done)
+			continue;
+		m->code = inv_session_find_got(&asks[i], &m->session, &m->err);
+		m->there = !m->code;
+	}
+	free_asks(ms, asks);
+	if (rc == INV_ECANCELLED) {
+		inv_screen_note(ms->cluster->screen, "interrupted");
+		return INV_EXIT_FAILED;
+	}
+	return judge(ms);
+}
+
+/* --- what became of them -------------------------------------------------- */
+
+bool inv_lost_is_limit(const char *reason)
+{
+	return !strcmp(reason, "limit");
+}
+
+uint64_t inv_member_lost(const struct inv_member *m)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < m->status.n_lost; i++)
+		if (!inv_lost_is_limit(m->status.lost[i].reason))
+			n += m->status.lost[i].n;
+	return n;
+}
+
+int inv_members_exit(const struct inv_members *ms)
+{
+	static const int order[] = { INV_EXIT_UNREACHABLE, INV_EXIT_FAILED,
+				     INV_EXIT_REFUSED, INV_EXIT_PROTECTED,
+				     INV_EXIT_LOST };
+	bool seen[INV_EXIT_LOST + 1] = { false };
+
+	for (size_t i = 0; i < ms->n; i++) {
+		const struct inv_member *m = &ms->v[i];
+
+		if (m->code && m->code != INV_ENOTHING)
+			seen[inv_exit_of(m->code)] = true;
+		if (m->status.state == INV_STATE_FAILED)
+			seen[INV_EXIT_FAILED] = true;
+		if (inv_why_protection(m->status.why) ||
+		    m->status.why == INV_WHY_RATE)
+			seen[INV_EXIT_PROTECTED] = true;
+		if (inv_member_lost(m))
+			seen[INV_EXIT_LOST] = true;
+	}
+	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
+		if (seen[order[i]])
+			return order[i];
+	return INV_EXIT_DONE;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_CLI_STOP_H
+#define INV_CLI_STOP_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+/*
+ * The user's wish to stop: SIGINT, SIGTERM and SIGHUP as a descriptor, for
+ * commands that have something to take away before they leave.  Those that are
+ * ignored (nohup) stay so.  Threads that begin later have them blocked.
+ */
+struct inv_stop {
+	int fd; /* readable: there is one; not to be read by others */
+	sigset_t before;
+};
+
+/* INV_EIO. */
+int inv_stop_open(struct inv_stop *s);
+/* Signals end the program again. */
+void inv_stop_close(struct inv_stop *s);
+
+/* Whether there was one; that one is forgotten. */
+bool inv_stop_take(struct inv_stop *s);
+
+#endif

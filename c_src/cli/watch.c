@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/watch.h"
+
+#include <poll.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FOLLOW_MAX (256u * 1024)
+#define SILENT_MS 2000
+#define WAIT_MAX_MS 500
+
+static bool done(const struct inv_member *m)
+{
+	return !m->there || (m->final && m->eof);
+}
+
+/* --- what a node says ----------------------------------------------------- */
+
+static void end_log(struct inv_watch *w, struct inv_member *m)
+{
+	if (m->eof)
+		return;
+	m->eof = true;
+	if (w->ended)
+		w->ended(w->arg, m);
+}
+
+static void lose(struct inv_watch *w, struct inv_member *m,
+		 const struct inv_err *err)
+{
+	struct inv_err why = *err;
+
+	if (why.code == INV_ETIME)
+		inv_err_ctx(&why, "given up; it cleans up by itself");
+	inv_member_lose(w->ms, m, &why);
+	end_log(w, m);
+}
+
+static void tell_matched(struct inv_watch *w, struct inv_member *m)
+{
+	const struct inv_status *s = &m->status;
+	struct inv_buf b = { 0 };
+
+	if (m->told || s->state == INV_STATE_ARMING ||
+	    s->state == INV_STATE_UNKNOWN)
+		return;
+	m->told = true;
+	if (w->quiet)
+		return;
+	inv_buf_printf(&b, "%s:", m->name);
+	if (s->functions > 0)
+		inv_buf_printf(&b, " %lld function%s,", (long long)s->functions,
+			       s->functions == 1 ? "" : "s");
+	inv_buf_printf(&b, " %lld process%s",
+		       (long long)(s->processes < 0 ? 0 : s->processes),
+		       s->processes == 1 ? "" : "es");
+	if (s->sensitive > 0)
+		inv_buf_printf(&b,
+			       "; %lld more are sensitive, and cannot be "
+			       "traced",
+			       (long long)s->sensitive);
+	if (!b.error)
+		inv_screen_note(w->ms->cluster->screen, "%.*s", (int)b.len,
+				(const char *)b.data);
+	inv_buf_release(&b);
+}
+
+static void tell_notes(struct inv_watch *w, struct inv_member *m)
+{
+	const struct inv_texts *notes = &m->status.notes;
+
+	for (; m->n_notes < notes->n; m->n_notes++)
+		inv_screen_note(w->ms->cluster->screen, "%s: %s", m->name,
+				notes->v[m->n_notes]);
+}
+
+static void heard(struct inv_watch *w, struct inv_member *m,
+		  struct inv_status *status)
+{
+	m->silent = false;
+	inv_member_status(m, status);
+	tell_matched(w, m);
+	tell_notes(w, m);
+	if (m->status.state == INV_STATE_FAILED && !m->code) {
+		inv_screen_note(w->ms->cluster->screen, "%s: failed: %s",
+				m->name, m->status.text);
+		m->code = INV_EREMOTE;
+	}
+	switch (m->status.state) {
+	case INV_STATE_STOPPED:
+	case INV_STATE_FAILED:
+		/* Its log is not read here: this is all. */
+		if (!w->wants) {
+			m->final = true;
+			end_log(w, m);
+		}
+		/* fall through */
+	case INV_STATE_STOPPING:
+		if (w->together)
+			inv_watch_stop(w);
+		break;
+	default:
+		break;
+	}
+}
+
+static int got_followed(struct inv_watch *w, struct inv_member *m,
+			struct inv_status *status, struct inv_err *err)
+{
+	struct inv_followed f;
+	int rc = inv_session_follow_got(&m->ask, &f, status, err);
+
+	if (rc)
+		return rc;
+	m->offset += f.len;
+	if (!m->eof)
+		w->took(w->arg, m, &f);
+	if (f.watermark == INV_WATERMARK_EOF)
+		end_log(w, m);
+	return 0;
+}
+
+static void answered(struct inv_watch *w, struct inv_member *m)
+{
+	struct inv_status status = { 0 };
+	struct inv_err err = { 0 };
+	int rc;
+
+	if (m->following)
+		rc = got_followed(w, m, &status, &err);
+	else
+		rc = inv_session_status_got(&m->ask, &status, &err);
+	if (rc)
+		lose(w, m, &err);
+	else
+		heard(w, m, &status);
+	inv_status_release(&status);
+	inv_asks_release(&m->ask, 1);
+}
+
+/* To `stop': it has stopped, and the log is complete. */
+static void stopped(struct inv_watch *w, struct inv_member *m)
+{
+	struct inv_status status = { 0 };
+	struct inv_err err = { 0 };
+
+	if (inv_session_status_got(&m->stop_ask, &status, &err)) {
+		lose(w, m, &err);
+	} else {
+		heard(w, m, &status);
+		m->final = true;
+		if (!w->wants || w->discard)
+			end_log(w, m);
+	}
+	inv_status_release(&status);
+	inv_asks_release(&m->stop_ask, 1);
+}
+
+static void mail(struct inv_watch *w, struct inv_mail *mail)
+{
+	struct inv_members *ms = w->ms;
+
+	for (size_t i = 0; i < ms->n; i++) {
+		struct inv_member *m = &ms->v[i];
+
+		if (m->at->conn != mail->conn || !m->there)
+			continue;
+		if (mail->kind == INV_MAIL_LOST) {
+			lose(w, m, &mail->err);
+		} else if (inv_ask_open(&m->ask) &&
+			   inv_ask_mail(&m->ask, mail)) {
+			answered(w, m);
+		} else if (inv_ask_open(&m->stop_ask) &&
+			   inv_ask_mail(&m->stop_ask, mail)) {
+			stopped(w, m);
+		}
+		break;
+	}
+	inv_mail_release(mail);
+}
+
+/* --- what is asked -------------------------------------------------------- */
+
+static void ask_stop(struct inv_watch *w, struct inv_member *m)
+{
+	if (m->stopping || m->final || !m->there)
+		return;
+	m->stopping = true;
+	inv_session_ask(&m->stop_ask, &m->session, INV_VERB_STOP,
+			inv_cluster_ms(w->ms->cluster));
+	if (m->stop_ask.done)
+		stopped(w, m);
+}
+
+void inv_watch_stop(struct inv_watch *w)
+{
+	/* Only wanted here: an ask that fails calls back. */
+	for (size_t i = 0; i < w->ms->n; i++)
+		w->ms->v[i].next_ms = 0;
+	w->stop_wanted = true;
+}
+
+static bool want_log(struct inv_watch *w, struct inv_member *m)
+{
+	return w->wants && !m->eof && !w->discard && w->wants(w->arg, m);
+}
+
+static void ask(struct inv_watch *w, struct inv_member *m, int64_t now)
+{
+	int ms = inv_cluster_ms(w->ms->cluster);
+
+	if (inv_ask_open(&m->ask)) {
+		if (!m->silent && now - m->asked_ms >= SILENT_MS) {
+			m->silent = true;
+			inv_screen_note(w->ms->cluster->screen,
+					"%s: no answer for 2 s", m->name);
+		}
+		return;
+	}
+	if (want_log(w, m)) {
+		m->following = true;
+		inv_session_follow_ask(&m->ask, &m->session, m->offset,
+				       FOLLOW_MAX, ms);
+	} else if (now >= m->next_ms) {
+		m->following = false;
+		m->next_ms = now + w->period_ms;
+		inv_session_ask(&m->ask, &m->session, INV_VERB_STATUS, ms);
+	} else {
+		return;
+	}
+	m->asked_ms = now;
+	if (m->ask.done)
+		answered(w, m);
+}
+
+/* Returns whether there is one that has not ended. */
+static bool ask_all(struct inv_watch *w, int64_t now, int64_t *wait)
+{
+	bool open = false;
+
+	for (size_t i = 0; i < w->ms->n; i++) {
+		struct inv_member *m = &w->ms->v[i];
+
+		if (w->discard && m->final)
+			end_log(w, m);
+		if (done(m))
+			continue;
+		if (w->stop_wanted || m->eof)
+			ask_stop(w, m);
+		if (!done(m))
+			ask(w, m, now);
+		if (done(m))
+			continue;
+		open = true;
+		if (m->next_ms > now && m->next_ms - now < *wait)
+			*wait = m->next_ms - now;
+	}
+	return open;
+}
+
+/* --- the loop ------------------------------------------------------------- */
+
+enum {
+	AT_INBOX,
+	AT_STOP,
+	AT_SCREEN,
+	AT_OUTPUT,
+	AT_COUNT
+};
+
+static void look_at_output(struct inv_watch *w)
+{
+	int sys;
+
+	if (w->broken || !inv_screen_broken(w->ms->cluster->screen, &sys))
+		return;
+	w->broken = true;
+	w->discard = true;
+	inv_watch_stop(w);
+}
+
+static void signalled(struct inv_watch *w)
+{
+	struct inv_cluster *c = w->ms->cluster;
+
+	if (!inv_stop_take(&c->stop))
+		return;
+	if (c->stopped)
+		inv_cluster_abandon(c);
+	c->stopped = true;
+	w->interrupted = true;
+	inv_watch_stop(w);
+}
+
+static void wait_for(struct inv_watch *w, int64_t ms)
+{
+	struct inv_cluster *c = w->ms->cluster;
+	bool watch_output = w->output && !w->broken;
+	struct pollfd fds[AT_COUNT] = {
+		[AT_INBOX] = { .fd = inv_inbox_fd(c->in), .events = POLLIN },
+		[AT_STOP] = { .fd = c->stop.fd, .events = POLLIN },
+		[AT_SCREEN] = { .fd = inv_screen_fd(c->screen),
+				.events = POLLIN },
+		/* Errors only: that nobody reads is seen without writing. */
+		[AT_OUTPUT] = { .fd = watch_output ? STDOUT_FILENO : -1 },
+	};
+	struct inv_mail item;
+
+	poll(fds, AT_COUNT, (int)ms);
+	if (fds[AT_SCREEN].revents)
+		inv_screen_seen(c->screen);
+	if (fds[AT_STOP].revents)
+		signalled(w);
+	if (fds[AT_OUTPUT].revents & (POLLERR | POLLHUP)) {
+		w->broken = true;
+		w->discard = true;
+		inv_watch_stop(w);
+	}
+	/* Bounded: questions are few, and each has one answer. */
+	while (!inv_inbox_take(c->in, 0, &item))
+		mail(w, &item);
+}
+
+void inv_watch_run(struct inv_watch *w)
+{
+	int64_t turn_ms;
+
+	for (;;) {
+		int64_t wait = WAIT_MAX_MS;
+		bool open = ask_all(w, inv_now_ms(), &wait);
+
+		turn_ms = w->turn ? w->turn(w->arg) : -1;
+		if (!open)
+			return;
+		if (turn_ms >= 0 && turn_ms < wait)
+			wait = turn_ms;
+		wait_for(w, wait);
+		look_at_output(w);
+	}
+}
