@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "spool/clock.h"
+#include "base/clock.h"
 
 /* An idle tracer's log need not grow by an anchor a second: only one that says
  * something new is kept, or one after a while. */

@@ -14,8 +14,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "ring/layout.h"
-#include "spool/clock.h"
 
 static int lock(int fd, int wait_ms, struct inv_err *err)
 {

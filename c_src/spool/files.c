@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "spool/clock.h"
+#include "base/clock.h"
 
 #define PREDECESSOR_MS 200
 

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/testpoint.h"
-#include "spool/clock.h"
 
 #define ROTATE_RETRY_NS 1000000000u
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "spool/clock.h"
+#include "base/clock.h"
 #include "spool/drain.h"
 #include "spool/watch.h"
 

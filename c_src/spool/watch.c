@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "spool/clock.h"
+#include "base/clock.h"
 
 #define LOOK_NS 1000000000u
 

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <sys/wait.h>
 
+#include "base/clock.h"
 #include "base/testpoint.h"
-#include "spool/clock.h"
 #include "spool/loop.h"
 #include "unit/log_check.h"
 

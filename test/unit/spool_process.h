@@ -6,7 +6,7 @@
 
 #include <sys/wait.h>
 
-#include "spool/clock.h"
+#include "base/clock.h"
 #include "spool/loop.h"
 #include "unit/log_check.h"
 

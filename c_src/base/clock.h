@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef INV_SPOOL_CLOCK_H
-#define INV_SPOOL_CLOCK_H
+#ifndef INV_BASE_CLOCK_H
+#define INV_BASE_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>
