@@ -108,14 +108,14 @@ open(#{path := Path, ring_path := RingPath, owner := Owner,
         {ok, Handle, Fd} ->
             ok = inviso_tracer:nif_anchor(Handle),
             erlang:send_after(?ANCHOR_MS, self(), anchor),
-            Rotated = element(15, Numbers) + element(16, Numbers) > 0,
+            #{rotate_bytes := Bytes, rotate_ns := Ns} = Numbers,
             started(start_spooler(
                       #keeper{handle = Handle,
                               owner = monitor(process, Owner),
                               args = ["--pid", os:getpid(), "--fd",
                                       integer_to_list(Fd)],
                               path = Path, ring_path = RingPath,
-                              rotated = Rotated}));
+                              rotated = Bytes + Ns > 0}));
         {error, {<<"tracers">>, _}} ->
             {error, {too_many, 64}};
         {error, {Call, Errno}} ->
@@ -377,7 +377,7 @@ remove_ring(#keeper{ring_path = <<>>}) -> ok;
 remove_ring(#keeper{ring_path = Path}) -> file:delete(Path).
 
 stats(K = #keeper{handle = Handle}) ->
-    {Produced, Recorded, Dropped, RingBytes, Spent} =
+    {Produced, Recorded, Dropped, RingBytes, Spent, RateReached} =
         inviso_tracer:nif_info(Handle),
     Lost = lists:zip(losses(), tuple_to_list(Dropped)),
     Spool = spool(K),
@@ -386,6 +386,7 @@ stats(K = #keeper{handle = Handle}) ->
       dropped => lists:sum(tuple_to_list(Dropped)),
       lost => maps:from_list([L || {_, N} = L <- Lost, N > 0]),
       limit_reached => Spent,
+      rate_reached => RateReached,
       ring_bytes => RingBytes,
       log_bytes => maps:get(bytes, Spool),
       files => files(K, Spool),

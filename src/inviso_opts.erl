@@ -25,10 +25,15 @@
 %%  rotate          #{bytes, ms, count}: begin a next file, Path.0, Path.1, …,
 %%                  at that size or age; keep at most count of them.
 %%                  Default: one file, Path.
-%%  limit           #{events, bytes}: record no more than that.  Threads take
-%%                  leases of 32 events and 8 KiB out of them: the log may
+%%  limit           #{events, bytes, rate}: record no more than that.  Threads
+%%                  take leases of 32 events and 8 KiB out of them: the log may
 %%                  have that much less for each scheduler thread, and bytes
-%%                  may go over by one event each.  Default: none.
+%%                  may go over by one event each.
+%%                  rate: events a second, 1 .. 4294967295; so many in any
+%%                  second, and at most a lease more for each thread.  Leases
+%%                  are of at most 32 events, or a 1024th of the rate if that
+%%                  is more; recording goes on when there is room again.
+%%                  Default: none.
 %%  drain_ms        how often full packets go to the log, 1 .. 10000.
 %%                  Default 10.
 %%  flush_ms        how often all the rest does, 0 (when asked) .. 3600000.
@@ -40,12 +45,17 @@
 -module(inviso_opts).
 
 -export([parse/2]).
--export_type([parsed/0]).
+-export_type([parsed/0, numbers/0]).
 
 -type parsed() :: #{path := binary(), ring_path := binary(), owner := pid(),
-                    numbers := tuple()}.
+                    numbers := numbers()}.
+
+-type numbers() :: #{atom() => non_neg_integer()}.
+%% What inviso_tracer:nif_open/2 takes: the keys are those that
+%% c_src/nif/options.c lists, all of them and no others.
 
 -define(NO_LIMIT, 16#ffffffffffffffff).
+-define(MAX_RATE, 16#ffffffff).
 -define(MIB, 1048576).
 -define(MIN_SLOTS, 4).
 -define(MAX_PATH, 4096).
@@ -55,8 +65,9 @@
           {ok, parsed()} | {error, {bad_option, atom(), term(), string()}}.
 parse(Path, Opts) when is_map(Opts) ->
     try
-        [bad(Name, maps:get(Name, Opts), "is not an option of open/2")
-         || Name <- maps:keys(Opts), not lists:member(Name, names())],
+        [bad(Name, Value, unknown(Name))
+         || {Name, Value} <- maps:to_list(Opts),
+            not lists:member(Name, names())],
         {ok, checked(Path, Opts)}
     catch
         throw:{bad_option, _, _, _} = Reason -> {error, Reason}
@@ -68,6 +79,13 @@ names() ->
     [keep, buffer_bytes, packet_bytes, ring, payload, max_term_bytes,
      max_depth, compress, rotate, limit, drain_ms, flush_ms, replace, owner].
 
+unknown(events) -> "goes into limit: limit => #{events => N}";
+unknown(rate) -> "goes into limit: limit => #{rate => N}";
+unknown(bytes) -> "goes into limit or rotate: limit => #{bytes => N}";
+unknown(Name) when Name =:= ms; Name =:= count ->
+    text("goes into rotate: rotate => #{~w => N}", [Name]);
+unknown(_Name) -> "is not an option of open/2".
+
 bad(Name, Value, What) ->
     throw({bad_option, Name, Value, What}).
 
@@ -75,28 +93,32 @@ checked(Path, Opts) ->
     Packet = packet_bytes(Opts),
     {NormalSlots, DirtySlots} = slots(Packet, Opts),
     Rotate = rotation(submap(rotate, [bytes, ms, count], Opts)),
-    Limit = submap(limit, [events, bytes], Opts),
+    Limit = submap(limit, [events, bytes, rate], Opts),
     Numbers =
-        {choice(keep, [oldest, newest], Opts),
-         choice(payload, [full, none], Opts),
-         erlang:system_info(schedulers),
-         NormalSlots,
-         DirtySlots,
-         Packet,
-         number(max_term_bytes, 16, Packet div 8,
-                min(4096, Packet div 8), Opts),
-         number(max_depth, 1, 128, 32, Opts),
-         number_in(limit, events, 0, ?NO_LIMIT - 1, ?NO_LIMIT, Limit),
-         number_in(limit, bytes, 0, ?NO_LIMIT - 1, ?NO_LIMIT, Limit),
-         choice(compress, [none, zstd], Opts),
-         0,
-         number(drain_ms, 1, 10000, 10, Opts),
-         number(flush_ms, 0, 3600000, 1000, Opts),
-         number_in(rotate, bytes, 1, 1 bsl 50, 0, Rotate),
-         number_in(rotate, ms, 1, 1 bsl 40, 0, Rotate) * 1000000,
-         number_in(rotate, count, 1, 1000000, 0, Rotate),
-         choice(replace, [false, true], Opts),
-         creation()},
+        #{keep => choice(keep, [oldest, newest], Opts),
+          payload => choice(payload, [full, none], Opts),
+          schedulers => erlang:system_info(schedulers),
+          normal_slots => NormalSlots,
+          dirty_slots => DirtySlots,
+          packet_bytes => Packet,
+          max_term_bytes => number(max_term_bytes, 16, Packet div 8,
+                                   min(4096, Packet div 8), Opts),
+          max_depth => number(max_depth, 1, 128, 32, Opts),
+          limit_events =>
+              number_in(limit, events, 0, ?NO_LIMIT - 1, ?NO_LIMIT, Limit),
+          limit_bytes =>
+              number_in(limit, bytes, 0, ?NO_LIMIT - 1, ?NO_LIMIT, Limit),
+          limit_rate => number_in(limit, rate, 1, ?MAX_RATE, 0, Limit),
+          compress => choice(compress, [none, zstd], Opts),
+          level => 0,
+          drain_ms => number(drain_ms, 1, 10000, 10, Opts),
+          flush_ms => number(flush_ms, 0, 3600000, 1000, Opts),
+          rotate_bytes => number_in(rotate, bytes, 1, 1 bsl 50, 0, Rotate),
+          rotate_ns =>
+              number_in(rotate, ms, 1, 1 bsl 40, 0, Rotate) * 1000000,
+          rotate_count => number_in(rotate, count, 1, 1000000, 0, Rotate),
+          replace => choice(replace, [false, true], Opts),
+          creation => creation()},
     Log = path(path, Path, Path),
     #{path => Log,
       ring_path => ring_path(Log, Opts),
@@ -206,7 +228,7 @@ not_a_log(Log, File, Ring) ->
     end.
 
 path(Name, Value, Path) ->
-    try unicode:characters_to_binary(filename:absname(Path), unicode,
+    try unicode:characters_to_binary(absolute(Path), unicode,
                                      file:native_name_encoding()) of
         Bin when is_binary(Bin), byte_size(Bin) < ?MAX_PATH - 16 ->
             case binary:match(Bin, <<0>>) of
@@ -218,6 +240,12 @@ path(Name, Value, Path) ->
     catch
         error:_ -> bad(Name, Value, "takes a file name")
     end.
+
+%% The empty name would be that of the current directory.
+absolute(Path) ->
+    Name = filename:join([Path]),
+    true = string:length(Name) > 0,
+    filename:absname(Name).
 
 owner(Opts) ->
     case maps:get(owner, Opts, self()) of

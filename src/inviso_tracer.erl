@@ -28,12 +28,14 @@
 
 %% For inviso_keeper.
 -export([nif_open/2, nif_offer/1, nif_give/1, nif_keeper/1, nif_info/1,
-         nif_spool/1, nif_anchor/1, nif_flush/1, nif_retire/1, nif_quiet/1, nif_end/2, nif_free/1]).
+         nif_spool/1, nif_anchor/1, nif_flush/1, nif_retire/1, nif_quiet/1,
+         nif_end/2, nif_free/1]).
 
 %% Without this the compiler would take a stub's result for granted.
 -nifs([enabled/3, trace/5, dir/0,
        nif_open/2, nif_offer/1, nif_give/1, nif_keeper/1, nif_info/1,
-       nif_spool/1, nif_anchor/1, nif_flush/1, nif_retire/1, nif_quiet/1, nif_end/2, nif_free/1]).
+       nif_spool/1, nif_anchor/1, nif_flush/1, nif_retire/1, nif_quiet/1,
+       nif_end/2, nif_free/1]).
 
 -export_type([tracer/0, opts/0, stats/0]).
 
@@ -52,7 +54,8 @@
           rotate => #{bytes => pos_integer(), ms => pos_integer(),
                       count => pos_integer()},
           limit => #{events => non_neg_integer(),
-                     bytes => non_neg_integer()},
+                     bytes => non_neg_integer(),
+                     rate => pos_integer()},
           drain_ms => pos_integer(),
           flush_ms => non_neg_integer(),
           replace => boolean(),
@@ -65,6 +68,7 @@
           dropped := non_neg_integer(),
           lost := #{atom() => pos_integer()},
           limit_reached := boolean(),
+          rate_reached := boolean(),
           ring_bytes := non_neg_integer(),
           log_bytes := non_neg_integer(),
           files := [file:filename_all()],
@@ -73,7 +77,8 @@
                        error => binary()}}.
 %% produced: the events that the VM offered; recorded: those in the log or on
 %% their way to it; dropped: all others, by reason in lost.  Of a closed tracer
-%% produced = recorded + dropped.
+%% produced = recorded + dropped.  limit_reached: no more events or bytes;
+%% rate_reached: some events were dropped because of limit.rate.
 
 %%---------------------------------------------------------------------------
 %% API
@@ -120,7 +125,7 @@ close({?MODULE, Handle}) ->
 -spec load() -> ok | {error, term()}.
 load() ->
     case dir() of
-        undefined -> load(priv_dir());
+        undefined -> load(inviso_push:priv_dir());
         _ -> ok
     end.
 
@@ -149,15 +154,6 @@ bytes(Path) when is_binary(Path) -> Path;
 bytes(Path) ->
     unicode:characters_to_binary(Path, unicode, file:native_name_encoding()).
 
-priv_dir() ->
-    case code:priv_dir(inviso) of
-        {error, bad_name} ->
-            Ebin = filename:dirname(code:which(?MODULE)),
-            filename:join(filename:dirname(Ebin), "priv");
-        Dir ->
-            Dir
-    end.
-
 %%---------------------------------------------------------------------------
 %% erl_tracer
 
@@ -171,7 +167,7 @@ trace(_Tag, _State, _Tracee, _Term, _Opts) ->
 %% The keeper's requests.  Handle is a tracer's state; `closed' when there is
 %% no such tracer.
 
-%% nif_open({Path, RingPath, Node, Otp, Erts}, Numbers) ->
+%% nif_open({Path, RingPath, Node, Otp, Erts}, inviso_opts:numbers()) ->
 %%     {ok, Handle, Fd} | {error, {Call, Errno}}.  The caller is the keeper:
 %% its death closes the tracer.
 nif_open(_Texts, _Numbers) -> erlang:nif_error(not_loaded).
@@ -185,7 +181,8 @@ nif_give(_Handle) -> erlang:nif_error(not_loaded).
 %% -> pid() | undefined
 nif_keeper(_Handle) -> erlang:nif_error(not_loaded).
 
-%% -> {Produced, Recorded, Dropped :: tuple(), RingBytes, LimitReached}
+%% -> {Produced, Recorded, Dropped :: tuple(), RingBytes, LimitReached,
+%%     RateReached}
 nif_info(_Handle) -> erlang:nif_error(not_loaded).
 
 %% -> {State, OsPid, FlushDone, FirstFile, File, Bytes, Starts, Errno, Text}

@@ -3,17 +3,23 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "nif/anchor.h"
 #include "nif/atoms.h"
 #include "nif/count.h"
 #include "nif/offer.h"
+#include "nif/options.h"
 #include "nif/tracer.h"
 
 static ERL_NIF_TERM u64(ErlNifEnv *env, uint64_t v)
 {
 	return enif_make_uint64(env, v);
+}
+
+static ERL_NIF_TERM truth(bool is)
+{
+	return is ? inv_am_true : inv_am_false;
 }
 
 static ERL_NIF_TERM text(ErlNifEnv *env, const char *s)
@@ -40,96 +46,6 @@ static ERL_NIF_TERM error(ErlNifEnv *env, ERL_NIF_TERM reason)
 	return enif_make_tuple2(env, inv_am_error, reason);
 }
 
-/* A binary into a text of the control page. */
-static bool get_text(ErlNifEnv *env, ERL_NIF_TERM term, char *to, size_t size)
-{
-	ErlNifBinary bin;
-
-	if (!enif_inspect_binary(env, term, &bin) || bin.size >= size ||
-	    memchr(bin.data, 0, bin.size))
-		return false;
-	memcpy(to, bin.data, bin.size);
-	to[bin.size] = '\0';
-	return true;
-}
-
-static bool get_texts(ErlNifEnv *env, ERL_NIF_TERM term,
-		      struct inv_tracer_opts *o)
-{
-	const ERL_NIF_TERM *t;
-	int n;
-
-	return enif_get_tuple(env, term, &n, &t) && n == 5 &&
-	       get_text(env, t[0], o->spool.path, sizeof(o->spool.path)) &&
-	       get_text(env, t[1], o->ring_path, sizeof(o->ring_path)) &&
-	       get_text(env, t[2], o->spool.node, sizeof(o->spool.node)) &&
-	       get_text(env, t[3], o->spool.otp_release,
-			sizeof(o->spool.otp_release)) &&
-	       get_text(env, t[4], o->spool.erts_version,
-			sizeof(o->spool.erts_version));
-}
-
-/* The numbers, in the order in which inviso_tracer:open/2 lists them. */
-enum number {
-	N_KEEP,
-	N_LIGHT,
-	N_NORMAL,
-	N_NORMAL_SLOTS,
-	N_DIRTY_SLOTS,
-	N_PACKET_BYTES,
-	N_MAX_BYTES,
-	N_MAX_DEPTH,
-	N_LIMIT_EVENTS,
-	N_LIMIT_BYTES,
-	N_CODEC,
-	N_LEVEL,
-	N_DRAIN_MS,
-	N_FLUSH_MS,
-	N_ROTATE_BYTES,
-	N_ROTATE_NS,
-	N_ROTATE_COUNT,
-	N_REPLACE,
-	N_CREATION,
-	N_NUMBERS
-};
-
-static bool get_numbers(ErlNifEnv *env, ERL_NIF_TERM term,
-			struct inv_tracer_opts *o)
-{
-	ErlNifUInt64 n[N_NUMBERS];
-	const ERL_NIF_TERM *t;
-	int arity;
-	int i;
-
-	if (!enif_get_tuple(env, term, &arity, &t) || arity != N_NUMBERS)
-		return false;
-	for (i = 0; i < N_NUMBERS; i++)
-		if (!enif_get_uint64(env, t[i], &n[i]))
-			return false;
-	if (n[N_MAX_DEPTH] < 1 || n[N_MAX_DEPTH] > 128)
-		return false;
-	o->keep = n[N_KEEP] ? INV_KEEP_NEWEST : INV_KEEP_OLDEST;
-	o->light = n[N_LIGHT] != 0;
-	o->n_normal = (uint32_t)n[N_NORMAL];
-	o->normal_slots = (uint32_t)n[N_NORMAL_SLOTS];
-	o->dirty_slots = (uint32_t)n[N_DIRTY_SLOTS];
-	o->packet_bytes = (uint32_t)n[N_PACKET_BYTES];
-	o->max_bytes = (uint32_t)n[N_MAX_BYTES];
-	o->max_depth = (uint32_t)n[N_MAX_DEPTH];
-	o->limit_events = n[N_LIMIT_EVENTS];
-	o->limit_bytes = n[N_LIMIT_BYTES];
-	o->spool.codec = (uint32_t)n[N_CODEC];
-	o->spool.level = (int32_t)n[N_LEVEL];
-	o->spool.drain_ms = (uint32_t)n[N_DRAIN_MS];
-	o->spool.flush_ms = (uint32_t)n[N_FLUSH_MS];
-	o->spool.rotate_bytes = n[N_ROTATE_BYTES];
-	o->spool.rotate_ns = n[N_ROTATE_NS];
-	o->spool.rotate_count = (uint32_t)n[N_ROTATE_COUNT];
-	o->spool.replace = (uint32_t)n[N_REPLACE];
-	o->spool.creation = (uint32_t)n[N_CREATION];
-	return true;
-}
-
 ERL_NIF_TERM inv_control_open(ErlNifEnv *env, int argc,
 			      const ERL_NIF_TERM argv[])
 {
@@ -145,8 +61,7 @@ ERL_NIF_TERM inv_control_open(ErlNifEnv *env, int argc,
 	opts = inv_memory_alloc(sizeof(*opts)); /* too large for a stack */
 	if (!opts)
 		return error(env, enif_make_atom(env, "enomem"));
-	if (!get_texts(env, argv[0], opts) ||
-	    !get_numbers(env, argv[1], opts)) {
+	if (!inv_options_read(env, argv[0], argv[1], opts)) {
 		result = enif_make_badarg(env);
 		goto out;
 	}
@@ -212,7 +127,7 @@ ERL_NIF_TERM inv_control_give(ErlNifEnv *env, int argc,
 		close(listener);
 	if (fd >= 0)
 		close(fd);
-	return given ? inv_am_true : inv_am_false;
+	return truth(given);
 }
 
 ERL_NIF_TERM inv_control_keeper(ErlNifEnv *env, int argc,
@@ -246,12 +161,12 @@ ERL_NIF_TERM inv_control_info(ErlNifEnv *env, int argc,
 	inv_counts_read(t, &counts);
 	for (i = 0; i < INV_LOSS_COUNT; i++)
 		dropped[i] = u64(env, counts.dropped[i]);
-	result = enif_make_tuple5(
+	result = enif_make_tuple6(
 		env, u64(env, counts.produced), u64(env, counts.recorded),
 		enif_make_tuple_from_array(env, dropped, INV_LOSS_COUNT),
 		u64(env, t->memory.len),
-		atomic_load(&inv_slot_of(t->handle)->spent) ? inv_am_true :
-							      inv_am_false);
+		truth(atomic_load(&inv_slot_of(t->handle)->spent)),
+		truth(t->rate && atomic_load(&t->rate->reached)));
 	inv_tracer_release();
 	return result;
 }
@@ -283,41 +198,6 @@ ERL_NIF_TERM inv_control_spool(ErlNifEnv *env, int argc,
 	return enif_make_tuple_from_array(env, field, 9);
 }
 
-static int64_t clock_ns(clockid_t id)
-{
-	struct timespec ts;
-
-	clock_gettime(id, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
-
-/*
- * The clocks at one instant, or nearly: of a few tries the one that took the
- * least time between its first and last look.
- */
-static struct inv_anchor take_anchor(void)
-{
-	struct inv_anchor best = { 0 };
-	int64_t least = INT64_MAX;
-	int i;
-
-	for (i = 0; i < 4; i++) {
-		int64_t before = clock_ns(CLOCK_MONOTONIC);
-		int64_t erl = enif_monotonic_time(ERL_NIF_NSEC);
-		int64_t real = clock_ns(CLOCK_REALTIME);
-		int64_t after = clock_ns(CLOCK_MONOTONIC);
-
-		if (after - before >= least)
-			continue;
-		least = after - before;
-		best.mono = (uint64_t)(before + least / 2);
-		best.erl = erl;
-		best.real = real;
-	}
-	best.offset = enif_time_offset(ERL_NIF_NSEC);
-	return best;
-}
-
 ERL_NIF_TERM inv_control_anchor(ErlNifEnv *env, int argc,
 				const ERL_NIF_TERM argv[])
 {
@@ -328,7 +208,7 @@ ERL_NIF_TERM inv_control_anchor(ErlNifEnv *env, int argc,
 	if (!t)
 		return inv_am_closed;
 	n = atomic_load_explicit(&t->ctl->n_anchors, memory_order_relaxed);
-	t->ctl->anchors[n % INV_N_ANCHORS] = take_anchor();
+	t->ctl->anchors[n % INV_N_ANCHORS] = inv_anchor_take();
 	/* Release: pairs with the spooler's acquire. */
 	atomic_store_explicit(&t->ctl->n_anchors, n + 1, memory_order_release);
 	inv_tracer_release();
@@ -373,7 +253,7 @@ ERL_NIF_TERM inv_control_quiet(ErlNifEnv *env, int argc,
 		return inv_am_closed;
 	quiet = inv_tracer_quiet(t);
 	inv_tracer_release();
-	return quiet ? inv_am_true : inv_am_false;
+	return truth(quiet);
 }
 
 ERL_NIF_TERM inv_control_end(ErlNifEnv *env, int argc,

@@ -2,9 +2,9 @@
 #include "nif/event.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "abi/event.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/likely.h"
 #include "nif/atoms.h"
@@ -29,14 +29,6 @@ struct event {
 	uint8_t flags;
 	uint64_t now;
 };
-
-static uint64_t clock_ns(clockid_t id)
-{
-	struct timespec ts;
-
-	clock_gettime(id, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 ERL_NIF_TERM inv_event_enabled(ErlNifEnv *env, int argc,
 			       const ERL_NIF_TERM argv[])
@@ -116,7 +108,7 @@ static bool put_options(struct inv_encoder *e, const struct event *ev)
 	if (ev->flags & INV_EV_SCHED && !inv_put_varint(e, ev->scheduler))
 		return false;
 	if (ev->ts_kind == INV_TS_CPU &&
-	    !inv_put_varint(e, clock_ns(CLOCK_PROCESS_CPUTIME_ID)))
+	    !inv_put_varint(e, inv_clock_ns(CLOCK_PROCESS_CPUTIME_ID)))
 		return false;
 	return ev->ts_kind != INV_TS_STRICT || put_strict(e);
 }
@@ -292,11 +284,14 @@ static uint32_t lease(_Atomic int64_t *left, uint32_t want)
 	return was > 0 ? (uint32_t)was : 0;
 }
 
-/* Whether the tracer's limits allow one more event. */
-static bool within_limits(struct inv_tracer *t, struct inv_lane *lane)
+/*
+ * One event out of the leases, if the tracer's limits allow one more; now is
+ * its time.  Out of line: most tracers have no limits.
+ */
+__attribute__((noinline)) static bool take_leases(struct inv_tracer *t,
+						  struct inv_lane *lane,
+						  uint64_t now)
 {
-	if (inv_likely(!t->limited))
-		return true;
 	if (lane->bytes_lease == 0)
 		lane->bytes_lease = lease(&t->bytes_left, INV_LEASE_BYTES);
 	if (lane->events_lease == 0)
@@ -306,16 +301,25 @@ static bool within_limits(struct inv_tracer *t, struct inv_lane *lane)
 				      memory_order_relaxed);
 		return false;
 	}
+	if (t->rate) {
+		if (lane->rate_lease == 0)
+			lane->rate_lease = inv_rate_lease(t->rate, now);
+		if (lane->rate_lease == 0)
+			return false;
+		lane->rate_lease--;
+	}
 	lane->events_lease--;
 	return true;
 }
 
-/* A limit is of events recorded: one that is not goes back to the lease. */
-static void drop(const struct inv_tracer *t, struct inv_lane *lane,
-		 enum inv_loss why)
+/* A limit is of events recorded: one that is not goes back to its leases. */
+INV_COLD static void drop(const struct inv_tracer *t, struct inv_lane *lane,
+			  enum inv_loss why)
 {
 	if (t->limited)
 		lane->events_lease++;
+	if (t->rate)
+		lane->rate_lease++;
 	inv_producer_drop(&lane->producer, why);
 }
 
@@ -325,7 +329,7 @@ static void record(struct inv_tracer *t, struct inv_lane *lane,
 	struct inv_producer *p = &lane->producer;
 
 	inv_producer_offer(p);
-	if (!within_limits(t, lane)) {
+	if (inv_unlikely(t->limited) && !take_leases(t, lane, ev->now)) {
 		inv_producer_drop(p, INV_LOSS_LIMIT);
 		return;
 	}
@@ -385,7 +389,7 @@ ERL_NIF_TERM inv_event_trace(ErlNifEnv *env, int argc,
 	if (atomic_load_explicit(&slot->handle, memory_order_acquire) ==
 	    handle) {
 		t = slot->tracer;
-		ev.now = clock_ns(CLOCK_MONOTONIC);
+		ev.now = inv_mono_ns();
 		read_event(&ev, env, t->light, argv);
 		record(t, &t->lanes[thread->index], &ev);
 	}

@@ -5,9 +5,9 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "nif/thread.h"
 #include "ring/layout.h"
 
@@ -55,7 +55,6 @@ static void keeper_down(ErlNifEnv *env, void *obj, ErlNifPid *pid,
 int inv_tracers_load(ErlNifEnv *env)
 {
 	static const ErlNifResourceTypeInit init = { .down = keeper_down };
-	struct timespec now;
 
 	/* Of a second load of the same library: takes the first's over. */
 	guard_type = enif_open_resource_type_x(
@@ -67,11 +66,8 @@ int inv_tracers_load(ErlNifEnv *env)
 	if (lock)
 		return 0;
 	lock = enif_mutex_create((char *)(uintptr_t) "inviso_tracers");
-	clock_gettime(CLOCK_REALTIME, &now);
 	/* Microseconds: unlike any number of an earlier load, for 8 years. */
-	next_number = ((uint64_t)now.tv_sec * 1000000 +
-		       (uint64_t)now.tv_nsec / 1000) &
-		      0xffffffffffffu;
+	next_number = inv_real_ns() / 1000 & 0xffffffffffffu;
 	return lock ? 0 : -1;
 }
 
@@ -131,6 +127,13 @@ bool inv_tracer_quiet(const struct inv_tracer *t)
 	return !inv_threads_busy(slot_number(t));
 }
 
+static void free_parts(struct inv_tracer *t)
+{
+	inv_memory_free(t->rate);
+	inv_memory_free(t->lanes);
+	inv_memory_free(t);
+}
+
 /* Forgotten first, then unmapped: that takes time, and others want the lock. */
 void inv_tracer_free(struct inv_tracer *t)
 {
@@ -143,8 +146,7 @@ void inv_tracer_free(struct inv_tracer *t)
 	if (t->listener >= 0)
 		close(t->listener);
 	inv_memory_close(&t->memory);
-	inv_memory_free(t->lanes);
-	inv_memory_free(t);
+	free_parts(t);
 	if (guard)
 		enif_release_resource(guard);
 }
@@ -229,6 +231,21 @@ static int64_t limit(uint64_t n)
 	return n > INT64_MAX ? INT64_MAX : (int64_t)n;
 }
 
+static int make_limits(struct inv_tracer *t, const struct inv_tracer_opts *opts)
+{
+	t->limited = opts->limit_events != UINT64_MAX ||
+		     opts->limit_bytes != UINT64_MAX || opts->limit_rate > 0;
+	t->events_left = limit(opts->limit_events);
+	t->bytes_left = limit(opts->limit_bytes);
+	if (opts->limit_rate == 0)
+		return 0;
+	t->rate = inv_memory_alloc(sizeof(*t->rate));
+	if (!t->rate)
+		return ENOMEM;
+	inv_rate_init(t->rate, opts->limit_rate, inv_mono_ns());
+	return 0;
+}
+
 /* Gives the tracer a slot, and with it its handle. */
 static int take_slot(struct inv_tracer *t)
 {
@@ -281,10 +298,9 @@ int inv_tracer_open(ErlNifEnv *env, const struct inv_tracer_opts *opts,
 	t->max_bytes = opts->max_bytes;
 	t->max_depth = opts->max_depth;
 	t->light = opts->light;
-	t->limited = opts->limit_events != UINT64_MAX ||
-		     opts->limit_bytes != UINT64_MAX;
-	t->events_left = limit(opts->limit_events);
-	t->bytes_left = limit(opts->limit_bytes);
+	error = make_limits(t, opts);
+	if (error)
+		goto err;
 	error = make_memory(t, opts, what);
 	if (error)
 		goto err;
@@ -311,7 +327,6 @@ err_memory:
 		unlink(opts->ring_path);
 	inv_memory_close(&t->memory);
 err:
-	inv_memory_free(t->lanes);
-	inv_memory_free(t);
+	free_parts(t);
 	return error;
 }

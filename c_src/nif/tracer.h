@@ -11,6 +11,7 @@
 #include "nif/dict.h"
 #include "nif/memory.h"
 #include "ring/producer.h"
+#include "ring/rate.h"
 
 /*
  * Tracers.  The state of the erl_tracer behaviour is a handle: a small integer,
@@ -28,8 +29,8 @@
  *          thread is in a callback any more, the spooler is told (state in the
  *          control page), and the memory may go.
  *
- * Everything here but inv_tracer_enter/leave is for NIFs called by processes,
- * never for tracer callbacks; they serialise by a lock of their own.
+ * The functions here are for NIFs called by processes, never for tracer
+ * callbacks; they serialise by a lock of their own.
  */
 #define INV_TRACERS_MAX 64u
 #define INV_HANDLE_SLOT_BITS 6
@@ -40,6 +41,7 @@ struct inv_lane {
 	uint32_t events_lease; /* of the tracer's limits, ours to use up */
 	uint32_t bytes_lease;
 	struct inv_dict dict;
+	uint32_t rate_lease;
 };
 
 /* The leases that threads take out of a tracer's limits at a time. */
@@ -60,6 +62,7 @@ struct inv_tracer {
 	bool limited;
 	_Atomic int64_t events_left; /* not yet leased; when limited */
 	_Atomic int64_t bytes_left;
+	struct inv_rate *rate; /* NULL: none */
 };
 
 /* The part that callbacks look at without knowing that the tracer lives. */
@@ -81,6 +84,7 @@ static inline struct inv_slot *inv_slot_of(uint64_t handle)
 struct inv_tracer_opts {
 	uint64_t limit_events; /* UINT64_MAX: none */
 	uint64_t limit_bytes;
+	uint32_t limit_rate; /* events a second; 0: none */
 	uint32_t packet_bytes;
 	uint32_t normal_slots; /* packets of a normal scheduler's ring */
 	uint32_t dirty_slots;

@@ -26,6 +26,7 @@
          library_is_unloaded_and_loaded_again/1,
          second_load_keeps_tracers/1,
          limit_of_events_holds/1, limit_of_bytes_holds/1, limit_of_none/1,
+         limit_of_rate_holds/1, rate_lets_a_burst_through/1,
          full_ring_drops_new_events/1, flight_recorder_keeps_the_newest/1,
          flight_recorder_flushes_more_than_once/1,
          log_rotates_by_size/1, log_rotates_by_time/1, log_keeps_a_count/1,
@@ -52,6 +53,7 @@ all() ->
      close_while_two_schedulers_flood, two_tracers_at_once,
      library_is_unloaded_and_loaded_again, second_load_keeps_tracers,
      limit_of_events_holds, limit_of_bytes_holds, limit_of_none,
+     limit_of_rate_holds, rate_lets_a_burst_through,
      full_ring_drops_new_events, flight_recorder_keeps_the_newest,
      flight_recorder_flushes_more_than_once,
      log_rotates_by_size, log_rotates_by_time, log_keeps_a_count,
@@ -98,6 +100,10 @@ bad_options_are_named(Config) ->
     {error, {bad_option, opts, [], _}} = inviso_tracer:open(Path, []),
     [{error, {bad_option, path, Bad, _}} = inviso_tracer:open(Bad, #{})
      || Bad <- [42, {a}, "a" ++ [0], lists:duplicate(4090, $x)]],
+    [{error, {bad_option, _, _, "takes a file name"}} =
+         inviso_tracer:open(P, O)
+     || {P, O} <- [{"", #{}}, {<<>>, #{}}, {'', #{}}, {[[]], #{}},
+                   {Path, #{ring => {file, ""}}}]],
     false = filelib:is_file(Path).
 
 check_bad(Path, Name, Value) ->
@@ -121,6 +127,8 @@ bad_options() ->
      {rotate, 5}, {rotate, #{bytes => 0}}, {rotate, #{size => 100}},
      {rotate, [{bytes, 100}]}, {rotate, #{count => 3}},
      {limit, 5}, {limit, #{events => -1}}, {limit, #{calls => 1}},
+     {limit, #{rate => 0}}, {limit, #{rate => 1 bsl 32}},
+     {limit, #{rate => 1.5}}, {events, 5}, {rate, 5}, {bytes, 5}, {count, 5},
      {drain_ms, 0}, {drain_ms, 10001}, {flush_ms, -1}, {flush_ms, 3600001},
      {replace, yes}, {replace, 1},
      {owner, me}, {owner, make_ref()},
@@ -150,6 +158,7 @@ good_options() ->
      #{rotate => #{bytes => 1}}, #{rotate => #{ms => 1}},
      #{rotate => #{bytes => 1 bsl 50, ms => 1 bsl 40, count => 1000000}},
      #{limit => #{}}, #{limit => #{events => 1 bsl 62, bytes => 1 bsl 63}},
+     #{limit => #{rate => 10}}, #{limit => #{rate => 1 bsl 32 - 1}},
      #{drain_ms => 1, flush_ms => 1}, #{drain_ms => 10000, flush_ms => 0},
      #{flush_ms => 3600000}, #{replace => true}, #{owner => self()}].
 
@@ -634,6 +643,70 @@ limit_of_none(Config) ->
     Pid = worker(Tracer, [call]),
     flood(Pid, 1, 10),
     Stats = #{recorded := 0} = ?LIB:close(Tracer),
+    ?LIB:accounted(Stats, ?LIB:items(Log)),
+    ?LIB:stop(Pid).
+
+%% Four processes offer far more than that for three seconds.  No second of the
+%% log, wherever it begins, has more than the rate and what the threads had left
+%% of leases from before; and it goes on in every one.
+limit_of_rate_holds(Config) ->
+    Log = ?LIB:name(Config, "x.log"),
+    Tracer = ?LIB:open(Log, #{limit => #{rate => 1000}}),
+    Pids = [spawn(fun() -> receive go -> flood_slowly() end end)
+            || _ <- [1, 2, 3, 4]],
+    [1 = ?LIB:flags(P, Tracer, [call]) || P <- Pids],
+    [P ! go || P <- Pids],
+    timer:sleep(3300),
+    #{rate_reached := true, limit_reached := false} =
+        inviso_tracer:info(Tracer),
+    [exit(P, kill) || P <- Pids],
+    Stats = #{recorded := N, lost := Lost, rate_reached := true} =
+        ?LIB:close(Tracer),
+    [limit] = maps:keys(Lost),
+    Items = ?LIB:items(Log),
+    ?LIB:accounted(Stats, Items),
+    Times = [T || #{<<"ts">> := T, <<"tag">> := _} <- Items],
+    Busiest = busiest(Times),
+    ct:pal("~p recorded of ~p, busiest second ~p",
+           [N, maps:get(produced, Stats), Busiest]),
+    true = Busiest =< 1000 + 32 * erlang:system_info(schedulers),
+    true = N >= 3000 - 32 * erlang:system_info(schedulers).
+
+%% Many calls, but time for others.
+flood_slowly() ->
+    ?LIB:flood(1, 200),
+    timer:sleep(1),
+    flood_slowly().
+
+%% Of times in order: how many a second holds at most.
+busiest(Times) ->
+    Indexed = lists:zip(lists:seq(1, length(Times)), Times),
+    busiest(Indexed, Indexed, 0).
+
+busiest([{_, To} | _] = Times, [{_, From} | Rest], Most)
+  when To - From >= 1000000000 ->
+    busiest(Times, Rest, Most);
+busiest([{Last, _} | Times], [{First, _} | _] = From, Most) ->
+    busiest(Times, From, max(Most, Last - First + 1));
+busiest([], _From, Most) ->
+    Most.
+
+rate_lets_a_burst_through(Config) ->
+    Log = ?LIB:name(Config, "x.log"),
+    Tracer = ?LIB:open(Log, #{limit => #{rate => 1000, events => 1500}}),
+    Pid = worker(Tracer, [call]),
+    flood(Pid, 1, 900),
+    #{recorded := 900, rate_reached := false} =
+        ?LIB:balanced(inviso_tracer:info(Tracer)),
+    flood(Pid, 901, 3000),
+    #{recorded := Full, rate_reached := true, limit_reached := false} =
+        ?LIB:balanced(inviso_tracer:info(Tracer)),
+    true = Full >= 1000 - 32 * threads() andalso Full =< 1500,
+    timer:sleep(1100),
+    %% what the rate refused has not used up the events
+    flood(Pid, 3001, 5000),
+    Stats = #{recorded := N, limit_reached := true} = ?LIB:close(Tracer),
+    true = N =< 1500 andalso N >= 1500 - 32 * threads(),
     ?LIB:accounted(Stats, ?LIB:items(Log)),
     ?LIB:stop(Pid).
 

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nif/anchor.h"
+
+#include <erl_nif.h>
+
+#include "base/clock.h"
+
+/*
+ * Of a few tries the one that took the least time between its first and last
+ * look.
+ */
+struct inv_anchor inv_anchor_take(void)
+{
+	struct inv_anchor best = { 0 };
+	uint64_t least = UINT64_MAX;
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		uint64_t before = inv_mono_ns();
+		int64_t erl = enif_monotonic_time(ERL_NIF_NSEC);
+		int64_t real = (int64_t)inv_real_ns();
+		uint64_t after = inv_mono_ns();
+
+		if (after - before >= least)
+			continue;
+		least = after - before;
+		best.mono = before + least / 2;
+		best.erl = erl;
+		best.real = real;
+	}
+	best.offset = enif_time_offset(ERL_NIF_NSEC);
+	return best;
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_NIF_ANCHOR_H
+#define INV_NIF_ANCHOR_H
+
+#include "abi/log.h"
+
+/* The clocks at one instant, or nearly: see anchor.c. */
+struct inv_anchor inv_anchor_take(void);
+
+#endif

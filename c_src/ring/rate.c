@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ring/rate.h"
+
+/* The largest lease of rates up to 1024 times that; of low ones it is less. */
+#define LEASE_EVENTS 32u
+#define SLOTS_MIN 16u
+
+/*
+ * given[i]: when the newest lease of number i, i + slots, i + 2 * slots … was
+ * given, in units of 1024 ns, above its round (number / slots) modulo 256.
+ * One word, so that a lease is given by one compare-and-swap; the round tells
+ * who comes late that this one is gone already.
+ *
+ * A thread may stop between that and the step of `next': the others take it.
+ */
+#define ROUND_BITS 8
+#define ROUND_MASK 0xffu
+#define UNIT_SHIFT 10
+/* More than a second, also when both times are rounded down. */
+#define SECOND ((uint64_t)(1000000000u >> UNIT_SHIFT) + 2)
+
+static uint64_t word(uint64_t units, uint64_t round)
+{
+	return units << ROUND_BITS | (round & ROUND_MASK);
+}
+
+/* Threads look at the clock before they come here: then may be after now. */
+static bool second_passed(uint64_t then, uint64_t now)
+{
+	int64_t age = (int64_t)(word(now >> UNIT_SHIFT, 0) -
+				(then & ~(uint64_t)ROUND_MASK));
+
+	return age >= (int64_t)(SECOND << ROUND_BITS);
+}
+
+void inv_rate_init(struct inv_rate *r, uint32_t n, uint64_t now)
+{
+	uint32_t i;
+
+	r->n = n;
+	r->slots = n / LEASE_EVENTS + (n % LEASE_EVENTS > 0);
+	if (r->slots < SLOTS_MIN)
+		r->slots = n < SLOTS_MIN ? n : SLOTS_MIN;
+	if (r->slots > INV_RATE_SLOTS_MAX)
+		r->slots = INV_RATE_SLOTS_MAX;
+	atomic_store(&r->next, 0);
+	atomic_store(&r->reached, false);
+	for (i = 0; i < r->slots; i++)
+		atomic_store(&r->given[i],
+			     word((now >> UNIT_SHIFT) - SECOND, ROUND_MASK));
+}
+
+/* n in shares that differ by one at most. */
+static uint32_t share(const struct inv_rate *r, uint32_t i)
+{
+	return (uint32_t)(((uint64_t)r->n * (i + 1)) / r->slots -
+			  ((uint64_t)r->n * i) / r->slots);
+}
+
+uint32_t inv_rate_lease_max(const struct inv_rate *r)
+{
+	return (uint32_t)(((uint64_t)r->n + r->slots - 1) / r->slots);
+}
+
+uint32_t inv_rate_lease(struct inv_rate *r, uint64_t now)
+{
+	for (;;) {
+		uint64_t number =
+			atomic_load_explicit(&r->next, memory_order_acquire);
+		uint64_t round = number / r->slots;
+		uint32_t i = (uint32_t)(number % r->slots);
+		uint64_t then = atomic_load_explicit(&r->given[i],
+						     memory_order_acquire);
+		bool ours = false;
+
+		if (((then ^ round) & ROUND_MASK) != 0) {
+			if (!second_passed(then, now))
+				break;
+			ours = atomic_compare_exchange_strong(
+				&r->given[i], &then,
+				word(now >> UNIT_SHIFT, round));
+		}
+		/* Given, by us or by another: on to the next. */
+		atomic_compare_exchange_strong(&r->next, &number, number + 1);
+		if (ours)
+			return share(r, i);
+	}
+	/* A line that all threads read: written once. */
+	if (!atomic_load_explicit(&r->reached, memory_order_relaxed))
+		atomic_store_explicit(&r->reached, true, memory_order_relaxed);
+	return 0;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "ring/rate.h"
+
+#define SECOND 1000000000u
+#define START (12345u * (uint64_t)SECOND + 678)
+
+/* Rates at and about where the number and the size of leases change. */
+static const uint32_t rates[] = { 1,	 2,	  15,	      16,    17,
+				  31,	 100,	  511,	      512,   513,
+				  1000,	 4096,	  32767,      32768, 32769,
+				  99999, 1000000, 4000000000u };
+#define N_RATES (sizeof(rates) / sizeof(rates[0]))
+
+/* All that there is to be had at that time. */
+static uint64_t drain(struct inv_rate *r, uint64_t now)
+{
+	uint64_t sum = 0;
+	uint32_t n;
+
+	while ((n = inv_rate_lease(r, now)) > 0) {
+		assert_true(n <= inv_rate_lease_max(r));
+		sum += n;
+	}
+	return sum;
+}
+
+static void a_burst_after_a_quiet_second_passes(void **state)
+{
+	static struct inv_rate r;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < N_RATES; i++) {
+		inv_rate_init(&r, rates[i], START);
+		assert_false(atomic_load(&r.reached));
+		assert_int_equal(drain(&r, START), rates[i]);
+		assert_true(atomic_load(&r.reached));
+		assert_int_equal(drain(&r, START + SECOND - 1), 0);
+		assert_int_equal(drain(&r, START + SECOND + 5000), rates[i]);
+		/* and after a pause there is no more than before it */
+		assert_int_equal(drain(&r, START + 100ull * SECOND), rates[i]);
+	}
+}
+
+static void a_clock_that_began_just_now_will_do(void **state)
+{
+	static struct inv_rate r;
+
+	(void)state;
+	inv_rate_init(&r, 1000, 5);
+	assert_int_equal(drain(&r, 6), 1000);
+	assert_int_equal(drain(&r, SECOND - 1), 0);
+}
+
+static void leases_are_small(void **state)
+{
+	static struct inv_rate r;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < N_RATES; i++) {
+		inv_rate_init(&r, rates[i], START);
+		assert_true(inv_rate_lease_max(&r) <= 32 ||
+			    inv_rate_lease_max(&r) <= rates[i] / 1024 + 1);
+		assert_true(r.slots >= 16 || r.slots == rates[i]);
+	}
+}
+
+#define STEPS 6000
+
+struct grant {
+	uint64_t at;
+	uint32_t n;
+};
+
+/* The most that was let through in a second, wherever it begins. */
+static uint64_t busiest(const struct grant *g, unsigned n)
+{
+	uint64_t most = 0, sum = 0;
+	unsigned from = 0, i;
+
+	for (i = 0; i < n; i++) {
+		sum += g[i].n;
+		while (g[i].at - g[from].at >= SECOND)
+			sum -= g[from++].n;
+		if (sum > most)
+			most = sum;
+	}
+	return most;
+}
+
+static void no_second_has_more(void **state)
+{
+	static struct grant g[STEPS];
+	static struct inv_rate r;
+	unsigned n, step;
+	uint64_t now;
+	size_t i;
+
+	(void)state;
+	srand(7);
+	for (i = 0; i < N_RATES; i++) {
+		inv_rate_init(&r, rates[i], START);
+		now = START;
+		n = 0;
+		for (step = 0; step < STEPS; step++) {
+			/* crowds and pauses */
+			now += (uint64_t)(rand() % 1000) *
+			       (rand() % 8 ? 1000 : 1000000);
+			g[n].at = now;
+			g[n].n = inv_rate_lease(&r, now);
+			n += g[n].n > 0;
+		}
+		assert_true(n > 10);
+		assert_true(busiest(g, n) <= rates[i]);
+	}
+}
+
+/* What a thread asks with a time from before another one's lease. */
+static void a_time_in_the_past_gets_nothing_new(void **state)
+{
+	static struct inv_rate r;
+
+	(void)state;
+	inv_rate_init(&r, 3, START);
+	assert_int_equal(drain(&r, START + 500), 3);
+	assert_int_equal(inv_rate_lease(&r, START + 100), 0);
+	assert_int_equal(inv_rate_lease(&r, START - 2ull * SECOND), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_burst_after_a_quiet_second_passes),
+		cmocka_unit_test(a_clock_that_began_just_now_will_do),
+		cmocka_unit_test(leases_are_small),
+		cmocka_unit_test(no_second_has_more),
+		cmocka_unit_test(a_time_in_the_past_gets_nothing_new),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
