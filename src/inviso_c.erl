@@ -138,19 +138,27 @@ start_rt(Name, Tag, Opts) ->
     end.
 
 new_rt(Name, Tag, Opts) ->
-    case inviso_push:bring(Name, self(), Opts) of
-        {ok, Guard, _How} ->
+    case inviso_bring:bring(Name, self(), Opts) of
+        {ok, Guard} ->
             Args = [self(), Opts, Tag, Guard],
-            try erpc:call(Name, inviso_rt, start, Args, ?NODE_TIMEOUT) of
-                {ok, Pid} -> {ok, Pid, new};
-                {error, _} = E -> E
-            catch
-                error:{erpc, noconnection} -> {error, nodedown};
-                error:{erpc, Reason} -> {error, {badrpc, Reason}};
-                error:{exception, Reason, _} -> {error, {badrpc, Reason}}
+            case started_rt(Name, Args) of
+                {ok, _, _} = Ok -> Ok;
+                {error, _} = E ->
+                    _ = inviso_push:leave(Guard, self()),
+                    E
             end;
         {error, _} = E ->
             E
+    end.
+
+started_rt(Name, Args) ->
+    try erpc:call(Name, inviso_rt, start, Args, ?NODE_TIMEOUT) of
+        {ok, Pid} -> {ok, Pid, new};
+        {error, _} = E -> E
+    catch
+        error:{erpc, noconnection} -> {error, nodedown};
+        error:{erpc, Reason} -> {error, {badrpc, Reason}};
+        error:{exception, Reason, _} -> {error, {badrpc, Reason}}
     end.
 
 adopt_rt(Pid, Tag) ->
@@ -177,11 +185,18 @@ stop_node(Name, State) ->
         Pid ->
             case answer(inviso_rt:send_request(Pid, stop)) of
                 {ok, Guard} ->
-                    Report = inviso_push:report(Guard),
-                    inviso_push:await(Guard, Report, ?NODE_TIMEOUT);
+                    leave(Guard, Pid);
                 {error, _} = E ->
                     E
             end
+    end.
+
+%% A guard stays for others.
+leave(Guard, Rt) ->
+    Report = inviso_push:report(Guard),
+    case inviso_push:leave(Guard, Rt) of
+        {others, _} -> ok;
+        _ -> inviso_push:await(Guard, Report, ?NODE_TIMEOUT)
     end.
 
 remove_rt(Name, #state{nodes = Nodes} = State) ->

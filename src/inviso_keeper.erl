@@ -8,7 +8,7 @@
 %% closes the tracer; the spooler then sees its port closed and finishes.
 -module(inviso_keeper).
 
--export([start/1, info/1, flush/1, close/1]).
+-export([start/1, info/1, flush/1, flush/2, close/1]).
 -export([init/2]).
 
 -define(ANCHOR_MS, 1000).
@@ -60,6 +60,20 @@ info(Handle) ->
 -spec flush(pos_integer()) -> ok | {error, term()}.
 flush(Handle) ->
     call(Handle, flush).
+
+%% The same, done by the calling process, for so many milliseconds.
+-spec flush(pos_integer(), non_neg_integer()) -> ok | {error, term()}.
+flush(Handle, Ms) ->
+    try inviso_tracer:nif_flush(Handle) of
+        closed ->
+            {error, closed};
+        Number ->
+            Keeper = keeper(Handle),
+            _ = is_pid(Keeper) andalso (Keeper ! wake),
+            await_flush(Handle, Number, deadline(Ms))
+    catch
+        error:_ -> {error, closed}
+    end.
 
 -spec close(pos_integer()) -> {ok, inviso_tracer:stats()} | {error, term()}.
 close(Handle) ->
@@ -160,6 +174,9 @@ loop(K = #keeper{handle = Handle, owner = Owner, port = Port}) ->
             loop(K);
         {flush, From, Ref} ->
             flush_log(K, From, Ref),
+            loop(K);
+        wake ->
+            wake(K),
             loop(K);
         {close, From, Ref} ->
             Result = finish(K, closed),

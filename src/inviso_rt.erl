@@ -57,7 +57,7 @@
              dependency :: non_neg_integer() | infinity,
              tag :: term(),
              guard :: inviso_push:guard(),
-             notes :: ets:tid(),
+             notes :: ets:tab(),
              state = new :: state(),
              status = running :: status(),
              %% and the directory that its names are relative to
@@ -86,16 +86,16 @@ send_request(Pid, Request) ->
 init({Ctrl, Options, Tag, Guard}) ->
     process_flag(trap_exit, true),
     group_leader(whereis(init), self()),
-    case inviso_push:adopt(Guard, self()) of
-        {ok, Notes} ->
+    case inviso_push:join(Guard, self(), {rt, Ctrl}) of
+        {ok, Notes, _Place} ->
             _ = monitor(process, Guard, [{tag, 'GUARD_DOWN'}]),
             {ok, #rt{ctrl = {Ctrl, monitor(process, Ctrl)},
                      dependency = dependency(Options),
                      tag = Tag,
                      guard = Guard,
                      notes = Notes}};
-        {error, Reason} ->
-            {stop, Reason}
+        {error, Class, Text} ->
+            {stop, {Class, unicode:characters_to_list(Text)}}
     end.
 
 %% As ever, values that are not understood are passed over.
@@ -406,8 +406,8 @@ set_flags(_How, _Procs, _Flags, #rt{scope = none}) ->
     0;
 set_flags(How, Procs, Flags, #rt{scope = Scope} = Rt) ->
     {inviso_tracer, Handle} = Rt#rt.tracer,
-    Own = [P || P <- [self(), Rt#rt.guard, Rt#rt.meta,
-                      inviso_tracer:nif_keeper(Handle)],
+    Own = [P || P <- [self(), Rt#rt.meta, inviso_tracer:nif_keeper(Handle)
+                      | inviso_push:own()],
                 is_pid(P)],
     case inviso_otp:set_flags(Scope, How, Procs, Flags, Own) of
         {ok, N} -> N;

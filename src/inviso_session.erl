@@ -1,0 +1,620 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc A session of the command: one process on a traced node for each use.
+%%
+%% ```
+%%   start/1 ──► arming ──► tracing ──► stopping ──► stopped | failed ──► gone
+%%                  '───────────┴─ stop, a limit, overload, ─┘    remove, the
+%%                                 the client's silence           client's silence
+%% '''
+%%
+%% It owns a tracer, a scope of the VM's tracing and a room of files. Arming
+%% goes in steps, and what takes long is done by workers, so that every request
+%% is answered at once, or when what it asks for is there. Requests and answers
+%% are in c_src/abi/control.h, section 5; answers go through
+%% inviso_push:reply/2, since a connection that does not move must not suspend
+%% who watches over the node.
+%%
+%% Sessions are users of the guard, which takes away what a session leaves that
+%% is killed, and in whose table they are found by name.
+-module(inviso_session).
+
+-behaviour(gen_server).
+
+-export([start/1, find/1]).
+-export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2]).
+
+-export_type([status/0]).
+
+-type status() :: map().
+-type failure() :: {error, usage | refused | nothing | failed, binary()}.
+
+-define(TICK_MS, 50).
+%% A node must breathe between two steps.
+-define(PAUSE_MS, 5).
+-define(RATE_MS, 1000).
+-define(EXPECT_MS, 1000).
+-define(MAX_CHUNK, 1048576).
+
+-record(session,
+        {map :: inviso_session_map:checked(),
+         table :: ets:tab(),
+         guard :: reference(),
+         since :: integer(),
+         room = none :: none | file:filename(),
+         path = none :: none | file:filename(),
+         tracer = none :: none | inviso_tracer:tracer(),
+         keeper = none :: none | pid(),
+         scope = none :: none | inviso_otp:scope(),
+         plan :: inviso_arm:plan(),
+         matched :: map(),
+         notes :: [binary()],
+         %% what follows the log, and what closes it
+         reader :: pid(),
+         closer :: pid(),
+         state = arming :: arming | tracing | stopping | stopped | failed,
+         why = none :: atom(),
+         text = <<>> :: binary(),
+         armed = {0, 0} :: {non_neg_integer(), non_neg_integer()},
+         %% monotonic time, ms
+         deadline = infinity :: integer() | infinity,
+         last_word :: integer(),
+         suspect = false :: boolean(),
+         flushed :: integer(),
+         rate :: {integer(), non_neg_integer()},
+         overload :: inviso_overload:overload(),
+         stats = #{} :: map(),
+         files = [] :: [{binary(), non_neg_integer()}],
+         counters = [] :: [tuple()],
+         expected = none :: none | non_neg_integer(),
+         stops = [] :: [{pid(), term()}],
+         %% to be gone when all is closed, and who waits for that
+         leaving = false :: boolean(),
+         removes = [] :: [{pid(), term()}]}).
+
+%% @doc Starts a session. It arms after the answer.
+-spec start(map()) -> {ok, pid(), status()} | failure().
+start(Map) ->
+    case inviso_session_map:check(Map) of
+        {ok, Checked} ->
+            case gen_server:start(?MODULE, Checked, []) of
+                {ok, Pid} -> {ok, Pid, gen_server:call(Pid, status)};
+                {error, {shutdown, {Class, Text}}} -> {error, Class, Text};
+                {error, Reason} -> {error, failed, text("~0tP", [Reason, 30])}
+            end;
+        {error, _, _} = E ->
+            E
+    end.
+
+%% @doc The session of a name.
+-spec find(binary()) -> {ok, pid()} | failure().
+find(Name) ->
+    case inviso_push:find(Name) of
+        {ok, Pid} -> {ok, Pid};
+        error -> {error, nothing, text("there is no session ~0tp on ~ts",
+                                       [Name, node()])}
+    end.
+
+%% --- the beginning ----------------------------------------------------------
+
+%% @private
+init(#{guard := Guard, name := Name, owner := Owner} = Map) ->
+    process_flag(trap_exit, true),
+    group_leader(whereis(init), self()),
+    Since = erlang:system_time(second),
+    case inviso_push:join(Guard, self(), {session, Name, Owner, Since}) of
+        {ok, Table, Place} ->
+            Ref = monitor(process, Guard),
+            try
+                planned(Map, Table, Ref, Place, Since)
+            catch
+                throw:{error, Class, Text} -> {stop, {shutdown, {Class, Text}}}
+            end;
+        {error, Class, Text} ->
+            {stop, {shutdown, {Class, Text}}}
+    end.
+
+planned(#{protect := Protect} = Map, Table, Guard, Place, Since) ->
+    {Plan, Matched} = plan(maps:with([specs, procs, follow], Map)),
+    Now = now_ms(),
+    S = #session{map = Map, table = Table, guard = Guard, since = Since,
+                 plan = Plan, matched = maps:remove(notes, Matched),
+                 notes = maps:get(notes, Matched, []),
+                 reader = inviso_worker:start_link(),
+                 closer = inviso_worker:start_link(),
+                 last_word = Now, flushed = Now, rate = {Now, 0},
+                 overload = inviso_overload:new(Protect)},
+    S1 = watch(opened(Place, S)),
+    self() ! arm,
+    {ok, S1}.
+
+plan(Asked) ->
+    case inviso_arm:plan(Asked) of
+        {ok, Plan, Matched} -> {Plan, Matched};
+        {error, _, _} = E -> throw(E)
+    end.
+
+opened(_Place, #session{map = #{dry_run := true}} = S) ->
+    S;
+opened(none, _S) ->
+    throw({error, usage, <<"the command has not attached for tracing">>});
+opened(Place, #session{map = #{name := Name} = Map, table = Table} = S) ->
+    Room = room(Place),
+    ok = inviso_push:room(Table, Room, none),
+    Path = filename:join(Room, binary_to_list(Name) ++ ".log"),
+    Tracer = tracer(Path, tracer_options(Map)),
+    {inviso_tracer, Handle} = Tracer,
+    Keeper = inviso_tracer:nif_keeper(Handle),
+    ok = inviso_push:room(Table, Room, Keeper),
+    Scope = inviso_otp:scope_open(inviso, Tracer),
+    noted(S#session{room = Room, path = Path, tracer = Tracer,
+                    keeper = Keeper, scope = Scope}).
+
+room(Place) ->
+    Number = erlang:unique_integer([positive]),
+    case inviso_place:new_room(Place, Number) of
+        {ok, Room} -> Room;
+        {error, Text} -> throw({error, failed, Text})
+    end.
+
+tracer_options(#{tracer := Opts, keep := Keep, limits := Limits}) ->
+    Limit = maps:filter(fun(_, N) -> N > 0 end,
+                        maps:with([events, bytes], Limits)),
+    Opts#{keep => Keep, limit => Limit}.
+
+tracer(Path, Opts) ->
+    case inviso_tracer:open(Path, Opts) of
+        {ok, Tracer} -> Tracer;
+        {error, Reason} -> throw(no_tracer(Path, Reason))
+    end.
+
+no_tracer(_, {bad_option, Name, Value, What}) ->
+    {error, usage, text("~w ~0tp: it ~ts", [Name, Value, What])};
+no_tracer(Path, {log, _, Text}) ->
+    {error, failed, text("~ts cannot be written: ~ts; name another directory "
+                         "with --remote-dir", [Path, Text])};
+no_tracer(_, {too_many, N}) ->
+    {error, refused, text("~b tracers are open on this node, which is all it "
+                          "can have", [N])};
+no_tracer(_, {ring, Call, Posix}) ->
+    {error, failed, text("no memory for what is recorded: ~ts: ~0tp",
+                         [Call, Posix])};
+no_tracer(_, {load, Text}) ->
+    {error, failed, text("~ts", [Text])};
+no_tracer(_, Reason) ->
+    {error, failed, text("the tracer does not open: ~0tp", [Reason])}.
+
+watch(S) ->
+    tick(),
+    silence_timer(S#session.map),
+    S.
+
+tick() ->
+    erlang:send_after(?TICK_MS, self(), tick).
+
+%% --- requests ---------------------------------------------------------------
+
+%% @private
+handle_call(Request, From, S) ->
+    request(Request, From, heard(From, S)).
+
+%% Only the client's words count, from whichever of its processes.
+heard({Pid, _}, #session{map = #{client := Client}} = S)
+  when Pid =:= Client; node(Pid) =:= node(Client), node(Pid) =/= node() ->
+    S#session{last_word = now_ms(), suspect = false};
+heard(_, S) ->
+    S.
+
+request(alive, From, S) ->
+    answer(From, ok, S);
+request(status, From, S) ->
+    answer(From, status(S), S);
+request({follow, Offset, Max}, From, S)
+  when is_integer(Offset), Offset >= 0, is_integer(Max), Max > 0 ->
+    follow(From, Offset, min(Max, ?MAX_CHUNK), S);
+request(stop, From, #session{stops = Stops} = S) ->
+    case is_over(S) of
+        true -> answer(From, status(S), S);
+        false -> {noreply, finish(asked, <<>>, S#session{stops = [From | Stops]})}
+    end;
+request(files, From, S) ->
+    case is_over(S) of
+        true -> answer(From, {ok, S#session.files}, S);
+        false -> answer(From, not_over(), S)
+    end;
+request({read, Name, Offset, Max}, From, #session{files = Files} = S)
+  when is_integer(Offset), Offset >= 0, is_integer(Max), Max > 0 ->
+    case {is_over(S), lists:keymember(Name, 1, Files)} of
+        {true, true} ->
+            Path = filename:join(S#session.room, unicode:characters_to_list(Name)),
+            Length = min(Max, ?MAX_CHUNK),
+            ok = inviso_worker:do(S#session.reader, {read, From},
+                                  fun() ->
+                                          inviso_follow:chunk(Path, Offset,
+                                                              Length)
+                                  end),
+            {noreply, S};
+        {true, false} ->
+            answer(From, {error, nothing,
+                          text("the session has no file ~0tp", [Name])}, S);
+        {false, _} ->
+            answer(From, not_over(), S)
+    end;
+request(counters, From, S) ->
+    case is_over(S) of
+        true -> answer(From, {ok, S#session.counters}, S);
+        false -> {noreply, count(From, S)}
+    end;
+request(remove, From, #session{removes = Removes} = S) ->
+    leave(asked, <<>>, S#session{removes = [From | Removes]});
+request(Other, From, S) ->
+    answer(From, {error, usage, text("a session knows no such request: ~0tP",
+                                     [Other, 20])}, S).
+
+answer(From, Answer, S) ->
+    ok = inviso_push:reply(From, Answer),
+    {noreply, S}.
+
+not_over() ->
+    {error, usage, <<"the session has not stopped yet">>}.
+
+is_over(#session{state = State}) ->
+    State =:= stopped orelse State =:= failed.
+
+follow(From, Offset, Max, #session{path = none} = S) ->
+    ok = inviso_worker:do(S#session.reader, {nothing, From},
+                          fun() -> {Offset, Max} end),
+    {noreply, S};
+follow(From, Offset, Max, S) ->
+    What = #{path => S#session.path, offset => Offset, max => Max,
+             from => source(S), flushed => S#session.flushed},
+    ok = inviso_worker:do(S#session.reader, {follow, From},
+                          fun() -> inviso_follow:read(What) end),
+    {noreply, S}.
+
+%% A flight recorder is not to be emptied by who looks at it.
+source(#session{state = State}) when State =:= stopped; State =:= failed ->
+    closed;
+source(#session{state = stopping}) ->
+    unknown;
+source(#session{map = #{keep := newest}}) ->
+    unknown;
+source(#session{tracer = {inviso_tracer, Handle}}) ->
+    Handle.
+
+count(From, #session{plan = Plan, scope = Scope} = S) when Scope =/= none ->
+    ok = inviso_worker:do(S#session.closer, {counters, From},
+                          fun() -> inviso_arm:counters(Plan, Scope) end),
+    S;
+count(From, S) ->
+    ok = inviso_push:reply(From, {ok, []}),
+    S.
+
+%% @private
+handle_cast(_, S) ->
+    {noreply, S}.
+
+%% @private
+handle_info(arm, #session{state = arming} = S) ->
+    {noreply, arm(S)};
+handle_info(tick, S) ->
+    case S#session.state of
+        State when State =:= arming; State =:= tracing ->
+            tick(),
+            {noreply, look(S)};
+        _ ->
+            {noreply, S}
+    end;
+handle_info(deadline, #session{state = tracing, map = Map} = S) ->
+    #{limits := #{ms := Ms}} = Map,
+    {noreply, finish(time, text("~ts have passed", [seconds(Ms)]), S)};
+handle_info(silence, S) ->
+    silence(S);
+handle_info(hold, S) ->
+    leave(time, <<>>, S);
+handle_info({done, Key, Result}, S) ->
+    done(Key, Result, S);
+handle_info({'DOWN', Ref, process, _, _}, #session{guard = Ref} = S) ->
+    leave(tracer, <<"the guard of this node was killed">>, S);
+handle_info(_, S) ->
+    {noreply, S}.
+
+%% @private
+terminate(_, #session{scope = Scope, plan = Plan, tracer = Tracer} = S) ->
+    _ = is_over(S) orelse S#session.state =:= stopping
+        orelse Scope =:= none orelse close(Plan, Scope, Tracer),
+    ok.
+
+%% --- arming -----------------------------------------------------------------
+
+arm(#session{map = #{dry_run := true}, plan = Plan} = S) ->
+    ok = inviso_worker:do(S#session.closer, expected,
+                          fun() -> inviso_arm:expect(Plan, ?EXPECT_MS) end),
+    S;
+arm(#session{plan = Plan, scope = Scope} = S) ->
+    Before = now_ms(),
+    case inviso_arm:step(Plan, Scope, own(S)) of
+        {more, Armed, Next} ->
+            Pause = max(?PAUSE_MS, now_ms() - Before),
+            _ = erlang:send_after(Pause, self(), arm),
+            noted(S#session{plan = Next, armed = Armed});
+        {done, Next} ->
+            armed(noted(S#session{plan = Next, state = tracing}));
+        {error, Class, Text, Next} ->
+            finish({not_armed, Class}, Text, noted(S#session{plan = Next}))
+    end.
+
+armed(#session{map = #{limits := Limits}} = S) ->
+    case maps:get(ms, Limits, 0) of
+        0 ->
+            S;
+        Ms ->
+            _ = erlang:send_after(Ms, self(), deadline),
+            S#session{deadline = now_ms() + Ms}
+    end.
+
+own(#session{reader = Reader, closer = Closer, keeper = Keeper}) ->
+    [self(), Reader, Closer, Keeper | inviso_push:own()].
+
+%% Should we be killed. Where there are sessions nothing would stay.
+noted(#session{table = Table, scope = Scope, plan = Plan} = S) ->
+    _ = inviso_otp:has_sessions()
+        orelse inviso_push:note(Table, inviso_otp:residue(
+                                         Scope, inviso_arm:patterns(Plan))),
+    S.
+
+%% --- limits -----------------------------------------------------------------
+
+look(#session{overload = Overload} = S0) ->
+    S = refreshed(S0),
+    case limit(S) of
+        none ->
+            case inviso_overload:check(Overload) of
+                {ok, Next} -> S#session{overload = Next};
+                {over, Why, Text} -> finish(Why, Text, S)
+            end;
+        {over, Why, Text} ->
+            finish(Why, Text, S);
+        {rate, Rate} ->
+            S#session{rate = Rate}
+    end.
+
+%% What the keeper says while it closes would come late.
+refreshed(#session{tracer = Tracer, state = State} = S)
+  when Tracer =/= none, State =:= arming orelse State =:= tracing ->
+    S#session{stats = case inviso_tracer:info(Tracer) of
+                          {error, closed} ->
+                              (S#session.stats)#{closed => true};
+                          Stats ->
+                              Stats
+                      end};
+refreshed(S) ->
+    S.
+
+limit(#session{stats = #{closed := true}}) ->
+    {over, tracer, <<"the tracer was closed">>};
+limit(#session{stats = #{spooler := #{state := failed} = Spooler}}) ->
+    {over, tracer, text("the log cannot be written: ~ts",
+                        [maps:get(error, Spooler, "?")])};
+limit(#session{stats = #{limit_reached := true} = Stats, map = Map}) ->
+    spent(Stats, maps:get(limits, Map));
+limit(#session{stats = #{produced := Produced}, map = #{limits := Limits},
+               rate = Rate}) ->
+    rate(maps:get(rate, Limits, 0), Produced, Rate);
+limit(_) ->
+    none.
+
+spent(#{recorded := N}, #{events := Max} = Limits) when Max > 0 ->
+    case maps:get(bytes, Limits, 0) > 0 andalso N < Max - lease() of
+        true -> spent_bytes(Limits);
+        false -> {over, events, text("~b events, limit ~b", [N, Max])}
+    end;
+spent(_, Limits) ->
+    spent_bytes(Limits).
+
+spent_bytes(#{bytes := Max}) ->
+    {over, bytes, text("~b bytes recorded, which is the limit", [Max])}.
+
+%% Events of which threads have taken leave to record them (inviso_opts).
+lease() ->
+    32 * (erlang:system_info(schedulers)
+          + erlang:system_info(dirty_cpu_schedulers)
+          + erlang:system_info(dirty_io_schedulers)).
+
+rate(0, _, _) ->
+    none;
+rate(Max, Produced, {Since, Before}) ->
+    Now = now_ms(),
+    case Produced - Before of
+        N when N > Max ->
+            {over, rate, text("~b events in ~b ms, limit ~b a second",
+                              [N, Now - Since, Max])};
+        _ when Now - Since >= ?RATE_MS ->
+            {rate, {Now, Produced}};
+        _ ->
+            none
+    end.
+
+%% --- silence ----------------------------------------------------------------
+
+silence_timer(#{mode := detached}) ->
+    ok;
+silence_timer(#{dead_man_ms := Ms}) ->
+    _ = erlang:send_after(Ms, self(), silence),
+    ok.
+
+%% A node that was stopped finds time passed, and words waiting: hence twice.
+silence(#session{map = #{dead_man_ms := Ms} = Map, last_word = Word} = S) ->
+    case now_ms() - Word of
+        Silent when Silent < Ms ->
+            _ = erlang:send_after(Ms - Silent, self(), silence),
+            {noreply, S};
+        _ when not S#session.suspect ->
+            _ = erlang:send_after(min(100, Ms), self(), silence),
+            {noreply, S#session{suspect = true}};
+        Silent ->
+            forget_client(Map),
+            leave(client_gone, text("no word of the command for ~ts",
+                                    [seconds(Silent)]), S)
+    end.
+
+%% It does not keep the guard either.
+forget_client(#{guard := Guard, client := Client}) ->
+    Guard ! {'$gen_call', {self(), forgotten}, {leave, Client}},
+    ok.
+
+%% --- the end ----------------------------------------------------------------
+
+finish(Why, Text, #session{state = State} = S)
+  when State =:= arming; State =:= tracing ->
+    closing(stopped_for(Why, Text, S));
+finish(_, _, S) ->
+    S.
+
+stopped_for({not_armed, _}, Text, S) -> S#session{why = none, text = Text};
+stopped_for(Why, Text, S) -> S#session{why = Why, text = Text}.
+
+closing(#session{plan = Plan, scope = Scope, tracer = Tracer} = S) ->
+    ok = inviso_worker:do(S#session.closer, closed,
+                          fun() -> close(Plan, Scope, Tracer) end),
+    S#session{state = stopping}.
+
+%% First no more events, then what there is into the log.
+close(_Plan, none, none) ->
+    {[], ok};
+close(Plan, Scope, Tracer) ->
+    Counters = try inviso_arm:counters(Plan, Scope)
+               catch _:_ -> []
+               end,
+    ok = inviso_arm:disarm(Plan, Scope),
+    {Counters, inviso_tracer:close(Tracer)}.
+
+done({follow, From}, {ok, {Bytes, Watermark, Flushed}}, S) ->
+    S1 = refreshed(S#session{flushed = max(Flushed, S#session.flushed)}),
+    answer(From, {Bytes, Watermark, status(S1)}, S1);
+done({nothing, From}, _, S) ->
+    Watermark = case is_over(S) of
+                    true -> eof;
+                    false -> none
+                end,
+    answer(From, {list_to_binary([]), Watermark, status(S)}, S);
+done({read, From}, {ok, Answer}, S) ->
+    answer(From, Answer, S);
+done({counters, From}, {ok, Counters}, S) ->
+    answer(From, {ok, Counters}, S);
+done({_, From}, {crashed, Reason}, S) ->
+    answer(From, {error, failed, text("~0tP", [Reason, 30])}, S);
+done(expected, Result, S) ->
+    closing(expected(Result, S));
+done(closed, Result, S) ->
+    over(closed(Result, S)).
+
+expected({ok, {ok, N}}, S) ->
+    S#session{expected = N};
+expected({ok, {unknown, Why}}, #session{notes = Notes} = S) ->
+    S#session{notes = Notes ++ [Why]};
+expected({crashed, Reason}, S) ->
+    S#session{text = text("~0tP", [Reason, 30])}.
+
+closed({ok, {Counters, Result}}, #session{table = Table} = S) ->
+    ok = inviso_push:note(Table, inviso_otp:residue(none, [])),
+    tracer_closed(Result, S#session{counters = Counters, scope = none,
+                                    tracer = none});
+closed({crashed, Reason}, S) ->
+    S#session{state = failed, text = text("closing: ~0tP", [Reason, 30])}.
+
+tracer_closed(ok, S) ->
+    S#session{state = stopped};
+tracer_closed({ok, Stats}, S) ->
+    S#session{state = ended(S), stats = Stats, files = files(S)};
+tracer_closed({error, {Reason, Stats}}, #session{why = Why} = S)
+  when is_map(Stats) ->
+    Text = text("the log is not complete: ~0tp", [Reason]),
+    S1 = S#session{state = failed, stats = Stats, files = files(S)},
+    case Why of
+        tracer -> S1;
+        none -> S1#session{why = tracer, text = Text};
+        _ -> S1#session{notes = S#session.notes ++ [Text]}
+    end;
+tracer_closed({error, _}, S) ->
+    S#session{state = failed, files = files(S)}.
+
+%% What could not be armed has failed too.
+ended(#session{why = none, map = #{dry_run := false}}) -> failed;
+ended(#session{why = tracer}) -> failed;
+ended(_) -> stopped.
+
+files(#session{room = Room}) ->
+    inviso_place:rooms_files(Room).
+
+over(#session{table = Table, stops = Stops, map = Map} = S) ->
+    _ = try inviso_push:session(Table, done)
+        catch error:badarg -> gone
+        end,
+    _ = [inviso_push:reply(From, status(S)) || From <- Stops],
+    _ = case Map of
+            #{mode := detached, hold_ms := Ms} ->
+                erlang:send_after(Ms, self(), hold);
+            _ ->
+                ok
+        end,
+    S1 = S#session{stops = []},
+    case S#session.leaving of
+        true -> gone(S1);
+        false -> {noreply, S1}
+    end.
+
+leave(Why, Text, S0) ->
+    S = finish(Why, Text, S0#session{leaving = true}),
+    case is_over(S) of
+        true -> gone(S);
+        false -> {noreply, S}
+    end.
+
+gone(#session{room = Room, removes = Removes} = S) ->
+    _ = Room =:= none orelse inviso_place:remove_room(Room),
+    _ = [inviso_push:reply(From, ok) || From <- Removes],
+    {stop, normal, S}.
+
+%% --- status -----------------------------------------------------------------
+
+-spec status(#session{}) -> status().
+status(#session{map = Map, stats = Stats} = S) ->
+    Given = maps:with([name, owner, mode, keep, specs, limits], Map),
+    maps:merge(
+      maps:merge(Given, progress(S)),
+      #{since => S#session.since,
+        state => S#session.state,
+        why => S#session.why,
+        text => S#session.text,
+        matched => S#session.matched,
+        notes => S#session.notes,
+        produced => maps:get(produced, Stats, 0),
+        recorded => maps:get(recorded, Stats, 0),
+        dropped => maps:get(dropped, Stats, 0),
+        log_bytes => maps:get(log_bytes, Stats, 0),
+        lost => maps:get(lost, Stats, #{}),
+        ms_left => ms_left(S)}).
+
+progress(#session{state = arming, armed = Armed}) -> #{armed => Armed};
+progress(#session{expected = none}) -> #{};
+progress(#session{expected = N}) -> #{expected => N}.
+
+ms_left(#session{state = arming, map = #{limits := #{ms := Ms}}})
+  when Ms > 0 ->
+    Ms;
+ms_left(#session{state = State, deadline = infinity})
+  when State =:= arming; State =:= tracing ->
+    infinity;
+ms_left(#session{state = tracing, deadline = Deadline}) ->
+    max(0, Deadline - now_ms());
+ms_left(_) ->
+    0.
+
+seconds(Ms) when Ms rem 1000 =:= 0 -> io_lib:format("~b s", [Ms div 1000]);
+seconds(Ms) -> io_lib:format("~b ms", [Ms]).
+
+now_ms() ->
+    erlang:monotonic_time(millisecond).
+
+text(Format, Args) ->
+    unicode:characters_to_binary(io_lib:format(Format, Args)).

@@ -1,0 +1,120 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc What a session is asked for (c_src/abi/control.h, section 4), checked:
+%% it comes from another program.
+-module(inviso_session_map).
+
+-export([check/1]).
+
+-export_type([checked/0]).
+
+-type checked() ::
+        #{name := binary(), owner := binary(), client := pid(), guard := pid(),
+          mode := live | record | detached, keep := oldest | newest,
+          specs := [binary()], procs := [binary()],
+          follow := [spawned | linked], limits := #{atom() => integer()},
+          tracer := map(), protect := map(), dead_man_ms := pos_integer(),
+          hold_ms := non_neg_integer(), dry_run := boolean()}.
+
+-define(DEAD_MAN_MS, 10000).
+-define(HOLD_MS, 3600000).
+-define(MAX_MS, 16#ffffffff).
+
+%% @doc The map with what was absent, or what is wrong with it.
+-spec check(term()) -> {ok, checked()} | {error, usage, binary()}.
+check(Map) when is_map(Map) ->
+    try
+        _ = [bad("a session has no ~0tP", [Key, 10])
+             || Key <- maps:keys(Map), not lists:keymember(Key, 1, fields())],
+        deadline(maps:from_list([{Key, field(Key, Check, Default, Map)}
+                                 || {Key, Check, Default} <- fields()]))
+    catch
+        throw:{usage, Text} -> {error, usage, Text}
+    end;
+check(_) ->
+    {error, usage, <<"a session is asked for with a map">>}.
+
+fields() ->
+    [{name, fun is_name/1, none},
+     {owner, fun is_text/1, none},
+     {client, fun is_pid/1, none},
+     {guard, fun is_own_pid/1, none},
+     {mode, one_of([live, record, detached]), none},
+     {keep, one_of([oldest, newest]), oldest},
+     {specs, list_of(fun is_text/1), none},
+     {procs, list_of(fun is_text/1), [<<"all">>]},
+     {follow, list_of(one_of([spawned, linked])), []},
+     {limits, map_of([{K, fun is_count/1} || K <- [events, bytes, rate]]
+                     ++ [{ms, fun is_ms/1}]), #{}},
+     {tracer, map_of([{K, fun(_) -> true end}
+                      || K <- [max_term_bytes, max_depth, buffer_bytes,
+                               compress, payload, flush_ms, drain_ms]]), #{}},
+     {protect, map_of([{run_queue, fun is_count/1},
+                       {memory_percent, fun is_percent/1}]), #{}},
+     {dead_man_ms, fun is_time/1, ?DEAD_MAN_MS},
+     {hold_ms, fun is_ms/1, ?HOLD_MS},
+     {dry_run, fun is_boolean/1, false}].
+
+field(Key, Check, Default, Map) ->
+    case Map of
+        #{Key := Value} ->
+            Check(Value) orelse bad("~w is no ~0tP", [Key, Value, 20]),
+            Value;
+        _ when Default =:= none ->
+            bad("a session needs ~w", [Key]);
+        _ ->
+            Default
+    end.
+
+deadline(#{mode := detached, dry_run := false, limits := Limits} = Map) ->
+    case maps:get(ms, Limits, 0) of
+        0 -> bad("a detached session needs a deadline (limits.ms)", []);
+        _ -> {ok, Map}
+    end;
+deadline(Map) ->
+    {ok, Map}.
+
+one_of(Values) ->
+    fun(V) -> lists:member(V, Values) end.
+
+list_of(Check) ->
+    fun(L) -> is_list(L) andalso length_of(L) andalso lists:all(Check, L) end.
+
+%% Of a proper list, of reasonable length.
+length_of(L) ->
+    try length(L) < 10000
+    catch error:badarg -> false
+    end.
+
+map_of(Checks) ->
+    fun(M) ->
+            is_map(M) andalso
+                lists:all(fun({K, V}) ->
+                                  case lists:keyfind(K, 1, Checks) of
+                                      {_, Check} -> Check(V);
+                                      false -> false
+                                  end
+                          end, maps:to_list(M))
+    end.
+
+%% It becomes a file name, among others.
+is_name(N) ->
+    is_binary(N) andalso byte_size(N) >= 1 andalso byte_size(N) =< 64
+        andalso lists:all(fun(C) ->
+                                  C >= $a andalso C =< $z
+                                      orelse C >= $0 andalso C =< $9
+                                      orelse C =:= $_ orelse C =:= $.
+                                      orelse C =:= $-
+                          end, binary_to_list(N)).
+
+is_text(T) ->
+    is_binary(T) andalso byte_size(T) =< 65536
+        andalso is_list(unicode:characters_to_list(T)).
+
+is_own_pid(P) -> is_pid(P) andalso node(P) =:= node().
+is_count(N) -> is_integer(N) andalso N >= 0 andalso N < 1 bsl 62.
+is_ms(N) -> is_integer(N) andalso N >= 0 andalso N =< ?MAX_MS.
+is_time(N) -> is_ms(N) andalso N > 0.
+is_percent(N) -> is_integer(N) andalso N >= 0 andalso N =< 100.
+
+bad(Format, Args) ->
+    throw({usage, unicode:characters_to_binary(io_lib:format(Format, Args))}).
