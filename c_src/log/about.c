@@ -47,8 +47,8 @@ static bool sum_sound(const struct inv_scan_bytes *b, uint32_t head_len)
 {
 	uint64_t sum;
 
-	if (head_len < SIZE_MIN || head_len > INV_LOG_HEAD_MAX ||
-	    head_len > b->size)
+	if (!has_magic(b) || head_len < SIZE_MIN ||
+	    head_len > INV_LOG_HEAD_MAX || head_len > b->size)
 		return false;
 	memcpy(&sum, b->data + head_len - 8, sizeof(sum));
 	return sum == XXH64(b->data, head_len - 8, 0);
