@@ -125,7 +125,13 @@ close({?MODULE, Handle}) ->
 -spec load() -> ok | {error, term()}.
 load() ->
     case dir() of
-        undefined -> load(inviso_push:priv_dir());
+        undefined ->
+            try inviso_push:priv_dir() of
+                Dir -> load(Dir)
+            catch
+                error:_ -> {error, {load, "code that was sent to a node has "
+                                    "to be told where the library is"}}
+            end;
         _ -> ok
     end.
 

@@ -369,6 +369,7 @@ static void read_event(struct event *ev, ErlNifEnv *env, bool light,
 ERL_NIF_TERM inv_event_trace(ErlNifEnv *env, int argc,
 			     const ERL_NIF_TERM argv[])
 {
+	ERL_NIF_TERM result = inv_am_ok;
 	struct inv_thread *thread;
 	struct inv_tracer *t;
 	struct inv_slot *slot;
@@ -391,8 +392,13 @@ ERL_NIF_TERM inv_event_trace(ErlNifEnv *env, int argc,
 		t = slot->tracer;
 		ev.now = inv_mono_ns();
 		read_event(&ev, env, t->light, argv);
-		record(t, &t->lanes[thread->index], &ev);
+		/* Not the VM's, and nobody could read it. */
+		if (inv_unlikely(ev.tag == INV_TAG_OTHER) &&
+		    !enif_is_atom(env, ev.tag_atom))
+			result = enif_make_badarg(env);
+		else
+			record(t, &t->lanes[thread->index], &ev);
 	}
 	inv_thread_leave(thread);
-	return inv_am_ok;
+	return result;
 }

@@ -27,6 +27,7 @@
          second_load_keeps_tracers/1,
          limit_of_events_holds/1, limit_of_bytes_holds/1, limit_of_none/1,
          limit_of_rate_holds/1, rate_lets_a_burst_through/1,
+         events_by_hand_do_no_harm/1, event_too_big_for_a_packet_is_counted/1,
          full_ring_drops_new_events/1, flight_recorder_keeps_the_newest/1,
          flight_recorder_flushes_more_than_once/1,
          log_rotates_by_size/1, log_rotates_by_time/1, log_keeps_a_count/1,
@@ -54,6 +55,7 @@ all() ->
      library_is_unloaded_and_loaded_again, second_load_keeps_tracers,
      limit_of_events_holds, limit_of_bytes_holds, limit_of_none,
      limit_of_rate_holds, rate_lets_a_burst_through,
+     events_by_hand_do_no_harm, event_too_big_for_a_packet_is_counted,
      full_ring_drops_new_events, flight_recorder_keeps_the_newest,
      flight_recorder_flushes_more_than_once,
      log_rotates_by_size, log_rotates_by_time, log_keeps_a_count,
@@ -708,6 +710,53 @@ rate_lets_a_burst_through(Config) ->
     Stats = #{recorded := N, limit_reached := true} = ?LIB:close(Tracer),
     true = N =< 1500 andalso N >= 1500 - 32 * threads(),
     ?LIB:accounted(Stats, ?LIB:items(Log)),
+    ?LIB:stop(Pid).
+
+%%---------------------------------------------------------------------------
+%% Events that are not as they should be
+
+%% Anybody can call trace/5.  A tag that is no atom is nothing that a reader
+%% would know what to do with; all else is recorded as it is.
+events_by_hand_do_no_harm(Config) ->
+    Log = ?LIB:name(Config, "x.log"),
+    Tracer = {M, S} = ?LIB:open(Log, #{}),
+    [{'EXIT', {badarg, _}} = (catch M:trace(Tag, S, self(), x, #{}))
+     || Tag <- [17, 1.5, {call}, [], "call", <<"call">>, self(), make_ref(),
+                #{}, fun() -> call end]],
+    [ok = M:trace(Tag, S, Tracee, Term, Opts)
+     || Tag <- [call, no_tag_of_the_vm], Tracee <- [self(), 17],
+        Term <- [{?LIB, probe, [1]}, {}, [a | b]],
+        Opts <- [#{}, [], #{extra => x, match_spec_result => y},
+                 #{timestamp => 5, scheduler_id => none}]],
+    ok = M:trace({}, S + 64, self(), x, #{}),
+    Stats = ?LIB:close(Tracer),
+    Items = ?LIB:events(Log),
+    ?LIB:accounted(Stats, Items, 2 * 2 * 3 * 4),
+    [<<"call">>, <<"no_tag_of_the_vm">>] =
+        lists:usort([T || #{<<"tag">> := T} <- Items]).
+
+%% A term goes beyond its budget by what it ends with, and a name takes up to
+%% 1020 bytes: three such terms do not go into a packet of 4096, not even into
+%% one of their own.  The VM has two for an event at most, we have three.
+event_too_big_for_a_packet_is_counted(Config) ->
+    Log = ?LIB:name(Config, "x.log"),
+    {M, S} = Tracer = ?LIB:open(Log, #{packet_bytes => 4096}),
+    Pid = worker(Tracer, [call]),
+    Big = [[binary:copy(<<"x">>, 480),
+            list_to_atom([I | lists:duplicate(254, 16#1f600)])]
+           || I <- "abc"],
+    [Payload, Extra, Result] = Big,
+    [begin
+         flood(Pid, I, I),
+         ok = M:trace(call, S, self(), Payload,
+                      #{extra => Extra, match_spec_result => Result})
+     end || I <- lists:seq(1, 5)],
+    Stats = ?LIB:close(Tracer),
+    #{recorded := 5, lost := #{too_big := 5} = Lost} = Stats,
+    [too_big] = maps:keys(Lost),
+    Items = ?LIB:items(Log),
+    ?LIB:accounted(Stats, Items, 10),
+    [1, 2, 3, 4, 5] = ?LIB:numbers(Items),
     ?LIB:stop(Pid).
 
 %%---------------------------------------------------------------------------
