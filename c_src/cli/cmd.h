@@ -23,8 +23,12 @@ struct inv_cmd {
 	int (*exec)(int argc, char **argv);
 };
 
+extern const struct inv_cmd inv_cmd_fetch;
 extern const struct inv_cmd inv_cmd_merge;
+extern const struct inv_cmd inv_cmd_record;
 extern const struct inv_cmd inv_cmd_recover;
+extern const struct inv_cmd inv_cmd_status;
+extern const struct inv_cmd inv_cmd_stop;
 extern const struct inv_cmd inv_cmd_trace;
 
 #endif

@@ -118,16 +118,22 @@ static int each(struct inv_members *ms, enum inv_session_verb verb,
 	return rc;
 }
 
-static int got_stopped(struct inv_member *m, const struct inv_ask *ask)
+static int got_status(struct inv_member *m, const struct inv_ask *ask)
 {
 	struct inv_status status = { 0 };
 	int rc = inv_session_status_got(ask, &status, &m->err);
 
-	if (!rc) {
+	if (!rc)
 		inv_member_status(m, &status);
-		m->final = true;
-	}
 	inv_status_release(&status);
+	return rc;
+}
+
+static int got_stopped(struct inv_member *m, const struct inv_ask *ask)
+{
+	int rc = got_status(m, ask);
+
+	m->final = !rc;
 	return rc;
 }
 
@@ -138,6 +144,11 @@ static int got_removed(struct inv_member *m, const struct inv_ask *ask)
 	if (!rc)
 		m->there = false;
 	return rc;
+}
+
+void inv_members_status(struct inv_members *ms)
+{
+	each(ms, INV_VERB_STATUS, got_status);
 }
 
 void inv_members_stop(struct inv_members *ms)

@@ -55,6 +55,8 @@ int inv_members_start(struct inv_members *ms, const struct inv_session_opts *o);
  * and is told of when others have it.  enum inv_exit. */
 int inv_members_find(struct inv_members *ms, const char *name);
 
+/* Asks all that are there how they are. */
+void inv_members_status(struct inv_members *ms);
 /* Stops all that are there, and takes their last status. */
 void inv_members_stop(struct inv_members *ms);
 /* Ends them, with what they left on the nodes. */

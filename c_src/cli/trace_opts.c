@@ -51,11 +51,11 @@ static const struct argp_option options[] = {
 	{ "bytes", OPT_BYTES, "SIZE", 0,
 	  "a log of so many bytes on a node: 64k, 256M, 1G", 3 },
 	{ "max-run-queue", OPT_RUN_QUEUE, "N", 0,
-	  "a node with so many runnable processes that wait for a scheduler, "
-	  "for each scheduler",
+	  "a node where so many processes wait to be run (64 for each "
+	  "scheduler, or four times what it was)",
 	  3 },
 	{ "max-memory", OPT_MEMORY, "PERCENT", 0,
-	  "a machine with so much of its memory in use", 3 },
+	  "a machine with so much of its memory in use (95)", 3 },
 	{ NULL, 0, NULL, 0, "What is recorded of an event:", 4 },
 	{ "max-term", OPT_MAX_TERM, "SIZE", 0,
 	  "bytes of a term (4k); the rest is left out, and said to be", 4 },
@@ -140,7 +140,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		count(state, "--events", arg, &o->events);
 		return 0;
 	case OPT_FOR:
-		if (inv_units_ms(arg, &o->ms))
+		if (inv_units_ms(arg, &o->ms) || o->ms > UINT32_MAX)
 			argp_error(state, "--for %s: not " INV_UNITS_MS_HELP,
 				   arg);
 		o->ms_given = true;

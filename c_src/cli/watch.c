@@ -10,8 +10,11 @@
 #define SILENT_MS 2000
 #define WAIT_MAX_MS 500
 
-static bool done(const struct inv_member *m)
+static bool done(const struct inv_watch *w, const struct inv_member *m)
 {
+	if (w->until_armed && !w->stop_wanted &&
+	    m->status.state == INV_STATE_TRACING)
+		return true;
 	return !m->there || (m->final && m->eof);
 }
 
@@ -244,13 +247,13 @@ static bool ask_all(struct inv_watch *w, int64_t now, int64_t *wait)
 
 		if (w->discard && m->final)
 			end_log(w, m);
-		if (done(m))
+		if (done(w, m))
 			continue;
 		if (w->stop_wanted || m->eof)
 			ask_stop(w, m);
-		if (!done(m))
+		if (!done(w, m))
 			ask(w, m, now);
-		if (done(m))
+		if (done(w, m))
 			continue;
 		open = true;
 		if (m->next_ms > now && m->next_ms - now < *wait)

@@ -27,11 +27,12 @@ struct inv_watch {
 	/* After all that has arrived; returns after how many ms it wants to be
 	 * called again, -1: when something has arrived. */
 	int64_t (*turn)(void *arg);
-	int period_ms; /* between two questions for the status */
-	bool quiet;    /* what matched is not said */
-	bool output;   /* stop when nobody reads standard output */
-	bool together; /* one that stops stops all */
-	bool discard;  /* what is not taken yet is not wanted: set by a hook */
+	int period_ms;	  /* between two questions for the status */
+	bool quiet;	  /* what matched is not said */
+	bool output;	  /* stop when nobody reads standard output */
+	bool until_armed; /* it has ended, for us, when it traces */
+	bool together;	  /* one that stops stops all */
+	bool discard; /* what is not taken yet is not wanted: set by a hook */
 	/* results */
 	bool broken;	  /* nobody reads */
 	bool interrupted; /* by a signal */

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* inviso record: what nodes do, into logs on them, fetched at the end. */
+
+#include <argp.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cmd.h"
+#include "cli/count.h"
+#include "cli/dry.h"
+#include "cli/facts.h"
+#include "cli/getting.h"
+#include "cli/members.h"
+#include "cli/trace_opts.h"
+#include "cli/units.h"
+#include "cli/watch.h"
+
+#define FOR_MS 60000
+#define BYTES (UINT64_C(256) << 20)
+/* What is done and not fetched stays so long. */
+#define HOLD_MS (24 * 3600 * 1000)
+#define STATUS_MS 500
+
+struct record {
+	struct inv_node_opts nodes;
+	struct inv_trace_opts what;
+	const char *dir; /* NULL: the name */
+	const char *name;
+	bool detach;
+	bool newest;
+	bool compress;
+	bool json;
+	bool quiet;
+	/* at work */
+	char made_up[64];
+	struct inv_cluster cluster;
+	struct inv_members members;
+	struct inv_getting getting;
+	struct inv_count count;
+};
+
+/* --- the status line ------------------------------------------------------ */
+
+static int64_t draw(void *arg)
+{
+	struct record *r = arg;
+	const struct inv_members *ms = &r->members;
+	struct inv_buf b = { 0 };
+	uint64_t recorded = 0, lost = 0, bytes = 0;
+	int64_t left = -1, armed = 0, armed_of = 0;
+
+	for (size_t i = 0; i < ms->n; i++) {
+		const struct inv_status *s = &ms->v[i].status;
+
+		recorded += s->recorded;
+		lost += inv_member_lost(&ms->v[i]);
+		bytes += s->log_bytes;
+		if (s->state == INV_STATE_TRACING && s->ms_left > left)
+			left = s->ms_left;
+		if (s->state == INV_STATE_ARMING) {
+			armed += s->armed;
+			armed_of += s->armed_of;
+		}
+	}
+	if (armed_of > 0)
+		inv_buf_printf(&b,
+			       "arming %" PRId64 " of %" PRId64 " functions | ",
+			       armed, armed_of);
+	inv_buf_printf(&b, "%" PRIu64 " events | %" PRIu64 " lost | ", recorded,
+		       lost);
+	inv_units_put_bytes(&b, bytes);
+	if (left >= 0) {
+		inv_buf_puts(&b, " | ");
+		inv_units_put_ms(&b, (uint64_t)(left + 999) / 1000 * 1000);
+		inv_buf_puts(&b, " left");
+	}
+	inv_buf_put(&b, "", 1);
+	if (!b.error)
+		inv_screen_status(r->cluster.screen, (const char *)b.data);
+	inv_buf_release(&b);
+	return -1;
+}
+
+/* --- the ways it ends ----------------------------------------------------- */
+
+static void out(struct record *r, struct inv_buf *b)
+{
+	if (!b->error)
+		inv_screen_out(r->cluster.screen, b->data, b->len);
+	inv_buf_release(b);
+}
+
+static void say_summary(struct record *r)
+{
+	struct inv_buf b = { 0 };
+
+	if (r->quiet)
+		return;
+	if (r->json) {
+		inv_getting_put_json(&r->getting, &r->members, &b);
+	} else {
+		inv_count_put_text(&r->count, &b);
+		inv_getting_put_text(&r->getting, &r->members, &b);
+	}
+	out(r, &b);
+}
+
+/* All record, and go on by themselves. */
+static int detach(struct record *r)
+{
+	const struct inv_node_names *names = &r->nodes.names;
+	struct inv_buf b = { 0 };
+
+	if (r->json) {
+		inv_buf_puts(&b, "{\"name\":");
+		inv_facts_json_text(&b, r->name);
+		inv_buf_printf(&b, ",\"ms\":%" PRIu64 ",\"hold_ms\":%d}\n",
+			       r->what.ms, HOLD_MS);
+	} else if (!r->quiet) {
+		inv_buf_printf(&b, "%s: recording for ", r->name);
+		inv_units_put_ms(&b, r->what.ms);
+		inv_buf_puts(&b, "; then its logs are kept for ");
+		inv_units_put_ms(&b, HOLD_MS);
+		inv_buf_puts(&b, "\nnext: inviso fetch");
+		for (size_t i = 0; i < names->n; i++)
+			inv_buf_printf(&b, " -n %s", names->names[i].full);
+		inv_buf_printf(&b, "%s %s\n", r->nodes.all ? " -n all" : "",
+			       r->name);
+	}
+	out(r, &b);
+	return inv_members_exit(&r->members);
+}
+
+static int finish(struct record *r)
+{
+	int status;
+
+	if (inv_trace_opts_count(&r->what))
+		inv_count_take(&r->count, &r->members);
+	r->getting.dir = r->dir;
+	status = inv_getting_run(&r->getting, &r->members);
+	if (!r->getting.cancelled)
+		inv_members_remove(&r->members);
+	say_summary(r);
+	return status ? status : inv_members_exit(&r->members);
+}
+
+/* But for those where nothing matched. */
+static bool all_there(const struct inv_members *ms)
+{
+	for (size_t i = 0; i < ms->n; i++)
+		if (!ms->v[i].there && ms->v[i].code != INV_ENOTHING)
+			return false;
+	return true;
+}
+
+static int watch(struct record *r)
+{
+	struct inv_watch w = {
+		.ms = &r->members,
+		.arg = r,
+		.turn = draw,
+		.period_ms = STATUS_MS,
+		.quiet = r->quiet || r->json,
+		.until_armed = r->detach,
+	};
+
+	if (!r->quiet && !r->json && !r->detach)
+		inv_screen_note(r->cluster.screen, "%s: Ctrl-C ends it",
+				r->name);
+	inv_watch_run(&w);
+	if (!r->detach)
+		return finish(r);
+	if (w.interrupted || !all_there(&r->members)) {
+		inv_members_remove(&r->members);
+		return w.interrupted ? INV_EXIT_FAILED :
+				       inv_members_exit(&r->members);
+	}
+	return detach(r);
+}
+
+static void fill_opts(struct record *r, struct inv_session_opts *o)
+{
+	inv_trace_opts_session(&r->what, o);
+	o->name = r->name;
+	o->owner = r->cluster.owner;
+	o->mode = r->detach ? INV_MODE_DETACHED : INV_MODE_RECORD;
+	o->keep = r->newest ? INV_KEEP_NEWEST : INV_KEEP_OLDEST;
+	o->compress = r->compress ? "zstd" : NULL;
+	o->hold_ms = HOLD_MS;
+}
+
+static int record(struct record *r)
+{
+	struct inv_session_opts o = INV_SESSION_OPTS_INIT;
+	int status = INV_EXIT_DONE;
+
+	/* What is wrong here is better known before. */
+	if (!r->what.dry_run && !r->detach &&
+	    !inv_getting_dir(&r->cluster, r->dir))
+		return INV_EXIT_FAILED;
+	status = inv_cluster_connect(&r->cluster);
+	if (!status)
+		status = inv_cluster_attach(&r->cluster, !r->what.dry_run);
+	if (!status)
+		status = inv_members_init(&r->members, &r->cluster);
+	if (!status) {
+		fill_opts(r, &o);
+		status = inv_members_start(&r->members, &o);
+	}
+	if (!status && r->what.dry_run) {
+		status = inv_dry_run(&r->members, r->json);
+		inv_members_remove(&r->members);
+	} else if (!status) {
+		status = watch(r);
+	}
+	inv_cluster_leave(&r->cluster);
+	return status;
+}
+
+static int run(struct record *r)
+{
+	int status;
+
+	if (!r->name) {
+		inv_session_name_make(r->made_up, sizeof(r->made_up), "record");
+		r->name = r->made_up;
+	}
+	if (!r->dir)
+		r->dir = r->name;
+	status = inv_cluster_open(&r->cluster, "inviso record", &r->nodes,
+				  inv_screen_is_terminal() && !r->quiet);
+	if (status)
+		return status;
+	status = record(r);
+	inv_getting_release(&r->getting);
+	inv_count_release(&r->count);
+	inv_members_release(&r->members);
+	inv_cluster_close(&r->cluster);
+	return status;
+}
+
+/* --- options -------------------------------------------------------------- */
+
+enum {
+	OPT_NAME = 256,
+	OPT_DETACH,
+	OPT_KEEP,
+	OPT_COMPRESS,
+};
+
+static const struct argp_option options[] = {
+	{ NULL, 0, NULL, 0, "The recording:", 5 },
+	{ "output", 'o', "DIR", 0,
+	  "the directory for the logs (default: the name of the recording)",
+	  5 },
+	{ "name", OPT_NAME, "NAME", 0,
+	  "its name on the nodes (default: made up)", 5 },
+	{ "detach", OPT_DETACH, NULL, 0,
+	  "leave it running; needs --for, and `inviso fetch' gets the logs",
+	  5 },
+	{ "keep", OPT_KEEP, "WHICH", 0,
+	  "when the buffer is full: oldest (default), what comes is dropped; "
+	  "newest: a flight recorder of the last events",
+	  5 },
+	{ "compress", OPT_COMPRESS, NULL, 0, "compress the log on the node",
+	  5 },
+	{ "json", 'j', NULL, 0, "print the summary as JSON", 5 },
+	{ "quiet", 'q', NULL, 0, "say only what went wrong", 5 },
+	{ 0 },
+};
+
+static const char doc[] =
+	"Records what running nodes do, each into a log on its own machine, "
+	"and fetches the logs at the end: after 60s or 256M on a node, unless "
+	"told otherwise, or Ctrl-C. Nothing needs to be installed on the "
+	"nodes, and nothing stays there."
+	"\v"
+	"SPEC is what it is for `inviso trace'; see inviso-trace(1).\n"
+	"\n"
+	"Examples:\n"
+	"  inviso record -n shop@web1,shop@web2 -o slow 'shop_cart -> return'\n"
+	"  inviso merge slow/*.log\n"
+	"  inviso record -n shop@web1 --detach --for 1h --name night "
+	"'lists:seq/2'\n"
+	"  inviso record -n shop@web1 --keep newest --for 1h procs send\n"
+	"\n"
+	"Exit status: 0 done, 1 failed, 2 usage, 3 a node cannot be reached or "
+	"was lost, 4 refused, 5 nothing matched, 6 stopped by a protection, "
+	"7 done, but events were lost.";
+
+static void check(const struct record *r, struct argp_state *state)
+{
+	inv_node_opts_check(&r->nodes, state);
+	if (!r->what.n_specs)
+		argp_error(state, "no SPEC says what to trace");
+	if (r->detach && !r->what.dry_run && (!r->what.ms_given || !r->what.ms))
+		argp_error(state,
+			   "--detach needs --for TIME: nobody is there to "
+			   "end it");
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct record *r = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &r->nodes;
+		state->child_inputs[1] = &r->what;
+		return 0;
+	case 'o':
+		if (!*arg)
+			argp_error(state, "-o: the name is empty");
+		r->dir = arg;
+		return 0;
+	case OPT_NAME:
+		if (!inv_session_name_good(arg))
+			argp_error(state,
+				   "--name %s: up to 64 of a-z, 0-9, _ . -",
+				   arg);
+		r->name = arg;
+		return 0;
+	case OPT_DETACH:
+		r->detach = true;
+		return 0;
+	case OPT_KEEP:
+		r->newest = !strcmp(arg, "newest");
+		if (!r->newest && strcmp(arg, "oldest") != 0)
+			argp_error(state, "--keep %s: not oldest or newest",
+				   arg);
+		return 0;
+	case OPT_COMPRESS:
+		r->compress = true;
+		return 0;
+	case 'j':
+		r->json = true;
+		return 0;
+	case 'q':
+		r->quiet = true;
+		return 0;
+	case ARGP_KEY_END:
+		check(r, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_child children[] = {
+	{ &inv_node_argp, 0, NULL, 0 },
+	{ &inv_trace_argp, 0, NULL, 0 },
+	{ 0 },
+};
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "SPEC...",
+	.doc = doc,
+	.children = children,
+};
+
+static int exec_record(int argc, char **argv)
+{
+	struct record r = { .what = { .ms = FOR_MS, .bytes = BYTES } };
+	int status;
+
+	if (!inv_trace_opts_init(&r.what, argc)) {
+		fputs("inviso record: no memory\n", stderr);
+		status = INV_EXIT_FAILED;
+	} else if (argp_parse(&argp, argc, argv, 0, NULL, &r)) {
+		status = INV_EXIT_USAGE;
+	} else {
+		status = run(&r);
+	}
+	inv_trace_opts_release(&r.what);
+	inv_node_opts_release(&r.nodes);
+	return status;
+}
+
+const struct inv_cmd inv_cmd_record = {
+	.name = "record",
+	.summary = "record what running nodes do into logs",
+	.exec = exec_record,
+};
