@@ -6,10 +6,12 @@
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib/inviso
 MANDIR ?= $(PREFIX)/share/man
+BASHCOMPDIR ?= $(PREFIX)/share/bash-completion/completions
+ZSHCOMPDIR ?= $(PREFIX)/share/zsh/site-functions
 dest = $(DESTDIR)$(1)
 
 .PHONY: install uninstall
-install: all			## install the command, the application and the man pages
+install: all			## install the command, the application, the man pages and the completions
 	install -d $(call dest,$(LIBDIR)/ebin) $(call dest,$(LIBDIR)/priv) $(call dest,$(PREFIX)/bin)
 	$(if $(BEAMS),install -m 644 $(BEAMS) $(call dest,$(LIBDIR)/ebin))
 	install -m 644 $(EBIN)/inviso.app $(call dest,$(LIBDIR)/ebin)
@@ -21,8 +23,12 @@ install: all			## install the command, the application and the man pages
 	set -e; for page in $(wildcard docs/man/*.[1-8]); do \
 		dir=$(call dest,$(MANDIR))/man$${page##*.}; \
 		install -d "$$dir"; install -m 644 "$$page" "$$dir"; done
+	install -d $(call dest,$(BASHCOMPDIR)) $(call dest,$(ZSHCOMPDIR))
+	install -m 644 share/inviso.bash $(call dest,$(BASHCOMPDIR)/inviso)
+	install -m 644 share/_inviso $(call dest,$(ZSHCOMPDIR)/_inviso)
 
 uninstall:			## remove what `make install` installed
 	rm -rf $(call dest,$(LIBDIR))
 	rm -f $(call dest,$(PREFIX)/bin/inviso)
+	rm -f $(call dest,$(BASHCOMPDIR)/inviso) $(call dest,$(ZSHCOMPDIR)/_inviso)
 	rm -f $(foreach p,$(notdir $(wildcard docs/man/*.[1-8])),$(call dest,$(MANDIR)/man$(lastword $(subst ., ,$(p)))/$(p)))

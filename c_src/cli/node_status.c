@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/node_status.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "node/call.h"
+#include "node/decode.h"
+#include "term/print.h"
+
+#define LIST_MAX 1024
+
+enum key {
+	KEY_OTP,
+	KEY_OS_PID,
+	KEY_SESSIONS,
+	KEY_CLIENTS,
+	KEY_OTHERS,
+};
+
+static const char *const keys[] = { "otp",     "os_pid", "sessions",
+				    "clients", "others", NULL };
+
+/* {Release, Erts} */
+static int decode_otp(struct inv_decode *d, struct inv_node_status *out)
+{
+	char release[32], erts[32];
+	struct inv_token tok;
+	int rc = inv_cursor_next(&d->c, &tok);
+
+	if (rc || tok.kind != INV_TOK_TUPLE || tok.count != 2)
+		return inv_decode_bad(d);
+	rc = inv_decode_text(d, release, sizeof(release));
+	if (!rc)
+		rc = inv_decode_text(d, erts, sizeof(erts));
+	if (!rc && inv_cursor_end(&d->c))
+		rc = inv_decode_bad(d);
+	if (!rc)
+		snprintf(out->otp, sizeof(out->otp), "%s (erts %s)", release,
+			 erts);
+	return rc;
+}
+
+/* The head of a list: its elements, or that it has none. */
+static int list_head(struct inv_decode *d, size_t *n)
+{
+	struct inv_token tok;
+	int rc = inv_cursor_next(&d->c, &tok);
+
+	if (rc)
+		return rc;
+	*n = 0;
+	if (tok.kind == INV_TOK_NIL)
+		return 0;
+	if (tok.kind != INV_TOK_LIST || tok.count > LIST_MAX)
+		return inv_decode_bad(d);
+	*n = tok.count;
+	return 0;
+}
+
+static int decode_sessions(struct inv_decode *d, struct inv_node_status *out)
+{
+	size_t n;
+	int rc = list_head(d, &n);
+
+	if (rc || !n)
+		return rc;
+	free(out->sessions);
+	out->n_sessions = 0;
+	out->sessions = calloc(n, sizeof(*out->sessions));
+	if (!out->sessions)
+		return INV_ENOMEM;
+	for (size_t i = 0; !rc && i < n; i++) {
+		out->n_sessions++;
+		rc = inv_status_decode(d, &out->sessions[i]);
+	}
+	return rc ? rc : inv_cursor_end(&d->c);
+}
+
+/* Words as they are, any other term as Erlang writes it. */
+static int decode_other(struct inv_decode *d, struct inv_texts *out)
+{
+	static const struct inv_print_opts print = { .style = INV_PRINT_P,
+						     .unicode = true };
+	struct inv_buf b = { 0 };
+	struct inv_token tok;
+	char text[4096];
+	int rc = inv_cursor_next(&d->c, &tok);
+
+	if (!rc && tok.kind == INV_TOK_BINARY) {
+		rc = inv_token_text(d, &tok, text, sizeof(text));
+		inv_buf_puts(&b, text);
+	} else if (!rc) {
+		rc = inv_term_print_token(&d->c, &tok, &b, &print);
+	}
+	inv_buf_put(&b, "", 1);
+	if (!rc && b.error)
+		rc = b.error;
+	if (rc)
+		inv_buf_release(&b);
+	else
+		out->v[out->n++] = (char *)b.data;
+	return rc;
+}
+
+static int decode_others(struct inv_decode *d, struct inv_node_status *out)
+{
+	size_t n;
+	int rc = list_head(d, &n);
+
+	if (rc || !n)
+		return rc;
+	inv_texts_release(&out->others);
+	out->others.n = 0;
+	out->others.v = calloc(n, sizeof(char *));
+	if (!out->others.v)
+		return INV_ENOMEM;
+	for (size_t i = 0; !rc && i < n; i++)
+		rc = decode_other(d, &out->others);
+	return rc ? rc : inv_cursor_end(&d->c);
+}
+
+static int decode_value(struct inv_decode *d, int key,
+			struct inv_node_status *out)
+{
+	switch (key) {
+	case KEY_OTP:
+		return decode_otp(d, out);
+	case KEY_OS_PID:
+		return inv_decode_i64(d, &out->os_pid);
+	case KEY_SESSIONS:
+		return decode_sessions(d, out);
+	case KEY_CLIENTS:
+		inv_texts_release(&out->clients);
+		return inv_decode_texts(d, &out->clients, LIST_MAX);
+	case KEY_OTHERS:
+		return decode_others(d, out);
+	default:
+		return inv_decode_skip(d);
+	}
+}
+
+int inv_node_status_decode(const struct inv_mail *mail,
+			   struct inv_node_status *out, struct inv_err *err)
+{
+	struct inv_decode *d;
+	uint32_t pairs = 0;
+	int rc = inv_rex_check(mail, err);
+	int key;
+
+	if (rc)
+		return rc;
+	d = malloc(sizeof(*d));
+	if (!d)
+		return inv_err_set(err, INV_ENOMEM, "no memory");
+	inv_decode_init(d, mail->term, mail->len);
+	rc = inv_decode_map(d, &pairs);
+	for (uint32_t i = 0; !rc && i < pairs; i++) {
+		rc = inv_decode_key(d, keys, &key);
+		if (!rc)
+			rc = decode_value(d, key, out);
+	}
+	free(d);
+	return rc ? inv_err_set(err, rc, "its status makes no sense") : 0;
+}
+
+void inv_node_status_release(struct inv_node_status *s)
+{
+	for (size_t i = 0; i < s->n_sessions; i++)
+		inv_status_release(&s->sessions[i]);
+	free(s->sessions);
+	inv_texts_release(&s->clients);
+	inv_texts_release(&s->others);
+	memset(s, 0, sizeof(*s));
+}

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+# Completion of inviso for bash. Commands and options are those that --help
+# prints; nodes are those of this machine.
+# shellcheck shell=bash
+
+_inviso_commands() { # PROGRAM
+	"$1" --help 2>/dev/null |
+		sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'
+}
+
+_inviso_options() { # PROGRAM COMMAND
+	"$1" "$2" --help 2>/dev/null | sed 's/^ *//' | grep '^-' |
+		grep -oE -- '(^-[a-zA-Z?],? |--[a-z-]+=?)' | tr -d ', '
+}
+
+_inviso_nodes() {
+	epmd -names 2>/dev/null | sed -n 's/^name \(.*\) at port .*/\1/p'
+	echo all
+}
+
+_inviso_words() { # WORDS: those that the word begins with
+	local word
+	COMPREPLY=()
+	while IFS= read -r word; do
+		COMPREPLY+=("$word")
+	done < <(compgen -W "$1" -- "$2")
+}
+
+_inviso() {
+	local program=$1 word=$2 before=$3 command=
+
+	[ "$COMP_CWORD" -gt 1 ] && command=${COMP_WORDS[1]}
+	# --option=value comes as three words.
+	if [ "$word" = = ]; then
+		word=
+	elif [ "$before" = = ] && [ "$COMP_CWORD" -ge 2 ]; then
+		before=${COMP_WORDS[COMP_CWORD - 2]}
+	fi
+	case $command:$before in
+	:*) _inviso_words "$(_inviso_commands "$program") --help --version" "$word" ;;
+	*:-n | *:--node) _inviso_words "$(_inviso_nodes)" "$word" ;;
+	*:--color) _inviso_words 'auto always never' "$word" ;;
+	*:--keep) _inviso_words 'oldest newest' "$word" ;;
+	*:-f | *:--format) _inviso_words 'text json classic' "$word" ;;
+	*:--summary) _inviso_words 'text json none' "$word" ;;
+	*:--procs) _inviso_words 'all new existing' "$word" ;;
+	*:-o | *:--output | *:--cookie-file | *:--ti) COMPREPLY=() ;;
+	*)
+		case $word in
+		-*) _inviso_words "$(_inviso_options "$program" "$command")" "$word" ;;
+		*)
+			case $command in
+			trace | record) _inviso_words 'send receive procs ports running gc' "$word" ;;
+			*) COMPREPLY=() ;;
+			esac
+			;;
+		esac
+		;;
+	esac
+	case ${COMPREPLY[0]} in
+	*=) compopt -o nospace 2>/dev/null ;;
+	esac
+}
+
+# Where nothing is known, files.
+complete -o bashdefault -o default -F _inviso inviso
