@@ -1,7 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
 %%
-%% The first six measures of the design: each beside its peers, in one run on
-%% one machine.  Prints a table and writes it as JSON.  Times vary from run to
+%% The measures of the design: each beside its peers, in one run on one
+%% machine.  Prints a table and writes it as JSON.  Times vary from run to
 %% run; their ratios much less: rounds are interleaved and medians taken.
 -module(inviso_bench).
 -export([main/1]).
@@ -13,7 +13,7 @@
 -define(SHORT_CALLS, 20000).
 -define(SHORT_ROUNDS, 60).
 
-main([Out, Dir, Merger]) ->
+main([Out, Dir, Command]) ->
     ok = empty_tracer:load(Dir),
     ok = inviso_tracer:load(),
     Work = filename:join(Dir, "work-" ++ os:getpid()),
@@ -21,7 +21,8 @@ main([Out, Dir, Merger]) ->
     Rows = try
                call_rows(Work) ++ untraced_rows(Work) ++ cpu_rows(Work)
                    ++ size_rows(Work) ++ flood_rows(Work)
-                   ++ merge_rows(Work, Merger)
+                   ++ merge_rows(Work, Command)
+                   ++ attach_rows(Work, Command)
            after
                [file:delete(F) || F <- filelib:wildcard(Work ++ "/*")],
                file:del_dir(Work)
@@ -359,6 +360,22 @@ dbg_rate(File, N, Work) ->
     Rate = N * 100 / max(1, cpu_ticks() - T0),
     file:close(Fd),
     Rate.
+
+%%---------------------------------------------------------------------------
+%% From nothing to nodes as they were
+
+attach_rows(Work, Command) ->
+    progress("attaching to three nodes"),
+    case inviso_bench_attach:rows(Work, Command) of
+        {ok, Rows} ->
+            [case Against of
+                 none -> row(Name, Ms, "ms");
+                 _ -> row(Name, Ms, "ms", Against, Peer)
+             end || {Name, Ms, Against, Peer} <- Rows];
+        {error, Why} ->
+            progress(["no figure of attaching: ", Why]),
+            []
+    end.
 
 %%---------------------------------------------------------------------------
 
