@@ -219,6 +219,21 @@ static struct in_addr own_address(int fd)
 	return sin.sin_addr;
 }
 
+/* A node of this machine is found without a name service, too. */
+static int addresses(struct epmd *e, struct inv_err *err)
+{
+	int r = inv_net_resolve(e->node->host, e->addrs, ADDRS_MAX - 1,
+				&e->n_addrs, e->p, err);
+
+	if (r != INV_ELOST && e->node->any_host) {
+		if (r < 0)
+			e->n_addrs = 0;
+		e->addrs[e->n_addrs++].s_addr = htonl(INADDR_LOOPBACK);
+		r = 0;
+	}
+	return r;
+}
+
 int inv_epmd_find(const struct inv_node_name *node, struct inv_epmd_place *out,
 		  const struct inv_patience *p, struct inv_err *err)
 {
@@ -226,8 +241,7 @@ int inv_epmd_find(const struct inv_node_name *node, struct inv_epmd_place *out,
 	int r = epmd_port(&e.port, err);
 
 	if (r == 0)
-		r = inv_net_resolve(node->host, e.addrs, ADDRS_MAX, &e.n_addrs,
-				    p, err);
+		r = addresses(&e, err);
 	if (r < 0)
 		return r;
 	r = ask_port(&e, &out->port, err);

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "node/conn.h"
+
+#include "unit/node_peer.h"
+
+static struct inv_mail answer;
+static struct inv_err err;
+
+static void a_function_of_the_node_is_called(void **state)
+{
+	struct inv_inbox *in = new_inbox();
+	struct inv_conn *c;
+	struct peer p;
+
+	(void)state;
+	start_peer(&p, "call", NULL);
+	c = connect_to(in, p.name, NULL);
+	assert_string_equal(inv_conn_name(c)->full, p.name);
+	assert_int_equal(call(c, "lists", "sum", "[[1,2,3]]", 0, &answer, &err),
+			 0);
+	assert_int_equal(long_of(&answer), 6);
+	inv_mail_release(&answer);
+
+	assert_int_equal(call(c, "lists", "no_such", "[]", 0, &answer, &err),
+			 INV_EREMOTE);
+	assert_non_null(strstr(err.text, "undef"));
+	assert_non_null(strstr(err.text, p.name));
+
+	inv_conn_close(c);
+	inv_inbox_free(in);
+	stop_peer(&p);
+}
+
+static void it_is_hidden_and_under_a_name_of_its_own(void **state)
+{
+	struct inv_inbox *in = new_inbox();
+	char atom[MAXATOMLEN_UTF8];
+	struct inv_conn *c;
+	struct peer p;
+	int index = 0;
+	int n;
+
+	(void)state;
+	start_peer(&p, "hidden", NULL);
+	c = connect_to(in, p.name, NULL);
+	assert_int_equal(
+		call(c, "erlang", "nodes", "[[visible]]", 0, &answer, &err), 0);
+	assert_int_equal(ei_decode_list_header(answer.term, &index, &n), 0);
+	assert_int_equal(n, 0);
+	inv_mail_release(&answer);
+
+	assert_int_equal(
+		call(c, "erlang", "nodes", "[[hidden]]", 0, &answer, &err), 0);
+	index = 0;
+	assert_int_equal(ei_decode_list_header(answer.term, &index, &n), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(ei_decode_atom(answer.term, &index, atom), 0);
+	assert_int_equal(strncmp(atom, "inviso-", 7), 0);
+	assert_string_equal(atom, inv_conn_self(c)->node);
+	inv_mail_release(&answer);
+
+	inv_conn_close(c);
+	inv_inbox_free(in);
+	stop_peer(&p);
+}
+
+static void answers_of_several_nodes_come_in_one_inbox(void **state)
+{
+	struct inv_inbox *in = new_inbox();
+	struct inv_conn *c[3];
+	struct peer p[3];
+	uint64_t tag[3];
+	unsigned up = 0;
+	unsigned answered = 0;
+	struct pollfd fd = { inv_inbox_fd(in), POLLIN, 0 };
+	char name[16];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		snprintf(name, sizeof(name), "many%zu", i);
+		start_peer(&p[i], name, NULL);
+		c[i] = open_conn(in, p[i].name, NULL);
+		inv_conn_set_user(c[i], &tag[i]);
+	}
+	while (up < 3) {
+		assert_int_equal(poll(&fd, 1, 10000), 1);
+		assert_int_equal(inv_inbox_take(in, 0, &answer), 0);
+		assert_int_equal(answer.kind, INV_MAIL_CONNECTED);
+		up++;
+	}
+	assert_int_equal(poll(&fd, 1, 0), 0);
+	assert_int_equal(inv_inbox_take(in, 0, &answer), INV_END);
+	for (i = 0; i < 3; i++)
+		tag[i] = ask(c[i], "erlang", "node", "[]", 0);
+	while (answered < 3) {
+		char atom[MAXATOMLEN_UTF8];
+		int index = 0;
+
+		assert_int_equal(poll(&fd, 1, 10000), 1);
+		assert_int_equal(inv_inbox_take(in, 0, &answer), 0);
+		assert_int_equal(answer.kind, INV_MAIL_ANSWER);
+		assert_int_equal(answer.tag,
+				 *(uint64_t *)inv_conn_user(answer.conn));
+		assert_int_equal(ei_decode_atom(answer.term, &index, atom), 0);
+		assert_string_equal(atom, inv_conn_name(answer.conn)->full);
+		inv_mail_release(&answer);
+		answered++;
+	}
+	assert_int_equal(poll(&fd, 1, 0), 0);
+	for (i = 0; i < 3; i++) {
+		inv_conn_close(c[i]);
+		stop_peer(&p[i]);
+	}
+	inv_inbox_free(in);
+}
+
+static void a_call_leaves_the_mail_of_others_where_it_is(void **state)
+{
+	struct inv_inbox *in = new_inbox();
+	struct inv_conn *c;
+	struct peer p;
+	uint64_t tag;
+
+	(void)state;
+	start_peer(&p, "leave", NULL);
+	c = connect_to(in, p.name, NULL);
+	tag = ask(c, "erlang", "abs", "[-7]", 0);
+	assert_int_equal(call(c, "timer", "sleep", "[300]", 0, &answer, &err),
+			 0);
+	inv_mail_release(&answer);
+	answer = take(in);
+	assert_int_equal(answer.kind, INV_MAIL_ANSWER);
+	assert_int_equal(answer.tag, tag);
+	assert_int_equal(long_of(&answer), 7);
+	inv_mail_release(&answer);
+	assert_int_equal(inv_inbox_take(in, 0, &answer), INV_END);
+	inv_conn_close(c);
+	inv_inbox_free(in);
+	stop_peer(&p);
+}
+
+static void an_answer_that_comes_too_late_is_dropped(void **state)
+{
+	struct inv_inbox *in = new_inbox();
+	struct inv_conn *c;
+	struct peer p;
+	uint64_t tag;
+
+	(void)state;
+	start_peer(&p, "late", NULL);
+	c = connect_to(in, p.name, NULL);
+	tag = ask(c, "timer", "sleep", "[1000]", 100);
+	answer = take(in);
+	assert_int_equal(answer.kind, INV_MAIL_TIMEOUT);
+	assert_int_equal(answer.tag, tag);
+	assert_int_equal(answer.err.code, INV_ETIME);
+	assert_int_equal(call(c, "timer", "sleep", "[1500]", 100, &answer,
+			      &err),
+			 INV_ETIME);
+	assert_int_equal(call(c, "timer", "sleep", "[2000]", 0, &answer, &err),
+			 0);
+	inv_mail_release(&answer);
+	assert_int_equal(inv_inbox_take(in, 0, &answer), INV_END);
+	inv_conn_close(c);
+	inv_inbox_free(in);
+	stop_peer(&p);
+}
+
+static void who_asks_a_process_that_is_not_there_is_told(void **state)
+{
+	struct inv_inbox *in = new_inbox();
+	struct inv_dest nobody = { .name = "nobody_of_that_name" };
+	struct inv_dest dead = { .name = NULL };
+	ei_x_buff x = term("hello");
+	struct inv_conn *c;
+	struct peer p;
+	uint64_t tag;
+	int index = 0;
+
+	(void)state;
+	start_peer(&p, "gone", NULL);
+	c = connect_to(in, p.name, NULL);
+	assert_int_equal(inv_conn_request(c, &nobody, &x, 20000, &tag, &err),
+			 0);
+	answer = take(in);
+	assert_int_equal(answer.kind, INV_MAIL_GONE);
+	assert_int_equal(answer.tag, tag);
+	assert_non_null(strstr(answer.err.text, "nobody_of_that_name"));
+
+	/* one that dies while it is asked */
+	assert_int_equal(call(c, "erlang", "spawn", "[timer,sleep,[700]]", 0,
+			      &answer, &err),
+			 0);
+	assert_int_equal(ei_decode_pid(answer.term, &index, &dead.pid), 0);
+	inv_mail_release(&answer);
+	assert_int_equal(inv_call(c, &dead, &x, 20000, &answer, &err),
+			 INV_EREMOTE);
+	assert_non_null(strstr(err.text, "normal"));
+
+	ei_x_free(&x);
+	inv_conn_close(c);
+	inv_inbox_free(in);
+	stop_peer(&p);
+}
+
+static void ticks_are_answered_while_the_program_sleeps(void **state)
+{
+	static const char *const quick[] = { "-kernel", "net_ticktime", "4",
+					     NULL };
+	struct inv_inbox *in = new_inbox();
+	struct inv_conn *c;
+	struct peer p;
+
+	(void)state;
+	start_peer(&p, "ticks", quick);
+	c = connect_to(in, p.name, NULL);
+	sleep(12);
+	assert_int_equal(inv_inbox_take(in, 0, &answer), INV_END);
+	assert_int_equal(call(c, "erlang", "abs", "[-1]", 0, &answer, &err), 0);
+	inv_mail_release(&answer);
+	inv_conn_close(c);
+	inv_inbox_free(in);
+	stop_peer(&p);
+}
+
+static void a_stopped_node_is_silent_for_its_tick_time_at_most(void **state)
+{
+	static const char *const quick[] = { "-kernel", "net_ticktime", "4",
+					     NULL };
+	struct inv_inbox *in = new_inbox();
+	struct inv_conn *c;
+	struct peer p;
+	uint64_t tag;
+
+	(void)state;
+	start_peer(&p, "stopped", quick);
+	c = connect_to(in, p.name, NULL);
+	assert_int_equal(call(c, "erlang", "abs", "[-1]", 0, &answer, &err), 0);
+	inv_mail_release(&answer);
+	kill(p.pid, SIGSTOP);
+	tag = ask(c, "erlang", "abs", "[-1]", 300);
+	assert_int_equal(call(c, "erlang", "abs", "[-1]", 300, &answer, &err),
+			 INV_ETIME);
+	answer = take(in);
+	assert_int_equal(answer.kind, INV_MAIL_TIMEOUT);
+	assert_int_equal(answer.tag, tag);
+	answer = take(in);
+	assert_int_equal(answer.kind, INV_MAIL_LOST);
+	assert_int_equal(answer.err.code, INV_ETIME);
+	assert_non_null(strstr(answer.err.text, "net_ticktime of 4 s"));
+	assert_int_equal(call(c, "erlang", "abs", "[-1]", 0, &answer, &err),
+			 INV_ETIME);
+	inv_conn_close(c);
+	inv_inbox_free(in);
+	stop_peer(&p);
+}
+
+/* As many bytes as sockets will not hold. */
+static int flood(struct inv_conn *c, size_t n)
+{
+	struct inv_dest rex = { .name = "rex" };
+	size_t size = (size_t)1 << 20;
+	char *bytes = calloc(1, size);
+	ei_x_buff x;
+	uint64_t tag;
+	int r = 0;
+
+	assert_non_null(bytes);
+	assert_int_equal(ei_x_new(&x), 0);
+	assert_int_equal(ei_x_encode_binary(&x, bytes, (int)size), 0);
+	free(bytes);
+	while (n-- > 0 && r == 0)
+		r = inv_conn_request(c, &rex, &x, 60000, &tag, &err);
+	ei_x_free(&x);
+	return r;
+}
+
+static void a_node_that_takes_nothing_is_lost(void **state)
+{
+	struct inv_conn_opts opts = { .write_ms = 700,
+				      .queue_max = (size_t)32 << 20 };
+	struct inv_inbox *in = new_inbox();
+	struct inv_conn *c;
+	struct peer p;
+
+	(void)state;
+	start_peer(&p, "takes", NULL);
+	c = connect_to(in, p.name, &opts);
+	kill(p.pid, SIGSTOP);
+	assert_int_equal(flood(c, 200), INV_EFULL);
+	answer = take(in);
+	assert_int_equal(answer.kind, INV_MAIL_LOST);
+	assert_int_equal(answer.err.code, INV_ETIME);
+	assert_non_null(strstr(answer.err.text, "taken nothing"));
+	inv_conn_close(c);
+	inv_inbox_free(in);
+	stop_peer(&p);
+}
+
+static void closing_does_not_wait_for_a_stopped_node(void **state)
+{
+	struct inv_inbox *in = new_inbox();
+	struct inv_conn *c;
+	struct peer p;
+	int64_t began;
+
+	(void)state;
+	start_peer(&p, "closing", NULL);
+	c = connect_to(in, p.name, NULL);
+	kill(p.pid, SIGSTOP);
+	assert_int_equal(flood(c, 30), 0);
+	began = inv_net_now();
+	inv_conn_close(c);
+	/* a second, and plenty for a machine that is busy */
+	assert_true(inv_net_now() - began < 15000);
+	inv_inbox_free(in);
+	stop_peer(&p);
+}
+
+static void what_was_asked_before_closing_still_goes_out(void **state)
+{
+	struct inv_inbox *in = new_inbox();
+	struct inv_conn *c;
+	char line[64];
+	struct peer p;
+
+	(void)state;
+	start_peer(&p, "goes", NULL);
+	c = connect_to(in, p.name, NULL);
+	(void)ask(c, "io", "put_chars", "[user, \"said\n\"]", 0);
+	inv_conn_close(c);
+	assert_true(read_line(&p, line, sizeof(line)));
+	assert_string_equal(line, "said");
+	inv_inbox_free(in);
+	stop_peer(&p);
+}
+
+static void the_end_of_a_node_is_known_at_once(void **state)
+{
+	struct inv_inbox *in = new_inbox();
+	struct inv_conn *c;
+	struct peer p;
+
+	(void)state;
+	start_peer(&p, "killed", NULL);
+	c = connect_to(in, p.name, NULL);
+	(void)ask(c, "timer", "sleep", "[50000]", 50000);
+	kill(p.pid, SIGKILL);
+	answer = take(in);
+	assert_int_equal(answer.kind, INV_MAIL_LOST);
+	assert_int_equal(answer.err.code, INV_ELOST);
+	assert_non_null(strstr(answer.err.text, p.name));
+	assert_int_equal(inv_inbox_take(in, 0, &answer), INV_END);
+	inv_conn_close(c);
+	inv_inbox_free(in);
+	stop_peer(&p);
+}
+
+static void an_answer_beyond_the_limit_ends_the_connection(void **state)
+{
+	struct inv_conn_opts opts = { .answer_max = 100000 };
+	struct inv_inbox *in = new_inbox();
+	struct inv_conn *c;
+	struct peer p;
+
+	(void)state;
+	start_peer(&p, "big", NULL);
+	c = connect_to(in, p.name, &opts);
+	assert_int_equal(call(c, "lists", "duplicate", "[40000,1]", 0, &answer,
+			      &err),
+			 0);
+	inv_mail_release(&answer);
+	assert_int_equal(call(c, "lists", "duplicate", "[110000,1]", 0, &answer,
+			      &err),
+			 INV_ETOOBIG);
+	answer = take(in);
+	assert_int_equal(answer.kind, INV_MAIL_LOST);
+	assert_int_equal(answer.err.code, INV_ETOOBIG);
+	inv_conn_close(c);
+	inv_inbox_free(in);
+	stop_peer(&p);
+}
+
+static void links_and_monitors_of_a_node_do_no_harm(void **state)
+{
+	struct inv_inbox *in = new_inbox();
+	struct inv_conn *c;
+	struct peer p;
+	ei_x_buff x;
+
+	(void)state;
+	start_peer(&p, "links", NULL);
+	c = connect_to(in, p.name, NULL);
+	assert_int_equal(ei_x_new(&x), 0);
+	assert_int_equal(ei_x_encode_list_header(&x, 1), 0);
+	assert_int_equal(ei_x_encode_pid(&x, inv_conn_self(c)), 0);
+	assert_int_equal(ei_x_encode_empty_list(&x), 0);
+	assert_int_equal(
+		inv_call_rex(c, "erlang", "link", &x, 0, &answer, &err), 0);
+	inv_mail_release(&answer);
+	assert_int_equal(
+		inv_call_rex(c, "erlang", "unlink", &x, 0, &answer, &err), 0);
+	inv_mail_release(&answer);
+	ei_x_free(&x);
+	assert_int_equal(ei_x_new(&x), 0);
+	assert_int_equal(ei_x_encode_list_header(&x, 2), 0);
+	assert_int_equal(ei_x_encode_atom(&x, "process"), 0);
+	assert_int_equal(ei_x_encode_pid(&x, inv_conn_self(c)), 0);
+	assert_int_equal(ei_x_encode_empty_list(&x), 0);
+	assert_int_equal(
+		inv_call_rex(c, "erlang", "monitor", &x, 0, &answer, &err), 0);
+	inv_mail_release(&answer);
+	ei_x_free(&x);
+	assert_int_equal(call(c, "erlang", "abs", "[-1]", 0, &answer, &err), 0);
+	inv_mail_release(&answer);
+	inv_conn_close(c);
+	inv_inbox_free(in);
+	stop_peer(&p);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_function_of_the_node_is_called),
+		cmocka_unit_test(it_is_hidden_and_under_a_name_of_its_own),
+		cmocka_unit_test(answers_of_several_nodes_come_in_one_inbox),
+		cmocka_unit_test(a_call_leaves_the_mail_of_others_where_it_is),
+		cmocka_unit_test(an_answer_that_comes_too_late_is_dropped),
+		cmocka_unit_test(who_asks_a_process_that_is_not_there_is_told),
+		cmocka_unit_test(ticks_are_answered_while_the_program_sleeps),
+		cmocka_unit_test(
+			a_stopped_node_is_silent_for_its_tick_time_at_most),
+		cmocka_unit_test(a_node_that_takes_nothing_is_lost),
+		cmocka_unit_test(closing_does_not_wait_for_a_stopped_node),
+		cmocka_unit_test(what_was_asked_before_closing_still_goes_out),
+		cmocka_unit_test(the_end_of_a_node_is_known_at_once),
+		cmocka_unit_test(
+			an_answer_beyond_the_limit_ends_the_connection),
+		cmocka_unit_test(links_and_monitors_of_a_node_do_no_harm),
+	};
+
+	return cmocka_run_group_tests(tests, start_epmd, stop_epmd);
+}
