@@ -4,7 +4,7 @@
 %% shared memory that somebody scribbles on, libraries taken away.
 -module(inviso_keeper_SUITE).
 
--include_lib("kernel/include/file.hrl").
+-include_lib("common_test/include/ct.hrl").
 
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1,
          init_per_testcase/2, end_per_testcase/2]).
@@ -16,6 +16,7 @@
          looks_are_bounded/1,
          ring_named_like_the_log_is_refused/1,
          memory_has_a_cap/1,
+         clock_that_jumps_is_followed/1,
          light_spawn_has_no_arguments/1]).
 
 -define(LIB, inviso_trace_lib).
@@ -29,6 +30,7 @@ all() ->
      looks_are_bounded,
      ring_named_like_the_log_is_refused,
      memory_has_a_cap,
+     clock_that_jumps_is_followed,
      light_spawn_has_no_arguments].
 
 suite() -> [{timetrap, {seconds, 60}}].
@@ -206,6 +208,63 @@ memory_has_a_cap(Config) ->
         inviso_tracer:open(Log, #{buffer_bytes => 1 bsl 39}),
     false = filelib:is_file(Log),
     ?LIB:close(?LIB:open(Log, #{})).
+
+%% A node whose wall clock is moved by an hour.  With single time warp its time
+%% offset follows when it is finalised, at once; from the next anchor on the
+%% events of the log are an hour later, or earlier, and in order all the same.
+clock_that_jumps_is_followed(Config) ->
+    Source = filename:join(?config(data_dir, Config), "clock_shift.c"),
+    case {os:find_executable("cc"), filelib:is_regular(Source)} of
+        {false, _} ->
+            {skip, "no C compiler"};
+        {_, false} ->
+            {skip, "no " ++ Source};
+        {Cc, true} ->
+            Preload = filename:join(?LIB:dir(Config), "clock_shift.so"),
+            {0, <<>>} = ?LIB:command(Cc, ["-shared", "-fPIC", "-o", Preload,
+                                          Source]),
+            [jump(Config, Preload, Hours * 3600) || Hours <- [1, -1]],
+            ok
+    end.
+
+jump(Config, Preload, Seconds) ->
+    Shift = ?LIB:name(Config, "shift"),
+    ok = file:write_file(Shift, <<0:64>>),
+    Before = os:getenv("LD_PRELOAD", ""),
+    Peer = ?LIB:node_start(#{args => ["+C", "single_time_warp" |
+                                      ?LIB:node_args()],
+                             env => [{"LD_PRELOAD", Before ++ ":" ++ Preload},
+                                     {"CLOCK_SHIFT", Shift}]}),
+    Log = ?LIB:name(Config, "x.log"),
+    Call = fun(M, F, A) -> peer:call(Peer, M, F, A) end,
+    {ok, Tracer} = Call(inviso_tracer, open,
+                        [Log, #{owner => Call(erlang, whereis, [init])}]),
+    true = Call(?LIB, calls, [{?LIB, probe, 1}, true]),
+    Pid = Call(?LIB, worker, []),
+    1 = Call(?LIB, flags, [Pid, Tracer, [call]]),
+    Flood = fun(From, To) ->
+                    ok = Call(?LIB, run,
+                              [Pid, fun() -> ?LIB:flood(From, To) end])
+            end,
+    Flood(1, 10),
+    Old = Call(erlang, time_offset, [second]),
+    ok = file:write_file(Shift, <<(Seconds * 1000000000):64/native>>),
+    preliminary = Call(erlang, system_flag, [time_offset, finalize]),
+    Moved = Call(erlang, time_offset, [second]) - Old,
+    {true, Moved} = {abs(Moved - Seconds) =< 2, Moved},
+    timer:sleep(1200), % an anchor a second
+    Flood(11, 20),
+    {ok, Stats} = Call(inviso_tracer, close, [Tracer]),
+    ?LIB:node_stop(Peer),
+    Items = ?LIB:events(Log),
+    ?LIB:accounted(Stats, Items, 20),
+    Numbers = lists:seq(1, 20),
+    Numbers = ?LIB:numbers(Items),
+    {Early, Late} = lists:split(10, [T || #{<<"ts">> := T} <- Items]),
+    Now = erlang:system_time(nanosecond),
+    [true = abs(Now - T) < 30000000000 || T <- Early],
+    [true = abs(Now + Seconds * 1000000000 - T) < 30000000000 || T <- Late],
+    [true = Ts =:= lists:sort(Ts) || Ts <- [Early, Late]].
 
 light_spawn_has_no_arguments(Config) ->
     Log = ?LIB:name(Config, "x.log"),
