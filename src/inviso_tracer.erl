@@ -137,7 +137,8 @@ load() ->
 
 %% Loads the library, and later the spooler, from Dir.
 -spec load(file:name_all()) -> ok | {error, term()}.
-load(Dir) ->
+load(Relative) ->
+    Dir = filename:absname(Relative), % the spooler is started from /
     Threads = {erlang:system_info(schedulers),
                erlang:system_info(dirty_cpu_schedulers),
                erlang:system_info(dirty_io_schedulers)},

@@ -84,7 +84,10 @@ spooler_restarted_during_open_is_watched(Config) ->
      || F <- ["real_spool", "inviso_spool"]],
     Peer = ?LIB:node_start(#{}, false),
     Log = filename:join(Dir, "x.log"),
-    ok = peer:call(Peer, inviso_tracer, load, [Priv]),
+    %% by a name from where the node is
+    ok = peer:call(Peer, file, set_cwd, [Dir]),
+    ok = peer:call(Peer, inviso_tracer, load, ["priv"]),
+    true = list_to_binary(Priv) =:= peer:call(Peer, inviso_tracer, dir, []),
     Owner = peer:call(Peer, erlang, whereis, [init]),
     {ok, Tracer} = peer:call(Peer, inviso_tracer, open,
                              [Log, #{owner => Owner}]),
