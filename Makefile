@@ -24,6 +24,7 @@ include mk/modes.mk
 include mk/otp.mk
 include mk/rooms.mk
 include mk/erlang.mk
+include mk/payload.mk
 include mk/install.mk
 include mk/test.mk
 include mk/lint.mk

@@ -94,7 +94,9 @@ LIBS = $(if $(filter %/liblog.a %/libspool.a %/libsink.a,$^),-lzstd) \
 
 # --- products ---------------------------------------------------------------
 
-CLI_DEPS := $(if $(wildcard c_src/cli/main.c),$(BUILD)/obj/c_src/cli/main.o $(call libs_of,cli))
+# What the command pushes to nodes: mk/payload.mk.
+PAYLOAD := $(BUILD)/lib/libpayload.a
+CLI_DEPS := $(if $(wildcard c_src/cli/main.c),$(BUILD)/obj/c_src/cli/main.o $(call libs_of,cli) $(PAYLOAD))
 SPOOL_DEPS := $(if $(wildcard c_src/spool/main.c),$(BUILD)/obj/c_src/spool/main.o $(call libs_of,spool))
 NIF_DEPS := $(if $(filter nif,$(ROOMS)),$(call room_pic,nif) \
 	$(filter-out $(call pic_of,nif),$(call pics_of,nif)))
@@ -123,11 +125,12 @@ $(PRIV)/inviso_spool: $(SPOOL_DEPS) $(TESTPOINT) $(FLAGS_STAMP)
 
 # The enif_ functions come from the VM, so -z defs cannot watch over what is
 # undefined: tools/check-nif-symbols does. A running node that has the old file
-# mapped keeps it: ld unlinks what it replaces.
+# mapped keeps it: ld unlinks what it replaces. Stripped, since it is pushed.
+NIF_LDFLAGS := $(if $(filter release,$(MODE)),-s)
 $(PRIV)/inviso_tracer.so: $(NIF_DEPS) $(TESTPOINT) $(FLAGS_STAMP)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(link) -shared -Wl,-z,now -Wl,-Bsymbolic
+	$(Q)$(link) $(NIF_LDFLAGS) -shared -Wl,-z,now -Wl,-Bsymbolic
 	$(if $(filter release,$(MODE)),$(Q)tools/check-nif-symbols $@)
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

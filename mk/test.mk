@@ -4,7 +4,7 @@
 # and those below it, so that one room's trouble stops only its own tests; any
 # other name gets all rooms.
 room_of = $(filter $(ROOMS),$(firstword $(subst _, ,$(notdir $(1)))))
-test_libs = $(if $(room_of),$(call libs_of,$(room_of)),$(foreach r,$(filter-out engine nif,$(ROOMS)),$(call lib_of,$(r))))
+test_libs = $(if $(room_of),$(call libs_of,$(room_of)) $(if $(filter node cli,$(room_of)),$(PAYLOAD)),$(foreach r,$(filter-out engine nif,$(ROOMS)),$(call lib_of,$(r))))
 
 UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard test/unit/*_test.c))
 STRESS_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard test/stress/*.c))

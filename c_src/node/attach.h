@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "node/conn.h"
+#include "node/decode.h"
 #include "node/inbox.h"
 #include "node/survey.h"
 
@@ -38,10 +39,9 @@ struct inv_attach {
 	struct inv_err err;
 	struct inv_survey survey;
 	erlang_pid guard;
-	char dir[1024]; /* the private directory; "": none */
-	char **others;	/* after leaving: owners who are still there, for
-			      whom our code stayed */
-	size_t n_others;
+	char dir[1024];		 /* the private directory; "": none */
+	struct inv_texts others; /* after leaving: owners who are still there,
+				    for whom our code stayed */
 };
 
 struct inv_attach_opts {

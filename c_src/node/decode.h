@@ -49,6 +49,8 @@ int inv_decode_texts(struct inv_decode *d, struct inv_texts *out, size_t max);
 
 int inv_decode_i64(struct inv_decode *d, int64_t *v);
 int inv_decode_u64(struct inv_decode *d, uint64_t *v);
+/* An integer; an atom, such as none or infinity, is `other'. */
+int inv_decode_number(struct inv_decode *d, int64_t other, int64_t *v);
 int inv_decode_pid(struct inv_decode *d, erlang_pid *pid);
 
 /* A binary, borrowed. */
@@ -64,6 +66,9 @@ int inv_decode_key(struct inv_decode *d, const char *const *names, int *key);
 /* The index of an atom in names, or -1 for another. */
 int inv_decode_word(struct inv_decode *d, const char *const *names, int *word);
 
+/* The same of a token, which is an ATOM. */
+int inv_token_word(const struct inv_token *tok, const char *const *names);
+
 /* Steps over one term. */
 int inv_decode_skip(struct inv_decode *d);
 
@@ -72,9 +77,15 @@ int inv_decode_bad(struct inv_decode *d);
 
 /*
  * The head of an answer, {ok, …} with `arity' elements: 0, and they come next.
- * {error, Class, Text} becomes the code of its class with its text, {badrpc,
- * Reason} INV_EREMOTE.
+ * {error, Class, Text} becomes the code of its class with its text (`again' is
+ * INV_EBUSY), {badrpc, Reason} INV_EREMOTE.
  */
 int inv_decode_ok(struct inv_decode *d, uint32_t arity, struct inv_err *err);
+
+/* A whole answer, the atom ok, or a failure as above. */
+int inv_decode_answer_ok(struct inv_decode *d, struct inv_err *err);
+
+/* INV_EDAMAGED, with the answer in words. */
+int inv_decode_strange(const struct inv_decode *d, struct inv_err *err);
 
 #endif

@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * All nodes take each step together: connect, survey, load the code, send the
+ * files.  A step is over when every node has answered, or its time has passed.
+ */
+#include "node/attach.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "abi/control.h"
+#include "node/ask.h"
+#include "node/payload.h"
+
+#define STEP_MS 10000
+/* How long to ask again while somebody else attaches or is being removed. */
+#define AGAIN_MS 5000
+#define AGAIN_PAUSE_MS 20
+/* What is asked of a node in one step, at most: two files and `ready'. */
+#define STEP_ASKS INV_SURVEY_ASKS
+
+_Static_assert(STEP_ASKS >= 3, "two files and `ready'");
+
+struct step {
+	struct inv_attach *v;
+	size_t n;
+	struct inv_inbox *in;
+	const struct inv_attach_opts *opts;
+	int ms;
+	int stop_fd;
+	struct inv_ask *asks;	 /* STEP_ASKS for each */
+	struct inv_texts *files; /* that each node's guard wants */
+};
+
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static struct inv_ask *asks_of(const struct step *s, size_t i)
+{
+	return s->asks + i * STEP_ASKS;
+}
+
+static int gather(struct step *s)
+{
+	return inv_gather(s->in, s->asks, s->n * STEP_ASKS, s->stop_fd);
+}
+
+static void ask_no_more(struct step *s)
+{
+	inv_asks_release(s->asks, s->n * STEP_ASKS);
+}
+
+/* Whether node i is there for the next step. */
+static bool is_at(const struct step *s, size_t i, enum inv_attach_state state)
+{
+	const struct inv_attach *a = &s->v[i];
+
+	return a->conn && a->code == 0 && a->state == state;
+}
+
+static void fail(struct inv_attach *a, int code)
+{
+	a->code = code;
+	inv_err_ctx(&a->err, "%s", inv_conn_name(a->conn)->full);
+}
+
+/* --- connecting -------------------------------------------------------------- */
+
+static bool connecting(const struct step *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (is_at(s, i, INV_ATTACH_NONE))
+			return true;
+	return false;
+}
+
+static void connected(struct step *s, const struct inv_mail *mail)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		struct inv_attach *a = &s->v[i];
+
+		if (a->conn != mail->conn)
+			continue;
+		if (mail->kind == INV_MAIL_CONNECTED) {
+			a->state = INV_ATTACH_UP;
+		} else if (mail->kind == INV_MAIL_LOST && a->code == 0) {
+			a->err = mail->err; /* names the node */
+			a->code = mail->err.code;
+		}
+	}
+}
+
+static int connect_all(struct step *s)
+{
+	struct inv_mail mail;
+
+	while (connecting(s)) {
+		int r = inv_inbox_wait(s->in, s->stop_fd, -1);
+
+		if (r < 0)
+			return r;
+		if (inv_inbox_take(s->in, 0, &mail) == 0) {
+			connected(s, &mail);
+			inv_mail_release(&mail);
+		}
+	}
+	return 0;
+}
+
+/* --- the survey ---------------------------------------------------------------- */
+
+static void surveyed(struct step *s, size_t i)
+{
+	struct inv_attach *a = &s->v[i];
+	int r;
+
+	inv_survey_release(&a->survey);
+	r = inv_survey_got(asks_of(s, i), &a->survey, &a->err);
+	if (r < 0)
+		fail(a, r);
+}
+
+static int survey_all(struct step *s)
+{
+	int r;
+
+	for (size_t i = 0; i < s->n; i++)
+		if (is_at(s, i, INV_ATTACH_UP) && s->v[i].survey.otp == 0)
+			inv_survey_ask(asks_of(s, i), s->v[i].conn, s->ms);
+	r = gather(s);
+	for (size_t i = 0; r == 0 && i < s->n; i++)
+		if (asks_of(s, i)->conn)
+			surveyed(s, i);
+	ask_no_more(s);
+	return r;
+}
+
+static void check_all(struct step *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		struct inv_attach *a = &s->v[i];
+		int r = is_at(s, i, INV_ATTACH_UP) ?
+				inv_survey_check(&a->survey, s->opts->tracer,
+						 &a->err) :
+				0;
+
+		if (r < 0)
+			fail(a, r);
+	}
+}
+
+/* --- the code -------------------------------------------------------------------- */
+
+/* Args of section 2. */
+static void encode_args(struct inv_encode *e, const struct step *s,
+			const struct inv_attach *a)
+{
+	const struct inv_attach_opts *o = s->opts;
+
+	inv_encode_map(e, 6);
+	inv_encode_atom(e, "protocol");
+	inv_encode_u64(e, INV_CONTROL_PROTOCOL);
+	inv_encode_atom(e, "build");
+	inv_encode_text(e, inv_payload_build());
+	inv_encode_atom(e, "client");
+	inv_encode_pid(e, inv_conn_self(a->conn));
+	inv_encode_atom(e, "owner");
+	inv_encode_text(e, o->owner ? o->owner : "");
+	inv_encode_atom(e, "want");
+	inv_encode_atom(e, o->tracer ? "tracer" : "code");
+	inv_encode_atom(e, "dirs");
+	inv_encode_texts(e, o->dirs, o->n_dirs);
+}
+
+static void ask_code(const struct step *s, size_t i)
+{
+	struct inv_blob head = inv_payload_boot_head();
+	struct inv_blob tail = inv_payload_boot_tail();
+	struct inv_attach *a = &s->v[i];
+	struct inv_encode e;
+
+	inv_encode_init(&e);
+	inv_encode_raw(&e, head.data, head.len);
+	encode_args(&e, s, a);
+	inv_encode_raw(&e, tail.data, tail.len);
+	inv_asks_release(asks_of(s, i), STEP_ASKS);
+	inv_ask_rex(asks_of(s, i), a->conn, "erl_eval", "expr", &e, s->ms);
+}
+
+static int decode_attached(struct inv_decode *d, struct inv_attach *a,
+			   struct inv_texts *files)
+{
+	static const char *const keys[] = { "guard", "dir", "files", NULL };
+	bool guard = false;
+	uint32_t pairs;
+	int key;
+	int r = inv_decode_map(d, &pairs);
+
+	while (r == 0 && pairs-- > 0) {
+		r = inv_decode_key(d, keys, &key);
+		if (r < 0)
+			return r;
+		switch (key) {
+		case 0:
+			r = inv_decode_pid(d, &a->guard);
+			guard = true;
+			break;
+		case 1:
+			r = inv_decode_text(d, a->dir, sizeof(a->dir));
+			if (!strcmp(a->dir, "none"))
+				a->dir[0] = 0;
+			break;
+		case 2:
+			r = inv_decode_texts(d, files, 8);
+			break;
+		default:
+			r = inv_decode_skip(d);
+		}
+	}
+	return r == 0 && !guard ? inv_decode_bad(d) : r;
+}
+
+/* INV_EBUSY: to be asked again. */
+static int code_loaded(struct inv_ask *ask, struct inv_attach *a,
+		       struct inv_texts *files)
+{
+	struct inv_decode d;
+	int r = inv_ask_answer(ask, &d, &a->err);
+
+	if (r == 0)
+		r = inv_decode_ok(&d, 2, &a->err);
+	if (r == 0 && decode_attached(&d, a, files) < 0)
+		r = inv_decode_strange(&d, &a->err);
+	return r;
+}
+
+/* True: the node is to be asked again. */
+static bool load_one(struct step *s, size_t i, bool last)
+{
+	struct inv_attach *a = &s->v[i];
+	struct inv_ask *ask = asks_of(s, i);
+	int r = code_loaded(ask, a, &s->files[i]);
+
+	if (r == INV_EBUSY && !last)
+		return true;
+	if (r == INV_EBUSY)
+		inv_err_set(&a->err, r,
+			    "another command comes or goes there, and does "
+			    "not get done with it");
+	/* without an answer it may be there */
+	if (r == 0 || ask->code < 0)
+		a->state = INV_ATTACH_CODE;
+	if (r < 0)
+		fail(a, r);
+	return false;
+}
+
+static int pause_for(const struct step *s, int ms)
+{
+	struct pollfd fd = { .fd = s->stop_fd, .events = POLLIN };
+
+	return poll(&fd, 1, ms) > 0 ? INV_ECANCELLED : 0;
+}
+
+/* The one step that is not broken off: whoever has our code, and has told us
+ * of its guard, can be left in good order. */
+static int load_all(struct step *s)
+{
+	int64_t end = now_ms() + AGAIN_MS;
+	bool again;
+	int r = 0;
+
+	do {
+		again = false;
+		for (size_t i = 0; i < s->n; i++)
+			if (is_at(s, i, INV_ATTACH_UP))
+				ask_code(s, i);
+		inv_gather(s->in, s->asks, s->n * STEP_ASKS, -1);
+		for (size_t i = 0; i < s->n; i++)
+			if (asks_of(s, i)->conn)
+				again |= load_one(s, i, now_ms() >= end);
+		ask_no_more(s);
+		if (again)
+			r = pause_for(s, AGAIN_PAUSE_MS);
+	} while (again && r == 0);
+	return r;
+}
+
+/* --- the files -------------------------------------------------------------- */
+
+static void ask_put(const struct step *s, size_t i, struct inv_ask *ask,
+		    const char *name)
+{
+	struct inv_blob file = inv_payload_file(name);
+	struct inv_attach *a = &s->v[i];
+	struct inv_encode e;
+
+	inv_encode_init(&e);
+	inv_encode_tuple(&e, 3);
+	inv_encode_atom(&e, "put");
+	inv_encode_text(&e, name);
+	inv_encode_bytes(&e, file.data, file.len);
+	inv_ask_pid(ask, a->conn, &a->guard, &e, s->ms);
+}
+
+/* All at once: the guard takes them in their order. */
+static void ask_files(const struct step *s, size_t i)
+{
+	const struct inv_texts *files = &s->files[i];
+	struct inv_ask *ask = asks_of(s, i);
+	struct inv_attach *a = &s->v[i];
+	struct inv_encode e;
+
+	if (files->n > STEP_ASKS - 1) {
+		fail(a, inv_err_set(&a->err, INV_EDAMAGED, "asks for %zu files",
+				    files->n));
+		return;
+	}
+	for (size_t f = 0; f < files->n; f++) {
+		if (inv_payload_file(files->v[f]).data) {
+			ask_put(s, i, ask++, files->v[f]);
+			continue;
+		}
+		fail(a, inv_err_set(&a->err, INV_EDAMAGED,
+				    "asks for a file that we do not have: %s",
+				    files->v[f]));
+		return;
+	}
+	inv_encode_init(&e);
+	inv_encode_atom(&e, "ready");
+	inv_ask_pid(ask, a->conn, &a->guard, &e, s->ms);
+}
+
+static void files_done(struct step *s, size_t i)
+{
+	struct inv_attach *a = &s->v[i];
+	struct inv_decode d;
+	int r = 0;
+
+	for (size_t k = 0; r == 0 && k < STEP_ASKS; k++) {
+		struct inv_ask *ask = &asks_of(s, i)[k];
+
+		if (!ask->conn)
+			break;
+		r = inv_ask_answer(ask, &d, &a->err);
+		if (r == 0)
+			r = inv_decode_answer_ok(&d, &a->err);
+	}
+	if (r < 0)
+		fail(a, r);
+	else
+		a->state = INV_ATTACH_READY;
+}
+
+static int send_all(struct step *s)
+{
+	int r;
+
+	for (size_t i = 0; i < s->n; i++)
+		if (is_at(s, i, INV_ATTACH_CODE))
+			ask_files(s, i);
+	r = gather(s);
+	for (size_t i = 0; r == 0 && i < s->n; i++)
+		if (is_at(s, i, INV_ATTACH_CODE))
+			files_done(s, i);
+	ask_no_more(s);
+	return r;
+}
+
+/* --- all of it ---------------------------------------------------------------- */
+
+static int first_code(const struct inv_attach *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (v[i].conn && v[i].code < 0)
+			return v[i].code;
+	return 0;
+}
+
+static int step_init(struct step *s, struct inv_attach *v, size_t n,
+		     struct inv_inbox *in, int ms, int stop_fd)
+{
+	memset(s, 0, sizeof(*s));
+	s->v = v;
+	s->n = n;
+	s->in = in;
+	s->ms = ms > 0 ? ms : STEP_MS;
+	s->stop_fd = stop_fd;
+	s->asks = calloc(n * STEP_ASKS + 1, sizeof(*s->asks));
+	s->files = calloc(n + 1, sizeof(*s->files));
+	return s->asks && s->files ? 0 : INV_ENOMEM;
+}
+
+static void step_release(struct step *s)
+{
+	for (size_t i = 0; s->files && i < s->n; i++)
+		inv_texts_release(&s->files[i]);
+	free(s->files);
+	free(s->asks);
+}
+
+int inv_attach_all(struct inv_attach *v, size_t n, struct inv_inbox *in,
+		   const struct inv_attach_opts *opts, int stop_fd)
+{
+	struct step s;
+	int r = step_init(&s, v, n, in, opts ? opts->ms : 0, stop_fd);
+
+	s.opts = opts;
+	if (r == 0)
+		r = connect_all(&s);
+	if (r == 0)
+		r = survey_all(&s);
+	if (r == 0 && opts) {
+		check_all(&s);
+		r = load_all(&s);
+		if (r == 0)
+			r = send_all(&s);
+	}
+	step_release(&s);
+	return r < 0 ? r : first_code(v, n);
+}
+
+void inv_attach_release(struct inv_attach *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct inv_conn *conn = v[i].conn;
+
+		inv_survey_release(&v[i].survey);
+		inv_texts_release(&v[i].others);
+		memset(&v[i], 0, sizeof(v[i]));
+		v[i].conn = conn;
+	}
+}

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "node/decode.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi/control.h"
+#include "node/words.h"
+#include "term/chars.h"
+
+#define TEXT_MAX 4096
+
+void inv_decode_init(struct inv_decode *d, const char *term, size_t len)
+{
+	d->term = term;
+	d->len = len;
+	inv_cursor_init(&d->c, INV_ENC_ETF, NULL, term, len);
+}
+
+void inv_texts_release(struct inv_texts *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		free(t->v[i]);
+	free(t->v);
+	memset(t, 0, sizeof(*t));
+}
+
+int inv_decode_bad(struct inv_decode *d)
+{
+	if (!d->c.error)
+		d->c.error = INV_EDAMAGED;
+	return d->c.error;
+}
+
+/* The end of the bytes is no term. */
+static int next(struct inv_decode *d, struct inv_token *tok)
+{
+	int r = inv_cursor_next(&d->c, tok);
+
+	return r == INV_END ? inv_decode_bad(d) : r;
+}
+
+static bool printable(uint32_t c)
+{
+	return c != INV_CHAR_BAD && c >= 0x20 && (c < 0x7f || c > 0x9f);
+}
+
+/* Appends a character at *at if all of it and a NUL find room. */
+static bool put_char(char *buf, size_t size, size_t *at, uint32_t c)
+{
+	uint8_t utf8[4];
+	size_t n;
+
+	if (c == '\t' || c == '\n')
+		c = ' ';
+	n = (size_t)(inv_utf8_put(utf8, printable(c) ? c : '?') - utf8);
+	if (n >= size - *at)
+		return false;
+	memcpy(buf + *at, utf8, n);
+	*at += n;
+	buf[*at] = 0;
+	return true;
+}
+
+static void put_utf8(char *buf, size_t size, const uint8_t *p, size_t len)
+{
+	const uint8_t *end = p + len;
+	size_t at = 0;
+	unsigned n;
+
+	while (p < end && put_char(buf, size, &at, inv_utf8_get(p, end, &n)))
+		p += n;
+}
+
+/* A string with characters above 255, the list's head is taken. */
+static int list_text(struct inv_decode *d, char *buf, size_t size)
+{
+	struct inv_token tok;
+	size_t at = 0;
+	int64_t c;
+	int r;
+
+	for (;;) {
+		r = next(d, &tok);
+		if (r < 0)
+			return r;
+		if (tok.kind == INV_TOK_END)
+			return 0;
+		if (!inv_token_i64(&tok, &c) || c < 0 || c > 0x10ffff)
+			return inv_decode_bad(d);
+		put_char(buf, size, &at, (uint32_t)c);
+	}
+}
+
+int inv_token_text(struct inv_decode *d, const struct inv_token *tok, char *buf,
+		   size_t size)
+{
+	size_t at = 0;
+
+	buf[0] = 0;
+	switch (tok->kind) {
+	case INV_TOK_ATOM:
+	case INV_TOK_BINARY:
+		put_utf8(buf, size, tok->bytes, tok->len);
+		return 0;
+	case INV_TOK_STRING:
+		for (size_t i = 0; i < tok->len; i++)
+			if (!put_char(buf, size, &at, tok->bytes[i]))
+				break;
+		return 0;
+	case INV_TOK_NIL:
+		return 0;
+	case INV_TOK_LIST:
+		return list_text(d, buf, size);
+	default:
+		return inv_decode_bad(d);
+	}
+}
+
+int inv_decode_text(struct inv_decode *d, char *buf, size_t size)
+{
+	struct inv_token tok;
+	int r;
+
+	buf[0] = 0;
+	r = next(d, &tok);
+	return r < 0 ? r : inv_token_text(d, &tok, buf, size);
+}
+
+static int add_text(struct inv_texts *out, const char *text)
+{
+	char **v = realloc(out->v, (out->n + 1) * sizeof(*v));
+
+	if (!v)
+		return INV_ENOMEM;
+	out->v = v;
+	v[out->n] = strdup(text);
+	if (!v[out->n])
+		return INV_ENOMEM;
+	out->n++;
+	return 0;
+}
+
+/* Elements and the tail, up to the END. */
+static int list_texts(struct inv_decode *d, struct inv_texts *out, size_t max)
+{
+	char text[TEXT_MAX];
+	struct inv_token tok;
+	int r;
+
+	for (;;) {
+		r = next(d, &tok);
+		if (r < 0)
+			return r;
+		if (tok.kind == INV_TOK_END)
+			return 0;
+		if (tok.sep == INV_SEP_BAR)
+			return inv_decode_bad(d);
+		r = inv_token_text(d, &tok, text, sizeof(text));
+		if (r == 0 && out->n < max)
+			r = add_text(out, text);
+		if (r < 0)
+			return r;
+	}
+}
+
+int inv_decode_texts(struct inv_decode *d, struct inv_texts *out, size_t max)
+{
+	struct inv_token tok;
+	int r = next(d, &tok);
+
+	if (r < 0)
+		return r;
+	if (tok.kind == INV_TOK_NIL)
+		return 0;
+	return tok.kind == INV_TOK_LIST ? list_texts(d, out, max) :
+					  inv_decode_bad(d);
+}
+
+int inv_decode_i64(struct inv_decode *d, int64_t *v)
+{
+	struct inv_token tok;
+	int r = next(d, &tok);
+
+	if (r < 0)
+		return r;
+	return inv_token_i64(&tok, v) ? 0 : inv_decode_bad(d);
+}
+
+int inv_decode_number(struct inv_decode *d, int64_t other, int64_t *v)
+{
+	struct inv_token tok;
+	int r = next(d, &tok);
+
+	if (r < 0)
+		return r;
+	if (tok.kind == INV_TOK_ATOM)
+		*v = other;
+	else if (!inv_token_i64(&tok, v))
+		return inv_decode_bad(d);
+	return 0;
+}
+
+int inv_decode_u64(struct inv_decode *d, uint64_t *v)
+{
+	int64_t i;
+	int r = inv_decode_i64(d, &i);
+
+	if (r < 0)
+		return r;
+	if (i < 0)
+		return inv_decode_bad(d);
+	*v = (uint64_t)i;
+	return 0;
+}
+
+/* The cursor checks it, libei takes it: a token has no creation. */
+int inv_decode_pid(struct inv_decode *d, erlang_pid *pid)
+{
+	int index = (int)inv_cursor_offset(&d->c);
+	struct inv_token tok;
+	int r = next(d, &tok);
+
+	if (r < 0)
+		return r;
+	if (tok.kind != INV_TOK_PID || ei_decode_pid(d->term, &index, pid))
+		return inv_decode_bad(d);
+	return 0;
+}
+
+int inv_decode_bytes(struct inv_decode *d, const uint8_t **p, size_t *len)
+{
+	struct inv_token tok;
+	int r = next(d, &tok);
+
+	if (r < 0)
+		return r;
+	if (tok.kind != INV_TOK_BINARY || tok.last_bits != 8)
+		return inv_decode_bad(d);
+	*p = tok.bytes;
+	*len = tok.len;
+	return 0;
+}
+
+int inv_decode_map(struct inv_decode *d, uint32_t *pairs)
+{
+	struct inv_token tok;
+	int r = next(d, &tok);
+
+	if (r < 0)
+		return r;
+	if (tok.kind != INV_TOK_MAP)
+		return inv_decode_bad(d);
+	*pairs = tok.count;
+	return 0;
+}
+
+int inv_token_word(const struct inv_token *tok, const char *const *names)
+{
+	for (int i = 0; names[i]; i++)
+		if (inv_token_is(tok, names[i]))
+			return i;
+	return -1;
+}
+
+int inv_decode_word(struct inv_decode *d, const char *const *names, int *word)
+{
+	struct inv_token tok;
+	int r = next(d, &tok);
+
+	if (r < 0)
+		return r;
+	if (tok.kind != INV_TOK_ATOM)
+		return inv_decode_bad(d);
+	*word = inv_token_word(&tok, names);
+	return 0;
+}
+
+int inv_decode_key(struct inv_decode *d, const char *const *names, int *key)
+{
+	struct inv_token tok;
+	int r = next(d, &tok);
+
+	if (r < 0)
+		return r;
+	*key = tok.kind == INV_TOK_ATOM ? inv_token_word(&tok, names) : -1;
+	return tok.kind == INV_TOK_ATOM ? 0 : inv_cursor_skip_rest(&d->c, &tok);
+}
+
+int inv_decode_skip(struct inv_decode *d)
+{
+	int r = inv_cursor_skip(&d->c);
+
+	return r == INV_END ? inv_decode_bad(d) : r;
+}
+
+/* --- answers ---------------------------------------------------------------- */
+
+enum inv_class {
+#define CLASS(name, text) CLASS_##name,
+	INV_CONTROL_CLASSES(CLASS)
+#undef CLASS
+};
+
+static const char *const classes[] = {
+#define CLASS(name, text) [CLASS_##name] = text,
+	INV_CONTROL_CLASSES(CLASS)
+#undef CLASS
+		NULL,
+};
+
+static int code_of(int class)
+{
+	switch (class) {
+	case CLASS_USAGE:
+		return INV_EINVAL;
+	case CLASS_REFUSED:
+		return INV_EREFUSED;
+	case CLASS_NOTHING:
+		return INV_ENOTHING;
+	case CLASS_AGAIN:
+		return INV_EBUSY;
+	default:
+		return INV_EREMOTE;
+	}
+}
+
+/* Class, Text of an error. */
+static int failure(struct inv_decode *d, struct inv_err *err)
+{
+	char text[sizeof(err->text)];
+	int class;
+	int r = inv_decode_word(d, classes, &class);
+
+	if (r == 0)
+		r = inv_decode_text(d, text, sizeof(text));
+	if (r < 0)
+		return inv_err_set(err, r, "an answer that makes no sense");
+	return inv_err_set(err, code_of(class), "%s", text);
+}
+
+int inv_decode_strange(const struct inv_decode *d, struct inv_err *err)
+{
+	char words[200];
+
+	inv_term_words(words, sizeof(words), d->term, d->len);
+	return inv_err_set(err, INV_EDAMAGED,
+			   "an answer that was not to be expected: %s", words);
+}
+
+static int bad_rpc(struct inv_decode *d, struct inv_err *err)
+{
+	size_t at = inv_cursor_offset(&d->c);
+	char words[300];
+
+	inv_term_words(words, sizeof(words), d->term + at, d->len - at);
+	return inv_err_set(err, INV_EREMOTE, "the call failed there: %s",
+			   words);
+}
+
+int inv_decode_ok(struct inv_decode *d, uint32_t arity, struct inv_err *err)
+{
+	static const char *const heads[] = { "ok", "error", "badrpc", NULL };
+	uint32_t n;
+	int head;
+
+	if (inv_cursor_tuple(&d->c, &n) < 0 || n == 0 ||
+	    inv_decode_word(d, heads, &head) < 0)
+		return inv_decode_strange(d, err);
+	if (head == 0 && n == arity)
+		return 0;
+	if (head == 1 && n == 3)
+		return failure(d, err);
+	if (head == 2 && n == 2)
+		return bad_rpc(d, err);
+	return inv_decode_strange(d, err);
+}
+
+int inv_decode_answer_ok(struct inv_decode *d, struct inv_err *err)
+{
+	struct inv_token tok;
+
+	if (next(d, &tok) == 0 && tok.kind == INV_TOK_ATOM &&
+	    inv_token_is(&tok, "ok"))
+		return 0;
+	inv_decode_init(d, d->term, d->len);
+	return inv_decode_ok(d, 0, err);
+}

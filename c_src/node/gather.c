@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "node/ask.h"
+
+#include <poll.h>
+#include <string.h>
+
+bool inv_ask_open(const struct inv_ask *ask)
+{
+	return ask->conn && !ask->done;
+}
+
+static void fail(struct inv_ask *ask, const struct inv_err *err)
+{
+	ask->done = true;
+	ask->err = *err;
+	ask->code = err->code < 0 ? err->code : INV_ELOST;
+}
+
+bool inv_ask_mail(struct inv_ask *ask, struct inv_mail *mail)
+{
+	if (!inv_ask_open(ask) || mail->conn != ask->conn)
+		return false;
+	if (mail->kind == INV_MAIL_LOST) {
+		fail(ask, &mail->err);
+		return true;
+	}
+	if (mail->kind == INV_MAIL_CONNECTED || mail->tag != ask->tag)
+		return false;
+	if (mail->kind == INV_MAIL_ANSWER) {
+		ask->done = true;
+		ask->mail = *mail;
+		memset(mail, 0, sizeof(*mail));
+	} else {
+		fail(ask, &mail->err);
+		inv_mail_release(mail);
+		memset(mail, 0, sizeof(*mail));
+	}
+	return true;
+}
+
+/* LOST goes to all, anything else to one at most. */
+static void deliver(struct inv_ask *asks, size_t n, struct inv_mail *mail)
+{
+	bool lost = mail->kind == INV_MAIL_LOST;
+
+	for (size_t i = 0; i < n; i++)
+		if (inv_ask_mail(&asks[i], mail) && !lost)
+			return;
+	inv_mail_release(mail);
+}
+
+static bool any_open(const struct inv_ask *asks, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (inv_ask_open(&asks[i]))
+			return true;
+	return false;
+}
+
+int inv_inbox_wait(struct inv_inbox *in, int stop_fd, int ms)
+{
+	struct pollfd fds[2] = {
+		{ .fd = inv_inbox_fd(in), .events = POLLIN },
+		{ .fd = stop_fd, .events = POLLIN },
+	};
+
+	/* interrupted: the caller comes again */
+	if (poll(fds, 2, ms) > 0 && fds[1].revents)
+		return INV_ECANCELLED;
+	return 0;
+}
+
+int inv_gather(struct inv_inbox *in, struct inv_ask *asks, size_t n,
+	       int stop_fd)
+{
+	struct inv_mail mail;
+
+	while (any_open(asks, n)) {
+		int r = inv_inbox_wait(in, stop_fd, -1);
+
+		if (r < 0)
+			return r;
+		if (inv_inbox_take(in, 0, &mail) == 0)
+			deliver(asks, n, &mail);
+	}
+	return 0;
+}
+
+void inv_asks_release(struct inv_ask *asks, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (asks[i].mail.mem)
+			inv_mail_release(&asks[i].mail);
+	memset(asks, 0, n * sizeof(*asks));
+}
+
+/* --- sending ---------------------------------------------------------------- */
+
+static bool sendable(struct inv_ask *ask, struct inv_conn *c,
+		     const struct inv_encode *e)
+{
+	memset(ask, 0, sizeof(*ask));
+	ask->conn = c;
+	if (!e->failed)
+		return true;
+	inv_err_set(&ask->err, INV_ENOMEM, "no memory for a request");
+	fail(ask, &ask->err);
+	return false;
+}
+
+void inv_ask_rex(struct inv_ask *ask, struct inv_conn *c, const char *module,
+		 const char *function, struct inv_encode *args, int ms)
+{
+	if (sendable(ask, c, args) &&
+	    inv_conn_rex(c, module, function, &args->x, ms, &ask->tag,
+			 &ask->err) < 0)
+		fail(ask, &ask->err);
+	inv_encode_release(args);
+}
+
+void inv_ask_pid(struct inv_ask *ask, struct inv_conn *c, const erlang_pid *pid,
+		 struct inv_encode *request, int ms)
+{
+	struct inv_dest to = { .pid = *pid };
+
+	if (sendable(ask, c, request) &&
+	    inv_conn_request(c, &to, &request->x, ms, &ask->tag, &ask->err) < 0)
+		fail(ask, &ask->err);
+	inv_encode_release(request);
+}
+
+int inv_ask_answer(const struct inv_ask *ask, struct inv_decode *d,
+		   struct inv_err *err)
+{
+	if (!ask->conn || !ask->done)
+		return inv_err_set(err, INV_EINVAL, "no answer was waited for");
+	if (ask->code < 0) {
+		if (err)
+			*err = ask->err;
+		return ask->code;
+	}
+	inv_decode_init(d, ask->mail.term, ask->mail.len);
+	return 0;
+}

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "node/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "node/ask.h"
+#include "term/print.h"
+
+/* --- asking ------------------------------------------------------------------- */
+
+void inv_session_find_ask(struct inv_ask *ask, struct inv_conn *c,
+			  const char *name, int ms)
+{
+	struct inv_encode e;
+
+	inv_encode_init(&e);
+	inv_encode_list(&e, 1);
+	inv_encode_text(&e, name);
+	inv_encode_nil(&e);
+	inv_ask_rex(ask, c, "inviso_session", "find", &e, ms);
+}
+
+void inv_session_ask(struct inv_ask *ask, const struct inv_session *s,
+		     enum inv_session_verb verb, int ms)
+{
+	static const char *const verbs[] = {
+		[INV_VERB_ALIVE] = "alive",	  [INV_VERB_STATUS] = "status",
+		[INV_VERB_STOP] = "stop",	  [INV_VERB_FILES] = "files",
+		[INV_VERB_COUNTERS] = "counters", [INV_VERB_REMOVE] = "remove",
+	};
+	struct inv_encode e;
+
+	inv_encode_init(&e);
+	inv_encode_atom(&e, verbs[verb]);
+	inv_ask_pid(ask, s->conn, &s->pid, &e, ms);
+}
+
+void inv_session_follow_ask(struct inv_ask *ask, const struct inv_session *s,
+			    uint64_t offset, uint32_t max, int ms)
+{
+	struct inv_encode e;
+
+	inv_encode_init(&e);
+	inv_encode_tuple(&e, 3);
+	inv_encode_atom(&e, "follow");
+	inv_encode_u64(&e, offset);
+	inv_encode_u64(&e, max);
+	inv_ask_pid(ask, s->conn, &s->pid, &e, ms);
+}
+
+void inv_session_read_ask(struct inv_ask *ask, const struct inv_session *s,
+			  const char *name, uint64_t offset, uint32_t max,
+			  int ms)
+{
+	struct inv_encode e;
+
+	inv_encode_init(&e);
+	inv_encode_tuple(&e, 4);
+	inv_encode_atom(&e, "read");
+	inv_encode_text(&e, name);
+	inv_encode_u64(&e, offset);
+	inv_encode_u64(&e, max);
+	inv_ask_pid(ask, s->conn, &s->pid, &e, ms);
+}
+
+/* --- answers -------------------------------------------------------------------- */
+
+/* A Status, with its words where it makes no sense. */
+static int take_status(struct inv_decode *d, struct inv_status *out,
+		       struct inv_err *err)
+{
+	struct inv_status unwanted;
+	struct inv_status *s = out ? out : &unwanted;
+	int r = inv_status_decode(d, s);
+
+	if (r < 0)
+		r = inv_decode_strange(d, err);
+	if (r < 0 || !out)
+		inv_status_release(s);
+	return r;
+}
+
+int inv_session_start_got(const struct inv_ask *ask, struct inv_session *out,
+			  struct inv_status *status, struct inv_err *err)
+{
+	struct inv_session session = { .conn = ask->conn };
+	struct inv_decode d;
+	int r = inv_ask_answer(ask, &d, err);
+
+	if (status)
+		memset(status, 0, sizeof(*status));
+	if (r == 0)
+		r = inv_decode_ok(&d, 3, err);
+	if (r == 0 && inv_decode_pid(&d, &session.pid) < 0)
+		r = inv_decode_strange(&d, err);
+	if (r == 0)
+		r = take_status(&d, status, err);
+	if (r == 0)
+		*out = session;
+	return r;
+}
+
+int inv_session_find_got(const struct inv_ask *ask, struct inv_session *out,
+			 struct inv_err *err)
+{
+	struct inv_session session = { .conn = ask->conn };
+	struct inv_decode d;
+	int r = inv_ask_answer(ask, &d, err);
+
+	if (r == 0)
+		r = inv_decode_ok(&d, 2, err);
+	if (r == 0 && inv_decode_pid(&d, &session.pid) < 0)
+		r = inv_decode_strange(&d, err);
+	if (r == 0)
+		*out = session;
+	return r;
+}
+
+int inv_session_ok_got(const struct inv_ask *ask, struct inv_err *err)
+{
+	struct inv_decode d;
+	int r = inv_ask_answer(ask, &d, err);
+
+	return r < 0 ? r : inv_decode_answer_ok(&d, err);
+}
+
+/* A Status is a map; anything else is a failure. */
+static bool is_map(const struct inv_decode *d)
+{
+	struct inv_decode look;
+	struct inv_token tok;
+
+	inv_decode_init(&look, d->term, d->len);
+	return inv_cursor_next(&look.c, &tok) == 0 && tok.kind == INV_TOK_MAP;
+}
+
+int inv_session_status_got(const struct inv_ask *ask, struct inv_status *out,
+			   struct inv_err *err)
+{
+	struct inv_decode d;
+	int r = inv_ask_answer(ask, &d, err);
+
+	memset(out, 0, sizeof(*out));
+	if (r < 0)
+		return r;
+	return is_map(&d) ? take_status(&d, out, err) :
+			    inv_decode_ok(&d, 0, err);
+}
+
+static int take_watermark(struct inv_decode *d, struct inv_followed *out)
+{
+	static const char *const words[] = { "none", "eof", NULL };
+	struct inv_token tok;
+	int r = inv_cursor_next(&d->c, &tok);
+
+	if (r != 0)
+		return inv_decode_bad(d);
+	if (inv_token_i64(&tok, &out->ns)) {
+		out->watermark = INV_WATERMARK_AT;
+		return 0;
+	}
+	switch (tok.kind == INV_TOK_ATOM ? inv_token_word(&tok, words) : -1) {
+	case 0:
+		out->watermark = INV_WATERMARK_NONE;
+		return 0;
+	case 1:
+		out->watermark = INV_WATERMARK_EOF;
+		return 0;
+	default:
+		return inv_decode_bad(d);
+	}
+}
+
+/* {Bytes, Watermark, Status}, told from {error, Class, Text} by its head. */
+static bool has_bytes(const struct inv_decode *d)
+{
+	struct inv_decode look;
+	struct inv_token tok;
+	uint32_t arity;
+
+	inv_decode_init(&look, d->term, d->len);
+	return inv_cursor_tuple(&look.c, &arity) == 0 && arity == 3 &&
+	       inv_cursor_next(&look.c, &tok) == 0 &&
+	       tok.kind == INV_TOK_BINARY;
+}
+
+int inv_session_follow_got(const struct inv_ask *ask, struct inv_followed *out,
+			   struct inv_status *status, struct inv_err *err)
+{
+	struct inv_decode d;
+	uint32_t arity;
+	int r = inv_ask_answer(ask, &d, err);
+
+	memset(out, 0, sizeof(*out));
+	if (status)
+		memset(status, 0, sizeof(*status));
+	if (r < 0)
+		return r;
+	if (!has_bytes(&d))
+		return inv_decode_ok(&d, 0, err);
+	if (inv_cursor_tuple(&d.c, &arity) < 0 ||
+	    inv_decode_bytes(&d, &out->bytes, &out->len) < 0 ||
+	    take_watermark(&d, out) < 0)
+		return inv_decode_strange(&d, err);
+	return take_status(&d, status, err);
+}
+
+/* No way out of a directory. */
+static bool plain(const char *name)
+{
+	return name[0] && name[0] != '.' && !strchr(name, '/') &&
+	       !strchr(name, '?');
+}
+
+static int take_file(struct inv_decode *d, void *arg,
+		     const struct inv_token *tok)
+{
+	struct inv_session_files *out = arg;
+	struct inv_session_file f;
+	struct inv_session_file *v;
+
+	if (tok->kind != INV_TOK_TUPLE || tok->count != 2 ||
+	    inv_decode_text(d, f.name, sizeof(f.name)) < 0 ||
+	    inv_decode_u64(d, &f.size) < 0 || inv_cursor_end(&d->c) < 0 ||
+	    !plain(f.name) || out->n >= INV_SESSION_FILES_MAX)
+		return inv_decode_bad(d);
+	v = realloc(out->v, (out->n + 1) * sizeof(*v));
+	if (!v)
+		return INV_ENOMEM;
+	out->v = v;
+	v[out->n++] = f;
+	return 0;
+}
+
+/* The elements of the list that is next, up to its END. */
+static int each(struct inv_decode *d, void *out,
+		int (*take)(struct inv_decode *d, void *out,
+			    const struct inv_token *tok))
+{
+	struct inv_token tok;
+	int r = inv_cursor_next(&d->c, &tok);
+
+	if (r == 0 && tok.kind == INV_TOK_NIL)
+		return 0;
+	if (r != 0 || tok.kind != INV_TOK_LIST)
+		return inv_decode_bad(d);
+	for (;;) {
+		r = inv_cursor_next(&d->c, &tok);
+		if (r != 0)
+			return inv_decode_bad(d);
+		if (tok.kind == INV_TOK_END)
+			return 0;
+		r = take(d, out, &tok);
+		if (r < 0)
+			return r;
+	}
+}
+
+int inv_session_files_got(const struct inv_ask *ask,
+			  struct inv_session_files *out, struct inv_err *err)
+{
+	struct inv_decode d;
+	int r = inv_ask_answer(ask, &d, err);
+
+	memset(out, 0, sizeof(*out));
+	if (r == 0)
+		r = inv_decode_ok(&d, 2, err);
+	if (r < 0)
+		return r;
+	r = each(&d, out, take_file);
+	if (r == 0)
+		return 0;
+	free(out->v);
+	memset(out, 0, sizeof(*out));
+	return r == INV_ENOMEM ? inv_err_set(err, r, "no memory") :
+				 inv_decode_strange(&d, err);
+}
+
+int inv_session_read_got(const struct inv_ask *ask, const uint8_t **bytes,
+			 size_t *len, struct inv_err *err)
+{
+	static const char *const words[] = { "eof", NULL };
+	struct inv_decode d;
+	struct inv_token tok;
+	int r = inv_ask_answer(ask, &d, err);
+
+	*bytes = NULL;
+	*len = 0;
+	if (r < 0)
+		return r;
+	if (inv_cursor_next(&d.c, &tok) == 0 && tok.kind == INV_TOK_ATOM &&
+	    inv_token_word(&tok, words) == 0)
+		return INV_END;
+	inv_decode_init(&d, d.term, d.len);
+	r = inv_decode_ok(&d, 2, err);
+	if (r == 0 && inv_decode_bytes(&d, bytes, len) < 0)
+		r = inv_decode_strange(&d, err);
+	return r;
+}
+
+/* --- counters -------------------------------------------------------------------- */
+
+#define COUNTERS_MAX 100000
+
+/* M:F/A as Erlang writes it; the two atoms come next. */
+static int take_mfa(struct inv_decode *d, struct inv_buf *mfa)
+{
+	static const struct inv_print_opts how = { .unicode = true };
+	int64_t arity;
+	int r = inv_term_print(&d->c, mfa, &how);
+
+	inv_buf_putc(mfa, ':');
+	if (r == 0)
+		r = inv_term_print(&d->c, mfa, &how);
+	if (r == 0)
+		r = inv_decode_i64(d, &arity);
+	if (r != 0)
+		return inv_decode_bad(d);
+	inv_buf_printf(mfa, "/%lld", (long long)arity);
+	inv_buf_putc(mfa, 0);
+	return mfa->error;
+}
+
+static int take_counter(struct inv_decode *d, void *out,
+			const struct inv_token *tok)
+{
+	struct inv_counters *all = out;
+	struct inv_counter c = { .ns = -1 };
+	struct inv_counter *v;
+	struct inv_buf mfa = { 0 };
+	int r;
+
+	if (tok->kind != INV_TOK_TUPLE || tok->count != 5 ||
+	    all->n >= COUNTERS_MAX)
+		return inv_decode_bad(d);
+	r = take_mfa(d, &mfa);
+	if (r == 0)
+		r = inv_decode_u64(d, &c.calls);
+	if (r == 0)
+		r = inv_decode_number(d, -1, &c.ns);
+	if (r == 0)
+		r = inv_cursor_end(&d->c);
+	if (r == 0) {
+		v = realloc(all->v, (all->n + 1) * sizeof(*v));
+		r = v ? 0 : INV_ENOMEM;
+		if (v)
+			all->v = v;
+	}
+	if (r < 0) {
+		inv_buf_release(&mfa);
+		return r;
+	}
+	c.mfa = (char *)mfa.data;
+	all->v[all->n++] = c;
+	return 0;
+}
+
+int inv_session_counters_got(const struct inv_ask *ask,
+			     struct inv_counters *out, struct inv_err *err)
+{
+	struct inv_decode d;
+	int r = inv_ask_answer(ask, &d, err);
+
+	memset(out, 0, sizeof(*out));
+	if (r == 0)
+		r = inv_decode_ok(&d, 2, err);
+	if (r < 0)
+		return r;
+	r = each(&d, out, take_counter);
+	if (r == 0)
+		return 0;
+	inv_counters_release(out);
+	return r == INV_ENOMEM ? inv_err_set(err, r, "no memory") :
+				 inv_decode_strange(&d, err);
+}
+
+void inv_counters_release(struct inv_counters *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		free(c->v[i].mfa);
+	free(c->v);
+	memset(c, 0, sizeof(*c));
+}

@@ -1,0 +1,30 @@
+# What the command carries for the nodes that it attaches to: modules, NIF and
+# spooler, in an archive that only programs with the room `node' in them want.
+#
+# The beams are made anew: what lies in ebin/ may be the work of another tool
+# (rebar3 compiles there, too), and need not load on every release.
+
+PAYLOAD_DIR := $(BUILD)/payload
+PAYLOAD_BEAMS := $(PAYLOAD_DIR)/beams.stamp
+PAYLOAD_FILES := $(addprefix $(PAYLOAD_DIR)/,boot_head boot_tail build)
+
+$(PAYLOAD_BEAMS): $(wildcard src/*.erl include/*.hrl src/*.hrl) mk/payload.mk tools/erlc25
+	@mkdir -p $(@D)/ebin
+	$(call say,ERLC,what is pushed)
+	$(Q)rm -f $(@D)/ebin/*
+	$(Q)ERLC='$(ERLC)' OTP_RELEASE=$(OTP_RELEASE) tools/erlc25 -o $(@D)/ebin +deterministic -I include $(wildcard src/*.erl)
+	@touch $@
+
+$(PAYLOAD_DIR)/build: $(PAYLOAD_BEAMS) $(NIF) $(SPOOL) tools/payload.escript
+	$(call say,PAYLOAD,$(@D))
+	$(Q)escript tools/payload.escript $(<D)/ebin $(NIF) $(SPOOL) $(@D)
+$(PAYLOAD_DIR)/boot_head $(PAYLOAD_DIR)/boot_tail: $(PAYLOAD_DIR)/build ;
+
+$(PAYLOAD_DIR)/data.o: c_src/node/payload_data.S $(PAYLOAD_FILES) $(NIF) $(SPOOL) $(FLAGS_STAMP)
+	$(Q)$(CC) -c -o $@ -DBUILD='"$(@D)/build"' -DBOOT_HEAD='"$(@D)/boot_head"' -DBOOT_TAIL='"$(@D)/boot_tail"' \
+		-DNIF='"$(NIF)"' -DSPOOL='"$(SPOOL)"' $<
+
+$(PAYLOAD): $(PAYLOAD_DIR)/data.o
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(Q)ar rcsD $@ $^
