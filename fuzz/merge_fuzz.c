@@ -8,7 +8,8 @@
  *	          one is what is left
  *
  * Checked besides what the sanitizers see: the output is UTF-8 without control
- * characters but the ends of lines, of which there is one an entry; of JSON,
+ * characters but the ends of lines, of which there is one an entry, and those
+ * of indented lines; of JSON,
  * every line is balanced; twice the same gives twice the same.
  */
 #include <stdlib.h>
@@ -124,7 +125,8 @@ static void check_text(const struct inv_buf *b, uint64_t expected)
 
 	for (size_t i = 0; i < b->len; i++) {
 		CHECK(b->data[i] >= 0x20 || b->data[i] == '\n');
-		lines += b->data[i] == '\n';
+		/* A stack's lines are indented. */
+		lines += b->data[i] != ' ' && (!i || b->data[i - 1] == '\n');
 	}
 	CHECK(lines == expected);
 }

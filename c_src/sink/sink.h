@@ -23,9 +23,12 @@
  */
 struct inv_sink;
 
+/* color and width are for a terminal, and may be changed between two items. */
 struct inv_sink_opts {
-	int utc;   /* text: times in UTC instead of local time */
-	int color; /* text: for a terminal */
+	int utc;	/* text: times in UTC instead of local time */
+	int color;	/* text: in colours */
+	unsigned width; /* text: columns that a line may have, longer ones are
+			   cut and end with "…"; 0: no limit */
 };
 
 /* What went through a sink. */

@@ -5,54 +5,18 @@
  *	2026-11-21 10:37:44.000123 node1@host <0.88.0> pname call m:f(1,2)
  *	2026-11-21 10:37:44.000135 node1@host <0.88.0> pname return m:f/2 -> 3 (12.3 us)
  */
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "sink/text.h"
 
+#include <stdio.h>
+
+#include "sink/fit.h"
 #include "sink/formats.h"
-#include "sink/pairs.h"
-#include "sink/timefmt.h"
-#include "term/print.h"
-
-struct text {
-	struct inv_sink sink;
-	struct inv_timefmt time;
-	struct inv_pairs pairs;
-	uint64_t pid; /* hash of the event's process */
-	uint64_t mfa; /* hash of the {M,F,A} printed last, 0: it was none */
-};
 
 static void node_text(struct inv_buf *b, const struct inv_node *node)
 {
 	inv_buf_putc(b, ' ');
 	inv_buf_puts(b, node->name);
 	inv_buf_putc(b, ' ');
-}
-
-static void put(struct text *t, const char *s)
-{
-	inv_buf_puts(t->sink.out, s);
-}
-
-static int must(int rc)
-{
-	return rc == INV_END ? INV_ETRUNCATED : rc;
-}
-
-/* The next term of the event. */
-static int term(struct text *t)
-{
-	return must(
-		inv_term_print(t->sink.cursor, t->sink.out, &t->sink.print));
-}
-
-/* A dictionary knows once a packet what needs no quotes. */
-static void atom(struct text *t, const struct inv_token *tok)
-{
-	if (tok->plain)
-		inv_buf_put(t->sink.out, tok->bytes, tok->len);
-	else
-		inv_term_print_atom(tok->bytes, tok->len, t->sink.out,
-				    &t->sink.print);
 }
 
 static uint64_t hash_pid(const struct inv_item *it, const struct inv_token *tok)
@@ -66,145 +30,9 @@ static uint64_t hash_pid(const struct inv_item *it, const struct inv_token *tok)
 	return h ^ h >> 32;
 }
 
-/* --- {M,F,Args} and {M,F,Arity} ------------------------------------------- */
-
-static int arguments(struct text *t, uint32_t *arity)
-{
-	struct inv_cursor *c = t->sink.cursor;
-	struct inv_buf *out = t->sink.out;
-	struct inv_token tok;
-	int rc;
-
-	*arity = 0;
-	inv_buf_putc(out, '(');
-	for (;;) {
-		rc = must(inv_cursor_next(c, &tok));
-		if (rc)
-			return rc;
-		if (tok.kind == INV_TOK_END)
-			break;
-		if (tok.sep == INV_SEP_BAR)
-			inv_buf_putc(out, '|');
-		else if (tok.sep == INV_SEP_COMMA)
-			inv_buf_putc(out, ',');
-		rc = inv_term_print_token(c, &tok, out, &t->sink.print);
-		if (rc)
-			return must(rc);
-		*arity += tok.kind == INV_TOK_CUT && tok.cut == INV_CUT_LIST ?
-				  (uint32_t)tok.left :
-				  1;
-	}
-	inv_buf_putc(out, ')');
-	return 0;
-}
-
-/* Arguments that are all small integers lie as a string. */
-static void small_arguments(struct text *t, const struct inv_token *tok)
-{
-	struct inv_buf *out = t->sink.out;
-
-	inv_buf_putc(out, '(');
-	for (size_t i = 0; i < tok->len; i++) {
-		if (i)
-			inv_buf_putc(out, ',');
-		inv_buf_u64(out, tok->bytes[i]);
-	}
-	if (tok->cut) {
-		inv_buf_puts(out, tok->len ? ",...(" : "...(");
-		inv_buf_u64(out, tok->left);
-		inv_buf_puts(out, " more)");
-	}
-	inv_buf_putc(out, ')');
-}
-
-/* The third element; false: not what stands there in an {M,F,A}. */
-static int arity_or_arguments(struct text *t, uint64_t *arity, bool *is_mfa)
-{
-	struct inv_token tok;
-	int64_t i;
-	uint32_t n = 0;
-	int rc = must(inv_cursor_next(t->sink.cursor, &tok));
-
-	if (rc)
-		return rc;
-	if (inv_token_i64(&tok, &i)) {
-		put(t, "/");
-		inv_buf_i64(t->sink.out, i);
-		*arity = (uint64_t)i;
-	} else if (tok.kind == INV_TOK_NIL) {
-		put(t, "()");
-		*arity = 0;
-	} else if (tok.kind == INV_TOK_STRING) {
-		small_arguments(t, &tok);
-		*arity = tok.len + (tok.cut ? tok.left : 0);
-	} else if (tok.kind == INV_TOK_LIST) {
-		rc = arguments(t, &n);
-		*arity = n;
-	} else {
-		*is_mfa = false;
-	}
-	return rc;
-}
-
-static uint64_t hash_atom(uint64_t seed, const struct inv_token *tok)
-{
-	return XXH3_64bits_withSeed(tok->bytes, tok->len, seed);
-}
-
-/*
- * Tries the next term as {M,F,A}.  *is_mfa says whether it was one; if not,
- * the cursor is somewhere within it.
- */
-static int try_mfa(struct text *t, bool *is_mfa)
-{
-	struct inv_cursor *c = t->sink.cursor;
-	struct inv_buf *out = t->sink.out;
-	struct inv_token tok;
-	uint64_t hash = 0;
-	uint64_t arity = 0;
-	int rc = must(inv_cursor_next(c, &tok));
-
-	*is_mfa = !rc && tok.kind == INV_TOK_TUPLE && tok.count == 3;
-	for (int i = 0; *is_mfa && i < 2; i++) {
-		rc = must(inv_cursor_next(c, &tok));
-		*is_mfa = !rc && tok.kind == INV_TOK_ATOM;
-		if (!*is_mfa)
-			break;
-		if (i)
-			inv_buf_putc(out, ':');
-		atom(t, &tok);
-		hash = hash_atom(hash, &tok);
-	}
-	if (rc || !*is_mfa)
-		return rc;
-	rc = arity_or_arguments(t, &arity, is_mfa);
-	if (!rc && *is_mfa)
-		rc = inv_cursor_end(c);
-	t->mfa = hash * 31 + arity;
-	return rc;
-}
-
-/* The next term as m:f(…) or m:f/n, or as it is. */
-static int mfa(struct text *t, const struct inv_event *ev)
-{
-	struct inv_cursor *c = t->sink.cursor;
-	size_t off = (size_t)(c->p - ev->terms);
-	size_t len = t->sink.out->len;
-	bool is_mfa = false;
-	int rc = try_mfa(t, &is_mfa);
-
-	if (rc || is_mfa)
-		return rc;
-	t->mfa = 0;
-	t->sink.out->len = len;
-	inv_cursor_init(c, (enum inv_enc)ev->enc, ev->dict, ev->terms + off,
-			ev->len - off);
-	return term(t);
-}
-
 /* --- the tags ------------------------------------------------------------- */
 
-static void took(struct text *t, const struct inv_item *it)
+static void took(struct inv_text *t, const struct inv_item *it)
 {
 	struct inv_buf *out = t->sink.out;
 	int64_t ns;
@@ -214,88 +42,137 @@ static void took(struct text *t, const struct inv_item *it)
 		return;
 	/* Microseconds with a decimal, without printf. */
 	ns = (ns + 50) / 100;
-	put(t, " (");
+	inv_text_color(t, INV_TEXT_CYAN);
+	inv_text_put(t, " (");
 	inv_buf_i64(out, ns / 10);
 	inv_buf_putc(out, '.');
 	inv_buf_putc(out, (char)('0' + (ns < 0 ? -ns : ns) % 10));
-	put(t, " us)");
+	inv_text_put(t, " us)");
+	inv_text_color(t, INV_TEXT_PLAIN);
 }
 
-static int text_call(struct text *t, const struct inv_item *it)
+static int text_call(struct inv_text *t, const struct inv_item *it)
 {
-	int rc = mfa(t, &it->ev);
+	int rc = inv_text_mfa(t, &it->ev);
 
 	if (t->mfa)
 		inv_pairs_call(&t->pairs, t->pid, t->mfa, it->ts_ns);
 	return rc;
 }
 
-static int text_return(struct text *t, const struct inv_item *it)
+static int text_return(struct inv_text *t, const struct inv_item *it)
 {
-	int rc = mfa(t, &it->ev);
+	int rc = inv_text_mfa(t, &it->ev);
 
 	if (!rc && it->ev.extra) {
-		put(t, " -> ");
-		rc = term(t);
+		inv_text_put(t, " -> ");
+		rc = inv_text_term(t);
 	}
 	took(t, it);
 	return rc;
 }
 
-static int text_exception(struct text *t, const struct inv_item *it)
+static int text_exception(struct inv_text *t, const struct inv_item *it)
 {
-	int rc = mfa(t, &it->ev);
+	int rc = inv_text_mfa(t, &it->ev);
 
 	if (!rc && it->ev.extra) {
-		put(t, " ");
-		rc = term(t);
+		inv_text_put(t, " ");
+		rc = inv_text_term(t);
 	}
 	took(t, it);
 	return rc;
 }
 
-static int text_send(struct text *t, const struct inv_item *it)
+static int text_send(struct inv_text *t, const struct inv_item *it)
 {
-	int rc = term(t);
+	int rc = inv_text_term(t);
 
 	if (!rc && it->ev.extra) {
-		put(t, " to ");
-		rc = term(t);
+		inv_text_put(t, " to ");
+		rc = inv_text_term(t);
 	}
 	if (it->ev.tag == INV_TAG_SEND_NO_PROC)
-		put(t, " (no such process)");
+		inv_text_put(t, " (no such process)");
 	return rc;
 }
 
-static int text_spawn(struct text *t, const struct inv_item *it)
+/* What the process of that hash was spawned to run: the {M,F,A} just printed. */
+static void learn_spawn(struct inv_text *t, uint64_t pid)
 {
-	int rc = term(t);
+	static const char wrapper[] = "proc_lib:init_p"; /* says nothing */
+	const char *mf = (const char *)t->sink.out->data + t->mf_off;
+	char text[INV_SEEN_TEXT + 32];
+	int n;
+
+	if (!t->mfa || t->sink.out->error || t->mf_len > INV_SEEN_TEXT ||
+	    (t->mf_len == strlen(wrapper) && !memcmp(mf, wrapper, t->mf_len)))
+		return;
+	n = snprintf(text, sizeof(text), "(%.*s/%u)", (int)t->mf_len, mf,
+		     (unsigned)t->arity);
+	inv_seen_spawn(&t->seen, pid, text, (size_t)n);
+}
+
+static int text_spawn(struct inv_text *t, const struct inv_item *it)
+{
+	struct inv_cursor *c = t->sink.cursor;
+	uint64_t pid = t->pid;
+	struct inv_token tok;
+	int rc = inv_text_must(inv_cursor_next(c, &tok));
+
+	if (rc)
+		return rc;
+	if (it->ev.tag == INV_TAG_SPAWN)
+		pid = hash_pid(it, &tok);
+	rc = inv_text_must(
+		inv_term_print_token(c, &tok, t->sink.out, &t->sink.print));
+	if (rc || !it->ev.extra)
+		return rc;
+	inv_text_put(t, it->ev.tag == INV_TAG_SPAWN ? " as " : " to run ");
+	rc = inv_text_mfa(t, &it->ev);
+	if (!rc)
+		learn_spawn(t, pid);
+	return rc;
+}
+
+static int text_register(struct inv_text *t, const struct inv_item *it)
+{
+	struct inv_buf *out = t->sink.out;
+	size_t off = out->len;
+	int rc = inv_text_term(t);
+
+	(void)it;
+	if (!rc && !out->error)
+		inv_seen_register(&t->seen, t->pid, out->data + off,
+				  out->len - off);
+	return rc;
+}
+
+static int text_plain(struct inv_text *t, const struct inv_item *it)
+{
+	int rc = inv_text_term(t);
 
 	if (!rc && it->ev.extra) {
-		put(t, it->ev.tag == INV_TAG_SPAWN ? " as " : " to run ");
-		rc = mfa(t, &it->ev);
+		inv_text_put(t, " ");
+		rc = inv_text_term(t);
 	}
 	return rc;
 }
 
-static int text_plain(struct text *t, const struct inv_item *it)
+/* unregister and exit: it has no name any more. */
+static int text_nameless(struct inv_text *t, const struct inv_item *it)
 {
-	int rc = term(t);
-
-	if (!rc && it->ev.extra) {
-		put(t, " ");
-		rc = term(t);
-	}
-	return rc;
+	inv_seen_forget(&t->seen, t->pid);
+	return text_plain(t, it);
 }
 
-static int text_mfa(struct text *t, const struct inv_item *it)
+static int text_mfa(struct inv_text *t, const struct inv_item *it)
 {
-	return mfa(t, &it->ev);
+	return inv_text_mfa(t, &it->ev);
 }
 
 /* {send | 'receive' | print, Serial, From, To, Message} */
-static int text_seq(struct text *t, const struct inv_item *it)
+static int text_seq(struct inv_text *t, const struct inv_item *it)
 {
 	struct inv_cursor *c = t->sink.cursor;
 	size_t off = (size_t)(c->p - it->ev.terms);
@@ -310,12 +187,12 @@ static int text_seq(struct text *t, const struct inv_item *it)
 		t->sink.out->len = len;
 		inv_cursor_init(c, (enum inv_enc)it->ev.enc, it->ev.dict,
 				it->ev.terms + off, it->ev.len - off);
-		return term(t);
+		return inv_text_term(t);
 	}
-	atom(t, &tok);
+	inv_text_atom(t, &tok);
 	for (int i = 0; !rc && i < 4; i++) {
-		put(t, seps[i]);
-		rc = term(t);
+		inv_text_put(t, seps[i]);
+		rc = inv_text_term(t);
 	}
 	return rc;
 }
@@ -324,32 +201,47 @@ static int text_seq(struct text *t, const struct inv_item *it)
  * tag is as it is, and the terms too. */
 static const struct {
 	const char *word;
-	int (*write)(struct text *t, const struct inv_item *it);
+	int (*write)(struct inv_text *t, const struct inv_item *it);
+	const char *color;
 } tags[INV_TAG_COUNT] = {
-	[INV_TAG_SEND] = { "send ", text_send },
-	[INV_TAG_SEND_NO_PROC] = { "send ", text_send },
-	[INV_TAG_CALL] = { "call ", text_call },
-	[INV_TAG_RETURN_TO] = { "return_to ", text_mfa },
-	[INV_TAG_RETURN_FROM] = { "return ", text_return },
-	[INV_TAG_EXCEPTION_FROM] = { "exception ", text_exception },
-	[INV_TAG_SPAWN] = { "spawn ", text_spawn },
-	[INV_TAG_SPAWNED] = { "spawned by ", text_spawn },
-	[INV_TAG_IN] = { "in ", text_mfa },
-	[INV_TAG_OUT] = { "out ", text_mfa },
-	[INV_TAG_IN_EXITING] = { "in_exiting ", text_mfa },
-	[INV_TAG_OUT_EXITING] = { "out_exiting ", text_mfa },
-	[INV_TAG_OUT_EXITED] = { "out_exited ", text_mfa },
-	[INV_TAG_SEQ_TRACE] = { "", text_seq },
+	[INV_TAG_SEND] = { "send ", text_send, NULL },
+	[INV_TAG_SEND_NO_PROC] = { "send ", text_send, NULL },
+	[INV_TAG_CALL] = { "call ", text_call, INV_TEXT_GREEN },
+	[INV_TAG_RETURN_TO] = { "return_to ", text_mfa, NULL },
+	[INV_TAG_RETURN_FROM] = { "return ", text_return, INV_TEXT_CYAN },
+	[INV_TAG_EXCEPTION_FROM] = { "exception ", text_exception,
+				     INV_TEXT_RED },
+	[INV_TAG_SPAWN] = { "spawn ", text_spawn, NULL },
+	[INV_TAG_SPAWNED] = { "spawned by ", text_spawn, NULL },
+	[INV_TAG_EXIT] = { "exit ", text_nameless, NULL },
+	[INV_TAG_REGISTER] = { "register ", text_register, NULL },
+	[INV_TAG_UNREGISTER] = { "unregister ", text_nameless, NULL },
+	[INV_TAG_IN] = { "in ", text_mfa, NULL },
+	[INV_TAG_OUT] = { "out ", text_mfa, NULL },
+	[INV_TAG_IN_EXITING] = { "in_exiting ", text_mfa, NULL },
+	[INV_TAG_OUT_EXITING] = { "out_exiting ", text_mfa, NULL },
+	[INV_TAG_OUT_EXITED] = { "out_exited ", text_mfa, NULL },
+	[INV_TAG_SEQ_TRACE] = { "", text_seq, NULL },
 };
 
-static int body(struct text *t, const struct inv_item *it)
+/* The word of a tag, in its colour. */
+static void word_of(struct inv_text *t, unsigned tag)
+{
+	if (tags[tag].color)
+		inv_text_color(t, tags[tag].color);
+	inv_text_put(t, tags[tag].word);
+	if (tags[tag].color)
+		inv_text_color(t, INV_TEXT_PLAIN);
+}
+
+static int body(struct inv_text *t, const struct inv_item *it)
 {
 	const struct inv_event *ev = &it->ev;
 	const char *word;
 	size_t len;
 
 	if (ev->tag < INV_TAG_COUNT && tags[ev->tag].write) {
-		put(t, tags[ev->tag].word);
+		word_of(t, ev->tag);
 		return tags[ev->tag].write(t, it);
 	}
 	word = inv_event_tag(ev, &len);
@@ -358,12 +250,31 @@ static int body(struct text *t, const struct inv_item *it)
 				    &t->sink.print);
 	else
 		inv_buf_put(t->sink.out, word, len);
-	put(t, " ");
+	inv_text_put(t, " ");
 	return text_plain(t, it);
 }
 
+/* After the pid: "name1,name2 ", or what was seen of it. */
+static void names(struct inv_text *t, const struct inv_item *it,
+		  const struct inv_token *tok)
+{
+	const struct inv_seen_process *seen;
+	struct inv_buf *out = t->sink.out;
+
+	if (it->node->names) {
+		if (inv_sink_names(&t->sink, it, tok, ","))
+			inv_buf_putc(out, ' ');
+		return;
+	}
+	seen = inv_seen_find(&t->seen, t->pid);
+	if (seen) {
+		inv_buf_put(out, seen->text, seen->len);
+		inv_buf_putc(out, ' ');
+	}
+}
+
 /* "<0.88.0> name1,name2 ", or "seq_trace 17 " */
-static int tracee(struct text *t, const struct inv_item *it)
+static int tracee(struct inv_text *t, const struct inv_item *it)
 {
 	struct inv_sink *s = &t->sink;
 	struct inv_token tok;
@@ -372,61 +283,110 @@ static int tracee(struct text *t, const struct inv_item *it)
 	if (rc)
 		return rc;
 	t->pid = hash_pid(it, &tok);
+	inv_text_color(t, INV_TEXT_YELLOW);
 	if (it->ev.tag == INV_TAG_SEQ_TRACE)
-		put(t, "seq_trace ");
+		inv_text_put(t, "seq_trace ");
 	rc = inv_term_print_token(s->cursor, &tok, s->out, &t->sink.print);
 	if (rc)
-		return must(rc);
+		return inv_text_must(rc);
 	inv_buf_putc(s->out, ' ');
-	if (it->node->names && it->ev.tag != INV_TAG_SEQ_TRACE &&
-	    inv_sink_names(s, it, &tok, ","))
-		inv_buf_putc(s->out, ' ');
+	if (it->ev.tag != INV_TAG_SEQ_TRACE)
+		names(t, it, &tok);
+	inv_text_color(t, INV_TEXT_PLAIN);
 	return inv_event_payload(&it->ev, s->cursor);
 }
 
-static int bare(struct text *t, const struct inv_event *ev)
+static int bare(struct inv_text *t, const struct inv_event *ev)
 {
 	inv_cursor_init(t->sink.cursor, INV_ENC_ETF, NULL, ev->raw,
 			ev->raw_len);
-	return term(t);
+	return inv_text_term(t);
+}
+
+/* Nodes stand in a column, as wide as the widest name of them, up to a limit. */
+#define NODE_COLUMNS_MAX 40u
+
+static void align_node(struct inv_text *t, size_t from)
+{
+	struct inv_buf *out = t->sink.out;
+	unsigned n;
+
+	if (out->error)
+		return;
+	n = inv_fit_columns(out->data + from, out->len - from);
+	if (n > t->node_columns && n <= NODE_COLUMNS_MAX)
+		t->node_columns = n;
+	for (; n < t->node_columns; n++)
+		inv_buf_putc(out, ' ');
+}
+
+/* The day is left out where a terminal has little room. */
+#define BRIEF_BELOW 120
+
+/* Time and node. */
+static void head(struct inv_text *t, const struct inv_item *it)
+{
+	struct inv_sink *s = &t->sink;
+	size_t from;
+
+	t->time.brief = s->opts.width && s->opts.width < BRIEF_BELOW;
+	inv_text_color(t, INV_TEXT_DIM);
+	inv_timefmt_put(&t->time, it->ts_ns, s->out);
+	inv_text_color(t, INV_TEXT_PLAIN);
+	from = s->out->len;
+	inv_text_color(t, INV_TEXT_MAGENTA);
+	inv_sink_node_text(s, it->node, node_text);
+	if (s->opts.width)
+		align_node(t, from);
+	inv_text_color(t, INV_TEXT_PLAIN);
+}
+
+/* The end of the entry that begins at from. */
+static void tail(struct inv_text *t, size_t from)
+{
+	struct inv_sink *s = &t->sink;
+
+	inv_buf_putc(s->out, '\n');
+	if (s->opts.width)
+		inv_fit_lines(s->out, from, s->opts.width,
+			      s->opts.color ? INV_TEXT_PLAIN : "", &t->spare);
 }
 
 static int text_event(struct inv_sink *s, const struct inv_item *it)
 {
-	struct text *t = (struct text *)s;
+	struct inv_text *t = (struct inv_text *)s;
+	size_t from = s->out->len;
 	int rc;
 
 	t->mfa = 0;
 	s->print.otp = it->node->otp_release;
-	inv_timefmt_put(&t->time, it->ts_ns, s->out);
-	inv_sink_node_text(s, it->node, node_text);
+	head(t, it);
 	if (it->ev.bare) {
 		rc = bare(t, &it->ev);
 	} else {
 		rc = tracee(t, it);
 		if (!rc)
 			rc = body(t, it);
-		if (!rc && it->ev.ms_result) {
-			put(t, " (");
-			rc = term(t);
-			put(t, ")");
-		}
+		if (!rc && it->ev.ms_result)
+			rc = inv_text_result(t, &it->ev);
 	}
-	inv_buf_putc(s->out, '\n');
+	tail(t, from);
 	return rc;
 }
 
 static void text_loss(struct inv_sink *s, const struct inv_item *it)
 {
-	struct text *t = (struct text *)s;
+	struct inv_text *t = (struct inv_text *)s;
+	size_t from = s->out->len;
 
-	inv_timefmt_put(&t->time, it->ts_ns, s->out);
-	inv_sink_node_text(s, it->node, node_text);
-	put(t, "*** ");
+	head(t, it);
+	inv_text_color(t, INV_TEXT_ALARM);
+	inv_text_put(t, "*** ");
 	inv_buf_u64(s->out, it->lost.n);
-	put(t, it->lost.n == 1 ? " event lost: " : " events lost: ");
-	put(t, inv_lost_text(it->lost.reason));
-	inv_buf_putc(s->out, '\n');
+	inv_text_put(t, it->lost.n == 1 ? " event lost: " : " events lost: ");
+	inv_text_put(t, inv_lost_text(it->lost.reason));
+	inv_text_color(t, INV_TEXT_PLAIN);
+	tail(t, from);
 }
 
 static void text_end(struct inv_sink *s)
@@ -438,7 +398,7 @@ static void text_end(struct inv_sink *s)
 
 static int text_init(struct inv_sink *s)
 {
-	struct text *t = (struct text *)s;
+	struct inv_text *t = (struct inv_text *)s;
 
 	t->time.utc = s->opts.utc;
 	s->print.style = INV_PRINT_P;
@@ -448,13 +408,17 @@ static int text_init(struct inv_sink *s)
 
 static void text_release(struct inv_sink *s)
 {
-	inv_pairs_release(&((struct text *)s)->pairs);
+	struct inv_text *t = (struct inv_text *)s;
+
+	inv_pairs_release(&t->pairs);
+	inv_seen_release(&t->seen);
+	inv_buf_release(&t->spare);
 }
 
 const struct inv_sink_ops inv_sink_text = {
 	.name = "text",
 	.help = "for people: one line an event, in Erlang's syntax",
-	.size = sizeof(struct text),
+	.size = sizeof(struct inv_text),
 	.init = text_init,
 	.event = text_event,
 	.loss = text_loss,

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #define SECOND_LEN 20 /* "2026-11-21 10:37:44." */
+#define DAY_LEN 11
 
 static void set_second(struct inv_timefmt *t, int64_t second)
 {
@@ -48,5 +49,7 @@ void inv_timefmt_put(struct inv_timefmt *t, int64_t ts_ns, struct inv_buf *out)
 	two_digits(w + SECOND_LEN, us / 10000);
 	two_digits(w + SECOND_LEN + 2, us / 100 % 100);
 	two_digits(w + SECOND_LEN + 4, us % 100);
-	inv_buf_commit(out, INV_TIMEFMT_LEN);
+	if (t->brief)
+		memmove(w, w + DAY_LEN, INV_TIMEFMT_LEN - DAY_LEN);
+	inv_buf_commit(out, INV_TIMEFMT_LEN - (t->brief ? DAY_LEN : 0));
 }

@@ -16,6 +16,7 @@
 
 struct inv_timefmt {
 	bool utc;
+	bool brief; /* without the day: "10:37:44.000123" */
 	/* private */
 	bool valid;
 	int64_t second;

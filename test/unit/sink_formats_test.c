@@ -100,10 +100,11 @@ static void text_is_for_people(void **state)
 		"16 a@h <0.88.0> send m to <0.88.0>\n" AT
 		"17 a@h <0.88.0> receive f\n" AT
 		"18 a@h <0.88.0> spawn <0.88.0> as m:f()\n" AT
-		"19 a@h <0.88.0> in m:f/7\n" AT "20 a@h <0.88.0> out 0\n" AT
+		"19 a@h <0.88.0> (m:f/0) in m:f/7\n" AT
+		"20 a@h <0.88.0> (m:f/0) out 0\n" AT
 		"21 a@h seq_trace 17 m {0,1} <0.88.0> to <0.88.0> f\n" AT
-		"22 a@h <0.88.0> f {1,...(1 more)}\n" AT
-		"23 a@h <0.88.0> receive ...\n" AT
+		"22 a@h <0.88.0> (m:f/0) f {1,...(1 more)}\n" AT
+		"23 a@h <0.88.0> (m:f/0) receive ...\n" AT
 		"23 a@h *** 2 events lost: full\n"
 		"-- 12 events recorded, 2 lost (2 full)\n");
 }

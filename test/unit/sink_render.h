@@ -27,17 +27,17 @@ static inline void render_add(struct rendered *r, const void *p, size_t n)
 	assert_int_equal(inv_inputs_add_source(&r->in, &src, NULL, NULL), 0);
 }
 
-static inline void render(struct rendered *r, const char *format)
+static inline void render_with(struct rendered *r, const char *format,
+			       const struct inv_sink_opts *opts)
 {
-	static const struct inv_sink_opts opts = { .utc = 1 };
 	const struct inv_item *item;
 	struct inv_merge m;
 	struct inv_sink *s;
 
 	assert_int_equal(inv_inputs_open(&r->in, NULL), 0);
 	assert_int_equal(inv_merge_init(&m, r->in.feeds, r->in.n_feeds), 0);
-	assert_int_equal(
-		inv_sink_new(&s, inv_sink_find(format), &opts, &r->out), 0);
+	assert_int_equal(inv_sink_new(&s, inv_sink_find(format), opts, &r->out),
+			 0);
 	while (!inv_merge_next(&m, &item))
 		assert_int_equal(inv_sink_item(s, item), 0);
 	assert_int_equal(inv_sink_end(s), 0);
@@ -45,6 +45,13 @@ static inline void render(struct rendered *r, const char *format)
 	inv_sink_free(s);
 	inv_merge_release(&m);
 	inv_buf_putc(&r->out, 0);
+}
+
+static inline void render(struct rendered *r, const char *format)
+{
+	static const struct inv_sink_opts opts = { .utc = 1 };
+
+	render_with(r, format, &opts);
 }
 
 static inline void render_release(struct rendered *r)

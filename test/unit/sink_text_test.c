@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The text format, for people at a terminal. */
+#include "unit/sink_render.h"
+
+#include "sink/fit.h"
+
+#define EPOCH INT64_C(1700000000000000000)
+#define AT "2023-11-14 22:13:20.0000"
+#define END_OF(n) "-- " n " recorded, 0 lost\n"
+
+static void begin(struct build *b)
+{
+	memset(b, 0, sizeof(*b));
+	build_head(b, "a@h", 1, 0);
+	build_anchor(b, 0, 0, EPOCH);
+	build_begin(b, 0, 0);
+}
+
+static void assert_text(struct build *b, const struct inv_sink_opts *opts,
+			const char *expected)
+{
+	struct rendered r;
+
+	build_end(b);
+	build_totals(b, INV_END_CLOSED);
+	render_init(&r);
+	render_add(&r, b->file.data, b->file.len);
+	render_with(&r, "text", opts);
+	assert_string_equal(r.out.data, expected);
+	render_release(&r);
+	build_release(b);
+}
+
+static const struct inv_sink_opts plain = { .utc = 1 };
+
+/* A call of m:f() with the result that follows. */
+#define CALL PID, 0x83, M, F, INV_T_NIL
+#define RESULT INV_EV_MS_RESULT | TS(INV_TS_TIMESTAMP)
+/* [{m,f,1,[{file,"f.erl"},{line,12}]},{m,f,0,[]}] */
+#define FILE_ATOM 0x43
+#define LINE_ATOM 0x44
+#define STACK                                                                \
+	INV_T_LIST, 0x84, M, F, 1, INV_T_LIST, 0x82, FILE_ATOM, 0xb4, 'f',   \
+		'.', 'e', 'r', 'l', 0x82, LINE_ATOM, 12, INV_T_END, 0x84, M, \
+		F, 0, INV_T_NIL, INV_T_END
+
+/* Two more atoms; their numbers come after those of build_begin. */
+static void define_atoms(struct build *b)
+{
+	struct inv_buf old = b->body;
+
+	memset(&b->body, 0, sizeof(b->body));
+	build_define(b, INV_DEF_ATOM, "line", 4);
+	build_define(b, INV_DEF_ATOM, "file", 4);
+	inv_buf_put(&b->body, old.data, old.len);
+	b->p.def_len = (uint32_t)b->body.len;
+	inv_buf_release(&old);
+}
+
+static void callers_and_stacks_are_readable(void **state)
+{
+	struct build b;
+
+	(void)state;
+	begin(&b);
+	define_atoms(&b);
+	RECORD(&b, 1000, INV_TAG_CALL, RESULT, CALL, 0x83, M, F, 3);
+	RECORD(&b, 2000, INV_TAG_CALL, RESULT, CALL, STACK);
+	RECORD(&b, 3000, INV_TAG_CALL, RESULT, CALL, 0x82, 0x83, M, F, 3,
+	       STACK);
+	assert_text(&b, &plain,
+		    AT "01 a@h <0.88.0> call m:f() (from m:f/3)\n" AT
+		       "02 a@h <0.88.0> call m:f()\n"
+		       "        m:f/1 (f.erl:12)\n"
+		       "        m:f/0\n" AT
+		       "03 a@h <0.88.0> call m:f() (from m:f/3)\n"
+		       "        m:f/1 (f.erl:12)\n"
+		       "        m:f/0\n" END_OF("3 events"));
+}
+
+static void a_stack_that_was_cut_says_so(void **state)
+{
+	struct build b;
+
+	(void)state;
+	begin(&b);
+	RECORD(&b, 1000, INV_TAG_CALL, RESULT | INV_EV_CUT, CALL, INV_T_LIST,
+	       0x84, M, F, 0, INV_T_NIL, INV_T_CUT, INV_CUT_LIST, 7);
+	assert_text(&b, &plain,
+		    AT "01 a@h <0.88.0> call m:f()\n"
+		       "        m:f/0\n"
+		       "        ...(7 more)\n" END_OF("1 event"));
+}
+
+static void other_results_are_as_they_are(void **state)
+{
+	struct build b;
+
+	(void)state;
+	begin(&b);
+	RECORD(&b, 1000, INV_TAG_CALL, RESULT, CALL, 0x83, M, F, M);
+	RECORD(&b, 2000, INV_TAG_CALL, RESULT, CALL, 0x82, M, 1);
+	/* as a stack begins, and goes on otherwise */
+	RECORD(&b, 3000, INV_TAG_CALL, RESULT, CALL, INV_T_LIST, 0x84, M, F, 0,
+	       INV_T_NIL, M, INV_T_END);
+	RECORD(&b, 4000, INV_TAG_CALL, RESULT, CALL, INV_T_NIL);
+	assert_text(&b, &plain,
+		    AT "01 a@h <0.88.0> call m:f() ({m,f,m})\n" AT
+		       "02 a@h <0.88.0> call m:f() ({m,1})\n" AT
+		       "03 a@h <0.88.0> call m:f() ([{m,f,0,[]},m])\n" AT
+		       "04 a@h <0.88.0> call m:f() ([])\n" END_OF("4 events"));
+}
+
+static void names_are_learnt_from_events(void **state)
+{
+	struct build b;
+
+	(void)state;
+	begin(&b);
+	RECORD(&b, 1000, INV_TAG_SPAWNED, INV_EV_EXTRA, PID, PID, 0x83, M, F,
+	       INV_T_LIST, 1, F, INV_T_END);
+	RECORD(&b, 2000, INV_TAG_CALL, 0, CALL);
+	RECORD(&b, 3000, INV_TAG_REGISTER, 0, PID, M);
+	RECORD(&b, 4000, INV_TAG_CALL, 0, CALL);
+	RECORD(&b, 5000, INV_TAG_UNREGISTER, 0, PID, M);
+	RECORD(&b, 6000, INV_TAG_CALL, 0, CALL);
+	RECORD(&b, 7000, INV_TAG_REGISTER, 0, PID, F);
+	RECORD(&b, 8000, INV_TAG_EXIT, 0, PID, M);
+	RECORD(&b, 9000, INV_TAG_CALL, 0, CALL);
+	assert_text(&b, &plain,
+		    AT
+		    "01 a@h <0.88.0> spawned by <0.88.0> to run m:f(1,f)\n" AT
+		    "02 a@h <0.88.0> (m:f/2) call m:f()\n" AT
+		    "03 a@h <0.88.0> (m:f/2) register m\n" AT
+		    "04 a@h <0.88.0> m call m:f()\n" AT
+		    "05 a@h <0.88.0> m unregister m\n" AT
+		    "06 a@h <0.88.0> call m:f()\n" AT
+		    "07 a@h <0.88.0> register f\n" AT
+		    "08 a@h <0.88.0> f exit m\n" AT
+		    "09 a@h <0.88.0> call m:f()\n" END_OF("9 events"));
+}
+
+static void colours_tell_the_parts_apart(void **state)
+{
+	static const struct inv_sink_opts color = { .utc = 1, .color = 1 };
+	struct build b;
+
+	(void)state;
+	begin(&b);
+	RECORD(&b, 1000, INV_TAG_CALL, 0, CALL);
+	RECORD(&b, 2000, INV_TAG_RETURN_FROM, INV_EV_EXTRA, PID, 0x83, M, F, 0,
+	       M);
+	RECORD(&b, 3000, INV_TAG_EXCEPTION_FROM, INV_EV_EXTRA, PID, 0x83, M, F,
+	       0, M);
+	build_lose(&b, 0, INV_LOSS_FULL, 2);
+#define HEAD(at)                                                       \
+	"\033[2m" AT at "\033[0m\033[35m a@h \033[0m\033[33m<0.88.0> " \
+	"\033[0m"
+	assert_text(
+		&b, &color,
+		HEAD("01") "\033[32mcall \033[0mm:f()\n" HEAD("02") "\033[36mreturn \033[0mm:f/0 -> m\033[36m (1.0 us)\033[0m\n" HEAD(
+			"03") "\033[31mexception \033[0mm:f/0 m\n"
+			      "\033[2m" AT "03\033[0m\033[35m a@h \033[0m"
+			      "\033[1;31m*** 2 events lost: full\033[0m\n"
+			      "-- 3 events recorded, 2 lost (2 full)\n");
+}
+
+static void lines_fit_the_width(void **state)
+{
+	static const struct inv_sink_opts narrow = { .utc = 1, .width = 40 };
+	static const struct inv_sink_opts wide = { .utc = 1, .width = 120 };
+	static const char line[] = " a@h <0.88.0> call m:f()\n";
+	char expected[200];
+	struct build b;
+
+	(void)state;
+	begin(&b);
+	RECORD(&b, 1000, INV_TAG_CALL, 0, CALL);
+	RECORD(&b, 2000, INV_TAG_RECEIVE, 0, PID, 0x88, 1, 2, 3, 4, 5, 6, 7, 8);
+	/* 15 of the time, and what fits in 39 */
+	assert_text(&b, &narrow,
+		    "22:13:20.000001 a@h <0.88.0> call m:f()\n"
+		    "22:13:20.000002 a@h <0.88.0> receive {1…\n" END_OF(
+			    "2 events"));
+	begin(&b);
+	RECORD(&b, 1000, INV_TAG_CALL, 0, CALL);
+	snprintf(expected, sizeof(expected), AT "01%s" END_OF("1 event"), line);
+	assert_text(&b, &wide, expected);
+}
+
+static void fit(const char *text, unsigned width, const char *expected)
+{
+	struct inv_buf b = { 0 }, spare = { 0 };
+
+	inv_buf_puts(&b, text);
+	inv_fit_lines(&b, 0, width, "R", &spare);
+	inv_buf_putc(&b, 0);
+	assert_string_equal(b.data, expected);
+	inv_buf_release(&b);
+	inv_buf_release(&spare);
+}
+
+static void a_column_is_not_a_byte(void **state)
+{
+	(void)state;
+	fit("abc\n", 3, "abc\n");
+	fit("abcd\nab\nabcdefgh\n", 3, "ab…R\nab\nab…R\n");
+	fit("äöü\n", 3, "äöü\n");
+	fit("äöüß", 3, "äö…R");
+	fit("日本語\n", 6, "日本語\n");
+	fit("日本語\n", 5, "日本…R\n");
+	fit("日本語\n", 4, "日…R\n");
+	fit("e\u0301e\u0301\n", 2, "e\u0301e\u0301\n");
+	fit("\033[31mabc\033[0m\n", 3, "\033[31mabc\033[0m\n");
+	fit("\033[31mabcd\033[0m\n", 3, "\033[31mab…R\n");
+	fit("ab", 1, "…R");
+	fit("\033[31", 3, "\033[31");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(callers_and_stacks_are_readable),
+		cmocka_unit_test(a_stack_that_was_cut_says_so),
+		cmocka_unit_test(other_results_are_as_they_are),
+		cmocka_unit_test(names_are_learnt_from_events),
+		cmocka_unit_test(colours_tell_the_parts_apart),
+		cmocka_unit_test(lines_fit_the_width),
+		cmocka_unit_test(a_column_is_not_a_byte),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
