@@ -250,5 +250,9 @@ int inv_handshake(const struct inv_node_name *node,
 
 		r = attempt(node, at, cookie, &t, out, err);
 	} while (r == INV_EBUSY && --tries > 0);
-	return r == INV_EBUSY ? INV_EREFUSED : r;
+	if (r != INV_EBUSY)
+		return r;
+	if (err)
+		err->code = INV_EREFUSED;
+	return INV_EREFUSED;
 }

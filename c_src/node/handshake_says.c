@@ -90,10 +90,22 @@ static int never_connected(const struct inv_handshake_says *s,
 			   what ? what : "unknown error");
 }
 
-static int closed(const struct inv_handshake_says *s, bool challenged,
+static int no_node(unsigned port, struct inv_err *err)
+{
+	return inv_err_set(err, INV_EUNREACHABLE,
+			   "the handshake with the node failed: what listens "
+			   "on port %u is no Erlang node that this program "
+			   "understands",
+			   port);
+}
+
+static int closed(const struct inv_handshake_says *s, unsigned port,
 		  struct inv_err *err)
 {
-	if (challenged)
+	const uint8_t *at;
+	size_t len;
+
+	if (message(s, 1, &at, &len))
 		return inv_err_set(
 			err, INV_EREFUSED,
 			"the node has another cookie; give its "
@@ -104,6 +116,8 @@ static int closed(const struct inv_handshake_says *s, bool challenged,
 				   "word: it may be stopping, or speak another "
 				   "protocol (TLS distribution is not "
 				   "supported yet)");
+	if (!message(s, 0, &at, &len))
+		return no_node(port, err);
 	return inv_err_set(err, INV_EREFUSED,
 			   "the node closed the connection during the "
 			   "handshake; its log may say why");
@@ -133,12 +147,8 @@ int inv_handshake_why(const struct inv_handshake_says *s,
 	    !is_status(at, len, "ok_simultaneous"))
 		return refused(at, len, err);
 	if (s->ended || s->sys == ECONNRESET || s->sys == EPIPE)
-		return closed(s, message(s, 1, &at, &len), err);
-	return inv_err_set(err, INV_EREFUSED,
-			   "the handshake with the node failed: what listens "
-			   "on port %u is no Erlang node that this program "
-			   "understands",
-			   port);
+		return closed(s, port, err);
+	return no_node(port, err);
 }
 
 /* The challenge: 'N', flags (8), challenge (4), creation (4), length (2),

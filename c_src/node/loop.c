@@ -451,7 +451,7 @@ static int come_up(struct inv_conn *c, struct inv_err *err)
 	return r;
 }
 
-static void be_lost(struct inv_conn *c, const struct inv_err *why)
+static void be_lost(struct inv_conn *c, int r, const struct inv_err *why)
 {
 	struct inv_mail *it = c->last_words;
 
@@ -459,6 +459,7 @@ static void be_lost(struct inv_conn *c, const struct inv_err *why)
 	it->kind = INV_MAIL_LOST;
 	it->conn = c;
 	it->err = *why;
+	it->err.code = r;
 	inv_err_ctx(&it->err, "%s", inv_conn_name(c)->full);
 	pthread_mutex_lock(&c->lock);
 	c->state = INV_CONN_LOST;
@@ -483,6 +484,6 @@ void *inv_conn_run(void *conn)
 	if (c->fd >= 0)
 		close(c->fd);
 	if (r < 0)
-		be_lost(c, &err);
+		be_lost(c, r, &err);
 	return NULL;
 }

@@ -19,7 +19,8 @@
  */
 struct lookup {
 	atomic_int users;
-	int done; /* eventfd */
+	int done;	   /* eventfd */
+	atomic_bool known; /* the three that follow are written */
 	int result;
 	int sys;
 	struct addrinfo *found;
@@ -45,6 +46,7 @@ static void *look_up(void *arg)
 	hints.ai_socktype = SOCK_STREAM;
 	l->result = getaddrinfo(l->host, NULL, &hints, &l->found);
 	l->sys = errno;
+	atomic_store(&l->known, true);
 	(void)eventfd_write(l->done, 1);
 	leave(l);
 	return NULL;
@@ -67,6 +69,7 @@ static struct lookup *begin(const char *host)
 		return NULL;
 	}
 	atomic_init(&l->users, 2);
+	atomic_init(&l->known, false);
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	r = pthread_create(&thread, &attr, look_up, l);
@@ -128,9 +131,9 @@ int inv_net_resolve(const char *host, struct in_addr *addrs, size_t max,
 		return inv_err_set(err, INV_ENOMEM,
 				   "no memory or thread to look up '%s'", host);
 	r = inv_net_wait(l->done, POLLIN, p);
-	if (r == 0)
+	if (r == 0 && atomic_load(&l->known))
 		r = addresses(l, addrs, max, n, err);
-	else if (r == INV_ETIME)
+	else if (r != INV_ELOST)
 		r = inv_err_set(err, INV_EUNREACHABLE,
 				"looking up host '%s': the name service does "
 				"not answer in time",

@@ -161,6 +161,7 @@ static inline void start_peer(struct peer *p, const char *name,
 	argv[n++] = "-eval";
 	argv[n++] = "spawn(fun() -> timer:sleep(60000), halt() end), "
 		    "io:put_chars(\"up\\n\").";
+	use_epmd(epmd_port);
 	assert_int_equal(pipe(fds), 0);
 	p->pid = fork();
 	assert_true(p->pid >= 0);

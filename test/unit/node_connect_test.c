@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit/node_fake.h"
+
+/* Each of the ways in which connecting can fail has words and a code. */
+
+static struct inv_err err;
+
+static int try_with(const char *node, const struct inv_conn_opts *opts)
+{
+	struct inv_inbox *in = new_inbox();
+	struct inv_conn *c = open_conn(in, node, opts);
+	int r = inv_conn_wait(c, &err);
+
+	if (r < 0) {
+		struct inv_mail m = take(in);
+
+		assert_int_equal(m.kind, INV_MAIL_LOST);
+		assert_int_equal(m.err.code, r);
+		assert_string_equal(m.err.text, err.text);
+		assert_non_null(strstr(err.text, node));
+		print_message("# %s\n", err.text);
+	}
+	inv_conn_close(c);
+	inv_inbox_free(in);
+	return r;
+}
+
+static void assert_words(const char *words)
+{
+	if (!strstr(err.text, words))
+		fail_msg("'%s' is not in: %s", words, err.text);
+}
+
+static int try_one(const char *node)
+{
+	return try_with(node, NULL);
+}
+
+static void a_host_that_is_not_known(void **state)
+{
+	(void)state;
+	assert_int_equal(try_one("a@no-such-host.invalid"), INV_EUNREACHABLE);
+	assert_words("there is no host 'no-such-host.invalid'");
+}
+
+static void a_host_with_ipv6_addresses_only(void **state)
+{
+	(void)state;
+	assert_int_equal(try_one("a@::1"), INV_EUNREACHABLE);
+	assert_words("not supported yet");
+}
+
+static void a_host_without_epmd(void **state)
+{
+	(void)state;
+	use_epmd(free_port());
+	assert_int_equal(try_one("a@localhost"), INV_EUNREACHABLE);
+	use_epmd(epmd_port);
+	assert_words("no epmd on localhost");
+	assert_words("ERL_EPMD_PORT");
+}
+
+static void an_epmd_port_that_is_none(void **state)
+{
+	static const char *const bad[] = { "x", "0", "65536", "12x", "-1" };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_int_equal(setenv("ERL_EPMD_PORT", bad[i], 1), 0);
+		assert_int_equal(try_one("a@localhost"), INV_EINVAL);
+	}
+	use_epmd(epmd_port);
+}
+
+static void a_node_that_epmd_does_not_know(void **state)
+{
+	struct peer p[2];
+
+	(void)state;
+	assert_int_equal(try_one("none@localhost"), INV_EUNREACHABLE);
+	assert_words("no node 'none' on localhost, nor any other");
+	start_peer(&p[0], "known0", NULL);
+	start_peer(&p[1], "known1", NULL);
+	assert_int_equal(try_one("none@localhost"), INV_EUNREACHABLE);
+	assert_words("known0");
+	assert_words("known1");
+	stop_peer(&p[0]);
+	stop_peer(&p[1]);
+}
+
+static void a_port_at_which_nobody_listens_any_more(void **state)
+{
+	struct fake f;
+
+	(void)state;
+	start_fake_at(&f, free_port());
+	assert_int_equal(try_one("a@localhost"), INV_EUNREACHABLE);
+	assert_words("nobody does");
+	stop_fake(&f);
+}
+
+static void something_else_at_the_port_of_epmd(void **state)
+{
+	static const char *const what[] = { "HTTP/1.1 400 Bad Request\r\n", "w",
+					    "w\0" };
+	struct fake f;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(what) / sizeof(what[0]); i++) {
+		start_fake_epmd(&f, what[i], i == 2 ? 2 : strlen(what[i]));
+		assert_int_equal(try_one("a@localhost"), INV_EUNREACHABLE);
+		assert_words("is not epmd");
+		stop_fake(&f);
+	}
+}
+
+static void an_epmd_that_says_nothing(void **state)
+{
+	struct inv_conn_opts opts = { .connect_ms = 300 };
+	struct fake f;
+
+	(void)state;
+	start_fake_epmd(&f, "", 0);
+	assert_int_equal(try_with("a@localhost", &opts), INV_EUNREACHABLE);
+	assert_words("does not answer in time");
+	stop_fake(&f);
+}
+
+static void a_node_that_says_nothing(void **state)
+{
+	struct inv_conn_opts opts = { .connect_ms = 300 };
+	struct fake f;
+	uint16_t port;
+	int node = listen_any(&port);
+
+	(void)state;
+	start_fake_at(&f, port);
+	assert_int_equal(try_with("a@localhost", &opts), INV_EUNREACHABLE);
+	assert_words("does not answer in time");
+	stop_fake(&f);
+	close(node);
+}
+
+static void who_is_tired_of_waiting_closes(void **state)
+{
+	struct inv_conn_opts opts = { .connect_ms = 600000 };
+	struct inv_inbox *in = new_inbox();
+	struct inv_conn *c;
+	struct fake f;
+	int64_t began = inv_net_now();
+
+	(void)state;
+	start_fake_epmd(&f, "", 0);
+	c = open_conn(in, "a@localhost", &opts);
+	usleep(100000);
+	inv_conn_close(c);
+	assert_true(inv_net_now() - began < 60000);
+	stop_fake(&f);
+	inv_inbox_free(in);
+}
+
+/* What a port can say instead of the handshake. */
+static void no_node_at_the_port(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t n;
+		int code;
+		const char *words;
+	} says[] = {
+		{ "\x15\x03\x03\x00\x02\x02\x0a", 7, INV_EUNREACHABLE,
+		  "TLS distribution" },
+		{ "SSH-2.0-x\r\n", 11, INV_EUNREACHABLE, "no Erlang node" },
+		{ "\0\4snok", 6, INV_EREFUSED, "another of our name" },
+		{ "\0\6salive", 8, INV_EREFUSED, "another of our name" },
+		{ "\0\xcsnot_allowed", 14, INV_EREFUSED, "net_kernel:allow" },
+		{ "\0\5shello", 8, INV_EREFUSED, "log may say why" },
+		{ "\0\3sok", 5, INV_EREFUSED, "log may say why" },
+		{ "\0\3sok\0\1N", 8, INV_EUNREACHABLE, "handshake" },
+		{ "\0\3sok\xff\xffN", 8, INV_EREFUSED, "" },
+		{ "\0\0", 2, INV_EREFUSED, "" },
+	};
+	struct fake epmd;
+	struct fake node;
+	uint16_t port;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(says) / sizeof(says[0]); i++) {
+		start_fake(&node, &port, says[i].bytes, says[i].n);
+		start_fake_at(&epmd, port);
+		assert_int_equal(try_one("a@localhost"), says[i].code);
+		assert_words(says[i].words);
+		stop_fake(&epmd);
+		stop_fake(&node);
+	}
+}
+
+static void another_cookie(void **state)
+{
+	struct inv_conn_opts opts = { .cookie = "wrong" };
+	struct peer p;
+
+	(void)state;
+	start_peer(&p, "cookie", NULL);
+	assert_int_equal(try_with(p.name, &opts), INV_EREFUSED);
+	assert_words("another cookie");
+	assert_words("--cookie-file");
+	stop_peer(&p);
+}
+
+static void a_node_that_allows_others_only(void **state)
+{
+	static const char *const allow[] = {
+		"-eval", "net_kernel:allow([somebody@localhost]).", NULL
+	};
+	struct peer p;
+
+	(void)state;
+	start_peer(&p, "allows", allow);
+	assert_int_equal(try_one(p.name), INV_EREFUSED);
+	assert_words("net_kernel:allow");
+	stop_peer(&p);
+}
+
+static void a_short_name_for_a_long_one_and_the_reverse(void **state)
+{
+	struct peer p[2];
+
+	(void)state;
+	start_peer(&p[0], "long@127.0.0.1", NULL);
+	start_peer(&p[1], "short", NULL);
+	assert_int_equal(try_one("long@localhost"), INV_EUNREACHABLE);
+	assert_words("calls itself long@127.0.0.1");
+	assert_words("it has a long one");
+	assert_int_equal(try_one("short@127.0.0.1"), INV_EUNREACHABLE);
+	assert_words("calls itself short@localhost");
+	assert_words("it has a short one");
+	assert_int_equal(try_one("long@127.0.0.1"), 0);
+	assert_int_equal(try_one("short@localhost"), 0);
+	stop_peer(&p[0]);
+	stop_peer(&p[1]);
+}
+
+static void a_name_without_a_host_is_the_node_of_this_machine(void **state)
+{
+	struct inv_inbox *in = new_inbox();
+	struct inv_conn *c;
+	struct peer p;
+
+	(void)state;
+	start_peer(&p, "local@127.0.0.1", NULL);
+	c = connect_to(in, "local", NULL);
+	assert_string_equal(inv_conn_name(c)->full, "local@127.0.0.1");
+	inv_conn_close(c);
+	inv_inbox_free(in);
+	stop_peer(&p);
+}
+
+/* A node with a throw-away certificate; false where openssl or OTP's ssl are
+ * not there. */
+static bool start_tls_peer(struct peer *p, const char *dir)
+{
+	char command[600];
+	char key[128];
+	char cert[128];
+	const char *args[] = { "-proto_dist",
+			       "inet_tls",
+			       "-ssl_dist_opt",
+			       "server_certfile",
+			       cert,
+			       "server_keyfile",
+			       key,
+			       NULL };
+
+	snprintf(key, sizeof(key), "%s/key", dir);
+	snprintf(cert, sizeof(cert), "%s/cert", dir);
+	snprintf(
+		command, sizeof(command),
+		"openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=x "
+		"-keyout %s -out %s >/dev/null 2>&1 && erl -noinput -eval "
+		"'{module,_} = code:ensure_loaded(inet_tls_dist), halt().' "
+		">/dev/null 2>&1",
+		key, cert);
+	if (system(command) != 0) // NOLINT(cert-env33-c)
+		return false;
+	start_peer(p, "tls", args);
+	return true;
+}
+
+static void a_node_that_speaks_tls(void **state)
+{
+	char dir[] = "/tmp/node_test.XXXXXX";
+	char command[128];
+	struct peer p;
+	bool there;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	there = start_tls_peer(&p, dir);
+	if (there) {
+		assert_int_equal(try_one(p.name), INV_EUNREACHABLE);
+		assert_words("speaks TLS distribution");
+		stop_peer(&p);
+	}
+	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
+	assert_int_equal(system(command), 0); // NOLINT(cert-env33-c)
+	if (!there) {
+		print_message("# needs openssl and OTP's ssl\n");
+		skip();
+	}
+}
+
+static void no_cookie_at_all(void **state)
+{
+	struct inv_conn_opts opts = { .cookie = "" };
+	struct inv_node_name n = name_of("a@localhost");
+	struct inv_inbox *in = new_inbox();
+
+	(void)state;
+	assert_null(inv_conn_open(&n, &opts, in, &err));
+	assert_int_equal(err.code, INV_EINVAL);
+	inv_inbox_free(in);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_host_that_is_not_known),
+		cmocka_unit_test(a_host_with_ipv6_addresses_only),
+		cmocka_unit_test(a_host_without_epmd),
+		cmocka_unit_test(an_epmd_port_that_is_none),
+		cmocka_unit_test(a_node_that_epmd_does_not_know),
+		cmocka_unit_test(a_port_at_which_nobody_listens_any_more),
+		cmocka_unit_test(something_else_at_the_port_of_epmd),
+		cmocka_unit_test(an_epmd_that_says_nothing),
+		cmocka_unit_test(a_node_that_says_nothing),
+		cmocka_unit_test(who_is_tired_of_waiting_closes),
+		cmocka_unit_test(no_node_at_the_port),
+		cmocka_unit_test(another_cookie),
+		cmocka_unit_test(a_node_that_allows_others_only),
+		cmocka_unit_test(a_short_name_for_a_long_one_and_the_reverse),
+		cmocka_unit_test(
+			a_name_without_a_host_is_the_node_of_this_machine),
+		cmocka_unit_test(a_node_that_speaks_tls),
+		cmocka_unit_test(no_cookie_at_all),
+	};
+
+	return cmocka_run_group_tests(tests, start_epmd, stop_epmd);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_UNIT_NODE_FAKE_H
+#define INV_UNIT_NODE_FAKE_H
+
+/* Something that is not what a client of Erlang nodes expects at a port. */
+#include <pthread.h>
+
+#include "unit/node_peer.h"
+
+/* Says `bytes' to one who comes and asks after the other; with none, it is
+ * silent until the other leaves. */
+struct fake {
+	int listening;
+	size_t len;
+	uint8_t bytes[64];
+	pthread_t thread;
+};
+
+static inline void *be_fake(void *arg)
+{
+	struct fake *f = arg;
+	char asked[512];
+	int fd;
+
+	while ((fd = accept(f->listening, NULL, NULL)) >= 0) {
+		if (f->len > 0 && recv(fd, asked, sizeof(asked), 0) > 0)
+			(void)send(fd, f->bytes, f->len, MSG_NOSIGNAL);
+		if (f->len > 0)
+			shutdown(fd, SHUT_WR);
+		while (recv(fd, asked, sizeof(asked), 0) > 0)
+			;
+		close(fd);
+	}
+	return NULL;
+}
+
+static inline void start_fake(struct fake *f, uint16_t *port, const void *bytes,
+			      size_t len)
+{
+	f->listening = listen_any(port);
+	f->len = len;
+	memcpy(f->bytes, bytes, len);
+	assert_int_equal(pthread_create(&f->thread, NULL, be_fake, f), 0);
+}
+
+/* The same, in epmd's place. */
+static inline void start_fake_epmd(struct fake *f, const void *bytes,
+				   size_t len)
+{
+	uint16_t port;
+
+	start_fake(f, &port, bytes, len);
+	use_epmd(port);
+}
+
+static inline void stop_fake(struct fake *f)
+{
+	shutdown(f->listening, SHUT_RDWR);
+	pthread_join(f->thread, NULL);
+	close(f->listening);
+	use_epmd(epmd_port);
+}
+
+/* An epmd that says that any node is at port. */
+static inline void start_fake_at(struct fake *f, uint16_t port)
+{
+	uint8_t there[] = { 119, 0, 0, 0, 77, 0, 0, 6, 0, 5, 0, 1, 'a', 0, 0 };
+
+	there[2] = (uint8_t)(port >> 8);
+	there[3] = (uint8_t)port;
+	start_fake_epmd(f, there, sizeof(there));
+}
+
+#endif
