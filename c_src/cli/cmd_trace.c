@@ -18,21 +18,16 @@
 #include "cli/members.h"
 #include "cli/trace_opts.h"
 #include "cli/units.h"
+#include "cli/view.h"
 #include "cli/watch.h"
-#include "log/live.h"
-#include "log/live_merge.h"
-#include "sink/sink.h"
 
 #define EVENTS 100
 #define FOR_MS 15000
 #define BYTES (UINT64_C(64) << 20)
 
-/* A node that says nothing holds up the others so long. */
-#define PATIENCE_MS 1000
 /* What was recorded is seen after so long at the latest. */
 #define FLUSH_MS 50
 #define STATUS_MS 1000
-#define CHUNK ((size_t)16 * 1024)
 
 enum color {
 	COLOR_AUTO,
@@ -51,93 +46,26 @@ struct trace {
 	struct inv_cluster cluster;
 	struct inv_members members;
 	struct inv_watch watch;
-	struct inv_notices notices;
-	struct inv_feed **feeds; /* of members */
-	struct inv_node *log_nodes;
-	struct inv_live_merge merge;
-	struct inv_buf out;
-	struct inv_sink *sink;
+	struct inv_view view;
 	struct inv_count count;
-	bool enough; /* as many as --events */
-	bool no_memory;
 };
 
-/* --- what comes ----------------------------------------------------------- */
-
-static size_t index_of(const struct trace *t, const struct inv_member *m)
-{
-	return (size_t)(m - t->members.v);
-}
+/* --- while it runs -------------------------------------------------------- */
 
 static bool wants(void *arg, struct inv_member *m)
 {
-	struct trace *t = arg;
-
-	return inv_screen_room(t->cluster.screen) > CHUNK &&
-	       !inv_live_full(t->feeds[index_of(t, m)]);
+	return inv_view_wants(&((struct trace *)arg)->view, m);
 }
 
 static void took(void *arg, struct inv_member *m, const struct inv_followed *f)
 {
-	struct trace *t = arg;
-	struct inv_feed *feed = t->feeds[index_of(t, m)];
-	struct inv_err err = { 0 };
-
-	if (f->len && inv_live_push(feed, f->bytes, f->len, &err))
-		inv_screen_note(t->cluster.screen, "%s: %s", m->name, err.text);
-	if (f->watermark == INV_WATERMARK_AT)
-		inv_live_mark(feed, f->ns, inv_now_ms());
+	inv_view_took(&((struct trace *)arg)->view, m, f);
 }
 
 static void ended(void *arg, struct inv_member *m)
 {
-	struct trace *t = arg;
-	struct inv_err err = { 0 };
-
-	if (inv_live_end(t->feeds[index_of(t, m)], &err))
-		inv_screen_note(t->cluster.screen, "%s: %s", m->name, err.text);
+	inv_view_ended(&((struct trace *)arg)->view, m);
 }
-
-static void flush(struct trace *t)
-{
-	inv_screen_out(t->cluster.screen, t->out.data, t->out.len);
-	inv_buf_reset(&t->out);
-}
-
-static void stop_for(struct trace *t, bool *reason)
-{
-	*reason = true;
-	t->watch.discard = true;
-	inv_watch_stop(&t->watch);
-}
-
-/* Prints what is there, as long as the reader takes it. */
-static int64_t print(struct trace *t)
-{
-	int64_t now = inv_now_ms();
-	const struct inv_item *item;
-	int rc = INV_END;
-
-	while (!t->enough && !t->no_memory && !t->watch.broken &&
-	       inv_screen_room(t->cluster.screen) > t->out.len) {
-		rc = inv_live_merge_next(&t->merge, now, &item);
-		if (rc == INV_END)
-			break;
-		if (rc || inv_sink_item(t->sink, item)) {
-			inv_screen_note(t->cluster.screen, "no memory");
-			stop_for(t, &t->no_memory);
-			break;
-		}
-		if (t->out.len >= CHUNK)
-			flush(t);
-		if (t->what.events && t->sink->sum.recorded >= t->what.events)
-			stop_for(t, &t->enough);
-	}
-	flush(t);
-	return rc == INV_END ? inv_live_merge_wait(&t->merge, now) : -1;
-}
-
-/* --- the status line ------------------------------------------------------ */
 
 static void put_arming(struct inv_buf *b, const struct inv_members *ms)
 {
@@ -177,7 +105,7 @@ static void draw(struct trace *t)
 			left = s->ms_left;
 	}
 	put_arming(&b, ms);
-	inv_buf_printf(&b, "%" PRIu64, t->sink->sum.recorded);
+	inv_buf_printf(&b, "%" PRIu64, t->view.sink->sum.recorded);
 	if (t->what.events)
 		inv_buf_printf(&b, " of %" PRIu64, t->what.events);
 	inv_buf_printf(&b, " events | %" PRIu64 " lost", lost);
@@ -196,8 +124,12 @@ static void draw(struct trace *t)
 static int64_t turn(void *arg)
 {
 	struct trace *t = arg;
-	int64_t wait = print(t);
+	int64_t wait = inv_view_print(&t->view);
 
+	if (t->view.enough || t->view.failed) {
+		t->watch.discard = true;
+		inv_watch_stop(&t->watch);
+	}
 	draw(t);
 	return wait;
 }
@@ -210,12 +142,14 @@ static void print_rest(struct trace *t)
 	struct inv_cluster *c = &t->cluster;
 	int sys;
 
-	while (!t->enough && !t->no_memory && !inv_live_merge_done(&t->merge) &&
-	       !inv_screen_broken(c->screen, &sys)) {
+	for (;;) {
+		inv_view_print(&t->view);
+		if (inv_view_done(&t->view) ||
+		    inv_screen_broken(c->screen, &sys))
+			break;
 		inv_screen_wait(c->screen, c->stop.fd);
 		if (inv_stop_take(&c->stop))
 			break;
-		print(t);
 	}
 }
 
@@ -223,7 +157,7 @@ static void put_reason(struct trace *t, struct inv_buf *b)
 {
 	const struct inv_members *ms = &t->members;
 
-	if (t->enough) {
+	if (t->view.enough) {
 		inv_buf_printf(b, "%" PRIu64 " events are enough (--events)",
 			       t->what.events);
 		return;
@@ -248,7 +182,7 @@ static void put_reason(struct trace *t, struct inv_buf *b)
 static void put_end_text(struct trace *t, struct inv_buf *b)
 {
 	const struct inv_members *ms = &t->members;
-	uint64_t unreadable = t->sink->sum.lost[INV_LOST_UNREADABLE];
+	uint64_t unreadable = t->view.sink->sum.lost[INV_LOST_UNREADABLE];
 
 	for (size_t i = 0; ms->n > 1 && i < ms->n; i++) {
 		if (ms->v[i].code == INV_ENOTHING)
@@ -259,7 +193,7 @@ static void put_end_text(struct trace *t, struct inv_buf *b)
 		inv_facts_put_why(b, &ms->v[i]);
 		inv_buf_putc(b, '\n');
 	}
-	inv_buf_printf(b, "-- %" PRIu64 " shown; ", t->sink->sum.recorded);
+	inv_buf_printf(b, "-- %" PRIu64 " shown; ", t->view.sink->sum.recorded);
 	inv_facts_put_sum(b, ms);
 	if (unreadable)
 		inv_buf_printf(b, ", %" PRIu64 " unreadable", unreadable);
@@ -275,10 +209,11 @@ static void put_end_json(struct trace *t, struct inv_buf *b)
 
 	put_reason(t, &why);
 	inv_buf_put(&why, "", 1);
-	inv_buf_printf(b, "{\"shown\":%" PRIu64 ",", t->sink->sum.recorded);
+	inv_buf_printf(b, "{\"shown\":%" PRIu64 ",",
+		       t->view.sink->sum.recorded);
 	inv_facts_json_sum(b, ms);
 	inv_buf_printf(b, ",\"unreadable\":%" PRIu64 ",\"stopped\":",
-		       t->sink->sum.lost[INV_LOST_UNREADABLE]);
+		       t->view.sink->sum.lost[INV_LOST_UNREADABLE]);
 	inv_facts_json_text(b, why.error ? "" : (const char *)why.data);
 	inv_buf_puts(b, ",\"nodes\":[");
 	for (size_t i = 0; i < ms->n; i++) {
@@ -317,75 +252,19 @@ static int exit_status(struct trace *t)
 	int status = inv_members_exit(&t->members);
 	int sys = 0;
 
-	if (t->no_memory)
+	if (t->view.failed)
 		return INV_EXIT_FAILED;
 	if (inv_screen_broken(t->cluster.screen, &sys) && sys != EPIPE) {
 		inv_screen_note(t->cluster.screen, "standard output: %s",
 				strerror(sys));
 		return INV_EXIT_FAILED;
 	}
-	if (!status && t->sink->sum.lost[INV_LOST_UNREADABLE])
+	if (!status && t->view.sink->sum.lost[INV_LOST_UNREADABLE])
 		status = INV_EXIT_LOST;
 	return status;
 }
 
 /* --- from the beginning --------------------------------------------------- */
-
-static void notify(void *arg, const struct inv_notice *n)
-{
-	struct trace *t = arg;
-
-	if (n->kind == INV_NOTICE_DAMAGE)
-		inv_screen_note(t->cluster.screen,
-				"%s: damaged at offset %" PRIu64 ": %s",
-				n->file, n->off, n->text);
-}
-
-static int init_feeds(struct trace *t)
-{
-	const struct inv_members *ms = &t->members;
-	struct inv_err err = { 0 };
-	int rc = 0;
-
-	t->notices.notify = notify;
-	t->notices.arg = t;
-	t->feeds = calloc(ms->n + 1, sizeof(struct inv_feed *));
-	t->log_nodes = calloc(ms->n + 1, sizeof(*t->log_nodes));
-	if (!t->feeds || !t->log_nodes)
-		return INV_ENOMEM;
-	for (size_t i = 0; !rc && i < ms->n; i++) {
-		struct inv_node *node = &t->log_nodes[i];
-
-		node->name = (char *)(uintptr_t)ms->v[i].name;
-		node->number = (uint32_t)i;
-		node->otp_release = ms->v[i].at->survey.otp;
-		rc = inv_live_new(&t->feeds[i], node, ms->v[i].name,
-				  INV_LIVE_CAP, &t->notices, &err);
-		if (!rc && !ms->v[i].there)
-			rc = inv_live_end(t->feeds[i], &err);
-	}
-	if (!rc)
-		rc = inv_live_merge_init(&t->merge, t->feeds, (uint32_t)ms->n,
-					 PATIENCE_MS);
-	if (!rc)
-		rc = inv_sink_new(&t->sink,
-				  inv_sink_find(t->json ? "json" : "text"),
-				  &t->sink_opts, &t->out);
-	return rc;
-}
-
-static void release_feeds(struct trace *t)
-{
-	inv_live_merge_release(&t->merge);
-	for (size_t i = 0; t->feeds && i < t->members.n; i++)
-		if (t->feeds[i])
-			t->feeds[i]->ops->free(t->feeds[i]);
-	free(t->feeds);
-	free(t->log_nodes);
-	inv_sink_free(t->sink);
-	inv_count_release(&t->count);
-	inv_buf_release(&t->out);
-}
 
 static void fill_opts(struct trace *t, struct inv_session_opts *o, char *name,
 		      size_t size)
@@ -412,7 +291,11 @@ static int watch(struct trace *t)
 		.output = true,
 		.together = true,
 	};
-	if (init_feeds(t)) {
+	t->view.screen = t->cluster.screen;
+	t->view.ms = &t->members;
+	t->view.events = t->what.events;
+	if (inv_view_init(&t->view, inv_sink_find(t->json ? "json" : "text"),
+			  &t->sink_opts)) {
 		inv_screen_note(t->cluster.screen, "no memory");
 		return INV_EXIT_FAILED;
 	}
@@ -471,7 +354,9 @@ static int run(struct trace *t)
 	if (status)
 		return status;
 	status = trace(t);
-	release_feeds(t);
+	if (t->view.ms)
+		inv_view_release(&t->view);
+	inv_count_release(&t->count);
 	inv_members_release(&t->members);
 	inv_cluster_close(&t->cluster);
 	return status;

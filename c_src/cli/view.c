@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/view.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* A node that says nothing holds up the others so long. */
+#define PATIENCE_MS 1000
+#define CHUNK ((size_t)16 * 1024)
+
+static struct inv_feed *feed_of(const struct inv_view *v,
+				const struct inv_member *m)
+{
+	return v->feeds[m - v->ms->v];
+}
+
+bool inv_view_wants(struct inv_view *v, const struct inv_member *m)
+{
+	return inv_screen_room(v->screen) > CHUNK &&
+	       !inv_live_full(feed_of(v, m));
+}
+
+void inv_view_took(struct inv_view *v, const struct inv_member *m,
+		   const struct inv_followed *f)
+{
+	struct inv_err err = { 0 };
+
+	if (f->len && inv_live_push(feed_of(v, m), f->bytes, f->len, &err))
+		inv_screen_note(v->screen, "%s: %s", m->name, err.text);
+	if (f->watermark == INV_WATERMARK_AT)
+		inv_live_mark(feed_of(v, m), f->ns, inv_now_ms());
+}
+
+void inv_view_ended(struct inv_view *v, const struct inv_member *m)
+{
+	struct inv_err err = { 0 };
+
+	if (inv_live_end(feed_of(v, m), &err))
+		inv_screen_note(v->screen, "%s: %s", m->name, err.text);
+}
+
+static void flush(struct inv_view *v)
+{
+	inv_screen_out(v->screen, v->out.data, v->out.len);
+	inv_buf_reset(&v->out);
+}
+
+int64_t inv_view_print(struct inv_view *v)
+{
+	int64_t now = inv_now_ms();
+	const struct inv_item *item;
+	int rc = 0;
+
+	while (!v->enough && !v->failed &&
+	       inv_screen_room(v->screen) > v->out.len) {
+		rc = inv_live_merge_next(&v->merge, now, &item);
+		if (rc == INV_END)
+			break;
+		if (rc || inv_sink_item(v->sink, item)) {
+			inv_screen_note(v->screen, "no memory");
+			v->failed = true;
+		} else if (v->events && v->sink->sum.recorded >= v->events) {
+			v->enough = true;
+		}
+		if (v->out.len >= CHUNK)
+			flush(v);
+	}
+	flush(v);
+	return rc == INV_END ? inv_live_merge_wait(&v->merge, now) : -1;
+}
+
+bool inv_view_done(const struct inv_view *v)
+{
+	return v->enough || v->failed || inv_live_merge_done(&v->merge);
+}
+
+static void notify(void *arg, const struct inv_notice *n)
+{
+	struct inv_view *v = arg;
+
+	if (n->kind == INV_NOTICE_DAMAGE)
+		inv_screen_note(v->screen,
+				"%s: damaged at offset %" PRIu64 ": %s",
+				n->file, n->off, n->text);
+}
+
+static int init_feed(struct inv_view *v, size_t i)
+{
+	const struct inv_member *m = &v->ms->v[i];
+	struct inv_node *node = &v->nodes[i];
+	struct inv_err err = { 0 };
+	int rc;
+
+	node->name = (char *)(uintptr_t)m->name;
+	node->number = (uint32_t)i;
+	node->otp_release = m->at->survey.otp;
+	rc = inv_live_new(&v->feeds[i], node, m->name, INV_LIVE_CAP,
+			  &v->notices, &err);
+	if (!rc && !m->there)
+		rc = inv_live_end(v->feeds[i], &err);
+	return rc;
+}
+
+int inv_view_init(struct inv_view *v, const struct inv_sink_ops *format,
+		  const struct inv_sink_opts *opts)
+{
+	size_t n = v->ms->n;
+	int rc = 0;
+
+	v->notices.notify = notify;
+	v->notices.arg = v;
+	v->feeds = calloc(n + 1, sizeof(struct inv_feed *));
+	v->nodes = calloc(n + 1, sizeof(*v->nodes));
+	if (!v->feeds || !v->nodes)
+		return INV_ENOMEM;
+	for (size_t i = 0; !rc && i < n; i++)
+		rc = init_feed(v, i);
+	if (!rc)
+		rc = inv_live_merge_init(&v->merge, v->feeds, (uint32_t)n,
+					 PATIENCE_MS);
+	if (!rc)
+		rc = inv_sink_new(&v->sink, format, opts, &v->out);
+	return rc;
+}
+
+void inv_view_release(struct inv_view *v)
+{
+	inv_live_merge_release(&v->merge);
+	for (size_t i = 0; v->feeds && i < v->ms->n; i++)
+		if (v->feeds[i])
+			v->feeds[i]->ops->free(v->feeds[i]);
+	free(v->feeds);
+	free(v->nodes);
+	inv_sink_free(v->sink);
+	inv_buf_release(&v->out);
+}

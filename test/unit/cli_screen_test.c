@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/screen.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define PLENTY 10000000 /* more than pipe and screen take together */
+
+/* Both ends of what is standard output and error in the process below. */
+static int ends[2];
+
+/*
+ * Runs play in a process of its own, for its standard output and error are a
+ * pipe there; play may read it from ends[0].  Returns its exit status.
+ */
+static int run(int (*play)(struct inv_screen *s), bool status_line)
+{
+	struct inv_screen *s;
+	int status;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (!pid) {
+		signal(SIGPIPE, SIG_IGN);
+		alarm(60);
+		if (pipe(ends) || dup2(ends[1], STDOUT_FILENO) < 0 ||
+		    dup2(ends[1], STDERR_FILENO) < 0 ||
+		    inv_screen_open(&s, "me", status_line))
+			_exit(99);
+		_exit(play(s));
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 100;
+}
+
+/* Whether this is what comes next. */
+static bool comes(const char *text)
+{
+	for (; *text; text++) {
+		char c;
+
+		if (read(ends[0], &c, 1) != 1 || c != *text)
+			return false;
+	}
+	return true;
+}
+
+/* Whether nothing comes any more, the screen being closed. */
+static bool nothing_comes(void)
+{
+	struct pollfd p = { .fd = ends[0], .events = POLLIN };
+
+	return poll(&p, 1, 0) == 0;
+}
+
+static int play_in_order(struct inv_screen *s)
+{
+	char line[32];
+
+	for (int i = 0; i < 100; i++) {
+		snprintf(line, sizeof(line), "%d\n", i);
+		inv_screen_out(s, line, strlen(line));
+		if (i % 10 == 0)
+			inv_screen_note(s, "note %d", i);
+	}
+	inv_screen_close(s);
+	for (int i = 0; i < 100; i++) {
+		snprintf(line, sizeof(line), "%d\n", i);
+		if (!comes(line))
+			return 1;
+		snprintf(line, sizeof(line), "me: note %d\n", i);
+		if (i % 10 == 0 && !comes(line))
+			return 2;
+	}
+	return nothing_comes() ? 0 : 3;
+}
+
+static void output_and_notes_come_in_their_order(void **state)
+{
+	(void)state;
+	assert_int_equal(run(play_in_order, false), 0);
+}
+
+static int play_status(struct inv_screen *s)
+{
+	inv_screen_status(s, "12 events");
+	if (!comes("\r12 events\033[K"))
+		return 1;
+	inv_screen_out(s, "line\n", 5);
+	if (!comes("\r\033[Kline\n\r12 events\033[K"))
+		return 2;
+	inv_screen_close(s);
+	return comes("\r\033[K") && nothing_comes() ? 0 : 3;
+}
+
+static void the_status_line_makes_room_for_output_and_comes_back(void **state)
+{
+	(void)state;
+	assert_int_equal(run(play_status, true), 0);
+}
+
+static int play_no_status(struct inv_screen *s)
+{
+	inv_screen_status(s, "12 events");
+	inv_screen_out(s, "line\n", 5);
+	inv_screen_close(s);
+	return comes("line\n") && nothing_comes() ? 0 : 1;
+}
+
+static void without_a_status_line_there_is_none(void **state)
+{
+	(void)state;
+	assert_int_equal(run(play_no_status, false), 0);
+}
+
+/* The caller stops by inv_screen_room, and is never held. */
+static int play_held(struct inv_screen *s)
+{
+	static char bytes[4096];
+	size_t given = 0;
+
+	memset(bytes, 'x', sizeof(bytes));
+	while (inv_screen_room(s) >= sizeof(bytes)) {
+		inv_screen_out(s, bytes, sizeof(bytes));
+		given += sizeof(bytes);
+		if (given > PLENTY)
+			return 1;
+	}
+	inv_screen_note(s, "is taken all the same");
+	return 0;
+}
+
+static void a_reader_that_stops_does_not_hold_the_caller(void **state)
+{
+	(void)state;
+	assert_int_equal(run(play_held, false), 0);
+}
+
+static int play_broken(struct inv_screen *s)
+{
+	int sys = 0;
+
+	close(ends[0]);
+	for (int i = 0; i < 500 && !inv_screen_broken(s, &sys); i++) {
+		inv_screen_out(s, "line\n", 5);
+		inv_screen_wait(s, -1);
+	}
+	inv_screen_out(s, "nobody reads\n", 13);
+	inv_screen_close(s);
+	return sys == EPIPE ? 0 : 1;
+}
+
+static void that_nobody_reads_is_seen(void **state)
+{
+	(void)state;
+	assert_int_equal(run(play_broken, false), 0);
+}
+
+static void text_is_cut_at_a_character(void **state)
+{
+	(void)state;
+	assert_int_equal(inv_screen_fit("abcdef", 6, 3), 3);
+	assert_int_equal(inv_screen_fit("abc", 3, 80), 3);
+	assert_int_equal(inv_screen_fit("\303\251t\303\251s", 6, 3), 5);
+	assert_int_equal(inv_screen_fit("\303\251", 2, 0), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(output_and_notes_come_in_their_order),
+		cmocka_unit_test(
+			the_status_line_makes_room_for_output_and_comes_back),
+		cmocka_unit_test(without_a_status_line_there_is_none),
+		cmocka_unit_test(a_reader_that_stops_does_not_hold_the_caller),
+		cmocka_unit_test(that_nobody_reads_is_seen),
+		cmocka_unit_test(text_is_cut_at_a_character),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
