@@ -7,19 +7,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/cmd.h"
 
 #define LEAVE_MS 10000
 
 int64_t inv_now_ms(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+	return (int64_t)(inv_mono_ns() / 1000000);
 }
 
 const char *inv_cluster_name(const struct inv_cluster *c, size_t i)
@@ -214,14 +211,14 @@ int inv_cluster_connect(struct inv_cluster *c)
 	return tell(c, rc);
 }
 
-int inv_cluster_attach(struct inv_cluster *c, bool tracer)
+int inv_cluster_attach(struct inv_cluster *c, bool tracer, const char *dir)
 {
-	const char *dirs[] = { c->opts->remote_dir };
+	const char *dirs[] = { dir };
 	struct inv_attach_opts o = {
 		.owner = c->owner,
 		.tracer = tracer,
 		.dirs = dirs,
-		.n_dirs = c->opts->remote_dir ? 1 : 0,
+		.n_dirs = dir ? 1 : 0,
 		.ms = inv_cluster_ms(c),
 	};
 
@@ -233,14 +230,23 @@ int inv_cluster_attach(struct inv_cluster *c, bool tracer)
 
 void inv_cluster_leave(struct inv_cluster *c)
 {
+	size_t was = 0;
 	int rc;
 
 	if (!c->in)
 		return;
 	inv_screen_status(c->screen, "leaving ...");
+	for (size_t i = 0; i < c->n; i++)
+		was += c->v[i].code != 0;
 	rc = inv_leave_all(c->v, c->n, c->in, LEAVE_MS, c->stop.fd);
 	if (rc == INV_ECANCELLED)
 		inv_cluster_abandon(c);
+	/* That a node was lost has been said. */
+	for (size_t i = 0; rc && !was && i < c->n; i++)
+		if (c->v[i].code && c->v[i].code != INV_ELOST)
+			inv_screen_note(c->screen, "%s: leaving: %s",
+					inv_cluster_name(c, i),
+					c->v[i].err.text);
 }
 
 void inv_cluster_close(struct inv_cluster *c)

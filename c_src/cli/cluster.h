@@ -18,7 +18,7 @@
  *	inv_cluster_open(&c, "inviso trace", &opts, status_line);
  *	status = inv_cluster_connect(&c);
  *	if (!status)
- *		status = inv_cluster_attach(&c, true, true);
+ *		status = inv_cluster_attach(&c, true, NULL);
  *	... c.v[i] ...
  *	inv_cluster_leave(&c);
  *	inv_cluster_close(&c);
@@ -45,8 +45,9 @@ int inv_cluster_open(struct inv_cluster *c, const char *who,
  * left in v with its code; the result is that of the first. */
 int inv_cluster_connect(struct inv_cluster *c);
 
-/* Brings the code to all that are there, with the tracer or without. */
-int inv_cluster_attach(struct inv_cluster *c, bool tracer);
+/* Brings the code to all that are there, with the tracer, whose directory is to
+ * be in dir (NULL: the node's choice), or without. */
+int inv_cluster_attach(struct inv_cluster *c, bool tracer, const char *dir);
 
 /* Takes it away, which takes a bounded time; says where something stays. */
 void inv_cluster_leave(struct inv_cluster *c);

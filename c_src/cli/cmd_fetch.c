@@ -98,7 +98,7 @@ static int fetch(struct fetch *f)
 
 	if (f->cluster.stopped || !f->cluster.n)
 		return unreachable ? unreachable : INV_EXIT_FAILED;
-	attached = inv_cluster_attach(&f->cluster, false);
+	attached = inv_cluster_attach(&f->cluster, false, NULL);
 	if (!unreachable)
 		unreachable = attached;
 	if (f->cluster.stopped)

@@ -205,7 +205,8 @@ static int record(struct record *r)
 		return INV_EXIT_FAILED;
 	status = inv_cluster_connect(&r->cluster);
 	if (!status)
-		status = inv_cluster_attach(&r->cluster, !r->what.dry_run);
+		status = inv_cluster_attach(&r->cluster, !r->what.dry_run,
+					    r->what.remote_dir);
 	if (!status)
 		status = inv_members_init(&r->members, &r->cluster);
 	if (!status) {
@@ -254,23 +255,23 @@ enum {
 };
 
 static const struct argp_option options[] = {
-	{ NULL, 0, NULL, 0, "The recording:", 5 },
+	{ NULL, 0, NULL, 0, "The recording:", 6 },
 	{ "output", 'o', "DIR", 0,
 	  "the directory for the logs (default: the name of the recording)",
-	  5 },
+	  6 },
 	{ "name", OPT_NAME, "NAME", 0,
-	  "its name on the nodes (default: made up)", 5 },
+	  "its name on the nodes (default: made up)", 6 },
 	{ "detach", OPT_DETACH, NULL, 0,
 	  "leave it running; needs --for, and `inviso fetch' gets the logs",
-	  5 },
+	  6 },
 	{ "keep", OPT_KEEP, "WHICH", 0,
 	  "when the buffer is full: oldest (default), what comes is dropped; "
 	  "newest: a flight recorder of the last events",
-	  5 },
+	  6 },
 	{ "compress", OPT_COMPRESS, NULL, 0, "compress the log on the node",
-	  5 },
-	{ "json", 'j', NULL, 0, "print the summary as JSON", 5 },
-	{ "quiet", 'q', NULL, 0, "say only what went wrong", 5 },
+	  6 },
+	{ "json", 'j', NULL, 0, "print the summary as JSON", 6 },
+	{ "quiet", 'q', NULL, 0, "say only what went wrong", 6 },
 	{ 0 },
 };
 

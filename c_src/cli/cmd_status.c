@@ -206,7 +206,7 @@ static int show(struct status *s)
 
 	if (c->stopped || !c->n)
 		return status ? status : INV_EXIT_FAILED;
-	rc = inv_cluster_attach(c, false);
+	rc = inv_cluster_attach(c, false, NULL);
 	if (!status)
 		status = rc;
 	for (size_t i = 0; i < c->n && !c->stopped; i++) {

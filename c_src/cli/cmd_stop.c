@@ -71,7 +71,7 @@ static int stop(struct stop *s)
 
 	if (s->cluster.stopped || !s->cluster.n)
 		return unreachable ? unreachable : INV_EXIT_FAILED;
-	attached = inv_cluster_attach(&s->cluster, false);
+	attached = inv_cluster_attach(&s->cluster, false, NULL);
 	if (!unreachable)
 		unreachable = attached;
 	if (s->cluster.stopped)

@@ -312,7 +312,8 @@ static int trace(struct trace *t)
 	int status = inv_cluster_connect(&t->cluster);
 
 	if (!status)
-		status = inv_cluster_attach(&t->cluster, !t->what.dry_run);
+		status = inv_cluster_attach(&t->cluster, !t->what.dry_run,
+					    t->what.remote_dir);
 	if (!status)
 		status = inv_members_init(&t->members, &t->cluster);
 	if (!status) {
@@ -370,15 +371,15 @@ enum {
 };
 
 static const struct argp_option options[] = {
-	{ NULL, 0, NULL, 0, "Output:", 5 },
+	{ NULL, 0, NULL, 0, "Output:", 6 },
 	{ "json", 'j', NULL, 0,
 	  "print a JSON object a line; at the end one with the facts, on "
 	  "standard error",
-	  5 },
-	{ "color", OPT_COLOR, "WHEN", 0, "auto (default), always or never", 5 },
-	{ "utc", OPT_UTC, NULL, 0, "times in UTC, not local ones", 5 },
+	  6 },
+	{ "color", OPT_COLOR, "WHEN", 0, "auto (default), always or never", 6 },
+	{ "utc", OPT_UTC, NULL, 0, "times in UTC, not local ones", 6 },
 	{ "quiet", 'q', NULL, 0, "say nothing but events, and what went wrong",
-	  5 },
+	  6 },
 	{ 0 },
 };
 

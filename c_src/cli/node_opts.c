@@ -13,7 +13,6 @@
 enum {
 	OPT_COOKIE_FILE = 0x1000,
 	OPT_TIMEOUT,
-	OPT_REMOTE_DIR,
 };
 
 static const struct argp_option options[] = {
@@ -33,10 +32,6 @@ static const struct argp_option options[] = {
 	  1 },
 	{ "timeout", OPT_TIMEOUT, "TIME", 0,
 	  "for connecting to a node, and for an answer of it (10s)", 1 },
-	{ "remote-dir", OPT_REMOTE_DIR, "DIR", 0,
-	  "where the nodes shall make the private directory for what they "
-	  "need (default: their own choice, usually /tmp)",
-	  1 },
 	{ 0 },
 };
 
@@ -78,14 +73,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_COOKIE_FILE:
 		o->cookie_file = arg;
-		return 0;
-	case OPT_REMOTE_DIR:
-		if (*arg != '/')
-			argp_error(state,
-				   "--remote-dir %s: a directory of the node, "
-				   "which begins with /",
-				   arg);
-		o->remote_dir = arg;
 		return 0;
 	case OPT_TIMEOUT:
 		if (inv_units_ms(arg, &o->timeout_ms) || !o->timeout_ms ||

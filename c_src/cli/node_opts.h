@@ -17,8 +17,7 @@ struct inv_node_opts {
 	bool all;	    /* and every node they are connected to */
 	const char *cookie; /* -c, borrowed of argv, or NULL */
 	const char *cookie_file;
-	const char *remote_dir; /* NULL: the node's choice */
-	uint64_t timeout_ms;	/* to connect, and for an answer */
+	uint64_t timeout_ms; /* to connect, and for an answer */
 };
 
 extern const struct argp inv_node_argp;

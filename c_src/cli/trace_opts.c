@@ -10,6 +10,11 @@
 
 #include "cli/units.h"
 
+/* What inviso_tracer:open/2 takes, of packets of the usual size. */
+#define TERM_MIN 16
+#define TERM_MAX 8192
+#define DEPTH_MAX 128
+
 enum {
 	OPT_PROCS = 0x2000,
 	OPT_SPAWNED,
@@ -22,6 +27,7 @@ enum {
 	OPT_MAX_TERM,
 	OPT_DEPTH,
 	OPT_BUFFER,
+	OPT_REMOTE_DIR,
 	OPT_RUN_QUEUE,
 	OPT_MEMORY,
 };
@@ -62,6 +68,11 @@ static const struct argp_option options[] = {
 	{ "depth", OPT_DEPTH, "N", 0, "levels of nested terms (32)", 4 },
 	{ "buffer", OPT_BUFFER, "SIZE", 0,
 	  "shared memory on a node, for all its threads", 4 },
+	{ NULL, 0, NULL, 0, "On the nodes:", 5 },
+	{ "remote-dir", OPT_REMOTE_DIR, "DIR", 0,
+	  "where to make the private directory for what is needed there "
+	  "(default: the node's own choice, usually /tmp)",
+	  5 },
 	{ 0 },
 };
 
@@ -114,12 +125,26 @@ static error_t parse_what(struct inv_trace_opts *o, int key, char *arg,
 		return 0;
 	case OPT_MAX_TERM:
 		bytes(state, "--max-term", arg, &o->max_term);
+		if (o->max_term < TERM_MIN || o->max_term > TERM_MAX)
+			argp_error(state, "--max-term %s: from %d to %d bytes",
+				   arg, TERM_MIN, TERM_MAX);
 		return 0;
 	case OPT_DEPTH:
 		count(state, "--depth", arg, &o->depth);
+		if (!o->depth || o->depth > DEPTH_MAX)
+			argp_error(state, "--depth %s: from 1 to %d", arg,
+				   DEPTH_MAX);
 		return 0;
 	case OPT_BUFFER:
 		bytes(state, "--buffer", arg, &o->buffer);
+		return 0;
+	case OPT_REMOTE_DIR:
+		if (*arg != '/')
+			argp_error(state,
+				   "--remote-dir %s: a directory of the node, "
+				   "which begins with /",
+				   arg);
+		o->remote_dir = arg;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (!*arg)
