@@ -161,8 +161,8 @@ static int tell(struct inv_cluster *c, int cancelled)
 		/* A node of a kind that will not do: no fault in the usage. */
 		if (exit_status == INV_EXIT_USAGE)
 			exit_status = INV_EXIT_FAILED;
-		inv_screen_note(c->screen, "%s: %s", inv_cluster_name(c, i),
-				at->err.text);
+		inv_screen_note_node(c->screen, inv_cluster_name(c, i),
+				     at->err.text);
 		if (!status)
 			status = exit_status;
 	}

@@ -161,7 +161,7 @@ static int got(struct status *s, size_t i, const struct inv_mail *mail)
 	int rc = inv_node_status_decode(mail, &status, &err);
 
 	if (rc)
-		inv_screen_note(s->cluster.screen, "%s: %s", name, err.text);
+		inv_screen_note_node(s->cluster.screen, name, err.text);
 	else if (s->json)
 		put_json(&b, name, &status);
 	else
@@ -187,8 +187,9 @@ static int ask(struct status *s, size_t i)
 	ei_x_encode_empty_list(&args);
 	if (inv_call_rex(at->conn, "inviso_status", "node", &args,
 			 inv_cluster_ms(&s->cluster), &mail, &err)) {
-		inv_screen_note(s->cluster.screen, "%s: %s",
-				inv_cluster_name(&s->cluster, i), err.text);
+		inv_screen_note_node(s->cluster.screen,
+				     inv_cluster_name(&s->cluster, i),
+				     err.text);
 		status = inv_exit_of(err.code);
 	} else {
 		status = got(s, i, &mail);

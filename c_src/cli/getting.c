@@ -94,8 +94,7 @@ static void judge(struct inv_getting *g, struct inv_members *ms)
 
 		if (!f || !f->code || f->code == INV_ECANCELLED)
 			continue;
-		inv_screen_note(ms->cluster->screen, "%s: %s", m->name,
-				f->err.text);
+		inv_screen_note_node(ms->cluster->screen, m->name, f->err.text);
 		m->code = f->code;
 		m->err = f->err;
 	}

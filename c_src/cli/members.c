@@ -53,7 +53,7 @@ void inv_member_lose(struct inv_members *ms, struct inv_member *m,
 	m->there = false;
 	m->code = err->code ? err->code : INV_ELOST;
 	m->err = *err;
-	inv_screen_note(ms->cluster->screen, "%s: %s", m->name, err->text);
+	inv_screen_note_node(ms->cluster->screen, m->name, err->text);
 }
 
 /* --- all at once ---------------------------------------------------------- */
@@ -175,7 +175,7 @@ static int judge(struct inv_members *ms)
 
 		if (!m->code)
 			continue;
-		inv_screen_note(screen, "%s: %s", m->name, m->err.text);
+		inv_screen_note_node(screen, m->name, m->err.text);
 		if (m->code == INV_ENOTHING)
 			nothing++;
 		else if (!status)

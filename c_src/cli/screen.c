@@ -352,6 +352,15 @@ void inv_screen_note(struct inv_screen *s, const char *fmt, ...)
 	give(s, STDERR_FILENO, text, len);
 }
 
+void inv_screen_note_node(struct inv_screen *s, const char *node,
+			  const char *text)
+{
+	if (strncmp(text, node, strlen(node)) == 0)
+		inv_screen_note(s, "%s", text);
+	else
+		inv_screen_note(s, "%s: %s", node, text);
+}
+
 void inv_screen_status(struct inv_screen *s, const char *text)
 {
 	if (!s->status_line)

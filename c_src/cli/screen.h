@@ -49,6 +49,9 @@ void inv_screen_err(struct inv_screen *s, const void *bytes, size_t len);
 /* A line on standard error, "WHO: TEXT". */
 void inv_screen_note(struct inv_screen *s, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/* The same of a node, "WHO: NODE: TEXT", when text does not begin with it. */
+void inv_screen_note_node(struct inv_screen *s, const char *node,
+			  const char *text);
 /* What the status line says from now on, without a newline; "" wipes it. */
 void inv_screen_status(struct inv_screen *s, const char *text);
 

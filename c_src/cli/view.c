@@ -26,7 +26,7 @@ void inv_view_took(struct inv_view *v, const struct inv_member *m,
 	struct inv_err err = { 0 };
 
 	if (f->len && inv_live_push(feed_of(v, m), f->bytes, f->len, &err))
-		inv_screen_note(v->screen, "%s: %s", m->name, err.text);
+		inv_screen_note_node(v->screen, m->name, err.text);
 	if (f->watermark == INV_WATERMARK_AT)
 		inv_live_mark(feed_of(v, m), f->ns, inv_now_ms());
 }
@@ -36,7 +36,7 @@ void inv_view_ended(struct inv_view *v, const struct inv_member *m)
 	struct inv_err err = { 0 };
 
 	if (inv_live_end(feed_of(v, m), &err))
-		inv_screen_note(v->screen, "%s: %s", m->name, err.text);
+		inv_screen_note_node(v->screen, m->name, err.text);
 }
 
 static void flush(struct inv_view *v)

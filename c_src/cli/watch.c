@@ -74,8 +74,8 @@ static void tell_notes(struct inv_watch *w, struct inv_member *m)
 	const struct inv_texts *notes = &m->status.notes;
 
 	for (; m->n_notes < notes->n; m->n_notes++)
-		inv_screen_note(w->ms->cluster->screen, "%s: %s", m->name,
-				notes->v[m->n_notes]);
+		inv_screen_note_node(w->ms->cluster->screen, m->name,
+				     notes->v[m->n_notes]);
 }
 
 static void heard(struct inv_watch *w, struct inv_member *m,
