@@ -35,7 +35,9 @@ static void lose(struct inv_watch *w, struct inv_member *m,
 	struct inv_err why = *err;
 
 	if (why.code == INV_ETIME)
-		inv_err_ctx(&why, "given up; it cleans up by itself");
+		inv_err_set(&why, INV_ETIME,
+			    "%.400s; given up: it cleans up by itself",
+			    err->text);
 	inv_member_lose(w->ms, m, &why);
 	end_log(w, m);
 }

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/facts.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cli/cmd.h"
+
+static void lose(struct inv_member *m, const char *reason, uint64_t n)
+{
+	struct inv_status_lost *lost = &m->status.lost[m->status.n_lost++];
+
+	snprintf(lost->reason, sizeof(lost->reason), "%s", reason);
+	lost->n = n;
+	m->status.dropped += n;
+	m->status.produced += n;
+}
+
+static void record(struct inv_member *m, uint64_t n)
+{
+	m->status.recorded += n;
+	m->status.produced += n;
+}
+
+static void assert_text(struct inv_buf *b, const char *text)
+{
+	inv_buf_put(b, "", 1);
+	assert_string_equal((const char *)b->data, text);
+	inv_buf_release(b);
+}
+
+static void counts_tell_losses_by_reason(void **state)
+{
+	struct inv_member m = { 0 };
+	struct inv_buf b = { 0 };
+
+	(void)state;
+	record(&m, 1);
+	inv_facts_put_counts(&b, &m);
+	assert_text(&b, "1 event recorded, 0 lost");
+	record(&m, 99);
+	lose(&m, "full", 12);
+	lose(&m, "too_big", 0);
+	lose(&m, "overwritten", 1);
+	inv_facts_put_counts(&b, &m);
+	assert_text(&b, "100 events recorded, 13 lost (12 full, 1 "
+			"overwritten)");
+}
+
+static void what_came_after_a_limit_is_no_loss(void **state)
+{
+	struct inv_member m = { 0 };
+	struct inv_members ms = { .v = &m, .n = 1 };
+	struct inv_buf b = { 0 };
+
+	(void)state;
+	record(&m, 100);
+	lose(&m, "limit", 7);
+	assert_int_equal(inv_member_lost(&m), 0);
+	inv_facts_put_counts(&b, &m);
+	assert_text(&b, "100 events recorded, 0 lost, 7 came after the limit");
+	assert_int_equal(inv_members_exit(&ms), INV_EXIT_DONE);
+	lose(&m, "full", 1);
+	assert_int_equal(inv_members_exit(&ms), INV_EXIT_LOST);
+}
+
+static void the_sum_of_all_nodes_adds_up(void **state)
+{
+	struct inv_member v[3] = { 0 };
+	struct inv_members ms = { .v = v, .n = 3 };
+	struct inv_buf b = { 0 };
+
+	(void)state;
+	record(&v[0], 10);
+	lose(&v[0], "full", 1);
+	record(&v[1], 20);
+	lose(&v[1], "overwritten", 2);
+	lose(&v[1], "full", 4);
+	lose(&v[2], "limit", 8);
+	inv_facts_put_sum(&b, &ms);
+	assert_text(&b, "30 events recorded, 7 lost (5 full, 2 overwritten), 8 "
+			"came after the limit");
+	inv_facts_json_sum(&b, &ms);
+	assert_text(&b, "\"produced\":45,\"recorded\":30,\"lost\":7,"
+			"\"reasons\":{\"full\":5,\"overwritten\":2},"
+			"\"after_limit\":8");
+}
+
+static void more_reasons_than_there_is_room_for_add_up_too(void **state)
+{
+	struct inv_member v[2] = { 0 };
+	struct inv_members ms = { .v = v, .n = 2 };
+	struct inv_buf b = { 0 };
+	char name[16];
+
+	(void)state;
+	for (unsigned i = 0; i < 2 * INV_STATUS_LOST_MAX; i++) {
+		snprintf(name, sizeof(name), "reason%u", i);
+		lose(&v[i / INV_STATUS_LOST_MAX], name, 1);
+	}
+	inv_facts_put_sum(&b, &ms);
+	inv_buf_put(&b, "", 1);
+	assert_non_null(strstr((const char *)b.data, " 32 lost ("));
+	inv_buf_release(&b);
+}
+
+static void the_worst_decides_the_exit_status(void **state)
+{
+	struct inv_member v[2] = { 0 };
+	struct inv_members ms = { .v = v, .n = 2 };
+
+	(void)state;
+	v[0].code = INV_ENOTHING;
+	assert_int_equal(inv_members_exit(&ms), INV_EXIT_DONE);
+	lose(&v[1], "full", 1);
+	assert_int_equal(inv_members_exit(&ms), INV_EXIT_LOST);
+	v[1].status.why = INV_WHY_RUN_QUEUE;
+	assert_int_equal(inv_members_exit(&ms), INV_EXIT_PROTECTED);
+	v[1].status.why = INV_WHY_RATE;
+	assert_int_equal(inv_members_exit(&ms), INV_EXIT_PROTECTED);
+	v[0].status.state = INV_STATE_FAILED;
+	assert_int_equal(inv_members_exit(&ms), INV_EXIT_FAILED);
+	v[0].code = INV_ELOST;
+	assert_int_equal(inv_members_exit(&ms), INV_EXIT_UNREACHABLE);
+}
+
+static void why_is_told_in_words(void **state)
+{
+	struct inv_member m = { 0 };
+	struct inv_buf b = { 0 };
+
+	(void)state;
+	inv_facts_put_why(&b, &m);
+	assert_text(&b, "");
+	m.status.why = INV_WHY_TIME;
+	inv_facts_put_why(&b, &m);
+	assert_text(&b, "time is up");
+	snprintf(m.status.text, sizeof(m.status.text), "15 s have passed");
+	inv_facts_put_why(&b, &m);
+	assert_text(&b, "15 s have passed");
+	m.code = INV_ELOST;
+	snprintf(m.err.text, sizeof(m.err.text), "it is gone");
+	inv_facts_put_why(&b, &m);
+	assert_text(&b, "lost: it is gone");
+}
+
+static void json_escapes_what_nodes_say(void **state)
+{
+	struct inv_member m = { .name = "a@h" };
+	struct inv_buf b = { 0 };
+
+	(void)state;
+	m.status.why = INV_WHY_OTHER;
+	m.status.limit_events = 5;
+	m.status.expected = -1;
+	m.status.ms_left = -1;
+	snprintf(m.status.text, sizeof(m.status.text), "\"\\\n");
+	snprintf(m.status.name, sizeof(m.status.name), "x");
+	inv_facts_json_member(&b, &m);
+	assert_text(&b,
+		    "{\"node\":\"a@h\",\"name\":\"x\",\"owner\":\"\","
+		    "\"mode\":\"\",\"keep\":\"\",\"state\":\"unknown\","
+		    "\"why\":\"other\",\"text\":\"\\\"\\\\\\n\",\"since\":0,"
+		    "\"specs\":[],\"notes\":[],\"limits\":{\"events\":5,"
+		    "\"bytes\":null,\"rate\":null,\"ms\":null},"
+		    "\"functions\":0,\"processes\":0,\"sensitive\":0,"
+		    "\"log_bytes\":0,\"produced\":0,\"recorded\":0,\"lost\":0,"
+		    "\"reasons\":{},\"after_limit\":0}");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(counts_tell_losses_by_reason),
+		cmocka_unit_test(what_came_after_a_limit_is_no_loss),
+		cmocka_unit_test(the_sum_of_all_nodes_adds_up),
+		cmocka_unit_test(
+			more_reasons_than_there_is_room_for_add_up_too),
+		cmocka_unit_test(the_worst_decides_the_exit_status),
+		cmocka_unit_test(why_is_told_in_words),
+		cmocka_unit_test(json_escapes_what_nodes_say),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
