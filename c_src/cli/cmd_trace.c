@@ -294,6 +294,7 @@ static int watch(struct trace *t)
 	t->view.screen = t->cluster.screen;
 	t->view.ms = &t->members;
 	t->view.events = t->what.events;
+	t->view.fit = !t->json && inv_screen_is_terminal();
 	if (inv_view_init(&t->view, inv_sink_find(t->json ? "json" : "text"),
 			  &t->sink_opts)) {
 		inv_screen_note(t->cluster.screen, "no memory");

@@ -51,6 +51,9 @@ int64_t inv_view_print(struct inv_view *v)
 	const struct inv_item *item;
 	int rc = 0;
 
+	/* It may have been made wider. */
+	if (v->fit)
+		v->sink->opts.width = inv_screen_width();
 	while (!v->enough && !v->failed &&
 	       inv_screen_room(v->screen) > v->out.len) {
 		rc = inv_live_merge_next(&v->merge, now, &item);

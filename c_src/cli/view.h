@@ -19,6 +19,7 @@ struct inv_view {
 	struct inv_screen *screen;
 	const struct inv_members *ms;
 	uint64_t events; /* so many are enough; 0: all */
+	bool fit;	 /* lines to the terminal */
 	/* results */
 	bool enough;
 	bool failed; /* no memory */
@@ -31,8 +32,8 @@ struct inv_view {
 	struct inv_buf out;
 };
 
-/* v is all zero, but for screen, ms and events.  INV_ENOMEM; to be released,
- * error or not. */
+/* v is all zero, but for screen, ms, events and fit.  INV_ENOMEM; to be
+ * released, error or not. */
 int inv_view_init(struct inv_view *v, const struct inv_sink_ops *format,
 		  const struct inv_sink_opts *opts);
 void inv_view_release(struct inv_view *v);
