@@ -333,6 +333,9 @@ static void ask_files(const struct step *s, size_t i)
 				    files->v[f]));
 		return;
 	}
+	/* Without the tracer there is nothing to be ready. */
+	if (!s->opts->tracer)
+		return;
 	inv_encode_init(&e);
 	inv_encode_atom(&e, "ready");
 	inv_ask_pid(ask, a->conn, &a->guard, &e, s->ms);
