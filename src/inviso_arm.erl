@@ -42,13 +42,18 @@
 -opaque plan() :: #plan{}.
 
 %% @doc What is to be traced, without setting anything. A module that is not
-%% loaded is loaded, if it can be.
+%% loaded is loaded, if it can be. With `returns', calls of which nothing else
+%% is said are shown with what they return.
 -spec plan(#{specs := [binary()], procs := [binary()],
-             follow := [spawned | linked]}) ->
+             follow := [spawned | linked], returns => boolean()}) ->
           {ok, plan(), matched()} | {error, class(), binary()}.
-plan(#{specs := Texts, procs := Procs, follow := Follow}) ->
+plan(#{specs := Texts, procs := Procs, follow := Follow} = Asked) ->
     try
-        make(specs(Texts), Procs, Follow)
+        Specs = specs(Texts),
+        make(case Asked of
+                 #{returns := true} -> [inviso_spec:returning(S) || S <- Specs];
+                 _ -> Specs
+             end, Procs, Follow)
     catch
         throw:{Class, Text} -> {error, Class, Text}
     end.

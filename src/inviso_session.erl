@@ -114,7 +114,11 @@ init(#{guard := Guard, name := Name, owner := Owner} = Map) ->
     end.
 
 planned(#{protect := Protect} = Map, Table, Guard, Place, Since) ->
-    {Plan, Matched} = plan(maps:with([specs, procs, follow], Map)),
+    %% Only where somebody watches, and it ends soon: a function that calls
+    %% itself last would have a stack that grows.
+    Asked = (maps:with([specs, procs, follow], Map))#{
+              returns => maps:get(mode, Map) =:= live},
+    {Plan, Matched} = plan(Asked),
     Now = now_ms(),
     S = #session{map = Map, table = Table, guard = Guard, since = Since,
                  plan = Plan, matched = maps:remove(notes, Matched),
@@ -504,7 +508,7 @@ done({counters, From}, {ok, Counters}, S) ->
 done({_, From}, {crashed, Reason}, S) ->
     answer(From, {error, failed, text("~0tP", [Reason, 30])}, S);
 done(expected, Result, S) ->
-    closing(expected(Result, S));
+    {noreply, closing(expected(Result, S))};
 done(closed, Result, S) ->
     over(closed(Result, S)).
 

@@ -19,7 +19,7 @@
 %% the same tokens first ({@link inviso_spec_elixir}).
 -module(inviso_spec).
 
--export([parse/1, format_mfa/3]).
+-export([parse/1, returning/1, format_mfa/3]).
 
 -export_type([spec/0, clause/0, action/0]).
 
@@ -61,6 +61,16 @@ parse(Text) ->
         _ ->
             {error, usage, <<"what to trace is not UTF-8">>}
     end.
+
+%% @doc The same with the action `return', if it is of calls and has no action.
+-spec returning(spec()) -> spec().
+returning(#{kind := call, counters := [], clauses := Clauses} = Spec) ->
+    Spec#{clauses := [case Clause of
+                          {Head, Guards, []} -> {Head, Guards, [return]};
+                          _ -> Clause
+                      end || Clause <- Clauses]};
+returning(Spec) ->
+    Spec.
 
 parse_chars([], _Text) ->
     {error, usage, format("nothing to trace is given. " ?EXAMPLES, [])};

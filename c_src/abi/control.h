@@ -73,7 +73,8 @@
  *	guard     the guard's pid
  *	mode      live | record | detached (of the dead man, see below)
  *	keep      oldest | newest
- *	specs     [binary]: what to trace, as written by the user
+ *	specs     [binary]: what to trace, as written by the user; in mode
+ *		  live, calls without an action show what they return
  *	procs     [binary]: all, new, existing, <0.1.2>, a registered name
  *	follow    [spawned | linked]
  *	limits    #{events, bytes, rate, ms}: integers, 0 or absent: none; ms

@@ -28,6 +28,8 @@
 /* What was recorded is seen after so long at the latest. */
 #define FLUSH_MS 50
 #define STATUS_MS 1000
+/* Events beyond --events that a node may record before it stops by itself. */
+#define SLACK 4096
 
 enum color {
 	COLOR_AUTO,
@@ -158,8 +160,8 @@ static void put_reason(struct trace *t, struct inv_buf *b)
 	const struct inv_members *ms = &t->members;
 
 	if (t->view.enough) {
-		inv_buf_printf(b, "%" PRIu64 " events are enough (--events)",
-			       t->what.events);
+		inv_buf_printf(b, "%" PRIu64 " event%s (--events)",
+			       t->what.events, t->what.events == 1 ? "" : "s");
 		return;
 	}
 	if (t->watch.interrupted) {
@@ -275,6 +277,9 @@ static void fill_opts(struct trace *t, struct inv_session_opts *o, char *name,
 	o->owner = t->cluster.owner;
 	o->mode = INV_MODE_LIVE;
 	o->flush_ms = FLUSH_MS;
+	/* So many are printed; threads of a node may hold back a lease each. */
+	if (o->events)
+		o->events += SLACK;
 }
 
 static int watch(struct trace *t)

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "node/call.h"
 #include "node/decode.h"
-#include "term/print.h"
 
 #define LIST_MAX 1024
 
@@ -78,30 +78,37 @@ static int decode_sessions(struct inv_decode *d, struct inv_node_status *out)
 	return rc ? rc : inv_cursor_end(&d->c);
 }
 
-/* Words as they are, any other term as Erlang writes it. */
+/* #{kind := …, tracer := Text, what := Text} */
 static int decode_other(struct inv_decode *d, struct inv_texts *out)
 {
-	static const struct inv_print_opts print = { .style = INV_PRINT_P,
-						     .unicode = true };
+	static const char *const names[] = { "kind", "what", "tracer", NULL };
+	char texts[3][1024] = { "", "", "" };
+	uint32_t pairs = 0;
 	struct inv_buf b = { 0 };
-	struct inv_token tok;
-	char text[4096];
-	int rc = inv_cursor_next(&d->c, &tok);
+	int rc = inv_decode_map(d, &pairs);
+	int key;
 
-	if (!rc && tok.kind == INV_TOK_BINARY) {
-		rc = inv_token_text(d, &tok, text, sizeof(text));
-		inv_buf_puts(&b, text);
-	} else if (!rc) {
-		rc = inv_term_print_token(&d->c, &tok, &b, &print);
+	for (uint32_t i = 0; !rc && i < pairs; i++) {
+		rc = inv_decode_key(d, names, &key);
+		if (rc)
+			break;
+		rc = key < 0 ?
+			     inv_decode_skip(d) :
+			     inv_decode_text(d, texts[key], sizeof(texts[key]));
 	}
-	inv_buf_put(&b, "", 1);
-	if (!rc && b.error)
-		rc = b.error;
 	if (rc)
+		return rc;
+	for (char *p = texts[0]; *p; p++)
+		*p = *p == '_' ? ' ' : *p;
+	inv_buf_printf(&b, "%s: %s%s%s", texts[0], texts[1],
+		       *texts[2] ? ", by " : "", texts[2]);
+	inv_buf_put(&b, "", 1);
+	if (b.error) {
 		inv_buf_release(&b);
-	else
-		out->v[out->n++] = (char *)b.data;
-	return rc;
+		return INV_ENOMEM;
+	}
+	out->v[out->n++] = (char *)b.data;
+	return 0;
 }
 
 static int decode_others(struct inv_decode *d, struct inv_node_status *out)

@@ -19,7 +19,7 @@ struct inv_node_status {
 	struct inv_status *sessions;
 	size_t n_sessions;
 	struct inv_texts clients; /* owners of all who are attached */
-	struct inv_texts others;  /* tracing of others, in words or terms */
+	struct inv_texts others;  /* tracing of others, in words */
 };
 
 /* out is all zero, and to be released, error or not. */

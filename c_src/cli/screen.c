@@ -363,12 +363,17 @@ void inv_screen_note_node(struct inv_screen *s, const char *node,
 
 void inv_screen_status(struct inv_screen *s, const char *text)
 {
+	size_t len = strlen(text);
+
 	if (!s->status_line)
 		return;
 	pthread_mutex_lock(&s->lock);
-	inv_buf_reset(&s->status);
-	inv_buf_puts(&s->status, text);
-	s->status_new = true;
-	pthread_cond_signal(&s->more);
+	if (s->status.len != len ||
+	    (len && memcmp(s->status.data, text, len) != 0)) {
+		inv_buf_reset(&s->status);
+		inv_buf_put(&s->status, text, len);
+		s->status_new = true;
+		pthread_cond_signal(&s->more);
+	}
 	pthread_mutex_unlock(&s->lock);
 }
