@@ -29,8 +29,8 @@
 %% which code.
 -module(inviso_guard).
 
--export([init/2, expressions/1]).
--export([loop/1, heir_init/1]).
+-export([init/2, tidy/0, expressions/1]).
+-export([loop/1, tidy_init/0, heir_init/1]).
 
 -define(NAME, inviso_guard).
 -define(LOCK, inviso_loading).
@@ -61,18 +61,13 @@ init({Starter, Ref}, #{build := Build} = Client) ->
     Installed = not Pushed andalso inviso_push:build(),
     case Pushed orelse Build =:= Installed of
         true ->
-            try
-                ?NAME = ets:new(?NAME, [public, named_table]),
-                register(?NAME, self())
-            of
+            case begin_guard() of
                 true ->
                     G = new_heir(#guard{build = Build, pushed = Pushed}),
                     {Answer, G1} = attach_client(Client, G),
                     Starter ! {Ref, Answer},
-                    stay_or_leave(G1)
-            catch
-                error:badarg ->
-                    %% There is an heir who is about to be the guard.
+                    stay_or_leave(G1);
+                false ->
                     Starter ! {Ref, {error, again, <<>>}},
                     ok
             end;
@@ -82,6 +77,31 @@ init({Starter, Ref}, #{build := Build} = Client) ->
                                   "loaded on this node, from ~ts",
                                   [code:which(?MODULE)])}},
             ok
+    end.
+
+%% @doc Has our code taken away if it was brought and there is no guard.
+-spec tidy() -> ok.
+tidy() ->
+    _ = whereis(?NAME) =:= undefined andalso is_marked(?MODULE)
+        andalso spawn(?MODULE, tidy_init, []),
+    ok.
+
+%% @private
+-spec tidy_init() -> ok.
+tidy_init() ->
+    group_leader(whereis(init), self()),
+    case begin_guard() of
+        true -> stay_or_leave(new_heir(#guard{build = <<>>, pushed = true}));
+        false -> ok
+    end.
+
+%% Where there is a table already, an heir is about to be the guard.
+begin_guard() ->
+    try
+        ?NAME = ets:new(?NAME, [public, named_table]),
+        register(?NAME, self())
+    catch
+        error:badarg -> false
     end.
 
 is_marked(M) ->
@@ -215,13 +235,9 @@ node_down(Node, #guard{clients = Clients} = G) ->
 
 owners(#guard{clients = Clients, users = Users}) ->
     lists:usort([Owner || {Owner, _} <- maps:values(Clients)]
-                ++ [owner(User) || {_, User} <- maps:values(Users),
+                ++ [inviso_push:owner(User)
+                    || {_, User} <- maps:values(Users),
                                    User =/= keeper]).
-
-owner({session, Name, Owner, _}) ->
-    <<Owner/binary, " (session ", Name/binary, ")">>;
-owner({rt, Client}) ->
-    text("the Inviso API of ~ts", [node(Client)]).
 
 ready(#guard{pushed = false} = G) ->
     case inviso_tracer:load() of

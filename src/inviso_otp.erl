@@ -35,6 +35,9 @@
          foreign_pattern/2,
          foreign_event/1,
          foreign_tracer/1,
+         foreign_sessions/0,
+         session_name/1,
+         traced_by/1,
          known_defects/0,
          affected/1]).
 
@@ -427,6 +430,59 @@ foreign_tracer(Who) ->
                 _ -> none
             end;
         _ -> none
+    end.
+
+%% @doc The trace sessions of the VM that are not ours.
+-spec foreign_sessions() -> [term()].
+foreign_sessions() ->
+    case has_sessions() of
+        true -> [S || S <- trace:session_info(all), is_foreign_session(S)];
+        false -> []
+    end.
+
+is_foreign_session({Name, _}) ->
+    not lists:member(Name, [legacy, inviso, inviso_count]).
+
+%% @doc Its name, which need not be the only one of that name.
+-spec session_name(term()) -> atom().
+session_name({Name, _}) -> Name.
+
+%% @doc Who traces a process, or those to come, or ports to come: session
+%% (`legacy' is the VM's own), tracer, flags; without our sessions.
+-spec traced_by(pid() | new | new_ports) ->
+          [{legacy | term(), tracer() | port(), [atom()]}].
+traced_by(Who) ->
+    legacy_tracer(case Who of
+                      new -> new_processes;
+                      _ -> Who
+                  end)
+        ++ [T || S <- sessions_of(Who), is_foreign_session(S),
+                 T <- session_tracer(S, Who)].
+
+legacy_tracer(Who) ->
+    case {erlang:trace_info(Who, tracer), erlang:trace_info(Who, flags)} of
+        {{tracer, Tracer}, {flags, Flags}}
+          when Tracer =/= [], is_list(Flags) ->
+            [{legacy, Tracer, Flags}];
+        _ ->
+            []
+    end.
+
+sessions_of(Who) ->
+    case has_sessions() andalso trace:session_info(Who) of
+        Sessions when is_list(Sessions) -> Sessions;
+        _ -> []
+    end.
+
+session_tracer(Session, Who) ->
+    try {trace:info(Session, Who, tracer), trace:info(Session, Who, flags)} of
+        {{tracer, Tracer}, {flags, Flags}}
+          when Tracer =/= [], is_list(Flags) ->
+            [{Session, Tracer, Flags}];
+        _ ->
+            []
+    catch
+        error:badarg -> []
     end.
 
 %% --- who should not be traced ------------------------------------------------

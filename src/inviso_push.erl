@@ -11,7 +11,7 @@
 -export([attach/1, loader/0, modules/0, build/0, build/2, priv_dir/0]).
 %% For users of the guard.
 -export([join/3, note/2, room/3, session/2, find/1, users/0, leave/2,
-         report/1, await/3, own/0, reply/2]).
+         report/1, await/3, own/0, owner/1, reply/2]).
 
 -export_type([guard/0, user/0]).
 
@@ -101,7 +101,10 @@ attach(Args) ->
     try checked(Args) of
         Client -> attach_to(whereis(?NAME), Client)
     catch
-        throw:Bad -> {error, usage, Bad}
+        throw:Bad ->
+            %% The code may have come with this call, and nobody stays.
+            ok = inviso_guard:tidy(),
+            {error, usage, Bad}
     end.
 
 attach_to(undefined, Client) ->
@@ -229,6 +232,13 @@ own() ->
     catch
         error:badarg -> []
     end.
+
+%% @doc A user, in words.
+-spec owner(user()) -> binary().
+owner({session, Name, Owner, _}) ->
+    text("~ts (session ~ts)", [Owner, Name]);
+owner({rt, Client}) ->
+    text("the Inviso API of ~ts", [node(Client)]).
 
 %% @doc Answers a request. A connection whose buffer is full must not suspend
 %% who has a node to look after: then a process that runs none of our code waits

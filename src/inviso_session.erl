@@ -31,7 +31,6 @@
 -define(TICK_MS, 50).
 %% A node must breathe between two steps.
 -define(PAUSE_MS, 5).
--define(RATE_MS, 1000).
 -define(EXPECT_MS, 1000).
 -define(MAX_CHUNK, 1048576).
 
@@ -60,7 +59,6 @@
          last_word :: integer(),
          suspect = false :: boolean(),
          flushed :: integer(),
-         rate :: {integer(), non_neg_integer()},
          overload :: inviso_overload:overload(),
          stats = #{} :: map(),
          files = [] :: [{binary(), non_neg_integer()}],
@@ -125,7 +123,7 @@ planned(#{protect := Protect} = Map, Table, Guard, Place, Since) ->
                  notes = maps:get(notes, Matched, []),
                  reader = inviso_worker:start_link(),
                  closer = inviso_worker:start_link(),
-                 last_word = Now, flushed = Now, rate = {Now, 0},
+                 last_word = Now, flushed = Now,
                  overload = inviso_overload:new(Protect)},
     S1 = watch(opened(Place, S)),
     self() ! arm,
@@ -162,7 +160,7 @@ room(Place) ->
 
 tracer_options(#{tracer := Opts, keep := Keep, limits := Limits}) ->
     Limit = maps:filter(fun(_, N) -> N > 0 end,
-                        maps:with([events, bytes], Limits)),
+                        maps:with([events, bytes, rate], Limits)),
     Opts#{keep => Keep, limit => Limit}.
 
 tracer(Path, Opts) ->
@@ -377,9 +375,7 @@ look(#session{overload = Overload} = S0) ->
                 {over, Why, Text} -> finish(Why, Text, S)
             end;
         {over, Why, Text} ->
-            finish(Why, Text, S);
-        {rate, Rate} ->
-            S#session{rate = Rate}
+            finish(Why, Text, S)
     end.
 
 %% What the keeper says while it closes would come late.
@@ -401,9 +397,13 @@ limit(#session{stats = #{spooler := #{state := failed} = Spooler}}) ->
                         [maps:get(error, Spooler, "?")])};
 limit(#session{stats = #{limit_reached := true} = Stats, map = Map}) ->
     spent(Stats, maps:get(limits, Map));
-limit(#session{stats = #{produced := Produced}, map = #{limits := Limits},
-               rate = Rate}) ->
-    rate(maps:get(rate, Limits, 0), Produced, Rate);
+limit(#session{stats = #{recorded := N} = Stats,
+               map = #{limits := #{events := Max} = Limits}})
+  when Max > 0, N >= Max ->
+    spent(Stats, Limits);
+limit(#session{stats = #{rate_reached := true}, map = #{limits := Limits}}) ->
+    #{rate := Max} = Limits,
+    {over, rate, text("more than ~b events a second", [Max])};
 limit(_) ->
     none.
 
@@ -423,20 +423,6 @@ lease() ->
     32 * (erlang:system_info(schedulers)
           + erlang:system_info(dirty_cpu_schedulers)
           + erlang:system_info(dirty_io_schedulers)).
-
-rate(0, _, _) ->
-    none;
-rate(Max, Produced, {Since, Before}) ->
-    Now = now_ms(),
-    case Produced - Before of
-        N when N > Max ->
-            {over, rate, text("~b events in ~b ms, limit ~b a second",
-                              [N, Now - Since, Max])};
-        _ when Now - Since >= ?RATE_MS ->
-            {rate, {Now, Produced}};
-        _ ->
-            none
-    end.
 
 %% --- silence ----------------------------------------------------------------
 

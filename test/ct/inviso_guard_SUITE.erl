@@ -1,0 +1,340 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% Coming to a node that has nothing of ours, sharing it, and leaving it as it
+%% was: the guard, driven as the command does it.
+-module(inviso_guard_SUITE).
+
+-include_lib("common_test/include/ct.hrl").
+
+-export([all/0, suite/0, init_per_testcase/2, end_per_testcase/2]).
+
+-export([attaching_and_leaving_leaves_nothing/1,
+         for_code_alone_there_is_no_directory/1,
+         clients_share_what_is_there/1,
+         another_build_is_refused_with_the_owners_names/1,
+         installed_code_is_used_and_left_alone/1,
+         many_attach_at_the_same_moment/1,
+         one_attaches_while_another_leaves/1,
+         a_client_whose_node_is_gone_is_dropped/1,
+         a_killed_guard_has_an_heir/1,
+         a_killed_heir_has_a_successor/1,
+         the_interface_and_the_command_share_a_node/1,
+         a_directory_that_cannot_be_used_is_named/1,
+         the_next_directory_is_tried/1,
+         nonsense_is_answered/1]).
+
+-import(inviso_test_lib, [call/4, wait_until/1]).
+-import(inviso_remote_lib, [attach/1, attach/2, ask/2, ask_attach/2, leave/1,
+                            is_clean/1]).
+
+suite() -> [{timetrap, {seconds, 60}}].
+
+all() ->
+    [attaching_and_leaving_leaves_nothing,
+     for_code_alone_there_is_no_directory,
+     clients_share_what_is_there,
+     another_build_is_refused_with_the_owners_names,
+     installed_code_is_used_and_left_alone,
+     many_attach_at_the_same_moment,
+     one_attaches_while_another_leaves,
+     a_client_whose_node_is_gone_is_dropped,
+     a_killed_guard_has_an_heir,
+     a_killed_heir_has_a_successor,
+     the_interface_and_the_command_share_a_node,
+     a_directory_that_cannot_be_used_is_named,
+     the_next_directory_is_tried,
+     nonsense_is_answered].
+
+init_per_testcase(Case, Config) ->
+    Dir = filename:join(?config(priv_dir, Config), atom_to_list(Case)),
+    Node = inviso_test_lib:start_stock_node(guarded, Dir),
+    2 = erpc:call(maps:get(name, Node), erlang, '+', [1, 1]),
+    Before = inviso_test_lib:footprint(Node),
+    [{node, Node}, {before, {Before, Node}}, {dir, Dir} | Config].
+
+end_per_testcase(_Case, Config) ->
+    _ = [os:cmd("umount " ++ D)
+         || D <- filelib:wildcard(filename:join(?config(dir, Config), "mnt-*"))],
+    inviso_test_lib:stop_node(?config(node, Config)).
+
+attaching_and_leaving_leaves_nothing(Config) ->
+    #{tmp := Tmp} = Node = ?config(node, Config),
+    Both = [<<"inviso_tracer.so">>, <<"inviso_spool">>],
+    {ok, #{guard := Guard, dir := Dir, files := Both}} = attach(Node),
+    Guard = call(Node, erlang, whereis, [inviso_guard]),
+    8#700 = mode(Dir),
+    8#600 = mode(filename:join(Dir, "inviso_tracer.so")),
+    8#700 = mode(filename:join(Dir, "inviso_spool")),
+    {ok, [_]} = file:list_dir(Tmp),
+    {file, "inviso_pushed"} = call(Node, code, is_loaded, [inviso_session]),
+    [_ | _] = inviso_test_lib:left_behind(element(1, ?config(before, Config)),
+                                          Node),
+    gone = leave(Guard),
+    is_clean(?config(before, Config)).
+
+mode(Path) ->
+    {ok, Info} = file:read_file_info(Path),
+    element(8, Info) band 8#777.
+
+for_code_alone_there_is_no_directory(Config) ->
+    #{tmp := Tmp} = Node = ?config(node, Config),
+    {ok, #{guard := Guard, dir := none, files := []}} =
+        ask_attach(Node, #{want => code}),
+    {ok, []} = file:list_dir(Tmp),
+    {error, usage, _} = ask(Guard, ready),
+    {ok, #{guard := Guard, files := [_, _]}} = attach(Node),
+    gone = leave(Guard),
+    is_clean(?config(before, Config)).
+
+clients_share_what_is_there(Config) ->
+    Node = ?config(node, Config),
+    {ok, #{guard := Guard, dir := Dir}} = attach(Node, #{owner => <<"first">>}),
+    Second = client(),
+    {ok, #{guard := Guard, dir := Dir, files := []}} =
+        on(Second, fun() -> attach(Node, #{owner => <<"second">>}) end),
+    {ok, [<<"first">>, <<"second">>]} = ask(Guard, clients),
+    %% Again from the same client is once.
+    {ok, #{files := []}} = attach(Node, #{owner => <<"first">>}),
+    {others, [<<"second">>]} = leave(Guard),
+    {others, [<<"second">>]} = leave(Guard),
+    true = call(Node, erlang, is_process_alive, [Guard]),
+    gone = on(Second, fun() -> leave(Guard) end),
+    is_clean(?config(before, Config)).
+
+another_build_is_refused_with_the_owners_names(Config) ->
+    Node = ?config(node, Config),
+    {ok, #{guard := Guard}} = attach(Node, #{owner => <<"eve@x (os pid 7)">>}),
+    {error, refused, Text} = ask_attach(Node, #{build => <<"other">>,
+                                                client => spawn_link(
+                                                            timer, sleep,
+                                                            [infinity])}),
+    has(Text, "eve@x (os pid 7)"),
+    {error, usage, _} = ask_attach(Node, #{protocol => 99}),
+    gone = leave(Guard),
+    is_clean(?config(before, Config)),
+    %% After it there is nothing in the way.
+    {ok, #{guard := Next}} = ask_attach(Node, #{build => <<"other">>,
+                                                want => code}),
+    gone = leave(Next),
+    is_clean(?config(before, Config)).
+
+installed_code_is_used_and_left_alone(Config) ->
+    Node = inviso_test_lib:start_node(installed, ?config(dir, Config)),
+    {module, _} = call(Node, code, ensure_loaded, [inviso_push]),
+    2 = erpc:call(maps:get(name, Node), erlang, '+', [1, 1]),
+    {ok, #{guard := Guard, dir := Dir, files := []}} =
+        ask_attach(Node, #{want => tracer}),
+    true = filelib:is_dir(Dir),
+    ok = ask(Guard, ready),
+    {error, usage, _} = ask(Guard, {put, <<"inviso_spool">>, <<"x">>}),
+    gone = leave(Guard),
+    wait_until(fun() -> not call(Node, erlang, is_process_alive, [Guard]) end),
+    false = filelib:is_dir(Dir),
+    wait_until(fun() ->
+                       call(Node, erlang, whereis, [inviso_loading]) =:=
+                           undefined
+               end),
+    {file, Path} = call(Node, code, is_loaded, [inviso_push]),
+    true = filelib:is_regular(Path),
+    {error, refused, Text} = ask_attach(Node, #{build => <<"other">>}),
+    has(Text, "another version"),
+    undefined = call(Node, erlang, whereis, [inviso_guard]),
+    inviso_test_lib:stop_node(Node).
+
+many_attach_at_the_same_moment(Config) ->
+    Node = ?config(node, Config),
+    Clients = [client() || _ <- lists:seq(1, 8)],
+    Refs = [on_async(C, fun() -> attach(Node) end) || C <- Clients],
+    Guards = [begin {ok, #{guard := G}} = on_result(R), G end || R <- Refs],
+    [Guard] = lists:usort(Guards),
+    Left = [on_result(R)
+            || R <- [on_async(C, fun() -> leave(Guard) end) || C <- Clients]],
+    1 = length([gone || gone <- Left]),
+    is_clean(?config(before, Config)).
+
+one_attaches_while_another_leaves(Config) ->
+    Node = ?config(node, Config),
+    [A, B] = [client(), client()],
+    Turns = fun Turn(0) -> ok;
+                Turn(N) ->
+                    {ok, #{guard := G}} = attach(Node),
+                    _ = leave(G),
+                    timer:sleep(rand:uniform(10)),
+                    Turn(N - 1)
+            end,
+    Refs = [on_async(C, fun() -> Turns(15) end) || C <- [A, B]],
+    [ok, ok] = [on_result(R) || R <- Refs],
+    is_clean(?config(before, Config)).
+
+a_client_whose_node_is_gone_is_dropped(Config) ->
+    #{name := Name} = Node = ?config(node, Config),
+    Other = inviso_test_lib:start_stock_node(client, ?config(dir, Config)),
+    pong = call(Other, net_adm, ping, [Name]),
+    {Before, _} = {inviso_test_lib:footprint(Node), Node},
+    Client = inviso_test_lib:spawn_call(Other, timer, sleep, [infinity]),
+    {ok, #{guard := Guard}} = ask_attach(Node, #{client => Client}),
+    {ok, [_]} = ask(Guard, clients),
+    %% Of a C node no process is known: that this one dies says nothing.
+    true = call(Other, erlang, exit, [Client, kill]),
+    timer:sleep(100),
+    {ok, [_]} = ask(Guard, clients),
+    inviso_test_lib:stop_node(Other),
+    is_clean({Before, Node}),
+    %% One that is not there when it attaches is no client either.
+    {ok, #{guard := Next}} = ask_attach(Node, #{client => Client}),
+    wait_until(fun() -> not call(Node, erlang, is_process_alive, [Next]) end),
+    is_clean({Before, Node}).
+
+a_killed_guard_has_an_heir(Config) ->
+    Node = ?config(node, Config),
+    {ok, #{guard := Guard}} = attach(Node),
+    true = call(Node, erlang, exit, [Guard, kill]),
+    is_clean(?config(before, Config)).
+
+a_killed_heir_has_a_successor(Config) ->
+    Node = ?config(node, Config),
+    {ok, #{guard := Guard}} = attach(Node),
+    Heir = ets(Node, heir),
+    true = call(Node, erlang, exit, [Heir, kill]),
+    wait_until(fun() -> lists:member(ets(Node, heir), [Heir, undefined]) =:=
+                            false end),
+    true = call(Node, erlang, exit, [Guard, kill]),
+    is_clean(?config(before, Config)).
+
+ets(Node, heir) ->
+    proplists:get_value(heir, call(Node, ets, info, [inviso_guard])).
+
+the_interface_and_the_command_share_a_node(Config) ->
+    #{name := Name} = Node = ?config(node, Config),
+    Control = inviso_test_lib:start_node(control, ?config(dir, Config)),
+    pong = call(Control, net_adm, ping, [Name]),
+    Before = inviso_test_lib:footprint(Node),
+    {ok, _} = call(Control, inviso, start, []),
+    {ok, [{Name, {ok, new}}]} = call(Control, inviso, add_nodes, [[Name], tag]),
+    {ok, #{guard := Guard, files := []}} = attach(Node),
+    {ok, [{Name, ok}]} = call(Control, inviso, stop_nodes, []),
+    true = call(Node, erlang, is_process_alive, [Guard]),
+    {ok, [{Name, {ok, new}}]} = call(Control, inviso, add_nodes, [[Name], tag]),
+    {others, [Api]} = leave(Guard),
+    has(Api, atom_to_list(maps:get(name, Control))),
+    {ok, [{Name, ok}]} = call(Control, inviso, stop_nodes, []),
+    is_clean({Before, Node}),
+    shutdown = call(Control, inviso, stop, []),
+    inviso_test_lib:stop_node(Control).
+
+a_directory_that_cannot_be_used_is_named(Config) ->
+    Node = ?config(node, Config),
+    Absent = filename:join(?config(dir, Config), "absent"),
+    {error, failed, Text} = ask_attach(Node, #{dirs => [utf8(Absent)]}),
+    has(Text, "--remote-dir"),
+    has(Text, Absent),
+    is_clean(?config(before, Config)),
+    case {mounted(Config, "noexec", "noexec"), mounted(Config, "full", "size=64k")}
+    of
+        {{ok, NoExec}, {ok, Full}} ->
+            no_exec(Config, Node, NoExec),
+            full(Config, Node, Full);
+        _ ->
+            {comment, "not root: no file systems mounted"}
+    end.
+
+no_exec(Config, Node, Dir) ->
+    {ok, #{guard := Guard, files := Files}} =
+        ask_attach(Node, #{dirs => [utf8(Dir)]}),
+    put_all(Guard, Files),
+    {error, failed, Text} = ask(Guard, ready),
+    has(Text, "--remote-dir"),
+    has(Text, "noexec"),
+    gone = leave(Guard),
+    is_clean(?config(before, Config)),
+    {ok, []} = file:list_dir(Dir).
+
+full(Config, Node, Dir) ->
+    {ok, #{guard := Guard}} = ask_attach(Node, #{dirs => [utf8(Dir)]}),
+    {ok, _, [{Name, Bytes} | _]} = inviso_bring:payload(),
+    {error, failed, Text} = ask(Guard, {put, utf8(Name), Bytes}),
+    has(Text, "--remote-dir"),
+    has(Text, "no space left"),
+    gone = leave(Guard),
+    is_clean(?config(before, Config)),
+    {ok, []} = file:list_dir(Dir).
+
+the_next_directory_is_tried(Config) ->
+    #{tmp := Tmp} = Node = ?config(node, Config),
+    Absent = utf8(filename:join(?config(dir, Config), "absent")),
+    case mounted(Config, "noexec", "noexec") of
+        {ok, NoExec} ->
+            Dirs = [Absent, utf8(NoExec), utf8(Tmp)],
+            {ok, #{guard := Guard, files := Files}} =
+                ask_attach(Node, #{dirs => Dirs}),
+            put_all(Guard, Files),
+            {ok, [_]} = file:list_dir(NoExec),
+            ok = ask(Guard, ready),
+            {ok, []} = file:list_dir(NoExec),
+            {ok, [_]} = file:list_dir(Tmp),
+            ok = ask(Guard, ready),
+            gone = leave(Guard),
+            is_clean(?config(before, Config));
+        error ->
+            {skip, "not root: no file systems mounted"}
+    end.
+
+put_all(Guard, Files) ->
+    {ok, _, Products} = inviso_bring:payload(),
+    _ = [ok = ask(Guard, {put, F, Bytes})
+         || F <- Files, {N, Bytes} <- Products, utf8(N) =:= F],
+    ok.
+
+mounted(Config, Name, Options) ->
+    Dir = filename:join(?config(dir, Config), "mnt-" ++ Name),
+    ok = filelib:ensure_dir(filename:join(Dir, "x")),
+    case os:cmd("mount -t tmpfs -o " ++ Options ++ " none " ++ Dir) of
+        "" -> {ok, Dir};
+        _ -> error
+    end.
+
+nonsense_is_answered(Config) ->
+    Node = ?config(node, Config),
+    _ = [{error, usage, _} = ask_attach(Node, Args)
+         || Args <- [#{dirs => x}, #{dirs => [x]}, #{dirs => [<<>> | x]},
+                     #{owner => x}, #{want => x}, #{client => x},
+                     #{build => x}, #{dirs => [<<255>>]}]],
+    is_clean(?config(before, Config)),
+    {ok, #{guard := Guard}} = ask_attach(Node, #{}),
+    _ = [{error, usage, _} = ask(Guard, R)
+         || R <- [x, {put, x, <<>>}, {put, <<"../x">>, <<>>},
+                  {put, <<"inviso_tracer.so">>, x}, {leave, x},
+                  {join, self(), x}, {put, <<"x">>, <<>>}]],
+    {error, failed, NotSent} = ask(Guard, ready),
+    has(NotSent, "inviso_tracer.so"),
+    Guard ! nonsense,
+    Guard ! {'$gen_call', nonsense, nonsense},
+    Guard ! {'$gen_call', {x, y}, nonsense},
+    gone = leave(Guard),
+    is_clean(?config(before, Config)).
+
+%% --- helpers ----------------------------------------------------------------
+
+%% A process that does what it is told.
+client() ->
+    spawn_link(fun F() -> receive {From, Ref, Do} -> From ! {Ref, Do()}, F() end
+               end).
+
+on(Client, Do) ->
+    on_result(on_async(Client, Do)).
+
+on_async(Client, Do) ->
+    Ref = make_ref(),
+    Client ! {self(), Ref, Do},
+    Ref.
+
+on_result(Ref) ->
+    receive {Ref, Result} -> Result end.
+
+has(Text, Part) ->
+    case string:find(Text, Part) of
+        nomatch -> ct:fail({Part, not_in, Text});
+        _ -> ok
+    end.
+
+utf8(Path) ->
+    unicode:characters_to_binary(Path).
