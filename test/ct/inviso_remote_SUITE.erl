@@ -1,49 +1,628 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% Sessions on a node that has nothing of ours, driven as the command does it.
+%% After each test the node is as it was.
 -module(inviso_remote_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
 
 -export([all/0, suite/0, init_per_testcase/2, end_per_testcase/2]).
 
--export([a_session_is_followed_to_its_end/1]).
+-export([a_session_is_followed_to_its_end/1,
+         what_is_followed_is_complete_up_to_the_watermark/1,
+         a_session_ends_after_so_many_events/1,
+         a_session_ends_after_so_many_bytes/1,
+         a_session_ends_when_there_are_too_many_a_second/1,
+         a_session_ends_after_its_time/1,
+         a_session_ends_when_it_is_told_to/1,
+         a_session_ends_when_the_run_queue_is_long/1,
+         a_session_ends_when_memory_is_short/1,
+         a_session_ends_when_its_own_queue_is_long/1,
+         a_session_ends_when_its_log_cannot_be_written/1,
+         a_silent_client_ends_its_session/1,
+         a_client_whose_node_died_ends_its_session/1,
+         a_detached_session_stays_for_its_time/1,
+         a_killed_session_leaves_nothing/1,
+         a_killed_guard_ends_its_sessions/1,
+         stop_works_at_any_step_of_arming/1,
+         remove_works_at_any_step_of_arming/1,
+         requests_are_answered_while_the_log_is_closed/1,
+         a_flight_recorder_leaves_its_file/1,
+         a_dry_run_arms_nothing/1,
+         names_are_unique_and_found/1,
+         one_at_a_time_where_the_vm_has_no_sessions/1,
+         only_files_of_the_session_are_read/1,
+         status_tells_of_all/1,
+         nonsense_is_answered/1]).
 
--import(inviso_test_lib, [call/4]).
--import(inviso_remote_lib, [attach/1, ask/2, start/3, stop/1, follow/1,
-                            wait_state/2, is_clean/1]).
+-import(inviso_test_lib, [call/4, wait_until/1]).
+-import(inviso_remote_lib, [attach/1, attach/2, ask/2, start/2, start/3,
+                            stop/1, follow/1, leave/1, wait_state/2,
+                            is_clean/1]).
 
 suite() -> [{timetrap, {seconds, 60}}].
 
 all() ->
-    [a_session_is_followed_to_its_end].
+    [a_session_is_followed_to_its_end,
+     what_is_followed_is_complete_up_to_the_watermark,
+     a_session_ends_after_so_many_events,
+     a_session_ends_after_so_many_bytes,
+     a_session_ends_when_there_are_too_many_a_second,
+     a_session_ends_after_its_time,
+     a_session_ends_when_it_is_told_to,
+     a_session_ends_when_the_run_queue_is_long,
+     a_session_ends_when_memory_is_short,
+     a_session_ends_when_its_own_queue_is_long,
+     a_session_ends_when_its_log_cannot_be_written,
+     a_silent_client_ends_its_session,
+     a_client_whose_node_died_ends_its_session,
+     a_detached_session_stays_for_its_time,
+     a_killed_session_leaves_nothing,
+     a_killed_guard_ends_its_sessions,
+     stop_works_at_any_step_of_arming,
+     remove_works_at_any_step_of_arming,
+     requests_are_answered_while_the_log_is_closed,
+     a_flight_recorder_leaves_its_file,
+     a_dry_run_arms_nothing,
+     names_are_unique_and_found,
+     one_at_a_time_where_the_vm_has_no_sessions,
+     only_files_of_the_session_are_read,
+     status_tells_of_all,
+     nonsense_is_answered].
 
 init_per_testcase(Case, Config) ->
     Dir = filename:join(?config(priv_dir, Config), atom_to_list(Case)),
     Node = inviso_test_lib:start_stock_node(remote, Dir),
     2 = erpc:call(maps:get(name, Node), erlang, '+', [1, 1]),
     Before = inviso_test_lib:footprint(Node),
-    [{node, Node}, {before, {Before, Node}} | Config].
+    [{node, Node}, {before, {Before, Node}}, {dir, Dir} | Config].
 
 end_per_testcase(_Case, Config) ->
+    _ = os:cmd("umount " ++ mount_point(Config) ++ " 2>/dev/null"),
     inviso_test_lib:stop_node(?config(node, Config)).
 
+%% --- the log ----------------------------------------------------------------
+
 a_session_is_followed_to_its_end(Config) ->
-    Node = ?config(node, Config),
-    {ok, #{guard := Guard}} = attach(Node),
-    {ok, S, #{state := arming, why := none}} =
-        start(Node, Guard, #{limits => #{events => 100}}),
-    #{state := tracing, matched := #{functions := 1}} =
+    {Node, Guard} = attached(Config),
+    {ok, S, #{state := arming, why := none}} = start(Node, Guard),
+    #{state := tracing, matched := #{functions := 1}, ms_left := infinity} =
         wait_state(S, [tracing]),
     ok = ask(S, alive),
-    [1, 2, 3] = call(Node, lists, seq, [1, 3]),
-    _ = [call(Node, lists, seq, [1, N]) || N <- lists:seq(1, 200)],
-    {Bytes, #{state := stopped, why := events, recorded := Recorded}} =
-        follow(S),
-    true = Recorded > 0 andalso Recorded =< 100,
-    ct:log("~b events in ~b bytes", [Recorded, byte_size(Bytes)]),
+    ok = seqs(Node, 200),
+    #{state := stopped, why := asked, recorded := Recorded, dropped := 0,
+      produced := Recorded} = stop(S),
+    {Bytes, #{state := stopped, recorded := Recorded}} = follow(S),
     {ok, [{Name, Size}]} = ask(S, files),
     Size = byte_size(Bytes),
     Bytes = inviso_remote_lib:read(S, Name),
+    Lines = merged(Config, Bytes),
+    200 = length([L || L <- Lines, string:find(L, "\"call\"") =/= nomatch]),
     ok = ask(S, remove),
-    gone = inviso_remote_lib:leave(Guard),
+    clean(Config, Guard).
+
+what_is_followed_is_complete_up_to_the_watermark(Config) ->
+    {Node, Guard} = attached(Config),
+    {ok, S, _} = start(Node, Guard),
+    wait_state(S, [tracing]),
+    Turn = fun(N, {Offset, Acc}) ->
+                   ok = seqs(Node, N),
+                   Time = call(Node, erlang, monotonic_time, [nanosecond]),
+                   until_watermark(S, Time, Offset, Acc)
+           end,
+    {_, Parts} =
+        lists:foldl(fun(N, {Offset, Acc}) ->
+                            {Next, Bytes} = Turn(N, {Offset, []}),
+                            All = Acc ++ Bytes,
+                            Lines = merged(Config, iolist_to_binary(All)),
+                            Calls = N * (N + 1) div 2,
+                            Calls = length([L || L <- Lines, string:find(
+                                                               L, "\"call\"")
+                                                     =/= nomatch]),
+                            {Next, All}
+                    end, {0, []}, [1, 2, 3, 4, 5]),
+    _ = stop(S),
+    {Whole, _} = follow(S),
+    Begun = iolist_to_binary(Parts),
+    Begun = binary:part(Whole, 0, byte_size(Begun)),
+    {Whole, _} = inviso_remote_lib:follow(S, 100),
+    clean(Config, Guard).
+
+until_watermark(S, Time, Offset, Acc) ->
+    {Bytes, Watermark, #{state := tracing}} = ask(S, {follow, Offset, 300}),
+    Next = Offset + byte_size(Bytes),
+    case is_integer(Watermark) andalso Watermark >= Time of
+        true -> {Next, lists:reverse(Acc, [Bytes])};
+        false -> until_watermark(S, Time, Next, [Bytes | Acc])
+    end.
+
+merged(Config, Bytes) ->
+    File = filename:join(?config(dir, Config), "followed.log"),
+    ok = file:write_file(File, Bytes),
+    Command = filename:join(inviso_test_lib:priv(), "inviso"),
+    Out = os:cmd(Command ++ " merge --format json " ++ File ++ " 2>&1"),
+    string:lexemes(Out, "\n").
+
+%% --- limits -----------------------------------------------------------------
+
+a_session_ends_after_so_many_events(Config) ->
+    {Node, Guard} = attached(Config),
+    {ok, S, _} = start(Node, Guard, #{limits => #{events => 100}}),
+    wait_state(S, [tracing]),
+    ok = seqs(Node, 300),
+    #{why := events, text := Text, recorded := N} = wait_state(S, [stopped]),
+    has(Text, "limit 100"),
+    true = N > 0 andalso N =< 100,
+    clean(Config, Guard).
+
+a_session_ends_after_so_many_bytes(Config) ->
+    {Node, Guard} = attached(Config),
+    {ok, S, _} = start(Node, Guard, #{limits => #{bytes => 20000}}),
+    wait_state(S, [tracing]),
+    ok = seqs(Node, 3000),
+    #{why := bytes, text := Text, lost := #{limit := _}} =
+        wait_state(S, [stopped]),
+    has(Text, "20000"),
+    clean(Config, Guard).
+
+a_session_ends_when_there_are_too_many_a_second(Config) ->
+    {Node, Guard} = attached(Config),
+    {ok, S, _} = start(Node, Guard, #{limits => #{rate => 1000}}),
+    wait_state(S, [tracing]),
+    ok = seqs(Node, 20000),
+    #{why := rate, text := Text} = wait_state(S, [stopped]),
+    has(Text, "1000"),
+    clean(Config, Guard).
+
+a_session_ends_after_its_time(Config) ->
+    {Node, Guard} = attached(Config),
+    {ok, S, #{ms_left := 300}} = start(Node, Guard, #{limits => #{ms => 300}}),
+    #{ms_left := Left} = wait_state(S, [tracing]),
+    true = is_integer(Left) andalso Left =< 300,
+    #{why := time, text := <<"300 ms have passed">>, ms_left := 0} =
+        wait_state(S, [stopped]),
+    clean(Config, Guard).
+
+a_session_ends_when_it_is_told_to(Config) ->
+    {Node, Guard} = attached(Config),
+    {ok, S, _} = start(Node, Guard, #{limits => #{ms => 50000, events => 9999}}),
+    wait_state(S, [tracing]),
+    {error, usage, _} = ask(S, files),
+    {error, usage, _} = ask(S, {read, <<"x">>, 0, 1}),
+    {ok, []} = ask(S, counters),
+    #{why := asked, state := stopped, text := <<>>} = stop(S),
+    #{why := asked, state := stopped} = stop(S),
+    {ok, []} = ask(S, counters),
+    clean(Config, Guard).
+
+a_session_ends_when_the_run_queue_is_long(Config) ->
+    {Node, Guard} = attached(Config),
+    {ok, S, _} = start(Node, Guard, #{protect => #{run_queue => 20}}),
+    wait_state(S, [tracing]),
+    {Spinners, _} = eval(Node, "F = fun F() -> F() end,"
+                         "[spawn(F) || _ <- lists:seq(1, 100)]."),
+    #{why := run_queue, text := Text} = wait_state(S, [stopped]),
+    has(Text, "limit 20"),
+    _ = eval(Node, "[exit(P, kill) || P <- Ps].", [{'Ps', Spinners}]),
+    %% Off is off.
+    {Again, _} = eval(Node, "F = fun F() -> F() end,"
+                      "[spawn(F) || _ <- lists:seq(1, 100)]."),
+    {ok, S2, _} = start(Node, Guard, #{protect => #{run_queue => 0}}),
+    wait_state(S2, [tracing]),
+    timer:sleep(1500),
+    #{state := tracing} = ask(S2, status),
+    _ = eval(Node, "[exit(P, kill) || P <- Ps].", [{'Ps', Again}]),
+    clean(Config, Guard).
+
+a_session_ends_when_memory_is_short(Config) ->
+    {Node, Guard} = attached(Config),
+    {ok, S, _} = start(Node, Guard, #{protect => #{memory_percent => 1}}),
+    #{why := memory, text := Text} = wait_state(S, [stopped]),
+    has(Text, "limit 1 %"),
+    clean(Config, Guard).
+
+a_session_ends_when_its_own_queue_is_long(Config) ->
+    {Node, Guard} = attached(Config),
+    {ok, S, _} = start(Node, Guard),
+    wait_state(S, [tracing]),
+    _ = eval(Node, "erlang:suspend_process(S),"
+             "[S ! x || _ <- lists:seq(1, 20000)],"
+             "erlang:send(S, tick),"
+             "erlang:resume_process(S).", [{'S', S}]),
+    %% It is a race between the look and the processing, which the look wins:
+    %% sooner or later.
+    case wait_queue(Node, S, 20) of
+        #{why := queue, text := Text} -> has(Text, "limit 10000")
+    end,
+    clean(Config, Guard).
+
+%% The junk comes after a tick that is due.
+wait_queue(Node, S, Turns) when Turns > 0 ->
+    _ = eval(Node, "erlang:suspend_process(S), S ! tick,"
+             "[S ! x || _ <- lists:seq(1, 20000)],"
+             "erlang:resume_process(S).", [{'S', S}]),
+    case wait_state(S, [tracing, stopping, stopped]) of
+        #{state := tracing} -> wait_queue(Node, S, Turns - 1);
+        _ -> wait_state(S, [stopped])
+    end.
+
+a_session_ends_when_its_log_cannot_be_written(Config) ->
+    Dir = mount_point(Config),
+    ok = filelib:ensure_dir(filename:join(Dir, "x")),
+    case os:cmd("mount -t tmpfs -o size=4m none " ++ Dir) of
+        "" ->
+            {Node, Guard} = attached(Config, #{dirs => [list_to_binary(Dir)]}),
+            {ok, S, _} = start(Node, Guard, #{tracer => #{drain_ms => 1}}),
+            wait_state(S, [tracing]),
+            fill(Node, S, 200),
+            #{why := tracer, state := failed, text := Text} =
+                wait_state(S, [failed]),
+            has(Text, "No space left"),
+            clean(Config, Guard);
+        _ ->
+            {skip, "not root: no file system to fill"}
+    end.
+
+fill(_Node, _S, 0) ->
+    ok;
+fill(Node, S, N) ->
+    ok = seqs(Node, 1000),
+    case ask(S, status) of
+        #{state := tracing} -> fill(Node, S, N - 1);
+        _ -> ok
+    end.
+
+%% --- dead man ---------------------------------------------------------------
+
+a_silent_client_ends_its_session(Config) ->
+    {Node, Guard} = attached(Config),
+    {ok, S, _} = start(Node, Guard, #{dead_man_ms => 400}),
+    {ok, R, _} = start_or_same(Node, Guard, #{dead_man_ms => 400,
+                                              mode => record}, S),
+    %% Words keep it.
+    _ = [begin timer:sleep(100), ok = ask(P, alive) end
+         || _ <- lists:seq(1, 8), P <- lists:usort([S, R])],
+    #{state := tracing} = ask(S, status),
+    %% And silence removes all, though the connection is there.
+    is_clean(?config(before, Config)),
+    false = call(Node, erlang, is_process_alive, [Guard]).
+
+%% Where there can be only one at a time.
+start_or_same(Node, Guard, More, S) ->
+    case start(Node, Guard, More) of
+        {ok, _, _} = Ok -> Ok;
+        {error, refused, _} -> {ok, S, #{}}
+    end.
+
+a_client_whose_node_died_ends_its_session(Config) ->
+    #{name := Name} = Node = ?config(node, Config),
+    Other = inviso_test_lib:start_stock_node(client, ?config(dir, Config)),
+    pong = call(Other, net_adm, ping, [Name]),
+    Before = inviso_test_lib:footprint(Node),
+    Client = inviso_test_lib:spawn_call(Other, timer, sleep, [infinity]),
+    {ok, #{guard := Guard}} = attach(Node, #{client => Client}),
+    {ok, S, _} = start(Node, Guard, #{client => Client, dead_man_ms => 1000}),
+    #{os_pid := OsPid} = Other,
+    _ = os:cmd("kill -9 " ++ OsPid),
+    timer:sleep(300),
+    %% Silence is counted from its last word, not from its death.
+    true = call(Node, erlang, is_process_alive, [S]),
+    is_clean({Before, Node}),
+    unlink(maps:get(peer, Other)).
+
+a_detached_session_stays_for_its_time(Config) ->
+    {Node, Guard} = attached(Config),
+    {error, usage, _} = start(Node, Guard, #{mode => detached}),
+    {ok, S, _} = start(Node, Guard, #{mode => detached, dead_man_ms => 100,
+                                      hold_ms => 2000,
+                                      limits => #{ms => 700}}),
+    {others, [_]} = leave(Guard),
+    timer:sleep(400),
+    #{state := tracing} = ask(S, status),
+    #{state := stopped, why := time} = wait_state(S, [stopped]),
+    %% One comes back for the log.
+    {ok, #{guard := Guard, files := []}} = attach(Node),
+    {ok, [_]} = ask(S, files),
+    _ = leave(Guard),
     is_clean(?config(before, Config)).
+
+%% --- who is killed ----------------------------------------------------------
+
+a_killed_session_leaves_nothing(Config) ->
+    {Node, Guard} = attached(Config),
+    {ok, S, _} = start(Node, Guard),
+    wait_state(S, [tracing]),
+    ok = seqs(Node, 10),
+    true = call(Node, erlang, exit, [S, kill]),
+    wait_until(fun() -> no_rooms(Node) end),
+    {traced, false} = call(Node, erlang, trace_info, [{lists, seq, 2}, traced]),
+    %% The name is free again.
+    {ok, S2, _} = start(Node, Guard),
+    wait_state(S2, [tracing]),
+    ok = ask(S2, remove),
+    clean(Config, Guard).
+
+no_rooms(#{tmp := Tmp}) ->
+    filelib:wildcard(filename:join(Tmp, "inviso-*/room-*")) =:= [].
+
+a_killed_guard_ends_its_sessions(Config) ->
+    {Node, Guard} = attached(Config),
+    {ok, S, _} = start(Node, Guard),
+    wait_state(S, [tracing]),
+    ok = seqs(Node, 10),
+    true = call(Node, erlang, exit, [Guard, kill]),
+    is_clean(?config(before, Config)).
+
+stop_works_at_any_step_of_arming(Config) ->
+    {Node, Guard} = attached(Config),
+    _ = [begin
+             {ok, S, #{armed := {0, _}}} = start(Node, Guard, many()),
+             timer:sleep(Ms),
+             #{state := State, why := asked} = stop(S),
+             true = State =:= stopped,
+             {_, #{state := stopped}} = follow(S),
+             ok = ask(S, remove)
+         end || Ms <- [0, 5, 20, 50]],
+    clean(Config, Guard).
+
+remove_works_at_any_step_of_arming(Config) ->
+    {Node, Guard} = attached(Config),
+    _ = [begin
+             {ok, S, _} = start(Node, Guard, many()),
+             timer:sleep(Ms),
+             ok = ask(S, remove)
+         end || Ms <- [0, 10, 100]],
+    clean(Config, Guard).
+
+many() ->
+    #{specs => [<<"lists">>, <<"dict">>, <<"maps">>, <<"string">>,
+                <<"orddict">>, <<"gb_sets">>, <<"gb_trees">>, <<"sofs">>],
+      procs => [<<"new">>]}.
+
+requests_are_answered_while_the_log_is_closed(Config) ->
+    {Node, Guard} = attached(Config),
+    {ok, S, _} = start(Node, Guard),
+    wait_state(S, [tracing]),
+    [Spooler] = spoolers(Node),
+    _ = os:cmd("kill -STOP " ++ Spooler),
+    ok = seqs(Node, 10),
+    {_, none, _} = ask(S, {follow, 1000000, 100}),
+    Tag = make_ref(),
+    S ! {'$gen_call', {self(), Tag}, stop},
+    #{state := stopping} = wait_state(S, [stopping]),
+    ok = ask(S, alive),
+    {_, none, #{state := stopping}} = ask(S, {follow, 1000000, 100}),
+    receive {Tag, _} -> error(early) after 100 -> ok end,
+    _ = os:cmd("kill -CONT " ++ Spooler),
+    #{state := stopped, why := asked} = receive {Tag, Status} -> Status end,
+    clean(Config, Guard).
+
+spoolers(#{tmp := Tmp}) ->
+    [filename:basename(filename:dirname(F))
+     || F <- filelib:wildcard("/proc/[0-9]*/cmdline"),
+        {ok, Cmd} <- [file:read_file(F)],
+        binary:match(Cmd, list_to_binary(Tmp ++ "/inviso-")) =/= nomatch].
+
+%% --- modes ------------------------------------------------------------------
+
+a_flight_recorder_leaves_its_file(Config) ->
+    {Node, Guard} = attached(Config),
+    {ok, S, _} = start(Node, Guard, #{keep => newest, mode => record}),
+    wait_state(S, [tracing]),
+    ok = seqs(Node, 50),
+    {_, none, _} = ask(S, {follow, 0, 1000}),
+    #{state := stopped, recorded := N} = stop(S),
+    true = N >= 50,
+    {ok, [{Name, _}]} = ask(S, files),
+    Lines = merged(Config, inviso_remote_lib:read(S, Name)),
+    50 = length([L || L <- Lines, string:find(L, "\"call\"") =/= nomatch]),
+    clean(Config, Guard).
+
+a_dry_run_arms_nothing(Config) ->
+    {Node, Guard} = attached(Config, #{want => code}),
+    {ok, S, #{matched := #{functions := 1}}} =
+        start(Node, Guard, #{dry_run => true}),
+    {traced, false} = call(Node, erlang, trace_info, [{lists, seq, 2}, traced]),
+    _ = ask(S, {follow, 0, 100}),
+    #{state := stopped, why := none} = Status = wait_state(S, [stopped]),
+    ct:log("~p", [Status]),
+    {<<>>, eof, _} = ask(S, {follow, 0, 100}),
+    {ok, []} = ask(S, files),
+    ok = ask(S, remove),
+    clean(Config, Guard).
+
+names_are_unique_and_found(Config) ->
+    #{name := Name} = Node = ?config(node, Config),
+    {ok, #{guard := Guard}} = attach(Node),
+    {ok, S, _} = start(Node, Guard, #{name => <<"a.name-1_x">>}),
+    wait_state(S, [tracing]),
+    {ok, S} = erpc:call(Name, inviso_session, find, [<<"a.name-1_x">>]),
+    {error, nothing, Text} = erpc:call(Name, inviso_session, find, [<<"b">>]),
+    has(Text, "no session"),
+    {error, nothing, _} = erpc:call(Name, inviso_session, find, [x]),
+    {error, refused, Taken} = start(Node, Guard, #{name => <<"a.name-1_x">>}),
+    has(Taken, "a.name-1_x"),
+    has(Taken, "tester@here"),
+    ok = ask(S, remove),
+    wait_until(fun() -> not call(Node, erlang, is_process_alive, [S]) end),
+    {error, nothing, _} =
+        erpc:call(Name, inviso_session, find, [<<"a.name-1_x">>]),
+    clean(Config, Guard).
+
+one_at_a_time_where_the_vm_has_no_sessions(Config) ->
+    {Node, Guard} = attached(Config),
+    {ok, S, #{name := First}} = start(Node, Guard, #{owner => <<"eve@x">>}),
+    wait_state(S, [tracing]),
+    case erpc:call(maps:get(name, Node), inviso_otp, has_sessions, []) of
+        true ->
+            {ok, S2, _} = start(Node, Guard),
+            wait_state(S2, [tracing]),
+            ok = seqs(Node, 10),
+            _ = [{10, #{recorded := 10}} = {10, stop(P)} || P <- [S, S2]];
+        false ->
+            {error, refused, Text} = start(Node, Guard),
+            has(Text, "traced by eve@x since 20"),
+            has(Text, <<"session ", First/binary>>),
+            _ = stop(S),
+            %% One that only holds its log is in nobody's way.
+            {ok, S2, _} = start(Node, Guard),
+            wait_state(S2, [tracing])
+    end,
+    clean(Config, Guard).
+
+only_files_of_the_session_are_read(Config) ->
+    {Node, Guard} = attached(Config),
+    {ok, S, _} = start(Node, Guard),
+    wait_state(S, [tracing]),
+    _ = stop(S),
+    {ok, [{Name, _}]} = ask(S, files),
+    {ok, <<_>>} = ask(S, {read, Name, 0, 1}),
+    eof = ask(S, {read, Name, 1000000000, 1}),
+    _ = [{error, nothing, _} = ask(S, {read, N, 0, 1})
+         || N <- [<<"/etc/passwd">>, <<"../inviso_tracer.so">>, <<>>, "x", x,
+                  <<"./", Name/binary>>]],
+    _ = [{error, usage, _} = ask(S, R)
+         || R <- [{read, Name, -1, 1}, {read, Name, 0, 0}, {read, Name, x, 1},
+                  {follow, -1, 1}, {follow, 0, 0}, {follow, x, 1}]],
+    clean(Config, Guard).
+
+status_tells_of_all(Config) ->
+    #{name := Name, os_pid := OsPid} = Node = ?config(node, Config),
+    {ok, #{guard := Guard}} = attach(Node, #{owner => <<"eve@x">>}),
+    {ok, S, _} = start(Node, Guard, #{name => <<"one">>,
+                                      procs => [<<"init">>]}),
+    wait_state(S, [tracing]),
+    #{otp := {Release, _}, os_pid := Pid, sessions := [#{name := <<"one">>}],
+      clients := [<<"eve@x">>], others := []} =
+        erpc:call(Name, inviso_status, node, []),
+    Pid = list_to_integer(OsPid),
+    Release = list_to_binary(call(Node, erlang, system_info, [otp_release])),
+    Tracer = inviso_test_lib:spawn_call(Node, timer, sleep, [infinity]),
+    true = call(Node, erlang, register, [a_tracer, Tracer]),
+    Tracee = inviso_test_lib:spawn_call(Node, timer, sleep, [infinity]),
+    1 = call(Node, erlang, trace, [Tracee, true, [send, {tracer, Tracer}]]),
+    _ = call(Node, erlang, trace, [new_processes, true,
+                                   [procs, {tracer, Tracer}]]),
+    _ = call(Node, seq_trace, set_system_tracer, [Tracer]),
+    #{others := Others} = erpc:call(Name, inviso_status, node, []),
+    ct:log("~p", [Others]),
+    [new_processes, processes, seq_trace] =
+        lists:usort([K || #{kind := K, tracer := T} <- Others,
+                          string:find(T, "a_tracer") =/= nomatch]),
+    _ = call(Node, seq_trace, set_system_tracer, [false]),
+    _ = call(Node, erlang, trace, [new_processes, false, [all]]),
+    true = call(Node, erlang, exit, [Tracer, kill]),
+    true = call(Node, erlang, exit, [Tracee, kill]),
+    foreign_session(Node),
+    clean(Config, Guard).
+
+foreign_session(#{name := Name} = Node) ->
+    case erpc:call(Name, inviso_otp, has_sessions, []) of
+        true ->
+            {{Pid, _}, _} =
+                eval(Node, "spawn_monitor(fun() ->"
+                     " S = trace:session_create(theirs, self(), []),"
+                     " trace:process(S, whereis(init), true, [call]),"
+                     " receive stop -> S end end)."),
+            wait_until(fun() ->
+                               #{others := Others} =
+                                   erpc:call(Name, inviso_status, node, []),
+                               [] =/= [1 || #{tracer := T} <- Others,
+                                            string:find(T, "theirs")
+                                                =/= nomatch]
+                       end),
+            true = call(Node, erlang, exit, [Pid, kill]);
+        false ->
+            ok
+    end.
+
+%% --- nonsense ---------------------------------------------------------------
+
+nonsense_is_answered(Config) ->
+    {Node, Guard} = attached(Config),
+    Bad = [#{name => X} || X <- [x, <<>>, <<"A">>, <<"a/b">>, "abc", <<"ä"/utf8>>,
+                                 binary:copy(<<"a">>, 65)]]
+        ++ [#{specs => X} || X <- [x, [x], [<<"lists">> | x], [<<255>>], [],
+                                   [<<>>], [<<"lists:">>]]]
+        ++ [#{procs => X} || X <- [x, [x], [<<"<0.1">>]]]
+        ++ [#{limits => X} || X <- [x, #{events => -1}, #{events => x},
+                                    #{x => 1}, #{ms => 1 bsl 70}]]
+        ++ [#{tracer => X} || X <- [x, #{x => 1}, #{max_depth => x},
+                                    #{compress => lz4}, #{limit => #{}},
+                                    #{owner => self()}]]
+        ++ [#{protect => X} || X <- [x, #{x => 1}, #{memory_percent => 101}]]
+        ++ [#{follow => [x]}, #{mode => x}, #{keep => x}, #{owner => x},
+            #{client => x}, #{guard => x}, #{guard => self()},
+            #{dead_man_ms => 0}, #{dead_man_ms => x}, #{dry_run => x},
+            #{hold_ms => -1}, #{unknown => 1}],
+    _ = [case start(Node, Guard, B) of
+             {error, usage, Text} when is_binary(Text) -> ok;
+             Other -> ct:fail({B, Other})
+         end || B <- Bad],
+    #{name := Name} = Node,
+    _ = [{error, usage, _} = erpc:call(Name, inviso_session, start, [X])
+         || X <- [x, [], #{}, #{name => <<"a">>}]],
+    {error, Class, _} = start(Node, call(Node, erlang, whereis, [init])),
+    true = lists:member(Class, [failed, usage]),
+    {error, nothing, _} = start(Node, Guard, #{specs => [<<"no_such:f/1">>]}),
+    {ok, S, _} = start(Node, Guard),
+    _ = [{error, usage, _} = ask(S, R) || R <- [x, {x}, {follow}, {read, x}]],
+    S ! nonsense,
+    S ! {done, x, y},
+    S ! {'$gen_call', x, y},
+    S ! {'$gen_cast', x},
+    S ! arm,
+    S ! deadline,
+    #{state := tracing} = wait_state(S, [tracing]),
+    clean(Config, Guard).
+
+%% --- helpers ----------------------------------------------------------------
+
+attached(Config) ->
+    attached(Config, #{}).
+
+attached(Config, More) ->
+    Node = ?config(node, Config),
+    {ok, #{guard := Guard}} =
+        case More of
+            #{want := code} -> inviso_remote_lib:ask_attach(Node, More);
+            _ -> attach(Node, More)
+        end,
+    {Node, Guard}.
+
+%% Whatever sessions there are still, and the guard.
+clean(Config, Guard) ->
+    #{name := Name} = Node = ?config(node, Config),
+    Left = [P || {P, {session, _, _, _}, _} <- erpc:call(Name, inviso_push,
+                                                         users, [])],
+    _ = [ask(P, remove) || P <- Left],
+    wait_until(fun() -> not lists:any(fun(P) -> call(Node, erlang,
+                                                     is_process_alive, [P])
+                                      end, Left) end),
+    _ = leave(Guard),
+    is_clean(?config(before, Config)).
+
+%% So many calls in a process of its own.
+seqs(Node, N) ->
+    {_, _} = eval(Node, "{P, R} = spawn_monitor(fun() ->"
+                  " F = fun F(0) -> ok; F(I) -> lists:seq(1, I rem 5), F(I - 1)"
+                  " end, F(N) end), receive {'DOWN', R, _, _, _} -> ok end.",
+                  [{'N', N}]),
+    ok.
+
+eval(Node, Text) ->
+    eval(Node, Text, []).
+
+eval(Node, Text, Bindings) ->
+    {ok, Tokens, _} = erl_scan:string(Text),
+    {ok, Expressions} = erl_parse:parse_exprs(Tokens),
+    {value, Value, _} = call(Node, erl_eval, exprs, [Expressions, Bindings]),
+    {Value, done}.
+
+mount_point(Config) ->
+    filename:join(?config(dir, Config), "mnt").
+
+has(Text, Part) ->
+    case string:find(Text, Part) of
+        nomatch -> ct:fail({Part, not_in, Text});
+        _ -> ok
+    end.
