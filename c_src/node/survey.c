@@ -24,7 +24,6 @@ enum question {
 	ASK_MAPS,
 };
 
-/* An argument each; WORDSIZE is of the processor, not of the emulator. */
 static void ask_info(struct inv_ask *ask, struct inv_conn *c, const char *item,
 		     int ms)
 {
@@ -179,8 +178,7 @@ static int got_os(const struct inv_ask *ask, struct inv_survey *out,
 	return 0;
 }
 
-/* Commands like this one are not for tracing; whoever is connected as they
- * are, for a moment, is none of the cluster. */
+/* Commands like this one are connected for a moment, and cannot be traced. */
 static bool ours(const char *node)
 {
 	return strncmp(node, "inviso-", 7) == 0;

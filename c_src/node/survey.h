@@ -22,9 +22,9 @@ struct inv_survey {
 	unsigned nif_major, nif_minor;
 	bool musl;		      /* its libc */
 	unsigned machine;	      /* e_machine of ELF; 0: not known */
-	struct inv_node_names others; /* nodes that it is connected to, hidden
-					 ones too, but no C nodes (their names
-					 end in what ours do) */
+	struct inv_node_names others; /* nodes that it is connected to,
+					 visible or hidden, but no command
+					 like this one */
 };
 
 #define INV_SURVEY_ASKS 8
