@@ -20,7 +20,6 @@ enum inv_code {
 	INV_EVERSION = -5,	/* written by a newer version */
 	INV_EDAMAGED = -6,	/* bytes that make no sense */
 	INV_ETRUNCATED = -7,	/* ends in the middle of something */
-	INV_ENOSPACE = -8,	/* the buffer or packet is too small */
 	INV_EFULL = -9,		/* the ring has no free packet */
 	INV_ETOOBIG = -10,	/* beyond a limit of ours */
 	INV_EBUSY = -11,	/* somebody else has it */

@@ -12,6 +12,7 @@
 
 #include "cli/cleanup.h"
 #include "cli/cmd.h"
+#include "cli/filter_opts.h"
 #include "log/inputs.h"
 #include "log/merge.h"
 #include "log/source.h"
@@ -31,6 +32,7 @@ struct merge {
 	/* options */
 	const struct inv_sink_ops *format;
 	struct inv_sink_opts sink_opts;
+	struct inv_filter_opts wanted;
 	const char *output; /* NULL: standard output */
 	enum summary summary;
 	bool quiet;
@@ -130,14 +132,25 @@ static int say_summary(struct merge *m)
 
 /* --- the work ------------------------------------------------------------- */
 
+static int put(struct merge *m, const struct inv_item *item)
+{
+	if (inv_filter_passes(&m->wanted.filter, item))
+		return inv_sink_item(m->sink, item);
+	inv_sink_skip(m->sink);
+	return 0;
+}
+
 static int pump(struct merge *m)
 {
 	const struct inv_item *item;
-	unsigned n = 0;
+	uint64_t n = 0;
 	int rc;
 
 	while (!(rc = inv_merge_next(&m->merge, &item))) {
-		if (inv_sink_item(m->sink, item))
+		if (!n && inv_filter_opts_resolve(&m->wanted, m->sink_opts.utc,
+						  item->ts_ns, &m->err))
+			return INV_EINVAL;
+		if (put(m, item))
 			return no_memory(m);
 		if (++n & 0xff)
 			continue;
@@ -233,6 +246,17 @@ static void count_unended(struct merge *m)
 		m->sink->sum.unended += m->inputs.feeds[i]->unended;
 }
 
+/* On a terminal, unless it is asked not to. */
+static void choose_color(struct merge *m)
+{
+	const char *no_color = getenv("NO_COLOR"); /* NOLINT: one thread */
+	const char *term = getenv("TERM");	   /* NOLINT: one thread */
+
+	m->sink_opts.color = !m->output && isatty(STDOUT_FILENO) &&
+			     !(no_color && *no_color) && term &&
+			     strcmp(term, "dumb") != 0;
+}
+
 static int run(struct merge *m, char **files, int n_files)
 {
 	int rc = 0;
@@ -250,6 +274,7 @@ static int run(struct merge *m, char **files, int n_files)
 		rc = open_output(m);
 	if (rc)
 		return rc;
+	choose_color(m);
 	if (inv_sink_new(&m->sink, m->format, &m->sink_opts, &m->out.buf))
 		rc = no_memory(m);
 	else
@@ -298,12 +323,14 @@ static const struct argp_option options[] = {
 	  "write to FILE, which appears when it is complete; then print a "
 	  "summary",
 	  0 },
-	{ "format", 'f', "FORMAT", 0, "text (default), json or classic", 0 },
+	{ "format", 'f', "FORMAT", 0, "", 0 },
 	{ "json", 'j', NULL, 0, "the same as --format json", 0 },
 	{ "summary", OPT_SUMMARY, "FORM", 0,
 	  "with -o: text (default), json (one line) or none", 0 },
 	{ "ti", OPT_TI, "FILE", 0, "a ti file; FILE alone does it too", 0 },
-	{ "utc", OPT_UTC, NULL, 0, "text: times in UTC, not local ones", 0 },
+	{ "utc", OPT_UTC, NULL, 0,
+	  "text: times in UTC, not local ones; also what --from and --to say",
+	  0 },
 	{ "quiet", 'q', NULL, 0, "say nothing of damage and progress", 0 },
 	{ 0 },
 };
@@ -319,11 +346,13 @@ static const char doc[] =
 	"\n"
 	"Examples:\n"
 	"  inviso merge a.log b.log\n"
-	"  inviso merge --json *.log | jq 'select(.tag==\"call\")'\n"
+	"  inviso merge --json *.log | jq .payload\n"
+	"  inviso merge --from 10:37:44 --to 10:37:45 --mfa shop:order *.log\n"
+	"  inviso merge --pid '<0.88.0>' --tag call,return_from a.log\n"
 	"  inviso merge -f classic -o out.txt node1@host=t1.log t1.ti\n"
 	"\n"
-	"Events that are missing are told in their place, and counted at the "
-	"end. Exit status: 0 done, 1 failed, 2 usage, 7 done, but events were "
+	"Events that are missing are told in their place, whatever is asked for, "
+	"and counted at the end. Exit status: 0 done, 1 failed, 2 usage, 7 done, but events were "
 	"lost.";
 
 static int set_summary(struct merge *m, const char *arg)
@@ -344,26 +373,69 @@ struct args {
 	int n;
 };
 
+/* "text, json, ..." into b, with a zero at its end. */
+static void list_formats(struct inv_buf *b)
+{
+	for (unsigned i = 0; inv_sinks[i]; i++)
+		inv_buf_printf(b, "%s%s", i ? ", " : "", inv_sinks[i]->name);
+	inv_buf_putc(b, 0);
+}
+
+static char *help_filter(int key, const char *text, void *input)
+{
+	struct inv_buf b = { 0 };
+	char *full = NULL;
+
+	(void)input;
+	if (key != 'f')
+		return (char *)(uintptr_t)text;
+	list_formats(&b);
+	if (b.error || asprintf(&full, "%s; the default is %s", b.data,
+				inv_sinks[0]->name) < 0)
+		full = NULL;
+	inv_buf_release(&b);
+	return full;
+}
+
+static void set_format(struct merge *m, const char *name,
+		       const struct argp_state *state)
+{
+	struct inv_buf b = { 0 };
+
+	m->format = inv_sink_find(name);
+	if (m->format)
+		return;
+	list_formats(&b);
+	argp_error(state, "--format %s: not one of %s", name,
+		   b.error ? "them" : (const char *)b.data);
+	inv_buf_release(&b);
+}
+
+static void check_times(struct merge *m, const struct argp_state *state)
+{
+	if (inv_filter_opts_dated(&m->wanted) &&
+	    inv_filter_opts_resolve(&m->wanted, m->sink_opts.utc, 0, &m->err))
+		argp_error(state, "%s", m->err.text);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct args *a = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &a->m->wanted;
+		return 0;
 	case 'o':
 		if (!*arg)
 			argp_error(state, "-o: the name of the file is empty");
 		a->m->output = arg;
 		return 0;
 	case 'j':
-		arg = (char *)(uintptr_t) "json";
-		__attribute__((fallthrough));
+		set_format(a->m, "json", state);
+		return 0;
 	case 'f':
-		a->m->format = inv_sink_find(arg);
-		if (!a->m->format)
-			argp_error(state,
-				   "--format %s: not one of text, json "
-				   "and classic",
-				   arg);
+		set_format(a->m, arg, state);
 		return 0;
 	case OPT_SUMMARY:
 		if (set_summary(a->m, arg))
@@ -385,17 +457,25 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!a->n)
 			argp_error(state, "no LOG is named");
+		check_times(a->m, state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
+static const struct argp_child children[] = {
+	{ &inv_filter_argp, 0, NULL, 0 },
+	{ 0 },
+};
+
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.args_doc = "[NODE=]LOG...",
 	.doc = doc,
+	.children = children,
+	.help_filter = help_filter,
 };
 
 static int exec_merge(int argc, char **argv)
@@ -405,14 +485,16 @@ static int exec_merge(int argc, char **argv)
 	int status;
 
 	a.files = calloc((size_t)argc + 1, sizeof(*a.files));
-	if (!a.files) {
+	if (!a.files || inv_filter_opts_init(&m.wanted)) {
 		fputs("inviso merge: no memory\n", stderr);
+		free(a.files);
 		return INV_EXIT_FAILED;
 	}
 	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
 		status = INV_EXIT_USAGE;
 	else
 		status = merge(&m, a.files, a.n);
+	inv_filter_opts_release(&m.wanted);
 	free(a.files);
 	return status;
 }

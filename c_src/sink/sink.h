@@ -33,18 +33,19 @@ struct inv_sink_opts {
 
 /* What went through a sink. */
 struct inv_summary {
-	uint64_t recorded; /* events written */
-	uint64_t entries;  /* lines or objects written, losses included */
+	uint64_t recorded; /* events that can be read */
+	uint64_t filtered; /* of them: not asked for, and not written */
+	uint64_t entries;  /* events and losses written */
 	uint64_t lost[INV_LOST_COUNT];
 	uint32_t unended; /* logs without an end; who has the feeds counts */
 };
 
 uint64_t inv_summary_lost(const struct inv_summary *s);
-/* "12 events recorded, 3 lost (2 full, 1 unreadable)", and the logs without
- * an end, if there are any */
+/* "12 events recorded, 3 lost (2 full, 1 unreadable)", what was not asked for
+ * and the logs without an end, if there are any */
 void inv_summary_text(const struct inv_summary *s, struct inv_buf *out);
 /* {"recorded":12,"entries":14,"lost":3,"reasons":{"full":2,…},
- *  "unended":0} */
+ *  "unended":0,"filtered":0} */
 void inv_summary_json(const struct inv_summary *s, struct inv_buf *out);
 
 /* One format.  All but name, help and event may be NULL. */
@@ -92,6 +93,12 @@ void inv_sink_free(struct inv_sink *s);
 
 /* INV_ENOMEM is the only failure. */
 int inv_sink_item(struct inv_sink *s, const struct inv_item *it);
+/* It is not asked for: counted only. */
+static inline void inv_sink_skip(struct inv_sink *s)
+{
+	s->sum.recorded++;
+	s->sum.filtered++;
+}
 int inv_sink_end(struct inv_sink *s);
 
 /* --- for sinks ------------------------------------------------------------ */

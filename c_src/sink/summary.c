@@ -28,6 +28,9 @@ void inv_summary_text(const struct inv_summary *s, struct inv_buf *out)
 	}
 	if (lost)
 		inv_buf_putc(out, ')');
+	if (s->filtered)
+		inv_buf_printf(out, "; %" PRIu64 " shown, %" PRIu64 " left out",
+			       s->recorded - s->filtered, s->filtered);
 	if (s->unended)
 		inv_buf_printf(out,
 			       "; %" PRIu32 " log%s without an end: events may "
@@ -50,5 +53,7 @@ void inv_summary_json(const struct inv_summary *s, struct inv_buf *out)
 			       s->lost[i]);
 		sep = ",";
 	}
-	inv_buf_printf(out, "},\"unended\":%" PRIu32 "}", s->unended);
+	inv_buf_printf(out,
+		       "},\"unended\":%" PRIu32 ",\"filtered\":%" PRIu64 "}",
+		       s->unended, s->filtered);
 }

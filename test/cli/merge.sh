@@ -58,15 +58,18 @@ ok 'by name' says out merge
 ok 'and says its version' status 0 "$inviso" --version
 ok 'without a log: usage' status 2 "$inviso" merge
 ok 'a wrong format: usage' status 2 "$inviso" merge -f xml plain.log
-ok 'it says which there are' says err 'text, json'
+ok 'it says which there are' says err 'text, json, classic'
 ok 'a wrong summary: usage' status 2 "$inviso" merge --summary no plain.log
 ok 'an unknown command: usage' status 2 "$inviso" frobnicate
 ok 'what comes later says so' status 2 "$inviso" flame
 ok 'in so many words' says err 'not supported yet'
 ok 'a file that is not there: failed' status 1 "$inviso" merge nowhere.log
 ok 'with its name' says err nowhere.log
-ok 'a file that is no log: failed' status 1 "$inviso" merge "$0"
+echo 'this is no log' >no.log
+ok 'a file that is no log: failed' status 1 "$inviso" merge no.log
+ok 'with the reason' says err 'no.log: neither a log, nor'
 ok 'a directory: failed' status 1 "$inviso" merge "$dir"
+ok 'with its name' says err "$dir"
 
 ok 'losses have a status of their own' status 7 "$inviso" merge --utc plain.log
 ok 'an event is in Erlang syntax' says out '<0.88.0> call m:f(1)'
@@ -78,7 +81,7 @@ ok 'indeed' nothing_in err
 ok 'but the end tells of logs without an end' says out \
 	' overwritten); 1 log without an end: events may be missing'
 ok 'with json' status 7 "$inviso" merge -q --summary json -o o.txt -j plain.log
-ok 'in the summary' says out ',"reasons":{"full":3,"overwritten":2},"unended":1}'
+ok 'in the summary' says out ',"reasons":{"full":3,"overwritten":2},"unended":1,"filtered":0}'
 ok 'without losses the status is 0' status 0 "$inviso" merge -q kinds
 
 ok 'names come from ti files' status 7 "$inviso" merge --utc events ti
@@ -101,13 +104,21 @@ ok 'with names' says out '"names":["pname"]'
 ok 'with losses' says out '{"lost":3,"reason":"full","ts":'
 
 ok 'a file is written' status 7 "$inviso" merge -f classic --summary json -o o.txt events
-ok 'and counted' says out '{"recorded":5,"entries":6,"lost":3,"reasons":{"tracer":3},"unended":0}'
+ok 'and counted' says out '{"recorded":5,"entries":6,"lost":3,"reasons":{"tracer":3},"unended":0,"filtered":0}'
 ok 'for nobody else to read' [ "$(stat -c %a o.txt)" = 600 ]
 ok 'as many lines as entries' [ "$(wc -l <o.txt)" = 6 ]
 cp o.txt before
 ok 'a failure leaves the file that was there' status 1 "$inviso" merge -o o.txt nowhere.log
 ok 'as it was' cmp o.txt before
-ok 'and no other' [ "$(find . -name 'o.txt*' | wc -l)" = 1 ]
+# A write that fails when the new file is there already.
+if (trap '' XFSZ && ulimit -f 1) 2>/dev/null; then
+	for _ in 1 2 3 4 5 6 7 8; do cat kinds kinds kinds kinds kinds kinds; done >k0
+	ok 'so does one in the middle' status 1 sh -c \
+		"trap '' XFSZ; ulimit -f 1; '$inviso' merge -q -o o.txt k0"
+	ok 'for the reason that it gives' says err 'File too large'
+	ok 'as it was, too' cmp o.txt before
+fi
+ok 'and there is no other' [ "$(find . -name 'o.txt*' | wc -l)" = 1 ]
 ok 'where it cannot be written: failed' status 1 "$inviso" merge -o no/where/o.txt events
 cp plain.log a.log && ln -s a.log b.log && ln a.log c.log
 for name in a.log ./a.log b.log c.log; do
@@ -120,6 +131,51 @@ ok 'or one that is named with its node' \
 cp a.log twin.log
 ok 'or that is there twice' status 1 "$inviso" merge -o a.log twin.log a.log
 ok 'and the input is as it was' cmp a.log plain.log
+# Only some of the events. What there is: the eight of plain.log, all at once.
+wants() { # OPTIONS... : the lines of events that come, without time
+	"$inviso" merge -q --utc "$@" plain.log |
+		sed -e '/\*\*\*/d' -e '/^--/d' -e 's/^.* a@h //' -e 's/^<0.88.0> //'
+}
+gives() { # LINES OPTIONS...
+	lines=$1
+	shift
+	[ "$(wants "$@")" = "$lines" ] || { wants "$@" | sed 's/^/# /'; return 1; }
+}
+second='2023-11-14T22:13:20'
+ok 'a tag is picked out' gives 'send m to f' --tag send
+ok 'or several' [ "$(wants --tag send,call --tag in | wc -l)" = 5 ]
+ok 'an unknown one: usage' status 2 "$inviso" merge --tag send,reply plain.log
+ok 'with the list' says err 'reply: no such tag; the tags are send, '
+ok 'a function is picked out' gives 'in m:f/3' --mfa m:f/3
+ok 'or all of a module' [ "$(wants --mfa m | wc -l)" = 5 ]
+ok 'or none' gives '' --mfa Enum.map/2
+ok 'what is no function: usage' status 2 "$inviso" merge --mfa seq/2 plain.log
+ok 'with an example' says err 'lists:seq/2'
+ok 'a process is picked out' [ "$(wants --pid '<0.88.0>' | wc -l)" = 8 ]
+ok 'or another one' gives '' --pid '<0.89.0>'
+ok 'of its node' gives '' --pid 'b@h=<0.88.0>'
+ok 'what is no process: usage' status 2 "$inviso" merge --pid 88 plain.log
+ok 'with an example too' says err "'<0.88.0>'"
+ok 'all before a time' gives '' --to "$second"Z
+ok 'and from it on' [ "$(wants --from "$second"Z | wc -l)" = 8 ]
+ok 'by the clock' [ "$(wants --from 22:13:20 | wc -l)" = 8 ]
+ok 'which says when it is over' gives '' --from 22:13:20.5
+ok 'by seconds' [ "$(wants --from 1700000000 --to 1700000001 | wc -l)" = 8 ]
+ok 'to the nanosecond' [ "$(wants --from 1700000000.000000204 | wc -l)" = 2 ]
+ok 'half-open' [ "$(wants --to 1700000000.000000204 | wc -l)" = 6 ]
+ok 'over midnight' [ "$(wants --from 22:13 --to 01:00 | wc -l)" = 8 ]
+ok 'what is no time: usage' status 2 "$inviso" merge --from noon plain.log
+ok 'with examples' says err '10:37:44.5 (of the day'
+ok 'nothing can be between: usage' status 2 \
+	"$inviso" merge --from "$second" --to 2023-11-13 plain.log
+ok 'it says why' says err '--to is before --from'
+ok 'losses are told all the same' status 7 "$inviso" merge -q --tag send plain.log
+ok 'and what was left out' says out \
+	'8 events recorded, 5 lost (3 full, 2 overwritten); 1 shown, 7 left out;'
+ok 'in json' status 7 "$inviso" merge -q --tag send --summary json -o p.txt plain.log
+ok 'as well' says out '"recorded":8,"entries":3,'
+ok 'to the end' says out ',"filtered":7}'
+ok 'nothing is coloured in a pipe' [ "$("$inviso" merge -q plain.log | tr -dc '\033')" = '' ]
 # Larger than what is done before the signal comes; records just follow.
 for _ in 1 2 3 4 5 6 7 8 9 10; do cat events events events events; done >l1
 for _ in 1 2 3 4 5 6 7 8 9 10; do cat l1 l1 l1 l1 l1 l1 l1 l1; done >l2

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/filter_opts.h"
+
+int inv_filter_opts_init(struct inv_filter_opts *o)
+{
+	*o = (struct inv_filter_opts){ .has_from = false };
+	return inv_filter_init(&o->filter);
+}
+
+void inv_filter_opts_release(struct inv_filter_opts *o)
+{
+	inv_filter_release(&o->filter);
+}
+
+bool inv_filter_opts_dated(const struct inv_filter_opts *o)
+{
+	return !(o->has_from && inv_when_needs_day(&o->from)) &&
+	       !(o->has_until && inv_when_needs_day(&o->until));
+}
+
+int inv_filter_opts_resolve(struct inv_filter_opts *o, bool utc,
+			    int64_t first_ns, struct inv_err *err)
+{
+	int64_t from = INT64_MIN, until = INT64_MAX;
+
+	if (!o->has_from && !o->has_until)
+		return 0;
+	if (o->has_from)
+		from = inv_when_ns(&o->from, utc, first_ns, 0);
+	if (o->has_until)
+		until = inv_when_ns(&o->until, utc, first_ns, 0);
+	/* Past midnight. */
+	if (o->has_from && o->has_until && until < from &&
+	    inv_when_needs_day(&o->from) && inv_when_needs_day(&o->until))
+		until = inv_when_ns(&o->until, utc, first_ns, 1);
+	if (until < from)
+		return inv_err_set(err, INV_EINVAL,
+				   "--to is before --from: no event is between "
+				   "the two");
+	inv_filter_time(&o->filter, from, until);
+	return 0;
+}
+
+enum {
+	OPT_FROM = 512,
+	OPT_TO,
+	OPT_PID,
+	OPT_TAG,
+	OPT_MFA
+};
+
+static const struct argp_option options[] = {
+	{ NULL, 0, NULL, 0, "Only some of the events:", 5 },
+	{ "from", OPT_FROM, "TIME", 0,
+	  "from TIME on: 2026-11-21T10:37:44.5 (with Z: UTC), 10:37:44.5 of the "
+	  "day of the first event, or seconds since the Unix epoch",
+	  0 },
+	{ "to", OPT_TO, "TIME", 0, "before TIME", 0 },
+	{ "pid", OPT_PID, "PID", 0,
+	  "of the process '<0.88.0>' (or port), as its own node prints it; "
+	  "'shop@host=<0.88.0>': of that node; repeatable",
+	  0 },
+	{ "tag", OPT_TAG, "TAG,...", 0,
+	  "of these trace tags: call, return_from, send, ...; repeatable", 0 },
+	{ "mfa", OPT_MFA, "M:F/A", 0,
+	  "of this function; M:F, or M: of all of these; Enum.map/2 as well; "
+	  "repeatable",
+	  0 },
+	{ 0 },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct inv_filter_opts *o = state->input;
+	struct inv_err err = { 0 };
+	const char *name;
+	int rc;
+
+	switch (key) {
+	case OPT_FROM:
+		name = "--from";
+		o->has_from = true;
+		rc = inv_when_parse(&o->from, arg, &err);
+		break;
+	case OPT_TO:
+		name = "--to";
+		o->has_until = true;
+		rc = inv_when_parse(&o->until, arg, &err);
+		break;
+	case OPT_PID:
+		name = "--pid";
+		rc = inv_filter_add_pid(&o->filter, arg, &err);
+		break;
+	case OPT_TAG:
+		name = "--tag";
+		rc = inv_filter_add_tags(&o->filter, arg, &err);
+		break;
+	case OPT_MFA:
+		name = "--mfa";
+		rc = inv_filter_add_mfa(&o->filter, arg, &err);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	if (rc)
+		argp_error(state, "%s %s", name, err.text);
+	return 0;
+}
+
+const struct argp inv_filter_argp = {
+	.options = options,
+	.parser = parse,
+};
