@@ -36,8 +36,7 @@
                total :: non_neg_integer(),
                who :: inviso_arm_procs:who(),
                %% none: not begun
-               walk = none :: none | [pid() | port()],
-               exact :: boolean()}).
+               walk = none :: none | [pid() | port()]}).
 
 -opaque plan() :: #plan{}.
 
@@ -79,7 +78,7 @@ make(Specs, Procs, Follow) ->
     Notes = lists:append(LoadNotes) ++ ProcNotes ++ notes(Specs, Who)
         ++ traced_notes(Functions),
     {ok, #plan{todo = Functions ++ [{E, 0} || E <- Events], total = Total,
-               who = Who, exact = is_exact(Calls)},
+               who = Who},
      #{functions => Total, processes => Count, sensitive => Sensitive,
        notes => unique(Notes)}}.
 
@@ -118,12 +117,6 @@ notes(Specs, Who) ->
     [<<"`count' counts the calls of all processes, whichever are traced">>
      || Counts =/= [], not inviso_arm_procs:is_all(Who)]
         ++ inviso_arm_procs:defects(Who).
-
-%% Whether every call of the functions is an event.
-is_exact(Calls) ->
-    lists:all(fun({'_', [], _}) -> true;
-                 (_) -> false
-              end, [C || #{clauses := Cs} <- Calls, C <- Cs]).
 
 unique(Notes) ->
     lists:foldr(fun(N, Acc) -> [N | lists:delete(N, Acc)] end, [], Notes).
@@ -255,12 +248,27 @@ more_first({_, _, _, _, N1}, {_, _, _, _, none}) when N1 =/= none -> true;
 more_first({_, _, _, _, none}, {_, _, _, _, _}) -> false;
 more_first({_, _, _, C1, N1}, {_, _, _, C2, N2}) -> {N1, C1} >= {N2, C2}.
 
-%% @doc How many events a second are to be expected: calls counted for `Ms'
-%% milliseconds where that disturbs nobody's patterns.
+%% @doc How many events a second are to be expected, at most: calls counted for
+%% `Ms' milliseconds where that disturbs nobody's patterns. Only calls can be
+%% counted without being traced.
 -spec expect(plan(), pos_integer()) ->
           {ok, non_neg_integer()} | {unknown, binary()}.
-expect(#plan{todo = Todo, exact = _}, Ms) ->
-    inviso_expect:per_second(Todo, Ms).
+expect(#plan{todo = Todo, who = Who}, Ms) ->
+    Calls = inviso_expect:per_second(Todo, Ms),
+    case {inviso_arm_procs:uncounted(Who), Calls} of
+        {[], _} ->
+            Calls;
+        {Flags, {ok, N}} when N > 0 ->
+            {unknown, format("up to ~b a second of calls; how many of ~ts "
+                             "can not be known beforehand",
+                             [N, words(Flags)])};
+        {Flags, _} ->
+            {unknown, format("how many events of ~ts to expect can not be "
+                             "known beforehand", [words(Flags)])}
+    end.
+
+words(Flags) ->
+    lists:join(", ", [atom_to_list(F) || F <- Flags]).
 
 format(Format, Args) ->
     unicode:characters_to_binary(io_lib:format(Format, Args)).

@@ -26,6 +26,7 @@
          clear_flags/1,
          set_pattern/5,
          count_pattern/3,
+         patterns_close/2,
          counter/3,
          residue/2,
          forget/1,
@@ -273,16 +274,18 @@ count_pattern(Kind, MFA, MS) ->
     Scope = scope_open(inviso_count, self()),
     case set_pattern(Scope, Kind, MFA, MS, []) of
         {ok, _} = Ok ->
-            ok = scope_close_patterns(Scope, [{Kind, MFA, MS}]),
+            ok = patterns_close(Scope, [{Kind, MFA, MS}]),
             Ok;
         {error, _} = E ->
-            ok = scope_close_patterns(Scope, []),
+            ok = patterns_close(Scope, []),
             E
     end.
 
-%% Without a walk over the processes.
-scope_close_patterns({session, _, _} = Scope, _) -> scope_close(Scope, []);
-scope_close_patterns({legacy, _}, Patterns) -> forget_patterns(Patterns).
+%% @doc {@link scope_close/2} of a scope that has set no flags: without a walk
+%% over the processes.
+-spec patterns_close(scope(), [pattern()]) -> ok.
+patterns_close({session, _, _} = Scope, _) -> scope_close(Scope, []);
+patterns_close({legacy, _}, Patterns) -> forget_patterns(Patterns).
 
 %% Those of a session go with it.
 forget_patterns(Patterns) ->

@@ -98,29 +98,32 @@ attempt(Fun, Chars) ->
         {ok, Fun()}
     catch
         throw:{usage, Where, What} ->
-            {error, usage, report(Chars, Where, What)}
+            {error, usage, report(Chars, Where, What, "")};
+        throw:{syntax, Where, What} ->
+            {error, usage, report(Chars, Where, What, examples(Chars))}
     end.
 
 elixir(Chars, Text) ->
     case inviso_spec_elixir:tokens(Chars) of
-        {ok, Tokens} -> (spec(Tokens, Text))#{elixir => true};
-        {error, Where, What} -> fail(Where, What, [])
+        {ok, Tokens} -> spec(Tokens, elixir, Text);
+        {error, Where, What} -> fail(Where, "~ts", [What])
     end.
 
 erlang(Chars, Text) ->
     case erl_scan:string(Chars, {1, 1}, [text]) of
-        {ok, Tokens, _} -> (spec(Tokens, Text))#{elixir => false};
+        {ok, Tokens, _} -> spec(Tokens, erlang, Text);
         {error, {Where, Module, What}, _} ->
-            fail(Where, "~ts", [Module:format_error(What)])
+            syntax(Where, "~ts", [Module:format_error(What)])
     end.
 
 %% --- the parts of a spec ----------------------------------------------------
 
-spec(Tokens0, Text) ->
+%% The context: the notation, and what stands for what (literals/1).
+spec(Tokens0, Notation, Text) ->
     {Tokens1, Literals} = literals(without_dot(Tokens0)),
     {Tokens, Actions} = split_actions(Tokens1),
-    Spec = target(Tokens, Actions, Literals),
-    Spec#{text => Text}.
+    Spec = target(Tokens, Actions, {Notation, Literals}),
+    Spec#{text => Text, elixir => Notation =:= elixir}.
 
 without_dot(Tokens) ->
     case lists:reverse(Tokens) of
@@ -128,68 +131,74 @@ without_dot(Tokens) ->
         _ -> Tokens
     end.
 
-target([{'receive', At} | Rest], Actions, Literals) ->
-    message('receive', At, Rest, Actions, Literals);
-target([{atom, At, send} | [{T, _} | _] = Rest], Actions, Literals)
-  when T =:= '('; T =:= '[' ->
-    message(send, At, Rest, Actions, Literals);
-target([{atom, At, send}], Actions, Literals) ->
-    message(send, At, [], Actions, Literals);
-target([{atom, At, Word}], Actions, _Literals)
+target([{'receive', At} | Rest], Actions, Ctx) ->
+    message('receive', At, Rest, Actions, Ctx);
+target([{atom, At, 'receive'} | [{'(', _} | _] = Rest], Actions, Ctx) ->
+    message('receive', At, Rest, Actions, Ctx);
+target([{atom, At, send} | [{T, _} | _] = Rest], Actions, Ctx)
+  when T =:= '('; T =:= '['; T =:= 'when' ->
+    message(send, At, Rest, Actions, Ctx);
+target([{atom, At, send}], Actions, Ctx) ->
+    message(send, At, [], Actions, Ctx);
+target([{atom, At, Word}], Actions, _Ctx)
   when is_map_key(Word, ?SIMPLE) ->
     no_actions(At, Word, Actions),
     #{kind => maps:get(Word, ?SIMPLE)};
 target([{'{', _}, {atom, _, M}, {',', _}, F, {',', _}, A, {'}', _} | Rest],
-       Actions, Literals) ->
-    call(M, name(F), Rest, Actions, Literals, arity(A));
-target([{atom, _, M}], Actions, _Literals) ->
+       Actions, Ctx) ->
+    call(M, name(F), Rest, Actions, Ctx, arity(A));
+target([{atom, _, M}], Actions, _Ctx) ->
     function(M, '_', '_', false, [], Actions);
-target([{atom, _, M}, {':', _}, F, {'/', _}, A | Rest], Actions, Literals) ->
-    call(M, name(F), Rest, Actions, Literals, arity(A));
-target([{atom, _, M}, {':', _}, F | Rest], Actions, Literals) ->
-    call(M, name(F), Rest, Actions, Literals, '_');
-target([{atom, _, M}, {'/', At} | _], _Actions, _Literals) ->
-    fail(At, "a module and a function are expected, module:function/arity; "
-         "~ts is a module alone", [inviso_otp_text(M)]);
-target([{atom, _, M}, {'(', At} | _], _Actions, _Literals) ->
-    fail(At, "the module is missing: module:~ts(...)", [inviso_otp_text(M)]);
-target([{'[', At} | _], _Actions, _Literals) ->
-    fail(At, "a match spec comes after its function: "
+target([{atom, _, _}, {':', _}, _, {'/', At}], _Actions, _Ctx) ->
+    syntax(At, "an arity is expected after the /", []);
+target([{atom, _, M}, {':', _}, F, {'/', _}, A | Rest], Actions, Ctx) ->
+    call(M, name(F), Rest, Actions, Ctx, arity(A));
+target([{atom, _, M}, {':', _}, F | Rest], Actions, Ctx) ->
+    call(M, name(F), Rest, Actions, Ctx, '_');
+target([{atom, _, M}, {'/', At} | _], _Actions, _Ctx) ->
+    syntax(At, "a module and a function are expected, module:function/arity; "
+         "~ts is a module alone", [text(M)]);
+target([{atom, _, M}, {'(', At} | _], _Actions, _Ctx) ->
+    syntax(At, "the module is missing: module:~ts(...)", [text(M)]);
+target([{atom, _, _}, {':', At}], _Actions, _Ctx) ->
+    syntax(At, "a function is expected after the module", []);
+target([{'[', At} | _], _Actions, _Ctx) ->
+    syntax(At, "a match spec comes after its function: "
          "lists:seq/2 [{['_',3],[],[]}]", []);
-target([{atom, _, _}, Token | _], _Actions, _Literals) ->
-    fail(at(Token), "~ts is not expected after the module; "
+target([{atom, _, _}, Token | _], _Actions, _Ctx) ->
+    syntax(at(Token), "~ts is not expected after the module; "
          "a : and a function are", [shown(Token)]);
-target([Token | _], _Actions, _Literals) ->
-    fail(at(Token), "a module is expected, or send, receive, procs, ports, "
+target([Token | _], _Actions, _Ctx) ->
+    syntax(at(Token), "a module is expected, or send, receive, procs, ports, "
          "running, gc, and not ~ts", [shown(Token)]);
-target([], _Actions, _Literals) ->
-    fail({1, 1}, "what to trace is missing before the actions", []).
+target([], _Actions, _Ctx) ->
+    syntax({1, 1}, "what to trace is missing before the actions", []).
 
 %% A wildcard is written '_' or _.
 name({atom, _, F}) -> F;
 name({var, _, '_'}) -> '_';
 name({var, At, V}) ->
-    fail(At, "a function is expected; ~ts is a variable (a name with a "
+    syntax(At, "a function is expected; ~ts is a variable (a name with a "
          "capital letter needs quotes)", [V]);
 name({T, At}) when T =/= dot ->
     case erl_scan:reserved_word(T) of
-        true -> fail(At, "~ts is a reserved word: write it '~ts'", [T, T]);
-        false -> fail(At, "a function is expected and not ~ts", [T])
+        true -> syntax(At, "~ts is a reserved word: write it '~ts'", [T, T]);
+        false -> syntax(At, "a function is expected and not ~ts", [T])
     end;
 name(Token) ->
-    fail(at(Token), "a function is expected and not ~ts", [shown(Token)]).
+    syntax(at(Token), "a function is expected and not ~ts", [shown(Token)]).
 
 arity({integer, _, A}) when A =< 255 -> A;
 arity({atom, _, A}) when A =:= '_'; A =:= any -> '_';
-arity({var, _, '_'}) -> '_';
+arity({var, _, A}) when A =:= '_'; A =:= any -> '_';
 arity(Token) ->
-    fail(at(Token), "an arity is expected, a number up to 255 or '_', and "
+    syntax(at(Token), "an arity is expected, a number up to 255 or '_', and "
          "not ~ts", [shown(Token)]).
 
-call(M, F, [], Actions, _Literals, A) ->
+call(M, F, [], Actions, _Ctx, A) ->
     function(M, F, A, F =:= '_', [], Actions);
-call(M, F, [{'[', At} | _] = Tokens, Actions, Literals, A) ->
-    Raw = raw(call, Tokens, Literals),
+call(M, F, [{'[', At} | _] = Tokens, Actions, Ctx, A) ->
+    Raw = raw(call, Tokens, Ctx),
     no_actions_with_raw(At, Actions),
     _ = [fail(At, "the match spec has ~b arguments, the function ~b",
               [length(Head), A])
@@ -197,19 +206,19 @@ call(M, F, [{'[', At} | _] = Tokens, Actions, Literals, A) ->
             length(Head) =/= A],
     vm_accepts(At, Raw),
     function(M, F, A, false, Raw, []);
-call(_, '_', [{'(', At} | _], _Actions, _Literals, _A) ->
+call(_, '_', [{'(', At} | _], _Actions, _Ctx, _A) ->
     fail(At, "a pattern of arguments needs one function", []);
-call(M, F, [{'(', At} | _] = Tokens, Actions, Literals, '_') ->
-    {Count, Clauses0} = head(Tokens, records_of(M), Literals),
+call(M, F, [{'(', At} | _] = Tokens, Actions, Ctx, '_') ->
+    {Count, Clauses0} = head(Tokens, records_of(M), Ctx),
     Clauses = plain(Clauses0),
     filtered_counters(At, Clauses, Actions),
     function(M, F, Count, false, Clauses, Actions);
-call(_, _, [{'(', At} | _], _Actions, _Literals, _A) ->
+call(_, _, [{'(', At} | _], _Actions, _Ctx, _A) ->
     fail(At, "either an arity or arguments, not both", []);
-call(_, _, [{'when', At} | _], _Actions, _Literals, _A) ->
+call(_, _, [{'when', At} | _], _Actions, _Ctx, _A) ->
     fail(At, "a guard needs arguments: lists:seq(A, B) when A < B", []);
-call(_, _, [Token | _], _Actions, _Literals, _A) ->
-    fail(at(Token), "~ts is not expected here; /arity, (arguments), "
+call(_, _, [Token | _], _Actions, _Ctx, _A) ->
+    syntax(at(Token), "~ts is not expected here; /arity, (arguments), "
          "-> actions or the end is", [shown(Token)]).
 
 function(M, F, A, Exported, Clauses0, Actions) ->
@@ -236,12 +245,12 @@ filtered_counters(At, _Clauses, Actions) ->
          || C <- Actions, C =:= count orelse C =:= time],
     ok.
 
-message(Kind, At, Rest, Actions, Literals) ->
+message(Kind, At, Rest, Actions, Ctx) ->
     no_actions(At, Kind, Actions),
     Clauses = case Rest of
                   [] -> [];
-                  [{'[', _} | _] -> raw(Kind, Rest, Literals);
-                  [{'(', _} | _] -> message_head(Kind, At, Rest, Literals);
+                  [{'[', _} | _] -> raw(Kind, Rest, Ctx);
+                  [{'(', _} | _] -> message_head(Kind, At, Rest, Ctx);
                   [Token | _] ->
                       fail(at(Token), "~ts is not expected after ~ts; "
                            "a pattern is, ~ts", [shown(Token), Kind,
@@ -251,8 +260,8 @@ message(Kind, At, Rest, Actions, Literals) ->
     #{kind => Kind, clauses => Clauses}.
 
 %% The VM's lists are [To, Msg] and [Node, From, Msg].
-message_head(Kind, At, Tokens, Literals) ->
-    {N, Clauses} = head(Tokens, none, Literals),
+message_head(Kind, At, Tokens, Ctx) ->
+    {N, Clauses} = head(Tokens, none, Ctx),
     Full = case Kind of
                send -> 2;
                'receive' -> 3
@@ -323,7 +332,17 @@ action({atom, At, stack}) ->
 action({atom, _, A}) when A =:= return; A =:= caller; A =:= count;
                           A =:= time ->
     A;
+action({var, At, V}) ->
+    %% What Elixir's notation takes for one.
+    case atom_to_list(V) of
+        [C | _] when C >= $a, C =< $z -> action({atom, At, V});
+        _ -> no_action({var, At, V})
+    end;
 action(Token) ->
+    no_action(Token).
+
+-spec no_action(tuple()) -> no_return().
+no_action(Token) ->
     fail(at(Token), "~ts is no action; there are " ++ action_names(),
          [shown(Token)]).
 
@@ -332,7 +351,7 @@ action_names() -> "return, caller, stack, count, time".
 %% --- what looks like the head of a function ----------------------------------
 
 %% (Args) when Guard, as clauses of a match spec.
-head([{'(', At} | Rest], Records, Literals) ->
+head([{'(', At} | Rest], Records, Ctx) ->
     {Args, Close, Guard} = arguments(Rest, [{'(', At}], []),
     _ = case Guard of
             [] -> ok;
@@ -349,13 +368,17 @@ head([{'(', At} | Rest], Records, Literals) ->
     {'fun', _, {clauses, [{clause, A, [Patterns], Guards, Body}]}} =
         expression(Fun),
     {Count, Checked} = inviso_spec_head:check(Patterns),
-    Clause = {clause, A, [Checked], Guards, Body},
+    _ = Count > 255 andalso fail(At, "a function has at most 255 arguments", []),
+    Clause = {clause, A, [Checked], guards(Guards, Ctx), Body},
     Ms = inviso_spec_head:match_spec(Clause, Records),
-    Put = put_literals(Ms, Literals),
+    Put = put_literals(Ms, Ctx),
     _ = deep(Put, ?MAX_DEPTH) andalso fail(At, "nested too deeply", []),
     Clauses = [{H, G, []} || {H, G, _} <- Put],
     vm_accepts(At, Clauses),
     {Count, Clauses}.
+
+guards(Guards, {elixir, _}) -> inviso_spec_elixir:guard(Guards);
+guards(Guards, {erlang, _}) -> Guards.
 
 %% Up to the parenthesis that closes the arguments.
 arguments([{')', At} | Rest], [{'(', _}], Acc) ->
@@ -389,7 +412,7 @@ expression(Tokens) ->
             fail(erl_anno:location(element(2, Second)),
                  "the end is expected here", []);
         {error, {Where, Module, What}} ->
-            fail(Where, "~ts", [Module:format_error(What)])
+            syntax(Where, "~ts", [Module:format_error(What)])
     end.
 
 %% `lists:seq(A, B)' asks for no more than lists:seq/2 does.
@@ -414,7 +437,7 @@ records_of(M) -> {module, M}.
 
 %% --- raw match specs ---------------------------------------------------------
 
-raw(Kind, [{'[', At} | _] = Tokens, Literals) ->
+raw(Kind, [{'[', At} | _] = Tokens, Ctx) ->
     Expr = expression(Tokens ++ [{dot, at(lists:last(Tokens))}]),
     Ms = try
              erl_parse:normalise(Expr)
@@ -423,7 +446,7 @@ raw(Kind, [{'[', At} | _] = Tokens, Literals) ->
                  fail(At, "a match spec is a term: [{Head, Guards, Body}], "
                       "with '$1' for variables", [])
          end,
-    Put = put_literals(Ms, Literals),
+    Put = put_literals(Ms, Ctx),
     _ = deep(Put, ?MAX_DEPTH) andalso fail(At, "nested too deeply", []),
     _ = [raw_clause(Kind, At, C) || C <- proper(At, Put)],
     [{raw, C} || C <- Put].
@@ -473,7 +496,8 @@ vm_accepts(At, Clauses) ->
     try erlang:match_spec_test([], Ms, trace) of
         {error, Errors} ->
             fail(At, "the VM does not take this as a match spec: ~ts",
-                 [lists:join(", ", [E || {error, E} <- Errors])]);
+                 [lists:join(", ", [string:trim(E, trailing, ". ")
+                                    || {error, E} <- Errors])]);
         _ ->
             ok
     catch
@@ -512,13 +536,13 @@ literals([{'#', At}, {var, _, Kind}, {'<', _} | Rest] = All, N, Acc, Map)
     end;
 literals([{'<', At} | Rest], N, Acc, Map) ->
     case bracketed(Rest, []) of
-        {[_, $. | _] = Digits, Rest1} ->
-            literal("", Digits, At, Rest1, N, Acc, Map);
         {Digits, Rest1} ->
             literal("", Digits, At, Rest1, N, Acc, Map);
         none ->
             literals(Rest, N, [{'<', At} | Acc], Map)
     end;
+literals([{literal, At, Prefix, Digits} | Rest], N, Acc, Map) ->
+    literal(Prefix, Digits, At, Rest, N, Acc, Map);
 literals([Token | Rest], N, Acc, Map) ->
     literals(Rest, N, [Token | Acc], Map).
 
@@ -556,8 +580,8 @@ bracketed([{'>', _} | Rest], [Text]) ->
 bracketed(_, _) ->
     none.
 
-put_literals(Term, []) -> Term;
-put_literals(Term, Map) -> put_literal(Term, maps:from_list(Map)).
+put_literals(Term, {_, []}) -> Term;
+put_literals(Term, {_, Map}) -> put_literal(Term, maps:from_list(Map)).
 
 put_literal(A, Map) when is_map_key(A, Map) -> maps:get(A, Map);
 put_literal([H | T], Map) -> [put_literal(H, Map) | put_literal(T, Map)];
@@ -568,6 +592,10 @@ put_literal(M, Map) when is_map(M) ->
 put_literal(Other, _) -> Other.
 
 %% --- errors ------------------------------------------------------------------
+
+-spec syntax(term(), string(), [term()]) -> no_return().
+syntax(Where, Format, Args) ->
+    throw({syntax, Where, io_lib:format(Format, Args)}).
 
 -spec fail(term(), string(), [term()]) -> no_return().
 fail(Where, Format, Args) ->
@@ -581,11 +609,16 @@ shown({_, _, V}) -> io_lib:format("~tp", [V]);
 shown({dot, _}) -> ".";
 shown({T, _}) -> atom_to_list(T).
 
-inviso_otp_text(M) -> io_lib:format("~tw", [M]).
+text(M) -> io_lib:format("~tw", [M]).
 
-report(Chars, Where, What) ->
-    format("`~ts', character ~ts: ~ts. " ?EXAMPLES,
-           [shortened(Chars), column(Where), What]).
+examples([C | _]) when C >= $A, C =< $Z ->
+    ". For example: Enum.map/2, or 'Map.get(_, :foo) -> return'";
+examples(_) ->
+    ". " ?EXAMPLES.
+
+report(Chars, Where, What, Example) ->
+    format("`~ts', character ~ts: ~ts~ts",
+           [shortened(Chars), column(Where), What, Example]).
 
 shortened(Chars) ->
     case length(Chars) > 60 of

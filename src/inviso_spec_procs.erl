@@ -33,7 +33,11 @@ find("#PID<" ++ Rest) -> pid("<" ++ Rest);
 find("<" ++ _ = Chars) -> pid(Chars);
 find("#Port<" ++ _ = Chars) -> port(Chars);
 find([D | _] = Chars) when D >= $0, D =< $9 -> pid("<" ++ Chars ++ ">");
-find([C | _] = Chars) when C >= $A, C =< $Z -> name("Elixir." ++ Chars, Chars);
+find([C | _] = Chars) when C >= $A, C =< $Z ->
+    case name("Elixir." ++ Chars, Chars) of
+        {ok, _} = Ok -> Ok;
+        {error, _, _} -> name(Chars, Chars)
+    end;
 find(":" ++ Chars) -> name(Chars, Chars);
 find("{" ++ _ = Chars) -> elsewhere(Chars);
 find("'" ++ _ = Chars) ->
@@ -55,8 +59,15 @@ pid(Chars) ->
         error:badarg ->
             case re:run(Chars, "^<[1-9][0-9]*\\.[0-9]+\\.[0-9]+>$") of
                 {match, _} -> of_another_node(Chars);
-                nomatch -> usage(Chars, "a pid is written <0.1.2>")
+                nomatch -> no_pid(Chars)
             end
+    end.
+
+%% Numbers that are too large for a pid are none of a process either.
+no_pid(Chars) ->
+    case re:run(Chars, "^<0\\.[0-9]+\\.[0-9]+>$") of
+        {match, _} -> nothing("there is no process ~ts", [Chars]);
+        nomatch -> usage(Chars, "a pid is written <0.1.2>")
     end.
 
 of_another_node(Chars) ->
@@ -68,6 +79,7 @@ of_another_node(Chars) ->
           "it; the node it runs on calls it " ++ Here).
 
 port(Chars) ->
+    %% list_to_port/1 takes any number.
     try list_to_port(Chars) of
         Port ->
             case erlang:port_info(Port, name) of
@@ -94,9 +106,13 @@ registered_as(Name, Shown) ->
     end.
 
 not_registered(Chars, Shown) ->
-    Near = inviso_near:names(Chars, [atom_to_list(N) || N <- registered()]),
+    Near = inviso_near:names(Chars, [short(atom_to_list(N))
+                                     || N <- registered()]),
     nothing("no process is registered as ~ts~ts",
             [Shown, inviso_near:did_you_mean(Near)]).
+
+short("Elixir." ++ Name) -> Name;
+short(Name) -> Name.
 
 elsewhere(Chars) ->
     case erl_scan:string(Chars ++ ".") of
