@@ -29,7 +29,12 @@
 %% Between two looks at the clock.
 -define(BATCH, 32).
 
+%% How many patterns are told before they are set.
+-define(NEXT, 256).
+
 -record(plan, {todo :: [inviso_arm_functions:operation()],
+               %% Those that the next step sets, of which patterns/1 tells.
+               next = [] :: [inviso_arm_functions:operation()],
                %% The last first.
                set = [] :: [inviso_otp:pattern()],
                done = 0 :: non_neg_integer(),
@@ -76,7 +81,8 @@ make(Specs, Procs, Follow) ->
     Total = lists:sum([N || {_, N} <- Functions]),
     {Count, Sensitive, ProcNotes} = inviso_arm_procs:count(Who),
     Notes = lists:append(LoadNotes) ++ ProcNotes ++ notes(Specs, Who)
-        ++ traced_notes(Functions),
+        ++ [N || inviso_arm_procs:has_calls(Who),
+                 N <- inviso_arm_foreign:leftovers()],
     {ok, #plan{todo = Functions ++ [{E, 0} || E <- Events], total = Total,
                who = Who},
      #{functions => Total, processes => Count, sensitive => Sensitive,
@@ -99,18 +105,12 @@ all_clauses(Those) ->
 
 undisturbed(Functions, Events, Who) ->
     ok = inviso_arm_foreign:functions(Functions),
-    ok = case [1 || {{local, _, _}, _} <- Functions] of
-             [] -> ok;
-             _ -> inviso_arm_foreign:calls()
+    ok = case inviso_arm_procs:has_calls(Who) of
+             false -> ok;
+             true -> inviso_arm_foreign:calls()
          end,
     ok = inviso_arm_foreign:events([E || {event, E, _} <- Events]),
     inviso_arm_procs:undisturbed(Who).
-
-traced_notes(Functions) ->
-    case [1 || {{local, _, _}, _} <- Functions] of
-        [] -> [];
-        _ -> inviso_arm_foreign:leftovers(Functions)
-    end.
 
 notes(Specs, Who) ->
     Counts = [1 || #{counters := Cs} <- Specs, lists:member(count, Cs)],
@@ -131,18 +131,24 @@ unique(Notes) ->
 step(Plan, Scope, Own) ->
     Until = now_us() + ?STEP_US,
     case Plan of
-        #plan{todo = [_ | _]} -> set(Plan, Scope, Until);
+        #plan{next = [_ | _]} -> set(Plan, Scope, Until);
+        #plan{todo = [_ | _]} -> more(announced(Plan));
         #plan{walk = none} -> begin_walk(Plan, Scope, Own);
         #plan{} -> walk(Plan, Scope, Own, Until)
     end.
 
-set(#plan{todo = []} = Plan, _Scope, _Until) ->
-    more(Plan);
-set(#plan{todo = [{Pattern, N} | Rest], set = Set} = Plan, Scope, Until) ->
+%% Whoever clears after a kill knows of a pattern before it is there.
+announced(#plan{todo = Todo} = Plan) ->
+    {Next, Rest} = lists:split(min(?NEXT, length(Todo)), Todo),
+    Plan#plan{next = Next, todo = Rest}.
+
+set(#plan{next = []} = Plan, _Scope, _Until) ->
+    more(announced(Plan));
+set(#plan{next = [{Pattern, N} | Rest], set = Set} = Plan, Scope, Until) ->
     {Kind, What, MS} = Pattern,
     case inviso_otp:set_pattern(Scope, Kind, What, MS, Set) of
         {ok, _} ->
-            Next = Plan#plan{todo = Rest, set = [Pattern | Set],
+            Next = Plan#plan{next = Rest, set = [Pattern | Set],
                              done = Plan#plan.done + N},
             case now_us() < Until of
                 true -> set(Next, Scope, Until);
@@ -204,9 +210,10 @@ why(What, Reason) ->
 disarm(#plan{set = Set}, Scope) ->
     inviso_otp:scope_close(Scope, Set).
 
-%% @doc The patterns set so far, for whoever must clear them if we can not.
+%% @doc The patterns set so far and those that the next step will set, for
+%% whoever must clear them if we can not.
 -spec patterns(plan()) -> [inviso_otp:pattern()].
-patterns(#plan{set = Set}) -> Set.
+patterns(#plan{set = Set, next = Next}) -> [P || {P, _} <- Next] ++ Set.
 
 %% --- counters -----------------------------------------------------------------
 
@@ -253,8 +260,8 @@ more_first({_, _, _, C1, N1}, {_, _, _, C2, N2}) -> {N1, C1} >= {N2, C2}.
 %% counted without being traced.
 -spec expect(plan(), pos_integer()) ->
           {ok, non_neg_integer()} | {unknown, binary()}.
-expect(#plan{todo = Todo, who = Who}, Ms) ->
-    Calls = inviso_expect:per_second(Todo, Ms),
+expect(#plan{next = Next, todo = Todo, who = Who}, Ms) ->
+    Calls = inviso_expect:per_second(Next ++ Todo, Ms),
     case {inviso_arm_procs:uncounted(Who), Calls} of
         {[], _} ->
             Calls;

@@ -5,7 +5,7 @@
 %% Where there are sessions nobody is disturbed, and none of this finds any.
 -module(inviso_arm_foreign).
 
--export([functions/1, events/1, processes/2, calls/0, leftovers/1, owner/1]).
+-export([functions/1, events/1, processes/2, calls/0, leftovers/0, owner/1]).
 
 -define(MAX_NOTED, 3).
 
@@ -72,8 +72,8 @@ calls() ->
     ok.
 
 %% @doc Patterns that nobody's process meets now, ours would.
--spec leftovers([inviso_arm_functions:operation()]) -> [binary()].
-leftovers(_Operations) ->
+-spec leftovers() -> [binary()].
+leftovers() ->
     case inviso_otp:has_sessions() of
         true -> [];
         false -> left([{M, F, A} || {M, _} <- code:all_loaded(),

@@ -73,7 +73,7 @@ loaded(M, Spec) ->
 
 load(M, Spec) ->
     Name = module_text(M, Spec),
-    case is_plain(M) andalso code:ensure_loaded(M) of
+    case is_plain(M) andalso ensure_loaded(M) of
         {module, M} ->
             [format("module ~ts was not loaded; it is now", [Name])];
         {error, embedded} ->
@@ -86,6 +86,18 @@ load(M, Spec) ->
         _ ->
             nothing("there is no module ~ts on this node~ts",
                     [Name, near_module(M, Spec)])
+    end.
+
+%% An embedded node does not even look.
+ensure_loaded(M) ->
+    case code:ensure_loaded(M) of
+        {error, embedded} ->
+            case code:where_is_file(atom_to_list(M) ++ ".beam") of
+                non_existing -> {error, nofile};
+                _ -> {error, embedded}
+            end;
+        Other ->
+            Other
     end.
 
 %% A module's name is not a path.

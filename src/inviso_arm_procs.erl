@@ -2,7 +2,8 @@
 %% @doc Which processes and ports are traced, with which flags.
 -module(inviso_arm_procs).
 
--export([who/3, undisturbed/1, count/1, is_all/1, uncounted/1, defects/1,
+-export([who/3, undisturbed/1, count/1, is_all/1, has_calls/1,
+         uncounted/1, defects/1,
          begin_walk/3, walk/5, gc_text/1]).
 
 -export_type([who/0]).
@@ -61,6 +62,10 @@ is_some(#{new := New, existing := Existing}) -> New orelse Existing.
 %% @doc Whether no process is left out by the user.
 -spec is_all(who()) -> boolean().
 is_all(#{new := New, existing := Existing}) -> New andalso Existing.
+
+%% @doc Whether processes have the flag that makes patterns matter.
+-spec has_calls(who()) -> boolean().
+has_calls(#{flags := Flags}) -> lists:member(call, Flags).
 
 %% @doc Which events are not calls.
 -spec uncounted(who()) -> [atom()].

@@ -7,7 +7,8 @@
 -define(MOST, 3).
 -define(LONGEST, 64).
 
-%% @doc The few of some names that are nearest to one, if any are near.
+%% @doc The few of some names that are nearest to one, and all as near, if any
+%% are near.
 -spec names(string(), [string()]) -> [string()].
 names(Name, All) when length(Name) =< ?LONGEST ->
     Low = string:lowercase(Name),
@@ -18,7 +19,8 @@ names(Name, All) when length(Name) =< ?LONGEST ->
     Near = [{D, N} || N <- All, N =/= Name,
                       abs(length(N) - length(Name)) =< Most,
                       D <- [distance(Low, string:lowercase(N))], D =< Most],
-    [N || {_, N} <- lists:sublist(lists:usort(Near), ?MOST)];
+    Nearest = lists:min([D || {D, _} <- Near] ++ [Most]),
+    lists:sublist(lists:usort([N || {D, N} <- Near, D =:= Nearest]), ?MOST);
 names(_, _) ->
     [].
 

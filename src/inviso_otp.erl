@@ -57,13 +57,11 @@
 -opaque residue() :: none | {scope() | none, [pattern()]}.
 -type mfa_spec() :: {module() | '_', atom(), arity() | '_'}.
 
-%% @doc Whether this VM has trace sessions.
+%% @doc Whether this VM has trace sessions. Asked for every process and function
+%% there is: the module behind `trace' is a part of the VM.
 -spec has_sessions() -> boolean().
 has_sessions() ->
-    case code:ensure_loaded(trace) of
-        {module, trace} -> erlang:function_exported(trace, session_create, 3);
-        {error, _} -> false
-    end.
+    erlang:function_exported(erts_internal, trace_session_create, 3).
 
 %% @doc Whether a match spec can ask for so much of the stack as fits. Older
 %% VMs know `process_dump' only, which is as large as the stack is.
@@ -567,7 +565,6 @@ version(String) ->
 -spec gc_elsewhere([pid() | new]) -> false | {true, pid() | new}.
 gc_elsewhere(Pids) ->
     case has_sessions() andalso affected(gc_two_sessions) andalso
-        trace:session_info(all) =/= [] andalso
         gc_elsewhere({none, none}, Pids) of
         {true, {_, P}} -> {true, P};
         false -> false

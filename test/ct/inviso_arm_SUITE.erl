@@ -1,0 +1,752 @@
+%% SPDX-License-Identifier: Apache-2.0
+%%
+%% Arming: what is said before, what is set in which order, what is never
+%% touched, and that nothing of it stays. Every case has a node of its own.
+-module(inviso_arm_SUITE).
+
+-export([all/0, suite/0, init_per_testcase/2, end_per_testcase/2]).
+-export([what_matches_is_counted_before/1,
+         nothing_matched_says_why/1,
+         modules_that_are_not_loaded_are_loaded/1,
+         an_embedded_node_loads_nothing/1,
+         patterns_come_before_flags/1,
+         it_can_be_abandoned_at_any_step/1,
+         many_processes_take_many_steps/1,
+         processes_born_meanwhile_are_not_missed/1,
+         only_those_asked_for_are_traced/1,
+         children_and_linked_are_followed/1,
+         ports_are_traced/1,
+         other_events_are_traced/1,
+         messages_of_the_distribution_are_left_out/1,
+         our_own_are_never_traced/1,
+         sensitive_processes_are_told/1,
+         counters_count/1,
+         counters_of_others_are_not_touched/1,
+         what_to_expect_is_counted/1,
+         counting_beforehand_disturbs_nobody/1,
+         others_who_trace_are_named/1,
+         what_others_left_is_told/1,
+         two_who_trace_garbage_collections_are_refused/1,
+         defects_of_the_vm_are_told/1]).
+
+-import(inviso_test_lib, [wait_until/1]).
+
+-define(P, inviso_arm_probe).
+
+all() ->
+    [what_matches_is_counted_before,
+     nothing_matched_says_why,
+     modules_that_are_not_loaded_are_loaded,
+     an_embedded_node_loads_nothing,
+     patterns_come_before_flags,
+     it_can_be_abandoned_at_any_step,
+     many_processes_take_many_steps,
+     processes_born_meanwhile_are_not_missed,
+     only_those_asked_for_are_traced,
+     children_and_linked_are_followed,
+     ports_are_traced,
+     other_events_are_traced,
+     messages_of_the_distribution_are_left_out,
+     our_own_are_never_traced,
+     sensitive_processes_are_told,
+     counters_count,
+     counters_of_others_are_not_touched,
+     what_to_expect_is_counted,
+     counting_beforehand_disturbs_nobody,
+     others_who_trace_are_named,
+     what_others_left_is_told,
+     two_who_trace_garbage_collections_are_refused,
+     defects_of_the_vm_are_told].
+
+suite() -> [{timetrap, {seconds, 60}}].
+
+init_per_testcase(Case, Config) ->
+    Dir = proplists:get_value(priv_dir, Config),
+    Node = inviso_test_lib:start_node(Case, Dir),
+    true = inviso_test_lib:call(Node, code, add_patha, [ct_dir()]),
+    {module, ?P} = inviso_test_lib:call(Node, code, ensure_loaded, [?P]),
+    [{node, Node} | Config].
+
+end_per_testcase(_Case, Config) ->
+    inviso_test_lib:stop_node(proplists:get_value(node, Config)).
+
+ct_dir() -> filename:dirname(filename:absname(code:which(?MODULE))).
+
+%% Runs a fun there, which is all a case is.
+on(Config, Fun) ->
+    #{peer := Peer} = proplists:get_value(node, Config),
+    peer:call(Peer, erlang, apply, [Fun, []], 50000).
+
+plan(Specs) -> plan(Specs, []).
+
+plan(Specs, Procs) -> plan(Specs, Procs, []).
+
+plan(Specs, Procs, Follow) ->
+    inviso_arm:plan(#{specs => [list_to_binary(S) || S <- Specs],
+                      procs => [list_to_binary(P) || P <- Procs],
+                      follow => Follow}).
+
+arm(Specs, Procs) -> arm(Specs, Procs, [], [self()]).
+
+arm(Specs, Procs, Follow, Own) ->
+    ?P:arm([list_to_binary(S) || S <- Specs],
+           [list_to_binary(P) || P <- Procs], Follow, Own).
+
+has(Why, Words) ->
+    _ = [{Why, W, true} = {Why, W, string:find(Why, W) =/= nomatch}
+         || W <- Words],
+    ok.
+
+has_sessions() -> inviso_otp:has_sessions().
+
+%% Nothing of the kind is set in the VM's one scope or in any session.
+clean() ->
+    [] = [{M, F, A, T} || {M, _} <- code:all_loaded(),
+                          {F, A} <- M:module_info(functions),
+                          {all, T} <- [erlang:trace_info({M, F, A}, all)],
+                          T =/= false],
+    [] = [P || P <- [new_processes, new_ports | processes()]
+                   ++ erlang:ports(),
+               {flags, [_ | _]} <- [erlang:trace_info(P, flags)]],
+    [{match_spec, true} = erlang:trace_info(E, match_spec)
+     || E <- [send, 'receive']],
+    case has_sessions() of
+        true -> [_VmsOwn] = trace:session_info(all);
+        false -> ok
+    end,
+    ok.
+
+flags_of(Scope, Who) ->
+    case Scope of
+        {session, S, _} -> element(2, trace:info(S, Who, flags));
+        {legacy, _} -> element(2, erlang:trace_info(Who, flags))
+    end.
+
+traced(Scope) ->
+    [P || P <- processes(), is_list(flags_of(Scope, P)),
+          flags_of(Scope, P) =/= []].
+
+%% --- before ------------------------------------------------------------------
+
+what_matches_is_counted_before(Config) ->
+    on(Config, fun() ->
+        Table = [{["lists:seq/2"], 2 - 1},
+                 {["lists:seq"], 2},
+                 {["lists:seq", "lists:seq/2 -> return"], 2},
+                 {["lists:seq(1, _)", "lists:seq(2, _)"], 1},
+                 {["lists"], length(lists:module_info(functions))},
+                 {["lists:'_'"], length(lists:module_info(exports))},
+                 {["lists", "lists:seq/2 -> count"],
+                  length(lists:module_info(functions))},
+                 {["lists:seq/2 -> count;time"], 1},
+                 {["procs"], 0}],
+        _ = [{S, {ok, _, #{functions := N}}} = {S, plan(S)} || {S, N} <- Table],
+        {ok, _, #{processes := 1}} = plan(["procs"], ["init"]),
+        {ok, _, #{processes := 2}} = plan(["procs"],
+                                          ["init", ":init", "code_server"]),
+        {ok, _, #{processes := 0}} = plan(["procs"], ["new"]),
+        {ok, _, #{processes := Some}} = plan(["procs"]),
+        true = Some > 20 andalso Some =< length(processes()),
+        clean(),
+        %% As many as the VM says, of every module there is.
+        _ = [M:module_info() || M <- [ets, erlang, gen_server]],
+        {ok, Plan, #{functions := All}} = plan(["'_'"]),
+        Scope = inviso_otp:scope_open(x, self()),
+        Set = [{Pattern, N} || {Pattern, N} <- element(2, Plan)],
+        [] = [{Pattern, N, Got}
+              || {{Kind, MFA, MS} = Pattern, N} <- Set,
+                 Got <- [inviso_otp:set_pattern(Scope, Kind, MFA, MS,
+                                                [P || {P, _} <- Set])],
+                 Got =/= {ok, N}],
+        All = lists:sum([N || {_, N} <- Set]),
+        inviso_otp:scope_close(Scope, [P || {P, _} <- Set]),
+        clean()
+    end).
+
+nothing_matched_says_why(Config) ->
+    on(Config, fun() ->
+        ok = ?P:elixir(),
+        Table =
+            [{["lits:seq/2"], [], ["no module lits", "did you mean lists?"]},
+             {["no_such_module"], [], ["no module no_such_module"]},
+             {["lists:sek"], [], ["no function sek", "did you mean seq?"]},
+             {["lists:seq/5"], [], ["no function seq/5", "seq/2, seq/3"]},
+             {["lists:seq(1)"], [], ["no function seq/1", "seq/2, seq/3"]},
+             {["'../lists':seq"], [], ["no module"]},
+             {["Inviso.Prob.get"], [], ["Inviso.Prob ",
+                                        "did you mean Inviso.Probe?"]},
+             {["'Inviso.Probe':get"], [], ["'Elixir.Inviso.Probe'"]},
+             {["Inviso.Probe.gat"], [], ["did you mean get?"]},
+             {["Inviso.Probe.m"], [], ["is a macro"]},
+             {["'_':no_such_function/9"], [], ["no module that is loaded"]},
+             {["procs"], ["nosuch"], ["no process is registered as nosuch"]},
+             {["procs"], ["<0.30000.0>"], ["no process <0.30000.0>"]}],
+        _ = [begin
+                 {Specs, {error, nothing, Why}} = {Specs, plan(Specs, Procs)},
+                 has(Why, Words)
+             end || {Specs, Procs, Words} <- Table],
+        Usage = [{[], [], ["nothing to trace"]},
+                 {["lists:"], [], ["function is expected"]},
+                 {["lists"], ["<9.0.1>"], ["another node"]},
+                 {["ports"], ["init"], ["which is a process"]},
+                 {["procs"], [port_to_list(hd(erlang:ports()))],
+                  ["is a port"]}],
+        _ = [begin
+                 {Specs, {error, usage, Why}} = {Specs, plan(Specs, Procs)},
+                 has(Why, Words)
+             end || {Specs, Procs, Words} <- Usage],
+        clean()
+    end).
+
+modules_that_are_not_loaded_are_loaded(Config) ->
+    on(Config, fun() ->
+        false = erlang:module_loaded(sofs),
+        {ok, _, #{functions := 1, notes := Notes}} = plan(["sofs:set/1"]),
+        [_] = [N || N <- Notes, string:find(N, "sofs was not loaded")
+                        =/= nomatch],
+        true = erlang:module_loaded(sofs),
+        {ok, _, #{notes := Later}} = plan(["sofs:set/1"]),
+        [] = [N || N <- Later, string:find(N, "loaded") =/= nomatch],
+        {ok, _, #{notes := Private}} = plan(["inviso_arm_probe:hidden"]),
+        [_] = [N || N <- Private, string:find(N, "not exported") =/= nomatch],
+        ok
+    end).
+
+an_embedded_node_loads_nothing(_Config) ->
+    {ok, Peer, _} = peer:start_link(#{connection => standard_io,
+                                      args => ["-mode", "embedded"]}),
+    Ebin = inviso_test_lib:ebin(),
+    [{module, M} = peer:call(Peer, code, load_abs,
+                             [filename:join(Ebin, atom_to_list(M))])
+     || M <- [inviso_otp, inviso_near, inviso_spec, inviso_spec_elixir,
+              inviso_spec_head, inviso_spec_procs, inviso_arm,
+              inviso_arm_foreign, inviso_arm_functions, inviso_arm_procs]],
+    Plan = fun(Text) -> peer:call(Peer, inviso_arm, plan,
+                                  [#{specs => [Text], procs => [],
+                                     follow => []}])
+           end,
+    {error, nothing, Why} = Plan(<<"inviso_c:start">>),
+    true = string:find(Why, "no module inviso_c") =/= nomatch,
+    %% One that could be loaded.
+    true = peer:call(Peer, code, add_patha, [Ebin]),
+    {error, nothing, Embedded} = Plan(<<"inviso_c:start">>),
+    true = string:find(Embedded, "embedded mode") =/= nomatch,
+    false = peer:call(Peer, erlang, module_loaded, [inviso_c]),
+    {ok, _, #{functions := 1}} = Plan(<<"lists:seq/2 -> return">>),
+    peer:stop(Peer).
+
+%% --- steps -------------------------------------------------------------------
+
+patterns_come_before_flags(Config) ->
+    on(Config, fun() ->
+        {ok, Plan, #{functions := N}} = plan(["'_':init/1", "procs"]),
+        Scope = inviso_otp:scope_open(x, self()),
+        Last = before_flags(inviso_arm:step(Plan, Scope, []), Scope, N, 0),
+        true = length(inviso_arm:patterns(Last)) =:= N,
+        [call, procs] = lists:sort(flags_of(Scope, new_processes)),
+        ok = inviso_arm:disarm(Last, Scope),
+        clean()
+    end).
+
+before_flags({more, {N, N}, Plan}, Scope, N, _) ->
+    before_flags(inviso_arm:step(Plan, Scope, []), Scope, N, N);
+before_flags({more, {Done, N}, Plan}, Scope, N, Before) when Done >= Before ->
+    [] = flags_of(Scope, new_processes),
+    [] = traced(Scope),
+    before_flags(inviso_arm:step(Plan, Scope, []), Scope, N, Done);
+before_flags({done, Plan}, _Scope, N, N) ->
+    Plan.
+
+it_can_be_abandoned_at_any_step(Config) ->
+    on(Config, fun() ->
+        Specs = ["'_':init/1 -> return", "lists -> count", "send({a, _})",
+                 "receive(_)", "procs", "ports", "lists:seq/2 -> time"],
+        {ok, Plan, _} = plan(Specs),
+        Steps = abandoned(Plan, 1),
+        true = Steps > 2,
+        clean()
+    end).
+
+%% After each number of steps; how many there are.
+abandoned(Plan, N) ->
+    Scope = inviso_otp:scope_open(x, self()),
+    {How, Last} = some_steps(Plan, Scope, N),
+    ok = inviso_arm:disarm(Last, Scope),
+    ok = clean(),
+    case How of
+        done -> N;
+        more -> abandoned(Plan, N + 1)
+    end.
+
+some_steps(Plan, _Scope, 0) ->
+    {more, Plan};
+some_steps(Plan, Scope, N) ->
+    case inviso_arm:step(Plan, Scope, [self()]) of
+        {more, _, Next} -> some_steps(Next, Scope, N - 1);
+        {done, Last} -> {done, Last}
+    end.
+
+many_processes_take_many_steps(Config) ->
+    on(Config, fun() ->
+        Many = [?P:worker() || _ <- lists:seq(1, 30000)],
+        {ok, Plan, #{processes := N}} = plan(["lists:seq/2"]),
+        true = N > 30000,
+        Scope = inviso_otp:scope_open(x, self()),
+        Steps = count_steps(Plan, Scope, 0),
+        true = Steps > 3,
+        [[call] = flags_of(Scope, P) || P <- Many],
+        inviso_otp:scope_close(Scope, [{local, {lists, seq, 2}, true}]),
+        [exit(P, kill) || P <- Many],
+        clean()
+    end).
+
+count_steps(Plan, Scope, N) ->
+    case inviso_arm:step(Plan, Scope, []) of
+        {more, _, Next} -> count_steps(Next, Scope, N + 1);
+        {done, _} -> N + 1
+    end.
+
+processes_born_meanwhile_are_not_missed(Config) ->
+    on(Config, fun() ->
+        {ok, Plan, _} = plan(["inviso_arm_probe:f/1"]),
+        Scope = inviso_otp:scope_open(x, self()),
+        {Born, Last} = bearing(Plan, Scope, []),
+        %% Those of the first steps, and the last.
+        true = length(Born) > 2,
+        [[call] = flags_of(Scope, P) || P <- Born],
+        inviso_arm:disarm(Last, Scope),
+        clean()
+    end).
+
+bearing(Plan, Scope, Born) ->
+    New = ?P:worker(),
+    case inviso_arm:step(Plan, Scope, []) of
+        {more, _, Next} -> bearing(Next, Scope, [New | Born]);
+        {done, Last} -> {[New | Born], Last}
+    end.
+
+%% --- who ---------------------------------------------------------------------
+
+only_those_asked_for_are_traced(Config) ->
+    on(Config, fun() ->
+        [A, B] = [?P:worker(), ?P:worker()],
+        register(some_name, B),
+        Check = fun(Procs, Yes, No) ->
+                        {Plan, Scope} = arm(["inviso_arm_probe:f/1"], Procs),
+                        New = ?P:worker(),
+                        Pids = #{a => A, b => B, new => New},
+                        [{W, [call]} = {W, flags_of(Scope, maps:get(W, Pids))}
+                         || W <- Yes],
+                        [{W, []} = {W, flags_of(Scope, maps:get(W, Pids))}
+                         || W <- No],
+                        [] = flags_of(Scope, self()),
+                        ?P:disarm(Plan, Scope),
+                        clean()
+                end,
+        Check([], [a, b, new], []),
+        Check(["all"], [a, b, new], []),
+        Check(["existing"], [a, b], [new]),
+        Check(["new"], [new], [a, b]),
+        Check(["some_name"], [b], [a, new]),
+        Check([pid_to_list(A)], [a], [b, new]),
+        Check([pid_to_list(A), "some_name"], [a, b], [new]),
+        Check([pid_to_list(A), "new"], [a, new], [b]),
+        Check(["new", "existing"], [a, b, new], []),
+        ok
+    end).
+
+children_and_linked_are_followed(Config) ->
+    on(Config, fun() ->
+        W = ?P:worker(),
+        {Plan, Scope} = arm(["inviso_arm_probe:f/1"], [pid_to_list(W)],
+                            [spawned, linked], [self()]),
+        [call, set_on_link, set_on_spawn] = lists:sort(flags_of(Scope, W)),
+        x = ?P:call(W, {?P, spawn_and_call}, [x]),
+        receive
+            {trace, Child, call, {?P, f, [x]}} when Child =/= W -> ok
+        after 5000 -> error(no_event)
+        end,
+        ?P:disarm(Plan, Scope),
+        %% Without it the child is not.
+        {Plan1, Scope1} = arm(["inviso_arm_probe:f/1"], [pid_to_list(W)]),
+        x = ?P:call(W, {?P, spawn_and_call}, [x]),
+        receive {trace, _, call, {?P, f, _}} -> error(event) after 100 -> ok end,
+        ?P:disarm(Plan1, Scope1),
+        clean()
+    end).
+
+ports_are_traced(Config) ->
+    on(Config, fun() ->
+        Cat = fun() -> open_port({spawn, "cat"}, [binary]) end,
+        Old = Cat(),
+        {ok, _, #{processes := N}} = plan(["ports"]),
+        N = length(erlang:ports()),
+        {ok, _, #{processes := 1}} = plan(["ports"], [port_to_list(Old)]),
+        Check = fun(Specs, Procs, Yes, No) ->
+                        {Plan, Scope} = arm(Specs, Procs),
+                        New = Cat(),
+                        Ports = #{old => Old, new => New},
+                        [{W, [_ | _]} = {W, flags_of(Scope, maps:get(W, Ports))}
+                         || W <- Yes],
+                        [{W, []} = {W, flags_of(Scope, maps:get(W, Ports))}
+                         || W <- No],
+                        ?P:disarm(Plan, Scope),
+                        port_close(New),
+                        clean()
+                end,
+        Check(["ports"], [], [old, new], []),
+        Check(["ports"], ["new"], [new], [old]),
+        Check(["ports"], ["existing"], [old], [new]),
+        Check(["ports"], [port_to_list(Old)], [old], [new]),
+        Check(["send", "receive"], [port_to_list(Old)], [old], [new]),
+        {Plan, Scope} = arm(["ports"], [port_to_list(Old)]),
+        port_close(Old),
+        receive {trace, Old, closed, _} -> ok after 5000 -> error(no_event) end,
+        ?P:disarm(Plan, Scope),
+        clean()
+    end).
+
+other_events_are_traced(Config) ->
+    on(Config, fun() ->
+        W = ?P:worker(),
+        Events = fun(Spec, MF, Args) ->
+                         {Plan, Scope} = arm([Spec], [pid_to_list(W)]),
+                         ?P:call(W, MF, Args),
+                         Found = ?P:drain(W),
+                         ?P:disarm(Plan, Scope),
+                         clean(),
+                         _ = ?P:drain(W),
+                         Found
+                 end,
+        Me = self(),
+        [{send, {W, done, {a, b}}, Me}] =
+            Events("send({_, done, _})", {?P, f}, [a, b]),
+        [] = Events("send({_, done, b})", {?P, f}, [a, b]),
+        [{send, _, Me}] =
+            Events("send(To, _) when To =:= " ++ pid_to_list(Me), {?P, f}, [a]),
+        [] = Events("send(<0.0.0>, _)", {?P, f}, [a]),
+        [{'receive', {call, Me, {?P, f}, [a]}}] =
+            Events("receive({call, _, _, [a]})", {?P, f}, [a]),
+        [] = Events("receive({call, _, _, [b]})", {?P, f}, [a]),
+        [{'receive', _}] =
+            Events("receive(" ++ pid_to_list(Me) ++ ", _)", {?P, f}, [a]),
+        [{'receive', _}] = Events("receive", {?P, f}, [a]),
+        [{register, some_name}] =
+            Events("procs", {erlang, register}, [some_name, W]),
+        [{in, _}, {out, _} | _] = Events("running", {?P, f}, [a]),
+        [{gc_major_start, _}, {gc_major_end, _}] =
+            Events("gc", {erlang, garbage_collect}, []),
+        ok
+    end).
+
+messages_of_the_distribution_are_left_out(Config) ->
+    on(Config, fun() ->
+        true = is_alive(),
+        Out = inviso_otp:infrastructure(),
+        [true = lists:member(whereis(N), Out)
+         || N <- [net_kernel, rex, auth, erl_epmd]],
+        {links, Links} = process_info(whereis(net_kernel), links),
+        [] = [P || P <- Links, is_pid(P)] -- Out,
+        {Plan, Scope} = arm(["receive"], []),
+        [] = [P || P <- Out, flags_of(Scope, P) =/= []],
+        [] = [P || P <- inviso_otp:system_processes(),
+                   flags_of(Scope, P) =/= []],
+        [_ | _] = flags_of(Scope, whereis(code_server)),
+        ?P:disarm(Plan, Scope),
+        %% Whoever names one gets it, and calls feed nothing.
+        {Plan1, Scope1} = arm(["send"], ["rex"]),
+        [send] = flags_of(Scope1, whereis(rex)),
+        ?P:disarm(Plan1, Scope1),
+        {Plan2, Scope2} = arm(["lists:seq/2"], []),
+        [call] = flags_of(Scope2, whereis(rex)),
+        ?P:disarm(Plan2, Scope2),
+        [_, _ | _] = inviso_otp:system_processes(),
+        clean()
+    end).
+
+our_own_are_never_traced(Config) ->
+    on(Config, fun() ->
+        W = ?P:worker(),
+        {Plan, Scope} = arm(["procs", "send"], ["all", pid_to_list(W)], [],
+                            [self(), W]),
+        [] = flags_of(Scope, W),
+        [] = flags_of(Scope, self()),
+        ?P:disarm(Plan, Scope),
+        clean()
+    end).
+
+sensitive_processes_are_told(Config) ->
+    on(Config, fun() ->
+        {ok, _, #{sensitive := Before}} = plan(["procs"]),
+        Dark = ?P:sensitive(),
+        {ok, _, #{sensitive := After, notes := Notes}} = plan(["procs"]),
+        1 = After - Before,
+        [_] = [N || N <- Notes, string:find(N, "sensitive") =/= nomatch],
+        {error, nothing, Why} = plan(["procs"], [pid_to_list(Dark)]),
+        has(Why, ["sensitive", pid_to_list(Dark)]),
+        {ok, _, #{sensitive := 1, processes := 2}} =
+            plan(["procs"], [pid_to_list(Dark), "init"]),
+        %% One that never answers holds nobody up.
+        Busy = spawn(fun() -> (fun F() -> F() end)() end),
+        erlang:suspend_process(Busy),
+        {ok, _, _} = plan(["procs"], [pid_to_list(Busy)]),
+        clean()
+    end).
+
+%% --- counters ----------------------------------------------------------------
+
+counters_count(Config) ->
+    on(Config, fun() ->
+        W = ?P:worker(),
+        Run = fun(Specs) ->
+                      {Plan, Scope} = arm(Specs, [pid_to_list(W)]),
+                      [?P:call(W, {?P, f}, [N]) || N <- [1, 2, 3]],
+                      ?P:call(W, {?P, g}, [1]),
+                      [] = [E || {Tag, _} = E <- ?P:drain(W), Tag =/= call],
+                      Counted = inviso_arm:counters(Plan, Scope),
+                      ?P:disarm(Plan, Scope),
+                      clean(),
+                      Counted
+              end,
+        [{?P, f, 1, 3, none}] = Run(["inviso_arm_probe:f/1 -> count"]),
+        [{?P, f, 1, 3, none}, {?P, g, 1, 1, none}] =
+            Run(["inviso_arm_probe:f -> count", "inviso_arm_probe:g -> count"]),
+        [{?P, f, 1, 3, Ns}] = Run(["inviso_arm_probe:f/1 -> time"]),
+        true = is_integer(Ns),
+        [{?P, f, 1, 3, Ns2}] = Run(["inviso_arm_probe:f/1 -> time;count"]),
+        true = is_integer(Ns2),
+        [] = Run(["inviso_arm_probe:f/1"]),
+        [] = Run(["inviso_arm_probe:f/3 -> count"]),
+        Whole = Run(["inviso_arm_probe -> count",
+                     "inviso_arm_probe:f/1 -> time"]),
+        [{?P, f, 1, 3, _} | _] = Whole,
+        true = lists:member({?P, hidden, 1, 1, none}, Whole),
+        %% Beside events.
+        {Plan, Scope} = arm(["inviso_arm_probe:f/1 -> count;return"],
+                            [pid_to_list(W)]),
+        x = ?P:call(W, {?P, f}, [x]),
+        [{call, _}, {return_from, _, _}] = ?P:drain(W),
+        [{?P, f, 1, 1, none}] = inviso_arm:counters(Plan, Scope),
+        ?P:disarm(Plan, Scope),
+        {ok, _, #{notes := Notes}} =
+            plan(["inviso_arm_probe:f/1 -> count"], [pid_to_list(W)]),
+        [_] = [N || N <- Notes, string:find(N, "all processes") =/= nomatch],
+        clean()
+    end).
+
+counters_of_others_are_not_touched(Config) ->
+    on(Config, fun() ->
+        1 = erlang:trace_pattern({?P, f, 1}, true, [call_count]),
+        _ = ?P:f(1),
+        Spec = ["inviso_arm_probe:f/1 -> count"],
+        case has_sessions() of
+            true ->
+                {ok, _, _} = plan(Spec),
+                {Plan, Scope} = arm(Spec, []),
+                _ = ?P:f(1),
+                [{?P, f, 1, 1, none}] = inviso_arm:counters(Plan, Scope),
+                ?P:disarm(Plan, Scope),
+                {call_count, 2} = erlang:trace_info({?P, f, 1}, call_count);
+            false ->
+                {error, refused, Why} = plan(Spec),
+                has(Why, ["inviso_arm_probe:f/1", "counted"]),
+                {ok, _, _} = plan(["inviso_arm_probe:f/2 -> count"]),
+                %% Events do not disturb a counter.
+                {Plan, Scope} = arm(["inviso_arm_probe:f/1"], []),
+                ?P:disarm(Plan, Scope),
+                {call_count, 1} = erlang:trace_info({?P, f, 1}, call_count)
+        end,
+        ok
+    end).
+
+what_to_expect_is_counted(Config) ->
+    on(Config, fun() ->
+        Busy = spawn(fun() -> busy() end),
+        Expect = fun(Specs) ->
+                         {ok, Plan, _} = plan(Specs),
+                         E = inviso_arm:expect(Plan, 300),
+                         clean(),
+                         E
+                 end,
+        {ok, One} = Expect(["inviso_arm_probe:f/1"]),
+        true = One > 10,
+        {ok, Two} = Expect(["inviso_arm_probe:f/1 -> return"]),
+        true = Two > 20,
+        {ok, 0} = Expect(["inviso_arm_probe:f/3"]),
+        {ok, 0} = Expect(["inviso_arm_probe:f/1 -> count"]),
+        {ok, Whole} = Expect(["inviso_arm_probe",
+                              "inviso_arm_probe:f/1 -> return"]),
+        true = Whole > 20,
+        {unknown, Why} = Expect(["send", "inviso_arm_probe:f/1"]),
+        has(Why, ["a second of calls", "send"]),
+        {unknown, Why2} = Expect(["procs"]),
+        has(Why2, ["procs", "known beforehand"]),
+        exit(Busy, kill),
+        %% Killed while it counts, it leaves nothing.
+        {ok, Plan, _} = plan(["inviso_arm_probe:f/1"]),
+        {Asker, Ref} = spawn_monitor(fun() ->
+                                             inviso_arm:expect(Plan, 20000)
+                                     end),
+        Me = self(),
+        wait_until(fun() -> counting(Me) end),
+        exit(Asker, kill),
+        receive {'DOWN', Ref, process, _, killed} -> ok end,
+        wait_until(fun() -> not counting(Me) end),
+        clean()
+    end).
+
+busy() ->
+    _ = ?P:f(1),
+    receive after 1 -> busy() end.
+
+counting(_) ->
+    case has_sessions() of
+        true -> length(trace:session_info(all)) > 1;
+        false -> erlang:trace_info({?P, f, 1}, call_count)
+                     =/= {call_count, false}
+    end.
+
+counting_beforehand_disturbs_nobody(Config) ->
+    on(Config, fun() ->
+        1 = erlang:trace_pattern({?P, f, 1}, true, [global]),
+        {ok, Plan, _} = plan(["inviso_arm_probe:f/2"]),
+        {ok, 0} = inviso_arm:expect(Plan, 10),
+        Counted = case has_sessions() of
+                      true ->
+                          {ok, Other, _} = plan(["inviso_arm_probe:f/1"]),
+                          inviso_arm:expect(Other, 10);
+                      false ->
+                          Op = {{local, {?P, f, 1}, true}, 1},
+                          inviso_expect:per_second([Op], 10)
+                  end,
+        case has_sessions() of
+            true -> {ok, 0} = Counted;
+            false -> {unknown, Why} = Counted,
+                     has(Why, ["inviso_arm_probe:f/1"])
+        end,
+        {traced, global} = erlang:trace_info({?P, f, 1}, traced),
+        ok
+    end).
+
+%% --- others ------------------------------------------------------------------
+
+others_who_trace_are_named(Config) ->
+    on(Config, fun() ->
+        {Victim, Tracer} = ?P:foreign_tracer([call]),
+        1 = erlang:trace_pattern({?P, f, 1}, true, [local]),
+        Cases = [{["inviso_arm_probe:f/1"], []},
+                 {["inviso_arm_probe"], []},
+                 {["lists:seq/2"], ["init"]},
+                 {["procs"], []},
+                 {["procs"], ["existing"]},
+                 {["procs"], [pid_to_list(Victim)]},
+                 {["inviso_arm_probe:f/1 -> time"], ["new"]}],
+        case has_sessions() of
+            true ->
+                [{ok, _, _} = plan(Specs, Procs) || {Specs, Procs} <- Cases],
+                {Plan, Scope} = arm(["inviso_arm_probe:f -> return"], []),
+                ?P:call(Victim, {?P, f}, [x]),
+                [{call, _}, {return_from, _, _}] = ?P:drain(Victim),
+                ?P:disarm(Plan, Scope);
+            false ->
+                [begin
+                     {C, {error, refused, Why}} = {C, plan(Specs, Procs)},
+                     has(Why, ["foreign_tool", pid_to_list(Tracer),
+                               "room for one tracer"])
+                 end || {Specs, Procs} = C <- Cases],
+                %% What does not meet is let be.
+                {ok, _, _} = plan(["procs"], ["init"]),
+                %% Message specs are the VM's.
+                1 = erlang:trace_pattern(send, [{['_', a], [], []}], []),
+                {error, refused, Why} = plan(["send"], ["init"]),
+                has(Why, ["send", "foreign_tool"]),
+                {ok, _, _} = plan(["receive"], ["init"]),
+                {match_spec, [_]} = erlang:trace_info(send, match_spec)
+        end,
+        {flags, [call]} = erlang:trace_info(Victim, flags),
+        {tracer, Tracer} = erlang:trace_info(Victim, tracer),
+        {traced, local} = erlang:trace_info({?P, f, 1}, traced),
+        %% Who comes between the plan and the steps is not disturbed either.
+        erlang:trace(Victim, false, [call]),
+        erlang:trace_pattern({?P, f, 1}, false, [local]),
+        erlang:trace_pattern(send, true, []),
+        clean(),
+        {ok, Late, _} = plan(["inviso_arm_probe:f/1"]),
+        1 = erlang:trace_pattern({?P, f, 1}, true, [local]),
+        LateScope = inviso_otp:scope_open(x, self()),
+        case {has_sessions(), inviso_arm:step(Late, LateScope, [])} of
+            {true, {more, _, Next}} ->
+                inviso_arm:disarm(Next, LateScope);
+            {false, {error, refused, LateWhy, Next}} ->
+                has(LateWhy, ["inviso_arm_probe:f/1", "somebody else"]),
+                inviso_arm:disarm(Next, LateScope)
+        end,
+        {traced, local} = erlang:trace_info({?P, f, 1}, traced),
+        ok
+    end).
+
+what_others_left_is_told(Config) ->
+    on(Config, fun() ->
+        1 = erlang:trace_pattern({?P, f, 1}, true, [local]),
+        case has_sessions() of
+            true ->
+                ok;
+            false ->
+                {ok, _, #{notes := Notes}} = plan(["lists:seq/2"]),
+                [Note] = [N || N <- Notes, string:find(N, "left") =/= nomatch],
+                has(Note, ["inviso_arm_probe:f/1"]),
+                {error, refused, Why} = plan(["inviso_arm_probe:f/1"]),
+                has(Why, ["who traces no process now",
+                          "erlang:trace_pattern({inviso_arm_probe,f,1}"])
+        end
+    end).
+
+two_who_trace_garbage_collections_are_refused(Config) ->
+    on(Config, fun() ->
+        case has_sessions() andalso inviso_otp:affected(gc_two_sessions) of
+            true ->
+                W = ?P:worker(),
+                S = trace:session_create(theirs, self(), []),
+                1 = trace:process(S, W, true, [garbage_collection]),
+                {error, refused, Why} = plan(["gc"], [pid_to_list(W)]),
+                has(Why, [pid_to_list(W), "crash"]),
+                {error, refused, _} = plan(["gc"]),
+                {ok, _, _} = plan(["gc"], ["init"]),
+                {ok, _, _} = plan(["procs"], [pid_to_list(W)]),
+                true = trace:session_destroy(S),
+                %% And if it comes later.
+                {ok, Plan, _} = plan(["gc"], [pid_to_list(W)]),
+                S2 = trace:session_create(theirs, self(), []),
+                1 = trace:process(S2, W, true, [garbage_collection]),
+                Scope = inviso_otp:scope_open(x, self()),
+                {error, refused, _, Last} = until_error(Plan, Scope),
+                inviso_arm:disarm(Last, Scope),
+                [garbage_collection] = element(2, trace:info(S2, W, flags)),
+                true = trace:session_destroy(S2),
+                clean();
+            false ->
+                ok
+        end
+    end).
+
+until_error(Plan, Scope) ->
+    case inviso_arm:step(Plan, Scope, []) of
+        {more, _, Next} -> until_error(Next, Scope);
+        Other -> Other
+    end.
+
+defects_of_the_vm_are_told(Config) ->
+    on(Config, fun() ->
+        Told = fun(Specs, Follow) ->
+                       {ok, _, #{notes := Notes}} = plan(Specs, [], Follow),
+                       lists:append([binary_to_list(N) || N <- Notes])
+               end,
+        _ = [{Defect, Expected} =
+                 {Defect, string:find(Told(Specs, Follow), Words) =/= nomatch}
+             || {Defect, Specs, Follow, Words} <-
+                    [{dirty_tracee, ["procs"], [], "dirty scheduler"},
+                     {late_receive, ["receive"], [], "come late"},
+                     {link_inherits_not, ["procs"], [linked], "set_on_link"}],
+                Expected <- [inviso_otp:affected(Defect)]],
+        clean()
+    end).
