@@ -156,7 +156,7 @@ set(#plan{next = [{Pattern, N} | Rest], set = Set} = Plan, Scope, Until) ->
             end;
         {error, Reason} ->
             {Class, Text} = why(What, Reason),
-            {error, Class, Text, Plan}
+            {error, Class, Text, Plan#plan{next = []}}
     end.
 
 more(#plan{done = Done, total = Total} = Plan) ->

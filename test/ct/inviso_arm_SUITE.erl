@@ -674,11 +674,12 @@ others_who_trace_are_named(Config) ->
         {ok, Late, _} = plan(["inviso_arm_probe:f/1"]),
         1 = erlang:trace_pattern({?P, f, 1}, true, [local]),
         LateScope = inviso_otp:scope_open(x, self()),
-        case {has_sessions(), inviso_arm:step(Late, LateScope, [])} of
-            {true, {more, _, Next}} ->
+        case {has_sessions(), until_error(Late, LateScope)} of
+            {true, {done, Next}} ->
                 inviso_arm:disarm(Next, LateScope);
             {false, {error, refused, LateWhy, Next}} ->
                 has(LateWhy, ["inviso_arm_probe:f/1", "somebody else"]),
+                [] = inviso_arm:patterns(Next),
                 inviso_arm:disarm(Next, LateScope)
         end,
         {traced, local} = erlang:trace_info({?P, f, 1}, traced),
