@@ -2,6 +2,9 @@
 %% Functions to be traced, and what is needed to see what a spec catches.
 -module(inviso_arm_probe).
 
+%% Its record is looked up.
+-compile(debug_info).
+
 -export([f/1, f/2, f/3, g/1, spawn_and_call/1, 'odd name'/1,
          caught/3, armed/4, arm/3, arm/4, disarm/2, worker/0, call/3,
          idle/0, sensitive/0, foreign_tracer/1, drain/1, elixir/0]).

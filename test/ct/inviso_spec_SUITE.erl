@@ -425,7 +425,7 @@ errors_say_where_and_what(_Config) ->
          {"lists:seq(a], [b)", ["] does not close the ("]},
          {"lists:seq(a b)", ["character 13", "before: b"]},
          {"lists:seq(1,)", ["syntax error before"]},
-         {"lists:seq(\"a)", ["character 11", "unterminated string"]},
+         {"lists:seq(\"a)", ["unterminated string"]},
          {"lists:seq(a) b", ["character 14", "b is not expected"]},
          {"lists:seq(a) when", ["a guard is expected"]},
          {"lists:seq(a) when X > 1", ["variable X", "not in the arguments"]},
