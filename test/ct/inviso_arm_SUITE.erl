@@ -167,7 +167,7 @@ nothing_matched_says_why(Config) ->
     on(Config, fun() ->
         ok = ?P:elixir(),
         Table =
-            [{["lits:seq/2"], [], ["no module lits", "did you mean lists?"]},
+            [{["listz:seq/2"], [], ["no module listz", "did you mean lists?"]},
              {["no_such_module"], [], ["no module no_such_module"]},
              {["lists:sek"], [], ["no function sek", "did you mean seq?"]},
              {["lists:seq/5"], [], ["no function seq/5", "seq/2, seq/3"]},
