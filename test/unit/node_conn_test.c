@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "node/conn.h"
+#include <pthread.h>
 
 #include "unit/node_peer.h"
 
@@ -140,6 +140,52 @@ static void a_call_leaves_the_mail_of_others_where_it_is(void **state)
 	stop_peer(&p);
 }
 
+/* Takes what there is until LOST; counts answers. */
+static void *take_all(void *arg)
+{
+	struct inv_inbox *in = arg;
+	static size_t answers;
+	struct inv_mail m;
+
+	do {
+		m = take(in);
+		answers += m.kind == INV_MAIL_ANSWER;
+		inv_mail_release(&m);
+	} while (m.kind != INV_MAIL_LOST);
+	return &answers;
+}
+
+static void the_answer_to_a_call_is_for_the_caller_alone(void **state)
+{
+	struct inv_inbox *in = new_inbox();
+	struct inv_conn *c;
+	pthread_t thread;
+	void *answers;
+	struct peer p;
+	int i;
+
+	(void)state;
+	start_peer(&p, "alone", NULL);
+	c = connect_to(in, p.name, NULL);
+	assert_int_equal(pthread_create(&thread, NULL, take_all, in), 0);
+	for (i = 0; i < 500; i++) {
+		assert_int_equal(
+			call(c, "erlang", "abs", "[-1]", 0, &answer, &err), 0);
+		inv_mail_release(&answer);
+		if (i % 10 == 0)
+			(void)ask(c, "erlang", "abs", "[-1]", 0);
+	}
+	assert_int_equal(call(c, "timer", "sleep", "[100]", 0, &answer, &err),
+			 0);
+	inv_mail_release(&answer);
+	kill(p.pid, SIGKILL);
+	assert_int_equal(pthread_join(thread, &answers), 0);
+	assert_int_equal(*(size_t *)answers, 50);
+	inv_conn_close(c);
+	inv_inbox_free(in);
+	stop_peer(&p);
+}
+
 static void an_answer_that_comes_too_late_is_dropped(void **state)
 {
 	struct inv_inbox *in = new_inbox();
@@ -244,7 +290,7 @@ static void a_stopped_node_is_silent_for_its_tick_time_at_most(void **state)
 				 0);
 		inv_mail_release(&answer);
 	}
-	kill(p.pid, SIGSTOP);
+	freeze_peer(&p);
 	tag = ask(c, "erlang", "abs", "[-1]", 300);
 	assert_int_equal(call(c, "erlang", "abs", "[-1]", 300, &answer, &err),
 			 INV_ETIME);
@@ -293,7 +339,7 @@ static void a_node_that_takes_nothing_is_lost(void **state)
 	(void)state;
 	start_peer(&p, "takes", NULL);
 	c = connect_to(in, p.name, &opts);
-	kill(p.pid, SIGSTOP);
+	freeze_peer(&p);
 	assert_int_equal(flood(c, 200), INV_EFULL);
 	answer = take(in);
 	assert_int_equal(answer.kind, INV_MAIL_LOST);
@@ -314,7 +360,7 @@ static void closing_does_not_wait_for_a_stopped_node(void **state)
 	(void)state;
 	start_peer(&p, "closing", NULL);
 	c = connect_to(in, p.name, NULL);
-	kill(p.pid, SIGSTOP);
+	freeze_peer(&p);
 	assert_int_equal(flood(c, 30), 0);
 	began = inv_net_now();
 	inv_conn_close(c);
@@ -432,6 +478,7 @@ int main(void)
 		cmocka_unit_test(it_is_hidden_and_under_a_name_of_its_own),
 		cmocka_unit_test(answers_of_several_nodes_come_in_one_inbox),
 		cmocka_unit_test(a_call_leaves_the_mail_of_others_where_it_is),
+		cmocka_unit_test(the_answer_to_a_call_is_for_the_caller_alone),
 		cmocka_unit_test(an_answer_that_comes_too_late_is_dropped),
 		cmocka_unit_test(who_asks_a_process_that_is_not_there_is_told),
 		cmocka_unit_test(ticks_are_answered_while_the_program_sleeps),

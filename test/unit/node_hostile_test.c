@@ -77,6 +77,27 @@ static void what_is_not_for_us_is_let_be(void **state)
 	}
 }
 
+static void every_byte_of_a_frame_is_looked_at(void **state)
+{
+	static const char *const frames[][2] = {
+		{ "{2,'',~p}", "{4711,ok}" },
+		{ "{6,~p,'',rex}", "[a,b]" },
+		{ "{1,~p,~p}", NULL },
+	};
+	struct inv_frame f;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(frames) / sizeof(frames[0]); i++) {
+		ei_x_buff x = frame(frames[i][0], frames[i][1]);
+
+		assert_int_equal(parse(&x, &f), 0);
+		assert_int_equal(ei_x_append_buf(&x, "\x83h\x03", 3), 0);
+		assert_true(parse(&x, &f) < 0);
+		ei_x_free(&x);
+	}
+}
+
 /* Our own frames say what they should when they are read again. */
 static void a_monitor_leads_to_its_request(void **state)
 {
@@ -309,6 +330,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_answer_is_known_by_its_tag),
 		cmocka_unit_test(what_is_not_for_us_is_let_be),
+		cmocka_unit_test(every_byte_of_a_frame_is_looked_at),
 		cmocka_unit_test(a_monitor_leads_to_its_request),
 		cmocka_unit_test(who_watches_a_pid_of_before_is_told),
 		cmocka_unit_test(

@@ -176,6 +176,16 @@ static inline void start_peer(struct peer *p, const char *name,
 	} while (strcmp(line, "up") != 0);
 }
 
+/* Stopped, every thread of it, on return. */
+static inline void freeze_peer(struct peer *p)
+{
+	int status;
+
+	kill(p->pid, SIGSTOP);
+	assert_int_equal(waitpid(p->pid, &status, WUNTRACED), p->pid);
+	assert_true(WIFSTOPPED(status));
+}
+
 static inline void stop_peer(struct peer *p)
 {
 	kill(p->pid, SIGKILL);
