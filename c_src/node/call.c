@@ -8,59 +8,60 @@
 
 static const struct inv_dest rex = { .name = "rex" };
 
-static int request(struct inv_conn *c, const struct inv_dest *to,
-		   const ei_x_buff *x, int ms, bool awaited, uint64_t *tag,
-		   struct inv_err *err)
+static int ask(struct inv_conn *c, const struct inv_dest *to,
+	       const ei_x_buff *request, int ms, bool awaited, uint64_t *tag,
+	       struct inv_err *err)
 {
-	if (x->index <= 0)
+	struct inv_question q = { .to = to, .ms = ms, .awaited = awaited };
+
+	*tag = 0;
+	if (request->index <= 0)
 		return inv_err_set(err, INV_EINVAL, "an empty request");
-	return inv_request_add(c, to, x->buff, (size_t)x->index, ms, awaited,
-			       false, tag, err);
+	q.term = request->buff;
+	q.len = (size_t)request->index;
+	return inv_request_add(c, &q, tag, err);
 }
 
 int inv_conn_request(struct inv_conn *c, const struct inv_dest *to,
-		     const ei_x_buff *x, int ms, uint64_t *tag,
+		     const ei_x_buff *request, int ms, uint64_t *tag,
 		     struct inv_err *err)
 {
-	return request(c, to, x, ms, false, tag, err);
+	return ask(c, to, request, ms, false, tag, err);
 }
 
-/* {call, M, F, Args, user} */
+/* {call, M, F, Args, user}; x is to be freed if this is 0. */
 static int encode_call(ei_x_buff *x, const char *module, const char *function,
-		       const ei_x_buff *args)
+		       const ei_x_buff *args, struct inv_err *err)
 {
 	int skip = args->index > 0 && (unsigned char)args->buff[0] == 131;
 
-	return ei_x_encode_tuple_header(x, 5) | ei_x_encode_atom(x, "call") |
-	       ei_x_encode_atom(x, module) | ei_x_encode_atom(x, function) |
-	       ei_x_append_buf(x, args->buff + skip, args->index - skip) |
-	       ei_x_encode_atom(x, "user");
-}
-
-static int request_rex(struct inv_conn *c, const char *module,
-		       const char *function, const ei_x_buff *args, int ms,
-		       bool awaited, uint64_t *tag, struct inv_err *err)
-{
-	ei_x_buff x;
-	int r;
-
-	if (args->index <= 0)
+	if (args->index <= skip)
 		return inv_err_set(err, INV_EINVAL, "no arguments");
-	if (ei_x_new(&x))
+	if (ei_x_new(x))
 		return inv_err_set(err, INV_ENOMEM, "no memory");
-	if (encode_call(&x, module, function, args))
-		r = inv_err_set(err, INV_ENOMEM, "no memory");
-	else
-		r = request(c, &rex, &x, ms, awaited, tag, err);
-	ei_x_free(&x);
-	return r;
+	if (ei_x_encode_tuple_header(x, 5) | ei_x_encode_atom(x, "call") |
+	    ei_x_encode_atom(x, module) | ei_x_encode_atom(x, function) |
+	    ei_x_append_buf(x, args->buff + skip, args->index - skip) |
+	    ei_x_encode_atom(x, "user")) {
+		ei_x_free(x);
+		return inv_err_set(err, INV_ENOMEM, "no memory");
+	}
+	return 0;
 }
 
 int inv_conn_rex(struct inv_conn *c, const char *module, const char *function,
 		 const ei_x_buff *args, int ms, uint64_t *tag,
 		 struct inv_err *err)
 {
-	return request_rex(c, module, function, args, ms, false, tag, err);
+	ei_x_buff x;
+	int r = encode_call(&x, module, function, args, err);
+
+	*tag = 0;
+	if (r)
+		return r;
+	r = ask(c, &rex, &x, ms, false, tag, err);
+	ei_x_free(&x);
+	return r;
 }
 
 int inv_rex_check(const struct inv_mail *answer, struct inv_err *err)
@@ -104,11 +105,12 @@ static int await(struct inv_conn *c, uint64_t tag, int ms,
 	return answer->err.code;
 }
 
-int inv_call(struct inv_conn *c, const struct inv_dest *to, const ei_x_buff *x,
-	     int ms, struct inv_mail *answer, struct inv_err *err)
+int inv_call(struct inv_conn *c, const struct inv_dest *to,
+	     const ei_x_buff *request, int ms, struct inv_mail *answer,
+	     struct inv_err *err)
 {
 	uint64_t tag;
-	int r = request(c, to, x, ms, true, &tag, err);
+	int r = ask(c, to, request, ms, true, &tag, err);
 
 	memset(answer, 0, sizeof(*answer));
 	return r < 0 ? r : await(c, tag, ms, answer, err);
@@ -118,12 +120,14 @@ int inv_call_rex(struct inv_conn *c, const char *module, const char *function,
 		 const ei_x_buff *args, int ms, struct inv_mail *answer,
 		 struct inv_err *err)
 {
-	uint64_t tag;
-	int r = request_rex(c, module, function, args, ms, true, &tag, err);
+	ei_x_buff x;
+	int r = encode_call(&x, module, function, args, err);
 
 	memset(answer, 0, sizeof(*answer));
-	if (r == 0)
-		r = await(c, tag, ms, answer, err);
+	if (r)
+		return r;
+	r = inv_call(c, &rex, &x, ms, answer, err);
+	ei_x_free(&x);
 	if (r == 0) {
 		r = inv_rex_check(answer, err);
 		if (r < 0)

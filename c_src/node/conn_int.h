@@ -13,7 +13,7 @@
 
 /*
  * A connection, as its own files see it: conn.c (its life), requests.c (what
- * waits for an answer), loop.c (its thread).
+ * waits for an answer), loop.c (its thread), deliver.c (what that tells).
  */
 
 /* A request without an answer. */
@@ -77,10 +77,19 @@ struct inv_conn {
 /* The thread. */
 void *inv_conn_run(void *conn);
 
+/* What is asked; borrowed. */
+struct inv_question {
+	const struct inv_dest *to;
+	const void *term;
+	size_t len;
+	int ms;
+	bool awaited;
+	bool own;
+};
+
 /* Requests; all take the lock themselves. */
-int inv_request_add(struct inv_conn *c, const struct inv_dest *to,
-		    const void *term, size_t len, int ms, bool awaited,
-		    bool own, uint64_t *tag, struct inv_err *err);
+int inv_request_add(struct inv_conn *c, const struct inv_question *ask,
+		    uint64_t *tag, struct inv_err *err);
 /*
  * Takes out the request of tag, and ends its monitor unless the process is
  * gone.  NULL: nobody waits for that.
@@ -92,6 +101,16 @@ struct inv_request *inv_request_take(struct inv_conn *c, uint64_t tag,
 struct inv_request *inv_request_expired(struct inv_conn *c, int64_t now,
 					int64_t *next);
 void inv_request_drop_all(struct inv_conn *c);
+
+/* What the thread puts into the inbox.  INV_ENOMEM, but for the last. */
+int inv_deliver_connected(struct inv_conn *c, struct inv_err *err);
+int inv_deliver_answer(struct inv_conn *c, const struct inv_frame *f,
+		       const struct inv_request *q, struct inv_err *err);
+int inv_deliver_gone(struct inv_conn *c, const struct inv_frame *f,
+		     const struct inv_request *q, struct inv_err *err);
+int inv_deliver_timeout(struct inv_conn *c, const struct inv_request *q,
+			struct inv_err *err);
+void inv_deliver_lost(struct inv_conn *c, int r, const struct inv_err *why);
 
 /* Something for the thread to do. */
 void inv_conn_wake(struct inv_conn *c);

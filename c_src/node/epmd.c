@@ -185,7 +185,7 @@ static int not_registered(struct epmd *e, struct inv_err *err)
 static int ask_port(struct epmd *e, uint16_t *port, struct inv_err *err)
 {
 	uint8_t req[1 + INV_NODE_NAME_MAX];
-	uint8_t ans[4];
+	uint8_t head[4];
 	size_t len = strlen(e->node->alive);
 	int sys = 0;
 	int r;
@@ -195,16 +195,16 @@ static int ask_port(struct epmd *e, uint16_t *port, struct inv_err *err)
 	r = ask(e, req, 1 + len, err);
 	if (r < 0)
 		return r;
-	r = inv_net_read(e->fd, ans, 2, e->p, &sys);
-	if (r == 0 && ans[0] != PORT2_RESP)
+	r = inv_net_read(e->fd, head, 2, e->p, &sys);
+	if (r == 0 && head[0] != PORT2_RESP)
 		r = INV_EFORMAT;
-	if (r == 0 && ans[1] != 0)
+	if (r == 0 && head[1] != 0)
 		return INV_END;
 	if (r == 0)
-		r = inv_net_read(e->fd, ans + 2, 2, e->p, &sys);
+		r = inv_net_read(e->fd, head + 2, 2, e->p, &sys);
 	if (r < 0)
 		return failed(e, r, sys, err);
-	*port = (uint16_t)(ans[2] << 8 | ans[3]);
+	*port = (uint16_t)(head[2] << 8 | head[3]);
 	return 0;
 }
 

@@ -88,7 +88,7 @@ static int answer(struct inv_cursor *c, const char *base, struct inv_frame *out)
 static int monitor(struct inv_cursor *c, const char *base,
 		   const erlang_pid *self, struct inv_frame *out)
 {
-	struct inv_token tok;
+	struct inv_token tok = { 0 };
 	size_t from;
 	int r = span(c, base, &out->watcher, &out->watcher_len);
 
@@ -115,7 +115,7 @@ static int monitor(struct inv_cursor *c, const char *base,
 static int monitor_exit(struct inv_cursor *c, const char *base,
 			struct inv_frame *out)
 {
-	struct inv_token tok;
+	struct inv_token tok = { 0 };
 	int r = inv_cursor_skip(c);
 
 	if (r == 0)
@@ -136,9 +136,9 @@ static int monitor_exit(struct inv_cursor *c, const char *base,
 static int control(struct inv_cursor *c, const char *base,
 		   const erlang_pid *self, struct inv_frame *out, bool *message)
 {
-	struct inv_token tok;
-	uint32_t arity;
-	int64_t op;
+	struct inv_token tok = { 0 };
+	uint32_t arity = 0;
+	int64_t op = 0;
 	int r = inv_cursor_tuple(c, &arity);
 
 	if (r == 0)

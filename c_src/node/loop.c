@@ -10,97 +10,10 @@
 #include "node/conn_int.h"
 #include "node/handshake.h"
 #include "node/net.h"
-#include "node/words.h"
 
 #define LEAVE_MS 1000
 #define BODY_STEP 65536 /* a length is believed as its bytes arrive */
 #define FRAMES_STEP 64	/* read before other things are looked at */
-
-/* --- items -----------------------------------------------------------------*/
-
-/* An item for a request, or NULL for want of memory: the caller gives up. */
-static struct inv_mail *item_of(struct inv_conn *c, enum inv_mail_kind kind,
-				const struct inv_request *q)
-{
-	struct inv_mail *it = calloc(1, sizeof(*it));
-
-	if (!it)
-		return NULL;
-	it->kind = kind;
-	it->conn = c;
-	if (q) {
-		it->tag = q->tag;
-		it->awaited = q->awaited;
-	}
-	return it;
-}
-
-static int no_memory(struct inv_err *err)
-{
-	return inv_err_set(err, INV_ENOMEM, "no memory");
-}
-
-/* The node's tick time: an integer, or {ongoing_change_to, Seconds}. */
-static void take_tick_time(struct inv_conn *c, const struct inv_frame *f)
-{
-	struct inv_token tok;
-	int64_t s;
-
-	inv_cursor_init(&c->cursor, INV_ENC_ETF, NULL, f->term, f->len);
-	if (inv_cursor_next(&c->cursor, &tok) != 0)
-		return;
-	if (tok.kind == INV_TOK_TUPLE && tok.count == 2 &&
-	    (inv_cursor_skip(&c->cursor) != 0 ||
-	     inv_cursor_next(&c->cursor, &tok) != 0))
-		return;
-	if (inv_token_i64(&tok, &s) && s > 0 && s < 1000000)
-		c->tick_ms = s * 1000;
-}
-
-/* The body becomes the item's. */
-static int put_answer(struct inv_conn *c, const struct inv_frame *f,
-		      const struct inv_request *q, struct inv_err *err)
-{
-	struct inv_mail *it = item_of(c, INV_MAIL_ANSWER, q);
-
-	if (!it)
-		return no_memory(err);
-	it->term = f->term;
-	it->len = f->len;
-	it->mem = c->body.data;
-	memset(&c->body, 0, sizeof(c->body));
-	inv_inbox_put(c->in, it);
-	return 0;
-}
-
-static int put_gone(struct inv_conn *c, const struct inv_frame *f,
-		    const struct inv_request *q, struct inv_err *err)
-{
-	struct inv_mail *it = item_of(c, INV_MAIL_GONE, q);
-	char why[200];
-
-	if (!it)
-		return no_memory(err);
-	inv_term_words(why, sizeof(why), f->term, f->len);
-	inv_err_set(&it->err, INV_EREMOTE,
-		    "%s: %s is not there, or died meanwhile: %s", c->peer.full,
-		    q->to.name ? q->to.name : "the process", why);
-	inv_inbox_put(c->in, it);
-	return 0;
-}
-
-static int put_timeout(struct inv_conn *c, const struct inv_request *q,
-		       struct inv_err *err)
-{
-	struct inv_mail *it = item_of(c, INV_MAIL_TIMEOUT, q);
-
-	if (!it)
-		return no_memory(err);
-	inv_err_set(&it->err, INV_ETIME, "%s: no answer within %d.%d s",
-		    c->peer.full, q->ms / 1000, q->ms % 1000 / 100);
-	inv_inbox_put(c->in, it);
-	return 0;
-}
 
 /* --- sending ---------------------------------------------------------------*/
 
@@ -151,6 +64,23 @@ static int damaged(struct inv_err *err)
 			   "the node sent something that makes no sense");
 }
 
+/* The node's tick time: an integer, or {ongoing_change_to, Seconds}. */
+static void take_tick_time(struct inv_conn *c, const struct inv_frame *f)
+{
+	struct inv_token tok;
+	int64_t s;
+
+	inv_cursor_init(&c->cursor, INV_ENC_ETF, NULL, f->term, f->len);
+	if (inv_cursor_next(&c->cursor, &tok) != 0)
+		return;
+	if (tok.kind == INV_TOK_TUPLE && tok.count == 2 &&
+	    (inv_cursor_skip(&c->cursor) != 0 ||
+	     inv_cursor_next(&c->cursor, &tok) != 0))
+		return;
+	if (inv_token_i64(&tok, &s) && s > 0 && s < 1000000)
+		c->tick_ms = s * 1000;
+}
+
 static int got_frame(struct inv_conn *c, struct inv_err *err)
 {
 	struct inv_request *q;
@@ -174,9 +104,9 @@ static int got_frame(struct inv_conn *c, struct inv_err *err)
 	if (q->own && f.kind == INV_FRAME_ANSWER)
 		take_tick_time(c, &f);
 	else if (!q->own && f.kind == INV_FRAME_ANSWER)
-		r = put_answer(c, &f, q, err);
+		r = inv_deliver_answer(c, &f, q, err);
 	else if (!q->own)
-		r = put_gone(c, &f, q, err);
+		r = inv_deliver_gone(c, &f, q, err);
 	free(q);
 	return r;
 }
@@ -237,7 +167,7 @@ static int receive_part(struct inv_conn *c, struct inv_err *err)
 {
 	uint8_t *at;
 	size_t left;
-	size_t got;
+	size_t got = 0;
 	int r;
 
 	if (c->head_got < sizeof(c->head)) {
@@ -253,7 +183,7 @@ static int receive_part(struct inv_conn *c, struct inv_err *err)
 		left = BODY_STEP;
 	at = inv_buf_reserve(&c->body, left);
 	if (!at)
-		return no_memory(err);
+		return inv_err_set(err, INV_ENOMEM, "no memory");
 	r = receive(c, at, left, &got, err);
 	if (r)
 		return r;
@@ -312,7 +242,7 @@ static int expire(struct inv_conn *c, int64_t now, int64_t *next,
 
 	while (r == 0 && (q = inv_request_expired(c, now, next)) != NULL) {
 		if (!q->own)
-			r = put_timeout(c, q, err);
+			r = inv_deliver_timeout(c, q, err);
 		free(q);
 	}
 	return r;
@@ -398,8 +328,8 @@ static void leave(struct inv_conn *c)
 static int connect_node(struct inv_conn *c, struct inv_err *err)
 {
 	struct inv_patience p = { inv_net_now() + c->opts.connect_ms, c->wake };
-	struct inv_epmd_place at;
-	struct inv_handshake h;
+	struct inv_epmd_place at = { 0 };
+	struct inv_handshake h = { .fd = -1 };
 	int r = inv_epmd_find(&c->asked, &at, &p, err);
 
 	if (r == 0)
@@ -417,56 +347,36 @@ static int connect_node(struct inv_conn *c, struct inv_err *err)
 /* Asks for the node's tick time, which tells how long it may be silent. */
 static int ask_tick_time(struct inv_conn *c, struct inv_err *err)
 {
-	struct inv_dest rex = { .name = "rex" };
-	ei_x_buff x;
+	static const struct inv_dest rex = { .name = "rex" };
+	struct inv_question q = { .to = &rex, .ms = 60000, .own = true };
 	uint64_t tag;
-	int r = INV_ENOMEM;
+	ei_x_buff x;
+	int r;
 
-	if (ei_x_new(&x) == 0) {
-		r = ei_x_format_wo_ver(&x, "{call,net_kernel,get_net_ticktime,"
-					   "[],user}") == 0 ?
-			    0 :
-			    INV_ENOMEM;
-		if (r == 0)
-			r = inv_request_add(c, &rex, x.buff, (size_t)x.index,
-					    60000, false, true, &tag, err);
-		ei_x_free(&x);
+	if (ei_x_new(&x))
+		return inv_err_set(err, INV_ENOMEM, "no memory");
+	if (ei_x_format_wo_ver(&x, "{call,net_kernel,get_net_ticktime,[],"
+				   "user}")) {
+		r = inv_err_set(err, INV_ENOMEM, "no memory");
+	} else {
+		q.term = x.buff;
+		q.len = (size_t)x.index;
+		r = inv_request_add(c, &q, &tag, err);
 	}
+	ei_x_free(&x);
 	return r;
 }
 
 static int come_up(struct inv_conn *c, struct inv_err *err)
 {
-	struct inv_mail *it = item_of(c, INV_MAIL_CONNECTED, NULL);
-	int r = 0;
+	int r;
 
-	if (!it)
-		return no_memory(err);
 	pthread_mutex_lock(&c->lock);
 	c->state = INV_CONN_UP;
 	c->named = true;
 	pthread_mutex_unlock(&c->lock);
 	r = ask_tick_time(c, err);
-	inv_inbox_put(c->in, it);
-	return r;
-}
-
-static void be_lost(struct inv_conn *c, int r, const struct inv_err *why)
-{
-	struct inv_mail *it = c->last_words;
-
-	c->last_words = NULL;
-	it->kind = INV_MAIL_LOST;
-	it->conn = c;
-	it->err = *why;
-	it->err.code = r;
-	inv_err_ctx(&it->err, "%s", inv_conn_name(c)->full);
-	pthread_mutex_lock(&c->lock);
-	c->state = INV_CONN_LOST;
-	c->why = it->err;
-	pthread_mutex_unlock(&c->lock);
-	inv_request_drop_all(c);
-	inv_inbox_put(c->in, it);
+	return r < 0 ? r : inv_deliver_connected(c, err);
 }
 
 void *inv_conn_run(void *conn)
@@ -484,6 +394,6 @@ void *inv_conn_run(void *conn)
 	if (c->fd >= 0)
 		close(c->fd);
 	if (r < 0)
-		be_lost(c, r, &err);
+		inv_deliver_lost(c, r, &err);
 	return NULL;
 }

@@ -27,8 +27,9 @@ static int may_send(const struct inv_conn *c, size_t n, struct inv_err *err)
 {
 	switch (c->state) {
 	case INV_CONN_CONNECTING:
-		return inv_err_set(err, INV_EBUSY, "%s: not connected yet",
-				   c->asked.full);
+		inv_err_set(err, INV_EBUSY, "%s: not connected yet",
+			    c->asked.full);
+		return INV_EBUSY;
 	case INV_CONN_LOST:
 		if (err)
 			*err = c->why;
@@ -44,53 +45,52 @@ static int may_send(const struct inv_conn *c, size_t n, struct inv_err *err)
 }
 
 /* The lock is held. */
-static int enqueue(struct inv_conn *c, struct inv_request *q, const void *term,
-		   size_t len, struct inv_err *err)
+static int enqueue(struct inv_conn *c, struct inv_request *q,
+		   const struct inv_question *ask, struct inv_err *err)
 {
 	size_t from = c->queue.len;
-	int r = may_send(c, len, err);
+	int r = may_send(c, ask->len, err);
 
-	if (r < 0)
+	if (r)
 		return r;
 	q->tag = ++c->last_tag;
 	r = inv_frame_put_monitor(&c->queue, &c->self, &q->to, q->tag, true);
 	if (r == 0)
 		r = inv_frame_put_request(&c->queue, &c->self, &q->to, q->tag,
-					  term, len);
+					  ask->term, ask->len);
 	if (r < 0) {
 		c->queue.len = from;
-		return inv_err_set(err, r,
-				   r == INV_ENOMEM ? "no memory" :
-						     "not a request");
+		inv_err_set(err, r,
+			    r == INV_ENOMEM ? "no memory" : "not a request");
+		return r;
 	}
 	q->next = c->requests;
 	c->requests = q;
 	return 0;
 }
 
-int inv_request_add(struct inv_conn *c, const struct inv_dest *to,
-		    const void *term, size_t len, int ms, bool awaited,
-		    bool own, uint64_t *tag, struct inv_err *err)
+int inv_request_add(struct inv_conn *c, const struct inv_question *ask,
+		    uint64_t *tag, struct inv_err *err)
 {
-	struct inv_request *q = new_request(to);
+	struct inv_request *q = new_request(ask->to);
 	int r;
 
 	if (!q)
 		return inv_err_set(err, INV_ENOMEM, "no memory");
-	q->ms = ms > 0 ? ms : ANSWER_MS;
+	q->ms = ask->ms > 0 ? ask->ms : ANSWER_MS;
 	q->until = inv_net_now() + q->ms;
-	q->awaited = awaited;
-	q->own = own;
+	q->awaited = ask->awaited;
+	q->own = ask->own;
 	pthread_mutex_lock(&c->lock);
-	r = enqueue(c, q, term, len, err);
-	if (r == 0)
-		*tag = q->tag;
+	r = enqueue(c, q, ask, err);
+	*tag = q->tag;
 	pthread_mutex_unlock(&c->lock);
-	if (r < 0)
+	if (r) {
 		free(q);
-	else
-		inv_conn_wake(c);
-	return r;
+		return r;
+	}
+	inv_conn_wake(c);
+	return 0;
 }
 
 /* The lock is held.  That the monitor's end is not queued for want of memory
