@@ -285,9 +285,9 @@ static bool by_mfa(const struct inv_filter *f, const struct inv_item *it)
 	return rc != 0;
 }
 
-bool inv_filter_passes(const struct inv_filter *f, const struct inv_item *it)
+bool inv_filter_wants(const struct inv_filter *f, const struct inv_item *it)
 {
-	if (!f->active || it->kind == INV_ITEM_LOSS)
+	if (it->kind == INV_ITEM_LOSS)
 		return true;
 	if (it->ts_ns < f->from_ns || it->ts_ns >= f->until_ns)
 		return false;

@@ -37,20 +37,27 @@ static int64_t key(const struct inv_stream *s)
 	return s->mono_ns < INT64_MAX ? (int64_t)s->mono_ns : INT64_MAX;
 }
 
-static int next_of(struct reader *r, uint32_t i)
+/* Hands the stream packets until there is an item in one. */
+static int refill(struct reader *r, uint32_t i)
 {
 	struct reader_stream *x = &r->streams[i];
 	const struct inv_log_file *file;
 	struct inv_log_place at;
-	int rc = 0;
+	int rc;
 
-	while (!rc && inv_stream_next(&x->s) == INV_END) {
+	do {
 		rc = inv_set_cursor_seek(&x->cursor, &r->set, i, &at, &file);
+		if (!rc)
+			rc = inv_stream_take(&x->s, &at, file->first_ns);
 		if (rc)
 			return rc;
-		rc = inv_stream_take(&x->s, &at, file->first_ns);
-	}
-	return rc;
+	} while (inv_stream_next(&x->s) == INV_END);
+	return 0;
+}
+
+static inline int next_of(struct reader *r, uint32_t i)
+{
+	return inv_stream_next(&r->streams[i].s) ? refill(r, i) : 0;
 }
 
 static int start(struct reader *r)

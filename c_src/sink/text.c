@@ -330,6 +330,11 @@ static void head(struct inv_text *t, const struct inv_item *it)
 	size_t from;
 
 	t->time.brief = s->opts.width && s->opts.width < BRIEF_BELOW;
+	if (!s->opts.color && !s->opts.width) {
+		inv_timefmt_put(&t->time, it->ts_ns, s->out);
+		inv_sink_node_text(s, it->node, node_text);
+		return;
+	}
 	inv_text_color(t, INV_TEXT_DIM);
 	inv_timefmt_put(&t->time, it->ts_ns, s->out);
 	inv_text_color(t, INV_TEXT_PLAIN);
