@@ -1,0 +1,544 @@
+%% SPDX-License-Identifier: Apache-2.0
+%%
+%% The command leaves nodes as they were, however it ends: by itself, told to,
+%% killed, cut off, or with the node stopped.  First each kind of residue is
+%% made by hand, and seen.
+-module(inviso_cleanup_SUITE).
+
+-include_lib("common_test/include/ct.hrl").
+
+-export([all/0, suite/0, init_per_suite/1, end_per_suite/1]).
+-export([every_residue_is_seen/1, looking_leaves_nothing/1]).
+-export([ends_by_itself/1, ends_by_itself_every_kind/1,
+         as_root_to_an_ordinary_user/1, refused/1, nothing_matches/1,
+         status_is_asked/1,
+         interrupted_while_tracing/1, interrupted_while_arming/1,
+         interrupted_twice/1, terminated/1, nobody_reads/1,
+         killed_while_tracing/1, killed_while_arming/1, killed_at_any_time/1,
+         stopped_for_too_long/1, network_is_cut/1, node_is_stopped/1,
+         node_dies/1, node_dies_without_files/1, record_ends/1, record_is_interrupted/1,
+         record_is_killed/1, two_leave/1]).
+
+-define(LIB, inviso_command_lib).
+-define(NODE, inviso_stock_node).
+
+%% A node that is left alone cleans up after 10 s; this machine may be slow.
+-define(DEAD_MAN_MS, 60000).
+-define(SOON_MS, 20000).
+
+all() ->
+    [every_residue_is_seen, looking_leaves_nothing,
+     ends_by_itself, ends_by_itself_every_kind, as_root_to_an_ordinary_user,
+     refused, nothing_matches, status_is_asked,
+     interrupted_while_tracing, interrupted_while_arming, interrupted_twice,
+     terminated, nobody_reads,
+     killed_while_tracing, killed_while_arming, killed_at_any_time,
+     stopped_for_too_long, network_is_cut, node_is_stopped, node_dies,
+     record_ends, record_is_interrupted, record_is_killed, two_leave].
+
+suite() -> [{timetrap, {seconds, 180}}].
+
+init_per_suite(Config) ->
+    case ?LIB:base() of
+        {ok, Base} -> [{base, Base} | Config];
+        {skip, _} = Skip -> Skip
+    end.
+
+end_per_suite(Config) ->
+    ?LIB:base_removed(?config(base, Config)).
+
+a_node(Config) ->
+    a_node(Config, #{}).
+
+a_node(Config, Opts) ->
+    ?NODE:start(?config(base, Config), Opts#{uid => ?LIB:some_uid()}).
+
+command(Config, #{cookie := Cookie, uid := Uid}) ->
+    #{base => ?config(base, Config), cookie => Cookie, uid => Uid}.
+
+%% A node with something going on, and what it is like.
+busy(Config) ->
+    Node = a_node(Config),
+    _ = ?NODE:workload(Node, {worker, 5}),
+    {Node, inviso_footprint:of_node(Node)}.
+
+clean(Before, Node, Ms) ->
+    case inviso_footprint:left(Before, Node, Ms) of
+        [] ->
+            ct:log("loaded of the release: ~p",
+                   [inviso_footprint:loaded(Before, Node)]);
+        Left ->
+            error({left_behind, Left, ?NODE:said(Node)})
+    end.
+
+%%---------------------------------------------------------------------------
+%% The measure itself
+
+%% What is done, what shows it, and how it is undone.
+residues(#{tmp := Tmp}) ->
+    [{"erlang:trace(whereis(rex), true,"
+      "             [call, {tracer, whereis(logger)}]).", traced,
+      "erlang:trace(whereis(rex), false, [all])."},
+     {"erlang:trace(new_processes, true, [call, {tracer, whereis(logger)}]).",
+      traced, "erlang:trace(new_processes, false, [all])."},
+     {"erlang:trace_pattern({lists, seq, 2}, true, [local]).", patterns,
+      "erlang:trace_pattern({lists, seq, 2}, false, [local])."},
+     {"erlang:trace_pattern({lists, reverse, 2}, true, [global]).", patterns,
+      "erlang:trace_pattern({lists, reverse, 2}, false, [global])."},
+     {"erlang:trace_pattern({lists, seq, 2}, true,"
+      "                     [{meta, whereis(logger)}]).",
+      patterns, "erlang:trace_pattern({lists, seq, 2}, false, [meta])."},
+     {"erlang:trace_pattern({lists, seq, 2}, true, [call_count]).", patterns,
+      "erlang:trace_pattern({lists, seq, 2}, false, [call_count])."},
+     {"erlang:trace_pattern({lists, seq, 2}, true, [call_time]).", patterns,
+      "erlang:trace_pattern({lists, seq, 2}, false, [call_time])."},
+     {"erlang:trace_pattern(send, [{['_', a], [], []}], []).", messages,
+      "erlang:trace_pattern(send, true, [])."},
+     {"erlang:trace_pattern('receive', [{['_', '_', a], [], []}], []).",
+      messages, "erlang:trace_pattern('receive', true, [])."},
+     {"register(x, spawn(fun() -> receive stop -> ok end end)).", processes,
+      "x ! stop."},
+     {"P = open_port({spawn, \"cat\"}, []), register(x, P),"
+      " port_connect(P, whereis(init)), unlink(P).", os_processes,
+      "exit(whereis(x), kill)."},
+     {"ets:new(x, [named_table, public, {heir, whereis(init), x}]),"
+      " ets:give_away(x, whereis(init), x).", ets, none},
+     {"persistent_term:put(x, 1).", persistent_terms,
+      "persistent_term:erase(x)."},
+     {"application:set_env(kernel, x, 1).", kernel_env,
+      "application:unset_env(kernel, x)."},
+     {"os:putenv(\"X\", \"1\").", env, "os:unsetenv(\"X\")."},
+     {"logger:set_primary_config(level, debug).", logger,
+      "logger:set_primary_config(level, notice)."},
+     {"code:add_path(\"/\").", code_path, "code:del_path(\"/\")."},
+     {"seq_trace:set_system_tracer(whereis(init)).", system_tracer,
+      "seq_trace:set_system_tracer(false)."},
+     {"io:put_chars(standard_error, \"x\").", said, none},
+     {"file:write_file(\"x\", \"\").", files, "file:delete(\"x\")."},
+     {"file:make_dir(\"" ++ Tmp ++ "/x\").", files,
+      "file:del_dir(\"" ++ Tmp ++ "/x\")."}].
+
+every_residue_is_seen(Config) ->
+    Node = a_node(Config),
+    Seen = [residue(Node, R) || R <- residues(Node)],
+    ct:log("~p", [Seen]),
+    code_residue(Node),
+    file_residue(Node),
+    connection_residue(Node),
+    session_residue(Node),
+    library_residue(Node).
+
+residue(Node, {Do, Key, Undo}) ->
+    Before = inviso_footprint:of_node(Node),
+    _ = ?NODE:eval(Node, Do),
+    found(Before, Node, Key),
+    [begin
+         _ = ?NODE:eval(Node, Undo),
+         [] = inviso_footprint:left(Before, Node, ?SOON_MS)
+     end || Undo =/= none],
+    {Do, Key}.
+
+found(Before, Node, Key) ->
+    Seen = fun() ->
+                   Now = inviso_footprint:of_node(Node),
+                   Left = inviso_footprint:differences(Before, Now),
+                   [Key || not lists:keymember(Key, 1, Left)]
+           end,
+    [] = ?LIB:until_same(Seen, ?SOON_MS).
+
+code_residue(Node) ->
+    {ok, inviso_x, Beam} =
+        compile:forms([{attribute, 1, module, inviso_x}], []),
+    Before = inviso_footprint:of_node(Node),
+    Load = [inviso_x, "inviso_pushed", Beam],
+    {module, _} = ?NODE:call(Node, code, load_binary, Load),
+    found(Before, Node, modules),
+    true = ?NODE:call(Node, code, delete, [inviso_x]),
+    found(Before, Node, old_code),
+    _ = ?NODE:call(Node, code, purge, [inviso_x]),
+    [] = inviso_footprint:left(Before, Node, ?SOON_MS).
+
+%% In a place that everybody shares.
+file_residue(#{uid := Uid} = Node) when Uid >= 300000 ->
+    Before = inviso_footprint:of_node(Node),
+    Dir = "/var/tmp/inviso-" ++ integer_to_list(Uid),
+    ok = ?NODE:call(Node, file, make_dir, [Dir]),
+    found(Before, Node, files),
+    ok = ?NODE:call(Node, file, del_dir, [Dir]),
+    [] = inviso_footprint:left(Before, Node, ?SOON_MS);
+file_residue(_) ->
+    ok.
+
+connection_residue(#{name := Name, cookie := Cookie} = Node) ->
+    Before = inviso_footprint:of_node(Node),
+    Atom = list_to_atom(Name),
+    true = erlang:set_cookie(Atom, list_to_atom(Cookie)),
+    true = net_kernel:hidden_connect_node(Atom),
+    found(Before, Node, hidden_nodes),
+    true = erlang:disconnect_node(Atom),
+    [] = inviso_footprint:left(Before, Node, ?SOON_MS).
+
+session_residue(Node) ->
+    Before = inviso_footprint:of_node(Node),
+    case maps:get(sessions, Before) of
+        none ->
+            ok;
+        _ ->
+            _ = ?NODE:run(Node, "register(x, self()), S = trace:session_create("
+                          "x, self(), []), receive stop -> "
+                          "trace:session_destroy(S) end."),
+            found(Before, Node, sessions),
+            _ = ?NODE:eval(Node, "x ! stop."),
+            [] = inviso_footprint:left(Before, Node, ?SOON_MS)
+    end.
+
+%% A library that stays mapped.
+library_residue(Node) ->
+    Before = inviso_footprint:of_node(Node),
+    _ = ?NODE:call(Node, code, ensure_loaded, [crypto]),
+    found(Before, Node, mapped).
+
+looking_leaves_nothing(Config) ->
+    {Node, Before} = busy(Config),
+    [[] = inviso_footprint:left(Before, Node, ?SOON_MS) || _ <- [1, 2, 3]],
+    [] = inviso_footprint:loaded(Before, Node),
+    ok.
+
+%%---------------------------------------------------------------------------
+%% It ends
+
+ends_by_itself(Config) ->
+    {#{name := Name} = Node, Before} = busy(Config),
+    #{status := 0, out := Out} =
+        ?LIB:run(command(Config, Node),
+                 ["trace", "-n", Name, "--events", "10", "lists:seq/2"]),
+    true = length(?LIB:lines(Out)) >= 10,
+    clean(Before, Node, ?SOON_MS),
+    <<>> = ?NODE:said(Node),
+    %% Again, and nothing adds up.
+    #{status := 0} =
+        ?LIB:run(command(Config, Node),
+                 ["trace", "-n", Name, "--for", "300ms", "lists:seq/2"]),
+    clean(Before, Node, ?SOON_MS).
+
+%% Every kind of event, of all processes, and counters.
+ends_by_itself_every_kind(Config) ->
+    {#{name := Name} = Node, Before} = busy(Config),
+    [begin
+         #{status := Status} =
+             ?LIB:run(command(Config, Node),
+                      ["trace", "-n", Name, "--for", "700ms" | Args]),
+         true = lists:member(Status, [0, 7]),
+         clean(Before, Node, ?SOON_MS)
+     end || Args <- [["send"], ["receive"], ["send", "receive"], ["procs"],
+                     ["ports"], ["running"], ["gc"],
+                     ["send(_, {a, _})", "receive({b, _})"],
+                     ["lists:seq/2 -> count"], ["lists:seq/2 -> time"],
+                     ["lists:seq/2 -> return;caller", "procs"],
+                     ["--procs", "worker", "--spawned", "lists"],
+                     ["--procs", "worker", "--linked", "lists"],
+                     ["--procs", "new", "lists:seq/2"],
+                     ["--dry-run", "lists:seq/2"]]].
+
+as_root_to_an_ordinary_user(Config) ->
+    {#{name := Name} = Node, Before} = busy(Config),
+    #{status := 0} =
+        ?LIB:run(maps:remove(uid, command(Config, Node)),
+                 ["trace", "-n", Name, "--events", "10", "lists:seq/2"]),
+    clean(Before, Node, ?SOON_MS).
+
+%% Somebody else traces: nothing of theirs changes, and nothing is added.
+refused(Config) ->
+    {#{name := Name} = Node, _} = busy(Config),
+    1 = ?NODE:eval(Node, "erlang:trace(whereis(worker), true,"
+                   " [call, {tracer, whereis(logger)}])."),
+    1 = ?NODE:eval(Node, "erlang:trace_pattern({lists, seq, 2}, [{'_',[{'=:=',"
+                   "1,2}],[]}], [local])."),
+    Before = inviso_footprint:of_node(Node),
+    true = is_map_key(patterns, Before),
+    [_] = maps:get(patterns, Before),
+    #{status := Status} =
+        ?LIB:run(command(Config, Node),
+                 ["trace", "-n", Name, "--events", "10", "lists:seq/2"]),
+    case maps:get(sessions, Before) of
+        none -> 4 = Status;
+        _ -> 0 = Status
+    end,
+    clean(Before, Node, ?SOON_MS).
+
+nothing_matches(Config) ->
+    {#{name := Name} = Node, Before} = busy(Config),
+    #{status := 5} =
+        ?LIB:run(command(Config, Node),
+                 ["trace", "-n", Name, "no_such_module:f/1"]),
+    clean(Before, Node, ?SOON_MS),
+    #{status := 2} =
+        ?LIB:run(command(Config, Node), ["trace", "-n", Name, "lists:seq("]),
+    clean(Before, Node, ?SOON_MS).
+
+status_is_asked(Config) ->
+    {#{name := Name} = Node, Before} = busy(Config),
+    #{status := 0} = ?LIB:run(command(Config, Node), ["status", "-n", Name]),
+    clean(Before, Node, ?SOON_MS).
+
+%%---------------------------------------------------------------------------
+%% It is told to end
+
+%% Starts a trace without a limit and waits for what it shows first.
+tracing(Config, Node) ->
+    tracing(Config, Node, command(Config, Node)).
+
+tracing(_Config, #{name := Name}, Opts) ->
+    Cmd = ?LIB:start(Opts, ["trace", "-n", Name, "--events", "0", "--for",
+                            "150s", "lists:seq/2"], 170000),
+    ?LIB:until(fun() -> shows(Cmd) end),
+    Cmd.
+
+shows(Cmd) ->
+    ?LIB:ended(Cmd) andalso error({ended, ?LIB:wait(Cmd, 1000)}),
+    binary:match(?LIB:out(Cmd), <<"lists:seq">>) =/= nomatch.
+
+%% Starts a trace of much, and waits until some of it is armed.
+arming(Config, #{name := Name} = Node) ->
+    Mods = [M || M <- ?NODE:call(Node, erlang, loaded, []),
+                 stdlib(Node, M)],
+    Cmd = ?LIB:start(command(Config, Node),
+                     ["trace", "-n", Name, "--procs", "worker", "--events",
+                      "0", "--for", "150s" |
+                      [atom_to_list(M) || M <- Mods]], 170000),
+    ?LIB:until(fun() ->
+                       ?LIB:ended(Cmd) andalso
+                           error({ended, ?LIB:wait(Cmd, 1000)}),
+                       ?NODE:call(Node, code, is_loaded, [inviso_arm])
+                           =/= false
+               end),
+    Cmd.
+
+stdlib(Node, M) ->
+    File = ?NODE:call(Node, code, which, [M]),
+    is_list(File) andalso string:find(File, "/stdlib-") =/= nomatch.
+
+interrupted_while_tracing(Config) ->
+    interrupted(Config, "INT").
+
+terminated(Config) ->
+    interrupted(Config, "TERM"),
+    interrupted(Config, "HUP").
+
+interrupted(Config, Signal) ->
+    {Node, Before} = busy(Config),
+    Cmd = tracing(Config, Node),
+    ok = ?LIB:signal(Cmd, Signal),
+    #{status := 0, out := Out} = ?LIB:wait(Cmd, ?SOON_MS),
+    {_, _} = binary:match(Out, <<"-- ">>),
+    clean(Before, Node, ?SOON_MS).
+
+interrupted_while_arming(Config) ->
+    {Node, Before} = busy(Config),
+    Cmd = arming(Config, Node),
+    ok = ?LIB:signal(Cmd, "INT"),
+    #{} = ?LIB:wait(Cmd, ?SOON_MS),
+    clean(Before, Node, ?SOON_MS).
+
+%% The second leaves at once, and the node is clean some time later.
+interrupted_twice(Config) ->
+    {Node, Before} = busy(Config),
+    Cmd = tracing(Config, Node),
+    ok = ?LIB:signal(Cmd, "INT"),
+    _ = catch ?LIB:signal(Cmd, "INT"),
+    #{} = ?LIB:wait(Cmd, ?SOON_MS),
+    clean(Before, Node, ?DEAD_MAN_MS).
+
+%% `| head -n 1'
+nobody_reads(Config) ->
+    {#{name := Name} = Node, Before} = busy(Config),
+    Pipe = ["/bin/sh", "-c", "\"$@\" | head -n 1", "sh"],
+    #{status := 0, out := Out, err := Err} =
+        ?LIB:run((command(Config, Node))#{wrap => Pipe},
+                 ["trace", "-n", Name, "--events", "0", "-q", "lists:seq/2"]),
+    [_] = ?LIB:lines(Out),
+    nomatch = binary:match(Err, <<"ipe">>),
+    clean(Before, Node, ?SOON_MS).
+
+%%---------------------------------------------------------------------------
+%% It is killed, or cut off
+
+killed_while_tracing(Config) ->
+    {Node, Before} = busy(Config),
+    Cmd = tracing(Config, Node),
+    ok = ?LIB:signal(Cmd, "KILL"),
+    clean(Before, Node, ?DEAD_MAN_MS).
+
+killed_while_arming(Config) ->
+    {Node, Before} = busy(Config),
+    Cmd = arming(Config, Node),
+    ok = ?LIB:signal(Cmd, "KILL"),
+    clean(Before, Node, ?DEAD_MAN_MS).
+
+%% From before the first byte until it traces.
+killed_at_any_time(Config) ->
+    Delays = [0, 20, 40, 60, 80, 100, 130, 170, 230, 300],
+    Nodes = [{Ms, busy(Config)} || Ms <- Delays],
+    [begin
+         Cmd = ?LIB:start(command(Config, Node),
+                          ["trace", "-n", Name, "--events", "0",
+                           "lists:seq/2"], 60000),
+         timer:sleep(Ms),
+         ok = ?LIB:signal(Cmd, "KILL")
+     end || {Ms, {#{name := Name} = Node, _}} <- Nodes],
+    [clean(Before, Node, ?DEAD_MAN_MS) || {_, {Node, Before}} <- Nodes].
+
+%% Ctrl-Z: the node does not wait for it, and it says so when it is back.
+stopped_for_too_long(Config) ->
+    {Node, Before} = busy(Config),
+    Cmd = tracing(Config, Node),
+    ok = ?LIB:signal(Cmd, "STOP"),
+    clean_but_connected(Before, Node, ?DEAD_MAN_MS),
+    ok = ?LIB:signal(Cmd, "CONT"),
+    #{status := Status, err := Err} = ?LIB:wait(Cmd, ?DEAD_MAN_MS),
+    true = Status =/= 0,
+    true = Err =/= <<>>,
+    clean(Before, Node, ?SOON_MS).
+
+network_is_cut(Config) ->
+    case inviso_two_hosts:why_not() of
+        none -> network_is_cut_between_hosts(Config);
+        Why -> {skip, "NO NETWORK WAS CUT: " ++ Why}
+    end.
+
+network_is_cut_between_hosts(Config) ->
+    Hosts = inviso_two_hosts:start(),
+    try
+        Node = a_node(Config, #{name => "n@" ++ inviso_two_hosts:address(a),
+                                wrap => inviso_two_hosts:on(a, Hosts)}),
+        _ = ?NODE:workload(Node, {worker, 5}),
+        Before = inviso_footprint:of_node(Node),
+        On = (command(Config, Node))#{wrap => inviso_two_hosts:on(b, Hosts)},
+        Cmd = tracing(Config, Node, On),
+        [_ | _] = inviso_footprint:differences(
+                    Before, inviso_footprint:of_node(Node)),
+        inviso_two_hosts:cut(Hosts),
+        %% The connection is not known to be gone for a minute or more.
+        clean_but_connected(Before, Node, ?DEAD_MAN_MS),
+        #{status := 3, err := Err} = ?LIB:wait(Cmd, ?DEAD_MAN_MS),
+        {_, _} = binary:match(Err, list_to_binary(maps:get(name, Node))),
+        inviso_two_hosts:mend(Hosts),
+        #{status := 0} =
+            ?LIB:run(On, ["trace", "-n", maps:get(name, Node), "--events",
+                          "3", "lists:seq/2"])
+    after
+        inviso_two_hosts:stop(Hosts)
+    end.
+
+%% All but what the VM itself has for a connection that it thinks is there.
+clean_but_connected(Before, Node, Ms) ->
+    Left = fun() ->
+                   Now = inviso_footprint:of_node(Node),
+                   [D || {What, Gone, New} = D <-
+                             inviso_footprint:differences(Before, Now),
+                         not of_connection(What, Gone, New)]
+           end,
+    [] = ?LIB:until_same(Left, Ms).
+
+of_connection(hidden_nodes, [], [_]) -> true;
+of_connection(nodes, [], [_]) -> true;
+of_connection(descriptors, [], ["socket"]) -> true;
+of_connection(ports, [], [{_, {name, "tcp_inet"}}]) -> true;
+of_connection(processes, [], [{_, Info}]) ->
+    {initial_call, {inet_tcp_dist, do_accept, 7}} =:=
+        lists:keyfind(initial_call, 1, Info)
+        orelse {initial_call, {dist_util, con_loop, 2}} =:=
+        lists:keyfind(initial_call, 1, Info);
+of_connection(_, _, _) -> false.
+
+node_is_stopped(Config) ->
+    {#{os_pid := OsPid} = Node, Before} = busy(Config),
+    Cmd = tracing(Config, Node),
+    ok = ?LIB:signal(OsPid, "STOP"),
+    #{status := 3, err := Err} = ?LIB:wait(Cmd, 120000),
+    {_, _} = binary:match(Err, list_to_binary(maps:get(name, Node))),
+    ok = ?LIB:signal(OsPid, "CONT"),
+    clean(Before, Node, ?DEAD_MAN_MS).
+
+node_dies(Config) ->
+    {#{os_pid := OsPid, tmp := Tmp, name := Name} = Node, _} = busy(Config),
+    Cmd = tracing(Config, Node),
+    ok = ?LIB:signal(OsPid, "KILL"),
+    #{status := 3, err := Err} = ?LIB:wait(Cmd, ?DEAD_MAN_MS),
+    {_, _} = binary:match(Err, list_to_binary(Name)),
+    %% Nobody is left on the node's machine.
+    ?LIB:until(fun() -> running_from(Tmp) =:= [] end),
+    Tmp.
+
+%% And no file.
+node_dies_without_files(Config) ->
+    Tmp = node_dies(Config),
+    [] = ?LIB:until_same(fun() -> element(2, file:list_dir_all(Tmp)) end,
+                         ?SOON_MS).
+
+running_from(Dir) ->
+    [P || "/proc/" ++ P <- filelib:wildcard("/proc/[0-9]*"),
+          {ok, Exe} <- [file:read_link_all("/proc/" ++ P ++ "/exe")],
+          string:find(Exe, Dir) =/= nomatch].
+
+%%---------------------------------------------------------------------------
+%% Recordings
+
+record_ends(Config) ->
+    {#{name := Name} = Node, Before} = busy(Config),
+    #{status := 0} =
+        ?LIB:run(command(Config, Node),
+                 ["record", "-n", Name, "--for", "500ms", "-o", "out",
+                  "lists:seq/2"]),
+    clean(Before, Node, ?SOON_MS).
+
+recording(Config, #{name := Name} = Node) ->
+    Cmd = ?LIB:start(command(Config, Node),
+                     ["record", "-n", Name, "--for", "150s", "-o", "out",
+                      "lists:seq/2"], 170000),
+    ?LIB:until(fun() ->
+                       ?LIB:ended(Cmd) andalso
+                           error({ended, ?LIB:wait(Cmd, 1000)}),
+                       is_traced(Node)
+               end),
+    Cmd.
+
+%% In the legacy session or another.
+is_traced(Node) ->
+    #{patterns := P, sessions := S} = inviso_footprint:of_node(Node),
+    P =/= [] orelse (is_list(S) andalso S =/= []).
+
+record_is_interrupted(Config) ->
+    {Node, Before} = busy(Config),
+    Cmd = recording(Config, Node),
+    ok = ?LIB:signal(Cmd, "INT"),
+    #{status := 0} = ?LIB:wait(Cmd, ?SOON_MS),
+    [_] = filelib:wildcard(filename:join(maps:get(cwd, Cmd), "out/*.log")),
+    clean(Before, Node, ?SOON_MS).
+
+record_is_killed(Config) ->
+    {Node, Before} = busy(Config),
+    Cmd = recording(Config, Node),
+    ok = ?LIB:signal(Cmd, "KILL"),
+    clean(Before, Node, ?DEAD_MAN_MS).
+
+%% Our code stays for as long as the last needs it.
+two_leave(Config) ->
+    {#{name := Name} = Node, Before} = busy(Config),
+    First = ?LIB:start(command(Config, Node),
+                       ["trace", "-n", Name, "--for", "60s", "--events", "0",
+                        "lists:seq/2"], 90000),
+    ?LIB:until(fun() -> shows(First) end),
+    #{status := Second} =
+        ?LIB:run(command(Config, Node),
+                 ["trace", "-n", Name, "--for", "500ms", "lists:append/2"]),
+    Allowed = case maps:get(sessions, Before) of
+                  none -> 4;
+                  _ -> 0
+              end,
+    Allowed = Second,
+    N = byte_size(?LIB:out(First)),
+    ?LIB:until(fun() -> byte_size(?LIB:out(First)) > N end),
+    ok = ?LIB:signal(First, "INT"),
+    #{status := 0} = ?LIB:wait(First, ?SOON_MS),
+    clean(Before, Node, ?SOON_MS).
