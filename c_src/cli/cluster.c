@@ -244,9 +244,8 @@ void inv_cluster_leave(struct inv_cluster *c)
 	/* That a node was lost has been said. */
 	for (size_t i = 0; rc && !was && i < c->n; i++)
 		if (c->v[i].code && c->v[i].code != INV_ELOST)
-			inv_screen_note(c->screen, "%s: leaving: %s",
-					inv_cluster_name(c, i),
-					c->v[i].err.text);
+			inv_screen_note_node(c->screen, inv_cluster_name(c, i),
+					     c->v[i].err.text);
 }
 
 void inv_cluster_close(struct inv_cluster *c)

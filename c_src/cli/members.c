@@ -53,6 +53,10 @@ void inv_member_lose(struct inv_members *ms, struct inv_member *m,
 	m->there = false;
 	m->code = err->code ? err->code : INV_ELOST;
 	m->err = *err;
+	/* Whoever does not answer is not waited for once more: its guard cleans
+	 * up when we are gone. */
+	if (m->code == INV_ETIME || m->code == INV_ELOST)
+		m->at->state = INV_ATTACH_UP;
 	inv_screen_note_node(ms->cluster->screen, m->name, err->text);
 }
 

@@ -355,7 +355,13 @@ void inv_screen_note(struct inv_screen *s, const char *fmt, ...)
 void inv_screen_note_node(struct inv_screen *s, const char *node,
 			  const char *text)
 {
-	if (strncmp(text, node, strlen(node)) == 0)
+	size_t len = strlen(node);
+
+	/* Each level of a failure may have put it there. */
+	while (!strncmp(text, node, len) && !strncmp(text + len, ": ", 2) &&
+	       !strncmp(text + len + 2, node, len))
+		text += len + 2;
+	if (!strncmp(text, node, len))
 		inv_screen_note(s, "%s", text);
 	else
 		inv_screen_note(s, "%s: %s", node, text);
