@@ -152,6 +152,20 @@ static void put_json(struct inv_buf *b, const char *node,
 
 /* --- the work ------------------------------------------------------------- */
 
+/* We are attached, too. */
+static void leave_out(struct inv_texts *list, const char *text)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < list->n; i++) {
+		if (strcmp(list->v[i], text) != 0)
+			list->v[kept++] = list->v[i];
+		else
+			free(list->v[i]);
+	}
+	list->n = kept;
+}
+
 static int got(struct status *s, size_t i, const struct inv_mail *mail)
 {
 	const char *name = inv_cluster_name(&s->cluster, i);
@@ -160,6 +174,7 @@ static int got(struct status *s, size_t i, const struct inv_mail *mail)
 	struct inv_buf b = { 0 };
 	int rc = inv_node_status_decode(mail, &status, &err);
 
+	leave_out(&status.clients, s->cluster.owner);
 	if (rc)
 		inv_screen_note_node(s->cluster.screen, name, err.text);
 	else if (s->json)
