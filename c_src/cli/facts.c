@@ -266,6 +266,9 @@ void inv_facts_json_member(struct inv_buf *b, const struct inv_member *m)
 	json_field(b, "node", m->name);
 	if (m->code)
 		json_field(b, "error", m->err.text);
-	inv_facts_json_status(b, &m->status);
+	if (*m->status.name)
+		inv_facts_json_status(b, &m->status);
+	else /* it never had one */
+		b->len -= b->len && !b->error ? 1 : 0;
 	inv_buf_putc(b, '}');
 }

@@ -118,10 +118,10 @@ void inv_units_put_ms(struct inv_buf *b, uint64_t ms)
 			       ms % 1000 / 100);
 	else if (s < 120)
 		inv_buf_printf(b, "%" PRIu64 " s", s);
-	else if (s < 7200 && s % 60)
+	else if (s < 3600 && s % 60)
 		inv_buf_printf(b, "%" PRIu64 " min %" PRIu64 " s", s / 60,
 			       s % 60);
-	else if (s < 7200)
+	else if (s < 3600)
 		inv_buf_printf(b, "%" PRIu64 " min", s / 60);
 	else if (s % 3600 / 60)
 		inv_buf_printf(b, "%" PRIu64 " h %" PRIu64 " min", s / 3600,

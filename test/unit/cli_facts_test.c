@@ -172,6 +172,17 @@ static void json_escapes_what_nodes_say(void **state)
 		    "\"reasons\":{},\"after_limit\":0}");
 }
 
+static void a_node_that_had_no_session_has_only_its_error(void **state)
+{
+	struct inv_member m = { .name = "a@h", .code = INV_ENOTHING };
+	struct inv_buf b = { 0 };
+
+	(void)state;
+	snprintf(m.err.text, sizeof(m.err.text), "no such session");
+	inv_facts_json_member(&b, &m);
+	assert_text(&b, "{\"node\":\"a@h\",\"error\":\"no such session\"}");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -183,6 +194,7 @@ int main(void)
 		cmocka_unit_test(the_worst_decides_the_exit_status),
 		cmocka_unit_test(why_is_told_in_words),
 		cmocka_unit_test(json_escapes_what_nodes_say),
+		cmocka_unit_test(a_node_that_had_no_session_has_only_its_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -107,7 +107,7 @@ static void they_are_told_in_few_digits(void **state)
 		{ "119 s", 119000 },
 		{ "2 min", 120000 },
 		{ "2 min 5 s", 125000 },
-		{ "2 h", 7200000 },
+		{ "1 h", 3600000 },
 		{ "25 h 1 min", 90060000 },
 		{ NULL, 0 },
 	};
