@@ -161,15 +161,16 @@ static void json_escapes_what_nodes_say(void **state)
 	snprintf(m.status.text, sizeof(m.status.text), "\"\\\n");
 	snprintf(m.status.name, sizeof(m.status.name), "x");
 	inv_facts_json_member(&b, &m);
-	assert_text(&b,
-		    "{\"node\":\"a@h\",\"name\":\"x\",\"owner\":\"\","
-		    "\"mode\":\"\",\"keep\":\"\",\"state\":\"unknown\","
-		    "\"why\":\"other\",\"text\":\"\\\"\\\\\\n\",\"since\":0,"
-		    "\"specs\":[],\"notes\":[],\"limits\":{\"events\":5,"
-		    "\"bytes\":null,\"rate\":null,\"ms\":null},"
-		    "\"functions\":0,\"processes\":0,\"sensitive\":0,"
-		    "\"log_bytes\":0,\"produced\":0,\"recorded\":0,\"lost\":0,"
-		    "\"reasons\":{},\"after_limit\":0}");
+	assert_text(
+		&b,
+		"{\"node\":\"a@h\",\"name\":\"x\",\"owner\":\"\","
+		"\"mode\":\"\",\"keep\":\"\",\"state\":\"unknown\","
+		"\"why\":\"other\",\"text\":\"\\\"\\\\\\u000a\",\"since\":0,"
+		"\"specs\":[],\"notes\":[],\"limits\":{\"events\":5,"
+		"\"bytes\":null,\"rate\":null,\"ms\":null},"
+		"\"functions\":0,\"processes\":0,\"sensitive\":0,"
+		"\"log_bytes\":0,\"produced\":0,\"recorded\":0,\"lost\":0,"
+		"\"reasons\":{},\"after_limit\":0}");
 }
 
 static void a_node_that_had_no_session_has_only_its_error(void **state)
