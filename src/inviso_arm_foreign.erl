@@ -5,7 +5,7 @@
 %% Where there are sessions nobody is disturbed, and none of this finds any.
 -module(inviso_arm_foreign).
 
--export([functions/1, events/1, processes/2, calls/0, leftovers/0, owner/1]).
+-export([functions/1, events/1, processes/2, calls/0, leftovers/0, shared/1, owner/1]).
 
 -define(MAX_NOTED, 3).
 
@@ -100,6 +100,15 @@ left(MFAs) ->
            end,
     [format("somebody left trace patterns on ~ts~ts: their calls are traced "
             "as well", [lists:join(", ", Some), More])].
+
+%% @doc Functions of which another session loses its trace when ours ends.
+-spec shared([inviso_arm_functions:operation()]) -> [binary()].
+shared(Operations) ->
+    [format("~ts is traced by another session too, and this VM (erts ~ts) "
+            "stops both when one of them ends",
+            [inviso_spec:format_mfa(M, F, A), erlang:system_info(version)])
+     || inviso_otp:has_sessions(), {{_, {M, F0, A0}, _}, _} <- Operations,
+        {F, A} <- meant(M, F0, A0), inviso_otp:shared_bif({M, F, A})].
 
 whose(new_processes) -> "processes to come are";
 whose(new_ports) -> "ports to come are";

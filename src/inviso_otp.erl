@@ -35,6 +35,7 @@
          gc_elsewhere/1,
          foreign_pattern/2,
          foreign_event/1,
+         shared_bif/1,
          foreign_tracer/1,
          foreign_sessions/0,
          session_name/1,
@@ -413,6 +414,15 @@ foreign_pattern(any, MFA) ->
 foreign_pattern(Kind, MFA) ->
     not has_sessions() andalso is_foreign(Kind, MFA, []).
 
+%% @doc Whether a function is one of the VM's own that another session traces
+%% as well, on a VM that does not keep the two apart.
+-spec shared_bif({module(), atom(), arity()}) -> boolean().
+shared_bif({M, F, A} = MFA) ->
+    has_sessions() andalso erlang:is_builtin(M, F, A)
+        andalso affected(bif_two_sessions)
+        andalso is_list(trace:session_info(MFA))
+        andalso trace:session_info(MFA) =/= [].
+
 %% @doc Whether somebody has set which messages are traced.
 -spec foreign_event(send | 'receive') -> boolean().
 foreign_event(Event) ->
@@ -506,10 +516,11 @@ infrastructure() ->
     lists:usort(Named ++ Controllers ++ Linked).
 
 %% @doc Processes that are a part of the VM: they take signals on behalf of
-%% others. They were the first to be started.
+%% others. They were the first to be started, so only the first are looked at.
 -spec system_processes() -> [pid()].
 system_processes() ->
-    [P || P <- lists:sublist(lists:sort(processes()), 64),
+    [P || N <- lists:seq(0, 31),
+          P <- [list_to_pid("<0." ++ integer_to_list(N) ++ ".0>")],
           {initial_call, {M, _, _}} <- [process_info(P, initial_call)],
           lists:member(M, [erts_code_purger, erts_literal_area_collector,
                            erts_dirty_process_signal_handler,

@@ -749,5 +749,18 @@ defects_of_the_vm_are_told(Config) ->
                      {late_receive, ["receive"], [], "come late"},
                      {link_inherits_not, ["procs"], [linked], "set_on_link"}],
                 Expected <- [inviso_otp:affected(Defect)]],
+        case has_sessions() of
+            true ->
+                S = trace:session_create(theirs, self(), []),
+                1 = trace:function(S, {erlang, md5, 1}, true, [local]),
+                Shared = inviso_otp:affected(bif_two_sessions),
+                Shared = string:find(Told(["erlang:md5/1"], []),
+                                     "erlang:md5/1 is traced by another")
+                    =/= nomatch,
+                nomatch = string:find(Told(["lists:seq/2"], []), "another"),
+                true = trace:session_destroy(S);
+            false ->
+                ok
+        end,
         clean()
     end).
