@@ -1,0 +1,601 @@
+%% SPDX-License-Identifier: Apache-2.0
+%%
+%% The command as users meet it: stock nodes, lines on standard output, words
+%% on standard error, an exit status.
+-module(inviso_command_SUITE).
+
+-include_lib("common_test/include/ct.hrl").
+
+-export([all/0, suite/0, init_per_suite/1, end_per_suite/1]).
+-export([calls_with_returns/1, forms_of_calls/1, forms_of_messages/1,
+         counters/1, which_processes/1, nothing_matches/1, usage/1, help/1,
+         unreachable/1, nobody_answers/1, tls_node/1, one_of_two/1,
+         cookies/1, wrong_cookie/1, foreign_tracer/1, two_operators/1,
+         several_nodes_in_order/1, all_nodes/1, stays_hidden/1,
+         dry_run/1, directories/1]).
+
+-define(LIB, inviso_command_lib).
+-define(NODE, inviso_stock_node).
+
+all() ->
+    [calls_with_returns, forms_of_calls, forms_of_messages, counters,
+     which_processes, nothing_matches, usage, help,
+     unreachable, nobody_answers, tls_node, one_of_two,
+     cookies, wrong_cookie, foreign_tracer, two_operators,
+     several_nodes_in_order, all_nodes, stays_hidden, dry_run, directories].
+
+suite() -> [{timetrap, {seconds, 180}}].
+
+init_per_suite(Config) ->
+    case ?LIB:base() of
+        {ok, Base} -> [{base, Base} | Config];
+        {skip, _} = Skip -> Skip
+    end.
+
+end_per_suite(Config) ->
+    ?LIB:base_removed(?config(base, Config)).
+
+a_node(Config) ->
+    a_node(Config, #{}).
+
+a_node(Config, Opts) ->
+    Node = ?NODE:start(?config(base, Config),
+                       maps:merge(#{uid => ?LIB:some_uid()}, Opts)),
+    _ = ?NODE:workload(Node, {worker, 5}),
+    Node.
+
+opts(Config, #{cookie := Cookie, uid := Uid}) ->
+    #{base => ?config(base, Config), cookie => Cookie, uid => Uid}.
+
+%% One node, one command.
+run(Config, Node, [Command | Args]) ->
+    ?LIB:run(opts(Config, Node),
+             [Command, "-n", maps:get(name, Node) | Args]).
+
+trace(Config, Node, Args) ->
+    run(Config, Node, ["trace", "--for", "20s" | Args]).
+
+%% What it shows as JSON: events, and the facts.
+events(Config, Node, Args) ->
+    #{status := 0, out := Out, err := Err} =
+        trace(Config, Node, ["--json" | Args]),
+    {?LIB:json(Out), facts(Err)}.
+
+facts(Err) ->
+    [Facts] = [inviso_trace_json:decode(L)
+               || <<"{", _/binary>> = L <- ?LIB:lines(Err)],
+    Facts.
+
+tags(Events) ->
+    lists:usort([T || #{<<"tag">> := T} <- Events]).
+
+says(Text, Words) ->
+    case [W || W <- Words, re:run(Text, W, [caseless]) =:= nomatch] of
+        [] -> ok;
+        Missing -> error({does_not_say, Missing, Text})
+    end.
+
+%% No word of the cookie, and no guts of ours.
+decent(#{out := Out, err := Err}, Secrets) ->
+    [error({says, S, Out, Err})
+     || S <- ["badrpc", "badmatch", "function_clause", "undef", "EXIT",
+              "#Fun", "Segmentation" | Secrets],
+        T <- [Out, Err], binary:match(T, list_to_binary(S)) =/= nomatch].
+
+%%---------------------------------------------------------------------------
+%% What to trace
+
+calls_with_returns(Config) ->
+    Node = a_node(Config),
+    #{status := 0, out := Out} =
+        trace(Config, Node, ["--events", "10", "lists:seq/2"]),
+    says(Out, ["call lists:seq\\([0-9]+,[0-9]+\\)",
+               "return lists:seq/2 -> .* us\\)", "-- 10 shown"]),
+    {Events, #{<<"shown">> := 10, <<"lost">> := 0}} =
+        events(Config, Node, ["--events", "10", "lists:seq/2"]),
+    10 = length(Events),
+    [<<"call">>, <<"return_from">>] = tags(Events).
+
+forms_of_calls(Config) ->
+    Node = a_node(Config),
+    [form(Config, Node, Form) || Form <- forms()].
+
+%% A spec, what payload or result every call shown has, and the tags.
+forms() ->
+    Both = [<<"call">>, <<"return_from">>],
+    [{"lists:seq", "^{lists,seq,", Both},
+     {"lists", "^{lists,", Both},
+     {"lists:seq(_, _)", "^{lists,seq,", Both},
+     {"lists:seq(X, Y) when Y > X", "^{lists,seq,", Both},
+     {"lists:seq(X, Y) when Y =:= X + 3, is_integer(X) -> return",
+      "^{lists,seq,", Both},
+     {"lists:seq(X, Y) when X rem 2 =:= 0 -> return",
+      "^{lists,seq,\\[[0-9]*[02468],", Both},
+     {"lists:seq(_, _) -> caller", "^{lists,seq,", [<<"call">>]},
+     {"lists:seq/2 -> return;caller", "^{lists,seq,", Both},
+     {"lists:seq/2 -> return,caller", "^{lists,seq,", Both},
+     {"lists:seq/2 [{['$1','_'],[{'>','$1',3}],[]}]", "^{lists,seq,",
+      [<<"call">>]}].
+
+form(Config, Node, {Spec, Payload, Tags}) ->
+    {Events, _} = events(Config, Node,
+                         ["--procs", "worker", "--events", "4", Spec]),
+    {Spec, 4} = {Spec, length(Events)},
+    {Spec, Tags} = {Spec, tags(Events)},
+    [{match, _} = re:run(P, Payload)
+     || #{<<"tag">> := <<"call">>, <<"payload">> := [P]} <- Events],
+    [true = is_map_key(<<"result">>, E)
+     || string:find(Spec, "caller") =/= nomatch,
+        #{<<"tag">> := <<"call">>} = E <- Events].
+
+%% A process that sends and receives, spawns and links.
+forms_of_messages(Config) ->
+    Node = a_node(Config),
+    _ = ?NODE:run(Node,
+                  "register(chatty, self()), L = fun L(N) ->"
+                  " self() ! {reply, N}, receive {reply, N} -> ok end,"
+                  " self() ! N, receive N -> ok end,"
+                  " spawn_link(fun() -> ok end),"
+                  " timer:sleep(5), L(N + 1) end, L(1)."),
+    [message_form(Config, Node, Form)
+     || Form <- [{["send"], [<<"send">>], "."},
+                 {["receive"], [<<"receive">>], "."},
+                 {["receive({reply, _})"], [<<"receive">>], "^{reply,"},
+                 {["send(_, {Tag, N}) when Tag =:= reply, N > 0"],
+                  [<<"send">>], "^{reply,"},
+                 {["send", "receive"], [<<"receive">>, <<"send">>], "."}]],
+    {Procs, _} = events(Config, Node, ["--procs", "chatty", "--events", "20",
+                                       "procs"]),
+    [] = [<<"spawn">>, <<"link">>] -- tags(Procs),
+    {Running, _} = events(Config, Node, ["--procs", "chatty", "--events",
+                                         "20", "running"]),
+    [<<"in">>, <<"out">>] = tags(Running).
+
+message_form(Config, Node, {Specs, Tags, Payload}) ->
+    {Events, _} = events(Config, Node, ["--procs", "chatty", "--events", "20"
+                                       | Specs]),
+    {Specs, 20} = {Specs, length(Events)},
+    {Specs, Tags} = {Specs, tags(Events)},
+    [{match, _} = re:run(P, Payload) || #{<<"payload">> := [P | _]} <- Events].
+
+counters(Config) ->
+    Node = a_node(Config),
+    [begin
+         #{status := 0, out := Out} =
+             run(Config, Node, ["trace", "--for", "700ms",
+                                "lists:seq/2 -> " ++ Action]),
+         says(Out, ["lists:seq/2"])
+     end || Action <- ["count", "time"]].
+
+which_processes(Config) ->
+    Node = a_node(Config),
+    Other = ?NODE:workload(Node, {other, 5}),
+    #{name := Name} = Node,
+    Own = ?NODE:call(Node, erlang, pid_to_list, [Other]),
+    Pids = fun(Args) ->
+                   {Events, _} = events(Config, Node,
+                                        Args ++ ["--events", "20",
+                                                 "lists:seq/2"]),
+                   [Name] = lists:usort([binary_to_list(N)
+                                         || #{<<"node">> := N} <- Events]),
+                   lists:usort([P || #{<<"pid">> := P} <- Events])
+           end,
+    [_, _] = Pids([]),
+    [_, _] = Pids(["--procs", "existing"]),
+    [One] = Pids(["--procs", "other"]),
+    Own = binary_to_list(One),
+    [One] = Pids(["--procs", Own]),
+    [_, _] = Pids(["--procs", Own, "--procs", "worker"]),
+    %% One that comes later.
+    Cmd = ?LIB:start(opts(Config, Node),
+                     ["trace", "-n", Name, "--procs", "new", "--events", "6",
+                      "--for", "60s", "--json", "lists:seq/2"], 90000),
+    ?LIB:until(fun() -> traced(Config, Node) end),
+    Late = ?NODE:workload(Node, {late, 5}),
+    #{status := 0, out := Out} = ?LIB:wait(Cmd, 60000),
+    LatePid = list_to_binary(?NODE:call(Node, erlang, pid_to_list, [Late])),
+    [LatePid] = lists:usort([P || #{<<"pid">> := P} <- ?LIB:json(Out)]),
+    %% And one that is not there.
+    #{status := Status, err := Err} =
+        trace(Config, Node, ["--procs", "nobody_of_that_name",
+                             "lists:seq/2"]),
+    5 = Status,
+    says(Err, ["nobody_of_that_name"]).
+
+%% Whether a session of ours traces there.
+traced(Config, Node) ->
+    #{status := 0, out := Out} = run(Config, Node, ["status", "--json"]),
+    [#{<<"sessions">> := Sessions}] = ?LIB:json(Out),
+    [S || #{<<"state">> := <<"tracing">>} = S <- Sessions] =/= [].
+
+nothing_matches(Config) ->
+    Node = a_node(Config),
+    [begin
+         #{status := Status, err := Err} = Said = trace(Config, Node, [Spec]),
+         {Spec, 5} = {Spec, Status},
+         says(Err, Words),
+         decent(Said, [])
+     end || {Spec, Words} <-
+                [{"no_such_module:f/1", ["no_such_module"]},
+                 {"lists:sexq/2", ["sexq", "seq"]},
+                 {"lists:seq/9", ["seq", "/2", "/3"]},
+                 {"Enum.map/2", ["Elixir|Enum"]}]].
+
+usage(Config) ->
+    Node = a_node(Config),
+    #{name := Name} = Node,
+    Run = fun(Args) -> ?LIB:run(opts(Config, Node), Args) end,
+    [begin
+         #{status := Status, err := Err} = Said = Run(Args),
+         {Args, 2} = {Args, Status},
+         {Args, true} = {Args, Err =/= <<>>},
+         decent(Said, [])
+     end || Args <- [[], ["nonsense"], ["trace"], ["trace", "lists"],
+                     ["trace", "-n", Name],
+                     ["trace", "-n", "all", "lists"],
+                     ["trace", "-n", "", "lists"],
+                     ["trace", "-n", "a@b@c", "lists"],
+                     ["trace", "-n", Name, "--events", "x", "lists"],
+                     ["trace", "-n", Name, "--events", "-1", "lists"],
+                     ["trace", "-n", Name, "--for", "soon", "lists"],
+                     ["trace", "-n", Name, "--nonsense", "lists"],
+                     ["trace", "-n", Name, "--remote-dir", "here", "lists"],
+                     ["trace", "-n", Name, ""],
+                     ["trace", "-n", Name, "lists:seq("],
+                     ["trace", "-n", Name, "lists:seq/2 -> fly"],
+                     ["trace", "-n", Name, "lists:seq(X) when foo(X)"],
+                     ["trace", "-n", Name, "lists:seq/2 [{bad}]"],
+                     ["trace", "-n", Name, "receive({a"],
+                     ["record", "-n", Name, "--detach", "lists"],
+                     ["record", "-n", Name, "--name", "A b", "lists"],
+                     ["record", "-n", Name, "--keep", "both", "lists"],
+                     ["stop", "-n", Name], ["fetch", "-n", Name],
+                     ["status"]]].
+
+help(Config) ->
+    Opts = #{base => ?config(base, Config)},
+    [#{status := 0, err := <<>>} = ?LIB:run(Opts, Args)
+     || Args <- [["--help"], ["--version"] |
+                 [[C, H] || C <- ["trace", "record", "status", "stop",
+                                  "fetch", "merge", "recover"],
+                            H <- ["--help", "--usage"]]]].
+
+%%---------------------------------------------------------------------------
+%% Who does not answer
+
+unreachable(Config) ->
+    #{name := Name} = Node = a_node(Config),
+    Opts = opts(Config, Node),
+    [Short, Host] = string:split(Name, "@"),
+    Free = integer_to_list(free_port()),
+    [begin
+         #{status := Status, err := Err} = Said =
+             ?LIB:run(maps:merge(Opts, More),
+                      [Command, "-n", To, "--timeout", "5s" | Args], 60000),
+         {To, 3} = {To, Status},
+         says(Err, Words),
+         decent(Said, [maps:get(cookie, Opts)])
+     end || {To, More, Words} <-
+                [{"x@no-such-host.invalid", #{}, ["no-such-host.invalid"]},
+                 {"nosuch", #{}, ["nosuch", Short, "epmd"]},
+                 {"nosuch@" ++ Host, #{}, ["nosuch", Short]},
+                 {Name, #{env => [{"ERL_EPMD_PORT", Free}]}, ["epmd"]},
+                 {"x@127.0.0.1", #{}, ["x"]}],
+            {Command, Args} <- [{"trace", ["lists:seq/2"]}, {"status", []},
+                                {"stop", ["s"]}]].
+
+free_port() ->
+    {ok, L} = gen_tcp:listen(0, [{ip, {127, 0, 0, 1}}]),
+    {ok, Port} = inet:port(L),
+    gen_tcp:close(L),
+    Port.
+
+%% Registered, but: nobody listens; somebody who says nothing; one that talks
+%% nonsense; one that closes; a node that is stopped.
+nobody_answers(Config) ->
+    Node = a_node(Config),
+    Opts = opts(Config, Node),
+    Silent = listener(fun(S) -> receive after 60000 -> S end end),
+    Nonsense = listener(fun(S) -> gen_tcp:send(S, binary:copy(<<"x">>, 9000))
+                        end),
+    Closing = listener(fun(S) -> gen_tcp:close(S) end),
+    [begin
+         {Name, Epmd} = registered(Port),
+         #{status := 3, err := Err, ms := Ms} = Said =
+             ?LIB:run(Opts, ["trace", "-n", Name, "--timeout", "2s",
+                             "lists:seq/2"]),
+         says(Err, [Name]),
+         true = Ms < 20000,
+         decent(Said, []),
+         gen_tcp:close(Epmd)
+     end || Port <- [free_port(), Silent, Nonsense, Closing]],
+    ok = ?LIB:signal(maps:get(os_pid, Node), "STOP"),
+    #{status := 3, err := Err} =
+        ?LIB:run(Opts, ["trace", "-n", maps:get(name, Node), "--timeout",
+                        "2s", "lists:seq/2"]),
+    says(Err, [maps:get(name, Node)]).
+
+listener(Serve) ->
+    {ok, L} = gen_tcp:listen(0, [binary, {active, false}]),
+    Owner = spawn_link(fun() -> receive go -> accept(L, Serve) end end),
+    ok = gen_tcp:controlling_process(L, Owner),
+    Owner ! go,
+    {ok, Port} = inet:port(L),
+    Port.
+
+accept(L, Serve) ->
+    {ok, S} = gen_tcp:accept(L),
+    Pid = spawn(fun() -> receive go -> Serve(S), receive after 5000 -> ok end
+                         end end),
+    ok = gen_tcp:controlling_process(S, Pid),
+    Pid ! go,
+    accept(L, Serve).
+
+%% epmd is told of a node for as long as the connection to it is open.
+registered(Port) ->
+    Name = "fake" ++ integer_to_list(Port),
+    {ok, S} = gen_tcp:connect("127.0.0.1", 4369, [binary, {active, false}]),
+    Bin = list_to_binary(Name),
+    Req = <<120, Port:16, 77, 0, 6:16, 5:16, (byte_size(Bin)):16, Bin/binary,
+            0:16>>,
+    ok = gen_tcp:send(S, <<(byte_size(Req)):16, Req/binary>>),
+    {ok, <<_, 0, _/binary>>} = gen_tcp:recv(S, 0, 10000),
+    {Name, S}.
+
+tls_node(Config) ->
+    case ?LIB:has("openssl") of
+        false -> {skip, "NO TLS NODE WAS TRIED: no openssl"};
+        true -> tls_node_refused(Config)
+    end.
+
+tls_node_refused(Config) ->
+    Dir = ?config(base, Config),
+    Pem = filename:join(Dir, "tls.pem"),
+    _ = os:cmd("cd " ++ Dir ++ " && openssl req -x509 -newkey rsa:2048 -nodes "
+               "-subj /CN=x -keyout tls.pem -out cert.pem 2>/dev/null && "
+               "cat cert.pem >>tls.pem && chmod 644 tls.pem"),
+    Node = a_node(Config, #{args => ["-proto_dist", "inet_tls",
+                                     "-ssl_dist_opt", "server_certfile", Pem]}),
+    #{status := 3, err := Err, ms := Ms} =
+        run(Config, Node, ["trace", "--timeout", "5s", "lists:seq/2"]),
+    says(Err, ["TLS"]),
+    true = Ms < 30000.
+
+%% Nothing is traced on any when one cannot be.
+one_of_two(Config) ->
+    #{name := Name} = Node = a_node(Config),
+    Before = inviso_footprint:of_node(Node),
+    #{status := 3, out := <<>>, err := Err} =
+        run(Config, Node, ["trace", "-n", "nosuch", "lists:seq/2"]),
+    says(Err, ["nosuch"]),
+    [] = inviso_footprint:left(Before, Node, 20000),
+    %% but status tells of those that there are
+    #{status := 3, out := Out} =
+        run(Config, Node, ["status", "-n", "nosuch"]),
+    says(Out, [Name]).
+
+%%---------------------------------------------------------------------------
+%% Cookies
+
+cookies(Config) ->
+    #{name := Name, cookie := Cookie, uid := Uid} = Node = a_node(Config),
+    None = #{base => ?config(base, Config), uid => Uid},
+    Home = filename:join(?config(base, Config), "home"),
+    File = filename:join(Home, ".erlang.cookie"),
+    ok = filelib:ensure_dir(File),
+    ok = file:write_file(File, Cookie),
+    [ok = file:change_owner(F, Uid) || F <- [Home, File]],
+    ok = file:change_mode(File, 8#400),
+    Run = fun(Opts, Args) ->
+                  Said = ?LIB:run(maps:merge(None, Opts),
+                                  ["trace", "-n", Name, "--events", "2" |
+                                   Args] ++ ["lists:seq/2"]),
+                  decent(Said, [Cookie]),
+                  Said
+          end,
+    #{status := 0} = Run(#{cookie => Cookie}, []),
+    #{status := 0} = Run(#{home => Home}, []),
+    #{status := 0} = Run(#{}, ["--cookie-file", File]),
+    #{status := 0, err := Warned} = Run(#{}, ["-c", Cookie]),
+    says(Warned, ["warning.*cookie"]),
+    %% The first place that has one counts.
+    #{status := 0} = Run(#{home => Home, cookie => "wrong"}, ["-c", Cookie]),
+    #{status := 4} = Run(#{home => Home, cookie => "wrong"}, []),
+    %% One that others can read is as good as none.
+    ok = file:change_mode(File, 8#644),
+    #{status := Open, err := Why} = Run(#{home => Home}, []),
+    true = Open =/= 0,
+    says(Why, [".erlang.cookie"]),
+    #{status := Nothing, err := What} = Run(#{}, []),
+    true = Nothing =/= 0,
+    says(What, ["cookie"]),
+    #{status := Absent, err := There} = Run(#{}, ["--cookie-file", "/nope"]),
+    true = Absent =/= 0,
+    says(There, ["/nope"]),
+    true = ?NODE:alive(Node).
+
+wrong_cookie(Config) ->
+    #{name := Name} = Node = a_node(Config),
+    Before = inviso_footprint:of_node(Node),
+    [begin
+         #{status := 4, err := Err} = Said =
+             ?LIB:run((opts(Config, Node))#{cookie => "wrong"},
+                      [Command, "-n", Name | Args]),
+         says(Err, ["cookie", Name]),
+         decent(Said, ["wrong "])
+     end || {Command, Args} <- [{"trace", ["lists:seq/2"]},
+                                {"record", ["lists:seq/2"]},
+                                {"status", []}, {"stop", ["x"]},
+                                {"fetch", ["x"]}]],
+    %% The node says what it says of every wrong cookie.
+    [] = ?LIB:until_same(
+            fun() ->
+                    Now = inviso_footprint:of_node(Node),
+                    [L || {What, _, _} = L <-
+                              inviso_footprint:differences(Before, Now),
+                          What =/= said]
+            end, 20000).
+
+%%---------------------------------------------------------------------------
+%% Other people's tracing
+
+sessions(Node) ->
+    ?NODE:call(Node, code, which, [trace]) =/= non_existing.
+
+%% dbg goes on as before, whatever we do.
+foreign_tracer(Config) ->
+    Node = a_node(Config),
+    _ = ?NODE:eval(Node,
+                   "ets:new(seen, [named_table, public,"
+                   " {heir, whereis(init), x}]),"
+                   "ets:give_away(seen, whereis(init), x),"
+                   "ets:insert(seen, {n, 0}),"
+                   "dbg:tracer(process, {fun(_, _) ->"
+                   "  ets:update_counter(seen, n, 1) end, 0}),"
+                   "dbg:p(worker, [call]), dbg:tp(lists, seq, 2, [])."),
+    Seen = fun() -> ?NODE:eval(Node, "ets:lookup_element(seen, n, 2).") end,
+    ?LIB:until(fun() -> Seen() > 0 end),
+    Before = inviso_footprint:of_node(Node),
+    #{status := Status, err := Err, out := Out} =
+        trace(Config, Node, ["--events", "10", "lists:seq/2"]),
+    case sessions(Node) of
+        true -> 0 = Status, says(Out, ["lists:seq"]);
+        false -> 4 = Status, says(Err, ["dbg|<[0-9.]+>"])
+    end,
+    [] = inviso_footprint:left(Before, Node, 20000),
+    N = Seen(),
+    ?LIB:until(fun() -> Seen() > N end),
+    #{status := 0, out := Told} = run(Config, Node, ["status"]),
+    says(Told, ["dbg|<[0-9.]+>"]),
+    [] = inviso_footprint:left(Before, Node, 20000).
+
+two_operators(Config) ->
+    #{name := Name} = Node = a_node(Config),
+    Start = fun() -> ?LIB:start(opts(Config, Node),
+                                ["trace", "-n", Name, "--events", "0",
+                                 "--for", "90s", "lists:seq/2"], 120000)
+            end,
+    First = Start(),
+    ?LIB:until(fun() -> ?LIB:out(First) =/= <<>> end),
+    case sessions(Node) of
+        true ->
+            Second = Start(),
+            ?LIB:until(fun() -> ?LIB:out(Second) =/= <<>> end),
+            ok = ?LIB:signal(Second, "INT"),
+            #{status := 0} = ?LIB:wait(Second, 30000);
+        false ->
+            #{status := 4, err := Err} =
+                trace(Config, Node, ["lists:seq/2"]),
+            %% by whom
+            says(Err, [integer_to_list(maps:get(os_pid, First))])
+    end,
+    Size = byte_size(?LIB:out(First)),
+    ?LIB:until(fun() -> byte_size(?LIB:out(First)) > Size end),
+    ok = ?LIB:signal(First, "INT"),
+    #{status := 0} = ?LIB:wait(First, 30000).
+
+%%---------------------------------------------------------------------------
+%% Several nodes
+
+several_nodes_in_order(Config) ->
+    Cookie = "several" ++ os:getpid(),
+    [A | _] = Nodes = [a_node(Config, #{cookie => Cookie})
+                       || _ <- [1, 2, 3]],
+    Names = [maps:get(name, N) || N <- Nodes],
+    #{status := 0, out := Out, err := Err} =
+        ?LIB:run(opts(Config, A),
+                 ["trace", "-n", lists:join(",", Names), "--events", "600",
+                  "--json", "lists:seq/2"]),
+    Events = ?LIB:json(Out),
+    600 = length(Events),
+    Times = [T || #{<<"ts">> := T} <- Events],
+    Times = lists:sort(Times),
+    Names3 = lists:sort([list_to_binary(N) || N <- Names]),
+    Names3 = lists:usort([N || #{<<"node">> := N} <- Events]),
+    #{<<"shown">> := 600, <<"lost">> := 0} = facts(Err).
+
+all_nodes(Config) ->
+    Cookie = "all" ++ os:getpid(),
+    [A, B] = [a_node(Config, #{cookie => Cookie}) || _ <- [1, 2]],
+    pong = ?NODE:call(A, net_adm, ping, [list_to_atom(maps:get(name, B))]),
+    #{status := 0, out := Out} =
+        run(Config, A, ["trace", "-n", "all", "--events", "200", "--json",
+                        "lists:seq/2"]),
+    2 = length(lists:usort([N || #{<<"node">> := N} <- ?LIB:json(Out)])).
+
+%% Nobody sees a new node; those that are connected stay so.
+stays_hidden(Config) ->
+    Cookie = "hidden" ++ os:getpid(),
+    [A, B] = [a_node(Config, #{cookie => Cookie}) || _ <- [1, 2]],
+    Other = list_to_atom(maps:get(name, B)),
+    pong = ?NODE:call(A, net_adm, ping, [Other]),
+    Cmd = ?LIB:start(opts(Config, A),
+                     ["trace", "-n", maps:get(name, A), "--events", "0",
+                      "--for", "60s", "lists:seq/2"], 90000),
+    ?LIB:until(fun() -> ?LIB:out(Cmd) =/= <<>> end),
+    [Other] = ?NODE:call(A, erlang, nodes, []),
+    [_, _] = ?NODE:call(A, erlang, nodes, [connected]),
+    [_] = ?NODE:call(B, erlang, nodes, [connected]),
+    ok = ?LIB:signal(Cmd, "INT"),
+    #{status := 0} = ?LIB:wait(Cmd, 30000),
+    [Other] = ?NODE:call(A, erlang, nodes, [connected]).
+
+dry_run(Config) ->
+    Node = a_node(Config),
+    Before = inviso_footprint:of_node(Node),
+    #{status := 0, out := Out} =
+        run(Config, Node, ["trace", "--dry-run", "lists:seq/2"]),
+    says(Out, ["1 function", "[0-9]+ processes", "[0-9]+ events a second"]),
+    [] = inviso_footprint:left(Before, Node, 20000),
+    #{status := 5} = run(Config, Node, ["trace", "--dry-run", "nope:f/1"]).
+
+%%---------------------------------------------------------------------------
+%% Where the node can have files
+
+directories(Config) ->
+    Node = a_node(Config),
+    Base = ?config(base, Config),
+    Own = filename:join(maps:get(dir, Node), "own"),
+    ok = file:make_dir(Own),
+    ok = file:change_owner(Own, maps:get(uid, Node)),
+    #{status := 0} =
+        trace(Config, Node, ["--remote-dir", Own, "--events", "4",
+                             "lists:seq/2"]),
+    {ok, []} = file:list_dir(Own),
+    [refused_dir(Config, Node, Dir)
+     || Dir <- ["/no/such/dir", "/dev/null", "/proc" |
+                [Base || ?LIB:is_root()]]],
+    case ?LIB:is_root() of
+        true -> mounted(Config, Node, Own);
+        false -> ct:comment("not root: no file systems were mounted")
+    end.
+
+refused_dir(Config, Node, Dir) ->
+    Before = inviso_footprint:of_node(Node),
+    #{status := Status, err := Err} = Said =
+        trace(Config, Node, ["--remote-dir", Dir, "--events", "4",
+                             "lists:seq/2"]),
+    {Dir, true} = {Dir, lists:member(Status, [1, 4])},
+    says(Err, [Dir]),
+    decent(Said, []),
+    [] = inviso_footprint:left(Before, Node, 20000).
+
+mounted(Config, Node, Dir) ->
+    Uid = integer_to_list(maps:get(uid, Node)),
+    [begin
+         "" = os:cmd("mount -t tmpfs -o uid=" ++ Uid ++ "," ++ Opts ++
+                         " tmpfs " ++ Dir),
+         try
+             Before = inviso_footprint:of_node(Node),
+             #{status := 1, err := Err} = Said =
+                 trace(Config, Node, ["--remote-dir", Dir, "--events", "4",
+                                      "lists:seq/2"]),
+             says(Err, [Dir | Words]),
+             decent(Said, []),
+             [] = inviso_footprint:left(Before, Node, 20000),
+             {ok, []} = file:list_dir(Dir)
+         after
+             os:cmd("umount -l " ++ Dir)
+         end
+     end || {Opts, Words} <- [{"ro", ["read.only"]}, {"noexec", ["noexec"]},
+                              {"size=64k", ["space|full"]}]].
