@@ -16,8 +16,8 @@
          interrupted_twice/1, terminated/1, nobody_reads/1,
          killed_while_tracing/1, killed_while_arming/1, killed_at_any_time/1,
          stopped_for_too_long/1, network_is_cut/1, node_is_stopped/1,
-         node_dies/1, node_dies_without_files/1, record_ends/1, record_is_interrupted/1,
-         record_is_killed/1, two_leave/1]).
+         node_dies/1, node_dies_without_files/1, record_ends/1,
+         record_is_interrupted/1, record_is_killed/1, two_leave/1]).
 
 -define(LIB, inviso_command_lib).
 -define(NODE, inviso_stock_node).

@@ -80,7 +80,8 @@ start(Base, Opts) ->
             non_existing = call(Node, code, which, [inviso_rt]),
             %% What a node loads when it is first spoken to is not our doing.
             _ = eval(Node, "length(lists:seq(1, 3))."),
-            _ = many(Node, code, ensure_loaded, [[seq_trace], [trace], [timer]]),
+            _ = many(Node, code, ensure_loaded,
+                     [[seq_trace], [trace], [timer]]),
             _ = call(Node, inet, gethostbyname, ["localhost"]),
             Node#{name => atom_to_list(call(Node, erlang, node, []))};
         {'DOWN', Monitor, process, Keeper, Reason} ->
