@@ -8,32 +8,38 @@
 #include "node/attach.h"
 #include "unit/node_peer.h"
 
+/* Where this program has the library mapped; "" for nowhere. */
+static inline void mapped(const char *name, char *path, size_t size)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	char line[4096];
+
+	path[0] = 0;
+	assert_non_null(maps);
+	while (fgets(line, sizeof(line), maps)) {
+		line[strcspn(line, "\n")] = 0;
+		if (strstr(line, name))
+			snprintf(path, size, "%s", strchr(line, '/'));
+	}
+	fclose(maps);
+}
+
 /*
  * A library with a sanitizer in it loads only where the sanitizer was first:
  * nodes get those that the test has.
  */
 static inline void share_sanitizers(void)
 {
-	char line[4096];
-	char libs[8192] = "";
-	FILE *maps = fopen("/proc/self/maps", "r");
+	char asan[2048];
+	char ubsan[2048];
+	char both[4200];
 
-	assert_non_null(maps);
-	while (fgets(line, sizeof(line), maps)) {
-		char *path = strchr(line, '/');
-
-		line[strcspn(line, "\n")] = 0;
-		if (!path || strstr(libs, path) ||
-		    (!strstr(path, "/libasan.so") &&
-		     !strstr(path, "/libubsan.so")))
-			continue;
-		snprintf(libs + strlen(libs), sizeof(libs) - strlen(libs),
-			 "%s%s", libs[0] ? ":" : "", path);
-	}
-	fclose(maps);
-	if (!libs[0])
+	mapped("/libasan.so", asan, sizeof(asan));
+	mapped("/libubsan.so", ubsan, sizeof(ubsan));
+	if (!asan[0])
 		return;
-	assert_int_equal(setenv("LD_PRELOAD", libs, 1), 0);
+	snprintf(both, sizeof(both), "%s:%s", asan, ubsan);
+	assert_int_equal(setenv("LD_PRELOAD", both, 1), 0);
 	assert_int_equal(
 		setenv("ASAN_OPTIONS", "detect_leaks=0:handle_segv=0", 1), 0);
 }
