@@ -15,14 +15,21 @@ $(PAYLOAD_BEAMS): $(wildcard src/*.erl include/*.hrl src/*.hrl) mk/payload.mk to
 	$(Q)ERLC='$(ERLC)' OTP_RELEASE=$(OTP_RELEASE) tools/erlc25 -o $(@D)/ebin +deterministic -I include $(wildcard src/*.erl)
 	@touch $@
 
-$(PAYLOAD_DIR)/build: $(PAYLOAD_BEAMS) $(NIF) $(SPOOL) tools/payload.escript
+# The NIF does not compile under ThreadSanitizer, which the VM would not bear
+# anyway: an empty one, so that the room's threads can still be watched.
+PAYLOAD_NIF := $(if $(filter tsan,$(MODE)),$(PAYLOAD_DIR)/inviso_tracer.so,$(NIF))
+$(PAYLOAD_DIR)/inviso_tracer.so:
+	@mkdir -p $(@D)
+	@: >$@
+
+$(PAYLOAD_DIR)/build: $(PAYLOAD_BEAMS) $(PAYLOAD_NIF) $(SPOOL) tools/payload.escript
 	$(call say,PAYLOAD,$(@D))
-	$(Q)escript tools/payload.escript $(<D)/ebin $(NIF) $(SPOOL) $(@D)
+	$(Q)escript tools/payload.escript $(<D)/ebin $(PAYLOAD_NIF) $(SPOOL) $(@D)
 $(PAYLOAD_DIR)/boot_head $(PAYLOAD_DIR)/boot_tail: $(PAYLOAD_DIR)/build ;
 
-$(PAYLOAD_DIR)/data.o: c_src/node/payload_data.S $(PAYLOAD_FILES) $(NIF) $(SPOOL) $(FLAGS_STAMP)
+$(PAYLOAD_DIR)/data.o: c_src/node/payload_data.S $(PAYLOAD_FILES) $(PAYLOAD_NIF) $(SPOOL) $(FLAGS_STAMP)
 	$(Q)$(CC) -c -o $@ -DBUILD='"$(@D)/build"' -DBOOT_HEAD='"$(@D)/boot_head"' -DBOOT_TAIL='"$(@D)/boot_tail"' \
-		-DNIF='"$(NIF)"' -DSPOOL='"$(SPOOL)"' $<
+		-DNIF='"$(PAYLOAD_NIF)"' -DSPOOL='"$(SPOOL)"' $<
 
 $(PAYLOAD): $(PAYLOAD_DIR)/data.o
 	@mkdir -p $(@D)

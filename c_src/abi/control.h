@@ -23,10 +23,12 @@
  *	erlang:system_info/1	otp_release, system_architecture, version, …
  *	erlang:nodes/1		[connected], for `-n all`
  *
- * 2. Attach, one call by rex of erl_eval:exprs/2, so that there is no instant
- *    at which code of ours is there and nobody to take it away.  The modules
- *    (Mods) are chosen when the command is built; the expressions are the value
- *    of inviso_push:loader/0, whose variables are Mods and Args:
+ * 2. Attach, one call by rex of erl_eval:expr/5 (Block, Bindings, none, none,
+ *    value: unlike exprs/2 it gives back no bindings, with all of Mods in them,
+ *    and does not load erl_lint), so that there is no instant at which code of
+ *    ours is there and nobody to take it away.  The modules (Mods) are chosen
+ *    when the command is built; the expressions are the value of
+ *    inviso_push:loader/0, whose variables are Mods and Args:
  *	case catch erlang:register(inviso_loading, self()) of
  *	    true ->
  *		case [M || {M, _, _} <- Mods, code:is_loaded(M) =/= false] of
@@ -38,7 +40,7 @@
  *		{error, again, <<>>}
  *	end
  *    The name is a lock: held by who loads and attaches, and by a guard that
- *    takes the code away.  Its value (erl_eval gives {value, Value, Bindings}):
+ *    takes the code away.  Its value:
  *	{ok, #{guard := pid(), dir := binary() | none, files := [binary()]}}
  *	{error, Class, Text}
  *    Class `again': somebody else does one or the other at this moment; ask

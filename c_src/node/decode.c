@@ -268,6 +268,7 @@ int inv_decode_word(struct inv_decode *d, const char *const *names, int *word)
 	struct inv_token tok;
 	int r = next(d, &tok);
 
+	*word = -1;
 	if (r < 0)
 		return r;
 	if (tok.kind != INV_TOK_ATOM)
@@ -281,6 +282,7 @@ int inv_decode_key(struct inv_decode *d, const char *const *names, int *key)
 	struct inv_token tok;
 	int r = next(d, &tok);
 
+	*key = -1;
 	if (r < 0)
 		return r;
 	*key = tok.kind == INV_TOK_ATOM ? inv_token_word(&tok, names) : -1;

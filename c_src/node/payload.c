@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <elf.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "node/payload.h"
@@ -50,6 +51,8 @@ unsigned inv_payload_machine(void)
 {
 	uint16_t machine;
 
+	if (BLOB(nif).len < sizeof(Elf64_Ehdr))
+		return 0; /* built without: mk/payload.mk */
 	memcpy(&machine, inv__payload_nif + offsetof(Elf64_Ehdr, e_machine),
 	       sizeof(machine));
 	return machine;
@@ -57,5 +60,7 @@ unsigned inv_payload_machine(void)
 
 unsigned inv_payload_bits(void)
 {
+	if (BLOB(nif).len < sizeof(Elf64_Ehdr))
+		return 0;
 	return inv__payload_nif[EI_CLASS] == ELFCLASS64 ? 64 : 32;
 }
