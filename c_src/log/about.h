@@ -11,7 +11,7 @@
 struct inv_log_about {
 	struct inv_log_head head;
 	bool damaged; /* its sum is wrong */
-	char *node; /* UTF-8; owned, as are the next three; never NULL */
+	char *node;   /* UTF-8; owned, as are the next three; never NULL */
 	char *otp_release;
 	char *erts_version;
 	char *os_pid;

@@ -24,7 +24,7 @@ void inv_filter_mfa_release(struct inv_filter_mfa *m);
 int inv_filter_mfa_parse(struct inv_filter_mfa *m, const char *text,
 			 struct inv_err *err);
 /* "a@h=<0.88.0>" and its like */
-int inv_filter_pid_parse(struct inv_filter_pid *p, const char *text,
+int inv_filter_pid_parse(struct inv_filter_pid *x, const char *text,
 			 struct inv_err *err);
 
 #endif

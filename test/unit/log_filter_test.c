@@ -56,7 +56,7 @@ static void passes(struct inv_filter *f, const char *expected)
 		if (inv_filter_passes(f, item))
 			got[n++] = item->kind == INV_ITEM_LOSS ?
 					   'L' :
-					   (char)('0' + item->ts_ns / 1000);
+					   "01234567"[item->ts_ns / 1000];
 	assert_string_equal(got, expected);
 	inv_merge_release(&m);
 	collect_release(&c);
