@@ -22,7 +22,8 @@
 -record(keeper,
         {handle :: pos_integer(),
          owner :: reference(),
-         args :: [string() | binary()],
+         memory :: [string()], % where it is: arguments of the spooler
+         more :: [string() | binary()], % its other arguments
          path :: binary(),
          ring_path :: binary(),
          rotated :: boolean(),
@@ -114,6 +115,7 @@ init({Caller, Ref}, Opts) ->
     end.
 
 open(#{path := Path, ring_path := RingPath, owner := Owner,
+       brought := Brought,
        numbers := Numbers}) ->
     Texts = {Path, RingPath, atom_to_binary(node()),
              list_to_binary(erlang:system_info(otp_release)),
@@ -126,8 +128,9 @@ open(#{path := Path, ring_path := RingPath, owner := Owner,
             started(start_spooler(
                       #keeper{handle = Handle,
                               owner = monitor(process, Owner),
-                              args = ["--pid", os:getpid(), "--fd",
-                                      integer_to_list(Fd)],
+                              memory = ["--pid", os:getpid(), "--fd",
+                                        integer_to_list(Fd)],
+                              more = brought(Brought),
                               path = Path, ring_path = RingPath,
                               rotated = Bytes + Ns > 0}));
         {error, {<<"tracers">>, _}} ->
@@ -135,6 +138,10 @@ open(#{path := Path, ring_path := RingPath, owner := Owner,
         {error, {Call, Errno}} ->
             {error, {ring, binary_to_list(Call), posix(Errno)}}
     end.
+
+brought(none) -> [];
+brought({Dir, false}) -> ["--brought", Dir];
+brought({Dir, true}) -> ["--brought", Dir, "--brought-log"].
 
 started({error, _} = Error) ->
     Error;
@@ -231,13 +238,13 @@ restart(K) ->
 spooler() ->
     filename:join(inviso_tracer:dir(), "inviso_spool").
 
-open_spooler(#keeper{handle = Handle, args = Args}) ->
+open_spooler(#keeper{handle = Handle, memory = Memory, more = More}) ->
     case inviso_tracer:nif_offer(Handle) of
         false ->
-            open_spooler(Args);
+            open_spooler(Memory ++ More);
         Name ->
             spawn(fun() -> give(Handle, deadline(?START_MS)) end),
-            open_spooler(["--socket", Name])
+            open_spooler(["--socket", Name | More])
     end;
 open_spooler(Args) ->
     open_port({spawn_executable, spooler()},

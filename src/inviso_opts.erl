@@ -40,6 +40,9 @@
 %%                  Default 1000.
 %%  replace         true: a file at Path is removed first.  Default false: it
 %%                  is an error.
+%%  brought         {Dir, Log}: library and spooler lie in Dir for this purpose
+%%                  alone; when the VM dies the spooler removes them, with Log =
+%%                  true the log too, and Dir.  Default: none.
 %%  owner           the process whose death closes the tracer.  Default: the
 %%                  caller.
 -module(inviso_opts).
@@ -48,6 +51,7 @@
 -export_type([parsed/0, numbers/0]).
 
 -type parsed() :: #{path := binary(), ring_path := binary(), owner := pid(),
+                    brought := none | {binary(), boolean()},
                     numbers := numbers()}.
 
 -type numbers() :: #{atom() => non_neg_integer()}.
@@ -77,7 +81,8 @@ parse(_Path, Opts) ->
 
 names() ->
     [keep, buffer_bytes, packet_bytes, ring, payload, max_term_bytes,
-     max_depth, compress, rotate, limit, drain_ms, flush_ms, replace, owner].
+     max_depth, compress, rotate, limit, drain_ms, flush_ms, replace, brought,
+     owner].
 
 unknown(events) -> "goes into limit: limit => #{events => N}";
 unknown(rate) -> "goes into limit: limit => #{rate => N}";
@@ -123,6 +128,7 @@ checked(Path, Opts) ->
     #{path => Log,
       ring_path => ring_path(Log, Opts),
       owner => owner(Opts),
+      brought => brought(Opts),
       numbers => Numbers}.
 
 choice(Name, [Default | _] = Values, Opts) ->
@@ -246,6 +252,13 @@ absolute(Path) ->
     Name = filename:join([Path]),
     true = string:length(Name) > 0,
     filename:absname(Name).
+
+brought(Opts) ->
+    case maps:get(brought, Opts, none) of
+        none -> none;
+        {Dir, Log} = B when is_boolean(Log) -> {path(brought, B, Dir), Log};
+        Other -> bad(brought, Other, "takes none or {Dir, boolean()}")
+    end.
 
 owner(Opts) ->
     case maps:get(owner, Opts, self()) of

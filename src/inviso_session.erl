@@ -143,7 +143,9 @@ opened(Place, #session{map = #{name := Name} = Map, table = Table} = S) ->
     Room = room(Place),
     ok = inviso_push:room(Table, Room, none),
     Path = filename:join(Room, binary_to_list(Name) ++ ".log"),
-    Tracer = tracer(Path, tracer_options(Map)),
+    %% Of a recording whose node dies the log is what is left to look at.
+    Brought = {inviso_place:dir(Place), maps:get(mode, Map) =:= live},
+    Tracer = tracer(Path, (tracer_options(Map))#{brought => Brought}),
     {inviso_tracer, Handle} = Tracer,
     Keeper = inviso_tracer:nif_keeper(Handle),
     ok = inviso_push:room(Table, Room, Keeper),

@@ -59,6 +59,7 @@
           drain_ms => pos_integer(),
           flush_ms => non_neg_integer(),
           replace => boolean(),
+          brought => none | {file:name_all(), boolean()},
           owner => pid()}.
 %% See inviso_opts for meanings, ranges and defaults.
 

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "spool/attach.h"
+#include "spool/brought.h"
 #include "spool/loop.h"
 
 #define PREDECESSOR_MS 10000
@@ -29,6 +30,8 @@ struct args {
 	int fd;
 	const char *ring;
 	const char *socket;
+	const char *brought;
+	bool brought_log;
 };
 
 static const struct argp_option options[] = {
@@ -37,6 +40,9 @@ static const struct argp_option options[] = {
 	{ "ring", 'r', "FILE", 0, "the rings lie in FILE", 0 },
 	{ "socket", 's', "PATH", 0,
 	  "a unix socket from which their descriptor comes", 0 },
+	{ "brought", 'b', "DIR", 0,
+	  "remove what was brought to DIR when the VM has died", 0 },
+	{ "brought-log", 'l', NULL, 0, "and the log", 0 },
 	{ 0 }
 };
 
@@ -68,6 +74,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 's':
 		a->socket = arg;
+		return 0;
+	case 'b':
+		a->brought = arg;
+		return 0;
+	case 'l':
+		a->brought_log = true;
 		return 0;
 	case ARGP_KEY_END:
 		if ((a->pid > 0 && a->fd >= 0) + !!a->ring + !!a->socket != 1)
@@ -184,6 +196,8 @@ int main(int argc, char **argv)
 	status = inv_spool_serve(&mem, &how);
 	if (status == 0 && atomic_load(&mem.ctl->spool_state) == INV_SPOOL_DONE)
 		inv_attach_remove(&mem);
+	if (a.brought)
+		inv_brought_remove(&mem, a.brought, a.brought_log);
 	inv_detach(&mem);
 	free(ring);
 	return status;

@@ -10,7 +10,8 @@
 
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1,
          init_per_testcase/2, end_per_testcase/2]).
--export([node_is_killed/1, flight_recorder_is_killed/1,
+-export([node_is_killed/1, node_with_brought_files_is_killed/1,
+         flight_recorder_is_killed/1,
          node_is_killed_while_it_rotates/1,
          node_and_spooler_are_killed/1, node_is_killed_as_pid_1/1,
          node_halts/1, node_halts_with_a_stopped_spooler/1,
@@ -28,8 +29,8 @@
 -define(NOBODY, 65534).
 
 all() ->
-    [node_is_killed, flight_recorder_is_killed,
-     node_is_killed_while_it_rotates,
+    [node_is_killed, node_with_brought_files_is_killed,
+     flight_recorder_is_killed, node_is_killed_while_it_rotates,
      node_and_spooler_are_killed, node_is_killed_as_pid_1,
      node_halts, node_halts_with_a_stopped_spooler,
      spooler_is_killed, spooler_is_killed_at_the_end, spooler_is_terminated,
@@ -40,7 +41,7 @@ all() ->
      log_directory_is_missing, log_directory_is_not_writable,
      ordinary_user_traces, node_is_not_dumpable].
 
-suite() -> [{timetrap, {seconds, 60}}].
+suite() -> [{timetrap, {seconds, 180}}].
 
 init_per_suite(Config) ->
     ?LIB:config(Config, ["inviso", "inviso_spool", "inviso_tracer.so"]).
@@ -126,6 +127,24 @@ node_is_killed(Config) ->
          whole(Numbers, Lost, Committed)
      end || Opts <- [#{}, #{flush_ms => 0, drain_ms => 1000},
                      #{compress => zstd}]].
+
+%% Who would have taken away what was brought is dead: the spooler does.
+node_with_brought_files_is_killed(Config) ->
+    [begin
+         Dir = filename:join(?LIB:dir(Config), "brought"),
+         Log = filename:join([Dir, "room", "x.log"]),
+         ok = filelib:ensure_dir(Log),
+         [ok = file:write_file(filename:join(Dir, F), "x")
+          || F <- ["inviso_tracer.so", "inviso_spool"]],
+         {Peer, Os, Spooler} = node(Log, #{brought => {Dir, WithLog}}),
+         flood_and_kill(Peer, Os),
+         gone(Spooler),
+         case WithLog of
+             true -> {error, enoent} = file:list_dir(Dir);
+             false -> {ok, ["room"]} = file:list_dir(Dir),
+                      {_, _} = ended(Log, Log, vm)
+         end
+     end || WithLog <- [true, false]].
 
 flight_recorder_is_killed(Config) ->
     Log = ?LIB:name(Config, "x.log"),
