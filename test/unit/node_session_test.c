@@ -465,6 +465,7 @@ static void nothing_is_written_over(void **state)
 	char target[600];
 	char path[600];
 	struct inv_fetch f;
+	struct stat st;
 	char name[300];
 	int fd;
 
@@ -489,9 +490,14 @@ static void nothing_is_written_over(void **state)
 	/* a link in the part's place */
 	path_of(target, sizeof(target), "target", "");
 	path_of(path, sizeof(path), name, ".part");
+	fd = open(target, O_WRONLY | O_CREAT | O_EXCL, 0600);
+	assert_int_equal(write(fd, "mine", 4), 4);
+	close(fd);
 	assert_int_equal(symlink(target, path), 0);
 	assert_int_equal(fetch(&s, &f), INV_EIO);
-	assert_int_equal(access(target, F_OK), -1);
+	assert_int_equal(stat(target, &st), 0);
+	assert_int_equal(st.st_size, 4);
+	assert_int_equal(unlink(target), 0);
 	inv_fetch_release(&f, 1);
 	assert_int_equal(unlink(path), 0);
 
