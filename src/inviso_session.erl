@@ -32,6 +32,7 @@
 %% A node must breathe between two steps.
 -define(PAUSE_MS, 5).
 -define(EXPECT_MS, 1000).
+-define(STALLED_MS, 2000).
 -define(MAX_CHUNK, 1048576).
 
 -record(session,
@@ -60,6 +61,8 @@
          suspect = false :: boolean(),
          flushed :: integer(),
          overload :: inviso_overload:overload(),
+         %% monotonic time, ms, since when the spooler cannot write
+         stalled = never :: integer() | never,
          stats = #{} :: map(),
          files = [] :: [{binary(), non_neg_integer()}],
          counters = [] :: [tuple()],
@@ -97,6 +100,8 @@ find(Name) ->
 %% @private
 init(#{guard := Guard, name := Name, owner := Owner} = Map) ->
     process_flag(trap_exit, true),
+    %% It watches over an overloaded node, and does little itself.
+    process_flag(priority, high),
     group_leader(whereis(init), self()),
     Since = erlang:system_time(second),
     case inviso_push:join(Guard, self(), {session, Name, Owner, Since}) of
@@ -121,8 +126,8 @@ planned(#{protect := Protect} = Map, Table, Guard, Place, Since) ->
     S = #session{map = Map, table = Table, guard = Guard, since = Since,
                  plan = Plan, matched = maps:remove(notes, Matched),
                  notes = maps:get(notes, Matched, []),
-                 reader = inviso_worker:start_link(),
-                 closer = inviso_worker:start_link(),
+                 reader = inviso_worker:start_link(normal),
+                 closer = inviso_worker:start_link(high),
                  last_word = Now, flushed = Now,
                  overload = inviso_overload:new(Protect)},
     S1 = watch(opened(Place, S)),
@@ -308,8 +313,8 @@ handle_info(tick, S) ->
         _ ->
             {noreply, S}
     end;
-handle_info(deadline, #session{state = tracing, map = Map} = S) ->
-    #{limits := #{ms := Ms}} = Map,
+handle_info(deadline, #session{state = tracing,
+                               map = #{limits := #{ms := Ms}}} = S) ->
     {noreply, finish(time, text("~ts have passed", [seconds(Ms)]), S)};
 handle_info(silence, S) ->
     silence(S);
@@ -369,7 +374,7 @@ noted(#session{table = Table, scope = Scope, plan = Plan} = S) ->
 %% --- limits -----------------------------------------------------------------
 
 look(#session{overload = Overload} = S0) ->
-    S = refreshed(S0),
+    S = stalled(refreshed(S0)),
     case limit(S) of
         none ->
             case inviso_overload:check(Overload) of
@@ -392,11 +397,25 @@ refreshed(#session{tracer = Tracer, state = State} = S)
 refreshed(S) ->
     S.
 
+%% The spooler tries again, so a moment is no reason.
+stalled(#session{stats = #{spooler := #{state := stalled}},
+                 stalled = never} = S) ->
+    S#session{stalled = now_ms()};
+stalled(#session{stats = #{spooler := #{state := stalled}}} = S) ->
+    S;
+stalled(S) ->
+    S#session{stalled = never}.
+
 limit(#session{stats = #{closed := true}}) ->
     {over, tracer, <<"the tracer was closed">>};
 limit(#session{stats = #{spooler := #{state := failed} = Spooler}}) ->
-    {over, tracer, text("the log cannot be written: ~ts",
-                        [maps:get(error, Spooler, "?")])};
+    unwritten(Spooler);
+limit(#session{stats = #{spooler := #{state := stalled} = Spooler},
+               stalled = Since} = S) ->
+    case now_ms() - Since > ?STALLED_MS of
+        true -> unwritten(Spooler);
+        false -> limit(S#session{stats = maps:remove(spooler, S#session.stats)})
+    end;
 limit(#session{stats = #{limit_reached := true} = Stats, map = Map}) ->
     spent(Stats, maps:get(limits, Map));
 limit(#session{stats = #{recorded := N} = Stats,
@@ -408,6 +427,10 @@ limit(#session{stats = #{rate_reached := true}, map = #{limits := Limits}}) ->
     {over, rate, text("more than ~b events a second", [Max])};
 limit(_) ->
     none.
+
+unwritten(Spooler) ->
+    {over, tracer, text("the log cannot be written: ~ts",
+                        [maps:get(error, Spooler, "?")])}.
 
 spent(#{recorded := N}, #{events := Max} = Limits) when Max > 0 ->
     case maps:get(bytes, Limits, 0) > 0 andalso N < Max - lease() of

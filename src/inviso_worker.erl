@@ -3,13 +3,13 @@
 %% the other. It is made before anything is traced, so that it can be left out.
 -module(inviso_worker).
 
--export([start_link/0, do/3]).
+-export([start_link/1, do/3]).
 -export([init/1]).
 
 %% @doc Starts a worker of the calling process.
--spec start_link() -> pid().
-start_link() ->
-    spawn_link(?MODULE, init, [self()]).
+-spec start_link(normal | high) -> pid().
+start_link(Priority) ->
+    spawn_opt(?MODULE, init, [self()], [link, {priority, Priority}]).
 
 %% @doc Has something done. The owner gets `{done, Key, {ok, Result}}', or
 %% `{done, Key, {crashed, Reason}}'.
