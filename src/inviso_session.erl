@@ -269,9 +269,13 @@ not_over() ->
 is_over(#session{state = State}) ->
     State =:= stopped orelse State =:= failed.
 
-follow(From, Offset, Max, #session{path = none} = S) ->
+follow(From, _, _, #session{path = none} = S) ->
+    Ms = case is_over(S) of
+             true -> 0;
+             false -> 100
+         end,
     ok = inviso_worker:do(S#session.reader, {nothing, From},
-                          fun() -> {Offset, Max} end),
+                          fun() -> timer:sleep(Ms) end),
     {noreply, S};
 follow(From, Offset, Max, S) ->
     What = #{path => S#session.path, offset => Offset, max => Max,
@@ -322,6 +326,14 @@ handle_info(hold, S) ->
     leave(time, <<>>, S);
 handle_info({done, Key, Result}, S) ->
     done(Key, Result, S);
+handle_info({'EXIT', Pid, _}, #session{reader = Pid} = S) ->
+    {noreply, S#session{reader = inviso_worker:start_link(normal)}};
+handle_info({'EXIT', Pid, _}, #session{closer = Pid, state = State} = S0) ->
+    S = S0#session{closer = inviso_worker:start_link(high)},
+    case State of
+        stopping -> {noreply, closing(S)};
+        _ -> {noreply, S}
+    end;
 handle_info({'DOWN', Ref, process, _, _}, #session{guard = Ref} = S) ->
     leave(tracer, <<"the guard of this node was killed">>, S);
 handle_info(_, S) ->
@@ -521,7 +533,9 @@ done({_, From}, {crashed, Reason}, S) ->
 done(expected, Result, S) ->
     {noreply, closing(expected(Result, S))};
 done(closed, Result, S) ->
-    over(closed(Result, S)).
+    over(closed(Result, S));
+done(_, _, S) ->
+    {noreply, S}.
 
 expected({ok, {ok, N}}, S) ->
     S#session{expected = N};
