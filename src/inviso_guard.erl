@@ -157,10 +157,11 @@ request(Other, G) ->
     {{error, usage, text("the guard knows no such request: ~0tP",
                          [Other, 20])}, G}.
 
+%% Whom it is only the last moment of does not count.
 who_is_left(G) ->
-    case is_needed(G) of
-        true -> {others, owners(G)};
-        false -> gone
+    case owners(G) of
+        [] -> gone;
+        Owners -> {others, Owners}
     end.
 
 %% --- clients ----------------------------------------------------------------
@@ -236,8 +237,8 @@ node_down(Node, #guard{clients = Clients} = G) ->
 owners(#guard{clients = Clients, users = Users}) ->
     lists:usort([Owner || {Owner, _} <- maps:values(Clients)]
                 ++ [inviso_push:owner(User)
-                    || {_, User} <- maps:values(Users),
-                                   User =/= keeper]).
+                    || {Pid, User, Phase} <- inviso_push:users(),
+                       Phase =/= leaving, is_map_key(Pid, Users)]).
 
 ready(#guard{pushed = false} = G) ->
     case inviso_tracer:load() of

@@ -177,8 +177,8 @@ room(Table, Room, Keeper) ->
     true = ets:insert(Table, {{room, self()}, Room, Keeper}),
     ok.
 
-%% @doc Whether the calling user, a session, traces or is done.
--spec session(ets:tab(), active | done) -> ok.
+%% @doc Whether the calling user, a session, traces, is done, or is going.
+-spec session(ets:tab(), active | done | leaving) -> ok.
 session(Table, Phase) ->
     true = ets:update_element(Table, {user, self()}, {3, Phase}),
     ok.
@@ -192,7 +192,7 @@ find(Name) ->
     end.
 
 %% @doc The users of the guard of this node.
--spec users() -> [{pid(), user(), active | done}].
+-spec users() -> [{pid(), user(), active | done | leaving}].
 users() ->
     try ets:match_object(?NAME, {{user, '_'}, '_', '_'}) of
         Rows -> [{Pid, User, Phase} || {{user, Pid}, User, Phase} <- Rows]

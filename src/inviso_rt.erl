@@ -5,7 +5,7 @@
 %%  inviso_c ..monitors.. inviso_rt ----owns---> tracer (NIF, spooler)
 %%  (control)                |  '------holds---> trace session (OTP 27+)
 %%                           |--links--> inviso_rt_meta   while tracing with ti
-%%                           '..watched by.. guard (inviso_push)
+%%                           '..watched by.. guard (inviso_guard)
 %% '''
 %%
 %% A plain registered process: it has no place in a supervision tree, because

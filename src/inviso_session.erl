@@ -576,9 +576,7 @@ files(#session{room = Room}) ->
     inviso_place:rooms_files(Room).
 
 over(#session{table = Table, stops = Stops, map = Map} = S) ->
-    _ = try inviso_push:session(Table, done)
-        catch error:badarg -> gone
-        end,
+    phase(Table, done),
     _ = [inviso_push:reply(From, status(S)) || From <- Stops],
     _ = case Map of
             #{mode := detached, hold_ms := Ms} ->
@@ -599,7 +597,16 @@ leave(Why, Text, S0) ->
         false -> {noreply, S}
     end.
 
-gone(#session{room = Room, removes = Removes} = S) ->
+%% The guard may have been killed, and its table be on the way.
+phase(Table, Phase) ->
+    try
+        inviso_push:session(Table, Phase)
+    catch
+        error:_ -> ok
+    end.
+
+gone(#session{table = Table, room = Room, removes = Removes} = S) ->
+    phase(Table, leaving),
     _ = Room =:= none orelse inviso_place:remove_room(Room),
     _ = [inviso_push:reply(From, ok) || From <- Removes],
     {stop, normal, S}.
