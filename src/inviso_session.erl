@@ -2,9 +2,9 @@
 %% @doc A session of the command: one process on a traced node for each use.
 %%
 %% ```
-%%   start/1 ──► arming ──► tracing ──► stopping ──► stopped | failed ──► gone
-%%                  '───────────┴─ stop, a limit, overload, ─┘    remove, the
-%%                                 the client's silence           client's silence
+%%   start/1 --> arming --> tracing --> stopping --> stopped | failed --> gone
+%%                 '-----------+- stop, a limit, overload, -'   remove, the
+%%                                the client's silence          client's silence
 %% '''
 %%
 %% It owns a tracer, a scope of the VM's tracing and a room of files. Arming
@@ -76,14 +76,20 @@
 -spec start(map()) -> {ok, pid(), status()} | failure().
 start(Map) ->
     case inviso_session_map:check(Map) of
-        {ok, Checked} ->
-            case gen_server:start(?MODULE, Checked, []) of
-                {ok, Pid} -> {ok, Pid, gen_server:call(Pid, status)};
-                {error, {shutdown, {Class, Text}}} -> {error, Class, Text};
-                {error, Reason} -> {error, failed, text("~0tP", [Reason, 30])}
+        {ok, #{guard := Guard} = Checked} ->
+            case whereis(inviso_guard) of
+                Guard -> started(Checked);
+                _ -> {error, failed, <<"that guard is gone: attach again">>}
             end;
         {error, _, _} = E ->
             E
+    end.
+
+started(Checked) ->
+    case gen_server:start(?MODULE, Checked, []) of
+        {ok, Pid} -> {ok, Pid, gen_server:call(Pid, status)};
+        {error, {shutdown, {Class, Text}}} -> {error, Class, Text};
+        {error, Reason} -> {error, failed, text("~0tP", [Reason, 30])}
     end.
 
 %% @doc The session of a name.
