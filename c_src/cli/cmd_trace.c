@@ -144,7 +144,7 @@ static void print_rest(struct trace *t)
 	struct inv_cluster *c = &t->cluster;
 	int sys;
 
-	for (;;) {
+	while (!t->watch.discard) {
 		inv_view_print(&t->view);
 		if (inv_view_done(&t->view) ||
 		    inv_screen_broken(c->screen, &sys))

@@ -285,14 +285,26 @@ static void look_at_output(struct inv_watch *w)
 	inv_watch_stop(w);
 }
 
+static bool all_final(const struct inv_members *ms)
+{
+	for (size_t i = 0; i < ms->n; i++)
+		if (ms->v[i].there && !ms->v[i].final)
+			return false;
+	return true;
+}
+
+/* The first one stops; when all have stopped and there is much to print, the
+ * second one leaves that out, else it means at once. */
 static void signalled(struct inv_watch *w)
 {
 	struct inv_cluster *c = w->ms->cluster;
 
 	if (!inv_stop_take(&c->stop))
 		return;
-	if (c->stopped)
+	if (c->stopped && (w->discard || !all_final(w->ms)))
 		inv_cluster_abandon(c);
+	if (c->stopped)
+		w->discard = true;
 	c->stopped = true;
 	w->interrupted = true;
 	inv_watch_stop(w);
