@@ -52,7 +52,7 @@ init_per_testcase(Case, Config) ->
     [{node, Node}, {before, {Before, Node}}, {dir, Dir} | Config].
 
 end_per_testcase(_Case, Config) ->
-    _ = [os:cmd("umount " ++ D)
+    _ = [os:cmd("umount -l " ++ D)
          || D <- filelib:wildcard(filename:join(?config(dir, Config), "mnt-*"))],
     inviso_test_lib:stop_node(?config(node, Config)).
 

@@ -77,7 +77,7 @@ init_per_testcase(Case, Config) ->
     [{node, Node}, {before, {Before, Node}}, {dir, Dir} | Config].
 
 end_per_testcase(_Case, Config) ->
-    _ = os:cmd("umount " ++ mount_point(Config) ++ " 2>/dev/null"),
+    _ = os:cmd("umount -l " ++ mount_point(Config) ++ " 2>/dev/null"),
     inviso_test_lib:stop_node(?config(node, Config)).
 
 %% --- the log ----------------------------------------------------------------
