@@ -1,0 +1,88 @@
+#!/bin/sh
+# The session in the README: each command that it shows is run, on a node like
+# its, and must print what it shows there, times and numbers aside.
+set -u
+priv=${INVISO_PRIV:-priv}
+case $priv in /*) ;; *) priv=$PWD/$priv ;; esac
+PATH=$priv:$PATH
+readme=$PWD/README.md
+dir=$(mktemp -d) || exit 1
+cd "$dir" || exit 1
+shop=shop$$
+INVISO_COOKIE=readme$$ TZ=UTC
+export PATH INVISO_COOKIE TZ
+unset NO_COLOR
+
+node=
+leave() {
+	[ -z "$node" ] || kill "$node" 2>/dev/null
+	rm -rf "$dir"
+}
+trap leave EXIT
+trap 'exit 1' INT TERM
+
+# What the session shows: part I is command I, then what it prints.
+awk '/^## /	{ on = $0 == "## A session" }
+     /^```/	{ block = !block; next }
+     on && block {
+	if (/^\$ /)
+		out = sprintf("%s/%02d", dir, ++n)
+	print > out
+     }' dir=. "$readme"
+
+alike() {
+	sed -E -e "s/$shop/shop/g" -e 's/@[A-Za-z0-9._-]+/@host/g' \
+		-e 's/[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8}\.[0-9]{6}/TIME/' \
+		-e 's/"ts":[0-9]+/"ts":N/' -e 's/<0\.[0-9]+\.0>/<0.N.0>/g' \
+		-e 's/<0\.[0-9]+\.0>/PID/g' -e 's/\([0-9.]+ [um]?s\)/(TIME)/' \
+		-e 's/[0-9]+ events? recorded/N events recorded/' \
+		-e 's/[0-9.]+ [KM]?i?B in/N in/' -e 's/os pid [0-9]+/os pid N/' \
+		-e 's/OTP [0-9]+ \(erts [0-9.]+\)/OTP N/'
+}
+
+n=0 bad=0
+point() { # OK WHAT
+	n=$((n + 1))
+	if "$1"; then
+		echo "ok $n - $2"
+	else
+		echo "not ok $n - $2"
+		bad=1
+	fi
+}
+
+if ! command -v erl >/dev/null; then
+	echo '1..0 # SKIP no erl here'
+	exit 0
+fi
+for part in [0-9][0-9]; do
+	command=$(sed -n '1s/^\$ //p' "$part" | sed "s/-n shop/-n $shop/; s/-sname shop/-sname $shop -setcookie $INVISO_COOKIE/")
+	case $command in
+	*'&')
+		# Ends by itself, should we not live to end it.
+		eval "exec timeout 300 ${command%&}" >/dev/null 2>&1 &
+		node=$!
+		i=0
+		until inviso status -n "$shop" >/dev/null 2>&1; do
+			i=$((i + 1))
+			[ $i -lt 150 ] || break
+			sleep 0.2
+		done
+		continue
+		;;
+	esac
+	if ! eval "$command" >out 2>err; then
+		cat err >>out
+	fi
+	sed 1d "$part" | alike >expected
+	alike <out >got
+	if diff expected got >difference; then
+		point true "$command"
+	else
+		sed 's/^/# /' difference err
+		point false "$command"
+	fi
+done
+[ $n -ge 6 ] || point false 'the README has a session'
+echo "1..$n"
+exit $bad
