@@ -325,7 +325,7 @@ handle_info(tick, S) ->
     end;
 handle_info(deadline, #session{state = tracing,
                                map = #{limits := #{ms := Ms}}} = S) ->
-    {noreply, finish(time, text("~ts have passed", [seconds(Ms)]), S)};
+    {noreply, finish(time, text("~ts passed", [seconds(Ms)]), S)};
 handle_info(silence, S) ->
     silence(S);
 handle_info(hold, S) ->
