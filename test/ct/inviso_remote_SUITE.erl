@@ -179,7 +179,7 @@ a_session_ends_after_its_time(Config) ->
     {ok, S, #{ms_left := 300}} = start(Node, Guard, #{limits => #{ms => 300}}),
     #{ms_left := Left} = wait_state(S, [tracing]),
     true = is_integer(Left) andalso Left =< 300,
-    #{why := time, text := <<"300 ms have passed">>, ms_left := 0} =
+    #{why := time, text := <<"300 ms passed">>, ms_left := 0} =
         wait_state(S, [stopped]),
     clean(Config, Guard).
 

@@ -139,9 +139,9 @@ static void why_is_told_in_words(void **state)
 	m.status.why = INV_WHY_TIME;
 	inv_facts_put_why(&b, &m);
 	assert_text(&b, "time is up");
-	snprintf(m.status.text, sizeof(m.status.text), "15 s have passed");
+	snprintf(m.status.text, sizeof(m.status.text), "15 s passed");
 	inv_facts_put_why(&b, &m);
-	assert_text(&b, "15 s have passed");
+	assert_text(&b, "15 s passed");
 	m.code = INV_ELOST;
 	snprintf(m.err.text, sizeof(m.err.text), "it is gone");
 	inv_facts_put_why(&b, &m);
