@@ -1,0 +1,479 @@
+%% SPDX-License-Identifier: Apache-2.0
+%%
+%% The command when it gets rough, and recordings: floods, limits, overload,
+%% terms as large as they come, readers that do not read, fetching that is
+%% interrupted. What was produced is known, since the test makes it.
+-module(inviso_rough_SUITE).
+
+-include_lib("common_test/include/ct.hrl").
+
+-export([all/0, suite/0, init_per_suite/1, end_per_suite/1]).
+-export([events_hold_in_a_flood/1, ten_million_events/1, events_are_lost/1,
+         rate_ends_it/1, overload_ends_it/1, huge_terms/1,
+         all_messages/1, sensitive_process/1, nobody_reads_for_a_while/1,
+         node_is_stopped_for_a_while/1,
+         record_of_three_nodes/1, flight_recorder/1, detached/1,
+         detached_and_removed/1, fetch_is_interrupted/1]).
+
+-define(LIB, inviso_command_lib).
+-define(NODE, inviso_stock_node).
+
+%% Calls that nobody else makes: lists:last/1, without the returns.
+-define(CALLS, "lists:last/1 [{'_',[],[]}]").
+
+all() ->
+    [events_hold_in_a_flood, ten_million_events, events_are_lost,
+     rate_ends_it, overload_ends_it, huge_terms,
+     all_messages, sensitive_process, nobody_reads_for_a_while,
+     node_is_stopped_for_a_while,
+     record_of_three_nodes, flight_recorder, detached,
+     detached_and_removed, fetch_is_interrupted].
+
+suite() -> [{timetrap, {seconds, 300}}].
+
+init_per_suite(Config) ->
+    case ?LIB:base() of
+        {ok, Base} -> [{base, Base} | Config];
+        {skip, _} = Skip -> Skip
+    end.
+
+end_per_suite(Config) ->
+    ?LIB:base_removed(?config(base, Config)).
+
+a_node(Config) ->
+    a_node(Config, #{}).
+
+a_node(Config, Opts) ->
+    ?NODE:start(?config(base, Config),
+                maps:merge(#{uid => ?LIB:some_uid()}, Opts)).
+
+opts(Config, #{cookie := Cookie, uid := Uid}) ->
+    #{base => ?config(base, Config), cookie => Cookie, uid => Uid}.
+
+run(Config, Node, Args) ->
+    ?LIB:run(opts(Config, Node), with_name(Node, Args), 120000).
+
+start(Config, Node, Args) ->
+    ?LIB:start(opts(Config, Node), with_name(Node, Args), 240000).
+
+with_name(#{name := Name}, [Command | Args]) ->
+    [Command, "-n", Name | Args].
+
+%% Calls without end, as fast as can be.
+flood(Node) ->
+    ?NODE:run(Node, "Ls = lists:duplicate(1000, [1]), F = fun F() ->"
+              " lists:foreach(fun lists:last/1, Ls), F() end, F().").
+
+%% So many thousand calls.
+burst(Node, Thousands) ->
+    ?NODE:eval(Node, "Ls = lists:duplicate(1000, [1]), lists:foreach(fun(_) ->"
+               " lists:foreach(fun lists:last/1, Ls) end, lists:seq(1, " ++
+                   integer_to_list(Thousands) ++ ")).").
+
+%% The last object that is printed, or the only one on standard error.
+last_json(Text) ->
+    lists:last([inviso_trace_json:decode(L)
+                || <<"{", _/binary>> = L <- ?LIB:lines(Text)]).
+
+status(Config, Node) ->
+    #{status := 0, out := Out} = run(Config, Node, ["status", "--json"]),
+    last_json(Out).
+
+%% Waits for a session that traces.
+until_tracing(Config, Node, Cmd) ->
+    ?LIB:until(
+       fun() ->
+               ?LIB:ended(Cmd) andalso error({ended, ?LIB:wait(Cmd, 1000)}),
+               #{<<"sessions">> := S} = status(Config, Node),
+               [x || #{<<"state">> := <<"tracing">>} <- S] =/= []
+       end, 120000).
+
+balanced(#{<<"produced">> := P, <<"recorded">> := R, <<"lost">> := L,
+           <<"reasons">> := Why, <<"after_limit">> := A} = Facts) ->
+    P = R + L + A,
+    L = lists:sum(maps:values(Why)),
+    Facts.
+
+says(Text, Pattern) ->
+    {match, _} = re:run(Text, Pattern, [caseless]),
+    ok.
+
+%%---------------------------------------------------------------------------
+%% Floods
+
+%% Threads take leases of the limit; what is recorded beyond it is small.
+events_hold_in_a_flood(Config) ->
+    Node = a_node(Config),
+    Before = inviso_footprint:of_node(Node),
+    Flood = flood(Node),
+    #{status := 0, out := Out, err := Err} =
+        run(Config, Node, ["trace", "--events", "1000", "--json", ?CALLS]),
+    1000 = length(?LIB:json(Out)),
+    #{<<"shown">> := 1000, <<"recorded">> := Shown} = last_json(Err),
+    true = Shown =< 10000,
+    #{status := 0, out := Summary} =
+        run(Config, Node, ["record", "--events", "100k", "--json", "-o", "o",
+                           ?CALLS]),
+    #{<<"recorded">> := N} = last_json(Summary),
+    100000 = N,
+    true = ?NODE:call(Node, erlang, exit, [Flood, kill]),
+    [] = inviso_footprint:left(Before, Node, 20000).
+
+%% The node's memory stays what it was, and nothing goes uncounted.
+ten_million_events(Config) ->
+    Node = a_node(Config),
+    _ = burst(Node, 1),
+    Memory = ?NODE:call(Node, erlang, memory, [total]),
+    Cmd = start(Config, Node, ["record", "--for", "200s", "--bytes", "2G",
+                               "--json", "-o", "o", ?CALLS]),
+    until_tracing(Config, Node, Cmd),
+    _ = ?NODE:run(Node, "register(burst, self()), Ls = lists:duplicate(1000,"
+                  "[1]), lists:foreach(fun(_) -> lists:foreach("
+                  "fun lists:last/1, Ls) end, lists:seq(1, 10000))."),
+    Peak = peak(Node, Cmd, 0),
+    ct:comment("~b KiB more than before", [(Peak - Memory) div 1024]),
+    true = Peak - Memory < 8 * 1024 * 1024,
+    ok = ?LIB:signal(Cmd, "INT"),
+    #{status := Status, out := Out} = ?LIB:wait(Cmd, 200000),
+    #{<<"produced">> := P, <<"lost">> := Lost} = balanced(last_json(Out)),
+    10000000 = P,
+    Status = case Lost of 0 -> 0; _ -> 7 end.
+
+peak(Node, Cmd, Peak) ->
+    More = max(Peak, ?NODE:call(Node, erlang, memory, [total])),
+    ?LIB:ended(Cmd) andalso error({ended, ?LIB:wait(Cmd, 1000)}),
+    case ?NODE:call(Node, erlang, whereis, [burst]) of
+        undefined -> More;
+        _ -> timer:sleep(50), peak(Node, Cmd, More)
+    end.
+
+%% The spooler is stopped until the rings are full.
+events_are_lost(Config) ->
+    Node = a_node(Config),
+    [begin
+         Cmd = start(Config, Node, Args ++ ["--for", "200s", "--events", "0",
+                                            "--json", ?CALLS]),
+         until_tracing(Config, Node, Cmd),
+         [Spooler] = spoolers(Node),
+         ok = ?LIB:signal(Spooler, "STOP"),
+         _ = burst(Node, 1500),
+         ok = ?LIB:signal(Spooler, "CONT"),
+         ok = ?LIB:signal(Cmd, "INT"),
+         #{status := 7, out := Out, err := Err} = ?LIB:wait(Cmd, 100000),
+         Facts = case hd(Args) of "trace" -> Err; _ -> Out end,
+         #{<<"produced">> := 1500000, <<"lost">> := Lost} =
+             balanced(last_json(Facts)),
+         true = Lost > 0,
+         %% They are told of in their place.
+         [Lost = lists:sum([N || #{<<"lost">> := N, <<"reason">> := _} <-
+                                     ?LIB:json(Out)])
+          || hd(Args) =:= "trace"]
+     end || Args <- [["trace"], ["record", "-o", "o"]]].
+
+spoolers(#{os_pid := OsPid}) ->
+    Children = string:lexemes(os:cmd("ps -eo pid=,ppid=,comm="), "\n"),
+    Facts = [string:lexemes(C, " ") || C <- Children],
+    Top = integer_to_list(OsPid),
+    Setups = [P || [P, Parent | _] <- Facts, Parent =:= Top],
+    [list_to_integer(P) || [P, Parent, "inviso_spool" ++ _ | _] <- Facts,
+                           lists:member(Parent, [Top | Setups])].
+
+%%---------------------------------------------------------------------------
+%% Protections
+
+rate_ends_it(Config) ->
+    Node = a_node(Config),
+    Flood = flood(Node),
+    #{status := 6, out := Out} =
+        run(Config, Node, ["trace", "--events", "0", "--rate", "1000",
+                           ?CALLS]),
+    says(Out, "stopped: .*(rate|events (a|within a) second)"),
+    true = ?NODE:call(Node, erlang, exit, [Flood, kill]).
+
+overload_ends_it(Config) ->
+    Node = a_node(Config),
+    Before = inviso_footprint:of_node(Node),
+    Busy = ?NODE:eval(Node, "[spawn(fun() -> F = fun F() -> F() end, F() end)"
+                      " || _ <- lists:seq(1, 50)]."),
+    #{status := 6, out := Queue} =
+        run(Config, Node, ["trace", "--for", "60s", "--max-run-queue", "3",
+                           ?CALLS]),
+    says(Queue, "run queue [0-9]+"),
+    _ = ?NODE:many(Node, erlang, exit, [[P, kill] || P <- Busy]),
+    #{status := 6, out := Memory} =
+        run(Config, Node, ["trace", "--for", "60s", "--max-memory", "1",
+                           ?CALLS]),
+    says(Memory, "memory"),
+    #{status := 6, out := Recorded} =
+        run(Config, Node, ["record", "--for", "60s", "--max-memory", "1",
+                           "-o", "o", ?CALLS]),
+    says(Recorded, "memory"),
+    [] = inviso_footprint:left(Before, Node, 20000).
+
+%%---------------------------------------------------------------------------
+%% What is traced is difficult
+
+%% 100 MB, again and again, as a list, a binary, and nested.
+huge_terms(Config) ->
+    Node = a_node(Config),
+    [begin
+         Pid = ?NODE:run(Node, "T = " ++ Term ++ ", L = fun L() ->"
+                         " lists:last([T]), timer:sleep(100), L() end, L()."),
+         #{status := 0, out := Out, ms := Ms} =
+             run(Config, Node, ["trace", "--events", "6", "--json",
+                                "lists:last/1"]),
+         true = ?NODE:call(Node, erlang, exit, [Pid, kill]),
+         6 = length(?LIB:json(Out)),
+         {Term, true} = {Term, byte_size(Out) < 200000},
+         says(Out, "\"truncated\":"),
+         ct:log("~s: ~b ms", [Term, Ms])
+     end || Term <- ["lists:seq(1, 6000000)", "binary:copy(<<0>>, 100000000)",
+                     "maps:from_keys(lists:seq(1, 500000), x)",
+                     "lists:foldl(fun(_, A) -> [A] end, [],"
+                     " lists:seq(1, 3000000))",
+                     "list_to_tuple(lists:seq(1, 3000000))"]].
+
+%% The trace of all messages has none of its own in it.
+all_messages(Config) ->
+    Node = a_node(Config),
+    _ = ?NODE:run(Node, "register(chatty, self()), L = fun L() ->"
+                  " self() ! x, receive x -> ok end, timer:sleep(20), L() end,"
+                  " L()."),
+    #{status := 0, out := Out, err := Err} =
+        run(Config, Node, ["trace", "--for", "3s", "--events", "0", "--json",
+                           "send", "receive"]),
+    #{<<"lost">> := 0} = last_json(Err),
+    Own = list_to_binary(
+            ?NODE:eval(Node, "pid_to_list(whereis(chatty)).")),
+    Events = ?LIB:json(Out),
+    {Its, Others} = lists:partition(fun(#{<<"pid">> := P}) -> P =:= Own end,
+                                    Events),
+    ct:comment("~b of ~b are of the workload", [length(Its), length(Events)]),
+    true = length(Its) > 50,
+    true = length(Others) < length(Its) + 300.
+
+sensitive_process(Config) ->
+    Node = a_node(Config),
+    _ = ?NODE:run(Node, "register(secret, self()),"
+                  " process_flag(sensitive, true), L = fun L() ->"
+                  " lists:last([hidden]), timer:sleep(10), L() end, L()."),
+    ?LIB:until(fun() -> ?NODE:call(Node, erlang, whereis, [secret]) =/=
+                            undefined end),
+    timer:sleep(100),
+    #{status := 0, out := Out, err := Err} =
+        run(Config, Node, ["trace", "--for", "1s", "lists:last/1"]),
+    nomatch = binary:match(Out, <<"hidden">>),
+    says(Err, "sensitive"),
+    #{status := 5, err := Only} =
+        run(Config, Node, ["trace", "--for", "1s", "--procs", "secret",
+                           "lists:last/1"]),
+    says(Only, "sensitive").
+
+%% Longer than the node's tick: the connection stays, and all comes later.
+nobody_reads_for_a_while(Config) ->
+    Node = a_node(Config, #{args => ["-kernel", "net_ticktime", "4"]}),
+    _ = ?NODE:workload(Node, {worker, 0}),
+    Pipe = ["/bin/sh", "-c", "\"$@\" | { sleep 15; cat; }", "sh"],
+    #{out := Out, err := Err} =
+        ?LIB:run((opts(Config, Node))#{wrap => Pipe},
+                 ["trace", "-n", maps:get(name, Node), "--events", "3000",
+                  "--for", "60s", "--json", "lists:seq/2"], 120000),
+    3000 = length([E || #{<<"tag">> := _} = E <- ?LIB:json(Out)]),
+    #{<<"shown">> := 3000, <<"lost">> := 0} = last_json(Err).
+
+%% Too short for anybody to give up.
+node_is_stopped_for_a_while(Config) ->
+    #{os_pid := OsPid} = Node = a_node(Config),
+    _ = ?NODE:workload(Node, {worker, 5}),
+    Cmd = start(Config, Node, ["trace", "--events", "0", "--for", "100s",
+                               "lists:seq/2"]),
+    ?LIB:until(fun() -> ?LIB:out(Cmd) =/= <<>> end),
+    ok = ?LIB:signal(OsPid, "STOP"),
+    timer:sleep(2000),
+    Size = byte_size(?LIB:out(Cmd)),
+    ok = ?LIB:signal(OsPid, "CONT"),
+    ?LIB:until(fun() -> byte_size(?LIB:out(Cmd)) > Size + 1000 end),
+    ok = ?LIB:signal(Cmd, "INT"),
+    #{status := 0} = ?LIB:wait(Cmd, 60000).
+
+%%---------------------------------------------------------------------------
+%% Recordings
+
+%% What three nodes did is in their logs, or counted as lost.
+record_of_three_nodes(Config) ->
+    Cookie = "three" ++ os:getpid(),
+    Uid = ?LIB:some_uid(),
+    [A | _] = Nodes = [a_node(Config, #{cookie => Cookie, uid => Uid})
+                       || _ <- [1, 2, 3]],
+    Befores = [{N, inviso_footprint:of_node(N)} || N <- Nodes],
+    Names = lists:join(",", [maps:get(name, N) || N <- Nodes]),
+    Cmd = ?LIB:start(opts(Config, A),
+                     ["record", "-n", Names, "--for", "200s", "--json", "-o",
+                      "o", ?CALLS], 240000),
+    [until_tracing(Config, N, Cmd) || N <- Nodes],
+    [?NODE:run(N, "register(burst, self()), Ls = lists:duplicate(1000, [1]),"
+               " lists:foreach(fun(_) -> lists:foreach(fun lists:last/1, Ls)"
+               " end, lists:seq(1, 300)).") || N <- Nodes],
+    [burst(N, 200) || N <- Nodes],
+    [?LIB:until(fun() -> ?NODE:call(N, erlang, whereis, [burst]) =:= undefined
+                end) || N <- Nodes],
+    ok = ?LIB:signal(Cmd, "INT"),
+    #{status := Status, out := Out} = ?LIB:wait(Cmd, 100000),
+    #{<<"nodes">> := 3, <<"produced">> := 1500000, <<"lost">> := Lost,
+      <<"recorded">> := Recorded} = balanced(last_json(Out)),
+    Status = case Lost of 0 -> 0; _ -> 7 end,
+    Logs = filelib:wildcard(filename:join(maps:get(cwd, Cmd), "o/*.log")),
+    3 = length(Logs),
+    Timeline = filename:join(maps:get(cwd, Cmd), "all"),
+    #{status := Status} =
+        ?LIB:run(opts(Config, A), ["merge", "-f", "json", "-o", Timeline |
+                                   Logs], 120000),
+    {Recorded, Lost} = count_lines(Timeline),
+    [[] = ?LIB:until_same(
+             fun() ->
+                     Now = inviso_footprint:of_node(N),
+                     %% The three run as one user.
+                     [D || {What, _, _} = D <-
+                               inviso_footprint:differences(Before, Now),
+                           What =/= os_processes]
+             end, 20000) || {N, Before} <- Befores].
+
+%% Events, and what is said to be lost; in the order of time.
+count_lines(File) ->
+    {ok, Fd} = file:open(File, [read, raw, binary, {read_ahead, 1 bsl 20}]),
+    Counts = count_lines(Fd, file:read_line(Fd), 0, 0, 0),
+    ok = file:close(Fd),
+    Counts.
+
+count_lines(_Fd, eof, _Last, Events, Lost) ->
+    {Events, Lost};
+count_lines(Fd, {ok, <<"{\"ts\":", Rest/binary>>}, Last, Events, Lost) ->
+    [Time | _] = binary:split(Rest, <<",">>),
+    Ts = binary_to_integer(Time),
+    true = Ts >= Last,
+    count_lines(Fd, file:read_line(Fd), Ts, Events + 1, Lost);
+count_lines(Fd, {ok, Line}, Last, Events, Lost) ->
+    #{<<"lost">> := N} = inviso_trace_json:decode(string:trim(Line)),
+    count_lines(Fd, file:read_line(Fd), Last, Events, Lost + N).
+
+%% The last calls are there, the first are not.
+flight_recorder(Config) ->
+    Node = a_node(Config),
+    Cmd = start(Config, Node, ["record", "--keep", "newest", "--for", "200s",
+                               "--buffer", "4M", "--json", "-o", "o",
+                               "lists:seq/2 [{'_',[],[]}]"]),
+    until_tracing(Config, Node, Cmd),
+    Text = "lists:foldl(fun(N, _) -> lists:seq(N, N) end, 0,"
+           " lists:seq(1, 300000)).",
+    _ = ?NODE:eval(Node, Text),
+    ok = ?LIB:signal(Cmd, "INT"),
+    #{status := 7, out := Out} = ?LIB:wait(Cmd, 60000),
+    #{<<"recorded">> := R, <<"lost">> := L} = balanced(last_json(Out)),
+    true = R > 1000 andalso L > 1000,
+    [Log] = filelib:wildcard(filename:join(maps:get(cwd, Cmd), "o/*.log")),
+    #{status := 7, out := Merged} =
+        ?LIB:run(opts(Config, Node), ["merge", "-f", "json", Log]),
+    says(Merged, "{lists,seq,\\[300000,300000\\]}"),
+    nomatch = binary:match(Merged, <<"{lists,seq,[1,1]}">>).
+
+detached(Config) ->
+    Node = a_node(Config),
+    Before = inviso_footprint:of_node(Node),
+    #{status := 2} = run(Config, Node, ["record", "--detach", ?CALLS]),
+    #{status := 0, out := Started} =
+        run(Config, Node, ["record", "--detach", "--for", "250s", "--name",
+                           "night", ?CALLS]),
+    says(Started, "night"),
+    %% Its name is taken.
+    #{status := Taken, err := Why} =
+        run(Config, Node, ["record", "--detach", "--for", "10s", "--name",
+                           "night", "lists:append/2"]),
+    true = Taken =/= 0,
+    says(Why, "night"),
+    burst(Node, 100),
+    %% Longer than a node waits for a command that it has lost.
+    timer:sleep(13000),
+    burst(Node, 100),
+    ?LIB:until(fun() -> recorded(Config, Node) =:= 200000 end),
+    %% It runs: not to be fetched.
+    #{status := Running} = run(Config, Node, ["fetch", "night"]),
+    true = Running =/= 0,
+    #{status := 0} = run(Config, Node, ["stop", "night"]),
+    #{<<"sessions">> := [#{<<"state">> := <<"stopped">>}]} =
+        status(Config, Node),
+    #{status := 5} = run(Config, Node, ["stop", "nothing"]),
+    #{status := 5} = run(Config, Node, ["fetch", "nothing"]),
+    Fetch = start(Config, Node, ["fetch", "night", "-o", "o"]),
+    #{status := 0} = ?LIB:wait(Fetch, 60000),
+    [Log] = filelib:wildcard(filename:join(maps:get(cwd, Fetch), "o/*.log")),
+    {ok, Info} = file:read_file_info(Log),
+    8#600 = element(8, Info) band 8#777,
+    [] = inviso_footprint:left(Before, Node, 20000),
+    #{status := 5} = run(Config, Node, ["fetch", "night"]),
+    #{status := 0, out := Merged} =
+        ?LIB:run(opts(Config, Node), ["merge", "-f", "json", Log], 60000),
+    200000 = length(?LIB:lines(Merged)).
+
+recorded(Config, Node) ->
+    #{<<"sessions">> := [#{<<"recorded">> := N, <<"state">> := <<"tracing">>}]}
+        = status(Config, Node),
+    N.
+
+detached_and_removed(Config) ->
+    Node = a_node(Config),
+    Before = inviso_footprint:of_node(Node),
+    #{status := 0} =
+        run(Config, Node, ["record", "--detach", "--for", "250s", "--name",
+                           "x", ?CALLS]),
+    #{status := 0} = run(Config, Node, ["stop", "--remove", "x"]),
+    [] = inviso_footprint:left(Before, Node, 20000),
+    %% One that ends by itself keeps its log, and no tracing.
+    #{status := 0} =
+        run(Config, Node, ["record", "--detach", "--for", "1s", "--name",
+                           "y", ?CALLS]),
+    ?LIB:until(fun() ->
+                       #{<<"sessions">> := [#{<<"state">> := S}]} =
+                           status(Config, Node),
+                       S =:= <<"stopped">>
+               end),
+    #{patterns := [], traced := []} = inviso_footprint:of_node(Node),
+    #{status := 0} = run(Config, Node, ["fetch", "y", "-o", "o"]),
+    [] = inviso_footprint:left(Before, Node, 20000).
+
+%% The first ends in the middle of it, by a limit on the size of files, as if
+%% it was killed or the disk full; the next goes on where it was.
+fetch_is_interrupted(Config) ->
+    Node = a_node(Config),
+    Before = inviso_footprint:of_node(Node),
+    #{status := 0} =
+        run(Config, Node, ["record", "--detach", "--for", "250s", "--bytes",
+                           "2G", "--name", "big", ?CALLS]),
+    burst(Node, 5000),
+    #{status := Stopped} = run(Config, Node, ["stop", "big"]),
+    true = lists:member(Stopped, [0, 7]),
+    Dir = filename:join(?config(base, Config), "big"),
+    ok = file:make_dir(Dir),
+    ok = file:change_owner(Dir, maps:get(uid, Node)),
+    Limit = ["/bin/sh", "-c", "ulimit -f 10000; exec \"$@\"", "sh"],
+    #{status := Ended} =
+        ?LIB:run((opts(Config, Node))#{wrap => Limit},
+                 ["fetch", "-n", maps:get(name, Node), "big", "-o", Dir]),
+    true = Ended =/= 0,
+    {Name, Size} = part(Dir),
+    true = Size >= 1000000,
+    #{status := Status} = run(Config, Node, ["fetch", "big", "-o", Dir]),
+    true = lists:member(Status, [0, 7]),
+    Log = filename:rootname(Name),
+    true = filelib:file_size(Log) >= Size,
+    false = filelib:is_file(Name),
+    [] = inviso_footprint:left(Before, Node, 20000),
+    Timeline = filename:join(Dir, "all"),
+    #{status := Status} =
+        ?LIB:run(opts(Config, Node), ["merge", "-f", "json", "-o", Timeline,
+                                      Log], 120000),
+    {Events, Lost} = count_lines(Timeline),
+    5000000 = Events + Lost.
+
+part(Dir) ->
+    [Name] = filelib:wildcard(filename:join(Dir, "*.part")),
+    {Name, filelib:file_size(Name)}.
