@@ -65,39 +65,24 @@ info(M, What) ->
 
 %% --- modules ------------------------------------------------------------------
 
+%% Nothing is loaded for the sake of tracing: it would stay.
 loaded(M, Spec) ->
     case erlang:module_loaded(M) of
         true -> [];
-        false -> load(M, Spec)
+        false -> not_loaded(M, Spec)
     end.
 
-load(M, Spec) ->
+not_loaded(M, Spec) ->
     Name = module_text(M, Spec),
-    case is_plain(M) andalso ensure_loaded(M) of
-        {module, M} ->
-            [format("module ~ts was not loaded; it is now", [Name])];
-        {error, embedded} ->
-            nothing("module ~ts is not loaded, and this node loads none by "
-                    "itself (embedded mode): nobody can call it~ts",
-                    [Name, near_module(M, Spec)]);
-        {error, What} when What =/= nofile ->
-            nothing("module ~ts is not loaded and can not be: ~tw",
-                    [Name, What]);
+    case is_plain(M) andalso
+        code:where_is_file(atom_to_list(M) ++ ".beam") of
+        Path when is_list(Path) ->
+            nothing("module ~ts is not loaded: nobody has called it. It is on "
+                    "the node's code path; code:ensure_loaded(~tw) there "
+                    "loads it", [Name, M]);
         _ ->
             nothing("there is no module ~ts on this node~ts",
                     [Name, near_module(M, Spec)])
-    end.
-
-%% An embedded node does not even look.
-ensure_loaded(M) ->
-    case code:ensure_loaded(M) of
-        {error, embedded} ->
-            case code:where_is_file(atom_to_list(M) ++ ".beam") of
-                non_existing -> {error, nofile};
-                _ -> {error, embedded}
-            end;
-        Other ->
-            Other
     end.
 
 %% A module's name is not a path.
