@@ -175,9 +175,13 @@ static int add_others(struct inv_cluster *c, struct inv_err *err)
 	size_t n = c->n;
 	int rc = 0;
 
-	for (size_t i = 0; !rc && i < n; i++)
+	for (size_t i = 0; !rc && i < n; i++) {
+		/* v moves as it grows. */
+		struct inv_node_names others = c->v[i].survey.others;
+
 		if (c->v[i].state != INV_ATTACH_NONE && !c->v[i].code)
-			rc = begin_all(c, &c->v[i].survey.others, err);
+			rc = begin_all(c, &others, err);
+	}
 	return rc;
 }
 

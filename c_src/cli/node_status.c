@@ -99,7 +99,8 @@ static int decode_other(struct inv_decode *d, struct inv_texts *out)
 	if (rc)
 		return rc;
 	for (char *p = texts[0]; *p; p++)
-		*p = *p == '_' ? ' ' : *p;
+		if (*p == '_')
+			*p = ' ';
 	inv_buf_printf(&b, "%s: %s%s%s", texts[0], texts[1],
 		       *texts[2] ? ", by " : "", texts[2]);
 	inv_buf_put(&b, "", 1);

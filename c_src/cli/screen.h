@@ -26,7 +26,7 @@ struct inv_screen;
 
 /* Borrows who, which stands before notes.  The thread has all signals blocked.
  * INV_ENOMEM, or INV_EIO. */
-int inv_screen_open(struct inv_screen **s, const char *who, bool status_line);
+int inv_screen_open(struct inv_screen **out, const char *who, bool status_line);
 /* Writes out what there is, as long as it takes; wipes the status line. */
 void inv_screen_close(struct inv_screen *s);
 
