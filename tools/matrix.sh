@@ -11,6 +11,9 @@
 # of src/ are loaded here. Results are in build/matrix/SUITE/.
 # ONLY='ct:NAME' runs only these tests.
 #
+# At the end one command works on a cluster of all these releases and this
+# machine's (tools/matrix-mixed.sh; ONLY=mixed runs that alone).
+#
 # Last line: N passed, N failed[, N skipped].
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -77,7 +80,24 @@ load_newer_beams() { # SUITE
 	count_loads "$1" here 'beams of that release'
 }
 
+# Each point of what is printed counts.
+mixed() { # CHROOT...
+	log=build/matrix/mixed
+	timeout -k 10 600 unshare --mount --pid --net --fork --kill-child \
+		sh tools/matrix-mixed.sh "$@" >"$log" 2>&1 </dev/null
+	m_status=$?
+	ok=$(grep -c '^ok ' "$log") not_ok=$(grep -c '^not ok ' "$log")
+	passed=$((passed + ok)) failed=$((failed + not_ok))
+	if [ $m_status -ne 0 ]; then
+		[ "$not_ok" -gt 0 ] || fail "mixed: the run did not finish"
+		sed 's/^/          | /' "$log"
+	else
+		printf '  ok      mixed: %d passed\n' "$ok"
+	fi
+}
+
 suites=${*:-trixie forky}
+chroots=
 mkdir -p build/matrix
 for suite in $suites; do
 	echo "== matrix $suite"
@@ -85,6 +105,8 @@ for suite in $suites; do
 	chroot=$(tools/chroot.sh "$suite" 2>"$why")
 	case $? in
 	0)
+		chroots="$chroots $chroot"
+		[ "${ONLY:-}" != mixed ] || continue
 		run_in "$suite" "$chroot"
 		load_newer_beams "$suite"
 		;;
@@ -92,6 +114,18 @@ for suite in $suites; do
 	*) skip "$suite" "its chroot could not be made: $(tail -n 1 "$why")" ;;
 	esac
 done
+
+case ${ONLY:-mixed} in
+*mixed*)
+	echo '== matrix mixed'
+	if [ -n "$chroots" ]; then
+		# shellcheck disable=SC2086  # words
+		mixed $chroots
+	else
+		skip mixed 'there is no chroot'
+	fi
+	;;
+esac
 
 printf '%d passed, %d failed' $passed $failed
 if [ $skipped -gt 0 ]; then printf ', %d skipped' $skipped; fi

@@ -496,17 +496,8 @@ recording(Config, #{name := Name} = Node) ->
     Cmd = ?LIB:start(command(Config, Node),
                      ["record", "-n", Name, "--for", "150s", "-o", "out",
                       "lists:seq/2"], 170000),
-    ?LIB:until(fun() ->
-                       ?LIB:ended(Cmd) andalso
-                           error({ended, ?LIB:wait(Cmd, 1000)}),
-                       is_traced(Node)
-               end),
+    ok = ?LIB:until_tracing(command(Config, Node), Name, Cmd),
     Cmd.
-
-%% In the legacy session or another.
-is_traced(Node) ->
-    #{patterns := P, sessions := S} = inviso_footprint:of_node(Node),
-    P =/= [] orelse (is_list(S) andalso S =/= []).
 
 record_is_interrupted(Config) ->
     {Node, Before} = busy(Config),

@@ -5,7 +5,7 @@
 
 -export([base/0, base_removed/1, some_uid/0, is_root/0, has/1]).
 -export([run/2, run/3, start/3, wait/2, ended/1, signal/2, out/1, err/1]).
--export([json/1, lines/1, until/1, until/2, until_same/2]).
+-export([until_tracing/3, json/1, lines/1, until/1, until/2, until_same/2]).
 
 -export_type([cmd/0, result/0]).
 
@@ -205,6 +205,19 @@ content(File) ->
         {ok, Bin} -> Bin;
         {error, enoent} -> <<>>
     end.
+
+%% @doc Waits for a session of the command that traces on a node; Opts are for
+%% another command that asks.
+-spec until_tracing(map(), string(), cmd()) -> ok.
+until_tracing(Opts, Name, Cmd) ->
+    until(fun() ->
+                  ended(Cmd) andalso error({ended, wait(Cmd, 1000)}),
+                  #{status := 0, out := Out} =
+                      run(Opts, ["status", "-n", Name, "--json"]),
+                  [#{<<"sessions">> := Sessions}] = json(Out),
+                  [x || #{<<"state">> := <<"tracing">>} <- Sessions] =/= []
+          end, 120000),
+    ok.
 
 %% @doc The objects of an output with one a line.
 -spec json(binary()) -> [map()].

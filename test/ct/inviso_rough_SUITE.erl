@@ -79,14 +79,8 @@ status(Config, Node) ->
     #{status := 0, out := Out} = run(Config, Node, ["status", "--json"]),
     last_json(Out).
 
-%% Waits for a session that traces.
-until_tracing(Config, Node, Cmd) ->
-    ?LIB:until(
-       fun() ->
-               ?LIB:ended(Cmd) andalso error({ended, ?LIB:wait(Cmd, 1000)}),
-               #{<<"sessions">> := S} = status(Config, Node),
-               [x || #{<<"state">> := <<"tracing">>} <- S] =/= []
-       end, 120000).
+until_tracing(Config, #{name := Name} = Node, Cmd) ->
+    ?LIB:until_tracing(opts(Config, Node), Name, Cmd).
 
 balanced(#{<<"produced">> := P, <<"recorded">> := R, <<"lost">> := L,
            <<"reasons">> := Why, <<"after_limit">> := A} = Facts) ->

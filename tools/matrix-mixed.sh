@@ -1,0 +1,153 @@
+#!/bin/sh
+# A cluster of nodes of several OTP releases, this machine's and those of
+# chroots, and one command over all of them: what they do is shown in one order
+# of time, and recorded with nothing that goes uncounted.
+#
+#   unshare --mount --pid --net --fork --kill-child \
+#       sh tools/matrix-mixed.sh CHROOT...
+#
+# tools/matrix.sh calls it so. All that it starts and mounts ends with the name
+# spaces. Prints TAP.
+# shellcheck disable=SC2317  # functions that until_so calls
+set -u
+inviso=$(pwd)/priv/inviso
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+INVISO_COOKIE=mixed
+export INVISO_COOKIE
+
+mount --make-rprivate /
+mount -t proc proc /proc
+ip link set lo up
+cd "$work" || exit 1
+
+n=0 bad=0
+ok() { # STATUS WHAT
+	n=$((n + 1))
+	if [ "$1" -eq 0 ]; then
+		echo "ok $n - $2"
+	else
+		echo "not ok $n - $2"
+		bad=1
+		sed 's/^/# /' out err 2>/dev/null | tail -n 40
+	fi
+}
+
+# Waits for something that comes by itself, a minute at most.
+until_so() { # COMMAND...
+	tries=600
+	until "$@"; do
+		tries=$((tries - 1))
+		[ $tries -gt 0 ] || return 1
+		sleep 0.1
+	done
+}
+
+# Tells what of ours is loaded when asked to, and makes so many calls.
+calls=200000
+program='
+Wait = fun Wait(File) -> case file:delete(File) of
+    ok -> ok; _ -> timer:sleep(20), Wait(File) end end,
+Say = fun(File) -> ok = file:write_file(File ++ "+", io_lib:format("~w~n",
+    [[M || {M, _} <- code:all_loaded(),
+           lists:prefix("inviso", atom_to_list(M))]])),
+    ok = file:rename(File ++ "+", File) end,
+spawn(fun() -> L = fun L(N) -> lists:seq(N, N + 3), timer:sleep(5), L(N + 1)
+    end, L(1) end),
+spawn(fun() -> Say("up"), Wait("go"),
+    lists:foreach(fun lists:last/1, lists:duplicate('$calls', [1])),
+    Say("finished"), Wait("check"), Say("checked") end).'
+
+start() { # NAME DIRECTORY COMMAND...
+	name=$1 dir=$2
+	shift 2
+	names="$names$comma$name@127.0.0.1" comma=,
+	dirs="$dirs $dir"
+	# shellcheck disable=SC2086  # not the words of ours
+	( cd "$dir" && exec "$@" -noinput -name "$name@127.0.0.1" \
+		-setcookie mixed -eval "$program" >"$work/$name.out" 2>&1 ) &
+}
+
+names='' dirs='' comma='' count=1
+mkdir here
+TMPDIR=$work/here start here "$work/here" erl
+for root; do
+	mount --bind "$root" "$root"
+	mount -t proc proc "$root/proc"
+	mount --rbind /dev "$root/dev"
+	mount -t tmpfs tmpfs "$root/tmp"
+	count=$((count + 1))
+	start "n$count" "$root/tmp" chroot "$root" /usr/bin/env -i HOME=/tmp \
+		LANG=C.UTF-8 PATH=/usr/sbin:/usr/bin:/sbin:/bin \
+		sh -c 'cd /tmp && exec erl "$@"' erl
+done
+
+all_say() { # FILE
+	for dir in $dirs; do [ -e "$dir/$1" ] || return 1; done
+}
+tell_all() { # FILE
+	for dir in $dirs; do : >"$dir/$1"; done
+}
+all_trace() {
+	timeout 60 "$inviso" status -n "$names" --json >out 2>err &&
+	[ "$(grep -c '"state":"tracing"' out)" -eq "$count" ]
+}
+number() { # KEY: of the last line of out
+	sed -n '$s/.*"'"$1"'":\([0-9]*\).*/\1/p' out
+}
+
+until_so all_say up
+ok $? "$count nodes of different releases are up"
+
+timeout 60 "$inviso" status -n "$names" --json >out 2>err
+ok $? 'status of all of them'
+[ "$(sed -n 's/.*"otp":"\([0-9]*\).*/\1/p' out | sort -u | wc -l)" -eq $count ]
+ok $? "they are of $count releases"
+
+timeout 60 "$inviso" trace -n "$names" --events $((count * 100)) --json \
+	'lists:seq/2' >out 2>err
+ok $? 'trace over all of them'
+[ "$(wc -l <out)" -eq $((count * 100)) ]
+ok $? 'shows so many events'
+[ "$(sed -n 's/.*"node":"\([^"]*\).*/\1/p' out | sort -u | wc -l)" -eq $count ]
+ok $? 'of all of them'
+sed 's/^{"ts":\([0-9]*\).*/\1/' out | sort -nc
+ok $? 'in the order of time'
+
+"$inviso" record -n "$names" --for 150s --json -o logs \
+	"lists:last/1 [{'_',[],[]}]" >record.out 2>record.err &
+record=$!
+until_so all_trace
+ok $? 'record over all of them'
+tell_all go
+until_so all_say finished
+ok $? 'who make calls'
+kill -TERM $record
+wait $record
+status=$?
+cp record.out out
+cp record.err err
+[ $status -eq 0 ] || [ $status -eq 7 ]
+ok $? 'the recording ends when told to'
+recorded=$(number recorded) lost=$(number lost)
+[ "$(number produced)" -eq $((count * calls)) ] &&
+	[ $((recorded + lost)) -eq $((count * calls)) ]
+ok $? "it counts the $((count * calls)) calls that were made"
+timeout 200 "$inviso" merge -f json -o merged logs/*.log 2>err
+[ $? -eq $status ] && [ "$(grep -c '"tag":' merged)" -eq "$recorded" ]
+ok $? 'one timeline has all that were recorded'
+sed -n 's/^{"ts":\([0-9]*\).*/\1/p' merged | sort -nc
+ok $? 'in the order of time, too'
+
+tell_all check
+until_so all_say checked
+for dir in $dirs; do
+	[ "$(cat "$dir/checked")" = '[]' ] || echo "$dir has $(cat "$dir/checked")"
+	find "$dir" -name 'inviso*'
+done >out
+[ ! -s out ]
+ok $? 'nothing of it is left on them'
+
+echo "1..$n"
+# Their name space ends with this process, and they with it.
+exit $bad
