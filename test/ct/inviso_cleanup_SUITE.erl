@@ -16,8 +16,13 @@
          interrupted_twice/1, terminated/1, nobody_reads/1,
          killed_while_tracing/1, killed_while_arming/1, killed_at_any_time/1,
          stopped_for_too_long/1, network_is_cut/1, node_is_stopped/1,
-         node_dies/1, node_dies_without_files/1, record_ends/1,
-         record_is_interrupted/1, record_is_killed/1, two_leave/1]).
+         node_dies_without_files/1, record_ends/1,
+         record_is_interrupted/1, record_is_killed/1, two_leave/1,
+         node_disconnects/1, spooler_is_killed/1,
+         interrupted_while_connecting/1, output_is_full/1,
+         output_is_no_directory/1, disk_of_the_node_fills/1,
+         embedded_node/1, directory_of_the_node_is_gone/1,
+         many_processes/1, modules_are_loaded_anew/1, one_of_two_dies/1]).
 
 -define(LIB, inviso_command_lib).
 -define(NODE, inviso_stock_node).
@@ -33,8 +38,13 @@ all() ->
      interrupted_while_tracing, interrupted_while_arming, interrupted_twice,
      terminated, nobody_reads,
      killed_while_tracing, killed_while_arming, killed_at_any_time,
-     stopped_for_too_long, network_is_cut, node_is_stopped, node_dies,
-     record_ends, record_is_interrupted, record_is_killed, two_leave].
+     stopped_for_too_long, network_is_cut, node_is_stopped,
+     node_dies_without_files,
+     record_ends, record_is_interrupted, record_is_killed, two_leave,
+     node_disconnects, spooler_is_killed, interrupted_while_connecting,
+     output_is_full, output_is_no_directory, disk_of_the_node_fills,
+     embedded_node, directory_of_the_node_is_gone, many_processes,
+     modules_are_loaded_anew, one_of_two_dies].
 
 suite() -> [{timetrap, {seconds, 180}}].
 
@@ -460,19 +470,14 @@ node_is_stopped(Config) ->
     ok = ?LIB:signal(OsPid, "CONT"),
     clean(Before, Node, ?DEAD_MAN_MS).
 
-node_dies(Config) ->
+node_dies_without_files(Config) ->
     {#{os_pid := OsPid, tmp := Tmp, name := Name} = Node, _} = busy(Config),
     Cmd = tracing(Config, Node),
     ok = ?LIB:signal(OsPid, "KILL"),
     #{status := 3, err := Err} = ?LIB:wait(Cmd, ?DEAD_MAN_MS),
     {_, _} = binary:match(Err, list_to_binary(Name)),
-    %% Nobody is left on the node's machine.
+    %% Nobody is left on the node's machine, and no file.
     ?LIB:until(fun() -> running_from(Tmp) =:= [] end),
-    Tmp.
-
-%% And no file.
-node_dies_without_files(Config) ->
-    Tmp = node_dies(Config),
     [] = ?LIB:until_same(fun() -> element(2, file:list_dir_all(Tmp)) end,
                          ?SOON_MS).
 
@@ -533,3 +538,170 @@ two_leave(Config) ->
     ok = ?LIB:signal(First, "INT"),
     #{status := 0} = ?LIB:wait(First, ?SOON_MS),
     clean(Before, Node, ?SOON_MS).
+
+%%---------------------------------------------------------------------------
+%% What else may happen
+
+node_disconnects(Config) ->
+    {Node, Before} = busy(Config),
+    Cmd = tracing(Config, Node),
+    [true] = ?NODE:eval(Node, "[erlang:disconnect_node(N) ||"
+                        " N <- nodes(hidden)]."),
+    #{status := 3, err := Err} = ?LIB:wait(Cmd, ?DEAD_MAN_MS),
+    {_, _} = binary:match(Err, list_to_binary(maps:get(name, Node))),
+    clean(Before, Node, ?DEAD_MAN_MS).
+
+spooler_is_killed(Config) ->
+    {#{tmp := Tmp} = Node, Before} = busy(Config),
+    Cmd = tracing(Config, Node),
+    [Spooler] = running_from(Tmp),
+    ok = ?LIB:signal(list_to_integer(Spooler), "KILL"),
+    %% It is started anew, or the end is told; there is no third.
+    timer:sleep(2000),
+    _ = ?LIB:ended(Cmd) orelse ?LIB:signal(Cmd, "INT"),
+    #{err := Err, out := Out} = ?LIB:wait(Cmd, ?SOON_MS),
+    {_, _} = binary:match(<<Out/binary, Err/binary>>, <<"recorded">>),
+    clean(Before, Node, ?DEAD_MAN_MS).
+
+%% A node that does not answer is not waited for when nobody wants it.
+interrupted_while_connecting(Config) ->
+    {#{os_pid := OsPid, name := Name} = Node, Before} = busy(Config),
+    ok = ?LIB:signal(OsPid, "STOP"),
+    Cmd = ?LIB:start(command(Config, Node),
+                     ["trace", "-n", Name, "--timeout", "100s",
+                      "lists:seq/2"], 120000),
+    timer:sleep(1000),
+    false = ?LIB:ended(Cmd),
+    ok = ?LIB:signal(Cmd, "INT"),
+    #{} = ?LIB:wait(Cmd, ?SOON_MS),
+    ok = ?LIB:signal(OsPid, "CONT"),
+    clean(Before, Node, ?DEAD_MAN_MS).
+
+output_is_full(Config) ->
+    {#{name := Name} = Node, Before} = busy(Config),
+    Full = ["/bin/sh", "-c", "exec \"$@\" >/dev/full", "sh"],
+    #{status := 1, err := Err} =
+        ?LIB:run((command(Config, Node))#{wrap => Full},
+                 ["trace", "-n", Name, "--events", "0", "--for", "50s",
+                  "lists:seq/2"]),
+    {_, _} = binary:match(Err, <<"No space">>),
+    clean(Before, Node, ?SOON_MS).
+
+%% Found out before a node is touched.
+output_is_no_directory(Config) ->
+    {#{name := Name} = Node, Before} = busy(Config),
+    #{status := Status, err := Err, ms := Ms} =
+        ?LIB:run(command(Config, Node),
+                 ["record", "-n", Name, "--for", "50s", "-o",
+                  "/dev/null/x", "lists:seq/2"]),
+    true = Status =/= 0,
+    {_, _} = binary:match(Err, <<"/dev/null/x">>),
+    true = Ms < 30000,
+    clean(Before, Node, ?SOON_MS).
+
+disk_of_the_node_fills(Config) ->
+    case ?LIB:is_root() of
+        true -> disk_fills(Config);
+        false -> {skip, "NO DISK WAS FILLED: only root can mount one"}
+    end.
+
+disk_fills(Config) ->
+    {#{name := Name, dir := Dir, uid := Uid} = Node, Before} = busy(Config),
+    Disk = filename:join(Dir, "disk"),
+    ok = file:make_dir(Disk),
+    "" = os:cmd(io_lib:format("mount -t tmpfs -o uid=~b,size=3m tmpfs ~s",
+                              [Uid, Disk])),
+    try
+        _ = ?NODE:run(Node, "register(flood, self()), Ls = lists:duplicate("
+                      "1000, [1]), F = fun F() -> lists:foreach("
+                      "fun lists:last/1, Ls), F() end, F()."),
+        [begin
+             #{status := Status, out := Out, err := Err} =
+                 ?LIB:run(command(Config, Node), Args),
+             true = lists:member(Status, [1, 7]),
+             {match, _} = re:run([Out, Err], "no space|disk|[1-9][0-9]* lost",
+                                 [caseless])
+         end || Args <- [["trace", "-n", Name, "--remote-dir", Disk,
+                          "--events", "0", "--for", "3s", "-q",
+                          "lists:last/1"],
+                         ["record", "-n", Name, "--remote-dir", Disk, "-o",
+                          "o", "--for", "3s", "lists:last/1"]]],
+        true = ?NODE:eval(Node, "exit(whereis(flood), kill)."),
+        [] = ?LIB:until_same(fun() -> element(2, file:list_dir_all(Disk))
+                             end, ?SOON_MS)
+    after
+        os:cmd("umount -l " ++ Disk),
+        file:del_dir(Disk)
+    end,
+    clean(Before, Node, ?SOON_MS).
+
+%% One that loads nothing by itself.
+embedded_node(Config) ->
+    #{name := Name} = Node = a_node(Config, #{args => ["-mode", "embedded"]}),
+    _ = ?NODE:workload(Node, {worker, 5}),
+    Before = inviso_footprint:of_node(Node),
+    #{status := 0} =
+        ?LIB:run(command(Config, Node),
+                 ["trace", "-n", Name, "--events", "10", "lists:seq/2"]),
+    clean(Before, Node, ?SOON_MS).
+
+directory_of_the_node_is_gone(Config) ->
+    #{name := Name, tmp := Tmp} = Node = a_node(Config),
+    _ = ?NODE:workload(Node, {worker, 5}),
+    ok = file:del_dir(Tmp),
+    Before = inviso_footprint:of_node(Node),
+    #{status := 0} =
+        ?LIB:run(command(Config, Node),
+                 ["trace", "-n", Name, "--events", "10", "lists:seq/2"]),
+    clean(Before, Node, ?SOON_MS).
+
+many_processes(Config) ->
+    {#{name := Name} = Node, Before0} = busy(Config),
+    _ = ?NODE:eval(Node, "[spawn(fun() -> receive stop -> ok end end)"
+                   " || _ <- lists:seq(1, 30000)]."),
+    Count = length(maps:get(processes, Before0)) + 30000,
+    Before = inviso_footprint:of_node(Node),
+    true = length(maps:get(processes, Before)) >= Count,
+    #{status := 0} =
+        ?LIB:run(command(Config, Node),
+                 ["trace", "-n", Name, "--events", "10", "lists:seq/2"]),
+    #{traced := [], patterns := []} = inviso_footprint:of_node(Node),
+    #{status := 0} =
+        ?LIB:run(command(Config, Node),
+                 ["trace", "-n", Name, "--events", "10", "send"]),
+    clean(Before, Node, ?SOON_MS).
+
+%% The code of what is traced is loaded again, twice.
+modules_are_loaded_anew(Config) ->
+    {Node, _} = busy(Config),
+    _ = ?NODE:call(Node, code, ensure_loaded, [msacc]),
+    Before = inviso_footprint:of_node(Node),
+    Cmd = ?LIB:start(command(Config, Node),
+                     ["trace", "-n", maps:get(name, Node), "--events", "0",
+                      "--for", "100s", "msacc", "lists:seq/2"], 120000),
+    ?LIB:until(fun() -> shows(Cmd) end),
+    [begin
+         _ = ?NODE:call(Node, code, purge, [msacc]),
+         {module, msacc} = ?NODE:call(Node, code, load_file, [msacc])
+     end || _ <- [1, 2]],
+    ok = ?LIB:signal(Cmd, "INT"),
+    #{status := 0} = ?LIB:wait(Cmd, ?SOON_MS),
+    _ = ?NODE:call(Node, code, purge, [msacc]),
+    clean(Before, Node, ?SOON_MS).
+
+%% What the other recorded is fetched.
+one_of_two_dies(Config) ->
+    Cookie = "two" ++ os:getpid(),
+    [A, B] = [a_node(Config, #{cookie => Cookie}) || _ <- [1, 2]],
+    [?NODE:workload(N, {worker, 5}) || N <- [A, B]],
+    Before = inviso_footprint:of_node(A),
+    Opts = command(Config, A),
+    Names = maps:get(name, A) ++ "," ++ maps:get(name, B),
+    Cmd = ?LIB:start(Opts, ["record", "-n", Names, "--for", "8s", "-o", "o",
+                            "lists:seq/2"], 120000),
+    [?LIB:until_tracing(Opts, maps:get(name, N), Cmd) || N <- [A, B]],
+    ok = ?LIB:signal(maps:get(os_pid, B), "KILL"),
+    #{status := 3, err := Err} = ?LIB:wait(Cmd, 100000),
+    {_, _} = binary:match(Err, list_to_binary(maps:get(name, B))),
+    [_] = filelib:wildcard(filename:join(maps:get(cwd, Cmd), "o/*.log")),
+    clean(Before, A, ?SOON_MS).
