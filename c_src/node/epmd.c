@@ -110,6 +110,18 @@ static int ask(struct epmd *e, const void *req, size_t len, struct inv_err *err)
 	return r < 0 ? failed(e, r, sys, err) : 0;
 }
 
+/* Graphic ASCII, as names of nodes mostly are: whoever listens there may send
+ * what commands a terminal. */
+static int print_name(char *text, size_t size, const char *name, size_t len)
+{
+	char plain[256];
+	size_t i;
+
+	for (i = 0; i < len && i < sizeof(plain); i++)
+		plain[i] = name[i] > ' ' && name[i] < 0x7f ? name[i] : '?';
+	return snprintf(text, size, "%.*s", (int)i, plain);
+}
+
 /*
  * The answer to NAMES_REQ: epmd's own port in four bytes, then a line "name x
  * at port n" for each node.  Appends "x, y" to text; says how many.
@@ -137,8 +149,10 @@ static size_t list_names(const char *answer, size_t len, char *text,
 			snprintf(text + used, size - used, ", ...");
 			return n;
 		}
-		used += (size_t)snprintf(text + used, size - used, "%s%.*s",
-					 n > 1 ? ", " : "", (int)w, line);
+		if (n > 1)
+			used += (size_t)snprintf(text + used, size - used,
+						 ", ");
+		used += (size_t)print_name(text + used, size - used, line, w);
 	}
 	return n;
 }

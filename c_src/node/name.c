@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "term/chars.h"
+
 int inv_node_own_host(char *host, size_t size, bool is_long,
 		      struct inv_err *err)
 {
@@ -22,23 +24,36 @@ int inv_node_own_host(char *host, size_t size, bool is_long,
 	return 0;
 }
 
+/* What would command a terminal, or is no text.  Names are printed, also those
+ * that a node gives of others. */
 static bool has_odd_bytes(const char *s, size_t len)
 {
-	size_t i;
+	const uint8_t *p = (const uint8_t *)s;
+	const uint8_t *end = p + len;
+	unsigned n;
 
-	for (i = 0; i < len; i++)
-		if ((unsigned char)s[i] <= ' ' || s[i] == 0x7f)
+	for (; p < end; p += n) {
+		uint32_t c = inv_utf8_get(p, end, &n);
+
+		if (c == INV_CHAR_BAD || c <= ' ' || (c >= 0x7f && c <= 0xa0))
 			return true;
+	}
 	return false;
 }
 
 static int bad_name(struct inv_err *err, const char *text, size_t len,
 		    const char *why)
 {
+	char plain[81];
+	size_t i;
+
+	for (i = 0; i < len && i < sizeof(plain) - 1; i++)
+		plain[i] = text[i] >= ' ' && text[i] < 0x7f ? text[i] : '?';
+	plain[i] = '\0';
 	return inv_err_set(err, INV_EINVAL,
-			   "'%.*s' is no name of a node: %s; write name@host, "
+			   "'%s' is no name of a node: %s; write name@host, "
 			   "or name for a node on this machine",
-			   (int)(len < 80 ? len : 80), text, why);
+			   plain, why);
 }
 
 int inv_node_name_parse(struct inv_node_name *out, const char *text, size_t len,
@@ -55,7 +70,11 @@ int inv_node_name_parse(struct inv_node_name *out, const char *text, size_t len,
 	if (alive == 0)
 		return bad_name(err, text, len, "it is empty");
 	if (has_odd_bytes(text, len))
-		return bad_name(err, text, len, "it has a blank in it");
+		return bad_name(err, text, len,
+				"it has a blank in it, or what is no letter");
+	/* It becomes part of a file's name, and Erlang takes none either. */
+	if (memchr(text, '/', len))
+		return bad_name(err, text, len, "it has a / in it");
 	if (at && (host == 0 || memchr(at + 1, '@', host)))
 		return bad_name(err, text, len,
 				"what is after the @ is no "

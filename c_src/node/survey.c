@@ -198,10 +198,15 @@ static int got_nodes(const struct inv_ask *ask, struct inv_survey *out,
 	r = inv_decode_texts(&d, &nodes, NODES_MAX);
 	if (r < 0)
 		r = inv_decode_strange(&d, err);
-	/* a comma would be two */
-	for (size_t i = 0; r == 0 && i < nodes.n; i++)
-		if (!ours(nodes.v[i]) && !strchr(nodes.v[i], ','))
-			r = inv_node_names_add(&out->others, nodes.v[i], err);
+	/* A comma would be two.  One that has no name that we take is not
+	 * reached by it, and is no reason to do without the others. */
+	for (size_t i = 0; r == 0 && i < nodes.n; i++) {
+		if (ours(nodes.v[i]) || strchr(nodes.v[i], ','))
+			continue;
+		r = inv_node_names_add(&out->others, nodes.v[i], err);
+		if (r == INV_EINVAL)
+			r = 0;
+	}
 	inv_texts_release(&nodes);
 	return r;
 }

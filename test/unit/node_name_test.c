@@ -58,8 +58,10 @@ static void without_a_host_it_is_on_this_machine(void **state)
 
 static void what_is_no_name_is_told_with_what_would_be(void **state)
 {
-	static const char *const bad[] = { "",	  "@host", "a@",    "a@b@c",
-					   "a b", "a@h ",  "a\n@h", "a@@" };
+	static const char *const bad[] = { "",	     "@host",	"a@",
+					   "a@b@c",  "a b",	"a@h ",
+					   "a\n@h",  "a@@",	"/a@h",
+					   "a@../h", "a\xff@h", "a@\xc2\x9bh" };
 	struct inv_node_name n;
 	struct inv_err err;
 	char big[300];
@@ -69,6 +71,7 @@ static void what_is_no_name_is_told_with_what_would_be(void **state)
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		assert_int_equal(parse(&n, bad[i], &err), INV_EINVAL);
 		assert_non_null(strstr(err.text, "write name@host"));
+		assert_null(strpbrk(err.text, "\n\xff\x9b"));
 	}
 	memset(big, 'a', sizeof(big));
 	memcpy(big + 250, "@hosts", 7);

@@ -46,7 +46,8 @@ static int surveyed(size_t at, const char *term)
 static void what_a_node_answers_is_read(void **state)
 {
 	(void)state;
-	assert_int_equal(surveyed(6, "['a@h','inviso-12ab@h','b@h']"), 0);
+	assert_int_equal(surveyed(6, "['a@h','inviso-12ab@h','/x@h','b@h']"),
+			 0);
 	assert_int_equal(survey.otp, 25);
 	assert_string_equal(survey.version, "13.1.5");
 	assert_string_equal(survey.arch, "x86_64-pc-linux-gnu");
