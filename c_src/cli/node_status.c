@@ -96,6 +96,8 @@ static int decode_other(struct inv_decode *d, struct inv_texts *out)
 			     inv_decode_skip(d) :
 			     inv_decode_text(d, texts[key], sizeof(texts[key]));
 	}
+	if (!rc)
+		rc = inv_cursor_end(&d->c);
 	if (rc)
 		return rc;
 	for (char *p = texts[0]; *p; p++)
