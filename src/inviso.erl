@@ -30,13 +30,19 @@
 
 -export([start/0, start/1, stop/0,
          add_node/1, add_node/2, add_nodes/2, add_nodes/3,
+         add_node_if_ref/1, add_node_if_ref/2,
+         add_nodes_if_ref/2, add_nodes_if_ref/3,
          stop_nodes/0, stop_nodes/1, stop_all/0,
-         get_status/0, get_status/1,
+         change_options/1, change_options/2,
+         subscribe/0, subscribe/1, unsubscribe/0, unsubscribe/1,
+         get_status/0, get_status/1, get_tracerdata/0, get_tracerdata/1,
+         suspend/1, suspend/2, cancel_suspension/0, cancel_suspension/1,
          init_tracing/1, init_tracing/2, stop_tracing/0, stop_tracing/1,
          clear/0, clear/1, clear/2, flush/0, flush/1,
          tp/1, tp/2, tp/4, tp/5, tp/6, tpl/1, tpl/2, tpl/4, tpl/5, tpl/6,
          ctp/1, ctp/2, ctp/3, ctp/4, ctpl/1, ctpl/2, ctpl/3, ctpl/4,
-         tf/1, tf/2, tf/3, ctf/1, ctf/2, ctf/3,
+         ctp_all/0, ctp_all/1,
+         tf/1, tf/2, tf/3, ctf/1, ctf/2, ctf/3, ctf_all/0, ctf_all/1,
          tpm_localnames/0, tpm_localnames/1,
          ctpm_localnames/0, ctpm_localnames/1,
          list_logs/0, list_logs/1, fetch_log/2, fetch_log/3]).
@@ -47,11 +53,15 @@
 -type result(R) :: {ok, [{node(), node_result(R)}]} | node_result(R)
                  | {error, term()}.
 %% `dependency': how long, in ms, a node goes on without a control component
-%% (default one minute); `dir': where on a node to put our files meanwhile.
+%% (default one minute); `dir': where on a node to put our files meanwhile;
+%% `overload': see {@link inviso_rt_overload}.
 -type option() :: {dependency, timeout() | {timeout(), node()}}
+                | overload | {overload, term()}
                 | {dir, file:filename()}.
+-type start_option() :: option() | {subscribe, pid()} | {unsubscribe, pid()}.
 -type match_spec() :: boolean() | list().
--type mod() :: module() | '_'.
+%% As {@link inviso_modules} says.
+-type mod() :: inviso_modules:spec().
 -type ari() :: arity() | '_'.
 -type pattern() :: {mod(), atom(), ari(), match_spec()}
                  | {mod(), atom(), ari(), match_spec(), pattern_opts()}.
@@ -68,8 +78,8 @@
 start() -> start([]).
 
 %% @doc Starts the control component, not linked. The options are the defaults
-%% of those of {@link add_nodes/3}.
--spec start([option()]) -> {ok, pid()} | {error, term()}.
+%% of those of {@link add_nodes/3}; `{subscribe, Pid}' is as {@link subscribe/1}.
+-spec start([start_option()]) -> {ok, pid()} | {error, term()}.
 start(Options) -> inviso_c:start(Options).
 
 %% @doc Stops the control component. Runtime components stay, for as long as
@@ -99,7 +109,31 @@ add_nodes(Nodes, Tag) -> add_nodes(Nodes, Tag, []).
 -spec add_nodes([node()], term(), [option()]) ->
           result({ok, new | already_added | {adopted, inviso_rt:state(),
                                              inviso_rt:status(), term()}}).
-add_nodes(Nodes, Tag, Options) -> call({add_nodes, Nodes, Tag, Options}).
+add_nodes(Nodes, Tag, Options) -> add_nodes(Nodes, Tag, Options, any).
+
+add_nodes(Nodes, Tag, Options, Condition) ->
+    call({add_nodes, Nodes, Tag, Options, Condition}).
+
+%% @equiv add_node_if_ref(Tag, [])
+-spec add_node_if_ref(term()) -> result({ok, term()}).
+add_node_if_ref(Tag) -> add_node_if_ref(Tag, []).
+
+%% @doc {@link add_nodes_if_ref/3} of this node.
+-spec add_node_if_ref(term(), [option()]) -> result({ok, term()}).
+add_node_if_ref(Tag, Options) -> add_nodes_if_ref([node()], Tag, Options).
+
+%% @equiv add_nodes_if_ref(Nodes, Tag, [])
+-spec add_nodes_if_ref([node()], term()) -> result({ok, term()}).
+add_nodes_if_ref(Nodes, Tag) -> add_nodes_if_ref(Nodes, Tag, []).
+
+%% @doc {@link add_nodes/3}, but adopts a runtime component only if its tag is
+%% this one: if it is still what it was when somebody last looked. Otherwise the
+%% answer for that node is `{error, {wrong_reference, ItsTag}}'.
+-spec add_nodes_if_ref([node()], term(), [option()]) ->
+          result({ok, new | already_added | {adopted, inviso_rt:state(),
+                                             inviso_rt:status(), term()}}).
+add_nodes_if_ref(Nodes, Tag, Options) ->
+    add_nodes(Nodes, Tag, Options, if_ref).
 
 %% @doc Stops the runtime components of all nodes; nothing of ours stays there
 %% but the logs.
@@ -113,6 +147,56 @@ stop_nodes(Nodes) -> call({stop_nodes, Nodes}).
 %% @doc {@link stop_nodes/0}, and stops the control component.
 -spec stop_all() -> result(ok).
 stop_all() -> call(stop_all).
+
+%% @doc Changes options of all nodes. The others stay.
+-spec change_options([option()]) -> result(ok).
+change_options(Options) -> call({change_options, all, Options}).
+
+%% @doc Changes options of some nodes.
+-spec change_options([node()], [option()]) -> result(ok).
+change_options(Nodes, Options) -> call({change_options, Nodes, Options}).
+
+%% @doc {@link subscribe/1} of the calling process.
+-spec subscribe() -> ok.
+subscribe() -> subscribe(self()).
+
+%% @doc From now on a process gets the events of {@link inviso_c}: once for each
+%% time that it is subscribed.
+-spec subscribe(pid()) -> ok | {error, {badarg, term()}}.
+subscribe(Pid) -> call({subscribe, Pid}).
+
+%% @doc {@link unsubscribe/1} of the calling process.
+-spec unsubscribe() -> ok.
+unsubscribe() -> unsubscribe(self()).
+
+%% @doc Takes back one subscription, if there is one.
+-spec unsubscribe(pid()) -> ok.
+unsubscribe(Pid) -> call({unsubscribe, Pid}).
+
+%% @doc Suspends all nodes: no process is traced any more and no function meta
+%% traced, until somebody cancels it and sets flags again. Logs stay open.
+-spec suspend(term()) -> result(ok).
+suspend(Reason) -> ask(all, {suspend, Reason}).
+
+%% @doc The same of some nodes.
+-spec suspend([node()], term()) -> result(ok).
+suspend(Nodes, Reason) -> ask(Nodes, {suspend, Reason}).
+
+%% @doc Lets all nodes run again.
+-spec cancel_suspension() -> result(ok).
+cancel_suspension() -> ask(all, cancel_suspension).
+
+%% @doc The same of some nodes.
+-spec cancel_suspension([node()]) -> result(ok).
+cancel_suspension(Nodes) -> ask(Nodes, cancel_suspension).
+
+%% @doc What {@link init_tracing/1} was last given, on all nodes.
+-spec get_tracerdata() -> result({ok, term() | no_tracerdata}).
+get_tracerdata() -> ask(all, get_tracerdata).
+
+%% @doc The same on some nodes.
+-spec get_tracerdata([node()]) -> result({ok, term() | no_tracerdata}).
+get_tracerdata(Nodes) -> ask(Nodes, get_tracerdata).
 
 %% @doc State and status of all runtime components.
 -spec get_status() ->
@@ -185,10 +269,7 @@ tp(M, F, A, MS) -> set(global, all, [{M, F, A, MS}]).
 -spec tp([node()], mod(), atom(), ari(), match_spec()) -> result(counts());
         (mod(), atom(), ari(), match_spec(), pattern_opts()) ->
           result(counts()).
-tp(Nodes, M, F, A, MS) when is_list(Nodes) ->
-    set(global, Nodes, [{M, F, A, MS}]);
-tp(M, F, A, MS, Opts) ->
-    set(global, all, [{M, F, A, MS, Opts}]).
+tp(Nodes, M, F, A, MS) -> set_5(global, Nodes, M, F, A, MS).
 
 %% @doc Sets one pattern on some nodes, with options.
 -spec tp([node()], mod(), atom(), ari(), match_spec(), pattern_opts()) ->
@@ -211,10 +292,7 @@ tpl(M, F, A, MS) -> set(local, all, [{M, F, A, MS}]).
 -spec tpl([node()], mod(), atom(), ari(), match_spec()) -> result(counts());
          (mod(), atom(), ari(), match_spec(), pattern_opts()) ->
           result(counts()).
-tpl(Nodes, M, F, A, MS) when is_list(Nodes) ->
-    set(local, Nodes, [{M, F, A, MS}]);
-tpl(M, F, A, MS, Opts) ->
-    set(local, all, [{M, F, A, MS, Opts}]).
+tpl(Nodes, M, F, A, MS) -> set_5(local, Nodes, M, F, A, MS).
 
 %% @doc Sets one pattern on some nodes, with options.
 -spec tpl([node()], mod(), atom(), ari(), match_spec(), pattern_opts()) ->
@@ -252,6 +330,23 @@ ctpl(M, F, A) -> unset(local, all, [{M, F, A}]).
 %% @doc Clears one on some nodes.
 -spec ctpl([node()], mod(), atom(), ari()) -> result(counts()).
 ctpl(Nodes, M, F, A) -> unset(local, Nodes, [{M, F, A}]).
+
+%% @doc Clears all patterns, global and local, on all nodes; not those of meta
+%% tracing.
+-spec ctp_all() -> result(ok).
+ctp_all() -> ask(all, clear_patterns).
+
+%% @doc The same on some nodes.
+-spec ctp_all([node()]) -> result(ok).
+ctp_all(Nodes) -> ask(Nodes, clear_patterns).
+
+%% Five arguments are a list of nodes and a pattern, or a pattern and options;
+%% a module may be a string, which is no list of nodes.
+set_5(Kind, X1, X2, X3, X4, X5) ->
+    case is_list(X1) andalso not inviso_modules:is_string(X1) of
+        true -> set(Kind, X1, [{X2, X3, X4, X5}]);
+        false -> set(Kind, all, [{X1, X2, X3, X4, X5}])
+    end.
 
 set(Kind, Nodes, Patterns) -> ask(Nodes, {patterns, Kind, Patterns, set}).
 
@@ -305,6 +400,14 @@ ctf(Procs, Flags) -> ask(all, {flags, false, [{Procs, Flags}]}).
 %% @doc Clears process flags on some nodes.
 -spec ctf([node()], proc_spec(), flags()) -> result(counts()).
 ctf(Nodes, Procs, Flags) -> ask(Nodes, {flags, false, [{Procs, Flags}]}).
+
+%% @doc Clears all flags that were set here, on all nodes.
+-spec ctf_all() -> result(ok).
+ctf_all() -> ask(all, clear_flags).
+
+%% @doc The same on some nodes.
+-spec ctf_all([node()]) -> result(ok).
+ctf_all(Nodes) -> ask(Nodes, clear_flags).
 
 %% @doc Records the registered names of processes, on all nodes; needs `ti' in
 %% the tracerdata. Two results: for register and for unregister.

@@ -5,7 +5,22 @@
 %% It monitors each runtime component, and each monitors it. It is not linked
 %% to who starts it. Requests for many nodes go out at once and are awaited
 %% together. Nothing a runtime component does can block it for longer than
-%% ?NODE_TIMEOUT; fetching, which may take long, has processes of its own.
+%% ?NODE_TIMEOUT; fetching, which may take long, has processes of its own, and
+%% so has each node that is being added.
+%%
+%% What happens to nodes it tells its subscribers, as messages
+%%
+%% ```
+%% {inviso_event, ControlPid, erlang:localtime(), Event}
+%% Event = {connected, Node, {Tag, {State, Status}}}
+%%       | {disconnected, Node, void | Reason}   void: stop_nodes, stop_all
+%%       | {state_change, Node, {State, Status}}
+%%       | {port_down, Node, Reason}             no more can be recorded
+%%       | {callback_failed, Node, {What, Reason}}  code of the user's
+%% '''
+%%
+%% In a system that is not distributed Node is `local_runtime'. A subscriber
+%% that subscribed twice is told twice; one that died is forgotten.
 %%
 %% Answers are in the order of the list of nodes; for all nodes, in that in
 %% which they were added; in the reverse of it for stop_nodes.
@@ -23,6 +38,8 @@
 
 -record(state, {distributed :: boolean(),
                 options :: [term()],
+                %% in the order that they subscribed
+                subscribers = [] :: [{pid(), reference()}],
                 nodes = [] :: [#node{}]}).
 
 %% @doc Starts the control component of this node.
@@ -33,21 +50,22 @@ start(Options) ->
 %% @private
 init(Options) ->
     process_flag(trap_exit, true),
-    case check_options(Options) of
+    case check_options(Options, fun is_start_option/1) of
         ok ->
-            {ok, #state{distributed = is_alive(), options = Options}};
+            State = #state{distributed = is_alive(),
+                           options = [O || O <- Options, is_option(O)]},
+            Pids = [Pid || {subscribe, Pid} <- Options],
+            {ok, lists:foldl(fun subscribe/2, State, Pids)};
         {error, _} = E ->
             {stop, E}
     end.
 
 %% @private
-handle_call({add_nodes, Nodes, Tag, Opts}, _From, State) ->
-    case {node_list(Nodes), check_options(Opts)} of
+handle_call({add_nodes, Nodes, Tag, Opts, Condition}, _From, State) ->
+    case {node_list(Nodes), check_options(Opts, fun is_option/1)} of
         {true, ok} ->
             All = merge_options(Opts, State#state.options),
-            {Results, State1} =
-                lists:mapfoldl(fun(N, S) -> add_node(N, Tag, All, S) end,
-                               State, Nodes),
+            {Results, State1} = add_nodes(Nodes, {Tag, All, Condition}, State),
             {reply, shape({ok, Results}, State1), State1};
         {false, _} ->
             {reply, {error, {badarg, Nodes}}, State};
@@ -66,6 +84,22 @@ handle_call({ask, Nodes, Request}, _From, State) ->
 handle_call({ask_each, Requests}, _From, State) ->
     %% Lists per node are answered as lists, distributed or not.
     {reply, {ok, ask_each(Requests, State)}, State};
+handle_call({change_options, Nodes, Opts}, _From, State) ->
+    Reply = case check_options(Opts, fun is_option/1) of
+                ok ->
+                    Request = {change_options, Opts},
+                    on_nodes(Nodes, State,
+                             fun(Ns) -> ask(Ns, Request, State) end);
+                {error, _} = E ->
+                    E
+            end,
+    {reply, Reply, State};
+handle_call({subscribe, Pid}, _From, State) when is_pid(Pid) ->
+    {reply, ok, subscribe(Pid, State)};
+handle_call({subscribe, Other}, _From, State) ->
+    {reply, {error, {badarg, Other}}, State};
+handle_call({unsubscribe, Pid}, _From, State) ->
+    {reply, ok, unsubscribe(Pid, State)};
 handle_call({list_logs, Specs}, _From, State) ->
     case log_specs(Specs, State) of
         {ok, Pairs} ->
@@ -100,8 +134,21 @@ handle_cast(_, State) ->
     {noreply, State}.
 
 %% @private
-handle_info({'DOWN', Ref, process, _, _}, #state{nodes = Nodes} = State) ->
-    {noreply, State#state{nodes = lists:keydelete(Ref, #node.ref, Nodes)}};
+handle_info({'DOWN', Ref, process, Pid, Reason}, State) ->
+    #state{nodes = Nodes, subscribers = Subscribers} = State,
+    case lists:keytake(Ref, #node.ref, Nodes) of
+        {value, #node{name = Name}, Rest} ->
+            State1 = State#state{nodes = Rest},
+            {noreply, tell(disconnected, Name, Reason, State1)};
+        false ->
+            Left = lists:delete({Pid, Ref}, Subscribers),
+            {noreply, State#state{subscribers = Left}}
+    end;
+handle_info({inviso_rt_event, {Rt, {What, Details}}}, State) ->
+    case lists:keyfind(Rt, #node.rt, State#state.nodes) of
+        #node{name = Name} -> {noreply, tell(What, Name, Details, State)};
+        false -> {noreply, State}
+    end;
 handle_info(_, State) ->
     {noreply, State}.
 
@@ -109,14 +156,74 @@ handle_info(_, State) ->
 terminate(_Reason, _State) ->
     ok.
 
+%% --- subscribers ------------------------------------------------------------
+
+subscribe(Pid, #state{subscribers = Subscribers} = State) ->
+    New = {Pid, monitor(process, Pid)},
+    State#state{subscribers = Subscribers ++ [New]}.
+
+unsubscribe(Pid, #state{subscribers = Subscribers} = State) ->
+    case lists:keytake(Pid, 1, Subscribers) of
+        {value, {_, Ref}, Rest} ->
+            true = demonitor(Ref, [flush]),
+            State#state{subscribers = Rest};
+        false ->
+            State
+    end.
+
+tell(What, Name, Details, #state{subscribers = Subscribers} = State) ->
+    Who = case State#state.distributed of
+              true -> Name;
+              false -> local_runtime
+          end,
+    Message = {inviso_event, self(), erlang:localtime(), {What, Who, Details}},
+    _ = [send_event(Pid, Message) || {Pid, _} <- Subscribers],
+    State.
+
+%% A connection that is full must not suspend who has nodes to look after.
+send_event(Pid, Message) ->
+    case erlang:send(Pid, Message, [nosuspend, noconnect]) of
+        nosuspend -> _ = spawn(erlang, send, [Pid, Message]), ok;
+        _ -> ok
+    end.
+
 %% --- nodes ------------------------------------------------------------------
 
-add_node(Name, Tag, Opts, State) ->
+%% A process for each, so that one that does not answer costs the others
+%% nothing.
+add_nodes(Nodes, How, State) ->
+    New = lists:usort([N || N <- Nodes, rt(N, State) =:= none]),
+    Ctrl = self(),
+    Workers = [{N, spawn_monitor(fun() -> exit({rt, start_rt(N, Ctrl, How)})
+                                 end)} || N <- New],
+    Deadline = erlang:monotonic_time(millisecond) + ?NODE_TIMEOUT,
+    Started = maps:from_list([{N, started(W, Deadline)} || {N, W} <- Workers]),
+    lists:mapfoldl(fun(N, S) -> add_node(N, Started, How, S) end,
+                   State, Nodes).
+
+started({Pid, Ref}, Deadline) ->
+    Left = max(0, Deadline - erlang:monotonic_time(millisecond)),
+    receive
+        {'DOWN', Ref, process, Pid, {rt, Result}} -> Result;
+        {'DOWN', Ref, process, Pid, Reason} -> {error, {no_response, Reason}}
+    after Left ->
+            true = exit(Pid, kill),
+            true = demonitor(Ref, [flush]),
+            {error, {no_response, timeout}}
+    end.
+
+add_node(Name, Started, {Tag, _, _}, State) ->
     case rt(Name, State) of
         none ->
-            case start_rt(Name, Tag, Opts) of
+            case maps:get(Name, Started) of
                 {ok, Pid, Result} ->
-                    {{Name, {ok, Result}}, add_rt(Name, Pid, State)};
+                    State1 = add_rt(Name, Pid, State),
+                    Is = case Result of
+                             new -> {new, running};
+                             {adopted, S, Status, _} -> {S, Status}
+                         end,
+                    {{Name, {ok, Result}},
+                     tell(connected, Name, {Tag, Is}, State1)};
                 {error, _} = E ->
                     {{Name, E}, State}
             end;
@@ -128,23 +235,22 @@ add_rt(Name, Pid, #state{nodes = Nodes} = State) ->
     Node = #node{name = Name, rt = Pid, ref = monitor(process, Pid)},
     State#state{nodes = Nodes ++ [Node]}.
 
-start_rt(Name, Tag, Opts) ->
+start_rt(Name, Ctrl, {Tag, Opts, Condition}) ->
     try erpc:call(Name, erlang, whereis, [inviso_rt], ?NODE_TIMEOUT) of
-        undefined -> new_rt(Name, Tag, Opts);
-        Pid -> adopt_rt(Pid, Tag)
+        undefined -> new_rt(Name, Ctrl, Tag, Opts);
+        Pid -> adopt_rt(Pid, {adopt, Ctrl, Tag, Condition})
     catch
         error:{erpc, noconnection} -> {error, nodedown};
         error:{erpc, Reason} -> {error, {badrpc, Reason}}
     end.
 
-new_rt(Name, Tag, Opts) ->
-    case inviso_bring:bring(Name, self(), Opts) of
+new_rt(Name, Ctrl, Tag, Opts) ->
+    case inviso_bring:bring(Name, Ctrl, Opts) of
         {ok, Guard} ->
-            Args = [self(), Opts, Tag, Guard],
-            case started_rt(Name, Args) of
+            case started_rt(Name, [Ctrl, Opts, Tag, Guard]) of
                 {ok, _, _} = Ok -> Ok;
                 {error, _} = E ->
-                    _ = inviso_push:leave(Guard, self()),
+                    _ = inviso_push:leave(Guard, Ctrl),
                     E
             end;
         {error, _} = E ->
@@ -161,21 +267,22 @@ started_rt(Name, Args) ->
         error:{exception, Reason, _} -> {error, {badrpc, Reason}}
     end.
 
-adopt_rt(Pid, Tag) ->
-    Request = inviso_rt:send_request(Pid, {adopt, self(), Tag}),
-    case answer(Request) of
+adopt_rt(Pid, Request) ->
+    case answer(inviso_rt:send_request(Pid, Request)) of
         {ok, Adopted} -> {ok, Pid, Adopted};
         {error, _} = E -> E
     end.
 
 stop_nodes(Nodes, State) ->
     Stop = fun(Ns) -> lists:reverse([{N, stop_node(N, State)} || N <- Ns]) end,
-    case on_nodes(Nodes, State, Stop) of
-        {error, _} = E when Nodes =/= all ->
-            {E, State};
-        Reply ->
-            Gone = if Nodes =:= all -> names(State); true -> Nodes end,
-            {Reply, lists:foldl(fun remove_rt/2, State, Gone)}
+    List = case Nodes of all -> names(State); _ -> Nodes end,
+    case node_list(List) of
+        true ->
+            Results = Stop(List),
+            State1 = lists:foldl(fun stopped/2, State, Results),
+            {shape({ok, [{N, plain(R)} || {N, R} <- Results]}, State), State1};
+        false ->
+            {{error, {badarg, Nodes}}, State}
     end.
 
 stop_node(Name, State) ->
@@ -184,12 +291,19 @@ stop_node(Name, State) ->
             {error, not_an_added_node};
         Pid ->
             case answer(inviso_rt:send_request(Pid, stop)) of
-                {ok, Guard} ->
-                    leave(Guard, Pid);
-                {error, _} = E ->
-                    E
+                {ok, Guard} -> {stopped, leave(Guard, Pid)};
+                {error, _} = E -> E
             end
     end.
+
+plain({stopped, Result}) -> Result;
+plain({error, _} = E) -> E.
+
+%% One that did not answer is gone when the monitor says so.
+stopped({Name, {stopped, _}}, State) ->
+    tell(disconnected, Name, void, remove_rt(Name, State));
+stopped(_, State) ->
+    State.
 
 %% A guard stays for others.
 leave(Guard, Rt) ->
@@ -341,19 +455,32 @@ collect([{Node, _Pid, Ref} | Rest] = Workers, Monitor, Cancel) ->
 
 %% --- options ----------------------------------------------------------------
 
-check_options(Options) when length(Options) >= 0 ->
-    case [O || O <- Options, not is_option(O)] of
+check_options(Options, IsOption) when length(Options) >= 0 ->
+    case [O || O <- Options, not IsOption(O)] of
         [] -> ok;
         [O | _] -> {error, {unknown_option, O}}
     end;
-check_options(Options) ->
+check_options(Options, _IsOption) ->
     {error, {badarg, Options}}.
 
-is_option({dependency, _}) -> true;
-is_option({dir, Dir}) -> is_list(Dir);
-is_option(_) -> false.
+%% Who unsubscribes before having subscribed does nothing.
+is_start_option({subscribe, Pid}) -> is_pid(Pid);
+is_start_option({unsubscribe, Pid}) -> is_pid(Pid);
+is_start_option(Option) -> is_option(Option).
+
+is_option({dependency, {Value, Node}}) when is_atom(Node) ->
+    is_option({dependency, Value});
+is_option({dependency, Ms}) ->
+    Ms =:= infinity orelse is_integer(Ms) andalso Ms >= 0;
+is_option({dir, Dir}) ->
+    is_list(Dir);
+is_option(Option) ->
+    inviso_rt_overload:is_option(Option).
 
 %% Of two with the same name the first counts.
 merge_options(Options, Defaults) ->
-    Options ++ [D || D <- Defaults,
-                     not lists:keymember(element(1, D), 1, Options)].
+    Names = [option_name(O) || O <- Options],
+    Options ++ [D || D <- Defaults, not lists:member(option_name(D), Names)].
+
+option_name(Option) when is_tuple(Option) -> element(1, Option);
+option_name(Option) -> Option.

@@ -17,9 +17,16 @@
 %% are kept in a list here and set again when tracing begins, so that a node
 %% that is not tracing carries no breakpoints.
 %%
+%% Status is `running' or `{suspended, Reason}'. Suspending takes off all flags
+%% and all meta patterns, and ends what is being fetched; patterns and logs
+%% stay. Nothing can then be begun until somebody cancels the suspension.
+%%
 %% When the control component dies, tracing goes on for the time that the
 %% option `dependency' says (default: one minute), in which a new control
 %% component may adopt this one. Then it ends, and removes itself.
+%%
+%% What happens is told to the control component as
+%% `{inviso_rt_event, {Pid, {What, Details}}}': see {@link inviso_c}.
 -module(inviso_rt).
 
 -behaviour(gen_server).
@@ -31,26 +38,26 @@
 
 -type state() :: new | tracing | idle.
 -type status() :: running | {suspended, term()}.
--type request() :: {adopt, pid(), term()}
+-type request() :: {adopt, pid(), term(), any | if_ref}
                  | {init_tracing, term()}
                  | stop_tracing
+                 | {change_options, [term()]}
+                 | {suspend, term()} | cancel_suspension
+                 | clear_patterns | clear_flags
                  | {patterns, global | local, [tuple()], set | clear}
                  | {flags, boolean(), [{term(), [atom()]}]}
                  | {meta, local_register | remove_local_register}
                  | {clear, [keep_trace_patterns | keep_log_files]}
                  | {list_logs, term()}
                  | {fetch, pid(), term()}
-                 | flush | get_status | stop.
+                 | flush | get_status | get_tracerdata | stop.
 
 %% How long a traced node goes on without a control component. See
 %% docs/decisions/0301.
 -define(DEPENDENCY, 60000).
 
--define(FLAGS, [send, 'receive', call, return_to, procs, garbage_collection,
-                running, set_on_spawn, set_on_first_spawn, set_on_link,
-                set_on_first_link, timestamp, monotonic_timestamp,
-                strict_monotonic_timestamp, scheduler_id, arity, silent,
-                exiting, running_procs]).
+%% How often it is seen to that what is recorded reaches the log.
+-define(WATCH_MS, 1000).
 
 -record(rt, {ctrl :: {pid(), reference()} | alone,
              timer = none :: reference() | none,
@@ -63,6 +70,12 @@
              %% and the directory that its names are relative to
              tracerdata = none :: none | {some, term(), file:filename()},
              tracer = none :: none | inviso_otp:tracer(),
+             %% monitor of the tracer's keeper
+             keeper = none :: none | reference(),
+             overload :: inviso_rt_overload:overload(),
+             load_timer = none :: none | reference(),
+             %% processes that read logs for others, and their monitors
+             readers = #{} :: #{reference() => pid()},
              scope = none :: none | inviso_otp:scope(),
              meta = none :: none | pid(),
              meta_patterns = [] :: [inviso_otp:pattern()],
@@ -89,27 +102,31 @@ init({Ctrl, Options, Tag, Guard}) ->
     case inviso_push:join(Guard, self(), {rt, Ctrl}) of
         {ok, Notes, _Place} ->
             _ = monitor(process, Guard, [{tag, 'GUARD_DOWN'}]),
-            {ok, #rt{ctrl = {Ctrl, monitor(process, Ctrl)},
-                     dependency = dependency(Options),
+            {Overload, Failures} = overload(Options),
+            Rt = #rt{ctrl = {Ctrl, monitor(process, Ctrl)},
+                     dependency = dependency(Options, ?DEPENDENCY),
+                     overload = Overload,
                      tag = Tag,
                      guard = Guard,
-                     notes = Notes}};
+                     notes = Notes},
+            {ok, failed(Failures, Rt)};
         {error, Class, Text} ->
             {stop, {Class, unicode:characters_to_list(Text)}}
     end.
 
-%% As ever, values that are not understood are passed over.
-dependency(Options) ->
-    case [V || {dependency, D} <- Options, V <- [dependency_ms(D)],
-               V =/= none] of
-        [V | _] -> V;
-        [] -> ?DEPENDENCY
+overload(Options) ->
+    case inviso_rt_overload:new(Options) of
+        none -> inviso_rt_overload:new([overload]);
+        New -> New
     end.
 
-dependency_ms({V, _Node}) -> dependency_ms(V);
-dependency_ms(infinity) -> infinity;
-dependency_ms(V) when is_integer(V), V >= 0 -> V;
-dependency_ms(_) -> none.
+%% The control component has checked them.
+dependency(Options, Default) ->
+    case [D || {dependency, D} <- Options] of
+        [{V, _Node} | _] -> V;
+        [V | _] -> V;
+        [] -> Default
+    end.
 
 %% @private
 handle_call(Request, From, Rt) ->
@@ -137,42 +154,65 @@ first_bad(Checks) ->
         [Bad | _] -> Bad
     end.
 
-request({adopt, Ctrl, Tag}, _From, #rt{ctrl = alone} = Rt) ->
-    Reply = {ok, {adopted, Rt#rt.state, Rt#rt.status, Rt#rt.tag}},
-    {reply, Reply, attach(Ctrl, Tag, Rt)};
-request({adopt, _Ctrl, _Tag}, _From, Rt) ->
-    {reply, {error, refused}, Rt};
+request({adopt, Ctrl, Tag, Condition}, _From, Rt) ->
+    {Reply, Rt1} = adopt(Ctrl, Tag, Condition, Rt),
+    {reply, Reply, Rt1};
+request({change_options, Options}, _From, Rt) ->
+    {reply, ok, change_options(Options, Rt)};
+request({suspend, Reason}, _From, Rt) ->
+    {reply, ok, noted(suspend(Reason, Rt))};
+request(cancel_suspension, _From, Rt) ->
+    Rt1 = changed(Rt#rt{status = running}),
+    {reply, ok, load_check_in(0, Rt1)};
 request({init_tracing, TracerData}, _From, Rt) ->
     {Reply, Rt1} = init_tracing(TracerData, Rt),
     {reply, Reply, noted(Rt1)};
 request(stop_tracing, _From, #rt{state = tracing} = Rt) ->
-    {reply, {ok, idle}, noted(stop_tracing(Rt))};
+    {reply, {ok, idle}, noted(changed(stop_tracing(Rt)))};
 request(stop_tracing, _From, #rt{state = S} = Rt) ->
     {reply, {ok, S}, Rt};
 request({patterns, _, _, _}, _From, #rt{status = {suspended, _}} = Rt) ->
     {reply, {error, suspended}, Rt};
-request({patterns, Kind, List, How}, _From, Rt) ->
-    {Results, Rt1} = lists:mapfoldl(fun(P, Acc) -> pattern(Kind, How, P, Acc)
-                                    end, Rt, List),
-    {reply, {ok, lists:append(Results)}, noted(Rt1)};
+request({patterns, Kind, List, How}, _From, #rt{scope = Scope} = Rt) ->
+    {Results, Ps} =
+        lists:mapfoldl(fun(P, Acc) ->
+                               inviso_rt_patterns:request(Kind, How, P, Scope,
+                                                          Acc)
+                       end, Rt#rt.patterns, List),
+    {reply, {ok, lists:append(Results)}, noted(Rt#rt{patterns = Ps})};
+request(clear_patterns, _From, #rt{scope = Scope, patterns = Ps} = Rt) ->
+    ok = inviso_rt_patterns:clear_all(Scope, Ps),
+    {reply, ok, noted(Rt#rt{patterns = []})};
 request({flags, How, List}, _From, Rt) ->
     {reply, flags(How, List, Rt), Rt};
+request(clear_flags, _From, #rt{scope = Scope} = Rt) ->
+    ok = clear_flags(Scope),
+    {reply, ok, Rt};
 request({meta, Request}, _From, Rt) ->
     {Reply, Rt1} = meta(Request, Rt),
     {reply, Reply, noted(Rt1)};
 request({clear, Opts}, _From, Rt) ->
     Rt1 = clear(Opts, Rt),
-    {reply, {ok, {new, Rt1#rt.status}}, noted(Rt1)};
+    Rt2 = case Rt#rt.state of
+              new -> Rt1;
+              _ -> changed(Rt1)
+          end,
+    {reply, {ok, {new, Rt2#rt.status}}, noted(Rt2)};
 request({list_logs, Which}, _From, Rt) ->
     {reply, logs(Which, Rt), Rt};
 request({fetch, Client, Which}, _From, Rt) ->
-    {reply, fetch(Client, Which, Rt), Rt};
+    {Reply, Rt1} = fetch(Client, Which, Rt),
+    {reply, Reply, Rt1};
 request(flush, _From, #rt{state = tracing, tracer = Tracer} = Rt) ->
     {reply, inviso_tracer:flush(Tracer), Rt};
 request(flush, _From, #rt{state = S} = Rt) ->
     {reply, {error, {not_tracing, S}}, Rt};
 request(get_status, _From, Rt) ->
     {reply, {ok, {Rt#rt.state, Rt#rt.status}}, Rt};
+request(get_tracerdata, _From, #rt{tracerdata = {some, TD, _}} = Rt) ->
+    {reply, {ok, TD}, Rt};
+request(get_tracerdata, _From, Rt) ->
+    {reply, {ok, no_tracerdata}, Rt};
 request(stop, _From, Rt) ->
     {stop, normal, {ok, Rt#rt.guard}, finish(Rt)};
 request(Other, _From, Rt) ->
@@ -192,16 +232,48 @@ handle_info({'GUARD_DOWN', _, process, _, _}, Rt) ->
     {stop, {shutdown, no_guard}, Rt};
 handle_info({'EXIT', Pid, _}, #rt{meta = Pid} = Rt) ->
     {noreply, noted(Rt#rt{meta = none, meta_patterns = []})};
+handle_info({'DOWN', Ref, process, _, Reason}, #rt{keeper = Ref} = Rt) ->
+    {noreply, noted(port_down({tracer_died, Reason}, Rt))};
+handle_info({'DOWN', Ref, process, _, _}, #rt{readers = Readers} = Rt)
+  when is_map_key(Ref, Readers) ->
+    {noreply, Rt#rt{readers = maps:remove(Ref, Readers)}};
+handle_info({timeout, Timer, load_check}, #rt{load_timer = Timer} = Rt) ->
+    Rt1 = load_check(timeout, Rt#rt{load_timer = none}),
+    Next = inviso_rt_overload:interval(Rt1#rt.overload),
+    {noreply, load_check_in(Next, Rt1)};
+handle_info({timeout, _, load_check}, Rt) ->
+    {noreply, Rt};
+handle_info({watch, Tracer}, #rt{tracer = Tracer} = Rt) ->
+    {noreply, noted(watch(Rt))};
+handle_info({watch, _}, Rt) ->
+    {noreply, Rt};
+handle_info({'EXIT', Pid, Reason}, Rt) ->
+    {noreply, load_check({'EXIT', Pid, Reason}, Rt)};
+handle_info(Message, #rt{state = tracing, status = running} = Rt) ->
+    {noreply, load_check({msg, Message}, Rt)};
 handle_info(_, Rt) ->
     {noreply, Rt}.
 
 %% @private
 terminate(_Reason, Rt) ->
-    _ = finish(Rt),
+    Rt1 = finish(Rt),
+    _ = failed(inviso_rt_overload:remove(Rt1#rt.overload), Rt1),
     ok.
 
 %% --- control ----------------------------------------------------------------
 
+%% One whose control component lost count of it is not refused.
+adopt(Ctrl, _Tag, _Condition, #rt{ctrl = {Other, _}} = Rt)
+  when Other =/= Ctrl ->
+    {{error, refused}, Rt};
+adopt(_Ctrl, Tag, if_ref, #rt{tag = Mine} = Rt) when Tag =/= Mine ->
+    {{error, {wrong_reference, Mine}}, Rt};
+adopt(Ctrl, Tag, _Condition, Rt) ->
+    {{ok, {adopted, Rt#rt.state, Rt#rt.status, Rt#rt.tag}},
+     attach(Ctrl, Tag, Rt)}.
+
+attach(Ctrl, Tag, #rt{ctrl = {Ctrl, _}} = Rt) ->
+    Rt#rt{tag = Tag};
 attach(Ctrl, Tag, #rt{timer = Timer} = Rt) ->
     _ = Timer =:= none orelse erlang:cancel_timer(Timer),
     Rt#rt{ctrl = {Ctrl, monitor(process, Ctrl)}, timer = none, tag = Tag}.
@@ -212,6 +284,31 @@ alone(#rt{dependency = 0} = Rt) ->
     {stop, {shutdown, running_alone}, Rt};
 alone(#rt{dependency = Ms} = Rt) ->
     {noreply, Rt#rt{timer = erlang:start_timer(Ms, self(), running_alone)}}.
+
+change_options(Options, #rt{overload = Old, dependency = Default} = Rt) ->
+    Rt1 = Rt#rt{dependency = dependency(Options, Default)},
+    case lists:any(fun inviso_rt_overload:is_option/1, Options) of
+        true ->
+            Rt2 = failed(inviso_rt_overload:remove(Old), Rt1),
+            {New, Failures} = overload(Options),
+            load_check_in(0, failed(Failures, Rt2#rt{overload = New}));
+        false ->
+            Rt1
+    end.
+
+%% The control component tells the subscribers.
+event(_Event, #rt{ctrl = alone} = Rt) ->
+    Rt;
+event(Event, #rt{ctrl = {Ctrl, _}} = Rt) ->
+    ok = inviso_push:reply({Ctrl, inviso_rt_event}, {self(), Event}),
+    Rt.
+
+changed(#rt{state = State, status = Status} = Rt) ->
+    event({state_change, {State, Status}}, Rt).
+
+failed(Failures, Rt) ->
+    lists:foldl(fun(F, Acc) -> event({callback_failed, F}, Acc) end, Rt,
+                Failures).
 
 %% What the guard must clear, should this process be killed.
 noted(#rt{notes = Notes} = Rt) ->
@@ -241,7 +338,9 @@ init_tracing(TracerData, Rt) ->
                     Rt1 = begin_tracing(Tracer, Rt),
                     {ok, Cwd} = file:get_cwd(),
                     Opened = {some, TracerData, Cwd},
-                    init_meta(Plan, Rt1#rt{tracerdata = Opened});
+                    {Reply, Rt2} =
+                        init_meta(Plan, Rt1#rt{tracerdata = Opened}),
+                    {Reply, load_check_in(0, changed(Rt2))};
                 {error, Reason} ->
                     {{error, {open, [Path, Reason]}}, Rt}
             end;
@@ -256,11 +355,27 @@ open_tracer(Path, Opts) ->
         error:Reason -> {error, Reason}
     end.
 
-begin_tracing(Tracer, #rt{patterns = Patterns} = Rt) ->
+begin_tracing({_, Handle} = Tracer, #rt{patterns = Patterns} = Rt) ->
     Scope = inviso_otp:scope_open(inviso, Tracer),
-    _ = [inviso_otp:set_pattern(Scope, Kind, MFA, MS, Patterns)
-         || {Kind, MFA, MS} <- Patterns],
-    Rt#rt{state = tracing, tracer = Tracer, scope = Scope}.
+    ok = inviso_rt_patterns:set_all(Scope, Patterns),
+    _ = erlang:send_after(?WATCH_MS, self(), {watch, Tracer}),
+    Keeper = monitor(process, inviso_tracer:nif_keeper(Handle)),
+    Rt#rt{state = tracing, tracer = Tracer, scope = Scope, keeper = Keeper}.
+
+%% The tracer does not say by itself that it can write no more.
+watch(#rt{tracer = Tracer} = Rt) ->
+    case inviso_tracer:info(Tracer) of
+        #{spooler := #{state := failed} = Spooler} ->
+            port_down({spooler, maps:get(error, Spooler, <<>>)}, Rt);
+        {error, closed} ->
+            port_down(closed, Rt);
+        _ ->
+            _ = erlang:send_after(?WATCH_MS, self(), {watch, Tracer}),
+            Rt
+    end.
+
+port_down(Reason, Rt) ->
+    changed(stop_tracing(event({port_down, Reason}, Rt))).
 
 init_meta(#{ti := Name}, Rt) ->
     case inviso_rt_meta:start_link(filename:absname(Name)) of
@@ -278,11 +393,12 @@ init_meta(_, Rt) ->
 
 %% First no more events, then what there is into the log.
 stop_tracing(#rt{state = tracing, scope = Scope, tracer = Tracer} = Rt) ->
+    true = demonitor(Rt#rt.keeper, [flush]),
     ok = inviso_otp:scope_close(Scope, Rt#rt.patterns),
     _ = stop_meta(Rt#rt.meta),
     _ = close_tracer(Tracer),
     Rt#rt{state = idle, scope = none, tracer = none, meta = none,
-          meta_patterns = []};
+          meta_patterns = [], keeper = none};
 stop_tracing(Rt) ->
     Rt.
 
@@ -316,68 +432,58 @@ clear(Opts, Rt0) ->
     end,
     Rt#rt{state = new, tracerdata = none, patterns = Patterns}.
 
-%% --- patterns ---------------------------------------------------------------
+%% --- suspension and overload ------------------------------------------------
 
-pattern(Kind, set, {M, F, A, MS}, Rt) ->
-    pattern(Kind, set, {M, F, A, MS, []}, Rt);
-pattern(Kind, set, {M, F, A, MS, Opts}, Rt) when length(Opts) >= 0 ->
-    one_pattern(Kind, {M, F, A, MS}, Opts, Rt);
-pattern(Kind, clear, {M, F, A}, Rt) ->
-    one_pattern(Kind, {M, F, A, false}, [only_loaded], Rt);
-pattern(_Kind, _How, Other, Rt) ->
-    {[{error, {bad_trace_args, Other}}], Rt}.
+suspend(_Reason, #rt{status = {suspended, _}} = Rt) ->
+    Rt;
+suspend(Reason, #rt{scope = Scope, readers = Readers} = Rt) ->
+    ok = clear_flags(Scope),
+    Rt1 = suspend_meta(Rt),
+    _ = [exit(Reader, kill) || Reader <- maps:values(Readers)],
+    changed(Rt1#rt{status = {suspended, Reason}}).
 
-one_pattern(Kind, {M, F, A, MS} = Arg, Opts, Rt)
-  when is_atom(M), is_atom(F),
-       (is_integer(A) andalso A >= 0 orelse A =:= '_') ->
-    MFA = {M, F, A},
-    case available(M, Opts) andalso set_pattern(Kind, MFA, MS, Rt) of
-        false ->
-            {[0], Rt};
-        {ok, N} ->
-            {[N], Rt#rt{patterns = remember(Kind, MFA, MS, Rt#rt.patterns)}};
-        {error, Reason} ->
-            {[{error, {bad_trace_args, [Arg, Reason]}}], Rt}
+clear_flags(none) -> ok;
+clear_flags(Scope) -> inviso_otp:clear_flags(Scope).
+
+suspend_meta(#rt{meta = none} = Rt) ->
+    Rt;
+suspend_meta(#rt{meta = Meta} = Rt) ->
+    try
+        ok = inviso_rt_meta:suspend(Meta)
+    catch
+        exit:_ -> ok
+    end,
+    Rt#rt{meta_patterns = []}.
+
+%% Only one check at a time is due.
+load_check_in(Ms, #rt{state = tracing, status = running,
+                      load_timer = none} = Rt) when is_integer(Ms) ->
+    case inviso_rt_overload:interval(Rt#rt.overload) of
+        Interval when is_integer(Interval) ->
+            Timer = erlang:start_timer(Ms, self(), load_check),
+            Rt#rt{load_timer = Timer};
+        _ ->
+            Rt
     end;
-one_pattern(_Kind, Arg, _Opts, Rt) ->
-    {[{error, {bad_trace_args, Arg}}], Rt}.
+load_check_in(Ms, #rt{load_timer = Timer} = Rt)
+  when is_integer(Ms), Timer =/= none ->
+    _ = erlang:cancel_timer(Timer),
+    load_check_in(Ms, Rt#rt{load_timer = none});
+load_check_in(_Ms, Rt) ->
+    Rt.
 
-available('_', _) ->
-    true;
-available(M, Opts) ->
-    lists:member(no_loadcheck, Opts)
-        orelse erlang:module_loaded(M)
-        orelse (not lists:member(only_loaded, Opts)
-                andalso code:ensure_loaded(M) =:= {module, M}).
-
-set_pattern(Kind, MFA, MS, #rt{scope = none}) ->
-    inviso_otp:count_pattern(Kind, MFA, MS);
-set_pattern(Kind, MFA, MS, #rt{scope = Scope, patterns = Ours}) ->
-    inviso_otp:set_pattern(Scope, Kind, MFA, MS, Ours).
-
-%% What is wholly covered by a new pattern is forgotten; what partly is must be
-%% set again in the same order.
-remember(Kind, MFA, MS, Patterns) ->
-    Rest = [P || {K, Old, _} = P <- Patterns,
-                 not (covers(MFA, Old)
-                      andalso (MS =/= false orelse K =:= Kind))],
-    case MS =:= false andalso not lists:any(fun({_, Old, _}) ->
-                                                    overlap(MFA, Old)
-                                            end, Rest) of
-        true -> Rest;
-        false -> Rest ++ [{Kind, MFA, MS}]
+load_check(timeout, #rt{state = State, status = Status} = Rt)
+  when State =/= tracing; Status =/= running ->
+    Rt;
+load_check(Trigger, #rt{overload = Overload} = Rt) ->
+    case inviso_rt_overload:check(Trigger, Overload) of
+        {ok, Next} ->
+            Rt#rt{overload = Next};
+        {suspend, Reason, Next} ->
+            noted(suspend(Reason, Rt#rt{overload = Next}));
+        {failed, Failure, Next} ->
+            failed([Failure], Rt#rt{overload = Next})
     end.
-
-covers({M, F, A}, {M1, F1, A1}) ->
-    (M =:= '_' orelse M =:= M1) andalso (F =:= '_' orelse F =:= F1)
-        andalso (A =:= '_' orelse A =:= A1).
-
-overlap({M, F, A}, {M1, F1, A1}) ->
-    alike(M, M1) andalso alike(F, F1) andalso alike(A, A1).
-
-alike('_', _) -> true;
-alike(_, '_') -> true;
-alike(X, Y) -> X =:= Y.
 
 %% --- process flags ----------------------------------------------------------
 
@@ -388,53 +494,17 @@ flags(true, _, #rt{scope = none}) ->
 flags(How, List, Rt) ->
     {ok, [flag(How, Arg, Rt) || Arg <- List]}.
 
-flag(How, {Spec, Flags}, Rt) ->
-    case [F || F <- Flags, not lists:member(F, ?FLAGS)] of
-        [] ->
-            case procs(Spec) of
-                {ok, Procs} -> set_flags(How, Procs, Flags, Rt);
-                none -> 0;
-                {error, _} = E -> E
-            end;
-        [Bad | _] ->
-            {error, {bad_flag, Bad}}
-    end;
+flag(How, {Spec, Flags}, #rt{scope = Scope} = Rt) ->
+    inviso_rt_procs:set(How, Scope, own(Rt), Spec, Flags);
 flag(_How, Other, _Rt) ->
     {error, {bad_process, Other}}.
 
-set_flags(_How, _Procs, _Flags, #rt{scope = none}) ->
-    0;
-set_flags(How, Procs, Flags, #rt{scope = Scope} = Rt) ->
-    {inviso_tracer, Handle} = Rt#rt.tracer,
-    Own = [P || P <- [self(), Rt#rt.meta, inviso_tracer:nif_keeper(Handle)
-                      | inviso_push:own()],
-                is_pid(P)],
-    case inviso_otp:set_flags(Scope, How, Procs, Flags, Own) of
-        {ok, N} -> N;
-        {error, _} = E -> E
-    end.
-
-procs(Spec) when Spec =:= all; Spec =:= new; Spec =:= existing ->
-    {ok, Spec};
-procs(Pid) when is_pid(Pid) ->
-    {ok, Pid};
-procs(Name) when is_atom(Name) ->
-    named(whereis(Name), Name);
-procs({local, Name}) when is_atom(Name) ->
-    named(whereis(Name), {local, Name});
-procs({global, Name}) when is_atom(Name) ->
-    named(global:whereis_name(Name), {global, Name});
-procs(Other) ->
-    {error, {bad_process, [{faulty, Other}, Other]}}.
-
-named(Pid, _) when is_pid(Pid) -> {ok, Pid};
-named(Port, _) when is_port(Port) -> none;
-named(undefined, Spec) ->
-    Name = case Spec of
-               {_, N} -> N;
-               N -> N
-           end,
-    {error, {bad_process, [{nonexistent_name, Name}, Spec]}}.
+own(#rt{tracer = none}) ->
+    [];
+own(#rt{tracer = {inviso_tracer, Handle}, meta = Meta}) ->
+    [P || P <- [self(), Meta, inviso_tracer:nif_keeper(Handle)
+                | inviso_push:own()],
+          is_pid(P)].
 
 %% --- meta tracing -----------------------------------------------------------
 
@@ -474,11 +544,16 @@ logs_of(TracerData, Cwd) ->
         {error, _} -> {error, badarg}
     end.
 
-fetch(_Client, _Which, #rt{state = tracing}) ->
-    {error, tracing};
-fetch(Client, Which, Rt) ->
+fetch(_Client, _Which, #rt{state = tracing} = Rt) ->
+    {{error, tracing}, Rt};
+fetch(Client, Which, #rt{readers = Readers} = Rt) ->
     case logs(Which, Rt) of
-        {ok, no_log} -> {ok, no_log};
-        {ok, Logs} -> {ok, inviso_fetch:start_reader(Client), Logs};
-        {error, _} = E -> E
+        {ok, no_log} ->
+            {{ok, no_log}, Rt};
+        {ok, Logs} ->
+            Reader = inviso_fetch:start_reader(Client),
+            Ref = monitor(process, Reader),
+            {{ok, Reader, Logs}, Rt#rt{readers = Readers#{Ref => Reader}}};
+        {error, _} = E ->
+            {E, Rt}
     end.

@@ -26,7 +26,7 @@
 -behaviour(gen_server).
 
 -export([start_link/1, stop/1, local_register/1, remove_local_register/1,
-         patterns/1]).
+         patterns/1, suspend/1]).
 -export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2]).
 
 -define(MAX_QUEUE, 10000).
@@ -78,6 +78,11 @@ remove_local_register(Pid) ->
 patterns(Pid) ->
     gen_server:call(Pid, patterns, ?TIMEOUT).
 
+%% @doc Takes all meta patterns away, and forgets what they were for.
+-spec suspend(pid()) -> ok.
+suspend(Pid) ->
+    gen_server:call(Pid, suspend, ?TIMEOUT).
+
 %% @private
 init(File) ->
     process_flag(priority, high),
@@ -110,6 +115,12 @@ handle_call(remove_local_register, _From, State) ->
     {R1, State1} = remove(?REGISTER, State),
     {R2, State2} = remove(?UNREGISTER, State1),
     {reply, {R1, R2}, State2};
+handle_call(suspend, _From, #state{scope = Scope} = State) ->
+    Patterns = State#state.patterns,
+    _ = [inviso_otp:set_pattern(Scope, meta, MFA, false, Patterns)
+         || {meta, MFA, _} <- Patterns],
+    {reply, ok, State#state{handlers = #{}, patterns = [],
+                            publ = #{pending => #{}, names => #{}}}};
 handle_call(patterns, _From, State) ->
     {reply, State#state.patterns, State}.
 

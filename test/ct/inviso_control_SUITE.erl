@@ -1,0 +1,724 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% The control component and what it knows of its nodes: function by function,
+%% each with its result and its errors, and every transition of state and status
+%% with its event. Names of functions are those of the original's manual.
+-module(inviso_control_SUITE).
+
+-include_lib("common_test/include/ct.hrl").
+
+-export([all/0, suite/0, init_per_testcase/2, end_per_testcase/2]).
+
+-export([start_and_stop/1,
+         add_node_and_stop_nodes/1,
+         add_nodes_if_ref/1,
+         a_lost_control_component/1,
+         change_options/1,
+         subscribe_and_unsubscribe/1,
+         state_and_status_with_their_events/1,
+         what_works_while_suspended/1,
+         suspend_and_cancel_suspension/1,
+         suspend_ends_a_fetch/1,
+         get_tracerdata/1,
+         a_runtime_component_that_dies/1,
+         a_tracer_that_dies/1,
+         requests_of_many_nodes/1,
+         a_system_without_distribution/1,
+         overload_check_by_time/1,
+         overload_check_by_message_and_exit/1,
+         overload_init_and_remove/1,
+         overload_checks_that_are_there/1,
+         overload_callbacks_that_crash/1]).
+
+-import(inviso_test_lib, [call/4, wait_until/1]).
+-import(inviso_control_probe, [told/1, told/2]).
+
+-define(PROBE, inviso_control_probe).
+
+suite() -> [{timetrap, {seconds, 60}}].
+
+all() ->
+    [start_and_stop,
+     add_node_and_stop_nodes,
+     add_nodes_if_ref,
+     a_lost_control_component,
+     change_options,
+     subscribe_and_unsubscribe,
+     state_and_status_with_their_events,
+     what_works_while_suspended,
+     suspend_and_cancel_suspension,
+     suspend_ends_a_fetch,
+     get_tracerdata,
+     a_runtime_component_that_dies,
+     a_tracer_that_dies,
+     requests_of_many_nodes,
+     a_system_without_distribution,
+     overload_check_by_time,
+     overload_check_by_message_and_exit,
+     overload_init_and_remove,
+     overload_checks_that_are_there,
+     overload_callbacks_that_crash].
+
+init_per_testcase(a_system_without_distribution = Case, Config) ->
+    N = inviso_test_lib:start_alone(dir(Case, Config)),
+    [{nodes, [N]} | Config];
+init_per_testcase(Case, Config) ->
+    Dir = dir(Case, Config),
+    N1 = inviso_test_lib:start_node(control1, Dir),
+    N2 = inviso_test_lib:start_stock_node(control2, Dir),
+    ok = inviso_test_lib:connect([N1, N2]),
+    [{nodes, [N1, N2]} | Config].
+
+dir(Case, Config) ->
+    filename:join(?config(priv_dir, Config), atom_to_list(Case)).
+
+end_per_testcase(_Case, Config) ->
+    _ = [inviso_test_lib:stop_node(N) || N <- ?config(nodes, Config)],
+    ok.
+
+%% --- nodes ------------------------------------------------------------------
+
+%% start/0,1, stop/0; all others when there is no control component.
+start_and_stop(Config) ->
+    {N1, Node1, _, _} = nodes_of(Config),
+    shutdown = inviso(N1, stop, []),
+    {ok, C} = inviso(N1, start, []),
+    {error, {already_started, C}} = inviso(N1, start, [[]]),
+    {links, []} = call(N1, erlang, process_info, [C, links]),
+    shutdown = inviso(N1, stop, []),
+    [{error, {error, {unknown_option, O}}} = inviso(N1, start, [[O]])
+     || O <- [x, {y, 1}, {subscribe, x}, {unsubscribe, x}, {dependency, -1},
+              {dependency, {1, "node"}}, {overload, 0}, {overload, {x, 1}}]],
+    Sub = inviso_test_lib:spawn_call(N1, timer, sleep, [infinity]),
+    {ok, _} = inviso(N1, start, [[{subscribe, Sub}, {unsubscribe, Sub},
+                                  {dependency, {infinity, Node1}}, overload]]),
+    shutdown = inviso(N1, stop, []),
+    [{noproc, {gen_server, call, _}} = exits(N1, F, Args)
+     || {F, Args} <- [{add_node, [tag]}, {stop_nodes, []}, {stop_all, []},
+                      {subscribe, []}, {unsubscribe, []}, {get_status, []},
+                      {change_options, [[]]}, {suspend, [x]},
+                      {cancel_suspension, []}, {get_tracerdata, []}]].
+
+%% add_node/1,2, add_nodes/2,3, stop_nodes/0,1, stop_all/0
+add_node_and_stop_nodes(Config) ->
+    {N1, Node1, N2, Node2} = nodes_of(Config),
+    {ok, _} = inviso(N1, start, []),
+    {ok, []} = inviso(N1, stop_nodes, []),
+    {ok, []} = inviso(N1, get_status, []),
+    {ok, [{Node1, {ok, new}}]} = inviso(N1, add_node, [tag]),
+    {ok, [{Node1, {ok, already_added}}]} = inviso(N1, add_node, [tag, []]),
+    {ok, [{nowhere@nohost, {error, nodedown}}, {Node2, {ok, new}},
+          {Node1, {ok, already_added}}, {Node2, {ok, already_added}}]} =
+        inviso(N1, add_nodes, [[nowhere@nohost, Node2, Node1, Node2], tag]),
+    {ok, [{Node1, _}, {Node2, _}]} = inviso(N1, get_status, []),
+    [{error, {badarg, Bad}} = inviso(N1, add_nodes, [Bad, tag])
+     || Bad <- [Node1, ["node"], [Node1 | x]]],
+    {error, {badarg, x}} = inviso(N1, add_nodes, [[Node1], tag, x]),
+    {error, {unknown_option, {subscribe, _}}} =
+        inviso(N1, add_nodes, [[Node1], tag, [{subscribe, self()}]]),
+    {error, {badarg, Node1}} = inviso(N1, stop_nodes, [Node1]),
+    {ok, [{nowhere@nohost, {error, not_an_added_node}}, {Node1, ok}]} =
+        inviso(N1, stop_nodes, [[Node1, nowhere@nohost]]),
+    {ok, [{Node2, _}]} = inviso(N1, get_status, []),
+    {ok, [{Node1, {ok, new}}]} = inviso(N1, add_node, [tag, [{dependency, 1}]]),
+    {ok, [{Node1, ok}, {Node2, ok}]} = inviso(N1, stop_all, []),
+    undefined = call(N1, erlang, whereis, [inviso_c]),
+    wait_until(fun() -> not call(N2, erlang, module_loaded, [inviso_rt]) end).
+
+%% add_node_if_ref/1,2, add_nodes_if_ref/2,3: an incarnation has a tag.
+add_nodes_if_ref(Config) ->
+    {N1, Node1, _, Node2} = nodes_of(Config),
+    {ok, _} = inviso(N1, start, []),
+    {ok, [{Node1, {ok, new}}]} = inviso(N1, add_node_if_ref, [first]),
+    {ok, [{Node2, {ok, new}}]} =
+        inviso(N1, add_nodes_if_ref, [[Node2], {second, 2}, []]),
+    {ok, [{Node2, {ok, [{trace_log, ok}]}}]} =
+        inviso(N1, init_tracing, [[Node2], {file, "a.log"}]),
+    {ok, _} = inviso(N1, suspend, [[Node2], why]),
+    shutdown = inviso(N1, stop, []),
+    {ok, _} = inviso(N1, start, []),
+    {ok, [{Node2, {error, {wrong_reference, {second, 2}}}}]} =
+        inviso(N1, add_nodes_if_ref, [[Node2], other]),
+    {ok, [{Node1, {error, {wrong_reference, first}}}]} =
+        inviso(N1, add_node_if_ref, [other, []]),
+    {ok, []} = inviso(N1, get_status, []),
+    {ok, [{Node1, {ok, {adopted, new, running, first}}},
+          {Node2, {error, {wrong_reference, {second, 2}}}}]} =
+        inviso(N1, add_nodes_if_ref, [[Node1, Node2], first]),
+    {ok, [{Node2, {ok, {adopted, tracing, {suspended, why}, {second, 2}}}}]} =
+        inviso(N1, add_nodes_if_ref, [[Node2], {second, 2}]),
+    shutdown = inviso(N1, stop, []),
+    %% Without a condition any is adopted, and gets the new tag.
+    {ok, _} = inviso(N1, start, []),
+    {ok, [{Node1, {ok, {adopted, new, running, first}}}]} =
+        inviso(N1, add_node, [third]),
+    shutdown = inviso(N1, stop, []),
+    {ok, _} = inviso(N1, start, []),
+    {ok, [{Node1, {ok, {adopted, new, running, third}}}]} =
+        inviso(N1, add_node_if_ref, [third]),
+    {ok, _} = inviso(N1, add_nodes, [[Node2], tag]),
+    {ok, _} = inviso(N1, stop_all, []).
+
+%% A.3: who has a control component is refused, one that has lost its own is
+%% not; an adopted one keeps its dependency.
+a_lost_control_component(Config) ->
+    {N1, _, N2, Node2} = nodes_of(Config),
+    {ok, C} = inviso(N1, start, [[{dependency, 2000}]]),
+    {ok, _} = inviso(N1, add_nodes, [[Node2], tag]),
+    N3 = inviso_test_lib:start_node(control3, dir(third, Config)),
+    ok = inviso_test_lib:connect([N3, N2]),
+    {ok, _} = inviso(N3, start, []),
+    {ok, [{Node2, {error, refused}}]} =
+        inviso(N3, add_nodes, [[Node2], tag, [{dependency, 100000}]]),
+    {ok, [{Node2, {error, refused}}]} =
+        inviso(N3, add_nodes_if_ref, [[Node2], other]),
+    true = call(N1, erlang, exit, [C, kill]),
+    wait_until(fun() ->
+                       {ok, [{Node2, R}]} =
+                           inviso(N3, add_nodes, [[Node2], tag,
+                                                  [{dependency, 100000}]]),
+                       R =:= {ok, {adopted, new, running, tag}}
+               end),
+    shutdown = inviso(N3, stop, []),
+    wait_until(fun() -> call(N2, erlang, whereis, [inviso_rt]) =:= undefined
+               end),
+    inviso_test_lib:stop_node(N3).
+
+%% change_options/1,2
+change_options(Config) ->
+    {N1, Node1, N2, Node2} = nodes_of(Config),
+    {ok, C} = inviso(N1, start, []),
+    {ok, []} = inviso(N1, change_options, [[{dependency, 0}]]),
+    {ok, _} = inviso(N1, add_nodes, [[Node1, Node2], tag]),
+    {ok, [{Node1, ok}, {Node2, ok}]} =
+        inviso(N1, change_options, [[{dependency, infinity}]]),
+    {ok, [{nowhere@nohost, {error, not_an_added_node}}, {Node2, ok}]} =
+        inviso(N1, change_options, [[nowhere@nohost, Node2],
+                                    [{dependency, {0, node()}}]]),
+    [{error, {unknown_option, O}} = inviso(N1, change_options, [[O]])
+     || O <- [x, {dependency, x}, {overload, x}, {overload, {{a, b}, 1, c, d}},
+              {overload, {{a, b}, 1, void, {a, b}}}, {overload, -1}]],
+    {error, {badarg, x}} = inviso(N1, change_options, [x]),
+    {error, {badarg, x}} = inviso(N1, change_options, [x, []]),
+    true = call(N1, erlang, exit, [C, kill]),
+    wait_until(fun() -> call(N2, erlang, whereis, [inviso_rt]) =:= undefined
+               end),
+    true = is_pid(call(N1, erlang, whereis, [inviso_rt])).
+
+%% --- events -----------------------------------------------------------------
+
+%% subscribe/0,1, unsubscribe/0,1
+subscribe_and_unsubscribe(Config) ->
+    {N1, Node1, _, Node2} = nodes_of(Config),
+    {ok, C} = inviso(N1, start, []),
+    %% The caller is a process of that node, and gone when it has the answer.
+    ok = inviso(N1, subscribe, []),
+    ok = inviso(N1, unsubscribe, []),
+    {error, {badarg, x}} = inviso(N1, subscribe, [x]),
+    ok = inviso(N1, unsubscribe, [x]),
+    Once = inviso_test_lib:spawn_call(N1, timer, sleep, [infinity]),
+    Twice = inviso_test_lib:spawn_call(N1, timer, sleep, [infinity]),
+    Dead = inviso_test_lib:spawn_call(N1, timer, sleep, [infinity]),
+    [ok = inviso(N1, subscribe, [P])
+     || P <- [Once, Twice, Twice, Dead, Twice]],
+    ok = inviso(N1, unsubscribe, [Twice]),
+    true = call(N1, erlang, exit, [Dead, kill]),
+    {ok, _} = inviso(N1, add_nodes, [[Node1, Node2], {my, tag}]),
+    One = {connected, Node1, {{my, tag}, {new, running}}},
+    Two = {connected, Node2, {{my, tag}, {new, running}}},
+    [One, Two] = events(N1, Once),
+    [One, One, Two, Two] = events(N1, Twice),
+    [{inviso_event, C, {{_, _, _}, {_, _, _}}, _} | _] = told(N1, Once),
+    ok = inviso(N1, unsubscribe, [Twice]),
+    {ok, _} = inviso(N1, stop_nodes, [[Node2]]),
+    Gone = {disconnected, Node2, void},
+    [One, Two, Gone] = events(N1, Once),
+    [One, One, Two, Two, Gone] = events(N1, Twice),
+    ok = inviso(N1, unsubscribe, [Twice]),
+    {ok, _} = inviso(N1, stop_all, []),
+    [One, Two, Gone, {disconnected, Node1, void}] = events(N1, Once),
+    [One, One, Two, Two, Gone] = events(N1, Twice).
+
+%% A.2, line by line: what is done, what it answers, what state follows, and
+%% what subscribers see of it.
+state_and_status_with_their_events(Config) ->
+    {N1, Node1, _, _} = nodes_of(Config),
+    {ok, _} = inviso(N1, start, []),
+    Sub = inviso_test_lib:spawn_call(N1, timer, sleep, [infinity]),
+    ok = inviso(N1, subscribe, [Sub]),
+    TD = {file, "a.log"},
+    BadTi = [{trace, {file, "a.log"}}, {ti, {file, "no/such/dir/a.ti"}}],
+    Pattern = [{lists, seq, 2, []}],
+    R = {suspended, r},
+    Log = {ok, [{trace_log, ok}]},
+    Steps =
+        [{add_node, [tag], {ok, new}, {new, running},
+          [{connected, {tag, {new, running}}}]},
+         {stop_tracing, [], {ok, new}, {new, running}, []},
+         {tp, [Pattern], {ok, [1]}, {new, running}, []},
+         {clear, [], {ok, {new, running}}, {new, running}, []},
+         {suspend, [r], ok, {new, R}, [{state_change, {new, R}}]},
+         {init_tracing, [TD], {error, suspended}, {new, R}, []},
+         {cancel_suspension, [], ok, {new, running},
+          [{state_change, {new, running}}]},
+         {init_tracing, [TD], Log, {tracing, running},
+          [{state_change, {tracing, running}}]},
+         {init_tracing, [TD], {error, already_initiated}, {tracing, running},
+          []},
+         {suspend, [r], ok, {tracing, R}, [{state_change, {tracing, R}}]},
+         {suspend, [other], ok, {tracing, R}, []},
+         {cancel_suspension, [], ok, {tracing, running},
+          [{state_change, {tracing, running}}]},
+         {cancel_suspension, [], ok, {tracing, running},
+          [{state_change, {tracing, running}}]},
+         {stop_tracing, [], {ok, idle}, {idle, running},
+          [{state_change, {idle, running}}]},
+         {stop_tracing, [], {ok, idle}, {idle, running}, []},
+         {tpl, [Pattern], {ok, [1]}, {idle, running}, []},
+         {init_tracing, [TD], Log, {tracing, running},
+          [{state_change, {tracing, running}}]},
+         {suspend, [r], ok, {tracing, R}, [{state_change, {tracing, R}}]},
+         {stop_tracing, [], {ok, idle}, {idle, R},
+          [{state_change, {idle, R}}]},
+         {clear, [], {ok, {new, R}}, {new, R}, [{state_change, {new, R}}]},
+         {cancel_suspension, [], ok, {new, running},
+          [{state_change, {new, running}}]},
+         {init_tracing, [BadTi],
+          {ok, [{trace_log, ok},
+                {ti_log, {error, {open, [filename:join(dir_of(N1),
+                                                       "no/such/dir/a.ti"),
+                                         enoent]}}}]},
+          {tracing, running}, [{state_change, {tracing, running}}]},
+         {clear, [], {ok, {new, running}}, {new, running},
+          [{state_change, {new, running}}]}],
+    _ = lists:foldl(
+          fun({F, Args, Answer, Status, Events}, Seen) ->
+                  {ok, [{Node1, Got}]} = inviso(N1, F, Args),
+                  {F, Args, Answer} = {F, Args, Got},
+                  {ok, [{Node1, {ok, Status}}]} = inviso(N1, get_status, []),
+                  All = Seen ++ [{What, Node1, X} || {What, X} <- Events],
+                  {F, Args, All} = {F, Args, events(N1, Sub)},
+                  All
+          end, [], Steps),
+    {ok, _} = inviso(N1, stop_all, []).
+
+%% A.2, at the end: what can be done with a node that is suspended.
+what_works_while_suspended(Config) ->
+    {N1, Node1, _, _} = nodes_of(Config),
+    {ok, _} = inviso(N1, start, []),
+    {ok, _} = inviso(N1, add_node, [tag]),
+    {ok, _} = inviso(N1, init_tracing, [[{trace, {file, "a.log"}},
+                                         {ti, {file, "a.ti"}}]]),
+    {ok, [{Node1, ok}]} = inviso(N1, suspend, [why]),
+    P = {lists, seq, 2},
+    Refused = [{tp, [[]]}, {tpl, [lists, seq, 2, []]}, {ctp, [[P]]},
+               {ctpl, [[P]]}, {tf, [all, [call]]}, {tpm_localnames, []},
+               {ctpm_localnames, []}, {init_tracing, [{file, "b"}]}],
+    _ = [{F, {ok, [{Node1, {error, suspended}}]}} = {F, inviso(N1, F, Args)}
+         || {F, Args} <- Refused],
+    {ok, [{Node1, {ok, [N]}}]} = inviso(N1, ctf, [all, [call]]),
+    true = is_integer(N),
+    {ok, [{Node1, ok}]} = inviso(N1, ctf_all, []),
+    {ok, [{Node1, ok}]} = inviso(N1, ctp_all, []),
+    {ok, [{Node1, ok}]} = inviso(N1, flush, []),
+    {ok, [{Node1, {ok, [_, _]}}]} = inviso(N1, list_logs, []),
+    {ok, [{Node1, {ok, idle}}]} = inviso(N1, stop_tracing, []),
+    {ok, [{Node1, {complete, _}}]} = inviso(N1, fetch_log, [".", "p_"]),
+    {ok, [{Node1, {ok, {new, {suspended, why}}}}]} = inviso(N1, clear, []),
+    {ok, _} = inviso(N1, stop_all, []).
+
+%% suspend/1,2, cancel_suspension/0,1: flags and meta patterns go, patterns and
+%% logs stay.
+suspend_and_cancel_suspension(Config) ->
+    {N1, Node1, N2, Node2} = nodes_of(Config),
+    {ok, _} = inviso(N1, start, []),
+    {ok, []} = inviso(N1, suspend, [x]),
+    {ok, []} = inviso(N1, cancel_suspension, []),
+    {ok, _} = inviso(N1, add_nodes, [[Node1, Node2], tag]),
+    {ok, _} = inviso(N1, init_tracing, [[{trace, {file, "a.log"}},
+                                         {ti, {file, "a.ti"}}]]),
+    {ok, _} = inviso(N1, tpm_localnames, []),
+    {ok, _} = inviso(N1, tpl, [ordsets, union, 2, []]),
+    {ok, _} = inviso(N1, tf, [all, [call]]),
+    _ = call(N2, ordsets, union, [[], []]),
+    {error, {badarg, x}} = inviso(N1, suspend, [x, why]),
+    {error, {badarg, x}} = inviso(N1, cancel_suspension, [x]),
+    {ok, [{nowhere@nohost, {error, not_an_added_node}}, {Node2, ok}]} =
+        inviso(N1, suspend, [[nowhere@nohost, Node2], why]),
+    {ok, [{Node1, {ok, {tracing, running}}},
+          {Node2, {ok, {tracing, {suspended, why}}}}]} =
+        inviso(N1, get_status, []),
+    _ = call(N2, ordsets, union, [[], [1]]),
+    {ok, [{Node2, ok}]} = inviso(N1, cancel_suspension, [[Node2]]),
+    %% It runs, but traces only what it is told anew.
+    _ = call(N2, ordsets, union, [[], [2]]),
+    {ok, [{Node2, {{ok, 1}, {ok, 1}}}]} = inviso(N1, tpm_localnames, [[Node2]]),
+    {ok, _} = inviso(N1, tf, [[Node2], all, [call]]),
+    _ = call(N2, ordsets, union, [[], [3]]),
+    {ok, _} = inviso(N1, stop_tracing, []),
+    Lines = merged(N1, Config, filename:join(dir_of(N2), "a.log")),
+    ["[[],[]]", "[[],[3]]"] = [args(L) || L <- Lines],
+    {ok, [{Node1, ok}, {Node2, ok}]} = inviso(N1, suspend, [x]),
+    {ok, [{Node1, ok}, {Node2, ok}]} = inviso(N1, cancel_suspension, []),
+    {ok, _} = inviso(N1, stop_all, []).
+
+%% A reader of log files is stopped; what was fetched until then says so.
+suspend_ends_a_fetch(Config) ->
+    {N1, _, N2, Node2} = nodes_of(Config),
+    {ok, _} = inviso(N1, start, []),
+    {ok, _} = inviso(N1, add_nodes, [[Node2], tag]),
+    %% A file that cannot be read to its end.
+    Pipe = filename:join(dir_of(N2), "pipe"),
+    "" = os:cmd("mkfifo " ++ Pipe),
+    Spec = [{Node2, [{trace_log, dir_of(N2), ["pipe"]}]}],
+    Self = self(),
+    _ = spawn_link(fun() ->
+                           Self ! {fetched, inviso(N1, fetch_log,
+                                                   [Spec, ".", "p_"])}
+                   end),
+    wait_until(fun() -> readers(N2) =/= [] end),
+    {ok, [{Node2, ok}]} = inviso(N1, suspend, [why]),
+    {ok, [{Node2, {incomplete, [{trace_log, [{error, _}]}]}}]} =
+        receive {fetched, Result} -> Result end,
+    [] = readers(N2),
+    {ok, _} = inviso(N1, stop_all, []).
+
+readers(N) ->
+    [P || P <- call(N, erlang, processes, []),
+          {initial_call, {inviso_fetch, reader_init, 1}} <-
+              [call(N, erlang, process_info, [P, initial_call])]].
+
+%% get_tracerdata/0,1
+get_tracerdata(Config) ->
+    {N1, Node1, _, Node2} = nodes_of(Config),
+    {ok, _} = inviso(N1, start, []),
+    {ok, _} = inviso(N1, add_nodes, [[Node1, Node2], tag]),
+    {ok, [{Node1, {ok, no_tracerdata}}, {Node2, {ok, no_tracerdata}}]} =
+        inviso(N1, get_tracerdata, []),
+    TD = [{trace, {file, "a.log"}}, {ti, {file, "a.ti"}}],
+    {ok, _} = inviso(N1, init_tracing, [[Node1], TD]),
+    {ok, [{Node1, {ok, TD}}]} = inviso(N1, get_tracerdata, [[Node1]]),
+    {ok, _} = inviso(N1, stop_tracing, []),
+    {ok, [{Node1, {ok, TD}}, {Node2, {ok, no_tracerdata}}]} =
+        inviso(N1, get_tracerdata, []),
+    {ok, [{nowhere@nohost, {error, not_an_added_node}}]} =
+        inviso(N1, get_tracerdata, [[nowhere@nohost]]),
+    {error, {badarg, x}} = inviso(N1, get_tracerdata, [x]),
+    {ok, _} = inviso(N1, clear, []),
+    {ok, [{Node1, {ok, no_tracerdata}}, _]} = inviso(N1, get_tracerdata, []),
+    {ok, _} = inviso(N1, stop_all, []).
+
+%% --- trouble ----------------------------------------------------------------
+
+a_runtime_component_that_dies(Config) ->
+    {N1, Node1, N2, Node2} = nodes_of(Config),
+    {ok, _} = inviso(N1, start, []),
+    Sub = inviso_test_lib:spawn_call(N1, timer, sleep, [infinity]),
+    {ok, _} = inviso(N1, add_nodes, [[Node1, Node2], tag]),
+    ok = inviso(N1, subscribe, [Sub]),
+    true = call(N2, erlang, exit, [call(N2, erlang, whereis, [inviso_rt]),
+                                   kill]),
+    wait_until(fun() -> events(N1, Sub) =:= [{disconnected, Node2, killed}]
+               end),
+    {ok, [{Node1, {ok, {new, running}}},
+          {Node2, {error, not_an_added_node}}]} =
+        inviso(N1, get_status, [[Node1, Node2]]),
+    {ok, [{Node2, {ok, new}}]} = inviso(N1, add_nodes, [[Node2], tag]),
+    %% The whole node.
+    inviso_test_lib:stop_node(N2),
+    wait_until(fun() -> lists:member({disconnected, Node2, noconnection},
+                                     events(N1, Sub)) end),
+    {ok, [{Node1, ok}]} = inviso(N1, stop_all, []).
+
+%% port_down
+a_tracer_that_dies(Config) ->
+    {N1, Node1, _, _} = nodes_of(Config),
+    {ok, _} = inviso(N1, start, []),
+    Sub = inviso_test_lib:spawn_call(N1, timer, sleep, [infinity]),
+    {ok, _} = inviso(N1, add_node, [tag]),
+    {ok, _} = inviso(N1, init_tracing, [{file, "a.log"}]),
+    {ok, _} = inviso(N1, tf, [all, [call]]),
+    ok = inviso(N1, subscribe, [Sub]),
+    true = call(N1, erlang, exit, [keeper(N1), kill]),
+    wait_until(fun() -> events(N1, Sub) =:=
+                            [{port_down, Node1, {tracer_died, killed}},
+                             {state_change, Node1, {idle, running}}]
+               end),
+    {ok, [{Node1, {ok, [{trace_log, ok}]}}]} =
+        inviso(N1, init_tracing, [{file, "b.log"}]),
+    {ok, _} = inviso(N1, stop_all, []).
+
+keeper(N) ->
+    Rt = call(N, erlang, whereis, [inviso_rt]),
+    [Handle] = [H || {inviso_tracer, H} <- tuple_to_list(
+                                             call(N, sys, get_state, [Rt]))],
+    call(N, inviso_tracer, nif_keeper, [Handle]).
+
+%% A node that does not answer gives its own entry an error; the others go on.
+requests_of_many_nodes(Config) ->
+    {N1, Node1, N2, Node2} = nodes_of(Config),
+    {ok, _} = inviso(N1, start, []),
+    {ok, _} = inviso(N1, add_nodes, [[Node2, Node1], tag]),
+    Rt = call(N2, erlang, whereis, [inviso_rt]),
+    ok = call(N2, sys, suspend, [Rt]),
+    Self = self(),
+    _ = spawn_link(fun() ->
+                           Self ! {answer, inviso(N1, get_status, [])}
+                   end),
+    timer:sleep(200),
+    true = call(N2, erlang, exit, [Rt, kill]),
+    {ok, [{Node2, {error, {no_response, killed}}},
+          {Node1, {ok, {new, running}}}]} =
+        receive {answer, Answer} -> Answer end,
+    {ok, [{Node1, ok}]} = inviso(N1, stop_all, []).
+
+%% A.5: there is one node, whose name nobody has to give or to read.
+a_system_without_distribution(Config) ->
+    [N] = ?config(nodes, Config),
+    {ok, C} = inviso(N, start, []),
+    Sub = inviso_test_lib:spawn_call(N, timer, sleep, [infinity]),
+    ok = inviso(N, subscribe, [Sub]),
+    _ = [{F, {error, not_an_added_node}} = {F, inviso(N, F, Args)}
+         || {F, Args} <- [{get_status, []}, {get_tracerdata, []},
+                          {stop_nodes, []}, {change_options, [[]]},
+                          {suspend, [x]}, {cancel_suspension, []},
+                          {ctp_all, []}, {ctf_all, []}]],
+    {ok, new} = inviso(N, add_node_if_ref, [tag]),
+    {ok, already_added} = inviso(N, add_node, [tag]),
+    {ok, {new, running}} = inviso(N, get_status, []),
+    {ok, no_tracerdata} = inviso(N, get_tracerdata, []),
+    ok = inviso(N, change_options, [[{dependency, infinity}]]),
+    {error, {unknown_option, x}} = inviso(N, change_options, [[x]]),
+    {ok, [{trace_log, ok}]} = inviso(N, init_tracing, [{file, "a.log"}]),
+    ok = inviso(N, suspend, [x]),
+    {error, suspended} = inviso(N, tp, [lists, seq, 2, []]),
+    ok = inviso(N, cancel_suspension, []),
+    ok = inviso(N, ctp_all, []),
+    ok = inviso(N, ctf_all, []),
+    {ok, {file, "a.log"}} = inviso(N, get_tracerdata, []),
+    {ok, idle} = inviso(N, stop_tracing, []),
+    true = call(N, erlang, exit, [C, kill]),
+    wait_until(fun() -> call(N, erlang, whereis, [inviso_c]) =:= undefined
+               end),
+    {ok, _} = inviso(N, start, []),
+    {error, {wrong_reference, tag}} = inviso(N, add_node_if_ref, [other]),
+    {ok, {adopted, idle, running, tag}} = inviso(N, add_node, [other]),
+    ok = inviso(N, stop_all, []),
+    [{connected, local_runtime, {tag, {new, running}}},
+     {state_change, local_runtime, {tracing, running}} | _] = events(N, Sub).
+
+%% --- overload ---------------------------------------------------------------
+
+%% A.4: the check is called at once when tracing begins, and then periodically,
+%% but not when the node does not trace or is suspended.
+overload_check_by_time(Config) ->
+    {N1, Node1, _, _} = nodes_of(Config),
+    _ = ?PROBE:load(N1),
+    {ok, _} = inviso(N1, start, []),
+    Sub = inviso_test_lib:spawn_call(N1, timer, sleep, [infinity]),
+    ok = inviso(N1, subscribe, [Sub]),
+    {ok, [{Node1, {ok, new}}]} =
+        inviso(N1, add_node, [tag, [{overload, {{?PROBE, check}, 50}}]]),
+    timer:sleep(200),
+    [] = told(N1),
+    {ok, _} = inviso(N1, init_tracing, [{file, "a.log"}]),
+    wait_until(fun() -> length(told(N1)) >= 3 end),
+    [{check, {timeout, void}}] = lists:usort(told(N1)),
+    ?PROBE:answer(N1, {check, {new, other_data}}),
+    wait_until(fun() -> lists:last(told(N1)) =:=
+                            {check, {timeout, other_data}} end),
+    ?PROBE:answer(N1, {check, ignore}),
+    {ok, _} = inviso(N1, tf, [all, [call]]),
+    ?PROBE:answer(N1, {check, {suspend, too_much}}),
+    wait_until(fun() -> status(N1) =:= {tracing, {suspended, too_much}} end),
+    {state_change, Node1, {tracing, {suspended, too_much}}} =
+        lists:last(events(N1, Sub)),
+    ?PROBE:answer(N1, {check, ok}),
+    ?PROBE:forget(N1),
+    timer:sleep(200),
+    [] = told(N1),
+    {ok, _} = inviso(N1, cancel_suspension, []),
+    wait_until(fun() -> length(told(N1)) >= 2 end),
+    {ok, _} = inviso(N1, stop_tracing, []),
+    ?PROBE:forget(N1),
+    timer:sleep(200),
+    [] = told(N1),
+    %% At once, and never again by itself.
+    {ok, [{Node1, ok}]} =
+        inviso(N1, change_options,
+               [[{overload, {{?PROBE, check}, infinity}}]]),
+    {ok, _} = inviso(N1, init_tracing, [{file, "a.log"}]),
+    timer:sleep(200),
+    [] = told(N1),
+    %% Off.
+    {ok, [{Node1, ok}]} = inviso(N1, change_options, [[overload]]),
+    _ = call(N1, erlang, send, [inviso_rt, hello]),
+    {ok, _} = inviso(N1, stop_all, []),
+    [] = told(N1).
+
+overload_check_by_message_and_exit(Config) ->
+    {N1, Node1, _, _} = nodes_of(Config),
+    _ = ?PROBE:load(N1),
+    {ok, _} = inviso(N1, start, [[{overload, {{?PROBE, check}, infinity}}]]),
+    {ok, _} = inviso(N1, add_node, [tag]),
+    Rt = call(N1, erlang, whereis, [inviso_rt]),
+    %% Messages count while it traces and runs.
+    _ = call(N1, erlang, send, [Rt, early]),
+    {ok, _} = inviso(N1, init_tracing, [{file, "a.log"}]),
+    _ = call(N1, erlang, send, [Rt, {alarm, 1}]),
+    wait_until(fun() -> told(N1) =:= [{check, {msg, {{alarm, 1}, void}}}] end),
+    %% Exits always do.
+    {ok, _} = inviso(N1, stop_tracing, []),
+    ?PROBE:forget(N1),
+    ?PROBE:answer(N1, {check, {suspend, exited}}),
+    Peer = inviso_test_lib:spawn_call(N1, erlang, apply,
+                                      [fun erlang:'exit'/2, [Rt, a_reason]]),
+    wait_until(fun() -> told(N1) =:=
+                            [{check, {'EXIT', {Peer, a_reason, void}}}] end),
+    wait_until(fun() -> status(N1) =:= {idle, {suspended, exited}} end),
+    {ok, [{Node1, ok}]} = inviso(N1, stop_all, []).
+
+%% Init is called when the component starts or the option changes, Remove when
+%% it ends or the option changes; not by stop_tracing.
+overload_init_and_remove(Config) ->
+    {N1, Node1, _, _} = nodes_of(Config),
+    _ = ?PROBE:load(N1),
+    Option = fun(Arg) ->
+                     {overload, {{?PROBE, check}, infinity,
+                                 {?PROBE, begin_load, [Arg]},
+                                 {?PROBE, end_load, [Arg]}}}
+             end,
+    {ok, _} = inviso(N1, start, []),
+    {ok, _} = inviso(N1, add_node, [tag, [Option(one)]]),
+    Begin1 = {begin_load, one},
+    [Begin1] = told(N1),
+    {ok, _} = inviso(N1, init_tracing, [{file, "a.log"}]),
+    _ = call(N1, erlang, send, [inviso_rt, hello]),
+    Check = {check, {msg, {hello, {data, one}}}},
+    wait_until(fun() -> told(N1) =:= [Begin1, Check] end),
+    {ok, _} = inviso(N1, stop_tracing, []),
+    {ok, [{Node1, ok}]} = inviso(N1, change_options, [[{dependency, 1}]]),
+    [Begin1, Check] = told(N1),
+    {ok, [{Node1, ok}]} = inviso(N1, change_options, [[Option(two)]]),
+    End1 = {end_load, {{data, one}, one}},
+    [Begin1, Check, End1, {begin_load, two}] = told(N1),
+    {ok, _} = inviso(N1, stop_nodes, []),
+    {end_load, {{data, two}, two}} = lists:last(told(N1)),
+    {ok, _} = inviso(N1, stop_all, []).
+
+%% The default check, and the ready-made one.
+overload_checks_that_are_there(Config) ->
+    {N1, Node1, _, _} = nodes_of(Config),
+    {ok, _} = inviso(N1, start, []),
+    {ok, _} = inviso(N1, add_node, [tag, [{overload, 100}]]),
+    {ok, _} = inviso(N1, init_tracing, [{file, "a.log"}]),
+    Rt = call(N1, erlang, whereis, [inviso_rt]),
+    timer:sleep(300),
+    {tracing, running} = status(N1),
+    flood(N1, Rt, 50),
+    {ok, _} = inviso(N1, cancel_suspension, []),
+    {ok, [{Node1, ok}]} =
+        inviso(N1, change_options,
+               [[{overload, {{inviso_rt_overload, look}, 50,
+                             {inviso_rt_overload, watch,
+                              [#{memory_percent => 1}]}, void}}]]),
+    wait_until(fun() ->
+                       case status(N1) of
+                           {tracing, {suspended, {memory, Text}}} ->
+                               is_binary(Text);
+                           _ -> false
+                       end
+               end),
+    {ok, _} = inviso(N1, stop_all, []).
+
+%% A check that is due, with more than 1000 messages behind it.
+flood(_N, _Rt, 0) ->
+    ct:fail(not_suspended);
+flood(N, Rt, Times) ->
+    Code = "erlang:suspend_process(Rt), timer:sleep(150),"
+        "[Rt ! x || _ <- lists:seq(1, 1500)], erlang:resume_process(Rt).",
+    {ok, Tokens, _} = erl_scan:string(Code),
+    {ok, Exprs} = erl_parse:parse_exprs(Tokens),
+    _ = call(N, erl_eval, exprs, [Exprs, [{'Rt', Rt}]]),
+    case status(N) of
+        {tracing, {suspended, rt_max_queue_len}} -> ok;
+        {tracing, running} -> flood(N, Rt, Times - 1)
+    end.
+
+%% None of them ends the component; each is told to the subscribers.
+overload_callbacks_that_crash(Config) ->
+    {N1, Node1, _, _} = nodes_of(Config),
+    _ = ?PROBE:load(N1),
+    {ok, _} = inviso(N1, start, []),
+    Sub = inviso_test_lib:spawn_call(N1, timer, sleep, [infinity]),
+    ok = inviso(N1, subscribe, [Sub]),
+    ?PROBE:answer(N1, {begin_load, crash}),
+    ?PROBE:answer(N1, {end_load, crash}),
+    ?PROBE:answer(N1, {check, crash}),
+    Option = {overload, {fun ?PROBE:check/1, 50, {?PROBE, begin_load, [x]},
+                         {?PROBE, end_load, [x]}}},
+    {ok, [{Node1, {ok, new}}]} = inviso(N1, add_node, [tag, [Option]]),
+    {ok, _} = inviso(N1, init_tracing, [{file, "a.log"}]),
+    Crash = {error, told_to_crash},
+    wait_until(fun() -> failures(N1, Sub) =:= [{overload_init, Crash},
+                                               {overload_check, Crash}] end),
+    %% A check that crashed is not called again.
+    timer:sleep(200),
+    [{begin_load, x}, {check, {timeout, void}}] = told(N1),
+    ?PROBE:answer(N1, {begin_load, nonsense}),
+    ?PROBE:answer(N1, {check, nonsense}),
+    {ok, [{Node1, ok}]} = inviso(N1, change_options, [[Option]]),
+    wait_until(fun() ->
+                       lists:nthtail(2, failures(N1, Sub)) =:=
+                           [{overload_remove, Crash},
+                            {overload_init, {bad_return, nonsense}},
+                            {overload_check, {bad_return, nonsense}}]
+               end),
+    {tracing, running} = status(N1),
+    {ok, [{Node1, ok}]} = inviso(N1, stop_all, []).
+
+failures(N, Sub) ->
+    [F || {callback_failed, _, F} <- events(N, Sub)].
+
+%% --- helpers ----------------------------------------------------------------
+
+nodes_of(Config) ->
+    [#{name := Node1} = N1, #{name := Node2} = N2] = ?config(nodes, Config),
+    {N1, Node1, N2, Node2}.
+
+dir_of(#{dir := Dir}) -> Dir.
+
+inviso(Node, F, Args) ->
+    call(Node, inviso, F, Args).
+
+exits(Node, F, Args) ->
+    try inviso(Node, F, Args) of
+        Other -> {answered, Other}
+    catch
+        exit:Reason -> Reason
+    end.
+
+%% What a subscriber has got. Answers of the control component come after
+%% what it has told by then.
+events(N, Sub) ->
+    case call(N, erlang, whereis, [inviso_c]) of
+        undefined -> ok;
+        _ -> inviso(N, unsubscribe, [nobody])
+    end,
+    [E || {inviso_event, _, _, E} <- told(N, Sub)].
+
+status(#{name := Node} = N) ->
+    {ok, [{Node, {ok, Status}}]} = inviso(N, get_status, [[Node]]),
+    Status.
+
+merged(#{dir := Dir, name := Node} = N, _Config, Log) ->
+    Out = filename:join(Dir, "merged.txt"),
+    {ok, _} = call(N, inviso_lfm, merge, [[{Node, [{trace_log, [Log]}]}], Out]),
+    {ok, Bin} = file:read_file(Out),
+    [unicode:characters_to_list(L)
+     || L <- binary:split(Bin, <<"\n">>, [global, trim])].
+
+%% The arguments of a call, as text.
+args(Line) ->
+    {match, [Args]} = re:run(Line, "union,(\\[.*\\])}",
+                             [{capture, all_but_first, list}]),
+    Args.
