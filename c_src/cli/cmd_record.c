@@ -214,7 +214,7 @@ static int record(struct record *r)
 		status = inv_members_start(&r->members, &o);
 	}
 	if (!status && r->what.dry_run) {
-		status = inv_dry_run(&r->members, r->json);
+		status = inv_dry_run(&r->members, r->json, r->quiet);
 		inv_members_remove(&r->members);
 	} else if (!status) {
 		status = watch(r);

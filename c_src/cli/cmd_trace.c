@@ -331,7 +331,7 @@ static int trace(struct trace *t)
 		return status;
 	}
 	if (t->what.dry_run) {
-		status = inv_dry_run(&t->members, t->json);
+		status = inv_dry_run(&t->members, t->json, t->quiet);
 		inv_members_remove(&t->members);
 		inv_cluster_leave(&t->cluster);
 		return status;

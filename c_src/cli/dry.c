@@ -6,6 +6,7 @@
 
 #include "cli/cmd.h"
 #include "cli/facts.h"
+#include "cli/notes.h"
 #include "cli/watch.h"
 
 static const char *plural(int64_t n, const char *s)
@@ -22,9 +23,6 @@ static void put_text(const struct inv_member *m, struct inv_buf *b)
 		       plural(s->functions, "s"),
 		       s->processes < 0 ? 0 : s->processes,
 		       plural(s->processes, "es"));
-	if (s->sensitive > 0)
-		inv_buf_printf(b, " (%" PRId64 " more are sensitive)",
-			       s->sensitive);
 	if (s->expected >= 0)
 		inv_buf_printf(b, ", about %" PRId64 " event%s a second",
 			       s->expected, plural(s->expected, "s"));
@@ -33,13 +31,15 @@ static void put_text(const struct inv_member *m, struct inv_buf *b)
 	inv_buf_putc(b, '\n');
 }
 
-int inv_dry_run(struct inv_members *ms, bool json)
+int inv_dry_run(struct inv_members *ms, bool json, bool quiet)
 {
 	struct inv_watch w = { .ms = ms, .period_ms = 100, .quiet = true };
 	struct inv_buf b = { 0 };
 
 	inv_screen_status(ms->cluster->screen, "counting ...");
 	inv_watch_run(&w);
+	if (!json && !quiet)
+		inv_notes_tell(ms);
 	for (size_t i = 0; i < ms->n; i++) {
 		const struct inv_member *m = &ms->v[i];
 

@@ -8,8 +8,8 @@
 
 /*
  * --dry-run: waits for what the sessions find out, and prints it, a line a
- * node.  enum inv_exit.
+ * node; quiet: without notes.  enum inv_exit.
  */
-int inv_dry_run(struct inv_members *ms, bool json);
+int inv_dry_run(struct inv_members *ms, bool json, bool quiet);
 
 #endif

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/notes.h"
+
 #define FOLLOW_MAX (256u * 1024)
 #define SILENT_MS 2000
 #define WAIT_MAX_MS 500
@@ -60,24 +62,10 @@ static void tell_matched(struct inv_watch *w, struct inv_member *m)
 	inv_buf_printf(&b, " %lld process%s",
 		       (long long)(s->processes < 0 ? 0 : s->processes),
 		       s->processes == 1 ? "" : "es");
-	if (s->sensitive > 0)
-		inv_buf_printf(&b,
-			       "; %lld more are sensitive, and cannot be "
-			       "traced",
-			       (long long)s->sensitive);
 	if (!b.error)
 		inv_screen_note(w->ms->cluster->screen, "%.*s", (int)b.len,
 				(const char *)b.data);
 	inv_buf_release(&b);
-}
-
-static void tell_notes(struct inv_watch *w, struct inv_member *m)
-{
-	const struct inv_texts *notes = &m->status.notes;
-
-	for (; m->n_notes < notes->n; m->n_notes++)
-		inv_screen_note_node(w->ms->cluster->screen, m->name,
-				     notes->v[m->n_notes]);
 }
 
 static void heard(struct inv_watch *w, struct inv_member *m,
@@ -86,7 +74,8 @@ static void heard(struct inv_watch *w, struct inv_member *m,
 	m->silent = false;
 	inv_member_status(m, status);
 	tell_matched(w, m);
-	tell_notes(w, m);
+	if (!w->quiet)
+		inv_notes_tell(w->ms);
 	if (m->status.state == INV_STATE_FAILED && !m->code) {
 		inv_screen_note(w->ms->cluster->screen, "%s: failed: %s",
 				m->name, m->status.text);

@@ -28,7 +28,7 @@ struct inv_watch {
 	 * called again, -1: when something has arrived. */
 	int64_t (*turn)(void *arg);
 	int period_ms;	  /* between two questions for the status */
-	bool quiet;	  /* what matched is not said */
+	bool quiet;	  /* what matched, and notes, are not said */
 	bool output;	  /* stop when nobody reads standard output */
 	bool until_armed; /* it has ended, for us, when it traces */
 	bool together;	  /* one that stops stops all */
