@@ -7,7 +7,7 @@
 #include "cli/cmd.h"
 #include "cli/units.h"
 
-#define TIMEOUT_MS 10000
+#define TIMEOUT_MS 30000
 #define TIMEOUT_MAX_MS 3600000 /* fits where milliseconds are an int */
 
 enum {
@@ -31,7 +31,7 @@ static const struct argp_option options[] = {
 	  "~/.erlang.cookie)",
 	  1 },
 	{ "timeout", OPT_TIMEOUT, "TIME", 0,
-	  "for connecting to a node, and for an answer of it (10s)", 1 },
+	  "for connecting to a node, and for an answer of it (30s)", 1 },
 	{ 0 },
 };
 
