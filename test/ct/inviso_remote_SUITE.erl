@@ -73,6 +73,8 @@ init_per_testcase(Case, Config) ->
     Dir = filename:join(?config(priv_dir, Config), atom_to_list(Case)),
     Node = inviso_test_lib:start_stock_node(remote, Dir),
     2 = erpc:call(maps:get(name, Node), erlang, '+', [1, 1]),
+    ok = erpc:call(maps:get(name, Node), code, ensure_modules_loaded,
+                   [[binary_to_atom(M) || M <- modules()]]),
     Before = inviso_test_lib:footprint(Node),
     [{node, Node}, {before, {Before, Node}}, {dir, Dir} | Config].
 
@@ -369,9 +371,12 @@ remove_works_at_any_step_of_arming(Config) ->
     clean(Config, Guard).
 
 many() ->
-    #{specs => [<<"lists">>, <<"dict">>, <<"maps">>, <<"string">>,
-                <<"orddict">>, <<"gb_sets">>, <<"gb_trees">>, <<"sofs">>],
-      procs => [<<"new">>]}.
+    #{specs => modules(), procs => [<<"new">>]}.
+
+%% What is not loaded is not traced.
+modules() ->
+    [<<"lists">>, <<"dict">>, <<"maps">>, <<"string">>, <<"orddict">>,
+     <<"gb_sets">>, <<"gb_trees">>, <<"sofs">>].
 
 requests_are_answered_while_the_log_is_closed(Config) ->
     {Node, Guard} = attached(Config),
