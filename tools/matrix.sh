@@ -5,10 +5,10 @@
 #
 #   tools/matrix.sh [SUITE...]    Debian suites; default: trixie (OTP 27) and forky (OTP 29)
 #
-# For each: a chroot (tools/chroot.sh), a copy of the tree in it, and test/run
-# inside, in name spaces of its own: whatever the tests leave running or mounted
-# ends with them, even after kill -9. Then the beams that the other release made
-# of src/ are loaded here. Results are in build/matrix/SUITE/.
+# For each, all at the same time: a chroot (tools/chroot.sh), a copy of the tree
+# in it, and test/run inside, in name spaces of its own: whatever the tests leave
+# running or mounted ends with them, even after kill -9. Then the beams that the
+# other release made of src/ are loaded here. Results are in build/matrix/SUITE/.
 # ONLY='ct:NAME' runs only these tests.
 #
 # At the end one command works on a cluster of all these releases and this
@@ -35,12 +35,18 @@ run_in() { # SUITE CHROOT
 	rm -rf "$results"
 	mkdir -p "$results"
 	# shellcheck disable=SC2086  # words
-	unshare --mount --pid --net --ipc --fork --kill-child \
+	exec unshare --mount --pid --net --ipc --fork --kill-child \
 		sh tools/matrix-inside.sh "$2" "$results" ${ONLY:-ct} \
 		>"$results/output" 2>&1 </dev/null
+}
+
+report() { # SUITE
+	results=$(pwd)/build/matrix/$1
+	echo "== matrix $1"
 	sed 's/^/  /' "$results/output"
 	add_counts "$results/output" "$1"
 	count_loads "$1" there "beams of this machine's release"
+	load_newer_beams "$1"
 }
 
 add_counts() { # OUTPUT SUITE
@@ -97,22 +103,26 @@ mixed() { # CHROOT...
 }
 
 suites=${*:-trixie forky}
-chroots=
+chroots='' running=''
 mkdir -p build/matrix
 for suite in $suites; do
-	echo "== matrix $suite"
 	why=build/matrix/$suite.why
 	chroot=$(tools/chroot.sh "$suite" 2>"$why")
 	case $? in
 	0)
 		chroots="$chroots $chroot"
 		[ "${ONLY:-}" != mixed ] || continue
-		run_in "$suite" "$chroot"
-		load_newer_beams "$suite"
+		echo "matrix $suite: started"
+		run_in "$suite" "$chroot" &
+		running="$running $suite:$!"
 		;;
 	77) skip "$suite" "$(cat "$why")" ;;
 	*) skip "$suite" "its chroot could not be made: $(tail -n 1 "$why")" ;;
 	esac
+done
+for suite in $running; do
+	wait "${suite#*:}"
+	report "${suite%:*}"
 done
 
 case ${ONLY:-mixed} in
