@@ -54,6 +54,7 @@
          state = arming :: arming | tracing | stopping | stopped | failed,
          why = none :: atom(),
          text = <<>> :: binary(),
+         class = none :: none | refused | usage | nothing | failed,
          armed = {0, 0} :: {non_neg_integer(), non_neg_integer()},
          %% monotonic time, ms
          deadline = infinity :: integer() | infinity,
@@ -503,7 +504,8 @@ finish(Why, Text, #session{state = State} = S)
 finish(_, _, S) ->
     S.
 
-stopped_for({not_armed, _}, Text, S) -> S#session{why = none, text = Text};
+stopped_for({not_armed, Class}, Text, S) ->
+    S#session{why = none, text = Text, class = Class};
 stopped_for(Why, Text, S) -> S#session{why = Why, text = Text}.
 
 closing(#session{plan = Plan, scope = Scope, tracer = Tracer} = S) ->
@@ -628,6 +630,8 @@ status(#session{map = Map, stats = Stats} = S) ->
         state => S#session.state,
         why => S#session.why,
         text => S#session.text,
+        class => class(S),
+        log => log(S),
         matched => S#session.matched,
         notes => S#session.notes,
         produced => maps:get(produced, Stats, 0),
@@ -636,6 +640,16 @@ status(#session{map = Map, stats = Stats} = S) ->
         log_bytes => maps:get(log_bytes, Stats, 0),
         lost => maps:get(lost, Stats, #{}),
         ms_left => ms_left(S)}).
+
+class(#session{state = failed, class = none}) -> failed;
+class(#session{class = Class}) -> Class.
+
+%% That of a live session goes with its node.
+log(#session{path = Path, map = #{mode := Mode}})
+  when Path =/= none, Mode =/= live ->
+    unicode:characters_to_binary(Path);
+log(_) ->
+    none.
 
 progress(#session{state = arming, armed = Armed}) -> #{armed => Armed};
 progress(#session{expected = none}) -> #{};

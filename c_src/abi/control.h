@@ -82,7 +82,7 @@
  *	limits    #{events, bytes, rate, ms}: integers, 0 or absent: none; ms
  *		  is the time from the moment that all is armed
  *	tracer    options of inviso_tracer:open/2: max_term_bytes, max_depth,
- *		  buffer_bytes, compress, payload, flush_ms, drain_ms
+ *		  packet_bytes, buffer_bytes, compress, payload, flush_ms, drain_ms
  *	protect   #{run_queue, memory_percent}: 0 is off, absent the default
  *	dead_man_ms  after so long without a word of the client the session
  *		  ends and its files are removed
@@ -116,6 +116,9 @@
  *	why		none | events | bytes | rate | time | asked | client_gone
  *			| run_queue | memory | queue | tracer: why it stopped
  *	text		of why, with the figures ("run queue 212, limit 64")
+ *	class		of a session that failed, an atom of
+ *			INV_CONTROL_CLASSES; else none
+ *	log		binary: the path of the log, of a recording; else none
  *	matched		#{functions, processes, sensitive}: sensitive are
  *			processes that cannot be traced
  *	armed		{Done, Total} functions, while arming

@@ -327,18 +327,33 @@ static int code_of(int class)
 	}
 }
 
+int inv_decode_class(struct inv_decode *d, int *code)
+{
+	struct inv_token tok;
+	int r = next(d, &tok);
+
+	*code = 0;
+	if (r < 0)
+		return r;
+	if (tok.kind != INV_TOK_ATOM)
+		return inv_decode_bad(d);
+	if (!inv_token_is(&tok, "none"))
+		*code = code_of(inv_token_word(&tok, classes));
+	return 0;
+}
+
 /* Class, Text of an error. */
 static int failure(struct inv_decode *d, struct inv_err *err)
 {
 	char text[sizeof(err->text)];
-	int class;
-	int r = inv_decode_word(d, classes, &class);
+	int code;
+	int r = inv_decode_class(d, &code);
 
 	if (r == 0)
 		r = inv_decode_text(d, text, sizeof(text));
 	if (r < 0)
 		return inv_err_set(err, r, "an answer that makes no sense");
-	return inv_err_set(err, code_of(class), "%s", text);
+	return inv_err_set(err, code ? code : INV_EREMOTE, "%s", text);
 }
 
 int inv_decode_strange(const struct inv_decode *d, struct inv_err *err)

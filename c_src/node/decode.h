@@ -82,6 +82,10 @@ int inv_decode_bad(struct inv_decode *d);
  */
 int inv_decode_ok(struct inv_decode *d, uint32_t arity, struct inv_err *err);
 
+/* The class of an error, an atom: *code is that of {error, Class, _}, or 0 for
+ * `none'. */
+int inv_decode_class(struct inv_decode *d, int *code);
+
 /* A whole answer, the atom ok, or a failure as above. */
 int inv_decode_answer_ok(struct inv_decode *d, struct inv_err *err);
 

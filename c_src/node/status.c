@@ -135,6 +135,24 @@ static int read_lost(struct inv_decode *d, struct inv_status *s)
 	return r < 0 ? r : inv_cursor_end(&d->c);
 }
 
+/* A path, or the atom none. */
+static int read_log(struct inv_decode *d, struct inv_status *s)
+{
+	struct inv_token tok;
+
+	s->log[0] = 0;
+	if (inv_cursor_next(&d->c, &tok) != 0)
+		return inv_decode_bad(d);
+	return tok.kind == INV_TOK_ATOM ?
+		       0 :
+		       inv_token_text(d, &tok, s->log, sizeof(s->log));
+}
+
+static int read_class(struct inv_decode *d, struct inv_status *s)
+{
+	return inv_decode_class(d, &s->code);
+}
+
 static int read_state(struct inv_decode *d, struct inv_status *s)
 {
 	static const char *const words[] = { "arming",	"tracing", "stopping",
@@ -173,6 +191,8 @@ int inv_status_decode(struct inv_decode *d, struct inv_status *out)
 		{ "state", read_state },
 		{ "why", read_why },
 		{ "text", read_text },
+		{ "class", read_class },
+		{ "log", read_log },
 		{ "matched", read_matched },
 		{ "armed", read_armed },
 		{ "notes", read_notes },

@@ -56,7 +56,9 @@ struct inv_status {
 	int64_t limit_events, limit_bytes, limit_rate, limit_ms;
 	enum inv_session_state state;
 	enum inv_session_why why;
-	char text[512];				 /* of why, with the figures */
+	char text[512]; /* of why, with the figures */
+	int code;	/* of one that failed: enum inv_code; else 0 */
+	char log[512];	/* where it is on the node's machine; "" */
 	int64_t functions, processes, sensitive; /* matched; -1: not told */
 	int64_t armed, armed_of;		 /* while arming */
 	uint64_t produced, recorded, dropped, log_bytes;

@@ -24,6 +24,8 @@
          a_killed_session_leaves_nothing/1,
          a_killed_guard_ends_its_sessions/1,
          stop_works_at_any_step_of_arming/1,
+         who_is_traced_meanwhile_refuses/1,
+         a_recording_tells_where_its_log_is/1,
          remove_works_at_any_step_of_arming/1,
          requests_are_answered_while_the_log_is_closed/1,
          a_flight_recorder_leaves_its_file/1,
@@ -59,6 +61,8 @@ all() ->
      a_killed_session_leaves_nothing,
      a_killed_guard_ends_its_sessions,
      stop_works_at_any_step_of_arming,
+     who_is_traced_meanwhile_refuses,
+     a_recording_tells_where_its_log_is,
      remove_works_at_any_step_of_arming,
      requests_are_answered_while_the_log_is_closed,
      a_flight_recorder_leaves_its_file,
@@ -468,6 +472,35 @@ one_at_a_time_where_the_vm_has_no_sessions(Config) ->
             {ok, S2, _} = start(Node, Guard),
             wait_state(S2, [tracing])
     end,
+    clean(Config, Guard).
+
+%% Somebody may be faster than the steps of arming.
+who_is_traced_meanwhile_refuses(Config) ->
+    {#{name := Name} = Node, Guard} = attached(Config),
+    case erpc:call(Name, inviso_otp, has_sessions, []) of
+        true ->
+            clean(Config, Guard),
+            {skip, "trace sessions do not meet"};
+        false ->
+            {ok, S, #{class := none}} = start(Node, Guard, many()),
+            1 = call(Node, erlang, trace_pattern,
+                     [{sofs, no_elements, 1}, true, [local]]),
+            #{why := none, class := refused, text := Text, log := none} =
+                wait_state(S, [failed]),
+            has(Text, "sofs:no_elements/1"),
+            1 = call(Node, erlang, trace_pattern,
+                     [{sofs, no_elements, 1}, false, [local]]),
+            ok = ask(S, remove),
+            clean(Config, Guard)
+    end.
+
+a_recording_tells_where_its_log_is(Config) ->
+    {#{name := Name} = Node, Guard} = attached(Config),
+    {ok, S, #{log := Log}} = start(Node, Guard, #{mode => record}),
+    true = erpc:call(Name, filelib, is_regular, [Log]),
+    _ = stop(S),
+    #{log := Log} = ask(S, status),
+    ok = ask(S, remove),
     clean(Config, Guard).
 
 only_files_of_the_session_are_read(Config) ->

@@ -193,25 +193,41 @@ static void next_is_map(const struct pair *p, int n)
 static void a_status_is_read(void **state)
 {
 	static const struct pair pairs[] = {
-		{ "name", "n1" },	   { "owner", "me" },
-		{ "mode", "live" },	   { "keep", "newest" },
-		{ "since", "1700000000" }, { "specs", "[one,two]" },
-		{ "notes", "[note]" },	   { "limits", "#3" },
-		{ "events", "100" },	   { "ms", "15000" },
-		{ "later", "7" },	   { "something_newer", "[{a,b}]" },
-		{ "state", "stopped" },	   { "why", "run_queue" },
-		{ "text", "because" },	   { "matched", "#3" },
-		{ "functions", "3" },	   { "processes", "40" },
-		{ "sensitive", "1" },	   { "armed", "{2,3}" },
-		{ "produced", "10" },	   { "recorded", "7" },
-		{ "dropped", "3" },	   { "log_bytes", "4096" },
-		{ "lost", "#3" },	   { "full", "2" },
-		{ "limit", "1" },	   { "none", "0" },
+		{ "name", "n1" },
+		{ "owner", "me" },
+		{ "mode", "live" },
+		{ "keep", "newest" },
+		{ "since", "1700000000" },
+		{ "specs", "[one,two]" },
+		{ "notes", "[note]" },
+		{ "limits", "#3" },
+		{ "events", "100" },
+		{ "ms", "15000" },
+		{ "later", "7" },
+		{ "something_newer", "[{a,b}]" },
+		{ "state", "stopped" },
+		{ "why", "run_queue" },
+		{ "text", "because" },
+		{ "class", "refused" },
+		{ "log", "\"/tmp/x.log\"" },
+		{ "matched", "#3" },
+		{ "functions", "3" },
+		{ "processes", "40" },
+		{ "sensitive", "1" },
+		{ "armed", "{2,3}" },
+		{ "produced", "10" },
+		{ "recorded", "7" },
+		{ "dropped", "3" },
+		{ "log_bytes", "4096" },
+		{ "lost", "#3" },
+		{ "full", "2" },
+		{ "limit", "1" },
+		{ "none", "0" },
 		{ "ms_left", "infinity" },
 	};
 
 	(void)state;
-	next_is_map(pairs, 20);
+	next_is_map(pairs, 22);
 	assert_int_equal(inv_session_status_got(&ask, &status, &err), 0);
 	assert_string_equal(status.name, "n1");
 	assert_string_equal(status.owner, "me");
@@ -227,6 +243,8 @@ static void a_status_is_read(void **state)
 	assert_int_equal(status.why, INV_WHY_RUN_QUEUE);
 	assert_true(inv_why_protection(status.why));
 	assert_string_equal(status.text, "because");
+	assert_int_equal(status.code, INV_EREFUSED);
+	assert_string_equal(status.log, "/tmp/x.log");
 	assert_int_equal(status.functions, 3);
 	assert_int_equal(status.sensitive, 1);
 	assert_int_equal(status.armed, 2);
@@ -245,13 +263,17 @@ static void a_status_is_read(void **state)
 static void words_of_a_newer_node_are_no_error(void **state)
 {
 	static const struct pair pairs[] = { { "state", "dreaming" },
-					     { "why", "boredom" } };
+					     { "why", "boredom" },
+					     { "class", "tired" },
+					     { "log", "none" } };
 
 	(void)state;
-	next_is_map(pairs, 2);
+	next_is_map(pairs, 4);
 	assert_int_equal(inv_session_status_got(&ask, &status, &err), 0);
 	assert_int_equal(status.state, INV_STATE_UNKNOWN);
 	assert_int_equal(status.why, INV_WHY_OTHER);
+	assert_int_equal(status.code, INV_EREMOTE);
+	assert_string_equal(status.log, "");
 	inv_status_release(&status);
 }
 
