@@ -2,6 +2,7 @@
 #ifndef INV_CLI_STOP_H
 #define INV_CLI_STOP_H
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 
@@ -9,10 +10,14 @@
  * The user's wish to stop: SIGINT, SIGTERM and SIGHUP as a descriptor, for
  * commands that have something to take away before they leave.  Those that are
  * ignored (nohup) stay so.  Threads that begin later have them blocked.
+ *
+ * What comes within half a second of a signal is the same wish: timeout(1),
+ * sudo and container runtimes pass on what the terminal has sent already.
  */
 struct inv_stop {
 	int fd; /* readable: there is one; not to be read by others */
-	sigset_t before;
+	pthread_t thread;
+	sigset_t set, before;
 };
 
 /* INV_EIO. */
