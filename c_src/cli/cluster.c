@@ -13,6 +13,7 @@
 #include "cli/cmd.h"
 
 #define LEAVE_MS 10000
+#define SLOW_MS 2000
 
 int64_t inv_now_ms(void)
 {
@@ -116,18 +117,20 @@ static int begin(struct inv_cluster *c, const struct inv_node_name *name,
 	if (!conn)
 		return err->code;
 	memset(&c->v[c->n], 0, sizeof(c->v[c->n]));
+	memset(&c->told[c->n], 0, sizeof(c->told[c->n]));
 	c->v[c->n++].conn = conn;
 	return 0;
 }
 
 static int grow(struct inv_cluster *c, size_t more, struct inv_err *err)
 {
-	struct inv_attach *v = realloc(c->v, (c->n + more + 1) * sizeof(*c->v));
+	size_t n = c->n + more + 1;
+	struct inv_attach *v = realloc(c->v, n * sizeof(*v));
+	struct inv_told *told = realloc(c->told, n * sizeof(*told));
 
-	if (!v)
-		return inv_err_set(err, INV_ENOMEM, "no memory");
-	c->v = v;
-	return 0;
+	c->v = v ? v : c->v;
+	c->told = told ? told : c->told;
+	return v && told ? 0 : inv_err_set(err, INV_ENOMEM, "no memory");
 }
 
 static int begin_all(struct inv_cluster *c, const struct inv_node_names *names,
@@ -141,7 +144,7 @@ static int begin_all(struct inv_cluster *c, const struct inv_node_names *names,
 	return rc;
 }
 
-/* What v says of the first that is not well; each is told of. */
+/* What v says of the first that is not well; each is told of, once. */
 static int tell(struct inv_cluster *c, int cancelled)
 {
 	int status = INV_EXIT_DONE;
@@ -161,8 +164,10 @@ static int tell(struct inv_cluster *c, int cancelled)
 		/* A node of a kind that will not do: no fault in the usage. */
 		if (exit_status == INV_EXIT_USAGE)
 			exit_status = INV_EXIT_FAILED;
-		inv_screen_note_node(c->screen, inv_cluster_name(c, i),
-				     at->err.text);
+		if (!c->told[i].failed)
+			inv_screen_note_node(c->screen, inv_cluster_name(c, i),
+					     at->err.text);
+		c->told[i].failed = true;
 		if (!status)
 			status = exit_status;
 	}
@@ -185,6 +190,20 @@ static int add_others(struct inv_cluster *c, struct inv_err *err)
 	return rc;
 }
 
+/* Scripts have --timeout; a person wonders sooner. */
+static void tell_slow(void *arg, const struct inv_conn *conn)
+{
+	struct inv_cluster *c = arg;
+
+	for (size_t i = 0; i < c->n; i++) {
+		if (c->v[i].conn != conn || c->told[i].slow)
+			continue;
+		c->told[i].slow = true;
+		inv_screen_note(c->screen, "%s: waiting for it ...",
+				inv_cluster_name(c, i));
+	}
+}
+
 int inv_cluster_connect(struct inv_cluster *c)
 {
 	struct inv_err err = { 0 };
@@ -205,6 +224,8 @@ int inv_cluster_connect(struct inv_cluster *c)
 		rc = begin_all(c, &c->opts->names, &err);
 	if (rc)
 		return failed(c, &err);
+	if (isatty(STDERR_FILENO))
+		inv_inbox_on_slow(c->in, SLOW_MS, tell_slow, c);
 	inv_screen_status(c->screen, "connecting ...");
 	rc = inv_attach_all(c->v, c->n, c->in, NULL, c->stop.fd);
 	if (c->opts->all && rc != INV_ECANCELLED) {
@@ -234,6 +255,7 @@ int inv_cluster_attach(struct inv_cluster *c, bool tracer, const char *dir)
 
 void inv_cluster_leave(struct inv_cluster *c)
 {
+	int ms = inv_cluster_ms(c) < LEAVE_MS ? inv_cluster_ms(c) : LEAVE_MS;
 	size_t was = 0;
 	int rc;
 
@@ -242,7 +264,7 @@ void inv_cluster_leave(struct inv_cluster *c)
 	inv_screen_status(c->screen, "leaving ...");
 	for (size_t i = 0; i < c->n; i++)
 		was += c->v[i].code != 0;
-	rc = inv_leave_all(c->v, c->n, c->in, LEAVE_MS, c->stop.fd);
+	rc = inv_leave_all(c->v, c->n, c->in, ms, c->stop.fd);
 	if (rc == INV_ECANCELLED)
 		inv_cluster_abandon(c);
 	/* That a node was lost has been said. */
@@ -258,6 +280,7 @@ void inv_cluster_close(struct inv_cluster *c)
 		inv_conn_close(c->v[i].conn);
 	inv_attach_release(c->v, c->n);
 	free(c->v);
+	free(c->told);
 	inv_inbox_free(c->in);
 	/* Nothing is left to be taken away: a terminal that is held can be
 	 * left by a signal. */

@@ -25,6 +25,11 @@
  *
  * Results are of enum inv_exit.
  */
+struct inv_told {
+	bool failed; /* why it is not with us */
+	bool slow;   /* that it lets wait */
+};
+
 struct inv_cluster {
 	const struct inv_node_opts *opts; /* borrowed */
 	struct inv_screen *screen;
@@ -33,6 +38,7 @@ struct inv_cluster {
 	struct inv_inbox *in;
 	struct inv_cookie cookie;
 	struct inv_attach *v;
+	struct inv_told *told; /* of each of v */
 	size_t n;
 	char owner[256]; /* "user@host (os pid 4711)" */
 };

@@ -12,6 +12,7 @@
 
 #include "abi/control.h"
 #include "node/ask.h"
+#include "node/inbox_int.h"
 #include "node/payload.h"
 
 #define STEP_MS 10000
@@ -97,15 +98,25 @@ static void connected(struct step *s, const struct inv_mail *mail)
 	}
 }
 
+static void tell_connecting(const struct inv_lag *p, const struct step *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (is_at(s, i, INV_ATTACH_NONE))
+			inv_lag_tell(p, s->v[i].conn);
+}
+
 static int connect_all(struct step *s)
 {
+	struct inv_lag p = inv_lag(s->in);
 	struct inv_mail mail;
 
 	while (connecting(s)) {
-		int r = inv_inbox_wait(s->in, s->stop_fd, -1);
+		int r = inv_inbox_wait(s->in, s->stop_fd, inv_lag_ms(&p));
 
 		if (r < 0)
 			return r;
+		if (inv_lag_ended(&p))
+			tell_connecting(&p, s);
 		if (inv_inbox_take(s->in, 0, &mail) == 0) {
 			connected(s, &mail);
 			inv_mail_release(&mail);

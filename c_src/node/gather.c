@@ -4,6 +4,8 @@
 #include <poll.h>
 #include <string.h>
 
+#include "node/inbox_int.h"
+
 bool inv_ask_open(const struct inv_ask *ask)
 {
 	return ask->conn && !ask->done;
@@ -70,16 +72,27 @@ int inv_inbox_wait(struct inv_inbox *in, int stop_fd, int ms)
 	return 0;
 }
 
+static void tell_open(const struct inv_lag *p, const struct inv_ask *asks,
+		      size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (inv_ask_open(&asks[i]))
+			inv_lag_tell(p, asks[i].conn);
+}
+
 int inv_gather(struct inv_inbox *in, struct inv_ask *asks, size_t n,
 	       int stop_fd)
 {
+	struct inv_lag p = inv_lag(in);
 	struct inv_mail mail;
 
 	while (any_open(asks, n)) {
-		int r = inv_inbox_wait(in, stop_fd, -1);
+		int r = inv_inbox_wait(in, stop_fd, inv_lag_ms(&p));
 
 		if (r < 0)
 			return r;
+		if (inv_lag_ended(&p))
+			tell_open(&p, asks, n);
 		if (inv_inbox_take(in, 0, &mail) == 0)
 			deliver(asks, n, &mail);
 	}

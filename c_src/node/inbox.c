@@ -18,6 +18,10 @@ struct inv_inbox {
 	struct inv_mail **last;
 	size_t n_open; /* items that are not awaited: fd is readable */
 	int fd;
+	/* whoever takes the items */
+	int slow_ms;
+	inv_slow *tell_slow; /* may be NULL */
+	void *slow_arg;
 };
 
 struct inv_inbox *inv_inbox_new(struct inv_err *err)
@@ -67,6 +71,44 @@ void inv_inbox_free(struct inv_inbox *in)
 	pthread_cond_destroy(&in->more);
 	pthread_mutex_destroy(&in->lock);
 	free(in);
+}
+
+void inv_inbox_on_slow(struct inv_inbox *in, int ms, inv_slow *tell, void *arg)
+{
+	in->slow_ms = ms;
+	in->tell_slow = tell;
+	in->slow_arg = arg;
+}
+
+struct inv_lag inv_lag(struct inv_inbox *in)
+{
+	return (struct inv_lag){
+		.in = in,
+		.until = in->tell_slow ? inv_net_now() + in->slow_ms : -1,
+	};
+}
+
+int inv_lag_ms(const struct inv_lag *p)
+{
+	int64_t left;
+
+	if (p->until < 0)
+		return -1;
+	left = p->until - inv_net_now();
+	return left > 0 ? (int)left : 0;
+}
+
+bool inv_lag_ended(struct inv_lag *p)
+{
+	if (inv_lag_ms(p) != 0)
+		return false;
+	p->until = -1;
+	return true;
+}
+
+void inv_lag_tell(const struct inv_lag *p, const struct inv_conn *conn)
+{
+	p->in->tell_slow(p->in->slow_arg, conn);
 }
 
 int inv_inbox_fd(const struct inv_inbox *in)

@@ -65,6 +65,14 @@ int inv_inbox_fd(const struct inv_inbox *in);
  */
 int inv_inbox_take(struct inv_inbox *in, int ms, struct inv_mail *out);
 
+/*
+ * A word for people when a node lets wait: tell is called, by whoever waits for
+ * nodes in this room, with each that has not answered for so long.  Once each
+ * time that there is something to wait for.
+ */
+typedef void inv_slow(void *arg, const struct inv_conn *conn);
+void inv_inbox_on_slow(struct inv_inbox *in, int ms, inv_slow *tell, void *arg);
+
 /* Frees what out refers to; out itself is the caller's. */
 void inv_mail_release(struct inv_mail *it);
 

@@ -28,4 +28,25 @@ int inv_inbox_await(struct inv_inbox *in, const struct inv_conn *conn,
 /* Drops all items of conn. */
 void inv_inbox_drop(struct inv_inbox *in, const struct inv_conn *conn);
 
+/*
+ * For whoever waits for nodes: when to say so (inv_inbox_on_slow).
+ *
+ *	struct inv_lag p = inv_lag(in);
+ *
+ *	while (some are awaited) {
+ *		inv_inbox_wait(in, stop_fd, inv_lag_ms(&p));
+ *		if (inv_lag_ended(&p))
+ *			... inv_lag_tell(&p, conn) for each of them
+ */
+struct inv_lag {
+	struct inv_inbox *in;
+	int64_t until; /* -1: no word is due */
+};
+struct inv_lag inv_lag(struct inv_inbox *in);
+/* For poll: until a word is due; -1. */
+int inv_lag_ms(const struct inv_lag *p);
+/* True once. */
+bool inv_lag_ended(struct inv_lag *p);
+void inv_lag_tell(const struct inv_lag *p, const struct inv_conn *conn);
+
 #endif

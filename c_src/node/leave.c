@@ -11,6 +11,7 @@
 
 #include "node/ask.h"
 #include "node/attach.h"
+#include "node/inbox_int.h"
 
 #define LEAVE_MS 10000
 #define PAUSE_MS 5
@@ -20,6 +21,7 @@ struct leave {
 	size_t n;
 	struct inv_inbox *in;
 	int64_t end;
+	struct inv_lag lag;
 	int stop_fd;
 	struct inv_ask *asks; /* one for each */
 	bool *waiting;	      /* until it is gone */
@@ -45,6 +47,14 @@ static void fail(struct inv_attach *a, int code)
 {
 	a->code = code;
 	inv_err_ctx(&a->err, "%s", inv_conn_name(a->conn)->full);
+}
+
+/* A node with very many processes takes long to unload code: each of them is
+ * asked whether it runs it. */
+static void not_yet(struct inv_attach *a)
+{
+	fail(a, inv_err_set(&a->err, INV_ETIME,
+			    "still unloads our code; it goes on by itself"));
 }
 
 static void ask_leave(const struct leave *l, size_t i)
@@ -104,7 +114,9 @@ static void has_left(struct leave *l, size_t i)
 		inv_decode_init(&d, d.term, d.len);
 		r = inv_decode_ok(&d, 0, &a->err);
 	}
-	if (r < 0)
+	if (r == INV_ETIME)
+		not_yet(a);
+	else if (r < 0)
 		fail(a, r);
 	else if (gone)
 		l->waiting[i] = true;
@@ -121,18 +133,16 @@ static void is_gone(struct leave *l, size_t i)
 	struct inv_token tok;
 	int r = inv_ask_answer(&l->asks[i], &d, &a->err);
 
-	if (r < 0) {
+	if (r < 0 && r != INV_ETIME) {
 		fail(a, r);
 		l->waiting[i] = false;
-	} else if (inv_cursor_next(&d.c, &tok) == 0 &&
+	} else if (r == 0 && inv_cursor_next(&d.c, &tok) == 0 &&
 		   tok.kind == INV_TOK_ATOM &&
 		   inv_token_word(&tok, words) == 0) {
 		a->state = INV_ATTACH_NONE;
 		l->waiting[i] = false;
-	} else if (now_ms() >= l->end) {
-		fail(a, inv_err_set(&a->err, INV_ETIME,
-				    "our code is still there; it goes by "
-				    "itself, or with its last user"));
+	} else if (r == INV_ETIME || now_ms() >= l->end) {
+		not_yet(a);
 		l->waiting[i] = false;
 	}
 }
@@ -163,6 +173,13 @@ static bool any(const bool *b, size_t n)
 	return false;
 }
 
+static void tell_waiting(const struct leave *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (l->waiting[i])
+			inv_lag_tell(&l->lag, l->v[i].conn);
+}
+
 static int wait_gone(struct leave *l)
 {
 	struct pollfd stop = { .fd = l->stop_fd, .events = POLLIN };
@@ -173,6 +190,8 @@ static int wait_gone(struct leave *l)
 		if (r == 0 && any(l->waiting, l->n) &&
 		    poll(&stop, 1, PAUSE_MS) > 0)
 			r = INV_ECANCELLED;
+		if (inv_lag_ended(&l->lag))
+			tell_waiting(l);
 	}
 	return r;
 }
@@ -193,7 +212,9 @@ static void choose(struct leave *l, bool *whom)
 int inv_leave_all(struct inv_attach *v, size_t n, struct inv_inbox *in, int ms,
 		  int stop_fd)
 {
-	struct leave l = { .v = v, .n = n, .in = in, .stop_fd = stop_fd };
+	struct leave l = {
+		.v = v, .n = n, .in = in, .stop_fd = stop_fd, .lag = inv_lag(in)
+	};
 	bool *whom = calloc(n + 1, sizeof(*whom));
 	int r = INV_ENOMEM;
 

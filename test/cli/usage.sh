@@ -106,6 +106,7 @@ for command in 'record -o d m' 'stop x' 'fetch x' status; do
 	ok "$command: a node that is not there" status 3 "$inviso" $command \
 		-n inviso_nobody@localhost
 	ok 'is named by it' says err 'inviso_nobody@localhost: '
+	ok 'and once' test "$(grep -c inviso_nobody@localhost: err)" = 1
 done
 ok 'nothing is said of the cookie' status 3 "$inviso" trace \
 	-n inviso_nobody@localhost m

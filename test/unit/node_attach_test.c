@@ -214,6 +214,29 @@ static void who_does_not_want_any_more_can_leave(void **state)
 	close(stop[1]);
 }
 
+static void count_slow(void *arg, const struct inv_conn *conn)
+{
+	*(unsigned *)arg += conn == k.v[0].conn ? 1 : 100;
+}
+
+/* Whoever unloads code of very many processes is not there for others. */
+static void a_node_that_takes_long_to_leave_is_told_of_and_let_be(void **state)
+{
+	unsigned slow = 0;
+
+	(void)state;
+	cluster_start(&k, "slow", 1);
+	cluster_attach(&k, NULL);
+	inv_inbox_on_slow(k.in, 10, count_slow, &slow);
+	freeze_peer(&k.p[0]);
+	assert_int_equal(inv_leave_all(k.v, 1, k.in, 300, -1), INV_ETIME);
+	assert_int_equal(slow, 1);
+	assert_non_null(strstr(k.v[0].err.text, "still unloads our code"));
+	kill(k.p[0].pid, SIGCONT);
+	await_gone(k.v[0].conn);
+	cluster_stop(&k);
+}
+
 static void one_who_vanishes_is_cleaned_up_after(void **state)
 {
 	struct inv_conn *other;
@@ -243,6 +266,8 @@ int main(void)
 			one_that_cannot_be_reached_does_not_keep_the_others),
 		cmocka_unit_test(a_node_that_dies_meanwhile_is_lost),
 		cmocka_unit_test(who_does_not_want_any_more_can_leave),
+		cmocka_unit_test(
+			a_node_that_takes_long_to_leave_is_told_of_and_let_be),
 		cmocka_unit_test(one_who_vanishes_is_cleaned_up_after),
 	};
 
