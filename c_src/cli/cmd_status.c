@@ -83,6 +83,8 @@ static void put_session(struct inv_buf *b, const struct inv_status *s)
 	inv_facts_put_counts(b, &m);
 	inv_buf_puts(b, ", ");
 	inv_units_put_bytes(b, s->log_bytes);
+	if (*s->log)
+		inv_buf_printf(b, "\n    log     %s", s->log);
 	if (s->why != INV_WHY_NONE) {
 		inv_buf_puts(b, "\n    stopped ");
 		inv_facts_put_why(b, &m);

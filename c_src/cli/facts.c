@@ -10,6 +10,7 @@
 struct sum {
 	uint64_t produced, recorded;
 	uint64_t limit; /* came after it */
+	size_t unknown; /* members of which not all is known */
 	struct inv_status_lost lost[INV_STATUS_LOST_MAX];
 	size_t n_lost;
 };
@@ -88,6 +89,12 @@ static uint64_t all_lost(const struct sum *sum)
 	return n;
 }
 
+/* Whether it was lost before it had told how it ended. */
+static bool is_unknown(const struct inv_member *m)
+{
+	return inv_code_gone(m->code) && !m->final;
+}
+
 static void put_sum(struct inv_buf *b, const struct sum *sum)
 {
 	const char *sep = " (";
@@ -111,14 +118,22 @@ void inv_facts_put_counts(struct inv_buf *b, const struct inv_member *m)
 {
 	struct sum sum = { 0 };
 
+	if (is_unknown(m) && !m->status.produced) {
+		inv_buf_puts(b, "nothing is known of it");
+		return;
+	}
 	add(&sum, &m->status);
 	put_sum(b, &sum);
+	if (is_unknown(m))
+		inv_buf_puts(b, " when it was last heard of");
 }
 
 static void sum_up(struct sum *sum, const struct inv_members *ms)
 {
-	for (size_t i = 0; i < ms->n; i++)
+	for (size_t i = 0; i < ms->n; i++) {
 		add(sum, &ms->v[i].status);
+		sum->unknown += is_unknown(&ms->v[i]);
+	}
 }
 
 void inv_facts_put_sum(struct inv_buf *b, const struct inv_members *ms)
@@ -127,6 +142,9 @@ void inv_facts_put_sum(struct inv_buf *b, const struct inv_members *ms)
 
 	sum_up(&sum, ms);
 	put_sum(b, &sum);
+	if (sum.unknown)
+		inv_buf_printf(b, ", and of %zu node%s not all is known",
+			       sum.unknown, sum.unknown == 1 ? "" : "s");
 }
 
 /* --- why ------------------------------------------------------------------ */
@@ -144,12 +162,23 @@ static const char *const in_words[] = {
 	[INV_WHY_TRACER] = "the tracer ended",
 };
 
+/* A recording's log outlives its node, but not a node that goes on without us.
+ */
+static void put_failure(struct inv_buf *b, const struct inv_member *m)
+{
+	inv_buf_printf(b, "%s: %s", inv_code_gone(m->code) ? "lost" : "failed",
+		       inv_screen_without(m->err.text, m->name));
+	if (is_unknown(m) && *m->status.log)
+		inv_buf_printf(b, "; if the node died, its log is there: %s",
+			       m->status.log);
+}
+
 void inv_facts_put_why(struct inv_buf *b, const struct inv_member *m)
 {
 	enum inv_session_why why = m->status.why;
 
 	if (m->code)
-		inv_buf_printf(b, "lost: %s", m->err.text);
+		put_failure(b, m);
 	else if (*m->status.text)
 		inv_buf_puts(b, m->status.text);
 	else if ((unsigned)why < sizeof(in_words) / sizeof(*in_words) &&
@@ -204,6 +233,7 @@ void inv_facts_json_sum(struct inv_buf *b, const struct inv_members *ms)
 
 	sum_up(&sum, ms);
 	json_sum(b, &sum);
+	inv_buf_printf(b, ",\"unknown\":%zu", sum.unknown);
 }
 
 static void json_number(struct inv_buf *b, const char *name, int64_t n)
@@ -238,6 +268,7 @@ void inv_facts_json_status(struct inv_buf *b, const struct inv_status *s)
 	json_field(b, "state", inv_facts_state(s->state));
 	json_field(b, "why", inv_facts_why(s->why));
 	json_field(b, "text", s->text);
+	json_field(b, "log", s->log);
 	inv_buf_printf(b, "\"since\":%" PRId64 ",", s->since);
 	json_list(b, "specs", &s->specs);
 	json_list(b, "notes", &s->notes);

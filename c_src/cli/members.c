@@ -55,9 +55,26 @@ void inv_member_lose(struct inv_members *ms, struct inv_member *m,
 	m->err = *err;
 	/* Whoever does not answer is not waited for once more: its guard cleans
 	 * up when we are gone. */
-	if (m->code == INV_ETIME || m->code == INV_ELOST)
+	if (inv_code_gone(m->code))
 		m->at->state = INV_ATTACH_UP;
 	inv_screen_note_node(ms->cluster->screen, m->name, err->text);
+}
+
+bool inv_code_gone(int code)
+{
+	return code == INV_ETIME || code == INV_ELOST ||
+	       code == INV_EUNREACHABLE;
+}
+
+void inv_member_fail(struct inv_member *m)
+{
+	const struct inv_status *s = &m->status;
+
+	if (m->code)
+		return;
+	m->code = s->code ? s->code : INV_EREMOTE;
+	inv_err_set(&m->err, m->code, "%s",
+		    *s->text ? s->text : "the node does not tell why");
 }
 
 /* --- all at once ---------------------------------------------------------- */
@@ -272,9 +289,10 @@ uint64_t inv_member_lost(const struct inv_member *m)
 
 int inv_members_exit(const struct inv_members *ms)
 {
-	static const int order[] = { INV_EXIT_UNREACHABLE, INV_EXIT_FAILED,
-				     INV_EXIT_REFUSED, INV_EXIT_PROTECTED,
-				     INV_EXIT_LOST };
+	static const int order[] = {
+		INV_EXIT_UNREACHABLE, INV_EXIT_FAILED,	  INV_EXIT_USAGE,
+		INV_EXIT_REFUSED,     INV_EXIT_PROTECTED, INV_EXIT_LOST,
+	};
 	bool seen[INV_EXIT_LOST + 1] = { false };
 
 	for (size_t i = 0; i < ms->n; i++) {
@@ -282,7 +300,7 @@ int inv_members_exit(const struct inv_members *ms)
 
 		if (m->code && m->code != INV_ENOTHING)
 			seen[inv_exit_of(m->code)] = true;
-		if (m->status.state == INV_STATE_FAILED)
+		if (m->status.state == INV_STATE_FAILED && !m->code)
 			seen[INV_EXIT_FAILED] = true;
 		if (inv_why_protection(m->status.why) ||
 		    m->status.why == INV_WHY_RATE)

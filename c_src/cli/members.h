@@ -67,6 +67,10 @@ void inv_member_status(struct inv_member *m, struct inv_status *status);
 /* It is gone, and why; says so. */
 void inv_member_lose(struct inv_members *ms, struct inv_member *m,
 		     const struct inv_err *err);
+/* Whether code means that the node is gone, or silent. */
+bool inv_code_gone(int code);
+/* Its session failed: takes over why, if it has no other trouble. */
+void inv_member_fail(struct inv_member *m);
 /* Events that were lost, without those after a limit that was asked for. */
 uint64_t inv_member_lost(const struct inv_member *m);
 /* The same of one reason. */

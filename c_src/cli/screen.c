@@ -352,16 +352,20 @@ void inv_screen_note(struct inv_screen *s, const char *fmt, ...)
 	give(s, STDERR_FILENO, text, len);
 }
 
-void inv_screen_note_node(struct inv_screen *s, const char *node,
-			  const char *text)
+const char *inv_screen_without(const char *text, const char *node)
 {
 	size_t len = strlen(node);
 
-	/* Each level of a failure may have put it there. */
-	while (!strncmp(text, node, len) && !strncmp(text + len, ": ", 2) &&
-	       !strncmp(text + len + 2, node, len))
+	while (!strncmp(text, node, len) && !strncmp(text + len, ": ", 2))
 		text += len + 2;
-	if (!strncmp(text, node, len))
+	return text;
+}
+
+void inv_screen_note_node(struct inv_screen *s, const char *node,
+			  const char *text)
+{
+	text = inv_screen_without(text, node);
+	if (!strncmp(text, node, strlen(node)))
 		inv_screen_note(s, "%s", text);
 	else
 		inv_screen_note(s, "%s: %s", node, text);

@@ -52,6 +52,9 @@ void inv_screen_note(struct inv_screen *s, const char *fmt, ...)
 /* The same of a node, "WHO: NODE: TEXT", when text does not begin with it. */
 void inv_screen_note_node(struct inv_screen *s, const char *node,
 			  const char *text);
+/* text without the node's name before it, which each level of a failure may
+ * have put there. */
+const char *inv_screen_without(const char *text, const char *node);
 /* What the status line says from now on, without a newline; "" wipes it. */
 void inv_screen_status(struct inv_screen *s, const char *text);
 

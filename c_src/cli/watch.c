@@ -77,9 +77,9 @@ static void heard(struct inv_watch *w, struct inv_member *m,
 	if (!w->quiet)
 		inv_notes_tell(w->ms);
 	if (m->status.state == INV_STATE_FAILED && !m->code) {
+		inv_member_fail(m);
 		inv_screen_note(w->ms->cluster->screen, "%s: failed: %s",
-				m->name, m->status.text);
-		m->code = INV_EREMOTE;
+				m->name, m->err.text);
 	}
 	switch (m->status.state) {
 	case INV_STATE_STOPPED:

@@ -87,7 +87,7 @@ static void the_sum_of_all_nodes_adds_up(void **state)
 	inv_facts_json_sum(&b, &ms);
 	assert_text(&b, "\"produced\":45,\"recorded\":30,\"lost\":7,"
 			"\"reasons\":{\"full\":5,\"overwritten\":2},"
-			"\"after_limit\":8");
+			"\"after_limit\":8,\"unknown\":0");
 }
 
 static void more_reasons_than_there_is_room_for_add_up_too(void **state)
@@ -122,6 +122,11 @@ static void the_worst_decides_the_exit_status(void **state)
 	assert_int_equal(inv_members_exit(&ms), INV_EXIT_PROTECTED);
 	v[1].status.why = INV_WHY_RATE;
 	assert_int_equal(inv_members_exit(&ms), INV_EXIT_PROTECTED);
+	v[0].code = INV_EREFUSED;
+	assert_int_equal(inv_members_exit(&ms), INV_EXIT_REFUSED);
+	v[0].code = INV_EINVAL;
+	assert_int_equal(inv_members_exit(&ms), INV_EXIT_USAGE);
+	v[0].code = 0;
 	v[0].status.state = INV_STATE_FAILED;
 	assert_int_equal(inv_members_exit(&ms), INV_EXIT_FAILED);
 	v[0].code = INV_ELOST;
@@ -142,10 +147,65 @@ static void why_is_told_in_words(void **state)
 	snprintf(m.status.text, sizeof(m.status.text), "15 s passed");
 	inv_facts_put_why(&b, &m);
 	assert_text(&b, "15 s passed");
+	m.name = "a@h";
 	m.code = INV_ELOST;
-	snprintf(m.err.text, sizeof(m.err.text), "it is gone");
+	snprintf(m.err.text, sizeof(m.err.text), "a@h: a@h: it is gone");
 	inv_facts_put_why(&b, &m);
 	assert_text(&b, "lost: it is gone");
+	m.code = INV_EIO;
+	inv_facts_put_why(&b, &m);
+	assert_text(&b, "failed: it is gone");
+}
+
+static void a_session_that_failed_says_why(void **state)
+{
+	struct inv_member m = { .name = "a@h" };
+	struct inv_members ms = { .v = &m, .n = 1 };
+	struct inv_buf b = { 0 };
+
+	(void)state;
+	m.status.state = INV_STATE_FAILED;
+	m.status.code = INV_EREFUSED;
+	snprintf(m.status.text, sizeof(m.status.text), "traced by eve");
+	inv_member_fail(&m);
+	inv_facts_put_why(&b, &m);
+	assert_text(&b, "failed: traced by eve");
+	assert_int_equal(inv_members_exit(&ms), INV_EXIT_REFUSED);
+	memset(&m.status, 0, sizeof(m.status));
+	m.code = 0;
+	inv_member_fail(&m);
+	inv_facts_put_why(&b, &m);
+	assert_text(&b, "failed: the node does not tell why");
+	assert_int_equal(inv_members_exit(&ms), INV_EXIT_FAILED);
+}
+
+static void of_a_node_that_was_lost_nothing_is_made_up(void **state)
+{
+	struct inv_member v[2] = { { .name = "a@h" }, { .name = "b@h" } };
+	struct inv_members ms = { .v = v, .n = 2 };
+	struct inv_buf b = { 0 };
+
+	(void)state;
+	record(&v[0], 10);
+	v[0].final = true;
+	v[1].code = INV_ELOST;
+	snprintf(v[1].err.text, sizeof(v[1].err.text), "b@h: it is gone");
+	inv_facts_put_counts(&b, &v[1]);
+	assert_text(&b, "nothing is known of it");
+	inv_facts_put_sum(&b, &ms);
+	assert_text(&b, "10 events recorded, 0 lost, and of 1 node not all is "
+			"known");
+	record(&v[1], 5);
+	inv_facts_put_counts(&b, &v[1]);
+	assert_text(&b, "5 events recorded, 0 lost when it was last heard of");
+	snprintf(v[1].status.log, sizeof(v[1].status.log), "/tmp/x.log");
+	inv_facts_put_why(&b, &v[1]);
+	assert_text(&b, "lost: it is gone; if the node died, its log is there: "
+			"/tmp/x.log");
+	/* It had stopped: all is known, and its log may have been removed. */
+	v[1].final = true;
+	inv_facts_put_counts(&b, &v[1]);
+	assert_text(&b, "5 events recorded, 0 lost");
 }
 
 static void json_escapes_what_nodes_say(void **state)
@@ -165,7 +225,7 @@ static void json_escapes_what_nodes_say(void **state)
 		&b,
 		"{\"node\":\"a@h\",\"name\":\"x\",\"owner\":\"\","
 		"\"mode\":\"\",\"keep\":\"\",\"state\":\"unknown\","
-		"\"why\":\"other\",\"text\":\"\\\"\\\\\\u000a\",\"since\":0,"
+		"\"why\":\"other\",\"text\":\"\\\"\\\\\\u000a\",\"log\":\"\",\"since\":0,"
 		"\"specs\":[],\"notes\":[],\"limits\":{\"events\":5,"
 		"\"bytes\":null,\"rate\":null,\"ms\":null},"
 		"\"functions\":0,\"processes\":0,\"sensitive\":0,"
@@ -194,6 +254,8 @@ int main(void)
 			more_reasons_than_there_is_room_for_add_up_too),
 		cmocka_unit_test(the_worst_decides_the_exit_status),
 		cmocka_unit_test(why_is_told_in_words),
+		cmocka_unit_test(a_session_that_failed_says_why),
+		cmocka_unit_test(of_a_node_that_was_lost_nothing_is_made_up),
 		cmocka_unit_test(json_escapes_what_nodes_say),
 		cmocka_unit_test(a_node_that_had_no_session_has_only_its_error),
 	};
