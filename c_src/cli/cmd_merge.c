@@ -18,6 +18,7 @@
 #include "log/source.h"
 #include "sink/output.h"
 #include "sink/sink.h"
+#include "sink/totals.h"
 
 enum summary {
 	SUMMARY_TEXT,
@@ -36,7 +37,8 @@ struct merge {
 	const char *output; /* NULL: standard output */
 	enum summary summary;
 	bool quiet;
-	bool show_all; /* damage beyond the number that is shown */
+	bool want_totals; /* a person looks on, or asked for them */
+	bool show_all;	  /* damage beyond the number that is shown */
 	/* at work */
 	struct inv_err err;
 	struct inv_notices notices;
@@ -45,6 +47,7 @@ struct merge {
 	bool special; /* output is no regular file */
 	struct inv_output out;
 	struct inv_sink *sink;
+	struct inv_totals totals;
 	bool progress; /* shown, and to be wiped */
 	struct timespec started;
 	struct timespec shown;
@@ -130,14 +133,31 @@ static int say_summary(struct merge *m)
 	return rc;
 }
 
+/* On standard error: they are no part of the timeline. */
+static void say_totals(struct merge *m)
+{
+	struct inv_buf b = { 0 };
+
+	inv_totals_text(&m->totals, &b);
+	if (!b.error)
+		fprintf(stderr, "%.*s", (int)b.len, (const char *)b.data);
+	inv_buf_release(&b);
+}
+
 /* --- the work ------------------------------------------------------------- */
 
 static int put(struct merge *m, const struct inv_item *item)
 {
-	if (inv_filter_passes(&m->wanted.filter, item))
-		return inv_sink_item(m->sink, item);
-	inv_sink_skip(m->sink);
-	return 0;
+	int rc;
+
+	if (!inv_filter_passes(&m->wanted.filter, item)) {
+		inv_sink_skip(m->sink);
+		return 0;
+	}
+	rc = inv_sink_item(m->sink, item);
+	if (!rc && m->want_totals)
+		rc = inv_totals_add(&m->totals, item);
+	return rc;
 }
 
 static int pump(struct merge *m)
@@ -275,6 +295,9 @@ static int run(struct merge *m, char **files, int n_files)
 	if (rc)
 		return rc;
 	choose_color(m);
+	if (!strcmp(m->format->name, "text") && !m->quiet &&
+	    isatty(STDERR_FILENO))
+		m->want_totals = true;
 	if (inv_sink_new(&m->sink, m->format, &m->sink_opts, &m->out.buf))
 		rc = no_memory(m);
 	else
@@ -296,6 +319,8 @@ static int merge(struct merge *m, char **files, int n_files)
 	rc = run(m, files, n_files);
 	if (!rc) {
 		tell_rest(m);
+		if (m->want_totals)
+			say_totals(m);
 		if (m->output && m->summary != SUMMARY_NONE)
 			rc = say_summary(m);
 	}
@@ -305,6 +330,7 @@ static int merge(struct merge *m, char **files, int n_files)
 		status = inv_summary_lost(&m->sink->sum) ? INV_EXIT_LOST :
 							   INV_EXIT_DONE;
 	inv_sink_free(m->sink);
+	inv_totals_release(&m->totals);
 	inv_merge_release(&m->merge);
 	inv_inputs_release(&m->inputs);
 	return status;
@@ -315,7 +341,8 @@ static int merge(struct merge *m, char **files, int n_files)
 enum {
 	OPT_SUMMARY = 256,
 	OPT_UTC,
-	OPT_TI
+	OPT_TI,
+	OPT_TOTALS,
 };
 
 static const struct argp_option options[] = {
@@ -327,6 +354,10 @@ static const struct argp_option options[] = {
 	{ "json", 'j', NULL, 0, "the same as --format json", 0 },
 	{ "summary", OPT_SUMMARY, "FORM", 0,
 	  "with -o: text (default), json (one line) or none", 0 },
+	{ "totals", OPT_TOTALS, NULL, 0,
+	  "at the end, on standard error: how many events of which tag each "
+	  "node has, as text on a terminal does",
+	  0 },
 	{ "ti", OPT_TI, "FILE", 0, "a ti file; FILE alone does it too", 0 },
 	{ "utc", OPT_UTC, NULL, 0,
 	  "text: times in UTC, not local ones; also what --from and --to say",
@@ -443,6 +474,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 				   "--summary %s: not one of text, json "
 				   "and none",
 				   arg);
+		return 0;
+	case OPT_TOTALS:
+		a->m->want_totals = true;
 		return 0;
 	case OPT_UTC:
 		a->m->sink_opts.utc = 1;

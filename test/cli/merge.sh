@@ -84,6 +84,12 @@ ok 'with json' status 7 "$inviso" merge -q --summary json -o o.txt -j plain.log
 ok 'in the summary' says out ',"reasons":{"full":3,"overwritten":2},"unended":1,"filtered":0}'
 ok 'without losses the status is 0' status 0 "$inviso" merge -q kinds
 
+ok 'totals are told to who asks' status 7 "$inviso" merge -q --totals --tag call plain.log
+ok 'by tag, of what was asked for' grep -q '^-- .*@.*: [1-9].* lost: [1-9][0-9]* call$' err
+ok 'and not in the timeline' sh -c "! grep -q '^-- .*@' out"
+ok 'nobody is bothered with them' status 7 "$inviso" merge -q plain.log
+ok 'who is no person' nothing_in err
+
 ok 'names come from ti files' status 7 "$inviso" merge --utc events ti
 ok 'in text' says out '<0.9.0> pname call m:f(1,a)'
 ok 'in classic' status 7 "$inviso" merge -f classic events --ti ti
