@@ -43,8 +43,15 @@
          ctp/1, ctp/2, ctp/3, ctp/4, ctpl/1, ctpl/2, ctpl/3, ctpl/4,
          ctp_all/0, ctp_all/1,
          tf/1, tf/2, tf/3, ctf/1, ctf/2, ctf/3, ctf_all/0, ctf_all/1,
+         init_tpm/4, init_tpm/5, init_tpm/7, init_tpm/8,
+         tpm/4, tpm/5, tpm/6, tpm/8, tpm/9,
+         tpm_tracer/4, tpm_tracer/5, tpm_tracer/6, tpm_tracer/8, tpm_tracer/9,
+         tpm_ms/5, tpm_ms/6, tpm_ms_tracer/5, tpm_ms_tracer/6,
+         ctpm_ms/4, ctpm_ms/5, ctpm/3, ctpm/4,
          tpm_localnames/0, tpm_localnames/1,
          ctpm_localnames/0, ctpm_localnames/1,
+         tpm_globalnames/0, tpm_globalnames/1,
+         ctpm_globalnames/0, ctpm_globalnames/1,
          list_logs/0, list_logs/1, fetch_log/2, fetch_log/3]).
 
 -export_type([node_result/1, result/1, option/0]).
@@ -70,6 +77,13 @@
 -type flags() :: [atom()].
 -type proc_spec() :: all | new | existing | pid() | atom()
                    | {local, atom()} | {global, atom()}.
+
+%% Of meta tracing: see {@link inviso_rt_meta}.
+-type callback() :: inviso_meta_callback:callback().
+-type meta_set() :: {ok, 0 | 1}.
+-type names_set() :: {meta_set() | {error, term()},
+                      meta_set() | {error, term()}}.
+-type names_removed() :: {ok | {error, bad_mfa}, ok | {error, bad_mfa}}.
 
 -define(TIMEOUT, 60000).
 
@@ -409,22 +423,184 @@ ctf_all() -> ask(all, clear_flags).
 -spec ctf_all([node()]) -> result(ok).
 ctf_all(Nodes) -> ask(Nodes, clear_flags).
 
-%% @doc Records the registered names of processes, on all nodes; needs `ti' in
-%% the tracerdata. Two results: for register and for unregister.
--spec tpm_localnames() -> result({term(), term()}).
-tpm_localnames() -> ask(all, {meta, local_register}).
+%% @doc Prepares a function for meta tracing, on all nodes; needs `ti' in the
+%% tracerdata, as do all that follow. {@link inviso_rt_meta} says what the call
+%% function is.
+-spec init_tpm(module(), atom(), arity(), callback()) -> result(ok).
+init_tpm(M, F, A, CallFunc) ->
+    init_tpm(all, M, F, A, void, CallFunc, void, void).
 
 %% @doc The same on some nodes.
--spec tpm_localnames([node()]) -> result({term(), term()}).
-tpm_localnames(Nodes) -> ask(Nodes, {meta, local_register}).
+-spec init_tpm([node()], module(), atom(), arity(), callback()) -> result(ok).
+init_tpm(Nodes, M, F, A, CallFunc) ->
+    init_tpm(Nodes, M, F, A, void, CallFunc, void, void).
+
+%% @doc The same with all four functions, on all nodes.
+-spec init_tpm(module(), atom(), arity(), callback(), callback(), callback(),
+               callback()) -> result(ok).
+init_tpm(M, F, A, InitFunc, CallFunc, ReturnFunc, RemoveFunc) ->
+    init_tpm(all, M, F, A, InitFunc, CallFunc, ReturnFunc, RemoveFunc).
+
+%% @doc The same on some nodes.
+-spec init_tpm([node()] | all, module(), atom(), arity(), callback(),
+               callback(), callback(), callback()) -> result(ok).
+init_tpm(Nodes, M, F, A, InitFunc, CallFunc, ReturnFunc, RemoveFunc) ->
+    meta(Nodes, {init_tpm, {M, F, A},
+                 {InitFunc, CallFunc, ReturnFunc, RemoveFunc}}).
+
+%% @doc Sets the match spec of a function that is prepared, on all nodes: its
+%% calls are meta traced from now on. `{ok, 0}': there is no such function, or
+%% the match spec makes no sense.
+-spec tpm(module(), atom(), arity(), match_spec()) -> result(meta_set()).
+tpm(M, F, A, MS) -> tpm_keep(all, M, F, A, MS, false).
+
+%% @doc The same on some nodes; or prepares a function and sets its match spec.
+-spec tpm([node()], module(), atom(), arity(), match_spec()) ->
+          result(meta_set());
+         (module(), atom(), arity(), match_spec(), callback()) ->
+          result(meta_set()).
+tpm(Nodes, M, F, A, MS) when is_list(Nodes) ->
+    tpm_keep(Nodes, M, F, A, MS, false);
+tpm(M, F, A, MS, CallFunc) ->
+    tpm_init(all, M, F, A, MS, {void, CallFunc, void, void}, false).
+
+%% @doc Prepares a function and sets its match spec, on some nodes.
+-spec tpm([node()], module(), atom(), arity(), match_spec(), callback()) ->
+          result(meta_set()).
+tpm(Nodes, M, F, A, MS, CallFunc) ->
+    tpm_init(Nodes, M, F, A, MS, {void, CallFunc, void, void}, false).
+
+%% @doc The same with all four functions, on all nodes.
+-spec tpm(module(), atom(), arity(), match_spec(), callback(), callback(),
+          callback(), callback()) -> result(meta_set()).
+tpm(M, F, A, MS, InitFunc, CallFunc, ReturnFunc, RemoveFunc) ->
+    tpm_init(all, M, F, A, MS,
+             {InitFunc, CallFunc, ReturnFunc, RemoveFunc}, false).
+
+%% @doc The same on some nodes.
+-spec tpm([node()], module(), atom(), arity(), match_spec(), callback(),
+          callback(), callback(), callback()) -> result(meta_set()).
+tpm(Nodes, M, F, A, MS, InitFunc, CallFunc, ReturnFunc, RemoveFunc) ->
+    tpm_init(Nodes, M, F, A, MS,
+             {InitFunc, CallFunc, ReturnFunc, RemoveFunc}, false).
+
+%% @doc {@link tpm/4}; what `{trace, Disable, Enable}' in the match spec turns on
+%% is recorded like what {@link tf/1} does. The original said where a trace port
+%% is; here it is the tracer of the node.
+-spec tpm_tracer(module(), atom(), arity(), match_spec()) ->
+          result(meta_set()).
+tpm_tracer(M, F, A, MS) -> tpm_keep(all, M, F, A, MS, true).
+
+%% @doc {@link tpm/5}, likewise.
+-spec tpm_tracer([node()], module(), atom(), arity(), match_spec()) ->
+          result(meta_set());
+                (module(), atom(), arity(), match_spec(), callback()) ->
+          result(meta_set()).
+tpm_tracer(Nodes, M, F, A, MS) when is_list(Nodes) ->
+    tpm_keep(Nodes, M, F, A, MS, true);
+tpm_tracer(M, F, A, MS, CallFunc) ->
+    tpm_init(all, M, F, A, MS, {void, CallFunc, void, void}, true).
+
+%% @doc {@link tpm/6}, likewise.
+-spec tpm_tracer([node()], module(), atom(), arity(), match_spec(),
+                 callback()) -> result(meta_set()).
+tpm_tracer(Nodes, M, F, A, MS, CallFunc) ->
+    tpm_init(Nodes, M, F, A, MS, {void, CallFunc, void, void}, true).
+
+%% @doc {@link tpm/8}, likewise.
+-spec tpm_tracer(module(), atom(), arity(), match_spec(), callback(),
+                 callback(), callback(), callback()) -> result(meta_set()).
+tpm_tracer(M, F, A, MS, InitFunc, CallFunc, ReturnFunc, RemoveFunc) ->
+    tpm_init(all, M, F, A, MS,
+             {InitFunc, CallFunc, ReturnFunc, RemoveFunc}, true).
+
+%% @doc {@link tpm/9}, likewise.
+-spec tpm_tracer([node()], module(), atom(), arity(), match_spec(), callback(),
+                 callback(), callback(), callback()) -> result(meta_set()).
+tpm_tracer(Nodes, M, F, A, MS, InitFunc, CallFunc, ReturnFunc, RemoveFunc) ->
+    tpm_init(Nodes, M, F, A, MS,
+             {InitFunc, CallFunc, ReturnFunc, RemoveFunc}, true).
+
+tpm_keep(Nodes, M, F, A, MS, Aimed) ->
+    meta(Nodes, {tpm, {M, F, A}, MS, keep, Aimed}).
+
+tpm_init(Nodes, M, F, A, MS, Functions, Aimed) ->
+    meta(Nodes, {tpm, {M, F, A}, MS, Functions, Aimed}).
+
+%% @doc Adds one to the named match specs of a function that is prepared, or
+%% replaces it, on all nodes. The last one set is tried first.
+-spec tpm_ms(module(), atom(), arity(), term(), match_spec()) ->
+          result(meta_set()).
+tpm_ms(M, F, A, Name, MS) -> tpm_ms(all, M, F, A, Name, MS).
+
+%% @doc The same on some nodes.
+-spec tpm_ms([node()] | all, module(), atom(), arity(), term(),
+             match_spec()) -> result(meta_set()).
+tpm_ms(Nodes, M, F, A, Name, MS) ->
+    meta(Nodes, {tpm_ms, {M, F, A}, Name, MS, false}).
+
+%% @doc {@link tpm_ms/5}, with what {@link tpm_tracer/4} says.
+-spec tpm_ms_tracer(module(), atom(), arity(), term(), match_spec()) ->
+          result(meta_set()).
+tpm_ms_tracer(M, F, A, Name, MS) -> tpm_ms_tracer(all, M, F, A, Name, MS).
+
+%% @doc The same on some nodes.
+-spec tpm_ms_tracer([node()] | all, module(), atom(), arity(), term(),
+                    match_spec()) -> result(meta_set()).
+tpm_ms_tracer(Nodes, M, F, A, Name, MS) ->
+    meta(Nodes, {tpm_ms, {M, F, A}, Name, MS, true}).
+
+%% @doc Removes a named match spec, on all nodes. The function stays prepared.
+-spec ctpm_ms(module(), atom(), arity(), term()) -> result(ok).
+ctpm_ms(M, F, A, Name) -> ctpm_ms(all, M, F, A, Name).
+
+%% @doc The same on some nodes.
+-spec ctpm_ms([node()] | all, module(), atom(), arity(), term()) -> result(ok).
+ctpm_ms(Nodes, M, F, A, Name) -> meta(Nodes, {ctpm_ms, {M, F, A}, Name}).
+
+%% @doc Ends meta tracing of a function, on all nodes.
+-spec ctpm(module(), atom(), arity()) -> result(ok).
+ctpm(M, F, A) -> ctpm(all, M, F, A).
+
+%% @doc The same on some nodes.
+-spec ctpm([node()] | all, module(), atom(), arity()) -> result(ok).
+ctpm(Nodes, M, F, A) -> meta(Nodes, {ctpm, {M, F, A}}).
+
+%% @doc Records the registered names of processes, on all nodes. Two results: for
+%% register and for unregister.
+-spec tpm_localnames() -> result(names_set()).
+tpm_localnames() -> meta(all, local_register).
+
+%% @doc The same on some nodes.
+-spec tpm_localnames([node()]) -> result(names_set()).
+tpm_localnames(Nodes) -> meta(Nodes, local_register).
 
 %% @doc Ends {@link tpm_localnames/0}.
--spec ctpm_localnames() -> result({term(), term()}).
-ctpm_localnames() -> ask(all, {meta, remove_local_register}).
+-spec ctpm_localnames() -> result(names_removed()).
+ctpm_localnames() -> meta(all, remove_local_register).
 
 %% @doc The same on some nodes.
--spec ctpm_localnames([node()]) -> result({term(), term()}).
-ctpm_localnames(Nodes) -> ask(Nodes, {meta, remove_local_register}).
+-spec ctpm_localnames([node()]) -> result(names_removed()).
+ctpm_localnames(Nodes) -> meta(Nodes, remove_local_register).
+
+%% @doc Records the global names of processes, on all nodes, each where its
+%% process is, as `{global, Name}'.
+-spec tpm_globalnames() -> result(names_set()).
+tpm_globalnames() -> meta(all, global_register).
+
+%% @doc The same on some nodes.
+-spec tpm_globalnames([node()]) -> result(names_set()).
+tpm_globalnames(Nodes) -> meta(Nodes, global_register).
+
+%% @doc Ends {@link tpm_globalnames/0}.
+-spec ctpm_globalnames() -> result(names_removed()).
+ctpm_globalnames() -> meta(all, remove_global_register).
+
+%% @doc The same on some nodes.
+-spec ctpm_globalnames([node()]) -> result(names_removed()).
+ctpm_globalnames(Nodes) -> meta(Nodes, remove_global_register).
+
+meta(Nodes, Request) -> ask(Nodes, {meta, Request}).
 
 %% @doc The logs of all nodes.
 -spec list_logs() ->

@@ -25,6 +25,8 @@
          set_port_flags/4,
          clear_flags/1,
          set_pattern/5,
+         set_meta/5,
+         tracer/1,
          count_pattern/3,
          patterns_close/2,
          counter/3,
@@ -263,6 +265,43 @@ set_pattern({legacy, Tracer}, Kind, MFA, MS, Ours) ->
         {true, Function} ->
             {error, {already_traced, Function}}
     end.
+
+%% @doc Sets match specs on a function that is meta traced, one after the other
+%% as one, or clears them. Each says whether what it turns on is for the tracer
+%% of `Flags', the scope whose flags the specs' actions change.
+-spec set_meta(scope(), scope(), mfa(), [{[tuple()], boolean()}] | false,
+               [pattern()]) ->
+          {ok, non_neg_integer()} | {error, term()}.
+set_meta({session, _, _} = Scope, Flags, MFA, false, Ours) ->
+    _ = set_pattern(Flags, meta, MFA, false, Ours),
+    set_pattern(Scope, meta, MFA, false, Ours);
+set_meta(Scope, _Flags, MFA, false, Ours) ->
+    set_pattern(Scope, meta, MFA, false, Ours);
+set_meta({session, _, _} = Scope, Flags, MFA, Specs, Ours) ->
+    Split = inviso_meta_spec:split(lists:append([S || {S, _} <- Specs])),
+    {Plain, OnFlags} = Split,
+    case set_pattern(Scope, meta, MFA, Plain, Ours) of
+        {ok, N} when N > 0 ->
+            MS = case OnFlags of none -> false; _ -> OnFlags end,
+            case set_pattern(Flags, meta, MFA, MS, Ours) of
+                {ok, _} -> {ok, N};
+                {error, _} = E -> E
+            end;
+        Other ->
+            Other
+    end;
+set_meta(Scope, Flags, MFA, Specs, Ours) ->
+    MS = [C || {Spec, Aimed} <- Specs,
+               C <- case Aimed of
+                        true -> inviso_meta_spec:aim(Spec, tracer(Flags));
+                        false -> Spec
+                    end],
+    set_pattern(Scope, meta, MFA, MS, Ours).
+
+%% @doc The tracer of a scope.
+-spec tracer(scope()) -> tracer().
+tracer({session, _, Tracer}) -> Tracer;
+tracer({legacy, Tracer}) -> Tracer.
 
 %% @doc What {@link set_pattern/5} would count, while we have no scope: the
 %% pattern is set where no process is traced, and cleared at once. So a bad

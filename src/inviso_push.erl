@@ -32,7 +32,9 @@
 -spec modules() -> [module()].
 modules() ->
     [inviso_push, inviso_guard, inviso_place, inviso_otp, inviso_tracerdata, inviso_opts,
-     inviso_keeper, inviso_tracer, inviso_fetch, inviso_rt_meta, inviso_rt,
+     inviso_keeper, inviso_tracer, inviso_fetch, inviso_rt_meta, inviso_meta_spec,
+     inviso_meta_names, inviso_meta_publ, inviso_meta_watch,
+     inviso_meta_callback, inviso_ti, inviso_rt,
      inviso_rt_overload, inviso_rt_patterns, inviso_rt_procs, inviso_modules,
      inviso_session, inviso_session_map, inviso_worker, inviso_follow,
      inviso_overload, inviso_status, inviso_near, inviso_spec,

@@ -46,7 +46,7 @@
                  | clear_patterns | clear_flags
                  | {patterns, global | local, [tuple()], set | clear}
                  | {flags, boolean(), [{term(), [atom()]}]}
-                 | {meta, local_register | remove_local_register}
+                 | {meta, inviso_rt_meta:request()}
                  | {clear, [keep_trace_patterns | keep_log_files]}
                  | {list_logs, term()}
                  | {fetch, pid(), term()}
@@ -78,6 +78,9 @@
              readers = #{} :: #{reference() => pid()},
              scope = none :: none | inviso_otp:scope(),
              meta = none :: none | pid(),
+             %% what the meta tracer was asked, and for whom
+             asked = gen_server:reqids_new()
+                 :: gen_server:request_id_collection(),
              meta_patterns = [] :: [inviso_otp:pattern()],
              %% in the order they were set
              patterns = [] :: [inviso_otp:pattern()]}).
@@ -188,9 +191,13 @@ request({flags, How, List}, _From, Rt) ->
 request(clear_flags, _From, #rt{scope = Scope} = Rt) ->
     ok = clear_flags(Scope),
     {reply, ok, Rt};
-request({meta, Request}, _From, Rt) ->
-    {Reply, Rt1} = meta(Request, Rt),
-    {reply, Reply, noted(Rt1)};
+request({meta, _}, _From, #rt{status = {suspended, _}} = Rt) ->
+    {reply, {error, suspended}, Rt};
+request({meta, _}, _From, #rt{meta = none} = Rt) ->
+    {reply, {error, no_metatracer}, Rt};
+request({meta, Request}, From, #rt{meta = Meta, asked = Asked} = Rt) ->
+    {noreply, Rt#rt{asked = inviso_rt_meta:send_request(Meta, Request, From,
+                                                        Asked)}};
 request({clear, Opts}, _From, Rt) ->
     Rt1 = clear(Opts, Rt),
     Rt2 = case Rt#rt.state of
@@ -230,8 +237,11 @@ handle_info({timeout, Timer, running_alone}, #rt{timer = Timer} = Rt) ->
 handle_info({'GUARD_DOWN', _, process, _, _}, Rt) ->
     %% Without a guard nobody would clean up after us.
     {stop, {shutdown, no_guard}, Rt};
-handle_info({'EXIT', Pid, _}, #rt{meta = Pid} = Rt) ->
-    {noreply, noted(Rt#rt{meta = none, meta_patterns = []})};
+handle_info({'EXIT', Pid, Reason}, #rt{meta = Pid} = Rt) ->
+    Rt1 = noted(Rt#rt{meta = none, meta_patterns = []}),
+    {noreply, event({meta_down, {died, Reason}}, Rt1)};
+handle_info({inviso_rt_meta, Pid, What}, Rt) ->
+    {noreply, from_meta(Pid, What, Rt)};
 handle_info({'DOWN', Ref, process, _, Reason}, #rt{keeper = Ref} = Rt) ->
     {noreply, noted(port_down({tracer_died, Reason}, Rt))};
 handle_info({'DOWN', Ref, process, _, _}, #rt{readers = Readers} = Rt)
@@ -249,10 +259,22 @@ handle_info({watch, _}, Rt) ->
     {noreply, Rt};
 handle_info({'EXIT', Pid, Reason}, Rt) ->
     {noreply, load_check({'EXIT', Pid, Reason}, Rt)};
-handle_info(Message, #rt{state = tracing, status = running} = Rt) ->
-    {noreply, load_check({msg, Message}, Rt)};
-handle_info(_, Rt) ->
-    {noreply, Rt}.
+handle_info(Message, #rt{asked = Asked} = Rt) ->
+    case gen_server:check_response(Message, Asked, true) of
+        {{reply, Reply}, From, Rest} ->
+            gen_server:reply(From, Reply),
+            {noreply, Rt#rt{asked = Rest}};
+        {{error, _}, From, Rest} ->
+            gen_server:reply(From, {error, no_metatracer}),
+            {noreply, Rt#rt{asked = Rest}};
+        _ ->
+            {noreply, unknown(Message, Rt)}
+    end.
+
+unknown(Message, #rt{state = tracing, status = running} = Rt) ->
+    load_check({msg, Message}, Rt);
+unknown(_, Rt) ->
+    Rt.
 
 %% @private
 terminate(_Reason, Rt) ->
@@ -377,19 +399,18 @@ watch(#rt{tracer = Tracer} = Rt) ->
 port_down(Reason, Rt) ->
     changed(stop_tracing(event({port_down, Reason}, Rt))).
 
-init_meta(#{ti := Name}, Rt) ->
-    case inviso_rt_meta:start_link(filename:absname(Name)) of
+init_meta(#{ti := {Destination, Spec}}, #rt{scope = Scope} = Rt) ->
+    case inviso_rt_meta:start_link(absolute(Destination), Spec, Scope) of
         {ok, Meta} ->
             {{ok, [{trace_log, ok}, {ti_log, ok}]}, Rt#rt{meta = Meta}};
         {error, Reason} ->
-            Why = case Reason of
-                      {shutdown, R} -> R;
-                      _ -> Reason
-                  end,
-            {{ok, [{trace_log, ok}, {ti_log, {error, Why}}]}, Rt}
+            {{ok, [{trace_log, ok}, {ti_log, {error, Reason}}]}, Rt}
     end;
 init_meta(_, Rt) ->
     {{ok, [{trace_log, ok}]}, Rt}.
+
+absolute({file, Name}) -> {file, filename:absname(Name)};
+absolute(Other) -> Other.
 
 %% First no more events, then what there is into the log.
 stop_tracing(#rt{state = tracing, scope = Scope, tracer = Tracer} = Rt) ->
@@ -409,14 +430,8 @@ close_tracer(Tracer) ->
         Class:Reason -> {error, {Class, Reason}}
     end.
 
-stop_meta(none) ->
-    ok;
-stop_meta(Meta) ->
-    try
-        inviso_rt_meta:stop(Meta)
-    catch
-        exit:_ -> ok
-    end.
+stop_meta(none) -> ok;
+stop_meta(Meta) -> inviso_rt_meta:stop(Meta).
 
 clear(Opts, Rt0) ->
     Rt = stop_tracing(Rt0),
@@ -448,11 +463,7 @@ clear_flags(Scope) -> inviso_otp:clear_flags(Scope).
 suspend_meta(#rt{meta = none} = Rt) ->
     Rt;
 suspend_meta(#rt{meta = Meta} = Rt) ->
-    try
-        ok = inviso_rt_meta:suspend(Meta)
-    catch
-        exit:_ -> ok
-    end,
+    ok = inviso_rt_meta:suspend(Meta),
     Rt#rt{meta_patterns = []}.
 
 %% Only one check at a time is due.
@@ -502,28 +513,20 @@ flag(_How, Other, _Rt) ->
 own(#rt{tracer = none}) ->
     [];
 own(#rt{tracer = {inviso_tracer, Handle}, meta = Meta}) ->
-    [P || P <- [self(), Meta, inviso_tracer:nif_keeper(Handle)
-                | inviso_push:own()],
+    [P || P <- [self(), Meta, whereis(inviso_rt_meta_watch),
+                inviso_tracer:nif_keeper(Handle) | inviso_push:own()],
           is_pid(P)].
 
 %% --- meta tracing -----------------------------------------------------------
 
-meta(_, #rt{status = {suspended, _}} = Rt) ->
-    {{error, suspended}, Rt};
-meta(_, #rt{meta = none} = Rt) ->
-    {{error, no_metatracer}, Rt};
-meta(Request, #rt{meta = Meta} = Rt) ->
-    try
-        Reply = case Request of
-                    local_register ->
-                        inviso_rt_meta:local_register(Meta);
-                    remove_local_register ->
-                        inviso_rt_meta:remove_local_register(Meta)
-                end,
-        {Reply, Rt#rt{meta_patterns = inviso_rt_meta:patterns(Meta)}}
-    catch
-        exit:_ -> {{error, no_metatracer}, Rt}
-    end.
+%% A function that the meta tracer runs may ask this process for something, so
+%% this process never waits for it but to end it.
+from_meta(Meta, {patterns, Patterns}, #rt{meta = Meta} = Rt) ->
+    noted(Rt#rt{meta_patterns = Patterns});
+from_meta(Meta, {event, Event}, #rt{meta = Meta} = Rt) ->
+    event(Event, Rt);
+from_meta(_, _, Rt) ->
+    Rt.
 
 %% --- logs -------------------------------------------------------------------
 

@@ -9,7 +9,10 @@
 %%       | {file, {Name, wrap, Tail, Size}}
 %%       | {file, {Name, wrap, Tail, Size, Count}}
 %%       | {file, {Name, wrap, Tail, {time, Ms}, Count}}
-%% TiTD  = {file, Name}
+%% TiTD  = {file, Name} | {relay, Node}        to the meta tracer of that node
+%%       | {file, Name, TiSpec} | {relay, Node, TiSpec}
+%% TiSpec = {{M, F, Args}, void | {M, F}, void | {M, F}}
+%%                                 see {@link inviso_rt_meta}
 %% '''
 %%
 %% Everything here is pure, except that names of files are looked up where a
@@ -21,7 +24,8 @@
 -export_type([plan/0]).
 
 -type plan() :: #{trace => {file:filename(), map()},
-                  ti => file:filename()}.
+                  ti => {inviso_ti:destination(),
+                           none | inviso_rt_meta:spec()}}.
 
 -define(WRAP_BYTES, 128 * 1024).
 -define(WRAP_COUNT, 8).
@@ -93,8 +97,21 @@ wrap_name(Name, Tail) ->
     Bad = {bad_tracerdata, {file, {Name, wrap, Tail}}},
     name(Name, Bad) ++ name(Tail, Bad).
 
-ti({file, Name}) -> name(Name, {bad_ti_td, {file, Name}});
+ti({file, Name} = TiTD) -> {{file, name(Name, {bad_ti_td, TiTD})}, none};
+ti({relay, Node}) when is_atom(Node) -> {{relay, Node}, none};
+ti({Kind, Where, TiSpec} = TiTD) ->
+    is_ti_spec(TiSpec) orelse throw({bad_ti_td, TiTD}),
+    {Destination, none} = ti({Kind, Where}),
+    {Destination, TiSpec};
 ti(Other) -> throw({bad_ti_td, Other}).
+
+is_ti_spec({{M, F, Args}, Remove, Clean}) when length(Args) >= 0 ->
+    is_atom(M) andalso is_atom(F) andalso is_mf(Remove) andalso is_mf(Clean);
+is_ti_spec(_) -> false.
+
+is_mf({M, F}) -> is_atom(M) andalso is_atom(F);
+is_mf(void) -> true;
+is_mf(_) -> false.
 
 %% Names are strings, as long as files have names that a string can say.
 name(Name, Bad) ->
@@ -119,7 +136,7 @@ logs(TracerData, Cwd) ->
             Name = opened_in(Cwd, Name0),
             {ok, [{trace_log, filename:dirname(Name), trace_files(Name, Opts)}
                   | [{ti_log, filename:dirname(Ti), existing(Ti)}
-                     || #{ti := Ti0} <- [Plan],
+                     || #{ti := {{file, Ti0}, _}} <- [Plan],
                         Ti <- [opened_in(Cwd, Ti0)]]]};
         {error, _} = E ->
             E

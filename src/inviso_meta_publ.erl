@@ -1,0 +1,71 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc Public loop data of the meta tracer: what its call and return functions
+%% remember from one to the next.
+%%
+%% It is what the user makes of it. The standard form is `{Lists, Global}',
+%% where Lists is a tuple of lists, one for each function, of tuples whose last
+%% element is the time of the call, as erlang:timestamp/0 says it; or Lists
+%% alone. The first list is that of register/2: the calls that have not returned.
+-module(inviso_meta_publ).
+
+-export([new/2, is_standard/1, clean/1, register/1, register/2]).
+
+-type now() :: {non_neg_integer(), non_neg_integer(), non_neg_integer()}.
+-type pending() :: {pid(), {atom(), pid()}, now()}.
+
+%% An entry is that old when its call will never return.
+-define(OLD_US, 30000000).
+
+%% @doc Loop data with so many lists, all empty.
+-spec new(pos_integer(), term()) -> {tuple(), term()}.
+new(Size, Global) -> {erlang:make_tuple(Size, []), Global}.
+
+%% @doc Whether it has a place for register/2.
+-spec is_standard(term()) -> boolean().
+is_standard({Lists, _}) when is_tuple(Lists) -> is_standard_lists(Lists);
+is_standard(Lists) -> is_standard_lists(Lists).
+
+is_standard_lists(Lists) when tuple_size(Lists) > 0 ->
+    is_list(element(1, Lists));
+is_standard_lists(_) ->
+    false.
+
+%% @doc Drops entries older than 30 s. What has no time stays.
+-spec clean(term()) -> term().
+clean({Lists, Global}) when is_tuple(Lists) ->
+    {clean_lists(Lists), Global};
+clean(Lists) when is_tuple(Lists) ->
+    clean_lists(Lists);
+clean(Publ) ->
+    Publ.
+
+clean_lists(Lists) ->
+    Now = erlang:timestamp(),
+    list_to_tuple([clean_list(L, Now) || L <- tuple_to_list(Lists)]).
+
+clean_list(List, Now) when length(List) >= 0 ->
+    [E || E <- List, not is_old(E, Now)];
+clean_list(Other, _Now) ->
+    Other.
+
+is_old(Entry, Now) when tuple_size(Entry) > 0 ->
+    case element(tuple_size(Entry), Entry) of
+        {M, S, U} = Then when is_integer(M), is_integer(S), is_integer(U) ->
+            timer:now_diff(Now, Then) > ?OLD_US;
+        _ ->
+            false
+    end;
+is_old(_, _) ->
+    false.
+
+%% @doc The list of register/2.
+-spec register(term()) -> [pending()].
+register({Lists, _}) when is_tuple(Lists) -> element(1, Lists);
+register(Lists) -> element(1, Lists).
+
+%% @doc Replaces it.
+-spec register([pending()], term()) -> term().
+register(List, {Lists, Global}) when is_tuple(Lists) ->
+    {setelement(1, Lists, List), Global};
+register(List, Lists) ->
+    setelement(1, Lists, List).

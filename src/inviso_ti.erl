@@ -1,0 +1,100 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc Where trace information goes: into a file, or to the meta tracer of
+%% another node, which writes it into its own.
+%%
+%% A record of the file: a zero byte, the length (32 bits, big end first), and
+%% a term in the external format: see {@link inviso_lfm}. One write a record:
+%% what is in the file after a crash is whole records, but for the last.
+%%
+%% To another node go no more than ?WINDOW records that it has not yet taken:
+%% what exceeds that is not sent, and counted. So neither its mailbox nor the
+%% connection is where records wait.
+-module(inviso_ti).
+
+-export([open/1, write/2, taken/2, relayed/2, close/1]).
+
+-export_type([ti/0, destination/0]).
+
+-type destination() :: {file, file:filename()} | {relay, node()}.
+
+-record(file, {fd :: file:fd()}).
+-record(relay, {to :: pid(), sent = 0 :: non_neg_integer(),
+                taken = 0 :: non_neg_integer(), monitor :: reference()}).
+
+-opaque ti() :: #file{} | #relay{}.
+
+-define(WINDOW, 1000).
+-define(TIMEOUT, 5000).
+
+%% @doc Opens a destination; a file that exists is replaced.
+-spec open(destination()) -> {ok, ti()} | {error, term()}.
+open({file, File}) ->
+    %% A stale file may have other rights, or be a link.
+    _ = file:delete(File),
+    case file:open(File, [write, exclusive, raw, binary]) of
+        {ok, Fd} ->
+            _ = file:change_mode(File, 8#600),
+            {ok, #file{fd = Fd}};
+        {error, Reason} ->
+            {error, {open, [File, Reason]}}
+    end;
+open({relay, Node}) ->
+    try erpc:call(Node, erlang, whereis, [inviso_rt_meta], ?TIMEOUT) of
+        Pid when is_pid(Pid), Pid =/= self() ->
+            {ok, #relay{to = Pid, monitor = monitor(process, Pid)}};
+        _ ->
+            {error, {relay, [Node, no_metatracer]}}
+    catch
+        error:{erpc, noconnection} -> {error, {relay, [Node, nodedown]}};
+        error:{erpc, Reason} -> {error, {relay, [Node, Reason]}}
+    end.
+
+%% @doc Appends records.
+-spec write(ti(), [binary()]) -> {ok, ti()} | {error, term(), ti()}.
+write(#file{fd = Fd} = Ti, Records) ->
+    Failed = [R || B <- Records, {error, R} <- [file:write(Fd, record(B))]],
+    case Failed of
+        [] -> {ok, Ti};
+        %% A disk that is full costs the record, not the trace.
+        [Reason | _] -> {error, Reason, Ti}
+    end;
+write(#relay{sent = Sent, taken = Taken} = Ti, [_ | _])
+  when Sent - Taken >= ?WINDOW ->
+    {error, relay_full, Ti};
+write(#relay{to = To, sent = Sent} = Ti, [Record | Rest]) ->
+    case erlang:send(To, {inviso_ti, self(), Record},
+                     [nosuspend, noconnect]) of
+        ok -> write(Ti#relay{sent = Sent + 1}, Rest);
+        nosuspend -> {error, relay_full, Ti};
+        noconnect -> {error, relay_lost, Ti}
+    end;
+write(Ti, []) ->
+    {ok, Ti}.
+
+record(Bin) -> [<<0, (byte_size(Bin)):32>>, Bin].
+
+%% @doc A message that the sender of records gets: one was taken, or nobody is
+%% there any more. What is sent then is lost.
+-spec taken(ti(), term()) -> {ok, ti()} | {error, term(), ti()} | other.
+taken(#relay{to = To, taken = Taken} = Ti, {inviso_ti_taken, To}) ->
+    {ok, Ti#relay{taken = Taken + 1}};
+taken(#relay{monitor = Ref} = Ti, {'DOWN', Ref, process, _, Reason}) ->
+    {error, {relay_lost, Reason}, Ti};
+taken(_, _) ->
+    other.
+
+%% @doc Appends a record that another node has sent, and tells it so.
+-spec relayed(ti(), {inviso_ti, pid(), binary()}) ->
+          {ok, ti()} | {error, term(), ti()}.
+relayed(Ti, {inviso_ti, From, Record}) ->
+    _ = erlang:send(From, {inviso_ti_taken, self()}, [nosuspend, noconnect]),
+    write(Ti, [Record]).
+
+%% @doc Closes it.
+-spec close(ti()) -> ok.
+close(#file{fd = Fd}) ->
+    _ = file:close(Fd),
+    ok;
+close(#relay{monitor = Ref}) ->
+    true = demonitor(Ref, [flush]),
+    ok.
