@@ -53,7 +53,7 @@ int inv_conn_rex(struct inv_conn *c, const char *module, const char *function,
 		 const ei_x_buff *args, int ms, uint64_t *tag,
 		 struct inv_err *err)
 {
-	ei_x_buff x;
+	ei_x_buff x = { 0 };
 	int r = encode_call(&x, module, function, args, err);
 
 	*tag = 0;
@@ -120,7 +120,7 @@ int inv_call_rex(struct inv_conn *c, const char *module, const char *function,
 		 const ei_x_buff *args, int ms, struct inv_mail *answer,
 		 struct inv_err *err)
 {
-	ei_x_buff x;
+	ei_x_buff x = { 0 };
 	int r = encode_call(&x, module, function, args, err);
 
 	memset(answer, 0, sizeof(*answer));

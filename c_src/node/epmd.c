@@ -118,7 +118,8 @@ static int print_name(char *text, size_t size, const char *name, size_t len)
 	size_t i;
 
 	for (i = 0; i < len && i < sizeof(plain); i++)
-		plain[i] = name[i] > ' ' && name[i] < 0x7f ? name[i] : '?';
+		plain[i] =
+			(char)(name[i] > ' ' && name[i] < 0x7f ? name[i] : '?');
 	return snprintf(text, size, "%.*s", (int)i, plain);
 }
 

@@ -48,7 +48,8 @@ static int bad_name(struct inv_err *err, const char *text, size_t len,
 	size_t i;
 
 	for (i = 0; i < len && i < sizeof(plain) - 1; i++)
-		plain[i] = text[i] >= ' ' && text[i] < 0x7f ? text[i] : '?';
+		plain[i] = (char)(text[i] >= ' ' && text[i] < 0x7f ? text[i] :
+								     '?');
 	plain[i] = '\0';
 	return inv_err_set(err, INV_EINVAL,
 			   "'%s' is no name of a node: %s; write name@host, "

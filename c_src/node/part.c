@@ -79,7 +79,7 @@ static int lock(const struct inv_part *p, struct stat *st, struct inv_err *err)
 int inv_part_open(struct inv_part *p, int dir, const char *prefix,
 		  const char *name, uint64_t whole, struct inv_err *err)
 {
-	struct stat st;
+	struct stat st = { 0 };
 	int r;
 
 	memset(p, 0, sizeof(*p));

@@ -101,11 +101,11 @@ tracing(Node, Mods) ->
 
 %% Exports have what functions do not: stubs of functions written in C.
 patterns(Node, Mods) ->
-    Whats = [[M, W] || M <- Mods, W <- [functions, exports]],
+    Kinds = [[M, W] || M <- Mods, W <- [functions, exports]],
     All = lists:usort(
             [{M, F, A}
-             || {[M, _], Fs} <- lists:zip(Whats, ?NODE:many(
-                                  Node, erlang, get_module_info, Whats)),
+             || {[M, _], Fs} <- lists:zip(Kinds, ?NODE:many(
+                                  Node, erlang, get_module_info, Kinds)),
                 is_list(Fs), {F, A} <- Fs]),
     Set = ?NODE:many(Node, erlang, trace_info, [[MFA, all] || MFA <- All]),
     [P || {_, {all, Info}} = P <- lists:zip(All, Set), Info =/= false].

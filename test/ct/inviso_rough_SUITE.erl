@@ -299,7 +299,7 @@ record_of_three_nodes(Config) ->
     Uid = ?LIB:some_uid(),
     [A | _] = Nodes = [a_node(Config, #{cookie => Cookie, uid => Uid})
                        || _ <- [1, 2, 3]],
-    Befores = [{N, inviso_footprint:of_node(N)} || N <- Nodes],
+    Prints = [{N, inviso_footprint:of_node(N)} || N <- Nodes],
     Names = lists:join(",", [maps:get(name, N) || N <- Nodes]),
     Cmd = ?LIB:start(opts(Config, A),
                      ["record", "-n", Names, "--for", "200s", "--json", "-o",
@@ -330,7 +330,7 @@ record_of_three_nodes(Config) ->
                      [D || {What, _, _} = D <-
                                inviso_footprint:differences(Before, Now),
                            What =/= os_processes]
-             end, 20000) || {N, Before} <- Befores].
+             end, 20000) || {N, Before} <- Prints].
 
 %% Events, and what is said to be lost; in the order of time.
 count_lines(File) ->

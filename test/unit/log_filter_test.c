@@ -54,9 +54,9 @@ static void passes(struct inv_filter *f, const char *expected)
 			 0);
 	while (!inv_merge_next(&m, &item))
 		if (inv_filter_passes(f, item))
-			got[n++] = item->kind == INV_ITEM_LOSS ?
-					   'L' :
-					   "01234567"[item->ts_ns / 1000];
+			got[n++] = "01234567L"[item->kind == INV_ITEM_LOSS ?
+						       8 :
+						       item->ts_ns / 1000];
 	assert_string_equal(got, expected);
 	inv_merge_release(&m);
 	collect_release(&c);

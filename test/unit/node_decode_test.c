@@ -3,6 +3,7 @@
 #include "node/decode.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "node/session.h"
 #include "unit/node_answer.h"
@@ -173,7 +174,7 @@ static void put_pairs(ei_x_buff *x, const struct pair **p, int n)
 
 		assert_int_equal(ei_x_encode_atom(x, at->key), 0);
 		if (at->value[0] == '#')
-			put_pairs(x, p, atoi(at->value + 1));
+			put_pairs(x, p, (int)strtol(at->value + 1, NULL, 10));
 		else
 			assert_int_equal(ei_x_format_wo_ver(x, at->value), 0);
 	}
