@@ -288,7 +288,8 @@ in_the_way(_, false) ->
 
 traced_by({session, Name, Owner, Since}) ->
     text("traced by ~ts since ~ts, session ~ts",
-         [Owner, calendar:system_time_to_rfc3339(Since), Name]).
+         [Owner, calendar:system_time_to_rfc3339(
+                   Since, [{time_designator, $\s}]), Name]).
 
 down(Pid, Ref, #guard{users = Users, clients = Clients} = G) ->
     case {Users, Clients} of

@@ -47,7 +47,7 @@
 %%                  caller.
 -module(inviso_opts).
 
--export([parse/2]).
+-export([parse/2, least_buffer/1]).
 -export_type([parsed/0, numbers/0]).
 
 -type parsed() :: #{path := binary(), ring_path := binary(), owner := pid(),
@@ -197,10 +197,8 @@ packet_bytes(Opts) ->
 %% Packets of a normal scheduler's ring and of a dirty one's.  Dirty ones see
 %% few events: theirs are an eighth.
 slots(Packet, Opts) ->
-    Normal = erlang:system_info(schedulers),
-    Dirty = erlang:system_info(dirty_cpu_schedulers) +
-        erlang:system_info(dirty_io_schedulers),
-    Min = (Normal + Dirty) * ?MIN_SLOTS * Packet,
+    {Normal, Dirty} = threads(),
+    Min = least_buffer(Packet),
     Default = min(128 * ?MIB, Normal * 4 * ?MIB + Dirty * ?MIB div 2),
     Bytes = case maps:get(buffer_bytes, Opts, max(Min, Default)) of
                 N when is_integer(N), N >= Min, N =< 1 bsl 40 -> N;
@@ -212,6 +210,17 @@ slots(Packet, Opts) ->
     DirtySlots = max(?MIN_SLOTS, Bytes div ((8 * Normal + Dirty) * Packet)),
     NormalSlots = (Bytes - DirtySlots * Dirty * Packet) div (Normal * Packet),
     {max(?MIN_SLOTS, NormalSlots), DirtySlots}.
+
+threads() ->
+    {erlang:system_info(schedulers),
+     erlang:system_info(dirty_cpu_schedulers)
+         + erlang:system_info(dirty_io_schedulers)}.
+
+%% @doc The least buffer_bytes on this node, with packets of so many bytes.
+-spec least_buffer(pos_integer()) -> pos_integer().
+least_buffer(Packet) ->
+    {Normal, Dirty} = threads(),
+    (Normal + Dirty) * ?MIN_SLOTS * Packet.
 
 ring_path(Log, Opts) ->
     case maps:get(ring, Opts, memory) of

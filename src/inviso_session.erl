@@ -180,24 +180,40 @@ tracer_options(#{tracer := Opts, keep := Keep, limits := Limits}) ->
 tracer(Path, Opts) ->
     case inviso_tracer:open(Path, Opts) of
         {ok, Tracer} -> Tracer;
-        {error, Reason} -> throw(no_tracer(Path, Reason))
+        {error, Reason} -> throw(no_tracer(Path, Reason, Opts))
     end.
 
-no_tracer(_, {bad_option, Name, Value, What}) ->
+no_tracer(_, {bad_option, buffer_bytes, Value, _}, Opts) ->
+    Least = inviso_opts:least_buffer(maps:get(packet_bytes, Opts, 65536)),
+    {error, usage, text("--buffer ~ts: too small for the threads of this node "
+                        "and the longest term, which take ~ts at least",
+                        [size(Value, fun floor/1), size(Least, fun ceil/1)])};
+no_tracer(_, {bad_option, Name, Value, What}, _) ->
     {error, usage, text("~w ~0tp: it ~ts", [Name, Value, What])};
-no_tracer(Path, {log, _, Text}) ->
+no_tracer(Path, {log, _, Text}, _) ->
     {error, failed, text("~ts cannot be written: ~ts; name another directory "
                          "with --remote-dir", [Path, Text])};
-no_tracer(_, {too_many, N}) ->
+no_tracer(_, {too_many, N}, _) ->
     {error, refused, text("~b tracers are open on this node, which is all it "
                           "can have", [N])};
-no_tracer(_, {ring, Call, Posix}) ->
+no_tracer(_, {ring, Call, Posix}, _) ->
     {error, failed, text("no memory for what is recorded: ~ts: ~0tp",
                          [Call, Posix])};
-no_tracer(_, {load, Text}) ->
+no_tracer(_, {load, Text}, _) ->
     {error, failed, text("~ts", [Text])};
-no_tracer(_, Reason) ->
+no_tracer(_, Reason, _) ->
     {error, failed, text("the tracer does not open: ~0tp", [Reason])}.
+
+%% As the command takes it: "64k", "3.5M".
+size(Bytes, Round) when Bytes >= 1048576 ->
+    case Round(Bytes * 10 / 1048576) of
+        Tenths when Tenths rem 10 =:= 0 -> io_lib:format("~bM", [Tenths div 10]);
+        Tenths -> io_lib:format("~b.~bM", [Tenths div 10, Tenths rem 10])
+    end;
+size(Bytes, Round) when Bytes >= 1024 ->
+    io_lib:format("~bk", [Round(Bytes / 1024)]);
+size(Bytes, _) ->
+    io_lib:format("~b", [Bytes]).
 
 watch(S) ->
     tick(),

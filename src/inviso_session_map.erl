@@ -46,8 +46,9 @@ fields() ->
      {limits, map_of([{K, fun is_count/1} || K <- [events, bytes, rate]]
                      ++ [{ms, fun is_ms/1}]), #{}},
      {tracer, map_of([{K, fun(_) -> true end}
-                      || K <- [max_term_bytes, max_depth, buffer_bytes,
-                               compress, payload, flush_ms, drain_ms]]), #{}},
+                      || K <- [max_term_bytes, max_depth, packet_bytes,
+                               buffer_bytes, compress, payload, flush_ms,
+                               drain_ms]]), #{}},
      {protect, map_of([{run_queue, fun is_count/1},
                        {memory_percent, fun is_percent/1}]), #{}},
      {dead_man_ms, fun is_time/1, ?DEAD_MAN_MS},

@@ -7,13 +7,15 @@
 -export_type([other/0]).
 
 -type other() :: #{kind := session | new_processes | new_ports | processes
-                         | seq_trace | api,
+                         | patterns | seq_trace | api,
                    tracer := binary(), what := binary()}.
 %% Tracing that is not a session of ours:
 %% session         a trace session of OTP (27 and later) by its name
 %% new_processes   processes to come have a tracer
 %% new_ports       ports to come
 %% processes       processes that have this tracer, their number, their flags
+%% patterns        functions that have a trace pattern, where those are nobody's
+%%                 (before OTP 27); not told while a session of ours has some
 %% seq_trace       the system tracer of sequential traces
 %% api             a runtime component of the Inviso API
 %% tracer and what are words for people.
@@ -74,7 +76,14 @@ clients() ->
 others() ->
     Ours = length(inviso_push:users()) > 0,
     Found = to_come(Ours) ++ walked(Ours) ++ seq_trace(),
-    apis() ++ sessions_of_others(Found) ++ [text(F) || F <- Found].
+    apis() ++ sessions_of_others(Found) ++ [text(F) || F <- Found]
+        ++ patterns(Ours).
+
+patterns(true) ->
+    [];
+patterns(false) ->
+    [other(patterns, Tracer, What)
+     || {What, Tracer} <- [inviso_arm_foreign:patterns()]].
 
 apis() ->
     [other(api, inviso_push:owner(User), "a runtime component")

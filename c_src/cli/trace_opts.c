@@ -10,9 +10,12 @@
 
 #include "cli/units.h"
 
-/* What inviso_tracer:open/2 takes, of packets of the usual size. */
+/* What inviso_tracer:open/2 takes.  A packet holds eight of the longest terms,
+ * so those that are longer than usual need larger packets. */
 #define TERM_MIN 16
-#define TERM_MAX 8192
+#define TERM_MAX 65536
+#define TERM_USUAL 8192
+#define PACKET_UNIT 4096
 #define DEPTH_MAX 128
 
 enum {
@@ -64,7 +67,9 @@ static const struct argp_option options[] = {
 	  "a machine with so much of its memory in use (95)", 3 },
 	{ NULL, 0, NULL, 0, "What is recorded of an event:", 4 },
 	{ "max-term", OPT_MAX_TERM, "SIZE", 0,
-	  "bytes of a term (4k); the rest is left out, and said to be", 4 },
+	  "bytes of a term (4k, at most 64k); the rest is left out, and said "
+	  "to be",
+	  4 },
 	{ "depth", OPT_DEPTH, "N", 0, "levels of nested terms (32)", 4 },
 	{ "buffer", OPT_BUFFER, "SIZE", 0,
 	  "shared memory on a node, for all its threads", 4 },
@@ -126,8 +131,8 @@ static error_t parse_what(struct inv_trace_opts *o, int key, char *arg,
 	case OPT_MAX_TERM:
 		bytes(state, "--max-term", arg, &o->max_term);
 		if (o->max_term < TERM_MIN || o->max_term > TERM_MAX)
-			argp_error(state, "--max-term %s: from %d to %d bytes",
-				   arg, TERM_MIN, TERM_MAX);
+			argp_error(state, "--max-term %s: from %d bytes to %dk",
+				   arg, TERM_MIN, TERM_MAX / 1024);
 		return 0;
 	case OPT_DEPTH:
 		count(state, "--depth", arg, &o->depth);
@@ -205,6 +210,14 @@ void inv_trace_opts_release(struct inv_trace_opts *o)
 	free(o->procs);
 }
 
+static int64_t packet_bytes(uint64_t max_term)
+{
+	uint64_t units = (8 * max_term + PACKET_UNIT - 1) / PACKET_UNIT;
+
+	return max_term > TERM_USUAL ? (int64_t)(units * PACKET_UNIT) :
+				       INV_UNSET;
+}
+
 static int64_t or_unset(uint64_t n)
 {
 	return n ? (int64_t)n : INV_UNSET;
@@ -223,6 +236,7 @@ void inv_trace_opts_session(const struct inv_trace_opts *o,
 	out->rate = (int64_t)o->rate;
 	out->bytes = (int64_t)o->bytes;
 	out->max_term_bytes = or_unset(o->max_term);
+	out->packet_bytes = packet_bytes(o->max_term);
 	out->max_depth = or_unset(o->depth);
 	out->buffer_bytes = or_unset(o->buffer);
 	out->run_queue = o->run_queue;

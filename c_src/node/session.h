@@ -54,7 +54,8 @@ struct inv_session_opts {
 	/* limits: 0 is none */
 	int64_t events, bytes, rate, for_ms;
 	/* of inviso_tracer:open/2: INV_UNSET, or the value */
-	int64_t max_term_bytes, max_depth, buffer_bytes, flush_ms, drain_ms;
+	int64_t max_term_bytes, max_depth, packet_bytes, buffer_bytes;
+	int64_t flush_ms, drain_ms;
 	const char *compress, *payload; /* atoms; NULL */
 	/* protections: 0 is off */
 	int64_t run_queue, memory_percent;
@@ -62,13 +63,13 @@ struct inv_session_opts {
 	bool dry_run;
 };
 
-#define INV_SESSION_OPTS_INIT                                          \
-	{                                                              \
-		.max_term_bytes = INV_UNSET, .max_depth = INV_UNSET,   \
-		.buffer_bytes = INV_UNSET, .flush_ms = INV_UNSET,      \
-		.drain_ms = INV_UNSET, .run_queue = INV_UNSET,         \
-		.memory_percent = INV_UNSET, .dead_man_ms = INV_UNSET, \
-		.hold_ms = INV_UNSET                                   \
+#define INV_SESSION_OPTS_INIT                                         \
+	{                                                             \
+		.max_term_bytes = INV_UNSET, .max_depth = INV_UNSET,  \
+		.packet_bytes = INV_UNSET, .buffer_bytes = INV_UNSET, \
+		.flush_ms = INV_UNSET, .drain_ms = INV_UNSET,         \
+		.run_queue = INV_UNSET, .memory_percent = INV_UNSET,  \
+		.dead_man_ms = INV_UNSET, .hold_ms = INV_UNSET        \
 	}
 
 /* One that runs on a node. */

@@ -66,6 +66,7 @@ static void put_tracer(struct inv_encode *e, const struct inv_session_opts *o)
 	const struct number v[] = {
 		{ "max_term_bytes", o->max_term_bytes, INV_UNSET },
 		{ "max_depth", o->max_depth, INV_UNSET },
+		{ "packet_bytes", o->packet_bytes, INV_UNSET },
 		{ "buffer_bytes", o->buffer_bytes, INV_UNSET },
 		{ "flush_ms", o->flush_ms, INV_UNSET },
 		{ "drain_ms", o->drain_ms, INV_UNSET },

@@ -76,7 +76,7 @@ for command in trace record; do
 	ok "$command of more memory than all" refuses '--max-memory 101: ' \
 		$command -n a@h --max-memory 101 m
 	ok "$command tells its defaults" status 0 "$inviso" $command --help
-	ok "of terms" says out '(4k)'
+	ok "of terms" says out '(4k, at most 64k)'
 done
 ok 'a colour is no colour' refuses '--color blue: not one of' \
 	trace -n a@h --color blue m

@@ -12,7 +12,7 @@
          unreachable/1, nobody_answers/1, tls_node/1, one_of_two/1,
          cookies/1, wrong_cookie/1, foreign_tracer/1, two_operators/1,
          several_nodes_in_order/1, all_nodes/1, stays_hidden/1,
-         dry_run/1, directories/1]).
+         dry_run/1, directories/1, small_buffer/1, long_terms/1]).
 
 -define(LIB, inviso_command_lib).
 -define(NODE, inviso_stock_node).
@@ -22,7 +22,8 @@ all() ->
      which_processes, nothing_matches, usage, help,
      unreachable, nobody_answers, tls_node, one_of_two,
      cookies, wrong_cookie, foreign_tracer, two_operators,
-     several_nodes_in_order, all_nodes, stays_hidden, dry_run, directories].
+     several_nodes_in_order, all_nodes, stays_hidden, dry_run, directories,
+     small_buffer, long_terms].
 
 suite() -> [{timetrap, {seconds, 180}}].
 
@@ -599,3 +600,31 @@ mounted(Config, Node, Dir) ->
          end
      end || {Opts, Words} <- [{"ro", ["read.only"]}, {"noexec", ["noexec"]},
                               {"size=64k", ["space|full"]}]].
+
+%%---------------------------------------------------------------------------
+%% What is recorded of an event
+
+%% What it says can be typed.
+small_buffer(Config) ->
+    Node = a_node(Config),
+    #{status := 2, err := Err} =
+        trace(Config, Node, ["--buffer", "64k", "lists:seq/2"]),
+    says(Err, ["--buffer 64k: too small"]),
+    {match, [Least]} = re:run(Err, "take ([0-9.]+[kM]) at least",
+                              [{capture, all_but_first, list}]),
+    #{status := 0} = trace(Config, Node, ["--buffer", Least, "--events", "1",
+                                          "lists:seq/2"]).
+
+long_terms(Config) ->
+    Node = a_node(Config),
+    _ = ?NODE:run(Node, "register(long, self()), B = binary:copy(<<$x>>, 60000),"
+                  " L = fun L() -> lists:last([B]), timer:sleep(5), L() end, L()."),
+    Cut = fun(Size) ->
+                  {[Event], _} =
+                      events(Config, Node, ["--procs", "long", "--events", "1",
+                                            "--max-term", Size,
+                                            "lists:last/1"]),
+                  maps:get(<<"truncated">>, Event, false)
+          end,
+    false = Cut("64k"),
+    true = Cut("10k").

@@ -466,6 +466,7 @@ one_at_a_time_where_the_vm_has_no_sessions(Config) ->
         false ->
             {error, refused, Text} = start(Node, Guard),
             has(Text, "traced by eve@x since 20"),
+            {match, _} = re:run(Text, " [0-9:]{8}[-+Z]"),
             has(Text, <<"session ", First/binary>>),
             _ = stop(S),
             %% One that only holds its log is in nobody's way.
@@ -547,7 +548,33 @@ status_tells_of_all(Config) ->
     true = call(Node, erlang, exit, [Tracer, kill]),
     true = call(Node, erlang, exit, [Tracee, kill]),
     foreign_session(Node),
+    _ = stop(S),
+    ok = ask(S, remove),
+    foreign_patterns(Node),
     clean(Config, Guard).
+
+%% Where they belong to nobody.
+foreign_patterns(#{name := Name} = Node) ->
+    case erpc:call(Name, inviso_otp, has_sessions, []) of
+        true ->
+            ok;
+        false ->
+            Told = fun() ->
+                           #{others := Others} =
+                               erpc:call(Name, inviso_status, node, []),
+                           [W || #{kind := patterns, what := W} <- Others]
+                   end,
+            [] = Told(),
+            _ = [1 = call(Node, erlang, trace_pattern,
+                          [{lists, F, 2}, true, [local]])
+                 || F <- [seq, append, nth, nthtail]],
+            [What] = Told(),
+            has(What, "lists:append/2"),
+            has(What, " and 1 more"),
+            _ = call(Node, erlang, trace_pattern, [{lists, '_', '_'}, false,
+                                                   [local]]),
+            [] = Told()
+    end.
 
 foreign_session(#{name := Name} = Node) ->
     case erpc:call(Name, inviso_otp, has_sessions, []) of
