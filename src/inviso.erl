@@ -54,7 +54,9 @@
          ctpm_globalnames/0, ctpm_globalnames/1,
          list_logs/0, list_logs/1, fetch_log/2, fetch_log/3]).
 
--export_type([node_result/1, result/1, option/0]).
+-export_type([node_result/1, result/1, option/0, mod/0, ari/0, match_spec/0,
+              pattern/0, pattern_opts/0, counts/0, proc_spec/0, flags/0,
+              meta_set/0, names_set/0, names_removed/0]).
 
 -type node_result(R) :: R | {error, term()}.
 -type result(R) :: {ok, [{node(), node_result(R)}]} | node_result(R)

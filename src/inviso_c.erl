@@ -34,7 +34,7 @@
 
 -behaviour(gen_server).
 
--export([start/1]).
+-export([start/1, is_option/1]).
 -export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2]).
 
 %% Below the minute that a call of the API waits.
@@ -155,6 +155,8 @@ handle_info({inviso_rt_event, {Rt, {What, Details}}}, State) ->
         #node{name = Name} -> {noreply, tell(What, Name, Details, State)};
         false -> {noreply, State}
     end;
+handle_info({inviso_rt_connect, {Name, Rt, Tag, Is}}, State) ->
+    {noreply, connected(Name, Rt, Tag, Is, State)};
 handle_info(_, State) ->
     {noreply, State}.
 
@@ -240,6 +242,16 @@ add_node(Name, Started, {Tag, _, _}, State) ->
 add_rt(Name, Pid, #state{nodes = Nodes} = State) ->
     Node = #node{name = Name, rt = Pid, ref = monitor(process, Pid)},
     State#state{nodes = Nodes ++ [Node]}.
+
+%% A runtime component that started with its node and found us.
+connected(Name, Rt, Tag, Is, State) ->
+    case rt(Name, State) of
+        Rt -> State;
+        none -> tell(connected, Name, {Tag, Is}, add_rt(Name, Rt, State));
+        _Old -> connected(Name, Rt, Tag, Is,
+                          tell(disconnected, Name, noconnection,
+                               remove_rt(Name, State)))
+    end.
 
 start_rt(Name, Ctrl, {Tag, Opts, Condition}) ->
     try erpc:call(Name, erlang, whereis, [inviso_rt], ?NODE_TIMEOUT) of
@@ -474,6 +486,8 @@ is_start_option({subscribe, Pid}) -> is_pid(Pid);
 is_start_option({unsubscribe, Pid}) -> is_pid(Pid);
 is_start_option(Option) -> is_option(Option).
 
+%% @doc Whether a term is an option of add_nodes, and its value makes sense.
+-spec is_option(term()) -> boolean().
 is_option({dependency, {Value, Node}}) when is_atom(Node) ->
     is_option({dependency, Value});
 is_option({dependency, Ms}) ->

@@ -31,13 +31,23 @@
 
 -behaviour(gen_server).
 
--export([start/4, send_request/2]).
--export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2]).
+-export([start/4, start_link_auto/1, send_request/2]).
+%% The API of this node, for trace cases.
+-export([init_tracing/1, tp/1, tp/4, tp/5, tpg/1, tpg/4, tpg/5,
+         tpl/1, tpl/4, tpl/5, ctp/1, ctp/3, ctpg/1, ctpg/3, ctpl/1, ctpl/3,
+         tf/1, tf/2, ctf/1, ctf/2,
+         init_tpm/4, init_tpm/7, tpm/4, tpm/5, tpm/8,
+         tpm_tracer/4, tpm_tracer/5, tpm_tracer/8, tpm_ms/5, tpm_ms_tracer/5,
+         ctpm_ms/4, ctpm/3, local_register/0, remove_local_register/0,
+         global_register/0, remove_global_register/0]).
+-export([init/1, handle_continue/2, handle_call/3, handle_cast/2, handle_info/2,
+         terminate/2]).
 
 -export_type([state/0, status/0]).
 
 -type state() :: new | tracing | idle.
 -type status() :: running | {suspended, term()}.
+-type callback() :: inviso_meta_callback:callback().
 -type request() :: {adopt, pid(), term(), any | if_ref}
                  | {init_tracing, term()}
                  | stop_tracing
@@ -50,6 +60,7 @@
                  | {clear, [keep_trace_patterns | keep_log_files]}
                  | {list_logs, term()}
                  | {fetch, pid(), term()}
+                 | await_autostart
                  | flush | get_status | get_tracerdata | stop.
 
 %% How long a traced node goes on without a control component. See
@@ -59,10 +70,19 @@
 %% How often it is seen to that what is recorded reaches the log.
 -define(WATCH_MS, 1000).
 
+%% What a runtime component that starts with the node may take to be there, and
+%% what a request of the local API may.
+-define(AUTO_MS, 10000).
+-define(LOCAL_MS, 50000).
+
 -record(rt, {ctrl :: {pid(), reference()} | alone,
              timer = none :: reference() | none,
              dependency :: non_neg_integer() | infinity,
              tag :: term(),
+             %% what starts with the node: to be called, or at work; and who
+             %% waits for it
+             auto = none :: none | {module(), atom(), [term()]} | pid(),
+             booting = [] :: [gen_server:from()],
              guard :: inviso_push:guard(),
              notes :: ets:tab(),
              state = new :: state(),
@@ -92,6 +112,24 @@ start(Ctrl, Options, Tag, Guard) ->
     gen_server:start({local, ?MODULE}, ?MODULE, {Ctrl, Options, Tag, Guard},
                      []).
 
+%% @doc Starts it with the node, linked, if the configuration says so: see {@link
+%% inviso_rt_auto}. `Arg' is that of the application's start.
+-spec start_link_auto(term()) -> {ok, pid()} | ignore.
+start_link_auto(Arg) ->
+    case inviso_rt_auto:plan(Arg) of
+        {ok, Plan} ->
+            case gen_server:start_link({local, ?MODULE}, ?MODULE,
+                                       {auto, Plan}, [{timeout, ?AUTO_MS}]) of
+                {ok, Pid} ->
+                    {ok, Pid};
+                {error, Why} ->
+                    _ = inviso_rt_auto:log("no runtime component: ~0tp", [Why]),
+                    ignore
+            end;
+        none ->
+            ignore
+    end.
+
 %% @doc Sends a request, whose reply `gen_server:receive_response/2' fetches:
 %% so a control component asks many nodes at a time.
 -spec send_request(pid(), request()) -> gen_server:request_id().
@@ -99,20 +137,43 @@ send_request(Pid, Request) ->
     gen_server:send_request(Pid, Request).
 
 %% @private
+init({auto, {MFA, Options, Tag}}) ->
+    {Dependency, Node} = inviso_rt_auto:dependency(Options),
+    case inviso_bring:bring(node(), self(), []) of
+        {ok, Guard} ->
+            case join(Guard, self(), Options, Tag) of
+                {ok, Rt, Failures} ->
+                    _ = [inviso_rt_auto:log("~0tp", [F]) || F <- Failures],
+                    {ok, Rt#rt{dependency = Dependency, auto = MFA},
+                     {continue, {autostart, Node}}};
+                Stop ->
+                    Stop
+            end;
+        {error, Reason} ->
+            {stop, Reason}
+    end;
 init({Ctrl, Options, Tag, Guard}) ->
+    case join(Guard, Ctrl, Options, Tag) of
+        {ok, Rt, Failures} ->
+            {ok, failed(Failures, attach(Ctrl, Tag, Rt))};
+        Stop ->
+            Stop
+    end.
+
+join(Guard, Client, Options, Tag) ->
     process_flag(trap_exit, true),
     group_leader(whereis(init), self()),
-    case inviso_push:join(Guard, self(), {rt, Ctrl}) of
+    case inviso_push:join(Guard, self(), {rt, Client}) of
         {ok, Notes, _Place} ->
             _ = monitor(process, Guard, [{tag, 'GUARD_DOWN'}]),
             {Overload, Failures} = overload(Options),
-            Rt = #rt{ctrl = {Ctrl, monitor(process, Ctrl)},
+            Rt = #rt{ctrl = alone,
                      dependency = dependency(Options, ?DEPENDENCY),
                      overload = Overload,
                      tag = Tag,
                      guard = Guard,
                      notes = Notes},
-            {ok, failed(Failures, Rt)};
+            {ok, Rt, Failures};
         {error, Class, Text} ->
             {stop, {Class, unicode:characters_to_list(Text)}}
     end.
@@ -129,6 +190,15 @@ dependency(Options, Default) ->
         [{V, _Node} | _] -> V;
         [V | _] -> V;
         [] -> Default
+    end.
+
+%% @private
+%% What may go on without a control component does not wait until one is found.
+handle_continue({autostart, Node}, Rt) ->
+    ok = inviso_rt_auto:find_control(Node),
+    case Rt of
+        #rt{dependency = 0} -> {noreply, Rt};
+        _ -> {noreply, autostart(Rt)}
     end.
 
 %% @private
@@ -214,6 +284,10 @@ request(flush, _From, #rt{state = tracing, tracer = Tracer} = Rt) ->
     {reply, inviso_tracer:flush(Tracer), Rt};
 request(flush, _From, #rt{state = S} = Rt) ->
     {reply, {error, {not_tracing, S}}, Rt};
+request(await_autostart, _From, #rt{auto = none} = Rt) ->
+    {reply, ok, Rt};
+request(await_autostart, From, #rt{booting = Callers} = Rt) ->
+    {noreply, Rt#rt{booting = [From | Callers]}};
 request(get_status, _From, Rt) ->
     {reply, {ok, {Rt#rt.state, Rt#rt.status}}, Rt};
 request(get_tracerdata, _From, #rt{tracerdata = {some, TD, _}} = Rt) ->
@@ -234,6 +308,21 @@ handle_info({'DOWN', Ref, process, Ctrl, _}, #rt{ctrl = {Ctrl, Ref}} = Rt) ->
     alone(Rt#rt{ctrl = alone});
 handle_info({timeout, Timer, running_alone}, #rt{timer = Timer} = Rt) ->
     {stop, {shutdown, running_alone}, Rt};
+handle_info({control, _Node, Ctrl}, #rt{ctrl = alone} = Rt)
+  when is_pid(Ctrl) ->
+    #rt{tag = Tag, state = State, status = Status} = Rt,
+    Hello = {node(), self(), Tag, {State, Status}},
+    ok = inviso_push:reply({Ctrl, inviso_rt_connect}, Hello),
+    {noreply, autostart(attach(Ctrl, Tag, Rt))};
+handle_info({control, Node, undefined}, #rt{ctrl = alone} = Rt) ->
+    _ = Rt#rt.dependency =:= 0 andalso
+        inviso_rt_auto:log("no control component on ~tp, and it depends on one",
+                           [Node]),
+    alone(Rt);
+handle_info({control, _, _}, Rt) ->
+    {noreply, Rt};
+handle_info({'EXIT', Pid, Reason}, #rt{auto = Pid} = Rt) ->
+    {noreply, autostarted(Rt#rt{auto = inviso_rt_auto:ended(Pid, Reason)})};
 handle_info({'GUARD_DOWN', _, process, _, _}, Rt) ->
     %% Without a guard nobody would clean up after us.
     {stop, {shutdown, no_guard}, Rt};
@@ -306,6 +395,21 @@ alone(#rt{dependency = 0} = Rt) ->
     {stop, {shutdown, running_alone}, Rt};
 alone(#rt{dependency = Ms} = Rt) ->
     {noreply, Rt#rt{timer = erlang:start_timer(Ms, self(), running_alone)}}.
+
+%% Calls what says what to trace from the start of the node on.
+autostart(#rt{auto = {M, F, Args}} = Rt) ->
+    Rt#rt{auto = spawn_link(M, F, Args)};
+autostart(Rt) ->
+    autostarted(Rt).
+
+autostarted(#rt{auto = none, booting = Callers} = Rt) ->
+    _ = [gen_server:reply(Caller, ok) || Caller <- Callers],
+    Rt#rt{booting = []};
+autostarted(Rt) ->
+    Rt.
+
+stop_auto(#rt{auto = Pid}) when is_pid(Pid) -> exit(Pid, kill);
+stop_auto(_) -> true.
 
 change_options(Options, #rt{overload = Old, dependency = Default} = Rt) ->
     Rt1 = Rt#rt{dependency = dependency(Options, Default)},
@@ -414,6 +518,7 @@ absolute(Other) -> Other.
 
 %% First no more events, then what there is into the log.
 stop_tracing(#rt{state = tracing, scope = Scope, tracer = Tracer} = Rt) ->
+    true = stop_auto(Rt),
     true = demonitor(Rt#rt.keeper, [flush]),
     ok = inviso_otp:scope_close(Scope, Rt#rt.patterns),
     _ = stop_meta(Rt#rt.meta),
@@ -452,6 +557,7 @@ clear(Opts, Rt0) ->
 suspend(_Reason, #rt{status = {suspended, _}} = Rt) ->
     Rt;
 suspend(Reason, #rt{scope = Scope, readers = Readers} = Rt) ->
+    true = stop_auto(Rt),
     ok = clear_flags(Scope),
     Rt1 = suspend_meta(Rt),
     _ = [exit(Reader, kill) || Reader <- maps:values(Readers)],
@@ -559,4 +665,198 @@ fetch(Client, Which, #rt{readers = Readers} = Rt) ->
             {{ok, Reader, Logs}, Rt#rt{readers = Readers#{Ref => Reader}}};
         {error, _} = E ->
             {E, Rt}
+    end.
+
+%% --- the API of this node ---------------------------------------------------
+
+%% @doc As {@link inviso:init_tracing/1}; as all of these, on this node alone,
+%% and with the answer of this node: `{error, not_started}' without a runtime
+%% component, `{error, {no_response, Reason}}' if it dies.
+-spec init_tracing(term()) ->
+          inviso:node_result({ok, [{trace_log | ti_log, term()}]}).
+init_tracing(TracerData) -> local({init_tracing, TracerData}).
+
+%% @doc As {@link inviso:tp/1}.
+-spec tp([inviso:pattern()]) -> inviso:node_result(inviso:counts()).
+tp(Patterns) -> local({patterns, global, Patterns, set}).
+
+%% @doc As {@link inviso:tp/4}.
+-spec tp(inviso:mod(), atom(), inviso:ari(), inviso:match_spec()) ->
+          inviso:node_result(inviso:counts()).
+tp(M, F, A, MS) -> tp([{M, F, A, MS}]).
+
+%% @doc As {@link inviso:tp/5} with options.
+-spec tp(inviso:mod(), atom(), inviso:ari(), inviso:match_spec(),
+         inviso:pattern_opts()) -> inviso:node_result(inviso:counts()).
+tp(M, F, A, MS, Opts) -> tp([{M, F, A, MS, Opts}]).
+
+%% @equiv tp(Patterns)
+-spec tpg([inviso:pattern()]) -> inviso:node_result(inviso:counts()).
+tpg(Patterns) -> tp(Patterns).
+
+%% @equiv tp(M, F, A, MS)
+-spec tpg(inviso:mod(), atom(), inviso:ari(), inviso:match_spec()) ->
+          inviso:node_result(inviso:counts()).
+tpg(M, F, A, MS) -> tp(M, F, A, MS).
+
+%% @equiv tp(M, F, A, MS, Opts)
+-spec tpg(inviso:mod(), atom(), inviso:ari(), inviso:match_spec(),
+          inviso:pattern_opts()) -> inviso:node_result(inviso:counts()).
+tpg(M, F, A, MS, Opts) -> tp(M, F, A, MS, Opts).
+
+%% @doc As {@link inviso:tpl/1}.
+-spec tpl([inviso:pattern()]) -> inviso:node_result(inviso:counts()).
+tpl(Patterns) -> local({patterns, local, Patterns, set}).
+
+%% @doc As {@link inviso:tpl/4}.
+-spec tpl(inviso:mod(), atom(), inviso:ari(), inviso:match_spec()) ->
+          inviso:node_result(inviso:counts()).
+tpl(M, F, A, MS) -> tpl([{M, F, A, MS}]).
+
+%% @doc As {@link inviso:tpl/5} with options.
+-spec tpl(inviso:mod(), atom(), inviso:ari(), inviso:match_spec(),
+          inviso:pattern_opts()) -> inviso:node_result(inviso:counts()).
+tpl(M, F, A, MS, Opts) -> tpl([{M, F, A, MS, Opts}]).
+
+%% @doc As {@link inviso:ctp/1}.
+-spec ctp([{inviso:mod(), atom(), inviso:ari()}]) ->
+          inviso:node_result(inviso:counts()).
+ctp(Patterns) -> local({patterns, global, Patterns, clear}).
+
+%% @doc As {@link inviso:ctp/3}.
+-spec ctp(inviso:mod(), atom(), inviso:ari()) ->
+          inviso:node_result(inviso:counts()).
+ctp(M, F, A) -> ctp([{M, F, A}]).
+
+%% @equiv ctp(Patterns)
+-spec ctpg([{inviso:mod(), atom(), inviso:ari()}]) ->
+          inviso:node_result(inviso:counts()).
+ctpg(Patterns) -> ctp(Patterns).
+
+%% @equiv ctp(M, F, A)
+-spec ctpg(inviso:mod(), atom(), inviso:ari()) ->
+          inviso:node_result(inviso:counts()).
+ctpg(M, F, A) -> ctp(M, F, A).
+
+%% @doc As {@link inviso:ctpl/1}.
+-spec ctpl([{inviso:mod(), atom(), inviso:ari()}]) ->
+          inviso:node_result(inviso:counts()).
+ctpl(Patterns) -> local({patterns, local, Patterns, clear}).
+
+%% @doc As {@link inviso:ctpl/3}.
+-spec ctpl(inviso:mod(), atom(), inviso:ari()) ->
+          inviso:node_result(inviso:counts()).
+ctpl(M, F, A) -> ctpl([{M, F, A}]).
+
+%% @doc Sets process flags, several at a time.
+-spec tf([{inviso:proc_spec(), inviso:flags()}]) ->
+          inviso:node_result(inviso:counts()).
+tf(List) -> local({flags, true, List}).
+
+%% @doc Sets process flags.
+-spec tf(inviso:proc_spec(), inviso:flags()) ->
+          inviso:node_result(inviso:counts()).
+tf(Procs, Flags) -> tf([{Procs, Flags}]).
+
+%% @doc Clears process flags, several at a time.
+-spec ctf([{inviso:proc_spec(), inviso:flags()}]) ->
+          inviso:node_result(inviso:counts()).
+ctf(List) -> local({flags, false, List}).
+
+%% @doc Clears process flags.
+-spec ctf(inviso:proc_spec(), inviso:flags()) ->
+          inviso:node_result(inviso:counts()).
+ctf(Procs, Flags) -> ctf([{Procs, Flags}]).
+
+%% @doc As {@link inviso:init_tpm/4}.
+-spec init_tpm(module(), atom(), arity(), callback()) ->
+          inviso:node_result(ok).
+init_tpm(M, F, A, CallFunc) ->
+    init_tpm(M, F, A, void, CallFunc, void, void).
+
+%% @doc As {@link inviso:init_tpm/7}.
+-spec init_tpm(module(), atom(), arity(), callback(), callback(), callback(),
+               callback()) -> inviso:node_result(ok).
+init_tpm(M, F, A, InitFunc, CallFunc, ReturnFunc, RemoveFunc) ->
+    meta({init_tpm, {M, F, A}, {InitFunc, CallFunc, ReturnFunc, RemoveFunc}}).
+
+%% @doc As {@link inviso:tpm/4}.
+-spec tpm(module(), atom(), arity(), inviso:match_spec()) ->
+          inviso:node_result(inviso:meta_set()).
+tpm(M, F, A, MS) -> meta({tpm, {M, F, A}, MS, keep, false}).
+
+%% @doc As {@link inviso:tpm/5} with a function.
+-spec tpm(module(), atom(), arity(), inviso:match_spec(), callback()) ->
+          inviso:node_result(inviso:meta_set()).
+tpm(M, F, A, MS, CallFunc) -> tpm(M, F, A, MS, void, CallFunc, void, void).
+
+%% @doc As {@link inviso:tpm/8}.
+-spec tpm(module(), atom(), arity(), inviso:match_spec(), callback(),
+          callback(), callback(), callback()) ->
+          inviso:node_result(inviso:meta_set()).
+tpm(M, F, A, MS, InitFunc, CallFunc, ReturnFunc, RemoveFunc) ->
+    meta({tpm, {M, F, A}, MS, {InitFunc, CallFunc, ReturnFunc, RemoveFunc},
+          false}).
+
+%% @doc As {@link inviso:tpm_tracer/4}.
+-spec tpm_tracer(module(), atom(), arity(), inviso:match_spec()) ->
+          inviso:node_result(inviso:meta_set()).
+tpm_tracer(M, F, A, MS) -> meta({tpm, {M, F, A}, MS, keep, true}).
+
+%% @doc As {@link inviso:tpm_tracer/5} with a function.
+-spec tpm_tracer(module(), atom(), arity(), inviso:match_spec(), callback()) ->
+          inviso:node_result(inviso:meta_set()).
+tpm_tracer(M, F, A, MS, CallFunc) ->
+    tpm_tracer(M, F, A, MS, void, CallFunc, void, void).
+
+%% @doc As {@link inviso:tpm_tracer/8}.
+-spec tpm_tracer(module(), atom(), arity(), inviso:match_spec(), callback(),
+                 callback(), callback(), callback()) ->
+          inviso:node_result(inviso:meta_set()).
+tpm_tracer(M, F, A, MS, InitFunc, CallFunc, ReturnFunc, RemoveFunc) ->
+    meta({tpm, {M, F, A}, MS, {InitFunc, CallFunc, ReturnFunc, RemoveFunc},
+          true}).
+
+%% @doc As {@link inviso:tpm_ms/5}.
+-spec tpm_ms(module(), atom(), arity(), term(), inviso:match_spec()) ->
+          inviso:node_result(inviso:meta_set()).
+tpm_ms(M, F, A, Name, MS) -> meta({tpm_ms, {M, F, A}, Name, MS, false}).
+
+%% @doc As {@link inviso:tpm_ms_tracer/5}.
+-spec tpm_ms_tracer(module(), atom(), arity(), term(), inviso:match_spec()) ->
+          inviso:node_result(inviso:meta_set()).
+tpm_ms_tracer(M, F, A, Name, MS) -> meta({tpm_ms, {M, F, A}, Name, MS, true}).
+
+%% @doc As {@link inviso:ctpm_ms/4}.
+-spec ctpm_ms(module(), atom(), arity(), term()) -> inviso:node_result(ok).
+ctpm_ms(M, F, A, Name) -> meta({ctpm_ms, {M, F, A}, Name}).
+
+%% @doc As {@link inviso:ctpm/3}.
+-spec ctpm(module(), atom(), arity()) -> inviso:node_result(ok).
+ctpm(M, F, A) -> meta({ctpm, {M, F, A}}).
+
+%% @doc As {@link inviso:tpm_localnames/0}.
+-spec local_register() -> inviso:node_result(inviso:names_set()).
+local_register() -> meta(local_register).
+
+%% @doc As {@link inviso:ctpm_localnames/0}.
+-spec remove_local_register() -> inviso:node_result(inviso:names_removed()).
+remove_local_register() -> meta(remove_local_register).
+
+%% @doc As {@link inviso:tpm_globalnames/0}.
+-spec global_register() -> inviso:node_result(inviso:names_set()).
+global_register() -> meta(global_register).
+
+%% @doc As {@link inviso:ctpm_globalnames/0}.
+-spec remove_global_register() -> inviso:node_result(inviso:names_removed()).
+remove_global_register() -> meta(remove_global_register).
+
+meta(Request) -> local({meta, Request}).
+
+local(Request) ->
+    try
+        gen_server:call(?MODULE, Request, ?LOCAL_MS)
+    catch
+        exit:{noproc, _} -> {error, not_started};
+        exit:{Reason, {gen_server, call, _}} -> {error, {no_response, Reason}}
     end.

@@ -6,7 +6,7 @@
 %% are linked to the test case.
 -module(inviso_test_lib).
 
--export([start_node/2, start_stock_node/2, start_alone/1,
+-export([start_node/2, start_node/3, start_stock_node/2, start_alone/1,
          stop_node/1, call/4, spawn_call/4,
          connect/1, ebin/0, priv/0, product/1,
          footprint/1, left_behind/2, wait_until/1, wait_until/2]).
@@ -20,6 +20,11 @@
 -spec start_node(atom() | string(), file:filename()) -> test_node().
 start_node(Name, Dir) ->
     start(Name, Dir, ["-pa", ebin()]).
+
+%% @doc A node with these arguments, which have to bring our code.
+-spec start_node(atom() | string(), file:filename(), [string()]) -> test_node().
+start_node(Name, Dir, Args) ->
+    start(Name, Dir, Args).
 
 %% @doc A node of the plain release, with nothing of ours anywhere.
 -spec start_stock_node(atom() | string(), file:filename()) -> test_node().

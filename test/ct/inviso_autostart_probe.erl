@@ -1,0 +1,52 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc For the suite of autostart: an application to be traced from its first
+%% call on, and user's code that says what shall start.
+-module(inviso_autostart_probe).
+
+-export([start/2, stop/1, first/1]).
+-export([autostart/1, conf/1, tracerdata/1, forever/0, said/1, tail/1,
+         status/0]).
+
+start(_Type, _Args) ->
+    booted = first(booted),
+    {ok, spawn_link(timer, sleep, [infinity])}.
+
+stop(_) -> ok.
+
+first(X) -> X.
+
+%% What a test put there.
+autostart(Arg) -> answer(autostart, Arg).
+
+conf(Node) -> answer(conf, Node).
+
+tracerdata(Arg) -> {file, Arg}.
+
+answer(What, Arg) ->
+    case application:get_env(kernel, {?MODULE, What}) of
+        {ok, crash} -> error({crash, Arg});
+        {ok, hang} -> timer:sleep(infinity);
+        {ok, Answer} -> Answer
+    end.
+
+forever() ->
+    true = register(forever, self()),
+    timer:sleep(infinity).
+
+said(X) ->
+    application:set_env(kernel, {?MODULE, said}, X).
+
+tail(Args) -> tl(Args).
+
+%% Of the runtime component: its state, and whether it is about to end.
+status() ->
+    case whereis(inviso_rt) of
+        undefined ->
+            undefined;
+        Rt ->
+            {ok, {State, running}} = gen_server:call(Rt, get_status),
+            Left = [L || T <- tuple_to_list(sys:get_state(Rt)),
+                         is_reference(T), L <- [erlang:read_timer(T)],
+                         is_integer(L)],
+            {State, case Left of [] -> none; _ -> timer end}
+    end.
