@@ -146,15 +146,27 @@ erl_eval_bindings(Bindings) ->
                         erl_eval:add_binding(Name, Value, Bs)
                 end, erl_eval:new_bindings(), Bindings).
 
-%% What would fail whatever the values are, as the shell finds it.
+%% What would fail whatever the values are, as the shell finds it; and calls of
+%% functions that would be here.
 complaints(Exprs, Names) ->
     Bindings = [{Name, bound} || Name <- Names],
-    case erl_lint:exprs(Exprs, Bindings) of
-        {ok, _} ->
-            [];
-        {error, Errors, _} ->
-            lists:sort([complaint(E) || {_, Es} <- Errors, E <- Es])
-    end.
+    Complaints = case erl_lint:exprs(Exprs, Bindings) of
+                     {ok, _} -> [];
+                     {error, Errors, _} -> [complaint(E) || {_, Es} <- Errors,
+                                                            E <- Es]
+                 end,
+    lists:sort(Complaints ++ local_calls(Exprs)).
+
+local_calls({call, At, {atom, _, F}, Args}) ->
+    Arity = length(Args),
+    [{erl_anno:line(At), {local, {F, Arity}}}
+     || not erl_internal:bif(F, Arity)] ++ local_calls(Args);
+local_calls(Form) when is_tuple(Form) ->
+    local_calls(tuple_to_list(Form));
+local_calls([Form | Rest]) ->
+    local_calls(Form) ++ local_calls(Rest);
+local_calls(_) ->
+    [].
 
 complaint({Line, erl_lint, {unbound_var, Name}}) -> {Line, {unbound, Name}};
 complaint({Line, erl_lint, {unbound_var, Name, _}}) -> {Line, {unbound, Name}};
@@ -235,6 +247,8 @@ words({syntax, M, Why}) -> M:format_error(Why);
 words(no_full_stop) -> "the last expression has no full stop";
 words({unbound, Name}) ->
     io_lib:format("variable ~ts has no value", [Name]);
+words({local, {F, A}}) ->
+    io_lib:format("there is no function ~tp/~b here; name its module", [F, A]);
 words({error, {undef, {M, F, A}}}) ->
     io_lib:format("there is no function ~tp:~tp/~b", [M, F, A]);
 words({Class, Reason}) -> io_lib:format("~ts: ~0tp", [Class, Reason]).
