@@ -41,6 +41,8 @@
 
 -record(guard, {build :: binary(),
                 pushed :: boolean(),
+                %% read while no module has to be loaded for it
+                unloader = unloader() :: [erl_parse:abstract_expr()],
                 place = none :: none | inviso_place:place(),
                 heir = none :: none | {pid(), reference()},
                 %% who is attached, and the monitor of a process of Erlang's
@@ -385,7 +387,7 @@ stay_or_leave(G) ->
         true ->
             ?MODULE:loop(G);
         false ->
-            case lock() of
+            case lock(G) of
                 true -> undo(G);
                 false -> erlang:send_after(?AGAIN_MS, self(), leave_again),
                          ?MODULE:loop(G)
@@ -393,12 +395,11 @@ stay_or_leave(G) ->
     end.
 
 %% The holder of the lock outlives this process, and takes the modules away.
-lock() ->
-    Unload = "Ref = erlang:monitor(process, Guard),"
-        "receive {'DOWN', Ref, _, _, _} -> ok end,"
-        "[begin code:purge(M), code:delete(M), code:purge(M) end || M <- Mods].",
-    Bindings = [{'Guard', self()}, {'Mods', marked()}],
-    Holder = spawn(erl_eval, exprs, [expressions(Unload), Bindings]),
+%% Only it asks the code server, which may be busy for long.
+lock(#guard{unloader = Unloader}) ->
+    Holder = spawn(erl_eval, exprs, [Unloader,
+                                     [{'Guard', self()}, {'Mark', ?MARK},
+                                      {'Now', fun erlang:monotonic_time/1}]]),
     try
         register(?LOCK, Holder)
     catch
@@ -407,11 +408,40 @@ lock() ->
             false
     end.
 
-%% The one that tells whether anything is here goes last.
-marked() ->
-    Marked = [M || {M, ?MARK} <- code:all_loaded()],
-    lists:delete(inviso_push, Marked)
-        ++ [inviso_push || lists:member(inviso_push, Marked)].
+%% Names first, which takes a moment; inviso_push is the one that tells whether
+%% anything is here, and inviso_tracer has the library. To purge a module the VM
+%% asks every process: where there are many it goes on with pauses when others
+%% may come already. Who is in our code is waited for and never killed: it may
+%% be no process of ours.
+unloader() ->
+    expressions(
+      "Ref = erlang:monitor(process, Guard),"
+      "receive {'DOWN', Ref, _, _, _} -> ok end,"
+      "Mods = [M || {M, File} <- code:all_loaded(), File =:= Mark],"
+      "{Last, First} = lists:partition(fun(M) -> M =:= inviso_push end, Mods),"
+      "{Tracer, Others} = lists:partition(fun(M) -> M =:= inviso_tracer end,"
+      "                                   First),"
+      "[code:delete(M) || M <- First],"
+      "Until = Now(millisecond) + 300,"
+      "Rest = lists:dropwhile(fun(M) -> Now(millisecond) < Until"
+      "                                 andalso code:soft_purge(M)"
+      "                       end, Tracer ++ Others),"
+      "[code:delete(M) || M <- Last],"
+      "catch erlang:unregister(inviso_loading),"
+      "Purge = fun(M) ->"
+      "                Before = Now(millisecond),"
+      "                Done = code:soft_purge(M),"
+      "                receive after Now(millisecond) - Before -> Done end"
+      "        end,"
+      "Again = fun Again(Ms, N) ->"
+      "                case [M || M <- Ms, not Purge(M)] of"
+      "                    [_ | _] = Left when N > 0 ->"
+      "                        receive after 100 -> Again(Left, N - 1) end;"
+      "                    _ ->"
+      "                        ok"
+      "                end"
+      "        end,"
+      "Again(Last ++ Rest, 100).").
 
 undo(#guard{heir = {Heir, HeirRef}, place = Place, report = Report}) ->
     ets:delete(?NAME),

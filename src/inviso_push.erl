@@ -81,17 +81,31 @@ priv_dir() ->
     end.
 
 %% @doc What loads our code and attaches, for erl_eval:exprs/2 on the node; of
-%% the variables `Mods' and `Args'.
+%% the variables `Mods' and `Args'. Code that is loaded stays as it is if it is
+%% in use or installed; what a guard that was killed left, and what is still to
+%% be purged of the last time, makes room.
 -spec loader() -> [erl_parse:abstract_expr()].
 loader() ->
     inviso_guard:expressions(
       "case catch erlang:register(inviso_loading, self()) of"
       "    true ->"
-      "        case [M || {M, _, _} <- Mods, code:is_loaded(M) =/= false] of"
-      "            [] -> ok = code:atomic_load(Mods);"
-      "            _ -> ok"
-      "        end,"
-      "        inviso_push:attach(Args);"
+      "        Loaded = [{M, code:is_loaded(M)} || {M, _, _} <- Mods],"
+      "        Left = [M || {M, {file, \"inviso_pushed\"}} <- Loaded],"
+      "        case ets:whereis(inviso_guard) =:= undefined"
+      "            andalso [M || {M, {file, _}} <- Loaded] -- Left of"
+      "            [] ->"
+      "                [code:delete(M) || M <- Left],"
+      "                case [M || {M, _, _} <- Mods,"
+      "                           not code:soft_purge(M)] of"
+      "                    [] ->"
+      "                        ok = code:atomic_load(Mods),"
+      "                        inviso_push:attach(Args);"
+      "                    _ ->"
+      "                        {error, again, <<>>}"
+      "                end;"
+      "            _ ->"
+      "                inviso_push:attach(Args)"
+      "        end;"
       "    _ ->"
       "        {error, again, <<>>}"
       " end.").

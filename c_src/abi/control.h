@@ -30,11 +30,9 @@
  *    when the command is built; the expressions are the value of
  *    inviso_push:loader/0, whose variables are Mods and Args:
  *	case catch erlang:register(inviso_loading, self()) of
- *	    true ->
- *		case [M || {M, _, _} <- Mods, code:is_loaded(M) =/= false] of
- *		    [] -> ok = code:atomic_load(Mods); % {M, "inviso_pushed", Beam}
- *		    _ -> ok
- *		end,
+ *	    true -> when no code of ours is in use or installed:
+ *			what was left, or is not purged yet, goes first;
+ *			code:atomic_load(Mods)	{M, "inviso_pushed", Beam}
  *		inviso_push:attach(Args);
  *	    _ ->
  *		{error, again, <<>>}
@@ -43,8 +41,8 @@
  *    takes the code away.  Its value:
  *	{ok, #{guard := pid(), dir := binary() | none, files := [binary()]}}
  *	{error, Class, Text}
- *    Class `again': somebody else does one or the other at this moment; ask
- *    again after 20 ms, for as long as a deadline allows (5 s).
+ *    Class `again': somebody else does one or the other at this moment, or a
+ *    process still runs code that was there before; ask again after 20 ms, for as long as a deadline allows (5 s).
  *    Args, a map:
  *	protocol  INV_CONTROL_PROTOCOL
  *	build     inviso_push:build/2 of Mods and of the files, made when the
@@ -63,7 +61,9 @@
  *	ready			ok | {error, Class, Text}; the NIF is loaded,
  *				the spooler can be executed
  *	{leave, Pid}		gone (nothing of ours will be here: see
- *				`code:is_loaded/1' of inviso_push) |
+ *				`code:is_loaded/1' of inviso_push, the last;
+ *				where there are many processes, memory of code
+ *				is given back by and by after that) |
  *				{others, [Owner :: binary]}
  *
  * 4. A session, by rex: inviso_session:start(Map):

@@ -17,6 +17,9 @@
          a_client_whose_node_is_gone_is_dropped/1,
          a_killed_guard_has_an_heir/1,
          a_killed_heir_has_a_successor/1,
+         when_guard_and_heir_are_killed_the_next_cleans_up/1,
+         when_who_unloads_is_killed_the_next_cleans_up/1,
+         who_runs_our_code_is_not_killed/1,
          the_interface_and_the_command_share_a_node/1,
          a_directory_that_cannot_be_used_is_named/1,
          the_next_directory_is_tried/1,
@@ -39,6 +42,9 @@ all() ->
      a_client_whose_node_is_gone_is_dropped,
      a_killed_guard_has_an_heir,
      a_killed_heir_has_a_successor,
+     when_guard_and_heir_are_killed_the_next_cleans_up,
+     when_who_unloads_is_killed_the_next_cleans_up,
+     who_runs_our_code_is_not_killed,
      the_interface_and_the_command_share_a_node,
      a_directory_that_cannot_be_used_is_named,
      the_next_directory_is_tried,
@@ -202,6 +208,58 @@ a_killed_heir_has_a_successor(Config) ->
 
 ets(Node, heir) ->
     proplists:get_value(heir, call(Node, ets, info, [inviso_guard])).
+
+when_guard_and_heir_are_killed_the_next_cleans_up(Config) ->
+    Node = ?config(node, Config),
+    {ok, #{guard := Guard}} = attach(Node),
+    {monitors, [{process, Heir}]} =
+        call(Node, erlang, process_info, [Guard, monitors]),
+    _ = call(Node, erlang, suspend_process, [Heir]),
+    true = call(Node, erlang, exit, [Guard, kill]),
+    true = call(Node, erlang, exit, [Heir, kill]),
+    wait_until(fun() -> call(Node, ets, whereis, [inviso_guard]) =:= undefined
+               end),
+    true = is_loaded(Node),
+    %% Whatever the next one brings.
+    {ok, #{guard := Next}} = ask_attach(Node, #{build => <<"other">>}),
+    gone = leave(Next),
+    wait_until(fun() -> not is_loaded(Node) end).
+
+is_loaded(Node) ->
+    call(Node, code, is_loaded, [inviso_push]) =/= false.
+
+when_who_unloads_is_killed_the_next_cleans_up(Config) ->
+    Node = ?config(node, Config),
+    {ok, #{guard := Guard}} = attach(Node),
+    ok = call(Node, sys, suspend, [code_server]),
+    gone = leave(Guard),
+    wait_until(fun() -> not call(Node, erlang, is_process_alive, [Guard]) end),
+    Unloads = call(Node, erlang, whereis, [inviso_loading]),
+    true = call(Node, erlang, exit, [Unloads, kill]),
+    ok = call(Node, sys, resume, [code_server]),
+    true = is_loaded(Node),
+    {ok, #{guard := Next}} = attach(Node),
+    gone = leave(Next),
+    is_clean(?config(before, Config)).
+
+%% It may be anybody's shell.
+who_runs_our_code_is_not_killed(Config) ->
+    #{name := Name} = Node = ?config(node, Config),
+    {ok, #{guard := Guard}} = attach(Node),
+    Other = inviso_test_lib:spawn_call(Node, inviso_worker, init, [self()]),
+    gone = leave(Guard),
+    wait_until(fun() -> not is_loaded(Node) end),
+    {ok, Modules, _} = inviso_bring:payload(),
+    {value, {error, again, _}, _} =
+        erpc:call(Name, erl_eval, exprs,
+                  [inviso_push:loader(),
+                   [{'Args', inviso_remote_lib:args(self())},
+                    {'Mods', Modules}]]),
+    true = call(Node, erlang, is_process_alive, [Other]),
+    true = call(Node, erlang, exit, [Other, kill]),
+    {ok, #{guard := Next}} = attach(Node),
+    gone = leave(Next),
+    is_clean(?config(before, Config)).
 
 the_interface_and_the_command_share_a_node(Config) ->
     #{name := Name} = Node = ?config(node, Config),
