@@ -187,7 +187,8 @@ loop(K = #keeper{handle = Handle, owner = Owner, port = Port}) ->
             loop(K);
         {close, From, Ref} ->
             Result = finish(K, closed),
-            From ! {Ref, Result};
+            From ! {Ref, Result},
+            answer_all(Result);
         {'DOWN', Owner, process, _, _} ->
             finish(K, owner_died);
         {Port, {exit_status, _}} ->
@@ -198,6 +199,15 @@ loop(K = #keeper{handle = Handle, owner = Owner, port = Port}) ->
             loop(restart(K));
         _ ->
             loop(K)
+    end.
+
+%% Whoever else wanted it closed meanwhile.
+answer_all(Result) ->
+    receive
+        {close, From, Ref} ->
+            From ! {Ref, Result},
+            answer_all(Result)
+    after 0 -> ok
     end.
 
 %% The library closes its tracers when it is unloaded.

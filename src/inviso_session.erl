@@ -350,17 +350,26 @@ handle_info(hold, S) ->
 handle_info({done, Key, Result}, S) ->
     done(Key, Result, S);
 handle_info({'EXIT', Pid, _}, #session{reader = Pid} = S) ->
-    {noreply, S#session{reader = inviso_worker:start_link(normal)}};
-handle_info({'EXIT', Pid, _}, #session{closer = Pid, state = State} = S0) ->
-    S = S0#session{closer = inviso_worker:start_link(high)},
+    {noreply, S#session{reader = successor(normal, S)}};
+handle_info({'EXIT', Pid, _}, #session{closer = Pid, state = State,
+                                       map = #{dry_run := Dry}} = S0) ->
+    S = S0#session{closer = successor(high, S0)},
     case State of
         stopping -> {noreply, closing(S)};
+        arming when Dry -> done(expected, {crashed, killed}, S);
         _ -> {noreply, S}
     end;
 handle_info({'DOWN', Ref, process, _, _}, #session{guard = Ref} = S) ->
     leave(tracer, <<"the guard of this node was killed">>, S);
 handle_info(_, S) ->
     {noreply, S}.
+
+%% A worker that starts while processes to come are traced would be.
+successor(Priority, #session{scope = Scope}) ->
+    Pid = inviso_worker:start_link(Priority),
+    _ = Scope =:= none
+        orelse inviso_otp:set_flags(Scope, false, Pid, [all], []),
+    Pid.
 
 %% @private
 terminate(_, #session{scope = Scope, plan = Plan, tracer = Tracer} = S) ->
@@ -588,8 +597,10 @@ tracer_closed({error, {Reason, Stats}}, #session{why = Why} = S)
         none -> S1#session{why = tracer, text = Text};
         _ -> S1#session{notes = S#session.notes ++ [Text]}
     end;
-tracer_closed({error, _}, S) ->
-    S#session{state = failed, files = files(S)}.
+tracer_closed({error, _}, #session{notes = Notes} = S) ->
+    S#session{state = failed, files = files(S),
+              notes = Notes ++ [<<"the tracer was closed by somebody else: "
+                                  "what it counted is not known">>]}.
 
 %% What could not be armed has failed too.
 ended(#session{why = none, map = #{dry_run := false}}) -> failed;
@@ -633,7 +644,7 @@ gone(#session{table = Table, room = Room, removes = Removes} = S) ->
     phase(Table, leaving),
     _ = Room =:= none orelse inviso_place:remove_room(Room),
     _ = [inviso_push:reply(From, ok) || From <- Removes],
-    {stop, normal, S}.
+    {stop, shutdown, S}.
 
 %% --- status -----------------------------------------------------------------
 

@@ -23,6 +23,9 @@
          a_detached_session_stays_for_its_time/1,
          a_killed_session_leaves_nothing/1,
          a_killed_guard_ends_its_sessions/1,
+         a_killed_worker_has_a_successor/1,
+         a_worker_killed_while_closing_leaves_nothing/1,
+         workers_end_with_their_session/1,
          stop_works_at_any_step_of_arming/1,
          who_is_traced_meanwhile_refuses/1,
          a_recording_tells_where_its_log_is/1,
@@ -60,6 +63,9 @@ all() ->
      a_detached_session_stays_for_its_time,
      a_killed_session_leaves_nothing,
      a_killed_guard_ends_its_sessions,
+     a_killed_worker_has_a_successor,
+     a_worker_killed_while_closing_leaves_nothing,
+     workers_end_with_their_session,
      stop_works_at_any_step_of_arming,
      who_is_traced_meanwhile_refuses,
      a_recording_tells_where_its_log_is,
@@ -352,6 +358,82 @@ a_killed_guard_ends_its_sessions(Config) ->
     ok = seqs(Node, 10),
     true = call(Node, erlang, exit, [Guard, kill]),
     is_clean(?config(before, Config)).
+
+a_killed_worker_has_a_successor(Config) ->
+    {Node, Guard} = attached(Config),
+    _ = [begin
+             {ok, S, _} = start(Node, Guard),
+             wait_state(S, [tracing]),
+             ok = seqs(Node, 10),
+             Workers = kill_worker(Node, S, N),
+             wait_until(fun() -> workers(Node, S) =/= Workers end),
+             [] = [F || W <- workers(Node, S),
+                        {flags, [_ | _] = F} <-
+                            [call(Node, erlang, trace_info, [W, flags])]],
+             #{state := stopped} = stop(S),
+             {Bytes, _} = follow(S),
+             10 = length([L || L <- merged(Config, Bytes),
+                               string:find(L, "\"call\"") =/= nomatch]),
+             {traced, false} = call(Node, erlang, trace_info,
+                                    [{lists, seq, 2}, traced]),
+             ok = ask(S, remove)
+         end || N <- [1, 2]],
+    {ok, Dry, _} = start(Node, Guard, #{dry_run => true}),
+    _ = kill_worker(Node, Dry, 2),
+    _ = wait_state(Dry, [stopped, failed]),
+    clean(Config, Guard).
+
+%% The first follows the log, the second closes it.
+kill_worker(Node, S, N) ->
+    Workers = workers(Node, S),
+    true = call(Node, erlang, exit, [lists:nth(N, Workers), kill]),
+    Workers.
+
+workers_end_with_their_session(Config) ->
+    {Node, Guard} = attached(Config),
+    {ok, S, _} = start(Node, Guard),
+    wait_state(S, [tracing]),
+    [_, _] = Workers = workers(Node, S),
+    ok = ask(S, remove),
+    %% The guard is still there.
+    wait_until(fun() -> not lists:any(fun(W) -> call(Node, erlang,
+                                                     is_process_alive, [W])
+                                      end, Workers)
+               end),
+    clean(Config, Guard).
+
+workers(Node, S) ->
+    {links, Workers} = call(Node, erlang, process_info, [S, links]),
+    lists:sort(Workers).
+
+a_worker_killed_while_closing_leaves_nothing(Config) ->
+    {Node, Guard} = attached(Config),
+    {ok, S, _} = start(Node, Guard),
+    wait_state(S, [tracing]),
+    [Spooler] = spoolers(Node),
+    _ = os:cmd("kill -STOP " ++ Spooler),
+    Tag = make_ref(),
+    S ! {'$gen_call', {self(), Tag}, stop},
+    _ = wait_state(S, [stopping]),
+    wait_until(fun() -> closes(Node, lists:nth(2, workers(Node, S))) end),
+    [_, Killed] = kill_worker(Node, S, 2),
+    %% The one that comes asks for the same, and is told the same.
+    wait_until(fun() ->
+                       case workers(Node, S) of
+                           [_, Killed] -> false;
+                           [_, Next] -> closes(Node, Next);
+                           _ -> false
+                       end
+               end),
+    _ = os:cmd("kill -CONT " ++ Spooler),
+    #{state := stopped} = receive {Tag, Status} -> Status end,
+    {ok, [_]} = ask(S, files),
+    clean(Config, Guard).
+
+closes(Node, Worker) ->
+    {current_stacktrace, Stack} = call(Node, erlang, process_info,
+                                       [Worker, current_stacktrace]),
+    lists:keymember(inviso_keeper, 1, Stack).
 
 stop_works_at_any_step_of_arming(Config) ->
     {Node, Guard} = attached(Config),
