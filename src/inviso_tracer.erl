@@ -31,11 +31,15 @@
          nif_spool/1, nif_anchor/1, nif_flush/1, nif_retire/1, nif_quiet/1,
          nif_end/2, nif_free/1]).
 
+%% For inviso_deliver.
+-export([nif_deliver/4, nif_credit/3, nif_counts/1]).
+
 %% Without this the compiler would take a stub's result for granted.
 -nifs([enabled/3, trace/5, dir/0,
        nif_open/2, nif_offer/1, nif_give/1, nif_keeper/1, nif_info/1,
        nif_spool/1, nif_anchor/1, nif_flush/1, nif_retire/1, nif_quiet/1,
-       nif_end/2, nif_free/1]).
+       nif_end/2, nif_free/1,
+       nif_deliver/4, nif_credit/3, nif_counts/1]).
 
 -export_type([tracer/0, opts/0, stats/0]).
 
@@ -211,3 +215,20 @@ nif_end(_Handle, _Why) -> erlang:nif_error(not_loaded).
 
 %% Gives the memory back -> true | false (not retired or not quiet)
 nif_free(_Handle) -> erlang:nif_error(not_loaded).
+
+%%---------------------------------------------------------------------------
+%% Tracers that deliver, see c_src/nif/delivery.h; keeper, retire, quiet and
+%% free are of these too.
+
+%% nif_deliver(Receiver, Events, Bytes, MaxCopy) -> {ok, Handle} |
+%% {error, Errno}.  To a process that has that credit.  MaxCopy: bytes of an
+%% event but for its binaries.  The caller is the keeper: its death closes the
+%% tracer.
+nif_deliver(_Receiver, _Events, _Bytes, _MaxCopy) ->
+    erlang:nif_error(not_loaded).
+
+%% The receiver has done with so many events, of so many bytes -> ok | closed
+nif_credit(_Handle, _Events, _Bytes) -> erlang:nif_error(not_loaded).
+
+%% -> {Produced, {Full, TooBig, Gone, NoThread}} | closed
+nif_counts(_Handle) -> erlang:nif_error(not_loaded).

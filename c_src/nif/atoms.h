@@ -18,15 +18,18 @@
 	X(error, "error")                         \
 	X(extra, "extra")                         \
 	X(false, "false")                         \
+	X(inviso_event, "inviso_event")           \
 	X(match_spec_result, "match_spec_result") \
 	X(monotonic, "monotonic")                 \
 	X(ok, "ok")                               \
 	X(remove, "remove")                       \
 	X(scheduler_id, "scheduler_id")           \
+	X(seq_trace, "seq_trace")                 \
 	X(strict_monotonic, "strict_monotonic")   \
 	X(timestamp, "timestamp")                 \
 	X(trace, "trace")                         \
 	X(trace_status, "trace_status")           \
+	X(trace_ts, "trace_ts")                   \
 	X(true, "true")                           \
 	X(undefined, "undefined")
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "nif/control.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include "nif/count.h"
 #include "nif/offer.h"
 #include "nif/options.h"
+#include "nif/thread.h"
 #include "nif/tracer.h"
 
 static ERL_NIF_TERM u64(ErlNifEnv *env, uint64_t v)
@@ -39,6 +41,23 @@ static struct inv_tracer *borrow(ErlNifEnv *env, ERL_NIF_TERM term)
 	if (!enif_get_uint64(env, term, &handle) || handle == 0)
 		return NULL;
 	return inv_tracer_borrow(handle);
+}
+
+/* The same, of one that records or of one that delivers alone. */
+static struct inv_tracer *borrow_kind(ErlNifEnv *env, ERL_NIF_TERM term,
+				      bool delivers)
+{
+	struct inv_tracer *t = borrow(env, term);
+
+	if (!t || (t->delivery != NULL) == delivers)
+		return t;
+	inv_tracer_release();
+	return NULL;
+}
+
+static struct inv_tracer *borrow_recorder(ErlNifEnv *env, ERL_NIF_TERM term)
+{
+	return borrow_kind(env, term, false);
 }
 
 static ERL_NIF_TERM error(ErlNifEnv *env, ERL_NIF_TERM reason)
@@ -88,7 +107,7 @@ out:
 ERL_NIF_TERM inv_control_offer(ErlNifEnv *env, int argc,
 			       const ERL_NIF_TERM argv[])
 {
-	struct inv_tracer *t = borrow(env, argv[0]);
+	struct inv_tracer *t = borrow_recorder(env, argv[0]);
 	char name[INV_OFFER_NAME];
 	ERL_NIF_TERM result;
 
@@ -110,7 +129,7 @@ ERL_NIF_TERM inv_control_offer(ErlNifEnv *env, int argc,
 ERL_NIF_TERM inv_control_give(ErlNifEnv *env, int argc,
 			      const ERL_NIF_TERM argv[])
 {
-	struct inv_tracer *t = borrow(env, argv[0]);
+	struct inv_tracer *t = borrow_recorder(env, argv[0]);
 	bool given = false;
 	int listener;
 	int fd;
@@ -147,7 +166,7 @@ ERL_NIF_TERM inv_control_keeper(ErlNifEnv *env, int argc,
 ERL_NIF_TERM inv_control_info(ErlNifEnv *env, int argc,
 			      const ERL_NIF_TERM argv[])
 {
-	struct inv_tracer *t = borrow(env, argv[0]);
+	struct inv_tracer *t = borrow_recorder(env, argv[0]);
 	ERL_NIF_TERM dropped[INV_LOSS_COUNT];
 	struct inv_counts counts;
 	ERL_NIF_TERM result;
@@ -174,7 +193,7 @@ ERL_NIF_TERM inv_control_info(ErlNifEnv *env, int argc,
 ERL_NIF_TERM inv_control_spool(ErlNifEnv *env, int argc,
 			       const ERL_NIF_TERM argv[])
 {
-	struct inv_tracer *t = borrow(env, argv[0]);
+	struct inv_tracer *t = borrow_recorder(env, argv[0]);
 	struct inv_ring_ctl *ctl;
 	ERL_NIF_TERM field[9];
 	char words[sizeof(ctl->error_text)];
@@ -201,7 +220,7 @@ ERL_NIF_TERM inv_control_spool(ErlNifEnv *env, int argc,
 ERL_NIF_TERM inv_control_anchor(ErlNifEnv *env, int argc,
 				const ERL_NIF_TERM argv[])
 {
-	struct inv_tracer *t = borrow(env, argv[0]);
+	struct inv_tracer *t = borrow_recorder(env, argv[0]);
 	uint64_t n;
 
 	(void)argc;
@@ -218,7 +237,7 @@ ERL_NIF_TERM inv_control_anchor(ErlNifEnv *env, int argc,
 ERL_NIF_TERM inv_control_flush(ErlNifEnv *env, int argc,
 			       const ERL_NIF_TERM argv[])
 {
-	struct inv_tracer *t = borrow(env, argv[0]);
+	struct inv_tracer *t = borrow_recorder(env, argv[0]);
 	uint64_t n;
 
 	(void)argc;
@@ -259,7 +278,7 @@ ERL_NIF_TERM inv_control_quiet(ErlNifEnv *env, int argc,
 ERL_NIF_TERM inv_control_end(ErlNifEnv *env, int argc,
 			     const ERL_NIF_TERM argv[])
 {
-	struct inv_tracer *t = borrow(env, argv[0]);
+	struct inv_tracer *t = borrow_recorder(env, argv[0]);
 
 	(void)argc;
 	if (!t)
@@ -287,4 +306,72 @@ ERL_NIF_TERM inv_control_free(ErlNifEnv *env, int argc,
 	}
 	inv_tracer_free(t);
 	return inv_am_true;
+}
+
+/* --- of tracers that deliver ----------------------------------------------- */
+
+ERL_NIF_TERM inv_control_deliver(ErlNifEnv *env, int argc,
+				 const ERL_NIF_TERM argv[])
+{
+	struct inv_delivery *delivery;
+	ErlNifPid receiver;
+	ErlNifUInt64 n[3];
+	uint64_t handle;
+	int failed;
+	int i;
+
+	(void)argc;
+	if (!enif_get_local_pid(env, argv[0], &receiver))
+		return enif_make_badarg(env);
+	for (i = 0; i < 3; i++)
+		if (!enif_get_uint64(env, argv[i + 1], &n[i]) ||
+		    n[i] > INT64_MAX)
+			return enif_make_badarg(env);
+	delivery = inv_delivery_make(&receiver, inv_threads_count(), n[0], n[1],
+				     n[2]);
+	failed = delivery ? inv_tracer_open_delivery(env, delivery, &handle) :
+			    ENOMEM;
+	if (failed)
+		return error(env, enif_make_int(env, failed));
+	return enif_make_tuple2(env, inv_am_ok, u64(env, handle));
+}
+
+ERL_NIF_TERM inv_control_credit(ErlNifEnv *env, int argc,
+				const ERL_NIF_TERM argv[])
+{
+	struct inv_tracer *t = borrow_kind(env, argv[0], true);
+	ErlNifUInt64 events;
+	ErlNifUInt64 bytes;
+
+	(void)argc;
+	if (!t)
+		return inv_am_closed;
+	if (enif_get_uint64(env, argv[1], &events) &&
+	    enif_get_uint64(env, argv[2], &bytes))
+		inv_delivery_credit(t->delivery, events, bytes);
+	inv_tracer_release();
+	return inv_am_ok;
+}
+
+ERL_NIF_TERM inv_control_counts(ErlNifEnv *env, int argc,
+				const ERL_NIF_TERM argv[])
+{
+	struct inv_tracer *t = borrow_kind(env, argv[0], true);
+	ERL_NIF_TERM dropped[INV_DROPS + 1];
+	uint64_t produced;
+	uint64_t no_ring;
+	unsigned i;
+
+	(void)argc;
+	if (!t)
+		return inv_am_closed;
+	no_ring = atomic_load(&inv_slot_of(t->handle)->no_ring);
+	produced = inv_delivery_produced(t->delivery, t->n_lanes) + no_ring;
+	for (i = 0; i < INV_DROPS; i++)
+		dropped[i] = u64(env, atomic_load(&t->delivery->dropped[i]));
+	dropped[i] = u64(env, no_ring);
+	inv_tracer_release();
+	return enif_make_tuple2(env, u64(env, produced),
+				enif_make_tuple_from_array(env, dropped,
+							   INV_DROPS + 1));
 }

@@ -20,5 +20,8 @@ ERL_NIF_TERM inv_control_retire(ErlNifEnv *, int, const ERL_NIF_TERM[]);
 ERL_NIF_TERM inv_control_quiet(ErlNifEnv *, int, const ERL_NIF_TERM[]);
 ERL_NIF_TERM inv_control_end(ErlNifEnv *, int, const ERL_NIF_TERM[]);
 ERL_NIF_TERM inv_control_free(ErlNifEnv *, int, const ERL_NIF_TERM[]);
+ERL_NIF_TERM inv_control_deliver(ErlNifEnv *, int, const ERL_NIF_TERM[]);
+ERL_NIF_TERM inv_control_credit(ErlNifEnv *, int, const ERL_NIF_TERM[]);
+ERL_NIF_TERM inv_control_counts(ErlNifEnv *, int, const ERL_NIF_TERM[]);
 
 #endif

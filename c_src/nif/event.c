@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/likely.h"
 #include "nif/atoms.h"
+#include "nif/delivery.h"
 #include "nif/encode.h"
 #include "nif/put.h"
 #include "nif/thread.h"
@@ -390,6 +391,11 @@ ERL_NIF_TERM inv_event_trace(ErlNifEnv *env, int argc,
 	if (atomic_load_explicit(&slot->handle, memory_order_acquire) ==
 	    handle) {
 		t = slot->tracer;
+		if (inv_unlikely(t->delivery != NULL)) {
+			inv_delivery_event(t->delivery, thread->index, env,
+					   argv);
+			goto out;
+		}
 		ev.now = inv_mono_ns();
 		read_event(&ev, env, t->light, argv);
 		/* Not the VM's, and nobody could read it. */
@@ -399,6 +405,7 @@ ERL_NIF_TERM inv_event_trace(ErlNifEnv *env, int argc,
 		else
 			record(t, &t->lanes[thread->index], &ev);
 	}
+out:
 	inv_thread_leave(thread);
 	return result;
 }

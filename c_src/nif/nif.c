@@ -115,6 +115,9 @@ static ErlNifFunc functions[] = {
 	{ "nif_quiet", 1, inv_control_quiet, 0 },
 	{ "nif_end", 2, inv_control_end, 0 },
 	{ "nif_free", 1, inv_control_free, ERL_NIF_DIRTY_JOB_IO_BOUND },
+	{ "nif_deliver", 4, inv_control_deliver, 0 },
+	{ "nif_credit", 3, inv_control_credit, 0 },
+	{ "nif_counts", 1, inv_control_counts, 0 },
 };
 
 /*

@@ -73,8 +73,7 @@ static bool put_big(struct inv_encoder *e, bool negative, const uint8_t *le,
 	       inv_put_varint(e, n) && inv_put_bytes(e, le, n);
 }
 
-/* The smallest limit that the magnitude is below; 0: beyond all of them. */
-static uint32_t big_size(ERL_NIF_TERM term)
+uint32_t inv_scalar_big_bytes(ERL_NIF_TERM term)
 {
 	unsigned i;
 
@@ -99,7 +98,7 @@ bool inv_scalar_integer(struct inv_encoder *e, ERL_NIF_TERM term)
 		return inv_put_int(e, i);
 	if (enif_get_uint64(e->env, term, &u))
 		return put_big(e, false, (const uint8_t *)&u, 8);
-	size = big_size(term);
+	size = inv_scalar_big_bytes(term);
 	if (size == 0)
 		return inv_scalar_missing(e, INV_T_HOLE, INV_CUT_INT,
 					  BIG_BYTES_MAX);

@@ -15,6 +15,12 @@ bool inv_scalar_float(struct inv_encoder *e, ERL_NIF_TERM term);
 /* Any binary, cut to the budget that is left. */
 bool inv_scalar_binary(struct inv_encoder *e, const uint8_t *data, size_t size);
 
+/*
+ * A bound on a big integer's bytes: the smallest of some limits that it is
+ * below; 0: beyond all of them.
+ */
+uint32_t inv_scalar_big_bytes(ERL_NIF_TERM term);
+
 /* A bitstring that does not end on a byte. */
 bool inv_scalar_bits(struct inv_encoder *e, ERL_NIF_TERM term) INV_COLD;
 

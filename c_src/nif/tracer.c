@@ -24,6 +24,13 @@ struct guard {
 static ErlNifResourceType *guard_type;
 static struct guard *guards[INV_TRACERS_MAX];
 
+static void tell_spooler(struct inv_tracer *t)
+{
+	if (t->ctl)
+		atomic_store_explicit(&t->ctl->state, INV_TRACER_OWNER_DIED,
+				      memory_order_release);
+}
+
 /*
  * The keeper was killed.  Nobody is left to wait for the threads, so we do, a
  * little: an event takes microseconds.  One that a preempted thread commits
@@ -44,8 +51,7 @@ static void keeper_down(ErlNifEnv *env, void *obj, ErlNifPid *pid,
 	inv_tracer_retire(t);
 	for (i = 0; i < 1000 && !inv_tracer_quiet(t); i++)
 		sched_yield();
-	atomic_store_explicit(&t->ctl->state, INV_TRACER_OWNER_DIED,
-			      memory_order_release);
+	tell_spooler(t);
 	if (inv_tracer_quiet(t))
 		inv_tracer_free(t);
 	else /* leaked: better than unmapped under a thread */
@@ -82,8 +88,7 @@ void inv_tracers_unload(void)
 			continue;
 		enif_mutex_lock(lock);
 		inv_tracer_retire(t);
-		atomic_store_explicit(&t->ctl->state, INV_TRACER_OWNER_DIED,
-				      memory_order_release);
+		tell_spooler(t);
 		inv_tracer_free(t);
 	}
 	enif_mutex_destroy(lock);
@@ -118,8 +123,10 @@ void inv_tracer_retire(struct inv_tracer *t)
 
 	atomic_store(&slot->handle, 0);
 	inv_threads_barrier();
-	atomic_store_explicit(&t->ctl->no_ring, atomic_load(&slot->no_ring),
-			      memory_order_relaxed);
+	if (t->ctl)
+		atomic_store_explicit(&t->ctl->no_ring,
+				      atomic_load(&slot->no_ring),
+				      memory_order_relaxed);
 }
 
 bool inv_tracer_quiet(const struct inv_tracer *t)
@@ -131,6 +138,7 @@ static void free_parts(struct inv_tracer *t)
 {
 	inv_memory_free(t->rate);
 	inv_memory_free(t->lanes);
+	inv_memory_free(t->delivery);
 	inv_memory_free(t);
 }
 
@@ -145,7 +153,8 @@ void inv_tracer_free(struct inv_tracer *t)
 	enif_mutex_unlock(lock);
 	if (t->listener >= 0)
 		close(t->listener);
-	inv_memory_close(&t->memory);
+	if (t->ctl)
+		inv_memory_close(&t->memory);
 	free_parts(t);
 	if (guard)
 		enif_release_resource(guard);
@@ -329,4 +338,32 @@ err_memory:
 err:
 	free_parts(t);
 	return error;
+}
+
+int inv_tracer_open_delivery(ErlNifEnv *env, struct inv_delivery *delivery,
+			     uint64_t *handle)
+{
+	struct inv_tracer *t;
+	int error;
+
+	t = inv_memory_alloc(sizeof(*t));
+	if (!t) {
+		inv_memory_free(delivery);
+		return ENOMEM;
+	}
+	t->listener = -1;
+	t->n_lanes = inv_threads_count();
+	t->delivery = delivery;
+	error = take_slot(t);
+	if (error) {
+		free_parts(t);
+		return error;
+	}
+	*handle = t->handle;
+	if (watch_keeper(env, t))
+		return 0;
+	enif_mutex_lock(lock);
+	inv_tracer_retire(t);
+	inv_tracer_free(t);
+	return ESRCH;
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "abi/ring.h"
+#include "nif/delivery.h"
 #include "nif/dict.h"
 #include "nif/memory.h"
 #include "ring/producer.h"
@@ -48,9 +49,11 @@ struct inv_lane {
 #define INV_LEASE_EVENTS 32u
 #define INV_LEASE_BYTES 8192u
 
+/* It records, into rings, or it delivers. */
 struct inv_tracer {
 	uint64_t handle;
 	ErlNifPid keeper;
+	struct inv_delivery *delivery; /* NULL: it records, and has all below */
 	struct inv_memory memory;
 	int listener;		  /* -1: the spooler opens it through /proc */
 	struct inv_ring_ctl *ctl; /* in memory */
@@ -106,6 +109,13 @@ void inv_tracers_unload(void);
  */
 int inv_tracer_open(ErlNifEnv *env, const struct inv_tracer_opts *opts,
 		    uint64_t *handle, const char **what);
+
+/*
+ * Opens one that delivers, kept by the calling process.  The delivery is taken
+ * over, whether it succeeds or not.  0 or an errno.
+ */
+int inv_tracer_open_delivery(ErlNifEnv *env, struct inv_delivery *delivery,
+			     uint64_t *handle);
 
 /* NULL, or the tracer, with the lock held until inv_tracer_release. */
 struct inv_tracer *inv_tracer_borrow(uint64_t handle);

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nif/delivery.h"
+
+#include <stdbool.h>
+
+#include "nif/atoms.h"
+#include "nif/memory.h"
+#include "nif/weigh.h"
+
+/* What a message takes besides its terms: heads, the tuples we make. */
+#define MESSAGE_BYTES 256
+
+/* trace, tracee, tag, message, extra, match spec's, scheduler, timestamp */
+#define ELEMENTS_MAX 8
+
+struct inv_delivery *inv_delivery_make(const ErlNifPid *receiver, uint32_t n,
+				       uint64_t events, uint64_t bytes,
+				       uint64_t max_copy)
+{
+	struct inv_delivery *d;
+
+	d = inv_memory_alloc(sizeof(*d) + n * sizeof(d->lanes[0]));
+	if (!d)
+		return NULL;
+	d->receiver = *receiver;
+	d->max_copy = max_copy;
+	d->max_bytes = bytes;
+	atomic_init(&d->events, (int64_t)events);
+	atomic_init(&d->bytes, (int64_t)bytes);
+	return d;
+}
+
+static bool take(_Atomic int64_t *credit, int64_t n)
+{
+	int64_t left = atomic_load_explicit(credit, memory_order_relaxed);
+
+	while (left >= n)
+		if (atomic_compare_exchange_weak_explicit(
+			    credit, &left, left - n, memory_order_relaxed,
+			    memory_order_relaxed))
+			return true;
+	return false;
+}
+
+static void give(_Atomic int64_t *credit, uint64_t n)
+{
+	atomic_fetch_add_explicit(credit, (int64_t)n, memory_order_relaxed);
+}
+
+void inv_delivery_credit(struct inv_delivery *d, uint64_t events,
+			 uint64_t bytes)
+{
+	give(&d->bytes, bytes);
+	give(&d->events, events);
+}
+
+uint64_t inv_delivery_produced(const struct inv_delivery *d, uint32_t n)
+{
+	uint64_t sum = 0;
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		sum += atomic_load_explicit(&d->lanes[i].produced,
+					    memory_order_acquire);
+	return sum;
+}
+
+static void drop(struct inv_delivery *d, enum inv_drop why)
+{
+	atomic_fetch_add_explicit(&d->dropped[why], 1, memory_order_relaxed);
+}
+
+static uint64_t dropped(const struct inv_delivery *d)
+{
+	uint64_t sum = 0;
+	unsigned i;
+
+	for (i = 0; i < INV_DROPS; i++)
+		sum += atomic_load_explicit(&d->dropped[i],
+					    memory_order_relaxed);
+	return sum;
+}
+
+static bool get(ErlNifEnv *env, ERL_NIF_TERM opts, ERL_NIF_TERM key,
+		ERL_NIF_TERM *value)
+{
+	return enif_get_map_value(env, opts, key, value) != 0;
+}
+
+/* As the VM's own tracer takes it: native units, which here are ns. */
+static ERL_NIF_TERM monotonic(ErlNifEnv *env)
+{
+	return enif_make_int64(env, enif_monotonic_time(ERL_NIF_NSEC));
+}
+
+static ERL_NIF_TERM timestamp(ErlNifEnv *env, ERL_NIF_TERM kind)
+{
+	if (kind == inv_am_monotonic)
+		return monotonic(env);
+	if (kind == inv_am_strict_monotonic)
+		return enif_make_tuple2(env, monotonic(env),
+					enif_make_unique_integer(
+						env, ERL_NIF_UNIQUE_MONOTONIC));
+	if (kind == inv_am_cpu_timestamp)
+		return enif_cpu_time(env);
+	return enif_now_time(env);
+}
+
+/*
+ * The elements of the message but for the timestamp, whose kind goes to *ts;
+ * how many there are.
+ */
+static unsigned elements(ErlNifEnv *env, const ERL_NIF_TERM argv[],
+			 ERL_NIF_TERM element[ELEMENTS_MAX], ERL_NIF_TERM *ts)
+{
+	bool stamped = get(env, argv[4], inv_am_timestamp, ts);
+	unsigned n = 0;
+
+	if (!stamped)
+		*ts = inv_am_undefined;
+	if (argv[0] == inv_am_seq_trace) {
+		element[n++] = inv_am_seq_trace;
+		element[n++] = argv[2];
+		element[n++] = argv[3];
+		return n;
+	}
+	element[n++] = stamped ? inv_am_trace_ts : inv_am_trace;
+	element[n++] = argv[2];
+	element[n++] = argv[0];
+	element[n++] = argv[3];
+	n += get(env, argv[4], inv_am_extra, &element[n]);
+	n += get(env, argv[4], inv_am_match_spec_result, &element[n]);
+	n += get(env, argv[4], inv_am_scheduler_id, &element[n]);
+	return n;
+}
+
+/* What it takes of the credit, or 0 if it is too big. */
+static uint64_t weight(const struct inv_delivery *d, ErlNifEnv *env,
+		       const ERL_NIF_TERM element[], unsigned n)
+{
+	struct inv_weighing w = { .env = env, .copy_left = d->max_copy };
+	uint64_t bytes;
+	unsigned i;
+
+	for (i = 1; i < n; i++)
+		if (!inv_weigh_term(&w, element[i]))
+			return 0;
+	bytes = MESSAGE_BYTES + d->max_copy - w.copy_left + w.kept;
+	return bytes <= d->max_bytes ? bytes : 0;
+}
+
+void inv_delivery_event(struct inv_delivery *d, uint32_t thread, ErlNifEnv *env,
+			const ERL_NIF_TERM argv[])
+{
+	_Atomic uint64_t *produced = &d->lanes[thread].produced;
+	ERL_NIF_TERM element[ELEMENTS_MAX];
+	ERL_NIF_TERM message;
+	ERL_NIF_TERM ts;
+	uint64_t bytes;
+	unsigned n;
+
+	/* Release: who reads it sees what became of the events before. */
+	atomic_store_explicit(
+		produced,
+		atomic_load_explicit(produced, memory_order_relaxed) + 1,
+		memory_order_release);
+	/* What a flood does most: before anything is walked. */
+	if (!take(&d->events, 1)) {
+		drop(d, INV_DROP_FULL);
+		return;
+	}
+	n = elements(env, argv, element, &ts);
+	bytes = weight(d, env, element, n);
+	if (bytes == 0 || !take(&d->bytes, (int64_t)bytes)) {
+		give(&d->events, 1);
+		drop(d, bytes == 0 ? INV_DROP_TOO_BIG : INV_DROP_FULL);
+		return;
+	}
+	if (ts != inv_am_undefined)
+		element[n++] = timestamp(env, ts);
+	message = enif_make_tuple_from_array(env, element, n);
+	message = enif_make_tuple4(env, inv_am_inviso_event,
+				   enif_make_uint64(env, bytes),
+				   enif_make_uint64(env, dropped(d)), message);
+	if (!enif_send(env, &d->receiver, NULL, message))
+		drop(d, INV_DROP_GONE);
+}
