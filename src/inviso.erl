@@ -229,7 +229,7 @@ get_status(Nodes) -> ask(Nodes, get_status).
 -spec init_tracing(term()) -> result({ok, [{trace_log | ti_log, term()}]}).
 init_tracing(Arg) ->
     case inviso_tracerdata:is_tracerdata(Arg) of
-        true -> call({init_tracing_all, Arg});
+        true -> call({init_tracing, all, Arg});
         false when length(Arg) >= 0 ->
             call({init_tracing, [P || {N, _} = P <- Arg, is_atom(N)]});
         false -> {error, {badarg, Arg}}
@@ -238,7 +238,7 @@ init_tracing(Arg) ->
 %% @doc Opens the same logs on some nodes.
 -spec init_tracing([node()], term()) ->
           result({ok, [{trace_log | ti_log, term()}]}).
-init_tracing(Nodes, TracerData) -> ask(Nodes, {init_tracing, TracerData}).
+init_tracing(Nodes, TracerData) -> call({init_tracing, Nodes, TracerData}).
 
 %% @doc Ends tracing on all nodes; the logs are complete when it returns.
 -spec stop_tracing() -> result({ok, idle | new}).

@@ -18,6 +18,7 @@
 %%       | {port_down, Node, Reason}             no more can be recorded
 %%       | {callback_failed, Node, {What, Reason}}  code of the user's
 %%       | {meta_down, Node, Reason}             meta tracing fails, see below
+%%       | {trace_counts, Node, Counts}        see inviso_deliver
 %% '''
 %%
 %% Reasons of `meta_down': `{queue, N}', so many trace messages waited, and no
@@ -79,11 +80,10 @@ handle_call({add_nodes, Nodes, Tag, Opts, Condition}, _From, State) ->
             {reply, E, State}
     end;
 handle_call({init_tracing, PerNode}, _From, State) ->
-    Requests = [{N, {init_tracing, TD}} || {N, TD} <- PerNode],
-    {reply, shape({ok, ask_each(Requests, State)}, State), State};
-handle_call({init_tracing_all, TracerData}, _From, State) ->
-    Requests = [{N, {init_tracing, TracerData}} || N <- names(State)],
-    {reply, shape({ok, ask_each(Requests, State)}, State), State};
+    {reply, shape({ok, init_tracing(PerNode, State)}, State), State};
+handle_call({init_tracing, Nodes, TracerData}, _From, State) ->
+    Init = fun(Ns) -> init_tracing([{N, TracerData} || N <- Ns], State) end,
+    {reply, on_nodes(Nodes, State, Init), State};
 handle_call({ask, Nodes, Request}, _From, State) ->
     {reply, on_nodes(Nodes, State, fun(Ns) -> ask(Ns, Request, State) end),
      State};
@@ -365,11 +365,19 @@ on_nodes(Nodes, State, F) ->
 ask(Nodes, Request, State) ->
     ask_each([{N, Request} || N <- Nodes], State).
 
+init_tracing(PerNode, State) ->
+    Find = fun(Node) -> rt(Node, State) end,
+    ask_each([{N, case inviso_tracerdata:relayers(TD, Find) of
+                      {ok, Known} -> {init_tracing, Known};
+                      {error, _} = E -> E
+                  end} || {N, TD} <- PerNode], State).
+
 ask_each(Requests, State) ->
     Sent = [{N, send(rt(N, State), Request)} || {N, Request} <- Requests],
     [{N, await(S)} || {N, S} <- Sent].
 
 send(none, _Request) -> {error, not_an_added_node};
+send(_Pid, {error, _} = E) -> E;
 send(Pid, Request) -> {sent, inviso_rt:send_request(Pid, Request)}.
 
 await({sent, Id}) -> answer(Id);

@@ -32,6 +32,8 @@
 -spec modules() -> [module()].
 modules() ->
     [inviso_push, inviso_guard, inviso_place, inviso_otp, inviso_tracerdata, inviso_opts,
+     inviso_output, inviso_deliver, inviso_receiver, inviso_handler,
+     inviso_collector, inviso_relay, inviso_ip,
      inviso_keeper, inviso_tracer, inviso_fetch, inviso_rt_meta, inviso_meta_spec,
      inviso_meta_names, inviso_meta_publ, inviso_meta_watch,
      inviso_meta_callback, inviso_ti, inviso_rt,

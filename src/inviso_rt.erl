@@ -60,7 +60,7 @@
                  | {clear, [keep_trace_patterns | keep_log_files]}
                  | {list_logs, term()}
                  | {fetch, pid(), term()}
-                 | await_autostart
+                 | await_autostart | receiver
                  | flush | get_status | get_tracerdata | stop.
 
 %% How long a traced node goes on without a control component. See
@@ -89,8 +89,8 @@
              status = running :: status(),
              %% and the directory that its names are relative to
              tracerdata = none :: none | {some, term(), file:filename()},
-             tracer = none :: none | inviso_otp:tracer(),
-             %% monitor of the tracer's keeper
+             output = none :: none | inviso_output:output(),
+             %% monitor of the output's keeper
              keeper = none :: none | reference(),
              overload :: inviso_rt_overload:overload(),
              load_timer = none :: none | reference(),
@@ -280,14 +280,21 @@ request({list_logs, Which}, _From, Rt) ->
 request({fetch, Client, Which}, _From, Rt) ->
     {Reply, Rt1} = fetch(Client, Which, Rt),
     {reply, Reply, Rt1};
-request(flush, _From, #rt{state = tracing, tracer = Tracer} = Rt) ->
-    {reply, inviso_tracer:flush(Tracer), Rt};
+request(flush, From, #rt{state = tracing, output = Output} = Rt) ->
+    case inviso_output:flush(Output, From) of
+        {now, Reply} -> {reply, Reply, Rt};
+        later -> {noreply, Rt}
+    end;
 request(flush, _From, #rt{state = S} = Rt) ->
     {reply, {error, {not_tracing, S}}, Rt};
 request(await_autostart, _From, #rt{auto = none} = Rt) ->
     {reply, ok, Rt};
 request(await_autostart, From, #rt{booting = Callers} = Rt) ->
     {noreply, Rt#rt{booting = [From | Callers]}};
+request(receiver, _From, #rt{output = none} = Rt) ->
+    {reply, none, Rt};
+request(receiver, _From, #rt{output = Output} = Rt) ->
+    {reply, inviso_output:receiver(Output), Rt};
 request(get_status, _From, Rt) ->
     {reply, {ok, {Rt#rt.state, Rt#rt.status}}, Rt};
 request(get_tracerdata, _From, #rt{tracerdata = {some, TD, _}} = Rt) ->
@@ -342,7 +349,9 @@ handle_info({timeout, Timer, load_check}, #rt{load_timer = Timer} = Rt) ->
     {noreply, load_check_in(Next, Rt1)};
 handle_info({timeout, _, load_check}, Rt) ->
     {noreply, Rt};
-handle_info({watch, Tracer}, #rt{tracer = Tracer} = Rt) ->
+handle_info({inviso_deliver, Event}, Rt) ->
+    {noreply, event(Event, Rt)};
+handle_info({watch, Output}, #rt{output = Output} = Rt) ->
     {noreply, noted(watch(Rt))};
 handle_info({watch, _}, Rt) ->
     {noreply, Rt};
@@ -457,46 +466,36 @@ init_tracing(_, #rt{state = tracing} = Rt) ->
     {{error, already_initiated}, Rt};
 init_tracing(TracerData, Rt) ->
     case inviso_tracerdata:parse(TracerData) of
-        {ok, #{trace := {Name, Opts}} = Plan} ->
-            Path = filename:absname(Name),
-            case open_tracer(Path, Opts) of
-                {ok, Tracer} ->
-                    Rt1 = begin_tracing(Tracer, Rt),
+        {ok, Plan} ->
+            case inviso_output:open(Plan) of
+                {ok, Output} ->
+                    Rt1 = begin_tracing(Output, Rt),
                     {ok, Cwd} = file:get_cwd(),
                     Opened = {some, TracerData, Cwd},
                     {Reply, Rt2} =
                         init_meta(Plan, Rt1#rt{tracerdata = Opened}),
                     {Reply, load_check_in(0, changed(Rt2))};
-                {error, Reason} ->
-                    {{error, {open, [Path, Reason]}}, Rt}
+                {error, _} = E ->
+                    {E, Rt}
             end;
         {error, _} = E ->
             {E, Rt}
     end.
 
-open_tracer(Path, Opts) ->
-    try
-        inviso_tracer:open(Path, maps:merge(#{replace => true}, Opts))
-    catch
-        error:Reason -> {error, Reason}
-    end.
-
-begin_tracing({_, Handle} = Tracer, #rt{patterns = Patterns} = Rt) ->
-    Scope = inviso_otp:scope_open(inviso, Tracer),
+begin_tracing(Output, #rt{patterns = Patterns} = Rt) ->
+    Scope = inviso_otp:scope_open(inviso, inviso_output:tracer(Output)),
     ok = inviso_rt_patterns:set_all(Scope, Patterns),
-    _ = erlang:send_after(?WATCH_MS, self(), {watch, Tracer}),
-    Keeper = monitor(process, inviso_tracer:nif_keeper(Handle)),
-    Rt#rt{state = tracing, tracer = Tracer, scope = Scope, keeper = Keeper}.
+    _ = erlang:send_after(?WATCH_MS, self(), {watch, Output}),
+    Keeper = monitor(process, inviso_output:keeper(Output)),
+    Rt#rt{state = tracing, output = Output, scope = Scope, keeper = Keeper}.
 
-%% The tracer does not say by itself that it can write no more.
-watch(#rt{tracer = Tracer} = Rt) ->
-    case inviso_tracer:info(Tracer) of
-        #{spooler := #{state := failed} = Spooler} ->
-            port_down({spooler, maps:get(error, Spooler, <<>>)}, Rt);
-        {error, closed} ->
-            port_down(closed, Rt);
-        _ ->
-            _ = erlang:send_after(?WATCH_MS, self(), {watch, Tracer}),
+%% A log does not say by itself that it can be written no more.
+watch(#rt{output = Output} = Rt) ->
+    case inviso_output:check(Output) of
+        {down, Reason} ->
+            port_down(Reason, Rt);
+        ok ->
+            _ = erlang:send_after(?WATCH_MS, self(), {watch, Output}),
             Rt
     end.
 
@@ -517,23 +516,16 @@ absolute({file, Name}) -> {file, filename:absname(Name)};
 absolute(Other) -> Other.
 
 %% First no more events, then what there is into the log.
-stop_tracing(#rt{state = tracing, scope = Scope, tracer = Tracer} = Rt) ->
+stop_tracing(#rt{state = tracing, scope = Scope, output = Output} = Rt) ->
     true = stop_auto(Rt),
     true = demonitor(Rt#rt.keeper, [flush]),
     ok = inviso_otp:scope_close(Scope, Rt#rt.patterns),
     _ = stop_meta(Rt#rt.meta),
-    _ = close_tracer(Tracer),
-    Rt#rt{state = idle, scope = none, tracer = none, meta = none,
+    _ = inviso_output:close(Output),
+    Rt#rt{state = idle, scope = none, output = none, meta = none,
           meta_patterns = [], keeper = none};
 stop_tracing(Rt) ->
     Rt.
-
-close_tracer(Tracer) ->
-    try
-        inviso_tracer:close(Tracer)
-    catch
-        Class:Reason -> {error, {Class, Reason}}
-    end.
 
 stop_meta(none) -> ok;
 stop_meta(Meta) -> inviso_rt_meta:stop(Meta).
@@ -616,11 +608,11 @@ flag(How, {Spec, Flags}, #rt{scope = Scope} = Rt) ->
 flag(_How, Other, _Rt) ->
     {error, {bad_process, Other}}.
 
-own(#rt{tracer = none}) ->
+own(#rt{output = none}) ->
     [];
-own(#rt{tracer = {inviso_tracer, Handle}, meta = Meta}) ->
-    [P || P <- [self(), Meta, whereis(inviso_rt_meta_watch),
-                inviso_tracer:nif_keeper(Handle) | inviso_push:own()],
+own(#rt{output = Output, meta = Meta}) ->
+    [P || P <- [self(), Meta, whereis(inviso_rt_meta_watch)
+                | inviso_output:processes(Output) ++ inviso_push:own()],
           is_pid(P)].
 
 %% --- meta tracing -----------------------------------------------------------

@@ -9,6 +9,13 @@
 %%       | {file, {Name, wrap, Tail, Size}}
 %%       | {file, {Name, wrap, Tail, Size, Count}}
 %%       | {file, {Name, wrap, Tail, {time, Ms}, Count}}
+%%       | {Fun, Data}                           inviso_handler
+%%       | collector                             inviso_collector
+%%       | {relayer, Pid | Node}                 inviso_relay
+%%       | {ip, Port}                            inviso_ip
+%%       | {ip, {Port, Queue}}                   50 events wait for the client
+%%       | {ip, {Address, Port}}                 default: loopback
+%%       | {ip, {Address, Port, Queue}}
 %% TiTD  = {file, Name} | {relay, Node}        to the meta tracer of that node
 %%       | {file, Name, TiSpec} | {relay, Node, TiSpec}
 %% TiSpec = {{M, F, Args}, void | {M, F}, void | {M, F}}
@@ -19,16 +26,24 @@
 %% function says so.
 -module(inviso_tracerdata).
 
--export([is_tracerdata/1, parse/1, logs/2, remove/2]).
+-export([is_tracerdata/1, parse/1, logs/2, remove/2, relayers/2]).
 
--export_type([plan/0]).
+-export_type([plan/0, sink/0]).
 
+-type sink() :: {handler, {fun(), term()}}
+              | collector
+              | {relayer, pid()}
+              | {ip, {inet:ip_address() | any | loopback, inet:port_number(),
+                      Queue :: pos_integer()}}.
+%% Either a log or a sink.
 -type plan() :: #{trace => {file:filename(), map()},
+                  sink => sink(),
                   ti => {inviso_ti:destination(),
                            none | inviso_rt_meta:spec()}}.
 
 -define(WRAP_BYTES, 128 * 1024).
 -define(WRAP_COUNT, 8).
+-define(IP_QUEUE, 50).
 
 %% @doc Whether a term is tracerdata and not a list of nodes with theirs.
 %%
@@ -36,6 +51,10 @@
 -spec is_tracerdata(term()) -> boolean().
 is_tracerdata({file, _}) -> true;
 is_tracerdata({file, _, _}) -> true;
+is_tracerdata({ip, _}) -> true;
+is_tracerdata({relayer, _}) -> true;
+is_tracerdata(collector) -> true;
+is_tracerdata({Fun, _Data}) when is_function(Fun) -> true;
 is_tracerdata(List) when length(List) > 0 ->
     lists:all(fun({trace, LogTD}) -> is_tracerdata(LogTD);
                  ({ti, _}) -> true;
@@ -43,18 +62,39 @@ is_tracerdata(List) when length(List) > 0 ->
               end, List);
 is_tracerdata(_) -> false.
 
+%% @doc The same tracerdata, with runtime components instead of the nodes that
+%% it relays to.
+-spec relayers(term(), fun((node()) -> pid() | none)) ->
+          {ok, term()} | {error, {not_an_added_node, node()}}.
+relayers({relayer, Node}, Find) when is_atom(Node) ->
+    case Find(Node) of
+        none -> {error, {not_an_added_node, Node}};
+        Pid -> {ok, {relayer, Pid}}
+    end;
+relayers([{trace, LogTD} | Rest], Find) ->
+    case relayers(LogTD, Find) of
+        {ok, Known} -> {ok, [{trace, Known} | Rest]};
+        {error, _} = E -> E
+    end;
+relayers([First | Rest], Find) ->
+    case relayers(Rest, Find) of
+        {ok, Known} -> {ok, [First | Known]};
+        {error, _} = E -> E
+    end;
+relayers(Other, _Find) ->
+    {ok, Other}.
+
 %% @doc Turns tracerdata into what is to be opened: names as given, and the
 %% options for the tracer.
 -spec parse(term()) -> {ok, plan()} | {error, term()}.
-parse({file, _} = LogTD) ->
-    parse([{trace, LogTD}]);
-parse({file, _, _} = LogTD) ->
+parse(LogTD) when is_tuple(LogTD); LogTD =:= collector ->
     parse([{trace, LogTD}]);
 parse(List) when length(List) > 0 ->
     try
         Plan = lists:foldl(fun add/2, #{}, List),
         case Plan of
             #{trace := _} -> {ok, Plan};
+            #{sink := _} -> {ok, Plan};
             #{} -> {error, {bad_tracerdata, List}}
         end
     catch
@@ -63,7 +103,10 @@ parse(List) when length(List) > 0 ->
 parse(Other) ->
     {error, {bad_tracerdata, Other}}.
 
-add({trace, LogTD}, Plan) -> Plan#{trace => log(LogTD)};
+add({trace, LogTD}, Plan) when element(1, LogTD) =:= file ->
+    Plan#{trace => log(LogTD)};
+add({trace, LogTD}, Plan) ->
+    Plan#{sink => sink(LogTD)};
 add({ti, TiTD}, Plan) -> Plan#{ti => ti(TiTD)};
 add(_, Plan) -> Plan.
 
@@ -79,6 +122,41 @@ log({file, Name, Opts}) when is_map(Opts) ->
     {name(Name, {bad_tracerdata, {file, Name, Opts}}), Opts};
 log(Other) ->
     throw({bad_tracerdata, Other}).
+
+sink(collector) ->
+    collector;
+sink({Fun, Data}) when is_function(Fun, 2) ->
+    {handler, {Fun, Data}};
+sink({relayer, Pid}) when is_pid(Pid) ->
+    {relayer, Pid};
+sink({ip, Port}) when is_integer(Port) ->
+    ip(loopback, Port, ?IP_QUEUE, Port);
+sink({ip, {Port, Queue} = Args}) when is_integer(Port) ->
+    ip(loopback, Port, Queue, Args);
+sink({ip, {Address, Port} = Args}) ->
+    ip(Address, Port, ?IP_QUEUE, Args);
+sink({ip, {Address, Port, Queue} = Args}) ->
+    ip(Address, Port, Queue, Args);
+sink(Other) ->
+    throw({bad_tracerdata, Other}).
+
+ip(Address, Port, Queue, Args) ->
+    case is_integer(Port) andalso Port > 0 andalso Port < 65536
+        andalso is_integer(Queue) andalso Queue > 0 andalso Queue < 1 bsl 32
+        andalso address(Address)
+    of
+        {ok, Known} -> {ip, {Known, Port, Queue}};
+        _ -> throw({trace_port_args, [ip, Args]})
+    end.
+
+address(Name) when Name =:= any; Name =:= loopback -> {ok, Name};
+address(Text) when is_list(Text) ->
+    io_lib:printable_list(Text) andalso inet:parse_address(Text);
+address(Address) ->
+    case inet:ntoa(Address) of
+        {error, _} = E -> E;
+        _ -> {ok, Address}
+    end.
 
 %% A set of files. The number that the original put between Name and Tail is
 %% put by the tracer at the end, so the tail becomes part of the name.
@@ -129,15 +207,18 @@ name(Name, Bad) ->
 %% Relative names are relative to the directory given; as long as that is the
 %% current one, the directories in the answer are as in the tracerdata.
 -spec logs(term(), current | file:filename()) ->
-          {ok, inviso_fetch:logs()} | {error, term()}.
+          {ok, inviso_fetch:logs() | no_log} | {error, term()}.
 logs(TracerData, Cwd) ->
     case parse(TracerData) of
-        {ok, #{trace := {Name0, Opts}} = Plan} ->
-            Name = opened_in(Cwd, Name0),
-            {ok, [{trace_log, filename:dirname(Name), trace_files(Name, Opts)}
-                  | [{ti_log, filename:dirname(Ti), existing(Ti)}
-                     || #{ti := {{file, Ti0}, _}} <- [Plan],
-                        Ti <- [opened_in(Cwd, Ti0)]]]};
+        {ok, Plan} ->
+            Logs = [{trace_log, filename:dirname(Name),
+                     trace_files(Name, Opts)}
+                    || #{trace := {Name0, Opts}} <- [Plan],
+                       Name <- [opened_in(Cwd, Name0)]]
+                ++ [{ti_log, filename:dirname(Ti), existing(Ti)}
+                    || #{ti := {{file, Ti0}, _}} <- [Plan],
+                       Ti <- [opened_in(Cwd, Ti0)]],
+            {ok, case Logs of [] -> no_log; _ -> Logs end};
         {error, _} = E ->
             E
     end.
@@ -179,7 +260,7 @@ existing(Name) ->
 -spec remove(term(), current | file:filename()) -> ok.
 remove(TracerData, Cwd) ->
     case logs(TracerData, Cwd) of
-        {ok, Logs} ->
+        {ok, Logs} when is_list(Logs) ->
             _ = [file:delete(filename:join(Dir, F))
                  || {_, Dir, Files} <- Logs, F <- Files],
             ok;

@@ -6,7 +6,8 @@
 %%
 %% On all releases in two runs, with the ids replaced by roles; where there are
 %% sessions besides in two of them over one run, with nothing replaced.  Ours is
-%% what `inviso merge' prints of the log, as JSON and in the classic format.
+%% what `inviso merge' prints of the log, as JSON and in the classic format; and
+%% the messages that a handler gets, which are compared whole.
 -module(inviso_differential_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -26,8 +27,9 @@
 -define(ALL_CALLS, {?WORK, '_', '_'}).
 
 all() ->
-    [{group, in_two_runs} |
-     [{group, at_once} || inviso_trace_run:have_sessions()]].
+    [{group, in_two_runs}, {group, delivered_in_two_runs} |
+     [{group, G} || G <- [at_once, delivered_at_once],
+                    inviso_trace_run:have_sessions()]].
 
 suite() -> [{timetrap, {seconds, 60}}].
 
@@ -40,10 +42,12 @@ groups() ->
             seq_trace_timestamps],
     Times = [timestamps, cpu_timestamps, monotonic_timestamps,
              strict_timestamps],
-    [{in_two_runs, [], Runs ++ Once ++ Times ++ [every_tag_was_met]},
-     %% Garbage collection in two sessions crashes the VM; there is but one
-     %% system tracer; CPU time is to be had for all processes only.
-     {at_once, [], Runs ++ (Times -- [cpu_timestamps])}].
+    TwoRuns = Runs ++ Once ++ Times ++ [every_tag_was_met],
+    %% Garbage collection in two sessions crashes the VM; there is but one
+    %% system tracer; CPU time is to be had for all processes only.
+    AtOnce = Runs ++ (Times -- [cpu_timestamps]),
+    [{in_two_runs, [], TwoRuns}, {delivered_in_two_runs, [], TwoRuns},
+     {at_once, [], AtOnce}, {delivered_at_once, [], AtOnce}].
 
 init_per_suite(Config) ->
     {module, _} = code:ensure_loaded(?WORK),
@@ -63,7 +67,11 @@ end_per_suite(_Config) ->
     ok.
 
 init_per_group(Group, Config) ->
-    [{at_once, Group =:= at_once} | Config].
+    [{at_once, lists:member(Group, [at_once, delivered_at_once])},
+     {ours, case lists:member(Group, [at_once, in_two_runs]) of
+                true -> inviso;
+                false -> delivery
+            end} | Config].
 
 end_per_group(_, _Config) -> ok.
 
@@ -86,10 +94,12 @@ same(Config, Scenario, Tags, Loose) ->
 
 runs(Config, Scenario) ->
     case proplists:get_value(at_once, Config) of
-        true -> inviso_trace_run:both(Scenario, log(Config));
+        true -> inviso_trace_run:both(ours(Config), Scenario, log(Config));
         false -> {one(process, Scenario, Config),
-                  one(inviso, Scenario, Config)}
+                  one(ours(Config), Scenario, Config)}
     end.
+
+ours(Config) -> proplists:get_value(ours, Config).
 
 %% The tags that a case is about did come, for every_tag_was_met.
 note(#{json := Groups}, Tags) ->

@@ -2,11 +2,11 @@
 %%
 %% Runs a workload of inviso_trace_work under OTP's own process tracer, under
 %% ours, or under both at once in two sessions, and gives what each of them saw
-%% in one form, so that it can be compared.
+%% in one form, so that it can be compared. Ours records, or delivers.
 -module(inviso_trace_run).
 
--export([one/3, both/2, have_sessions/0]).
--export([collect/1]).
+-export([one/3, both/3, have_sessions/0]).
+-export([collect/1, forward/2]).
 
 %% flags: of the process that does the work; ports: of ports that it opens;
 %% patterns: {send | 'receive' | MFA, MatchSpec}
@@ -26,7 +26,7 @@ have_sessions() ->
     code:ensure_loaded(trace) =:= {module, trace}.
 
 %% One tracer, with what all releases have.
--spec one(process | inviso, scenario(), file:filename()) -> seen().
+-spec one(process | inviso | delivery, scenario(), file:filename()) -> seen().
 one(Kind, Scenario, Log) ->
     T = start(Kind, Log),
     W = worker(),
@@ -36,9 +36,10 @@ one(Kind, Scenario, Log) ->
     seen(T, Names, fun normal/2).
 
 %% Two sessions at once, over one run.  Nothing needs to be replaced.
--spec both(scenario(), file:filename()) -> {seen(), seen()}.
-both(Scenario, Log) ->
-    Tracers = [start(K, Log) || K <- [process, inviso]],
+-spec both(inviso | delivery, scenario(), file:filename()) ->
+          {seen(), seen()}.
+both(Kind, Scenario, Log) ->
+    Tracers = [start(K, Log) || K <- [process, Kind]],
     Sessions = [session(T) || T <- Tracers],
     W = worker(),
     [set({session, S}, T, W, Scenario)
@@ -54,10 +55,20 @@ both(Scenario, Log) ->
     {Theirs, Ours}.
 
 session({process, Pid}) -> apply(trace, session_create, [theirs, Pid, []]);
-session({inviso, T, _}) -> apply(trace, session_create, [ours, T, []]).
+session(T) -> apply(trace, session_create, [ours, tracer(T), []]).
 
 start(process, _Log) -> {process, spawn_link(?MODULE, collect, [[]])};
-start(inviso, Log) -> {inviso, ?LIB:open(Log, #{}), Log}.
+start(inviso, Log) -> {inviso, ?LIB:open(Log, #{}), Log};
+start(delivery, Log) ->
+    {process, Pid} = start(process, Log),
+    {ok, Delivery} = inviso_deliver:start(inviso_handler,
+                                          {fun ?MODULE:forward/2, Pid},
+                                          default, self()),
+    {delivery, Delivery, Pid}.
+
+forward(Event, Pid) ->
+    Pid ! Event,
+    Pid.
 
 collect(Acc) ->
     receive
@@ -91,7 +102,8 @@ flags({session, S}, _T, W, Flags) ->
     1 = apply(trace, process, [S, W, true, Flags]).
 
 tracer({process, Pid}) -> Pid;
-tracer({inviso, Tracer, _Log}) -> Tracer.
+tracer({inviso, Tracer, _Log}) -> Tracer;
+tracer({delivery, Delivery, _}) -> inviso_deliver:tracer(Delivery).
 
 clear(T, Scenario) ->
     new_ports(legacy, T, Scenario, false),
@@ -160,7 +172,12 @@ seen({inviso, Tracer, Log}, Names, Normal) ->
       classic => grouped([{P, classic(L)}
                           || {#{<<"pid">> := P}, L} <- lists:zip(Items,
                                                                  Lines)],
-                         Names, Normal)}.
+                         Names, Normal)};
+seen({delivery, Delivery, Pid}, Names, Normal) ->
+    {ok, #{produced := N, delivered := N, dropped := 0, waiting := 0}} =
+        inviso_deliver:close(Delivery),
+    receive {inviso_deliver, {trace_counts, #{produced := N}}} -> ok end,
+    seen({process, Pid}, Names, Normal).
 
 tracee({seq_trace, _, Info, _Time}) -> tracee({seq_trace, label, Info});
 tracee({seq_trace, _, {'receive', _, _, To, _}}) -> ?LIB:w(To);
