@@ -9,7 +9,8 @@
 %%
 %% ```
 %% {inviso_deliver, {trace_counts, Counts}}         events were lost: at most
-%%                                                  once a second; at the end
+%%                                                  once a second; and when it
+%%                                                  ends without being told to
 %% {inviso_deliver, {callback_failed, {handler, Reason}}}
 %% '''
 %%
@@ -167,10 +168,13 @@ handle_info({'DOWN', Ref, process, _, _}, #keeper{monitor = Ref} = K) ->
     _ = finish(K),
     {stop, normal, K};
 handle_info({'EXIT', Pid, Reason}, #keeper{receiver = Pid} = K) ->
-    _ = finish(K),
-    {stop, {shutdown, Reason}, K};
+    ok = tell({trace_counts, finish(K)}, K),
+    {stop, {shutdown, why(Reason)}, K};
 handle_info(_, K) ->
     {noreply, K}.
+
+why({shutdown, Reason}) -> Reason;
+why(Reason) -> {receiver, Reason}.
 
 tell(Event, #keeper{owner = Owner}) ->
     Owner ! {inviso_deliver, Event},
@@ -193,7 +197,6 @@ finish(#keeper{receiver = Receiver, handle = Handle} = K) ->
     end,
     Counts = counts(unhandled, K),
     _ = inviso_tracer:nif_free(Handle),
-    ok = tell({trace_counts, Counts}, K),
     Counts.
 
 await_quiet(Handle) ->

@@ -339,7 +339,11 @@ handle_info({'EXIT', Pid, Reason}, #rt{meta = Pid} = Rt) ->
 handle_info({inviso_rt_meta, Pid, What}, Rt) ->
     {noreply, from_meta(Pid, What, Rt)};
 handle_info({'DOWN', Ref, process, _, Reason}, #rt{keeper = Ref} = Rt) ->
-    {noreply, noted(port_down({tracer_died, Reason}, Rt))};
+    Why = case Reason of
+              {shutdown, Said} -> Said;
+              _ -> {tracer_died, Reason}
+          end,
+    {noreply, noted(port_down(Why, Rt))};
 handle_info({'DOWN', Ref, process, _, _}, #rt{readers = Readers} = Rt)
   when is_map_key(Ref, Readers) ->
     {noreply, Rt#rt{readers = maps:remove(Ref, Readers)}};
@@ -521,10 +525,16 @@ stop_tracing(#rt{state = tracing, scope = Scope, output = Output} = Rt) ->
     true = demonitor(Rt#rt.keeper, [flush]),
     ok = inviso_otp:scope_close(Scope, Rt#rt.patterns),
     _ = stop_meta(Rt#rt.meta),
-    _ = inviso_output:close(Output),
-    Rt#rt{state = idle, scope = none, output = none, meta = none,
-          meta_patterns = [], keeper = none};
+    Rt1 = closed(inviso_output:close(Output), Rt),
+    Rt1#rt{state = idle, scope = none, output = none, meta = none,
+           meta_patterns = [], keeper = none};
 stop_tracing(Rt) ->
+    Rt.
+
+%% A log says by itself what is not in it.
+closed({ok, #{delivered := _} = Counts}, Rt) ->
+    event({trace_counts, Counts}, Rt);
+closed(_, Rt) ->
     Rt.
 
 stop_meta(none) -> ok;

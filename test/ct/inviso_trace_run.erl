@@ -176,7 +176,6 @@ seen({inviso, Tracer, Log}, Names, Normal) ->
 seen({delivery, Delivery, Pid}, Names, Normal) ->
     {ok, #{produced := N, delivered := N, dropped := 0, waiting := 0}} =
         inviso_deliver:close(Delivery),
-    receive {inviso_deliver, {trace_counts, #{produced := N}}} -> ok end,
     seen({process, Pid}, Names, Normal).
 
 tracee({seq_trace, _, Info, _Time}) -> tracee({seq_trace, label, Info});
