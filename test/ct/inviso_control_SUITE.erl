@@ -449,7 +449,7 @@ a_tracer_that_dies(Config) ->
 
 keeper(N) ->
     Rt = call(N, erlang, whereis, [inviso_rt]),
-    [Handle] = [H || {inviso_tracer, H} <- tuple_to_list(
+    [Handle] = [H || {log, {inviso_tracer, H}} <- tuple_to_list(
                                              call(N, sys, get_state, [Rt]))],
     call(N, inviso_tracer, nif_keeper, [Handle]).
 
