@@ -3,9 +3,8 @@
 %% and that does with them what a sink says.
 %%
 %% ```
-%%  tracee ──► trace/5 (NIF) ──message──► receiver ──► sink: inviso_handler
-%%                 ▲                        │                inviso_relay
-%%                 └────────credit──────────┘                inviso_ip
+%%  tracee --> trace/5 (NIF) --message--> receiver --> sink: inviso_handler,
+%%                 '---------credit----------'         inviso_relay, inviso_ip
 %% '''
 %%
 %% Its mailbox holds no more than what the tracer has credit for: so many events
