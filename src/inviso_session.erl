@@ -276,11 +276,23 @@ request(counters, From, S) ->
         true -> answer(From, {ok, S#session.counters}, S);
         false -> {noreply, count(From, S)}
     end;
+request(hold, From, S) ->
+    case is_over(S) of
+        true -> answer(From, ok, held(S));
+        false -> answer(From, not_over(), S)
+    end;
 request(remove, From, #session{removes = Removes} = S) ->
     leave(asked, <<>>, S#session{removes = [From | Removes]});
 request(Other, From, S) ->
     answer(From, {error, usage, text("a session knows no such request: ~0tP",
                                      [Other, 20])}, S).
+
+%% As if it had been detached; once.
+held(#session{map = #{mode := detached}} = S) ->
+    S;
+held(#session{map = #{hold_ms := Ms} = Map} = S) ->
+    _ = erlang:send_after(Ms, self(), hold),
+    S#session{map = Map#{mode := detached}}.
 
 answer(From, Answer, S) ->
     ok = inviso_push:reply(From, Answer),
@@ -502,6 +514,8 @@ silence_timer(#{dead_man_ms := Ms}) ->
     ok.
 
 %% A node that was stopped finds time passed, and words waiting: hence twice.
+silence(#session{map = #{mode := detached}} = S) ->
+    {noreply, S};
 silence(#session{map = #{dead_man_ms := Ms} = Map, last_word = Word} = S) ->
     case now_ms() - Word of
         Silent when Silent < Ms ->

@@ -86,7 +86,8 @@
  *	protect   #{run_queue, memory_percent}: 0 is off, absent the default
  *	dead_man_ms  after so long without a word of the client the session
  *		  ends and its files are removed
- *	hold_ms   detached: how long logs are kept for `fetch' when it is done
+ *	hold_ms   detached, or asked to hold: how long logs are kept for `fetch'
+ *		  when it is done
  *	dry_run   boolean: arm nothing, only count
  *
  * 5. Requests to a session:
@@ -105,6 +106,8 @@
  *	{read, Name, Offset, Max}	{ok, Bytes} | eof | {error, Class, Text}
  *	counters		{ok, [{M, F, A, Calls, Ns | none}]} of actions
  *				`count' and `time', the greatest first
+ *	hold			ok: when it has stopped it, and its files, stay
+ *				for hold_ms, whoever is gone
  *	remove			ok: the session ends, its files are removed
  *
  *    Status, a map:

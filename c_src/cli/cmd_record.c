@@ -143,8 +143,7 @@ static int finish(struct record *r)
 		inv_count_take(&r->count, &r->members);
 	r->getting.dir = r->dir;
 	status = inv_getting_run(&r->getting, &r->members);
-	if (!r->getting.cancelled)
-		inv_members_remove(&r->members);
+	inv_getting_leave(&r->getting, &r->members, r->name);
 	say_summary(r);
 	return status ? status : inv_members_exit(&r->members);
 }
@@ -281,7 +280,9 @@ static const char doc[] =
 	"told otherwise, or Ctrl-C. Nothing needs to be installed on the "
 	"nodes, and nothing stays there."
 	"\v"
-	"SPEC is what it is for `inviso trace'; see inviso-trace(1).\n"
+	"SPEC is what it is for `inviso trace'; see inviso-trace(1). Without "
+	"an action only calls are recorded: 'lists:seq/2 -> return' has what "
+	"they return.\n"
 	"\n"
 	"Examples:\n"
 	"  inviso record -n shop@web1,shop@web2 -o slow 'shop_cart -> return'\n"

@@ -92,7 +92,8 @@ static void judge(struct inv_getting *g, struct inv_members *ms)
 		struct inv_member *m = &ms->v[i];
 		const struct inv_fetch *f = fetch_of(g, m);
 
-		if (!f || !f->code || f->code == INV_ECANCELLED)
+		m->unfetched = f && f->code;
+		if (!m->unfetched || f->code == INV_ECANCELLED)
 			continue;
 		inv_screen_note_node(ms->cluster->screen, m->name, f->err.text);
 		m->code = f->code;
@@ -124,6 +125,38 @@ int inv_getting_run(struct inv_getting *g, struct inv_members *ms)
 	}
 	judge(g, ms);
 	return g->cancelled ? INV_EXIT_FAILED : INV_EXIT_DONE;
+}
+
+/* Those that are unfetched, and will be there: "-n a@h -n b@h". */
+static bool put_unfetched(const struct inv_members *ms, struct inv_buf *b)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < ms->n; i++) {
+		const struct inv_member *m = &ms->v[i];
+
+		if (!m->there || !m->unfetched)
+			continue;
+		inv_buf_printf(b, " -n %s", m->name);
+		any = true;
+	}
+	return any;
+}
+
+void inv_getting_leave(struct inv_getting *g, struct inv_members *ms,
+		       const char *name)
+{
+	struct inv_buf b = { 0 };
+	bool any = put_unfetched(ms, &b);
+
+	inv_members_hold(ms);
+	inv_members_remove(ms);
+	if (any && !b.error)
+		inv_screen_note(ms->cluster->screen,
+				"what was not fetched stays on the nodes for a "
+				"day: inviso fetch%.*s %s -o %s",
+				(int)b.len, (const char *)b.data, name, g->dir);
+	inv_buf_release(&b);
 }
 
 void inv_getting_release(struct inv_getting *g)

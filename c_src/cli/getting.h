@@ -27,6 +27,11 @@ bool inv_getting_dir(struct inv_cluster *c, const char *dir);
 /* Gets them of all that are there; what goes wrong is said, and in m->code.
  * enum inv_exit. */
 int inv_getting_run(struct inv_getting *g, struct inv_members *ms);
+
+/* When they have been got: sessions end, but for those whose logs are not all
+ * here, who keep them under that name for a time, which is said. */
+void inv_getting_leave(struct inv_getting *g, struct inv_members *ms,
+		       const char *name);
 void inv_getting_release(struct inv_getting *g);
 
 /* "a@h: 612 events recorded, …; 15 s; 1.2 MiB in dir/a@h-night.log", a line a

@@ -112,7 +112,9 @@ int main(int argc, char **argv)
 	const struct inv_cmd *cmd;
 	char name[64];
 
+	/* Whoever writes is told, and leaves in good order. */
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	inv_cleanup_init();
 	argp_err_exit_status = INV_EXIT_USAGE;
 	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, NULL))

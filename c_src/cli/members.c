@@ -110,9 +110,21 @@ static void free_asks(struct inv_members *ms, struct inv_ask *asks)
 	free(asks);
 }
 
-/* Asks those that are there, waits, and gives the answers to `got'. */
-static int each(struct inv_members *ms, enum inv_session_verb verb,
-		int (*got)(struct inv_member *m, const struct inv_ask *ask))
+static bool is_there(const struct inv_member *m)
+{
+	return m->there;
+}
+
+static bool is_unfetched(const struct inv_member *m)
+{
+	return m->there && m->unfetched;
+}
+
+/* Asks those that `whom' picks, waits, and gives the answers to `got'. */
+static int each_of(struct inv_members *ms,
+		   bool (*whom)(const struct inv_member *m),
+		   enum inv_session_verb verb,
+		   int (*got)(struct inv_member *m, const struct inv_ask *ask))
 {
 	struct inv_ask *asks = new_asks(ms);
 	int rc;
@@ -120,7 +132,7 @@ static int each(struct inv_members *ms, enum inv_session_verb verb,
 	if (!asks)
 		return INV_ENOMEM;
 	for (size_t i = 0; i < ms->n; i++) {
-		if (ms->v[i].there)
+		if (whom(&ms->v[i]))
 			inv_session_ask(&asks[i], &ms->v[i].session, verb,
 					inv_cluster_ms(ms->cluster));
 		else
@@ -130,13 +142,19 @@ static int each(struct inv_members *ms, enum inv_session_verb verb,
 	for (size_t i = 0; i < ms->n; i++) {
 		struct inv_member *m = &ms->v[i];
 
-		if (!m->there || !asks[i].done)
+		if (!whom(m) || !asks[i].done)
 			continue;
 		if (got(m, &asks[i]))
 			inv_member_lose(ms, m, &m->err);
 	}
 	free_asks(ms, asks);
 	return rc;
+}
+
+static int each(struct inv_members *ms, enum inv_session_verb verb,
+		int (*got)(struct inv_member *m, const struct inv_ask *ask))
+{
+	return each_of(ms, is_there, verb, got);
 }
 
 static int got_status(struct inv_member *m, const struct inv_ask *ask)
@@ -175,6 +193,12 @@ void inv_members_status(struct inv_members *ms)
 void inv_members_stop(struct inv_members *ms)
 {
 	each(ms, INV_VERB_STOP, got_stopped);
+}
+
+/* It is the node's from now on. */
+void inv_members_hold(struct inv_members *ms)
+{
+	each_of(ms, is_unfetched, INV_VERB_HOLD, got_removed);
 }
 
 void inv_members_remove(struct inv_members *ms)

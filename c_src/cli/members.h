@@ -29,6 +29,7 @@ struct inv_member {
 	bool eof;	/* all of the log was taken */
 	bool silent;	/* has not answered for a while, and it was said */
 	bool told;	/* what it matched */
+	bool unfetched; /* its log is not all here */
 	uint64_t offset;
 	int64_t asked_ms, next_ms;
 	size_t n_notes; /* told */
@@ -59,7 +60,9 @@ int inv_members_find(struct inv_members *ms, const char *name);
 void inv_members_status(struct inv_members *ms);
 /* Stops all that are there, and takes their last status. */
 void inv_members_stop(struct inv_members *ms);
-/* Ends them, with what they left on the nodes. */
+/* Has those whose logs are not all here keep them for a time. */
+void inv_members_hold(struct inv_members *ms);
+/* Ends those that are still there, with what they left on the nodes. */
 void inv_members_remove(struct inv_members *ms);
 
 /* Takes status over into m. */

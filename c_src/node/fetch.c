@@ -8,14 +8,17 @@
 #include <unistd.h>
 
 #include "node/ask.h"
+#include "node/net.h"
 #include "node/part.h"
 
 /* What may be under way from one node, and is held by the node and by us. */
 #define WINDOW 4
 #define CHUNK (256u << 10)
 #define TAIL (64u << 10)
-#define FILES_MS 15000
-#define CHUNK_MS 30000
+#define FILES_MS 30000
+/* WINDOW chunks of it may be before one, on a slow network. */
+#define CHUNK_MS 120000
+#define ALIVE_MS 2000
 
 /*
  *	files ──► next file ──► (part?) tail ──► chunks ──► finish ─┐
@@ -41,6 +44,8 @@ struct transfer {
 	uint32_t chunk;
 	struct inv_ask asks[WINDOW];
 	unsigned head, n;
+	struct inv_ask alive; /* in whatever phase */
+	int64_t alive_ms;     /* when it was asked */
 };
 
 static struct inv_ask *oldest(struct transfer *t)
@@ -261,6 +266,18 @@ static void advance(struct transfer *t)
 	}
 }
 
+/* Its node takes a session that hears nothing for one that is left alone. */
+static void keep_alive(struct transfer *t)
+{
+	int64_t now = inv_net_now();
+
+	if (inv_ask_open(&t->alive) || now - t->alive_ms < ALIVE_MS)
+		return;
+	inv_asks_release(&t->alive, 1);
+	inv_session_ask(&t->alive, t->f->session, INV_VERB_ALIVE, CHUNK_MS);
+	t->alive_ms = now;
+}
+
 /* --- all ------------------------------------------------------------------------- */
 
 static void begin(struct transfer *t, struct inv_fetch *f)
@@ -268,6 +285,7 @@ static void begin(struct transfer *t, struct inv_fetch *f)
 	memset(t, 0, sizeof(*t));
 	t->f = f;
 	t->part.fd = -1;
+	t->alive_ms = inv_net_now();
 	f->code = 0;
 	f->done = f->total = 0;
 	memset(&f->files, 0, sizeof(f->files));
@@ -292,9 +310,12 @@ static void deliver(struct transfer *t, size_t n, struct inv_mail *mail)
 	bool lost = mail->kind == INV_MAIL_LOST;
 	bool taken = false;
 
-	for (size_t i = 0; i < n && !taken; i++)
+	for (size_t i = 0; i < n && !taken; i++) {
 		for (unsigned k = 0; k < WINDOW && !taken; k++)
 			taken = inv_ask_mail(&t[i].asks[k], mail) && !lost;
+		if (!taken)
+			taken = inv_ask_mail(&t[i].alive, mail) && !lost;
+	}
 	if (!taken)
 		inv_mail_release(mail);
 }
@@ -313,7 +334,9 @@ static int run(struct transfer *t, size_t n, struct inv_inbox *in,
 			progress(arg, f, n);
 		if (!any_left(t, n))
 			return 0;
-		r = inv_inbox_wait(in, stop_fd, -1);
+		for (size_t i = 0; i < n; i++)
+			keep_alive(&t[i]);
+		r = inv_inbox_wait(in, stop_fd, ALIVE_MS);
 		if (r < 0)
 			return r;
 		while (inv_inbox_take(in, 0, &mail) == 0)
@@ -335,6 +358,7 @@ int inv_fetch_all(struct inv_fetch *f, size_t n, struct inv_inbox *in,
 	for (size_t i = 0; i < n; i++) {
 		if (t[i].phase != PHASE_DONE)
 			finish(&t[i], inv_err_set(&f[i].err, r, "cancelled"));
+		inv_asks_release(&t[i].alive, 1);
 		if (r == 0)
 			r = f[i].code;
 	}

@@ -21,6 +21,9 @@
  * before is checked when it is read.)  A file that has its name already, and
  * the right size, is left as it is.
  *
+ * All sessions get a sign of life until the last file is there, however slow
+ * the network is.
+ *
  * Files are made O_EXCL, opened O_NOFOLLOW, mode 0600.
  */
 struct inv_fetch {

@@ -29,6 +29,7 @@
          stop_works_at_any_step_of_arming/1,
          who_is_traced_meanwhile_refuses/1,
          a_recording_tells_where_its_log_is/1,
+         a_recording_is_held/1,
          remove_works_at_any_step_of_arming/1,
          requests_are_answered_while_the_log_is_closed/1,
          a_flight_recorder_leaves_its_file/1,
@@ -69,6 +70,7 @@ all() ->
      stop_works_at_any_step_of_arming,
      who_is_traced_meanwhile_refuses,
      a_recording_tells_where_its_log_is,
+     a_recording_is_held,
      remove_works_at_any_step_of_arming,
      requests_are_answered_while_the_log_is_closed,
      a_flight_recorder_leaves_its_file,
@@ -329,6 +331,22 @@ a_detached_session_stays_for_its_time(Config) ->
     %% One comes back for the log.
     {ok, #{guard := Guard, files := []}} = attach(Node),
     {ok, [_]} = ask(S, files),
+    _ = leave(Guard),
+    is_clean(?config(before, Config)).
+
+%% One who could not fetch it all comes back later.
+a_recording_is_held(Config) ->
+    {Node, Guard} = attached(Config),
+    {ok, S, _} = start(Node, Guard, #{mode => record, dead_man_ms => 500,
+                                      hold_ms => 6000}),
+    {error, usage, _} = ask(S, hold),
+    _ = stop(S),
+    ok = ask(S, hold),
+    {others, [_]} = leave(Guard),
+    timer:sleep(2000),
+    {ok, #{guard := Guard}} = attach(Node),
+    {ok, [_]} = ask(S, files),
+    ok = ask(S, hold),
     _ = leave(Guard),
     is_clean(?config(before, Config)).
 

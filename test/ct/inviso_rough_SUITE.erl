@@ -13,7 +13,8 @@
          all_messages/1, sensitive_process/1, nobody_reads_for_a_while/1,
          node_is_stopped_for_a_while/1,
          record_of_three_nodes/1, flight_recorder/1, detached/1,
-         detached_and_removed/1, fetch_is_interrupted/1]).
+         detached_and_removed/1, fetch_is_interrupted/1,
+         record_cannot_fetch/1]).
 
 -define(LIB, inviso_command_lib).
 -define(NODE, inviso_stock_node).
@@ -27,7 +28,8 @@ all() ->
      all_messages, sensitive_process, nobody_reads_for_a_while,
      node_is_stopped_for_a_while,
      record_of_three_nodes, flight_recorder, detached,
-     detached_and_removed, fetch_is_interrupted].
+     detached_and_removed, fetch_is_interrupted,
+     record_cannot_fetch].
 
 suite() -> [{timetrap, {seconds, 300}}].
 
@@ -467,6 +469,29 @@ fetch_is_interrupted(Config) ->
                                       Log], 120000),
     {Events, Lost} = count_lines(Timeline),
     5000000 = Events + Lost.
+
+%% What does not find room here is not removed there.
+record_cannot_fetch(Config) ->
+    Node = a_node(Config),
+    Before = inviso_footprint:of_node(Node),
+    Dir = filename:join(?config(base, Config), "small"),
+    ok = file:make_dir(Dir),
+    ok = file:change_owner(Dir, maps:get(uid, Node)),
+    Limit = ["/bin/sh", "-c", "ulimit -f 1000; exec \"$@\"", "sh"],
+    Cmd = ?LIB:start((opts(Config, Node))#{wrap => Limit},
+                     ["record", "-n", maps:get(name, Node), "--name", "much",
+                      "--for", "200s", "-o", Dir, ?CALLS], 250000),
+    until_tracing(Config, Node, Cmd),
+    _ = burst(Node, 200),
+    ok = ?LIB:signal(Cmd, "INT"),
+    #{status := 1, err := Err} = ?LIB:wait(Cmd, 100000),
+    says(Err, "stays on the nodes .*inviso fetch -n .* much -o "),
+    %% Longer than a dead man would be waited for.
+    timer:sleep(12000),
+    #{status := Status} = run(Config, Node, ["fetch", "much", "-o", Dir]),
+    true = lists:member(Status, [0, 7]),
+    [_] = filelib:wildcard(filename:join(Dir, "*.log")),
+    [] = inviso_footprint:left(Before, Node, 20000).
 
 part(Dir) ->
     [Name] = filelib:wildcard(filename:join(Dir, "*.part")),

@@ -32,6 +32,8 @@ static int tear_down(void **state)
 	return stop_epmd(state);
 }
 
+static int64_t dead_man_ms = 60000;
+
 static struct inv_session_opts opts_of(const char *name,
 				       const char *const *spec, size_t at)
 {
@@ -45,7 +47,7 @@ static struct inv_session_opts opts_of(const char *name,
 	o.procs = (struct inv_strings){ all, 1 };
 	o.for_ms = 60000;
 	o.events = 1000000;
-	o.dead_man_ms = 60000;
+	o.dead_man_ms = dead_man_ms;
 	return o;
 }
 
@@ -381,6 +383,46 @@ static void two_nodes_are_fetched_at_once(void **state)
 	inv_fetch_release(f, 2);
 }
 
+/* Its node lets wait for longer than the other session bears silence. */
+static void wait_then_thaw(void *arg, const struct inv_fetch *f, size_t n)
+{
+	int64_t *until = arg;
+
+	(void)f;
+	assert_int_equal(n, 2);
+	if (*until && inv_net_now() >= *until) {
+		kill(k.p[1].pid, SIGCONT);
+		*until = 0;
+	}
+}
+
+static void whoever_is_done_is_not_forgotten_over_who_is_slow(void **state)
+{
+	int64_t until = inv_net_now() + 9000;
+	struct inv_session s[2];
+	struct inv_fetch f[2] = {
+		{ .session = &s[0], .dir = tmp, .prefix = "fast-" },
+		{ .session = &s[1], .dir = tmp, .prefix = "slow-" },
+	};
+	char name[300];
+
+	(void)state;
+	dead_man_ms = 6000;
+	s[0] = recorded("fast", 0, 10);
+	dead_man_ms = 60000;
+	s[1] = recorded("slow", 1, 10);
+	freeze_peer(&k.p[1]);
+	if (inv_fetch_all(f, 2, k.in, wait_then_thaw, &until, -1) < 0)
+		fail_msg("%s%s", f[0].err.text, f[1].err.text);
+	for (size_t i = 0; i < 2; i++) {
+		snprintf(name, sizeof(name), "%s%s", f[i].prefix,
+			 f[i].files.v[0].name);
+		remove_file(name, "");
+		ask_ok(&s[i], INV_VERB_REMOVE);
+	}
+	inv_fetch_release(f, 2);
+}
+
 /* All fetched before a part of it is there, and again with it. */
 static void with_part(size_t keep, size_t spoil, const char *what)
 {
@@ -549,6 +591,8 @@ int main(void)
 		cmocka_unit_test(a_session_that_is_gone_is_an_error),
 		cmocka_unit_test(options_arrive),
 		cmocka_unit_test(two_nodes_are_fetched_at_once),
+		cmocka_unit_test(
+			whoever_is_done_is_not_forgotten_over_who_is_slow),
 		cmocka_unit_test(a_part_is_continued),
 		cmocka_unit_test(a_part_of_something_else_is_begun_anew),
 		cmocka_unit_test(what_was_there_is_not_read_again),
