@@ -1,0 +1,744 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc Sessions on top of {@link inviso}: tracing of a set of nodes, with trace
+%% cases that are activated and deactivated while it goes on, and a history of
+%% all that, which is done again on nodes that come back.
+%%
+%% ```
+%% 1> inviso_tool:start([{nodes, [a@host, b@host]}, {dir, "cases"},
+%%                       {tc_def_file, "cases.def"}]).
+%% 2> inviso_tool:start_session().
+%% 3> inviso_tool:sync_atc(calls, 1, [{'Module', shop}]).
+%% ...
+%% 4> inviso_tool:sync_dtc(calls, 1).
+%% 5> inviso_tool:stop_session().
+%% 6> inviso_tool:stop().
+%% '''
+%%
+%% What it can be told when it starts is in {@link inviso_tool_conf}; trace cases
+%% are files of {@link inviso_case}, in which `Nodes' is the list of the nodes
+%% that trace at that moment. Each runs in a process of its own, where the
+%% control component is. It is not linked to who starts it; when it ends, so do
+%% control component and runtime components.
+%%
+%% How a node is doing is asked when somebody wants to know it:
+%%
+%% ```
+%% {tracing | inactive | trace_failure, running | suspended}
+%%                         trace_failure: in a session, and not tracing
+%% reactivating            what was done is done there again
+%% down
+%% '''
+-module(inviso_tool).
+
+-behaviour(gen_server).
+
+-export([start/0, start/1, stop/0, stop/1, reconnect_nodes/0,
+         reconnect_nodes/1, start_session/0, start_session/1,
+         reinitiate_session/0, reinitiate_session/1, restore_session/0,
+         restore_session/1, restore_session/2, stop_session/0, reset_nodes/0,
+         reset_nodes/1, atc/3, sync_atc/3, sync_atc/4, sync_rtc/2, sync_rtc/3,
+         dtc/2, sync_dtc/2, sync_dtc/3, inviso/2, reactivate/0, reactivate/1,
+         save_history/1, get_autostart_data/1, get_autostart_data/2,
+         get_activities/0, get_node_status/0, get_node_status/1,
+         get_session_data/0, flush/0, flush/1, get_loopdata/0,
+         std_options_generator/1]).
+-export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2]).
+
+-type nodes() :: [node()].
+-type per_node() :: [{node(), term()}].
+-type bindings() :: inviso_case:bindings().
+
+-define(TAG, inviso_tool).
+-define(TIMEOUT, 120000).
+-define(CASE_MS, 10000).
+
+%% A trace case that is, or is about to be or no more, active.
+-record(tc, {phase :: activating | active | deactivating,
+             bindings :: bindings()}).
+
+-record(tool, {conf :: inviso_tool_conf:conf(),
+               number = 0 :: non_neg_integer(),
+               %% the arguments of the tracerdata generator
+               session = none :: none | [term(), ...],
+               last = none :: none | [term(), ...],
+               active = #{} :: #{{atom(), term()} => #tc{}},
+               history = inviso_tool_history:new()
+                   :: inviso_tool_history:history(),
+               %% processes at work: on a trace case, or on a node that gets
+               %% what was done so far
+               work = #{} :: #{reference() =>
+                                   {tc, inviso_tool_history:item(),
+                                    none | gen_server:from()}
+                                 | {node, node(), Done :: non_neg_integer()}}}).
+
+%% @equiv start([])
+-spec start() -> {ok, pid()} | {error, term()}.
+start() -> start([]).
+
+%% @doc Starts the control component, and runtime components on the nodes.
+-spec start([{atom(), term()}]) ->
+          {ok, pid()} | {error, {already_started, pid()} | {error, term()}}.
+start(Config) ->
+    gen_server:start({local, ?MODULE}, ?MODULE, Config, []).
+
+%% @equiv stop([])
+-spec stop() -> {ok, per_node()}.
+stop() -> stop([]).
+
+%% @doc Ends all of it, but for what some nodes do: they go on by themselves.
+-spec stop(nodes()) -> {ok, per_node()}.
+stop(KeepNodes) -> call({stop, KeepNodes}).
+
+%% @doc Adds the nodes that are down once more.
+-spec reconnect_nodes() -> {ok, per_node()}.
+reconnect_nodes() -> call({reconnect_nodes, all}).
+
+%% @doc Adds some.
+-spec reconnect_nodes(nodes()) -> {ok, per_node()}.
+reconnect_nodes(Nodes) -> call({reconnect_nodes, Nodes}).
+
+%% @equiv start_session([])
+-spec start_session() -> {ok, {pos_integer(), term()}} | {error, term()}.
+start_session() -> start_session([]).
+
+%% @doc Begins to trace on all nodes, with further arguments for the tracerdata
+%% generator, and activates the initial trace cases.
+-spec start_session([term()]) ->
+          {ok, {pos_integer(), term()}} | {error, term()}.
+start_session(MoreArgs) -> call({start_session, MoreArgs}).
+
+%% @doc Lets all nodes that do not trace join the session.
+-spec reinitiate_session() -> {ok, term()} | {error, term()}.
+reinitiate_session() -> call({reinitiate_session, all}).
+
+%% @doc Lets some nodes join the session, and does there what was done in it.
+-spec reinitiate_session(nodes()) -> {ok, term()} | {error, term()}.
+reinitiate_session(Nodes) -> call({reinitiate_session, Nodes}).
+
+%% @doc A new session like the last one.
+-spec restore_session() -> {ok, {pos_integer(), term()}} | {error, term()}.
+restore_session() -> call({restore_session, last, []}).
+
+%% @doc A new session like one that was saved, or like the last one but with
+%% other arguments for the generator.
+-spec restore_session(file:filename() | [term()]) ->
+          {ok, {pos_integer(), term()}} | {error, term()}.
+restore_session([C | _] = File) when is_integer(C) ->
+    restore_session(File, []);
+restore_session(MoreArgs) ->
+    call({restore_session, last, MoreArgs}).
+
+%% @doc A new session like one that was saved.
+-spec restore_session(file:filename(), [term()]) ->
+          {ok, {pos_integer(), term()}} | {error, term()}.
+restore_session(File, MoreArgs) ->
+    call({restore_session, {file, File}, MoreArgs}).
+
+%% @doc Ends tracing. What was done stays known until the next session begins.
+-spec stop_session() ->
+          {ok, {pos_integer(), per_node()}} | {error, no_session}.
+stop_session() -> call(stop_session).
+
+%% @doc Clears all nodes, but for their logs.
+-spec reset_nodes() -> term().
+reset_nodes() -> call({reset_nodes, all}).
+
+%% @doc Clears some.
+-spec reset_nodes(nodes()) -> term().
+reset_nodes(Nodes) -> call({reset_nodes, Nodes}).
+
+%% @doc Begins to activate a trace case. The id tells one activation of it from
+%% another.
+-spec atc(atom(), term(), bindings()) -> ok | {error, term()}.
+atc(Case, Id, Bindings) -> call({atc, Case, Id, Bindings, async}).
+
+%% @equiv sync_atc(Case, Id, Bindings, 10000)
+-spec sync_atc(atom(), term(), bindings()) -> term() | {error, term()}.
+sync_atc(Case, Id, Bindings) -> sync_atc(Case, Id, Bindings, ?CASE_MS).
+
+%% @doc Activates a trace case, and answers the value of its last expression.
+-spec sync_atc(atom(), term(), bindings(), timeout()) ->
+          term() | {error, term()}.
+sync_atc(Case, Id, Bindings, Timeout) ->
+    call({atc, Case, Id, Bindings, sync}, Timeout).
+
+%% @equiv sync_rtc(Case, Bindings, 10000)
+-spec sync_rtc(atom(), bindings()) -> term() | {error, term()}.
+sync_rtc(Case, Bindings) -> sync_rtc(Case, Bindings, ?CASE_MS).
+
+%% @doc Runs a trace case, which is not active after that.
+-spec sync_rtc(atom(), bindings(), timeout()) -> term() | {error, term()}.
+sync_rtc(Case, Bindings, Timeout) -> call({rtc, Case, Bindings}, Timeout).
+
+%% @doc Begins to deactivate a trace case, with the values that it got.
+-spec dtc(atom(), term()) -> ok | {error, term()}.
+dtc(Case, Id) -> call({dtc, Case, Id, async}).
+
+%% @equiv sync_dtc(Case, Id, 10000)
+-spec sync_dtc(atom(), term()) -> term() | {error, term()}.
+sync_dtc(Case, Id) -> sync_dtc(Case, Id, ?CASE_MS).
+
+%% @doc Deactivates a trace case.
+-spec sync_dtc(atom(), term(), timeout()) -> term() | {error, term()}.
+sync_dtc(Case, Id, Timeout) -> call({dtc, Case, Id, sync}, Timeout).
+
+%% @doc Calls a function of {@link inviso}, without its list of nodes, for all
+%% nodes that trace.
+-spec inviso(atom(), [term()]) -> term() | {error, term()}.
+inviso(Function, Args) -> call({inviso, Function, Args}).
+
+%% @doc {@link reactivate/1} of this node.
+-spec reactivate() -> ok | {error, term()}.
+reactivate() -> reactivate(node()).
+
+%% @doc Lets a suspended node go on: what was done in the session is done there
+%% again.
+-spec reactivate(node()) -> ok | {error, term()}.
+reactivate(Node) -> call({reactivate, Node}).
+
+%% @doc Writes down what was done, for {@link restore_session/1}.
+-spec save_history(file:filename()) ->
+          {ok, file:filename()} | {error, term()}.
+save_history(File) -> call({save_history, File}).
+
+%% @doc {@link get_autostart_data/2} of all nodes.
+-spec get_autostart_data(term()) -> {ok, term()} | {error, term()}.
+get_autostart_data(Dependency) -> call({get_autostart_data, all, Dependency}).
+
+%% @doc What an autostart needs in order to do what was done: command files and
+%% calls, and for each node its options and tracerdata generator.
+-spec get_autostart_data(nodes(), term()) -> {ok, term()} | {error, term()}.
+get_autostart_data(Nodes, Dependency) ->
+    call({get_autostart_data, Nodes, Dependency}).
+
+%% @doc What is going on at this moment.
+-spec get_activities() -> {ok, [{reactivating_nodes | tracecases, list()}]}.
+get_activities() -> call(get_activities).
+
+%% @doc {@link get_node_status/1} of this node.
+-spec get_node_status() -> {ok, term()} | {error, unknown_node}.
+get_node_status() -> get_node_status(node()).
+
+%% @doc How a node is doing.
+-spec get_node_status(node()) -> {ok, term()} | {error, unknown_node}.
+get_node_status(Node) -> call({get_node_status, Node}).
+
+%% @doc The session, and the arguments of its tracerdata generator.
+-spec get_session_data() ->
+          {ok, {tracing | not_tracing, pos_integer(), [term()]}}
+        | {error, no_session}.
+get_session_data() -> call(get_session_data).
+
+%% @doc Sees to it that all that was traced is in the logs.
+-spec flush() -> term().
+flush() -> call({flush, all}).
+
+%% @doc The same of some nodes.
+-spec flush(nodes()) -> term().
+flush(Nodes) -> call({flush, Nodes}).
+
+%% @doc For debugging.
+-spec get_loopdata() -> term().
+get_loopdata() -> sys:get_state(?MODULE).
+
+%% @doc The options of a node, when nothing is said: none.
+-spec std_options_generator(node()) -> {ok, [inviso:option()]}.
+std_options_generator(_Node) -> {ok, []}.
+
+call(Request) ->
+    gen_server:call(?MODULE, Request, ?TIMEOUT).
+
+call(Request, Timeout) ->
+    try
+        gen_server:call(?MODULE, Request, Timeout)
+    catch
+        exit:{timeout, _} -> {error, timeout}
+    end.
+
+%% --- the process ------------------------------------------------------------
+
+%% @private
+init(Config) ->
+    process_flag(trap_exit, true),
+    case inviso_tool_conf:read(Config) of
+        {ok, #{c_node := Control} = Conf} ->
+            T = #tool{conf = Conf},
+            case cmd(start, [], T) of
+                {ok, Pid} ->
+                    _ = monitor(process, Pid, [{tag, 'CONTROL_DOWN'}]),
+                    _ = add(nodes_of(T), T),
+                    {ok, T};
+                {error, {already_started, _}} ->
+                    {stop, {error, {inviso_control_already_running, Control}}};
+                {error, Why} ->
+                    {stop, {error, {inviso_control_node_error, Why}}}
+            end;
+        {error, Why} ->
+            {stop, {error, {start_up, Why}}}
+    end.
+
+%% @private
+handle_call({stop, Keep}, _From, T) ->
+    Results = [{N, case lists:member(N, Keep) of
+                       true -> kept(N, T);
+                       false -> on_node(ctp_all, N, [], T)
+                   end} || N <- nodes_of(T)],
+    {stop, normal, {ok, Results}, T};
+handle_call({reconnect_nodes, Which}, _From, T) ->
+    {reply, {ok, [{N, reconnect(N, T)} || N <- which(Which, T)]}, T};
+handle_call({start_session, _}, _From, #tool{session = S} = T)
+  when S =/= none ->
+    {reply, {error, session_already_started}, T};
+handle_call({start_session, MoreArgs}, _From, T) ->
+    {Reply, T1} = start_session(MoreArgs, inviso_tool_history:new(), T),
+    {reply, Reply, begun(Reply, T1)};
+handle_call({restore_session, _, _}, _From, #tool{session = S} = T)
+  when S =/= none ->
+    {reply, {error, session_already_started}, T};
+handle_call({restore_session, From, MoreArgs}, _From, T) ->
+    case history(From, T) of
+        {ok, History} ->
+            {Reply, T1} = start_session(MoreArgs, History, T),
+            {reply, Reply, restored(Reply, T1)};
+        {error, _} = E ->
+            {reply, E, T}
+    end;
+handle_call({reset_nodes, _}, _From, #tool{session = S} = T)
+  when S =/= none ->
+    {reply, {error, session_active}, T};
+handle_call({reset_nodes, Which}, _From, T) ->
+    {reply, cmd(clear, [which(Which, T), [keep_log_files]], T), T};
+handle_call({save_history, File}, _From, #tool{history = History} = T) ->
+    Path = filename:absname(File),
+    Reply = case inviso_tool_history:size(History) of
+                0 -> {error, no_history};
+                _ -> case inviso_tool_history:save(Path, History) of
+                         ok -> {ok, Path};
+                         {error, Why} -> {error, {Path, Why}}
+                     end
+            end,
+    {reply, Reply, T};
+handle_call({get_autostart_data, Which, Dependency}, _From, T) ->
+    #tool{conf = #{tdg := Tdg}, history = History} = T,
+    Nodes = [{N, case options(N, T) of
+                     {ok, Options} ->
+                         {ok, {[{dependency, Dependency} | Options],
+                               {tdg, Tdg}}};
+                     {error, _} = E ->
+                         E
+                 end} || N <- which(Which, T)],
+    {reply, {ok, {inviso_tool_history:autostart(History), Nodes}}, T};
+handle_call(get_activities, _From, T) ->
+    {reply, {ok, activities(T)}, T};
+handle_call({get_node_status, Node}, _From, T) ->
+    Reply = case lists:member(Node, nodes_of(T)) of
+                true -> {ok, status(Node, T)};
+                false -> {error, unknown_node}
+            end,
+    {reply, Reply, T};
+handle_call({flush, Which}, _From, T) ->
+    {reply, cmd(flush, [which(Which, T)], T), T};
+handle_call(get_session_data, _From, #tool{last = none} = T) ->
+    {reply, {error, no_session}, T};
+handle_call(get_session_data, _From, #tool{session = none} = T) ->
+    {reply, {ok, {not_tracing, T#tool.number, T#tool.last}}, T};
+handle_call(get_session_data, _From, #tool{session = Args} = T) ->
+    {reply, {ok, {tracing, T#tool.number, Args}}, T};
+handle_call(_, _From, #tool{session = none} = T) ->
+    {reply, {error, no_session}, T};
+handle_call(Request, From, T) ->
+    in_session(Request, From, T).
+
+in_session({reinitiate_session, Which}, _From, T) ->
+    {Reply, T1} = reinitiate(which(Which, T), T),
+    {reply, Reply, T1};
+in_session(stop_session, _From, T) ->
+    Results = [{N, case on_node(stop_tracing, N, [], T) of
+                       {ok, _} -> ok;
+                       {error, _} = E -> E
+                   end} || N <- nodes_of(T)],
+    _ = [gen_server:reply(Waits, {error, no_session})
+         || {tc, _, Waits} <- maps:values(T#tool.work), Waits =/= none],
+    {reply, {ok, {T#tool.number, Results}},
+     T#tool{session = none, active = #{}, work = #{}}};
+in_session({atc, Name, Id, Bindings, How}, From, T) ->
+    answered(How, From, activate(Name, Id, Bindings, reply_to(How, From), T),
+             T);
+in_session({rtc, Name, Bindings}, From, T) ->
+    answered(sync, From, run(Name, Bindings, From, T), T);
+in_session({dtc, Name, Id, How}, From, T) ->
+    answered(How, From, deactivate(Name, Id, reply_to(How, From), T), T);
+in_session({inviso, Function, Args}, _From, T) ->
+    {Reply, T1} = command(Function, Args, T),
+    {reply, Reply, T1};
+in_session({reactivate, Node}, _From, T) ->
+    {Reply, T1} = reactivate(Node, T),
+    {reply, Reply, T1}.
+
+reply_to(sync, From) -> From;
+reply_to(async, _From) -> none.
+
+answered(_How, _From, {error, _} = E, T) -> {reply, E, T};
+answered(sync, _From, T, _) -> {noreply, T};
+answered(async, _From, T, _) -> {reply, ok, T}.
+
+%% @private
+handle_cast(_, T) ->
+    {noreply, T}.
+
+%% @private
+handle_info({'CONTROL_DOWN', _, process, _, Why}, T) ->
+    {stop, {shutdown, {control_component, Why}}, T};
+handle_info({'DOWN', Ref, process, _, Reason}, #tool{work = Work} = T) ->
+    case maps:take(Ref, Work) of
+        {What, Rest} ->
+            Result = case Reason of
+                         {done, R} -> R;
+                         _ -> {error, {badrpc, Reason}}
+                     end,
+            {noreply, done(What, Result, T#tool{work = Rest})};
+        error ->
+            {noreply, T}
+    end;
+handle_info(_, T) ->
+    {noreply, T}.
+
+%% @private
+terminate(_Reason, T) ->
+    _ = cmd(stop, [], T),
+    ok.
+
+%% --- nodes ------------------------------------------------------------------
+
+cmd(Function, Args, #tool{conf = #{c_node := Control, debug := Level}}) ->
+    Result = inviso_tool_lib:inviso_cmd(Control, Function, Args),
+    ok = inviso_tool_lib:debug(Level, {Function, Args}, Result),
+    Result.
+
+%% The answer of one node, be it in a distributed system or not.
+on_node(Function, Node, Args, T) ->
+    case cmd(Function, [[Node] | Args], T) of
+        {ok, [{Node, Result}]} -> Result;
+        Result -> Result
+    end.
+
+nodes_of(#tool{conf = #{nodes := Nodes}}) -> Nodes.
+
+which(all, T) -> nodes_of(T);
+which(Nodes, _T) -> Nodes.
+
+add(Nodes, T) ->
+    [{N, add_node(N, T)} || N <- Nodes].
+
+add_node(Node, T) ->
+    case options(Node, T) of
+        {ok, Options} ->
+            on_node(add_nodes, Node, [?TAG, [{dependency, 0} | Options]], T);
+        {error, _} = E ->
+            E
+    end.
+
+options(Node, #tool{conf = #{optg := {M, F, Args}}}) ->
+    try apply(M, F, [Node | Args]) of
+        {ok, Options} when length(Options) >= 0 -> {ok, Options};
+        Other -> {error, {bad_optg, Other}}
+    catch
+        Class:Reason -> {error, {bad_optg, {Class, Reason}}}
+    end.
+
+reconnect(Node, T) ->
+    case {lists:member(Node, nodes_of(T)), status(Node, T)} of
+        {false, _} -> {error, unknown_node};
+        {true, down} ->
+            case add_node(Node, T) of
+                {ok, _} -> {ok, status(Node, T)};
+                {error, nodedown} -> {error, down};
+                {error, _} = E -> E
+            end;
+        {true, _} -> {error, already_connected}
+    end.
+
+kept(Node, T) ->
+    case on_node(change_options, Node, [[{dependency, infinity}]], T) of
+        ok -> patterns_untouched;
+        {error, _} = E -> E
+    end.
+
+status(Node, #tool{work = Work} = T) ->
+    Again = [N || {node, N, _} <- maps:values(Work), N =:= Node],
+    case {Again, on_node(get_status, Node, [], T)} of
+        {[_ | _], _} -> reactivating;
+        {[], {ok, {State, Status}}} -> {state(State, T), running(Status)};
+        {[], {error, _}} -> down
+    end.
+
+state(tracing, _) -> tracing;
+state(_, #tool{session = none}) -> inactive;
+state(_, _) -> trace_failure.
+
+running(running) -> running;
+running({suspended, _}) -> suspended.
+
+%% Those for which trace cases and commands are.
+tracing(T) ->
+    [N || N <- nodes_of(T), status(N, T) =:= {tracing, running}].
+
+%% --- sessions ---------------------------------------------------------------
+
+start_session(MoreArgs, History, T) ->
+    Args = inviso_tool_lib:mk_tdg_args(calendar:universal_time(), MoreArgs),
+    case tracerdata(nodes_of(T), Args, T) of
+        {ok, PerNode} ->
+            Number = T#tool.number + 1,
+            {{ok, {Number, cmd(init_tracing, [PerNode], T)}},
+             T#tool{number = Number, session = Args, last = Args,
+                    history = History, active = #{}, work = #{}}};
+        {error, _} = E ->
+            {E, T}
+    end.
+
+tracerdata(Nodes, Args, #tool{conf = #{tdg := {M, F, Own}}}) ->
+    try
+        {ok, [{N, apply(M, F, inviso_tool_lib:mk_complete_tdg_args(N, Args)
+                        ++ Own)} || N <- Nodes]}
+    catch
+        Class:Reason -> {error, {bad_tdg, {Class, Reason}}}
+    end.
+
+begun({ok, _}, #tool{conf = #{initial_tcs := Cases}} = T) ->
+    Numbered = lists:zip(lists:seq(1, length(Cases)), Cases),
+    lists:foldl(fun({N, {Name, Bindings}}, Acc) ->
+                        case activate(Name, {initial, N}, Bindings, none, Acc)
+                        of
+                            {error, Why} -> warn({Name, Why}), Acc;
+                            Acc1 -> Acc1
+                        end
+                end, T, Numbered);
+begun(_, T) ->
+    T.
+
+restored({ok, _}, #tool{history = History} = T) ->
+    Active = maps:from_list([{Key, #tc{phase = active, bindings = Bs}}
+                             || {Key, Bs} <- inviso_tool_history:active(
+                                               History)]),
+    lists:foldl(fun(N, Acc) -> again(N, 0, Acc) end,
+                T#tool{active = Active}, tracing(T));
+restored(_, T) ->
+    T.
+
+history(last, #tool{history = History}) ->
+    case inviso_tool_history:size(History) of
+        0 -> {error, no_history};
+        _ -> {ok, History}
+    end;
+history({file, File}, _T) ->
+    case io_lib:char_list(File) of
+        true -> inviso_tool_history:read(File);
+        false -> {error, {bad_filename, File}}
+    end.
+
+reinitiate(Nodes, #tool{session = Args} = T) ->
+    Checked = [{N, can_join(N, T)} || N <- Nodes],
+    Joining = [N || {N, ok} <- Checked],
+    case tracerdata(Joining, Args, T) of
+        {ok, PerNode} ->
+            Answers = [{N, on_node(init_tracing, N, [TD], T)}
+                       || {N, TD} <- PerNode],
+            T1 = lists:foldl(fun(N, Acc) -> again(N, 0, Acc) end, T,
+                             [N || {N, {ok, _}} <- Answers]),
+            {{ok, [{N, case C of
+                           ok -> proplists:get_value(N, Answers);
+                           _ -> C
+                       end} || {N, C} <- Checked]}, T1};
+        {error, _} = E ->
+            {E, T}
+    end.
+
+can_join(Node, T) ->
+    case {lists:member(Node, nodes_of(T)), status(Node, T)} of
+        {false, _} -> {error, unknown_node};
+        {true, down} -> {error, down};
+        {true, {_, suspended}} -> {error, suspended};
+        {true, {trace_failure, running}} -> ok;
+        {true, _} -> {error, already_in_session}
+    end.
+
+reactivate(Node, T) ->
+    case {lists:member(Node, nodes_of(T)), status(Node, T)} of
+        {false, _} -> {{error, unknown_node}, T};
+        {true, down} -> {{error, not_available}, T};
+        {true, reactivating} -> {{error, reactivating}, T};
+        {true, {trace_failure, _}} -> {{error, trace_failure}, T};
+        {true, {_, running}} -> {{error, already_running}, T};
+        {true, {_, suspended}} ->
+            case on_node(cancel_suspension, Node, [], T) of
+                ok -> {ok, again(Node, 0, T)};
+                {error, _} = E -> {E, T}
+            end
+    end.
+
+%% Does on a node what was done after the first Done of the history, in a process
+%% of its own.
+again(Node, Done, #tool{history = History} = T) ->
+    Control = control(T),
+    Items = inviso_tool_history:since(Done, History),
+    work({node, Node, Done + length(Items)},
+         fun() ->
+                 [Why || I <- Items,
+                         {error, Why} <- [inviso_tool_history:do(I, Control,
+                                                                 [Node])]]
+         end, T).
+
+control(#tool{conf = #{c_node := Control}}) -> Control.
+
+work(What, Fun, #tool{work = Work} = T) ->
+    {_Pid, Ref} = spawn_monitor(fun() -> exit({done, Fun()}) end),
+    T#tool{work = Work#{Ref => What}}.
+
+%% --- trace cases ------------------------------------------------------------
+
+activate(Name, Id, Bindings, From, #tool{active = Active} = T) ->
+    case {definition(Name, Bindings, T), maps:find({Name, Id}, Active)} of
+        {{error, _} = E, _} -> E;
+        {_, {ok, #tc{phase = active}}} -> {error, already_started};
+        {_, {ok, #tc{phase = Phase}}} -> {error, Phase};
+        {{ok, {_, On, _}}, error} ->
+            Tc = #tc{phase = activating, bindings = Bindings},
+            start_case({tc, {Name, Id, on}, On, Bindings}, From,
+                       T#tool{active = Active#{{Name, Id} => Tc}})
+    end.
+
+run(Name, Bindings, From, T) ->
+    case definition(Name, Bindings, T) of
+        {ok, {_, On, _}} ->
+            start_case({tc, {Name, none, run}, On, Bindings}, From, T);
+        {error, _} = E ->
+            E
+    end.
+
+deactivate(Name, Id, From, #tool{active = Active} = T) ->
+    #tool{conf = #{cases := Cases}} = T,
+    case {maps:find({Name, Id}, Active), maps:find(Name, Cases)} of
+        {error, _} -> {error, unknown_id};
+        {{ok, #tc{phase = activating}}, _} -> {error, activating};
+        {{ok, #tc{phase = deactivating}}, _} -> {error, already_deactivating};
+        {{ok, #tc{bindings = Bindings} = Tc}, {ok, {_, _, Off}}}
+          when Off =/= none ->
+            start_case({tc, {Name, Id, off}, Off, Bindings}, From,
+                       T#tool{active = Active#{{Name, Id} =>
+                                                   Tc#tc{phase =
+                                                             deactivating}}});
+        {{ok, _}, _} -> {error, no_deactivation}
+    end.
+
+definition(Name, Bindings, #tool{conf = #{cases := Cases}})
+  when length(Bindings) >= 0 ->
+    case maps:find(Name, Cases) of
+        {ok, {Vars, _, _} = Definition} ->
+            case [V || V <- Vars, not lists:keymember(V, 1, Bindings)] of
+                [] -> {ok, Definition};
+                [V | _] -> {error, {missing_variable, V}}
+            end;
+        error ->
+            {error, unknown_tracecase}
+    end;
+definition(_Name, Bindings, _T) ->
+    {error, {badarg, Bindings}}.
+
+start_case(Item, From, T) ->
+    {Control, Nodes} = {control(T), tracing(T)},
+    work({tc, Item, From},
+         fun() -> inviso_tool_history:do(Item, Control, Nodes) end, T).
+
+done({tc, Item, From}, Result, T) ->
+    _ = case {From, Result} of
+            {none, {ok, _}} -> ok;
+            {none, {error, Why}} -> warn({Item, Why});
+            {_, {ok, Value}} -> gen_server:reply(From, Value);
+            {_, {error, _} = E} -> gen_server:reply(From, E)
+        end,
+    case_done(Item, Result, T);
+done({node, Node, Done}, Failures, #tool{history = History} = T) ->
+    _ = [warn({Node, F}) || F <- lists:flatten([Failures])],
+    case inviso_tool_history:size(History) of
+        N when N > Done -> again(Node, Done, T);
+        _ -> T
+    end.
+
+case_done({tc, {Name, Id, How}, _, _} = Item, Result, T) ->
+    #tool{active = Active, history = History} = T,
+    Key = {Name, Id},
+    case {How, Result} of
+        {run, {ok, _}} ->
+            T#tool{history = inviso_tool_history:add(Item, History)};
+        {run, _} ->
+            T;
+        {on, {ok, _}} ->
+            Tc = maps:get(Key, Active),
+            T#tool{active = Active#{Key := Tc#tc{phase = active}},
+                   history = inviso_tool_history:add(Item, History)};
+        {on, _} ->
+            T#tool{active = maps:remove(Key, Active)};
+        {off, {ok, _}} ->
+            T#tool{active = maps:remove(Key, Active),
+                   history = inviso_tool_history:add(Item, History)};
+        {off, _} ->
+            %% It may be tried again.
+            Tc = maps:get(Key, Active),
+            T#tool{active = Active#{Key := Tc#tc{phase = active}}}
+    end.
+
+warn(What) ->
+    logger:warning("inviso_tool: ~0tp", [What]).
+
+%% --- commands ---------------------------------------------------------------
+
+command(Function, Args, T) when length(Args) >= 0 ->
+    case is_command(Function, length(Args)) of
+        no ->
+            {{error, invalid_function_name}, T};
+        Kept ->
+            Nodes = case Function of
+                        cancel_suspension -> nodes_of(T);
+                        _ -> tracing(T)
+                    end,
+            Result = cmd(Function, [Nodes | Args], T),
+            {Result, case Kept of
+                         kept -> add_item({inviso, Function, Args}, T);
+                         passing -> T
+                     end}
+    end;
+command(_, Args, T) ->
+    {{error, {badarg, Args}}, T}.
+
+add_item(Item, #tool{history = History} = T) ->
+    T#tool{history = inviso_tool_history:add(Item, History)}.
+
+%% Those that set something are kept in the history.
+is_command(suspend, 1) -> passing;
+is_command(cancel_suspension, 0) -> passing;
+is_command(Function, Arity) ->
+    case lists:member(Arity, arities(Function)) of
+        true -> kept;
+        false -> no
+    end.
+
+arities(F) when F =:= tp; F =:= tpl -> [1, 4, 5];
+arities(F) when F =:= ctp; F =:= ctpl -> [1, 3];
+arities(F) when F =:= tf; F =:= ctf -> [1, 2];
+arities(F) when F =:= ctf_all; F =:= ctp_all -> [0];
+arities(init_tpm) -> [4, 7];
+arities(F) when F =:= tpm; F =:= tpm_tracer -> [4, 5, 8];
+arities(F) when F =:= tpm_ms; F =:= tpm_ms_tracer -> [5];
+arities(ctpm_ms) -> [4];
+arities(ctpm) -> [3];
+arities(F) when F =:= tpm_localnames; F =:= ctpm_localnames;
+                F =:= tpm_globalnames; F =:= ctpm_globalnames -> [0];
+arities(_) -> [].
+
+activities(#tool{active = Active, work = Work}) ->
+    Nodes = [N || {node, N, _} <- maps:values(Work)],
+    Cases = [{Key, Phase} || {Key, #tc{phase = Phase}} <- maps:to_list(Active),
+                             Phase =/= active],
+    [{reactivating_nodes, Nodes} || Nodes =/= []]
+        ++ [{tracecases, Cases} || Cases =/= []].

@@ -1,0 +1,116 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc What {@link inviso_tool} is told when it is started, in its arguments or
+%% in a file of terms (`config_file', or the environment variable
+%% `inviso_tool_config_file'); an argument comes before a term.
+%%
+%% ```
+%% {nodes, [Node] | local_runtime}   to trace (this one)
+%% {c_node, Node}                    where the control component is to be (here)
+%% {dir, Dir}                        of trace cases and their definitions (".")
+%% {tc_def_file, File}               definitions of trace cases
+%% {initial_tcs, [{Name, Values}]}   activated when a session begins
+%% {tdg, {M, F, Args}}               tracerdata generator (see inviso_tool_lib)
+%% {optg, {M, F, Args}}              M:F(Node, Args...) -> {ok, Options}, of
+%%                                   inviso:add_nodes/3
+%% {debug, off | Level}
+%% '''
+%%
+%% Definitions of trace cases are terms, too; the variables are those that need a
+%% value, besides `Nodes':
+%%
+%% ```
+%% {Name, on, [Variable], "File"}.
+%% {Name, on_off, [Variable], "File", "FileThatUndoesIt"}.
+%% '''
+-module(inviso_tool_conf).
+
+-export([read/1]).
+
+-export_type([conf/0, definition/0]).
+
+-type conf() :: #{nodes := [node()], c_node := node(),
+                  cases := #{atom() => definition()},
+                  initial_tcs := [{atom(), inviso_case:bindings()}],
+                  tdg := {module(), atom(), [term()]},
+                  optg := {module(), atom(), [term()]},
+                  debug := term()}.
+-type definition() :: {Variables :: [atom()], On :: file:filename(),
+                       Off :: file:filename() | none}.
+
+%% @doc The configuration, with all that was not said.
+-spec read([{atom(), term()}]) -> {ok, conf()} | {error, term()}.
+read(Args) ->
+    try
+        Options = options(Args),
+        Dir = filename:absname(maps:get(dir, Options, ".")),
+        {ok, #{nodes => nodes_of(maps:get(nodes, Options, local_runtime)),
+               c_node => maps:get(c_node, Options, node()),
+               cases => cases(maps:get(tc_def_file, Options, none), Dir),
+               initial_tcs => maps:get(initial_tcs, Options, []),
+               tdg => maps:get(tdg, Options, {inviso_tool_lib, std_tdg, []}),
+               optg => maps:get(optg, Options,
+                                {inviso_tool, std_options_generator, []}),
+               debug => maps:get(debug, Options, off)}}
+    catch
+        throw:Why -> {error, Why}
+    end.
+
+options(Args) when length(Args) >= 0 ->
+    File = proplists:get_value(config_file, Args,
+                               os:getenv("inviso_tool_config_file")),
+    Terms = case File of
+                false -> [];
+                _ -> consult(File)
+            end,
+    _ = [is_option(O) orelse throw({bad_option, O}) || O <- Args ++ Terms],
+    maps:merge(maps:from_list(Terms), maps:from_list(Args));
+options(Args) ->
+    throw({badarg, Args}).
+
+is_option({nodes, local_runtime}) -> true;
+is_option({nodes, Nodes}) -> atoms(Nodes);
+is_option({c_node, Node}) -> is_atom(Node);
+is_option({initial_tcs, Cases}) -> is_list(Cases);
+is_option({Generator, {M, F, Args}})
+  when Generator =:= tdg; Generator =:= optg ->
+    is_atom(M) andalso is_atom(F) andalso is_list(Args);
+is_option({Name, File})
+  when Name =:= dir; Name =:= tc_def_file; Name =:= config_file ->
+    io_lib:char_list(File);
+is_option({debug, _}) -> true;
+is_option(_) -> false.
+
+atoms(List) when length(List) >= 0 -> lists:all(fun is_atom/1, List);
+atoms(_) -> false.
+
+nodes_of(local_runtime) -> [node()];
+nodes_of(Nodes) -> Nodes.
+
+cases(none, _Dir) ->
+    #{};
+cases(File, Dir) ->
+    maps:from_list([definition(T, Dir)
+                    || T <- consult(filename:absname(File, Dir))]).
+
+definition({Name, on, Vars, On} = Term, Dir) ->
+    definition(Term, Name, Vars, On, none, Dir);
+definition({Name, on_off, Vars, On, Off} = Term, Dir) ->
+    definition(Term, Name, Vars, On, Off, Dir);
+definition(Term, _Dir) ->
+    throw({bad_tracecase_definition, Term}).
+
+definition(Term, Name, Vars, On, Off, Dir) ->
+    _ = (is_atom(Name) andalso atoms(Vars) andalso io_lib:char_list(On)
+         andalso (Off =:= none orelse io_lib:char_list(Off)))
+        orelse throw({bad_tracecase_definition, Term}),
+    Path = fun(none) -> none;
+              (File) -> filename:absname(File, Dir)
+           end,
+    {Name, {Vars, Path(On), Path(Off)}}.
+
+consult(File) ->
+    case file:consult(File) of
+        {ok, Terms} -> Terms;
+        {error, Why} when is_atom(Why) -> throw({File, Why});
+        {error, Why} -> throw({File, lists:flatten(file:format_error(Why))})
+    end.

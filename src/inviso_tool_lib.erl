@@ -1,0 +1,54 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc What {@link inviso_tool} and its users share: the standard tracerdata
+%% generator, and a call of the API on the control node.
+%%
+%% A <em>tracerdata generator</em> is a function called with a node, the date and
+%% time (UTC) of the session, and further arguments: those of start_session and
+%% then its own. It returns the tracerdata of that node.
+-module(inviso_tool_lib).
+
+-export([std_tdg/2, mk_tdg_args/2, mk_complete_tdg_args/2,
+         get_datetime_from_tdg_args/1, inviso_cmd/3, debug/3]).
+
+-type args() :: [term(), ...].
+
+%% No answer of the API takes longer.
+-define(TIMEOUT, 65000).
+
+%% @doc A log and a ti file, named after the node and the time.
+-spec std_tdg(node(), calendar:datetime()) -> [{trace | ti, {file, string()}}].
+std_tdg(Node, {{Y, Mo, D}, {H, Mi, S}}) ->
+    Name = lists:flatten(io_lib:format("~ts_~b-~b-~b_~b-~b-~b",
+                                       [Node, Y, Mo, D, H, Mi, S])),
+    [{trace, {file, Name ++ ".log"}}, {ti, {file, Name ++ ".ti"}}].
+
+%% @doc The arguments of a generator that are the same for all nodes.
+-spec mk_tdg_args(calendar:datetime(), [term()]) -> args().
+mk_tdg_args(DateTime, More) ->
+    [DateTime | More].
+
+%% @doc Those for one node.
+-spec mk_complete_tdg_args(node(), args()) -> args().
+mk_complete_tdg_args(Node, Args) ->
+    [Node | Args].
+
+%% @doc The time in them.
+-spec get_datetime_from_tdg_args(args()) -> calendar:datetime().
+get_datetime_from_tdg_args([DateTime | _]) ->
+    DateTime.
+
+%% @doc Calls `inviso:Function' where the control component is.
+-spec inviso_cmd(node(), atom(), [term()]) -> term() | {error, {badrpc, term()}}.
+inviso_cmd(Node, Function, Args) ->
+    try
+        erpc:call(Node, inviso, Function, Args, ?TIMEOUT)
+    catch
+        error:{erpc, Why} -> {error, {badrpc, Why}};
+        error:{exception, Why, _} -> {error, {badrpc, Why}};
+        exit:{exception, Why} -> {error, {badrpc, Why}}
+    end.
+
+%% @doc See {@link inviso_rt_lib:debug/3}.
+-spec debug(term(), term(), term()) -> ok.
+debug(Level, What, Description) ->
+    inviso_rt_lib:debug(Level, What, Description).
