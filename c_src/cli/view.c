@@ -81,7 +81,8 @@ static void notify(void *arg, const struct inv_notice *n)
 {
 	struct inv_view *v = arg;
 
-	if (n->kind == INV_NOTICE_DAMAGE)
+	/* What is left out when there is enough need not be whole. */
+	if (n->kind == INV_NOTICE_DAMAGE && !v->enough)
 		inv_screen_note(v->screen,
 				"%s: damaged at offset %" PRIu64 ": %s",
 				n->file, n->off, n->text);

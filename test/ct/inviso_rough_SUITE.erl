@@ -10,6 +10,7 @@
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1]).
 -export([events_hold_in_a_flood/1, ten_million_events/1, events_are_lost/1,
          rate_ends_it/1, overload_ends_it/1, huge_terms/1,
+         thousands_of_threads/1,
          all_messages/1, sensitive_process/1, nobody_reads_for_a_while/1,
          node_is_stopped_for_a_while/1,
          record_of_three_nodes/1, flight_recorder/1, detached/1,
@@ -24,7 +25,7 @@
 
 all() ->
     [events_hold_in_a_flood, ten_million_events, events_are_lost,
-     rate_ends_it, overload_ends_it, huge_terms,
+     rate_ends_it, overload_ends_it, huge_terms, thousands_of_threads,
      all_messages, sensitive_process, nobody_reads_for_a_while,
      node_is_stopped_for_a_while,
      record_of_three_nodes, flight_recorder, detached,
@@ -228,6 +229,17 @@ huge_terms(Config) ->
                      "lists:foldl(fun(_, A) -> [A] end, [],"
                      " lists:seq(1, 3000000))",
                      "list_to_tuple(lists:seq(1, 3000000))"]].
+
+%% The packet at the end of their log is larger than what is asked for at once.
+thousands_of_threads(Config) ->
+    Node = a_node(Config, #{args => ["+S", "1024:2", "+SDcpu", "1024:2",
+                                     "+SDio", "1024"]}),
+    Flood = flood(Node),
+    #{status := 0, out := Out, err := Err} =
+        run(Config, Node, ["trace", "--events", "10", "--json", ?CALLS]),
+    10 = length(?LIB:json(Out)),
+    nomatch = re:run(Err, "damaged"),
+    true = ?NODE:call(Node, erlang, exit, [Flood, kill]).
 
 %% The trace of all messages has none of its own in it.
 all_messages(Config) ->
