@@ -12,7 +12,8 @@
 %%                  All tracers of a node together: a quarter of the machine's
 %%                  memory.
 %%  packet_bytes    unit of recording: 4096 .. 524288, a multiple of 4096.
-%%                  Default 65536.
+%%                  Default 65536, or less where 4 for each thread would not
+%%                  fit into the buffer.
 %%  ring            memory (default), or {file, Path}: a file that outlives
 %%                  everything, for `inviso recover'.
 %%  payload         full (default), or none: who, what and when, without
@@ -62,6 +63,8 @@
 -define(MAX_RATE, 16#ffffffff).
 -define(MIB, 1048576).
 -define(MIN_SLOTS, 4).
+-define(LEAST_PACKET, 4096).
+-define(MAX_USUAL, 128 * ?MIB).
 -define(MAX_PATH, 4096).
 
 %% {error, {bad_option, Name, Value, What}}: What says in words what it takes.
@@ -189,17 +192,33 @@ rotation(Rotate) ->
     end.
 
 packet_bytes(Opts) ->
-    case number(packet_bytes, 4096, 524288, 65536, Opts) of
+    case number(packet_bytes, ?LEAST_PACKET, 524288, usual(Opts), Opts) of
         N when N rem 4096 =:= 0 -> N;
         N -> bad(packet_bytes, N, "takes a multiple of 4096")
     end.
+
+%% Where there are many threads for the memory, packets are smaller.
+usual(Opts) ->
+    Memory = maps:get(buffer_bytes, Opts, ?MAX_USUAL),
+    Term = maps:get(max_term_bytes, Opts, 16),
+    usual(65536, Memory, Term).
+
+usual(Packet, Memory, Term)
+  when is_integer(Memory), is_integer(Term), Packet > ?LEAST_PACKET,
+       Packet div 2 >= 8 * Term ->
+    case all_threads(Packet) =< Memory of
+        true -> Packet;
+        false -> usual(Packet div 2, Memory, Term)
+    end;
+usual(Packet, _, _) ->
+    Packet.
 
 %% Packets of a normal scheduler's ring and of a dirty one's.  Dirty ones see
 %% few events: theirs are an eighth.
 slots(Packet, Opts) ->
     {Normal, Dirty} = threads(),
-    Min = least_buffer(Packet),
-    Default = min(128 * ?MIB, Normal * 4 * ?MIB + Dirty * ?MIB div 2),
+    Min = all_threads(Packet),
+    Default = min(?MAX_USUAL, Normal * 4 * ?MIB + Dirty * ?MIB div 2),
     Bytes = case maps:get(buffer_bytes, Opts, max(Min, Default)) of
                 N when is_integer(N), N >= Min, N =< 1 bsl 40 -> N;
                 Bad -> bad(buffer_bytes, Bad,
@@ -216,11 +235,14 @@ threads() ->
      erlang:system_info(dirty_cpu_schedulers)
          + erlang:system_info(dirty_io_schedulers)}.
 
-%% @doc The least buffer_bytes on this node, with packets of so many bytes.
--spec least_buffer(pos_integer()) -> pos_integer().
-least_buffer(Packet) ->
+all_threads(Packet) ->
     {Normal, Dirty} = threads(),
     (Normal + Dirty) * ?MIN_SLOTS * Packet.
+
+%% @doc The least buffer_bytes on this node, with these other options.
+-spec least_buffer(inviso_tracer:opts()) -> pos_integer().
+least_buffer(Opts) ->
+    all_threads(packet_bytes(Opts#{buffer_bytes => 0})).
 
 ring_path(Log, Opts) ->
     case maps:get(ring, Opts, memory) of

@@ -184,7 +184,7 @@ tracer(Path, Opts) ->
     end.
 
 no_tracer(_, {bad_option, buffer_bytes, Value, _}, Opts) ->
-    Least = inviso_opts:least_buffer(maps:get(packet_bytes, Opts, 65536)),
+    Least = inviso_opts:least_buffer(Opts),
     {error, usage, text("--buffer ~ts: too small for the threads of this node "
                         "and the longest term, which take ~ts at least",
                         [size(Value, fun floor/1), size(Least, fun ceil/1)])};

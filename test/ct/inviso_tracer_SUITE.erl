@@ -11,6 +11,7 @@
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1,
          init_per_testcase/2, end_per_testcase/2]).
 -export([bad_options_are_named/1, options_at_their_ends_are_taken/1,
+         many_threads_share_the_usual_memory/1,
          calls_are_recorded_once_and_in_order/1,
          closed_tracer_says_so/1, flush_puts_all_in_the_log/1,
          info_counts_while_recording/1, one_run_prints_the_same_in_all/1,
@@ -41,6 +42,7 @@
 
 all() ->
     [bad_options_are_named, options_at_their_ends_are_taken,
+     many_threads_share_the_usual_memory,
      calls_are_recorded_once_and_in_order,
      closed_tracer_says_so, flush_puts_all_in_the_log,
      info_counts_while_recording, one_run_prints_the_same_in_all,
@@ -149,6 +151,25 @@ options_at_their_ends_are_taken(Config) ->
          ?LIB:accounted(Stats, Items, 10),
          ?LIB:stop(Pid)
      end || Opts <- good_options()].
+
+%% Four packets of the usual size for each would be 768 MiB.
+many_threads_share_the_usual_memory(_Config) ->
+    Args = ["+S", "1024:1", "+SDcpu", "1024:1", "+SDio", "1024",
+            "-pa", filename:dirname(code:which(inviso_opts))],
+    {ok, Peer, _} = peer:start_link(#{connection => standard_io, args => Args}),
+    Numbers = fun(Opts) ->
+                      {ok, #{numbers := N}} =
+                          peer:call(Peer, inviso_opts, parse, ["x.log", Opts]),
+                      N
+              end,
+    Bytes = fun(#{normal_slots := N, dirty_slots := D, packet_bytes := P}) ->
+                    (1024 * N + 2048 * D) * P
+            end,
+    true = Bytes(Numbers(#{})) =< 128 bsl 20,
+    true = Bytes(Numbers(#{buffer_bytes => 64 bsl 20})) =< 64 bsl 20,
+    #{max_term_bytes := 8192, packet_bytes := 65536} =
+        Numbers(#{max_term_bytes => 8192}),
+    peer:stop(Peer).
 
 good_options() ->
     [#{}, #{keep => newest}, ?SMALL,
