@@ -604,7 +604,7 @@ tracer_closed({ok, Stats}, S) ->
     S#session{state = ended(S), stats = Stats, files = files(S)};
 tracer_closed({error, {Reason, Stats}}, #session{why = Why} = S)
   when is_map(Stats) ->
-    Text = text("the log is not complete: ~0tp", [Reason]),
+    Text = text("the log is not complete: ~ts", [unfinished(Reason)]),
     S1 = S#session{state = failed, stats = Stats, files = files(S)},
     case Why of
         tracer -> S1;
@@ -615,6 +615,12 @@ tracer_closed({error, _}, #session{notes = Notes} = S) ->
     S#session{state = failed, files = files(S),
               notes = Notes ++ [<<"the tracer was closed by somebody else: "
                                   "what it counted is not known">>]}.
+
+unfinished({log, _, Text}) -> Text;
+unfinished({spooler, _, None}) when None =:= <<>>; None =:= "" ->
+    "inviso_spool does not get done with it";
+unfinished({spooler, _, Text}) -> Text;
+unfinished(Reason) -> io_lib:format("~0tp", [Reason]).
 
 %% What could not be armed has failed too.
 ended(#session{why = none, map = #{dry_run := false}}) -> failed;

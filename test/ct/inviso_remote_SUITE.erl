@@ -32,6 +32,7 @@
          a_recording_is_held/1,
          remove_works_at_any_step_of_arming/1,
          requests_are_answered_while_the_log_is_closed/1,
+         a_spooler_that_does_not_get_done_is_given_up/1,
          a_flight_recorder_leaves_its_file/1,
          a_dry_run_arms_nothing/1,
          names_are_unique_and_found/1,
@@ -73,6 +74,7 @@ all() ->
      a_recording_is_held,
      remove_works_at_any_step_of_arming,
      requests_are_answered_while_the_log_is_closed,
+     a_spooler_that_does_not_get_done_is_given_up,
      a_flight_recorder_leaves_its_file,
      a_dry_run_arms_nothing,
      names_are_unique_and_found,
@@ -498,6 +500,18 @@ requests_are_answered_while_the_log_is_closed(Config) ->
     receive {Tag, _} -> error(early) after 100 -> ok end,
     _ = os:cmd("kill -CONT " ++ Spooler),
     #{state := stopped, why := asked} = receive {Tag, Status} -> Status end,
+    clean(Config, Guard).
+
+a_spooler_that_does_not_get_done_is_given_up(Config) ->
+    {Node, Guard} = attached(Config),
+    {ok, S, _} = start(Node, Guard),
+    wait_state(S, [tracing]),
+    [Spooler] = spoolers(Node),
+    _ = os:cmd("kill -STOP " ++ Spooler),
+    #{state := failed, why := asked, notes := Notes} =
+        inviso_remote_lib:ask(S, stop, 40000),
+    has(lists:last(Notes), "inviso_spool does not get done"),
+    _ = os:cmd("kill -CONT " ++ Spooler),
     clean(Config, Guard).
 
 spoolers(#{tmp := Tmp}) ->
