@@ -49,9 +49,11 @@ to(Node, Owner, Opts) ->
             Args = args(Build, Owner, tracer, Dirs),
             case attach(Node, Modules, Args, deadline()) of
                 {ok, #{guard := Guard, files := Missing}} ->
-                    placed(Guard, Owner,
-                           [{utf8(N), Bin} || {N, Bin} <- Files,
-                                              lists:member(utf8(N), Missing)]);
+                    runtime(Node, Guard, Owner,
+                            placed(Guard, Owner,
+                                   [{utf8(N), Bin}
+                                    || {N, Bin} <- Files,
+                                       lists:member(utf8(N), Missing)]));
                 {error, _} = E ->
                     E
             end;
@@ -68,22 +70,42 @@ deadline() ->
     erlang:monotonic_time(millisecond) + ?AGAIN_MS.
 
 attach(Node, Modules, Args, Deadline) ->
-    Bindings = [{'Args', Args}, {'Mods', Modules}],
-    case erpc:call(Node, erl_eval, exprs,
-                   [inviso_push:loader(), Bindings], ?TIMEOUT) of
-        {value, {ok, _} = Ok, _} ->
-            Ok;
+    evaluated(Node, inviso_push:loader(),
+              [{'Args', Args}, {'Mods', Modules}], Deadline).
+
+evaluated(Node, Expressions, Bindings, Deadline) ->
+    case erpc:call(Node, erl_eval, exprs, [Expressions, Bindings], ?TIMEOUT) of
         {value, {error, again, _}, _} ->
             case erlang:monotonic_time(millisecond) < Deadline of
                 true ->
                     timer:sleep(20),
-                    attach(Node, Modules, Args, Deadline);
+                    evaluated(Node, Expressions, Bindings, Deadline);
                 false ->
                     {error, busy}
             end;
         {value, {error, Class, Text}, _} ->
-            {error, {Class, unicode:characters_to_list(Text)}}
+            {error, {Class, unicode:characters_to_list(Text)}};
+        {value, Value, _} ->
+            Value
     end.
+
+%% What the runtime component needs besides.
+runtime(Node, Guard, Owner, {ok, Guard} = Ok) ->
+    {Modules, []} = beams(inviso_push:rt_modules()),
+    Sums = [begin
+                {ok, {M, Md5}} = beam_lib:md5(Bin),
+                {M, Md5}
+            end || {M, _, Bin} <- Modules],
+    case evaluated(Node, inviso_push:rt_loader(),
+                   [{'Mods', Modules}, {'Sums', Sums}], deadline()) of
+        ok ->
+            Ok;
+        {error, _} = E ->
+            _ = inviso_push:leave(Guard, Owner),
+            E
+    end;
+runtime(_, _, _, {error, _} = E) ->
+    E.
 
 placed(Guard, Owner, []) ->
     case gen_server:call(Guard, ready, ?TIMEOUT) of
@@ -100,23 +122,28 @@ left(Guard, Owner, Class, Text) ->
     _ = inviso_push:leave(Guard, Owner),
     {error, {Class, unicode:characters_to_list(Text)}}.
 
-%% @doc What is brought: modules, as code:atomic_load/1 takes them, and files.
+%% @doc What is brought to every node: modules, as code:atomic_load/1 takes them,
+%% and files.
 -spec payload() -> {ok, [{module(), string(), binary()}], [{string(), binary()}]}
               | {error, {incomplete_installation, [term()]}}.
 payload() ->
-    Modules = [{M, code:get_object_code(M)} || M <- inviso_push:modules()],
+    {Modules, NoCode} = beams(inviso_push:modules()),
+    {_, NoRuntime} = beams(inviso_push:rt_modules()),
     Priv = inviso_push:priv_dir(),
     Files = [{Name, file:read_file(filename:join(Priv, Name))}
              || Name <- ["inviso_tracer.so", "inviso_spool"]],
-    NoCode = [M || {M, error} <- Modules],
     NoFile = [{filename:join(Priv, N), R} || {N, {error, R}} <- Files],
-    case {NoCode, NoFile} of
-        {[], []} ->
-            {ok, [{M, "inviso_pushed", Bin} || {M, {M, Bin, _}} <- Modules],
-             [{N, Bin} || {N, {ok, Bin}} <- Files]};
-        _ ->
-            {error, {incomplete_installation, NoCode ++ NoFile}}
+    case NoCode ++ NoRuntime ++ NoFile of
+        [] ->
+            {ok, Modules, [{N, Bin} || {N, {ok, Bin}} <- Files]};
+        Missing ->
+            {error, {incomplete_installation, Missing}}
     end.
+
+beams(Modules) ->
+    Found = [{M, code:get_object_code(M)} || M <- Modules],
+    {[{M, "inviso_pushed", Bin} || {M, {M, Bin, _}} <- Found],
+     [M || {M, error} <- Found]}.
 
 utf8(Text) ->
     unicode:characters_to_binary(Text).

@@ -8,7 +8,8 @@
 -module(inviso_push).
 
 %% For who attaches.
--export([attach/1, loader/0, modules/0, build/0, build/2, priv_dir/0]).
+-export([attach/1, loader/0, rt_loader/0, modules/0, rt_modules/0,
+         build/0, build/2, priv_dir/0]).
 %% For users of the guard.
 -export([join/3, note/2, room/3, session/2, find/1, users/0, leave/2,
          report/1, await/3, own/0, owner/1, reply/2]).
@@ -28,21 +29,27 @@
 
 %% --- for who attaches -------------------------------------------------------
 
-%% @doc The modules a traced node needs; this one comes first.
+%% @doc The modules a node needs that is traced by whoever, this one first. As
+%% few as can be: loading and purging them is most of what attaching and leaving
+%% take.
 -spec modules() -> [module()].
 modules() ->
-    [inviso_push, inviso_guard, inviso_place, inviso_otp, inviso_tracerdata, inviso_opts,
-     inviso_output, inviso_deliver, inviso_receiver, inviso_handler,
-     inviso_collector, inviso_relay, inviso_ip,
-     inviso_keeper, inviso_tracer, inviso_fetch, inviso_rt_meta, inviso_meta_spec,
-     inviso_meta_names, inviso_meta_publ, inviso_meta_watch,
-     inviso_meta_callback, inviso_ti, inviso_rt,
-     inviso_rt_overload, inviso_rt_patterns, inviso_rt_procs, inviso_modules,
-     inviso_session, inviso_session_map, inviso_worker, inviso_follow,
-     inviso_overload, inviso_status, inviso_near, inviso_spec,
-     inviso_spec_elixir, inviso_spec_head, inviso_spec_procs, inviso_arm,
-     inviso_arm_foreign, inviso_arm_functions, inviso_arm_procs,
+    [inviso_push, inviso_guard, inviso_place, inviso_otp, inviso_opts,
+     inviso_keeper, inviso_tracer, inviso_session, inviso_session_map,
+     inviso_worker, inviso_follow, inviso_overload, inviso_status, inviso_near,
+     inviso_spec, inviso_spec_elixir, inviso_spec_head, inviso_spec_procs,
+     inviso_arm, inviso_arm_foreign, inviso_arm_functions, inviso_arm_procs,
      inviso_expect].
+
+%% @doc Those that a runtime component needs as well.
+-spec rt_modules() -> [module()].
+rt_modules() ->
+    [inviso_rt, inviso_rt_meta, inviso_rt_overload, inviso_rt_patterns,
+     inviso_rt_procs, inviso_modules, inviso_tracerdata, inviso_fetch,
+     inviso_ti, inviso_meta_spec, inviso_meta_names, inviso_meta_publ,
+     inviso_meta_watch, inviso_meta_callback, inviso_output, inviso_deliver,
+     inviso_receiver, inviso_handler, inviso_collector, inviso_relay,
+     inviso_ip].
 
 %% @doc What is equal for equal code: of modules as they are loaded, and of
 %% files by their names, `inviso_tracer.so' and `inviso_spool'.
@@ -107,6 +114,42 @@ loader() ->
       "                end;"
       "            _ ->"
       "                inviso_push:attach(Args)"
+      "        end;"
+      "    _ ->"
+      "        {error, again, <<>>}"
+      " end.").
+
+%% @doc What loads the modules of a runtime component, for erl_eval:exprs/2 on a
+%% node that has a guard; of the variables `Mods' and `Sums' ({M, Md5}). Where
+%% our code is installed nothing is to be done.
+-spec rt_loader() -> [erl_parse:abstract_expr()].
+rt_loader() ->
+    inviso_guard:expressions(
+      "case catch erlang:register(inviso_loading, self()) of"
+      "    true ->"
+      "        Guard = ets:whereis(inviso_guard) =/= undefined,"
+      "        Brought = code:is_loaded(inviso_push)"
+      "            =:= {file, \"inviso_pushed\"},"
+      "        Loaded = [M || {M, _, _} <- Mods, code:is_loaded(M) =/= false],"
+      "        if not Guard ->"
+      "                {error, failed, <<\"the guard is gone\">>};"
+      "           not Brought ->"
+      "                ok;"
+      "           Loaded =:= [] ->"
+      "                case [M || {M, _, _} <- Mods,"
+      "                           not code:soft_purge(M)] of"
+      "                    [] -> code:atomic_load(Mods);"
+      "                    _ -> {error, again, <<>>}"
+      "                end;"
+      "           true ->"
+      "                case [M || {M, Sum} <- Sums,"
+      "                           (catch erlang:get_module_info(M, md5))"
+      "                               =/= Sum] of"
+      "                    [] -> ok;"
+      "                    _ -> {error, refused,"
+      "                          <<\"another version of the Inviso API is \""
+      "                            \"on this node\">>}"
+      "                end"
       "        end;"
       "    _ ->"
       "        {error, again, <<>>}"

@@ -8,6 +8,7 @@
 -export([all/0, suite/0, init_per_testcase/2, end_per_testcase/2]).
 
 -export([attaching_and_leaving_leaves_nothing/1,
+         what_is_brought_needs_no_more/1,
          for_code_alone_there_is_no_directory/1,
          clients_share_what_is_there/1,
          another_build_is_refused_with_the_owners_names/1,
@@ -33,6 +34,7 @@ suite() -> [{timetrap, {seconds, 60}}].
 
 all() ->
     [attaching_and_leaving_leaves_nothing,
+     what_is_brought_needs_no_more,
      for_code_alone_there_is_no_directory,
      clients_share_what_is_there,
      another_build_is_refused_with_the_owners_names,
@@ -80,6 +82,29 @@ attaching_and_leaving_leaves_nothing(Config) ->
 mode(Path) ->
     {ok, Info} = file:read_file_info(Path),
     element(8, Info) band 8#777.
+
+%% Modules of ours that are called are brought as well.
+what_is_brought_needs_no_more(_Config) ->
+    Session = inviso_push:modules(),
+    Runtime = inviso_push:rt_modules(),
+    [] = [M || M <- Runtime, lists:member(M, Session)],
+    Calls = calls(Session ++ Runtime),
+    %% What is common knows of meta tracing for the other's sake.
+    [{inviso_otp, inviso_meta_spec}] =
+        [C || {From, To} = C <- Calls, lists:member(From, Session),
+              not lists:member(To, Session)],
+    [] = [C || {_, To} = C <- Calls,
+               not lists:member(To, Session ++ Runtime)].
+
+calls(Modules) ->
+    {ok, _} = xref:start(calls, [{xref_mode, modules}]),
+    _ = [{ok, M} = xref:add_module(calls, code:which(M)) || M <- Modules],
+    {ok, Edges} = xref:q(calls, "ME"),
+    xref:stop(calls),
+    [E || {From, To} = E <- Edges, From =/= To,
+          lists:prefix("inviso", atom_to_list(To)),
+          %% Only where our code is installed: a node that starts by itself.
+          To =/= inviso_rt_auto, To =/= inviso_bring].
 
 for_code_alone_there_is_no_directory(Config) ->
     #{tmp := Tmp} = Node = ?config(node, Config),
