@@ -15,9 +15,9 @@ below = $(sort $(1) $(foreach r,$(layer_$(1)),$(call below,$(r))))
 # with rooms that have files of the command's in them, which are left out too.
 ifneq ($(filter priv,$(MAKECMDGOALS)),)
 have_header = $(shell printf '\043include <%s>\n' $(1) | $(CC) -E -o /dev/null - 2>/dev/null && echo y)
-NO_UTHASH := $(if $(call have_header,uthash.h),,uthash.h)
-CLI_LACKS := $(strip $(NO_UTHASH) $(if $(wildcard $(EI_LIB)/libei.a),,libei.a))
-LEFT_OUT := $(if $(NO_UTHASH),$(shell grep -l '<uthash.h>' $(wildcard c_src/*/*.c)))
+NO_HEADERS := $(foreach h,uthash.h gmp.h,$(if $(call have_header,$(h)),,$(h)))
+CLI_LACKS := $(strip $(NO_HEADERS) $(if $(wildcard $(EI_LIB)/libei.a),,libei.a))
+LEFT_OUT := $(foreach h,$(NO_HEADERS),$(shell grep -l '<$(h)>' $(wildcard c_src/*/*.c)))
 $(if $(CLI_LACKS),$(warning not building $(PRIV)/inviso, for want of: $(CLI_LACKS)))
 endif
 
@@ -90,6 +90,7 @@ link = $(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) \
 has_node = $(filter $(BUILD)/lib/libnode.a,$^)
 # What a program that is linked with the archives in $^ needs besides.
 LIBS = $(if $(filter %/liblog.a %/libspool.a %/libsink.a,$^),-lzstd) \
+	$(if $(filter %/libmatch.a,$^),-lgmp -lm) \
 	$(if $(has_node),$(EI_LIB)/libei.a)
 
 # --- products ---------------------------------------------------------------

@@ -31,6 +31,7 @@ enum inv_code {
 	INV_EREMOTE = -17,	/* a call failed on the node itself */
 	INV_ENOTHING = -18,	/* nothing matched what was asked for */
 	INV_ECANCELLED = -19,	/* the user wants no more of it */
+	INV_EUNKNOWN = -20,	/* depends on what was not recorded */
 };
 
 /*

@@ -107,6 +107,8 @@ struct inv_token {
 	size_t len2;
 	uint64_t node; /* the X of <X.1.0> on the node that recorded it; 0: its
 			  own node, and in ETF, where it cannot be known */
+	uint32_t creation; /* PID, PORT, REF, where bytes has the name of a
+			      node: which life of it; 0: any */
 	union {
 		int64_t i;
 		double f;

@@ -140,7 +140,7 @@ static int pid_token(struct inv_cursor *c, struct inv_token *tok, unsigned kind,
 	tok->node = 0;
 	tok->id[0] = take(c, id);
 	tok->id[1] = take(c, serial);
-	take(c, creation);
+	tok->creation = (uint32_t)take(c, creation);
 	return 0;
 }
 
@@ -158,7 +158,7 @@ static int ref_words(struct inv_cursor *c, struct inv_token *tok, uint64_t n,
 		return r;
 	if (creation + 4 * n > inv__cursor_room(c))
 		return inv__cursor_fail(c, INV_ETRUNCATED);
-	take(c, creation);
+	tok->creation = (uint32_t)take(c, creation);
 	for (i = n; i > 0; i--)
 		tok->id[i - 1] = take(c, 4);
 	tok->kind = INV_TOK_REF;

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_TERM_TREE_NUMBER_H
+#define INV_TERM_TREE_NUMBER_H
+
+#include <string.h>
+
+#include "term/tree.h"
+
+/* Numbers of trees, taken apart. */
+enum inv_number_kind {
+	INV_NUMBER_NONE = 0, /* no number, or one that was not recorded */
+	INV_NUMBER_INT,
+	INV_NUMBER_BIG,
+	INV_NUMBER_FLOAT,
+};
+
+struct inv_number {
+	enum inv_number_kind kind;
+	union {
+		int64_t i;
+		double f;
+		const inv_word *big;
+	};
+};
+
+static inline struct inv_number inv_number(inv_word t)
+{
+	struct inv_number n = { .kind = INV_NUMBER_NONE };
+
+	if (inv_word_i64(t, &n.i)) {
+		n.kind = INV_NUMBER_INT;
+	} else if (inv_box_of(t, INV_BOX_BIG)) {
+		n.kind = INV_NUMBER_BIG;
+		n.big = inv_box(t);
+	} else if (inv_box_of(t, INV_BOX_FLOAT)) {
+		n.kind = INV_NUMBER_FLOAT;
+		memcpy(&n.f, inv_box(t) + 1, sizeof(n.f));
+	}
+	return n;
+}
+
+/* The greatest float has 1024 bits; one more limb is written to. */
+#define INV_FLOAT_LIMBS 18
+
+/* The magnitude of a float without a fraction; returns the limbs, some of which
+ * may be 0. */
+size_t inv_float_limbs(double f, uint64_t limbs[INV_FLOAT_LIMBS]);
+
+/* Which is less, as numbers: negative, 0, positive. */
+int inv_cmp_int_float(int64_t i, double f);
+int inv_cmp_floats(double a, double b, unsigned how);
+
+#endif

@@ -1,0 +1,212 @@
+%% SPDX-License-Identifier: Apache-2.0
+%%
+%% Match specs in C against erlang:match_spec_test/3 of this node: the same
+%% arguments and spec, the same result, flags and errors.
+%%
+%% Not asked, because a VM crashes, or says what only it can know:
+%%
+%%   enable_trace, disable_trace, trace   from 27 on: the VM crashes
+%%   '$_' after a head [] or {}           the VM writes out of bounds
+%%   '$1' for all arguments, in maps that are compiled twice, before 27
+%%                                        the result is memory that is gone
+%%   {self}, {current_stacktrace}, {process_dump}, {display, _}
+%%                                        the value; that it has one is asked
+%%   maps with keys that are computed to be equal
+%%                                        which pair stays depends on the VM
+%%   '$N' in {const, _} together with variables from '$25' on
+%%                                        the VM renames it
+%%
+%% INVISO_MATCH_CASES=1000000 asks that many random ones.
+-module(inviso_match_SUITE).
+
+-include_lib("common_test/include/ct.hrl").
+
+-export([all/0, suite/0, init_per_testcase/2, end_per_testcase/2]).
+-export([heads/1, guards/1, bodies/1, numbers/1, maps/1, errors/1,
+         long_errors/1, releases/1, random_specs/1]).
+
+-define(O, inviso_match_oracle).
+
+suite() -> [{timetrap, {minutes, 60}}].
+
+all() ->
+    [heads, guards, bodies, numbers, maps, errors, long_errors, releases,
+     random_specs].
+
+init_per_testcase(Case, Config) ->
+    Seed = erlang:phash2({Case, erlang:monotonic_time(), os:getpid()}),
+    ct:log("rand:seed(exsss, ~w)", [Seed]),
+    rand:seed(exsss, Seed),
+    Dir = filename:dirname(code:which(?MODULE)),
+    [{oracle, ?O:open(filename:join(Dir, "ms_oracle"))} | Config].
+
+end_per_testcase(_Case, Config) ->
+    ?O:close(?config(oracle, Config)).
+
+%% --- cases --------------------------------------------------------------------
+
+heads(Config) ->
+    Args = [[], [a], [a, b], [a, a], [{a, b}], [[a, b | c], {a, {b}}],
+            [0.0], [1], [1 bsl 70], [<<"x">>, <<1:3>>], [#{a => 1, b => [2]}],
+            ["abc"]],
+    Heads = ['_', '$1', '$0', '$30', [], ['_'], ['$1'], [a], ['$1', '$2'],
+             ['$1', '$1'], [{'$1', '$2'}], {a}, {'$1', '$2'}, {}, [['$1' | '$2'], '_'],
+             [['$1', '_' | c], {a, {'$1'}}], [0.0], [1], [1.0], [1 bsl 70],
+             [<<"x">>, '$1'], [#{}], [#{a => '$1'}], [#{b => ['$1']}],
+             [#{c => 1}], ['$01'], ['$-1'], [["$1"]], ["abc"], ['$100000000']],
+    check(Config, [{A, [{H, [], [{message, '$$'}]}]} || A <- Args, H <- Heads]).
+
+guards(Config) ->
+    Values = [true, false, 1, 'EXIT', {hd, []}],
+    Two = [{Op, A, B} || Op <- ['and', 'or', 'xor', 'andalso', 'orelse',
+                                'andthen', '=:=', '==', '<', '>='],
+                         A <- Values, B <- Values],
+    Three = [{Op, A, B, C} || Op <- ['and', 'or', 'andalso', 'orelse'],
+                              A <- Values, B <- Values, C <- Values],
+    One = [{Op, A} || Op <- ['not', 'and', 'or', 'andalso', 'orelse',
+                             is_atom, is_seq_trace, self],
+                      A <- Values],
+    Exprs = One ++ Two ++ Three ++ Values,
+    check(Config, [{[], [{[], [E], []}]} || E <- Exprs] ++
+              [{[], [{[], [], [{message, E}]}]} || E <- Exprs] ++
+              [{[], [{[], [E], [{message, first}]}, {'_', [], [{message, second}]}]}
+               || E <- Exprs]).
+
+bodies(Config) ->
+    Bodies = [[], [{message, a}], [{message, false}], [{message, true}],
+              [{message, a}, {message, b}], [{message, {message, a}}],
+              [{return_trace}], [{exception_trace}, {return_trace}],
+              [{message, {{{message, a}, {message, b}}}}],
+              [{message, [{message, a}, {message, b}]}],
+              [{message, {{}}}], [{message, {{'$1', {const, {'$1'}}}}}],
+              [{message, ['$1' | '$2']}], [{message, '$_'}], [{message, '$$'}],
+              [{message, {caller}}], [{message, {caller_line}}],
+              [{message, {get_seq_token}}], [{message, {is_seq_trace}}],
+              [{message, {silent, true}}], [{message, {display, x}}],
+              [{message, {set_tcw, 5}}], [{message, {set_tcw, -1}}],
+              [{message, {set_tcw, 1 bsl 32}}], [{message, {get_tcw}}],
+              [{message, {set_seq_token, label, 1}}],
+              [{message, {set_seq_token, send, true}}],
+              [{message, {set_seq_token, nonsense, true}}],
+              [{message, {is_binary, {process_dump}}}],
+              [{message, {is_pid, {self}}}], [{message, self}],
+              [{message, {hd, []}}], [{message, {element, 3, {{a, b}}}}],
+              [{hd, []}, {message, done}]],
+    check(Config, [{[x, [y]], [{['$1', '$2'], [], B}]} || B <- Bodies]).
+
+numbers(Config) ->
+    <<Z/float>> = <<128, 0:56>>,
+    Ns = [0, 1, -1, 2, 1 bsl 59, -(1 bsl 59), 1 bsl 63, (1 bsl 63) - 1,
+          -(1 bsl 63), 1 bsl 64, -(1 bsl 64), 1 bsl 200, 0.0, Z, 1.0, -1.5,
+          9007199254740993, 9007199254740992.0, 1.0e300, a],
+    Two = ['+', '-', '*', '/', 'div', 'rem', 'band', 'bor', 'bxor', '<', '=<',
+           '==', '=:=', '/=', '=/='],
+    One = ['+', '-', abs, round, trunc, float, 'bnot', is_integer, is_number,
+           is_float],
+    check(Config, [{[A, B], [{['$1', '$2'], [], [{message, {Op, '$1', '$2'}}]}]}
+                   || Op <- Two, A <- Ns, B <- Ns] ++
+              [{[A], [{['$1'], [], [{message, {Op, '$1'}}]}]}
+               || Op <- One, A <- Ns] ++
+              [{[A], [{['$1'], [], [{message, {Op, '$1', B}}]}]}
+               || Op <- ['bsl', 'bsr'], A <- Ns,
+                  B <- [0, 1, -1, 62, 63, 64, 65, 1000, -1000, 1 bsl 40,
+                        -(1 bsl 40), 1 bsl 80, -(1 bsl 80), a]]).
+
+maps(Config) ->
+    Large = maps:from_list([{K, K} || K <- lists:seq(1, 50)]),
+    Maps = [#{}, #{a => 1}, #{a => 1, b => 2}, #{1 => x, 1.0 => y}, Large, a],
+    Exprs = [{map_size, '$1'}, {map_get, a, '$1'}, {map_get, 1, '$1'},
+             {map_get, 1.0, '$1'}, {is_map_key, b, '$1'}, {is_map, '$1'},
+             {'==', '$1', #{a => 1.0}}, {'<', '$1', #{a => 2}},
+             #{k => '$1'}, #{'$1' => {{v, '$1'}}}, #{{const, {k}} => {const, {v}}}],
+    check(Config, [{[M], [{['$1'], [], [{message, E}]}]} || M <- Maps, E <- Exprs]).
+
+errors(Config) ->
+    check(Config, [{[], S} || S <- bad_specs()]).
+
+bad_specs() ->
+    [nonsense, [], [a | b], [a], [{'_', []}], [{[a | b], [], []}],
+     [{a, [], []}], [{1, [], []}], [{#{}, [], []}], [{[#{'$1' => a}], [], []}],
+     [{[#{'_' => a}], [], []}], [{'_', a, []}], [{'_', [], a}],
+     [{'_', [true | a], []}], [{'_', [], [true | a]}],
+     [{'_', ['$1'], []}], [{'$1', ['$2'], ['$3']}], [{'_', [{}], []}],
+     [{'_', [{1, 2}], [{{}, 1}]}], [{'_', [{'$1'}], []}],
+     [{'_', [{'_'}], []}], [{'_', [{'$_'}], []}]] ++
+        [[{'_', [G], [B]}] || G <- bad_calls(), B <- [true | bad_calls()]] ++
+        [[{'_', [], [B]}, {nonsense, [], []}] || B <- bad_calls()].
+
+bad_calls() ->
+    [{nosuch}, {nosuch, 1}, {'no such', 1, 2}, {hd}, {is_atom, 1, 2},
+     {const}, {const, 1, 2}, {'and'}, {'or'}, {'andalso'}, {'andthen'},
+     {'orelse'}, {self, 1}, {message}, {message, 1, 2}, {message, 1},
+     {return_trace, 1}, {return_trace}, {exception_trace, 1}, {is_seq_trace, 1},
+     {set_seq_token, 1}, {set_seq_token, label, 1}, {get_seq_token, 1},
+     {display, 1, 2}, {display, 1}, {process_dump, 1}, {process_dump},
+     {enable_trace}, {enable_trace, 1, 2, 3}, {disable_trace}, {trace, 1},
+     {trace, 1, 2, 3, 4}, {caller, 1}, {caller}, {caller_line, 1},
+     {silent}, {silent, 1}, {set_tcw, 1}, {set_tcw}, {get_tcw, 1},
+     {set_tcw_fake, 1}, {current_stacktrace, 1, 2}, {current_stacktrace, a},
+     {current_stacktrace, -1}, {tuple_size, 1}, {is_integer, 1, 2, 3}].
+
+%% Each kind of term in the text of an error, and texts that are cut.
+long_errors(Config) ->
+    Terms = [1, -5, 1 bsl 80, 1.5, -0.0, a, 'A b', 'a@b', '', [], "text", "a\"b\nc",
+             "\t\r", [1, 2], [a | b], <<>>, <<"bin">>, <<"q\"q">>, <<1, 2>>,
+             <<5:3>>, <<1, 5:3>>, {}, {a, {b}}, #{}, #{a => 1},
+             fun lists:seq/2, list_to_pid("<0.1.2>"), lists:seq(1, 60),
+             lists:duplicate(120, $a), list_to_atom(lists:duplicate(120, $b)),
+             lists:duplicate(60, [a]), list_to_tuple(lists:duplicate(80, "x"))],
+    check_texts(Config, [{[], [{'_', [{self, T}], []}]} || T <- Terms] ++
+                    [{[], [{[T | x], [], []}]} || T <- Terms] ++
+                    [{[], [{'_', [], [{list_to_atom(lists:duplicate(N, $f)), 1}]}]}
+                     || N <- lists:seq(60, 100)]).
+
+%% What differs between releases.
+releases(Config) ->
+    <<Z/float>> = <<128, 0:56>>,
+    Exprs = [{'=:=', 0.0, '$1'}, {'=/=', 0.0, '$1'}, {'==', 0.0, '$1'},
+             {abs, '$1'}, {binary_part, <<1, 2, 3:3>>, 0, 1},
+             {is_record, {{a, 1}}, a, a}, {is_record, {{a, 1}}, a, 1 bsl 60},
+             {float, 428654966685883400000}, {'*', 1.0, 428654966685883400000},
+             {ceil, 1.5}, {floor, 1.5}, {is_bitstring, <<1:1>>},
+             {is_boolean, true}, {is_function, {const, fun lists:seq/2}, 2},
+             {tuple_size, {{a}}}, {max, 1, 1.0}, {min, 1, 1.0},
+             {is_integer, 2, 1, 3}, {is_list, {current_stacktrace}}],
+    check(Config, [{[Z], [{['$1'], [], [{message, E}]}]} || E <- Exprs] ++
+              [{[0.0, Z], [{['$1', '$1'], [], []}]},
+               {[Z], [{[0.0], [], []}]},
+               {[a, b], [{[a | '_'], [], []}]}]).
+
+random_specs(Config) ->
+    N = list_to_integer(os:getenv("INVISO_MATCH_CASES", "30000")),
+    Skipped = random_specs(Config, N, 0),
+    ct:log("~w cases, ~w without an answer", [N, Skipped]),
+    true = Skipped * 100 =< N,
+    ok.
+
+random_specs(_, N, Skipped) when N =< 0 -> Skipped;
+random_specs(Config, N, Skipped) ->
+    Cases = [inviso_match_gen:'case'(?O:otp()) || _ <- lists:seq(1, 100)],
+    random_specs(Config, N - 100, Skipped + check(Config, Cases)).
+
+%% --- comparing ------------------------------------------------------------------
+
+%% Returns how many have no answer.
+check(Config, Cases) ->
+    Answers = ?O:ask(?config(oracle, Config), Cases),
+    lists:sum([check_one(C, A) || {C, A} <- lists:zip(Cases, Answers)]).
+
+check_one(Case, Answer) ->
+    Vm = ?O:vm(Case),
+    case ?O:same(Answer, Vm) of
+        true -> 0;
+        skip -> 1;
+        false -> ct:fail("~0tp~nours ~0tp~nVM's ~0tp", [Case, Answer, Vm])
+    end.
+
+check_texts(Config, Cases) ->
+    Answers = ?O:ask(?config(oracle, Config), Cases),
+    [case ?O:vm(C) of
+         A -> ok;
+         Vm -> ct:fail("~0tp~nours ~0tp~nVM's ~0tp", [C, A, Vm])
+     end || {C, A} <- lists:zip(Cases, Answers)].
