@@ -554,6 +554,7 @@ int inv_tree_read_token(struct inv_heap *h, struct inv_cursor *c,
 	r.c = c;
 	r.before = NULL;
 	r.depth = 0;
+	r.root = INV_NIL;
 	return read_rest(&r, tok, t);
 }
 
@@ -567,6 +568,7 @@ int inv_tree_read(struct inv_heap *h, struct inv_cursor *c, inv_word *t)
 	r.c = c;
 	r.before = c->p;
 	r.depth = 0;
+	r.root = INV_NIL;
 	rc = inv_cursor_next(c, &tok);
 	return rc ? rc : read_rest(&r, &tok, t);
 }
