@@ -14,7 +14,7 @@ FUZZ_REPLAYS := $(if $(wildcard fuzz/replay.c),$(patsubst fuzz/%_fuzz.c,$(BUILD)
 UNIT_HELP := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out %_test.c,$(wildcard test/unit/*.c)))
 
 $(BUILD)/obj/test/%.o: CPPFLAGS_ROOM = -Itest $(if $(findstring /nif_,$@),-isystem $(NIF_INC))$(if $(findstring /node_,$@),-isystem $(EI_INC))
-$(BUILD)/obj/fuzz/%.o: CPPFLAGS_ROOM = -Ifuzz
+$(BUILD)/obj/fuzz/%.o: CPPFLAGS_ROOM = -Ifuzz$(if $(findstring /node_,$@), -isystem $(EI_INC))
 
 define test_program
 $(BUILD)/$(1): $(BUILD)/obj/$(1).o $(2) $(call test_libs,$(1)) $(TESTPOINT) $(FLAGS_STAMP)
@@ -25,12 +25,13 @@ endef
 $(foreach t,$(UNIT_TESTS:$(BUILD)/%=%),$(eval $(call test_program,$(t),$(UNIT_HELP))))
 $(foreach t,$(STRESS_TESTS:$(BUILD)/%=%),$(eval $(call test_program,$(t),)))
 
-# The same source under libFuzzer: tools/fuzz.sh gives the compiler and flags.
+# The same source under libFuzzer: tools/fuzz.sh gives the compiler and flags,
+# those with its main() to none but the target: others may have to be built.
 define replay_program
 $(BUILD)/fuzz/$(1)_fuzz: $(BUILD)/obj/fuzz/$(1)_fuzz.o $(call test_libs,$(1)) $(TESTPOINT) $(FLAGS_STAMP)
 	@mkdir -p $$(@D)
 	$$(call say,LINK,$$@)
-	$$(Q)$$(link) $$(LIBS) -lm
+	$$(Q)$$(link) $$(FUZZ_LDFLAGS) $$(LIBS) -lm
 $(BUILD)/fuzz/$(1)_replay: $(BUILD)/obj/fuzz/$(1)_fuzz.o $(BUILD)/obj/fuzz/replay.o $(call test_libs,$(1)) $(TESTPOINT) $(FLAGS_STAMP)
 	@mkdir -p $$(@D)
 	$$(call say,LINK,$$@)

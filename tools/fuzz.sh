@@ -20,7 +20,7 @@ dir=build/fuzz/$target
 mkdir -p "$dir/found" "fuzz/corpus/$target"
 unset MAKEFLAGS MFLAGS MAKELEVEL
 make CC=clang MODE=asan BUILD=build/fuzz CFLAGS='-fsanitize=fuzzer-no-link' \
-	LDFLAGS='-fsanitize=fuzzer' "build/fuzz/fuzz/${target}_fuzz"
+	FUZZ_LDFLAGS='-fsanitize=fuzzer' "build/fuzz/fuzz/${target}_fuzz"
 
 dict=
 [ ! -e "fuzz/dict/$target.dict" ] || dict=-dict=fuzz/dict/$target.dict

@@ -12,9 +12,8 @@
 
 #include "cli/cmd.h"
 #include "cli/facts.h"
-#include "cli/node_status.h"
 #include "cli/units.h"
-#include "node/call.h"
+#include "node/node_status.h"
 
 struct status {
 	struct inv_node_opts nodes;
@@ -168,13 +167,13 @@ static void leave_out(struct inv_texts *list, const char *text)
 	list->n = kept;
 }
 
-static int got(struct status *s, size_t i, const struct inv_mail *mail)
+static int got(struct status *s, size_t i, const struct inv_ask *ask)
 {
 	const char *name = inv_cluster_name(&s->cluster, i);
 	struct inv_node_status status = { 0 };
 	struct inv_err err = { 0 };
 	struct inv_buf b = { 0 };
-	int rc = inv_node_status_decode(mail, &status, &err);
+	int rc = inv_node_status_got(ask, &status, &err);
 
 	leave_out(&status.clients, s->cluster.owner);
 	if (rc)
@@ -187,32 +186,32 @@ static int got(struct status *s, size_t i, const struct inv_mail *mail)
 		inv_screen_out(s->cluster.screen, b.data, b.len);
 	inv_buf_release(&b);
 	inv_node_status_release(&status);
-	return rc ? INV_EXIT_FAILED : INV_EXIT_DONE;
+	return inv_exit_of(rc);
 }
 
-/* One after the other: nodes answer at once or not at all. */
-static int ask(struct status *s, size_t i)
+/* All at once; those that are there. */
+static int ask_all(struct status *s, struct inv_ask *asks)
 {
-	struct inv_attach *at = &s->cluster.v[i];
-	struct inv_err err = { 0 };
-	struct inv_mail mail;
-	ei_x_buff args;
-	int status;
+	struct inv_cluster *c = &s->cluster;
+	int status = INV_EXIT_DONE;
 
-	if (ei_x_new(&args))
-		return INV_EXIT_FAILED;
-	ei_x_encode_empty_list(&args);
-	if (inv_call_rex(at->conn, "inviso_status", "node", &args,
-			 inv_cluster_ms(&s->cluster), &mail, &err)) {
-		inv_screen_note_node(s->cluster.screen,
-				     inv_cluster_name(&s->cluster, i),
-				     err.text);
-		status = inv_exit_of(err.code);
-	} else {
-		status = got(s, i, &mail);
-		inv_mail_release(&mail);
+	for (size_t i = 0; i < c->n; i++)
+		if (!c->v[i].code && c->v[i].state == INV_ATTACH_READY)
+			inv_node_status_ask(&asks[i], c->v[i].conn,
+					    inv_cluster_ms(c));
+	if (inv_gather(c->in, asks, c->n, c->stop.fd)) {
+		inv_stop_take(&c->stop);
+		c->stopped = true;
+		inv_screen_note(c->screen, "interrupted");
+		status = INV_EXIT_FAILED;
 	}
-	ei_x_free(&args);
+	for (size_t i = 0; i < c->n; i++) {
+		int rc = asks[i].done ? got(s, i, &asks[i]) : INV_EXIT_DONE;
+
+		if (!status)
+			status = rc;
+	}
+	inv_asks_release(asks, c->n);
 	return status;
 }
 
@@ -220,6 +219,7 @@ static int show(struct status *s)
 {
 	struct inv_cluster *c = &s->cluster;
 	int status = inv_cluster_connect(c);
+	struct inv_ask *asks;
 	int rc;
 
 	if (c->stopped || !c->n)
@@ -227,14 +227,16 @@ static int show(struct status *s)
 	rc = inv_cluster_attach(c, false, NULL);
 	if (!status)
 		status = rc;
-	for (size_t i = 0; i < c->n && !c->stopped; i++) {
-		if (c->v[i].code || c->v[i].state != INV_ATTACH_READY)
-			continue;
-		rc = ask(s, i);
-		if (!status)
-			status = rc;
+	if (c->stopped)
+		return status;
+	asks = calloc(c->n, sizeof(*asks));
+	if (!asks) {
+		inv_screen_note(c->screen, "no memory");
+		return INV_EXIT_FAILED;
 	}
-	return status;
+	rc = ask_all(s, asks);
+	free(asks);
+	return status ? status : rc;
 }
 
 static int run(struct status *s)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef INV_CLI_NODE_STATUS_H
-#define INV_CLI_NODE_STATUS_H
+#ifndef INV_NODE_NODE_STATUS_H
+#define INV_NODE_NODE_STATUS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
-#include "node/inbox.h"
+#include "node/gather.h"
 #include "node/status.h"
 
 /*
@@ -22,9 +22,10 @@ struct inv_node_status {
 	struct inv_texts others;  /* tracing of others, in words */
 };
 
+void inv_node_status_ask(struct inv_ask *ask, struct inv_conn *c, int ms);
 /* out is all zero, and to be released, error or not. */
-int inv_node_status_decode(const struct inv_mail *mail,
-			   struct inv_node_status *out, struct inv_err *err);
+int inv_node_status_got(const struct inv_ask *ask, struct inv_node_status *out,
+			struct inv_err *err);
 void inv_node_status_release(struct inv_node_status *s);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/node_status.h"
+#include "node/node_status.h"
 
 #include "node/encode.h"
 #include "unit/node_answer.h"
@@ -40,7 +40,7 @@ static void who_else_traces_is_read_whatever_comes_after(void **state)
 	answer_bytes(&ask, e.x.buff, (size_t)e.x.index);
 	inv_encode_release(&e);
 
-	assert_int_equal(inv_node_status_decode(&ask.mail, &status, NULL), 0);
+	assert_int_equal(inv_node_status_got(&ask, &status, NULL), 0);
 	assert_int_equal(status.others.n, 2);
 	assert_string_equal(status.others.v[0], "new ports: calls, by you");
 	/* Nothing that a terminal would obey. */

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/node_status.h"
+#include "node/node_status.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
-#include "node/call.h"
-#include "node/decode.h"
+#include "node/ask.h"
 
 #define LIST_MAX 1024
 
@@ -59,6 +58,15 @@ static int list_head(struct inv_decode *d, size_t *n)
 	return 0;
 }
 
+static void release_sessions(struct inv_node_status *s)
+{
+	for (size_t i = 0; i < s->n_sessions; i++)
+		inv_status_release(&s->sessions[i]);
+	free(s->sessions);
+	s->sessions = NULL;
+	s->n_sessions = 0;
+}
+
 static int decode_sessions(struct inv_decode *d, struct inv_node_status *out)
 {
 	size_t n;
@@ -66,8 +74,7 @@ static int decode_sessions(struct inv_decode *d, struct inv_node_status *out)
 
 	if (rc || !n)
 		return rc;
-	free(out->sessions);
-	out->n_sessions = 0;
+	release_sessions(out);
 	out->sessions = calloc(n, sizeof(*out->sessions));
 	if (!out->sessions)
 		return INV_ENOMEM;
@@ -151,35 +158,39 @@ static int decode_value(struct inv_decode *d, int key,
 	}
 }
 
-int inv_node_status_decode(const struct inv_mail *mail,
-			   struct inv_node_status *out, struct inv_err *err)
+void inv_node_status_ask(struct inv_ask *ask, struct inv_conn *c, int ms)
 {
-	struct inv_decode *d;
+	struct inv_encode e;
+
+	inv_encode_init(&e);
+	inv_encode_nil(&e);
+	inv_ask_rex(ask, c, "inviso_status", "node", &e, ms);
+}
+
+int inv_node_status_got(const struct inv_ask *ask, struct inv_node_status *out,
+			struct inv_err *err)
+{
+	struct inv_decode d;
 	uint32_t pairs = 0;
-	int rc = inv_rex_check(mail, err);
+	int rc = inv_ask_answer(ask, &d, err);
 	int key;
 
+	if (!rc)
+		rc = inv_rex_check(&ask->mail, err);
 	if (rc)
 		return rc;
-	d = malloc(sizeof(*d));
-	if (!d)
-		return inv_err_set(err, INV_ENOMEM, "no memory");
-	inv_decode_init(d, mail->term, mail->len);
-	rc = inv_decode_map(d, &pairs);
+	rc = inv_decode_map(&d, &pairs);
 	for (uint32_t i = 0; !rc && i < pairs; i++) {
-		rc = inv_decode_key(d, keys, &key);
+		rc = inv_decode_key(&d, keys, &key);
 		if (!rc)
-			rc = decode_value(d, key, out);
+			rc = decode_value(&d, key, out);
 	}
-	free(d);
 	return rc ? inv_err_set(err, rc, "its status makes no sense") : 0;
 }
 
 void inv_node_status_release(struct inv_node_status *s)
 {
-	for (size_t i = 0; i < s->n_sessions; i++)
-		inv_status_release(&s->sessions[i]);
-	free(s->sessions);
+	release_sessions(s);
 	inv_texts_release(&s->clients);
 	inv_texts_release(&s->others);
 	memset(s, 0, sizeof(*s));

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a node says to the command, whatever it is.
+ *
+ *	byte 0    which answer it is taken for, or a whole frame
+ *	the rest  the frame as after the handshake, without its length; or the
+ *	          answer's term; of a survey several, each after two bytes that
+ *	          are its length
+ *
+ * Checked besides what the sanitizers see: texts for people are UTF-8 without
+ * control characters and end within their arrays; bytes lie within the answer;
+ * names of files lead nowhere else; counts are of what is there; what a frame
+ * is said to hold can be read by libei, in memory of just its size.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "node/ask.h"
+#include "node/frame.h"
+#include "node/node_status.h"
+#include "node/session.h"
+#include "node/survey.h"
+#include "term/chars.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define CHECK(x)                 \
+	do {                     \
+		if (!(x))        \
+			abort(); \
+	} while (0)
+
+static struct inv_cursor cursor;
+
+static void check_text(const char *text, size_t size)
+{
+	size_t len = strnlen(text, size);
+
+	CHECK(len < size);
+	CHECK(inv_utf8_valid((const uint8_t *)text, len));
+	for (size_t i = 0; i < len; i++)
+		CHECK((unsigned char)text[i] >= 0x20 && text[i] != 0x7f);
+}
+
+static void check_texts(const struct inv_texts *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		check_text(t->v[i], 4096);
+}
+
+static void check_status(const struct inv_status *s)
+{
+	check_text(s->name, sizeof(s->name));
+	check_text(s->owner, sizeof(s->owner));
+	check_text(s->mode, sizeof(s->mode));
+	check_text(s->keep, sizeof(s->keep));
+	check_text(s->text, sizeof(s->text));
+	check_text(s->log, sizeof(s->log));
+	check_texts(&s->specs);
+	check_texts(&s->notes);
+	CHECK(s->state <= INV_STATE_FAILED && s->why <= INV_WHY_OTHER);
+	CHECK(s->code <= 0 && s->n_lost <= INV_STATUS_LOST_MAX);
+	for (size_t i = 0; i < s->n_lost; i++)
+		check_text(s->lost[i].reason, sizeof(s->lost[i].reason));
+}
+
+/* --- answers ---------------------------------------------------------------- */
+
+static void take_start(const struct inv_ask *ask, struct inv_err *err)
+{
+	struct inv_session session;
+	struct inv_status status;
+
+	if (inv_session_start_got(ask, &session, &status, err) == 0) {
+		check_status(&status);
+		CHECK(memchr(session.pid.node, 0, sizeof(session.pid.node)));
+		inv_status_release(&status);
+	}
+	(void)inv_session_find_got(ask, &session, err);
+}
+
+static void take_status(const struct inv_ask *ask, struct inv_err *err)
+{
+	struct inv_status status;
+
+	if (inv_session_status_got(ask, &status, err) == 0) {
+		check_status(&status);
+		inv_status_release(&status);
+	}
+}
+
+static bool within(const struct inv_ask *ask, const uint8_t *p, size_t len)
+{
+	const uint8_t *from = (const uint8_t *)ask->mail.term;
+
+	return p >= from && len <= ask->mail.len &&
+	       p + len <= from + ask->mail.len;
+}
+
+static void take_followed(const struct inv_ask *ask, struct inv_err *err)
+{
+	struct inv_status status;
+	struct inv_followed f;
+	const uint8_t *bytes;
+	size_t len;
+
+	if (inv_session_follow_got(ask, &f, &status, err) == 0) {
+		CHECK(within(ask, f.bytes, f.len));
+		check_status(&status);
+		inv_status_release(&status);
+	}
+	if (inv_session_read_got(ask, &bytes, &len, err) == 0)
+		CHECK(within(ask, bytes, len));
+}
+
+static void take_files(const struct inv_ask *ask, struct inv_err *err)
+{
+	struct inv_session_files files;
+
+	if (inv_session_files_got(ask, &files, err) != 0)
+		return;
+	CHECK(files.n <= INV_SESSION_FILES_MAX);
+	for (size_t i = 0; i < files.n; i++) {
+		const char *name = files.v[i].name;
+
+		check_text(name, sizeof(files.v[i].name));
+		CHECK(name[0] && name[0] != '.' && !strchr(name, '/'));
+	}
+	free(files.v);
+}
+
+static void take_counters(const struct inv_ask *ask, struct inv_err *err)
+{
+	struct inv_counters counters;
+
+	if (inv_session_counters_got(ask, &counters, err) != 0)
+		return;
+	for (size_t i = 0; i < counters.n; i++)
+		check_text(counters.v[i].mfa, SIZE_MAX);
+	inv_counters_release(&counters);
+}
+
+static void take_node(const struct inv_ask *ask, struct inv_err *err)
+{
+	struct inv_node_status s = { 0 };
+
+	if (inv_node_status_got(ask, &s, err) == 0) {
+		check_text(s.otp, sizeof(s.otp));
+		for (size_t i = 0; i < s.n_sessions; i++)
+			check_status(&s.sessions[i]);
+		check_texts(&s.clients);
+		check_texts(&s.others);
+	}
+	inv_node_status_release(&s);
+}
+
+static void take_ok(const struct inv_ask *ask, struct inv_err *err)
+{
+	(void)inv_session_ok_got(ask, err);
+}
+
+static void (*const takes[])(const struct inv_ask *ask, struct inv_err *err) = {
+	take_start, take_status,   take_followed, take_files,
+	take_ok,    take_counters, take_node,
+};
+#define TAKES (sizeof(takes) / sizeof(takes[0]))
+
+/* An answer is one whole term: whoever received it has seen to that. */
+static bool make_answer(struct inv_ask *ask, const uint8_t *p, size_t len)
+{
+	memset(ask, 0, sizeof(*ask));
+	inv_cursor_init(&cursor, INV_ENC_ETF, NULL, p, len);
+	if (inv_cursor_skip(&cursor) != 0 || inv_cursor_offset(&cursor) != len)
+		return false;
+	ask->conn = (struct inv_conn *)(uintptr_t)p; /* only that it is one */
+	ask->done = true;
+	ask->mail.kind = INV_MAIL_ANSWER;
+	ask->mail.term = (const char *)p;
+	ask->mail.len = len;
+	return true;
+}
+
+static void take_answer(unsigned which, const uint8_t *p, size_t len)
+{
+	struct inv_err err = { 0 };
+	struct inv_ask ask;
+
+	if (!make_answer(&ask, p, len))
+		return;
+	takes[which](&ask, &err);
+	check_text(err.text, sizeof(err.text));
+}
+
+/* --- a survey, and frames --------------------------------------------------- */
+
+static void take_survey(const uint8_t *p, size_t size)
+{
+	struct inv_ask asks[INV_SURVEY_ASKS];
+	struct inv_survey s = { 0 };
+	struct inv_err err = { 0 };
+
+	for (size_t i = 0; i < INV_SURVEY_ASKS; i++) {
+		size_t len = size < 2 ? 0 : (size_t)p[0] << 8 | p[1];
+
+		if (size < 2 || len > size - 2 ||
+		    !make_answer(&asks[i], p + 2, len))
+			return;
+		p += 2 + len;
+		size -= 2 + len;
+	}
+	if (inv_survey_got(asks, &s, &err) == 0) {
+		check_text(s.version, sizeof(s.version));
+		check_text(s.arch, sizeof(s.arch));
+		check_text(s.os, sizeof(s.os));
+		for (size_t i = 0; i < s.others.n; i++)
+			check_text(s.others.names[i].full,
+				   sizeof(s.others.names[i].full));
+		(void)inv_survey_check(&s, true, &err);
+	}
+	check_text(err.text, sizeof(err.text));
+	inv_survey_release(&s);
+}
+
+static void read_by_ei(const char *term, size_t len)
+{
+	char *copy = malloc(len);
+	int index = 0;
+
+	CHECK(copy);
+	memcpy(copy, term, len);
+	CHECK(ei_skip_term(copy, &index) == 0 && (size_t)index == len);
+	free(copy);
+}
+
+static void take_frame(const uint8_t *p, size_t len)
+{
+	static const erlang_pid self = {
+		.node = "c@h", .num = 1, .serial = 0, .creation = 1
+	};
+	struct inv_buf out = { 0 };
+	struct inv_frame f;
+
+	if (inv_frame_parse(&cursor, p, len, &self, &f) != 0)
+		return;
+	switch (f.kind) {
+	case INV_FRAME_ANSWER:
+		read_by_ei(f.term, f.len);
+		for (unsigned i = 0; i < TAKES; i++)
+			take_answer(i, (const uint8_t *)f.term, f.len);
+		break;
+	case INV_FRAME_DOWN:
+		read_by_ei(f.term, f.len);
+		break;
+	case INV_FRAME_WATCHED:
+		CHECK(inv_frame_put_noproc(&out, &f) == 0);
+		break;
+	default:
+		break;
+	}
+	inv_buf_release(&out);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	if (size < 2)
+		return 0;
+	if (data[0] < TAKES)
+		take_answer(data[0], data + 1, size - 1);
+	else if (data[0] == TAKES)
+		take_survey(data + 1, size - 1);
+	else
+		take_frame(data + 1, size - 1);
+	return 0;
+}
