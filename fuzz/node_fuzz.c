@@ -10,7 +10,7 @@
  * Checked besides what the sanitizers see: texts for people are UTF-8 without
  * control characters and end within their arrays; bytes lie within the answer;
  * names of files lead nowhere else; counts are of what is there; what a frame
- * is said to hold can be read by libei, in memory of just its size.
+ * is said to hold is safe for libei, in memory of just its size.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -228,7 +228,8 @@ static void read_by_ei(const char *term, size_t len)
 
 	CHECK(copy);
 	memcpy(copy, term, len);
-	CHECK(ei_skip_term(copy, &index) == 0 && (size_t)index == len);
+	/* It knows less: of what it takes it must not take more. */
+	CHECK(ei_skip_term(copy, &index) < 0 || (size_t)index == len);
 	free(copy);
 }
 

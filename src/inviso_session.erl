@@ -98,9 +98,13 @@ started(Checked) ->
 find(Name) ->
     case inviso_push:find(Name) of
         {ok, Pid} -> {ok, Pid};
-        error -> {error, nothing, text("there is no session ~0tp on ~ts",
-                                       [Name, node()])}
+        error -> {error, nothing, text("there is no session ~ts here; "
+                                       "`inviso status' lists those there are",
+                                       [name(Name)])}
     end.
+
+name(Name) when is_binary(Name) -> Name;
+name(Other) -> io_lib:format("~0tP", [Other, 20]).
 
 %% --- the beginning ----------------------------------------------------------
 
@@ -197,8 +201,8 @@ no_tracer(_, {too_many, N}, _) ->
     {error, refused, text("~b tracers are open on this node, which is all it "
                           "can have", [N])};
 no_tracer(_, {ring, Call, Posix}, _) ->
-    {error, failed, text("no memory for what is recorded: ~ts: ~0tp",
-                         [Call, Posix])};
+    {error, failed, text("no memory for what is recorded (~ts: ~0tp); a "
+                         "smaller --buffer takes less", [Call, Posix])};
 no_tracer(_, {load, Text}, _) ->
     {error, failed, text("~ts", [Text])};
 no_tracer(_, Reason, _) ->

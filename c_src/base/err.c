@@ -5,6 +5,24 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A text that was cut ends with a whole character. */
+static void end_whole(char *text)
+{
+	size_t len = strlen(text);
+	size_t n = 1; /* bytes from the last character's first one on */
+	unsigned char first;
+
+	while (n < len && n < 4 &&
+	       ((unsigned char)text[len - n] & 0xc0) == 0x80)
+		n++;
+	first = len ? (unsigned char)text[len - n] : 0;
+	if (n < (first >= 0xf0 ? 4u :
+		 first >= 0xe0 ? 3u :
+		 first >= 0xc0 ? 2u :
+				 1u))
+		text[len - n] = 0;
+}
+
 int inv_err_set(struct inv_err *err, int code, const char *fmt, ...)
 {
 	va_list ap;
@@ -16,6 +34,7 @@ int inv_err_set(struct inv_err *err, int code, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(err->text, sizeof(err->text), fmt, ap);
 	va_end(ap);
+	end_whole(err->text);
 	return code;
 }
 
@@ -34,6 +53,7 @@ int inv_err_sys(struct inv_err *err, int sys, const char *fmt, ...)
 	n = strlen(err->text);
 	snprintf(err->text + n, sizeof(err->text) - n, ": %s",
 		 strerrordesc_np(sys) ? strerrordesc_np(sys) : "unknown error");
+	end_whole(err->text);
 	return INV_EIO;
 }
 
@@ -51,5 +71,6 @@ int inv_err_ctx(struct inv_err *err, const char *fmt, ...)
 	va_end(ap);
 	n = strlen(err->text);
 	snprintf(err->text + n, sizeof(err->text) - n, ": %s", was);
+	end_whole(err->text);
 	return err->code;
 }

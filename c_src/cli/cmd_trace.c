@@ -229,12 +229,38 @@ static void put_end_json(struct trace *t, struct inv_buf *b)
 	inv_buf_release(&why);
 }
 
+/* What was asked for, and what went wrong. */
+static void say_little(struct trace *t)
+{
+	const struct inv_members *ms = &t->members;
+	struct inv_buf b = { 0 };
+
+	for (size_t i = 0; i < ms->n; i++) {
+		const struct inv_member *m = &ms->v[i];
+
+		if (inv_why_protection(m->status.why) ||
+		    m->status.why == INV_WHY_RATE)
+			inv_screen_note(t->cluster.screen, "%s: stopped: %s",
+					m->name, m->status.text);
+	}
+	if (t->json)
+		return;
+	inv_count_put_text(&t->count, &b);
+	if (!b.error)
+		inv_screen_out(t->cluster.screen, b.data, b.len);
+	inv_buf_release(&b);
+}
+
 static void say_end(struct trace *t)
 {
 	struct inv_buf b = { 0 };
 
-	if (t->quiet || t->watch.broken)
+	if (t->watch.broken)
 		return;
+	if (t->quiet && !(t->json && t->count.n)) {
+		say_little(t);
+		return;
+	}
 	if (t->json) {
 		put_end_json(t, &b);
 		inv_buf_putc(&b, '\n');

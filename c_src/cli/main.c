@@ -86,7 +86,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		state->next = state->argc; /* the rest is the command's */
 		return 0;
 	case ARGP_KEY_NO_ARGS:
-		argp_usage(state);
+		argp_state_help(state, stderr,
+				ARGP_HELP_STD_ERR | ARGP_HELP_POST_DOC);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

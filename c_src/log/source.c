@@ -43,8 +43,10 @@ static int map(struct inv_source *s, int fd, const char *path,
 	if (fstat(fd, &st))
 		return inv_err_sys(err, errno, "stat %s", path);
 	if (!S_ISREG(st.st_mode))
-		return inv_err_set(err, INV_EINVAL, "%s: not a regular file",
-				   path);
+		return inv_err_set(err, INV_EINVAL, "%s: %s", path,
+				   S_ISDIR(st.st_mode) ?
+					   "a directory; name the files in it" :
+					   "not a regular file");
 	s->size = (size_t)st.st_size;
 	if (!s->size)
 		return 0; /* mmap refuses a length of 0 */

@@ -4,9 +4,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "term/chars.h"
 #include "term/print.h"
 
 #define TERM_MAX 65536 /* bytes; of a greater one only the size is told */
+
+/* Between two characters. */
+static void cut(char *out, size_t size, const struct inv_buf *text)
+{
+	size_t len = text->len < size - 4 ? text->len : size - 4;
+
+	if (len < text->len)
+		len -= inv_utf8_partial(text->data, len);
+	snprintf(out, size, "%.*s%s", (int)len, (const char *)text->data,
+		 len < text->len ? "..." : "");
+}
 
 void inv_term_words(char *out, size_t size, const char *term, size_t len)
 {
@@ -19,11 +31,7 @@ void inv_term_words(char *out, size_t size, const char *term, size_t len)
 	if (c && len <= TERM_MAX) {
 		inv_cursor_init(c, INV_ENC_ETF, NULL, term, len);
 		if (inv_term_print(c, &text, &opts) == 0)
-			snprintf(out, size, "%.*s%s",
-				 (int)(text.len < size - 4 ? text.len :
-							     size - 4),
-				 (const char *)text.data,
-				 text.len < size - 4 ? "" : "...");
+			cut(out, size, &text);
 	}
 	inv_buf_release(&text);
 	free(c);

@@ -69,7 +69,7 @@ echo 'this is no log' >no.log
 ok 'a file that is no log: failed' status 1 "$inviso" merge no.log
 ok 'with the reason' says err 'no.log: neither a log, nor'
 ok 'a directory: failed' status 1 "$inviso" merge "$dir"
-ok 'with its name' says err "$dir"
+ok 'with its name' says err "$dir: a directory; name the files in it"
 
 ok 'losses have a status of their own' status 7 "$inviso" merge --utc plain.log
 ok 'an event is in Erlang syntax' says out '<0.88.0> call m:f(1)'

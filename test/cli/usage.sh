@@ -42,6 +42,8 @@ refuses() {
 	status 2 "$inviso" "$@" && says err "$text"
 }
 
+ok 'no command: usage' status 2 "$inviso"
+ok 'with a list of them' says err '  trace      watch'
 status 0 "$inviso" --help
 cp out commands
 for command in trace record status stop fetch; do

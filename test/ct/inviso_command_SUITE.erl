@@ -12,7 +12,7 @@
          unreachable/1, nobody_answers/1, tls_node/1, one_of_two/1,
          cookies/1, wrong_cookie/1, foreign_tracer/1, two_operators/1,
          several_nodes_in_order/1, all_nodes/1, stays_hidden/1,
-         dry_run/1, directories/1, small_buffer/1, long_terms/1]).
+         dry_run/1, directories/1, small_buffer/1, long_terms/1, quiet/1]).
 
 -define(LIB, inviso_command_lib).
 -define(NODE, inviso_stock_node).
@@ -23,7 +23,7 @@ all() ->
      unreachable, nobody_answers, tls_node, one_of_two,
      cookies, wrong_cookie, foreign_tracer, two_operators,
      several_nodes_in_order, all_nodes, stays_hidden, dry_run, directories,
-     small_buffer, long_terms].
+     small_buffer, long_terms, quiet].
 
 suite() -> [{timetrap, {seconds, 180}}].
 
@@ -603,6 +603,23 @@ mounted(Config, Node, Dir) ->
 
 %%---------------------------------------------------------------------------
 %% What is recorded of an event
+
+%% What was asked for, and what went wrong, is told all the same.
+quiet(Config) ->
+    Node = a_node(Config),
+    #{status := 0, out := Counts, err := <<>>} =
+        trace(Config, Node, ["-q", "--for", "300ms", "lists:seq/2 -> count"]),
+    says(Counts, ["calls", "lists:seq/2"]),
+    #{status := 0, err := Facts} =
+        trace(Config, Node, ["-q", "--json", "--for", "300ms",
+                             "lists:seq/2 -> count"]),
+    #{<<"counts">> := [_]} = facts(Facts),
+    #{status := 6, err := Err} =
+        trace(Config, Node, ["-q", "--rate", "3", "lists:seq/2"]),
+    says(Err, ["stopped: more than 3 events a second"]),
+    #{status := 0, out := Out, err := <<>>} =
+        trace(Config, Node, ["-q", "--events", "2", "lists:seq/2"]),
+    [_, _] = ?LIB:lines(Out).
 
 %% What it says can be typed.
 small_buffer(Config) ->
