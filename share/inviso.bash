@@ -51,6 +51,10 @@ _inviso() {
 		*)
 			case $command in
 			trace | record) _inviso_words 'send receive procs ports running gc' "$word" ;;
+			case)
+				COMPREPLY=()
+				[ "$COMP_CWORD" -ne 2 ] || _inviso_words 'list run undo' "$word"
+				;;
 			*) COMPREPLY=() ;;
 			esac
 			;;

@@ -18,12 +18,12 @@
 
 static const struct inv_cmd *const commands[] = {
 	&inv_cmd_trace, &inv_cmd_record, &inv_cmd_status,  &inv_cmd_stop,
-	&inv_cmd_fetch, &inv_cmd_merge,	 &inv_cmd_recover,
+	&inv_cmd_fetch, &inv_cmd_merge,	 &inv_cmd_recover, &inv_cmd_case,
 };
 
 /* Names that are kept for what comes later. */
 static const char *const later[] = {
-	"ms", "case", "seq", "count", "hist", "autostart", "flame", "report",
+	"ms", "seq", "count", "hist", "autostart", "flame", "report",
 };
 
 static const struct inv_cmd *find(const char *name)

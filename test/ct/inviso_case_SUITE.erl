@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% Trace cases: what a file may say, how its calls are translated, and what is
-%% told of one that is wrong.
+%% told of one that is wrong. At the end those of the command, on nodes.
 -module(inviso_case_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -16,7 +16,9 @@
          what_cannot_be_read/1,
          what_cannot_be_run/1,
          nothing_is_run_of_a_wrong_file/1,
-         one_call/1]).
+         one_call/1,
+         command_runs_and_undoes/1,
+         command_follows_a_trace/1]).
 %% What calls are translated to.
 -export([said/1, swap/1, none/1, plus_one/1, tpl/4]).
 
@@ -32,14 +34,37 @@ all() ->
      what_cannot_be_read,
      what_cannot_be_run,
      nothing_is_run_of_a_wrong_file,
-     one_call].
+     one_call,
+     command_runs_and_undoes,
+     command_follows_a_trace].
 
+init_per_testcase(Case, Config)
+  when Case =:= command_runs_and_undoes; Case =:= command_follows_a_trace ->
+    case inviso_command_lib:base() of
+        {ok, Base} ->
+            Dir = filename:join(?config(priv_dir, Config), atom_to_list(Case)),
+            ok = filelib:ensure_dir(filename:join(Dir, "x")),
+            Nodes = [inviso_test_lib:start_stock_node(Name, Dir)
+                     || Name <- [case1, case2]],
+            Cookie = atom_to_list(erlang:get_cookie()),
+            [{nodes, Nodes}, {dir, Dir},
+             {command, #{base => Base, cookie => Cookie, cd => Dir}} | Config];
+        {skip, _} = Skip ->
+            Skip
+    end;
 init_per_testcase(Case, Config) ->
     erase(said),
     [{file, filename:join(?config(priv_dir, Config),
                           atom_to_list(Case) ++ ".txt")} | Config].
 
-end_per_testcase(_Case, _Config) -> ok.
+end_per_testcase(Case, Config) ->
+    _ = [inviso_command_lib:base_removed(Base)
+         || {command, #{base := Base}} <- Config,
+            Case =:= command_runs_and_undoes
+                orelse Case =:= command_follows_a_trace],
+    _ = [inviso_test_lib:stop_node(N) || N <- proplists:get_value(nodes, Config,
+                                                                  [])],
+    ok.
 
 %% inviso_case:run/3, read/1, comment/1
 expressions_and_their_value(Config) ->
@@ -193,6 +218,77 @@ one_call(_Config) ->
     {error, {"no:such/0", 0, {error, {undef, {no, such, 0}}}} = Why} =
         inviso_case:run(inviso_case:of_call({no, such, []}, []), []),
     "no:such/0: there is no function no:such/0" = inviso_case:format_error(Why).
+
+%% --- the command ------------------------------------------------------------
+
+%% inviso case run, undo: recordings on two nodes, and nothing stays of them.
+command_runs_and_undoes(Config) ->
+    [N1, N2] = ?config(nodes, Config),
+    On = nodes_of(Config),
+    write(Config, "calls.case",
+          "# What a function is called with.\n"
+          "record\n--detach\n--for ${TIME:-10m}\n"
+          "$MODULE:${FUNCTION:-_}/_ -> return\n"),
+    {2, _, Lacks} = inviso(Config, ["case", "run", "calls.case" | On]),
+    true = has(Lacks, "MODULE needs a value"),
+    {0, Said, _} = inviso(Config, ["case", "run", "calls.case", "MODULE=lists",
+                                   "FUNCTION=seq" | On]),
+    true = has(Said, "calls: recording for 10 min"),
+    true = has(Said, "inviso fetch"),
+    _ = [[1, 2] = inviso_test_lib:call(N, lists, seq, [1, 2])
+         || N <- [N1, N2]],
+    %% The same case twice at once: its name is taken.
+    {4, _, Taken} = inviso(Config, ["case", "run", "calls.case", "MODULE=lists"
+                                    | On]),
+    true = has(Taken, "calls"),
+    {0, Undone, _} = inviso(Config, ["case", "undo", "calls.case" | On]),
+    [_, _] = [x || L <- string:split(Undone, "\n", all), has(L, "recorded")],
+    {0, _, _} = inviso(Config, ["fetch", "-o", "got", "calls" | On]),
+    _ = [begin
+             {0, Merged, _} = inviso(Config, ["merge", Log]),
+             true = has(Merged, "call lists:seq(1,2)"),
+             true = has(Merged, "-> [1,2]")
+         end || Log <- filelib:wildcard(filename:join(?config(dir, Config),
+                                                      "got/*.log"))],
+    %% And again, with nothing kept.
+    {0, _, _} = inviso(Config, ["case", "run", "calls.case", "MODULE=lists"
+                                | On]),
+    {0, _, _} = inviso(Config, ["case", "undo", "calls", "--remove" | On]),
+    {5, _, _} = inviso(Config, ["case", "undo", "calls" | On]),
+    _ = [begin
+             inviso_test_lib:wait_until(
+               fun() -> not inviso_test_lib:call(N, erlang, module_loaded,
+                                                 [inviso_session]) end),
+             {ok, []} = file:list_dir(Tmp)
+         end || #{tmp := Tmp} = N <- [N1, N2]].
+
+%% Of a case for trace events are printed; options given count more.
+command_follows_a_trace(Config) ->
+    [N1, _] = ?config(nodes, Config),
+    write(Config, "seq.case", "trace\n--events 1000\n--for 30s\n"
+          "lists:seq(From, $TO)"),
+    {ok, Tokens, _} = erl_scan:string("F = fun F() -> lists:seq(1, 3), "
+                                      "timer:sleep(20), F() end, F()."),
+    {ok, Exprs} = erl_parse:parse_exprs(Tokens),
+    _ = inviso_test_lib:spawn_call(N1, erl_eval, exprs, [Exprs, []]),
+    {0, Out, _} = inviso(Config, ["case", "run", "seq.case", "--events", "2",
+                                  "TO=3" | nodes_of(Config)]),
+    true = has(Out, "call lists:seq(1,3)"),
+    true = has(Out, "stopped: 2 events").
+
+nodes_of(Config) ->
+    lists:append([["-n", atom_to_list(Node)]
+                  || #{name := Node} <- ?config(nodes, Config)]).
+
+write(Config, Name, Text) ->
+    ok = file:write_file(filename:join(?config(dir, Config), Name), Text).
+
+inviso(Config, Args) ->
+    #{status := Status, out := Out, err := Err} =
+        inviso_command_lib:run(?config(command, Config), Args),
+    {Status, unicode:characters_to_list(Out), unicode:characters_to_list(Err)}.
+
+has(Text, Words) -> string:find(Text, Words) =/= nomatch.
 
 %% --- what the cases share ---------------------------------------------------
 
