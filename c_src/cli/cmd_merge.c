@@ -19,6 +19,7 @@
 #include "sink/output.h"
 #include "sink/sink.h"
 #include "sink/totals.h"
+#include "term/etf.h"
 
 enum summary {
 	SUMMARY_TEXT,
@@ -37,6 +38,7 @@ struct merge {
 	const char *output; /* NULL: standard output */
 	enum summary summary;
 	bool quiet;
+	bool paced;	  /* see sink/output.h */
 	bool want_totals; /* a person looks on, or asked for them */
 	bool show_all;	  /* damage beyond the number that is shown */
 	/* at work */
@@ -99,10 +101,30 @@ static void show_progress(struct merge *m)
 	m->progress = true;
 }
 
+/* To a program that reads records: one that is a binary. */
+static void tell_reader(const char *text)
+{
+	struct inv_buf b = { 0 };
+
+	inv_buf_put(&b, "\0\0\0", 4);
+	inv_buf_putc(&b, (char)INV_ETF_VERSION);
+	inv_etf_binary(&b, text, strlen(text));
+	if (!b.error) {
+		b.data[3] = (uint8_t)(b.len - 4);
+		b.data[2] = (uint8_t)((b.len - 4) >> 8);
+		fwrite(b.data, 1, b.len, stdout);
+		fflush(stdout);
+	}
+	inv_buf_release(&b);
+}
+
 static int failed(struct merge *m)
 {
 	wipe_progress(m);
-	fprintf(stderr, "inviso merge: %s\n", m->err.text);
+	if (m->paced)
+		tell_reader(m->err.text);
+	else
+		fprintf(stderr, "inviso merge: %s\n", m->err.text);
 	return INV_EXIT_FAILED;
 }
 
@@ -294,6 +316,7 @@ static int run(struct merge *m, char **files, int n_files)
 		rc = open_output(m);
 	if (rc)
 		return rc;
+	m->out.paced = m->paced;
 	choose_color(m);
 	if (!strcmp(m->format->name, "text") && !m->quiet &&
 	    isatty(STDERR_FILENO))
@@ -341,6 +364,7 @@ static int merge(struct merge *m, char **files, int n_files)
 enum {
 	OPT_SUMMARY = 256,
 	OPT_UTC,
+	OPT_PACED,
 	OPT_TI,
 	OPT_TOTALS,
 };
@@ -361,6 +385,10 @@ static const struct argp_option options[] = {
 	{ "ti", OPT_TI, "FILE", 0, "a ti file; FILE alone does it too", 0 },
 	{ "utc", OPT_UTC, NULL, 0,
 	  "text: times in UTC, not local ones; also what --from and --to say",
+	  0 },
+	{ "paced", OPT_PACED, NULL, 0,
+	  "etf: after each megabyte an empty record, then wait for a byte on "
+	  "standard input",
 	  0 },
 	{ "quiet", 'q', NULL, 0, "say nothing of damage and progress", 0 },
 	{ 0 },
@@ -480,6 +508,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_UTC:
 		a->m->sink_opts.utc = 1;
+		return 0;
+	case OPT_PACED:
+		a->m->paced = true;
 		return 0;
 	case 'q':
 		a->m->quiet = true;

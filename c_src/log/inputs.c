@@ -204,6 +204,15 @@ static int read_names(struct inv_inputs *in, struct inv_input *x,
 	return 0;
 }
 
+/* A node that was started again has one each time. */
+static void take_creation(struct inv_node *node, uint32_t creation)
+{
+	if (!node->otp_release)
+		node->creation = creation;
+	else if (node->creation != creation)
+		node->creation = 0;
+}
+
 /* --- feeds ---------------------------------------------------------------- */
 
 /* All files with the uuid of number `first`. */
@@ -223,6 +232,7 @@ static int open_log(struct inv_inputs *in, uint32_t first, struct inv_err *err)
 		free(files);
 		return no_memory(err);
 	}
+	take_creation(node, x->file.about.head.creation);
 	node->otp_release =
 		(unsigned)strtoul(x->file.about.otp_release, NULL, 10);
 	for (uint32_t i = in->n_inputs; i-- > first;) {

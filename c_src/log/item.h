@@ -20,6 +20,8 @@ struct inv_node {
 	char *name;		 /* UTF-8 */
 	uint32_t number;	 /* from 0, in the order of the command line */
 	unsigned otp_release;	 /* 0: not known */
+	uint32_t creation;	 /* of its incarnation; 0: not known, or there
+				    are several */
 	struct inv_names *names; /* from ti files; NULL: none */
 };
 

@@ -40,6 +40,8 @@ struct holding {
 
 struct alias {
 	char *text;
+	uint8_t *etf; /* what was printed as that first */
+	size_t etf_len;
 	uint32_t len;
 	bool stored;
 	struct holding *open; /* not yet ended */
@@ -85,6 +87,7 @@ static void free_alias(struct alias *a)
 		a->open = next;
 	}
 	free(a->text);
+	free(a->etf);
 	free(a);
 }
 
@@ -136,7 +139,18 @@ static struct pid_names *make_pid(struct inv_names *n,
 	return p;
 }
 
-static struct alias *make_alias(struct inv_names *n, const struct inv_buf *text)
+/* A record of a ti file. */
+struct entry {
+	bool has_pid;
+	struct pid_key pid;
+	bool is_alias;
+	const uint8_t *alias; /* in the record */
+	size_t alias_len;
+	int64_t ts_ns;
+};
+
+static struct alias *make_alias(struct inv_names *n, const struct inv_buf *text,
+				const struct entry *e)
 {
 	struct alias *a;
 
@@ -147,7 +161,10 @@ static struct alias *make_alias(struct inv_names *n, const struct inv_buf *text)
 	if (!a)
 		return NULL;
 	a->text = malloc(text->len + 1);
-	if (a->text) {
+	a->etf = malloc(e->alias_len);
+	if (a->text && a->etf) {
+		memcpy(a->etf, e->alias, e->alias_len);
+		a->etf_len = e->alias_len;
 		memcpy(a->text, text->data, text->len);
 		a->text[text->len] = 0;
 		a->len = (uint32_t)text->len;
@@ -163,13 +180,6 @@ static struct alias *make_alias(struct inv_names *n, const struct inv_buf *text)
 
 /* --- entries -------------------------------------------------------------- */
 
-struct entry {
-	bool has_pid;
-	struct pid_key pid;
-	bool is_alias;
-	int64_t ts_ns;
-};
-
 static int add_name(struct inv_names *n, struct alias *a, const struct entry *e)
 {
 	struct pid_names *p = make_pid(n, &e->pid);
@@ -183,6 +193,8 @@ static int add_name(struct inv_names *n, struct alias *a, const struct entry *e)
 	}
 	name->text = a->text;
 	name->len = a->len;
+	name->etf = a->etf;
+	name->etf_len = a->etf_len;
 	name->from_ns = e->ts_ns;
 	name->until_ns = INT64_MAX;
 	*p->last = name;
@@ -244,8 +256,13 @@ static bool parse(struct inv_cursor *c, struct entry *e, struct inv_buf *text,
 		e->pid.number = tok.id[0];
 		e->pid.serial = tok.id[1];
 	}
-	if (inv_cursor_skip_rest(c, &tok) || inv_term_print(c, text, w) ||
-	    text->error || inv_cursor_next(c, &tok))
+	if (inv_cursor_skip_rest(c, &tok))
+		return false;
+	e->alias = c->begin + inv_cursor_offset(c);
+	if (inv_term_print(c, text, w) || text->error)
+		return false;
+	e->alias_len = (size_t)(c->begin + inv_cursor_offset(c) - e->alias);
+	if (inv_cursor_next(c, &tok))
 		return false;
 	e->is_alias = inv_token_is(&tok, "alias");
 	if ((!e->is_alias && !inv_token_is(&tok, "unalias")) ||
@@ -257,7 +274,7 @@ static bool parse(struct inv_cursor *c, struct entry *e, struct inv_buf *text,
 static int add_entry(struct inv_names *n, const struct entry *e,
 		     const struct inv_buf *text)
 {
-	struct alias *a = make_alias(n, text);
+	struct alias *a = make_alias(n, text, e);
 
 	if (!a)
 		return INV_ENOMEM;

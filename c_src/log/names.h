@@ -34,6 +34,8 @@ int inv_names_read(struct inv_names *n, const struct inv_source *src,
 struct inv_name {
 	const char *text;
 	uint32_t len;
+	const uint8_t *etf; /* the name, without the leading 131 */
+	size_t etf_len;
 	int64_t from_ns; /* holds when from < t <= until */
 	int64_t until_ns;
 	struct inv_name *next; /* of the same pid, in the order of the file */

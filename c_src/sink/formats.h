@@ -8,5 +8,6 @@
 extern const struct inv_sink_ops inv_sink_text;
 extern const struct inv_sink_ops inv_sink_json;
 extern const struct inv_sink_ops inv_sink_classic;
+extern const struct inv_sink_ops inv_sink_etf;
 
 #endif

@@ -83,9 +83,30 @@ static int write_all(struct inv_output *o, struct inv_err *err)
 	return 0;
 }
 
+static int await_reader(struct inv_output *o, struct inv_err *err)
+{
+	char byte;
+	ssize_t n;
+
+	do
+		n = read(STDIN_FILENO, &byte, 1);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return inv_err_sys(err, errno, "read the standard input");
+	o->broken = o->broken || !n;
+	return 0;
+}
+
 int inv_output_flush_if_full(struct inv_output *o, struct inv_err *err)
 {
-	return o->buf.len < FULL ? 0 : write_all(o, err);
+	int rc;
+
+	if (o->buf.len < FULL)
+		return 0;
+	if (o->paced)
+		inv_buf_put(&o->buf, "\0\0\0\0", 4);
+	rc = write_all(o, err);
+	return rc || !o->paced ? rc : await_reader(o, err);
 }
 
 static int finish(struct inv_output *o, bool complete, struct inv_err *err)

@@ -15,6 +15,13 @@ struct inv_output {
 	struct inv_buf buf; /* sinks append here */
 	bool broken;	    /* nobody reads any more: EPIPE */
 	char *tmp;	    /* beside the file until it is complete, or NULL */
+	/*
+	 * After each part that is written comes a record of no length (see
+	 * sink/etf.c), and the next part waits for a byte on standard input:
+	 * of a reader that would otherwise have to take all at once.  At its
+	 * end nobody reads any more.
+	 */
+	bool paced;
 	/* private */
 	int fd;
 	char *path; /* NULL: fd was given */

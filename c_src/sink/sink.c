@@ -8,10 +8,7 @@
 #include "sink/formats.h"
 
 const struct inv_sink_ops *const inv_sinks[] = {
-	&inv_sink_text,
-	&inv_sink_json,
-	&inv_sink_classic,
-	NULL,
+	&inv_sink_text, &inv_sink_json, &inv_sink_classic, &inv_sink_etf, NULL,
 };
 
 const struct inv_sink_ops *inv_sink_find(const char *name)

@@ -58,7 +58,7 @@ ok 'by name' says out merge
 ok 'and says its version' status 0 "$inviso" --version
 ok 'without a log: usage' status 2 "$inviso" merge
 ok 'a wrong format: usage' status 2 "$inviso" merge -f xml plain.log
-ok 'it says which there are' says err 'text, json, classic'
+ok 'it says which there are' says err 'text, json, classic, etf'
 ok 'a wrong summary: usage' status 2 "$inviso" merge --summary no plain.log
 ok 'an unknown command: usage' status 2 "$inviso" frobnicate
 ok 'what comes later says so' status 2 "$inviso" flame
