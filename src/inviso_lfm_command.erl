@@ -137,12 +137,12 @@ open(Arguments) ->
     case command(["--format=etf", "--paced", "--quiet" | Arguments],
                  [stream, binary]) of
         {ok, Port} ->
-            more(Port),
             {ok, #stream{port = Port}};
         {error, _} = E ->
             E
     end.
 
+%% The command is waiting for it, or will.
 more(Port) ->
     try
         true = port_command(Port, "m")
@@ -161,26 +161,26 @@ next(#stream{port = Port, bytes = Bytes} = Stream) ->
             case binary_to_term(Record) of
                 {_, _, _, _} = Entry ->
                     {ok, Entry, Stream#stream{bytes = Rest}};
+                <<>> ->
+                    ok = close(Stream),
+                    done;
                 Text ->
-                    ended(Port, unicode:characters_to_list(Text))
+                    ok = close(Stream),
+                    {error, {merge, 1, unicode:characters_to_list(Text)}}
             end;
         {more, _} ->
             receive
                 {Port, {data, More}} ->
                     next(Stream#stream{bytes = joined(Bytes, More)});
                 {Port, {exit_status, Status}} ->
-                    status(Status, "")
+                    {error, {merge, Status, ""}};
+                {'EXIT', Port, Reason} ->
+                    {error, {merge, Reason, ""}}
             end
     end.
 
 joined(<<>>, More) -> More;
 joined(Bytes, More) -> iolist_to_binary([Bytes, More]).
-
-ended(Port, Text) ->
-    receive {Port, {exit_status, Status}} -> status(Status, Text) end.
-
-status(Status, _) when Status =:= 0; Status =:= 7 -> done;
-status(Status, Text) -> {error, {merge, Status, Text}}.
 
 %% @doc Ends it before its end, or after.
 -spec close(stream()) -> ok.

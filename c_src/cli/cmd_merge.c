@@ -101,10 +101,14 @@ static void show_progress(struct merge *m)
 	m->progress = true;
 }
 
-/* To a program that reads records: one that is a binary. */
+/*
+ * To a program that reads records, the last one: a binary, empty if all is
+ * well.  What it may still say then is awaited, or its words would find nobody.
+ */
 static void tell_reader(const char *text)
 {
 	struct inv_buf b = { 0 };
+	char rest[16];
 
 	inv_buf_put(&b, "\0\0\0", 4);
 	inv_buf_putc(&b, (char)INV_ETF_VERSION);
@@ -114,6 +118,8 @@ static void tell_reader(const char *text)
 		b.data[2] = (uint8_t)((b.len - 4) >> 8);
 		fwrite(b.data, 1, b.len, stdout);
 		fflush(stdout);
+		while (read(STDIN_FILENO, rest, sizeof(rest)) > 0)
+			;
 	}
 	inv_buf_release(&b);
 }
@@ -121,9 +127,7 @@ static void tell_reader(const char *text)
 static int failed(struct merge *m)
 {
 	wipe_progress(m);
-	if (m->paced)
-		tell_reader(m->err.text);
-	else
+	if (!m->paced)
 		fprintf(stderr, "inviso merge: %s\n", m->err.text);
 	return INV_EXIT_FAILED;
 }
@@ -352,6 +356,8 @@ static int merge(struct merge *m, char **files, int n_files)
 	else
 		status = inv_summary_lost(&m->sink->sum) ? INV_EXIT_LOST :
 							   INV_EXIT_DONE;
+	if (m->paced)
+		tell_reader(rc ? m->err.text : "");
 	inv_sink_free(m->sink);
 	inv_totals_release(&m->totals);
 	inv_merge_release(&m->merge);
@@ -387,8 +393,8 @@ static const struct argp_option options[] = {
 	  "text: times in UTC, not local ones; also what --from and --to say",
 	  0 },
 	{ "paced", OPT_PACED, NULL, 0,
-	  "etf: after each megabyte an empty record, then wait for a byte on "
-	  "standard input",
+	  "etf: after each megabyte an empty record, and no further but one for "
+	  "each byte on standard input",
 	  0 },
 	{ "quiet", 'q', NULL, 0, "say nothing of damage and progress", 0 },
 	{ 0 },

@@ -88,6 +88,10 @@ static int await_reader(struct inv_output *o, struct inv_err *err)
 	char byte;
 	ssize_t n;
 
+	if (!o->ahead) {
+		o->ahead = true;
+		return 0;
+	}
 	do
 		n = read(STDIN_FILENO, &byte, 1);
 	while (n < 0 && errno == EINTR);

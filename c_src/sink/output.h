@@ -17,12 +17,13 @@ struct inv_output {
 	char *tmp;	    /* beside the file until it is complete, or NULL */
 	/*
 	 * After each part that is written comes a record of no length (see
-	 * sink/etf.c), and the next part waits for a byte on standard input:
-	 * of a reader that would otherwise have to take all at once.  At its
-	 * end nobody reads any more.
+	 * sink/etf.c), and the part after the next waits for a byte on standard
+	 * input: of a reader that would otherwise have to take all at once.  At
+	 * the end of that nobody reads any more.
 	 */
 	bool paced;
 	/* private */
+	bool ahead; /* one part is not asked for */
 	int fd;
 	char *path; /* NULL: fd was given */
 };
