@@ -338,7 +338,7 @@ calls(N1, N2, Node2, Log) ->
     %% The state of the runtime component holds its tracer.
     Rt = call(N2, erlang, whereis, [inviso_rt]),
     State = tuple_to_list(call(N2, sys, get_state, [Rt])),
-    [Tracer] = [T || {inviso_tracer, _} = T <- State],
+    [Tracer] = [T || {log, T} <- State],
     #{recorded := N} = call(N2, inviso_tracer, info, [Tracer]),
     {ok, [{Node2, {ok, idle}}]} = inviso(N1, stop_tracing, []),
     N.
