@@ -52,7 +52,8 @@
          ctpm_localnames/0, ctpm_localnames/1,
          tpm_globalnames/0, tpm_globalnames/1,
          ctpm_globalnames/0, ctpm_globalnames/1,
-         list_logs/0, list_logs/1, fetch_log/2, fetch_log/3]).
+         list_logs/0, list_logs/1, delete_log/0, delete_log/1, delete_log/2,
+         fetch_log/2, fetch_log/3, fetch_log/4]).
 
 -export_type([node_result/1, result/1, option/0, mod/0, ari/0, match_spec/0,
               pattern/0, pattern_opts/0, counts/0, proc_spec/0, flags/0,
@@ -86,6 +87,11 @@
 -type names_set() :: {meta_set() | {error, term()},
                       meta_set() | {error, term()}}.
 -type names_removed() :: {ok | {error, bad_mfa}, ok | {error, bad_mfa}}.
+
+-type fetched() :: {ok, [{node(), inviso_fetch:result()}]} | {error, term()}.
+-type deleted() :: {ok, no_log | [inviso_rt_logs:file_info()]
+                        | [{trace_log | ti_log,
+                            [inviso_rt_logs:file_info()]}]}.
 
 -define(TIMEOUT, 60000).
 
@@ -610,24 +616,45 @@ meta(Nodes, Request) -> ask(Nodes, {meta, Request}).
 list_logs() -> call({list_logs, all}).
 
 %% @doc The logs of some nodes: those made last, or what given tracerdata means
-%% there (`{Node, TracerData}').
--spec list_logs([node() | {node(), term()}]) ->
+%% there (`{Node, TracerData}'). Tracerdata alone is looked up on this node.
+-spec list_logs([node() | {node(), term()}] | term()) ->
           result({ok, inviso_fetch:logs()} | {ok, no_log}).
 list_logs(Specs) -> call({list_logs, Specs}).
 
-%% @doc Fetches the logs of all nodes.
--spec fetch_log(file:filename(), string()) ->
-          {ok, [{node(), inviso_fetch:result()}]} | {error, term()}.
-fetch_log(Dir, Prefix) -> fetch(all, Dir, Prefix).
+%% @doc Deletes the logs of all nodes.
+-spec delete_log() -> result(deleted()).
+delete_log() -> call({delete_log, all}).
 
-%% @doc Fetches logs into a directory of this node, with a prefix before each
-%% name.
--spec fetch_log([node() | {node(), term()}], file:filename(), string()) ->
-          {ok, [{node(), inviso_fetch:result()}]} | {error, term()}.
-fetch_log(Specs, Dir, Prefix) -> fetch(Specs, Dir, Prefix).
+%% @doc Deletes logs: on all nodes what given tracerdata means there, or files
+%% by their names; or on each node what is said for it. Not while it is tracing.
+-spec delete_log(term() | [file:name_all()] | [node() | {node(), term()}]) ->
+          result(deleted()).
+delete_log(What) -> call({delete_log, [What]}).
 
-fetch(Specs, Dir, Prefix) ->
-    gen_server:call(inviso_c, {fetch_log, Specs, Dir, Prefix}, infinity).
+%% @doc Deletes on some nodes what given tracerdata means there, or files.
+-spec delete_log([node()], term() | [file:name_all()]) -> result(deleted()).
+delete_log(Nodes, What) -> call({delete_log, {Nodes, What}}).
+
+%% @doc Fetches the logs of all nodes into a directory of this node, with a
+%% prefix before each name.
+-spec fetch_log(file:name_all(), string()) -> fetched().
+fetch_log(Dir, Prefix) -> fetch(node(), all, Dir, Prefix).
+
+%% @doc Fetches the logs of some nodes, or those of all nodes to another node.
+%% `{Node, TracerData}' is what that means there, `{Node, Logs}' with what
+%% {@link list_logs/0} gives is those files.
+-spec fetch_log([node() | {node(), term()}] | node(), file:name_all(),
+                string()) -> fetched().
+fetch_log(To, Dir, Prefix) when is_atom(To) -> fetch(To, all, Dir, Prefix);
+fetch_log(Specs, Dir, Prefix) -> fetch(node(), Specs, Dir, Prefix).
+
+%% @doc Fetches logs to another node: one that was added, or has our code.
+-spec fetch_log(node(), [node() | {node(), term()}], file:name_all(),
+                string()) -> fetched().
+fetch_log(To, Specs, Dir, Prefix) -> fetch(To, Specs, Dir, Prefix).
+
+fetch(To, Specs, Dir, Prefix) ->
+    gen_server:call(inviso_c, {fetch_log, To, Specs, Dir, Prefix}, infinity).
 
 ask(Nodes, Request) -> call({ask, Nodes, Request}).
 

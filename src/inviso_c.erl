@@ -107,23 +107,24 @@ handle_call({subscribe, Other}, _From, State) ->
 handle_call({unsubscribe, Pid}, _From, State) ->
     {reply, ok, unsubscribe(Pid, State)};
 handle_call({list_logs, Specs}, _From, State) ->
-    case log_specs(Specs, State) of
-        {ok, Pairs} ->
-            Requests = [{N, {list_logs, Which}} || {N, Which} <- Pairs],
-            {reply, shape({ok, ask_each(Requests, State)}, State), State};
-        {error, _} = E ->
-            {reply, E, State}
-    end;
-handle_call({fetch_log, _, _, _}, _From, #state{distributed = false} = State) ->
+    Given = inviso_logs:specs(Specs, names(State)),
+    {reply, of_logs(list_logs, Given, State), State};
+handle_call({delete_log, Specs}, _From, State) ->
+    Given = inviso_logs:delete_specs(Specs, names(State)),
+    {reply, of_logs(delete_log, Given, State), State};
+handle_call({fetch_log, _, _, _, _}, _From,
+            #state{distributed = false} = State) ->
     {reply, {error, not_distributed}, State};
-handle_call({fetch_log, Specs, Dir, Prefix}, From, State) ->
-    case log_specs(Specs, State) of
-        {ok, Pairs} ->
-            Targets = [{N, fetch_from(N, Which, State), Which}
-                       || {N, Which} <- Pairs],
-            _ = spawn(fun() -> fetch(From, Targets, Dir, Prefix) end),
+handle_call({fetch_log, To, Specs, Dir, Prefix}, From, State) ->
+    case {inviso_logs:specs(Specs, names(State)),
+          inviso_logs:fetch_args(To, Dir, Prefix)} of
+        {{ok, Pairs}, {ok, Text}} ->
+            Sources = [{N, rt(N, State), Which} || {N, Which} <- Pairs],
+            _ = spawn(inviso_logs, fetch, [From, Sources, To, Dir, Text]),
             {noreply, State};
-        {error, _} = E ->
+        {{error, _} = E, _} ->
+            {reply, E, State};
+        {_, {error, _} = E} ->
             {reply, E, State}
     end;
 handle_call({stop_nodes, Nodes}, _From, State) ->
@@ -390,94 +391,18 @@ answer(Id) ->
         {error, {Reason, _}} -> {error, {no_response, Reason}}
     end.
 
+of_logs(What, {ok, Pairs}, State) ->
+    Requests = [{N, {What, Which}} || {N, Which} <- Pairs],
+    shape({ok, ask_each(Requests, State)}, State);
+of_logs(_What, {error, _} = E, _State) ->
+    E.
+
 %% In a system that is not distributed there is one node, whose name nobody
 %% wants to see.
 shape(Reply, #state{distributed = true}) -> Reply;
 shape({ok, [{_, Result}]}, _) -> Result;
 shape({ok, []}, _) -> {error, not_an_added_node};
 shape(Reply, _) -> Reply.
-
-%% --- logs -------------------------------------------------------------------
-
-%% Which log of which node: what the runtime component had open last, what
-%% given tracerdata would open there, or given files.
-log_specs(all, State) ->
-    {ok, [{N, current} || N <- names(State)]};
-log_specs(Specs, _State) when length(Specs) >= 0 ->
-    case inviso_tracerdata:is_tracerdata(Specs) of
-        true ->
-            {ok, [{node(), {tracerdata, Specs}}]};
-        false ->
-            Pairs = [log_spec(S) || S <- Specs],
-            case lists:member(bad, Pairs) of
-                true -> {error, {badarg, Specs}};
-                false -> {ok, Pairs}
-            end
-    end;
-log_specs(Specs, _State) ->
-    {error, {badarg, Specs}}.
-
-log_spec(Node) when is_atom(Node) ->
-    {Node, current};
-log_spec({Node, [{Kind, _, _} | _] = Logs})
-  when is_atom(Node), length(Logs) > 0,
-       Kind =:= trace_log orelse Kind =:= ti_log ->
-    {Node, {files, Logs}};
-log_spec({Node, TracerData}) when is_atom(Node) ->
-    {Node, {tracerdata, TracerData}};
-log_spec(_) ->
-    bad.
-
-%% One process for the request, which watches over the caller, and one for each
-%% node.
-fetch({Caller, _} = From, Targets, Dir, Prefix) ->
-    Monitor = monitor(process, Caller),
-    Cancel = make_ref(),
-    Workers = [fetch_worker(T, Dir, Prefix, Cancel) || T <- Targets],
-    gen_server:reply(From, {ok, collect(Workers, Monitor, Cancel)}).
-
-fetch_worker({Node, Rt, Which}, Dir, Prefix, Cancel) ->
-    {Pid, Ref} = spawn_monitor(
-                   fun() ->
-                           exit({fetched,
-                                 fetch_node(Rt, Which, Dir, Prefix, Cancel)})
-                   end),
-    {Node, Pid, Ref}.
-
-%% Own files given by name are here already.
-fetch_from(Node, Which, _State) when Node =:= node(), Which =/= current ->
-    {error, own_node};
-fetch_from(Node, _Which, State) ->
-    case rt(Node, State) of
-        none -> {error, not_an_added_node};
-        Pid -> Pid
-    end.
-
-fetch_node({error, _} = E, _Which, _Dir, _Prefix, _Cancel) ->
-    E;
-fetch_node(Rt, Which, Dir, Prefix, Cancel) ->
-    case answer(inviso_rt:send_request(Rt, {fetch, self(), Which})) of
-        {ok, no_log} ->
-            {complete, no_log};
-        {ok, Reader, Logs} ->
-            inviso_fetch:fetch(Reader, Logs, Dir, Prefix, Cancel);
-        {error, _} = E ->
-            E
-    end.
-
-collect([], _Monitor, _Cancel) ->
-    [];
-collect([{Node, _Pid, Ref} | Rest] = Workers, Monitor, Cancel) ->
-    receive
-        {'DOWN', Ref, process, _, {fetched, Result}} ->
-            [{Node, Result} | collect(Rest, Monitor, Cancel)];
-        {'DOWN', Ref, process, _, Reason} ->
-            [{Node, {error, {no_response, Reason}}}
-             | collect(Rest, Monitor, Cancel)];
-        {'DOWN', Monitor, process, _, _} ->
-            _ = [Pid ! Cancel || {_, Pid, _} <- Workers],
-            collect(Workers, Monitor, Cancel)
-    end.
 
 %% --- options ----------------------------------------------------------------
 

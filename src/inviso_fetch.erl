@@ -7,10 +7,14 @@
 %% that the distribution channel stays usable for others.
 %%
 %% Reader and fetching process monitor each other. A fetch that is cancelled
-%% removes what it has received.
+%% removes what it has received. One that is interrupted says `truncated', and
+%% leaves what it has: the next one goes on from there, if what is there is
+%% what the file begins with (the reader compares checksums).
 -module(inviso_fetch).
 
--export([start_reader/1, fetch/5]).
+-include_lib("kernel/include/file.hrl").
+
+-export([start_reader/1, worker/5, fetch/5]).
 -export([reader_init/1]).
 
 -export_type([logs/0, result/0]).
@@ -24,6 +28,8 @@
 
 -define(CHUNK, 65536).
 -define(TIMEOUT, 60000).
+%% For the runtime component, which may be closing a log.
+-define(NODE_TIMEOUT, 50000).
 
 %% @doc Starts a reader for a process, which may be on another node.
 -spec start_reader(pid()) -> pid().
@@ -48,6 +54,9 @@ reader(Client, Monitor, Fd) ->
                     Client ! {Ref, E},
                     reader(Client, Monitor, none)
             end;
+        {after_same, Client, Ref, Size, Sum} ->
+            Client ! {Ref, after_same(Fd, Size, Sum)},
+            reader(Client, Monitor, Fd);
         {next, Client, Ref} ->
             Client ! {Ref, file:read(Fd, ?CHUNK)},
             reader(Client, Monitor, Fd);
@@ -57,11 +66,48 @@ reader(Client, Monitor, Fd) ->
             close(Fd)
     end.
 
+%% Whether the file begins with so many bytes of that sum; then it is read from
+%% there on.
+after_same(Fd, Size, Sum) ->
+    case sum(Fd, Size, erlang:md5_init()) of
+        {ok, Sum} ->
+            true;
+        _ ->
+            {ok, 0} = file:position(Fd, bof),
+            false
+    end.
+
+sum(_Fd, 0, Context) ->
+    {ok, erlang:md5_final(Context)};
+sum(Fd, Size, Context) ->
+    case file:read(Fd, min(Size, ?CHUNK)) of
+        {ok, Data} ->
+            sum(Fd, Size - byte_size(Data), erlang:md5_update(Context, Data));
+        Other ->
+            Other
+    end.
+
 close(none) -> ok;
 close(Fd) -> ok = file:close(Fd).
 
+%% @doc A process that fetches from a runtime component, and exits with
+%% `{fetched, Result}'.
+-spec worker(pid(), inviso_rt_logs:which(), file:name_all(), string(),
+             reference()) -> no_return().
+worker(Rt, Which, Dir, Prefix, Cancel) ->
+    Id = inviso_rt:send_request(Rt, {fetch, self(), Which}),
+    Result = case gen_server:receive_response(Id, ?NODE_TIMEOUT) of
+                 {reply, {ok, no_log}} -> {complete, no_log};
+                 {reply, {ok, Reader, Logs}} ->
+                     fetch(Reader, Logs, Dir, Prefix, Cancel);
+                 {reply, {error, _} = E} -> E;
+                 timeout -> {error, {no_response, timeout}};
+                 {error, {Reason, _}} -> {error, {no_response, Reason}}
+             end,
+    exit({fetched, Result}).
+
 %% @doc Fetches files into a directory of this node, each under its own name
-%% with a prefix. An existing file is replaced. A message `Cancel' to the
+%% with a prefix. An existing file is replaced, or gone on with. A message `Cancel' to the
 %% calling process ends the fetch: then nothing of it stays.
 %%
 %% The trace information comes first: it is small, and without it the names in
@@ -108,22 +154,75 @@ files([{Kind, From, Name} | Rest], Peer, Dir, Done) ->
             end;
         cancelled ->
             {cancelled, Done};
-        _ ->
+        gone ->
+            Error = {error, {truncated, Name}},
+            {incomplete, lists:reverse(Done, [{Kind, Error}])};
+        {error, _} ->
             Error = {error, {remote_open, From}},
             {incomplete, lists:reverse(Done, [{Kind, Error}])}
     end.
 
 copy(Path, Name, Peer) ->
-    _ = file:delete(Path),
-    case file:open(Path, [write, exclusive, raw, binary]) of
+    case destination(Path, Peer) of
         {ok, Fd} ->
-            _ = file:change_mode(Path, 8#600),
             Result = chunks(Fd, Name, Peer),
             _ = file:close(Fd),
             Result =:= cancelled andalso file:delete(Path),
             Result;
         {error, Reason} ->
-            {error, {file_open, {Reason, Name}}}
+            {error, {file_open, {Reason, Name}}};
+        Other ->
+            stopped(Other, Name)
+    end.
+
+stopped(gone, Name) -> {stop, {error, {truncated, Name}}};
+stopped(cancelled, _Name) -> cancelled.
+
+%% What is there already is not sent again.
+destination(Path, Peer) ->
+    case existing(Path) of
+        {ok, Fd, Size, Sum} ->
+            case ask(after_same, [Size, Sum], Peer) of
+                true ->
+                    {ok, Fd};
+                Other ->
+                    ok = file:close(Fd),
+                    case Other of
+                        false -> created(Path);
+                        _ -> Other
+                    end
+            end;
+        none ->
+            created(Path)
+    end.
+
+existing(Path) ->
+    case file:read_link_info(Path) of
+        {ok, #file_info{type = regular, size = Size}} when Size > 0 ->
+            summed(file:open(Path, [read, write, raw, binary]), Size);
+        _ ->
+            none
+    end.
+
+summed({ok, Fd}, Size) ->
+    case sum(Fd, Size, erlang:md5_init()) of
+        {ok, Sum} ->
+            {ok, Fd, Size, Sum};
+        _ ->
+            ok = file:close(Fd),
+            none
+    end;
+summed({error, _}, _Size) ->
+    none.
+
+created(Path) ->
+    _ = file:delete(Path),
+    case file:open(Path, [write, exclusive, raw, binary]) of
+        {ok, Fd} ->
+            _ = file:change_mode(Path, 8#600),
+            {ok, Fd};
+        {error, _} = E ->
+            E
     end.
 
 chunks(Fd, Name, Peer) ->
@@ -135,12 +234,10 @@ chunks(Fd, Name, Peer) ->
             end;
         eof ->
             {ok, Name};
-        cancelled ->
-            cancelled;
         {error, Reason} ->
             {error, {truncated, {Reason, Name}}};
-        gone ->
-            {stop, {error, {truncated, Name}}}
+        Other ->
+            stopped(Other, Name)
     end.
 
 ask(What, Args, {Reader, Monitor, Cancel}) ->

@@ -49,7 +49,7 @@ rt_modules() ->
      inviso_ti, inviso_meta_spec, inviso_meta_names, inviso_meta_publ,
      inviso_meta_watch, inviso_meta_callback, inviso_output, inviso_deliver,
      inviso_receiver, inviso_handler, inviso_collector, inviso_relay,
-     inviso_ip].
+     inviso_ip, inviso_rt_logs].
 
 %% @doc What is equal for equal code: of modules as they are loaded, and of
 %% files by their names, `inviso_tracer.so' and `inviso_spool'.

@@ -58,7 +58,7 @@
                  | {flags, boolean(), [{term(), [atom()]}]}
                  | {meta, inviso_rt_meta:request()}
                  | {clear, [keep_trace_patterns | keep_log_files]}
-                 | {list_logs, term()}
+                 | {list_logs | delete_log, inviso_rt_logs:which()}
                  | {fetch, pid(), term()}
                  | await_autostart | receiver
                  | flush | get_status | get_tracerdata | stop.
@@ -88,7 +88,7 @@
              state = new :: state(),
              status = running :: status(),
              %% and the directory that its names are relative to
-             tracerdata = none :: none | {some, term(), file:filename()},
+             tracerdata = none :: inviso_rt_logs:current(),
              output = none :: none | inviso_output:output(),
              %% monitor of the output's keeper
              keeper = none :: none | reference(),
@@ -210,13 +210,21 @@ handle_call(Request, From, Rt) ->
 
 %% Requests come as the user wrote them; below this, lists are lists.
 improper({patterns, _, List, _}) -> improper_list(List);
-improper({clear, Opts}) -> improper_list(Opts);
+improper({clear, Opts}) ->
+    case improper_list(Opts) of
+        none -> first_bad([{bad, O} || O <- Opts, not is_clear_option(O)]);
+        Bad -> Bad
+    end;
 improper({flags, _, List}) ->
     case improper_list(List) of
         none -> first_bad([improper_list(Fs) || {_, Fs} <- List]);
         Bad -> Bad
     end;
 improper(_) -> none.
+
+%% Misspelt, it would cost the logs.
+is_clear_option(Option) ->
+    lists:member(Option, [keep_trace_patterns, keep_log_files]).
 
 improper_list(List) when length(List) >= 0 -> none;
 improper_list(Other) -> {bad, Other}.
@@ -276,7 +284,11 @@ request({clear, Opts}, _From, Rt) ->
           end,
     {reply, {ok, {new, Rt2#rt.status}}, noted(Rt2)};
 request({list_logs, Which}, _From, Rt) ->
-    {reply, logs(Which, Rt), Rt};
+    {reply, inviso_rt_logs:list(Which, Rt#rt.tracerdata), Rt};
+request({delete_log, _}, _From, #rt{state = tracing} = Rt) ->
+    {reply, {error, tracing}, Rt};
+request({delete_log, Which}, _From, Rt) ->
+    {reply, inviso_rt_logs:delete(Which, Rt#rt.tracerdata), Rt};
 request({fetch, Client, Which}, _From, Rt) ->
     {Reply, Rt1} = fetch(Client, Which, Rt),
     {reply, Reply, Rt1};
@@ -638,27 +650,10 @@ from_meta(_, _, Rt) ->
 
 %% --- logs -------------------------------------------------------------------
 
-logs(current, #rt{tracerdata = none}) ->
-    {error, no_tracerdata};
-logs(current, #rt{tracerdata = {some, TracerData, Cwd}}) ->
-    logs_of(TracerData, Cwd);
-logs({tracerdata, []}, _Rt) ->
-    {ok, no_log};
-logs({tracerdata, TracerData}, _Rt) ->
-    logs_of(TracerData, current);
-logs({files, Logs}, _Rt) ->
-    {ok, Logs}.
-
-logs_of(TracerData, Cwd) ->
-    case inviso_tracerdata:logs(TracerData, Cwd) of
-        {ok, _} = Ok -> Ok;
-        {error, _} -> {error, badarg}
-    end.
-
 fetch(_Client, _Which, #rt{state = tracing} = Rt) ->
     {{error, tracing}, Rt};
 fetch(Client, Which, #rt{readers = Readers} = Rt) ->
-    case logs(Which, Rt) of
+    case inviso_rt_logs:list(Which, Rt#rt.tracerdata) of
         {ok, no_log} ->
             {{ok, no_log}, Rt};
         {ok, Logs} ->

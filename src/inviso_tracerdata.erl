@@ -43,6 +43,7 @@
 
 -define(WRAP_BYTES, 128 * 1024).
 -define(WRAP_COUNT, 8).
+-define(COUNT_MAX, 1000000).
 -define(IP_QUEUE, 50).
 
 %% @doc Whether a term is tracerdata and not a list of nodes with theirs.
@@ -161,15 +162,19 @@ address(Address) ->
 %% A set of files. The number that the original put between Name and Tail is
 %% put by the tracer at the end, so the tail becomes part of the name.
 wrap(Name, Tail, {time, Ms}, Count)
-  when is_integer(Ms), Ms > 0, is_integer(Count), Count > 0 ->
-    {wrap_name(Name, Tail), #{rotate => #{ms => Ms, count => Count}}};
+  when is_integer(Ms), Ms > 0, Ms < 1 bsl 32,
+       is_integer(Count), Count > 0, Count < 1 bsl 32 ->
+    {wrap_name(Name, Tail), #{rotate => #{ms => Ms, count => count(Count)}}};
 wrap(Name, Tail, Size, Count)
   when is_integer(Size), Size >= 0, Size < 1 bsl 32,
        is_integer(Count), Count > 0, Count < 1 bsl 32 ->
     {wrap_name(Name, Tail),
-     #{rotate => #{bytes => max(Size, 1), count => Count}}};
+     #{rotate => #{bytes => max(Size, 1), count => count(Count)}}};
 wrap(Name, Tail, Size, Count) ->
     throw({trace_port_args, [file, {Name, wrap, Tail, Size, Count}]}).
+
+%% More than a log can have numbers for is as many as one likes.
+count(Count) -> min(Count, ?COUNT_MAX).
 
 wrap_name(Name, Tail) ->
     Bad = {bad_tracerdata, {file, {Name, wrap, Tail}}},
