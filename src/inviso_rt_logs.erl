@@ -58,6 +58,8 @@ is_proper(_) -> false.
 
 %% @doc Whether a term can be the name of a file.
 -spec is_name(term()) -> boolean().
+is_name(Name) when is_atom(Name) ->
+    false;
 is_name(Name) ->
     try unicode:characters_to_list(filename:join([Name])) of
         [_ | _] = Text -> not lists:member(0, Text);

@@ -1,0 +1,151 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc User's code for inviso_data_SUITE, on its nodes: what is traced, handlers,
+%% and readers of what comes out.
+-module(inviso_data_probe).
+
+-export([load/1, start/0, work/2, with/1, traced/1, run/1, crowd/2]).
+-export([tell/2, slow/2, crash/2, steal/2, gate/2, open_gate/0]).
+-export([device/0, printed/1, client/1, reader/2, free_port/0, hold/1,
+         is_held/1]).
+
+%% @doc Brings this module to a node, and starts there a process `probe' that
+%% only sleeps, for what handlers tell, and a `worker', which is to be traced.
+load(Node) ->
+    {Mod, Bin, File} = code:get_object_code(?MODULE),
+    {module, Mod} = inviso_test_lib:call(Node, code, load_binary,
+                                         [Mod, File, Bin]),
+    ok = inviso_test_lib:call(Node, ?MODULE, start, []).
+
+start() ->
+    true = register(probe, spawn(timer, sleep, [infinity])),
+    true = register(worker, spawn(?MODULE, run, [none])),
+    ok.
+
+run(_) ->
+    receive
+        {F, From, Ref} -> F(), From ! {Ref, done}
+    end,
+    ?MODULE:run(none).
+
+%% @doc Has the worker call traced/1 with numbers from one to another.
+work(From, To) ->
+    asked(worker, fun() -> calls(From, To) end).
+
+%% @doc The same with given terms.
+with(Terms) ->
+    asked(worker, fun() -> _ = [?MODULE:traced(T) || T <- Terms], ok end).
+
+asked(Worker, F) ->
+    Ref = make_ref(),
+    Worker ! {F, self(), Ref},
+    receive {Ref, done} -> ok end.
+
+calls(I, To) when I > To -> ok;
+calls(I, To) -> ?MODULE:traced(I), calls(I + 1, To).
+
+traced(_) -> ok.
+
+%% @doc So many workers at a time, with so many calls each; they are traced
+%% with `new'. Returns how much memory the node used at most.
+crowd(Workers, Calls) ->
+    Watch = spawn_link(fun() -> watch(erlang:memory(total), 0) end),
+    Refs = [spawn_monitor(fun() -> calls(1, Calls) end)
+            || _ <- lists:seq(1, Workers)],
+    _ = [receive {'DOWN', R, process, P, _} -> ok end || {P, R} <- Refs],
+    Watch ! {stop, self()},
+    receive {Watch, Growth} -> Growth end.
+
+watch(Before, Growth) ->
+    receive
+        {stop, From} -> From ! {self(), Growth}
+    after 20 ->
+            watch(Before, max(Growth, erlang:memory(total) - Before))
+    end.
+
+%% --- handlers ---------------------------------------------------------------
+
+tell(Event, N) ->
+    probe ! {N, Event},
+    N + 1.
+
+slow(Event, Ms) ->
+    timer:sleep(Ms),
+    probe ! Event,
+    Ms.
+
+crash({trace, _, call, {_, _, [3]}}, _) -> error(told_to_crash);
+crash(Event, N) -> tell(Event, N).
+
+%% Nothing goes through before it is opened.
+gate(Event, closed) ->
+    case persistent_term:get(?MODULE, closed) of
+        closed -> timer:sleep(5), gate(Event, closed);
+        open -> gate(Event, open)
+    end;
+gate(Event, open) ->
+    probe ! Event,
+    open.
+
+open_gate() -> persistent_term:put(?MODULE, open).
+
+%% What a handler must not do.
+steal(Event, N) ->
+    receive _ -> ok after 0 -> ok end,
+    tell(Event, N).
+
+%% --- readers ----------------------------------------------------------------
+
+%% @doc A device in the place of `user'.
+device() ->
+    case whereis(user) of
+        undefined -> ok;
+        _ -> unregister(user)
+    end,
+    Pid = spawn(fun() -> device([]) end),
+    true = register(user, Pid),
+    ok.
+
+device(Text) ->
+    receive
+        {io_request, From, As, {put_chars, unicode, Chars}} ->
+            From ! {io_reply, As, ok},
+            device([Text | Chars]);
+        {io_request, From, As, {put_chars, unicode, M, F, A}} ->
+            From ! {io_reply, As, ok},
+            device([Text | apply(M, F, A)]);
+        {printed, From} ->
+            From ! {self(), unicode:characters_to_list(Text)},
+            device(Text)
+    end.
+
+%% @doc What it was given so far.
+printed(_) ->
+    user ! {printed, self()},
+    Pid = whereis(user),
+    receive {Pid, Text} -> Text end.
+
+%% @doc dbg's own client, which tells `probe'.
+client(Port) ->
+    dbg:trace_client(ip, Port, {fun ?MODULE:reader/2, client}).
+
+reader(Event, Name) ->
+    probe ! {Name, Event},
+    Name.
+
+%% @doc A port that nobody has.
+free_port() ->
+    {ok, L} = gen_tcp:listen(0, [{ip, {127, 0, 0, 1}}]),
+    {ok, Port} = inet:port(L),
+    ok = gen_tcp:close(L),
+    Port.
+
+%% @doc Holds a port.
+hold(Port) ->
+    {ok, _} = gen_tcp:listen(Port, [{ip, {127, 0, 0, 1}}]),
+    timer:sleep(infinity).
+
+is_held(Port) ->
+    case gen_tcp:listen(Port, [{ip, {127, 0, 0, 1}}]) of
+        {ok, L} -> ok = gen_tcp:close(L), false;
+        {error, eaddrinuse} -> true
+    end.
