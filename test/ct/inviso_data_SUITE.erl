@@ -12,7 +12,8 @@
          a_handler/1, a_handler_that_crashes/1, a_handler_that_is_slow/1,
          a_handler_that_steals/1, a_handler_that_is_not_there/1,
          a_receiver_that_is_killed/1, events_that_are_too_big/1,
-         a_flood_and_a_handler_that_sleeps/1, what_is_lost_is_told_in_place/1,
+         a_flood_and_a_handler_that_sleeps/1, a_flood_of_many_kinds/1,
+         what_is_lost_is_told_in_place/1,
          flush/1, collector/1, lines_of_the_collector/1,
          a_relay_to_a_node/1, a_relay_to_a_process/1,
          a_relay_to_one_that_does_not_read/1, a_relay_whose_end_dies/1,
@@ -34,7 +35,8 @@ all() ->
      a_handler, a_handler_that_crashes, a_handler_that_is_slow,
      a_handler_that_steals, a_handler_that_is_not_there,
      a_receiver_that_is_killed, events_that_are_too_big,
-     a_flood_and_a_handler_that_sleeps, what_is_lost_is_told_in_place,
+     a_flood_and_a_handler_that_sleeps, a_flood_of_many_kinds,
+     what_is_lost_is_told_in_place,
      flush, collector, lines_of_the_collector,
      a_relay_to_a_node, a_relay_to_a_process,
      a_relay_to_one_that_does_not_read, a_relay_whose_end_dies,
@@ -316,6 +318,32 @@ a_flood_and_a_handler_that_sleeps(Config) ->
     Total = D + L,
     ct:pal("~b events, ~b delivered, ~b bytes more", [Total, D, Growth]),
     true = Growth < 32 * 1024 * 1024.
+
+%% With all the locks that the VM holds in its callbacks, on all its threads.
+a_flood_of_many_kinds(Config) ->
+    {N1, _, N2, Node2} = nodes_of(Config),
+    {ok, _} = inviso(N1, init_tracing, [[Node2], {fun ?PROBE:tags/2, #{}}]),
+    {ok, _} = inviso(N1, tpl, [[Node2], ?PROBE, '_', '_',
+                               [{'_', [], [{exception_trace}]}]]),
+    {ok, [{Node2, {ok, [1, _]}}]} =
+        inviso(N1, tf, [[Node2],
+                        [{worker, [call, return_to, send, 'receive', procs,
+                                   running, exiting, garbage_collection,
+                                   set_on_spawn, strict_monotonic_timestamp,
+                                   scheduler_id]},
+                         {new_ports, [ports, send, 'receive', running_ports,
+                                      timestamp]}]]),
+    ok = call(N2, ?PROBE, everything, [16, 500]),
+    {ok, [{Node2, {ok, {tracing, running}}}]} =
+        inviso(N1, get_status, [[Node2]]),
+    stopped(N1),
+    #{produced := P} = counts(Node2, Config),
+    true = P > 16 * 500 * 20,
+    Missing = [call, return_to, return_from, send, 'receive', spawn, spawned,
+               exit, link, unlink, getting_linked, getting_unlinked,
+               register, unregister, in, out, open, closed,
+               gc_major_start, gc_major_end] -- told(N2),
+    [] = Missing.
 
 %% {drop, N} stands between what was before and what was after.
 what_is_lost_is_told_in_place(Config) ->

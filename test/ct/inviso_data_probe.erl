@@ -3,8 +3,9 @@
 %% and readers of what comes out.
 -module(inviso_data_probe).
 
--export([load/1, start/0, work/2, with/1, traced/1, run/1, crowd/2]).
--export([tell/2, slow/2, crash/2, steal/2, gate/2, open_gate/0]).
+-export([load/1, start/0, work/2, with/1, traced/1, run/1, crowd/2,
+         everything/2, all_of_it/2]).
+-export([tell/2, slow/2, crash/2, steal/2, gate/2, open_gate/0, tags/2]).
 -export([device/0, printed/1, client/1, reader/2, free_port/0, hold/1,
          is_held/1]).
 
@@ -62,6 +63,41 @@ watch(Before, Growth) ->
             watch(Before, max(Growth, erlang:memory(total) - Before))
     end.
 
+%% @doc So many processes of the worker's do so many times what gives events of
+%% many kinds.
+everything(Workers, Times) ->
+    asked(worker,
+          fun() ->
+                  Refs = [spawn_monitor(?MODULE, all_of_it, [N, Times])
+                          || N <- lists:seq(1, Workers)],
+                  _ = [receive {'DOWN', R, process, P, normal} -> ok end
+                       || {P, R} <- Refs],
+                  ok
+          end).
+
+all_of_it(_, 0) ->
+    ok;
+all_of_it(N, Times) ->
+    Name = list_to_atom("w" ++ integer_to_list(N)),
+    true = register(Name, self()),
+    Self = self(),
+    {Child, Ref} = spawn_monitor(fun() -> link(Self), unlink(Self),
+                                          Self ! hello, ?MODULE:traced(N),
+                                          exit(done)
+                                 end),
+    receive hello -> ok end,
+    receive {'DOWN', Ref, process, Child, _} -> ok end,
+    Name ! lists:seq(1, 10),
+    receive [_ | _] -> ok end,
+    _ = (catch ?MODULE:traced({error, N})),
+    Port = open_port({spawn_driver, "ram_file_drv"}, []),
+    true = port_close(Port),
+    true = erlang:garbage_collect(),
+    true = erlang:yield(),
+    receive never -> ok after 0 -> ok end,
+    true = unregister(Name),
+    ?MODULE:all_of_it(N, Times - 1).
+
 %% --- handlers ---------------------------------------------------------------
 
 tell(Event, N) ->
@@ -75,6 +111,19 @@ slow(Event, Ms) ->
 
 crash({trace, _, call, {_, _, [3]}}, _) -> error(told_to_crash);
 crash(Event, N) -> tell(Event, N).
+
+%% Which there were, every hundredth of which takes a while.
+tags({drop, _}, Tags) -> Tags;
+tags(Event, Tags) ->
+    Tag = element(3, Event),
+    case Tags of
+        #{Tag := N} ->
+            N rem 100 =:= 0 andalso timer:sleep(1),
+            Tags#{Tag := N + 1};
+        _ ->
+            probe ! Tag,
+            Tags#{Tag => 1}
+    end.
 
 %% Nothing goes through before it is opened.
 gate(Event, closed) ->
