@@ -797,17 +797,21 @@ fetch_log(Config) ->
 %% fetch_log/3,4 with a node to fetch to
 fetch_log_to_another_node(Config) ->
     {N1, Node1, N2, Node2} = nodes_of(Config),
-    {ok, _} = inviso(N1, init_tracing, [{file, "a.log"}]),
+    {ok, _} = inviso(N1, init_tracing, [[{Node1, {file, "a.log"}},
+                                         {Node2, {file, "b.log"}}]]),
     stopped(N1),
-    Got = {complete, [{trace_log, [{ok, "p_a.log"}]}]},
-    {ok, [{Node1, Got}, {Node2, Got}]} =
-        inviso(N1, fetch_log, [Node2, ".", "p_"]),
-    true = same(N2, "a.log", N2, "p_a.log"),
-    false = filelib:is_file(filename:join(maps:get(dir, N1), "p_a.log")),
-    {ok, [{Node1, Got}]} = inviso(N1, fetch_log, [Node2, [Node1], ".", "p_"]),
+    Got = fun(Name) -> {complete, [{trace_log, [{ok, Name}]}]} end,
+    A = Got("p_a.log"),
+    B = Got("p_b.log"),
+    {ok, [{Node1, A}, {Node2, B}]} = inviso(N1, fetch_log, [Node2, ".", "p_"]),
     true = same(N1, "a.log", N2, "p_a.log"),
-    {ok, [{Node2, {error, own_node}}, {Node1, Got}]} =
-        inviso(N1, fetch_log, [Node2, [{Node2, {file, "a.log"}},
+    true = same(N2, "b.log", N2, "p_b.log"),
+    [] = call(N1, filelib, wildcard, ["p_*"]),
+    Q = Got("q_a.log"),
+    {ok, [{Node1, Q}]} = inviso(N1, fetch_log, [Node2, [Node1], ".", "q_"]),
+    true = same(N1, "a.log", N2, "q_a.log"),
+    {ok, [{Node2, {error, own_node}}, {Node1, A}]} =
+        inviso(N1, fetch_log, [Node2, [{Node2, {file, "b.log"}},
                                        {Node1, {file, "a.log"}}], ".", "p_"]),
     {error, nodedown} = inviso(N1, fetch_log, [nowhere@nohost, ".", "p_"]),
     N3 = inviso_test_lib:start_stock_node(data3, ?config(dir, Config)),
