@@ -6,6 +6,7 @@
 %%  step/3 ─┐
 %%    ▲     │   patterns first, then flags, so that        a few ms each
 %%    └─────┘   tracing begins when all is set
+%%  watch/3     whether the patterns are there still
 %%  counters/2  what was counted
 %%  disarm/2    all off again, also after half of the steps
 %% '''
@@ -14,7 +15,8 @@
 %% which can do other things between two steps.
 -module(inviso_arm).
 
--export([plan/1, step/3, disarm/2, patterns/1, counters/2, expect/2]).
+-export([plan/1, step/3, watch/3, disarm/2, patterns/1, counters/2,
+         expect/2]).
 
 -export_type([plan/0, matched/0]).
 
@@ -40,6 +42,8 @@
                done = 0 :: non_neg_integer(),
                total :: non_neg_integer(),
                who :: inviso_arm_procs:who(),
+               %% To be looked at next.
+               look = [] :: [inviso_otp:pattern()],
                %% none: not begun
                walk = none :: none | [pid() | port()]}).
 
@@ -204,6 +208,13 @@ why({M, F, A}, badarg) ->
                    [inviso_spec:format_mfa(M, F, A)])};
 why(What, Reason) ->
     {failed, format("~tw: ~tw", [What, Reason])}.
+
+%% @doc Sets patterns again that are gone, and tells what has become of those
+%% that were set; to be called each `Ms' milliseconds, and quick.
+-spec watch(plan(), inviso_otp:scope(), pos_integer()) -> {[binary()], plan()}.
+watch(#plan{look = Next, set = Set} = Plan, Scope, Ms) ->
+    {Notes, Rest} = inviso_arm_watch:look(Next, Set, Scope, Ms),
+    {Notes, Plan#plan{look = Rest}}.
 
 %% @doc Everything off that is on: flags first, so that nothing is recorded of
 %% a function while others are still traced.

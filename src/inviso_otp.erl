@@ -29,6 +29,7 @@
          tracer/1,
          count_pattern/3,
          patterns_close/2,
+         pattern_state/2,
          counter/3,
          residue/2,
          forget/1,
@@ -327,12 +328,76 @@ patterns_close({legacy, _}, Patterns) -> forget_patterns(Patterns).
 
 %% Those of a session go with it.
 forget_patterns(Patterns) ->
-    _ = [guarded(fun() -> forget_pattern(Kind, MFA) end)
+    _ = [guarded(fun() -> forget_pattern(Kind, MFA, MS) end)
          || {Kind, MFA, MS} <- Patterns, MS =/= false],
     ok.
 
-forget_pattern(event, Event) -> erlang:trace_pattern(Event, true, []);
-forget_pattern(Kind, MFA) -> erlang:trace_pattern(MFA, false, [Kind]).
+%% Somebody may have set another in its place, which is not ours to clear.
+forget_pattern(event, Event, MS) ->
+    _ = event_state(Event, MS) =:= set
+        andalso erlang:trace_pattern(Event, true, []);
+forget_pattern(Kind, MFA, MS) when Kind =:= local; Kind =:= global ->
+    States = [{FA, state(Kind, FA, MS)} || FA <- functions(MFA)],
+    case [FA || {FA, changed} <- States] of
+        [] -> erlang:trace_pattern(MFA, false, [Kind]);
+        _ -> [erlang:trace_pattern(FA, false, [Kind]) || {FA, set} <- States]
+    end;
+forget_pattern(Kind, MFA, _MS) ->
+    erlang:trace_pattern(MFA, false, [Kind]).
+
+functions({M, F, A}) when M =/= '_', F =/= '_', is_integer(A) ->
+    [{M, F, A}];
+functions({M, F, A}) ->
+    [{M1, F1, A1} || {M1, _} <- case M of
+                                    '_' -> code:all_loaded();
+                                    _ -> [{M, loaded}]
+                                end,
+                     {F1, A1} <- functions_of(M1),
+                     F =:= '_' orelse F =:= F1, A =:= '_' orelse A =:= A1].
+
+%% @doc What has become of a pattern that was set in a scope: nobody's is there
+%% any more, or that of somebody else. Of one for more than a function one of
+%% these is looked at. A look at `call_time' would hold up the whole VM.
+-spec pattern_state(scope(), pattern()) -> set | gone | changed.
+pattern_state(_, {call_time, _, _}) -> set;
+pattern_state({session, _, _}, {event, _, _}) -> set;
+pattern_state({legacy, _}, {event, Event, MS}) -> event_state(Event, MS);
+pattern_state(Scope, {Kind, {M, '_', '_'}, MS}) when M =/= '_' ->
+    pattern_state(Scope, {Kind, {M, module_info, 0}, MS});
+pattern_state({session, S, _}, {Kind, MFA, _}) ->
+    Item = case Kind of
+               call_count -> call_count;
+               _ -> traced
+           end,
+    case guarded(fun() -> trace:info(S, MFA, Item) end) of
+        {ok, {_, Value}} when Value =/= false, Value =/= undefined -> set;
+        _ -> gone
+    end;
+pattern_state({legacy, _}, {Kind, MFA, MS}) ->
+    state(Kind, MFA, MS).
+
+event_state(Event, MS) ->
+    case erlang:trace_info(Event, match_spec) of
+        {match_spec, MS} -> set;
+        _ -> changed
+    end.
+
+state(Kind, MFA, MS) when Kind =:= local; Kind =:= global ->
+    Same = {match_spec, case MS of true -> []; _ -> MS end},
+    case erlang:trace_info(MFA, traced) of
+        {traced, Kind} ->
+            case erlang:trace_info(MFA, match_spec) of
+                Same -> set;
+                _ -> changed
+            end;
+        {traced, None} when None =:= false; None =:= undefined -> gone;
+        _ -> changed
+    end;
+state(Kind, MFA, _) ->
+    case erlang:trace_info(MFA, Kind) of
+        {_, None} when None =:= false; None =:= undefined -> gone;
+        _ -> set
+    end.
 
 %% @doc What a counter of a function has counted: calls, and the nanoseconds in
 %% them where it is `call_time'.

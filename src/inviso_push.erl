@@ -39,7 +39,7 @@ modules() ->
      inviso_worker, inviso_follow, inviso_overload, inviso_status, inviso_near,
      inviso_spec, inviso_spec_elixir, inviso_spec_head, inviso_spec_procs,
      inviso_arm, inviso_arm_foreign, inviso_arm_functions, inviso_arm_procs,
-     inviso_expect].
+     inviso_arm_watch, inviso_expect].
 
 %% @doc Those that a runtime component needs as well.
 -spec rt_modules() -> [module()].

@@ -33,6 +33,9 @@
 -define(PAUSE_MS, 5).
 -define(EXPECT_MS, 1000).
 -define(STALLED_MS, 2000).
+%% Between two looks at the patterns.
+-define(WATCH_MS, 1000).
+-define(MAX_NOTES, 50).
 -define(MAX_CHUNK, 1048576).
 
 -record(session,
@@ -359,6 +362,11 @@ handle_info(tick, S) ->
 handle_info(deadline, #session{state = tracing,
                                map = #{limits := #{ms := Ms}}} = S) ->
     {noreply, finish(time, text("~ts passed", [seconds(Ms)]), S)};
+handle_info(watch, #session{state = tracing, plan = Plan0,
+                            scope = Scope} = S) ->
+    {Notes, Plan} = inviso_arm:watch(Plan0, Scope, ?WATCH_MS),
+    watch_later(),
+    {noreply, more_notes(Notes, S#session{plan = Plan})};
 handle_info(silence, S) ->
     silence(S);
 handle_info(hold, S) ->
@@ -413,6 +421,7 @@ arm(#session{plan = Plan, scope = Scope} = S) ->
     end.
 
 armed(#session{map = #{limits := Limits}} = S) ->
+    watch_later(),
     case maps:get(ms, Limits, 0) of
         0 ->
             S;
@@ -430,6 +439,15 @@ noted(#session{table = Table, scope = Scope, plan = Plan} = S) ->
         orelse inviso_push:note(Table, inviso_otp:residue(
                                          Scope, inviso_arm:patterns(Plan))),
     S.
+
+watch_later() ->
+    erlang:send_after(?WATCH_MS, self(), watch).
+
+%% Each once, and not without end.
+more_notes(More, #session{notes = Notes} = S) ->
+    New = [N || N <- More, not lists:member(N, Notes)],
+    S#session{notes = lists:sublist(Notes ++ New,
+                                    max(?MAX_NOTES, length(Notes)))}.
 
 %% --- limits -----------------------------------------------------------------
 

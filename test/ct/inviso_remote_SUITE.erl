@@ -33,6 +33,8 @@
          remove_works_at_any_step_of_arming/1,
          requests_are_answered_while_the_log_is_closed/1,
          a_spooler_that_does_not_get_done_is_given_up/1,
+         a_module_that_is_loaded_anew_is_traced_again/1,
+         patterns_that_others_set_are_left/1,
          a_flight_recorder_leaves_its_file/1,
          a_dry_run_arms_nothing/1,
          names_are_unique_and_found/1,
@@ -75,6 +77,8 @@ all() ->
      remove_works_at_any_step_of_arming,
      requests_are_answered_while_the_log_is_closed,
      a_spooler_that_does_not_get_done_is_given_up,
+     a_module_that_is_loaded_anew_is_traced_again,
+     patterns_that_others_set_are_left,
      a_flight_recorder_leaves_its_file,
      a_dry_run_arms_nothing,
      names_are_unique_and_found,
@@ -519,6 +523,85 @@ spoolers(#{tmp := Tmp}) ->
      || F <- filelib:wildcard("/proc/[0-9]*/cmdline"),
         {ok, Cmd} <- [file:read_file(F)],
         binary:match(Cmd, list_to_binary(Tmp ++ "/inviso-")) =/= nomatch].
+
+%% --- what others do meanwhile ------------------------------------------------
+
+a_module_that_is_loaded_anew_is_traced_again(Config) ->
+    {Node, Guard} = attached(Config),
+    ok = loaded(Node, "a(X) -> X. b(X) -> X."),
+    {ok, S, _} = start(Node, Guard, #{specs => [<<"inviso_anew">>,
+                                                <<"inviso_anew:a(1)">>]}),
+    wait_state(S, [tracing]),
+    {match_spec, [_, _]} = match_spec(Node, a),
+    ok = loaded(Node, "a(X) -> {new, X}. b(X) -> X. c(X) -> X."),
+    wait_until(fun() -> noted(S, "are set again") end),
+    {match_spec, [_, _]} = match_spec(Node, a),
+    {match_spec, [_]} = match_spec(Node, b),
+    {match_spec, [_]} = match_spec(Node, c),
+    new = element(1, call(Node, inviso_anew, a, [1])),
+    _ = call(Node, code, purge, [inviso_anew]),
+    true = call(Node, code, delete, [inviso_anew]),
+    wait_until(fun() -> noted(S, "are gone") end),
+    _ = call(Node, code, purge, [inviso_anew]),
+    #{state := stopped} = stop(S),
+    clean(Config, Guard).
+
+loaded(Node, Functions) ->
+    Forms = [begin
+                 {ok, Tokens, _} = erl_scan:string(F ++ "."),
+                 {ok, Form} = erl_parse:parse_form(Tokens),
+                 Form
+             end || F <- ["-module(inviso_anew)", "-compile([export_all, nowarn_export_all])"
+                          | [string:trim(T) || T <- string:lexemes(Functions,
+                                                                   ".")]]],
+    {ok, M, Beam} = compile:forms(Forms),
+    _ = call(Node, code, purge, [M]),
+    {module, M} = call(Node, code, load_binary, [M, "nowhere", Beam]),
+    ok.
+
+%% As the session has it.
+match_spec(Node, F) ->
+    MFA = {inviso_anew, F, 1},
+    case inviso_otp:has_sessions() of
+        false -> call(Node, erlang, trace_info, [MFA, match_spec]);
+        true -> sessions_match_spec(Node, MFA)
+    end.
+
+sessions_match_spec(Node, MFA) ->
+    [Session] = [O || {inviso, _} = O <- call(Node, trace, session_info,
+                                              [all])],
+    call(Node, trace, info, [Session, MFA, match_spec]).
+
+noted(S, Text) ->
+    #{notes := Notes} = ask(S, status),
+    lists:any(fun(N) -> string:find(N, Text) =/= nomatch end, Notes).
+
+patterns_that_others_set_are_left(Config) ->
+    {Node, Guard} = attached(Config),
+    case inviso_otp:has_sessions() of
+        true ->
+            {skip, "on this OTP nobody can"};
+        false ->
+            {ok, S, _} = start(Node, Guard, #{specs => [<<"lists">>, <<"send">>]}),
+            wait_state(S, [tracing]),
+            Theirs = [{'_', [], [{message, {caller}}]}],
+            1 = call(Node, erlang, trace_pattern, [{lists, module_info, 0},
+                                                   Theirs, [local]]),
+            2 = call(Node, erlang, trace_pattern, [{lists, seq, '_'}, Theirs,
+                                                   [local]]),
+            wait_until(fun() -> noted(S, "by somebody else") end),
+            #{state := stopped} = stop(S),
+            [{match_spec, Theirs} = call(Node, erlang, trace_info,
+                                         [{lists, seq, A}, match_spec])
+             || A <- [2, 3]],
+            {traced, false} = call(Node, erlang, trace_info,
+                                   [{lists, last, 1}, traced]),
+            {match_spec, true} = call(Node, erlang, trace_info,
+                                      [send, match_spec]),
+            _ = call(Node, erlang, trace_pattern, [{lists, '_', '_'}, false,
+                                                   [local]]),
+            clean(Config, Guard)
+    end.
 
 %% --- modes ------------------------------------------------------------------
 
