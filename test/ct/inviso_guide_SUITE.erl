@@ -1,0 +1,222 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% The guide: what its chapters show is done, on nodes like theirs, and must give
+%% what they show.
+%%
+%% In a chapter there are
+%%
+%%     ```erlang                  lines for the shell of a node, and what it says
+%%     (shop1@host)1> 1 + 1.
+%%     2
+%%     ```
+%%     ```console                 commands, and what they print
+%%     $ inviso status -n shop1@host
+%%     ```
+%%     ```erlang file=NAME        files, in the directory where all this is done
+%%     ```text file=NAME
+%%
+%% Pids and numbers of more than one digit may differ, and `...' stands for
+%% anything. shop1 has inviso on its path, shop2 has nothing of it.
+-module(inviso_guide_SUITE).
+
+-include_lib("common_test/include/ct.hrl").
+
+-export([all/0, suite/0, init_per_testcase/2, end_per_testcase/2]).
+
+-export([overview/1, first_trace/1, autostart/1, trace_cases/1, sessions/1]).
+%% On the nodes.
+-export([shell/0, eval/2]).
+
+-import(inviso_test_lib, [call/4]).
+
+suite() -> [{timetrap, {seconds, 180}}].
+
+all() ->
+    [overview, first_trace, autostart, trace_cases, sessions].
+
+init_per_testcase(Case, Config) ->
+    case inviso_test_lib:product("inviso") of
+        {ok, _} ->
+            Dir = filename:join(?config(priv_dir, Config), atom_to_list(Case)),
+            N1 = inviso_test_lib:start_node(guide1, Dir),
+            N2 = inviso_test_lib:start_stock_node(guide2, Dir),
+            ok = inviso_test_lib:connect([N1, N2]),
+            [{nodes, [{"shop1@host", with_shell(N1)},
+                      {"shop2@host", with_shell(N2)}]} | Config];
+        {skip, _} = Skip ->
+            Skip
+    end.
+
+end_per_testcase(_Case, Config) ->
+    _ = [inviso_test_lib:stop_node(N) || {_, N} <- ?config(nodes, Config)],
+    ok.
+
+overview(Config) -> chapter("1-overview.md", Config).
+
+first_trace(Config) -> chapter("2-first-trace.md", Config).
+
+autostart(Config) -> chapter("3-autostart.md", Config).
+
+trace_cases(Config) -> chapter("4-trace-cases.md", Config).
+
+sessions(Config) -> chapter("5-sessions.md", Config).
+
+%% A shell is one process for all its lines.
+with_shell(N) ->
+    {Module, Bin, File} = code:get_object_code(?MODULE),
+    {module, Module} = call(N, code, load_binary, [Module, File, Bin]),
+    N#{shell => inviso_test_lib:spawn_call(N, ?MODULE, shell, [])}.
+
+shell() ->
+    receive
+        {From, {Exprs, Bindings}} ->
+            From ! {self(), try erl_eval:exprs(Exprs, Bindings) of
+                                {value, Value, Next} -> {Value, Next}
+                            catch
+                                Class:Why -> {{Class, Why}, Bindings}
+                            end},
+            shell()
+    end.
+
+eval(Shell, Line) ->
+    Shell ! {self(), Line},
+    receive {Shell, Result} -> Result end.
+
+%% --- doing it ---------------------------------------------------------------
+
+chapter(Name, Config) ->
+    {ok, Text} = file:read_file(filename:join([root(), "docs", "guide", Name])),
+    Blocks = blocks(string:split(unicode:characters_to_list(Text), "\n", all)),
+    Steps = lists:append([steps(B) || B <- Blocks]),
+    true = Steps =/= [],
+    Nodes = ?config(nodes, Config),
+    Wrong = lists:append(run(Steps, Nodes, [])),
+    _ = [ct:pal("~ts~n-- expected~n~ts~n-- got~n~ts", [What, Expected, Got])
+         || {What, Expected, Got} <- Wrong],
+    [] = [What || {What, _, _} <- Wrong].
+
+root() ->
+    case os:getenv("INVISO_ROOT") of
+        false -> filename:dirname(inviso_test_lib:ebin());
+        Root -> Root
+    end.
+
+run([], _Nodes, _Bindings) ->
+    [];
+run([{file, Name, Lines} | Rest], [{_, N} | _] = Nodes, Bindings) ->
+    Path = filename:join(dir(N), Name),
+    ok = filelib:ensure_dir(Path),
+    ok = file:write_file(Path, unicode:characters_to_binary(
+                                 real(lists:join("\n", Lines), Nodes))),
+    [[] | run(Rest, Nodes, Bindings)];
+run([{command, Line, Expected} | Rest], [{_, N} | _] = Nodes, Bindings) ->
+    Got = os:cmd("cd " ++ dir(N) ++ "; PATH=" ++ inviso_test_lib:priv()
+                 ++ ":$PATH; INVISO_COOKIE=" ++
+                     atom_to_list(erlang:get_cookie())
+                 ++ "; export INVISO_COOKIE; { " ++ real(Line, Nodes)
+                 ++ "; } 2>err || cat err"),
+    [compared(Line, Expected, Got, Nodes) | run(Rest, Nodes, Bindings)];
+run([{shell, Name, Line, Expected} | Rest], Nodes, Bindings) ->
+    {_, N} = lists:keyfind(Name, 1, Nodes),
+    {ok, Tokens, _} = erl_scan:string(real(Line, Nodes)),
+    {ok, Exprs} = erl_parse:parse_exprs(Tokens),
+    {Value, Next} = call(N, ?MODULE, eval, [maps:get(shell, N),
+                                            {Exprs, Bindings}]),
+    Got = io_lib:format("~tp", [Value]),
+    [compared(Line, Expected, lists:flatten(Got), Nodes)
+     | run(Rest, Nodes, Next)].
+
+dir(#{dir := Dir}) -> Dir.
+
+%% Names of nodes in the guide, and those that they really have.
+real(Text, Nodes) ->
+    lists:foldl(fun({Name, #{name := Node}}, Acc) ->
+                        replaced(Acc, Name, atom_to_list(Node))
+                end, lists:flatten(Text), Nodes).
+
+unreal(Text, Nodes) ->
+    lists:foldl(fun({Name, #{name := Node}}, Acc) ->
+                        Real = atom_to_list(Node),
+                        replaced(replaced(Acc, "'" ++ Real ++ "'", Name),
+                                 Real, Name)
+                end, Text, Nodes).
+
+replaced(Text, From, To) ->
+    lists:flatten(string:replace(Text, From, To, all)).
+
+%% Nothing was shown: whatever it gives is right.
+compared(_What, [], _Got, _Nodes) ->
+    [];
+compared(What, Lines, Got, Nodes) ->
+    Expected = lists:flatten(lists:join("\n", Lines)),
+    Pattern = replaced(quoted(plain(Expected)), "\\.\\.\\.", ".*"),
+    case re:run(plain(unreal(Got, Nodes)), "^" ++ Pattern ++ "$",
+                [{capture, none}, unicode, dotall]) of
+        match -> [];
+        nomatch -> [{What, Expected, Got}]
+    end.
+
+%% What may differ from one time to another, and where lines are broken.
+plain(Text) ->
+    lists:foldl(fun({Re, To}, Acc) ->
+                        re:replace(Acc, Re, To,
+                                   [global, unicode, {return, list}])
+                end, Text,
+                %% The shell takes a list of one number for a text.
+                [{"{ok,(\"[^\"]\"|\"\\\\[^\"]\"|\\[[0-9]+\\])}", "{ok,[N]}"},
+                 {"[0-9]+ events? recorded", "N events recorded"},
+                 {"[0-9.]+ [KM]?i?B in", "N in"}, {"erts [0-9.]+", "erts N"},
+                 {"<[0-9]+\\.[0-9]+\\.[0-9]+>", "PID"},
+                 {"[0-9]{2,}(\\.[0-9]+)?", "N"},
+                 {"[0-9]\\.[0-9]+ ([um]?s)", "N \\1"},
+                 {"\\s+", ""}]).
+
+quoted(Text) ->
+    re:replace(Text, "[][\\\\.^$*+?(){}|]", "\\\\&",
+               [global, unicode, {return, list}]).
+
+%% --- reading a chapter ------------------------------------------------------
+
+%% What is between fences: {Info, Lines}.
+blocks([]) ->
+    [];
+blocks(["```" ++ Info | Rest]) ->
+    {Block, [_ | After]} = lists:splitwith(fun(L) -> L =/= "```" end, Rest),
+    [{string:trim(Info), Block} | blocks(After)];
+blocks([_ | Rest]) ->
+    blocks(Rest).
+
+steps({Info, Lines}) ->
+    case {string:split(Info, "file="), Info} of
+        {[_, Name], _} -> [{file, Name, Lines}];
+        {_, "console"} -> commands(Lines);
+        {_, "erlang"} -> expressions(Lines);
+        _ -> []
+    end.
+
+commands([]) ->
+    [];
+commands(["$ " ++ Line | Rest]) ->
+    {Said, Next} = lists:splitwith(fun(L) -> not lists:prefix("$ ", L) end,
+                                   Rest),
+    [{command, Line, Said} | commands(Next)].
+
+expressions([]) ->
+    [];
+expressions(["" | Rest]) ->
+    expressions(Rest);
+expressions([Line | Rest]) ->
+    {match, [Name, First]} = re:run(Line, "^\\(([^)]*)\\)[0-9]+> (.*)$",
+                                    [{capture, all_but_first, list}, unicode]),
+    {Expr, After} = expression(First, Rest),
+    {Said, Next} = lists:splitwith(fun(L) -> not lists:prefix("(", L) end,
+                                   After),
+    [{shell, Name, Expr, [L || L <- Said, L =/= ""]} | expressions(Next)].
+
+%% To the full stop at the end of a line.
+expression(Line, Rest) ->
+    case {lists:suffix(".", Line), Rest} of
+        {true, _} ->
+            {Line, Rest};
+        {false, [More | After]} ->
+            expression(Line ++ "\n" ++ More, After)
+    end.
