@@ -88,8 +88,8 @@ ok 'run of a file that is not there' run 1 nothing.case
 ok 'is told' says err 'inviso case run: nothing.case: '
 ok 'a variable without a value' run 2 cases/calls.case -n a@h MODULE=lists
 ok 'is told' says err 'cases/calls.case: FUNCTION needs a value: FUNCTION=...'
-ok 'a value without a variable' run 2 cases/calls.case MODUL=lists
-ok 'is told' says err 'cases/calls.case has no variable MODUL'
+ok 'a value without a variable' run 2 cases/calls.case MODULES=lists
+ok 'is told' says err 'cases/calls.case has no variable MODULES'
 ok 'the command says what it lacks' run 2 cases/calls.case MODULE=m FUNCTION=f
 ok 'as that command' says err 'inviso trace: no node is named'
 ok 'values of the file are checked' run 2 cases/calls.case -n a@h MODULE=m \
