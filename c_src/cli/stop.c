@@ -6,9 +6,11 @@
 #include "cli/stop.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -18,17 +20,21 @@
 
 static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 
-/* A descriptor that counts down one with each that is read. */
 static void *listen_to(void *arg)
 {
 	const struct inv_stop *s = arg;
+	struct pollfd fds[] = { { .fd = s->signals, .events = POLLIN },
+				{ .fd = s->quit, .events = POLLIN } };
+	struct signalfd_siginfo info;
 	int64_t last = 0;
-	int sig;
 
 	for (;;) {
 		int64_t now;
 
-		if (sigwait(&s->set, &sig))
+		poll(fds, 2, -1);
+		if (fds[1].revents)
+			return NULL;
+		if (read(s->signals, &info, sizeof(info)) != sizeof(info))
 			continue;
 		now = (int64_t)inv_mono_ns();
 		if (last && now - last < SAME_WISH_NS)
@@ -36,7 +42,6 @@ static void *listen_to(void *arg)
 		last = now;
 		(void)eventfd_write(s->fd, 1);
 	}
-	return NULL;
 }
 
 static void find_signals(sigset_t *set)
@@ -53,34 +58,45 @@ static void find_signals(sigset_t *set)
 	}
 }
 
+/* Its thread takes no signals of others. */
 static int begin(struct inv_stop *s)
 {
 	sigset_t all, mine;
 	int rc;
 
-	s->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
-	if (s->fd < 0)
-		return errno;
-	/* The thread takes no signals of others. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &mine);
 	rc = pthread_create(&s->thread, NULL, listen_to, s);
 	pthread_sigmask(SIG_SETMASK, &mine, NULL);
-	if (rc) {
-		close(s->fd);
-		s->fd = -1;
-	}
 	return rc;
+}
+
+/* A negative one was never opened. */
+static void close_all(struct inv_stop *s)
+{
+	close(s->fd);
+	close(s->signals);
+	close(s->quit);
+	s->fd = -1;
+	pthread_sigmask(SIG_SETMASK, &s->before, NULL);
 }
 
 int inv_stop_open(struct inv_stop *s)
 {
-	find_signals(&s->set);
-	pthread_sigmask(SIG_BLOCK, &s->set, &s->before);
-	errno = begin(s);
-	if (!errno)
+	sigset_t set;
+	int rc;
+
+	find_signals(&set);
+	pthread_sigmask(SIG_BLOCK, &set, &s->before);
+	/* Each read of it takes one of the wishes that it counts. */
+	s->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
+	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	s->quit = eventfd(0, EFD_CLOEXEC);
+	rc = s->fd < 0 || s->signals < 0 || s->quit < 0 ? errno : begin(s);
+	if (!rc)
 		return 0;
-	pthread_sigmask(SIG_SETMASK, &s->before, NULL);
+	close_all(s);
+	errno = rc;
 	return INV_EIO;
 }
 
@@ -88,12 +104,9 @@ void inv_stop_close(struct inv_stop *s)
 {
 	if (s->fd < 0)
 		return;
-	/* sigwait is where it can be cancelled. */
-	pthread_cancel(s->thread);
+	(void)eventfd_write(s->quit, 1);
 	pthread_join(s->thread, NULL);
-	close(s->fd);
-	s->fd = -1;
-	pthread_sigmask(SIG_SETMASK, &s->before, NULL);
+	close_all(s);
 }
 
 bool inv_stop_take(struct inv_stop *s)

@@ -16,8 +16,10 @@
  */
 struct inv_stop {
 	int fd; /* readable: there is one; not to be read by others */
+	/* private */
 	pthread_t thread;
-	sigset_t set, before;
+	int signals, quit;
+	sigset_t before;
 };
 
 /* INV_EIO. */
