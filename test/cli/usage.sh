@@ -149,5 +149,42 @@ else
 	echo "ok $((n += 1)) - completion # SKIP no bash"
 fi
 
+if command -v zsh >/dev/null; then
+	# What it would add, a word a line; and by what it ends.
+	possible_zsh() { # WORD...
+		PATH=$(dirname "$inviso"):$PATH zsh -f -c '
+		compadd() {
+			local end=" "
+			[[ $1 = -S ]] && end=$2 && shift 2
+			if [[ $1 = -a ]]; then
+				for word in ${(P)2}; do print -r -- "$word$end|"; done
+			else
+				for word; do print -r -- "$word$end|"; done
+			fi
+		}
+		_describe() { for word in ${(P)4}; do print -r -- "$word"; done }
+		compset() { PREFIX=${PREFIX#*=} }
+		words=("$@") CURRENT=$# PREFIX=$words[-1]
+		source "$0/share/_inviso"' "$root" inviso "$@" >out 2>err
+	}
+	completes_zsh() { # TEXT WORD...
+		text=$1
+		shift
+		possible_zsh "$@" && grep -qxF -- "$text" out
+	}
+	ok 'zsh: commands are completed' completes_zsh \
+		'trace:watch calls and messages of running nodes' tr
+	ok 'zsh: options are completed' completes_zsh '--detach |' record --de
+	ok 'zsh: to where their value begins' completes_zsh '--events=|' trace --ev
+	ok 'zsh: values are completed' completes_zsh 'newest |' record --keep n
+	ok 'zsh: in one word, too' completes_zsh 'newest |' record --keep=n
+	ok 'zsh: nodes are completed' completes_zsh 'all|' trace -n al
+	ok 'zsh: kinds of events are completed' completes_zsh 'receive |' \
+		trace -n a rec
+	ok 'zsh: without a word of complaint' test ! -s err
+else
+	echo "ok $((n += 1)) - completion of zsh # SKIP no zsh"
+fi
+
 echo "1..$n"
 exit $bad
