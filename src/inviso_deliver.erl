@@ -70,6 +70,7 @@ start(Sink, Arg, Events, Owner) ->
             case gen_server:start(?MODULE, {Sink, Arg, Events, Owner},
                                   [{timeout, ?TIMEOUT}]) of
                 {ok, Keeper} -> {ok, gen_server:call(Keeper, parts, ?TIMEOUT)};
+                {error, {shutdown, Reason}} -> {error, Reason};
                 {error, _} = E -> E
             end;
         {error, _} = E ->
@@ -103,7 +104,17 @@ flush(#{receiver := Receiver}, From) ->
 %% ?CLOSE_MS.
 -spec close(delivery()) -> {ok, counts()} | {error, closed}.
 close(#{keeper := Keeper}) ->
-    call(Keeper, close).
+    Result = call(Keeper, close),
+    ok = forget_counts(),
+    Result.
+
+%% These are the last.
+forget_counts() ->
+    receive
+        {inviso_deliver, {trace_counts, _}} -> forget_counts()
+    after 0 ->
+            ok
+    end.
 
 call(Keeper, Request) ->
     try
@@ -132,10 +143,11 @@ init({Sink, Arg, Events, Owner}) ->
                                  counts = Counts}};
                 {error, Errno} ->
                     true = exit(Receiver, kill),
-                    {stop, {tracer, Errno}}
+                    {stop, {shutdown, {tracer, Errno}}}
             end;
         {error, Reason} ->
-            {stop, Reason}
+            %% It is said to the user, not to the node's log.
+            {stop, {shutdown, Reason}}
     end.
 
 %% @private
@@ -145,7 +157,7 @@ handle_call(parts, _From, #keeper{receiver = Receiver, handle = Handle} = K) ->
 handle_call(info, _From, K) ->
     {reply, counts(waiting, K), K};
 handle_call(close, _From, K) ->
-    {stop, normal, {ok, finish(K)}, K}.
+    {stop, normal, {ok, finish(?CLOSE_MS, K)}, K}.
 
 %% @private
 handle_cast(_, K) ->
@@ -165,10 +177,10 @@ handle_info({failed, Reason}, K) ->
     ok = tell({callback_failed, {handler, Reason}}, K),
     {noreply, K};
 handle_info({'DOWN', Ref, process, _, _}, #keeper{monitor = Ref} = K) ->
-    _ = finish(K),
+    _ = finish(0, K),
     {stop, normal, K};
 handle_info({'EXIT', Pid, Reason}, #keeper{receiver = Pid} = K) ->
-    ok = tell({trace_counts, finish(K)}, K),
+    ok = tell({trace_counts, finish(0, K)}, K),
     {stop, {shutdown, why(Reason)}, K};
 handle_info(_, K) ->
     {noreply, K}.
@@ -180,9 +192,8 @@ tell(Event, #keeper{owner = Owner}) ->
     Owner ! {inviso_deliver, Event},
     ok.
 
-%% First no more events, then as much as there is time for. A receiver that is
-%% dead already has sent its exit signal, or will.
-finish(#keeper{receiver = Receiver, handle = Handle} = K) ->
+%% First no more events, then as much as there is time for.
+finish(Ms, #keeper{receiver = Receiver, handle = Handle} = K) ->
     _ = inviso_tracer:nif_retire(Handle),
     ok = await_quiet(Handle),
     {Produced, Dropped} = inviso_tracer:nif_counts(Handle),
@@ -191,7 +202,7 @@ finish(#keeper{receiver = Receiver, handle = Handle} = K) ->
     ok = inviso_receiver:stop(Receiver, Sent),
     receive
         {'DOWN', Monitor, process, _, _} -> ok
-    after ?CLOSE_MS ->
+    after Ms ->
             true = exit(Receiver, kill),
             receive {'DOWN', Monitor, process, _, _} -> ok end
     end,

@@ -11,7 +11,8 @@
 -export([a_file/1, wrap_sets/1, bad_tracerdata/1,
          a_handler/1, a_handler_that_crashes/1, a_handler_that_is_slow/1,
          a_handler_that_steals/1, a_handler_that_is_not_there/1,
-         a_receiver_that_is_killed/1, events_that_are_too_big/1,
+         a_receiver_that_is_killed/1,
+         a_runtime_component_that_is_killed/1, events_that_are_too_big/1,
          a_flood_and_a_handler_that_sleeps/1, a_flood_of_many_kinds/1,
          what_is_lost_is_told_in_place/1,
          flush/1, collector/1, lines_of_the_collector/1,
@@ -21,7 +22,7 @@
          list_logs/1, delete_log/1, clear/1,
          fetch_log/1, fetch_log_to_another_node/1, a_fetch_that_goes_on/1,
          a_fetch_from_a_node_that_dies/1, init_tracing_and_a_node_that_dies/1,
-         a_caller_that_dies/1]).
+         a_caller_that_dies/1, a_system_without_distribution/1]).
 
 -import(inviso_test_lib, [call/4, wait_until/1, wait_until/2]).
 
@@ -34,7 +35,8 @@ all() ->
     [a_file, wrap_sets, bad_tracerdata,
      a_handler, a_handler_that_crashes, a_handler_that_is_slow,
      a_handler_that_steals, a_handler_that_is_not_there,
-     a_receiver_that_is_killed, events_that_are_too_big,
+     a_receiver_that_is_killed,
+     a_runtime_component_that_is_killed, events_that_are_too_big,
      a_flood_and_a_handler_that_sleeps, a_flood_of_many_kinds,
      what_is_lost_is_told_in_place,
      flush, collector, lines_of_the_collector,
@@ -44,10 +46,15 @@ all() ->
      list_logs, delete_log, clear,
      fetch_log, fetch_log_to_another_node, a_fetch_that_goes_on,
      a_fetch_from_a_node_that_dies, init_tracing_and_a_node_that_dies,
-     a_caller_that_dies].
+     a_caller_that_dies, a_system_without_distribution].
 
 %% A control component on the first of two nodes, both added, and a process
 %% that is subscribed.
+init_per_testcase(a_system_without_distribution = Case, Config) ->
+    Dir = filename:join(?config(priv_dir, Config), atom_to_list(Case)),
+    N = inviso_test_lib:start_alone(Dir),
+    ok = ?PROBE:load(N),
+    [{nodes, [N]} | Config];
 init_per_testcase(Case, Config) ->
     Dir = filename:join(?config(priv_dir, Config), atom_to_list(Case)),
     N1 = inviso_test_lib:start_node(data1, Dir),
@@ -260,6 +267,28 @@ a_receiver_that_is_killed(Config) ->
     %% Who is in the way of nothing.
     {ok, _} = inviso(N1, init_tracing, [[Node2], Handler]),
     stopped(N1).
+
+%% Nothing of it stays, whatever its handler is doing.
+a_runtime_component_that_is_killed(Config) ->
+    {N1, _, N2, Node2} = nodes_of(Config),
+    {ok, [{Node2, ok}]} = inviso(N1, stop_nodes, [[Node2]]),
+    wait_until(fun() -> not call(N2, erlang, module_loaded, [inviso_push]) end),
+    #{modules := [?PROBE]} = Before = inviso_test_lib:footprint(N2),
+    _ = [begin
+             {ok, [{Node2, {ok, new}}]} =
+                 inviso(N1, add_nodes, [[Node2], tag]),
+             {ok, [{Node2, {ok, [{trace_log, ok}]}}]} =
+                 inviso(N1, init_tracing, [[Node2], TD]),
+             ok = traced_calls(N1, N2, Node2, 20000),
+             Rt = call(N2, erlang, whereis, [inviso_rt]),
+             true = call(N2, erlang, exit, [Rt, kill]),
+             wait_until(fun() ->
+                                inviso_test_lib:left_behind(Before, N2) =:= []
+                        end)
+         end || TD <- [{fun ?PROBE:slow/2, 100000}, {fun ?PROBE:tell/2, 0},
+                       {ip, call(N2, ?PROBE, free_port, [])},
+                       {relayer, call(N1, erlang, whereis, [probe])}]],
+    ok = call(N2, ?PROBE, work, [1, 10]).
 
 keeper(N) ->
     Rt = call(N, erlang, whereis, [inviso_rt]),
@@ -929,6 +958,33 @@ a_caller_that_dies(Config) ->
     wait_until(fun() -> filelib:file_size(Here) > 0 end, 60000),
     true = call(N1, erlang, exit, [Caller, kill]),
     wait_until(fun() -> not filelib:is_file(Here) end, 60000).
+
+%% There is one node, whose name nobody has to give or to read.
+a_system_without_distribution(Config) ->
+    [N] = ?config(nodes, Config),
+    Sub = inviso_test_lib:spawn_call(N, timer, sleep, [infinity]),
+    {ok, _} = inviso(N, start, [[{subscribe, Sub}]]),
+    {ok, new} = inviso(N, add_node, [tag]),
+    {ok, [{trace_log, ok}]} = inviso(N, init_tracing, [{fun ?PROBE:tell/2, 0}]),
+    {ok, [1]} = inviso(N, tpl, [?PROBE, traced, 1, []]),
+    {ok, [1]} = inviso(N, tf, [worker, [call]]),
+    ok = call(N, ?PROBE, work, [1, 3]),
+    ok = inviso(N, flush, []),
+    [{0, _}, {1, _}, {2, _}] = told(N),
+    {ok, no_log} = inviso(N, list_logs, []),
+    {ok, idle} = inviso(N, stop_tracing, []),
+    [#{produced := 3, delivered := 3}] =
+        [C || {inviso_event, _, _, {trace_counts, local_runtime, C}}
+                  <- ?CONTROL:told(N, Sub)],
+    {ok, [{trace_log, ok}]} = inviso(N, init_tracing, [{file, "a.log"}]),
+    {error, tracing} = inviso(N, delete_log, []),
+    {ok, idle} = inviso(N, stop_tracing, []),
+    {ok, [{trace_log, ".", ["a.log"]}]} = inviso(N, list_logs, []),
+    {error, not_distributed} = inviso(N, fetch_log, [".", "p_"]),
+    {ok, [{trace_log, [{ok, "a.log"}]}]} = inviso(N, delete_log, []),
+    {ok, [{error, {enoent, "a.log"}}]} = inviso(N, delete_log, [["a.log"]]),
+    {ok, {new, running}} = inviso(N, clear, []),
+    ok = inviso(N, stop_all, []).
 
 %% --- help -------------------------------------------------------------------
 
