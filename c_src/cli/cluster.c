@@ -267,6 +267,7 @@ void inv_cluster_leave(struct inv_cluster *c)
 	rc = inv_leave_all(c->v, c->n, c->in, ms, c->stop.fd);
 	if (rc == INV_ECANCELLED)
 		inv_cluster_abandon(c);
+	inv_screen_status(c->screen, "");
 	/* That a node was lost has been said. */
 	for (size_t i = 0; rc && !was && i < c->n; i++)
 		if (c->v[i].code && c->v[i].code != INV_ELOST)

@@ -9,7 +9,8 @@
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1]).
 -export([lines_fit_and_status_is_wiped/1, ctrl_c/1, held_output/1,
          no_colours/1, dumb_terminal/1, traced_text_commands_nothing/1,
-         recording_shows_progress/1, errors_leave_a_clean_line/1]).
+         recording_shows_progress/1, errors_leave_a_clean_line/1, arming_shows_progress/1,
+         who_lets_wait_is_named/1, merge_tells_totals/1]).
 
 -define(LIB, inviso_command_lib).
 -define(NODE, inviso_stock_node).
@@ -18,7 +19,8 @@
 all() ->
     [lines_fit_and_status_is_wiped, ctrl_c, held_output,
      no_colours, dumb_terminal, traced_text_commands_nothing,
-     recording_shows_progress, errors_leave_a_clean_line].
+     recording_shows_progress, errors_leave_a_clean_line,
+     arming_shows_progress, who_lets_wait_is_named, merge_tells_totals].
 
 suite() -> [{timetrap, {seconds, 120}}].
 
@@ -228,3 +230,47 @@ errors_leave_a_clean_line(Config) ->
     {5, Seen} = ended(Port, <<>>),
     Screen = [L || L <- screen(<<Seen/binary, "\e[K">>), L =/= ""],
     [] = [L || L <- Screen, string:prefix(L, "inviso trace: ") =:= nomatch].
+
+%% Much at once goes in steps.
+arming_shows_progress(Config) ->
+    Node = a_node(Config),
+    _ = ?NODE:eval(Node, "[code:ensure_loaded(list_to_atom(filename:rootname("
+                   "F))) || A <- [stdlib, kernel, compiler],"
+                   " {ok, Fs} <- [file:list_dir(code:lib_dir(A, ebin))],"
+                   " F <- Fs, filename:extension(F) =:= \".beam\"]."),
+    Mods = [M || {M, File} <- ?NODE:call(Node, code, all_loaded, []),
+                 is_list(File), string:find(File, "/stdlib-") =/= nomatch
+                     orelse string:find(File, "/compiler-") =/= nomatch],
+    Port = terminal(Config, Node,
+                    ["trace", "--procs", "new", "--events", "0", "--for",
+                     "100s" | [atom_to_list(M) || M <- Mods]]),
+    Seen = until_it_says(Port, "arming [1-9][0-9]* of [0-9]+ functions", <<>>),
+    true = port_command(Port, <<3>>),
+    {0, _} = ended(Port, Seen).
+
+who_lets_wait_is_named(Config) ->
+    #{os_pid := OsPid, name := Name} = Node = a_node(Config),
+    ok = ?LIB:signal(OsPid, "STOP"),
+    Port = terminal(Config, Node, ["trace", "--timeout", "100s",
+                                   "lists:seq/2"]),
+    Seen = until_it_says(Port, Name ++ ": waiting for it", <<>>),
+    ok = ?LIB:signal(OsPid, "CONT"),
+    {0, All} = ended(Port, Seen),
+    contains(All, ["lists:seq"]).
+
+merge_tells_totals(Config) ->
+    #{home := Home, name := Name} = Node = a_node(Config),
+    {0, _} = ended(terminal(Config, Node, ["record", "--for", "1s", "-o",
+                                           "t", "lists:seq/2 -> return"]),
+                   <<>>),
+    [Log] = filelib:wildcard(filename:join(Home, "t/*.log")),
+    Command = filename:join(?config(base, Config), "inviso"),
+    Port = open_port({spawn_executable, os:find_executable("script")},
+                     [{args, ["-qefc", Command ++ " merge " ++ Log,
+                              "/dev/null"]},
+                      {env, [{"SHELL", "/bin/sh"}, {"TERM", "xterm"}]},
+                      exit_status, binary]),
+    {0, Seen} = ended(Port, <<>>),
+    contains(last_line(screen(Seen)),
+             ["^-- " ++ Name ++ ": [0-9]+ events, 0 lost: [0-9]+ ",
+              "call", "return_from"]).
