@@ -17,14 +17,13 @@
 %%       | {state_change, Node, {State, Status}}
 %%       | {port_down, Node, Reason}             no more can be recorded
 %%       | {callback_failed, Node, {What, Reason}}  code of the user's
+%%       | {meta_counts, Node, Counts}         calls were lost: inviso_rt_meta
 %%       | {meta_down, Node, Reason}             meta tracing fails, see below
 %%       | {trace_counts, Node, Counts}        see inviso_deliver
 %% '''
 %%
-%% Reasons of `meta_down': `{queue, N}', so many trace messages waited, and no
-%% function is meta traced any more until somebody sets a match spec again;
-%% `{ti, Reason}', trace information cannot be written; `{died, Reason}', the
-%% meta tracer is gone.
+%% Reasons of `meta_down': `{ti, Reason}', trace information cannot be written;
+%% `{died, Reason}', the meta tracer is gone.
 %%
 %% In a system that is not distributed Node is `local_runtime'. A subscriber
 %% that subscribed twice is told twice; one that died is forgotten.

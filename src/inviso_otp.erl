@@ -257,6 +257,7 @@ set_pattern({session, S, _}, Kind, MFA, MS, _Ours) ->
 set_pattern({legacy, Tracer}, Kind, MFA, MS, Ours) ->
     Flag = case {Kind, MS, Tracer} of
                {meta, false, _} -> meta;
+               {meta, _, {Module, State}} -> {meta, Module, State};
                {meta, _, _} -> {meta, Tracer};
                _ -> Kind
            end,

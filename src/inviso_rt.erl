@@ -346,6 +346,7 @@ handle_info({'GUARD_DOWN', _, process, _, _}, Rt) ->
     %% Without a guard nobody would clean up after us.
     {stop, {shutdown, no_guard}, Rt};
 handle_info({'EXIT', Pid, Reason}, #rt{meta = Pid} = Rt) ->
+    ok = left(killed, Rt),
     Rt1 = noted(Rt#rt{meta = none, meta_patterns = []}),
     {noreply, event({meta_down, {died, Reason}}, Rt1)};
 handle_info({inviso_rt_meta, Pid, What}, Rt) ->
@@ -536,7 +537,7 @@ stop_tracing(#rt{state = tracing, scope = Scope, output = Output} = Rt) ->
     true = stop_auto(Rt),
     true = demonitor(Rt#rt.keeper, [flush]),
     ok = inviso_otp:scope_close(Scope, Rt#rt.patterns),
-    _ = stop_meta(Rt#rt.meta),
+    ok = stop_meta(Rt),
     Rt1 = closed(inviso_output:close(Output), Rt),
     Rt1#rt{state = idle, scope = none, output = none, meta = none,
            meta_patterns = [], keeper = none};
@@ -549,8 +550,14 @@ closed({ok, #{delivered := _} = Counts}, Rt) ->
 closed(_, Rt) ->
     Rt.
 
-stop_meta(none) -> ok;
-stop_meta(Meta) -> inviso_rt_meta:stop(Meta).
+stop_meta(#rt{meta = none}) -> ok;
+stop_meta(#rt{meta = Meta} = Rt) -> left(inviso_rt_meta:stop(Meta), Rt).
+
+%% One that was killed leaves its patterns.
+left(ok, _) ->
+    ok;
+left(killed, #rt{meta_patterns = Patterns}) ->
+    inviso_otp:forget(inviso_otp:residue(none, Patterns)).
 
 clear(Opts, Rt0) ->
     Rt = stop_tracing(Rt0),
@@ -583,7 +590,7 @@ clear_flags(Scope) -> inviso_otp:clear_flags(Scope).
 suspend_meta(#rt{meta = none} = Rt) ->
     Rt;
 suspend_meta(#rt{meta = Meta} = Rt) ->
-    ok = inviso_rt_meta:suspend(Meta),
+    ok = left(inviso_rt_meta:suspend(Meta), Rt),
     Rt#rt{meta_patterns = []}.
 
 %% Only one check at a time is due.
@@ -633,7 +640,7 @@ flag(_How, Other, _Rt) ->
 own(#rt{output = none}) ->
     [];
 own(#rt{output = Output, meta = Meta}) ->
-    [P || P <- [self(), Meta, whereis(inviso_rt_meta_watch)
+    [P || P <- [self(), Meta
                 | inviso_output:processes(Output) ++ inviso_push:own()],
           is_pid(P)].
 
@@ -643,7 +650,8 @@ own(#rt{output = Output, meta = Meta}) ->
 %% this process never waits for it but to end it.
 from_meta(Meta, {patterns, Patterns}, #rt{meta = Meta} = Rt) ->
     noted(Rt#rt{meta_patterns = Patterns});
-from_meta(Meta, {event, Event}, #rt{meta = Meta} = Rt) ->
+%% Also the last words of one that was told to end.
+from_meta(_, {event, Event}, Rt) ->
     event(Event, Rt);
 from_meta(_, _, Rt) ->
     Rt.

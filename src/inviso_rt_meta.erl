@@ -39,8 +39,10 @@
 %% session is fixed. A match spec's actions on flags (`trace', `silent', ...)
 %% are those of the session of the runtime component.
 %%
-%% This is the one place where trace messages go to a mailbox, which {@link
-%% inviso_meta_watch} keeps from growing without bound.
+%% Calls are messages in the mailbox of this process, which is bounded by {@link
+%% inviso_meta_feed}. Those that are lost because it does not keep up are counted,
+%% and the subscribers are told, at most once a second:
+%% `{meta_counts, Node, Counts}'.
 -module(inviso_rt_meta).
 
 -behaviour(gen_server).
@@ -64,7 +66,8 @@
 -define(START_MS, 10000).
 -define(STOP_MS, 5000).
 -define(CLEAN_MS, 60000).
--define(WATCH, inviso_rt_meta_watch).
+-define(TICK_MS, 1000).
+-define(LOOK_MS, 100).
 
 -type callback() :: inviso_meta_callback:callback().
 -type functions() :: {callback(), callback(), callback(), callback()}.
@@ -93,12 +96,14 @@
                 scope :: inviso_otp:scope(),
                 %% of the runtime component
                 flags :: inviso_otp:scope(),
-                watch :: pid(),
+                feed :: inviso_meta_feed:feed(),
+                lost = 0 :: non_neg_integer(),
+                looked :: integer(),
                 functions = #{} :: #{mfa() => #fn{}},
                 spec :: spec(),
-                publ :: term(),
+                publ = void :: term(),
                 %% for names, where public loop data has no place for them
-                names :: term(),
+                names = void :: term(),
                 %% failures that were told
                 failed = #{} :: #{term() => true}}).
 
@@ -135,8 +140,9 @@ start_link(Ti, Spec, Flags) ->
     end.
 
 %% @doc Takes all meta patterns away, removes what functions have set up, and
-%% closes the file. A meta tracer that does not come to it within 5 s is killed.
--spec stop(pid()) -> ok.
+%% closes the file. A meta tracer that does not come to it within 5 s is killed;
+%% then patterns may be left.
+-spec stop(pid()) -> ok | killed.
 stop(Pid) ->
     Ref = monitor(process, Pid),
     true = unlink(Pid),
@@ -145,9 +151,9 @@ stop(Pid) ->
     await(Pid, Ref, Ref).
 
 %% @doc Takes all meta patterns away, forgets what they were for and what is in
-%% the public loop data. A meta tracer that does not come to it within 5 s is
+%% the public loop data. As {@link stop/1}, one that does not come to it is
 %% killed.
--spec suspend(pid()) -> ok.
+-spec suspend(pid()) -> ok | killed.
 suspend(Pid) ->
     Ref = monitor(process, Pid),
     Pid ! {suspend, self(), Ref},
@@ -166,7 +172,7 @@ await(Pid, Monitor, Ref) ->
             await(Pid, Monitor, Ref)
     after ?STOP_MS ->
             true = exit(Pid, kill),
-            receive {'DOWN', Monitor, process, Pid, _} -> ok end
+            receive {'DOWN', Monitor, process, Pid, _} -> killed end
     end.
 
 %% @doc Sends a request, whose reply `gen_server:receive_response/2' or
@@ -376,14 +382,20 @@ init({Starter, Ti0, Spec, Flags}) ->
     process_flag(trap_exit, true),
     case inviso_ti:open(Ti0) of
         {ok, Ti} ->
-            Scope = inviso_otp:scope_open(inviso_meta, self()),
-            State = #state{starter = Starter, ti = Ti, scope = Scope,
-                           flags = Flags, spec = Spec, publ = void,
-                           names = inviso_meta_publ:new(1, []),
-                           watch = inviso_meta_watch:start_link(Scope, Flags,
-                                                                ?WATCH)},
-            _ = erlang:send_after(?CLEAN_MS, self(), clean),
-            {ok, init_publ(State)};
+            case inviso_meta_feed:open() of
+                {ok, Feed} ->
+                    Scope = inviso_otp:scope_open(
+                              inviso_meta, inviso_meta_feed:tracer(Feed)),
+                    _ = erlang:send_after(?CLEAN_MS, self(), clean),
+                    _ = erlang:send_after(?TICK_MS, self(), tick),
+                    Now = erlang:monotonic_time(millisecond),
+                    {ok, init_publ(#state{starter = Starter, ti = Ti,
+                                          looked = Now,
+                                          scope = Scope, feed = Feed,
+                                          flags = Flags, spec = Spec})};
+                {error, Reason} ->
+                    {stop, {shutdown, Reason}}
+            end;
         {error, Reason} ->
             %% The answer to a mistake, not a crash to be reported.
             {stop, {shutdown, Reason}}
@@ -401,13 +413,9 @@ handle_cast(_, State) ->
     {noreply, State}.
 
 %% @private
-handle_info({trace_ts, Pid, call, {M, F, Args}, TS}, State) ->
-    {noreply, happened({M, F, length(Args)}, Pid, {call, Args, TS}, State)};
-handle_info({trace_ts, Pid, call, {M, F, Args}, _Result, TS}, State) ->
-    {noreply, happened({M, F, length(Args)}, Pid, {call, Args, TS}, State)};
-handle_info({trace_ts, Pid, What, MFA, Value, TS}, State)
-  when What =:= return_from; What =:= exception_from ->
-    {noreply, happened(MFA, Pid, {What, Value, TS}, State)};
+handle_info({inviso_event, Bytes, _, Message}, #state{feed = Feed} = State) ->
+    ok = inviso_meta_feed:taken(Feed, Bytes),
+    urgent(traced(Message, State));
 handle_info({metacast, MFA, Pid, Event}, State) ->
     {noreply, happened(MFA, Pid, Event, State)};
 handle_info({write_ti, Output}, State) ->
@@ -424,8 +432,9 @@ handle_info({stop, _From}, State) ->
 handle_info(clean, State) ->
     _ = erlang:send_after(?CLEAN_MS, self(), clean),
     {noreply, clean(State)};
-handle_info({overload, Waiting}, State) ->
-    {noreply, tell({meta_down, {queue, Waiting}}, take_off(State))};
+handle_info(tick, State) ->
+    _ = erlang:send_after(?TICK_MS, self(), tick),
+    {noreply, told_lost(State)};
 handle_info({'EXIT', _Linked, Reason}, State) ->
     {stop, Reason, State};
 handle_info(Message, #state{ti = Ti} = State) ->
@@ -437,14 +446,69 @@ handle_info(Message, #state{ti = Ti} = State) ->
 %% @private
 terminate(_Reason, State0) ->
     State = remove_publ(remove_all(State0)),
-    #state{scope = Scope, ti = Ti, watch = Watch} = State,
+    #state{scope = Scope, ti = Ti, feed = Feed} = told_rest(State),
     ok = inviso_otp:patterns_close(Scope, []),
     ok = inviso_ti:close(Ti),
-    inviso_meta_watch:stop(Watch).
+    inviso_meta_feed:close(Feed).
 
 %% The runtime component, which tells the subscribers.
 tell(Event, #state{starter = Starter} = State) ->
     Starter ! {?MODULE, self(), {event, Event}},
+    State.
+
+%% And at the end what is still in the mailbox.
+told_rest(#state{feed = Feed} = State) ->
+    case rest(0) of
+        0 ->
+            told_lost(State);
+        N ->
+            #{dropped := Dropped, lost := Lost} = Counts =
+                inviso_meta_feed:counts(Feed),
+            tell({meta_counts, Counts#{dropped := Dropped + N,
+                                       lost := Lost#{unhandled => N}}}, State)
+    end.
+
+rest(N) ->
+    receive {inviso_event, _, _, _} -> rest(N + 1) after 0 -> N end.
+
+told_lost(#state{feed = Feed, lost = Lost} = State) ->
+    case inviso_meta_feed:counts(Feed) of
+        #{dropped := Lost} -> State;
+        #{dropped := New} = Counts ->
+            tell({meta_counts, Counts}, State#state{lost = New})
+    end.
+
+%% What must not wait until a mailbox full of calls has been worked off.
+urgent(#state{looked = Looked} = State) ->
+    case erlang:monotonic_time(millisecond) of
+        Now when Now - Looked > ?LOOK_MS ->
+            look(State#state{looked = Now});
+        _ ->
+            {noreply, State}
+    end.
+
+look(State) ->
+    receive
+        {'EXIT', _, _} = Message -> handle_info(Message, State);
+        {stop, _} = Message -> handle_info(Message, State);
+        {suspend, _, _} = Message -> handle_info(Message, State);
+        tick -> handle_info(tick, State);
+        {'$gen_call', From, Request} ->
+            {reply, Reply, State1} = handle_call(Request, From, State),
+            ok = gen_server:reply(From, Reply),
+            {noreply, State1}
+    after 0 ->
+            {noreply, State}
+    end.
+
+traced({trace_ts, Pid, call, {M, F, Args}, TS}, State) ->
+    happened({M, F, length(Args)}, Pid, {call, Args, TS}, State);
+traced({trace_ts, Pid, call, {M, F, Args}, _Result, TS}, State) ->
+    happened({M, F, length(Args)}, Pid, {call, Args, TS}, State);
+traced({trace_ts, Pid, What, MFA, Value, TS}, State)
+  when What =:= return_from; What =:= exception_from ->
+    happened(MFA, Pid, {What, Value, TS}, State);
+traced(_, State) ->
     State.
 
 %% --- functions that are meta traced -----------------------------------------
@@ -570,10 +634,8 @@ changed(MFA, Fn, #state{functions = Fns} = State) ->
 patterns(#state{functions = Fns}) ->
     [{meta, MFA, []} || {MFA, #fn{specs = [_ | _]}} <- maps:to_list(Fns)].
 
-patterns_changed(#state{starter = Starter, watch = Watch} = State) ->
-    Patterns = patterns(State),
-    ok = inviso_meta_watch:patterns(Watch, Patterns),
-    Starter ! {?MODULE, self(), {patterns, Patterns}},
+patterns_changed(#state{starter = Starter} = State) ->
+    Starter ! {?MODULE, self(), {patterns, patterns(State)}},
     State.
 
 remove_fn({M, F, A} = MFA, #state{functions = Fns} = State) ->
@@ -593,12 +655,6 @@ remove_fn({M, F, A} = MFA, #state{functions = Fns} = State) ->
 
 remove_all(#state{functions = Fns} = State) ->
     lists:foldl(fun remove_fn/2, State, maps:keys(Fns)).
-
-%% The watcher has done it; here it may have been too early for some.
-take_off(#state{functions = Fns} = State) ->
-    _ = [set(MFA, [], State) || {meta, MFA, _} <- patterns(State)],
-    New = maps:map(fun(_, Fn) -> Fn#fn{specs = []} end, Fns),
-    patterns_changed(State#state{functions = New}).
 
 %% --- names of processes -----------------------------------------------------
 

@@ -159,6 +159,9 @@ void inv_delivery_event(struct inv_delivery *d, uint32_t thread, ErlNifEnv *env,
 	uint64_t bytes;
 	unsigned n;
 
+	/* The VM does not trace a process to itself. */
+	if (argv[2] == enif_make_pid(env, &d->receiver))
+		return;
 	/* Release: who reads it sees what became of the events before. */
 	atomic_store_explicit(
 		produced,

@@ -752,33 +752,36 @@ suspend(Config) ->
     {call, _, [a, c], _, Publ} = lists:last(told(N2)),
     stop(Config).
 
-%% Calls that come faster than a function of the user's can take them: meta
-%% tracing goes off, and nothing grows.
+%% Calls that come faster than a function of the user's can take them are lost
+%% and counted, and nothing grows.
 a_flood_is_bounded(Config) ->
     {N1, Node1, _, _} = tracing(Config),
     Sub = subscriber(N1),
     {ok, _} = inviso(N1, tpm, [?P, assoc, 2, [], {?P, slow}]),
-    inviso_test_lib:spawn_call(N1, ?P, busy, [100000000, x]),
-    wait_until(fun() -> call(N1, erlang, trace_info, [?NAMES, meta])
-                            =:= {meta, false}
-                            orelse sessions_off(N1) end),
+    _ = [inviso_test_lib:spawn_call(N1, ?P, busy, [1000000, x])
+         || _ <- [1, 2]],
     Meta = call(N1, erlang, whereis, [inviso_rt_meta]),
-    {message_queue_len, Len} =
-        call(N1, erlang, process_info, [Meta, message_queue_len]),
-    ct:log("~b messages waited", [Len]),
-    timer:sleep(300),
-    {message_queue_len, Len2} =
-        call(N1, erlang, process_info, [Meta, message_queue_len]),
-    true = Len2 =< Len,
-    %% A function that takes two seconds for each does not come to say so.
-    {ok, _} = inviso(N1, stop_tracing, []),
-    {ok, [{Node1, {ok, {idle, running}}}, _]} = inviso(N1, get_status, []),
-    _ = Sub,
+    wait_until(fun() -> queue(N1, Meta) >= 9000 end),
+    [begin
+         timer:sleep(50),
+         true = queue(N1, Meta) =< 10100
+     end || _ <- lists:seq(1, 20)],
+    wait_until(fun() -> counts(N1, Sub, Node1) =/= [] end),
+    [#{produced := P, dropped := D, lost := #{full := D}} | _] =
+        counts(N1, Sub, Node1),
+    true = P > D,
+    %% Other things do not wait for ten thousand calls of two seconds.
+    {ok, [{Node1, {ok, 1}}]} =
+        inviso(N1, tpm, [[Node1], ?P, other, 1, [], void]),
+    {ok, [{Node1, {ok, idle}}, _]} = inviso(N1, stop_tracing, []),
+    wait_until(fun() ->
+                       #{lost := Lost} = lists:last(counts(N1, Sub, Node1)),
+                       is_map_key(unhandled, Lost)
+               end),
     stop(Config).
 
-sessions_off(N) ->
-    call(N, erlang, function_exported, [erts_internal, trace_session_create, 3])
-        andalso call(N, trace, session_info, [?NAMES]) =:= [].
+counts(N, Sub, Node) ->
+    [C || {meta_counts, Who, C} <- events(N, Sub), Who =:= Node].
 
 %% A function that never comes back.
 a_function_that_hangs(Config) ->
@@ -793,7 +796,8 @@ a_function_that_hangs(Config) ->
     undefined = call(N1, erlang, whereis, [inviso_rt_meta]),
     {ok, _} = inviso(N1, init_tracing,
                      [[{trace, {file, "b.log"}}, {ti, {file, "b.ti"}}]]),
-    {ok, _} = inviso(N1, tpm, [?P, assoc, 2, [], {?P, ask}]),
+    {ok, [{Node1, {ok, 1}}, _]} =
+        inviso(N1, tpm, [?P, assoc, 2, [], {?P, ask}]),
     run(N1, [fun() -> timer:sleep(infinity) end, x]),
     {ok, [{Node1, ok}, _]} = inviso(N1, suspend, [why]),
     wait_until(fun() -> [x || {meta_down, N, {died, killed}}
@@ -816,10 +820,7 @@ a_meta_tracer_that_dies(Config) ->
     {ok, [{Node1, {error, no_metatracer}}]} =
         inviso(N1, ctpm, [[Node1], ?P, assoc, 2]),
     {ok, [{Node1, {ok, {tracing, running}}}, _]} = inviso(N1, get_status, []),
-    wait_until(fun() ->
-                       call(N1, erlang, whereis, [inviso_rt_meta_watch])
-                           =:= undefined
-               end),
+    run(N1, [x, x]),
     wait_until(fun() -> call(N1, erlang, trace_info, [?NAMES, meta])
                             =:= {meta, false} end),
     stop(Config).

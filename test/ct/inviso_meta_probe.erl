@@ -167,6 +167,5 @@ the_module_itself(Out) ->
     {error, bad_mfa} = Do(ctpm, MF),
     ok = inviso_rt_meta:stop(Pid),
     false = is_process_alive(Pid),
-    undefined = whereis(inviso_rt_meta_watch),
     inviso_otp:scope_close(Scope, []),
     ok.
