@@ -21,7 +21,7 @@ main([Out, Dir, Command]) ->
     Rows = try
                call_rows(Work) ++ untraced_rows(Work) ++ cpu_rows(Work)
                    ++ size_rows(Work) ++ flood_rows(Work)
-                   ++ merge_rows(Work, Command)
+                   ++ merge_rows(Work, Command) ++ lfm_rows(Work)
                    ++ attach_rows(Work, Command)
            after
                [file:delete(F) || F <- filelib:wildcard(Work ++ "/*")],
@@ -360,6 +360,75 @@ dbg_rate(File, N, Work) ->
     Rate = N * 100 / max(1, cpu_ticks() - T0),
     file:close(Fd),
     Rate.
+
+%%---------------------------------------------------------------------------
+%% inviso_lfm:merge/2 of two nodes with ti files, as time goes by
+
+%% Events a second of the Inviso of R15, on a quiet machine: two nodes of
+%% 200 000 calls each, and (a function) the best of any. It is not in OTP any
+%% more.
+-define(ORIGINAL_MERGE, 34000).
+
+lfm_rows(Work) ->
+    progress("inviso_lfm:merge/2"),
+    N = 400000,
+    Nodes = [lfm_node(Work, Node, N) || Node <- ['a@host', 'b@host']],
+    Files = [F || {F, _} <- Nodes],
+    Ports = [P || {_, P} <- Nodes],
+    Out = filename:join(Work, "lfm.txt"),
+    Rate = fun(Merge) -> median([lfm_rate(Merge, N) || _ <- [1, 2, 3]]) end,
+    Each = fun(_, _, _, Count) -> {ok, Count + 1} end,
+    row_of_original("two nodes merged, logs, inviso_lfm:merge/2",
+                    Rate(fun() -> inviso_lfm:merge(Files, Out) end))
+        ++ row_of_original("two nodes merged, trace port files",
+                           Rate(fun() -> inviso_lfm:merge(Ports, Out) end))
+        ++ [row("the same with a function for each event",
+                Rate(fun() -> inviso_lfm:merge(Ports, Each, 0) end),
+                "events/s of CPU", "the original, 121 k/s (a constant)",
+                121000)].
+
+row_of_original(Name, Rate) ->
+    [row(Name, Rate, "events/s of CPU", "the original, 34 k/s (a constant)",
+         ?ORIGINAL_MERGE)].
+
+%% Half of the events, in a log of ours and in a trace port file, of a process
+%% that has a name.
+lfm_node(Work, Node, N) ->
+    Name = atom_to_list(Node),
+    Log = filename:join(Work, "inviso.log"),
+    Port = filename:join(Work, "port.trace"),
+    Pid = lfm_events({inviso, #{buffer_bytes => 134217728}}, Work, N div 2),
+    ok = file:rename(Log, filename:join(Work, Name ++ ".log")),
+    PortPid = lfm_events(file, Work, N div 2),
+    ok = file:rename(Port, filename:join(Work, Name ++ ".port")),
+    Ti = filename:join(Work, Name ++ ".ti"),
+    ok = file:write_file(Ti, [alias_record(P) || P <- [Pid, PortPid]]),
+    [Logs, Ports] = [{Node, [{trace_log, [filename:join(Work, Name ++ Ext)]},
+                             {ti_log, [Ti]}]} || Ext <- [".log", ".port"]],
+    {Logs, Ports}.
+
+lfm_events(Kind, Work, N) ->
+    {Tracer, Stop} = start_tracer(Kind, Work),
+    Self = self(),
+    Pid = spawn_link(fun() -> receive go -> ok end, loop(N),
+                              Self ! {self(), done} end),
+    arm(Pid, Tracer),
+    1 = erlang:trace(Pid, true, [timestamp, Tracer]),
+    Pid ! go,
+    receive {Pid, done} -> ok end,
+    0 = Stop(),
+    timer:sleep(100),
+    Pid.
+
+alias_record(Pid) ->
+    Bin = term_to_binary({Pid, a_name, alias, {1, 0, 0}}),
+    [<<0, (byte_size(Bin)):32>>, Bin].
+
+%% Events a second of CPU, of the merger and of the node alike.
+lfm_rate(Merge, N) ->
+    T0 = cpu_ticks(),
+    {ok, N} = Merge(),
+    N * 100 / max(1, cpu_ticks() - T0).
 
 %%---------------------------------------------------------------------------
 %% From nothing to nodes as they were

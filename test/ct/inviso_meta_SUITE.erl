@@ -406,6 +406,8 @@ tpm_globalnames(Config) ->
     New = inviso_test_lib:spawn_call(N1, timer, sleep, [infinity]),
     yes = call(N1, global, register_name, [{new, 1}, New]),
     _ = call(N1, global, unregister_name, [{new, 1}]),
+    wait_until(fun() -> [x || {P, _, unalias, _} <- ti(N1, "a.ti"),
+                              P =:= New] =/= [] end),
     {ok, [{Node1, {ok, ok}}, {Node2, {ok, ok}}]} =
         inviso(N1, ctpm_globalnames, []),
     {ok, [{Node2, {{error, bad_mfa}, {error, bad_mfa}}}]} =
