@@ -8,7 +8,10 @@
 
 -export([all/0, suite/0, init_per_testcase/2, end_per_testcase/2]).
 
--export([autostart_module/1,
+-export([meta_tracing/1,
+         public_loop_data/1,
+         trace_information/1,
+         autostart_module/1,
          autostart_configuration_file/1,
          autostart_utilities/1,
          dependency/1,
@@ -21,7 +24,10 @@
 suite() -> [{timetrap, {seconds, 120}}].
 
 all() ->
-    [autostart_module,
+    [meta_tracing,
+     public_loop_data,
+     trace_information,
+     autostart_module,
      autostart_configuration_file,
      autostart_utilities,
      dependency,
@@ -38,6 +44,137 @@ init_per_testcase(Case, Config) ->
 
 end_per_testcase(_Case, Config) ->
     _ = [inviso_test_lib:stop_node(N) || N <- ?config(nodes, Config)],
+    ok.
+
+%% --- meta tracing -----------------------------------------------------------
+
+%% "Meta tracing": "Simple example where the call to the function
+%% connection:assoc_id(Pid,Ref) will associated Pid with the id Ref. We will then
+%% in a merged log-file see a translation between Pid and Ref."
+meta_tracing(Config) ->
+    [#{name := Node1} = N1, #{name := Node2} = N2] = ?config(nodes, Config),
+    {ok, _} = call(N1, inviso, start, []),
+    {ok, _} = call(N1, inviso, add_nodes, [[Node1, Node2], mytag]),
+    {ok, _} = call(N1, inviso, init_tracing,
+                   [[{trace, {file, "tracefile.log"}},
+                     {ti, {file, "trace.ti"}}]]),
+    ok = modules([N1, N2],
+                   "-module(mytrace). -export([call_assoc_id/3]). "
+                   "call_assoc_id(_CallingPid,[Pid,Ref],PublLoopData) -> "
+                   "{ok,PublLoopData,term_to_binary({Pid,Ref,alias,now()})}."),
+    ok = modules([N1, N2],
+                   "-module(connection). -export([assoc_id/2, work/2]). "
+                   "assoc_id(Pid,Ref) -> {Pid, Ref}. "
+                   "work(Ref, N) -> connection:assoc_id(self(), Ref), "
+                   "    timer:sleep(50), "
+                   "    [code:which(M) || M <- lists:duplicate(N, nomod)]."),
+    %% (node1@hurin)21> inviso:tpm(connection,assoc_id,2,[],
+    %%                             {mytrace,call_assoc_id}).
+    %% {ok,[{'node1@hurin',{ok,1}}, {'node2@hurin',{ok,1}}]}
+    {ok, [{Node1, {ok, 1}}, {Node2, {ok, 1}}]} =
+        inviso(N1, "inviso:tpm(connection,assoc_id,2,[],
+                               {mytrace,call_assoc_id})."),
+    {ok, _} = call(N1, inviso, tpl, [code, which, 1, []]),
+    {ok, _} = call(N1, inviso, tf, [new, [call, timestamp]]),
+    Ref = call(N2, erlang, make_ref, []),
+    Pid = inviso_test_lib:spawn_call(N2, connection, work, [Ref, 3]),
+    wait_until(fun() -> not call(N2, erlang, is_process_alive, [Pid]) end),
+    {ok, _} = call(N1, inviso, stop_tracing, []),
+    {ok, _} = call(N1, inviso, fetch_log, [[Node2], ".", "two_"]),
+    {ok, _} = call(N1, inviso_lfm, merge,
+                   [[{Node2, [{trace_log, ["two_tracefile.log"]},
+                              {ti_log, ["two_trace.ti"]}]}], "out.txt"]),
+    Mine = io_lib:format("~w [~s] {trace_ts,~s,call,{code,which,[nomod]},",
+                         [Node2, call(N2, erlang, ref_to_list, [Ref]),
+                          call(N2, erlang, pid_to_list, [Pid])]),
+    {ok, Out} = file:read_file(filename:join(maps:get(dir, N1), "out.txt")),
+    3 = length(binary:matches(Out, iolist_to_binary(Mine))),
+    {ok, _} = call(N1, inviso, stop_all, []).
+
+%% "Simple example where tracing is initiated with a public loop data structure
+%% having 10 places for nine (the locally registered names is mandatory) different
+%% functions to be meta traced. Note that the BIF list_to_tuple/1 is used as
+%% initialization function."
+public_loop_data(Config) ->
+    [N1, #{name := Node2} = N2] = ?config(nodes, Config),
+    {ok, _} = call(N1, inviso, start, []),
+    {ok, _} = call(N1, inviso, add_nodes, [[Node2], mytag]),
+    %% (node1@hurin)4> inviso:init_tracing([{node2@hurin,[...]}]).
+    %% {ok,[{'node2@hurin',{ok,[{trace_log,ok},{ti_log,ok}]}}]}
+    {ok, [{Node2, {ok, [{trace_log, ok}, {ti_log, ok}]}}]} =
+        inviso(N1, lists:concat(
+                     ["inviso:init_tracing( [{'", Node2, "',"
+                      "[{trace,{file,\"tracefile_node2.log\"}},"
+                      " {ti,{file,\"trace_node2.ti\","
+                      "  {{erlang,list_to_tuple,[lists:duplicate(10,[])]},"
+                      "   void, {inviso_rt_meta,clean_std_publld}}}}]}])."])),
+    Empty = list_to_tuple(lists:duplicate(10, [])),
+    State = fun() ->
+                    {ok, _, Publ} = call(N2, inviso_rt_meta, get_state,
+                                         [inviso_rt_meta]),
+                    Publ
+            end,
+    Empty = State(),
+    %% "The first element in that tuple is used by the predefined meta tracing
+    %% for capturing locally registered names." And "the default clean-function
+    %% considers an entry older than 30 seconds to be abandoned".
+    {ok, [{Node2, {{ok, 1}, {ok, 1}}}]} = call(N1, inviso, tpm_localnames, []),
+    P = self(),
+    ok = call(N1, inviso_rt_meta, metacast_call,
+              [[Node2], P, erlang, register, [a_name, P]]),
+    wait_until(fun() -> element(1, State()) =/= [] end),
+    [{P, {a_name, P}, _}] = element(1, State()),
+    {M, S, U} = erlang:timestamp(),
+    {[], [{young, {M, S, U}}]} =
+        call(N2, inviso_rt_meta, clean_std_publld,
+             [{[{P, {a_name, P}, {M, S - 31, U}}], [{young, {M, S, U}}]}]),
+    Name = inviso_test_lib:spawn_call(N2, timer, sleep, [infinity]),
+    true = call(N2, erlang, register, [named, Name]),
+    {ok, _} = call(N1, inviso, stop_tracing, []),
+    {ok, Ti} = file:read_file(filename:join(maps:get(dir, N2),
+                                            "trace_node2.ti")),
+    true = binary:match(Ti, <<"named">>) =/= nomatch,
+    {ok, _} = call(N1, inviso, stop_all, []).
+
+%% "The standard inviso log-file reader understands the following trace
+%% information file entries: {Pid,Alias,alias,NowStamp}
+%% {Pid,Alias,unalias,NowStamp}": "The Pid in an alias entry must always be a
+%% proper pid. In an unalias entry it may also be the atom undefined. The latter
+%% means that all associations involving Alias shall stop to be valid. The
+%% standard inviso log file reader uses the now-stamp to make sure that
+%% associations are only used during time periods in the log-file when such are
+%% valid."
+trace_information(Config) ->
+    [#{dir := Dir} | _] = ?config(nodes, Config),
+    File = fun(Name) -> filename:join(Dir, Name) end,
+    P = self(),
+    Q = whereis(kernel_sup),
+    At = fun(Sec) -> {1700, Sec, 0} end,
+    records(File("a.ti"), [{P, own, alias, At(1)}, {P, both, alias, At(1)},
+                           {Q, both, alias, At(1)}, {P, own, unalias, At(3)},
+                           {undefined, both, unalias, At(5)}]),
+    records(File("a.log"), [{trace_ts, X, call, {m, f, [Sec]}, At(Sec)}
+                            || Sec <- [0, 2, 4, 6], X <- [P, Q]]),
+    Self = self(),
+    Work = fun(_Node, {trace_ts, X, call, {m, f, [Sec]}, _}, Names, Data) ->
+                   Self ! {Sec, X, Names},
+                   {ok, Data}
+           end,
+    {ok, 8} = inviso_lfm:merge([{node(), [{trace_log, [File("a.log")]},
+                                          {ti_log, [File("a.ti")]}]}],
+                               Work, data),
+    [{0, P, []}, {0, Q, []}, {2, P, [own, both]}, {2, Q, [both]},
+     {4, P, [both]}, {4, Q, [both]}, {6, P, []}, {6, Q, []}] =
+        [receive M -> M end || _ <- lists:seq(1, 8)].
+
+records(File, Terms) ->
+    ok = file:write_file(File, [begin
+                                    B = term_to_binary(T),
+                                    [<<0, (byte_size(B)):32>>, B]
+                                end || T <- Terms]).
+
+modules(Nodes, Text) ->
+    _ = [ok = module(N, Text) || N <- Nodes],
     ok.
 
 %% --- autostart --------------------------------------------------------------
