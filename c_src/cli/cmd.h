@@ -26,6 +26,7 @@ struct inv_cmd {
 extern const struct inv_cmd inv_cmd_case;
 extern const struct inv_cmd inv_cmd_fetch;
 extern const struct inv_cmd inv_cmd_merge;
+extern const struct inv_cmd inv_cmd_ms;
 extern const struct inv_cmd inv_cmd_record;
 extern const struct inv_cmd inv_cmd_recover;
 extern const struct inv_cmd inv_cmd_status;

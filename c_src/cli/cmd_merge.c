@@ -176,7 +176,7 @@ static int put(struct merge *m, const struct inv_item *item)
 {
 	int rc;
 
-	if (!inv_filter_passes(&m->wanted.filter, item)) {
+	if (!inv_filter_opts_pass(&m->wanted, item)) {
 		inv_sink_skip(m->sink);
 		return 0;
 	}
@@ -222,6 +222,12 @@ static void tell_rest(struct merge *m)
 		rotated += m->inputs.feeds[i]->rotated;
 	if (m->quiet)
 		return;
+	if (m->wanted.spec && inv_spec_filter_undecided(m->wanted.spec))
+		fprintf(stderr,
+			"inviso merge: --filter could not decide on %" PRIu64
+			" event(s), which are left out: what it asks for was "
+			"not recorded\n",
+			inv_spec_filter_undecided(m->wanted.spec));
 	if (rotated)
 		fprintf(stderr,
 			"inviso merge: %" PRIu64

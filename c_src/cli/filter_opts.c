@@ -10,6 +10,7 @@ int inv_filter_opts_init(struct inv_filter_opts *o)
 void inv_filter_opts_release(struct inv_filter_opts *o)
 {
 	inv_filter_release(&o->filter);
+	inv_spec_filter_free(o->spec);
 }
 
 bool inv_filter_opts_dated(const struct inv_filter_opts *o)
@@ -46,7 +47,8 @@ enum {
 	OPT_TO,
 	OPT_PID,
 	OPT_TAG,
-	OPT_MFA
+	OPT_MFA,
+	OPT_FILTER
 };
 
 static const struct argp_option options[] = {
@@ -65,6 +67,11 @@ static const struct argp_option options[] = {
 	{ "mfa", OPT_MFA, "M:F/A", 0,
 	  "of this function; M:F, or M: of all of these; Enum.map/2 as well; "
 	  "repeatable",
+	  0 },
+	{ "filter", OPT_FILTER, "SPEC", 0,
+	  "that a match spec matches: its arguments are the process, the tag "
+	  "and what follows, as in \"[{['_',call,{lists,seq,['\\$1','_']}],"
+	  "[{'>','\\$1',9}],[]}]\"",
 	  0 },
 	{ 0 },
 };
@@ -98,6 +105,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_MFA:
 		name = "--mfa";
 		rc = inv_filter_add_mfa(&o->filter, arg, &err);
+		break;
+	case OPT_FILTER:
+		name = "--filter:";
+		inv_spec_filter_free(o->spec);
+		o->spec = NULL;
+		rc = inv_spec_filter_new(&o->spec, arg, &err);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
