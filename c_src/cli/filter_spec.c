@@ -77,7 +77,7 @@ static int make(struct inv_spec_filter *f, const char *text,
 	return rc;
 }
 
-int inv_spec_filter_new(struct inv_spec_filter **out, const char *text,
+int inv_spec_filter_new(struct inv_spec_filter **made, const char *text,
 			struct inv_err *err)
 {
 	struct inv_spec_filter *f = calloc(1, sizeof(*f));
@@ -94,7 +94,7 @@ int inv_spec_filter_new(struct inv_spec_filter **out, const char *text,
 	f->run.heap = &f->event;
 	f->run.world = &f->world;
 	f->prog = f->match.prog;
-	*out = f;
+	*made = f;
 	return 0;
 }
 
@@ -137,7 +137,7 @@ static inv_word tag_atom(struct inv_spec_filter *f, const struct inv_event *ev)
 	if (ev->tag < INV_TAG_COUNT && f->tags[ev->tag])
 		return f->tags[ev->tag];
 	name = inv_event_tag(ev, &len);
-	if (ev->tag >= INV_TAG_COUNT || ev->tag == INV_TAG_OTHER)
+	if (ev->tag >= INV_TAG_COUNT) /* INV_TAG_OTHER is, too */
 		return inv_make_atom(&f->event, name, len);
 	t = inv_make_atom(&f->spec, name, len);
 	f->tags[ev->tag] = t;
@@ -186,7 +186,7 @@ bool inv_spec_filter_wants(struct inv_spec_filter *f,
 			   const struct inv_event *ev,
 			   const struct inv_node *node)
 {
-	inv_word words[ELEMENTS];
+	inv_word words[ELEMENTS] = { 0 };
 	int n;
 
 	if (f->by_tag && ev->tag < INV_TAG_COUNT && !f->wants_tag[ev->tag] &&

@@ -21,7 +21,7 @@ struct inv_spec_filter;
 /*
  * Makes one of a match spec's text.  INV_EINVAL, with words; INV_ENOMEM.
  */
-int inv_spec_filter_new(struct inv_spec_filter **f, const char *text,
+int inv_spec_filter_new(struct inv_spec_filter **made, const char *text,
 			struct inv_err *err);
 void inv_spec_filter_free(struct inv_spec_filter *f);
 

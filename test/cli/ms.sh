@@ -1,0 +1,97 @@
+#!/bin/sh
+# `inviso ms`: what it explains, answers and refuses; and merge --filter.
+set -u
+inviso=${INVISO_PRIV:-priv}/inviso
+case $inviso in /*) ;; *) inviso=$PWD/$inviso ;; esac
+frozen=$PWD/test/frozen/1
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+
+n=0 bad=0
+ok() { # WHAT COMMAND...: a point, by the command's status
+	what=$1
+	shift
+	n=$((n + 1))
+	if "$@"; then
+		echo "ok $n - $what"
+	else
+		echo "not ok $n - $what"
+		bad=1
+	fi
+}
+status() { # N COMMAND...: whether it ends so; what it says is in out and err
+	expected=$1
+	shift
+	"$@" >out 2>err
+	got=$?
+	[ "$got" = "$expected" ] || { echo "# status $got of: $*"; cat err; return 1; }
+}
+says() { grep -qF -- "$2" "$1"; }
+is() { # FILE LINE...
+	file=$1
+	shift
+	printf '%s\n' "$@" | diff - "$file"
+}
+
+ok 'help is there' status 0 "$inviso" ms --help
+ok 'and has examples' says out 'Examples:'
+ok 'without a spec: usage' status 2 "$inviso" ms
+ok 'with too much: usage' status 2 "$inviso" ms '[]' '[]' '[]'
+ok 'a wrong release: usage' status 2 "$inviso" ms --release 24 '[]'
+ok 'it says which there are' says err '--release 24: not one of 25 to 29'
+ok 'a wrong event: usage' status 2 "$inviso" ms --event gc '[]'
+
+spec='[{['"'"'$1'"'"',b],[{'"'"'>'"'"','"'"'$1'"'"',1}],[{return_trace},{message,{{x,'"'"'$1'"'"'}}}]}]'
+ok 'a spec is explained' status 0 "$inviso" ms "$spec"
+ok 'clause by clause' is out 'clause 1: 2 arguments: $1, b' '  when    $1 > 1' \
+	'  does    return_trace()' '          message({x, $1})'
+ok 'with its code' status 0 "$inviso" ms -d "$spec"
+ok 'which ends' says out '  END'
+ok 'a spec is run' status 0 "$inviso" ms "$spec" '[5,b]'
+ok 'and answers' is out 'clause 1 matches' 'result: {x,5}  (is added to the event)' \
+	'return_trace: its return is traced'
+ok 'no clause matches: 5' status 5 "$inviso" ms "$spec" '[0,b]'
+ok 'as JSON' status 0 "$inviso" ms --json "$spec" '[5,b]'
+ok 'one object' is out '{"ok":true,"matched":true,"clause":1,"result":"{x,5}","flags":["return_trace"]}'
+printf '%s' "$spec" >spec
+ok 'a spec in a file' status 0 "$inviso" ms -f spec '[5,b]'
+ok 'a file that is not there' status 1 "$inviso" ms -f nofile '[5,b]'
+ok 'says why' says err 'open nofile: No such file'
+
+ok 'a wrong spec: 1' status 1 "$inviso" ms '[{_,[{nosuch,1}],[]}]'
+ok 'in the words of the VM' says err 'Function nosuch/1 does_not_exist.'
+ok 'what a later release has' status 1 "$inviso" ms --release 25 '[{_,[],[{ceil,1.5}]}]'
+ok 'is told' says err 'OTP 26 takes it'
+ok 'an action for calls' status 1 "$inviso" ms --event send '[{_,[],[{caller}]}]'
+ok 'is none of a send' says err "Special form 'caller' not allow for this trace event."
+ok 'what only a node knows' status 1 "$inviso" ms '[{_,[{is_pid,{hd,[{self}]}}],[]}]' '[]'
+ok 'has no answer' says err 'depends on the process'
+ok 'a term that is no list' status 1 "$inviso" ms '[{_,[],[]}]' foo
+ok 'is refused' says err 'no list of arguments'
+
+ok 'a term that ends early' status 1 "$inviso" ms '[{_,[],[]}]' '[a,{b'
+ok 'says where' says err "character 6: the text ends, but a tuple needs a '}'"
+ok 'a variable' status 1 "$inviso" ms '[{_,[],[X]}]'
+ok 'says how it is written' says err "'X' is a variable: match specs have '\$1'"
+ok 'a fun' status 1 "$inviso" ms '[{_,[],[]}]' '[fun(X) -> X end]'
+ok 'has no place' says err 'a fun has no place in a term'
+ok 'all kinds of terms' status 0 "$inviso" ms "[{['\$1'],[],[{message,'\$1'}]}]" \
+	'[{-1,16#ff,$a,1.5e-3,123456789012345678901234567890,"a\x{3b1}",'"'A b'"',<<1,2:3,"x">>,#{b=>[],a=>[x|y]},<0.1.2>,#Port<0.5>,#Ref<0.1.2.3>,fun m:f/2}]'
+ok 'come out as they went in' says out \
+	"result: {-1,255,97,0.0015,123456789012345678901234567890,[97,945],'A b',<<1,79,0:3>>,#{a => [x|y],b => []},<0.1.2>,#Port<0.5>,#Ref<0.1.2.3>,fun m:f/2}"
+
+merge() { status 0 "$inviso" merge --filter "$1" "$frozen/nth.log" "$frozen/terms.log"; }
+ok 'merge shows what a spec matches' merge "[{[_,call,{lists,nth,['\$1',_]}],[{'>','\$1',1}],[]}]"
+ok 'and nothing else' says out '232 events recorded, 0 lost; 1 shown, 231 left out'
+ok 'a head may be a tuple' merge '[{{_,call,_},[],[]}]'
+ok 'with or without the result of {message, _}' says out '116 shown'
+ok 'which can be asked for' merge '[{[_,call,_,{m,1}],[],[]}]'
+ok 'in its place' says out '115 shown'
+ok 'what a clause says no to' merge '[{[_,call|_],[],[{message,false}]},{_,[],[]}]'
+ok 'is left out' says out '116 shown'
+ok 'a wrong filter: usage' status 2 "$inviso" merge --filter '[{a,[],[]}]' "$frozen/nth.log"
+ok 'in words' says err '--filter: Match head is invalid in this context.'
+
+echo "1..$n"
+exit $bad
