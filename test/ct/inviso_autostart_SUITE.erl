@@ -13,6 +13,7 @@
          a_release_boots_whatever_is_wrong/1,
          a_node_that_dies_of_it_does_it_once/1,
          nothing_starts_that_is_not_configured/1,
+         nothing_stays_of_what_started/1,
          the_file_and_its_name/1,
          repeat_counts_down_before_anything/1,
          what_is_no_configuration/1,
@@ -40,6 +41,7 @@ all() ->
      a_release_boots_whatever_is_wrong,
      a_node_that_dies_of_it_does_it_once,
      nothing_starts_that_is_not_configured,
+     nothing_stays_of_what_started,
      the_file_and_its_name,
      repeat_counts_down_before_anything,
      what_is_no_configuration,
@@ -231,13 +233,46 @@ a_node_that_dies_of_it_does_it_once(Config) ->
 
 nothing_starts_that_is_not_configured(Config) ->
     N = node_of(Config),
-    Before = inviso_test_lib:footprint(N),
     ok = call(N, application, start, [inviso]),
     undefined = call(N, erlang, whereis, [inviso_rt]),
     undefined = call(N, erlang, whereis, [inviso_guard]),
     [] = call(N, supervisor, which_children, [inviso_sup]),
     ok = call(N, application, stop, [inviso]),
-    _ = Before,
+    inviso_test_lib:stop_node(N).
+
+%% Killed, or stopped with the application: no flags, patterns, sessions or
+%% processes, and the log is complete.
+nothing_stays_of_what_started(Config) ->
+    N = node_of(Config),
+    Conf = filename:join(?config(dir, Config), "c.config"),
+    Case = filename:join(?config(dir, Config), "case.txt"),
+    ok = file:write_file(Case, "inviso_rt:tpl(code, which, '_', []).\n"
+                         "inviso_rt:tf(all, [call]).\n"),
+    configure(N, Conf),
+    Seen = fun() -> maps:with([registered, ets, new_flags, traced, functions,
+                               sessions, os_processes],
+                              inviso_test_lib:footprint(N)) end,
+    Before = Seen(),
+    Ends = [fun() -> true = call(N, erlang, exit,
+                                 [call(N, erlang, whereis, [inviso_rt]), kill])
+            end,
+            fun() -> ok end],
+    _ = [begin
+             Log = filename:join(?config(dir, Config), Name),
+             write(Conf, server_conf(1, [{tracerdata, {file, Log}},
+                                         {cmdfiles, [Case]}])),
+             ok = call(N, application, start, [inviso]),
+             _ = call(N, code, which, [lists]),
+             true = Before =/= Seen(),
+             End(),
+             wait_until(fun() -> call(N, erlang, whereis, [inviso_rt])
+                                     =:= undefined orelse Name =:= "stop.log"
+                        end),
+             ok = call(N, application, stop, [inviso]),
+             wait_until(fun() -> Seen() =:= Before end),
+             [_ | _] = [L || L <- merged(Config, Log),
+                             string:find(L, "code,which") =/= nomatch]
+         end || {Name, End} <- lists:zip(["kill.log", "stop.log"], Ends)],
     inviso_test_lib:stop_node(N).
 
 %% inviso_autostart_conf in its forms, of inviso and of runtime_tools;
