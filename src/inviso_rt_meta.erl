@@ -68,6 +68,7 @@
 -define(CLEAN_MS, 60000).
 -define(TICK_MS, 1000).
 -define(LOOK_MS, 100).
+-define(BEHIND_US, 500000).
 
 -type callback() :: inviso_meta_callback:callback().
 -type functions() :: {callback(), callback(), callback(), callback()}.
@@ -415,7 +416,7 @@ handle_cast(_, State) ->
 %% @private
 handle_info({inviso_event, Bytes, _, Message}, #state{feed = Feed} = State) ->
     ok = inviso_meta_feed:taken(Feed, Bytes),
-    urgent(traced(Message, State));
+    urgent(element(tuple_size(Message), Message), traced(Message, State));
 handle_info({metacast, MFA, Pid, Event}, State) ->
     {noreply, happened(MFA, Pid, Event, State)};
 handle_info({write_ti, Output}, State) ->
@@ -478,13 +479,14 @@ told_lost(#state{feed = Feed, lost = Lost} = State) ->
             tell({meta_counts, Counts}, State#state{lost = New})
     end.
 
-%% What must not wait until a mailbox full of calls has been worked off.
-urgent(#state{looked = Looked} = State) ->
-    case erlang:monotonic_time(millisecond) of
-        Now when Now - Looked > ?LOOK_MS ->
-            look(State#state{looked = Now});
-        _ ->
-            {noreply, State}
+%% What must not wait until a mailbox full of calls has been worked off. When
+%% there is no such, everything is done in the order in which it came.
+urgent(TS, #state{looked = Looked} = State) ->
+    Now = erlang:monotonic_time(millisecond),
+    case Now - Looked > ?LOOK_MS andalso
+        timer:now_diff(erlang:timestamp(), TS) > ?BEHIND_US of
+        true -> look(State#state{looked = Now});
+        false -> {noreply, State}
     end.
 
 look(State) ->

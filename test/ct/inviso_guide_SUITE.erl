@@ -22,7 +22,8 @@
 
 -export([all/0, suite/0, init_per_testcase/2, end_per_testcase/2]).
 
--export([overview/1, first_trace/1, autostart/1, trace_cases/1, sessions/1]).
+-export([overview/1, first_trace/1, autostart/1, trace_cases/1, sessions/1,
+         meta_tracing/1]).
 %% On the nodes.
 -export([shell/0, eval/2]).
 
@@ -31,7 +32,7 @@
 suite() -> [{timetrap, {seconds, 180}}].
 
 all() ->
-    [overview, first_trace, autostart, trace_cases, sessions].
+    [overview, first_trace, autostart, trace_cases, sessions, meta_tracing].
 
 init_per_testcase(Case, Config) ->
     case inviso_test_lib:product("inviso") of
@@ -59,6 +60,8 @@ autostart(Config) -> chapter("3-autostart.md", Config).
 trace_cases(Config) -> chapter("4-trace-cases.md", Config).
 
 sessions(Config) -> chapter("5-sessions.md", Config).
+
+meta_tracing(Config) -> chapter("6-meta-tracing.md", Config).
 
 %% A shell is one process for all its lines.
 with_shell(N) ->
