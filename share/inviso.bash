@@ -55,6 +55,10 @@ _inviso() {
 				COMPREPLY=()
 				[ "$COMP_CWORD" -ne 2 ] || _inviso_words 'list run undo' "$word"
 				;;
+			autostart)
+				COMPREPLY=()
+				[ "$COMP_CWORD" -ne 2 ] || _inviso_words 'show write remove' "$word"
+				;;
 			*) COMPREPLY=() ;;
 			esac
 			;;

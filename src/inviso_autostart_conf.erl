@@ -31,7 +31,7 @@
 %% again and again.
 -module(inviso_autostart_conf).
 
--export([env/2, file/0, read/1, write/2, count_down/1]).
+-export([env/2, file/0, read/1, write/2, replace/2, count_down/1]).
 
 -type file() :: file:filename().
 -type failure() :: {error, {File :: file(), Why :: term()}}.
@@ -132,21 +132,23 @@ write(File, Terms) ->
              ["%% coding: utf-8\n"
               | [io_lib:format("~tp.~n", [T]) || T <- Terms]]),
     case is_text(Terms) of
-        true ->
-            New = File ++ ".new",
+        true -> replace(File, Text);
+        false -> {error, {File, {not_writable_as_text, Terms}}}
+    end.
+
+%% @doc Puts a text in the place of a file, at once and for good.
+-spec replace(file(), binary()) -> ok | failure().
+replace(File, Text) ->
+    New = File ++ ".new",
+    _ = file:delete(New),
+    case first_error([fun() -> write_new(New, File, Text) end,
+                      fun() -> file:rename(New, File) end,
+                      fun() -> sync_dir(filename:dirname(File)) end]) of
+        ok ->
+            ok;
+        {error, Why} ->
             _ = file:delete(New),
-            case first_error([fun() -> write_new(New, File, Text) end,
-                              fun() -> file:rename(New, File) end,
-                              fun() -> sync_dir(filename:dirname(File)) end])
-            of
-                ok ->
-                    ok;
-                {error, Why} ->
-                    _ = file:delete(New),
-                    {error, {File, Why}}
-            end;
-        false ->
-            {error, {File, {not_writable_as_text, Terms}}}
+            {error, {File, Why}}
     end.
 
 %% Funs, pids and the like cannot be read again.

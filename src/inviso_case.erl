@@ -30,8 +30,8 @@
 %% expression that fails ends the file.
 -module(inviso_case).
 
--export([read/1, read/2, of_call/2, run/2, run/3, variables/1, comment/1,
-         transform/2, format_error/1]).
+-export([read/1, read/2, parse/3, of_call/2, run/2, run/3, variables/1,
+         comment/1, text/1, transform/2, format_error/1]).
 
 -export_type([trace_case/0, translation/0, bindings/0, failure/0]).
 
@@ -55,25 +55,26 @@ read(File) ->
 %% @doc Reads a file and translates it.
 -spec read(file:filename(), [translation()]) -> {ok, trace_case()} | failure().
 read(File, Translations) ->
+    case file:read_file(File) of
+        {ok, Bytes} -> parse(File, Bytes, Translations);
+        {error, Why} -> {error, {File, 0, {file, Why}}}
+    end.
+
+%% @doc The same of what is in a file, UTF-8 or Latin-1.
+-spec parse(file:filename(), binary(), [translation()]) ->
+          {ok, trace_case()} | failure().
+parse(File, Bytes, Translations) ->
     try
-        Text = text(File),
+        Text = case unicode:characters_to_list(Bytes) of
+                   Chars when is_list(Chars) -> Chars;
+                   _ -> binary_to_list(Bytes)
+               end,
         Exprs = parse(tokens(Text)),
         {ok, #trace_case{file = File,
                          comment = first_comment(Text),
                          exprs = transform(Exprs, Translations)}}
     catch
         throw:{Line, Why} -> {error, {File, Line, Why}}
-    end.
-
-text(File) ->
-    case file:read_file(File) of
-        {ok, Bytes} ->
-            case unicode:characters_to_list(Bytes) of
-                Text when is_list(Text) -> Text;
-                _ -> binary_to_list(Bytes)
-            end;
-        {error, Why} ->
-            throw({0, {file, Why}})
     end.
 
 tokens(Text) ->
@@ -114,6 +115,12 @@ first_comment(Text) ->
 -spec comment(trace_case()) -> string().
 comment(#trace_case{comment = Comment}) ->
     Comment.
+
+%% @doc It as a file, with its calls as they were translated.
+-spec text(trace_case()) -> string().
+text(#trace_case{comment = Comment, exprs = Exprs}) ->
+    lists:flatten([["%% ", Comment, "\n"] || Comment =/= ""]
+                  ++ [[erl_pp:expr(Expr), ".\n"] || Expr <- Exprs]).
 
 %% @doc The variables that need a value, in the order of their names.
 -spec variables(trace_case()) -> [atom()].

@@ -23,6 +23,7 @@ struct inv_cmd {
 	int (*exec)(int argc, char **argv);
 };
 
+extern const struct inv_cmd inv_cmd_autostart;
 extern const struct inv_cmd inv_cmd_case;
 extern const struct inv_cmd inv_cmd_fetch;
 extern const struct inv_cmd inv_cmd_merge;

@@ -144,6 +144,7 @@ if command -v bash >/dev/null; then
 	ok 'nodes are completed' completes all trace -n al
 	ok 'kinds of events are completed' completes receive trace -n a rec
 	ok 'what to do with trace cases is completed' completes undo case u
+	ok 'what to do with autostart is completed' completes write autostart wr
 	ok 'without a word of complaint' test ! -s err
 else
 	echo "ok $((n += 1)) - completion # SKIP no bash"

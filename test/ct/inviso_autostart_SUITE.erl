@@ -27,7 +27,9 @@
          local_api/1,
          local_meta_api/1,
          local_api_errors/1,
-         rt_lib/1]).
+         rt_lib/1,
+         command/1,
+         command_errors/1]).
 
 -import(inviso_test_lib, [call/4, wait_until/1]).
 
@@ -55,19 +57,32 @@ all() ->
      local_api,
      local_meta_api,
      local_api_errors,
-     rt_lib].
+     rt_lib,
+     command,
+     command_errors].
 
 init_per_suite(Config) ->
     [{release, make_release(?config(priv_dir, Config))} | Config].
 
 end_per_suite(_) -> ok.
 
+init_per_testcase(Case, Config)
+  when Case =:= command; Case =:= command_errors ->
+    case inviso_command_lib:base() of
+        {ok, Base} -> [{base, Base} | dir(Case, Config)];
+        {skip, _} = Skip -> Skip
+    end;
 init_per_testcase(Case, Config) ->
+    dir(Case, Config).
+
+dir(Case, Config) ->
     Dir = filename:join(?config(priv_dir, Config), atom_to_list(Case)),
     ok = filelib:ensure_dir(filename:join(Dir, "x")),
     [{dir, Dir} | Config].
 
-end_per_testcase(_Case, _Config) -> ok.
+end_per_testcase(_Case, Config) ->
+    _ = [inviso_command_lib:base_removed(Base) || {base, Base} <- Config],
+    ok.
 
 %% --- releases ---------------------------------------------------------------
 
@@ -776,6 +791,92 @@ rt_lib(Config) ->
     ok = inviso_rt_lib:debug(full, a, b),
     _ = [inviso_test_lib:stop_node(X) || X <- [N, Stock]],
     ok.
+
+%% --- the command ------------------------------------------------------------
+
+%% inviso autostart show, write, remove
+command(Config) ->
+    N = #{dir := Dir} = node_of(Config),
+    C = commands(Config, [N]),
+    ok = call(N, application, start, [inviso]),
+    {0, None, ""} = C(["show"]),
+    true = has(None, "no start is traced; "),
+    true = has(None, "inviso_autostart.config is not there"),
+    ok = file:write_file(filename:join(?config(dir, Config), "calls.txt"),
+                         "%% Some calls.\n"
+                         "inviso:tpl([], Module, '_', '_', [{'_', [], []}]).\n"
+                         "inviso:tpl(Module, other, 1, [], [only_loaded]).\n"
+                         "inviso:tf(NodesOfOurs, all, [call, timestamp]).\n"
+                         "inviso:tf(all, Flags), inviso:tpm_localnames(x).\n"),
+    {0, Written, ""} = C(["write", "calls.txt", "--log", "start.log",
+                          "Module=" ++ atom_to_list(?PROBE), "Flags=[call]"]),
+    true = has(Written, "the next start is traced; "),
+    true = has(Written, "inviso_rt:tpl(Module, '_', '_', [{'_', [], []}])."),
+    true = has(Written, "inviso_rt:tpl(Module, other, 1, [], [only_loaded])."),
+    true = has(Written, "inviso_rt:tf(all, [call, timestamp])."),
+    true = has(Written, "inviso_rt:tf(all, Flags)."),
+    true = has(Written, "inviso_rt:local_register()."),
+    {ok, [{repeat, 1}, {mfa, _}]} =
+        file:consult(filename:join(Dir, "inviso_autostart.config")),
+    ok = call(N, application, stop, [inviso]),
+    ok = call(N, application, start, [inviso]),
+    x = call(N, ?PROBE, first, [x]),
+    ok = call(N, application, stop, [inviso]),
+    ["x"] = [argument(L) || L <- merged(Config, filename:join(Dir,
+                                                              "start.log"))],
+    {0, Done, Note} = C(["show", "--json"]),
+    true = has(Done, "\"starts\":0,\"started\":false,\"lines\":[\"{repeat,0}."),
+    "" = Note,
+    {0, Always, Warned} = C(["write", "calls.txt", "--starts", "always",
+                             "Module=lists", "Flags=[call]"]),
+    true = has(Always, "each start is traced"),
+    true = has(Warned, "the application inviso was not started"),
+    {0, _, ""} = C(["remove", "-q"]),
+    {ok, Left} = file:list_dir(Dir),
+    [] = [F || "inviso_autostart" ++ _ = F <- Left].
+
+command_errors(Config) ->
+    N = #{dir := Dir} = node_of(Config),
+    C = commands(Config, [N]),
+    File = filename:join(?config(dir, Config), "calls.txt"),
+    Wrong = fun(Status, Text, Args, Words) ->
+                    ok = file:write_file(File, Text),
+                    {Status, "", Why} = C(["write", "calls.txt" | Args]),
+                    {Words, true} = {Words, has(Why, Words)}
+            end,
+    Good = "inviso_rt:tpl(M, '_', '_', []).",
+    Wrong(2, "a:b(", [], "the trace case:1: the last expression has no"),
+    Wrong(2, Good, [], "variable M has no value"),
+    Wrong(2, Good, ["M=a b"], "M=a b: no Erlang term"),
+    {ok, []} = {ok, filelib:wildcard(filename:join(Dir, "inviso_autostart*"))},
+    configure(N, no_autostart),
+    Wrong(1, Good, ["M=a"], "configured so that nothing starts"),
+    configure(N, "/no/such/dir/a.config"),
+    Wrong(1, Good, ["M=a"], "/no/such/dir/inviso_autostart.case: no such file"),
+    {0, _, ""} = C(["remove"]),
+    Broken = filename:join(Dir, "broken.config"),
+    ok = file:write_file(Broken, "{repeat, "),
+    configure(N, Broken),
+    {1, "", Unreadable} = C(["show"]),
+    true = has(Unreadable, "broken.config: 1: syntax error"),
+    Stock = inviso_test_lib:start_stock_node("stock", ?config(dir, Config)),
+    {1, _, NotThere} = (commands(Config, [Stock]))(["show"]),
+    true = has(NotThere, "inviso is not installed on this node"),
+    _ = [inviso_test_lib:stop_node(X) || X <- [N, Stock]],
+    ok.
+
+commands(Config, Nodes) ->
+    Cookie = atom_to_list(erlang:get_cookie()),
+    On = lists:append([["-n", atom_to_list(Name)] || #{name := Name} <- Nodes]),
+    Opts = #{base => ?config(base, Config), cookie => Cookie, cd => ?config(dir, Config)},
+    fun(Args) ->
+            #{status := Status, out := Out, err := Err} =
+                inviso_command_lib:run(Opts, ["autostart" | Args] ++ On),
+            {Status, unicode:characters_to_list(Out),
+             unicode:characters_to_list(Err)}
+    end.
+
+has(Text, Words) -> string:find(Text, Words) =/= nomatch.
 
 %% --- what the cases share ---------------------------------------------------
 
