@@ -853,31 +853,34 @@ fetch_log_to_another_node(Config) ->
 %% An interrupted transfer says so; the next one goes on where it was.
 a_fetch_that_goes_on(Config) ->
     {N1, _, N2, Node2} = nodes_of(Config),
-    Dir1 = maps:get(dir, N1),
-    Big = filename:join(maps:get(dir, N2), "big.log"),
-    ok = file:write_file(Big, [<<I:32>> || I <- lists:seq(1, 2000000)]),
+    Here = filename:join(maps:get(dir, N1), "p_big.log"),
+    Big = endless(N2),
     Spec = [{Node2, [{trace_log, ".", ["big.log"]}]}],
     Self = self(),
     _ = spawn_link(fun() ->
                            Self ! {fetched, inviso(N1, fetch_log,
                                                    [Spec, ".", "p_"])}
                    end),
-    Here = filename:join(Dir1, "p_big.log"),
     wait_until(fun() -> filelib:file_size(Here) > 0 end, 60000),
     {ok, [{Node2, ok}]} = inviso(N1, suspend, [[Node2], stop_it]),
     {ok, [{Node2, {incomplete,
                    [{trace_log, [{error, {truncated, "p_big.log"}}]}]}}]} =
         receive {fetched, Answer} -> Answer end,
-    Size = filelib:file_size(Here),
-    true = Size > 0 andalso Size < 8000000,
-    Inode = inode(Here),
     {ok, _} = inviso(N1, cancel_suspension, [[Node2]]),
+    true = filelib:file_size(Here) > 0,
+    %% So it was left, of a file that has an end.
+    Bytes = << <<I:32>> || I <- lists:seq(1, 500000) >>,
+    ok = file:write_file(Big, Bytes),
+    ok = file:write_file(Here, binary:part(Bytes, 0, 1234567)),
+    %% As long as it has another name, no other file can be taken for it.
+    ok = file:make_link(Here, Here ++ ".begun"),
+    Inode = inode(Here),
     Whole = {ok, [{Node2, {complete, [{trace_log, [{ok, "p_big.log"}]}]}}]},
     Whole = inviso(N1, fetch_log, [Spec, ".", "p_"]),
     true = same(N2, "big.log", N1, "p_big.log"),
-    %% It is the same file, and once more it is.
     Inode = inode(Here),
     Whole = inviso(N1, fetch_log, [Spec, ".", "p_"]),
+    true = same(N2, "big.log", N1, "p_big.log"),
     Inode = inode(Here),
     %% What is there and is no part of it is replaced; so is what is no file.
     ok = file:write_file(Here, "something else"),
@@ -886,7 +889,7 @@ a_fetch_that_goes_on(Config) ->
     ok = file:write_file(Big, "shorter"),
     Whole = inviso(N1, fetch_log, [Spec, ".", "p_"]),
     true = same(N2, "big.log", N1, "p_big.log"),
-    Elsewhere = filename:join(Dir1, "elsewhere"),
+    Elsewhere = Here ++ ".elsewhere",
     ok = file:write_file(Elsewhere, "short"),
     ok = file:delete(Here),
     ok = file:make_symlink(Elsewhere, Here),
@@ -898,11 +901,7 @@ a_fetch_from_a_node_that_dies(Config) ->
     {N1, Node1, N2, Node2} = nodes_of(Config),
     {ok, _} = inviso(N1, init_tracing, [[Node1], {file, "a.log"}]),
     stopped(N1),
-    Big = filename:join(maps:get(dir, N2), "big.log"),
-    {ok, Fd} = file:open(Big, [write, raw]),
-    {ok, _} = file:position(Fd, 1 bsl 30),
-    ok = file:truncate(Fd),
-    ok = file:close(Fd),
+    _ = endless(N2),
     Self = self(),
     Spec = [{Node2, [{trace_log, ".", ["big.log"]},
                      {ti_log, ".", ["no.ti"]}]}, Node1],
@@ -930,13 +929,13 @@ init_tracing_and_a_node_that_dies(Config) ->
     Rt = call(N2, erlang, whereis, [inviso_rt]),
     ok = call(N2, sys, suspend, [Rt]),
     Self = self(),
-    Init = fun(TD) ->
-                   _ = spawn_link(
-                         fun() -> Self ! {init, inviso(N1, init_tracing, [TD])}
-                         end),
-                   timer:sleep(200)
-           end,
-    Init(collector),
+    _ = spawn_link(fun() ->
+                           Self ! {init, inviso(N1, init_tracing, [collector])}
+                   end),
+    wait_until(fun() -> {message_queue_len, 1} =:=
+                            call(N2, erlang, process_info,
+                                 [Rt, message_queue_len])
+               end),
     inviso_test_lib:stop_node(N2),
     {ok, [{Node1, {ok, [{trace_log, ok}]}},
           {Node2, {error, {no_response, noconnection}}}]} =
@@ -946,11 +945,7 @@ init_tracing_and_a_node_that_dies(Config) ->
 %% Who fetches and dies leaves nothing half done.
 a_caller_that_dies(Config) ->
     {N1, _, N2, Node2} = nodes_of(Config),
-    Big = filename:join(maps:get(dir, N2), "big.log"),
-    {ok, Fd} = file:open(Big, [write, raw]),
-    {ok, _} = file:position(Fd, 1 bsl 30),
-    ok = file:truncate(Fd),
-    ok = file:close(Fd),
+    _ = endless(N2),
     Spec = [{Node2, [{trace_log, ".", ["big.log"]}]}],
     Caller = inviso_test_lib:spawn_call(N1, inviso, fetch_log,
                                         [Spec, ".", "p_"]),
@@ -1025,6 +1020,15 @@ stopped(N1) ->
 same(NA, A, NB, B) ->
     file:read_file(filename:join(maps:get(dir, NA), A))
         =:= file:read_file(filename:join(maps:get(dir, NB), B)).
+
+%% A log that takes longer than any test.
+endless(N) ->
+    Big = filename:join(maps:get(dir, N), "big.log"),
+    {ok, Fd} = file:open(Big, [write, raw]),
+    {ok, _} = file:position(Fd, 1 bsl 36),
+    ok = file:truncate(Fd),
+    ok = file:close(Fd),
+    Big.
 
 inode(Path) ->
     {ok, Info} = file:read_file_info(Path),
