@@ -47,8 +47,8 @@ rt_modules() ->
     [inviso_rt, inviso_rt_meta, inviso_rt_overload, inviso_rt_patterns,
      inviso_rt_procs, inviso_modules, inviso_tracerdata, inviso_fetch,
      inviso_ti, inviso_meta_spec, inviso_meta_names, inviso_meta_publ,
-     inviso_meta_feed, inviso_meta_callback, inviso_output, inviso_deliver,
-     inviso_receiver, inviso_handler, inviso_collector, inviso_relay,
+     inviso_meta_feed, inviso_meta_state, inviso_meta_callback,
+     inviso_output, inviso_deliver, inviso_receiver, inviso_handler, inviso_collector, inviso_relay,
      inviso_ip, inviso_rt_logs].
 
 %% @doc What is equal for equal code: of modules as they are loaded, and of

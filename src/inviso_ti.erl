@@ -11,7 +11,7 @@
 %% connection is where records wait.
 -module(inviso_ti).
 
--export([open/1, write/2, taken/2, relayed/2, close/1]).
+-export([open/1, write/2, handle/2, close/1]).
 
 -export_type([ti/0, destination/0]).
 
@@ -73,22 +73,18 @@ write(Ti, []) ->
 
 record(Bin) -> [<<0, (byte_size(Bin)):32>>, Bin].
 
-%% @doc A message that the sender of records gets: one was taken, or nobody is
-%% there any more. What is sent then is lost.
--spec taken(ti(), term()) -> {ok, ti()} | {error, term(), ti()} | other.
-taken(#relay{to = To, taken = Taken} = Ti, {inviso_ti_taken, To}) ->
-    {ok, Ti#relay{taken = Taken + 1}};
-taken(#relay{monitor = Ref} = Ti, {'DOWN', Ref, process, _, Reason}) ->
-    {error, {relay_lost, Reason}, Ti};
-taken(_, _) ->
-    other.
-
-%% @doc Appends a record that another node has sent, and tells it so.
--spec relayed(ti(), {inviso_ti, pid(), binary()}) ->
-          {ok, ti()} | {error, term(), ti()}.
-relayed(Ti, {inviso_ti, From, Record}) ->
+%% @doc A message that is about records: another node has sent one, or has taken
+%% one; or nobody is there any more, and what is sent then is lost.
+-spec handle(term(), ti()) -> {ok, ti()} | {error, term(), ti()} | other.
+handle({inviso_ti, From, Record}, Ti) when is_pid(From), is_binary(Record) ->
     _ = erlang:send(From, {inviso_ti_taken, self()}, [nosuspend, noconnect]),
-    write(Ti, [Record]).
+    write(Ti, [Record]);
+handle({inviso_ti_taken, To}, #relay{to = To, taken = Taken} = Ti) ->
+    {ok, Ti#relay{taken = Taken + 1}};
+handle({'DOWN', Ref, process, _, Reason}, #relay{monitor = Ref} = Ti) ->
+    {error, {relay_lost, Reason}, Ti};
+handle(_, _) ->
+    other.
 
 %% @doc Closes it.
 -spec close(ti()) -> ok.

@@ -39,7 +39,7 @@
 -type plan() :: #{trace => {file:filename(), map()},
                   sink => sink(),
                   ti => {inviso_ti:destination(),
-                           none | inviso_rt_meta:spec()}}.
+                           none | inviso_meta_state:spec()}}.
 
 -define(WRAP_BYTES, 128 * 1024).
 -define(WRAP_COUNT, 8).
