@@ -43,6 +43,7 @@
          get_session_data/0, flush/0, flush/1, get_loopdata/0,
          std_options_generator/1]).
 -export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2]).
+-export([watch/2]).
 
 -type nodes() :: [node()].
 -type per_node() :: [{node(), term()}].
@@ -266,6 +267,7 @@ init(Config) ->
             case cmd(start, [], T) of
                 {ok, Pid} ->
                     _ = monitor(process, Pid, [{tag, 'CONTROL_DOWN'}]),
+                    _ = spawn(Control, ?MODULE, watch, [self(), Pid]),
                     _ = add(nodes_of(T), T),
                     {ok, T};
                 {error, {already_started, _}} ->
@@ -407,6 +409,25 @@ handle_info(_, T) ->
 terminate(_Reason, T) ->
     _ = cmd(stop, [], T),
     ok.
+
+%% @private Where the control component is: it ends with us, also if we are
+%% killed.
+-spec watch(pid(), pid()) -> ok.
+watch(Tool, Ctrl) ->
+    group_leader(whereis(init), self()),
+    ToolRef = monitor(process, Tool),
+    CtrlRef = monitor(process, Ctrl),
+    receive
+        {'DOWN', CtrlRef, process, Ctrl, _} ->
+            ok;
+        {'DOWN', ToolRef, process, Tool, _} ->
+            try
+                _ = gen_server:call(Ctrl, stop),
+                ok
+            catch
+                exit:_ -> ok
+            end
+    end.
 
 %% --- nodes ------------------------------------------------------------------
 

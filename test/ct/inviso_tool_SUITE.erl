@@ -8,6 +8,7 @@
 -export([all/0, suite/0, init_per_testcase/2, end_per_testcase/2]).
 
 -export([start_and_stop/1,
+         one_that_is_killed/1,
          configuration/1,
          a_session/1,
          initial_trace_cases/1,
@@ -30,6 +31,7 @@ suite() -> [{timetrap, {seconds, 120}}].
 
 all() ->
     [start_and_stop,
+     one_that_is_killed,
      configuration,
      a_session,
      initial_trace_cases,
@@ -127,6 +129,28 @@ start_and_stop(Config) ->
     {ok, {tracing, running}} = call(N2, gen_server, call,
                                     [inviso_rt, get_status]),
     {ok, []} = call(N1, inviso_tool, std_options_generator, [Node1]).
+
+%% What it started ends with it, wherever it is.
+one_that_is_killed(Config) ->
+    [N1, N2] = ?config(nodes, Config),
+    N3 = #{name := Node3} = inviso_test_lib:start_node(tool3,
+                                                       ?config(dir, Config)),
+    ok = inviso_test_lib:connect([N1, N2, N3]),
+    N1 = start(Config, [{c_node, Node3}]),
+    {ok, {1, _}} = tool(N1, start_session, []),
+    true = is_pid(call(N3, erlang, whereis, [inviso_c])),
+    true = call(N1, erlang, exit, [call(N1, erlang, whereis, [inviso_tool]),
+                                   kill]),
+    _ = [wait_until(fun() -> call(N, erlang, whereis, [Name]) =:= undefined
+                    end)
+         || {N, Name} <- [{N3, inviso_c}, {N1, inviso_rt}, {N2, inviso_rt}]],
+    %% When its control component dies, so does it.
+    N1 = start(Config, [{c_node, Node3}]),
+    true = call(N3, erlang, exit, [call(N3, erlang, whereis, [inviso_c]),
+                                   kill]),
+    wait_until(fun() -> call(N1, erlang, whereis, [inviso_tool]) =:= undefined
+               end),
+    inviso_test_lib:stop_node(N3).
 
 %% start/1: what it can be told, in arguments and in a file.
 configuration(Config) ->
