@@ -102,6 +102,11 @@ static void say_summary(struct record *r)
 		return;
 	if (r->json) {
 		inv_getting_put_json(&r->getting, &r->members, &b);
+		/* Within the braces of the last. */
+		b.len -= b.len > 1 && !b.error ? 2 : 0;
+		inv_buf_puts(&b, ",\"counts\":");
+		inv_count_put_json(&r->count, &b);
+		inv_buf_puts(&b, "}\n");
 	} else {
 		inv_count_put_text(&r->count, &b);
 		inv_getting_put_text(&r->getting, &r->members, &b);
@@ -208,6 +213,9 @@ static int record(struct record *r)
 					    r->what.remote_dir);
 	if (!status)
 		status = inv_members_init(&r->members, &r->cluster);
+	if (!status && !r->what.dry_run && !r->detach &&
+	    !inv_getting_room(&r->members, r->dir, r->name))
+		status = INV_EXIT_FAILED;
 	if (!status) {
 		fill_opts(r, &o);
 		status = inv_members_start(&r->members, &o);

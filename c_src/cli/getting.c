@@ -26,6 +26,30 @@ bool inv_getting_dir(struct inv_cluster *c, const char *dir)
 	return false;
 }
 
+bool inv_getting_room(const struct inv_members *ms, const char *dir,
+		      const char *name)
+{
+	bool room = true;
+	char *path;
+
+	for (size_t i = 0; i < ms->n; i++) {
+		struct stat st;
+
+		if (asprintf(&path, "%s/%s-%s.log", dir, ms->v[i].name, name) <
+		    0)
+			return false;
+		if (!lstat(path, &st)) {
+			inv_screen_note(ms->cluster->screen,
+					"%s is there already: another --name, "
+					"or another -o",
+					path);
+			room = false;
+		}
+		free(path);
+	}
+	return room;
+}
+
 /* --- the bar -------------------------------------------------------------- */
 
 static void progress(void *arg, const struct inv_fetch *f, size_t n)

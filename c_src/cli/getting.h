@@ -24,6 +24,11 @@ struct inv_getting {
 /* Makes the directory, mode 0700, if it is not there.  False, and says so. */
 bool inv_getting_dir(struct inv_cluster *c, const char *dir);
 
+/* Whether the log of the recording `name' can get its name in dir of each
+ * member's node: nothing is written over.  False, and says so. */
+bool inv_getting_room(const struct inv_members *ms, const char *dir,
+		      const char *name);
+
 /* Gets them of all that are there; what goes wrong is said, and in m->code.
  * enum inv_exit. */
 int inv_getting_run(struct inv_getting *g, struct inv_members *ms);

@@ -12,7 +12,8 @@
          unreachable/1, nobody_answers/1, tls_node/1, one_of_two/1,
          cookies/1, wrong_cookie/1, foreign_tracer/1, two_operators/1,
          several_nodes_in_order/1, all_nodes/1, stays_hidden/1,
-         dry_run/1, directories/1, small_buffer/1, long_terms/1, quiet/1]).
+         dry_run/1, directories/1, small_buffer/1, long_terms/1, quiet/1,
+         status_for_people/1]).
 
 -define(LIB, inviso_command_lib).
 -define(NODE, inviso_stock_node).
@@ -23,7 +24,8 @@ all() ->
      unreachable, nobody_answers, tls_node, one_of_two,
      cookies, wrong_cookie, foreign_tracer, two_operators,
      several_nodes_in_order, all_nodes, stays_hidden, dry_run, directories,
-     small_buffer, long_terms, quiet].
+     small_buffer, long_terms, quiet,
+     status_for_people].
 
 suite() -> [{timetrap, {seconds, 180}}].
 
@@ -620,6 +622,27 @@ quiet(Config) ->
     #{status := 0, out := Out, err := <<>>} =
         trace(Config, Node, ["-q", "--events", "2", "lists:seq/2"]),
     [_, _] = ?LIB:lines(Out).
+
+%% What a person wants to know of a node.
+status_for_people(Config) ->
+    Node = a_node(Config),
+    #{status := 0} = run(Config, Node,
+                         ["record", "--detach", "--for", "250s", "--bytes",
+                          "10M", "--name", "night", "lists:seq/2"]),
+    #{status := 0, out := Out} = run(Config, Node, ["status"]),
+    says(Out, [maps:get(name, Node) ++ ": OTP [0-9]+ .*os pid "
+               ++ integer_to_list(maps:get(os_pid, Node)) ++ ", 1 session",
+               "night +tracing, detached, since 20[0-9]{2}-[0-9-]+ [0-9:]+",
+               "owner .*os pid", "specs +lists:seq/2",
+               "limits +[0-9]+ min .*left\\), 10 MiB",
+               "so far +[0-9]+ events? recorded, 0 lost",
+               "log +/.*/night\\.log"]),
+    nomatch = re:run(Out, "attached"),
+    #{status := 5, err := Err} = run(Config, Node, ["stop", "day"]),
+    says(Err, ["no session day here"]),
+    #{status := 0} = run(Config, Node, ["stop", "--remove", "night"]),
+    #{status := 0, out := After} = run(Config, Node, ["status"]),
+    says(After, ["no sessions"]).
 
 %% What it says can be typed.
 small_buffer(Config) ->

@@ -112,7 +112,8 @@ events_hold_in_a_flood(Config) ->
         run(Config, Node, ["record", "--events", "100k", "--json", "-o", "o",
                            ?CALLS]),
     #{<<"recorded">> := N} = last_json(Summary),
-    100000 = N,
+    %% Threads may end with some of their leases left.
+    true = N =< 100000 andalso N > 99000,
     true = ?NODE:call(Node, erlang, exit, [Flood, kill]),
     [] = inviso_footprint:left(Before, Node, 20000).
 
@@ -503,6 +504,11 @@ record_cannot_fetch(Config) ->
     #{status := Status} = run(Config, Node, ["fetch", "much", "-o", Dir]),
     true = lists:member(Status, [0, 7]),
     [_] = filelib:wildcard(filename:join(Dir, "*.log")),
+    %% Nor is that found out only when there is something to be lost.
+    #{status := 1, err := There} =
+        run(Config, Node, ["record", "--name", "much", "--for", "200s", "-o",
+                           Dir, ?CALLS]),
+    says(There, "is there already: another --name"),
     [] = inviso_footprint:left(Before, Node, 20000).
 
 part(Dir) ->

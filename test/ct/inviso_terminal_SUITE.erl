@@ -271,6 +271,6 @@ merge_tells_totals(Config) ->
                       {env, [{"SHELL", "/bin/sh"}, {"TERM", "xterm"}]},
                       exit_status, binary]),
     {0, Seen} = ended(Port, <<>>),
-    contains(last_line(screen(Seen)),
+    contains(last_line(screen(<<Seen/binary, "\e[K">>)),
              ["^-- " ++ Name ++ ": [0-9]+ events, 0 lost: [0-9]+ ",
               "call", "return_from"]).
