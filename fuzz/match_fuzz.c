@@ -4,9 +4,10 @@
  *
  *	byte 0    bits 0-1: what follows; 2-4: the release, 25 + n; 5-6: the
  *	          event; 7: a world that is known
- *	0, 3      external terms: a spec, then arguments
+ *	0         external terms: a spec, then arguments
  *	1         text: a spec, a zero, arguments
  *	2         instructions, four bytes each, for the verifier
+ *	3         text: a call with conditions
  *
  * Checked besides what the sanitizers see: what was compiled can be verified
  * and explained; what was verified runs, and ends; the same run gives the same
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "match/call.h"
 #include "match/explain.h"
 #include "match/match.h"
 #include "term/tree_print.h"
@@ -136,6 +138,21 @@ static void text(const uint8_t *p, size_t len, unsigned flags)
 	free(copy);
 }
 
+static void call(const uint8_t *p, size_t len, unsigned flags)
+{
+	char *copy = malloc(len + 1);
+	struct inv_err err;
+	inv_word spec;
+
+	CHECK(copy);
+	if (len > 0)
+		memcpy(copy, p, len);
+	copy[len] = '\0';
+	if (!inv_call_parse(&terms, copy, &spec, &err))
+		make_and_run(spec, INV_NIL, flags);
+	free(copy);
+}
+
 static void code(const uint8_t *p, size_t len, unsigned flags)
 {
 	static const char *const texts[CONSTS] = {
@@ -179,6 +196,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		text(data + 1, size - 1, data[0]);
 	else if ((data[0] & 3) == 2)
 		code(data + 1, size - 1, data[0]);
+	else if ((data[0] & 3) == 3)
+		call(data + 1, size - 1, data[0]);
 	else
 		etf(data + 1, size - 1, data[0]);
 	return 0;

@@ -69,9 +69,9 @@ static const struct argp_option options[] = {
 	  "repeatable",
 	  0 },
 	{ "filter", OPT_FILTER, "SPEC", 0,
-	  "that a match spec matches: its arguments are the process, the tag "
-	  "and what follows, as in \"[{['_',call,{lists,seq,['\\$1','_']}],"
-	  "[{'>','\\$1',9}],[]}]\"",
+	  "that a match spec matches, whose arguments are the process, the tag "
+	  "and what follows: '[{[_,send,stop,_],[],[]}]'; or calls, written "
+	  "like 'shop:order(N, _) when N > 9'",
 	  0 },
 	{ 0 },
 };

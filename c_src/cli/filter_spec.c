@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "match/call.h"
 #include "match/match.h"
 #include "term/tree_text.h"
 
@@ -70,7 +71,10 @@ static int make(struct inv_spec_filter *f, const char *text,
 	if (inv_heap_new(&f->spec, SPEC_WORDS) ||
 	    inv_heap_new(&f->event, EVENT_WORDS))
 		return inv_err_set(err, INV_ENOMEM, "no memory");
-	rc = inv_tree_parse(&f->spec, text, &spec, err);
+	if (text[strspn(text, " \t\n")] == '[')
+		rc = inv_tree_parse(&f->spec, text, &spec, err);
+	else
+		rc = inv_call_parse(&f->spec, text, &spec, err);
 	if (!rc)
 		rc = inv_match_make(&f->match, spec, RELEASE, INV_MATCH_CALL,
 				    err);

@@ -19,7 +19,8 @@
 struct inv_spec_filter;
 
 /*
- * Makes one of a match spec's text.  INV_EINVAL, with words; INV_ENOMEM.
+ * Makes one of text: a match spec, or a call with conditions (match/call.h).
+ * INV_EINVAL, with words; INV_ENOMEM.
  */
 int inv_spec_filter_new(struct inv_spec_filter **made, const char *text,
 			struct inv_err *err);

@@ -9,18 +9,8 @@
 
 #include "term/chars.h"
 
-struct parser {
-	struct inv_heap *h;
-	const uint8_t *begin;
-	const uint8_t *p;
-	const uint8_t *end;
-	struct inv_err *err;
-	unsigned depth;
-	int rc;
-};
-
 /* Characters, not bytes, before that place; from 1. */
-static unsigned column(const struct parser *s, const uint8_t *at)
+static unsigned column(const struct inv_text *s, const uint8_t *at)
 {
 	unsigned n = 1;
 
@@ -30,10 +20,8 @@ static unsigned column(const struct parser *s, const uint8_t *at)
 }
 
 /* Returns 0, which is no term. */
-__attribute__((format(printf, 3, 4))) static inv_word fail_at(struct parser *s,
-							      const uint8_t *at,
-							      const char *fmt,
-							      ...)
+__attribute__((format(printf, 3, 4))) static inv_word fail_at(
+	struct inv_text *s, const uint8_t *at, const char *fmt, ...)
 {
 	char why[160];
 	va_list ap;
@@ -48,7 +36,7 @@ __attribute__((format(printf, 3, 4))) static inv_word fail_at(struct parser *s,
 	return 0;
 }
 
-static inv_word too_big(struct parser *s)
+static inv_word too_big(struct inv_text *s)
 {
 	if (!s->rc)
 		s->rc = inv_err_set(s->err, INV_ETOOBIG, "the term is too big");
@@ -56,14 +44,14 @@ static inv_word too_big(struct parser *s)
 }
 
 /* What a maker made, or the heap was full. */
-static inv_word made(struct parser *s, inv_word t)
+static inv_word made(struct inv_text *s, inv_word t)
 {
 	return t ? t : too_big(s);
 }
 
 /* --- characters ----------------------------------------------------------- */
 
-static void skip_space(struct parser *s)
+static void skip_space(struct inv_text *s)
 {
 	for (; s->p < s->end; s->p++) {
 		if (*s->p == '%')
@@ -74,14 +62,14 @@ static void skip_space(struct parser *s)
 	}
 }
 
-static bool at(const struct parser *s, const char *text)
+static bool at(const struct inv_text *s, const char *text)
 {
 	size_t n = strlen(text);
 
 	return (size_t)(s->end - s->p) >= n && !memcmp(s->p, text, n);
 }
 
-static bool take(struct parser *s, const char *text)
+static bool take(struct inv_text *s, const char *text)
 {
 	skip_space(s);
 	if (!at(s, text))
@@ -91,7 +79,7 @@ static bool take(struct parser *s, const char *text)
 }
 
 /* Says what was wanted, and what is there. */
-static bool need(struct parser *s, const char *text, const char *where)
+static bool need(struct inv_text *s, const char *text, const char *where)
 {
 	if (take(s, text))
 		return true;
@@ -109,7 +97,7 @@ static bool is_digit(unsigned c)
 }
 
 /* INV_CHAR_BAD: no character of a name. */
-static uint32_t name_char(const struct parser *s, unsigned *n)
+static uint32_t name_char(const struct inv_text *s, unsigned *n)
 {
 	uint32_t c;
 
@@ -130,7 +118,7 @@ static unsigned digit(unsigned c)
 }
 
 /* After "\x". */
-static uint32_t hex_char(struct parser *s)
+static uint32_t hex_char(struct inv_text *s)
 {
 	bool braces = at(s, "{");
 	uint32_t c = 0;
@@ -149,7 +137,7 @@ static uint32_t hex_char(struct parser *s)
 }
 
 /* A character between quotes, or after $. */
-static uint32_t any_char(struct parser *s)
+static uint32_t any_char(struct inv_text *s)
 {
 	static const char escapes[] = "b\bd\177e\033f\fn\nr\rs t\tv\v";
 	const char *e;
@@ -193,7 +181,7 @@ static uint32_t any_char(struct parser *s)
 
 /* --- atoms ---------------------------------------------------------------- */
 
-static inv_word make_atom(struct parser *s, const uint8_t *name, size_t len,
+static inv_word make_atom(struct inv_text *s, const uint8_t *name, size_t len,
 			  const uint8_t *from)
 {
 	size_t chars = 0;
@@ -211,7 +199,7 @@ static inv_word make_atom(struct parser *s, const uint8_t *name, size_t len,
 	return made(s, inv_make_atom(s->h, w, len));
 }
 
-static inv_word quoted_atom(struct parser *s)
+static inv_word quoted_atom(struct inv_text *s)
 {
 	uint8_t name[4 * INV_ATOM_CHARS + 8], *w = name;
 	const uint8_t *from = s->p++;
@@ -231,7 +219,7 @@ static inv_word quoted_atom(struct parser *s)
 }
 
 /* A name without quotes; its bytes. */
-static size_t plain_name(struct parser *s)
+static size_t plain_name(struct inv_text *s)
 {
 	const uint8_t *from = s->p;
 	unsigned n;
@@ -241,7 +229,7 @@ static size_t plain_name(struct parser *s)
 	return (size_t)(s->p - from);
 }
 
-static inv_word name(struct parser *s)
+static inv_word name(struct inv_text *s)
 {
 	const uint8_t *from = s->p;
 	size_t n;
@@ -255,17 +243,22 @@ static inv_word name(struct parser *s)
 	return make_atom(s, from, n, from);
 }
 
-static inv_word fun(struct parser *s, const uint8_t *from);
+static inv_word fun(struct inv_text *s, const uint8_t *from);
 
-static inv_word plain_atom(struct parser *s)
+static inv_word plain_atom(struct inv_text *s)
 {
 	const uint8_t *from = s->p;
 	size_t n = plain_name(s);
+	inv_word t;
 
 	if (n == 3 && !memcmp(from, "fun", 3))
 		return fun(s, from);
 	if (*from == '_' && n == 1)
 		return make_atom(s, from, n, from);
+	if ((*from == '_' || (*from >= 'A' && *from <= 'Z')) && s->variable) {
+		t = s->variable(s->arg, s, (const char *)from, n);
+		return t ? t : fail_at(s, from, "a variable is too much here");
+	}
 	if (*from == '_' || (*from >= 'A' && *from <= 'Z'))
 		return fail_at(s, from,
 			       "'%.*s' is a variable: match specs have '$1', "
@@ -303,7 +296,7 @@ static bool add_digit(struct number *x, unsigned base, unsigned d)
 	return x->n <= LIMBS_MAX;
 }
 
-static bool digits(struct parser *s, struct number *x, unsigned base)
+static bool digits(struct inv_text *s, struct number *x, unsigned base)
 {
 	const uint8_t *from = s->p;
 
@@ -326,7 +319,8 @@ static bool digits(struct parser *s, struct number *x, unsigned base)
  * The text is digits, a point, digits, and perhaps an exponent.  Read without
  * the point, which strtod would look for in the locale.
  */
-static inv_word make_float(struct parser *s, bool negative, const uint8_t *from)
+static inv_word make_float(struct inv_text *s, bool negative,
+			   const uint8_t *from)
 {
 	char text[400];
 	size_t n = 0;
@@ -360,12 +354,12 @@ static inv_word make_float(struct parser *s, bool negative, const uint8_t *from)
 	return made(s, inv_make_float(s->h, negative ? -f : f));
 }
 
-static inv_word make_int(struct parser *s, bool negative, struct number *x)
+static inv_word make_int(struct inv_text *s, bool negative, struct number *x)
 {
 	return made(s, inv_make_big(s->h, negative, x->limbs, x->n));
 }
 
-static inv_word number(struct parser *s, bool negative)
+static inv_word number(struct inv_text *s, bool negative)
 {
 	const uint8_t *from = s->p;
 	struct number x;
@@ -384,7 +378,7 @@ static inv_word number(struct parser *s, bool negative)
 	return make_int(s, negative, &x);
 }
 
-static inv_word dollar(struct parser *s, bool negative)
+static inv_word dollar(struct inv_text *s, bool negative)
 {
 	int64_t c;
 
@@ -393,7 +387,7 @@ static inv_word dollar(struct parser *s, bool negative)
 	return s->rc ? 0 : made(s, inv_make_int(s->h, negative ? -c : c));
 }
 
-static inv_word signed_number(struct parser *s)
+static inv_word signed_number(struct inv_text *s)
 {
 	bool negative = take(s, "-");
 
@@ -410,7 +404,7 @@ static inv_word signed_number(struct parser *s)
 /* --- strings and binaries ------------------------------------------------- */
 
 /* Its characters; strings that follow one another are one. */
-static inv_word string(struct parser *s)
+static inv_word string(struct inv_text *s)
 {
 	inv_word list = INV_NIL, *tail = &list, *cell;
 
@@ -432,7 +426,8 @@ static inv_word string(struct parser *s)
 }
 
 /* Bits are put at the end of the heap, which takes them when all are there. */
-static void put_bits(struct parser *s, uint64_t *n, uint64_t v, unsigned width)
+static void put_bits(struct inv_text *s, uint64_t *n, uint64_t v,
+		     unsigned width)
 {
 	uint8_t *bytes = (uint8_t *)(s->h->w + s->h->used);
 	uint64_t room = 64 * (uint64_t)(s->h->cap - s->h->used);
@@ -451,7 +446,7 @@ static void put_bits(struct parser *s, uint64_t *n, uint64_t v, unsigned width)
 	}
 }
 
-static void binary_string(struct parser *s, uint64_t *n)
+static void binary_string(struct inv_text *s, uint64_t *n)
 {
 	const uint8_t *from = s->p++;
 
@@ -467,7 +462,7 @@ static void binary_string(struct parser *s, uint64_t *n)
 }
 
 /* The numbers of a segment must not lie where the bits are. */
-static int64_t segment_number(struct parser *s, uint64_t n, size_t used)
+static int64_t segment_number(struct inv_text *s, uint64_t n, size_t used)
 {
 	const uint8_t *from = s->p;
 	int64_t v = 0;
@@ -486,7 +481,7 @@ static int64_t segment_number(struct parser *s, uint64_t n, size_t used)
 	return v;
 }
 
-static void binary_segment(struct parser *s, uint64_t *n, size_t used)
+static void binary_segment(struct inv_text *s, uint64_t *n, size_t used)
 {
 	const uint8_t *from = s->p;
 	int64_t v, width = 8;
@@ -507,7 +502,7 @@ static void binary_segment(struct parser *s, uint64_t *n, size_t used)
 		put_bits(s, n, (uint64_t)v, (unsigned)width);
 }
 
-static inv_word binary(struct parser *s)
+static inv_word binary(struct inv_text *s)
 {
 	size_t used = s->h->used;
 	const uint8_t *bytes;
@@ -529,7 +524,7 @@ static inv_word binary(struct parser *s)
 /* --- pids and their like -------------------------------------------------- */
 
 /* Numbers with points between them, and ">"; how many. */
-static unsigned ids(struct parser *s, uint64_t *id, unsigned max)
+static unsigned ids(struct inv_text *s, uint64_t *id, unsigned max)
 {
 	struct number x;
 	unsigned n = 0;
@@ -542,7 +537,7 @@ static unsigned ids(struct parser *s, uint64_t *id, unsigned max)
 	return need(s, ">", "an identifier") ? n : 0;
 }
 
-static inv_word identifier(struct parser *s, unsigned kind, const char *like,
+static inv_word identifier(struct inv_text *s, unsigned kind, const char *like,
 			   unsigned min, unsigned max)
 {
 	uint64_t id[1 + INV_REF_WORDS];
@@ -562,7 +557,7 @@ static inv_word identifier(struct parser *s, unsigned kind, const char *like,
 	return (inv_word)(uintptr_t)b;
 }
 
-static inv_word fun(struct parser *s, const uint8_t *from)
+static inv_word fun(struct inv_text *s, const uint8_t *from)
 {
 	inv_word m, f, *b;
 	struct number arity;
@@ -591,10 +586,10 @@ static inv_word fun(struct parser *s, const uint8_t *from)
 
 /* --- containers ----------------------------------------------------------- */
 
-static inv_word term(struct parser *s);
+static inv_word term(struct inv_text *s);
 
 /* Terms with commas between them, as a list; how many. */
-static inv_word terms(struct parser *s, size_t *n, inv_word **tail)
+static inv_word terms(struct inv_text *s, size_t *n, inv_word **tail)
 {
 	static inv_word nowhere;
 	inv_word list = INV_NIL, *last = &list, *cell, t;
@@ -617,7 +612,7 @@ static inv_word terms(struct parser *s, size_t *n, inv_word **tail)
 	return list;
 }
 
-static inv_word list(struct parser *s)
+static inv_word list(struct inv_text *s)
 {
 	inv_word l, *tail, t;
 	size_t n;
@@ -635,7 +630,7 @@ static inv_word list(struct parser *s)
 	return l && need(s, "]", "a list") ? l : 0;
 }
 
-static inv_word tuple(struct parser *s)
+static inv_word tuple(struct inv_text *s)
 {
 	inv_word l = INV_NIL, *tail, *w;
 	size_t n = 0;
@@ -655,13 +650,15 @@ static inv_word tuple(struct parser *s)
 }
 
 /* Keys and values in turn, as a list from the last to the first. */
-static inv_word pairs(struct parser *s, size_t *n)
+static inv_word pairs(struct inv_text *s, size_t *n)
 {
 	inv_word l = INV_NIL, key, value;
 
 	do {
 		key = term(s);
-		if (!key || !need(s, "=>", "a map"))
+		if (key && s->variable && take(s, ":="))
+			; /* in a pattern */
+		else if (!key || !need(s, "=>", "a map"))
 			return 0;
 		value = term(s);
 		if (!value)
@@ -673,7 +670,7 @@ static inv_word pairs(struct parser *s, size_t *n)
 	return made(s, l);
 }
 
-static inv_word map(struct parser *s, const uint8_t *from)
+static inv_word map(struct inv_text *s, const uint8_t *from)
 {
 	inv_word l = INV_NIL, *w, m;
 	size_t n = 0;
@@ -694,7 +691,7 @@ static inv_word map(struct parser *s, const uint8_t *from)
 }
 
 /* After "#": a map, a port, a reference; a fun is none of them. */
-static inv_word hash(struct parser *s)
+static inv_word hash(struct inv_text *s)
 {
 	const uint8_t *from = s->p;
 
@@ -711,7 +708,7 @@ static inv_word hash(struct parser *s)
 	return fail_at(s, from, "neither #{...}, #Port<...> nor #Ref<...>");
 }
 
-static inv_word some_term(struct parser *s)
+static inv_word some_term(struct inv_text *s)
 {
 	unsigned n;
 
@@ -750,7 +747,7 @@ static inv_word some_term(struct parser *s)
 		       (const char *)s->p);
 }
 
-static inv_word term(struct parser *s)
+static inv_word term(struct inv_text *s)
 {
 	inv_word t;
 
@@ -766,13 +763,41 @@ static inv_word term(struct parser *s)
 	return s->rc ? 0 : t;
 }
 
+void inv_text_init(struct inv_text *s, struct inv_heap *h, const char *text,
+		   struct inv_err *err)
+{
+	*s = (struct inv_text){ .h = h, .err = err };
+	s->begin = s->p = (const uint8_t *)text;
+	s->end = s->begin + strlen(text);
+}
+
+bool inv_text_take(struct inv_text *s, const char *token)
+{
+	return take(s, token);
+}
+
+char inv_text_peek(struct inv_text *s)
+{
+	skip_space(s);
+	return s->p < s->end ? (char)*s->p : '\0';
+}
+
+inv_word inv_text_term(struct inv_text *s)
+{
+	return term(s);
+}
+
+inv_word inv_text_fail(struct inv_text *s, const char *why)
+{
+	return fail_at(s, s->p, "%s", why);
+}
+
 int inv_tree_parse(struct inv_heap *h, const char *text, inv_word *t,
 		   struct inv_err *err)
 {
-	struct parser s = { .h = h, .err = err };
+	struct inv_text s;
 
-	s.begin = s.p = (const uint8_t *)text;
-	s.end = s.begin + strlen(text);
+	inv_text_init(&s, h, text, err);
 	*t = term(&s);
 	if (!s.rc)
 		take(&s, ".");

@@ -90,6 +90,10 @@ ok 'which can be asked for' merge '[{[_,call,_,{m,1}],[],[]}]'
 ok 'in its place' says out '115 shown'
 ok 'what a clause says no to' merge '[{[_,call|_],[],[{message,false}]},{_,[],[]}]'
 ok 'is left out' says out '116 shown'
+ok 'calls with conditions' merge 'lists:nth(N, [A|_]) when N + 2*3 =:= 8, is_atom(A)'
+ok 'are matched' says out '; 1 shown'
+ok 'or not' merge 'lists:nth(N, _) when N /= 2'
+ok 'as it is asked' says out '; 0 shown'
 ok 'a wrong filter: usage' status 2 "$inviso" merge --filter '[{a,[],[]}]' "$frozen/nth.log"
 ok 'in words' says err '--filter: Match head is invalid in this context.'
 
