@@ -49,8 +49,8 @@ answer(File, Starts, Text) ->
     Lines = string:split(utf8(Text), "\n", all),
     {ok, utf8(File), Starts, [L || L <- Lines, L =/= <<>>], Started}.
 
-%% @doc Has the node do a trace case when it starts, so many times. Values of its
-%% variables are texts of Erlang terms.
+%% @doc Has the node do a trace case when it starts, so many times. Values of
+%% its variables are texts of Erlang terms.
 -spec write(binary(), [{binary(), binary()}], non_neg_integer() | always,
             binary()) -> answer().
 write(Text, Values, Starts, Log) ->
@@ -138,8 +138,8 @@ utf8(Text) ->
 
 %% @doc Calls of `inviso' with a list of nodes, which is dropped, or for all
 %% nodes, and what they are on one node. Where the number of arguments does not
-%% tell whether the first is a list of nodes, it is one if it is written as a list
-%% or is a variable whose name begins with `Node'.
+%% tell whether the first is a list of nodes, it is one if it is written as a
+%% list or is a variable whose name begins with `Node'.
 -spec translations() -> [inviso_case:translation()].
 translations() ->
     Own = [FA || {F, _} = FA <- inviso_rt:module_info(exports),

@@ -21,8 +21,8 @@
 %% no_autostart
 %% '''
 %%
-%% Without it, it is `inviso_autostart.config' in the current directory; but then
-%% it has to belong to the user who runs the node, or to root, since its
+%% Without it, it is `inviso_autostart.config' in the current directory; but
+%% then it has to belong to the user who runs the node, or to root, since its
 %% contents are called.
 %%
 %% It is replaced at once and never half written. The number of starts is

@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc The standard initiator: begins tracing when a node starts, and runs trace
-%% cases. It is named as `mfa' in the file of {@link inviso_autostart_conf}:
+%% @doc The standard initiator: begins tracing when a node starts, and runs
+%% trace cases. It is named as `mfa' in the file of {@link inviso_autostart_conf}:
 %%
 %% ```
 %% {mfa, {inviso_autostart_server, init, [Parameters]}}.

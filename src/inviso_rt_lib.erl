@@ -14,8 +14,8 @@
 expand_regexp(ModRe, Opts) ->
     expanded(inviso_modules:expand(ModRe, which(Opts)), ModRe).
 
-%% @doc The same of other nodes that have our code (otherwise `badrpc'), or those
-%% from a directory that matches.
+%% @doc The same of other nodes that have our code (otherwise `badrpc'), or
+%% those from a directory that matches.
 -spec expand_regexp([node()], regexp(), opts()) ->
           [{node(), [module()] | badrpc | {error, {badarg, term()}}}];
                    (regexp(), regexp(), opts()) ->

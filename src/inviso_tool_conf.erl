@@ -15,8 +15,8 @@
 %% {debug, off | Level}
 %% '''
 %%
-%% Definitions of trace cases are terms, too; the variables are those that need a
-%% value, besides `Nodes':
+%% Definitions of trace cases are terms, too; the variables are those that need
+%% a value, besides `Nodes':
 %%
 %% ```
 %% {Name, on, [Variable], "File"}.

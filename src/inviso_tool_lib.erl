@@ -2,8 +2,8 @@
 %% @doc What {@link inviso_tool} and its users share: the standard tracerdata
 %% generator, and a call of the API on the control node.
 %%
-%% A <em>tracerdata generator</em> is a function called with a node, the date and
-%% time (UTC) of the session, and further arguments: those of start_session and
+%% A <em>tracerdata generator</em> is a function called with a node, the date
+%% and time (UTC) of the session, and further arguments: those of start_session and
 %% then its own. It returns the tracerdata of that node.
 -module(inviso_tool_lib).
 
@@ -38,7 +38,8 @@ get_datetime_from_tdg_args([DateTime | _]) ->
     DateTime.
 
 %% @doc Calls `inviso:Function' where the control component is.
--spec inviso_cmd(node(), atom(), [term()]) -> term() | {error, {badrpc, term()}}.
+-spec inviso_cmd(node(), atom(), [term()]) ->
+          term() | {error, {badrpc, term()}}.
 inviso_cmd(Node, Function, Args) ->
     try
         erpc:call(Node, inviso, Function, Args, ?TIMEOUT)
