@@ -64,15 +64,12 @@ int inv_autostart_got(const struct inv_ask *ask, struct inv_autostart *out,
 	memset(out, 0, sizeof(*out));
 	if (rc)
 		return rc;
-	rc = inv_rex_check(&ask->mail, err);
+	rc = inv_decode_ok(&d, 5, err);
 	if (rc == INV_EREMOTE && err && strstr(err->text, "undef"))
 		return inv_err_set(err, INV_EREMOTE,
 				   "inviso is not installed on this node: what "
 				   "starts with it needs the application in "
 				   "its release");
-	if (rc)
-		return rc;
-	rc = inv_decode_ok(&d, 5, err);
 	if (rc)
 		return rc;
 	rc = inv_decode_text(&d, out->file, sizeof(out->file));
