@@ -19,6 +19,8 @@
 /* How long to ask again while somebody else attaches or is being removed. */
 #define AGAIN_MS 5000
 #define AGAIN_PAUSE_MS 20
+/* How long to wait for its guard when the user does not want to. */
+#define GUARD_MS 2000
 /* What is asked of a node in one step, at most: two files and `ready'. */
 #define STEP_ASKS INV_SURVEY_ASKS
 
@@ -280,25 +282,45 @@ static int pause_for(const struct step *s, int ms)
 	return poll(&fd, 1, ms) > 0 ? INV_ECANCELLED : 0;
 }
 
-/* The one step that is not broken off: whoever has our code, and has told us
- * of its guard, can be left in good order. */
+/*
+ * Whoever has our code, and has told us of its guard, can be left in good
+ * order: so the user's wish to stop is put off for a moment.  A node that has
+ * not told by then cleans up when we are gone.
+ */
+static int load_once(struct step *s, bool last, bool *again)
+{
+	size_t n = s->n * STEP_ASKS;
+	int r;
+
+	for (size_t i = 0; i < s->n; i++)
+		if (is_at(s, i, INV_ATTACH_UP))
+			ask_code(s, i);
+	r = gather(s);
+	if (r == INV_ECANCELLED)
+		inv_gather_for(s->in, s->asks, n, GUARD_MS);
+	for (size_t i = 0; i < s->n; i++) {
+		struct inv_ask *ask = asks_of(s, i);
+
+		if (inv_ask_open(ask))
+			fail(&s->v[i], inv_err_set(&s->v[i].err, INV_ECANCELLED,
+						   "cancelled"));
+		else if (ask->conn)
+			*again |= load_one(s, i, last);
+	}
+	ask_no_more(s);
+	return r;
+}
+
 static int load_all(struct step *s)
 {
 	int64_t end = now_ms() + AGAIN_MS;
 	bool again;
-	int r = 0;
+	int r;
 
 	do {
 		again = false;
-		for (size_t i = 0; i < s->n; i++)
-			if (is_at(s, i, INV_ATTACH_UP))
-				ask_code(s, i);
-		inv_gather(s->in, s->asks, s->n * STEP_ASKS, -1);
-		for (size_t i = 0; i < s->n; i++)
-			if (asks_of(s, i)->conn)
-				again |= load_one(s, i, now_ms() >= end);
-		ask_no_more(s);
-		if (again)
+		r = load_once(s, now_ms() >= end, &again);
+		if (again && r == 0)
 			r = pause_for(s, AGAIN_PAUSE_MS);
 	} while (again && r == 0);
 	return r;

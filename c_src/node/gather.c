@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "node/inbox_int.h"
+#include "node/net.h"
 
 bool inv_ask_open(const struct inv_ask *ask)
 {
@@ -97,6 +98,23 @@ int inv_gather(struct inv_inbox *in, struct inv_ask *asks, size_t n,
 			deliver(asks, n, &mail);
 	}
 	return 0;
+}
+
+void inv_gather_for(struct inv_inbox *in, struct inv_ask *asks, size_t n,
+		    int ms)
+{
+	int64_t end = inv_net_now() + ms;
+	struct inv_mail mail;
+
+	while (any_open(asks, n)) {
+		int64_t left = end - inv_net_now();
+
+		if (left <= 0)
+			return;
+		(void)inv_inbox_wait(in, -1, (int)left);
+		if (inv_inbox_take(in, 0, &mail) == 0)
+			deliver(asks, n, &mail);
+	}
 }
 
 void inv_asks_release(struct inv_ask *asks, size_t n)

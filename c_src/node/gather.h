@@ -54,6 +54,10 @@ bool inv_ask_open(const struct inv_ask *ask);
 int inv_gather(struct inv_inbox *in, struct inv_ask *asks, size_t n,
 	       int stop_fd);
 
+/* The same for ms milliseconds at most, and whatever the user wants. */
+void inv_gather_for(struct inv_inbox *in, struct inv_ask *asks, size_t n,
+		    int ms);
+
 /* Frees what the asks hold; all zero again.  An answer that comes later is
  * nobody's. */
 void inv_asks_release(struct inv_ask *asks, size_t n);

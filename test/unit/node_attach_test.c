@@ -222,6 +222,36 @@ static void who_does_not_want_any_more_can_leave(void **state)
 	close(stop[1]);
 }
 
+/* Nor is a node that takes long to load the code waited for. */
+static void who_does_not_want_to_wait_for_the_code_can_leave(void **state)
+{
+	struct inv_attach_opts patient = opts;
+	struct inv_conn *other;
+	int64_t began = inv_net_now();
+	int stop[2];
+
+	(void)state;
+	patient.ms = 300000;
+	assert_int_equal(pipe(stop), 0);
+	cluster_start(&k, "tired", 1);
+	assert_int_equal(inv_attach_all(k.v, 1, k.in, NULL, -1), 0);
+	freeze_peer(&k.p[0]);
+	assert_int_equal(write(stop[1], "x", 1), 1);
+	assert_int_equal(inv_attach_all(k.v, 1, k.in, &patient, stop[0]),
+			 INV_ECANCELLED);
+	assert_true(inv_net_now() - began < 200000);
+	inv_leave_all(k.v, 1, k.in, 1000, -1);
+	inv_conn_close(k.v[0].conn);
+	kill(k.p[0].pid, SIGCONT);
+	/* What was asked for comes, and goes. */
+	other = connect_to(k.in, k.p[0].name, NULL);
+	await_gone(other);
+	k.v[0].conn = other;
+	cluster_stop(&k);
+	close(stop[0]);
+	close(stop[1]);
+}
+
 static void count_slow(void *arg, const struct inv_conn *conn)
 {
 	*(unsigned *)arg += conn == k.v[0].conn ? 1 : 100;
@@ -274,6 +304,8 @@ int main(void)
 			one_that_cannot_be_reached_does_not_keep_the_others),
 		cmocka_unit_test(a_node_that_dies_meanwhile_is_lost),
 		cmocka_unit_test(who_does_not_want_any_more_can_leave),
+		cmocka_unit_test(
+			who_does_not_want_to_wait_for_the_code_can_leave),
 		cmocka_unit_test(
 			a_node_that_takes_long_to_leave_is_told_of_and_let_be),
 		cmocka_unit_test(one_who_vanishes_is_cleaned_up_after),
