@@ -288,8 +288,10 @@ static void take_arg(struct autostart *s, char *arg, struct argp_state *state)
 
 static void check(const struct autostart *s, struct argp_state *state)
 {
-	if (!s->what)
+	if (!s->what) {
 		argp_error(state, "show, write or remove?");
+		return;
+	}
 	inv_node_opts_check(&s->nodes, state);
 	if (!strcmp(s->what, "write") && !s->file)
 		argp_error(state, "which trace case?");
