@@ -65,11 +65,21 @@ $(CT_DIR)/$(1): $(BUILD)/obj/test/tools/$(1).o $(call test_libs,$(1)) $(FLAGS_ST
 endef
 $(foreach t,$(CT_TOOLS:$(CT_DIR)/%=%),$(eval $(call ct_tool,$(t))))
 
+# NIFs that suites load, with the engine in them: only of tests, so they may have
+# of libc and other libraries what they like.
+CT_NIFS := $(patsubst test/nif/%.c,$(CT_DIR)/%.so,$(wildcard test/nif/*.c))
+
+$(BUILD)/pic/test/nif/%.o: CPPFLAGS_ROOM = -isystem $(NIF_INC)
+$(CT_DIR)/%.so: $(BUILD)/pic/test/nif/%.o $(call pics_of,engine) $(FLAGS_STAMP)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(link) -shared -lgmp -lm
+
 .PHONY: unit-programs stress-programs fuzz-programs ct-beams check test-all bench fuzz matrix cover
 unit-programs: $(UNIT_TESTS)
 stress-programs: $(STRESS_TESTS)
 fuzz-programs: $(FUZZ_REPLAYS)
-ct-beams: $(CT_BEAMS) $(CT_DATA) $(CT_TOOLS)
+ct-beams: $(CT_BEAMS) $(CT_DATA) $(CT_TOOLS) $(CT_NIFS)
 
 check:				## install what is missing, build, run all tests; last line: N passed, N failed
 	@tools/deps.sh check

@@ -220,7 +220,7 @@ static inv_word unary(struct call *c, const char *name)
 static inv_word primary(struct call *c)
 {
 	static const char *const unaries[] = { "not", "bnot", "-", "+" };
-	char ch = inv_text_peek(&c->text);
+	uint8_t ch = inv_text_peek(&c->text);
 	inv_word t;
 
 	for (size_t i = 0; i < sizeof(unaries) / sizeof(*unaries); i++)
@@ -243,11 +243,11 @@ static inv_word primary(struct call *c)
 static bool is_longer(struct call *c, const char *op)
 {
 	static const char *const longer[] = { "->", "/=" };
-	char first = inv_text_peek(&c->text);
+	uint8_t first = inv_text_peek(&c->text);
 
 	for (size_t i = 0; i < 2; i++)
-		if (!op[1] && *op == longer[i][0] && first == *op &&
-		    c->text.end - c->text.p > 1 && c->text.p[1] == longer[i][1])
+		if (!op[1] && *op == longer[i][0] && first == (uint8_t)*op &&
+		    c->text.end - c->text.p > 1 && c->text.p[1] == (uint8_t)longer[i][1])
 			return true;
 	return false;
 }

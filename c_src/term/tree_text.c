@@ -776,10 +776,10 @@ bool inv_text_take(struct inv_text *s, const char *token)
 	return take(s, token);
 }
 
-char inv_text_peek(struct inv_text *s)
+uint8_t inv_text_peek(struct inv_text *s)
 {
 	skip_space(s);
-	return s->p < s->end ? (char)*s->p : '\0';
+	return s->p < s->end ? *s->p : 0;
 }
 
 inv_word inv_text_term(struct inv_text *s)

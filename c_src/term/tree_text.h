@@ -46,7 +46,7 @@ void inv_text_init(struct inv_text *s, struct inv_heap *h, const char *text,
 /* Takes the token if it is next, after space and comments. */
 bool inv_text_take(struct inv_text *s, const char *token);
 /* The next character, after space and comments; 0 at the end. */
-char inv_text_peek(struct inv_text *s);
+uint8_t inv_text_peek(struct inv_text *s);
 /* The next term; 0 when there is none. */
 inv_word inv_text_term(struct inv_text *s);
 /* Sets rc and err, here; returns 0. */
