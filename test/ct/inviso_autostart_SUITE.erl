@@ -29,7 +29,8 @@
          local_api_errors/1,
          rt_lib/1,
          command/1,
-         command_errors/1]).
+         command_errors/1,
+         command_on_a_release/1]).
 
 -import(inviso_test_lib, [call/4, wait_until/1]).
 
@@ -59,7 +60,8 @@ all() ->
      local_api_errors,
      rt_lib,
      command,
-     command_errors].
+     command_errors,
+     command_on_a_release].
 
 init_per_suite(Config) ->
     [{release, make_release(?config(priv_dir, Config))} | Config].
@@ -67,7 +69,8 @@ init_per_suite(Config) ->
 end_per_suite(_) -> ok.
 
 init_per_testcase(Case, Config)
-  when Case =:= command; Case =:= command_errors ->
+  when Case =:= command; Case =:= command_errors;
+       Case =:= command_on_a_release ->
     case inviso_command_lib:base() of
         {ok, Base} -> [{base, Base} | dir(Case, Config)];
         {skip, _} = Skip -> Skip
@@ -865,13 +868,41 @@ command_errors(Config) ->
     _ = [inviso_test_lib:stop_node(X) || X <- [N, Stock]],
     ok.
 
+%% A release with inviso in it, of the same version: what is there is used, and
+%% stays; also while it traces from its start.
+command_on_a_release(Config) ->
+    Conf = filename:join(?config(dir, Config), "c.config"),
+    write(Conf, server_conf(1, [{tracerdata, {file, filename:join(
+                                                      ?config(dir, Config),
+                                                      "a.log")}},
+                                {cmdfiles, []}])),
+    N = boot(Config, "release", [{inviso_autostart_conf, Conf}]),
+    {ok, {tracing, running}} = rt(N, get_status),
+    {ok, Tokens, _} = erl_scan:string("F = fun F() -> lists:seq(1, 3), "
+                                      "timer:sleep(20), F() end, F()."),
+    {ok, Exprs} = erl_parse:parse_exprs(Tokens),
+    _ = inviso_test_lib:spawn_call(N, erl_eval, exprs, [Exprs, []]),
+    Inviso = commands(Config, [], [N]),
+    {0, Status, _} = Inviso(["status"]),
+    true = has(Status, "no sessions"),
+    {0, Traced, _} = Inviso(["trace", "--events", "1", "lists:seq(_, 3)"]),
+    true = has(Traced, "call lists:seq(1,3)"),
+    {ok, {tracing, running}} = rt(N, get_status),
+    ok = call(N, application, stop, [inviso]),
+    %% It is still there.
+    true = call(N, erlang, module_loaded, [inviso_session]),
+    inviso_test_lib:stop_node(N).
+
 commands(Config, Nodes) ->
+    commands(Config, ["autostart"], Nodes).
+
+commands(Config, Command, Nodes) ->
     Cookie = atom_to_list(erlang:get_cookie()),
     On = lists:append([["-n", atom_to_list(Name)] || #{name := Name} <- Nodes]),
     Opts = #{base => ?config(base, Config), cookie => Cookie, cd => ?config(dir, Config)},
     fun(Args) ->
             #{status := Status, out := Out, err := Err} =
-                inviso_command_lib:run(Opts, ["autostart" | Args] ++ On),
+                inviso_command_lib:run(Opts, Command ++ Args ++ On),
             {Status, unicode:characters_to_list(Out),
              unicode:characters_to_list(Err)}
     end.
