@@ -16,7 +16,7 @@ install: all			## install the command, the application, the man pages and the co
 	$(if $(BEAMS),install -m 644 $(BEAMS) $(call dest,$(LIBDIR)/ebin))
 	install -m 644 $(EBIN)/inviso.app $(call dest,$(LIBDIR)/ebin)
 	$(if $(CLI)$(SPOOL),install -m 755 $(CLI) $(SPOOL) $(call dest,$(LIBDIR)/priv))
-	$(if $(NIF),install -m 644 $(NIF) $(call dest,$(LIBDIR)/priv))
+	$(if $(NIF)$(ENGINE),install -m 644 $(NIF) $(ENGINE) $(call dest,$(LIBDIR)/priv))
 	$(if $(wildcard include/*.hrl),install -d $(call dest,$(LIBDIR)/include))
 	$(if $(wildcard include/*.hrl),install -m 644 $(wildcard include/*.hrl) $(call dest,$(LIBDIR)/include))
 	$(if $(CLI),ln -sfn $(if $(filter $(PREFIX)/lib/inviso,$(LIBDIR)),../lib/inviso,$(LIBDIR))/priv/inviso $(call dest,$(PREFIX)/bin/inviso))

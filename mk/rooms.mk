@@ -99,17 +99,21 @@ LIBS = $(if $(filter %/liblog.a %/libspool.a %/libsink.a,$^),-lzstd) \
 PAYLOAD := $(BUILD)/lib/libpayload.a
 CLI_DEPS := $(if $(wildcard c_src/cli/main.c),$(BUILD)/obj/c_src/cli/main.o $(call libs_of,cli) $(PAYLOAD))
 SPOOL_DEPS := $(if $(wildcard c_src/spool/main.c),$(BUILD)/obj/c_src/spool/main.o $(call libs_of,spool))
-NIF_DEPS := $(if $(filter nif,$(ROOMS)),$(call room_pic,nif) \
-	$(filter-out $(call pic_of,nif),$(call pics_of,nif)))
+# A NIF is its room's objects and the rooms below it.
+nif_deps = $(if $(filter $(1),$(ROOMS)),$(call room_pic,$(1)) \
+	$(filter-out $(call pic_of,$(1)),$(call pics_of,$(1))))
+NIF_DEPS := $(call nif_deps,nif)
+ENGINE_DEPS := $(call nif_deps,engine)
 
 CLI := $(if $(CLI_DEPS),$(PRIV)/inviso)
 SPOOL := $(if $(SPOOL_DEPS),$(PRIV)/inviso_spool)
 NIF := $(if $(NIF_DEPS),$(PRIV)/inviso_tracer.so)
+ENGINE := $(if $(ENGINE_DEPS),$(PRIV)/inviso_engine.so)
 
 .PHONY: c-products
-c-products: $(CLI) $(SPOOL) $(NIF)
+c-products: $(CLI) $(SPOOL) $(NIF) $(ENGINE)
 
-PRIV_PRODUCTS := $(NIF) $(SPOOL) $(if $(CLI_LACKS),,$(CLI))
+PRIV_PRODUCTS := $(NIF) $(ENGINE) $(SPOOL) $(if $(CLI_LACKS),,$(CLI))
 
 $(PRIV)/inviso: $(CLI_DEPS) $(TESTPOINT) $(FLAGS_STAMP)
 	@mkdir -p $(@D)
@@ -128,7 +132,9 @@ $(PRIV)/inviso_spool: $(SPOOL_DEPS) $(TESTPOINT) $(FLAGS_STAMP)
 # undefined: tools/check-nif-symbols does. A running node that has the old file
 # mapped keeps it: ld unlinks what it replaces. Stripped, since it is pushed.
 NIF_LDFLAGS := $(if $(filter release,$(MODE)),-s)
-$(PRIV)/inviso_tracer.so: $(NIF_DEPS) $(TESTPOINT) $(FLAGS_STAMP)
+$(PRIV)/inviso_tracer.so: $(NIF_DEPS)
+$(PRIV)/inviso_engine.so: $(ENGINE_DEPS)
+$(NIF) $(ENGINE): $(TESTPOINT) $(FLAGS_STAMP)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(link) $(NIF_LDFLAGS) -shared -Wl,-z,now -Wl,-Bsymbolic

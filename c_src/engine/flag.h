@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_ENGINE_FLAG_H
+#define INV_ENGINE_FLAG_H
+
+#include <erl_nif.h>
+
+/*
+ * The flags of a traced process, as a session may set them, in the order in
+ * which inviso_engine_flags numbers them.
+ */
+enum inv_flag {
+	INV_FLAG_CALL,
+	INV_FLAG_SEND,
+	INV_FLAG_RECEIVE,
+	INV_FLAG_PROCS,
+	INV_FLAG_RUNNING,
+	INV_FLAG_EXITING,
+	INV_FLAG_GC,
+	INV_FLAG_SILENT,
+	INV_FLAG_ARITY,
+	INV_FLAG_TIMESTAMP,
+	INV_FLAG_STRICT,
+	INV_FLAG_MONOTONIC,
+	INV_FLAGS,
+	INV_FLAG_NONE = INV_FLAGS
+};
+
+/* What an event of the engine is about; the VM's tags are more. */
+enum inv_kind {
+	INV_KIND_OTHER,
+	INV_KIND_CALL,
+	INV_KIND_RETURN,    /* return_from */
+	INV_KIND_EXCEPTION, /* exception_from */
+	INV_KIND_SPAWNED,
+	INV_KIND_STATUS /* trace_status: is this process still traced? */
+};
+
+struct inv_tag {
+	ERL_NIF_TERM atom;
+	enum inv_flag flag; /* that asks for it */
+	enum inv_kind kind;
+};
+
+/* Makes the atoms. */
+void inv_tags_init(ErlNifEnv *env);
+
+/* NULL: a tag that the engine does not know. */
+const struct inv_tag *inv_tag_find(ERL_NIF_TERM atom);
+
+#endif

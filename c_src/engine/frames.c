@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/frames.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "engine/pages.h"
+
+#define RUNS 15
+#define BLOCKS (1U << 18)
+#define BYTES (BLOCKS * sizeof(struct block))
+
+struct run {
+	struct inv_frame frame;
+	uint32_t count;
+};
+
+struct block {
+	uint32_t below; /* the block under this one, or the next free one */
+	uint32_t
+		bottom; /* of this stack: what drops it gives back all at once */
+	uint32_t runs;
+	uint32_t pad;
+	struct run run[RUNS];
+};
+
+/*
+ * The free blocks are a stack too, and those above `fresh` were never used.
+ * The number of its uppermost is with a count of changes in one word, so that
+ * a block that went and came back is not taken for one that stayed.
+ */
+static struct block *blocks; /* block 0 is none */
+static _Atomic uint64_t free_top;
+static _Atomic uint32_t fresh;
+
+int inv_frames_init(void)
+{
+	blocks = inv_pages_map(BYTES);
+	atomic_store(&fresh, 1);
+	return blocks ? 0 : -1;
+}
+
+void inv_frames_end(void)
+{
+	inv_pages_unmap(blocks, BYTES);
+	blocks = NULL;
+}
+
+void inv_frames_clear(void)
+{
+	atomic_store(&free_top, 0);
+	atomic_store(&fresh, 1);
+	inv_pages_clear(blocks, BYTES);
+}
+
+static uint64_t changed(uint64_t top, uint32_t block)
+{
+	return ((top >> 32) + 1) << 32 | block;
+}
+
+/* 0: there is none. */
+static uint32_t take(void)
+{
+	uint64_t top = atomic_load(&free_top);
+	uint32_t block;
+
+	while ((block = (uint32_t)top) != 0)
+		if (atomic_compare_exchange_weak(
+			    &free_top, &top, changed(top, blocks[block].below)))
+			return block;
+	if (atomic_load(&fresh) >= BLOCKS)
+		return 0;
+	block = atomic_fetch_add(&fresh, 1);
+	return block < BLOCKS ? block : 0;
+}
+
+/* A chain of blocks from the uppermost down to the last. */
+static void give(uint32_t block, uint32_t last)
+{
+	uint64_t top = atomic_load(&free_top);
+
+	do
+		blocks[last].below = (uint32_t)top;
+	while (!atomic_compare_exchange_weak(&free_top, &top,
+					     changed(top, block)));
+}
+
+static bool equal(const struct inv_frame *a, const struct inv_frame *b)
+{
+	return a->returns == b->returns && a->exceptions == b->exceptions &&
+	       a->birth == b->birth;
+}
+
+/* A block on top of the stack; NULL: there is none left. */
+static struct block *grow(struct inv_frames *f)
+{
+	uint32_t number = take();
+	struct block *b = &blocks[number];
+
+	if (number == 0)
+		return NULL;
+	b->below = f->block;
+	b->bottom = f->block ? blocks[f->block].bottom : number;
+	b->runs = 0;
+	f->block = number;
+	return b;
+}
+
+bool inv_frames_push(struct inv_frames *f, const struct inv_frame *frame)
+{
+	struct block *b = f->block ? &blocks[f->block] : NULL;
+	struct run *r = b ? &b->run[b->runs - 1] : NULL;
+
+	if (f->beyond == 0 && r && r->count < UINT32_MAX &&
+	    equal(&r->frame, frame)) {
+		r->count++;
+		return true;
+	}
+	if (f->beyond == 0 && (!b || b->runs == RUNS))
+		b = grow(f);
+	if (f->beyond > 0 || !b) {
+		f->beyond++;
+		return false;
+	}
+	b->run[b->runs].frame = *frame;
+	b->run[b->runs].count = 1;
+	b->runs++;
+	return true;
+}
+
+bool inv_frames_pop(struct inv_frames *f, struct inv_frame *frame)
+{
+	uint32_t number = f->block;
+	struct block *b = &blocks[number];
+	struct run *r;
+
+	if (f->beyond > 0) {
+		f->beyond--;
+		return false;
+	}
+	if (number == 0)
+		return false;
+	r = &b->run[b->runs - 1];
+	*frame = r->frame;
+	if (--r->count == 0 && --b->runs == 0) {
+		f->block = b->below;
+		give(number, number);
+	}
+	return true;
+}
+
+void inv_frames_drop(struct inv_frames *f)
+{
+	if (f->block != 0)
+		give(f->block, blocks[f->block].bottom);
+	f->block = 0;
+	f->beyond = 0;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/message.h"
+
+#include "engine/session.h"
+
+/* trace, tracee, tag, content, extra, value, timestamp */
+#define ELEMENTS_MAX 7
+
+static ERL_NIF_TERM am_trace;
+static ERL_NIF_TERM am_trace_ts;
+
+void inv_messages_init(ErlNifEnv *env)
+{
+	am_trace = enif_make_atom(env, "trace");
+	am_trace_ts = enif_make_atom(env, "trace_ts");
+}
+
+static bool has(const struct inv_message *m, enum inv_flag flag, uint32_t slot)
+{
+	return m->profile->sessions[flag] >> slot & 1;
+}
+
+static ERL_NIF_TERM monotonic(ErlNifEnv *env)
+{
+	return enif_make_int64(env, enif_monotonic_time(ERL_NIF_NSEC));
+}
+
+/* 0: the session has asked for none. */
+static ERL_NIF_TERM timestamp(const struct inv_message *m, uint32_t slot)
+{
+	if (has(m, INV_FLAG_TIMESTAMP, slot))
+		return enif_now_time(m->env);
+	if (has(m, INV_FLAG_STRICT, slot))
+		return enif_make_tuple2(
+			m->env, monotonic(m->env),
+			enif_make_unique_integer(m->env,
+						 ERL_NIF_UNIQUE_MONOTONIC));
+	if (has(m, INV_FLAG_MONOTONIC, slot))
+		return monotonic(m->env);
+	return 0;
+}
+
+/* {M, F, Args} with the number of its arguments instead. */
+static ERL_NIF_TERM with_arity(ErlNifEnv *env, ERL_NIF_TERM call)
+{
+	const ERL_NIF_TERM *mfa;
+	unsigned arity;
+	int n;
+
+	if (!enif_get_tuple(env, call, &n, &mfa) || n != 3 ||
+	    !enif_get_list_length(env, mfa[2], &arity))
+		return call;
+	return enif_make_tuple3(env, mfa[0], mfa[1],
+				enif_make_uint(env, arity));
+}
+
+void inv_message_send(const struct inv_message *m, uint32_t slot,
+		      ERL_NIF_TERM value)
+{
+	const ErlNifPid *tracer = &inv_session_at(slot)->tracer;
+	ERL_NIF_TERM element[ELEMENTS_MAX];
+	ERL_NIF_TERM stamp;
+	unsigned n = 0;
+
+	if (tracer->pid == m->tracee)
+		return;
+	stamp = timestamp(m, slot);
+	element[n++] = stamp ? am_trace_ts : am_trace;
+	element[n++] = m->tracee;
+	element[n++] = m->tag->atom;
+	element[n++] = m->tag->kind == INV_KIND_CALL &&
+				       has(m, INV_FLAG_ARITY, slot) ?
+			       with_arity(m->env, m->content) :
+			       m->content;
+	if (m->extra)
+		element[n++] = m->extra;
+	if (value)
+		element[n++] = value;
+	if (stamp)
+		element[n++] = stamp;
+	/* A tracer that is dead is seen by the server, which watches it. */
+	(void)enif_send(m->env, tracer, NULL,
+			enif_make_tuple_from_array(m->env, element, n));
+}

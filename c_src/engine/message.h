@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_ENGINE_MESSAGE_H
+#define INV_ENGINE_MESSAGE_H
+
+#include <erl_nif.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/flag.h"
+#include "engine/profile.h"
+
+/*
+ * An event, and the message of each session that wants it: the trace messages
+ * that the documentation of the module trace lists.
+ */
+struct inv_message {
+	ErlNifEnv *env;
+	const struct inv_tag *tag;
+	const struct inv_profile *profile;
+	ERL_NIF_TERM tracee;
+	ERL_NIF_TERM content;
+	ERL_NIF_TERM extra; /* 0: none */
+};
+
+void inv_messages_init(ErlNifEnv *env);
+
+/*
+ * Sends it to the tracer of the session in that slot, unless that is the traced
+ * process itself; `value` is what a match spec's {message, Value} made of it,
+ * 0: nothing.
+ */
+void inv_message_send(const struct inv_message *m, uint32_t slot,
+		      ERL_NIF_TERM value);
+
+#endif

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The library of the module inviso_engine: the callbacks, and what the server
+ * tells them.  All but the callbacks are called by the server alone.
+ *
+ * As with the tracer's library, a second instance has the same static data.
+ */
+#include <erl_nif.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/event.h"
+#include "engine/flag.h"
+#include "engine/message.h"
+#include "engine/profile.h"
+#include "engine/session.h"
+#include "engine/tracee.h"
+
+static unsigned instances; /* load and unload do not run side by side */
+
+static ErlNifResourceType *server_type;
+static ErlNifResourceType *handle_type;
+
+/* A session's handle: when nobody has it any more, the server hears of it. */
+struct handle {
+	ErlNifPid server;
+	uint32_t number;
+};
+
+static ERL_NIF_TERM am_false;
+static ERL_NIF_TERM am_gone;
+static ERL_NIF_TERM am_inviso;
+static ERL_NIF_TERM am_none;
+static ERL_NIF_TERM am_ok;
+static ERL_NIF_TERM am_true;
+
+/* Whether a server died and left sessions. */
+static _Atomic bool orphaned;
+
+/* The server is dead, and nobody could turn anything off: so do we. */
+static void server_down(ErlNifEnv *env, void *object, ErlNifPid *pid,
+			ErlNifMonitor *monitor)
+{
+	(void)env;
+	(void)object;
+	(void)pid;
+	(void)monitor;
+	if (inv_sessions_alive() != 0)
+		atomic_store(&orphaned, true);
+	inv_sessions_close_all();
+}
+
+static void handle_gone(ErlNifEnv *env, void *object)
+{
+	const struct handle *h = object;
+
+	(void)enif_send(env, &h->server, NULL,
+			enif_make_tuple3(env, am_inviso, am_gone,
+					 enif_make_uint(env, h->number)));
+}
+
+/*
+ * start() -> {Resource, Orphaned}: the caller is the server, and keeps the
+ * resource; whether the one before has left flags and patterns in the VM
+ */
+static ERL_NIF_TERM start(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
+{
+	ErlNifPid self;
+	ERL_NIF_TERM term;
+	void *object;
+
+	(void)argc;
+	(void)argv;
+	object = enif_alloc_resource(server_type, 1);
+	if (!object || !enif_self(env, &self) ||
+	    enif_monitor_process(env, object, &self, NULL) != 0)
+		return enif_make_badarg(env);
+	term = enif_make_resource(env, object);
+	enif_release_resource(object);
+	inv_sessions_close_all();
+	inv_tracees_clear();
+	inv_profiles_clear();
+	return enif_make_tuple2(env, term,
+				atomic_exchange(&orphaned, false) ? am_true :
+								    am_false);
+}
+
+/* handle(Number) -> Resource: {'$inviso_engine', gone, Number} at its end */
+static ERL_NIF_TERM handle(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
+{
+	struct handle *h;
+	ERL_NIF_TERM term;
+	uint32_t number;
+
+	(void)argc;
+	if (!enif_get_uint(env, argv[0], &number))
+		return enif_make_badarg(env);
+	h = enif_alloc_resource(handle_type, sizeof(*h));
+	if (!h)
+		return enif_make_badarg(env);
+	h->number = number;
+	(void)enif_self(env, &h->server);
+	term = enif_make_resource(env, h);
+	enif_release_resource(h);
+	return term;
+}
+
+/* session(Slot, Tracer) -> Number; session(Slot, none) -> ok */
+static ERL_NIF_TERM session(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
+{
+	ErlNifPid tracer;
+	uint32_t slot;
+
+	(void)argc;
+	if (!enif_get_uint(env, argv[0], &slot) || slot >= INV_SESSIONS_MAX)
+		return enif_make_badarg(env);
+	if (argv[1] == am_none) {
+		inv_session_close(slot);
+		return am_ok;
+	}
+	if (!enif_get_local_pid(env, argv[1], &tracer))
+		return enif_make_badarg(env);
+	return enif_make_uint(env, inv_session_open(slot, &tracer));
+}
+
+static bool get_profile(ErlNifEnv *env, ERL_NIF_TERM term, uint32_t *number)
+{
+	return enif_get_uint(env, term, number) && *number < INV_PROFILES_MAX;
+}
+
+/* profile(Number, {Sessions of each flag}, Child, After) -> ok */
+static ERL_NIF_TERM profile(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
+{
+	const ERL_NIF_TERM *flags;
+	struct inv_profile *p;
+	uint32_t number;
+	uint32_t child;
+	uint32_t after;
+	int n;
+	int i;
+
+	(void)argc;
+	if (!get_profile(env, argv[0], &number) ||
+	    !get_profile(env, argv[2], &child) ||
+	    !get_profile(env, argv[3], &after) ||
+	    !enif_get_tuple(env, argv[1], &n, &flags) || n != INV_FLAGS)
+		return enif_make_badarg(env);
+	p = inv_profile_at(number);
+	for (i = 0; i < INV_FLAGS; i++)
+		if (!enif_get_uint(env, flags[i], &p->sessions[i]))
+			return enif_make_badarg(env);
+	p->after = after;
+	atomic_store(&p->child, child);
+	return am_ok;
+}
+
+/* child(Number, Child) -> ok: when the flags of new processes change */
+static ERL_NIF_TERM child(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
+{
+	uint32_t number;
+	uint32_t profile_of_child;
+
+	(void)argc;
+	if (!get_profile(env, argv[0], &number) ||
+	    !get_profile(env, argv[1], &profile_of_child))
+		return enif_make_badarg(env);
+	atomic_store(&inv_profile_at(number)->child, profile_of_child);
+	return am_ok;
+}
+
+/* profile_of(Pid) -> Number */
+static ERL_NIF_TERM profile_of(ErlNifEnv *env, int argc,
+			       const ERL_NIF_TERM argv[])
+{
+	const struct inv_tracee *t = inv_tracee_find(argv[0]);
+
+	(void)argc;
+	return enif_make_uint(env, t ? inv_tracee_profile(t) : 0);
+}
+
+static bool calls(uint32_t number)
+{
+	return inv_profile_at(number)->sessions[INV_FLAG_CALL] != 0;
+}
+
+/* change(Pid, From, To) -> boolean(), false: it has not From */
+static ERL_NIF_TERM change(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
+{
+	ErlNifPid pid;
+	uint32_t from;
+	uint32_t to;
+
+	(void)argc;
+	if (!enif_get_local_pid(env, argv[0], &pid) ||
+	    !get_profile(env, argv[1], &from) ||
+	    !get_profile(env, argv[2], &to))
+		return enif_make_badarg(env);
+	if (!inv_tracee_change(argv[0], from, to))
+		return am_false;
+	if (calls(from) && !calls(to))
+		inv_tracee_cut(argv[0]);
+	return am_true;
+}
+
+static int init_types(ErlNifEnv *env)
+{
+	const ErlNifResourceFlags flags = ERL_NIF_RT_CREATE |
+					  ERL_NIF_RT_TAKEOVER;
+	ErlNifResourceTypeInit server_init = { .down = server_down };
+	ErlNifResourceTypeInit handle_init = { .dtor = handle_gone };
+
+	server_type = enif_open_resource_type_x(env, "inviso_engine_server",
+						&server_init, flags, NULL);
+	handle_type = enif_open_resource_type_x(env, "inviso_engine_handle",
+						&handle_init, flags, NULL);
+	return server_type && handle_type ? 0 : -1;
+}
+
+static void init_atoms(ErlNifEnv *env)
+{
+	am_false = enif_make_atom(env, "false");
+	am_gone = enif_make_atom(env, "gone");
+	am_inviso = enif_make_atom(env, "$inviso_engine");
+	am_none = enif_make_atom(env, "none");
+	am_ok = enif_make_atom(env, "ok");
+	am_true = enif_make_atom(env, "true");
+}
+
+static int init_tables(ErlNifEnv *env, ERL_NIF_TERM processes)
+{
+	ErlNifUInt64 n;
+
+	if (!enif_get_uint64(env, processes, &n) || inv_profiles_init() != 0)
+		return -1;
+	if (inv_tracees_init(n) == 0)
+		return 0;
+	inv_profiles_end();
+	return -1;
+}
+
+/* load_info: how many processes the VM may have */
+static int load(ErlNifEnv *env, void **priv, ERL_NIF_TERM load_info)
+{
+	(void)priv;
+	if (init_types(env) != 0)
+		return -1;
+	if (instances == 0 && init_tables(env, load_info) != 0)
+		return -1;
+	init_atoms(env);
+	inv_tags_init(env);
+	inv_messages_init(env);
+	inv_engine_event_init(env);
+	instances++;
+	return 0;
+}
+
+static int upgrade(ErlNifEnv *env, void **priv, void **old_priv,
+		   ERL_NIF_TERM load_info)
+{
+	(void)old_priv;
+	return load(env, priv, load_info);
+}
+
+static void unload(ErlNifEnv *env, void *priv)
+{
+	(void)env;
+	(void)priv;
+	if (--instances > 0)
+		return;
+	inv_tracees_end();
+	inv_profiles_end();
+}
+
+static ErlNifFunc functions[] = {
+	{ "enabled", 3, inv_engine_enabled, 0 },
+	{ "trace", 5, inv_engine_trace, 0 },
+	{ "start", 0, start, 0 },
+	{ "handle", 1, handle, 0 },
+	{ "session", 2, session, 0 },
+	{ "profile", 4, profile, 0 },
+	{ "child", 2, child, 0 },
+	{ "profile_of", 1, profile_of, 0 },
+	{ "change", 3, change, 0 },
+};
+
+/* As the tracer's library: for the oldest release that we support. */
+#undef ERL_NIF_MINOR_VERSION
+#define ERL_NIF_MINOR_VERSION 16
+#undef ERL_NIF_MIN_ERTS_VERSION
+#define ERL_NIF_MIN_ERTS_VERSION "erts-13.0"
+
+ERL_NIF_INIT(inviso_engine, functions, load, NULL, upgrade, unload)

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/session.h"
+
+#include <stdatomic.h>
+
+static struct inv_session sessions[INV_SESSIONS_MAX];
+static _Atomic uint32_t alive;
+static _Atomic uint32_t births;
+
+uint32_t inv_session_open(uint32_t slot, const ErlNifPid *tracer)
+{
+	sessions[slot].tracer = *tracer;
+	sessions[slot].birth = atomic_fetch_add(&births, 1) + 1;
+	atomic_fetch_or(&alive, UINT32_C(1) << slot);
+	return sessions[slot].birth;
+}
+
+void inv_session_close(uint32_t slot)
+{
+	atomic_fetch_and(&alive, ~(UINT32_C(1) << slot));
+}
+
+void inv_sessions_close_all(void)
+{
+	atomic_store(&alive, 0);
+}
+
+uint32_t inv_sessions_alive(void)
+{
+	return atomic_load_explicit(&alive, memory_order_acquire);
+}
+
+uint32_t inv_sessions_birth(void)
+{
+	return atomic_load_explicit(&births, memory_order_relaxed);
+}
+
+const struct inv_session *inv_session_at(uint32_t slot)
+{
+	return &sessions[slot];
+}

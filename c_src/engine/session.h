@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_ENGINE_SESSION_H
+#define INV_ENGINE_SESSION_H
+
+#include <erl_nif.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Trace sessions at one time.  A session is a bit: what concerns several is a
+ * mask of 32.  Callbacks only read here; one process, the engine's server,
+ * writes.
+ */
+#define INV_SESSIONS_MAX 32
+
+struct inv_session {
+	ErlNifPid tracer;
+	uint32_t birth; /* sessions are numbered as they come */
+};
+
+/*
+ * A session's slot is used again only after 31 others have been: a callback
+ * that has seen its mask is long over.
+ */
+uint32_t inv_session_open(uint32_t slot, const ErlNifPid *tracer);
+void inv_session_close(uint32_t slot);
+void inv_sessions_close_all(void);
+
+/* The sessions that there are. */
+uint32_t inv_sessions_alive(void);
+
+/* The youngest session's number. */
+uint32_t inv_sessions_birth(void);
+
+/* Of a session that is alive. */
+const struct inv_session *inv_session_at(uint32_t slot);
+
+#endif

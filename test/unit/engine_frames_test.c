@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "engine/frames.h"
+
+static struct inv_frame frame(uint32_t n)
+{
+	return (struct inv_frame){ .returns = n, .exceptions = ~n, .birth = 7 };
+}
+
+static void pop_is(struct inv_frames *f, uint32_t n)
+{
+	struct inv_frame got;
+
+	assert_true(inv_frames_pop(f, &got));
+	assert_int_equal(got.returns, n);
+	assert_int_equal(got.exceptions, ~n);
+	assert_int_equal(got.birth, 7);
+}
+
+static void frames_come_back_in_reverse(void **state)
+{
+	struct inv_frames f = { 0 };
+	struct inv_frame got;
+	uint32_t n;
+
+	(void)state;
+	for (n = 0; n < 1000; n++) {
+		struct inv_frame in = frame(n / 3);
+
+		assert_true(inv_frames_push(&f, &in));
+	}
+	while (n-- > 0)
+		pop_is(&f, n / 3);
+	assert_false(inv_frames_pop(&f, &got));
+}
+
+static void a_recursion_takes_one_block(void **state)
+{
+	struct inv_frames f = { 0 };
+	struct inv_frame in = frame(1);
+	uint32_t block;
+	uint32_t n;
+
+	(void)state;
+	assert_true(inv_frames_push(&f, &in));
+	block = f.block;
+	for (n = 0; n < 1000000; n++)
+		assert_true(inv_frames_push(&f, &in));
+	assert_int_equal(f.block, block);
+	inv_frames_drop(&f);
+	assert_int_equal(f.block, 0);
+}
+
+static void two_stacks_do_not_mix(void **state)
+{
+	struct inv_frames a = { 0 };
+	struct inv_frames b = { 0 };
+	uint32_t n;
+
+	(void)state;
+	for (n = 0; n < 100; n++) {
+		struct inv_frame in = frame(n);
+
+		assert_true(inv_frames_push(&a, &in));
+		in = frame(n + 1000);
+		assert_true(inv_frames_push(&b, &in));
+	}
+	inv_frames_drop(&a);
+	while (n-- > 0)
+		pop_is(&b, n + 1000);
+}
+
+/* Whatever the pool's size is: it ends, and comes back. */
+static void beyond_the_pool_frames_are_counted(void **state)
+{
+	struct inv_frames f = { 0 };
+	struct inv_frame got;
+	uint32_t fit = 0;
+	uint32_t n;
+
+	(void)state;
+	for (;; fit++) {
+		struct inv_frame in = frame(fit);
+
+		if (!inv_frames_push(&f, &in))
+			break;
+	}
+	for (n = 0; n < 10; n++) {
+		struct inv_frame in = frame(n);
+
+		assert_false(inv_frames_push(&f, &in));
+	}
+	for (n = 0; n < 11; n++)
+		assert_false(inv_frames_pop(&f, &got));
+	for (n = 0; n < 100; n++)
+		pop_is(&f, fit - 1 - n);
+	inv_frames_drop(&f);
+	for (n = 0; n < fit; n++) {
+		struct inv_frame in = frame(n);
+
+		assert_true(inv_frames_push(&f, &in));
+	}
+	inv_frames_drop(&f);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	return inv_frames_init();
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	inv_frames_end();
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(frames_come_back_in_reverse),
+		cmocka_unit_test(a_recursion_takes_one_block),
+		cmocka_unit_test(two_stacks_do_not_mix),
+		cmocka_unit_test(beyond_the_pool_frames_are_counted),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
