@@ -1,0 +1,81 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc The tracer module behind the trace sessions of OTP 25 and 26.
+%%
+%% To the VM it is the one tracer of all that sessions trace; its callbacks, in
+%% C, find the sessions that want an event and send each its own message:
+%% c_src/engine. What they know is written by {@link inviso_engine_server}, the
+%% only caller of the other functions.
+-module(inviso_engine).
+
+%% erl_tracer. As in inviso_tracer, no optional callback may be exported.
+-export([enabled/3, trace/5]).
+
+-export([load/0, start/0, handle/1, session/2, profile/4, child/2,
+         profile_of/1, change/3]).
+
+-nifs([enabled/3, trace/5, start/0, handle/1, session/2, profile/4, child/2,
+       profile_of/1, change/3]).
+
+-export_type([profile/0, slot/0]).
+
+-type profile() :: non_neg_integer().
+%% A combination of sessions and flags that processes have; 0: none.
+-type slot() :: 0..31.
+%% A session's bit in the masks that the callbacks work with.
+
+%% @doc Loads the library, if it is not loaded yet.
+-spec load() -> ok | {error, term()}.
+load() ->
+    try filename:absname(inviso_push:priv_dir()) of
+        Dir ->
+            Path = unicode:characters_to_list(
+                     filename:join(Dir, "inviso_engine"),
+                     file:native_name_encoding()),
+            case erlang:load_nif(Path, erlang:system_info(process_limit)) of
+                ok -> ok;
+                {error, {reload, _}} -> ok;
+                {error, {_, Text}} -> {error, {load, Text}}
+            end
+    catch
+        error:_ -> {error, {load, "there is no directory priv beside ebin"}}
+    end.
+
+%% @doc Callback of erl_tracer.
+-spec enabled(atom(), term(), term()) -> trace | discard | remove.
+enabled(_Tag, _State, _Tracee) -> erlang:nif_error(not_loaded).
+
+%% @doc Callback of erl_tracer.
+-spec trace(atom(), term(), term(), term(), map()) -> term().
+trace(_Tag, _State, _Tracee, _Msg, _Opts) -> erlang:nif_error(not_loaded).
+
+%% @doc Begins anew; the caller is the server. Whoever has the reference sees to
+%% it that no session is served any more once the server is dead. And whether
+%% the server before has left flags and patterns in the VM.
+-spec start() -> {reference(), boolean()}.
+start() -> erlang:nif_error(not_loaded).
+
+%% @doc Something that the server is told of (`{'$inviso_engine', gone,
+%% Number}') when nobody has it any more.
+-spec handle(non_neg_integer()) -> reference().
+handle(_Number) -> erlang:nif_error(not_loaded).
+
+%% @doc Opens a session in a slot, which gives its number, or closes it.
+-spec session(slot(), pid() | none) -> pos_integer() | ok.
+session(_Slot, _Tracer) -> erlang:nif_error(not_loaded).
+
+%% @doc Defines a profile: by flag, the sessions that have set it; the profile
+%% of processes that one with it spawns, and its own after that.
+-spec profile(profile(), tuple(), profile(), profile()) -> ok.
+profile(_Number, _Sessions, _Child, _After) -> erlang:nif_error(not_loaded).
+
+%% @doc Changes what children have.
+-spec child(profile(), profile()) -> ok.
+child(_Number, _Child) -> erlang:nif_error(not_loaded).
+
+%% @doc The profile of a process.
+-spec profile_of(pid()) -> profile().
+profile_of(_Pid) -> erlang:nif_error(not_loaded).
+
+%% @doc Changes it, if it is still what it was.
+-spec change(pid(), profile(), profile()) -> boolean().
+change(_Pid, _From, _To) -> erlang:nif_error(not_loaded).

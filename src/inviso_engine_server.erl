@@ -1,0 +1,459 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc The trace sessions of OTP 25 and 26: who they are, what they have set.
+%%
+%% One process, which is there while there is a session. It writes what the
+%% callbacks in {@link inviso_engine} read, and is the only one that calls
+%% `erlang:trace/3' and `erlang:trace_pattern/3' for them. Requests and answers
+%% are tagged so that nobody sees them in a trace.
+-module(inviso_engine_server).
+
+-export([ask/1, open/2]).
+
+-export_type([weak/0, session/0]).
+
+-type weak() :: {atom(), non_neg_integer()}.
+-type session() :: {reference(), weak()} | weak().
+-type answer() :: {ok, term()} | {error, term()}.
+
+-record(session, {name :: atom(),
+                  slot :: inviso_engine:slot(),
+                  tracer :: pid(),
+                  monitor :: reference()}).
+
+-record(state, {alive :: reference(),
+                sessions = #{} :: #{non_neg_integer() => #session{}},
+                %% The one that was in use longest ago first.
+                slots = lists:seq(0, 31) :: [inviso_engine:slot()],
+                flags :: inviso_engine_flags:flags(),
+                functions :: inviso_engine_patterns:functions(),
+                messages :: inviso_engine_patterns:messages()}).
+
+-define(TAG, '$inviso_engine').
+-define(TIMEOUT, 60000).
+
+%% @doc Opens a session.
+-spec open(atom(), term()) -> answer().
+open(Name, Tracer) ->
+    case valid(Name, Tracer) of
+        true ->
+            case inviso_engine:load() of
+                ok -> open(Name, Tracer, 5);
+                {error, _} = E -> E
+            end;
+        Error ->
+            Error
+    end.
+
+valid(Name, Tracer) when is_atom(Name), is_pid(Tracer) ->
+    case node(Tracer) =:= node() of
+        true -> true;
+        false -> {error, badarg}
+    end;
+valid(Name, Tracer) when is_atom(Name), is_port(Tracer) ->
+    {error, {not_supported, {tracer, port}}};
+valid(Name, {Module, _}) when is_atom(Name), is_atom(Module) ->
+    {error, {not_supported, {tracer, Module}}};
+valid(_, _) ->
+    {error, badarg}.
+
+%% The server ends with its last session, maybe just now.
+open(_Name, _Tracer, 0) ->
+    {error, system_limit};
+open(Name, Tracer, Left) ->
+    start(),
+    case ask({open, Name, Tracer}) of
+        {error, no_server} -> open(Name, Tracer, Left - 1);
+        Answer -> Answer
+    end.
+
+start() ->
+    Self = self(),
+    Tag = make_ref(),
+    case whereis(?MODULE) of
+        undefined ->
+            {Pid, Monitor} = spawn_monitor(fun() -> init(Self, Tag) end),
+            receive
+                {?TAG, Tag, ready} -> demonitor(Monitor, [flush]);
+                {'DOWN', Monitor, process, Pid, _} -> true
+            end;
+        _ ->
+            true
+    end.
+
+%% @doc Asks the server.
+-spec ask(term()) -> answer().
+ask(Request) ->
+    case whereis(?MODULE) of
+        undefined ->
+            {error, no_server};
+        Server ->
+            Ref = monitor(process, Server, [{alias, reply_demonitor}]),
+            Server ! {?TAG, Ref, Request},
+            receive
+                {?TAG, Ref, Answer} -> Answer;
+                {'DOWN', Ref, process, _, _} -> {error, no_server}
+            after ?TIMEOUT ->
+                    demonitor(Ref, [flush]),
+                    {error, timeout}
+            end
+    end.
+
+init(Starter, Tag) ->
+    try register(?MODULE, self()) of
+        true ->
+            process_flag(sensitive, true),
+            {Alive, Orphaned} = inviso_engine:start(),
+            _ = Orphaned andalso clean(),
+            {Functions, Messages} = inviso_engine_patterns:new(),
+            State = #state{alive = Alive, flags = inviso_engine_flags:new(),
+                           functions = Functions, messages = Messages},
+            Starter ! {?TAG, Tag, ready},
+            loop(State)
+    catch
+        %% Somebody else started it.
+        error:badarg -> Starter ! {?TAG, Tag, ready}
+    end.
+
+%% Takes away what a server that was killed has left.
+clean() ->
+    inviso_engine_patterns:clean(),
+    inviso_engine_flags:clean().
+
+loop(State) ->
+    receive
+        {?TAG, gone, Number} ->
+            next(close(Number, State));
+        {?TAG, Ref, Request} ->
+            {Answer, New} = handle(Request, State),
+            Last = map_size(New#state.sessions) =:= 0,
+            _ = Last andalso unregister(?MODULE),
+            Ref ! {?TAG, Ref, Answer},
+            next(New);
+        {'DOWN', Monitor, process, _, _} ->
+            next(tracer_down(Monitor, State));
+        _ ->
+            loop(State)
+    end.
+
+next(#state{sessions = S}) when map_size(S) =:= 0 ->
+    ok;
+next(State) ->
+    loop(State).
+
+handle({open, Name, Tracer}, State) ->
+    open_session(Name, Tracer, State);
+handle({info, PidPortFuncEvent}, State) ->
+    {about(PidPortFuncEvent, State), State};
+handle({Session, Request}, State) ->
+    case number(Session, State) of
+        none ->
+            {{error, badarg}, State};
+        Number when Request =:= destroy ->
+            {{ok, true}, close(Number, State)};
+        Number ->
+            #{Number := #session{slot = Slot} = S} = State#state.sessions,
+            serve(Request, Slot, S, State)
+    end.
+
+number({Ref, Weak}, State) when is_reference(Ref) ->
+    number(Weak, State);
+number({Name, Number}, #state{sessions = Sessions}) ->
+    case Sessions of
+        #{Number := #session{name = Name}} -> Number;
+        _ -> none
+    end;
+number(_, _) ->
+    none.
+
+%%---------------------------------------------------------------------------
+%% Sessions.
+
+open_session(_Name, _Tracer, #state{slots = []} = State) ->
+    {{error, system_limit}, State};
+open_session(Name, Tracer, #state{slots = [Slot | Slots]} = State0) ->
+    Number = inviso_engine:session(Slot, Tracer),
+    Session = #session{name = Name, slot = Slot, tracer = Tracer,
+                       monitor = monitor(process, Tracer)},
+    Sessions = (State0#state.sessions)#{Number => Session},
+    State = State0#state{slots = Slots, sessions = Sessions},
+    renew_messages(State),
+    {{ok, {inviso_engine:handle(Number), {Name, Number}}}, State}.
+
+close(Number, #state{sessions = Sessions} = State0) ->
+    case Sessions of
+        #{Number := #session{slot = Slot, monitor = Monitor}} ->
+            demonitor(Monitor, [flush]),
+            ok = inviso_engine:session(Slot, none),
+            State = forget(Slot, State0),
+            State#state{sessions = maps:remove(Number, Sessions),
+                        slots = State#state.slots ++ [Slot]};
+        _ ->
+            State0
+    end.
+
+%% Patterns before flags: a function that nobody wants is to cost nothing
+%% while processes are gone through.
+forget(Slot, State) ->
+    #state{functions = Functions, messages = Messages, flags = Flags} = State,
+    Others = slots(State) -- [Slot],
+    State#state{
+      functions = inviso_engine_patterns:forget(Slot, Functions),
+      messages = inviso_engine_patterns:forget_message(Slot, Others, Messages),
+      flags = inviso_engine_flags:forget(Slot, Flags)}.
+
+slots(#state{sessions = Sessions}) ->
+    [Slot || #session{slot = Slot} <- maps:values(Sessions)].
+
+renew_messages(#state{messages = Messages} = State) ->
+    _ = [inviso_engine_patterns:messages(Event, renew,
+                                         {Messages, slots(State)})
+         || Event <- [send, 'receive']],
+    ok.
+
+%% As the VM does: the flags go, the session stays.
+tracer_down(Monitor, #state{sessions = Sessions} = State) ->
+    case [S || #session{monitor = M} = S <- maps:values(Sessions),
+               M =:= Monitor] of
+        [#session{slot = Slot}] ->
+            Flags = inviso_engine_flags:forget(Slot, State#state.flags),
+            State#state{flags = Flags};
+        [] ->
+            State
+    end.
+
+%%---------------------------------------------------------------------------
+%% What a session asks for.
+
+serve({process, Procs, How, FlagList}, Slot, S, State)
+  when is_boolean(How) ->
+    case inviso_engine_flags:parse(FlagList, How) of
+        {ok, Bits} -> processes(Procs, {Slot, How, Bits}, S, State);
+        {error, _} = E -> {E, State}
+    end;
+serve({port, _Ports, How, _FlagList}, _Slot, _S, State)
+  when is_boolean(How) ->
+    {{error, {not_supported, port}}, State};
+serve({function, MFA, MS, FlagList}, Slot, _S, State) ->
+    case kind(MFA, MS, FlagList) of
+        {ok, Kind} -> function(Kind, MFA, MS, Slot, State);
+        {error, _} = E -> {E, State}
+    end;
+serve({Message, MS, []}, Slot, _S, State)
+  when Message =:= send; Message =:= 'receive' ->
+    message(Message, MS, Slot, State);
+serve({info, What, Item}, Slot, S, State) ->
+    {item(What, Item, Slot, S, State), State};
+serve(_, _, _, State) ->
+    {{error, badarg}, State}.
+
+processes(Pid, Change, #session{tracer = Tracer}, State) when is_pid(Pid) ->
+    case node(Pid) =:= node() of
+        true when Pid =:= Tracer ->
+            %% Nobody can be told of himself; OTP counts him all the same.
+            {{ok, 1}, State};
+        true ->
+            case inviso_engine_flags:change(Pid, Change, State#state.flags) of
+                {ok, Flags} -> {{ok, 1}, State#state{flags = Flags}};
+                {error, gone} -> {{error, badarg}, State};
+                {error, _} = E -> {E, State}
+            end;
+        false ->
+            {{error, badarg}, State}
+    end;
+processes(New, Change, _S, State)
+  when New =:= new; New =:= new_processes ->
+    case inviso_engine_flags:change_new(Change, State#state.flags) of
+        {ok, Flags} -> {{ok, 0}, State#state{flags = Flags}};
+        {error, _} = E -> {E, State}
+    end;
+processes(Existing, Change, S, State)
+  when Existing =:= existing; Existing =:= existing_processes ->
+    walk(processes() -- [self(), S#session.tracer], Change, 1, State);
+processes(All, Change, S, State0) when All =:= all; All =:= processes ->
+    %% New ones first, or those born during the walk would be missed.
+    case processes(new, Change, S, State0) of
+        {{ok, 0}, State} -> processes(existing, Change, S, State);
+        Error -> Error
+    end;
+processes(_, _, _, State) ->
+    {{error, badarg}, State}.
+
+%% Those that are gone, or that somebody else traces, are left out.
+walk([Pid | Pids], Change, N, State) ->
+    case inviso_engine_flags:change(Pid, Change, State#state.flags) of
+        {ok, Flags} -> walk(Pids, Change, N + 1, State#state{flags = Flags});
+        {error, system_limit} = E -> {E, State};
+        {error, _} -> walk(Pids, Change, N, State)
+    end;
+walk([], _Change, N, State) ->
+    {{ok, N}, State}.
+
+kind(on_load, _, _) ->
+    {error, {not_supported, on_load}};
+kind({M, F, A}, MS, FlagList)
+  when is_atom(M), is_atom(F), A =:= '_' orelse is_integer(A) andalso A >= 0,
+       M =/= '_' orelse F =:= '_', F =/= '_' orelse A =:= '_',
+       is_boolean(MS) orelse is_list(MS) ->
+    case FlagList of
+        [] -> {ok, global};
+        [global] -> {ok, global};
+        [local] -> {ok, local};
+        [Flag | _] when Flag =:= local; Flag =:= meta; Flag =:= call_count;
+                        Flag =:= call_time; Flag =:= call_memory ->
+            {error, {not_supported, FlagList}};
+        _ -> {error, badarg}
+    end;
+kind({_, _, _}, Counter, FlagList)
+  when Counter =:= restart; Counter =:= pause ->
+    {error, {not_supported, FlagList}};
+kind(_, _, _) ->
+    {error, badarg}.
+
+function(Kind, MFA, MS0, Slot, #state{functions = Functions} = State) ->
+    MS = normal(MS0),
+    case inviso_engine_spec:check(MS, function) of
+        ok ->
+            case inviso_engine_patterns:set(Slot, Kind, {MFA, MS}, Functions)
+            of
+                {ok, N, New} -> {{ok, N}, State#state{functions = New}};
+                {error, _} = E -> {E, State}
+            end;
+        {error, _} = E ->
+            {E, State}
+    end.
+
+message(Event, MS0, Slot, #state{messages = Messages} = State) ->
+    MS = normal(MS0),
+    case inviso_engine_spec:check(MS, Event) of
+        ok ->
+            case inviso_engine_patterns:set_message(Event, Slot, MS,
+                                                    slots(State), Messages)
+            of
+                {ok, New} -> {{ok, 1}, State#state{messages = New}};
+                {error, _} = E -> {E, State}
+            end;
+        {error, _} = E ->
+            {E, State}
+    end.
+
+normal([]) -> true;
+normal(MS) -> MS.
+
+%%---------------------------------------------------------------------------
+%% What a session is told.
+
+item(Pid, Item, Slot, S, State) when is_pid(Pid), node(Pid) =:= node() ->
+    case {erlang:trace_info(Pid, tracer), Item} of
+        {undefined, _} when Item =:= flags; Item =:= tracer ->
+            {ok, undefined};
+        {_, flags} ->
+            {ok, {flags, flags(Slot, Pid, S, State)}};
+        {_, tracer} ->
+            {ok, {tracer, tracer(flags(Slot, Pid, S, State), S)}};
+        _ ->
+            {error, badarg}
+    end;
+item(New, Item, Slot, S, State) when New =:= new; New =:= new_processes ->
+    Flags = inviso_engine_flags:flags_of_new({Slot, State#state.flags}),
+    case Item of
+        flags -> {ok, {flags, Flags}};
+        tracer -> {ok, {tracer, tracer(Flags, S)}};
+        _ -> {error, badarg}
+    end;
+item(new_ports, flags, _, _, _) ->
+    {ok, {flags, []}};
+item(new_ports, tracer, _, _, _) ->
+    {ok, {tracer, []}};
+item({M, F, A} = MFA, Item, Slot, _S, State)
+  when is_atom(M), is_atom(F), is_integer(A), A >= 0, A =< 255 ->
+    Found = inviso_engine_patterns:find(MFA, State#state.functions),
+    about_function(Item, mine(Slot, Found));
+item(on_load, Item, _, _, _) ->
+    about_function(Item, none);
+item(Event, match_spec, Slot, _S, State)
+  when Event =:= send; Event =:= 'receive' ->
+    {ok, {match_spec,
+          inviso_engine_patterns:messages(Event, Slot,
+                                          State#state.messages)}};
+item(_, _, _, _, _) ->
+    {error, badarg}.
+
+%% Those of a tracer that died are as good as gone.
+flags(Slot, Pid, #session{tracer = Tracer}, State) ->
+    case is_process_alive(Tracer) of
+        true -> inviso_engine_flags:flags(Slot, {Pid, State#state.flags});
+        false -> []
+    end.
+
+tracer([], _) -> [];
+tracer(_, #session{tracer = Tracer}) -> Tracer.
+
+mine(Slot, {Kind, Sessions}) ->
+    case lists:keyfind(Slot, 1, Sessions) of
+        {_, true} -> {Kind, []};
+        {_, MS} -> {Kind, MS};
+        false -> none
+    end;
+mine(_Slot, Other) ->
+    Other.
+
+about_function(all, {Kind, MS}) ->
+    {ok, {all, [{traced, Kind}, {match_spec, MS}, {meta, false},
+                {meta_match_spec, false}, {call_memory, false},
+                {call_time, false}, {call_count, false}]}};
+about_function(Item, {Kind, _}) when Item =:= traced ->
+    {ok, {traced, Kind}};
+about_function(match_spec, {_, MS}) ->
+    {ok, {match_spec, MS}};
+about_function(Item, Found) ->
+    case lists:member(Item, [all, traced, match_spec, meta, meta_match_spec,
+                             call_memory, call_time, call_count]) of
+        true when Found =:= undefined -> {ok, {Item, undefined}};
+        true -> {ok, {Item, false}};
+        false -> {error, badarg}
+    end.
+
+%% The sessions that affect something.
+about(all, State) ->
+    {ok, weak(slots(State), State) ++ [{legacy, default}]};
+about(Pid, State) when is_pid(Pid), node(Pid) =:= node() ->
+    case erlang:trace_info(Pid, tracer) of
+        undefined ->
+            {ok, undefined};
+        {tracer, T} ->
+            Slots = inviso_engine_flags:sessions(Pid, State#state.flags),
+            {ok, weak(Slots, State) ++ legacy(T)}
+    end;
+about(New, State) when New =:= new; New =:= new_processes ->
+    {tracer, T} = erlang:trace_info(new_processes, tracer),
+    Slots = inviso_engine_flags:sessions_of_new(State#state.flags),
+    {ok, weak(Slots, State) ++ legacy(T)};
+about({M, F, A} = MFA, State)
+  when is_atom(M), is_atom(F), is_integer(A), A >= 0, A =< 255 ->
+    case inviso_engine_patterns:find(MFA, State#state.functions) of
+        undefined -> {ok, undefined};
+        none -> {ok, []};
+        {_, Sessions} -> {ok, weak([S || {S, _} <- Sessions], State)}
+    end;
+about(Event, State) when Event =:= send; Event =:= 'receive' ->
+    Slots = [S || S <- slots(State),
+                  inviso_engine_patterns:messages(Event, S,
+                                                  State#state.messages)
+                      =/= false],
+    {ok, weak(Slots, State) ++ [{legacy, default}]};
+about(Other, _State) when Other =:= new_ports; Other =:= on_load ->
+    {ok, []};
+about(_, _) ->
+    {error, badarg}.
+
+legacy([]) -> [];
+legacy({inviso_engine, _}) -> [];
+legacy({_, _}) -> [{legacy, default}];
+legacy(_) -> [{legacy, default}].
+
+%% In the order in which they were opened.
+weak(Slots, #state{sessions = Sessions}) ->
+    [{Name, Number}
+     || {Number, #session{name = Name, slot = Slot}}
+            <- lists:keysort(1, maps:to_list(Sessions)),
+        lists:member(Slot, Slots)].

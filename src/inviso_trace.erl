@@ -1,0 +1,201 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc Trace sessions: OTP's module `trace', on every release.
+%%
+%% Its functions, arguments, messages and errors are those that OTP 27
+%% documents. On 27 and later this is OTP's module; before that, the sessions
+%% are ours ({@link inviso_engine_server}), and {@link install/0} makes them
+%% available as `trace' too.
+%%
+%% What our sessions cannot do yet is refused with an error of its own,
+%% `{not_supported, What}': flags `all' (with `true'), `return_to', `set_on_link',
+%% `set_on_first_link', `running_procs', `cpu_timestamp'; ports; tracers that are
+%% ports or modules; `on_load', `meta', `call_count', `call_time', `call_memory';
+%% a function that is traced globally in one session and locally in another;
+%% actions of match specs that change what the whole VM has once (`silent',
+%% `trace', `enable_trace', `disable_trace', `set_tcw', `set_seq_token',
+%% `display'). What somebody traces with `erlang:trace/3' and
+%% `erlang:trace_pattern/3' stays his: `{already_traced, Pid, Tracer}',
+%% `{already_traced, What}'; among all processes, such are left out.
+-module(inviso_trace).
+
+-export([session_create/3, session_destroy/1, session_info/1,
+         process/4, port/4, function/4, send/3, recv/3, info/3,
+         delivered/2, install/0]).
+
+-export_type([session/0, match_spec/0]).
+
+-type session() :: inviso_engine_server:session() | term().
+%% A handle; while somebody has it, the session lives. The handles that
+%% {@link session_info/1} returns do not keep it alive.
+-type match_spec() :: [{[term()] | '_' | atom(), [term()], [term()]}].
+
+%% Raised here, so that the error is this function's.
+-define(ENGINE(Request, Args),
+        case inviso_engine_server:ask(Request) of
+            {ok, Result} -> Result;
+            {error, no_server} -> erlang:error(badarg, Args);
+            {error, Reason} -> erlang:error(Reason, Args)
+        end).
+
+%% @doc Creates a session whose events go to Tracer.
+-spec session_create(atom(), pid() | port() | {module(), term()}, []) ->
+          session().
+session_create(Name, Tracer, Opts) ->
+    case native() of
+        true ->
+            trace:session_create(Name, Tracer, Opts);
+        false when Opts =:= [] ->
+            case inviso_engine_server:open(Name, Tracer) of
+                {ok, Session} -> Session;
+                {error, Reason} -> erlang:error(Reason, [Name, Tracer, Opts])
+            end;
+        false ->
+            erlang:error(badarg, [Name, Tracer, Opts])
+    end.
+
+%% @doc Destroys a session with all that it has set. `false': somebody has done
+%% so before.
+-spec session_destroy(session()) -> boolean().
+session_destroy(Session) ->
+    case native() of
+        true ->
+            trace:session_destroy(Session);
+        false ->
+            case is_session(Session)
+                 andalso inviso_engine_server:ask({Session, destroy}) of
+                {ok, true} -> true;
+                {error, timeout} -> erlang:error(timeout, [Session]);
+                {error, _} when is_reference(element(1, Session)) -> false;
+                _ -> erlang:error(badarg, [Session])
+            end
+    end.
+
+is_session({Ref, Weak}) when is_reference(Ref) -> is_session(Weak);
+is_session({Name, Number}) -> is_atom(Name) andalso is_integer(Number);
+is_session(_) -> false.
+
+%% @doc The sessions that affect a process, a port, a function, an event.
+-spec session_info(all | pid() | port() | new | new_processes | new_ports |
+                   mfa() | on_load | send | 'receive') ->
+          undefined | [session()].
+session_info(PidPortFuncEvent) ->
+    case native() of
+        true -> trace:session_info(PidPortFuncEvent);
+        false -> ?ENGINE({info, PidPortFuncEvent}, [PidPortFuncEvent])
+    end.
+
+%% @doc Turns trace flags of processes on or off. The count of processes.
+-spec process(session(), pid() | all | existing | new, boolean(), [atom()]) ->
+          non_neg_integer().
+process(Session, Procs, How, Flags) ->
+    case native() of
+        true -> trace:process(Session, Procs, How, Flags);
+        false -> ?ENGINE({Session, {process, Procs, How, Flags}},
+                         [Session, Procs, How, Flags])
+    end.
+
+%% @doc Turns trace flags of ports on or off. The count of ports.
+-spec port(session(), port() | all | existing | new, boolean(), [atom()]) ->
+          non_neg_integer().
+port(Session, Ports, How, Flags) ->
+    case native() of
+        true -> trace:port(Session, Ports, How, Flags);
+        false -> ?ENGINE({Session, {port, Ports, How, Flags}},
+                         [Session, Ports, How, Flags])
+    end.
+
+%% @doc Turns tracing of calls of functions on or off. The count of functions.
+-spec function(session(), {module(), atom(), arity() | '_'} | on_load,
+               match_spec() | boolean() | restart | pause, [atom()]) ->
+          non_neg_integer().
+function(Session, MFA, MatchSpec, Flags) ->
+    case native() of
+        true -> trace:function(Session, MFA, MatchSpec, Flags);
+        false -> ?ENGINE({Session, {function, MFA, MatchSpec, Flags}},
+                         [Session, MFA, MatchSpec, Flags])
+    end.
+
+%% @doc Which sent messages are traced.
+-spec send(session(), match_spec() | boolean(), []) -> non_neg_integer().
+send(Session, MatchSpec, Flags) ->
+    case native() of
+        true -> trace:send(Session, MatchSpec, Flags);
+        false -> ?ENGINE({Session, {send, MatchSpec, Flags}},
+                         [Session, MatchSpec, Flags])
+    end.
+
+%% @doc Which received messages are traced.
+-spec recv(session(), match_spec() | boolean(), []) -> non_neg_integer().
+recv(Session, MatchSpec, Flags) ->
+    case native() of
+        true -> trace:recv(Session, MatchSpec, Flags);
+        false -> ?ENGINE({Session, {'receive', MatchSpec, Flags}},
+                         [Session, MatchSpec, Flags])
+    end.
+
+%% @doc What is set in a session.
+-spec info(session(), pid() | port() | new | new_processes | new_ports |
+                      mfa() | on_load | send | 'receive', atom()) ->
+          undefined | {atom(), term()}.
+info(Session, PidPortFuncEvent, Item) ->
+    case native() of
+        true -> trace:info(Session, PidPortFuncEvent, Item);
+        false -> ?ENGINE({Session, {info, PidPortFuncEvent, Item}},
+                         [Session, PidPortFuncEvent, Item])
+    end.
+
+%% @doc The caller gets `{trace_delivered, Tracee, Ref}' when all events of the
+%% process (or of `all') up to now are with their tracers.
+-spec delivered(session(), pid() | all) -> reference().
+delivered(Session, Tracee) ->
+    case native() of
+        true ->
+            trace:delivered(Session, Tracee);
+        false ->
+            case is_session(Session) of
+                true -> erlang:trace_delivered(Tracee);
+                false -> erlang:error(badarg, [Session, Tracee])
+            end
+    end.
+
+%% @doc Makes this module available under OTP's name, where OTP has none. What
+%% was loaded as `trace' before and is not ours stays: `{error, Why}'.
+-spec install() -> ok | {error, {already_loaded, file:filename()}}.
+install() ->
+    case native() orelse is_installed() of
+        true -> ok;
+        false ->
+            case code:which(trace) of
+                non_existing -> install_as(trace);
+                Where -> {error, {already_loaded, Where}}
+            end
+    end.
+
+is_installed() ->
+    erlang:function_exported(trace, install, 0).
+
+%% The name of a module is the first of its atoms.
+install_as(Name) ->
+    {?MODULE, Beam, _} = code:get_object_code(?MODULE),
+    {ok, ?MODULE, Chunks} = beam_lib:all_chunks(Beam),
+    {ok, Renamed} =
+        beam_lib:build_module([renamed(Chunk, Name)
+                               || {Id, _} = Chunk <- Chunks,
+                                  not lists:member(Id, ["Dbgi", "Docs"])]),
+    {module, Name} = code:load_binary(Name, atom_to_list(Name) ++ ".beam",
+                                      Renamed),
+    ok.
+
+%% The chunk: the number of atoms, then the length and the name of each.
+renamed({"AtU8", Atoms}, Name) ->
+    {Count, Rest} = split_binary(Atoms, 4),
+    Old = atom_to_binary(?MODULE),
+    {_, Others} = split_binary(Rest, 1 + byte_size(Old)),
+    New = atom_to_binary(Name),
+    {"AtU8", iolist_to_binary([Count, byte_size(New), New, Others])};
+renamed(Chunk, _Name) ->
+    Chunk.
+
+%% Whether the VM has sessions of its own.
+native() ->
+    erlang:function_exported(erts_internal, trace_session_create, 3).

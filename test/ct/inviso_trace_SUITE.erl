@@ -1,0 +1,745 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% Trace sessions: what each session's tracer gets is what OTP 27's own module
+%% `trace' sends it.
+%%
+%% Each case is a script (inviso_sessions_play). What OTP 27 made of it is in
+%% inviso_trace_SUITE_data/otp27.terms, written there by record/1
+%% (tools/record-sessions.sh); every release is held to that, 27 included.
+-module(inviso_trace_SUITE).
+
+-include_lib("common_test/include/ct.hrl").
+
+-export([all/0, suite/0, groups/0,
+         init_per_suite/1, end_per_suite/1,
+         init_per_testcase/2, end_per_testcase/2]).
+
+-export([example_of_the_documentation/1,
+         handle_is_garbage_collected/1,
+         not_supported_is_said/1,
+         others_are_respected/1,
+         a_killed_server/1]).
+
+-export([one_session/1,
+         two_specs_on_one_function_and_process/1,
+         specs_that_fail_in_guards/1,
+         one_with_a_spec_and_one_without/1,
+         a_spec_that_wants_no_message/1,
+         the_caller/1,
+         ends_of_calls/1,
+         ends_of_recursive_calls/1,
+         ends_of_deep_calls/1,
+         a_session_that_ends_within_a_call/1,
+         three_sessions/1,
+         local_calls/1,
+         global_calls/1,
+         functions_of_the_vm/1,
+         messages/1,
+         patterns_of_messages/1,
+         processes/1,
+         timestamps/1,
+         arity/1,
+         silent/1,
+         children/1,
+         new_processes/1,
+         garbage_collection/1,
+         what_is_set/1,
+         arguments_that_are_wrong/1,
+         a_tracer_that_dies/1,
+         a_process_that_traces_itself/1]).
+
+%% For the node, and to write what OTP 27 does.
+-export([left/0, example/0, forgotten/0, is_gone/1, not_supported/0, others/0,
+         killed/0, record/1]).
+
+-import(inviso_test_lib, [call/4, wait_until/1]).
+
+-define(WORK, inviso_sessions_work).
+
+suite() -> [{timetrap, {seconds, 120}}].
+
+all() ->
+    [{group, otp27} | own()].
+
+groups() ->
+    [{otp27, otp27()}].
+
+otp27() ->
+    [one_session,
+     two_specs_on_one_function_and_process,
+     specs_that_fail_in_guards,
+     one_with_a_spec_and_one_without,
+     a_spec_that_wants_no_message,
+     the_caller,
+     ends_of_calls,
+     ends_of_recursive_calls,
+     ends_of_deep_calls,
+     a_session_that_ends_within_a_call,
+     three_sessions,
+     local_calls,
+     global_calls,
+     functions_of_the_vm,
+     messages,
+     patterns_of_messages,
+     processes,
+     timestamps,
+     arity,
+     silent,
+     children,
+     new_processes,
+     garbage_collection,
+     what_is_set,
+     arguments_that_are_wrong,
+     a_tracer_that_dies,
+     a_process_that_traces_itself].
+
+own() ->
+    [example_of_the_documentation,
+     handle_is_garbage_collected,
+     not_supported_is_said,
+     others_are_respected,
+     a_killed_server].
+
+init_per_suite(Config) ->
+    Dir = filename:dirname(code:which(?MODULE)),
+    Node = inviso_test_lib:start_alone(?config(priv_dir, Config)),
+    unlink(maps:get(peer, Node)),
+    true = call(Node, code, add_patha, [Dir]),
+    [{node, Node} | Config].
+
+end_per_suite(Config) ->
+    inviso_test_lib:stop_node(?config(node, Config)).
+
+init_per_testcase(_Case, Config) ->
+    Config.
+
+%% Nothing is left of any session.
+end_per_testcase(_Case, Config) ->
+    Node = ?config(node, Config),
+    ok = wait_until(fun() -> call(Node, ?MODULE, left, []) =:= [] end).
+
+left() ->
+    [P || P <- processes(),
+          erlang:trace_info(P, flags) =/= {flags, []},
+          erlang:trace_info(P, flags) =/= undefined]
+        ++ [new || erlang:trace_info(new_processes, flags) =/= {flags, []}]
+        ++ [F || {F, A} <- ?WORK:module_info(functions),
+                 erlang:trace_info({?WORK, F, A}, all) =/= {all, false}]
+        ++ [E || E <- [send, 'receive'],
+                 erlang:trace_info(E, match_spec) =/= {match_spec, true}]
+        ++ [server || whereis(inviso_engine_server) =/= undefined].
+
+%% --- as OTP 27 does ---------------------------------------------------------
+
+same(Case, Config) ->
+    Node = ?config(node, Config),
+    File = filename:join(?config(data_dir, Config), "otp27.terms"),
+    {ok, All} = file:consult(File),
+    {Case, Expected} = lists:keyfind(Case, 1, All),
+    Played = call(Node, inviso_sessions_play, play, [?MODULE:Case(script)]),
+    case Played of
+        Expected ->
+            ok;
+        _ ->
+            ct:pal("OTP 27:~n~p~nhere:~n~p", [Expected, Played]),
+            ct:fail(differs)
+    end.
+
+%% Writes what this VM's sessions do, with OTP's own module.
+record(File) ->
+    true = erlang:function_exported(erts_internal, trace_session_create, 3),
+    Text = [io_lib:format("~p.~n", [{Case, inviso_sessions_play:play(
+                                             ?MODULE:Case(script))}])
+            || Case <- otp27()],
+    ok = file:write_file(File, Text).
+
+one_session(script) ->
+    [{open, a},
+     {a, process, [tracee, true, [call]]},
+     {a, function, [{?WORK, f, 1}, [], []]},
+     {run, [{call, f, [1]}, {call, g, [1, 2]}, {call, h, [3]}]},
+     {a, process, [tracee, false, [call]]},
+     {run, [{call, f, [2]}]}];
+one_session(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+two_specs_on_one_function_and_process(script) ->
+    [{open, a}, {open, b},
+     {a, process, [tracee, true, [call]]},
+     {b, process, [tracee, true, [call]]},
+     {a, function, [{?WORK, f, 1},
+                    [{[1], [], [{message, one}]},
+                     {['$1'], [{'>', '$1', 10}],
+                      [{message, {{big, '$1'}}}, {return_trace}]}], []]},
+     {b, function, [{?WORK, f, 1},
+                    [{['$1'], [{is_integer, '$1'}], []},
+                     {[{x, '$1', '$1'}], [], [{message, '$$'}]},
+                     {[#{key => '$2'}], [], [{message, '$_'},
+                                             {return_trace}]}], []]},
+     {run, [{call, f, [1]}, {call, f, [2]}, {call, f, [11]},
+            {call, f, [{x, 1, 1}]}, {call, f, [{x, 1, 2}]},
+            {call, f, [#{key => v, more => 1}]}, {call, f, [a]}]}];
+two_specs_on_one_function_and_process(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+specs_that_fail_in_guards(script) ->
+    [{open, a}, {open, b},
+     {a, process, [tracee, true, [call]]},
+     {b, process, [tracee, true, [call]]},
+     {a, function, [{?WORK, f, 1},
+                    [{['$1'], [{'>', {'+', '$1', 1}, 3}],
+                      [{message, {'+', '$1', 1}}]},
+                     {['$1'], [{is_atom, {hd, '$1'}}],
+                      [{message, {hd, '$1'}}]},
+                     {['$1'], [{'or', {is_atom, '$1'}, {is_tuple, '$1'}}],
+                      [{message, {element, 2, '$1'}}]}], []]},
+     {b, function, [{?WORK, f, 1},
+                    [{['$1'], [{'=:=', {'rem', '$1', 2}, 0}],
+                      [{message, even}]},
+                     {[['_' | '$1']], [], [{message, '$1'}]},
+                     {'_', [], []}], []]},
+     {run, [{call, f, [1]}, {call, f, [2]}, {call, f, [3]}, {call, f, [4]},
+            {call, f, [[a]]}, {call, f, [[1, 2 | 3]]}, {call, f, [x]},
+            {call, f, [{x}]}, {call, f, [{x, y}]}, {call, f, [[]]}]}];
+specs_that_fail_in_guards(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+one_with_a_spec_and_one_without(script) ->
+    [{open, a}, {open, b},
+     {a, process, [tracee, true, [call]]},
+     {b, process, [tracee, true, [call]]},
+     {a, function, [{?WORK, g, 2},
+                    [{['$1', '$1'], [], [{message, same}]},
+                     {['_', '$2'], [], [{message, '$2'}, {return_trace}]}],
+                    []]},
+     {b, function, [{?WORK, g, 2}, true, []]},
+     {run, [{call, g, [1, 1]}, {call, g, [1, 2]}]},
+     {b, function, [{?WORK, g, 2}, false, []]},
+     {run, [{call, g, [3, 4]}]}];
+one_with_a_spec_and_one_without(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+a_spec_that_wants_no_message(script) ->
+    [{open, a}, {open, b},
+     {a, process, [tracee, true, [call]]},
+     {b, process, [tracee, true, [call]]},
+     {a, function, [{?WORK, f, 1},
+                    [{'_', [], [{message, false}, {return_trace}]}], []]},
+     {b, function, [{?WORK, f, 1},
+                    [{['$1'], [], [{message, {'>', '$1', 5}}]}], []]},
+     {run, [{call, f, [1]}, {call, f, [9]}]}];
+a_spec_that_wants_no_message(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+the_caller(script) ->
+    [{open, a}, {open, b},
+     {a, process, [tracee, true, [call]]},
+     {b, process, [tracee, true, [call]]},
+     {a, function, [{?WORK, f, 1}, [{'_', [], [{message, {caller}}]}],
+                    [local]]},
+     {b, function, [{?WORK, f, 1}, [{['$1'], [], [{message, {{'$1'}}}]}],
+                    [local]]},
+     {run, [{call, twice, [7]}]}];
+the_caller(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+ends_of_calls(script) ->
+    [{open, a}, {open, b},
+     {a, process, [tracee, true, [call]]},
+     {b, process, [tracee, true, [call]]},
+     {a, function, [{?WORK, fail, 1}, [{'_', [], [{return_trace}]}], [local]]},
+     {b, function, [{?WORK, fail, 1}, [{[x], [], [{exception_trace}]},
+                                       {'_', [], []}], [local]]},
+     {run, [{call, fail, [1]}, {call, fail, [x]}, {call, fail, [y]},
+            {call, fail, [2]}]}];
+ends_of_calls(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+ends_of_recursive_calls(script) ->
+    [{open, a}, {open, b},
+     {a, process, [tracee, true, [call]]},
+     {b, process, [tracee, true, [call]]},
+     {a, function, [{?WORK, fact, 1},
+                    [{['$1'], [{'=:=', {'rem', '$1', 2}, 0}],
+                      [{return_trace}]}], [local]]},
+     {b, function, [{?WORK, fact, 1},
+                    [{[3], [], [{return_trace}, {message, three}]},
+                     {[0], [], [{exception_trace}]}], [local]]},
+     {run, [{call, fact, [5]}, {call, fact, [4]}]}];
+ends_of_recursive_calls(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+ends_of_deep_calls(script) ->
+    [{open, a}, {open, b},
+     {a, process, [tracee, true, [call, arity]]},
+     {b, process, [tracee, true, [call]]},
+     {a, function, [{?WORK, even, 1}, [{'_', [], [{return_trace}]}],
+                    [local]]},
+     {b, function, [{?WORK, odd, 1}, [{'_', [], [{exception_trace}]}],
+                    [local]]},
+     {run, [{call, even, [40]}]}];
+ends_of_deep_calls(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+a_session_that_ends_within_a_call(script) ->
+    [{open, a}, {open, b},
+     {a, process, [tracee, true, [call]]},
+     {b, process, [tracee, true, [call]]},
+     {a, function, [{?WORK, f, 1}, [{'_', [], [{return_trace}]}], [local]]},
+     {b, function, [{?WORK, f, 1}, true, [local]]},
+     {run, [{call, f, [1]}]},
+     {destroy, a}, {destroy, a},
+     {run, [{call, f, [2]}]},
+     {open, c},
+     {c, function, [{?WORK, f, 1}, [{'_', [], [{message, c}]}], [local]]},
+     {run, [{call, f, [3]}]},
+     {c, process, [tracee, true, [call]]},
+     {run, [{call, f, [4]}]},
+     {destroy, b},
+     {run, [{call, f, [5]}]}];
+a_session_that_ends_within_a_call(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+three_sessions(script) ->
+    [{open, a}, {open, b}, {open, c},
+     {a, process, [tracee, true, [call]]},
+     {b, process, [tracee, true, [call, timestamp]]},
+     {c, process, [tracee, true, [call, arity]]},
+     {a, function, [{?WORK, g, 2}, [{[1, '_'], [], [{message, a1}]},
+                                    {['_', 1], [], [{message, a2}]}],
+                    [local]]},
+     {b, function, [{?WORK, g, 2}, [{['_', 1], [], [{message, b1}]},
+                                    {[1, '_'], [], [{return_trace}]}],
+                    [local]]},
+     {c, function, [{?WORK, g, 2}, [{['$1', '$1'], [],
+                                     [{message, '$1'}]}], [local]]},
+     {run, [{call, g, [X, Y]} || X <- [0, 1, 2], Y <- [0, 1, 2]]}];
+three_sessions(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+local_calls(script) ->
+    [{open, a}, {open, b},
+     {a, process, [tracee, true, [call]]},
+     {b, process, [tracee, true, [call]]},
+     {a, function, [{?WORK, '_', '_'}, true, [local]]},
+     {b, function, [{?WORK, local, 1}, [{['$1'], [], [{message, '$1'},
+                                                      {return_trace}]}],
+                    [local]]},
+     {run, [{call, h, [1]}, {call, tail, [2]}]},
+     {a, function, [{?WORK, h, '_'}, false, [local]]},
+     {run, [{call, h, [1]}]},
+     {a, function, [{?WORK, '_', '_'}, false, [local]]},
+     {run, [{call, h, [1]}]}];
+local_calls(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+global_calls(script) ->
+    [{open, a},
+     {a, process, [tracee, true, [call]]},
+     {a, function, [{?WORK, '_', '_'}, true, [global]]},
+     {run, [{call, h, [1]}, {call, twice, [1]}, {call, tail, [3]}]},
+     {a, function, [{?WORK, f, 1}, true, [local]]},
+     {a, info, [{?WORK, f, 1}, traced]},
+     {a, info, [{?WORK, h, 1}, traced]},
+     {run, [{call, twice, [1]}]},
+     {a, function, [{?WORK, f, 1}, false, [global]]},
+     {a, info, [{?WORK, f, 1}, traced]},
+     {a, function, [{?WORK, f, 1}, false, [local]]},
+     {a, info, [{?WORK, f, 1}, traced]}];
+global_calls(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+functions_of_the_vm(script) ->
+    [{open, a}, {open, b},
+     {a, process, [tracee, true, [call]]},
+     {b, process, [tracee, true, [call, arity]]},
+     {a, function, [{erlang, unlink, 1}, true, []]},
+     {b, function, [{erlang, unlink, 1}, [{'_', [], [{return_trace}]}], []]},
+     {run, [link]}];
+functions_of_the_vm(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+messages(script) ->
+    [{open, a}, {open, b},
+     {a, process, [tracee, true, [send]]},
+     {b, process, [tracee, true, ['receive']]},
+     {run, [{send, one}, {send, {two, 2}}, dead_letter]},
+     {a, process, [tracee, true, ['receive']]},
+     {run, [{send, three}]}];
+messages(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+patterns_of_messages(script) ->
+    [{open, a}, {open, b}, {open, c},
+     {a, process, [tracee, true, [send]]},
+     {b, process, [tracee, true, [send, 'receive']]},
+     {c, process, [tracee, true, [send, 'receive']]},
+     {a, send, [[{['_', {x, '$1'}], [], [{message, '$1'}]},
+                 {[tracee, '_'], [], []}], []]},
+     {b, send, [[{['$1', one], [], [{message, {{to, '$1'}}}]}], []]},
+     {b, recv, [[{['_', tracee, '$1'], [{is_tuple, '$1'}],
+                  [{message, {element, 1, '$1'}}]}], []]},
+     {a, info, [send, match_spec]},
+     {c, info, [send, match_spec]},
+     {info, send},
+     {run, [{send, one}, {send, {x, 1}}, {send, {y, 1}}]},
+     {a, send, [false, []]},
+     {b, recv, [true, []]},
+     {run, [{send, one}]},
+     {open, d},
+     {d, process, [tracee, true, [send]]},
+     {run, [{send, {x, 2}}]},
+     {destroy, a}, {destroy, b},
+     {info, send},
+     {run, [{send, {x, 3}}]}];
+patterns_of_messages(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+processes(script) ->
+    [{open, a}, {open, b},
+     {a, process, [tracee, true, [procs]]},
+     {run, [spawn]},
+     {b, process, [tracee, true, [procs]]},
+     {run, [{register, inviso_sessions}, link]},
+     {a, process, [tracee, false, [procs]]},
+     {run, [spawn]},
+     {kill, tracee}];
+processes(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+timestamps(script) ->
+    [{open, a}, {open, b}, {open, c}, {open, d},
+     {a, process, [tracee, true, [call, timestamp, monotonic_timestamp]]},
+     {b, process, [tracee, true, [call, strict_monotonic_timestamp,
+                                  monotonic_timestamp]]},
+     {c, process, [tracee, true, [call, monotonic_timestamp]]},
+     {d, process, [tracee, true, [call]]},
+     {a, function, [{?WORK, f, 1}, [{'_', [], [{message, m},
+                                               {return_trace}]}], []]},
+     {b, function, [{?WORK, f, 1}, true, []]},
+     {c, function, [{?WORK, f, 1}, [{'_', [], [{exception_trace}]}], []]},
+     {d, function, [{?WORK, f, 1}, true, []]},
+     {run, [{call, f, [1]}]},
+     {a, process, [tracee, false, [timestamp]]},
+     {b, process, [tracee, false, [strict_monotonic_timestamp]]},
+     {c, process, [tracee, false, [monotonic_timestamp]]},
+     {run, [{call, f, [1]}]}];
+timestamps(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+arity(script) ->
+    [{open, a}, {open, b},
+     {a, process, [tracee, true, [call, arity]]},
+     {b, process, [tracee, true, [call]]},
+     {a, function, [{?WORK, g, 2}, true, []]},
+     {b, function, [{?WORK, g, 2}, [{['$1', '_'], [], [{message, '$1'}]}],
+                    []]},
+     {run, [{call, g, [1, 2]}]}];
+arity(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+silent(script) ->
+    [{open, a}, {open, b},
+     {a, process, [tracee, true, [call, silent]]},
+     {b, process, [tracee, true, [call]]},
+     {a, function, [{?WORK, f, 1}, [{'_', [], [{return_trace}]}], []]},
+     {b, function, [{?WORK, f, 1}, [{'_', [], [{return_trace}]}], []]},
+     {run, [{call, f, [1]}]},
+     {a, process, [tracee, false, [silent]]},
+     {run, [{call, f, [2]}]}];
+silent(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+children(script) ->
+    [{open, a}, {open, b}, {open, c},
+     {a, process, [tracee, true, [call, procs, set_on_spawn]]},
+     {b, process, [tracee, true, [call]]},
+     {c, process, [tracee, true, [call, set_on_first_spawn]]},
+     {a, function, [{?WORK, f, 1}, true, []]},
+     {b, function, [{?WORK, f, 1}, true, []]},
+     {c, function, [{?WORK, f, 1}, [{'_', [], [{message, c}]}], []]},
+     {run, [{call, f, [1]}, {spawn_worker, [{call, f, [2]}, spawn]},
+            {spawn_worker, [{call, f, [3]}]}]},
+     {a, info, [tracee, flags]},
+     {b, info, [tracee, flags]},
+     {c, info, [tracee, flags]}];
+children(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+new_processes(script) ->
+    [{open, a}, {open, b},
+     {a, process, [new, true, [call]]},
+     {a, function, [{?WORK, f, 1}, true, []]},
+     {b, function, [{?WORK, f, 1}, [{'_', [], [{message, b}]}], []]},
+     {a, info, [new, flags]},
+     {b, info, [new, flags]},
+     {info, new},
+     {run, [{call, f, [1]}, {spawn_worker, [{call, f, [2]}]}]},
+     {b, process, [new_processes, true, [call, arity]]},
+     {run, [{spawn_worker, [{call, f, [3]}]}]},
+     {a, process, [new, false, [all]]},
+     {run, [{spawn_worker, [{call, f, [4]}]}]}];
+new_processes(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+garbage_collection(script) ->
+    [{open, a},
+     {a, process, [tracee, true, [garbage_collection]]},
+     {run, [gc]}];
+garbage_collection(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+what_is_set(script) ->
+    [{open, a}, {open, b},
+     {a, process, [tracee, true, [call, procs, timestamp, set_on_spawn]]},
+     {a, info, [tracee, flags]},
+     {b, info, [tracee, flags]},
+     {a, info, [tracee, tracer]},
+     {b, info, [tracee, tracer]},
+     {a, function, [{?WORK, f, 1}, [], [local]]},
+     {b, function, [{?WORK, f, 1}, [{['$1'], [], [{message, '$1'}]}],
+                    [local]]},
+     {a, info, [{?WORK, f, 1}, all]},
+     {b, info, [{?WORK, f, 1}, all]},
+     {b, info, [{?WORK, f, 1}, match_spec]},
+     %% Of a function that is traced, 27 says {meta,[]}; 29 does not.
+     {b, info, [{?WORK, g, 2}, meta]},
+     {b, info, [{?WORK, f, 1}, call_count]},
+     {b, info, [{?WORK, g, 2}, traced]},
+     {b, info, [{?WORK, g, 2}, match_spec]},
+     {b, info, [{?WORK, g, 2}, all]},
+     {b, info, [{?WORK, none, 2}, traced]},
+     {b, info, [{?WORK, none, 2}, all]},
+     {b, info, [on_load, traced]},
+     {b, info, ['receive', match_spec]},
+     {b, info, [new_ports, flags]},
+     {info, {?WORK, f, 1}},
+     {info, {?WORK, g, 2}},
+     {info, {?WORK, none, 2}},
+     {info, tracee},
+     {info, 'receive'},
+     {a, process, [tracee, false, [all]]},
+     {a, info, [tracee, flags]},
+     {a, info, [tracee, tracer]},
+     {destroy, b},
+     {b, info, [tracee, flags]},
+     {a, info, [{?WORK, f, 1}, all]}];
+what_is_set(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+arguments_that_are_wrong(script) ->
+    [{open, a},
+     {a, process, [nobody, true, [call]]},
+     {a, process, [tracee, perhaps, [call]]},
+     {a, process, [tracee, true, [no_such_flag]]},
+     {a, process, [tracee, true, call]},
+     {a, function, [{?WORK, '_', 1}, true, []]},
+     {a, function, [{?WORK, f}, true, []]},
+     {a, function, [{?WORK, f, 1}, [{'_', [], [no_such_action]}], [nonsense]]},
+     {a, function, [{?WORK, f, 1}, [{'_', [], [{no_such_action}]}], []]},
+     {a, function, [{?WORK, f, 1}, [{'_', [{'+', 1}], []}], []]},
+     {a, function, [{?WORK, f, 1}, sometimes, []]},
+     {a, function, [{no_such_module, f, 1}, true, []]},
+     {a, function, [{?WORK, no_such_function, 1}, true, []]},
+     {a, recv, [[{'_', [], [{silent, true}]}], []]},
+     {a, send, [true, [local]]},
+     {a, recv, [[{'_', [], [{message, {caller}}]}], []]},
+     {a, recv, [pause, []]},
+     {a, info, [tracee, traced]},
+     {a, info, [{?WORK, f, 1}, flags]},
+     {a, info, [{?WORK, f, 1}, no_such_item]},
+     {a, info, [send, flags]},
+     {a, info, [nothing, flags]},
+     {kill, tracee},
+     {a, process, [tracee, true, [call]]},
+     {a, info, [tracee, flags]},
+     {a, info, [tracee, tracer]},
+     {info, tracee},
+     {info, nothing}];
+arguments_that_are_wrong(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+a_tracer_that_dies(script) ->
+    [{open, a}, {open, b},
+     {a, process, [tracee, true, [call]]},
+     {b, process, [tracee, true, [call]]},
+     {a, function, [{?WORK, f, 1}, true, []]},
+     {b, function, [{?WORK, f, 1}, true, []]},
+     {kill, {tracer, a}},
+     {run, [{call, f, [1]}]},
+     {a, info, [tracee, flags]},
+     {b, info, [tracee, flags]},
+     {a, info, [{?WORK, f, 1}, traced]}];
+a_tracer_that_dies(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+a_process_that_traces_itself(script) ->
+    [{open, a},
+     {run, [{trace, {session, a}, process, [tracee, true, [send, 'receive']]},
+            {send, x},
+            {trace, {session, a}, process, [tracee, false, ['receive']]},
+            {send, y}]}];
+a_process_that_traces_itself(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+%% --- here -------------------------------------------------------------------
+
+%% The example at the top of the documentation of `trace', as it is there but
+%% for what it prints.
+example_of_the_documentation(Config) ->
+    {Messages, 1, 1, 55, true, Badarg} =
+        call(?config(node, Config), ?MODULE, example, []),
+    [{trace, _, call, {lists, seq, [1, 10]}}] = Messages,
+    %% The error is that of the function that was called, whatever its module.
+    {badarg, [{trace, function, [_, {lists, seq, 2}, [], []], _} | _]} = Badarg.
+
+example() ->
+    ok = inviso_trace:install(),
+    ok = inviso_trace:install(),
+    Self = self(),
+    Tracer = spawn_link(fun F() -> receive M -> Self ! {got, M}, F() end end),
+    Session = trace:session_create(my_session, Tracer, []),
+    Processes = trace:process(Session, self(), true, [call]),
+    Functions = trace:function(Session, {lists, seq, 2}, [], []),
+    Sum = lists:sum(lists:seq(1, 10)),
+    Message = receive {got, M} -> M after 10000 -> none end,
+    Destroyed = trace:session_destroy(Session),
+    unlink(Tracer),
+    exit(Tracer, kill),
+    Error = (catch trace:function(Session, {lists, seq, 2}, [], [])),
+    {[Message], Processes, Functions, Sum, Destroyed, element(2, Error)}.
+
+handle_is_garbage_collected(Config) ->
+    Node = ?config(node, Config),
+    Weak = call(Node, ?MODULE, forgotten, []),
+    ok = wait_until(fun() -> call(Node, ?MODULE, left, []) =:= [] end),
+    ok = wait_until(fun() -> call(Node, ?MODULE, is_gone, [Weak]) end).
+
+%% The only process that has the handle ends.
+forgotten() ->
+    Self = self(),
+    {_, Ref} = spawn_monitor(
+                 fun() ->
+                         {_, Weak} = S = inviso_trace:session_create(
+                                           forgotten, Self, []),
+                         1 = inviso_trace:process(S, Self, true, [call]),
+                         1 = inviso_trace:function(S, {?WORK, f, 1}, true,
+                                                   [local]),
+                         1 = inviso_trace:send(S, false, []),
+                         1 = inviso_trace:function(Weak, {?WORK, g, 2}, true,
+                                                   []),
+                         exit({weak, Weak})
+                 end),
+    receive {'DOWN', Ref, process, _, {weak, Weak}} -> Weak end.
+
+is_gone(Weak) ->
+    try inviso_trace:info(Weak, send, match_spec) of
+        _ -> false
+    catch
+        error:badarg -> true
+    end.
+
+%% What the engine cannot do, it says.
+not_supported_is_said(Config) ->
+    case has_sessions() of
+        true -> {skip, "OTP's own sessions"};
+        false -> ok = call(?config(node, Config), ?MODULE, not_supported, [])
+    end.
+
+has_sessions() ->
+    erlang:function_exported(erts_internal, trace_session_create, 3).
+
+not_supported() ->
+    S = inviso_trace:session_create(s, self(), []),
+    Other = inviso_trace:session_create(other, self(), []),
+    1 = inviso_trace:function(Other, {?WORK, g, 2}, true, [local]),
+    Refused =
+        [{process, [self(), true, [call, Flag]]}
+         || Flag <- [all, return_to, set_on_link, set_on_first_link,
+                     running_procs, cpu_timestamp]]
+        ++ [{function, [{?WORK, f, 1}, true, [Flag]]}
+            || Flag <- [meta, call_count, call_time, call_memory]]
+        ++ [{function, [{?WORK, f, 1}, [{'_', [], [Action]}], []]}
+            || Action <- [{silent, true}, {trace, [], []}, {set_tcw, 1},
+                          {enable_trace, call}, {disable_trace, call},
+                          {display, x}, {set_seq_token, label, 1}]]
+        ++ [{function, [on_load, true, []]},
+            {function, [{?WORK, g, 2}, true, [global]]},
+            {function, [{?WORK, '_', '_'}, true, [global]]},
+            {send, [[{'_', [], [{silent, true}]}], []]},
+            {port, [all, true, [send]]}],
+    _ = [{F, A, {not_supported, _}} = {F, A, reason(F, [S | A])}
+         || {F, A} <- Refused],
+    {not_supported, _} = reason(session_create, [s, {no_module, 1}, []]),
+    %% And nothing of it was done.
+    {flags, []} = inviso_trace:info(S, self(), flags),
+    {traced, false} = inviso_trace:info(S, {?WORK, f, 1}, traced),
+    {match_spec, true} = inviso_trace:info(S, send, match_spec),
+    true = inviso_trace:session_destroy(S),
+    true = inviso_trace:session_destroy(Other),
+    ok.
+
+reason(Function, Args) ->
+    try apply(inviso_trace, Function, Args) of
+        Answer -> {answer, Answer}
+    catch
+        error:Reason -> Reason
+    end.
+
+%% What somebody traces with erlang:trace/3 stays as it is.
+others_are_respected(Config) ->
+    case has_sessions() of
+        true -> {skip, "OTP's own sessions"};
+        false -> ok = call(?config(node, Config), ?MODULE, others, [])
+    end.
+
+others() ->
+    Self = self(),
+    His = spawn_link(fun() -> receive stop -> ok end end),
+    1 = erlang:trace(His, true, [call, {tracer, Self}]),
+    1 = erlang:trace_pattern({?WORK, f, 1}, true, [local]),
+    S = inviso_trace:session_create(s, Self, []),
+    {already_traced, His, Self} =
+        reason(process, [S, His, true, [procs]]),
+    {already_traced, {?WORK, f, 1}} =
+        reason(function, [S, {?WORK, f, 1}, true, [local]]),
+    {already_traced, {?WORK, f, 1}} =
+        reason(function, [S, {?WORK, '_', '_'}, true, []]),
+    true = inviso_trace:process(S, all, true, [procs]) < length(processes()),
+    [{legacy, default}] = inviso_trace:session_info(His),
+    {flags, []} = inviso_trace:info(S, His, flags),
+    true = inviso_trace:session_destroy(S),
+    {flags, [call]} = erlang:trace_info(His, flags),
+    {tracer, Self} = erlang:trace_info(His, tracer),
+    {traced, local} = erlang:trace_info({?WORK, f, 1}, traced),
+    1 = erlang:trace_pattern({?WORK, f, 1}, false, [local]),
+    unlink(His),
+    exit(His, kill),
+    ok.
+
+%% A server that is killed serves nobody any more, and the next cleans up.
+a_killed_server(Config) ->
+    case has_sessions() of
+        true -> {skip, "OTP's own sessions"};
+        false -> ok = call(?config(node, Config), ?MODULE, killed, [])
+    end.
+
+killed() ->
+    Tracee = spawn_link(fun() -> receive X -> ?WORK:f(X) end end),
+    S = inviso_trace:session_create(s, self(), []),
+    1 = inviso_trace:process(S, Tracee, true, [call]),
+    1 = inviso_trace:function(S, {?WORK, f, 1}, true, [local]),
+    exit(whereis(inviso_engine_server), kill),
+    ok = wait_until(fun() -> whereis(inviso_engine_server) =:= undefined end),
+    New = inviso_trace:session_create(s, self(), []),
+    {traced, false} = erlang:trace_info({?WORK, f, 1}, traced),
+    {flags, []} = erlang:trace_info(Tracee, flags),
+    badarg = reason(process, [S, Tracee, true, [call]]),
+    1 = inviso_trace:function(New, {?WORK, f, 1}, true, []),
+    1 = inviso_trace:process(New, Tracee, true, [call]),
+    Tracee ! y,
+    receive
+        {trace, Tracee, call, {_, f, [y]}} -> ok
+    after 10000 -> error(none)
+    end,
+    true = inviso_trace:session_destroy(New),
+    ok.
