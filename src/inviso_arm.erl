@@ -31,6 +31,8 @@
 %% Between two looks at the clock.
 -define(BATCH, 32).
 
+-define(MAX_NEW_WORDS, 256).
+
 %% How many patterns are told before they are set.
 -define(NEXT, 256).
 
@@ -57,6 +59,7 @@
           {ok, plan(), matched()} | {error, class(), binary()}.
 plan(#{specs := Texts, procs := Procs, follow := Follow} = Asked) ->
     try
+        ok = few_new_words(Texts ++ Procs),
         Specs = specs(Texts),
         make(case Asked of
                  #{returns := true} -> [inviso_spec:returning(S) || S <- Specs];
@@ -73,6 +76,15 @@ specs(Texts) ->
          {ok, Spec} -> Spec;
          {error, Class, Why} -> throw({Class, Why})
      end || Text <- Texts].
+
+%% An atom stays as long as the node, which has room for a million.
+few_new_words(Texts) ->
+    New = inviso_spec:new_words(Texts),
+    New =< ?MAX_NEW_WORDS orelse
+        throw({usage, format("what to trace has ~b words that this node does "
+                             "not know, and at most ~b are read: each would "
+                             "stay there as an atom", [New, ?MAX_NEW_WORDS])}),
+    ok.
 
 make(Specs, Procs, Follow) ->
     Calls = [S || #{kind := call} = S <- Specs],

@@ -19,7 +19,7 @@
 %% the same tokens first ({@link inviso_spec_elixir}).
 -module(inviso_spec).
 
--export([parse/1, returning/1, format_mfa/3]).
+-export([parse/1, new_words/1, returning/1, format_mfa/3]).
 
 -export_type([spec/0, clause/0, action/0]).
 
@@ -36,6 +36,9 @@
                   text := binary()}.
 
 -define(MAX_BYTES, 4096).
+-define(REST, "[\\p{L}\\p{N}_@]*").
+-define(WORD, "[A-Z]" ?REST "(?:\\.[A-Z]" ?REST ")*|[\\p{L}_]" ?REST).
+-define(QUOTED, "'[^']*'|\"[^\"]*\"").
 -define(MAX_DEPTH, 64).
 -define(MAX_LITERALS, 16).
 -define(EXAMPLES, "For example: lists:seq/2, or "
@@ -60,6 +63,42 @@ parse(Text) ->
             parse_chars(string:trim(Chars), Text);
         _ ->
             {error, usage, <<"what to trace is not UTF-8">>}
+    end.
+
+%% @doc How many atoms this node may get by reading these texts: the words,
+%% variables too, and what is quoted, that are none yet.
+-spec new_words([binary()]) -> non_neg_integer().
+new_words(Texts) ->
+    Words = lists:append([words(T) || T <- Texts]),
+    length([W || W <- lists:usort(Words), not is_known(W)]).
+
+words(Text) ->
+    case unicode:characters_to_list(Text) of
+        Chars when is_list(Chars) ->
+            all(Chars, ?WORD) ++ [lists:droplast(tl(Q))
+                                  || Q <- all(Chars, ?QUOTED)];
+        _ ->
+            []
+    end.
+
+all(Chars, Re) ->
+    case re:run(Chars, Re, [global, unicode, ucp, {capture, first, list}]) of
+        {match, Found} -> lists:append(Found);
+        nomatch -> []
+    end.
+
+%% Names of Elixir's modules are one word.
+is_known([C | _] = Word) when C >= $A, C =< $Z ->
+    is_atom_here(Word) orelse is_atom_here("Elixir." ++ Word);
+is_known(Word) ->
+    is_atom_here(Word).
+
+is_atom_here(Word) ->
+    try
+        _ = list_to_existing_atom(Word),
+        true
+    catch
+        error:_ -> false
     end.
 
 %% @doc The same with the action `return', if it is of calls and has no action.

@@ -21,6 +21,7 @@
          errors_say_where_and_what/1,
          hostile_text_is_refused/1,
          atoms_are_made_of_the_text_only/1,
+         a_flood_of_new_atoms_is_refused/1,
          processes_are_found_by_their_names/1]).
 
 -define(P, inviso_arm_probe).
@@ -40,6 +41,7 @@ all() ->
      errors_say_where_and_what,
      hostile_text_is_refused,
      atoms_are_made_of_the_text_only,
+     a_flood_of_new_atoms_is_refused,
      processes_are_found_by_their_names].
 
 suite() -> [{timetrap, {seconds, 60}}].
@@ -526,6 +528,35 @@ atoms_are_made_of_the_text_only(_Config) ->
                                        io_lib:format("nosuch_~b", [N])))
          || N <- lists:seq(1, 100)],
     true = erlang:system_info(atom_count) - Before < 20,
+    ok.
+
+a_flood_of_new_atoms_is_refused(_Config) ->
+    Plan = fun(Specs, Procs) ->
+                   inviso_arm:plan(#{specs => Specs, procs => Procs,
+                                     follow => []})
+           end,
+    Flood = fun(Before, After) ->
+                    [iolist_to_binary(
+                       io_lib:format("~tsq~b_~b~ts", [Before, I, J, After]))
+                     || I <- lists:seq(1, 100), J <- lists:seq(1, 10)]
+            end,
+    {error, usage, _} = Plan([<<"lists:f(new_1)">>, <<"x y z">>], []),
+    Before = erlang:system_info(atom_count),
+    _ = [has(element(3, {error, usage, _} = Plan(Specs, Procs)),
+             ["at most 256"])
+         || {Specs, Procs} <- [{Flood("lists:", "/1"), []},
+                               {Flood("Enum.", "(x)"), []},
+                               {Flood("Enum.Q", ".map/2"), []},
+                               {Flood("lists:f('1 2 ", "')"), []},
+                               {[iolist_to_binary(
+                                   ["lists:f(", lists:join(",", Flood("", "")),
+                                    ")"])], []},
+                               {[<<"lists:seq/2">>], Flood("'", "'")},
+                               {[<<"lists:seq/2">>], Flood("{global,", "}")}]],
+    true = erlang:system_info(atom_count) - Before < 20,
+    %% Names that are there are no flood.
+    {ok, _, _} = Plan(lists:duplicate(300, <<"lists:seq(A, B) when A < B">>)
+                      ++ lists:duplicate(300, <<"'lists':'seq'/2">>), []),
     ok.
 
 %% --- processes ----------------------------------------------------------------
