@@ -36,6 +36,8 @@
 -define(LOCK, inviso_loading).
 %% What code:which/1 says of a module that was brought.
 -define(MARK, "inviso_pushed").
+%% Who can wait for one thing.
+-define(MANY, 1000).
 %% How soon the lock is tried again.
 -define(AGAIN_MS, 20).
 
@@ -114,14 +116,14 @@ is_marked(M) ->
 loop(#guard{heir = {Heir, HeirRef}} = G) ->
     receive
         {'$gen_call', From, {leave, Pid}}
-          when is_map_key(Pid, G#guard.users) ->
+          when is_map_key(Pid, G#guard.users), length(G#guard.waiting) < ?MANY ->
             Waiting = [{Pid, From} | G#guard.waiting],
             ?MODULE:loop(G#guard{waiting = Waiting});
         {'$gen_call', From, Request} ->
-            {Answer, G1} = request(Request, G),
+            {Answer, G1} = answered(Request, G),
             inviso_push:reply(From, Answer),
             stay_or_leave(G1);
-        {report, Ref, Pid} ->
+        {report, Ref, Pid} when is_pid(Pid), length(G#guard.report) < ?MANY ->
             ?MODULE:loop(G#guard{report = [{Pid, Ref} | G#guard.report]});
         {'DOWN', HeirRef, process, Heir, _} ->
             ?MODULE:loop(new_heir(G));
@@ -133,6 +135,15 @@ loop(#guard{heir = {Heir, HeirRef}} = G) ->
             stay_or_leave(G);
         _ ->
             ?MODULE:loop(G)
+    end.
+
+%% Whatever a stranger asks for.
+answered(Request, G) ->
+    try
+        request(Request, G)
+    catch
+        error:Reason ->
+            {{error, usage, text("~0tP", [Reason, 20])}, G}
     end.
 
 request({attach, #{build := Build} = Client}, #guard{build = Build} = G) ->
@@ -153,7 +164,12 @@ request(ready, G) ->
 request({leave, Pid}, G) when is_pid(Pid) ->
     G1 = drop(Pid, G),
     {who_is_left(G1), G1};
-request({join, Pid, User}, G) when is_pid(Pid), node(Pid) =:= node() ->
+request({join, Pid, {session, Name, Owner, Since} = User}, G)
+  when is_pid(Pid), node(Pid) =:= node(), is_binary(Name), is_binary(Owner),
+       is_integer(Since) ->
+    join_user(Pid, User, G);
+request({join, Pid, {rt, Client} = User}, G)
+  when is_pid(Pid), node(Pid) =:= node(), is_pid(Client) ->
     join_user(Pid, User, G);
 request(Other, G) ->
     {{error, usage, text("the guard knows no such request: ~0tP",
@@ -168,7 +184,7 @@ who_is_left(G) ->
 
 %% --- clients ----------------------------------------------------------------
 
-attach_client(#{client := Client, owner := Owner} = Args, G) ->
+attach_client(#{client := Client, owner := Owner, watch := How} = Args, G) ->
     case with_place(Args, G) of
         {ok, #guard{place = Place, pushed = Pushed} = G1} ->
             {Dir, Files} = case Place of
@@ -178,7 +194,7 @@ attach_client(#{client := Client, owner := Owner} = Args, G) ->
                                            F <- inviso_place:absent(Place)]}
                            end,
             {{ok, #{guard => self(), dir => Dir, files => Files}},
-             watched(Client, Owner, maps:get(watch, Args), G1)};
+             watched(Client, Owner, How, G1)};
         {error, Text} ->
             {{error, failed, Text}, G}
     end.

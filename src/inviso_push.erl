@@ -306,7 +306,8 @@ owner({rt, Client}) ->
 %% who has a node to look after: then a process that runs none of our code waits
 %% in its stead.
 -spec reply({pid(), term()}, term()) -> ok.
-reply({Pid, [alias | Alias] = Tag}, Answer) when is_pid(Pid) ->
+reply({Pid, [alias | Alias] = Tag}, Answer)
+  when is_pid(Pid), is_reference(Alias) ->
     send(Alias, {Tag, Answer});
 reply({Pid, Tag}, Answer) when is_pid(Pid) ->
     send(Pid, {Tag, Answer});

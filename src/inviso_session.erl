@@ -36,6 +36,8 @@
 %% Between two looks at the patterns.
 -define(WATCH_MS, 1000).
 -define(MAX_NOTES, 50).
+%% Requests that wait for a worker.
+-define(MAX_JOBS, 100).
 -define(MAX_CHUNK, 1048576).
 
 -record(session,
@@ -54,6 +56,7 @@
          %% what follows the log, and what closes it
          reader :: pid(),
          closer :: pid(),
+         jobs = [] :: [{reader | closer, term(), fun(() -> term())}],
          state = arming :: arming | tracing | stopping | stopped | failed,
          why = none :: atom(),
          text = <<>> :: binary(),
@@ -266,22 +269,18 @@ request({read, Name, Offset, Max}, From, #session{files = Files} = S)
         {true, true} ->
             Path = filename:join(S#session.room, unicode:characters_to_list(Name)),
             Length = min(Max, ?MAX_CHUNK),
-            ok = inviso_worker:do(S#session.reader, {read, From},
-                                  fun() ->
-                                          inviso_follow:chunk(Path, Offset,
-                                                              Length)
-                                  end),
-            {noreply, S};
+            work(reader, {read, From},
+                 fun() -> inviso_follow:chunk(Path, Offset, Length) end, S);
         {true, false} ->
             answer(From, {error, nothing,
-                          text("the session has no file ~0tp", [Name])}, S);
+                          text("the session has no file ~0tP", [Name, 10])}, S);
         {false, _} ->
             answer(From, not_over(), S)
     end;
 request(counters, From, S) ->
     case is_over(S) of
         true -> answer(From, {ok, S#session.counters}, S);
-        false -> {noreply, count(From, S)}
+        false -> count(From, S)
     end;
 request(hold, From, S) ->
     case is_over(S) of
@@ -316,15 +315,11 @@ follow(From, _, _, #session{path = none} = S) ->
              true -> 0;
              false -> 100
          end,
-    ok = inviso_worker:do(S#session.reader, {nothing, From},
-                          fun() -> timer:sleep(Ms) end),
-    {noreply, S};
+    work(reader, {nothing, From}, fun() -> timer:sleep(Ms) end, S);
 follow(From, Offset, Max, S) ->
     What = #{path => S#session.path, offset => Offset, max => Max,
              from => source(S), flushed => S#session.flushed},
-    ok = inviso_worker:do(S#session.reader, {follow, From},
-                          fun() -> inviso_follow:read(What) end),
-    {noreply, S}.
+    work(reader, {follow, From}, fun() -> inviso_follow:read(What) end, S).
 
 %% A flight recorder is not to be emptied by who looks at it.
 source(#session{state = State}) when State =:= stopped; State =:= failed ->
@@ -337,12 +332,25 @@ source(#session{tracer = {inviso_tracer, Handle}}) ->
     Handle.
 
 count(From, #session{plan = Plan, scope = Scope} = S) when Scope =/= none ->
-    ok = inviso_worker:do(S#session.closer, {counters, From},
-                          fun() -> inviso_arm:counters(Plan, Scope) end),
-    S;
+    work(closer, {counters, From},
+         fun() -> inviso_arm:counters(Plan, Scope) end, S);
 count(From, S) ->
-    ok = inviso_push:reply(From, {ok, []}),
-    S.
+    answer(From, {ok, []}, S).
+
+%% Somebody's request. Those that wait are memory of the node.
+work(Who, {_, From} = Key, Fun, #session{jobs = Jobs} = S) ->
+    case length(Jobs) < ?MAX_JOBS of
+        true -> {noreply, job(Who, Key, Fun, S)};
+        false -> answer(From, {error, failed, <<"too many requests wait">>}, S)
+    end.
+
+%% What is not done yet is known, should the worker be killed.
+job(Who, Key, Fun, #session{jobs = Jobs} = S) ->
+    ok = inviso_worker:do(worker(Who, S), Key, Fun),
+    S#session{jobs = Jobs ++ [{Who, Key, Fun}]}.
+
+worker(reader, #session{reader = Pid}) -> Pid;
+worker(closer, #session{closer = Pid}) -> Pid.
 
 %% @private
 handle_cast(_, S) ->
@@ -371,22 +379,24 @@ handle_info(silence, S) ->
     silence(S);
 handle_info(hold, S) ->
     leave(time, <<>>, S);
-handle_info({done, Key, Result}, S) ->
-    done(Key, Result, S);
-handle_info({'EXIT', Pid, _}, #session{reader = Pid} = S) ->
-    {noreply, S#session{reader = successor(normal, S)}};
-handle_info({'EXIT', Pid, _}, #session{closer = Pid, state = State,
-                                       map = #{dry_run := Dry}} = S0) ->
-    S = S0#session{closer = successor(high, S0)},
-    case State of
-        stopping -> {noreply, closing(S)};
-        arming when Dry -> done(expected, {crashed, killed}, S);
-        _ -> {noreply, S}
+handle_info({done, Key, Result}, #session{jobs = Jobs} = S) ->
+    case lists:keytake(Key, 2, Jobs) of
+        {value, _, Rest} -> done(Key, Result, S#session{jobs = Rest});
+        false -> {noreply, S}
     end;
+handle_info({'EXIT', Pid, _}, #session{reader = Pid} = S) ->
+    {noreply, again(reader, S#session{reader = successor(normal, S)})};
+handle_info({'EXIT', Pid, _}, #session{closer = Pid} = S) ->
+    {noreply, again(closer, S#session{closer = successor(high, S)})};
 handle_info({'DOWN', Ref, process, _, _}, #session{guard = Ref} = S) ->
     leave(tracer, <<"the guard of this node was killed">>, S);
 handle_info(_, S) ->
     {noreply, S}.
+
+again(Who, #session{jobs = Jobs} = S) ->
+    _ = [ok = inviso_worker:do(worker(Who, S), Key, Fun)
+         || {W, Key, Fun} <- Jobs, W =:= Who],
+    S.
 
 %% A worker that starts while processes to come are traced would be.
 successor(Priority, #session{scope = Scope}) ->
@@ -404,9 +414,7 @@ terminate(_, #session{scope = Scope, plan = Plan, tracer = Tracer} = S) ->
 %% --- arming -----------------------------------------------------------------
 
 arm(#session{map = #{dry_run := true}, plan = Plan} = S) ->
-    ok = inviso_worker:do(S#session.closer, expected,
-                          fun() -> inviso_arm:expect(Plan, ?EXPECT_MS) end),
-    S;
+    job(closer, expected, fun() -> inviso_arm:expect(Plan, ?EXPECT_MS) end, S);
 arm(#session{plan = Plan, scope = Scope} = S) ->
     Before = now_ms(),
     case inviso_arm:step(Plan, Scope, own(S)) of
@@ -570,9 +578,8 @@ stopped_for({not_armed, Class}, Text, S) ->
 stopped_for(Why, Text, S) -> S#session{why = Why, text = Text}.
 
 closing(#session{plan = Plan, scope = Scope, tracer = Tracer} = S) ->
-    ok = inviso_worker:do(S#session.closer, closed,
-                          fun() -> close(Plan, Scope, Tracer) end),
-    S#session{state = stopping}.
+    job(closer, closed, fun() -> close(Plan, Scope, Tracer) end,
+        S#session{state = stopping}).
 
 %% First no more events, then what there is into the log.
 close(_Plan, none, none) ->

@@ -392,6 +392,15 @@ nonsense_is_answered(Config) ->
     Guard ! nonsense,
     Guard ! {'$gen_call', nonsense, nonsense},
     Guard ! {'$gen_call', {x, y}, nonsense},
+    Guard ! {'$gen_call', {self(), [alias | x]}, nonsense},
+    Guard ! {report, x, y},
+    #{build := Build} = inviso_remote_lib:args(self()),
+    _ = [{error, usage, _} = ask(Guard, R)
+         || P <- [call(Node, erlang, whereis, [init])],
+            R <- [{attach, #{build => Build}},
+                  {attach, #{build => Build, client => P, owner => <<>>}},
+                  {join, P, x}, {join, P, {session, x, y, z}}, {join, P, {rt, x}}]],
+    {ok, [_]} = ask(Guard, clients),
     gone = leave(Guard),
     is_clean(?config(before, Config)).
 

@@ -41,6 +41,7 @@
          one_at_a_time_where_the_vm_has_no_sessions/1,
          only_files_of_the_session_are_read/1,
          status_tells_of_all/1,
+         too_many_requests_are_refused/1,
          nonsense_is_answered/1]).
 
 -import(inviso_test_lib, [call/4, wait_until/1]).
@@ -85,6 +86,7 @@ all() ->
      one_at_a_time_where_the_vm_has_no_sessions,
      only_files_of_the_session_are_read,
      status_tells_of_all,
+     too_many_requests_are_refused,
      nonsense_is_answered].
 
 init_per_testcase(Case, Config) ->
@@ -794,6 +796,28 @@ foreign_session(#{name := Name} = Node) ->
     end.
 
 %% --- nonsense ---------------------------------------------------------------
+
+%% Each would wait in the node's memory.
+too_many_requests_are_refused(Config) ->
+    {Node, Guard} = attached(Config),
+    {ok, S, _} = start(Node, Guard),
+    wait_state(S, [tracing]),
+    _ = [S ! {'$gen_call', {self(), {flood, N}}, {follow, 0, 1}}
+         || N <- lists:seq(1, 1000)],
+    Answers = [receive {{flood, N}, A} -> A end || N <- lists:seq(901, 1000)],
+    true = lists:all(fun({error, failed, Text}) ->
+                             has(Text, "too many requests"), true
+                     end, Answers),
+    #{state := tracing} = ask(S, status),
+    [Reader, _] = workers(Node, S),
+    {message_queue_len, Waiting} = call(Node, erlang, process_info,
+                                        [Reader, message_queue_len]),
+    true = Waiting =< 100,
+    %% The rest is answered by and by, also when the worker is killed.
+    true = call(Node, erlang, exit, [Reader, kill]),
+    _ = [receive {{flood, N}, {_, _, #{state := tracing}}} -> ok end
+         || N <- lists:seq(1, 20)],
+    clean(Config, Guard).
 
 nonsense_is_answered(Config) ->
     {Node, Guard} = attached(Config),
