@@ -127,6 +127,7 @@ call(Keeper, Request) ->
 init({Sink, Arg, Events, Owner}) ->
     process_flag(trap_exit, true),
     group_leader(whereis(init), self()),
+    ok = inviso_push:keeps(),
     Counts = counters:new(3, []),
     Max = case Events of default -> ?EVENTS; _ -> Events end,
     case inviso_receiver:start_link(Sink, Arg, Counts) of

@@ -277,6 +277,7 @@ join_user(Pid, User, #guard{users = Users} = G) ->
     case in_the_way(User, maps:is_key(Pid, Users)) of
         false ->
             Ref = monitor(process, Pid),
+            _ = keepers(),
             ets:insert(?NAME, {{user, Pid}, User, active}),
             G1 = G#guard{users = Users#{Pid => {Ref, User}}},
             {{ok, ?NAME, G1#guard.place}, instead(User, G1)};
@@ -327,6 +328,7 @@ told(Pid, #guard{waiting = Waiting} = G) ->
 
 %% Files go when nobody writes them any more.
 tidy(Pid, keeper, G) ->
+    ets:delete(?NAME, {keeper, Pid}),
     _ = [inviso_place:remove_room(Room)
          || {_, Room} <- ets:take(?NAME, {kept, Pid})],
     G;
@@ -336,7 +338,12 @@ tidy(Pid, _User, #guard{users = Users} = G) ->
     ets:delete(?NAME, {user, Pid}),
     case ets:take(?NAME, {room, Pid}) of
         [{_, Room, none}] ->
-            _ = inviso_place:remove_room(Room),
+            %% It may have been killed while its tracer was opened.
+            case keepers() -- ets:select(?NAME, [{{{room, '_'}, '_', '$1'},
+                                                  [], ['$1']}]) of
+                [] -> _ = inviso_place:remove_room(Room);
+                Its -> [ets:insert(?NAME, {{kept, P}, Room}) || P <- Its]
+            end,
             G;
         [{_, Room, Keeper}] ->
             ets:insert(?NAME, {{kept, Keeper}, Room}),
@@ -345,6 +352,14 @@ tidy(Pid, _User, #guard{users = Users} = G) ->
         [] ->
             G
     end.
+
+%% Of whomever, as far as they live.
+keepers() ->
+    {Live, Dead} = lists:partition(fun is_process_alive/1,
+                                   ets:select(?NAME, [{{{keeper, '$1'}, '_'},
+                                                       [], ['$1']}])),
+    _ = [ets:delete(?NAME, {keeper, P}) || P <- Dead],
+    Live.
 
 %% --- the heir ---------------------------------------------------------------
 
@@ -399,10 +414,13 @@ is_needed(#guard{clients = Clients, users = Users}) ->
     maps:size(Clients) > 0 orelse maps:size(Users) > 0.
 
 stay_or_leave(G) ->
-    case is_needed(G) of
+    case is_needed(G) orelse keepers() of
         true ->
             ?MODULE:loop(G);
-        false ->
+        [_ | _] = Keepers ->
+            Users = [{P, {monitor(process, P), keeper}} || P <- Keepers],
+            ?MODULE:loop(G#guard{users = maps:from_list(Users)});
+        [] ->
             case lock(G) of
                 true -> undo(G);
                 false -> erlang:send_after(?AGAIN_MS, self(), leave_again),

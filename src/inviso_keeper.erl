@@ -106,6 +106,7 @@ keeper(Handle) ->
 
 init({Caller, Ref}, Opts) ->
     process_flag(trap_exit, true),
+    ok = inviso_push:keeps(),
     case open(Opts) of
         {ok, K} ->
             Caller ! {Ref, {ok, {inviso_tracer, K#keeper.handle}}},

@@ -11,7 +11,7 @@
 -export([attach/1, loader/0, rt_loader/0, modules/0, rt_modules/0,
          build/0, build/2, priv_dir/0]).
 %% For users of the guard.
--export([join/3, note/2, room/3, session/2, find/1, users/0, leave/2,
+-export([join/3, note/2, room/3, keeps/0, session/2, find/1, users/0, leave/2,
          report/1, await/3, own/0, owner/1, reply/2]).
 
 -export_type([guard/0, user/0]).
@@ -238,6 +238,17 @@ note(Table, Residue) ->
 room(Table, Room, Keeper) ->
     true = ets:insert(Table, {{room, self()}, Room, Keeper}),
     ok.
+
+%% @doc The calling process keeps a tracer: where there is a guard, our code
+%% stays until it has ended, whoever it was started by.
+-spec keeps() -> ok.
+keeps() ->
+    try
+        true = ets:insert(?NAME, {{keeper, self()}, true}),
+        ok
+    catch
+        error:badarg -> ok
+    end.
 
 %% @doc Whether the calling user, a session, traces, is done, or is going.
 -spec session(ets:tab(), active | done | leaving) -> ok.

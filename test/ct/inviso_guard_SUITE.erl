@@ -239,9 +239,13 @@ when_guard_and_heir_are_killed_the_next_cleans_up(Config) ->
     {ok, #{guard := Guard}} = attach(Node),
     {monitors, [{process, Heir}]} =
         call(Node, erlang, process_info, [Guard, monitors]),
-    _ = call(Node, erlang, suspend_process, [Heir]),
-    true = call(Node, erlang, exit, [Guard, kill]),
-    true = call(Node, erlang, exit, [Heir, kill]),
+    {ok, Tokens, _} = erl_scan:string(
+                        "erlang:suspend_process(Heir), exit(Guard, kill),"
+                        "exit(Heir, kill), R = monitor(process, Heir),"
+                        "receive {'DOWN', R, _, _, _} -> ok end."),
+    {ok, Kill} = erl_parse:parse_exprs(Tokens),
+    {value, ok, _} = call(Node, erl_eval, exprs,
+                          [Kill, [{'Guard', Guard}, {'Heir', Heir}]]),
     wait_until(fun() -> call(Node, ets, whereis, [inviso_guard]) =:= undefined
                end),
     true = is_loaded(Node),
