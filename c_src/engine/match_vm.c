@@ -255,7 +255,8 @@ static int m_eq_const(struct machine *m, inv_word t, uint32_t a, bool *equal)
 	if (*equal || !enif_is_identical(t, c))
 		return 0;
 	*equal = !enif_get_double(m->env, t, &x) ||
-		 !enif_get_double(m->env, c, &y) || !memcmp(&x, &y, sizeof(x));
+		 !enif_get_double(m->env, c, &y) ||
+		 inv_cmp_floats(x, y, INV_CMP_EXACT | INV_CMP_ZEROS) == 0;
 	return 0;
 }
 

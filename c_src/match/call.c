@@ -247,7 +247,8 @@ static bool is_longer(struct call *c, const char *op)
 
 	for (size_t i = 0; i < 2; i++)
 		if (!op[1] && *op == longer[i][0] && first == (uint8_t)*op &&
-		    c->text.end - c->text.p > 1 && c->text.p[1] == (uint8_t)longer[i][1])
+		    c->text.end - c->text.p > 1 &&
+		    c->text.p[1] == (uint8_t)longer[i][1])
 			return true;
 	return false;
 }
