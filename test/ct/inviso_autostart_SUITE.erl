@@ -215,11 +215,11 @@ a_release_boots_whatever_is_wrong(Config) ->
              {Name, true} = {Name, string:find(Line, Words) =/= nomatch},
              inviso_test_lib:stop_node(N)
          end || {Name, File, Params, Words} <- Wrong],
-    %% A module that is not there, and one that never answers.
+    %% A module that is not there, and one that crashes.
     N1 = boot(Config, "nomod", [{inviso_autostart_mod, no_such_module}]),
     [_] = logged(N1),
     inviso_test_lib:stop_node(N1),
-    N2 = boot(Config, "hangs", [{inviso_autostart_mod, ?PROBE}]),
+    N2 = boot(Config, "crashes", [{inviso_autostart_mod, ?PROBE}]),
     [Crashed] = logged(N2),
     true = string:find(Crashed, "autostart/1") =/= nomatch,
     inviso_test_lib:stop_node(N2),
@@ -421,7 +421,7 @@ another_module(Config) ->
     {new, none} = Status({{?PROBE, no_such, []}, [], tag}),
     {new, timer} = Status({void, [{dependency, 100000}, nonsense,
                                    {overload, x}], tag}),
-    _ = [undefined = Status(A) || A <- [true, x, crash, {void, x, tag}]],
+    _ = [undefined = Status(A) || A <- [true, x, crash, {void, x, tag}, hang]],
     inviso_test_lib:stop_node(N).
 
 %% --- the initiator ----------------------------------------------------------
