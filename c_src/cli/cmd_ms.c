@@ -213,6 +213,34 @@ static int explain(struct ms *m)
 	return rc;
 }
 
+/*
+ * All VMs write before the list's memory, when there are no arguments to put
+ * there.
+ */
+static void warn_of_crash(const struct ms *m)
+{
+	const struct inv_match_prog *p = &m->match.prog;
+	bool no_args = false;
+	unsigned clause = 0;
+
+	for (uint32_t pc = 0; pc < p->n_code; pc++) {
+		enum inv_match_op op = inv_instr_op(p->code[pc]);
+
+		if (op == INV_OP_CLAUSE)
+			clause++;
+		if (op == INV_OP_CLAUSE || op == INV_OP_ARITY)
+			no_args = op == INV_OP_ARITY &&
+				  inv_instr_a(p->code[pc]) == 0;
+		if (op == INV_OP_ARGS && no_args) {
+			fprintf(stderr,
+				"%s: warning: clause %u has '$_' and no "
+				"arguments: a node may crash\n",
+				m->name, clause);
+			return;
+		}
+	}
+}
+
 /* --- the work ------------------------------------------------------------- */
 
 static int read_file(struct ms *m)
@@ -294,6 +322,8 @@ static int work(struct ms *m)
 	rc = inv_match_make(&m->match, spec, m->otp, m->event, &m->err);
 	if (rc == INV_EINVAL)
 		return is_wrong(m, spec);
+	if (!rc)
+		warn_of_crash(m);
 	if (!rc && (!m->term || m->code))
 		rc = explain(m);
 	if (!rc && m->term)

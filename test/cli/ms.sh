@@ -59,6 +59,8 @@ ok 'a spec in a file' status 0 "$inviso" ms -f spec '[5,b]'
 ok 'a file that is not there' status 1 "$inviso" ms -f nofile '[5,b]'
 ok 'says why' says err 'open nofile: No such file'
 
+ok 'what a node may crash on' status 0 "$inviso" ms "[{'_',[],['\$_']},{[],[],['\$_']}]" '[]'
+ok 'is warned of' says err "warning: clause 2 has '\$_' and no arguments: a node may crash"
 ok 'a wrong spec: 1' status 1 "$inviso" ms '[{_,[{nosuch,1}],[]}]'
 ok 'in the words of the VM' says err 'Function nosuch/1 does_not_exist.'
 ok 'what a later release has' status 1 "$inviso" ms --release 25 '[{_,[],[{ceil,1.5}]}]'
