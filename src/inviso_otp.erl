@@ -275,22 +275,16 @@ set_pattern({legacy, Tracer}, Kind, MFA, MS, Ours) ->
                [pattern()]) ->
           {ok, non_neg_integer()} | {error, term()}.
 set_meta({session, _, _} = Scope, Flags, MFA, false, Ours) ->
-    _ = set_pattern(Flags, meta, MFA, false, Ours),
+    _ = set_meta_flags(Flags, MFA, none, Ours),
     set_pattern(Scope, meta, MFA, false, Ours);
 set_meta(Scope, _Flags, MFA, false, Ours) ->
     set_pattern(Scope, meta, MFA, false, Ours);
 set_meta({session, _, _} = Scope, Flags, MFA, Specs, Ours) ->
-    Split = inviso_meta_spec:split(lists:append([S || {S, _} <- Specs])),
-    {Plain, OnFlags} = Split,
-    case set_pattern(Scope, meta, MFA, Plain, Ours) of
-        {ok, N} when N > 0 ->
-            MS = case OnFlags of none -> false; _ -> OnFlags end,
-            case set_pattern(Flags, meta, MFA, MS, Ours) of
-                {ok, _} -> {ok, N};
-                {error, _} = E -> E
-            end;
-        Other ->
-            Other
+    {Plain, OnFlags} =
+        inviso_meta_spec:split(lists:append([S || {S, _} <- Specs])),
+    case set_meta_flags(Flags, MFA, OnFlags, Ours) of
+        {ok, _} -> set_pattern(Scope, meta, MFA, Plain, Ours);
+        {error, _} = E -> E
     end;
 set_meta(Scope, Flags, MFA, Specs, Ours) ->
     MS = [C || {Spec, Aimed} <- Specs,
@@ -299,6 +293,17 @@ set_meta(Scope, Flags, MFA, Specs, Ours) ->
                         false -> Spec
                     end],
     set_pattern(Scope, meta, MFA, MS, Ours).
+
+%% Only one that is there is cleared: see `bif_two_sessions' in the table.
+set_meta_flags({session, S, _} = Flags, MFA, none, Ours) ->
+    case guarded(fun() -> trace:info(S, MFA, meta) end) of
+        {ok, {meta, MS}} when is_list(MS) ->
+            set_pattern(Flags, meta, MFA, false, Ours);
+        _ ->
+            {ok, 0}
+    end;
+set_meta_flags(Flags, MFA, MS, Ours) ->
+    set_pattern(Flags, meta, MFA, MS, Ours).
 
 %% @doc The tracer of a scope.
 -spec tracer(scope()) -> tracer().
