@@ -113,7 +113,7 @@ ask(Pid, Args) ->
     try
         erpc:call(node(Pid), erlang, process_info, Args, ?TIMEOUT)
     catch
-        error:{erpc, _} = Reason -> {error, Reason}
+        _:Reason -> {error, Reason}
     end.
 
 %% @private

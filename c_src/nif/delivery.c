@@ -134,19 +134,37 @@ static unsigned elements(ErlNifEnv *env, const ERL_NIF_TERM argv[],
 	return n;
 }
 
-/* What it takes of the credit, or 0 if it is too big. */
-static uint64_t weight(const struct inv_delivery *d, ErlNifEnv *env,
-		       const ERL_NIF_TERM element[], unsigned n)
+/*
+ * What it takes of the credit, or 0 and why not.  What there is no credit for
+ * is not walked to its end.
+ */
+static uint64_t weight(struct inv_delivery *d, ErlNifEnv *env,
+		       const ERL_NIF_TERM element[], unsigned n,
+		       enum inv_drop *why)
 {
-	struct inv_weighing w = { .env = env, .copy_left = d->max_copy };
+	int64_t left = atomic_load_explicit(&d->bytes, memory_order_relaxed) -
+		       MESSAGE_BYTES;
+	uint64_t limit = left > 0 ? (uint64_t)left : 0;
+	struct inv_weighing w = { .env = env };
 	uint64_t bytes;
 	unsigned i;
 
+	*why = INV_DROP_FULL;
+	if (limit >= d->max_copy) {
+		limit = d->max_copy;
+		*why = INV_DROP_TOO_BIG;
+	}
+	w.copy_left = limit;
 	for (i = 1; i < n; i++)
 		if (!inv_weigh_term(&w, element[i]))
 			return 0;
-	bytes = MESSAGE_BYTES + d->max_copy - w.copy_left + w.kept;
-	return bytes <= d->max_bytes ? bytes : 0;
+	bytes = MESSAGE_BYTES + limit - w.copy_left + w.kept;
+	if (bytes > d->max_bytes) {
+		*why = INV_DROP_TOO_BIG;
+		return 0;
+	}
+	*why = INV_DROP_FULL;
+	return take(&d->bytes, (int64_t)bytes) ? bytes : 0;
 }
 
 void inv_delivery_event(struct inv_delivery *d, uint32_t thread, ErlNifEnv *env,
@@ -155,6 +173,7 @@ void inv_delivery_event(struct inv_delivery *d, uint32_t thread, ErlNifEnv *env,
 	_Atomic uint64_t *produced = &d->lanes[thread].produced;
 	ERL_NIF_TERM element[ELEMENTS_MAX];
 	ERL_NIF_TERM message;
+	enum inv_drop why;
 	ERL_NIF_TERM ts;
 	uint64_t bytes;
 	unsigned n;
@@ -173,10 +192,10 @@ void inv_delivery_event(struct inv_delivery *d, uint32_t thread, ErlNifEnv *env,
 		return;
 	}
 	n = elements(env, argv, element, &ts);
-	bytes = weight(d, env, element, n);
-	if (bytes == 0 || !take(&d->bytes, (int64_t)bytes)) {
+	bytes = weight(d, env, element, n, &why);
+	if (bytes == 0) {
 		give(&d->events, 1);
-		drop(d, bytes == 0 ? INV_DROP_TOO_BIG : INV_DROP_FULL);
+		drop(d, why);
 		return;
 	}
 	if (ts != inv_am_undefined)

@@ -7,6 +7,9 @@
 
 #define WORD ((uint64_t)sizeof(ERL_NIF_TERM))
 
+/* Integers below it are in the word itself. */
+#define SMALL ((int64_t)1 << 59)
+
 /* Binaries up to this size are copied, larger ones are shared. */
 #define HEAP_BINARY 64
 
@@ -47,8 +50,10 @@ static bool weigh_integer(struct inv_weighing *w, ERL_NIF_TERM term)
 	ErlNifUInt64 u;
 	uint32_t bytes;
 
-	if (enif_get_int64(w->env, term, &i) ||
-	    enif_get_uint64(w->env, term, &u))
+	if (enif_get_int64(w->env, term, &i) && i >= -SMALL && i < SMALL)
+		return true;
+	if (enif_get_uint64(w->env, term, &u) ||
+	    enif_get_int64(w->env, term, &i))
 		return take(w, 2 * WORD);
 	bytes = inv_scalar_big_bytes(term);
 	return bytes > 0 && take(w, WORD + bytes);

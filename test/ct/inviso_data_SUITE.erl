@@ -13,6 +13,7 @@
          a_handler_that_steals/1, a_handler_that_is_not_there/1,
          a_receiver_that_is_killed/1,
          a_runtime_component_that_is_killed/1, events_that_are_too_big/1,
+         bytes_that_wait/1,
          a_flood_and_a_handler_that_sleeps/1, a_flood_of_many_kinds/1,
          what_is_lost_is_told_in_place/1,
          flush/1, collector/1, lines_of_the_collector/1,
@@ -36,7 +37,7 @@ all() ->
      a_handler, a_handler_that_crashes, a_handler_that_is_slow,
      a_handler_that_steals, a_handler_that_is_not_there,
      a_receiver_that_is_killed,
-     a_runtime_component_that_is_killed, events_that_are_too_big,
+     a_runtime_component_that_is_killed, events_that_are_too_big, bytes_that_wait,
      a_flood_and_a_handler_that_sleeps, a_flood_of_many_kinds,
      what_is_lost_is_told_in_place,
      flush, collector, lines_of_the_collector,
@@ -325,6 +326,26 @@ events_that_are_too_big(Config) ->
                                (_, Acc) -> Acc
                             end, {drop, 0}, told(N2)),
     N = Lost.
+
+%% A few large events take the credit as many small ones do: those with lists,
+%% which are copied, and those with binaries, which are kept alive.
+bytes_that_wait(Config) ->
+    {N1, _, N2, Node2} = nodes_of(Config),
+    _ = [begin
+             ok = call(N2, ?PROBE, close_gate, []),
+             {ok, _} = inviso(N1, init_tracing,
+                              [[Node2], {fun ?PROBE:gate/2, closed}]),
+             {ok, _} = inviso(N1, tpl, [[Node2], ?PROBE, traced, 1, []]),
+             {ok, _} = inviso(N1, tf, [[Node2], worker, [call]]),
+             ok = call(N2, ?PROBE, with_large, [Kind, 30]),
+             %% There is still room for these.
+             ok = call(N2, ?PROBE, work, [1, 10]),
+             ok = call(N2, ?PROBE, open_gate, []),
+             stopped(N1),
+             #{produced := 40, delivered := Fit, lost := #{full := _}} =
+                 counts(Node2, Config)
+         end || {Kind, Fit} <- [{list, 17 + 10}, {binary, 16 + 10}]],
+    ok.
 
 %% The mailbox of who gets events is no buffer: the node stays as small as it
 %% was, and each event is accounted for.

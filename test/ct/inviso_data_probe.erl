@@ -3,9 +3,10 @@
 %% and readers of what comes out.
 -module(inviso_data_probe).
 
--export([load/1, start/0, work/2, with/1, traced/1, run/1, crowd/2,
-         everything/2, all_of_it/2]).
--export([tell/2, slow/2, crash/2, steal/2, gate/2, open_gate/0, tags/2]).
+-export([load/1, start/0, work/2, with/1, with_large/2, traced/1, run/1,
+         crowd/2, everything/2, all_of_it/2]).
+-export([tell/2, slow/2, crash/2, steal/2, gate/2, open_gate/0,
+         close_gate/0, tags/2]).
 -export([device/0, printed/1, client/1, reader/2, free_port/0, hold/1,
          is_held/1]).
 
@@ -35,6 +36,13 @@ work(From, To) ->
 %% @doc The same with given terms.
 with(Terms) ->
     asked(worker, fun() -> _ = [?MODULE:traced(T) || T <- Terms], ok end).
+
+%% @doc With so many terms of about a megabyte.
+with_large(Kind, N) ->
+    with([case Kind of
+              list -> lists:duplicate(60000, I);
+              binary -> <<I, 0:(8 * 1000000)>>
+          end || I <- lists:seq(1, N)]).
 
 asked(Worker, F) ->
     Ref = make_ref(),
@@ -136,6 +144,8 @@ gate(Event, open) ->
     open.
 
 open_gate() -> persistent_term:put(?MODULE, open).
+
+close_gate() -> persistent_term:put(?MODULE, closed).
 
 %% What a handler must not do.
 steal(Event, N) ->
