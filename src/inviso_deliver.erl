@@ -29,13 +29,14 @@
 
 -behaviour(gen_server).
 
--export([start/4, tracer/1, processes/1, receiver/1, info/1, flush/2, close/1]).
+-export([start/3, tracer/1, monitor/1, processes/1, receiver/1, info/1, flush/2,
+         close/1]).
 -export([init/1, handle_call/3, handle_cast/2, handle_info/2]).
 
 -export_type([delivery/0, counts/0]).
 
--type delivery() :: #{keeper := pid(), receiver := pid(),
-                      tracer := inviso_tracer:tracer()}.
+-type delivery() :: #{keeper := pid(), monitor := reference(),
+                      receiver := pid(), tracer := inviso_tracer:tracer()}.
 -type counts() :: #{produced := non_neg_integer(),
                     delivered := non_neg_integer(),
                     dropped := non_neg_integer(),
@@ -57,19 +58,20 @@
          monitor :: reference(),
          receiver :: pid(),
          handle :: pos_integer(),
+         events :: pos_integer(), % its credit
          counts :: inviso_receiver:counts(),
          told = 0 :: non_neg_integer()}).
 
-%% @doc Starts a delivery to a sink, at most so many events at a time, for an
-%% owner.
--spec start(module(), term(), pos_integer() | default, pid()) ->
+%% @doc Starts a delivery to a sink, at most so many events at a time. The
+%% calling process is the owner.
+-spec start(module(), term(), pos_integer() | default) ->
           {ok, delivery()} | {error, term()}.
-start(Sink, Arg, Events, Owner) ->
+start(Sink, Arg, Events) ->
     case inviso_tracer:load() of
         ok ->
-            case gen_server:start(?MODULE, {Sink, Arg, Events, Owner},
+            case gen_server:start(?MODULE, {Sink, Arg, Events, self()},
                                   [{timeout, ?TIMEOUT}]) of
-                {ok, Keeper} -> {ok, gen_server:call(Keeper, parts, ?TIMEOUT)};
+                {ok, Keeper} -> begin_with(Keeper);
                 {error, {shutdown, Reason}} -> {error, Reason};
                 {error, _} = E -> E
             end;
@@ -77,11 +79,26 @@ start(Sink, Arg, Events, Owner) ->
             E
     end.
 
+%% The sink does nothing before its end would be noticed.
+begin_with(Keeper) ->
+    Monitor = erlang:monitor(process, Keeper),
+    case call(Keeper, begin_with) of
+        {ok, Parts} ->
+            {ok, Parts#{monitor => Monitor}};
+        {error, _} = E ->
+            true = demonitor(Monitor, [flush]),
+            E
+    end.
+
 %% @doc The tracer, for flags and patterns.
 -spec tracer(delivery()) -> inviso_tracer:tracer().
 tracer(#{tracer := Tracer}) -> Tracer.
 
-%% @doc The processes that must not be traced; the first is the keeper.
+%% @doc The owner's monitor, which tells when it has ended and why.
+-spec monitor(delivery()) -> reference().
+monitor(#{monitor := Monitor}) -> Monitor.
+
+%% @doc The processes that must not be traced.
 -spec processes(delivery()) -> [pid()].
 processes(#{keeper := Keeper, receiver := Receiver}) -> [Keeper, Receiver].
 
@@ -135,13 +152,10 @@ init({Sink, Arg, Events, Owner}) ->
             case inviso_tracer:nif_deliver(Receiver, Max, ?BYTES,
                                            ?EVENT_BYTES) of
                 {ok, Handle} ->
-                    ok = inviso_receiver:begin_with(Receiver, Handle,
-                                                    {Max, ?BYTES}),
-                    _ = erlang:send_after(?TICK_MS, self(), tick),
                     {ok, #keeper{owner = Owner,
-                                 monitor = monitor(process, Owner),
+                                 monitor = erlang:monitor(process, Owner),
                                  receiver = Receiver, handle = Handle,
-                                 counts = Counts}};
+                                 events = Max, counts = Counts}};
                 {error, Errno} ->
                     true = exit(Receiver, kill),
                     {stop, {shutdown, {tracer, Errno}}}
@@ -152,9 +166,12 @@ init({Sink, Arg, Events, Owner}) ->
     end.
 
 %% @private
-handle_call(parts, _From, #keeper{receiver = Receiver, handle = Handle} = K) ->
-    {reply, #{keeper => self(), receiver => Receiver,
-              tracer => {inviso_tracer, Handle}}, K};
+handle_call(begin_with, _From, K) ->
+    #keeper{receiver = Receiver, handle = Handle, events = Max} = K,
+    ok = inviso_receiver:begin_with(Receiver, Handle, {Max, ?BYTES}),
+    _ = erlang:send_after(?TICK_MS, self(), tick),
+    {reply, {ok, #{keeper => self(), receiver => Receiver,
+                   tracer => {inviso_tracer, Handle}}}, K};
 handle_call(info, _From, K) ->
     {reply, counts(waiting, K), K};
 handle_call(close, _From, K) ->
@@ -199,7 +216,7 @@ finish(Ms, #keeper{receiver = Receiver, handle = Handle} = K) ->
     ok = await_quiet(Handle),
     {Produced, Dropped} = inviso_tracer:nif_counts(Handle),
     Sent = Produced - lists:sum(tuple_to_list(Dropped)),
-    Monitor = monitor(process, Receiver),
+    Monitor = erlang:monitor(process, Receiver),
     ok = inviso_receiver:stop(Receiver, Sent),
     receive
         {'DOWN', Monitor, process, _, _} -> ok

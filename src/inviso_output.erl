@@ -3,7 +3,7 @@
 %% log, or as messages to a sink.
 -module(inviso_output).
 
--export([open/1, tracer/1, keeper/1, processes/1, receiver/1, flush/2, check/1,
+-export([open/1, tracer/1, monitor/1, processes/1, receiver/1, flush/2, check/1,
          close/1]).
 
 -export_type([output/0]).
@@ -42,7 +42,7 @@ open_log(Path, Opts) ->
     end.
 
 start(Sink, Module, Arg, Events) ->
-    case inviso_deliver:start(Module, Arg, Events, self()) of
+    case inviso_deliver:start(Module, Arg, Events) of
         {ok, Delivery} -> {ok, {sink, Sink, Delivery}};
         {error, Reason} -> {error, {open, [Sink, Reason]}}
     end.
@@ -52,9 +52,12 @@ start(Sink, Module, Arg, Events) ->
 tracer({log, Tracer}) -> Tracer;
 tracer({sink, _, Delivery}) -> inviso_deliver:tracer(Delivery).
 
-%% @doc The process whose end is that of the output.
--spec keeper(output()) -> pid().
-keeper(Output) -> hd(processes(Output)).
+%% @doc The calling process' monitor, which tells when it ended by itself.
+-spec monitor(output()) -> reference().
+monitor({log, {_, Handle}}) ->
+    erlang:monitor(process, inviso_tracer:nif_keeper(Handle));
+monitor({sink, _, Delivery}) ->
+    inviso_deliver:monitor(Delivery).
 
 %% @doc Processes that must not be traced.
 -spec processes(output()) -> [pid()].

@@ -90,7 +90,7 @@
              %% and the directory that its names are relative to
              tracerdata = none :: inviso_rt_logs:current(),
              output = none :: none | inviso_output:output(),
-             %% monitor of the output's keeper
+             %% its monitor
              keeper = none :: none | reference(),
              overload :: inviso_rt_overload:overload(),
              load_timer = none :: none | reference(),
@@ -503,7 +503,7 @@ begin_tracing(Output, #rt{patterns = Patterns} = Rt) ->
     Scope = inviso_otp:scope_open(inviso, inviso_output:tracer(Output)),
     ok = inviso_rt_patterns:set_all(Scope, Patterns),
     _ = erlang:send_after(?WATCH_MS, self(), {watch, Output}),
-    Keeper = monitor(process, inviso_output:keeper(Output)),
+    Keeper = inviso_output:monitor(Output),
     Rt#rt{state = tracing, output = Output, scope = Scope, keeper = Keeper}.
 
 %% A log does not say by itself that it can be written no more.

@@ -63,7 +63,7 @@ start(delivery, Log) ->
     {process, Pid} = start(process, Log),
     {ok, Delivery} = inviso_deliver:start(inviso_handler,
                                           {fun ?MODULE:forward/2, Pid},
-                                          default, self()),
+                                          default),
     {delivery, Delivery, Pid}.
 
 forward(Event, Pid) ->
