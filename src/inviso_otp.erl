@@ -297,7 +297,7 @@ set_meta(Scope, Flags, MFA, Specs, Ours) ->
 %% Only one that is there is cleared: see `bif_two_sessions' in the table.
 set_meta_flags({session, S, _} = Flags, MFA, none, Ours) ->
     case guarded(fun() -> trace:info(S, MFA, meta) end) of
-        {ok, {meta, MS}} when is_list(MS) ->
+        {ok, {meta, Tracer}} when is_tuple(Tracer); is_pid(Tracer) ->
             set_pattern(Flags, meta, MFA, false, Ours);
         _ ->
             {ok, 0}

@@ -97,6 +97,17 @@ ok 'as mappings' says out "a@vm [pname] {trace_ts,<0.9.0>,call,{m,f,[1,a]},{1,2,
 ok 'a node can be named' status 7 "$inviso" merge -f classic b@vm=events
 ok 'in place of what the file says' says out 'b@vm [] {trace_ts'
 
+# {packet,4}: a length of 32 bits, then a term.
+ok 'etf is written' status 7 "$inviso" merge -f etf events
+ok 'in records' [ "$(head -c 5 out | od -An -tx1 | cut -d' ' -f2-4,6)" = '00 00 00 83' ]
+cp out records
+ok 'as fast as it is read' status 7 "$inviso" merge -f etf --paced events </dev/null
+ok 'with a last one' [ "$(tail -c 10 out | od -An -tx1)" = ' 00 00 00 06 83 6d 00 00 00 00' ]
+ok 'besides the same' sh -c 'head -c -10 out | cmp - records'
+ok 'which may say what is wrong' status 1 "$inviso" merge -f etf --paced none </dev/null
+ok 'in words' says out 'open none: No such file'
+ok 'and only there' nothing_in err
+
 ok 'json is written' status 7 "$inviso" merge --json plain.log events ti
 if [ -n "$json_checker" ]; then
 	ok 'and is JSON' is_json out
