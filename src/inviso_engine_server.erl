@@ -102,6 +102,8 @@ init(Starter, Tag) ->
     try register(?MODULE, self()) of
         true ->
             process_flag(sensitive, true),
+            %% Who wants to turn tracing off shall not wait for the traced.
+            process_flag(priority, high),
             {Alive, Orphaned} = inviso_engine:start(),
             _ = Orphaned andalso clean(),
             {Functions, Messages} = inviso_engine_patterns:new(),

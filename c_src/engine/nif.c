@@ -6,7 +6,6 @@
  * As with the tracer's library, a second instance has the same static data.
  */
 #include <erl_nif.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -35,20 +34,29 @@ static ERL_NIF_TERM am_none;
 static ERL_NIF_TERM am_ok;
 static ERL_NIF_TERM am_true;
 
-/* Whether a server died and left sessions. */
-static _Atomic bool orphaned;
+/*
+ * Servers are numbered: the end of one may be told when the next is there.
+ * Under the lock, which no callback of the tracer takes: whose turn it is, and
+ * whether the last died and left sessions.
+ */
+static char lock_name[] = "inviso_engine";
+static ErlNifMutex *lock;
+static unsigned turn;
+static bool orphaned;
 
 /* The server is dead, and nobody could turn anything off: so do we. */
 static void server_down(ErlNifEnv *env, void *object, ErlNifPid *pid,
 			ErlNifMonitor *monitor)
 {
 	(void)env;
-	(void)object;
 	(void)pid;
 	(void)monitor;
-	if (inv_sessions_alive() != 0)
-		atomic_store(&orphaned, true);
-	inv_sessions_close_all();
+	enif_mutex_lock(lock);
+	if (*(const unsigned *)object == turn) {
+		orphaned = inv_sessions_alive() != 0;
+		inv_sessions_close_all();
+	}
+	enif_mutex_unlock(lock);
 }
 
 static void handle_gone(ErlNifEnv *env, void *object)
@@ -68,22 +76,28 @@ static ERL_NIF_TERM start(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 {
 	ErlNifPid self;
 	ERL_NIF_TERM term;
-	void *object;
+	unsigned *object;
+	bool left;
 
 	(void)argc;
 	(void)argv;
-	object = enif_alloc_resource(server_type, 1);
+	object = enif_alloc_resource(server_type, sizeof(*object));
+	if (object)
+		*object = 0;
 	if (!object || !enif_self(env, &self) ||
 	    enif_monitor_process(env, object, &self, NULL) != 0)
 		return enif_make_badarg(env);
 	term = enif_make_resource(env, object);
 	enif_release_resource(object);
+	enif_mutex_lock(lock);
+	*object = ++turn;
+	left = orphaned || inv_sessions_alive() != 0;
+	orphaned = false;
 	inv_sessions_close_all();
+	enif_mutex_unlock(lock);
 	inv_tracees_clear();
 	inv_profiles_clear();
-	return enif_make_tuple2(env, term,
-				atomic_exchange(&orphaned, false) ? am_true :
-								    am_false);
+	return enif_make_tuple2(env, term, left ? am_true : am_false);
 }
 
 /* handle(Number) -> Resource: {'$inviso_engine', gone, Number} at its end */
@@ -227,15 +241,25 @@ static void init_atoms(ErlNifEnv *env)
 	am_true = enif_make_atom(env, "true");
 }
 
+static void end_tables(void)
+{
+	inv_tracees_end();
+	inv_profiles_end();
+	if (lock)
+		enif_mutex_destroy(lock);
+	lock = NULL;
+}
+
 static int init_tables(ErlNifEnv *env, ERL_NIF_TERM processes)
 {
 	ErlNifUInt64 n;
 
-	if (!enif_get_uint64(env, processes, &n) || inv_profiles_init() != 0)
+	if (!enif_get_uint64(env, processes, &n))
 		return -1;
-	if (inv_tracees_init(n) == 0)
+	lock = enif_mutex_create(lock_name);
+	if (lock && inv_profiles_init() == 0 && inv_tracees_init(n) == 0)
 		return 0;
-	inv_profiles_end();
+	end_tables();
 	return -1;
 }
 
@@ -266,10 +290,8 @@ static void unload(ErlNifEnv *env, void *priv)
 {
 	(void)env;
 	(void)priv;
-	if (--instances > 0)
-		return;
-	inv_tracees_end();
-	inv_profiles_end();
+	if (--instances == 0)
+		end_tables();
 }
 
 static ErlNifFunc functions[] = {

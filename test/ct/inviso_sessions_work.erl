@@ -2,7 +2,8 @@
 %% What the traced process of inviso_sessions_play does.
 -module(inviso_sessions_work).
 
--export([f/1, g/2, h/1, fact/1, fail/1, tail/1, twice/1, even/1, odd/1]).
+-export([f/1, g/2, h/1, fact/1, fail/1, tail/1, twice/1, even/1, odd/1,
+         within/1]).
 
 f(X) -> X.
 
@@ -23,6 +24,10 @@ tail(0) -> done;
 tail(N) -> tail(N - 1).
 
 twice(X) -> [f(X), f(X)].
+
+%% What is done within a call.
+within(Fun) ->
+    [Fun()].
 
 %% Mutual recursion that is no tail call.
 even(0) -> true;

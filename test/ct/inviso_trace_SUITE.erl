@@ -17,7 +17,9 @@
          handle_is_garbage_collected/1,
          not_supported_is_said/1,
          others_are_respected/1,
-         a_killed_server/1]).
+         a_killed_server/1,
+         a_bit_that_is_used_again/1,
+         sessions_come_and_go/1]).
 
 -export([one_session/1,
          two_specs_on_one_function_and_process/1,
@@ -49,7 +51,7 @@
 
 %% For the node, and to write what OTP 27 does.
 -export([left/0, example/0, forgotten/0, is_gone/1, not_supported/0, others/0,
-         killed/0, record/1]).
+         killed/0, used_again/0, come_and_go/0, record/1]).
 
 -import(inviso_test_lib, [call/4, wait_until/1]).
 
@@ -97,13 +99,16 @@ own() ->
      handle_is_garbage_collected,
      not_supported_is_said,
      others_are_respected,
-     a_killed_server].
+     a_killed_server,
+     a_bit_that_is_used_again,
+     sessions_come_and_go].
 
 init_per_suite(Config) ->
     Dir = filename:dirname(code:which(?MODULE)),
     Node = inviso_test_lib:start_alone(?config(priv_dir, Config)),
     unlink(maps:get(peer, Node)),
     true = call(Node, code, add_patha, [Dir]),
+    {module, _} = call(Node, code, ensure_loaded, [?WORK]),
     [{node, Node} | Config].
 
 end_per_suite(Config) ->
@@ -743,3 +748,88 @@ killed() ->
     end,
     true = inviso_trace:session_destroy(New),
     ok.
+
+%% A call that a session wanted to hear the end of ends when another session has
+%% its bit.
+a_bit_that_is_used_again(Config) ->
+    ok = call(?config(node, Config), ?MODULE, used_again, []).
+
+used_again() ->
+    Self = self(),
+    Tracee = spawn_link(fun() ->
+                                receive {go, Fun} -> ?WORK:within(Fun) end,
+                                ?WORK:f(last),
+                                Self ! done
+                        end),
+    [First, Stays] = [session(Tracee, S) || S <- [first, stays]],
+    1 = inviso_trace:function(First, {?WORK, within, 1},
+                              [{'_', [], [{return_trace}]}], []),
+    Tracee ! {go, fun() ->
+                          true = inviso_trace:session_destroy(First),
+                          _ = [inviso_trace:session_destroy(
+                                 inviso_trace:session_create(s, Self, []))
+                               || _ <- lists:seq(1, 30)],
+                          Next = session(Tracee, next),
+                          1 = inviso_trace:function(Next, {?WORK, f, 1},
+                                                    true, []),
+                          Self ! {next, Next}
+                  end},
+    Next = receive {next, N} -> N after 10000 -> error(none) end,
+    receive done -> ok after 10000 -> error(none) end,
+    {messages, Messages} = process_info(self(), messages),
+    [{trace, Tracee, call, {_, within, [_]}},
+     {trace, Tracee, call, {_, f, [last]}}] = Messages,
+    true = inviso_trace:session_destroy(Next),
+    true = inviso_trace:session_destroy(Stays),
+    ok.
+
+session(Tracee, Name) ->
+    S = inviso_trace:session_create(Name, self_or(Tracee), []),
+    1 = inviso_trace:process(S, Tracee, true, [call]),
+    S.
+
+%% The tracer is the process that runs the test, whoever asks.
+self_or(Tracee) ->
+    case self() of
+        Tracee -> {links, [Pid | _]} = process_info(Tracee, links), Pid;
+        Self -> Self
+    end.
+
+%% Sessions come and go while processes call and spawn as fast as they can.
+sessions_come_and_go(Config) ->
+    ok = call(?config(node, Config), ?MODULE, come_and_go, []).
+
+come_and_go() ->
+    process_flag(priority, high),
+    Busy = [spawn_link(fun busy/0) || _ <- lists:seq(1, 4)],
+    Tracer = spawn_link(fun swallow/0),
+    _ = [come(Busy, Tracer, N) || N <- lists:seq(1, 5)],
+    _ = [begin unlink(P), exit(P, kill) end || P <- [Tracer | Busy]],
+    wait_until(fun() -> not lists:any(fun is_process_alive/1, Busy) end).
+
+come(Busy, Tracer, N) ->
+    Sessions = [inviso_trace:session_create(s, Tracer, [])
+                || _ <- lists:seq(0, N rem 4)],
+    Spec = [{['$1'], [{is_integer, '$1'}], [{message, '$1'},
+                                            {exception_trace}]}],
+    _ = [begin
+             _ = [1 = inviso_trace:process(S, P, true, [call, procs,
+                                                        set_on_spawn])
+                  || P <- Busy],
+             1 = inviso_trace:function(S, {?WORK, fact, 1}, Spec, [local]),
+             1 = inviso_trace:function(S, {?WORK, even, 1},
+                                       [{'_', [], [{return_trace}]}],
+                                       [local])
+         end || S <- Sessions],
+    _ = [true = inviso_trace:session_destroy(S) || S <- Sessions],
+    ok.
+
+busy() ->
+    _ = ?WORK:even(20),
+    _ = ?WORK:fact(5),
+    _ = (catch ?WORK:fact(a)),
+    {Pid, Ref} = spawn_monitor(?WORK, fact, [3]),
+    receive {'DOWN', Ref, process, Pid, _} -> busy() end.
+
+swallow() ->
+    receive _ -> swallow() end.
