@@ -137,7 +137,7 @@ static int m_key(struct machine *m, inv_word map, uint32_t key, inv_word *value)
 	*value = 0;
 	if (!enif_is_map(m->env, map))
 		return INV_EXCEPTION;
-	if (!enif_get_map_value(m->env, map, m->match->consts[key], value))
+	if (!enif_get_map_value(m->env, map, m->match->consts[key].t, value))
 		*value = 0;
 	return 0;
 }
@@ -248,7 +248,7 @@ static int m_eq(struct machine *m, const struct inv_val *a,
 /* In heads 0.0 is not -0.0, whatever =:= says. */
 static int m_eq_const(struct machine *m, inv_word t, uint32_t a, bool *equal)
 {
-	inv_word c = m->match->consts[a];
+	inv_word c = m->match->consts[a].t;
 	double x, y;
 
 	*equal = t == c;
@@ -261,14 +261,11 @@ static int m_eq_const(struct machine *m, inv_word t, uint32_t a, bool *equal)
 }
 
 /* Terms of the program are not the environment's. */
-static inv_word m_const(struct machine *m, uint32_t a)
+static struct inv_val m_const(struct machine *m, uint32_t a)
 {
-	inv_word c = m->match->consts[a];
-	int i;
+	const struct inv_vm_const *c = &m->match->consts[a];
 
-	if (enif_is_atom(m->env, c) || enif_get_int(m->env, c, &i))
-		return c;
-	return enif_make_copy(m->env, c);
+	return c->copy ? inv_val_term(enif_make_copy(m->env, c->t)) : c->v;
 }
 
 static int m_args(struct machine *m, struct inv_val *out)
@@ -369,6 +366,19 @@ static uint32_t m_tcw(struct machine *m)
 }
 
 #include "match/run_body.inc"
+
+void inv_vm_const_init(struct inv_vm_const *c, ErlNifEnv *env, ERL_NIF_TERM t)
+{
+	c->t = t;
+	c->v = inv_val_term(t);
+	c->copy = false;
+	if (enif_get_int64(env, t, &c->v.i))
+		c->v.kind = INV_VAL_INT;
+	else if (enif_get_double(env, t, &c->v.f))
+		c->v.kind = INV_VAL_FLOAT;
+	else
+		c->copy = !enif_is_atom(env, t) && !enif_is_empty_list(env, t);
+}
 
 int inv_vm_match_run(struct inv_vm_run *r, const ERL_NIF_TERM *args,
 		     unsigned n_args)

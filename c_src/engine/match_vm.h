@@ -16,10 +16,19 @@
  * is not of whole bytes, the node of what is not of this node, a fun's arity.
  * Nothing is allocated by us; terms that a body builds are the environment's.
  */
+/* A constant of a program, made ready once: t is a term of env. */
+struct inv_vm_const {
+	ERL_NIF_TERM t;
+	struct inv_val v; /* unless copy */
+	bool copy;	  /* it is a term of its environment alone */
+};
+
+void inv_vm_const_init(struct inv_vm_const *c, ErlNifEnv *env, ERL_NIF_TERM t);
+
 struct inv_vm_match {
 	const struct inv_match_prog *prog;
-	ErlNifEnv *env;		    /* of consts */
-	const ERL_NIF_TERM *consts; /* as many as the program has */
+	ErlNifEnv *env;			   /* of consts */
+	const struct inv_vm_const *consts; /* as many as the program has */
 	ERL_NIF_TERM atoms[INV_AM_COUNT];
 	ERL_NIF_TERM node; /* this node's name */
 };

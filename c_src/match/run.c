@@ -307,9 +307,9 @@ static int m_eq_const(struct machine *m, inv_word t, uint32_t a, bool *equal)
 			   equal);
 }
 
-static inv_word m_const(struct machine *m, uint32_t a)
+static struct inv_val m_const(struct machine *m, uint32_t a)
 {
-	return m->prog->consts[a];
+	return m_load(m, m->prog->consts[a]);
 }
 
 static int m_args(struct machine *m, struct inv_val *out)

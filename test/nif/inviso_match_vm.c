@@ -55,17 +55,19 @@ static int act(struct inv_vm_run *r, enum inv_match_act a,
 
 /* Constants become terms of an environment that lives as long as the run. */
 static int load_consts(const struct inv_match_prog *p, ErlNifEnv *env,
-		       ERL_NIF_TERM *consts)
+		       struct inv_vm_const *consts)
 {
 	struct inv_buf b = { 0 };
+	ERL_NIF_TERM t;
 	int rc = 0;
 
 	for (uint32_t i = 0; i < p->n_consts && !rc; i++) {
 		inv_buf_reset(&b);
 		rc = inv_tree_etf(p->consts[i], NULL, &b);
-		if (!rc &&
-		    !enif_binary_to_term(env, b.data, b.len, &consts[i], 0))
+		if (!rc && !enif_binary_to_term(env, b.data, b.len, &t, 0))
 			rc = INV_EDAMAGED;
+		if (!rc)
+			inv_vm_const_init(&consts[i], env, t);
 	}
 	inv_buf_release(&b);
 	return rc;
@@ -89,7 +91,8 @@ static ERL_NIF_TERM run_over(ErlNifEnv *env, const struct inv_match_prog *p,
 			     ERL_NIF_TERM node, ERL_NIF_TERM list)
 {
 	struct inv_vm_match m = { .prog = p, .node = node };
-	ERL_NIF_TERM *consts, args[ARGS];
+	struct inv_vm_const *consts;
+	ERL_NIF_TERM args[ARGS];
 	unsigned n = 0;
 	int rc;
 
