@@ -275,7 +275,7 @@ void inv_cluster_leave(struct inv_cluster *c)
 					     c->v[i].err.text);
 }
 
-void inv_cluster_close(struct inv_cluster *c)
+int inv_cluster_close(struct inv_cluster *c, int status)
 {
 	for (size_t i = 0; i < c->n; i++)
 		inv_conn_close(c->v[i].conn);
@@ -286,8 +286,10 @@ void inv_cluster_close(struct inv_cluster *c)
 	/* Nothing is left to be taken away: a terminal that is held can be
 	 * left by a signal. */
 	inv_stop_close(&c->stop);
-	inv_screen_close(c->screen);
+	if (!inv_screen_close(c->screen))
+		status = INV_EXIT_FAILED;
 	explicit_bzero(&c->cookie, sizeof(c->cookie));
+	return status;
 }
 
 void inv_cluster_abandon(struct inv_cluster *c)

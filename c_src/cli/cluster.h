@@ -21,7 +21,7 @@
  *		status = inv_cluster_attach(&c, true, NULL);
  *	... c.v[i] ...
  *	inv_cluster_leave(&c);
- *	inv_cluster_close(&c);
+ *	status = inv_cluster_close(&c, status);
  *
  * Results are of enum inv_exit.
  */
@@ -58,8 +58,9 @@ int inv_cluster_attach(struct inv_cluster *c, bool tracer, const char *dir);
 /* Takes it away, which takes a bounded time; says where something stays. */
 void inv_cluster_leave(struct inv_cluster *c);
 
-/* Ends all connections, waits for the screen. */
-void inv_cluster_close(struct inv_cluster *c);
+/* Ends all connections, waits for the screen.  Returns status, the command's so
+ * far, or that the output could not be written. */
+int inv_cluster_close(struct inv_cluster *c, int status);
 
 /*
  * The user does not want to wait: ends the program, with what can be done

@@ -215,7 +215,7 @@ static int run(struct autostart *s)
 	if (!status) {
 		status = on_nodes(s);
 		inv_cluster_leave(&s->cluster);
-		inv_cluster_close(&s->cluster);
+		status = inv_cluster_close(&s->cluster, status);
 	}
 	inv_buf_release(&s->text);
 	return status;

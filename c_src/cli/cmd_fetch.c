@@ -123,8 +123,7 @@ static int run(struct fetch *f)
 	inv_cluster_leave(&f->cluster);
 	inv_getting_release(&f->getting);
 	inv_members_release(&f->members);
-	inv_cluster_close(&f->cluster);
-	return status;
+	return inv_cluster_close(&f->cluster, status);
 }
 
 /* --- options -------------------------------------------------------------- */

@@ -248,8 +248,7 @@ static int run(struct record *r)
 	inv_getting_release(&r->getting);
 	inv_count_release(&r->count);
 	inv_members_release(&r->members);
-	inv_cluster_close(&r->cluster);
-	return status;
+	return inv_cluster_close(&r->cluster, status);
 }
 
 /* --- options -------------------------------------------------------------- */

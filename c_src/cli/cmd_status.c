@@ -248,8 +248,7 @@ static int run(struct status *s)
 		return status;
 	status = show(s);
 	inv_cluster_leave(&s->cluster);
-	inv_cluster_close(&s->cluster);
-	return status;
+	return inv_cluster_close(&s->cluster, status);
 }
 
 /* --- options -------------------------------------------------------------- */

@@ -99,8 +99,7 @@ static int run(struct stop *s)
 	status = stop(s);
 	inv_cluster_leave(&s->cluster);
 	inv_members_release(&s->members);
-	inv_cluster_close(&s->cluster);
-	return status;
+	return inv_cluster_close(&s->cluster, status);
 }
 
 /* --- options -------------------------------------------------------------- */

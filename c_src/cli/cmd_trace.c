@@ -3,7 +3,6 @@
 /* inviso trace: what nodes do, live. */
 
 #include <argp.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -278,15 +277,9 @@ static void say_end(struct trace *t)
 static int exit_status(struct trace *t)
 {
 	int status = inv_members_exit(&t->members);
-	int sys = 0;
 
 	if (t->view.failed)
 		return INV_EXIT_FAILED;
-	if (inv_screen_broken(t->cluster.screen, &sys) && sys != EPIPE) {
-		inv_screen_note(t->cluster.screen, "standard output: %s",
-				strerror(sys));
-		return INV_EXIT_FAILED;
-	}
 	if (!status && t->view.sink->sum.lost[INV_LOST_UNREADABLE])
 		status = INV_EXIT_LOST;
 	return status;
@@ -391,8 +384,7 @@ static int run(struct trace *t)
 		inv_view_release(&t->view);
 	inv_count_release(&t->count);
 	inv_members_release(&t->members);
-	inv_cluster_close(&t->cluster);
-	return status;
+	return inv_cluster_close(&t->cluster, status);
 }
 
 /* --- options -------------------------------------------------------------- */

@@ -3,11 +3,13 @@
  * The command: finds cmd_<name>.c by its first argument.
  */
 #include <argp.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cleanup.h"
 #include "cli/cmd.h"
@@ -109,11 +111,21 @@ static const struct argp argp = {
 	.help_filter = help_filter,
 };
 
+/* What is closed must not become a connection's; opened the wrong way round,
+ * whoever writes there is told. */
+static void fill_closed(void)
+{
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			(void)open("/dev/null", fd ? O_RDONLY : O_WRONLY);
+}
+
 int main(int argc, char **argv)
 {
 	const struct inv_cmd *cmd;
 	char name[64];
 
+	fill_closed();
 	/* Whoever writes is told, and leaves in good order. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);

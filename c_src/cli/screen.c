@@ -249,17 +249,24 @@ int inv_screen_open(struct inv_screen **out, const char *who, bool status_line)
 	return 0;
 }
 
-void inv_screen_close(struct inv_screen *s)
+bool inv_screen_close(struct inv_screen *s)
 {
+	bool good;
+
 	if (!s)
-		return;
+		return true;
 	inv_screen_status(s, "");
 	pthread_mutex_lock(&s->lock);
 	s->closing = true;
 	pthread_cond_signal(&s->more);
 	pthread_mutex_unlock(&s->lock);
 	pthread_join(s->thread, NULL);
+	good = !s->broken || s->broken == EPIPE;
+	if (!good)
+		fprintf(stderr, "%s: standard output: %s\n", s->who,
+			strerror(s->broken)); /* NOLINT: one thread again */
 	release(s);
+	return good;
 }
 
 int inv_screen_fd(const struct inv_screen *s)

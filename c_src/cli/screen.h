@@ -27,8 +27,10 @@ struct inv_screen;
 /* Borrows who, which stands before notes.  The thread has all signals blocked.
  * INV_ENOMEM, or INV_EIO. */
 int inv_screen_open(struct inv_screen **out, const char *who, bool status_line);
-/* Writes out what there is, as long as it takes; wipes the status line. */
-void inv_screen_close(struct inv_screen *s);
+/* Writes out what there is, as long as it takes; wipes the status line.  False:
+ * not all of the output could be written, which is said; that nobody reads it
+ * is the reader's wish. */
+bool inv_screen_close(struct inv_screen *s);
 
 /* Readable when inv_screen_room or inv_screen_broken may answer something else
  * than before; inv_screen_seen makes it unreadable. */

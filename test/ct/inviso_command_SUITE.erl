@@ -13,7 +13,7 @@
          cookies/1, wrong_cookie/1, foreign_tracer/1, two_operators/1,
          several_nodes_in_order/1, all_nodes/1, stays_hidden/1,
          dry_run/1, directories/1, small_buffer/1, long_terms/1, quiet/1,
-         status_for_people/1]).
+         status_for_people/1, output_is_lost/1]).
 
 -define(LIB, inviso_command_lib).
 -define(NODE, inviso_stock_node).
@@ -25,7 +25,7 @@ all() ->
      cookies, wrong_cookie, foreign_tracer, two_operators,
      several_nodes_in_order, all_nodes, stays_hidden, dry_run, directories,
      small_buffer, long_terms, quiet,
-     status_for_people].
+     status_for_people, output_is_lost].
 
 suite() -> [{timetrap, {seconds, 180}}].
 
@@ -643,6 +643,22 @@ status_for_people(Config) ->
     #{status := 0} = run(Config, Node, ["stop", "--remove", "night"]),
     #{status := 0, out := After} = run(Config, Node, ["status"]),
     says(After, ["no sessions"]).
+
+%% A full disk, and no output at all.
+output_is_lost(Config) ->
+    Node = a_node(Config),
+    [begin
+         Wrap = ["/bin/sh", "-c", "exec \"$@\" " ++ Where, "sh"],
+         #{status := 1, err := Err} =
+             ?LIB:run((opts(Config, Node))#{wrap => Wrap},
+                      [Command, "-n", maps:get(name, Node) | Args]),
+         says(Err, ["standard output: "])
+     end || Where <- [">/dev/full", ">&-"],
+            [Command | Args] <- [["status"],
+                                 ["trace", "--events", "1", "lists:seq/2"],
+                                 ["trace", "--dry-run", "lists:seq/2"],
+                                 ["record", "--for", "200ms", "-o", "o",
+                                  "lists:seq/2"]]].
 
 %% What it says can be typed.
 small_buffer(Config) ->

@@ -2,6 +2,7 @@
 #include "cli/screen.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -156,8 +157,7 @@ static int play_broken(struct inv_screen *s)
 		inv_screen_wait(s, -1);
 	}
 	inv_screen_out(s, "nobody reads\n", 13);
-	inv_screen_close(s);
-	return sys == EPIPE ? 0 : 1;
+	return inv_screen_close(s) && sys == EPIPE ? 0 : 1;
 }
 
 static void that_nobody_reads_is_seen(void **state)
@@ -175,6 +175,24 @@ static void text_is_cut_at_a_character(void **state)
 	assert_int_equal(inv_screen_fit("\303\251", 2, 0), 0);
 }
 
+static int play_full(struct inv_screen *s)
+{
+	int full = open("/dev/full", O_WRONLY);
+
+	if (full < 0 || dup2(full, STDOUT_FILENO) < 0)
+		return 1;
+	inv_screen_out(s, "line\n", 5);
+	if (inv_screen_close(s))
+		return 2;
+	return comes("me: standard output: No space left on device\n") ? 0 : 3;
+}
+
+static void output_that_cannot_be_written_is_told(void **state)
+{
+	(void)state;
+	assert_int_equal(run(play_full, false), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -184,6 +202,7 @@ int main(void)
 		cmocka_unit_test(without_a_status_line_there_is_none),
 		cmocka_unit_test(a_reader_that_stops_does_not_hold_the_caller),
 		cmocka_unit_test(that_nobody_reads_is_seen),
+		cmocka_unit_test(output_that_cannot_be_written_is_told),
 		cmocka_unit_test(text_is_cut_at_a_character),
 	};
 
