@@ -29,7 +29,7 @@
 
 -behaviour(gen_server).
 
--export([start/3, tracer/1, monitor/1, processes/1, receiver/1, info/1, flush/2,
+-export([start/3, tracer/1, monitor/1, processes/1, receiver/1, flush/2,
          close/1]).
 -export([init/1, handle_call/3, handle_cast/2, handle_info/2]).
 
@@ -106,11 +106,6 @@ processes(#{keeper := Keeper, receiver := Receiver}) -> [Keeper, Receiver].
 -spec receiver(delivery()) -> pid().
 receiver(#{receiver := Receiver}) -> Receiver.
 
-%% @doc What became of the events so far.
--spec info(delivery()) -> counts() | {error, closed}.
-info(#{keeper := Keeper}) ->
-    call(Keeper, info).
-
 %% @doc Has a request answered with `ok' when the sink has all that was
 %% delivered so far.
 -spec flush(delivery(), {pid(), term()}) -> ok.
@@ -172,8 +167,6 @@ handle_call(begin_with, _From, K) ->
     _ = erlang:send_after(?TICK_MS, self(), tick),
     {reply, {ok, #{keeper => self(), receiver => Receiver,
                    tracer => {inviso_tracer, Handle}}}, K};
-handle_call(info, _From, K) ->
-    {reply, counts(waiting, K), K};
 handle_call(close, _From, K) ->
     {stop, normal, {ok, finish(?CLOSE_MS, K)}, K}.
 

@@ -2,7 +2,7 @@
 %% @doc Fetching log files over distribution.
 %%
 %% On the node that has the files, a reader of low priority, which the runtime
-%% component starts; where they go, whoever called {@link fetch/5}, which asks
+%% component starts; where they go, a worker of {@link inviso_logs}, which asks
 %% for one chunk after the other: never more than one chunk is under way, so
 %% that the distribution channel stays usable for others.
 %%
@@ -14,7 +14,7 @@
 
 -include_lib("kernel/include/file.hrl").
 
--export([start_reader/1, worker/5, fetch/5]).
+-export([start_reader/1, worker/5]).
 -export([reader_init/1]).
 
 -export_type([logs/0, result/0]).
@@ -106,14 +106,12 @@ worker(Rt, Which, Dir, Prefix, Cancel) ->
              end,
     exit({fetched, Result}).
 
-%% @doc Fetches files into a directory of this node, each under its own name
-%% with a prefix. An existing file is replaced, or gone on with. A message `Cancel' to the
-%% calling process ends the fetch: then nothing of it stays.
+%% Fetches files into a directory of this node, each under its own name with a
+%% prefix. An existing file is replaced, or gone on with. A message `Cancel'
+%% ends the fetch: then nothing of it stays.
 %%
 %% The trace information comes first: it is small, and without it the names in
 %% an incomplete log are lost.
--spec fetch(pid(), logs(), file:filename(), string(), reference()) ->
-          result() | cancelled.
 fetch(_Reader, [], _Dir, _Prefix, _Cancel) ->
     {complete, no_log};
 fetch(Reader, Logs, Dir, Prefix, Cancel) ->

@@ -33,7 +33,8 @@ rest(State) ->
 %% @private
 -spec info(term(), state()) -> inviso_receiver:result().
 info(Message, State) when is_tuple(Message), tuple_size(Message) > 1 ->
-    case lists:member(element(1, Message), [trace, trace_ts, seq_trace, drop]) of
+    Kinds = [trace, trace_ts, seq_trace, drop],
+    case lists:member(element(1, Message), Kinds) of
         true -> event(Message, 0, State);
         false -> {ok, State}
     end;

@@ -49,7 +49,8 @@ is_logs(Logs) ->
     is_proper(Logs) andalso lists:all(fun is_log/1, Logs).
 
 is_log({Kind, Dir, Files}) when Kind =:= trace_log; Kind =:= ti_log ->
-    is_name(Dir) andalso is_proper(Files) andalso lists:all(fun is_name/1, Files);
+    is_name(Dir) andalso is_proper(Files)
+        andalso lists:all(fun is_name/1, Files);
 is_log(_) ->
     false.
 

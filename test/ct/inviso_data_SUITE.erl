@@ -37,7 +37,8 @@ all() ->
      a_handler, a_handler_that_crashes, a_handler_that_is_slow,
      a_handler_that_steals, a_handler_that_is_not_there,
      a_receiver_that_is_killed,
-     a_runtime_component_that_is_killed, events_that_are_too_big, bytes_that_wait,
+     a_runtime_component_that_is_killed, events_that_are_too_big,
+     bytes_that_wait,
      a_flood_and_a_handler_that_sleeps, a_flood_of_many_kinds,
      what_is_lost_is_told_in_place,
      flush, collector, lines_of_the_collector,
@@ -460,7 +461,8 @@ lines_of_the_collector(_Config) ->
     Ts = {1, 2, 3},
     _ = [{E, Line} = {E, unicode:characters_to_list(inviso_collector:line(E))}
          || {E, Line} <-
-                [{{trace, P, call, {m, foo, [3]}}, "(" ++ T ++ ") call m:foo(3)"},
+                [{{trace, P, call, {m, foo, [3]}},
+                  "(" ++ T ++ ") call m:foo(3)"},
                  {{trace_ts, P, call, {m, foo, [3, "a"]}, Ts},
                   "(" ++ T ++ ") call m:foo(3,\"a\")"},
                  {{trace, P, call, {m, bar, [3]}, MFA},
@@ -720,7 +722,8 @@ delete_log(Config) ->
     Make(),
     %% Names; the last first.
     {ok, [{Node1, {ok, [{error, {enoent, "a.log"}}]}},
-          {Node2, {ok, [{ok, "a.log"}]}}]} = inviso(N1, delete_log, [["a.log"]]),
+          {Node2, {ok, [{ok, "a.log"}]}}]} =
+        inviso(N1, delete_log, [["a.log"]]),
     {ok, [{Node2, {ok, [{error, {enoent, "no"}}, {ok, "a.ti"}]}}]} =
         inviso(N1, delete_log, [[Node2], ["a.ti", "no"]]),
     {ok, [{Node2, {ok, [{error, {badarg, "a\0b"}},
@@ -1015,8 +1018,8 @@ told(N) -> ?CONTROL:told(N).
 %% What the subscriber was told, without who and when.
 events(Config) ->
     [N1 | _] = ?config(nodes, Config),
-    [E || {inviso_event, _, _, E} <- ?CONTROL:told(N1,
-                                                   ?config(subscriber, Config))].
+    Sub = ?config(subscriber, Config),
+    [E || {inviso_event, _, _, E} <- ?CONTROL:told(N1, Sub)].
 
 %% The last counts of a node; they add up.
 counts(Node, Config) ->

@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc User's code for inviso_data_SUITE, on its nodes: what is traced, handlers,
-%% and readers of what comes out.
+%% @doc User's code for inviso_data_SUITE, on its nodes: what is traced,
+%% handlers, and readers of what comes out.
 -module(inviso_data_probe).
 
 -export([load/1, start/0, work/2, with/1, with_large/2, traced/1, run/1,
