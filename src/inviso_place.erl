@@ -125,11 +125,26 @@ usable(Dir) ->
             E
     end.
 
+%% By a process of its own: where no program can be started for a while,
+%% open_port/2 does not return.
 execute(Path) ->
+    {Pid, Ref} = spawn_monitor(fun() -> exit({result, executed(Path)}) end),
+    receive
+        {'DOWN', Ref, process, Pid, {result, Result}} ->
+            Result;
+        {'DOWN', Ref, process, Pid, Why} ->
+            {error, io_lib:format("inviso_spool does not start: ~0tp", [Why])}
+    after ?SPOOL_MS ->
+            demonitor(Ref, [flush]),
+            exit(Pid, kill),
+            {error, "inviso_spool does not start, or does not end"}
+    end.
+
+executed(Path) ->
     try open_port({spawn_executable, Path},
                   [{args, ["--help"]}, exit_status, stderr_to_stdout, {cd, "/"}])
     of
-        Port -> exit_status(Port, deadline(?SPOOL_MS))
+        Port -> exit_status(Port)
     catch
         error:eacces ->
             {error, "nothing can be executed there (is it mounted noexec?)"};
@@ -138,21 +153,15 @@ execute(Path) ->
                                   [words(Why)])}
     end.
 
-exit_status(Port, Deadline) ->
+exit_status(Port) ->
     receive
         {Port, {data, _}} ->
-            exit_status(Port, Deadline);
+            exit_status(Port);
         {Port, {exit_status, 0}} ->
             ok;
         {Port, {exit_status, N}} ->
             {error, io_lib:format("inviso_spool ends with status ~b", [N])}
-    after max(0, Deadline - erlang:monotonic_time(millisecond)) ->
-            try port_close(Port) catch error:badarg -> true end,
-            {error, "inviso_spool does not end"}
     end.
-
-deadline(Ms) ->
-    erlang:monotonic_time(millisecond) + Ms.
 
 elsewhere(#{dir := Dir, left := Left}, Why) ->
     Here = io_lib:format("~ts: ~ts", [filename:dirname(Dir), Why]),

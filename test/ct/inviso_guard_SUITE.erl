@@ -24,6 +24,7 @@
          the_interface_and_the_command_share_a_node/1,
          a_directory_that_cannot_be_used_is_named/1,
          the_next_directory_is_tried/1,
+         no_program_starts/1,
          nonsense_is_answered/1]).
 
 -import(inviso_test_lib, [call/4, wait_until/1]).
@@ -50,6 +51,7 @@ all() ->
      the_interface_and_the_command_share_a_node,
      a_directory_that_cannot_be_used_is_named,
      the_next_directory_is_tried,
+     no_program_starts,
      nonsense_is_answered].
 
 init_per_testcase(Case, Config) ->
@@ -405,6 +407,22 @@ nonsense_is_answered(Config) ->
                   {attach, #{build => Build, client => P, owner => <<>>}},
                   {join, P, x}, {join, P, {session, x, y, z}}, {join, P, {rt, x}}]],
     {ok, [_]} = ask(Guard, clients),
+    gone = leave(Guard),
+    is_clean(?config(before, Config)).
+
+%% What the VM starts programs with may be stopped, or busy.
+no_program_starts(Config) ->
+    #{os_pid := OsPid} = Node = ?config(node, Config),
+    {ok, #{guard := Guard}} = ask_attach(Node, #{}),
+    {ok, _, Products} = inviso_bring:payload(),
+    _ = [ok = ask(Guard, {put, list_to_binary(Name), Bytes})
+         || {Name, Bytes} <- Products],
+    Setup = string:trim(os:cmd("pgrep -P " ++ OsPid ++ " erl_child_setup")),
+    [_ | _] = Setup,
+    _ = os:cmd("kill -STOP " ++ Setup),
+    {error, failed, Text} = ask(Guard, ready),
+    _ = os:cmd("kill -CONT " ++ Setup),
+    has(Text, "does not start"),
     gone = leave(Guard),
     is_clean(?config(before, Config)).
 
