@@ -48,7 +48,7 @@
 %%                  caller.
 -module(inviso_opts).
 
--export([parse/2, least_buffer/1]).
+-export([parse/2, least_buffer/1, longest_term/1, usual_term/0]).
 -export_type([parsed/0, numbers/0]).
 
 -type parsed() :: #{path := binary(), ring_path := binary(), owner := pid(),
@@ -64,6 +64,7 @@
 -define(MIB, 1048576).
 -define(MIN_SLOTS, 4).
 -define(LEAST_PACKET, 4096).
+-define(TERM, 4096).
 -define(MAX_USUAL, 128 * ?MIB).
 -define(MAX_PATH, 4096).
 
@@ -109,8 +110,7 @@ checked(Path, Opts) ->
           normal_slots => NormalSlots,
           dirty_slots => DirtySlots,
           packet_bytes => Packet,
-          max_term_bytes => number(max_term_bytes, 16, Packet div 8,
-                                   min(4096, Packet div 8), Opts),
+          max_term_bytes => term_bytes(Packet, Opts),
           max_depth => number(max_depth, 1, 128, 32, Opts),
           limit_events =>
               number_in(limit, events, 0, ?NO_LIMIT - 1, ?NO_LIMIT, Limit),
@@ -243,6 +243,19 @@ all_threads(Packet) ->
 -spec least_buffer(inviso_tracer:opts()) -> pos_integer().
 least_buffer(Opts) ->
     all_threads(packet_bytes(Opts#{buffer_bytes => 0})).
+
+%% @doc What max_term_bytes is, with these options.
+-spec longest_term(inviso_tracer:opts()) -> pos_integer().
+longest_term(Opts) ->
+    term_bytes(packet_bytes(Opts), Opts).
+
+term_bytes(Packet, Opts) ->
+    number(max_term_bytes, 16, Packet div 8, min(?TERM, Packet div 8), Opts).
+
+%% @doc What it is where nothing is said and nothing is in the way.
+-spec usual_term() -> pos_integer().
+usual_term() ->
+    ?TERM.
 
 ring_path(Log, Opts) ->
     case maps:get(ring, Opts, memory) of

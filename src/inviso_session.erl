@@ -167,13 +167,24 @@ opened(Place, #session{map = #{name := Name} = Map, table = Table} = S) ->
     Path = filename:join(Room, binary_to_list(Name) ++ ".log"),
     %% Of a recording whose node dies the log is what is left to look at.
     Brought = {inviso_place:dir(Place), maps:get(mode, Map) =:= live},
-    Tracer = tracer(Path, (tracer_options(Map))#{brought => Brought}),
+    Opts = tracer_options(Map),
+    Tracer = tracer(Path, Opts#{brought => Brought}),
     {inviso_tracer, Handle} = Tracer,
     Keeper = inviso_tracer:nif_keeper(Handle),
     ok = inviso_push:room(Table, Room, Keeper),
     Scope = inviso_otp:scope_open(inviso, Tracer),
     noted(S#session{room = Room, path = Path, tracer = Tracer,
-                    keeper = Keeper, scope = Scope}).
+                    keeper = Keeper, scope = Scope,
+                    notes = S#session.notes ++ short_terms(Opts)}).
+
+%% Nobody asked for it.
+short_terms(#{max_term_bytes := _}) ->
+    [];
+short_terms(Opts) ->
+    Longest = inviso_opts:longest_term(Opts),
+    [text("terms are cut at ~b bytes: the threads of this node share the "
+          "buffer, and --buffer makes it larger", [Longest])
+     || Longest < inviso_opts:usual_term()].
 
 room(Place) ->
     Number = erlang:unique_integer([positive]),

@@ -41,6 +41,7 @@
          one_at_a_time_where_the_vm_has_no_sessions/1,
          only_files_of_the_session_are_read/1,
          status_tells_of_all/1,
+         shorter_terms_are_told/1,
          too_many_requests_are_refused/1,
          nonsense_is_answered/1]).
 
@@ -86,6 +87,7 @@ all() ->
      one_at_a_time_where_the_vm_has_no_sessions,
      only_files_of_the_session_are_read,
      status_tells_of_all,
+     shorter_terms_are_told,
      too_many_requests_are_refused,
      nonsense_is_answered].
 
@@ -796,6 +798,20 @@ foreign_session(#{name := Name} = Node) ->
     end.
 
 %% --- nonsense ---------------------------------------------------------------
+
+shorter_terms_are_told(Config) ->
+    {Node, Guard} = attached(Config),
+    Least = call(Node, inviso_opts, least_buffer, [#{}]),
+    _ = [begin
+             {ok, S, _} = start(Node, Guard, #{tracer => Opts}),
+             wait_state(S, [tracing]),
+             Told = noted(S, "terms are cut at 512 bytes"),
+             ok = ask(S, remove)
+         end || {Opts, Told} <- [{#{buffer_bytes => Least}, true},
+                                 {#{buffer_bytes => Least,
+                                    max_term_bytes => 512}, false},
+                                 {#{}, false}]],
+    clean(Config, Guard).
 
 %% Each would wait in the node's memory.
 too_many_requests_are_refused(Config) ->
