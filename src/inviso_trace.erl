@@ -15,7 +15,8 @@
 %% `trace', `enable_trace', `disable_trace', `set_tcw', `set_seq_token',
 %% `display'). What somebody traces with `erlang:trace/3' and
 %% `erlang:trace_pattern/3' stays his: `{already_traced, Pid, Tracer}',
-%% `{already_traced, What}'; among all processes, such are left out.
+%% `{already_traced, What}'; among all processes, such are left out. There are 32
+%% sessions at most (`system_limit').
 -module(inviso_trace).
 
 -export([session_create/3, session_destroy/1, session_info/1,
