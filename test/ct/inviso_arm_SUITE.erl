@@ -58,7 +58,7 @@ all() ->
      two_who_trace_garbage_collections_are_refused,
      defects_of_the_vm_are_told].
 
-suite() -> [{timetrap, {seconds, 60}}].
+suite() -> [{timetrap, {seconds, 180}}].
 
 init_per_testcase(Case, Config) ->
     Dir = proplists:get_value(priv_dir, Config),

@@ -34,7 +34,7 @@
 
 -define(PROBE, inviso_control_probe).
 
-suite() -> [{timetrap, {seconds, 60}}].
+suite() -> [{timetrap, {seconds, 180}}].
 
 all() ->
     [start_and_stop,

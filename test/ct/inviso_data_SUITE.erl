@@ -30,7 +30,7 @@
 -define(PROBE, inviso_data_probe).
 -define(CONTROL, inviso_control_probe).
 
-suite() -> [{timetrap, {seconds, 120}}].
+suite() -> [{timetrap, {seconds, 180}}].
 
 all() ->
     [a_file, wrap_sets, bad_tracerdata,

@@ -38,7 +38,7 @@
 -define(P, inviso_meta_probe).
 -define(NAMES, {inviso_meta_probe, assoc, 2}).
 
-suite() -> [{timetrap, {seconds, 90}}].
+suite() -> [{timetrap, {seconds, 180}}].
 
 all() ->
     [init_tpm_and_ctpm,

@@ -50,7 +50,7 @@
                             stop/1, follow/1, leave/1, wait_state/2,
                             is_clean/1]).
 
-suite() -> [{timetrap, {seconds, 60}}].
+suite() -> [{timetrap, {seconds, 180}}].
 
 all() ->
     [a_session_is_followed_to_its_end,

@@ -30,7 +30,7 @@
 
 -import(inviso_test_lib, [call/4, wait_until/1]).
 
-suite() -> [{timetrap, {seconds, 60}}].
+suite() -> [{timetrap, {seconds, 180}}].
 
 all() ->
     [the_session_of_the_document,

@@ -22,7 +22,7 @@ all() ->
      recording_shows_progress, errors_leave_a_clean_line,
      arming_shows_progress, who_lets_wait_is_named, merge_tells_totals].
 
-suite() -> [{timetrap, {seconds, 120}}].
+suite() -> [{timetrap, {seconds, 180}}].
 
 init_per_suite(Config) ->
     case ?LIB:has("script") andalso ?LIB:has("stty") of

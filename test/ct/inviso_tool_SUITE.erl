@@ -27,7 +27,7 @@
 
 -import(inviso_test_lib, [call/4, wait_until/1]).
 
-suite() -> [{timetrap, {seconds, 120}}].
+suite() -> [{timetrap, {seconds, 180}}].
 
 all() ->
     [start_and_stop,

@@ -65,7 +65,7 @@ all() ->
      replace_takes_the_old_log_away, files_are_private,
      links_are_not_followed, ring_in_a_file, path_in_utf8].
 
-suite() -> [{timetrap, {seconds, 60}}].
+suite() -> [{timetrap, {seconds, 180}}].
 
 init_per_suite(Config) ->
     ?LIB:config(Config, ["inviso", "inviso_spool", "inviso_tracer.so"]).
