@@ -72,6 +72,7 @@ loaded(M, Spec) ->
         false -> not_loaded(M, Spec)
     end.
 
+-spec not_loaded(module(), term()) -> no_return().
 not_loaded(M, Spec) ->
     Name = module_text(M, Spec),
     case is_plain(M) andalso

@@ -86,7 +86,8 @@ tokens(Text) ->
 %% @doc A trace case that is one call, with these arguments.
 -spec of_call({module(), atom(), [term()]}, [translation()]) -> trace_case().
 of_call({M, F, Args}, Translations) ->
-    Call = {call, 0, {remote, 0, {atom, 0, M}, {atom, 0, F}},
+    L = erl_anno:new(0),
+    Call = {call, L, {remote, L, {atom, L, M}, {atom, L, F}},
             [erl_parse:abstract(A) || A <- Args]},
     #trace_case{file = lists:concat([M, ":", F, "/", length(Args)]),
                 comment = "", exprs = transform([Call], Translations)}.

@@ -55,6 +55,7 @@ owned(Calls) ->
                           "would change", [inviso_spec:format_mfa(M, F, A)])}
     end.
 
+-dialyzer({no_return, counted/2}).
 counted(Calls, Ms) ->
     Asker = self(),
     {Pid, Ref} = spawn_monitor(fun() -> count(Calls, Ms, Asker) end),

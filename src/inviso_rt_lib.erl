@@ -12,17 +12,16 @@
 -spec expand_regexp(regexp(), opts()) ->
           [module()] | {error, {badarg, term()}}.
 expand_regexp(ModRe, Opts) ->
-    expanded(inviso_modules:expand(ModRe, which(Opts)), ModRe).
+    here(ModRe, Opts).
 
-%% @doc The same of other nodes that have our code (otherwise `badrpc'), or
-%% those from a directory that matches.
--spec expand_regexp([node()], regexp(), opts()) ->
-          [{node(), [module()] | badrpc | {error, {badarg, term()}}}];
-                   (regexp(), regexp(), opts()) ->
-          [module()] | {error, {badarg, term()}}.
+%% @doc The same of other nodes that have our code (otherwise `badrpc'); or, of
+%% two regular expressions, those of this node from a directory that matches.
+-spec expand_regexp([node()] | regexp(), regexp(), opts()) ->
+          [module() | {node(), [module()] | badrpc | {error, {badarg, term()}}}]
+        | {error, {badarg, term()}}.
 expand_regexp(X, ModRe, Opts) ->
     case inviso_modules:is_string(X) of
-        true -> expand_regexp({X, ModRe}, Opts);
+        true -> here({X, ModRe}, Opts);
         false -> on_nodes(X, ModRe, Opts)
     end.
 
@@ -31,6 +30,9 @@ expand_regexp(X, ModRe, Opts) ->
           [{node(), [module()] | badrpc | {error, {badarg, term()}}}].
 expand_regexp(Nodes, DirRe, ModRe, Opts) ->
     on_nodes(Nodes, {DirRe, ModRe}, Opts).
+
+here(Mods, Opts) ->
+    expanded(inviso_modules:expand(Mods, which(Opts)), Mods).
 
 on_nodes(Nodes, Mods, Opts) when length(Nodes) >= 0 ->
     Answers = erpc:multicall(Nodes, inviso_modules, expand,

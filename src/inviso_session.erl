@@ -99,8 +99,8 @@ started(Checked) ->
         {error, Reason} -> {error, failed, text("~0tP", [Reason, 30])}
     end.
 
-%% @doc The session of a name.
--spec find(binary()) -> {ok, pid()} | failure().
+%% @doc The session of a name, whatever a client gives for one.
+-spec find(binary() | term()) -> {ok, pid()} | failure().
 find(Name) ->
     case inviso_push:find(Name) of
         {ok, Pid} -> {ok, Pid};

@@ -125,6 +125,8 @@ flush({?MODULE, Handle}) ->
 close({?MODULE, Handle}) ->
     inviso_keeper:close(Handle).
 
+%% What dir/0 is here it is only until the library is loaded.
+-dialyzer({no_match, load/0}).
 %% Loads the library, if it is not loaded yet, from the application's priv
 %% directory.  open/2 does it too.
 -spec load() -> ok | {error, term()}.

@@ -104,13 +104,13 @@ lint_erlang() {
 	bad_erlang=
 	tools/check-erlang || bad_erlang=1
 	[ -n "$(find src -name '*.erl')" ] || return 0
-	rm -rf build/lint
-	mkdir -p build/lint
-	erlc -Werror -Wall +warn_obsolete_guard -I include -o build/lint src/*.erl || return 1
+	rm -rf build/lint/listings
+	mkdir -p build/lint/listings
+	erlc -Werror -Wall +warn_obsolete_guard -I include -o build/lint/listings src/*.erl || return 1
 	# For patterns on binaries OTP 29's compiler has only instructions that 25
 	# lacks (tools/erlc25): use binary:part/2, binary:decode_unsigned/1, ...
-	erlc -S -I include -o build/lint src/*.erl
-	for listing in build/lint/*.S; do
+	erlc -S -I include -o build/lint/listings src/*.erl
+	for listing in build/lint/listings/*.S; do
 		awk -v module="$(basename "$listing" .S)" '
 		/^{function,/ { where = $0 }
 		/bs_start_match/ { print module ": matches on a binary: " where; bad = 1 }
@@ -119,7 +119,20 @@ lint_erlang() {
 	[ -z "$bad_erlang" ]
 }
 
-checks=${*:-layers headers sizes format erlang shell spelling man nif planted tidy}
+# The module trace of OTP 27 is unknown here.
+lint_dialyzer() {
+	command -v dialyzer >/dev/null || { echo 'no dialyzer'; return 77; }
+	[ -n "$(find src -name '*.erl')" ] || return 0
+	mkdir -p build/lint/dialyzed
+	plt=build/lint/otp.plt
+	[ -s "$plt" ] ||
+		dialyzer --quiet --build_plt --output_plt "$plt" --apps erts \
+			kernel stdlib runtime_tools >/dev/null || return 1
+	erlc +debug_info -I include -o build/lint/dialyzed src/*.erl || return 1
+	dialyzer --quiet --plt "$plt" build/lint/dialyzed/*.beam
+}
+
+checks=${*:-layers headers sizes format erlang dialyzer shell spelling man nif planted tidy}
 bad=0
 for check in $checks; do
 	out=$("lint_$check" 2>&1)
