@@ -448,6 +448,8 @@ about(Other, _State) when Other =:= new_ports; Other =:= on_load ->
 about(_, _) ->
     {error, badarg}.
 
+%% The spec of erlang:trace_info/2 forgets modules.
+-dialyzer({no_match, legacy/1}).
 legacy([]) -> [];
 legacy({inviso_engine, _}) -> [];
 legacy({_, _}) -> [{legacy, default}];

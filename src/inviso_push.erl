@@ -257,7 +257,7 @@ session(Table, Phase) ->
     ok.
 
 %% @doc The session of a name.
--spec find(binary()) -> {ok, pid()} | error.
+-spec find(binary() | term()) -> {ok, pid()} | error.
 find(Name) ->
     case [Pid || {Pid, {session, N, _, _}, _} <- users(), N =:= Name] of
         [Pid] -> {ok, Pid};
