@@ -40,12 +40,13 @@ struct inv_summary {
 	uint32_t unended; /* logs without an end; who has the feeds counts */
 };
 
+/* Without what came after a limit that somebody had set: that is no loss. */
 uint64_t inv_summary_lost(const struct inv_summary *s);
-/* "12 events recorded, 3 lost (2 full, 1 unreadable)", what was not asked for
- * and the logs without an end, if there are any */
+/* "12 events recorded, 3 lost (2 full, 1 unreadable), 5 came after the limit",
+ * what was not asked for and the logs without an end, if there are any */
 void inv_summary_text(const struct inv_summary *s, struct inv_buf *out);
 /* {"recorded":12,"entries":14,"lost":3,"reasons":{"full":2,…},
- *  "unended":0,"filtered":0} */
+ *  "after_limit":5,"unended":0,"filtered":0} */
 void inv_summary_json(const struct inv_summary *s, struct inv_buf *out);
 
 /* One format.  All but name, help and event may be NULL. */

@@ -8,7 +8,8 @@ uint64_t inv_summary_lost(const struct inv_summary *s)
 	uint64_t n = 0;
 
 	for (unsigned i = 0; i < INV_LOST_COUNT; i++)
-		n += s->lost[i];
+		if (i != INV_LOSS_LIMIT)
+			n += s->lost[i];
 	return n;
 }
 
@@ -20,7 +21,7 @@ void inv_summary_text(const struct inv_summary *s, struct inv_buf *out)
 	inv_buf_printf(out, "%" PRIu64 " event%s recorded, %" PRIu64 " lost",
 		       s->recorded, s->recorded == 1 ? "" : "s", lost);
 	for (unsigned i = 0; i < INV_LOST_COUNT; i++) {
-		if (!s->lost[i])
+		if (!s->lost[i] || i == INV_LOSS_LIMIT)
 			continue;
 		inv_buf_printf(out, "%s%" PRIu64 " %s", sep, s->lost[i],
 			       inv_lost_text(i));
@@ -28,6 +29,9 @@ void inv_summary_text(const struct inv_summary *s, struct inv_buf *out)
 	}
 	if (lost)
 		inv_buf_putc(out, ')');
+	if (s->lost[INV_LOSS_LIMIT])
+		inv_buf_printf(out, ", %" PRIu64 " came after the limit",
+			       s->lost[INV_LOSS_LIMIT]);
 	if (s->filtered)
 		inv_buf_printf(out, "; %" PRIu64 " shown, %" PRIu64 " left out",
 			       s->recorded - s->filtered, s->filtered);
@@ -47,13 +51,14 @@ void inv_summary_json(const struct inv_summary *s, struct inv_buf *out)
 		       ",\"lost\":%" PRIu64 ",\"reasons\":{",
 		       s->recorded, s->entries, inv_summary_lost(s));
 	for (unsigned i = 0; i < INV_LOST_COUNT; i++) {
-		if (!s->lost[i])
+		if (!s->lost[i] || i == INV_LOSS_LIMIT)
 			continue;
 		inv_buf_printf(out, "%s\"%s\":%" PRIu64, sep, inv_lost_text(i),
 			       s->lost[i]);
 		sep = ",";
 	}
 	inv_buf_printf(out,
-		       "},\"unended\":%" PRIu32 ",\"filtered\":%" PRIu64 "}",
-		       s->unended, s->filtered);
+		       "},\"after_limit\":%" PRIu64 ",\"unended\":%" PRIu32
+		       ",\"filtered\":%" PRIu64 "}",
+		       s->lost[INV_LOSS_LIMIT], s->unended, s->filtered);
 }

@@ -388,8 +388,13 @@ static void text_loss(struct inv_sink *s, const struct inv_item *it)
 	inv_text_color(t, INV_TEXT_ALARM);
 	inv_text_put(t, "*** ");
 	inv_buf_u64(s->out, it->lost.n);
-	inv_text_put(t, it->lost.n == 1 ? " event lost: " : " events lost: ");
-	inv_text_put(t, inv_lost_text(it->lost.reason));
+	inv_text_put(t, it->lost.n == 1 ? " event " : " events ");
+	if (it->lost.reason == INV_LOSS_LIMIT) {
+		inv_text_put(t, "came after the limit");
+	} else {
+		inv_text_put(t, "lost: ");
+		inv_text_put(t, inv_lost_text(it->lost.reason));
+	}
 	inv_text_color(t, INV_TEXT_PLAIN);
 	tail(t, from);
 }

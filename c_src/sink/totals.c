@@ -38,7 +38,8 @@ int inv_totals_add(struct inv_totals *t, const struct inv_item *it)
 	node = &t->v[at];
 	node->node = it->node;
 	if (it->kind == INV_ITEM_LOSS)
-		node->lost += it->lost.n;
+		node->lost += it->lost.reason == INV_LOSS_LIMIT ? 0 :
+								  it->lost.n;
 	else
 		node->tags[inv_tag_text(it->ev.tag, &len) ? it->ev.tag :
 							    OTHER]++;

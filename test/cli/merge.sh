@@ -81,7 +81,7 @@ ok 'indeed' nothing_in err
 ok 'but the end tells of logs without an end' says out \
 	' overwritten); 1 log without an end: events may be missing'
 ok 'with json' status 7 "$inviso" merge -q --summary json -o o.txt -j plain.log
-ok 'in the summary' says out ',"reasons":{"full":3,"overwritten":2},"unended":1,"filtered":0}'
+ok 'in the summary' says out ',"reasons":{"full":3,"overwritten":2},"after_limit":0,"unended":1,"filtered":0}'
 ok 'without losses the status is 0' status 0 "$inviso" merge -q kinds
 
 ok 'totals are told to who asks' status 7 "$inviso" merge -q --totals --tag call plain.log
@@ -121,7 +121,7 @@ ok 'with names' says out '"names":["pname"]'
 ok 'with losses' says out '{"lost":3,"reason":"full","ts":'
 
 ok 'a file is written' status 7 "$inviso" merge -f classic --summary json -o o.txt events
-ok 'and counted' says out '{"recorded":5,"entries":6,"lost":3,"reasons":{"tracer":3},"unended":0,"filtered":0}'
+ok 'and counted' says out '{"recorded":5,"entries":6,"lost":3,"reasons":{"tracer":3},"after_limit":0,"unended":0,"filtered":0}'
 ok 'for nobody else to read' [ "$(stat -c %a o.txt)" = 600 ]
 ok 'as many lines as entries' [ "$(wc -l <o.txt)" = 6 ]
 cp o.txt before

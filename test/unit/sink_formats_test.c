@@ -5,7 +5,7 @@
 /* 2023-11-14 22:13:20 UTC */
 #define EPOCH INT64_C(1700000000000000000)
 
-static void every_shape(struct build *b)
+static void every_shape_losing(struct build *b, uint64_t after_limit)
 {
 	memset(b, 0, sizeof(*b));
 	build_head(b, "a@h", 1, 0);
@@ -44,7 +44,14 @@ static void every_shape(struct build *b)
 	       INV_CUT_OTHER, 0);
 	build_end(b);
 	build_lose(b, 0, INV_LOSS_FULL, 2);
+	if (after_limit)
+		build_lose(b, 0, INV_LOSS_LIMIT, after_limit);
 	build_totals(b, INV_END_CLOSED);
+}
+
+static void every_shape(struct build *b)
+{
+	every_shape_losing(b, 0);
 }
 
 static void assert_format(const char *format, const char *expected)
@@ -111,6 +118,34 @@ static void text_is_for_people(void **state)
 
 #define ON ",\"node\":\"a@h\",\"pid\":\"<0.88.0>\",\"names\":[],\"tag\":\""
 #define TS0 "{\"ts\":17000000000000"
+
+static void what_comes_after_a_limit_is_not_lost(void **state)
+{
+	struct inv_buf out = { 0 };
+	struct rendered r;
+	struct build b;
+
+	(void)state;
+	every_shape_losing(&b, 3);
+	render_init(&r);
+	render_add(&r, b.file.data, b.file.len);
+	render(&r, "text");
+	assert_non_null(
+		strstr(r.out.data, "*** 3 events came after the limit"));
+	assert_int_equal(inv_summary_lost(&r.sum), 2);
+	inv_summary_text(&r.sum, &out);
+	inv_summary_json(&r.sum, &out);
+	inv_buf_putc(&out, '\0');
+	assert_string_equal(out.data,
+			    "12 events recorded, 2 lost (2 full), 3 came after "
+			    "the limit"
+			    "{\"recorded\":12,\"entries\":14,\"lost\":2,"
+			    "\"reasons\":{\"full\":2},\"after_limit\":3,"
+			    "\"unended\":0,\"filtered\":0}");
+	inv_buf_release(&out);
+	render_release(&r);
+	build_release(&b);
+}
 
 static void json_is_an_object_a_line(void **state)
 {
@@ -208,6 +243,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(classic_has_the_tuples_that_a_tracer_gets),
 		cmocka_unit_test(text_is_for_people),
+		cmocka_unit_test(what_comes_after_a_limit_is_not_lost),
 		cmocka_unit_test(json_is_an_object_a_line),
 		cmocka_unit_test(json_escapes_what_it_must),
 		cmocka_unit_test(an_event_that_cannot_be_printed_is_a_loss),
