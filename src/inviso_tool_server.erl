@@ -60,24 +60,57 @@ init(Config) ->
     end.
 
 %% @private
-handle_call({stop, Keep}, _From, T) ->
+handle_call(Request, From, T) ->
+    case wrong(Request) of
+        none -> request(Request, From, T);
+        {wrong, Term} -> {reply, {error, {badarg, Term}}, T}
+    end.
+
+%% Requests come as the user wrote them; below this, lists are lists.
+wrong({restore_session, _, Args}) -> wrong_list(Args);
+wrong({start_session, Args}) -> wrong_list(Args);
+wrong({inviso, _, Args}) -> wrong_list(Args);
+wrong({save_history, File}) ->
+    case inviso_rt_logs:is_name(File) of
+        true -> none;
+        false -> {wrong, File}
+    end;
+wrong({get_autostart_data, Which, _}) -> wrong_nodes(Which);
+wrong({stop, all}) -> {wrong, all};
+wrong({What, Which})
+  when What =:= stop; What =:= reconnect_nodes; What =:= reset_nodes;
+       What =:= reinitiate_session; What =:= flush ->
+    wrong_nodes(Which);
+wrong(_) -> none.
+
+wrong_list(List) when length(List) >= 0 -> none;
+wrong_list(Other) -> {wrong, Other}.
+
+wrong_nodes(all) -> none;
+wrong_nodes(Nodes) ->
+    case wrong_list(Nodes) =:= none andalso lists:all(fun is_atom/1, Nodes) of
+        true -> none;
+        false -> {wrong, Nodes}
+    end.
+
+request({stop, Keep}, _From, T) ->
     Results = [{N, case lists:member(N, Keep) of
                        true -> kept(N, T);
                        false -> on_node(ctp_all, N, [], T)
                    end} || N <- nodes_of(T)],
     {stop, normal, {ok, Results}, T};
-handle_call({reconnect_nodes, Which}, _From, T) ->
+request({reconnect_nodes, Which}, _From, T) ->
     {reply, {ok, [{N, reconnect(N, T)} || N <- which(Which, T)]}, T};
-handle_call({start_session, _}, _From, #tool{session = S} = T)
+request({start_session, _}, _From, #tool{session = S} = T)
   when S =/= none ->
     {reply, {error, session_already_started}, T};
-handle_call({start_session, MoreArgs}, _From, T) ->
+request({start_session, MoreArgs}, _From, T) ->
     {Reply, T1} = start_session(MoreArgs, inviso_tool_history:new(), T),
     {reply, Reply, begun(Reply, T1)};
-handle_call({restore_session, _, _}, _From, #tool{session = S} = T)
+request({restore_session, _, _}, _From, #tool{session = S} = T)
   when S =/= none ->
     {reply, {error, session_already_started}, T};
-handle_call({restore_session, From, MoreArgs}, _From, T) ->
+request({restore_session, From, MoreArgs}, _From, T) ->
     case history(From, T) of
         {ok, History} ->
             {Reply, T1} = start_session(MoreArgs, History, T),
@@ -85,12 +118,12 @@ handle_call({restore_session, From, MoreArgs}, _From, T) ->
         {error, _} = E ->
             {reply, E, T}
     end;
-handle_call({reset_nodes, _}, _From, #tool{session = S} = T)
+request({reset_nodes, _}, _From, #tool{session = S} = T)
   when S =/= none ->
     {reply, {error, session_active}, T};
-handle_call({reset_nodes, Which}, _From, T) ->
+request({reset_nodes, Which}, _From, T) ->
     {reply, cmd(clear, [which(Which, T), [keep_log_files]], T), T};
-handle_call({save_history, File}, _From, #tool{history = History} = T) ->
+request({save_history, File}, _From, #tool{history = History} = T) ->
     Path = filename:absname(File),
     Reply = case inviso_tool_history:size(History) of
                 0 -> {error, no_history};
@@ -100,7 +133,7 @@ handle_call({save_history, File}, _From, #tool{history = History} = T) ->
                      end
             end,
     {reply, Reply, T};
-handle_call({get_autostart_data, Which, Dependency}, _From, T) ->
+request({get_autostart_data, Which, Dependency}, _From, T) ->
     #tool{conf = #{tdg := Tdg}, history = History} = T,
     Nodes = [{N, case options(N, T) of
                      {ok, Options} ->
@@ -110,25 +143,25 @@ handle_call({get_autostart_data, Which, Dependency}, _From, T) ->
                          E
                  end} || N <- which(Which, T)],
     {reply, {ok, {inviso_tool_history:autostart(History), Nodes}}, T};
-handle_call(get_activities, _From, T) ->
+request(get_activities, _From, T) ->
     {reply, {ok, activities(T)}, T};
-handle_call({get_node_status, Node}, _From, T) ->
+request({get_node_status, Node}, _From, T) ->
     Reply = case lists:member(Node, nodes_of(T)) of
                 true -> {ok, status(Node, T)};
                 false -> {error, unknown_node}
             end,
     {reply, Reply, T};
-handle_call({flush, Which}, _From, T) ->
+request({flush, Which}, _From, T) ->
     {reply, cmd(flush, [which(Which, T)], T), T};
-handle_call(get_session_data, _From, #tool{last = none} = T) ->
+request(get_session_data, _From, #tool{last = none} = T) ->
     {reply, {error, no_session}, T};
-handle_call(get_session_data, _From, #tool{session = none} = T) ->
+request(get_session_data, _From, #tool{session = none} = T) ->
     {reply, {ok, {not_tracing, T#tool.number, T#tool.last}}, T};
-handle_call(get_session_data, _From, #tool{session = Args} = T) ->
+request(get_session_data, _From, #tool{session = Args} = T) ->
     {reply, {ok, {tracing, T#tool.number, Args}}, T};
-handle_call(_, _From, #tool{session = none} = T) ->
+request(_, _From, #tool{session = none} = T) ->
     {reply, {error, no_session}, T};
-handle_call(Request, From, T) ->
+request(Request, From, T) ->
     in_session(Request, From, T).
 
 in_session({reinitiate_session, Which}, _From, T) ->

@@ -11,6 +11,7 @@
          one_that_is_killed/1,
          configuration/1,
          a_session/1,
+         arguments_that_are_wrong/1,
          initial_trace_cases/1,
          trace_cases/1,
          trace_cases_that_fail/1,
@@ -34,6 +35,7 @@ all() ->
      one_that_is_killed,
      configuration,
      a_session,
+     arguments_that_are_wrong,
      initial_trace_cases,
      trace_cases,
      trace_cases_that_fail,
@@ -223,6 +225,30 @@ a_session(Config) ->
     {ok, {tracing, 1, [_, "more"]}} = tool(N1, get_session_data, []),
     {ok, {1, _}} = tool(N1, stop_session, []),
     [_] = filelib:wildcard(filename:join(dir_of(N1), "more_own.log")).
+
+%% Each is answered, and nothing ends by it.
+arguments_that_are_wrong(Config) ->
+    N1 = start(Config),
+    Pid = call(N1, erlang, whereis, [inviso_tool]),
+    Wrong = fun() ->
+                    [{error, {badarg, Bad}} = tool(N1, F, [Bad | More])
+                     || {F, More} <- [{stop, []}, {reconnect_nodes, []},
+                                      {reset_nodes, []}, {flush, []},
+                                      {reinitiate_session, []},
+                                      {get_autostart_data, [infinity]}],
+                        Bad <- [x, {a, b}, [x | y], [1]]],
+                    [{error, {badarg, Bad}} = tool(N1, F, [Bad])
+                     || {F, Bad} <- [{stop, all}, {start_session, x},
+                                     {start_session, [x | y]},
+                                     {restore_session, x},
+                                     {save_history, x}, {save_history, {a, b}},
+                                     {save_history, "a\0b"}]]
+            end,
+    _ = Wrong(),
+    {ok, _} = tool(N1, start_session, []),
+    _ = Wrong(),
+    Pid = call(N1, erlang, whereis, [inviso_tool]),
+    {ok, _} = tool(N1, stop, []).
 
 tdg(_Node, {{_, _, _}, {_, _, _}}, More, Own) ->
     {file, More ++ "_" ++ atom_to_list(Own) ++ ".log"}.
