@@ -85,12 +85,21 @@ is_names(_) ->
 -spec fetch_args(term(), term(), term()) ->
           {ok, string()} | {error, {badarg, term()}}.
 fetch_args(To, Dir, Prefix) ->
+    Text = text(Prefix),
     case [X || {false, X} <- [{is_atom(To), To},
                               {inviso_rt_logs:is_name(Dir), Dir},
-                              {Prefix =:= "" orelse
-                               inviso_rt_logs:is_name(Prefix), Prefix}]] of
-        [] -> {ok, unicode:characters_to_list(Prefix)};
+                              {Text =:= "" orelse
+                               inviso_rt_logs:is_name(Text), Prefix}]] of
+        [] -> {ok, Text};
         [Bad | _] -> {error, {badarg, Bad}}
+    end.
+
+%% The name of a file may have atoms in it; what goes before one may not.
+text(Prefix) ->
+    try
+        unicode:characters_to_list(Prefix)
+    catch
+        error:badarg -> bad
     end.
 
 %% @doc Fetches, and answers a request; in a process of its own, which watches

@@ -844,7 +844,8 @@ fetch_log(Config) ->
     [{error, {badarg, Bad}} = inviso(N1, fetch_log, Args)
      || {Args, Bad} <- [{[x, "p_"], x}, {[".", 1], 1}, {["a\0b", "p_"], "a\0b"},
                         {[1, ".", "p_"], 1}, {[[1], ".", "p_"], [1]},
-                        {["", "p_"], ""}]],
+                        {["", "p_"], ""}, {[".", ["p", x]], ["p", x]},
+                        {[".", [16#110000]], [16#110000]}]],
     ok.
 
 %% fetch_log/3,4 with a node to fetch to
