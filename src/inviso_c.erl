@@ -204,7 +204,7 @@ add_nodes(Nodes, How, State) ->
     Ctrl = self(),
     Workers = [{N, spawn_monitor(fun() -> exit({rt, start_rt(N, Ctrl, How)})
                                  end)} || N <- New],
-    Deadline = erlang:monotonic_time(millisecond) + ?NODE_TIMEOUT,
+    Deadline = deadline(),
     Started = maps:from_list([{N, started(W, Deadline)} || {N, W} <- Workers]),
     lists:mapfoldl(fun(N, S) -> add_node(N, Started, How, S) end,
                    State, Nodes).
@@ -286,33 +286,27 @@ started_rt(Name, Args) ->
     end.
 
 adopt_rt(Pid, Request) ->
-    case answer(inviso_rt:send_request(Pid, Request)) of
+    case answer(inviso_rt:send_request(Pid, Request), deadline()) of
         {ok, Adopted} -> {ok, Pid, Adopted};
         {error, _} = E -> E
     end.
 
 stop_nodes(Nodes, State) ->
-    Stop = fun(Ns) -> lists:reverse([{N, stop_node(N, State)} || N <- Ns]) end,
     List = case Nodes of all -> names(State); _ -> Nodes end,
     case node_list(List) of
         true ->
-            Results = Stop(List),
+            Results = lists:reverse(stop_each(List, State)),
             State1 = lists:foldl(fun stopped/2, State, Results),
             {shape({ok, [{N, plain(R)} || {N, R} <- Results]}, State), State1};
         false ->
             {{error, {badarg, Nodes}}, State}
     end.
 
-stop_node(Name, State) ->
-    case rt(Name, State) of
-        none ->
-            {error, not_an_added_node};
-        Pid ->
-            case answer(inviso_rt:send_request(Pid, stop)) of
-                {ok, Guard} -> {stopped, leave(Guard, Pid)};
-                {error, _} = E -> E
-            end
-    end.
+stop_each(Nodes, State) ->
+    [{N, case Answer of
+             {ok, Guard} -> {stopped, leave(Guard, rt(N, State))};
+             {error, _} = E -> E
+         end} || {N, Answer} <- ask(Nodes, stop, State)].
 
 plain({stopped, Result}) -> Result;
 plain({error, _} = E) -> E.
@@ -374,17 +368,22 @@ init_tracing(PerNode, State) ->
 
 ask_each(Requests, State) ->
     Sent = [{N, send(rt(N, State), Request)} || {N, Request} <- Requests],
-    [{N, await(S)} || {N, S} <- Sent].
+    Deadline = deadline(),
+    [{N, await(S, Deadline)} || {N, S} <- Sent].
 
 send(none, _Request) -> {error, not_an_added_node};
 send(_Pid, {error, _} = E) -> E;
 send(Pid, Request) -> {sent, inviso_rt:send_request(Pid, Request)}.
 
-await({sent, Id}) -> answer(Id);
-await({error, _} = E) -> E.
+await({sent, Id}, Deadline) -> answer(Id, Deadline);
+await({error, _} = E, _Deadline) -> E.
 
-answer(Id) ->
-    case gen_server:receive_response(Id, ?NODE_TIMEOUT) of
+%% One for all that are asked together: two that do not answer take no longer
+%% than one.
+deadline() -> erlang:monotonic_time(millisecond) + ?NODE_TIMEOUT.
+
+answer(Id, Deadline) ->
+    case gen_server:receive_response(Id, {abs, Deadline}) of
         {reply, Reply} -> Reply;
         timeout -> {error, {no_response, timeout}};
         {error, {Reason, _}} -> {error, {no_response, Reason}}
@@ -423,7 +422,8 @@ is_start_option(Option) -> is_option(Option).
 is_option({dependency, {Value, Node}}) when is_atom(Node) ->
     is_option({dependency, Value});
 is_option({dependency, Ms}) ->
-    Ms =:= infinity orelse is_integer(Ms) andalso Ms >= 0;
+    Ms =:= infinity
+        orelse is_integer(Ms) andalso Ms >= 0 andalso Ms < 1 bsl 32;
 is_option({dir, Dir}) ->
     is_list(Dir);
 is_option(Option) ->

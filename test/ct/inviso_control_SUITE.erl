@@ -87,7 +87,8 @@ start_and_stop(Config) ->
     shutdown = inviso(N1, stop, []),
     [{error, {error, {unknown_option, O}}} = inviso(N1, start, [[O]])
      || O <- [x, {y, 1}, {subscribe, x}, {unsubscribe, x}, {dependency, -1},
-              {dependency, {1, "node"}}, {overload, 0}, {overload, {x, 1}}]],
+              {dependency, 1 bsl 32}, {dependency, {1, "node"}}, {overload, 0},
+              {overload, {x, 1}}]],
     Sub = inviso_test_lib:spawn_call(N1, timer, sleep, [infinity]),
     {ok, _} = inviso(N1, start, [[{subscribe, Sub}, {unsubscribe, Sub},
                                   {dependency, {infinity, Node1}}, overload]]),
