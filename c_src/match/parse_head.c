@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "match/parse_int.h"
+
+/* Beyond this it is no variable: the VM's manual ends at a hundred million. */
+#define VARIABLE_MAX 4000000000u
+
+int64_t inv_match_variable(inv_word t)
+{
+	const inv_word *b = inv_box_of(t, INV_BOX_ATOM);
+	const uint8_t *p;
+	int64_t v = 0;
+	size_t n, i;
+
+	if (!b)
+		return -1;
+	p = inv_box_ptr(b, 1);
+	n = inv_box_n(b);
+	if (n < 2 || n > 11 || p[0] != '$' || (p[1] == '0' && n > 2))
+		return -1;
+	for (i = 1; i < n; i++) {
+		if (p[i] < '0' || p[i] > '9')
+			return -1;
+		v = 10 * v + (p[i] - '0');
+	}
+	return v <= VARIABLE_MAX ? v : -1;
+}
+
+int inv_spec_var(const struct inv_spec *s, inv_word t)
+{
+	int64_t v = inv_match_variable(t);
+
+	for (uint32_t i = 0; v >= 0 && i < s->n_vars; i++)
+		if (s->names[i] == v)
+			return (int)i;
+	return -1;
+}
+
+typedef void head_fn(struct inv__parser *p, inv_word t);
+
+/* Calls fn for each atom in the head's term that may be a variable. */
+static void each_atom(struct inv__parser *p, inv_word t, head_fn *fn)
+{
+	const inv_word *b;
+	size_t n, i;
+
+	if (p->depth == INV_MATCH_DEPTH) {
+		inv__parse_give_up(p, INV_EDEPTH,
+				   "the head is nested too deeply");
+		return;
+	}
+	p->depth++;
+	for (; inv_is_cons(t) && !p->rc; t = inv_cons(t)[1])
+		each_atom(p, inv_cons(t)[0], fn);
+	b = inv_is_box(t) ? inv_box(t) : NULL;
+	n = b ? inv_box_n(b) : 0;
+	if (b && inv_box_kind(b) == INV_BOX_ATOM)
+		fn(p, t);
+	else if (b && inv_box_kind(b) == INV_BOX_TUPLE)
+		for (i = 0; i < n && !p->rc; i++)
+			each_atom(p, b[1 + i], fn);
+	else if (b && inv_box_kind(b) == INV_BOX_MAP)
+		for (i = 0; i < n && !p->rc; i++)
+			each_atom(p, b[2 + 2 * i], fn);
+	p->depth--;
+}
+
+static void add_variable(struct inv__parser *p, int64_t v)
+{
+	struct inv_spec *s = p->s;
+	uint32_t i = s->n_vars;
+
+	for (uint32_t k = 0; k < s->n_vars; k++)
+		if (s->names[k] == v)
+			return;
+	if (i == INV_MATCH_VARS) {
+		inv__parse_give_up(p, INV_ETOOBIG, "more than 256 variables");
+		return;
+	}
+	for (; i > 0 && s->names[i - 1] > v; i--)
+		s->names[i] = s->names[i - 1];
+	s->names[i] = (uint32_t)v;
+	s->n_vars++;
+}
+
+static void note_variable(struct inv__parser *p, inv_word t)
+{
+	int64_t v = inv_match_variable(t);
+
+	if (v >= 0)
+		add_variable(p, v);
+}
+
+void inv__parse_variables(struct inv__parser *p, inv_word head)
+{
+	each_atom(p, head, note_variable);
+}
+
+static void bind(struct inv__parser *p, inv_word t)
+{
+	int v = inv_spec_var(p->s, t);
+
+	if (v >= 0)
+		p->clause->bound[v / 64] |= UINT64_C(1) << v % 64;
+}
+
+/* Variables are no keys of maps; the first such key is all that is told. */
+static bool check_keys(struct inv__parser *p, inv_word t)
+{
+	const inv_word *b;
+	size_t n, i;
+	bool ok = true;
+
+	for (; inv_is_cons(t) && ok; t = inv_cons(t)[1])
+		ok = check_keys(p, inv_cons(t)[0]);
+	b = inv_is_box(t) ? inv_box(t) : NULL;
+	n = b ? inv_box_n(b) : 0;
+	if (b && inv_box_kind(b) == INV_BOX_TUPLE)
+		for (i = 0; i < n && ok; i++)
+			ok = check_keys(p, b[1 + i]);
+	if (!b || inv_box_kind(b) != INV_BOX_MAP)
+		return ok;
+	for (i = 0; i < n; i++) {
+		if (inv_match_variable(b[1 + 2 * i]) >= 0) {
+			inv__parse_wrong(p, "Variable found in map key.", 0, 0,
+					 NULL);
+			return false;
+		}
+		if (inv_word_is(b[1 + 2 * i], "_")) {
+			inv__parse_wrong(p, "Underscore found in map key.", 0,
+					 0, NULL);
+			return false;
+		}
+	}
+	for (i = 0; i < n && ok; i++)
+		ok = check_keys(p, b[2 + 2 * i]);
+	return ok;
+}
+
+/* The patterns of a list, one after the other. */
+static void list_patterns(struct inv__parser *p, struct inv_clause *c,
+			  inv_word t)
+{
+	inv_word *w, l;
+	uint32_t n = 0;
+
+	for (l = t; inv_is_cons(l); l = inv_cons(l)[1])
+		n++;
+	c->n_args = n;
+	c->args = w = inv__parse_take(p, n * sizeof(*w) + 8);
+	for (l = t; w && inv_is_cons(l); l = inv_cons(l)[1])
+		*w++ = inv_cons(l)[0];
+}
+
+/* The list's shape was checked already; a tuple is taken for a list. */
+bool inv__parse_head(struct inv__parser *p, struct inv_clause *c, inv_word t)
+{
+	const inv_word *tuple = inv_box_of(t, INV_BOX_TUPLE);
+	bool ok = true;
+
+	if (inv_is_cons(t) || t == INV_NIL) {
+		c->head = INV_HEAD_LIST;
+		list_patterns(p, c, t);
+		for (; inv_is_cons(t); t = inv_cons(t)[1])
+			;
+		if (t != INV_NIL)
+			c->head = INV_HEAD_PREFIX;
+	} else if (tuple) {
+		c->head = INV_HEAD_LIST;
+		c->n_args = (uint32_t)inv_box_n(tuple);
+		c->args = tuple + 1;
+	} else if (inv_word_is(t, "_")) {
+		c->head = INV_HEAD_ANY;
+	} else if (inv_match_variable(t) >= 0) {
+		c->head = INV_HEAD_WHOLE;
+		list_patterns(p, c, inv_make_cons(p->heap, t, INV_NIL));
+		c->n_args = 1;
+	} else {
+		if (check_keys(p, t))
+			inv__parse_wrong(
+				p, "Match head is invalid in this context.", 0,
+				0, NULL);
+		return false;
+	}
+	for (uint32_t i = 0; i < c->n_args && ok && !p->rc; i++)
+		ok = check_keys(p, c->args[i]);
+	for (uint32_t i = 0; i < c->n_args && !p->rc; i++)
+		each_atom(p, c->args[i], bind);
+	return ok && !p->rc;
+}
