@@ -482,12 +482,12 @@ init_tracing(_, #rt{status = {suspended, _}} = Rt) ->
 init_tracing(_, #rt{state = tracing} = Rt) ->
     {{error, already_initiated}, Rt};
 init_tracing(TracerData, Rt) ->
-    case inviso_tracerdata:parse(TracerData) of
-        {ok, Plan} ->
+    %% Names are relative to it; it may have been deleted.
+    case {inviso_tracerdata:parse(TracerData), file:get_cwd()} of
+        {{ok, Plan}, {ok, Cwd}} ->
             case inviso_output:open(Plan) of
                 {ok, Output} ->
                     Rt1 = begin_tracing(Output, Rt),
-                    {ok, Cwd} = file:get_cwd(),
                     Opened = {some, TracerData, Cwd},
                     {Reply, Rt2} =
                         init_meta(Plan, Rt1#rt{tracerdata = Opened}),
@@ -495,8 +495,10 @@ init_tracing(TracerData, Rt) ->
                 {error, _} = E ->
                     {E, Rt}
             end;
-        {error, _} = E ->
-            {E, Rt}
+        {{error, _} = E, _} ->
+            {E, Rt};
+        {_, {error, Reason}} ->
+            {{error, {working_directory, Reason}}, Rt}
     end.
 
 begin_tracing(Output, #rt{patterns = Patterns} = Rt) ->

@@ -151,6 +151,16 @@ bad_tracerdata(Config) ->
     {error, {badarg, x}} = inviso(N1, init_tracing, [x, collector]),
     {ok, [{nowhere@nohost, {error, not_an_added_node}}]} =
         inviso(N1, init_tracing, [[{nowhere@nohost, collector}]]),
+    %% Names have nothing to be relative to.
+    Gone = filename:join(?config(dir, Config), "gone"),
+    ok = file:make_dir(Gone),
+    {ok, Cwd} = call(N1, file, get_cwd, []),
+    ok = call(N1, file, set_cwd, [Gone]),
+    ok = file:del_dir(Gone),
+    [{ok, [{Node1, {error, {working_directory, enoent}}}]} =
+         inviso(N1, init_tracing, [[Node1], TD])
+     || TD <- [{file, "a.log"}, {file, "/a.log"}, collector]],
+    ok = call(N1, file, set_cwd, [Cwd]),
     {ok, [{Node1, {ok, {new, running}}}, {Node2, {ok, {new, running}}}]} =
         inviso(N1, get_status, []),
     [] = [C || {trace_counts, _, _} = C <- events(Config)].
