@@ -75,7 +75,8 @@
 -type request() :: inviso_meta_state:request().
 -type spec() :: inviso_meta_state:spec().
 
--record(meta, {state :: inviso_meta_state:state(),
+-record(meta, {starter :: pid(),
+               state :: inviso_meta_state:state(),
                scope :: inviso_otp:scope(),
                feed :: inviso_meta_feed:feed(),
                lost = 0 :: non_neg_integer(),
@@ -355,7 +356,8 @@ init({Starter, Ti0, Spec, Flags}) ->
             _ = erlang:send_after(?CLEAN_MS, self(), clean),
             _ = erlang:send_after(?TICK_MS, self(), tick),
             State = inviso_meta_state:new(Starter, Ti, Scope, Flags, Spec),
-            {ok, #meta{state = State, scope = Scope, feed = Feed,
+            {ok, #meta{starter = Starter, state = State, scope = Scope,
+                       feed = Feed,
                        looked = erlang:monotonic_time(millisecond)}};
         {error, Reason} ->
             %% The answer to a mistake, not a crash to be reported.
@@ -404,8 +406,11 @@ handle_info(clean, #meta{state = State} = Meta) ->
 handle_info(tick, Meta) ->
     _ = erlang:send_after(?TICK_MS, self(), tick),
     {noreply, told_lost(Meta)};
-handle_info({'EXIT', _Linked, Reason}, Meta) ->
+handle_info({'EXIT', Starter, Reason}, #meta{starter = Starter} = Meta) ->
     {stop, Reason, Meta};
+handle_info({'EXIT', _, _}, Meta) ->
+    %% What a function of the user's started, and linked.
+    {noreply, Meta};
 handle_info(Message, #meta{state = State} = Meta) ->
     case inviso_ti:handle(Message, inviso_meta_state:ti(State)) of
         other ->

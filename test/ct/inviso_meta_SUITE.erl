@@ -680,6 +680,10 @@ functions_that_crash(Config) ->
         inviso(N1, tpm, [[Node1], ?P, other, 1, Traced, Odd, Odd, Odd, Odd]),
     [begin run(N1, [a, b]), run(N1, other, [a]) end || _ <- [1, 2, 3]],
     {ok, _, {error, init_publ_ld_func}} = state(N1),
+    %% Nor does it end with what they start, and link.
+    Meta = call(N1, erlang, whereis, [inviso_rt_meta]),
+    true = call(N1, erlang, exit, [Meta, crash]),
+    {ok, _, {error, init_publ_ld_func}} = state(N1),
     {ok, [{Node1, ok}]} = inviso(N1, ctpm, [[Node1], ?P, assoc, 2]),
     {ok, [{Node1, ok}]} = inviso(N1, ctpm, [[Node1], ?P, other, 1]),
     {ok, _} = inviso(N1, stop_tracing, [[Node1]]),
