@@ -43,6 +43,10 @@ modules(Kind, {M, F, A, MS} = Arg, Opts, Scope, Ps)
 modules(_Kind, Arg, _Opts, _Scope, Ps) ->
     {[{error, {bad_trace_args, Arg}}], Ps}.
 
+%% What else the VM takes, such as `restart', is of its counters.
+one(_Kind, {_, _, _, MS} = Arg, _Opts, _Scope, Ps)
+  when not is_list(MS), not is_boolean(MS) ->
+    {{error, {bad_trace_args, [Arg, badarg]}}, Ps};
 one(Kind, {M, F, A, MS} = Arg, Opts, Scope, Ps) ->
     MFA = {M, F, A},
     case available(M, Opts) andalso set(Kind, MFA, MS, Scope, Ps) of
