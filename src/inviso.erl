@@ -129,8 +129,9 @@ add_nodes(Nodes, Tag) -> add_nodes(Nodes, Tag, []).
 %% @doc Starts a runtime component on each of the nodes, or adopts one that has
 %% no control component. The tag is what tells one start from another.
 -spec add_nodes([node()], term(), [option()]) ->
-          result({ok, new | already_added | {adopted, inviso_rt:state(),
-                                             inviso_rt:status(), term()}}).
+          result({ok, new | already_added
+                    | {adopted, inviso_rt_server:state(),
+                       inviso_rt_server:status(), term()}}).
 add_nodes(Nodes, Tag, Options) -> add_nodes(Nodes, Tag, Options, any).
 
 add_nodes(Nodes, Tag, Options, Condition) ->
@@ -152,8 +153,9 @@ add_nodes_if_ref(Nodes, Tag) -> add_nodes_if_ref(Nodes, Tag, []).
 %% this one: if it is still what it was when somebody last looked. Otherwise the
 %% answer for that node is `{error, {wrong_reference, ItsTag}}'.
 -spec add_nodes_if_ref([node()], term(), [option()]) ->
-          result({ok, new | already_added | {adopted, inviso_rt:state(),
-                                             inviso_rt:status(), term()}}).
+          result({ok, new | already_added
+                    | {adopted, inviso_rt_server:state(),
+                       inviso_rt_server:status(), term()}}).
 add_nodes_if_ref(Nodes, Tag, Options) ->
     add_nodes(Nodes, Tag, Options, if_ref).
 
@@ -222,12 +224,12 @@ get_tracerdata(Nodes) -> ask(Nodes, get_tracerdata).
 
 %% @doc State and status of all runtime components.
 -spec get_status() ->
-          result({ok, {inviso_rt:state(), inviso_rt:status()}}).
+          result({ok, {inviso_rt_server:state(), inviso_rt_server:status()}}).
 get_status() -> ask(all, get_status).
 
 %% @doc State and status of some.
 -spec get_status([node()]) ->
-          result({ok, {inviso_rt:state(), inviso_rt:status()}}).
+          result({ok, {inviso_rt_server:state(), inviso_rt_server:status()}}).
 get_status(Nodes) -> ask(Nodes, get_status).
 
 %% @doc Opens logs: on all nodes the same, or on each what is said for it. See
@@ -255,16 +257,16 @@ stop_tracing() -> ask(all, stop_tracing).
 stop_tracing(Nodes) -> ask(Nodes, stop_tracing).
 
 %% @doc Ends tracing, forgets patterns and deletes the logs, on all nodes.
--spec clear() -> result({ok, {new, inviso_rt:status()}}).
+-spec clear() -> result({ok, {new, inviso_rt_server:status()}}).
 clear() -> ask(all, {clear, []}).
 
 %% @doc The same on some nodes.
--spec clear([node()]) -> result({ok, {new, inviso_rt:status()}}).
+-spec clear([node()]) -> result({ok, {new, inviso_rt_server:status()}}).
 clear(Nodes) -> clear(Nodes, []).
 
 %% @doc The same, but keeps what the options say.
 -spec clear([node()], [keep_trace_patterns | keep_log_files]) ->
-          result({ok, {new, inviso_rt:status()}}).
+          result({ok, {new, inviso_rt_server:status()}}).
 clear(Nodes, Options) -> ask(Nodes, {clear, Options}).
 
 %% @doc Sees to it that all that was traced so far is in the logs.

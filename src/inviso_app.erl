@@ -37,6 +37,6 @@ stop(_) ->
 %% @private
 init(Arg) ->
     {ok, {#{}, [#{id => inviso_rt,
-                  start => {inviso_rt, start_link_auto, [Arg]},
+                  start => {inviso_rt_server, start_link_auto, [Arg]},
                   restart => temporary,
                   shutdown => ?SHUTDOWN_MS}]}}.

@@ -276,7 +276,7 @@ new_rt(Name, Ctrl, Tag, Opts) ->
     end.
 
 started_rt(Name, Args) ->
-    try erpc:call(Name, inviso_rt, start, Args, ?NODE_TIMEOUT) of
+    try erpc:call(Name, inviso_rt_server, start, Args, ?NODE_TIMEOUT) of
         {ok, Pid} -> {ok, Pid, new};
         {error, _} = E -> E
     catch
@@ -286,7 +286,7 @@ started_rt(Name, Args) ->
     end.
 
 adopt_rt(Pid, Request) ->
-    case answer(inviso_rt:send_request(Pid, Request), deadline()) of
+    case answer(inviso_rt_request:send(Pid, Request), deadline()) of
         {ok, Adopted} -> {ok, Pid, Adopted};
         {error, _} = E -> E
     end.
@@ -373,7 +373,7 @@ ask_each(Requests, State) ->
 
 send(none, _Request) -> {error, not_an_added_node};
 send(_Pid, {error, _} = E) -> E;
-send(Pid, Request) -> {sent, inviso_rt:send_request(Pid, Request)}.
+send(Pid, Request) -> {sent, inviso_rt_request:send(Pid, Request)}.
 
 await({sent, Id}, Deadline) -> answer(Id, Deadline);
 await({error, _} = E, _Deadline) -> E.

@@ -95,7 +95,7 @@ close(Fd) -> ok = file:close(Fd).
 -spec worker(pid(), inviso_rt_logs:which(), file:name_all(), string(),
              reference()) -> no_return().
 worker(Rt, Which, Dir, Prefix, Cancel) ->
-    Id = inviso_rt:send_request(Rt, {fetch, self(), Which}),
+    Id = inviso_rt_request:send(Rt, {fetch, self(), Which}),
     Result = case gen_server:receive_response(Id, ?NODE_TIMEOUT) of
                  {reply, {ok, no_log}} -> {complete, no_log};
                  {reply, {ok, Reader, Logs}} ->

@@ -12,7 +12,7 @@
 %% a process of its own, with a deadline, and what goes wrong is logged once.
 -module(inviso_rt_auto).
 
--export([plan/1, await/0, dependency/1, find_control/1, ended/2, log/2]).
+-export([plan/1, await/0, find_control/1, ended/2, log/2]).
 
 -export_type([plan/0]).
 
@@ -77,15 +77,6 @@ await() ->
             ok;
         exit:_ ->
             ok
-    end.
-
-%% @doc How long to go on without a control component, and on which node it is.
--spec dependency([term()]) -> {timeout(), node()}.
-dependency(Options) ->
-    case [D || {dependency, D} <- Options] of
-        [{Time, Node} | _] -> {Time, Node};
-        [Time | _] -> {Time, node()};
-        [] -> {infinity, node()}
     end.
 
 %% @doc Has the calling process told, as `{control, Node, Pid | undefined}',

@@ -45,7 +45,8 @@ status() ->
             undefined;
         Rt ->
             {ok, {State, running}} = gen_server:call(Rt, get_status),
-            Left = [L || T <- tuple_to_list(sys:get_state(Rt)),
+            Left = [L || R <- tuple_to_list(sys:get_state(Rt)),
+                         is_tuple(R), T <- tuple_to_list(R),
                          is_reference(T), L <- [erlang:read_timer(T)],
                          is_integer(L)],
             {State, case Left of [] -> none; _ -> timer end}

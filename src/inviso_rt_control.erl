@@ -1,0 +1,104 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc The control component of a runtime component: which one it is, how long
+%% to go on without it, and what it is told, as
+%% `{inviso_rt_event, {Pid, {What, Details}}}'.
+-module(inviso_rt_control).
+
+-export([dependency/2, new/2, is_needed/1, change/2, attach/3, adopt/4,
+         handle/3, tell/2]).
+
+-export_type([control/0]).
+
+-record(control, {who = alone :: alone | {pid(), reference()},
+                  tag :: term(),
+                  dependency :: timeout(),
+                  timer = none :: reference() | none}).
+
+-opaque control() :: #control{}.
+
+%% @doc What options say of how long to go on without a control component, and
+%% of the node that it is on. They have been checked.
+-spec dependency([term()], timeout()) -> {timeout(), node()}.
+dependency(Options, Default) ->
+    case [D || {dependency, D} <- Options] of
+        [{Time, Node} | _] -> {Time, Node};
+        [Time | _] -> {Time, node()};
+        [] -> {Default, node()}
+    end.
+
+%% @doc None yet.
+-spec new(timeout(), term()) -> control().
+new(Dependency, Tag) ->
+    #control{dependency = Dependency, tag = Tag}.
+
+%% @doc Whether nothing is to be done without it.
+-spec is_needed(control()) -> boolean().
+is_needed(#control{dependency = Dependency}) -> Dependency =:= 0.
+
+%% @doc New options; they count from when it is alone the next time.
+-spec change([term()], control()) -> control().
+change(Options, #control{dependency = Old} = Control) ->
+    {New, _Node} = dependency(Options, Old),
+    Control#control{dependency = New}.
+
+%% @doc This one, from now on.
+-spec attach(pid(), term(), control()) -> control().
+attach(Pid, Tag, #control{who = {Pid, _}} = Control) ->
+    Control#control{tag = Tag};
+attach(Pid, Tag, #control{timer = Timer} = Control) ->
+    _ = Timer =:= none orelse erlang:cancel_timer(Timer),
+    Control#control{who = {Pid, monitor(process, Pid)}, timer = none,
+                    tag = Tag}.
+
+%% @doc This one, if it may; and the tag until now. One that lost count of its
+%% runtime component is not refused.
+-spec adopt(pid(), term(), any | if_ref, control()) ->
+          {ok, term(), control()}
+        | {error, refused | {wrong_reference, term()}}.
+adopt(Pid, _Tag, _Condition, #control{who = {Other, _}}) when Other =/= Pid ->
+    {error, refused};
+adopt(_Pid, Tag, if_ref, #control{tag = Old}) when Tag =/= Old ->
+    {error, {wrong_reference, Old}};
+adopt(Pid, Tag, _Condition, #control{tag = Old} = Control) ->
+    {ok, Old, attach(Pid, Tag, Control)}.
+
+%% @doc A message, if it is about the control component. One that was looked for
+%% ({@link inviso_rt_auto:find_control/1}) and found is told `Is', and is
+%% `attached'; `over' says that it was done without one for long enough.
+-spec handle(term(), {State :: term(), Status :: term()}, control()) ->
+          {ok | attached | over, control()} | other.
+handle({'DOWN', Ref, process, Pid, _}, _Is,
+       #control{who = {Pid, Ref}} = Control) ->
+    alone(Control#control{who = alone});
+handle({timeout, Timer, running_alone}, _Is,
+       #control{timer = Timer} = Control) ->
+    {over, Control};
+handle({control, _Node, Pid}, Is, #control{who = alone, tag = Tag} = Control)
+  when is_pid(Pid) ->
+    ok = inviso_push:reply({Pid, inviso_rt_connect},
+                           {node(), self(), Tag, Is}),
+    {attached, attach(Pid, Tag, Control)};
+handle({control, Node, undefined}, _Is, #control{who = alone} = Control) ->
+    _ = is_needed(Control) andalso
+        inviso_rt_auto:log("no control component on ~tp, and it depends on one",
+                           [Node]),
+    alone(Control);
+handle({control, _, _}, _Is, Control) ->
+    {ok, Control};
+handle(_, _Is, _Control) ->
+    other.
+
+alone(#control{dependency = infinity} = Control) ->
+    {ok, Control};
+alone(#control{dependency = 0} = Control) ->
+    {over, Control};
+alone(#control{dependency = Ms} = Control) ->
+    Timer = erlang:start_timer(Ms, self(), running_alone),
+    {ok, Control#control{timer = Timer}}.
+
+%% @doc Tells it an event, which it tells its subscribers: see {@link
+%% inviso_c}.
+-spec tell(tuple(), control()) -> ok.
+tell(_Event, #control{who = alone}) -> ok;
+tell(Event, #control{who = {Pid, _}}) ->
+    inviso_push:reply({Pid, inviso_rt_event}, {self(), Event}).
