@@ -185,15 +185,9 @@ tell(What, Name, Details, #state{subscribers = Subscribers} = State) ->
               false -> local_runtime
           end,
     Message = {inviso_event, self(), erlang:localtime(), {What, Who, Details}},
-    _ = [send_event(Pid, Message) || {Pid, _} <- Subscribers],
+    ok = lists:foreach(fun({Pid, _}) -> inviso_push:send(Pid, Message) end,
+                       Subscribers),
     State.
-
-%% A connection that is full must not suspend who has nodes to look after.
-send_event(Pid, Message) ->
-    case erlang:send(Pid, Message, [nosuspend, noconnect]) of
-        nosuspend -> _ = spawn(erlang, send, [Pid, Message]), ok;
-        _ -> ok
-    end.
 
 %% --- nodes ------------------------------------------------------------------
 

@@ -12,7 +12,7 @@
          build/0, build/2, priv_dir/0]).
 %% For users of the guard.
 -export([join/3, note/2, room/3, keeps/0, session/2, find/1, users/0, leave/2,
-         report/1, await/3, own/0, owner/1, reply/2]).
+         report/1, await/3, own/0, owner/1, reply/2, send/2]).
 
 -export_type([guard/0, user/0]).
 
@@ -314,9 +314,7 @@ owner({session, Name, Owner, _}) ->
 owner({rt, Client}) ->
     text("the Inviso API of ~ts", [node(Client)]).
 
-%% @doc Answers a request. A connection whose buffer is full must not suspend
-%% who has a node to look after: then a process that runs none of our code waits
-%% in its stead.
+%% @doc Answers a request, as {@link send/2} does.
 -spec reply({pid(), term()}, term()) -> ok.
 reply({Pid, [alias | Alias] = Tag}, Answer)
   when is_pid(Pid), is_reference(Alias) ->
@@ -326,6 +324,10 @@ reply({Pid, Tag}, Answer) when is_pid(Pid) ->
 reply(_, _) ->
     ok.
 
+%% @doc Sends a message. A connection whose buffer is full must not suspend who
+%% has a node to look after: then a process that runs none of our code waits in
+%% its stead.
+-spec send(pid() | reference(), term()) -> ok.
 send(To, Message) ->
     case erlang:send(To, Message, [nosuspend, noconnect]) of
         nosuspend ->

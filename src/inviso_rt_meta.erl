@@ -334,7 +334,6 @@ metacast(Nodes, Message) ->
          || N <- Nodes],
     ok.
 
-
 %% @doc Public loop data of the standard form: see {@link inviso_meta_publ}.
 -spec init_std_publld(pos_integer(), term()) -> {tuple(), term()}.
 init_std_publld(Size, Global) -> inviso_meta_publ:new(Size, Global).
