@@ -144,17 +144,22 @@ static int begin_all(struct inv_cluster *c, const struct inv_node_names *names,
 	return rc;
 }
 
+/* The user's signal is taken: a second one means to go at once. */
+static int interrupted(struct inv_cluster *c)
+{
+	inv_screen_note(c->screen, "interrupted");
+	inv_stop_take(&c->stop);
+	c->stopped = true;
+	return INV_EXIT_FAILED;
+}
+
 /* What v says of the first that is not well; each is told of, once. */
 static int tell(struct inv_cluster *c, int cancelled)
 {
 	int status = INV_EXIT_DONE;
 
-	if (cancelled == INV_ECANCELLED) {
-		inv_screen_note(c->screen, "interrupted");
-		inv_stop_take(&c->stop);
-		c->stopped = true;
-		return INV_EXIT_FAILED;
-	}
+	if (cancelled == INV_ECANCELLED)
+		return interrupted(c);
 	for (size_t i = 0; i < c->n; i++) {
 		const struct inv_attach *at = &c->v[i];
 		int exit_status = inv_exit_of(at->code);
@@ -249,6 +254,51 @@ int inv_cluster_attach(struct inv_cluster *c, bool tracer, const char *dir)
 
 	inv_screen_status(c->screen, "attaching ...");
 	return tell(c, inv_attach_all(c->v, c->n, c->in, &o, c->stop.fd));
+}
+
+int inv_cluster_join(struct inv_cluster *c)
+{
+	int status = inv_cluster_connect(c);
+	int rc;
+
+	if (c->stopped || !c->n)
+		return status ? status : INV_EXIT_FAILED;
+	rc = inv_cluster_attach(c, false, NULL);
+	return status ? status : rc;
+}
+
+/* --- ask ------------------------------------------------------------------ */
+
+int inv_cluster_ask(struct inv_cluster *c,
+		    void (*ask)(void *arg, struct inv_ask *out,
+				struct inv_conn *conn),
+		    int (*got)(void *arg, size_t i, const struct inv_ask *ask),
+		    void *arg)
+{
+	struct inv_ask *asks;
+	int status = INV_EXIT_DONE;
+
+	if (c->stopped || !c->n)
+		return INV_EXIT_FAILED;
+	asks = calloc(c->n, sizeof(*asks));
+	if (!asks) {
+		inv_screen_note(c->screen, "no memory");
+		return INV_EXIT_FAILED;
+	}
+	for (size_t i = 0; i < c->n; i++)
+		if (!c->v[i].code && c->v[i].conn)
+			ask(arg, &asks[i], c->v[i].conn);
+	if (inv_gather(c->in, asks, c->n, c->stop.fd))
+		status = interrupted(c);
+	for (size_t i = 0; i < c->n; i++) {
+		int rc = asks[i].done ? got(arg, i, &asks[i]) : INV_EXIT_DONE;
+
+		if (!status)
+			status = rc;
+	}
+	inv_asks_release(asks, c->n);
+	free(asks);
+	return status;
 }
 
 /* --- and away ------------------------------------------------------------- */

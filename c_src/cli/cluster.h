@@ -10,6 +10,7 @@
 #include "cli/stop.h"
 #include "node/attach.h"
 #include "node/cookie.h"
+#include "node/gather.h"
 
 /*
  * The nodes that a command works on: from -n to nodes with our code on them,
@@ -54,6 +55,22 @@ int inv_cluster_connect(struct inv_cluster *c);
 /* Brings the code to all that are there, with the tracer, whose directory is to
  * be in dir (NULL: the node's choice), or without. */
 int inv_cluster_attach(struct inv_cluster *c, bool tracer, const char *dir);
+
+/* Connects, then brings the code to whom it can, without the tracer; the result
+ * is that of the first that did not come.  There is nothing more to do when the
+ * user stopped it, or n is 0. */
+int inv_cluster_join(struct inv_cluster *c);
+
+/*
+ * One question to each node that came, all at once: ask sends it, got is given
+ * the answer of v[i], or why there is none, and returns an enum inv_exit.  The
+ * result is the first that is not INV_EXIT_DONE.
+ */
+int inv_cluster_ask(struct inv_cluster *c,
+		    void (*ask)(void *arg, struct inv_ask *out,
+				struct inv_conn *conn),
+		    int (*got)(void *arg, size_t i, const struct inv_ask *ask),
+		    void *arg);
 
 /* Takes it away, which takes a bounded time; says where something stays. */
 void inv_cluster_leave(struct inv_cluster *c);

@@ -97,8 +97,9 @@ static void say(struct autostart *s, const char *node,
 
 /* --- the work ------------------------------------------------------------- */
 
-static void ask(struct autostart *s, struct inv_ask *out, struct inv_conn *conn)
+static void ask(void *arg, struct inv_ask *out, struct inv_conn *conn)
 {
+	const struct autostart *s = arg;
 	int ms = inv_cluster_ms(&s->cluster);
 	const struct inv_autostart_case what = {
 		.text = (const char *)s->text.data,
@@ -118,8 +119,9 @@ static void ask(struct autostart *s, struct inv_ask *out, struct inv_conn *conn)
 		inv_autostart_show(out, conn, ms);
 }
 
-static int got(struct autostart *s, size_t i, const struct inv_ask *answer)
+static int got(void *arg, size_t i, const struct inv_ask *answer)
 {
+	struct autostart *s = arg;
 	const char *name = inv_cluster_name(&s->cluster, i);
 	struct inv_autostart a = { 0 };
 	struct inv_err err = { 0 };
@@ -133,47 +135,11 @@ static int got(struct autostart *s, size_t i, const struct inv_ask *answer)
 	return inv_exit_of(rc);
 }
 
-/* All nodes at once; those that are there. */
-static int ask_all(struct autostart *s, struct inv_ask *asks)
-{
-	struct inv_cluster *c = &s->cluster;
-	int status = INV_EXIT_DONE;
-
-	for (size_t i = 0; i < c->n; i++)
-		if (!c->v[i].code && c->v[i].conn)
-			ask(s, &asks[i], c->v[i].conn);
-	if (inv_gather(c->in, asks, c->n, c->stop.fd)) {
-		inv_stop_take(&c->stop);
-		c->stopped = true;
-		inv_screen_note(c->screen, "interrupted");
-		status = INV_EXIT_FAILED;
-	}
-	for (size_t i = 0; i < c->n; i++) {
-		int rc = asks[i].done ? got(s, i, &asks[i]) : INV_EXIT_DONE;
-
-		if (!status)
-			status = rc;
-	}
-	inv_asks_release(asks, c->n);
-	return status;
-}
-
 static int on_nodes(struct autostart *s)
 {
-	struct inv_cluster *c = &s->cluster;
-	int status = inv_cluster_connect(c);
-	struct inv_ask *asks;
-	int rc;
+	int status = inv_cluster_connect(&s->cluster);
+	int rc = inv_cluster_ask(&s->cluster, ask, got, s);
 
-	if (c->stopped || !c->n)
-		return status ? status : INV_EXIT_FAILED;
-	asks = calloc(c->n, sizeof(*asks));
-	if (!asks) {
-		inv_screen_note(c->screen, "no memory");
-		return INV_EXIT_FAILED;
-	}
-	rc = ask_all(s, asks);
-	free(asks);
 	return status ? status : rc;
 }
 
@@ -338,17 +304,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = {
-	{ &inv_node_argp, 0, NULL, 0 },
-	{ 0 },
-};
-
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.args_doc = "show\nwrite CASE [NAME=VALUE...]\nremove",
 	.doc = doc,
-	.children = children,
+	.children = inv_node_children,
 };
 
 static int exec_autostart(int argc, char **argv)

@@ -13,7 +13,7 @@
 #include "cli/casefile.h"
 #include "cli/cmd.h"
 #include "cli/facts.h"
-#include "cli/trace_opts.h"
+#include "cli/session_name.h"
 
 struct request {
 	const char *what; /* list, run, undo */

@@ -4,14 +4,11 @@
 
 #include <argp.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "cli/cmd.h"
 #include "cli/getting.h"
 #include "cli/members.h"
-#include "cli/trace_opts.h"
+#include "cli/session_name.h"
 
 struct fetch {
 	struct inv_node_opts nodes;
@@ -92,16 +89,10 @@ static int get(struct fetch *f)
 
 static int fetch(struct fetch *f)
 {
-	int unreachable = inv_cluster_connect(&f->cluster);
-	int attached;
+	int unreachable = inv_cluster_join(&f->cluster);
 	int status;
 
 	if (f->cluster.stopped || !f->cluster.n)
-		return unreachable ? unreachable : INV_EXIT_FAILED;
-	attached = inv_cluster_attach(&f->cluster, false, NULL);
-	if (!unreachable)
-		unreachable = attached;
-	if (f->cluster.stopped)
 		return unreachable;
 	status = inv_members_init(&f->members, &f->cluster);
 	if (!status && f->members.n)
@@ -182,34 +173,23 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		f->quiet = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (f->name)
-			argp_error(state, "one recording at a time");
-		if (!inv_session_name_good(arg))
-			argp_error(state, "%s: is no name of a recording", arg);
-		f->name = arg;
+		inv_session_name_take(&f->name, arg, state);
 		return 0;
 	case ARGP_KEY_END:
 		inv_node_opts_check(&f->nodes, state);
-		if (!f->name)
-			argp_error(state, "which recording? `inviso status' "
-					  "lists them");
+		inv_session_name_need(f->name, state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
-static const struct argp_child children[] = {
-	{ &inv_node_argp, 0, NULL, 0 },
-	{ 0 },
-};
-
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.args_doc = "NAME",
 	.doc = doc,
-	.children = children,
+	.children = inv_node_children,
 };
 
 static int exec_fetch(int argc, char **argv)

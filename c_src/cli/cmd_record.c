@@ -15,6 +15,7 @@
 #include "cli/facts.h"
 #include "cli/getting.h"
 #include "cli/members.h"
+#include "cli/session_name.h"
 #include "cli/trace_opts.h"
 #include "cli/units.h"
 #include "cli/watch.h"

@@ -167,8 +167,16 @@ static void leave_out(struct inv_texts *list, const char *text)
 	list->n = kept;
 }
 
-static int got(struct status *s, size_t i, const struct inv_ask *ask)
+static void ask_status(void *arg, struct inv_ask *out, struct inv_conn *conn)
 {
+	const struct status *s = arg;
+
+	inv_node_status_ask(out, conn, inv_cluster_ms(&s->cluster));
+}
+
+static int got_status(void *arg, size_t i, const struct inv_ask *ask)
+{
+	struct status *s = arg;
 	const char *name = inv_cluster_name(&s->cluster, i);
 	struct inv_node_status status = { 0 };
 	struct inv_err err = { 0 };
@@ -189,53 +197,11 @@ static int got(struct status *s, size_t i, const struct inv_ask *ask)
 	return inv_exit_of(rc);
 }
 
-/* All at once; those that are there. */
-static int ask_all(struct status *s, struct inv_ask *asks)
-{
-	struct inv_cluster *c = &s->cluster;
-	int status = INV_EXIT_DONE;
-
-	for (size_t i = 0; i < c->n; i++)
-		if (!c->v[i].code && c->v[i].state == INV_ATTACH_READY)
-			inv_node_status_ask(&asks[i], c->v[i].conn,
-					    inv_cluster_ms(c));
-	if (inv_gather(c->in, asks, c->n, c->stop.fd)) {
-		inv_stop_take(&c->stop);
-		c->stopped = true;
-		inv_screen_note(c->screen, "interrupted");
-		status = INV_EXIT_FAILED;
-	}
-	for (size_t i = 0; i < c->n; i++) {
-		int rc = asks[i].done ? got(s, i, &asks[i]) : INV_EXIT_DONE;
-
-		if (!status)
-			status = rc;
-	}
-	inv_asks_release(asks, c->n);
-	return status;
-}
-
 static int show(struct status *s)
 {
-	struct inv_cluster *c = &s->cluster;
-	int status = inv_cluster_connect(c);
-	struct inv_ask *asks;
-	int rc;
+	int status = inv_cluster_join(&s->cluster);
+	int rc = inv_cluster_ask(&s->cluster, ask_status, got_status, s);
 
-	if (c->stopped || !c->n)
-		return status ? status : INV_EXIT_FAILED;
-	rc = inv_cluster_attach(c, false, NULL);
-	if (!status)
-		status = rc;
-	if (c->stopped)
-		return status;
-	asks = calloc(c->n, sizeof(*asks));
-	if (!asks) {
-		inv_screen_note(c->screen, "no memory");
-		return INV_EXIT_FAILED;
-	}
-	rc = ask_all(s, asks);
-	free(asks);
 	return status ? status : rc;
 }
 
@@ -293,16 +259,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = {
-	{ &inv_node_argp, 0, NULL, 0 },
-	{ 0 },
-};
-
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.doc = doc,
-	.children = children,
+	.children = inv_node_children,
 };
 
 static int exec_status(int argc, char **argv)

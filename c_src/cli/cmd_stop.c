@@ -4,14 +4,11 @@
 
 #include <argp.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "cli/cmd.h"
 #include "cli/facts.h"
 #include "cli/members.h"
-#include "cli/trace_opts.h"
+#include "cli/session_name.h"
 
 struct stop {
 	struct inv_node_opts nodes;
@@ -65,16 +62,10 @@ static int stop_exit(const struct inv_members *ms)
 
 static int stop(struct stop *s)
 {
-	int unreachable = inv_cluster_connect(&s->cluster);
-	int attached;
+	int unreachable = inv_cluster_join(&s->cluster);
 	int status;
 
 	if (s->cluster.stopped || !s->cluster.n)
-		return unreachable ? unreachable : INV_EXIT_FAILED;
-	attached = inv_cluster_attach(&s->cluster, false, NULL);
-	if (!unreachable)
-		unreachable = attached;
-	if (s->cluster.stopped)
 		return unreachable;
 	status = inv_members_init(&s->members, &s->cluster);
 	if (!status && s->members.n)
@@ -147,34 +138,23 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		s->quiet = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (s->name)
-			argp_error(state, "one recording at a time");
-		if (!inv_session_name_good(arg))
-			argp_error(state, "%s: is no name of a recording", arg);
-		s->name = arg;
+		inv_session_name_take(&s->name, arg, state);
 		return 0;
 	case ARGP_KEY_END:
 		inv_node_opts_check(&s->nodes, state);
-		if (!s->name)
-			argp_error(state, "which recording? `inviso status' "
-					  "lists them");
+		inv_session_name_need(s->name, state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
-static const struct argp_child children[] = {
-	{ &inv_node_argp, 0, NULL, 0 },
-	{ 0 },
-};
-
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.args_doc = "NAME",
 	.doc = doc,
-	.children = children,
+	.children = inv_node_children,
 };
 
 static int exec_stop(int argc, char **argv)

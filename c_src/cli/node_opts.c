@@ -87,6 +87,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 const struct argp inv_node_argp = { .options = options, .parser = parse };
 
+const struct argp_child inv_node_children[] = {
+	{ &inv_node_argp, 0, NULL, 0 },
+	{ 0 },
+};
+
 void inv_node_opts_release(struct inv_node_opts *o)
 {
 	inv_node_names_release(&o->names);

@@ -21,6 +21,8 @@ struct inv_node_opts {
 };
 
 extern const struct argp inv_node_argp;
+/* It alone: the children of a command that has no others. */
+extern const struct argp_child inv_node_children[];
 
 void inv_node_opts_release(struct inv_node_opts *o);
 

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/trace_opts.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "cli/units.h"
 
@@ -249,21 +245,4 @@ bool inv_trace_opts_count(const struct inv_trace_opts *o)
 		if (strstr(o->specs[i], "->"))
 			return true;
 	return false;
-}
-
-void inv_session_name_make(char *out, size_t size, const char *kind)
-{
-	uint32_t r;
-
-	if (getrandom(&r, sizeof(r), 0) != (ssize_t)sizeof(r))
-		r = (uint32_t)time(NULL) ^ (uint32_t)getpid() << 16;
-	snprintf(out, size, "%s-%08x", kind, (unsigned)r);
-}
-
-bool inv_session_name_good(const char *name)
-{
-	size_t len = strlen(name);
-
-	return len && len <= 64 &&
-	       strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_.-") == len;
 }

@@ -52,11 +52,4 @@ void inv_trace_opts_session(const struct inv_trace_opts *o,
 /* Whether a SPEC may have an action that counts. */
 bool inv_trace_opts_count(const struct inv_trace_opts *o);
 
-/*
- * Names of sessions on nodes: one that nobody else has, "trace-3f2a91c4", and
- * whether one is good: a to z, 0 to 9, _ . and -, at most 64.
- */
-void inv_session_name_make(char *out, size_t size, const char *kind);
-bool inv_session_name_good(const char *name);
-
 #endif
