@@ -119,7 +119,8 @@ output(Port, Acc) ->
 items(Log) ->
     {Status, Bin, Said} = merge(Log, "json"),
     Items = [inviso_trace_json:decode(L) || L <- split(Bin)],
-    case {Status, lost(Items)} of
+    %% What comes after a limit is no loss.
+    case {Status, maps:remove(limit, lost(Items))} of
         {0, L} when L =:= #{} -> Items;
         {7, L} when L =/= #{} -> Items;
         _ -> error({merge, Status, Said, lost(Items)})
@@ -207,8 +208,21 @@ flood_forever(I) ->
     flood_forever(I + 1).
 
 %% A process that runs what it is sent; see run/2 and stop/1.
+%% It waits for work when this returns: where a process is that has not run yet
+%% is told in two ways.
 worker() ->
-    spawn(fun work/0).
+    Pid = spawn(fun work/0),
+    ok = run(Pid, fun() -> ok end),
+    idle(Pid).
+
+idle(Pid) ->
+    case process_info(Pid, [status, current_function]) of
+        [{status, waiting}, {current_function, {?MODULE, work, 0}}] ->
+            Pid;
+        _ ->
+            erlang:yield(),
+            idle(Pid)
+    end.
 
 work() ->
     receive

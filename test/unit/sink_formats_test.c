@@ -130,8 +130,8 @@ static void what_comes_after_a_limit_is_not_lost(void **state)
 	render_init(&r);
 	render_add(&r, b.file.data, b.file.len);
 	render(&r, "text");
-	assert_non_null(
-		strstr(r.out.data, "*** 3 events came after the limit"));
+	assert_non_null(strstr((char *)r.out.data,
+			       "*** 3 events came after the limit"));
 	assert_int_equal(inv_summary_lost(&r.sum), 2);
 	inv_summary_text(&r.sum, &out);
 	inv_summary_json(&r.sum, &out);
