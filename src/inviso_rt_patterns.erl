@@ -20,11 +20,22 @@
 request(Kind, set, {M, F, A, MS}, Scope, Ps) ->
     modules(Kind, {M, F, A, MS}, [], Scope, Ps);
 request(Kind, set, {M, F, A, MS, Opts}, Scope, Ps) when length(Opts) >= 0 ->
-    modules(Kind, {M, F, A, MS}, Opts, Scope, Ps);
+    Arg = {M, F, A, MS},
+    case [O || O <- Opts, not is_option(O)] of
+        [] -> modules(Kind, Arg, Opts, Scope, Ps);
+        [O | _] -> {[bad(Arg, {unknown_option, O})], Ps}
+    end;
 request(Kind, clear, {M, F, A}, Scope, Ps) ->
     modules(Kind, {M, F, A, false}, [only_loaded], Scope, Ps);
 request(_Kind, _How, Other, _Scope, Ps) ->
     {[{error, {bad_trace_args, Other}}], Ps}.
+
+%% Misspelt, it would load modules.
+is_option(Option) ->
+    lists:member(Option, [only_loaded, no_loadcheck]).
+
+bad(Arg, Reason) ->
+    {error, {bad_trace_args, [Arg, Reason]}}.
 
 modules(Kind, {M, F, A, MS} = Arg, Opts, Scope, Ps)
   when is_atom(F), (is_integer(A) andalso A >= 0 orelse A =:= '_') ->
@@ -46,7 +57,7 @@ modules(_Kind, Arg, _Opts, _Scope, Ps) ->
 %% What else the VM takes, such as `restart', is of its counters.
 one(_Kind, {_, _, _, MS} = Arg, _Opts, _Scope, Ps)
   when not is_list(MS), not is_boolean(MS) ->
-    {{error, {bad_trace_args, [Arg, badarg]}}, Ps};
+    {bad(Arg, badarg), Ps};
 one(Kind, {M, F, A, MS} = Arg, Opts, Scope, Ps) ->
     MFA = {M, F, A},
     case available(M, Opts) andalso set(Kind, MFA, MS, Scope, Ps) of
@@ -55,7 +66,7 @@ one(Kind, {M, F, A, MS} = Arg, Opts, Scope, Ps) ->
         {ok, N} ->
             {N, remember(Kind, MFA, MS, Ps)};
         {error, Reason} ->
-            {{error, {bad_trace_args, [Arg, Reason]}}, Ps}
+            {bad(Arg, Reason), Ps}
     end.
 
 available('_', _) ->

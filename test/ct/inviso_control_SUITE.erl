@@ -22,6 +22,7 @@
          a_runtime_component_that_dies/1,
          a_tracer_that_dies/1,
          requests_of_many_nodes/1,
+         options_of_patterns/1,
          a_system_without_distribution/1,
          overload_check_by_time/1,
          overload_check_by_message_and_exit/1,
@@ -51,6 +52,7 @@ all() ->
      a_runtime_component_that_dies,
      a_tracer_that_dies,
      requests_of_many_nodes,
+     options_of_patterns,
      a_system_without_distribution,
      overload_check_by_time,
      overload_check_by_message_and_exit,
@@ -473,6 +475,41 @@ requests_of_many_nodes(Config) ->
     {ok, [{Node2, {error, {no_response, killed}}},
           {Node1, {ok, {new, running}}}]} =
         receive {answer, Answer} -> Answer end,
+    {ok, [{Node1, ok}]} = inviso(N1, stop_all, []).
+
+%% Modules are loaded if need be; only_loaded means those that are, and
+%% no_loadcheck does not look whether they can be.
+options_of_patterns(Config) ->
+    {N1, Node1, _, _} = nodes_of(Config),
+    {ok, _} = inviso(N1, start, []),
+    {ok, _} = inviso(N1, add_node, [tag]),
+    {ok, _} = inviso(N1, init_tracing, [{file, "a.log"}]),
+    Set = fun(F, M, Opts) ->
+                  {ok, [{Node1, {ok, [R]}}]} =
+                      inviso(N1, F, [M, module_info, 1, [], Opts]),
+                  R
+          end,
+    Loaded = fun(M) -> call(N1, erlang, module_loaded, [M]) end,
+    [begin
+         false = Loaded(M),
+         0 = Set(F, M, [only_loaded]),
+         0 = Set(F, M, [no_loadcheck]),
+         0 = Set(F, M, [only_loaded, no_loadcheck]),
+         false = Loaded(M),
+         {error, {bad_trace_args, [{M, module_info, 1, []},
+                                   {unknown_option, onlyloaded}]}} =
+             Set(F, M, [onlyloaded]),
+         {error, {bad_trace_args, [_, {unknown_option, {local, x}}]}} =
+             Set(F, M, [only_loaded, {local, x}]),
+         {error, {bad_trace_args, {M, module_info, 1, [],
+                                  only_loaded}}} =
+             Set(F, M, only_loaded),
+         false = Loaded(M),
+         1 = Set(F, M, []),
+         true = Loaded(M),
+         1 = Set(F, M, [only_loaded]),
+         1 = Set(F, M, [no_loadcheck])
+     end || {F, M} <- [{tp, pool}, {tpl, win32reg}]],
     {ok, [{Node1, ok}]} = inviso(N1, stop_all, []).
 
 %% A.5: there is one node, whose name nobody has to give or to read.
