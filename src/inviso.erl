@@ -41,7 +41,7 @@
          clear/0, clear/1, clear/2, flush/0, flush/1,
          tp/1, tp/2, tp/4, tp/5, tp/6, tpl/1, tpl/2, tpl/4, tpl/5, tpl/6,
          ctp/1, ctp/2, ctp/3, ctp/4, ctpl/1, ctpl/2, ctpl/3, ctpl/4,
-         ctp_all/0, ctp_all/1,
+         ctp_all/0, ctp_all/1, counters/0, counters/1, counters/2,
          tf/1, tf/2, tf/3, ctf/1, ctf/2, ctf/3, ctf_all/0, ctf_all/1,
          init_tpm/4, init_tpm/5, init_tpm/7, init_tpm/8,
          tpm/4, tpm/5, tpm/6, tpm/8, tpm/9,
@@ -56,7 +56,7 @@
          fetch_log/2, fetch_log/3, fetch_log/4]).
 
 -export_type([node_result/1, result/1, option/0, mod/0, ari/0, match_spec/0,
-              pattern/0, pattern_opts/0, counts/0, proc_spec/0, flags/0,
+              pattern/0, pattern_opts/0, counts/0, counted/0, proc_spec/0, flags/0,
               meta_set/0, names_set/0, names_removed/0]).
 
 -type node_result(R) :: R | {error, term()}.
@@ -69,14 +69,19 @@
                 | overload | {overload, term()}
                 | {dir, file:filename()}.
 -type start_option() :: option() | {subscribe, pid()} | {unsubscribe, pid()}.
--type match_spec() :: boolean() | list().
+%% The last two with counters: from zero again, and held.
+-type match_spec() :: boolean() | list() | restart | pause.
 %% As {@link inviso_modules} says.
 -type mod() :: inviso_modules:spec().
 -type ari() :: arity() | '_'.
 -type pattern() :: {mod(), atom(), ari(), match_spec()}
                  | {mod(), atom(), ari(), match_spec(), pattern_opts()}.
--type pattern_opts() :: [only_loaded | no_loadcheck].
+%% Counters instead of events, with `tpl' and no match spec of clauses: see
+%% {@link inviso_rt_counters}.
+-type pattern_opts() :: [only_loaded | no_loadcheck
+                         | call_count | call_time | call_memory].
 -type counts() :: {ok, [non_neg_integer() | {error, term()}]}.
+-type counted() :: {ok, [inviso_rt_counters:counted()]}.
 -type flags() :: [atom()].
 -type proc_spec() :: all | new | existing | pid() | atom()
                    | {local, atom()} | {global, atom()}.
@@ -94,6 +99,7 @@
                             [inviso_rt_logs:file_info()]}]}.
 
 -define(TIMEOUT, 60000).
+-define(COUNTERS, 100).
 
 %% @equiv start([])
 -spec start() -> {ok, pid()} | {error, term()}.
@@ -363,6 +369,20 @@ ctp_all() -> ask(all, clear_patterns).
 %% @doc The same on some nodes.
 -spec ctp_all([node()]) -> result(ok).
 ctp_all(Nodes) -> ask(Nodes, clear_patterns).
+
+%% @doc What was counted on all nodes since tracing began there, by patterns
+%% with `call_count', `call_time' or `call_memory': of each the 100 functions
+%% with the most, the most first.
+-spec counters() -> result(counted()).
+counters() -> ask(all, {counters, ?COUNTERS}).
+
+%% @doc The same on some nodes.
+-spec counters([node()]) -> result(counted()).
+counters(Nodes) -> ask(Nodes, {counters, ?COUNTERS}).
+
+%% @doc At most so many of each kind, on some nodes.
+-spec counters([node()], pos_integer()) -> result(counted()).
+counters(Nodes, Max) -> ask(Nodes, {counters, Max}).
 
 %% Five arguments are a list of nodes and a pattern, or a pattern and options;
 %% a module may be a string, which is no list of nodes.

@@ -30,7 +30,9 @@
          count_pattern/3,
          patterns_close/2,
          pattern_state/2,
+         has_counter/1,
          counter/3,
+         functions/1,
          residue/2,
          forget/1,
          infrastructure/0,
@@ -46,14 +48,16 @@
          known_defects/0,
          affected/1]).
 
--export_type([scope/0, tracer/0, kind/0, procs/0, pattern/0,
+-export_type([scope/0, tracer/0, kind/0, counter/0, procs/0, pattern/0,
               residue/0]).
 
 -type tracer() :: pid() | {module(), term()}.
 -opaque scope() :: {session, term(), tracer()} | {legacy, tracer()}.
--type kind() :: global | local | meta | call_count | call_time.
+-type kind() :: global | local | meta | counter().
+-type counter() :: call_count | call_time | call_memory.
 -type procs() :: all | new | existing | pid().
--type match_spec() :: boolean() | list().
+%% The last two are of counters that are set: from zero again, and held.
+-type match_spec() :: boolean() | list() | restart | pause.
 %% Of messages, which have one match spec for all, where a function would be:
 %% `send' or `'receive''.
 -type pattern() :: {kind(), mfa_spec(), match_spec()}
@@ -351,6 +355,9 @@ forget_pattern(Kind, MFA, MS) when Kind =:= local; Kind =:= global ->
 forget_pattern(Kind, MFA, _MS) ->
     erlang:trace_pattern(MFA, false, [Kind]).
 
+%% @doc The functions that a pattern is for, as far as they are loaded; one that
+%% is named need not be there.
+-spec functions(mfa_spec()) -> [mfa()].
 functions({M, F, A}) when M =/= '_', F =/= '_', is_integer(A) ->
     [{M, F, A}];
 functions({M, F, A}) ->
@@ -363,9 +370,11 @@ functions({M, F, A}) ->
 
 %% @doc What has become of a pattern that was set in a scope: nobody's is there
 %% any more, or that of somebody else. Of one for more than a function one of
-%% these is looked at. A look at `call_time' would hold up the whole VM.
+%% these is looked at. A look at `call_time' or `call_memory' would hold up the
+%% whole VM.
 -spec pattern_state(scope(), pattern()) -> set | gone | changed.
 pattern_state(_, {call_time, _, _}) -> set;
+pattern_state(_, {call_memory, _, _}) -> set;
 pattern_state({session, _, _}, {event, _, _}) -> set;
 pattern_state({legacy, _}, {event, Event, MS}) -> event_state(Event, MS);
 pattern_state(Scope, {Kind, {M, '_', '_'}, MS}) when M =/= '_' ->
@@ -405,9 +414,19 @@ state(Kind, MFA, _) ->
         _ -> set
     end.
 
+%% @doc Whether the VM has a kind of counter: `call_memory' came with OTP 26.
+-spec has_counter(counter()) -> boolean().
+%% Clearing it where there is no function changes nothing.
+has_counter(Kind) ->
+    case guarded(fun() -> erlang:trace_pattern({none, none, 0}, false, [Kind])
+                 end) of
+        {ok, _} -> true;
+        {error, _} -> false
+    end.
+
 %% @doc What a counter of a function has counted: calls, and the nanoseconds in
-%% them where it is `call_time'.
--spec counter(scope(), call_count | call_time, {module(), atom(), arity()}) ->
+%% them where it is `call_time', or the words where it is `call_memory'.
+-spec counter(scope(), counter(), mfa()) ->
           {non_neg_integer(), non_neg_integer() | none}.
 counter(Scope, Kind, MFA) ->
     Info = guarded(fun() ->
@@ -422,6 +441,9 @@ counter(Scope, Kind, MFA) ->
         {ok, {call_time, List}} when is_list(List) ->
             {lists:sum([N || {_, N, _, _} <- List]),
              lists:sum([(S * 1000000 + Us) * 1000 || {_, _, S, Us} <- List])};
+        {ok, {call_memory, List}} when is_list(List) ->
+            {lists:sum([N || {_, N, _} <- List]),
+             lists:sum([Words || {_, _, Words} <- List])};
         _ ->
             {0, none}
     end.
@@ -485,7 +507,8 @@ functions_of(M) ->
 
 is_foreign(meta, MFA, Ours) ->
     set(MFA, meta) andalso not is_ours([meta], MFA, Ours);
-is_foreign(Kind, MFA, Ours) when Kind =:= call_count; Kind =:= call_time ->
+is_foreign(Kind, MFA, Ours) when Kind =:= call_count; Kind =:= call_time;
+                                 Kind =:= call_memory ->
     %% A counter takes a global pattern away, whoever set it.
     (set(MFA, Kind) andalso not is_ours([Kind], MFA, Ours))
         orelse erlang:trace_info(MFA, traced) =:= {traced, global};

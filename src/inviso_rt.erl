@@ -9,7 +9,7 @@
 
 -export([init_tracing/1, tp/1, tp/4, tp/5, tpg/1, tpg/4, tpg/5,
          tpl/1, tpl/4, tpl/5, ctp/1, ctp/3, ctpg/1, ctpg/3, ctpl/1, ctpl/3,
-         tf/1, tf/2, ctf/1, ctf/2,
+         counters/0, counters/1, tf/1, tf/2, ctf/1, ctf/2,
          init_tpm/4, init_tpm/7, tpm/4, tpm/5, tpm/8,
          tpm_tracer/4, tpm_tracer/5, tpm_tracer/8, tpm_ms/5, tpm_ms_tracer/5,
          ctpm_ms/4, ctpm/3, local_register/0, remove_local_register/0,
@@ -18,6 +18,7 @@
 -type callback() :: inviso_meta_callback:callback().
 
 -define(TIMEOUT, 50000).
+-define(COUNTERS, 100).
 
 %% @doc As {@link inviso:init_tracing/1}.
 -spec init_tracing(term()) ->
@@ -95,6 +96,14 @@ ctpl(Patterns) -> local({patterns, local, Patterns, clear}).
 -spec ctpl(inviso:mod(), atom(), inviso:ari()) ->
           inviso:node_result(inviso:counts()).
 ctpl(M, F, A) -> ctpl([{M, F, A}]).
+
+%% @doc As {@link inviso:counters/0}.
+-spec counters() -> inviso:node_result(inviso:counted()).
+counters() -> counters(?COUNTERS).
+
+%% @doc At most so many of each kind.
+-spec counters(pos_integer()) -> inviso:node_result(inviso:counted()).
+counters(Max) -> local({counters, Max}).
 
 %% @doc Sets process flags, several at a time.
 -spec tf([{inviso:proc_spec(), inviso:flags()}]) ->

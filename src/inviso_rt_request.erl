@@ -12,6 +12,7 @@
                  | {change_options, [term()]}
                  | {suspend, term()} | cancel_suspension
                  | clear_patterns | clear_flags
+                 | {counters, pos_integer()}
                  | {patterns, global | local, [tuple()], set | clear}
                  | {flags, boolean(), [{term(), [atom()]}]}
                  | {meta, inviso_rt_meta:request()}
@@ -41,6 +42,7 @@ improper({flags, _, List}) ->
         none -> first_bad([improper_list(Fs) || {_, Fs} <- List]);
         Bad -> Bad
     end;
+improper({counters, Max}) when not is_integer(Max); Max < 1 -> {bad, Max};
 improper(_) -> none.
 
 %% Misspelt, it would cost the logs.

@@ -196,6 +196,10 @@ request({patterns, Kind, List, How}, _From, #rt{scope = Scope} = Rt) ->
                                                           Acc)
                        end, Rt#rt.patterns, List),
     {reply, {ok, lists:append(Results)}, noted(Rt#rt{patterns = Ps})};
+request({counters, _}, _From, #rt{scope = none, state = S} = Rt) ->
+    {reply, {error, {not_tracing, S}}, Rt};
+request({counters, Max}, _From, #rt{scope = Scope, patterns = Ps} = Rt) ->
+    {reply, {ok, inviso_rt_counters:read(Max, Scope, Ps)}, Rt};
 request(clear_patterns, _From, #rt{scope = Scope, patterns = Ps} = Rt) ->
     ok = inviso_rt_patterns:clear_all(Scope, Ps),
     {reply, ok, noted(Rt#rt{patterns = []})};

@@ -664,7 +664,7 @@ as_lib(Config) ->
 %% --- the API of one node ----------------------------------------------------
 
 %% inviso_rt: init_tracing/1; tp/1,4,5 = tpg/1,4,5; tpl/1,4,5; ctp/1,3 =
-%% ctpg/1,3; ctpl/1,3; tf/1,2; ctf/1,2
+%% ctpg/1,3; ctpl/1,3; counters/0,1; tf/1,2; ctf/1,2
 local_api(Config) ->
     N = #{name := Node} = node_of(Config),
     {ok, _} = call(N, inviso, start, []),
@@ -680,6 +680,11 @@ local_api(Config) ->
              {ok, [1]} = rt(N, Clear, [lists, seq, 2]),
              {ok, [1]} = rt(N, Clear, [[{lists, seq, 3}]])
          end || {Set, Clear} <- [{tp, ctp}, {tpg, ctpg}, {tpl, ctpl}]],
+    {ok, [1]} = rt(N, tpl, [lists, seq, 2, true, [call_count]]),
+    {ok, Counted} = rt(N, counters, []),
+    {ok, Counted1} = rt(N, counters, [1]),
+    [true, true] = [length(C) =< 1 || C <- [Counted, Counted1]],
+    {ok, [1]} = rt(N, tpl, [lists, seq, 2, false, [call_count]]),
     {ok, [1]} = rt(N, tpl, [?PROBE, first, 1, []]),
     {ok, [A]} = rt(N, tf, [all, [call, timestamp]]),
     {ok, [B, {error, {bad_process, [{nonexistent_name, nobody}, nobody]}}]} =

@@ -23,6 +23,8 @@
          a_tracer_that_dies/1,
          requests_of_many_nodes/1,
          options_of_patterns/1,
+         counters/1,
+         what_cannot_be_counted/1,
          a_system_without_distribution/1,
          overload_check_by_time/1,
          overload_check_by_message_and_exit/1,
@@ -53,6 +55,8 @@ all() ->
      a_tracer_that_dies,
      requests_of_many_nodes,
      options_of_patterns,
+     counters,
+     what_cannot_be_counted,
      a_system_without_distribution,
      overload_check_by_time,
      overload_check_by_message_and_exit,
@@ -511,6 +515,152 @@ options_of_patterns(Config) ->
          1 = Set(F, M, [no_loadcheck])
      end || {F, M} <- [{tp, pool}, {tpl, win32reg}]],
     {ok, [{Node1, ok}]} = inviso(N1, stop_all, []).
+
+%% tpl with call_count, call_time, call_memory; counters/0,1,2
+counters(Config) ->
+    {N1, Node1, _, Node2} = nodes_of(Config),
+    _ = ?PROBE:load(N1),
+    {ok, _} = inviso(N1, start, []),
+    {ok, _} = inviso(N1, add_nodes, [[Node1, Node2], tag]),
+    %% Those that are set before tracing begins count when it has begun.
+    Local = {?PROBE, traced_local, 1},
+    Other = {?PROBE, other, 2},
+    1 = tpl(N1, Local, true, [call_count]),
+    Sizes = [call_memory || has_call_memory(N1)],
+    1 = tpl(N1, Other, true, [call_time, call_count | Sizes]),
+    {ok, [{Node1, {error, {not_tracing, new}}},
+          {Node2, {error, {not_tracing, new}}}]} = inviso(N1, counters, []),
+    {ok, _} = inviso(N1, init_tracing, [[Node1], {file, "a.log"}]),
+    {ok, _} = inviso(N1, tf, [all, [call]]),
+    [] = counted(N1),
+    _ = [call(N1, ?PROBE, traced, [x]) || _ <- [1, 2, 3]],
+    _ = [call(N1, ?PROBE, other, [x, y]) || _ <- [1, 2]],
+    [{Local, call_count, 3}, {Other, call_count, 2},
+     {Other, call_time, {2, Us}} | Memory] = counted(N1),
+    true = Us >= 0,
+    Sizes = [K || {M, K, {2, Words}} <- Memory, M =:= Other, Words > 0],
+    {ok, [{Node1, {ok, [{Local, call_count, 3}, {Other, call_time, _} | _]}}]} =
+        inviso(N1, counters, [[Node1], 1]),
+    {ok, [{Node1, {error, {badarg, 0}}}]} = inviso(N1, counters, [[Node1], 0]),
+    {ok, [{nowhere@nohost, {error, not_an_added_node}}]} =
+        inviso(N1, counters, [[nowhere@nohost]]),
+    {ok, [_, _ | _]} = call(N1, inviso_rt, counters, []),
+    {ok, [_, {Other, call_time, _} | _]} = call(N1, inviso_rt, counters, [1]),
+    %% Held, and from zero again.
+    1 = tpl(N1, Local, pause, [call_count]),
+    _ = call(N1, ?PROBE, traced, [x]),
+    3 = count(N1, Local),
+    1 = tpl(N1, Local, restart, [call_count]),
+    0 = count(N1, Local),
+    _ = call(N1, ?PROBE, traced, [x]),
+    1 = count(N1, Local),
+    %% Suspended, it counts on, and nothing can be begun.
+    {ok, _} = inviso(N1, suspend, [[Node1], why]),
+    {error, suspended} = tpl(N1, Local, restart, [call_count]),
+    _ = call(N1, ?PROBE, traced, [x]),
+    2 = count(N1, Local),
+    {ok, _} = inviso(N1, cancel_suspension, []),
+    %% It is not an event, and leaves the pattern for events alone.
+    1 = tpl(N1, Local, [], []),
+    _ = call(N1, ?PROBE, traced, [x]),
+    1 = tpl(N1, Local, false, []),
+    3 = count(N1, Local),
+    %% With the next log from zero.
+    {ok, _} = inviso(N1, stop_tracing, []),
+    {ok, [{Node1, {error, {not_tracing, idle}}}]} =
+        inviso(N1, counters, [[Node1]]),
+    {ok, _} = inviso(N1, init_tracing, [[Node1], {file, "b.log"}]),
+    [] = counted(N1),
+    _ = call(N1, ?PROBE, traced, [x]),
+    [{Local, call_count, 1}] = counted(N1),
+    %% A whole module but for a function, and none at all.
+    N = tpl(N1, {?PROBE, '_', '_'}, true, [call_count]),
+    true = N > 10,
+    1 = tpl(N1, Local, false, [call_count]),
+    _ = [call(N1, ?PROBE, traced, [x]) || _ <- [1, 2]],
+    0 = count(N1, Local),
+    2 = count(N1, {?PROBE, traced, 1}),
+    {ok, [{Node1, {ok, [_]}}]} =
+        inviso(N1, ctpl, [[Node1], ?PROBE, '_', '_']),
+    _ = call(N1, ?PROBE, traced, [x]),
+    [] = counted(N1),
+    1 = tpl(N1, Local, true, [call_count]),
+    {ok, _} = inviso(N1, ctp_all, []),
+    _ = call(N1, ?PROBE, traced, [x]),
+    [] = counted(N1),
+    {call_count, false} = call(N1, erlang, trace_info, [Local, call_count]),
+    1 = tpl(N1, Local, true, [call_count]),
+    {ok, _} = inviso(N1, stop_all, []),
+    {call_count, false} = call(N1, erlang, trace_info, [Local, call_count]).
+
+what_cannot_be_counted(Config) ->
+    {N1, Node1, _, _} = nodes_of(Config),
+    _ = ?PROBE:load(N1),
+    {ok, _} = inviso(N1, start, []),
+    {ok, _} = inviso(N1, add_node, [tag]),
+    F = {?PROBE, traced, 1},
+    Why = fun(MFA, MS, Opts) ->
+                  {error, {bad_trace_args, [_, Reason]}} =
+                      tpl(N1, MFA, MS, Opts),
+                  Reason
+          end,
+    badarg = Why(F, [], [call_count]),
+    badarg = Why(F, restart, []),
+    no_tracer = Why(F, restart, [call_count]),
+    {ok, _} = inviso(N1, init_tracing, [{file, "a.log"}]),
+    not_counted = Why(F, restart, [call_count]),
+    not_counted = Why(F, pause, [call_time]),
+    1 = tpl(N1, F, true, [call_count]),
+    not_counted = Why(F, pause, [call_time]),
+    not_counted = Why({?PROBE, '_', '_'}, pause, [call_count]),
+    case has_call_memory(N1) of
+        true -> not_counted = Why(F, pause, [call_memory]);
+        false -> {not_supported, call_memory} = Why(F, true, [call_memory])
+    end,
+    %% The VM has for a function either these or a global pattern.
+    Global = fun(MS, Opts) ->
+                     {M, Fun, A} = F,
+                     {ok, [{Node1, {ok, [R]}}]} =
+                         inviso(N1, tp, [M, Fun, A, MS, Opts]),
+                     R
+             end,
+    {error, {bad_trace_args, [_, {not_global, call_count}]}} =
+        Global(true, [call_count]),
+    {error, {bad_trace_args, [_, {already_traced, F}]}} = Global([], []),
+    1 = tpl(N1, F, false, [call_count]),
+    1 = Global([], []),
+    {already_traced, F} = Why({?PROBE, '_', '_'}, true, [call_count]),
+    {ok, _} = inviso(N1, ctp_all, []),
+    %% Somebody else's, where the VM has no sessions.
+    Own = {?PROBE, other, 2},
+    1 = call(N1, erlang, trace_pattern, [Own, true, [call_count]]),
+    _ = call(N1, ?PROBE, other, [x, y]),
+    case call(N1, inviso_otp, has_sessions, []) of
+        true -> 1 = tpl(N1, Own, true, [call_count]);
+        false -> {already_traced, Own} = Why(Own, true, [call_count])
+    end,
+    1 = tpl(N1, F, true, [call_count]),
+    {ok, _} = inviso(N1, ctpl, ['_', '_', '_']),
+    [] = counted(N1),
+    {ok, _} = inviso(N1, stop_all, []),
+    {call_count, 1} = call(N1, erlang, trace_info, [Own, call_count]).
+
+%% On the node of the control component.
+tpl(#{name := Node} = N, {M, F, A}, MS, Opts) ->
+    case inviso(N, tpl, [[Node], M, F, A, MS, Opts]) of
+        {ok, [{Node, {ok, [Result]}}]} -> Result;
+        {ok, [{Node, {error, _} = E}]} -> E
+    end.
+
+counted(#{name := Node} = N) ->
+    {ok, [{Node, {ok, Counted}}]} = inviso(N, counters, [[Node]]),
+    Counted.
+
+count(N, MFA) ->
+    lists:sum([Count || {F, call_count, Count} <- counted(N), F =:= MFA]).
+
+has_call_memory(N) ->
+    list_to_integer(call(N, erlang, system_info, [otp_release])) >= 26.
 
 %% A.5: there is one node, whose name nobody has to give or to read.
 a_system_without_distribution(Config) ->
