@@ -3,7 +3,7 @@
 %% log, or as messages to a sink.
 -module(inviso_output).
 
--export([open/1, tracer/1, monitor/1, processes/1, receiver/1, flush/2, check/1,
+-export([open/1, takes_events/1, tracer/1, monitor/1, processes/1, receiver/1, flush/2, check/1,
          close/1]).
 
 -export_type([output/0]).
@@ -15,6 +15,9 @@
 -spec open(inviso_tracerdata:plan()) -> {ok, output()} | {error, term()}.
 open(#{sink := {relayer, Pid} = Sink}) when Pid =:= self() ->
     {error, {bad_tracerdata, Sink}};
+open(#{sink := none = Sink}) ->
+    Drop = fun(_Event, Data) -> Data end,
+    start(Sink, inviso_handler, {Drop, none}, default);
 open(#{sink := {handler, {Fun, _} = Handler} = Sink}) ->
     {module, Module} = erlang:fun_info(Fun, module),
     case code:ensure_loaded(Module) of
@@ -46,6 +49,12 @@ start(Sink, Module, Arg, Events) ->
         {ok, Delivery} -> {ok, {sink, Sink, Delivery}};
         {error, Reason} -> {error, {open, [Sink, Reason]}}
     end.
+
+%% @doc Whether there is a place for events: with trace information alone there
+%% is a tracer, as a scope has to have one, and what comes to it is dropped.
+-spec takes_events(output()) -> boolean().
+takes_events({sink, none, _}) -> false;
+takes_events(_) -> true.
 
 %% @doc The tracer, for flags and patterns.
 -spec tracer(output()) -> inviso_tracer:tracer().

@@ -431,12 +431,15 @@ port_down(Reason, Rt) ->
 init_meta(#{ti := {Destination, Spec}}, #rt{scope = Scope} = Rt) ->
     case inviso_rt_meta:start_link(absolute(Destination), Spec, Scope) of
         {ok, Meta} ->
-            {{ok, [{trace_log, ok}, {ti_log, ok}]}, Rt#rt{meta = Meta}};
+            {{ok, opened(Rt) ++ [{ti_log, ok}]}, Rt#rt{meta = Meta}};
         {error, Reason} ->
-            {{ok, [{trace_log, ok}, {ti_log, {error, Reason}}]}, Rt}
+            {{ok, opened(Rt) ++ [{ti_log, {error, Reason}}]}, Rt}
     end;
 init_meta(_, Rt) ->
-    {{ok, [{trace_log, ok}]}, Rt}.
+    {{ok, opened(Rt)}, Rt}.
+
+opened(#rt{output = Output}) ->
+    [{trace_log, ok} || inviso_output:takes_events(Output)].
 
 absolute({file, Name}) -> {file, filename:absname(Name)};
 absolute(Other) -> Other.
@@ -538,8 +541,11 @@ flags(true, _, #rt{status = {suspended, _}}) ->
     {error, suspended};
 flags(true, _, #rt{scope = none}) ->
     {error, no_tracer};
-flags(How, List, Rt) ->
-    {ok, [flag(How, Arg, Rt) || Arg <- List]}.
+flags(How, List, #rt{output = Output} = Rt) ->
+    case How andalso not inviso_output:takes_events(Output) of
+        true -> {error, no_tracer};
+        false -> {ok, [flag(How, Arg, Rt) || Arg <- List]}
+    end.
 
 flag(How, {Spec, Flags}, #rt{scope = Scope} = Rt) ->
     inviso_rt_procs:set(How, Scope, own(Rt), Spec, Flags);

@@ -3,6 +3,7 @@
 %%
 %% ```
 %% TracerData = LogTD | [{trace, LogTD} | {ti, TiTD}]
+%%                                         with ti alone no process is traced
 %% LogTD = {file, Name}
 %%       | {file, Name, Options}                 Options of inviso_tracer:open/2
 %%       | {file, {Name, wrap, Tail}}            128 KiB a file, 8 files
@@ -30,7 +31,9 @@
 
 -export_type([plan/0, sink/0]).
 
--type sink() :: {handler, {fun(), term()}}
+%% `none': for trace information alone.
+-type sink() :: none
+              | {handler, {fun(), term()}}
               | collector
               | {relayer, pid()}
               | {ip, {inet:ip_address() | any | loopback, inet:port_number(),
@@ -96,6 +99,7 @@ parse(List) when length(List) > 0 ->
         case Plan of
             #{trace := _} -> {ok, Plan};
             #{sink := _} -> {ok, Plan};
+            #{ti := _} -> {ok, Plan#{sink => none}};
             #{} -> {error, {bad_tracerdata, List}}
         end
     catch

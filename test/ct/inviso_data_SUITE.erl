@@ -133,7 +133,6 @@ bad_tracerdata(Config) ->
                     {Node2, {error, {bad_tracerdata, Bad}}}]}} =
              {TD, inviso(N1, init_tracing, [[Node1, Node2], TD])}
          || {TD, Bad} <- [{x, x}, {{x, y}, {x, y}}, {[], []},
-                          {[{ti, {file, "a"}}], [{ti, {file, "a"}}]},
                           {{file, 1}, {file, 1}}, {{file, ""}, {file, ""}},
                           {{file, {"w", wrap}}, {file, {"w", wrap}}},
                           {{relayer, "x"}, {relayer, "x"}},

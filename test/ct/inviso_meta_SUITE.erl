@@ -22,6 +22,7 @@
          public_loop_data/1,
          standard_loop_data/1,
          ti_specifications/1,
+         ti_alone/1,
          relay/1,
          functions_that_crash/1,
          side_effects/1,
@@ -56,6 +57,7 @@ all() ->
      public_loop_data,
      standard_loop_data,
      ti_specifications,
+     ti_alone,
      relay,
      functions_that_crash,
      side_effects,
@@ -617,6 +619,32 @@ ti_specifications(Config) ->
                                                         "victim")),
     {ok, Info} = file:read_file_info(Ti),
     8#600 = element(8, Info) band 8#777,
+    stop(Config).
+
+%% {ti, _} without {trace, _}: calls are meta traced, and no process is traced.
+ti_alone(Config) ->
+    {N1, Node1, _, _} = added(Config),
+    Only = fun(TiTD) ->
+                   {ok, [{Node1, Answer}]} =
+                       inviso(N1, init_tracing, [[Node1], [{ti, TiTD}]]),
+                   Answer
+           end,
+    {ok, [{ti_log, ok}]} = Only({file, "a.ti"}),
+    {ok, [{Node1, {ok, {tracing, running}}}]} =
+        inviso(N1, get_status, [[Node1]]),
+    {ok, [{Node1, {error, no_tracer}}]} =
+        inviso(N1, tf, [[Node1], all, [call]]),
+    {ok, [{Node1, {ok, 1}}]} =
+        inviso(N1, tpm, [[Node1], ?P, assoc, 2, [], {?P, call}]),
+    P = run(N1, [self(), a]),
+    {ok, [{Node1, ok}]} = inviso(N1, flush, [[Node1]]),
+    {ok, [{Node1, {ok, [{ti_log, ".", ["a.ti"]}]}}]} =
+        inviso(N1, list_logs, [[Node1]]),
+    {ok, [{Node1, {ok, idle}}]} = inviso(N1, stop_tracing, [[Node1]]),
+    [{P, {called, [_, a]}, alias, _}] = ti(N1, "a.ti"),
+    {ok, [{ti_log, {error, {open, [_, enoent]}}}]} =
+        Only({file, "no/such/a.ti"}),
+    {ok, [{Node1, {ok, {new, running}}}]} = inviso(N1, clear, [[Node1]]),
     stop(Config).
 
 %% {ti, {relay, Node}}: trace information of one node in the file of another.
