@@ -46,7 +46,7 @@ modules() ->
 rt_modules() ->
     [inviso_rt, inviso_rt_server, inviso_rt_request, inviso_rt_control,
      inviso_rt_meta, inviso_rt_overload, inviso_rt_patterns, inviso_rt_counters,
-     inviso_rt_procs,
+     inviso_rt_callback, inviso_rt_procs,
      inviso_modules, inviso_tracerdata, inviso_fetch,
      inviso_ti, inviso_meta_spec, inviso_meta_names, inviso_meta_publ,
      inviso_meta_feed, inviso_meta_state, inviso_meta_callback,

@@ -13,17 +13,19 @@
 %%     Remove   = {M, F, Args} | void           at the end: M:F(Data, Args...)
 %% '''
 %%
-%% A check is called, in the runtime component's process, with
-%% `{timeout, Data}' at once when tracing begins and then every Interval, with
-%% `{msg, {Message, Data}}' for each message that is not the runtime
-%% component's own, both while it traces and runs, and with
+%% A check is called with `{timeout, Data}' at once when tracing begins and then
+%% every Interval, with `{msg, {Message, Data}}' for each message that is not the
+%% runtime component's own, both while it traces and runs, and with
 %% `{'EXIT', {Pid, Reason, Data}}' for each exit signal at any time. It answers
 %% `ok', `ignore', `{new, NewData}' or `{suspend, Reason}'. While it is at work
-%% the runtime component does nothing else: it has to be quick.
+%% the runtime component does nothing else: it has to be quick, and can ask
+%% nothing of it.
 %%
-%% A check that crashes, or answers something else, is not called again; that
-%% is told to the subscribers of the control component, as is an init or remove
-%% that crashes.
+%% All three run in a process beside the runtime component, one for all calls
+%% ({@link inviso_rt_callback}). A check that crashes, answers something else or
+%% takes longer than 5 s is not called again; that is told to the subscribers
+%% of the control component, as is an init or remove that crashes or takes as
+%% long (`timeout').
 %%
 %% The default check suspends with reason `rt_max_queue_len' when more than 1000
 %% messages wait for the runtime component. One that looks at run queue, memory
@@ -35,7 +37,7 @@
 %% '''
 -module(inviso_rt_overload).
 
--export([is_option/1, new/1, interval/1, check/2, remove/1]).
+-export([is_option/1, new/1, interval/1, processes/1, check/2, remove/1]).
 -export([watch/1, look/1]).
 
 -export_type([overload/0, trigger/0]).
@@ -43,7 +45,8 @@
 -record(overload, {check = none :: none | default | mf() | fun((term()) -> _),
                    interval = infinity :: timeout(),
                    remove = void :: void | {module(), atom(), [term()]},
-                   data = void :: term()}).
+                   data = void :: term(),
+                   caller = none :: none | inviso_rt_callback:caller()}).
 
 -opaque overload() :: #overload{}.
 -type mf() :: {module(), atom()}.
@@ -86,18 +89,20 @@ new(Options) ->
     end.
 
 begun({Check, Interval}) ->
-    {#overload{check = Check, interval = Interval}, []};
+    begun({Check, Interval, void, void});
 begun({Check, Interval, Init, Remove}) ->
-    {Data, Failures} = init(Init),
+    Caller = inviso_rt_callback:start_link(),
+    {Data, Failures} = init(Init, Caller),
     {#overload{check = Check, interval = Interval, remove = Remove,
-               data = Data}, Failures};
+               data = Data, caller = inviso_rt_callback:again(Caller)},
+     Failures};
 begun(Interval) ->
     {#overload{check = default, interval = Interval}, []}.
 
-init(void) ->
+init(void, _Caller) ->
     {void, []};
-init({M, F, Args}) ->
-    case contained(fun() -> apply(M, F, Args) end) of
+init({M, F, Args}, Caller) ->
+    case inviso_rt_callback:call(Caller, fun() -> apply(M, F, Args) end) of
         {ok, {ok, Data}} -> {Data, []};
         {ok, Other} -> {void, [{overload_init, {bad_return, Other}}]};
         {crash, Why} -> {void, [{overload_init, Why}]}
@@ -107,6 +112,11 @@ init({M, F, Args}) ->
 -spec interval(overload()) -> timeout() | none.
 interval(#overload{check = none}) -> none;
 interval(#overload{interval = Interval}) -> Interval.
+
+%% @doc Processes that must not be traced.
+-spec processes(overload()) -> [pid()].
+processes(#overload{caller = none}) -> [];
+processes(#overload{caller = Caller}) -> [Caller].
 
 %% @doc A check.
 -spec check(trigger(), overload()) ->
@@ -129,7 +139,7 @@ check(Trigger, #overload{check = Check, data = Data} = O) ->
                        _ -> Check(Arg)
                    end
            end,
-    case contained(Call) of
+    case checked(Check, Call, O) of
         {ok, ok} -> {ok, O};
         {ok, ignore} -> {ok, O};
         {ok, {new, New}} -> {ok, O#overload{data = New}};
@@ -137,6 +147,11 @@ check(Trigger, #overload{check = Check, data = Data} = O) ->
         {ok, Other} -> failed({bad_return, Other}, O);
         {crash, Why} -> failed(Why, O)
     end.
+
+%% The ready-made one looks at this process' messages, and returns.
+checked({?MODULE, look}, Call, _O) -> inviso_rt_callback:contained(Call);
+checked(_, Call, #overload{caller = Caller}) ->
+    inviso_rt_callback:call(Caller, Call).
 
 argument(timeout, Data) -> {timeout, Data};
 argument({msg, Message}, Data) -> {msg, {Message, Data}};
@@ -147,19 +162,21 @@ failed(Why, O) ->
 
 %% @doc Ends a protection.
 -spec remove(overload()) -> [failure()].
-remove(#overload{remove = void}) ->
+remove(#overload{caller = none}) ->
     [];
-remove(#overload{remove = {M, F, Args}, data = Data}) ->
-    case contained(fun() -> apply(M, F, [Data | Args]) end) of
+remove(#overload{remove = Remove, data = Data, caller = Last}) ->
+    Caller = inviso_rt_callback:again(Last),
+    Failures = removed(Remove, Data, Caller),
+    ok = inviso_rt_callback:stop(Caller),
+    Failures.
+
+removed(void, _Data, _Caller) ->
+    [];
+removed({M, F, Args}, Data, Caller) ->
+    Call = fun() -> apply(M, F, [Data | Args]) end,
+    case inviso_rt_callback:call(Caller, Call) of
         {ok, _} -> [];
         {crash, Why} -> [{overload_remove, Why}]
-    end.
-
-contained(F) ->
-    try
-        {ok, F()}
-    catch
-        Class:Reason -> {crash, {Class, Reason}}
     end.
 
 %% --- ready-made ---------------------------------------------------------------

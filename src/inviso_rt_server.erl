@@ -554,9 +554,10 @@ flag(_How, Other, _Rt) ->
 
 own(#rt{output = none}) ->
     [];
-own(#rt{output = Output, meta = Meta}) ->
+own(#rt{output = Output, meta = Meta, overload = Overload}) ->
     [P || P <- [self(), Meta
-                | inviso_output:processes(Output) ++ inviso_push:own()],
+                | inviso_output:processes(Output) ++ inviso_push:own()
+                      ++ inviso_rt_overload:processes(Overload)],
           is_pid(P)].
 
 %% --- meta tracing -----------------------------------------------------------

@@ -30,7 +30,8 @@
          overload_check_by_message_and_exit/1,
          overload_init_and_remove/1,
          overload_checks_that_are_there/1,
-         overload_callbacks_that_crash/1]).
+         overload_callbacks_that_crash/1,
+         overload_callbacks_that_hang/1]).
 
 -import(inviso_test_lib, [call/4, wait_until/1]).
 -import(inviso_control_probe, [told/1, told/2]).
@@ -62,7 +63,8 @@ all() ->
      overload_check_by_message_and_exit,
      overload_init_and_remove,
      overload_checks_that_are_there,
-     overload_callbacks_that_crash].
+     overload_callbacks_that_crash,
+     overload_callbacks_that_hang].
 
 init_per_testcase(a_system_without_distribution = Case, Config) ->
     N = inviso_test_lib:start_alone(dir(Case, Config)),
@@ -789,12 +791,26 @@ overload_init_and_remove(Config) ->
     {ok, _} = inviso(N1, stop_tracing, []),
     {ok, [{Node1, ok}]} = inviso(N1, change_options, [[{dependency, 1}]]),
     [Begin1, Check] = told(N1),
+    %% What comes to where they run comes to the check.
+    {ok, _} = inviso(N1, init_tracing, [{file, "a.log"}]),
+    _ = call(N1, erlang, send, [caller(N1), hello]),
+    wait_until(fun() -> told(N1) =:= [Begin1, Check, Check] end),
+    {ok, _} = inviso(N1, stop_tracing, []),
     {ok, [{Node1, ok}]} = inviso(N1, change_options, [[Option(two)]]),
     End1 = {end_load, {{data, one}, one}},
-    [Begin1, Check, End1, {begin_load, two}] = told(N1),
+    [Begin1, Check, Check, End1, {begin_load, two}] = told(N1),
     {ok, _} = inviso(N1, stop_nodes, []),
     {end_load, {{data, two}, two}} = lists:last(told(N1)),
     {ok, _} = inviso(N1, stop_all, []).
+
+%% The process that is linked to the runtime component.
+caller(N) ->
+    Rt = call(N, erlang, whereis, [inviso_rt]),
+    {links, Links} = call(N, erlang, process_info, [Rt, links]),
+    [Pid] = [P || P <- Links, is_pid(P),
+                  {current_function, {inviso_rt_callback, _, _}} <-
+                      [call(N, erlang, process_info, [P, current_function])]],
+    Pid.
 
 %% The default check, and the ready-made one.
 overload_checks_that_are_there(Config) ->
@@ -819,6 +835,16 @@ overload_checks_that_are_there(Config) ->
                            _ -> false
                        end
                end),
+    %% Without its Init it is one that crashes.
+    Sub = inviso_test_lib:spawn_call(N1, timer, sleep, [infinity]),
+    ok = inviso(N1, subscribe, [Sub]),
+    {ok, [{Node1, ok}]} =
+        inviso(N1, change_options,
+               [[{overload, {{inviso_rt_overload, look}, 50}}]]),
+    {ok, _} = inviso(N1, cancel_suspension, []),
+    wait_until(fun() -> failures(N1, Sub) =/= [] end),
+    [{overload_check, {error, _}}] = failures(N1, Sub),
+    {tracing, running} = status(N1),
     {ok, _} = inviso(N1, stop_all, []).
 
 %% A check that is due, with more than 1000 messages behind it. The timers of a
@@ -867,6 +893,34 @@ overload_callbacks_that_crash(Config) ->
                end),
     {tracing, running} = status(N1),
     {ok, [{Node1, ok}]} = inviso(N1, stop_all, []).
+
+%% They are given up, requests are answered, and the next protection works.
+overload_callbacks_that_hang(Config) ->
+    {N1, Node1, _, _} = nodes_of(Config),
+    _ = ?PROBE:load(N1),
+    {ok, _} = inviso(N1, start, []),
+    Sub = inviso_test_lib:spawn_call(N1, timer, sleep, [infinity]),
+    ok = inviso(N1, subscribe, [Sub]),
+    _ = [?PROBE:answer(N1, {F, hang}) || F <- [begin_load, check, end_load]],
+    Option = {overload, {{?PROBE, check}, 50, {?PROBE, begin_load, [x]},
+                         {?PROBE, end_load, [x]}}},
+    {ok, [{Node1, {ok, new}}]} = inviso(N1, add_node, [tag, [Option]]),
+    [{overload_init, timeout}] = failures(N1, Sub),
+    {ok, _} = inviso(N1, init_tracing, [{file, "a.log"}]),
+    wait_until(fun() -> lists:member({check, {timeout, void}}, told(N1)) end),
+    {tracing, running} = status(N1),
+    [_, {overload_check, timeout}] = failures(N1, Sub),
+    %% It is not called again.
+    timer:sleep(200),
+    [{begin_load, x}, {check, {timeout, void}}] = told(N1),
+    ?PROBE:answer(N1, {begin_load, {ok, data}}),
+    ?PROBE:answer(N1, {check, {suspend, enough}}),
+    {ok, [{Node1, ok}]} = inviso(N1, change_options, [[Option]]),
+    wait_until(fun() -> status(N1) =:= {tracing, {suspended, enough}} end),
+    [_, _, {overload_remove, timeout}] = failures(N1, Sub),
+    ?PROBE:answer(N1, {end_load, ok}),
+    {ok, [{Node1, ok}]} = inviso(N1, stop_all, []),
+    {end_load, {data, x}} = lists:last(told(N1)).
 
 failures(N, Sub) ->
     [F || {callback_failed, _, F} <- events(N, Sub)].

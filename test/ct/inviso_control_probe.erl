@@ -37,7 +37,8 @@ forget(Node) ->
     true = inviso_test_lib:call(Node, erlang, register, [probe, Pid]),
     ok.
 
-%% @doc What a function will answer; `crash' is no answer.
+%% @doc What a function will answer; `crash' and `hang' are
+%% none.
 answer(Node, {Function, Answer}) ->
     inviso_test_lib:call(Node, persistent_term, put,
                          [{?MODULE, Function}, Answer]).
@@ -46,6 +47,7 @@ said(Function, What, Default) ->
     catch probe ! {Function, What},
     case persistent_term:get({?MODULE, Function}, Default) of
         crash -> error(told_to_crash);
+        hang -> timer:sleep(infinity);
         Answer -> Answer
     end.
 
