@@ -835,6 +835,24 @@ overload_checks_that_are_there(Config) ->
                            _ -> false
                        end
                end),
+    _ = ?PROBE:load(N1),
+    Busy = [inviso_test_lib:spawn_call(N1, ?PROBE, busy, [])
+            || _ <- lists:seq(1, 40)],
+    {ok, [{Node1, ok}]} =
+        inviso(N1, change_options,
+               [[{overload, {{inviso_rt_overload, look}, 50,
+                             {inviso_rt_overload, watch,
+                              [#{memory_percent => 0, run_queue => 1}]},
+                             void}}]]),
+    {ok, _} = inviso(N1, cancel_suspension, []),
+    wait_until(fun() ->
+                       case status(N1) of
+                           {tracing, {suspended, {run_queue, Text}}} ->
+                               is_binary(Text);
+                           _ -> false
+                       end
+               end),
+    _ = [call(N1, erlang, exit, [P, kill]) || P <- Busy],
     %% Without its Init it is one that crashes.
     Sub = inviso_test_lib:spawn_call(N1, timer, sleep, [infinity]),
     ok = inviso(N1, subscribe, [Sub]),

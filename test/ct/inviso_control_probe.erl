@@ -7,7 +7,7 @@
 -export([begin_load/1, check/1, end_load/2]).
 -export([meta_init/4, meta_call/3, meta_return/3, meta_remove/4, meta_clean/1,
          publ_init/1, publ_remove/1]).
--export([traced/1, other/2, traced_local/1]).
+-export([traced/1, other/2, traced_local/1, busy/0]).
 
 %% @doc Brings this module to a node, and starts the process there.
 load(Node) ->
@@ -87,3 +87,5 @@ traced_local(crash) -> error(crash);
 traced_local(X) -> {traced, X}.
 
 other(X, Y) -> {other, X, Y}.
+
+busy() -> busy().

@@ -15,6 +15,7 @@
          a_runtime_component_that_is_killed/1, events_that_are_too_big/1,
          bytes_that_wait/1,
          a_flood_and_a_handler_that_sleeps/1, a_flood_of_many_kinds/1,
+         flags_of_links_and_of_calls/1,
          what_is_lost_is_told_in_place/1,
          flush/1, collector/1, lines_of_the_collector/1,
          a_relay_to_a_node/1, a_relay_to_a_process/1,
@@ -40,6 +41,7 @@ all() ->
      a_runtime_component_that_is_killed, events_that_are_too_big,
      bytes_that_wait,
      a_flood_and_a_handler_that_sleeps, a_flood_of_many_kinds,
+     flags_of_links_and_of_calls,
      what_is_lost_is_told_in_place,
      flush, collector, lines_of_the_collector,
      a_relay_to_a_node, a_relay_to_a_process,
@@ -404,6 +406,34 @@ a_flood_of_many_kinds(Config) ->
                register, unregister, in, out, open, closed,
                gc_major_start, gc_major_end] -- told(N2),
     [] = Missing.
+
+%% set_on_link, set_on_first_link, arity, silent
+flags_of_links_and_of_calls(Config) ->
+    {N1, _, N2, Node2} = nodes_of(Config),
+    {ok, _} = inviso(N1, init_tracing, [[Node2], {fun ?PROBE:tell/2, 0}]),
+    {ok, [{Node2, {ok, [1]}}]} =
+        inviso(N1, tpl, [[Node2], ?PROBE, traced, 1, []]),
+    Told = fun(Flags, F, Args) ->
+                   Before = length(told(N2)),
+                   {ok, [{Node2, {ok, [1]}}]} =
+                       inviso(N1, tf, [[Node2], worker, Flags]),
+                   ok = call(N2, ?PROBE, F, Args),
+                   {ok, [{Node2, {ok, [1]}}]} =
+                       inviso(N1, ctf, [[Node2], worker, [all]]),
+                   {ok, [{Node2, ok}]} = inviso(N1, flush, [[Node2]]),
+                   [{P, What} || {_, {trace, P, call, {?PROBE, traced, What}}}
+                                     <- lists:nthtail(Before, told(N2))]
+           end,
+    W = worker(N2),
+    [] = Told([call], linked, [3]),
+    [{P1, [1]}] = Told([call, set_on_first_link], linked, [3]),
+    [{P2, [1]}, {P3, [2]}, {P4, [3]}] =
+        Told([call, set_on_link], linked, [3]),
+    false = lists:member(W, [P1, P2, P3, P4]),
+    [{W, 1}, {W, 1}] = Told([call, arity], work, [1, 2]),
+    [] = Told([call, silent], work, [1, 2]),
+    [{W, [1]}, {W, [2]}] = Told([call], work, [1, 2]),
+    stopped(N1).
 
 %% {drop, N} stands between what was before and what was after.
 what_is_lost_is_told_in_place(Config) ->

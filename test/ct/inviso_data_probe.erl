@@ -3,7 +3,7 @@
 %% handlers, and readers of what comes out.
 -module(inviso_data_probe).
 
--export([load/1, start/0, work/2, with/1, with_large/2, traced/1, run/1,
+-export([load/1, start/0, work/2, linked/1, with/1, with_large/2, traced/1, run/1,
          crowd/2, everything/2, all_of_it/2]).
 -export([tell/2, slow/2, crash/2, steal/2, gate/2, open_gate/0,
          close_gate/0, tags/2]).
@@ -32,6 +32,15 @@ run(_) ->
 %% @doc Has the worker call traced/1 with numbers from one to another.
 work(From, To) ->
     asked(worker, fun() -> calls(From, To) end).
+
+%% @doc Has so many processes, linked to the worker, one after the other call it.
+linked(N) ->
+    asked(worker, fun() -> _ = [one_linked(I) || I <- lists:seq(1, N)], ok end).
+
+one_linked(I) ->
+    Pid = spawn_link(fun() -> ?MODULE:traced(I) end),
+    Ref = monitor(process, Pid),
+    receive {'DOWN', Ref, process, Pid, _} -> ok end.
 
 %% @doc The same with given terms.
 with(Terms) ->
