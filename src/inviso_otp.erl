@@ -676,9 +676,8 @@ known_defects() ->
      {gc_two_sessions, [{"15.0", none}], refused,
       "garbage_collection of one process in two sessions: use after free"},
      {dirty_tracee, [{"0", "13.2"}], told,
-      "this VM can crash when a process is traced that runs on a dirty "
-      "scheduler; tracing fewer processes (--procs) makes that unlikelier, "
-      "erts 13.2 has it mended"},
+      "tracing a process on a dirty scheduler can crash this VM (mended in "
+      "erts 13.2); --procs makes it unlikelier"},
      {link_inherits_not, [{"0", "14.0"}], told,
       "link/1 never passes flags on (set_on_link); spawn_link does"},
      {late_receive,

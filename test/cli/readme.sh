@@ -37,8 +37,12 @@ alike() {
 		-e 's/<0\.[0-9]+\.0>/PID/g' -e 's/\([0-9.]+ [um]?s\)/(TIME)/' \
 		-e 's/[0-9]+ events? recorded/N events recorded/' \
 		-e 's/[0-9.]+ [KM]?i?B in/N in/' -e 's/os pid [0-9]+/os pid N/' \
-		-e 's/OTP [0-9]+ \(erts [0-9.]+\)/OTP N/'
+		-e 's/OTP [0-9]+ \(erts [0-9.]+\)/OTP N/' -e 's/[0-9]+ processes/N processes/'
 }
+
+# What the session shows of standard error begins with the command's name. What
+# is said of the release of the node alone it does not show.
+of_err() { grep '^inviso [a-z]*: ' | grep -v 'inviso [a-z]*: [^ ]*: OTP '; }
 
 n=0 bad=0
 point() { # OK WHAT
@@ -71,11 +75,10 @@ for part in [0-9][0-9]; do
 		continue
 		;;
 	esac
-	if ! eval "$command" >out 2>err; then
-		cat err >>out
-	fi
-	sed 1d "$part" | alike >expected
-	alike <out >got
+	eval "$command" >out 2>err
+	sed 1d "$part" | alike >shown
+	{ of_err <shown; grep -v '^inviso [a-z]*: ' shown; } >expected
+	{ of_err <err; cat out; } | alike >got
 	if diff expected got >difference; then
 		point true "$command"
 	else
