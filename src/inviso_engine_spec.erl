@@ -2,7 +2,7 @@
 %% @doc The match specs of several sessions as one of the VM's.
 %%
 %% The result tells who matched: `{Sessions, Valued, Returns, Exceptions,
-%% Value...}', see c_src/engine/event.h. The VM takes the first clause that
+%% Value...}', see c_src/engine/verdict.h. The VM takes the first clause that
 %% matches; so there is one for each combination of clauses, one from each
 %% session or none, in lexical order, and each session gets the first of its
 %% own. Guards stay guards, with their rules for errors, and a call puts a frame

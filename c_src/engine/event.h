@@ -9,15 +9,6 @@
  * the VM knows: they find the sessions that want an event and send each what
  * its tracer would have got if it were alone.
  *
- * For functions and messages, a session's match specs have been compiled into
- * one of the VM's for all sessions (inviso_engine_spec.erl), whose result is
- *
- *	{Sessions, Valued, Returns, Exceptions, Value...}
- *
- * masks of the sessions that match, of those of them whose {message, Value} is
- * not `true', one Value for each of these from bit 0 on, and of those that
- * want to hear of the call's end.  Without a result all sessions match.
- *
  * No lock, no allocation of ours; what is looked at is bounded by the number
  * of sessions.
  */

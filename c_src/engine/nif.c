@@ -15,6 +15,7 @@
 #include "engine/profile.h"
 #include "engine/session.h"
 #include "engine/tracee.h"
+#include "engine/verdict.h"
 
 static unsigned instances; /* load and unload do not run side by side */
 
@@ -274,6 +275,7 @@ static int load(ErlNifEnv *env, void **priv, ERL_NIF_TERM load_info)
 	init_atoms(env);
 	inv_tags_init(env);
 	inv_messages_init(env);
+	inv_verdict_init(env);
 	inv_engine_event_init(env);
 	instances++;
 	return 0;

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_ENGINE_CALL_H
+#define INV_ENGINE_CALL_H
+
+#include <stdint.h>
+
+#include "engine/message.h"
+#include "engine/verdict.h"
+
+/*
+ * Calls and their ends, in the thread of the process that makes them.  `mask`:
+ * the sessions that trace its calls.
+ */
+void inv_call_begin(const struct inv_message *m, struct inv_verdict *v,
+		    uint32_t mask);
+/* return_from and exception_from */
+void inv_call_end(const struct inv_message *m, uint32_t mask);
+
+#endif
