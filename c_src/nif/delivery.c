@@ -81,12 +81,6 @@ static uint64_t dropped(const struct inv_delivery *d)
 	return sum;
 }
 
-static bool get(ErlNifEnv *env, ERL_NIF_TERM opts, ERL_NIF_TERM key,
-		ERL_NIF_TERM *value)
-{
-	return enif_get_map_value(env, opts, key, value) != 0;
-}
-
 /* As the VM's own tracer takes it: native units, which here are ns. */
 static ERL_NIF_TERM monotonic(ErlNifEnv *env)
 {
@@ -106,31 +100,28 @@ static ERL_NIF_TERM timestamp(ErlNifEnv *env, ERL_NIF_TERM kind)
 	return enif_now_time(env);
 }
 
-/*
- * The elements of the message but for the timestamp, whose kind goes to *ts;
- * how many there are.
- */
-static unsigned elements(ErlNifEnv *env, const ERL_NIF_TERM argv[],
-			 ERL_NIF_TERM element[ELEMENTS_MAX], ERL_NIF_TERM *ts)
+/* The elements of the message but for the timestamp; how many there are. */
+static unsigned elements(const struct inv_tracer_event *te,
+			 ERL_NIF_TERM element[ELEMENTS_MAX])
 {
-	bool stamped = get(env, argv[4], inv_am_timestamp, ts);
 	unsigned n = 0;
 
-	if (!stamped)
-		*ts = inv_am_undefined;
-	if (argv[0] == inv_am_seq_trace) {
+	if (te->tag == inv_am_seq_trace) {
 		element[n++] = inv_am_seq_trace;
-		element[n++] = argv[2];
-		element[n++] = argv[3];
+		element[n++] = te->tracee;
+		element[n++] = te->content;
 		return n;
 	}
-	element[n++] = stamped ? inv_am_trace_ts : inv_am_trace;
-	element[n++] = argv[2];
-	element[n++] = argv[0];
-	element[n++] = argv[3];
-	n += get(env, argv[4], inv_am_extra, &element[n]);
-	n += get(env, argv[4], inv_am_match_spec_result, &element[n]);
-	n += get(env, argv[4], inv_am_scheduler_id, &element[n]);
+	element[n++] = te->timestamp ? inv_am_trace_ts : inv_am_trace;
+	element[n++] = te->tracee;
+	element[n++] = te->tag;
+	element[n++] = te->content;
+	if (te->extra)
+		element[n++] = te->extra;
+	if (te->value)
+		element[n++] = te->value;
+	if (te->scheduler)
+		element[n++] = te->scheduler;
 	return n;
 }
 
@@ -167,19 +158,19 @@ static uint64_t weight(struct inv_delivery *d, ErlNifEnv *env,
 	return take(&d->bytes, (int64_t)bytes) ? bytes : 0;
 }
 
-void inv_delivery_event(struct inv_delivery *d, uint32_t thread, ErlNifEnv *env,
-			const ERL_NIF_TERM argv[])
+void inv_delivery_event(struct inv_delivery *d, uint32_t thread,
+			const struct inv_tracer_event *te)
 {
 	_Atomic uint64_t *produced = &d->lanes[thread].produced;
 	ERL_NIF_TERM element[ELEMENTS_MAX];
+	ErlNifEnv *env = te->env;
 	ERL_NIF_TERM message;
 	enum inv_drop why;
-	ERL_NIF_TERM ts;
 	uint64_t bytes;
 	unsigned n;
 
 	/* The VM does not trace a process to itself. */
-	if (argv[2] == enif_make_pid(env, &d->receiver))
+	if (te->tracee == enif_make_pid(env, &d->receiver))
 		return;
 	/* Release: who reads it sees what became of the events before. */
 	atomic_store_explicit(
@@ -191,15 +182,15 @@ void inv_delivery_event(struct inv_delivery *d, uint32_t thread, ErlNifEnv *env,
 		drop(d, INV_DROP_FULL);
 		return;
 	}
-	n = elements(env, argv, element, &ts);
+	n = elements(te, element);
 	bytes = weight(d, env, element, n, &why);
 	if (bytes == 0) {
 		give(&d->events, 1);
 		drop(d, why);
 		return;
 	}
-	if (ts != inv_am_undefined)
-		element[n++] = timestamp(env, ts);
+	if (te->timestamp)
+		element[n++] = timestamp(env, te->timestamp);
 	message = enif_make_tuple_from_array(env, element, n);
 	message = enif_make_tuple4(env, inv_am_inviso_event,
 				   enif_make_uint64(env, bytes),

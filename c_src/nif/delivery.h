@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "abi/ring.h"
+#include "abi/tracer_call.h"
 
 /*
  * A tracer that delivers: each event becomes the message that the VM's own
@@ -51,9 +52,9 @@ struct inv_delivery *inv_delivery_make(const ErlNifPid *receiver, uint32_t n,
 				       uint64_t events, uint64_t bytes,
 				       uint64_t max_copy);
 
-/* The callback trace/5, in the thread of that index. */
-void inv_delivery_event(struct inv_delivery *d, uint32_t thread, ErlNifEnv *env,
-			const ERL_NIF_TERM argv[]);
+/* An event, in the thread of that index. */
+void inv_delivery_event(struct inv_delivery *d, uint32_t thread,
+			const struct inv_tracer_event *te);
 
 /* The receiver has done with events, and with so many bytes in them. */
 void inv_delivery_credit(struct inv_delivery *d, uint64_t events,

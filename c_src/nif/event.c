@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "abi/event.h"
+#include "abi/tracer_call.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/likely.h"
@@ -16,14 +17,9 @@
 
 #define PREFETCH 512
 
-/* An event as the VM hands it over. */
+/* An event as it is recorded. */
 struct event {
-	ErlNifEnv *env;
-	ERL_NIF_TERM tag_atom;
-	ERL_NIF_TERM tracee; /* seq_trace: the label */
-	ERL_NIF_TERM payload;
-	ERL_NIF_TERM extra;
-	ERL_NIF_TERM ms_result;
+	const struct inv_tracer_event *of;
 	enum inv_tag tag;
 	enum inv_ts_kind ts_kind;
 	unsigned scheduler;
@@ -64,34 +60,24 @@ static enum inv_ts_kind ts_kind_of(ERL_NIF_TERM atom)
 }
 
 /* Opts has at most four keys, and usually none. */
-static void read_opts(struct event *ev, ERL_NIF_TERM opts)
+static void read_opts(struct inv_tracer_event *te, ERL_NIF_TERM opts)
 {
-	ERL_NIF_TERM kind;
-	ERL_NIF_TERM id;
 	size_t n = 0;
 
-	if (!enif_get_map_size(ev->env, opts, &n))
+	if (!enif_get_map_size(te->env, opts, &n))
 		return;
 	if (n > 0 &&
-	    enif_get_map_value(ev->env, opts, inv_am_extra, &ev->extra)) {
-		ev->flags |= INV_EV_EXTRA;
+	    enif_get_map_value(te->env, opts, inv_am_extra, &te->extra))
 		n--;
-	}
 	if (n > 0 &&
-	    enif_get_map_value(ev->env, opts, inv_am_timestamp, &kind)) {
-		ev->ts_kind = ts_kind_of(kind);
-		ev->flags |= (uint8_t)(ev->ts_kind << INV_EV_TS_SHIFT);
+	    enif_get_map_value(te->env, opts, inv_am_timestamp, &te->timestamp))
 		n--;
-	}
-	if (n > 0 && enif_get_map_value(ev->env, opts, inv_am_match_spec_result,
-					&ev->ms_result)) {
-		ev->flags |= INV_EV_MS_RESULT;
+	if (n > 0 && enif_get_map_value(te->env, opts, inv_am_match_spec_result,
+					&te->value))
 		n--;
-	}
-	if (n > 0 &&
-	    enif_get_map_value(ev->env, opts, inv_am_scheduler_id, &id) &&
-	    enif_get_uint(ev->env, id, &ev->scheduler))
-		ev->flags |= INV_EV_SCHED;
+	if (n > 0)
+		enif_get_map_value(te->env, opts, inv_am_scheduler_id,
+				   &te->scheduler);
 }
 
 static bool put_strict(struct inv_encoder *e)
@@ -153,11 +139,11 @@ static bool put_light(struct inv_encoder *e, const struct event *ev)
 	case INV_TAG_RECEIVE:
 		return inv_encode_hole(e);
 	case INV_TAG_CALL:
-		return put_light_call(e, ev->payload);
+		return put_light_call(e, ev->of->content);
 	case INV_TAG_SEQ_TRACE:
-		return put_light_seq(e, ev->payload);
+		return put_light_seq(e, ev->of->content);
 	default:
-		return inv_encode_term(e, ev->payload);
+		return inv_encode_term(e, ev->of->content);
 	}
 }
 
@@ -165,24 +151,24 @@ static bool put_extra(struct inv_encoder *e, const struct event *ev)
 {
 	if (ev->flags & INV_EV_LIGHT &&
 	    (ev->tag == INV_TAG_SPAWN || ev->tag == INV_TAG_SPAWNED))
-		return put_light_call(e, ev->extra);
-	return inv_encode_term(e, ev->extra);
+		return put_light_call(e, ev->of->extra);
+	return inv_encode_term(e, ev->of->extra);
 }
 
 static bool put_terms(struct inv_encoder *e, const struct event *ev)
 {
 	if (inv_unlikely(ev->tag == INV_TAG_OTHER) &&
-	    !inv_encode_term(e, ev->tag_atom))
+	    !inv_encode_term(e, ev->of->tag))
 		return false;
-	if (!inv_encode_term(e, ev->tracee))
+	if (!inv_encode_term(e, ev->of->tracee))
 		return false;
 	if (!(ev->flags & INV_EV_LIGHT ? put_light(e, ev) :
-					 inv_encode_term(e, ev->payload)))
+					 inv_encode_term(e, ev->of->content)))
 		return false;
 	if (ev->flags & INV_EV_EXTRA && !put_extra(e, ev))
 		return false;
 	return !(ev->flags & INV_EV_MS_RESULT) ||
-	       inv_encode_term(e, ev->ms_result);
+	       inv_encode_term(e, ev->of->value);
 }
 
 /*
@@ -251,7 +237,7 @@ static bool write_event(struct inv_tracer *t, struct inv_lane *lane,
 	if (inv_unlikely(p->n ==
 			 0)) /* a new packet, or an event that did not fit */
 		inv_dict_clear(&lane->dict);
-	e.env = ev->env;
+	e.env = ev->of->env;
 	e.dict = &lane->dict;
 	e.p = p->data + p->ev;
 	e.top = p->data + p->data_len - p->def;
@@ -349,63 +335,97 @@ static void record(struct inv_tracer *t, struct inv_lane *lane,
 	}
 }
 
-static void read_event(struct event *ev, ErlNifEnv *env, bool light,
-		       const ERL_NIF_TERM argv[])
+static uint8_t flags_of(struct event *ev, bool light)
 {
-	ev->env = env;
-	ev->tag_atom = argv[0];
-	ev->tag = inv_atoms_tag(argv[0]);
-	ev->tracee = argv[2];
-	ev->payload = argv[3];
-	ev->ts_kind = INV_TS_NONE;
-	ev->flags = 0;
-	read_opts(ev, argv[4]);
+	const struct inv_tracer_event *te = ev->of;
+	unsigned flags = 0;
+
+	if (te->extra)
+		flags |= INV_EV_EXTRA;
+	if (te->value)
+		flags |= INV_EV_MS_RESULT;
+	if (te->timestamp) {
+		ev->ts_kind = ts_kind_of(te->timestamp);
+		flags |= (unsigned)ev->ts_kind << INV_EV_TS_SHIFT;
+	}
+	if (te->scheduler &&
+	    enif_get_uint(te->env, te->scheduler, &ev->scheduler))
+		flags |= INV_EV_SCHED;
 	if (inv_likely(!light))
-		return;
-	ev->flags |= INV_EV_LIGHT;
+		return (uint8_t)flags;
+	flags |= INV_EV_LIGHT;
 	if (ev->tag == INV_TAG_RETURN_FROM || ev->tag == INV_TAG_EXCEPTION_FROM)
-		ev->flags &= (uint8_t)~INV_EV_EXTRA; /* the value */
+		flags &= ~(unsigned)INV_EV_EXTRA; /* the value */
+	return (uint8_t)flags;
+}
+
+enum outcome {
+	TAKEN, /* recorded, delivered, or dropped and counted */
+	GONE,  /* no such tracer */
+	BAD    /* no event */
+};
+
+static enum outcome take(struct inv_tracer *t, uint32_t thread,
+			 const struct inv_tracer_event *te)
+{
+	struct event ev = { .of = te, .ts_kind = INV_TS_NONE };
+
+	if (inv_unlikely(t->delivery != NULL)) {
+		inv_delivery_event(t->delivery, thread, te);
+		return TAKEN;
+	}
+	ev.now = inv_mono_ns();
+	ev.tag = inv_atoms_tag(te->tag);
+	/* Not the VM's, and nobody could read it. */
+	if (inv_unlikely(ev.tag == INV_TAG_OTHER) &&
+	    !enif_is_atom(te->env, te->tag))
+		return BAD;
+	ev.flags = flags_of(&ev, t->light);
+	record(t, &t->lanes[thread], &ev);
+	return TAKEN;
+}
+
+static enum outcome offer(uint64_t handle, const struct inv_tracer_event *te)
+{
+	struct inv_slot *slot = inv_slot_of(handle);
+	struct inv_thread *thread = inv_thread_self();
+	enum outcome outcome = GONE;
+
+	if (inv_unlikely(!thread)) {
+		if (atomic_load(&slot->handle) != handle)
+			return GONE;
+		atomic_fetch_add(&slot->no_ring, 1);
+		return TAKEN;
+	}
+	inv_thread_enter(thread, (uint32_t)(slot - inv_slots));
+	if (atomic_load_explicit(&slot->handle, memory_order_acquire) == handle)
+		outcome = take(slot->tracer, thread->index, te);
+	inv_thread_leave(thread);
+	return outcome;
 }
 
 ERL_NIF_TERM inv_event_trace(ErlNifEnv *env, int argc,
 			     const ERL_NIF_TERM argv[])
 {
-	ERL_NIF_TERM result = inv_am_ok;
-	struct inv_thread *thread;
-	struct inv_tracer *t;
-	struct inv_slot *slot;
+	struct inv_tracer_event te = {
+		.env = env,
+		.tag = argv[0],
+		.tracee = argv[2],
+		.content = argv[3],
+	};
 	ErlNifUInt64 handle;
-	struct event ev;
 
 	(void)argc;
 	if (!enif_get_uint64(env, argv[1], &handle) || handle == 0)
 		return inv_am_ok;
-	slot = inv_slot_of(handle);
-	thread = inv_thread_self();
-	if (inv_unlikely(!thread)) {
-		if (atomic_load(&slot->handle) == handle)
-			atomic_fetch_add(&slot->no_ring, 1);
-		return inv_am_ok;
-	}
-	inv_thread_enter(thread, (uint32_t)(slot - inv_slots));
-	if (atomic_load_explicit(&slot->handle, memory_order_acquire) ==
-	    handle) {
-		t = slot->tracer;
-		if (inv_unlikely(t->delivery != NULL)) {
-			inv_delivery_event(t->delivery, thread->index, env,
-					   argv);
-			goto out;
-		}
-		ev.now = inv_mono_ns();
-		read_event(&ev, env, t->light, argv);
-		/* Not the VM's, and nobody could read it. */
-		if (inv_unlikely(ev.tag == INV_TAG_OTHER) &&
-		    !enif_is_atom(env, ev.tag_atom))
-			result = enif_make_badarg(env);
-		else
-			record(t, &t->lanes[thread->index], &ev);
-	}
-out:
-	inv_thread_leave(thread);
-	return result;
+	read_opts(&te, argv[4]);
+	return offer(handle, &te) == BAD ? enif_make_badarg(env) : inv_am_ok;
+}
+
+bool INV_TRACER_CALL(uint64_t handle, const struct inv_tracer_event *te)
+{
+	if (handle == 0 || atomic_load_explicit(&inv_slot_of(handle)->spent,
+						memory_order_relaxed))
+		return false;
+	return offer(handle, te) == TAKEN;
 }

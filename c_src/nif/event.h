@@ -4,6 +4,8 @@
 
 #include <erl_nif.h>
 
+#include "abi/tracer_call.h"
+
 /*
  * The callbacks of the erl_tracer behaviour (seed 001, "Callbacks").  They run
  * in the thread, and with the locks, of whatever the VM traces: no lock, no
@@ -22,5 +24,8 @@ ERL_NIF_TERM inv_event_enabled(ErlNifEnv *env, int argc,
 /* trace(Tag, State, Tracee | Label, Term, Opts) -> ok */
 ERL_NIF_TERM inv_event_trace(ErlNifEnv *env, int argc,
 			     const ERL_NIF_TERM argv[]);
+
+/* The same for the engine; the one function that the library shows. */
+__attribute__((visibility("default"))) inv_tracer_call INV_TRACER_CALL;
 
 #endif

@@ -95,8 +95,8 @@ static void unload(ErlNifEnv *env, void *priv)
 	(void)priv;
 	if (--instances > 0)
 		return;
-	inv_tracers_unload();
-	inv_scalar_end();
+	if (inv_tracers_unload())
+		inv_scalar_end();
 }
 
 static ErlNifFunc functions[] = {

@@ -32,30 +32,39 @@ static void tell_spooler(struct inv_tracer *t)
 }
 
 /*
- * The keeper was killed.  Nobody is left to wait for the threads, so we do, a
- * little: an event takes microseconds.  One that a preempted thread commits
- * after the spooler's last look is lost, counted as unfinished.
+ * Nobody is left to wait for the threads, so we do, a little: an event takes
+ * microseconds.  One that a preempted thread commits after the spooler's last
+ * look is lost, counted as unfinished.  Ends the borrow.  False: leaked, which
+ * is better than unmapped under a thread.
  */
+static bool end_unattended(struct inv_tracer *t)
+{
+	int i;
+
+	inv_tracer_retire(t);
+	for (i = 0; i < 1000 && !inv_tracer_quiet(t); i++)
+		sched_yield();
+	tell_spooler(t);
+	if (inv_tracer_quiet(t)) {
+		inv_tracer_free(t);
+		return true;
+	}
+	inv_tracer_release();
+	return false;
+}
+
+/* The keeper was killed. */
 static void keeper_down(ErlNifEnv *env, void *obj, ErlNifPid *pid,
 			ErlNifMonitor *mon)
 {
 	const struct guard *guard = obj;
 	struct inv_tracer *t = inv_tracer_borrow(guard->handle);
-	int i;
 
 	(void)env;
 	(void)pid;
 	(void)mon;
-	if (!t)
-		return;
-	inv_tracer_retire(t);
-	for (i = 0; i < 1000 && !inv_tracer_quiet(t); i++)
-		sched_yield();
-	tell_spooler(t);
-	if (inv_tracer_quiet(t))
-		inv_tracer_free(t);
-	else /* leaked: better than unmapped under a thread */
-		inv_tracer_release();
+	if (t)
+		(void)end_unattended(t);
 }
 
 int inv_tracers_load(ErlNifEnv *env)
@@ -77,8 +86,10 @@ int inv_tracers_load(ErlNifEnv *env)
 	return lock ? 0 : -1;
 }
 
-void inv_tracers_unload(void)
+/* The VM is in no callback any more, but the engine may be in one of ours. */
+bool inv_tracers_unload(void)
 {
+	bool all = true;
 	unsigned i;
 
 	for (i = 0; i < INV_TRACERS_MAX; i++) {
@@ -87,12 +98,11 @@ void inv_tracers_unload(void)
 		if (!t)
 			continue;
 		enif_mutex_lock(lock);
-		inv_tracer_retire(t);
-		tell_spooler(t);
-		inv_tracer_free(t);
+		all = end_unattended(t) && all;
 	}
 	enif_mutex_destroy(lock);
 	lock = NULL;
+	return all;
 }
 
 struct inv_tracer *inv_tracer_borrow(uint64_t handle)

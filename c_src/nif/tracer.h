@@ -101,7 +101,7 @@ struct inv_tracer_opts {
 };
 
 int inv_tracers_load(ErlNifEnv *env); /* 0, or the library cannot be used */
-void inv_tracers_unload(void);
+bool inv_tracers_unload(void); /* false: a thread is in a tracer still */
 
 /*
  * Opens a tracer kept by the calling process.  *what names the step that
