@@ -60,7 +60,10 @@ start() -> erlang:nif_error(not_loaded).
 handle(_Number) -> erlang:nif_error(not_loaded).
 
 %% @doc Opens a session in a slot, which gives its number, or closes it.
--spec session(slot(), pid() | none) -> pos_integer() | ok.
+%% A tracer of {@link inviso_tracer} is the file of its library and its handle;
+%% when it takes no more events, the caller gets `{'$inviso_engine', lost, Slot}'.
+-spec session(slot(), pid() | {binary(), pos_integer()} | none) ->
+          pos_integer() | ok.
 session(_Slot, _Tracer) -> erlang:nif_error(not_loaded).
 
 %% @doc Defines a profile: by flag, the sessions that have set it; the profile

@@ -17,8 +17,8 @@
 
 -record(session, {name :: atom(),
                   slot :: inviso_engine:slot(),
-                  tracer :: pid(),
-                  monitor :: reference()}).
+                  tracer :: pid() | {inviso_tracer, pos_integer()},
+                  monitor :: reference() | none}).
 
 -record(state, {alive :: reference(),
                 sessions = #{} :: #{non_neg_integer() => #session{}},
@@ -51,6 +51,11 @@ valid(Name, Tracer) when is_atom(Name), is_pid(Tracer) ->
     end;
 valid(Name, Tracer) when is_atom(Name), is_port(Tracer) ->
     {error, {not_supported, {tracer, port}}};
+valid(Name, {inviso_tracer, Handle}) when is_atom(Name), is_integer(Handle) ->
+    case inviso_engine_tracer:file() of
+        {ok, _} -> true;
+        error -> {error, badarg}
+    end;
 valid(Name, {Module, _}) when is_atom(Name), is_atom(Module) ->
     {error, {not_supported, {tracer, Module}}};
 valid(_, _) ->
@@ -125,6 +130,8 @@ loop(State) ->
     receive
         {?TAG, gone, Number} ->
             next(close(Number, State));
+        {?TAG, lost, Slot} ->
+            next(tracer_lost(Slot, State));
         {?TAG, Ref, Request} ->
             {Answer, New} = handle(Request, State),
             Last = map_size(New#state.sessions) =:= 0,
@@ -173,18 +180,23 @@ number(_, _) ->
 open_session(_Name, _Tracer, #state{slots = []} = State) ->
     {{error, system_limit}, State};
 open_session(Name, Tracer, #state{slots = [Slot | Slots]} = State0) ->
-    Number = inviso_engine:session(Slot, Tracer),
-    Session = #session{name = Name, slot = Slot, tracer = Tracer,
-                       monitor = monitor(process, Tracer)},
-    Sessions = (State0#state.sessions)#{Number => Session},
-    State = State0#state{slots = Slots, sessions = Sessions},
-    renew_messages(State),
-    {{ok, {inviso_engine:handle(Number), {Name, Number}}}, State}.
+    try inviso_engine:session(Slot, inviso_engine_tracer:native(Tracer)) of
+        Number ->
+            Session = #session{name = Name, slot = Slot, tracer = Tracer,
+                               monitor = inviso_engine_tracer:monitor(Tracer)},
+            Sessions = (State0#state.sessions)#{Number => Session},
+            State = State0#state{slots = Slots, sessions = Sessions},
+            renew_messages(State),
+            {{ok, {inviso_engine:handle(Number), {Name, Number}}}, State}
+    catch
+        %% Its module has been unloaded just now, or is of another version.
+        error:_ -> {{error, badarg}, State0}
+    end.
 
 close(Number, #state{sessions = Sessions} = State0) ->
     case Sessions of
         #{Number := #session{slot = Slot, monitor = Monitor}} ->
-            demonitor(Monitor, [flush]),
+            _ = Monitor =:= none orelse demonitor(Monitor, [flush]),
             ok = inviso_engine:session(Slot, none),
             State = forget(Slot, State0),
             State#state{sessions = maps:remove(Number, Sessions),
@@ -223,13 +235,28 @@ tracer_down(Monitor, #state{sessions = Sessions} = State) ->
             State
     end.
 
+%% One that is full, or closed: it may come late, for a slot's next session.
+tracer_lost(Slot, #state{sessions = Sessions} = State) ->
+    case [S || #session{slot = L} = S <- maps:values(Sessions), L =:= Slot,
+               not inviso_engine_tracer:is_alive(S#session.tracer)] of
+        [_] ->
+            Flags = inviso_engine_flags:forget(Slot, State#state.flags),
+            State#state{flags = Flags};
+        [] ->
+            State
+    end.
+
 %%---------------------------------------------------------------------------
 %% What a session asks for.
 
 serve({process, Procs, How, FlagList}, Slot, S, State)
   when is_boolean(How) ->
     case inviso_engine_flags:parse(FlagList, How) of
-        {ok, Bits} -> processes(Procs, {Slot, How, Bits}, S, State);
+        {ok, Bits} ->
+            %% Of one that is closed they go again.
+            _ = inviso_engine_tracer:is_alive(S#session.tracer)
+                orelse (self() ! {?TAG, lost, Slot}),
+            processes(Procs, {Slot, How, Bits}, S, State);
         {error, _} = E -> {E, State}
     end;
 serve({port, _Ports, How, _FlagList}, _Slot, _S, State)
@@ -382,7 +409,7 @@ item(_, _, _, _, _) ->
 
 %% Those of a tracer that died are as good as gone.
 flags(Slot, Pid, #session{tracer = Tracer}, State) ->
-    case is_process_alive(Tracer) of
+    case inviso_engine_tracer:is_alive(Tracer) of
         true -> inviso_engine_flags:flags(Slot, {Pid, State#state.flags});
         false -> []
     end.

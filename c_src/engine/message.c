@@ -2,6 +2,7 @@
 #include "engine/message.h"
 
 #include "engine/session.h"
+#include "engine/tracer_ours.h"
 
 /* trace, tracee, tag, content, extra, value, timestamp */
 #define ELEMENTS_MAX 7
@@ -15,11 +16,6 @@ void inv_messages_init(ErlNifEnv *env)
 	am_trace_ts = enif_make_atom(env, "trace_ts");
 }
 
-static bool has(const struct inv_message *m, enum inv_flag flag, uint32_t slot)
-{
-	return m->profile->sessions[flag] >> slot & 1;
-}
-
 static ERL_NIF_TERM monotonic(ErlNifEnv *env)
 {
 	return enif_make_int64(env, enif_monotonic_time(ERL_NIF_NSEC));
@@ -28,14 +24,14 @@ static ERL_NIF_TERM monotonic(ErlNifEnv *env)
 /* 0: the session has asked for none. */
 static ERL_NIF_TERM timestamp(const struct inv_message *m, uint32_t slot)
 {
-	if (has(m, INV_FLAG_TIMESTAMP, slot))
+	if (inv_message_has(m, INV_FLAG_TIMESTAMP, slot))
 		return enif_now_time(m->env);
-	if (has(m, INV_FLAG_STRICT, slot))
+	if (inv_message_has(m, INV_FLAG_STRICT, slot))
 		return enif_make_tuple2(
 			m->env, monotonic(m->env),
 			enif_make_unique_integer(m->env,
 						 ERL_NIF_UNIQUE_MONOTONIC));
-	if (has(m, INV_FLAG_MONOTONIC, slot))
+	if (inv_message_has(m, INV_FLAG_MONOTONIC, slot))
 		return monotonic(m->env);
 	return 0;
 }
@@ -54,24 +50,35 @@ static ERL_NIF_TERM with_arity(ErlNifEnv *env, ERL_NIF_TERM call)
 				enif_make_uint(env, arity));
 }
 
+ERL_NIF_TERM inv_message_content(const struct inv_message *m, uint32_t slot)
+{
+	return m->tag->kind == INV_KIND_CALL &&
+			       inv_message_has(m, INV_FLAG_ARITY, slot) ?
+		       with_arity(m->env, m->content) :
+		       m->content;
+}
+
 void inv_message_send(const struct inv_message *m, uint32_t slot,
 		      ERL_NIF_TERM value)
 {
-	const ErlNifPid *tracer = &inv_session_at(slot)->tracer;
+	const struct inv_session *session = inv_session_at(slot);
+	const ErlNifPid *tracer = &session->tracer;
 	ERL_NIF_TERM element[ELEMENTS_MAX];
 	ERL_NIF_TERM stamp;
 	unsigned n = 0;
 
+	if (session->ours.call) {
+		if (!inv_ours_take(&session->ours, m, slot, value))
+			inv_session_lost(m->env, slot);
+		return;
+	}
 	if (tracer->pid == m->tracee)
 		return;
 	stamp = timestamp(m, slot);
 	element[n++] = stamp ? am_trace_ts : am_trace;
 	element[n++] = m->tracee;
 	element[n++] = m->tag->atom;
-	element[n++] = m->tag->kind == INV_KIND_CALL &&
-				       has(m, INV_FLAG_ARITY, slot) ?
-			       with_arity(m->env, m->content) :
-			       m->content;
+	element[n++] = inv_message_content(m, slot);
 	if (m->extra)
 		element[n++] = m->extra;
 	if (value)

@@ -24,6 +24,16 @@ struct inv_message {
 
 void inv_messages_init(ErlNifEnv *env);
 
+/* Whether the session has set the flag for who it is about. */
+static inline bool inv_message_has(const struct inv_message *m,
+				   enum inv_flag flag, uint32_t slot)
+{
+	return m->profile->sessions[flag] >> slot & 1;
+}
+
+/* As the session wants it: with the flag arity, a call without arguments. */
+ERL_NIF_TERM inv_message_content(const struct inv_message *m, uint32_t slot);
+
 /*
  * Sends it to the tracer of the session in that slot, unless that is the traced
  * process itself; `value` is what a match spec's {message, Value} made of it,

@@ -6,8 +6,10 @@
  * As with the tracer's library, a second instance has the same static data.
  */
 #include <erl_nif.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "engine/event.h"
 #include "engine/flag.h"
@@ -15,6 +17,7 @@
 #include "engine/profile.h"
 #include "engine/session.h"
 #include "engine/tracee.h"
+#include "engine/tracer_ours.h"
 #include "engine/verdict.h"
 
 static unsigned instances; /* load and unload do not run side by side */
@@ -121,10 +124,32 @@ static ERL_NIF_TERM handle(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 	return term;
 }
 
-/* session(Slot, Tracer) -> Number; session(Slot, none) -> ok */
+/* {File of the library, Handle} of a tracer of the module inviso_tracer */
+static bool get_ours(ErlNifEnv *env, ERL_NIF_TERM term, struct inv_ours *ours)
+{
+	char path[PATH_MAX];
+	const ERL_NIF_TERM *e;
+	ErlNifUInt64 handle;
+	ErlNifBinary file;
+	int n;
+
+	if (!enif_get_tuple(env, term, &n, &e) || n != 2 ||
+	    !enif_inspect_binary(env, e[0], &file) ||
+	    file.size >= sizeof(path) || !enif_get_uint64(env, e[1], &handle))
+		return false;
+	memcpy(path, file.data, file.size);
+	path[file.size] = '\0';
+	return inv_ours_open(ours, path, handle) == 0;
+}
+
+/*
+ * session(Slot, Pid | {File, Handle}) -> Number; session(Slot, none) -> ok.
+ * The caller hears {'$inviso_engine', lost, Slot} when a tracer that is no
+ * process takes no more events.
+ */
 static ERL_NIF_TERM session(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 {
-	ErlNifPid tracer;
+	struct inv_session s = { .ours = { NULL, 0 } };
 	uint32_t slot;
 
 	(void)argc;
@@ -134,9 +159,11 @@ static ERL_NIF_TERM session(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 		inv_session_close(slot);
 		return am_ok;
 	}
-	if (!enif_get_local_pid(env, argv[1], &tracer))
+	if (!enif_get_local_pid(env, argv[1], &s.tracer) &&
+	    !get_ours(env, argv[1], &s.ours))
 		return enif_make_badarg(env);
-	return enif_make_uint(env, inv_session_open(slot, &tracer));
+	(void)enif_self(env, &s.server);
+	return enif_make_uint(env, inv_session_open(slot, &s));
 }
 
 static bool get_profile(ErlNifEnv *env, ERL_NIF_TERM term, uint32_t *number)
@@ -275,6 +302,8 @@ static int load(ErlNifEnv *env, void **priv, ERL_NIF_TERM load_info)
 	init_atoms(env);
 	inv_tags_init(env);
 	inv_messages_init(env);
+	inv_ours_init(env);
+	inv_sessions_init(env);
 	inv_verdict_init(env);
 	inv_engine_event_init(env);
 	instances++;
@@ -292,8 +321,10 @@ static void unload(ErlNifEnv *env, void *priv)
 {
 	(void)env;
 	(void)priv;
-	if (--instances == 0)
-		end_tables();
+	if (--instances > 0)
+		return;
+	end_tables();
+	inv_ours_end();
 }
 
 static ErlNifFunc functions[] = {

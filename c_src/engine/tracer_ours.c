@@ -5,6 +5,10 @@
 #include <stddef.h>
 #include <string.h>
 
+static ERL_NIF_TERM am_monotonic;
+static ERL_NIF_TERM am_strict_monotonic;
+static ERL_NIF_TERM am_timestamp;
+
 /* One for each file that the tracer was loaded from in this VM's life. */
 #define LIBRARIES_MAX 16
 
@@ -55,4 +59,37 @@ void inv_ours_end(void)
 	for (i = 0; i < LIBRARIES_MAX && libraries[i].handle; i++)
 		dlclose(libraries[i].handle);
 	memset(libraries, 0, sizeof(libraries));
+}
+
+void inv_ours_init(ErlNifEnv *env)
+{
+	am_monotonic = enif_make_atom(env, "monotonic");
+	am_strict_monotonic = enif_make_atom(env, "strict_monotonic");
+	am_timestamp = enif_make_atom(env, "timestamp");
+}
+
+/* The tracer takes the time itself. */
+static ERL_NIF_TERM timestamp(const struct inv_message *m, uint32_t slot)
+{
+	if (inv_message_has(m, INV_FLAG_TIMESTAMP, slot))
+		return am_timestamp;
+	if (inv_message_has(m, INV_FLAG_STRICT, slot))
+		return am_strict_monotonic;
+	return inv_message_has(m, INV_FLAG_MONOTONIC, slot) ? am_monotonic : 0;
+}
+
+bool inv_ours_take(const struct inv_ours *o, const struct inv_message *m,
+		   uint32_t slot, ERL_NIF_TERM value)
+{
+	const struct inv_tracer_event event = {
+		.env = m->env,
+		.tag = m->tag->atom,
+		.tracee = m->tracee,
+		.content = inv_message_content(m, slot),
+		.extra = m->extra,
+		.value = value,
+		.timestamp = timestamp(m, slot),
+	};
+
+	return o->call(o->handle, &event);
 }

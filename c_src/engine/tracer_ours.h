@@ -2,10 +2,12 @@
 #ifndef INV_ENGINE_TRACER_OURS_H
 #define INV_ENGINE_TRACER_OURS_H
 
+#include <erl_nif.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "abi/tracer_call.h"
+#include "engine/message.h"
 
 /*
  * A session's tracer that is inviso_tracer's: an event goes into its rings in
@@ -16,7 +18,7 @@
  * tracers are closed then, which the call tells.
  */
 struct inv_ours {
-	inv_tracer_call *call;
+	inv_tracer_call *call; /* NULL: no such tracer */
 	uint64_t handle;
 };
 
@@ -29,11 +31,14 @@ int inv_ours_open(struct inv_ours *o, const char *path, uint64_t handle);
 /* Gives the libraries back: no callback runs any more. */
 void inv_ours_end(void);
 
-/* False: the tracer takes no more events. */
-static inline bool inv_ours_take(const struct inv_ours *o,
-				 const struct inv_tracer_event *event)
-{
-	return o->call(o->handle, event);
-}
+/* Makes the atoms. */
+void inv_ours_init(ErlNifEnv *env);
+
+/*
+ * Hands the tracer what it would have got if it were alone: inv_message_send
+ * does for a process.  False: it takes no more events.
+ */
+bool inv_ours_take(const struct inv_ours *o, const struct inv_message *m,
+		   uint32_t slot, ERL_NIF_TERM value);
 
 #endif
