@@ -4,6 +4,8 @@
 #
 #   tools/chroot.sh trixie|forky|...      make it if it is not there
 #   tools/chroot.sh --path SUITE          only say where it is; fails if it is not finished
+#   tools/chroot.sh --base                the directory for what is downloaded and made
+#   tools/chroot.sh --mirror              the Debian mirror of this machine
 #
 # Exit status: 0 it is there, 77 it cannot be made here (the reason is on
 # stderr), 1 making it failed.
@@ -105,7 +107,11 @@ bootstrap_verified() { # SUITE DIR
 }
 
 only_path=
-if [ "${1:-}" = --path ]; then only_path=1; shift; fi
+case ${1:-} in
+--path) only_path=1; shift ;;
+--base) base_dir; exit ;;
+--mirror) mirror; exit ;;
+esac
 suite=${1:?usage: tools/chroot.sh [--path] SUITE}
 base=$(base_dir)
 root=$base/$suite
