@@ -10,18 +10,20 @@
 %% erl_tracer. As in inviso_tracer, no optional callback may be exported.
 -export([enabled/3, trace/5]).
 
--export([load/0, start/0, handle/1, session/2, profile/4, child/2,
+-export([load/0, start/0, handle/1, tracer/2, session/2, profile/4, child/2,
          profile_of/1, change/3]).
 
--nifs([enabled/3, trace/5, start/0, handle/1, session/2, profile/4, child/2,
-       profile_of/1, change/3]).
+-nifs([enabled/3, trace/5, start/0, handle/1, tracer/2, session/2,
+       profile/4, child/2, profile_of/1, change/3]).
 
--export_type([profile/0, slot/0]).
+-export_type([profile/0, slot/0, tracer/0]).
 
 -type profile() :: non_neg_integer().
 %% A combination of sessions and flags that processes have; 0: none.
 -type slot() :: 0..31.
 %% A session's bit in the masks that the callbacks work with.
+-type tracer() :: 0..4095.
+%% A tracer's number; 0: none.
 
 %% @doc Loads the library, if it is not loaded yet.
 -spec load() -> ok | {error, term()}.
@@ -59,11 +61,15 @@ start() -> erlang:nif_error(not_loaded).
 -spec handle(non_neg_integer()) -> reference().
 handle(_Number) -> erlang:nif_error(not_loaded).
 
+%% @doc Gives a tracer a number, or ends that. One of {@link inviso_tracer} is
+%% the file of its library and its handle; when it takes no more events, the
+%% server gets `{'$inviso_engine', lost, Number}'.
+-spec tracer(tracer(), pid() | port() | {binary(), pos_integer()} | none) ->
+          ok.
+tracer(_Number, _Tracer) -> erlang:nif_error(not_loaded).
+
 %% @doc Opens a session in a slot, which gives its number, or closes it.
-%% A tracer of {@link inviso_tracer} is the file of its library and its handle;
-%% when it takes no more events, the caller gets `{'$inviso_engine', lost, Slot}'.
--spec session(slot(), pid() | {binary(), pos_integer()} | none) ->
-          pos_integer() | ok.
+-spec session(slot(), tracer() | none) -> pos_integer() | ok.
 session(_Slot, _Tracer) -> erlang:nif_error(not_loaded).
 
 %% @doc Defines a profile: by flag, the sessions that have set it; the profile

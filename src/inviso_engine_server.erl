@@ -17,11 +17,13 @@
 
 -record(session, {name :: atom(),
                   slot :: inviso_engine:slot(),
-                  tracer :: pid() | {inviso_tracer, pos_integer()},
-                  monitor :: reference() | none}).
+                  tracer :: inviso_engine_tracer:tracer(),
+                  number :: inviso_engine:tracer()}).
 
 -record(state, {alive :: reference(),
                 sessions = #{} :: #{non_neg_integer() => #session{}},
+                tracers = inviso_engine_tracers:new()
+                :: inviso_engine_tracers:tracers(),
                 %% The one that was in use longest ago first.
                 slots = lists:seq(0, 31) :: [inviso_engine:slot()],
                 flags :: inviso_engine_flags:flags(),
@@ -33,32 +35,17 @@
 
 %% @doc Opens a session.
 -spec open(atom(), term()) -> answer().
-open(Name, Tracer) ->
-    case valid(Name, Tracer) of
-        true ->
+open(Name, Tracer) when is_atom(Name) ->
+    case inviso_engine_tracer:check(Tracer) of
+        ok ->
             case inviso_engine:load() of
                 ok -> open(Name, Tracer, 5);
                 {error, _} = E -> E
             end;
-        Error ->
-            Error
-    end.
-
-valid(Name, Tracer) when is_atom(Name), is_pid(Tracer) ->
-    case node(Tracer) =:= node() of
-        true -> true;
-        false -> {error, badarg}
+        {error, _} = E ->
+            E
     end;
-valid(Name, Tracer) when is_atom(Name), is_port(Tracer) ->
-    {error, {not_supported, {tracer, port}}};
-valid(Name, {inviso_tracer, Handle}) when is_atom(Name), is_integer(Handle) ->
-    case inviso_engine_tracer:file() of
-        {ok, _} -> true;
-        error -> {error, badarg}
-    end;
-valid(Name, {Module, _}) when is_atom(Name), is_atom(Module) ->
-    {error, {not_supported, {tracer, Module}}};
-valid(_, _) ->
+open(_, _) ->
     {error, badarg}.
 
 %% The server ends with its last session, maybe just now.
@@ -130,16 +117,18 @@ loop(State) ->
     receive
         {?TAG, gone, Number} ->
             next(close(Number, State));
-        {?TAG, lost, Slot} ->
-            next(tracer_lost(Slot, State));
+        {?TAG, lost, Tracer} ->
+            next(tracer_gone(Tracer, State));
         {?TAG, Ref, Request} ->
             {Answer, New} = handle(Request, State),
             Last = map_size(New#state.sessions) =:= 0,
             _ = Last andalso unregister(?MODULE),
             Ref ! {?TAG, Ref, Answer},
+            %% A session's handle shall not be kept by us.
+            _ = element(1, Request) =:= open andalso garbage_collect(),
             next(New);
-        {'DOWN', Monitor, process, _, _} ->
-            next(tracer_down(Monitor, State));
+        {'DOWN', Monitor, _, _, _} ->
+            next(tracer_gone(Monitor, State));
         _ ->
             loop(State)
     end.
@@ -180,26 +169,28 @@ number(_, _) ->
 open_session(_Name, _Tracer, #state{slots = []} = State) ->
     {{error, system_limit}, State};
 open_session(Name, Tracer, #state{slots = [Slot | Slots]} = State0) ->
-    try inviso_engine:session(Slot, inviso_engine_tracer:native(Tracer)) of
-        Number ->
+    case inviso_engine_tracers:take(Tracer, Slot, State0#state.tracers) of
+        {ok, TracerNumber, Tracers} ->
+            Number = inviso_engine:session(Slot, TracerNumber),
             Session = #session{name = Name, slot = Slot, tracer = Tracer,
-                               monitor = inviso_engine_tracer:monitor(Tracer)},
+                               number = TracerNumber},
             Sessions = (State0#state.sessions)#{Number => Session},
-            State = State0#state{slots = Slots, sessions = Sessions},
+            State = State0#state{slots = Slots, sessions = Sessions,
+                                 tracers = Tracers},
             renew_messages(State),
-            {{ok, {inviso_engine:handle(Number), {Name, Number}}}, State}
-    catch
-        %% Its module has been unloaded just now, or is of another version.
-        error:_ -> {{error, badarg}, State0}
+            {{ok, {inviso_engine:handle(Number), {Name, Number}}}, State};
+        {error, _} = E ->
+            {E, State0}
     end.
 
 close(Number, #state{sessions = Sessions} = State0) ->
     case Sessions of
-        #{Number := #session{slot = Slot, monitor = Monitor}} ->
-            _ = Monitor =:= none orelse demonitor(Monitor, [flush]),
+        #{Number := #session{slot = Slot}} ->
             ok = inviso_engine:session(Slot, none),
             State = forget(Slot, State0),
+            Tracers = inviso_engine_tracers:drop(Slot, State#state.tracers),
             State#state{sessions = maps:remove(Number, Sessions),
+                        tracers = Tracers,
                         slots = State#state.slots ++ [Slot]};
         _ ->
             State0
@@ -224,27 +215,21 @@ renew_messages(#state{messages = Messages} = State) ->
          || Event <- [send, 'receive']],
     ok.
 
-%% As the VM does: the flags go, the session stays.
-tracer_down(Monitor, #state{sessions = Sessions} = State) ->
-    case [S || #session{monitor = M} = S <- maps:values(Sessions),
-               M =:= Monitor] of
-        [#session{slot = Slot}] ->
-            Flags = inviso_engine_flags:forget(Slot, State#state.flags),
-            State#state{flags = Flags};
-        [] ->
+%% As the VM does: the flags go, the session stays. What is told of a tracer's
+%% number may come late, when it is another's.
+tracer_gone(Key, #state{tracers = Tracers} = State) ->
+    case inviso_engine_tracers:users(Key, Tracers) of
+        {Tracer, _Number, Slots} ->
+            case inviso_engine_tracer:is_alive(Tracer) of
+                true -> State;
+                false -> lists:foldl(fun forget_flags/2, State, Slots)
+            end;
+        none ->
             State
     end.
 
-%% One that is full, or closed: it may come late, for a slot's next session.
-tracer_lost(Slot, #state{sessions = Sessions} = State) ->
-    case [S || #session{slot = L} = S <- maps:values(Sessions), L =:= Slot,
-               not inviso_engine_tracer:is_alive(S#session.tracer)] of
-        [_] ->
-            Flags = inviso_engine_flags:forget(Slot, State#state.flags),
-            State#state{flags = Flags};
-        [] ->
-            State
-    end.
+forget_flags(Slot, #state{flags = Flags} = State) ->
+    State#state{flags = inviso_engine_flags:forget(Slot, Flags)}.
 
 %%---------------------------------------------------------------------------
 %% What a session asks for.
@@ -253,9 +238,9 @@ serve({process, Procs, How, FlagList}, Slot, S, State)
   when is_boolean(How) ->
     case inviso_engine_flags:parse(FlagList, How) of
         {ok, Bits} ->
-            %% Of one that is closed they go again.
+            %% Of one that is dead they go again.
             _ = inviso_engine_tracer:is_alive(S#session.tracer)
-                orelse (self() ! {?TAG, lost, Slot}),
+                orelse (self() ! {?TAG, lost, S#session.number}),
             processes(Procs, {Slot, How, Bits}, S, State);
         {error, _} = E -> {E, State}
     end;

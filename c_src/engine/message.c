@@ -2,7 +2,7 @@
 #include "engine/message.h"
 
 #include "engine/session.h"
-#include "engine/tracer_ours.h"
+#include "engine/tracer.h"
 
 /* trace, tracee, tag, content, extra, value, timestamp */
 #define ELEMENTS_MAX 7
@@ -58,23 +58,13 @@ ERL_NIF_TERM inv_message_content(const struct inv_message *m, uint32_t slot)
 		       m->content;
 }
 
-void inv_message_send(const struct inv_message *m, uint32_t slot,
-		      ERL_NIF_TERM value)
+static ERL_NIF_TERM compose(const struct inv_message *m, uint32_t slot,
+			    ERL_NIF_TERM value)
 {
-	const struct inv_session *session = inv_session_at(slot);
-	const ErlNifPid *tracer = &session->tracer;
 	ERL_NIF_TERM element[ELEMENTS_MAX];
-	ERL_NIF_TERM stamp;
+	ERL_NIF_TERM stamp = timestamp(m, slot);
 	unsigned n = 0;
 
-	if (session->ours.call) {
-		if (!inv_ours_take(&session->ours, m, slot, value))
-			inv_session_lost(m->env, slot);
-		return;
-	}
-	if (tracer->pid == m->tracee)
-		return;
-	stamp = timestamp(m, slot);
 	element[n++] = stamp ? am_trace_ts : am_trace;
 	element[n++] = m->tracee;
 	element[n++] = m->tag->atom;
@@ -85,7 +75,30 @@ void inv_message_send(const struct inv_message *m, uint32_t slot,
 		element[n++] = value;
 	if (stamp)
 		element[n++] = stamp;
-	/* A tracer that is dead is seen by the server, which watches it. */
-	(void)enif_send(m->env, tracer, NULL,
-			enif_make_tuple_from_array(m->env, element, n));
+	return enif_make_tuple_from_array(m->env, element, n);
+}
+
+void inv_message_send_to(const struct inv_message *m, uint32_t slot,
+			 uint32_t tracer, ERL_NIF_TERM value)
+{
+	const struct inv_tracer *t = inv_tracer_at(tracer);
+
+	switch (inv_tracer_kind(t)) {
+	case INV_TRACER_NONE:
+		break;
+	case INV_TRACER_OURS:
+		if (!inv_ours_take(&t->ours, m, slot, value))
+			inv_tracer_lost(m->env, tracer);
+		break;
+	case INV_TRACER_PROCESS:
+	case INV_TRACER_PORT:
+		if (t->term != m->tracee)
+			inv_tracer_send(m->env, t, compose(m, slot, value));
+	}
+}
+
+void inv_message_send(const struct inv_message *m, uint32_t slot,
+		      ERL_NIF_TERM value)
+{
+	inv_message_send_to(m, slot, inv_session_at(slot)->tracer, value);
 }

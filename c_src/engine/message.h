@@ -42,4 +42,8 @@ ERL_NIF_TERM inv_message_content(const struct inv_message *m, uint32_t slot);
 void inv_message_send(const struct inv_message *m, uint32_t slot,
 		      ERL_NIF_TERM value);
 
+/* The same to a tracer of another number. */
+void inv_message_send_to(const struct inv_message *m, uint32_t slot,
+			 uint32_t tracer, ERL_NIF_TERM value);
+
 #endif

@@ -17,7 +17,7 @@
 #include "engine/profile.h"
 #include "engine/session.h"
 #include "engine/tracee.h"
-#include "engine/tracer_ours.h"
+#include "engine/tracer.h"
 #include "engine/verdict.h"
 
 static unsigned instances; /* load and unload do not run side by side */
@@ -99,6 +99,7 @@ static ERL_NIF_TERM start(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 	orphaned = false;
 	inv_sessions_close_all();
 	enif_mutex_unlock(lock);
+	inv_tracers_clear(&self);
 	inv_tracees_clear();
 	inv_profiles_clear();
 	return enif_make_tuple2(env, term, left ? am_true : am_false);
@@ -142,14 +143,38 @@ static bool get_ours(ErlNifEnv *env, ERL_NIF_TERM term, struct inv_ours *ours)
 	return inv_ours_open(ours, path, handle) == 0;
 }
 
+static bool get_tracer(ErlNifEnv *env, ERL_NIF_TERM term, uint32_t *number)
+{
+	return enif_get_uint(env, term, number) && *number < INV_TRACERS_MAX;
+}
+
 /*
- * session(Slot, Pid | {File, Handle}) -> Number; session(Slot, none) -> ok.
- * The caller hears {'$inviso_engine', lost, Slot} when a tracer that is no
- * process takes no more events.
+ * tracer(Number, Pid | Port | {File, Handle} | none) -> ok.  The server hears
+ * {'$inviso_engine', lost, Number} when one of ours takes no more events.
  */
+static ERL_NIF_TERM tracer(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
+{
+	struct inv_ours ours;
+	uint32_t number;
+
+	(void)argc;
+	if (!get_tracer(env, argv[0], &number) || number == 0)
+		return enif_make_badarg(env);
+	if (argv[1] == am_none)
+		inv_tracer_close(number);
+	else if (enif_is_pid(env, argv[1]) || enif_is_port(env, argv[1]))
+		inv_tracer_open(env, number, argv[1]);
+	else if (get_ours(env, argv[1], &ours))
+		inv_tracer_open_ours(number, &ours);
+	else
+		return enif_make_badarg(env);
+	return am_ok;
+}
+
+/* session(Slot, Number of its tracer) -> Number; session(Slot, none) -> ok */
 static ERL_NIF_TERM session(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 {
-	struct inv_session s = { .ours = { NULL, 0 } };
+	uint32_t number;
 	uint32_t slot;
 
 	(void)argc;
@@ -159,11 +184,9 @@ static ERL_NIF_TERM session(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 		inv_session_close(slot);
 		return am_ok;
 	}
-	if (!enif_get_local_pid(env, argv[1], &s.tracer) &&
-	    !get_ours(env, argv[1], &s.ours))
+	if (!get_tracer(env, argv[1], &number))
 		return enif_make_badarg(env);
-	(void)enif_self(env, &s.server);
-	return enif_make_uint(env, inv_session_open(slot, &s));
+	return enif_make_uint(env, inv_session_open(slot, number));
 }
 
 static bool get_profile(ErlNifEnv *env, ERL_NIF_TERM term, uint32_t *number)
@@ -303,7 +326,7 @@ static int load(ErlNifEnv *env, void **priv, ERL_NIF_TERM load_info)
 	inv_tags_init(env);
 	inv_messages_init(env);
 	inv_ours_init(env);
-	inv_sessions_init(env);
+	inv_tracers_init(env);
 	inv_verdict_init(env);
 	inv_engine_event_init(env);
 	instances++;
@@ -332,6 +355,7 @@ static ErlNifFunc functions[] = {
 	{ "trace", 5, inv_engine_trace, 0 },
 	{ "start", 0, start, 0 },
 	{ "handle", 1, handle, 0 },
+	{ "tracer", 2, tracer, 0 },
 	{ "session", 2, session, 0 },
 	{ "profile", 4, profile, 0 },
 	{ "child", 2, child, 0 },

@@ -2,12 +2,7 @@
 #ifndef INV_ENGINE_SESSION_H
 #define INV_ENGINE_SESSION_H
 
-#include <erl_nif.h>
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <stdint.h>
-
-#include "engine/tracer_ours.h"
 
 /*
  * Trace sessions at one time.  A session is a bit: what concerns several is a
@@ -17,18 +12,15 @@
 #define INV_SESSIONS_MAX 32
 
 struct inv_session {
-	ErlNifPid tracer;
-	struct inv_ours ours; /* its tracer, if it is no process */
-	ErlNifPid server;     /* who hears that this one takes no more */
-	_Atomic bool lost;    /* it has been told */
-	uint32_t birth;	      /* sessions are numbered as they come */
+	uint32_t tracer; /* its number */
+	uint32_t birth;	 /* sessions are numbered as they come */
 };
 
 /*
  * A session's slot is used again only after 31 others have been: a callback
  * that has seen its mask is long over.
  */
-uint32_t inv_session_open(uint32_t slot, const struct inv_session *session);
+uint32_t inv_session_open(uint32_t slot, uint32_t tracer);
 void inv_session_close(uint32_t slot);
 void inv_sessions_close_all(void);
 
@@ -37,13 +29,6 @@ uint32_t inv_sessions_alive(void);
 
 /* The youngest session's number. */
 uint32_t inv_sessions_birth(void);
-
-/*
- * Its tracer takes no more events: the server gets {'$inviso_engine', lost,
- * Slot}.  From a callback, in its environment.
- */
-void inv_session_lost(ErlNifEnv *env, uint32_t slot);
-void inv_sessions_init(ErlNifEnv *env);
 
 /* Of a session that is alive. */
 const struct inv_session *inv_session_at(uint32_t slot);

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/tracer.h"
+
+static struct inv_tracer tracers[INV_TRACERS_MAX];
+static ErlNifPid server;
+
+static ERL_NIF_TERM am_inviso;
+static ERL_NIF_TERM am_lost;
+
+void inv_tracers_init(ErlNifEnv *env)
+{
+	am_inviso = enif_make_atom(env, "$inviso_engine");
+	am_lost = enif_make_atom(env, "lost");
+}
+
+static void open_as(struct inv_tracer *t, enum inv_tracer_kind kind)
+{
+	atomic_store(&t->lost, false);
+	atomic_store_explicit(&t->kind, kind, memory_order_release);
+}
+
+void inv_tracer_open(ErlNifEnv *env, uint32_t number, ERL_NIF_TERM term)
+{
+	ErlNifPid pid;
+
+	tracers[number].term = term;
+	open_as(&tracers[number], enif_get_local_pid(env, term, &pid) ?
+					  INV_TRACER_PROCESS :
+					  INV_TRACER_PORT);
+}
+
+void inv_tracer_open_ours(uint32_t number, const struct inv_ours *ours)
+{
+	tracers[number].ours = *ours;
+	open_as(&tracers[number], INV_TRACER_OURS);
+}
+
+void inv_tracer_close(uint32_t number)
+{
+	atomic_store(&tracers[number].kind, INV_TRACER_NONE);
+}
+
+void inv_tracers_clear(const ErlNifPid *new_server)
+{
+	uint32_t i;
+
+	for (i = 0; i < INV_TRACERS_MAX; i++)
+		inv_tracer_close(i);
+	server = *new_server;
+}
+
+const struct inv_tracer *inv_tracer_at(uint32_t number)
+{
+	return &tracers[number];
+}
+
+/* What a port's driver gets is encoded, as from OTP's own tracer. */
+static void command(ErlNifEnv *env, ERL_NIF_TERM term, ERL_NIF_TERM message)
+{
+	ErlNifPort port;
+	ErlNifBinary bin;
+
+	if (enif_get_local_port(env, term, &port) &&
+	    enif_term_to_binary(env, message, &bin))
+		(void)enif_port_command(env, &port, NULL,
+					enif_make_binary(env, &bin));
+}
+
+void inv_tracer_send(ErlNifEnv *env, const struct inv_tracer *t,
+		     ERL_NIF_TERM message)
+{
+	ErlNifPid pid = { t->term };
+
+	if (inv_tracer_kind(t) == INV_TRACER_PROCESS)
+		(void)enif_send(env, &pid, NULL, message);
+	else
+		command(env, t->term, message);
+}
+
+void inv_tracer_lost(ErlNifEnv *env, uint32_t number)
+{
+	if (!atomic_exchange(&tracers[number].lost, true))
+		(void)enif_send(env, &server, NULL,
+				enif_make_tuple3(env, am_inviso, am_lost,
+						 enif_make_uint(env, number)));
+}
