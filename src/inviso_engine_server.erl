@@ -7,7 +7,7 @@
 %% are tagged so that nobody sees them in a trace.
 -module(inviso_engine_server).
 
--export([ask/1, open/2]).
+-export([ask/1, open/3, info/1]).
 
 -export_type([weak/0, session/0]).
 
@@ -34,27 +34,35 @@
 -define(TIMEOUT, 60000).
 
 %% @doc Opens a session.
--spec open(atom(), term()) -> answer().
-open(Name, Tracer) when is_atom(Name) ->
+-spec open(atom(), term(), []) -> answer().
+open(Name, Tracer, []) when is_atom(Name) ->
     case inviso_engine_tracer:check(Tracer) of
         ok ->
             case inviso_engine:load() of
-                ok -> open(Name, Tracer, 5);
+                ok -> ask_started({open, Name, Tracer}, 5);
                 {error, _} = E -> E
             end;
         {error, _} = E ->
             E
     end;
-open(_, _) ->
+open(_, _, _) ->
     {error, badarg}.
 
-%% The server ends with its last session, maybe just now.
-open(_Name, _Tracer, 0) ->
+%% @doc The sessions that affect something; there may be none at all.
+-spec info(term()) -> answer().
+info(PidPortFuncEvent) ->
+    case inviso_engine:load() of
+        ok -> ask_started({info, PidPortFuncEvent}, 5);
+        {error, _} = E -> E
+    end.
+
+%% The server ends when it has answered and has no session, maybe just now.
+ask_started(_Request, 0) ->
     {error, system_limit};
-open(Name, Tracer, Left) ->
+ask_started(Request, Left) ->
     start(),
-    case ask({open, Name, Tracer}) of
-        {error, no_server} -> open(Name, Tracer, Left - 1);
+    case ask(Request) of
+        {error, session} -> ask_started(Request, Left - 1);
         Answer -> Answer
     end.
 
@@ -72,18 +80,18 @@ start() ->
             true
     end.
 
-%% @doc Asks the server.
+%% @doc Asks the server; without one there is no session.
 -spec ask(term()) -> answer().
 ask(Request) ->
     case whereis(?MODULE) of
         undefined ->
-            {error, no_server};
+            {error, session};
         Server ->
             Ref = monitor(process, Server, [{alias, reply_demonitor}]),
             Server ! {?TAG, Ref, Request},
             receive
                 {?TAG, Ref, Answer} -> Answer;
-                {'DOWN', Ref, process, _, _} -> {error, no_server}
+                {'DOWN', Ref, process, _, _} -> {error, session}
             after ?TIMEOUT ->
                     demonitor(Ref, [flush]),
                     {error, timeout}
@@ -145,7 +153,7 @@ handle({info, PidPortFuncEvent}, State) ->
 handle({Session, Request}, State) ->
     case number(Session, State) of
         none ->
-            {{error, badarg}, State};
+            {{error, session}, State};
         Number when Request =:= destroy ->
             {{ok, true}, close(Number, State)};
         Number ->

@@ -52,7 +52,7 @@ is_alive({inviso_tracer, Handle}) ->
     end.
 
 %% What dir/0 says in the source it says only until the library is loaded.
--dialyzer({no_match, file/0}).
+-dialyzer({no_match, [file/0, check/1, native/1]}).
 %% The library of inviso_tracer, if it is loaded, as it was named then.
 -spec file() -> {ok, binary()} | error.
 file() ->

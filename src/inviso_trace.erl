@@ -30,12 +30,15 @@
 %% {@link session_info/1} returns do not keep it alive.
 -type match_spec() :: [{[term()] | '_' | atom(), [term()], [term()]}].
 
-%% Raised here, so that the error is this function's.
+%% Raised here, so that the error is this function's; inviso_trace_errors
+%% explains it.
+-define(RAISE(Why, Args),
+        erlang:error(inviso_trace_errors:reason(Why), Args,
+                     inviso_trace_errors:info(Why))).
 -define(ENGINE(Request, Args),
         case inviso_engine_server:ask(Request) of
             {ok, Result} -> Result;
-            {error, no_server} -> erlang:error(badarg, Args);
-            {error, Reason} -> erlang:error(Reason, Args)
+            {error, Reason} -> ?RAISE(Reason, Args)
         end).
 
 %% @doc Creates a session whose events go to Tracer.
@@ -45,13 +48,11 @@ session_create(Name, Tracer, Opts) ->
     case native() of
         true ->
             trace:session_create(Name, Tracer, Opts);
-        false when Opts =:= [] ->
-            case inviso_engine_server:open(Name, Tracer) of
-                {ok, Session} -> Session;
-                {error, Reason} -> erlang:error(Reason, [Name, Tracer, Opts])
-            end;
         false ->
-            erlang:error(badarg, [Name, Tracer, Opts])
+            case inviso_engine_server:open(Name, Tracer, Opts) of
+                {ok, Session} -> Session;
+                {error, Reason} -> ?RAISE(Reason, [Name, Tracer, Opts])
+            end
     end.
 
 %% @doc Destroys a session with all that it has set. `false': somebody has done
@@ -62,18 +63,22 @@ session_destroy(Session) ->
         true ->
             trace:session_destroy(Session);
         false ->
-            case is_session(Session)
-                 andalso inviso_engine_server:ask({Session, destroy}) of
-                {ok, true} -> true;
-                {error, timeout} -> erlang:error(timeout, [Session]);
-                {error, _} when is_reference(element(1, Session)) -> false;
-                _ -> erlang:error(badarg, [Session])
+            case inviso_engine_server:ask({Session, destroy}) of
+                {ok, true} ->
+                    true;
+                {error, Reason} ->
+                    case Reason =:= session andalso was(Session) of
+                        true -> false;
+                        false -> ?RAISE(Reason, [Session])
+                    end
             end
     end.
 
-is_session({Ref, Weak}) when is_reference(Ref) -> is_session(Weak);
-is_session({Name, Number}) -> is_atom(Name) andalso is_integer(Number);
-is_session(_) -> false.
+%% May have been a session's handle; others are known while it lives.
+was({Ref, {Name, Number}}) ->
+    is_reference(Ref) andalso is_atom(Name) andalso is_integer(Number);
+was(_) ->
+    false.
 
 %% @doc The sessions that affect a process, a port, a function, an event.
 -spec session_info(all | pid() | port() | new | new_processes | new_ports |
@@ -81,8 +86,13 @@ is_session(_) -> false.
           undefined | [session()].
 session_info(PidPortFuncEvent) ->
     case native() of
-        true -> trace:session_info(PidPortFuncEvent);
-        false -> ?ENGINE({info, PidPortFuncEvent}, [PidPortFuncEvent])
+        true ->
+            trace:session_info(PidPortFuncEvent);
+        false ->
+            case inviso_engine_server:info(PidPortFuncEvent) of
+                {ok, Sessions} -> Sessions;
+                {error, Reason} -> ?RAISE(Reason, [PidPortFuncEvent])
+            end
     end.
 
 %% @doc Turns trace flags of processes on or off. The count of processes.
@@ -153,10 +163,8 @@ delivered(Session, Tracee) ->
         true ->
             trace:delivered(Session, Tracee);
         false ->
-            case is_session(Session) of
-                true -> erlang:trace_delivered(Tracee);
-                false -> erlang:error(badarg, [Session, Tracee])
-            end
+            %% OTP does not look at the session either.
+            erlang:trace_delivered(Tracee)
     end.
 
 %% @doc Makes this module available under OTP's name, where OTP has none. What

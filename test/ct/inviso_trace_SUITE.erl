@@ -16,6 +16,7 @@
 -export([example_of_the_documentation/1,
          handle_is_garbage_collected/1,
          not_supported_is_said/1,
+         wrong_arguments_are_explained/1,
          others_are_respected/1,
          a_killed_server/1,
          a_bit_that_is_used_again/1,
@@ -50,8 +51,9 @@
          a_process_that_traces_itself/1]).
 
 %% For the node, and to write what OTP 27 does.
--export([left/0, example/0, forgotten/0, is_gone/1, not_supported/0, others/0,
-         killed/0, used_again/0, come_and_go/0, record/1]).
+-export([left/0, example/0, forgotten/0, is_gone/1, not_supported/0,
+         explained/0, others/0, killed/0, used_again/0,
+         come_and_go/0, record/1]).
 
 -import(inviso_test_lib, [call/4, wait_until/1]).
 
@@ -98,6 +100,7 @@ own() ->
     [example_of_the_documentation,
      handle_is_garbage_collected,
      not_supported_is_said,
+     wrong_arguments_are_explained,
      others_are_respected,
      a_killed_server,
      a_bit_that_is_used_again,
@@ -688,6 +691,70 @@ reason(Function, Args) ->
         Answer -> {answer, Answer}
     catch
         error:Reason -> Reason
+    end.
+
+%% Each error is this function's, with its arguments, and says which of them
+%% is wrong.
+wrong_arguments_are_explained(Config) ->
+    case has_sessions() of
+        true -> {skip, "OTP's own sessions"};
+        false -> ok = call(?config(node, Config), ?MODULE, explained, [])
+    end.
+
+explained() ->
+    S = inviso_trace:session_create(s, self(), []),
+    F = {?WORK, '_', '_'},
+    Wrong =
+        [{process, [S, a, true, []], 2},
+         {process, [S, self(), not_boolean, []], 3},
+         {process, [S, self(), true, bad_flags], 4},
+         {process, [S, self(), true, [bad_flag]], 4},
+         {process, [S, self(), true, [call | send]], 4},
+         {process, [S, self(), true, [call, {tracer, self()}]], 4},
+         {port, [S, self(), not_boolean, []], 3},
+         {function, [S, a, true, []], 2},
+         {function, [S, {'_', f, 1}, true, []], 2},
+         {function, [S, F, not_boolean, []], 3},
+         {function, [S, F, [{x, y}], []], 3},
+         {function, [S, F, true, bad_flags], 4},
+         {function, [S, F, true, [bad_flag]], 4},
+         {function, [S, F, true, [global, local]], 4},
+         {send, [S, a, []], 2},
+         {send, [S, true, bad_flags], 3},
+         {send, [S, true, [bad_flag]], 3},
+         {recv, [S, [{'_', [], [{silent, true}]}], []], 2},
+         {recv, [S, true, [bad_flag]], 3},
+         {info, [bad_session, self(), flags], 1},
+         {info, [make_ref(), self(), flags], 1},
+         {info, [S, x, flags], 2},
+         {info, [S, self(), bad_item], 3},
+         {session_create, ["bad name", self(), []], 1},
+         {session_create, [name, bad_tracer, []], 2},
+         {session_create, [name, self(), bad_option], 3},
+         {session_create, [name, self(), [bad_option]], 3},
+         {session_destroy, [bad_session], 1},
+         {session_destroy, [make_ref()], 1},
+         {session_info, [{a, b}], 1}],
+    Explained = [{G, Args, explanation(G, Args)} || {G, Args, _} <- Wrong],
+    [] = [E || {{_, _, P}, {_, _, Got} = E} <- lists:zip(Wrong, Explained),
+               Got =/= {badarg, P}],
+    {{not_supported, cpu_timestamp}, general} =
+        explanation(process, [S, self(), true, [cpu_timestamp]]),
+    true = inviso_trace:session_destroy(S),
+    {badarg, 1} = explanation(process, [S, self(), true, [call]]),
+    ok.
+
+explanation(Function, Args) ->
+    try apply(inviso_trace, Function, Args) of
+        Answer -> {answer, Answer}
+    catch
+        error:Reason:Stack ->
+            [{inviso_trace, Function, Args, Info} | _] = Stack,
+            #{module := Module} = proplists:get_value(error_info, Info),
+            [{Position, Text}] =
+                maps:to_list(Module:format_error(Reason, Stack)),
+            true = is_list(unicode:characters_to_list(Text)),
+            {Reason, Position}
     end.
 
 %% What somebody traces with erlang:trace/3 stays as it is.

@@ -1,0 +1,165 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc What is wrong with the arguments of a function of {@link inviso_trace},
+%% in words; the shell and error reports ask for it.
+-module(inviso_trace_errors).
+
+-export([reason/1, info/1, format_error/2]).
+
+-define(FLAGS, [all, arity, call, cpu_timestamp, exiting, garbage_collection,
+                monotonic_timestamp, ports, procs, 'receive', return_to,
+                running, running_ports, running_procs, scheduler_id, send,
+                set_on_first_link, set_on_first_spawn, set_on_link,
+                set_on_spawn, silent, strict_monotonic_timestamp,
+                timestamp]).
+-define(KINDS, [global, local, meta, call_count, call_time, call_memory]).
+
+%% @doc What is raised; `session': there is no such session.
+-spec reason(term()) -> term().
+reason(session) -> badarg;
+reason(Reason) -> Reason.
+
+%% @doc The third argument of erlang:error/3.
+-spec info(term()) -> [{error_info, map()}].
+info(session) -> [{error_info, #{module => ?MODULE, cause => session}}];
+info(_) -> [{error_info, #{module => ?MODULE}}].
+
+%% @doc By the position of the argument; `general': of none.
+-spec format_error(term(), erlang:stacktrace()) ->
+          #{pos_integer() | general | reason => unicode:chardata()}.
+format_error(badarg, [{_, _, [_ | _] = Args, Info} | _] = Stack) ->
+    case cause(Info) of
+        session -> #{1 => "not a trace session, or one that is destroyed"};
+        none -> wrong(function(Stack), Args)
+    end;
+format_error(system_limit, _) ->
+    #{general => "no more sessions, tracers, or combinations of flags"};
+format_error(timeout, _) ->
+    #{general => "the process inviso_engine_server does not answer"};
+format_error({already_traced, What}, _) ->
+    #{general => print("~tp is traced with erlang:trace_pattern/3", [What])};
+format_error({already_traced, What, By}, _) ->
+    #{general => print("~tp is traced with erlang:trace/3 by ~tp, and this "
+                       "release has one tracer for each", [What, By])};
+format_error({not_supported, What}, _) ->
+    #{general => not_supported(What)};
+format_error(_, _) ->
+    #{}.
+
+function([{_, Function, _, _} | _]) -> Function.
+
+cause(Info) ->
+    maps:get(cause, proplists:get_value(error_info, Info, #{}), none).
+
+not_supported({shared, What}) ->
+    print("the tracer module asks for ~tp to be traced by nobody else: before "
+          "OTP 27 the VM knows one tracer", [What]);
+not_supported({match_spec_clauses, N}) ->
+    print("the match specs that sessions have on this make ~b clauses "
+          "together; use fewer", [N]);
+not_supported(What) ->
+    print("sessions before OTP 27 have no ~tp", [What]).
+
+%% The first that is wrong, in the order in which they are looked at.
+wrong(process, [_, Procs, How, Flags]) ->
+    first([{4, flags(Flags, ?FLAGS)}, {3, boolean(How)},
+           {2, local(Procs)}, {2, "not a process, or a dead one"}]);
+wrong(port, [_, Ports, How, Flags]) ->
+    first([{4, flags(Flags, ?FLAGS)}, {3, boolean(How)},
+           {2, local(Ports)}, {2, "not a port, or a closed one"}]);
+wrong(function, [_, _, MatchSpec, Flags]) ->
+    first([{4, kinds(Flags)}, {3, match_spec(MatchSpec, [restart, pause])},
+           {4, counters(MatchSpec, Flags)},
+           {2, "not a function, or wildcards before names"}]);
+wrong(Messages, [_, MatchSpec, Flags])
+  when Messages =:= send; Messages =:= recv ->
+    first([{3, flags(Flags, [])}, {2, match_spec(MatchSpec, [])},
+           {2, "an action that this event does not have"}]);
+wrong(info, [_, What, _Item]) ->
+    first([{2, local(What)}, {2, tracee(What)},
+           {3, "not an item of this"}]);
+wrong(session_create, [Name, Tracer, Opts]) ->
+    first([{1, ["not an atom" || not is_atom(Name)]},
+           {3, flags(Opts, [])}, {2, tracer(Tracer)}]);
+wrong(session_destroy, _) ->
+    #{1 => "not a trace session, or one that is destroyed"};
+wrong(session_info, [What]) ->
+    first([{1, local(What)}, {1, "not a process, port, function or event"}]);
+wrong(_, _) ->
+    #{}.
+
+first([{_, []} | Rest]) -> first(Rest);
+first([{Position, Text} | _]) -> #{Position => Text}.
+
+flags(Flags, Known) ->
+    case catch length(Flags) of
+        N when is_integer(N) ->
+            case [F || F <- Flags, not lists:member(F, Known)] of
+                [] -> [];
+                [F | _] -> print("invalid option in list: ~tp", [F])
+            end;
+        _ when is_list(Flags) ->
+            "not a proper list";
+        _ ->
+            "not a list"
+    end.
+
+kinds(Flags) ->
+    case {flags(Flags, ?KINDS), Flags} of
+        {[], [_ | _]} ->
+            ["global with one of the others"
+             || lists:member(global, Flags), lists:usort(Flags) =/= [global]];
+        {Wrong, _} ->
+            Wrong
+    end.
+
+counters([_ | _], Flags) ->
+    case Flags =/= [] andalso Flags -- [call_count, call_time, call_memory] of
+        [] -> "a match spec is for functions that are traced, not counted";
+        _ -> []
+    end;
+counters(_, _) ->
+    [].
+
+boolean(B) when is_boolean(B) -> [];
+boolean(_) -> "not a boolean".
+
+match_spec(MatchSpec, Words) when is_atom(MatchSpec) ->
+    case is_boolean(MatchSpec) orelse lists:member(MatchSpec, Words) of
+        true -> [];
+        false -> "not a match spec"
+    end;
+match_spec(MatchSpec, _) ->
+    try erlang:match_spec_test([], MatchSpec, trace) of
+        {ok, _, _, _} -> [];
+        {error, [{_, Text} | _]} -> ["invalid match spec: ", Text];
+        {error, _} -> "invalid match spec"
+    catch
+        error:_ -> "not a match spec"
+    end.
+
+local(What) when is_pid(What), node(What) =/= node() ->
+    "a process of another node";
+local(What) when is_port(What), node(What) =/= node() ->
+    "a port of another node";
+local(_) ->
+    [].
+
+tracee(What) when is_pid(What); is_port(What) -> [];
+tracee({M, F, A}) when is_atom(M), is_atom(F), is_integer(A) -> [];
+tracee(What) ->
+    case lists:member(What, [new, new_processes, new_ports, on_load, send,
+                             'receive']) of
+        true -> [];
+        false -> "not a process, port, function or event"
+    end.
+
+tracer({Module, _}) when is_atom(Module) ->
+    print("the module ~tp is not loaded, or no tracer", [Module]);
+tracer(Tracer) ->
+    case local(Tracer) of
+        [] -> "not a process, a port or {Module, State}";
+        Text -> Text
+    end.
+
+print(Format, Args) ->
+    io_lib:format(Format, Args).
