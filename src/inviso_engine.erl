@@ -10,20 +10,23 @@
 %% erl_tracer. As in inviso_tracer, no optional callback may be exported.
 -export([enabled/3, trace/5]).
 
--export([load/0, start/0, handle/1, tracer/2, session/2, profile/4, child/2,
-         profile_of/1, change/3]).
+-export([load/0, start/0, handle/1, tracer/2, session/2, edit/5, profile_of/1,
+         masks/1, tracer_of/2]).
 
--nifs([enabled/3, trace/5, start/0, handle/1, tracer/2, session/2,
-       profile/4, child/2, profile_of/1, change/3]).
+-nifs([enabled/3, trace/5, start/0, handle/1, tracer/2, session/2, edit/5,
+       profile_of/1, masks/1, tracer_of/2]).
 
--export_type([profile/0, slot/0, tracer/0]).
+-export_type([profile/0, slot/0, sessions/0, tracee/0, tracer/0]).
 
 -type profile() :: non_neg_integer().
 %% A combination of sessions and flags that processes have; 0: none.
 -type slot() :: 0..31.
 %% A session's bit in the masks that the callbacks work with.
+-type sessions() :: non_neg_integer().
+%% Such a mask.
+-type tracee() :: pid() | port() | new_processes | new_ports.
 -type tracer() :: 0..4095.
-%% A tracer's number; 0: none.
+%% A tracer's number; 0: none, or the session's own.
 
 %% @doc Loads the library, if it is not loaded yet.
 -spec load() -> ok | {error, term()}.
@@ -33,7 +36,9 @@ load() ->
             Path = unicode:characters_to_list(
                      filename:join(Dir, "inviso_engine"),
                      file:native_name_encoding()),
-            case erlang:load_nif(Path, erlang:system_info(process_limit)) of
+            Limits = {erlang:system_info(process_limit),
+                      erlang:system_info(port_limit)},
+            case erlang:load_nif(Path, Limits) of
                 ok -> ok;
                 {error, {reload, _}} -> ok;
                 {error, {_, Text}} -> {error, {load, Text}}
@@ -72,19 +77,22 @@ tracer(_Number, _Tracer) -> erlang:nif_error(not_loaded).
 -spec session(slot(), tracer() | none) -> pos_integer() | ok.
 session(_Slot, _Tracer) -> erlang:nif_error(not_loaded).
 
-%% @doc Defines a profile: by flag, the sessions that have set it; the profile
-%% of processes that one with it spawns, and its own after that.
--spec profile(profile(), tuple(), profile(), profile()) -> ok.
-profile(_Number, _Sessions, _Child, _After) -> erlang:nif_error(not_loaded).
+%% @doc Clears, then sets flags of a session. Flags are bits, in the order of
+%% enum inv_flag. Where any are set, it has that tracer from then on. The profile
+%% that it makes, or `full': there is no room for another, and nothing has
+%% changed.
+-spec edit(tracee(), slot(), non_neg_integer(), non_neg_integer(),
+           tracer()) -> profile() | full.
+edit(_Tracee, _Slot, _Clear, _Set, _Tracer) -> erlang:nif_error(not_loaded).
 
-%% @doc Changes what children have.
--spec child(profile(), profile()) -> ok.
-child(_Number, _Child) -> erlang:nif_error(not_loaded).
+%% @doc The profile of a process, a port, or of those that will be.
+-spec profile_of(tracee()) -> profile().
+profile_of(_Tracee) -> erlang:nif_error(not_loaded).
 
-%% @doc The profile of a process.
--spec profile_of(pid()) -> profile().
-profile_of(_Pid) -> erlang:nif_error(not_loaded).
+%% @doc What a profile is: by flag, the sessions that have set it.
+-spec masks(profile()) -> tuple().
+masks(_Profile) -> erlang:nif_error(not_loaded).
 
-%% @doc Changes it, if it is still what it was.
--spec change(pid(), profile(), profile()) -> boolean().
-change(_Pid, _From, _To) -> erlang:nif_error(not_loaded).
+%% @doc The tracer that a session has in a profile.
+-spec tracer_of(profile(), slot()) -> tracer().
+tracer_of(_Profile, _Slot) -> erlang:nif_error(not_loaded).

@@ -1,50 +1,62 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Which sessions have set which flags on which processes.
+%% @doc Which sessions have set which flags on which processes and ports.
 %%
-%% A profile is a combination of sessions and their flags; processes with the
-%% same have the same number, which the callbacks look up. Here is what the
-%% numbers mean; which process has which is known to the library alone, since
-%% new processes get theirs there.
+%% Who has what is known to the library alone (c_src/engine/profile.h), since
+%% new processes get their flags there. Here is what the VM is told: the flags
+%% that any session needs, plus `procs' and the VM's own `set_on_spawn' and
+%% `set_on_link' where flags are passed on: the engine makes the acquaintance of
+%% a process in its event `spawned', of a port in its event `open'.
 %%
-%% The VM's flags of a process are what any of its sessions needs, plus `procs'
-%% and `set_on_spawn' where children inherit: the engine makes the acquaintance
-%% of a process in its event `spawned'.
+%% What a session does not need is not told: its flag `send' while its pattern
+%% of sent messages is `false', `receive' likewise.
 -module(inviso_engine_flags).
 
--export([new/0, parse/2, change/3, change_new/2, flags/2, flags_of_new/1,
-         sessions/2, sessions_of_new/1, forget/2, clean/0]).
+-export([new/0, opened/2, parse/2, for/2, change/3, change_all/3, quiet/3,
+         linked/2, flags/2, sessions/1, calls/2, recount/2, forget/2, clean/0]).
 
--export_type([flags/0]).
+-export_type([flags/0, tracee/0, change/0]).
 
--record(flags, {numbers = #{[] => 0} :: #{key() => inviso_engine:profile()},
-                keys = #{0 => []} :: #{inviso_engine:profile() => key()},
-                %% Those of processes that nobody's child is.
-                new = [] :: key()}).
+-type tracee() :: inviso_engine:tracee().
+-type change() :: {inviso_engine:slot(), boolean(), Bits :: non_neg_integer(),
+                   inviso_engine:tracer()}.
 
+-record(flags, {%% Sessions that may have set `call' somewhere.
+                calls = 0 :: inviso_engine:sessions(),
+                %% Sessions whose pattern is `false'.
+                send = 0 :: inviso_engine:sessions(),
+                'receive' = 0 :: inviso_engine:sessions()}).
 -opaque flags() :: #flags{}.
--type key() :: [{inviso_engine:slot(), Bits :: pos_integer()}].
 
-%% In the order of enum inv_flag; the last two are not the callbacks' matter.
+%% In the order of enum inv_flag.
 -define(FLAGS, [call, send, 'receive', procs, running, exiting,
-                garbage_collection, silent, arity, timestamp,
+                garbage_collection, return_to, running_procs, running_ports,
+                ports, scheduler_id, silent, arity, timestamp,
                 strict_monotonic_timestamp, monotonic_timestamp,
-                set_on_spawn, set_on_first_spawn]).
--define(CALLBACKS, 12).
--define(FLAG(Number), (1 bsl (Number))).
--define(ON_SPAWN, ?FLAG(12)).
--define(ON_FIRST_SPAWN, ?FLAG(13)).
+                set_on_spawn, set_on_first_spawn, set_on_link,
+                set_on_first_link]).
+-define(BIT(Number), (1 bsl (Number))).
+-define(ALL, (?BIT(length(?FLAGS)) - 1)).
+-define(CALL, ?BIT(0)).
+
+%% Those that the VM is told, by what they are set on.
+-define(OF_PROCESSES, [call, send, 'receive', procs, running, exiting,
+                       garbage_collection, return_to, running_procs,
+                       scheduler_id]).
+-define(OF_PORTS, [send, 'receive', running_ports, ports, scheduler_id]).
+
+%% Those that OTP counts as flags of both.
+-define(OF_BOTH, [send, 'receive', silent, timestamp,
+                  strict_monotonic_timestamp, monotonic_timestamp,
+                  scheduler_id]).
 
 %% Flags that we have no emulation for.
--define(MISSING, [return_to, running_procs, running_ports, ports, set_on_link,
-                  set_on_first_link, cpu_timestamp]).
+-define(MISSING, [return_to]).
 
 -define(TRACER, {inviso_engine, 0}).
--define(PROFILES_MAX, 65536).
 
 %% @doc Nothing is set anywhere.
 -spec new() -> flags().
 new() ->
-    ok = inviso_engine:profile(0, masks([]), 0, 0),
     #flags{}.
 
 %% @doc The bits of a list of flags. What is not there can be turned off.
@@ -53,16 +65,13 @@ new() ->
 parse(Flags, How) ->
     parse(Flags, How, 0).
 
-parse([all | Flags], false, _) ->
-    parse(Flags, false, (1 bsl length(?FLAGS)) - 1);
-parse([all | _], true, _) ->
-    {error, {not_supported, all}};
+parse([all | Flags], How, Bits) ->
+    parse(?FLAGS ++ Flags, How, Bits);
 parse([Flag | Flags], How, Bits) ->
     case {position(Flag, ?FLAGS, 0), lists:member(Flag, ?MISSING)} of
-        {none, false} -> {error, badarg};
-        {none, true} when How -> {error, {not_supported, Flag}};
-        {none, true} -> parse(Flags, How, Bits);
-        {N, _} -> parse(Flags, How, Bits bor ?FLAG(N))
+        {none, _} -> {error, badarg};
+        {_, true} when How -> {error, {not_supported, Flag}};
+        {N, _} -> parse(Flags, How, Bits bor ?BIT(N))
     end;
 parse([], _How, Bits) ->
     {ok, Bits};
@@ -73,53 +82,83 @@ position(X, [X | _], N) -> N;
 position(X, [_ | Rest], N) -> position(X, Rest, N + 1);
 position(_, [], _) -> none.
 
-%% @doc Sets (`true') or clears bits of a session on a process.
--spec change(pid(), {inviso_engine:slot(), boolean(), integer()},
-             flags()) ->
-          {ok, flags()} | {error, gone | {already_traced, pid(), term()} |
+bits(Flags) ->
+    lists:sum([?BIT(position(F, ?FLAGS, 0)) || F <- Flags]).
+
+%% @doc Those of the bits that OTP takes for flags of processes or of ports.
+-spec for(processes | ports, non_neg_integer()) -> non_neg_integer().
+for(ports, Bits) ->
+    Bits band bits([ports, running_ports | ?OF_BOTH]);
+for(processes, Bits) ->
+    Bits band bnot bits([ports, running_ports]).
+
+%% @doc Sets (`true') or clears bits of a session on one.
+-spec change(tracee(), change(), flags()) ->
+          {ok, flags()} | {error, gone | {already_traced, tracee(), term()} |
                                   system_limit}.
-change(Pid, Change, F) ->
-    %% Also waits until the process is wholly made, its profile included.
-    case erlang:trace_info(Pid, tracer) of
-        {tracer, T} when T =:= []; T =:= ?TRACER ->
-            exchange(Pid, Change, F, 100);
+change(Tracee, Change, F) ->
+    %% Also waits until a process is wholly made, its profile included.
+    case traced_by(Tracee) of
         undefined ->
             {error, gone};
-        {tracer, Other} ->
-            {error, {already_traced, Pid, Other}}
+        T when T =:= []; T =:= ?TRACER ->
+            case edit(Tracee, Change) of
+                full ->
+                    {error, system_limit};
+                Profile ->
+                    in_vm(Tracee, want(Tracee, Profile, F)),
+                    {ok, note(Change, F)}
+            end;
+        Other ->
+            {error, {already_traced, Tracee, Other}}
     end.
 
-%% A process that spawns may change its own profile meanwhile.
-exchange(_Pid, _Change, _F, 0) ->
-    {error, system_limit};
-exchange(Pid, Change, F0, Left) ->
-    From = inviso_engine:profile_of(Pid),
-    Key = edit(maps:get(From, F0#flags.keys), Change),
-    case number(F0, Key) of
-        {error, _} = E ->
-            E;
-        {To, F} ->
-            case inviso_engine:change(Pid, From, To) of
-                true ->
-                    in_vm(Pid, Key),
-                    {ok, F};
-                false ->
-                    exchange(Pid, Change, F, Left - 1)
-            end
+traced_by(Tracee) ->
+    case erlang:trace_info(Tracee, tracer) of
+        {tracer, T} -> T;
+        undefined -> undefined
     end.
+
+edit(Tracee, {Slot, true, Bits, Tracer}) ->
+    inviso_engine:edit(Tracee, Slot, 0, Bits, Tracer);
+edit(Tracee, {Slot, false, Bits, Tracer}) ->
+    inviso_engine:edit(Tracee, Slot, Bits, 0, Tracer).
+
+note({Slot, true, Bits, _}, F) when Bits band ?CALL =/= 0 ->
+    F#flags{calls = F#flags.calls bor ?BIT(Slot)};
+note(_, F) ->
+    F.
+
+%% @doc The same for many: those that are gone, or that somebody else traces,
+%% are left out. How many are not.
+-spec change_all([tracee()], change(), flags()) ->
+          {ok, non_neg_integer(), flags()} | {error, system_limit}.
+change_all(Tracees, Change, F) ->
+    change_all(Tracees, Change, F, 0).
+
+change_all([Tracee | Tracees], Change, F, N) ->
+    case change(Tracee, Change, F) of
+        {ok, New} -> change_all(Tracees, Change, New, N + 1);
+        {error, system_limit} = E -> E;
+        {error, _} -> change_all(Tracees, Change, F, N)
+    end;
+change_all([], _Change, F, N) ->
+    {ok, N, F}.
+
+%%---------------------------------------------------------------------------
+%% What the VM has.
 
 %% The profile is there already: what the VM tells from now on is told right.
-in_vm(Pid, Key) ->
+in_vm(Tracee, Want) ->
     try
-        {flags, Have} = erlang:trace_info(Pid, flags),
-        Want = vm_flags(Key),
-        case Key of
-            [] ->
-                Have =/= [] andalso erlang:trace(Pid, false, [all]);
-            _ ->
-                erlang:trace(Pid, true, tracer(Want -- Have)),
+        {flags, Have} = erlang:trace_info(Tracee, flags),
+        case {Want, Want -- Have} of
+            {[], _} ->
+                Have =/= [] andalso erlang:trace(Tracee, false, [all]);
+            {_, New} ->
+                New =/= [] andalso erlang:trace(Tracee, true, tracer(New)),
                 Have -- Want =/= []
-                    andalso erlang:trace(Pid, false, Have -- Want)
+                    andalso erlang:trace(Tracee, false, Have -- Want)
         end
     catch
         error:_ -> gone
@@ -129,106 +168,157 @@ tracer(Flags) ->
     {Module, State} = ?TRACER,
     [{tracer, Module, State} | Flags].
 
-vm_flags(Key) ->
-    Bits = lists:foldl(fun({_, B}, Acc) -> Acc bor B end, 0, Key),
-    Spawn = Bits band (?ON_SPAWN bor ?ON_FIRST_SPAWN) =/= 0,
-    Plain = [Flag || {Flag, N} <- numbered(), Bits band ?FLAG(N) =/= 0,
-                     N =< 6],
-    lists:usort(Plain ++ [F || Spawn, F <- [procs, set_on_spawn]]).
+%% New ones must tell that they are there.
+want(new_processes, Profile, F) when Profile =/= 0 ->
+    lists:usort([procs | needed(?OF_PROCESSES, Profile, F)]);
+want(new_ports, Profile, F) when Profile =/= 0 ->
+    lists:usort([ports | needed(?OF_PORTS, Profile, F)]);
+want(Port, Profile, F) when is_port(Port); Port =:= new_ports ->
+    needed(?OF_PORTS, Profile, F);
+want(_Process, Profile, F) ->
+    needed(?OF_PROCESSES, Profile, F).
 
-numbered() ->
-    lists:zip(?FLAGS, lists:seq(0, length(?FLAGS) - 1)).
+needed(_Flags, 0, _F) ->
+    [];
+needed(Flags, Profile, F) ->
+    Sessions = sessions_by_flag(Profile),
+    Plain = [Flag || Flag <- Flags,
+                     lists:keyfind(Flag, 1, Sessions) =/= {Flag, 0},
+                     not is_quiet(Flag, Sessions, F)],
+    Passing = [{Sum, VM}
+               || {Sum, VM} <- [{set_on_spawn, [procs, set_on_spawn]},
+                                {set_on_first_spawn, [procs, set_on_spawn]},
+                                {set_on_link, [procs, set_on_link]},
+                                {set_on_first_link, [procs, set_on_link]}],
+                  lists:member(procs, Flags),
+                  lists:keyfind(Sum, 1, Sessions) =/= {Sum, 0}],
+    lists:usort(lists:append([Plain | [VM || {_, VM} <- Passing]])).
 
-%% @doc The same for processes that will be.
--spec change_new({inviso_engine:slot(), boolean(), integer()},
-                 flags()) ->
-          {ok, flags()} | {error, {already_traced, new, term()} |
-                                  system_limit}.
-change_new(Change, F) ->
-    case erlang:trace_info(new_processes, tracer) of
-        {tracer, T} when T =:= []; T =:= ?TRACER ->
-            set_new(F, edit(F#flags.new, Change));
-        {tracer, Other} ->
-            {error, {already_traced, new, Other}}
+is_quiet(send, Sessions, #flags{send = Quiet}) ->
+    proplists:get_value(send, Sessions) band bnot Quiet =:= 0;
+is_quiet('receive', Sessions, #flags{'receive' = Quiet}) ->
+    proplists:get_value('receive', Sessions) band bnot Quiet =:= 0;
+is_quiet(_, _, _) ->
+    false.
+
+sessions_by_flag(Profile) ->
+    lists:zip(?FLAGS, tuple_to_list(inviso_engine:masks(Profile))).
+
+%% @doc A session begins: its patterns of messages are `true', it has no flags.
+-spec opened(inviso_engine:slot(), flags()) -> flags().
+opened(Slot, F) ->
+    F#flags{send = set_bit(Slot, false, F#flags.send),
+            'receive' = set_bit(Slot, false, F#flags.'receive')}.
+
+%% @doc Whether a session's pattern of messages is `false'.
+-spec quiet(send | 'receive', {inviso_engine:slot(), boolean()}, flags()) ->
+          flags().
+quiet(Event, {Slot, Quiet}, F) ->
+    N = element_of(Event),
+    Old = element(N, F),
+    case set_bit(Slot, Quiet, Old) of
+        Old ->
+            F;
+        Sessions ->
+            New = setelement(N, F, Sessions),
+            _ = [renew(T, Profile, New)
+                 || {T, Profile} <- having(?BIT(Slot), [Event])],
+            New
     end.
 
-set_new(F, Key) when Key =:= F#flags.new ->
-    {ok, F};
-set_new(F0, Key) ->
-    case children(F0#flags{new = Key}) of
-        {error, _} = E ->
-            E;
-        F ->
-            new_in_vm(Key),
-            {ok, F}
-    end.
+element_of(send) -> #flags.send;
+element_of('receive') -> #flags.'receive'.
 
-new_in_vm(Key) ->
-    {flags, Have} = erlang:trace_info(new_processes, flags),
-    Want = [F || Key =/= [], F <- lists:usort([procs | vm_flags(Key)])],
-    _ = Want =/= [] andalso erlang:trace(new_processes, true, tracer(Want)),
-    _ = Have -- Want =/= []
-        andalso erlang:trace(new_processes, false, Have -- Want),
+set_bit(Slot, true, Sessions) -> Sessions bor ?BIT(Slot);
+set_bit(Slot, false, Sessions) -> Sessions band bnot ?BIT(Slot).
+
+%% @doc One has got flags by a link: the library has changed its profile.
+-spec linked(pid(), flags()) -> ok.
+linked(Pid, F) ->
+    renew(Pid, inviso_engine:profile_of(Pid), F).
+
+renew(Tracee, Profile, F) ->
+    T = traced_by(Tracee),
+    _ = (T =:= [] orelse T =:= ?TRACER)
+        andalso in_vm(Tracee, want(Tracee, Profile, F)),
     ok.
 
-%% What children get has changed for all profiles. That may make new ones,
-%% which are right from the beginning.
-children(F0) ->
-    maps:fold(fun(_Number, _Key, {error, _} = E) ->
-                      E;
-                 (Number, Key, F) ->
-                      case number(F, child(Key, F#flags.new)) of
-                          {error, _} = E ->
-                              E;
-                          {Child, F1} ->
-                              ok = inviso_engine:child(Number, Child),
-                              F1
-                      end
-              end, F0, F0#flags.keys).
+%%---------------------------------------------------------------------------
+%% What is set.
 
-%% @doc The flags of a process in a session.
--spec flags(inviso_engine:slot(), {pid(), flags()}) -> [atom()].
-flags(Slot, {Pid, F}) ->
-    names(Slot, maps:get(inviso_engine:profile_of(Pid), F#flags.keys)).
+%% @doc The flags that a session has set on one.
+-spec flags(inviso_engine:slot(), tracee()) -> [atom()].
+flags(Slot, Tracee) ->
+    [Flag || {Flag, Mask} <- sessions_of(Tracee), Mask band ?BIT(Slot) =/= 0].
 
-%% @doc The flags of processes that will be.
--spec flags_of_new({inviso_engine:slot(), flags()}) -> [atom()].
-flags_of_new({Slot, F}) ->
-    names(Slot, F#flags.new).
+%% @doc The sessions that have set any.
+-spec sessions(tracee()) -> [inviso_engine:slot()].
+sessions(Tracee) ->
+    Mask = lists:foldl(fun({_, M}, Acc) -> M bor Acc end, 0,
+                       sessions_of(Tracee)),
+    [Slot || Slot <- lists:seq(0, 31), Mask band ?BIT(Slot) =/= 0].
 
-names(Slot, Key) ->
-    Bits = proplists:get_value(Slot, Key, 0),
-    [Flag || {Flag, N} <- numbered(), Bits band ?FLAG(N) =/= 0].
+sessions_of(Tracee) ->
+    sessions_by_flag(inviso_engine:profile_of(Tracee)).
 
-%% @doc The sessions that trace a process.
--spec sessions(pid(), flags()) -> [inviso_engine:slot()].
-sessions(Pid, F) ->
-    [S || {S, _} <- maps:get(inviso_engine:profile_of(Pid), F#flags.keys)].
+%% @doc Whether any may have a session's flag `call'.
+-spec calls(inviso_engine:slot(), flags()) -> boolean().
+calls(Slot, #flags{calls = Calls}) ->
+    Calls band ?BIT(Slot) =/= 0.
 
-%% @doc The sessions that trace processes that will be.
--spec sessions_of_new(flags()) -> [inviso_engine:slot()].
-sessions_of_new(F) ->
-    [S || {S, _} <- F#flags.new].
+%% @doc Finds that out anew, after `call' has been cleared on many.
+-spec recount(inviso_engine:slot(), flags()) -> flags().
+recount(Slot, F) ->
+    Has = having(?BIT(Slot), [call]) =/= [],
+    F#flags{calls = set_bit(Slot, Has, F#flags.calls)}.
+
+%% All on which one of these sessions has set one of these flags.
+having(Slots, Flags) ->
+    {Found, _} = lists:foldl(
+                   fun(T, {Acc, Known0}) ->
+                           P = inviso_engine:profile_of(T),
+                           Known = know(P, Slots, Flags, Known0),
+                           case Known of
+                               #{P := true} -> {[{T, P} | Acc], Known};
+                               #{P := false} -> {Acc, Known}
+                           end
+                   end, {[], #{0 => false}},
+                   [new_processes, new_ports] ++ processes()
+                   ++ erlang:ports()),
+    Found.
+
+know(Profile, _, _, Known) when is_map_key(Profile, Known) ->
+    Known;
+know(Profile, Slots, Flags, Known) ->
+    Any = lists:any(fun({Flag, Mask}) ->
+                            Mask band Slots =/= 0
+                                andalso lists:member(Flag, Flags)
+                    end, sessions_by_flag(Profile)),
+    Known#{Profile => Any}.
+
+%%---------------------------------------------------------------------------
+%% The end.
 
 %% @doc Clears all that a session has set.
 -spec forget(inviso_engine:slot(), flags()) -> flags().
-forget(Slot, F0) ->
-    All = {Slot, false, -1},
-    F1 = case change_new(All, F0) of
-             {ok, F} -> F;
-             {error, _} -> F0
-         end,
-    lists:foldl(fun(Pid, Acc) ->
-                        case lists:member(Slot, sessions(Pid, Acc)) of
-                            true -> forget(Pid, All, Acc);
-                            false -> Acc
-                        end
-                end, F1, processes()).
+forget(Slot, F) ->
+    forget_all(Slot, F, 100),
+    F#flags{calls = set_bit(Slot, false, F#flags.calls)}.
 
-forget(Pid, All, F0) ->
-    case change(Pid, All, F0) of
-        {ok, F} -> F;
-        {error, _} -> F0
+%% Until nobody is found: while some are gone through, others pass it on.
+forget_all(Slot, F, Left) ->
+    Cleared = [forget_one(T, Slot, F) || {T, _} <- having(?BIT(Slot), ?FLAGS)],
+    case Cleared of
+        [] -> ok;
+        _ when Left =:= 0 -> ok;
+        _ -> forget_all(Slot, F, Left - 1)
+    end.
+
+forget_one(Tracee, Slot, F) ->
+    %% A dead one's profile is of no interest.
+    case inviso_engine:edit(Tracee, Slot, ?ALL, 0, 0) of
+        full -> full;
+        Profile -> renew(Tracee, Profile, F)
     end.
 
 %% The VM answers more than the specs of its functions tell: a tracer may be a
@@ -237,86 +327,12 @@ forget(Pid, All, F0) ->
 %% @doc Clears all that any session has set.
 -spec clean() -> ok.
 clean() ->
-    _ = [gone(P) || P <- [new_processes | processes()],
-                    erlang:trace_info(P, tracer) =:= {tracer, ?TRACER}],
+    _ = [gone(T) || T <- [new_processes, new_ports] ++ processes()
+                        ++ erlang:ports(),
+                    traced_by(T) =:= ?TRACER],
     ok.
 
-gone(Pid) ->
-    try erlang:trace(Pid, false, [all])
+gone(Tracee) ->
+    try erlang:trace(Tracee, false, [all])
     catch error:badarg -> 0
     end.
-
-edit(Key, {Slot, How, Bits}) ->
-    Old = proplists:get_value(Slot, Key, 0),
-    New = case How of
-              true -> Old bor Bits;
-              false -> Old band bnot Bits
-          end,
-    join(Slot, New, Key).
-
-join(Slot, 0, Key) -> lists:keydelete(Slot, 1, Key);
-join(Slot, Bits, Key) -> lists:keystore(Slot, 1, Key, {Slot, Bits}).
-
-%%---------------------------------------------------------------------------
-%% Numbers of profiles.
-
-number(F, Key0) ->
-    Key = lists:keysort(1, Key0),
-    case F#flags.numbers of
-        #{Key := Number} -> {Number, F};
-        Numbers when map_size(Numbers) =:= ?PROFILES_MAX ->
-            {error, system_limit};
-        Numbers ->
-            Number = map_size(Numbers),
-            define(F#flags{numbers = Numbers#{Key => Number},
-                           keys = (F#flags.keys)#{Number => Key}},
-                   Key, Number)
-    end.
-
-%% The number first, its children's after: a child's profile is often that of
-%% its parent.
-define(F0, Key, Number) ->
-    case number(F0, child(Key, F0#flags.new)) of
-        {error, _} = E ->
-            E;
-        {Child, F1} ->
-            case number(F1, parent(Key)) of
-                {error, _} = E ->
-                    E;
-                {After, F} ->
-                    ok = inviso_engine:profile(Number, masks(Key), Child,
-                                               After),
-                    {Number, F}
-            end
-    end.
-
-masks(Key) ->
-    list_to_tuple([lists:foldl(fun({Slot, Bits}, Mask) ->
-                                       Mask bor (((Bits bsr N) band 1)
-                                                 bsl Slot)
-                               end, 0, Key)
-                   || N <- lists:seq(0, ?CALLBACKS - 1)]).
-
-%% `set_on_first_spawn' goes before `set_on_spawn', and takes both along.
-child(Key, New) ->
-    lists:foldl(fun({Slot, Bits}, Acc) ->
-                        Passed = passed(Bits),
-                        join(Slot,
-                             Passed bor proplists:get_value(Slot, Acc, 0),
-                             Acc)
-                end, New, Key).
-
-passed(Bits) when Bits band ?ON_FIRST_SPAWN =/= 0 ->
-    Bits band bnot (?ON_FIRST_SPAWN bor ?ON_SPAWN);
-passed(Bits) when Bits band ?ON_SPAWN =/= 0 ->
-    Bits;
-passed(_) ->
-    0.
-
-parent(Key) ->
-    lists:foldl(fun({Slot, Bits}, Acc)
-                      when Bits band ?ON_FIRST_SPAWN =/= 0 ->
-                        join(Slot, passed(Bits), Acc);
-                   (_, Acc) ->
-                        Acc
-                end, Key, Key).

@@ -125,6 +125,9 @@ loop(State) ->
     receive
         {?TAG, gone, Number} ->
             next(close(Number, State));
+        {?TAG, linked, Pid} ->
+            inviso_engine_flags:linked(Pid, State#state.flags),
+            loop(State);
         {?TAG, lost, Tracer} ->
             next(tracer_gone(Tracer, State));
         {?TAG, Ref, Request} ->
@@ -184,7 +187,9 @@ open_session(Name, Tracer, #state{slots = [Slot | Slots]} = State0) ->
                                number = TracerNumber},
             Sessions = (State0#state.sessions)#{Number => Session},
             State = State0#state{slots = Slots, sessions = Sessions,
-                                 tracers = Tracers},
+                                 tracers = Tracers,
+                                 flags = inviso_engine_flags:opened(
+                                           Slot, State0#state.flags)},
             renew_messages(State),
             {{ok, {inviso_engine:handle(Number), {Name, Number}}}, State};
         {error, _} = E ->
@@ -242,19 +247,16 @@ forget_flags(Slot, #state{flags = Flags} = State) ->
 %%---------------------------------------------------------------------------
 %% What a session asks for.
 
-serve({process, Procs, How, FlagList}, Slot, S, State)
-  when is_boolean(How) ->
+serve({Kind, What, How, FlagList}, Slot, S, State)
+  when Kind =:= process, is_boolean(How); Kind =:= port, is_boolean(How) ->
     case inviso_engine_flags:parse(FlagList, How) of
         {ok, Bits} ->
             %% Of one that is dead they go again.
             _ = inviso_engine_tracer:is_alive(S#session.tracer)
                 orelse (self() ! {?TAG, lost, S#session.number}),
-            processes(Procs, {Slot, How, Bits}, S, State);
+            flags(Kind, What, {Slot, How, Bits, 0}, State);
         {error, _} = E -> {E, State}
     end;
-serve({port, _Ports, How, _FlagList}, _Slot, _S, State)
-  when is_boolean(How) ->
-    {{error, {not_supported, port}}, State};
 serve({function, MFA, MS, FlagList}, Slot, _S, State) ->
     case kind(MFA, MS, FlagList) of
         {ok, Kind} -> function(Kind, MFA, MS, Slot, State);
@@ -268,47 +270,11 @@ serve({info, What, Item}, Slot, S, State) ->
 serve(_, _, _, State) ->
     {{error, badarg}, State}.
 
-processes(Pid, Change, #session{tracer = Tracer}, State) when is_pid(Pid) ->
-    case node(Pid) =:= node() of
-        true when Pid =:= Tracer ->
-            %% Nobody can be told of himself; OTP counts him all the same.
-            {{ok, 1}, State};
-        true ->
-            case inviso_engine_flags:change(Pid, Change, State#state.flags) of
-                {ok, Flags} -> {{ok, 1}, State#state{flags = Flags}};
-                {error, gone} -> {{error, badarg}, State};
-                {error, _} = E -> {E, State}
-            end;
-        false ->
-            {{error, badarg}, State}
-    end;
-processes(New, Change, _S, State)
-  when New =:= new; New =:= new_processes ->
-    case inviso_engine_flags:change_new(Change, State#state.flags) of
-        {ok, Flags} -> {{ok, 0}, State#state{flags = Flags}};
+flags(Kind, What, Change, State) ->
+    case inviso_engine_tracees:change(Kind, What, Change, State#state.flags) of
+        {ok, N, Flags} -> {{ok, N}, State#state{flags = Flags}};
         {error, _} = E -> {E, State}
-    end;
-processes(Existing, Change, S, State)
-  when Existing =:= existing; Existing =:= existing_processes ->
-    walk(processes() -- [self(), S#session.tracer], Change, 1, State);
-processes(All, Change, S, State0) when All =:= all; All =:= processes ->
-    %% New ones first, or those born during the walk would be missed.
-    case processes(new, Change, S, State0) of
-        {{ok, 0}, State} -> processes(existing, Change, S, State);
-        Error -> Error
-    end;
-processes(_, _, _, State) ->
-    {{error, badarg}, State}.
-
-%% Those that are gone, or that somebody else traces, are left out.
-walk([Pid | Pids], Change, N, State) ->
-    case inviso_engine_flags:change(Pid, Change, State#state.flags) of
-        {ok, Flags} -> walk(Pids, Change, N + 1, State#state{flags = Flags});
-        {error, system_limit} = E -> {E, State};
-        {error, _} -> walk(Pids, Change, N, State)
-    end;
-walk([], _Change, N, State) ->
-    {{ok, N}, State}.
+    end.
 
 kind(on_load, _, _) ->
     {error, {not_supported, on_load}};
@@ -351,8 +317,12 @@ message(Event, MS0, Slot, #state{messages = Messages} = State) ->
             case inviso_engine_patterns:set_message(Event, Slot, MS,
                                                     slots(State), Messages)
             of
-                {ok, New} -> {{ok, 1}, State#state{messages = New}};
-                {error, _} = E -> {E, State}
+                {ok, New} ->
+                    Flags = inviso_engine_flags:quiet(Event, {Slot, MS =:= false},
+                                                      State#state.flags),
+                    {{ok, 1}, State#state{messages = New, flags = Flags}};
+                {error, _} = E ->
+                    {E, State}
             end;
         {error, _} = E ->
             {E, State}
@@ -364,28 +334,18 @@ normal(MS) -> MS.
 %%---------------------------------------------------------------------------
 %% What a session is told.
 
-item(Pid, Item, Slot, S, State) when is_pid(Pid), node(Pid) =:= node() ->
-    case {erlang:trace_info(Pid, tracer), Item} of
-        {undefined, _} when Item =:= flags; Item =:= tracer ->
-            {ok, undefined};
-        {_, flags} ->
-            {ok, {flags, flags(Slot, Pid, S, State)}};
-        {_, tracer} ->
-            {ok, {tracer, tracer(flags(Slot, Pid, S, State), S)}};
-        _ ->
-            {error, badarg}
-    end;
-item(New, Item, Slot, S, State) when New =:= new; New =:= new_processes ->
-    Flags = inviso_engine_flags:flags_of_new({Slot, State#state.flags}),
-    case Item of
-        flags -> {ok, {flags, Flags}};
-        tracer -> {ok, {tracer, tracer(Flags, S)}};
+item(new, Item, Slot, S, State) ->
+    item(new_processes, Item, Slot, S, State);
+item(T, Item, Slot, S, _State)
+  when is_pid(T), node(T) =:= node(); is_port(T), node(T) =:= node();
+       T =:= new_processes; T =:= new_ports ->
+    case erlang:trace_info(T, flags) of
+        undefined when Item =:= flags; Item =:= tracer -> {ok, undefined};
+        _ when Item =:= flags -> {ok, {flags, flags(Slot, T, S)}};
+        _ when Item =:= tracer ->
+            {ok, {tracer, tracer(flags(Slot, T, S), S)}};
         _ -> {error, badarg}
     end;
-item(new_ports, flags, _, _, _) ->
-    {ok, {flags, []}};
-item(new_ports, tracer, _, _, _) ->
-    {ok, {tracer, []}};
 item({M, F, A} = MFA, Item, Slot, _S, State)
   when is_atom(M), is_atom(F), is_integer(A), A >= 0, A =< 255 ->
     Found = inviso_engine_patterns:find(MFA, State#state.functions),
@@ -401,9 +361,9 @@ item(_, _, _, _, _) ->
     {error, badarg}.
 
 %% Those of a tracer that died are as good as gone.
-flags(Slot, Pid, #session{tracer = Tracer}, State) ->
+flags(Slot, Tracee, #session{tracer = Tracer}) ->
     case inviso_engine_tracer:is_alive(Tracer) of
-        true -> inviso_engine_flags:flags(Slot, {Pid, State#state.flags});
+        true -> inviso_engine_flags:flags(Slot, Tracee);
         false -> []
     end.
 
@@ -438,18 +398,16 @@ about_function(Item, Found) ->
 %% The sessions that affect something.
 about(all, State) ->
     {ok, weak(slots(State), State) ++ [{legacy, default}]};
-about(Pid, State) when is_pid(Pid), node(Pid) =:= node() ->
-    case erlang:trace_info(Pid, tracer) of
-        undefined ->
-            {ok, undefined};
-        {tracer, T} ->
-            Slots = inviso_engine_flags:sessions(Pid, State#state.flags),
-            {ok, weak(Slots, State) ++ legacy(T)}
+about(new, State) ->
+    about(new_processes, State);
+about(T, State)
+  when is_pid(T), node(T) =:= node(); is_port(T), node(T) =:= node();
+       T =:= new_processes; T =:= new_ports ->
+    case erlang:trace_info(T, tracer) of
+        undefined -> {ok, undefined};
+        {tracer, By} ->
+            {ok, weak(inviso_engine_flags:sessions(T), State) ++ legacy(By)}
     end;
-about(New, State) when New =:= new; New =:= new_processes ->
-    {tracer, T} = erlang:trace_info(new_processes, tracer),
-    Slots = inviso_engine_flags:sessions_of_new(State#state.flags),
-    {ok, weak(Slots, State) ++ legacy(T)};
 about({M, F, A} = MFA, State)
   when is_atom(M), is_atom(F), is_integer(A), A >= 0, A =< 255 ->
     case inviso_engine_patterns:find(MFA, State#state.functions) of
@@ -463,7 +421,7 @@ about(Event, State) when Event =:= send; Event =:= 'receive' ->
                                                   State#state.messages)
                       =/= false],
     {ok, weak(Slots, State) ++ [{legacy, default}]};
-about(Other, _State) when Other =:= new_ports; Other =:= on_load ->
+about(on_load, _State) ->
     {ok, []};
 about(_, _) ->
     {error, badarg}.

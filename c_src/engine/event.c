@@ -28,22 +28,37 @@ void inv_engine_event_init(ErlNifEnv *env)
 	am_trace = enif_make_atom(env, "trace");
 }
 
-static const struct inv_profile *profile_of(ERL_NIF_TERM pid)
+static const struct inv_profile *profile_of(ERL_NIF_TERM id)
 {
-	const struct inv_tracee *t = inv_tracee_find(pid);
-
-	return inv_profile_at(t ? inv_tracee_profile(t) : 0);
+	return inv_profile_at(inv_tracee_profile_of(id));
 }
 
 /*
- * Whether any session traces this process at all.  For the flags of processes
- * that will be, the VM asks without one.
+ * Whether any session traces it at all.  For the flags of those that will be,
+ * the VM asks without one.
  */
-static bool wanted(ErlNifEnv *env, ERL_NIF_TERM pid)
+static bool wanted(ErlNifEnv *env, ERL_NIF_TERM id)
 {
-	const struct inv_tracee *t = inv_tracee_find(pid);
+	return inv_tracee_profile_of(id) != 0 || enif_is_atom(env, id);
+}
 
-	return t ? inv_tracee_profile(t) != 0 : !enif_is_pid(env, pid);
+/* By any session, or for what is to be passed on. */
+static bool wanted_event(const struct inv_tag *tag, ERL_NIF_TERM id)
+{
+	const struct inv_profile *p = profile_of(id);
+
+	if (inv_profile_wants(p, tag, inv_tracee_is_port(id)) &
+	    inv_sessions_alive())
+		return true;
+	return (tag->kind == INV_KIND_SPAWN && inv_inherit_spawns(p)) ||
+	       ((tag->kind == INV_KIND_SPAWN || tag->kind == INV_KIND_LINK) &&
+		inv_inherit_links(p));
+}
+
+/* What a callback makes acquaintance with. */
+static bool is_new(const struct inv_tag *tag)
+{
+	return tag->kind == INV_KIND_SPAWNED || tag->kind == INV_KIND_OPEN;
 }
 
 ERL_NIF_TERM inv_engine_enabled(ErlNifEnv *env, int argc,
@@ -57,11 +72,9 @@ ERL_NIF_TERM inv_engine_enabled(ErlNifEnv *env, int argc,
 		return am_discard;
 	if (tag->kind == INV_KIND_STATUS)
 		return alive && wanted(env, argv[2]) ? am_trace : am_remove;
-	/* A new process, which `trace` will make acquaintance with. */
-	if (tag->kind == INV_KIND_SPAWNED && alive)
-		return am_trace;
-	return profile_of(argv[2])->sessions[tag->flag] & alive ? am_trace :
-								  am_discard;
+	return alive && (is_new(tag) || wanted_event(tag, argv[2])) ?
+		       am_trace :
+		       am_discard;
 }
 
 /* A request to the server, or its answer: no session would have them. */
@@ -76,15 +89,36 @@ static bool is_own(const struct inv_message *m)
 	       e[0] == am_inviso;
 }
 
+static void inherit(const struct inv_message *m)
+{
+	switch (m->tag->kind) {
+	case INV_KIND_SPAWN:
+		inv_inherit_spawn(m->tracee, m->content);
+		break;
+	case INV_KIND_SPAWNED:
+		inv_inherit_spawned(m->tracee, m->content);
+		break;
+	case INV_KIND_LINK:
+		inv_inherit_link(m->env, m->tracee, m->content);
+		break;
+	case INV_KIND_OPEN:
+		inv_inherit_open(m->tracee);
+		break;
+	default:
+		break;
+	}
+}
+
 static void on_event(struct inv_message *m, ERL_NIF_TERM opts)
 {
 	struct inv_verdict v;
 	uint32_t mask;
 
-	if (m->tag->kind == INV_KIND_SPAWNED)
-		inv_inherit_spawned(m->tracee, m->content);
+	inherit(m);
 	m->profile = profile_of(m->tracee);
-	mask = m->profile->sessions[m->tag->flag] & inv_sessions_alive();
+	mask = inv_profile_wants(m->profile, m->tag,
+				 inv_tracee_is_port(m->tracee)) &
+	       inv_sessions_alive();
 	if (m->tag->kind == INV_KIND_RETURN ||
 	    m->tag->kind == INV_KIND_EXCEPTION) {
 		inv_call_end(m, mask);
@@ -109,7 +143,7 @@ ERL_NIF_TERM inv_engine_trace(ErlNifEnv *env, int argc,
 	};
 
 	(void)argc;
-	if (!m.tag || m.tag->flag == INV_FLAG_NONE)
+	if (!m.tag || m.tag->kind == INV_KIND_STATUS)
 		return am_discard;
 	if (!enif_get_map_value(env, argv[4], am_extra, &m.extra))
 		m.extra = 0;

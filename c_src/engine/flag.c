@@ -4,37 +4,49 @@
 #include <stddef.h>
 #include <stdint.h>
 
-static const struct {
+struct known {
 	const char *name;
-	enum inv_flag flag;
 	enum inv_kind kind;
-} known[] = {
-	{ "trace_status", INV_FLAG_NONE, INV_KIND_STATUS },
-	{ "call", INV_FLAG_CALL, INV_KIND_CALL },
-	{ "return_from", INV_FLAG_CALL, INV_KIND_RETURN },
-	{ "exception_from", INV_FLAG_CALL, INV_KIND_EXCEPTION },
-	{ "send", INV_FLAG_SEND, INV_KIND_OTHER },
-	{ "send_to_non_existing_process", INV_FLAG_SEND, INV_KIND_OTHER },
-	{ "receive", INV_FLAG_RECEIVE, INV_KIND_OTHER },
-	{ "spawn", INV_FLAG_PROCS, INV_KIND_OTHER },
-	{ "spawned", INV_FLAG_PROCS, INV_KIND_SPAWNED },
-	{ "exit", INV_FLAG_PROCS, INV_KIND_OTHER },
-	{ "link", INV_FLAG_PROCS, INV_KIND_OTHER },
-	{ "unlink", INV_FLAG_PROCS, INV_KIND_OTHER },
-	{ "getting_linked", INV_FLAG_PROCS, INV_KIND_OTHER },
-	{ "getting_unlinked", INV_FLAG_PROCS, INV_KIND_OTHER },
-	{ "register", INV_FLAG_PROCS, INV_KIND_OTHER },
-	{ "unregister", INV_FLAG_PROCS, INV_KIND_OTHER },
-	{ "in", INV_FLAG_RUNNING, INV_KIND_OTHER },
-	{ "out", INV_FLAG_RUNNING, INV_KIND_OTHER },
-	{ "in_exiting", INV_FLAG_EXITING, INV_KIND_OTHER },
-	{ "out_exiting", INV_FLAG_EXITING, INV_KIND_OTHER },
-	{ "out_exited", INV_FLAG_EXITING, INV_KIND_OTHER },
-	{ "gc_minor_start", INV_FLAG_GC, INV_KIND_OTHER },
-	{ "gc_minor_end", INV_FLAG_GC, INV_KIND_OTHER },
-	{ "gc_major_start", INV_FLAG_GC, INV_KIND_OTHER },
-	{ "gc_major_end", INV_FLAG_GC, INV_KIND_OTHER },
-	{ "gc_max_heap_size", INV_FLAG_GC, INV_KIND_OTHER },
+	enum inv_flag flag, another, of_port;
+};
+
+#define ROW(name, kind, flag, another, of_port)                             \
+	{                                                                   \
+		name, INV_KIND_##kind, INV_FLAG_##flag, INV_FLAG_##another, \
+			INV_FLAG_##of_port                                  \
+	}
+#define PROCESS(name, kind, flag) ROW(name, kind, flag, flag, NONE)
+
+static const struct known known[] = {
+	ROW("trace_status", STATUS, NONE, NONE, NONE),
+	PROCESS("call", CALL, CALL),
+	PROCESS("return_from", RETURN, CALL),
+	PROCESS("exception_from", EXCEPTION, CALL),
+	PROCESS("return_to", OTHER, RETURN_TO),
+	ROW("send", OTHER, SEND, SEND, SEND),
+	ROW("send_to_non_existing_process", OTHER, SEND, SEND, SEND),
+	ROW("receive", OTHER, RECEIVE, RECEIVE, RECEIVE),
+	PROCESS("spawn", SPAWN, PROCS),
+	PROCESS("spawned", SPAWNED, PROCS),
+	PROCESS("exit", OTHER, PROCS),
+	PROCESS("link", LINK, PROCS),
+	PROCESS("unlink", OTHER, PROCS),
+	ROW("getting_linked", OTHER, PROCS, PROCS, PORTS),
+	ROW("getting_unlinked", OTHER, PROCS, PROCS, PORTS),
+	ROW("register", OTHER, PROCS, PROCS, PORTS),
+	ROW("unregister", OTHER, PROCS, PROCS, PORTS),
+	ROW("open", OPEN, NONE, NONE, PORTS),
+	ROW("closed", OTHER, NONE, NONE, PORTS),
+	ROW("in", OTHER, RUNNING, RUNNING_PROCS, RUNNING_PORTS),
+	ROW("out", OTHER, RUNNING, RUNNING_PROCS, RUNNING_PORTS),
+	PROCESS("in_exiting", OTHER, EXITING),
+	PROCESS("out_exiting", OTHER, EXITING),
+	PROCESS("out_exited", OTHER, EXITING),
+	PROCESS("gc_minor_start", OTHER, GC),
+	PROCESS("gc_minor_end", OTHER, GC),
+	PROCESS("gc_major_start", OTHER, GC),
+	PROCESS("gc_major_end", OTHER, GC),
+	PROCESS("gc_max_heap_size", OTHER, GC),
 };
 
 #define KNOWN (sizeof(known) / sizeof(known[0]))
@@ -60,8 +72,10 @@ void inv_tags_init(ErlNifEnv *env)
 
 		for (at = place(atom); tags[at].atom != 0;)
 			at = (at + 1) % PLACES;
-		tags[at].flag = known[i].flag;
 		tags[at].kind = known[i].kind;
+		tags[at].flag = known[i].flag;
+		tags[at].another = known[i].another;
+		tags[at].of_port = known[i].of_port;
 		tags[at].atom = atom;
 	}
 }

@@ -5,8 +5,8 @@
 #include <erl_nif.h>
 
 /*
- * The flags of a traced process, as a session may set them, in the order in
- * which inviso_engine_flags numbers them.
+ * The flags of a traced process or port, as a session may set them, in the
+ * order in which inviso_engine_flags numbers them.
  */
 enum inv_flag {
 	INV_FLAG_CALL,
@@ -16,11 +16,20 @@ enum inv_flag {
 	INV_FLAG_RUNNING,
 	INV_FLAG_EXITING,
 	INV_FLAG_GC,
+	INV_FLAG_RETURN_TO,
+	INV_FLAG_RUNNING_PROCS,
+	INV_FLAG_RUNNING_PORTS,
+	INV_FLAG_PORTS,
+	INV_FLAG_SCHEDULER_ID,
 	INV_FLAG_SILENT,
 	INV_FLAG_ARITY,
 	INV_FLAG_TIMESTAMP,
 	INV_FLAG_STRICT,
 	INV_FLAG_MONOTONIC,
+	INV_FLAG_ON_SPAWN,
+	INV_FLAG_ON_FIRST_SPAWN,
+	INV_FLAG_ON_LINK,
+	INV_FLAG_ON_FIRST_LINK,
 	INV_FLAGS,
 	INV_FLAG_NONE = INV_FLAGS
 };
@@ -31,14 +40,19 @@ enum inv_kind {
 	INV_KIND_CALL,
 	INV_KIND_RETURN,    /* return_from */
 	INV_KIND_EXCEPTION, /* exception_from */
+	INV_KIND_SPAWN,
 	INV_KIND_SPAWNED,
+	INV_KIND_LINK,
+	INV_KIND_OPEN,
 	INV_KIND_STATUS /* trace_status: is this process still traced? */
 };
 
 struct inv_tag {
 	ERL_NIF_TERM atom;
-	enum inv_flag flag; /* that asks for it */
 	enum inv_kind kind;
+	enum inv_flag flag;    /* that asks for it, of a process, */
+	enum inv_flag another; /* or this, */
+	enum inv_flag of_port; /* or of a port */
 };
 
 /* Makes the atoms. */

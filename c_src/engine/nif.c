@@ -11,8 +11,11 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "engine/edit.h"
 #include "engine/event.h"
 #include "engine/flag.h"
+#include "engine/inherit.h"
+#include "engine/lost.h"
 #include "engine/message.h"
 #include "engine/profile.h"
 #include "engine/session.h"
@@ -102,6 +105,7 @@ static ERL_NIF_TERM start(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 	inv_tracers_clear(&self);
 	inv_tracees_clear();
 	inv_profiles_clear();
+	inv_lost_clear();
 	return enif_make_tuple2(env, term, left ? am_true : am_false);
 }
 
@@ -189,85 +193,6 @@ static ERL_NIF_TERM session(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 	return enif_make_uint(env, inv_session_open(slot, number));
 }
 
-static bool get_profile(ErlNifEnv *env, ERL_NIF_TERM term, uint32_t *number)
-{
-	return enif_get_uint(env, term, number) && *number < INV_PROFILES_MAX;
-}
-
-/* profile(Number, {Sessions of each flag}, Child, After) -> ok */
-static ERL_NIF_TERM profile(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
-{
-	const ERL_NIF_TERM *flags;
-	struct inv_profile *p;
-	uint32_t number;
-	uint32_t child;
-	uint32_t after;
-	int n;
-	int i;
-
-	(void)argc;
-	if (!get_profile(env, argv[0], &number) ||
-	    !get_profile(env, argv[2], &child) ||
-	    !get_profile(env, argv[3], &after) ||
-	    !enif_get_tuple(env, argv[1], &n, &flags) || n != INV_FLAGS)
-		return enif_make_badarg(env);
-	p = inv_profile_at(number);
-	for (i = 0; i < INV_FLAGS; i++)
-		if (!enif_get_uint(env, flags[i], &p->sessions[i]))
-			return enif_make_badarg(env);
-	p->after = after;
-	atomic_store(&p->child, child);
-	return am_ok;
-}
-
-/* child(Number, Child) -> ok: when the flags of new processes change */
-static ERL_NIF_TERM child(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
-{
-	uint32_t number;
-	uint32_t profile_of_child;
-
-	(void)argc;
-	if (!get_profile(env, argv[0], &number) ||
-	    !get_profile(env, argv[1], &profile_of_child))
-		return enif_make_badarg(env);
-	atomic_store(&inv_profile_at(number)->child, profile_of_child);
-	return am_ok;
-}
-
-/* profile_of(Pid) -> Number */
-static ERL_NIF_TERM profile_of(ErlNifEnv *env, int argc,
-			       const ERL_NIF_TERM argv[])
-{
-	const struct inv_tracee *t = inv_tracee_find(argv[0]);
-
-	(void)argc;
-	return enif_make_uint(env, t ? inv_tracee_profile(t) : 0);
-}
-
-static bool calls(uint32_t number)
-{
-	return inv_profile_at(number)->sessions[INV_FLAG_CALL] != 0;
-}
-
-/* change(Pid, From, To) -> boolean(), false: it has not From */
-static ERL_NIF_TERM change(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
-{
-	ErlNifPid pid;
-	uint32_t from;
-	uint32_t to;
-
-	(void)argc;
-	if (!enif_get_local_pid(env, argv[0], &pid) ||
-	    !get_profile(env, argv[1], &from) ||
-	    !get_profile(env, argv[2], &to))
-		return enif_make_badarg(env);
-	if (!inv_tracee_change(argv[0], from, to))
-		return am_false;
-	if (calls(from) && !calls(to))
-		inv_tracee_cut(argv[0]);
-	return am_true;
-}
-
 static int init_types(ErlNifEnv *env)
 {
 	const ErlNifResourceFlags flags = ERL_NIF_RT_CREATE |
@@ -301,20 +226,26 @@ static void end_tables(void)
 	lock = NULL;
 }
 
-static int init_tables(ErlNifEnv *env, ERL_NIF_TERM processes)
+static int init_tables(ErlNifEnv *env, ERL_NIF_TERM limits)
 {
-	ErlNifUInt64 n;
+	const ERL_NIF_TERM *limit;
+	ErlNifUInt64 processes;
+	ErlNifUInt64 ports;
+	int n;
 
-	if (!enif_get_uint64(env, processes, &n))
+	if (!enif_get_tuple(env, limits, &n, &limit) || n != 2 ||
+	    !enif_get_uint64(env, limit[0], &processes) ||
+	    !enif_get_uint64(env, limit[1], &ports))
 		return -1;
 	lock = enif_mutex_create(lock_name);
-	if (lock && inv_profiles_init() == 0 && inv_tracees_init(n) == 0)
+	if (lock && inv_profiles_init() == 0 &&
+	    inv_tracees_init(processes, ports) == 0)
 		return 0;
 	end_tables();
 	return -1;
 }
 
-/* load_info: how many processes the VM may have */
+/* load_info: how many processes and ports the VM may have */
 static int load(ErlNifEnv *env, void **priv, ERL_NIF_TERM load_info)
 {
 	(void)priv;
@@ -328,7 +259,9 @@ static int load(ErlNifEnv *env, void **priv, ERL_NIF_TERM load_info)
 	inv_ours_init(env);
 	inv_tracers_init(env);
 	inv_verdict_init(env);
+	inv_engine_edit_init(env);
 	inv_engine_event_init(env);
+	inv_inherit_init(env);
 	instances++;
 	return 0;
 }
@@ -357,10 +290,10 @@ static ErlNifFunc functions[] = {
 	{ "handle", 1, handle, 0 },
 	{ "tracer", 2, tracer, 0 },
 	{ "session", 2, session, 0 },
-	{ "profile", 4, profile, 0 },
-	{ "child", 2, child, 0 },
-	{ "profile_of", 1, profile_of, 0 },
-	{ "change", 3, change, 0 },
+	{ "edit", 5, inv_engine_edit, 0 },
+	{ "profile_of", 1, inv_engine_profile_of, 0 },
+	{ "masks", 1, inv_engine_masks, 0 },
+	{ "tracer_of", 2, inv_engine_tracer_of, 0 },
 };
 
 /* As the tracer's library: for the oldest release that we support. */

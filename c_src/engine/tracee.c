@@ -3,20 +3,52 @@
 
 #include <stddef.h>
 
+#include "engine/lost.h"
 #include "engine/pages.h"
 
-/* More processes than that would not fit into any machine's memory. */
+/* More than that would not fit into any machine's memory. */
 #define PLACES_MAX (UINT64_C(1) << 24)
 
-static struct inv_tracee *tracees;
-static uint64_t places; /* a power of two */
+/* Below a pid's or port's number are four bits of tag. */
+#define TAG_BITS 4
+#define TAG_MASK 15
+#define TAG_PORT 7
 
-int inv_tracees_init(uint64_t processes)
+/* Nobody's id: a place that is being taken over. */
+#define TAKEN UINT64_C(1)
+#define PATIENCE 100000
+
+struct table {
+	struct inv_tracee *place;
+	uint64_t places; /* a power of two */
+};
+
+static struct table processes;
+static struct table ports;
+
+static int init(struct table *t, uint64_t n)
 {
-	for (places = 1; places < processes && places < PLACES_MAX;)
-		places *= 2;
-	tracees = inv_pages_map(places * sizeof(*tracees));
-	if (tracees && inv_frames_init() == 0)
+	for (t->places = 1; t->places < n && t->places < PLACES_MAX;)
+		t->places *= 2;
+	t->place = inv_pages_map(t->places * sizeof(*t->place));
+	return t->place ? 0 : -1;
+}
+
+static void end(struct table *t)
+{
+	inv_pages_unmap(t->place, t->places * sizeof(*t->place));
+	t->place = NULL;
+}
+
+static void clear(struct table *t)
+{
+	inv_pages_clear(t->place, t->places * sizeof(*t->place));
+}
+
+int inv_tracees_init(uint64_t n_processes, uint64_t n_ports)
+{
+	if (init(&processes, n_processes) == 0 && init(&ports, n_ports) == 0 &&
+	    inv_frames_init() == 0)
 		return 0;
 	inv_tracees_end();
 	return -1;
@@ -24,30 +56,76 @@ int inv_tracees_init(uint64_t processes)
 
 void inv_tracees_end(void)
 {
-	inv_pages_unmap(tracees, places * sizeof(*tracees));
+	end(&processes);
+	end(&ports);
 	inv_frames_end();
-	tracees = NULL;
 }
 
 void inv_tracees_clear(void)
 {
-	inv_pages_clear(tracees, places * sizeof(*tracees));
+	clear(&processes);
+	clear(&ports);
 	inv_frames_clear();
 }
 
-/* Below a pid's number are four bits of tag. */
-static struct inv_tracee *place_of(ERL_NIF_TERM pid)
+bool inv_tracee_is_port(ERL_NIF_TERM id)
 {
-	return &tracees[(pid >> 4) & (places - 1)];
+	return (id & TAG_MASK) == TAG_PORT;
 }
 
-struct inv_tracee *inv_tracee_find(ERL_NIF_TERM pid)
+static struct inv_tracee *place_of(ERL_NIF_TERM id)
 {
-	struct inv_tracee *t = place_of(pid);
+	struct table *t = inv_tracee_is_port(id) ? &ports : &processes;
 
-	return atomic_load_explicit(&t->pid, memory_order_acquire) == pid ?
-		       t :
-		       NULL;
+	return &t->place[(id >> TAG_BITS) & (t->places - 1)];
+}
+
+struct inv_tracee *inv_tracee_find(ERL_NIF_TERM id)
+{
+	struct inv_tracee *t = place_of(id);
+
+	return atomic_load_explicit(&t->id, memory_order_acquire) == id ? t :
+									  NULL;
+}
+
+/* Who had the place is dead, and has no more events. */
+static bool take_over(struct inv_tracee *t, uint64_t had, ERL_NIF_TERM id,
+		      uint32_t profile)
+{
+	if (!atomic_compare_exchange_strong(&t->id, &had, TAKEN))
+		return false;
+	inv_frames_drop(&t->frames);
+	t->child = 0;
+	atomic_store_explicit(&t->cut, false, memory_order_relaxed);
+	atomic_store_explicit(&t->profile, profile, memory_order_relaxed);
+	atomic_store_explicit(&t->id, id, memory_order_release);
+	return true;
+}
+
+/* To take a place over are a few steps: one waits for a thread that does. */
+struct inv_tracee *inv_tracee_get(ERL_NIF_TERM id)
+{
+	struct inv_tracee *t = place_of(id);
+	unsigned left;
+
+	for (left = PATIENCE; left > 0; left--) {
+		uint64_t has =
+			atomic_load_explicit(&t->id, memory_order_acquire);
+
+		if (has == id || (has != TAKEN && take_over(t, has, id, 0)))
+			return t;
+	}
+	inv_lost(INV_LOST_PLACE);
+	return NULL;
+}
+
+/* Nobody else knows it yet. */
+void inv_tracee_born(ERL_NIF_TERM id, uint32_t profile)
+{
+	struct inv_tracee *t = place_of(id);
+
+	if (!take_over(t, atomic_load(&t->id), id, profile))
+		inv_lost(INV_LOST_PLACE);
 }
 
 uint32_t inv_tracee_profile(const struct inv_tracee *t)
@@ -55,32 +133,46 @@ uint32_t inv_tracee_profile(const struct inv_tracee *t)
 	return atomic_load_explicit(&t->profile, memory_order_acquire);
 }
 
-/* Who had the place is dead, and has no more events. */
-static void take_over(struct inv_tracee *t, ERL_NIF_TERM pid, uint32_t profile)
+uint32_t inv_tracee_profile_of(ERL_NIF_TERM id)
 {
-	inv_frames_drop(&t->frames);
-	atomic_store_explicit(&t->profile, profile, memory_order_relaxed);
-	atomic_store_explicit(&t->pid, pid, memory_order_release);
+	const struct inv_tracee *t = inv_tracee_find(id);
+
+	return t ? inv_tracee_profile(t) : 0;
 }
 
-bool inv_tracee_change(ERL_NIF_TERM pid, uint32_t from, uint32_t to)
+static bool calls(uint32_t number)
 {
-	struct inv_tracee *t = place_of(pid);
+	return inv_profile_at(number)->sessions[INV_FLAG_CALL] != 0;
+}
 
-	if (atomic_load_explicit(&t->pid, memory_order_acquire) == pid)
-		return atomic_compare_exchange_strong(&t->profile, &from, to);
-	if (from != 0)
+bool inv_tracee_change(struct inv_tracee *t, uint32_t from, uint32_t to)
+{
+	if (from == to)
+		return true;
+	if (!atomic_compare_exchange_strong(&t->profile, &from, to))
 		return false;
-	take_over(t, pid, to);
+	if (calls(from) && !calls(to))
+		atomic_store(&t->cut, true);
 	return true;
 }
 
-void inv_tracee_cut(ERL_NIF_TERM pid)
+uint32_t inv_tracee_edit(ERL_NIF_TERM id, const struct inv_edit *edit)
 {
-	struct inv_tracee *t = inv_tracee_find(pid);
+	struct inv_tracee *t = inv_tracee_find(id);
+	uint32_t from;
+	uint32_t to;
 
-	if (t)
-		atomic_store(&t->cut, true);
+	if (!t && edit->set == 0)
+		return 0;
+	if (!t)
+		t = inv_tracee_get(id);
+	if (!t)
+		return INV_PROFILE_NONE;
+	do {
+		from = inv_tracee_profile(t);
+		to = inv_profile_edit(from, edit);
+	} while (to != INV_PROFILE_NONE && !inv_tracee_change(t, from, to));
+	return to;
 }
 
 struct inv_frames *inv_tracee_frames(struct inv_tracee *t)

@@ -8,44 +8,65 @@
 #include <stdint.h>
 
 #include "engine/frames.h"
+#include "engine/profile.h"
 
 /*
- * What the engine knows of each traced process.
+ * What the engine knows of each traced process and port.
  *
  * The low bits of a pid are the process' place in the VM's own table, so two
  * that live never share them: a table as wide as the VM's has a place for each,
  * found without a search, and taken over from the dead without a clean-up.
+ * Ports have a table of their own.
  */
 struct inv_tracee {
-	_Atomic uint64_t pid; /* whose this is; another: not traced */
+	_Atomic uint64_t id; /* whose this is; another: not traced */
 	_Atomic uint32_t profile;
 	/* The calls whose ends it will report; for its own thread alone. */
 	struct inv_frames frames;
 	_Atomic bool cut; /* calls have ended that it did not report */
+	/* Spawned last, by an event of its own; for its own thread alone. */
+	uint64_t child;
 };
 
-/* For that many processes.  0, or -1: no memory. */
-int inv_tracees_init(uint64_t processes);
+/* For that many.  0, or -1: no memory. */
+int inv_tracees_init(uint64_t processes, uint64_t ports);
 void inv_tracees_end(void);
 void inv_tracees_clear(void);
 
-/* NULL: the process is none of ours. */
-struct inv_tracee *inv_tracee_find(ERL_NIF_TERM pid);
+/* Of a pid or port of this node; both are words. */
+bool inv_tracee_is_port(ERL_NIF_TERM id);
+
+/* NULL: it is none of ours. */
+struct inv_tracee *inv_tracee_find(ERL_NIF_TERM id);
+
+/*
+ * The same, and it is ours from now on, with no flags if it was not.  From any
+ * thread.  NULL: another thread has just begun to do the same, and does not
+ * get on.
+ */
+struct inv_tracee *inv_tracee_get(ERL_NIF_TERM id);
+
+/* It is new and has that profile, whatever is known of its id. */
+void inv_tracee_born(ERL_NIF_TERM id, uint32_t profile);
 
 /* Its number, 0 if it has none. */
 uint32_t inv_tracee_profile(const struct inv_tracee *t);
+/* The same of one that may be none of ours. */
+uint32_t inv_tracee_profile_of(ERL_NIF_TERM id);
 
 /*
- * Gives a process the profile `to` if it has `from`; 0 is what one has that is
- * none of ours.  False: it has another.  From any thread.
+ * Gives it the profile `to` if it still has `from`.  If no session wants its
+ * calls any more, the ends of those that it is in are for nobody, even if they
+ * will be wanted again: who can say which they are?
  */
-bool inv_tracee_change(ERL_NIF_TERM pid, uint32_t from, uint32_t to);
+bool inv_tracee_change(struct inv_tracee *t, uint32_t from, uint32_t to);
 
 /*
- * Ends of calls are not reported any more.  When they will be again, those of
- * calls from before are for nobody: who can say which they are?
+ * Changes the flags of a session for it, whatever others change meanwhile.
+ * From any thread.  The profile that it has now, or INV_PROFILE_NONE: there was
+ * no room, and it has what it had.
  */
-void inv_tracee_cut(ERL_NIF_TERM pid);
+uint32_t inv_tracee_edit(ERL_NIF_TERM id, const struct inv_edit *edit);
 
 /* The calls that the process is in; for its own thread. */
 struct inv_frames *inv_tracee_frames(struct inv_tracee *t);

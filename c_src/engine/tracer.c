@@ -77,10 +77,14 @@ void inv_tracer_send(ErlNifEnv *env, const struct inv_tracer *t,
 		command(env, t->term, message);
 }
 
+void inv_tracer_tell(ErlNifEnv *env, ERL_NIF_TERM what, ERL_NIF_TERM term)
+{
+	(void)enif_send(env, &server, NULL,
+			enif_make_tuple3(env, am_inviso, what, term));
+}
+
 void inv_tracer_lost(ErlNifEnv *env, uint32_t number)
 {
 	if (!atomic_exchange(&tracers[number].lost, true))
-		(void)enif_send(env, &server, NULL,
-				enif_make_tuple3(env, am_inviso, am_lost,
-						 enif_make_uint(env, number)));
+		inv_tracer_tell(env, am_lost, enif_make_uint(env, number));
 }

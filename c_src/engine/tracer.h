@@ -64,6 +64,9 @@ void inv_tracer_send(ErlNifEnv *env, const struct inv_tracer *t,
  */
 void inv_tracer_lost(ErlNifEnv *env, uint32_t number);
 
+/* Tells the server {'$inviso_engine', What, Term}, likewise. */
+void inv_tracer_tell(ErlNifEnv *env, ERL_NIF_TERM what, ERL_NIF_TERM term);
+
 /* Makes the atoms. */
 void inv_tracers_init(ErlNifEnv *env);
 

@@ -662,8 +662,7 @@ not_supported() ->
     1 = inviso_trace:function(Other, {?WORK, g, 2}, true, [local]),
     Refused =
         [{process, [self(), true, [call, Flag]]}
-         || Flag <- [all, return_to, set_on_link, set_on_first_link,
-                     running_procs, cpu_timestamp]]
+         || Flag <- [all, return_to]]
         ++ [{function, [{?WORK, f, 1}, true, [Flag]]}
             || Flag <- [meta, call_count, call_time, call_memory]]
         ++ [{function, [{?WORK, f, 1}, [{'_', [], [Action]}], []]}
@@ -673,8 +672,7 @@ not_supported() ->
         ++ [{function, [on_load, true, []]},
             {function, [{?WORK, g, 2}, true, [global]]},
             {function, [{?WORK, '_', '_'}, true, [global]]},
-            {send, [[{'_', [], [{silent, true}]}], []]},
-            {port, [all, true, [send]]}],
+            {send, [[{'_', [], [{silent, true}]}], []]}],
     _ = [{F, A, {not_supported, _}} = {F, A, reason(F, [S | A])}
          || {F, A} <- Refused],
     {not_supported, _} = reason(session_create, [s, {no_module, 1}, []]),

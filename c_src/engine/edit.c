@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/edit.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/profile.h"
+#include "engine/tracee.h"
+
+static ERL_NIF_TERM am_full;
+static ERL_NIF_TERM am_new[INV_NEWS];
+
+void inv_engine_edit_init(ErlNifEnv *env)
+{
+	am_full = enif_make_atom(env, "full");
+	am_new[INV_NEW_PROCESSES] = enif_make_atom(env, "new_processes");
+	am_new[INV_NEW_PORTS] = enif_make_atom(env, "new_ports");
+}
+
+/* INV_NEWS: none of these. */
+static enum inv_new what_new(ERL_NIF_TERM tracee)
+{
+	unsigned what = 0;
+
+	while (what < INV_NEWS && tracee != am_new[what])
+		what++;
+	return what;
+}
+
+static bool is_tracee(ErlNifEnv *env, ERL_NIF_TERM term)
+{
+	ErlNifPid pid;
+	ErlNifPort port;
+
+	return enif_get_local_pid(env, term, &pid) ||
+	       enif_get_local_port(env, term, &port);
+}
+
+static bool get_slot(ErlNifEnv *env, ERL_NIF_TERM term, uint32_t *slot)
+{
+	return enif_get_uint(env, term, slot) && *slot < INV_PROFILE_SESSIONS;
+}
+
+static bool get_profile(ErlNifEnv *env, ERL_NIF_TERM term,
+			const struct inv_profile **p)
+{
+	uint32_t number;
+
+	if (!enif_get_uint(env, term, &number) || number >= INV_PROFILES_MAX)
+		return false;
+	*p = inv_profile_at(number);
+	return true;
+}
+
+static bool get_edit(ErlNifEnv *env, const ERL_NIF_TERM argv[],
+		     struct inv_edit *e)
+{
+	uint32_t tracer;
+
+	if (!get_slot(env, argv[0], &e->slot) ||
+	    !enif_get_uint(env, argv[1], &e->clear) ||
+	    !enif_get_uint(env, argv[2], &e->set) ||
+	    !enif_get_uint(env, argv[3], &tracer) || tracer > UINT16_MAX)
+		return false;
+	e->tracer = (uint16_t)tracer;
+	return true;
+}
+
+static uint32_t edit_new(enum inv_new what, const struct inv_edit *e)
+{
+	uint32_t to = inv_profile_edit(inv_profile_of_new(what), e);
+
+	if (to != INV_PROFILE_NONE)
+		inv_profile_set_new(what, to);
+	return to;
+}
+
+ERL_NIF_TERM inv_engine_edit(ErlNifEnv *env, int argc,
+			     const ERL_NIF_TERM argv[])
+{
+	enum inv_new what = what_new(argv[0]);
+	struct inv_edit e;
+	uint32_t number;
+
+	(void)argc;
+	if ((what == INV_NEWS && !is_tracee(env, argv[0])) ||
+	    !get_edit(env, argv + 1, &e))
+		return enif_make_badarg(env);
+	number = what == INV_NEWS ? inv_tracee_edit(argv[0], &e) :
+				    edit_new(what, &e);
+	return number == INV_PROFILE_NONE ? am_full :
+					    enif_make_uint(env, number);
+}
+
+ERL_NIF_TERM inv_engine_profile_of(ErlNifEnv *env, int argc,
+				   const ERL_NIF_TERM argv[])
+{
+	enum inv_new what = what_new(argv[0]);
+
+	(void)argc;
+	if (what == INV_NEWS && !is_tracee(env, argv[0]))
+		return enif_make_badarg(env);
+	return enif_make_uint(env, what == INV_NEWS ?
+					   inv_tracee_profile_of(argv[0]) :
+					   inv_profile_of_new(what));
+}
+
+ERL_NIF_TERM inv_engine_masks(ErlNifEnv *env, int argc,
+			      const ERL_NIF_TERM argv[])
+{
+	ERL_NIF_TERM mask[INV_FLAGS];
+	const struct inv_profile *p;
+	unsigned f;
+
+	(void)argc;
+	if (!get_profile(env, argv[0], &p))
+		return enif_make_badarg(env);
+	for (f = 0; f < INV_FLAGS; f++)
+		mask[f] = enif_make_uint(env, p->sessions[f]);
+	return enif_make_tuple_from_array(env, mask, INV_FLAGS);
+}
+
+ERL_NIF_TERM inv_engine_tracer_of(ErlNifEnv *env, int argc,
+				  const ERL_NIF_TERM argv[])
+{
+	const struct inv_profile *p;
+	uint32_t slot;
+
+	(void)argc;
+	if (!get_profile(env, argv[0], &p) || !get_slot(env, argv[1], &slot))
+		return enif_make_badarg(env);
+	return enif_make_uint(env, p->tracer[slot]);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_ENGINE_EDIT_H
+#define INV_ENGINE_EDIT_H
+
+#include <erl_nif.h>
+
+/*
+ * What the server asks and changes of profiles.  A tracee is a pid, a port, or
+ * what new ones have: `new_processes', `new_ports'.
+ */
+
+/* edit(Tracee, Slot, Clear, Set, Tracer) -> Profile | full */
+ERL_NIF_TERM inv_engine_edit(ErlNifEnv *env, int argc,
+			     const ERL_NIF_TERM argv[]);
+/* profile_of(Tracee) -> Profile */
+ERL_NIF_TERM inv_engine_profile_of(ErlNifEnv *env, int argc,
+				   const ERL_NIF_TERM argv[]);
+/* masks(Profile) -> {Sessions of each flag} */
+ERL_NIF_TERM inv_engine_masks(ErlNifEnv *env, int argc,
+			      const ERL_NIF_TERM argv[]);
+/* tracer_of(Profile, Slot) -> Number */
+ERL_NIF_TERM inv_engine_tracer_of(ErlNifEnv *env, int argc,
+				  const ERL_NIF_TERM argv[]);
+
+/* Makes the atoms. */
+void inv_engine_edit_init(ErlNifEnv *env);
+
+#endif

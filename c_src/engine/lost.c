@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/lost.h"
+
+#include <stdatomic.h>
+
+static _Atomic uint64_t counts[INV_LOSTS];
+
+void inv_lost(enum inv_lost what)
+{
+	atomic_fetch_add_explicit(&counts[what], 1, memory_order_relaxed);
+}
+
+uint64_t inv_lost_count(enum inv_lost what)
+{
+	return atomic_load_explicit(&counts[what], memory_order_relaxed);
+}
+
+void inv_lost_clear(void)
+{
+	unsigned i;
+
+	for (i = 0; i < INV_LOSTS; i++)
+		atomic_store(&counts[i], 0);
+}
