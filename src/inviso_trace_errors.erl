@@ -5,7 +5,7 @@
 
 -export([reason/1, info/1, format_error/2]).
 
--define(FLAGS, [all, arity, call, cpu_timestamp, exiting, garbage_collection,
+-define(FLAGS, [all, arity, call, exiting, garbage_collection,
                 monotonic_timestamp, ports, procs, 'receive', return_to,
                 running, running_ports, running_procs, scheduler_id, send,
                 set_on_first_link, set_on_first_spawn, set_on_link,

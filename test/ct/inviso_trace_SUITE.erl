@@ -707,6 +707,7 @@ explained() ->
          {process, [S, self(), not_boolean, []], 3},
          {process, [S, self(), true, bad_flags], 4},
          {process, [S, self(), true, [bad_flag]], 4},
+         {process, [S, all, true, [cpu_timestamp]], 4},
          {process, [S, self(), true, [call | send]], 4},
          {process, [S, self(), true, [call, {tracer, self()}]], 4},
          {port, [S, self(), not_boolean, []], 3},
@@ -736,8 +737,8 @@ explained() ->
     Explained = [{G, Args, explanation(G, Args)} || {G, Args, _} <- Wrong],
     [] = [E || {{_, _, P}, {_, _, Got} = E} <- lists:zip(Wrong, Explained),
                Got =/= {badarg, P}],
-    {{not_supported, cpu_timestamp}, general} =
-        explanation(process, [S, self(), true, [cpu_timestamp]]),
+    {{not_supported, return_to}, general} =
+        explanation(process, [S, self(), true, [return_to]]),
     true = inviso_trace:session_destroy(S),
     {badarg, 1} = explanation(process, [S, self(), true, [call]]),
     ok.
