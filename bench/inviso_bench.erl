@@ -19,8 +19,8 @@ main([Out, Dir, Command]) ->
     Work = filename:join(Dir, "work-" ++ os:getpid()),
     ok = file:make_dir(Work),
     Rows = try
-               call_rows(Work) ++ untraced_rows(Work) ++ cpu_rows(Work)
-                   ++ size_rows(Work) ++ flood_rows(Work)
+               call_rows(Work) ++ session_rows(Dir) ++ untraced_rows(Work)
+                   ++ cpu_rows(Work) ++ size_rows(Work) ++ flood_rows(Work)
                    ++ merge_rows(Work, Command) ++ lfm_rows(Work)
                    ++ attach_rows(Work, Command)
            after
@@ -124,6 +124,10 @@ sink() -> receive _ -> sink() end.
 flush_port(Port) ->
     erlang:port_control(Port, $f, ""),
     port_close(Port).
+
+session_rows(Dir) ->
+    progress("trace sessions"),
+    inviso_bench_sessions:rows(Dir, fun row/5).
 
 %%---------------------------------------------------------------------------
 %% Work of processes that are not traced, while another one is

@@ -1,0 +1,117 @@
+%% SPDX-License-Identifier: Apache-2.0
+%%
+%% A call that trace sessions want: one session beside erlang:trace/3, and what
+%% each further session costs.
+%%
+%% A session that wants the call costs its message, whoever sends it; what a
+%% message alone costs tells sending_tracer, a NIF that sends the same to as many
+%% processes. The engine's own part is the difference.
+-module(inviso_bench_sessions).
+-export([rows/2]).
+-export([f/2, g/1]). % traced
+
+-define(CALLS, 5000).
+-define(ROUNDS, 80).
+-define(SPEC, [{['$1', '_'], [{is_tuple, '$1'}], []}]).
+
+f(A, B) -> {A, B}.
+g(X) -> X.
+
+loop(0) -> ok;
+loop(N) ->
+    ?MODULE:f({get, N}, [a, b, <<"hello world">>]),
+    loop(N - 1).
+
+%% Rows for the table; Row makes one.
+rows(Dir, Row) ->
+    _ = sending_tracer:load(Dir),
+    Setups = [{plain, true}, {plain, ?SPEC},
+              {wanted, 1, true}, {wanted, 1, ?SPEC}]
+        ++ [{wanted, N, true} || N <- [2, 4, 8]]
+        ++ [{unwanted, N} || N <- [1, 3, 7]]
+        ++ [{sent, N} || N <- [1, 2, 4, 8]],
+    Rounds = [[{S, once(S)} || S <- Setups] || _ <- lists:seq(1, ?ROUNDS)],
+    Ns = fun(S) ->
+                 quartile([proplists:get_value(S, R) || R <- Rounds])
+         end,
+    One = Ns({wanted, 1, true}),
+    Further = fun(Kind, N) ->
+                      (Ns({Kind, N, true}) - One) / (N - 1)
+              end,
+    Message = fun(N) -> (Ns({sent, N}) - Ns({sent, 1})) / (N - 1) end,
+    [Row("call, one session", One, "ns",
+         "erlang:trace/3", Ns({plain, true})),
+     Row("call with a match spec, one session", Ns({wanted, 1, ?SPEC}), "ns",
+         "erlang:trace/3", Ns({plain, ?SPEC}))]
+        ++ [Row(name("each of ~b more sessions that do not want it", N),
+                (Ns({unwanted, N}) - One) / N, "ns", "60 ns", 60)
+            || N <- [1, 3, 7]]
+        ++ lists:append(
+             [[Row(name("each of ~b more sessions that want it", N - 1),
+                   Further(wanted, N), "ns", "a message alone", Message(N)),
+               Row("  without its message", Further(wanted, N) - Message(N),
+                   "ns", "60 ns", 60)]
+              || N <- [2, 4, 8]]).
+
+name(Format, N) -> lists:flatten(io_lib:format(Format, [N])).
+
+once(Setup) ->
+    Self = self(),
+    Pid = spawn_link(fun() ->
+                             receive go -> ok end,
+                             loop(100),
+                             T0 = erlang:monotonic_time(nanosecond),
+                             loop(?CALLS),
+                             T1 = erlang:monotonic_time(nanosecond),
+                             Self ! {self(), (T1 - T0) / ?CALLS},
+                             receive stop -> ok end
+                     end),
+    End = begin_tracing(Setup, Pid),
+    Pid ! go,
+    Ns = receive {Pid, X} -> X end,
+    End(),
+    unlink(Pid),
+    Pid ! stop,
+    Ns.
+
+begin_tracing({plain, Spec}, Pid) ->
+    Sink = spawn(fun sink/0),
+    1 = erlang:trace_pattern({?MODULE, f, 2}, Spec, [local]),
+    1 = erlang:trace(Pid, true, [call, {tracer, Sink}]),
+    fun() ->
+            erlang:trace(Pid, false, [all]),
+            erlang:trace_pattern({?MODULE, f, 2}, false, [local]),
+            exit(Sink, kill)
+    end;
+begin_tracing({sent, N}, Pid) ->
+    Sinks = [spawn(fun sink/0) || _ <- lists:seq(1, N)],
+    1 = erlang:trace_pattern({?MODULE, f, 2}, true, [local]),
+    1 = erlang:trace(Pid, true, [call, {tracer, sending_tracer, Sinks}]),
+    fun() ->
+            erlang:trace(Pid, false, [all]),
+            erlang:trace_pattern({?MODULE, f, 2}, false, [local]),
+            [exit(Sink, kill) || Sink <- Sinks]
+    end;
+begin_tracing({wanted, N, Spec}, Pid) ->
+    both([session(Pid, {f, 2}, Spec) || _ <- lists:seq(1, N)]);
+begin_tracing({unwanted, N}, Pid) ->
+    both([session(Pid, {f, 2}, true)
+          | [session(Pid, {g, 1}, true) || _ <- lists:seq(1, N)]]).
+
+both(Ends) ->
+    fun() -> [End() || End <- Ends] end.
+
+session(Pid, {F, A}, Spec) ->
+    Sink = spawn(fun sink/0),
+    S = inviso_trace:session_create(bench, Sink, []),
+    1 = inviso_trace:function(S, {?MODULE, F, A}, Spec, [local]),
+    1 = inviso_trace:process(S, Pid, true, [call]),
+    fun() ->
+            true = inviso_trace:session_destroy(S),
+            exit(Sink, kill)
+    end.
+
+sink() -> receive _ -> sink() end.
+
+quartile(List) ->
+    lists:nth(length(List) div 4 + 1, lists:sort(List)).
