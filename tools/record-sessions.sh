@@ -1,6 +1,6 @@
 #!/bin/sh
-# Writes test/ct/inviso_trace_SUITE_data/otp27.terms: what OTP 27's trace
-# sessions make of the suite's scripts. To be run when a script is added.
+# Writes test/ct/SUITE_data/otp27.terms for the suites of trace sessions: what
+# OTP 27's own sessions make of their scripts. To be run when one is added.
 #
 #   tools/record-sessions.sh
 set -eu
@@ -8,12 +8,21 @@ cd "$(dirname "$0")/.."
 root=$(tools/chroot.sh trixie)
 there=$(mktemp -d "$root/tmp/record.XXXXXX")
 trap 'rm -rf "$there"' EXIT
-cp test/ct/inviso_trace_SUITE.erl test/ct/inviso_sessions_*.erl \
+suites='inviso_trace_SUITE inviso_trace_functions_SUITE
+	inviso_trace_tracees_SUITE'
+for suite in $suites; do cp "test/ct/$suite.erl" "$there"; done
+cp test/ct/inviso_sessions_*.erl test/ct/inviso_test_lib.erl \
 	src/inviso_trace.erl "$there"
-# shellcheck disable=SC2016  # the inner shell expands
+# shellcheck disable=SC2016,SC2086  # the inner shell expands; words
 chroot "$root" /usr/bin/env -i HOME=/root PATH=/usr/bin:/bin sh -ec '
 	cd "$1"
+	shift
 	erlc -W0 ./*.erl
-	erl -noinput -eval "inviso_trace_SUITE:record(\"otp27.terms\"), halt()."
-	' sh "/tmp/${there##*/}"
-cp "$there/otp27.terms" test/ct/inviso_trace_SUITE_data/
+	for suite; do
+		erl -noinput -eval "inviso_sessions_lib:record($suite), halt()."
+	done
+	' sh "/tmp/${there##*/}" $suites
+for suite in $suites; do
+	mkdir -p "test/ct/${suite}_data"
+	cp "$there/$suite.terms" "test/ct/${suite}_data/otp27.terms"
+done

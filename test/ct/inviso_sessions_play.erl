@@ -2,51 +2,101 @@
 %% @doc Plays a script of trace sessions and a traced process, and tells what
 %% each session's tracer got.
 %%
-%% A script is a list of steps: `{open, Session}', `{Session, Function, Args}'
-%% (a function of inviso_trace with the session before its arguments), `{run,
-%% Work}', `{destroy, Session}', `{info, What}'. `tracee' stands for the traced
-%% process, `{tracer, Session}' for a tracer. Work is done by the traced process,
-%% one thing after the other: `{call, F, Args}' of inviso_sessions_work, `{send,
-%% Msg}' to itself, ....
+%% A script is a list of steps:
 %%
-%% What comes back is the same on each run: processes are numbered as they
-%% appear, timestamps are replaced by their kind.
+%%   {open, Session}, {open, Session, port | undefined}
+%%                      a session whose tracer is a process, a port, undefined
+%%   {tracer, Name}     a process to trace to, for sessions without a tracer
+%%   {process, Name}    another process that is told what to do
+%%   {port, Name}       a port that sends back what it gets, owned by the tracee
+%%   {Session, Function, Args}   a function of inviso_trace with the session
+%%                      before its arguments
+%%   {explain, Session, Function, Args}  the same, and what is said of the error
+%%   {run, Work}, {run, Name, Work}, {load, Module}, {kill, Name}
+%%   {destroy, Session}, {info, What}    session_destroy/1, session_info/1
+%%   {until, Session, Tag}   waits until its tracer has such an event
+%%   {only, Tags}       other events are left out of what comes back
+%%
+%% In arguments `tracee' stands for the traced process, the names of processes
+%% for these, `{port, Name}', `{session, Name}' and `{tracer, Name}' for what
+%% they say. Work is done one thing after the other: `{call, F, Args}' of
+%% inviso_sessions_work, `{send, Msg}' to itself, ....
+%%
+%% What comes back is the same on each run: answers, and for each tracer its
+%% events, those of each tracee in their order. Processes and ports are numbered
+%% as they appear, timestamps are replaced by their kind, and of being scheduled
+%% in and out there is only that it happened.
 -module(inviso_sessions_play).
 
 -export([play/1]).
 
 -define(WORK, inviso_sessions_work).
 
--spec play([term()]) -> {[term()], [{atom(), [term()]}]}.
+-spec play([term()]) -> {[term()], [{term(), [term()]}]}.
 play(Script) ->
     {module, _} = code:ensure_loaded(?WORK),
     Tracee = spawn(fun tracee/0),
-    {Answers, State} = lists:mapfoldl(fun step/2, #{tracee => Tracee}, Script),
-    Open = [{S, Pid} || {{tracer, S}, Pid} <- lists:sort(maps:to_list(State))],
+    put(names, #{Tracee => tracee, self() => player}),
+    {Answers, State} = lists:mapfoldl(fun step/2,
+                                      #{tracee => Tracee, player => self()},
+                                      lists:flatten(Script)),
+    Tracers = [{Name, Pid}
+               || {{collector, Name}, Pid} <- lists:sort(maps:to_list(State))],
     settle(),
-    Got = [{S, collected(Pid)} || {S, Pid} <- Open],
+    Got = [{Name, collected(Pid)} || {Name, Pid} <- Tracers]
+        ++ [{player, M} || M <- [own()], M =/= []],
     _ = [catch inviso_trace:session_destroy(H)
          || {{session, _}, H} <- maps:to_list(State)],
-    exit(Tracee, kill),
-    put(pids, #{Tracee => tracee}),
-    _ = [note(P, {tracer, S}) || {S, P} <- Open],
-    note(self(), player),
-    {[normal(A) || A <- Answers], [{S, normal(M)} || {S, M} <- Got]}.
+    _ = [exit(P, kill) || P <- maps:values(State), is_pid(P),
+                          P =/= self()],
+    _ = [catch port_close(P) || {{port, _}, P} <- maps:to_list(State)],
+    Only = maps:get(only, State, all),
+    {[normal(A) || A <- Answers],
+     [{Name, normal_events(Events, Only)} || {Name, Events} <- Got]}.
 
 note(Pid, Name) ->
-    put(pids, (get(pids))#{Pid => Name}).
+    put(names, (get(names))#{Pid => Name}).
 
 step({open, Session}, State) ->
-    Tracer = spawn(fun() -> collect([]) end),
-    Handle = inviso_trace:session_create(Session, Tracer, []),
-    {ok, State#{{session, Session} => Handle, {tracer, Session} => Tracer}};
-step({destroy, Session}, State) ->
-    #{{session, Session} := Handle} = State,
-    settle(),
-    {answer(fun() -> inviso_trace:session_destroy(Handle) end), State};
-step({run, Work}, #{tracee := Tracee} = State) ->
-    Ref = monitor(process, Tracee),
-    Tracee ! {work, self(), bind(Work, State)},
+    step({open, Session, process}, State);
+step({open, Session, Kind}, State0) ->
+    {Tracer, State} = tracer(Kind, Session, State0),
+    try inviso_trace:session_create(Session, Tracer, []) of
+        Handle -> {ok, State#{{session, Session} => Handle}}
+    catch
+        error:Reason -> {{error, Reason}, State}
+    end;
+step({tracer, Name}, State0) ->
+    {_, State} = tracer(process, Name, State0),
+    {ok, State};
+step({process, Name}, State) ->
+    Pid = spawn(fun tracee/0),
+    note(Pid, Name),
+    {ok, State#{Name => Pid}};
+step({port, Name}, #{tracee := Tracee} = State) ->
+    Port = open_port({spawn, "cat"}, [binary, stream]),
+    true = port_connect(Port, Tracee),
+    unlink(Port),
+    note(Port, {port, Name}),
+    {ok, State#{{port, Name} => Port}};
+step({load, Module}, State) ->
+    true = code:soft_purge(Module),
+    _ = code:delete(Module),
+    true = code:soft_purge(Module),
+    {module, Module} = code:load_file(Module),
+    {ok, State};
+step({only, Tags}, State) ->
+    {ok, State#{only => Tags}};
+step({until, Session, Tag}, State) ->
+    #{{collector, Session} := Pid} = State,
+    {until(fun() -> [M || M <- collected(Pid), element(3, M) =:= Tag]
+                        =/= [] end, 10000), State};
+step({run, Work}, State) ->
+    step({run, tracee, Work}, State);
+step({run, Name, Work}, State) ->
+    #{Name := Pid} = State,
+    Ref = monitor(process, Pid),
+    Pid ! {work, self(), bind(Work, State)},
     receive
         {worked, Result} -> demonitor(Ref, [flush]), {Result, State};
         {'DOWN', Ref, process, _, _} -> {died, State}
@@ -65,10 +115,48 @@ step({kill, What}, State) ->
     Ref = monitor(process, Pid),
     exit(Pid, kill),
     receive {'DOWN', Ref, process, _, _} -> {ok, State} end;
+step({explain, Session, Function, Args}, State) ->
+    {explained(fun() -> ask(Session, Function, Args, State) end), State};
+step({destroy, Session}, State) ->
+    settle(),
+    {answer(fun() -> ask(Session, session_destroy, [], State) end), State};
+step({Session, Function, [Many | _] = Args}, State)
+  when Many =:= all; Many =:= existing; Many =:= processes; Many =:= ports;
+       Many =:= existing_processes; Many =:= existing_ports ->
+    case answer(fun() -> ask(Session, Function, Args, State) end) of
+        N when is_integer(N), N > 0 -> {many, State};
+        Other -> {Other, State}
+    end;
 step({Session, Function, Args}, State) ->
-    #{{session, Session} := Handle} = State,
-    Bound = [Handle | [bind(A, State) || A <- Args]],
-    {answer(fun() -> apply(inviso_trace, Function, Bound) end), State}.
+    {answer(fun() -> ask(Session, Function, Args, State) end), State}.
+
+%% Without a session the arguments are all there is.
+ask(none, Function, Args, State) ->
+    apply(inviso_trace, Function, bind(Args, State));
+ask(Session, Function, Args, State) ->
+    case State of
+        #{{session, Session} := Handle} ->
+            apply(inviso_trace, Function, [Handle | bind(Args, State)]);
+        _ ->
+            no_session
+    end.
+
+tracer(undefined, _Name, State) ->
+    {undefined, State};
+tracer(process, Name, State) ->
+    Pid = spawn(fun() -> collect([]) end),
+    note(Pid, {tracer, Name}),
+    {Pid, State#{{collector, Name} => Pid, {tracer, Name} => Pid}};
+tracer(port, Name, State) ->
+    Self = self(),
+    Pid = spawn(fun() ->
+                        Port = open_port({spawn, "cat"}, [binary, {packet, 4}]),
+                        Self ! {opened, Port},
+                        collect([])
+                end),
+    Port = receive {opened, P} -> P end,
+    note(Port, {tracer, Name}),
+    {Port, State#{{collector, Name} => Pid, {tracer, Name} => Port}}.
 
 bind(X, State) when is_map_key(X, State) -> maps:get(X, State);
 bind([H | T], State) -> [bind(H, State) | bind(T, State)];
@@ -79,10 +167,31 @@ bind(X, _) -> X.
 answer(Fun) ->
     try Fun() of
         {flags, Flags} when is_list(Flags) -> {flags, lists:sort(Flags)};
-        {all, Items} when is_list(Items) -> {all, lists:sort(Items)};
-        Answer -> Answer
+        {all, Items} when is_list(Items) ->
+            {all, lists:sort([times(I) || I <- Items])};
+        Answer -> times(Answer)
     catch
         error:Reason -> {error, Reason}
+    end.
+
+times({call_time, Times}) when is_list(Times) ->
+    {call_time, lists:sort([{Pid, Count, is_integer(S) and is_integer(Us)}
+                            || {Pid, Count, S, Us} <- Times])};
+times(Other) ->
+    Other.
+
+%% The numbers of the arguments that something is said about.
+explained(Fun) ->
+    try
+        {answer, Fun()}
+    catch
+        error:Reason:Stack ->
+            [{_, F, Args, Info} | _] = Stack,
+            Said = case lists:keyfind(error_info, 1, Info) of
+                       {_, #{module := M}} -> M:format_error(Reason, Stack);
+                       false -> #{}
+                   end,
+            {error, Reason, F, length(Args), lists:sort(maps:keys(Said))}
     end.
 
 %% Everything up to now is with its tracer.
@@ -95,7 +204,10 @@ collect(Got) ->
         {collected, From} ->
             From ! {collected, self(), lists:reverse(Got)},
             collect(Got);
-        M -> collect([M | Got])
+        {Port, {data, Data}} when is_port(Port) ->
+            collect([binary_to_term(Data) | Got]);
+        M ->
+            collect([M | Got])
     end.
 
 collected(Pid) ->
@@ -103,6 +215,21 @@ collected(Pid) ->
     receive
         {collected, Pid, Messages} -> Messages
     after 1000 -> none
+    end.
+
+%% What the player himself was told.
+own() ->
+    receive
+        M when element(1, M) =:= trace; element(1, M) =:= trace_ts ->
+            [M | own()]
+    after 0 -> []
+    end.
+
+until(Fun, Left) ->
+    case Fun() of
+        true -> ok;
+        false when Left > 0 -> timer:sleep(20), until(Fun, Left - 20);
+        false -> timeout
     end.
 
 %%---------------------------------------------------------------------------
@@ -149,13 +276,69 @@ work(dead_letter) ->
     Pid ! letter,
     ok;
 work({trace, Session, Function, Args}) ->
-    apply(inviso_trace, Function, [Session | Args]);
+    answer(fun() -> apply(inviso_trace, Function, [Session | Args]) end);
+work({link, Pid}) ->
+    true = link(Pid);
+work({unlink, Pid}) ->
+    true = unlink(Pid);
+work({spawn_link, Work}) ->
+    Self = self(),
+    Pid = spawn_link(fun() -> [work(W) || W <- Work], unlink(Self) end),
+    Ref = monitor(process, Pid),
+    receive {'DOWN', Ref, process, Pid, _} -> ok end;
+work({echo, Port, Data}) ->
+    true = port_command(Port, Data),
+    receive {Port, {data, Data}} -> ok end;
+work({close, Port}) ->
+    Port ! {self(), close},
+    receive {Port, closed} -> ok end;
+work(port) ->
+    Port = open_port({spawn, "cat"}, [binary]),
+    [work({echo, Port, <<"x">>}), work({close, Port})];
+work({seq_token, Clear}) ->
+    Label = case seq_trace:get_token() of
+                [] -> [];
+                _ -> seq_trace:get_token(label)
+            end,
+    _ = Clear andalso seq_trace:set_token([]),
+    Label;
+work({tcw, Word}) ->
+    erlang:system_flag(trace_control_word, Word);
+work({late, F, Args}) ->
+    apply(inviso_sessions_late, F, Args);
+work({pause, Ms}) ->
+    receive after Ms -> ok end;
 work(gc) ->
     erlang:garbage_collect(),
     ok.
 
 %%---------------------------------------------------------------------------
 %% The same on every run.
+
+normal_events(none, _Only) ->
+    none;
+normal_events(Events, Only) ->
+    Kept = [E || E <- Events, Only =:= all orelse lists:member(tag(E), Only)],
+    Tracees = unique([element(2, E) || E <- Kept]),
+    {Known, New} = lists:partition(fun(T) -> is_map_key(T, get(names)) end,
+                                   Tracees),
+    [normal(E)
+     || Tracee <- lists:keysort(2, [{T, maps:get(T, get(names))} || T <- Known])
+            ++ [{T, new} || T <- New],
+        E <- once([E || E <- Kept, element(2, E) =:= element(1, Tracee)], [])].
+
+tag(Event) -> element(3, Event).
+
+unique([H | T]) -> [H | unique([X || X <- T, X =/= H])];
+unique([]) -> [].
+
+%% How often something is scheduled is chance.
+once([{trace, Who, Tag, _} | Rest], Seen) when Tag =:= in; Tag =:= out ->
+    once(Rest, [{Who, Tag} | Seen]);
+once([Event | Rest], Seen) ->
+    [Event | once(Rest, Seen)];
+once([], Seen) ->
+    [{trace, Who, scheduled, Tag} || {Who, Tag} <- lists:usort(Seen)].
 
 normal(T) when is_tuple(T), element(1, T) =:= trace_ts ->
     [trace_ts | Event] = lists:droplast(tuple_to_list(T)),
@@ -170,13 +353,9 @@ normal(T) when is_tuple(T) ->
 normal([H | T]) ->
     [normal(H) | normal(T)];
 normal(Pid) when is_pid(Pid) ->
-    case get(pids) of
-        #{Pid := Name} -> Name;
-        Pids ->
-            Name = {process, map_size(Pids)},
-            note(Pid, Name),
-            Name
-    end;
+    name(process, Pid);
+normal(Port) when is_port(Port) ->
+    name(port, Port);
 normal(Ref) when is_reference(Ref) ->
     reference;
 normal(Fun) when is_function(Fun) ->
@@ -185,6 +364,16 @@ normal(Map) when is_map(Map) ->
     maps:from_list(normal(maps:to_list(Map)));
 normal(X) ->
     X.
+
+name(Kind, Id) ->
+    case get(names) of
+        #{Id := Name} ->
+            Name;
+        Names ->
+            Name = {Kind, map_size(Names)},
+            note(Id, Name),
+            Name
+    end.
 
 stamp({Mega, Sec, Micro})
   when is_integer(Mega), is_integer(Sec), is_integer(Micro) -> timestamp;

@@ -3,7 +3,7 @@
 -module(inviso_sessions_work).
 
 -export([f/1, g/2, h/1, fact/1, fail/1, tail/1, twice/1, even/1, odd/1,
-         within/1]).
+         within/1, outer/1, inner/1, leaf/1]).
 
 f(X) -> X.
 
@@ -35,3 +35,18 @@ even(N) -> not odd(N - 1).
 
 odd(0) -> false;
 odd(N) -> not even(N - 1).
+
+%% Chains of calls: each word says how the next function is called, the last
+%% what becomes of it.
+outer([body | T]) -> [inner(T)];
+outer([tail | T]) -> inner(T);
+outer([caught | T]) -> [(catch inner(T))];
+outer([external | T]) -> [?MODULE:inner(T)].
+
+inner([body | T]) -> [leaf(T)];
+inner([tail | T]) -> leaf(T);
+inner([caught | T]) -> [(catch leaf(T))];
+inner([external | T]) -> [?MODULE:leaf(T)].
+
+leaf([return]) -> ok;
+leaf([fail]) -> error(leaf).

@@ -2,9 +2,8 @@
 %% Trace sessions: what each session's tracer gets is what OTP 27's own module
 %% `trace' sends it.
 %%
-%% Each case is a script (inviso_sessions_play). What OTP 27 made of it is in
-%% inviso_trace_SUITE_data/otp27.terms, written there by record/1
-%% (tools/record-sessions.sh); every release is held to that, 27 included.
+%% Each case of the group otp27 is a script (inviso_sessions_lib). More of them
+%% are in inviso_trace_functions_SUITE and inviso_trace_tracees_SUITE.
 -module(inviso_trace_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -50,12 +49,12 @@
          a_tracer_that_dies/1,
          a_process_that_traces_itself/1]).
 
-%% For the node, and to write what OTP 27 does.
--export([left/0, example/0, forgotten/0, is_gone/1, not_supported/0,
-         explained/0, others/0, killed/0, used_again/0,
-         come_and_go/0, record/1]).
+%% For the node.
+-export([example/0, forgotten/0, is_gone/1, not_supported/0, explained/0,
+         others/0, killed/0, used_again/0, come_and_go/0]).
 
 -import(inviso_test_lib, [call/4, wait_until/1]).
+-import(inviso_sessions_lib, [has_sessions/0]).
 
 -define(WORK, inviso_sessions_work).
 
@@ -107,58 +106,21 @@ own() ->
      sessions_come_and_go].
 
 init_per_suite(Config) ->
-    Dir = filename:dirname(code:which(?MODULE)),
-    Node = inviso_test_lib:start_alone(?config(priv_dir, Config)),
-    unlink(maps:get(peer, Node)),
-    true = call(Node, code, add_patha, [Dir]),
-    {module, _} = call(Node, code, ensure_loaded, [?WORK]),
-    [{node, Node} | Config].
+    inviso_sessions_lib:start(Config).
 
 end_per_suite(Config) ->
-    inviso_test_lib:stop_node(?config(node, Config)).
+    inviso_sessions_lib:stop(Config).
 
 init_per_testcase(_Case, Config) ->
     Config.
 
-%% Nothing is left of any session.
 end_per_testcase(_Case, Config) ->
-    Node = ?config(node, Config),
-    ok = wait_until(fun() -> call(Node, ?MODULE, left, []) =:= [] end).
-
-left() ->
-    [P || P <- processes(),
-          erlang:trace_info(P, flags) =/= {flags, []},
-          erlang:trace_info(P, flags) =/= undefined]
-        ++ [new || erlang:trace_info(new_processes, flags) =/= {flags, []}]
-        ++ [F || {F, A} <- ?WORK:module_info(functions),
-                 erlang:trace_info({?WORK, F, A}, all) =/= {all, false}]
-        ++ [E || E <- [send, 'receive'],
-                 erlang:trace_info(E, match_spec) =/= {match_spec, true}]
-        ++ [server || whereis(inviso_engine_server) =/= undefined].
+    inviso_sessions_lib:nothing_left(Config).
 
 %% --- as OTP 27 does ---------------------------------------------------------
 
 same(Case, Config) ->
-    Node = ?config(node, Config),
-    File = filename:join(?config(data_dir, Config), "otp27.terms"),
-    {ok, All} = file:consult(File),
-    {Case, Expected} = lists:keyfind(Case, 1, All),
-    Played = call(Node, inviso_sessions_play, play, [?MODULE:Case(script)]),
-    case Played of
-        Expected ->
-            ok;
-        _ ->
-            ct:pal("OTP 27:~n~p~nhere:~n~p", [Expected, Played]),
-            ct:fail(differs)
-    end.
-
-%% Writes what this VM's sessions do, with OTP's own module.
-record(File) ->
-    true = erlang:function_exported(erts_internal, trace_session_create, 3),
-    Text = [io_lib:format("~p.~n", [{Case, inviso_sessions_play:play(
-                                             ?MODULE:Case(script))}])
-            || Case <- otp27()],
-    ok = file:write_file(File, Text).
+    inviso_sessions_lib:same(?MODULE, Case, Config).
 
 one_session(script) ->
     [{open, a},
@@ -619,7 +581,7 @@ example() ->
 handle_is_garbage_collected(Config) ->
     Node = ?config(node, Config),
     Weak = call(Node, ?MODULE, forgotten, []),
-    ok = wait_until(fun() -> call(Node, ?MODULE, left, []) =:= [] end),
+    ok = inviso_sessions_lib:nothing_left(Config),
     ok = wait_until(fun() -> call(Node, ?MODULE, is_gone, [Weak]) end).
 
 %% The only process that has the handle ends.
@@ -652,9 +614,6 @@ not_supported_is_said(Config) ->
         true -> {skip, "OTP's own sessions"};
         false -> ok = call(?config(node, Config), ?MODULE, not_supported, [])
     end.
-
-has_sessions() ->
-    erlang:function_exported(erts_internal, trace_session_create, 3).
 
 not_supported() ->
     S = inviso_trace:session_create(s, self(), []),

@@ -1,0 +1,465 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% Trace sessions: whom they trace, ports too, to whom, and what they tell, as
+%% OTP 27 does (inviso_sessions_lib).
+-module(inviso_trace_tracees_SUITE).
+
+-include_lib("common_test/include/ct.hrl").
+
+-export([all/0, suite/0, groups/0,
+         init_per_suite/1, end_per_suite/1,
+         init_per_testcase/2, end_per_testcase/2]).
+
+-export([ports/1,
+         patterns_of_a_ports_messages/1,
+         new_ports/1,
+         running_ports/1,
+         flags_of_ports_and_processes/1,
+         existing_ports/1,
+         running/1,
+         flag_all/1,
+         some_flags_of_all/1,
+         spawn_links/1,
+         links_with_a_process_that_is_there/1,
+         flags_that_supersede_each_other/1,
+         a_port_as_tracer/1,
+         no_tracer/1,
+         no_tracer_and_meta/1,
+         no_tracer_and_children/1,
+         sessions_that_affect/1,
+         what_is_told/1,
+         errors_are_explained/1,
+         a_tracer_that_is_traced/1]).
+
+-define(WORK, inviso_sessions_work).
+-define(LATE, inviso_sessions_late).
+
+suite() -> [{timetrap, {seconds, 120}}].
+
+all() ->
+    [{group, otp27}].
+
+groups() ->
+    [{otp27, otp27()},
+     {awaited, awaited()}].
+
+otp27() ->
+    [ports,
+     patterns_of_a_ports_messages,
+     new_ports,
+     running_ports,
+     flags_of_ports_and_processes,
+     existing_ports,
+     running,
+     flag_all,
+     some_flags_of_all,
+     spawn_links,
+     links_with_a_process_that_is_there,
+     flags_that_supersede_each_other,
+     a_port_as_tracer,
+     no_tracer_and_meta,
+     sessions_that_affect].
+
+%% What the sessions of OTP 25 do otherwise for now.
+awaited() ->
+    [no_tracer,
+     no_tracer_and_children,
+     what_is_told,
+     errors_are_explained,
+     a_tracer_that_is_traced].
+
+init_per_suite(Config) ->
+    inviso_sessions_lib:start(Config).
+
+end_per_suite(Config) ->
+    inviso_sessions_lib:stop(Config).
+
+init_per_testcase(_Case, Config) ->
+    Config.
+
+end_per_testcase(_Case, Config) ->
+    inviso_sessions_lib:nothing_left(Config).
+
+same(Case, Config) ->
+    inviso_sessions_lib:same(?MODULE, Case, Config).
+
+ports(script) ->
+    [{open, a}, {open, b}, {port, p},
+     {a, port, [{port, p}, true, [send, 'receive']]},
+     {b, port, [{port, p}, true, [send, timestamp]]},
+     {a, info, [{port, p}, flags]},
+     {a, info, [{port, p}, tracer]},
+     {b, info, [{port, p}, flags]},
+     {info, {port, p}},
+     {run, [{echo, {port, p}, <<"x">>}]},
+     {until, a, send}, {until, b, send},
+     {b, port, [{port, p}, false, [send]]},
+     {b, info, [{port, p}, tracer]},
+     {b, info, [{port, p}, flags]},
+     {run, [{echo, {port, p}, <<"y">>}]},
+     {a, port, [{port, p}, true, [ports]]},
+     {run, [{close, {port, p}}]},
+     {until, a, closed},
+     {a, info, [{port, p}, flags]},
+     {info, {port, p}},
+     {a, port, [{port, p}, true, [send]]}];
+ports(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+patterns_of_a_ports_messages(script) ->
+    [{open, a}, {open, b}, {port, p},
+     {a, port, [{port, p}, true, [send, 'receive']]},
+     {b, port, [{port, p}, true, [send, 'receive']]},
+     {a, send, [[{['_', {'_', {data, '$1'}}], [], [{message, '$1'}]}], []]},
+     {b, send, [false, []]},
+     {b, recv, [[{['_', '_', '$1'], [], [{message, '$1'}]}], []]},
+     {run, [{echo, {port, p}, <<"x">>}]},
+     {until, a, send}];
+patterns_of_a_ports_messages(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+new_ports(script) ->
+    [{open, a}, {open, b},
+     {a, port, [new_ports, true, [ports]]},
+     {b, port, [new, true, [send]]},
+     {a, info, [new_ports, flags]},
+     {a, info, [new_ports, tracer]},
+     {b, info, [new_ports, flags]},
+     {info, new_ports},
+     {run, [port]},
+     {until, a, closed},
+     {a, port, [new, false, [all]]},
+     {a, info, [new_ports, flags]},
+     {run, [port]},
+     {b, port, [new_ports, false, [send]]},
+     {info, new_ports},
+     {run, [port]}];
+new_ports(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+running_ports(script) ->
+    [{open, a}, {port, p},
+     {a, port, [{port, p}, true, [running_ports]]},
+     {a, info, [{port, p}, flags]},
+     {run, [{echo, {port, p}, <<"x">>}]},
+     {until, a, out}];
+running_ports(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+flags_of_ports_and_processes(script) ->
+    [{open, a}, {port, p},
+     {a, port, [{port, p}, true, [procs]]},
+     {a, info, [{port, p}, flags]},
+     {a, port, [{port, p}, true, [call]]},
+     {a, port, [{port, p}, true, [set_on_spawn]]},
+     {a, port, [{port, p}, true, [garbage_collection]]},
+     {a, port, [{port, p}, true, [running]]},
+     {a, port, [{port, p}, true, [running_procs]]},
+     {a, port, [{port, p}, true, [all]]},
+     {a, info, [{port, p}, flags]},
+     {a, port, [{port, p}, false, [all]]},
+     {a, info, [{port, p}, flags]},
+     {a, port, [tracee, true, [send]]},
+     {a, process, [{port, p}, true, [send]]},
+     {a, process, [tracee, true, [ports]]},
+     {a, process, [tracee, true, [running_ports]]},
+     {a, process, [ports, true, [send]]},
+     {a, port, [processes, true, [send]]},
+     {a, info, [tracee, flags]},
+     {a, process, [tracee, false, [all]]},
+     {a, info, [tracee, flags]}];
+flags_of_ports_and_processes(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+existing_ports(script) ->
+    [{open, a}, {port, p},
+     {a, port, [existing_ports, true, [ports]]},
+     {a, info, [{port, p}, flags]},
+     {a, info, [new_ports, flags]},
+     {a, port, [existing, false, [ports]]},
+     {a, info, [{port, p}, flags]},
+     {a, port, [ports, true, [ports]]},
+     {a, info, [{port, p}, flags]},
+     {a, info, [new_ports, flags]},
+     {a, info, [new_processes, flags]},
+     {a, port, [all, false, [all]]},
+     {a, info, [{port, p}, flags]},
+     {a, info, [new_ports, flags]}];
+existing_ports(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+running(script) ->
+    [{open, a}, {open, b}, {only, [in, out, scheduled]},
+     {a, process, [tracee, true, [running]]},
+     {b, process, [tracee, true, [running_procs]]},
+     {a, info, [tracee, flags]},
+     {b, info, [tracee, flags]},
+     {run, [{pause, 10}]},
+     {run, [{pause, 10}]}];
+running(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+flag_all(script) ->
+    [{open, a}, {open, b}, {only, [call, return_to, send, 'receive', spawn]},
+     {a, process, [tracee, true, [all]]},
+     {a, info, [tracee, flags]},
+     {a, process, [tracee, false, [scheduler_id]]},
+     {b, process, [tracee, true, [all, arity]]},
+     {b, process, [tracee, false, [return_to, scheduler_id]]},
+     {b, info, [tracee, flags]},
+     {a, process, [tracee, false, [silent]]},
+     {a, info, [tracee, flags]},
+     {a, function, [{?WORK, f, 1}, true, [local]]},
+     {b, function, [{?WORK, f, 1}, true, [local]]},
+     {run, [{call, f, [1]}, {send, x}]},
+     {a, process, [tracee, false, [all]]},
+     {a, info, [tracee, flags]},
+     {b, process, [new, true, [all]]},
+     {b, info, [new, flags]},
+     {b, process, [new, false, [all]]}];
+flag_all(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+some_flags_of_all(script) ->
+    [{open, a}, {only, []},
+     {a, process, [tracee, true, [all]]},
+     {a, info, [tracee, flags]},
+     {a, process, [tracee, false, [running, garbage_collection, running_procs,
+                                   running_ports]]},
+     {a, info, [tracee, flags]}];
+some_flags_of_all(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+spawn_links(script) ->
+    [{open, a}, {open, b}, {open, c},
+     {a, process, [tracee, true, [procs, set_on_link]]},
+     {b, process, [tracee, true, [call, set_on_first_link]]},
+     {c, process, [tracee, true, [call, set_on_spawn]]},
+     {b, function, [{?WORK, f, 1}, true, [local]]},
+     {c, function, [{?WORK, f, 1}, true, [local]]},
+     {run, [{spawn_link, [{call, f, [1]}]}, {spawn_link, [{call, f, [2]}]}]},
+     {a, info, [tracee, flags]},
+     {b, info, [tracee, flags]}];
+spawn_links(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+links_with_a_process_that_is_there(script) ->
+    [{open, a}, {open, b}, {process, other},
+     {only, [call, link, unlink, getting_linked, spawn]},
+     {a, process, [tracee, true, [call, procs, set_on_link]]},
+     {b, process, [tracee, true, [call, set_on_first_link]]},
+     {a, function, [{?WORK, f, 1}, true, [local]]},
+     {b, function, [{?WORK, f, 1}, [{'_', [], [{message, b}]}], [local]]},
+     {run, [{link, other}]},
+     {a, info, [other, flags]},
+     {b, info, [other, flags]},
+     {a, info, [tracee, flags]},
+     {b, info, [tracee, flags]},
+     {info, other},
+     {run, other, [{call, f, [1]}]},
+     {run, [{unlink, other}]},
+     {a, process, [other, false, [all]]},
+     {b, process, [other, false, [all]]},
+     {run, [{link, other}]},
+     {a, info, [other, flags]},
+     {b, info, [other, flags]},
+     {run, other, [{call, f, [2]}]},
+     {run, [{unlink, other}]}];
+links_with_a_process_that_is_there(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+flags_that_supersede_each_other(script) ->
+    [{open, a},
+     {a, process, [tracee, true, [call, set_on_spawn, set_on_first_spawn]]},
+     {a, function, [{?WORK, f, 1}, true, []]},
+     {run, [{spawn_worker, [{call, f, [1]}, {spawn, f, [2]}]},
+            {spawn_worker, [{call, f, [3]}]}]},
+     {a, info, [tracee, flags]},
+     {a, process, [tracee, true, [set_on_link, set_on_first_link]]},
+     {run, [{spawn_link, [{call, f, [4]}]}, {spawn_link, [{call, f, [5]}]}]},
+     {a, info, [tracee, flags]}];
+flags_that_supersede_each_other(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+a_port_as_tracer(script) ->
+    [{open, a, port}, {open, b},
+     {a, process, [tracee, true, [call, send]]},
+     {b, process, [tracee, true, [call]]},
+     {a, info, [tracee, tracer]},
+     {a, function, [{?WORK, f, 1}, [{['$1'], [], [{message, '$1'},
+                                                  {return_trace}]}], []]},
+     {b, function, [{?WORK, f, 1}, true, []]},
+     {run, [{call, f, [1]}, {send, {x, "y", <<"z">>}}, {call, f, [2.5]},
+            {call, f, [last]}]},
+     {until, a, return_from},
+     {a, process, [tracee, true, [timestamp]]},
+     {a, process, [tracee, true, [monotonic_timestamp]]},
+     {run, [{call, f, [1]}]},
+     {a, process, [tracee, false, [call, send, timestamp]]},
+     {a, process, [tracee, true, [procs]]},
+     {run, [{register, inviso_sessions}]},
+     {until, a, unregister}];
+a_port_as_tracer(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+%% A session without a tracer: who asks gets the events, or whom he names.
+no_tracer(script) ->
+    [{open, a, undefined}, {open, b}, {tracer, x}, {tracer, y},
+     {process, other},
+     {a, process, [tracee, true, [call, {tracer, {tracer, x}}]]},
+     {a, info, [tracee, tracer]},
+     {a, info, [tracee, flags]},
+     {a, process, [other, true, [call]]},
+     {a, info, [other, tracer]},
+     {b, process, [tracee, true, [call]]},
+     {a, function, [{?WORK, f, 1}, true, [local]]},
+     {b, function, [{?WORK, f, 1}, [{'_', [], [{message, b}]}], [local]]},
+     {run, [{call, f, [1]}]},
+     {run, other, [{call, f, [2]}]},
+     {a, process, [tracee, true, [send, {tracer, {tracer, y}}]]},
+     {a, info, [tracee, tracer]},
+     {a, info, [tracee, flags]},
+     {a, process, [tracee, false, [all]]},
+     {a, process, [tracee, true, [send, {tracer, {tracer, y}}]]},
+     {a, info, [tracee, tracer]},
+     {run, [{call, f, [3]}, {send, x}]},
+     {a, process, [new, true, [call, {tracer, {tracer, y}}]]},
+     {a, info, [new, tracer]},
+     {run, [{spawn_worker, [{call, f, [4]}]}]},
+     {a, process, [new, false, [all]]},
+     {b, process, [tracee, true, [call, {tracer, {tracer, y}}]]},
+     {b, process, [other, true, [call, {tracer, {tracer, y}}]]}];
+no_tracer(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+no_tracer_and_meta(script) ->
+    [{open, a, undefined}, {open, b}, {tracer, x}, {tracer, y},
+     {a, function, [{?WORK, f, 1}, true, [{meta, {tracer, x}}]]},
+     {a, function, [{?WORK, g, 2}, [{'_', [], [{return_trace}]}], [meta]]},
+     {a, info, [{?WORK, f, 1}, meta]},
+     {a, info, [{?WORK, g, 2}, meta]},
+     {run, [{call, f, [1]}, {call, g, [1, 2]}]},
+     {a, function, [{?WORK, f, 1}, true, [{meta, {tracer, y}}]]},
+     {a, info, [{?WORK, f, 1}, meta]},
+     {run, [{call, f, [2]}]},
+     {b, function, [{?WORK, f, 1}, true, [{meta, {tracer, y}}]]},
+     {b, function, [{?WORK, f, 1}, true, [meta]]},
+     {b, info, [{?WORK, f, 1}, meta]},
+     {run, [{call, f, [3]}]}];
+no_tracer_and_meta(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+no_tracer_and_children(script) ->
+    [{open, a, undefined}, {tracer, x}, {tracer, y}, {process, other},
+     {a, process, [tracee, true, [call, set_on_spawn, {tracer, {tracer, x}}]]},
+     {a, process, [other, true, [call, set_on_spawn, {tracer, {tracer, y}}]]},
+     {a, function, [{?WORK, f, 1}, true, [local]]},
+     {run, [{spawn_worker, [{call, f, [1]}]}]},
+     {run, other, [{spawn_worker, [{call, f, [2]}]}]},
+     {kill, {tracer, x}},
+     {run, [{call, f, [3]}]},
+     {a, info, [tracee, flags]},
+     {a, info, [tracee, tracer]},
+     {a, info, [other, tracer]},
+     {run, other, [{call, f, [4]}]}];
+no_tracer_and_children(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+sessions_that_affect(script) ->
+    [{open, a}, {open, b}, {port, p},
+     {info, all}, {info, tracee}, {info, {port, p}}, {info, new},
+     {info, new_processes}, {info, new_ports}, {info, on_load}, {info, send},
+     {info, 'receive'}, {info, {?WORK, f, 1}},
+     {a, process, [tracee, true, [call]]},
+     {b, port, [{port, p}, true, [send]]},
+     {a, process, [new, true, [call]]},
+     {b, port, [new_ports, true, [send]]},
+     {a, function, [on_load, true, []]},
+     {b, send, [false, []]},
+     {a, recv, [[{['_', '_', x], [], []}], []]},
+     {a, function, [{?WORK, f, 1}, true, [call_count]]},
+     {b, function, [{?WORK, g, 2}, true, [meta]]},
+     {info, all}, {info, tracee}, {info, {port, p}}, {info, new},
+     {info, new_processes}, {info, new_ports}, {info, on_load}, {info, send},
+     {info, 'receive'}, {info, {?WORK, f, 1}}, {info, {?WORK, g, 2}},
+     {kill, tracee},
+     {info, tracee}];
+sessions_that_affect(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+what_is_told(script) ->
+    [{open, a}, {port, p},
+     [{a, info, [What, Item]}
+      || What <- [tracee, {port, p}, new, new_processes, new_ports],
+         Item <- [flags, tracer, traced, all, no_such_item]],
+     [{a, info, [What, Item]}
+      || What <- [{?WORK, f, 1}, {?WORK, none, 1}, {no_such_module, f, 1},
+                  {?WORK, f, 256}, {?WORK, '_', '_'}, on_load],
+         Item <- [traced, match_spec, meta, meta_match_spec, call_count,
+                  call_time, all, flags]],
+     [{a, info, [What, Item]}
+      || What <- [send, 'receive'], Item <- [match_spec, traced, all]],
+     {a, info, [ports, flags]}, {a, info, [all, flags]}];
+what_is_told(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+errors_are_explained(script) ->
+    [{open, a},
+     [{explain, a, process, Args}
+      || Args <- [[nobody, true, []], [tracee, perhaps, []],
+                  [tracee, true, call], [tracee, true, [no_flag]],
+                  [tracee, true, [call | send]], [all, true, [no_flag]],
+                  [ports, true, []],
+                  [tracee, true, [{tracer, {tracer, a}}]]]],
+     [{explain, a, port, Args}
+      || Args <- [[nothing, true, []], [tracee, perhaps, []],
+                  [all, true, send], [all, true, [no_flag]],
+                  [all, true, [send | 'receive']]]],
+     [{explain, a, function, Args}
+      || Args <- [[nothing, true, []], [{?WORK, f}, true, []],
+                  [{?WORK, '_', 1}, true, []], [{'_', f, 1}, true, []],
+                  [{?WORK, f, 1}, perhaps, []], [{?WORK, f, 1}, true, local],
+                  [{?WORK, f, 1}, true, [no_flag]],
+                  [{?WORK, f, 1}, true, [local | meta]],
+                  [{?WORK, f, 1}, true, [local, global]],
+                  [{?WORK, f, 1}, [{[x, y], [], []}], [call_count]],
+                  [{?WORK, f, 1}, [{[x | y], [], []}], []],
+                  [{?WORK, f, 1}, [nonsense], [local]],
+                  [{?WORK, f, 1}, restart, []], [{?WORK, f, 1}, pause, [meta]],
+                  [{?WORK, f, 1}, restart, [local]],
+                  [{?WORK, f, 1}, true, [{meta, {tracer, a}}]],
+                  [on_load, perhaps, []], [on_load, true, [no_flag]],
+                  [{?WORK, f, x}, true, []], [{?WORK, f, -1}, true, []]]],
+     [{explain, a, Event, Args}
+      || Event <- [send, recv],
+         Args <- [[nothing, []], [true, local], [true, [local]],
+                  [[nonsense], []], [restart, []],
+                  [[{'_', [], [{message, {caller}}]}], []]]],
+     [{explain, a, info, Args}
+      || Args <- [[tracee, no_item], [nothing, flags], [on_load, no_item],
+                  [{?WORK, f, 1}, no_item], [send, no_item]]],
+     [{explain, none, session_create, Args}
+      || Args <- [["name", player, []], [name, nobody, []],
+                  [name, player, x], [name, player, [x]]]],
+     [{explain, none, session_destroy, [S]} || S <- [bad, {bad, 1}]],
+     [{explain, none, info, [S, tracee, flags]}
+      || S <- [bad, {bad, 1}, {bad, worse}]],
+     {explain, none, session_info, [nothing]},
+     {explain, none, process, [{bad, 1}, tracee, true, []]},
+     {explain, none, function, [{bad, 1}, {?WORK, f, 1}, true, []]},
+     {destroy, a},
+     {explain, a, process, [tracee, true, []]},
+     {explain, a, session_destroy, []}];
+errors_are_explained(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+%% The events of a session's own tracer are nobody's in that session.
+a_tracer_that_is_traced(script) ->
+    [{open, a}, {open, b},
+     {a, process, [{tracer, a}, true, [call]]},
+     {a, info, [{tracer, a}, flags]},
+     {b, process, [{tracer, a}, true, ['receive']]},
+     {b, info, [{tracer, a}, flags]},
+     {b, info, [{tracer, a}, tracer]},
+     {b, process, [{tracer, a}, false, [all]]}];
+a_tracer_that_is_traced(Config) ->
+    same(?FUNCTION_NAME, Config).
