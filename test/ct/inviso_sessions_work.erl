@@ -40,12 +40,12 @@ odd(N) -> not even(N - 1).
 %% what becomes of it.
 outer([body | T]) -> [inner(T)];
 outer([tail | T]) -> inner(T);
-outer([caught | T]) -> [(catch inner(T))];
+outer([caught | T]) -> [try inner(T) catch error:leaf -> caught end];
 outer([external | T]) -> [?MODULE:inner(T)].
 
 inner([body | T]) -> [leaf(T)];
 inner([tail | T]) -> leaf(T);
-inner([caught | T]) -> [(catch leaf(T))];
+inner([caught | T]) -> [try leaf(T) catch error:leaf -> caught end];
 inner([external | T]) -> [?MODULE:leaf(T)].
 
 leaf([return]) -> ok;
