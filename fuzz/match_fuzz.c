@@ -79,7 +79,7 @@ static void run_twice(const struct inv_match_prog *p, inv_word list, bool idle)
 		CHECK(equal);
 	inv_buf_reset(&out);
 	inv_tree_print(runs[0].result, &out, &w);
-	inv_tree_etf(runs[0].result, "a@b", &out);
+	inv_tree_etf(runs[0].result, "a@b", 0, &out);
 }
 
 static void make_and_run(inv_word spec, inv_word args, unsigned flags)

@@ -39,12 +39,18 @@ $(BUILD)/obj/c_src/node/%.o: CPPFLAGS_ROOM = -isystem $(EI_INC)
 
 # No stack protector, no fortified copies: what the NIF calls is the VM and
 # libc's plainest functions (tools/nif-symbols.allow).
-NIF_CFLAGS := -fPIC -fvisibility=hidden -fno-semantic-interposition -fno-plt \
+NIF_CFLAGS := -DINV_IN_VM -fPIC -fvisibility=hidden -fno-semantic-interposition -fno-plt \
 	-fno-stack-protector -U_FORTIFY_SOURCE
 # The encoder's loops want their helpers inside them: 5 % of a call event.
 ifeq ($(findstring clang,$(CC)),)
-NIF_CFLAGS += -finline-limit=2000
+NIF_INLINE := -finline-limit=2000
 endif
+
+$(BUILD)/pic/%.o: PIC_ROOM = $(NIF_INLINE)
+# What the NIF has of these is used when a filter is made, and not for events: it
+# is small rather than fast, since it is pushed.
+PIC_COLD := $(if $(filter release,$(MODE)),-Os)
+$(foreach r,base term match,$(eval $(BUILD)/pic/c_src/$(r)/%.o: PIC_ROOM = $(PIC_COLD)))
 
 compile = $(CC) $(CPPFLAGS_ALL) $(CPPFLAGS_ROOM) -MMD -MP $(CFLAGS_ALL)
 
@@ -56,7 +62,7 @@ $(BUILD)/obj/%.o: %.c $(FLAGS_STAMP)
 $(BUILD)/pic/%.o: %.c $(FLAGS_STAMP)
 	@mkdir -p $(@D)
 	$(call say,CC-PIC,$<)
-	$(Q)$(compile) $(NIF_CFLAGS) -c -o $@ $<
+	$(Q)$(compile) $(NIF_CFLAGS) $(PIC_ROOM) -c -o $@ $<
 
 # The list of a room's sources, rewritten when it changes: an archive must
 # forget the object of a source that is gone.

@@ -65,12 +65,12 @@ $(CT_DIR)/$(1): $(BUILD)/obj/test/tools/$(1).o $(call test_libs,$(1)) $(FLAGS_ST
 endef
 $(foreach t,$(CT_TOOLS:$(CT_DIR)/%=%),$(eval $(call ct_tool,$(t))))
 
-# NIFs that suites load, with the engine in them: only of tests, so they may have
+# NIFs that suites load, with the rooms of the NIF in them: only of tests, so they may have
 # of libc and other libraries what they like.
 CT_NIFS := $(patsubst test/nif/%.c,$(CT_DIR)/%.so,$(wildcard test/nif/*.c))
 
 $(BUILD)/pic/test/nif/%.o: CPPFLAGS_ROOM = -isystem $(NIF_INC)
-$(CT_DIR)/%.so: $(BUILD)/pic/test/nif/%.o $(call pics_of,engine) $(FLAGS_STAMP)
+$(CT_DIR)/%.so: $(BUILD)/pic/test/nif/%.o $(call pics_of,nif) $(FLAGS_STAMP)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(link) -shared -lgmp -lm

@@ -8,7 +8,7 @@
 %% closes the tracer; the spooler then sees its port closed and finishes.
 -module(inviso_keeper).
 
--export([start/1, info/1, flush/1, flush/2, close/1]).
+-export([start/1, info/1, filter/2, flush/1, flush/2, close/1]).
 -export([init/2]).
 
 -define(ANCHOR_MS, 1000).
@@ -57,6 +57,21 @@ start(Opts) ->
 -spec info(pos_integer()) -> inviso_tracer:stats() | {error, closed}.
 info(Handle) ->
     call(Handle, info).
+
+%% Nobody's request: the library exchanges it at once.
+-spec filter(pos_integer(), inviso_opts:filter()) ->
+          ok | {error, closed | {filter, binary()}}.
+filter(Handle, Filter) ->
+    Otp = list_to_integer(erlang:system_info(otp_release)),
+    Node = atom_to_binary(node()),
+    try inviso_tracer:nif_filter(Handle, Filter, Node, inviso_opts:creation(),
+                                 Otp) of
+        ok -> ok;
+        closed -> {error, closed};
+        {error, Text} -> {error, {filter, Text}}
+    catch
+        error:not_loaded -> {error, closed}
+    end.
 
 -spec flush(pos_integer()) -> ok | {error, term()}.
 flush(Handle) ->
@@ -116,7 +131,7 @@ init({Caller, Ref}, Opts) ->
     end.
 
 open(#{path := Path, ring_path := RingPath, owner := Owner,
-       brought := Brought,
+       brought := Brought, filter := Filter,
        numbers := Numbers}) ->
     Texts = {Path, RingPath, atom_to_binary(node()),
              list_to_binary(erlang:system_info(otp_release)),
@@ -126,14 +141,17 @@ open(#{path := Path, ring_path := RingPath, owner := Owner,
             ok = inviso_tracer:nif_anchor(Handle),
             erlang:send_after(?ANCHOR_MS, self(), anchor),
             #{rotate_bytes := Bytes, rotate_ns := Ns} = Numbers,
-            started(start_spooler(
-                      #keeper{handle = Handle,
-                              owner = monitor(process, Owner),
-                              memory = ["--pid", os:getpid(), "--fd",
-                                        integer_to_list(Fd)],
-                              more = brought(Brought),
-                              path = Path, ring_path = RingPath,
-                              rotated = Bytes + Ns > 0}));
+            K = #keeper{handle = Handle,
+                        owner = monitor(process, Owner),
+                        memory = ["--pid", os:getpid(), "--fd",
+                                  integer_to_list(Fd)],
+                        more = brought(Brought),
+                        path = Path, ring_path = RingPath,
+                        rotated = Bytes + Ns > 0},
+            case filter(Handle, Filter) of
+                ok -> started(start_spooler(K));
+                {error, Reason} -> abandon(K, Reason)
+            end;
         {error, {<<"tracers">>, _}} ->
             {error, {too_many, 64}};
         {error, {Call, Errno}} ->
@@ -412,7 +430,8 @@ remove_ring(#keeper{ring_path = <<>>}) -> ok;
 remove_ring(#keeper{ring_path = Path}) -> file:delete(Path).
 
 stats(K = #keeper{handle = Handle}) ->
-    {Produced, Recorded, Dropped, RingBytes, Spent, RateReached} =
+    {Produced, Recorded, Dropped, RingBytes, Spent, RateReached, Filtered,
+     Undecided} =
         inviso_tracer:nif_info(Handle),
     Lost = lists:zip(losses(), tuple_to_list(Dropped)),
     Spool = spool(K),
@@ -420,6 +439,8 @@ stats(K = #keeper{handle = Handle}) ->
       recorded => Recorded,
       dropped => lists:sum(tuple_to_list(Dropped)),
       lost => maps:from_list([L || {_, N} = L <- Lost, N > 0]),
+      filtered => Filtered,
+      undecided => Undecided,
       limit_reached => Spent,
       rate_reached => RateReached,
       ring_bytes => RingBytes,

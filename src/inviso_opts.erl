@@ -19,6 +19,8 @@
 %%  payload         full (default), or none: who, what and when, without
 %%                  messages, arguments and values.  What a match spec
 %%                  delivers, exit reasons and labels are recorded.
+%%  filter          a match spec, or its text: record only the events that it
+%%                  matches (inviso_tracer:filter()).  Default none: all of them.
 %%  max_term_bytes  of a term as recorded, 16 .. packet_bytes / 8; longer ones
 %%                  are cut and say so.  Default 4096.
 %%  max_depth       containers nested in a term, 1 .. 128.  Default 32.
@@ -48,16 +50,21 @@
 %%                  caller.
 -module(inviso_opts).
 
--export([parse/2, least_buffer/1, longest_term/1, usual_term/0]).
--export_type([parsed/0, numbers/0]).
+-export([parse/2, filter/1, creation/0, least_buffer/1, longest_term/1,
+         usual_term/0]).
+-export_type([parsed/0, numbers/0, filter/0]).
 
 -type parsed() :: #{path := binary(), ring_path := binary(), owner := pid(),
                     brought := none | {binary(), boolean()},
+                    filter := filter(),
                     numbers := numbers()}.
 
 -type numbers() :: #{atom() => non_neg_integer()}.
 %% What inviso_tracer:nif_open/2 takes: the keys are those that
 %% c_src/nif/options.c lists, all of them and no others.
+
+-type filter() :: none | binary().
+%% Text, or a match spec in the external format, which no text can be.
 
 -define(NO_LIMIT, 16#ffffffffffffffff).
 -define(MAX_RATE, 16#ffffffff).
@@ -84,7 +91,7 @@ parse(_Path, Opts) ->
     {error, {bad_option, opts, Opts, "takes a map"}}.
 
 names() ->
-    [keep, buffer_bytes, packet_bytes, ring, payload, max_term_bytes,
+    [keep, buffer_bytes, packet_bytes, ring, payload, filter, max_term_bytes,
      max_depth, compress, rotate, limit, drain_ms, flush_ms, replace, brought,
      owner].
 
@@ -132,6 +139,7 @@ checked(Path, Opts) ->
       ring_path => ring_path(Log, Opts),
       owner => owner(Opts),
       brought => brought(Opts),
+      filter => filter_bytes(Opts),
       numbers => Numbers}.
 
 choice(Name, [Default | _] = Values, Opts) ->
@@ -304,12 +312,42 @@ brought(Opts) ->
         Other -> bad(brought, Other, "takes none or {Dir, boolean()}")
     end.
 
+filter_bytes(Opts) ->
+    case filter(maps:get(filter, Opts, none)) of
+        {ok, Bytes} -> Bytes;
+        {error, Reason} -> throw(Reason)
+    end.
+
+%% @doc As the library takes it; whether it can be compiled is seen there.
+-spec filter(term()) ->
+          {ok, filter()} | {error, {bad_option, filter, term(), string()}}.
+filter(none) ->
+    {ok, none};
+filter([Clause | _] = Spec) when is_tuple(Clause) ->
+    {ok, term_to_binary(Spec)};
+filter(Text) when is_binary(Text); is_list(Text) ->
+    try unicode:characters_to_binary(Text) of
+        Bytes when is_binary(Bytes), byte_size(Bytes) > 0 -> {ok, Bytes};
+        _ -> bad_filter(Text)
+    catch
+        error:badarg -> bad_filter(Text)
+    end;
+filter(Other) ->
+    bad_filter(Other).
+
+bad_filter(Filter) ->
+    {error, {bad_option, filter, Filter,
+             "takes none, a match spec, or text such as "
+             "\"lists:seq(_, N) when N > 9\""}}.
+
 owner(Opts) ->
     case maps:get(owner, Opts, self()) of
         Pid when is_pid(Pid), node(Pid) =:= node() -> Pid;
         Other -> bad(owner, Other, "takes a process of this node")
     end.
 
+%% @doc Of this node: what its pids are marked with.
+-spec creation() -> non_neg_integer().
 creation() ->
     %% Only the external format of one of its pids tells.
     Etf = term_to_binary(self()),

@@ -24,12 +24,12 @@
 %% the VM asks "enabled?" by calling trace_call/5 with three arguments.
 -export([enabled/3, trace/5]).
 
--export([open/2, info/1, flush/1, close/1, load/0, load/1, dir/0]).
+-export([open/2, info/1, filter/2, flush/1, close/1, load/0, load/1, dir/0]).
 
 %% For inviso_keeper.
 -export([nif_open/2, nif_offer/1, nif_give/1, nif_keeper/1, nif_info/1,
-         nif_spool/1, nif_anchor/1, nif_flush/1, nif_retire/1, nif_quiet/1,
-         nif_end/2, nif_free/1]).
+         nif_spool/1, nif_anchor/1, nif_flush/1, nif_filter/5, nif_retire/1,
+         nif_quiet/1, nif_end/2, nif_free/1]).
 
 %% For inviso_deliver.
 -export([nif_deliver/4, nif_credit/3, nif_counts/1]).
@@ -37,11 +37,11 @@
 %% Without this the compiler would take a stub's result for granted.
 -nifs([enabled/3, trace/5, dir/0,
        nif_open/2, nif_offer/1, nif_give/1, nif_keeper/1, nif_info/1,
-       nif_spool/1, nif_anchor/1, nif_flush/1, nif_retire/1, nif_quiet/1,
-       nif_end/2, nif_free/1,
+       nif_spool/1, nif_anchor/1, nif_flush/1, nif_filter/5, nif_retire/1,
+       nif_quiet/1, nif_end/2, nif_free/1,
        nif_deliver/4, nif_credit/3, nif_counts/1]).
 
--export_type([tracer/0, opts/0, stats/0]).
+-export_type([tracer/0, opts/0, filter/0, stats/0]).
 
 -type tracer() :: {module(), pos_integer()}.
 %% What the VM takes as a tracer module and its state.
@@ -52,6 +52,7 @@
           packet_bytes => pos_integer(),
           ring => memory | {file, file:name_all()},
           payload => full | none,
+          filter => filter(),
           max_term_bytes => pos_integer(),
           max_depth => pos_integer(),
           compress => none | zstd,
@@ -67,11 +68,17 @@
           owner => pid()}.
 %% See inviso_opts for meanings, ranges and defaults.
 
+-type filter() :: none | [tuple()] | unicode:chardata().
+%% A match spec, or its text as `inviso merge --filter' takes it.  Its
+%% arguments are the elements of the trace tuple, without `trace' and the time.
+
 -type stats() ::
         #{produced := non_neg_integer(),
           recorded := non_neg_integer(),
           dropped := non_neg_integer(),
           lost := #{atom() => pos_integer()},
+          filtered := non_neg_integer(),
+          undecided := non_neg_integer(),
           limit_reached := boolean(),
           rate_reached := boolean(),
           ring_bytes := non_neg_integer(),
@@ -80,9 +87,11 @@
           spooler := #{state := atom(), os_pid := integer(),
                        starts := non_neg_integer(),
                        error => binary()}}.
-%% produced: the events that the VM offered; recorded: those in the log or on
-%% their way to it; dropped: all others, by reason in lost.  Of a closed tracer
-%% produced = recorded + dropped.  limit_reached: no more events or bytes;
+%% produced: the events that the VM offered, without those that the filter left
+%% out, which are filtered; recorded: those in the log or on their way to it;
+%% dropped: all others, by reason in lost.  Of a closed tracer produced =
+%% recorded + dropped.  undecided: what the filter let pass because it could not
+%% tell.  limit_reached: no more events or bytes;
 %% rate_reached: some events were dropped because of limit.rate.
 
 %%---------------------------------------------------------------------------
@@ -92,6 +101,7 @@
 %% its owner (unless Opts names another): when it dies, the tracer is closed
 %% and its log complete.  Fails with {error, Reason}:
 %%   {bad_option, Name, Value, What}  an option and what it takes
+%%   {filter, Text}                   what is wrong with the filter, and where
 %%   {log, Posix, Text}               the log cannot be written, e.g. eexist
 %%   {ring, Call, Posix}              no memory, or no file, for the rings
 %%   {too_many, 64}                   that many tracers are open
@@ -112,6 +122,17 @@ open(Path, Opts) ->
 -spec info(tracer()) -> stats() | {error, closed}.
 info({?MODULE, Handle}) ->
     inviso_keeper:info(Handle).
+
+%% Exchanges the filter of a tracer that is open; none takes it away.  Whoever
+%% calls it: events that begin after it has returned go by the new one.
+-spec filter(tracer(), filter()) ->
+          ok | {error, closed | {filter, binary()}
+                | {bad_option, filter, term(), string()}}.
+filter({?MODULE, Handle}, Filter) ->
+    case inviso_opts:filter(Filter) of
+        {ok, Bytes} -> inviso_keeper:filter(Handle, Bytes);
+        {error, _} = Error -> Error
+    end.
 
 %% Returns when everything recorded before the call is in the log.  Of a
 %% flight recorder (keep => newest) it is the way to get what it holds.
@@ -196,7 +217,7 @@ nif_give(_Handle) -> erlang:nif_error(not_loaded).
 nif_keeper(_Handle) -> erlang:nif_error(not_loaded).
 
 %% -> {Produced, Recorded, Dropped :: tuple(), RingBytes, LimitReached,
-%%     RateReached}
+%%     RateReached, Filtered, Undecided}
 nif_info(_Handle) -> erlang:nif_error(not_loaded).
 
 %% -> {State, OsPid, FlushDone, FirstFile, File, Bytes, Starts, Errno, Text}
@@ -207,6 +228,11 @@ nif_anchor(_Handle) -> erlang:nif_error(not_loaded).
 
 %% -> the number that FlushDone will reach
 nif_flush(_Handle) -> erlang:nif_error(not_loaded).
+
+%% Spec, as inviso_opts:filter/1 makes it, for the terms of this node ->
+%%     ok | {error, Text}
+nif_filter(_Handle, _Spec, _Node, _Creation, _Otp) ->
+    erlang:nif_error(not_loaded).
 
 %% No event is recorded any more; quiet when no thread is recording one.
 nif_retire(_Handle) -> erlang:nif_error(not_loaded).

@@ -3,8 +3,8 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 
+#include "base/alloc.h"
 #include "base/err.h"
 
 #define FIRST_CAP 256
@@ -13,7 +13,7 @@ void inv_buf_release(struct inv_buf *b)
 {
 	if (!b)
 		return;
-	free(b->data);
+	inv_free(b->data);
 	memset(b, 0, sizeof(*b));
 }
 
@@ -30,7 +30,7 @@ uint8_t *inv_buf_grow(struct inv_buf *b, size_t n)
 		goto no_memory;
 	while (cap - b->len < n)
 		cap *= 2;
-	data = realloc(b->data, cap);
+	data = inv_realloc(b->data, cap);
 	if (!data)
 		goto no_memory;
 	b->data = data;

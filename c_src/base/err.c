@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/err.h"
+#include "base/err_int.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 /* A text that was cut ends with a whole character. */
-static void end_whole(char *text)
+void inv__err_end_whole(char *text)
 {
 	size_t len = strlen(text);
 	size_t n = 1; /* bytes from the last character's first one on */
@@ -34,27 +34,8 @@ int inv_err_set(struct inv_err *err, int code, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(err->text, sizeof(err->text), fmt, ap);
 	va_end(ap);
-	end_whole(err->text);
+	inv__err_end_whole(err->text);
 	return code;
-}
-
-int inv_err_sys(struct inv_err *err, int sys, const char *fmt, ...)
-{
-	va_list ap;
-	size_t n;
-
-	if (!err)
-		return INV_EIO;
-	err->code = INV_EIO;
-	err->sys = sys;
-	va_start(ap, fmt);
-	vsnprintf(err->text, sizeof(err->text), fmt, ap);
-	va_end(ap);
-	n = strlen(err->text);
-	snprintf(err->text + n, sizeof(err->text) - n, ": %s",
-		 strerrordesc_np(sys) ? strerrordesc_np(sys) : "unknown error");
-	end_whole(err->text);
-	return INV_EIO;
 }
 
 int inv_err_ctx(struct inv_err *err, const char *fmt, ...)
@@ -71,6 +52,6 @@ int inv_err_ctx(struct inv_err *err, const char *fmt, ...)
 	va_end(ap);
 	n = strlen(err->text);
 	snprintf(err->text + n, sizeof(err->text) - n, ": %s", was);
-	end_whole(err->text);
+	inv__err_end_whole(err->text);
 	return err->code;
 }

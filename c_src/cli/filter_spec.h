@@ -8,13 +8,7 @@
 #include "log/item.h"
 
 /*
- * A match spec that says which events are wanted.
- *
- * It is run over the elements of the documented trace tuple, without `trace`
- * and the time, as a list of arguments: of {trace, Pid, call, {M,F,Args}} over
- * [Pid, call, {M,F,Args}].  For seq_trace the label is in the place of Pid.  The
- * result that {message, _} had may be asked for as the last one, or left out.
- * An event is wanted when a clause matches and has not said {message, false}.
+ * A match spec that says which events of a log are wanted: match/event_match.h.
  */
 struct inv_spec_filter;
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "match/match.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/alloc.h"
 
 /* Words; what people write takes a few hundred. */
 #define HEAP_WORDS (UINT64_C(1) << 16)
@@ -10,13 +11,13 @@
 
 int inv_heap_new(struct inv_heap *h, size_t cap)
 {
-	*h = (struct inv_heap){ .w = malloc(cap * sizeof(*h->w)), .cap = cap };
+	*h = (struct inv_heap){ .w = inv_alloc(cap * sizeof(*h->w)), .cap = cap };
 	return h->w ? 0 : INV_ENOMEM;
 }
 
 void inv_heap_free(struct inv_heap *h)
 {
-	free(h->w);
+	inv_free(h->w);
 	*h = (struct inv_heap){ 0 };
 }
 

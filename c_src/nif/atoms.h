@@ -12,6 +12,7 @@
  * same for the life of the VM.
  */
 #define INV_ATOMS(X)                              \
+	X(EXIT, "EXIT")                           \
 	X(closed, "closed")                       \
 	X(cpu_timestamp, "cpu_timestamp")         \
 	X(discard, "discard")                     \

@@ -169,7 +169,7 @@ ERL_NIF_TERM inv_control_info(ErlNifEnv *env, int argc,
 	struct inv_tracer *t = borrow_recorder(env, argv[0]);
 	ERL_NIF_TERM dropped[INV_LOSS_COUNT];
 	struct inv_counts counts;
-	ERL_NIF_TERM result;
+	ERL_NIF_TERM field[8];
 	unsigned i;
 
 	(void)argc;
@@ -180,14 +180,16 @@ ERL_NIF_TERM inv_control_info(ErlNifEnv *env, int argc,
 	inv_counts_read(t, &counts);
 	for (i = 0; i < INV_LOSS_COUNT; i++)
 		dropped[i] = u64(env, counts.dropped[i]);
-	result = enif_make_tuple6(
-		env, u64(env, counts.produced), u64(env, counts.recorded),
-		enif_make_tuple_from_array(env, dropped, INV_LOSS_COUNT),
-		u64(env, t->memory.len),
-		truth(atomic_load(&inv_slot_of(t->handle)->spent)),
-		truth(t->rate && atomic_load(&t->rate->reached)));
+	field[0] = u64(env, counts.produced);
+	field[1] = u64(env, counts.recorded);
+	field[2] = enif_make_tuple_from_array(env, dropped, INV_LOSS_COUNT);
+	field[3] = u64(env, t->memory.len);
+	field[4] = truth(atomic_load(&inv_slot_of(t->handle)->spent));
+	field[5] = truth(t->rate && atomic_load(&t->rate->reached));
+	field[6] = u64(env, counts.filtered);
+	field[7] = u64(env, counts.undecided);
 	inv_tracer_release();
-	return result;
+	return enif_make_tuple_from_array(env, field, 8);
 }
 
 ERL_NIF_TERM inv_control_spool(ErlNifEnv *env, int argc,
@@ -246,6 +248,66 @@ ERL_NIF_TERM inv_control_flush(ErlNifEnv *env, int argc,
 	n = atomic_fetch_add(&t->ctl->flush_req, 1) + 1;
 	inv_tracer_release();
 	return u64(env, n);
+}
+
+/* The spec as bytes that end with a NUL, which texts want; NULL: no memory. */
+static uint8_t *copy_bytes(const ErlNifBinary *bin)
+{
+	uint8_t *bytes = inv_memory_alloc(bin->size + 1);
+
+	if (bytes)
+		memcpy(bytes, bin->data, bin->size);
+	return bytes;
+}
+
+/* none, or a spec: of that node, as its release has it. */
+static int make_filter(ErlNifEnv *env, const ERL_NIF_TERM argv[],
+		       struct inv_event_filter **f, struct inv_err *err)
+{
+	char name[sizeof(((struct inv_ring_ctl *)0)->node)];
+	struct inv_filter_node node = { .name = name };
+	ErlNifBinary bin;
+	uint8_t *bytes;
+	int rc;
+
+	*f = NULL;
+	if (enif_is_atom(env, argv[1]))
+		return 0;
+	if (!enif_inspect_binary(env, argv[1], &bin) ||
+	    !inv_options_text(env, argv[2], name, sizeof(name)) ||
+	    !enif_get_uint(env, argv[3], &node.creation) ||
+	    !enif_get_uint(env, argv[4], &node.otp))
+		return inv_err_set(err, INV_EINVAL, "badarg");
+	if (bin.size > INV_FILTER_BYTES)
+		return inv_err_set(err, INV_ETOOBIG,
+				   "it is longer than %u bytes",
+				   INV_FILTER_BYTES);
+	bytes = copy_bytes(&bin);
+	if (!bytes)
+		return inv_err_set(err, INV_ENOMEM, "no memory");
+	rc = inv_event_filter_make(f, bytes, bin.size, &node, err);
+	inv_memory_free(bytes);
+	return rc;
+}
+
+ERL_NIF_TERM inv_control_filter(ErlNifEnv *env, int argc,
+				const ERL_NIF_TERM argv[])
+{
+	struct inv_event_filter *f;
+	struct inv_tracer *t;
+	struct inv_err err;
+
+	(void)argc;
+	if (make_filter(env, argv, &f, &err))
+		return error(env, text(env, err.text));
+	t = borrow_recorder(env, argv[0]);
+	if (!t) {
+		inv_event_filter_free(f);
+		return inv_am_closed;
+	}
+	inv_tracer_exchange(t, f);
+	inv_tracer_release();
+	return inv_am_ok;
 }
 
 ERL_NIF_TERM inv_control_retire(ErlNifEnv *env, int argc,

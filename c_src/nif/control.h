@@ -16,6 +16,7 @@ ERL_NIF_TERM inv_control_info(ErlNifEnv *, int, const ERL_NIF_TERM[]);
 ERL_NIF_TERM inv_control_spool(ErlNifEnv *, int, const ERL_NIF_TERM[]);
 ERL_NIF_TERM inv_control_anchor(ErlNifEnv *, int, const ERL_NIF_TERM[]);
 ERL_NIF_TERM inv_control_flush(ErlNifEnv *, int, const ERL_NIF_TERM[]);
+ERL_NIF_TERM inv_control_filter(ErlNifEnv *, int, const ERL_NIF_TERM[]);
 ERL_NIF_TERM inv_control_retire(ErlNifEnv *, int, const ERL_NIF_TERM[]);
 ERL_NIF_TERM inv_control_quiet(ErlNifEnv *, int, const ERL_NIF_TERM[]);
 ERL_NIF_TERM inv_control_end(ErlNifEnv *, int, const ERL_NIF_TERM[]);

@@ -81,6 +81,9 @@ void inv_counts_read(struct inv_tracer *t, struct inv_counts *counts)
 	*counts = (struct inv_counts){ 0 };
 	counts->produced = no_ring;
 	counts->dropped[INV_LOSS_NO_RING] = no_ring;
-	for (i = 0; i < t->n_lanes; i++)
+	for (i = 0; i < t->n_lanes; i++) {
 		read_ring(&t->lanes[i].producer, counts);
+		counts->filtered += load(&t->lanes[i].filtered);
+		counts->undecided += load(&t->lanes[i].undecided);
+	}
 }

@@ -20,6 +20,8 @@ struct inv_counts {
 	uint64_t produced;
 	uint64_t recorded;
 	uint64_t dropped[INV_LOSS_COUNT];
+	uint64_t filtered;  /* not produced: the filter left them out */
+	uint64_t undecided; /* produced, for the filter could not tell */
 };
 
 /* The counters come from memory that others can write; where they lie does

@@ -17,7 +17,7 @@
  */
 #define INV_DICT_SLOTS 1024u
 
-struct inv_dict {
+struct inv_packet_dict {
 	uint32_t n; /* definitions in this packet */
 	struct {
 		uint64_t key; /* 0: an empty place; no key is 0 */
@@ -25,31 +25,32 @@ struct inv_dict {
 	} slots[INV_DICT_SLOTS];
 };
 
-static inline void inv_dict_clear(struct inv_dict *d)
+static inline void inv_packet_dict_clear(struct inv_packet_dict *d)
 {
 	d->n = 0;
 	memset(d->slots, 0, sizeof(d->slots));
 }
 
-static inline unsigned inv_dict_slot(uint64_t key)
+static inline unsigned inv_packet_dict_slot(uint64_t key)
 {
 	return (unsigned)(key * 0x9e3779b97f4a7c15u >> 54);
 }
 
 /* The key's number in *number, or false. */
-static inline bool inv_dict_find(const struct inv_dict *d, uint64_t key,
-				 uint32_t *number)
+static inline bool inv_packet_dict_find(const struct inv_packet_dict *d,
+					uint64_t key, uint32_t *number)
 {
-	unsigned i = inv_dict_slot(key);
+	unsigned i = inv_packet_dict_slot(key);
 
 	*number = (uint32_t)d->slots[i].number;
 	return d->slots[i].key == key;
 }
 
 /* Gives the key the next number, which is returned. */
-static inline uint32_t inv_dict_add(struct inv_dict *d, uint64_t key)
+static inline uint32_t inv_packet_dict_add(struct inv_packet_dict *d,
+					   uint64_t key)
 {
-	unsigned i = inv_dict_slot(key);
+	unsigned i = inv_packet_dict_slot(key);
 
 	d->slots[i].key = key;
 	d->slots[i].number = d->n;

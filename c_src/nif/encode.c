@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The walk over a term.  It recurses, for as many levels as max_depth allows:
- * INV_DEPTH_MAX of them take some 20 KiB of stack.  Most elements of most
+ * INV_ENCODE_DEPTH of them take some 20 KiB of stack.  Most elements of most
  * terms are atoms, pids and small integers: those are written in the loop over
  * their container, with as few calls into the VM as its interface allows.
  */
@@ -82,12 +82,12 @@ bool inv_encode_hole(struct inv_encoder *e)
  */
 #define KNOWN_MAX (1 + INV_VARINT_MAX)
 
-static inline uint8_t *put_known(const struct inv_dict *dict, uint8_t *p,
+static inline uint8_t *put_known(const struct inv_packet_dict *dict, uint8_t *p,
 				 ERL_NIF_TERM term)
 {
 	uint32_t number;
 
-	if (!inv_dict_find(dict, term, &number))
+	if (!inv_packet_dict_find(dict, term, &number))
 		return NULL;
 	if (inv_likely(number < 64)) {
 		*p++ = (uint8_t)(INV_T_DICT_SMALL + number);

@@ -24,20 +24,20 @@
  *     (enif_term_to_binary): nothing else tells its bits;
  *   - maps of more than 32 keys: their iterator allocates a small stack.
  */
-#define INV_DEPTH_MAX 128
+#define INV_ENCODE_DEPTH 128
 
 /* Out of the way of the code that most events take. */
 #define INV_COLD __attribute__((cold, noinline))
 
 struct inv_encoder {
 	ErlNifEnv *env;
-	struct inv_dict *dict;
+	struct inv_packet_dict *dict;
 	uint8_t *p;
 	uint8_t *top;
 	uint8_t *limit;	    /* where the budget of the term at hand ends; p may
 			       go beyond, and a definition moves it down */
 	uint32_t max_bytes; /* of one term */
-	uint32_t max_depth; /* 1 .. INV_DEPTH_MAX */
+	uint32_t max_depth; /* 1 .. INV_ENCODE_DEPTH */
 	uint32_t looks;	    /* cells it may still look at without writing */
 	bool cut;
 };

@@ -14,6 +14,7 @@
 #include "nif/put.h"
 #include "nif/thread.h"
 #include "nif/tracer.h"
+#include "nif/wanted.h"
 
 #define PREFETCH 512
 
@@ -236,7 +237,7 @@ static bool write_event(struct inv_tracer *t, struct inv_lane *lane,
 
 	if (inv_unlikely(p->n ==
 			 0)) /* a new packet, or an event that did not fit */
-		inv_dict_clear(&lane->dict);
+		inv_packet_dict_clear(&lane->dict);
 	e.env = ev->of->env;
 	e.dict = &lane->dict;
 	e.p = p->data + p->ev;
@@ -360,18 +361,18 @@ static uint8_t flags_of(struct event *ev, bool light)
 }
 
 enum outcome {
-	TAKEN, /* recorded, delivered, or dropped and counted */
+	TAKEN, /* recorded, delivered, or not wanted or dropped, and counted */
 	GONE,  /* no such tracer */
 	BAD    /* no event */
 };
 
-static enum outcome take(struct inv_tracer *t, uint32_t thread,
+static enum outcome take(struct inv_tracer *t, struct inv_thread *thread,
 			 const struct inv_tracer_event *te)
 {
 	struct event ev = { .of = te, .ts_kind = INV_TS_NONE };
 
 	if (inv_unlikely(t->delivery != NULL)) {
-		inv_delivery_event(t->delivery, thread, te);
+		inv_delivery_event(t->delivery, thread->index, te);
 		return TAKEN;
 	}
 	ev.now = inv_mono_ns();
@@ -381,7 +382,10 @@ static enum outcome take(struct inv_tracer *t, uint32_t thread,
 	    !enif_is_atom(te->env, te->tag))
 		return BAD;
 	ev.flags = flags_of(&ev, t->light);
-	record(t, &t->lanes[thread], &ev);
+	if (inv_likely(
+		    !atomic_load_explicit(&t->filter, memory_order_relaxed)) ||
+	    inv_event_wanted(t, thread, te, ev.tag))
+		record(t, &t->lanes[thread->index], &ev);
 	return TAKEN;
 }
 
@@ -399,7 +403,7 @@ static enum outcome offer(uint64_t handle, const struct inv_tracer_event *te)
 	}
 	inv_thread_enter(thread, (uint32_t)(slot - inv_slots));
 	if (atomic_load_explicit(&slot->handle, memory_order_acquire) == handle)
-		outcome = take(slot->tracer, thread->index, te);
+		outcome = take(slot->tracer, thread, te);
 	inv_thread_leave(thread);
 	return outcome;
 }

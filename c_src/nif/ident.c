@@ -168,10 +168,10 @@ bool inv_ident_atom(struct inv_encoder *e, ERL_NIF_TERM term)
 {
 	uint32_t number;
 
-	if (inv_dict_find(e->dict, term, &number))
+	if (inv_packet_dict_find(e->dict, term, &number))
 		return put_number(e, number);
 	return define_atom(e, term) &&
-	       put_number(e, inv_dict_add(e->dict, term));
+	       put_number(e, inv_packet_dict_add(e->dict, term));
 }
 
 /*
@@ -216,11 +216,11 @@ static bool know_node(struct inv_encoder *e, ERL_NIF_TERM term, uint64_t x)
 {
 	uint32_t number;
 
-	if (x == 0 || inv_dict_find(e->dict, NODE_KEY(x), &number))
+	if (x == 0 || inv_packet_dict_find(e->dict, NODE_KEY(x), &number))
 		return true;
 	if (!define_node(e, term, x))
 		return false;
-	inv_dict_add(e->dict, NODE_KEY(x));
+	inv_packet_dict_add(e->dict, NODE_KEY(x));
 	return true;
 }
 
@@ -234,13 +234,13 @@ bool inv_ident_pid(struct inv_encoder *e, ERL_NIF_TERM term)
 	ErlNifPid pid;
 
 	if (enif_get_local_pid(e->env, term, &pid)) {
-		if (inv_dict_find(e->dict, term, &number))
+		if (inv_packet_dict_find(e->dict, term, &number))
 			return put_number(e, number);
 		printed_numbers(term, part, 3);
 		p = inv_varint_put(def, part[1]);
 		p = inv_varint_put(p, part[2]);
 		return define(e, INV_DEF_PID, def, (uint32_t)(p - def)) &&
-		       put_number(e, inv_dict_add(e->dict, term));
+		       put_number(e, inv_packet_dict_add(e->dict, term));
 	}
 	printed_numbers(term, part, 3);
 	return know_node(e, term, part[0]) &&
@@ -258,12 +258,12 @@ bool inv_ident_port(struct inv_encoder *e, ERL_NIF_TERM term)
 	ErlNifPort port;
 
 	if (enif_get_local_port(e->env, term, &port)) {
-		if (inv_dict_find(e->dict, term, &number))
+		if (inv_packet_dict_find(e->dict, term, &number))
 			return put_number(e, number);
 		printed_numbers(term, part, 2);
 		p = inv_varint_put(def, part[1]);
 		return define(e, INV_DEF_PORT, def, (uint32_t)(p - def)) &&
-		       put_number(e, inv_dict_add(e->dict, term));
+		       put_number(e, inv_packet_dict_add(e->dict, term));
 	}
 	printed_numbers(term, part, 2);
 	return know_node(e, term, part[0]) &&

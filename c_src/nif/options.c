@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-/* A binary into a text of the control page. */
-static bool get_text(ErlNifEnv *env, ERL_NIF_TERM term, char *to, size_t size)
+bool inv_options_text(ErlNifEnv *env, ERL_NIF_TERM term, char *to, size_t size)
 {
 	ErlNifBinary bin;
 
@@ -23,13 +22,16 @@ static bool get_texts(ErlNifEnv *env, ERL_NIF_TERM term,
 	int n;
 
 	return enif_get_tuple(env, term, &n, &t) && n == 5 &&
-	       get_text(env, t[0], o->spool.path, sizeof(o->spool.path)) &&
-	       get_text(env, t[1], o->ring_path, sizeof(o->ring_path)) &&
-	       get_text(env, t[2], o->spool.node, sizeof(o->spool.node)) &&
-	       get_text(env, t[3], o->spool.otp_release,
-			sizeof(o->spool.otp_release)) &&
-	       get_text(env, t[4], o->spool.erts_version,
-			sizeof(o->spool.erts_version));
+	       inv_options_text(env, t[0], o->spool.path,
+				sizeof(o->spool.path)) &&
+	       inv_options_text(env, t[1], o->ring_path,
+				sizeof(o->ring_path)) &&
+	       inv_options_text(env, t[2], o->spool.node,
+				sizeof(o->spool.node)) &&
+	       inv_options_text(env, t[3], o->spool.otp_release,
+				sizeof(o->spool.otp_release)) &&
+	       inv_options_text(env, t[4], o->spool.erts_version,
+				sizeof(o->spool.erts_version));
 }
 
 /* The keys of inviso_opts:numbers(). */

@@ -16,4 +16,8 @@
 bool inv_options_read(ErlNifEnv *env, ERL_NIF_TERM texts, ERL_NIF_TERM numbers,
 		      struct inv_tracer_opts *o);
 
+/* A binary as a text, with its NUL.  False: it is none, has a NUL or is too
+ * long. */
+bool inv_options_text(ErlNifEnv *env, ERL_NIF_TERM term, char *to, size_t size);
+
 #endif

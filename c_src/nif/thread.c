@@ -98,3 +98,14 @@ bool inv_threads_busy(uint32_t slot)
 			return true;
 	return false;
 }
+
+bool inv_threads_hold(const void *p)
+{
+	uint32_t i;
+
+	for (i = 0; i < first[KINDS]; i++)
+		if (atomic_load_explicit(&threads[i].held,
+					 memory_order_acquire) == p)
+			return true;
+	return false;
+}

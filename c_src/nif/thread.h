@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "abi/ring.h"
@@ -25,6 +26,7 @@
 struct inv_thread {
 	_Alignas(INV_CACHE_LINE) _Atomic uint32_t busy; /* slot number + 1 */
 	uint32_t index;
+	_Atomic(const void *) held; /* see inv_thread_hold */
 };
 
 extern _Atomic bool inv_thread_fence; /* membarrier(2) is not to be had */
@@ -50,6 +52,28 @@ static inline void inv_thread_leave(struct inv_thread *t)
 	/* Release: what we did in the tracer's memory is done. */
 	atomic_store_explicit(&t->busy, 0, memory_order_release);
 }
+
+/*
+ * Of what is exchanged while a tracer is open a thread says that it holds it,
+ * and looks again whether it is still there; who has exchanged it asks, after
+ * the barrier, whether a thread holds the old one.  A thread holds one thing.
+ */
+static inline void inv_thread_hold(struct inv_thread *t, const void *p)
+{
+	atomic_store_explicit(&t->held, p, memory_order_relaxed);
+	if (atomic_load_explicit(&inv_thread_fence, memory_order_relaxed))
+		atomic_thread_fence(memory_order_seq_cst);
+	else
+		atomic_signal_fence(memory_order_seq_cst);
+}
+
+static inline void inv_thread_let_go(struct inv_thread *t)
+{
+	/* Release: what we did with it is done. */
+	atomic_store_explicit(&t->held, NULL, memory_order_release);
+}
+
+bool inv_threads_hold(const void *p);
 
 /* The closing side's barrier, and its question after it. */
 void inv_threads_barrier(void);

@@ -144,8 +144,30 @@ bool inv_tracer_quiet(const struct inv_tracer *t)
 	return !inv_threads_busy(slot_number(t));
 }
 
+void inv_tracer_exchange(struct inv_tracer *t, struct inv_event_filter *f)
+{
+	struct inv_event_filter **at = &t->retired;
+	struct inv_event_filter *old = atomic_exchange(&t->filter, f);
+
+	if (old) {
+		old->next = t->retired;
+		t->retired = old;
+	}
+	inv_threads_barrier();
+	while (*at) {
+		old = *at;
+		if (inv_threads_hold(old)) {
+			at = &old->next;
+		} else {
+			*at = old->next;
+			inv_event_filter_free(old);
+		}
+	}
+}
+
 static void free_parts(struct inv_tracer *t)
 {
+	inv_tracer_exchange(t, NULL);
 	inv_memory_free(t->rate);
 	inv_memory_free(t->lanes);
 	inv_memory_free(t->delivery);
@@ -179,7 +201,7 @@ static int make_lanes(struct inv_tracer *t)
 		return ENOMEM;
 	for (i = 0; i < t->n_lanes; i++) {
 		inv_producer_init(&t->lanes[i].producer, t->memory.map, i);
-		inv_dict_clear(&t->lanes[i].dict);
+		inv_packet_dict_clear(&t->lanes[i].dict);
 	}
 	return 0;
 }

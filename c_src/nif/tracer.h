@@ -10,6 +10,7 @@
 #include "abi/ring.h"
 #include "nif/delivery.h"
 #include "nif/dict.h"
+#include "nif/event_filter.h"
 #include "nif/memory.h"
 #include "ring/producer.h"
 #include "ring/rate.h"
@@ -41,8 +42,10 @@ struct inv_lane {
 	_Alignas(INV_CACHE_LINE) struct inv_producer producer;
 	uint32_t events_lease; /* of the tracer's limits, ours to use up */
 	uint32_t bytes_lease;
-	struct inv_dict dict;
+	struct inv_packet_dict dict;
 	uint32_t rate_lease;
+	_Atomic uint64_t filtered;  /* events that the filter left out */
+	_Atomic uint64_t undecided; /* recorded, for it could not tell */
 };
 
 /* The leases that threads take out of a tracer's limits at a time. */
@@ -65,7 +68,9 @@ struct inv_tracer {
 	bool limited;
 	_Atomic int64_t events_left; /* not yet leased; when limited */
 	_Atomic int64_t bytes_left;
-	struct inv_rate *rate; /* NULL: none */
+	struct inv_rate *rate;			   /* NULL: none */
+	_Atomic(struct inv_event_filter *) filter; /* NULL: all are wanted */
+	struct inv_event_filter *retired;
 };
 
 /* The part that callbacks look at without knowing that the tracer lives. */
@@ -101,7 +106,7 @@ struct inv_tracer_opts {
 };
 
 int inv_tracers_load(ErlNifEnv *env); /* 0, or the library cannot be used */
-bool inv_tracers_unload(void); /* false: a thread is in a tracer still */
+bool inv_tracers_unload(void);	      /* false: a thread is in a tracer still */
 
 /*
  * Opens a tracer kept by the calling process.  *what names the step that
@@ -123,6 +128,13 @@ void inv_tracer_release(void);
 
 void inv_tracer_retire(struct inv_tracer *t);
 bool inv_tracer_quiet(const struct inv_tracer *t);
+
+/*
+ * Exchanges the filter of a tracer that is borrowed, and takes over the new one,
+ * NULL for none.  Events that begin after it go by the new one.  Old ones are
+ * freed when no thread holds them: now, at the next exchange, or with the tracer.
+ */
+void inv_tracer_exchange(struct inv_tracer *t, struct inv_event_filter *f);
 
 /* Unmaps and forgets a tracer that is retired and quiet.  Ends the borrow. */
 void inv_tracer_free(struct inv_tracer *t);

@@ -131,7 +131,7 @@ static bool weigh(struct inv_weighing *w, ERL_NIF_TERM term, unsigned depth)
 	ERL_NIF_TERM head;
 	ERL_NIF_TERM tail;
 
-	if (depth >= INV_DEPTH_MAX)
+	if (depth >= INV_ENCODE_DEPTH)
 		return false;
 	for (;;) {
 		type = enif_term_type(w->env, term);

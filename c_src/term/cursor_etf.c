@@ -196,6 +196,24 @@ static int new_float_token(struct inv_cursor *c, struct inv_token *tok)
 	return isfinite(tok->f) ? 0 : inv__cursor_fail(c, INV_EDAMAGED);
 }
 
+/* An exponent, which is all of the text; without strtol, whose name differs
+ * from one libc to the next. */
+static bool read_exponent(const char *text, long *v)
+{
+	bool negative = *text == '-';
+
+	*v = 0;
+	text += *text == '-' || *text == '+';
+	if (!*text)
+		return false;
+	for (; *text >= '0' && *text <= '9' && *v <= 400; text++)
+		*v = 10 * *v + (*text - '0');
+	if (*text || *v > 400)
+		return false;
+	*v = negative ? -*v : *v;
+	return true;
+}
+
 /*
  * 31 bytes as of "%.20e", NULs at the end.  The point is left out and the
  * exponent made up for it: strtod would look for the point of the locale.
@@ -224,8 +242,7 @@ static int old_float_token(struct inv_cursor *c, struct inv_token *tok)
 	p++;
 	memcpy(w, p, (size_t)(end - p));
 	w[end - p] = '\0';
-	exponent = strtol(w, &rest, 10);
-	if (rest == w || *rest || exponent < -400 || exponent > 400)
+	if (!read_exponent(w, &exponent))
 		return inv__cursor_fail(c, INV_EDAMAGED);
 	exponent -= digits;
 	*w++ = exponent < 0 ? '-' : '+';

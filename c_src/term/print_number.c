@@ -77,7 +77,11 @@ static void nearest(double f, int n, struct decimal *d)
 	for (; p < e; p++)
 		if (*p >= '0' && *p <= '9')
 			d->digits[d->n++] = (uint8_t)*p;
-	d->exponent = (int)strtol(e + 1, NULL, 10);
+	d->exponent = 0;
+	for (p = e + 2; *p; p++)
+		d->exponent = 10 * d->exponent + (*p - '0');
+	if (e[1] == '-')
+		d->exponent = -d->exponent;
 }
 
 /* The next decimal of as many digits, away from zero. */

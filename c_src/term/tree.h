@@ -238,8 +238,10 @@ int inv_tree_map_get(const inv_word *map, inv_word key, unsigned how,
 /*
  * Appends it in the external term format, with the leading 131.  INV_EUNKNOWN
  * for what was not recorded and for TEXT; INV_EDEPTH; INV_ENOMEM.  Pids, ports
- * and references of local terms are written as those of `node`.
+ * and references of local terms are written as those of `node`, and of
+ * `creation` where they have none.
  */
-int inv_tree_etf(inv_word t, const char *node, struct inv_buf *out);
+int inv_tree_etf(inv_word t, const char *node, uint32_t creation,
+		 struct inv_buf *out);
 
 #endif

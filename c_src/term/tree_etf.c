@@ -29,6 +29,7 @@ enum {
 struct writer {
 	struct inv_buf *out;
 	const char *node;
+	uint32_t creation;
 };
 
 static void put_u(struct inv_buf *b, uint64_t v, unsigned bytes)
@@ -103,6 +104,11 @@ static void put_node(const struct writer *w, const inv_word *x)
 		put_atom(w->out, w->node, strlen(w->node));
 }
 
+static uint32_t creation(const struct writer *w, const inv_word *x)
+{
+	return x[3] > 0 || x[4] > 0 ? (uint32_t)x[4] : w->creation;
+}
+
 static void put_ids(const struct writer *w, const inv_word *x)
 {
 	size_t n = inv_box_n(x), i;
@@ -123,12 +129,12 @@ static void put_ids(const struct writer *w, const inv_word *x)
 		inv_buf_putc(w->out, NEWER_REFERENCE);
 		put_u(w->out, n, 2);
 		put_node(w, x);
-		put_u(w->out, x[4], 4);
+		put_u(w->out, creation(w, x), 4);
 		for (i = n; i > 0; i--)
 			put_u(w->out, x[4 + i], 4);
 		return;
 	}
-	put_u(w->out, x[4], 4);
+	put_u(w->out, creation(w, x), 4);
 }
 
 static int put_word(const struct writer *w, inv_word t, unsigned depth);
@@ -226,9 +232,12 @@ static int put_word(const struct writer *w, inv_word t, unsigned depth)
 	return 0;
 }
 
-int inv_tree_etf(inv_word t, const char *node, struct inv_buf *out)
+int inv_tree_etf(inv_word t, const char *node, uint32_t creation,
+		 struct inv_buf *out)
 {
-	struct writer w = { .out = out, .node = node ? node : "nonode@nohost" };
+	struct writer w = { .out = out,
+			    .node = node ? node : "nonode@nohost",
+			    .creation = creation };
 	int rc;
 
 	inv_buf_putc(out, (char)VERSION);

@@ -3,11 +3,11 @@
  * test/2 of test/ct/inviso_match_vm.erl: a match spec over the VM's own terms.
  *
  * The spec comes in the external format and is compiled as offline; it is the
- * machine of c_src/engine that is tested.
+ * machine of c_src/nif that is tested.
  */
 #include <string.h>
 
-#include "engine/match_vm.h"
+#include "nif/match_vm.h"
 #include "match/match.h"
 
 #define ARGS 255
@@ -63,7 +63,7 @@ static int load_consts(const struct inv_match_prog *p, ErlNifEnv *env,
 
 	for (uint32_t i = 0; i < p->n_consts && !rc; i++) {
 		inv_buf_reset(&b);
-		rc = inv_tree_etf(p->consts[i], NULL, &b);
+		rc = inv_tree_etf(p->consts[i], NULL, 0, &b);
 		if (!rc && !enif_binary_to_term(env, b.data, b.len, &t, 0))
 			rc = INV_EDAMAGED;
 		if (!rc)

@@ -119,10 +119,10 @@ static void one(struct inv_buf *out, const uint8_t *p, size_t len)
 	inv_cursor_init(&cursor, INV_ENC_ETF, NULL, p, len);
 	rc = inv_tree_read(&heap, &cursor, &in);
 	t = rc ? cannot(rc) : test(inv_box(in)[1], inv_box(in)[2]);
-	rc = inv_tree_etf(t, node, out);
+	rc = inv_tree_etf(t, node, 0, out);
 	if (rc) {
 		out->len = at + 4;
-		inv_tree_etf(cannot(rc), node, out);
+		inv_tree_etf(cannot(rc), node, 0, out);
 	}
 	for (unsigned i = 0; i < 4; i++)
 		out->data[at + i] =

@@ -281,7 +281,7 @@ static void external_terms_come_back_as_they_went(void **state)
 
 		heap.used = 0;
 		t = parse(texts[i]);
-		assert_int_equal(inv_tree_etf(t, "a@b", &etf), 0);
+		assert_int_equal(inv_tree_etf(t, "a@b", 0, &etf), 0);
 		back = read_bytes(INV_ENC_ETF, (char *)etf.data, etf.len);
 		assert_int_equal(cmp(t, back, INV_CMP_EXACT), 0);
 		inv_buf_release(&etf);
@@ -316,7 +316,7 @@ static void what_was_not_recorded_is_a_hole(void **state)
 	assert_int_equal(inv_tree_map_get(inv_box(t), parse("7"), INV_CMP_EXACT,
 					  &steps, &got),
 			 INV_EUNKNOWN);
-	assert_int_equal(inv_tree_etf(t, "a@b", &out), INV_EUNKNOWN);
+	assert_int_equal(inv_tree_etf(t, "a@b", 0, &out), INV_EUNKNOWN);
 }
 
 static void a_full_heap_is_told(void **state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef INV_ENGINE_MATCH_VM_H
-#define INV_ENGINE_MATCH_VM_H
+#ifndef INV_NIF_MATCH_VM_H
+#define INV_NIF_MATCH_VM_H
 
 #include <erl_nif.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/match_vm.h"
+#include "nif/match_vm.h"
 
 #include <string.h>
 

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "match/event_match.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "match/call.h"
+#include "term/tree_text.h"
+
+#define WORDS (UINT64_C(1) << 16)
+/* What specs may say is what the newest release knows. */
+#define RELEASE 29
+
+/* 0: it is another one, or no atom. */
+static unsigned tag_of(inv_word t)
+{
+#define IS(name, number, text)    \
+	if (inv_word_is(t, text)) \
+		return number;
+	INV_TAGS(IS)
+#undef IS
+	return 0;
+}
+
+/* Of what tags events can match; by_tag stays false if it cannot be said. */
+static void find_tags(struct inv_event_match *m)
+{
+	const struct inv_clause *c = m->match.spec.clauses;
+
+	for (; c; c = c->next) {
+		unsigned tag = c->n_args >= 2 && (c->head == INV_HEAD_LIST ||
+						  c->head == INV_HEAD_PREFIX) ?
+				       tag_of(c->args[1]) :
+				       0;
+
+		if (tag == 0)
+			return;
+		m->tags[tag] = true;
+	}
+	m->by_tag = true;
+}
+
+static int init(struct inv_event_match *m, struct inv_err *err)
+{
+	memset(m, 0, sizeof(*m));
+	return inv_heap_new(&m->terms, WORDS) ?
+		       inv_err_set(err, INV_ENOMEM, "no memory") :
+		       0;
+}
+
+static int make(struct inv_event_match *m, inv_word spec, struct inv_err *err)
+{
+	int rc = inv_match_make(&m->match, spec, RELEASE, INV_MATCH_CALL, err);
+
+	if (!rc)
+		find_tags(m);
+	return rc;
+}
+
+int inv_event_match_text(struct inv_event_match *m, const char *text,
+			 struct inv_err *err)
+{
+	inv_word spec;
+	int rc = init(m, err);
+
+	if (rc)
+		return rc;
+	if (text[strspn(text, " \t\n")] == '[')
+		rc = inv_tree_parse(&m->terms, text, &spec, err);
+	else
+		rc = inv_call_parse(&m->terms, text, &spec, err);
+	return rc ? rc : make(m, spec, err);
+}
+
+int inv_event_match_etf(struct inv_event_match *m, const uint8_t *bytes,
+			size_t len, struct inv_err *err)
+{
+	struct inv_cursor *c;
+	inv_word spec;
+	int rc = init(m, err);
+
+	if (rc)
+		return rc;
+	c = inv_alloc(sizeof(*c)); /* too large for a stack */
+	if (!c)
+		return inv_err_set(err, INV_ENOMEM, "no memory");
+	inv_cursor_init(c, INV_ENC_ETF, NULL, bytes, len);
+	rc = inv_tree_read(&m->terms, c, &spec);
+	inv_free(c);
+	if (rc)
+		return inv_err_set(err, INV_EINVAL,
+				   "the match spec is too large");
+	return make(m, spec, err);
+}
+
+void inv_event_match_release(struct inv_event_match *m)
+{
+	inv_match_release(&m->match);
+	inv_heap_free(&m->terms);
+}

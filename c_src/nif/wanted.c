@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nif/wanted.h"
+
+/* The filter, held until inv_thread_let_go; NULL: there is none any more. */
+static const struct inv_event_filter *hold(struct inv_tracer *t,
+					   struct inv_thread *thread)
+{
+	const struct inv_event_filter *f = atomic_load(&t->filter);
+	const struct inv_event_filter *was;
+
+	do { /* each time around somebody has exchanged it */
+		was = f;
+		inv_thread_hold(thread, was);
+		f = atomic_load_explicit(&t->filter, memory_order_acquire);
+	} while (f != was);
+	return f;
+}
+
+/* By all that was told of the event, also where less of it is recorded. */
+static enum inv_wanted ask(const struct inv_event_filter *f,
+			   const struct inv_tracer_event *te, enum inv_tag tag)
+{
+	struct inv_event_words w = {
+		.env = te->env,
+		.v = { te->tracee, te->tag, te->content },
+		.n = 3,
+		.has_result = te->value != 0,
+	};
+
+	if (!inv_event_filter_tag(f, tag))
+		return INV_WANTED_NO;
+	if (te->extra)
+		w.v[w.n++] = te->extra;
+	if (te->value)
+		w.v[w.n++] = te->value;
+	return inv_event_filter_run(f, &w);
+}
+
+bool inv_event_wanted(struct inv_tracer *t, struct inv_thread *thread,
+		      const struct inv_tracer_event *te, enum inv_tag tag)
+{
+	struct inv_lane *lane = &t->lanes[thread->index];
+	const struct inv_event_filter *f = hold(t, thread);
+	enum inv_wanted wanted = f ? ask(f, te, tag) : INV_WANTED_YES;
+
+	inv_thread_let_go(thread);
+	if (wanted == INV_WANTED_NO)
+		inv_producer_add(&lane->filtered);
+	else if (wanted == INV_WANTED_UNDECIDED)
+		inv_producer_add(&lane->undecided);
+	return wanted != INV_WANTED_NO;
+}
