@@ -11,7 +11,8 @@
 
 int inv_heap_new(struct inv_heap *h, size_t cap)
 {
-	*h = (struct inv_heap){ .w = inv_alloc(cap * sizeof(*h->w)), .cap = cap };
+	*h = (struct inv_heap){ .w = inv_alloc(cap * sizeof(*h->w)),
+				.cap = cap };
 	return h->w ? 0 : INV_ENOMEM;
 }
 

@@ -7,8 +7,8 @@
  */
 #include <string.h>
 
-#include "nif/match_vm.h"
 #include "match/match.h"
+#include "nif/match_vm.h"
 
 #define ARGS 255
 
