@@ -18,30 +18,31 @@ static const struct inv_event_filter *hold(struct inv_tracer *t,
 
 /* By all that was told of the event, also where less of it is recorded. */
 static enum inv_wanted ask(const struct inv_event_filter *f,
-			   const struct inv_tracer_event *te, enum inv_tag tag)
+			   const struct inv_tracer_event *event,
+			   enum inv_tag tag)
 {
 	struct inv_event_words w = {
-		.env = te->env,
-		.v = { te->tracee, te->tag, te->content },
+		.env = event->env,
+		.v = { event->tracee, event->tag, event->content },
 		.n = 3,
-		.has_result = te->value != 0,
+		.has_result = event->value != 0,
 	};
 
 	if (!inv_event_filter_tag(f, tag))
 		return INV_WANTED_NO;
-	if (te->extra)
-		w.v[w.n++] = te->extra;
-	if (te->value)
-		w.v[w.n++] = te->value;
+	if (event->extra)
+		w.v[w.n++] = event->extra;
+	if (event->value)
+		w.v[w.n++] = event->value;
 	return inv_event_filter_run(f, &w);
 }
 
 bool inv_event_wanted(struct inv_tracer *t, struct inv_thread *thread,
-		      const struct inv_tracer_event *te, enum inv_tag tag)
+		      const struct inv_tracer_event *event, enum inv_tag tag)
 {
 	struct inv_lane *lane = &t->lanes[thread->index];
 	const struct inv_event_filter *f = hold(t, thread);
-	enum inv_wanted wanted = f ? ask(f, te, tag) : INV_WANTED_YES;
+	enum inv_wanted wanted = f ? ask(f, event, tag) : INV_WANTED_YES;
 
 	inv_thread_let_go(thread);
 	if (wanted == INV_WANTED_NO)

@@ -16,6 +16,6 @@
  * inv_thread_enter.
  */
 bool inv_event_wanted(struct inv_tracer *t, struct inv_thread *thread,
-		      const struct inv_tracer_event *te, enum inv_tag tag);
+		      const struct inv_tracer_event *event, enum inv_tag tag);
 
 #endif
