@@ -12,7 +12,8 @@
 -module(inviso_engine_flags).
 
 -export([new/0, opened/2, parse/2, for/2, change/3, change_all/3, quiet/3,
-         linked/2, flags/2, sessions/1, calls/2, recount/2, forget/2, clean/0]).
+         linked/2, flags/2, tracer/2, sessions/1, calls/2, recount/2, forget/2,
+         forget/3, clean/0]).
 
 -export_type([flags/0, tracee/0, change/0]).
 
@@ -94,7 +95,8 @@ for(processes, Bits) ->
 
 %% @doc Sets (`true') or clears bits of a session on one.
 -spec change(tracee(), change(), flags()) ->
-          {ok, flags()} | {error, gone | {already_traced, tracee(), term()} |
+          {ok, flags()} | {error, gone | other_tracer |
+                                  {already_traced, tracee(), term()} |
                                   system_limit}.
 change(Tracee, Change, F) ->
     %% Also waits until a process is wholly made, its profile included.
@@ -102,15 +104,27 @@ change(Tracee, Change, F) ->
         undefined ->
             {error, gone};
         T when T =:= []; T =:= ?TRACER ->
-            case edit(Tracee, Change) of
-                full ->
-                    {error, system_limit};
-                Profile ->
-                    in_vm(Tracee, want(Tracee, Profile, F)),
-                    {ok, note(Change, F)}
+            case has_other(Tracee, Change) of
+                true -> {error, other_tracer};
+                false -> exchange(Tracee, Change, F)
             end;
         Other ->
             {error, {already_traced, Tracee, Other}}
+    end.
+
+%% A session has one tracer for each. For new ones it is exchanged.
+has_other(Tracee, {Slot, true, _Bits, Tracer}) when not is_atom(Tracee) ->
+    not lists:member(tracer(Slot, Tracee), [0, Tracer]);
+has_other(_, _) ->
+    false.
+
+exchange(Tracee, Change, F) ->
+    case edit(Tracee, Change) of
+        full ->
+            {error, system_limit};
+        Profile ->
+            in_vm(Tracee, want(Tracee, Profile, F)),
+            {ok, note(Change, F)}
     end.
 
 traced_by(Tracee) ->
@@ -237,6 +251,7 @@ set_bit(Slot, false, Sessions) -> Sessions band bnot ?BIT(Slot).
 linked(Pid, F) ->
     renew(Pid, inviso_engine:profile_of(Pid), F).
 
+-dialyzer({no_match, renew/3}).
 renew(Tracee, Profile, F) ->
     T = traced_by(Tracee),
     _ = (T =:= [] orelse T =:= ?TRACER)
@@ -250,6 +265,11 @@ renew(Tracee, Profile, F) ->
 -spec flags(inviso_engine:slot(), tracee()) -> [atom()].
 flags(Slot, Tracee) ->
     [Flag || {Flag, Mask} <- sessions_of(Tracee), Mask band ?BIT(Slot) =/= 0].
+
+%% @doc The tracer that a session has for one, 0: its own, or none.
+-spec tracer(inviso_engine:slot(), tracee()) -> inviso_engine:tracer().
+tracer(Slot, Tracee) ->
+    inviso_engine:tracer_of(inviso_engine:profile_of(Tracee), Slot).
 
 %% @doc The sessions that have set any.
 -spec sessions(tracee()) -> [inviso_engine:slot()].
@@ -302,16 +322,27 @@ know(Profile, Slots, Flags, Known) ->
 %% @doc Clears all that a session has set.
 -spec forget(inviso_engine:slot(), flags()) -> flags().
 forget(Slot, F) ->
-    forget_all(Slot, F, 100),
+    forget_all(Slot, fun(_Profile) -> true end, F, 100),
     F#flags{calls = set_bit(Slot, false, F#flags.calls)}.
 
+%% @doc Clears what it has set where it has that tracer; 0: its own.
+-spec forget(inviso_engine:slot(), inviso_engine:tracer(), flags()) ->
+          flags().
+forget(Slot, Tracer, F) ->
+    Has = fun(Profile) ->
+                  inviso_engine:tracer_of(Profile, Slot) =:= Tracer
+          end,
+    forget_all(Slot, Has, F, 100),
+    recount(Slot, F).
+
 %% Until nobody is found: while some are gone through, others pass it on.
-forget_all(Slot, F, Left) ->
-    Cleared = [forget_one(T, Slot, F) || {T, _} <- having(?BIT(Slot), ?FLAGS)],
+forget_all(Slot, Has, F, Left) ->
+    Cleared = [forget_one(T, Slot, F)
+               || {T, Profile} <- having(?BIT(Slot), ?FLAGS), Has(Profile)],
     case Cleared of
         [] -> ok;
         _ when Left =:= 0 -> ok;
-        _ -> forget_all(Slot, F, Left - 1)
+        _ -> forget_all(Slot, Has, F, Left - 1)
     end.
 
 forget_one(Tracee, Slot, F) ->

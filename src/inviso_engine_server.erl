@@ -17,10 +17,12 @@
 
 -record(session, {name :: atom(),
                   slot :: inviso_engine:slot(),
-                  tracer :: inviso_engine_tracer:tracer(),
-                  number :: inviso_engine:tracer()}).
+                  %% `undefined': each tracee, each function has one.
+                  tracer :: inviso_engine_tracer:tracer() | undefined}).
+
 
 -record(state, {alive :: reference(),
+                caller :: pid(), % who asks now
                 sessions = #{} :: #{non_neg_integer() => #session{}},
                 tracers = inviso_engine_tracers:new()
                 :: inviso_engine_tracers:tracers(),
@@ -36,8 +38,8 @@
 %% @doc Opens a session.
 -spec open(atom(), term(), []) -> answer().
 open(Name, Tracer, []) when is_atom(Name) ->
-    case inviso_engine_tracer:check(Tracer) of
-        ok ->
+    case Tracer =:= undefined orelse inviso_engine_tracer:check(Tracer) of
+        Ok when Ok =:= ok; Ok =:= true ->
             case inviso_engine:load() of
                 ok -> ask_started({open, Name, Tracer}, 5);
                 {error, _} = E -> E
@@ -88,7 +90,7 @@ ask(Request) ->
             {error, session};
         Server ->
             Ref = monitor(process, Server, [{alias, reply_demonitor}]),
-            Server ! {?TAG, Ref, Request},
+            Server ! {?TAG, Ref, self(), Request},
             receive
                 {?TAG, Ref, Answer} -> Answer;
                 {'DOWN', Ref, process, _, _} -> {error, session}
@@ -107,7 +109,8 @@ init(Starter, Tag) ->
             {Alive, Orphaned} = inviso_engine:start(),
             _ = Orphaned andalso clean(),
             {Functions, Messages} = inviso_engine_patterns:new(),
-            State = #state{alive = Alive, flags = inviso_engine_flags:new(),
+            State = #state{alive = Alive, caller = Starter,
+                           flags = inviso_engine_flags:new(),
                            functions = Functions, messages = Messages},
             Starter ! {?TAG, Tag, ready},
             loop(State)
@@ -130,8 +133,8 @@ loop(State) ->
             loop(State);
         {?TAG, lost, Tracer} ->
             next(tracer_gone(Tracer, State));
-        {?TAG, Ref, Request} ->
-            {Answer, New} = handle(Request, State),
+        {?TAG, Ref, Caller, Request} ->
+            {Answer, New} = handle(Request, State#state{caller = Caller}),
             Last = map_size(New#state.sessions) =:= 0,
             _ = Last andalso unregister(?MODULE),
             Ref ! {?TAG, Ref, Answer},
@@ -180,20 +183,27 @@ number(_, _) ->
 open_session(_Name, _Tracer, #state{slots = []} = State) ->
     {{error, system_limit}, State};
 open_session(Name, Tracer, #state{slots = [Slot | Slots]} = State0) ->
-    case inviso_engine_tracers:take(Tracer, Slot, State0#state.tracers) of
-        {ok, TracerNumber, Tracers} ->
+    case take(Tracer, Slot, State0) of
+        {ok, TracerNumber, State1} ->
             Number = inviso_engine:session(Slot, TracerNumber),
-            Session = #session{name = Name, slot = Slot, tracer = Tracer,
-                               number = TracerNumber},
+            Session = #session{name = Name, slot = Slot, tracer = Tracer},
             Sessions = (State0#state.sessions)#{Number => Session},
-            State = State0#state{slots = Slots, sessions = Sessions,
-                                 tracers = Tracers,
+            State = State1#state{slots = Slots, sessions = Sessions,
                                  flags = inviso_engine_flags:opened(
                                            Slot, State0#state.flags)},
             renew_messages(State),
             {{ok, {inviso_engine:handle(Number), {Name, Number}}}, State};
         {error, _} = E ->
             {E, State0}
+    end.
+
+%% The number of a session's tracer, 0 if it has none.
+take(undefined, _Slot, State) ->
+    {ok, 0, State};
+take(Tracer, Slot, #state{tracers = Tracers} = State) ->
+    case inviso_engine_tracers:take(Tracer, Slot, Tracers) of
+        {ok, Number, New} -> {ok, Number, State#state{tracers = New}};
+        {error, _} = E -> E
     end.
 
 close(Number, #state{sessions = Sessions} = State0) ->
@@ -232,30 +242,48 @@ renew_messages(#state{messages = Messages} = State) ->
 %% number may come late, when it is another's.
 tracer_gone(Key, #state{tracers = Tracers} = State) ->
     case inviso_engine_tracers:users(Key, Tracers) of
-        {Tracer, _Number, Slots} ->
+        {Tracer, Number, Slots} ->
             case inviso_engine_tracer:is_alive(Tracer) of
-                true -> State;
-                false -> lists:foldl(fun forget_flags/2, State, Slots)
+                true ->
+                    State;
+                false ->
+                    lists:foldl(fun(Slot, Acc) ->
+                                        forget_tracer(Tracer, Number, Slot, Acc)
+                                end, State, Slots)
             end;
         none ->
             State
     end.
 
-forget_flags(Slot, #state{flags = Flags} = State) ->
-    State#state{flags = inviso_engine_flags:forget(Slot, Flags)}.
+forget_tracer(Tracer, Number, Slot, #state{sessions = Sessions} = State) ->
+    case [S || #session{slot = L} = S <- maps:values(Sessions), L =:= Slot] of
+        [#session{tracer = undefined}] ->
+            Tracers = inviso_engine_tracers:drop(Tracer, Slot,
+                                                 State#state.tracers),
+            forget_flags(Slot, Number, State#state{tracers = Tracers});
+        [_] ->
+            forget_flags(Slot, 0, State)
+    end.
+
+forget_flags(Slot, Number, #state{flags = Flags} = State) ->
+    State#state{flags = inviso_engine_flags:forget(Slot, Number, Flags)}.
 
 %%---------------------------------------------------------------------------
 %% What a session asks for.
 
 serve({Kind, What, How, FlagList}, Slot, S, State)
   when Kind =:= process, is_boolean(How); Kind =:= port, is_boolean(How) ->
-    case inviso_engine_flags:parse(FlagList, How) of
-        {ok, Bits} ->
-            %% Of one that is dead they go again.
-            _ = inviso_engine_tracer:is_alive(S#session.tracer)
-                orelse (self() ! {?TAG, lost, S#session.number}),
-            flags(Kind, What, {Slot, How, Bits, 0}, State);
-        {error, _} = E -> {E, State}
+    Own = {S#session.tracer, State#state.caller},
+    case inviso_engine_tracer:choose(tracer, FlagList, Own) of
+        {ok, Tracer, Flags} ->
+            case inviso_engine_flags:parse(Flags, How) of
+                {ok, Bits} ->
+                    flags(Kind, What, {Slot, How, Bits, 0}, {Tracer, S}, State);
+                {error, _} = E ->
+                    {E, State}
+            end;
+        {error, _} = E ->
+            {E, State}
     end;
 serve({function, MFA, MS, FlagList}, Slot, _S, State) ->
     case kind(MFA, MS, FlagList) of
@@ -269,6 +297,27 @@ serve({info, What, Item}, Slot, S, State) ->
     {item(What, Item, Slot, S, State), State};
 serve(_, _, _, State) ->
     {{error, badarg}, State}.
+
+flags(Kind, What, {_, false, _, _} = Change, _, State) ->
+    flags(Kind, What, Change, State);
+flags(Kind, What, {Slot, true, Bits, 0}, {Tracer, S}, State0) ->
+    %% Those of a dead one are gone, and nobody's.
+    State1 = lists:foldl(fun tracer_gone/2, State0,
+                         inviso_engine_tracers:used_by(
+                           Slot, State0#state.tracers)),
+    case take(Tracer, Slot, State1) of
+        {ok, Number, State} ->
+            %% Of one that is dead they go again.
+            _ = inviso_engine_tracer:is_alive(Tracer)
+                orelse (self() ! {?TAG, lost, Number}),
+            InProfile = case S#session.tracer of
+                            undefined -> Number;
+                            _ -> 0
+                        end,
+            flags(Kind, What, {Slot, true, Bits, InProfile}, State);
+        {error, _} = E ->
+            {E, State0}
+    end.
 
 flags(Kind, What, Change, State) ->
     case inviso_engine_tracees:change(Kind, What, Change, State#state.flags) of
@@ -336,14 +385,14 @@ normal(MS) -> MS.
 
 item(new, Item, Slot, S, State) ->
     item(new_processes, Item, Slot, S, State);
-item(T, Item, Slot, S, _State)
+item(T, Item, Slot, S, State)
   when is_pid(T), node(T) =:= node(); is_port(T), node(T) =:= node();
        T =:= new_processes; T =:= new_ports ->
     case erlang:trace_info(T, flags) of
         undefined when Item =:= flags; Item =:= tracer -> {ok, undefined};
-        _ when Item =:= flags -> {ok, {flags, flags(Slot, T, S)}};
-        _ when Item =:= tracer ->
-            {ok, {tracer, tracer(flags(Slot, T, S), S)}};
+        _ when Item =:= flags; Item =:= tracer ->
+            Tracer = tracer(Slot, T, S, State),
+            {ok, {Item, about_tracee(Item, Slot, T, Tracer)}};
         _ -> {error, badarg}
     end;
 item({M, F, A} = MFA, Item, Slot, _S, State)
@@ -361,14 +410,21 @@ item(_, _, _, _, _) ->
     {error, badarg}.
 
 %% Those of a tracer that died are as good as gone.
-flags(Slot, Tracee, #session{tracer = Tracer}) ->
-    case inviso_engine_tracer:is_alive(Tracer) of
-        true -> inviso_engine_flags:flags(Slot, Tracee);
-        false -> []
+about_tracee(_Item, _Slot, _Tracee, none) ->
+    [];
+about_tracee(Item, Slot, Tracee, Tracer) ->
+    case inviso_engine_tracer:is_alive(Tracer)
+         andalso inviso_engine_flags:flags(Slot, Tracee) of
+        [_ | _] when Item =:= tracer -> Tracer;
+        [_ | _] = Flags -> Flags;
+        _ -> []
     end.
 
-tracer([], _) -> [];
-tracer(_, #session{tracer = Tracer}) -> Tracer.
+tracer(Slot, Tracee, #session{tracer = undefined}, State) ->
+    inviso_engine_tracers:find(inviso_engine_flags:tracer(Slot, Tracee),
+                               State#state.tracers);
+tracer(_Slot, _Tracee, #session{tracer = Tracer}, _State) ->
+    Tracer.
 
 mine(Slot, {Kind, Sessions}) ->
     case lists:keyfind(Slot, 1, Sessions) of

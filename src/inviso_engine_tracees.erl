@@ -14,7 +14,7 @@
 %% the server's own process and those that somebody else traces.
 -spec change(process | port, term(), change(), flags()) ->
           {ok, non_neg_integer(), flags()} |
-          {error, badarg | {already_traced, term(), term()} | system_limit}.
+          {error, badarg | other_tracer | {already_traced, term(), term()} | system_limit}.
 change(process, Pid, Change, F) when is_pid(Pid), node(Pid) =:= node() ->
     one(Pid, Change, F);
 change(port, Port, Change, F) when is_port(Port), node(Port) =:= node() ->

@@ -2,7 +2,7 @@
 %% @doc A tracer of the trace sessions of OTP 25 and 26.
 -module(inviso_engine_tracer).
 
--export([check/1, native/1, monitor/1, is_alive/1]).
+-export([check/1, choose/3, load/2, native/1, monitor/1, is_alive/1]).
 
 -export_type([tracer/0]).
 
@@ -23,6 +23,45 @@ check({Module, _}) when is_atom(Module) ->
     {error, {not_supported, {tracer, Module}}};
 check(_) ->
     {error, badarg}.
+
+%% @doc The tracer that a list of flags names, and the other flags. That is for
+%% sessions alone that have none of their own; without one it is who asks.
+-spec choose(tracer | meta, term(), {tracer() | undefined, pid()}) ->
+          {ok, tracer(), term()} | {error, badarg | {not_supported, term()}}.
+choose(Tag, Flags, {undefined, Caller}) ->
+    choose(Tag, Flags, Caller, []);
+choose(_Tag, Flags, {Tracer, _Caller}) ->
+    {ok, Tracer, Flags}.
+
+choose(Tag, [{Tag, Tracer} | Flags], _, Acc)
+  when is_pid(Tracer); is_port(Tracer) ->
+    chosen(Tag, Flags, Tracer, Acc);
+choose(Tag, [{Tag, Module, State} | Flags], _, Acc) when is_atom(Module) ->
+    chosen(Tag, Flags, {Module, State}, Acc);
+choose(Tag, [Flag | Flags], Tracer, Acc) when not is_tuple(Flag) ->
+    choose(Tag, Flags, Tracer, [Flag | Acc]);
+choose(_Tag, [], Tracer, Acc) ->
+    {ok, Tracer, lists:reverse(Acc)};
+choose(_, _, _, _) ->
+    {error, badarg}.
+
+chosen(Tag, Flags, Tracer, Acc) ->
+    case check(Tracer) of
+        ok -> choose(Tag, Flags, Tracer, Acc);
+        {error, _} = E -> E
+    end.
+
+%% @doc Loads the tracer modules that a list of flags names, as OTP does, for
+%% who asks: by a call.
+-spec load(tracer | meta, term()) -> ok.
+load(Tag, [{Tag, Module, State} | Flags]) when is_atom(Module) ->
+    _ = erlang:module_loaded(Module)
+        orelse Module:enabled(trace_status, self(), State),
+    load(Tag, Flags);
+load(Tag, [_ | Flags]) ->
+    load(Tag, Flags);
+load(_, _) ->
+    ok.
 
 %% @doc As the callbacks take it.
 -spec native(tracer()) -> pid() | port() | {binary(), pos_integer()}.

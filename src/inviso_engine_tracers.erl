@@ -5,7 +5,7 @@
 %% that. A number that is free again waits until all others have been used.
 -module(inviso_engine_tracers).
 
--export([new/0, take/3, drop/2, drop/3, users/2]).
+-export([new/0, take/3, drop/2, drop/3, users/2, find/2, used_by/2]).
 
 -export_type([tracers/0]).
 
@@ -82,6 +82,20 @@ drop(Tracer, Slot, #tracers{used = Used, free = Free} = T) ->
         _ ->
             T
     end.
+
+%% @doc The tracer with that number.
+-spec find(inviso_engine:tracer(), tracers()) -> tracer() | none.
+find(Number, Tracers) ->
+    case users(Number, Tracers) of
+        {Tracer, _, _} -> Tracer;
+        none -> none
+    end.
+
+%% @doc The numbers of those that a session uses.
+-spec used_by(inviso_engine:slot(), tracers()) -> [inviso_engine:tracer()].
+used_by(Slot, #tracers{used = Used}) ->
+    [N || #used{number = N, slots = Slots} <- maps:values(Used),
+          lists:member(Slot, Slots)].
 
 %% @doc Who uses the tracer with that monitor or number.
 -spec users(reference() | inviso_engine:tracer(), tracers()) ->

@@ -100,9 +100,12 @@ session_info(PidPortFuncEvent) ->
           non_neg_integer().
 process(Session, Procs, How, Flags) ->
     case native() of
-        true -> trace:process(Session, Procs, How, Flags);
-        false -> ?ENGINE({Session, {process, Procs, How, Flags}},
-                         [Session, Procs, How, Flags])
+        true ->
+            trace:process(Session, Procs, How, Flags);
+        false ->
+            ok = inviso_engine_tracer:load(tracer, Flags),
+            ?ENGINE({Session, {process, Procs, How, Flags}},
+                    [Session, Procs, How, Flags])
     end.
 
 %% @doc Turns trace flags of ports on or off. The count of ports.
@@ -110,9 +113,12 @@ process(Session, Procs, How, Flags) ->
           non_neg_integer().
 port(Session, Ports, How, Flags) ->
     case native() of
-        true -> trace:port(Session, Ports, How, Flags);
-        false -> ?ENGINE({Session, {port, Ports, How, Flags}},
-                         [Session, Ports, How, Flags])
+        true ->
+            trace:port(Session, Ports, How, Flags);
+        false ->
+            ok = inviso_engine_tracer:load(tracer, Flags),
+            ?ENGINE({Session, {port, Ports, How, Flags}},
+                    [Session, Ports, How, Flags])
     end.
 
 %% @doc Turns tracing of calls of functions on or off. The count of functions.
@@ -121,9 +127,12 @@ port(Session, Ports, How, Flags) ->
           non_neg_integer().
 function(Session, MFA, MatchSpec, Flags) ->
     case native() of
-        true -> trace:function(Session, MFA, MatchSpec, Flags);
-        false -> ?ENGINE({Session, {function, MFA, MatchSpec, Flags}},
-                         [Session, MFA, MatchSpec, Flags])
+        true ->
+            trace:function(Session, MFA, MatchSpec, Flags);
+        false ->
+            ok = inviso_engine_tracer:load(meta, Flags),
+            ?ENGINE({Session, {function, MFA, MatchSpec, Flags}},
+                    [Session, MFA, MatchSpec, Flags])
     end.
 
 %% @doc Which sent messages are traced.

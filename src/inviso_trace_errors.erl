@@ -13,15 +13,19 @@
                 timestamp]).
 -define(KINDS, [global, local, meta, call_count, call_time, call_memory]).
 
-%% @doc What is raised; `session': there is no such session.
+%% @doc What is raised; `session': there is no such session; `other_tracer': what
+%% is to be traced has another tracer in it.
 -spec reason(term()) -> term().
 reason(session) -> badarg;
+reason(other_tracer) -> badarg;
 reason(Reason) -> Reason.
 
 %% @doc The third argument of erlang:error/3.
 -spec info(term()) -> [{error_info, map()}].
-info(session) -> [{error_info, #{module => ?MODULE, cause => session}}];
-info(_) -> [{error_info, #{module => ?MODULE}}].
+info(Cause) when Cause =:= session; Cause =:= other_tracer ->
+    [{error_info, #{module => ?MODULE, cause => Cause}}];
+info(_) ->
+    [{error_info, #{module => ?MODULE}}].
 
 %% @doc By the position of the argument; `general': of none.
 -spec format_error(term(), erlang:stacktrace()) ->
@@ -29,6 +33,7 @@ info(_) -> [{error_info, #{module => ?MODULE}}].
 format_error(badarg, [{_, _, [_ | _] = Args, Info} | _] = Stack) ->
     case cause(Info) of
         session -> #{1 => "not a trace session, or one that is destroyed"};
+        other_tracer -> #{2 => "has another tracer in this session"};
         none -> wrong(function(Stack), Args)
     end;
 format_error(system_limit, _) ->
