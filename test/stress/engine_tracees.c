@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Threads that change the flags of the same processes at once, as callbacks and
+ * the server do: none of what each has done may get lost, a place belongs to
+ * one process, and equal flags are equal profiles.
+ */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "engine/lost.h"
+#include "engine/tracee.h"
+
+#define THREADS 4
+#define PIDS 64
+#define ROUNDS 3000
+
+#define CHECK(what)                                          \
+	do {                                                 \
+		if (!(what)) {                               \
+			printf("%d: %s\n", __LINE__, #what); \
+			exit(1);                             \
+		}                                            \
+	} while (0)
+
+/* In a table of PIDS places, generation after generation has the same. */
+static ERL_NIF_TERM pid(uint32_t generation, uint32_t i)
+{
+	return (ERL_NIF_TERM)(generation * PIDS + i) << 4 | 3;
+}
+
+static uint32_t change(ERL_NIF_TERM id, uint32_t slot, uint32_t clear,
+		       uint32_t set)
+{
+	const struct inv_edit e = { .slot = slot, .clear = clear, .set = set };
+
+	return inv_tracee_edit(id, &e);
+}
+
+/* A session of its own; the others' flags come and go in between. */
+static void *edit(void *arg)
+{
+	uint32_t slot = (uint32_t)(uintptr_t)arg;
+	uint32_t round;
+	uint32_t i;
+	uint32_t flag;
+
+	for (round = 0; round < ROUNDS; round++) {
+		i = (round * 7 + slot) % PIDS;
+		flag = round % INV_FLAGS;
+		CHECK(change(pid(1, i), slot, UINT32_MAX, 1U << flag) !=
+		      INV_PROFILE_NONE);
+		CHECK(inv_profile_at(inv_tracee_profile_of(pid(1, i)))
+				      ->sessions[flag] >>
+			      slot &
+		      1);
+	}
+	for (i = 0; i < PIDS; i++)
+		CHECK(change(pid(1, i), slot, UINT32_MAX, 1U << (i % 12)) !=
+		      INV_PROFILE_NONE);
+	return NULL;
+}
+
+/* Who is dead is taken over, by whichever thread is the first. */
+static void *take_over(void *arg)
+{
+	uint32_t slot = (uint32_t)(uintptr_t)arg;
+	uint32_t round;
+	uint32_t i;
+
+	for (round = 2; round < 200; round++)
+		for (i = 0; i < PIDS; i++) {
+			struct inv_tracee *t = inv_tracee_get(pid(round, i));
+
+			/* The next may have it already. */
+			if (t && atomic_load(&t->id) == pid(round, i))
+				(void)change(pid(round, i), slot, 0, 1);
+		}
+	return NULL;
+}
+
+static void in_threads(void *(*function)(void *))
+{
+	pthread_t thread[THREADS];
+	uintptr_t i;
+
+	for (i = 0; i < THREADS; i++)
+		CHECK(!pthread_create(&thread[i], NULL, function, (void *)i));
+	for (i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+}
+
+int main(void)
+{
+	uint32_t i;
+	uint32_t f;
+
+	CHECK(inv_profiles_init() == 0 && inv_tracees_init(PIDS, 1) == 0);
+	in_threads(edit);
+	for (i = 0; i < PIDS; i++) {
+		const struct inv_profile *p =
+			inv_profile_at(inv_tracee_profile_of(pid(1, i)));
+
+		for (f = 0; f < INV_FLAGS; f++)
+			CHECK(p->sessions[f] ==
+			      (f == i % 12 ? (1U << THREADS) - 1 : 0));
+		CHECK(inv_tracee_profile_of(pid(1, i)) ==
+		      inv_tracee_profile_of(pid(1, i % 12)));
+	}
+	CHECK(inv_lost_count(INV_LOST_PROFILE) == 0);
+	in_threads(take_over);
+	inv_tracees_end();
+	inv_profiles_end();
+	return 0;
+}
