@@ -84,6 +84,9 @@ start() ->
 
 %% @doc Asks the server; without one there is no session.
 -spec ask(term()) -> answer().
+%% What we are asked shall not keep the handle either.
+ask({{Ref, Weak}, Request}) when is_reference(Ref) ->
+    ask({Weak, Request});
 ask(Request) ->
     case whereis(?MODULE) of
         undefined ->
@@ -167,8 +170,6 @@ handle({Session, Request}, State) ->
             serve(Request, Slot, S, State)
     end.
 
-number({Ref, Weak}, State) when is_reference(Ref) ->
-    number(Weak, State);
 number({Name, Number}, #state{sessions = Sessions}) ->
     case Sessions of
         #{Number := #session{name = Name}} -> Number;
