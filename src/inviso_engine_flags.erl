@@ -8,7 +8,8 @@
 %% a process in its event `spawned', of a port in its event `open'.
 %%
 %% What a session does not need is not told: its flag `send' while its pattern
-%% of sent messages is `false', `receive' likewise.
+%% of sent messages is `false', `receive' likewise. (What ports receive knows no
+%% pattern.)
 -module(inviso_engine_flags).
 
 -export([new/0, opened/2, parse/2, for/2, change/3, change_all/3, quiet/3,
@@ -197,8 +198,8 @@ needed(_Flags, 0, _F) ->
 needed(Flags, Profile, F) ->
     Sessions = sessions_by_flag(Profile),
     Plain = [Flag || Flag <- Flags,
-                     lists:keyfind(Flag, 1, Sessions) =/= {Flag, 0},
-                     not is_quiet(Flag, Sessions, F)],
+                     proplists:get_value(Flag, Sessions)
+                         band bnot quiet_for(Flag, Flags, F) =/= 0],
     Passing = [{Sum, VM}
                || {Sum, VM} <- [{set_on_spawn, [procs, set_on_spawn]},
                                 {set_on_first_spawn, [procs, set_on_spawn]},
@@ -208,12 +209,9 @@ needed(Flags, Profile, F) ->
                   lists:keyfind(Sum, 1, Sessions) =/= {Sum, 0}],
     lists:usort(lists:append([Plain | [VM || {_, VM} <- Passing]])).
 
-is_quiet(send, Sessions, #flags{send = Quiet}) ->
-    proplists:get_value(send, Sessions) band bnot Quiet =:= 0;
-is_quiet('receive', Sessions, #flags{'receive' = Quiet}) ->
-    proplists:get_value('receive', Sessions) band bnot Quiet =:= 0;
-is_quiet(_, _, _) ->
-    false.
+quiet_for(send, _, #flags{send = Quiet}) -> Quiet;
+quiet_for('receive', ?OF_PROCESSES, #flags{'receive' = Quiet}) -> Quiet;
+quiet_for(_, _, _) -> 0.
 
 sessions_by_flag(Profile) ->
     lists:zip(?FLAGS, tuple_to_list(inviso_engine:masks(Profile))).
@@ -221,8 +219,12 @@ sessions_by_flag(Profile) ->
 %% @doc A session begins: its patterns of messages are `true', it has no flags.
 -spec opened(inviso_engine:slot(), flags()) -> flags().
 opened(Slot, F) ->
-    F#flags{send = set_bit(Slot, false, F#flags.send),
-            'receive' = set_bit(Slot, false, F#flags.'receive')}.
+    told(F#flags{send = set_bit(Slot, false, F#flags.send),
+                 'receive' = set_bit(Slot, false, F#flags.'receive')}).
+
+told(F) ->
+    ok = inviso_engine:no_send(F#flags.send),
+    F.
 
 %% @doc Whether a session's pattern of messages is `false'.
 -spec quiet(send | 'receive', {inviso_engine:slot(), boolean()}, flags()) ->
@@ -234,7 +236,7 @@ quiet(Event, {Slot, Quiet}, F) ->
         Old ->
             F;
         Sessions ->
-            New = setelement(N, F, Sessions),
+            New = told(setelement(N, F, Sessions)),
             _ = [renew(T, Profile, New)
                  || {T, Profile} <- having(?BIT(Slot), [Event])],
             New

@@ -4,15 +4,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "engine/lost.h"
 #include "engine/profile.h"
+#include "engine/session.h"
 #include "engine/tracee.h"
 
 static ERL_NIF_TERM am_full;
+static ERL_NIF_TERM am_ok;
 static ERL_NIF_TERM am_new[INV_NEWS];
 
 void inv_engine_edit_init(ErlNifEnv *env)
 {
 	am_full = enif_make_atom(env, "full");
+	am_ok = enif_make_atom(env, "ok");
 	am_new[INV_NEW_PROCESSES] = enif_make_atom(env, "new_processes");
 	am_new[INV_NEW_PORTS] = enif_make_atom(env, "new_ports");
 }
@@ -130,4 +134,29 @@ ERL_NIF_TERM inv_engine_tracer_of(ErlNifEnv *env, int argc,
 	if (!get_profile(env, argv[0], &p) || !get_slot(env, argv[1], &slot))
 		return enif_make_badarg(env);
 	return enif_make_uint(env, p->tracer[slot]);
+}
+
+ERL_NIF_TERM inv_engine_no_send(ErlNifEnv *env, int argc,
+				const ERL_NIF_TERM argv[])
+{
+	uint32_t sessions;
+
+	(void)argc;
+	if (!enif_get_uint(env, argv[0], &sessions))
+		return enif_make_badarg(env);
+	inv_sessions_set_no_send(sessions);
+	return am_ok;
+}
+
+ERL_NIF_TERM inv_engine_lost(ErlNifEnv *env, int argc,
+			     const ERL_NIF_TERM argv[])
+{
+	ERL_NIF_TERM lost[INV_LOSTS];
+	unsigned i;
+
+	(void)argc;
+	(void)argv;
+	for (i = 0; i < INV_LOSTS; i++)
+		lost[i] = enif_make_uint64(env, inv_lost_count(i));
+	return enif_make_tuple_from_array(env, lost, INV_LOSTS);
 }

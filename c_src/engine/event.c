@@ -18,6 +18,7 @@ static ERL_NIF_TERM am_extra;
 static ERL_NIF_TERM am_inviso;
 static ERL_NIF_TERM am_remove;
 static ERL_NIF_TERM am_trace;
+static const struct inv_tag *getting_linked;
 
 void inv_engine_event_init(ErlNifEnv *env)
 {
@@ -26,6 +27,7 @@ void inv_engine_event_init(ErlNifEnv *env)
 	am_inviso = enif_make_atom(env, "$inviso_engine");
 	am_remove = enif_make_atom(env, "remove");
 	am_trace = enif_make_atom(env, "trace");
+	getting_linked = inv_tag_find(enif_make_atom(env, "getting_linked"));
 }
 
 static const struct inv_profile *profile_of(ERL_NIF_TERM id)
@@ -42,15 +44,24 @@ static bool wanted(ErlNifEnv *env, ERL_NIF_TERM id)
 	return inv_tracee_profile_of(id) != 0 || enif_is_atom(env, id);
 }
 
+static uint32_t sessions_for(const struct inv_profile *p,
+			     const struct inv_tag *tag, ERL_NIF_TERM id)
+{
+	bool port = inv_tracee_is_port(id);
+	uint32_t mask = inv_profile_wants(p, tag, port) & inv_sessions_alive();
+
+	return port && tag->of_port == INV_FLAG_SEND ?
+		       mask & ~inv_sessions_no_send() :
+		       mask;
+}
+
 /* By any session, or for what is to be passed on. */
 static bool wanted_event(const struct inv_tag *tag, ERL_NIF_TERM id)
 {
 	const struct inv_profile *p = profile_of(id);
 
-	if (inv_profile_wants(p, tag, inv_tracee_is_port(id)) &
-	    inv_sessions_alive())
-		return true;
-	return (tag->kind == INV_KIND_SPAWN && inv_inherit_spawns(p)) ||
+	return sessions_for(p, tag, id) != 0 ||
+	       (tag->kind == INV_KIND_SPAWN && inv_inherit_spawns(p)) ||
 	       ((tag->kind == INV_KIND_SPAWN || tag->kind == INV_KIND_LINK) &&
 		inv_inherit_links(p));
 }
@@ -89,7 +100,23 @@ static bool is_own(const struct inv_message *m)
 	       e[0] == am_inviso;
 }
 
-static void inherit(const struct inv_message *m)
+/* The VM will not tell of the link: the other one was not traced before it. */
+static void tell_linked(const struct inv_message *link)
+{
+	struct inv_message m = *link;
+	struct inv_verdict v;
+
+	m.tag = getting_linked;
+	m.tracee = link->content;
+	m.content = link->tracee;
+	m.profile = profile_of(m.tracee);
+	if (inv_verdict_read(m.env, m.content, &v))
+		inv_verdict_send(&m, &v,
+				 sessions_for(m.profile, m.tag, m.tracee));
+}
+
+/* False: it has been told already. */
+static bool inherit(const struct inv_message *m)
 {
 	switch (m->tag->kind) {
 	case INV_KIND_SPAWN:
@@ -99,14 +126,18 @@ static void inherit(const struct inv_message *m)
 		inv_inherit_spawned(m->tracee, m->content);
 		break;
 	case INV_KIND_LINK:
-		inv_inherit_link(m->env, m->tracee, m->content);
+		if (inv_inherit_link(m->env, m->tracee, m->content))
+			tell_linked(m);
 		break;
+	case INV_KIND_LINKED:
+		return inv_inherit_linked(m->tracee, m->content);
 	case INV_KIND_OPEN:
 		inv_inherit_open(m->tracee);
 		break;
 	default:
 		break;
 	}
+	return true;
 }
 
 static void on_event(struct inv_message *m, ERL_NIF_TERM opts)
@@ -114,11 +145,10 @@ static void on_event(struct inv_message *m, ERL_NIF_TERM opts)
 	struct inv_verdict v;
 	uint32_t mask;
 
-	inherit(m);
+	if (!inherit(m))
+		return;
 	m->profile = profile_of(m->tracee);
-	mask = inv_profile_wants(m->profile, m->tag,
-				 inv_tracee_is_port(m->tracee)) &
-	       inv_sessions_alive();
+	mask = sessions_for(m->profile, m->tag, m->tracee);
 	if (m->tag->kind == INV_KIND_RETURN ||
 	    m->tag->kind == INV_KIND_EXCEPTION) {
 		inv_call_end(m, mask);

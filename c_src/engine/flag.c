@@ -31,7 +31,7 @@ static const struct known known[] = {
 	PROCESS("exit", OTHER, PROCS),
 	PROCESS("link", LINK, PROCS),
 	PROCESS("unlink", OTHER, PROCS),
-	ROW("getting_linked", OTHER, PROCS, PROCS, PORTS),
+	ROW("getting_linked", LINKED, PROCS, PROCS, PORTS),
 	ROW("getting_unlinked", OTHER, PROCS, PROCS, PORTS),
 	ROW("register", OTHER, PROCS, PROCS, PORTS),
 	ROW("unregister", OTHER, PROCS, PROCS, PORTS),

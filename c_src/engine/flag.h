@@ -43,6 +43,7 @@ enum inv_kind {
 	INV_KIND_SPAWN,
 	INV_KIND_SPAWNED,
 	INV_KIND_LINK,
+	INV_KIND_LINKED, /* getting_linked */
 	INV_KIND_OPEN,
 	INV_KIND_STATUS /* trace_status: is this process still traced? */
 };

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+#include "engine/lost.h"
 #include "engine/pages.h"
 
 #define RUNS 15
@@ -120,6 +121,7 @@ bool inv_frames_push(struct inv_frames *f, const struct inv_frame *frame)
 		b = grow(f);
 	if (f->beyond > 0 || !b) {
 		f->beyond++;
+		inv_lost(INV_LOST_FRAME);
 		return false;
 	}
 	b->run[b->runs].frame = *frame;

@@ -81,43 +81,64 @@ bool inv_inherit_spawns(const struct inv_profile *p)
 		p->sessions[INV_FLAG_ON_FIRST_SPAWN]) != 0;
 }
 
-static uint32_t linking(const struct inv_profile *p)
-{
-	return p->sessions[INV_FLAG_ON_LINK] |
-	       p->sessions[INV_FLAG_ON_FIRST_LINK];
-}
-
 bool inv_inherit_links(const struct inv_profile *p)
 {
-	return linking(p) != 0;
+	return (p->sessions[INV_FLAG_ON_LINK] |
+		p->sessions[INV_FLAG_ON_FIRST_LINK]) != 0;
 }
 
-/* False: it has them already. */
-static bool pass_to_linked(ERL_NIF_TERM other, uint32_t number)
+/* Whether the VM has been asked for events like `getting_linked'. */
+static bool is_told_of(uint32_t number)
 {
-	struct inv_tracee *t = inv_tracee_get(other);
+	const struct inv_profile *p = inv_profile_at(number);
+
+	return p->sessions[INV_FLAG_PROCS] != 0 || inv_inherit_spawns(p) ||
+	       inv_inherit_links(p);
+}
+
+/* What it had before; INV_PROFILE_NONE: it had all that is passed on. */
+static uint32_t pass_to_linked(struct inv_tracee *other, uint32_t number)
+{
 	uint32_t from;
 	uint32_t to;
 
-	if (!t)
-		return false;
 	do {
-		from = inv_tracee_profile(t);
+		from = inv_tracee_profile(other);
 		to = inv_profile_linked(from, number);
-	} while (to != INV_PROFILE_NONE && !inv_tracee_change(t, from, to));
-	return to != INV_PROFILE_NONE && to != from;
+		if (to == INV_PROFILE_NONE || to == from)
+			return INV_PROFILE_NONE;
+	} while (!inv_tracee_change(other, from, to));
+	return from;
 }
 
-void inv_inherit_link(ErlNifEnv *env, ERL_NIF_TERM pid, ERL_NIF_TERM other)
+bool inv_inherit_link(ErlNifEnv *env, ERL_NIF_TERM pid, ERL_NIF_TERM other)
 {
 	struct inv_tracee *t = inv_tracee_find(pid);
+	struct inv_tracee *o;
 	uint32_t number = profile_of(t);
-	uint32_t sessions = linking(inv_profile_at(number));
 	ErlNifPid local;
+	uint32_t had;
+	bool unseen;
 
-	if (sessions == 0 || !enif_get_local_pid(env, other, &local))
-		return;
-	if (pass_to_linked(other, number) && (sessions & inv_sessions_alive()))
+	if (!inv_inherit_links(inv_profile_at(number)) ||
+	    !enif_get_local_pid(env, other, &local) ||
+	    !(o = inv_tracee_get(other)))
+		return false;
+	had = pass_to_linked(o, number);
+	/* A child just spawned has its flags from the VM: spawn_link. */
+	unseen = had != INV_PROFILE_NONE && !is_told_of(had) &&
+		 t->child != other;
+	atomic_store(&o->linked_by, unseen ? pid : 0);
+	if (had != INV_PROFILE_NONE)
 		inv_tracer_tell(env, am_linked, other);
 	change(t, inv_profile_after_link);
+	return unseen;
+}
+
+bool inv_inherit_linked(ERL_NIF_TERM other, ERL_NIF_TERM pid)
+{
+	struct inv_tracee *o = inv_tracee_find(other);
+	uint64_t by = pid;
+
+	return !o || !atomic_compare_exchange_strong(&o->linked_by, &by, 0);
 }

@@ -25,9 +25,14 @@ void inv_inherit_open(ERL_NIF_TERM port);
 /*
  * A process links to another, which may be a port or of another node.  If that
  * one has flags now that it did not have, the server is asked to tell the VM:
- * {'$inviso_engine', linked, Pid}.  In a callback's environment.
+ * {'$inviso_engine', linked, Pid}, which may come too late for its event
+ * `getting_linked'.  True: that is to be told here.  In a callback's
+ * environment.
  */
-void inv_inherit_link(ErlNifEnv *env, ERL_NIF_TERM pid, ERL_NIF_TERM other);
+bool inv_inherit_link(ErlNifEnv *env, ERL_NIF_TERM pid, ERL_NIF_TERM other);
+
+/* That event came: false if it has been told. */
+bool inv_inherit_linked(ERL_NIF_TERM other, ERL_NIF_TERM pid);
 
 /* Whether one with that profile passes anything on. */
 bool inv_inherit_spawns(const struct inv_profile *p);

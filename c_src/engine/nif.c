@@ -294,6 +294,8 @@ static ErlNifFunc functions[] = {
 	{ "profile_of", 1, inv_engine_profile_of, 0 },
 	{ "masks", 1, inv_engine_masks, 0 },
 	{ "tracer_of", 2, inv_engine_tracer_of, 0 },
+	{ "no_send", 1, inv_engine_no_send, 0 },
+	{ "lost", 0, inv_engine_lost, 0 },
 };
 
 /* As the tracer's library: for the oldest release that we support. */

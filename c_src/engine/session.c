@@ -6,6 +6,7 @@
 static struct inv_session sessions[INV_SESSIONS_MAX];
 static _Atomic uint32_t alive;
 static _Atomic uint32_t births;
+static _Atomic uint32_t no_send;
 
 uint32_t inv_session_open(uint32_t slot, uint32_t tracer)
 {
@@ -23,11 +24,22 @@ void inv_session_close(uint32_t slot)
 void inv_sessions_close_all(void)
 {
 	atomic_store(&alive, 0);
+	atomic_store(&no_send, 0);
 }
 
 uint32_t inv_sessions_alive(void)
 {
 	return atomic_load_explicit(&alive, memory_order_acquire);
+}
+
+uint32_t inv_sessions_no_send(void)
+{
+	return atomic_load_explicit(&no_send, memory_order_relaxed);
+}
+
+void inv_sessions_set_no_send(uint32_t mask)
+{
+	atomic_store(&no_send, mask);
 }
 
 uint32_t inv_sessions_birth(void)

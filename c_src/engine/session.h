@@ -27,6 +27,13 @@ void inv_sessions_close_all(void);
 /* The sessions that there are. */
 uint32_t inv_sessions_alive(void);
 
+/*
+ * Those whose pattern of sent messages is `false'.  For ports the VM asks no
+ * pattern of messages; OTP 27 asks whether it is `false', of those sent.
+ */
+uint32_t inv_sessions_no_send(void);
+void inv_sessions_set_no_send(uint32_t mask);
+
 /* The youngest session's number. */
 uint32_t inv_sessions_birth(void);
 

@@ -96,6 +96,7 @@ static bool take_over(struct inv_tracee *t, uint64_t had, ERL_NIF_TERM id,
 		return false;
 	inv_frames_drop(&t->frames);
 	t->child = 0;
+	atomic_store_explicit(&t->linked_by, 0, memory_order_relaxed);
 	atomic_store_explicit(&t->cut, false, memory_order_relaxed);
 	atomic_store_explicit(&t->profile, profile, memory_order_relaxed);
 	atomic_store_explicit(&t->id, id, memory_order_release);

@@ -26,6 +26,8 @@ struct inv_tracee {
 	_Atomic bool cut; /* calls have ended that it did not report */
 	/* Spawned last, by an event of its own; for its own thread alone. */
 	uint64_t child;
+	/* Of which link it has been told without the VM. */
+	_Atomic uint64_t linked_by;
 };
 
 /* For that many.  0, or -1: no memory. */
