@@ -13,8 +13,8 @@
 -module(inviso_engine_flags).
 
 -export([new/0, opened/2, parse/2, for/2, change/3, change_all/3, quiet/3,
-         linked/2, flags/2, tracer/2, sessions/1, calls/2, recount/2, forget/2,
-         forget/3, clean/0]).
+         linked/2, flags/2, tracer/2, sessions/1, calls/2, recount/2, in_vm/1,
+         forget/2, forget/3, clean/0]).
 
 -export_type([flags/0, tracee/0, change/0]).
 
@@ -183,6 +183,11 @@ tracer(Flags) ->
     {Module, State} = ?TRACER,
     [{tracer, Module, State} | Flags].
 
+%% @doc Those that the VM is told of a process with these.
+-spec in_vm(non_neg_integer()) -> [atom()].
+in_vm(Bits) ->
+    wanted(?OF_PROCESSES, fun(Flag) -> Bits band bits([Flag]) =/= 0 end).
+
 %% New ones must tell that they are there.
 want(new_processes, Profile, F) when Profile =/= 0 ->
     lists:usort([procs | needed(?OF_PROCESSES, Profile, F)]);
@@ -197,16 +202,19 @@ needed(_Flags, 0, _F) ->
     [];
 needed(Flags, Profile, F) ->
     Sessions = sessions_by_flag(Profile),
-    Plain = [Flag || Flag <- Flags,
-                     proplists:get_value(Flag, Sessions)
-                         band bnot quiet_for(Flag, Flags, F) =/= 0],
+    wanted(Flags, fun(Flag) ->
+                          proplists:get_value(Flag, Sessions)
+                              band bnot quiet_for(Flag, Flags, F) =/= 0
+                  end).
+
+wanted(Flags, Is) ->
+    Plain = [Flag || Flag <- Flags, Is(Flag)],
     Passing = [{Sum, VM}
                || {Sum, VM} <- [{set_on_spawn, [procs, set_on_spawn]},
                                 {set_on_first_spawn, [procs, set_on_spawn]},
                                 {set_on_link, [procs, set_on_link]},
                                 {set_on_first_link, [procs, set_on_link]}],
-                  lists:member(procs, Flags),
-                  lists:keyfind(Sum, 1, Sessions) =/= {Sum, 0}],
+                  lists:member(procs, Flags), Is(Sum)],
     lists:usort(lists:append([Plain | [VM || {_, VM} <- Passing]])).
 
 quiet_for(send, _, #flags{send = Quiet}) -> Quiet;

@@ -29,7 +29,7 @@
                 %% The one that was in use longest ago first.
                 slots = lists:seq(0, 31) :: [inviso_engine:slot()],
                 flags :: inviso_engine_flags:flags(),
-                functions :: inviso_engine_patterns:functions(),
+                functions :: inviso_engine_functions:functions(),
                 messages :: inviso_engine_patterns:messages()}).
 
 -define(TAG, '$inviso_engine').
@@ -82,9 +82,9 @@ start() ->
             true
     end.
 
-%% @doc Asks the server; without one there is no session.
+%% @doc Asks the server; without one there is no session. It is not to hold a
+%% handle, not even in its garbage.
 -spec ask(term()) -> answer().
-%% What we are asked shall not keep the handle either.
 ask({{Ref, Weak}, Request}) when is_reference(Ref) ->
     ask({Weak, Request});
 ask(Request) ->
@@ -111,10 +111,10 @@ init(Starter, Tag) ->
             process_flag(priority, high),
             {Alive, Orphaned} = inviso_engine:start(),
             _ = Orphaned andalso clean(),
-            {Functions, Messages} = inviso_engine_patterns:new(),
             State = #state{alive = Alive, caller = Starter,
                            flags = inviso_engine_flags:new(),
-                           functions = Functions, messages = Messages},
+                           functions = inviso_engine_functions:new(),
+                           messages = inviso_engine_patterns:new()},
             Starter ! {?TAG, Tag, ready},
             loop(State)
     catch
@@ -124,6 +124,7 @@ init(Starter, Tag) ->
 
 %% Takes away what a server that was killed has left.
 clean() ->
+    inviso_engine_breakpoints:clean(),
     inviso_engine_patterns:clean(),
     inviso_engine_flags:clean().
 
@@ -157,9 +158,13 @@ next(State) ->
 
 handle({open, Name, Tracer}, State) ->
     open_session(Name, Tracer, State);
-handle({info, PidPortFuncEvent}, State) ->
+handle(Request, #state{functions = Functions} = State) ->
+    answer(Request, State#state{
+                      functions = inviso_engine_functions:look(Functions)}).
+
+answer({info, PidPortFuncEvent}, State) ->
     {about(PidPortFuncEvent, State), State};
-handle({Session, Request}, State) ->
+answer({Session, Request}, State) ->
     case number(Session, State) of
         none ->
             {{error, session}, State};
@@ -167,8 +172,24 @@ handle({Session, Request}, State) ->
             {{ok, true}, close(Number, State)};
         Number ->
             #{Number := #session{slot = Slot} = S} = State#state.sessions,
-            serve(Request, Slot, S, State)
+            {Answer, New} = serve(Request, Slot, S, State),
+            {Answer, calling(Request, Slot, New)}
     end.
+
+%% Patterns on functions wait for a process with flag `call'.
+calling({process, Pid, false, _}, Slot, #state{flags = Flags} = State)
+  when is_pid(Pid) ->
+    calling(Slot, State#state{
+                    flags = inviso_engine_flags:recount(Slot, Flags)});
+calling({process, _, _, _}, Slot, State) ->
+    calling(Slot, State);
+calling(_, _, State) ->
+    State.
+
+calling(Slot, #state{flags = Flags, functions = Functions} = State) ->
+    Calls = inviso_engine_flags:calls(Slot, Flags),
+    State#state{functions = inviso_engine_functions:activate(Slot, Calls,
+                                                             Functions)}.
 
 number({Name, Number}, #state{sessions = Sessions}) ->
     case Sessions of
@@ -226,7 +247,7 @@ forget(Slot, State) ->
     #state{functions = Functions, messages = Messages, flags = Flags} = State,
     Others = slots(State) -- [Slot],
     State#state{
-      functions = inviso_engine_patterns:forget(Slot, Functions),
+      functions = inviso_engine_functions:forget(Slot, Functions),
       messages = inviso_engine_patterns:forget_message(Slot, Others, Messages),
       flags = inviso_engine_flags:forget(Slot, Flags)}.
 
@@ -267,7 +288,8 @@ forget_tracer(Tracer, Number, Slot, #state{sessions = Sessions} = State) ->
     end.
 
 forget_flags(Slot, Number, #state{flags = Flags} = State) ->
-    State#state{flags = inviso_engine_flags:forget(Slot, Number, Flags)}.
+    calling(Slot, State#state{flags = inviso_engine_flags:forget(Slot, Number,
+                                                                 Flags)}).
 
 %%---------------------------------------------------------------------------
 %% What a session asks for.
@@ -287,8 +309,8 @@ serve({Kind, What, How, FlagList}, Slot, S, State)
             {E, State}
     end;
 serve({function, MFA, MS, FlagList}, Slot, _S, State) ->
-    case kind(MFA, MS, FlagList) of
-        {ok, Kind} -> function(Kind, MFA, MS, Slot, State);
+    case inviso_engine_functions:parse(MFA, MS, FlagList) of
+        {ok, Action} -> function(MFA, Action, Slot, State);
         {error, _} = E -> {E, State}
     end;
 serve({Message, MS, []}, Slot, _S, State)
@@ -326,38 +348,10 @@ flags(Kind, What, Change, State) ->
         {error, _} = E -> {E, State}
     end.
 
-kind(on_load, _, _) ->
-    {error, {not_supported, on_load}};
-kind({M, F, A}, MS, FlagList)
-  when is_atom(M), is_atom(F), A =:= '_' orelse is_integer(A) andalso A >= 0,
-       M =/= '_' orelse F =:= '_', F =/= '_' orelse A =:= '_',
-       is_boolean(MS) orelse is_list(MS) ->
-    case FlagList of
-        [] -> {ok, global};
-        [global] -> {ok, global};
-        [local] -> {ok, local};
-        [Flag | _] when Flag =:= local; Flag =:= meta; Flag =:= call_count;
-                        Flag =:= call_time; Flag =:= call_memory ->
-            {error, {not_supported, FlagList}};
-        _ -> {error, badarg}
-    end;
-kind({_, _, _}, Counter, FlagList)
-  when Counter =:= restart; Counter =:= pause ->
-    {error, {not_supported, FlagList}};
-kind(_, _, _) ->
-    {error, badarg}.
-
-function(Kind, MFA, MS0, Slot, #state{functions = Functions} = State) ->
-    MS = normal(MS0),
-    case inviso_engine_spec:check(MS, function) of
-        ok ->
-            case inviso_engine_patterns:set(Slot, Kind, {MFA, MS}, Functions)
-            of
-                {ok, N, New} -> {{ok, N}, State#state{functions = New}};
-                {error, _} = E -> {E, State}
-            end;
-        {error, _} = E ->
-            {E, State}
+function(MFA, Action, Slot, #state{functions = Functions} = State) ->
+    case inviso_engine_functions:set(Slot, MFA, Action, Functions) of
+        {ok, N, New} -> {{ok, N}, State#state{functions = New}};
+        {error, _} = E -> {E, State}
     end.
 
 message(Event, MS0, Slot, #state{messages = Messages} = State) ->
@@ -396,12 +390,11 @@ item(T, Item, Slot, S, State)
             {ok, {Item, about_tracee(Item, Slot, T, Tracer)}};
         _ -> {error, badarg}
     end;
-item({M, F, A} = MFA, Item, Slot, _S, State)
+item({M, F, A} = MFA, Item, Slot, S, State)
   when is_atom(M), is_atom(F), is_integer(A), A >= 0, A =< 255 ->
-    Found = inviso_engine_patterns:find(MFA, State#state.functions),
-    about_function(Item, mine(Slot, Found));
-item(on_load, Item, _, _, _) ->
-    about_function(Item, none);
+    function_item(MFA, Item, Slot, S, State);
+item(on_load, Item, Slot, S, State) ->
+    function_item(on_load, Item, Slot, S, State);
 item(Event, match_spec, Slot, _S, State)
   when Event =:= send; Event =:= 'receive' ->
     {ok, {match_spec,
@@ -427,29 +420,19 @@ tracer(Slot, Tracee, #session{tracer = undefined}, State) ->
 tracer(_Slot, _Tracee, #session{tracer = Tracer}, _State) ->
     Tracer.
 
-mine(Slot, {Kind, Sessions}) ->
-    case lists:keyfind(Slot, 1, Sessions) of
-        {_, true} -> {Kind, []};
-        {_, MS} -> {Kind, MS};
-        false -> none
-    end;
-mine(_Slot, Other) ->
-    Other.
-
-about_function(all, {Kind, MS}) ->
-    {ok, {all, [{traced, Kind}, {match_spec, MS}, {meta, false},
-                {meta_match_spec, false}, {call_memory, false},
-                {call_time, false}, {call_count, false}]}};
-about_function(Item, {Kind, _}) when Item =:= traced ->
-    {ok, {traced, Kind}};
-about_function(match_spec, {_, MS}) ->
-    {ok, {match_spec, MS}};
-about_function(Item, Found) ->
-    case lists:member(Item, [all, traced, match_spec, meta, meta_match_spec,
-                             call_memory, call_time, call_count]) of
-        true when Found =:= undefined -> {ok, {Item, undefined}};
-        true -> {ok, {Item, false}};
-        false -> {error, badarg}
+%% Of times the session is told for those alone that it has, or had, flag
+%% `call' on.
+function_item(What, Item, Slot, #session{tracer = Tracer}, State) ->
+    Calls = fun(Pid) ->
+                    not is_process_alive(Pid)
+                        orelse lists:member(
+                                 call, inviso_engine_flags:flags(
+                                         Slot, Pid))
+            end,
+    case inviso_engine_functions:info(Slot, {What, Item}, {Tracer, Calls},
+                                      State#state.functions) of
+        badarg -> {error, badarg};
+        Answer -> {ok, Answer}
     end.
 
 %% The sessions that affect something.
@@ -467,21 +450,23 @@ about(T, State)
     end;
 about({M, F, A} = MFA, State)
   when is_atom(M), is_atom(F), is_integer(A), A >= 0, A =< 255 ->
-    case inviso_engine_patterns:find(MFA, State#state.functions) of
-        undefined -> {ok, undefined};
-        none -> {ok, []};
-        {_, Sessions} -> {ok, weak([S || {S, _} <- Sessions], State)}
-    end;
+    about_function(MFA, State);
+about(on_load, State) ->
+    about_function(on_load, State);
 about(Event, State) when Event =:= send; Event =:= 'receive' ->
     Slots = [S || S <- slots(State),
                   inviso_engine_patterns:messages(Event, S,
                                                   State#state.messages)
                       =/= false],
     {ok, weak(Slots, State) ++ [{legacy, default}]};
-about(on_load, _State) ->
-    {ok, []};
 about(_, _) ->
     {error, badarg}.
+
+about_function(What, State) ->
+    case inviso_engine_functions:sessions(What, State#state.functions) of
+        undefined -> {ok, undefined};
+        Slots -> {ok, weak(Slots, State)}
+    end.
 
 %% The spec of erlang:trace_info/2 forgets modules.
 -dialyzer({no_match, legacy/1}).

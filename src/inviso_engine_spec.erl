@@ -1,4 +1,3 @@
-%% SPDX-License-Identifier: Apache-2.0
 %% @doc The match specs of several sessions as one of the VM's.
 %%
 %% The result tells who matched: `{Sessions, Valued, Returns, Exceptions,
@@ -11,16 +10,31 @@
 %% A session that is alone with its match spec has its heads as they are. With
 %% two, heads become guards on the argument list, `$_', and variables the way to
 %% what they are bound to.
+%%
+%% Of what a body does, the VM does what is the VM's (`display', `set_tcw',
+%% `set_seq_token'); what changes a session's flags (`silent', `trace',
+%% `enable_trace', `disable_trace') is in the result, for the engine to do. The
+%% VM only turns on what it may be asked for then.
 -module(inviso_engine_spec).
 
--export([check/2, compose/1, is_ours/1]).
+-export([check/2, compose/1, compose/2, enables_calls/1, is_ours/1]).
 
 -export_type([match_spec/0]).
 
 -type match_spec() :: true | [tuple()].
 
+-record(chosen, {slot :: inviso_engine:slot(),
+                 value = true :: term(),    % of the message
+                 ends = none :: none | return | exception,
+                 before = [] :: [term()],   % what the VM does,
+                 later = [] :: [term()],    % before the message and after it
+                 edits = [] :: [term()]}).
+
 %% More clauses than this are refused: the VM tries one after the other.
 -define(CLAUSES_MAX, 256).
+
+-define(VM_ACTIONS, [set_seq_token, set_tcw, display]).
+-define(FLAG_ACTIONS, [silent, trace, enable_trace, disable_trace]).
 
 %% @doc Whether the VM takes the match spec and the engine can serve it.
 -spec check(match_spec() | false, function | send | 'receive') ->
@@ -30,56 +44,75 @@ check(MS, _) when is_boolean(MS) ->
 check(MS, What) when is_list(MS) ->
     case erlang:match_spec_test([], MS, trace) of
         {ok, _, _, _} ->
-            check_actions([A || {_, _, Body} <- MS, A <- Body], What);
+            check_actions([Body || {_, _, Body} <- MS], What);
         {error, _} -> {error, badarg}
     end;
 check(_, _) ->
     {error, badarg}.
 
-%% What such an action changes is one thing for the whole VM. Most of them the
-%% VM refuses where messages are received.
-check_actions([Action | Rest], What)
-  when is_tuple(Action), tuple_size(Action) > 0 ->
-    Name = element(1, Action),
-    Elsewhere = [silent, trace, enable_trace, disable_trace, set_seq_token],
-    Refused = What =:= 'receive' andalso lists:member(Name, Elsewhere),
-    case lists:member(Name, [set_tcw, display | Elsewhere]) of
-        false -> check_actions(Rest, What);
-        true when Refused -> {error, badarg};
-        true -> {error, {not_supported, Action}}
+%% Most of them the VM refuses where messages are received.
+check_actions(Bodies, 'receive') ->
+    case [A || Body <- Bodies, A <- Body, is_tuple(A), tuple_size(A) > 0,
+               lists:member(element(1, A), [set_seq_token | ?FLAG_ACTIONS])] of
+        [] -> ok;
+        _ -> {error, badarg}
     end;
-check_actions([_ | Rest], What) ->
-    check_actions(Rest, What);
-check_actions([], _) ->
-    ok.
+check_actions(Bodies, _) ->
+    try [choose(0, Body) || Body <- Bodies] of
+        _ -> ok
+    catch
+        throw:{not_supported, _} = Reason -> {error, Reason}
+    end.
 
-%% @doc One match spec for those of these sessions.
+%% @doc One match spec of messages for those of these sessions.
 -spec compose([{inviso_engine:slot(), match_spec()}]) ->
           {ok, [tuple()]} | {error, {not_supported, term()}}.
 compose(Sessions) ->
+    compose(Sessions, {calls, []}).
+
+%% @doc One match spec of functions. The Doubtful ones want calls from other
+%% modules alone, and the VM tells of others.
+-spec compose([{inviso_engine:slot(), match_spec()}],
+              meta | {calls, Doubtful :: [inviso_engine:slot()]}) ->
+          {ok, [tuple()]} | {error, {not_supported, term()}}.
+compose(Sessions, meta) ->
+    compose(Sessions, {calls, []});
+compose(Sessions, {calls, Doubtful}) ->
     {Always, Specs} = lists:partition(fun({_, MS}) -> MS =:= true end,
                                       lists:keysort(1, Sessions)),
-    Rest = [chosen(Slot, true, none) || {Slot, _} <- Always],
+    Rest = [#chosen{slot = Slot} || {Slot, _} <- Always],
     case Specs of
         [] ->
-            {ok, [{'_', [], body(Rest)}]};
+            {ok, [{'_', [], body(Rest, Doubtful)}]};
         [{Slot, MS}] ->
-            {ok, [{Head, Guards, body([choose(Slot, Body) | Rest])}
+            {ok, [{Head, Guards, body([choose(Slot, Body) | Rest], Doubtful)}
                   || {Head, Guards, Body} <- MS]
-             ++ [{'_', [], body(Rest)} || Rest =/= []]};
+             ++ [{'_', [], body(Rest, Doubtful)} || Rest =/= []]};
         _ ->
-            compose(Specs, Rest)
+            combine(Specs, Rest, Doubtful)
     end.
+
+%% @doc Whether a process may get flag `call' from it.
+-spec enables_calls(match_spec()) -> boolean().
+enables_calls(true) ->
+    false;
+enables_calls(MS) ->
+    mentions([enable_trace, trace], [Body || {_, _, Body} <- MS]).
 
 %% @doc Whether this, from `erlang:trace_info/2', was composed here.
 -spec is_ours({match_spec, term()}) -> boolean().
-is_ours({match_spec, [{_, _, [{message, {Result}} | _]} | _]})
-  when is_tuple(Result), tuple_size(Result) >= 4 ->
-    lists:all(fun is_integer/1, lists:sublist(tuple_to_list(Result), 4));
+is_ours({match_spec, [{_, _, Body} | _]}) when is_list(Body) ->
+    lists:any(fun({message, {Result}})
+                    when is_tuple(Result), tuple_size(Result) >= 4 ->
+                      lists:all(fun is_integer/1,
+                                lists:sublist(tuple_to_list(Result), 2, 3));
+                 (_) ->
+                      false
+              end, Body);
 is_ours({match_spec, _}) ->
     false.
 
-compose(Specs, Rest) ->
+combine(Specs, Rest, Doubtful) ->
     Clauses = lists:foldl(fun({_, MS}, N) -> N * (length(MS) + 1) end, 1,
                           Specs),
     case Clauses of
@@ -87,7 +120,7 @@ compose(Specs, Rest) ->
             {error, {not_supported, {match_spec_clauses, Clauses}}};
         _ ->
             {ok, [{'_', lists:append([G || {G, _} <- Row]),
-                   body([C || {_, C} <- Row, C =/= none] ++ Rest)}
+                   body([C || {_, C} <- Row, C =/= none] ++ Rest, Doubtful)}
                   || Row <- rows(Specs),
                      Rest =/= [] orelse
                          lists:any(fun({_, C}) -> C =/= none end, Row)]}
@@ -101,33 +134,124 @@ rows([{Slot, MS} | Specs]) ->
     Tails = rows(Specs),
     [[C | Tail] || C <- Choices, Tail <- Tails].
 
-%% {Slot, Value of the message, whether it wants to hear of the end}
-chosen(Slot, Value, End) -> {Slot, Value, End}.
-
 choose(Slot, Body) ->
-    lists:foldl(fun({message, Value}, {S, _, End}) -> {S, Value, End};
-                   ({return_trace}, {S, V, none}) -> {S, V, return};
-                   ({exception_trace}, {S, V, _}) -> {S, V, exception};
-                   (_, Chosen) -> Chosen
-                end, chosen(Slot, true, none), Body).
+    lists:foldl(fun action/2, #chosen{slot = Slot}, Body).
 
-body(Row0) ->
-    Row = lists:keysort(1, Row0),
-    Sessions = mask([S || {S, V, _} <- Row, V =/= false]),
-    Values = [{S, V} || {S, V, _} <- Row, not is_boolean(V)],
-    Returns = mask([S || {S, _, End} <- Row, End =/= none]),
-    Exceptions = mask([S || {S, _, exception} <- Row]),
-    case Sessions bor Returns of
-        0 ->
-            [{message, false}];
-        _ ->
-            [{message, {list_to_tuple([Sessions, mask([S || {S, _} <- Values]),
-                                       Returns, Exceptions
-                                       | [V || {_, V} <- Values]])}}
-             %% Every end is told, so that the engine's account of frames is
-             %% right.
-             | [{exception_trace} || Returns =/= 0]]
+action({message, Value}, C) ->
+    {Plain, Edits} = message(Value, C#chosen.slot),
+    C#chosen{value = Plain, before = C#chosen.before ++ C#chosen.later,
+             later = [], edits = C#chosen.edits ++ Edits};
+action({return_trace}, #chosen{ends = none} = C) ->
+    C#chosen{ends = return};
+action({return_trace}, C) ->
+    C;
+action({exception_trace}, C) ->
+    C#chosen{ends = exception};
+action(Action, C) ->
+    case is_action(Action, ?VM_ACTIONS) of
+        true ->
+            C#chosen{later = C#chosen.later ++ [Action]};
+        false ->
+            C#chosen{edits = C#chosen.edits ++ edits(Action, C#chosen.slot)}
     end.
+
+is_action(A, Names) when is_tuple(A), tuple_size(A) > 0 ->
+    lists:member(element(1, A), Names);
+is_action(_, _) ->
+    false.
+
+%% Of an action that is a message's value, the value is that it was done.
+message(Value, Slot) ->
+    case is_action(Value, ?FLAG_ACTIONS) of
+        true -> {true, edits(Value, Slot)};
+        false -> {Value, edits(Value, Slot)}
+    end.
+
+%% [{{Slot, Process, Clear, Set}}], expressions of the VM's; `[]' is the
+%% process itself. {{Slot, Value}}: silent, or not, as the value is.
+edits({silent, true}, Slot) -> [edit(Slot, [], [], [silent])];
+edits({silent, false}, Slot) -> [edit(Slot, [], [silent], [])];
+edits({silent, Value}, Slot) -> [{{Slot, Value}}];
+edits({enable_trace, Flag}, Slot) -> edits({trace, [], [Flag]}, Slot);
+edits({enable_trace, P, Flag}, Slot) -> edits({trace, P, [], [Flag]}, Slot);
+edits({disable_trace, Flag}, Slot) -> edits({trace, [Flag], []}, Slot);
+edits({disable_trace, P, Flag}, Slot) -> edits({trace, P, [Flag], []}, Slot);
+edits({trace, Off, On}, Slot) -> [edit(Slot, [], Off, On)];
+edits({trace, P, Off, On}, Slot) -> [edit(Slot, P, Off, On)];
+edits(Other, _Slot) ->
+    case mentions(?FLAG_ACTIONS, Other) of
+        true -> throw({not_supported, Other});
+        false -> []
+    end.
+
+edit(Slot, Process, Off, On) ->
+    case {bits(Off, false), bits(On, true)} of
+        {Clear, Set} when is_integer(Clear), is_integer(Set) ->
+            {{Slot, Process, Clear, Set}};
+        _ ->
+            throw({not_supported, {trace, Off, On}})
+    end.
+
+%% None of these flags are set if the VM does not know one of them.
+bits({const, Flags}, How) ->
+    bits(Flags, How);
+bits(Flags, How) when is_list(Flags) ->
+    case inviso_engine_flags:parse(Flags, How) of
+        {ok, Bits} -> Bits;
+        {error, badarg} -> 0;
+        {error, _} = E -> E
+    end;
+bits(Flags, _How) ->
+    {error, Flags}.
+
+mentions(Names, [H | T]) ->
+    mentions(Names, H) orelse mentions(Names, T);
+mentions(_Names, {const, _}) ->
+    false;
+mentions(Names, E) when is_tuple(E) ->
+    is_action(E, Names)
+        orelse lists:any(fun(X) -> mentions(Names, X) end, tuple_to_list(E));
+mentions(_Names, _) ->
+    false.
+
+body(Row0, Doubtful) ->
+    Row = lists:keysort(#chosen.slot, Row0),
+    Sessions = mask([S || #chosen{slot = S, value = V} <- Row, V =/= false]),
+    Values = [{S, V} || #chosen{slot = S, value = V} <- Row,
+                        not is_boolean(V)],
+    Returns = mask([S || #chosen{slot = S, ends = E} <- Row, E =/= none]),
+    Exceptions = mask([S || #chosen{slot = S, ends = exception} <- Row]),
+    Edits = lists:append([E || #chosen{edits = E} <- Row]),
+    Unsure = [S || #chosen{slot = S} <- Row, lists:member(S, Doubtful)],
+    Who = case {Edits, Unsure} of
+              {[], []} -> Sessions;
+              {_, []} -> {{Sessions, 0, [], Edits}};
+              _ -> {{Sessions, mask(Unsure), {caller}, Edits}}
+          end,
+    [A || #chosen{before = Before} <- Row, A <- Before]
+        ++ [{trace, [], vm_flags(Edits)} || vm_flags(Edits) =/= []]
+        ++ [{trace, P, [], vm_flags([E])} || {{_, P, _, _}} = E <- Edits,
+                                             P =/= [], vm_flags([E]) =/= []]
+        ++ case {Sessions bor Returns, Edits} of
+               {0, []} ->
+                   [{message, false}];
+               _ ->
+                   [{message,
+                     {list_to_tuple([Who, mask([S || {S, _} <- Values]),
+                                     Returns, Exceptions
+                                     | [V || {_, V} <- Values]])}}
+                    %% Every end is told, so that the engine's account of
+                    %% frames is right.
+                    | [{exception_trace} || Returns =/= 0]]
+           end
+        ++ [A || #chosen{later = Later} <- Row, A <- Later].
+
+%% What the VM has to turn on.
+vm_flags(Edits) ->
+    Bits = lists:foldl(fun({{_, _, _, Set}}, Acc) -> Acc bor Set;
+                          (_, Acc) -> Acc
+                       end, 0, Edits),
+    inviso_engine_flags:in_vm(Bits).
 
 mask(Slots) ->
     lists:foldl(fun(S, Mask) -> Mask bor (1 bsl S) end, 0, Slots).
@@ -137,9 +261,11 @@ mask(Slots) ->
 
 as_guards(Slot, {Head, Guards, Body}) ->
     {Tests, Vars} = pattern(Head, '$_', {[], #{}}),
-    {Slot, Value, End} = choose(Slot, Body),
+    #chosen{value = Value, before = Before, later = Later, edits = Edits} = C =
+        choose(Slot, Body),
     {lists:reverse(Tests) ++ [bind(G, Vars) || G <- Guards],
-     chosen(Slot, bind(Value, Vars), End)}.
+     C#chosen{value = bind(Value, Vars), before = bind(Before, Vars),
+              later = bind(Later, Vars), edits = bind(Edits, Vars)}}.
 
 %% Tests, the last first, and what variables are bound to.
 pattern('_', _Path, Acc) ->

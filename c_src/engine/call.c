@@ -2,35 +2,77 @@
 #include "engine/call.h"
 
 #include "engine/frames.h"
+#include "engine/profile.h"
 #include "engine/session.h"
 #include "engine/tracee.h"
 
-/* The VM has put a frame on the process' stack if any session wants the end. */
-void inv_call_begin(const struct inv_message *m, struct inv_verdict *v,
-		    uint32_t mask)
+/* NULL: a process that nothing is known of. */
+static struct inv_frames *frames_of(const struct inv_message *m)
 {
-	struct inv_tracee *t = inv_tracee_find(m->tracee);
+	struct inv_tracee *t = m->meta ? inv_tracee_get(m->tracee) :
+					 inv_tracee_find(m->tracee);
 
-	if (t && (v->frame.returns | v->frame.exceptions) != 0) {
-		v->frame.returns &= mask;
-		v->frame.exceptions &= mask;
-		v->frame.birth = inv_sessions_birth();
-		(void)inv_frames_push(inv_tracee_frames(t), &v->frame);
+	if (!t)
+		return NULL;
+	return m->meta ? &t->meta : inv_tracee_frames(t);
+}
+
+/* The sessions that are not told of calls for now. */
+static uint32_t silent(const struct inv_message *m)
+{
+	return m->meta ? 0 : m->profile->sessions[INV_FLAG_SILENT];
+}
+
+/* The VM has put a frame on the process' stack if any session wants the end. */
+static void push(const struct inv_message *m, const struct inv_verdict *v,
+		 uint32_t mask)
+{
+	struct inv_frame frame = v->frame;
+	struct inv_frames *frames;
+
+	if ((frame.returns | frame.exceptions) == 0)
+		return;
+	frames = frames_of(m);
+	frame.returns &= mask;
+	frame.exceptions &= mask;
+	frame.birth = inv_sessions_birth();
+	if (frames)
+		(void)inv_frames_push(frames, &frame);
+}
+
+static ERL_NIF_TERM module_of(const struct inv_message *m)
+{
+	const ERL_NIF_TERM *mfa;
+	int n;
+
+	return enif_get_tuple(m->env, m->content, &n, &mfa) && n == 3 ? mfa[0] :
+									0;
+}
+
+void inv_call_begin(struct inv_message *m, struct inv_verdict *v, uint32_t mask)
+{
+	if (v->doubtful && inv_verdict_is_from(m->env, v, module_of(m)))
+		mask &= ~v->doubtful;
+	if (v->edits) {
+		inv_verdict_edit(m->env, m->tracee, v, mask);
+		m->profile = inv_profile_at(inv_tracee_profile_of(m->tracee));
 	}
-	inv_verdict_send(m, v, mask & ~m->profile->sessions[INV_FLAG_SILENT]);
+	mask &= ~silent(m);
+	push(m, v, mask);
+	inv_verdict_send(m, v, mask);
 }
 
 void inv_call_end(const struct inv_message *m, uint32_t mask)
 {
-	struct inv_tracee *t = inv_tracee_find(m->tracee);
+	struct inv_frames *frames = frames_of(m);
 	struct inv_frame frame;
 	uint32_t left;
 
-	if (!t || !inv_frames_pop(inv_tracee_frames(t), &frame))
+	if (!frames || !inv_frames_pop(frames, &frame))
 		return;
 	mask &= m->tag->kind == INV_KIND_RETURN ? frame.returns :
 						  frame.exceptions;
-	mask &= ~m->profile->sessions[INV_FLAG_SILENT];
+	mask &= ~silent(m);
 	for (left = mask; left != 0; left &= left - 1) {
 		uint32_t slot = (uint32_t)__builtin_ctz(left);
 

@@ -9,9 +9,9 @@
 
 /*
  * Calls and their ends, in the thread of the process that makes them.  `mask`:
- * the sessions that trace its calls.
+ * the sessions that trace its calls; of meta traced calls, all.
  */
-void inv_call_begin(const struct inv_message *m, struct inv_verdict *v,
+void inv_call_begin(struct inv_message *m, struct inv_verdict *v,
 		    uint32_t mask);
 /* return_from and exception_from */
 void inv_call_end(const struct inv_message *m, uint32_t mask);

@@ -19,9 +19,11 @@ static ERL_NIF_TERM am_inviso;
 static ERL_NIF_TERM am_remove;
 static ERL_NIF_TERM am_trace;
 static const struct inv_tag *getting_linked;
+static ERL_NIF_TERM meta; /* the state that meta traced functions have */
 
 void inv_engine_event_init(ErlNifEnv *env)
 {
+	meta = enif_make_uint(env, INV_ENGINE_META);
 	am_discard = enif_make_atom(env, "discard");
 	am_extra = enif_make_atom(env, "extra");
 	am_inviso = enif_make_atom(env, "$inviso_engine");
@@ -81,6 +83,8 @@ ERL_NIF_TERM inv_engine_enabled(ErlNifEnv *env, int argc,
 	(void)argc;
 	if (!tag)
 		return am_discard;
+	if (argv[1] == meta)
+		return alive ? am_trace : am_remove;
 	if (tag->kind == INV_KIND_STATUS)
 		return alive && wanted(env, argv[2]) ? am_trace : am_remove;
 	return alive && (is_new(tag) || wanted_event(tag, argv[2])) ?
@@ -148,7 +152,8 @@ static void on_event(struct inv_message *m, ERL_NIF_TERM opts)
 	if (!inherit(m))
 		return;
 	m->profile = profile_of(m->tracee);
-	mask = sessions_for(m->profile, m->tag, m->tracee);
+	mask = m->meta ? inv_sessions_alive() :
+			 sessions_for(m->profile, m->tag, m->tracee);
 	if (m->tag->kind == INV_KIND_RETURN ||
 	    m->tag->kind == INV_KIND_EXCEPTION) {
 		inv_call_end(m, mask);
@@ -170,6 +175,7 @@ ERL_NIF_TERM inv_engine_trace(ErlNifEnv *env, int argc,
 		.tag = inv_tag_find(argv[0]),
 		.tracee = argv[2],
 		.content = argv[3],
+		.meta = argv[1] == meta,
 	};
 
 	(void)argc;

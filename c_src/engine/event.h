@@ -13,6 +13,9 @@
  * of sessions.
  */
 
+/* State: 0, or of functions that are meta traced */
+#define INV_ENGINE_META 1
+
 /* enabled(Tag, State, Tracee) */
 ERL_NIF_TERM inv_engine_enabled(ErlNifEnv *env, int argc,
 				const ERL_NIF_TERM argv[]);

@@ -20,6 +20,7 @@ struct inv_message {
 	ERL_NIF_TERM tracee;
 	ERL_NIF_TERM content;
 	ERL_NIF_TERM extra; /* 0: none */
+	bool meta;	    /* flags of processes are no matter of it */
 };
 
 void inv_messages_init(ErlNifEnv *env);
@@ -28,6 +29,8 @@ void inv_messages_init(ErlNifEnv *env);
 static inline bool inv_message_has(const struct inv_message *m,
 				   enum inv_flag flag, uint32_t slot)
 {
+	if (m->meta)
+		return flag == INV_FLAG_TIMESTAMP;
 	return m->profile->sessions[flag] >> slot & 1;
 }
 

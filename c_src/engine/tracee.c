@@ -95,6 +95,7 @@ static bool take_over(struct inv_tracee *t, uint64_t had, ERL_NIF_TERM id,
 	if (!atomic_compare_exchange_strong(&t->id, &had, TAKEN))
 		return false;
 	inv_frames_drop(&t->frames);
+	inv_frames_drop(&t->meta);
 	t->child = 0;
 	atomic_store_explicit(&t->linked_by, 0, memory_order_relaxed);
 	atomic_store_explicit(&t->cut, false, memory_order_relaxed);

@@ -18,11 +18,24 @@
  * masks of the sessions that match, of those of them whose {message, Value} is
  * not `true', one Value for each of these from bit 0 on, and of those that
  * want to hear of the call's end.  Without a result all sessions match.
+ *
+ * Instead of Sessions, where any of it is needed,
+ *
+ *	{Sessions, Doubtful, Caller, Edits}
+ *
+ * the sessions that want calls from other modules alone, {M, F, A} or anything
+ * else, and what the match specs change of the sessions' flags: a list of
+ *
+ *	{Slot, Process, Clear, Set}	flags, of the caller if it is []
+ *	{Slot, Silent}			if it is a boolean
  */
 struct inv_verdict {
 	uint32_t sessions;
 	uint32_t valued;
+	uint32_t doubtful;
 	struct inv_frame frame;
+	ERL_NIF_TERM caller;
+	ERL_NIF_TERM edits; /* 0: none */
 	const ERL_NIF_TERM *values;
 	int values_len;
 };
@@ -32,6 +45,14 @@ void inv_verdict_init(ErlNifEnv *env);
 
 /* From a callback's options; false: not one of ours. */
 bool inv_verdict_read(ErlNifEnv *env, ERL_NIF_TERM opts, struct inv_verdict *v);
+
+/* Does what it changes of the flags of the sessions of the mask. */
+void inv_verdict_edit(ErlNifEnv *env, ERL_NIF_TERM tracee,
+		      const struct inv_verdict *v, uint32_t mask);
+
+/* Whether it was a function of that module that called, as far as is known. */
+bool inv_verdict_is_from(ErlNifEnv *env, const struct inv_verdict *v,
+			 ERL_NIF_TERM module);
 
 /* Sends each session of the mask that matched its message; uses up `v`. */
 void inv_verdict_send(const struct inv_message *m, struct inv_verdict *v,

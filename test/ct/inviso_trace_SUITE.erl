@@ -618,20 +618,9 @@ not_supported_is_said(Config) ->
 not_supported() ->
     S = inviso_trace:session_create(s, self(), []),
     Other = inviso_trace:session_create(other, self(), []),
-    1 = inviso_trace:function(Other, {?WORK, g, 2}, true, [local]),
     Refused =
         [{process, [self(), true, [call, Flag]]}
-         || Flag <- [all, return_to]]
-        ++ [{function, [{?WORK, f, 1}, true, [Flag]]}
-            || Flag <- [meta, call_count, call_time, call_memory]]
-        ++ [{function, [{?WORK, f, 1}, [{'_', [], [Action]}], []]}
-            || Action <- [{silent, true}, {trace, [], []}, {set_tcw, 1},
-                          {enable_trace, call}, {disable_trace, call},
-                          {display, x}, {set_seq_token, label, 1}]]
-        ++ [{function, [on_load, true, []]},
-            {function, [{?WORK, g, 2}, true, [global]]},
-            {function, [{?WORK, '_', '_'}, true, [global]]},
-            {send, [[{'_', [], [{silent, true}]}], []]}],
+         || Flag <- [all, return_to]],
     _ = [{F, A, {not_supported, _}} = {F, A, reason(F, [S | A])}
          || {F, A} <- Refused],
     {not_supported, _} = reason(session_create, [s, {no_module, 1}, []]),

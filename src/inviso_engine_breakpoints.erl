@@ -1,0 +1,187 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc What the VM has on functions for all sessions together.
+%%
+%% A state is what it is to have on one function. This module finds out which
+%% functions there are and makes the VM go from one state to another, with one
+%% call for all functions of a module where they are treated alike: to change
+%% one takes the VM as long as to change them all.
+-module(inviso_engine_breakpoints).
+
+-export([loaded/0, version/1, functions/1, exports/1, has/2, is_foreign/3,
+         exchange/1, exchange_on_load/2, is_foreign_on_load/1, clean/0]).
+
+-export_type([state/0, fa/0, change/0]).
+
+-type fa() :: {atom(), arity()}.
+-type state() :: #{call => {global | local, [tuple()]},
+                   meta => [tuple()],
+                   inviso_engine_counters:kind() => true}.
+-type change() :: {module(), fa(), Old :: state(), New :: state()}.
+
+-define(KEYS, [call, meta, call_count, call_time, call_memory]).
+%% The tracer of calls is that of the process; this one is of functions.
+-define(META, {meta, inviso_engine, 1}).
+
+%% @doc Modules.
+-spec loaded() -> [module()].
+loaded() ->
+    erlang:loaded().
+
+%% @doc Other code has another; `none': there is no code.
+-spec version(module()) -> binary() | none.
+version(M) ->
+    try erlang:get_module_info(M, md5)
+    catch error:badarg -> none
+    end.
+
+%% @doc All functions of a module, none if it is not loaded.
+-spec functions(module()) -> [fa()].
+functions(M) -> of_module(M, functions).
+
+%% @doc Those that global patterns are for.
+-spec exports(module()) -> [fa()].
+exports(M) -> of_module(M, exports).
+
+of_module(M, What) ->
+    try erlang:get_module_info(M, What)
+    catch error:badarg -> []
+    end.
+
+%% @doc Whether the VM has what it was told to have: it forgets that with the
+%% code.
+-spec has(mfa(), state()) -> boolean().
+has(_MFA, State) when map_size(State) =:= 0 ->
+    true;
+has(MFA, #{call := {Kind, _}}) ->
+    erlang:trace_info(MFA, traced) =:= {traced, Kind};
+has(MFA, State) ->
+    [Key | _] = [K || K <- ?KEYS, is_map_key(K, State)],
+    is_set(MFA, Key).
+
+is_set(MFA, Key) ->
+    {Key, Value} = erlang:trace_info(MFA, Key),
+    not lists:member(Value, [false, undefined])
+        andalso (Key =/= meta orelse Value =/= []).
+
+%% @doc Whether a change would take away what somebody else has set.
+-spec is_foreign(mfa(), state(), state()) -> boolean().
+is_foreign(MFA, Old, New) ->
+    {traced, How} = erlang:trace_info(MFA, traced),
+    is_other_call(How, Old, New)
+        orelse lists:any(fun(Key) -> is_set(MFA, Key) end,
+                         endangered(Old, New)).
+
+%% A local pattern of his is no matter of our counters and meta tracing.
+is_other_call(How, Old, New) ->
+    Ours = case Old of
+               #{call := {Kind, _}} -> Kind;
+               _ -> false
+           end,
+    How =/= Ours
+        andalso (How =:= global
+                 orelse maps:get(call, Old, none) =/= maps:get(call, New, none)).
+
+%% A global pattern takes away all others. To ask for times stops all
+%% schedulers, so nobody looks for one that somebody has set alone.
+endangered(Old, #{call := {global, _}}) ->
+    [K || K <- [meta, call_count], not is_map_key(K, Old)];
+endangered(Old, New) ->
+    [K || K <- tl(?KEYS), is_map_key(K, New), not is_map_key(K, Old)].
+
+%% @doc Has the VM make changes.
+-spec exchange([change()]) -> ok | {error, term()}.
+exchange(Changes) ->
+    Groups = lists:foldl(fun({M, FA, Old, New}, Acc) ->
+                                 Key = {M, Old, New},
+                                 Acc#{Key => [FA | maps:get(Key, Acc, [])]}
+                         end, #{}, Changes),
+    in_turn(maps:to_list(Groups)).
+
+in_turn([{{M, Old, New}, FAs} | Rest]) ->
+    Specs = case is_whole(M, FAs, is_global(Old) orelse is_global(New)) of
+                true -> [{M, '_', '_'}];
+                false -> [{M, F, A} || {F, A} <- FAs]
+            end,
+    case steps([{Spec, Step} || Spec <- Specs, Step <- steps_of(Old, New)]) of
+        ok -> in_turn(Rest);
+        {error, _} = E -> E
+    end;
+in_turn([]) ->
+    ok.
+
+is_whole(_M, [_], _) ->
+    false;
+is_whole(M, FAs, Global) ->
+    case functions(M) -- FAs of
+        [] -> true;
+        Others when Global ->
+            exports(M) -- FAs =:= []
+                andalso lists:all(fun({F, A}) -> is_untouched({M, F, A}) end,
+                                  Others);
+        _ -> false
+    end.
+
+is_untouched(MFA) ->
+    not lists:any(fun(Key) -> is_set(MFA, Key) end,
+                  [traced, meta, call_count]).
+
+is_global(#{call := {global, _}}) -> true;
+is_global(_) -> false.
+
+%% A pattern that is local takes away one that is global, and the reverse.
+steps_of(Old, #{call := {global, MS}} = New) ->
+    [{MS, [global]} || Old =/= New];
+steps_of(Old, New) ->
+    [clear(Key, maps:get(Key, Old))
+     || Key <- ?KEYS, is_map_key(Key, Old), not is_map_key(Key, New)]
+        ++ [put_on(Key, Value)
+            || Key <- ?KEYS, #{Key := Value} <- [New],
+               maps:get(Key, Old, none) =/= Value].
+
+put_on(call, {Kind, MS}) -> {MS, [Kind]};
+put_on(meta, MS) -> {MS, [?META]};
+put_on(Counter, true) -> {true, [Counter]}.
+
+clear(call, {Kind, _}) -> {false, [Kind]};
+clear(Key, _) -> {false, [Key]}.
+
+%% The spec of erlang:trace_pattern/3 forgets tracers, messages, `on_load'.
+-dialyzer({[no_fail_call, no_return, no_match, no_unused],
+           [steps/1, clean/0, clean/1]}).
+steps([{Spec, {MS, How}} | Rest]) ->
+    try erlang:trace_pattern(Spec, MS, How) of
+        _ -> steps(Rest)
+    catch
+        error:Reason -> {error, Reason}
+    end;
+steps([]) ->
+    ok.
+
+%% @doc The same for functions that will be.
+-spec exchange_on_load(state(), state()) -> ok | {error, term()}.
+exchange_on_load(Old, New) ->
+    steps([{on_load, Step} || Step <- steps_of(Old, New)]).
+
+-dialyzer({no_fail_call, is_foreign_on_load/1}).
+%% @doc Whether somebody else has set something there.
+-spec is_foreign_on_load(state()) -> boolean().
+is_foreign_on_load(Old) ->
+    map_size(Old) =:= 0
+        andalso erlang:trace_info(on_load, all) =/= {all, false}.
+
+%% @doc Clears what any session has set; for who does not know what. Counters
+%% do not tell whose they are.
+-spec clean() -> ok.
+clean() ->
+    _ = [clean({M, F, A}) || M <- loaded(), {F, A} <- functions(M)],
+    inviso_engine_spec:is_ours(erlang:trace_info(on_load, match_spec))
+        andalso erlang:trace_pattern(on_load, false, [local]),
+    ok.
+
+clean(MFA) ->
+    {traced, How} = erlang:trace_info(MFA, traced),
+    _ = (How =:= local orelse How =:= global)
+        andalso inviso_engine_spec:is_ours(erlang:trace_info(MFA, match_spec))
+        andalso erlang:trace_pattern(MFA, false, [How]),
+    erlang:trace_info(MFA, meta) =:= {meta, {inviso_engine, 1}}
+        andalso erlang:trace_pattern(MFA, false, [meta]).

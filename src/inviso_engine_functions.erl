@@ -1,0 +1,645 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc Which sessions have set what on which functions.
+%%
+%% What a session sets is remembered, and is in the VM only while it can matter:
+%% a global or local pattern needs a process of that session with flag `call',
+%% so most patterns of sessions that wait for something cost nothing and are in
+%% nobody's way. What the VM has on a function is composed of what all sessions
+%% that matter have set there.
+-module(inviso_engine_functions).
+
+-export([new/0, look/1, parse/3, set/4, activate/3, forget/2, info/4, sessions/2,
+         locals/1]).
+
+-export_type([functions/0, action/0, kind/0]).
+
+-type slot() :: inviso_engine:slot().
+-type kind() :: local | meta | inviso_engine_counters:kind().
+-type action() :: {on | off | restart | pause, global | [kind()],
+                   inviso_engine_spec:match_spec()}.
+-type mfa_spec() :: {module() | '_', atom(), integer() | '_'} | on_load.
+%% Of a session, on a function.
+-type entry() :: #{call => {global | local, inviso_engine_spec:match_spec()},
+                   meta => inviso_engine_spec:match_spec(),
+                   inviso_engine_counters:kind() =>
+                       inviso_engine_counters:counter() | true}.
+-type sessions() :: [{slot(), entry()}].
+-type state() :: inviso_engine_breakpoints:state().
+-type fa() :: inviso_engine_breakpoints:fa().
+-type version() :: binary() | none.
+-type reason() :: badarg | {not_supported, term()} | {already_traced, term()}.
+
+-record(functions,
+        {modules = #{} :: #{module() =>
+                                {version(), #{fa() => {sessions(), state()}}}},
+         %% Sessions some process of which has flag `call', or may get it from
+         %% a match spec.
+         calling = [] :: [slot()],
+         enabling = [] :: [slot()],
+         on_load = {[], #{}} :: {sessions(), state()},
+         %% While there is something for modules that are loaded: those that
+         %% have got it, or were there before.
+         seen = #{} :: #{module() => version()}}).
+
+-opaque functions() :: #functions{}.
+
+%% @doc Nothing is set.
+-spec new() -> functions().
+new() ->
+    #functions{}.
+
+%% @doc What the arguments of function/4 ask for.
+-spec parse(term(), term(), term()) -> {ok, action()} | {error, reason()}.
+parse(MFA, MS, Flags) ->
+    case {is_mfa_spec(MFA), how(MS), kinds(Flags, [])} of
+        {true, {How, Spec}, {ok, Kinds}} -> parsed({How, Kinds, Spec});
+        _ -> {error, badarg}
+    end.
+
+%% Counters have no match spec.
+parsed({_, _, true} = Action) ->
+    {ok, Action};
+parsed({on, Kinds, MS} = Action) ->
+    case Kinds =:= global orelse lists:member(local, Kinds)
+        orelse lists:member(meta, Kinds) of
+        true ->
+            case inviso_engine_spec:check(MS, function) of
+                ok -> {ok, Action};
+                {error, _} = E -> E
+            end;
+        false ->
+            {error, badarg}
+    end.
+
+is_mfa_spec(on_load) -> true;
+is_mfa_spec({M, F, A}) when is_atom(M), is_atom(F) ->
+    (A =:= '_' orelse is_integer(A))
+        andalso (M =/= '_' orelse F =:= '_')
+        andalso (F =/= '_' orelse A =:= '_');
+is_mfa_spec(_) -> false.
+
+how(true) -> {on, true};
+how([]) -> {on, true};
+how(false) -> {off, true};
+how(restart) -> {restart, true};
+how(pause) -> {pause, true};
+how(MS) when is_list(MS) -> {on, MS};
+how(_) -> none.
+
+%% In this order: a counter asks whether there is something else.
+kinds([], []) ->
+    {ok, global};
+kinds([], Kinds) ->
+    {ok, [K || K <- [local, meta | inviso_engine_counters:kinds()],
+               lists:member(K, Kinds)]};
+kinds([global | Flags], []) ->
+    case lists:all(fun(Flag) -> Flag =:= global end, Flags) of
+        true -> {ok, global};
+        false -> error
+    end;
+kinds([Kind | Flags], Kinds) when Kind =:= local; Kind =:= meta ->
+    kinds(Flags, [Kind | Kinds]);
+kinds([Kind | Flags], Kinds)
+  when Kind =:= call_count; Kind =:= call_time; Kind =:= call_memory ->
+    case inviso_engine_counters:exists(Kind) of
+        true -> kinds(Flags, [Kind | Kinds]);
+        false -> error
+    end;
+kinds(_, _) ->
+    error.
+
+%% @doc Sets or clears what a session has on functions. How many functions.
+-spec set(slot(), mfa_spec(), action(), functions()) ->
+          {ok, non_neg_integer(), functions()} | {error, reason()}.
+set(Slot, Spec, Action, F0) ->
+    F = enabling(Slot, Action, F0),
+    case Spec of
+        on_load -> set_on_load(Slot, Action, F);
+        _ -> set_on_loaded(Slot, Spec, Action, F)
+    end.
+
+enabling(Slot, {on, _, MS}, F) ->
+    case inviso_engine_spec:enables_calls(MS) of
+        true ->
+            Enabling = lists:usort([Slot | F#functions.enabling]),
+            active(Slot, F#functions{enabling = Enabling});
+        false ->
+            F
+    end;
+enabling(_, _, F) ->
+    F.
+
+%% Whether what the session has set matters has changed.
+active(Slot, #functions{modules = Modules} = F0) ->
+    Changes = [{M, FA, Old, Sessions}
+               || {M, {_, Fs}} <- maps:to_list(Modules),
+                  {FA, {Sessions, Old}} <- maps:to_list(Fs),
+                  lists:keymember(Slot, 1, Sessions)],
+    F = carry_on(Changes, F0),
+    {OnLoad, _} = F#functions.on_load,
+    case set_on_load_to(OnLoad, F) of
+        {ok, New} ->
+            New;
+        {error, Reason} ->
+            warn("modules that are loaded are not traced: ~0p", [Reason]),
+            F
+    end.
+
+%% @doc Whether the session has processes with flag `call', now.
+-spec activate(slot(), boolean(), functions()) -> functions().
+activate(Slot, Calls, #functions{calling = Old} = F) ->
+    case lists:member(Slot, Old) of
+        Calls -> F;
+        false -> active(Slot, F#functions{calling = [Slot | Old]});
+        true -> active(Slot, F#functions{calling = Old -- [Slot]})
+    end.
+
+%% @doc Clears all that a session has set.
+-spec forget(slot(), functions()) -> functions().
+forget(Slot, F0) ->
+    F1 = F0#functions{calling = F0#functions.calling -- [Slot],
+                      enabling = F0#functions.enabling -- [Slot]},
+    {OnLoad, _} = F1#functions.on_load,
+    F = case set_on_load_to(lists:keydelete(Slot, 1, OnLoad), F1) of
+            {ok, F2} -> F2;
+            {error, _} -> F1
+        end,
+    carry_on([{M, FA, Old, lists:keydelete(Slot, 1, Sessions)}
+              || {M, {_, Fs}} <- maps:to_list(F#functions.modules),
+                 {FA, {Sessions, Old}} <- maps:to_list(Fs),
+                 lists:keymember(Slot, 1, Sessions)], F).
+
+%% @doc Of calls of which sessions the VM is told because of local patterns.
+-spec locals(functions()) -> [slot()].
+locals(#functions{modules = Modules} = F) ->
+    lists:usort([Slot || {_, {_, Fs}} <- maps:to_list(Modules),
+                         {Sessions, #{call := _}} <- maps:values(Fs),
+                         {Slot, #{call := {local, _}}} <- Sessions,
+                         is_active(Slot, F)]).
+
+%%---------------------------------------------------------------------------
+%% Functions that are there.
+
+set_on_loaded(Slot, Spec, {_, Kinds, _} = Action, F) ->
+    {Count, Found} = matching(Spec, Kinds),
+    case plan(Found, Slot, Action, {F, #{}, []}) of
+        {error, _} = E ->
+            E;
+        {ok, Changes} ->
+            case exchange(Changes, F) of
+                {ok, New} -> {ok, Count, New};
+                {error, _} = E -> E
+            end
+    end.
+
+%% [{Module, [{Function, whether it is exported}]}], and how many of them count.
+matching(Spec, Kinds) ->
+    Found = [{M, marked(M, FAs)} || {M, FAs} <- matching(Spec)],
+    Flat = lists:append([Fs || {_, Fs} <- Found]),
+    {case Kinds of
+         global -> length([x || {_, true} <- Flat]);
+         _ -> length(Flat)
+     end, Found}.
+
+marked(M, FAs) ->
+    Exports = maps:from_list([{FA, true}
+                              || FA <- inviso_engine_breakpoints:exports(M)]),
+    [{FA, is_map_key(FA, Exports)} || FA <- FAs].
+
+matching({'_', _, _}) ->
+    [{M, inviso_engine_breakpoints:functions(M)}
+     || M <- inviso_engine_breakpoints:loaded()];
+matching({M, Function, Arity}) ->
+    [{M, [FA || {F, A} = FA <- inviso_engine_breakpoints:functions(M),
+                Function =:= '_' orelse Function =:= F,
+                Arity =:= '_' orelse Arity =:= A]}].
+
+plan([{M, Marked} | Rest], Slot, Action, {F, Cache0, Acc0}) ->
+    case plan(Marked, M, Slot, Action, {F, Cache0, Acc0}) of
+        {error, _} = E -> E;
+        {Cache, Acc} -> plan(Rest, Slot, Action, {F, Cache, Acc})
+    end;
+plan([], _, _, {_, _, Acc}) ->
+    {ok, Acc}.
+
+plan([{{Name, A} = FA, Exported} | Rest], M, Slot, Action, {F, Cache, Acc}) ->
+    MFA = {M, Name, A},
+    {Sessions0, Old} = found(MFA, F),
+    Entry0 = entry(Slot, Sessions0),
+    case edit(Entry0, Action, {Exported, MFA, Old}) of
+        Entry0 ->
+            plan(Rest, M, Slot, Action, {F, Cache, Acc});
+        Entry ->
+            Sessions = with(Slot, Entry, Sessions0),
+            case allowed(MFA, Old, Sessions, Slot, {F, Cache}) of
+                {error, _} = E ->
+                    E;
+                {ok, New, NewCache} ->
+                    Change = {M, FA, Old, New, kept(MFA, Old, New, Sessions)},
+                    plan(Rest, M, Slot, Action, {F, NewCache, [Change | Acc]})
+            end
+    end;
+plan([], _, _, _, {_, Cache, Acc}) ->
+    {Cache, Acc}.
+
+%% What is refused is refused now, even if it does not matter yet.
+allowed(MFA, Old, Sessions, Slot, {F, Cache0}) ->
+    Active = F#functions{calling = [Slot | F#functions.calling]},
+    case state(Sessions, Active, Cache0) of
+        {error, _} = E ->
+            E;
+        {Then, Cache1} ->
+            case Then =/= Old andalso
+                 inviso_engine_breakpoints:is_foreign(MFA, Old, Then) of
+                true ->
+                    {error, {already_traced, MFA}};
+                false ->
+                    {New, Cache} = state(Sessions, F, Cache1),
+                    {ok, New, Cache}
+            end
+    end.
+
+%% The VM is told, then it is written down.
+exchange(Changes, F) ->
+    ToDo = [{M, FA, Old, New} || {M, FA, Old, New, _} <- Changes, Old =/= New],
+    case inviso_engine_breakpoints:exchange(ToDo) of
+        ok -> {ok, lists:foldl(fun remember/2, F, Changes)};
+        {error, _} = E -> E
+    end.
+
+remember({M, FA, _, New, Sessions}, #functions{modules = Modules} = F) ->
+    {Version, Fs0} = case Modules of
+                         #{M := Known} -> Known;
+                         _ -> {inviso_engine_breakpoints:version(M), #{}}
+                     end,
+    Fs = case Sessions of
+             [] -> maps:remove(FA, Fs0);
+             _ -> Fs0#{FA => {Sessions, New}}
+         end,
+    F#functions{modules = case map_size(Fs) of
+                              0 -> maps:remove(M, Modules);
+                              _ -> Modules#{M => {Version, Fs}}
+                          end}.
+
+%% What is known of a function whose code is still the same.
+found({M, F, A} = MFA, #functions{modules = Modules}) ->
+    case Modules of
+        #{M := {_, #{{F, A} := {_, State} = Known}}} ->
+            case inviso_engine_breakpoints:has(MFA, State) of
+                true -> Known;
+                false -> {[], #{}}
+            end;
+        _ ->
+            {[], #{}}
+    end.
+
+entry(Slot, Sessions) ->
+    case lists:keyfind(Slot, 1, Sessions) of
+        {_, Entry} -> Entry;
+        false -> #{}
+    end.
+
+with(Slot, Entry, Sessions) when map_size(Entry) =:= 0 ->
+    lists:keydelete(Slot, 1, Sessions);
+with(Slot, Entry, Sessions) ->
+    lists:ukeysort(1, [{Slot, Entry} | lists:keydelete(Slot, 1, Sessions)]).
+
+%% Functions have other sessions, or sessions that matter now. What cannot be
+%% done, since somebody else traces the function or the match specs are too many
+%% together, is left out and said.
+carry_on(Changes, F) ->
+    {_, Doable} = lists:foldl(fun(Change, Acc) -> doable(Change, F, Acc) end,
+                              {#{}, []}, Changes),
+    case exchange(Doable, F) of
+        {ok, New} ->
+            New;
+        {error, Reason} ->
+            warn("The VM has refused a pattern: ~0p", [Reason]),
+            F
+    end.
+
+doable({M, {Name, A} = FA, Old0, Sessions}, F, {Cache, Acc}) ->
+    MFA = {M, Name, A},
+    %% What the VM has forgotten with the code is over.
+    Has = inviso_engine_breakpoints:has(MFA, Old0),
+    {Old, Left} = case Has of
+                      true -> {Old0, Sessions};
+                      false -> {#{}, []}
+                  end,
+    case state(Left, F, Cache) of
+        {error, Reason} ->
+            warn("~p:~p/~p is not traced: ~0p", [M, Name, A, Reason]),
+            {Cache, [{M, FA, Old, Old, Left} | Acc]};
+        {New, NewCache} ->
+            case New =/= Old andalso
+                 inviso_engine_breakpoints:is_foreign(MFA, Old, New) of
+                true ->
+                    warn("~p:~p/~p is not traced: somebody else traces it",
+                         [M, Name, A]),
+                    {NewCache, [{M, FA, Old, Old, Left} | Acc]};
+                false ->
+                    {NewCache, [{M, FA, Old, New, kept(MFA, Old, New, Left)}
+                                | Acc]}
+            end
+    end.
+
+warn(Format, Args) ->
+    logger:warning("trace sessions: " ++ Format, Args).
+
+%%---------------------------------------------------------------------------
+%% What a session's call of function/4 does with what it has on a function,
+%% which is what OTP 27's breakpoints do.
+
+edit(#{call := {global, _}} = E, {off, global, _}, _) ->
+    maps:remove(call, E);
+edit(E, {off, global, _}, _) ->
+    E;
+edit(E, {off, Kinds, _}, _) ->
+    maps:without([case K of local -> call; _ -> K end || K <- Kinds,
+                  K =/= local orelse not is_global(E)], E);
+edit(_, {_, global, MS}, {true, _, _}) ->
+    #{call => {global, MS}};
+edit(_, {_, global, _}, {false, _, _}) ->
+    #{};
+edit(E0, {How, Kinds, MS}, {_, Where, State}) ->
+    E = case is_global(E0) of
+            true -> maps:remove(call, E0);
+            false -> E0
+        end,
+    lists:foldl(fun(local, Acc) -> Acc#{call => {local, MS}};
+                   (meta, Acc) -> Acc#{meta => MS};
+                   (Counter, Acc) -> count(Counter, How, Acc, Where, State)
+                end, E, Kinds).
+
+is_global(#{call := {global, _}}) -> true;
+is_global(_) -> false.
+
+count(Kind, on, E, on_load, _) ->
+    E#{Kind => true};
+count(_, _, E, on_load, _) ->
+    E;
+%% There is no breakpoint of the session yet, and these make none.
+count(_, How, E, _, _) when map_size(E) =:= 0, How =/= on ->
+    E;
+count(Kind, pause, E, MFA, State) when is_map_key(Kind, E) ->
+    E#{Kind => inviso_engine_counters:pause(
+                 maps:get(Kind, E), {Kind, MFA, is_map_key(Kind, State)})};
+count(Kind, _, E, MFA, State) ->
+    E#{Kind => inviso_engine_counters:start(
+                 Kind, {MFA, is_map_key(Kind, State)})}.
+
+%% What counters are at that the VM is about to forget.
+kept(MFA, Old, New, Sessions) ->
+    case [K || K <- inviso_engine_counters:kinds(), is_map_key(K, Old),
+               not is_map_key(K, New)] of
+        [] ->
+            Sessions;
+        Kinds ->
+            [{Slot, lists:foldl(fun(K, Acc) -> keep(K, MFA, Acc) end, E, Kinds)}
+             || {Slot, E} <- Sessions]
+    end.
+
+keep(Kind, MFA, E) ->
+    case E of
+        #{Kind := Counter} ->
+            E#{Kind => inviso_engine_counters:keep(Counter, {Kind, MFA})};
+        _ ->
+            E
+    end.
+
+%%---------------------------------------------------------------------------
+%% What the VM is to have for all sessions.
+
+is_active(Slot, #functions{calling = C, enabling = E}) ->
+    lists:member(Slot, C) orelse lists:member(Slot, E).
+
+%% Few combinations for many functions: each is composed once.
+state(Sessions, F, Cache) ->
+    Calls = [{Slot, Kind, MS} || {Slot, #{call := {Kind, MS}}} <- Sessions,
+                                 is_active(Slot, F)],
+    Metas = [{Slot, MS} || {Slot, #{meta := MS}} <- Sessions],
+    Counters = [K || K <- inviso_engine_counters:kinds(),
+                     lists:any(fun({_, E}) -> runs(K, E) end, Sessions)],
+    Key = {Calls, Metas, Counters},
+    case Cache of
+        #{Key := State} ->
+            {State, Cache};
+        _ ->
+            case compose(Calls, Metas, Counters) of
+                {error, _} = E -> E;
+                State -> {State, Cache#{Key => State}}
+            end
+    end.
+
+runs(Kind, Entry) ->
+    case Entry of
+        #{Kind := Counter} -> inviso_engine_counters:is_running(Counter);
+        _ -> false
+    end.
+
+compose(Calls, Metas, Counters) ->
+    Others = maps:from_list([{K, true} || K <- Counters]),
+    case {calls(Calls, Metas =:= [] andalso Counters =:= []), Metas} of
+        {{error, _} = E, _} ->
+            E;
+        {Call, []} ->
+            maps:merge(Call, Others);
+        {Call, _} ->
+            case inviso_engine_spec:compose(Metas, meta) of
+                {ok, MS} -> maps:merge(Call#{meta => MS}, Others);
+                {error, _} = E -> E
+            end
+    end.
+
+%% A global pattern has a function to itself. Beside anything else it becomes
+%% local: of a call from the same module nobody knows how it was made.
+calls([], _) ->
+    #{};
+calls(Calls, Alone) ->
+    Globals = [Slot || {Slot, global, _} <- Calls],
+    {Kind, Doubtful} = case Alone andalso length(Globals) =:= length(Calls) of
+                           true -> {global, []};
+                           false -> {local, Globals}
+                       end,
+    case inviso_engine_spec:compose([{Slot, MS} || {Slot, _, MS} <- Calls],
+                                    {calls, Doubtful}) of
+        {ok, MS} -> #{call => {Kind, MS}};
+        {error, _} = E -> E
+    end.
+
+%%---------------------------------------------------------------------------
+%% Functions that will be.
+
+set_on_load(Slot, Action, #functions{on_load = {Sessions, State}} = F) ->
+    case inviso_engine_breakpoints:is_foreign_on_load(State) of
+        true ->
+            {error, {already_traced, on_load}};
+        false ->
+            Entry = edit(entry(Slot, Sessions), Action, {true, on_load, State}),
+            case set_on_load_to(with(Slot, Entry, Sessions), F) of
+                {ok, New} -> {ok, 0, New};
+                {error, _} = E -> E
+            end
+    end.
+
+set_on_load_to(Sessions, #functions{on_load = {_, Old}} = F) ->
+    case state(Sessions, F, #{}) of
+        {error, _} = E ->
+            E;
+        {New, _} ->
+            case inviso_engine_breakpoints:exchange_on_load(Old, New) of
+                ok -> {ok, watch(F#functions{on_load = {Sessions, New}})};
+                {error, _} = E -> E
+            end
+    end.
+
+watch(#functions{on_load = {[], _}} = F) ->
+    F#functions{seen = #{}};
+watch(#functions{seen = Seen} = F) when map_size(Seen) > 0 ->
+    F;
+watch(F) ->
+    F#functions{seen = versions()}.
+
+versions() ->
+    maps:from_list([{M, inviso_engine_breakpoints:version(M)}
+                    || M <- inviso_engine_breakpoints:loaded()]).
+
+%% @doc Before anything else: what has been loaded since has lost what was set,
+%% and has what the VM gives to modules that it loads.
+-spec look(functions()) -> functions().
+look(#functions{modules = Modules, on_load = {OnLoad, _}} = F0) ->
+    Gone = [M || {M, {Version, _}} <- maps:to_list(Modules),
+                 inviso_engine_breakpoints:version(M) =/= Version],
+    F = F0#functions{modules = maps:without(Gone, Modules)},
+    case OnLoad of
+        [] ->
+            F;
+        _ ->
+            Now = versions(),
+            New = [M || {M, Version} <- maps:to_list(Now),
+                        maps:get(M, F#functions.seen, none) =/= Version],
+            lists:foldl(fun loaded/2, F#functions{seen = Now}, New)
+    end.
+
+loaded(M, #functions{on_load = {OnLoad, State}} = F0) ->
+    F = F0#functions{modules = maps:remove(M, F0#functions.modules)},
+    Changes = [{M, FA, in_vm(State, Exported), Sessions}
+               || {FA, Exported} <- marked(
+                                      M,
+                                      inviso_engine_breakpoints:functions(M)),
+                  Sessions <- [on_loaded(OnLoad, Exported, {M, FA})],
+                  Sessions =/= []],
+    carry_on(Changes, F).
+
+in_vm(#{call := {global, _}}, false) -> #{};
+in_vm(State, _) -> State.
+
+on_loaded(OnLoad, Exported, Where) ->
+    [{Slot, begun(Entry, Where)} || {Slot, Entry} <- OnLoad,
+                                    Exported orelse not is_global(Entry)].
+
+begun(Entry, {M, {F, A}}) ->
+    maps:map(fun(Kind, true) ->
+                     inviso_engine_counters:start(Kind, {{M, F, A}, false});
+                (_, Value) ->
+                     Value
+             end, Entry).
+
+%%---------------------------------------------------------------------------
+%% What sessions are told.
+
+%% @doc An item of trace:info/3, for a session whose tracer of meta traced calls
+%% is given, and a test for processes with flag `call'.
+-spec info(slot(), {mfa() | on_load, term()},
+           {term(), fun((pid()) -> boolean())}, functions()) ->
+          {atom(), term()} | badarg.
+info(Slot, {What, Item}, About, F) ->
+    about(What, Item, Slot, About, F).
+
+about(on_load, Item, Slot, {Tracer, _}, #functions{on_load = {Sessions, _}}) ->
+    case entry(Slot, Sessions) of
+        E when map_size(E) =:= 0 ->
+            {Item, false};
+        E when Item =:= all ->
+            {all, [{K, on_load_item(K, E, Tracer)}
+                   || K <- [traced, match_spec, meta, meta_match_spec,
+                            call_count]]};
+        E ->
+            known(Item, fun() -> on_load_item(Item, E, Tracer) end)
+    end;
+about({M, Name, A} = MFA, Item, Slot, {Tracer, Wanted}, F) ->
+    case lists:member({Name, A}, inviso_engine_breakpoints:functions(M)) of
+        false ->
+            {Item, undefined};
+        true ->
+            {Sessions, State} = found(MFA, F),
+            case entry(Slot, Sessions) of
+                E when map_size(E) =:= 0 ->
+                    {Item, false};
+                E when Item =:= all ->
+                    {all, [{K, item(K, E, {Tracer, Wanted, MFA, State})}
+                           || K <- [traced, match_spec, meta, meta_match_spec,
+                                    call_memory, call_time, call_count]]};
+                E when Item =:= meta, not is_map_key(meta, E) ->
+                    {meta, []};
+                E ->
+                    known(Item, fun() ->
+                                        item(Item, E,
+                                             {Tracer, Wanted, MFA, State})
+                                end)
+            end
+    end.
+
+known(Item, Value) ->
+    case lists:member(Item, [traced, match_spec, meta, meta_match_spec,
+                             call_memory, call_time, call_count]) of
+        true -> {Item, Value()};
+        false -> badarg
+    end.
+
+on_load_item(Item, E, Tracer) ->
+    case item(Item, E, {Tracer, none, none, #{}}) of
+        {counts, _} -> true;
+        Value -> Value
+    end.
+
+item(traced, E, _) ->
+    case E of
+        #{call := {Kind, _}} -> Kind;
+        _ -> false
+    end;
+item(match_spec, #{call := {_, MS}}, _) ->
+    source(MS);
+item(meta, #{meta := _}, {Tracer, _, _, _}) ->
+    Tracer;
+item(meta_match_spec, #{meta := MS}, _) ->
+    source(MS);
+item(Kind, E, {_, Wanted, MFA, State}) ->
+    case E of
+        #{Kind := true} ->
+            {counts, true};
+        #{Kind := Counter} when Kind =/= meta ->
+            inviso_engine_counters:show(
+              {Kind, Wanted},
+              inviso_engine_counters:value(Counter, Kind,
+                                           {MFA, is_map_key(Kind, State)}));
+        _ ->
+            false
+    end.
+
+source(true) -> [];
+source(MS) -> MS.
+
+%% @doc The sessions that have set something on a function; `undefined': there
+%% is no such function.
+-spec sessions(mfa() | on_load, functions()) -> undefined | [slot()].
+sessions(on_load, #functions{on_load = {Sessions, _}}) ->
+    [Slot || {Slot, _} <- Sessions];
+sessions({M, Name, A} = MFA, F) ->
+    case lists:member({Name, A}, inviso_engine_breakpoints:functions(M)) of
+        false ->
+            undefined;
+        true ->
+            {Sessions, _} = found(MFA, F),
+            [Slot || {Slot, _} <- Sessions]
+    end.
