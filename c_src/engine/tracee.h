@@ -24,7 +24,7 @@ struct inv_tracee {
 	/* The calls whose ends it will report; for its own thread alone. */
 	struct inv_frames frames;
 	struct inv_frames meta; /* those of functions that are meta traced */
-	_Atomic bool cut; /* calls have ended that it did not report */
+	_Atomic bool cut;	/* calls have ended that it did not report */
 	/* Spawned last, by an event of its own; for its own thread alone. */
 	uint64_t child;
 	/* Of which link it has been told without the VM. */
