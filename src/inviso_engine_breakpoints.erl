@@ -79,7 +79,8 @@ is_other_call(How, Old, New) ->
            end,
     How =/= Ours
         andalso (How =:= global
-                 orelse maps:get(call, Old, none) =/= maps:get(call, New, none)).
+                 orelse maps:get(call, Old, none)
+                 =/= maps:get(call, New, none)).
 
 %% A global pattern takes away all others. To ask for times stops all
 %% schedulers, so nobody looks for one that somebody has set alone.

@@ -8,8 +8,8 @@
 %% that matter have set there.
 -module(inviso_engine_functions).
 
--export([new/0, look/1, parse/3, set/4, activate/3, forget/2, info/4, sessions/2,
-         locals/1]).
+-export([new/0, look/1, parse/3, set/4, activate/3, forget/2, info/4,
+         sessions/2, locals/1]).
 
 -export_type([functions/0, action/0, kind/0]).
 
