@@ -44,6 +44,7 @@ _inviso() {
 	*:-f | *:--format) _inviso_words 'text json classic etf' "$word" ;;
 	*:--summary) _inviso_words 'text json none' "$word" ;;
 	*:--procs) _inviso_words 'all new existing' "$word" ;;
+	*:--filter) COMPREPLY=() ;;
 	*:-o | *:--output | *:--cookie-file | *:--ti) COMPREPLY=() ;;
 	*)
 		case $word in

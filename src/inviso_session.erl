@@ -209,6 +209,8 @@ no_tracer(_, {bad_option, buffer_bytes, Value, _}, Opts) ->
     {error, usage, text("--buffer ~ts: too small for the threads of this node "
                         "and the longest term, which take ~ts at least",
                         [size(Value, fun floor/1), size(Least, fun ceil/1)])};
+no_tracer(_, {filter, Text}, _) ->
+    {error, usage, text("--filter: ~ts", [Text])};
 no_tracer(_, {bad_option, Name, Value, What}, _) ->
     {error, usage, text("~w ~0tp: it ~ts", [Name, Value, What])};
 no_tracer(Path, {log, _, Text}, _) ->
@@ -724,6 +726,9 @@ status(#session{map = Map, stats = Stats} = S) ->
         produced => maps:get(produced, Stats, 0),
         recorded => maps:get(recorded, Stats, 0),
         dropped => maps:get(dropped, Stats, 0),
+        filter => maps:get(filter, maps:get(tracer, Map), <<>>),
+        filtered => maps:get(filtered, Stats, 0),
+        undecided => maps:get(undecided, Stats, 0),
         log_bytes => maps:get(log_bytes, Stats, 0),
         lost => maps:get(lost, Stats, #{}),
         ms_left => ms_left(S)}).

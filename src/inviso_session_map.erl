@@ -48,7 +48,8 @@ fields() ->
      {tracer, map_of([{K, fun(_) -> true end}
                       || K <- [max_term_bytes, max_depth, packet_bytes,
                                buffer_bytes, compress, payload, flush_ms,
-                               drain_ms]]), #{}},
+                               drain_ms]]
+                     ++ [{filter, fun is_text/1}]), #{}},
      {protect, map_of([{run_queue, fun is_count/1},
                        {memory_percent, fun is_percent/1}]), #{}},
      {dead_man_ms, fun is_time/1, ?DEAD_MAN_MS},

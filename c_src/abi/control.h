@@ -82,7 +82,8 @@
  *	limits    #{events, bytes, rate, ms}: integers, 0 or absent: none; ms
  *		  is the time from the moment that all is armed
  *	tracer    options of inviso_tracer:open/2: max_term_bytes, max_depth,
- *		  packet_bytes, buffer_bytes, compress, payload, flush_ms, drain_ms
+ *		  packet_bytes, buffer_bytes, compress, payload, flush_ms, drain_ms,
+ *		  filter (as text)
  *	protect   #{run_queue, memory_percent}: 0 is off, absent the default
  *	dead_man_ms  after so long without a word of the client the session
  *		  ends and its files are removed
@@ -127,6 +128,9 @@
  *	armed		{Done, Total} functions, while arming
  *	notes		[binary]: what the user should know, once each
  *	produced, recorded, dropped, log_bytes	integers
+ *	filter		as given; empty: none
+ *	filtered, undecided	integers: events that the filter left out, and
+ *			those that it could not decide, which are recorded
  *	lost		#{Reason :: atom => integer}
  *	ms_left		integer | infinity
  *	expected	events a second, of dry_run; else absent

@@ -76,6 +76,8 @@ static void put_session(struct inv_buf *b, const struct inv_status *s)
 	inv_buf_printf(b, "\n    owner   %s\n    specs  ", s->owner);
 	for (size_t i = 0; i < s->specs.n; i++)
 		inv_buf_printf(b, " %s", s->specs.v[i]);
+	if (*s->filter)
+		inv_buf_printf(b, "\n    filter  %s", s->filter);
 	inv_buf_puts(b, "\n    limits  ");
 	put_limits(b, s);
 	inv_buf_puts(b, "\n    so far  ");

@@ -10,6 +10,8 @@
 struct sum {
 	uint64_t produced, recorded;
 	uint64_t limit; /* came after it */
+	uint64_t filtered, undecided;
+	bool by_filter; /* there is one */
 	size_t unknown; /* members of which not all is known */
 	struct inv_status_lost lost[INV_STATUS_LOST_MAX];
 	size_t n_lost;
@@ -75,6 +77,9 @@ static void add(struct sum *sum, const struct inv_status *s)
 {
 	sum->produced += s->produced;
 	sum->recorded += s->recorded;
+	sum->filtered += s->filtered;
+	sum->undecided += s->undecided;
+	sum->by_filter |= *s->filter != '\0';
 	for (size_t i = 0; i < s->n_lost; i++)
 		if (s->lost[i].n)
 			add_reason(sum, &s->lost[i]);
@@ -112,6 +117,14 @@ static void put_sum(struct inv_buf *b, const struct sum *sum)
 	if (sum->limit)
 		inv_buf_printf(b, ", %" PRIu64 " came after the limit",
 			       sum->limit);
+	if (sum->by_filter)
+		inv_buf_printf(b, ", %" PRIu64 " left out by the filter",
+			       sum->filtered);
+	if (sum->undecided)
+		inv_buf_printf(b,
+			       ", %" PRIu64
+			       " recorded that it could not decide",
+			       sum->undecided);
 }
 
 void inv_facts_put_counts(struct inv_buf *b, const struct inv_member *m)
@@ -224,7 +237,10 @@ static void json_sum(struct inv_buf *b, const struct sum *sum)
 		inv_buf_printf(b, ":%" PRIu64, sum->lost[i].n);
 		sep = ",";
 	}
-	inv_buf_printf(b, "},\"after_limit\":%" PRIu64, sum->limit);
+	inv_buf_printf(b,
+		       "},\"after_limit\":%" PRIu64 ",\"filtered\":%" PRIu64
+		       ",\"undecided\":%" PRIu64,
+		       sum->limit, sum->filtered, sum->undecided);
 }
 
 void inv_facts_json_sum(struct inv_buf *b, const struct inv_members *ms)
@@ -271,6 +287,7 @@ void inv_facts_json_status(struct inv_buf *b, const struct inv_status *s)
 	json_field(b, "log", s->log);
 	inv_buf_printf(b, "\"since\":%" PRId64 ",", s->since);
 	json_list(b, "specs", &s->specs);
+	json_field(b, "filter", s->filter);
 	json_list(b, "notes", &s->notes);
 	inv_buf_puts(b, "\"limits\":{");
 	json_number(b, "events", s->limit_events);

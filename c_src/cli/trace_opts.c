@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/units.h"
+#include "match/event_match.h"
 
 /* What inviso_tracer:open/2 takes.  A packet holds eight of the longest terms,
  * so those that are longer than usual need larger packets. */
@@ -18,6 +19,7 @@ enum {
 	OPT_PROCS = 0x2000,
 	OPT_SPAWNED,
 	OPT_LINKED,
+	OPT_FILTER,
 	OPT_DRY_RUN,
 	OPT_EVENTS,
 	OPT_FOR,
@@ -43,6 +45,12 @@ static const struct argp_option options[] = {
 	  "also of processes that these will spawn", 2 },
 	{ "linked", OPT_LINKED, NULL, 0,
 	  "also of processes that these will link to", 2 },
+	{ "filter", OPT_FILTER, "SPEC", 0,
+	  "of all these events only those that a match spec matches, whose "
+	  "arguments are the process, the tag and what follows: "
+	  "'[{[_,send,stop,_],[],[]}]'; or calls, written like "
+	  "'shop:order(N, _) when N > 9'",
+	  2 },
 	{ "dry-run", OPT_DRY_RUN, NULL, 0,
 	  "trace nothing: say what it matches, and how many events a second "
 	  "to expect",
@@ -106,6 +114,17 @@ static void protection(struct argp_state *state, const char *option,
 	*n = (int64_t)value;
 }
 
+/* Compiled here for its errors alone: every node compiles it for itself. */
+static void check_filter(struct argp_state *state, const char *arg)
+{
+	struct inv_event_match m;
+	struct inv_err err;
+
+	if (inv_event_match_text(&m, arg, &err))
+		argp_error(state, "--filter: %s", err.text);
+	inv_event_match_release(&m);
+}
+
 static error_t parse_what(struct inv_trace_opts *o, int key, char *arg,
 			  struct argp_state *state)
 {
@@ -120,6 +139,10 @@ static error_t parse_what(struct inv_trace_opts *o, int key, char *arg,
 		return 0;
 	case OPT_LINKED:
 		o->linked = true;
+		return 0;
+	case OPT_FILTER:
+		check_filter(state, arg);
+		o->filter = arg;
 		return 0;
 	case OPT_DRY_RUN:
 		o->dry_run = true;
@@ -227,6 +250,7 @@ void inv_trace_opts_session(const struct inv_trace_opts *o,
 	out->spawned = o->spawned;
 	out->linked = o->linked;
 	out->dry_run = o->dry_run;
+	out->filter = o->filter;
 	out->events = (int64_t)o->events;
 	out->for_ms = (int64_t)o->ms;
 	out->rate = (int64_t)o->rate;

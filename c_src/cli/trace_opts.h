@@ -24,6 +24,7 @@ struct inv_trace_opts {
 	bool spawned;
 	bool linked;
 	bool dry_run;
+	const char *filter;	/* NULL: none */
 	const char *remote_dir; /* NULL: the node's choice */
 	/* Limits of a node's session; 0: none. */
 	uint64_t events;

@@ -57,6 +57,7 @@ struct inv_session_opts {
 	int64_t max_term_bytes, max_depth, packet_bytes, buffer_bytes;
 	int64_t flush_ms, drain_ms;
 	const char *compress, *payload; /* atoms; NULL */
+	const char *filter;		/* text; NULL */
 	/* protections: 0 is off */
 	int64_t run_queue, memory_percent;
 	int64_t dead_man_ms, hold_ms;

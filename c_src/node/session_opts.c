@@ -71,15 +71,18 @@ static void put_tracer(struct inv_encode *e, const struct inv_session_opts *o)
 		{ "flush_ms", o->flush_ms, INV_UNSET },
 		{ "drain_ms", o->drain_ms, INV_UNSET },
 	};
-	size_t atoms = (o->compress != NULL) + (o->payload != NULL);
+	size_t others = (o->compress != NULL) + (o->payload != NULL) +
+			(o->filter != NULL);
 
 	inv_encode_atom(e, "tracer");
-	inv_encode_map(e, present(v, N(v)) + atoms);
+	inv_encode_map(e, present(v, N(v)) + others);
 	put_numbers(e, v, N(v));
 	if (o->compress)
 		put_atom(e, "compress", o->compress);
 	if (o->payload)
 		put_atom(e, "payload", o->payload);
+	if (o->filter)
+		put_text(e, "filter", o->filter);
 }
 
 static void put_protect(struct inv_encode *e, const struct inv_session_opts *o)

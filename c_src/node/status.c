@@ -65,6 +65,7 @@ TEXT(owner)
 TEXT(mode)
 TEXT(keep)
 TEXT(text)
+TEXT(filter)
 TEXTS(specs)
 TEXTS(notes)
 NUMBER(since, 0)
@@ -81,6 +82,8 @@ COUNT(produced)
 COUNT(recorded)
 COUNT(dropped)
 COUNT(log_bytes)
+COUNT(filtered)
+COUNT(undecided)
 
 static int read_limits(struct inv_decode *d, struct inv_status *s)
 {
@@ -201,6 +204,9 @@ int inv_status_decode(struct inv_decode *d, struct inv_status *out)
 		{ "dropped", read_dropped },
 		{ "log_bytes", read_log_bytes },
 		{ "lost", read_lost },
+		{ "filter", read_filter },
+		{ "filtered", read_filtered },
+		{ "undecided", read_undecided },
 		{ "ms_left", read_ms_left },
 		{ "expected", read_expected },
 		{ NULL, NULL },

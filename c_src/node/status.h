@@ -62,6 +62,8 @@ struct inv_status {
 	int64_t functions, processes, sensitive; /* matched; -1: not told */
 	int64_t armed, armed_of;		 /* while arming */
 	uint64_t produced, recorded, dropped, log_bytes;
+	char filter[512];	      /* "": none */
+	uint64_t filtered, undecided; /* by it */
 	struct inv_status_lost lost[INV_STATUS_LOST_MAX];
 	size_t n_lost;
 	int64_t ms_left;  /* -1: infinity */

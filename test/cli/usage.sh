@@ -77,6 +77,11 @@ for command in trace record; do
 		$command -n a@h --depth 1000 m
 	ok "$command of more memory than all" refuses '--max-memory 101: ' \
 		$command -n a@h --max-memory 101 m
+	ok "$command by half a filter" refuses \
+		'--filter: character 16: the text ends where a term belongs' \
+		$command -n a@h --filter 'm:f(N) when N >' m
+	ok "$command by what is no match spec" refuses '--filter: ' \
+		$command -n a@h --filter '[{[_,exit,_],[]}]' m
 	ok "$command tells its defaults" status 0 "$inviso" $command --help
 	ok "of terms" says out '(4k, at most 64k)'
 done

@@ -13,6 +13,7 @@
          cookies/1, wrong_cookie/1, foreign_tracer/1, two_operators/1,
          several_nodes_in_order/1, all_nodes/1, stays_hidden/1,
          dry_run/1, directories/1, small_buffer/1, long_terms/1, quiet/1,
+         filter_of_exits/1, filter_of_a_recording/1,
          status_for_people/1, output_is_lost/1]).
 
 -define(LIB, inviso_command_lib).
@@ -24,7 +25,7 @@ all() ->
      unreachable, nobody_answers, tls_node, one_of_two,
      cookies, wrong_cookie, foreign_tracer, two_operators,
      several_nodes_in_order, all_nodes, stays_hidden, dry_run, directories,
-     small_buffer, long_terms, quiet,
+     small_buffer, long_terms, filter_of_exits, filter_of_a_recording, quiet,
      status_for_people, output_is_lost].
 
 suite() -> [{timetrap, {seconds, 180}}].
@@ -687,3 +688,57 @@ long_terms(Config) ->
           end,
     false = Cut("64k"),
     true = Cut("10k").
+
+%% Events that the VM has no match specs for.
+filter_of_exits(Config) ->
+    Node = dying_processes(Config),
+    {Events, Facts} = events(Config, Node,
+                             ["--events", "3", "--filter",
+                              "[{[_,exit,{dead,3}],[],[]}]", "procs", "gc"]),
+    [[<<"{dead,3}">>], [<<"{dead,3}">>], [<<"{dead,3}">>]] =
+        [P || #{<<"tag">> := <<"exit">>, <<"payload">> := P} <- Events],
+    #{<<"filtered">> := Filtered, <<"undecided">> := 0, <<"recorded">> := N} =
+        Facts,
+    true = Filtered > N,
+    #{status := 0, out := Out} =
+        trace(Config, Node, ["--events", "1", "--filter",
+                             "[{[_,exit,_],[{is_seq_trace}],[]}]", "procs"]),
+    says(Out, [" exit {dead,", " left out by the filter",
+               " recorded that it could not decide"]).
+
+%% What it leaves out is what merge would; and status shows it.
+filter_of_a_recording(Config) ->
+    Node = dying_processes(Config),
+    Filter = "[{[_,exit,{dead,'$1'}],[{'<','$1',2}],[]}]",
+    Record = fun(Name, More) ->
+                     #{status := 0} =
+                         run(Config, Node, ["record", "--for", "30s",
+                                            "--detach", "--name", Name | More])
+             end,
+    Record("some", ["--filter", Filter, "procs"]),
+    ?LIB:until(fun() ->
+                       #{status := 0, out := Out} =
+                           run(Config, Node, ["status"]),
+                       re:run(Out, "[1-9][0-9]* events? recorded") =/= nomatch
+               end),
+    #{status := 0, out := Out} = run(Config, Node, ["status"]),
+    says(Out, ["filter +\\[\\{\\[_,exit,\\{dead,", "left out by the filter"]),
+    #{status := 0} = run(Config, Node, ["stop", "some"]),
+    #{status := 0} = run(Config, Node, ["fetch", "some"]),
+    Log = filename:join([?config(base, Config), "*", "cwd", "some", "*.log"]),
+    Merged = fun(More) ->
+                     [File] = filelib:wildcard(Log),
+                     #{status := 0, out := Json} =
+                         ?LIB:run(opts(Config, Node),
+                                  ["merge", "--format", "json", File | More]),
+                     Json
+             end,
+    All = Merged([]),
+    All = Merged(["--filter", Filter]),
+    [<<"exit">>] = tags(?LIB:json(All)).
+
+dying_processes(Config) ->
+    Node = a_node(Config),
+    _ = ?NODE:run(Node, "L = fun L(N) ->"
+                  " spawn(fun() -> exit({dead, N rem 4}) end), timer:sleep(5), L(N + 1) end, L(0)."),
+    Node.

@@ -139,7 +139,8 @@ by_hand() ->
                      #{k => 2, l => [1, 2, 3, 4]}, {a, a}, {a, b}, {a, 1},
                      {a, 1.0}, #{}, [x, 1], <<"hello">>, <<"h">>, <<5:3>>,
                      1 bsl 70, 1.5, make_ref(), fun lists:seq/2, Self, Port]]
-        ++ [{call, Self, {?LIB, probe, [N]}, #{match_spec_result => {result, N}}}
+        ++ [{call, Self, {?LIB, probe, [N]},
+             #{match_spec_result => {result, N}}}
             || N <- [5, 6, 7]]
         ++ [{seq_trace, L, {T, {0, 1}, Self, Self, x}, #{}}
             || L <- [17, 42], T <- [send, 'receive', print]]
@@ -217,15 +218,17 @@ exchange_is_for_what_comes_after(Config) ->
     Tracer = ?LIB:open(Log, #{}),
     Worker = ?LIB:worker(),
     1 = ?LIB:flags(Worker, Tracer, [call]),
-    Flood = fun(From) ->
-                    ok = ?LIB:run(Worker, fun() -> ?LIB:flood(From, From + 9) end)
+    Flood = fun(I) ->
+                    ok = ?LIB:run(Worker, fun() -> ?LIB:flood(I, I + 9) end)
             end,
     Flood(10),
-    ok = inviso_tracer:filter(Tracer, "inviso_trace_lib:probe(N) when N rem 5 == 0"),
+    ok = inviso_tracer:filter(Tracer, "inviso_trace_lib:probe(N)"
+                              " when N rem 5 == 0"),
     Flood(20),
     ok = inviso_tracer:filter(Tracer, <<"no:such/1">>),
     Flood(30),
-    ok = inviso_tracer:filter(Tracer, [{['_', call, {'_', '_', [43]}], [], []}]),
+    ok = inviso_tracer:filter(Tracer,
+                              [{['_', call, {'_', '_', [43]}], [], []}]),
     Flood(40),
     ok = inviso_tracer:filter(Tracer, none),
     Flood(50),
@@ -348,7 +351,8 @@ closed_tracer_says_so(Config) ->
 
 limits_are_of_what_is_recorded(Config) ->
     Log = ?LIB:name(Config, "x.log"),
-    Tracer = ?LIB:open(Log, #{filter => "inviso_trace_lib:probe(N) when N > 990",
+    Filter = "inviso_trace_lib:probe(N) when N > 990",
+    Tracer = ?LIB:open(Log, #{filter => Filter,
                               limit => #{events => 50}}),
     Worker = ?LIB:worker(),
     1 = ?LIB:flags(Worker, Tracer, [call]),
