@@ -740,5 +740,6 @@ filter_of_a_recording(Config) ->
 dying_processes(Config) ->
     Node = a_node(Config),
     _ = ?NODE:run(Node, "L = fun L(N) ->"
-                  " spawn(fun() -> exit({dead, N rem 4}) end), timer:sleep(5), L(N + 1) end, L(0)."),
+                  " spawn(fun() -> exit({dead, N rem 4}) end),"
+                  " timer:sleep(5), L(N + 1) end, L(0)."),
     Node.

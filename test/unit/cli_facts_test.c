@@ -68,6 +68,27 @@ static void what_came_after_a_limit_is_no_loss(void **state)
 	assert_int_equal(inv_members_exit(&ms), INV_EXIT_LOST);
 }
 
+static void what_a_filter_left_out_is_told(void **state)
+{
+	struct inv_member v[2] = { 0 };
+	struct inv_members ms = { .v = v, .n = 2 };
+	struct inv_buf b = { 0 };
+
+	(void)state;
+	record(&v[0], 10);
+	strcpy(v[0].status.filter, "m:f(1)");
+	strcpy(v[1].status.filter, "m:f(1)");
+	inv_facts_put_counts(&b, &v[1]);
+	assert_text(&b, "0 events recorded, 0 lost, 0 left out by the filter");
+	v[0].status.filtered = 3;
+	v[1].status.filtered = 4;
+	v[1].status.undecided = 2;
+	inv_facts_put_sum(&b, &ms);
+	assert_text(&b, "10 events recorded, 0 lost, 7 left out by the filter, "
+			"2 recorded that it could not decide");
+	assert_int_equal(inv_members_exit(&ms), INV_EXIT_DONE);
+}
+
 static void the_sum_of_all_nodes_adds_up(void **state)
 {
 	struct inv_member v[3] = { 0 };
@@ -87,7 +108,8 @@ static void the_sum_of_all_nodes_adds_up(void **state)
 	inv_facts_json_sum(&b, &ms);
 	assert_text(&b, "\"produced\":45,\"recorded\":30,\"lost\":7,"
 			"\"reasons\":{\"full\":5,\"overwritten\":2},"
-			"\"after_limit\":8,\"unknown\":0");
+			"\"after_limit\":8,\"filtered\":0,\"undecided\":0,"
+			"\"unknown\":0");
 }
 
 static void more_reasons_than_there_is_room_for_add_up_too(void **state)
@@ -226,11 +248,12 @@ static void json_escapes_what_nodes_say(void **state)
 		"{\"node\":\"a@h\",\"name\":\"x\",\"owner\":\"\","
 		"\"mode\":\"\",\"keep\":\"\",\"state\":\"unknown\","
 		"\"why\":\"other\",\"text\":\"\\\"\\\\\\u000a\",\"log\":\"\",\"since\":0,"
-		"\"specs\":[],\"notes\":[],\"limits\":{\"events\":5,"
+		"\"specs\":[],\"filter\":\"\",\"notes\":[],\"limits\":{\"events\":5,"
 		"\"bytes\":null,\"rate\":null,\"ms\":null},"
 		"\"functions\":0,\"processes\":0,\"sensitive\":0,"
 		"\"log_bytes\":0,\"produced\":0,\"recorded\":0,\"lost\":0,"
-		"\"reasons\":{},\"after_limit\":0}");
+		"\"reasons\":{},\"after_limit\":0,\"filtered\":0,"
+		"\"undecided\":0}");
 }
 
 static void a_node_that_had_no_session_has_only_its_error(void **state)
@@ -249,6 +272,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counts_tell_losses_by_reason),
 		cmocka_unit_test(what_came_after_a_limit_is_no_loss),
+		cmocka_unit_test(what_a_filter_left_out_is_told),
 		cmocka_unit_test(the_sum_of_all_nodes_adds_up),
 		cmocka_unit_test(
 			more_reasons_than_there_is_room_for_add_up_too),
