@@ -14,7 +14,7 @@
 
 -export([new/0, opened/2, parse/2, for/2, change/3, change_all/3, quiet/3,
          linked/2, flags/2, tracer/2, sessions/1, calls/2, recount/2, in_vm/1,
-         forget/2, forget/3, clean/0]).
+         forget/2, forget/3, release/2, is_engine/1, clean/0]).
 
 -export_type([flags/0, tracee/0, change/0]).
 
@@ -290,6 +290,15 @@ sessions(Tracee) ->
 
 sessions_of(Tracee) ->
     sessions_by_flag(inviso_engine:profile_of(Tracee)).
+
+%% @doc Whether that is our tracer.
+-spec is_engine(term()) -> boolean().
+is_engine(Tracer) -> Tracer =:= ?TRACER.
+
+%% @doc Takes from one in the VM what no session needs just now.
+-spec release(tracee(), flags()) -> ok.
+release(Tracee, F) ->
+    renew(Tracee, inviso_engine:profile_of(Tracee), F).
 
 %% @doc Whether any may have a session's flag `call'.
 -spec calls(inviso_engine:slot(), flags()) -> boolean().

@@ -28,6 +28,8 @@
                 :: inviso_engine_tracers:tracers(),
                 %% The one that was in use longest ago first.
                 slots = lists:seq(0, 31) :: [inviso_engine:slot()],
+                foreign = inviso_engine_foreign:new()
+                :: inviso_engine_foreign:foreign(),
                 flags :: inviso_engine_flags:flags(),
                 functions :: inviso_engine_functions:functions(),
                 messages :: inviso_engine_patterns:messages()}).
@@ -222,10 +224,18 @@ open_session(Name, Tracer, #state{slots = [Slot | Slots]} = State0) ->
 %% The number of a session's tracer, 0 if it has none.
 take(undefined, _Slot, State) ->
     {ok, 0, State};
-take(Tracer, Slot, #state{tracers = Tracers} = State) ->
-    case inviso_engine_tracers:take(Tracer, Slot, Tracers) of
-        {ok, Number, New} -> {ok, Number, State#state{tracers = New}};
-        {error, _} = E -> E
+take(Tracer, Slot, #state{tracers = Tracers, foreign = Foreign} = State) ->
+    case inviso_engine_foreign:is_foreign(Tracer) of
+        true ->
+            case inviso_engine_foreign:own(Tracer, Slot, Foreign) of
+                {ok, New} -> {ok, 0, State#state{foreign = New}};
+                {error, _} = E -> E
+            end;
+        false ->
+            case inviso_engine_tracers:take(Tracer, Slot, Tracers) of
+                {ok, Number, New} -> {ok, Number, State#state{tracers = New}};
+                {error, _} = E -> E
+            end
     end.
 
 close(Number, #state{sessions = Sessions} = State0) ->
@@ -249,7 +259,8 @@ forget(Slot, State) ->
     State#state{
       functions = inviso_engine_functions:forget(Slot, Functions),
       messages = inviso_engine_patterns:forget_message(Slot, Others, Messages),
-      flags = inviso_engine_flags:forget(Slot, Flags)}.
+      flags = inviso_engine_flags:forget(Slot, Flags),
+      foreign = inviso_engine_foreign:forget(Slot, State#state.foreign)}.
 
 slots(#state{sessions = Sessions}) ->
     [Slot || #session{slot = Slot} <- maps:values(Sessions)].
@@ -301,7 +312,8 @@ serve({Kind, What, How, FlagList}, Slot, S, State)
         {ok, Tracer, Flags} ->
             case inviso_engine_flags:parse(Flags, How) of
                 {ok, Bits} ->
-                    flags(Kind, What, {Slot, How, Bits, 0}, {Tracer, S}, State);
+                    flags({Kind, What}, {Slot, How, Bits, 0},
+                          {Tracer, Flags, S}, State);
                 {error, _} = E ->
                     {E, State}
             end;
@@ -321,14 +333,37 @@ serve({info, What, Item}, Slot, S, State) ->
 serve(_, _, _, State) ->
     {{error, badarg}, State}.
 
-flags(Kind, What, {_, false, _, _} = Change, _, State) ->
-    flags(Kind, What, Change, State);
-flags(Kind, What, {Slot, true, Bits, 0}, {Tracer, S}, State0) ->
+flags({Kind, What}, {Slot, false, _, _} = Change, {_, Flags, _}, State) ->
+    N = inviso_engine_foreign:clear(Kind, What, {Slot, Flags},
+                                    State#state.foreign),
+    case flags({Kind, What}, Change, State) of
+        {{error, _}, _} when N > 0 -> {{ok, N}, State};
+        {{ok, M}, New} -> {{ok, N + M}, New};
+        Answer -> Answer
+    end;
+flags(Tracees, {Slot, true, _, _} = Change, {Tracer, Flags, S}, State0) ->
     %% Those of a dead one are gone, and nobody's.
-    State1 = lists:foldl(fun tracer_gone/2, State0,
-                         inviso_engine_tracers:used_by(
-                           Slot, State0#state.tracers)),
-    case take(Tracer, Slot, State1) of
+    State = lists:foldl(fun tracer_gone/2, State0,
+                        inviso_engine_tracers:used_by(
+                          Slot, State0#state.tracers)),
+    case inviso_engine_foreign:is_foreign(Tracer) of
+        true -> foreign_flags(Tracees, Slot, {Tracer, Flags}, State);
+        false -> our_flags(Tracees, Change, {Tracer, S}, State)
+    end.
+
+foreign_flags({Kind, What}, Slot, {Tracer, _} = Change, State) ->
+    case inviso_engine_foreign:own(Tracer, Slot, State#state.foreign) of
+        {ok, Foreign} ->
+            _ = is_atom(What)
+                orelse inviso_engine_flags:release(What, State#state.flags),
+            {inviso_engine_foreign:change(Kind, What, Change, Foreign),
+             State#state{foreign = Foreign}};
+        {error, _} = E ->
+            {E, State}
+    end.
+
+our_flags(Tracees, {Slot, true, Bits, 0}, {Tracer, S}, State0) ->
+    case take(Tracer, Slot, State0) of
         {ok, Number, State} ->
             %% Of one that is dead they go again.
             _ = inviso_engine_tracer:is_alive(Tracer)
@@ -337,15 +372,22 @@ flags(Kind, What, {Slot, true, Bits, 0}, {Tracer, S}, State0) ->
                             undefined -> Number;
                             _ -> 0
                         end,
-            flags(Kind, What, {Slot, true, Bits, InProfile}, State);
+            flags(Tracees, {Slot, true, Bits, InProfile}, State);
         {error, _} = E ->
             {E, State0}
     end.
 
-flags(Kind, What, Change, State) ->
+flags({Kind, What}, Change, State) ->
     case inviso_engine_tracees:change(Kind, What, Change, State#state.flags) of
-        {ok, N, Flags} -> {{ok, N}, State#state{flags = Flags}};
-        {error, _} = E -> {E, State}
+        {ok, N, Flags} ->
+            {{ok, N}, State#state{flags = Flags}};
+        {error, {already_traced, What, By}} = E ->
+            case inviso_engine_foreign:slot(What, State#state.foreign) of
+                none -> {E, State};
+                _ -> {{error, {not_supported, {shared, {What, By}}}}, State}
+            end;
+        {error, _} = E ->
+            {E, State}
     end.
 
 function(MFA, Action, Slot, #state{functions = Functions} = State) ->
@@ -386,8 +428,13 @@ item(T, Item, Slot, S, State)
     case erlang:trace_info(T, flags) of
         undefined when Item =:= flags; Item =:= tracer -> {ok, undefined};
         _ when Item =:= flags; Item =:= tracer ->
-            Tracer = tracer(Slot, T, S, State),
-            {ok, {Item, about_tracee(Item, Slot, T, Tracer)}};
+            case inviso_engine_foreign:slot(T, State#state.foreign) of
+                Slot ->
+                    {ok, erlang:trace_info(T, Item)};
+                _ ->
+                    Tracer = tracer(Slot, T, S, State),
+                    {ok, {Item, about_tracee(Item, Slot, T, Tracer)}}
+            end;
         _ -> {error, badarg}
     end;
 item({M, F, A} = MFA, Item, Slot, S, State)
@@ -446,7 +493,11 @@ about(T, State)
     case erlang:trace_info(T, tracer) of
         undefined -> {ok, undefined};
         {tracer, By} ->
-            {ok, weak(inviso_engine_flags:sessions(T), State) ++ legacy(By)}
+            Slots = inviso_engine_flags:sessions(T),
+            case inviso_engine_foreign:slot(T, State#state.foreign) of
+                none -> {ok, weak(Slots, State) ++ legacy(By)};
+                Slot -> {ok, weak([Slot | Slots], State)}
+            end
     end;
 about({M, F, A} = MFA, State)
   when is_atom(M), is_atom(F), is_integer(A), A >= 0, A =< 255 ->

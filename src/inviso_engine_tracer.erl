@@ -6,7 +6,9 @@
 
 -export_type([tracer/0]).
 
--type tracer() :: pid() | port() | {inviso_tracer, pos_integer()}.
+-type tracer() :: pid() | port() | {inviso_tracer, pos_integer()} |
+                  {module(), term()}.
+%% The last are called by the VM ({@link inviso_engine_foreign}).
 
 %% @doc Whether it is one. That it is dead does not matter.
 -spec check(term()) -> ok | {error, badarg | {not_supported, term()}}.
@@ -19,8 +21,8 @@ check({inviso_tracer, Handle}) when is_integer(Handle) ->
         {ok, _} -> ok;
         error -> {error, badarg}
     end;
-check({Module, _}) when is_atom(Module) ->
-    {error, {not_supported, {tracer, Module}}};
+check({Module, _} = Tracer) when is_atom(Module) ->
+    inviso_engine_foreign:check(Tracer);
 check(_) ->
     {error, badarg}.
 
@@ -88,7 +90,9 @@ is_alive({inviso_tracer, Handle}) ->
         inviso_tracer:enabled(trace_status, Handle, undefined) =:= trace
     catch
         error:_ -> false
-    end.
+    end;
+is_alive({_, _}) ->
+    true.
 
 %% What dir/0 says in the source it says only until the library is loaded.
 -dialyzer({no_match, [file/0, check/1, native/1]}).

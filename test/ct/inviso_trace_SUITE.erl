@@ -623,7 +623,8 @@ not_supported() ->
          || Flag <- [all, return_to]],
     _ = [{F, A, {not_supported, _}} = {F, A, reason(F, [S | A])}
          || {F, A} <- Refused],
-    {not_supported, _} = reason(session_create, [s, {no_module, 1}, []]),
+    badarg = reason(session_create, [s, {no_module, 1}, []]),
+    badarg = reason(session_create, [s, {lists, 1}, []]),
     %% And nothing of it was done.
     {flags, []} = inviso_trace:info(S, self(), flags),
     {traced, false} = inviso_trace:info(S, {?WORK, f, 1}, traced),
