@@ -1,0 +1,276 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% Trace sessions while much happens: whatever comes and goes, a tracer gets
+%% what its own session asked for, and in the end nothing is left.
+-module(inviso_trace_stress_SUITE).
+
+-include_lib("common_test/include/ct.hrl").
+
+-export([all/0, suite/0,
+         init_per_suite/1, end_per_suite/1,
+         init_per_testcase/2, end_per_testcase/2]).
+
+-export([sessions_come_and_go_in_a_flood/1,
+         ten_sessions_over_ten_thousand_processes/1,
+         modules_are_loaded_again_under_a_trace/1]).
+
+%% For the node.
+-export([flood/1, ten/0, reload/0]).
+
+-import(inviso_test_lib, [wait_until/1]).
+
+-define(WORK, inviso_sessions_work).
+-define(LATE, inviso_sessions_late).
+
+suite() -> [{timetrap, {minutes, 10}}].
+
+all() ->
+    [sessions_come_and_go_in_a_flood,
+     ten_sessions_over_ten_thousand_processes,
+     modules_are_loaded_again_under_a_trace].
+
+init_per_suite(Config) ->
+    inviso_sessions_lib:start(Config).
+
+end_per_suite(Config) ->
+    inviso_sessions_lib:stop(Config).
+
+init_per_testcase(_Case, Config) ->
+    Config.
+
+end_per_testcase(_Case, Config) ->
+    inviso_sessions_lib:nothing_left(Config).
+
+%% A case may take longer than inviso_test_lib:call/4 waits.
+run(Config, F, Args) ->
+    #{peer := Peer} = ?config(node, Config),
+    ok = peer:call(Peer, ?MODULE, F, Args, 500000).
+
+%%---------------------------------------------------------------------------
+
+sessions_come_and_go_in_a_flood(Config) ->
+    Seed = erlang:unique_integer([positive]),
+    ct:pal("seed ~b", [Seed]),
+    run(Config, flood, [Seed]).
+
+flood(Seed) ->
+    rand:seed(exsss, Seed),
+    process_flag(priority, high),
+    Busy = [spawn_link(fun busy/0)
+            || _ <- lists:seq(1, 2 * erlang:system_info(schedulers))],
+    ok = come_and_go(30, [], Busy),
+    ended(Busy).
+
+busy() ->
+    _ = ?WORK:even(20),
+    _ = ?WORK:fact(5),
+    _ = (catch ?WORK:fact(a)),
+    _ = ?WORK:twice(x),
+    _ = (catch ?WORK:outer([caught, external, fail])),
+    self() ! x,
+    receive x -> ok end,
+    {Pid, Ref} = spawn_monitor(?WORK, fact, [3]),
+    receive {'DOWN', Ref, process, Pid, _} -> busy() end.
+
+%% Never more than six sessions; each ends in one of the ways in which one can.
+come_and_go(0, Open, _Busy) ->
+    lists:foreach(fun close/1, Open);
+come_and_go(N, Open, Busy) when length(Open) < 6 ->
+    Session = open(N, Busy),
+    case rand:uniform(3) of
+        1 -> come_and_go(N - 1, [Session | Open], Busy);
+        2 -> come_and_go(N - 1, Open ++ [Session], Busy);
+        3 -> close(Session), come_and_go(N - 1, Open, Busy)
+    end;
+come_and_go(N, [Oldest | Open], Busy) ->
+    close(Oldest),
+    come_and_go(N, Open, Busy).
+
+%% The function that has it alone has its number in each message; nobody else's
+%% tracer is to see it.
+open(N, Busy) ->
+    Tracer = spawn(fun() -> sees_only(N) end),
+    S = inviso_trace:session_create(stress, Tracer, []),
+    Some = [P || P <- Busy, rand:uniform(2) =:= 1],
+    _ = [try_to(process, [S, P, true, Flags])
+         || P <- [new | Some], Flags <- [flags()]],
+    _ = [pattern(S, N, F) || F <- [even, odd, fact, f, outer, inner, leaf]],
+    {S, Tracer}.
+
+flags() ->
+    [call | [F || F <- [procs, send, 'receive', return_to, set_on_spawn,
+                        set_on_first_spawn, arity, silent, timestamp],
+                  rand:uniform(3) =:= 1]].
+
+pattern(S, N, F) ->
+    {MS, Flags} =
+        case rand:uniform(7) of
+            1 -> {spec(N, []), [local]};
+            2 -> {spec(N, [{return_trace}]), [local]};
+            3 -> {spec(N, [{exception_trace}]), [global]};
+            4 -> {spec(N, [{return_trace}]), [meta]};
+            5 -> {true, [call_count]};
+            6 -> {spec(N, [{silent, rand:uniform(2) =:= 1}]), [local]};
+            7 -> {spec(N, [{enable_trace, send}]), [local]}
+        end,
+    try_to(function, [S, {?WORK, F, 1}, MS, Flags]).
+
+spec(N, Actions) ->
+    [{['$1'], [{'=/=', '$1', 3}], [{message, {{stress, N}}} | Actions]}].
+
+%% Another's session may stand in the way, and older sessions can do less.
+try_to(Function, Args) ->
+    try
+        apply(inviso_trace, Function, Args)
+    catch
+        error:{not_supported, _} -> 0
+    end.
+
+close({S, Tracer}) ->
+    case rand:uniform(3) of
+        1 ->
+            exit(Tracer, kill),
+            inviso_trace:session_destroy(S);
+        2 ->
+            inviso_trace:session_destroy(S);
+        3 ->
+            _ = inviso_trace:process(S, existing, false, [all]),
+            inviso_trace:session_destroy(S)
+    end,
+    Ref = monitor(process, Tracer),
+    Tracer ! {stop, Ref},
+    receive
+        {'DOWN', Ref, process, Tracer, Reason}
+          when Reason =:= stopped; Reason =:= killed; Reason =:= noproc ->
+            ok
+    end.
+
+%% A tracer that is told of another's ends otherwise than expected.
+sees_only(N) ->
+    receive
+        {stop, _} -> exit(stopped);
+        Call when element(3, Call) =:= call ->
+            case element(5, Call) of
+                {stress, N} -> sees_only(N);
+                _ -> exit({not_of, N, Call})
+            end;
+        _ ->
+            sees_only(N)
+    end.
+
+ended(Pids) ->
+    _ = [begin unlink(P), exit(P, kill) end || P <- Pids],
+    wait_until(fun() -> not lists:any(fun is_process_alive/1, Pids) end).
+
+%%---------------------------------------------------------------------------
+
+%% Session number S of 0 to 9 traces the processes whose number is a multiple
+%% of S + 1; the first ones only some of their calls.
+ten_sessions_over_ten_thousand_processes(Config) ->
+    run(Config, ten, []).
+
+ten() ->
+    Many = 10000,
+    Pids = [spawn_link(fun called/0) || _ <- lists:seq(1, Many)],
+    Numbered = lists:zip(lists:seq(1, Many), Pids),
+    Sessions = [session(S, Numbered) || S <- lists:seq(0, 9)],
+    _ = [P ! {call, N} || {N, P} <- Numbered],
+    _ = [P ! {done, self()} || P <- Pids],
+    _ = [receive {done, P} -> ok end || P <- Pids],
+    Ref = erlang:trace_delivered(all),
+    receive {trace_delivered, all, Ref} -> ok end,
+    _ = [begin
+             Expected = [N || N <- lists:seq(S + 1, Many, S + 1),
+                              S > 3 orelse N rem 3 =:= S rem 3],
+             Tracer ! {got, self()},
+             receive {got, Tracer, Got} -> Expected = lists:sort(Got) end,
+             true = inviso_trace:session_destroy(Session)
+         end || {S, Session, Tracer} <- Sessions],
+    ended([T || {_, _, T} <- Sessions]),
+    ended(Pids).
+
+called() ->
+    receive
+        {call, N} -> N = ?WORK:f(N), called();
+        {done, From} -> From ! {done, self()}, called()
+    end.
+
+session(S, Numbered) ->
+    Tracer = spawn(fun() -> gather([]) end),
+    Session = inviso_trace:session_create(ten, Tracer, []),
+    MS = if S > 3 -> true;
+            true -> [{['$1'], [{'=:=', {'rem', '$1', 3}, S rem 3}], []}]
+         end,
+    1 = inviso_trace:function(Session, {?WORK, f, 1}, MS, [local]),
+    case S of
+        0 ->
+            N = inviso_trace:process(Session, existing, true, [call]),
+            true = N > length(Numbered);
+        _ ->
+            _ = [1 = inviso_trace:process(Session, P, true, [call])
+                 || {N, P} <- Numbered, N rem (S + 1) =:= 0]
+    end,
+    {S, Session, Tracer}.
+
+gather(Got) ->
+    receive
+        {trace, _, call, {?WORK, f, [N]}} -> gather([N | Got]);
+        {got, From} -> From ! {got, self(), Got}, gather(Got)
+    end.
+
+%%---------------------------------------------------------------------------
+
+modules_are_loaded_again_under_a_trace(Config) ->
+    run(Config, reload, []).
+
+reload() ->
+    ok = load(),
+    process_flag(priority, high),
+    Busy = [spawn_link(fun calls_late/0)
+            || _ <- lists:seq(1, 2 * erlang:system_info(schedulers))],
+    Tracer = spawn_link(fun swallow/0),
+    Sessions = [inviso_trace:session_create(S, Tracer, []) || S <- [a, b]],
+    _ = [1 = inviso_trace:process(S, P, true, [call])
+         || S <- Sessions, P <- Busy],
+    _ = [again(Sessions, N) || N <- lists:seq(1, 15)],
+    _ = [true = inviso_trace:session_destroy(S) || S <- Sessions],
+    ended([Tracer | Busy]).
+
+again([A, B] = Sessions, N) ->
+    5 = inviso_trace:function(A, {?LATE, '_', '_'},
+                              [{'_', [], [{return_trace}]}], [local]),
+    _ = try_to(function, [B, {?LATE, f, 1}, true, [call_count]]),
+    1 = inviso_trace:function(B, {?LATE, g, 1}, N rem 2 =:= 0, [local]),
+    _ = try_to(function, [B, on_load, N rem 3 =:= 0, [local]]),
+    ok = load(),
+    {traced, false} = inviso_trace:info(A, {?LATE, f, 1}, traced),
+    told(A),
+    _ = [_ = inviso_trace:function(S, {?LATE, '_', '_'}, false, [local])
+         || S <- Sessions].
+
+%% The new code is traced, when asked for.
+told(A) ->
+    1 = inviso_trace:function(A, {?LATE, f, 1}, true, [local]),
+    {traced, local} = inviso_trace:info(A, {?LATE, f, 1}, traced),
+    Self = self(),
+    Tracer = spawn_link(fun() -> Self ! {told, receive E -> E end} end),
+    C = inviso_trace:session_create(c, Tracer, []),
+    {Pid, Ref} = spawn_monitor(fun() -> receive go -> ?LATE:f(Self) end end),
+    1 = inviso_trace:process(C, Pid, true, [call]),
+    1 = inviso_trace:function(C, {?LATE, f, 1}, true, [local]),
+    Pid ! go,
+    receive {told, {trace, Pid, call, {?LATE, f, [Self]}}} -> ok end,
+    receive {'DOWN', Ref, process, Pid, normal} -> ok end,
+    true = inviso_trace:session_destroy(C).
+
+calls_late() ->
+    _ = [[[x]] = ?LATE:g(x) || _ <- lists:seq(1, 20)],
+    receive after 1 -> calls_late() end.
+
+%% Old code that is still run is waited for, and not killed.
+load() ->
+    ok = wait_until(fun() -> code:soft_purge(?LATE) end),
+    {module, ?LATE} = code:load_file(?LATE),
+    ok.
+
+swallow() ->
+    receive _ -> swallow() end.
