@@ -19,7 +19,7 @@ main([Out, Dir, Command]) ->
     Work = filename:join(Dir, "work-" ++ os:getpid()),
     ok = file:make_dir(Work),
     Rows = try
-               call_rows(Work) ++ session_rows(Dir) ++ untraced_rows(Work)
+               call_rows(Work) ++ filter_rows(Work) ++ session_rows(Dir) ++ untraced_rows(Work)
                    ++ cpu_rows(Work) ++ size_rows(Work) ++ flood_rows(Work)
                    ++ merge_rows(Work, Command) ++ lfm_rows(Work)
                    ++ attach_rows(Work, Command)
@@ -63,6 +63,41 @@ call_rows(Work) ->
      row("call, file port", Ns(file), "ns", "empty NIF", Empty),
      row("events lost meanwhile, inviso", Lost, "events")].
 
+%%---------------------------------------------------------------------------
+%% The same match spec as the VM's, of calls, and as a tracer's filter
+
+filter_rows(Work) ->
+    progress("filter in the node"),
+    Yes = {'>', '$1', 0},
+    No = {'<', '$1', 0},
+    Tracers = [{Kind, of_spec(Kind, Work)}
+               || Kind <- [all, {vm, Yes}, {ours, Yes}, {vm, No}, {ours, No}]],
+    Rounds = [[{T, traced_calls(Tracer, ?SHORT_CALLS)}
+               || {T, {Tracer, _}} <- Tracers]
+              || _ <- lists:seq(1, ?SHORT_ROUNDS)],
+    [Stop() || {_, {_, Stop}} <- Tracers],
+    Ns = fun(T) -> quartile([proplists:get_value(T, R) || R <- Rounds]) end,
+    [row("call, inviso, a filter that it matches", Ns({ours, Yes}), "ns",
+         "a match spec of the VM's", Ns({vm, Yes})),
+     row("call, inviso, a filter that leaves it out", Ns({ours, No}), "ns",
+         "a match spec of the VM's", Ns({vm, No})),
+     row("call, inviso, no filter", Ns(all), "ns",
+         "left out by a filter", Ns({ours, No}))].
+
+of_spec(all, Work) ->
+    start_tracer({inviso, #{}, "all.log"}, Work);
+of_spec({vm, Guard}, Work) ->
+    Spec = [{[{get, '$1'}, '_'], [Guard, {is_integer, '$1'}], []}],
+    {Tracer, Stop} = start_tracer({inviso, #{}, log(vm, Guard)}, Work),
+    {{spec, Spec, Tracer}, Stop};
+of_spec({ours, Guard}, Work) ->
+    Spec = [{['_', call, {?MODULE, f, [{get, '$1'}, '_']}],
+             [Guard, {is_integer, '$1'}], []}],
+    start_tracer({inviso, #{filter => Spec}, log(ours, Guard)}, Work).
+
+log(Who, {Operator, _, _}) ->
+    lists:concat([Who, Operator, ".log"]).
+
 %% {Nanoseconds a call, events lost}
 timed_calls(Kind, Work, N) ->
     {Tracer, Stop} = start_tracer(Kind, Work),
@@ -89,9 +124,11 @@ traced_calls(Tracer, N) ->
     Ns.
 
 arm(_Pid, none) -> ok;
+arm(Pid, {spec, Spec, Tracer}) ->
+    erlang:trace_pattern({?MODULE, f, 2}, Spec, [local]),
+    1 = erlang:trace(Pid, true, [call, Tracer]);
 arm(Pid, Tracer) ->
-    erlang:trace_pattern({?MODULE, f, 2}, true, [local]),
-    1 = erlang:trace(Pid, true, [call, Tracer]).
+    arm(Pid, {spec, true, Tracer}).
 
 disarm(_Pid, none) -> ok;
 disarm(Pid, _Tracer) ->
@@ -112,7 +149,9 @@ start_tracer(file, Work) ->
 start_tracer(inviso, Work) ->
     start_tracer({inviso, #{}}, Work);
 start_tracer({inviso, Opts}, Work) ->
-    File = filename:join(Work, "inviso.log"),
+    start_tracer({inviso, Opts, "inviso.log"}, Work);
+start_tracer({inviso, Opts, Name}, Work) ->
+    File = filename:join(Work, Name),
     {ok, {M, S} = T} = inviso_tracer:open(File, Opts#{replace => true}),
     {{tracer, M, S}, fun() ->
                              {ok, #{dropped := D}} = inviso_tracer:close(T),
