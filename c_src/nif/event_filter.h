@@ -17,7 +17,8 @@
  * spec builds are the callback's environment's, which the VM empties after it.
  * A program has jumps forwards only, at most INV_FILTER_CODE instructions, and
  * looks at INV_FILTER_STEPS elements of lists whose length it asks for.  Terms
- * are compared as the VM compares them, to where they differ.
+ * are compared as the VM compares them, to where they differ; a binary that does
+ * not start on a byte is copied by the VM when its size is asked for.
  */
 #define INV_FILTER_BYTES 65536u
 #define INV_FILTER_CODE 4096u

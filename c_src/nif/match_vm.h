@@ -11,9 +11,9 @@
  * Runs match programs over the VM's own terms, through the public NIF interface
  * alone.
  *
- * What that interface cannot tell ends a run with INV_EUNKNOWN, for the VM's own
- * match spec to decide: arithmetic beyond 64 bits, the size of a bitstring that
- * is not of whole bytes, the node of what is not of this node, a fun's arity.
+ * What that interface cannot tell ends a run with INV_EUNKNOWN: arithmetic
+ * beyond 64 bits, the size of a bitstring that is not of whole bytes, the node
+ * of what is not of this node, a fun's arity.
  * Nothing is allocated by us; terms that a body builds are the environment's.
  */
 /* A constant of a program, made ready once: t is a term of env. */
