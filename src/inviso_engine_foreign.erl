@@ -40,6 +40,8 @@ check({Module, State}) ->
         true = erlang:module_loaded(Module),
         {Pid, Ref} = spawn_monitor(fun() -> receive stop -> ok end end),
         try
+            %% New processes may be traced.
+            _ = erlang:trace(Pid, false, [all]),
             _ = erlang:trace(Pid, true, [{tracer, Module, State}]),
             ok
         after
