@@ -11,10 +11,10 @@
 -export([enabled/3, trace/5]).
 
 -export([load/0, start/0, handle/1, tracer/2, session/2, edit/5, profile_of/1,
-         masks/1, tracer_of/2, no_send/1, lost/0]).
+         masks/1, tracer_of/2, quiet/2, lost/0]).
 
 -nifs([enabled/3, trace/5, start/0, handle/1, tracer/2, session/2, edit/5,
-       profile_of/1, masks/1, tracer_of/2, no_send/1, lost/0]).
+       profile_of/1, masks/1, tracer_of/2, quiet/2, lost/0]).
 
 -export_type([profile/0, slot/0, sessions/0, tracee/0, tracer/0]).
 
@@ -97,9 +97,9 @@ masks(_Profile) -> erlang:nif_error(not_loaded).
 -spec tracer_of(profile(), slot()) -> tracer().
 tracer_of(_Profile, _Slot) -> erlang:nif_error(not_loaded).
 
-%% @doc The sessions whose pattern of sent messages is `false'.
--spec no_send(sessions()) -> ok.
-no_send(_Sessions) -> erlang:nif_error(not_loaded).
+%% @doc The sessions whose pattern of sent, of received messages is `false'.
+-spec quiet(sessions(), sessions()) -> ok.
+quiet(_Send, _Receive) -> erlang:nif_error(not_loaded).
 
 %% @doc What there was no room for, since the server was started: flags that a
 %% process should have got, calls whose ends are for nobody, places that two

@@ -231,7 +231,7 @@ opened(Slot, F) ->
                  'receive' = set_bit(Slot, false, F#flags.'receive')}).
 
 told(F) ->
-    ok = inviso_engine:no_send(F#flags.send),
+    ok = inviso_engine:quiet(F#flags.send, F#flags.'receive'),
     F.
 
 %% @doc Whether a session's pattern of messages is `false'.

@@ -74,12 +74,20 @@ messages(Event, renew, {Messages, Slots}) ->
 messages(Event, Slot, Messages) ->
     proplists:get_value(Slot, maps:get(Event, Messages, []), true).
 
-message_in_vm(Event, [], _) ->
-    _ = erlang:trace_pattern(Event, true, []),
-    ok;
+%% Who wants all messages or none is known to the callbacks.
 message_in_vm(Event, Set, Slots) ->
-    All = [{S, MS} || S <- Slots, MS <- [proplists:get_value(S, Set, true)],
-                      MS =/= false],
+    case lists:all(fun({_, MS}) -> is_boolean(MS) end, Set) of
+        true ->
+            _ = erlang:trace_pattern(Event, true, []),
+            ok;
+        false ->
+            spec_in_vm(Event, [{S, MS}
+                               || S <- Slots,
+                                  MS <- [proplists:get_value(S, Set, true)],
+                                  MS =/= false])
+    end.
+
+spec_in_vm(Event, All) ->
     case inviso_engine_spec:compose(All) of
         {ok, MS} ->
             try erlang:trace_pattern(Event, MS, []) of

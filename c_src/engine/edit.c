@@ -136,15 +136,17 @@ ERL_NIF_TERM inv_engine_tracer_of(ErlNifEnv *env, int argc,
 	return enif_make_uint(env, p->tracer[slot]);
 }
 
-ERL_NIF_TERM inv_engine_no_send(ErlNifEnv *env, int argc,
-				const ERL_NIF_TERM argv[])
+ERL_NIF_TERM inv_engine_quiet(ErlNifEnv *env, int argc,
+			      const ERL_NIF_TERM argv[])
 {
-	uint32_t sessions;
+	uint32_t send;
+	uint32_t receive;
 
 	(void)argc;
-	if (!enif_get_uint(env, argv[0], &sessions))
+	if (!enif_get_uint(env, argv[0], &send) ||
+	    !enif_get_uint(env, argv[1], &receive))
 		return enif_make_badarg(env);
-	inv_sessions_set_no_send(sessions);
+	inv_sessions_set_quiet(send, receive);
 	return am_ok;
 }
 

@@ -22,9 +22,9 @@ ERL_NIF_TERM inv_engine_masks(ErlNifEnv *env, int argc,
 ERL_NIF_TERM inv_engine_tracer_of(ErlNifEnv *env, int argc,
 				  const ERL_NIF_TERM argv[]);
 
-/* no_send(Sessions) -> ok: those whose pattern of sent messages is `false' */
-ERL_NIF_TERM inv_engine_no_send(ErlNifEnv *env, int argc,
-				const ERL_NIF_TERM argv[]);
+/* quiet(Send, Receive) -> ok: sessions whose patterns of these are `false' */
+ERL_NIF_TERM inv_engine_quiet(ErlNifEnv *env, int argc,
+			      const ERL_NIF_TERM argv[]);
 /* lost() -> {Count of each enum inv_lost} */
 ERL_NIF_TERM inv_engine_lost(ErlNifEnv *env, int argc,
 			     const ERL_NIF_TERM argv[]);

@@ -46,15 +46,23 @@ static bool wanted(ErlNifEnv *env, ERL_NIF_TERM id)
 	return inv_tracee_profile_of(id) != 0 || enif_is_atom(env, id);
 }
 
+/* What a port receives is asked no pattern. */
+static uint32_t quiet(const struct inv_tag *tag, bool port)
+{
+	if ((port ? tag->of_port : tag->flag) == INV_FLAG_SEND)
+		return inv_sessions_no_send();
+	return !port && tag->flag == INV_FLAG_RECEIVE ?
+		       inv_sessions_no_receive() :
+		       0;
+}
+
 static uint32_t sessions_for(const struct inv_profile *p,
 			     const struct inv_tag *tag, ERL_NIF_TERM id)
 {
 	bool port = inv_tracee_is_port(id);
-	uint32_t mask = inv_profile_wants(p, tag, port) & inv_sessions_alive();
 
-	return port && tag->of_port == INV_FLAG_SEND ?
-		       mask & ~inv_sessions_no_send() :
-		       mask;
+	return inv_profile_wants(p, tag, port) & inv_sessions_alive() &
+	       ~quiet(tag, port);
 }
 
 /* By any session, or for what is to be passed on. */

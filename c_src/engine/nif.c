@@ -294,7 +294,7 @@ static ErlNifFunc functions[] = {
 	{ "profile_of", 1, inv_engine_profile_of, 0 },
 	{ "masks", 1, inv_engine_masks, 0 },
 	{ "tracer_of", 2, inv_engine_tracer_of, 0 },
-	{ "no_send", 1, inv_engine_no_send, 0 },
+	{ "quiet", 2, inv_engine_quiet, 0 },
 	{ "lost", 0, inv_engine_lost, 0 },
 };
 

@@ -7,6 +7,7 @@ static struct inv_session sessions[INV_SESSIONS_MAX];
 static _Atomic uint32_t alive;
 static _Atomic uint32_t births;
 static _Atomic uint32_t no_send;
+static _Atomic uint32_t no_receive;
 
 uint32_t inv_session_open(uint32_t slot, uint32_t tracer)
 {
@@ -24,7 +25,7 @@ void inv_session_close(uint32_t slot)
 void inv_sessions_close_all(void)
 {
 	atomic_store(&alive, 0);
-	atomic_store(&no_send, 0);
+	inv_sessions_set_quiet(0, 0);
 }
 
 uint32_t inv_sessions_alive(void)
@@ -37,9 +38,15 @@ uint32_t inv_sessions_no_send(void)
 	return atomic_load_explicit(&no_send, memory_order_relaxed);
 }
 
-void inv_sessions_set_no_send(uint32_t mask)
+uint32_t inv_sessions_no_receive(void)
 {
-	atomic_store(&no_send, mask);
+	return atomic_load_explicit(&no_receive, memory_order_relaxed);
+}
+
+void inv_sessions_set_quiet(uint32_t send, uint32_t receive)
+{
+	atomic_store(&no_send, send);
+	atomic_store(&no_receive, receive);
 }
 
 uint32_t inv_sessions_birth(void)

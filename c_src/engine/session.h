@@ -28,11 +28,12 @@ void inv_sessions_close_all(void);
 uint32_t inv_sessions_alive(void);
 
 /*
- * Those whose pattern of sent messages is `false'.  For ports the VM asks no
- * pattern of messages; OTP 27 asks whether it is `false', of those sent.
+ * Those whose pattern of sent, of received messages is `false': the VM is not
+ * told, so that it has no pattern where sessions want all messages or none.
  */
 uint32_t inv_sessions_no_send(void);
-void inv_sessions_set_no_send(uint32_t mask);
+uint32_t inv_sessions_no_receive(void);
+void inv_sessions_set_quiet(uint32_t send, uint32_t receive);
 
 /* The youngest session's number. */
 uint32_t inv_sessions_birth(void);
