@@ -1,4 +1,4 @@
-# What the command carries for the nodes that it attaches to: modules, NIF and
+# What the command carries for the nodes that it attaches to: modules, NIFs and
 # spooler, in an archive that only programs with the room `node' in them want.
 #
 # The beams are made anew: what lies in ebin/ may be the work of another tool
@@ -15,21 +15,22 @@ $(PAYLOAD_BEAMS): $(wildcard src/*.erl include/*.hrl src/*.hrl) mk/payload.mk to
 	$(Q)ERLC='$(ERLC)' OTP_RELEASE=$(OTP_RELEASE) tools/erlc25 -o $(@D)/ebin +deterministic -I include $(wildcard src/*.erl)
 	@touch $@
 
-# The NIF does not compile under ThreadSanitizer, which the VM would not bear
-# anyway: an empty one, so that the room's threads can still be watched.
+# The NIFs do not compile under ThreadSanitizer, which the VM would not bear
+# anyway: empty ones, so that the room's threads can still be watched.
 PAYLOAD_NIF := $(if $(filter tsan,$(MODE)),$(PAYLOAD_DIR)/inviso_tracer.so,$(NIF))
-$(PAYLOAD_DIR)/inviso_tracer.so:
+PAYLOAD_ENGINE := $(if $(filter tsan,$(MODE)),$(PAYLOAD_DIR)/inviso_engine.so,$(ENGINE))
+$(PAYLOAD_DIR)/inviso_tracer.so $(PAYLOAD_DIR)/inviso_engine.so:
 	@mkdir -p $(@D)
 	@: >$@
 
-$(PAYLOAD_DIR)/build: $(PAYLOAD_BEAMS) $(PAYLOAD_NIF) $(SPOOL) tools/payload.escript
+$(PAYLOAD_DIR)/build: $(PAYLOAD_BEAMS) $(PAYLOAD_NIF) $(PAYLOAD_ENGINE) $(SPOOL) tools/payload.escript
 	$(call say,PAYLOAD,$(@D))
-	$(Q)escript tools/payload.escript $(<D)/ebin $(PAYLOAD_NIF) $(SPOOL) $(@D)
+	$(Q)escript tools/payload.escript $(<D)/ebin $(PAYLOAD_NIF) $(PAYLOAD_ENGINE) $(SPOOL) $(@D)
 $(PAYLOAD_DIR)/boot_head $(PAYLOAD_DIR)/boot_tail: $(PAYLOAD_DIR)/build ;
 
-$(PAYLOAD_DIR)/data.o: c_src/node/payload_data.S $(PAYLOAD_FILES) $(PAYLOAD_NIF) $(SPOOL) $(FLAGS_STAMP)
+$(PAYLOAD_DIR)/data.o: c_src/node/payload_data.S $(PAYLOAD_FILES) $(PAYLOAD_NIF) $(PAYLOAD_ENGINE) $(SPOOL) $(FLAGS_STAMP)
 	$(Q)$(CC) -c -o $@ -DBUILD='"$(@D)/build"' -DBOOT_HEAD='"$(@D)/boot_head"' -DBOOT_TAIL='"$(@D)/boot_tail"' \
-		-DNIF='"$(PAYLOAD_NIF)"' -DSPOOL='"$(SPOOL)"' $<
+		-DNIF='"$(PAYLOAD_NIF)"' -DSPOOL='"$(SPOOL)"' -DENGINE='"$(PAYLOAD_ENGINE)"' $<
 
 $(PAYLOAD): $(PAYLOAD_DIR)/data.o
 	@mkdir -p $(@D)

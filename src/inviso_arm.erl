@@ -15,7 +15,7 @@
 %% which can do other things between two steps.
 -module(inviso_arm).
 
--export([plan/1, step/3, watch/3, disarm/2, patterns/1, counters/2,
+-export([plan/1, way/1, step/3, watch/3, disarm/2, patterns/1, counters/2,
          expect/2]).
 
 -export_type([plan/0, matched/0]).
@@ -44,6 +44,7 @@
                done = 0 :: non_neg_integer(),
                total :: non_neg_integer(),
                who :: inviso_arm_procs:who(),
+               way :: inviso_otp:way(),
                %% To be looked at next.
                look = [] :: [inviso_otp:pattern()],
                %% none: not begun
@@ -93,7 +94,10 @@ make(Specs, Procs, Follow) ->
     Functions = inviso_arm_functions:operations(lists:append(Resolved)),
     Who = inviso_arm_procs:who(Specs, Procs, Follow),
     Events = messages(Specs),
-    ok = undisturbed(Functions, Events, Who),
+    Way = inviso_otp:way([{pattern, P} || {P, _} <- Functions]
+                         ++ [{pattern, E} || E <- Events]
+                         ++ inviso_arm_procs:needs(Who)),
+    ok = undisturbed(Way, Functions, Events, Who),
     Total = lists:sum([N || {_, N} <- Functions]),
     {Count, Sensitive, ProcNotes} = inviso_arm_procs:count(Who),
     Notes = lists:append(LoadNotes) ++ ProcNotes ++ notes(Specs, Who)
@@ -101,7 +105,7 @@ make(Specs, Procs, Follow) ->
                  N <- inviso_arm_foreign:leftovers()]
         ++ inviso_arm_foreign:shared(Functions),
     {ok, #plan{todo = Functions ++ [{E, 0} || E <- Events], total = Total,
-               who = Who},
+               who = Who, way = Way},
      #{functions => Total, processes => Count, sensitive => Sensitive,
        notes => unique(Notes)}}.
 
@@ -120,14 +124,14 @@ all_clauses(Those) ->
         false -> lists:append(Those)
     end.
 
-undisturbed(Functions, Events, Who) ->
-    ok = inviso_arm_foreign:functions(Functions),
+undisturbed(Way, Functions, Events, Who) ->
+    ok = inviso_arm_foreign:functions(Way, Functions),
     ok = case inviso_arm_procs:has_calls(Who) of
              false -> ok;
-             true -> inviso_arm_foreign:calls()
+             true -> inviso_arm_foreign:calls(Way)
          end,
-    ok = inviso_arm_foreign:events([E || {event, E, _} <- Events]),
-    inviso_arm_procs:undisturbed(Who).
+    ok = inviso_arm_foreign:events(Way, [E || {event, E, _} <- Events]),
+    inviso_arm_procs:undisturbed(Way, Who).
 
 notes(Specs, Who) ->
     Counts = [1 || #{counters := Cs} <- Specs, lists:member(count, Cs)],
@@ -137,6 +141,10 @@ notes(Specs, Who) ->
 
 unique(Notes) ->
     lists:foldr(fun(N, Acc) -> [N | lists:delete(N, Acc)] end, [], Notes).
+
+%% @doc Which scope is needed for it.
+-spec way(plan()) -> inviso_otp:way().
+way(#plan{way = Way}) -> Way.
 
 %% --- steps --------------------------------------------------------------------
 

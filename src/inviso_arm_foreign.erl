@@ -5,20 +5,20 @@
 %% Where there are sessions nobody is disturbed, and none of this finds any.
 -module(inviso_arm_foreign).
 
--export([functions/1, events/1, processes/2, calls/0, leftovers/0, shared/1]).
+-export([functions/2, events/2, processes/3, calls/1, leftovers/0, shared/1]).
 -export([patterns/0, owner/1]).
 
 -define(MAX_NOTED, 3).
 
 %% @doc Throws `{refused, Text}' when a function has a pattern that one of ours
 %% would change.
--spec functions([inviso_arm_functions:operation()]) -> ok.
-functions(Operations) ->
+-spec functions(inviso_otp:way(), [inviso_arm_functions:operation()]) -> ok.
+functions(Way, Operations) ->
     _ = [refuse(Kind, {M, F, A})
          || not inviso_otp:has_sessions(),
             {{Kind, {M, F0, A0}, _}, _} <- Operations,
             {F, A} <- meant(M, F0, A0),
-            inviso_otp:foreign_pattern(Kind, {M, F, A})],
+            inviso_otp:foreign_pattern(Way, Kind, {M, F, A})],
     ok.
 
 meant(M, '_', '_') -> inviso_arm_functions:functions_of(M);
@@ -43,32 +43,33 @@ refuse(Kind, {M, F, A}) ->
             [inviso_spec:format_mfa(M, F, A), What, Who, one_only()]).
 
 %% @doc The same of messages.
--spec events([send | 'receive']) -> ok.
-events(Events) ->
+-spec events(inviso_otp:way(), [send | 'receive']) -> ok.
+events(Way, Events) ->
     _ = [refused("which messages ~ts traces is set already, by ~ts. ~ts",
                  [E, any_owner(), one_only()])
-         || E <- Events, inviso_otp:foreign_event(E)],
+         || E <- Events, inviso_otp:foreign_event(Way, E)],
     ok.
 
 %% @doc The same of processes and ports that we would trace, when they have a
 %% tracer.
--spec processes([pid() | port() | new_processes | new_ports], [atom()]) -> ok.
-processes(Who, Flags) ->
+-spec processes(inviso_otp:way(),
+                [pid() | port() | new_processes | new_ports], [atom()]) -> ok.
+processes(Way, Who, Flags) ->
     _ = [refused("~ts already traced, by ~ts. ~ts",
                  [whose(W), owner(Tracer), one_only()])
          || Flags =/= [], not inviso_otp:has_sessions(), W <- Who,
-            {Tracer, _} <- [inviso_otp:foreign_tracer(W)]],
+            {Tracer, _} <- [inviso_otp:foreign_tracer(Way, W)]],
     ok.
 
 %% @doc Patterns are the VM's, not a tracer's: somebody who traces calls of any
 %% process would get what we ask for as well, and we what they do.
--spec calls() -> ok.
-calls() ->
+-spec calls(inviso_otp:way()) -> ok.
+calls(Way) ->
     _ = [refused("calls are traced already, by ~ts. ~ts",
                  [owner(Tracer), one_only()])
          || not inviso_otp:has_sessions(),
             W <- [new_processes | processes()],
-            {Tracer, Flags} <- [inviso_otp:foreign_tracer(W)],
+            {Tracer, Flags} <- [inviso_otp:foreign_tracer(Way, W)],
             lists:member(call, Flags)],
     ok.
 
@@ -98,7 +99,8 @@ traced() ->
 
 is_traced(MFA) ->
     case erlang:trace_info(MFA, traced) of
-        {traced, Kind} -> Kind =:= local orelse Kind =:= global;
+        {traced, Kind} when Kind =:= local; Kind =:= global ->
+            not inviso_otp:in_session(MFA);
         _ -> false
     end.
 
@@ -132,20 +134,26 @@ any_owner() ->
         Tracer -> owner(Tracer)
     end.
 
+%% One that is in nobody's sessions, if there is one.
 any_tracer() ->
-    first_tracer([new_processes, new_ports | processes()]).
+    All = [new_processes, new_ports | processes()],
+    case first_tracer(shared, All) of
+        none -> first_tracer(alone, All);
+        Tracer -> Tracer
+    end.
 
-first_tracer([]) ->
+first_tracer(_, []) ->
     none;
-first_tracer([W | Ws]) ->
-    case inviso_otp:foreign_tracer(W) of
+first_tracer(Way, [W | Ws]) ->
+    case inviso_otp:foreign_tracer(Way, W) of
         {Tracer, _} -> Tracer;
-        none -> first_tracer(Ws)
+        none -> first_tracer(Way, Ws)
     end.
 
 %% @doc A tracer, in words.
 -spec owner(term()) -> iolist().
 owner({inviso_tracer, _}) -> "another session of inviso";
+owner({inviso_engine, _}) -> "other sessions of inviso";
 owner({Module, _}) -> io_lib:format("the tracer module ~tw", [Module]);
 owner(Port) when is_port(Port) -> io_lib:format("the trace port ~w", [Port]);
 owner(Pid) when is_pid(Pid) -> ["process ", who(Pid)];

@@ -2,7 +2,7 @@
 %% @doc Which processes and ports are traced, with which flags.
 -module(inviso_arm_procs).
 
--export([who/3, undisturbed/1, count/1, is_all/1, has_calls/1,
+-export([who/3, needs/1, undisturbed/2, count/1, is_all/1, has_calls/1,
          uncounted/1, defects/1,
          begin_walk/3, walk/5, gc_text/1]).
 
@@ -67,6 +67,14 @@ is_all(#{new := New, existing := Existing}) -> New andalso Existing.
 -spec has_calls(who()) -> boolean().
 has_calls(#{flags := Flags}) -> lists:member(call, Flags).
 
+%% @doc What of the VM's tracing that takes.
+-spec needs(who()) -> [inviso_otp:need()].
+needs(#{flags := Flags, port_flags := PortFlags, given := Given} = Who) ->
+    [{flag, F} || F <- Flags]
+        ++ [{port_flag, F} || F <- PortFlags,
+                              all_ports(Who) orelse
+                                  lists:any(fun is_port/1, Given)].
+
 %% @doc Which events are not calls.
 -spec uncounted(who()) -> [atom()].
 uncounted(#{flags := Flags, port_flags := PortFlags}) ->
@@ -79,14 +87,14 @@ all_ports(#{port_flags := Flags}) -> lists:member(ports, Flags).
 
 %% @doc Throws `{refused, Text}' when somebody else would be disturbed, or the
 %% VM is known not to survive it.
--spec undisturbed(who()) -> ok.
-undisturbed(#{flags := Flags, new := New, existing := Existing,
+-spec undisturbed(inviso_otp:way(), who()) -> ok.
+undisturbed(Way, #{flags := Flags, new := New, existing := Existing,
               given := Given} = Who) ->
     ok = inviso_arm_foreign:processes(
-           [new_processes || New] ++ [P || Existing, P <- processes()]
+           Way, [new_processes || New] ++ [P || Existing, P <- processes()]
            ++ [P || P <- Given, is_pid(P)], Flags),
     ok = inviso_arm_foreign:processes(
-           [new_ports || New, all_ports(Who)]
+           Way, [new_ports || New, all_ports(Who)]
            ++ [P || Existing, all_ports(Who), P <- erlang:ports()]
            ++ [P || P <- Given, is_port(P)],
            maps:get(port_flags, Who)),

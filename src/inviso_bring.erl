@@ -131,7 +131,7 @@ payload() ->
     {_, NoRuntime} = beams(inviso_push:rt_modules()),
     Priv = inviso_push:priv_dir(),
     Files = [{Name, file:read_file(filename:join(Priv, Name))}
-             || Name <- ["inviso_tracer.so", "inviso_spool"]],
+             || Name <- inviso_push:files()],
     NoFile = [{filename:join(Priv, N), R} || {N, {error, R}} <- Files],
     case NoCode ++ NoRuntime ++ NoFile of
         [] ->

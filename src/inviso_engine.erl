@@ -31,7 +31,7 @@
 %% @doc Loads the library, if it is not loaded yet.
 -spec load() -> ok | {error, term()}.
 load() ->
-    try filename:absname(inviso_push:priv_dir()) of
+    try dir() of
         Dir ->
             Path = unicode:characters_to_list(
                      filename:join(Dir, "inviso_engine"),
@@ -45,6 +45,13 @@ load() ->
             end
     catch
         error:_ -> {error, {load, "there is no directory priv beside ebin"}}
+    end.
+
+%% Where the tracer's is, if that has been brought from somewhere.
+dir() ->
+    case inviso_tracer:dir() of
+        undefined -> filename:absname(inviso_push:priv_dir());
+        Dir -> unicode:characters_to_list(Dir)
     end.
 
 %% @doc Callback of erl_tracer.

@@ -47,7 +47,7 @@ weight(Clauses) ->
 
 owned(Calls) ->
     case [MFA || not inviso_otp:has_sessions(), {Which, _} <- Calls,
-                 MFA <- meant(Which), inviso_otp:foreign_pattern(any, MFA)] of
+                 MFA <- meant(Which), inviso_otp:foreign_pattern(alone, any, MFA)] of
         [] ->
             false;
         [{M, F, A} | _] ->

@@ -291,24 +291,16 @@ instead({session, _, _, _}, G) -> G.
 in_the_way(_, true) ->
     <<"this process is here already">>;
 in_the_way({session, Name, _, _}, false) ->
-    Others = [{S, Phase} || {_, {session, _, _, _} = S, Phase} <- inviso_push:users()],
-    Same = [S || {{session, N, _, _} = S, _} <- Others, N =:= Name],
-    Active = [S || {S, active} <- Others, not inviso_otp:has_sessions()],
-    case {Same, Active} of
-        {[S | _], _} ->
-            text("there is a session ~ts already: ~ts", [Name, traced_by(S)]);
-        {[], [S | _]} ->
-            traced_by(S);
-        {[], []} ->
+    case [S || {_, {session, N, _, _} = S, _} <- inviso_push:users(),
+               N =:= Name] of
+        [S | _] ->
+            text("there is a session ~ts already: ~ts",
+                 [Name, inviso_push:traced_by(S)]);
+        [] ->
             false
     end;
 in_the_way(_, false) ->
     false.
-
-traced_by({session, Name, Owner, Since}) ->
-    text("traced by ~ts since ~ts, session ~ts",
-         [Owner, calendar:system_time_to_rfc3339(
-                   Since, [{time_designator, $\s}]), Name]).
 
 down(Pid, Ref, #guard{users = Users, clients = Clients} = G) ->
     case {Users, Clients} of

@@ -3,12 +3,13 @@
 %%
 %% Chosen by capability, at run time: the same beams run on OTP 25 to 29.
 %%
-%% A <em>scope</em> is the part of the VM's tracing that is ours. Where the VM
-%% has trace sessions (module `trace', OTP 27), a scope is a session. Where it
-%% has none, it is the VM's one set of flags and patterns, of which this module
-%% touches only what is ours: it looks at the tracer of a process before it
-%% changes its flags, and refuses a pattern on a function that somebody else
-%% traces.
+%% A <em>scope</em> is the part of the VM's tracing that is ours: a trace
+%% session, of the VM (module `trace', OTP 27) or, where it has none, of our
+%% engine ({@link inviso_trace}). For what the engine can not do yet
+%% ({@link way/1}), it is there the VM's one set of flags and patterns, of which
+%% this module touches only what is ours: it looks at the tracer of a process
+%% before it changes its flags, and refuses a pattern on a function that
+%% somebody else traces.
 %%
 %% The process that opened a scope holds it: a session is destroyed by the VM
 %% when the last process that refers to it is gone.
@@ -19,7 +20,10 @@
 
 -export([has_sessions/0,
          has_stack/0,
+         way/1,
          scope_open/2,
+         scope_open/3,
+         scope_watch/1,
          scope_close/2,
          set_flags/5,
          set_port_flags/4,
@@ -38,21 +42,25 @@
          infrastructure/0,
          system_processes/0,
          gc_elsewhere/1,
-         foreign_pattern/2,
-         foreign_event/1,
+         foreign_pattern/3,
+         in_session/1,
+         foreign_event/2,
          shared_bif/1,
-         foreign_tracer/1,
+         foreign_tracer/2,
          foreign_sessions/0,
          session_name/1,
          traced_by/1,
          known_defects/0,
          affected/1]).
 
--export_type([scope/0, tracer/0, kind/0, counter/0, procs/0, pattern/0,
+-export_type([scope/0, way/0, need/0, tracer/0, kind/0, counter/0, procs/0, pattern/0,
               residue/0]).
 
 -type tracer() :: pid() | {module(), term()}.
 -opaque scope() :: {session, term(), tracer()} | {legacy, tracer()}.
+-type way() :: shared | alone.
+%% Of tracing: beside others, or only where nobody else does.
+-type need() :: {flag | port_flag, atom()} | {pattern, pattern()}.
 -type kind() :: global | local | meta | counter().
 -type counter() :: call_count | call_time | call_memory.
 -type procs() :: all | new | existing | pid().
@@ -81,23 +89,71 @@ has_stack() ->
         {error, _} -> false
     end.
 
+%% @doc How one can trace who needs all of this.
+-spec way([need()]) -> way().
+way(Needs) ->
+    case has_sessions() orelse not lists:any(fun is_lacking/1, Needs) of
+        true -> shared;
+        false -> alone
+    end.
+
+%% What our engine can not do.
+is_lacking({port_flag, _}) -> true;
+is_lacking({flag, Flag}) -> lists:member(Flag, [set_on_link, set_on_first_link]);
+is_lacking({pattern, {event, Event, MS}}) ->
+    inviso_engine_spec:check(MS, Event) =/= ok;
+is_lacking({pattern, {local, _, MS}}) ->
+    inviso_engine_spec:check(MS, function) =/= ok;
+is_lacking({pattern, _}) -> true.
+
 %% @doc Opens a scope. The module of a tracer module must be loaded.
 -spec scope_open(atom(), tracer()) -> scope().
 scope_open(Name, Tracer) ->
     case has_sessions() of
-        true -> {session, trace:session_create(Name, Tracer, []), Tracer};
-        false -> {legacy, Tracer}
+        true -> scope_open(shared, Name, Tracer);
+        false -> scope_open(alone, Name, Tracer)
+    end.
+
+%% @doc The same, for what needs one of the two.
+-spec scope_open(way(), atom(), tracer()) -> scope().
+scope_open(shared, Name, Tracer) ->
+    {session, (sessions()):session_create(Name, Tracer, []), Tracer};
+scope_open(alone, _Name, Tracer) ->
+    {legacy, Tracer}.
+
+%% The module with OTP's API for sessions.
+sessions() ->
+    case has_sessions() of
+        true -> trace;
+        false -> inviso_trace
     end.
 
 %% @doc Closes a scope: no flag of it and none of `Patterns', which are all that
 %% were set in it, is set afterwards.
 -spec scope_close(scope(), [pattern()]) -> ok.
 scope_close({session, Session, _}, _Patterns) ->
-    _ = trace:session_destroy(Session),
+    _ = (sessions()):session_destroy(Session) orelse abandoned(),
     ok;
 scope_close({legacy, _} = Scope, Patterns) ->
     clear_flags(Scope),
     forget_patterns(Patterns).
+
+%% An engine that was killed has left patterns, which the next takes away.
+abandoned() ->
+    has_sessions() orelse
+        inviso_trace:session_destroy(
+          inviso_trace:session_create(inviso_count, self(), [])).
+
+%% @doc The caller gets a `DOWN' of this when the scope is gone because the
+%% engine was killed; `none' where that cannot be.
+-spec scope_watch(scope()) -> reference() | none.
+scope_watch({session, _, _}) ->
+    case has_sessions() of
+        true -> none;
+        false -> monitor(process, inviso_engine_server)
+    end;
+scope_watch({legacy, _}) ->
+    none.
 
 %% @doc Sets or clears flags of processes. `Own' are processes never to be
 %% traced: our own. The count is that of the processes reached.
@@ -115,7 +171,7 @@ do_flags({session, S, _}, How, Pid, Flags, Own) when is_pid(Pid) ->
         false -> {ok, 0}
     end;
 do_flags({session, S, _}, How, Procs, Flags, Own) ->
-    N = trace:process(S, Procs, How, Flags),
+    N = (sessions()):process(S, Procs, How, Flags),
     case Procs of
         new ->
             {ok, N};
@@ -144,9 +200,11 @@ do_flags(Scope, How, all, Flags, Own) ->
 
 session_process(S, Pid, How, Flags) ->
     try
-        trace:process(S, Pid, How, Flags)
+        (sessions()):process(S, Pid, How, Flags)
     catch
-        error:badarg -> 0
+        error:badarg -> 0;
+        %% By others, where the VM has no sessions.
+        error:{already_traced, _, _} -> 0
     end.
 
 legacy_process({legacy, Tracer}, Pid, How, Flags) ->
@@ -199,7 +257,7 @@ is_local(Pid) -> node(Pid) =:= node().
           {ok, non_neg_integer()} | {error, term()}.
 set_port_flags({session, S, _}, How, Ports, Flags) ->
     try
-        {ok, trace:port(S, Ports, How, Flags)}
+        {ok, (sessions()):port(S, Ports, How, Flags)}
     catch
         error:badarg -> {ok, 0}
     end;
@@ -211,8 +269,8 @@ set_port_flags({legacy, _} = Scope, How, Port, Flags) ->
 %% @doc Clears every flag that the scope set.
 -spec clear_flags(scope()) -> ok.
 clear_flags({session, S, _}) ->
-    _ = trace:process(S, all, false, [all]),
-    _ = trace:port(S, all, false, [all]),
+    _ = (sessions()):process(S, all, false, [all]),
+    _ = (sessions()):port(S, all, false, [all]),
     ok;
 clear_flags({legacy, _} = Scope) ->
     _ = legacy_new(Scope, false, [all]),
@@ -243,9 +301,9 @@ clear_walk({legacy, Tracer} = Scope, Left) ->
                   match_spec(), [pattern()]) ->
           {ok, non_neg_integer()} | {error, term()}.
 set_pattern({session, S, _}, event, send, MS, _Ours) ->
-    guarded(fun() -> trace:send(S, MS, []) end);
+    guarded(fun() -> (sessions()):send(S, MS, []) end);
 set_pattern({session, S, _}, event, 'receive', MS, _Ours) ->
-    guarded(fun() -> trace:recv(S, MS, []) end);
+    guarded(fun() -> (sessions()):recv(S, MS, []) end);
 set_pattern({legacy, _}, event, Event, MS, Ours) ->
     Known = lists:keymember(Event, 2, Ours),
     case erlang:trace_info(Event, match_spec) of
@@ -257,7 +315,7 @@ set_pattern({legacy, _}, event, Event, MS, Ours) ->
             {error, {already_traced, Event}}
     end;
 set_pattern({session, S, _}, Kind, MFA, MS, _Ours) ->
-    guarded(fun() -> trace:function(S, MFA, MS, [Kind]) end);
+    guarded(fun() -> (sessions()):function(S, MFA, MS, [Kind]) end);
 set_pattern({legacy, Tracer}, Kind, MFA, MS, Ours) ->
     Flag = case {Kind, MS, Tracer} of
                {meta, false, _} -> meta;
@@ -300,7 +358,7 @@ set_meta(Scope, Flags, MFA, Specs, Ours) ->
 
 %% Only one that is there is cleared: see `bif_two_sessions' in the table.
 set_meta_flags({session, S, _} = Flags, MFA, none, Ours) ->
-    case guarded(fun() -> trace:info(S, MFA, meta) end) of
+    case guarded(fun() -> (sessions()):info(S, MFA, meta) end) of
         {ok, {meta, Tracer}} when is_tuple(Tracer); is_pid(Tracer) ->
             set_pattern(Flags, meta, MFA, false, Ours);
         _ ->
@@ -384,7 +442,7 @@ pattern_state({session, S, _}, {Kind, MFA, _}) ->
                call_count -> call_count;
                _ -> traced
            end,
-    case guarded(fun() -> trace:info(S, MFA, Item) end) of
+    case guarded(fun() -> (sessions()):info(S, MFA, Item) end) of
         {ok, {_, Value}} when Value =/= false, Value =/= undefined -> set;
         _ -> gone
     end;
@@ -431,7 +489,7 @@ has_counter(Kind) ->
 counter(Scope, Kind, MFA) ->
     Info = guarded(fun() ->
                            case Scope of
-                               {session, S, _} -> trace:info(S, MFA, Kind);
+                               {session, S, _} -> (sessions()):info(S, MFA, Kind);
                                {legacy, _} -> erlang:trace_info(MFA, Kind)
                            end
                    end),
@@ -451,6 +509,8 @@ counter(Scope, Kind, MFA) ->
 %% @doc What of a scope and of patterns stays in the VM when the process that
 %% holds the scope is killed. Sessions go with their holder: nothing.
 -spec residue(scope() | none, [pattern()]) -> residue().
+residue({session, _, _}, _) ->
+    none;
 residue(Scope, Patterns) ->
     case has_sessions() of
         true -> none;
@@ -538,14 +598,24 @@ is_ours(Kinds, {M, F, A}, Ours) ->
 
 %% @doc A function matched that has a pattern which one of this kind would
 %% change. `any': a pattern of any kind. Where there are sessions nobody is
-%% disturbed.
--spec foreign_pattern(kind() | any, {module(), atom(), arity()}) -> boolean().
-foreign_pattern(any, MFA) ->
+%% disturbed, but for those who use none.
+-spec foreign_pattern(way(), kind() | any, mfa()) -> boolean().
+foreign_pattern(_, any, MFA) ->
     not has_sessions() andalso
         lists:any(fun(Item) -> set(MFA, Item) end,
                   [traced, meta, call_count, call_time]);
-foreign_pattern(Kind, MFA) ->
-    not has_sessions() andalso is_foreign(Kind, MFA, []).
+foreign_pattern(Way, Kind, MFA) ->
+    not has_sessions() andalso is_foreign(Kind, MFA, [])
+        andalso not (Way =:= shared andalso in_session(MFA)).
+
+%% @doc Whether a function, or which messages, are traced by our engine.
+-spec in_session(mfa() | send | 'receive') -> boolean().
+in_session(What) ->
+    whereis(inviso_engine_server) =/= undefined andalso
+        case inviso_trace:session_info(What) of
+            [_ | _] -> true;
+            _ -> false
+        end.
 
 %% @doc Whether a function is one of the VM's own that another session traces
 %% as well, on a VM that does not keep the two apart.
@@ -557,17 +627,21 @@ shared_bif({M, F, A} = MFA) ->
         andalso trace:session_info(MFA) =/= [].
 
 %% @doc Whether somebody has set which messages are traced.
--spec foreign_event(send | 'receive') -> boolean().
-foreign_event(Event) ->
-    not has_sessions() andalso
-        erlang:trace_info(Event, match_spec) =/= {match_spec, true}.
+-spec foreign_event(way(), send | 'receive') -> boolean().
+foreign_event(Way, Event) ->
+    MS = not has_sessions() andalso erlang:trace_info(Event, match_spec),
+    MS =/= false andalso MS =/= {match_spec, true}
+        andalso not (Way =:= shared andalso inviso_engine_spec:is_ours(MS)).
 
 %% @doc The tracer and the flags of a process or port, or of those to come. The
-%% only tracer there can be, where the VM has no sessions; `none' where it has.
--spec foreign_tracer(pid() | port() | new_processes | new_ports) ->
+%% only tracer there can be, where the VM has no sessions; `none' where it has,
+%% and where it is that of our engine, which is shared.
+-spec foreign_tracer(way(), pid() | port() | new_processes | new_ports) ->
           none | {tracer(), [atom()]}.
-foreign_tracer(Who) ->
+foreign_tracer(Way, Who) ->
     case not has_sessions() andalso erlang:trace_info(Who, tracer) of
+        {tracer, {inviso_engine, _}} when Way =:= shared ->
+            none;
         {tracer, Tracer} when Tracer =/= [] ->
             case erlang:trace_info(Who, flags) of
                 {flags, Flags} when is_list(Flags) -> {Tracer, Flags};
@@ -579,10 +653,7 @@ foreign_tracer(Who) ->
 %% @doc The trace sessions of the VM that are not ours.
 -spec foreign_sessions() -> [term()].
 foreign_sessions() ->
-    case has_sessions() of
-        true -> [S || S <- trace:session_info(all), is_foreign_session(S)];
-        false -> []
-    end.
+    [S || S <- sessions_of(all), is_foreign_session(S)].
 
 is_foreign_session({Name, _}) ->
     not lists:member(Name, [legacy, inviso, inviso_count]).
@@ -605,6 +676,8 @@ traced_by(Who) ->
 
 legacy_tracer(Who) ->
     case {erlang:trace_info(Who, tracer), erlang:trace_info(Who, flags)} of
+        {{tracer, {inviso_engine, _}}, _} ->
+            [];
         {{tracer, Tracer}, {flags, Flags}}
           when Tracer =/= [], is_list(Flags) ->
             [{legacy, Tracer, Flags}];
@@ -613,13 +686,15 @@ legacy_tracer(Who) ->
     end.
 
 sessions_of(Who) ->
-    case has_sessions() andalso trace:session_info(Who) of
+    Some = has_sessions() orelse whereis(inviso_engine_server) =/= undefined,
+    case Some andalso (sessions()):session_info(Who) of
         Sessions when is_list(Sessions) -> Sessions;
         _ -> []
     end.
 
 session_tracer(Session, Who) ->
-    try {trace:info(Session, Who, tracer), trace:info(Session, Who, flags)} of
+    try {(sessions()):info(Session, Who, tracer),
+         (sessions()):info(Session, Who, flags)} of
         {{tracer, Tracer}, {flags, Flags}}
           when Tracer =/= [], is_list(Flags) ->
             [{Session, Tracer, Flags}];

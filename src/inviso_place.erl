@@ -1,11 +1,12 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc The private directory on a traced node: NIF and spooler, where they
+%% @doc The private directory on a traced node: NIFs and spooler, where they
 %% were brought, and the logs of sessions, each in a room of its own.
 %%
 %% ```
 %%  PARENT/inviso-<32 hex digits>/       0700   the place
 %%         inviso_tracer.so              0600
 %%         inviso_spool                  0700
+%%         inviso_engine.so              0600   where the VM has no sessions
 %%         room-<number>/                0700   of one session
 %%               NAME.log                0600
 %% '''
@@ -59,7 +60,8 @@ absent(#{dir := Dir}) ->
              not filelib:is_regular(filename:join(Dir, Name))].
 
 files() ->
-    [{<<"inviso_tracer.so">>, 8#600}, {<<"inviso_spool">>, 8#700}].
+    [{<<"inviso_tracer.so">>, 8#600}, {<<"inviso_spool">>, 8#700}]
+        ++ [{<<"inviso_engine.so">>, 8#600} || not inviso_otp:has_sessions()].
 
 %% @doc Writes one of the files; one that is there already is left as it is.
 -spec put(place(), binary(), binary()) -> ok | {error, usage | failed, binary()}.

@@ -9,10 +9,10 @@
 
 %% For who attaches.
 -export([attach/1, loader/0, rt_loader/0, modules/0, rt_modules/0,
-         build/0, build/2, priv_dir/0]).
+         engine_modules/0, files/0, build/0, build/2, priv_dir/0]).
 %% For users of the guard.
--export([join/3, note/2, room/3, keeps/0, session/2, find/1, users/0, leave/2,
-         report/1, await/3, own/0, owner/1, reply/2, send/2]).
+-export([join/3, note/2, room/3, keeps/0, session/2, claim/2, find/1, users/0, leave/2,
+         report/1, await/3, own/0, owner/1, traced_by/1, reply/2, send/2]).
 
 -export_type([guard/0, user/0]).
 
@@ -22,6 +22,9 @@
 -type user() :: {session, Name :: binary(), Owner :: binary(),
                  Since :: integer()}
               | {rt, Client :: pid()}.
+
+-type phase() :: active | alone | done | leaving.
+%% alone: active, and nobody else can be.
 
 -define(NAME, inviso_guard).
 -define(PROTOCOL, 1).
@@ -39,7 +42,15 @@ modules() ->
      inviso_worker, inviso_follow, inviso_overload, inviso_status, inviso_near,
      inviso_spec, inviso_spec_elixir, inviso_spec_head, inviso_spec_procs,
      inviso_arm, inviso_arm_foreign, inviso_arm_functions, inviso_arm_procs,
-     inviso_arm_watch, inviso_expect].
+     inviso_arm_watch, inviso_expect | engine_modules()].
+
+%% @doc Those of them that make trace sessions where the VM has none: nowhere
+%% else are they loaded.
+-spec engine_modules() -> [module()].
+engine_modules() ->
+    [inviso_trace, inviso_trace_errors, inviso_engine, inviso_engine_server,
+     inviso_engine_flags, inviso_engine_patterns, inviso_engine_spec,
+     inviso_engine_tracer, inviso_engine_tracers].
 
 %% @doc Those that a runtime component needs as well.
 -spec rt_modules() -> [module()].
@@ -54,7 +65,7 @@ rt_modules() ->
      inviso_ip, inviso_rt_logs].
 
 %% @doc What is equal for equal code: of modules as they are loaded, and of
-%% files by their names, `inviso_tracer.so' and `inviso_spool'.
+%% files by their names.
 -spec build([{module(), term(), binary()}], [{string(), binary()}]) ->
           binary().
 build(Modules, Files) ->
@@ -74,9 +85,14 @@ build_of(Sums) ->
 build() ->
     Priv = priv_dir(),
     Files = [{Name, file:read_file(filename:join(Priv, Name))}
-             || Name <- ["inviso_tracer.so", "inviso_spool"]],
+             || Name <- files()],
     build_of([{atom_to_list(M), M:module_info(md5)} || M <- modules()]
              ++ [{Name, erlang:md5(Bytes)} || {Name, {ok, Bytes}} <- Files]).
+
+%% @doc The files that may have to be brought.
+-spec files() -> [string()].
+files() ->
+    ["inviso_tracer.so", "inviso_spool", "inviso_engine.so"].
 
 %% @doc Where NIF, spooler and command are. Our own tree has ebin/ and priv/
 %% beside each other, whatever its name is.
@@ -98,18 +114,27 @@ priv_dir() ->
 -spec loader() -> [erl_parse:abstract_expr()].
 loader() ->
     inviso_guard:expressions(
+      lists:flatten(io_lib:format("Engine = ~w,", [engine_modules()])) ++
       "case catch erlang:register(inviso_loading, self()) of"
       "    true ->"
-      "        Loaded = [{M, code:is_loaded(M)} || {M, _, _} <- Mods],"
+      "        Here = case erlang:function_exported("
+      "                      erts_internal, trace_session_create, 3) of"
+      "                   true ->"
+      "                       [Mod || {M, _, _} = Mod <- Mods,"
+      "                               not lists:member(M, Engine)];"
+      "                   false ->"
+      "                       Mods"
+      "               end,"
+      "        Loaded = [{M, code:is_loaded(M)} || {M, _, _} <- Here],"
       "        Left = [M || {M, {file, \"inviso_pushed\"}} <- Loaded],"
       "        case ets:whereis(inviso_guard) =:= undefined"
       "            andalso [M || {M, {file, _}} <- Loaded] -- Left of"
       "            [] ->"
       "                [code:delete(M) || M <- Left],"
-      "                case [M || {M, _, _} <- Mods,"
+      "                case [M || {M, _, _} <- Here,"
       "                           not code:soft_purge(M)] of"
       "                    [] ->"
-      "                        ok = code:atomic_load(Mods),"
+      "                        ok = code:atomic_load(Here),"
       "                        inviso_push:attach(Args);"
       "                    _ ->"
       "                        {error, again, <<>>}"
@@ -253,10 +278,35 @@ keeps() ->
     end.
 
 %% @doc Whether the calling user, a session, traces, is done, or is going.
--spec session(ets:tab(), active | done | leaving) -> ok.
+-spec session(ets:tab(), phase()) -> ok.
 session(Table, Phase) ->
     true = ets:update_element(Table, {user, self()}, {3, Phase}),
     ok.
+
+%% @doc Whether the calling user, a session, can trace in this way beside the
+%% others. Who says first what he needs, and looks then, is in nobody's way
+%% unknown to both.
+-spec claim(ets:tab(), inviso_otp:way()) -> ok | {error, binary()}.
+claim(Table, shared) ->
+    beside(Table, active, [alone]);
+claim(Table, alone) ->
+    beside(Table, alone, [active, alone]).
+
+beside(Table, Phase, InTheWay) ->
+    ok = session(Table, Phase),
+    case [S || {Pid, {session, _, _, _} = S, P} <- users(), Pid =/= self(),
+               lists:member(P, InTheWay)] of
+        [S | _] when Phase =:= alone ->
+            {error, text("~ts; on OTP ~ts what is asked for can not be traced "
+                         "beside others",
+                         [traced_by(S), erlang:system_info(otp_release)])};
+        [S | _] ->
+            {error, text("~ts; on OTP ~ts what that traces can not be traced "
+                         "beside others",
+                         [traced_by(S), erlang:system_info(otp_release)])};
+        [] ->
+            ok
+    end.
 
 %% @doc The session of a name.
 -spec find(binary() | term()) -> {ok, pid()} | error.
@@ -267,7 +317,7 @@ find(Name) ->
     end.
 
 %% @doc The users of the guard of this node.
--spec users() -> [{pid(), user(), active | done | leaving}].
+-spec users() -> [{pid(), user(), phase()}].
 users() ->
     try ets:match_object(?NAME, {{user, '_'}, '_', '_'}) of
         Rows -> [{Pid, User, Phase} || {{user, Pid}, User, Phase} <- Rows]
@@ -314,6 +364,13 @@ owner({session, Name, Owner, _}) ->
     text("~ts (session ~ts)", [Owner, Name]);
 owner({rt, Client}) ->
     text("the Inviso API of ~ts", [node(Client)]).
+
+%% @doc Who traces with a session, in words.
+-spec traced_by(user()) -> binary().
+traced_by({session, Name, Owner, Since}) ->
+    text("traced by ~ts since ~ts, session ~ts",
+         [Owner, calendar:system_time_to_rfc3339(
+                   Since, [{time_designator, $\s}]), Name]).
 
 %% @doc Answers a request, as {@link send/2} does.
 -spec reply({pid(), term()}, term()) -> ok.

@@ -50,6 +50,7 @@
          tracer = none :: none | inviso_tracer:tracer(),
          keeper = none :: none | pid(),
          scope = none :: none | inviso_otp:scope(),
+         engine = none :: none | reference(),
          plan :: inviso_arm:plan(),
          matched :: map(),
          notes :: [binary()],
@@ -139,6 +140,7 @@ planned(#{protect := Protect} = Map, Table, Guard, Place, Since) ->
     Asked = (maps:with([specs, procs, follow], Map))#{
               returns => maps:get(mode, Map) =:= live},
     {Plan, Matched} = plan(Asked),
+    ok = claimed(Map, Table, inviso_arm:way(Plan)),
     Now = now_ms(),
     S = #session{map = Map, table = Table, guard = Guard, since = Since,
                  plan = Plan, matched = maps:remove(notes, Matched),
@@ -157,6 +159,14 @@ plan(Asked) ->
         {error, _, _} = E -> throw(E)
     end.
 
+claimed(#{dry_run := true}, _, _) ->
+    ok;
+claimed(_, Table, Way) ->
+    case inviso_push:claim(Table, Way) of
+        ok -> ok;
+        {error, Text} -> throw({error, refused, Text})
+    end.
+
 opened(_Place, #session{map = #{dry_run := true}} = S) ->
     S;
 opened(none, _S) ->
@@ -172,9 +182,11 @@ opened(Place, #session{map = #{name := Name} = Map, table = Table} = S) ->
     {inviso_tracer, Handle} = Tracer,
     Keeper = inviso_tracer:nif_keeper(Handle),
     ok = inviso_push:room(Table, Room, Keeper),
-    Scope = inviso_otp:scope_open(inviso, Tracer),
+    Scope = inviso_otp:scope_open(inviso_arm:way(S#session.plan), inviso,
+                                  Tracer),
     noted(S#session{room = Room, path = Path, tracer = Tracer,
                     keeper = Keeper, scope = Scope,
+                    engine = inviso_otp:scope_watch(Scope),
                     notes = S#session.notes ++ short_terms(Opts)}).
 
 %% Nobody asked for it.
@@ -403,6 +415,9 @@ handle_info({'EXIT', Pid, _}, #session{closer = Pid} = S) ->
     {noreply, again(closer, S#session{closer = successor(high, S)})};
 handle_info({'DOWN', Ref, process, _, _}, #session{guard = Ref} = S) ->
     leave(tracer, <<"the guard of this node was killed">>, S);
+handle_info({'DOWN', Ref, process, _, _}, #session{engine = Ref} = S) ->
+    {noreply, finish(tracer, <<"the trace sessions of this node were killed">>,
+                     S)};
 handle_info(_, S) ->
     {noreply, S}.
 

@@ -3,7 +3,7 @@
 %%%
 %%%   escript tools/payload.escript EBIN FILE... DIRECTORY
 %%%
-%%% EBIN has the beams, FILE... are the NIF and the spooler. In DIRECTORY:
+%%% EBIN has the beams, FILE... are the NIFs and the spooler. In DIRECTORY:
 %%%
 %%%   boot_head, boot_tail   arguments of erl_eval:expr/5, in the external
 %%%                          format; the term Args goes between the two

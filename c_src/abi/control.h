@@ -32,6 +32,8 @@
  *	case catch erlang:register(inviso_loading, self()) of
  *	    true -> when no code of ours is in use or installed:
  *			what was left, or is not purged yet, goes first;
+ *			of Mods, those of the engine only where the VM has
+ *			no trace sessions;
  *			code:atomic_load(Mods)	{M, "inviso_pushed", Beam}
  *		inviso_push:attach(Args);
  *	    _ ->
@@ -53,7 +55,8 @@
  *	want      code | tracer: whether NIF and spooler are needed
  *	dirs      [binary]: where to make the private directory; [] is the
  *		  node's own choice
- *    files names what is to be sent, of "inviso_tracer.so", "inviso_spool".
+ *    files names what is to be sent, of "inviso_tracer.so", "inviso_spool",
+ *    "inviso_engine.so" (where the VM has no trace sessions).
  *
  * 3. Requests to the guard:
  *	{put, Name, Bytes}	ok | {error, Class, Text}; a file that is there

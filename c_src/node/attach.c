@@ -21,10 +21,10 @@
 #define AGAIN_PAUSE_MS 20
 /* How long to wait for its guard when the user does not want to. */
 #define GUARD_MS 2000
-/* What is asked of a node in one step, at most: two files and `ready'. */
+/* What is asked of a node in one step, at most: three files and `ready'. */
 #define STEP_ASKS INV_SURVEY_ASKS
 
-_Static_assert(STEP_ASKS >= 3, "two files and `ready'");
+_Static_assert(STEP_ASKS >= 4, "three files and `ready'");
 
 struct step {
 	struct inv_attach *v;

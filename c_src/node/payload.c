@@ -15,6 +15,7 @@ CARRIED(boot_head);
 CARRIED(boot_tail);
 CARRIED(nif);
 CARRIED(spool);
+CARRIED(engine);
 
 #define BLOB(name)                   \
 	((struct inv_blob){          \
@@ -42,6 +43,8 @@ struct inv_blob inv_payload_file(const char *name)
 		return BLOB(nif);
 	if (!strcmp(name, INV_PAYLOAD_SPOOL))
 		return BLOB(spool);
+	if (!strcmp(name, INV_PAYLOAD_ENGINE))
+		return BLOB(engine);
 	return (struct inv_blob){ NULL, 0 };
 }
 

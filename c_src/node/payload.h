@@ -29,6 +29,8 @@ struct inv_blob inv_payload_boot_tail(void);
 
 #define INV_PAYLOAD_NIF "inviso_tracer.so"
 #define INV_PAYLOAD_SPOOL "inviso_spool"
+/* Wanted where the VM has no trace sessions. */
+#define INV_PAYLOAD_ENGINE "inviso_engine.so"
 
 /* One of the files above; data is NULL for another name. */
 struct inv_blob inv_payload_file(const char *name);

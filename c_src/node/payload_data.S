@@ -21,5 +21,6 @@
 	carry	inv__payload_boot_tail, BOOT_TAIL
 	carry	inv__payload_nif, NIF
 	carry	inv__payload_spool, SPOOL
+	carry	inv__payload_engine, ENGINE
 
 	.section .note.GNU-stack, "", %progbits

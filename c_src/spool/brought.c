@@ -68,5 +68,6 @@ void inv_brought_remove(const struct inv_attached *mem, const char *dir,
 		remove_log(mem->ctl);
 	remove_in(dir, "inviso_tracer.so");
 	remove_in(dir, "inviso_spool");
+	remove_in(dir, "inviso_engine.so");
 	rmdir(dir);
 }

@@ -118,7 +118,7 @@ clean() ->
 
 flags_of(Scope, Who) ->
     case Scope of
-        {session, S, _} -> element(2, trace:info(S, Who, flags));
+        {session, S, _} -> element(2, inviso_trace:info(S, Who, flags));
         {legacy, _} -> element(2, erlang:trace_info(Who, flags))
     end.
 
@@ -151,7 +151,7 @@ what_matches_is_counted_before(Config) ->
         %% As many as the VM says, of every module there is.
         _ = [M:module_info() || M <- [ets, erlang, gen_server]],
         {ok, Plan, #{functions := All}} = plan(["'_'"]),
-        Scope = inviso_otp:scope_open(x, self()),
+        Scope = ?P:scope(Plan),
         Set = [{Pattern, N} || {Pattern, N} <- element(2, Plan)],
         [] = [{Pattern, N, Got}
               || {{Kind, MFA, MS} = Pattern, N} <- Set,
@@ -217,7 +217,8 @@ an_embedded_node_loads_nothing(_Config) ->
                              [filename:join(Ebin, atom_to_list(M))])
      || M <- [inviso_otp, inviso_near, inviso_spec, inviso_spec_elixir,
               inviso_spec_head, inviso_spec_procs, inviso_arm,
-              inviso_arm_foreign, inviso_arm_functions, inviso_arm_procs]],
+              inviso_arm_foreign, inviso_arm_functions, inviso_arm_procs
+              | inviso_push:engine_modules()]],
     Plan = fun(Text) -> peer:call(Peer, inviso_arm, plan,
                                   [#{specs => [Text], procs => [],
                                      follow => []}])
@@ -237,7 +238,7 @@ an_embedded_node_loads_nothing(_Config) ->
 patterns_come_before_flags(Config) ->
     on(Config, fun() ->
         {ok, Plan, #{functions := N}} = plan(["'_':init/1", "procs"]),
-        Scope = inviso_otp:scope_open(x, self()),
+        Scope = ?P:scope(Plan),
         Last = before_flags(inviso_arm:step(Plan, Scope, []), Scope, N, 0),
         true = length(inviso_arm:patterns(Last)) =:= N,
         [call, procs] = lists:sort(flags_of(Scope, new_processes)),
@@ -266,7 +267,7 @@ it_can_be_abandoned_at_any_step(Config) ->
 
 %% After each number of steps; how many there are.
 abandoned(Plan, N) ->
-    Scope = inviso_otp:scope_open(x, self()),
+    Scope = ?P:scope(Plan),
     {How, Last} = some_steps(Plan, Scope, N),
     ok = inviso_arm:disarm(Last, Scope),
     ok = clean(),
@@ -288,7 +289,7 @@ many_processes_take_many_steps(Config) ->
         Many = [?P:worker() || _ <- lists:seq(1, 30000)],
         {ok, Plan, #{processes := N}} = plan(["lists:seq/2"]),
         true = N > 30000,
-        Scope = inviso_otp:scope_open(x, self()),
+        Scope = ?P:scope(Plan),
         Steps = count_steps(Plan, Scope, 0),
         true = Steps > 3,
         [[call] = flags_of(Scope, P) || P <- Many],
@@ -306,7 +307,7 @@ count_steps(Plan, Scope, N) ->
 processes_born_meanwhile_are_not_missed(Config) ->
     on(Config, fun() ->
         {ok, Plan, _} = plan(["inviso_arm_probe:f/1"]),
-        Scope = inviso_otp:scope_open(x, self()),
+        Scope = ?P:scope(Plan),
         {Born, Last} = bearing(Plan, Scope, []),
         %% Those of the first steps, and the last.
         true = length(Born) > 2,
@@ -670,7 +671,7 @@ others_who_trace_are_named(Config) ->
         clean(),
         {ok, Late, _} = plan(["inviso_arm_probe:f/1"]),
         1 = erlang:trace_pattern({?P, f, 1}, true, [local]),
-        LateScope = inviso_otp:scope_open(x, self()),
+        LateScope = ?P:scope(Late),
         case {has_sessions(), until_error(Late, LateScope)} of
             {true, {done, Next}} ->
                 inviso_arm:disarm(Next, LateScope);
@@ -716,7 +717,7 @@ two_who_trace_garbage_collections_are_refused(Config) ->
                 {ok, Plan, _} = plan(["gc"], [pid_to_list(W)]),
                 S2 = trace:session_create(theirs, self(), []),
                 1 = trace:process(S2, W, true, [garbage_collection]),
-                Scope = inviso_otp:scope_open(x, self()),
+                Scope = ?P:scope(Plan),
                 {error, refused, _, Last} = until_error(Plan, Scope),
                 inviso_arm:disarm(Last, Scope),
                 [garbage_collection] = element(2, trace:info(S2, W, flags)),

@@ -5,7 +5,7 @@
 %% Its record is looked up.
 -compile(debug_info).
 
--export([f/1, f/2, f/3, g/1, spawn_and_call/1, 'odd name'/1,
+-export([scope/1, f/1, f/2, f/3, g/1, spawn_and_call/1, 'odd name'/1,
          caught/3, armed/4, arm/3, arm/4, disarm/2, worker/0, call/3,
          idle/0, sensitive/0, foreign_tracer/1, drain/1, elixir/0]).
 
@@ -58,8 +58,11 @@ arm(Texts, Procs, Own) -> arm(Texts, Procs, [], Own).
 arm(Texts, Procs, Follow, Own) ->
     {ok, Plan, _} = inviso_arm:plan(#{specs => Texts, procs => Procs,
                                       follow => Follow}),
-    Scope = inviso_otp:scope_open(inviso_probe, self()),
+    Scope = scope(Plan),
     {steps(Plan, Scope, Own), Scope}.
+
+scope(Plan) ->
+    inviso_otp:scope_open(inviso_arm:way(Plan), inviso_probe, self()).
 
 steps(Plan, Scope, Own) ->
     case inviso_arm:step(Plan, Scope, Own) of

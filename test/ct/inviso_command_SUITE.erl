@@ -481,18 +481,10 @@ two_operators(Config) ->
             end,
     First = Start(),
     ?LIB:until(fun() -> ?LIB:out(First) =/= <<>> end),
-    case sessions(Node) of
-        true ->
-            Second = Start(),
-            ?LIB:until(fun() -> ?LIB:out(Second) =/= <<>> end),
-            ok = ?LIB:signal(Second, "INT"),
-            #{status := 0} = ?LIB:wait(Second, 30000);
-        false ->
-            #{status := 4, err := Err} =
-                trace(Config, Node, ["lists:seq/2"]),
-            %% by whom
-            says(Err, [integer_to_list(maps:get(os_pid, First))])
-    end,
+    Second = Start(),
+    ?LIB:until(fun() -> ?LIB:out(Second) =/= <<>> end),
+    ok = ?LIB:signal(Second, "INT"),
+    #{status := 0} = ?LIB:wait(Second, 30000),
     Size = byte_size(?LIB:out(First)),
     ?LIB:until(fun() -> byte_size(?LIB:out(First)) > Size end),
     ok = ?LIB:signal(First, "INT"),

@@ -68,18 +68,27 @@ end_per_testcase(_Case, Config) ->
 
 attaching_and_leaving_leaves_nothing(Config) ->
     #{tmp := Tmp} = Node = ?config(node, Config),
-    Both = [<<"inviso_tracer.so">>, <<"inviso_spool">>],
-    {ok, #{guard := Guard, dir := Dir, files := Both}} = attach(Node),
+    Files = [<<"inviso_tracer.so">>, <<"inviso_spool">>]
+        ++ [<<"inviso_engine.so">> || needs_engine(Node)],
+    {ok, #{guard := Guard, dir := Dir, files := Files}} = attach(Node),
     Guard = call(Node, erlang, whereis, [inviso_guard]),
     8#700 = mode(Dir),
     8#600 = mode(filename:join(Dir, "inviso_tracer.so")),
     8#700 = mode(filename:join(Dir, "inviso_spool")),
     {ok, [_]} = file:list_dir(Tmp),
     {file, "inviso_pushed"} = call(Node, code, is_loaded, [inviso_session]),
+    [] = [M || M <- inviso_push:engine_modules(),
+               (call(Node, code, is_loaded, [M]) =/= false)
+                   =/= needs_engine(Node)],
     [_ | _] = inviso_test_lib:left_behind(element(1, ?config(before, Config)),
                                           Node),
     gone = leave(Guard),
     is_clean(?config(before, Config)).
+
+%% Where the VM has no trace sessions.
+needs_engine(Node) ->
+    not call(Node, erlang, function_exported,
+             [erts_internal, trace_session_create, 3]).
 
 mode(Path) ->
     {ok, Info} = file:read_file_info(Path),
@@ -114,7 +123,7 @@ for_code_alone_there_is_no_directory(Config) ->
         ask_attach(Node, #{want => code}),
     {ok, []} = file:list_dir(Tmp),
     {error, usage, _} = ask(Guard, ready),
-    {ok, #{guard := Guard, files := [_, _]}} = attach(Node),
+    {ok, #{guard := Guard, files := [_, _ | _]}} = attach(Node),
     gone = leave(Guard),
     is_clean(?config(before, Config)).
 

@@ -38,6 +38,7 @@
          a_flight_recorder_leaves_its_file/1,
          a_dry_run_arms_nothing/1,
          names_are_unique_and_found/1,
+         two_trace_the_same/1,
          one_at_a_time_where_the_vm_has_no_sessions/1,
          only_files_of_the_session_are_read/1,
          status_tells_of_all/1,
@@ -84,6 +85,7 @@ all() ->
      a_flight_recorder_leaves_its_file,
      a_dry_run_arms_nothing,
      names_are_unique_and_found,
+     two_trace_the_same,
      one_at_a_time_where_the_vm_has_no_sessions,
      only_files_of_the_session_are_read,
      status_tells_of_all,
@@ -653,18 +655,32 @@ names_are_unique_and_found(Config) ->
         erpc:call(Name, inviso_session, find, [<<"a.name-1_x">>]),
     clean(Config, Guard).
 
+two_trace_the_same(Config) ->
+    {Node, Guard} = attached(Config),
+    {ok, S, _} = start(Node, Guard, #{owner => <<"eve@x">>}),
+    wait_state(S, [tracing]),
+    {ok, S2, _} = start(Node, Guard),
+    wait_state(S2, [tracing]),
+    ok = seqs(Node, 10),
+    %% Calls and returns; the node itself calls it at times.
+    _ = [true = maps:get(recorded, stop(P)) >= 20 || P <- [S, S2]],
+    clean(Config, Guard).
+
+%% What the engine can not do takes all that the VM has.
 one_at_a_time_where_the_vm_has_no_sessions(Config) ->
     {Node, Guard} = attached(Config),
-    {ok, S, #{name := First}} = start(Node, Guard, #{owner => <<"eve@x">>}),
-    wait_state(S, [tracing]),
-    case erpc:call(maps:get(name, Node), inviso_otp, has_sessions, []) of
-        true ->
+    Alone = #{specs => [<<"ports">>]},
+    case erpc:call(maps:get(name, Node), inviso_otp, way,
+                   [[{port_flag, ports}]]) of
+        shared ->
+            {ok, S, _} = start(Node, Guard, Alone),
+            wait_state(S, [tracing]),
             {ok, S2, _} = start(Node, Guard),
-            wait_state(S2, [tracing]),
-            ok = seqs(Node, 10),
-            %% Calls and returns; the node itself calls it at times.
-            _ = [true = maps:get(recorded, stop(P)) >= 20 || P <- [S, S2]];
-        false ->
+            wait_state(S2, [tracing]);
+        alone ->
+            {ok, S, #{name := First}} =
+                start(Node, Guard, Alone#{owner => <<"eve@x">>}),
+            wait_state(S, [tracing]),
             {error, refused, Text} = start(Node, Guard),
             has(Text, "traced by eve@x since 20"),
             {match, _} = re:run(Text, " [0-9:]{8}[-+Z]"),
@@ -672,7 +688,9 @@ one_at_a_time_where_the_vm_has_no_sessions(Config) ->
             _ = stop(S),
             %% One that only holds its log is in nobody's way.
             {ok, S2, _} = start(Node, Guard),
-            wait_state(S2, [tracing])
+            wait_state(S2, [tracing]),
+            {error, refused, Other} = start(Node, Guard, Alone),
+            has(Other, "can not be traced beside others")
     end,
     clean(Config, Guard).
 

@@ -34,14 +34,14 @@ static struct inv_buf file(const char *dir, const char *name)
 
 static void the_files_are_those_that_were_built(void **state)
 {
-	static const char *const names[] = { INV_PAYLOAD_NIF,
-					     INV_PAYLOAD_SPOOL };
+	static const char *const names[] = { INV_PAYLOAD_NIF, INV_PAYLOAD_SPOOL,
+					     INV_PAYLOAD_ENGINE };
 	const char *priv = getenv("INVISO_PRIV");
 
 	(void)state;
 	if (!priv)
 		skip();
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < 3; i++) {
 		struct inv_blob carried = inv_payload_file(names[i]);
 		struct inv_buf built = file(priv, names[i]);
 

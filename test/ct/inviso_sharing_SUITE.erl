@@ -1,0 +1,299 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% Several who trace on one node: each gets his own, and none disturbs another,
+%% on every release.
+-module(inviso_sharing_SUITE).
+
+-include_lib("common_test/include/ct.hrl").
+
+-export([all/0, suite/0, init_per_suite/1, end_per_suite/1,
+         init_per_testcase/2, end_per_testcase/2]).
+
+-export([each_sees_its_own/1,
+         kinds_of_events_are_each_ones_own/1,
+         one_leaves_and_the_other_goes_on/1,
+         one_is_killed_and_the_other_goes_on/1,
+         all_who_trace_are_shown/1,
+         others_are_named_and_let_be/1,
+         sessions_that_are_killed_end/1]).
+
+-import(inviso_test_lib, [call/4, wait_until/1]).
+-import(inviso_remote_lib, [attach/1, leave/1, ask/2, start/3, stop/1,
+                            follow/1, wait_state/2, is_clean/1]).
+
+-define(JSON, inviso_trace_json).
+
+suite() -> [{timetrap, {seconds, 180}}].
+
+all() ->
+    [each_sees_its_own,
+     kinds_of_events_are_each_ones_own,
+     one_leaves_and_the_other_goes_on,
+     one_is_killed_and_the_other_goes_on,
+     all_who_trace_are_shown,
+     others_are_named_and_let_be,
+     sessions_that_are_killed_end].
+
+init_per_suite(Config) ->
+    case [S || P <- ["inviso", "inviso_tracer.so", "inviso_spool"],
+               {skip, S} <- [inviso_test_lib:product(P)]] of
+        [] -> start_distribution(Config);
+        [Why | _] -> {skip, Why}
+    end.
+
+start_distribution(Config) ->
+    _ = os:cmd("epmd -daemon"),
+    case net_kernel:start([sharing_suite, longnames]) of
+        {ok, _} -> [{net, true} | Config];
+        {error, _} -> Config
+    end.
+
+end_per_suite(Config) ->
+    _ = ?config(net, Config) =:= undefined orelse net_kernel:stop(),
+    ok.
+
+init_per_testcase(Case, Config) ->
+    Dir = filename:join(?config(priv_dir, Config), atom_to_list(Case)),
+    ok = filelib:ensure_path(Dir),
+    #{name := Name} = Node = inviso_test_lib:start_stock_node(Case, Dir),
+    true = erlang:set_cookie(Name, call(Node, erlang, get_cookie, [])),
+    pong = net_adm:ping(Name),
+    %% What attaching needs of the release itself.
+    _ = erpc:call(Name, erl_eval, exprs, [inviso_push:rt_loader(),
+                                          [{'Mods', []}, {'Sums', []}]]),
+    Before = inviso_test_lib:footprint(Node),
+    [{node, Node}, {before, {Before, Node}}, {dir, Dir} | Config].
+
+end_per_testcase(_Case, Config) ->
+    inviso_test_lib:stop_node(?config(node, Config)).
+
+%% --- helpers ----------------------------------------------------------------
+
+attached(Config) ->
+    Node = ?config(node, Config),
+    {ok, #{guard := Guard}} = attach(Node),
+    {Node, Guard}.
+
+tracing(Node, Guard, More) ->
+    {ok, S, _} = start(Node, Guard, maps:merge(#{mode => record}, More)),
+    #{state := tracing} = wait_state(S, [tracing, failed]),
+    S.
+
+%% One process calls lists:seq/2 with 1 and each of these.
+seqs(Node, Ns) ->
+    _ = call(Node, lists, zipwith, [fun lists:seq/2, [1 || _ <- Ns], Ns]),
+    ok.
+
+%% One that does so again and again, for lists from nothing to nine.
+flood(Node) ->
+    Loop = inviso_guard:expressions(
+             "(fun L() -> [lists:seq(1, N) || N <- Ns], timer:sleep(1), L()"
+             " end)()."),
+    call(Node, erlang, spawn,
+         [erl_eval, exprs, [Loop, [{'Ns', lists:seq(0, 9)}]]]).
+
+%% Of a session that is stopped: [{Tag, Payload}], with what a match spec told.
+events(Config, S) ->
+    #{state := stopped, dropped := 0} = stop(S),
+    {Bytes, _} = follow(S),
+    File = filename:join(?config(dir, Config), "followed.log"),
+    ok = file:write_file(File, Bytes),
+    Command = filename:join(inviso_test_lib:priv(), "inviso"),
+    Out = os:cmd(Command ++ " merge --format json " ++ File ++ " 2>/dev/null"),
+    [{Tag, Payload ++ [R || {<<"result">>, R} <- maps:to_list(Event)]}
+     || Line <- string:lexemes(Out, "\n"),
+        #{<<"tag">> := Tag, <<"payload">> := Payload} = Event
+            <- [?JSON:decode(unicode:characters_to_binary(Line))]].
+
+%% The last arguments of calls of lists:seq/2.
+numbers(Events) ->
+    [list_to_integer(N)
+     || {<<"call">>, [MFA | _]} <- Events,
+        {match, [N]} <- [re:run(MFA, "^{lists,seq,\\[1,([0-9]+)\\]}$",
+                                [{capture, all_but_first, list}])]].
+
+clean(Config, Guard, Sessions) ->
+    _ = [ok = ask(S, remove) || S <- Sessions],
+    gone = leave(Guard),
+    is_clean(?config(before, Config)).
+
+has_sessions(#{name := Name}) ->
+    erpc:call(Name, inviso_otp, has_sessions, []).
+
+%% --- two ----------------------------------------------------------------------
+
+%% The first thing to be right: one function, one process, two match specs.
+each_sees_its_own(Config) ->
+    {Node, Guard} = attached(Config),
+    A = tracing(Node, Guard,
+                #{specs => [<<"lists:seq(1, X) when X > 5">>]}),
+    B = tracing(Node, Guard,
+                #{specs => [<<"lists:seq(1, X) when X < 8 -> return;caller">>]}),
+    ok = seqs(Node, lists:seq(1, 10)),
+    OfA = events(Config, A),
+    [6, 7, 8, 9, 10] = numbers(OfA),
+    5 = length(OfA),
+    OfB = events(Config, B),
+    [1, 2, 3, 4, 5, 6, 7] = numbers(OfB),
+    7 = length([1 || {<<"return_from">>, _} <- OfB]),
+    14 = length(OfB),
+    7 = length([1 || {<<"call">>, [_, Caller]} <- OfB,
+                     binary:match(Caller, <<"{lists,zipwith,">>)
+                         =/= nomatch]),
+    clean(Config, Guard, [A, B]).
+
+kinds_of_events_are_each_ones_own(Config) ->
+    {Node, Guard} = attached(Config),
+    A = tracing(Node, Guard, #{specs => [<<"procs">>]}),
+    B = tracing(Node, Guard, #{specs => [<<"lists:seq/2">>]}),
+    C = tracing(Node, Guard, #{specs => [<<"send({sharing, _})">>]}),
+    ok = seqs(Node, [3]),
+    Self = call(Node, erlang, whereis, [init]),
+    _ = call(Node, erlang, send, [Self, {sharing, 1}]),
+    _ = call(Node, erlang, send, [Self, {other, 1}]),
+    OfA = events(Config, A),
+    true = lists:member(<<"exit">>, [Tag || {Tag, _} <- OfA]),
+    [] = [Tag || {Tag, _} <- OfA, lists:member(Tag, [<<"call">>, <<"send">>])],
+    OfB = events(Config, B),
+    true = lists:member(3, numbers(OfB)),
+    [] = [Tag || {Tag, _} <- OfB, Tag =/= <<"call">>],
+    [{<<"send">>, [<<"{sharing,1}">>, _]}] = events(Config, C),
+    clean(Config, Guard, [A, B, C]).
+
+%% Of a process that goes on all the time nothing is lost, and nothing twice.
+one_leaves_and_the_other_goes_on(Config) ->
+    {Node, Guard} = attached(Config),
+    Flood = flood(Node),
+    Stays = tracing(Node, Guard, #{specs => [<<"lists:seq(1, X) when X > 6">>],
+                                   procs => [pid(Node, Flood)]}),
+    _ = [begin
+             S = tracing(Node, Guard,
+                         #{specs => [<<"lists:seq(1, X) when X < 8">>],
+                           procs => [pid(Node, Flood)]}),
+             timer:sleep(100),
+             Ns = numbers(events(Config, S)),
+             ok = in_turn(Ns, lists:seq(0, 7)),
+             ok = ask(S, remove)
+         end || _ <- lists:seq(1, 5)],
+    Ns = numbers(events(Config, Stays)),
+    true = length(Ns) > 100,
+    ok = in_turn(Ns, [7, 8, 9]),
+    true = call(Node, erlang, exit, [Flood, kill]),
+    clean(Config, Guard, [Stays]).
+
+pid(Node, Pid) ->
+    list_to_binary(call(Node, erlang, pid_to_list, [Pid])).
+
+%% One after the other, from any on.
+in_turn([], _) ->
+    ok;
+in_turn([N | _] = Ns, Turn) ->
+    {Before, From} = lists:splitwith(fun(X) -> X =/= N end, Turn),
+    in_turn(Ns, From ++ Before, From ++ Before).
+
+in_turn([N | Ns], [N | Left], Turn) -> in_turn(Ns, Left, Turn);
+in_turn([], _, _) -> ok;
+in_turn(Ns, [], Turn) -> in_turn(Ns, Turn, Turn);
+in_turn(Ns, Left, _) -> {error, lists:sublist(Ns, 20), Left}.
+
+one_is_killed_and_the_other_goes_on(Config) ->
+    {Node, Guard} = attached(Config),
+    Flood = flood(Node),
+    Stays = tracing(Node, Guard, #{specs => [<<"lists:seq(1, X) when X > 6">>],
+                                   procs => [pid(Node, Flood)]}),
+    _ = [begin
+             S = tracing(Node, Guard,
+                         #{specs => [<<"lists:seq">>, <<"send">>,
+                                     <<"lists:append">>]}),
+             timer:sleep(50),
+             true = call(Node, erlang, exit, [S, kill]),
+             ok = wait_until(fun() -> only(Node, Flood) end)
+         end || _ <- lists:seq(1, 5)],
+    Ns = numbers(events(Config, Stays)),
+    true = length(Ns) > 100,
+    ok = in_turn(Ns, [7, 8, 9]),
+    true = call(Node, erlang, exit, [Flood, kill]),
+    clean(Config, Guard, [Stays]).
+
+%% What the one that is left traces is all that is traced.
+only(#{name := Name} = Node, Flood) ->
+    case has_sessions(Node) of
+        true ->
+            Count = [S || {inviso, _} = S <- call(Node, trace, session_info,
+                                                  [all])],
+            length(Count) =:= 1;
+        false ->
+            [P || P <- call(Node, erlang, processes, []), P =/= Flood,
+                  {flags, [_ | _]} <- [call(Node, erlang, trace_info,
+                                            [P, flags])]] =:= []
+                andalso erpc:call(Name, erlang, trace_info,
+                                  [{lists, append, 2}, traced])
+                =:= {traced, false}
+    end.
+
+%% --- and others ----------------------------------------------------------------
+
+all_who_trace_are_shown(Config) ->
+    {#{name := Name} = Node, Guard} = attached(Config),
+    Ss = [tracing(Node, Guard, #{owner => Owner, name => Owner})
+          || Owner <- [<<"ann">>, <<"ben">>, <<"cis">>]],
+    #{sessions := Sessions, others := []} =
+        erpc:call(Name, inviso_status, node, []),
+    [{<<"ann">>, <<"ann">>, tracing}, {<<"ben">>, <<"ben">>, tracing},
+     {<<"cis">>, <<"cis">>, tracing}] =
+        lists:sort([{N, O, State}
+                    || #{name := N, owner := O, state := State} <- Sessions]),
+    _ = [stop(S) || S <- Ss],
+    clean(Config, Guard, Ss).
+
+%% Somebody who uses the functions from before there were sessions.
+others_are_named_and_let_be(Config) ->
+    {#{name := Name} = Node, Guard} = attached(Config),
+    Victim = call(Node, erlang, spawn, [timer, sleep, [infinity]]),
+    Tool = call(Node, erlang, spawn, [timer, sleep, [infinity]]),
+    true = call(Node, erlang, register, [a_tool, Tool]),
+    1 = call(Node, erlang, trace, [Victim, true, [call, {tracer, Tool}]]),
+    1 = call(Node, erlang, trace_pattern, [{lists, append, 2}, true, [local]]),
+    Mine = tracing(Node, Guard, #{specs => [<<"procs">>],
+                                  procs => [<<"init">>]}),
+    #{others := Others} = erpc:call(Name, inviso_status, node, []),
+    true = lists:any(fun(#{kind := processes, tracer := T}) ->
+                             binary:match(T, <<"a_tool">>) =/= nomatch;
+                        (_) ->
+                             false
+                     end, Others),
+    case has_sessions(Node) of
+        true ->
+            S = tracing(Node, Guard, #{specs => [<<"lists:append/2">>]}),
+            _ = stop(S),
+            ok = ask(S, remove);
+        false ->
+            {error, refused, Text} =
+                start(Node, Guard, #{specs => [<<"lists:append/2">>]}),
+            _ = [{W, true} = {W, binary:match(Text, W) =/= nomatch}
+                 || W <- [<<"lists:append/2">>, <<"a_tool">>]],
+            {error, refused, _} =
+                start(Node, Guard, #{specs => [<<"procs">>],
+                                     procs => [pid(Node, Victim)]})
+    end,
+    {flags, [call]} = call(Node, erlang, trace_info, [Victim, flags]),
+    {tracer, Tool} = call(Node, erlang, trace_info, [Victim, tracer]),
+    {traced, local} = call(Node, erlang, trace_info, [{lists, append, 2},
+                                                      traced]),
+    1 = call(Node, erlang, trace_pattern, [{lists, append, 2}, false, [local]]),
+    _ = [call(Node, erlang, exit, [P, kill]) || P <- [Victim, Tool]],
+    _ = stop(Mine),
+    clean(Config, Guard, [Mine]).
+
+%% The process that sessions of ours depend on, where the VM has none.
+sessions_that_are_killed_end(Config) ->
+    {Node, Guard} = attached(Config),
+    Ss = [tracing(Node, Guard, #{}), tracing(Node, Guard, #{})],
+    case call(Node, erlang, whereis, [inviso_engine_server]) of
+        undefined ->
+            ok;
+        Server ->
+            true = call(Node, erlang, exit, [Server, kill]),
+            _ = [#{why := tracer, text := <<"the trace sessions", _/binary>>} =
+                     wait_state(S, [failed]) || S <- Ss]
+    end,
+    clean(Config, Guard, Ss).
