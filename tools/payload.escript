@@ -14,11 +14,26 @@
 main([Ebin | Rest]) ->
     {Files, [Out]} = lists:split(length(Rest) - 1, Rest),
     true = code:add_patha(Ebin),
+    ok = whole(Ebin),
     Mods = [pushed(Ebin, M) || M <- inviso_push:modules()],
     {Head, Tail} = split(Mods),
     write(Out, "boot_head", Head),
     write(Out, "boot_tail", Tail),
     write(Out, "build", inviso_push:build(Mods, [named(F) || F <- Files])).
+
+%% A module that is forgotten would be missed on a node, and nowhere before.
+whole(Ebin) ->
+    Engine = [list_to_atom(filename:basename(F, ".beam"))
+              || Wildcard <- ["inviso_engine*.beam", "inviso_trace*.beam"],
+                 F <- filelib:wildcard(filename:join(Ebin, Wildcard))],
+    case Engine -- [inviso_tracerdata | inviso_push:modules()] of
+        [] ->
+            ok;
+        Missing ->
+            io:format(standard_error, "inviso_push:engine_modules/0 lacks "
+                      "~w~n", [Missing]),
+            halt(1)
+    end.
 
 %% Stripped beams are compressed, which every release's loader undoes.
 pushed(Ebin, Module) ->
