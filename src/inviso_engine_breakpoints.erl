@@ -48,12 +48,13 @@ of_module(M, What) ->
     end.
 
 %% @doc Whether the VM has what it was told to have: it forgets that with the
-%% code.
+%% code, and somebody may have set another pattern.
 -spec has(mfa(), state()) -> boolean().
 has(_MFA, State) when map_size(State) =:= 0 ->
     true;
-has(MFA, #{call := {Kind, _}}) ->
-    erlang:trace_info(MFA, traced) =:= {traced, Kind};
+has(MFA, #{call := {Kind, MS}}) ->
+    erlang:trace_info(MFA, traced) =:= {traced, Kind}
+        andalso erlang:trace_info(MFA, match_spec) =:= {match_spec, MS};
 has(MFA, State) ->
     [Key | _] = [K || K <- ?KEYS, is_map_key(K, State)],
     is_set(MFA, Key).

@@ -98,13 +98,13 @@ way(Needs) ->
     end.
 
 %% What our engine can not do.
-is_lacking({port_flag, _}) -> true;
-is_lacking({flag, Flag}) -> lists:member(Flag, [set_on_link, set_on_first_link]);
+is_lacking({port_flag, Flag}) -> is_lacking({flag, Flag});
+is_lacking({flag, Flag}) ->
+    element(1, inviso_engine_flags:parse([Flag], true)) =:= error;
 is_lacking({pattern, {event, Event, MS}}) ->
     inviso_engine_spec:check(MS, Event) =/= ok;
-is_lacking({pattern, {local, _, MS}}) ->
-    inviso_engine_spec:check(MS, function) =/= ok;
-is_lacking({pattern, _}) -> true.
+is_lacking({pattern, {_, _, MS}}) ->
+    inviso_engine_spec:check(MS, function) =/= ok.
 
 %% @doc Opens a scope. The module of a tracer module must be loaded.
 -spec scope_open(atom(), tracer()) -> scope().
@@ -443,8 +443,13 @@ pattern_state({session, S, _}, {Kind, MFA, _}) ->
                _ -> traced
            end,
     case guarded(fun() -> (sessions()):info(S, MFA, Item) end) of
-        {ok, {_, Value}} when Value =/= false, Value =/= undefined -> set;
-        _ -> gone
+        {ok, {_, Value}} when Value =/= false, Value =/= undefined ->
+            set;
+        _ ->
+            case not has_sessions() andalso set(MFA, Item) of
+                true -> changed;
+                false -> gone
+            end
     end;
 pattern_state({legacy, _}, {Kind, MFA, MS}) ->
     state(Kind, MFA, MS).
