@@ -182,12 +182,20 @@ opened(Place, #session{map = #{name := Name} = Map, table = Table} = S) ->
     {inviso_tracer, Handle} = Tracer,
     Keeper = inviso_tracer:nif_keeper(Handle),
     ok = inviso_push:room(Table, Room, Keeper),
-    Scope = inviso_otp:scope_open(inviso_arm:way(S#session.plan), inviso,
-                                  Tracer),
+    Scope = scope(S#session.plan, Tracer),
     noted(S#session{room = Room, path = Path, tracer = Tracer,
                     keeper = Keeper, scope = Scope,
                     engine = inviso_otp:scope_watch(Scope),
                     notes = S#session.notes ++ short_terms(Opts)}).
+
+scope(Plan, Tracer) ->
+    try
+        inviso_otp:scope_open(inviso_arm:way(Plan), inviso, Tracer)
+    catch
+        error:system_limit ->
+            throw({error, refused, <<"as many trace sessions are open on this "
+                                     "node as it can have">>})
+    end.
 
 %% Nobody asked for it.
 short_terms(#{max_term_bytes := _}) ->
