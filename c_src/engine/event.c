@@ -91,8 +91,9 @@ ERL_NIF_TERM inv_engine_enabled(ErlNifEnv *env, int argc,
 	(void)argc;
 	if (!tag)
 		return am_discard;
+	/* Never remove: the breakpoint would stay, and be nobody's. */
 	if (argv[1] == meta)
-		return alive ? am_trace : am_remove;
+		return alive ? am_trace : am_discard;
 	if (tag->kind == INV_KIND_STATUS)
 		return alive && wanted(env, argv[2]) ? am_trace : am_remove;
 	return alive && (is_new(tag) || wanted_event(tag, argv[2])) ?
