@@ -13,12 +13,13 @@
 -module(inviso_engine_flags).
 
 -export([new/0, opened/2, parse/2, for/2, change/3, change_all/3, quiet/3,
-         linked/2, flags/2, tracer/2, sessions/1, calls/2, recount/2, in_vm/1,
+         changed/2, flags/2, tracer/2, sessions/1, calls/2, recount/2, in_vm/1,
          forget/2, forget/3, release/2, is_engine/1, clean/0]).
 
 -export_type([flags/0, tracee/0, change/0]).
 
 -type tracee() :: inviso_engine:tracee().
+-type kind() :: process | port | new_processes | new_ports.
 -type change() :: {inviso_engine:slot(), boolean(), Bits :: non_neg_integer(),
                    inviso_engine:tracer()}.
 
@@ -26,7 +27,9 @@
                 calls = 0 :: inviso_engine:sessions(),
                 %% Sessions whose pattern is `false'.
                 send = 0 :: inviso_engine:sessions(),
-                'receive' = 0 :: inviso_engine:sessions()}).
+                'receive' = 0 :: inviso_engine:sessions(),
+                wants = #{} :: #{{kind(), inviso_engine:profile()} =>
+                                     [atom()]}}).
 -opaque flags() :: #flags{}.
 
 %% In the order of enum inv_flag.
@@ -101,31 +104,46 @@ for(processes, Bits) ->
                                   system_limit}.
 change(Tracee, Change, F) ->
     %% Also waits until a process is wholly made, its profile included.
-    case traced_by(Tracee) of
-        undefined ->
-            {error, gone};
-        T when T =:= []; T =:= ?TRACER ->
-            case has_other(Tracee, Change) of
-                true -> {error, other_tracer};
-                false -> exchange(Tracee, Change, F)
+    case erlang:trace_info(Tracee, flags) of
+        {flags, Have} ->
+            From = inviso_engine:profile_of(Tracee),
+            case somebody_elses(Tracee, Have, From, F) of
+                {true, Other} -> {error, {already_traced, Tracee, Other}};
+                false -> change(Tracee, Have, From, Change, F)
             end;
-        Other ->
-            {error, {already_traced, Tracee, Other}}
+        undefined ->
+            {error, gone}
+    end.
+
+change(Tracee, Have, From, Change, F0) ->
+    case has_other(Tracee, From, Change) orelse edit(Tracee, Change) of
+        true ->
+            {error, other_tracer};
+        full ->
+            {error, system_limit};
+        To ->
+            {Want, F} = want(Tracee, To, F0),
+            in_vm(Tracee, Have, Want),
+            {ok, note(Change, F)}
     end.
 
 %% A session has one tracer for each. For new ones it is exchanged.
-has_other(Tracee, {Slot, true, _Bits, Tracer}) when not is_atom(Tracee) ->
-    not lists:member(tracer(Slot, Tracee), [0, Tracer]);
-has_other(_, _) ->
+has_other(Tracee, From, {Slot, true, _Bits, Tracer})
+  when From =/= 0, not is_atom(Tracee) ->
+    not lists:member(inviso_engine:tracer_of(From, Slot), [0, Tracer]);
+has_other(_, _, _) ->
     false.
 
-exchange(Tracee, Change, F) ->
-    case edit(Tracee, Change) of
-        full ->
-            {error, system_limit};
-        Profile ->
-            in_vm(Tracee, want(Tracee, Profile, F)),
-            {ok, note(Change, F)}
+%% Flags in the VM are ours where we have told it any.
+somebody_elses(_Tracee, [], _Profile, _F) ->
+    false;
+somebody_elses(Tracee, _Have, Profile, F) ->
+    case want(Tracee, Profile, F) of
+        {[], _} ->
+            T = traced_by(Tracee),
+            T =/= [] andalso T =/= ?TRACER andalso {true, T};
+        _ ->
+            false
     end.
 
 traced_by(Tracee) ->
@@ -164,16 +182,15 @@ change_all([], _Change, F, N) ->
 %% What the VM has.
 
 %% The profile is there already: what the VM tells from now on is told right.
-in_vm(Tracee, Want) ->
+in_vm(Tracee, Have, Want) ->
     try
-        {flags, Have} = erlang:trace_info(Tracee, flags),
-        case {Want, Want -- Have} of
-            {[], _} ->
-                Have =/= [] andalso erlang:trace(Tracee, false, [all]);
-            {_, New} ->
-                New =/= [] andalso erlang:trace(Tracee, true, tracer(New)),
-                Have -- Want =/= []
-                    andalso erlang:trace(Tracee, false, Have -- Want)
+        case {Want -- Have, Have -- Want} of
+            {[], []} -> ok;
+            {[], _} when Want =:= [] -> erlang:trace(Tracee, false, [all]);
+            {New, []} -> erlang:trace(Tracee, true, tracer(New));
+            {[], Old} -> erlang:trace(Tracee, false, Old);
+            {New, Old} -> erlang:trace(Tracee, true, tracer(New)),
+                          erlang:trace(Tracee, false, Old)
         end
     catch
         error:_ -> gone
@@ -188,18 +205,33 @@ tracer(Flags) ->
 in_vm(Bits) ->
     wanted(?OF_PROCESSES, fun(Flag) -> Bits band bits([Flag]) =/= 0 end).
 
+%% Found out once for each profile.
+want(_Tracee, 0, F) ->
+    {[], F};
+want(Tracee, Profile, #flags{wants = Wants} = F) ->
+    Key = {kind(Tracee), Profile},
+    case Wants of
+        #{Key := Want} ->
+            {Want, F};
+        _ ->
+            Want = find_want(element(1, Key), Profile, F),
+            {Want, F#flags{wants = Wants#{Key => Want}}}
+    end.
+
+kind(Pid) when is_pid(Pid) -> process;
+kind(Port) when is_port(Port) -> port;
+kind(New) -> New.
+
 %% New ones must tell that they are there.
-want(new_processes, Profile, F) when Profile =/= 0 ->
+find_want(new_processes, Profile, F) ->
     lists:usort([procs | needed(?OF_PROCESSES, Profile, F)]);
-want(new_ports, Profile, F) when Profile =/= 0 ->
+find_want(new_ports, Profile, F) ->
     lists:usort([ports | needed(?OF_PORTS, Profile, F)]);
-want(Port, Profile, F) when is_port(Port); Port =:= new_ports ->
+find_want(port, Profile, F) ->
     needed(?OF_PORTS, Profile, F);
-want(_Process, Profile, F) ->
+find_want(process, Profile, F) ->
     needed(?OF_PROCESSES, Profile, F).
 
-needed(_Flags, 0, _F) ->
-    [];
 needed(Flags, Profile, F) ->
     Sessions = sessions_by_flag(Profile),
     wanted(Flags, fun(Flag) ->
@@ -232,7 +264,7 @@ opened(Slot, F) ->
 
 told(F) ->
     ok = inviso_engine:quiet(F#flags.send, F#flags.'receive'),
-    F.
+    F#flags{wants = #{}}.
 
 %% @doc Whether a session's pattern of messages is `false'.
 -spec quiet(send | 'receive', {inviso_engine:slot(), boolean()}, flags()) ->
@@ -245,9 +277,7 @@ quiet(Event, {Slot, Quiet}, F) ->
             F;
         Sessions ->
             New = told(setelement(N, F, Sessions)),
-            _ = [renew(T, Profile, New)
-                 || {T, Profile} <- having(?BIT(Slot), [Event])],
-            New
+            renew_all(having(?BIT(Slot), [Event]), New)
     end.
 
 element_of(send) -> #flags.send;
@@ -256,17 +286,25 @@ element_of('receive') -> #flags.'receive'.
 set_bit(Slot, true, Sessions) -> Sessions bor ?BIT(Slot);
 set_bit(Slot, false, Sessions) -> Sessions band bnot ?BIT(Slot).
 
-%% @doc One has got flags by a link: the library has changed its profile.
--spec linked(pid(), flags()) -> ok.
-linked(Pid, F) ->
-    renew(Pid, inviso_engine:profile_of(Pid), F).
+%% @doc The library has changed the flags of one.
+-spec changed(tracee(), flags()) -> flags().
+changed(Tracee, F) ->
+    renew(Tracee, inviso_engine:profile_of(Tracee), F).
+
+renew_all(Tracees, F0) ->
+    lists:foldl(fun({T, Profile}, F) -> renew(T, Profile, F) end, F0, Tracees).
 
 -dialyzer({no_match, renew/3}).
 renew(Tracee, Profile, F) ->
-    T = traced_by(Tracee),
-    _ = (T =:= [] orelse T =:= ?TRACER)
-        andalso in_vm(Tracee, want(Tracee, Profile, F)),
-    ok.
+    case erlang:trace_info(Tracee, flags) of
+        {flags, Have} ->
+            {Want, New} = want(Tracee, Profile, F),
+            _ = (Have =:= [] orelse traced_by(Tracee) =:= ?TRACER)
+                andalso in_vm(Tracee, Have, Want),
+            New;
+        undefined ->
+            F
+    end.
 
 %%---------------------------------------------------------------------------
 %% What is set.
@@ -298,7 +336,8 @@ is_engine(Tracer) -> Tracer =:= ?TRACER.
 %% @doc Takes from one in the VM what no session needs just now.
 -spec release(tracee(), flags()) -> ok.
 release(Tracee, F) ->
-    renew(Tracee, inviso_engine:profile_of(Tracee), F).
+    _ = changed(Tracee, F),
+    ok.
 
 %% @doc Whether any may have a session's flag `call'.
 -spec calls(inviso_engine:slot(), flags()) -> boolean().
@@ -340,8 +379,8 @@ know(Profile, Slots, Flags, Known) ->
 
 %% @doc Clears all that a session has set.
 -spec forget(inviso_engine:slot(), flags()) -> flags().
-forget(Slot, F) ->
-    forget_all(Slot, fun(_Profile) -> true end, F, 100),
+forget(Slot, F0) ->
+    F = forget_all(Slot, fun(_Profile) -> true end, F0, 100),
     F#flags{calls = set_bit(Slot, false, F#flags.calls)}.
 
 %% @doc Clears what it has set where it has that tracer; 0: its own.
@@ -351,24 +390,21 @@ forget(Slot, Tracer, F) ->
     Has = fun(Profile) ->
                   inviso_engine:tracer_of(Profile, Slot) =:= Tracer
           end,
-    forget_all(Slot, Has, F, 100),
-    recount(Slot, F).
+    recount(Slot, forget_all(Slot, Has, F, 100)).
 
 %% Until nobody is found: while some are gone through, others pass it on.
+forget_all(_Slot, _Has, F, 0) ->
+    F;
 forget_all(Slot, Has, F, Left) ->
-    Cleared = [forget_one(T, Slot, F)
-               || {T, Profile} <- having(?BIT(Slot), ?FLAGS), Has(Profile)],
-    case Cleared of
-        [] -> ok;
-        _ when Left =:= 0 -> ok;
-        _ -> forget_all(Slot, Has, F, Left - 1)
-    end.
-
-forget_one(Tracee, Slot, F) ->
-    %% A dead one's profile is of no interest.
-    case inviso_engine:edit(Tracee, Slot, ?ALL, 0, 0) of
-        full -> full;
-        Profile -> renew(Tracee, Profile, F)
+    case [T || {T, Profile} <- having(?BIT(Slot), ?FLAGS), Has(Profile)] of
+        [] ->
+            F;
+        Tracees ->
+            %% A dead one's profile is of no interest.
+            New = [{T, P} || T <- Tracees,
+                             P <- [inviso_engine:edit(T, Slot, ?ALL, 0, 0)],
+                             P =/= full],
+            forget_all(Slot, Has, renew_all(New, F), Left - 1)
     end.
 
 %% The VM answers more than the specs of its functions tell: a tracer may be a

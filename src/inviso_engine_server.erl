@@ -134,9 +134,9 @@ loop(State) ->
     receive
         {?TAG, gone, Number} ->
             next(close(Number, State));
-        {?TAG, linked, Pid} ->
-            inviso_engine_flags:linked(Pid, State#state.flags),
-            loop(State);
+        {?TAG, changed, Pid} ->
+            Flags = inviso_engine_flags:changed(Pid, State#state.flags),
+            loop(State#state{flags = Flags});
         {?TAG, lost, Tracer} ->
             next(tracer_gone(Tracer, State));
         {?TAG, Ref, Caller, Request} ->

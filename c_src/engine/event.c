@@ -133,10 +133,10 @@ static bool inherit(const struct inv_message *m)
 {
 	switch (m->tag->kind) {
 	case INV_KIND_SPAWN:
-		inv_inherit_spawn(m->tracee, m->content);
+		inv_inherit_spawn(m->env, m->tracee, m->content);
 		break;
 	case INV_KIND_SPAWNED:
-		inv_inherit_spawned(m->tracee, m->content);
+		inv_inherit_spawned(m->env, m->tracee, m->content);
 		break;
 	case INV_KIND_LINK:
 		if (inv_inherit_link(m->env, m->tracee, m->content))

@@ -8,11 +8,11 @@
 #include "engine/tracee.h"
 #include "engine/tracer.h"
 
-static ERL_NIF_TERM am_linked;
+static ERL_NIF_TERM am_changed;
 
 void inv_inherit_init(ErlNifEnv *env)
 {
-	am_linked = enif_make_atom(env, "linked");
+	am_changed = enif_make_atom(env, "changed");
 }
 
 /* A new one: whatever its place says is of one that is dead. */
@@ -29,11 +29,17 @@ static uint32_t profile_of(const struct inv_tracee *t)
 	return t ? inv_tracee_profile(t) : 0;
 }
 
+/* The VM has flags for it that it needs no more, or lacks some. */
+static void tell_changed(ErlNifEnv *env, ERL_NIF_TERM id)
+{
+	inv_tracer_tell(env, am_changed, id);
+}
+
 /*
- * Its profile is another now that it has passed something on; the server may
- * change it meanwhile.
+ * Its profile is another now that it has passed something on for the first
+ * time; the server may change it meanwhile.  False: it is the same.
  */
-static void change(struct inv_tracee *t, uint32_t (*after)(uint32_t))
+static bool change(struct inv_tracee *t, uint32_t (*after)(uint32_t))
 {
 	uint32_t from;
 	uint32_t to;
@@ -41,31 +47,38 @@ static void change(struct inv_tracee *t, uint32_t (*after)(uint32_t))
 	do {
 		from = inv_tracee_profile(t);
 		to = after(from);
-	} while (to != INV_PROFILE_NONE && !inv_tracee_change(t, from, to));
+		if (to == from || to == INV_PROFILE_NONE)
+			return false;
+	} while (!inv_tracee_change(t, from, to));
+	return true;
 }
 
-static void pass_to_child(struct inv_tracee *parent, ERL_NIF_TERM child)
+static void pass_to_child(ErlNifEnv *env, struct inv_tracee *t,
+			  ERL_NIF_TERM parent, ERL_NIF_TERM child)
 {
-	born(child, inv_profile_child(profile_of(parent)));
-	if (parent)
-		change(parent, inv_profile_after_spawn);
+	born(child, inv_profile_child(profile_of(t)));
+	if (t && change(t, inv_profile_after_spawn)) {
+		tell_changed(env, parent);
+		tell_changed(env, child);
+	}
 }
 
-void inv_inherit_spawn(ERL_NIF_TERM parent, ERL_NIF_TERM child)
+void inv_inherit_spawn(ErlNifEnv *env, ERL_NIF_TERM parent, ERL_NIF_TERM child)
 {
 	struct inv_tracee *t = inv_tracee_find(parent);
 
-	pass_to_child(t, child);
+	pass_to_child(env, t, parent, child);
 	if (t)
 		t->child = child;
 }
 
-void inv_inherit_spawned(ERL_NIF_TERM child, ERL_NIF_TERM parent)
+void inv_inherit_spawned(ErlNifEnv *env, ERL_NIF_TERM child,
+			 ERL_NIF_TERM parent)
 {
 	struct inv_tracee *t = inv_tracee_find(parent);
 
 	if (!t || t->child != child)
-		pass_to_child(t, child);
+		pass_to_child(env, t, parent, child);
 	if (t)
 		t->child = 0;
 }
@@ -130,8 +143,9 @@ bool inv_inherit_link(ErlNifEnv *env, ERL_NIF_TERM pid, ERL_NIF_TERM other)
 		 t->child != other;
 	atomic_store(&o->linked_by, unseen ? pid : 0);
 	if (had != INV_PROFILE_NONE)
-		inv_tracer_tell(env, am_linked, other);
-	change(t, inv_profile_after_link);
+		tell_changed(env, other);
+	if (change(t, inv_profile_after_link))
+		tell_changed(env, pid);
 	return unseen;
 }
 

@@ -9,25 +9,27 @@
 
 /*
  * Flags that go from one to another without anybody's asking.  In the thread
- * in which the VM tells of it: a new process does not run before that.
+ * in which the VM tells of it, and in that callback's environment: a new
+ * process does not run before that.  Where the VM's flags are not what is
+ * needed any more, the server is asked to see to it: {'$inviso_engine',
+ * changed, Pid}.
  */
 
 /*
  * A process has got a child: the VM may tell twice, first by an event of the
  * parent, then by one of the child.  `parent` may be of another node.
  */
-void inv_inherit_spawn(ERL_NIF_TERM parent, ERL_NIF_TERM child);
-void inv_inherit_spawned(ERL_NIF_TERM child, ERL_NIF_TERM parent);
+void inv_inherit_spawn(ErlNifEnv *env, ERL_NIF_TERM parent, ERL_NIF_TERM child);
+void inv_inherit_spawned(ErlNifEnv *env, ERL_NIF_TERM child,
+			 ERL_NIF_TERM parent);
 
 /* A port is there. */
 void inv_inherit_open(ERL_NIF_TERM port);
 
 /*
- * A process links to another, which may be a port or of another node.  If that
- * one has flags now that it did not have, the server is asked to tell the VM:
- * {'$inviso_engine', linked, Pid}, which may come too late for its event
- * `getting_linked'.  True: that is to be told here.  In a callback's
- * environment.
+ * A process links to another, which may be a port or of another node.  True:
+ * that one has flags now that it did not have, and the VM's event
+ * `getting_linked' may come before the VM has them: it is to be told here.
  */
 bool inv_inherit_link(ErlNifEnv *env, ERL_NIF_TERM pid, ERL_NIF_TERM other);
 
