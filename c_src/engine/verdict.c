@@ -32,13 +32,55 @@ static bool read_sessions(ErlNifEnv *env, ERL_NIF_TERM term,
 	return true;
 }
 
+/* One for each session that has one, from bit 0 on. */
+static bool read_values(struct inv_verdict *v, const ERL_NIF_TERM *e, int n,
+			int *used)
+{
+	uint32_t left;
+
+	*used = 0;
+	for (left = v->valued; left != 0; left &= left - 1) {
+		if (*used == n)
+			return false;
+		v->value[__builtin_ctz(left)] = e[(*used)++];
+	}
+	return true;
+}
+
+/* Of each session the first that is true. */
+static bool read_tests(ErlNifEnv *env, struct inv_verdict *v,
+		       const ERL_NIF_TERM *e, int n)
+{
+	const ERL_NIF_TERM *test;
+	uint32_t slot;
+	int arity;
+
+	for (; n > 0; e++, n--) {
+		if (!enif_get_tuple(env, *e, &arity, &test) || arity != 3 ||
+		    !enif_get_uint(env, test[0], &slot) || slot > 31)
+			return false;
+		if (test[1] != am_true || (v->sessions >> slot & 1))
+			continue;
+		v->sessions |= UINT32_C(1) << slot;
+		v->valued |= UINT32_C(1) << slot;
+		v->value[slot] = test[2];
+	}
+	return true;
+}
+
 bool inv_verdict_read(ErlNifEnv *env, ERL_NIF_TERM opts, struct inv_verdict *v)
 {
 	const ERL_NIF_TERM *e;
 	ERL_NIF_TERM result;
+	int used;
 	int n;
 
-	*v = (struct inv_verdict){ .sessions = UINT32_MAX };
+	v->sessions = UINT32_MAX;
+	v->valued = 0;
+	v->doubtful = 0;
+	v->frame = (struct inv_frame){ 0 };
+	v->caller = 0;
+	v->edits = 0;
 	if (!enif_get_map_value(env, opts, am_match_spec_result, &result))
 		return true;
 	if (!enif_get_tuple(env, result, &n, &e) || n < 4 ||
@@ -47,9 +89,8 @@ bool inv_verdict_read(ErlNifEnv *env, ERL_NIF_TERM opts, struct inv_verdict *v)
 	    !enif_get_uint(env, e[2], &v->frame.returns) ||
 	    !enif_get_uint(env, e[3], &v->frame.exceptions))
 		return false;
-	v->values = e + 4;
-	v->values_len = n - 4;
-	return true;
+	return read_values(v, e + 4, n - 4, &used) &&
+	       read_tests(env, v, e + 4 + used, n - 4 - used);
 }
 
 /* A pid, a registered name, or [] for the tracee itself. */
@@ -115,26 +156,17 @@ bool inv_verdict_is_from(ErlNifEnv *env, const struct inv_verdict *v,
 	       n == 3 && mfa[0] == module;
 }
 
-/* The value of a session, taken in the order of the sessions; 0: none. */
-static ERL_NIF_TERM next_value(struct inv_verdict *v, uint32_t slot)
-{
-	if (!(v->valued >> slot & 1) || v->values_len == 0)
-		return 0;
-	v->values_len--;
-	return *v->values++;
-}
-
-void inv_verdict_send(const struct inv_message *m, struct inv_verdict *v,
+void inv_verdict_send(const struct inv_message *m, const struct inv_verdict *v,
 		      uint32_t mask)
 {
 	uint32_t left;
 
-	mask &= v->sessions;
-	for (left = mask | v->valued; left != 0; left &= left - 1) {
+	for (left = mask & v->sessions; left != 0; left &= left - 1) {
 		uint32_t slot = (uint32_t)__builtin_ctz(left);
-		ERL_NIF_TERM value = next_value(v, slot);
+		ERL_NIF_TERM value = v->valued >> slot & 1 ? v->value[slot] :
+							     am_true;
 
-		if ((mask >> slot & 1) && value != am_false)
+		if (value != am_false)
 			inv_message_send(m, slot, value == am_true ? 0 : value);
 	}
 }

@@ -13,11 +13,13 @@
  * What the match specs of all sessions made of an event.  They have been
  * compiled into one of the VM's (inviso_engine_spec.erl), whose result is
  *
- *	{Sessions, Valued, Returns, Exceptions, Value...}
+ *	{Sessions, Valued, Returns, Exceptions, Value..., Test...}
  *
  * masks of the sessions that match, of those of them whose {message, Value} is
  * not `true', one Value for each of these from bit 0 on, and of those that
- * want to hear of the call's end.  Without a result all sessions match.
+ * want to hear of the call's end.  Without a result all sessions match.  A Test
+ * is {Slot, Boolean, Value}: of the sessions whose clauses the VM has not chosen
+ * from, a clause that matches if it is `true', the first such counting.
  *
  * Instead of Sessions, where any of it is needed,
  *
@@ -35,9 +37,8 @@ struct inv_verdict {
 	uint32_t doubtful;
 	struct inv_frame frame;
 	ERL_NIF_TERM caller;
-	ERL_NIF_TERM edits; /* 0: none */
-	const ERL_NIF_TERM *values;
-	int values_len;
+	ERL_NIF_TERM edits;	/* 0: none */
+	ERL_NIF_TERM value[32]; /* of the sessions in valued */
 };
 
 /* Makes the atoms. */
@@ -54,8 +55,8 @@ void inv_verdict_edit(ErlNifEnv *env, ERL_NIF_TERM tracee,
 bool inv_verdict_is_from(ErlNifEnv *env, const struct inv_verdict *v,
 			 ERL_NIF_TERM module);
 
-/* Sends each session of the mask that matched its message; uses up `v`. */
-void inv_verdict_send(const struct inv_message *m, struct inv_verdict *v,
+/* Sends each session of the mask that matched its message. */
+void inv_verdict_send(const struct inv_message *m, const struct inv_verdict *v,
 		      uint32_t mask);
 
 #endif
