@@ -27,7 +27,8 @@
 -type state() :: inviso_engine_breakpoints:state().
 -type fa() :: inviso_engine_breakpoints:fa().
 -type version() :: binary() | none.
--type reason() :: badarg | {not_supported, term()} | {already_traced, term()}.
+-type reason() :: badarg | system_limit | {not_supported, term()} |
+                  {already_traced, term()}.
 
 -record(functions,
         {modules = #{} :: #{module() =>

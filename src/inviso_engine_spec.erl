@@ -38,14 +38,18 @@
 
 %% @doc Whether the VM takes the match spec and the engine can serve it.
 -spec check(match_spec() | false, function | send | 'receive') ->
-          ok | {error, badarg | {not_supported, term()}}.
+          ok | {error, badarg | system_limit | {not_supported, term()}}.
 check(MS, _) when is_boolean(MS) ->
     ok;
 check(MS, What) when is_list(MS) ->
     case erlang:match_spec_test([], MS, trace) of
         {ok, _, _, _} ->
             check_actions([Body || {_, _, Body} <- MS], What);
-        {error, _} -> {error, badarg}
+        {error, Errors} ->
+            case [x || {error, "Excessive nesting" ++ _} <- Errors] of
+                [] -> {error, badarg};
+                _ -> {error, system_limit}
+            end
     end;
 check(_, _) ->
     {error, badarg}.
