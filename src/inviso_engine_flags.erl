@@ -103,8 +103,7 @@ for(processes, Bits) ->
                                   {already_traced, tracee(), term()} |
                                   system_limit}.
 change(Tracee, Change, F) ->
-    %% Also waits until a process is wholly made, its profile included.
-    case erlang:trace_info(Tracee, flags) of
+    case in_vm_now(Tracee, F) of
         {flags, Have} ->
             From = inviso_engine:profile_of(Tracee),
             case somebody_elses(Tracee, Have, From, F) of
@@ -126,6 +125,19 @@ change(Tracee, Have, From, Change, F0) ->
             in_vm(Tracee, Have, Want),
             {ok, note(Change, F)}
     end.
+
+%% To ask a process is to have it scheduled in, which shall not show in a trace.
+%% Otherwise it is asked, and so is wholly made, its profile included.
+in_vm_now(Tracee, F) when is_pid(Tracee) ->
+    {Told, _} = want(Tracee, inviso_engine:profile_of(Tracee), F),
+    case lists:any(fun(Flag) -> lists:member(Flag, Told) end,
+                   [running, running_procs, exiting])
+         andalso is_process_alive(Tracee) of
+        true -> {flags, Told};
+        false -> erlang:trace_info(Tracee, flags)
+    end;
+in_vm_now(Tracee, _F) ->
+    erlang:trace_info(Tracee, flags).
 
 %% A session has one tracer for each. For new ones it is exchanged.
 has_other(Tracee, From, {Slot, true, _Bits, Tracer})
