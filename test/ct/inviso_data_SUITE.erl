@@ -8,7 +8,7 @@
 
 -export([all/0, suite/0, init_per_testcase/2, end_per_testcase/2]).
 
--export([a_file/1, wrap_sets/1, bad_tracerdata/1,
+-export([a_file/1, a_file_with_a_filter/1, wrap_sets/1, bad_tracerdata/1,
          a_handler/1, a_handler_that_crashes/1, a_handler_that_is_slow/1,
          a_handler_that_steals/1, a_handler_that_is_not_there/1,
          a_receiver_that_is_killed/1,
@@ -34,7 +34,7 @@
 suite() -> [{timetrap, {seconds, 180}}].
 
 all() ->
-    [a_file, wrap_sets, bad_tracerdata,
+    [a_file, a_file_with_a_filter, wrap_sets, bad_tracerdata,
      a_handler, a_handler_that_crashes, a_handler_that_is_slow,
      a_handler_that_steals, a_handler_that_is_not_there,
      a_receiver_that_is_killed,
@@ -97,6 +97,23 @@ a_file(Config) ->
                              {[{ti, {file, "a.ti"}}, {trace, {file, "a.log"}}],
                               [{ti_log, ok}]}]],
     ok.
+
+%% {file, Name, Options}: what the filter leaves out is in no log; a bad one is
+%% said.
+a_file_with_a_filter(Config) ->
+    {N1, _, N2, Node2} = nodes_of(Config),
+    TD = fun(Filter) -> {file, "a.log", #{filter => Filter}} end,
+    {ok, [{Node2, {error, {open, [_, {filter, <<"character 3: ", _/binary>>}]}}}]} =
+        inviso(N1, init_tracing, [[Node2], TD("a b")]),
+    Spec = [{['_', call, {?PROBE, traced, ['$1']}],
+             [{'=:=', {'rem', '$1', 4}, 0}], []}],
+    {ok, [{Node2, {ok, [{trace_log, ok}]}}]} =
+        inviso(N1, init_tracing, [[Node2], TD(Spec)]),
+    ok = traced_calls(N1, N2, Node2, 10),
+    stopped(N1),
+    Log = filename:join(maps:get(dir, N2), "a.log"),
+    [<<"{inviso_data_probe,traced,[4]}">>, <<"{inviso_data_probe,traced,[8]}">>] =
+        [P || #{<<"payload">> := [P]} <- inviso_trace_lib:events(Log)].
 
 %% B.2 {file, {Name, wrap, Tail, ...}}: sets of files, of which the last ones
 %% stay.
