@@ -52,7 +52,7 @@ new() ->
 %% @doc What the arguments of function/4 ask for.
 -spec parse(term(), term(), term()) -> {ok, action()} | {error, reason()}.
 parse(MFA, MS, Flags) ->
-    case {is_mfa_spec(MFA), how(MS), kinds(Flags, [])} of
+    case {is_mfa_spec(MFA), how(MS), kinds(Flags, [], MS)} of
         {true, {How, Spec}, {ok, Kinds}} -> parsed({How, Kinds, Spec});
         _ -> {error, badarg}
     end.
@@ -88,25 +88,26 @@ how(MS) when is_list(MS) -> {on, MS};
 how(_) -> none.
 
 %% In this order: a counter asks whether there is something else.
-kinds([], []) ->
+kinds([], [], _) ->
     {ok, global};
-kinds([], Kinds) ->
+kinds([], Kinds, _) ->
     {ok, [K || K <- [local, meta | inviso_engine_counters:kinds()],
                lists:member(K, Kinds)]};
-kinds([global | Flags], []) ->
+kinds([global | Flags], [], _) ->
     case lists:all(fun(Flag) -> Flag =:= global end, Flags) of
         true -> {ok, global};
         false -> error
     end;
-kinds([Kind | Flags], Kinds) when Kind =:= local; Kind =:= meta ->
-    kinds(Flags, [Kind | Kinds]);
-kinds([Kind | Flags], Kinds)
+kinds([Kind | Flags], Kinds, MS) when Kind =:= local; Kind =:= meta ->
+    kinds(Flags, [Kind | Kinds], MS);
+%% Whatever there is not can be turned off.
+kinds([Kind | Flags], Kinds, MS)
   when Kind =:= call_count; Kind =:= call_time; Kind =:= call_memory ->
-    case inviso_engine_counters:exists(Kind) of
-        true -> kinds(Flags, [Kind | Kinds]);
+    case MS =:= false orelse inviso_engine_counters:exists(Kind) of
+        true -> kinds(Flags, [Kind | Kinds], MS);
         false -> error
     end;
-kinds(_, _) ->
+kinds(_, _, _) ->
     error.
 
 %% @doc Sets or clears what a session has on functions. How many functions.

@@ -44,7 +44,11 @@ check(MS, _) when is_boolean(MS) ->
 check(MS, What) when is_list(MS) ->
     case erlang:match_spec_test([], MS, trace) of
         {ok, _, _, _} ->
-            check_actions([Body || {_, _, Body} <- MS], What);
+            case mentions(forbidden(What), [[Guards, Body]
+                                            || {_, Guards, Body} <- MS]) of
+                true -> {error, badarg};
+                false -> check_actions([Body || {_, _, Body} <- MS])
+            end;
         {error, Errors} ->
             case [x || {error, "Excessive nesting" ++ _} <- Errors] of
                 [] -> {error, badarg};
@@ -54,14 +58,16 @@ check(MS, What) when is_list(MS) ->
 check(_, _) ->
     {error, badarg}.
 
-%% Most of them the VM refuses where messages are received.
-check_actions(Bodies, 'receive') ->
-    case [A || Body <- Bodies, A <- Body, is_tuple(A), tuple_size(A) > 0,
-               lists:member(element(1, A), [set_seq_token | ?FLAG_ACTIONS])] of
-        [] -> ok;
-        _ -> {error, badarg}
-    end;
-check_actions(Bodies, _) ->
+%% What the VM has no match specs with.
+forbidden(function) ->
+    [];
+forbidden(send) ->
+    [caller, caller_line];
+forbidden('receive') ->
+    [caller, caller_line, is_seq_trace, get_seq_token, set_seq_token,
+     process_dump, current_stacktrace | ?FLAG_ACTIONS].
+
+check_actions(Bodies) ->
     try [choose(0, Body) || Body <- Bodies] of
         _ -> ok
     catch
@@ -212,6 +218,8 @@ mentions(Names, [H | T]) ->
     mentions(Names, H) orelse mentions(Names, T);
 mentions(_Names, {const, _}) ->
     false;
+mentions(Names, {Tuple}) when is_tuple(Tuple) ->
+    mentions(Names, tuple_to_list(Tuple));
 mentions(Names, E) when is_tuple(E) ->
     is_action(E, Names)
         orelse lists:any(fun(X) -> mentions(Names, X) end, tuple_to_list(E));

@@ -17,6 +17,7 @@ static ERL_NIF_TERM am_discard;
 static ERL_NIF_TERM am_extra;
 static ERL_NIF_TERM am_inviso;
 static ERL_NIF_TERM am_remove;
+static ERL_NIF_TERM am_scheduler_id;
 static ERL_NIF_TERM am_trace;
 static const struct inv_tag *getting_linked;
 static ERL_NIF_TERM meta; /* the state that meta traced functions have */
@@ -28,6 +29,7 @@ void inv_engine_event_init(ErlNifEnv *env)
 	am_extra = enif_make_atom(env, "extra");
 	am_inviso = enif_make_atom(env, "$inviso_engine");
 	am_remove = enif_make_atom(env, "remove");
+	am_scheduler_id = enif_make_atom(env, "scheduler_id");
 	am_trace = enif_make_atom(env, "trace");
 	getting_linked = inv_tag_find(enif_make_atom(env, "getting_linked"));
 }
@@ -153,6 +155,16 @@ static bool inherit(const struct inv_message *m)
 	return true;
 }
 
+/* What is not a call: what a match spec changes, it changes first. */
+static void tell(struct inv_message *m, struct inv_verdict *v, uint32_t mask)
+{
+	if (v->edits) {
+		inv_verdict_edit(m->env, m->tracee, v, mask);
+		m->profile = profile_of(m->tracee);
+	}
+	inv_verdict_send(m, v, mask);
+}
+
 static void on_event(struct inv_message *m, ERL_NIF_TERM opts)
 {
 	struct inv_verdict v;
@@ -173,7 +185,7 @@ static void on_event(struct inv_message *m, ERL_NIF_TERM opts)
 	if (m->tag->kind == INV_KIND_CALL)
 		inv_call_begin(m, &v, mask);
 	else if (mask != 0 && !is_own(m))
-		inv_verdict_send(m, &v, mask);
+		tell(m, &v, mask);
 }
 
 ERL_NIF_TERM inv_engine_trace(ErlNifEnv *env, int argc,
@@ -192,6 +204,8 @@ ERL_NIF_TERM inv_engine_trace(ErlNifEnv *env, int argc,
 		return am_discard;
 	if (!enif_get_map_value(env, argv[4], am_extra, &m.extra))
 		m.extra = 0;
+	if (!enif_get_map_value(env, argv[4], am_scheduler_id, &m.scheduler))
+		m.scheduler = 0;
 	on_event(&m, argv[4]);
 	return am_discard;
 }

@@ -4,8 +4,8 @@
 #include "engine/session.h"
 #include "engine/tracer.h"
 
-/* trace, tracee, tag, content, extra, value, timestamp */
-#define ELEMENTS_MAX 7
+/* trace, tracee, tag, content, extra, value, scheduler, timestamp */
+#define ELEMENTS_MAX 8
 
 static ERL_NIF_TERM am_trace;
 static ERL_NIF_TERM am_trace_ts;
@@ -73,6 +73,8 @@ static ERL_NIF_TERM compose(const struct inv_message *m, uint32_t slot,
 		element[n++] = m->extra;
 	if (value)
 		element[n++] = value;
+	if (m->scheduler && inv_message_has(m, INV_FLAG_SCHEDULER_ID, slot))
+		element[n++] = m->scheduler;
 	if (stamp)
 		element[n++] = stamp;
 	return enif_make_tuple_from_array(m->env, element, n);

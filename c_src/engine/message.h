@@ -19,8 +19,9 @@ struct inv_message {
 	const struct inv_profile *profile;
 	ERL_NIF_TERM tracee;
 	ERL_NIF_TERM content;
-	ERL_NIF_TERM extra; /* 0: none */
-	bool meta;	    /* flags of processes are no matter of it */
+	ERL_NIF_TERM extra;	/* 0: none */
+	ERL_NIF_TERM scheduler; /* 0: no session wants its number */
+	bool meta;		/* flags of processes are no matter of it */
 };
 
 void inv_messages_init(ErlNifEnv *env);
