@@ -49,7 +49,7 @@ loop(N) ->
 call_rows(Work) ->
     progress("call event"),
     Tracers = [{T, start_tracer(T, Work)}
-               || T <- [untraced, empty, inviso, process, file]],
+               || T <- [untraced, empty, inviso, session, process, file]],
     Rounds = [[{T, traced_calls(Tracer, ?SHORT_CALLS)}
                || {T, {Tracer, _}} <- Tracers]
               || _ <- lists:seq(1, ?SHORT_ROUNDS)],
@@ -59,6 +59,8 @@ call_rows(Work) ->
     [row("call, not traced", Ns(untraced), "ns"),
      row("call, empty NIF tracer", Empty, "ns"),
      row("call, inviso", Ns(inviso), "ns", "empty NIF", Empty),
+     row("call, inviso in a trace session", Ns(session), "ns",
+         "call, inviso", Ns(inviso)),
      row("call, process tracer", Ns(process), "ns", "empty NIF", Empty),
      row("call, file port", Ns(file), "ns", "empty NIF", Empty),
      row("events lost meanwhile, inviso", Lost, "events")].
@@ -124,6 +126,9 @@ traced_calls(Tracer, N) ->
     Ns.
 
 arm(_Pid, none) -> ok;
+arm(Pid, {session, S}) ->
+    1 = inviso_trace:function(S, {?MODULE, f, 2}, true, [local]),
+    1 = inviso_trace:process(S, Pid, true, [call]);
 arm(Pid, {spec, Spec, Tracer}) ->
     erlang:trace_pattern({?MODULE, f, 2}, Spec, [local]),
     1 = erlang:trace(Pid, true, [call, Tracer]);
@@ -131,6 +136,9 @@ arm(Pid, Tracer) ->
     arm(Pid, {spec, true, Tracer}).
 
 disarm(_Pid, none) -> ok;
+disarm(Pid, {session, S}) ->
+    1 = inviso_trace:process(S, Pid, false, [all]),
+    1 = inviso_trace:function(S, {?MODULE, f, 2}, false, [local]);
 disarm(Pid, _Tracer) ->
     erlang:trace(Pid, false, [all]),
     erlang:trace_pattern({?MODULE, f, 2}, false, [local]).
@@ -148,6 +156,15 @@ start_tracer(file, Work) ->
     {{tracer, Port}, fun() -> flush_port(Port), 0 end};
 start_tracer(inviso, Work) ->
     start_tracer({inviso, #{}}, Work);
+start_tracer(session, Work) ->
+    File = filename:join(Work, "session.log"),
+    {ok, T} = inviso_tracer:open(File, #{replace => true}),
+    Session = inviso_trace:session_create(bench, T, []),
+    {{session, Session}, fun() ->
+                                 true = inviso_trace:session_destroy(Session),
+                                 {ok, #{dropped := D}} = inviso_tracer:close(T),
+                                 D
+                         end};
 start_tracer({inviso, Opts}, Work) ->
     start_tracer({inviso, Opts, "inviso.log"}, Work);
 start_tracer({inviso, Opts, Name}, Work) ->

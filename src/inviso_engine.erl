@@ -11,10 +11,11 @@
 -export([enabled/3, trace/5]).
 
 -export([load/0, start/0, handle/1, tracer/2, session/2, edit/5, profile_of/1,
-         masks/1, tracer_of/2, quiet/2, lost/0]).
+         masks/1, tracer_of/2, quiet/2, lost/0, plain/1, plain/4, is_plain/3]).
 
 -nifs([enabled/3, trace/5, start/0, handle/1, tracer/2, session/2, edit/5,
-       profile_of/1, masks/1, tracer_of/2, quiet/2, lost/0]).
+       profile_of/1, masks/1, tracer_of/2, quiet/2, lost/0, plain/1, plain/4,
+       is_plain/3]).
 
 -export_type([profile/0, slot/0, sessions/0, tracee/0, tracer/0]).
 
@@ -53,6 +54,19 @@ dir() ->
         undefined -> filename:absname(inviso_push:priv_dir());
         Dir -> unicode:characters_to_list(Dir)
     end.
+
+%% @doc The session whose calls come without a match spec.
+-spec plain(slot() | none) -> ok.
+plain(_Slot) -> erlang:nif_error(not_loaded).
+
+%% @doc Notes that a function has such a pattern, or none any more; not if there
+%% are too many.
+-spec plain(module(), atom(), arity(), boolean()) -> boolean().
+plain(_M, _F, _A, _Is) -> erlang:nif_error(not_loaded).
+
+%% @doc What was noted, by whichever server.
+-spec is_plain(module(), atom(), arity()) -> boolean().
+is_plain(_M, _F, _A) -> erlang:nif_error(not_loaded).
 
 %% @doc Callback of erl_tracer.
 -spec enabled(atom(), term(), term()) -> trace | discard | remove.

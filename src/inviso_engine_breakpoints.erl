@@ -183,7 +183,10 @@ clean() ->
 clean(MFA) ->
     {traced, How} = erlang:trace_info(MFA, traced),
     _ = (How =:= local orelse How =:= global)
-        andalso inviso_engine_spec:is_ours(erlang:trace_info(MFA, match_spec))
+        andalso is_ours(MFA, erlang:trace_info(MFA, match_spec))
         andalso erlang:trace_pattern(MFA, false, [How]),
     erlang:trace_info(MFA, meta) =:= {meta, {inviso_engine, 1}}
         andalso erlang:trace_pattern(MFA, false, [meta]).
+
+is_ours({M, F, A}, {match_spec, []}) -> inviso_engine:is_plain(M, F, A);
+is_ours(_, MS) -> inviso_engine_spec:is_ours(MS).

@@ -8,7 +8,7 @@
 %% that matter have set there.
 -module(inviso_engine_functions).
 
--export([new/0, look/1, parse/3, set/4, activate/3, forget/2, info/4,
+-export([new/0, opened/2, look/1, parse/3, set/4, activate/3, forget/2, info/4,
          sessions/2, locals/1]).
 
 -export_type([functions/0, action/0, kind/0]).
@@ -37,6 +37,8 @@
          %% a match spec.
          calling = [] :: [slot()],
          enabling = [] :: [slot()],
+         %% Whose are the calls that the VM has no verdict on (opened/2).
+         plain = none :: none | slot(),
          on_load = {[], #{}} :: {sessions(), state()},
          %% While there is something for modules that are loaded: those that
          %% have got it, or were there before.
@@ -48,6 +50,16 @@
 -spec new() -> functions().
 new() ->
     #functions{}.
+
+%% @doc There is a new session. One session's patterns for all calls are in the
+%% VM as they are, without a match spec, which would cost a call more than all
+%% else.
+-spec opened(slot(), functions()) -> functions().
+opened(Slot, #functions{plain = none} = F) ->
+    ok = inviso_engine:plain(Slot),
+    F#functions{plain = Slot};
+opened(_, F) ->
+    F.
 
 %% @doc What the arguments of function/4 ask for.
 -spec parse(term(), term(), term()) -> {ok, action()} | {error, reason()}.
@@ -158,7 +170,14 @@ activate(Slot, Calls, #functions{calling = Old} = F) ->
 
 %% @doc Clears all that a session has set.
 -spec forget(slot(), functions()) -> functions().
-forget(Slot, F0) ->
+forget(Slot, #functions{plain = Slot} = F0) ->
+    F = forgotten(Slot, F0),
+    ok = inviso_engine:plain(none),
+    F#functions{plain = none};
+forget(Slot, F) ->
+    forgotten(Slot, F).
+
+forgotten(Slot, F0) ->
     F1 = F0#functions{calling = F0#functions.calling -- [Slot],
                       enabling = F0#functions.enabling -- [Slot]},
     {OnLoad, _} = F1#functions.on_load,
@@ -264,9 +283,15 @@ allowed(MFA, Old, Sessions, Slot, {F, Cache0}) ->
 %% The VM is told, then it is written down.
 exchange(Changes, F) ->
     ToDo = [{M, FA, Old, New} || {M, FA, Old, New, _} <- Changes, Old =/= New],
+    _ = [inviso_engine:plain(M, Name, A, true)
+         || {M, {Name, A}, _, #{call := {_, []}}} <- ToDo],
     case inviso_engine_breakpoints:exchange(ToDo) of
-        ok -> {ok, lists:foldl(fun remember/2, F, Changes)};
-        {error, _} = E -> E
+        ok ->
+            _ = [inviso_engine:plain(M, Name, A, false)
+                 || {M, {Name, A}, #{call := {_, []}}, _} <- ToDo],
+            {ok, lists:foldl(fun remember/2, F, Changes)};
+        {error, _} = E ->
+            E
     end.
 
 remember({M, FA, _, New, Sessions}, #functions{modules = Modules} = F) ->
@@ -427,7 +452,7 @@ state(Sessions, F, Cache) ->
         #{Key := State} ->
             {State, Cache};
         _ ->
-            case compose(Calls, Metas, Counters) of
+            case compose(Calls, Metas, Counters, F) of
                 {error, _} = E -> E;
                 State -> {State, Cache#{Key => State}}
             end
@@ -439,9 +464,9 @@ runs(Kind, Entry) ->
         _ -> false
     end.
 
-compose(Calls, Metas, Counters) ->
+compose(Calls, Metas, Counters, F) ->
     Others = maps:from_list([{K, true} || K <- Counters]),
-    case {calls(Calls, Metas =:= [] andalso Counters =:= []), Metas} of
+    case {calls(Calls, Metas =:= [] andalso Counters =:= [], F), Metas} of
         {{error, _} = E, _} ->
             E;
         {Call, []} ->
@@ -455,9 +480,11 @@ compose(Calls, Metas, Counters) ->
 
 %% A global pattern has a function to itself. Beside anything else it becomes
 %% local: of a call from the same module nobody knows how it was made.
-calls([], _) ->
+calls([], _, _) ->
     #{};
-calls(Calls, Alone) ->
+calls([{Slot, local, true}], _, #functions{plain = Slot}) ->
+    #{call => {local, []}};
+calls(Calls, Alone, _) ->
     Globals = [Slot || {Slot, global, _} <- Calls],
     {Kind, Doubtful} = case Alone andalso length(Globals) =:= length(Calls) of
                            true -> {global, []};
@@ -485,7 +512,8 @@ set_on_load(Slot, Action, #functions{on_load = {Sessions, State}} = F) ->
     end.
 
 set_on_load_to(Sessions, #functions{on_load = {_, Old}} = F) ->
-    case state(Sessions, F, #{}) of
+    %% Nobody would know whose a plain one is.
+    case state(Sessions, F#functions{plain = none}, #{}) of
         {error, _} = E ->
             E;
         {New, _} ->

@@ -2,6 +2,7 @@
 #include "engine/call.h"
 
 #include "engine/frames.h"
+#include "engine/plain.h"
 #include "engine/profile.h"
 #include "engine/session.h"
 #include "engine/tracee.h"
@@ -51,6 +52,8 @@ static ERL_NIF_TERM module_of(const struct inv_message *m)
 
 void inv_call_begin(struct inv_message *m, struct inv_verdict *v, uint32_t mask)
 {
+	if (!v->given)
+		mask &= inv_plain_session();
 	if (v->doubtful && inv_verdict_is_from(m->env, v, module_of(m)))
 		mask &= ~v->doubtful;
 	if (v->edits) {

@@ -17,6 +17,7 @@
 #include "engine/inherit.h"
 #include "engine/lost.h"
 #include "engine/message.h"
+#include "engine/plain.h"
 #include "engine/profile.h"
 #include "engine/session.h"
 #include "engine/tracee.h"
@@ -262,6 +263,7 @@ static int load(ErlNifEnv *env, void **priv, ERL_NIF_TERM load_info)
 	inv_engine_edit_init(env);
 	inv_engine_event_init(env);
 	inv_inherit_init(env);
+	inv_plain_init(env);
 	instances++;
 	return 0;
 }
@@ -296,6 +298,9 @@ static ErlNifFunc functions[] = {
 	{ "tracer_of", 2, inv_engine_tracer_of, 0 },
 	{ "quiet", 2, inv_engine_quiet, 0 },
 	{ "lost", 0, inv_engine_lost, 0 },
+	{ "plain", 1, inv_plain_choose, 0 },
+	{ "plain", 4, inv_plain_note, 0 },
+	{ "is_plain", 3, inv_plain_is, 0 },
 };
 
 /* As the tracer's library: for the oldest release that we support. */

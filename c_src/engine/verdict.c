@@ -75,6 +75,7 @@ bool inv_verdict_read(ErlNifEnv *env, ERL_NIF_TERM opts, struct inv_verdict *v)
 	int used;
 	int n;
 
+	v->given = false;
 	v->sessions = UINT32_MAX;
 	v->valued = 0;
 	v->doubtful = 0;
@@ -89,6 +90,7 @@ bool inv_verdict_read(ErlNifEnv *env, ERL_NIF_TERM opts, struct inv_verdict *v)
 	    !enif_get_uint(env, e[2], &v->frame.returns) ||
 	    !enif_get_uint(env, e[3], &v->frame.exceptions))
 		return false;
+	v->given = true;
 	return read_values(v, e + 4, n - 4, &used) &&
 	       read_tests(env, v, e + 4 + used, n - 4 - used);
 }

@@ -17,9 +17,10 @@
  *
  * masks of the sessions that match, of those of them whose {message, Value} is
  * not `true', one Value for each of these from bit 0 on, and of those that
- * want to hear of the call's end.  Without a result all sessions match.  A Test
- * is {Slot, Boolean, Value}: of the sessions whose clauses the VM has not chosen
- * from, a clause that matches if it is `true', the first such counting.
+ * want to hear of the call's end.  Without a result all sessions match, of a call
+ * the plain one (engine/plain.h).  A Test is {Slot, Boolean, Value}: of the
+ * sessions whose clauses the VM has not chosen from, a clause that matches if it
+ * is `true', the first such counting.
  *
  * Instead of Sessions, where any of it is needed,
  *
@@ -32,6 +33,7 @@
  *	{Slot, Silent}			if it is a boolean
  */
 struct inv_verdict {
+	bool given; /* there is a result */
 	uint32_t sessions;
 	uint32_t valued;
 	uint32_t doubtful;

@@ -294,6 +294,8 @@ sessions_that_are_killed_end(Config) ->
         Server ->
             true = call(Node, erlang, exit, [Server, kill]),
             _ = [#{why := tracer, text := <<"the trace sessions", _/binary>>} =
-                     wait_state(S, [failed]) || S <- Ss]
+                     wait_state(S, [failed]) || S <- Ss],
+            {all, false} = call(Node, erlang, trace_info,
+                                [{lists, seq, 2}, all])
     end,
     clean(Config, Guard, Ss).
