@@ -68,7 +68,9 @@ is_set(MFA, Key) ->
 -spec is_foreign(mfa(), state(), state()) -> boolean().
 is_foreign(MFA, Old, New) ->
     {traced, How} = erlang:trace_info(MFA, traced),
-    is_other_call(How, Old, New)
+    (is_other_call(How, Old, New)
+     %% New code has it from on_load.
+     andalso not is_ours(MFA, erlang:trace_info(MFA, match_spec)))
         orelse lists:any(fun(Key) -> is_set(MFA, Key) end,
                          endangered(Old, New)).
 
