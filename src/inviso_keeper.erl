@@ -63,9 +63,9 @@ info(Handle) ->
           ok | {error, closed | {filter, binary()}}.
 filter(Handle, Filter) ->
     Otp = list_to_integer(erlang:system_info(otp_release)),
-    Node = atom_to_binary(node()),
-    try inviso_tracer:nif_filter(Handle, Filter, Node, inviso_opts:creation(),
-                                 Otp) of
+    Name = atom_to_binary(node()),
+    Creation = inviso_opts:creation(),
+    try inviso_tracer:nif_filter(Handle, Filter, node(), Name, Creation, Otp) of
         ok -> ok;
         closed -> {error, closed};
         {error, Text} -> {error, {filter, Text}}

@@ -28,7 +28,7 @@
 
 %% For inviso_keeper.
 -export([nif_open/2, nif_offer/1, nif_give/1, nif_keeper/1, nif_info/1,
-         nif_spool/1, nif_anchor/1, nif_flush/1, nif_filter/5, nif_retire/1,
+         nif_spool/1, nif_anchor/1, nif_flush/1, nif_filter/6, nif_retire/1,
          nif_quiet/1, nif_end/2, nif_free/1]).
 
 %% For inviso_deliver.
@@ -37,7 +37,7 @@
 %% Without this the compiler would take a stub's result for granted.
 -nifs([enabled/3, trace/5, dir/0,
        nif_open/2, nif_offer/1, nif_give/1, nif_keeper/1, nif_info/1,
-       nif_spool/1, nif_anchor/1, nif_flush/1, nif_filter/5, nif_retire/1,
+       nif_spool/1, nif_anchor/1, nif_flush/1, nif_filter/6, nif_retire/1,
        nif_quiet/1, nif_end/2, nif_free/1,
        nif_deliver/4, nif_credit/3, nif_counts/1]).
 
@@ -229,9 +229,9 @@ nif_anchor(_Handle) -> erlang:nif_error(not_loaded).
 %% -> the number that FlushDone will reach
 nif_flush(_Handle) -> erlang:nif_error(not_loaded).
 
-%% Spec, as inviso_opts:filter/1 makes it, for the terms of this node ->
-%%     ok | {error, Text}
-nif_filter(_Handle, _Spec, _Node, _Creation, _Otp) ->
+%% Spec, as inviso_opts:filter/1 makes it, for the terms of this node, whose
+%% name is an atom and text -> ok | {error, Text}
+nif_filter(_Handle, _Spec, _Node, _Name, _Creation, _Otp) ->
     erlang:nif_error(not_loaded).
 
 %% No event is recorded any more; quiet when no thread is recording one.

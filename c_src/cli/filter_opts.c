@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/filter_opts.h"
 
+#include <stdio.h>
+
 int inv_filter_opts_init(struct inv_filter_opts *o)
 {
 	*o = (struct inv_filter_opts){ .has_from = false };
@@ -76,6 +78,16 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
+void inv_filter_odd_tag(const struct argp_state *state, const char *odd)
+{
+	if (*odd)
+		fprintf(stderr,
+			"%s: warning: --filter: no event is known that is "
+			"called %s; `inviso merge --tag ?' lists those there "
+			"are\n",
+			state->name, odd);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct inv_filter_opts *o = state->input;
@@ -111,6 +123,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		inv_spec_filter_free(o->spec);
 		o->spec = NULL;
 		rc = inv_spec_filter_new(&o->spec, arg, &err);
+		if (!rc)
+			inv_filter_odd_tag(state, inv_spec_filter_odd(o->spec));
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;

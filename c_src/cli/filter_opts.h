@@ -24,6 +24,9 @@ struct inv_filter_opts {
 
 extern const struct argp inv_filter_argp;
 
+/* Warns of what a --filter has in the place of a tag, unless it is "". */
+void inv_filter_odd_tag(const struct argp_state *state, const char *odd);
+
 /* INV_ENOMEM. */
 int inv_filter_opts_init(struct inv_filter_opts *o);
 void inv_filter_opts_release(struct inv_filter_opts *o);

@@ -56,6 +56,11 @@ void inv_spec_filter_free(struct inv_spec_filter *f)
 	free(f);
 }
 
+const char *inv_spec_filter_odd(const struct inv_spec_filter *f)
+{
+	return f->match.odd;
+}
+
 uint64_t inv_spec_filter_undecided(const struct inv_spec_filter *f)
 {
 	return f->undecided;

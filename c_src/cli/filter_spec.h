@@ -28,6 +28,9 @@ bool inv_spec_filter_wants(struct inv_spec_filter *f,
 			   const struct inv_event *ev,
 			   const struct inv_node *node);
 
+/* struct inv_event_match's. */
+const char *inv_spec_filter_odd(const struct inv_spec_filter *f);
+
 /* Events that could not be decided. */
 uint64_t inv_spec_filter_undecided(const struct inv_spec_filter *f);
 

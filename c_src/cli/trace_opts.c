@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/filter_opts.h"
 #include "cli/units.h"
 #include "match/event_match.h"
 
@@ -122,6 +123,7 @@ static void check_filter(struct argp_state *state, const char *arg)
 
 	if (inv_event_match_text(&m, arg, &err))
 		argp_error(state, "--filter: %s", err.text);
+	inv_filter_odd_tag(state, m.odd);
 	inv_event_match_release(&m);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "match/event_match.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -22,22 +23,36 @@ static unsigned tag_of(inv_word t)
 	return 0;
 }
 
+/* A tag of a newer release, or a slip of the pen. */
+static void note_odd(struct inv_event_match *m, inv_word t)
+{
+	const inv_word *b = inv_box_of(t, INV_BOX_ATOM);
+
+	if (b && !m->odd[0] && !inv_word_is(t, "_") &&
+	    inv_spec_var(&m->match.spec, t) < 0)
+		snprintf(m->odd, sizeof(m->odd), "%.*s", (int)inv_box_n(b),
+			 (const char *)inv_box_ptr(b, 1));
+}
+
 /* Of what tags events can match; by_tag stays false if it cannot be said. */
 static void find_tags(struct inv_event_match *m)
 {
 	const struct inv_clause *c = m->match.spec.clauses;
 
-	for (; c; c = c->next) {
-		unsigned tag = c->n_args >= 2 && (c->head == INV_HEAD_LIST ||
-						  c->head == INV_HEAD_PREFIX) ?
-				       tag_of(c->args[1]) :
-				       0;
-
-		if (tag == 0)
-			return;
-		m->tags[tag] = true;
-	}
 	m->by_tag = true;
+	for (; c; c = c->next) {
+		bool listed = c->head == INV_HEAD_LIST ||
+			      c->head == INV_HEAD_PREFIX;
+		inv_word t = listed && c->n_args >= 2 ? c->args[1] : INV_NIL;
+		unsigned tag = tag_of(t);
+
+		if (tag) {
+			m->tags[tag] = true;
+		} else {
+			m->by_tag = false;
+			note_odd(m, t);
+		}
+	}
 }
 
 static int init(struct inv_event_match *m, struct inv_err *err)

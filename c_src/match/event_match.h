@@ -25,6 +25,8 @@ struct inv_event_match {
 	 * that cannot be said. */
 	bool by_tag;
 	bool tags[INV_TAG_COUNT];
+	char odd[64]; /* what is written where a tag belongs and is none that
+			 is known, the first; "": nothing */
 };
 
 /* Pid, tag, payload, extra, result of {message, _}. */

@@ -265,7 +265,7 @@ static int make_filter(ErlNifEnv *env, const ERL_NIF_TERM argv[],
 		       struct inv_event_filter **f, struct inv_err *err)
 {
 	char name[sizeof(((struct inv_ring_ctl *)0)->node)];
-	struct inv_filter_node node = { .name = name };
+	struct inv_filter_node node = { .atom = argv[2], .name = name };
 	ErlNifBinary bin;
 	uint8_t *bytes;
 	int rc;
@@ -274,9 +274,10 @@ static int make_filter(ErlNifEnv *env, const ERL_NIF_TERM argv[],
 	if (enif_is_atom(env, argv[1]))
 		return 0;
 	if (!enif_inspect_binary(env, argv[1], &bin) ||
-	    !inv_options_text(env, argv[2], name, sizeof(name)) ||
-	    !enif_get_uint(env, argv[3], &node.creation) ||
-	    !enif_get_uint(env, argv[4], &node.otp))
+	    !enif_is_atom(env, argv[2]) ||
+	    !inv_options_text(env, argv[3], name, sizeof(name)) ||
+	    !enif_get_uint(env, argv[4], &node.creation) ||
+	    !enif_get_uint(env, argv[5], &node.otp))
 		return inv_err_set(err, INV_EINVAL, "badarg");
 	if (bin.size > INV_FILTER_BYTES)
 		return inv_err_set(err, INV_ETOOBIG,

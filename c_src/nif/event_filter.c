@@ -68,7 +68,7 @@ static int load(struct inv_event_filter *f, const struct inv_event_match *m,
 	f->match.atoms[INV_AM_FALSE] = inv_am_false;
 	f->match.atoms[INV_AM_EXIT] = inv_am_EXIT;
 	f->match.atoms[INV_AM_UNDEFINED] = inv_am_undefined;
-	f->match.node = enif_make_atom(f->match.env, node->name);
+	f->match.node = node->atom;
 	f->by_tag = m->by_tag;
 	memcpy(f->tags, m->tags, sizeof(f->tags));
 	if (load_consts(f, p, node))

@@ -48,7 +48,8 @@ enum inv_wanted {
 
 /* The node that pids without a node are of. */
 struct inv_filter_node {
-	const char *name;
+	ERL_NIF_TERM atom;
+	const char *name; /* the same as UTF-8 */
 	uint32_t creation;
 	unsigned otp;
 };

@@ -111,7 +111,7 @@ static ErlNifFunc functions[] = {
 	{ "nif_spool", 1, inv_control_spool, 0 },
 	{ "nif_anchor", 1, inv_control_anchor, 0 },
 	{ "nif_flush", 1, inv_control_flush, 0 },
-	{ "nif_filter", 5, inv_control_filter, ERL_NIF_DIRTY_JOB_CPU_BOUND },
+	{ "nif_filter", 6, inv_control_filter, ERL_NIF_DIRTY_JOB_CPU_BOUND },
 	{ "nif_retire", 1, inv_control_retire, 0 },
 	{ "nif_quiet", 1, inv_control_quiet, 0 },
 	{ "nif_end", 2, inv_control_end, 0 },

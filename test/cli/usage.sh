@@ -82,6 +82,8 @@ for command in trace record; do
 		$command -n a@h --filter 'm:f(N) when N >' m
 	ok "$command by what is no match spec" refuses '--filter: ' \
 		$command -n a@h --filter '[{[_,exit,_],[]}]' m
+	ok "$command by what never happens" refuses 'no event is known that is called exti;' \
+		$command -n a@h --filter '[{[_,exti,_],[],[]}]'
 	ok "$command tells its defaults" status 0 "$inviso" $command --help
 	ok "of terms" says out '(4k, at most 64k)'
 done

@@ -71,6 +71,30 @@ static void specs_for_any_tag_say_so(void **state)
 	}
 }
 
+static void what_is_no_tag_is_told(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *odd;
+	} examples[] = {
+		{ "[{[_,exti,_],[],[]}]", "exti" },
+		{ "[{[_,exit,_],[],[]},{[_,exti,_],[],[]},{[_,x],[],[]}]",
+		  "exti" },
+		{ "[{[_,'$1',_],[],[]},{[_,_],[],[]},{'_',[],[]}]", "" },
+		{ "[{[_,17,_],[],[]}]", "" },
+		{ "m:f(1)", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(examples) / sizeof(*examples); i++) {
+		struct inv_event_match m;
+
+		make(&m, examples[i].text);
+		assert_string_equal(m.odd, examples[i].odd);
+		inv_event_match_release(&m);
+	}
+}
+
 static void a_spec_may_come_in_the_external_format(void **state)
 {
 	/* term_to_binary([{['_', exit, 1], [], []}]) */
@@ -129,6 +153,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(specs_know_what_tags_they_are_for),
 		cmocka_unit_test(specs_for_any_tag_say_so),
+		cmocka_unit_test(what_is_no_tag_is_told),
 		cmocka_unit_test(a_spec_may_come_in_the_external_format),
 		cmocka_unit_test(what_is_wrong_is_told),
 	};
