@@ -11,11 +11,12 @@
 -export([enabled/3, trace/5]).
 
 -export([load/0, start/0, handle/1, tracer/2, session/2, edit/5, profile_of/1,
-         masks/1, tracer_of/2, quiet/2, lost/0, plain/1, plain/4, is_plain/3]).
+         masks/1, tracer_of/2, quiet/2, calls/3, lost/0, plain/1, plain/4,
+         is_plain/3]).
 
 -nifs([enabled/3, trace/5, start/0, handle/1, tracer/2, session/2, edit/5,
-       profile_of/1, masks/1, tracer_of/2, quiet/2, lost/0, plain/1, plain/4,
-       is_plain/3]).
+       profile_of/1, masks/1, tracer_of/2, quiet/2, calls/3, lost/0, plain/1,
+       plain/4, is_plain/3]).
 
 -export_type([profile/0, slot/0, sessions/0, tracee/0, tracer/0]).
 
@@ -117,6 +118,11 @@ masks(_Profile) -> erlang:nif_error(not_loaded).
 %% @doc The tracer that a session has in a profile.
 -spec tracer_of(profile(), slot()) -> tracer().
 tracer_of(_Profile, _Slot) -> erlang:nif_error(not_loaded).
+
+%% @doc Of what is set on functions: which sessions trace local calls, whether
+%% the match specs tell who called, and whether any may turn on tracing.
+-spec calls(sessions(), boolean(), boolean()) -> ok.
+calls(_Local, _Callers, _Enable) -> erlang:nif_error(not_loaded).
 
 %% @doc The sessions whose pattern of sent, of received messages is `false'.
 -spec quiet(sessions(), sessions()) -> ok.

@@ -13,8 +13,9 @@
 -module(inviso_engine_flags).
 
 -export([new/0, opened/2, parse/2, for/2, change/3, change_all/3, quiet/3,
-         changed/2, flags/2, tracer/2, sessions/1, calls/2, recount/2, in_vm/1,
-         forget/2, forget/3, release/2, is_engine/1, clean/0]).
+         changed/2, flags/2, tracer/2, sessions/1, calls/2, returns/2, silent/2,
+         recount/2, in_vm/0, in_vm/1, forget/2, forget/3, release/2,
+         is_engine/1, clean/0]).
 
 -export_type([flags/0, tracee/0, change/0]).
 
@@ -25,6 +26,8 @@
 
 -record(flags, {%% Sessions that may have set `call' somewhere.
                 calls = 0 :: inviso_engine:sessions(),
+                returns = 0 :: inviso_engine:sessions(), % and `return_to'
+                silent = 0 :: inviso_engine:sessions(), % and `silent'
                 %% Sessions whose pattern is `false'.
                 send = 0 :: inviso_engine:sessions(),
                 'receive' = 0 :: inviso_engine:sessions(),
@@ -42,6 +45,8 @@
 -define(BIT(Number), (1 bsl (Number))).
 -define(ALL, (?BIT(length(?FLAGS)) - 1)).
 -define(CALL, ?BIT(0)).
+-define(RETURN_TO, ?BIT(7)).
+-define(SILENT, ?BIT(12)).
 
 %% Those that the VM is told, by what they are set on.
 -define(OF_PROCESSES, [call, send, 'receive', procs, running, exiting,
@@ -54,9 +59,6 @@
                   strict_monotonic_timestamp, monotonic_timestamp,
                   scheduler_id]).
 
-%% Flags that we have no emulation for.
--define(MISSING, [return_to]).
-
 -define(TRACER, {inviso_engine, 0}).
 
 %% @doc Nothing is set anywhere.
@@ -66,17 +68,16 @@ new() ->
 
 %% @doc The bits of a list of flags. What is not there can be turned off.
 -spec parse([atom()], boolean()) ->
-          {ok, non_neg_integer()} | {error, badarg | {not_supported, atom()}}.
+          {ok, non_neg_integer()} | {error, badarg}.
 parse(Flags, How) ->
     parse(Flags, How, 0).
 
 parse([all | Flags], How, Bits) ->
     parse(?FLAGS ++ Flags, How, Bits);
 parse([Flag | Flags], How, Bits) ->
-    case {position(Flag, ?FLAGS, 0), lists:member(Flag, ?MISSING)} of
-        {none, _} -> {error, badarg};
-        {_, true} when How -> {error, {not_supported, Flag}};
-        {N, _} -> parse(Flags, How, Bits bor ?BIT(N))
+    case position(Flag, ?FLAGS, 0) of
+        none -> {error, badarg};
+        N -> parse(Flags, How, Bits bor ?BIT(N))
     end;
 parse([], _How, Bits) ->
     {ok, Bits};
@@ -169,10 +170,15 @@ edit(Tracee, {Slot, true, Bits, Tracer}) ->
 edit(Tracee, {Slot, false, Bits, Tracer}) ->
     inviso_engine:edit(Tracee, Slot, Bits, 0, Tracer).
 
-note({Slot, true, Bits, _}, F) when Bits band ?CALL =/= 0 ->
-    F#flags{calls = F#flags.calls bor ?BIT(Slot)};
+note({Slot, true, Bits, _}, F) ->
+    F#flags{calls = F#flags.calls bor noted(?CALL, Bits, Slot),
+            returns = F#flags.returns bor noted(?RETURN_TO, Bits, Slot),
+            silent = F#flags.silent bor noted(?SILENT, Bits, Slot)};
 note(_, F) ->
     F.
+
+noted(Flag, Bits, Slot) when Bits band Flag =/= 0 -> ?BIT(Slot);
+noted(_, _, _) -> 0.
 
 %% @doc The same for many: those that are gone, or that somebody else traces,
 %% are left out. How many are not.
@@ -216,6 +222,11 @@ tracer(Flags) ->
 -spec in_vm(non_neg_integer()) -> [atom()].
 in_vm(Bits) ->
     wanted(?OF_PROCESSES, fun(Flag) -> Bits band bits([Flag]) =/= 0 end).
+
+%% @doc All that it may be told.
+-spec in_vm() -> [atom()].
+in_vm() ->
+    ?OF_PROCESSES.
 
 %% Found out once for each profile.
 want(_Tracee, 0, F) ->
@@ -356,11 +367,27 @@ release(Tracee, F) ->
 calls(Slot, #flags{calls = Calls}) ->
     Calls band ?BIT(Slot) =/= 0.
 
-%% @doc Finds that out anew, after `call' has been cleared on many.
+%% @doc Whether any may have its flag `return_to'.
+-spec returns(inviso_engine:slot(), flags()) -> boolean().
+returns(Slot, #flags{returns = Returns}) ->
+    Returns band ?BIT(Slot) =/= 0.
+
+%% @doc Whether any may have its flag `silent'.
+-spec silent(inviso_engine:slot(), flags()) -> boolean().
+silent(Slot, #flags{silent = Silent}) ->
+    Silent band ?BIT(Slot) =/= 0.
+
+%% @doc Finds that out anew, after flags have been cleared on many.
 -spec recount(inviso_engine:slot(), flags()) -> flags().
 recount(Slot, F) ->
-    Has = having(?BIT(Slot), [call]) =/= [],
-    F#flags{calls = set_bit(Slot, Has, F#flags.calls)}.
+    Has = fun(Flag, Sessions) ->
+                  Still = Sessions band ?BIT(Slot) =/= 0
+                      andalso having(?BIT(Slot), [Flag]) =/= [],
+                  set_bit(Slot, Still, Sessions)
+          end,
+    F#flags{calls = Has(call, F#flags.calls),
+            returns = Has(return_to, F#flags.returns),
+            silent = Has(silent, F#flags.silent)}.
 
 %% All on which one of these sessions has set one of these flags.
 having(Slots, Flags) ->
@@ -393,7 +420,9 @@ know(Profile, Slots, Flags, Known) ->
 -spec forget(inviso_engine:slot(), flags()) -> flags().
 forget(Slot, F0) ->
     F = forget_all(Slot, fun(_Profile) -> true end, F0, 100),
-    F#flags{calls = set_bit(Slot, false, F#flags.calls)}.
+    F#flags{calls = set_bit(Slot, false, F#flags.calls),
+            returns = set_bit(Slot, false, F#flags.returns),
+            silent = set_bit(Slot, false, F#flags.silent)}.
 
 %% @doc Clears what it has set where it has that tracer; 0: its own.
 -spec forget(inviso_engine:slot(), inviso_engine:tracer(), flags()) ->

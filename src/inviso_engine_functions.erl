@@ -8,19 +8,21 @@
 %% that matter have set there.
 -module(inviso_engine_functions).
 
--export([new/0, opened/2, look/1, parse/3, set/4, activate/3, forget/2, info/4,
-         sessions/2, locals/1]).
+-export([new/0, opened/2, look/1, parse/3, set/5, activate/3, forget/2, info/4,
+         sessions/2]).
 
--export_type([functions/0, action/0, kind/0]).
+-export_type([functions/0, action/0, kind/0, meta/0]).
 
 -type slot() :: inviso_engine:slot().
 -type kind() :: local | meta | inviso_engine_counters:kind().
 -type action() :: {on | off | restart | pause, global | [kind()],
                    inviso_engine_spec:match_spec()}.
+%% Who gets meta traced calls; the number is of sessions without a tracer.
+-type meta() :: {inviso_engine_tracer:tracer(), inviso_engine:tracer()}.
 -type mfa_spec() :: {module() | '_', atom(), integer() | '_'} | on_load.
 %% Of a session, on a function.
 -type entry() :: #{call => {global | local, inviso_engine_spec:match_spec()},
-                   meta => inviso_engine_spec:match_spec(),
+                   meta => {inviso_engine_spec:match_spec(), meta()},
                    inviso_engine_counters:kind() =>
                        inviso_engine_counters:counter() | true}.
 -type sessions() :: [{slot(), entry()}].
@@ -39,6 +41,11 @@
          enabling = [] :: [slot()],
          %% Whose are the calls that the VM has no verdict on (opened/2).
          plain = none :: none | slot(),
+         %% Those with flags `return_to' and `silent'; whether it takes callers
+         %% to tell whose an event return_to is.
+         returning = [] :: [slot()],
+         silent = [] :: [slot()],
+         callers = false :: boolean(),
          on_load = {[], #{}} :: {sessions(), state()},
          %% While there is something for modules that are loaded: those that
          %% have got it, or were there before.
@@ -123,10 +130,11 @@ kinds(_, _, _) ->
     error.
 
 %% @doc Sets or clears what a session has on functions. How many functions.
--spec set(slot(), mfa_spec(), action(), functions()) ->
+-spec set(slot(), mfa_spec(), action(), meta(), functions()) ->
           {ok, non_neg_integer(), functions()} | {error, reason()}.
-set(Slot, Spec, Action, F0) ->
-    F = enabling(Slot, Action, F0),
+set(Slot, Spec, {How, Kinds, MS} = Asked, Meta, F0) ->
+    F = enabling(Slot, Asked, F0),
+    Action = {How, Kinds, {MS, Meta}},
     case Spec of
         on_load -> set_on_load(Slot, Action, F);
         _ -> set_on_loaded(Slot, Spec, Action, F)
@@ -136,7 +144,7 @@ enabling(Slot, {on, _, MS}, F) ->
     case inviso_engine_spec:enables_calls(MS) of
         true ->
             Enabling = lists:usort([Slot | F#functions.enabling]),
-            active(Slot, F#functions{enabling = Enabling});
+            active(Slot, tell_apart(F#functions{enabling = Enabling}));
         false ->
             F
     end;
@@ -159,14 +167,21 @@ active(Slot, #functions{modules = Modules} = F0) ->
             F
     end.
 
-%% @doc Whether the session has processes with flag `call', now.
--spec activate(slot(), boolean(), functions()) -> functions().
-activate(Slot, Calls, #functions{calling = Old} = F) ->
-    case lists:member(Slot, Old) of
-        Calls -> F;
-        false -> active(Slot, F#functions{calling = [Slot | Old]});
-        true -> active(Slot, F#functions{calling = Old -- [Slot]})
+%% @doc Whether the session has processes with flags `call', `return_to' and
+%% `silent', now.
+-spec activate(slot(), {boolean(), boolean(), boolean()}, functions()) ->
+          functions().
+activate(Slot, {Calls, Returns, Silent}, F0) ->
+    F = F0#functions{
+          returning = member(Slot, Returns, F0#functions.returning),
+          silent = member(Slot, Silent, F0#functions.silent)},
+    case F#functions{calling = member(Slot, Calls, F#functions.calling)} of
+        F -> tell_apart(F);
+        New -> active(Slot, New)
     end.
+
+member(Slot, true, Slots) -> lists:usort([Slot | Slots]);
+member(Slot, false, Slots) -> Slots -- [Slot].
 
 %% @doc Clears all that a session has set.
 -spec forget(slot(), functions()) -> functions().
@@ -179,7 +194,9 @@ forget(Slot, F) ->
 
 forgotten(Slot, F0) ->
     F1 = F0#functions{calling = F0#functions.calling -- [Slot],
-                      enabling = F0#functions.enabling -- [Slot]},
+                      enabling = F0#functions.enabling -- [Slot],
+                      returning = F0#functions.returning -- [Slot],
+                      silent = F0#functions.silent -- [Slot]},
     {OnLoad, _} = F1#functions.on_load,
     F = case set_on_load_to(lists:keydelete(Slot, 1, OnLoad), F1) of
             {ok, F2} -> F2;
@@ -190,13 +207,29 @@ forgotten(Slot, F0) ->
                  {FA, {Sessions, Old}} <- maps:to_list(Fs),
                  lists:keymember(Slot, 1, Sessions)], F).
 
-%% @doc Of calls of which sessions the VM is told because of local patterns.
--spec locals(functions()) -> [slot()].
-locals(#functions{modules = Modules} = F) ->
-    lists:usort([Slot || {_, {_, Fs}} <- maps:to_list(Modules),
-                         {Sessions, #{call := _}} <- maps:values(Fs),
-                         {Slot, #{call := {local, _}}} <- Sessions,
-                         is_active(Slot, F)]).
+%% Whose an event return_to is, is not certain where several sessions trace
+%% local calls, or where calls of a silent process are not told.
+tell_apart(#functions{modules = Modules, enabling = Enabling,
+                      callers = Old} = F0) ->
+    Local = lists:usort(
+              [Slot || {_, {_, Fs}} <- maps:to_list(Modules),
+                       {Sessions, #{call := {local, _}}} <- maps:values(Fs),
+                       {Slot, #{call := {local, _}}} <- Sessions,
+                       is_active(Slot, F0)]),
+    Callers = (length(Local) > 1 orelse F0#functions.silent ++ Enabling =/= [])
+        andalso F0#functions.returning ++ Enabling =/= [],
+    ok = inviso_engine:calls(lists:sum([1 bsl Slot || Slot <- Local]), Callers,
+                             Enabling =/= []),
+    case Callers of
+        Old ->
+            F0;
+        _ ->
+            F = F0#functions{callers = Callers},
+            carry_on([{M, FA, State, Sessions}
+                      || {M, {_, Fs}} <- maps:to_list(Modules),
+                         {FA, {Sessions, #{call := {local, _}} = State}}
+                             <- maps:to_list(Fs)], F)
+    end.
 
 %%---------------------------------------------------------------------------
 %% Functions that are there.
@@ -289,7 +322,11 @@ exchange(Changes, F) ->
         ok ->
             _ = [inviso_engine:plain(M, Name, A, false)
                  || {M, {Name, A}, #{call := {_, []}}, _} <- ToDo],
-            {ok, lists:foldl(fun remember/2, F, Changes)};
+            New = lists:foldl(fun remember/2, F, Changes),
+            {ok, case ToDo of
+                     [] -> New;
+                     _ -> tell_apart(New)
+                 end};
         {error, _} = E ->
             E
     end.
@@ -384,17 +421,17 @@ edit(E, {off, global, _}, _) ->
 edit(E, {off, Kinds, _}, _) ->
     maps:without([case K of local -> call; _ -> K end || K <- Kinds,
                   K =/= local orelse not is_global(E)], E);
-edit(_, {_, global, MS}, {true, _, _}) ->
+edit(_, {_, global, {MS, _}}, {true, _, _}) ->
     #{call => {global, MS}};
 edit(_, {_, global, _}, {false, _, _}) ->
     #{};
-edit(E0, {How, Kinds, MS}, {_, Where, State}) ->
+edit(E0, {How, Kinds, {MS, Tracer}}, {_, Where, State}) ->
     E = case is_global(E0) of
             true -> maps:remove(call, E0);
             false -> E0
         end,
     lists:foldl(fun(local, Acc) -> Acc#{call => {local, MS}};
-                   (meta, Acc) -> Acc#{meta => MS};
+                   (meta, Acc) -> Acc#{meta => {MS, Tracer}};
                    (Counter, Acc) -> count(Counter, How, Acc, Where, State)
                 end, E, Kinds).
 
@@ -444,15 +481,17 @@ is_active(Slot, #functions{calling = C, enabling = E}) ->
 state(Sessions, F, Cache) ->
     Calls = [{Slot, Kind, MS} || {Slot, #{call := {Kind, MS}}} <- Sessions,
                                  is_active(Slot, F)],
-    Metas = [{Slot, MS} || {Slot, #{meta := MS}} <- Sessions],
+    Metas = [{Slot, MS, Number}
+             || {Slot, #{meta := {MS, {_, Number}}}} <- Sessions],
     Counters = [K || K <- inviso_engine_counters:kinds(),
+                     not is_global_alone(Calls, Metas),
                      lists:any(fun({_, E}) -> runs(K, E) end, Sessions)],
-    Key = {Calls, Metas, Counters},
+    Key = {Calls, Metas, Counters, F#functions.callers},
     case Cache of
         #{Key := State} ->
             {State, Cache};
         _ ->
-            case compose(Calls, Metas, Counters, F) of
+            case compose(Key, F#functions.plain) of
                 {error, _} = E -> E;
                 State -> {State, Cache#{Key => State}}
             end
@@ -464,35 +503,48 @@ runs(Kind, Entry) ->
         _ -> false
     end.
 
-compose(Calls, Metas, Counters, F) ->
+compose({Calls, Metas, Counters, Callers}, Plain) ->
     Others = maps:from_list([{K, true} || K <- Counters]),
-    case {calls(Calls, Metas =:= [] andalso Counters =:= [], F), Metas} of
+    Global = is_global_alone(Calls, Metas),
+    case {calls(Calls, Global, Callers, Plain), Metas} of
         {{error, _} = E, _} ->
             E;
         {Call, []} ->
             maps:merge(Call, Others);
         {Call, _} ->
-            case inviso_engine_spec:compose(Metas, meta) of
+            case meta(Metas) of
                 {ok, MS} -> maps:merge(Call#{meta => MS}, Others);
                 {error, _} = E -> E
             end
     end.
 
-%% A global pattern has a function to itself. Beside anything else it becomes
-%% local: of a call from the same module nobody knows how it was made.
-calls([], _, _) ->
+%% An event, and the end of a call, can carry the number of one tracer.
+meta(Metas) ->
+    case lists:usort([Number || {_, _, Number} <- Metas, Number =/= 0]) of
+        [_, _ | _] ->
+            {error, {not_supported, {shared, meta}}};
+        Numbers ->
+            inviso_engine_spec:compose([{Slot, MS} || {Slot, MS, _} <- Metas],
+                                       {meta, lists:sum(Numbers)})
+    end.
+
+%% A global pattern has a function to itself in the VM. Counters give way to it:
+%% what it tells is to be exact, and they go on where they were. Beside what is
+%% local or meta traced it becomes local, and its session is told of all calls:
+%% the VM does not know how they are made.
+is_global_alone(Calls, Metas) ->
+    Metas =:= [] andalso Calls =/= []
+        andalso lists:all(fun({_, Kind, _}) -> Kind =:= global end, Calls).
+
+calls([], _, _, _) ->
     #{};
-calls([{Slot, local, true}], _, #functions{plain = Slot}) ->
+calls([{Slot, local, true}], _, false, Slot) ->
     #{call => {local, []}};
-calls(Calls, Alone, _) ->
-    Globals = [Slot || {Slot, global, _} <- Calls],
-    {Kind, Doubtful} = case Alone andalso length(Globals) =:= length(Calls) of
-                           true -> {global, []};
-                           false -> {local, Globals}
-                       end,
+calls(Calls, Global, Callers, _) ->
     case inviso_engine_spec:compose([{Slot, MS} || {Slot, _, MS} <- Calls],
-                                    {calls, Doubtful}) of
-        {ok, MS} -> #{call => {Kind, MS}};
+                                    {calls, Callers andalso not Global}) of
+        {ok, MS} when Global -> #{call => {global, MS}};
+        {ok, MS} -> #{call => {local, MS}};
         {error, _} = E -> E
     end.
 
@@ -578,26 +630,26 @@ begun(Entry, {M, {F, A}}) ->
 %%---------------------------------------------------------------------------
 %% What sessions are told.
 
-%% @doc An item of trace:info/3, for a session whose tracer of meta traced calls
-%% is given, and a test for processes with flag `call'.
--spec info(slot(), {mfa() | on_load, term()},
-           {term(), fun((pid()) -> boolean())}, functions()) ->
+%% @doc An item of trace:info/3; the last but one tests for processes with flag
+%% `call' in the session.
+-spec info(slot(), {mfa() | on_load, term()}, fun((pid()) -> boolean()),
+           functions()) ->
           {atom(), term()} | badarg.
-info(Slot, {What, Item}, About, F) ->
-    about(What, Item, Slot, About, F).
+info(Slot, {What, Item}, Wanted, F) ->
+    about(What, Item, Slot, Wanted, F).
 
-about(on_load, Item, Slot, {Tracer, _}, #functions{on_load = {Sessions, _}}) ->
+about(on_load, Item, Slot, _, #functions{on_load = {Sessions, _}}) ->
     case entry(Slot, Sessions) of
         E when map_size(E) =:= 0 ->
             {Item, false};
         E when Item =:= all ->
-            {all, [{K, on_load_item(K, E, Tracer)}
+            {all, [{K, on_load_item(K, E)}
                    || K <- [traced, match_spec, meta, meta_match_spec,
                             call_count]]};
         E ->
-            known(Item, fun() -> on_load_item(Item, E, Tracer) end)
+            known(Item, fun() -> on_load_item(Item, E) end)
     end;
-about({M, Name, A} = MFA, Item, Slot, {Tracer, Wanted}, F) ->
+about({M, Name, A} = MFA, Item, Slot, Wanted, F) ->
     case lists:member({Name, A}, inviso_engine_breakpoints:functions(M)) of
         false ->
             {Item, undefined};
@@ -607,15 +659,14 @@ about({M, Name, A} = MFA, Item, Slot, {Tracer, Wanted}, F) ->
                 E when map_size(E) =:= 0 ->
                     {Item, false};
                 E when Item =:= all ->
-                    {all, [{K, item(K, E, {Tracer, Wanted, MFA, State})}
+                    {all, [{K, item(K, E, {Wanted, MFA, State})}
                            || K <- [traced, match_spec, meta, meta_match_spec,
                                     call_memory, call_time, call_count]]};
                 E when Item =:= meta, not is_map_key(meta, E) ->
                     {meta, []};
                 E ->
                     known(Item, fun() ->
-                                        item(Item, E,
-                                             {Tracer, Wanted, MFA, State})
+                                        item(Item, E, {Wanted, MFA, State})
                                 end)
             end
     end.
@@ -627,8 +678,8 @@ known(Item, Value) ->
         false -> badarg
     end.
 
-on_load_item(Item, E, Tracer) ->
-    case item(Item, E, {Tracer, none, none, #{}}) of
+on_load_item(Item, E) ->
+    case item(Item, E, {none, none, #{}}) of
         {counts, _} -> true;
         Value -> Value
     end.
@@ -640,11 +691,14 @@ item(traced, E, _) ->
     end;
 item(match_spec, #{call := {_, MS}}, _) ->
     source(MS);
-item(meta, #{meta := _}, {Tracer, _, _, _}) ->
-    Tracer;
-item(meta_match_spec, #{meta := MS}, _) ->
+item(meta, #{meta := {_, {Tracer, _}}}, _) ->
+    case inviso_engine_tracer:is_alive(Tracer) of
+        true -> Tracer;
+        false -> []
+    end;
+item(meta_match_spec, #{meta := {MS, _}}, _) ->
     source(MS);
-item(Kind, E, {_, Wanted, MFA, State}) ->
+item(Kind, E, {Wanted, MFA, State}) ->
     case E of
         #{Kind := true} ->
             {counts, true};

@@ -189,8 +189,10 @@ calling(_, _, State) ->
     State.
 
 calling(Slot, #state{flags = Flags, functions = Functions} = State) ->
-    Calls = inviso_engine_flags:calls(Slot, Flags),
-    State#state{functions = inviso_engine_functions:activate(Slot, Calls,
+    Has = {inviso_engine_flags:calls(Slot, Flags),
+           inviso_engine_flags:returns(Slot, Flags),
+           inviso_engine_flags:silent(Slot, Flags)},
+    State#state{functions = inviso_engine_functions:activate(Slot, Has,
                                                              Functions)}.
 
 number({Name, Number}, #state{sessions = Sessions}) ->
@@ -323,10 +325,17 @@ serve({Kind, What, How, FlagList}, Slot, S, State)
         {error, _} = E ->
             {E, State}
     end;
-serve({function, MFA, MS, FlagList}, Slot, _S, State) ->
-    case inviso_engine_functions:parse(MFA, MS, FlagList) of
-        {ok, Action} -> function(MFA, Action, Slot, State);
-        {error, _} = E -> {E, State}
+serve({function, MFA, MS, FlagList}, _Slot, S, State) ->
+    Own = {S#session.tracer, State#state.caller},
+    case inviso_engine_tracer:choose(meta, FlagList, Own) of
+        {ok, Tracer, Flags} ->
+            Kinds = [meta || Flags =/= FlagList] ++ Flags,
+            case inviso_engine_functions:parse(MFA, MS, Kinds) of
+                {ok, Action} -> function(MFA, Action, {Tracer, S}, State);
+                {error, _} = E -> {E, State}
+            end;
+        {error, _} = E ->
+            {E, State}
     end;
 serve({Message, MS, []}, Slot, _S, State)
   when Message =:= send; Message =:= 'receive' ->
@@ -393,11 +402,34 @@ flags({Kind, What}, Change, State) ->
             {E, State}
     end.
 
-function(MFA, Action, Slot, #state{functions = Functions} = State) ->
-    case inviso_engine_functions:set(Slot, MFA, Action, Functions) of
-        {ok, N, New} -> {{ok, N}, State#state{functions = New}};
-        {error, _} = E -> {E, State}
+function(MFA, Action, {Tracer, #session{slot = Slot} = S}, State0) ->
+    case meta_tracer(Tracer, Action, S, State0) of
+        {ok, Number, State} ->
+            case inviso_engine_functions:set(Slot, MFA, Action,
+                                             {Tracer, Number},
+                                             State#state.functions) of
+                {ok, N, New} -> {{ok, N}, State#state{functions = New}};
+                {error, _} = E -> {E, State}
+            end;
+        {error, _} = E ->
+            {E, State0}
     end.
+
+%% And the tracers that its match specs name get numbers.
+meta_tracer(Tracer, {_, Kinds, MS}, #session{slot = Slot, tracer = undefined},
+            State0) ->
+    State = lists:foldl(fun(T, Acc) ->
+                                case take(T, Slot, Acc) of
+                                    {ok, _, New} -> New;
+                                    {error, _} -> Acc
+                                end
+                        end, State0, inviso_engine_spec:tracers(MS)),
+    case Kinds =/= global andalso lists:member(meta, Kinds) of
+        true -> take(Tracer, Slot, State);
+        false -> {ok, 0, State}
+    end;
+meta_tracer(_, _, _, State) ->
+    {ok, 0, State}.
 
 message(Event, MS0, Slot, #state{messages = Messages} = State) ->
     MS = normal(MS0),
@@ -440,11 +472,11 @@ item(T, Item, Slot, S, State)
             end;
         _ -> {error, badarg}
     end;
-item({M, F, A} = MFA, Item, Slot, S, State)
+item({M, F, A} = MFA, Item, Slot, _S, State)
   when is_atom(M), is_atom(F), is_integer(A), A >= 0, A =< 255 ->
-    function_item(MFA, Item, Slot, S, State);
-item(on_load, Item, Slot, S, State) ->
-    function_item(on_load, Item, Slot, S, State);
+    function_item(MFA, Item, Slot, State);
+item(on_load, Item, Slot, _S, State) ->
+    function_item(on_load, Item, Slot, State);
 item(Event, match_spec, Slot, _S, State)
   when Event =:= send; Event =:= 'receive' ->
     {ok, {match_spec,
@@ -472,14 +504,14 @@ tracer(_Slot, _Tracee, #session{tracer = Tracer}, _State) ->
 
 %% Of times the session is told for those alone that it has, or had, flag
 %% `call' on.
-function_item(What, Item, Slot, #session{tracer = Tracer}, State) ->
+function_item(What, Item, Slot, State) ->
     Calls = fun(Pid) ->
                     not is_process_alive(Pid)
                         orelse lists:member(
                                  call, inviso_engine_flags:flags(
                                          Slot, Pid))
             end,
-    case inviso_engine_functions:info(Slot, {What, Item}, {Tracer, Calls},
+    case inviso_engine_functions:info(Slot, {What, Item}, Calls,
                                       State#state.functions) of
         badarg -> {error, badarg};
         Answer -> {ok, Answer}

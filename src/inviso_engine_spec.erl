@@ -17,18 +17,19 @@
 %% VM only turns on what it may be asked for then.
 -module(inviso_engine_spec).
 
--export([check/2, compose/1, compose/2, enables_calls/1, is_ours/1]).
+-export([check/2, compose/1, compose/2, enables_calls/1, tracers/1, is_ours/1]).
 
 -export_type([match_spec/0]).
 
 -type match_spec() :: true | [tuple()].
 
 -record(chosen, {slot :: inviso_engine:slot(),
+                 spec = false :: boolean(),
                  value = true :: term(),    % of the message
                  ends = none :: none | return | exception,
                  before = [] :: [term()],   % what the VM does,
                  later = [] :: [term()],    % before the message and after it
-                 edits = [] :: [term()]}).
+                 actions = [] :: [term()]}). % what the engine does
 
 %% More clauses than this are refused: the VM tries one after the other.
 -define(CLAUSES_MAX, 256).
@@ -78,28 +79,27 @@ check_actions(Bodies) ->
 -spec compose([{inviso_engine:slot(), match_spec()}]) ->
           {ok, [tuple()]} | {error, {not_supported, term()}}.
 compose(Sessions) ->
-    compose(Sessions, {calls, []}).
+    compose(Sessions, messages).
 
-%% @doc One match spec of functions. The Doubtful ones want calls from other
-%% modules alone, and the VM tells of others.
+%% @doc One match spec of functions, whose result may have who calls. Of what is
+%% meta traced, the tracer of a session that has none.
 -spec compose([{inviso_engine:slot(), match_spec()}],
-              meta | {calls, Doubtful :: [inviso_engine:slot()]}) ->
+              messages | {calls, Callers :: boolean()} |
+              {meta, inviso_engine:tracer()}) ->
           {ok, [tuple()]} | {error, {not_supported, term()}}.
-compose(Sessions, meta) ->
-    compose(Sessions, {calls, []});
-compose(Sessions, {calls, Doubtful}) ->
+compose(Sessions, About) ->
     {Always, Specs} = lists:partition(fun({_, MS}) -> MS =:= true end,
                                       lists:keysort(1, Sessions)),
     Rest = [#chosen{slot = Slot} || {Slot, _} <- Always],
     case Specs of
         [] ->
-            {ok, [{'_', [], body(Rest, Doubtful)}]};
+            {ok, [{'_', [], body(Rest, About)}]};
         [{Slot, MS}] ->
-            {ok, [{Head, Guards, body([choose(Slot, Body) | Rest], Doubtful)}
+            {ok, [{Head, Guards, body([choose(Slot, Body) | Rest], About)}
                   || {Head, Guards, Body} <- MS]
-             ++ [{'_', [], body(Rest, Doubtful)} || Rest =/= []]};
+             ++ [{'_', [], body(Rest, About)} || Rest =/= []]};
         _ ->
-            combine(Specs, Rest, Doubtful)
+            combine(Specs, Rest, About)
     end.
 
 %% @doc Whether a process may get flag `call' from it.
@@ -108,6 +108,18 @@ enables_calls(true) ->
     false;
 enables_calls(MS) ->
     mentions([enable_trace, trace], [Body || {_, _, Body} <- MS]).
+
+%% @doc The tracers that it names, for a session that has none.
+-spec tracers(match_spec()) -> [pid() | port()].
+tracers(true) ->
+    [];
+tracers(MS) ->
+    lists:usort(named([Body || {_, _, Body} <- MS])).
+
+named({tracer, T}) when is_pid(T); is_port(T) -> [T];
+named([H | T]) -> named(H) ++ named(T);
+named(E) when is_tuple(E) -> named(tuple_to_list(E));
+named(_) -> [].
 
 %% @doc Whether this, from `erlang:trace_info/2', was composed here.
 -spec is_ours({match_spec, term()}) -> boolean().
@@ -122,7 +134,7 @@ is_ours({match_spec, [{_, _, Body} | _]}) when is_list(Body) ->
 is_ours({match_spec, _}) ->
     false.
 
-combine(Specs, Rest, Doubtful) ->
+combine(Specs, Rest, About) ->
     Clauses = lists:foldl(fun({_, MS}, N) -> N * (length(MS) + 1) end, 1,
                           Specs),
     case Clauses of
@@ -130,7 +142,7 @@ combine(Specs, Rest, Doubtful) ->
             {error, {not_supported, {match_spec_clauses, Clauses}}};
         _ ->
             {ok, [{'_', lists:append([G || {G, _} <- Row]),
-                   body([C || {_, C} <- Row, C =/= none] ++ Rest, Doubtful)}
+                   body([C || {_, C} <- Row, C =/= none] ++ Rest, About)}
                   || Row <- rows(Specs),
                      Rest =/= [] orelse
                          lists:any(fun({_, C}) -> C =/= none end, Row)]}
@@ -145,12 +157,12 @@ rows([{Slot, MS} | Specs]) ->
     [[C | Tail] || C <- Choices, Tail <- Tails].
 
 choose(Slot, Body) ->
-    lists:foldl(fun action/2, #chosen{slot = Slot}, Body).
+    lists:foldl(fun action/2, #chosen{slot = Slot, spec = true}, Body).
 
 action({message, Value}, C) ->
-    {Plain, Edits} = message(Value, C#chosen.slot),
+    {Plain, Actions} = hoist(Value, C#chosen.slot),
     C#chosen{value = Plain, before = C#chosen.before ++ C#chosen.later,
-             later = [], edits = C#chosen.edits ++ Edits};
+             later = [], actions = C#chosen.actions ++ Actions};
 action({return_trace}, #chosen{ends = none} = C) ->
     C#chosen{ends = return};
 action({return_trace}, C) ->
@@ -162,7 +174,8 @@ action(Action, C) ->
         true ->
             C#chosen{later = C#chosen.later ++ [Action]};
         false ->
-            C#chosen{edits = C#chosen.edits ++ edits(Action, C#chosen.slot)}
+            {_, Actions} = hoist(Action, C#chosen.slot),
+            C#chosen{actions = C#chosen.actions ++ Actions}
     end.
 
 is_action(A, Names) when is_tuple(A), tuple_size(A) > 0 ->
@@ -170,49 +183,61 @@ is_action(A, Names) when is_tuple(A), tuple_size(A) > 0 ->
 is_action(_, _) ->
     false.
 
-%% Of an action that is a message's value, the value is that it was done.
-message(Value, Slot) ->
-    case is_action(Value, ?FLAG_ACTIONS) of
-        true -> {true, edits(Value, Slot)};
-        false -> {Value, edits(Value, Slot)}
+%% The value of what the engine does is that it was done. An action that is not
+%% certain to be done is not supported.
+hoist([H | T], Slot) ->
+    {Head, Actions} = hoist(H, Slot),
+    {Tail, More} = hoist(T, Slot),
+    {[Head | Tail], Actions ++ More};
+hoist({E}, Slot) when is_tuple(E) ->
+    {Elements, Actions} = hoist(tuple_to_list(E), Slot),
+    {{list_to_tuple(Elements)}, Actions};
+hoist(E, Slot) ->
+    case {is_action(E, ?FLAG_ACTIONS), mentions(?FLAG_ACTIONS, E)} of
+        {true, _} -> {true, actions(E, Slot)};
+        {false, false} -> {E, []};
+        {false, true} -> throw({not_supported, E})
     end.
 
-%% [{{Slot, Process, Clear, Set}}], expressions of the VM's; `[]' is the
-%% process itself. {{Slot, Value}}: silent, or not, as the value is.
-edits({silent, true}, Slot) -> [edit(Slot, [], [], [silent])];
-edits({silent, false}, Slot) -> [edit(Slot, [], [silent], [])];
-edits({silent, Value}, Slot) -> [{{Slot, Value}}];
-edits({enable_trace, Flag}, Slot) -> edits({trace, [], [Flag]}, Slot);
-edits({enable_trace, P, Flag}, Slot) -> edits({trace, P, [], [Flag]}, Slot);
-edits({disable_trace, Flag}, Slot) -> edits({trace, [Flag], []}, Slot);
-edits({disable_trace, P, Flag}, Slot) -> edits({trace, P, [Flag], []}, Slot);
-edits({trace, Off, On}, Slot) -> [edit(Slot, [], Off, On)];
-edits({trace, P, Off, On}, Slot) -> [edit(Slot, P, Off, On)];
-edits(Other, _Slot) ->
-    case mentions(?FLAG_ACTIONS, Other) of
-        true -> throw({not_supported, Other});
-        false -> []
-    end.
+%% Expressions of the VM's that make what c_src/engine/action.h takes.
+actions({silent, true}, Slot) -> [change(Slot, [], [], [silent])];
+actions({silent, false}, Slot) -> [change(Slot, [], [silent], [])];
+actions({silent, Value}, Slot) -> [{{Slot, Value}}];
+actions({enable_trace, Flag}, Slot) -> [change(Slot, [], [], [Flag])];
+actions({enable_trace, P, Flag}, Slot) -> [change(Slot, P, [], [Flag])];
+actions({disable_trace, Flag}, Slot) -> [change(Slot, [], [Flag], [])];
+actions({disable_trace, P, Flag}, Slot) -> [change(Slot, P, [Flag], [])];
+actions({trace, Off, On}, Slot) -> [change(Slot, [], Off, On)];
+actions({trace, P, Off, On}, Slot) -> [change(Slot, P, Off, On)];
+actions(Other, _Slot) -> throw({not_supported, Other}).
 
-edit(Slot, Process, Off, On) ->
+change(Slot, Process, Off, On) ->
     case {bits(Off, false), bits(On, true)} of
         {Clear, Set} when is_integer(Clear), is_integer(Set) ->
             {{Slot, Process, Clear, Set}};
         _ ->
-            throw({not_supported, {trace, Off, On}})
+            {{Slot, Process, Off, On}}
     end.
 
-%% None of these flags are set if the VM does not know one of them.
+%% None are, if the VM does not know one of them.
 bits({const, Flags}, How) ->
     bits(Flags, How);
 bits(Flags, How) when is_list(Flags) ->
-    case inviso_engine_flags:parse(Flags, How) of
-        {ok, Bits} -> Bits;
-        {error, badarg} -> 0;
-        {error, _} = E -> E
+    case lists:all(fun is_constant/1, Flags) of
+        true ->
+            case inviso_engine_flags:parse(Flags, How) of
+                {ok, Bits} -> Bits;
+                {error, badarg} -> 0
+            end;
+        false ->
+            when_it_runs
     end;
-bits(Flags, _How) ->
-    {error, Flags}.
+bits(_Flags, _How) ->
+    when_it_runs.
+
+is_constant(Flag) ->
+    is_atom(Flag) andalso not is_variable(Flag)
+        andalso not lists:member(Flag, ['$_', '$$', '_']).
 
 mentions(Names, [H | T]) ->
     mentions(Names, H) orelse mentions(Names, T);
@@ -226,25 +251,24 @@ mentions(Names, E) when is_tuple(E) ->
 mentions(_Names, _) ->
     false.
 
-body(Row0, Doubtful) ->
+body(Row0, About) ->
     Row = lists:keysort(#chosen.slot, Row0),
     Sessions = mask([S || #chosen{slot = S, value = V} <- Row, V =/= false]),
     Values = [{S, V} || #chosen{slot = S, value = V} <- Row,
                         not is_boolean(V)],
     Returns = mask([S || #chosen{slot = S, ends = E} <- Row, E =/= none]),
     Exceptions = mask([S || #chosen{slot = S, ends = exception} <- Row]),
-    Edits = lists:append([E || #chosen{edits = E} <- Row]),
-    Unsure = [S || #chosen{slot = S} <- Row, lists:member(S, Doubtful)],
-    Who = case {Edits, Unsure} of
-              {[], []} -> Sessions;
-              {_, []} -> {{Sessions, 0, [], Edits}};
-              _ -> {{Sessions, mask(Unsure), {caller}, Edits}}
+    Actions = lists:append([A || #chosen{actions = A} <- Row]),
+    Who = case more(Row, About) of
+              {[], [], 0} when Actions =:= [] ->
+                  Sessions;
+              {Specs, Caller, Tracer} ->
+                  {{Sessions, mask(Specs), Caller, Actions, Tracer}}
           end,
     [A || #chosen{before = Before} <- Row, A <- Before]
-        ++ [{trace, [], vm_flags(Edits)} || vm_flags(Edits) =/= []]
-        ++ [{trace, P, [], vm_flags([E])} || {{_, P, _, _}} = E <- Edits,
-                                             P =/= [], vm_flags([E]) =/= []]
-        ++ case {Sessions bor Returns, Edits} of
+        ++ [turn_on(P, Flags) || {{_, P, _, On}} <- Actions,
+                                 Flags <- [vm_flags(On)], Flags =/= []]
+        ++ case {Sessions bor Returns, Actions} of
                {0, []} ->
                    [{message, false}];
                _ ->
@@ -258,12 +282,23 @@ body(Row0, Doubtful) ->
            end
         ++ [A || #chosen{later = Later} <- Row, A <- Later].
 
+%% {Specs, Caller, Tracer}, see c_src/engine/verdict.h
+more(_, {calls, false}) ->
+    {[], [], 0};
+more(_, {calls, true}) ->
+    {[], {caller}, 0};
+more(_, {meta, Tracer}) ->
+    {[], [], Tracer};
+%% A process that is silent is so with messages for which there is a spec.
+more(Row, messages) ->
+    {[S || #chosen{slot = S, spec = true} <- Row], [], 0}.
+
 %% What the VM has to turn on.
-vm_flags(Edits) ->
-    Bits = lists:foldl(fun({{_, _, _, Set}}, Acc) -> Acc bor Set;
-                          (_, Acc) -> Acc
-                       end, 0, Edits),
-    inviso_engine_flags:in_vm(Bits).
+vm_flags(Bits) when is_integer(Bits) -> inviso_engine_flags:in_vm(Bits);
+vm_flags(_) -> inviso_engine_flags:in_vm().
+
+turn_on([], Flags) -> {trace, [], [{{tracer, inviso_engine, 0}} | Flags]};
+turn_on(P, Flags) -> {trace, P, [], [{{tracer, inviso_engine, 0}} | Flags]}.
 
 mask(Slots) ->
     lists:foldl(fun(S, Mask) -> Mask bor (1 bsl S) end, 0, Slots).
@@ -273,11 +308,11 @@ mask(Slots) ->
 
 as_guards(Slot, {Head, Guards, Body}) ->
     {Tests, Vars} = pattern(Head, '$_', {[], #{}}),
-    #chosen{value = Value, before = Before, later = Later, edits = Edits} = C =
-        choose(Slot, Body),
+    #chosen{value = Value, before = Before, later = Later,
+            actions = Actions} = C = choose(Slot, Body),
     {lists:reverse(Tests) ++ [bind(G, Vars) || G <- Guards],
      C#chosen{value = bind(Value, Vars), before = bind(Before, Vars),
-              later = bind(Later, Vars), edits = bind(Edits, Vars)}}.
+              later = bind(Later, Vars), actions = bind(Actions, Vars)}}.
 
 %% Tests, the last first, and what variables are bound to.
 pattern('_', _Path, Acc) ->

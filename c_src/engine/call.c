@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/call.h"
 
+#include "engine/action.h"
+#include "engine/chain.h"
 #include "engine/frames.h"
 #include "engine/plain.h"
 #include "engine/profile.h"
@@ -41,31 +43,37 @@ static void push(const struct inv_message *m, const struct inv_verdict *v,
 		(void)inv_frames_push(frames, &frame);
 }
 
-static ERL_NIF_TERM module_of(const struct inv_message *m)
+/* If any session has the flag, the VM has put a frame for that there too. */
+static void link_call(const struct inv_message *m, const struct inv_verdict *v,
+		      uint32_t mask)
 {
-	const ERL_NIF_TERM *mfa;
-	int n;
+	uint32_t wanted = m->profile->sessions[INV_FLAG_RETURN_TO];
+	struct inv_tracee *t;
 
-	return enif_get_tuple(m->env, m->content, &n, &mfa) && n == 3 ? mfa[0] :
-									0;
+	if (m->meta || !v->caller || !wanted)
+		return;
+	t = inv_tracee_find(m->tracee);
+	if (t)
+		inv_chain_call(m->env, &t->chain, m->content, v->caller,
+			       mask & wanted & v->sessions);
 }
 
 void inv_call_begin(struct inv_message *m, struct inv_verdict *v, uint32_t mask)
 {
 	if (!v->given)
 		mask &= inv_plain_session();
-	if (v->doubtful && inv_verdict_is_from(m->env, v, module_of(m)))
-		mask &= ~v->doubtful;
-	if (v->edits) {
-		inv_verdict_edit(m->env, m->tracee, v, mask);
+	m->tracer = v->frame.tracer;
+	if (v->actions) {
+		inv_actions_run(m, v->actions, mask);
 		m->profile = inv_profile_at(inv_tracee_profile_of(m->tracee));
 	}
 	mask &= ~silent(m);
 	push(m, v, mask);
+	link_call(m, v, mask);
 	inv_verdict_send(m, v, mask);
 }
 
-void inv_call_end(const struct inv_message *m, uint32_t mask)
+void inv_call_end(struct inv_message *m, uint32_t mask)
 {
 	struct inv_frames *frames = frames_of(m);
 	struct inv_frame frame;
@@ -73,9 +81,9 @@ void inv_call_end(const struct inv_message *m, uint32_t mask)
 
 	if (!frames || !inv_frames_pop(frames, &frame))
 		return;
+	m->tracer = frame.tracer;
 	mask &= m->tag->kind == INV_KIND_RETURN ? frame.returns :
 						  frame.exceptions;
-	mask &= ~silent(m);
 	for (left = mask; left != 0; left &= left - 1) {
 		uint32_t slot = (uint32_t)__builtin_ctz(left);
 
@@ -83,4 +91,15 @@ void inv_call_end(const struct inv_message *m, uint32_t mask)
 		if (inv_session_at(slot)->birth <= frame.birth)
 			inv_message_send(m, slot, 0);
 	}
+}
+
+void inv_call_return_to(const struct inv_message *m, uint32_t mask)
+{
+	struct inv_tracee *t = inv_tracee_find(m->tracee);
+
+	mask &= inv_sessions_local();
+	if (t && inv_sessions_have_callers())
+		mask = inv_chain_return(m->env, &t->chain, m->content, mask);
+	for (; mask != 0; mask &= mask - 1)
+		inv_message_send(m, (uint32_t)__builtin_ctz(mask), 0);
 }

@@ -14,6 +14,9 @@
 void inv_call_begin(struct inv_message *m, struct inv_verdict *v,
 		    uint32_t mask);
 /* return_from and exception_from */
-void inv_call_end(const struct inv_message *m, uint32_t mask);
+void inv_call_end(struct inv_message *m, uint32_t mask);
+
+/* return_to */
+void inv_call_return_to(const struct inv_message *m, uint32_t mask);
 
 #endif

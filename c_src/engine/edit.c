@@ -11,12 +11,14 @@
 
 static ERL_NIF_TERM am_full;
 static ERL_NIF_TERM am_ok;
+static ERL_NIF_TERM am_true;
 static ERL_NIF_TERM am_new[INV_NEWS];
 
 void inv_engine_edit_init(ErlNifEnv *env)
 {
 	am_full = enif_make_atom(env, "full");
 	am_ok = enif_make_atom(env, "ok");
+	am_true = enif_make_atom(env, "true");
 	am_new[INV_NEW_PROCESSES] = enif_make_atom(env, "new_processes");
 	am_new[INV_NEW_PORTS] = enif_make_atom(env, "new_ports");
 }
@@ -134,6 +136,19 @@ ERL_NIF_TERM inv_engine_tracer_of(ErlNifEnv *env, int argc,
 	if (!get_profile(env, argv[0], &p) || !get_slot(env, argv[1], &slot))
 		return enif_make_badarg(env);
 	return enif_make_uint(env, p->tracer[slot]);
+}
+
+ERL_NIF_TERM inv_engine_calls(ErlNifEnv *env, int argc,
+			      const ERL_NIF_TERM argv[])
+{
+	uint32_t local;
+
+	(void)argc;
+	if (!enif_get_uint(env, argv[0], &local))
+		return enif_make_badarg(env);
+	inv_sessions_set_calls(local, enif_is_identical(argv[1], am_true),
+			       enif_is_identical(argv[2], am_true));
+	return am_ok;
 }
 
 ERL_NIF_TERM inv_engine_quiet(ErlNifEnv *env, int argc,

@@ -25,6 +25,9 @@ ERL_NIF_TERM inv_engine_tracer_of(ErlNifEnv *env, int argc,
 /* quiet(Send, Receive) -> ok: sessions whose patterns of these are `false' */
 ERL_NIF_TERM inv_engine_quiet(ErlNifEnv *env, int argc,
 			      const ERL_NIF_TERM argv[]);
+/* calls(Local, Callers, Enable) -> ok: see inv_sessions_set_calls */
+ERL_NIF_TERM inv_engine_calls(ErlNifEnv *env, int argc,
+			      const ERL_NIF_TERM argv[]);
 /* lost() -> {Count of each enum inv_lost} */
 ERL_NIF_TERM inv_engine_lost(ErlNifEnv *env, int argc,
 			     const ERL_NIF_TERM argv[]);

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "engine/action.h"
 #include "engine/call.h"
 #include "engine/flag.h"
 #include "engine/inherit.h"
@@ -84,6 +85,16 @@ static bool is_new(const struct inv_tag *tag)
 	return tag->kind == INV_KIND_SPAWNED || tag->kind == INV_KIND_OPEN;
 }
 
+/* A match spec may just be about to trace one that nobody traces. */
+static ERL_NIF_TERM status(ErlNifEnv *env, ERL_NIF_TERM id, uint32_t alive)
+{
+	if (!alive)
+		return am_remove;
+	if (wanted(env, id))
+		return am_trace;
+	return inv_sessions_enable() ? am_discard : am_remove;
+}
+
 ERL_NIF_TERM inv_engine_enabled(ErlNifEnv *env, int argc,
 				const ERL_NIF_TERM argv[])
 {
@@ -97,7 +108,7 @@ ERL_NIF_TERM inv_engine_enabled(ErlNifEnv *env, int argc,
 	if (argv[1] == meta)
 		return alive ? am_trace : am_discard;
 	if (tag->kind == INV_KIND_STATUS)
-		return alive && wanted(env, argv[2]) ? am_trace : am_remove;
+		return status(env, argv[2], alive);
 	return alive && (is_new(tag) || wanted_event(tag, argv[2])) ?
 		       am_trace :
 		       am_discard;
@@ -158,10 +169,11 @@ static bool inherit(const struct inv_message *m)
 /* What is not a call: what a match spec changes, it changes first. */
 static void tell(struct inv_message *m, struct inv_verdict *v, uint32_t mask)
 {
-	if (v->edits) {
-		inv_verdict_edit(m->env, m->tracee, v, mask);
+	if (v->actions) {
+		inv_actions_run(m, v->actions, mask);
 		m->profile = profile_of(m->tracee);
 	}
+	mask &= ~(v->specs & m->profile->sessions[INV_FLAG_SILENT]);
 	inv_verdict_send(m, v, mask);
 }
 
@@ -178,6 +190,10 @@ static void on_event(struct inv_message *m, ERL_NIF_TERM opts)
 	if (m->tag->kind == INV_KIND_RETURN ||
 	    m->tag->kind == INV_KIND_EXCEPTION) {
 		inv_call_end(m, mask);
+		return;
+	}
+	if (m->tag->kind == INV_KIND_RETURN_TO) {
+		inv_call_return_to(m, mask);
 		return;
 	}
 	if (!inv_verdict_read(m->env, opts, &v))

@@ -22,7 +22,7 @@ static const struct known known[] = {
 	PROCESS("call", CALL, CALL),
 	PROCESS("return_from", RETURN, CALL),
 	PROCESS("exception_from", EXCEPTION, CALL),
-	PROCESS("return_to", OTHER, RETURN_TO),
+	PROCESS("return_to", RETURN_TO, RETURN_TO),
 	ROW("send", OTHER, SEND, SEND, SEND),
 	ROW("send_to_non_existing_process", OTHER, SEND, SEND, SEND),
 	ROW("receive", OTHER, RECEIVE, RECEIVE, RECEIVE),
@@ -60,11 +60,54 @@ static size_t place(ERL_NIF_TERM atom)
 	return (size_t)(atom >> 6) % PLACES;
 }
 
+static const char *const flag_names[INV_FLAGS] = {
+	[INV_FLAG_CALL] = "call",
+	[INV_FLAG_SEND] = "send",
+	[INV_FLAG_RECEIVE] = "receive",
+	[INV_FLAG_PROCS] = "procs",
+	[INV_FLAG_RUNNING] = "running",
+	[INV_FLAG_EXITING] = "exiting",
+	[INV_FLAG_GC] = "garbage_collection",
+	[INV_FLAG_RETURN_TO] = "return_to",
+	[INV_FLAG_RUNNING_PROCS] = "running_procs",
+	[INV_FLAG_RUNNING_PORTS] = "running_ports",
+	[INV_FLAG_PORTS] = "ports",
+	[INV_FLAG_SCHEDULER_ID] = "scheduler_id",
+	[INV_FLAG_SILENT] = "silent",
+	[INV_FLAG_ARITY] = "arity",
+	[INV_FLAG_TIMESTAMP] = "timestamp",
+	[INV_FLAG_STRICT] = "strict_monotonic_timestamp",
+	[INV_FLAG_MONOTONIC] = "monotonic_timestamp",
+	[INV_FLAG_ON_SPAWN] = "set_on_spawn",
+	[INV_FLAG_ON_FIRST_SPAWN] = "set_on_first_spawn",
+	[INV_FLAG_ON_LINK] = "set_on_link",
+	[INV_FLAG_ON_FIRST_LINK] = "set_on_first_link",
+};
+static ERL_NIF_TERM flags[INV_FLAGS];
+
+static void make_flags(ErlNifEnv *env)
+{
+	size_t i;
+
+	for (i = 0; i < INV_FLAGS; i++)
+		flags[i] = enif_make_atom(env, flag_names[i]);
+}
+
+enum inv_flag inv_flag_find(ERL_NIF_TERM atom)
+{
+	size_t i;
+
+	for (i = 0; i < INV_FLAGS && flags[i] != atom;)
+		i++;
+	return (enum inv_flag)i;
+}
+
 void inv_tags_init(ErlNifEnv *env)
 {
 	size_t at;
 	size_t i;
 
+	make_flags(env);
 	for (i = 0; i < PLACES; i++)
 		tags[i].atom = 0;
 	for (i = 0; i < KNOWN; i++) {

@@ -40,6 +40,7 @@ enum inv_kind {
 	INV_KIND_CALL,
 	INV_KIND_RETURN,    /* return_from */
 	INV_KIND_EXCEPTION, /* exception_from */
+	INV_KIND_RETURN_TO,
 	INV_KIND_SPAWN,
 	INV_KIND_SPAWNED,
 	INV_KIND_LINK,
@@ -58,6 +59,9 @@ struct inv_tag {
 
 /* Makes the atoms. */
 void inv_tags_init(ErlNifEnv *env);
+
+/* INV_FLAG_NONE: it is none. */
+enum inv_flag inv_flag_find(ERL_NIF_TERM atom);
 
 /* NULL: a tag that the engine does not know. */
 const struct inv_tag *inv_tag_find(ERL_NIF_TERM atom);

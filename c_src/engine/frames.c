@@ -89,7 +89,7 @@ static void give(uint32_t block, uint32_t last)
 static bool equal(const struct inv_frame *a, const struct inv_frame *b)
 {
 	return a->returns == b->returns && a->exceptions == b->exceptions &&
-	       a->birth == b->birth;
+	       a->tracer == b->tracer && a->birth == b->birth;
 }
 
 /* A block on top of the stack; NULL: there is none left. */

@@ -21,6 +21,7 @@
 struct inv_frame {
 	uint32_t returns;    /* sessions: {return_trace} or the next */
 	uint32_t exceptions; /* sessions: {exception_trace} */
+	uint32_t tracer;     /* of a session that has none of its own */
 	uint32_t birth;	     /* sessions younger than the call do not count */
 };
 

@@ -102,8 +102,9 @@ void inv_message_send_to(const struct inv_message *m, uint32_t slot,
 void inv_message_send(const struct inv_message *m, uint32_t slot,
 		      ERL_NIF_TERM value)
 {
-	uint32_t tracer = m->profile->tracer[slot];
+	uint32_t tracer = inv_session_at(slot)->tracer;
 
-	inv_message_send_to(
-		m, slot, tracer ? tracer : inv_session_at(slot)->tracer, value);
+	if (!tracer)
+		tracer = m->meta ? m->tracer : m->profile->tracer[slot];
+	inv_message_send_to(m, slot, tracer, value);
 }

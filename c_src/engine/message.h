@@ -22,6 +22,7 @@ struct inv_message {
 	ERL_NIF_TERM extra;	/* 0: none */
 	ERL_NIF_TERM scheduler; /* 0: no session wants its number */
 	bool meta;		/* flags of processes are no matter of it */
+	uint32_t tracer;	/* then: of a session that has none */
 };
 
 void inv_messages_init(ErlNifEnv *env);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "engine/action.h"
 #include "engine/edit.h"
 #include "engine/event.h"
 #include "engine/flag.h"
@@ -262,6 +263,7 @@ static int load(ErlNifEnv *env, void **priv, ERL_NIF_TERM load_info)
 	inv_verdict_init(env);
 	inv_engine_edit_init(env);
 	inv_engine_event_init(env);
+	inv_actions_init(env);
 	inv_inherit_init(env);
 	inv_plain_init(env);
 	instances++;
@@ -296,6 +298,7 @@ static ErlNifFunc functions[] = {
 	{ "profile_of", 1, inv_engine_profile_of, 0 },
 	{ "masks", 1, inv_engine_masks, 0 },
 	{ "tracer_of", 2, inv_engine_tracer_of, 0 },
+	{ "calls", 3, inv_engine_calls, 0 },
 	{ "quiet", 2, inv_engine_quiet, 0 },
 	{ "lost", 0, inv_engine_lost, 0 },
 	{ "plain", 1, inv_plain_choose, 0 },

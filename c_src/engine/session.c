@@ -8,6 +8,9 @@ static _Atomic uint32_t alive;
 static _Atomic uint32_t births;
 static _Atomic uint32_t no_send;
 static _Atomic uint32_t no_receive;
+static _Atomic uint32_t local;
+static _Atomic bool have_callers;
+static _Atomic bool enable_calls;
 
 uint32_t inv_session_open(uint32_t slot, uint32_t tracer)
 {
@@ -26,6 +29,7 @@ void inv_sessions_close_all(void)
 {
 	atomic_store(&alive, 0);
 	inv_sessions_set_quiet(0, 0);
+	inv_sessions_set_calls(0, false, false);
 }
 
 uint32_t inv_sessions_alive(void)
@@ -47,6 +51,28 @@ void inv_sessions_set_quiet(uint32_t send, uint32_t receive)
 {
 	atomic_store(&no_send, send);
 	atomic_store(&no_receive, receive);
+}
+
+uint32_t inv_sessions_local(void)
+{
+	return atomic_load_explicit(&local, memory_order_relaxed);
+}
+
+bool inv_sessions_have_callers(void)
+{
+	return atomic_load_explicit(&have_callers, memory_order_relaxed);
+}
+
+bool inv_sessions_enable(void)
+{
+	return atomic_load_explicit(&enable_calls, memory_order_relaxed);
+}
+
+void inv_sessions_set_calls(uint32_t mask, bool callers, bool enable)
+{
+	atomic_store(&local, mask);
+	atomic_store(&have_callers, callers);
+	atomic_store(&enable_calls, enable);
 }
 
 uint32_t inv_sessions_birth(void)

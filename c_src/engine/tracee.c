@@ -96,6 +96,7 @@ static bool take_over(struct inv_tracee *t, uint64_t had, ERL_NIF_TERM id,
 		return false;
 	inv_frames_drop(&t->frames);
 	inv_frames_drop(&t->meta);
+	inv_frames_drop(&t->chain);
 	t->child = 0;
 	atomic_store_explicit(&t->linked_by, 0, memory_order_relaxed);
 	atomic_store_explicit(&t->cut, false, memory_order_relaxed);
@@ -180,7 +181,9 @@ uint32_t inv_tracee_edit(ERL_NIF_TERM id, const struct inv_edit *edit)
 struct inv_frames *inv_tracee_frames(struct inv_tracee *t)
 {
 	if (atomic_load_explicit(&t->cut, memory_order_relaxed) &&
-	    atomic_exchange(&t->cut, false))
+	    atomic_exchange(&t->cut, false)) {
 		inv_frames_drop(&t->frames);
+		inv_frames_drop(&t->chain);
+	}
 	return &t->frames;
 }

@@ -23,8 +23,9 @@ struct inv_tracee {
 	_Atomic uint32_t profile;
 	/* The calls whose ends it will report; for its own thread alone. */
 	struct inv_frames frames;
-	struct inv_frames meta; /* those of functions that are meta traced */
-	_Atomic bool cut;	/* calls have ended that it did not report */
+	struct inv_frames meta;	 /* those of functions that are meta traced */
+	struct inv_frames chain; /* those that are told by return_to */
+	_Atomic bool cut;	 /* calls have ended that it did not report */
 	/* Spawned last, by an event of its own; for its own thread alone. */
 	uint64_t child;
 	/* Of which link it has been told without the VM. */

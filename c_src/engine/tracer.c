@@ -77,6 +77,20 @@ void inv_tracer_send(ErlNifEnv *env, const struct inv_tracer *t,
 		command(env, t->term, message);
 }
 
+uint32_t inv_tracer_find(ERL_NIF_TERM term)
+{
+	uint32_t i;
+
+	for (i = 1; i < INV_TRACERS_MAX; i++) {
+		enum inv_tracer_kind kind = inv_tracer_kind(&tracers[i]);
+
+		if ((kind == INV_TRACER_PROCESS || kind == INV_TRACER_PORT) &&
+		    tracers[i].term == term)
+			return i;
+	}
+	return 0;
+}
+
 void inv_tracer_tell(ErlNifEnv *env, ERL_NIF_TERM what, ERL_NIF_TERM term)
 {
 	(void)enif_send(env, &server, NULL,

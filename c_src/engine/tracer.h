@@ -45,6 +45,9 @@ void inv_tracers_clear(const ErlNifPid *server);
 /* For a number below the maximum. */
 const struct inv_tracer *inv_tracer_at(uint32_t number);
 
+/* The number of a process or port, 0 if it is no tracer. */
+uint32_t inv_tracer_find(ERL_NIF_TERM term);
+
 static inline enum inv_tracer_kind inv_tracer_kind(const struct inv_tracer *t)
 {
 	return (enum inv_tracer_kind)atomic_load_explicit(&t->kind,

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/verdict.h"
 
-#include "engine/tracee.h"
-
 static ERL_NIF_TERM am_false;
 static ERL_NIF_TERM am_match_spec_result;
 static ERL_NIF_TERM am_true;
@@ -23,12 +21,13 @@ static bool read_sessions(ErlNifEnv *env, ERL_NIF_TERM term,
 
 	if (enif_get_uint(env, term, &v->sessions))
 		return true;
-	if (!enif_get_tuple(env, term, &n, &e) || n != 4 ||
+	if (!enif_get_tuple(env, term, &n, &e) || n != 5 ||
 	    !enif_get_uint(env, e[0], &v->sessions) ||
-	    !enif_get_uint(env, e[1], &v->doubtful))
+	    !enif_get_uint(env, e[1], &v->specs) ||
+	    !enif_get_uint(env, e[4], &v->frame.tracer))
 		return false;
 	v->caller = e[2];
-	v->edits = e[3];
+	v->actions = e[3];
 	return true;
 }
 
@@ -78,10 +77,10 @@ bool inv_verdict_read(ErlNifEnv *env, ERL_NIF_TERM opts, struct inv_verdict *v)
 	v->given = false;
 	v->sessions = UINT32_MAX;
 	v->valued = 0;
-	v->doubtful = 0;
+	v->specs = 0;
 	v->frame = (struct inv_frame){ 0 };
 	v->caller = 0;
-	v->edits = 0;
+	v->actions = 0;
 	if (!enif_get_map_value(env, opts, am_match_spec_result, &result))
 		return true;
 	if (!enif_get_tuple(env, result, &n, &e) || n < 4 ||
@@ -93,69 +92,6 @@ bool inv_verdict_read(ErlNifEnv *env, ERL_NIF_TERM opts, struct inv_verdict *v)
 	v->given = true;
 	return read_values(v, e + 4, n - 4, &used) &&
 	       read_tests(env, v, e + 4 + used, n - 4 - used);
-}
-
-/* A pid, a registered name, or [] for the tracee itself. */
-static bool get_process(ErlNifEnv *env, ERL_NIF_TERM term, ERL_NIF_TERM tracee,
-			ERL_NIF_TERM *process)
-{
-	ErlNifPid pid;
-
-	*process = tracee;
-	if (enif_is_empty_list(env, term))
-		return true;
-	if (!enif_get_local_pid(env, term, &pid) &&
-	    !enif_whereis_pid(env, term, &pid))
-		return false;
-	*process = enif_make_pid(env, &pid);
-	return true;
-}
-
-/* False: there is nothing to be done. */
-static bool read_edit(ErlNifEnv *env, const ERL_NIF_TERM *e, int n,
-		      struct inv_edit *edit)
-{
-	if (n == 4)
-		return enif_get_uint(env, e[2], &edit->clear) &&
-		       enif_get_uint(env, e[3], &edit->set);
-	edit->set = e[1] == am_true ? UINT32_C(1) << INV_FLAG_SILENT : 0;
-	edit->clear = e[1] == am_false ? UINT32_C(1) << INV_FLAG_SILENT : 0;
-	return (edit->set | edit->clear) != 0;
-}
-
-static void edit_one(ErlNifEnv *env, ERL_NIF_TERM tracee, ERL_NIF_TERM term,
-		     uint32_t mask)
-{
-	struct inv_edit edit = { .tracer = INV_TRACER_AS_IT_IS };
-	const ERL_NIF_TERM *e;
-	int n;
-
-	if (!enif_get_tuple(env, term, &n, &e) || (n != 2 && n != 4) ||
-	    !enif_get_uint(env, e[0], &edit.slot) ||
-	    !(mask >> (edit.slot & 31) & 1) || !read_edit(env, e, n, &edit))
-		return;
-	if (n == 2 || get_process(env, e[1], tracee, &tracee))
-		(void)inv_tracee_edit(tracee, &edit);
-}
-
-void inv_verdict_edit(ErlNifEnv *env, ERL_NIF_TERM tracee,
-		      const struct inv_verdict *v, uint32_t mask)
-{
-	ERL_NIF_TERM list = v->edits;
-	ERL_NIF_TERM head;
-
-	while (list && enif_get_list_cell(env, list, &head, &list))
-		edit_one(env, tracee, head, mask);
-}
-
-bool inv_verdict_is_from(ErlNifEnv *env, const struct inv_verdict *v,
-			 ERL_NIF_TERM module)
-{
-	const ERL_NIF_TERM *mfa;
-	int n;
-
-	return v->caller && enif_get_tuple(env, v->caller, &n, &mfa) &&
-	       n == 3 && mfa[0] == module;
 }
 
 void inv_verdict_send(const struct inv_message *m, const struct inv_verdict *v,

@@ -24,22 +24,20 @@
  *
  * Instead of Sessions, where any of it is needed,
  *
- *	{Sessions, Doubtful, Caller, Edits}
+ *	{Sessions, Specs, Caller, Actions, Tracer}
  *
- * the sessions that want calls from other modules alone, {M, F, A} or anything
- * else, and what the match specs change of the sessions' flags: a list of
- *
- *	{Slot, Process, Clear, Set}	flags, of the caller if it is []
- *	{Slot, Silent}			if it is a boolean
+ * of messages, the sessions that have a match spec for them; {M, F, A} or
+ * anything else; what the match specs do (action.h); the number of the tracer,
+ * of meta traced calls in a session that has none.
  */
 struct inv_verdict {
 	bool given; /* there is a result */
 	uint32_t sessions;
 	uint32_t valued;
-	uint32_t doubtful;
+	uint32_t specs;
 	struct inv_frame frame;
 	ERL_NIF_TERM caller;
-	ERL_NIF_TERM edits;	/* 0: none */
+	ERL_NIF_TERM actions;	/* 0: none */
 	ERL_NIF_TERM value[32]; /* of the sessions in valued */
 };
 
@@ -48,14 +46,6 @@ void inv_verdict_init(ErlNifEnv *env);
 
 /* From a callback's options; false: not one of ours. */
 bool inv_verdict_read(ErlNifEnv *env, ERL_NIF_TERM opts, struct inv_verdict *v);
-
-/* Does what it changes of the flags of the sessions of the mask. */
-void inv_verdict_edit(ErlNifEnv *env, ERL_NIF_TERM tracee,
-		      const struct inv_verdict *v, uint32_t mask);
-
-/* Whether it was a function of that module that called, as far as is known. */
-bool inv_verdict_is_from(ErlNifEnv *env, const struct inv_verdict *v,
-			 ERL_NIF_TERM module);
 
 /* Sends each session of the mask that matched its message. */
 void inv_verdict_send(const struct inv_message *m, const struct inv_verdict *v,

@@ -619,8 +619,9 @@ not_supported() ->
     S = inviso_trace:session_create(s, self(), []),
     Other = inviso_trace:session_create(other, self(), []),
     Refused =
-        [{process, [self(), true, [call, Flag]]}
-         || Flag <- [all, return_to]],
+        [{function, [{?WORK, f, 1}, [{'_', [], [Action]}], []]}
+         || Action <- [{'andalso', true, {silent, true}},
+                       {message, {hd, [{enable_trace, call}]}}]],
     _ = [{F, A, {not_supported, _}} = {F, A, reason(F, [S | A])}
          || {F, A} <- Refused],
     badarg = reason(session_create, [s, {no_module, 1}, []]),
@@ -686,8 +687,10 @@ explained() ->
     Explained = [{G, Args, explanation(G, Args)} || {G, Args, _} <- Wrong],
     [] = [E || {{_, _, P}, {_, _, Got} = E} <- lists:zip(Wrong, Explained),
                Got =/= {badarg, P}],
-    {{not_supported, return_to}, general} =
-        explanation(process, [S, self(), true, [return_to]]),
+    {{not_supported, {'andalso', true, {silent, true}}}, general} =
+        explanation(function,
+                    [S, {?WORK, f, 1},
+                     [{'_', [], [{'andalso', true, {silent, true}}]}], []]),
     true = inviso_trace:session_destroy(S),
     {badarg, 1} = explanation(process, [S, self(), true, [call]]),
     ok.
