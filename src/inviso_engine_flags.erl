@@ -264,13 +264,17 @@ needed(Flags, Profile, F) ->
 
 wanted(Flags, Is) ->
     Plain = [Flag || Flag <- Flags, Is(Flag)],
-    Passing = [{Sum, VM}
-               || {Sum, VM} <- [{set_on_spawn, [procs, set_on_spawn]},
-                                {set_on_first_spawn, [procs, set_on_spawn]},
-                                {set_on_link, [procs, set_on_link]},
-                                {set_on_first_link, [procs, set_on_link]}],
-                  lists:member(procs, Flags), Is(Sum)],
-    lists:usort(lists:append([Plain | [VM || {_, VM} <- Passing]])).
+    Passing = [VM || lists:member(procs, Flags), {Flag, VM} <- passing(),
+                     Is(Flag)],
+    lists:usort(lists:append([Plain | Passing])).
+
+%% Children of one that passes flags on by links are got to know, too: what they
+%% do right after a link would be missed otherwise.
+passing() ->
+    Spawn = [procs, set_on_spawn],
+    [{set_on_spawn, Spawn}, {set_on_first_spawn, Spawn},
+     {set_on_link, [set_on_link | Spawn]},
+     {set_on_first_link, [set_on_link | Spawn]}].
 
 quiet_for(send, _, #flags{send = Quiet}) -> Quiet;
 quiet_for('receive', ?OF_PROCESSES, #flags{'receive' = Quiet}) -> Quiet;

@@ -46,7 +46,10 @@ static const struct inv_profile *profile_of(ERL_NIF_TERM id)
  */
 static bool wanted(ErlNifEnv *env, ERL_NIF_TERM id)
 {
-	return inv_tracee_profile_of(id) != 0 || enif_is_atom(env, id);
+	const struct inv_tracee *t = inv_tracee_find(id);
+
+	return t ? inv_tracee_is_wanted(t, inv_sessions_alive()) :
+		   enif_is_atom(env, id);
 }
 
 /* What a port receives is asked no pattern. */

@@ -15,13 +15,19 @@ void inv_inherit_init(ErlNifEnv *env)
 	am_changed = enif_make_atom(env, "changed");
 }
 
+static uint32_t linking(const struct inv_profile *p)
+{
+	return p->sessions[INV_FLAG_ON_LINK] |
+	       p->sessions[INV_FLAG_ON_FIRST_LINK];
+}
+
 /* A new one: whatever its place says is of one that is dead. */
-static void born(ERL_NIF_TERM id, uint32_t profile)
+static void born(ERL_NIF_TERM id, uint32_t profile, uint32_t expected)
 {
 	if (profile == INV_PROFILE_NONE)
 		profile = 0;
-	if (profile != 0 || inv_tracee_find(id))
-		inv_tracee_born(id, profile);
+	if (profile != 0 || expected != 0 || inv_tracee_find(id))
+		inv_tracee_born(id, profile, expected);
 }
 
 static uint32_t profile_of(const struct inv_tracee *t)
@@ -56,7 +62,9 @@ static bool change(struct inv_tracee *t, uint32_t (*after)(uint32_t))
 static void pass_to_child(ErlNifEnv *env, struct inv_tracee *t,
 			  ERL_NIF_TERM parent, ERL_NIF_TERM child)
 {
-	born(child, inv_profile_child(profile_of(t)));
+	uint32_t number = profile_of(t);
+
+	born(child, inv_profile_child(number), linking(inv_profile_at(number)));
 	if (t && change(t, inv_profile_after_spawn)) {
 		tell_changed(env, parent);
 		tell_changed(env, child);
@@ -85,7 +93,7 @@ void inv_inherit_spawned(ErlNifEnv *env, ERL_NIF_TERM child,
 
 void inv_inherit_open(ERL_NIF_TERM port)
 {
-	born(port, inv_profile_of_new(INV_NEW_PORTS));
+	born(port, inv_profile_of_new(INV_NEW_PORTS), 0);
 }
 
 bool inv_inherit_spawns(const struct inv_profile *p)
@@ -96,8 +104,7 @@ bool inv_inherit_spawns(const struct inv_profile *p)
 
 bool inv_inherit_links(const struct inv_profile *p)
 {
-	return (p->sessions[INV_FLAG_ON_LINK] |
-		p->sessions[INV_FLAG_ON_FIRST_LINK]) != 0;
+	return linking(p) != 0;
 }
 
 /* Whether the VM has been asked for events like `getting_linked'. */
@@ -138,9 +145,8 @@ bool inv_inherit_link(ErlNifEnv *env, ERL_NIF_TERM pid, ERL_NIF_TERM other)
 	    !(o = inv_tracee_get(other)))
 		return false;
 	had = pass_to_linked(o, number);
-	/* A child just spawned has its flags from the VM: spawn_link. */
 	unseen = had != INV_PROFILE_NONE && !is_told_of(had) &&
-		 t->child != other;
+		 atomic_load(&o->expected) == 0;
 	atomic_store(&o->linked_by, unseen ? pid : 0);
 	if (had != INV_PROFILE_NONE)
 		tell_changed(env, other);

@@ -90,7 +90,7 @@ struct inv_tracee *inv_tracee_find(ERL_NIF_TERM id)
 
 /* Who had the place is dead, and has no more events. */
 static bool take_over(struct inv_tracee *t, uint64_t had, ERL_NIF_TERM id,
-		      uint32_t profile)
+		      uint32_t profile, uint32_t expected)
 {
 	if (!atomic_compare_exchange_strong(&t->id, &had, TAKEN))
 		return false;
@@ -101,6 +101,7 @@ static bool take_over(struct inv_tracee *t, uint64_t had, ERL_NIF_TERM id,
 	atomic_store_explicit(&t->linked_by, 0, memory_order_relaxed);
 	atomic_store_explicit(&t->cut, false, memory_order_relaxed);
 	atomic_store_explicit(&t->profile, profile, memory_order_relaxed);
+	atomic_store_explicit(&t->expected, expected, memory_order_relaxed);
 	atomic_store_explicit(&t->id, id, memory_order_release);
 	return true;
 }
@@ -115,7 +116,7 @@ struct inv_tracee *inv_tracee_get(ERL_NIF_TERM id)
 		uint64_t has =
 			atomic_load_explicit(&t->id, memory_order_acquire);
 
-		if (has == id || (has != TAKEN && take_over(t, has, id, 0)))
+		if (has == id || (has != TAKEN && take_over(t, has, id, 0, 0)))
 			return t;
 	}
 	inv_lost(INV_LOST_PLACE);
@@ -123,12 +124,19 @@ struct inv_tracee *inv_tracee_get(ERL_NIF_TERM id)
 }
 
 /* Nobody else knows it yet. */
-void inv_tracee_born(ERL_NIF_TERM id, uint32_t profile)
+void inv_tracee_born(ERL_NIF_TERM id, uint32_t profile, uint32_t expected)
 {
 	struct inv_tracee *t = place_of(id);
 
-	if (!take_over(t, atomic_load(&t->id), id, profile))
+	if (!take_over(t, atomic_load(&t->id), id, profile, expected))
 		inv_lost(INV_LOST_PLACE);
+}
+
+bool inv_tracee_is_wanted(const struct inv_tracee *t, uint32_t sessions)
+{
+	return inv_tracee_profile(t) != 0 ||
+	       (atomic_load_explicit(&t->expected, memory_order_relaxed) &
+		sessions) != 0;
 }
 
 uint32_t inv_tracee_profile(const struct inv_tracee *t)

@@ -21,6 +21,12 @@
 struct inv_tracee {
 	_Atomic uint64_t id; /* whose this is; another: not traced */
 	_Atomic uint32_t profile;
+	/*
+	 * Sessions that may get interested: its parent has set_on_link, and what
+	 * a child is told of before the server has heard of a link would be
+	 * lost.  The VM's flags are left to it.
+	 */
+	_Atomic uint32_t expected;
 	/* The calls whose ends it will report; for its own thread alone. */
 	struct inv_frames frames;
 	struct inv_frames meta;	 /* those of functions that are meta traced */
@@ -51,7 +57,10 @@ struct inv_tracee *inv_tracee_find(ERL_NIF_TERM id);
 struct inv_tracee *inv_tracee_get(ERL_NIF_TERM id);
 
 /* It is new and has that profile, whatever is known of its id. */
-void inv_tracee_born(ERL_NIF_TERM id, uint32_t profile);
+void inv_tracee_born(ERL_NIF_TERM id, uint32_t profile, uint32_t expected);
+
+/* Whether one of these sessions wants to hear of it, or will. */
+bool inv_tracee_is_wanted(const struct inv_tracee *t, uint32_t sessions);
 
 /* Its number, 0 if it has none. */
 uint32_t inv_tracee_profile(const struct inv_tracee *t);
