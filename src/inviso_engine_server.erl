@@ -32,10 +32,12 @@
                 :: inviso_engine_foreign:foreign(),
                 flags :: inviso_engine_flags:flags(),
                 functions :: inviso_engine_functions:functions(),
-                messages :: inviso_engine_patterns:messages()}).
+                messages :: inviso_engine_patterns:messages(),
+                lost = inviso_engine_lost:new() :: inviso_engine_lost:told()}).
 
 -define(TAG, '$inviso_engine').
 -define(TIMEOUT, 60000).
+-define(LOOK, 5000).
 
 %% @doc Opens a session.
 -spec open(atom(), term(), []) -> answer().
@@ -130,7 +132,8 @@ clean() ->
     inviso_engine_patterns:clean(),
     inviso_engine_flags:clean().
 
-loop(State) ->
+loop(State0) ->
+    State = State0#state{lost = inviso_engine_lost:tell(State0#state.lost)},
     receive
         {?TAG, gone, Number} ->
             next(close(Number, State));
@@ -150,6 +153,8 @@ loop(State) ->
         {'DOWN', Monitor, _, _, _} ->
             next(tracer_gone(Monitor, State));
         _ ->
+            loop(State)
+    after ?LOOK ->
             loop(State)
     end.
 

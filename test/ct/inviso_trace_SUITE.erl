@@ -19,6 +19,7 @@
          others_are_respected/1,
          a_killed_server/1,
          a_bit_that_is_used_again/1,
+         no_room_is_told/1,
          sessions_come_and_go/1]).
 
 -export([one_session/1,
@@ -51,7 +52,7 @@
 
 %% For the node.
 -export([example/0, forgotten/0, is_gone/1, not_supported/0, explained/0,
-         others/0, killed/0, used_again/0, come_and_go/0]).
+         others/0, killed/0, used_again/0, come_and_go/0, no_room/0, log/2]).
 
 -import(inviso_test_lib, [call/4, wait_until/1]).
 -import(inviso_sessions_lib, [has_sessions/0]).
@@ -103,6 +104,7 @@ own() ->
      others_are_respected,
      a_killed_server,
      a_bit_that_is_used_again,
+     no_room_is_told,
      sessions_come_and_go].
 
 init_per_suite(Config) ->
@@ -812,6 +814,44 @@ self_or(Tracee) ->
         Tracee -> {links, [Pid | _]} = process_info(Tracee, links), Pid;
         Self -> Self
     end.
+
+%% There are so many combinations of flags at most; the log says that it was one
+%% too many, and what a caller can be told he is told.
+no_room_is_told(Config) ->
+    case has_sessions() of
+        true -> {skip, "OTP's own sessions"};
+        false -> ok = call(?config(node, Config), ?MODULE, no_room, [])
+    end.
+
+no_room() ->
+    Self = self(),
+    ok = logger:add_handler(?MODULE, ?MODULE, #{config => Self}),
+    S = inviso_trace:session_create(s, Self, []),
+    Pid = spawn(fun() -> receive stop -> ok end end),
+    1 = inviso_trace:process(S, Pid, true, [call]),
+    Profile = inviso_engine:profile_of(Pid),
+    true = lists:any(fun({Bit, N}) ->
+                             inviso_engine:edit(Pid, 31, 0, Bit, N) =:= full
+                     end, [{Bit, N} || Bit <- [1, 2],
+                                       N <- lists:seq(1, 65534)]),
+    Full = inviso_engine:profile_of(Pid),
+    system_limit = reason(process, [S, Pid, true, [procs, send]]),
+    Full = inviso_engine:profile_of(Pid),
+    Profile = inviso_engine:edit(Pid, 31, 3, 0, 0),
+    ok = receive {logged, "trace sessions: no room" ++ _} -> ok
+         after 60000 -> nothing_is_logged
+         end,
+    {flags, [call]} = inviso_trace:info(S, Pid, flags),
+    true = inviso_trace:session_destroy(S),
+    ok = logger:remove_handler(?MODULE),
+    exit(Pid, kill),
+    ok.
+
+%% Of a logger's handler.
+log(#{level := warning, msg := {Format, Args}}, #{config := Pid}) ->
+    Pid ! {logged, lists:flatten(io_lib:format(Format, Args))};
+log(_, _) ->
+    ok.
 
 %% Sessions come and go while processes call and spawn as fast as they can.
 sessions_come_and_go(Config) ->
