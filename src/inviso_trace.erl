@@ -6,17 +6,21 @@
 %% are ours ({@link inviso_engine_server}), and {@link install/0} makes them
 %% available as `trace' too.
 %%
-%% What our sessions cannot do yet is refused with an error of its own,
-%% `{not_supported, What}': flags `all' (with `true'), `return_to', `set_on_link',
-%% `set_on_first_link', `running_procs', `cpu_timestamp'; ports; tracers that are
-%% ports or modules; `on_load', `meta', `call_count', `call_time', `call_memory';
-%% a function that is traced globally in one session and locally in another;
-%% actions of match specs that change what the whole VM has once (`silent',
-%% `trace', `enable_trace', `disable_trace', `set_tcw', `set_seq_token',
-%% `display'). What somebody traces with `erlang:trace/3' and
+%% What our sessions cannot do is refused with an error of its own,
+%% `{not_supported, What}': an action that changes flags (`silent', `trace',
+%% `enable_trace', `disable_trace') within another expression of a match spec,
+%% match specs of several sessions for one function with too many clauses
+%% together, and a tracer module that is not {@link inviso_tracer} where it would
+%% have to share. What somebody traces with `erlang:trace/3' and
 %% `erlang:trace_pattern/3' stays his: `{already_traced, Pid, Tracer}',
 %% `{already_traced, What}'; among all processes, such are left out. There are 32
 %% sessions at most (`system_limit').
+%%
+%% What the VM does not tell our sessions is what a process, linked to by one
+%% with `set_on_link', does before it has the flags there (its own children
+%% have them from the beginning), and which events only `running_procs' asks for:
+%% sessions with `running' get them too while another has that flag set on the
+%% same process.
 -module(inviso_trace).
 
 -export([session_create/3, session_destroy/1, session_info/1,
