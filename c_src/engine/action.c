@@ -83,15 +83,20 @@ static bool get_process(const struct inv_message *m, ERL_NIF_TERM term,
 	return true;
 }
 
-/* One that has no tracer gets that of the process that is in the call. */
+/*
+ * One that has no tracer gets that of the process that is in the call; who has
+ * none himself can only take away, and then takes all, as with the VM.
+ */
 static void choose_tracer(const struct inv_message *m, struct inv_edit *edit)
 {
 	if (inv_session_at(edit->slot)->tracer != 0)
 		edit->tracer = INV_TRACER_AS_IT_IS;
 	else if (edit->tracer == 0)
 		edit->tracer = m->profile->tracer[edit->slot];
-	if (edit->tracer == 0)
+	if (edit->tracer == 0) {
+		edit->clear = (UINT32_C(1) << INV_FLAGS) - 1;
 		edit->set = 0;
+	}
 }
 
 /* The server has the VM forget what is not needed. */

@@ -139,6 +139,7 @@ static void tell_linked(const struct inv_message *link)
 	m.tracee = link->content;
 	m.content = link->tracee;
 	m.profile = profile_of(m.tracee);
+	m.before = m.profile;
 	if (inv_verdict_read(m.env, m.content, &v))
 		inv_verdict_send(&m, &v,
 				 sessions_for(m.profile, m.tag, m.tracee));
@@ -188,6 +189,7 @@ static void on_event(struct inv_message *m, ERL_NIF_TERM opts)
 	if (!inherit(m))
 		return;
 	m->profile = profile_of(m->tracee);
+	m->before = m->profile;
 	mask = m->meta ? inv_sessions_alive() :
 			 sessions_for(m->profile, m->tag, m->tracee);
 	if (m->tag->kind == INV_KIND_RETURN ||

@@ -105,6 +105,6 @@ void inv_message_send(const struct inv_message *m, uint32_t slot,
 	uint32_t tracer = inv_session_at(slot)->tracer;
 
 	if (!tracer)
-		tracer = m->meta ? m->tracer : m->profile->tracer[slot];
+		tracer = m->meta ? m->tracer : m->before->tracer[slot];
 	inv_message_send_to(m, slot, tracer, value);
 }

@@ -17,6 +17,7 @@ struct inv_message {
 	ErlNifEnv *env;
 	const struct inv_tag *tag;
 	const struct inv_profile *profile;
+	const struct inv_profile *before; /* any action */
 	ERL_NIF_TERM tracee;
 	ERL_NIF_TERM content;
 	ERL_NIF_TERM extra;	/* 0: none */
