@@ -70,7 +70,8 @@
 %% `send' or `'receive''.
 -type pattern() :: {kind(), mfa_spec(), match_spec()}
                  | {event, send | 'receive', match_spec()}.
--opaque residue() :: none | {scope() | none, [pattern()]}.
+-opaque residue() :: none | engine | {scope() | none, [pattern()]}.
+%% engine: what sessions have set, should our engine be killed as well.
 -type mfa_spec() :: {module() | '_', atom(), arity() | '_'}.
 
 %% @doc Whether this VM has trace sessions. Asked for every process and function
@@ -141,8 +142,10 @@ scope_close({legacy, _} = Scope, Patterns) ->
 %% An engine that was killed has left patterns, which the next takes away.
 abandoned() ->
     has_sessions() orelse
-        inviso_trace:session_destroy(
-          inviso_trace:session_create(inviso_count, self(), [])).
+        guarded(fun() ->
+                        inviso_trace:session_destroy(
+                          inviso_trace:session_create(inviso_count, self(), []))
+                end).
 
 %% @doc The caller gets a `DOWN' of this when the scope is gone because the
 %% engine was killed; `none' where that cannot be.
@@ -512,19 +515,22 @@ counter(Scope, Kind, MFA) ->
     end.
 
 %% @doc What of a scope and of patterns stays in the VM when the process that
-%% holds the scope is killed. Sessions go with their holder: nothing.
+%% holds the scope is killed. Sessions go with their holder: nothing, as long
+%% as there is who sees to it.
 -spec residue(scope() | none, [pattern()]) -> residue().
-residue({session, _, _}, _) ->
-    none;
 residue(Scope, Patterns) ->
-    case has_sessions() of
-        true -> none;
-        false -> {Scope, Patterns}
+    case {has_sessions(), Scope} of
+        {true, _} -> none;
+        {false, {session, _, _}} -> engine;
+        {false, _} -> {Scope, Patterns}
     end.
 
 %% @doc Clears a residue.
 -spec forget(residue()) -> ok.
 forget(none) -> ok;
+forget(engine) ->
+    _ = whereis(inviso_engine_server) =/= undefined orelse abandoned(),
+    ok;
 forget({none, Patterns}) -> forget_patterns(Patterns);
 forget({Scope, Patterns}) -> scope_close(Scope, Patterns).
 

@@ -14,7 +14,8 @@
          one_is_killed_and_the_other_goes_on/1,
          all_who_trace_are_shown/1,
          others_are_named_and_let_be/1,
-         sessions_that_are_killed_end/1]).
+         sessions_that_are_killed_end/1,
+         all_are_killed_at_once/1]).
 
 -import(inviso_test_lib, [call/4, wait_until/1]).
 -import(inviso_remote_lib, [attach/1, leave/1, ask/2, start/3, stop/1,
@@ -31,7 +32,8 @@ all() ->
      one_is_killed_and_the_other_goes_on,
      all_who_trace_are_shown,
      others_are_named_and_let_be,
-     sessions_that_are_killed_end].
+     sessions_that_are_killed_end,
+     all_are_killed_at_once].
 
 init_per_suite(Config) ->
     case [S || P <- ["inviso", "inviso_tracer.so", "inviso_spool"],
@@ -299,3 +301,23 @@ sessions_that_are_killed_end(Config) ->
                                 [{lists, seq, 2}, all])
     end,
     clean(Config, Guard, Ss).
+
+%% Of ours the guard is left, which knows that there was something.
+all_are_killed_at_once(Config) ->
+    {Node, Guard} = attached(Config),
+    Traced = [{{lists, seq, 2}, traced}, {new_processes, flags},
+              {send, match_spec}],
+    Set = fun() -> [call(Node, erlang, trace_info, [What, Item])
+                    || {What, Item} <- Traced] end,
+    None = Set(),
+    Ss = [tracing(Node, Guard, #{specs => [Spec]})
+          || Spec <- [<<"lists:seq/2">>, <<"send({sharing, _})">>]],
+    has_sessions(Node) orelse length(None -- Set()) =:= 3
+        orelse ct:fail({not_seen, Set()}),
+    Engine = call(Node, erlang, whereis, [inviso_engine_server]),
+    Kill = inviso_guard:expressions(
+             "process_flag(priority, max),"
+             "[exit(P, kill) || P <- Ps, is_pid(P)]."),
+    _ = call(Node, erl_eval, exprs, [Kill, [{'Ps', [Engine | Ss]}]]),
+    clean(Config, Guard, []),
+    None = Set().
