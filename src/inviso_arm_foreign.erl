@@ -97,12 +97,14 @@ traced() ->
                                is_traced({M, F, A})]
     end.
 
+%% That of a session which ends just now is gone when we have asked.
 is_traced(MFA) ->
-    case erlang:trace_info(MFA, traced) of
-        {traced, Kind} when Kind =:= local; Kind =:= global ->
-            not inviso_otp:in_session(MFA);
-        _ -> false
-    end.
+    has_pattern(MFA) andalso not inviso_otp:in_session(MFA)
+        andalso has_pattern(MFA).
+
+has_pattern(MFA) ->
+    {traced, Kind} = erlang:trace_info(MFA, traced),
+    Kind =:= local orelse Kind =:= global.
 
 some(MFAs) ->
     Some = [inviso_spec:format_mfa(M, F, A)

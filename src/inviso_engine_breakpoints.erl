@@ -8,7 +8,8 @@
 -module(inviso_engine_breakpoints).
 
 -export([loaded/0, version/1, functions/1, exports/1, has/2, is_foreign/3,
-         exchange/1, exchange_on_load/2, is_foreign_on_load/1, clean/0]).
+         exchange/1, exchange_on_load/2, is_foreign_on_load/1, is_ours/1,
+         clean/0]).
 
 -export_type([state/0, fa/0, change/0]).
 
@@ -184,11 +185,17 @@ clean() ->
 
 clean(MFA) ->
     {traced, How} = erlang:trace_info(MFA, traced),
-    _ = (How =:= local orelse How =:= global)
-        andalso is_ours(MFA, erlang:trace_info(MFA, match_spec))
-        andalso erlang:trace_pattern(MFA, false, [How]),
+    _ = is_ours(MFA) andalso erlang:trace_pattern(MFA, false, [How]),
     erlang:trace_info(MFA, meta) =:= {meta, {inviso_engine, 1}}
         andalso erlang:trace_pattern(MFA, false, [meta]).
+
+%% @doc Whether the pattern for calls that the VM has on a function was set
+%% here.
+-spec is_ours(mfa()) -> boolean().
+is_ours(MFA) ->
+    {traced, How} = erlang:trace_info(MFA, traced),
+    (How =:= local orelse How =:= global)
+        andalso is_ours(MFA, erlang:trace_info(MFA, match_spec)).
 
 is_ours({M, F, A}, {match_spec, []}) -> inviso_engine:is_plain(M, F, A);
 is_ours(_, MS) -> inviso_engine_spec:is_ours(MS).

@@ -622,11 +622,12 @@ foreign_pattern(Way, Kind, MFA) ->
 %% @doc Whether a function, or which messages, are traced by our engine.
 -spec in_session(mfa() | send | 'receive') -> boolean().
 in_session(What) ->
-    whereis(inviso_engine_server) =/= undefined andalso
-        case inviso_trace:session_info(What) of
-            [_ | _] -> true;
-            _ -> false
-        end.
+    whereis(inviso_engine_server) =/= undefined
+        %% The engine is asked for what does not tell by itself: there may be
+        %% many functions.
+        andalso (is_tuple(What) andalso inviso_engine_breakpoints:is_ours(What)
+                 orelse not lists:member(inviso_trace:session_info(What),
+                                         [[], undefined])).
 
 %% @doc Whether a function is one of the VM's own that another session traces
 %% as well, on a VM that does not keep the two apart.
