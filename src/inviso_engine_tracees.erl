@@ -7,9 +7,6 @@
 -type change() :: inviso_engine_flags:change().
 -type flags() :: inviso_engine_flags:flags().
 
-%% Those that are flags of both, as OTP counts them: with one of the others
-%% alone, the other kind is not touched.
-
 %% @doc Sets or clears flags. The number that matched: those that exist, but for
 %% the server's own process and those that somebody else traces.
 -spec change(process | port, term(), change(), flags()) ->
@@ -54,13 +51,23 @@ many(Kind, Existing, New, {Slot, How, Bits, Tracer} = Change, F0) ->
         0 ->
             {ok, 0, F0};
         Meant ->
-            case new_ones(Kind, New, {Slot, How, Meant, Tracer}, F0) of
+            case new_ones(Kind, New, {Slot, How, of_new(How, Meant), Tracer},
+                          F0)
+            of
                 {ok, F1} ->
                     counted(existing(Kind, Existing, Change, F1), Change);
                 {error, _} = E ->
                     E
             end
     end.
+
+%% With any flag of new ones that is turned off OTP forgets their tracer, and so
+%% all of their flags.
+of_new(true, Bits) ->
+    Bits;
+of_new(false, _) ->
+    {ok, All} = inviso_engine_flags:parse([all], false),
+    All.
 
 new_ones(_Kind, false, _Change, F) ->
     {ok, F};

@@ -286,6 +286,16 @@ work({spawn_link, Work}) ->
     Pid = spawn_link(fun() -> [work(W) || W <- Work], unlink(Self) end),
     Ref = monitor(process, Pid),
     receive {'DOWN', Ref, process, Pid, _} -> ok end;
+work({spawn_then_link, Work}) ->
+    Self = self(),
+    Pid = spawn(fun() ->
+                        receive linked -> [work(W) || W <- Work] end,
+                        unlink(Self)
+                end),
+    link(Pid),
+    Ref = monitor(process, Pid),
+    Pid ! linked,
+    receive {'DOWN', Ref, process, Pid, _} -> ok end;
 work({echo, Port, Data}) ->
     true = port_command(Port, Data),
     receive {Port, {data, Data}} -> ok end;

@@ -21,6 +21,10 @@
          spawn_links/1,
          links_with_a_process_that_is_there/1,
          flags_that_supersede_each_other/1,
+         links_with_a_child/1,
+         children_and_new_processes/1,
+         silent_children/1,
+         a_pattern_that_comes_and_goes/1,
          a_port_as_tracer/1,
          no_tracer/1,
          no_tracer_and_meta/1,
@@ -55,6 +59,10 @@ otp27() ->
      spawn_links,
      links_with_a_process_that_is_there,
      flags_that_supersede_each_other,
+     links_with_a_child,
+     children_and_new_processes,
+     silent_children,
+     a_pattern_that_comes_and_goes,
      a_port_as_tracer,
      no_tracer_and_meta,
      sessions_that_affect].
@@ -278,6 +286,75 @@ flags_that_supersede_each_other(script) ->
      {run, [{spawn_link, [{call, f, [4]}]}, {spawn_link, [{call, f, [5]}]}]},
      {a, info, [tracee, flags]}];
 flags_that_supersede_each_other(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+%% Of what a child does right after the link nothing is missing.
+links_with_a_child(script) ->
+    [{open, a}, {open, b},
+     {a, process, [tracee, true, [procs, set_on_link]]},
+     {b, process, [tracee, true, [procs, call, set_on_first_link]]},
+     {b, function, [{?WORK, f, 1}, true, [local]]},
+     {run, [{spawn_then_link, [{call, f, [1]}]},
+            {spawn_then_link, [{call, f, [2]}]},
+            {spawn_worker, [{call, f, [3]}]}]},
+     {a, info, [tracee, flags]},
+     {b, info, [tracee, flags]}];
+links_with_a_child(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+%% What is passed on is instead of what new processes have.
+children_and_new_processes(script) ->
+    [{open, a}, {open, b},
+     {a, function, [{?WORK, f, 1}, true, [local]]},
+     {b, function, [{?WORK, f, 1}, true, [local]]},
+     {a, process, [new, true, [call, arity]]},
+     {b, process, [new_processes, true, [call, procs]]},
+     {a, process, [tracee, true, [procs, set_on_spawn]]},
+     {run, [{spawn_worker, [{call, f, [1]}]}, {spawn, f, [2]}]},
+     {a, process, [new, false, [arity]]},
+     {a, process, [tracee, false, [all]]},
+     {a, info, [new, flags]},
+     {run, [{spawn_worker, [{call, f, [3]}]}]},
+     {a, process, [new, false, [all]]},
+     {b, process, [new, false, [call]]},
+     {b, info, [new_processes, flags]},
+     {run, [{spawn_worker, [{call, f, [4]}]}]},
+     {b, process, [new, false, [procs]]},
+     {info, new}];
+children_and_new_processes(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+silent_children(script) ->
+    [{open, a}, {open, b},
+     {a, process, [tracee, true, [call, silent, set_on_spawn]]},
+     {b, process, [tracee, true, [call, arity, timestamp, set_on_spawn]]},
+     {a, function, [{?WORK, f, 1}, [{[1], [], []},
+                                    {[2], [], [{silent, false}]},
+                                    {[3], [], [{return_trace}]},
+                                    {[4], [], [{silent, true}]}], [local]]},
+     {b, function, [{?WORK, f, 1}, true, [local]]},
+     {run, [{spawn_worker, [{call, f, [N]} || N <- [1, 2, 1, 3, 4, 1]]},
+            {call, f, [1]}]}];
+silent_children(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+a_pattern_that_comes_and_goes(script) ->
+    [{open, a}, {open, b},
+     {a, send, [false, []]},
+     {a, process, [tracee, true, [send, set_on_spawn]]},
+     {b, process, [tracee, true, ['receive']]},
+     {b, recv, [false, []]},
+     {run, [{send, 1}, {spawn_worker, [{send, 2}]}]},
+     {a, info, [tracee, flags]},
+     {b, info, [tracee, flags]},
+     {a, send, [[{['_', '$1'], [{is_integer, '$1'}], []}], []]},
+     {run, [{send, 3}, {spawn_worker, [{send, 4}]}]},
+     {b, recv, [[{['_', '_', '$1'], [{is_integer, '$1'}], []}], []]},
+     {a, send, [false, []]},
+     {run, [{send, 5}, {spawn_worker, [{send, 6}]}]},
+     {b, recv, [false, []]},
+     {run, [{send, 7}]}];
+a_pattern_that_comes_and_goes(Config) ->
     same(?FUNCTION_NAME, Config).
 
 a_port_as_tracer(script) ->
