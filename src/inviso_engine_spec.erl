@@ -43,7 +43,7 @@
 check(MS, _) when is_boolean(MS) ->
     ok;
 check(MS, What) when is_list(MS) ->
-    case erlang:match_spec_test([], MS, trace) of
+    case erlang:match_spec_test([], harmless(MS), trace) of
         {ok, _, _, _} ->
             case mentions(forbidden(What), [[Guards, Body]
                                             || {_, Guards, Body} <- MS]) of
@@ -58,6 +58,12 @@ check(MS, What) when is_list(MS) ->
     end;
 check(_, _) ->
     {error, badarg}.
+
+%% Its actions are not to be done.
+harmless([{Head, Guards, Body} | MS]) when is_list(Guards) ->
+    [{Head, [false | Guards], Body} | harmless(MS)];
+harmless(Rest) ->
+    Rest.
 
 %% What the VM has no match specs with.
 forbidden(function) ->
