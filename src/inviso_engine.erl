@@ -11,12 +11,12 @@
 -export([enabled/3, trace/5]).
 
 -export([load/0, start/0, handle/1, tracer/2, session/2, edit/5, profile_of/1,
-         masks/1, tracer_of/2, quiet/2, calls/3, lost/0, plain/1, plain/4,
-         is_plain/3]).
+         masks/1, tracer_of/2, quiet/2, calls/3, missed/1, lost/0, plain/1,
+         plain/4, is_plain/3]).
 
 -nifs([enabled/3, trace/5, start/0, handle/1, tracer/2, session/2, edit/5,
-       profile_of/1, masks/1, tracer_of/2, quiet/2, calls/3, lost/0, plain/1,
-       plain/4, is_plain/3]).
+       profile_of/1, masks/1, tracer_of/2, quiet/2, calls/3, missed/1, lost/0,
+       plain/1, plain/4, is_plain/3]).
 
 -export_type([profile/0, slot/0, sessions/0, tracee/0, tracer/0]).
 
@@ -127,6 +127,10 @@ calls(_Local, _Callers, _Enable) -> erlang:nif_error(not_loaded).
 %% @doc The sessions whose pattern of sent, of received messages is `false'.
 -spec quiet(sessions(), sessions()) -> ok.
 quiet(_Send, _Receive) -> erlang:nif_error(not_loaded).
+
+%% @doc Whether a call was meta traced for a tracer when it was dead.
+-spec missed(tracer()) -> boolean().
+missed(_Number) -> erlang:nif_error(not_loaded).
 
 %% @doc What there was no room for, since the server was started: flags that a
 %% process should have got, calls whose ends are for nobody, places that two

@@ -691,8 +691,10 @@ item(traced, E, _) ->
     end;
 item(match_spec, #{call := {_, MS}}, _) ->
     source(MS);
-item(meta, #{meta := {_, {Tracer, _}}}, _) ->
-    case inviso_engine_tracer:is_alive(Tracer) of
+item(meta, #{meta := {_, {Tracer, Number}}}, _) ->
+    %% The VM gives up a tracer of functions when it is wanted and dead.
+    case inviso_engine_tracer:is_alive(Tracer)
+        orelse Number =/= 0 andalso not inviso_engine:missed(Number) of
         true -> Tracer;
         false -> []
     end;

@@ -80,6 +80,13 @@ static ERL_NIF_TERM compose(const struct inv_message *m, uint32_t slot,
 	return enif_make_tuple_from_array(m->env, element, n);
 }
 
+/* An end of a call would not make the VM give up a tracer. */
+static void miss(const struct inv_message *m, uint32_t tracer)
+{
+	if (m->meta && m->tag->kind == INV_KIND_CALL)
+		inv_tracer_miss(tracer);
+}
+
 void inv_message_send_to(const struct inv_message *m, uint32_t slot,
 			 uint32_t tracer, ERL_NIF_TERM value)
 {
@@ -87,6 +94,7 @@ void inv_message_send_to(const struct inv_message *m, uint32_t slot,
 
 	switch (inv_tracer_kind(t)) {
 	case INV_TRACER_NONE:
+		miss(m, tracer);
 		break;
 	case INV_TRACER_OURS:
 		if (!inv_ours_take(&t->ours, m, slot, value))
@@ -94,8 +102,9 @@ void inv_message_send_to(const struct inv_message *m, uint32_t slot,
 		break;
 	case INV_TRACER_PROCESS:
 	case INV_TRACER_PORT:
-		if (t->term != m->tracee)
-			inv_tracer_send(m->env, t, compose(m, slot, value));
+		if (t->term != m->tracee &&
+		    !inv_tracer_send(m->env, t, compose(m, slot, value)))
+			miss(m, tracer);
 	}
 }
 

@@ -300,6 +300,7 @@ static ErlNifFunc functions[] = {
 	{ "tracer_of", 2, inv_engine_tracer_of, 0 },
 	{ "calls", 3, inv_engine_calls, 0 },
 	{ "quiet", 2, inv_engine_quiet, 0 },
+	{ "missed", 1, inv_tracer_missed, 0 },
 	{ "lost", 0, inv_engine_lost, 0 },
 	{ "plain", 1, inv_plain_choose, 0 },
 	{ "plain", 4, inv_plain_note, 0 },

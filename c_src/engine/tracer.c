@@ -5,17 +5,22 @@ static struct inv_tracer tracers[INV_TRACERS_MAX];
 static ErlNifPid server;
 
 static ERL_NIF_TERM am_inviso;
+static ERL_NIF_TERM am_false;
 static ERL_NIF_TERM am_lost;
+static ERL_NIF_TERM am_true;
 
 void inv_tracers_init(ErlNifEnv *env)
 {
 	am_inviso = enif_make_atom(env, "$inviso_engine");
+	am_false = enif_make_atom(env, "false");
 	am_lost = enif_make_atom(env, "lost");
+	am_true = enif_make_atom(env, "true");
 }
 
 static void open_as(struct inv_tracer *t, enum inv_tracer_kind kind)
 {
 	atomic_store(&t->lost, false);
+	atomic_store(&t->missed, false);
 	atomic_store_explicit(&t->kind, kind, memory_order_release);
 }
 
@@ -66,15 +71,15 @@ static void command(ErlNifEnv *env, ERL_NIF_TERM term, ERL_NIF_TERM message)
 					enif_make_binary(env, &bin));
 }
 
-void inv_tracer_send(ErlNifEnv *env, const struct inv_tracer *t,
+bool inv_tracer_send(ErlNifEnv *env, const struct inv_tracer *t,
 		     ERL_NIF_TERM message)
 {
 	ErlNifPid pid = { t->term };
 
 	if (inv_tracer_kind(t) == INV_TRACER_PROCESS)
-		(void)enif_send(env, &pid, NULL, message);
-	else
-		command(env, t->term, message);
+		return enif_send(env, &pid, NULL, message);
+	command(env, t->term, message);
+	return true;
 }
 
 uint32_t inv_tracer_find(ERL_NIF_TERM term)
@@ -95,6 +100,22 @@ void inv_tracer_tell(ErlNifEnv *env, ERL_NIF_TERM what, ERL_NIF_TERM term)
 {
 	(void)enif_send(env, &server, NULL,
 			enif_make_tuple3(env, am_inviso, what, term));
+}
+
+void inv_tracer_miss(uint32_t number)
+{
+	atomic_store(&tracers[number].missed, true);
+}
+
+ERL_NIF_TERM inv_tracer_missed(ErlNifEnv *env, int argc,
+			       const ERL_NIF_TERM argv[])
+{
+	uint32_t number;
+
+	(void)argc;
+	if (!enif_get_uint(env, argv[0], &number) || number >= INV_TRACERS_MAX)
+		return enif_make_badarg(env);
+	return atomic_load(&tracers[number].missed) ? am_true : am_false;
 }
 
 void inv_tracer_lost(ErlNifEnv *env, uint32_t number)

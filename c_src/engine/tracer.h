@@ -30,6 +30,7 @@ enum inv_tracer_kind {
 struct inv_tracer {
 	_Atomic int kind;     /* the rest is there before */
 	_Atomic bool lost;    /* the server knows that it takes no more */
+	_Atomic bool missed;  /* it was dead when it should have got a call */
 	ERL_NIF_TERM term;    /* of a process or port */
 	struct inv_ours ours; /* of ours */
 };
@@ -56,9 +57,9 @@ static inline enum inv_tracer_kind inv_tracer_kind(const struct inv_tracer *t)
 
 /*
  * Sends a message to a process or port, in the environment of a callback.  One
- * that is dead is seen by the server, which watches it.
+ * that is dead is seen by the server, which watches it.  False: it is dead.
  */
-void inv_tracer_send(ErlNifEnv *env, const struct inv_tracer *t,
+bool inv_tracer_send(ErlNifEnv *env, const struct inv_tracer *t,
 		     ERL_NIF_TERM message);
 
 /*
@@ -66,6 +67,12 @@ void inv_tracer_send(ErlNifEnv *env, const struct inv_tracer *t,
  * Number}, once.  From a callback, in its environment.
  */
 void inv_tracer_lost(ErlNifEnv *env, uint32_t number);
+
+/* A call was meta traced for one that is dead. */
+void inv_tracer_miss(uint32_t number);
+/* missed(Number) -> boolean(): since the number is that tracer's */
+ERL_NIF_TERM inv_tracer_missed(ErlNifEnv *env, int argc,
+			       const ERL_NIF_TERM argv[]);
 
 /* Tells the server {'$inviso_engine', What, Term}, likewise. */
 void inv_tracer_tell(ErlNifEnv *env, ERL_NIF_TERM what, ERL_NIF_TERM term);
