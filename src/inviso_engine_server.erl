@@ -478,7 +478,7 @@ item(T, Item, Slot, S, State)
         _ -> {error, badarg}
     end;
 item({M, F, A} = MFA, Item, Slot, _S, State)
-  when is_atom(M), is_atom(F), is_integer(A), A >= 0, A =< 255 ->
+  when is_atom(M), is_atom(F), is_integer(A), A >= 0 ->
     function_item(MFA, Item, Slot, State);
 item(on_load, Item, Slot, _S, State) ->
     function_item(on_load, Item, Slot, State);
@@ -540,7 +540,7 @@ about(T, State)
             end
     end;
 about({M, F, A} = MFA, State)
-  when is_atom(M), is_atom(F), is_integer(A), A >= 0, A =< 255 ->
+  when is_atom(M), is_atom(F), is_integer(A), A >= 0 ->
     about_function(MFA, State);
 about(on_load, State) ->
     about_function(on_load, State);
