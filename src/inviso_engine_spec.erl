@@ -17,7 +17,8 @@
 %% VM only turns on what it may be asked for then.
 -module(inviso_engine_spec).
 
--export([check/2, compose/1, compose/2, enables_calls/1, tracers/1, is_ours/1]).
+-export([check/2, compile/1, compose/1, compose/2, enables_calls/1,
+         tracers/1, is_ours/1]).
 
 -export_type([match_spec/0]).
 
@@ -42,8 +43,8 @@
           ok | {error, badarg | system_limit | {not_supported, term()}}.
 check(MS, _) when is_boolean(MS) ->
     ok;
-check(MS, What) when is_list(MS) ->
-    case erlang:match_spec_test([], harmless(MS), trace) of
+check(MS, What) when length(MS) >= 0 ->
+    case compile(MS) of
         {ok, _, _, _} ->
             case mentions(forbidden(What), [[Guards, Body]
                                             || {_, Guards, Body} <- MS]) of
@@ -59,11 +60,15 @@ check(MS, What) when is_list(MS) ->
 check(_, _) ->
     {error, badarg}.
 
-%% Its actions are not to be done.
-harmless([{Head, Guards, Body} | MS]) when is_list(Guards) ->
-    [{Head, [false | Guards], Body} | harmless(MS)];
-harmless(Rest) ->
-    Rest.
+%% @doc What the VM says of a match spec, without doing what its bodies say.
+-spec compile([term()]) -> term().
+compile(MS) ->
+    erlang:match_spec_test([], [never(Clause) || Clause <- MS], trace).
+
+never({Head, Guards, Body}) when is_list(Guards) ->
+    {Head, [false | Guards], Body};
+never(Wrong) ->
+    Wrong.
 
 %% What the VM has no match specs with.
 forbidden(function) ->

@@ -529,6 +529,8 @@ vm_accepts(_At, []) ->
     ok;
 vm_accepts(At, Clauses) ->
     Ms = [case C of
+              %% The VM would do what a body says.
+              {raw, {H, G, B}} when is_list(G) -> {H, [false | G], B};
               {raw, Raw} -> Raw;
               {H, G, _} -> {H, G, []}
           end || C <- Clauses],

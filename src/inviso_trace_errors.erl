@@ -134,7 +134,7 @@ match_spec(MatchSpec, Words) when is_atom(MatchSpec) ->
         false -> "not a match spec"
     end;
 match_spec(MatchSpec, _) ->
-    try erlang:match_spec_test([], MatchSpec, trace) of
+    try inviso_engine_spec:compile(MatchSpec) of
         {ok, _, _, _} -> [];
         {error, [{_, Text} | _]} -> ["invalid match spec: ", Text];
         {error, _} -> "invalid match spec"
