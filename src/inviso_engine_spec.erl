@@ -30,7 +30,8 @@
                  ends = none :: none | return | exception,
                  before = [] :: [term()],   % what the VM does,
                  later = [] :: [term()],    % before the message and after it
-                 actions = [] :: [term()]}). % what the engine does
+                 actions = [] :: [term()],  % what the engine does
+                 test = none :: term()}).   % what it comes to, not a guard's
 
 %% More clauses than this are refused: the VM tries one after the other.
 -define(CLAUSES_MAX, 256).
@@ -145,26 +146,78 @@ is_ours({match_spec, [{_, _, Body} | _]}) when is_list(Body) ->
 is_ours({match_spec, _}) ->
     false.
 
+%% Where all heads are lists of as many elements, they become one of as many
+%% variables. What it does not match may match a head that is '_'. (With the
+%% head [] the VM of OTP 25 crashes at '$_'.)
 combine(Specs, Rest, About) ->
+    case lengths(Specs) of
+        [N] when is_integer(N), N > 0 ->
+            Vars = [variable(I) || I <- lists:seq(1, N)],
+            Others = [{Slot, Any} || {Slot, MS} <- Specs,
+                                     Any <- [[C || {'_', _, _} = C <- MS]],
+                                     Any =/= []],
+            both(combine(Vars, Specs, Rest, About),
+                 combine('_', Others, Rest, About));
+        _ ->
+            combine('_', Specs, Rest, About)
+    end.
+
+lengths(Specs) ->
+    lists:usort([length_of(Head) || {_, MS} <- Specs, {Head, _, _} <- MS,
+                                    Head =/= '_']).
+
+length_of(Head) when is_list(Head) -> length(Head);
+length_of(_) -> none.
+
+variable(I) -> list_to_atom("$" ++ integer_to_list(I)).
+
+both({ok, A}, {ok, B}) -> {ok, A ++ B};
+both({error, _} = E, _) -> E;
+both(_, {error, _} = E) -> E.
+
+%% Those that can be tested beside each other make no clauses.
+combine(_Head, [], [], _About) ->
+    {ok, []};
+combine(Head, Specs0, Rest, About) ->
+    {Total, Specs} = lists:partition(fun({_, MS}) ->
+                                             inviso_engine_tests:is_total(MS)
+                                     end, Specs0),
     Clauses = lists:foldl(fun({_, MS}, N) -> N * (length(MS) + 1) end, 1,
                           Specs),
     case Clauses of
         _ when Clauses > ?CLAUSES_MAX ->
             {error, {not_supported, {match_spec_clauses, Clauses}}};
         _ ->
-            {ok, [{'_', lists:append([G || {G, _} <- Row]),
-                   body([C || {_, C} <- Row, C =/= none] ++ Rest, About)}
-                  || Row <- rows(Specs),
-                     Rest =/= [] orelse
-                         lists:any(fun({_, C}) -> C =/= none end, Row)]}
+            Tests = [test(Slot, Clause, Head)
+                     || {Slot, MS} <- Total, Clause <- MS],
+            {ok, [clause(Head, {Row, Rest, Tests}, About)
+                  || Row <- rows(Specs, Head),
+                     Rest =/= [] orelse Tests =/= []
+                         orelse lists:any(fun({_, C}) -> C =/= none end, Row)]}
     end.
 
+test(Slot, Clause, Head) ->
+    {Guards, C} = as_guards(Slot, Clause, Head),
+    C#chosen{test = inviso_engine_tests:test(Guards)}.
+
+%% If it is the tests alone that say who matches, one of them must.
+clause(Head, {Row, Rest, Tests}, About) ->
+    Guards = lists:append([G || {G, _} <- Row]),
+    case [C || {_, C} <- Row, C =/= none] ++ Rest of
+        [] -> {Head, Guards ++ [any([T || #chosen{test = T} <- Tests])],
+               body(Tests, About)};
+        Chosen -> {Head, Guards, body(Chosen ++ Tests, About)}
+    end.
+
+any([Test]) -> Test;
+any(Tests) -> list_to_tuple(['orelse' | Tests]).
+
 %% [[{Guards, what the session gets}]], one inner element for each session.
-rows([]) ->
+rows([], _Head) ->
     [[]];
-rows([{Slot, MS} | Specs]) ->
-    Choices = [as_guards(Slot, Clause) || Clause <- MS] ++ [{[], none}],
-    Tails = rows(Specs),
+rows([{Slot, MS} | Specs], Head) ->
+    Choices = [as_guards(Slot, Clause, Head) || Clause <- MS] ++ [{[], none}],
+    Tails = rows(Specs, Head),
     [[C | Tail] || C <- Choices, Tail <- Tails].
 
 choose(Slot, Body) ->
@@ -263,14 +316,16 @@ mentions(_Names, _) ->
     false.
 
 body(Row0, About) ->
-    Row = lists:keysort(#chosen.slot, Row0),
+    {Sure, Tested} = lists:partition(fun(#chosen{test = T}) -> T =:= none end,
+                                     Row0),
+    Row = lists:keysort(#chosen.slot, Sure),
     Sessions = mask([S || #chosen{slot = S, value = V} <- Row, V =/= false]),
     Values = [{S, V} || #chosen{slot = S, value = V} <- Row,
                         not is_boolean(V)],
     Returns = mask([S || #chosen{slot = S, ends = E} <- Row, E =/= none]),
     Exceptions = mask([S || #chosen{slot = S, ends = exception} <- Row]),
     Actions = lists:append([A || #chosen{actions = A} <- Row]),
-    Who = case more(Row, About) of
+    Who = case more(Row0, About) of
               {[], [], 0} when Actions =:= [] ->
                   Sessions;
               {Specs, Caller, Tracer} ->
@@ -279,14 +334,17 @@ body(Row0, About) ->
     [A || #chosen{before = Before} <- Row, A <- Before]
         ++ [turn_on(P, Flags) || {{_, P, _, On}} <- Actions,
                                  Flags <- [vm_flags(On)], Flags =/= []]
-        ++ case {Sessions bor Returns, Actions} of
-               {0, []} ->
+        ++ case {Sessions bor Returns, Actions, Tested} of
+               {0, [], []} ->
                    [{message, false}];
                _ ->
                    [{message,
                      {list_to_tuple([Who, mask([S || {S, _} <- Values]),
                                      Returns, Exceptions
-                                     | [V || {_, V} <- Values]])}}
+                                     | [V || {_, V} <- Values]
+                                     ++ [{{S, T, V}}
+                                         || #chosen{slot = S, test = T,
+                                                    value = V} <- Tested]])}}
                     %% Every end is told, so that the engine's account of
                     %% frames is right.
                     | [{exception_trace} || Returns =/= 0]]
@@ -317,13 +375,20 @@ mask(Slots) ->
 %%---------------------------------------------------------------------------
 %% Heads as guards.
 
-as_guards(Slot, {Head, Guards, Body}) ->
-    {Tests, Vars} = pattern(Head, '$_', {[], #{}}),
+as_guards(Slot, {Head, Guards, Body}, Common) ->
+    {Tests, Vars} = head(Head, Common),
     #chosen{value = Value, before = Before, later = Later,
             actions = Actions} = C = choose(Slot, Body),
     {lists:reverse(Tests) ++ [bind(G, Vars) || G <- Guards],
      C#chosen{value = bind(Value, Vars), before = bind(Before, Vars),
               later = bind(Later, Vars), actions = bind(Actions, Vars)}}.
+
+%% The elements of a list have variables already.
+head(Head, [_ | _] = Vars) when is_list(Head) ->
+    lists:foldl(fun({P, Path}, Acc) -> pattern(P, Path, Acc) end, {[], #{}},
+                lists:zip(Head, Vars));
+head(Head, _) ->
+    pattern(Head, '$_', {[], #{}}).
 
 %% Tests, the last first, and what variables are bound to.
 pattern('_', _Path, Acc) ->
