@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "engine/tracee.h"
+
+#define BIT(flag) (UINT32_C(1) << INV_FLAG_##flag)
+#define PLACES 16
+
+/* As the VM makes words of pids and ports, in its tables of 16. */
+static ERL_NIF_TERM pid(uint32_t number)
+{
+	return (ERL_NIF_TERM)number << 4 | 3;
+}
+
+static ERL_NIF_TERM port(uint32_t number)
+{
+	return (ERL_NIF_TERM)number << 4 | 7;
+}
+
+static uint32_t change(ERL_NIF_TERM id, uint32_t clear, uint32_t set)
+{
+	const struct inv_edit e = { .slot = 2, .clear = clear, .set = set };
+
+	return inv_tracee_edit(id, &e);
+}
+
+static void a_place_is_one_process_alone(void **state)
+{
+	uint32_t first = change(pid(5), 0, BIT(CALL));
+
+	(void)state;
+	assert_int_not_equal(first, 0);
+	assert_int_equal(inv_tracee_profile_of(pid(5)), first);
+	/* It is dead: another has its place in the VM's table. */
+	assert_int_equal(inv_tracee_profile_of(pid(5 + PLACES)), 0);
+	assert_int_not_equal(change(pid(5 + PLACES), 0, BIT(SEND)), first);
+	assert_null(inv_tracee_find(pid(5)));
+}
+
+static void ports_have_a_table_of_their_own(void **state)
+{
+	(void)state;
+	assert_true(inv_tracee_is_port(port(5)));
+	assert_false(inv_tracee_is_port(pid(5)));
+	assert_int_not_equal(change(port(5), 0, BIT(PORTS)), 0);
+	assert_int_not_equal(change(pid(5), 0, BIT(PROCS)), 0);
+	assert_int_not_equal(inv_tracee_profile_of(pid(5)),
+			     inv_tracee_profile_of(port(5)));
+}
+
+/* Who has no flags takes no place from whoever may be there. */
+static void nothing_is_cleared_from_a_stranger(void **state)
+{
+	uint32_t first = change(pid(5), 0, BIT(CALL));
+
+	(void)state;
+	assert_int_equal(change(pid(5 + PLACES), UINT32_MAX, 0), 0);
+	assert_int_equal(inv_tracee_profile_of(pid(5)), first);
+}
+
+static void a_new_process_is_not_the_one_before(void **state)
+{
+	(void)state;
+	(void)change(pid(5), 0, BIT(CALL));
+	inv_tracee_born(pid(5), 0, 0);
+	assert_int_equal(inv_tracee_profile_of(pid(5)), 0);
+	assert_false(inv_tracee_is_wanted(inv_tracee_find(pid(5)), UINT32_MAX));
+	inv_tracee_born(pid(5), 0, 4);
+	assert_true(inv_tracee_is_wanted(inv_tracee_find(pid(5)), 6));
+	assert_false(inv_tracee_is_wanted(inv_tracee_find(pid(5)), 3));
+}
+
+/* The frames are the thread's own: it drops them when it next looks. */
+static void ends_of_calls_are_nobodys_when_nobody_wants_calls(void **state)
+{
+	const struct inv_frame in = { .returns = 4 };
+	struct inv_frame out;
+	struct inv_tracee *t;
+
+	(void)state;
+	(void)change(pid(5), 0, BIT(CALL) | BIT(SEND));
+	t = inv_tracee_find(pid(5));
+	assert_true(inv_frames_push(inv_tracee_frames(t), &in));
+	(void)change(pid(5), BIT(SEND), 0);
+	assert_true(inv_frames_pop(inv_tracee_frames(t), &out));
+	assert_true(inv_frames_push(inv_tracee_frames(t), &in));
+	(void)change(pid(5), BIT(CALL), BIT(SEND));
+	(void)change(pid(5), 0, BIT(CALL));
+	assert_false(inv_frames_pop(inv_tracee_frames(t), &out));
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	return inv_profiles_init() || inv_tracees_init(PLACES, PLACES);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	inv_tracees_end();
+	inv_profiles_end();
+	return 0;
+}
+
+#define TRACEE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TRACEE_TEST(a_place_is_one_process_alone),
+		TRACEE_TEST(ports_have_a_table_of_their_own),
+		TRACEE_TEST(nothing_is_cleared_from_a_stranger),
+		TRACEE_TEST(a_new_process_is_not_the_one_before),
+		TRACEE_TEST(ends_of_calls_are_nobodys_when_nobody_wants_calls),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
