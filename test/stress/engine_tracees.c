@@ -15,7 +15,9 @@
 
 #define THREADS 4
 #define PIDS 64
-#define ROUNDS 3000
+#define HOT 2 /* processes that all change at once */
+#define ROUNDS 50000
+#define PROFILES 20000
 
 #define CHECK(what)                                          \
 	do {                                                 \
@@ -45,21 +47,40 @@ static void *edit(void *arg)
 	uint32_t slot = (uint32_t)(uintptr_t)arg;
 	uint32_t round;
 	uint32_t i;
-	uint32_t flag;
 
 	for (round = 0; round < ROUNDS; round++) {
-		i = (round * 7 + slot) % PIDS;
-		flag = round % INV_FLAGS;
-		CHECK(change(pid(1, i), slot, UINT32_MAX, 1U << flag) !=
+		ERL_NIF_TERM id = pid(1, round % HOT);
+		uint32_t flag = round % INV_FLAGS;
+
+		CHECK(change(id, slot, UINT32_MAX, 1U << flag) !=
 		      INV_PROFILE_NONE);
-		CHECK(inv_profile_at(inv_tracee_profile_of(pid(1, i)))
+		CHECK(inv_profile_at(inv_tracee_profile_of(id))
 				      ->sessions[flag] >>
 			      slot &
 		      1);
 	}
-	for (i = 0; i < PIDS; i++)
-		CHECK(change(pid(1, i), slot, UINT32_MAX, 1U << (i % 12)) !=
+	for (i = 0; i < HOT; i++)
+		CHECK(change(pid(1, i), slot, UINT32_MAX, 1U << i) !=
 		      INV_PROFILE_NONE);
+	return NULL;
+}
+
+static uint32_t found[THREADS][PROFILES];
+static pthread_barrier_t together;
+
+static void *define(void *arg)
+{
+	uint32_t thread = (uint32_t)(uintptr_t)arg;
+	uint32_t n;
+
+	pthread_barrier_wait(&together);
+	for (n = 0; n < PROFILES; n++) {
+		const struct inv_edit e = { .slot = n % 32,
+					    .set = 1U << n % INV_FLAGS,
+					    .tracer = (uint16_t)n };
+
+		found[thread][n] = inv_profile_edit(0, &e);
+	}
 	return NULL;
 }
 
@@ -99,16 +120,16 @@ int main(void)
 
 	CHECK(inv_profiles_init() == 0 && inv_tracees_init(PIDS, 1) == 0);
 	in_threads(edit);
-	for (i = 0; i < PIDS; i++) {
-		const struct inv_profile *p =
-			inv_profile_at(inv_tracee_profile_of(pid(1, i)));
-
+	for (i = 0; i < HOT; i++)
 		for (f = 0; f < INV_FLAGS; f++)
-			CHECK(p->sessions[f] ==
-			      (f == i % 12 ? (1U << THREADS) - 1 : 0));
-		CHECK(inv_tracee_profile_of(pid(1, i)) ==
-		      inv_tracee_profile_of(pid(1, i % 12)));
-	}
+			CHECK(inv_profile_at(inv_tracee_profile_of(pid(1, i)))
+				      ->sessions[f] ==
+			      (f == i ? (1U << THREADS) - 1 : 0));
+	CHECK(!pthread_barrier_init(&together, NULL, THREADS));
+	in_threads(define);
+	for (i = 0; i < THREADS * PROFILES; i++)
+		CHECK(found[i / PROFILES][i % PROFILES] ==
+		      found[0][i % PROFILES]);
 	CHECK(inv_lost_count(INV_LOST_PROFILE) == 0);
 	in_threads(take_over);
 	inv_tracees_end();
