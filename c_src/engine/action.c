@@ -103,8 +103,13 @@ static void choose_tracer(const struct inv_message *m, struct inv_edit *edit)
 static void apply(const struct inv_message *m, ERL_NIF_TERM process,
 		  struct inv_edit *edit)
 {
+	uint32_t before = inv_tracee_profile_of(process);
+	uint32_t after;
+
 	choose_tracer(m, edit);
-	if (inv_tracee_edit(process, edit) != INV_PROFILE_NONE)
+	after = inv_tracee_edit(process, edit);
+	if (after != INV_PROFILE_NONE && after != before &&
+	    inv_tracee_tells(process))
 		inv_tracer_tell(m->env, am_changed, process);
 }
 

@@ -106,9 +106,8 @@ ERL_NIF_TERM inv_engine_profile_of(ErlNifEnv *env, int argc,
 	(void)argc;
 	if (what == INV_NEWS && !is_tracee(env, argv[0]))
 		return enif_make_badarg(env);
-	return enif_make_uint(env, what == INV_NEWS ?
-					   inv_tracee_profile_of(argv[0]) :
-					   inv_profile_of_new(what));
+	return enif_make_uint(env, what == INV_NEWS ? inv_tracee_look(argv[0]) :
+						      inv_profile_of_new(what));
 }
 
 ERL_NIF_TERM inv_engine_masks(ErlNifEnv *env, int argc,

@@ -38,7 +38,8 @@ static uint32_t profile_of(const struct inv_tracee *t)
 /* The VM has flags for it that it needs no more, or lacks some. */
 static void tell_changed(ErlNifEnv *env, ERL_NIF_TERM id)
 {
-	inv_tracer_tell(env, am_changed, id);
+	if (inv_tracee_tells(id))
+		inv_tracer_tell(env, am_changed, id);
 }
 
 /*

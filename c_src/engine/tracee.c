@@ -99,6 +99,7 @@ static bool take_over(struct inv_tracee *t, uint64_t had, ERL_NIF_TERM id,
 	inv_frames_drop(&t->chain);
 	t->child = 0;
 	atomic_store_explicit(&t->linked_by, 0, memory_order_relaxed);
+	atomic_store_explicit(&t->told, false, memory_order_relaxed);
 	atomic_store_explicit(&t->cut, false, memory_order_relaxed);
 	atomic_store_explicit(&t->profile, profile, memory_order_relaxed);
 	atomic_store_explicit(&t->expected, expected, memory_order_relaxed);
@@ -184,6 +185,22 @@ uint32_t inv_tracee_edit(ERL_NIF_TERM id, const struct inv_edit *edit)
 		to = inv_profile_edit(from, edit);
 	} while (to != INV_PROFILE_NONE && !inv_tracee_change(t, from, to));
 	return to;
+}
+
+bool inv_tracee_tells(ERL_NIF_TERM id)
+{
+	struct inv_tracee *t = inv_tracee_find(id);
+
+	return t && !atomic_exchange(&t->told, true);
+}
+
+uint32_t inv_tracee_look(ERL_NIF_TERM id)
+{
+	struct inv_tracee *t = inv_tracee_find(id);
+
+	if (t)
+		atomic_store(&t->told, false);
+	return inv_tracee_profile_of(id);
 }
 
 struct inv_frames *inv_tracee_frames(struct inv_tracee *t)

@@ -34,6 +34,8 @@ struct inv_tracee {
 	_Atomic bool cut;	 /* calls have ended that it did not report */
 	/* Spawned last, by an event of its own; for its own thread alone. */
 	uint64_t child;
+	/* The server has been told of a change, and has not looked yet. */
+	_Atomic bool told;
 	/* Of which link it has been told without the VM. */
 	_Atomic uint64_t linked_by;
 };
@@ -80,6 +82,14 @@ bool inv_tracee_change(struct inv_tracee *t, uint32_t from, uint32_t to);
  * no room, and it has what it had.
  */
 uint32_t inv_tracee_edit(ERL_NIF_TERM id, const struct inv_edit *edit);
+
+/*
+ * Whether the server has to be told that its flags have changed: not while it
+ * has not looked (inv_tracee_look()) since it was told last.
+ */
+bool inv_tracee_tells(ERL_NIF_TERM id);
+/* The number of its profile, and changes from now on are told again. */
+uint32_t inv_tracee_look(ERL_NIF_TERM id);
 
 /* The calls that the process is in; for its own thread. */
 struct inv_frames *inv_tracee_frames(struct inv_tracee *t);

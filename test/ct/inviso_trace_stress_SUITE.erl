@@ -57,7 +57,7 @@ flood(Seed) ->
     process_flag(priority, high),
     Busy = [spawn_link(fun busy/0)
             || _ <- lists:seq(1, 2 * erlang:system_info(schedulers))],
-    ok = come_and_go(30, [], Busy),
+    ok = come_and_go(12, [], Busy),
     ended(Busy).
 
 busy() ->
@@ -69,7 +69,8 @@ busy() ->
     self() ! x,
     receive x -> ok end,
     {Pid, Ref} = spawn_monitor(?WORK, fact, [3]),
-    receive {'DOWN', Ref, process, Pid, _} -> busy() end.
+    receive {'DOWN', Ref, process, Pid, _} -> ok end,
+    receive after 1 -> busy() end.
 
 %% Never more than six sessions; each ends in one of the ways in which one can.
 come_and_go(0, Open, _Busy) ->
