@@ -15,7 +15,7 @@
 
 -type fa() :: {atom(), arity()}.
 -type state() :: #{call => {global | local, [tuple()]},
-                   meta => [tuple()],
+                   meta => [tuple()] | {{module(), term()}, [tuple()]},
                    inviso_engine_counters:kind() => true}.
 -type change() :: {module(), fa(), Old :: state(), New :: state()}.
 
@@ -144,6 +144,7 @@ steps_of(Old, New) ->
                maps:get(Key, Old, none) =/= Value].
 
 put_on(call, {Kind, MS}) -> {MS, [Kind]};
+put_on(meta, {{Module, State}, MS}) -> {MS, [{meta, Module, State}]};
 put_on(meta, MS) -> {MS, [?META]};
 put_on(Counter, true) -> {true, [Counter]}.
 

@@ -9,13 +9,14 @@
 -module(inviso_engine_foreign).
 
 -export([new/0, is_foreign/1, check/1, own/3, change/4, clear/4, slot/2,
-         calls/2, forget/2]).
+         calls/2, told_calls/3, recount/2, forget/2]).
 
 -export_type([foreign/0]).
 
 -type tracer() :: {module(), term()}.
 -type slot() :: inviso_engine:slot().
--opaque foreign() :: #{tracer() => slot()}.
+%% And whether it may be told of calls.
+-opaque foreign() :: #{tracer() => {slot(), boolean()}}.
 
 %% The spec of erlang:trace_info/2 forgets modules.
 -dialyzer({[no_match, no_return, no_unused],
@@ -57,9 +58,9 @@ check({Module, State}) ->
           {ok, foreign()} | {error, {not_supported, {shared, tracer()}}}.
 own(Tracer, Slot, Foreign) ->
     case Foreign of
-        #{Tracer := Slot} -> {ok, Foreign};
+        #{Tracer := {Slot, _}} -> {ok, Foreign};
         #{Tracer := _} -> {error, {not_supported, {shared, Tracer}}};
-        _ -> {ok, Foreign#{Tracer => Slot}}
+        _ -> {ok, Foreign#{Tracer => {Slot, false}}}
     end.
 
 %% @doc Sets flags, for what the session has its tracer. Among many, those that
@@ -86,7 +87,7 @@ one(Tracee, {Tracer, Flags}, By, _Foreign) when By =:= []; By =:= Tracer ->
 one(Tracee, {Tracer, _}, By, Foreign) ->
     case {Foreign, inviso_engine_flags:is_engine(By)} of
         {_, true} -> {error, {not_supported, {shared, Tracee}}};
-        {#{Tracer := Slot, By := Slot}, _} -> {error, other_tracer};
+        {#{Tracer := {Slot, _}, By := {Slot, _}}, _} -> {error, other_tracer};
         {#{By := _}, _} -> {error, {not_supported, {shared, Tracee}}};
         _ -> {error, {already_traced, Tracee, By}}
     end.
@@ -131,7 +132,7 @@ new(port) -> new_ports.
 -spec clear(process | port, term(), {slot(), [atom()]}, foreign()) ->
           non_neg_integer().
 clear(Kind, What, {Slot, Flags}, Foreign) ->
-    case lists:member(Slot, maps:values(Foreign)) of
+    case uses(Slot, Foreign) of
         true ->
             lists:sum([clear_one(T, Flags, is_atom(T))
                        || T <- tracees(Kind, What),
@@ -166,7 +167,10 @@ clear_one(Tracee, Flags, IsNew) ->
 slot(_Tracee, Foreign) when map_size(Foreign) =:= 0 ->
     none;
 slot(Tracee, Foreign) ->
-    maps:get(traced_by(Tracee), Foreign, none).
+    case maps:get(traced_by(Tracee), Foreign, none) of
+        {Slot, _} -> Slot;
+        none -> none
+    end.
 
 traced_by(none) ->
     [];
@@ -176,12 +180,30 @@ traced_by(Tracee) ->
         undefined -> undefined
     end.
 
-%% @doc Whether a tracer of the session is told of calls.
+%% @doc Whether a tracer of the session may be told of calls.
 -spec calls(slot(), foreign()) -> boolean().
 calls(Slot, Foreign) ->
-    lists:any(fun(T) ->
-                      slot(T, Foreign) =:= Slot andalso has_call(T)
-              end, owned(Slot, Foreign)).
+    lists:member({Slot, true}, maps:values(Foreign)).
+
+%% @doc The tracer is, if the flags say so.
+-spec told_calls(tracer(), [atom()], foreign()) -> foreign().
+told_calls(Tracer, Flags, Foreign) ->
+    #{Tracer := {Slot, Calls}} = Foreign,
+    Foreign#{Tracer := {Slot, Calls orelse lists:member(call, Flags)}}.
+
+%% @doc Finds that out anew, after `call' has been cleared.
+-spec recount(slot(), foreign()) -> foreign().
+recount(Slot, Foreign) ->
+    Has = calls(Slot, Foreign)
+        andalso lists:any(fun(T) ->
+                                  slot(T, Foreign) =:= Slot andalso has_call(T)
+                          end, owned(Slot, Foreign)),
+    maps:map(fun(_Tracer, {S, true}) when S =:= Slot -> {S, Has};
+                (_Tracer, Value) -> Value
+             end, Foreign).
+
+uses(Slot, Foreign) ->
+    lists:keymember(Slot, 1, maps:values(Foreign)).
 
 has_call(Tracee) ->
     case erlang:trace_info(Tracee, flags) of
@@ -190,7 +212,7 @@ has_call(Tracee) ->
     end.
 
 owned(Slot, Foreign) ->
-    case lists:member(Slot, maps:values(Foreign)) of
+    case uses(Slot, Foreign) of
         true -> [new_processes, new_ports] ++ processes() ++ erlang:ports();
         false -> []
     end.
@@ -200,4 +222,4 @@ owned(Slot, Foreign) ->
 forget(Slot, Foreign) ->
     _ = [clear_one(T, [all], true)
          || T <- owned(Slot, Foreign), slot(T, Foreign) =:= Slot],
-    maps:filter(fun(_Tracer, S) -> S =/= Slot end, Foreign).
+    maps:filter(fun(_Tracer, {S, _}) -> S =/= Slot end, Foreign).

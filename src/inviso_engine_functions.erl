@@ -8,7 +8,8 @@
 %% that matter have set there.
 -module(inviso_engine_functions).
 
--export([new/0, opened/2, look/1, parse/3, set/5, activate/3, forget/2, info/4,
+-export([new/0, opened/2, look/1, parse/3, set/5, activate/3,
+         foreign/3, forget/2, info/4,
          sessions/2]).
 
 -export_type([functions/0, action/0, kind/0, meta/0]).
@@ -44,6 +45,8 @@
          %% Those with flags `return_to' and `silent'; whether it takes callers
          %% to tell whose an event return_to is.
          returning = [] :: [slot()],
+         %% Those whose calls the VM tells a tracer module itself.
+         foreign = [] :: [slot()],
          silent = [] :: [slot()],
          callers = false :: boolean(),
          on_load = {[], #{}} :: {sessions(), state()},
@@ -62,7 +65,7 @@ new() ->
 %% VM as they are, without a match spec, which would cost a call more than all
 %% else.
 -spec opened(slot(), functions()) -> functions().
-opened(Slot, #functions{plain = none} = F) ->
+opened(Slot, #functions{plain = none, foreign = []} = F) ->
     ok = inviso_engine:plain(Slot),
     F#functions{plain = Slot};
 opened(_, F) ->
@@ -180,6 +183,22 @@ activate(Slot, {Calls, Returns, Silent}, F0) ->
         New -> active(Slot, New)
     end.
 
+%% @doc Whether the VM tells the session's calls to a tracer module itself: then
+%% it has the session's own patterns, and all others have a verdict.
+-spec foreign(slot(), boolean(), functions()) -> functions().
+foreign(Slot, Is, #functions{foreign = Old} = F0) ->
+    case member(Slot, Is, Old) of
+        Old -> F0;
+        New -> active(Slot, no_plain(F0#functions{foreign = New}))
+    end.
+
+no_plain(#functions{plain = none} = F) ->
+    F;
+no_plain(#functions{plain = Slot} = F) ->
+    New = active(Slot, F#functions{plain = none}),
+    ok = inviso_engine:plain(none),
+    New.
+
 member(Slot, true, Slots) -> lists:usort([Slot | Slots]);
 member(Slot, false, Slots) -> Slots -- [Slot].
 
@@ -196,6 +215,7 @@ forgotten(Slot, F0) ->
     F1 = F0#functions{calling = F0#functions.calling -- [Slot],
                       enabling = F0#functions.enabling -- [Slot],
                       returning = F0#functions.returning -- [Slot],
+                      foreign = F0#functions.foreign -- [Slot],
                       silent = F0#functions.silent -- [Slot]},
     {OnLoad, _} = F1#functions.on_load,
     F = case set_on_load_to(lists:keydelete(Slot, 1, OnLoad), F1) of
@@ -481,12 +501,14 @@ is_active(Slot, #functions{calling = C, enabling = E}) ->
 state(Sessions, F, Cache) ->
     Calls = [{Slot, Kind, MS} || {Slot, #{call := {Kind, MS}}} <- Sessions,
                                  is_active(Slot, F)],
-    Metas = [{Slot, MS, Number}
-             || {Slot, #{meta := {MS, {_, Number}}}} <- Sessions],
+    Metas = [{Slot, MS, by_number(Meta)}
+             || {Slot, #{meta := {MS, Meta}}} <- Sessions],
+    Foreign = [Slot || {Slot, _, _} <- Calls,
+                       lists:member(Slot, F#functions.foreign)],
     Counters = [K || K <- inviso_engine_counters:kinds(),
                      not is_global_alone(Calls, Metas),
                      lists:any(fun({_, E}) -> runs(K, E) end, Sessions)],
-    Key = {Calls, Metas, Counters, F#functions.callers},
+    Key = {{Calls, Foreign}, Metas, Counters, F#functions.callers},
     case Cache of
         #{Key := State} ->
             {State, Cache};
@@ -503,7 +525,24 @@ runs(Kind, Entry) ->
         _ -> false
     end.
 
-compose({Calls, Metas, Counters, Callers}, Plain) ->
+%% The VM calls some tracers itself.
+by_number({Tracer, Number}) ->
+    case inviso_engine_foreign:is_foreign(Tracer) of
+        true -> Tracer;
+        false -> Number
+    end.
+
+compose({{[{_, Kind, MS}], [_]}, [], [], _}, _Plain) ->
+    #{call => {Kind, source(MS)}};
+compose({{[{_, Kind, MS}], [_]}, Metas, Counters, Callers}, Plain)
+  when Kind =:= local ->
+    case compose({{[], []}, Metas, Counters, Callers}, Plain) of
+        {error, _} = E -> E;
+        State -> State#{call => {local, source(MS)}}
+    end;
+compose({{_, [_ | _]}, _, _, _}, _Plain) ->
+    {error, {not_supported, {shared, calls}}};
+compose({{Calls, []}, Metas, Counters, Callers}, Plain) ->
     Others = maps:from_list([{K, true} || K <- Counters]),
     Global = is_global_alone(Calls, Metas),
     case {calls(Calls, Global, Callers, Plain), Metas} of
@@ -519,9 +558,11 @@ compose({Calls, Metas, Counters, Callers}, Plain) ->
     end.
 
 %% An event, and the end of a call, can carry the number of one tracer.
+meta([{_, MS, {_, _} = Tracer}]) ->
+    {ok, {Tracer, source(MS)}};
 meta(Metas) ->
     case lists:usort([Number || {_, _, Number} <- Metas, Number =/= 0]) of
-        [_, _ | _] ->
+        Numbers when length(Numbers) > 1; is_tuple(hd(Numbers)) ->
             {error, {not_supported, {shared, meta}}};
         Numbers ->
             inviso_engine_spec:compose([{Slot, MS} || {Slot, MS, _} <- Metas],

@@ -194,11 +194,12 @@ calling(_, _, State) ->
     State.
 
 calling(Slot, #state{flags = Flags, functions = Functions} = State) ->
-    Has = {inviso_engine_flags:calls(Slot, Flags),
+    Foreign = inviso_engine_foreign:calls(Slot, State#state.foreign),
+    Has = {Foreign orelse inviso_engine_flags:calls(Slot, Flags),
            inviso_engine_flags:returns(Slot, Flags),
            inviso_engine_flags:silent(Slot, Flags)},
-    State#state{functions = inviso_engine_functions:activate(Slot, Has,
-                                                             Functions)}.
+    Told = inviso_engine_functions:foreign(Slot, Foreign, Functions),
+    State#state{functions = inviso_engine_functions:activate(Slot, Has, Told)}.
 
 number({Name, Number}, #state{sessions = Sessions}) ->
     case Sessions of
@@ -350,9 +351,11 @@ serve({info, What, Item}, Slot, S, State) ->
 serve(_, _, _, State) ->
     {{error, badarg}, State}.
 
-flags({Kind, What}, {Slot, false, _, _} = Change, {_, Flags, _}, State) ->
-    N = inviso_engine_foreign:clear(Kind, What, {Slot, Flags},
-                                    State#state.foreign),
+flags({Kind, What}, {Slot, false, _, _} = Change, {_, Flags, _}, State0) ->
+    Foreign = State0#state.foreign,
+    N = inviso_engine_foreign:clear(Kind, What, {Slot, Flags}, Foreign),
+    State = State0#state{
+              foreign = inviso_engine_foreign:recount(Slot, Foreign)},
     case flags({Kind, What}, Change, State) of
         {{error, _}, _} when N > 0 -> {{ok, N}, State};
         {{ok, M}, New} -> {{ok, N + M}, New};
@@ -368,16 +371,29 @@ flags(Tracees, {Slot, true, _, _} = Change, {Tracer, Flags, S}, State0) ->
         false -> our_flags(Tracees, Change, {Tracer, S}, State)
     end.
 
-foreign_flags({Kind, What}, Slot, {Tracer, _} = Change, State) ->
+foreign_flags({Kind, What}, Slot, {Tracer, Flags} = Change, State) ->
     case inviso_engine_foreign:own(Tracer, Slot, State#state.foreign) of
         {ok, Foreign} ->
             _ = is_atom(What)
                 orelse inviso_engine_flags:release(What, State#state.flags),
-            {inviso_engine_foreign:change(Kind, What, Change, Foreign),
-             State#state{foreign = Foreign}};
+            %% Its patterns can be for those of the VM or for ours.
+            Answer = case lists:member(call, Flags)
+                          andalso inviso_engine_flags:calls(Slot,
+                                                            State#state.flags)
+                     of
+                         true -> {error, {not_supported, {shared, What}}};
+                         false -> inviso_engine_foreign:change(
+                                    Kind, What, Change, Foreign)
+                     end,
+            {Answer, State#state{foreign = told(Answer, Change, Foreign)}};
         {error, _} = E ->
             {E, State}
     end.
+
+told({ok, _}, {Tracer, Flags}, Foreign) ->
+    inviso_engine_foreign:told_calls(Tracer, Flags, Foreign);
+told({error, _}, _, Foreign) ->
+    Foreign.
 
 our_flags(Tracees, {Slot, true, Bits, 0}, {Tracer, S}, State0) ->
     case take(Tracer, Slot, State0) of
