@@ -7,7 +7,7 @@
 %% one takes the VM as long as to change them all.
 -module(inviso_engine_breakpoints).
 
--export([loaded/0, version/1, functions/1, exports/1, has/2, is_foreign/3,
+-export([loaded/0, version/1, functions/1, exports/1, has/2, is/2, is_foreign/3,
          exchange/1, exchange_on_load/2, is_foreign_on_load/1, is_ours/1,
          clean/0]).
 
@@ -59,6 +59,20 @@ has(MFA, #{call := {Kind, MS}}) ->
 has(MFA, State) ->
     [Key | _] = [K || K <- ?KEYS, is_map_key(K, State)],
     is_set(MFA, Key).
+
+%% @doc Whether it has just that.
+-spec is(mfa(), state()) -> boolean().
+is(MFA, State) ->
+    lists:all(fun({call, {Kind, MS}}) ->
+                      erlang:trace_info(MFA, traced) =:= {traced, Kind}
+                          andalso erlang:trace_info(MFA, match_spec)
+                          =:= {match_spec, MS};
+                 ({meta, MS}) ->
+                      erlang:trace_info(MFA, meta_match_spec)
+                          =:= {meta_match_spec, MS};
+                 ({Counter, true}) ->
+                      is_set(MFA, Counter)
+              end, maps:to_list(State)).
 
 is_set(MFA, Key) ->
     {Key, Value} = erlang:trace_info(MFA, Key),

@@ -231,12 +231,14 @@ forgotten(Slot, F0) ->
 %% local calls, or where calls of a silent process are not told.
 tell_apart(#functions{modules = Modules, enabling = Enabling,
                       callers = Old} = F0) ->
-    Local = lists:usort(
-              [Slot || {_, {_, Fs}} <- maps:to_list(Modules),
-                       {Sessions, #{call := {local, _}}} <- maps:values(Fs),
-                       {Slot, #{call := {local, _}}} <- Sessions,
-                       is_active(Slot, F0)]),
-    Callers = (length(Local) > 1 orelse F0#functions.silent ++ Enabling =/= [])
+    Calls = lists:usort(
+              [{Slot, Kind}
+               || {_, {_, Fs}} <- maps:to_list(Modules),
+                  {Sessions, #{call := {local, _}}} <- maps:values(Fs),
+                  {Slot, #{call := {Kind, _}}} <- Sessions,
+                  is_active(Slot, F0)]),
+    Local = [Slot || {Slot, local} <- Calls],
+    Callers = (length(Calls) > 1 orelse F0#functions.silent ++ Enabling =/= [])
         andalso F0#functions.returning ++ Enabling =/= [],
     ok = inviso_engine:calls(lists:sum([1 bsl Slot || Slot <- Local]), Callers,
                              Enabling =/= []),
@@ -571,8 +573,9 @@ meta(Metas) ->
 
 %% A global pattern has a function to itself in the VM. Counters give way to it:
 %% what it tells is to be exact, and they go on where they were. Beside what is
-%% local or meta traced it becomes local, and its session is told of all calls:
-%% the VM does not know how they are made.
+%% local or meta traced it becomes local, and its session is told of all calls,
+%% but those that a function makes of itself: the VM does not know how they are
+%% made.
 is_global_alone(Calls, Metas) ->
     Metas =:= [] andalso Calls =/= []
         andalso lists:all(fun({_, Kind, _}) -> Kind =:= global end, Calls).
@@ -582,8 +585,10 @@ calls([], _, _, _) ->
 calls([{Slot, local, true}], _, false, Slot) ->
     #{call => {local, []}};
 calls(Calls, Global, Callers, _) ->
+    About = {calls, Callers andalso not Global,
+             [Slot || {Slot, global, _} <- Calls, not Global]},
     case inviso_engine_spec:compose([{Slot, MS} || {Slot, _, MS} <- Calls],
-                                    {calls, Callers andalso not Global}) of
+                                    About) of
         {ok, MS} when Global -> #{call => {global, MS}};
         {ok, MS} -> #{call => {local, MS}};
         {error, _} = E -> E
@@ -640,9 +645,21 @@ look(#functions{modules = Modules, on_load = {OnLoad, _}} = F0) ->
         _ ->
             Now = versions(),
             New = [M || {M, Version} <- maps:to_list(Now),
-                        maps:get(M, F#functions.seen, none) =/= Version],
+                        maps:get(M, F#functions.seen, none) =/= Version
+                            orelse is_anew(M, F)],
             lists:foldl(fun loaded/2, F#functions{seen = Now}, New)
     end.
+
+%% The same code, but it has what the VM gives to modules that it loads.
+is_anew(_M, #functions{on_load = {_, State}}) when map_size(State) =:= 0 ->
+    false;
+is_anew(M, #functions{modules = Modules, on_load = {_, State}}) ->
+    Known = case Modules of
+                #{M := {_, #{{module_info, 0} := {_, S}}}} -> S;
+                _ -> #{}
+            end,
+    Known =/= State
+        andalso inviso_engine_breakpoints:is({M, module_info, 0}, State).
 
 loaded(M, #functions{on_load = {OnLoad, State}} = F0) ->
     F = F0#functions{modules = maps:remove(M, F0#functions.modules)},

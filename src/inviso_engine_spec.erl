@@ -93,10 +93,11 @@ check_actions(Bodies) ->
 compose(Sessions) ->
     compose(Sessions, messages).
 
-%% @doc One match spec of functions, whose result may have who calls. Of what is
-%% meta traced, the tracer of a session that has none.
+%% @doc One match spec of functions. Its result has who calls if that is wanted,
+%% or if there are sessions whose pattern is global beside others; of what is meta
+%% traced, the tracer of a session that has none.
 -spec compose([{inviso_engine:slot(), match_spec()}],
-              messages | {calls, Callers :: boolean()} |
+              messages | {calls, Callers :: boolean(), Global :: [inviso_engine:slot()]} |
               {meta, inviso_engine:tracer()}) ->
           {ok, [tuple()]} | {error, {not_supported, term()}}.
 compose(Sessions, About) ->
@@ -352,10 +353,11 @@ body(Row0, About) ->
         ++ [A || #chosen{later = Later} <- Row, A <- Later].
 
 %% {Specs, Caller, Tracer}, see c_src/engine/verdict.h
-more(_, {calls, false}) ->
-    {[], [], 0};
-more(_, {calls, true}) ->
-    {[], {caller}, 0};
+more(Row, {calls, Callers, Global}) ->
+    case [S || #chosen{slot = S} <- Row, lists:member(S, Global)] of
+        [] when not Callers -> {[], [], 0};
+        Slots -> {Slots, {caller}, 0}
+    end;
 more(_, {meta, Tracer}) ->
     {[], [], Tracer};
 %% A process that is silent is so with messages for which there is a spec.

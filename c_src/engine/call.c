@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/call.h"
 
+#include <stdbool.h>
+
 #include "engine/action.h"
 #include "engine/chain.h"
 #include "engine/frames.h"
@@ -55,13 +57,33 @@ static void link_call(const struct inv_message *m, const struct inv_verdict *v,
 	t = inv_tracee_find(m->tracee);
 	if (t)
 		inv_chain_call(m->env, &t->chain, m->content, v->caller,
-			       mask & wanted & v->sessions);
+			       mask & wanted & v->sessions &
+				       inv_sessions_local());
+}
+
+/* A function that calls itself does so locally, as good as always. */
+static bool is_recursion(const struct inv_message *m, ERL_NIF_TERM caller)
+{
+	const ERL_NIF_TERM *called;
+	const ERL_NIF_TERM *by;
+	unsigned arity;
+	unsigned n_args;
+	int n;
+
+	return enif_get_tuple(m->env, m->content, &n, &called) && n == 3 &&
+	       enif_get_tuple(m->env, caller, &n, &by) && n == 3 &&
+	       by[0] == called[0] && by[1] == called[1] &&
+	       enif_get_uint(m->env, by[2], &arity) &&
+	       enif_get_list_length(m->env, called[2], &n_args) &&
+	       arity == n_args;
 }
 
 void inv_call_begin(struct inv_message *m, struct inv_verdict *v, uint32_t mask)
 {
 	if (!v->given)
 		mask &= inv_plain_session();
+	if (v->specs != 0 && is_recursion(m, v->caller))
+		mask &= ~v->specs;
 	m->tracer = v->frame.tracer;
 	if (v->actions) {
 		inv_actions_run(m, v->actions, mask);

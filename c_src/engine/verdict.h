@@ -26,8 +26,8 @@
  *
  *	{Sessions, Specs, Caller, Actions, Tracer}
  *
- * of messages, the sessions that have a match spec for them; {M, F, A} or
- * anything else; what the match specs do (action.h); the number of the tracer,
+ * of messages, the sessions that have a match spec for them, of calls, those that
+ * trace global ones alone; who calls, {M, F, A} or anything else; what the match specs do (action.h); the number of the tracer,
  * of meta traced calls in a session that has none.
  */
 struct inv_verdict {

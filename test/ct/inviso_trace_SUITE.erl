@@ -18,6 +18,7 @@
          wrong_arguments_are_explained/1,
          others_are_respected/1,
          a_killed_server/1,
+         counters_give_way_to_global_patterns/1,
          a_bit_that_is_used_again/1,
          no_room_is_told/1,
          sessions_come_and_go/1]).
@@ -52,7 +53,8 @@
 
 %% For the node.
 -export([example/0, forgotten/0, is_gone/1, not_supported/0, explained/0,
-         others/0, killed/0, used_again/0, come_and_go/0, no_room/0, log/2]).
+         others/0, killed/0, give_way/0, used_again/0, come_and_go/0,
+         no_room/0, log/2]).
 
 -import(inviso_test_lib, [call/4, wait_until/1]).
 -import(inviso_sessions_lib, [has_sessions/0]).
@@ -103,6 +105,7 @@ own() ->
      wrong_arguments_are_explained,
      others_are_respected,
      a_killed_server,
+     counters_give_way_to_global_patterns,
      a_bit_that_is_used_again,
      no_room_is_told,
      sessions_come_and_go].
@@ -739,6 +742,44 @@ others() ->
     1 = erlang:trace_pattern({?WORK, f, 1}, false, [local]),
     unlink(His),
     exit(His, kill),
+    ok.
+
+%% Of a function that another session traces globally nothing is counted
+%% meanwhile.
+counters_give_way_to_global_patterns(Config) ->
+    case has_sessions() of
+        true -> {skip, "OTP's own sessions"};
+        false -> ok = call(?config(node, Config), ?MODULE, give_way, [])
+    end.
+
+give_way() ->
+    S = inviso_trace:session_create(s, self(), []),
+    Other = inviso_trace:session_create(other, self(), []),
+    MFA = {?WORK, f, 1},
+    Counted = fun() -> {call_count, N} = inviso_trace:info(S, MFA, call_count),
+                       N
+              end,
+    1 = inviso_trace:function(S, MFA, true, [call_count]),
+    ?WORK:f(1),
+    1 = Counted(),
+    1 = inviso_trace:function(Other, MFA, true, [global]),
+    ?WORK:f(2),
+    2 = Counted(),
+    Tracee = spawn_link(fun() -> receive X -> ?WORK:f(X) end end),
+    1 = inviso_trace:process(Other, Tracee, true, [call]),
+    {traced, global} = erlang:trace_info(MFA, traced),
+    ?WORK:f(3),
+    2 = Counted(),
+    true = inviso_trace:session_destroy(Other),
+    {traced, false} = erlang:trace_info(MFA, traced),
+    ?WORK:f(4),
+    3 = Counted(),
+    1 = inviso_trace:function(S, MFA, pause, [call_count]),
+    ?WORK:f(5),
+    3 = Counted(),
+    {call_count, false} = erlang:trace_info(MFA, call_count),
+    true = inviso_trace:session_destroy(S),
+    Tracee ! stop,
     ok.
 
 %% A server that is killed serves nobody any more, and the next cleans up.

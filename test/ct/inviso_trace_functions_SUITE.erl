@@ -647,7 +647,10 @@ global_beside_counters(script) ->
      {b, function, [{?LATE, f, 1}, false, [call_count]]},
      {run, [{late, g, [3]}]}];
 global_beside_counters(Config) ->
-    same(?FUNCTION_NAME, Config).
+    case inviso_sessions_lib:has_sessions() of
+        true -> same(?FUNCTION_NAME, Config);
+        false -> {skip, "before OTP 27 counters give way"}
+    end.
 
 %% Patterns on all there is, of a session none of whose processes is traced.
 everything_of_a_session_that_traces_nobody(script) ->
