@@ -51,8 +51,9 @@
 %% Those that the VM is told, by what they are set on.
 -define(OF_PROCESSES, [call, send, 'receive', procs, running, exiting,
                        garbage_collection, return_to, running_procs,
-                       scheduler_id]).
--define(OF_PORTS, [send, 'receive', running_ports, ports, scheduler_id]).
+                       scheduler_id, timestamp]).
+-define(OF_PORTS, [send, 'receive', running_ports, ports, scheduler_id,
+                   timestamp]).
 
 %% Those that OTP counts as flags of both.
 -define(OF_BOTH, [send, 'receive', silent, timestamp,

@@ -215,6 +215,7 @@ ERL_NIF_TERM inv_engine_trace(ErlNifEnv *env, int argc,
 	struct inv_message m = {
 		.env = env,
 		.tag = inv_tag_find(argv[0]),
+		.opts = argv[4],
 		.tracee = argv[2],
 		.content = argv[3],
 		.meta = argv[1] == meta,

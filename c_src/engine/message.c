@@ -7,11 +7,15 @@
 /* trace, tracee, tag, content, extra, value, scheduler, timestamp */
 #define ELEMENTS_MAX 8
 
+static ERL_NIF_TERM am_cpu_timestamp;
+static ERL_NIF_TERM am_timestamp;
 static ERL_NIF_TERM am_trace;
 static ERL_NIF_TERM am_trace_ts;
 
 void inv_messages_init(ErlNifEnv *env)
 {
+	am_cpu_timestamp = enif_make_atom(env, "cpu_timestamp");
+	am_timestamp = enif_make_atom(env, "timestamp");
 	am_trace = enif_make_atom(env, "trace");
 	am_trace_ts = enif_make_atom(env, "trace_ts");
 }
@@ -21,11 +25,21 @@ static ERL_NIF_TERM monotonic(ErlNifEnv *env)
 	return enif_make_int64(env, enif_monotonic_time(ERL_NIF_NSEC));
 }
 
+/* All sessions' timestamps, if somebody has asked for it with erlang:trace/3. */
+static bool is_cpu_time(const struct inv_message *m)
+{
+	ERL_NIF_TERM kind;
+
+	return enif_get_map_value(m->env, m->opts, am_timestamp, &kind) &&
+	       kind == am_cpu_timestamp;
+}
+
 /* 0: the session has asked for none. */
 static ERL_NIF_TERM timestamp(const struct inv_message *m, uint32_t slot)
 {
 	if (inv_message_has(m, INV_FLAG_TIMESTAMP, slot))
-		return enif_now_time(m->env);
+		return is_cpu_time(m) ? enif_cpu_time(m->env) :
+					enif_now_time(m->env);
 	if (inv_message_has(m, INV_FLAG_STRICT, slot))
 		return enif_make_tuple2(
 			m->env, monotonic(m->env),

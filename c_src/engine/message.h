@@ -18,6 +18,7 @@ struct inv_message {
 	const struct inv_tag *tag;
 	const struct inv_profile *profile;
 	const struct inv_profile *before; /* any action */
+	ERL_NIF_TERM opts;		  /* what the VM tells beside it */
 	ERL_NIF_TERM tracee;
 	ERL_NIF_TERM content;
 	ERL_NIF_TERM extra;	/* 0: none */
