@@ -49,7 +49,7 @@
          foreign_tracer/2,
          foreign_sessions/0,
          session_name/1,
-         traced_by/1,
+         traced_by/2,
          known_defects/0,
          affected/1]).
 
@@ -675,16 +675,17 @@ is_foreign_session({Name, _}) ->
 session_name({Name, _}) -> Name.
 
 %% @doc Who traces a process, or those to come, or ports to come: session
-%% (`legacy' is the VM's own), tracer, flags; without our sessions.
--spec traced_by(pid() | new | new_ports) ->
+%% (`legacy' is the VM's own), tracer, flags. Others are the {@link
+%% foreign_sessions/0}: of each process only they are asked for.
+-spec traced_by(pid() | new | new_ports, [term()]) ->
           [{legacy | term(), tracer() | port(), [atom()]}].
-traced_by(Who) ->
+traced_by(Who, Others) ->
     legacy_tracer(case Who of
                       new -> new_processes;
                       _ -> Who
                   end)
-        ++ [T || S <- sessions_of(Who), is_foreign_session(S),
-                 T <- session_tracer(S, Who)].
+        ++ [T || Others =/= [], S <- sessions_of(Who),
+                 lists:member(S, Others), T <- session_tracer(S, Who)].
 
 legacy_tracer(Who) ->
     case {erlang:trace_info(Who, tracer), erlang:trace_info(Who, flags)} of

@@ -75,8 +75,10 @@ clients() ->
 
 others() ->
     Ours = length(inviso_push:users()) > 0,
-    Found = to_come(Ours) ++ walked(Ours) ++ seq_trace(),
-    apis() ++ sessions_of_others(Found) ++ [text(F) || F <- Found]
+    Sessions = inviso_otp:foreign_sessions(),
+    By = fun(Who) -> traced_by(Who, Sessions, Ours) end,
+    Found = to_come(By) ++ walked(By) ++ seq_trace(),
+    apis() ++ sessions_of_others(Sessions, Found) ++ [text(F) || F <- Found]
         ++ patterns(Ours).
 
 patterns(true) ->
@@ -90,22 +92,22 @@ apis() ->
      || {_, {rt, _} = User, _} <- inviso_push:users()].
 
 %% Sessions that have no process of their own yet.
-sessions_of_others(Found) ->
+sessions_of_others(Sessions, Found) ->
     Seen = [Session || {_, Session, _, _} <- Found],
     [other(session, "unknown", io_lib:format("~tw, which traces no process",
                                              [inviso_otp:session_name(S)]))
-     || S <- inviso_otp:foreign_sessions(), not lists:member(S, Seen)].
+     || S <- Sessions, not lists:member(S, Seen)].
 
 %% {Kind, Session, Tracer, What}
-to_come(Ours) ->
+to_come(By) ->
     [{Kind, Session, Tracer, flags(Flags)}
      || {Kind, Who} <- [{new_processes, new}, {new_ports, new_ports}],
-        {Session, Tracer, Flags} <- traced_by(Who, Ours)].
+        {Session, Tracer, Flags} <- By(Who)].
 
-walked(Ours) ->
+walked(TracedBy) ->
     All = processes(),
     Some = lists:sublist(All, ?MAX_PROCESSES),
-    By = lists:foldl(fun(P, Acc) -> count(traced_by(P, Ours), Acc) end,
+    By = lists:foldl(fun(P, Acc) -> count(TracedBy(P), Acc) end,
                      #{}, Some),
     More = case length(All) of
                N when N > ?MAX_PROCESSES ->
@@ -126,8 +128,8 @@ count([{Session, Tracer, Flags} | Rest], Acc) ->
     count(Rest, Acc#{{Session, Tracer} => {N + 1, lists:usort(Known ++ Flags)}}).
 
 %% Where we trace, a tracer of this kind is ours.
-traced_by(Who, Ours) ->
-    [T || {_, Tracer, _} = T <- inviso_otp:traced_by(Who),
+traced_by(Who, Sessions, Ours) ->
+    [T || {_, Tracer, _} = T <- inviso_otp:traced_by(Who, Sessions),
           not (Ours andalso is_ours(Tracer))].
 
 is_ours({inviso_tracer, _}) -> true;
