@@ -110,10 +110,7 @@ is_lacking({pattern, {_, _, MS}}) ->
 %% @doc Opens a scope. The module of a tracer module must be loaded.
 -spec scope_open(atom(), tracer()) -> scope().
 scope_open(Name, Tracer) ->
-    case has_sessions() of
-        true -> scope_open(shared, Name, Tracer);
-        false -> scope_open(alone, Name, Tracer)
-    end.
+    scope_open(shared, Name, Tracer).
 
 %% @doc The same, for what needs one of the two.
 -spec scope_open(way(), atom(), tracer()) -> scope().
