@@ -24,6 +24,7 @@
          scope_open/2,
          scope_open/3,
          scope_watch/1,
+         scope_is_gone/1,
          scope_close/2,
          set_flags/5,
          set_port_flags/4,
@@ -154,6 +155,15 @@ scope_watch({session, _, _}) ->
     end;
 scope_watch({legacy, _}) ->
     none.
+
+%% @doc The same for who looks now and then.
+-spec scope_is_gone(scope()) -> boolean().
+scope_is_gone({session, S, _}) ->
+    not has_sessions() andalso
+        element(1, guarded(fun() -> inviso_trace:info(S, new, flags) end))
+            =:= error;
+scope_is_gone({legacy, _}) ->
+    false.
 
 %% @doc Sets or clears flags of processes. `Own' are processes never to be
 %% traced: our own. The count is that of the processes reached.

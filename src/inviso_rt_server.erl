@@ -394,11 +394,8 @@ init_tracing(TracerData, Rt) ->
         {{ok, Plan}, {ok, Cwd}} ->
             case inviso_output:open(Plan) of
                 {ok, Output} ->
-                    Rt1 = begin_tracing(Output, Rt),
-                    Opened = {some, TracerData, Cwd},
-                    {Reply, Rt2} =
-                        init_meta(Plan, Rt1#rt{tracerdata = Opened}),
-                    {Reply, load_check_in(0, changed(Rt2))};
+                    Opened = Rt#rt{tracerdata = {some, TracerData, Cwd}},
+                    begin_tracing(Plan, Output, Opened, Rt);
                 {error, _} = E ->
                     {E, Rt}
             end;
@@ -408,19 +405,32 @@ init_tracing(TracerData, Rt) ->
             {{error, {working_directory, Reason}}, Rt}
     end.
 
-begin_tracing(Output, #rt{patterns = Patterns} = Rt) ->
-    Scope = inviso_otp:scope_open(inviso, inviso_output:tracer(Output)),
+%% There may be as many trace sessions as there can be.
+begin_tracing(Plan, Output, Opened, Rt) ->
+    try inviso_otp:scope_open(inviso, inviso_output:tracer(Output)) of
+        Scope ->
+            {Reply, Rt1} = init_meta(Plan, traces(Scope, Output, Opened)),
+            {Reply, load_check_in(0, changed(Rt1))}
+    catch
+        error:Reason ->
+            _ = inviso_output:close(Output),
+            {{error, Reason}, Rt}
+    end.
+
+traces(Scope, Output, #rt{patterns = Patterns} = Rt) ->
     ok = inviso_rt_patterns:set_all(Scope, Patterns),
     _ = erlang:send_after(?WATCH_MS, self(), {watch, Output}),
     Keeper = inviso_output:monitor(Output),
     Rt#rt{state = tracing, output = Output, scope = Scope, keeper = Keeper}.
 
 %% A log does not say by itself that it can be written no more.
-watch(#rt{output = Output} = Rt) ->
-    case inviso_output:check(Output) of
-        {down, Reason} ->
+watch(#rt{output = Output, scope = Scope} = Rt) ->
+    case {inviso_output:check(Output), inviso_otp:scope_is_gone(Scope)} of
+        {{down, Reason}, _} ->
             port_down(Reason, Rt);
-        ok ->
+        {ok, true} ->
+            port_down(trace_sessions_killed, Rt);
+        {ok, false} ->
             _ = erlang:send_after(?WATCH_MS, self(), {watch, Output}),
             Rt
     end.

@@ -89,6 +89,9 @@ bool inv_ours_take(const struct inv_ours *o, const struct inv_message *m,
 		.extra = m->extra,
 		.value = value,
 		.timestamp = timestamp(m, slot),
+		.scheduler = inv_message_has(m, INV_FLAG_SCHEDULER_ID, slot) ?
+				     m->scheduler :
+				     0,
 	};
 
 	return o->call(o->handle, &event);

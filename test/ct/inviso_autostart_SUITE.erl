@@ -95,7 +95,7 @@ make_release(Dir) ->
     Lib = filename:join(Dir, "lib"),
     Inviso = filename:join(Lib, "inviso-" ++ version(inviso)),
     copy(inviso_test_lib:ebin(), "*.{beam,app}", filename:join(Inviso, "ebin")),
-    copy(inviso_test_lib:priv(), "inviso{_spool,_tracer.so}",
+    copy(inviso_test_lib:priv(), "inviso{_spool,_tracer.so,_engine.so}",
          filename:join(Inviso, "priv")),
     Traced = filename:join(Lib, "traced-1/ebin"),
     copy(filename:dirname(code:which(?PROBE)), atom_to_list(?PROBE) ++ ".beam",
