@@ -15,7 +15,8 @@
          all_who_trace_are_shown/1,
          others_are_named_and_let_be/1,
          sessions_that_are_killed_end/1,
-         all_are_killed_at_once/1]).
+         all_are_killed_at_once/1,
+         a_component_and_a_command/1]).
 
 -import(inviso_test_lib, [call/4, wait_until/1]).
 -import(inviso_remote_lib, [attach/1, leave/1, ask/2, start/3, stop/1,
@@ -33,7 +34,8 @@ all() ->
      all_who_trace_are_shown,
      others_are_named_and_let_be,
      sessions_that_are_killed_end,
-     all_are_killed_at_once].
+     all_are_killed_at_once,
+     a_component_and_a_command].
 
 init_per_suite(Config) ->
     case [S || P <- ["inviso", "inviso_tracer.so", "inviso_spool"],
@@ -321,3 +323,28 @@ all_are_killed_at_once(Config) ->
     _ = call(Node, erl_eval, exprs, [Kill, [{'Ps', [Engine | Ss]}]]),
     clean(Config, Guard, []),
     None = Set().
+
+%% The Inviso API and the command; the component comes with what is there.
+a_component_and_a_command(Config) ->
+    {#{name := Name} = Node, Guard} = attached(Config),
+    Log = filename:join(?config(dir, Config), "component.log"),
+    {ok, _} = inviso:start(),
+    {ok, [{Name, {ok, new}}]} = inviso:add_nodes([Name], sharing, []),
+    {ok, [{Name, {ok, [{trace_log, ok}]}}]} =
+        inviso:init_tracing([Name], {file, Log}),
+    {ok, [{Name, {ok, [1]}}]} =
+        inviso:tpl([Name], lists, seq, 2, [{[1, '$1'], [{'>', '$1', 5}], []}]),
+    {ok, [{Name, {ok, [_]}}]} = inviso:tf([Name], all, [call]),
+    S = tracing(Node, Guard, #{specs => [<<"lists:seq(1, X) when X < 8">>]}),
+    ok = seqs(Node, lists:seq(1, 10)),
+    [1, 2, 3, 4, 5, 6, 7] = numbers(events(Config, S)),
+    ok = seqs(Node, [5, 6]),
+    {ok, [{Name, {ok, idle}}]} = inviso:stop_tracing([Name]),
+    Command = filename:join(inviso_test_lib:priv(), "inviso"),
+    Out = os:cmd(Command ++ " merge " ++ Log ++ " 2>/dev/null"),
+    {match, Found} = re:run(Out, "lists:seq\\(1,([0-9]+)\\)",
+                            [global, {capture, all_but_first, list}]),
+    ["6", "7", "8", "9", "10", "6"] = lists:append(Found),
+    {ok, _} = inviso:stop_nodes([Name]),
+    _ = inviso:stop(),
+    clean(Config, Guard, [S]).
