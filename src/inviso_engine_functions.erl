@@ -8,24 +8,18 @@
 %% that matter have set there.
 -module(inviso_engine_functions).
 
--export([new/0, opened/2, look/1, parse/3, set/5, activate/3,
+-export([new/0, opened/2, look/1, set/5, activate/3,
          foreign/3, forget/2, info/4,
          sessions/2]).
 
--export_type([functions/0, action/0, kind/0, meta/0]).
+-export_type([functions/0]).
+
+-import(inviso_engine_entry, [edit/3, keep/4, is_global/1, counts/2, source/1]).
 
 -type slot() :: inviso_engine:slot().
--type kind() :: local | meta | inviso_engine_counters:kind().
--type action() :: {on | off | restart | pause, global | [kind()],
-                   inviso_engine_spec:match_spec()}.
-%% Who gets meta traced calls; the number is of sessions without a tracer.
--type meta() :: {inviso_engine_tracer:tracer(), inviso_engine:tracer()}.
+-type meta() :: inviso_engine_entry:meta().
 -type mfa_spec() :: {module() | '_', atom(), integer() | '_'} | on_load.
-%% Of a session, on a function.
--type entry() :: #{call => {global | local, inviso_engine_spec:match_spec()},
-                   meta => {inviso_engine_spec:match_spec(), meta()},
-                   inviso_engine_counters:kind() =>
-                       inviso_engine_counters:counter() | true}.
+-type entry() :: inviso_engine_entry:entry().
 -type sessions() :: [{slot(), entry()}].
 -type state() :: inviso_engine_breakpoints:state().
 -type fa() :: inviso_engine_breakpoints:fa().
@@ -49,6 +43,8 @@
          foreign = [] :: [slot()],
          silent = [] :: [slot()],
          callers = false :: boolean(),
+         %% Of what the VM cannot do for them they have been told.
+         warned = [] :: [{slot(), global | counters}],
          on_load = {[], #{}} :: {sessions(), state()},
          %% While there is something for modules that are loaded: those that
          %% have got it, or were there before.
@@ -71,69 +67,9 @@ opened(Slot, #functions{plain = none, foreign = []} = F) ->
 opened(_, F) ->
     F.
 
-%% @doc What the arguments of function/4 ask for.
--spec parse(term(), term(), term()) -> {ok, action()} | {error, reason()}.
-parse(MFA, MS, Flags) ->
-    case {is_mfa_spec(MFA), how(MS), kinds(Flags, [], MS)} of
-        {true, {How, Spec}, {ok, Kinds}} -> parsed({How, Kinds, Spec});
-        _ -> {error, badarg}
-    end.
-
-%% Counters have no match spec.
-parsed({_, _, true} = Action) ->
-    {ok, Action};
-parsed({on, Kinds, MS} = Action) ->
-    case Kinds =:= global orelse lists:member(local, Kinds)
-        orelse lists:member(meta, Kinds) of
-        true ->
-            case inviso_engine_spec:check(MS, function) of
-                ok -> {ok, Action};
-                {error, _} = E -> E
-            end;
-        false ->
-            {error, badarg}
-    end.
-
-is_mfa_spec(on_load) -> true;
-is_mfa_spec({M, F, A}) when is_atom(M), is_atom(F) ->
-    (A =:= '_' orelse is_integer(A))
-        andalso (M =/= '_' orelse F =:= '_')
-        andalso (F =/= '_' orelse A =:= '_');
-is_mfa_spec(_) -> false.
-
-how(true) -> {on, true};
-how([]) -> {on, true};
-how(false) -> {off, true};
-how(restart) -> {restart, true};
-how(pause) -> {pause, true};
-how(MS) when is_list(MS) -> {on, MS};
-how(_) -> none.
-
-%% In this order: a counter asks whether there is something else.
-kinds([], [], _) ->
-    {ok, global};
-kinds([], Kinds, _) ->
-    {ok, [K || K <- [local, meta | inviso_engine_counters:kinds()],
-               lists:member(K, Kinds)]};
-kinds([global | Flags], [], _) ->
-    case lists:all(fun(Flag) -> Flag =:= global end, Flags) of
-        true -> {ok, global};
-        false -> error
-    end;
-kinds([Kind | Flags], Kinds, MS) when Kind =:= local; Kind =:= meta ->
-    kinds(Flags, [Kind | Kinds], MS);
-%% Whatever there is not can be turned off.
-kinds([Kind | Flags], Kinds, MS)
-  when Kind =:= call_count; Kind =:= call_time; Kind =:= call_memory ->
-    case MS =:= false orelse inviso_engine_counters:exists(Kind) of
-        true -> kinds(Flags, [Kind | Kinds], MS);
-        false -> error
-    end;
-kinds(_, _, _) ->
-    error.
-
 %% @doc Sets or clears what a session has on functions. How many functions.
--spec set(slot(), mfa_spec(), action(), meta(), functions()) ->
+-spec set(slot(), mfa_spec(), inviso_engine_entry:action(), meta(),
+          functions()) ->
           {ok, non_neg_integer(), functions()} | {error, reason()}.
 set(Slot, Spec, {How, Kinds, MS} = Asked, Meta, F0) ->
     F = enabling(Slot, Asked, F0),
@@ -216,7 +152,9 @@ forgotten(Slot, F0) ->
                       enabling = F0#functions.enabling -- [Slot],
                       returning = F0#functions.returning -- [Slot],
                       foreign = F0#functions.foreign -- [Slot],
-                      silent = F0#functions.silent -- [Slot]},
+                      silent = F0#functions.silent -- [Slot],
+                      warned = [W || {S, _} = W <- F0#functions.warned,
+                                     S =/= Slot]},
     {OnLoad, _} = F1#functions.on_load,
     F = case set_on_load_to(lists:keydelete(Slot, 1, OnLoad), F1) of
             {ok, F2} -> F2;
@@ -311,7 +249,7 @@ plan([{{Name, A} = FA, Exported} | Rest], M, Slot, Action, {F, Cache, Acc}) ->
                 {error, _} = E ->
                     E;
                 {ok, New, NewCache} ->
-                    Change = {M, FA, Old, New, kept(MFA, Old, New, Sessions)},
+                    Change = {M, FA, Old, New, keep(MFA, Old, New, Sessions)},
                     plan(Rest, M, Slot, Action, {F, NewCache, [Change | Acc]})
             end
     end;
@@ -344,7 +282,8 @@ exchange(Changes, F) ->
         ok ->
             _ = [inviso_engine:plain(M, Name, A, false)
                  || {M, {Name, A}, #{call := {_, []}}, _} <- ToDo],
-            New = lists:foldl(fun remember/2, F, Changes),
+            New = lists:foldl(fun remember/2, warn_all(ToDo, Changes, F),
+                              Changes),
             {ok, case ToDo of
                      [] -> New;
                      _ -> tell_apart(New)
@@ -424,74 +363,38 @@ doable({M, {Name, A} = FA, Old0, Sessions}, F, {Cache, Acc}) ->
                          [M, Name, A]),
                     {NewCache, [{M, FA, Old, Old, Left} | Acc]};
                 false ->
-                    {NewCache, [{M, FA, Old, New, kept(MFA, Old, New, Left)}
+                    {NewCache, [{M, FA, Old, New, keep(MFA, Old, New, Left)}
                                 | Acc]}
             end
     end.
 
+%% Once for each session.
+warn_all([], _Changes, F) ->
+    F;
+warn_all(_, Changes, #functions{warned = Warned} = F) ->
+    New = lists:usort(
+            [W || {_, _, _, #{call := {Kind, _}}, Sessions} <- Changes,
+                  {Slot, E} <- Sessions,
+                  W <- disturbed(Kind, Slot, E, F)]) -- Warned,
+    _ = [warn_once(W) || W <- New],
+    F#functions{warned = New ++ Warned}.
+
+disturbed(local, Slot, #{call := {global, _}}, F) ->
+    [{Slot, global} || is_active(Slot, F)];
+disturbed(global, Slot, E, _F) ->
+    [{Slot, counters} || K <- inviso_engine_counters:kinds(), counts(K, E)];
+disturbed(_, _, _, _) ->
+    [].
+
+warn_once({_, global}) ->
+    warn("a function that is traced globally is traced otherwise in another "
+         "session: its local calls are told, too", []);
+warn_once({_, counters}) ->
+    warn("a function that is counted is traced globally in another session: it "
+         "is not counted meanwhile", []).
+
 warn(Format, Args) ->
     logger:warning("trace sessions: " ++ Format, Args).
-
-%%---------------------------------------------------------------------------
-%% What a session's call of function/4 does with what it has on a function,
-%% which is what OTP 27's breakpoints do.
-
-edit(#{call := {global, _}} = E, {off, global, _}, _) ->
-    maps:remove(call, E);
-edit(E, {off, global, _}, _) ->
-    E;
-edit(E, {off, Kinds, _}, _) ->
-    maps:without([case K of local -> call; _ -> K end || K <- Kinds,
-                  K =/= local orelse not is_global(E)], E);
-edit(_, {_, global, {MS, _}}, {true, _, _}) ->
-    #{call => {global, MS}};
-edit(_, {_, global, _}, {false, _, _}) ->
-    #{};
-edit(E0, {How, Kinds, {MS, Tracer}}, {_, Where, State}) ->
-    E = case is_global(E0) of
-            true -> maps:remove(call, E0);
-            false -> E0
-        end,
-    lists:foldl(fun(local, Acc) -> Acc#{call => {local, MS}};
-                   (meta, Acc) -> Acc#{meta => {MS, Tracer}};
-                   (Counter, Acc) -> count(Counter, How, Acc, Where, State)
-                end, E, Kinds).
-
-is_global(#{call := {global, _}}) -> true;
-is_global(_) -> false.
-
-count(Kind, on, E, on_load, _) ->
-    E#{Kind => true};
-count(_, _, E, on_load, _) ->
-    E;
-%% There is no breakpoint of the session yet, and these make none.
-count(_, How, E, _, _) when map_size(E) =:= 0, How =/= on ->
-    E;
-count(Kind, pause, E, MFA, State) when is_map_key(Kind, E) ->
-    E#{Kind => inviso_engine_counters:pause(
-                 maps:get(Kind, E), {Kind, MFA, is_map_key(Kind, State)})};
-count(Kind, _, E, MFA, State) ->
-    E#{Kind => inviso_engine_counters:start(
-                 Kind, {MFA, is_map_key(Kind, State)})}.
-
-%% What counters are at that the VM is about to forget.
-kept(MFA, Old, New, Sessions) ->
-    case [K || K <- inviso_engine_counters:kinds(), is_map_key(K, Old),
-               not is_map_key(K, New)] of
-        [] ->
-            Sessions;
-        Kinds ->
-            [{Slot, lists:foldl(fun(K, Acc) -> keep(K, MFA, Acc) end, E, Kinds)}
-             || {Slot, E} <- Sessions]
-    end.
-
-keep(Kind, MFA, E) ->
-    case E of
-        #{Kind := Counter} ->
-            E#{Kind => inviso_engine_counters:keep(Counter, {Kind, MFA})};
-        _ ->
-            E
-    end.
 
 %%---------------------------------------------------------------------------
 %% What the VM is to have for all sessions.
@@ -509,7 +412,7 @@ state(Sessions, F, Cache) ->
                        lists:member(Slot, F#functions.foreign)],
     Counters = [K || K <- inviso_engine_counters:kinds(),
                      not is_global_alone(Calls, Metas),
-                     lists:any(fun({_, E}) -> runs(K, E) end, Sessions)],
+                     lists:any(fun({_, E}) -> counts(K, E) end, Sessions)],
     Key = {{Calls, Foreign}, Metas, Counters, F#functions.callers},
     case Cache of
         #{Key := State} ->
@@ -519,12 +422,6 @@ state(Sessions, F, Cache) ->
                 {error, _} = E -> E;
                 State -> {State, Cache#{Key => State}}
             end
-    end.
-
-runs(Kind, Entry) ->
-    case Entry of
-        #{Kind := Counter} -> inviso_engine_counters:is_running(Counter);
-        _ -> false
     end.
 
 %% The VM calls some tracers itself.
@@ -698,14 +595,8 @@ info(Slot, {What, Item}, Wanted, F) ->
 
 about(on_load, Item, Slot, _, #functions{on_load = {Sessions, _}}) ->
     case entry(Slot, Sessions) of
-        E when map_size(E) =:= 0 ->
-            {Item, false};
-        E when Item =:= all ->
-            {all, [{K, on_load_item(K, E)}
-                   || K <- [traced, match_spec, meta, meta_match_spec,
-                            call_count]]};
-        E ->
-            known(Item, fun() -> on_load_item(Item, E) end)
+        E when map_size(E) =:= 0 -> {Item, false};
+        E -> inviso_engine_entry:info(Item, E, on_load)
     end;
 about({M, Name, A} = MFA, Item, Slot, Wanted, F) ->
     case lists:member({Name, A}, inviso_engine_breakpoints:functions(M)) of
@@ -716,63 +607,10 @@ about({M, Name, A} = MFA, Item, Slot, Wanted, F) ->
             case entry(Slot, Sessions) of
                 E when map_size(E) =:= 0 ->
                     {Item, false};
-                E when Item =:= all ->
-                    {all, [{K, item(K, E, {Wanted, MFA, State})}
-                           || K <- [traced, match_spec, meta, meta_match_spec,
-                                    call_memory, call_time, call_count]]};
-                E when Item =:= meta, not is_map_key(meta, E) ->
-                    {meta, []};
                 E ->
-                    known(Item, fun() ->
-                                        item(Item, E, {Wanted, MFA, State})
-                                end)
+                    inviso_engine_entry:info(Item, E, {Wanted, MFA, State})
             end
     end.
-
-known(Item, Value) ->
-    case lists:member(Item, [traced, match_spec, meta, meta_match_spec,
-                             call_memory, call_time, call_count]) of
-        true -> {Item, Value()};
-        false -> badarg
-    end.
-
-on_load_item(Item, E) ->
-    case item(Item, E, {none, none, #{}}) of
-        {counts, _} -> true;
-        Value -> Value
-    end.
-
-item(traced, E, _) ->
-    case E of
-        #{call := {Kind, _}} -> Kind;
-        _ -> false
-    end;
-item(match_spec, #{call := {_, MS}}, _) ->
-    source(MS);
-item(meta, #{meta := {_, {Tracer, Number}}}, _) ->
-    %% The VM gives up a tracer of functions when it is wanted and dead.
-    case inviso_engine_tracer:is_alive(Tracer)
-        orelse Number =/= 0 andalso not inviso_engine:missed(Number) of
-        true -> Tracer;
-        false -> []
-    end;
-item(meta_match_spec, #{meta := {MS, _}}, _) ->
-    source(MS);
-item(Kind, E, {Wanted, MFA, State}) ->
-    case E of
-        #{Kind := true} ->
-            {counts, true};
-        #{Kind := Counter} when Kind =/= meta ->
-            inviso_engine_counters:show(
-              {Kind, Wanted},
-              inviso_engine_counters:value(Counter, Kind,
-                                           {MFA, is_map_key(Kind, State)}));
-        _ ->
-            false
-    end.
-
-source(true) -> [];
-source(MS) -> MS.
 
 %% @doc The sessions that have set something on a function; `undefined': there
 %% is no such function.

@@ -344,7 +344,7 @@ serve({function, MFA, MS, FlagList}, _Slot, S, State) ->
     case inviso_engine_tracer:choose(meta, FlagList, Own) of
         {ok, Tracer, Flags} ->
             Kinds = [meta || Flags =/= FlagList] ++ Flags,
-            case inviso_engine_functions:parse(MFA, MS, Kinds) of
+            case inviso_engine_entry:parse(MFA, MS, Kinds) of
                 {ok, Action} -> function(MFA, Action, {Tracer, S}, State);
                 {error, _} = E -> {E, State}
             end;
