@@ -29,8 +29,7 @@
 %% with `set_on_link', does before it has the flags there (its own children
 %% have them from the beginning), and which events only `running_procs' asks for:
 %% sessions with `running' get them too while another has that flag set on the
-%% same process. A session with a global pattern is told of local calls, too,
-%% while another traces them or the function is meta traced.
+%% same process.
 -module(inviso_trace).
 
 -export([session_create/3, session_destroy/1, session_info/1,
