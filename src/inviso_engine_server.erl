@@ -41,18 +41,23 @@
 
 %% @doc Opens a session.
 -spec open(atom(), term(), []) -> answer().
-open(Name, Tracer, []) when is_atom(Name) ->
-    case Tracer =:= undefined orelse inviso_engine_tracer:check(Tracer) of
-        Ok when Ok =:= ok; Ok =:= true ->
-            case inviso_engine:load() of
-                ok -> ask_started({open, Name, Tracer}, 5);
-                {error, _} = E -> E
-            end;
+open(Name, Named, []) when is_atom(Name) ->
+    case Named =:= undefined orelse inviso_engine_tracer:check(Named) of
+        true ->
+            open(Name, undefined);
+        {ok, Tracer} ->
+            open(Name, Tracer);
         {error, _} = E ->
             E
     end;
 open(_, _, _) ->
     {error, badarg}.
+
+open(Name, Tracer) ->
+    case inviso_engine:load() of
+        ok -> ask_started({open, Name, Tracer}, 5);
+        {error, _} = E -> E
+    end.
 
 %% @doc The sessions that affect something; there may be none at all.
 -spec info(term()) -> answer().

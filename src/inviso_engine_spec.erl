@@ -9,7 +9,9 @@
 %%
 %% A session that is alone with its match spec has its heads as they are. With
 %% two, heads become guards on the argument list, `$_', and variables the way to
-%% what they are bound to.
+%% what they are bound to; or, where all are lists of one length, there is one
+%% head of as many variables. Specs in which nothing can fail are tests in the
+%% result ({@link inviso_engine_tests}), and make no clauses.
 %%
 %% Of what a body does, the VM does what is the VM's (`display', `set_tcw',
 %% `set_seq_token'); what changes a session's flags (`silent', `trace',

@@ -10,26 +10,31 @@
                   {module(), term()}.
 %% The last are called by the VM ({@link inviso_engine_foreign}).
 
-%% @doc Whether it is one. That it is dead does not matter.
--spec check(term()) -> ok | {error, badarg | {not_supported, term()}}.
+%% @doc The tracer that is meant, if it is one. That it is dead does not matter.
+-spec check(term()) -> {ok, tracer()} | {error, badarg}.
+check({erl_tracer, Tracer}) when is_pid(Tracer); is_port(Tracer) ->
+    check(Tracer);
 check(Tracer) when is_pid(Tracer), node(Tracer) =:= node() ->
-    ok;
+    {ok, Tracer};
 check(Tracer) when is_port(Tracer), node(Tracer) =:= node() ->
-    ok;
-check({inviso_tracer, Handle}) when is_integer(Handle) ->
+    {ok, Tracer};
+check({inviso_tracer, Handle} = Tracer) when is_integer(Handle) ->
     case file() of
-        {ok, _} -> ok;
+        {ok, _} -> {ok, Tracer};
         error -> {error, badarg}
     end;
 check({Module, _} = Tracer) when is_atom(Module) ->
-    inviso_engine_foreign:check(Tracer);
+    case inviso_engine_foreign:check(Tracer) of
+        ok -> {ok, Tracer};
+        {error, _} = E -> E
+    end;
 check(_) ->
     {error, badarg}.
 
 %% @doc The tracer that a list of flags names, and the other flags. That is for
 %% sessions alone that have none of their own; without one it is who asks.
 -spec choose(tracer | meta, term(), {tracer() | undefined, pid()}) ->
-          {ok, tracer(), term()} | {error, badarg | {not_supported, term()}}.
+          {ok, tracer(), term()} | {error, badarg}.
 choose(Tag, Flags, {undefined, Caller}) ->
     choose(Tag, Flags, Caller, []);
 choose(_Tag, Flags, {Tracer, _Caller}) ->
@@ -47,9 +52,9 @@ choose(_Tag, [], Tracer, Acc) ->
 choose(_, _, _, _) ->
     {error, badarg}.
 
-chosen(Tag, Flags, Tracer, Acc) ->
-    case check(Tracer) of
-        ok -> choose(Tag, Flags, Tracer, Acc);
+chosen(Tag, Flags, Named, Acc) ->
+    case check(Named) of
+        {ok, Tracer} -> choose(Tag, Flags, Tracer, Acc);
         {error, _} = E -> E
     end.
 

@@ -11,10 +11,10 @@
 %% `enable_trace', `disable_trace') within another expression of a match spec,
 %% match specs of several sessions for one function with too many clauses
 %% together, and a tracer module that is not {@link inviso_tracer} where it would
-%% have to share. What somebody traces with `erlang:trace/3' and
-%% `erlang:trace_pattern/3' stays his: `{already_traced, Pid, Tracer}',
-%% `{already_traced, What}'; among all processes, such are left out. There are 32
-%% sessions at most (`system_limit').
+%% have to share what it traces with another session (`{shared, What}'). What
+%% somebody traces with `erlang:trace/3' and `erlang:trace_pattern/3' stays his:
+%% `{already_traced, Pid, Tracer}', `{already_traced, What}'; among all processes,
+%% such are left out. There are 32 sessions at most (`system_limit').
 %%
 %% A function that one session traces globally, and another locally or with
 %% `meta', is traced locally: the first gets all calls but those that the function
