@@ -110,7 +110,15 @@ active(Slot, #functions{modules = Modules} = F0) ->
 %% `silent', now.
 -spec activate(slot(), {boolean(), boolean(), boolean()}, functions()) ->
           functions().
-activate(Slot, {Calls, Returns, Silent}, F0) ->
+activate(Slot, {Calls, Returns, Silent} = Has, F) ->
+    case {lists:member(Slot, F#functions.calling),
+          lists:member(Slot, F#functions.returning),
+          lists:member(Slot, F#functions.silent)} of
+        {Calls, Returns, Silent} -> F;
+        _ -> activated(Slot, Has, look(F))
+    end.
+
+activated(Slot, {Calls, Returns, Silent}, F0) ->
     F = F0#functions{
           returning = member(Slot, Returns, F0#functions.returning),
           silent = member(Slot, Silent, F0#functions.silent)},

@@ -177,6 +177,9 @@ handle({info, Who} = Request, State) when is_pid(Who); is_port(Who) ->
     answer(Request, State);
 handle({_, {info, Who, _}} = Request, State) when is_pid(Who); is_port(Who) ->
     answer(Request, State);
+handle({_, {Kind, Who, _, _}} = Request, State)
+  when Kind =:= process, is_pid(Who); Kind =:= port, is_port(Who) ->
+    answer(Request, State);
 %% That takes a while where there are many modules; of processes there are more.
 handle(Request, #state{functions = Functions} = State) ->
     answer(Request, State#state{
