@@ -90,9 +90,9 @@ check:				## install what is missing, build, run all tests; last line: N passed,
 bench: all			## run the benchmarks, print the table, write build/bench.json
 	@if test -x bench/run; then exec bench/run; else echo 'bench/run is not there' >&2; exit 1; fi
 
-#: T=log SECS=60   with `make fuzz`: which target of fuzz/, for how long
+#: T=log SECS=60   with `make fuzz`: which target of fuzz/ (or `sessions`), for how long
 SECS ?= 60
-fuzz:				## fuzz one target (T=log) with clang's libFuzzer for SECS seconds
+fuzz:				## fuzz one target (T=log) for SECS seconds
 	@tools/fuzz.sh '$(T)' '$(SECS)'
 
 matrix: all ct-beams		## run the Common Test suites on other OTP releases, in chroots

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Fuzzes one target with clang's libFuzzer; `make fuzz T=log SECS=60`.
+# Fuzzes one target with clang's libFuzzer; `make fuzz T=log SECS=60`. The target
+# `sessions' has no libFuzzer, but OTP 27 to compare with (tools/fuzz-sessions.sh).
 #
 # New inputs that reach new code go to build/fuzz/TARGET/found, and what crashed
 # to build/fuzz/TARGET/crash-*. Minimise what is worth keeping, and add it to
@@ -7,9 +8,10 @@
 set -eu
 cd "$(dirname "$0")/.."
 target=$1 secs=$2
+[ "$target" != sessions ] || exec tools/fuzz-sessions.sh "$secs"
 targets=$(find fuzz -name '*_fuzz.c' 2>/dev/null | sed 's/.*\///; s/_fuzz\.c$//' | sort | tr '\n' ' ')
 if [ -z "$target" ] || [ ! -e "fuzz/${target}_fuzz.c" ]; then
-	echo "usage: make fuzz T=TARGET [SECS=60]; targets: $targets" >&2
+	echo "usage: make fuzz T=TARGET [SECS=60]; targets: ${targets}sessions" >&2
 	exit 2
 fi
 tools/deps.sh lint

@@ -10,7 +10,8 @@ there=$(mktemp -d "$root/tmp/record.XXXXXX")
 trap 'rm -rf "$there"' EXIT
 suites='inviso_trace_SUITE inviso_trace_functions_SUITE
 	inviso_trace_tracees_SUITE'
-for suite in $suites; do cp "test/ct/$suite.erl" "$there"; done
+random=inviso_trace_random_SUITE
+for suite in $suites $random; do cp "test/ct/$suite.erl" "$there"; done
 cp test/ct/inviso_sessions_*.erl test/ct/inviso_test_lib.erl \
 	src/inviso_trace.erl "$there"
 # shellcheck disable=SC2016,SC2086  # the inner shell expands; words
@@ -21,8 +22,9 @@ chroot "$root" /usr/bin/env -i HOME=/root PATH=/usr/bin:/bin sh -ec '
 	for suite; do
 		erl -noinput -eval "inviso_sessions_lib:record($suite), halt()."
 	done
+	erl -noinput -eval "inviso_trace_random_SUITE:record(), halt()."
 	' sh "/tmp/${there##*/}" $suites
-for suite in $suites; do
+for suite in $suites $random; do
 	mkdir -p "test/ct/${suite}_data"
 	cp "$there/$suite.terms" "test/ct/${suite}_data/otp27.terms"
 done

@@ -283,8 +283,8 @@ work({unlink, Pid}) ->
     true = unlink(Pid);
 work({spawn_link, Work}) ->
     Self = self(),
-    Pid = spawn_link(fun() -> [work(W) || W <- Work], unlink(Self) end),
-    Ref = monitor(process, Pid),
+    {Pid, Ref} = spawn_opt(fun() -> [work(W) || W <- Work], unlink(Self) end,
+                           [link, monitor]),
     receive {'DOWN', Ref, process, Pid, _} -> ok end;
 work({spawn_then_link, Work}) ->
     Self = self(),
@@ -358,6 +358,8 @@ normal({trace, Pid, Gc, Info})
   when Gc =:= gc_minor_start; Gc =:= gc_minor_end; Gc =:= gc_major_start;
        Gc =:= gc_major_end ->
     {trace, normal(Pid), Gc, is_list(Info)};
+normal({Ref, {Name, _}}) when is_reference(Ref), is_atom(Name) ->
+    {session, Name};
 normal(T) when is_tuple(T) ->
     list_to_tuple(normal(tuple_to_list(T)));
 normal([H | T]) ->
