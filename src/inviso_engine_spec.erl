@@ -267,8 +267,6 @@ hoist(E, Slot) ->
     end.
 
 %% Expressions of the VM's that make what c_src/engine/action.h takes.
-actions({silent, true}, Slot) -> [change(Slot, [], [], [silent])];
-actions({silent, false}, Slot) -> [change(Slot, [], [silent], [])];
 actions({silent, Value}, Slot) -> [{{Slot, Value}}];
 actions({enable_trace, Flag}, Slot) -> [change(Slot, [], [], [Flag])];
 actions({enable_trace, P, Flag}, Slot) -> [change(Slot, P, [], [Flag])];

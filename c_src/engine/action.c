@@ -113,9 +113,14 @@ static void apply(const struct inv_message *m, ERL_NIF_TERM process,
 		inv_tracer_tell(m->env, am_changed, process);
 }
 
+/* One that the session does not trace is not silent either. */
 static void set_silent(const struct inv_message *m, ERL_NIF_TERM value,
 		       struct inv_edit *edit)
 {
+	uint32_t number = inv_tracee_profile_of(m->tracee);
+
+	if (!(inv_profile_sessions(inv_profile_at(number)) >> edit->slot & 1))
+		return;
 	edit->tracer = INV_TRACER_AS_IT_IS;
 	if (value == am_true)
 		edit->set = UINT32_C(1) << INV_FLAG_SILENT;

@@ -119,7 +119,7 @@ void inv_call_return_to(const struct inv_message *m, uint32_t mask)
 {
 	struct inv_tracee *t = inv_tracee_find(m->tracee);
 
-	mask &= inv_sessions_local();
+	mask &= inv_sessions_local() & m->profile->sessions[INV_FLAG_CALL];
 	if (t && inv_sessions_have_callers())
 		mask = inv_chain_return(m->env, &t->chain, m->content, mask);
 	for (; mask != 0; mask &= mask - 1)
