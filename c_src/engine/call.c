@@ -118,8 +118,12 @@ void inv_call_end(struct inv_message *m, uint32_t mask)
 void inv_call_return_to(const struct inv_message *m, uint32_t mask)
 {
 	struct inv_tracee *t = inv_tracee_find(m->tracee);
+	uint32_t calling = m->profile->sessions[INV_FLAG_CALL];
 
-	mask &= inv_sessions_local() & m->profile->sessions[INV_FLAG_CALL];
+	mask &= inv_sessions_local();
+	/* The calls of one that has lost the flag since still return. */
+	if (calling != 0)
+		mask &= calling;
 	if (t && inv_sessions_have_callers())
 		mask = inv_chain_return(m->env, &t->chain, m->content, mask);
 	for (; mask != 0; mask &= mask - 1)
