@@ -3,7 +3,7 @@
 %% For inviso_tracer_SUITE: the library loaded, used and unloaded in a node.
 -module(inviso_trace_load).
 
--export([use/1, mapped/0, unload/0, upgrade/1]).
+-export([use/1, mapped/0, unload/0, upgrade/1, session/1]).
 
 use(Log) ->
     Tracer = inviso_trace_lib:open(Log, #{}),
@@ -50,3 +50,40 @@ upgrade(Log) ->
     Stats = inviso_trace_lib:close(Tracer),
     inviso_trace_lib:stop(Pid),
     Stats.
+
+%% The module is purged while trace sessions record with it: what they hold of
+%% it does no harm, and they get no more. Nothing stays in the end.
+session(Log) ->
+    Tracer = inviso_trace_lib:open(Log, #{}),
+    S = inviso_trace:session_create(load, Tracer, []),
+    Busy = [spawn(fun() -> inviso_trace_lib:flood_forever(1) end)
+            || _ <- lists:seq(1, 2 * erlang:system_info(schedulers))],
+    1 = inviso_trace:function(S, {inviso_trace_lib, probe, 1}, true, [local]),
+    _ = [1 = inviso_trace:process(S, P, true, [call]) || P <- Busy],
+    inviso_trace_lib:until(fun() -> recorded(Tracer) > 1000 end),
+    _ = code:delete(inviso_tracer),
+    _ = code:purge(inviso_tracer),
+    inviso_trace_lib:until(
+      fun() ->
+              [] =:= [P || P <- Busy, {flags, [_ | _]}
+                                          <- [inviso_trace:info(S, P, flags)]]
+      end),
+    _ = [exit(P, kill) || P <- Busy],
+    true = inviso_trace:session_destroy(S),
+    case erlang:function_exported(erts_internal, trace_session_create, 3) of
+        true -> ok;
+        false -> unload_engine()
+    end,
+    inviso_trace_lib:until(fun() -> not mapped() end, 5000),
+    ok.
+
+recorded(Tracer) ->
+    #{recorded := N} = inviso_tracer:info(Tracer),
+    N.
+
+unload_engine() ->
+    inviso_trace_lib:until(fun() -> whereis(inviso_engine_server) =:= undefined
+                           end),
+    _ = code:delete(inviso_engine),
+    _ = code:purge(inviso_engine),
+    ok.

@@ -25,6 +25,7 @@
          hundred_tracers_leave_nothing/1, sixty_fifth_tracer_is_refused/1,
          close_while_two_schedulers_flood/1, two_tracers_at_once/1,
          library_is_unloaded_and_loaded_again/1,
+         purged_under_trace_sessions/1,
          second_load_keeps_tracers/1,
          limit_of_events_holds/1, limit_of_bytes_holds/1, limit_of_none/1,
          limit_of_rate_holds/1, rate_lets_a_burst_through/1,
@@ -54,7 +55,8 @@ all() ->
      other_owner_is_watched,
      hundred_tracers_leave_nothing, sixty_fifth_tracer_is_refused,
      close_while_two_schedulers_flood, two_tracers_at_once,
-     library_is_unloaded_and_loaded_again, second_load_keeps_tracers,
+     library_is_unloaded_and_loaded_again, purged_under_trace_sessions,
+     second_load_keeps_tracers,
      limit_of_events_holds, limit_of_bytes_holds, limit_of_none,
      limit_of_rate_holds, rate_lets_a_burst_through,
      events_by_hand_do_no_harm, event_too_big_for_a_packet_is_counted,
@@ -615,6 +617,16 @@ second_load_keeps_tracers(Config) ->
     #{produced := 30, recorded := 30} = Stats =
         peer:call(Peer, inviso_trace_load, upgrade, [Log]),
     ?LIB:accounted(Stats, ?LIB:events(Log), 30),
+    ?LIB:node_stop(Peer).
+
+purged_under_trace_sessions(Config) ->
+    Dir = ?LIB:dir(Config),
+    Peer = ?LIB:node_start(#{}),
+    [begin
+         Log = filename:join(Dir, integer_to_list(N) ++ ".log"),
+         ok = peer:call(Peer, inviso_trace_load, session, [Log], 60000),
+         ?LIB:until(fun() -> filelib:file_size(Log) > 1000 end)
+     end || N <- lists:seq(1, 5)],
     ?LIB:node_stop(Peer).
 
 %%---------------------------------------------------------------------------
