@@ -422,10 +422,10 @@ nonsense_is_answered(Config) ->
 %% What the VM starts programs with may be stopped, or busy.
 no_program_starts(Config) ->
     #{os_pid := OsPid} = Node = ?config(node, Config),
-    {ok, #{guard := Guard}} = ask_attach(Node, #{}),
+    {ok, #{guard := Guard, files := Files}} = ask_attach(Node, #{}),
     {ok, _, Products} = inviso_bring:payload(),
-    _ = [ok = ask(Guard, {put, list_to_binary(Name), Bytes})
-         || {Name, Bytes} <- Products],
+    _ = [ok = ask(Guard, {put, utf8(Name), Bytes})
+         || {Name, Bytes} <- Products, lists:member(utf8(Name), Files)],
     Setup = string:trim(os:cmd("pgrep -P " ++ OsPid ++ " erl_child_setup")),
     [_ | _] = Setup,
     _ = os:cmd("kill -STOP " ++ Setup),
