@@ -22,7 +22,8 @@ kinds() ->
     [call_count, call_time, call_memory].
 
 %% The spec of erlang:trace_info/2 is that of its release.
--dialyzer({[no_fail_call, no_match, no_return], [exists/1, read/2]}).
+-dialyzer({[no_fail_call, no_match, no_return, no_unused],
+           [exists/1, release/0, read/2]}).
 %% @doc Whether this VM has it.
 -spec exists(kind()) -> boolean().
 exists(call_memory) ->

@@ -45,6 +45,23 @@ static void push(const struct inv_message *m, const struct inv_verdict *v,
 		(void)inv_frames_push(frames, &frame);
 }
 
+/* 0: no function. */
+static uint32_t hash(ErlNifEnv *env, ERL_NIF_TERM mfa)
+{
+	const ERL_NIF_TERM *e;
+	unsigned arity;
+	uint64_t h;
+	int n;
+
+	if (!enif_get_tuple(env, mfa, &n, &e) || n != 3)
+		return 0;
+	if (!enif_get_uint(env, e[2], &arity) &&
+	    !enif_get_list_length(env, e[2], &arity))
+		return 0;
+	h = (e[0] * 31 + e[1]) * 31 + arity;
+	return (uint32_t)((h * UINT64_C(0x9e3779b97f4a7c15)) >> 32) | 1;
+}
+
 /* If any session has the flag, the VM has put a frame for that there too. */
 static void link_call(const struct inv_message *m, const struct inv_verdict *v,
 		      uint32_t mask)
@@ -56,7 +73,8 @@ static void link_call(const struct inv_message *m, const struct inv_verdict *v,
 		return;
 	t = inv_tracee_find(m->tracee);
 	if (t)
-		inv_chain_call(m->env, &t->chain, m->content, v->caller,
+		inv_chain_call(&t->chain, hash(m->env, m->content),
+			       hash(m->env, v->caller),
 			       mask & wanted & v->sessions &
 				       inv_sessions_local());
 }
@@ -125,7 +143,8 @@ void inv_call_return_to(const struct inv_message *m, uint32_t mask)
 	if (calling != 0)
 		mask &= calling;
 	if (t && inv_sessions_have_callers())
-		mask = inv_chain_return(m->env, &t->chain, m->content, mask);
+		mask = inv_chain_return(&t->chain, hash(m->env, m->content),
+					mask);
 	for (; mask != 0; mask &= mask - 1)
 		inv_message_send(m, (uint32_t)__builtin_ctz(mask), 0);
 }

@@ -2,7 +2,6 @@
 #ifndef INV_ENGINE_CHAIN_H
 #define INV_ENGINE_CHAIN_H
 
-#include <erl_nif.h>
 #include <stdint.h>
 
 #include "engine/frames.h"
@@ -20,12 +19,13 @@
  * events at the end are for all that ask for any.
  */
 
-/* A call of `function' that returns to `caller', {M, F, A} both. */
-void inv_chain_call(ErlNifEnv *env, struct inv_frames *chain,
-		    ERL_NIF_TERM function, ERL_NIF_TERM caller, uint32_t mask);
+/* Functions are numbers, hashes of them; 0 is none. */
+
+/* A call of `function' that returns to `caller'. */
+void inv_chain_call(struct inv_frames *chain, uint32_t function,
+		    uint32_t caller, uint32_t mask);
 
 /* The sessions that want to hear of a return there; `all': if it is unknown. */
-uint32_t inv_chain_return(ErlNifEnv *env, struct inv_frames *chain,
-			  ERL_NIF_TERM caller, uint32_t all);
+uint32_t inv_chain_return(struct inv_frames *chain, uint32_t to, uint32_t all);
 
 #endif

@@ -8,7 +8,7 @@ static _Atomic uint32_t alive;
 static _Atomic uint32_t births;
 static _Atomic uint32_t no_send;
 static _Atomic uint32_t no_receive;
-static _Atomic uint32_t local;
+static _Atomic uint32_t local_calls;
 static _Atomic bool have_callers;
 static _Atomic bool enable_calls;
 
@@ -55,7 +55,7 @@ void inv_sessions_set_quiet(uint32_t send, uint32_t receive)
 
 uint32_t inv_sessions_local(void)
 {
-	return atomic_load_explicit(&local, memory_order_relaxed);
+	return atomic_load_explicit(&local_calls, memory_order_relaxed);
 }
 
 bool inv_sessions_have_callers(void)
@@ -68,9 +68,9 @@ bool inv_sessions_enable(void)
 	return atomic_load_explicit(&enable_calls, memory_order_relaxed);
 }
 
-void inv_sessions_set_calls(uint32_t mask, bool callers, bool enable)
+void inv_sessions_set_calls(uint32_t local, bool callers, bool enable)
 {
-	atomic_store(&local, mask);
+	atomic_store(&local_calls, local);
 	atomic_store(&have_callers, callers);
 	atomic_store(&enable_calls, enable);
 }
