@@ -475,11 +475,12 @@ closed(_, Rt) ->
 stop_meta(#rt{meta = none}) -> ok;
 stop_meta(#rt{meta = Meta} = Rt) -> left(inviso_rt_meta:stop(Meta), Rt).
 
-%% One that was killed leaves its patterns.
+%% One that was killed leaves its patterns, where they are no session's: those
+%% that others have on the same functions are theirs.
 left(ok, _) ->
     ok;
-left(killed, #rt{meta_patterns = Patterns}) ->
-    inviso_otp:forget(inviso_otp:residue(none, Patterns)).
+left(killed, #rt{scope = Scope, meta_patterns = Patterns}) ->
+    inviso_otp:forget(inviso_otp:residue(Scope, Patterns)).
 
 clear(Opts, Rt0) ->
     Rt = stop_tracing(Rt0),
