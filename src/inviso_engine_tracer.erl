@@ -12,8 +12,11 @@
 
 %% @doc The tracer that is meant, if it is one. That it is dead does not matter.
 -spec check(term()) -> {ok, tracer()} | {error, badarg}.
-check({erl_tracer, Tracer}) when is_pid(Tracer); is_port(Tracer) ->
-    check(Tracer);
+check({erl_tracer, Tracer}) ->
+    case is_pid(Tracer) orelse is_port(Tracer) of
+        true -> check(Tracer);
+        false -> {error, badarg}
+    end;
 check(Tracer) when is_pid(Tracer), node(Tracer) =:= node() ->
     {ok, Tracer};
 check(Tracer) when is_port(Tracer), node(Tracer) =:= node() ->

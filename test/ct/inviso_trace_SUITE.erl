@@ -16,6 +16,7 @@
          handle_is_garbage_collected/1,
          not_supported_is_said/1,
          wrong_arguments_are_explained/1,
+         a_tracer_module_of_others/1,
          others_are_respected/1,
          a_killed_server/1,
          counters_give_way_to_global_patterns/1,
@@ -53,7 +54,7 @@
 
 %% For the node.
 -export([example/0, forgotten/0, is_gone/1, not_supported/0, explained/0,
-         others/0, killed/0, give_way/0, used_again/0, come_and_go/0,
+         foreign/1, others/0, killed/0, give_way/0, used_again/0, come_and_go/0,
          no_room/0, log/2]).
 
 -import(inviso_test_lib, [call/4, wait_until/1]).
@@ -103,6 +104,7 @@ own() ->
      handle_is_garbage_collected,
      not_supported_is_said,
      wrong_arguments_are_explained,
+     a_tracer_module_of_others,
      others_are_respected,
      a_killed_server,
      counters_give_way_to_global_patterns,
@@ -712,6 +714,62 @@ explanation(Function, Args) ->
             true = is_list(unicode:characters_to_list(Text)),
             {Reason, Position}
     end.
+
+%% The VM calls it, and nobody else traces what it traces.
+a_tracer_module_of_others(Config) ->
+    case has_sessions() orelse built(Config) of
+        true -> {skip, "OTP's own sessions"};
+        error -> {skip, "no C compiler"};
+        {ok, Dir} -> ok = call(?config(node, Config), ?MODULE, foreign, [Dir])
+    end.
+
+built(Config) ->
+    Data = ?config(data_dir, Config),
+    Dir = ?config(priv_dir, Config),
+    Include = filename:join([code:root_dir(), "usr", "include"]),
+    Output = os:cmd("cc -fPIC -shared -I " ++ Include ++ " -o "
+                    ++ filename:join(Dir, "told_tracer.so") ++ " "
+                    ++ filename:join(Data, "told_tracer.c")),
+    case compile:file(filename:join(Data, "told_tracer"), [{outdir, Dir}]) of
+        {ok, _} when Output =:= [] -> {ok, Dir};
+        _ -> ct:pal("~ts", [Output]), error
+    end.
+
+foreign(Dir) ->
+    Tracer = {told_tracer, self()},
+    badarg = reason(session_create, [his, Tracer, []]),
+    {module, told_tracer} =
+        code:load_abs(filename:join(Dir, "told_tracer")),
+    ok = told_tracer:load(Dir),
+    His = inviso_trace:session_create(his, Tracer, []),
+    Other = inviso_trace:session_create(other, self(), []),
+    F = {?WORK, f, 1},
+    [P, Q] = [spawn_link(fun() -> receive go -> ?WORK:f(1) end,
+                                  receive stop -> ok end
+                         end) || _ <- [1, 2]],
+    {not_supported, {shared, Tracer}} =
+        reason(session_create, [again, Tracer, []]),
+    1 = inviso_trace:process(His, P, true, [call, silent]),
+    1 = inviso_trace:process(His, P, false, [silent]),
+    1 = inviso_trace:function(His, F, true, [local]),
+    {tracer, Tracer} = inviso_trace:info(His, P, tracer),
+    {flags, [call]} = inviso_trace:info(His, P, flags),
+    {flags, []} = inviso_trace:info(Other, P, flags),
+    [{his, _}] = inviso_trace:session_info(P),
+    {not_supported, {shared, _}} = reason(process, [Other, P, true, [procs]]),
+    1 = inviso_trace:process(Other, Q, true, [call]),
+    {not_supported, {shared, _}} = reason(function, [Other, F, true, [local]]),
+    [R ! go || R <- [P, Q]],
+    receive {told, call, P} -> ok after 10000 -> error(not_told) end,
+    true = inviso_trace:session_destroy(His),
+    {flags, []} = erlang:trace_info(P, flags),
+    {traced, false} = erlang:trace_info(F, traced),
+    1 = inviso_trace:process(Other, P, true, [procs]),
+    1 = inviso_trace:function(Other, F, true, [local]),
+    true = inviso_trace:session_destroy(Other),
+    {messages, []} = process_info(self(), messages),
+    _ = [begin unlink(R), exit(R, kill) end || R <- [P, Q]],
+    ok.
 
 %% What somebody traces with erlang:trace/3 stays as it is.
 others_are_respected(Config) ->
