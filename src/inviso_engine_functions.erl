@@ -34,6 +34,8 @@
          %% a match spec.
          calling = [] :: [slot()],
          enabling = [] :: [slot()],
+         %% Those whose match specs change flags of a process in the call.
+         changing = [] :: [slot()],
          %% Whose are the calls that the VM has no verdict on (opened/2).
          plain = none :: none | slot(),
          %% Those with flags `return_to' and `silent'; whether it takes callers
@@ -72,7 +74,7 @@ opened(_, F) ->
           functions()) ->
           {ok, non_neg_integer(), functions()} | {error, reason()}.
 set(Slot, Spec, {How, Kinds, MS} = Asked, Meta, F0) ->
-    F = enabling(Slot, Asked, F0),
+    F = enabling(Slot, Asked, changing(Slot, Asked, F0)),
     Action = {How, Kinds, {MS, Meta}},
     case Spec of
         on_load -> set_on_load(Slot, Action, F);
@@ -88,6 +90,15 @@ enabling(Slot, {on, _, MS}, F) ->
             F
     end;
 enabling(_, _, F) ->
+    F.
+
+changing(Slot, {on, _, MS}, #functions{changing = Old} = F) ->
+    case inviso_engine_spec:changes_flags(MS)
+        andalso not lists:member(Slot, Old) of
+        true -> tell_apart(F#functions{changing = [Slot | Old]});
+        false -> F
+    end;
+changing(_, _, F) ->
     F.
 
 %% Whether what the session has set matters has changed.
@@ -158,6 +169,7 @@ forget(Slot, F) ->
 forgotten(Slot, F0) ->
     F1 = F0#functions{calling = F0#functions.calling -- [Slot],
                       enabling = F0#functions.enabling -- [Slot],
+                      changing = F0#functions.changing -- [Slot],
                       returning = F0#functions.returning -- [Slot],
                       foreign = F0#functions.foreign -- [Slot],
                       silent = F0#functions.silent -- [Slot],
@@ -176,7 +188,7 @@ forgotten(Slot, F0) ->
 %% Whose an event return_to is, is not certain where several sessions trace
 %% local calls, or where calls of a silent process are not told.
 tell_apart(#functions{modules = Modules, enabling = Enabling,
-                      callers = Old} = F0) ->
+                      changing = Changing, callers = Old} = F0) ->
     Calls = lists:usort(
               [{Slot, Kind}
                || {_, {_, Fs}} <- maps:to_list(Modules),
@@ -184,7 +196,8 @@ tell_apart(#functions{modules = Modules, enabling = Enabling,
                   {Slot, #{call := {Kind, _}}} <- Sessions,
                   is_active(Slot, F0)]),
     Local = [Slot || {Slot, local} <- Calls],
-    Callers = (length(Calls) > 1 orelse F0#functions.silent ++ Enabling =/= [])
+    Callers = (length(Calls) > 1
+               orelse F0#functions.silent ++ Enabling ++ Changing =/= [])
         andalso F0#functions.returning ++ Enabling =/= [],
     ok = inviso_engine:calls(lists:sum([1 bsl Slot || Slot <- Local]), Callers,
                              Enabling =/= []),

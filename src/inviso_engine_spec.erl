@@ -20,6 +20,7 @@
 -module(inviso_engine_spec).
 
 -export([check/2, compile/1, compose/1, compose/2, enables_calls/1,
+         changes_flags/1,
          tracers/1, is_ours/1]).
 
 -export_type([match_spec/0]).
@@ -123,6 +124,13 @@ enables_calls(true) ->
     false;
 enables_calls(MS) ->
     mentions([enable_trace, trace], [Body || {_, _, Body} <- MS]).
+
+%% @doc Whether it changes flags of a process, or whether it is silent.
+-spec changes_flags(match_spec()) -> boolean().
+changes_flags(true) ->
+    false;
+changes_flags(MS) ->
+    mentions(?FLAG_ACTIONS, [Body || {_, _, Body} <- MS]).
 
 %% @doc The tracers that it names, for a session that has none.
 -spec tracers(match_spec()) -> [pid() | port()].

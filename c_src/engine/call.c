@@ -140,11 +140,12 @@ void inv_call_return_to(const struct inv_message *m, uint32_t mask)
 
 	mask &= inv_sessions_local();
 	/* The calls of one that has lost the flag since still return. */
-	if (calling != 0)
-		mask &= calling;
 	if (t && inv_sessions_have_callers())
 		mask = inv_chain_return(&t->chain, hash(m->env, m->content),
 					mask);
+	else
+		mask &= ~m->profile->sessions[INV_FLAG_SILENT] &
+			(calling != 0 ? calling : mask);
 	for (; mask != 0; mask &= mask - 1)
 		inv_message_send(m, (uint32_t)__builtin_ctz(mask), 0);
 }

@@ -25,7 +25,7 @@ deadline(Secs) ->
 run(Seed, Vms0, Counts0, Deadline) ->
     {What, Vms1} = judge(inviso_sessions_gen:script(Seed), Vms0),
     {Outcome, Vms} = case What of
-                         differs -> look_again(Seed, Vms1);
+                         {differs, How} -> look_again(Seed, How, Vms1);
                          _ -> {What, Vms1}
                      end,
     Counts = maps:update_with(Outcome, fun(N) -> N + 1 end, 1, Counts0),
@@ -39,13 +39,15 @@ run(Seed, Vms0, Counts0, Deadline) ->
             end
     end.
 
-look_again(Seed, Vms0) ->
-    Script = inviso_sessions_gen:script(Seed),
-    case judge(Script, Vms0) of
-        {differs, Vms} ->
-            {differs, tell(Seed, shrink(Script, Vms))};
+look_again(Seed, How0, Vms0) ->
+    Script0 = inviso_sessions_gen:script(Seed),
+    case judge(Script0, Vms0) of
+        {{differs, How1}, Vms1} ->
+            {Script, How, Vms} = shrink(Script0, How1, Vms1),
+            io:format("~nseed ~p, made small:~n~p~n~s", [Seed, Script, How]),
+            {differs, Vms};
         {_, Vms} ->
-            io:format("~nonce: seed ~p~n", [Seed]),
+            io:format("~nonce: seed ~p~n~s", [Seed, How0]),
             {once, Vms}
     end.
 
@@ -58,19 +60,12 @@ verdict(Same, Same) -> same;
 verdict(_, There) when element(1, There) =:= failed -> no_script;
 verdict(_, crashed) -> vm_crashed;
 %% What there is no room for says so (inviso_engine_spec).
-verdict({Answers, _, _}, _) ->
+verdict({Answers, _, _} = Ours, Theirs) ->
     case [W || {error, {not_supported, W}} <- Answers] of
-        [] -> differs;
+        [] -> {differs, unlike(Ours, Theirs)};
         _ -> not_supported
     end;
-verdict(_, _) -> differs.
-
-tell(Seed, {Script, {Here, There}}) ->
-    {Ours, Here1} = ask(Here, Script),
-    {Theirs, There1} = ask(There, Script),
-    io:format("~nseed ~p, made small:~n~p~n~s",
-              [Seed, Script, unlike(Ours, Theirs)]),
-    {Here1, There1}.
+verdict(Ours, Theirs) -> {differs, unlike(Ours, Theirs)}.
 
 unlike({Answers1, Events1, Left}, {Answers2, Events2, _}) ->
     [[io_lib:format("answer: ~p~n    not ~p~n", [A, B])
@@ -81,22 +76,22 @@ unlike({Answers1, Events1, Left}, {Answers2, Events2, _}) ->
 unlike(Here, There) ->
     io_lib:format("~p~n    not~n~p~n", [Here, There]).
 
-%% The smallest script that differs.
-shrink(Script, Vms) ->
-    try_each(smaller(Script), Script, Vms).
+%% The smallest script that differs, and how.
+shrink(Script, How, Vms) ->
+    try_each(smaller(Script), Script, How, Vms).
 
-try_each([], Script, Vms) ->
-    {Script, Vms};
-try_each([Smaller | Rest], Script, Vms) ->
+try_each([], Script, How, Vms) ->
+    {Script, How, Vms};
+try_each([Smaller | Rest], Script, How, Vms) ->
     case surely(Smaller, Vms) of
-        {differs, Vms1} -> shrink(Smaller, Vms1);
-        {_, Vms1} -> try_each(Rest, Script, Vms1)
+        {{differs, Less}, Vms1} -> shrink(Smaller, Less, Vms1);
+        {_, Vms1} -> try_each(Rest, Script, How, Vms1)
     end.
 
 %% A difference that comes again.
 surely(Script, Vms) ->
     case judge(Script, Vms) of
-        {differs, Vms1} -> judge(Script, Vms1);
+        {{differs, _}, Vms1} -> judge(Script, Vms1);
         Other -> Other
     end.
 

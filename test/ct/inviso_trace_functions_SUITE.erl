@@ -26,6 +26,8 @@
          one_of_two_sessions_returning_to/1,
          returning_to_where_a_spec_matched/1,
          returning_to_from_the_vms_functions/1,
+         returning_to_with_and_without_calls/1,
+         a_meta_spec_that_silences/1,
          a_spec_that_silences/1,
          a_spec_that_silences_a_child/1,
          a_spec_that_traces/1,
@@ -70,6 +72,8 @@ otp27() ->
      one_of_two_sessions_returning_to,
      returning_to_where_a_spec_matched,
      returning_to_from_the_vms_functions,
+     returning_to_with_and_without_calls,
+     a_meta_spec_that_silences,
      a_spec_that_silences,
      a_spec_that_silences_a_child,
      a_spec_that_traces,
@@ -432,6 +436,34 @@ returning_to_from_the_vms_functions(script) ->
      {a, function, [{erlang, unlink, 1}, true, [local]]},
      {run, [link]}];
 returning_to_from_the_vms_functions(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+%% Flag `call' counts when the function is called.
+returning_to_with_and_without_calls(script) ->
+    [{open, a}, {open, b},
+     {a, process, [tracee, true, [call]]},
+     {b, process, [tracee, true, [return_to]]},
+     {b, process, [new, true, [call]]},
+     {b, function, [{?WORK, f, 1}, true, [local]]},
+     {run, [{call, f, [1]}]},
+     {b, process, [new, false, [call]]},
+     {b, process, [tracee, true, [call]]},
+     {b, function, [{?WORK, f, 1}, [{'_', [], [{disable_trace, call}]}],
+                    [local]]},
+     {run, [{call, f, [2]}]}];
+returning_to_with_and_without_calls(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+%% Only whom the session traces.
+a_meta_spec_that_silences(script) ->
+    [{open, a}, {process, other},
+     {a, process, [tracee, true, [send]]},
+     {a, function, [{?WORK, f, 1}, [{'_', [], [{silent, true}]}], [meta]]},
+     {run, [{call, f, [1]}, {send, x}]},
+     {run, other, [{call, f, [2]}]},
+     {a, info, [tracee, flags]},
+     {a, info, [other, flags]}];
+a_meta_spec_that_silences(Config) ->
     same(?FUNCTION_NAME, Config).
 
 a_spec_that_silences(script) ->
