@@ -49,6 +49,9 @@ load() ->
         error:_ -> {error, {load, "there is no directory priv beside ebin"}}
     end.
 
+%% What inviso_tracer:dir/0 says in the source it says only until its library is
+%% loaded.
+-dialyzer({no_match, dir/0}).
 %% Where the tracer's is, if that has been brought from somewhere.
 dir() ->
     case inviso_tracer:dir() of

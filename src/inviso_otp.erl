@@ -652,6 +652,8 @@ foreign_event(Way, Event) ->
     MS =/= false andalso MS =/= {match_spec, true}
         andalso not (Way =:= shared andalso inviso_engine_spec:is_ours(MS)).
 
+%% The spec of erlang:trace_info/2 forgets modules.
+-dialyzer({no_match, [foreign_tracer/2, legacy_tracer/1]}).
 %% @doc The tracer and the flags of a process or port, or of those to come. The
 %% only tracer there can be, where the VM has no sessions; `none' where it has,
 %% and where it is that of our engine, which is shared.
