@@ -18,7 +18,7 @@ make >&2
 erlc -o "$there" test/ct/inviso_sessions_*.erl test/ct/inviso_test_lib.erl \
 	src/inviso_trace.erl
 serve='erl -noinput -env ERL_CRASH_DUMP_SECONDS 0 -s inviso_sessions_fuzz serve'
-erl -noinput -pa "$there" -s inviso_sessions_fuzz main -extra \
+erl -noinput -env ERL_CRASH_DUMP_SECONDS 0 -pa "$there" -s inviso_sessions_fuzz main -extra \
 	"$serve -pa ebin $there" \
 	"chroot $root env -i HOME=/root PATH=/usr/bin:/bin $serve -pa /tmp/${there##*/}" \
 	"$1" "${2:-$(date +%s)000}"

@@ -183,7 +183,7 @@ serve(Port) ->
     end.
 
 %% @doc What a script comes to, and what is left of it.
--spec play([tuple()]) -> {[term()], [term()], [term()]} | {failed, term()}.
+-spec play([tuple()]) -> {[term()], [term()], [term()]} | {failed, string()}.
 play(Script) ->
     {Pid, Ref} = spawn_monitor(
                    fun() -> exit({played, inviso_sessions_play:play(Script)})
@@ -192,10 +192,11 @@ play(Script) ->
         {'DOWN', Ref, process, Pid, {played, {Answers, Events}}} ->
             {Answers, Events, left(1000)};
         {'DOWN', Ref, process, Pid, Reason} ->
-            {failed, Reason}
+            %% A term may be one that the other release cannot read.
+            {failed, lists:flatten(io_lib:format("~p", [Reason]))}
     after 60000 ->
             exit(Pid, kill),
-            {failed, hangs}
+            {failed, "hangs"}
     end.
 
 left(Tries) ->
