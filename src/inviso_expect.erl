@@ -69,7 +69,12 @@ counted(Calls, Ms) ->
 -spec count([{tuple(), pos_integer()}], pos_integer(), pid()) -> no_return().
 count(Calls, Ms, Asker) ->
     Ref = monitor(process, Asker),
-    Scope = inviso_otp:scope_open(inviso_count, self()),
+    %% The engine's library is not there where nothing is to be traced.
+    Way = case inviso_otp:has_sessions() of
+              true -> shared;
+              false -> alone
+          end,
+    Scope = inviso_otp:scope_open(Way, inviso_count, self()),
     Patterns = [{call_count, MFA, true} || {MFA, _} <- Calls],
     Deadline = now_ms() + ?SPARE_MS,
     Outcome = try
