@@ -140,9 +140,8 @@ static void tell_linked(const struct inv_message *link)
 	m.content = link->tracee;
 	m.profile = profile_of(m.tracee);
 	m.before = m.profile;
-	if (inv_verdict_read(m.env, m.content, &v))
-		inv_verdict_send(&m, &v,
-				 sessions_for(m.profile, m.tag, m.tracee));
+	inv_verdict_none(&v);
+	inv_verdict_send(&m, &v, sessions_for(m.profile, m.tag, m.tracee));
 }
 
 /* False: it has been told already. */

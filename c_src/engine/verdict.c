@@ -67,13 +67,8 @@ static bool read_tests(ErlNifEnv *env, struct inv_verdict *v,
 	return true;
 }
 
-bool inv_verdict_read(ErlNifEnv *env, ERL_NIF_TERM opts, struct inv_verdict *v)
+void inv_verdict_none(struct inv_verdict *v)
 {
-	const ERL_NIF_TERM *e;
-	ERL_NIF_TERM result;
-	int used;
-	int n;
-
 	v->given = false;
 	v->sessions = UINT32_MAX;
 	v->valued = 0;
@@ -81,6 +76,16 @@ bool inv_verdict_read(ErlNifEnv *env, ERL_NIF_TERM opts, struct inv_verdict *v)
 	v->frame = (struct inv_frame){ 0 };
 	v->caller = 0;
 	v->actions = 0;
+}
+
+bool inv_verdict_read(ErlNifEnv *env, ERL_NIF_TERM opts, struct inv_verdict *v)
+{
+	const ERL_NIF_TERM *e;
+	ERL_NIF_TERM result;
+	int used;
+	int n;
+
+	inv_verdict_none(v);
 	if (!enif_get_map_value(env, opts, am_match_spec_result, &result))
 		return true;
 	if (!enif_get_tuple(env, result, &n, &e) || n < 4 ||

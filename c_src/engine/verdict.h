@@ -44,6 +44,9 @@ struct inv_verdict {
 /* Makes the atoms. */
 void inv_verdict_init(ErlNifEnv *env);
 
+/* All match, without a result. */
+void inv_verdict_none(struct inv_verdict *v);
+
 /* From a callback's options; false: not one of ours. */
 bool inv_verdict_read(ErlNifEnv *env, ERL_NIF_TERM opts, struct inv_verdict *v);
 
