@@ -34,7 +34,8 @@
          %% a match spec.
          calling = [] :: [slot()],
          enabling = [] :: [slot()],
-         %% Those whose match specs change flags of a process in the call.
+         %% Those whose match specs change flags of a process in the call, or
+         %% tell its end alone.
          changing = [] :: [slot()],
          %% Whose are the calls that the VM has no verdict on (opened/2).
          plain = none :: none | slot(),
@@ -93,7 +94,8 @@ enabling(_, _, F) ->
     F.
 
 changing(Slot, {on, _, MS}, #functions{changing = Old} = F) ->
-    case inviso_engine_spec:changes_flags(MS)
+    case (inviso_engine_spec:changes_flags(MS)
+          orelse inviso_engine_spec:withholds(MS))
         andalso not lists:member(Slot, Old) of
         true -> tell_apart(F#functions{changing = [Slot | Old]});
         false -> F

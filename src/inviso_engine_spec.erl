@@ -21,7 +21,7 @@
 
 -export([check/2, compile/1, compose/1, compose/2, enables_calls/1,
          changes_flags/1,
-         tracers/1, is_ours/1]).
+         withholds/1, tracers/1, is_ours/1]).
 
 -export_type([match_spec/0]).
 
@@ -131,6 +131,25 @@ changes_flags(true) ->
     false;
 changes_flags(MS) ->
     mentions(?FLAG_ACTIONS, [Body || {_, _, Body} <- MS]).
+
+%% @doc Whether it may match a call without telling it, and tell its end.
+-spec withholds(match_spec()) -> boolean().
+withholds(true) ->
+    false;
+withholds(MS) ->
+    lists:any(fun({_, _, Body}) ->
+                      lists:any(fun({message, Value}) -> may_be_false(Value);
+                                   (_) -> false
+                                end, Body)
+                          andalso (lists:member({return_trace}, Body)
+                                   orelse lists:member({exception_trace}, Body))
+              end, MS).
+
+may_be_false({const, Value}) -> Value =:= false;
+may_be_false({F}) -> is_atom(F) andalso not lists:member(F, [caller, self]);
+may_be_false(Value) when is_tuple(Value) -> true;
+may_be_false(Value) when is_atom(Value) -> Value =/= true;
+may_be_false(_) -> false.
 
 %% @doc The tracers that it names, for a session that has none.
 -spec tracers(match_spec()) -> [pid() | port()].

@@ -75,7 +75,7 @@ static void link_call(const struct inv_message *m, const struct inv_verdict *v,
 	if (t)
 		inv_chain_call(&t->chain, hash(m->env, m->content),
 			       hash(m->env, v->caller),
-			       mask & wanted & v->sessions &
+			       mask & wanted & inv_verdict_told(v) &
 				       inv_sessions_local());
 }
 

@@ -99,17 +99,27 @@ bool inv_verdict_read(ErlNifEnv *env, ERL_NIF_TERM opts, struct inv_verdict *v)
 	       read_tests(env, v, e + 4 + used, n - 4 - used);
 }
 
+uint32_t inv_verdict_told(const struct inv_verdict *v)
+{
+	uint32_t told = v->sessions;
+	uint32_t left;
+
+	for (left = told & v->valued; left != 0; left &= left - 1)
+		if (v->value[__builtin_ctz(left)] == am_false)
+			told &= ~(left & -left);
+	return told;
+}
+
 void inv_verdict_send(const struct inv_message *m, const struct inv_verdict *v,
 		      uint32_t mask)
 {
 	uint32_t left;
 
-	for (left = mask & v->sessions; left != 0; left &= left - 1) {
+	for (left = mask & inv_verdict_told(v); left != 0; left &= left - 1) {
 		uint32_t slot = (uint32_t)__builtin_ctz(left);
 		ERL_NIF_TERM value = v->valued >> slot & 1 ? v->value[slot] :
 							     am_true;
 
-		if (value != am_false)
-			inv_message_send(m, slot, value == am_true ? 0 : value);
+		inv_message_send(m, slot, value == am_true ? 0 : value);
 	}
 }

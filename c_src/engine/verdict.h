@@ -50,6 +50,9 @@ void inv_verdict_none(struct inv_verdict *v);
 /* From a callback's options; false: not one of ours. */
 bool inv_verdict_read(ErlNifEnv *env, ERL_NIF_TERM opts, struct inv_verdict *v);
 
+/* The sessions that get a message: those that match and do not say `false'. */
+uint32_t inv_verdict_told(const struct inv_verdict *v);
+
 /* Sends each session of the mask that matched its message. */
 void inv_verdict_send(const struct inv_message *m, const struct inv_verdict *v,
 		      uint32_t mask);

@@ -27,6 +27,7 @@
          returning_to_where_a_spec_matched/1,
          returning_to_from_the_vms_functions/1,
          returning_to_with_and_without_calls/1,
+         returning_to_from_calls_that_are_not_told/1,
          a_meta_spec_that_silences/1,
          a_spec_that_silences/1,
          a_spec_that_silences_a_child/1,
@@ -73,6 +74,7 @@ otp27() ->
      returning_to_where_a_spec_matched,
      returning_to_from_the_vms_functions,
      returning_to_with_and_without_calls,
+     returning_to_from_calls_that_are_not_told,
      a_meta_spec_that_silences,
      a_spec_that_silences,
      a_spec_that_silences_a_child,
@@ -452,6 +454,28 @@ returning_to_with_and_without_calls(script) ->
                     [local]]},
      {run, [{call, f, [2]}]}];
 returning_to_with_and_without_calls(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+returning_to_from_calls_that_are_not_told(script) ->
+    Spec = fun(Function, Body) ->
+                   {a, function, [{?WORK, Function, 1}, [{'_', [], Body}],
+                                  [local]]}
+           end,
+    [{open, a}, {open, b},
+     {a, process, [tracee, true, [call, return_to]]},
+     {b, process, [tracee, true, [call, return_to]]},
+     [[Spec(f, [{message, Value} | Ends]),
+       {run, [{call, f, [1]}, {call, f, [false]}]}]
+      || Value <- [false, {hd, '$_'}],
+         Ends <- [[], [{return_trace}], [{exception_trace}],
+                  [{silent, false}]]],
+     {b, function, [{?WORK, f, 1}, true, [local]]},
+     {run, [{call, f, [1]}, {call, f, [false]}]},
+     {a, function, [{?WORK, outer, 1}, true, [local]]},
+     Spec(inner, [{message, false}, {return_trace}]),
+     {run, [{call, outer, [[body, body, return]]},
+            {call, outer, [[tail, tail, return]]}]}];
+returning_to_from_calls_that_are_not_told(Config) ->
     same(?FUNCTION_NAME, Config).
 
 %% Only whom the session traces.
