@@ -11,12 +11,12 @@
 -export([enabled/3, trace/5]).
 
 -export([load/0, start/0, handle/1, tracer/2, session/2, edit/5, profile_of/1,
-         masks/1, tracer_of/2, quiet/2, calls/3, missed/1, lost/0, plain/1,
+         called/1, masks/1, tracer_of/2, quiet/2, calls/3, missed/1, lost/0, plain/1,
          plain/4, is_plain/3]).
 
 -nifs([enabled/3, trace/5, start/0, handle/1, tracer/2, session/2, edit/5,
-       profile_of/1, masks/1, tracer_of/2, quiet/2, calls/3, missed/1, lost/0,
-       plain/1, plain/4, is_plain/3]).
+       profile_of/1, called/1, masks/1, tracer_of/2, quiet/2, calls/3,
+       missed/1, lost/0, plain/1, plain/4, is_plain/3]).
 
 -export_type([profile/0, slot/0, sessions/0, tracee/0, tracer/0]).
 
@@ -113,6 +113,11 @@ edit(_Tracee, _Slot, _Clear, _Set, _Tracer) -> erlang:nif_error(not_loaded).
 %% @doc The profile of a process, a port, or of those that will be.
 -spec profile_of(tracee()) -> profile().
 profile_of(_Tracee) -> erlang:nif_error(not_loaded).
+
+%% @doc The sessions whose flag `call' a process has or had; `unknown' of one that
+%% never had any, or that died and whose place another has taken over.
+-spec called(pid()) -> sessions() | unknown.
+called(_Pid) -> erlang:nif_error(not_loaded).
 
 %% @doc What a profile is: by flag, the sessions that have set it.
 -spec masks(profile()) -> tuple().

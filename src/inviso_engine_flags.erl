@@ -14,7 +14,7 @@
 
 -export([new/0, opened/2, parse/2, for/2, change/3, change_all/3, quiet/3,
          changed/2, flags/2, tracer/2, sessions/1, calls/2, returns/2, silent/2,
-         recount/2, in_vm/0, in_vm/1, forget/2, forget/3, release/2,
+         called/2, recount/2, in_vm/0, in_vm/1, forget/2, forget/3, release/2,
          is_engine/1, clean/0]).
 
 -export_type([flags/0, tracee/0, change/0]).
@@ -381,6 +381,15 @@ returns(Slot, #flags{returns = Returns}) ->
 -spec silent(inviso_engine:slot(), flags()) -> boolean().
 silent(Slot, #flags{silent = Silent}) ->
     Silent band ?BIT(Slot) =/= 0.
+
+%% @doc Whether a process has or had its flag `call'. Of those who have died that
+%% may be known no more: then they had.
+-spec called(inviso_engine:slot(), pid()) -> boolean().
+called(Slot, Pid) ->
+    case inviso_engine:called(Pid) of
+        unknown -> not is_process_alive(Pid);
+        Sessions -> Sessions band ?BIT(Slot) =/= 0
+    end.
 
 %% @doc Finds that out anew, after flags have been cleared on many.
 -spec recount(inviso_engine:slot(), flags()) -> flags().

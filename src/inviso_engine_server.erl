@@ -542,12 +542,7 @@ tracer(_Slot, _Tracee, #session{tracer = Tracer}, _State) ->
 %% Of times the session is told for those alone that it has, or had, flag
 %% `call' on.
 function_item(What, Item, Slot, State) ->
-    Calls = fun(Pid) ->
-                    not is_process_alive(Pid)
-                        orelse lists:member(
-                                 call, inviso_engine_flags:flags(
-                                         Slot, Pid))
-            end,
+    Calls = fun(Pid) -> inviso_engine_flags:called(Slot, Pid) end,
     case inviso_engine_functions:info(Slot, {What, Item}, Calls,
                                       State#state.functions) of
         badarg -> {error, badarg};

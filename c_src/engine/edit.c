@@ -12,6 +12,7 @@
 static ERL_NIF_TERM am_full;
 static ERL_NIF_TERM am_ok;
 static ERL_NIF_TERM am_true;
+static ERL_NIF_TERM am_unknown;
 static ERL_NIF_TERM am_new[INV_NEWS];
 
 void inv_engine_edit_init(ErlNifEnv *env)
@@ -19,6 +20,7 @@ void inv_engine_edit_init(ErlNifEnv *env)
 	am_full = enif_make_atom(env, "full");
 	am_ok = enif_make_atom(env, "ok");
 	am_true = enif_make_atom(env, "true");
+	am_unknown = enif_make_atom(env, "unknown");
 	am_new[INV_NEW_PROCESSES] = enif_make_atom(env, "new_processes");
 	am_new[INV_NEW_PORTS] = enif_make_atom(env, "new_ports");
 }
@@ -108,6 +110,19 @@ ERL_NIF_TERM inv_engine_profile_of(ErlNifEnv *env, int argc,
 		return enif_make_badarg(env);
 	return enif_make_uint(env, what == INV_NEWS ? inv_tracee_look(argv[0]) :
 						      inv_profile_of_new(what));
+}
+
+ERL_NIF_TERM inv_engine_called(ErlNifEnv *env, int argc,
+			       const ERL_NIF_TERM argv[])
+{
+	uint32_t sessions;
+
+	(void)argc;
+	if (!is_tracee(env, argv[0]))
+		return enif_make_badarg(env);
+	return inv_tracee_called(argv[0], &sessions) ?
+		       enif_make_uint(env, sessions) :
+		       am_unknown;
 }
 
 ERL_NIF_TERM inv_engine_masks(ErlNifEnv *env, int argc,

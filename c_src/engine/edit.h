@@ -15,6 +15,9 @@ ERL_NIF_TERM inv_engine_edit(ErlNifEnv *env, int argc,
 /* profile_of(Tracee) -> Profile */
 ERL_NIF_TERM inv_engine_profile_of(ErlNifEnv *env, int argc,
 				   const ERL_NIF_TERM argv[]);
+/* called(Pid) -> Sessions whose flag `call' it has or had | unknown */
+ERL_NIF_TERM inv_engine_called(ErlNifEnv *env, int argc,
+			       const ERL_NIF_TERM argv[]);
 /* masks(Profile) -> {Sessions of each flag} */
 ERL_NIF_TERM inv_engine_masks(ErlNifEnv *env, int argc,
 			      const ERL_NIF_TERM argv[]);

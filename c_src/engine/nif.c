@@ -296,6 +296,7 @@ static ErlNifFunc functions[] = {
 	{ "session", 2, session, 0 },
 	{ "edit", 5, inv_engine_edit, 0 },
 	{ "profile_of", 1, inv_engine_profile_of, 0 },
+	{ "called", 1, inv_engine_called, 0 },
 	{ "masks", 1, inv_engine_masks, 0 },
 	{ "tracer_of", 2, inv_engine_tracer_of, 0 },
 	{ "calls", 3, inv_engine_calls, 0 },

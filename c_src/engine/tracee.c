@@ -88,6 +88,11 @@ struct inv_tracee *inv_tracee_find(ERL_NIF_TERM id)
 									  NULL;
 }
 
+static uint32_t calls(uint32_t number)
+{
+	return inv_profile_at(number)->sessions[INV_FLAG_CALL];
+}
+
 /* Who had the place is dead, and has no more events. */
 static bool take_over(struct inv_tracee *t, uint64_t had, ERL_NIF_TERM id,
 		      uint32_t profile, uint32_t expected)
@@ -103,6 +108,7 @@ static bool take_over(struct inv_tracee *t, uint64_t had, ERL_NIF_TERM id,
 	atomic_store_explicit(&t->cut, false, memory_order_relaxed);
 	atomic_store_explicit(&t->profile, profile, memory_order_relaxed);
 	atomic_store_explicit(&t->expected, expected, memory_order_relaxed);
+	atomic_store_explicit(&t->called, calls(profile), memory_order_relaxed);
 	atomic_store_explicit(&t->id, id, memory_order_release);
 	return true;
 }
@@ -152,9 +158,13 @@ uint32_t inv_tracee_profile_of(ERL_NIF_TERM id)
 	return t ? inv_tracee_profile(t) : 0;
 }
 
-static bool calls(uint32_t number)
+bool inv_tracee_called(ERL_NIF_TERM id, uint32_t *sessions)
 {
-	return inv_profile_at(number)->sessions[INV_FLAG_CALL] != 0;
+	const struct inv_tracee *t = inv_tracee_find(id);
+
+	if (t)
+		*sessions = atomic_load(&t->called);
+	return t;
 }
 
 bool inv_tracee_change(struct inv_tracee *t, uint32_t from, uint32_t to)
@@ -163,7 +173,9 @@ bool inv_tracee_change(struct inv_tracee *t, uint32_t from, uint32_t to)
 		return true;
 	if (!atomic_compare_exchange_strong(&t->profile, &from, to))
 		return false;
-	if (calls(from) && !calls(to))
+	if ((calls(to) & ~calls(from)) != 0)
+		atomic_fetch_or(&t->called, calls(to));
+	if (calls(from) != 0 && calls(to) == 0)
 		atomic_store(&t->cut, true);
 	return true;
 }

@@ -27,6 +27,8 @@ struct inv_tracee {
 	 * lost.  The VM's flags are left to it.
 	 */
 	_Atomic uint32_t expected;
+	/* Sessions whose flag `call' it has had, of a slot's earlier ones too. */
+	_Atomic uint32_t called;
 	/* The calls whose ends it will report; for its own thread alone. */
 	struct inv_frames frames;
 	struct inv_frames meta;	 /* those of functions that are meta traced */
@@ -68,6 +70,9 @@ bool inv_tracee_is_wanted(const struct inv_tracee *t, uint32_t sessions);
 uint32_t inv_tracee_profile(const struct inv_tracee *t);
 /* The same of one that may be none of ours. */
 uint32_t inv_tracee_profile_of(ERL_NIF_TERM id);
+
+/* The sessions whose flag `call' it has or had.  False: it is none of ours. */
+bool inv_tracee_called(ERL_NIF_TERM id, uint32_t *sessions);
 
 /*
  * Gives it the profile `to` if it still has `from`.  If no session wants its

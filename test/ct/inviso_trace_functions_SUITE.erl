@@ -17,6 +17,7 @@
          call_count/1,
          call_count_of_many/1,
          call_time/1,
+         call_time_of_those_that_are_traced/1,
          counters_beside_patterns/1,
          patterns_of_code_that_comes/1,
          code_that_comes_is_traced_globally/1,
@@ -64,6 +65,7 @@ otp27() ->
      call_count,
      call_count_of_many,
      call_time,
+     call_time_of_those_that_are_traced,
      counters_beside_patterns,
      patterns_of_code_that_comes,
      code_that_comes_is_traced_globally,
@@ -266,6 +268,32 @@ call_time(script) ->
      {a, info, [{?WORK, f, 1}, call_time]},
      {b, info, [{?WORK, f, 1}, call_time]}];
 call_time(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+%% Or were: whom another session traces, and who only might be, are not told.
+call_time_of_those_that_are_traced(script) ->
+    Times = {b, info, [{?WORK, f, 1}, call_time]},
+    [{open, a}, {open, b}, {process, other}, {process, another},
+     {b, function, [{?WORK, '_', '_'}, true, [call_time]]},
+     {a, process, [other, true, [call]]},
+     {a, process, [another, true, [call]]},
+     {b, process, [another, true, [call]]},
+     {b, process, [tracee, true, [call, set_on_link]]},
+     {run, other, [{call, f, [1]}]},
+     {run, another, [{call, f, [1]}]},
+     {run, [{call, f, [1]}]},
+     Times,
+     {b, process, [another, false, [call]]},
+     {b, process, [tracee, false, [call]]},
+     Times,
+     {kill, other},
+     {kill, another},
+     Times,
+     {b, process, [tracee, true, [call]]},
+     {b, function, [{?WORK, f, 1}, restart, [call_time]]},
+     {run, [{spawn_worker, [{call, f, [1]}]}]},
+     Times];
+call_time_of_those_that_are_traced(Config) ->
     same(?FUNCTION_NAME, Config).
 
 counters_beside_patterns(script) ->
