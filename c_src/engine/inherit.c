@@ -118,14 +118,15 @@ static bool is_told_of(uint32_t number)
 }
 
 /* What it had before; INV_PROFILE_NONE: it had all that is passed on. */
-static uint32_t pass_to_linked(struct inv_tracee *other, uint32_t number)
+static uint32_t pass_to_linked(struct inv_tracee *other, uint32_t number,
+			       uint32_t (*linked)(uint32_t, uint32_t))
 {
 	uint32_t from;
 	uint32_t to;
 
 	do {
 		from = inv_tracee_profile(other);
-		to = inv_profile_linked(from, number);
+		to = linked(from, number);
 		if (to == INV_PROFILE_NONE || to == from)
 			return INV_PROFILE_NONE;
 	} while (!inv_tracee_change(other, from, to));
@@ -139,13 +140,21 @@ bool inv_inherit_link(ErlNifEnv *env, ERL_NIF_TERM pid, ERL_NIF_TERM other)
 	uint32_t number = profile_of(t);
 	ErlNifPid local;
 	uint32_t had;
+	bool spawned;
 	bool unseen;
 
 	if (!inv_inherit_links(inv_profile_at(number)) ||
 	    !enif_get_local_pid(env, other, &local) ||
 	    !(o = inv_tracee_get(other)))
 		return false;
-	had = pass_to_linked(o, number);
+	/*
+	 * Between the two events of a spawn there is only its own link; and both
+	 * come if the parent passed on by links then.
+	 */
+	spawned = t->child == other && atomic_load(&o->expected) != 0;
+	had = pass_to_linked(o, number,
+			     spawned ? inv_profile_spawn_linked :
+				       inv_profile_linked);
 	unseen = had != INV_PROFILE_NONE && !is_told_of(had) &&
 		 atomic_load(&o->expected) == 0;
 	atomic_store(&o->linked_by, unseen ? pid : 0);

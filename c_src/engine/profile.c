@@ -231,7 +231,7 @@ uint32_t inv_profile_after_link(uint32_t number)
 	return after(number, INV_FLAG_ON_LINK);
 }
 
-uint32_t inv_profile_linked(uint32_t other, uint32_t number)
+static uint32_t linked(uint32_t other, uint32_t number, bool replaces)
 {
 	const struct inv_profile *from = inv_profile_at(number);
 	uint32_t mask = passing(from, INV_FLAG_ON_LINK);
@@ -241,12 +241,25 @@ uint32_t inv_profile_linked(uint32_t other, uint32_t number)
 	if (mask == 0)
 		return other;
 	copy(&p, other);
-	for (f = 0; f < INV_FLAGS; f++)
+	for (f = 0; f < INV_FLAGS; f++) {
+		if (replaces)
+			p.sessions[f] &= ~mask;
 		p.sessions[f] |= from->sessions[f] & mask;
+	}
 	pass_tracers(&p, from, mask);
 	done(&p, INV_FLAG_ON_LINK, from->sessions[INV_FLAG_ON_FIRST_LINK]);
 	drop_tracers(&p);
 	return number_of(&p);
+}
+
+uint32_t inv_profile_linked(uint32_t other, uint32_t number)
+{
+	return linked(other, number, false);
+}
+
+uint32_t inv_profile_spawn_linked(uint32_t child, uint32_t number)
+{
+	return linked(child, number, true);
 }
 
 uint32_t inv_profile_of_new(enum inv_new what)

@@ -67,13 +67,15 @@ static inline uint32_t inv_profile_wants(const struct inv_profile *p,
 /*
  * Numbers of profiles, or INV_PROFILE_NONE: what an edit makes of one; those of
  * a process spawned by one that has it, and of the spawning process after that;
- * those of a process `other' that one that has it has linked to, and of the
+ * those of a process `other' that one that has it has linked to, or has spawned
+ * with a link, where what is passed on replaces what the child had; and of the
  * linking process after that.
  */
 uint32_t inv_profile_edit(uint32_t number, const struct inv_edit *edit);
 uint32_t inv_profile_child(uint32_t number);
 uint32_t inv_profile_after_spawn(uint32_t number);
 uint32_t inv_profile_linked(uint32_t other, uint32_t number);
+uint32_t inv_profile_spawn_linked(uint32_t child, uint32_t number);
 uint32_t inv_profile_after_link(uint32_t number);
 
 uint32_t inv_profile_of_new(enum inv_new what);

@@ -19,6 +19,7 @@
          flag_all/1,
          some_flags_of_all/1,
          spawn_links/1,
+         spawn_links_and_new_processes/1,
          links_with_a_process_that_is_there/1,
          flags_that_supersede_each_other/1,
          links_with_a_child/1,
@@ -57,6 +58,7 @@ otp27() ->
      flag_all,
      some_flags_of_all,
      spawn_links,
+     spawn_links_and_new_processes,
      links_with_a_process_that_is_there,
      flags_that_supersede_each_other,
      links_with_a_child,
@@ -248,6 +250,24 @@ spawn_links(script) ->
      {a, info, [tracee, flags]},
      {b, info, [tracee, flags]}];
 spawn_links(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+%% What a link passes on takes the place of what the child had as a new one, but
+%% adds to it if it was there before the link.
+spawn_links_and_new_processes(script) ->
+    [{open, a}, {open, b},
+     {a, process, [new, true, [procs]]},
+     [[{a, process, [tracee, true, Flags]},
+       {run, [{spawn_link, [{send, x}]}, {spawn_then_link, [{send, y}]}]},
+       {a, process, [tracee, false, [all]]}]
+      || Flags <- [[set_on_link], [set_on_link, send], [set_on_link, procs],
+                   [set_on_first_link, send],
+                   [set_on_link, set_on_first_spawn, send]]],
+     {b, process, [new, true, [procs, 'receive']]},
+     {b, process, [tracee, true, [procs]]},
+     {a, process, [tracee, true, [set_on_link, send]]},
+     {run, [{spawn_link, [{send, x}]}]}];
+spawn_links_and_new_processes(Config) ->
     same(?FUNCTION_NAME, Config).
 
 links_with_a_process_that_is_there(script) ->
