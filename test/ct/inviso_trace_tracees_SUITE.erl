@@ -24,6 +24,7 @@
          flags_that_supersede_each_other/1,
          links_with_a_child/1,
          children_and_new_processes/1,
+         new_processes_of_two_sessions/1,
          silent_children/1,
          a_pattern_that_comes_and_goes/1,
          a_port_as_tracer/1,
@@ -63,6 +64,7 @@ otp27() ->
      flags_that_supersede_each_other,
      links_with_a_child,
      children_and_new_processes,
+     new_processes_of_two_sessions,
      silent_children,
      a_pattern_that_comes_and_goes,
      a_port_as_tracer,
@@ -342,6 +344,23 @@ children_and_new_processes(script) ->
      {b, process, [new, false, [procs]]},
      {info, new}];
 children_and_new_processes(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+%% What one turns off, or leaves at its end, the other keeps.
+new_processes_of_two_sessions(script) ->
+    Family = {run, [{spawn_worker, [{spawn_worker, []}]}]},
+    [{open, a}, {open, b}, {open, c},
+     [{S, process, [new, true, Flags]}
+      || {S, Flags} <- [{a, ['receive']}, {b, [set_on_spawn, send]},
+                        {c, [procs]}]],
+     Family,
+     {b, process, [new, false, [send]]},
+     Family,
+     {destroy, c},
+     Family,
+     {a, process, [new, false, [all]]},
+     Family];
+new_processes_of_two_sessions(Config) ->
     same(?FUNCTION_NAME, Config).
 
 silent_children(script) ->
