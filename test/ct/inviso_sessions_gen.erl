@@ -6,8 +6,8 @@
 %% They leave out what chance decides (`running', `garbage_collection') and what
 %% the sessions of OTP 25 and 26 do otherwise: a global pattern beside another
 %% session's other one, `return_to' after exceptions and from recursion through
-%% functions that nobody traces, `set_on_link' beside flags of new processes; and
-%% item `meta', of which OTP 29 says other than 27.
+%% functions that nobody traces; and item `meta', of which OTP 29 says other than
+%% 27.
 -module(inviso_sessions_gen).
 
 -export([script/1]).
@@ -72,10 +72,7 @@ flag() ->
         N when N =< 12 -> procs;
         N when N =< 14 -> set_on_spawn;
         15 -> set_on_first_spawn;
-        N when N =< 17 -> case get(new) of
-                              true -> set_on_spawn;
-                              false -> one([set_on_link, set_on_first_link])
-                          end;
+        N when N =< 17 -> one([set_on_link, set_on_first_link]);
         N when N =< 19 -> arity;
         20 -> silent;
         21 -> one([timestamp, monotonic_timestamp,
