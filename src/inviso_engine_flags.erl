@@ -286,7 +286,7 @@ quiet_for('receive', ?OF_PROCESSES, #flags{'receive' = Quiet}) -> Quiet;
 quiet_for(_, _, _) -> 0.
 
 sessions_by_flag(Profile) ->
-    lists:zip(?FLAGS, tuple_to_list(inviso_engine:masks(Profile))).
+    lists:zip(?FLAGS ++ [used_up], tuple_to_list(inviso_engine:masks(Profile))).
 
 %% @doc A session begins: its patterns of messages are `true', it has no flags.
 -spec opened(inviso_engine:slot(), flags()) -> flags().
@@ -344,7 +344,8 @@ renew(Tracee, Profile, F) ->
 %% @doc The flags that a session has set on one.
 -spec flags(inviso_engine:slot(), tracee()) -> [atom()].
 flags(Slot, Tracee) ->
-    [Flag || {Flag, Mask} <- sessions_of(Tracee), Mask band ?BIT(Slot) =/= 0].
+    [Flag || {Flag, Mask} <- sessions_of(Tracee), Flag =/= used_up,
+             Mask band ?BIT(Slot) =/= 0].
 
 %% @doc The tracer that a session has for one, 0: its own, or none.
 -spec tracer(inviso_engine:slot(), tracee()) -> inviso_engine:tracer().
@@ -386,8 +387,8 @@ returns(Slot, #flags{returns = Returns}) ->
 silent(Slot, #flags{silent = Silent}) ->
     Silent band ?BIT(Slot) =/= 0.
 
-%% @doc Whether a process has or had its flag `call'. Of those who have died that
-%% may be known no more: then they had.
+%% @doc Whether a process has or had its flag `call'. Of one who has died that
+%% may be known no more: then it had.
 -spec called(inviso_engine:slot(), pid()) -> boolean().
 called(Slot, Pid) ->
     case inviso_engine:called(Pid) of
@@ -455,7 +456,8 @@ forget(Slot, Tracer, F) ->
 forget_all(_Slot, _Has, F, 0) ->
     F;
 forget_all(Slot, Has, F, Left) ->
-    case [T || {T, Profile} <- having(?BIT(Slot), ?FLAGS), Has(Profile)] of
+    case [T || {T, Profile} <- having(?BIT(Slot), ?FLAGS ++ [used_up]),
+                Has(Profile)] of
         [] ->
             F;
         Tracees ->

@@ -527,10 +527,10 @@ about_tracee(_Item, _Slot, _Tracee, none) ->
     [];
 about_tracee(Item, Slot, Tracee, Tracer) ->
     case inviso_engine_tracer:is_alive(Tracer)
-         andalso inviso_engine_flags:flags(Slot, Tracee) of
-        [_ | _] when Item =:= tracer -> Tracer;
-        [_ | _] = Flags -> Flags;
-        _ -> []
+         andalso lists:member(Slot, inviso_engine_flags:sessions(Tracee)) of
+        true when Item =:= tracer -> Tracer;
+        true -> inviso_engine_flags:flags(Slot, Tracee);
+        false -> []
     end.
 
 tracer(Slot, Tracee, #session{tracer = undefined}, State) ->

@@ -128,7 +128,7 @@ ERL_NIF_TERM inv_engine_called(ErlNifEnv *env, int argc,
 ERL_NIF_TERM inv_engine_masks(ErlNifEnv *env, int argc,
 			      const ERL_NIF_TERM argv[])
 {
-	ERL_NIF_TERM mask[INV_FLAGS];
+	ERL_NIF_TERM mask[INV_FLAGS + 1];
 	const struct inv_profile *p;
 	unsigned f;
 
@@ -137,7 +137,8 @@ ERL_NIF_TERM inv_engine_masks(ErlNifEnv *env, int argc,
 		return enif_make_badarg(env);
 	for (f = 0; f < INV_FLAGS; f++)
 		mask[f] = enif_make_uint(env, p->sessions[f]);
-	return enif_make_tuple_from_array(env, mask, INV_FLAGS);
+	mask[f] = enif_make_uint(env, p->sessions[INV_FLAG_USED_UP]);
+	return enif_make_tuple_from_array(env, mask, INV_FLAGS + 1);
 }
 
 ERL_NIF_TERM inv_engine_tracer_of(ErlNifEnv *env, int argc,

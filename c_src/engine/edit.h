@@ -18,7 +18,7 @@ ERL_NIF_TERM inv_engine_profile_of(ErlNifEnv *env, int argc,
 /* called(Pid) -> Sessions whose flag `call' it has or had | unknown */
 ERL_NIF_TERM inv_engine_called(ErlNifEnv *env, int argc,
 			       const ERL_NIF_TERM argv[]);
-/* masks(Profile) -> {Sessions of each flag} */
+/* masks(Profile) -> {Sessions of each flag, and of INV_FLAG_USED_UP} */
 ERL_NIF_TERM inv_engine_masks(ErlNifEnv *env, int argc,
 			      const ERL_NIF_TERM argv[]);
 /* tracer_of(Profile, Slot) -> Number */

@@ -31,7 +31,8 @@ enum inv_flag {
 	INV_FLAG_ON_LINK,
 	INV_FLAG_ON_FIRST_LINK,
 	INV_FLAGS,
-	INV_FLAG_NONE = INV_FLAGS
+	INV_FLAG_NONE = INV_FLAGS,
+	INV_FLAG_USED_UP /* no flag, but a first spawn or link took the last */
 };
 
 /* What an event of the engine is about; the VM's tags are more. */

@@ -46,7 +46,7 @@ const struct inv_profile *inv_profile_at(uint32_t number)
 	return &table->profile[number];
 }
 
-uint32_t inv_profile_sessions(const struct inv_profile *p)
+static uint32_t having_flags(const struct inv_profile *p)
 {
 	uint32_t mask = 0;
 	unsigned f;
@@ -54,6 +54,11 @@ uint32_t inv_profile_sessions(const struct inv_profile *p)
 	for (f = 0; f < INV_FLAGS; f++)
 		mask |= p->sessions[f];
 	return mask;
+}
+
+uint32_t inv_profile_sessions(const struct inv_profile *p)
+{
+	return having_flags(p) | p->sessions[INV_FLAG_USED_UP];
 }
 
 static uint32_t hash(const struct inv_profile *p)
@@ -145,6 +150,7 @@ uint32_t inv_profile_edit(uint32_t number, const struct inv_edit *edit)
 		if (edit->set >> f & 1)
 			p.sessions[f] |= bit;
 	}
+	p.sessions[INV_FLAG_USED_UP] &= ~bit;
 	if (edit->set != 0 && edit->tracer != INV_TRACER_AS_IT_IS)
 		p.tracer[edit->slot] = edit->tracer;
 	drop_tracers(&p);
@@ -162,6 +168,7 @@ static void done(struct inv_profile *p, enum inv_flag flag, uint32_t sessions)
 {
 	p->sessions[flag] &= ~sessions;
 	p->sessions[flag + 1] &= ~sessions;
+	p->sessions[INV_FLAG_USED_UP] |= sessions & ~having_flags(p);
 }
 
 static void pass_tracers(struct inv_profile *to, const struct inv_profile *from,
@@ -185,6 +192,7 @@ static uint32_t find_child(uint32_t number, uint32_t new)
 	for (f = 0; f < INV_FLAGS; f++)
 		p.sessions[f] = (p.sessions[f] & ~mask) |
 				(parent->sessions[f] & mask);
+	p.sessions[INV_FLAG_USED_UP] &= ~mask;
 	pass_tracers(&p, parent, mask);
 	done(&p, INV_FLAG_ON_SPAWN, parent->sessions[INV_FLAG_ON_FIRST_SPAWN]);
 	drop_tracers(&p);
@@ -246,6 +254,7 @@ static uint32_t linked(uint32_t other, uint32_t number, bool replaces)
 			p.sessions[f] &= ~mask;
 		p.sessions[f] |= from->sessions[f] & mask;
 	}
+	p.sessions[INV_FLAG_USED_UP] &= ~mask;
 	pass_tracers(&p, from, mask);
 	done(&p, INV_FLAG_ON_LINK, from->sessions[INV_FLAG_ON_FIRST_LINK]);
 	drop_tracers(&p);

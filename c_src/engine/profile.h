@@ -22,7 +22,8 @@
 #define INV_PROFILE_SESSIONS 32
 
 struct inv_profile {
-	uint32_t sessions[INV_FLAGS + 1]; /* by flag; INV_FLAG_NONE: none */
+	/* By flag, up to INV_FLAG_USED_UP; INV_FLAG_NONE: none. */
+	uint32_t sessions[INV_FLAGS + 2];
 	/* By session, 0: its own.  Of sessions that have no flag it is 0. */
 	uint16_t tracer[INV_PROFILE_SESSIONS];
 	_Atomic uint64_t child; /* found when it is first asked for */
@@ -53,7 +54,7 @@ void inv_profiles_clear(void);
 
 const struct inv_profile *inv_profile_at(uint32_t number);
 
-/* The sessions that have set any flag. */
+/* The sessions that have set any flag, or had one that was used up. */
 uint32_t inv_profile_sessions(const struct inv_profile *p);
 
 /* The sessions that want such an event of a process, or of a port. */

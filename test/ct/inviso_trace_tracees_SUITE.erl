@@ -23,6 +23,7 @@
          links_with_a_process_that_is_there/1,
          flags_that_supersede_each_other/1,
          links_with_a_child/1,
+         a_first_flag_that_is_used_up/1,
          children_and_new_processes/1,
          new_processes_of_two_sessions/1,
          silent_children/1,
@@ -63,6 +64,7 @@ otp27() ->
      links_with_a_process_that_is_there,
      flags_that_supersede_each_other,
      links_with_a_child,
+     a_first_flag_that_is_used_up,
      children_and_new_processes,
      new_processes_of_two_sessions,
      silent_children,
@@ -322,6 +324,26 @@ links_with_a_child(script) ->
      {a, info, [tracee, flags]},
      {b, info, [tracee, flags]}];
 links_with_a_child(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+%% Its session is still on the process.
+a_first_flag_that_is_used_up(script) ->
+    Ask = [{info, tracee},
+           [{a, info, [tracee, Item]} || Item <- [flags, tracer]]],
+    [{open, a}, {open, b},
+     {b, process, [tracee, true, [procs]]},
+     [[{a, process, [tracee, true, [Flag]]},
+       {run, [Work]}, Ask, {run, [Work]}, Ask,
+       {a, process, [tracee, How, [send]]}, Ask,
+       {a, process, [tracee, false, [all]]}, Ask]
+      || {Flag, Work} <- [{set_on_first_spawn, spawn},
+                          {set_on_first_link, link}],
+         How <- [true, false]],
+     {a, process, [tracee, true, [set_on_first_spawn]]},
+     {run, [spawn]},
+     {destroy, a},
+     {info, tracee}];
+a_first_flag_that_is_used_up(Config) ->
     same(?FUNCTION_NAME, Config).
 
 %% What is passed on is instead of what new processes have.

@@ -117,8 +117,10 @@ static void the_first_spawn_uses_both_flags_up(void **state)
 	(void)state;
 	assert_int_equal(flags(inv_profile_child(parent), 1), BIT(CALL));
 	assert_int_equal(flags(inv_profile_after_spawn(parent), 1), BIT(CALL));
-	assert_int_equal(inv_profile_child(only), 0);
-	assert_int_equal(inv_profile_after_spawn(only), 0);
+	only = inv_profile_after_spawn(only);
+	assert_int_equal(flags(only, 1), 0);
+	assert_int_equal(inv_profile_sessions(inv_profile_at(only)), 1U << 1);
+	assert_int_equal(without(only, 1, BIT(SEND)), 0);
 }
 
 static void links_add_flags(void **state)
