@@ -11,12 +11,12 @@
 -export([enabled/3, trace/5]).
 
 -export([load/0, start/0, handle/1, tracer/2, session/2, edit/5, profile_of/1,
-         called/1, masks/1, tracer_of/2, quiet/2, calls/3, missed/1, lost/0, plain/1,
-         plain/4, is_plain/3]).
+         called/1, masks/1, tracer_of/2, know/1, unknown/1, unknown/2, quiet/2,
+         calls/3, missed/1, lost/0, plain/1, plain/4, is_plain/3]).
 
 -nifs([enabled/3, trace/5, start/0, handle/1, tracer/2, session/2, edit/5,
-       profile_of/1, called/1, masks/1, tracer_of/2, quiet/2, calls/3,
-       missed/1, lost/0, plain/1, plain/4, is_plain/3]).
+       profile_of/1, called/1, masks/1, tracer_of/2, know/1, unknown/1,
+       unknown/2, quiet/2, calls/3, missed/1, lost/0, plain/1, plain/4, is_plain/3]).
 
 -export_type([profile/0, slot/0, sessions/0, tracee/0, tracer/0]).
 
@@ -109,6 +109,19 @@ session(_Slot, _Tracer) -> erlang:nif_error(not_loaded).
 -spec edit(tracee(), slot(), non_neg_integer(), non_neg_integer(),
            tracer()) -> profile() | full.
 edit(_Tracee, _Slot, _Clear, _Set, _Tracer) -> erlang:nif_error(not_loaded).
+
+%% @doc Gives a process or port a place in the table, if it has none: it was
+%% there before what is unknown now.
+-spec know(pid() | port()) -> ok.
+know(_Tracee) -> erlang:nif_error(not_loaded).
+
+%% @doc The profile of those that have no place.
+-spec unknown(new_processes | new_ports, profile()) -> ok.
+unknown(_New, _Profile) -> erlang:nif_error(not_loaded).
+
+%% @doc What it is.
+-spec unknown(new_processes | new_ports) -> profile().
+unknown(_New) -> erlang:nif_error(not_loaded).
 
 %% @doc The profile of a process, a port, or of those that will be.
 -spec profile_of(tracee()) -> profile().

@@ -9,7 +9,8 @@
 %%
 %% What a session does not need is not told: its flag `send' while its pattern
 %% of sent messages is `false', `receive' likewise. (What ports receive knows no
-%% pattern.)
+%% pattern.) Flags of new ones that no session needs are not told at all, and
+%% leave those to others who want to trace them.
 -module(inviso_engine_flags).
 
 -export([new/0, opened/2, parse/2, for/2, change/3, change_all/3, quiet/3,
@@ -200,8 +201,30 @@ change_all([], _Change, F, N) ->
 %%---------------------------------------------------------------------------
 %% What the VM has.
 
-%% The profile is there already: what the VM tells from now on is told right.
+%% New ones that the VM does not tell of are those that have no place in the
+%% library's table. So all others have one, before they are told of no more, and
+%% after they are again.
+in_vm(New, Have, Want) when New =:= new_processes; New =:= new_ports ->
+    Unknown = case Want of
+                  [] -> inviso_engine:profile_of(New);
+                  _ -> 0
+              end,
+    _ = Unknown =/= 0 andalso settle(New, Unknown),
+    set_in_vm(New, Have, Want),
+    _ = inviso_engine:unknown(New) =/= Unknown andalso settle(New, Unknown),
+    ok;
 in_vm(Tracee, Have, Want) ->
+    set_in_vm(Tracee, Have, Want).
+
+settle(New, Unknown) ->
+    lists:foreach(fun inviso_engine:know/1, existing(New)),
+    ok = inviso_engine:unknown(New, Unknown).
+
+existing(new_processes) -> processes();
+existing(new_ports) -> erlang:ports().
+
+%% The profile is there already: what the VM tells from now on is told right.
+set_in_vm(Tracee, Have, Want) ->
     try
         case {Want -- Have, Have -- Want} of
             {[], []} -> ok;
@@ -250,15 +273,18 @@ kind(Pid) when is_pid(Pid) -> process;
 kind(Port) when is_port(Port) -> port;
 kind(New) -> New.
 
-%% New ones must tell that they are there.
+%% New ones must tell that they are there, if they have anything to tell.
 find_want(new_processes, Profile, F) ->
-    lists:usort([procs | needed(?OF_PROCESSES, Profile, F)]);
+    and_birth(procs, needed(?OF_PROCESSES, Profile, F));
 find_want(new_ports, Profile, F) ->
-    lists:usort([ports | needed(?OF_PORTS, Profile, F)]);
+    and_birth(ports, needed(?OF_PORTS, Profile, F));
 find_want(port, Profile, F) ->
     needed(?OF_PORTS, Profile, F);
 find_want(process, Profile, F) ->
     needed(?OF_PROCESSES, Profile, F).
+
+and_birth(_Flag, []) -> [];
+and_birth(Flag, Needed) -> lists:usort([Flag | Needed]).
 
 needed(Flags, Profile, F) ->
     Sessions = sessions_by_flag(Profile),

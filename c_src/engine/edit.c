@@ -125,6 +125,32 @@ ERL_NIF_TERM inv_engine_called(ErlNifEnv *env, int argc,
 		       am_unknown;
 }
 
+ERL_NIF_TERM inv_engine_know(ErlNifEnv *env, int argc,
+			     const ERL_NIF_TERM argv[])
+{
+	(void)argc;
+	if (!is_tracee(env, argv[0]))
+		return enif_make_badarg(env);
+	(void)inv_tracee_get(argv[0]);
+	return am_ok;
+}
+
+ERL_NIF_TERM inv_engine_unknown(ErlNifEnv *env, int argc,
+				const ERL_NIF_TERM argv[])
+{
+	enum inv_new what = what_new(argv[0]);
+	uint32_t number;
+
+	if (what == INV_NEWS)
+		return enif_make_badarg(env);
+	if (argc == 1)
+		return enif_make_uint(env, inv_tracees_unknown(what));
+	if (!enif_get_uint(env, argv[1], &number) || number >= INV_PROFILES_MAX)
+		return enif_make_badarg(env);
+	inv_tracees_set_unknown(what, number);
+	return am_ok;
+}
+
 ERL_NIF_TERM inv_engine_masks(ErlNifEnv *env, int argc,
 			      const ERL_NIF_TERM argv[])
 {

@@ -25,6 +25,13 @@ ERL_NIF_TERM inv_engine_masks(ErlNifEnv *env, int argc,
 ERL_NIF_TERM inv_engine_tracer_of(ErlNifEnv *env, int argc,
 				  const ERL_NIF_TERM argv[]);
 
+/* know(Tracee) -> ok: gives it a place */
+ERL_NIF_TERM inv_engine_know(ErlNifEnv *env, int argc,
+			     const ERL_NIF_TERM argv[]);
+/* unknown(New, Profile) -> ok, unknown(New) -> Profile: what those have that
+ * have no place */
+ERL_NIF_TERM inv_engine_unknown(ErlNifEnv *env, int argc,
+				const ERL_NIF_TERM argv[]);
 /* quiet(Send, Receive) -> ok: sessions whose patterns of these are `false' */
 ERL_NIF_TERM inv_engine_quiet(ErlNifEnv *env, int argc,
 			      const ERL_NIF_TERM argv[]);

@@ -26,7 +26,8 @@ static void born(ERL_NIF_TERM id, uint32_t profile, uint32_t expected)
 {
 	if (profile == INV_PROFILE_NONE)
 		profile = 0;
-	if (profile != 0 || expected != 0 || inv_tracee_find(id))
+	if (profile != 0 || expected != 0 || inv_tracee_find(id) ||
+	    inv_tracee_profile_of(id) != 0)
 		inv_tracee_born(id, profile, expected);
 }
 

@@ -20,7 +20,8 @@
 
 struct table {
 	struct inv_tracee *place;
-	uint64_t places; /* a power of two */
+	uint64_t places;	  /* a power of two */
+	_Atomic uint32_t unknown; /* the profile of those that have no place */
 };
 
 static struct table processes;
@@ -43,6 +44,7 @@ static void end(struct table *t)
 static void clear(struct table *t)
 {
 	inv_pages_clear(t->place, t->places * sizeof(*t->place));
+	atomic_store(&t->unknown, 0);
 }
 
 int inv_tracees_init(uint64_t n_processes, uint64_t n_ports)
@@ -73,9 +75,35 @@ bool inv_tracee_is_port(ERL_NIF_TERM id)
 	return (id & TAG_MASK) == TAG_PORT;
 }
 
+static struct table *table_of(ERL_NIF_TERM id)
+{
+	return inv_tracee_is_port(id) ? &ports : &processes;
+}
+
+static uint32_t unknown(ERL_NIF_TERM id)
+{
+	return atomic_load_explicit(&table_of(id)->unknown,
+				    memory_order_acquire);
+}
+
+static struct table *table_of_new(enum inv_new what)
+{
+	return what == INV_NEW_PORTS ? &ports : &processes;
+}
+
+uint32_t inv_tracees_unknown(enum inv_new what)
+{
+	return atomic_load(&table_of_new(what)->unknown);
+}
+
+void inv_tracees_set_unknown(enum inv_new what, uint32_t profile)
+{
+	atomic_store(&table_of_new(what)->unknown, profile);
+}
+
 static struct inv_tracee *place_of(ERL_NIF_TERM id)
 {
-	struct table *t = inv_tracee_is_port(id) ? &ports : &processes;
+	const struct table *t = table_of(id);
 
 	return &t->place[(id >> TAG_BITS) & (t->places - 1)];
 }
@@ -123,7 +151,8 @@ struct inv_tracee *inv_tracee_get(ERL_NIF_TERM id)
 		uint64_t has =
 			atomic_load_explicit(&t->id, memory_order_acquire);
 
-		if (has == id || (has != TAKEN && take_over(t, has, id, 0, 0)))
+		if (has == id ||
+		    (has != TAKEN && take_over(t, has, id, unknown(id), 0)))
 			return t;
 	}
 	inv_lost(INV_LOST_PLACE);
@@ -155,7 +184,7 @@ uint32_t inv_tracee_profile_of(ERL_NIF_TERM id)
 {
 	const struct inv_tracee *t = inv_tracee_find(id);
 
-	return t ? inv_tracee_profile(t) : 0;
+	return t ? inv_tracee_profile(t) : unknown(id);
 }
 
 bool inv_tracee_called(ERL_NIF_TERM id, uint32_t *sessions)
@@ -186,7 +215,7 @@ uint32_t inv_tracee_edit(ERL_NIF_TERM id, const struct inv_edit *edit)
 	uint32_t from;
 	uint32_t to;
 
-	if (!t && edit->set == 0)
+	if (!t && edit->set == 0 && unknown(id) == 0)
 		return 0;
 	if (!t)
 		t = inv_tracee_get(id);

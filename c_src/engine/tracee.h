@@ -17,6 +17,11 @@
  * that live never share them: a table as wide as the VM's has a place for each,
  * found without a search, and taken over from the dead without a clean-up.
  * Ports have a table of their own.
+ *
+ * New ones that the VM does not tell of, since no session needs a flag that it
+ * has set for them, have no place until somebody asks for them.  Those that had
+ * none before were given one then (inviso_engine_flags.erl), so what has no
+ * place is new.
  */
 struct inv_tracee {
 	_Atomic uint64_t id; /* whose this is; another: not traced */
@@ -47,6 +52,10 @@ int inv_tracees_init(uint64_t processes, uint64_t ports);
 void inv_tracees_end(void);
 void inv_tracees_clear(void);
 
+/* What those have that have no place; at first 0. */
+uint32_t inv_tracees_unknown(enum inv_new what);
+void inv_tracees_set_unknown(enum inv_new what, uint32_t profile);
+
 /* Of a pid or port of this node; both are words. */
 bool inv_tracee_is_port(ERL_NIF_TERM id);
 
@@ -54,7 +63,7 @@ bool inv_tracee_is_port(ERL_NIF_TERM id);
 struct inv_tracee *inv_tracee_find(ERL_NIF_TERM id);
 
 /*
- * The same, and it is ours from now on, with no flags if it was not.  From any
+ * The same, and it has a place from now on.  From any
  * thread.  NULL: another thread has just begun to do the same, and does not
  * get on.
  */

@@ -22,6 +22,7 @@
          counters_give_way_to_global_patterns/1,
          a_bit_that_is_used_again/1,
          no_room_is_told/1,
+         flags_that_nobody_needs/1,
          sessions_come_and_go/1]).
 
 -export([one_session/1,
@@ -54,7 +55,8 @@
 
 %% For the node.
 -export([example/0, forgotten/0, is_gone/1, not_supported/0, explained/0,
-         foreign/1, others/0, killed/0, give_way/0, used_again/0, come_and_go/0,
+         foreign/1, others/0, killed/0, give_way/0, used_again/0, not_needed/0,
+         come_and_go/0,
          no_room/0, log/2]).
 
 -import(inviso_test_lib, [call/4, wait_until/1]).
@@ -110,6 +112,7 @@ own() ->
      counters_give_way_to_global_patterns,
      a_bit_that_is_used_again,
      no_room_is_told,
+     flags_that_nobody_needs,
      sessions_come_and_go].
 
 init_per_suite(Config) ->
@@ -950,6 +953,42 @@ no_room() ->
 log(#{level := warning, msg := {Format, Args}}, #{config := Pid}) ->
     Pid ! {logged, lists:flatten(io_lib:format(Format, Args))};
 log(_, _) ->
+    ok.
+
+%% New processes of a session that wants nothing of them yet are free for others,
+%% and are the session's as soon as it does.
+flags_that_nobody_needs(Config) ->
+    ok = call(?config(node, Config), ?MODULE, not_needed, []).
+
+not_needed() ->
+    Echo = fun F() -> receive {To, M} -> To ! M, F() end end,
+    Old = spawn(Echo),
+    S = inviso_trace:session_create(s, self(), []),
+    1 = inviso_trace:send(S, false, []),
+    0 = inviso_trace:process(S, new, true, [send]),
+    New = spawn(Echo),
+    Others = spawn(Echo),
+    1 = erlang:trace(Others, true, [procs]),
+    1 = erlang:trace(Others, false, [procs]),
+    {flags, [send]} = inviso_trace:info(S, New, flags),
+    {flags, []} = inviso_trace:info(S, Old, flags),
+    1 = inviso_trace:send(S, true, []),
+    Newest = spawn(Echo),
+    Sent = [begin P ! {self(), hello}, receive hello -> P end end
+            || P <- [Old, New, Newest]],
+    3 = length(Sent),
+    _ = [receive {trace, P, send, hello, _} -> ok after 5000 -> error(P) end
+         || P <- [New, Newest]],
+    receive {trace, Old, _, _, _} = M -> error(M) after 0 -> ok end,
+    %% And back: those that are there keep it.
+    1 = inviso_trace:send(S, false, []),
+    Last = spawn(Echo),
+    [{flags, [send]}] =
+        lists:usort([inviso_trace:info(S, P, flags)
+                     || P <- [New, Newest, Last]]),
+    {flags, []} = inviso_trace:info(S, Old, flags),
+    _ = [exit(P, kill) || P <- [Old, New, Others, Newest, Last]],
+    true = inviso_trace:session_destroy(S),
     ok.
 
 %% Sessions come and go while processes call and spawn as fast as they can.
