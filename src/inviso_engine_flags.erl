@@ -230,10 +230,10 @@ set_in_vm(Tracee, Have, Want) ->
             {[], []} -> ok;
             {[], _} when Want =:= [] -> erlang:trace(Tracee, false, [all]);
             {New, []} -> erlang:trace(Tracee, true, tracer(New));
-            %% When one flag of new ones goes, the VM forgets all of them. Who
-            %% is spawned between these two has none.
-            _ when is_atom(Tracee) -> erlang:trace(Tracee, false, [all]),
-                                      erlang:trace(Tracee, true, tracer(Want));
+            %% When one flag of new ones goes, the VM forgets all of them: it
+            %% keeps those that nobody needs, until nobody needs any.
+            {New, _} when is_atom(Tracee) ->
+                erlang:trace(Tracee, true, tracer(New));
             {[], Old} -> erlang:trace(Tracee, false, Old);
             {New, Old} -> erlang:trace(Tracee, true, tracer(New)),
                           erlang:trace(Tracee, false, Old)
