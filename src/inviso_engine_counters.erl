@@ -105,13 +105,14 @@ plus(A, B) ->
                       Acc#{P => {N + M, X + Y}}
               end, A, B).
 
-%% A process that has done nothing since is not told.
+%% A process that has called nothing since is not told, whatever the calls from
+%% before still took.
 minus(A, B) when is_integer(A) -> max(0, A - B);
 minus(A, B) when map_size(B) =:= 0 -> A;
 minus(A, B) ->
     maps:fold(fun(P, {N, X}, Acc) ->
                       case B of
-                          #{P := {N, X}} -> Acc;
+                          #{P := {N, _}} -> Acc;
                           #{P := {M, Y}} when M =< N ->
                               Acc#{P => {N - M, X - Y}};
                           _ -> Acc#{P => {N, X}}
