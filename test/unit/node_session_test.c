@@ -471,7 +471,7 @@ static void a_part_of_something_else_is_begun_anew(void **state)
 static void what_was_there_is_not_read_again(void **state)
 {
 	static uint8_t part[70000];
-	struct inv_session s = recorded("skipped", 0, 3000);
+	struct inv_session s = recorded("skipped", 0, 6000);
 	struct inv_buf first;
 	struct inv_buf then;
 	struct inv_fetch f;
