@@ -1,3 +1,4 @@
+%% SPDX-License-Identifier: Apache-2.0
 %% @doc The match specs of several sessions as one of the VM's.
 %%
 %% The result tells who matched: `{Sessions, Valued, Returns, Exceptions,
