@@ -17,18 +17,19 @@
  *
  * masks of the sessions that match, of those of them whose {message, Value} is
  * not `true', one Value for each of these from bit 0 on, and of those that
- * want to hear of the call's end.  Without a result all sessions match, of a call
- * the plain one (engine/plain.h).  A Test is {Slot, Boolean, Value}: of the
- * sessions whose clauses the VM has not chosen from, a clause that matches if it
- * is `true', the first such counting.
+ * want to hear of the call's end.  Without a result all sessions match, of a
+ * call the plain one (engine/plain.h).  A Test is {Slot, Boolean, Value}: a
+ * clause of a session from whose clauses the VM has not chosen.  It matches if
+ * it is `true', and the first that does counts.
  *
- * Instead of Sessions, where any of it is needed,
+ * Where more is needed there is, instead of Sessions,
  *
  *	{Sessions, Specs, Caller, Actions, Tracer}
  *
- * of messages, the sessions that have a match spec for them, of calls, those that
- * trace global ones alone; who calls, {M, F, A} or anything else; what the match specs do (action.h); the number of the tracer,
- * of meta traced calls in a session that has none.
+ * Specs: of messages, the sessions that have a match spec for them; of calls,
+ * those that trace global ones alone.  Caller: {M, F, A} or anything else.
+ * Actions: what the match specs do (action.h).  Tracer: its number, of meta
+ * traced calls in a session that has none.
  */
 struct inv_verdict {
 	bool given; /* there is a result */
