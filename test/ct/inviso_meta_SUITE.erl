@@ -30,8 +30,12 @@
          a_flood_is_bounded/1,
          a_function_that_hangs/1,
          a_meta_tracer_that_dies/1,
+         a_meta_tracer_that_dies_leaves_others/1,
          patterns_of_others/1,
          the_module_itself/1]).
+
+%% For the node.
+-export([other_session/0]).
 
 -import(inviso_test_lib, [call/4, wait_until/1]).
 -import(inviso_meta_probe, [told/1, run/2, run/3]).
@@ -65,6 +69,7 @@ all() ->
      a_flood_is_bounded,
      a_function_that_hangs,
      a_meta_tracer_that_dies,
+     a_meta_tracer_that_dies_leaves_others,
      patterns_of_others,
      the_module_itself].
 
@@ -858,6 +863,38 @@ a_meta_tracer_that_dies(Config) ->
     wait_until(fun() -> call(N1, erlang, trace_info, [?NAMES, meta])
                             =:= {meta, false} end),
     stop(Config).
+
+%% What another session meta traces goes on when the meta tracer is killed.
+a_meta_tracer_that_dies_leaves_others(Config) ->
+    {N1, _, _, _} = tracing(Config),
+    true = code_of(?MODULE, N1),
+    Other = inviso_test_lib:spawn_call(N1, ?MODULE, other_session, []),
+    wait_until(fun() -> is_meta_traced(N1) end),
+    Sub = subscriber(N1),
+    {ok, _} = inviso(N1, tpm, [?P, assoc, 2, [], {?P, call}]),
+    run(N1, [a, b]),
+    wait_until(fun() -> queue(N1, Other) =:= 1 end),
+    true = call(N1, erlang, exit, [call(N1, erlang, whereis, [inviso_rt_meta]),
+                                   kill]),
+    wait_until(fun() -> [x || {meta_down, _, {died, killed}}
+                                  <- events(N1, Sub)] =/= [] end),
+    run(N1, [a, b]),
+    wait_until(fun() -> queue(N1, Other) =:= 2 end),
+    {ok, _} = inviso(N1, stop_tracing, []),
+    run(N1, [a, b]),
+    wait_until(fun() -> queue(N1, Other) =:= 3 end),
+    stop(Config).
+
+%% Holds its session.
+other_session() ->
+    Session = inviso_trace:session_create(other, self(), []),
+    1 = inviso_trace:function(Session, ?NAMES, [], [meta]),
+    ok = timer:sleep(infinity),
+    inviso_trace:session_destroy(Session).
+
+is_meta_traced(N) ->
+    Sessions = call(N, inviso_trace, session_info, [?NAMES]),
+    lists:keymember(other, 1, Sessions).
 
 %% Somebody else meta traces: his pattern stays as it is.
 patterns_of_others(Config) ->
