@@ -11,12 +11,14 @@
 /* Twice as many as profiles: where to look for one is found after a few. */
 #define PLACES (2 * INV_PROFILES_MAX)
 #define PROBES 128
+#define SPARES 16
 
 /* A profile without what is only remembered. */
 #define KEY offsetof(struct inv_profile, child)
 
 struct table {
-	_Atomic uint32_t used; /* profiles from 1 on */
+	_Atomic uint32_t used;		/* profiles from 1 on */
+	_Atomic uint32_t spare[SPARES]; /* numbers that nobody has seen */
 	_Atomic uint32_t new[INV_NEWS];
 	_Atomic uint32_t place[PLACES]; /* numbers by hash; 0: free */
 	struct inv_profile profile[INV_PROFILES_MAX];
@@ -80,22 +82,50 @@ static bool equal(const struct inv_profile *a, const struct inv_profile *b)
 	return memcmp(a, b, KEY) == 0;
 }
 
+/* 0: there is none. */
+static uint32_t free_number(void)
+{
+	uint32_t number = 0;
+	int i;
+
+	for (i = 0; i < SPARES && number == 0; i++)
+		number = atomic_exchange(&table->spare[i], 0);
+	if (number != 0)
+		return number;
+	number = atomic_load(&table->used);
+	do
+		if (number + 1 >= INV_PROFILES_MAX)
+			return 0;
+	while (!atomic_compare_exchange_weak(&table->used, &number,
+					     number + 1));
+	return number + 1;
+}
+
+/* Where as many threads do so at once as there are spares, one is lost. */
+static void give_back(uint32_t number)
+{
+	uint32_t none = 0;
+	int i;
+
+	for (i = 0; i < SPARES && number != 0; i++, none = 0)
+		if (atomic_compare_exchange_strong(&table->spare[i], &none,
+						   number))
+			return;
+}
+
 /* Its number; 0: there is no room. */
 static uint32_t define(const struct inv_profile *p)
 {
-	uint32_t used = atomic_load(&table->used);
+	uint32_t number = free_number();
 
-	do
-		if (used + 1 >= INV_PROFILES_MAX)
-			return 0;
-	while (!atomic_compare_exchange_weak(&table->used, &used, used + 1));
-	memcpy(&table->profile[used + 1], p, KEY);
-	return used + 1;
+	if (number != 0)
+		memcpy(&table->profile[number], p, KEY);
+	return number;
 }
 
 /*
  * Two threads may define the same: one finds the other's when it wants to put
- * its own into the place, and a number is lost.
+ * its own into the place.
  */
 static uint32_t number_of(const struct inv_profile *p)
 {
@@ -114,9 +144,12 @@ static uint32_t number_of(const struct inv_profile *p)
 		if (number == 0 &&
 		    atomic_compare_exchange_strong(place, &number, mine))
 			return mine;
-		if (equal(p, inv_profile_at(number)))
+		if (equal(p, inv_profile_at(number))) {
+			give_back(mine);
 			return number;
+		}
 	}
+	give_back(mine);
 	inv_lost(INV_LOST_PROFILE);
 	return INV_PROFILE_NONE;
 }

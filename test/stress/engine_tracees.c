@@ -17,7 +17,8 @@
 #define PIDS 64
 #define HOT 2 /* processes that all change at once */
 #define ROUNDS 50000
-#define PROFILES 20000
+#define FLAGS 4 /* that each may have one of: few profiles in all */
+#define PROFILES (INV_PROFILES_MAX - 64) /* hardly a number may be wasted */
 
 #define CHECK(what)                                          \
 	do {                                                 \
@@ -50,7 +51,7 @@ static void *edit(void *arg)
 
 	for (round = 0; round < ROUNDS; round++) {
 		ERL_NIF_TERM id = pid(1, round % HOT);
-		uint32_t flag = round % INV_FLAGS;
+		uint32_t flag = round % FLAGS;
 
 		CHECK(change(id, slot, UINT32_MAX, 1U << flag) !=
 		      INV_PROFILE_NONE);
@@ -119,18 +120,19 @@ int main(void)
 	uint32_t f;
 
 	CHECK(inv_profiles_init() == 0 && inv_tracees_init(PIDS, 1) == 0);
-	in_threads(edit);
-	for (i = 0; i < HOT; i++)
-		for (f = 0; f < INV_FLAGS; f++)
-			CHECK(inv_profile_at(inv_tracee_profile_of(pid(1, i)))
-				      ->sessions[f] ==
-			      (f == i ? (1U << THREADS) - 1 : 0));
 	CHECK(!pthread_barrier_init(&together, NULL, THREADS));
 	in_threads(define);
 	for (i = 0; i < THREADS * PROFILES; i++)
 		CHECK(found[i / PROFILES][i % PROFILES] ==
 		      found[0][i % PROFILES]);
 	CHECK(inv_lost_count(INV_LOST_PROFILE) == 0);
+	inv_profiles_clear();
+	in_threads(edit);
+	for (i = 0; i < HOT; i++)
+		for (f = 0; f < INV_FLAGS; f++)
+			CHECK(inv_profile_at(inv_tracee_profile_of(pid(1, i)))
+				      ->sessions[f] ==
+			      (f == i ? (1U << THREADS) - 1 : 0));
 	in_threads(take_over);
 	inv_tracees_end();
 	inv_profiles_end();
