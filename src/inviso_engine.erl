@@ -12,11 +12,12 @@
 
 -export([load/0, start/0, handle/1, tracer/2, session/2, edit/5, profile_of/1,
          called/1, masks/1, tracer_of/2, know/1, unknown/1, unknown/2, quiet/2,
-         calls/3, missed/1, lost/0, plain/1, plain/4, is_plain/3]).
+         calls/3, missed/1, lost/0, room/3, plain/4, is_plain/3]).
 
 -nifs([enabled/3, trace/5, start/0, handle/1, tracer/2, session/2, edit/5,
        profile_of/1, called/1, masks/1, tracer_of/2, know/1, unknown/1,
-       unknown/2, quiet/2, calls/3, missed/1, lost/0, plain/1, plain/4, is_plain/3]).
+       unknown/2, quiet/2, calls/3, missed/1, lost/0, room/3, plain/4,
+       is_plain/3]).
 
 -export_type([profile/0, slot/0, sessions/0, tracee/0, tracer/0]).
 
@@ -59,16 +60,16 @@ dir() ->
         Dir -> unicode:characters_to_list(Dir)
     end.
 
-%% @doc The session whose calls come without a match spec.
--spec plain(slot() | none) -> ok.
-plain(_Slot) -> erlang:nif_error(not_loaded).
+%% @doc Whether there is room to note a function in.
+-spec room(module(), atom(), arity()) -> boolean().
+room(_M, _F, _A) -> erlang:nif_error(not_loaded).
 
-%% @doc Notes that a function has such a pattern, or none any more; not if there
-%% are too many.
--spec plain(module(), atom(), arity(), boolean()) -> boolean().
-plain(_M, _F, _A, _Is) -> erlang:nif_error(not_loaded).
+%% @doc Notes that a function has a pattern without a match spec, which is these
+%% sessions', or none any more.
+-spec plain(module(), atom(), arity(), sessions() | none) -> ok.
+plain(_M, _F, _A, _Sessions) -> erlang:nif_error(not_loaded).
 
-%% @doc What was noted, by whichever server.
+%% @doc Whether it was noted, by whichever server.
 -spec is_plain(module(), atom(), arity()) -> boolean().
 is_plain(_M, _F, _A) -> erlang:nif_error(not_loaded).
 

@@ -8,7 +8,7 @@
 %% that matter have set there.
 -module(inviso_engine_functions).
 
--export([new/0, opened/2, look/1, set/5, activate/3,
+-export([new/0, look/1, set/5, activate/3,
          foreign/3, forget/2, info/4,
          sessions/2]).
 
@@ -37,8 +37,6 @@
          %% Those whose match specs change flags of a process in the call, or
          %% tell its end alone.
          changing = [] :: [slot()],
-         %% Whose are the calls that the VM has no verdict on (opened/2).
-         plain = none :: none | slot(),
          %% Those with flags `return_to' and `silent'; whether it takes callers
          %% to tell whose an event return_to is.
          returning = [] :: [slot()],
@@ -59,16 +57,6 @@
 -spec new() -> functions().
 new() ->
     #functions{}.
-
-%% @doc There is a new session. One session's patterns for all calls are in the
-%% VM as they are, without a match spec, which would cost a call more than all
-%% else.
--spec opened(slot(), functions()) -> functions().
-opened(Slot, #functions{plain = none, foreign = []} = F) ->
-    ok = inviso_engine:plain(Slot),
-    F#functions{plain = Slot};
-opened(_, F) ->
-    F.
 
 %% @doc Sets or clears what a session has on functions. How many functions.
 -spec set(slot(), mfa_spec(), inviso_engine_entry:action(), meta(),
@@ -141,34 +129,20 @@ activated(Slot, {Calls, Returns, Silent}, F0) ->
     end.
 
 %% @doc Whether the VM tells the session's calls to a tracer module itself: then
-%% it has the session's own patterns, and all others have a verdict.
+%% it has the session's own patterns.
 -spec foreign(slot(), boolean(), functions()) -> functions().
 foreign(Slot, Is, #functions{foreign = Old} = F0) ->
     case member(Slot, Is, Old) of
         Old -> F0;
-        New -> active(Slot, no_plain(F0#functions{foreign = New}))
+        New -> active(Slot, F0#functions{foreign = New})
     end.
-
-no_plain(#functions{plain = none} = F) ->
-    F;
-no_plain(#functions{plain = Slot} = F) ->
-    New = active(Slot, F#functions{plain = none}),
-    ok = inviso_engine:plain(none),
-    New.
 
 member(Slot, true, Slots) -> lists:usort([Slot | Slots]);
 member(Slot, false, Slots) -> Slots -- [Slot].
 
 %% @doc Clears all that a session has set.
 -spec forget(slot(), functions()) -> functions().
-forget(Slot, #functions{plain = Slot} = F0) ->
-    F = forgotten(Slot, F0),
-    ok = inviso_engine:plain(none),
-    F#functions{plain = none};
-forget(Slot, F) ->
-    forgotten(Slot, F).
-
-forgotten(Slot, F0) ->
+forget(Slot, F0) ->
     F1 = F0#functions{calling = F0#functions.calling -- [Slot],
                       enabling = F0#functions.enabling -- [Slot],
                       changing = F0#functions.changing -- [Slot],
@@ -282,7 +256,7 @@ plan([], _, _, _, {_, Cache, Acc}) ->
 %% What is refused is refused now, even if it does not matter yet.
 allowed(MFA, Old, Sessions, Slot, {F, Cache0}) ->
     Active = F#functions{calling = [Slot | F#functions.calling]},
-    case state(Sessions, Active, Cache0) of
+    case state(MFA, Sessions, Active, Cache0) of
         {error, _} = E ->
             E;
         {Then, Cache1} ->
@@ -291,7 +265,7 @@ allowed(MFA, Old, Sessions, Slot, {F, Cache0}) ->
                 true ->
                     {error, {already_traced, MFA}};
                 false ->
-                    {New, Cache} = state(Sessions, F, Cache1),
+                    {New, Cache} = state(MFA, Sessions, F, Cache1),
                     {ok, New, Cache}
             end
     end.
@@ -299,21 +273,27 @@ allowed(MFA, Old, Sessions, Slot, {F, Cache0}) ->
 %% The VM is told, then it is written down.
 exchange(Changes, F) ->
     ToDo = [{M, FA, Old, New} || {M, FA, Old, New, _} <- Changes, Old =/= New],
-    _ = [inviso_engine:plain(M, Name, A, true)
-         || {M, {Name, A}, _, #{call := {_, []}}} <- ToDo],
+    _ = [inviso_engine:plain(M, Name, A, wanting(Sessions, F))
+         || {M, {Name, A}, _, New, Sessions} <- Changes, is_plain(New)],
     case inviso_engine_breakpoints:exchange(ToDo) of
         ok ->
-            _ = [inviso_engine:plain(M, Name, A, false)
-                 || {M, {Name, A}, #{call := {_, []}}, _} <- ToDo],
-            New = lists:foldl(fun remember/2, warn_all(ToDo, Changes, F),
-                              Changes),
-            {ok, case ToDo of
-                     [] -> New;
-                     _ -> tell_apart(New)
-                 end};
+            _ = [inviso_engine:plain(M, Name, A, none)
+                 || {M, {Name, A}, Old, New} <- ToDo,
+                    is_plain(Old), not is_plain(New)],
+            {ok, tell_apart(lists:foldl(fun remember/2,
+                                        warn_all(ToDo, Changes, F), Changes))};
         {error, _} = E ->
             E
     end.
+
+is_plain(#{call := {_, []}}) -> true;
+is_plain(_) -> false.
+
+%% The VM calls the tracers of others itself.
+wanting(Sessions, #functions{foreign = Foreign} = F) ->
+    lists:sum([1 bsl Slot || {Slot, #{call := _}} <- Sessions,
+                             is_active(Slot, F),
+                             not lists:member(Slot, Foreign)]).
 
 remember({M, FA, _, New, Sessions}, #functions{modules = Modules} = F) ->
     {Version, Fs0} = case Modules of
@@ -374,7 +354,7 @@ doable({M, {Name, A} = FA, Old0, Sessions}, F, {Cache, Acc}) ->
                       true -> {Old0, Sessions};
                       false -> {#{}, []}
                   end,
-    case state(Left, F, Cache) of
+    case state(MFA, Left, F, Cache) of
         {error, Reason} ->
             warn("~p:~p/~p is not traced: ~0p", [M, Name, A, Reason]),
             {Cache, [{M, FA, Old, Old, Left} | Acc]};
@@ -426,7 +406,7 @@ is_active(Slot, #functions{calling = C, enabling = E}) ->
     lists:member(Slot, C) orelse lists:member(Slot, E).
 
 %% Few combinations for many functions: each is composed once.
-state(Sessions, F, Cache) ->
+state(Where, Sessions, F, Cache) ->
     Calls = [{Slot, Kind, MS} || {Slot, #{call := {Kind, MS}}} <- Sessions,
                                  is_active(Slot, F)],
     Metas = [{Slot, MS, by_number(Meta)}
@@ -436,12 +416,13 @@ state(Sessions, F, Cache) ->
     Counters = [K || K <- inviso_engine_counters:kinds(),
                      not is_global_alone(Calls, Metas),
                      lists:any(fun({_, E}) -> counts(K, E) end, Sessions)],
-    Key = {{Calls, Foreign}, Metas, Counters, F#functions.callers},
+    Key = {{Calls, Foreign}, Metas, Counters, F#functions.callers,
+           can_be_plain(Where, Calls)},
     case Cache of
         #{Key := State} ->
             {State, Cache};
         _ ->
-            case compose(Key, F#functions.plain) of
+            case compose(Key) of
                 {error, _} = E -> E;
                 State -> {State, Cache#{Key => State}}
             end
@@ -454,17 +435,23 @@ by_number({Tracer, Number}) ->
         false -> Number
     end.
 
-compose({{[{_, Kind, MS}], [_]}, [], [], _}, _Plain) ->
+%% Where each of the sessions wants all calls, whose they are can be noted.
+can_be_plain(on_load, _) -> false;
+can_be_plain(_, []) -> false;
+can_be_plain({M, F, A}, Calls) ->
+    lists:all(fun({_, _, MS}) -> MS =:= true end, Calls)
+        andalso inviso_engine:room(M, F, A).
+
+compose({{[{_, Kind, MS}], [_]}, [], [], _, _}) ->
     #{call => {Kind, source(MS)}};
-compose({{[{_, Kind, MS}], [_]}, Metas, Counters, Callers}, Plain)
-  when Kind =:= local ->
-    case compose({{[], []}, Metas, Counters, Callers}, Plain) of
+compose({{[{_, local, MS}], [_]}, Metas, Counters, Callers, Plain}) ->
+    case compose({{[], []}, Metas, Counters, Callers, Plain}) of
         {error, _} = E -> E;
         State -> State#{call => {local, source(MS)}}
     end;
-compose({{_, [_ | _]}, _, _, _}, _Plain) ->
+compose({{_, [_ | _]}, _, _, _, _}) ->
     {error, {not_supported, {shared, calls}}};
-compose({{Calls, []}, Metas, Counters, Callers}, Plain) ->
+compose({{Calls, []}, Metas, Counters, Callers, Plain}) ->
     Others = maps:from_list([{K, true} || K <- Counters]),
     Global = is_global_alone(Calls, Metas),
     case {calls(Calls, Global, Callers, Plain), Metas} of
@@ -502,16 +489,19 @@ is_global_alone(Calls, Metas) ->
 
 calls([], _, _, _) ->
     #{};
-calls([{Slot, local, true}], _, false, Slot) ->
-    #{call => {local, []}};
-calls(Calls, Global, Callers, _) ->
-    About = {calls, Callers andalso not Global,
-             [Slot || {Slot, global, _} <- Calls, not Global]},
-    case inviso_engine_spec:compose([{Slot, MS} || {Slot, _, MS} <- Calls],
-                                    About) of
-        {ok, MS} when Global -> #{call => {global, MS}};
-        {ok, MS} -> #{call => {local, MS}};
-        {error, _} = E -> E
+calls([{_, Kind, _} | _] = Calls, Global, Callers, Plain) ->
+    Beside = [Slot || {Slot, global, _} <- Calls, not Global],
+    Asked = Callers andalso not Global,
+    case Plain andalso not Asked andalso Beside =:= [] of
+        true ->
+            #{call => {Kind, []}};
+        false ->
+            Specs = [{Slot, MS} || {Slot, _, MS} <- Calls],
+            case inviso_engine_spec:compose(Specs, {calls, Asked, Beside}) of
+                {ok, MS} when Global -> #{call => {global, MS}};
+                {ok, MS} -> #{call => {local, MS}};
+                {error, _} = E -> E
+            end
     end.
 
 %%---------------------------------------------------------------------------
@@ -530,8 +520,7 @@ set_on_load(Slot, Action, #functions{on_load = {Sessions, State}} = F) ->
     end.
 
 set_on_load_to(Sessions, #functions{on_load = {_, Old}} = F) ->
-    %% Nobody would know whose a plain one is.
-    case state(Sessions, F#functions{plain = none}, #{}) of
+    case state(on_load, Sessions, F, #{}) of
         {error, _} = E ->
             E;
         {New, _} ->
@@ -558,6 +547,9 @@ versions() ->
 look(#functions{modules = Modules, on_load = {OnLoad, _}} = F0) ->
     Gone = [M || {M, {Version, _}} <- maps:to_list(Modules),
                  inviso_engine_breakpoints:version(M) =/= Version],
+    _ = [inviso_engine:plain(M, Name, A, none)
+         || M <- Gone, {_, Fs} <- [maps:get(M, Modules)],
+            {Name, A} <- maps:keys(Fs)],
     F = F0#functions{modules = maps:without(Gone, Modules)},
     case OnLoad of
         [] ->

@@ -236,10 +236,7 @@ open_session(Name, Tracer, #state{slots = [Slot | Slots]} = State0) ->
             Number = inviso_engine:session(Slot, TracerNumber),
             Session = #session{name = Name, slot = Slot, tracer = Tracer},
             Sessions = (State0#state.sessions)#{Number => Session},
-            Functions = inviso_engine_functions:opened(
-                          Slot, State0#state.functions),
             State = State1#state{slots = Slots, sessions = Sessions,
-                                 functions = Functions,
                                  flags = inviso_engine_flags:opened(
                                            Slot, State0#state.flags)},
             renew_messages(State),

@@ -99,7 +99,7 @@ static bool is_recursion(const struct inv_message *m, ERL_NIF_TERM caller)
 void inv_call_begin(struct inv_message *m, struct inv_verdict *v, uint32_t mask)
 {
 	if (!v->given)
-		mask &= inv_plain_session();
+		mask &= inv_plain_sessions(m->env, m->content);
 	if (v->specs != 0 && is_recursion(m, v->caller))
 		mask &= ~v->specs;
 	m->tracer = v->frame.tracer;
@@ -133,7 +133,7 @@ void inv_call_end(struct inv_message *m, uint32_t mask)
 	}
 }
 
-void inv_call_return_to(const struct inv_message *m, uint32_t mask)
+void inv_call_return_to(struct inv_message *m, uint32_t mask)
 {
 	struct inv_tracee *t = inv_tracee_find(m->tracee);
 	uint32_t calling = m->profile->sessions[INV_FLAG_CALL];

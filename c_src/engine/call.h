@@ -17,6 +17,6 @@ void inv_call_begin(struct inv_message *m, struct inv_verdict *v,
 void inv_call_end(struct inv_message *m, uint32_t mask);
 
 /* return_to */
-void inv_call_return_to(const struct inv_message *m, uint32_t mask);
+void inv_call_return_to(struct inv_message *m, uint32_t mask);
 
 #endif

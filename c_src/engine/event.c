@@ -138,6 +138,7 @@ static void tell_linked(const struct inv_message *link)
 	m.tag = getting_linked;
 	m.tracee = link->content;
 	m.content = link->tracee;
+	m.bare = 0;
 	m.profile = profile_of(m.tracee);
 	m.before = m.profile;
 	inv_verdict_none(&v);

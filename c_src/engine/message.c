@@ -94,6 +94,30 @@ static ERL_NIF_TERM compose(const struct inv_message *m, uint32_t slot,
 	return enif_make_tuple_from_array(m->env, element, n);
 }
 
+/* Whether the session has any flag that says how a message is to look. */
+static bool is_bare(const struct inv_message *m, uint32_t slot)
+{
+	const uint32_t *flagged = m->profile->sessions;
+
+	return !m->meta &&
+	       !((flagged[INV_FLAG_TIMESTAMP] | flagged[INV_FLAG_STRICT] |
+		  flagged[INV_FLAG_MONOTONIC] | flagged[INV_FLAG_ARITY] |
+		  flagged[INV_FLAG_SCHEDULER_ID]) >>
+			 slot &
+		 1);
+}
+
+/* Sessions that want the same get the same. */
+static ERL_NIF_TERM message(struct inv_message *m, uint32_t slot,
+			    ERL_NIF_TERM value)
+{
+	if (value || !is_bare(m, slot))
+		return compose(m, slot, value);
+	if (!m->bare)
+		m->bare = compose(m, slot, 0);
+	return m->bare;
+}
+
 /* An end of a call would not make the VM give up a tracer. */
 static void miss(const struct inv_message *m, uint32_t tracer)
 {
@@ -101,8 +125,8 @@ static void miss(const struct inv_message *m, uint32_t tracer)
 		inv_tracer_miss(tracer);
 }
 
-void inv_message_send_to(const struct inv_message *m, uint32_t slot,
-			 uint32_t tracer, ERL_NIF_TERM value)
+static void send_to(struct inv_message *m, uint32_t slot, uint32_t tracer,
+		    ERL_NIF_TERM value)
 {
 	const struct inv_tracer *t = inv_tracer_at(tracer);
 
@@ -117,17 +141,16 @@ void inv_message_send_to(const struct inv_message *m, uint32_t slot,
 	case INV_TRACER_PROCESS:
 	case INV_TRACER_PORT:
 		if (t->term != m->tracee &&
-		    !inv_tracer_send(m->env, t, compose(m, slot, value)))
+		    !inv_tracer_send(m->env, t, message(m, slot, value)))
 			miss(m, tracer);
 	}
 }
 
-void inv_message_send(const struct inv_message *m, uint32_t slot,
-		      ERL_NIF_TERM value)
+void inv_message_send(struct inv_message *m, uint32_t slot, ERL_NIF_TERM value)
 {
 	uint32_t tracer = inv_session_at(slot)->tracer;
 
 	if (!tracer)
 		tracer = m->meta ? m->tracer : m->before->tracer[slot];
-	inv_message_send_to(m, slot, tracer, value);
+	send_to(m, slot, tracer, value);
 }

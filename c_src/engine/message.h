@@ -25,6 +25,7 @@ struct inv_message {
 	ERL_NIF_TERM scheduler; /* 0: no session wants its number */
 	bool meta;		/* flags of processes are no matter of it */
 	uint32_t tracer;	/* then: of a session that has none */
+	ERL_NIF_TERM bare;	/* the message without flags; 0: not made yet */
 };
 
 void inv_messages_init(ErlNifEnv *env);
@@ -46,11 +47,6 @@ ERL_NIF_TERM inv_message_content(const struct inv_message *m, uint32_t slot);
  * process itself; `value` is what a match spec's {message, Value} made of it,
  * 0: nothing.
  */
-void inv_message_send(const struct inv_message *m, uint32_t slot,
-		      ERL_NIF_TERM value);
-
-/* The same to a tracer of another number. */
-void inv_message_send_to(const struct inv_message *m, uint32_t slot,
-			 uint32_t tracer, ERL_NIF_TERM value);
+void inv_message_send(struct inv_message *m, uint32_t slot, ERL_NIF_TERM value);
 
 #endif

@@ -107,6 +107,7 @@ static ERL_NIF_TERM start(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 	inv_tracers_clear(&self);
 	inv_tracees_clear();
 	inv_profiles_clear();
+	inv_plain_clear();
 	inv_lost_clear();
 	return enif_make_tuple2(env, term, left ? am_true : am_false);
 }
@@ -306,7 +307,7 @@ static ErlNifFunc functions[] = {
 	{ "quiet", 2, inv_engine_quiet, 0 },
 	{ "missed", 1, inv_tracer_missed, 0 },
 	{ "lost", 0, inv_engine_lost, 0 },
-	{ "plain", 1, inv_plain_choose, 0 },
+	{ "room", 3, inv_plain_room, 0 },
 	{ "plain", 4, inv_plain_note, 0 },
 	{ "is_plain", 3, inv_plain_is, 0 },
 };

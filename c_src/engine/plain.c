@@ -2,24 +2,24 @@
 #include "engine/plain.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
-#include "engine/session.h"
-
-/* Open addressing, never full, never cleared of a function's place. */
+/* Open addressing; a function has its place for good. */
 #define PLACES 131072
-#define NOTED_MAX 65536
+#define FUNCTIONS_MAX (PLACES / 2)
+#define PROBES 64
 
 struct function {
-	ERL_NIF_TERM module;
+	_Atomic ERL_NIF_TERM module; /* 0: free; the last that is written */
 	ERL_NIF_TERM name;
 	unsigned arity;
+	_Atomic uint32_t sessions;
 	bool plain;
 };
 
-static _Atomic uint32_t session;
 static struct function functions[PLACES];
-static size_t noted;
+static size_t used;
 
 static ERL_NIF_TERM am_false;
 static ERL_NIF_TERM am_ok;
@@ -32,77 +32,97 @@ void inv_plain_init(ErlNifEnv *env)
 	am_true = enif_make_atom(env, "true");
 }
 
-uint32_t inv_plain_session(void)
-{
-	return atomic_load_explicit(&session, memory_order_relaxed);
-}
-
-ERL_NIF_TERM inv_plain_choose(ErlNifEnv *env, int argc,
-			      const ERL_NIF_TERM argv[])
-{
-	uint32_t slot;
-
-	(void)argc;
-	if (!enif_get_uint(env, argv[0], &slot))
-		atomic_store(&session, 0);
-	else if (slot < INV_SESSIONS_MAX)
-		atomic_store(&session, UINT32_C(1) << slot);
-	else
-		return enif_make_badarg(env);
-	return am_ok;
-}
-
-/* Its place, or the free one that could be. */
-static struct function *place(ERL_NIF_TERM module, ERL_NIF_TERM name,
-			      unsigned arity)
+/* Its place, or the free one that could be; NULL: neither. */
+static struct function *find(ERL_NIF_TERM module, ERL_NIF_TERM name,
+			     unsigned arity)
 {
 	uint64_t hash = (module * 31 + name) * UINT64_C(0x9e3779b97f4a7c15);
 	size_t at = (size_t)(hash >> 40) + arity;
+	int left;
 
-	for (;; at++) {
+	for (left = PROBES; left > 0; left--, at++) {
 		struct function *f = &functions[at % PLACES];
+		ERL_NIF_TERM there =
+			atomic_load_explicit(&f->module, memory_order_acquire);
 
-		if (f->module == 0 || (f->module == module && f->name == name &&
-				       f->arity == arity))
+		if (there == 0 ||
+		    (there == module && f->name == name && f->arity == arity))
 			return f;
 	}
+	return NULL;
 }
 
-static struct function *get_place(ErlNifEnv *env, const ERL_NIF_TERM argv[])
+static bool is_used(const struct function *f)
+{
+	return f && atomic_load_explicit(&f->module, memory_order_relaxed) != 0;
+}
+
+uint32_t inv_plain_sessions(ErlNifEnv *env, ERL_NIF_TERM call)
+{
+	const struct function *f;
+	const ERL_NIF_TERM *mfa;
+	unsigned arity;
+	int n;
+
+	if (!enif_get_tuple(env, call, &n, &mfa) || n != 3 ||
+	    !enif_get_list_length(env, mfa[2], &arity))
+		return 0;
+	f = find(mfa[0], mfa[1], arity);
+	return f ? atomic_load_explicit(&f->sessions, memory_order_acquire) : 0;
+}
+
+void inv_plain_clear(void)
+{
+	size_t i;
+
+	for (i = 0; i < PLACES && used != 0; i++)
+		if (is_used(&functions[i]))
+			atomic_store(&functions[i].sessions, 0);
+}
+
+static struct function *argument(ErlNifEnv *env, const ERL_NIF_TERM argv[])
 {
 	unsigned arity;
 
 	if (!enif_is_atom(env, argv[0]) || !enif_is_atom(env, argv[1]) ||
 	    !enif_get_uint(env, argv[2], &arity))
 		return NULL;
-	return place(argv[0], argv[1], arity);
+	return find(argv[0], argv[1], arity);
+}
+
+ERL_NIF_TERM inv_plain_room(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
+{
+	struct function *f = argument(env, argv);
+
+	(void)argc;
+	if (is_used(f))
+		return am_true;
+	if (!f || used == FUNCTIONS_MAX)
+		return am_false;
+	used++;
+	f->name = argv[1];
+	(void)enif_get_uint(env, argv[2], &f->arity);
+	atomic_store_explicit(&f->module, argv[0], memory_order_release);
+	return am_true;
 }
 
 ERL_NIF_TERM inv_plain_note(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 {
-	struct function *f = get_place(env, argv);
+	struct function *f = argument(env, argv);
+	unsigned sessions = 0;
 
 	(void)argc;
-	if (!f)
-		return enif_make_badarg(env);
-	if (f->module == 0) {
-		if (argv[3] != am_true)
-			return am_true;
-		if (noted == NOTED_MAX)
-			return am_false;
-		noted++;
-		f->module = argv[0];
-		f->name = argv[1];
-		(void)enif_get_uint(env, argv[2], &f->arity);
-	}
-	f->plain = argv[3] == am_true;
-	return am_true;
+	if (!is_used(f))
+		return am_ok;
+	f->plain = enif_get_uint(env, argv[3], &sessions);
+	atomic_store_explicit(&f->sessions, sessions, memory_order_release);
+	return am_ok;
 }
 
 ERL_NIF_TERM inv_plain_is(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 {
-	const struct function *f = get_place(env, argv);
+	const struct function *f = argument(env, argv);
 
 	(void)argc;
-	return f && f->module != 0 && f->plain ? am_true : am_false;
+	return is_used(f) && f->plain ? am_true : am_false;
 }

@@ -3,28 +3,29 @@
 #define INV_ENGINE_PLAIN_H
 
 #include <erl_nif.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 /*
  * Functions that the VM has a pattern on without a match spec, which would cost
- * a call more than all else: all calls are wanted, and by one session alone, the
- * plain one.  There is one of these at most, so that an event without a verdict
- * is its.
+ * a call more than all else: each of the sessions that trace them wants all
+ * calls.  The event has no verdict then; whose it is, is written here.
  *
  * Such a pattern does not say that it is ours, as others do: so that it is
  * known here when a server was killed that had set it.  All but
- * inv_plain_session is the server's.
+ * inv_plain_sessions is the server's.
  */
 
-/* Its mask; 0: there is none. */
-uint32_t inv_plain_session(void);
+/* The mask of those that want a call, {M, F, Args}. */
+uint32_t inv_plain_sessions(ErlNifEnv *env, ERL_NIF_TERM call);
 
-/* plain(Slot | none) -> ok */
-ERL_NIF_TERM inv_plain_choose(ErlNifEnv *env, int argc,
-			      const ERL_NIF_TERM argv[]);
+/* There are no sessions any more; their patterns may still be there. */
+void inv_plain_clear(void);
 
-/* plain(M, F, A, boolean()) -> boolean(): notes it; false: there is no room */
+/* room(M, F, A) -> boolean(): whether it can be plain */
+ERL_NIF_TERM inv_plain_room(ErlNifEnv *env, int argc,
+			    const ERL_NIF_TERM argv[]);
+
+/* plain(M, F, A, Mask | none) -> ok: nothing, where there is no room */
 ERL_NIF_TERM inv_plain_note(ErlNifEnv *env, int argc,
 			    const ERL_NIF_TERM argv[]);
 

@@ -110,7 +110,7 @@ uint32_t inv_verdict_told(const struct inv_verdict *v)
 	return told;
 }
 
-void inv_verdict_send(const struct inv_message *m, const struct inv_verdict *v,
+void inv_verdict_send(struct inv_message *m, const struct inv_verdict *v,
 		      uint32_t mask)
 {
 	uint32_t left;

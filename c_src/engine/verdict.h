@@ -18,7 +18,7 @@
  * masks of the sessions that match, of those of them whose {message, Value} is
  * not `true', one Value for each of these from bit 0 on, and of those that
  * want to hear of the call's end.  Without a result all sessions match, of a
- * call the plain one (engine/plain.h).  A Test is {Slot, Boolean, Value}: a
+ * call those that want all of the function's (plain.h).  A Test is {Slot, Boolean, Value}: a
  * clause of a session from whose clauses the VM has not chosen.  It matches if
  * it is `true', and the first that does counts.
  *
@@ -55,7 +55,7 @@ bool inv_verdict_read(ErlNifEnv *env, ERL_NIF_TERM opts, struct inv_verdict *v);
 uint32_t inv_verdict_told(const struct inv_verdict *v);
 
 /* Sends each session of the mask that matched its message. */
-void inv_verdict_send(const struct inv_message *m, const struct inv_verdict *v,
+void inv_verdict_send(struct inv_message *m, const struct inv_verdict *v,
 		      uint32_t mask);
 
 #endif

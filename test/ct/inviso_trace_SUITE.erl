@@ -23,6 +23,7 @@
          a_bit_that_is_used_again/1,
          no_room_is_told/1,
          flags_that_nobody_needs/1,
+         no_match_spec_where_all_want_all/1,
          sessions_come_and_go/1]).
 
 -export([one_session/1,
@@ -56,7 +57,7 @@
 %% For the node.
 -export([example/0, forgotten/0, is_gone/1, not_supported/0, explained/0,
          foreign/1, others/0, killed/0, give_way/0, used_again/0, not_needed/0,
-         come_and_go/0,
+         all_want_all/1, come_and_go/0,
          no_room/0, log/2]).
 
 -import(inviso_test_lib, [call/4, wait_until/1]).
@@ -113,6 +114,7 @@ own() ->
      a_bit_that_is_used_again,
      no_room_is_told,
      flags_that_nobody_needs,
+     no_match_spec_where_all_want_all,
      sessions_come_and_go].
 
 init_per_suite(Config) ->
@@ -617,6 +619,67 @@ is_gone(Weak) ->
     catch
         error:badarg -> true
     end.
+
+%% Then the VM does not run one, and each session has its own functions' calls.
+no_match_spec_where_all_want_all(Config) ->
+    case has_sessions() of
+        true ->
+            {skip, "OTP's own sessions"};
+        false ->
+            _ = [ok = call(?config(node, Config), ?MODULE, all_want_all, [Kind])
+                 || Kind <- [global, local]],
+            ok
+    end.
+
+all_want_all(Kind) ->
+    {A, ToA} = wanting(Kind, true, [f, g]),
+    [] = match_spec(f),
+    ok = calls([{ToA, [f, g]}]),
+    {B, ToB} = wanting(Kind, true, [f]),
+    [[], []] = [match_spec(F) || F <- [f, g]],
+    ok = calls([{ToA, [f, g]}, {ToB, [f]}]),
+    {C, ToC} = wanting(Kind, [{['$1'], [{'>', '$1', 1}], []}], [f]),
+    [_ | _] = match_spec(f),
+    ok = calls([{ToA, [f, g]}, {ToB, [f]}, {ToC, []}]),
+    true = inviso_trace:session_destroy(C),
+    [] = match_spec(f),
+    1 = inviso_trace:function(A, {?WORK, f, 1}, false, [Kind]),
+    ok = calls([{ToA, [g]}, {ToB, [f]}, {ToC, []}]),
+    true = inviso_trace:session_destroy(B),
+    {D, ToD} = wanting(Kind, true, [g]),
+    ok = calls([{ToA, [g]}, {ToB, []}, {ToD, [g]}]),
+    _ = [true = inviso_trace:session_destroy(S) || S <- [A, D]],
+    ok.
+
+wanting(Kind, Spec, Functions) ->
+    Tracer = spawn_link(fun() -> receive stop -> ok end end),
+    S = inviso_trace:session_create(wanting, Tracer, []),
+    1 = inviso_trace:process(S, self(), true, [call]),
+    _ = [1 = inviso_trace:function(S, {?WORK, F, '_'}, Spec, [Kind])
+         || F <- Functions],
+    {S, Tracer}.
+
+match_spec(F) ->
+    [MFA] = [{?WORK, Name, A} || {Name, A} <- ?WORK:module_info(exports),
+                                 Name =:= F],
+    {match_spec, Spec} = erlang:trace_info(MFA, match_spec),
+    Spec.
+
+%% Who hears of a call of each.
+calls(Expected) ->
+    Before = [told(To) || {To, _} <- Expected],
+    0 = ?WORK:f(0),
+    {1, 2} = ?WORK:g(1, 2),
+    Told = [told(To) -- Had || {{To, _}, Had} <- lists:zip(Expected, Before)],
+    case [Fs || {_, Fs} <- Expected] of
+        Told -> ok;
+        _ -> {told, Told}
+    end.
+
+%% A tracee's messages are there when its call is over.
+told(Tracer) ->
+    {messages, Messages} = process_info(Tracer, messages),
+    [F || {trace, _, call, {_, F, _}} <- Messages].
 
 %% What the engine cannot do, it says.
 not_supported_is_said(Config) ->
