@@ -73,7 +73,7 @@ static void link_call(const struct inv_message *m, const struct inv_verdict *v,
 		return;
 	t = inv_tracee_find(m->tracee);
 	if (t)
-		inv_chain_call(&t->chain, hash(m->env, m->content),
+		inv_chain_call(inv_tracee_chain(t), hash(m->env, m->content),
 			       hash(m->env, v->caller),
 			       mask & wanted & inv_verdict_told(v) &
 				       inv_sessions_local());
@@ -141,8 +141,8 @@ void inv_call_return_to(struct inv_message *m, uint32_t mask)
 	mask &= inv_sessions_local();
 	/* The calls of one that has lost the flag since still return. */
 	if (t && inv_sessions_have_callers())
-		mask = inv_chain_return(&t->chain, hash(m->env, m->content),
-					mask);
+		mask = inv_chain_return(inv_tracee_chain(t),
+					hash(m->env, m->content), mask);
 	else
 		mask &= ~m->profile->sessions[INV_FLAG_SILENT] &
 			(calling != 0 ? calling : mask);

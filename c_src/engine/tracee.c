@@ -121,6 +121,11 @@ static uint32_t calls(uint32_t number)
 	return inv_profile_at(number)->sessions[INV_FLAG_CALL];
 }
 
+static uint32_t returns(uint32_t number)
+{
+	return inv_profile_at(number)->sessions[INV_FLAG_RETURN_TO];
+}
+
 /* Who had the place is dead, and has no more events. */
 static bool take_over(struct inv_tracee *t, uint64_t had, ERL_NIF_TERM id,
 		      uint32_t profile, uint32_t expected)
@@ -134,6 +139,7 @@ static bool take_over(struct inv_tracee *t, uint64_t had, ERL_NIF_TERM id,
 	atomic_store_explicit(&t->linked_by, 0, memory_order_relaxed);
 	atomic_store_explicit(&t->told, false, memory_order_relaxed);
 	atomic_store_explicit(&t->cut, false, memory_order_relaxed);
+	atomic_store_explicit(&t->chain_cut, false, memory_order_relaxed);
 	atomic_store_explicit(&t->profile, profile, memory_order_relaxed);
 	atomic_store_explicit(&t->expected, expected, memory_order_relaxed);
 	atomic_store_explicit(&t->called, calls(profile), memory_order_relaxed);
@@ -206,6 +212,8 @@ bool inv_tracee_change(struct inv_tracee *t, uint32_t from, uint32_t to)
 		atomic_fetch_or(&t->called, calls(to));
 	if (calls(from) != 0 && calls(to) == 0)
 		atomic_store(&t->cut, true);
+	if (returns(from) != 0 && returns(to) == 0)
+		atomic_store(&t->chain_cut, true);
 	return true;
 }
 
@@ -244,12 +252,20 @@ uint32_t inv_tracee_look(ERL_NIF_TERM id)
 	return inv_tracee_profile_of(id);
 }
 
+static struct inv_frames *after(_Atomic bool *cut, struct inv_frames *frames)
+{
+	if (atomic_load_explicit(cut, memory_order_relaxed) &&
+	    atomic_exchange(cut, false))
+		inv_frames_drop(frames);
+	return frames;
+}
+
 struct inv_frames *inv_tracee_frames(struct inv_tracee *t)
 {
-	if (atomic_load_explicit(&t->cut, memory_order_relaxed) &&
-	    atomic_exchange(&t->cut, false)) {
-		inv_frames_drop(&t->frames);
-		inv_frames_drop(&t->chain);
-	}
-	return &t->frames;
+	return after(&t->cut, &t->frames);
+}
+
+struct inv_frames *inv_tracee_chain(struct inv_tracee *t)
+{
+	return after(&t->chain_cut, &t->chain);
 }

@@ -38,7 +38,9 @@ struct inv_tracee {
 	struct inv_frames frames;
 	struct inv_frames meta;	 /* those of functions that are meta traced */
 	struct inv_frames chain; /* those that are told by return_to */
-	_Atomic bool cut;	 /* calls have ended that it did not report */
+	/* There were ends, returns, that it did not report. */
+	_Atomic bool cut;
+	_Atomic bool chain_cut;
 	/* Spawned last, by an event of its own; for its own thread alone. */
 	uint64_t child;
 	/* The server has been told of a change, and has not looked yet. */
@@ -86,7 +88,7 @@ bool inv_tracee_called(ERL_NIF_TERM id, uint32_t *sessions);
 /*
  * Gives it the profile `to` if it still has `from`.  If no session wants its
  * calls any more, the ends of those that it is in are for nobody, even if they
- * will be wanted again: who can say which they are?
+ * will be wanted again: who can say which they are?  So it is with return_to.
  */
 bool inv_tracee_change(struct inv_tracee *t, uint32_t from, uint32_t to);
 
@@ -107,5 +109,6 @@ uint32_t inv_tracee_look(ERL_NIF_TERM id);
 
 /* The calls that the process is in; for its own thread. */
 struct inv_frames *inv_tracee_frames(struct inv_tracee *t);
+struct inv_frames *inv_tracee_chain(struct inv_tracee *t);
 
 #endif

@@ -94,6 +94,26 @@ static void ends_of_calls_are_nobodys_when_nobody_wants_calls(void **state)
 	assert_false(inv_frames_pop(inv_tracee_frames(t), &out));
 }
 
+/* The VM tells where calls return to as long as any session has the flag. */
+static void returns_are_nobodys_when_nobody_wants_returns(void **state)
+{
+	const struct inv_frame in = { .returns = 4 };
+	struct inv_frame out;
+	struct inv_tracee *t;
+
+	(void)state;
+	(void)change(pid(5), 0, BIT(CALL) | BIT(RETURN_TO));
+	t = inv_tracee_find(pid(5));
+	assert_true(inv_frames_push(inv_tracee_chain(t), &in));
+	(void)change(pid(5), BIT(CALL), 0);
+	(void)inv_tracee_frames(t);
+	assert_true(inv_frames_pop(inv_tracee_chain(t), &out));
+	assert_true(inv_frames_push(inv_tracee_chain(t), &in));
+	(void)change(pid(5), BIT(RETURN_TO), 0);
+	(void)change(pid(5), 0, BIT(RETURN_TO));
+	assert_false(inv_frames_pop(inv_tracee_chain(t), &out));
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -118,6 +138,7 @@ int main(void)
 		TRACEE_TEST(nothing_is_cleared_from_a_stranger),
 		TRACEE_TEST(a_new_process_is_not_the_one_before),
 		TRACEE_TEST(ends_of_calls_are_nobodys_when_nobody_wants_calls),
+		TRACEE_TEST(returns_are_nobodys_when_nobody_wants_returns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
