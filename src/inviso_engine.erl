@@ -12,12 +12,13 @@
 
 -export([load/0, start/0, handle/1, tracer/2, session/2, edit/5, profile_of/1,
          called/1, masks/1, tracer_of/2, know/1, unknown/1, unknown/2, quiet/2,
-         calls/3, missed/1, lost/0, room/3, plain/4, is_plain/3]).
+         calls/2, changed/1, expected/1, missed/1, lost/0, room/3, plain/4,
+         is_plain/3]).
 
 -nifs([enabled/3, trace/5, start/0, handle/1, tracer/2, session/2, edit/5,
        profile_of/1, called/1, masks/1, tracer_of/2, know/1, unknown/1,
-       unknown/2, quiet/2, calls/3, missed/1, lost/0, room/3, plain/4,
-       is_plain/3]).
+       unknown/2, quiet/2, calls/2, changed/1, expected/1, missed/1, lost/0,
+       room/3, plain/4, is_plain/3]).
 
 -export_type([profile/0, slot/0, sessions/0, tracee/0, tracer/0]).
 
@@ -141,10 +142,22 @@ masks(_Profile) -> erlang:nif_error(not_loaded).
 -spec tracer_of(profile(), slot()) -> tracer().
 tracer_of(_Profile, _Slot) -> erlang:nif_error(not_loaded).
 
-%% @doc Of what is set on functions: which sessions trace local calls, whether
-%% the match specs tell who called, and whether any may turn on tracing.
--spec calls(sessions(), boolean(), boolean()) -> ok.
-calls(_Local, _Callers, _Enable) -> erlang:nif_error(not_loaded).
+%% @doc Of what is set on functions: which sessions trace local calls, and
+%% whether the match specs tell who called.
+-spec calls(sessions(), boolean()) -> ok.
+calls(_Local, _Callers) -> erlang:nif_error(not_loaded).
+
+%% @doc Processes whose flags in the VM may not be what their profile needs,
+%% that many at most: each is named once for all that has changed since it was
+%% named last. When there is the first, the server gets `{'$inviso_engine',
+%% changed}'; then none until it has been told of less than it asked for.
+-spec changed(pos_integer()) -> [pid()].
+changed(_Max) -> erlang:nif_error(not_loaded).
+
+%% @doc The sessions that may get interested in a process, which has flags in
+%% the VM for that: its parent passes flags on by links.
+-spec expected(pid()) -> sessions().
+expected(_Pid) -> erlang:nif_error(not_loaded).
 
 %% @doc The sessions whose pattern of sent, of received messages is `false'.
 -spec quiet(sessions(), sessions()) -> ok.

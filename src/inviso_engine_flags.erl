@@ -56,6 +56,9 @@
 -define(OF_PORTS, [send, 'receive', running_ports, ports, scheduler_id,
                    timestamp]).
 
+%% All that a process of ours may have there.
+-define(IN_VM, [set_on_spawn, set_on_link | ?OF_PROCESSES]).
+
 %% Those that OTP counts as flags of both.
 -define(OF_BOTH, [send, 'receive', silent, timestamp,
                   strict_monotonic_timestamp, monotonic_timestamp,
@@ -344,15 +347,31 @@ element_of('receive') -> #flags.'receive'.
 set_bit(Slot, true, Sessions) -> Sessions bor ?BIT(Slot);
 set_bit(Slot, false, Sessions) -> Sessions band bnot ?BIT(Slot).
 
-%% @doc The library has changed the flags of one.
--spec changed(tracee(), flags()) -> flags().
-changed(Tracee, F) ->
+%% @doc The library has changed flags: the VM is told of so many at most. Whether
+%% there may be more.
+-spec changed(pos_integer(), flags()) -> {boolean(), flags()}.
+changed(Max, F) ->
+    Pids = inviso_engine:changed(Max),
+    {length(Pids) =:= Max, lists:foldl(fun renew/2, F, Pids)}.
+
+renew(Tracee, F) ->
     renew(Tracee, inviso_engine:profile_of(Tracee), F).
 
 renew_all(Tracees, F0) ->
     lists:foldl(fun({T, Profile}, F) -> renew(T, Profile, F) end, F0, Tracees).
 
+%% A process is not asked what it has: one that is busy would be waited for. The
+%% VM changes nothing of one that has another tracer than the one that is named.
 -dialyzer({no_match, renew/3}).
+renew(Pid, Profile, F) when is_pid(Pid) ->
+    {Needed, New} = want(Pid, Profile, F),
+    %% What it may need later it has already, and keeps.
+    case {Needed, inviso_engine:expected(Pid)} of
+        {_, 0} -> has_in_vm(Pid, Needed, ?IN_VM -- Needed);
+        {[], _} -> ok;
+        {_, _} -> has_in_vm(Pid, Needed, [])
+    end,
+    New;
 renew(Tracee, Profile, F) ->
     case erlang:trace_info(Tracee, flags) of
         {flags, Have} ->
@@ -362,6 +381,15 @@ renew(Tracee, Profile, F) ->
             New;
         undefined ->
             F
+    end.
+
+has_in_vm(Pid, On, Off) ->
+    try
+        _ = On =/= [] andalso erlang:trace(Pid, true, tracer(On)),
+        _ = Off =/= [] andalso erlang:trace(Pid, false, tracer(Off)),
+        ok
+    catch
+        error:badarg -> ok % it is dead, or somebody else's
     end.
 
 %%---------------------------------------------------------------------------
@@ -395,7 +423,7 @@ is_engine(Tracer) -> Tracer =:= ?TRACER.
 %% @doc Takes from one in the VM what no session needs just now.
 -spec release(tracee(), flags()) -> ok.
 release(Tracee, F) ->
-    _ = changed(Tracee, F),
+    _ = renew(Tracee, F),
     ok.
 
 %% @doc Whether any may have a session's flag `call'.
@@ -483,7 +511,7 @@ forget_all(_Slot, _Has, F, 0) ->
     F;
 forget_all(Slot, Has, F, Left) ->
     case [T || {T, Profile} <- having(?BIT(Slot), ?FLAGS ++ [used_up]),
-                Has(Profile)] of
+                Has(Profile)] ++ expecting(Slot) of
         [] ->
             F;
         Tracees ->
@@ -494,16 +522,31 @@ forget_all(Slot, Has, F, Left) ->
             forget_all(Slot, Has, renew_all(New, F), Left - 1)
     end.
 
+%% Those that it may get interested in.
+expecting(Slot) ->
+    [P || P <- processes(), inviso_engine:expected(P) band ?BIT(Slot) =/= 0].
+
 %% The VM answers more than the specs of its functions tell: a tracer may be a
 %% module.
 -dialyzer({[no_match, no_unused], [clean/0, gone/1]}).
 %% @doc Clears all that any session has set.
 -spec clean() -> ok.
 clean() ->
-    _ = [gone(T) || T <- [new_processes, new_ports] ++ processes()
-                        ++ erlang:ports(),
+    _ = [gone(T) || T <- [new_processes, new_ports | erlang:ports()],
                     traced_by(T) =:= ?TRACER],
-    ok.
+    clean([], 10).
+
+%% While some are gone through, others pass it on.
+clean(Done, Left) ->
+    Now = processes(),
+    case Now -- Done of
+        [] ->
+            ok;
+        New ->
+            _ = [has_in_vm(P, [], ?IN_VM) || P <- New],
+            _ = Left > 1 andalso clean(Now, Left - 1),
+            ok
+    end.
 
 gone(Tracee) ->
     try erlang:trace(Tracee, false, [all])

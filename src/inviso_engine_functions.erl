@@ -175,8 +175,8 @@ tell_apart(#functions{modules = Modules, enabling = Enabling,
     Callers = (length(Calls) > 1
                orelse F0#functions.silent ++ Enabling ++ Changing =/= [])
         andalso F0#functions.returning ++ Enabling =/= [],
-    ok = inviso_engine:calls(lists:sum([1 bsl Slot || Slot <- Local]), Callers,
-                             Enabling =/= []),
+    ok = inviso_engine:calls(lists:sum([1 bsl Slot || Slot <- Local]),
+                             Callers),
     case Callers of
         Old ->
             F0;

@@ -38,6 +38,8 @@
 -define(TAG, '$inviso_engine').
 -define(TIMEOUT, 60000).
 -define(LOOK, 5000).
+%% Processes for whom the VM is told something between two requests.
+-define(CHANGED, 16).
 
 %% @doc Opens a session.
 -spec open(atom(), term(), []) -> answer().
@@ -123,6 +125,7 @@ init(Starter, Tag) ->
             process_flag(priority, high),
             {Alive, Orphaned} = inviso_engine:start(),
             _ = Orphaned andalso clean(),
+            leave_heir(),
             State = #state{alive = Alive, caller = Starter,
                            flags = inviso_engine_flags:new(),
                            functions = inviso_engine_functions:new(),
@@ -133,6 +136,21 @@ init(Starter, Tag) ->
         %% Somebody else started it.
         error:badarg -> Starter ! {?TAG, Tag, ready}
     end.
+
+%% If the server is killed, another has to clean up, which nobody may ask for.
+leave_heir() ->
+    Server = self(),
+    Ref = make_ref(),
+    _ = spawn(fun() ->
+                      process_flag(sensitive, true),
+                      Monitor = monitor(process, Server),
+                      Server ! {?TAG, Ref, heir},
+                      receive
+                          {'DOWN', Monitor, _, _, normal} -> ok;
+                          {'DOWN', Monitor, _, _, _} -> info(all)
+                      end
+              end),
+    receive {?TAG, Ref, heir} -> ok end.
 
 %% Takes away what a server that was killed has left.
 clean() ->
@@ -145,9 +163,8 @@ loop(State0) ->
     receive
         {?TAG, gone, Number} ->
             next(close(Number, State));
-        {?TAG, changed, Pid} ->
-            Flags = inviso_engine_flags:changed(Pid, State#state.flags),
-            loop(State#state{flags = Flags});
+        {?TAG, changed, _} ->
+            loop(changed(State));
         {?TAG, lost, Tracer} ->
             next(tracer_gone(Tracer, State));
         {?TAG, Ref, Caller, Request} ->
@@ -170,6 +187,12 @@ next(#state{sessions = S}) when map_size(S) =:= 0 ->
     ok;
 next(State) ->
     loop(State).
+
+%% Requests that have come meanwhile are before the rest.
+changed(#state{flags = Flags} = State) ->
+    {More, New} = inviso_engine_flags:changed(?CHANGED, Flags),
+    _ = More andalso (self() ! {?TAG, changed, more}),
+    State#state{flags = New}.
 
 handle({open, Name, Tracer}, State) ->
     open_session(Name, Tracer, State);
@@ -266,13 +289,23 @@ close(Number, #state{sessions = Sessions} = State0) ->
     case Sessions of
         #{Number := #session{slot = Slot}} ->
             ok = inviso_engine:session(Slot, none),
-            State = forget(Slot, State0),
+            State = forget_changed(forget(Slot, State0)),
             Tracers = inviso_engine_tracers:drop(Slot, State#state.tracers),
             State#state{sessions = maps:remove(Number, Sessions),
                         tracers = Tracers,
                         slots = State#state.slots ++ [Slot]};
         _ ->
             State0
+    end.
+
+%% Children that were born meanwhile of a process that had flags.
+forget_changed(#state{sessions = Sessions} = State)
+  when map_size(Sessions) > 1 ->
+    State;
+forget_changed(#state{flags = Flags} = State) ->
+    case inviso_engine_flags:changed(?CHANGED, Flags) of
+        {true, New} -> forget_changed(State#state{flags = New});
+        {false, New} -> State#state{flags = New}
     end.
 
 %% Patterns before flags: a function that nobody wants is to cost nothing

@@ -10,7 +10,6 @@
 
 static ERL_NIF_TERM am_all;
 static ERL_NIF_TERM am_false;
-static ERL_NIF_TERM am_changed;
 static ERL_NIF_TERM am_tracer;
 static ERL_NIF_TERM am_true;
 
@@ -18,7 +17,6 @@ void inv_actions_init(ErlNifEnv *env)
 {
 	am_all = enif_make_atom(env, "all");
 	am_false = enif_make_atom(env, "false");
-	am_changed = enif_make_atom(env, "changed");
 	am_tracer = enif_make_atom(env, "tracer");
 	am_true = enif_make_atom(env, "true");
 }
@@ -46,7 +44,7 @@ static bool add_flag(ErlNifEnv *env, ERL_NIF_TERM term, uint32_t *bits,
 	if (flag != INV_FLAG_NONE)
 		*bits |= UINT32_C(1) << flag;
 	else if (term == am_all)
-		*bits |= (UINT32_C(1) << INV_FLAGS) - 1;
+		*bits |= INV_FLAGS_ALL;
 	else
 		return add_tracer(env, term, edit);
 	return true;
@@ -94,7 +92,7 @@ static void choose_tracer(const struct inv_message *m, struct inv_edit *edit)
 	else if (edit->tracer == 0)
 		edit->tracer = m->profile->tracer[edit->slot];
 	if (edit->tracer == 0) {
-		edit->clear = (UINT32_C(1) << INV_FLAGS) - 1;
+		edit->clear = INV_FLAGS_ALL;
 		edit->set = 0;
 	}
 }
@@ -108,9 +106,8 @@ static void apply(const struct inv_message *m, ERL_NIF_TERM process,
 
 	choose_tracer(m, edit);
 	after = inv_tracee_edit(process, edit);
-	if (after != INV_PROFILE_NONE && after != before &&
-	    inv_tracee_tells(process))
-		inv_tracer_tell(m->env, am_changed, process);
+	if (after != INV_PROFILE_NONE && after != before)
+		inv_tracer_changed(m->env, process);
 }
 
 /* One that the session does not trace is not silent either. */

@@ -9,6 +9,8 @@
 #include "engine/session.h"
 #include "engine/tracee.h"
 
+#define CHANGED_MAX 64 /* at once */
+
 static ERL_NIF_TERM am_full;
 static ERL_NIF_TERM am_ok;
 static ERL_NIF_TERM am_true;
@@ -108,8 +110,9 @@ ERL_NIF_TERM inv_engine_profile_of(ErlNifEnv *env, int argc,
 	(void)argc;
 	if (what == INV_NEWS && !is_tracee(env, argv[0]))
 		return enif_make_badarg(env);
-	return enif_make_uint(env, what == INV_NEWS ? inv_tracee_look(argv[0]) :
-						      inv_profile_of_new(what));
+	return enif_make_uint(env, what == INV_NEWS ?
+					   inv_tracee_profile_of(argv[0]) :
+					   inv_profile_of_new(what));
 }
 
 ERL_NIF_TERM inv_engine_called(ErlNifEnv *env, int argc,
@@ -123,6 +126,28 @@ ERL_NIF_TERM inv_engine_called(ErlNifEnv *env, int argc,
 	return inv_tracee_called(argv[0], &sessions) ?
 		       enif_make_uint(env, sessions) :
 		       am_unknown;
+}
+
+ERL_NIF_TERM inv_engine_expected(ErlNifEnv *env, int argc,
+				 const ERL_NIF_TERM argv[])
+{
+	(void)argc;
+	if (!is_tracee(env, argv[0]))
+		return enif_make_badarg(env);
+	return enif_make_uint(env, inv_tracee_expected(argv[0]));
+}
+
+ERL_NIF_TERM inv_engine_changed(ErlNifEnv *env, int argc,
+				const ERL_NIF_TERM argv[])
+{
+	ERL_NIF_TERM ids[CHANGED_MAX];
+	uint32_t max;
+
+	(void)argc;
+	if (!enif_get_uint(env, argv[0], &max) || max == 0 || max > CHANGED_MAX)
+		return enif_make_badarg(env);
+	return enif_make_list_from_array(env, ids,
+					 inv_tracees_take_marked(ids, max));
 }
 
 ERL_NIF_TERM inv_engine_know(ErlNifEnv *env, int argc,
@@ -187,8 +212,7 @@ ERL_NIF_TERM inv_engine_calls(ErlNifEnv *env, int argc,
 	(void)argc;
 	if (!enif_get_uint(env, argv[0], &local))
 		return enif_make_badarg(env);
-	inv_sessions_set_calls(local, enif_is_identical(argv[1], am_true),
-			       enif_is_identical(argv[2], am_true));
+	inv_sessions_set_calls(local, enif_is_identical(argv[1], am_true));
 	return am_ok;
 }
 

@@ -25,6 +25,13 @@ ERL_NIF_TERM inv_engine_masks(ErlNifEnv *env, int argc,
 ERL_NIF_TERM inv_engine_tracer_of(ErlNifEnv *env, int argc,
 				  const ERL_NIF_TERM argv[]);
 
+/* expected(Tracee) -> Sessions: see inv_tracee_expected */
+ERL_NIF_TERM inv_engine_expected(ErlNifEnv *env, int argc,
+				 const ERL_NIF_TERM argv[]);
+/* changed(Max) -> [Pid]: see inv_tracees_take_marked */
+ERL_NIF_TERM inv_engine_changed(ErlNifEnv *env, int argc,
+				const ERL_NIF_TERM argv[]);
+
 /* know(Tracee) -> ok: gives it a place */
 ERL_NIF_TERM inv_engine_know(ErlNifEnv *env, int argc,
 			     const ERL_NIF_TERM argv[]);
@@ -35,7 +42,7 @@ ERL_NIF_TERM inv_engine_unknown(ErlNifEnv *env, int argc,
 /* quiet(Send, Receive) -> ok: sessions whose patterns of these are `false' */
 ERL_NIF_TERM inv_engine_quiet(ErlNifEnv *env, int argc,
 			      const ERL_NIF_TERM argv[]);
-/* calls(Local, Callers, Enable) -> ok: see inv_sessions_set_calls */
+/* calls(Local, Callers) -> ok: see inv_sessions_set_calls */
 ERL_NIF_TERM inv_engine_calls(ErlNifEnv *env, int argc,
 			      const ERL_NIF_TERM argv[]);
 /* lost() -> {Count of each enum inv_lost} */

@@ -40,18 +40,6 @@ static const struct inv_profile *profile_of(ERL_NIF_TERM id)
 	return inv_profile_at(inv_tracee_profile_of(id));
 }
 
-/*
- * Whether any session traces it at all.  For the flags of those that will be,
- * the VM asks without one.
- */
-static bool wanted(ErlNifEnv *env, ERL_NIF_TERM id)
-{
-	const struct inv_tracee *t = inv_tracee_find(id);
-
-	return t ? inv_tracee_is_wanted(t, inv_sessions_alive()) :
-		   enif_is_atom(env, id);
-}
-
 /* What a port receives is asked no pattern. */
 static uint32_t quiet(const struct inv_tag *tag, bool port)
 {
@@ -88,14 +76,23 @@ static bool is_new(const struct inv_tag *tag)
 	return tag->kind == INV_KIND_SPAWNED || tag->kind == INV_KIND_OPEN;
 }
 
-/* A match spec may just be about to trace one that nobody traces. */
+/*
+ * Whether the tracer is to stay.  For the flags of those that will be, the VM
+ * asks without one.
+ *
+ * That of a process always stays, until the server takes it away: the VM of
+ * OTP 25 also asks while it goes through the signals of the process (to answer
+ * erlang:trace_info/2), then does away with a tracer that is to go, and for the
+ * next message in the queue, which it still takes for traced, calls what is
+ * there no more.  That crashes the node.
+ */
 static ERL_NIF_TERM status(ErlNifEnv *env, ERL_NIF_TERM id, uint32_t alive)
 {
-	if (!alive)
-		return am_remove;
-	if (wanted(env, id))
-		return am_trace;
-	return inv_sessions_enable() ? am_discard : am_remove;
+	if (enif_is_atom(env, id))
+		return alive ? am_trace : am_remove;
+	if (!inv_tracee_is_port(id))
+		return am_discard;
+	return alive && inv_tracee_profile_of(id) != 0 ? am_trace : am_remove;
 }
 
 ERL_NIF_TERM inv_engine_enabled(ErlNifEnv *env, int argc,
@@ -112,7 +109,7 @@ ERL_NIF_TERM inv_engine_enabled(ErlNifEnv *env, int argc,
 		return alive ? am_trace : am_discard;
 	if (tag->kind == INV_KIND_STATUS)
 		return status(env, argv[2], alive);
-	return alive && (is_new(tag) || wanted_event(tag, argv[2])) ?
+	return is_new(tag) || (alive && wanted_event(tag, argv[2])) ?
 		       am_trace :
 		       am_discard;
 }

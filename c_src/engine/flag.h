@@ -3,6 +3,7 @@
 #define INV_ENGINE_FLAG_H
 
 #include <erl_nif.h>
+#include <stdint.h>
 
 /*
  * The flags of a traced process or port, as a session may set them, in the
@@ -34,6 +35,9 @@ enum inv_flag {
 	INV_FLAG_NONE = INV_FLAGS,
 	INV_FLAG_USED_UP /* no flag, but a first spawn or link took the last */
 };
+
+/* As bits. */
+#define INV_FLAGS_ALL ((UINT32_C(1) << INV_FLAGS) - 1)
 
 /* What an event of the engine is about; the VM's tags are more. */
 enum inv_kind {

@@ -8,13 +8,6 @@
 #include "engine/tracee.h"
 #include "engine/tracer.h"
 
-static ERL_NIF_TERM am_changed;
-
-void inv_inherit_init(ErlNifEnv *env)
-{
-	am_changed = enif_make_atom(env, "changed");
-}
-
 static uint32_t linking(const struct inv_profile *p)
 {
 	return p->sessions[INV_FLAG_ON_LINK] |
@@ -34,13 +27,6 @@ static void born(ERL_NIF_TERM id, uint32_t profile, uint32_t expected)
 static uint32_t profile_of(const struct inv_tracee *t)
 {
 	return t ? inv_tracee_profile(t) : 0;
-}
-
-/* The VM has flags for it that it needs no more, or lacks some. */
-static void tell_changed(ErlNifEnv *env, ERL_NIF_TERM id)
-{
-	if (inv_tracee_tells(id))
-		inv_tracer_tell(env, am_changed, id);
 }
 
 /*
@@ -68,8 +54,8 @@ static void pass_to_child(ErlNifEnv *env, struct inv_tracee *t,
 
 	born(child, inv_profile_child(number), linking(inv_profile_at(number)));
 	if (t && change(t, inv_profile_after_spawn)) {
-		tell_changed(env, parent);
-		tell_changed(env, child);
+		inv_tracer_changed(env, parent);
+		inv_tracer_changed(env, child);
 	}
 }
 
@@ -82,6 +68,13 @@ void inv_inherit_spawn(ErlNifEnv *env, ERL_NIF_TERM parent, ERL_NIF_TERM child)
 		t->child = child;
 }
 
+/* The VM has given it flags that were being taken from its parent. */
+static void forget(ErlNifEnv *env, ERL_NIF_TERM child)
+{
+	(void)inv_tracee_get(child);
+	inv_tracer_changed(env, child);
+}
+
 void inv_inherit_spawned(ErlNifEnv *env, ERL_NIF_TERM child,
 			 ERL_NIF_TERM parent)
 {
@@ -91,6 +84,9 @@ void inv_inherit_spawned(ErlNifEnv *env, ERL_NIF_TERM child,
 		pass_to_child(env, t, parent, child);
 	if (t)
 		t->child = 0;
+	if (inv_tracee_profile_of(child) == 0 &&
+	    inv_tracee_expected(child) == 0)
+		forget(env, child);
 }
 
 void inv_inherit_open(ERL_NIF_TERM port)
@@ -160,9 +156,9 @@ bool inv_inherit_link(ErlNifEnv *env, ERL_NIF_TERM pid, ERL_NIF_TERM other)
 		 atomic_load(&o->expected) == 0;
 	atomic_store(&o->linked_by, unseen ? pid : 0);
 	if (had != INV_PROFILE_NONE)
-		tell_changed(env, other);
+		inv_tracer_changed(env, other);
 	if (change(t, inv_profile_after_link))
-		tell_changed(env, pid);
+		inv_tracer_changed(env, pid);
 	return unseen;
 }
 

@@ -40,7 +40,4 @@ bool inv_inherit_linked(ERL_NIF_TERM other, ERL_NIF_TERM pid);
 bool inv_inherit_spawns(const struct inv_profile *p);
 bool inv_inherit_links(const struct inv_profile *p);
 
-/* Makes the atoms. */
-void inv_inherit_init(ErlNifEnv *env);
-
 #endif

@@ -265,7 +265,6 @@ static int load(ErlNifEnv *env, void **priv, ERL_NIF_TERM load_info)
 	inv_engine_edit_init(env);
 	inv_engine_event_init(env);
 	inv_actions_init(env);
-	inv_inherit_init(env);
 	inv_plain_init(env);
 	instances++;
 	return 0;
@@ -300,7 +299,9 @@ static ErlNifFunc functions[] = {
 	{ "called", 1, inv_engine_called, 0 },
 	{ "masks", 1, inv_engine_masks, 0 },
 	{ "tracer_of", 2, inv_engine_tracer_of, 0 },
-	{ "calls", 3, inv_engine_calls, 0 },
+	{ "calls", 2, inv_engine_calls, 0 },
+	{ "changed", 1, inv_engine_changed, 0 },
+	{ "expected", 1, inv_engine_expected, 0 },
 	{ "know", 1, inv_engine_know, 0 },
 	{ "unknown", 1, inv_engine_unknown, 0 },
 	{ "unknown", 2, inv_engine_unknown, 0 },

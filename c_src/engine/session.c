@@ -10,7 +10,6 @@ static _Atomic uint32_t no_send;
 static _Atomic uint32_t no_receive;
 static _Atomic uint32_t local_calls;
 static _Atomic bool have_callers;
-static _Atomic bool enable_calls;
 
 uint32_t inv_session_open(uint32_t slot, uint32_t tracer)
 {
@@ -29,7 +28,7 @@ void inv_sessions_close_all(void)
 {
 	atomic_store(&alive, 0);
 	inv_sessions_set_quiet(0, 0);
-	inv_sessions_set_calls(0, false, false);
+	inv_sessions_set_calls(0, false);
 }
 
 uint32_t inv_sessions_alive(void)
@@ -63,16 +62,10 @@ bool inv_sessions_have_callers(void)
 	return atomic_load_explicit(&have_callers, memory_order_relaxed);
 }
 
-bool inv_sessions_enable(void)
-{
-	return atomic_load_explicit(&enable_calls, memory_order_relaxed);
-}
-
-void inv_sessions_set_calls(uint32_t local, bool callers, bool enable)
+void inv_sessions_set_calls(uint32_t local, bool callers)
 {
 	atomic_store(&local_calls, local);
 	atomic_store(&have_callers, callers);
-	atomic_store(&enable_calls, enable);
 }
 
 uint32_t inv_sessions_birth(void)

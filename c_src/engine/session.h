@@ -39,12 +39,11 @@ void inv_sessions_set_quiet(uint32_t send, uint32_t receive);
 /*
  * Of what is set on functions: the sessions that trace local calls; whether the
  * match specs tell who called, so that events return_to have a session each
- * (chain.h); whether any match spec may turn on tracing.
+ * (chain.h).
  */
 uint32_t inv_sessions_local(void);
 bool inv_sessions_have_callers(void);
-bool inv_sessions_enable(void);
-void inv_sessions_set_calls(uint32_t local, bool callers, bool enable);
+void inv_sessions_set_calls(uint32_t local, bool callers);
 
 /* The youngest session's number. */
 uint32_t inv_sessions_birth(void);

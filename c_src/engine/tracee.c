@@ -27,6 +27,12 @@ struct table {
 static struct table processes;
 static struct table ports;
 
+/* A bit for each place of a process. */
+#define WORD 64
+#define MARKS_MAX (PLACES_MAX / WORD * sizeof(uint64_t))
+static _Atomic uint64_t *marks;
+static _Atomic bool marked; /* maybe some are, and the server has been told */
+
 static int init(struct table *t, uint64_t n)
 {
 	for (t->places = 1; t->places < n && t->places < PLACES_MAX;)
@@ -49,8 +55,9 @@ static void clear(struct table *t)
 
 int inv_tracees_init(uint64_t n_processes, uint64_t n_ports)
 {
-	if (init(&processes, n_processes) == 0 && init(&ports, n_ports) == 0 &&
-	    inv_frames_init() == 0)
+	marks = inv_pages_map(MARKS_MAX);
+	if (marks && init(&processes, n_processes) == 0 &&
+	    init(&ports, n_ports) == 0 && inv_frames_init() == 0)
 		return 0;
 	inv_tracees_end();
 	return -1;
@@ -60,6 +67,8 @@ void inv_tracees_end(void)
 {
 	end(&processes);
 	end(&ports);
+	inv_pages_unmap(marks, MARKS_MAX);
+	marks = NULL;
 	inv_frames_end();
 }
 
@@ -67,6 +76,8 @@ void inv_tracees_clear(void)
 {
 	clear(&processes);
 	clear(&ports);
+	inv_pages_clear(marks, MARKS_MAX);
+	atomic_store(&marked, false);
 	inv_frames_clear();
 }
 
@@ -137,7 +148,6 @@ static bool take_over(struct inv_tracee *t, uint64_t had, ERL_NIF_TERM id,
 	inv_frames_drop(&t->chain);
 	t->child = 0;
 	atomic_store_explicit(&t->linked_by, 0, memory_order_relaxed);
-	atomic_store_explicit(&t->told, false, memory_order_relaxed);
 	atomic_store_explicit(&t->cut, false, memory_order_relaxed);
 	atomic_store_explicit(&t->chain_cut, false, memory_order_relaxed);
 	atomic_store_explicit(&t->profile, profile, memory_order_relaxed);
@@ -174,11 +184,11 @@ void inv_tracee_born(ERL_NIF_TERM id, uint32_t profile, uint32_t expected)
 		inv_lost(INV_LOST_PLACE);
 }
 
-bool inv_tracee_is_wanted(const struct inv_tracee *t, uint32_t sessions)
+uint32_t inv_tracee_expected(ERL_NIF_TERM id)
 {
-	return inv_tracee_profile(t) != 0 ||
-	       (atomic_load_explicit(&t->expected, memory_order_relaxed) &
-		sessions) != 0;
+	struct inv_tracee *t = inv_tracee_find(id);
+
+	return t ? atomic_load(&t->expected) : 0;
 }
 
 uint32_t inv_tracee_profile(const struct inv_tracee *t)
@@ -233,23 +243,50 @@ uint32_t inv_tracee_edit(ERL_NIF_TERM id, const struct inv_edit *edit)
 		from = inv_tracee_profile(t);
 		to = inv_profile_edit(from, edit);
 	} while (to != INV_PROFILE_NONE && !inv_tracee_change(t, from, to));
+	if (to != INV_PROFILE_NONE &&
+	    (edit->clear & INV_FLAGS_ALL) == INV_FLAGS_ALL)
+		atomic_fetch_and(&t->expected, ~(UINT32_C(1) << edit->slot));
 	return to;
 }
 
-bool inv_tracee_tells(ERL_NIF_TERM id)
+bool inv_tracee_mark(const struct inv_tracee *t)
 {
-	struct inv_tracee *t = inv_tracee_find(id);
+	uint64_t place = (uint64_t)(t - processes.place);
 
-	return t && !atomic_exchange(&t->told, true);
+	atomic_fetch_or(&marks[place / WORD], UINT64_C(1) << place % WORD);
+	return !atomic_exchange(&marked, true);
 }
 
-uint32_t inv_tracee_look(ERL_NIF_TERM id)
+/* Who has the place now: the one that was marked, or it is dead. */
+static unsigned take_word(uint64_t word, ERL_NIF_TERM *ids, unsigned max)
 {
-	struct inv_tracee *t = inv_tracee_find(id);
+	uint64_t left = atomic_load(&marks[word]);
+	unsigned n = 0;
 
-	if (t)
-		atomic_store(&t->told, false);
-	return inv_tracee_profile_of(id);
+	for (; left != 0 && n < max; left &= left - 1) {
+		unsigned bit = (unsigned)__builtin_ctzll(left);
+		uint64_t id;
+
+		atomic_fetch_and(&marks[word], ~(UINT64_C(1) << bit));
+		id = atomic_load(&processes.place[word * WORD + bit].id);
+		if (id != 0 && id != TAKEN)
+			ids[n++] = id;
+	}
+	return n;
+}
+
+/* Who is marked from now on tells the server, unless it will ask again. */
+unsigned inv_tracees_take_marked(ERL_NIF_TERM *ids, unsigned max)
+{
+	unsigned n = 0;
+	uint64_t i;
+
+	atomic_store(&marked, false);
+	for (i = 0; i * WORD < processes.places && n < max; i++)
+		n += take_word(i, ids + n, max - n);
+	if (n == max)
+		atomic_store(&marked, true);
+	return n;
 }
 
 static struct inv_frames *after(_Atomic bool *cut, struct inv_frames *frames)

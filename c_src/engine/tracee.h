@@ -43,8 +43,6 @@ struct inv_tracee {
 	_Atomic bool chain_cut;
 	/* Spawned last, by an event of its own; for its own thread alone. */
 	uint64_t child;
-	/* The server has been told of a change, and has not looked yet. */
-	_Atomic bool told;
 	/* Of which link it has been told without the VM. */
 	_Atomic uint64_t linked_by;
 };
@@ -74,8 +72,8 @@ struct inv_tracee *inv_tracee_get(ERL_NIF_TERM id);
 /* It is new and has that profile, whatever is known of its id. */
 void inv_tracee_born(ERL_NIF_TERM id, uint32_t profile, uint32_t expected);
 
-/* Whether one of these sessions wants to hear of it, or will. */
-bool inv_tracee_is_wanted(const struct inv_tracee *t, uint32_t sessions);
+/* The sessions that may get interested. */
+uint32_t inv_tracee_expected(ERL_NIF_TERM id);
 
 /* Its number, 0 if it has none. */
 uint32_t inv_tracee_profile(const struct inv_tracee *t);
@@ -100,12 +98,13 @@ bool inv_tracee_change(struct inv_tracee *t, uint32_t from, uint32_t to);
 uint32_t inv_tracee_edit(ERL_NIF_TERM id, const struct inv_edit *edit);
 
 /*
- * Whether the server has to be told that its flags have changed: not while it
- * has not looked (inv_tracee_look()) since it was told last.
+ * Marks a process whose flags in the VM are not what is needed any more.  True: the
+ * server is to be told, for it has not been since it took the last one.  From
+ * any thread; what has been marked once or a thousand times is taken once.
  */
-bool inv_tracee_tells(ERL_NIF_TERM id);
-/* The number of its profile, and changes from now on are told again. */
-uint32_t inv_tracee_look(ERL_NIF_TERM id);
+bool inv_tracee_mark(const struct inv_tracee *t);
+/* That many at most, which are marked no more; less: there are no others. */
+unsigned inv_tracees_take_marked(ERL_NIF_TERM *ids, unsigned max);
 
 /* The calls that the process is in; for its own thread. */
 struct inv_frames *inv_tracee_frames(struct inv_tracee *t);

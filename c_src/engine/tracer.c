@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/tracer.h"
 
+#include "engine/tracee.h"
+
 static struct inv_tracer tracers[INV_TRACERS_MAX];
 static ErlNifPid server;
 
 static ERL_NIF_TERM am_inviso;
+static ERL_NIF_TERM am_changed;
 static ERL_NIF_TERM am_false;
 static ERL_NIF_TERM am_lost;
 static ERL_NIF_TERM am_true;
@@ -12,6 +15,7 @@ static ERL_NIF_TERM am_true;
 void inv_tracers_init(ErlNifEnv *env)
 {
 	am_inviso = enif_make_atom(env, "$inviso_engine");
+	am_changed = enif_make_atom(env, "changed");
 	am_false = enif_make_atom(env, "false");
 	am_lost = enif_make_atom(env, "lost");
 	am_true = enif_make_atom(env, "true");
@@ -96,7 +100,7 @@ uint32_t inv_tracer_find(ERL_NIF_TERM term)
 	return 0;
 }
 
-void inv_tracer_tell(ErlNifEnv *env, ERL_NIF_TERM what, ERL_NIF_TERM term)
+static void tell(ErlNifEnv *env, ERL_NIF_TERM what, ERL_NIF_TERM term)
 {
 	(void)enif_send(env, &server, NULL,
 			enif_make_tuple3(env, am_inviso, what, term));
@@ -121,5 +125,13 @@ ERL_NIF_TERM inv_tracer_missed(ErlNifEnv *env, int argc,
 void inv_tracer_lost(ErlNifEnv *env, uint32_t number)
 {
 	if (!atomic_exchange(&tracers[number].lost, true))
-		inv_tracer_tell(env, am_lost, enif_make_uint(env, number));
+		tell(env, am_lost, enif_make_uint(env, number));
+}
+
+void inv_tracer_changed(ErlNifEnv *env, ERL_NIF_TERM pid)
+{
+	const struct inv_tracee *t = inv_tracee_find(pid);
+
+	if (t && inv_tracee_mark(t))
+		tell(env, am_changed, pid);
 }

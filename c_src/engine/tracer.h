@@ -68,14 +68,18 @@ bool inv_tracer_send(ErlNifEnv *env, const struct inv_tracer *t,
  */
 void inv_tracer_lost(ErlNifEnv *env, uint32_t number);
 
+/*
+ * What the VM has for a process is not what is needed any more: it is marked
+ * (tracee.h), and the server told {'$inviso_engine', changed, Pid} if it has
+ * not been.  Likewise.
+ */
+void inv_tracer_changed(ErlNifEnv *env, ERL_NIF_TERM pid);
+
 /* A call was meta traced for one that is dead. */
 void inv_tracer_miss(uint32_t number);
 /* missed(Number) -> boolean(): since the number is that tracer's */
 ERL_NIF_TERM inv_tracer_missed(ErlNifEnv *env, int argc,
 			       const ERL_NIF_TERM argv[]);
-
-/* Tells the server {'$inviso_engine', What, Term}, likewise. */
-void inv_tracer_tell(ErlNifEnv *env, ERL_NIF_TERM what, ERL_NIF_TERM term);
 
 /* Makes the atoms. */
 void inv_tracers_init(ErlNifEnv *env);

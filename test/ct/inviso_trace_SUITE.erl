@@ -906,7 +906,8 @@ give_way() ->
     Tracee ! stop,
     ok.
 
-%% A server that is killed serves nobody any more, and the next cleans up.
+%% A server that is killed serves nobody any more, and another cleans up, though
+%% nobody asks for one.
 a_killed_server(Config) ->
     case has_sessions() of
         true -> {skip, "OTP's own sessions"};
@@ -919,10 +920,14 @@ killed() ->
     1 = inviso_trace:process(S, Tracee, true, [call]),
     1 = inviso_trace:function(S, {?WORK, f, 1}, true, [local]),
     exit(whereis(inviso_engine_server), kill),
+    ok = wait_until(fun() ->
+                            {traced, false} =:=
+                                erlang:trace_info({?WORK, f, 1}, traced)
+                                andalso {flags, []} =:=
+                                erlang:trace_info(Tracee, flags)
+                    end),
     ok = wait_until(fun() -> whereis(inviso_engine_server) =:= undefined end),
     New = inviso_trace:session_create(s, self(), []),
-    {traced, false} = erlang:trace_info({?WORK, f, 1}, traced),
-    {flags, []} = erlang:trace_info(Tracee, flags),
     badarg = reason(process, [S, Tracee, true, [call]]),
     1 = inviso_trace:function(New, {?WORK, f, 1}, true, []),
     1 = inviso_trace:process(New, Tracee, true, [call]),

@@ -11,10 +11,11 @@
 
 -export([sessions_come_and_go_in_a_flood/1,
          ten_sessions_over_ten_thousand_processes/1,
-         modules_are_loaded_again_under_a_trace/1]).
+         modules_are_loaded_again_under_a_trace/1,
+         a_tracer_is_taken_away_before_messages_are_received/1]).
 
 %% For the node.
--export([flood/1, ten/0, reload/0]).
+-export([flood/1, ten/0, reload/0, taken_away/0]).
 
 -import(inviso_test_lib, [wait_until/1]).
 
@@ -26,7 +27,8 @@ suite() -> [{timetrap, {minutes, 10}}].
 all() ->
     [sessions_come_and_go_in_a_flood,
      ten_sessions_over_ten_thousand_processes,
-     modules_are_loaded_again_under_a_trace].
+     modules_are_loaded_again_under_a_trace,
+     a_tracer_is_taken_away_before_messages_are_received].
 
 init_per_suite(Config) ->
     inviso_sessions_lib:start(Config).
@@ -272,6 +274,59 @@ load() ->
     ok = wait_until(fun() -> code:soft_purge(?LATE) end),
     {module, ?LATE} = code:load_file(?LATE),
     ok.
+
+%%---------------------------------------------------------------------------
+
+%% A process that goes through its signals at once finds a question about its
+%% tracer, which is not wanted any more, and behind it messages. The VM of OTP 25
+%% crashes if the tracer goes then.
+a_tracer_is_taken_away_before_messages_are_received(Config) ->
+    run(Config, taken_away, []).
+
+taken_away() ->
+    ok = inviso_busy:load(),
+    Old = process_flag(scheduler, 1),
+    process_flag(priority, high),
+    Tracer = spawn_link(fun swallow/0),
+    %% Its code is to be there.
+    true = inviso_trace:session_destroy(traced(Tracer, Tracer)),
+    Busy = spawn_opt(fun receives_later/0, [link, {scheduler, 2}]),
+    Other = inviso_trace:session_create(other, Tracer, []),
+    S = traced(Busy, Tracer),
+    Busy ! go,
+    pause(),
+    Asks = aside(fun() -> erlang:trace_info(Busy, flags) end),
+    pause(),
+    _ = [Busy ! {message, N} || N <- lists:seq(1, 10)],
+    Destroys = aside(fun() -> inviso_trace:session_destroy(S) end),
+    Busy ! stop,
+    ok = wait_until(fun() ->
+                            not lists:any(fun is_process_alive/1,
+                                          [Busy, Asks, Destroys])
+                    end),
+    true = inviso_trace:session_destroy(Other),
+    process_flag(scheduler, Old),
+    process_flag(priority, normal),
+    ended([Tracer]).
+
+receives_later() ->
+    receive go -> ok end,
+    ok = inviso_busy:wait(400),
+    receive {message, 10} -> ok end,
+    receive stop -> ok end.
+
+traced(Tracee, Tracer) ->
+    S = inviso_trace:session_create(s, Tracer, []),
+    1 = inviso_trace:process(S, Tracee, true, ['receive']),
+    S.
+
+aside(F) ->
+    spawn_opt(F, [link, {priority, high}, {scheduler, 1}]).
+
+pause() ->
+    receive after 20 -> ok end.
+
+%%---------------------------------------------------------------------------
 
 swallow() ->
     receive _ -> swallow() end.

@@ -69,10 +69,41 @@ static void a_new_process_is_not_the_one_before(void **state)
 	(void)change(pid(5), 0, BIT(CALL));
 	inv_tracee_born(pid(5), 0, 0);
 	assert_int_equal(inv_tracee_profile_of(pid(5)), 0);
-	assert_false(inv_tracee_is_wanted(inv_tracee_find(pid(5)), UINT32_MAX));
+	assert_int_equal(inv_tracee_expected(pid(5)), 0);
 	inv_tracee_born(pid(5), 0, 4);
-	assert_true(inv_tracee_is_wanted(inv_tracee_find(pid(5)), 6));
-	assert_false(inv_tracee_is_wanted(inv_tracee_find(pid(5)), 3));
+	assert_int_equal(inv_tracee_expected(pid(5)), 4);
+}
+
+static void what_changes_often_is_marked_once(void **state)
+{
+	ERL_NIF_TERM ids[4];
+
+	(void)state;
+	(void)change(pid(5), 0, BIT(CALL));
+	(void)change(pid(6), 0, BIT(CALL));
+	assert_true(inv_tracee_mark(inv_tracee_find(pid(5))));
+	assert_false(inv_tracee_mark(inv_tracee_find(pid(5))));
+	assert_false(inv_tracee_mark(inv_tracee_find(pid(6))));
+	assert_int_equal(inv_tracees_take_marked(ids, 4), 2);
+	assert_int_equal(ids[0], pid(5));
+	assert_int_equal(ids[1], pid(6));
+	assert_int_equal(inv_tracees_take_marked(ids, 4), 0);
+	assert_true(inv_tracee_mark(inv_tracee_find(pid(6))));
+}
+
+/* Who got as many as it wanted asks again. */
+static void what_is_left_over_tells_no_more(void **state)
+{
+	ERL_NIF_TERM ids[4];
+
+	(void)state;
+	(void)change(pid(5), 0, BIT(CALL));
+	(void)change(pid(6), 0, BIT(CALL));
+	(void)inv_tracee_mark(inv_tracee_find(pid(5)));
+	(void)inv_tracee_mark(inv_tracee_find(pid(6)));
+	assert_int_equal(inv_tracees_take_marked(ids, 1), 1);
+	assert_false(inv_tracee_mark(inv_tracee_find(pid(5))));
+	assert_int_equal(inv_tracees_take_marked(ids, 4), 2);
 }
 
 /* The frames are the thread's own: it drops them when it next looks. */
@@ -136,6 +167,8 @@ int main(void)
 		TRACEE_TEST(a_place_is_one_process_alone),
 		TRACEE_TEST(ports_have_a_table_of_their_own),
 		TRACEE_TEST(nothing_is_cleared_from_a_stranger),
+		TRACEE_TEST(what_changes_often_is_marked_once),
+		TRACEE_TEST(what_is_left_over_tells_no_more),
 		TRACEE_TEST(a_new_process_is_not_the_one_before),
 		TRACEE_TEST(ends_of_calls_are_nobodys_when_nobody_wants_calls),
 		TRACEE_TEST(returns_are_nobodys_when_nobody_wants_returns),
