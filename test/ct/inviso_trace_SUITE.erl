@@ -725,6 +725,7 @@ wrong_arguments_are_explained(Config) ->
 explained() ->
     S = inviso_trace:session_create(s, self(), []),
     F = {?WORK, '_', '_'},
+    1 = inviso_trace:function(S, {?WORK, f, 1}, true, []),
     Wrong =
         [{process, [S, a, true, []], 2},
          {process, [S, self(), not_boolean, []], 3},
@@ -746,10 +747,14 @@ explained() ->
          {send, [S, true, [bad_flag]], 3},
          {recv, [S, [{'_', [], [{silent, true}]}], []], 2},
          {recv, [S, true, [bad_flag]], 3},
+         {send, [S, restart, []], 2},
+         {recv, [S, restart, []], 2},
          {info, [bad_session, self(), flags], 1},
          {info, [make_ref(), self(), flags], 1},
          {info, [S, x, flags], 2},
          {info, [S, self(), bad_item], 3},
+         {info, [S, {?WORK, f, 1}, bad_item], 3},
+         {info, [S, send, bad_item], 3},
          {session_create, ["bad name", self(), []], 1},
          {session_create, [name, bad_tracer, []], 2},
          {session_create, [name, self(), bad_option], 3},
