@@ -7,9 +7,9 @@
 %% one takes the VM as long as to change them all.
 -module(inviso_engine_breakpoints).
 
--export([loaded/0, version/1, functions/1, exports/1, has/2, is/2, is_foreign/3,
-         exchange/1, exchange_on_load/2, is_foreign_on_load/1, is_ours/1,
-         clean/0]).
+-export([loaded/0, version/1, functions/1, exports/1, has/2, is/2, left/2,
+         is_taken/2, beside/3, exchange/1, exchange_on_load/2,
+         is_foreign_on_load/1, is_ours/1, clean/0]).
 
 -export_type([state/0, fa/0, change/0]).
 
@@ -79,26 +79,54 @@ is_set(MFA, Key) ->
     not lists:member(Value, [false, undefined])
         andalso (Key =/= meta orelse Value =/= []).
 
-%% @doc Whether a change would take away what somebody else has set.
--spec is_foreign(mfa(), state(), state()) -> boolean().
-is_foreign(MFA, Old, New) ->
-    {traced, How} = erlang:trace_info(MFA, traced),
-    (is_other_call(How, Old, New)
-     %% New code has it from on_load.
-     andalso not is_ours(MFA, erlang:trace_info(MFA, match_spec)))
-        orelse lists:any(fun(Key) -> is_set(MFA, Key) end,
-                         endangered(Old, New)).
+%% @doc What the VM has of a state that it does not have whole.
+-spec left(mfa(), state()) -> state().
+left(MFA, State) ->
+    maps:filter(fun(call, _) -> false;
+                   (Key, _) -> is_set(MFA, Key)
+                end, State).
 
-%% A local pattern of his is no matter of our counters and meta tracing.
-is_other_call(How, Old, New) ->
-    Ours = case Old of
+%% @doc Whether somebody else has a global pattern beside such a state.
+-spec is_taken(mfa(), state()) -> boolean().
+is_taken(MFA, State) ->
+    his(MFA, State) =:= global.
+
+%% @doc What the VM can have of a new state beside what somebody else has set:
+%% no counters beside his global pattern, and nothing that would take his away.
+-spec beside(mfa(), state(), state()) -> {ok, state()} | taken.
+beside(_MFA, State, State) ->
+    {ok, State};
+beside(MFA, Old, Wanted) ->
+    His = his(MFA, Old),
+    New = case His of
+              global -> maps:without(inviso_engine_counters:kinds(), Wanted);
+              _ -> Wanted
+          end,
+    case is_refused(His, Old, New)
+        orelse lists:any(fun(Key) -> is_set(MFA, Key) end,
+                         endangered(Old, New)) of
+        true -> taken;
+        false -> {ok, New}
+    end.
+
+%% New code has our pattern from on_load, which is never a plain one.
+his(MFA, State) ->
+    {traced, How} = erlang:trace_info(MFA, traced),
+    Ours = case State of
                #{call := {Kind, _}} -> Kind;
                _ -> false
            end,
-    How =/= Ours
-        andalso (How =:= global
-                 orelse maps:get(call, Old, none)
-                 =/= maps:get(call, New, none)).
+    case How =:= Ours orelse
+        inviso_engine_spec:is_ours(erlang:trace_info(MFA, match_spec)) of
+        true -> none;
+        false -> How
+    end.
+
+%% A local pattern of his is no matter of our counters and meta tracing.
+is_refused(none, _, _) -> false;
+is_refused(global, Old, New) -> Old =/= New;
+is_refused(_, Old, New) ->
+    maps:get(call, Old, none) =/= maps:get(call, New, none).
 
 %% A global pattern takes away all others. To ask for times stops all
 %% schedulers, so nobody looks for one that somebody has set alone.

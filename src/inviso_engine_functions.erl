@@ -8,7 +8,7 @@
 %% that matter have set there.
 -module(inviso_engine_functions).
 
--export([new/0, look/1, set/5, activate/3,
+-export([new/0, look/1, look/2, set/5, activate/3,
          foreign/3, forget/2, info/4,
          sessions/2]).
 
@@ -235,17 +235,20 @@ plan([], _, _, {_, _, Acc}) ->
 
 plan([{{Name, A} = FA, Exported} | Rest], M, Slot, Action, {F, Cache, Acc}) ->
     MFA = {M, Name, A},
-    {Sessions0, Old} = found(MFA, F),
+    {Sessions0, Old} = Known = found(MFA, F),
     Entry0 = entry(Slot, Sessions0),
+    Rests = rests(Known),
     case edit(Entry0, Action, {Exported, MFA, Old}) of
-        Entry0 ->
+        Entry0 when not Rests ->
             plan(Rest, M, Slot, Action, {F, Cache, Acc});
         Entry ->
             Sessions = with(Slot, Entry, Sessions0),
             case allowed(MFA, Old, Sessions, Slot, {F, Cache}) of
+                {error, _} when Entry =:= Entry0 ->
+                    plan(Rest, M, Slot, Action, {F, Cache, Acc});
                 {error, _} = E ->
                     E;
-                {ok, New, NewCache} ->
+                {_, New, NewCache} ->
                     Change = {M, FA, Old, New, keep(MFA, Old, New, Sessions)},
                     plan(Rest, M, Slot, Action, {F, NewCache, [Change | Acc]})
             end
@@ -256,17 +259,36 @@ plan([], _, _, _, {_, Cache, Acc}) ->
 %% What is refused is refused now, even if it does not matter yet.
 allowed(MFA, Old, Sessions, Slot, {F, Cache0}) ->
     Active = F#functions{calling = [Slot | F#functions.calling]},
-    case state(MFA, Sessions, Active, Cache0) of
+    case fit(MFA, Old, Sessions, {Slot, Active, Cache0}) of
+        {error, _} = E -> E;
+        {_, _, Cache} -> fit(MFA, Old, Sessions, {Slot, F, Cache})
+    end.
+
+%% What the VM can have beside what somebody else traces: for all sessions, or
+%% without what others than this one have not had either.
+fit(MFA, Old, Sessions, {Slot, F, Cache0}) ->
+    case state(MFA, Sessions, F, Cache0) of
         {error, _} = E ->
             E;
-        {Then, Cache1} ->
-            case Then =/= Old andalso
-                 inviso_engine_breakpoints:is_foreign(MFA, Old, Then) of
-                true ->
-                    {error, {already_traced, MFA}};
-                false ->
-                    {New, Cache} = state(MFA, Sessions, F, Cache1),
-                    {ok, New, Cache}
+        {State, Cache} ->
+            case inviso_engine_breakpoints:beside(MFA, Old, State) of
+                {ok, New} -> {all, New, Cache};
+                taken -> fit_less(MFA, Old, Sessions, {Slot, F, Cache})
+            end
+    end.
+
+fit_less(MFA, Old, Sessions, {Slot, _, _} = About) ->
+    Had = maps:keys(Old),
+    case [{S, case S of
+                  Slot -> E;
+                  _ -> maps:with(Had, E)
+              end} || {S, E} <- Sessions] of
+        Sessions ->
+            {error, {already_traced, MFA}};
+        Less ->
+            case fit(MFA, Old, Less, About) of
+                {_, New, Cache} -> {less, New, Cache};
+                {error, _} = E -> E
             end
     end.
 
@@ -280,8 +302,8 @@ exchange(Changes, F) ->
             _ = [inviso_engine:plain(M, Name, A, none)
                  || {M, {Name, A}, Old, New} <- ToDo,
                     is_plain(Old), not is_plain(New)],
-            {ok, tell_apart(lists:foldl(fun remember/2,
-                                        warn_all(ToDo, Changes, F), Changes))};
+            {ok, tell_apart(lists:foldl(fun remember/2, warn_all(Changes, F),
+                                        Changes))};
         {error, _} = E ->
             E
     end.
@@ -310,16 +332,40 @@ remember({M, FA, _, New, Sessions}, #functions{modules = Modules} = F) ->
                           end}.
 
 %% What is known of a function whose code is still the same.
-found({M, F, A} = MFA, #functions{modules = Modules}) ->
+found(MFA, F) ->
+    still(MFA, known(MFA, F)).
+
+known({M, F, A}, #functions{modules = Modules}) ->
     case Modules of
-        #{M := {_, #{{F, A} := {_, State} = Known}}} ->
-            case inviso_engine_breakpoints:has(MFA, State) of
-                true -> Known;
-                false -> {[], #{}}
-            end;
-        _ ->
-            {[], #{}}
+        #{M := {_, #{{F, A} := Known}}} -> Known;
+        _ -> {[], #{}}
     end.
+
+%% What the VM has forgotten with the code is over, and so is what somebody else
+%% has replaced. But counters rest beside what he traces globally.
+still({M, F, A} = MFA, {Sessions, State} = Known) ->
+    case inviso_engine_breakpoints:has(MFA, State) of
+        true ->
+            Known;
+        false ->
+            is_plain(State) andalso inviso_engine:plain(M, F, A, none),
+            Left = inviso_engine_breakpoints:left(MFA, State),
+            Kinds = case inviso_engine_breakpoints:is_taken(MFA, Left) of
+                        true -> inviso_engine_counters:kinds();
+                        false -> maps:keys(Left)
+                    end,
+            {[{Slot, Entry} || {Slot, E} <- keep(MFA, State, Left, Sessions),
+                               Entry <- [maps:with(Kinds, E)],
+                               map_size(Entry) > 0], Left}
+    end.
+
+%% Whether a counter of a session does not count.
+rests({Sessions, State}) ->
+    lists:any(fun(Kind) ->
+                      not is_map_key(Kind, State)
+                          andalso lists:any(fun({_, E}) -> counts(Kind, E) end,
+                                            Sessions)
+              end, inviso_engine_counters:kinds()).
 
 entry(Slot, Sessions) ->
     case lists:keyfind(Slot, 1, Sessions) of
@@ -348,53 +394,41 @@ carry_on(Changes, F) ->
 
 doable({M, {Name, A} = FA, Old0, Sessions}, F, {Cache, Acc}) ->
     MFA = {M, Name, A},
-    %% What the VM has forgotten with the code is over.
-    Has = inviso_engine_breakpoints:has(MFA, Old0),
-    {Old, Left} = case Has of
-                      true -> {Old0, Sessions};
-                      false -> {#{}, []}
-                  end,
-    case state(MFA, Left, F, Cache) of
+    {Left, Old} = still(MFA, {Sessions, Old0}),
+    case fit(MFA, Old, Left, {none, F, Cache}) of
         {error, Reason} ->
-            warn("~p:~p/~p is not traced: ~0p", [M, Name, A, Reason]),
+            not_traced(MFA, Reason),
             {Cache, [{M, FA, Old, Old, Left} | Acc]};
-        {New, NewCache} ->
-            case New =/= Old andalso
-                 inviso_engine_breakpoints:is_foreign(MFA, Old, New) of
-                true ->
-                    warn("~p:~p/~p is not traced: somebody else traces it",
-                         [M, Name, A]),
-                    {NewCache, [{M, FA, Old, Old, Left} | Acc]};
-                false ->
-                    {NewCache, [{M, FA, Old, New, keep(MFA, Old, New, Left)}
-                                | Acc]}
-            end
+        {All, New, NewCache} ->
+            _ = All =:= less andalso not_traced(MFA, {already_traced, MFA}),
+            {NewCache, [{M, FA, Old, New, keep(MFA, Old, New, Left)} | Acc]}
     end.
 
+not_traced({M, F, A}, {already_traced, _}) ->
+    warn("~p:~p/~p is not traced: somebody else traces it", [M, F, A]);
+not_traced({M, F, A}, Reason) ->
+    warn("~p:~p/~p is not traced: ~0p", [M, F, A, Reason]).
+
 %% Once for each session.
-warn_all([], _Changes, F) ->
-    F;
-warn_all(_, Changes, #functions{warned = Warned} = F) ->
+warn_all(Changes, #functions{warned = Warned} = F) ->
     New = lists:usort(
-            [W || {_, _, _, #{call := {Kind, _}}, Sessions} <- Changes,
+            [W || {_, _, _, State, Sessions} <- Changes,
                   {Slot, E} <- Sessions,
-                  W <- disturbed(Kind, Slot, E, F)]) -- Warned,
+                  W <- disturbed(State, {Slot, E}, F)]) -- Warned,
     _ = [warn_once(W) || W <- New],
     F#functions{warned = New ++ Warned}.
 
-disturbed(local, Slot, #{call := {global, _}}, F) ->
+disturbed(#{call := {local, _}}, {Slot, #{call := {global, _}}}, F) ->
     [{Slot, global} || is_active(Slot, F)];
-disturbed(global, Slot, E, _F) ->
-    [{Slot, counters} || K <- inviso_engine_counters:kinds(), counts(K, E)];
-disturbed(_, _, _, _) ->
-    [].
+disturbed(State, {Slot, _} = Session, _F) ->
+    [{Slot, counters} || rests({[Session], State})].
 
 warn_once({_, global}) ->
     warn("a function that is traced globally is traced otherwise in another "
          "session: its local calls are told, too", []);
 warn_once({_, counters}) ->
-    warn("a function that is counted is traced globally in another session: it "
-         "is not counted meanwhile", []).
+    warn("a function that is counted is traced globally by another session, or "
+         "by somebody else: it is not counted meanwhile", []).
 
 warn(Format, Args) ->
     logger:warning("trace sessions: " ++ Format, Args).
@@ -596,6 +630,21 @@ begun(Entry, {M, {F, A}}) ->
                 (_, Value) ->
                      Value
              end, Entry).
+
+%% @doc Before a function's counters are told: those that have rested count
+%% again if nobody else traces it globally any more.
+-spec look(term(), functions()) -> functions().
+look({M, Name, A} = MFA, F) ->
+    {Sessions, Old} = Known = known(MFA, F),
+    {_, Left} = Still = still(MFA, Known),
+    case Still =/= Known orelse
+        rests(Still) andalso
+        not inviso_engine_breakpoints:is_taken(MFA, Left) of
+        true -> carry_on([{M, {Name, A}, Old, Sessions}], F);
+        false -> F
+    end;
+look(_, F) ->
+    F.
 
 %%---------------------------------------------------------------------------
 %% What sessions are told.

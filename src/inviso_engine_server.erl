@@ -392,7 +392,9 @@ serve({function, MFA, MS, FlagList}, _Slot, S, State) ->
 serve({Message, MS, []}, Slot, _S, State)
   when Message =:= send; Message =:= 'receive' ->
     message(Message, MS, Slot, State);
-serve({info, What, Item}, Slot, S, State) ->
+serve({info, What, Item}, Slot, S, State0) ->
+    Functions = inviso_engine_functions:look(What, State0#state.functions),
+    State = State0#state{functions = Functions},
     {item(What, Item, Slot, S, State), State};
 serve(_, _, _, State) ->
     {{error, badarg}, State}.

@@ -19,11 +19,11 @@
 %% A function that one session traces globally, and another locally or with
 %% `meta', is traced locally: the first gets all calls but those that the function
 %% makes of itself. Counters rest while another session traces their function
-%% globally. With several sessions that trace local calls, an event `return_to'
-%% after recursion through functions that nobody traces may be told to a session
-%% too many. `{set_tcw, _}' changes the one trace control word of the VM. The
-%% times of a process are those since its session asked, whichever session's flag
-%% `call' it had.
+%% globally, or somebody else does. With several sessions that trace local
+%% calls, an event `return_to' after recursion through functions that nobody
+%% traces may be told to a session too many. `{set_tcw, _}' changes the one trace
+%% control word of the VM. The times of a process are those since its session
+%% asked, whichever session's flag `call' it had.
 %%
 %% What the VM does not tell our sessions is what a process, linked to by one
 %% with `set_on_link', does before it has the flags there (its own children

@@ -20,6 +20,9 @@
          others_are_respected/1,
          a_killed_server/1,
          counters_give_way_to_global_patterns/1,
+         counters_rest_beside_others/1,
+         patterns_of_others_block_nobody/1,
+         what_others_replace_is_over/1,
          a_bit_that_is_used_again/1,
          no_room_is_told/1,
          flags_that_nobody_needs/1,
@@ -57,7 +60,7 @@
 %% For the node.
 -export([example/0, forgotten/0, is_gone/1, not_supported/0, explained/0,
          foreign/1, others/0, killed/0, give_way/0, used_again/0, not_needed/0,
-         all_want_all/1, come_and_go/0,
+         all_want_all/1, rest/0, block/0, replaced/0, come_and_go/0,
          no_room/0, log/2]).
 
 -import(inviso_test_lib, [call/4, wait_until/1]).
@@ -111,6 +114,9 @@ own() ->
      others_are_respected,
      a_killed_server,
      counters_give_way_to_global_patterns,
+     counters_rest_beside_others,
+     patterns_of_others_block_nobody,
+     what_others_replace_is_over,
      a_bit_that_is_used_again,
      no_room_is_told,
      flags_that_nobody_needs,
@@ -908,6 +914,138 @@ give_way() ->
     3 = Counted(),
     {call_count, false} = erlang:trace_info(MFA, call_count),
     true = inviso_trace:session_destroy(S),
+    Tracee ! stop,
+    ok.
+
+%% As they do beside what somebody traces globally with erlang:trace_pattern/3,
+%% before them or after.
+counters_rest_beside_others(Config) ->
+    case has_sessions() of
+        true -> {skip, "OTP's own sessions"};
+        false -> ok = call(?config(node, Config), ?MODULE, rest, [])
+    end.
+
+rest() ->
+    ok = logger:add_handler(?MODULE, ?MODULE, #{config => self()}),
+    S = inviso_trace:session_create(s, self(), []),
+    [F, G] = [{?WORK, Name, Arity} || {Name, Arity} <- [{f, 1}, {g, 2}]],
+    Counted = fun(MFA) ->
+                      {call_count, N} = inviso_trace:info(S, MFA, call_count),
+                      N
+              end,
+    1 = inviso_trace:function(S, G, true, [call_count]),
+    _ = ?WORK:g(1, 1),
+    1 = Counted(G),
+    1 = erlang:trace_pattern(F, true, [global]),
+    1 = erlang:trace_pattern(G, true, [global]),
+    true = inviso_trace:function(S, {?WORK, '_', '_'}, true,
+                                 [call_count, call_time]) > 2,
+    [{traced, global} = erlang:trace_info(MFA, traced) || MFA <- [F, G]],
+    {call_count, 0} = erlang:trace_info({?WORK, h, 1}, call_count),
+    _ = ?WORK:f(1),
+    [0, 0] = [Counted(MFA) || MFA <- [F, G]],
+    {already_traced, F} = reason(function, [S, F, true, []]),
+    {already_traced, F} = reason(function, [S, F, true, [local, call_count]]),
+    {already_traced, F} = reason(function, [S, F, true, [meta]]),
+    {traced, global} = erlang:trace_info(F, traced),
+    1 = inviso_trace:function(S, F, restart, [call_count]),
+    1 = inviso_trace:function(S, G, false, [call_count, call_time]),
+    {call_count, false} = inviso_trace:info(S, G, call_count),
+    %% Counted again when somebody looks.
+    2 = lists:sum([erlang:trace_pattern(MFA, false, [global])
+                   || MFA <- [F, G]]),
+    _ = ?WORK:f(1),
+    0 = Counted(F),
+    _ = ?WORK:f(1),
+    1 = Counted(F),
+    1 = erlang:trace_pattern(F, true, [global]),
+    1 = inviso_trace:function(S, F, false, [call_time]),
+    {traced, global} = erlang:trace_info(F, traced),
+    1 = erlang:trace_pattern(F, false, [global]),
+    1 = inviso_trace:function(S, F, true, [call_count]),
+    _ = ?WORK:f(1),
+    1 = Counted(F),
+    1 = erlang:trace_pattern(F, true, [global]),
+    true = inviso_trace:session_destroy(S),
+    {traced, global} = erlang:trace_info(F, traced),
+    1 = erlang:trace_pattern(F, false, [global]),
+    [_] = [L || "trace sessions: a function that is counted" ++ _ = L
+                    <- logged()],
+    ok = logger:remove_handler(?MODULE).
+
+logged() ->
+    receive {logged, Line} -> [Line | logged()]
+    after 0 -> []
+    end.
+
+%% A session whose pattern is left out beside what somebody else traces keeps
+%% nobody from what is possible there.
+patterns_of_others_block_nobody(Config) ->
+    case has_sessions() of
+        true -> {skip, "OTP's own sessions"};
+        false -> ok = call(?config(node, Config), ?MODULE, block, [])
+    end.
+
+block() ->
+    [S, Counts, Metas] =
+        [inviso_trace:session_create(Name, self(), []) || Name <- [s, c, m]],
+    F = {?WORK, f, 1},
+    Tracee = spawn_link(fun() -> receive stop -> ok end end),
+    1 = inviso_trace:function(S, F, true, [local]),
+    1 = erlang:trace_pattern(F, true, [global]),
+    1 = inviso_trace:process(S, Tracee, true, [call]),
+    {traced, global} = erlang:trace_info(F, traced),
+    1 = inviso_trace:function(Counts, F, true, [call_count]),
+    1 = inviso_trace:function(Counts, F, false, [call_count]),
+    1 = erlang:trace_pattern(F, [{'_', [], [{return_trace}]}], [local]),
+    1 = inviso_trace:function(Counts, F, true, [call_count]),
+    1 = inviso_trace:function(Metas, F, true, [meta]),
+    {meta, {inviso_engine, _}} = erlang:trace_info(F, meta),
+    _ = ?WORK:f(1),
+    {call_count, 1} = inviso_trace:info(Counts, F, call_count),
+    true = inviso_trace:session_destroy(Metas),
+    {meta, []} = erlang:trace_info(F, meta),
+    1 = inviso_trace:function(Counts, F, false, [call_count]),
+    {call_count, false} = erlang:trace_info(F, call_count),
+    {match_spec, [{'_', [], [{return_trace}]}]} =
+        erlang:trace_info(F, match_spec),
+    1 = erlang:trace_pattern(F, false, [local]),
+    true = inviso_trace:session_destroy(S),
+    true = inviso_trace:session_destroy(Counts),
+    Tracee ! stop,
+    ok.
+
+%% Somebody has set a pattern for calls where a session had one.
+what_others_replace_is_over(Config) ->
+    case has_sessions() of
+        true -> {skip, "OTP's own sessions"};
+        false -> ok = call(?config(node, Config), ?MODULE, replaced, [])
+    end.
+
+replaced() ->
+    S = inviso_trace:session_create(s, self(), []),
+    Tracee = spawn_link(fun() -> receive stop -> ok end end),
+    1 = inviso_trace:process(S, Tracee, true, [call]),
+    F = {?WORK, f, 1},
+    1 = inviso_trace:function(S, F, true, [local, call_count]),
+    _ = ?WORK:f(1),
+    His = [{'_', [], [{return_trace}]}],
+    1 = erlang:trace_pattern(F, His, [local]),
+    _ = ?WORK:f(1),
+    {traced, false} = inviso_trace:info(S, F, traced),
+    {call_count, 2} = inviso_trace:info(S, F, call_count),
+    G = {?WORK, g, 2},
+    1 = inviso_trace:function(S, G, true, [local]),
+    1 = inviso_trace:function(S, G, true, [call_count]),
+    1 = erlang:trace_pattern(G, true, [global]),
+    1 = inviso_trace:function(S, G, restart, [call_count]),
+    {traced, global} = erlang:trace_info(G, traced),
+    true = inviso_trace:session_destroy(S),
+    {traced, global} = erlang:trace_info(G, traced),
+    1 = erlang:trace_pattern(G, false, [global]),
+    {call_count, false} = erlang:trace_info(F, call_count),
+    {match_spec, His} = erlang:trace_info(F, match_spec),
+    1 = erlang:trace_pattern(F, false, [local]),
     Tracee ! stop,
     ok.
 
