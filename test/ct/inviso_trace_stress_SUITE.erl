@@ -54,13 +54,17 @@ sessions_come_and_go_in_a_flood(Config) ->
     ct:pal("seed ~b", [Seed]),
     run(Config, flood, [Seed]).
 
+%% Processes that never wait, in functions whose match specs turn flags on and
+%% off in each call, and sessions that come and go all the time.
 flood(Seed) ->
     rand:seed(exsss, Seed),
     process_flag(priority, high),
-    Busy = [spawn_link(fun busy/0)
-            || _ <- lists:seq(1, 2 * erlang:system_info(schedulers))],
-    ok = come_and_go(12, [], Busy),
-    ended(Busy).
+    Busy = [spawn_link(fun busy/0) || _ <- lists:seq(1, 4)],
+    ok = come_and_go(8, [], Busy),
+    killed([open(N, Busy) || N <- [1, 2]], Busy),
+    ended(Busy),
+    process_flag(priority, normal),
+    ok.
 
 busy() ->
     _ = ?WORK:even(20),
@@ -71,14 +75,29 @@ busy() ->
     self() ! x,
     receive x -> ok end,
     {Pid, Ref} = spawn_monitor(?WORK, fact, [3]),
-    receive {'DOWN', Ref, process, Pid, _} -> ok end,
-    receive after 1 -> busy() end.
+    receive {'DOWN', Ref, process, Pid, _} -> busy() end.
+
+%% In the middle of it all.
+killed(Open, Busy) ->
+    exit(whereis(inviso_engine_server), kill),
+    ok = wait_until(fun() ->
+                            [{flags, []}]
+                                =:= lists:usort([erlang:trace_info(P, flags)
+                                                 || P <- Busy])
+                    end),
+    _ = [begin
+             {'EXIT', {badarg, _}} = (catch inviso_trace:process(S, new, true,
+                                                                 [call])),
+             stopped(Tracer)
+         end || {S, Tracer} <- Open],
+    ok.
 
 %% Never more than six sessions; each ends in one of the ways in which one can.
 come_and_go(0, Open, _Busy) ->
     lists:foreach(fun close/1, Open);
 come_and_go(N, Open, Busy) when length(Open) < 6 ->
     Session = open(N, Busy),
+    nothing_waits(),
     case rand:uniform(3) of
         1 -> come_and_go(N - 1, [Session | Open], Busy);
         2 -> come_and_go(N - 1, Open ++ [Session], Busy);
@@ -87,6 +106,11 @@ come_and_go(N, Open, Busy) when length(Open) < 6 ->
 come_and_go(N, [Oldest | Open], Busy) ->
     close(Oldest),
     come_and_go(N, Open, Busy).
+
+%% What tracees ask of the server is not more for their being quick.
+nothing_waits() ->
+    {_, N} = process_info(whereis(inviso_engine_server), message_queue_len),
+    true = N < 10.
 
 %% The function that has it alone has its number in each message; nobody else's
 %% tracer is to see it.
@@ -101,19 +125,24 @@ open(N, Busy) ->
 
 flags() ->
     [call | [F || F <- [procs, send, 'receive', return_to, set_on_spawn,
-                        set_on_first_spawn, arity, silent, timestamp],
+                        set_on_first_spawn, set_on_link, arity, silent,
+                        timestamp, running, garbage_collection],
                   rand:uniform(3) =:= 1]].
 
 pattern(S, N, F) ->
     {MS, Flags} =
-        case rand:uniform(7) of
+        case rand:uniform(9) of
             1 -> {spec(N, []), [local]};
             2 -> {spec(N, [{return_trace}]), [local]};
             3 -> {spec(N, [{exception_trace}]), [global]};
             4 -> {spec(N, [{return_trace}]), [meta]};
             5 -> {true, [call_count]};
             6 -> {spec(N, [{silent, rand:uniform(2) =:= 1}]), [local]};
-            7 -> {spec(N, [{enable_trace, send}]), [local]}
+            7 -> {spec(N, [{enable_trace, send}]), [local]};
+            8 -> {spec(N, [{disable_trace, send}, {enable_trace, procs}]),
+                  [local]};
+            9 -> {spec(N, [{trace, [send, procs], ['receive', timestamp]}]),
+                  [local]}
         end,
     try_to(function, [S, {?WORK, F, 1}, MS, Flags]).
 
@@ -139,6 +168,9 @@ close({S, Tracer}) ->
             _ = inviso_trace:process(S, existing, false, [all]),
             inviso_trace:session_destroy(S)
     end,
+    stopped(Tracer).
+
+stopped(Tracer) ->
     Ref = monitor(process, Tracer),
     Tracer ! {stop, Ref},
     receive
@@ -167,7 +199,7 @@ ended(Pids) ->
 %%---------------------------------------------------------------------------
 
 %% Session number S of 0 to 9 traces the processes whose number is a multiple
-%% of S + 1; the first ones only some of their calls.
+%% of S + 1, and of their calls those that its match spec lets through.
 ten_sessions_over_ten_thousand_processes(Config) ->
     run(Config, ten, []).
 
@@ -182,8 +214,7 @@ ten() ->
     Ref = erlang:trace_delivered(all),
     receive {trace_delivered, all, Ref} -> ok end,
     _ = [begin
-             Expected = [N || N <- lists:seq(S + 1, Many, S + 1),
-                              S > 3 orelse N rem 3 =:= S rem 3],
+             Expected = [N || N <- lists:seq(S + 1, Many, S + 1), wanted(S, N)],
              Tracer ! {got, self()},
              receive {got, Tracer, Got} -> Expected = lists:sort(Got) end,
              true = inviso_trace:session_destroy(Session)
@@ -198,12 +229,11 @@ called() ->
     end.
 
 session(S, Numbered) ->
-    Tracer = spawn(fun() -> gather([]) end),
+    Tracer = spawn(fun() -> gather(S, []) end),
     Session = inviso_trace:session_create(ten, Tracer, []),
-    MS = if S > 3 -> true;
-            true -> [{['$1'], [{'=:=', {'rem', '$1', 3}, S rem 3}], []}]
-         end,
-    1 = inviso_trace:function(Session, {?WORK, f, 1}, MS, [local]),
+    1 = inviso_trace:function(Session, {?WORK, f, 1},
+                              [{['$1'], guards(S), [{message, {{S, '$1'}}}]}],
+                              [local]),
     case S of
         0 ->
             N = inviso_trace:process(Session, existing, true, [call]),
@@ -214,10 +244,18 @@ session(S, Numbered) ->
     end,
     {S, Session, Tracer}.
 
-gather(Got) ->
+%% The first ones' guards may fail, so that each doubles the clauses; the others'
+%% are tested one beside the other.
+guards(S) when S < 4 -> [{'=:=', {'rem', '$1', 3}, S rem 3}];
+guards(S) -> [{is_integer, '$1'}, {'>', '$1', S * 500}].
+
+wanted(S, N) when S < 4 -> N rem 3 =:= S rem 3;
+wanted(S, N) -> N > S * 500.
+
+gather(S, Got) ->
     receive
-        {trace, _, call, {?WORK, f, [N]}} -> gather([N | Got]);
-        {got, From} -> From ! {got, self(), Got}, gather(Got)
+        {trace, _, call, {?WORK, f, [N]}, {S, N}} -> gather(S, [N | Got]);
+        {got, From} -> From ! {got, self(), Got}, gather(S, Got)
     end.
 
 %%---------------------------------------------------------------------------
