@@ -7,8 +7,8 @@
 %% one takes the VM as long as to change them all.
 -module(inviso_engine_breakpoints).
 
--export([loaded/0, version/1, functions/1, exports/1, has/2, is/2, left/2,
-         is_taken/2, beside/3, exchange/1, exchange_on_load/2,
+-export([loaded/0, version/1, functions/1, matching/1, marked/1, has/2, is/2,
+         left/2, is_taken/2, beside/3, exchange/1, exchange_on_load/2,
          is_foreign_on_load/1, is_ours/1, clean/0]).
 
 -export_type([state/0, fa/0, change/0]).
@@ -39,9 +39,25 @@ version(M) ->
 -spec functions(module()) -> [fa()].
 functions(M) -> of_module(M, functions).
 
-%% @doc Those that global patterns are for.
--spec exports(module()) -> [fa()].
+%% Those that global patterns are for.
 exports(M) -> of_module(M, exports).
+
+%% @doc By module, the functions that {M, F, A} stands for, and whether each is
+%% exported.
+-spec matching({module() | '_', atom(), arity() | '_'}) ->
+          [{module(), [{fa(), boolean()}]}].
+matching({'_', _, _}) ->
+    [{M, marked(M)} || M <- loaded()];
+matching({M, Function, Arity}) ->
+    [{M, [Marked || {{F, A}, _} = Marked <- marked(M),
+                    Function =:= '_' orelse Function =:= F,
+                    Arity =:= '_' orelse Arity =:= A]}].
+
+%% @doc All functions of a module, and whether each is exported.
+-spec marked(module()) -> [{fa(), boolean()}].
+marked(M) ->
+    Exports = maps:from_list([{FA, true} || FA <- exports(M)]),
+    [{FA, is_map_key(FA, Exports)} || FA <- functions(M)].
 
 of_module(M, What) ->
     try erlang:get_module_info(M, What)

@@ -14,7 +14,7 @@
 
 -export_type([functions/0]).
 
--import(inviso_engine_entry, [edit/3, keep/4, is_global/1, counts/2, source/1]).
+-import(inviso_engine_entry, [edit/3, keep/4, is_global/1, counts/2]).
 
 -type slot() :: inviso_engine:slot().
 -type meta() :: inviso_engine_entry:meta().
@@ -192,38 +192,21 @@ tell_apart(#functions{modules = Modules, enabling = Enabling,
 %% Functions that are there.
 
 set_on_loaded(Slot, Spec, {_, Kinds, _} = Action, F) ->
-    {Count, Found} = matching(Spec, Kinds),
+    Found = inviso_engine_breakpoints:matching(Spec),
     case plan(Found, Slot, Action, {F, #{}, []}) of
         {error, _} = E ->
             E;
         {ok, Changes} ->
             case exchange(Changes, F) of
-                {ok, New} -> {ok, Count, New};
+                {ok, New} -> {ok, count(Found, Kinds), New};
                 {error, _} = E -> E
             end
     end.
 
-%% [{Module, [{Function, whether it is exported}]}], and how many of them count.
-matching(Spec, Kinds) ->
-    Found = [{M, marked(M, FAs)} || {M, FAs} <- matching(Spec)],
-    Flat = lists:append([Fs || {_, Fs} <- Found]),
-    {case Kinds of
-         global -> length([x || {_, true} <- Flat]);
-         _ -> length(Flat)
-     end, Found}.
-
-marked(M, FAs) ->
-    Exports = maps:from_list([{FA, true}
-                              || FA <- inviso_engine_breakpoints:exports(M)]),
-    [{FA, is_map_key(FA, Exports)} || FA <- FAs].
-
-matching({'_', _, _}) ->
-    [{M, inviso_engine_breakpoints:functions(M)}
-     || M <- inviso_engine_breakpoints:loaded()];
-matching({M, Function, Arity}) ->
-    [{M, [FA || {F, A} = FA <- inviso_engine_breakpoints:functions(M),
-                Function =:= '_' orelse Function =:= F,
-                Arity =:= '_' orelse Arity =:= A]}].
+%% How many functions that is.
+count(Found, Kinds) ->
+    length([x || {_, Marked} <- Found, {_, Exported} <- Marked,
+                 Exported orelse Kinds =/= global]).
 
 plan([{M, Marked} | Rest], Slot, Action, {F, Cache0, Acc0}) ->
     case plan(Marked, M, Slot, Action, {F, Cache0, Acc0}) of
@@ -439,104 +422,10 @@ warn(Format, Args) ->
 is_active(Slot, #functions{calling = C, enabling = E}) ->
     lists:member(Slot, C) orelse lists:member(Slot, E).
 
-%% Few combinations for many functions: each is composed once.
-state(Where, Sessions, F, Cache) ->
-    Calls = [{Slot, Kind, MS} || {Slot, #{call := {Kind, MS}}} <- Sessions,
-                                 is_active(Slot, F)],
-    Metas = [{Slot, MS, by_number(Meta)}
-             || {Slot, #{meta := {MS, Meta}}} <- Sessions],
-    Foreign = [Slot || {Slot, _, _} <- Calls,
-                       lists:member(Slot, F#functions.foreign)],
-    Counters = [K || K <- inviso_engine_counters:kinds(),
-                     not is_global_alone(Calls, Metas),
-                     lists:any(fun({_, E}) -> counts(K, E) end, Sessions)],
-    Key = {{Calls, Foreign}, Metas, Counters, F#functions.callers,
-           can_be_plain(Where, Calls)},
-    case Cache of
-        #{Key := State} ->
-            {State, Cache};
-        _ ->
-            case compose(Key) of
-                {error, _} = E -> E;
-                State -> {State, Cache#{Key => State}}
-            end
-    end.
-
-%% The VM calls some tracers itself.
-by_number({Tracer, Number}) ->
-    case inviso_engine_foreign:is_foreign(Tracer) of
-        true -> Tracer;
-        false -> Number
-    end.
-
-%% Where each of the sessions wants all calls, whose they are can be noted.
-can_be_plain(on_load, _) -> false;
-can_be_plain(_, []) -> false;
-can_be_plain({M, F, A}, Calls) ->
-    lists:all(fun({_, _, MS}) -> MS =:= true end, Calls)
-        andalso inviso_engine:room(M, F, A).
-
-compose({{[{_, Kind, MS}], [_]}, [], [], _, _}) ->
-    #{call => {Kind, source(MS)}};
-compose({{[{_, local, MS}], [_]}, Metas, Counters, Callers, Plain}) ->
-    case compose({{[], []}, Metas, Counters, Callers, Plain}) of
-        {error, _} = E -> E;
-        State -> State#{call => {local, source(MS)}}
-    end;
-compose({{_, [_ | _]}, _, _, _, _}) ->
-    {error, {not_supported, {shared, calls}}};
-compose({{Calls, []}, Metas, Counters, Callers, Plain}) ->
-    Others = maps:from_list([{K, true} || K <- Counters]),
-    Global = is_global_alone(Calls, Metas),
-    case {calls(Calls, Global, Callers, Plain), Metas} of
-        {{error, _} = E, _} ->
-            E;
-        {Call, []} ->
-            maps:merge(Call, Others);
-        {Call, _} ->
-            case meta(Metas) of
-                {ok, MS} -> maps:merge(Call#{meta => MS}, Others);
-                {error, _} = E -> E
-            end
-    end.
-
-%% An event, and the end of a call, can carry the number of one tracer.
-meta([{_, MS, {_, _} = Tracer}]) ->
-    {ok, {Tracer, source(MS)}};
-meta(Metas) ->
-    case lists:usort([Number || {_, _, Number} <- Metas, Number =/= 0]) of
-        Numbers when length(Numbers) > 1; is_tuple(hd(Numbers)) ->
-            {error, {not_supported, {shared, meta}}};
-        Numbers ->
-            inviso_engine_spec:compose([{Slot, MS} || {Slot, MS, _} <- Metas],
-                                       {meta, lists:sum(Numbers)})
-    end.
-
-%% A global pattern has a function to itself in the VM. Counters give way to it:
-%% what it tells is to be exact, and they go on where they were. Beside what is
-%% local or meta traced it becomes local, and its session is told of all calls,
-%% but those that a function makes of itself: the VM does not know how they are
-%% made.
-is_global_alone(Calls, Metas) ->
-    Metas =:= [] andalso Calls =/= []
-        andalso lists:all(fun({_, Kind, _}) -> Kind =:= global end, Calls).
-
-calls([], _, _, _) ->
-    #{};
-calls([{_, Kind, _} | _] = Calls, Global, Callers, Plain) ->
-    Beside = [Slot || {Slot, global, _} <- Calls, not Global],
-    Asked = Callers andalso not Global,
-    case Plain andalso not Asked andalso Beside =:= [] of
-        true ->
-            #{call => {Kind, []}};
-        false ->
-            Specs = [{Slot, MS} || {Slot, _, MS} <- Calls],
-            case inviso_engine_spec:compose(Specs, {calls, Asked, Beside}) of
-                {ok, MS} when Global -> #{call => {global, MS}};
-                {ok, MS} -> #{call => {local, MS}};
-                {error, _} = E -> E
-            end
-    end.
+state(Where, Sessions, #functions{calling = C, enabling = E} = F, Cache) ->
+    inviso_engine_compose:state(Where, Sessions,
+                                {C ++ E, F#functions.foreign,
+                                 F#functions.callers}, Cache).
 
 %%---------------------------------------------------------------------------
 %% Functions that will be.
@@ -610,9 +499,7 @@ is_anew(M, #functions{modules = Modules, on_load = {_, State}}) ->
 loaded(M, #functions{on_load = {OnLoad, State}} = F0) ->
     F = F0#functions{modules = maps:remove(M, F0#functions.modules)},
     Changes = [{M, FA, in_vm(State, Exported), Sessions}
-               || {FA, Exported} <- marked(
-                                      M,
-                                      inviso_engine_breakpoints:functions(M)),
+               || {FA, Exported} <- inviso_engine_breakpoints:marked(M),
                   Sessions <- [on_loaded(OnLoad, Exported, {M, FA})],
                   Sessions =/= []],
     carry_on(Changes, F).

@@ -3,23 +3,16 @@
 %%
 %% One process, which is there while there is a session. It writes what the
 %% callbacks in {@link inviso_engine} read, and is the only one that calls
-%% `erlang:trace/3' and `erlang:trace_pattern/3' for them. Requests and answers
-%% are tagged so that nobody sees them in a trace.
+%% `erlang:trace/3' and `erlang:trace_pattern/3' for them. Who asks it is
+%% {@link inviso_engine_request}.
 -module(inviso_engine_server).
 
--export([ask/1, open/3, info/1]).
-
--export_type([weak/0, session/0]).
-
--type weak() :: {atom(), non_neg_integer()}.
--type session() :: {reference(), weak()} | weak().
--type answer() :: {ok, term()} | {error, term()}.
+-export([run/2]).
 
 -record(session, {name :: atom(),
                   slot :: inviso_engine:slot(),
                   %% `undefined': each tracee, each function has one.
                   tracer :: inviso_engine_tracer:tracer() | undefined}).
-
 
 -record(state, {alive :: reference(),
                 caller :: pid(), % who asks now
@@ -36,88 +29,14 @@
                 lost = inviso_engine_lost:new() :: inviso_engine_lost:told()}).
 
 -define(TAG, '$inviso_engine').
--define(TIMEOUT, 60000).
 -define(LOOK, 5000).
 %% Processes for whom the VM is told something between two requests.
 -define(CHANGED, 16).
 
-%% @doc Opens a session.
--spec open(atom(), term(), []) -> answer().
-open(Name, Named, []) when is_atom(Name) ->
-    case Named =:= undefined orelse inviso_engine_tracer:check(Named) of
-        true ->
-            open(Name, undefined);
-        {ok, Tracer} ->
-            open(Name, Tracer);
-        {error, _} = E ->
-            E
-    end;
-open(_, _, _) ->
-    {error, badarg}.
-
-open(Name, Tracer) ->
-    case inviso_engine:load() of
-        ok -> ask_started({open, Name, Tracer}, 5);
-        {error, _} = E -> E
-    end.
-
-%% @doc The sessions that affect something; there may be none at all.
--spec info(term()) -> answer().
-info(PidPortFuncEvent) ->
-    %% To find that it is loaded takes longer than the answer.
-    case whereis(?MODULE) =/= undefined orelse inviso_engine:load() of
-        Ok when Ok =:= true; Ok =:= ok ->
-            ask_started({info, PidPortFuncEvent}, 5);
-        {error, _} = E ->
-            E
-    end.
-
-%% The server ends when it has answered and has no session, maybe just now.
-ask_started(_Request, 0) ->
-    {error, system_limit};
-ask_started(Request, Left) ->
-    start(),
-    case ask(Request) of
-        {error, session} -> ask_started(Request, Left - 1);
-        Answer -> Answer
-    end.
-
-start() ->
-    Self = self(),
-    Tag = make_ref(),
-    case whereis(?MODULE) of
-        undefined ->
-            {Pid, Monitor} = spawn_monitor(fun() -> init(Self, Tag) end),
-            receive
-                {?TAG, Tag, ready} -> demonitor(Monitor, [flush]);
-                {'DOWN', Monitor, process, Pid, _} -> true
-            end;
-        _ ->
-            true
-    end.
-
-%% @doc Asks the server; without one there is no session. It is not to hold a
-%% handle, not even in its garbage.
--spec ask(term()) -> answer().
-ask({{Ref, Weak}, Request}) when is_reference(Ref) ->
-    ask({Weak, Request});
-ask(Request) ->
-    case whereis(?MODULE) of
-        undefined ->
-            {error, session};
-        Server ->
-            Ref = monitor(process, Server, [{alias, reply_demonitor}]),
-            Server ! {?TAG, Ref, self(), Request},
-            receive
-                {?TAG, Ref, Answer} -> Answer;
-                {'DOWN', Ref, process, _, _} -> {error, session}
-            after ?TIMEOUT ->
-                    demonitor(Ref, [flush]),
-                    {error, timeout}
-            end
-    end.
-
-init(Starter, Tag) ->
+%% @doc To be spawned: is the server, unless there is one. Whoever waits for it
+%% gets `{'$inviso_engine', Tag, ready}' in either case.
+-spec run(pid(), reference()) -> term().
+run(Starter, Tag) ->
     try register(?MODULE, self()) of
         true ->
             process_flag(sensitive, true),
@@ -147,7 +66,8 @@ leave_heir() ->
                       Server ! {?TAG, Ref, heir},
                       receive
                           {'DOWN', Monitor, _, _, normal} -> ok;
-                          {'DOWN', Monitor, _, _, _} -> info(all)
+                          {'DOWN', Monitor, _, _, _} ->
+                              inviso_engine_request:info(all)
                       end
               end),
     receive {?TAG, Ref, heir} -> ok end.

@@ -38,7 +38,7 @@
 
 -export_type([session/0, match_spec/0]).
 
--type session() :: inviso_engine_server:session() | term().
+-type session() :: inviso_engine_request:session() | term().
 %% A handle; while somebody has it, the session lives. The handles that
 %% {@link session_info/1} returns do not keep it alive.
 -type match_spec() :: [{[term()] | '_' | atom(), [term()], [term()]}].
@@ -49,7 +49,7 @@
         erlang:error(inviso_trace_errors:reason(Why), Args,
                      inviso_trace_errors:info(Why))).
 -define(ENGINE(Request, Args),
-        case inviso_engine_server:ask(Request) of
+        case inviso_engine_request:ask(Request) of
             {ok, Result} -> Result;
             {error, Reason} -> ?RAISE(Reason, Args)
         end).
@@ -62,7 +62,7 @@ session_create(Name, Tracer, Opts) ->
         true ->
             trace:session_create(Name, Tracer, Opts);
         false ->
-            case inviso_engine_server:open(Name, Tracer, Opts) of
+            case inviso_engine_request:open(Name, Tracer, Opts) of
                 {ok, Session} -> Session;
                 {error, Reason} -> ?RAISE(Reason, [Name, Tracer, Opts])
             end
@@ -76,7 +76,7 @@ session_destroy(Session) ->
         true ->
             trace:session_destroy(Session);
         false ->
-            case inviso_engine_server:ask({Session, destroy}) of
+            case inviso_engine_request:ask({Session, destroy}) of
                 {ok, true} ->
                     true;
                 {error, Reason} ->
@@ -102,7 +102,7 @@ session_info(PidPortFuncEvent) ->
         true ->
             trace:session_info(PidPortFuncEvent);
         false ->
-            case inviso_engine_server:info(PidPortFuncEvent) of
+            case inviso_engine_request:info(PidPortFuncEvent) of
                 {ok, Sessions} -> Sessions;
                 {error, Reason} -> ?RAISE(Reason, [PidPortFuncEvent])
             end
