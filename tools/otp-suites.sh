@@ -10,8 +10,10 @@
 #   -m MODE  dynamic_pre_post (default): the tests use a session of ours, beside
 #            two others that are to notice nothing; legacy_pre_post: they use
 #            erlang:trace/3, beside two sessions of ours, which leave all that
-#            the tests trace as it is: their counters rest beside global
-#            patterns of the tests. Suites that know no modes use a session
+#            the tests trace as it is: of their flags and patterns nothing is
+#            in the VM, as no event could come of them, and their counters rest
+#            beside global patterns of the tests. Suites that know no modes
+#            use a session
 #   -k       keep the directory, with Common Test's own logs
 #
 # Prints `MODE SUITE:CASE ok|failed|skipped|unattainable', below a case that
