@@ -102,7 +102,7 @@ make(Specs, Procs, Follow) ->
     {Count, Sensitive, ProcNotes} = inviso_arm_procs:count(Who),
     Notes = lists:append(LoadNotes) ++ ProcNotes ++ notes(Specs, Who)
         ++ [N || inviso_arm_procs:has_calls(Who),
-                 N <- inviso_arm_foreign:leftovers()]
+                 N <- inviso_arm_foreign:leftovers(Way)]
         ++ inviso_arm_foreign:shared(Functions),
     {ok, #plan{todo = Functions ++ [{E, 0} || E <- Events], total = Total,
                who = Who, way = Way},

@@ -5,7 +5,7 @@
 %% Where there are sessions nobody is disturbed, and none of this finds any.
 -module(inviso_arm_foreign).
 
--export([functions/2, events/2, processes/3, calls/1, leftovers/0, shared/1]).
+-export([functions/2, events/2, processes/3, calls/1, leftovers/1, shared/1]).
 -export([patterns/0, owner/1]).
 
 -define(MAX_NOTED, 3).
@@ -73,9 +73,12 @@ calls(Way) ->
             lists:member(call, Flags)],
     ok.
 
-%% @doc Patterns that nobody's process meets now, ours would.
--spec leftovers() -> [binary()].
-leftovers() ->
+%% @doc Patterns that nobody's process meets now, ours would. Our engine tells
+%% nobody of calls that it has no pattern for.
+-spec leftovers(inviso_otp:way()) -> [binary()].
+leftovers(shared) ->
+    [];
+leftovers(alone) ->
     [format("somebody left trace patterns on ~ts: their calls are traced as "
             "well", [some(MFAs)]) || [_ | _] = MFAs <- [traced()]].
 
