@@ -17,12 +17,16 @@
                   %% a tracer's handle; or that nothing will come any more, or
                   %% that what comes is not known
                   from := pos_integer() | closed | unknown,
-                  %% monotonic time, ms, of the last flush
+                  %% monotonic time, ms, of the log's beginning, and of the
+                  %% last flush
+                  since := integer(),
                   flushed := integer()}.
 
-%% For how long a request for more waits, and how often there is a flush.
+%% For how long a request for more waits, and how often there is a flush; of a
+%% log that is young the next one comes when it is twice as old.
 -define(WAIT_MS, 100).
 -define(FLUSH_MS, 50).
+-define(FIRST_MS, 4).
 %% Of a spooler that does not answer.
 -define(PATIENCE_MS, 500).
 -define(POLL_MS, 2).
@@ -41,7 +45,7 @@ read(#{from := From, flushed := Flushed} = What) ->
     wait(What, From, Flushed, now_ms() + ?WAIT_MS).
 
 wait(What, From, Flushed0, Until) ->
-    timer:sleep(max(0, Flushed0 + ?FLUSH_MS - now_ms())),
+    timer:sleep(max(0, Flushed0 + pause(What, Flushed0) - now_ms())),
     Time = erlang:monotonic_time(nanosecond),
     Complete = flush(From),
     Flushed = now_ms(),
@@ -54,6 +58,9 @@ wait(What, From, Flushed0, Until) ->
         false ->
             {Bytes, none, Flushed}
     end.
+
+pause(#{since := Since}, Flushed) ->
+    min(?FLUSH_MS, max(?FIRST_MS, Flushed - Since)).
 
 flush(unknown) -> false;
 flush(Handle) -> inviso_keeper:flush(Handle, ?PATIENCE_MS) =:= ok.

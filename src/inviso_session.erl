@@ -29,8 +29,6 @@
 -type failure() :: {error, usage | refused | nothing | failed, binary()}.
 
 -define(TICK_MS, 50).
-%% A node must breathe between two steps.
--define(PAUSE_MS, 5).
 -define(EXPECT_MS, 1000).
 -define(STALLED_MS, 2000).
 %% Between two looks at the patterns.
@@ -67,6 +65,8 @@
          deadline = infinity :: integer() | infinity,
          last_word :: integer(),
          suspect = false :: boolean(),
+         %% of the log: when it was opened, and flushed
+         opened :: integer(),
          flushed :: integer(),
          overload :: inviso_overload:overload(),
          %% monotonic time, ms, since when the spooler cannot write
@@ -147,7 +147,7 @@ planned(#{protect := Protect} = Map, Table, Guard, Place, Since) ->
                  notes = maps:get(notes, Matched, []),
                  reader = inviso_worker:start_link(normal),
                  closer = inviso_worker:start_link(high),
-                 last_word = Now, flushed = Now,
+                 last_word = Now, opened = Now, flushed = Now,
                  overload = inviso_overload:new(Protect)},
     S1 = watch(opened(Place, S)),
     self() ! arm,
@@ -183,7 +183,9 @@ opened(Place, #session{map = #{name := Name} = Map, table = Table} = S) ->
     Keeper = inviso_tracer:nif_keeper(Handle),
     ok = inviso_push:room(Table, Room, Keeper),
     Scope = scope(S#session.plan, Tracer),
+    Now = now_ms(),
     noted(S#session{room = Room, path = Path, tracer = Tracer,
+                    opened = Now, flushed = Now,
                     keeper = Keeper, scope = Scope,
                     engine = inviso_otp:scope_watch(Scope),
                     notes = S#session.notes ++ short_terms(Opts)}).
@@ -351,7 +353,8 @@ follow(From, _, _, #session{path = none} = S) ->
     work(reader, {nothing, From}, fun() -> timer:sleep(Ms) end, S);
 follow(From, Offset, Max, S) ->
     What = #{path => S#session.path, offset => Offset, max => Max,
-             from => source(S), flushed => S#session.flushed},
+             from => source(S), since => S#session.opened,
+             flushed => S#session.flushed},
     work(reader, {follow, From}, fun() -> inviso_follow:read(What) end, S).
 
 %% A flight recorder is not to be emptied by who looks at it.
@@ -452,11 +455,12 @@ terminate(_, #session{scope = Scope, plan = Plan, tracer = Tracer} = S) ->
 arm(#session{map = #{dry_run := true}, plan = Plan} = S) ->
     job(closer, expected, fun() -> inviso_arm:expect(Plan, ?EXPECT_MS) end, S);
 arm(#session{plan = Plan, scope = Scope} = S) ->
-    Before = now_ms(),
+    Before = erlang:monotonic_time(microsecond),
     case inviso_arm:step(Plan, Scope, own(S)) of
         {more, Armed, Next} ->
-            Pause = max(?PAUSE_MS, now_ms() - Before),
-            _ = erlang:send_after(Pause, self(), arm),
+            %% A node must breathe: as long as the step took.
+            Us = erlang:monotonic_time(microsecond) - Before,
+            _ = erlang:send_after((Us + 500) div 1000, self(), arm),
             noted(S#session{plan = Next, armed = Armed});
         {done, Next} ->
             armed(noted(S#session{plan = Next, state = tracing}));
