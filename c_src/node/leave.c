@@ -14,7 +14,9 @@
 #include "node/inbox_int.h"
 
 #define LEAVE_MS 10000
-#define PAUSE_MS 5
+/* Between two looks: short at first, then longer and longer. */
+#define PAUSE_MS 1
+#define PAUSE_MAX_MS 32
 
 struct leave {
 	struct inv_attach *v;
@@ -183,13 +185,14 @@ static void tell_waiting(const struct leave *l)
 static int wait_gone(struct leave *l)
 {
 	struct pollfd stop = { .fd = l->stop_fd, .events = POLLIN };
+	int ms = PAUSE_MS;
 	int r = 0;
 
 	while (r == 0 && any(l->waiting, l->n)) {
 		r = round_of(l, l->waiting, ask_loaded, is_gone);
-		if (r == 0 && any(l->waiting, l->n) &&
-		    poll(&stop, 1, PAUSE_MS) > 0)
+		if (r == 0 && any(l->waiting, l->n) && poll(&stop, 1, ms) > 0)
 			r = INV_ECANCELLED;
+		ms = ms < PAUSE_MAX_MS ? 2 * ms : ms;
 		if (inv_lag_ended(&l->lag))
 			tell_waiting(l);
 	}
