@@ -23,7 +23,7 @@
 -export([all/0, suite/0, init_per_testcase/2, end_per_testcase/2]).
 
 -export([overview/1, first_trace/1, autostart/1, trace_cases/1, sessions/1,
-         meta_tracing/1]).
+         meta_tracing/1, trace_sessions/1]).
 %% On the nodes.
 -export([shell/0, eval/2]).
 
@@ -32,7 +32,8 @@
 suite() -> [{timetrap, {seconds, 180}}].
 
 all() ->
-    [overview, first_trace, autostart, trace_cases, sessions, meta_tracing].
+    [overview, first_trace, autostart, trace_cases, sessions, meta_tracing,
+     trace_sessions].
 
 init_per_testcase(Case, Config) ->
     case inviso_test_lib:product("inviso") of
@@ -62,6 +63,8 @@ trace_cases(Config) -> chapter("4-trace-cases.md", Config).
 sessions(Config) -> chapter("5-sessions.md", Config).
 
 meta_tracing(Config) -> chapter("6-meta-tracing.md", Config).
+
+trace_sessions(Config) -> chapter("7-trace-sessions.md", Config).
 
 %% A shell is one process for all its lines.
 with_shell(N) ->
