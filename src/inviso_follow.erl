@@ -26,7 +26,7 @@
 %% log that is young the next one comes when it is twice as old.
 -define(WAIT_MS, 100).
 -define(FLUSH_MS, 50).
--define(FIRST_MS, 4).
+-define(FIRST_MS, 8).
 %% Of a spooler that does not answer.
 -define(PATIENCE_MS, 500).
 -define(POLL_MS, 2).
