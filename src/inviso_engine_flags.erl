@@ -108,8 +108,13 @@ for(processes, Bits) ->
           {ok, flags()} | {error, gone | other_tracer |
                                   {already_traced, tracee(), term()} |
                                   system_limit}.
+change(Pid, Change, F) when is_pid(Pid) ->
+    case is_ours(Pid, F) orelse is_free(Pid) of
+        true -> change_process(Pid, Change, F);
+        {error, _} = E -> E
+    end;
 change(Tracee, Change, F) ->
-    case in_vm_now(Tracee, F) of
+    case erlang:trace_info(Tracee, flags) of
         {flags, Have} ->
             From = inviso_engine:profile_of(Tracee),
             case somebody_elses(Tracee, Have, From, F) of
@@ -121,29 +126,51 @@ change(Tracee, Change, F) ->
     end.
 
 change(Tracee, Have, From, Change, F0) ->
-    case has_other(Tracee, From, Change) orelse edit(Tracee, Change) of
-        true ->
-            {error, other_tracer};
-        full ->
-            {error, system_limit};
+    case edit(Tracee, From, Change) of
+        {error, _} = E ->
+            E;
         To ->
             {Want, F} = want(Tracee, To, F0),
             in_vm(Tracee, Have, Want),
             {ok, note(Change, F)}
     end.
 
-%% To ask a process is to have it scheduled in, which shall not show in a trace.
-%% Otherwise it is asked, and so is wholly made, its profile included.
-in_vm_now(Tracee, F) when is_pid(Tracee) ->
-    {Told, _} = want(Tracee, inviso_engine:profile_of(Tracee), F),
-    case lists:any(fun(Flag) -> lists:member(Flag, Told) end,
-                   [running, running_procs, exiting])
-         andalso is_process_alive(Tracee) of
-        true -> {flags, Told};
-        false -> erlang:trace_info(Tracee, flags)
-    end;
-in_vm_now(Tracee, _F) ->
-    erlang:trace_info(Tracee, flags).
+%% A process is not asked what it has: one that is busy would be waited for, and
+%% one that is not be scheduled in, which may show in a trace. The VM changes
+%% nothing of one that has another tracer than the one that is named.
+change_process(Pid, {_, How, _, _} = Change, F0) ->
+    case edit(Pid, inviso_engine:profile_of(Pid), Change) of
+        {error, _} = E ->
+            E;
+        To ->
+            {Want, F} = want(Pid, To, F0),
+            Told = case How of
+                       true -> has_in_vm(Pid, Want, []);
+                       false -> has_in_vm(Pid, [], not_needed(Pid, Want))
+                   end,
+            case Told orelse is_process_alive(Pid) of
+                true -> {ok, note(Change, F)};
+                false -> {error, gone}
+            end
+    end.
+
+%% Whether the VM has been told any flags.
+is_ours(Pid, F) ->
+    {Told, _} = want(Pid, inviso_engine:profile_of(Pid), F),
+    Told =/= [] orelse inviso_engine:expected(Pid) =/= 0.
+
+%% What we need not have there is taken away; that of a tracer that is dead is,
+%% too. One that is being made is waited for, until it has its profile.
+is_free(Pid) ->
+    case has_in_vm(Pid, [], [all]) of
+        true ->
+            true;
+        false ->
+            case traced_by(Pid) of
+                undefined -> {error, gone};
+                Other -> {error, {already_traced, Pid, Other}}
+            end
+    end.
 
 %% A session has one tracer for each. For new ones it is exchanged.
 has_other(Tracee, From, {Slot, true, _Bits, Tracer})
@@ -168,6 +195,14 @@ traced_by(Tracee) ->
     case erlang:trace_info(Tracee, tracer) of
         {tracer, T} -> T;
         undefined -> undefined
+    end.
+
+%% The profile that it makes.
+edit(Tracee, From, Change) ->
+    case has_other(Tracee, From, Change) orelse edit(Tracee, Change) of
+        true -> {error, other_tracer};
+        full -> {error, system_limit};
+        To -> To
     end.
 
 edit(Tracee, {Slot, true, Bits, Tracer}) ->
@@ -360,17 +395,10 @@ renew(Tracee, F) ->
 renew_all(Tracees, F0) ->
     lists:foldl(fun({T, Profile}, F) -> renew(T, Profile, F) end, F0, Tracees).
 
-%% A process is not asked what it has: one that is busy would be waited for. The
-%% VM changes nothing of one that has another tracer than the one that is named.
 -dialyzer({no_match, renew/3}).
 renew(Pid, Profile, F) when is_pid(Pid) ->
-    {Needed, New} = want(Pid, Profile, F),
-    %% What it may need later it has already, and keeps.
-    case {Needed, inviso_engine:expected(Pid)} of
-        {_, 0} -> has_in_vm(Pid, Needed, ?IN_VM -- Needed);
-        {[], _} -> ok;
-        {_, _} -> has_in_vm(Pid, Needed, [])
-    end,
+    {Want, New} = want(Pid, Profile, F),
+    _ = has_in_vm(Pid, Want, not_needed(Pid, Want)),
     New;
 renew(Tracee, Profile, F) ->
     case erlang:trace_info(Tracee, flags) of
@@ -383,13 +411,22 @@ renew(Tracee, Profile, F) ->
             F
     end.
 
+%% What it may need later it has already, and keeps.
+not_needed(Pid, Want) ->
+    case inviso_engine:expected(Pid) of
+        0 -> ?IN_VM -- Want;
+        _ -> []
+    end.
+
+%% Whether it is there, and nobody else's.
 has_in_vm(Pid, On, Off) ->
     try
         _ = On =/= [] andalso erlang:trace(Pid, true, tracer(On)),
-        _ = Off =/= [] andalso erlang:trace(Pid, false, tracer(Off)),
-        ok
+        _ = (Off =/= [] orelse On =:= [])
+            andalso erlang:trace(Pid, false, tracer(Off)),
+        true
     catch
-        error:badarg -> ok % it is dead, or somebody else's
+        error:badarg -> false
     end.
 
 %%---------------------------------------------------------------------------

@@ -25,11 +25,14 @@ change(Kind, What, Change, F) ->
 kind(process) -> processes;
 kind(port) -> ports.
 
+%% What was sent to it before, as a link, it is to have had before. (It answers
+%% after that.)
 one(Tracee, Change, F) ->
-    case inviso_engine_flags:change(Tracee, Change, F) of
+    case (is_port(Tracee) orelse is_process_alive(Tracee))
+         andalso inviso_engine_flags:change(Tracee, Change, F) of
         {ok, New} -> {ok, 1, New};
-        {error, gone} -> {error, badarg};
-        {error, _} = E -> E
+        {error, Reason} when Reason =/= gone -> {error, Reason};
+        _ -> {error, badarg}
     end.
 
 %% Whether those that exist, and those that will be.
