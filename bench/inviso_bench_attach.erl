@@ -9,6 +9,8 @@
 
 -define(ROUNDS, 7).
 -define(WAIT, 30000).
+%% Before each round: what the one before has left nodes to do is done.
+-define(REST, 300).
 %% The exit status of the command when a limit kept events out.
 -define(LOST, 7).
 
@@ -68,6 +70,7 @@ dbg_round(Names, Home) ->
 
 %% {Exit status, milliseconds, what it said}
 run(Program, Args, Home) ->
+    timer:sleep(?REST),
     T0 = erlang:monotonic_time(microsecond),
     Port = open_port({spawn_executable, Program},
                      [{args, Args}, {env, env(Home)}, binary, exit_status,
