@@ -10,13 +10,13 @@
 %% erl_tracer. As in inviso_tracer, no optional callback may be exported.
 -export([enabled/3, trace/5]).
 
--export([load/0, start/0, handle/1, tracer/2, session/2, edit/5, profile_of/1,
-         called/1, masks/1, tracer_of/2, know/1, unknown/1, unknown/2, quiet/2,
-         calls/2, changed/1, expected/1, missed/1, lost/0, room/3, plain/4,
+-export([load/0, start/0, cleaned/0, handle/1, tracer/2, session/2, edit/5,
+         profile_of/1, called/1, masks/1, tracer_of/2, know/1, unknown/1,
+         unknown/2, quiet/2, calls/2, changed/1, expected/1, missed/1, lost/0, room/3, plain/4,
          is_plain/3]).
 
--nifs([enabled/3, trace/5, start/0, handle/1, tracer/2, session/2, edit/5,
-       profile_of/1, called/1, masks/1, tracer_of/2, know/1, unknown/1,
+-nifs([enabled/3, trace/5, start/0, cleaned/0, handle/1, tracer/2, session/2,
+       edit/5, profile_of/1, called/1, masks/1, tracer_of/2, know/1, unknown/1,
        unknown/2, quiet/2, calls/2, changed/1, expected/1, missed/1, lost/0,
        room/3, plain/4, is_plain/3]).
 
@@ -84,9 +84,13 @@ trace(_Tag, _State, _Tracee, _Msg, _Opts) -> erlang:nif_error(not_loaded).
 
 %% @doc Begins anew; the caller is the server. Whoever has the reference sees to
 %% it that no session is served any more once the server is dead. And whether
-%% the server before has left flags and patterns in the VM.
+%% there may be flags and patterns of a server before in the VM.
 -spec start() -> {reference(), boolean()}.
 start() -> erlang:nif_error(not_loaded).
+
+%% @doc There are none, until the next session is opened.
+-spec cleaned() -> ok.
+cleaned() -> erlang:nif_error(not_loaded).
 
 %% @doc Something that the server is told of (`{'$inviso_engine', gone,
 %% Number}') when nobody has it any more.
@@ -150,7 +154,7 @@ calls(_Local, _Callers) -> erlang:nif_error(not_loaded).
 %% @doc Processes whose flags in the VM may not be what their profile needs,
 %% that many at most: each is named once for all that has changed since it was
 %% named last. When there is the first, the server gets `{'$inviso_engine',
-%% changed}'; then none until it has been told of less than it asked for.
+%% changed, Pid}'; then none until it has been told of less than it asked for.
 -spec changed(pos_integer()) -> [pid()].
 changed(_Max) -> erlang:nif_error(not_loaded).
 

@@ -211,7 +211,7 @@ clear(Key, _) -> {false, [Key]}.
 
 %% The spec of erlang:trace_pattern/3 forgets tracers, messages, `on_load'.
 -dialyzer({[no_fail_call, no_return, no_match, no_unused],
-           [steps/1, clean/0, clean/1]}).
+           [steps/1, clean_on_load/0, clean/1, is_meta_ours/1]}).
 steps([{Spec, {MS, How}} | Rest]) ->
     try erlang:trace_pattern(Spec, MS, How) of
         _ -> steps(Rest)
@@ -237,16 +237,27 @@ is_foreign_on_load(Old) ->
 %% do not tell whose they are.
 -spec clean() -> ok.
 clean() ->
+    %% First, or what is loaded meanwhile would have it.
+    clean_on_load(),
     _ = [clean({M, F, A}) || M <- loaded(), {F, A} <- functions(M)],
-    inviso_engine_spec:is_ours(erlang:trace_info(on_load, match_spec))
-        andalso erlang:trace_pattern(on_load, false, [local]),
     ok.
 
-clean(MFA) ->
+%% It is all ours, or nothing.
+clean_on_load() ->
+    Kinds = [K || K <- inviso_engine_counters:kinds(),
+                  inviso_engine_counters:exists(K)],
+    (is_meta_ours(on_load)
+     orelse inviso_engine_spec:is_ours(erlang:trace_info(on_load, match_spec)))
+        andalso erlang:trace_pattern(on_load, false, [local, meta | Kinds]).
+
+clean({M, F, A} = MFA) ->
     {traced, How} = erlang:trace_info(MFA, traced),
     _ = is_ours(MFA) andalso erlang:trace_pattern(MFA, false, [How]),
-    erlang:trace_info(MFA, meta) =:= {meta, {inviso_engine, 1}}
-        andalso erlang:trace_pattern(MFA, false, [meta]).
+    inviso_engine:plain(M, F, A, none),
+    is_meta_ours(MFA) andalso erlang:trace_pattern(MFA, false, [meta]).
+
+is_meta_ours(Where) ->
+    erlang:trace_info(Where, meta) =:= {meta, {inviso_engine, 1}}.
 
 %% @doc Whether the pattern for calls that the VM has on a function was set
 %% here.

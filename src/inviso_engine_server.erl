@@ -43,8 +43,8 @@ run(Starter, Tag) ->
             %% Who wants to turn tracing off shall not wait for the traced.
             process_flag(priority, high),
             {Alive, Orphaned} = inviso_engine:start(),
-            _ = Orphaned andalso clean(),
             leave_heir(),
+            _ = Orphaned andalso clean(),
             State = #state{alive = Alive, caller = Starter,
                            flags = inviso_engine_flags:new(),
                            functions = inviso_engine_functions:new(),
@@ -76,7 +76,8 @@ leave_heir() ->
 clean() ->
     inviso_engine_breakpoints:clean(),
     inviso_engine_patterns:clean(),
-    inviso_engine_flags:clean().
+    inviso_engine_flags:clean(),
+    inviso_engine:cleaned().
 
 loop(State0) ->
     State = State0#state{lost = inviso_engine_lost:tell(State0#state.lost)},
@@ -211,6 +212,7 @@ close(Number, #state{sessions = Sessions} = State0) ->
             ok = inviso_engine:session(Slot, none),
             State = forget_changed(forget(Slot, State0)),
             Tracers = inviso_engine_tracers:drop(Slot, State#state.tracers),
+            _ = map_size(Sessions) > 1 orelse inviso_engine:cleaned(),
             State#state{sessions = maps:remove(Number, Sessions),
                         tracers = Tracers,
                         slots = State#state.slots ++ [Slot]};

@@ -46,12 +46,13 @@ static ERL_NIF_TERM am_true;
 /*
  * Servers are numbered: the end of one may be told when the next is there.
  * Under the lock, which no callback of the tracer takes: whose turn it is, and
- * whether the last died and left sessions.
+ * whether there may be something of sessions in the VM.  That is from the first
+ * session on until the server says otherwise, wherever it may be killed.
  */
 static char lock_name[] = "inviso_engine";
 static ErlNifMutex *lock;
 static unsigned turn;
-static bool orphaned;
+static bool in_vm;
 
 /* The server is dead, and nobody could turn anything off: so do we. */
 static void server_down(ErlNifEnv *env, void *object, ErlNifPid *pid,
@@ -61,10 +62,8 @@ static void server_down(ErlNifEnv *env, void *object, ErlNifPid *pid,
 	(void)pid;
 	(void)monitor;
 	enif_mutex_lock(lock);
-	if (*(const unsigned *)object == turn) {
-		orphaned = inv_sessions_alive() != 0;
+	if (*(const unsigned *)object == turn)
 		inv_sessions_close_all();
-	}
 	enif_mutex_unlock(lock);
 }
 
@@ -100,8 +99,7 @@ static ERL_NIF_TERM start(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 	enif_release_resource(object);
 	enif_mutex_lock(lock);
 	*object = ++turn;
-	left = orphaned || inv_sessions_alive() != 0;
-	orphaned = false;
+	left = in_vm;
 	inv_sessions_close_all();
 	enif_mutex_unlock(lock);
 	inv_tracers_clear(&self);
@@ -110,6 +108,23 @@ static ERL_NIF_TERM start(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 	inv_plain_clear();
 	inv_lost_clear();
 	return enif_make_tuple2(env, term, left ? am_true : am_false);
+}
+
+static void set_in_vm(bool is)
+{
+	enif_mutex_lock(lock);
+	in_vm = is;
+	enif_mutex_unlock(lock);
+}
+
+/* cleaned() -> ok: there is nothing of sessions in the VM */
+static ERL_NIF_TERM cleaned(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
+{
+	(void)env;
+	(void)argc;
+	(void)argv;
+	set_in_vm(false);
+	return am_ok;
 }
 
 /* handle(Number) -> Resource: {'$inviso_engine', gone, Number} at its end */
@@ -193,6 +208,7 @@ static ERL_NIF_TERM session(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 	}
 	if (!get_tracer(env, argv[1], &number))
 		return enif_make_badarg(env);
+	set_in_vm(true);
 	return enif_make_uint(env, inv_session_open(slot, number));
 }
 
@@ -291,6 +307,7 @@ static ErlNifFunc functions[] = {
 	{ "enabled", 3, inv_engine_enabled, 0 },
 	{ "trace", 5, inv_engine_trace, 0 },
 	{ "start", 0, start, 0 },
+	{ "cleaned", 0, cleaned, 0 },
 	{ "handle", 1, handle, 0 },
 	{ "tracer", 2, tracer, 0 },
 	{ "session", 2, session, 0 },

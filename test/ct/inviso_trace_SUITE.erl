@@ -19,6 +19,7 @@
          a_tracer_module_of_others/1,
          others_are_respected/1,
          a_killed_server/1,
+         a_server_killed_while_it_cleans_up/1,
          counters_give_way_to_global_patterns/1,
          counters_rest_beside_others/1,
          patterns_of_others_block_nobody/1,
@@ -59,7 +60,8 @@
 
 %% For the node.
 -export([example/0, forgotten/0, is_gone/1, not_supported/0, explained/0,
-         foreign/1, others/0, killed/0, give_way/0, used_again/0, not_needed/0,
+         foreign/1, others/0, killed/0, killed_at_its_end/0, give_way/0,
+         used_again/0, not_needed/0,
          all_want_all/1, rest/0, block/0, replaced/0, come_and_go/0,
          no_room/0, log/2]).
 
@@ -113,6 +115,7 @@ own() ->
      a_tracer_module_of_others,
      others_are_respected,
      a_killed_server,
+     a_server_killed_while_it_cleans_up,
      counters_give_way_to_global_patterns,
      counters_rest_beside_others,
      patterns_of_others_block_nobody,
@@ -1062,6 +1065,7 @@ killed() ->
     S = inviso_trace:session_create(s, self(), []),
     1 = inviso_trace:process(S, Tracee, true, [call]),
     1 = inviso_trace:function(S, {?WORK, f, 1}, true, [local]),
+    0 = inviso_trace:function(S, on_load, true, [local, meta, call_count]),
     exit(whereis(inviso_engine_server), kill),
     ok = wait_until(fun() ->
                             {traced, false} =:=
@@ -1070,6 +1074,9 @@ killed() ->
                                 erlang:trace_info(Tracee, flags)
                     end),
     ok = wait_until(fun() -> whereis(inviso_engine_server) =:= undefined end),
+    {all, false} = erlang:trace_info(on_load, all),
+    %% Such a pattern would be somebody else's.
+    false = inviso_engine:is_plain(?WORK, f, 1),
     New = inviso_trace:session_create(s, self(), []),
     badarg = reason(process, [S, Tracee, true, [call]]),
     1 = inviso_trace:function(New, {?WORK, f, 1}, true, []),
@@ -1081,6 +1088,43 @@ killed() ->
     end,
     true = inviso_trace:session_destroy(New),
     ok.
+
+%% What the last session had goes even if the server is killed when it has begun
+%% to take it away.
+a_server_killed_while_it_cleans_up(Config) ->
+    case has_sessions() of
+        true -> {skip, "OTP's own sessions"};
+        false -> ok = call(?config(node, Config), ?MODULE, killed_at_its_end,
+                           [])
+    end.
+
+killed_at_its_end() ->
+    Many = [spawn_link(fun() -> receive X -> X end end)
+            || _ <- lists:seq(1, 5000)],
+    S = inviso_trace:session_create(s, self(), []),
+    _ = [1 = inviso_trace:process(S, P, true, [call]) || P <- Many],
+    1 = inviso_trace:function(S, {?WORK, f, 1}, true, [local]),
+    Server = whereis(inviso_engine_server),
+    {Asks, Monitor} = spawn_monitor(inviso_trace, session_destroy, [S]),
+    %% The server's is `high'.
+    Old = process_flag(priority, max),
+    ok = until_not_traced({?WORK, f, 1}),
+    exit(Server, kill),
+    process_flag(priority, Old),
+    receive {'DOWN', Monitor, process, Asks, _} -> ok end,
+    ok = wait_until(fun() ->
+                            [] =:= [P || P <- Many, {flags, []} =/=
+                                        erlang:trace_info(P, flags)]
+                    end),
+    ok = wait_until(fun() -> whereis(inviso_engine_server) =:= undefined end),
+    _ = [P ! stop || P <- Many],
+    ok.
+
+until_not_traced(MFA) ->
+    case erlang:trace_info(MFA, traced) of
+        {traced, false} -> ok;
+        _ -> until_not_traced(MFA)
+    end.
 
 %% A call that a session wanted to hear the end of ends when another session has
 %% its bit.
