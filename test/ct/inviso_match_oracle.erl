@@ -37,8 +37,10 @@ vm({Args, Spec}) ->
 -spec same(term(), term()) -> boolean() | skip.
 same({cannot, _}, _) -> skip;
 same({ok, R, F}, {ok, R1, F1}) ->
+    %% Not =:=, to which 0.0 is -0.0, and before which the least small integer,
+    %% when the VM has made it by trunc/1, is no integer that there is.
     Bytes = fun(T) -> term_to_binary(T, [deterministic]) end,
-    F =:= F1 andalso R =:= R1 andalso Bytes(R) =:= Bytes(R1);
+    F =:= F1 andalso Bytes(R) =:= Bytes(R1);
 same({error, A}, {error, B}) ->
     PlainA = [plain(T) || T <- A],
     PlainB = [plain(T) || T <- B],
