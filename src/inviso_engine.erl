@@ -12,8 +12,8 @@
 
 -export([load/0, start/0, cleaned/0, handle/1, tracer/2, session/2, edit/5,
          profile_of/1, called/1, masks/1, tracer_of/2, know/1, unknown/1,
-         unknown/2, quiet/2, calls/2, changed/1, expected/1, missed/1, lost/0, room/3, plain/4,
-         is_plain/3]).
+         unknown/2, quiet/2, calls/2, changed/1, expected/1, missed/1,
+         lost/0, room/3, plain/4, is_plain/3]).
 
 -nifs([enabled/3, trace/5, start/0, cleaned/0, handle/1, tracer/2, session/2,
        edit/5, profile_of/1, called/1, masks/1, tracer_of/2, know/1, unknown/1,

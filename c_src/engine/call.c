@@ -28,23 +28,6 @@ static uint32_t silent(const struct inv_message *m)
 	return m->meta ? 0 : m->profile->sessions[INV_FLAG_SILENT];
 }
 
-/* The VM has put a frame on the process' stack if any session wants the end. */
-static void push(const struct inv_message *m, const struct inv_verdict *v,
-		 uint32_t mask)
-{
-	struct inv_frame frame = v->frame;
-	struct inv_frames *frames;
-
-	if ((frame.returns | frame.exceptions) == 0)
-		return;
-	frames = frames_of(m);
-	frame.returns &= mask;
-	frame.exceptions &= mask;
-	frame.birth = inv_sessions_birth();
-	if (frames)
-		(void)inv_frames_push(frames, &frame);
-}
-
 /* 0: no function. */
 static uint32_t hash(ErlNifEnv *env, ERL_NIF_TERM mfa)
 {
@@ -60,6 +43,24 @@ static uint32_t hash(ErlNifEnv *env, ERL_NIF_TERM mfa)
 		return 0;
 	h = (e[0] * 31 + e[1]) * 31 + arity;
 	return (uint32_t)((h * UINT64_C(0x9e3779b97f4a7c15)) >> 32) | 1;
+}
+
+/* The VM has put a frame on the process' stack if any session wants the end. */
+static void push(const struct inv_message *m, const struct inv_verdict *v,
+		 uint32_t mask)
+{
+	struct inv_frame frame = v->frame;
+	struct inv_frames *frames;
+
+	if ((frame.returns | frame.exceptions) == 0)
+		return;
+	frames = frames_of(m);
+	frame.returns &= mask;
+	frame.exceptions &= mask;
+	frame.birth = inv_sessions_birth();
+	frame.function = hash(m->env, m->content);
+	if (frames)
+		(void)inv_frames_push(frames, &frame);
 }
 
 /* If any session has the flag, the VM has put a frame for that there too. */
@@ -113,13 +114,23 @@ void inv_call_begin(struct inv_message *m, struct inv_verdict *v, uint32_t mask)
 	inv_verdict_send(m, v, mask);
 }
 
+/* It may be one that a pattern of erlang:trace_pattern/3 has put there. */
+static bool is_somebody_elses(const struct inv_message *m,
+			      const struct inv_frames *frames)
+{
+	const struct inv_frame *top = inv_frames_top(frames);
+
+	return top && top->function != hash(m->env, m->content);
+}
+
 void inv_call_end(struct inv_message *m, uint32_t mask)
 {
 	struct inv_frames *frames = frames_of(m);
 	struct inv_frame frame;
 	uint32_t left;
 
-	if (!frames || !inv_frames_pop(frames, &frame))
+	if (!frames || is_somebody_elses(m, frames) ||
+	    !inv_frames_pop(frames, &frame))
 		return;
 	m->tracer = frame.tracer;
 	mask &= m->tag->kind == INV_KIND_RETURN ? frame.returns :

@@ -89,7 +89,8 @@ static void give(uint32_t block, uint32_t last)
 static bool equal(const struct inv_frame *a, const struct inv_frame *b)
 {
 	return a->returns == b->returns && a->exceptions == b->exceptions &&
-	       a->tracer == b->tracer && a->birth == b->birth;
+	       a->tracer == b->tracer && a->birth == b->birth &&
+	       a->function == b->function;
 }
 
 /* A block on top of the stack; NULL: there is none left. */
@@ -149,6 +150,15 @@ bool inv_frames_pop(struct inv_frames *f, struct inv_frame *frame)
 		give(number, number);
 	}
 	return true;
+}
+
+const struct inv_frame *inv_frames_top(const struct inv_frames *f)
+{
+	const struct block *b = &blocks[f->block];
+
+	if (f->beyond > 0 || f->block == 0)
+		return NULL;
+	return &b->run[b->runs - 1].frame;
 }
 
 void inv_frames_drop(struct inv_frames *f)

@@ -23,6 +23,7 @@ struct inv_frame {
 	uint32_t exceptions; /* sessions: {exception_trace} */
 	uint32_t tracer;     /* of a session that has none of its own */
 	uint32_t birth;	     /* sessions younger than the call do not count */
+	uint32_t function;   /* that was called, as a hash */
 };
 
 /* Zero: empty. */
@@ -43,6 +44,9 @@ bool inv_frames_push(struct inv_frames *f, const struct inv_frame *frame);
 
 /* False: a frame that we know nothing of. */
 bool inv_frames_pop(struct inv_frames *f, struct inv_frame *frame);
+
+/* The uppermost; NULL: one that we know nothing of. */
+const struct inv_frame *inv_frames_top(const struct inv_frames *f);
 
 /* Empties a stack; its process is dead. */
 void inv_frames_drop(struct inv_frames *f);

@@ -18,8 +18,8 @@ struct inv_session {
 };
 
 /*
- * A session's slot is used again only after 31 others have been: a callback
- * that has seen its mask is long over.
+ * A session's slot is used again only after all others that are free: unless
+ * nearly all are in use, a callback that has seen its mask is long over.
  */
 uint32_t inv_session_open(uint32_t slot, uint32_t tracer);
 void inv_session_close(uint32_t slot);

@@ -25,6 +25,7 @@
          patterns_of_others_block_nobody/1,
          what_others_replace_is_over/1,
          a_bit_that_is_used_again/1,
+         ends_that_somebody_else_traces/1,
          no_room_is_told/1,
          flags_that_nobody_needs/1,
          no_match_spec_where_all_want_all/1,
@@ -61,7 +62,7 @@
 %% For the node.
 -export([example/0, forgotten/0, is_gone/1, not_supported/0, explained/0,
          foreign/1, others/0, killed/0, killed_at_its_end/0, give_way/0,
-         used_again/0, not_needed/0,
+         used_again/0, his_ends/0, not_needed/0,
          all_want_all/1, rest/0, block/0, replaced/0, come_and_go/0,
          no_room/0, log/2]).
 
@@ -121,6 +122,7 @@ own() ->
      patterns_of_others_block_nobody,
      what_others_replace_is_over,
      a_bit_that_is_used_again,
+     ends_that_somebody_else_traces,
      no_room_is_told,
      flags_that_nobody_needs,
      no_match_spec_where_all_want_all,
@@ -1124,6 +1126,39 @@ until_not_traced(MFA) ->
     case erlang:trace_info(MFA, traced) of
         {traced, false} -> ok;
         _ -> until_not_traced(MFA)
+    end.
+
+%% The ends of calls that somebody else wants, with erlang:trace_pattern/3, are
+%% not taken for those of the session's.
+ends_that_somebody_else_traces(Config) ->
+    ok = call(?config(node, Config), ?MODULE, his_ends, []).
+
+his_ends() ->
+    Self = self(),
+    Tracee = spawn_link(fun() ->
+                                receive {go, Fun} -> ?WORK:within(Fun) end,
+                                Self ! done,
+                                receive stop -> ok end
+                        end),
+    S = session(Tracee, s),
+    MS = [{'_', [], [{return_trace}]}],
+    Ours = {?WORK, within, 1},
+    His = {?WORK, f, 1},
+    1 = inviso_trace:function(S, Ours, MS, [local]),
+    1 = erlang:trace_pattern(His, MS, [local]),
+    Tracee ! {go, fun() -> [?WORK:f(x)] end},
+    receive done -> ok after 10000 -> error(none) end,
+    true = inviso_trace:session_destroy(S),
+    1 = erlang:trace_pattern(His, false, [local]),
+    Tracee ! stop,
+    [{trace, Tracee, call, {_, within, _}},
+     {trace, Tracee, return_from, Ours, _}] = traced(),
+    ok.
+
+traced() ->
+    receive
+        M when element(1, M) =:= trace -> [M | traced()]
+    after 0 -> []
     end.
 
 %% A call that a session wanted to hear the end of ends when another session has
