@@ -33,6 +33,7 @@ struct block {
 static struct block *blocks; /* block 0 is none */
 static _Atomic uint64_t free_top;
 static _Atomic uint32_t fresh;
+static _Atomic uint32_t turn;
 
 int inv_frames_init(void)
 {
@@ -49,9 +50,22 @@ void inv_frames_end(void)
 
 void inv_frames_clear(void)
 {
+	atomic_fetch_add(&turn, 1);
 	atomic_store(&free_top, 0);
 	atomic_store(&fresh, 1);
 	inv_pages_clear(blocks, BYTES);
+}
+
+/* A thread that did not notice has left the number of a block that is gone. */
+static bool is_gone(const struct inv_frames *f)
+{
+	return f->turn != atomic_load_explicit(&turn, memory_order_relaxed);
+}
+
+static void look(struct inv_frames *f)
+{
+	if (is_gone(f))
+		*f = (struct inv_frames){ .turn = atomic_load(&turn) };
 }
 
 static uint64_t changed(uint64_t top, uint32_t block)
@@ -110,9 +124,12 @@ static struct block *grow(struct inv_frames *f)
 
 bool inv_frames_push(struct inv_frames *f, const struct inv_frame *frame)
 {
-	struct block *b = f->block ? &blocks[f->block] : NULL;
-	struct run *r = b ? &b->run[b->runs - 1] : NULL;
+	struct block *b;
+	struct run *r;
 
+	look(f);
+	b = f->block ? &blocks[f->block] : NULL;
+	r = b ? &b->run[b->runs - 1] : NULL;
 	if (f->beyond == 0 && r && r->count < UINT32_MAX &&
 	    equal(&r->frame, frame)) {
 		r->count++;
@@ -133,16 +150,19 @@ bool inv_frames_push(struct inv_frames *f, const struct inv_frame *frame)
 
 bool inv_frames_pop(struct inv_frames *f, struct inv_frame *frame)
 {
-	uint32_t number = f->block;
-	struct block *b = &blocks[number];
+	uint32_t number;
+	struct block *b;
 	struct run *r;
 
+	look(f);
 	if (f->beyond > 0) {
 		f->beyond--;
 		return false;
 	}
+	number = f->block;
 	if (number == 0)
 		return false;
+	b = &blocks[number];
 	r = &b->run[b->runs - 1];
 	*frame = r->frame;
 	if (--r->count == 0 && --b->runs == 0) {
@@ -156,13 +176,14 @@ const struct inv_frame *inv_frames_top(const struct inv_frames *f)
 {
 	const struct block *b = &blocks[f->block];
 
-	if (f->beyond > 0 || f->block == 0)
+	if (is_gone(f) || f->beyond > 0 || f->block == 0)
 		return NULL;
 	return &b->run[b->runs - 1].frame;
 }
 
 void inv_frames_drop(struct inv_frames *f)
 {
+	look(f);
 	if (f->block != 0)
 		give(f->block, blocks[f->block].bottom);
 	f->block = 0;

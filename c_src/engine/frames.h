@@ -30,13 +30,14 @@ struct inv_frame {
 struct inv_frames {
 	uint32_t block;	 /* the uppermost; 0: none */
 	uint32_t beyond; /* frames that there was no room for */
+	uint32_t turn;	 /* since inv_frames_clear() was called so often */
 };
 
 /* 0, or -1: no memory. */
 int inv_frames_init(void);
 void inv_frames_end(void);
 
-/* All stacks are empty. */
+/* All stacks are empty, also those that a thread is just about to write to. */
 void inv_frames_clear(void);
 
 /* False: there was no room. */

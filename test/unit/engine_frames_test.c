@@ -109,6 +109,25 @@ static void beyond_the_pool_frames_are_counted(void **state)
 	inv_frames_drop(&f);
 }
 
+/* Its owner was about to write when all were cleared. */
+static void a_stack_that_missed_the_clearing_is_empty(void **state)
+{
+	struct inv_frames f = { 0 };
+	struct inv_frame in = frame(1);
+	struct inv_frame got;
+
+	(void)state;
+	assert_true(inv_frames_push(&f, &in));
+	inv_frames_clear();
+	assert_null(inv_frames_top(&f));
+	assert_false(inv_frames_pop(&f, &got));
+	assert_true(inv_frames_push(&f, &in));
+	inv_frames_clear();
+	assert_true(inv_frames_push(&f, &in));
+	pop_is(&f, 1);
+	assert_false(inv_frames_pop(&f, &got));
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -128,6 +147,7 @@ int main(void)
 		cmocka_unit_test(frames_come_back_in_reverse),
 		cmocka_unit_test(a_recursion_takes_one_block),
 		cmocka_unit_test(two_stacks_do_not_mix),
+		cmocka_unit_test(a_stack_that_missed_the_clearing_is_empty),
 		cmocka_unit_test(beyond_the_pool_frames_are_counted),
 	};
 
