@@ -245,7 +245,7 @@ exchange_while_two_flood(Config) ->
 %% In a filter that takes long a thread is nearly always.
 exchange_while_two_are_in_it(Config) ->
     List = lists:seq(1, 2000),
-    flooded(Config, 10000, fun slow/1,
+    flooded(Config, 40000, fun slow/1,
             fun(N) -> [?LIB:probe(I, List) || I <- lists:seq(1, N)] end).
 
 flooded(Config, Calls, Filter, Flood) ->

@@ -848,6 +848,8 @@ too_many_requests_are_refused(Config) ->
     {Node, Guard} = attached(Config),
     {ok, S, _} = start(Node, Guard),
     wait_state(S, [tracing]),
+    %% A log that is young is looked at more often.
+    timer:sleep(500),
     _ = [S ! {'$gen_call', {self(), {flood, N}}, {follow, 0, 1}}
          || N <- lists:seq(1, 1000)],
     Answers = [receive {{flood, N}, A} -> A end || N <- lists:seq(901, 1000)],
