@@ -434,10 +434,10 @@ lock(#guard{unloader = Unloader}) ->
             false
     end.
 
-%% Names first, which takes a moment, and the libraries; inviso_push is the one
-%% that tells whether anything is here. To give back the memory of a module the
-%% VM asks every process: that goes on when others may come already, with pauses
-%% as long as the work. Who is in our code is waited for and never killed: it may
+%% Names first, which takes a moment; inviso_push is the one that tells whether
+%% anything is here, and inviso_tracer has the library. To purge a module the VM
+%% asks every process: where there are many it goes on with pauses when others
+%% may come already. Who is in our code is waited for and never killed: it may
 %% be no process of ours.
 unloader() ->
     expressions(
@@ -445,11 +445,13 @@ unloader() ->
       "receive {'DOWN', Ref, _, _, _} -> ok end,"
       "Mods = [M || {M, File} <- code:all_loaded(), File =:= Mark],"
       "{Last, First} = lists:partition(fun(M) -> M =:= inviso_push end, Mods),"
-      "{Libraries, Others} ="
-      "    lists:partition(fun(M) -> M =:= inviso_tracer"
-      "                              orelse M =:= inviso_engine end, First),"
+      "{Tracer, Others} = lists:partition(fun(M) -> M =:= inviso_tracer end,"
+      "                                   First),"
       "[code:delete(M) || M <- First],"
-      "Busy = [M || M <- Libraries, not code:soft_purge(M)],"
+      "Until = Now(millisecond) + 300,"
+      "Rest = lists:dropwhile(fun(M) -> Now(millisecond) < Until"
+      "                                 andalso code:soft_purge(M)"
+      "                       end, Tracer ++ Others),"
       "[code:delete(M) || M <- Last],"
       "catch erlang:unregister(inviso_loading),"
       "Purge = fun(M) ->"
@@ -465,7 +467,7 @@ unloader() ->
       "                        ok"
       "                end"
       "        end,"
-      "Again(Last ++ Busy ++ Others, 100).").
+      "Again(Last ++ Rest, 100).").
 
 undo(#guard{heir = {Heir, HeirRef}, place = Place, report = Report}) ->
     ets:delete(?NAME),
