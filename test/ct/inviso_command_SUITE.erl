@@ -372,7 +372,7 @@ one_of_two(Config) ->
     #{status := 3, out := <<>>, err := Err} =
         run(Config, Node, ["trace", "-n", "nosuch", "lists:seq/2"]),
     says(Err, ["nosuch"]),
-    [] = inviso_footprint:left(Before, Node, 60000),
+    [] = inviso_footprint:left(Before, Node, 20000),
     %% but status tells of those that there are
     #{status := 3, out := Out} =
         run(Config, Node, ["status", "-n", "nosuch"]),
@@ -466,12 +466,12 @@ foreign_tracer(Config) ->
         true -> 0 = Status, says(Out, ["lists:seq"]);
         false -> 4 = Status, says(Err, ["dbg|<[0-9.]+>"])
     end,
-    [] = inviso_footprint:left(Before, Node, 60000),
+    [] = inviso_footprint:left(Before, Node, 20000),
     N = Seen(),
     ?LIB:until(fun() -> Seen() > N end),
     #{status := 0, out := Told} = run(Config, Node, ["status"]),
     says(Told, ["dbg|<[0-9.]+>"]),
-    [] = inviso_footprint:left(Before, Node, 60000).
+    [] = inviso_footprint:left(Before, Node, 20000).
 
 two_operators(Config) ->
     #{name := Name} = Node = a_node(Config),
@@ -545,7 +545,7 @@ dry_run(Config) ->
     #{status := 0, out := Out} =
         run(Config, Node, ["trace", "--dry-run", "lists:seq/2"]),
     says(Out, ["1 function", "[0-9]+ processes", "[0-9]+ events a second"]),
-    [] = inviso_footprint:left(Before, Node, 60000),
+    [] = inviso_footprint:left(Before, Node, 20000),
     #{status := 5} = run(Config, Node, ["trace", "--dry-run", "nope:f/1"]).
 
 %%---------------------------------------------------------------------------
@@ -577,7 +577,7 @@ refused_dir(Config, Node, Dir) ->
     {Dir, true} = {Dir, lists:member(Status, [1, 4])},
     says(Err, [Dir]),
     decent(Said, []),
-    [] = inviso_footprint:left(Before, Node, 60000).
+    [] = inviso_footprint:left(Before, Node, 20000).
 
 mounted(Config, Node, Dir) ->
     Uid = integer_to_list(maps:get(uid, Node)),
@@ -591,7 +591,7 @@ mounted(Config, Node, Dir) ->
                                       "lists:seq/2"]),
              says(Err, [Dir | Words]),
              decent(Said, []),
-             [] = inviso_footprint:left(Before, Node, 60000),
+             [] = inviso_footprint:left(Before, Node, 20000),
              {ok, []} = file:list_dir(Dir)
          after
              os:cmd("umount -l " ++ Dir)
