@@ -848,16 +848,18 @@ too_many_requests_are_refused(Config) ->
     {Node, Guard} = attached(Config),
     {ok, S, _} = start(Node, Guard),
     wait_state(S, [tracing]),
-    %% A log that is young is looked at more often.
-    timer:sleep(500),
-    _ = [S ! {'$gen_call', {self(), {flood, N}}, {follow, 0, 1}}
-         || N <- lists:seq(1, 1000)],
+    [Reader, _] = workers(Node, S),
+    %% The worker gets through none of them before all have been looked at.
+    _ = eval(Node, "erlang:suspend_process(Reader),"
+             "[S ! {'$gen_call', {Test, {flood, N}}, {follow, 0, 1}}"
+             " || N <- lists:seq(1, 1000)],"
+             "#{state := tracing} = gen_server:call(S, status),"
+             "erlang:resume_process(Reader).",
+             [{'Reader', Reader}, {'S', S}, {'Test', self()}]),
     Answers = [receive {{flood, N}, A} -> A end || N <- lists:seq(901, 1000)],
     true = lists:all(fun({error, failed, Text}) ->
                              has(Text, "too many requests"), true
                      end, Answers),
-    #{state := tracing} = ask(S, status),
-    [Reader, _] = workers(Node, S),
     {message_queue_len, Waiting} = call(Node, erlang, process_info,
                                         [Reader, message_queue_len]),
     true = Waiting =< 100,
