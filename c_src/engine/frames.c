@@ -48,12 +48,19 @@ void inv_frames_end(void)
 	blocks = NULL;
 }
 
+static uint64_t changed(uint64_t top, uint32_t block)
+{
+	return ((top >> 32) + 1) << 32 | block;
+}
+
+/* Who comes meanwhile gets no block, which would be cleared in its hands. */
 void inv_frames_clear(void)
 {
 	atomic_fetch_add(&turn, 1);
-	atomic_store(&free_top, 0);
-	atomic_store(&fresh, 1);
+	atomic_store(&fresh, BLOCKS);
+	atomic_store(&free_top, changed(atomic_load(&free_top), 0));
 	inv_pages_clear(blocks, BYTES);
+	atomic_store(&fresh, 1);
 }
 
 /* A thread that did not notice has left the number of a block that is gone. */
@@ -66,11 +73,6 @@ static void look(struct inv_frames *f)
 {
 	if (is_gone(f))
 		*f = (struct inv_frames){ .turn = atomic_load(&turn) };
-}
-
-static uint64_t changed(uint64_t top, uint32_t block)
-{
-	return ((top >> 32) + 1) << 32 | block;
 }
 
 /* 0: there is none. */
@@ -122,29 +124,42 @@ static struct block *grow(struct inv_frames *f)
 	return b;
 }
 
+/*
+ * How many there are in the uppermost block.  What a thread that was held up
+ * in the middle of a step finds in a block may be another's by now.
+ */
+static uint32_t count_runs(const struct inv_frames *f)
+{
+	uint32_t runs = f->block ? blocks[f->block].runs : 0;
+
+	return runs <= RUNS ? runs : 0;
+}
+
 bool inv_frames_push(struct inv_frames *f, const struct inv_frame *frame)
 {
 	struct block *b;
-	struct run *r;
+	uint32_t runs;
 
 	look(f);
-	b = f->block ? &blocks[f->block] : NULL;
-	r = b ? &b->run[b->runs - 1] : NULL;
-	if (f->beyond == 0 && r && r->count < UINT32_MAX &&
-	    equal(&r->frame, frame)) {
-		r->count++;
+	b = &blocks[f->block];
+	runs = count_runs(f);
+	if (f->beyond == 0 && runs > 0 && b->run[runs - 1].count < UINT32_MAX &&
+	    equal(&b->run[runs - 1].frame, frame)) {
+		b->run[runs - 1].count++;
 		return true;
 	}
-	if (f->beyond == 0 && (!b || b->runs == RUNS))
+	if (f->beyond == 0 && runs % RUNS == 0) {
 		b = grow(f);
+		runs = 0;
+	}
 	if (f->beyond > 0 || !b) {
 		f->beyond++;
 		inv_lost(INV_LOST_FRAME);
 		return false;
 	}
-	b->run[b->runs].frame = *frame;
-	b->run[b->runs].count = 1;
-	b->runs++;
+	b->run[runs].frame = *frame;
+	b->run[runs].count = 1;
+	b->runs = runs + 1;
 	return true;
 }
 
@@ -152,7 +167,7 @@ bool inv_frames_pop(struct inv_frames *f, struct inv_frame *frame)
 {
 	uint32_t number;
 	struct block *b;
-	struct run *r;
+	uint32_t runs;
 
 	look(f);
 	if (f->beyond > 0) {
@@ -160,12 +175,15 @@ bool inv_frames_pop(struct inv_frames *f, struct inv_frame *frame)
 		return false;
 	}
 	number = f->block;
-	if (number == 0)
+	runs = count_runs(f);
+	if (runs == 0)
 		return false;
 	b = &blocks[number];
-	r = &b->run[b->runs - 1];
-	*frame = r->frame;
-	if (--r->count == 0 && --b->runs == 0) {
+	*frame = b->run[runs - 1].frame;
+	if (--b->run[runs - 1].count > 0)
+		return true;
+	b->runs = runs - 1;
+	if (runs == 1) {
 		f->block = b->below;
 		give(number, number);
 	}
@@ -174,11 +192,9 @@ bool inv_frames_pop(struct inv_frames *f, struct inv_frame *frame)
 
 const struct inv_frame *inv_frames_top(const struct inv_frames *f)
 {
-	const struct block *b = &blocks[f->block];
+	uint32_t runs = is_gone(f) || f->beyond > 0 ? 0 : count_runs(f);
 
-	if (is_gone(f) || f->beyond > 0 || f->block == 0)
-		return NULL;
-	return &b->run[b->runs - 1].frame;
+	return runs > 0 ? &blocks[f->block].run[runs - 1].frame : NULL;
 }
 
 void inv_frames_drop(struct inv_frames *f)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -128,6 +130,45 @@ static void a_stack_that_missed_the_clearing_is_empty(void **state)
 	assert_false(inv_frames_pop(&f, &got));
 }
 
+static _Atomic int clearing;
+
+static void *call_and_return(void *arg)
+{
+	struct inv_frames f = { 0 };
+	struct inv_frame got;
+	uint32_t n;
+
+	while (atomic_load(&clearing)) {
+		for (n = 0; n < 40; n++) {
+			struct inv_frame in = frame(n);
+
+			(void)inv_frames_push(&f, &in);
+		}
+		while (inv_frames_top(&f) && inv_frames_pop(&f, &got))
+			;
+		inv_frames_drop(&f);
+	}
+	return arg;
+}
+
+/* The next server clears, while processes of the one before still return. */
+static void clearing_does_no_harm_to_threads_that_push_and_pop(void **state)
+{
+	pthread_t thread[3];
+	int i;
+
+	(void)state;
+	atomic_store(&clearing, 1);
+	for (i = 0; i < 3; i++)
+		assert_int_equal(0, pthread_create(&thread[i], NULL,
+						   call_and_return, NULL));
+	for (i = 0; i < 20000; i++)
+		inv_frames_clear();
+	atomic_store(&clearing, 0);
+	for (i = 0; i < 3; i++)
+		pthread_join(thread[i], NULL);
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -148,6 +189,8 @@ int main(void)
 		cmocka_unit_test(a_recursion_takes_one_block),
 		cmocka_unit_test(two_stacks_do_not_mix),
 		cmocka_unit_test(a_stack_that_missed_the_clearing_is_empty),
+		cmocka_unit_test(
+			clearing_does_no_harm_to_threads_that_push_and_pop),
 		cmocka_unit_test(beyond_the_pool_frames_are_counted),
 	};
 
