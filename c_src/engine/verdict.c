@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/verdict.h"
 
+#include "engine/tracer.h"
+
 static ERL_NIF_TERM am_false;
 static ERL_NIF_TERM am_match_spec_result;
 static ERL_NIF_TERM am_true;
@@ -24,7 +26,8 @@ static bool read_sessions(ErlNifEnv *env, ERL_NIF_TERM term,
 	if (!enif_get_tuple(env, term, &n, &e) || n != 5 ||
 	    !enif_get_uint(env, e[0], &v->sessions) ||
 	    !enif_get_uint(env, e[1], &v->specs) ||
-	    !enif_get_uint(env, e[4], &v->frame.tracer))
+	    !enif_get_uint(env, e[4], &v->frame.tracer) ||
+	    v->frame.tracer >= INV_TRACERS_MAX)
 		return false;
 	v->caller = e[2];
 	v->actions = e[3];
