@@ -65,7 +65,10 @@ static bool get_flags(ErlNifEnv *env, ERL_NIF_TERM term, uint32_t *bits,
 	return enif_is_empty_list(env, term);
 }
 
-/* A pid, a registered name, or [] for the tracee itself. */
+/*
+ * A pid, a registered name, or [] for the tracee itself.  One that is dead has
+ * no place, and may look as if it had that of another.
+ */
 static bool get_process(const struct inv_message *m, ERL_NIF_TERM term,
 			ERL_NIF_TERM *process)
 {
@@ -78,7 +81,7 @@ static bool get_process(const struct inv_message *m, ERL_NIF_TERM term,
 	    !enif_whereis_pid(m->env, term, &pid))
 		return false;
 	*process = enif_make_pid(m->env, &pid);
-	return true;
+	return enif_is_process_alive(m->env, &pid);
 }
 
 /*

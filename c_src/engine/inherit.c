@@ -142,7 +142,7 @@ bool inv_inherit_link(ErlNifEnv *env, ERL_NIF_TERM pid, ERL_NIF_TERM other)
 
 	if (!inv_inherit_links(inv_profile_at(number)) ||
 	    !enif_get_local_pid(env, other, &local) ||
-	    !(o = inv_tracee_get(other)))
+	    !enif_is_process_alive(env, &local) || !(o = inv_tracee_get(other)))
 		return false;
 	/*
 	 * Between the two events of a spawn there is only its own link; and both

@@ -63,9 +63,9 @@ bool inv_tracee_is_port(ERL_NIF_TERM id);
 struct inv_tracee *inv_tracee_find(ERL_NIF_TERM id);
 
 /*
- * The same, and it has a place from now on.  From any
- * thread.  NULL: another thread has just begun to do the same, and does not
- * get on.
+ * The same, and it has a place from now on: it must be alive, for who has the
+ * place is taken for dead.  From any thread.  NULL: another thread has just
+ * begun to do the same, and does not get on.
  */
 struct inv_tracee *inv_tracee_get(ERL_NIF_TERM id);
 

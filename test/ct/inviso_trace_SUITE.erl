@@ -28,6 +28,7 @@
          ends_that_somebody_else_traces/1,
          no_room_is_told/1,
          flags_that_nobody_needs/1,
+         a_dead_process_has_nobodys_place/1,
          no_match_spec_where_all_want_all/1,
          sessions_come_and_go/1]).
 
@@ -62,7 +63,7 @@
 %% For the node.
 -export([example/0, forgotten/0, is_gone/1, not_supported/0, explained/0,
          foreign/1, others/0, killed/0, killed_at_its_end/0, give_way/0,
-         used_again/0, his_ends/0, not_needed/0,
+         used_again/0, his_ends/0, not_needed/0, dead_and_alive/0,
          all_want_all/1, rest/0, block/0, replaced/0, come_and_go/0,
          no_room/0, log/2]).
 
@@ -125,6 +126,7 @@ own() ->
      ends_that_somebody_else_traces,
      no_room_is_told,
      flags_that_nobody_needs,
+     a_dead_process_has_nobodys_place,
      no_match_spec_where_all_want_all,
      sessions_come_and_go].
 
@@ -1280,6 +1282,38 @@ not_needed() ->
     _ = [exit(P, kill) || P <- [Old, New, Others, Newest, Last]],
     true = inviso_trace:session_destroy(S),
     ok.
+
+%% Its number may be, but for the upper bits, that of one that is alive.
+a_dead_process_has_nobodys_place(Config) ->
+    ok = call(?config(node, Config), ?MODULE, dead_and_alive, []).
+
+dead_and_alive() ->
+    Alive = spawn_link(fun() -> receive stop -> ok end end),
+    Dead = same_place(Alive),
+    false = is_process_alive(Dead),
+    S = inviso_trace:session_create(s, self(), []),
+    1 = inviso_trace:process(S, Alive, true, [call]),
+    1 = inviso_trace:process(S, self(), true, [call, procs, set_on_link]),
+    1 = inviso_trace:function(S, {?WORK, f, 1},
+                              [{'_', [], [{trace, Dead, [], [send]}]}], []),
+    0 = ?WORK:f(0),
+    {flags, [call]} = inviso_trace:info(S, Alive, flags),
+    process_flag(trap_exit, true),
+    true = link(Dead),
+    ok = receive {'EXIT', Dead, noproc} -> ok after 60000 -> no_exit end,
+    {flags, [call]} = inviso_trace:info(S, Alive, flags),
+    badarg = reason(process, [S, Dead, true, [send]]),
+    {flags, [call]} = inviso_trace:info(S, Alive, flags),
+    true = inviso_trace:session_destroy(S),
+    Alive ! stop,
+    ok.
+
+%% 15 bits are before the dot, the rest behind.
+same_place(Pid) ->
+    [_, Number, Serial] = [list_to_integer(L)
+                           || L <- string:lexemes(pid_to_list(Pid), "<.>")],
+    Later = Serial + (erlang:system_info(process_limit) bsr 15),
+    list_to_pid(lists:flatten(io_lib:format("<0.~w.~w>", [Number, Later]))).
 
 %% Sessions come and go while processes call and spawn as fast as they can.
 sessions_come_and_go(Config) ->
