@@ -66,8 +66,8 @@ dir() ->
 room(_M, _F, _A) -> erlang:nif_error(not_loaded).
 
 %% @doc Notes that a function has a pattern without a match spec, which is these
-%% sessions', or none any more.
--spec plain(module(), atom(), arity(), sessions() | none) -> ok.
+%% sessions', or none any more. What was noted before.
+-spec plain(module(), atom(), arity(), sessions() | none) -> sessions() | none.
 plain(_M, _F, _A, _Sessions) -> erlang:nif_error(not_loaded).
 
 %% @doc Whether it was noted, by whichever server.

@@ -151,26 +151,40 @@ endangered(Old, #{call := {global, _}}) ->
 endangered(Old, New) ->
     [K || K <- tl(?KEYS), is_map_key(K, New), not is_map_key(K, Old)].
 
-%% @doc Has the VM make changes.
+%% @doc Has the VM make changes. If it refuses one, none of them are made.
 -spec exchange([change()]) -> ok | {error, term()}.
 exchange(Changes) ->
     Groups = lists:foldl(fun({M, FA, Old, New}, Acc) ->
                                  Key = {M, Old, New},
                                  Acc#{Key => [FA | maps:get(Key, Acc, [])]}
                          end, #{}, Changes),
-    in_turn(maps:to_list(Groups)).
+    in_turn(maps:to_list(Groups), []).
 
-in_turn([{{M, Old, New}, FAs} | Rest]) ->
+in_turn([{{M, Old, New}, FAs} | Rest], Done) ->
     Specs = case is_whole(M, FAs, is_global(Old) orelse is_global(New)) of
                 true -> [{M, '_', '_'}];
                 false -> [{M, F, A} || {F, A} <- FAs]
             end,
-    case steps([{Spec, Step} || Spec <- Specs, Step <- steps_of(Old, New)]) of
-        ok -> in_turn(Rest);
-        {error, _} = E -> E
+    case step_by_step(Specs, Old, New) of
+        ok ->
+            in_turn(Rest, [{Specs, New, Old} | Done]);
+        {error, _} = E ->
+            _ = [step_by_step(S, From, To) || {S, From, To} <- Done],
+            E
     end;
-in_turn([]) ->
+in_turn([], _Done) ->
     ok.
+
+%% What is undone in the middle may not be there.
+step_by_step(Specs, Old, New) ->
+    case steps([{Spec, Step} || Spec <- Specs, Step <- steps_of(Old, New)]) of
+        ok ->
+            ok;
+        {error, _} = E ->
+            _ = [steps([{Spec, Step}]) || Spec <- Specs,
+                                          Step <- steps_of(New, Old)],
+            E
+    end.
 
 is_whole(_M, [_], _) ->
     false;
@@ -224,7 +238,7 @@ steps([]) ->
 %% @doc The same for functions that will be.
 -spec exchange_on_load(state(), state()) -> ok | {error, term()}.
 exchange_on_load(Old, New) ->
-    steps([{on_load, Step} || Step <- steps_of(Old, New)]).
+    step_by_step([on_load], Old, New).
 
 -dialyzer({no_fail_call, is_foreign_on_load/1}).
 %% @doc Whether somebody else has set something there.
@@ -253,7 +267,7 @@ clean_on_load() ->
 clean({M, F, A} = MFA) ->
     {traced, How} = erlang:trace_info(MFA, traced),
     _ = is_ours(MFA) andalso erlang:trace_pattern(MFA, false, [How]),
-    inviso_engine:plain(M, F, A, none),
+    _ = inviso_engine:plain(M, F, A, none),
     is_meta_ours(MFA) andalso erlang:trace_pattern(MFA, false, [meta]).
 
 is_meta_ours(Where) ->

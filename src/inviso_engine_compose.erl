@@ -20,7 +20,7 @@
 %% have.
 -spec state(mfa() | on_load, [{slot(), inviso_engine_entry:entry()}], about(),
             Cache) ->
-          {state(), Cache} | {error, {not_supported, term()}}
+          {state(), Cache} | {error, system_limit | {not_supported, term()}}
               when Cache :: cache().
 state(Where, Sessions, {Active, Foreign, Callers}, Cache) ->
     Calls = [{Slot, Kind, MS} || {Slot, #{call := {Kind, MS}}} <- Sessions,

@@ -63,33 +63,34 @@ new() ->
           functions()) ->
           {ok, non_neg_integer(), functions()} | {error, reason()}.
 set(Slot, Spec, {How, Kinds, MS} = Asked, Meta, F0) ->
-    F = enabling(Slot, Asked, changing(Slot, Asked, F0)),
+    F = able(Slot, Asked, F0),
     Action = {How, Kinds, {MS, Meta}},
-    case Spec of
-        on_load -> set_on_load(Slot, Action, F);
-        _ -> set_on_loaded(Slot, Spec, Action, F)
+    Done = case Spec of
+               on_load -> set_on_load(Slot, Action, F);
+               _ -> set_on_loaded(Slot, Spec, Action, F)
+           end,
+    case Done of
+        {ok, N, New} when F =/= F0 -> {ok, N, able_now(Slot, F0, New)};
+        _ -> Done
     end.
 
-enabling(Slot, {on, _, MS}, F) ->
-    case inviso_engine_spec:enables_calls(MS) of
-        true ->
-            Enabling = lists:usort([Slot | F#functions.enabling]),
-            active(Slot, tell_apart(F#functions{enabling = Enabling}));
-        false ->
-            F
-    end;
-enabling(_, _, F) ->
+%% What a match spec may do, which is of no matter unless it is accepted.
+able(Slot, {on, _, MS}, #functions{enabling = Enabling,
+                                   changing = Changing} = F) ->
+    Changes = inviso_engine_spec:changes_flags(MS)
+        orelse inviso_engine_spec:withholds(MS)
+        orelse lists:member(Slot, Changing),
+    Enables = inviso_engine_spec:enables_calls(MS)
+        orelse lists:member(Slot, Enabling),
+    F#functions{enabling = member(Slot, Enables, Enabling),
+                changing = member(Slot, Changes, Changing)};
+able(_, _, F) ->
     F.
 
-changing(Slot, {on, _, MS}, #functions{changing = Old} = F) ->
-    case (inviso_engine_spec:changes_flags(MS)
-          orelse inviso_engine_spec:withholds(MS))
-        andalso not lists:member(Slot, Old) of
-        true -> tell_apart(F#functions{changing = [Slot | Old]});
-        false -> F
-    end;
-changing(_, _, F) ->
-    F.
+able_now(_Slot, #functions{enabling = Same}, #functions{enabling = Same} = F) ->
+    tell_apart(F);
+able_now(Slot, _, F) ->
+    active(Slot, tell_apart(F)).
 
 %% Whether what the session has set matters has changed.
 active(Slot, #functions{modules = Modules} = F0) ->
@@ -275,11 +276,12 @@ fit_less(MFA, Old, Sessions, {Slot, _, _} = About) ->
             end
     end.
 
-%% The VM is told, then it is written down.
+%% The VM is told, then it is written down; if it refuses, nothing has changed.
 exchange(Changes, F) ->
     ToDo = [{M, FA, Old, New} || {M, FA, Old, New, _} <- Changes, Old =/= New],
-    _ = [inviso_engine:plain(M, Name, A, wanting(Sessions, F))
-         || {M, {Name, A}, _, New, Sessions} <- Changes, is_plain(New)],
+    Noted = [{M, FA, inviso_engine:plain(M, Name, A, wanting(Sessions, F))}
+             || {M, {Name, A} = FA, _, New, Sessions} <- Changes,
+                is_plain(New)],
     case inviso_engine_breakpoints:exchange(ToDo) of
         ok ->
             _ = [inviso_engine:plain(M, Name, A, none)
@@ -288,6 +290,8 @@ exchange(Changes, F) ->
             {ok, tell_apart(lists:foldl(fun remember/2, warn_all(Changes, F),
                                         Changes))};
         {error, _} = E ->
+            _ = [inviso_engine:plain(M, Name, A, Before)
+                 || {M, {Name, A}, Before} <- Noted],
             E
     end.
 
@@ -331,7 +335,7 @@ still({M, F, A} = MFA, {Sessions, State} = Known) ->
         true ->
             Known;
         false ->
-            is_plain(State) andalso inviso_engine:plain(M, F, A, none),
+            _ = is_plain(State) andalso inviso_engine:plain(M, F, A, none),
             Left = inviso_engine_breakpoints:left(MFA, State),
             Kinds = case inviso_engine_breakpoints:is_taken(MFA, Left) of
                         true -> inviso_engine_counters:kinds();
@@ -368,11 +372,18 @@ carry_on(Changes, F) ->
     {_, Doable} = lists:foldl(fun(Change, Acc) -> doable(Change, F, Acc) end,
                               {#{}, []}, Changes),
     case exchange(Doable, F) of
+        {ok, New} -> New;
+        {error, _} -> lists:foldl(fun carry_on_alone/2, F, Doable)
+    end.
+
+%% What the VM refuses it does not have, and who has gone has nothing there.
+carry_on_alone({M, {Name, A} = FA, Old, _, Sessions} = Change, F) ->
+    case exchange([Change], F) of
         {ok, New} ->
             New;
         {error, Reason} ->
-            warn("The VM has refused a pattern: ~0p", [Reason]),
-            F
+            not_traced({M, Name, A}, Reason),
+            remember({M, FA, Old, Old, Sessions}, F)
     end.
 
 doable({M, {Name, A} = FA, Old0, Sessions}, F, {Cache, Acc}) ->

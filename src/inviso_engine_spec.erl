@@ -93,18 +93,30 @@ check_actions(Bodies) ->
 
 %% @doc One match spec of messages for those of these sessions.
 -spec compose([{inviso_engine:slot(), match_spec()}]) ->
-          {ok, [tuple()]} | {error, {not_supported, term()}}.
+          {ok, [tuple()]} | {error, system_limit | {not_supported, term()}}.
 compose(Sessions) ->
     compose(Sessions, messages).
 
 %% @doc One match spec of functions. Its result has who calls if that is wanted,
 %% or if there are sessions whose pattern is global beside others; of what is meta
-%% traced, the tracer of a session that has none.
+%% traced, the tracer of a session that has none. What heads have become may be
+%% nested too deeply for the VM.
 -spec compose([{inviso_engine:slot(), match_spec()}],
               messages | {calls, Callers :: boolean(), Global :: [inviso_engine:slot()]} |
               {meta, inviso_engine:tracer()}) ->
-          {ok, [tuple()]} | {error, {not_supported, term()}}.
+          {ok, [tuple()]} | {error, system_limit | {not_supported, term()}}.
 compose(Sessions, About) ->
+    case composed(Sessions, About) of
+        {ok, MS} ->
+            case compile(MS) of
+                {error, _} -> {error, system_limit};
+                _ -> {ok, MS}
+            end;
+        {error, _} = E ->
+            E
+    end.
+
+composed(Sessions, About) ->
     {Always, Specs} = lists:partition(fun({_, MS}) -> MS =:= true end,
                                       lists:keysort(1, Sessions)),
     Rest = [#chosen{slot = Slot} || {Slot, _} <- Always],

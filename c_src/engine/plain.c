@@ -22,13 +22,13 @@ static struct function functions[PLACES];
 static size_t used;
 
 static ERL_NIF_TERM am_false;
-static ERL_NIF_TERM am_ok;
+static ERL_NIF_TERM am_none;
 static ERL_NIF_TERM am_true;
 
 void inv_plain_init(ErlNifEnv *env)
 {
 	am_false = enif_make_atom(env, "false");
-	am_ok = enif_make_atom(env, "ok");
+	am_none = enif_make_atom(env, "none");
 	am_true = enif_make_atom(env, "true");
 }
 
@@ -110,13 +110,16 @@ ERL_NIF_TERM inv_plain_note(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 {
 	struct function *f = argument(env, argv);
 	unsigned sessions = 0;
+	uint32_t before;
+	bool was_plain;
 
 	(void)argc;
 	if (!is_used(f))
-		return am_ok;
+		return am_none;
+	was_plain = f->plain;
 	f->plain = enif_get_uint(env, argv[3], &sessions);
-	atomic_store_explicit(&f->sessions, sessions, memory_order_release);
-	return am_ok;
+	before = atomic_exchange(&f->sessions, sessions);
+	return was_plain ? enif_make_uint(env, before) : am_none;
 }
 
 ERL_NIF_TERM inv_plain_is(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])

@@ -25,7 +25,7 @@ void inv_plain_clear(void);
 ERL_NIF_TERM inv_plain_room(ErlNifEnv *env, int argc,
 			    const ERL_NIF_TERM argv[]);
 
-/* plain(M, F, A, Mask | none) -> ok: nothing, where there is no room */
+/* plain(M, F, A, Mask | none) -> what it was: none, where there is no room */
 ERL_NIF_TERM inv_plain_note(ErlNifEnv *env, int argc,
 			    const ERL_NIF_TERM argv[]);
 

@@ -15,6 +15,7 @@
 -export([example_of_the_documentation/1,
          handle_is_garbage_collected/1,
          not_supported_is_said/1,
+         what_is_refused_leaves_nothing/1,
          wrong_arguments_are_explained/1,
          a_tracer_module_of_others/1,
          others_are_respected/1,
@@ -62,6 +63,7 @@
 
 %% For the node.
 -export([example/0, forgotten/0, is_gone/1, not_supported/0, explained/0,
+         refused/0,
          foreign/1, others/0, killed/0, killed_at_its_end/0, give_way/0,
          used_again/0, his_ends/0, not_needed/0, dead_and_alive/0,
          all_want_all/1, rest/0, block/0, replaced/0, come_and_go/0,
@@ -113,6 +115,7 @@ own() ->
     [example_of_the_documentation,
      handle_is_garbage_collected,
      not_supported_is_said,
+     what_is_refused_leaves_nothing,
      wrong_arguments_are_explained,
      a_tracer_module_of_others,
      others_are_respected,
@@ -726,6 +729,123 @@ reason(Function, Args) ->
     catch
         error:Reason -> Reason
     end.
+
+%% What the VM refuses in the middle is as if it had never been asked for.
+what_is_refused_leaves_nothing(Config) ->
+    case has_sessions() of
+        true -> {skip, "OTP's own sessions"};
+        false -> ok = call(?config(node, Config), ?MODULE, refused, [])
+    end.
+
+refused() ->
+    ok = too_deep_together(),
+    ok = not_put_back(),
+    refused_half_way().
+
+%% Two match specs on one function, each of which the VM takes.
+too_deep_together() ->
+    Tracee = spawn_link(fun() ->
+                                receive go -> ?WORK:g(1, 2) end,
+                                receive stop -> ok end
+                        end),
+    Deep = as_deep_as_can_be(),
+    Sessions = [inviso_trace:session_create(s, self(), [])
+                || _ <- lists:seq(1, 2)],
+    [A, B] = Sessions,
+    1 = inviso_trace:process(A, Tracee, true, [call]),
+    1 = inviso_trace:function(A, {?WORK, f, 1}, Deep, [local]),
+    %% All functions or none; and what else it has set still waits.
+    1 = inviso_trace:function(B, {?WORK, h, 1}, true, [local]),
+    system_limit = reason(function, [B, {?WORK, '_', '_'},
+                                     enabling(Deep), [local]]),
+    [{f, 1}] = traced_functions(),
+    %% Where it is found out later, the rest is traced.
+    1 = inviso_trace:process(A, Tracee, false, [call]),
+    1 = inviso_trace:function(B, {?WORK, f, 1}, Deep, [local]),
+    1 = inviso_trace:process(B, Tracee, true, [call]),
+    1 = inviso_trace:function(A, {?WORK, g, 2}, true, [local]),
+    [{f, 1}, {h, 1}] = traced_functions(),
+    1 = inviso_trace:process(A, Tracee, true, [call]),
+    [{f, 1}, {g, 2}, {h, 1}] = traced_functions(),
+    Tracee ! go,
+    receive {trace, Tracee, call, {_, g, [1, 2]}} -> ok
+    after 10000 -> error(not_told)
+    end,
+    _ = [true = inviso_trace:session_destroy(S) || S <- Sessions],
+    [] = traced_functions(),
+    [] = noted(),
+    unlink(Tracee),
+    exit(Tracee, kill),
+    ok.
+
+enabling([{Head, Guards, []}]) ->
+    [{Head, Guards, [{enable_trace, call}]}].
+
+traced_functions() ->
+    lists:sort([FA || {F, A} = FA <- ?WORK:module_info(functions),
+                      erlang:trace_info({?WORK, F, A}, all) =/= {all, false}]).
+
+noted() ->
+    [FA || {F, A} = FA <- ?WORK:module_info(functions),
+           inviso_engine:is_plain(?WORK, F, A)].
+
+%% Its variable is deep in the head, which does not matter while it is alone.
+as_deep_as_can_be() ->
+    Spec = fun(N) ->
+                   [{[nested(300, fun(X) -> {X} end)],
+                     [{'=:=', nested(N, fun(X) -> {hd, X} end), a}], []}]
+           end,
+    Spec(deepest(Spec, 500, 100000) - 100).
+
+deepest(_Spec, Can, Cannot) when Cannot - Can =< 10 ->
+    Can;
+deepest(Spec, Can, Cannot) ->
+    Middle = (Can + Cannot) div 2,
+    case inviso_engine_spec:check(Spec(Middle), function) of
+        ok -> deepest(Spec, Middle, Cannot);
+        {error, system_limit} -> deepest(Spec, Can, Middle)
+    end.
+
+nested(0, _) -> '$1';
+nested(N, F) -> F(nested(N - 1, F)).
+
+%% A tracer of meta traced functions that is not there any more.
+not_put_back() ->
+    Gone = {{no_such_tracer, 1}, []},
+    Local = #{call => {local, []}},
+    F = {?WORK, {f, 1}, #{}, Local#{call_count => true}},
+    ok = inviso_engine_breakpoints:exchange([F]),
+    {error, _} = inviso_engine_breakpoints:exchange(
+                   [{?WORK, {f, 1}, Local#{call_count => true},
+                     #{call => {global, []}}},
+                    {?WORK, {g, 2}, #{}, Local#{meta => Gone}},
+                    {?WORK, {h, 1}, #{}, Local}]),
+    [{f, 1}] = traced_functions(),
+    {traced, local} = erlang:trace_info({?WORK, f, 1}, traced),
+    {call_count, 0} = erlang:trace_info({?WORK, f, 1}, call_count),
+    1 = erlang:trace_pattern({?WORK, f, 1}, false, [local, call_count]),
+    {error, _} = inviso_engine_breakpoints:exchange_on_load(
+                   #{}, Local#{meta => Gone}),
+    {all, false} = erlang:trace_info(on_load, all),
+    ok.
+
+%% What is noted of functions without a match spec is as it was, too.
+refused_half_way() ->
+    F0 = inviso_engine_functions:activate(
+           0, {true, false, false}, inviso_engine_functions:new()),
+    Meta = {{no_such_tracer, 1}, 0},
+    Set = fun(What, Kinds, F) ->
+                  inviso_engine_functions:set(0, What, {on, Kinds, true}, Meta,
+                                              F)
+          end,
+    {ok, 1, F} = Set({?WORK, f, 1}, [local], F0),
+    {error, _} = Set({?WORK, '_', '_'}, [local, meta], F),
+    [{f, 1}] = traced_functions(),
+    [{f, 1}] = noted(),
+    _ = inviso_engine_functions:forget(0, F),
+    [] = traced_functions(),
+    [] = noted(),
+    ok.
 
 %% Each error is this function's, with its arguments, and says which of them
 %% is wrong.
