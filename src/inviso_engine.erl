@@ -11,14 +11,14 @@
 -export([enabled/3, trace/5]).
 
 -export([load/0, start/0, cleaned/0, handle/1, tracer/2, session/2, edit/5,
-         profile_of/1, called/1, masks/1, tracer_of/2, know/1, unknown/1,
-         unknown/2, quiet/2, calls/2, changed/1, expected/1, missed/1,
-         lost/0, room/3, plain/4, is_plain/3]).
+         profile_of/1, called/1, masks/1, tracer_of/2, vacate/2, know/1,
+         unknown/1, unknown/2, quiet/2, calls/2, changed/1, expected/1,
+         missed/1, lost/0, room/3, plain/4, is_plain/3]).
 
 -nifs([enabled/3, trace/5, start/0, cleaned/0, handle/1, tracer/2, session/2,
-       edit/5, profile_of/1, called/1, masks/1, tracer_of/2, know/1, unknown/1,
-       unknown/2, quiet/2, calls/2, changed/1, expected/1, missed/1, lost/0,
-       room/3, plain/4, is_plain/3]).
+       edit/5, profile_of/1, called/1, masks/1, tracer_of/2, vacate/2, know/1,
+       unknown/1, unknown/2, quiet/2, calls/2, changed/1, expected/1, missed/1,
+       lost/0, room/3, plain/4, is_plain/3]).
 
 -export_type([profile/0, slot/0, sessions/0, tracee/0, tracer/0]).
 
@@ -115,6 +115,11 @@ session(_Slot, _Tracer) -> erlang:nif_error(not_loaded).
 -spec edit(tracee(), slot(), non_neg_integer(), non_neg_integer(),
            tracer()) -> profile() | full.
 edit(_Tracee, _Slot, _Clear, _Set, _Tracer) -> erlang:nif_error(not_loaded).
+
+%% @doc Forgets what of a slot's last session is left in some places of the
+%% table, from that one on, of which 0 is the first. The next, or 0.
+-spec vacate(slot(), non_neg_integer()) -> non_neg_integer().
+vacate(_Slot, _From) -> erlang:nif_error(not_loaded).
 
 %% @doc Gives a process or port a place in the table, if it has none: it was
 %% there before what is unknown now.

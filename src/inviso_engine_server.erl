@@ -20,7 +20,8 @@
                 tracers = inviso_engine_tracers:new()
                 :: inviso_engine_tracers:tracers(),
                 %% The one that was in use longest ago first.
-                slots = lists:seq(0, 31) :: [inviso_engine:slot()],
+                slots = [{Slot, fresh} || Slot <- lists:seq(0, 31)]
+                :: [{inviso_engine:slot(), fresh | used}],
                 foreign = inviso_engine_foreign:new()
                 :: inviso_engine_foreign:foreign(),
                 flags :: inviso_engine_flags:flags(),
@@ -174,9 +175,10 @@ number(_, _) ->
 
 open_session(_Name, _Tracer, #state{slots = []} = State) ->
     {{error, system_limit}, State};
-open_session(Name, Tracer, #state{slots = [Slot | Slots]} = State0) ->
+open_session(Name, Tracer, #state{slots = [{Slot, Was} | Slots]} = State0) ->
     case take(Tracer, Slot, State0) of
         {ok, TracerNumber, State1} ->
+            ok = vacate(Slot, Was),
             Number = inviso_engine:session(Slot, TracerNumber),
             Session = #session{name = Name, slot = Slot, tracer = Tracer},
             Sessions = (State0#state.sessions)#{Number => Session},
@@ -188,6 +190,12 @@ open_session(Name, Tracer, #state{slots = [Slot | Slots]} = State0) ->
         {error, _} = E ->
             {E, State0}
     end.
+
+%% Which processes had flags of the slot's last session is no matter of this one.
+vacate(_Slot, fresh) -> ok;
+vacate(Slot, used) -> vacate(Slot, inviso_engine:vacate(Slot, 0));
+vacate(_Slot, 0) -> ok;
+vacate(Slot, Next) -> vacate(Slot, inviso_engine:vacate(Slot, Next)).
 
 %% The number of a session's tracer, 0 if it has none.
 take(undefined, _Slot, State) ->
@@ -215,7 +223,7 @@ close(Number, #state{sessions = Sessions} = State0) ->
             _ = map_size(Sessions) > 1 orelse inviso_engine:cleaned(),
             State#state{sessions = maps:remove(Number, Sessions),
                         tracers = Tracers,
-                        slots = State#state.slots ++ [Slot]};
+                        slots = State#state.slots ++ [{Slot, used}]};
         _ ->
             State0
     end.

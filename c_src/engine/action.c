@@ -21,6 +21,15 @@ void inv_actions_init(ErlNifEnv *env)
 	am_true = enif_make_atom(env, "true");
 }
 
+/* The session itself. */
+static bool has_tracer(const struct inv_edit *edit)
+{
+	uint32_t tracer;
+
+	return inv_session_tracer(edit->slot, UINT32_MAX, &tracer) &&
+	       tracer != 0;
+}
+
 /* {tracer, PidOrPort}, of a session that has none */
 static bool add_tracer(ErlNifEnv *env, ERL_NIF_TERM term, struct inv_edit *edit)
 {
@@ -28,8 +37,8 @@ static bool add_tracer(ErlNifEnv *env, ERL_NIF_TERM term, struct inv_edit *edit)
 	uint32_t number;
 	int n;
 
-	if (inv_session_at(edit->slot)->tracer != 0 ||
-	    !enif_get_tuple(env, term, &n, &e) || n != 2 || e[0] != am_tracer)
+	if (has_tracer(edit) || !enif_get_tuple(env, term, &n, &e) || n != 2 ||
+	    e[0] != am_tracer)
 		return false;
 	number = inv_tracer_find(e[1]);
 	edit->tracer = (uint16_t)number;
@@ -90,7 +99,7 @@ static bool get_process(const struct inv_message *m, ERL_NIF_TERM term,
  */
 static void choose_tracer(const struct inv_message *m, struct inv_edit *edit)
 {
-	if (inv_session_at(edit->slot)->tracer != 0)
+	if (has_tracer(edit))
 		edit->tracer = INV_TRACER_AS_IT_IS;
 	else if (edit->tracer == 0)
 		edit->tracer = m->profile->tracer[edit->slot];

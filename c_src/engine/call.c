@@ -57,7 +57,7 @@ static void push(const struct inv_message *m, const struct inv_verdict *v,
 	frames = frames_of(m);
 	frame.returns &= mask;
 	frame.exceptions &= mask;
-	frame.birth = inv_sessions_birth();
+	frame.birth = m->birth;
 	frame.function = hash(m->env, m->content);
 	if (frames)
 		(void)inv_frames_push(frames, &frame);
@@ -139,7 +139,7 @@ void inv_call_end(struct inv_message *m, uint32_t mask)
 		uint32_t slot = (uint32_t)__builtin_ctz(left);
 
 		/* Its slot was another's when the function was called. */
-		if (inv_session_at(slot)->birth <= frame.birth)
+		if (inv_session_is(slot, frame.birth))
 			inv_message_send(m, slot, 0);
 	}
 }

@@ -9,7 +9,9 @@
 #include "engine/session.h"
 #include "engine/tracee.h"
 
-#define CHANGED_MAX 64 /* at once */
+/* At once. */
+#define CHANGED_MAX 64
+#define VACATED_MAX 32768
 
 static ERL_NIF_TERM am_full;
 static ERL_NIF_TERM am_ok;
@@ -148,6 +150,20 @@ ERL_NIF_TERM inv_engine_changed(ErlNifEnv *env, int argc,
 		return enif_make_badarg(env);
 	return enif_make_list_from_array(env, ids,
 					 inv_tracees_take_marked(ids, max));
+}
+
+ERL_NIF_TERM inv_engine_vacate(ErlNifEnv *env, int argc,
+			       const ERL_NIF_TERM argv[])
+{
+	ErlNifUInt64 from;
+	uint32_t slot;
+
+	(void)argc;
+	if (!get_slot(env, argv[0], &slot) ||
+	    !enif_get_uint64(env, argv[1], &from))
+		return enif_make_badarg(env);
+	return enif_make_uint64(env,
+				inv_tracees_vacate(slot, from, VACATED_MAX));
 }
 
 ERL_NIF_TERM inv_engine_know(ErlNifEnv *env, int argc,

@@ -32,6 +32,10 @@ ERL_NIF_TERM inv_engine_expected(ErlNifEnv *env, int argc,
 ERL_NIF_TERM inv_engine_changed(ErlNifEnv *env, int argc,
 				const ERL_NIF_TERM argv[]);
 
+/* vacate(Slot, From) -> Next, or 0: some places of the table are nobody's in it */
+ERL_NIF_TERM inv_engine_vacate(ErlNifEnv *env, int argc,
+			       const ERL_NIF_TERM argv[]);
+
 /* know(Tracee) -> ok: gives it a place */
 ERL_NIF_TERM inv_engine_know(ErlNifEnv *env, int argc,
 			     const ERL_NIF_TERM argv[]);

@@ -216,6 +216,7 @@ ERL_NIF_TERM inv_engine_trace(ErlNifEnv *env, int argc,
 		.tracee = argv[2],
 		.content = argv[3],
 		.meta = argv[1] == meta,
+		.birth = inv_sessions_birth(),
 	};
 
 	(void)argc;

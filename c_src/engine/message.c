@@ -148,8 +148,10 @@ static void send_to(struct inv_message *m, uint32_t slot, uint32_t tracer,
 
 void inv_message_send(struct inv_message *m, uint32_t slot, ERL_NIF_TERM value)
 {
-	uint32_t tracer = inv_session_at(slot)->tracer;
+	uint32_t tracer;
 
+	if (!inv_session_tracer(slot, m->birth, &tracer))
+		return;
 	if (!tracer)
 		tracer = m->meta ? m->tracer : m->before->tracer[slot];
 	send_to(m, slot, tracer, value);

@@ -25,6 +25,7 @@ struct inv_message {
 	ERL_NIF_TERM scheduler; /* 0: no session wants its number */
 	bool meta;		/* flags of processes are no matter of it */
 	uint32_t tracer;	/* then: of a session that has none */
+	uint32_t birth;		/* younger sessions are none of its masks */
 	ERL_NIF_TERM bare;	/* the message without flags; 0: not made yet */
 };
 

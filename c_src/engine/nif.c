@@ -320,6 +320,7 @@ static ErlNifFunc functions[] = {
 	{ "changed", 1, inv_engine_changed, 0 },
 	{ "expected", 1, inv_engine_expected, 0 },
 	{ "know", 1, inv_engine_know, 0 },
+	{ "vacate", 2, inv_engine_vacate, 0 },
 	{ "unknown", 1, inv_engine_unknown, 0 },
 	{ "unknown", 2, inv_engine_unknown, 0 },
 	{ "quiet", 2, inv_engine_quiet, 0 },

@@ -3,7 +3,12 @@
 
 #include <stdatomic.h>
 
-static struct inv_session sessions[INV_SESSIONS_MAX];
+struct session {
+	_Atomic uint32_t tracer; /* its number */
+	_Atomic uint32_t birth;	 /* written before */
+};
+
+static struct session sessions[INV_SESSIONS_MAX];
 static _Atomic uint32_t alive;
 static _Atomic uint32_t births;
 static _Atomic uint32_t no_send;
@@ -13,10 +18,13 @@ static _Atomic bool have_callers;
 
 uint32_t inv_session_open(uint32_t slot, uint32_t tracer)
 {
-	sessions[slot].tracer = tracer;
-	sessions[slot].birth = atomic_fetch_add(&births, 1) + 1;
+	uint32_t birth = atomic_fetch_add(&births, 1) + 1;
+
+	atomic_store(&sessions[slot].birth, birth);
+	atomic_store_explicit(&sessions[slot].tracer, tracer,
+			      memory_order_release);
 	atomic_fetch_or(&alive, UINT32_C(1) << slot);
-	return sessions[slot].birth;
+	return birth;
 }
 
 void inv_session_close(uint32_t slot)
@@ -70,10 +78,18 @@ void inv_sessions_set_calls(uint32_t local, bool callers)
 
 uint32_t inv_sessions_birth(void)
 {
-	return atomic_load_explicit(&births, memory_order_relaxed);
+	return atomic_load_explicit(&births, memory_order_acquire);
 }
 
-const struct inv_session *inv_session_at(uint32_t slot)
+bool inv_session_is(uint32_t slot, uint32_t birth)
 {
-	return &sessions[slot];
+	return atomic_load_explicit(&sessions[slot].birth,
+				    memory_order_relaxed) <= birth;
+}
+
+bool inv_session_tracer(uint32_t slot, uint32_t birth, uint32_t *tracer)
+{
+	*tracer = atomic_load_explicit(&sessions[slot].tracer,
+				       memory_order_acquire);
+	return inv_session_is(slot, birth);
 }

@@ -12,14 +12,11 @@
  */
 #define INV_SESSIONS_MAX 32
 
-struct inv_session {
-	uint32_t tracer; /* its number */
-	uint32_t birth;	 /* sessions are numbered as they come */
-};
-
 /*
- * A session's slot is used again only after all others that are free: unless
- * nearly all are in use, a callback that has seen its mask is long over.
+ * Sessions are numbered as they come.  A slot is used again, at once if all
+ * others are in use: a callback that has seen a mask then asks for what a
+ * session was that is over.  So whoever has a mask has the number of the
+ * youngest session, read before: what has a greater one is another's.
  */
 uint32_t inv_session_open(uint32_t slot, uint32_t tracer);
 void inv_session_close(uint32_t slot);
@@ -48,7 +45,10 @@ void inv_sessions_set_calls(uint32_t local, bool callers);
 /* The youngest session's number. */
 uint32_t inv_sessions_birth(void);
 
-/* Of a session that is alive. */
-const struct inv_session *inv_session_at(uint32_t slot);
+/* Whether the slot's session was there when `birth' was the youngest's. */
+bool inv_session_is(uint32_t slot, uint32_t birth);
+
+/* The number of its tracer; false: it was not there. */
+bool inv_session_tracer(uint32_t slot, uint32_t birth, uint32_t *tracer);
 
 #endif

@@ -249,6 +249,39 @@ uint32_t inv_tracee_edit(ERL_NIF_TERM id, const struct inv_edit *edit)
 	return to;
 }
 
+/* Those that come meanwhile have nothing of it. */
+static void vacate(struct inv_tracee *t, const struct inv_edit *edit)
+{
+	uint32_t mask = ~(UINT32_C(1) << edit->slot);
+	uint32_t from;
+	uint32_t to;
+
+	if (atomic_load(&t->id) == 0)
+		return;
+	atomic_fetch_and(&t->called, mask);
+	atomic_fetch_and(&t->expected, mask);
+	do {
+		from = inv_tracee_profile(t);
+		if ((inv_profile_sessions(inv_profile_at(from)) & ~mask) == 0)
+			return;
+		to = inv_profile_edit(from, edit);
+	} while (to != INV_PROFILE_NONE && !inv_tracee_change(t, from, to));
+}
+
+/* First the processes' places, then those of ports. */
+uint64_t inv_tracees_vacate(uint32_t slot, uint64_t from, uint64_t max)
+{
+	struct inv_edit edit = { .slot = slot, .clear = INV_FLAGS_ALL };
+	uint64_t end = processes.places + ports.places;
+
+	for (; from < end && max > 0; from++, max--)
+		vacate(from < processes.places ?
+			       &processes.place[from] :
+			       &ports.place[from - processes.places],
+		       &edit);
+	return from < end ? from : 0;
+}
+
 bool inv_tracee_mark(const struct inv_tracee *t)
 {
 	uint64_t place = (uint64_t)(t - processes.place);

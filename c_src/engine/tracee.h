@@ -32,7 +32,7 @@ struct inv_tracee {
 	 * lost.  The VM's flags are left to it.
 	 */
 	_Atomic uint32_t expected;
-	/* Sessions whose flag `call' it has had, of a slot's earlier ones too. */
+	/* Sessions whose flag `call' it has had. */
 	_Atomic uint32_t called;
 	/* The calls whose ends it will report; for its own thread alone. */
 	struct inv_frames frames;
@@ -96,6 +96,13 @@ bool inv_tracee_change(struct inv_tracee *t, uint32_t from, uint32_t to);
  * no room, and it has what it had.
  */
 uint32_t inv_tracee_edit(ERL_NIF_TERM id, const struct inv_edit *edit);
+
+/*
+ * A slot is to be another session's: nobody has had flags of that one.  That
+ * many places at most, from the one with that number on, of which 0 is the
+ * first.  The number of the next, or 0.
+ */
+uint64_t inv_tracees_vacate(uint32_t slot, uint64_t from, uint64_t max);
 
 /*
  * Marks a process whose flags in the VM are not what is needed any more.  True: the

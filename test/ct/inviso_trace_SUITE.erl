@@ -26,6 +26,7 @@
          patterns_of_others_block_nobody/1,
          what_others_replace_is_over/1,
          a_bit_that_is_used_again/1,
+         who_was_traced_by_the_session_before/1,
          ends_that_somebody_else_traces/1,
          no_room_is_told/1,
          flags_that_nobody_needs/1,
@@ -63,7 +64,7 @@
 
 %% For the node.
 -export([example/0, forgotten/0, is_gone/1, not_supported/0, explained/0,
-         refused/0,
+         refused/0, traced_before/0,
          foreign/1, others/0, killed/0, killed_at_its_end/0, give_way/0,
          used_again/0, his_ends/0, not_needed/0, dead_and_alive/0,
          all_want_all/1, rest/0, block/0, replaced/0, come_and_go/0,
@@ -126,6 +127,7 @@ own() ->
      patterns_of_others_block_nobody,
      what_others_replace_is_over,
      a_bit_that_is_used_again,
+     who_was_traced_by_the_session_before,
      ends_that_somebody_else_traces,
      no_room_is_told,
      flags_that_nobody_needs,
@@ -1315,6 +1317,33 @@ used_again() ->
      {trace, Tracee, call, {_, f, [last]}}] = Messages,
     true = inviso_trace:session_destroy(Next),
     true = inviso_trace:session_destroy(Stays),
+    ok.
+
+%% A session with the bit of one that is over is not told what processes take
+%% that had flag `call' in that one, and have it in another now.
+who_was_traced_by_the_session_before(Config) ->
+    ok = call(?config(node, Config), ?MODULE, traced_before, []).
+
+traced_before() ->
+    Self = self(),
+    Calls = fun F() -> receive go -> ?WORK:f(1), Self ! called, F() end end,
+    [P, Q] = Tracees = [spawn_link(Calls) || _ <- [p, q]],
+    [Before, Stays] = [inviso_trace:session_create(s, Self, []) || _ <- [1, 2]],
+    _ = [1 = inviso_trace:process(S, P, true, [call]) || S <- [Before, Stays]],
+    true = inviso_trace:session_destroy(Before),
+    _ = [inviso_trace:session_destroy(inviso_trace:session_create(s, Self, []))
+         || _ <- lists:seq(1, 30)],
+    Next = inviso_trace:session_create(next, Self, []),
+    1 = inviso_trace:process(Next, Q, true, [call]),
+    1 = inviso_trace:function(Next, {?WORK, f, 1}, true, [call_time]),
+    _ = [begin
+             Tracee ! go,
+             receive called -> ok after 10000 -> error(Tracee) end
+         end || Tracee <- Tracees],
+    {call_time, [{Q, 1, _, _}]} = inviso_trace:info(Next, {?WORK, f, 1},
+                                                    call_time),
+    _ = [true = inviso_trace:session_destroy(S) || S <- [Next, Stays]],
+    _ = [begin unlink(T), exit(T, kill) end || T <- Tracees],
     ok.
 
 session(Tracee, Name) ->

@@ -145,6 +145,30 @@ static void returns_are_nobodys_when_nobody_wants_returns(void **state)
 	assert_false(inv_frames_pop(inv_tracee_chain(t), &out));
 }
 
+/* Who died with flags, who has had its flag `call', who may get flags. */
+static void what_the_last_session_has_left_is_not_the_next_ones(void **state)
+{
+	const struct inv_edit other = { .slot = 3, .set = BIT(CALL) };
+	uint32_t others = inv_tracee_edit(pid(6), &other);
+	uint32_t called;
+
+	(void)state;
+	(void)change(pid(5), 0, BIT(CALL));
+	(void)change(pid(6), 0, BIT(CALL) | BIT(PROCS));
+	(void)change(port(7), 0, BIT(PORTS));
+	inv_tracee_born(pid(8), 0, 4);
+	assert_int_equal(inv_tracees_vacate(2, 0, PLACES), PLACES);
+	assert_int_equal(inv_tracees_vacate(2, PLACES, PLACES + 1), 0);
+	assert_int_equal(inv_tracee_profile_of(pid(5)), 0);
+	assert_int_equal(inv_tracee_profile_of(pid(6)), others);
+	assert_int_equal(inv_tracee_profile_of(port(7)), 0);
+	assert_int_equal(inv_tracee_expected(pid(8)), 0);
+	assert_true(inv_tracee_called(pid(5), &called));
+	assert_int_equal(called, 0);
+	assert_true(inv_tracee_called(pid(6), &called));
+	assert_int_equal(called, 8);
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -170,6 +194,8 @@ int main(void)
 		TRACEE_TEST(what_changes_often_is_marked_once),
 		TRACEE_TEST(what_is_left_over_tells_no_more),
 		TRACEE_TEST(a_new_process_is_not_the_one_before),
+		TRACEE_TEST(
+			what_the_last_session_has_left_is_not_the_next_ones),
 		TRACEE_TEST(ends_of_calls_are_nobodys_when_nobody_wants_calls),
 		TRACEE_TEST(returns_are_nobodys_when_nobody_wants_returns),
 	};
