@@ -58,7 +58,7 @@ all() ->
      two_who_trace_garbage_collections_are_refused,
      defects_of_the_vm_are_told].
 
-suite() -> [{timetrap, {seconds, 180}}].
+suite() -> [{timetrap, {seconds, 600}}].
 
 init_per_testcase(Case, Config) ->
     Dir = proplists:get_value(priv_dir, Config),
@@ -362,7 +362,7 @@ children_and_linked_are_followed(Config) ->
         x = ?P:call(W, {?P, spawn_and_call}, [x]),
         receive
             {trace, Child, call, {?P, f, [x]}} when Child =/= W -> ok
-        after 5000 -> error(no_event)
+        after 60000 -> error(no_event)
         end,
         ?P:disarm(Plan, Scope),
         %% Without it the child is not.
@@ -399,7 +399,7 @@ ports_are_traced(Config) ->
         Check(["send", "receive"], [port_to_list(Old)], [old], [new]),
         {Plan, Scope} = arm(["ports"], [port_to_list(Old)]),
         port_close(Old),
-        receive {trace, Old, closed, _} -> ok after 5000 -> error(no_event) end,
+        receive {trace, Old, closed, _} -> ok after 60000 -> error(no_event) end,
         ?P:disarm(Plan, Scope),
         clean()
     end).

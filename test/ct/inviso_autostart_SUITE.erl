@@ -37,7 +37,7 @@
 -define(PROBE, inviso_autostart_probe).
 -define(FLAGS, [{all, [call, timestamp]}]).
 
-suite() -> [{timetrap, {seconds, 180}}].
+suite() -> [{timetrap, {seconds, 600}}].
 
 all() ->
     [a_release_traced_from_its_first_application,

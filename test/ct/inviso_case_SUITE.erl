@@ -22,7 +22,7 @@
 %% What calls are translated to.
 -export([said/1, swap/1, none/1, plus_one/1, tpl/4]).
 
-suite() -> [{timetrap, {seconds, 180}}].
+suite() -> [{timetrap, {seconds, 600}}].
 
 all() ->
     [expressions_and_their_value,

@@ -15,7 +15,7 @@
 -type result() :: #{status := integer(), out := binary(), err := binary(),
                     ms := integer()}.
 
--define(RUN_MS, 60000).
+-define(RUN_MS, 120000).
 
 %% @doc A directory that every user of this machine can reach, with a copy of
 %% the command in it, and short enough for a unix socket.
@@ -65,7 +65,7 @@ some_uid() ->
 has(Program) ->
     os:find_executable(Program) =/= false.
 
-%% @equiv run(Opts, Args, 60000)
+%% @equiv run(Opts, Args, 120000)
 -spec run(map(), [string()]) -> result().
 run(Opts, Args) ->
     run(Opts, Args, ?RUN_MS).
@@ -228,10 +228,10 @@ json(Bin) ->
 lines(Bin) ->
     binary:split(Bin, <<"\n">>, [global, trim_all]).
 
-%% @equiv until(Fun, 60000)
+%% @equiv until(Fun, 120000)
 -spec until(fun(() -> false | T)) -> T.
 until(Fun) ->
-    until(Fun, 60000).
+    until(Fun, 120000).
 
 %% @doc Waits until something gives another value than `false'.
 -spec until(fun(() -> false | T), non_neg_integer()) -> T.

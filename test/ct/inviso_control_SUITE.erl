@@ -38,7 +38,7 @@
 
 -define(PROBE, inviso_control_probe).
 
-suite() -> [{timetrap, {seconds, 180}}].
+suite() -> [{timetrap, {seconds, 600}}].
 
 all() ->
     [start_and_stop,
@@ -476,12 +476,17 @@ requests_of_many_nodes(Config) ->
     _ = spawn_link(fun() ->
                            Self ! {answer, inviso(N1, get_status, [])}
                    end),
-    timer:sleep(200),
+    wait_until(fun() -> queue(N2, Rt) > 0 end),
     true = call(N2, erlang, exit, [Rt, kill]),
     {ok, [{Node2, {error, {no_response, killed}}},
           {Node1, {ok, {new, running}}}]} =
         receive {answer, Answer} -> Answer end,
     {ok, [{Node1, ok}]} = inviso(N1, stop_all, []).
+
+queue(N, Pid) ->
+    {message_queue_len, Length} = call(N, erlang, process_info,
+                                       [Pid, message_queue_len]),
+    Length.
 
 %% Modules are loaded if need be; only_loaded means those that are, and
 %% no_loadcheck does not look whether they can be.

@@ -31,7 +31,7 @@
 -define(PROBE, inviso_data_probe).
 -define(CONTROL, inviso_control_probe).
 
-suite() -> [{timetrap, {seconds, 180}}].
+suite() -> [{timetrap, {seconds, 600}}].
 
 all() ->
     [a_file, a_file_with_a_filter, wrap_sets, bad_tracerdata,

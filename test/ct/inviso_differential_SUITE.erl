@@ -31,7 +31,7 @@ all() ->
      [{group, G} || G <- [at_once, delivered_at_once],
                     inviso_trace_run:have_sessions()]].
 
-suite() -> [{timetrap, {seconds, 180}}].
+suite() -> [{timetrap, {seconds, 600}}].
 
 groups() ->
     Runs = [calls, calls_with_arity, returns, results_of_match_specs,

@@ -9,7 +9,7 @@
          many_sessions_make_few_clauses/1,
          what_may_fail_is_not_taken_out_of_guards/1]).
 
-suite() -> [{timetrap, {seconds, 120}}].
+suite() -> [{timetrap, {seconds, 600}}].
 
 all() ->
     [composed_specs_say_what_each_says,

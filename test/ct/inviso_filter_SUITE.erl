@@ -26,7 +26,7 @@ all() ->
      closed_tracer_says_so, limits_are_of_what_is_recorded,
      payload_none_is_filtered_by_all, pids_in_text_are_this_nodes].
 
-suite() -> [{timetrap, {seconds, 180}}].
+suite() -> [{timetrap, {seconds, 600}}].
 
 init_per_suite(Config) ->
     ?LIB:config(Config, ["inviso", "inviso_spool", "inviso_tracer.so"]).
@@ -240,39 +240,46 @@ exchange_is_for_what_comes_after(Config) ->
     Wanted = ?LIB:numbers(Events).
 
 exchange_while_two_flood(Config) ->
-    flooded(Config, 200000, fun fast/1, fun(N) -> ?LIB:flood(1, N) end).
+    flooded(Config, 100, fun fast/1, fun(N) -> ?LIB:flood(N, N + 99) end).
 
 %% In a filter that takes long a thread is nearly always.
 exchange_while_two_are_in_it(Config) ->
     List = lists:seq(1, 2000),
-    flooded(Config, 40000, fun slow/1,
-            fun(N) -> [?LIB:probe(I, List) || I <- lists:seq(1, N)] end).
+    flooded(Config, 12, fun slow/1,
+            fun(N) -> [?LIB:probe(I, List) || I <- lists:seq(N, N + 99)] end).
 
-flooded(Config, Calls, Filter, Flood) ->
+%% Flood makes a hundred calls; both go on until it was exchanged often enough.
+flooded(Config, Times, Filter, Flood) ->
     Log = ?LIB:name(Config, "x.log"),
     Tracer = ?LIB:open(Log, #{filter => Filter(0)}),
     Self = self(),
     Pids = [spawn(fun() ->
                           receive go -> ok end,
-                          Flood(Calls),
-                          Self ! {done, self()}
+                          Self ! {made, self(), flood(Flood, 0)}
                   end) || _ <- [1, 2]],
     [1 = ?LIB:flags(P, Tracer, [call]) || P <- Pids],
     [P ! go || P <- Pids],
-    true = exchanges(Tracer, Pids, Filter, 0) > 10,
+    exchanges(Tracer, Times, Filter, 0),
+    [P ! stop || P <- Pids],
+    Made = lists:sum([receive {made, P, N} -> N end || P <- Pids]),
     #{filtered := Left, produced := Offered, undecided := 0} = Stats =
         ?LIB:close(Tracer),
     {true, true} = {Left > 0, Offered > 0},
-    Made = 2 * Calls,
     Made = Left + Offered,
     ?LIB:accounted(Stats, ?LIB:items(Log)).
 
-exchanges(_Tracer, [], _Filter, N) ->
-    N;
-exchanges(Tracer, Pids, Filter, N) ->
+flood(Flood, Made) ->
+    receive stop -> Made
+    after 0 -> Flood(Made + 1), flood(Flood, Made + 100)
+    end.
+
+%% So often, and until they have been in it with and without an event left out.
+exchanges(Tracer, Times, Filter, N) ->
     ok = inviso_tracer:filter(Tracer, Filter(N)),
-    receive {done, Pid} -> exchanges(Tracer, Pids -- [Pid], Filter, N + 1)
-    after 0 -> exchanges(Tracer, Pids, Filter, N + 1)
+    case inviso_tracer:info(Tracer) of
+        #{filtered := Left, produced := Offered}
+          when Left > 0, Offered > 0, N >= Times -> ok;
+        _ -> exchanges(Tracer, Times, Filter, N + 1)
     end.
 
 fast(N) when N rem 3 =:= 0 ->

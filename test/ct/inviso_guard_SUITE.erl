@@ -31,7 +31,7 @@
 -import(inviso_remote_lib, [attach/1, attach/2, ask/2, ask_attach/2, leave/1,
                             is_clean/1]).
 
-suite() -> [{timetrap, {seconds, 180}}].
+suite() -> [{timetrap, {seconds, 600}}].
 
 all() ->
     [attaching_and_leaving_leaves_nothing,

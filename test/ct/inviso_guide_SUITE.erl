@@ -29,7 +29,7 @@
 
 -import(inviso_test_lib, [call/4]).
 
-suite() -> [{timetrap, {seconds, 180}}].
+suite() -> [{timetrap, {seconds, 600}}].
 
 all() ->
     [overview, first_trace, autostart, trace_cases, sessions, meta_tracing,

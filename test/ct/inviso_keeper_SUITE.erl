@@ -33,7 +33,7 @@ all() ->
      clock_that_jumps_is_followed,
      light_spawn_has_no_arguments].
 
-suite() -> [{timetrap, {seconds, 180}}].
+suite() -> [{timetrap, {seconds, 600}}].
 
 init_per_suite(Config) ->
     ?LIB:config(Config, ["inviso", "inviso_spool", "inviso_tracer.so"]).

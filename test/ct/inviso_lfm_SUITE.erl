@@ -30,7 +30,7 @@
 
 -define(T(N), {1700, 0, N}).
 
-suite() -> [{timetrap, {seconds, 180}}].
+suite() -> [{timetrap, {seconds, 600}}].
 
 all() ->
     [merge_2,

@@ -43,7 +43,7 @@
 -define(P, inviso_meta_probe).
 -define(NAMES, {inviso_meta_probe, assoc, 2}).
 
-suite() -> [{timetrap, {seconds, 180}}].
+suite() -> [{timetrap, {seconds, 600}}].
 
 all() ->
     [init_tpm_and_ctpm,

@@ -17,7 +17,7 @@
 
 -define(FORMATS, ["~w", "~tw", "~0p", "~0tp"]).
 
-suite() -> [{timetrap, {minutes, 5}}].
+suite() -> [{timetrap, {minutes, 10}}].
 
 all() ->
     [atoms, floats, integers, strings, binaries, containers, identifiers, funs,

@@ -46,7 +46,7 @@ leave(Guard) ->
 
 %% @doc A request, as the command makes it.
 ask(Pid, Request) ->
-    ask(Pid, Request, 20000).
+    ask(Pid, Request, 60000).
 
 ask(Pid, Request, Ms) ->
     Tag = erlang:unique_integer([positive]),
@@ -66,7 +66,7 @@ session(Guard, More) ->
                  owner => <<"tester@here (os pid 1)">>,
                  client => self(), guard => Guard, mode => live,
                  specs => [<<"lists:seq/2">>], procs => [<<"all">>],
-                 follow => [], limits => #{}, dead_man_ms => 20000}, More).
+                 follow => [], limits => #{}, dead_man_ms => 60000}, More).
 
 stop(Session) -> ask(Session, stop).
 

@@ -32,7 +32,7 @@ all() ->
      detached_and_removed, fetch_is_interrupted,
      record_cannot_fetch].
 
-suite() -> [{timetrap, {seconds, 300}}].
+suite() -> [{timetrap, {seconds, 600}}].
 
 init_per_suite(Config) ->
     case ?LIB:base() of
@@ -57,7 +57,7 @@ run(Config, Node, Args) ->
     ?LIB:run(opts(Config, Node), with_name(Node, Args), 120000).
 
 start(Config, Node, Args) ->
-    ?LIB:start(opts(Config, Node), with_name(Node, Args), 240000).
+    ?LIB:start(opts(Config, Node), with_name(Node, Args), 550000).
 
 with_name(#{name := Name}, [Command | Args]) ->
     [Command, "-n", Name | Args].
@@ -115,14 +115,14 @@ events_hold_in_a_flood(Config) ->
     %% Threads may end with some of their leases left.
     true = N =< 100000 andalso N > 99000,
     true = ?NODE:call(Node, erlang, exit, [Flood, kill]),
-    [] = inviso_footprint:left(Before, Node, 20000).
+    [] = inviso_footprint:left(Before, Node, 90000).
 
 %% The node's memory stays what it was, and nothing goes uncounted.
 ten_million_events(Config) ->
     Node = a_node(Config),
     _ = burst(Node, 1),
     Memory = ?NODE:call(Node, erlang, memory, [total]),
-    Cmd = start(Config, Node, ["record", "--for", "200s", "--bytes", "2G",
+    Cmd = start(Config, Node, ["record", "--for", "500s", "--bytes", "2G",
                                "--json", "-o", "o", ?CALLS]),
     until_tracing(Config, Node, Cmd),
     _ = ?NODE:run(Node, "register(burst, self()), Ls = lists:duplicate(1000,"
@@ -206,7 +206,7 @@ overload_ends_it(Config) ->
         run(Config, Node, ["record", "--for", "60s", "--max-memory", "1",
                            "-o", "o", ?CALLS]),
     says(Recorded, "memory"),
-    [] = inviso_footprint:left(Before, Node, 20000).
+    [] = inviso_footprint:left(Before, Node, 90000).
 
 %%---------------------------------------------------------------------------
 %% What is traced is difficult
@@ -249,8 +249,8 @@ all_messages(Config) ->
                   " self() ! x, receive x -> ok end, timer:sleep(20), L() end,"
                   " L()."),
     #{status := 0, out := Out, err := Err} =
-        run(Config, Node, ["trace", "--for", "3s", "--events", "0", "--json",
-                           "send", "receive"]),
+        run(Config, Node, ["trace", "--for", "100s", "--events", "600",
+                           "--json", "send", "receive"]),
     #{<<"lost">> := 0} = last_json(Err),
     Own = list_to_binary(
             ?NODE:eval(Node, "pid_to_list(whereis(chatty)).")),
@@ -263,12 +263,11 @@ all_messages(Config) ->
 
 sensitive_process(Config) ->
     Node = a_node(Config),
-    _ = ?NODE:run(Node, "register(secret, self()),"
-                  " process_flag(sensitive, true), L = fun L() ->"
+    _ = ?NODE:run(Node, "process_flag(sensitive, true),"
+                  " register(secret, self()), L = fun L() ->"
                   " lists:last([hidden]), timer:sleep(10), L() end, L()."),
     ?LIB:until(fun() -> ?NODE:call(Node, erlang, whereis, [secret]) =/=
                             undefined end),
-    timer:sleep(100),
     #{status := 0, out := Out, err := Err} =
         run(Config, Node, ["trace", "--for", "1s", "lists:last/1"]),
     nomatch = binary:match(Out, <<"hidden">>),
@@ -419,7 +418,7 @@ detached(Config) ->
     [Log] = filelib:wildcard(filename:join(maps:get(cwd, Fetch), "o/*.log")),
     {ok, Info} = file:read_file_info(Log),
     8#600 = element(8, Info) band 8#777,
-    [] = inviso_footprint:left(Before, Node, 20000),
+    [] = inviso_footprint:left(Before, Node, 90000),
     #{status := 5} = run(Config, Node, ["fetch", "night"]),
     #{status := 0, out := Merged} =
         ?LIB:run(opts(Config, Node), ["merge", "-f", "json", Log], 60000),
@@ -437,7 +436,7 @@ detached_and_removed(Config) ->
         run(Config, Node, ["record", "--detach", "--for", "250s", "--name",
                            "x", ?CALLS]),
     #{status := 0} = run(Config, Node, ["stop", "--remove", "x"]),
-    [] = inviso_footprint:left(Before, Node, 20000),
+    [] = inviso_footprint:left(Before, Node, 90000),
     %% One that ends by itself keeps its log, and no tracing.
     #{status := 0} =
         run(Config, Node, ["record", "--detach", "--for", "1s", "--name",
@@ -449,7 +448,7 @@ detached_and_removed(Config) ->
                end),
     #{patterns := [], traced := []} = inviso_footprint:of_node(Node),
     #{status := 0} = run(Config, Node, ["fetch", "y", "-o", "o"]),
-    [] = inviso_footprint:left(Before, Node, 20000).
+    [] = inviso_footprint:left(Before, Node, 90000).
 
 %% The first ends in the middle of it, by a limit on the size of files, as if
 %% it was killed or the disk full; the next goes on where it was.
@@ -477,7 +476,7 @@ fetch_is_interrupted(Config) ->
     Log = filename:rootname(Name),
     true = filelib:file_size(Log) >= Size,
     false = filelib:is_file(Name),
-    [] = inviso_footprint:left(Before, Node, 20000),
+    [] = inviso_footprint:left(Before, Node, 90000),
     Timeline = filename:join(Dir, "all"),
     #{status := Status} =
         ?LIB:run(opts(Config, Node), ["merge", "-f", "json", "-o", Timeline,
@@ -511,7 +510,7 @@ record_cannot_fetch(Config) ->
         run(Config, Node, ["record", "--name", "much", "--for", "200s", "-o",
                            Dir, ?CALLS]),
     says(There, "is there already: another --name"),
-    [] = inviso_footprint:left(Before, Node, 20000).
+    [] = inviso_footprint:left(Before, Node, 90000).
 
 part(Dir) ->
     [Name] = filelib:wildcard(filename:join(Dir, "*.part")),

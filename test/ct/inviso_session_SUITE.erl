@@ -30,7 +30,7 @@
 
 -import(inviso_test_lib, [call/4, wait_until/1]).
 
-suite() -> [{timetrap, {seconds, 180}}].
+suite() -> [{timetrap, {seconds, 600}}].
 
 all() ->
     [the_session_of_the_document,
@@ -255,7 +255,7 @@ a_node_without_control_ends_at_once_if_told_to(Config) ->
 
 a_node_without_control_can_be_adopted(Config) ->
     {N1, #{name := Node1}, #{name := Node2} = N2} = nodes_of(Config),
-    {ok, C} = inviso(N1, start, [[{dependency, 1500}]]),
+    {ok, C} = inviso(N1, start, [[{dependency, 6000}]]),
     {ok, _} = inviso(N1, add_nodes, [[Node2], first]),
     true = call(N1, erlang, exit, [C, kill]),
     wait_until(fun() -> call(N1, erlang, whereis, [inviso_c]) =:= undefined
@@ -263,7 +263,7 @@ a_node_without_control_can_be_adopted(Config) ->
     {ok, _} = inviso(N1, start, []),
     {ok, [{Node2, {ok, {adopted, new, running, first}}}]} =
         inviso(N1, add_nodes, [[Node2], second]),
-    timer:sleep(2000),
+    timer:sleep(7000),
     {ok, [{Node2, {ok, {new, running}}}]} = inviso(N1, get_status, []),
     shutdown = inviso(N1, stop, []),
     wait_until(fun() -> call(N2, erlang, whereis, [inviso_rt]) =:= undefined

@@ -90,7 +90,7 @@ step({only, Tags}, State) ->
 step({until, Session, Tag}, State) ->
     #{{collector, Session} := Pid} = State,
     {until(fun() -> [M || M <- collected(Pid), element(3, M) =:= Tag]
-                        =/= [] end, 10000), State};
+                        =/= [] end, 60000), State};
 step({run, Work}, State) ->
     step({run, tracee, Work}, State);
 step({run, Name, Work}, State) ->
@@ -100,7 +100,7 @@ step({run, Name, Work}, State) ->
     receive
         {worked, Result} -> demonitor(Ref, [flush]), {Result, State};
         {'DOWN', Ref, process, _, _} -> {died, State}
-    after 30000 ->
+    after 60000 ->
             error({still_working, Work})
     end;
 step({info, What}, State) ->
@@ -197,7 +197,7 @@ explained(Fun) ->
 %% Everything up to now is with its tracer.
 settle() ->
     Ref = erlang:trace_delivered(all),
-    receive {trace_delivered, all, Ref} -> ok after 30000 -> error(timeout) end.
+    receive {trace_delivered, all, Ref} -> ok after 60000 -> error(timeout) end.
 
 collect(Got) ->
     receive
@@ -211,10 +211,11 @@ collect(Got) ->
     end.
 
 collected(Pid) ->
+    Ref = monitor(process, Pid),
     Pid ! {collected, self()},
     receive
-        {collected, Pid, Messages} -> Messages
-    after 1000 -> none
+        {collected, Pid, Messages} -> demonitor(Ref, [flush]), Messages;
+        {'DOWN', Ref, process, Pid, _} -> none
     end.
 
 %% What the player himself was told.

@@ -24,7 +24,7 @@
 
 -define(JSON, inviso_trace_json).
 
-suite() -> [{timetrap, {seconds, 180}}].
+suite() -> [{timetrap, {seconds, 600}}].
 
 all() ->
     [each_sees_its_own,
@@ -178,6 +178,7 @@ one_leaves_and_the_other_goes_on(Config) ->
              ok = in_turn(Ns, lists:seq(0, 7)),
              ok = ask(S, remove)
          end || _ <- lists:seq(1, 5)],
+    wait_until(fun() -> maps:get(recorded, ask(Stays, status)) > 300 end),
     Ns = numbers(events(Config, Stays)),
     true = length(Ns) > 100,
     ok = in_turn(Ns, [7, 8, 9]),
@@ -212,6 +213,7 @@ one_is_killed_and_the_other_goes_on(Config) ->
              true = call(Node, erlang, exit, [S, kill]),
              ok = wait_until(fun() -> only(Node, Flood) end)
          end || _ <- lists:seq(1, 5)],
+    wait_until(fun() -> maps:get(recorded, ask(Stays, status)) > 300 end),
     Ns = numbers(events(Config, Stays)),
     true = length(Ns) > 100,
     ok = in_turn(Ns, [7, 8, 9]),

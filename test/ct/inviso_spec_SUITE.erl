@@ -44,7 +44,7 @@ all() ->
      a_flood_of_new_atoms_is_refused,
      processes_are_found_by_their_names].
 
-suite() -> [{timetrap, {seconds, 180}}].
+suite() -> [{timetrap, {seconds, 600}}].
 
 init_per_suite(Config) ->
     ok = ?P:elixir(),

@@ -38,8 +38,8 @@
         "  Serve(S), Accept() end,"
         " Accept() end).").
 
--define(BOOT_MS, 60000).
--define(CALL_MS, 60000).
+-define(BOOT_MS, 120000).
+-define(CALL_MS, 120000).
 
 %% @doc Starts a node in a new directory under `Base'.
 %%

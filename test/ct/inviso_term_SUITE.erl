@@ -30,7 +30,7 @@ all() ->
      huge_bitstring, deep_list, deep_tuple, shared_subterms,
      fun_with_huge_environment].
 
-suite() -> [{timetrap, {seconds, 180}}].
+suite() -> [{timetrap, {seconds, 600}}].
 
 init_per_suite(Config) ->
     ?LIB:calls({?LIB, probe, '_'}, true),

@@ -74,7 +74,7 @@ stop_node(#{peer := Peer}) ->
 %% @doc Calls a function on a node.
 -spec call(test_node(), module(), atom(), [term()]) -> term().
 call(#{peer := Peer}, M, F, Args) ->
-    peer:call(Peer, M, F, Args, 60000).
+    peer:call(Peer, M, F, Args, 120000).
 
 %% @doc Starts a process on a node.
 -spec spawn_call(test_node(), module(), atom(), [term()]) -> pid().
@@ -189,16 +189,22 @@ is_worker(Info) ->
     {_, Current} = lists:keyfind(current_function, 1, Info),
     Current =:= {erlang, process_info, 2}.
 
-%% @equiv wait_until(Fun, 10000)
+%% @equiv wait_until(Fun, 90000)
 -spec wait_until(fun(() -> boolean())) -> ok.
 wait_until(Fun) ->
-    wait_until(Fun, 10000).
+    wait_until(Fun, 90000).
 
 %% @doc Waits until something has become true.
 -spec wait_until(fun(() -> boolean()), non_neg_integer()) -> ok.
 wait_until(Fun, Ms) ->
+    wait_late(Fun, erlang:monotonic_time(millisecond) + Ms).
+
+wait_late(Fun, Late) ->
     case Fun() of
-        true -> ok;
-        false when Ms > 0 -> timer:sleep(20), wait_until(Fun, Ms - 20);
-        false -> error(timeout)
+        true ->
+            ok;
+        false ->
+            erlang:monotonic_time(millisecond) < Late orelse error(timeout),
+            timer:sleep(20),
+            wait_late(Fun, Late)
     end.

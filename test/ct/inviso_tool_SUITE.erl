@@ -28,7 +28,7 @@
 
 -import(inviso_test_lib, [call/4, wait_until/1]).
 
-suite() -> [{timetrap, {seconds, 180}}].
+suite() -> [{timetrap, {seconds, 600}}].
 
 all() ->
     [start_and_stop,

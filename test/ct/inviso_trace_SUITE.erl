@@ -75,7 +75,7 @@
 
 -define(WORK, inviso_sessions_work).
 
-suite() -> [{timetrap, {seconds, 120}}].
+suite() -> [{timetrap, {seconds, 600}}].
 
 all() ->
     [{group, otp27} | own()].
@@ -601,7 +601,7 @@ example() ->
     Processes = trace:process(Session, self(), true, [call]),
     Functions = trace:function(Session, {lists, seq, 2}, [], []),
     Sum = lists:sum(lists:seq(1, 10)),
-    Message = receive {got, M} -> M after 10000 -> none end,
+    Message = receive {got, M} -> M after 60000 -> none end,
     Destroyed = trace:session_destroy(Session),
     unlink(Tracer),
     exit(Tracer, kill),
@@ -966,7 +966,7 @@ foreign(Dir) ->
     1 = inviso_trace:process(Other, Q, true, [call]),
     {not_supported, {shared, _}} = reason(function, [Other, F, true, [local]]),
     [R ! go || R <- [P, Q]],
-    receive {told, call, P} -> ok after 10000 -> error(not_told) end,
+    receive {told, call, P} -> ok after 60000 -> error(not_told) end,
     true = inviso_trace:session_destroy(His),
     {flags, []} = erlang:trace_info(P, flags),
     {traced, false} = erlang:trace_info(F, traced),
@@ -1210,7 +1210,7 @@ killed() ->
     Tracee ! y,
     receive
         {trace, Tracee, call, {_, f, [y]}} -> ok
-    after 10000 -> error(none)
+    after 60000 -> error(none)
     end,
     true = inviso_trace:session_destroy(New),
     ok.
@@ -1271,7 +1271,7 @@ his_ends() ->
     1 = inviso_trace:function(S, Ours, MS, [local]),
     1 = erlang:trace_pattern(His, MS, [local]),
     Tracee ! {go, fun() -> [?WORK:f(x)] end},
-    receive done -> ok after 10000 -> error(none) end,
+    receive done -> ok after 60000 -> error(none) end,
     true = inviso_trace:session_destroy(S),
     1 = erlang:trace_pattern(His, false, [local]),
     Tracee ! stop,
@@ -1310,8 +1310,8 @@ used_again() ->
                                                     true, []),
                           Self ! {next, Next}
                   end},
-    Next = receive {next, N} -> N after 10000 -> error(none) end,
-    receive done -> ok after 10000 -> error(none) end,
+    Next = receive {next, N} -> N after 60000 -> error(none) end,
+    receive done -> ok after 60000 -> error(none) end,
     {messages, Messages} = process_info(self(), messages),
     [{trace, Tracee, call, {_, within, [_]}},
      {trace, Tracee, call, {_, f, [last]}}] = Messages,
@@ -1418,7 +1418,7 @@ not_needed() ->
     Sent = [begin P ! {self(), hello}, receive hello -> P end end
             || P <- [Old, New, Newest]],
     3 = length(Sent),
-    _ = [receive {trace, P, send, hello, _} -> ok after 5000 -> error(P) end
+    _ = [receive {trace, P, send, hello, _} -> ok after 60000 -> error(P) end
          || P <- [New, Newest]],
     receive {trace, Old, _, _, _} = M -> error(M) after 0 -> ok end,
     %% And back: those that are there keep it.

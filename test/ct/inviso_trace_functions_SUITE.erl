@@ -48,7 +48,7 @@
 -define(WORK, inviso_sessions_work).
 -define(LATE, inviso_sessions_late).
 
-suite() -> [{timetrap, {seconds, 120}}].
+suite() -> [{timetrap, {seconds, 600}}].
 
 all() ->
     [{group, otp27}].

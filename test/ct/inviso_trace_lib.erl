@@ -257,7 +257,7 @@ text(Chars) ->
 
 %% Waits for something that comes by itself.
 until(Fun) ->
-    until(Fun, 10000).
+    until(Fun, 90000).
 
 until(Fun, Ms) ->
     until_late(Fun, erlang:monotonic_time(millisecond) + Ms).

@@ -31,7 +31,7 @@ mapped() ->
 unload() ->
     _ = code:delete(inviso_tracer),
     false = code:purge(inviso_tracer),
-    inviso_trace_lib:until(fun() -> not mapped() end, 5000),
+    inviso_trace_lib:until(fun() -> not mapped() end),
     ok.
 
 %% New code of the module, and the library again, over a running tracer; the
@@ -74,7 +74,7 @@ session(Log) ->
         true -> ok;
         false -> unload_engine()
     end,
-    inviso_trace_lib:until(fun() -> not mapped() end, 5000),
+    inviso_trace_lib:until(fun() -> not mapped() end),
     ok.
 
 recorded(Tracer) ->
