@@ -229,7 +229,7 @@ a_release_boots_whatever_is_wrong(Config) ->
                                 {inviso_autostart_wait, 100}]),
     [Waited] = logged(N3),
     true = string:find(Waited, "not ready after 100 ms") =/= nomatch,
-    true = is_pid(call(N3, erlang, whereis, [forever])),
+    wait_until(fun() -> is_pid(call(N3, erlang, whereis, [forever])) end),
     inviso_test_lib:stop_node(N3).
 
 %% A boot loop of one.
@@ -582,26 +582,31 @@ dependency_without_a_control_component(Config) ->
     N = node_of(Config),
     Conf = filename:join(?config(dir, Config), "c.config"),
     configure(N, Conf),
-    Ends = fun(Dependency) ->
+    Begins = fun(Dependency, Stays) ->
                    write(Conf, [{options, [{dependency, D} || D <- Dependency]},
                                 {mfa, {?PROBE, said, [Dependency]}}]),
                    ok = call(N, application, start, [inviso]),
                    {ok, Said} = call(N, application, get_env,
                                      [kernel, {?PROBE, said}]),
-                   timer:sleep(500),
-                   Is = call(N, erlang, whereis, [inviso_rt]),
+                   Is = fun() ->
+                                is_pid(call(N, erlang, whereis, [inviso_rt]))
+                        end,
+                   case Stays of
+                       true -> timer:sleep(500), true = Is();
+                       false -> wait_until(fun() -> not Is() end)
+                   end,
                    ok = call(N, application, stop, [inviso]),
-                   {Said =:= Dependency, is_pid(Is)}
+                   Said =:= Dependency
            end,
     set(N, {?PROBE, said}, none),
     %% With 0 nothing is begun.
-    {false, false} = Ends([0]),
-    {false, false} = Ends([{0, 'nowhere@127.0.0.1'}]),
-    {true, false} = Ends([1]),
-    {true, true} = Ends([100000]),
-    {true, true} = Ends([infinity]),
-    {true, true} = Ends([]),
-    {true, true} = Ends([{infinity, 'nowhere@127.0.0.1'}]),
+    false = Begins([0], false),
+    false = Begins([{0, 'nowhere@127.0.0.1'}], false),
+    true = Begins([2000], false),
+    true = Begins([100000], true),
+    true = Begins([infinity], true),
+    true = Begins([], true),
+    true = Begins([{infinity, 'nowhere@127.0.0.1'}], true),
     inviso_test_lib:stop_node(N).
 
 %% --- inviso_as_lib ----------------------------------------------------------

@@ -243,7 +243,7 @@ a_handler_that_crashes(Config) ->
 %% it is counted. Nobody else waits for a handler.
 a_handler_that_is_slow(Config) ->
     {N1, _, N2, Node2} = nodes_of(Config),
-    {ok, _} = inviso(N1, init_tracing, [[Node2], {fun ?PROBE:slow/2, 10}]),
+    {ok, _} = inviso(N1, init_tracing, [[Node2], {fun ?PROBE:slow/2, 3}]),
     ok = traced_calls(N1, N2, Node2, 50),
     {ok, _} = inviso(N1, get_status, []),
     stopped(N1),

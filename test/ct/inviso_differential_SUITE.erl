@@ -319,10 +319,11 @@ cpu_timestamps(Config) ->
                           #{flags => [call, timestamp, cpu_timestamp],
                             who => all}),
     Peer = inviso_trace_lib:node_start(#{}),
-    [Theirs, Ours] = [peer:call(Peer, inviso_trace_run, one,
-                                [Kind, Scenario, log(Config)])
+    [Theirs, Ours] = [inviso_trace_lib:call(Peer, inviso_trace_run, one,
+                                            [Kind, Scenario, log(Config)])
                       || Kind <- [process, inviso]],
-    {Runtime, _} = peer:call(Peer, erlang, statistics, [runtime]),
+    {Runtime, _} = inviso_trace_lib:call(Peer, erlang, statistics,
+                                       [runtime]),
     inviso_trace_lib:node_stop(Peer),
     timed(cpu_timestamp, Theirs, Ours, 0, (Runtime + 1000) * 1000000).
 

@@ -74,7 +74,7 @@ node(Log, Opts) ->
 
 node(Log, Opts, PeerOpts) ->
     Peer = ?LIB:node_start(PeerOpts),
-    {Os, Spooler} = peer:call(Peer, ?NODE, start, [Log, Opts]),
+    {Os, Spooler} = ?LIB:call(Peer, ?NODE, start, [Log, Opts]),
     {Peer, Os, Spooler}.
 
 gone(OsPid) ->
@@ -113,9 +113,9 @@ flood_and_kill(Peer, Os) ->
 
 %% When thousands of events are there, and what Ready waits for.
 flood_and_kill(Peer, Os, Ready) ->
-    ok = peer:call(Peer, ?NODE, flood_on, []),
+    ok = ?LIB:call(Peer, ?NODE, flood_on, []),
     Recorded = fun() ->
-                       #{recorded := N} = peer:call(Peer, ?NODE, info, []),
+                       #{recorded := N} = ?LIB:call(Peer, ?NODE, info, []),
                        N
                end,
     ?LIB:until(fun() -> Recorded() > 10000 end),
@@ -184,10 +184,10 @@ node_and_spooler_are_killed(Config) ->
     Log = filename:join(Dir, "x.log"),
     Ring = filename:join(Dir, "x.ring"),
     {Peer, Os, Spooler} = node(Log, #{ring => {file, Ring}}),
-    peer:call(Peer, ?NODE, flood, [1, 20000]),
+    ?LIB:call(Peer, ?NODE, flood, [1, 20000]),
     timer:sleep(50),
     ?LIB:kill("STOP", Spooler),
-    peer:call(Peer, ?NODE, flood, [20001, 50000]),
+    ?LIB:call(Peer, ?NODE, flood, [20001, 50000]),
     ?LIB:kill("KILL", Os),
     ?LIB:kill("KILL", Spooler),
     [gone(P) || P <- [Os, Spooler]],
@@ -220,7 +220,7 @@ node_is_killed_as_pid_1(Config) ->
         node(Log, #{ring => {file, Ring}, drain_ms => 10000, flush_ms => 0},
              #{exec => {os:find_executable("unshare"), Unshare},
                args => ?LIB:node_args() ++ ["-inviso_tag", Tag]}),
-    peer:call(Peer, ?NODE, flood, [1, 30000]),
+    ?LIB:call(Peer, ?NODE, flood, [1, 30000]),
     [Os] = [P || P <- processes_with(Tag), is_pid_1(P)],
     ?LIB:kill("KILL", Os),
     gone(Os),
@@ -246,7 +246,7 @@ is_pid_1(Pid) ->
 node_halts(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     {Peer, Os, Spooler} = node(Log, #{flush_ms => 0}),
-    peer:call(Peer, ?NODE, flood, [1, 20000]),
+    ?LIB:call(Peer, ?NODE, flood, [1, 20000]),
     peer:cast(Peer, erlang, halt, []),
     [gone(P) || P <- [Os, Spooler]],
     {Numbers, _} = ended(Log, Log, vm),
@@ -257,7 +257,7 @@ node_halts_with_a_stopped_spooler(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     {Peer, Os, Spooler} = node(Log, #{}),
     ?LIB:kill("STOP", Spooler),
-    peer:call(Peer, ?NODE, flood, [1, 20000]),
+    ?LIB:call(Peer, ?NODE, flood, [1, 20000]),
     peer:cast(Peer, erlang, halt, []),
     gone(Os),
     ?LIB:kill("CONT", Spooler),
@@ -387,9 +387,9 @@ spooler_is_not_there(Config) ->
     Peer = ?LIB:node_start(#{}, false),
     {ok, _} = file:copy(?LIB:product("inviso_tracer.so"),
                         filename:join(Dir, "inviso_tracer.so")),
-    ok = peer:call(Peer, inviso_tracer, load, [Dir]),
+    ok = ?LIB:call(Peer, inviso_tracer, load, [Dir]),
     Log = filename:join(Dir, "x.log"),
-    {error, {load, Text}} = peer:call(Peer, inviso_tracer, open, [Log, #{}]),
+    {error, {load, Text}} = ?LIB:call(Peer, inviso_tracer, open, [Log, #{}]),
     true = string:find(Text, "inviso_spool") =/= nomatch,
     false = filelib:is_file(Log),
     ?LIB:node_stop(Peer).
@@ -512,7 +512,7 @@ log_directory_is_not_writable(Config) ->
             ok = file:change_mode(Dir, 8#755),
             Log = filename:join(Dir, "x.log"),
             {error, {log, eacces, Text}} =
-                peer:call(Peer, inviso_tracer, open, [Log, #{}]),
+                ?LIB:call(Peer, inviso_tracer, open, [Log, #{}]),
             ct:pal("~ts", [Text]),
             {ok, []} = file:list_dir(Dir),
             ?LIB:node_stop(Peer)
@@ -551,21 +551,21 @@ ordinary_user(Config, Peer, ProcOwner) ->
     Dir = ?LIB:dir(Config),
     ok = file:change_owner(Dir, ?NOBODY, ?NOBODY),
     Log = filename:join(Dir, "x.log"),
-    {Os, Spooler} = peer:call(Peer, ?NODE, start, [Log, #{}]),
+    {Os, Spooler} = ?LIB:call(Peer, ?NODE, start, [Log, #{}]),
     {ok, #file_info{uid = ProcOwner}} =
         file:read_file_info("/proc/" ++ integer_to_list(Os) ++ "/mem"),
     {ok, #file_info{uid = ?NOBODY, mode = Mode}} = file:read_file_info(Log),
     8#600 = Mode band 8#777,
-    peer:call(Peer, ?NODE, flood, [1, 1000]),
+    ?LIB:call(Peer, ?NODE, flood, [1, 1000]),
     %% the next spooler gets at it, too
     ?LIB:kill("KILL", Spooler),
     gone(Spooler),
     Next = ?LIB:until(fun() ->
-                              P = peer:call(Peer, ?NODE, os_pid, []),
+                              P = ?LIB:call(Peer, ?NODE, os_pid, []),
                               P =/= Spooler andalso P > 0 andalso P
                       end),
-    peer:call(Peer, ?NODE, flood, [1001, 2000]),
-    Stats = peer:call(Peer, ?NODE, close, []),
+    ?LIB:call(Peer, ?NODE, flood, [1001, 2000]),
+    Stats = ?LIB:call(Peer, ?NODE, close, []),
     gone(Next),
     ?LIB:accounted(Stats, ?LIB:events(Log), 2000),
     ?LIB:node_stop(Peer).

@@ -49,6 +49,7 @@ start(Name, Dir0, Args) ->
                                    "ERL_ZFLAGS"]]],
     Opts = #{connection => standard_io,
              shutdown => close,
+             wait_boot => 120000,
              env => Env,
              %% What `global' does when nodes come and go is not our matter.
              args => ["-connect_all", "false" | Args]},
@@ -57,12 +58,12 @@ start(Name, Dir0, Args) ->
                 _ -> Opts#{name => Unique}
             end,
     {Peer, Node} = case peer:start_link(Named) of
-                       {ok, P} -> {P, peer:call(P, erlang, node, [])};
+                       {ok, P} -> {P, peer:call(P, erlang, node, [], 120000)};
                        {ok, P, N} -> {P, N}
                    end,
-    ok = peer:call(Peer, file, set_cwd, [Dir]),
+    ok = peer:call(Peer, file, set_cwd, [Dir], 120000),
     #{peer => Peer, name => Node, dir => Dir, tmp => Tmp,
-      os_pid => peer:call(Peer, os, getpid, [])}.
+      os_pid => peer:call(Peer, os, getpid, [], 120000)}.
 
 %% @doc Stops a node.
 -spec stop_node(test_node()) -> ok.
@@ -79,7 +80,7 @@ call(#{peer := Peer}, M, F, Args) ->
 %% @doc Starts a process on a node.
 -spec spawn_call(test_node(), module(), atom(), [term()]) -> pid().
 spawn_call(#{peer := Peer}, M, F, Args) ->
-    peer:call(Peer, erlang, spawn, [M, F, Args]).
+    peer:call(Peer, erlang, spawn, [M, F, Args], 120000).
 
 %% @doc Connects nodes with each other.
 -spec connect([test_node()]) -> ok.

@@ -1249,7 +1249,8 @@ killed_at_its_end() ->
 until_not_traced(MFA) ->
     case erlang:trace_info(MFA, traced) of
         {traced, false} -> ok;
-        _ -> until_not_traced(MFA)
+        %% There may be one scheduler only.
+        _ -> receive after 1 -> until_not_traced(MFA) end
     end.
 
 %% The ends of calls that somebody else wants, with erlang:trace_pattern/3, are

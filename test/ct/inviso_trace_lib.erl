@@ -10,7 +10,7 @@
 -export([balanced/1, accounted/2, accounted/3, lost/1, numbers/1]).
 -export([probe/1, probe/2, flood/2, flood_forever/1, worker/0, run/2, stop/1]).
 -export([w/1, text/1, until/1, until/2, os_state/1, kill/2, os_alive/1]).
--export([node_start/1, node_start/2, node_args/0, node_stop/1]).
+-export([node_start/1, node_start/2, node_args/0, node_stop/1, call/4]).
 -export([is_root/0, readable_by_all/0]).
 
 %% A fresh directory for a test case, under CT's own.
@@ -300,10 +300,14 @@ node_start(Opts) ->
     node_start(Opts, true).
 
 node_start(Opts, Load) ->
-    Default = #{connection => standard_io, wait_boot => 30000},
+    Default = #{connection => standard_io, wait_boot => 120000},
     {ok, Peer, _} = peer:start(node_opts(maps:merge(Default, Opts))),
-    [ok = peer:call(Peer, inviso_tracer, load, [priv()]) || Load],
+    [ok = call(Peer, inviso_tracer, load, [priv()]) || Load],
     Peer.
+
+%% For as long as a busy machine may take.
+call(Peer, M, F, Args) ->
+    peer:call(Peer, M, F, Args, 120000).
 
 node_opts(#{args := _} = Opts) -> Opts;
 node_opts(Opts) -> Opts#{args => node_args()}.

@@ -161,7 +161,7 @@ many_threads_share_the_usual_memory(_Config) ->
     {ok, Peer, _} = peer:start_link(#{connection => standard_io, args => Args}),
     Numbers = fun(Opts) ->
                       {ok, #{numbers := N}} =
-                          peer:call(Peer, inviso_opts, parse, ["x.log", Opts]),
+                          ?LIB:call(Peer, inviso_opts, parse, ["x.log", Opts]),
                       N
               end,
     Bytes = fun(#{normal_slots := N, dirty_slots := D, packet_bytes := P}) ->
@@ -326,8 +326,8 @@ tagged(Tag, Items) ->
 payload_none_gives_the_pairs_of_the_seed(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Peer = ?LIB:node_start(#{}),
-    Theirs = peer:call(Peer, inviso_trace_pairs, by_process, []),
-    Ours = peer:call(Peer, inviso_trace_pairs, by_tracer, [Log]),
+    Theirs = ?LIB:call(Peer, inviso_trace_pairs, by_process, []),
+    Ours = ?LIB:call(Peer, inviso_trace_pairs, by_tracer, [Log]),
     ?LIB:node_stop(Peer),
     ct:pal("~p", [Theirs]),
     true = length(Theirs) >= 2,
@@ -605,10 +605,10 @@ library_is_unloaded_and_loaded_again(Config) ->
     Peer = ?LIB:node_start(#{}),
     [begin
          Log = filename:join(Dir, integer_to_list(N) ++ ".log"),
-         10 = peer:call(Peer, inviso_trace_load, use, [Log]),
-         true = peer:call(Peer, inviso_trace_load, mapped, []),
-         ok = peer:call(Peer, inviso_trace_load, unload, []),
-         false = peer:call(Peer, inviso_trace_load, mapped, []),
+         10 = ?LIB:call(Peer, inviso_trace_load, use, [Log]),
+         true = ?LIB:call(Peer, inviso_trace_load, mapped, []),
+         ok = ?LIB:call(Peer, inviso_trace_load, unload, []),
+         false = ?LIB:call(Peer, inviso_trace_load, mapped, []),
          10 = length(?LIB:events(Log))
      end || N <- lists:seq(1, 5)],
     ?LIB:node_stop(Peer).
@@ -617,7 +617,7 @@ second_load_keeps_tracers(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Peer = ?LIB:node_start(#{}),
     #{produced := 30, recorded := 30} = Stats =
-        peer:call(Peer, inviso_trace_load, upgrade, [Log]),
+        ?LIB:call(Peer, inviso_trace_load, upgrade, [Log]),
     ?LIB:accounted(Stats, ?LIB:events(Log), 30),
     ?LIB:node_stop(Peer).
 
@@ -626,7 +626,7 @@ purged_under_trace_sessions(Config) ->
     Peer = ?LIB:node_start(#{}),
     [begin
          Log = filename:join(Dir, integer_to_list(N) ++ ".log"),
-         ok = peer:call(Peer, inviso_trace_load, session, [Log], 60000),
+         ok = ?LIB:call(Peer, inviso_trace_load, session, [Log]),
          ?LIB:until(fun() -> filelib:file_size(Log) > 1000 end)
      end || N <- lists:seq(1, 5)],
     ?LIB:node_stop(Peer).

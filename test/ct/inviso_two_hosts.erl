@@ -60,7 +60,7 @@ holder() ->
                       exit_status, binary]),
     {os_pid, Pid} = erlang:port_info(Port, os_pid),
     receive {Port, {data, <<"up\n">>}} -> {Port, Pid}
-    after 10000 -> error(no_name_space)
+    after 60000 -> error(no_name_space)
     end.
 
 %% @doc Ends all that runs on the hosts, epmd too.

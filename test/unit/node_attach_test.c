@@ -28,7 +28,7 @@ static size_t files_in(const char *dir)
 /* The last memory is given back when the names are gone already. */
 static void await_processes(struct inv_conn *c, int n)
 {
-	unsigned tries = 300;
+	unsigned tries = 1200;
 
 	while (list_len(c, "erlang", "processes", "[]") != n && --tries)
 		usleep(100000);

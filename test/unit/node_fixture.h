@@ -89,7 +89,7 @@ static inline bool is_loaded(struct inv_conn *c, const char *module)
 /* Within 30 s. */
 static inline void await_gone(struct inv_conn *c)
 {
-	unsigned tries = 300;
+	unsigned tries = 1200;
 
 	while (is_loaded(c, "inviso_push") && --tries)
 		usleep(100000);

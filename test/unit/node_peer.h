@@ -103,7 +103,7 @@ static inline int start_epmd(void **state)
 	char port[16];
 	const char *argv[ARGS] = { "epmd", "-address", "127.0.0.1", "-port",
 				   port };
-	int tries = 500;
+	int tries = 3000;
 
 	(void)state;
 	epmd_port = free_port();

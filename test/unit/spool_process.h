@@ -32,6 +32,8 @@ static inline int teardown(void **state)
 	return 0;
 }
 
+#define PATIENCE_MS 60000u
+
 /* A spooler of the memory of process vm; its standard input is wake. */
 static inline pid_t start(const struct ring_build *b, pid_t vm, int wake)
 {
@@ -43,7 +45,7 @@ static inline pid_t start(const struct ring_build *b, pid_t vm, int wake)
 		struct inv_attached mem;
 		struct inv_err err;
 
-		if (inv_attach_proc(&mem, vm, b->fd, 5000, &err) < 0) {
+		if (inv_attach_proc(&mem, vm, b->fd, 60000, &err) < 0) {
 			fprintf(stderr, "%s\n", err.text);
 			_exit(3);
 		}
@@ -64,7 +66,7 @@ static inline void await_state(struct ring_build *b, enum inv_spool_state state)
 {
 	unsigned i;
 
-	for (i = 0; i < 5000; i++) {
+	for (i = 0; i < PATIENCE_MS; i++) {
 		if (atomic_load(&b->ctl->spool_state) == state)
 			return;
 		inv_sleep_ms(1);
@@ -77,7 +79,7 @@ static inline void flush(struct ring_build *b)
 	uint64_t n = atomic_fetch_add(&b->ctl->flush_req, 1) + 1;
 	unsigned i;
 
-	for (i = 0; i < 5000; i++) {
+	for (i = 0; i < PATIENCE_MS; i++) {
 		if (atomic_load(&b->ctl->flush_done) == n)
 			return;
 		inv_sleep_ms(1);

@@ -64,13 +64,18 @@ static void all_is_in_the_log_after_a_close(void **state)
 static void open_packets_are_flushed_in_time(void **state)
 {
 	struct ring_build b;
+	unsigned i;
 	pid_t pid;
 
 	(void)state;
 	build_open(&b, -1, 1, 8, 4096, INV_KEEP_OLDEST, path);
 	pid = start(&b, getpid(), -1);
 	build_event(&b.p[0], 10);
-	inv_sleep_ms(400);
+	for (i = 0; i < PATIENCE_MS; i++) {
+		if (atomic_load(&inv_layout_ring(b.ctl, 0)->recorded) > 0)
+			break;
+		inv_sleep_ms(1);
+	}
 	assert_int_equal(atomic_load(&inv_layout_ring(b.ctl, 0)->recorded), 1);
 	build_event(&b.p[0], 10);
 	flush(&b);
@@ -234,7 +239,7 @@ static void a_disk_that_stays_full_is_given_up_and_counted(void **state)
 	say_closed(&b);
 	since = inv_mono_ns();
 	assert_int_equal(status_of(pid), 1);
-	assert_true(inv_mono_ns() - since < 8000000000u);
+	assert_true(inv_mono_ns() - since < 60000000000u);
 	assert_int_equal(atomic_load(&b.ctl->spool_state), INV_SPOOL_DONE);
 	assert_int_equal(atomic_load(&b.ctl->error), EFBIG);
 	ring = inv_layout_ring(b.ctl, 0);
@@ -370,7 +375,7 @@ static void rotated_files_are_each_readable_alone(void **state)
 static void the_end_of_input_is_a_hint_only(void **state)
 {
 	struct ring_build b;
-	uint64_t since;
+	bool gone = false;
 	unsigned i;
 	int p[2];
 	pid_t pid;
@@ -388,12 +393,12 @@ static void the_end_of_input_is_a_hint_only(void **state)
 	status_of(pid);
 	/* A keeper goes on: it makes room, without an end. */
 	pid = start(&b, getpid(), p[0]);
-	since = inv_mono_ns();
-	for (i = 0; i < 40 && waitpid(pid, NULL, WNOHANG) == 0; i++) {
+	for (i = 0; i < 600 && !gone; i++) {
 		build_anchor(&b, 0);
 		inv_sleep_ms(100);
+		gone = waitpid(pid, NULL, WNOHANG) == pid;
 	}
-	assert_true(inv_mono_ns() - since < 3000000000u);
+	assert_true(gone);
 	assert_int_equal(check_one()->ends, 0);
 	pid = start(&b, getpid(), -1);
 	say_closed(&b);
@@ -413,7 +418,7 @@ static void a_byte_of_input_wakes_it_up(void **state)
 	(void)state;
 	CHECK(pipe2(p, O_CLOEXEC) == 0);
 	build_open(&b, -1, 1, 8, 4096, INV_KEEP_OLDEST, path);
-	b.ctl->drain_ms = 5000;
+	b.ctl->drain_ms = 120000;
 	pid = start(&b, getpid(), p[0]);
 	await_state(&b, INV_SPOOL_RUNNING);
 	inv_sleep_ms(50);
@@ -421,7 +426,7 @@ static void a_byte_of_input_wakes_it_up(void **state)
 	since = inv_mono_ns();
 	CHECK(write(p[1], "x", 1) == 1);
 	assert_int_equal(status_of(pid), 0);
-	assert_true(inv_mono_ns() - since < 2000000000u);
+	assert_true(inv_mono_ns() - since < 100000000000u);
 	close(p[0]);
 	close(p[1]);
 	build_close(&b);
@@ -441,7 +446,7 @@ static void there_is_one_spooler_at_a_time(void **state)
 	assert_int_equal(inv_attach_proc(&mem, getpid(), b.fd, 30, &err),
 			 INV_EBUSY);
 	kill(pid, SIGKILL);
-	assert_int_equal(inv_attach_proc(&mem, getpid(), b.fd, 1000, &err), 0);
+	assert_int_equal(inv_attach_proc(&mem, getpid(), b.fd, 60000, &err), 0);
 	inv_detach(&mem);
 	status_of(pid);
 	build_close(&b);
