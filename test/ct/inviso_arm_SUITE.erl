@@ -399,7 +399,9 @@ ports_are_traced(Config) ->
         Check(["send", "receive"], [port_to_list(Old)], [old], [new]),
         {Plan, Scope} = arm(["ports"], [port_to_list(Old)]),
         port_close(Old),
-        receive {trace, Old, closed, _} -> ok after 60000 -> error(no_event) end,
+        receive {trace, Old, closed, _} -> ok
+        after 60000 -> error(no_event)
+        end,
         ?P:disarm(Plan, Scope),
         clean()
     end).

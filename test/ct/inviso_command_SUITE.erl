@@ -362,7 +362,7 @@ tls_node_refused(Config) ->
     #{status := 3, err := Err, ms := Ms} =
         run(Config, Node, ["trace", "--timeout", "5s", "lists:seq/2"]),
     says(Err, ["TLS"]),
-    true = Ms < 30000.
+    true = Ms < 90000.
 
 %% Nothing is traced on any when one cannot be.
 one_of_two(Config) ->
