@@ -89,7 +89,7 @@ all_ports(#{port_flags := Flags}) -> lists:member(ports, Flags).
 %% VM is known not to survive it.
 -spec undisturbed(inviso_otp:way(), who()) -> ok.
 undisturbed(Way, #{flags := Flags, new := New, existing := Existing,
-              given := Given} = Who) ->
+                   given := Given} = Who) ->
     ok = inviso_arm_foreign:processes(
            Way, [new_processes || New] ++ [P || Existing, P <- processes()]
            ++ [P || P <- Given, is_pid(P)], Flags),
@@ -98,14 +98,17 @@ undisturbed(Way, #{flags := Flags, new := New, existing := Existing,
            ++ [P || Existing, all_ports(Who), P <- erlang:ports()]
            ++ [P || P <- Given, is_port(P)],
            maps:get(port_flags, Who)),
-    Gc = lists:member(garbage_collection, Flags) andalso
-        inviso_otp:gc_elsewhere([new || New]
-                                ++ [P || Existing, P <- processes()]
-                                ++ [P || P <- Given, is_pid(P)]),
-    case Gc of
+    case gc_elsewhere(Who) of
         false -> ok;
         {true, P} -> throw({refused, gc_text(P)})
     end.
+
+gc_elsewhere(#{flags := Flags, new := New, existing := Existing,
+               given := Given}) ->
+    lists:member(garbage_collection, Flags) andalso
+        inviso_otp:gc_elsewhere([new || New]
+                                ++ [P || Existing, P <- processes()]
+                                ++ [P || P <- Given, is_pid(P)], Flags).
 
 %% @doc Why garbage collections of a process can not be traced.
 -spec gc_text(pid() | new) -> binary().
@@ -115,7 +118,8 @@ gc_text(P) ->
               _ -> io_lib:format("~w", [P])
           end,
     format("another trace session traces garbage collections of ~ts: two that "
-           "do would crash this VM (erts ~ts)",
+           "trace those of one process, be it one spawned or linked to later, "
+           "would crash this VM (erts ~ts)",
            [Who, erlang:system_info(version)]).
 
 %% @doc How many processes and ports there are to be traced, and how many of
@@ -244,6 +248,12 @@ concerns(_, _) -> false.
 -spec begin_walk(who(), inviso_otp:scope(), [pid()]) ->
           {ok, [pid() | port()]} | {error, term()}.
 begin_walk(Who, Scope, Own) ->
+    case gc_elsewhere(Who) of
+        false -> begin_undisturbed(Who, Scope, Own);
+        {true, P} -> {error, {gc_traced_in_another_session, P}}
+    end.
+
+begin_undisturbed(Who, Scope, Own) ->
     case new_processes(Who, Scope, Own) of
         ok ->
             case new_ports(Who, Scope) of
@@ -258,7 +268,7 @@ pids_to_walk(#{flags := []}, _) -> [];
 pids_to_walk(Who, Own) -> pids(Who, Own).
 
 new_processes(#{new := true, flags := [_ | _] = Flags}, Scope, Own) ->
-    ignored(inviso_otp:set_flags(Scope, true, new, Flags, Own));
+    ignored(inviso_otp:set_flags(Scope, new, Flags, Own));
 new_processes(_, _, _) ->
     ok.
 
@@ -281,7 +291,7 @@ walk([_ | _] = Rest, 0, _, _, _) ->
 walk([], _, _, _, _) ->
     {ok, []};
 walk([P | Rest], N, Who, Scope, Own) when is_pid(P) ->
-    case inviso_otp:set_flags(Scope, true, P, maps:get(flags, Who), Own) of
+    case inviso_otp:set_flags(Scope, P, maps:get(flags, Who), Own) of
         {ok, _} -> walk(Rest, N - 1, Who, Scope, Own);
         {error, _} = E -> E
     end;

@@ -26,6 +26,7 @@
          scope_watch/1,
          scope_is_gone/1,
          scope_close/2,
+         set_flags/4,
          set_flags/5,
          set_port_flags/4,
          clear_flags/1,
@@ -42,7 +43,7 @@
          forget/1,
          infrastructure/0,
          system_processes/0,
-         gc_elsewhere/1,
+         gc_elsewhere/2,
          foreign_pattern/3,
          in_session/1,
          foreign_event/2,
@@ -169,11 +170,27 @@ scope_is_gone({legacy, _}) ->
 %% traced: our own. The count is that of the processes reached.
 -spec set_flags(scope(), boolean(), procs(), [atom()], [pid()]) ->
           {ok, non_neg_integer()} | {error, term()}.
+set_flags({session, S, _} = Scope, true, Procs, Flags, Own) ->
+    case gc_elsewhere(S, Procs, Flags) of
+        false -> do_flags(Scope, true, Procs, Flags, Own);
+        {true, P} -> {error, {gc_traced_in_another_session, P}}
+    end;
 set_flags(Scope, How, Procs, Flags, Own) ->
-    case How andalso refused(Scope, Procs, Flags) of
-        false -> do_flags(Scope, How, Procs, Flags, Own);
-        {true, Reason} -> {error, Reason}
-    end.
+    do_flags(Scope, How, Procs, Flags, Own).
+
+%% @doc Sets flags of a process, or of those to come, when {@link
+%% gc_elsewhere/2} has been asked about all of them at once.
+-spec set_flags(scope(), new | pid(), [atom()], [pid()]) ->
+          {ok, non_neg_integer()} | {error, term()}.
+set_flags({session, {_, Weak}, _} = Scope, Who, Flags, Own) ->
+    Gc = has_gc(Flags) andalso affected(gc_two_sessions)
+        andalso gc_of_others(Weak, Who) =/= [],
+    case Gc of
+        false -> do_flags(Scope, true, Who, Flags, Own);
+        true -> {error, {gc_traced_in_another_session, Who}}
+    end;
+set_flags(Scope, Who, Flags, Own) ->
+    do_flags(Scope, true, Who, Flags, Own).
 
 do_flags({session, S, _}, How, Pid, Flags, Own) when is_pid(Pid) ->
     case is_local(Pid) andalso not lists:member(Pid, Own) of
@@ -771,7 +788,8 @@ known_defects() ->
       "erlang:trace(all | existing, ..) beside a dirty scheduler that traces "
       "can crash: done process by process"},
      {gc_two_sessions, [{"15.0", none}], refused,
-      "garbage_collection of one process in two sessions: use after free"},
+      "garbage_collection of one process in two sessions: trace_gc() frees "
+      "for the first what it sends to the second"},
      {dirty_tracee, [{"0", "13.2"}], told,
       "tracing a process on a dirty scheduler can crash this VM (mended in "
       "erts 13.2); --procs makes it unlikelier"},
@@ -802,51 +820,71 @@ version(String) ->
     [N || Part <- string:lexemes(String, ".-"),
           {N, []} <- [string:to_integer(Part)]].
 
-%% @doc Whether garbage collections of one of these are traced in a session,
-%% and the VM would not survive it in a second one.
--spec gc_elsewhere([pid() | new]) -> false | {true, pid() | new}.
-gc_elsewhere(Pids) ->
-    case has_sessions() andalso affected(gc_two_sessions) andalso
-        gc_elsewhere({none, none}, Pids) of
-        {true, {_, P}} -> {true, P};
+%% @doc Whether somebody else's session may come to trace the garbage collections
+%% of a process that we would trace with these flags, and the VM would not survive
+%% it: whom that session has. So may two who each have other processes: children
+%% get flags from their parents and as new ones, and links pass them on.
+-spec gc_elsewhere([pid() | new], [atom()]) -> false | {true, pid() | new}.
+gc_elsewhere(Whom, Flags) ->
+    gc_elsewhere({none, none}, Whom, Flags).
+
+gc_elsewhere(S, Procs, Flags) ->
+    Concerns = has_gc(Flags) orelse passes_on(Flags),
+    case Concerns andalso has_sessions() andalso affected(gc_two_sessions) of
+        true -> gc_meets(gc_ours(S, each(Procs), Flags), S);
         false -> false
     end.
 
-refused({session, S, _}, Procs, Flags) ->
-    Gc = lists:member(garbage_collection, Flags) orelse
-        lists:member(all, Flags),
-    case Gc andalso affected(gc_two_sessions) of
-        true -> gc_elsewhere(S, Procs);
-        false -> false
-    end;
-refused({legacy, _}, _Procs, _Flags) ->
-    false.
+each(all) -> [new | processes()];
+each(existing) -> processes();
+each(Procs) when is_list(Procs) -> Procs;
+each(Pid) -> [Pid].
 
-%% The other way round, another tool that asks for it later, is out of reach.
-gc_elsewhere(S, Procs) ->
-    Pids = case Procs of
-               all -> [new | processes()];
-               existing -> processes();
-               _ when is_list(Procs) -> Procs;
-               _ -> [Procs]
-           end,
-    case [P || P <- Pids, Other <- other_sessions(S, P), has_gc(Other, P)] of
+gc_ours({none, none}, Whom, Flags) ->
+    [{P, Flags} || P <- Whom, has_gc(Flags)];
+gc_ours({_, Weak}, Whom, Flags) ->
+    [{P, All} || P <- Whom, All <- [Flags ++ flags_of(Weak, P)], has_gc(All)].
+
+gc_meets([], _) ->
+    false;
+gc_meets(Ours, {_, Weak}) ->
+    Theirs = [G || P <- [new | processes()], G <- gc_of_others(Weak, P)],
+    Mine = maps:from_list(Ours),
+    Parents = lists:any(fun({_, Flags}) -> passes_on(Flags) end, Ours),
+    Linked = lists:any(fun({_, Flags}) -> links(Flags) end, Ours),
+    case [P || {P, Flags} <- Theirs,
+               is_map_key(P, Mine)
+                   orelse (is_map_key(new, Mine) andalso passes_on(Flags))
+                   orelse (Parents andalso P =:= new)
+                   orelse Linked orelse links(Flags)] of
         [] -> false;
-        [P | _] -> {true, {gc_traced_in_another_session, P}}
+        [P | _] -> {true, P}
     end.
 
-other_sessions({_, Weak}, P) ->
-    case trace:session_info(P) of
-        undefined -> [];
-        Sessions -> [O || O <- Sessions, O =/= Weak]
-    end.
+gc_of_others(Weak, P) ->
+    [{P, Flags} || S <- sessions_of(P), S =/= Weak,
+                   Flags <- [flags_of(S, P)], has_gc(Flags)].
 
-has_gc(Session, P) ->
-    try trace:info(Session, P, flags) of
-        {flags, Flags} when is_list(Flags) ->
-            lists:member(garbage_collection, Flags);
-        _ ->
-            false
-    catch
-        error:badarg -> false
+has_gc(Flags) ->
+    lists:member(garbage_collection, Flags) orelse lists:member(all, Flags).
+
+passes_on(Flags) ->
+    links(Flags) orelse lists:member(set_on_spawn, Flags)
+        orelse lists:member(set_on_first_spawn, Flags).
+
+links(Flags) ->
+    lists:any(fun(F) -> lists:member(F, Flags) end,
+              [set_on_link, set_on_first_link, all]).
+
+%% The VM's own session, that of the old functions, has no handle to ask with.
+flags_of(Session, P) ->
+    Info = guarded(fun() ->
+                           case Session of
+                               {legacy, default} -> erlang:trace_info(P, flags);
+                               _ -> trace:info(Session, P, flags)
+                           end
+                   end),
+    case Info of
+        {ok, {flags, Flags}} when is_list(Flags) -> Flags;
+        _ -> []
     end.

@@ -27,6 +27,7 @@
          others_who_trace_are_named/1,
          what_others_left_is_told/1,
          two_who_trace_garbage_collections_are_refused/1,
+         two_who_would_come_to_trace_garbage_collections_are_refused/1,
          defects_of_the_vm_are_told/1]).
 
 -import(inviso_test_lib, [wait_until/1]).
@@ -56,6 +57,7 @@ all() ->
      others_who_trace_are_named,
      what_others_left_is_told,
      two_who_trace_garbage_collections_are_refused,
+     two_who_would_come_to_trace_garbage_collections_are_refused,
      defects_of_the_vm_are_told].
 
 suite() -> [{timetrap, {seconds, 600}}].
@@ -731,6 +733,81 @@ two_who_trace_garbage_collections_are_refused(Config) ->
                 ok
         end
     end).
+
+%% Children get flags from their parents and as new processes, links pass them
+%% on: who is another's now need not stay so.
+two_who_would_come_to_trace_garbage_collections_are_refused(Config) ->
+    on(Config, fun() ->
+        case has_sessions() andalso inviso_otp:affected(gc_two_sessions) of
+            true ->
+                W = ?P:worker(),
+                Gc = garbage_collection,
+                Beside = fun(Who, Flags, Procs, Follow) ->
+                                 beside(trace, Who, [Gc | Flags], Procs, Follow)
+                         end,
+                ok = Beside(W, [], ["init"], []),
+                ok = Beside(W, [], ["new"], []),
+                ok = Beside(W, [], ["init"], [spawned]),
+                ok = Beside(W, [set_on_spawn], ["init"], [spawned]),
+                ok = Beside(new, [], ["init"], []),
+                refused = Beside(W, [set_on_spawn], ["new"], []),
+                refused = Beside(W, [set_on_first_link], ["new"], []),
+                refused = Beside(W, [set_on_link], ["init"], []),
+                refused = Beside(W, [], ["init"], [linked]),
+                refused = Beside(new, [], ["init"], [spawned]),
+                refused = Beside(new, [], ["init"], [linked]),
+                %% The old functions have a session as well.
+                ok = beside(erlang, W, [Gc], ["init"], []),
+                refused = beside(erlang, W, [Gc], [pid_to_list(W)], []),
+                refused = beside(erlang, W, [Gc], ["existing"], []),
+                refused = beside(erlang, new, [Gc], ["new"], []),
+                ok = flag_by_flag(W);
+            false ->
+                ok
+        end
+    end).
+
+%% What is answered to who would trace garbage collections, too.
+beside(How, Who, Flags, Procs, Follow) ->
+    S = case How of
+            trace ->
+                New = trace:session_create(theirs, self(), []),
+                1 = trace:process(New, Who, true, Flags) + on_new(Who),
+                New;
+            erlang ->
+                1 = erlang:trace(Who, true, Flags) + on_new(Who),
+                none
+        end,
+    Answer = case plan(["gc"], Procs, Follow) of
+                 {ok, _, _} -> ok;
+                 {error, refused, _} -> refused
+             end,
+    case How of
+        trace -> true = trace:session_destroy(S);
+        erlang -> _ = erlang:trace(Who, false, Flags)
+    end,
+    clean(),
+    Answer.
+
+on_new(new) -> 1;
+on_new(_) -> 0.
+
+%% The runtime component sets flags as it is told to: what counts is all of them.
+flag_by_flag(W) ->
+    S = trace:session_create(theirs, self(), []),
+    _ = trace:process(S, new, true, [garbage_collection]),
+    Scope = inviso_otp:scope_open(inviso, self()),
+    Set = fun(Flags) -> inviso_otp:set_flags(Scope, true, W, Flags, []) end,
+    {ok, 1} = Set([set_on_spawn]),
+    {error, {gc_traced_in_another_session, new}} = Set([garbage_collection]),
+    {ok, 1} = inviso_otp:set_flags(Scope, false, W, [set_on_spawn], []),
+    {ok, 1} = Set([garbage_collection]),
+    {error, {gc_traced_in_another_session, new}} = Set([set_on_first_spawn]),
+    {error, {gc_traced_in_another_session, new}} = Set([all]),
+    {ok, 1} = Set([call]),
+    true = trace:session_destroy(S),
+    {ok, 1} = Set([set_on_first_spawn]),
+    inviso_otp:scope_close(Scope, []).
 
 until_error(Plan, Scope) ->
     case inviso_arm:step(Plan, Scope, []) of

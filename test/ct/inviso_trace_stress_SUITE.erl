@@ -141,7 +141,7 @@ flags() ->
 %% OTP's own sessions crash the VM when two of them trace the garbage collections
 %% of one process, so there one at a time does: all inherit from these.
 not_wanted(Whom) ->
-    [garbage_collection || inviso_otp:gc_elsewhere(Whom) =/= false].
+    [garbage_collection || inviso_otp:gc_elsewhere(Whom, [all]) =/= false].
 
 pattern(S, N, F) ->
     {MS, Flags} =
