@@ -692,7 +692,7 @@ one_of_two_dies(Config) ->
     Before = inviso_footprint:of_node(A),
     Opts = command(Config, A),
     Names = maps:get(name, A) ++ "," ++ maps:get(name, B),
-    Cmd = ?LIB:start(Opts, ["record", "-n", Names, "--for", "30s", "-o", "o",
+    Cmd = ?LIB:start(Opts, ["record", "-n", Names, "--for", "20s", "-o", "o",
                             "lists:seq/2"], 120000),
     [?LIB:until_tracing(Opts, maps:get(name, N), Cmd) || N <- [A, B]],
     ok = ?LIB:signal(maps:get(os_pid, B), "KILL"),

@@ -63,7 +63,7 @@ static pid_t start(const struct ring_build *b, unsigned at)
 	if (pid)
 		return pid;
 	kill_at = at;
-	if (inv_attach_proc(&mem, vm, b->fd, 5000, &err) < 0) {
+	if (inv_attach_proc(&mem, vm, b->fd, 60000, &err) < 0) {
 		fprintf(stderr, "%s\n", err.text);
 		_exit(3);
 	}
