@@ -13,7 +13,8 @@
 -type match_spec() :: inviso_engine_spec:match_spec().
 -opaque messages() :: #{send | 'receive' =>
                             [{inviso_engine:slot(), match_spec() | false}]}.
--type reason() :: badarg | system_limit | {not_supported, term()} | {already_traced, term()}.
+-type reason() :: badarg | system_limit | {not_supported, term()} |
+                  {already_traced, term()}.
 
 %% @doc Nothing is set.
 -spec new() -> messages().
