@@ -218,7 +218,7 @@ finish(Ms, #keeper{receiver = Receiver, handle = Handle} = K) ->
             receive {'DOWN', Monitor, process, _, _} -> ok end
     end,
     Counts = counts(unhandled, K),
-    _ = inviso_tracer:nif_free(Handle),
+    ok = inviso_keeper:free(Handle),
     Counts.
 
 await_quiet(Handle) ->

@@ -9,6 +9,9 @@
 -module(inviso_keeper).
 
 -export([start/1, info/1, filter/2, flush/1, flush/2, close/1]).
+
+%% For other keepers.
+-export([free/1]).
 -export([init/2]).
 
 -define(ANCHOR_MS, 1000).
@@ -16,6 +19,7 @@
 %% The spooler itself gives up on a log that cannot be written after 5 s.
 -define(CLOSE_MS, 15000).
 -define(START_MS, 10000).
+-define(SETTLE_MS, 5000).
 %% A spooler that dies is started again, at once at first and then slower.
 -define(RESTART_MAX_MS, 5000).
 
@@ -28,7 +32,8 @@
          ring_path :: binary(),
          rotated :: boolean(),
          port :: port() | undefined,
-         restart_ms = 0 :: non_neg_integer()}).
+         restart_ms = 0 :: non_neg_integer(),
+         gone = 0 :: non_neg_integer()}). % of which schedulers know
 
 %% The spooler's states and the reasons of losses, by their numbers in
 %% c_src/abi/ring.h and c_src/abi/event.h.
@@ -183,7 +188,7 @@ failure(#{posix := Posix, error := Text}) ->
 abandon(K, Reason) ->
     retire(K, closed),
     stop_spooler(K),
-    free(K),
+    free(K#keeper.handle),
     remove_ring(K),
     {error, Reason}.
 
@@ -191,8 +196,7 @@ loop(K = #keeper{handle = Handle, owner = Owner, port = Port}) ->
     receive
         anchor ->
             case anchor(Handle) of
-                ok -> loop(K#keeper{restart_ms =
-                                        max(0, K#keeper.restart_ms - 100)});
+                {ok, Gone} -> loop(ticked(Gone, K));
                 closed -> closed
             end;
         {info, From, Ref} ->
@@ -231,15 +235,20 @@ answer_all(Result) ->
 
 %% The library closes its tracers when it is unloaded.
 anchor(Handle) ->
-    try inviso_tracer:nif_anchor(Handle) of
-        ok ->
+    try {inviso_tracer:nif_anchor(Handle), inviso_tracer:nif_gone()} of
+        {ok, Gone} ->
             erlang:send_after(?ANCHOR_MS, self(), anchor),
-            ok;
-        closed ->
+            {ok, Gone};
+        {closed, _} ->
             closed
     catch
         error:_ -> closed
     end.
+
+%% A limit that is reached makes a tracer go, too.
+ticked(Gone, K = #keeper{restart_ms = Ms}) ->
+    _ = Gone =:= K#keeper.gone orelse settle(0),
+    K#keeper{restart_ms = max(0, Ms - 100), gone = Gone}.
 
 %%---------------------------------------------------------------------------
 %% The spooler
@@ -249,7 +258,7 @@ start_spooler(K) ->
     catch
         error:Posix ->
             retire(K, closed),
-            free(K),
+            free(K#keeper.handle),
             remove_ring(K),
             {error, {load, lists:flatten(
                              io_lib:format("~ts: ~p", [spooler(), Posix]))}}
@@ -397,7 +406,7 @@ finish(K, Why) ->
     Spool = spool(K2),
     Stats = stats(K2),
     stop_spooler(K2),
-    free(K2),
+    free(K2#keeper.handle),
     case {Result, Spool} of
         {ok, #{state := done}} ->
             remove_ring(K2),
@@ -421,8 +430,35 @@ await_quiet(Handle) ->
         _ -> ok
     end.
 
-free(#keeper{handle = Handle}) ->
-    inviso_tracer:nif_free(Handle).
+%% Of a tracer that is retired and quiet; who finds it closed finds the
+%% schedulers settled.
+-spec free(pos_integer()) -> ok.
+free(Handle) ->
+    _ = inviso_tracer:nif_gone() > 0 andalso settle(?SETTLE_MS),
+    _ = inviso_tracer:nif_free(Handle),
+    ok.
+
+%% A process for each scheduler, which can be late where one does not come to
+%% run it, and is awaited for so long.  See c_src/nif/gone.h.
+%% The option is undocumented.
+-dialyzer({nowarn_function, [settle/1, await_down/2]}).
+settle(Ms) ->
+    Until = deadline(Ms),
+    Here = fun() -> inviso_tracer:nif_settle() end,
+    Settling = [spawn_opt(Here, [monitor, {priority, high}, {scheduler, N}])
+                || N <- up_to(erlang:system_info(schedulers_online))],
+    [await_down(Mon, Until) || {_, Mon} <- Settling].
+
+%% Whoever traces lists:seq/2 is not to see it called.
+up_to(0) -> [];
+up_to(N) -> [N | up_to(N - 1)].
+
+await_down(Mon, Until) ->
+    receive
+        {'DOWN', Mon, process, _, _} -> ok
+    after max(0, Until - erlang:monotonic_time(millisecond)) ->
+            demonitor(Mon, [flush])
+    end.
 
 %% All of it is in the log: the ring's file has done its work.  The spooler
 %% removes it too, when the node is gone; here it is gone when close returns.

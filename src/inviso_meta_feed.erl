@@ -64,8 +64,7 @@ counts(Feed) ->
 close(Feed) ->
     _ = inviso_tracer:nif_retire(Feed),
     ok = await_quiet(Feed),
-    _ = inviso_tracer:nif_free(Feed),
-    ok.
+    inviso_keeper:free(Feed).
 
 await_quiet(Feed) ->
     case inviso_tracer:nif_quiet(Feed) of

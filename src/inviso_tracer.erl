@@ -29,7 +29,7 @@
 %% For inviso_keeper.
 -export([nif_open/2, nif_offer/1, nif_give/1, nif_keeper/1, nif_info/1,
          nif_spool/1, nif_anchor/1, nif_flush/1, nif_filter/6, nif_retire/1,
-         nif_quiet/1, nif_end/2, nif_free/1]).
+         nif_quiet/1, nif_end/2, nif_free/1, nif_gone/0, nif_settle/0]).
 
 %% For inviso_deliver.
 -export([nif_deliver/4, nif_credit/3, nif_counts/1]).
@@ -38,7 +38,7 @@
 -nifs([enabled/3, trace/5, dir/0,
        nif_open/2, nif_offer/1, nif_give/1, nif_keeper/1, nif_info/1,
        nif_spool/1, nif_anchor/1, nif_flush/1, nif_filter/6, nif_retire/1,
-       nif_quiet/1, nif_end/2, nif_free/1,
+       nif_quiet/1, nif_end/2, nif_free/1, nif_gone/0, nif_settle/0,
        nif_deliver/4, nif_credit/3, nif_counts/1]).
 
 -export_type([tracer/0, opts/0, filter/0, stats/0]).
@@ -243,6 +243,11 @@ nif_end(_Handle, _Why) -> erlang:nif_error(not_loaded).
 
 %% Gives the memory back -> true | false (not retired or not quiet)
 nif_free(_Handle) -> erlang:nif_error(not_loaded).
+
+%% How many tracers are gone of those that schedulers have to know; and that the
+%% one which runs the calling process does, see c_src/nif/gone.h.
+nif_gone() -> erlang:nif_error(not_loaded).
+nif_settle() -> erlang:nif_error(not_loaded).
 
 %%---------------------------------------------------------------------------
 %% Tracers that deliver, see c_src/nif/delivery.h; keeper, retire, quiet and

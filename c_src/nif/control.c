@@ -9,6 +9,7 @@
 #include "nif/anchor.h"
 #include "nif/atoms.h"
 #include "nif/count.h"
+#include "nif/gone.h"
 #include "nif/offer.h"
 #include "nif/options.h"
 #include "nif/thread.h"
@@ -319,6 +320,7 @@ ERL_NIF_TERM inv_control_retire(ErlNifEnv *env, int argc,
 	(void)argc;
 	if (!t)
 		return inv_am_closed;
+	inv_gone_add(inv_slot_of(t->handle));
 	inv_tracer_retire(t);
 	inv_tracer_release();
 	return inv_am_ok;

@@ -11,6 +11,7 @@
 #include "nif/atoms.h"
 #include "nif/delivery.h"
 #include "nif/encode.h"
+#include "nif/gone.h"
 #include "nif/put.h"
 #include "nif/thread.h"
 #include "nif/tracer.h"
@@ -28,10 +29,18 @@ struct event {
 	uint64_t now;
 };
 
+/* Looked at first: nobody is to write to the line that all threads read. */
+static inline void note_asked(struct inv_slot *slot)
+{
+	if (inv_unlikely(
+		    !atomic_load_explicit(&slot->asked, memory_order_relaxed)))
+		atomic_store_explicit(&slot->asked, true, memory_order_relaxed);
+}
+
 ERL_NIF_TERM inv_event_enabled(ErlNifEnv *env, int argc,
 			       const ERL_NIF_TERM argv[])
 {
-	const struct inv_slot *slot;
+	struct inv_slot *slot;
 	ErlNifUInt64 handle;
 
 	(void)argc;
@@ -39,12 +48,16 @@ ERL_NIF_TERM inv_event_enabled(ErlNifEnv *env, int argc,
 		slot = inv_slot_of(handle);
 		if (atomic_load_explicit(&slot->handle, memory_order_relaxed) ==
 			    handle &&
-		    !atomic_load_explicit(&slot->spent, memory_order_relaxed))
+		    !atomic_load_explicit(&slot->spent, memory_order_relaxed)) {
+			note_asked(slot);
 			return inv_am_trace;
+		}
 	}
 	/* Only trace_status may be answered with remove: for the other tags
 	 * some places in the VM take it for a wrong answer. */
-	return argv[0] == inv_am_trace_status ? inv_am_remove : inv_am_discard;
+	return argv[0] == inv_am_trace_status && inv_gone_settled() ?
+		       inv_am_remove :
+		       inv_am_discard;
 }
 
 static enum inv_ts_kind ts_kind_of(ERL_NIF_TERM atom)
@@ -272,6 +285,15 @@ static uint32_t lease(_Atomic int64_t *left, uint32_t want)
 	return was > 0 ? (uint32_t)was : 0;
 }
 
+/* Several threads may find out. */
+static void spend(struct inv_slot *slot)
+{
+	if (atomic_load_explicit(&slot->spent, memory_order_relaxed))
+		return;
+	inv_gone_add(slot);
+	atomic_store_explicit(&slot->spent, true, memory_order_release);
+}
+
 /*
  * One event out of the leases, if the tracer's limits allow one more; now is
  * its time.  Out of line: most tracers have no limits.
@@ -285,8 +307,7 @@ __attribute__((noinline)) static bool take_leases(struct inv_tracer *t,
 	if (lane->events_lease == 0)
 		lane->events_lease = lease(&t->events_left, INV_LEASE_EVENTS);
 	if (lane->bytes_lease == 0 || lane->events_lease == 0) {
-		atomic_store_explicit(&inv_slot_of(t->handle)->spent, true,
-				      memory_order_relaxed);
+		spend(inv_slot_of(t->handle));
 		return false;
 	}
 	if (t->rate) {

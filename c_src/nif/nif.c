@@ -13,6 +13,7 @@
 #include "nif/atoms.h"
 #include "nif/control.h"
 #include "nif/event.h"
+#include "nif/gone.h"
 #include "nif/scalar.h"
 #include "nif/thread.h"
 #include "nif/tracer.h"
@@ -76,6 +77,7 @@ static int load(ErlNifEnv *env, void **priv, ERL_NIF_TERM load_info)
 	if (inv_tracers_load(env) != 0)
 		return -1;
 	inv_atoms_init(env);
+	inv_gone_init();
 	inv_encode_init(env);
 	inv_scalar_init();
 	instances++;
@@ -116,6 +118,8 @@ static ErlNifFunc functions[] = {
 	{ "nif_quiet", 1, inv_control_quiet, 0 },
 	{ "nif_end", 2, inv_control_end, 0 },
 	{ "nif_free", 1, inv_control_free, ERL_NIF_DIRTY_JOB_IO_BOUND },
+	{ "nif_gone", 0, inv_gone_count, 0 },
+	{ "nif_settle", 0, inv_gone_settle, 0 },
 	{ "nif_deliver", 4, inv_control_deliver, 0 },
 	{ "nif_credit", 3, inv_control_credit, 0 },
 	{ "nif_counts", 1, inv_control_counts, 0 },

@@ -27,9 +27,9 @@
  *                      +--keeper's death--+
  *
  * open     the handle is in the slot; callbacks record
- * retired  it is not: enabled/3 answers remove, trace/5 does nothing.  When no
- *          thread is in a callback any more, the spooler is told (state in the
- *          control page), and the memory may go.
+ * retired  it is not: enabled/3 answers remove (see nif/gone.h), trace/5 does
+ *          nothing.  When no thread is in a callback any more, the spooler is
+ *          told (state in the control page), and the memory may go.
  *
  * The functions here are for NIFs called by processes, never for tracer
  * callbacks; they serialise by a lock of their own.
@@ -77,6 +77,7 @@ struct inv_tracer {
 struct inv_slot {
 	_Alignas(INV_CACHE_LINE) _Atomic uint64_t handle; /* 0: none */
 	_Atomic bool spent;	  /* a limit is reached: remove */
+	_Atomic bool asked;	  /* the VM has it, not only the engine */
 	_Atomic uint64_t no_ring; /* events of threads without a ring */
 	struct inv_tracer *tracer;
 };

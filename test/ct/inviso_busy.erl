@@ -8,7 +8,10 @@
 -spec load() -> ok | {error, term()}.
 load() ->
     Dir = filename:dirname(code:which(?MODULE)),
-    erlang:load_nif(filename:join(Dir, ?MODULE_STRING), 0).
+    case erlang:load_nif(filename:join(Dir, ?MODULE_STRING), 0) of
+        {error, {reload, _}} -> ok;
+        Loaded -> Loaded
+    end.
 
 %% @doc Waits so many ms, fewer than 1000; its scheduler does nothing else, and
 %% no signal is looked at.

@@ -12,10 +12,12 @@
 -export([sessions_come_and_go_in_a_flood/1,
          ten_sessions_over_ten_thousand_processes/1,
          modules_are_loaded_again_under_a_trace/1,
-         a_tracer_is_taken_away_before_messages_are_received/1]).
+         a_tracer_is_taken_away_before_messages_are_received/1,
+         a_tracer_is_closed_before_messages_are_received/1,
+         a_tracer_is_spent_before_messages_are_received/1]).
 
 %% For the node.
--export([flood/1, ten/0, reload/0, taken_away/0]).
+-export([flood/1, ten/0, reload/0, taken_away/0, closed/1, spent/1]).
 
 -import(inviso_test_lib, [wait_until/1]).
 
@@ -28,7 +30,9 @@ all() ->
     [sessions_come_and_go_in_a_flood,
      ten_sessions_over_ten_thousand_processes,
      modules_are_loaded_again_under_a_trace,
-     a_tracer_is_taken_away_before_messages_are_received].
+     a_tracer_is_taken_away_before_messages_are_received,
+     a_tracer_is_closed_before_messages_are_received,
+     a_tracer_is_spent_before_messages_are_received].
 
 init_per_suite(Config) ->
     inviso_sessions_lib:start(Config).
@@ -347,32 +351,71 @@ a_tracer_is_taken_away_before_messages_are_received(Config) ->
     run(Config, taken_away, []).
 
 taken_away() ->
-    ok = inviso_busy:load(),
-    Old = process_flag(scheduler, 1),
-    process_flag(priority, high),
     Tracer = spawn_link(fun swallow/0),
     %% Its code is to be there.
     true = inviso_trace:session_destroy(traced(Tracer, Tracer)),
+    Other = inviso_trace:session_create(other, Tracer, []),
+    ok = asked(fun(Busy) ->
+                       S = traced(Busy, Tracer),
+                       fun() -> inviso_trace:session_destroy(S) end
+               end),
+    true = inviso_trace:session_destroy(Other),
+    ended([Tracer]).
+
+%% The same with a tracer of ours that somebody has handed to the VM.
+a_tracer_is_closed_before_messages_are_received(Config) ->
+    run(Config, closed, [log(Config, "closed.log")]).
+
+closed(Log) ->
+    {ok, T} = inviso_tracer:open(Log, #{}),
+    asked(fun(Busy) ->
+                  1 = by_hand(Busy, T),
+                  fun() -> {ok, _} = inviso_tracer:close(T) end
+          end).
+
+a_tracer_is_spent_before_messages_are_received(Config) ->
+    run(Config, spent, [log(Config, "spent.log")]).
+
+spent(Log) ->
+    {ok, T} = inviso_tracer:open(Log, #{limit => #{events => 0}}),
+    ok = asked(fun(Busy) ->
+                       1 = by_hand(Busy, T),
+                       fun() ->
+                               #{limit_reached := true} = inviso_tracer:info(T)
+                       end
+               end),
+    {ok, _} = inviso_tracer:close(T),
+    ok.
+
+log(Config, Name) ->
+    filename:join(?config(priv_dir, Config), Name).
+
+by_hand(Pid, {Module, State}) ->
+    erlang:trace(Pid, true, ['receive', {tracer, Module, State}]).
+
+%% Trace makes a process a tracee, and a function that takes its tracer away.
+asked(Trace) ->
+    ok = inviso_busy:load(),
+    Old = process_flag(scheduler, 1),
+    process_flag(priority, high),
     %% Who is bound to one that is not online never runs.
     Second = min(2, erlang:system_info(schedulers_online)),
     Busy = spawn_opt(fun receives_later/0, [link, {scheduler, Second}]),
-    Other = inviso_trace:session_create(other, Tracer, []),
-    S = traced(Busy, Tracer),
+    Away = Trace(Busy),
     Busy ! go,
     pause(),
     Asks = aside(fun() -> erlang:trace_info(Busy, flags) end),
     pause(),
     _ = [Busy ! {message, N} || N <- lists:seq(1, 10)],
-    Destroys = aside(fun() -> inviso_trace:session_destroy(S) end),
+    Takes = aside(Away),
     Busy ! stop,
     ok = wait_until(fun() ->
                             not lists:any(fun is_process_alive/1,
-                                          [Busy, Asks, Destroys])
+                                          [Busy, Asks, Takes])
                     end),
-    true = inviso_trace:session_destroy(Other),
     process_flag(scheduler, Old),
     process_flag(priority, normal),
-    ended([Tracer]).
+    ok.
 
 receives_later() ->
     receive go -> ok end,
