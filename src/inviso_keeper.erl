@@ -440,14 +440,23 @@ free(Handle) ->
 
 %% A process for each scheduler, which can be late where one does not come to
 %% run it, and is awaited for so long.  See c_src/nif/gone.h.
-%% The option is undocumented.
--dialyzer({nowarn_function, [settle/1, await_down/2]}).
+-dialyzer({nowarn_function, [settle/1, settle_on/1, await_down/2]}).
 settle(Ms) ->
     Until = deadline(Ms),
-    Here = fun() -> inviso_tracer:nif_settle() end,
-    Settling = [spawn_opt(Here, [monitor, {priority, high}, {scheduler, N}])
-                || N <- up_to(erlang:system_info(schedulers_online))],
+    Settling = [Process
+                || N <- up_to(erlang:system_info(schedulers_online)),
+                   Process <- settle_on(N)],
     [await_down(Mon, Until) || {_, Mon} <- Settling].
+
+%% The option is undocumented. Where there is no room for another process, the
+%% scheduler is settled when the next tracer goes.
+settle_on(N) ->
+    Here = fun() -> inviso_tracer:nif_settle() end,
+    try
+        [spawn_opt(Here, [monitor, {priority, high}, {scheduler, N}])]
+    catch
+        error:system_limit -> []
+    end.
 
 %% Whoever traces lists:seq/2 is not to see it called.
 up_to(0) -> [];

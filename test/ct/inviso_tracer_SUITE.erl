@@ -21,7 +21,7 @@
          flags_vanish_after_close/1, meta_vanishes_after_close/1,
          death_of_owner_completes_the_log/1,
          death_of_keeper_completes_the_log/1,
-         other_owner_is_watched/1,
+         other_owner_is_watched/1, a_node_full_of_processes_closes_it/1,
          hundred_tracers_leave_nothing/1, sixty_fifth_tracer_is_refused/1,
          close_while_two_schedulers_flood/1, two_tracers_at_once/1,
          library_is_unloaded_and_loaded_again/1,
@@ -38,6 +38,9 @@
          links_are_not_followed/1, ring_in_a_file/1,
          path_in_utf8/1]).
 
+%% For a node.
+-export([close_when_full/1]).
+
 -define(LIB, inviso_trace_lib).
 -define(SMALL, #{packet_bytes => 4096, buffer_bytes => small()}).
 
@@ -52,7 +55,7 @@ all() ->
      system_tracer_records_the_example_of_the_seed,
      flags_vanish_after_close, meta_vanishes_after_close,
      death_of_owner_completes_the_log, death_of_keeper_completes_the_log,
-     other_owner_is_watched,
+     other_owner_is_watched, a_node_full_of_processes_closes_it,
      hundred_tracers_leave_nothing, sixty_fifth_tracer_is_refused,
      close_while_two_schedulers_flood, two_tracers_at_once,
      library_is_unloaded_and_loaded_again, purged_under_trace_sessions,
@@ -446,6 +449,35 @@ death_of_owner_completes_the_log(Config) ->
     [] = trace_info(Pid, tracer),
     complete(Log, owner, 5000),
     ?LIB:stop(Pid).
+
+a_node_full_of_processes_closes_it(Config) ->
+    Dir = ?config(priv_dir, Config),
+    Node = inviso_test_lib:start_node(
+             full, Dir, ["+P", "1024", "-pa", filename:dirname(
+                                                code:which(inviso_tracer)),
+                         "-pa", filename:dirname(code:which(?MODULE))]),
+    {ok, #{produced := 1, recorded := 1, spooler := #{state := done}}} =
+        inviso_test_lib:call(Node, ?MODULE, close_when_full,
+                             [?LIB:name(Config, "x.log")]),
+    inviso_test_lib:stop_node(Node).
+
+close_when_full(Log) ->
+    {ok, {Module, State} = Tracer} = inviso_tracer:open(Log, #{}),
+    Pid = spawn_link(fun() -> receive never -> ok end end),
+    1 = erlang:trace(Pid, true, ['receive', {tracer, Module, State}]),
+    Pid ! hello,
+    {flags, ['receive']} = erlang:trace_info(Pid, flags),
+    Full = full([]),
+    Stats = inviso_tracer:close(Tracer),
+    _ = [exit(P, kill) || P <- Full],
+    Stats.
+
+full(Full) ->
+    try spawn(fun() -> receive never -> ok end end) of
+        P -> full([P | Full])
+    catch
+        error:system_limit -> Full
+    end.
 
 complete(Log, Why, N) ->
     #{why := Why, produced := N, recorded := N} =
