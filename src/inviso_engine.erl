@@ -138,10 +138,9 @@ unknown(_New) -> erlang:nif_error(not_loaded).
 -spec profile_of(tracee()) -> profile().
 profile_of(_Tracee) -> erlang:nif_error(not_loaded).
 
-%% @doc The sessions whose flag `call' a process has or had, and those that it has
-%% it of, or had until a match spec took it; `unknown' of one that never had any,
-%% or that died and whose place another has taken over.
--spec called(pid()) -> {sessions(), sessions()} | unknown.
+%% @doc The sessions whose flag `call' a process has or had; `unknown' of one that
+%% never had any, or that died and whose place another has taken over.
+-spec called(pid()) -> sessions() | unknown.
 called(_Pid) -> erlang:nif_error(not_loaded).
 
 %% @doc What a profile is: by flag, the sessions that have set it.

@@ -4,14 +4,10 @@
 %% The VM counts as long as any session does; what a session sees is that minus
 %% what was there when it began, plus what it had before the VM's counter was
 %% taken away. So no session's restart or pause is seen by another.
-%%
-%% The VM counts for a process that has flag `call' of any session. So before a
-%% session's flags change, what was counted until then is settled; after that it
-%% is told what processes take that have its own.
 -module(inviso_engine_counters).
 
--export([kinds/0, exists/1, start/2, pause/3, keep/3, settle/3, is_running/1,
-         value/4, show/3]).
+-export([kinds/0, exists/1, start/2, pause/2, keep/2, is_running/1, value/3,
+         show/2]).
 
 -export_type([kind/0, counter/0, reading/0]).
 
@@ -49,28 +45,18 @@ start(Kind, Where) ->
     {true, zero(Kind), reading(Kind, Where)}.
 
 %% @doc What was counted stays.
--spec pause(counter(), {kind(), mfa(), InVm :: boolean()},
-            inviso_engine:slot()) -> counter().
-pause({true, _, _} = Counter, {Kind, MFA, InVm}, Slot) ->
-    {false, now(Counter, reading(Kind, {MFA, InVm}), Slot), zero(Kind)};
-pause(Paused, _, _) ->
+-spec pause(counter(), {kind(), mfa(), InVm :: boolean()}) -> counter().
+pause({true, _, _} = Counter, {Kind, MFA, InVm}) ->
+    {false, now(Counter, reading(Kind, {MFA, InVm})), zero(Kind)};
+pause(Paused, _) ->
     Paused.
 
 %% @doc The VM's counter is about to go.
--spec keep(counter(), {kind(), mfa()}, inviso_engine:slot()) -> counter().
-keep({true, _, _} = Counter, {Kind, MFA}, Slot) ->
-    {true, now(Counter, reading(Kind, {MFA, true}), Slot), zero(Kind)};
-keep(Paused, _, _) ->
+-spec keep(counter(), {kind(), mfa()}) -> counter().
+keep({true, _, _} = Counter, {Kind, MFA}) ->
+    {true, now(Counter, reading(Kind, {MFA, true})), zero(Kind)};
+keep(Paused, _) ->
     Paused.
-
-%% @doc Processes are about to get or to lose the session's flag `call'.
--spec settle(counter() | true, {kind(), mfa()}, inviso_engine:slot()) ->
-          counter() | true.
-settle({true, _, _} = Counter, {Kind, MFA}, Slot) ->
-    Reading = reading(Kind, {MFA, true}),
-    {true, now(Counter, Reading, Slot), Reading};
-settle(Other, _, _) ->
-    Other.
 
 %% @doc Whether the VM has to count for it. (`true' is a counter that functions
 %% yet to be loaded will have.)
@@ -79,33 +65,23 @@ is_running({Runs, _, _}) -> Runs;
 is_running(true) -> true.
 
 %% @doc What the session is told.
--spec value(counter(), kind(), {mfa(), InVm :: boolean()},
-            inviso_engine:slot()) -> reading().
-value({false, Kept, _}, _Kind, _, _) -> Kept;
-value(Counter, Kind, Where, Slot) -> now(Counter, reading(Kind, Where), Slot).
+-spec value(counter(), kind(), {mfa(), InVm :: boolean()}) -> reading().
+value({false, Kept, _}, _Kind, _) -> Kept;
+value(Counter, Kind, Where) -> now(Counter, reading(Kind, Where)).
 
-%% @doc As `trace:info/3' has it, for the processes that have, or had, the
-%% session's flag `call'.
--spec show(kind(), inviso_engine:slot(), reading()) -> term().
-show(call_count, _, Count) ->
+%% @doc As `trace:info/3' has it, for the processes that Wanted says.
+-spec show({kind(), fun((pid()) -> boolean())}, reading()) -> term().
+show({call_count, _}, Count) ->
     Count;
-show(call_time, Slot, Reading) ->
+show({call_time, Wanted}, Reading) ->
     [{Pid, Count, Us div 1000000, Us rem 1000000}
-     || {Pid, {Count, Us}} <- maps:to_list(Reading),
-        inviso_engine_flags:called(Slot, Pid)];
-show(call_memory, Slot, Reading) ->
+     || {Pid, {Count, Us}} <- maps:to_list(Reading), Wanted(Pid)];
+show({call_memory, Wanted}, Reading) ->
     [{Pid, Count, Words}
-     || {Pid, {Count, Words}} <- maps:to_list(Reading),
-        inviso_engine_flags:called(Slot, Pid)].
+     || {Pid, {Count, Words}} <- maps:to_list(Reading), Wanted(Pid)].
 
-now({true, Kept, Base}, Reading, Slot) ->
-    plus(Kept, its_own(minus(Reading, Base), Slot)).
-
-its_own(Count, _) when is_integer(Count) ->
-    Count;
-its_own(Reading, Slot) ->
-    maps:filter(fun(Pid, _) -> inviso_engine_flags:has_calls(Slot, Pid) end,
-                Reading).
+now({true, Kept, Base}, Reading) ->
+    plus(Kept, minus(Reading, Base)).
 
 zero(call_count) -> 0;
 zero(_) -> #{}.

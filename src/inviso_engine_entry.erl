@@ -3,7 +3,7 @@
 %% of it, and what it is told.
 -module(inviso_engine_entry).
 
--export([parse/3, edit/3, keep/4, settle/4, is_global/1, counts/2, info/3,
+-export([parse/3, edit/3, keep/4, is_global/1, counts/2, info/3,
          source/1]).
 
 -export_type([entry/0, action/0, kind/0, meta/0]).
@@ -88,8 +88,7 @@ kinds(_, _, _) ->
 %% functions that will be, `on_load'.
 -spec edit(entry(), {how(), global | [kind()],
                      {inviso_engine_spec:match_spec(), meta()}},
-           {Exported :: boolean(),
-            {inviso_engine:slot(), mfa() | on_load},
+           {Exported :: boolean(), mfa() | on_load,
             inviso_engine_breakpoints:state()}) -> entry().
 edit(#{call := {global, _}} = E, {off, global, _}, _) ->
     maps:remove(call, E);
@@ -117,18 +116,17 @@ edit(E0, {How, Kinds, {MS, Tracer}}, {_, Where, State}) ->
 is_global(#{call := {global, _}}) -> true;
 is_global(_) -> false.
 
-count(Kind, on, E, {_, on_load}, _) ->
+count(Kind, on, E, on_load, _) ->
     E#{Kind => true};
-count(_, _, E, {_, on_load}, _) ->
+count(_, _, E, on_load, _) ->
     E;
 %% There is no breakpoint of the session yet, and these make none.
 count(_, How, E, _, _) when map_size(E) =:= 0, How =/= on ->
     E;
-count(Kind, pause, E, {Slot, MFA}, State) when is_map_key(Kind, E) ->
+count(Kind, pause, E, MFA, State) when is_map_key(Kind, E) ->
     E#{Kind => inviso_engine_counters:pause(
-                 maps:get(Kind, E), {Kind, MFA, is_map_key(Kind, State)},
-                 Slot)};
-count(Kind, _, E, {_, MFA}, State) ->
+                 maps:get(Kind, E), {Kind, MFA, is_map_key(Kind, State)})};
+count(Kind, _, E, MFA, State) ->
     E#{Kind => inviso_engine_counters:start(
                  Kind, {MFA, is_map_key(Kind, State)})}.
 
@@ -142,29 +140,17 @@ keep(MFA, Old, New, Sessions) ->
         [] ->
             Sessions;
         Kinds ->
-            [{Slot, lists:foldl(fun(K, Acc) -> kept(K, MFA, Slot, Acc) end, E,
-                                Kinds)}
+            [{Slot, lists:foldl(fun(K, Acc) -> keep(K, MFA, Acc) end, E, Kinds)}
              || {Slot, E} <- Sessions]
     end.
 
-kept(Kind, MFA, Slot, E) ->
+keep(Kind, MFA, E) ->
     case E of
         #{Kind := Counter} ->
-            E#{Kind => inviso_engine_counters:keep(Counter, {Kind, MFA}, Slot)};
+            E#{Kind => inviso_engine_counters:keep(Counter, {Kind, MFA})};
         _ ->
             E
     end.
-
-%% @doc What a session's counters by process are at, before its flags change.
--spec settle(mfa(), inviso_engine_breakpoints:state(), inviso_engine:slot(),
-             entry()) -> entry().
-settle(MFA, State, Slot, E) ->
-    maps:map(fun(K, Counter) when K =:= call_time; K =:= call_memory,
-                                  is_map_key(K, State) ->
-                     inviso_engine_counters:settle(Counter, {K, MFA}, Slot);
-                (_, Value) ->
-                     Value
-             end, E).
 
 %% @doc Whether the VM has to count for it.
 -spec counts(inviso_engine_counters:kind(), entry()) -> boolean().
@@ -176,7 +162,7 @@ counts(Kind, Entry) ->
 
 %% @doc An item of trace:info/3 of what is not empty.
 -spec info(term(), entry(),
-           on_load | {inviso_engine:slot(), mfa(),
+           on_load | {fun((pid()) -> boolean()), mfa(),
                       inviso_engine_breakpoints:state()}) ->
           {term(), term()} | badarg.
 info(all, E, on_load) ->
@@ -194,7 +180,7 @@ info(Item, E, Where) ->
     end.
 
 on_load_item(Item, E) ->
-    case item(Item, E, {0, {?MODULE, info, 3}, #{}}) of
+    case item(Item, E, {fun(_) -> true end, {?MODULE, info, 3}, #{}}) of
         {counts, _} -> true;
         Value -> Value
     end.
@@ -215,15 +201,15 @@ item(meta, #{meta := {_, {Tracer, Number}}}, _) ->
     end;
 item(meta_match_spec, #{meta := {MS, _}}, _) ->
     source(MS);
-item(Kind, E, {Slot, MFA, State}) ->
+item(Kind, E, {Wanted, MFA, State}) ->
     case E of
         #{Kind := true} ->
             {counts, true};
         #{Kind := Counter} when Kind =/= meta ->
             inviso_engine_counters:show(
-              Kind, Slot,
-              inviso_engine_counters:value(
-                Counter, Kind, {MFA, is_map_key(Kind, State)}, Slot));
+              {Kind, Wanted},
+              inviso_engine_counters:value(Counter, Kind,
+                                           {MFA, is_map_key(Kind, State)}));
         _ ->
             false
     end.

@@ -15,8 +15,7 @@
 
 -export([new/0, opened/2, parse/2, for/2, change/3, change_all/3, quiet/3,
          changed/2, flags/2, tracer/2, sessions/1, calls/2, returns/2, silent/2,
-         called/2, has_calls/2, is_calls/1, recount/2, in_vm/0, in_vm/1,
-         forget/2, forget/3, release/2,
+         called/2, recount/2, in_vm/0, in_vm/1, forget/2, forget/3, release/2,
          is_engine/1, clean/0]).
 
 -export_type([flags/0, tracee/0, change/0]).
@@ -483,23 +482,10 @@ silent(Slot, #flags{silent = Silent}) ->
 %% may be known no more: then it had.
 -spec called(inviso_engine:slot(), pid()) -> boolean().
 called(Slot, Pid) ->
-    calling(1, Slot, Pid).
-
-%% @doc Whether it has it, or had when it died, or when a match spec took it.
--spec has_calls(inviso_engine:slot(), pid()) -> boolean().
-has_calls(Slot, Pid) ->
-    calling(2, Slot, Pid).
-
-calling(N, Slot, Pid) ->
     case inviso_engine:called(Pid) of
         unknown -> not is_process_alive(Pid);
-        Sessions -> element(N, Sessions) band ?BIT(Slot) =/= 0
+        Sessions -> Sessions band ?BIT(Slot) =/= 0
     end.
-
-%% @doc Whether flag `call' is one of these.
--spec is_calls(non_neg_integer()) -> boolean().
-is_calls(Bits) ->
-    Bits band ?CALL =/= 0.
 
 %% @doc Finds that out anew, after flags have been cleared on many.
 -spec recount(inviso_engine:slot(), flags()) -> flags().

@@ -8,8 +8,8 @@
 %% that matter have set there.
 -module(inviso_engine_functions).
 
--export([new/0, look/1, look/2, set/5, activate/3, settle/2,
-         foreign/3, forget/2, info/3,
+-export([new/0, look/1, look/2, set/5, activate/3,
+         foreign/3, forget/2, info/4,
          sessions/2]).
 
 -export_type([functions/0]).
@@ -37,8 +37,6 @@
          %% Those whose match specs change flags of a process in the call, or
          %% tell its end alone.
          changing = [] :: [slot()],
-         %% Those that may have counters by process.
-         timing = [] :: [slot()],
          %% Those with flags `return_to' and `silent'; whether it takes callers
          %% to tell whose an event return_to is.
          returning = [] :: [slot()],
@@ -65,7 +63,7 @@ new() ->
           functions()) ->
           {ok, non_neg_integer(), functions()} | {error, reason()}.
 set(Slot, Spec, {How, Kinds, MS} = Asked, Meta, F0) ->
-    F = able(Slot, Asked, timing(Slot, Asked, F0)),
+    F = able(Slot, Asked, F0),
     Action = {How, Kinds, {MS, Meta}},
     Done = case Spec of
                on_load -> set_on_load(Slot, Action, F);
@@ -75,36 +73,6 @@ set(Slot, Spec, {How, Kinds, MS} = Asked, Meta, F0) ->
         {ok, N, New} when F =/= F0 -> {ok, N, able_now(Slot, F0, New)};
         _ -> Done
     end.
-
-timing(Slot, {How, Kinds, _}, #functions{timing = Timing} = F) ->
-    case How =/= off andalso Kinds =/= global
-        andalso (lists:member(call_time, Kinds)
-                 orelse lists:member(call_memory, Kinds)) of
-        true -> F#functions{timing = member(Slot, true, Timing)};
-        false -> F
-    end.
-
-%% @doc Processes are about to get or to lose the session's flag `call'.
--spec settle(slot(), functions()) -> functions().
-settle(Slot, #functions{timing = Timing, modules = Modules} = F) ->
-    case lists:member(Slot, Timing) of
-        true -> F#functions{modules = maps:map(fun(M, Known) ->
-                                                       settled(Slot, M, Known)
-                                               end, Modules)};
-        false -> F
-    end.
-
-settled(Slot, M, {Version, Fs}) ->
-    {Version,
-     maps:map(fun({Name, A}, {Sessions, State}) ->
-                      {[case Session of
-                            {Slot, E} ->
-                                {Slot, inviso_engine_entry:settle(
-                                         {M, Name, A}, State, Slot, E)};
-                            _ ->
-                                Session
-                        end || Session <- Sessions], State}
-              end, Fs)}.
 
 %% What a match spec may do, which is of no matter unless it is accepted.
 able(Slot, {on, _, MS}, #functions{enabling = Enabling,
@@ -179,7 +147,6 @@ forget(Slot, F0) ->
     F1 = F0#functions{calling = F0#functions.calling -- [Slot],
                       enabling = F0#functions.enabling -- [Slot],
                       changing = F0#functions.changing -- [Slot],
-                      timing = F0#functions.timing -- [Slot],
                       returning = F0#functions.returning -- [Slot],
                       foreign = F0#functions.foreign -- [Slot],
                       silent = F0#functions.silent -- [Slot],
@@ -255,7 +222,7 @@ plan([{{Name, A} = FA, Exported} | Rest], M, Slot, Action, {F, Cache, Acc}) ->
     {Sessions0, Old} = Known = found(MFA, F),
     Entry0 = entry(Slot, Sessions0),
     Rests = rests(Known),
-    case edit(Entry0, Action, {Exported, {Slot, MFA}, Old}) of
+    case edit(Entry0, Action, {Exported, MFA, Old}) of
         Entry0 when not Rests ->
             plan(Rest, M, Slot, Action, {F, Cache, Acc});
         Entry ->
@@ -479,8 +446,7 @@ set_on_load(Slot, Action, #functions{on_load = {Sessions, State}} = F) ->
         true ->
             {error, {already_traced, on_load}};
         false ->
-            Entry = edit(entry(Slot, Sessions), Action,
-                         {true, {Slot, on_load}, State}),
+            Entry = edit(entry(Slot, Sessions), Action, {true, on_load, State}),
             case set_on_load_to(with(Slot, Entry, Sessions), F) of
                 {ok, New} -> {ok, 0, New};
                 {error, _} = E -> E
@@ -581,18 +547,20 @@ look(_, F) ->
 %%---------------------------------------------------------------------------
 %% What sessions are told.
 
-%% @doc An item of trace:info/3.
--spec info(slot(), {mfa() | on_load, term()}, functions()) ->
+%% @doc An item of trace:info/3; the last but one tests for processes with flag
+%% `call' in the session.
+-spec info(slot(), {mfa() | on_load, term()}, fun((pid()) -> boolean()),
+           functions()) ->
           {atom(), term()} | badarg.
-info(Slot, {What, Item}, F) ->
-    about(What, Item, Slot, F).
+info(Slot, {What, Item}, Wanted, F) ->
+    about(What, Item, Slot, Wanted, F).
 
-about(on_load, Item, Slot, #functions{on_load = {Sessions, _}}) ->
+about(on_load, Item, Slot, _, #functions{on_load = {Sessions, _}}) ->
     case entry(Slot, Sessions) of
         E when map_size(E) =:= 0 -> {Item, false};
         E -> inviso_engine_entry:info(Item, E, on_load)
     end;
-about({M, Name, A} = MFA, Item, Slot, F) ->
+about({M, Name, A} = MFA, Item, Slot, Wanted, F) ->
     case lists:member({Name, A}, inviso_engine_breakpoints:functions(M)) of
         false ->
             {Item, undefined};
@@ -602,7 +570,7 @@ about({M, Name, A} = MFA, Item, Slot, F) ->
                 E when map_size(E) =:= 0 ->
                     {Item, false};
                 E ->
-                    inviso_engine_entry:info(Item, E, {Slot, MFA, State})
+                    inviso_engine_entry:info(Item, E, {Wanted, MFA, State})
             end
     end.
 

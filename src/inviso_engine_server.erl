@@ -300,7 +300,7 @@ serve({Kind, What, How, FlagList}, Slot, S, State)
             case inviso_engine_flags:parse(Flags, How) of
                 {ok, Bits} ->
                     flags({Kind, What}, {Slot, How, Bits, 0},
-                          {Tracer, Flags, S}, settle(Kind, Bits, Slot, State));
+                          {Tracer, Flags, S}, State);
                 {error, _} = E ->
                     {E, State}
             end;
@@ -328,13 +328,6 @@ serve({info, What, Item}, Slot, S, State0) ->
     {item(What, Item, Slot, S, State), State};
 serve(_, _, _, State) ->
     {{error, badarg}, State}.
-
-settle(Kind, Bits, Slot, #state{functions = Functions} = State) ->
-    case Kind =:= process andalso inviso_engine_flags:is_calls(Bits) of
-        true -> State#state{functions = inviso_engine_functions:settle(
-                                          Slot, Functions)};
-        false -> State
-    end.
 
 flags({Kind, What}, {Slot, false, _, _} = Change, {_, Flags, _}, State0) ->
     Foreign = State0#state.foreign,
@@ -508,8 +501,11 @@ tracer(Slot, Tracee, #session{tracer = undefined}, State) ->
 tracer(_Slot, _Tracee, #session{tracer = Tracer}, _State) ->
     Tracer.
 
+%% Of times the session is told for those alone that it has, or had, flag
+%% `call' on.
 function_item(What, Item, Slot, State) ->
-    case inviso_engine_functions:info(Slot, {What, Item},
+    Calls = fun(Pid) -> inviso_engine_flags:called(Slot, Pid) end,
+    case inviso_engine_functions:info(Slot, {What, Item}, Calls,
                                       State#state.functions) of
         badarg -> {error, badarg};
         Answer -> {ok, Answer}

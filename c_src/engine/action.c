@@ -109,11 +109,6 @@ static void choose_tracer(const struct inv_message *m, struct inv_edit *edit)
 	}
 }
 
-static bool has_calls(uint32_t profile, uint32_t slot)
-{
-	return inv_profile_at(profile)->sessions[INV_FLAG_CALL] >> slot & 1;
-}
-
 /* The server has the VM forget what is not needed. */
 static void apply(const struct inv_message *m, ERL_NIF_TERM process,
 		  struct inv_edit *edit)
@@ -123,11 +118,8 @@ static void apply(const struct inv_message *m, ERL_NIF_TERM process,
 
 	choose_tracer(m, edit);
 	after = inv_tracee_edit(process, edit);
-	if (after == INV_PROFILE_NONE || after == before)
-		return;
-	if (has_calls(before, edit->slot) && !has_calls(after, edit->slot))
-		inv_tracee_taken(process, edit->slot);
-	inv_tracer_changed(m->env, process);
+	if (after != INV_PROFILE_NONE && after != before)
+		inv_tracer_changed(m->env, process);
 }
 
 /* One that the session does not trace is not silent either. */

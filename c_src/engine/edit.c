@@ -120,15 +120,13 @@ ERL_NIF_TERM inv_engine_profile_of(ErlNifEnv *env, int argc,
 ERL_NIF_TERM inv_engine_called(ErlNifEnv *env, int argc,
 			       const ERL_NIF_TERM argv[])
 {
-	uint32_t had;
-	uint32_t has;
+	uint32_t sessions;
 
 	(void)argc;
 	if (!is_tracee(env, argv[0]))
 		return enif_make_badarg(env);
-	return inv_tracee_called(argv[0], &had, &has) ?
-		       enif_make_tuple2(env, enif_make_uint(env, had),
-					enif_make_uint(env, has)) :
+	return inv_tracee_called(argv[0], &sessions) ?
+		       enif_make_uint(env, sessions) :
 		       am_unknown;
 }
 

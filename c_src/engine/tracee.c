@@ -153,7 +153,6 @@ static bool take_over(struct inv_tracee *t, uint64_t had, ERL_NIF_TERM id,
 	atomic_store_explicit(&t->profile, profile, memory_order_relaxed);
 	atomic_store_explicit(&t->expected, expected, memory_order_relaxed);
 	atomic_store_explicit(&t->called, calls(profile), memory_order_relaxed);
-	atomic_store_explicit(&t->taken, 0, memory_order_relaxed);
 	atomic_store_explicit(&t->id, id, memory_order_release);
 	return true;
 }
@@ -204,23 +203,13 @@ uint32_t inv_tracee_profile_of(ERL_NIF_TERM id)
 	return t ? inv_tracee_profile(t) : unknown(id);
 }
 
-bool inv_tracee_called(ERL_NIF_TERM id, uint32_t *had, uint32_t *has)
+bool inv_tracee_called(ERL_NIF_TERM id, uint32_t *sessions)
 {
 	const struct inv_tracee *t = inv_tracee_find(id);
 
-	if (!t)
-		return false;
-	*had = atomic_load(&t->called);
-	*has = calls(inv_tracee_profile(t)) | atomic_load(&t->taken);
-	return true;
-}
-
-void inv_tracee_taken(ERL_NIF_TERM id, uint32_t slot)
-{
-	struct inv_tracee *t = inv_tracee_find(id);
-
 	if (t)
-		atomic_fetch_or(&t->taken, UINT32_C(1) << slot);
+		*sessions = atomic_load(&t->called);
+	return t;
 }
 
 bool inv_tracee_change(struct inv_tracee *t, uint32_t from, uint32_t to)
@@ -229,10 +218,8 @@ bool inv_tracee_change(struct inv_tracee *t, uint32_t from, uint32_t to)
 		return true;
 	if (!atomic_compare_exchange_strong(&t->profile, &from, to))
 		return false;
-	if ((calls(to) & ~calls(from)) != 0) {
+	if ((calls(to) & ~calls(from)) != 0)
 		atomic_fetch_or(&t->called, calls(to));
-		atomic_fetch_and(&t->taken, ~calls(to));
-	}
 	if (calls(from) != 0 && calls(to) == 0)
 		atomic_store(&t->cut, true);
 	if (returns(from) != 0 && returns(to) == 0)
@@ -272,7 +259,6 @@ static void vacate(struct inv_tracee *t, const struct inv_edit *edit)
 	if (atomic_load(&t->id) == 0)
 		return;
 	atomic_fetch_and(&t->called, mask);
-	atomic_fetch_and(&t->taken, mask);
 	atomic_fetch_and(&t->expected, mask);
 	do {
 		from = inv_tracee_profile(t);

@@ -32,9 +32,8 @@ struct inv_tracee {
 	 * lost.  The VM's flags are left to it.
 	 */
 	_Atomic uint32_t expected;
-	/* Sessions whose flag `call' it has had; whose a match spec has taken. */
+	/* Sessions whose flag `call' it has had. */
 	_Atomic uint32_t called;
-	_Atomic uint32_t taken;
 	/* The calls whose ends it will report; for its own thread alone. */
 	struct inv_frames frames;
 	struct inv_frames meta;	 /* those of functions that are meta traced */
@@ -81,15 +80,8 @@ uint32_t inv_tracee_profile(const struct inv_tracee *t);
 /* The same of one that may be none of ours. */
 uint32_t inv_tracee_profile_of(ERL_NIF_TERM id);
 
-/*
- * The sessions whose flag `call' it has or had, and those that it has it of, or
- * had until a match spec took it: the server does not know since when not.
- * False: it is none of ours.
- */
-bool inv_tracee_called(ERL_NIF_TERM id, uint32_t *had, uint32_t *has);
-
-/* A match spec has taken a session's flag `call'. */
-void inv_tracee_taken(ERL_NIF_TERM id, uint32_t slot);
+/* The sessions whose flag `call' it has or had.  False: it is none of ours. */
+bool inv_tracee_called(ERL_NIF_TERM id, uint32_t *sessions);
 
 /*
  * Gives it the profile `to` if it still has `from`.  If no session wants its

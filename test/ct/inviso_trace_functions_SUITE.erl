@@ -18,7 +18,6 @@
          call_count_of_many/1,
          call_time/1,
          call_time_of_those_that_are_traced/1,
-         call_time_while_they_are_traced/1,
          counters_beside_patterns/1,
          patterns_of_code_that_comes/1,
          code_that_comes_is_traced_globally/1,
@@ -67,7 +66,6 @@ otp27() ->
      call_count_of_many,
      call_time,
      call_time_of_those_that_are_traced,
-     call_time_while_they_are_traced,
      counters_beside_patterns,
      patterns_of_code_that_comes,
      code_that_comes_is_traced_globally,
@@ -296,31 +294,6 @@ call_time_of_those_that_are_traced(script) ->
      {run, [{spawn_worker, [{call, f, [1]}]}]},
      Times];
 call_time_of_those_that_are_traced(Config) ->
-    same(?FUNCTION_NAME, Config).
-
-%% Not before, not in between, not after; another session has them all the time.
-call_time_while_they_are_traced(script) ->
-    Times = [{S, info, [{?WORK, f, 1}, call_time]} || S <- [a, b]],
-    Run = {run, [{call, f, [1]}, {call, f, [2]}]},
-    On = {a, process, [tracee, true, [call]]},
-    Off = {a, process, [tracee, false, [call]]},
-    [{open, a}, {open, b}, {process, other},
-     {b, process, [all, true, [call]]},
-     {b, function, [{?WORK, '_', '_'}, true, [call_time]]},
-     {a, function, [{?WORK, '_', '_'}, true, [call_time]]},
-     Run | Times]
-        ++ [On, Run, Off, Run | Times]
-        ++ [On, Run | Times]
-        ++ [{a, process, [all, false, [call]]},
-            {run, other, [{call, f, [1]}]}, Run | Times]
-        ++ [{a, function, [{?WORK, f, 1}, restart, [call_time]]},
-            Run, On, Run, {a, function, [{?WORK, f, 1}, pause, [call_time]]},
-            Run | Times]
-        ++ [{b, process, [all, false, [call]]}, Run, Off,
-            {a, function, [{?WORK, f, 1}, restart, [call_time]]}, On, Run, Off,
-            {b, process, [tracee, true, [call]]}, Run | Times]
-        ++ [{destroy, b}, Run, hd(Times), On, Run, hd(Times)];
-call_time_while_they_are_traced(Config) ->
     same(?FUNCTION_NAME, Config).
 
 counters_beside_patterns(script) ->

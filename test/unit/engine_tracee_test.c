@@ -151,11 +151,9 @@ static void what_the_last_session_has_left_is_not_the_next_ones(void **state)
 	const struct inv_edit other = { .slot = 3, .set = BIT(CALL) };
 	uint32_t others = inv_tracee_edit(pid(6), &other);
 	uint32_t called;
-	uint32_t has;
 
 	(void)state;
 	(void)change(pid(5), 0, BIT(CALL));
-	inv_tracee_taken(pid(5), 2);
 	(void)change(pid(6), 0, BIT(CALL) | BIT(PROCS));
 	(void)change(port(7), 0, BIT(PORTS));
 	inv_tracee_born(pid(8), 0, 4);
@@ -165,33 +163,10 @@ static void what_the_last_session_has_left_is_not_the_next_ones(void **state)
 	assert_int_equal(inv_tracee_profile_of(pid(6)), others);
 	assert_int_equal(inv_tracee_profile_of(port(7)), 0);
 	assert_int_equal(inv_tracee_expected(pid(8)), 0);
-	assert_true(inv_tracee_called(pid(5), &called, &has));
+	assert_true(inv_tracee_called(pid(5), &called));
 	assert_int_equal(called, 0);
-	assert_int_equal(has, 0);
-	assert_true(inv_tracee_called(pid(6), &called, &has));
+	assert_true(inv_tracee_called(pid(6), &called));
 	assert_int_equal(called, 8);
-	assert_int_equal(has, 8);
-}
-
-/* What the VM has counted since then is not told apart. */
-static void a_flag_that_a_match_spec_takes_is_had_until_it_is_set(void **state)
-{
-	uint32_t had;
-	uint32_t has;
-
-	(void)state;
-	(void)change(pid(5), 0, BIT(CALL) | BIT(SEND));
-	(void)change(pid(5), BIT(CALL), 0);
-	assert_true(inv_tracee_called(pid(5), &had, &has));
-	assert_int_equal(had, 4);
-	assert_int_equal(has, 0);
-	inv_tracee_taken(pid(5), 2);
-	assert_true(inv_tracee_called(pid(5), &had, &has));
-	assert_int_equal(has, 4);
-	(void)change(pid(5), 0, BIT(CALL));
-	(void)change(pid(5), BIT(CALL), 0);
-	assert_true(inv_tracee_called(pid(5), &had, &has));
-	assert_int_equal(has, 0);
 }
 
 static int setup(void **state)
@@ -221,8 +196,6 @@ int main(void)
 		TRACEE_TEST(a_new_process_is_not_the_one_before),
 		TRACEE_TEST(
 			what_the_last_session_has_left_is_not_the_next_ones),
-		TRACEE_TEST(
-			a_flag_that_a_match_spec_takes_is_had_until_it_is_set),
 		TRACEE_TEST(ends_of_calls_are_nobodys_when_nobody_wants_calls),
 		TRACEE_TEST(returns_are_nobodys_when_nobody_wants_returns),
 	};
