@@ -22,8 +22,8 @@
 %% globally, or somebody else does. With several sessions that trace local
 %% calls, an event `return_to' after recursion through functions that nobody
 %% traces may be told to a session too many. `{set_tcw, _}' changes the one trace
-%% control word of the VM. Where a match spec takes flag `call' from a process,
-%% its `call_time' and `call_memory' go on while another session has that flag.
+%% control word of the VM. The times of a process are those since its session
+%% asked, whichever session's flag `call' it had.
 %%
 %% What the VM does not tell our sessions is what a process, linked to by one
 %% with `set_on_link', does before it has the flags there (its own children

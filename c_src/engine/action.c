@@ -148,7 +148,8 @@ static void run(const struct inv_message *m, ERL_NIF_TERM action, uint32_t mask)
 
 	if (!enif_get_tuple(m->env, action, &n, &e) || n < 2 ||
 	    !enif_get_uint(m->env, e[0], &edit.slot) ||
-	    edit.slot >= INV_SESSIONS_MAX || !(mask >> edit.slot & 1))
+	    edit.slot >= INV_SESSIONS_MAX || !(mask >> edit.slot & 1) ||
+	    !inv_session_is(edit.slot, m->birth))
 		return;
 	if (n == 2)
 		set_silent(m, e[1], &edit);

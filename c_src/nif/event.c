@@ -29,11 +29,16 @@ struct event {
 	uint64_t now;
 };
 
-/* Looked at first: nobody is to write to the line that all threads read. */
-static inline void note_asked(struct inv_slot *slot)
+/*
+ * Looked at first: nobody is to write to the line that all threads read.  No
+ * tracee is who is to come, or nobody, as when the engine asks.
+ */
+static inline void note_asked(ErlNifEnv *env, struct inv_slot *slot,
+			      ERL_NIF_TERM tracee)
 {
 	if (inv_unlikely(
-		    !atomic_load_explicit(&slot->asked, memory_order_relaxed)))
+		    !atomic_load_explicit(&slot->asked, memory_order_relaxed) &&
+		    !enif_is_atom(env, tracee)))
 		atomic_store_explicit(&slot->asked, true, memory_order_relaxed);
 }
 
@@ -49,7 +54,7 @@ ERL_NIF_TERM inv_event_enabled(ErlNifEnv *env, int argc,
 		if (atomic_load_explicit(&slot->handle, memory_order_relaxed) ==
 			    handle &&
 		    !atomic_load_explicit(&slot->spent, memory_order_relaxed)) {
-			note_asked(slot);
+			note_asked(env, slot, argv[2]);
 			return inv_am_trace;
 		}
 	}

@@ -19,6 +19,8 @@
          wrong_arguments_are_explained/1,
          a_tracer_module_of_others/1,
          others_are_respected/1,
+         times_outlive_the_tracer/1,
+         a_tracer_of_sessions_alone_goes_at_once/1,
          a_killed_server/1,
          a_server_killed_while_it_cleans_up/1,
          counters_give_way_to_global_patterns/1,
@@ -67,6 +69,7 @@
          refused/0, traced_before/0,
          foreign/1, others/0, killed/0, killed_at_its_end/0, give_way/0,
          used_again/0, his_ends/0, not_needed/0, dead_and_alive/0,
+         outlived/0, alone/1,
          all_want_all/1, rest/0, block/0, replaced/0, come_and_go/0,
          no_room/0, log/2]).
 
@@ -120,6 +123,8 @@ own() ->
      wrong_arguments_are_explained,
      a_tracer_module_of_others,
      others_are_respected,
+     times_outlive_the_tracer,
+     a_tracer_of_sessions_alone_goes_at_once,
      a_killed_server,
      a_server_killed_while_it_cleans_up,
      counters_give_way_to_global_patterns,
@@ -1180,6 +1185,53 @@ replaced() ->
 
 %% A server that is killed serves nobody any more, and another cleans up, though
 %% nobody asks for one.
+times_outlive_the_tracer(Config) ->
+    ok = call(?config(node, Config), ?MODULE, outlived, []).
+
+outlived() ->
+    Tracer = spawn(fun() -> receive stop -> ok end end),
+    Self = self(),
+    {Tracee, Ref} = spawn_monitor(fun() ->
+                                          receive go -> ok end,
+                                          _ = [?WORK:f(N) || N <- [1, 2, 3]],
+                                          Self ! called,
+                                          receive stop -> ok end
+                                  end),
+    S = inviso_trace:session_create(s, Tracer, []),
+    1 = inviso_trace:process(S, Tracee, true, [call]),
+    1 = inviso_trace:function(S, {?WORK, f, 1}, true, [call_time]),
+    Tracee ! go,
+    receive called -> ok end,
+    exit(Tracer, kill),
+    ok = wait_until(fun() ->
+                            {flags, []} =:= inviso_trace:info(S, Tracee, flags)
+                    end),
+    {call_time, [{Tracee, 3, _, _}]} =
+        inviso_trace:info(S, {?WORK, f, 1}, call_time),
+    Tracee ! stop,
+    receive {'DOWN', Ref, _, _, normal} -> ok end,
+    true = inviso_trace:session_destroy(S),
+    ok.
+
+%% That of another who gives it to the VM is waited for on each scheduler.
+a_tracer_of_sessions_alone_goes_at_once(Config) ->
+    Log = filename:join(?config(priv_dir, Config), "alone.log"),
+    ok = call(?config(node, Config), ?MODULE, alone, [Log]).
+
+alone(Log) ->
+    {ok, Tracer} = inviso_tracer:open(Log, #{}),
+    Before = inviso_tracer:nif_gone(),
+    S = inviso_trace:session_create(s, Tracer, []),
+    1 = inviso_trace:process(S, self(), true, [call]),
+    0 = inviso_trace:process(S, new, true, [call]),
+    1 = inviso_trace:function(S, {?WORK, f, 1}, true, []),
+    {tracer, Tracer} = inviso_trace:info(S, self(), tracer),
+    1 = ?WORK:f(1),
+    true = inviso_trace:session_destroy(S),
+    {ok, #{recorded := 1}} = inviso_tracer:close(Tracer),
+    Before = inviso_tracer:nif_gone(),
+    ok.
+
 a_killed_server(Config) ->
     case has_sessions() of
         true -> {skip, "OTP's own sessions"};
