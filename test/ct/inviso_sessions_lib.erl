@@ -31,11 +31,16 @@ start(Config) ->
 stop(Config) ->
     inviso_test_lib:stop_node(?config(node, Config)).
 
-%% @doc Nothing is left of any session.
--spec nothing_left([tuple()]) -> ok.
+%% @doc Nothing is left of any session: for the end of a case, which has failed
+%% otherwise. (It has not where its end crashes.)
+-spec nothing_left([tuple()]) -> ok | {fail, {left, [term()]}}.
 nothing_left(Config) ->
-    Node = ?config(node, Config),
-    ok = wait_until(fun() -> call(Node, ?MODULE, left, []) =:= [] end).
+    Left = fun() -> call(?config(node, Config), ?MODULE, left, []) end,
+    try
+        wait_until(fun() -> Left() =:= [] end)
+    catch
+        _:_ -> {fail, {left, Left()}}
+    end.
 
 %% @doc What is left on this node.
 -spec left() -> [term()].

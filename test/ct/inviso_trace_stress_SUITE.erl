@@ -96,6 +96,8 @@ killed(Open, Busy) ->
                                                                  [call])),
              stopped(Tracer)
          end || {S, Tracer} <- Open],
+    %% Counters do not tell whose they were, and stay.
+    _ = erlang:trace_pattern({?WORK, '_', '_'}, false, [call_count]),
     ok.
 
 %% Never more than six sessions; each ends in one of the ways in which one can.
