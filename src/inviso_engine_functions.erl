@@ -8,7 +8,7 @@
 %% that matter have set there.
 -module(inviso_engine_functions).
 
--export([new/0, look/1, look/2, set/5, activate/3,
+-export([new/0, look/1, look/2, set/5, enabled/3, activate/3,
          foreign/3, forget/2, info/4,
          sessions/2]).
 
@@ -91,6 +91,22 @@ able_now(_Slot, #functions{enabling = Same}, #functions{enabling = Same} = F) ->
     tell_apart(F);
 able_now(Slot, _, F) ->
     active(Slot, tell_apart(F)).
+
+%% @doc A session has a match spec for messages, which may begin the tracing of
+%% calls.
+-spec enabled(slot(), inviso_engine_spec:match_spec() | false, functions()) ->
+          functions().
+enabled(_, false, F) ->
+    F;
+enabled(Slot, MS, #functions{enabling = Enabling} = F) ->
+    case inviso_engine_spec:enables_calls(MS)
+        andalso not lists:member(Slot, Enabling) of
+        true ->
+            New = F#functions{enabling = member(Slot, true, Enabling)},
+            active(Slot, tell_apart(New));
+        false ->
+            F
+    end.
 
 %% Whether what the session has set matters has changed.
 active(Slot, #functions{modules = Modules} = F0) ->

@@ -440,7 +440,10 @@ message(Event, MS0, Slot, #state{messages = Messages} = State) ->
                 {ok, New} ->
                     Flags = inviso_engine_flags:quiet(Event, {Slot, MS =:= false},
                                                       State#state.flags),
-                    {{ok, 1}, State#state{messages = New, flags = Flags}};
+                    Functions = inviso_engine_functions:enabled(
+                                  Slot, MS, State#state.functions),
+                    {{ok, 1}, State#state{messages = New, flags = Flags,
+                                          functions = Functions}};
                 {error, _} = E ->
                     {E, State}
             end;

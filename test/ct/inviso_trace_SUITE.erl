@@ -20,6 +20,7 @@
          a_tracer_module_of_others/1,
          others_are_respected/1,
          times_outlive_the_tracer/1,
+         a_message_begins_the_tracing_of_calls/1,
          a_tracer_of_sessions_alone_goes_at_once/1,
          a_killed_server/1,
          a_server_killed_while_it_cleans_up/1,
@@ -69,7 +70,7 @@
          refused/0, traced_before/0,
          foreign/1, others/0, killed/0, killed_at_its_end/0, give_way/0,
          used_again/0, his_ends/0, not_needed/0, dead_and_alive/0,
-         outlived/0, alone/1,
+         outlived/0, begun/0, alone/1,
          all_want_all/1, rest/0, block/0, replaced/0, come_and_go/0,
          no_room/0, log/2]).
 
@@ -124,6 +125,7 @@ own() ->
      a_tracer_module_of_others,
      others_are_respected,
      times_outlive_the_tracer,
+     a_message_begins_the_tracing_of_calls,
      a_tracer_of_sessions_alone_goes_at_once,
      a_killed_server,
      a_server_killed_while_it_cleans_up,
@@ -1210,6 +1212,29 @@ outlived() ->
         inviso_trace:info(S, {?WORK, f, 1}, call_time),
     Tracee ! stop,
     receive {'DOWN', Ref, _, _, normal} -> ok end,
+    true = inviso_trace:session_destroy(S),
+    ok.
+
+a_message_begins_the_tracing_of_calls(Config) ->
+    ok = call(?config(node, Config), ?MODULE, begun, []).
+
+begun() ->
+    Tracee = spawn_link(fun() ->
+                                receive go -> ok end,
+                                0 = ?WORK:f(0),
+                                self() ! x,
+                                1 = ?WORK:f(1)
+                        end),
+    S = inviso_trace:session_create(s, self(), []),
+    1 = inviso_trace:function(S, {?WORK, f, 1}, true, [local]),
+    1 = inviso_trace:process(S, Tracee, true, [send]),
+    1 = inviso_trace:send(S, [{'_', [], [{trace, [], [call]}]}], []),
+    Tracee ! go,
+    ok = receive {trace, Tracee, send, x, Tracee} -> ok after 60000 -> none end,
+    ok = receive
+             {trace, Tracee, call, {?WORK, f, [1]}} -> ok
+         after 60000 -> none
+         end,
     true = inviso_trace:session_destroy(S),
     ok.
 
