@@ -21,6 +21,10 @@
 %% guard that is killed is succeeded by its heir, who inherits the table; the
 %% users end by themselves then.
 %%
+%% Two kinds of processes are waited for as users are, though they have not
+%% joined: keepers, which have the memory of tracers, and the engine, which hears
+%% later than the guard that the holder of a session has died.
+%%
 %% The name `inviso_loading' is a lock: who loads our code and attaches holds
 %% it, and while the code is taken away a process does that runs none of it,
 %% being interpreted. So nobody meets half of our code.
@@ -49,11 +53,13 @@
                 heir = none :: none | {pid(), reference()},
                 %% who is attached, and the monitor of a process of Erlang's
                 clients = #{} :: #{pid() => {binary(), reference() | node}},
-                users = #{} :: #{pid() => {reference(), inviso_push:user() | keeper}},
+                users = #{} :: #{pid() => {reference(), user()}},
                 %% who waits for a user to be gone
                 waiting = [] :: [{pid(), {pid(), term()}}],
                 %% who waits for a word on how the end went
                 report = [] :: [{pid(), reference()}]}).
+
+-type user() :: inviso_push:user() | keeper | engine.
 
 %% @doc The process, which answers who started it when the first client is
 %% attached, or is not.
@@ -127,8 +133,8 @@ loop(#guard{heir = {Heir, HeirRef}} = G) ->
             ?MODULE:loop(G#guard{report = [{Pid, Ref} | G#guard.report]});
         {'DOWN', HeirRef, process, Heir, _} ->
             ?MODULE:loop(new_heir(G));
-        {'DOWN', Ref, process, Pid, _} ->
-            stay_or_leave(down(Pid, Ref, G));
+        {'DOWN', Ref, process, Pid, Why} ->
+            stay_or_leave(down(Pid, Ref, Why, G));
         {nodedown, Node} ->
             stay_or_leave(node_down(Node, G));
         leave_again ->
@@ -302,8 +308,12 @@ in_the_way({session, Name, _, _}, false) ->
 in_the_way(_, false) ->
     false.
 
-down(Pid, Ref, #guard{users = Users, clients = Clients} = G) ->
+down(Pid, Ref, Why, #guard{users = Users, clients = Clients} = G) ->
     case {Users, Clients} of
+        {#{Pid := {Ref, engine}}, _} ->
+            %% What a killed one has left, another takes away.
+            _ = Why =:= normal orelse inviso_otp:engine_gone(),
+            G#guard{users = maps:remove(Pid, Users)};
         {#{Pid := {Ref, User}}, _} ->
             told(Pid, tidy(Pid, User,
                            G#guard{users = maps:remove(Pid, Users)}));
@@ -406,11 +416,11 @@ is_needed(#guard{clients = Clients, users = Users}) ->
     maps:size(Clients) > 0 orelse maps:size(Users) > 0.
 
 stay_or_leave(G) ->
-    case is_needed(G) orelse keepers() of
+    case is_needed(G) orelse awaited(G) of
         true ->
             ?MODULE:loop(G);
-        [_ | _] = Keepers ->
-            Users = [{P, {monitor(process, P), keeper}} || P <- Keepers],
+        [_ | _] = Awaited ->
+            Users = [{P, {monitor(process, P), What}} || {P, What} <- Awaited],
             ?MODULE:loop(G#guard{users = maps:from_list(Users)});
         [] ->
             case lock(G) of
@@ -419,6 +429,11 @@ stay_or_leave(G) ->
                          ?MODULE:loop(G)
             end
     end.
+
+%% Who runs code of ours that is about to go, and has still something to do.
+awaited(#guard{pushed = Pushed}) ->
+    [{P, keeper} || P <- keepers()]
+        ++ [{P, engine} || Pushed, P <- inviso_otp:engine()].
 
 %% The holder of the lock outlives this process, and takes the modules away.
 %% Only it asks the code server, which may be busy for long.

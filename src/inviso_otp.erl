@@ -41,6 +41,8 @@
          functions/1,
          residue/2,
          forget/1,
+         engine/0,
+         engine_gone/0,
          infrastructure/0,
          system_processes/0,
          gc_elsewhere/2,
@@ -552,11 +554,20 @@ residue(Scope, Patterns) ->
 %% @doc Clears a residue.
 -spec forget(residue()) -> ok.
 forget(none) -> ok;
-forget(engine) ->
-    _ = whereis(inviso_engine_server) =/= undefined orelse abandoned(),
-    ok;
+forget(engine) -> engine_gone();
 forget({none, Patterns}) -> forget_patterns(Patterns);
 forget({Scope, Patterns}) -> scope_close(Scope, Patterns).
+
+%% @doc The process that has the sessions where the VM has none: none or one.
+-spec engine() -> [pid()].
+engine() ->
+    [P || P <- [whereis(inviso_engine_server)], is_pid(P)].
+
+%% @doc Clears what a killed one has left, unless there is another.
+-spec engine_gone() -> ok.
+engine_gone() ->
+    _ = engine() =/= [] orelse abandoned(),
+    ok.
 
 guarded(F) ->
     try
@@ -646,7 +657,7 @@ foreign_pattern(Way, Kind, MFA) ->
 %% @doc Whether a function, or which messages, are traced by our engine.
 -spec in_session(mfa() | send | 'receive') -> boolean().
 in_session(What) ->
-    whereis(inviso_engine_server) =/= undefined
+    engine() =/= []
         %% The engine is asked for what does not tell by itself: there may be
         %% many functions.
         andalso (is_tuple(What) andalso inviso_engine_breakpoints:is_ours(What)
@@ -725,7 +736,7 @@ legacy_tracer(Who) ->
     end.
 
 sessions_of(Who) ->
-    Some = has_sessions() orelse whereis(inviso_engine_server) =/= undefined,
+    Some = has_sessions() orelse engine() =/= [],
     case Some andalso (sessions()):session_info(Who) of
         Sessions when is_list(Sessions) -> Sessions;
         _ -> []

@@ -15,6 +15,8 @@
          all_who_trace_are_shown/1,
          others_are_named_and_let_be/1,
          sessions_that_are_killed_end/1,
+         code_goes_after_the_sessions/1,
+         code_goes_after_what_killed_sessions_left/1,
          all_are_killed_at_once/1,
          a_component_and_a_command/1]).
 
@@ -34,6 +36,8 @@ all() ->
      all_who_trace_are_shown,
      others_are_named_and_let_be,
      sessions_that_are_killed_end,
+     code_goes_after_the_sessions,
+     code_goes_after_what_killed_sessions_left,
      all_are_killed_at_once,
      a_component_and_a_command].
 
@@ -305,6 +309,48 @@ sessions_that_are_killed_end(Config) ->
                                 [{lists, seq, 2}, all])
     end,
     clean(Config, Guard, Ss).
+
+%% The holder of a session is killed, and nobody else needs our code: it goes
+%% when the engine, which is slow to hear of it, has taken the session away.
+code_goes_after_the_sessions(Config) ->
+    engine_is_last(Config, []).
+
+%% Or when what an engine has left is taken away that is killed meanwhile.
+code_goes_after_what_killed_sessions_left(Config) ->
+    engine_is_last(Config, [engine]).
+
+engine_is_last(Config, Also) ->
+    {Node, Guard} = attached(Config),
+    S = tracing(Node, Guard, #{}),
+    case call(Node, inviso_otp, engine, []) of
+        [] ->
+            true = has_sessions(Node),
+            clean(Config, Guard, [S]);
+        [Engine] ->
+            Slow = slow(Node, Engine),
+            true = call(Node, erlang, exit, [S, kill]),
+            gone = leave(Guard),
+            wait_until(fun() -> waits_for(Node, Guard, Engine) end),
+            _ = [true = call(Node, erlang, exit, [P, kill])
+                 || P <- [Engine || _ <- Also] ++ [Slow]],
+            is_clean(?config(before, Config)),
+            {all, false} = call(Node, erlang, trace_info,
+                                [{lists, seq, 2}, all])
+    end.
+
+%% A process does not run while that lives which this is.
+slow(Node, Pid) ->
+    Suspend = inviso_guard:expressions(
+                "erlang:suspend_process(Pid), receive after infinity -> ok end."),
+    Slow = inviso_test_lib:spawn_call(Node, erl_eval, exprs,
+                                      [Suspend, [{'Pid', Pid}]]),
+    wait_until(fun() -> call(Node, erlang, process_info, [Pid, status])
+                            =:= {status, suspended} end),
+    Slow.
+
+waits_for(Node, Guard, Pid) ->
+    {monitors, Monitors} = call(Node, erlang, process_info, [Guard, monitors]),
+    lists:member({process, Pid}, Monitors).
 
 %% Of ours the guard is left, which knows that there was something.
 all_are_killed_at_once(Config) ->
