@@ -185,7 +185,8 @@ ERL_NIF_TERM inv_control_info(ErlNifEnv *env, int argc,
 	field[1] = u64(env, counts.recorded);
 	field[2] = enif_make_tuple_from_array(env, dropped, INV_LOSS_COUNT);
 	field[3] = u64(env, t->memory.len);
-	field[4] = truth(atomic_load(&inv_slot_of(t->handle)->spent));
+	field[4] = truth(atomic_load(&inv_slot_of(t->handle)->use) ==
+			 INV_USE_SPENT);
 	field[5] = truth(t->rate && atomic_load(&t->rate->reached));
 	field[6] = u64(env, counts.filtered);
 	field[7] = u64(env, counts.undecided);

@@ -30,16 +30,28 @@ struct event {
 };
 
 /*
- * Looked at first: nobody is to write to the line that all threads read.  No
- * tracee is who is to come, or nobody, as when the engine asks.
+ * Notes that the VM asks, the first time.  No tracee is who is to come, or
+ * nobody, as when the engine asks.  False: it is spent.
  */
-static inline void note_asked(ErlNifEnv *env, struct inv_slot *slot,
-			      ERL_NIF_TERM tracee)
+static bool note_asked(ErlNifEnv *env, struct inv_slot *slot,
+		       ERL_NIF_TERM tracee)
 {
-	if (inv_unlikely(
-		    !atomic_load_explicit(&slot->asked, memory_order_relaxed) &&
-		    !enif_is_atom(env, tracee)))
-		atomic_store_explicit(&slot->asked, true, memory_order_relaxed);
+	uint8_t use = INV_USE_UNASKED;
+
+	if (enif_is_atom(env, tracee))
+		return atomic_load(&slot->use) != INV_USE_SPENT;
+	return atomic_compare_exchange_strong(&slot->use, &use,
+					      INV_USE_ASKED) ||
+	       use != INV_USE_SPENT;
+}
+
+static inline bool is_in_use(ErlNifEnv *env, struct inv_slot *slot,
+			     ERL_NIF_TERM tracee)
+{
+	return inv_likely(
+		       atomic_load_explicit(&slot->use, memory_order_relaxed) ==
+		       INV_USE_ASKED) ||
+	       note_asked(env, slot, tracee);
 }
 
 ERL_NIF_TERM inv_event_enabled(ErlNifEnv *env, int argc,
@@ -53,10 +65,8 @@ ERL_NIF_TERM inv_event_enabled(ErlNifEnv *env, int argc,
 		slot = inv_slot_of(handle);
 		if (atomic_load_explicit(&slot->handle, memory_order_relaxed) ==
 			    handle &&
-		    !atomic_load_explicit(&slot->spent, memory_order_relaxed)) {
-			note_asked(env, slot, argv[2]);
+		    is_in_use(env, slot, argv[2]))
 			return inv_am_trace;
-		}
 	}
 	/* Only trace_status may be answered with remove: for the other tags
 	 * some places in the VM take it for a wrong answer. */
@@ -293,10 +303,14 @@ static uint32_t lease(_Atomic int64_t *left, uint32_t want)
 /* Several threads may find out. */
 static void spend(struct inv_slot *slot)
 {
-	if (atomic_load_explicit(&slot->spent, memory_order_relaxed))
-		return;
-	inv_gone_add(slot);
-	atomic_store_explicit(&slot->spent, true, memory_order_release);
+	uint8_t use = atomic_load_explicit(&slot->use, memory_order_relaxed);
+
+	while (use != INV_USE_SPENT) {
+		inv_gone_add(slot);
+		if (atomic_compare_exchange_weak(&slot->use, &use,
+						 INV_USE_SPENT))
+			return;
+	}
 }
 
 /*
@@ -454,8 +468,9 @@ ERL_NIF_TERM inv_event_trace(ErlNifEnv *env, int argc,
 
 bool INV_TRACER_CALL(uint64_t handle, const struct inv_tracer_event *te)
 {
-	if (handle == 0 || atomic_load_explicit(&inv_slot_of(handle)->spent,
-						memory_order_relaxed))
+	if (handle == 0 ||
+	    atomic_load_explicit(&inv_slot_of(handle)->use,
+				 memory_order_relaxed) == INV_USE_SPENT)
 		return false;
 	return offer(handle, te) == TAKEN;
 }

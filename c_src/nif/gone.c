@@ -22,7 +22,7 @@ void inv_gone_init(void)
 
 void inv_gone_add(const struct inv_slot *slot)
 {
-	if (crashes && atomic_load(&slot->asked))
+	if (crashes && atomic_load(&slot->use) == INV_USE_ASKED)
 		atomic_fetch_add(&gone, 1);
 }
 

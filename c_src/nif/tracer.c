@@ -309,8 +309,7 @@ static int take_slot(struct inv_tracer *t)
 	guard->handle = t->handle;
 	guards[n] = guard;
 	inv_slots[n].tracer = t;
-	atomic_store(&inv_slots[n].spent, false);
-	atomic_store(&inv_slots[n].asked, false);
+	atomic_store(&inv_slots[n].use, INV_USE_UNASKED);
 	atomic_store(&inv_slots[n].no_ring, 0);
 	atomic_store(&inv_slots[n].handle, t->handle);
 	enif_mutex_unlock(lock);

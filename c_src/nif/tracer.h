@@ -73,11 +73,17 @@ struct inv_tracer {
 	struct inv_event_filter *retired;
 };
 
+/* How far a tracer has come, as callbacks need to know it. */
+enum inv_use {
+	INV_USE_UNASKED, /* the VM has not asked for it: the engine may have it */
+	INV_USE_ASKED,	 /* processes have it */
+	INV_USE_SPENT,	 /* a limit is reached: remove */
+};
+
 /* The part that callbacks look at without knowing that the tracer lives. */
 struct inv_slot {
 	_Alignas(INV_CACHE_LINE) _Atomic uint64_t handle; /* 0: none */
-	_Atomic bool spent;	  /* a limit is reached: remove */
-	_Atomic bool asked;	  /* the VM has it, not only the engine */
+	_Atomic uint8_t use;	  /* enum inv_use, which only grows */
 	_Atomic uint64_t no_ring; /* events of threads without a ring */
 	struct inv_tracer *tracer;
 };
