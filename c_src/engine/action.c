@@ -21,32 +21,29 @@ void inv_actions_init(ErlNifEnv *env)
 	am_true = enif_make_atom(env, "true");
 }
 
-/* The session itself. */
-static bool has_tracer(const struct inv_edit *edit)
-{
-	uint32_t tracer;
-
-	return inv_session_tracer(edit->slot, UINT32_MAX, &tracer) &&
-	       tracer != 0;
-}
+/* One action, in the session that edit.slot has. */
+struct action {
+	const struct inv_message *m;
+	uint32_t tracer; /* the session's own, or 0 */
+	struct inv_edit edit;
+};
 
 /* {tracer, PidOrPort}, of a session that has none */
-static bool add_tracer(ErlNifEnv *env, ERL_NIF_TERM term, struct inv_edit *edit)
+static bool add_tracer(struct action *a, ERL_NIF_TERM term)
 {
 	const ERL_NIF_TERM *e;
 	uint32_t number;
 	int n;
 
-	if (has_tracer(edit) || !enif_get_tuple(env, term, &n, &e) || n != 2 ||
-	    e[0] != am_tracer)
+	if (a->tracer != 0 || !enif_get_tuple(a->m->env, term, &n, &e) ||
+	    n != 2 || e[0] != am_tracer)
 		return false;
 	number = inv_tracer_find(e[1]);
-	edit->tracer = (uint16_t)number;
+	a->edit.tracer = (uint16_t)number;
 	return number != 0;
 }
 
-static bool add_flag(ErlNifEnv *env, ERL_NIF_TERM term, uint32_t *bits,
-		     struct inv_edit *edit)
+static bool add_flag(struct action *a, ERL_NIF_TERM term, uint32_t *bits)
 {
 	enum inv_flag flag = inv_flag_find(term);
 
@@ -55,21 +52,21 @@ static bool add_flag(ErlNifEnv *env, ERL_NIF_TERM term, uint32_t *bits,
 	else if (term == am_all)
 		*bits |= INV_FLAGS_ALL;
 	else
-		return add_tracer(env, term, edit);
+		return add_tracer(a, term);
 	return true;
 }
 
 /* False: not a list of flags; as with the VM, nothing is done then. */
-static bool get_flags(ErlNifEnv *env, ERL_NIF_TERM term, uint32_t *bits,
-		      struct inv_edit *edit)
+static bool get_flags(struct action *a, ERL_NIF_TERM term, uint32_t *bits)
 {
+	ErlNifEnv *env = a->m->env;
 	ERL_NIF_TERM head;
 
 	*bits = 0;
 	if (enif_get_uint(env, term, bits))
 		return true;
 	while (enif_get_list_cell(env, term, &head, &term))
-		if (!add_flag(env, head, bits, edit))
+		if (!add_flag(a, head, bits))
 			return false;
 	return enif_is_empty_list(env, term);
 }
@@ -97,12 +94,14 @@ static bool get_process(const struct inv_message *m, ERL_NIF_TERM term,
  * One that has no tracer gets that of the process that is in the call; who has
  * none himself can only take away, and then takes all, as with the VM.
  */
-static void choose_tracer(const struct inv_message *m, struct inv_edit *edit)
+static void choose_tracer(struct action *a)
 {
-	if (has_tracer(edit))
+	struct inv_edit *edit = &a->edit;
+
+	if (a->tracer != 0)
 		edit->tracer = INV_TRACER_AS_IT_IS;
 	else if (edit->tracer == 0)
-		edit->tracer = m->profile->tracer[edit->slot];
+		edit->tracer = a->m->profile->tracer[edit->slot];
 	if (edit->tracer == 0) {
 		edit->clear = INV_FLAGS_ALL;
 		edit->set = 0;
@@ -110,23 +109,22 @@ static void choose_tracer(const struct inv_message *m, struct inv_edit *edit)
 }
 
 /* The server has the VM forget what is not needed. */
-static void apply(const struct inv_message *m, ERL_NIF_TERM process,
-		  struct inv_edit *edit)
+static void apply(struct action *a, ERL_NIF_TERM process)
 {
 	uint32_t before = inv_tracee_profile_of(process);
 	uint32_t after;
 
-	choose_tracer(m, edit);
-	after = inv_tracee_edit(process, edit);
+	choose_tracer(a);
+	after = inv_tracee_edit(process, &a->edit);
 	if (after != INV_PROFILE_NONE && after != before)
-		inv_tracer_changed(m->env, process);
+		inv_tracer_changed(a->m->env, process);
 }
 
 /* One that the session does not trace is not silent either. */
-static void set_silent(const struct inv_message *m, ERL_NIF_TERM value,
-		       struct inv_edit *edit)
+static void set_silent(struct action *a, ERL_NIF_TERM value)
 {
-	uint32_t number = inv_tracee_profile_of(m->tracee);
+	uint32_t number = inv_tracee_profile_of(a->m->tracee);
+	struct inv_edit *edit = &a->edit;
 
 	if (!(inv_profile_sessions(inv_profile_at(number)) >> edit->slot & 1))
 		return;
@@ -136,27 +134,27 @@ static void set_silent(const struct inv_message *m, ERL_NIF_TERM value,
 	else if (value == am_false)
 		edit->clear = UINT32_C(1) << INV_FLAG_SILENT;
 	if (edit->set != 0 || edit->clear != 0)
-		(void)inv_tracee_edit(m->tracee, edit);
+		(void)inv_tracee_edit(a->m->tracee, edit);
 }
 
 static void run(const struct inv_message *m, ERL_NIF_TERM action, uint32_t mask)
 {
-	struct inv_edit edit = { 0 };
+	struct action a = { .m = m };
 	const ERL_NIF_TERM *e;
 	ERL_NIF_TERM process;
 	int n;
 
 	if (!enif_get_tuple(m->env, action, &n, &e) || n < 2 ||
-	    !enif_get_uint(m->env, e[0], &edit.slot) ||
-	    edit.slot >= INV_SESSIONS_MAX || !(mask >> edit.slot & 1) ||
-	    !inv_session_is(edit.slot, m->birth))
+	    !enif_get_uint(m->env, e[0], &a.edit.slot) ||
+	    a.edit.slot >= INV_SESSIONS_MAX || !(mask >> a.edit.slot & 1) ||
+	    !inv_session_tracer(a.edit.slot, m->birth, &a.tracer))
 		return;
 	if (n == 2)
-		set_silent(m, e[1], &edit);
+		set_silent(&a, e[1]);
 	else if (n == 4 && get_process(m, e[1], &process) &&
-		 get_flags(m->env, e[2], &edit.clear, &edit) &&
-		 get_flags(m->env, e[3], &edit.set, &edit))
-		apply(m, process, &edit);
+		 get_flags(&a, e[2], &a.edit.clear) &&
+		 get_flags(&a, e[3], &a.edit.set))
+		apply(&a, process);
 }
 
 void inv_actions_run(const struct inv_message *m, ERL_NIF_TERM actions,
