@@ -8,6 +8,7 @@
 -export([open/2, close/1, flags/3, flags/4, untrace/1, calls/2]).
 -export([merge/2, merge/3, events/1, items/1, items_elsewhere/2, lines/2]).
 -export([balanced/1, accounted/2, accounted/3, lost/1, numbers/1]).
+-export([slack/1, between/3]).
 -export([probe/1, probe/2, flood/2, flood_forever/1, worker/0, run/2, stop/1]).
 -export([w/1, text/1, until/1, until/2, os_state/1, kill/2, os_alive/1]).
 -export([node_start/1, node_start/2, node_args/0, node_stop/1, call/4]).
@@ -190,6 +191,25 @@ number(Payload) ->
     <<Prefix:Size/binary, Rest/binary>> = Payload,
     [Number | _] = binary:split(Rest, [<<",">>, <<"]">>]),
     binary_to_integer(Number).
+
+%%---------------------------------------------------------------------------
+%% Times
+
+%% How far a time that a merge prints may be from Erlang's system time, of a
+%% tracer that was open for so long, in ns.  A log has the time of
+%% CLOCK_MONOTONIC, and anchors that say what the two were together: one of when
+%% the tracer was opened, one of when it was closed, others between.  Between
+%% two anchors Erlang's clock may run 1 % faster or slower for a while, and to
+%% read both clocks takes a moment.
+slack(Open) ->
+    Open div 100 + 1000000.
+
+%% All of them.
+between(From, Times, To) ->
+    case {lists:min(Times), lists:max(Times)} of
+        {First, Last} when From =< First, Last =< To -> ok;
+        {First, Last} -> error({not_between, From, To, {First, Last}})
+    end.
 
 %%---------------------------------------------------------------------------
 %% Processes to trace
