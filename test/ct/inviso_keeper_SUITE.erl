@@ -240,34 +240,50 @@ jump(Config, Preload, Seconds) ->
                                      {"CLOCK_SHIFT", Shift}]}),
     Log = ?LIB:name(Config, "x.log"),
     Call = fun(M, F, A) -> ?LIB:call(Peer, M, F, A) end,
+    Now = fun() -> Call(erlang, system_time, [nanosecond]) end,
+    Opened = Call(erlang, monotonic_time, [nanosecond]),
     {ok, Tracer} = Call(inviso_tracer, open,
                         [Log, #{owner => Call(erlang, whereis, [init])}]),
     true = Call(?LIB, calls, [{?LIB, probe, 1}, true]),
     Pid = Call(?LIB, worker, []),
     1 = Call(?LIB, flags, [Pid, Tracer, [call]]),
-    Flood = fun(From, To) ->
+    Flood = fun(First, Last) ->
+                    From = Now(),
                     ok = Call(?LIB, run,
-                              [Pid, fun() -> ?LIB:flood(From, To) end])
+                              [Pid, fun() -> ?LIB:flood(First, Last) end]),
+                    {From, Now()}
             end,
-    Flood(1, 10),
-    Old = Call(erlang, time_offset, [second]),
+    {EarlyFrom, EarlyTo} = Flood(1, 10),
+    Old = Call(erlang, time_offset, [nanosecond]),
     ok = file:write_file(Shift, <<(Seconds * 1000000000):64/native>>),
     preliminary = Call(erlang, system_flag, [time_offset, finalize]),
-    Moved = Call(erlang, time_offset, [second]) - Old,
-    {true, Moved} = {abs(Moved - Seconds) =< 2, Moved},
-    timer:sleep(5000), % an anchor a second
-    Flood(11, 20),
+    New = Call(erlang, time_offset, [nanosecond]),
+    Moved = New - Old,
+    {true, Moved} = {abs(Moved - Seconds * 1000000000) =< 2000000000, Moved},
+    ?LIB:until(fun() -> anchored(Log, New) end),
+    {LateFrom, LateTo} = Flood(11, 20),
     {ok, Stats} = Call(inviso_tracer, close, [Tracer]),
+    Slack = ?LIB:slack(Call(erlang, monotonic_time, [nanosecond]) - Opened),
     ?LIB:node_stop(Peer),
     Items = ?LIB:events(Log),
     ?LIB:accounted(Stats, Items, 20),
     Numbers = lists:seq(1, 20),
     Numbers = ?LIB:numbers(Items),
     {Early, Late} = lists:split(10, [T || #{<<"ts">> := T} <- Items]),
-    Now = erlang:system_time(nanosecond),
-    [true = abs(Now - T) < 600000000000 || T <- Early],
-    [true = abs(Now + Seconds * 1000000000 - T) < 600000000000 || T <- Late],
+    ok = ?LIB:between(EarlyFrom - Slack, Early, EarlyTo + Slack),
+    ok = ?LIB:between(LateFrom - Slack, Late, LateTo + Slack),
     [true = Ts =:= lists:sort(Ts) || Ts <- [Early, Late]].
+
+%% Whether a log has an anchor with this offset; it is being written.
+anchored(Log, Offset) ->
+    try inviso_trace_log:packets(Log) of
+        Packets ->
+            lists:member(Offset,
+                         [O || #{type := anchors, body := Body} <- Packets,
+                               <<_:128, O:64/little-signed, _:64>> <= Body])
+    catch
+        error:_ -> false
+    end.
 
 light_spawn_has_no_arguments(Config) ->
     Log = ?LIB:name(Config, "x.log"),
