@@ -719,35 +719,59 @@ limit_of_none(Config) ->
     ?LIB:accounted(Stats, ?LIB:items(Log)),
     ?LIB:stop(Pid).
 
-%% Four processes offer far more than that for three seconds.  No second of the
-%% log, wherever it begins, has more than the rate and what the threads had left
-%% of leases from before; and it goes on in every one, but for what a machine
-%% leaves out that makes pauses.
+%% Four processes offer far more than that.  No second of the log, wherever it
+%% begins, has more than the rate and what the threads had left of leases from
+%% before.  And where an event was refused, the second before it has as many as
+%% the rate, but for what the threads have not used of their leases.  Seconds
+%% are of the clock that the threads look at: how far those of the log may be
+%% from them, slack/1 says.
 limit_of_rate_holds(Config) ->
-    true = lists:any(fun(_) -> rate_is_used_up(Config) end, lists:seq(1, 10)).
-
-rate_is_used_up(Config) ->
     Log = ?LIB:name(Config, "x.log"),
+    Opened = now_ns(),
     Tracer = ?LIB:open(Log, #{limit => #{rate => 1000}}),
     Pids = [spawn(fun() -> receive go -> flood_slowly() end end)
             || _ <- [1, 2, 3, 4]],
     [1 = ?LIB:flags(P, Tracer, [call]) || P <- Pids],
     [P ! go || P <- Pids],
-    timer:sleep(3300),
+    Spans = refusals(Tracer, 30),
     #{rate_reached := true, limit_reached := false} =
         inviso_tracer:info(Tracer),
     [exit(P, kill) || P <- Pids],
     Stats = #{recorded := N, lost := Lost, rate_reached := true} =
         ?LIB:close(Tracer),
+    Slack = ?LIB:slack(now_ns() - Opened),
     [limit] = maps:keys(Lost),
     Items = ?LIB:items(Log),
     ?LIB:accounted(Stats, Items),
     Times = [T || #{<<"ts">> := T, <<"tag">> := _} <- Items],
     Busiest = busiest(Times),
-    ct:pal("~p recorded of ~p, busiest second ~p",
-           [N, maps:get(produced, Stats), Busiest]),
-    true = Busiest =< 1000 + 32 * erlang:system_info(schedulers),
-    N >= 3000 - 32 * erlang:system_info(schedulers).
+    Least = lists:min([length([T || T <- Times, T >= From - 1010000000 - Slack,
+                                    T =< To + Slack])
+                       || {From, To} <- Spans]),
+    ct:pal("~p recorded of ~p, busiest second ~p, least before a refusal ~p",
+           [N, maps:get(produced, Stats), Busiest, Least]),
+    Rest = 32 * erlang:system_info(schedulers),
+    true = Busiest =< 1000 + Rest,
+    true = Least >= 1000 - Rest.
+
+now_ns() -> erlang:system_time(nanosecond).
+
+%% Spans of time in which an event was offered and refused: more were counted
+%% than there are threads that may have been about to count one before.
+refusals(_Tracer, 0) -> [];
+refusals(Tracer, N) ->
+    From = now_ns(),
+    Before = refused(Tracer),
+    timer:sleep(100),
+    More = refused(Tracer) - Before,
+    case More > erlang:system_info(schedulers) of
+        true -> [{From, now_ns()} | refusals(Tracer, N - 1)];
+        false -> refusals(Tracer, N)
+    end.
+
+refused(Tracer) ->
+    #{lost := Lost} = inviso_tracer:info(Tracer),
+    maps:get(limit, Lost, 0).
 
 %% Many calls, but time for others.
 flood_slowly() ->
@@ -755,13 +779,14 @@ flood_slowly() ->
     timer:sleep(1),
     flood_slowly().
 
-%% Of times in order: how many a second holds at most.
+%% Of times in order: how many a second holds at most.  The log's clock may
+%% run 1 % slower than the threads', and its anchors are not exact.
 busiest(Times) ->
     Indexed = lists:zip(lists:seq(1, length(Times)), Times),
     busiest(Indexed, Indexed, 0).
 
 busiest([{_, To} | _] = Times, [{_, From} | Rest], Most)
-  when To - From >= 1000000000 ->
+  when To - From >= 980000000 ->
     busiest(Times, Rest, Most);
 busiest([{Last, _} | Times], [{First, _} | _] = From, Most) ->
     busiest(Times, From, max(Most, Last - First + 1));
