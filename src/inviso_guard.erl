@@ -490,7 +490,7 @@ undo(#guard{heir = {Heir, HeirRef}, place = Place, report = Report}) ->
     receive {'DOWN', HeirRef, process, Heir, _} -> ok end,
     unregister(?NAME),
     Result = inviso_place:remove(Place),
-    _ = [Pid ! {Ref, Result} || {Pid, Ref} <- Report],
+    _ = [inviso_push:send(Pid, {Ref, Result}) || {Pid, Ref} <- Report],
     ok.
 
 %% @doc Text for erl_eval:exprs/2.

@@ -16,6 +16,7 @@
          many_attach_at_the_same_moment/1,
          one_attaches_while_another_leaves/1,
          a_client_whose_node_is_gone_is_dropped/1,
+         who_is_gone_is_not_connected_to/1,
          a_killed_guard_has_an_heir/1,
          a_killed_heir_has_a_successor/1,
          when_guard_and_heir_are_killed_the_next_cleans_up/1,
@@ -43,6 +44,7 @@ all() ->
      many_attach_at_the_same_moment,
      one_attaches_while_another_leaves,
      a_client_whose_node_is_gone_is_dropped,
+     who_is_gone_is_not_connected_to,
      a_killed_guard_has_an_heir,
      a_killed_heir_has_a_successor,
      when_guard_and_heir_are_killed_the_next_cleans_up,
@@ -225,6 +227,22 @@ a_client_whose_node_is_gone_is_dropped(Config) ->
     {ok, #{guard := Next}} = ask_attach(Node, #{client => Client}),
     wait_until(fun() -> not call(Node, erlang, is_process_alive, [Next]) end),
     is_clean({Before, Node}).
+
+%% Word on how it ended is not worth a connection, nor waiting for one.
+who_is_gone_is_not_connected_to(Config) ->
+    #{name := Name} = Node = ?config(node, Config),
+    Other = inviso_test_lib:start_stock_node(client, ?config(dir, Config)),
+    #{name := OtherName} = Other,
+    Waiting = inviso_test_lib:spawn_call(Other, timer, sleep, [infinity]),
+    {ok, #{guard := Guard}} = attach(Node),
+    pong = call(Other, net_adm, ping, [Name]),
+    Guard ! {report, make_ref(), Waiting},
+    {ok, [_]} = ask(Guard, clients),
+    true = call(Node, erlang, disconnect_node, [OtherName]),
+    gone = leave(Guard),
+    is_clean(?config(before, Config)),
+    false = lists:member(OtherName, call(Node, erlang, nodes, [connected])),
+    inviso_test_lib:stop_node(Other).
 
 a_killed_guard_has_an_heir(Config) ->
     Node = ?config(node, Config),
