@@ -166,10 +166,19 @@ counters(Config) ->
     Node = a_node(Config),
     [begin
          #{status := 0, out := Out} =
-             run(Config, Node, ["trace", "--for", "3s",
-                                "lists:seq/2 -> " ++ Action]),
+             counted(Config, Node, ["lists:seq/2 -> " ++ Action]),
          says(Out, ["lists:seq/2"])
      end || Action <- ["count", "time"]].
+
+%% There is a call to count, however slow the node is.
+counted(Config, #{name := Name} = Node, Args) ->
+    Opts = opts(Config, Node),
+    Cmd = ?LIB:start(Opts, ["trace", "-n", Name, "--for", "200s" | Args],
+                     240000),
+    ok = ?LIB:until_tracing(Opts, Name, Cmd),
+    [1, 2] = ?NODE:call(Node, lists, seq, [1, 2]),
+    ok = ?LIB:signal(Cmd, "INT"),
+    ?LIB:wait(Cmd, 100000).
 
 which_processes(Config) ->
     Node = a_node(Config),
@@ -605,11 +614,10 @@ mounted(Config, Node, Dir) ->
 quiet(Config) ->
     Node = a_node(Config),
     #{status := 0, out := Counts, err := <<>>} =
-        trace(Config, Node, ["-q", "--for", "300ms", "lists:seq/2 -> count"]),
+        counted(Config, Node, ["-q", "lists:seq/2 -> count"]),
     says(Counts, ["calls", "lists:seq/2"]),
     #{status := 0, err := Facts} =
-        trace(Config, Node, ["-q", "--json", "--for", "300ms",
-                             "lists:seq/2 -> count"]),
+        counted(Config, Node, ["-q", "--json", "lists:seq/2 -> count"]),
     #{<<"counts">> := [_]} = facts(Facts),
     #{status := 6, err := Err} =
         trace(Config, Node, ["-q", "--rate", "3", "lists:seq/2"]),
