@@ -171,7 +171,7 @@ add_nodes_if_ref(Config) ->
 %% not; an adopted one keeps its dependency.
 a_lost_control_component(Config) ->
     {N1, _, N2, Node2} = nodes_of(Config),
-    {ok, C} = inviso(N1, start, [[{dependency, 2000}]]),
+    {ok, C} = inviso(N1, start, [[{dependency, 10000}]]),
     {ok, _} = inviso(N1, add_nodes, [[Node2], tag]),
     N3 = inviso_test_lib:start_node(control3, dir(third, Config)),
     ok = inviso_test_lib:connect([N3, N2]),
