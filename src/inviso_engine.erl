@@ -13,12 +13,12 @@
 -export([load/0, start/0, cleaned/0, handle/1, tracer/2, session/2, edit/5,
          profile_of/1, called/1, masks/1, tracer_of/2, vacate/2, know/1,
          unknown/1, unknown/2, quiet/2, calls/2, changed/1, expected/1,
-         missed/1, lost/0, room/3, plain/4, is_plain/3]).
+         missed/1, lost/0, room/3, plain/4, is_plain/3, count/4, counted/3]).
 
 -nifs([enabled/3, trace/5, start/0, cleaned/0, handle/1, tracer/2, session/2,
        edit/5, profile_of/1, called/1, masks/1, tracer_of/2, vacate/2, know/1,
        unknown/1, unknown/2, quiet/2, calls/2, changed/1, expected/1, missed/1,
-       lost/0, room/3, plain/4, is_plain/3]).
+       lost/0, room/3, plain/4, is_plain/3, count/4, counted/3]).
 
 -export_type([profile/0, slot/0, sessions/0, tracee/0, tracer/0]).
 
@@ -74,6 +74,16 @@ plain(_M, _F, _A, _Sessions) -> erlang:nif_error(not_loaded).
 -spec is_plain(module(), atom(), arity()) -> boolean().
 is_plain(_M, _F, _A) -> erlang:nif_error(not_loaded).
 
+%% @doc Notes of its counters what {@link inviso_engine_counted} makes of them,
+%% 0: it has none. What was noted before.
+-spec count(module(), atom(), arity() | 256, Counters) -> Counters
+              when Counters :: non_neg_integer().
+count(_M, _F, _A, _Counters) -> erlang:nif_error(not_loaded).
+
+%% @doc What was noted, by whichever server.
+-spec counted(module(), atom(), arity() | 256) -> non_neg_integer().
+counted(_M, _F, _A) -> erlang:nif_error(not_loaded).
+
 %% @doc Callback of erl_tracer.
 -spec enabled(atom(), term(), term()) -> trace | discard | remove.
 enabled(_Tag, _State, _Tracee) -> erlang:nif_error(not_loaded).
@@ -88,7 +98,7 @@ trace(_Tag, _State, _Tracee, _Msg, _Opts) -> erlang:nif_error(not_loaded).
 -spec start() -> {reference(), boolean()}.
 start() -> erlang:nif_error(not_loaded).
 
-%% @doc There are none, until the next session is opened.
+%% @doc There are none, until the next session is opened, and no notes of them.
 -spec cleaned() -> ok.
 cleaned() -> erlang:nif_error(not_loaded).
 
@@ -178,6 +188,7 @@ missed(_Number) -> erlang:nif_error(not_loaded).
 
 %% @doc What there was no room for, since the server was started: flags that a
 %% process should have got, calls whose ends are for nobody, places that two
-%% threads wanted at once.
--spec lost() -> {non_neg_integer(), non_neg_integer(), non_neg_integer()}.
+%% threads wanted at once, notes of counters.
+-spec lost() -> {non_neg_integer(), non_neg_integer(), non_neg_integer(),
+                 non_neg_integer()}.
 lost() -> erlang:nif_error(not_loaded).

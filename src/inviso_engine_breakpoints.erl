@@ -225,7 +225,7 @@ clear(Key, _) -> {false, [Key]}.
 
 %% The spec of erlang:trace_pattern/3 forgets tracers, messages, `on_load'.
 -dialyzer({[no_fail_call, no_return, no_match, no_unused],
-           [steps/1, clean_on_load/0, clean/1, is_meta_ours/1]}).
+           [steps/1, clean_on_load/1, is_ours_on_load/0, clean/1, is_meta_ours/1]}).
 steps([{Spec, {MS, How}} | Rest]) ->
     try erlang:trace_pattern(Spec, MS, How) of
         _ -> steps(Rest)
@@ -247,22 +247,41 @@ is_foreign_on_load(Old) ->
     map_size(Old) =:= 0
         andalso erlang:trace_info(on_load, all) =/= {all, false}.
 
-%% @doc Clears what any session has set; for who does not know what. Counters
-%% do not tell whose they are.
+%% @doc Clears what any session has set; for who does not know what.
 -spec clean() -> ok.
 clean() ->
+    OnLoad = inviso_engine_counted:left(on_load),
     %% First, or what is loaded meanwhile would have it.
-    clean_on_load(),
-    _ = [clean({M, F, A}) || M <- loaded(), {F, A} <- functions(M)],
+    clean_on_load(maps:keys(OnLoad)),
+    Modules = loaded(),
+    _ = [clean({M, F, A}) || M <- Modules, {F, A} <- functions(M)],
+    _ = [clean_counters(M, OnLoad) || M <- Modules],
     ok.
 
+clean_on_load(Counters) ->
+    case [K || K <- [local, meta], is_ours_on_load()] ++ Counters of
+        [] -> 0;
+        Kinds -> erlang:trace_pattern(on_load, false, Kinds)
+    end.
+
 %% It is all ours, or nothing.
-clean_on_load() ->
-    Kinds = [K || K <- inviso_engine_counters:kinds(),
-                  inviso_engine_counters:exists(K)],
-    (is_meta_ours(on_load)
-     orelse inviso_engine_spec:is_ours(erlang:trace_info(on_load, match_spec)))
-        andalso erlang:trace_pattern(on_load, false, [local, meta | Kinds]).
+is_ours_on_load() ->
+    is_meta_ours(on_load)
+        orelse inviso_engine_spec:is_ours(erlang:trace_info(on_load,
+                                                            match_spec)).
+
+%% To clear what is not there is no harm. What has been loaded since the server
+%% looked has counters that it has not noted.
+clean_counters(M, OnLoad) ->
+    Given = case inviso_engine_counted:is_seen(M) of
+                true -> #{};
+                false -> OnLoad
+            end,
+    exchange([{M, FA, Left, #{}}
+              || {F, A} = FA <- functions(M),
+                 Left <- [maps:merge(inviso_engine_counted:left({M, F, A}),
+                                     Given)],
+                 map_size(Left) > 0]).
 
 clean({M, F, A} = MFA) ->
     {traced, How} = erlang:trace_info(MFA, traced),

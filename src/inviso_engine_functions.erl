@@ -298,14 +298,19 @@ exchange(Changes, F) ->
     Noted = [{M, FA, inviso_engine:plain(M, Name, A, wanting(Sessions, F))}
              || {M, {Name, A} = FA, _, New, Sessions} <- Changes,
                 is_plain(New)],
+    Counted = inviso_engine_counted:expect([{{M, Name, A}, Old, New}
+                                            || {M, {Name, A}, Old, New, _}
+                                                   <- Changes]),
     case inviso_engine_breakpoints:exchange(ToDo) of
         ok ->
+            ok = inviso_engine_counted:met(Counted),
             _ = [inviso_engine:plain(M, Name, A, none)
                  || {M, {Name, A}, Old, New} <- ToDo,
                     is_plain(Old), not is_plain(New)],
             {ok, tell_apart(lists:foldl(fun remember/2, warn_all(Changes, F),
                                         Changes))};
         {error, _} = E ->
+            ok = inviso_engine_counted:undo(Counted),
             _ = [inviso_engine:plain(M, Name, A, Before)
                  || {M, {Name, A}, Before} <- Noted],
             E
@@ -353,6 +358,7 @@ still({M, F, A} = MFA, {Sessions, State} = Known) ->
         false ->
             _ = is_plain(State) andalso inviso_engine:plain(M, F, A, none),
             Left = inviso_engine_breakpoints:left(MFA, State),
+            ok = inviso_engine_counted:set(MFA, Left),
             Kinds = case inviso_engine_breakpoints:is_taken(MFA, Left) of
                         true -> inviso_engine_counters:kinds();
                         false -> maps:keys(Left)
@@ -361,6 +367,10 @@ still({M, F, A} = MFA, {Sessions, State} = Known) ->
                                Entry <- [maps:with(Kinds, E)],
                                map_size(Entry) > 0], Left}
     end.
+
+is_counted(State) ->
+    lists:any(fun(Kind) -> is_map_key(Kind, State) end,
+              inviso_engine_counters:kinds()).
 
 %% Whether a counter of a session does not count.
 rests({Sessions, State}) ->
@@ -474,9 +484,16 @@ set_on_load_to(Sessions, #functions{on_load = {_, Old}} = F) ->
         {error, _} = E ->
             E;
         {New, _} ->
+            _ = is_counted(New) andalso not is_counted(Old) andalso
+                inviso_engine_counted:see(inviso_engine_breakpoints:loaded()),
+            Counted = inviso_engine_counted:expect([{on_load, Old, New}]),
             case inviso_engine_breakpoints:exchange_on_load(Old, New) of
-                ok -> {ok, watch(F#functions{on_load = {Sessions, New}})};
-                {error, _} = E -> E
+                ok ->
+                    ok = inviso_engine_counted:met(Counted),
+                    {ok, watch(F#functions{on_load = {Sessions, New}})};
+                {error, _} = E ->
+                    ok = inviso_engine_counted:undo(Counted),
+                    E
             end
     end.
 
@@ -494,13 +511,10 @@ versions() ->
 %% @doc Before anything else: what has been loaded since has lost what was set,
 %% and has what the VM gives to modules that it loads.
 -spec look(functions()) -> functions().
-look(#functions{modules = Modules, on_load = {OnLoad, _}} = F0) ->
+look(#functions{modules = Modules, on_load = {OnLoad, State}} = F0) ->
     Gone = [M || {M, {Version, _}} <- maps:to_list(Modules),
                  inviso_engine_breakpoints:version(M) =/= Version],
-    _ = [inviso_engine:plain(M, Name, A, none)
-         || M <- Gone, {_, Fs} <- [maps:get(M, Modules)],
-            {Name, A} <- maps:keys(Fs)],
-    F = F0#functions{modules = maps:without(Gone, Modules)},
+    F = lists:foldl(fun gone/2, F0, Gone),
     case OnLoad of
         [] ->
             F;
@@ -509,7 +523,22 @@ look(#functions{modules = Modules, on_load = {OnLoad, _}} = F0) ->
             New = [M || {M, Version} <- maps:to_list(Now),
                         maps:get(M, F#functions.seen, none) =/= Version
                             orelse is_anew(M, F)],
-            lists:foldl(fun loaded/2, F#functions{seen = Now}, New)
+            Told = lists:foldl(fun loaded/2, F#functions{seen = Now}, New),
+            _ = is_counted(State) andalso inviso_engine_counted:see(New),
+            Told
+    end.
+
+%% Code that had what is known of the module.
+gone(M, #functions{modules = Modules} = F) ->
+    case Modules of
+        #{M := {_, Fs}} ->
+            _ = [begin
+                     _ = inviso_engine:plain(M, Name, A, none),
+                     inviso_engine_counted:set({M, Name, A}, #{})
+                 end || {Name, A} <- maps:keys(Fs)],
+            F#functions{modules = maps:remove(M, Modules)};
+        _ ->
+            F
     end.
 
 %% The same code, but it has what the VM gives to modules that it loads.
@@ -524,7 +553,7 @@ is_anew(M, #functions{modules = Modules, on_load = {_, State}}) ->
         andalso inviso_engine_breakpoints:is({M, module_info, 0}, State).
 
 loaded(M, #functions{on_load = {OnLoad, State}} = F0) ->
-    F = F0#functions{modules = maps:remove(M, F0#functions.modules)},
+    F = gone(M, F0),
     Changes = [{M, FA, in_vm(State, Exported), Sessions}
                || {FA, Exported} <- inviso_engine_breakpoints:marked(M),
                   Sessions <- [on_loaded(OnLoad, Exported, {M, FA})],

@@ -7,7 +7,7 @@
 
 -export_type([told/0]).
 
--opaque told() :: [profiles | frames | places].
+-opaque told() :: [profiles | frames | places | notes].
 
 %% @doc Nothing has been told.
 -spec new() -> told().
@@ -17,9 +17,9 @@ new() ->
 %% @doc Tells what has not been told.
 -spec tell(told()) -> told().
 tell(Told) ->
-    {Profiles, Frames, Places} = inviso_engine:lost(),
+    {Profiles, Frames, Places, Notes} = inviso_engine:lost(),
     lists:foldl(fun tell/2, Told, [{profiles, Profiles}, {frames, Frames},
-                                   {places, Places}]).
+                                   {places, Places}, {notes, Notes}]).
 
 tell({_, 0}, Told) ->
     Told;
@@ -45,4 +45,7 @@ text(frames) ->
         "not told. Use return_trace and exception_trace on fewer functions";
 text(places) ->
     "some flags could not be set on a process, nor ends of its calls told, "
-        "while another thread did so".
+        "while another thread did so";
+text(notes) ->
+    "no room to note more functions that are counted: should the engine be "
+        "killed, their counters stay in the VM. Count fewer functions".

@@ -49,11 +49,12 @@ modules() ->
 -spec engine_modules() -> [module()].
 engine_modules() ->
     [inviso_trace, inviso_trace_errors, inviso_engine, inviso_engine_server,
-     inviso_engine_breakpoints, inviso_engine_counters, inviso_engine_entry,
-     inviso_engine_flags, inviso_engine_foreign, inviso_engine_functions,
-     inviso_engine_compose, inviso_engine_lost, inviso_engine_patterns,
-     inviso_engine_request, inviso_engine_spec, inviso_engine_tests,
-     inviso_engine_tracees, inviso_engine_tracer, inviso_engine_tracers].
+     inviso_engine_breakpoints, inviso_engine_counted, inviso_engine_counters,
+     inviso_engine_entry, inviso_engine_flags, inviso_engine_foreign,
+     inviso_engine_functions, inviso_engine_compose, inviso_engine_lost,
+     inviso_engine_patterns, inviso_engine_request, inviso_engine_spec,
+     inviso_engine_tests, inviso_engine_tracees, inviso_engine_tracer,
+     inviso_engine_tracers].
 
 %% @doc Those that a runtime component needs as well.
 -spec rt_modules() -> [module()].

@@ -6,7 +6,7 @@
 #include "engine/action.h"
 #include "engine/chain.h"
 #include "engine/frames.h"
-#include "engine/plain.h"
+#include "engine/noted.h"
 #include "engine/profile.h"
 #include "engine/session.h"
 #include "engine/tracee.h"
@@ -100,7 +100,7 @@ static bool is_recursion(const struct inv_message *m, ERL_NIF_TERM caller)
 void inv_call_begin(struct inv_message *m, struct inv_verdict *v, uint32_t mask)
 {
 	if (!v->given)
-		mask &= inv_plain_sessions(m->env, m->content);
+		mask &= inv_noted_sessions(m->env, m->content);
 	if (v->specs != 0 && is_recursion(m, v->caller))
 		mask &= ~v->specs;
 	m->tracer = v->frame.tracer;

@@ -12,6 +12,7 @@ enum inv_lost {
 	INV_LOST_PROFILE, /* flags that a process should have got */
 	INV_LOST_FRAME,	  /* calls whose ends are for nobody */
 	INV_LOST_PLACE,	  /* two threads wanted a process' place at once */
+	INV_LOST_NOTE,	  /* counters that a server may leave behind */
 	INV_LOSTS
 };
 

@@ -18,7 +18,8 @@
 #include "engine/inherit.h"
 #include "engine/lost.h"
 #include "engine/message.h"
-#include "engine/plain.h"
+#include "engine/note.h"
+#include "engine/noted.h"
 #include "engine/profile.h"
 #include "engine/session.h"
 #include "engine/tracee.h"
@@ -105,7 +106,7 @@ static ERL_NIF_TERM start(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 	inv_tracers_clear(&self);
 	inv_tracees_clear();
 	inv_profiles_clear();
-	inv_plain_clear();
+	inv_notes_clear();
 	inv_lost_clear();
 	return enif_make_tuple2(env, term, left ? am_true : am_false);
 }
@@ -123,6 +124,7 @@ static ERL_NIF_TERM cleaned(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 	(void)env;
 	(void)argc;
 	(void)argv;
+	inv_notes_forget();
 	set_in_vm(false);
 	return am_ok;
 }
@@ -281,7 +283,7 @@ static int load(ErlNifEnv *env, void **priv, ERL_NIF_TERM load_info)
 	inv_engine_edit_init(env);
 	inv_engine_event_init(env);
 	inv_actions_init(env);
-	inv_plain_init(env);
+	inv_noted_init(env);
 	instances++;
 	return 0;
 }
@@ -326,9 +328,11 @@ static ErlNifFunc functions[] = {
 	{ "quiet", 2, inv_engine_quiet, 0 },
 	{ "missed", 1, inv_tracer_missed, 0 },
 	{ "lost", 0, inv_engine_lost, 0 },
-	{ "room", 3, inv_plain_room, 0 },
-	{ "plain", 4, inv_plain_note, 0 },
-	{ "is_plain", 3, inv_plain_is, 0 },
+	{ "room", 3, inv_noted_room, 0 },
+	{ "plain", 4, inv_noted_plain, 0 },
+	{ "is_plain", 3, inv_noted_is_plain, 0 },
+	{ "count", 4, inv_noted_count, 0 },
+	{ "counted", 3, inv_noted_counted, 0 },
 };
 
 /* As the tracer's library: for the oldest release that we support. */

@@ -18,7 +18,7 @@
  * masks of the sessions that match, of those of them whose {message, Value} is
  * not `true', one Value for each of these from bit 0 on, and of those that
  * want to hear of the call's end.  Without a result all sessions match, of a
- * call those that want all of the function's (plain.h).  A Test is {Slot, Boolean, Value}: a
+ * call those that want all of the function's (note.h).  A Test is {Slot, Boolean, Value}: a
  * clause of a session from whose clauses the VM has not chosen.  It matches if
  * it is `true', and the first that does counts.
  *

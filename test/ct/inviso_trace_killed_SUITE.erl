@@ -1,0 +1,277 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% Trace sessions whose server is killed, on OTP 25 and 26: the next one clears
+%% the counters that it has left, and nobody else's.
+-module(inviso_trace_killed_SUITE).
+
+-include_lib("common_test/include/ct.hrl").
+
+-export([all/0, suite/0, init_per_suite/1, end_per_suite/1,
+         init_per_testcase/2, end_per_testcase/2]).
+
+-export([counters_of_all_sessions/1,
+         a_server_killed_while_it_arms/1,
+         counters_of_code_that_has_gone/1,
+         counters_of_code_that_comes/1,
+         counters_that_have_gone_before/1,
+         no_room_for_notes/1]).
+
+%% For the node.
+-export([all_sessions/0, while_it_arms/0, code_has_gone/0, code_comes/0,
+         gone_before/0, no_room/0, log/2]).
+
+-import(inviso_test_lib, [call/4, wait_until/1]).
+
+-define(WORK, inviso_sessions_work).
+-define(LATE, inviso_sessions_late).
+-define(MADE, inviso_sessions_made).
+
+suite() -> [{timetrap, {seconds, 600}}].
+
+all() ->
+    [counters_of_all_sessions,
+     a_server_killed_while_it_arms,
+     counters_of_code_that_has_gone,
+     counters_of_code_that_comes,
+     counters_that_have_gone_before,
+     no_room_for_notes].
+
+init_per_suite(Config) ->
+    case inviso_sessions_lib:has_sessions() of
+        true -> {skip, "OTP's own sessions"};
+        false -> inviso_sessions_lib:start(Config)
+    end.
+
+end_per_suite(Config) ->
+    inviso_sessions_lib:stop(Config).
+
+init_per_testcase(_Case, Config) ->
+    Config.
+
+end_per_testcase(_Case, Config) ->
+    inviso_sessions_lib:nothing_left(Config).
+
+%% Of all kinds, on single functions and on whole modules. What somebody else
+%% counts stays, be it the same function in another way.
+counters_of_all_sessions(Config) ->
+    ok = call(?config(node, Config), ?MODULE, all_sessions, []).
+
+all_sessions() ->
+    make(1),
+    1 = erlang:trace_pattern({?MADE, f, 0}, true, [call_count]),
+    1 = erlang:trace_pattern({?WORK, g, 2}, true, [call_time]),
+    [A, B] = sessions(2),
+    {error, _} = refused(A, {?MADE, '_', '_'}, [call_count]),
+    1 = inviso_trace:function(A, {?WORK, g, 2}, true, [call_count]),
+    1 = inviso_trace:function(A, {?WORK, f, 1}, true, [local | kinds()]),
+    1 = inviso_trace:function(B, {?WORK, f, 1}, true, [call_count]),
+    _ = [true = 0 < inviso_trace:function(S, {M, '_', '_'}, true, kinds())
+         || {S, M} <- [{A, lists}, {B, lists}, {B, maps}]],
+    1 = inviso_trace:function(A, {lists, reverse, 1}, pause, [call_count]),
+    1 = inviso_trace:function(B, {lists, member, 2}, restart, [call_count]),
+    1 = inviso_trace:function(B, {lists, member, 2}, false, [call_time]),
+    true = length(counted()) > 100,
+    His = [{{?MADE, f, 0}, call_count}, {{?WORK, g, 2}, call_time}],
+    ok = killed([A, B], His),
+    clear(His).
+
+refused(S, What, Kinds) ->
+    try {ok, inviso_trace:function(S, What, true, Kinds)}
+    catch error:Reason -> {error, Reason}
+    end.
+
+%% It has set some of what was asked for.
+a_server_killed_while_it_arms(Config) ->
+    ok = call(?config(node, Config), ?MODULE, while_it_arms, []).
+
+while_it_arms() ->
+    make(1),
+    1 = erlang:trace_pattern({?MADE, f, 0}, true, [call_time]),
+    [S] = sessions(1),
+    1 = inviso_trace:function(S, {?WORK, f, 1}, true, [call_count]),
+    {_, Monitor} = spawn_monitor(
+                     fun() -> refused(S, {'_', '_', '_'}, [call_count]) end),
+    %% The server's is `high'.
+    Old = process_flag(priority, max),
+    ok = until_counted(),
+    exit(whereis(inviso_engine_server), kill),
+    process_flag(priority, Old),
+    receive {'DOWN', Monitor, process, _, _} -> ok end,
+    His = [{{?MADE, f, 0}, call_time}],
+    ok = cleaned([S], His),
+    His = counted(erlang:loaded()),
+    clear(His).
+
+until_counted() ->
+    Modules = erlang:loaded(),
+    case [M || M <- Modules, M =/= ?WORK, is_set({M, module_info, 0},
+                                                 call_count)] of
+        [] -> receive after 1 -> until_counted() end;
+        _ -> ok
+    end.
+
+%% The server has not looked since the code was loaded.
+counters_of_code_that_has_gone(Config) ->
+    ok = call(?config(node, Config), ?MODULE, code_has_gone, []).
+
+code_has_gone() ->
+    make(1),
+    [S] = sessions(1),
+    3 = inviso_trace:function(S, {?MADE, '_', '_'}, true, [call_count]),
+    1 = inviso_trace:function(S, {?WORK, f, 1}, true, [call_count]),
+    make(2),
+    1 = erlang:trace_pattern({?MADE, f, 0}, true, [call_count]),
+    ok = killed([S], [{{?MADE, f, 0}, call_count}]),
+    clear([{{?MADE, f, 0}, call_count}]).
+
+%% The server has seen one module that was loaded, and the other not yet.
+counters_of_code_that_comes(Config) ->
+    ok = call(?config(node, Config), ?MODULE, code_comes, []).
+
+code_comes() ->
+    make(1),
+    true = code:delete(?LATE) orelse not erlang:module_loaded(?LATE),
+    _ = code:purge(?LATE),
+    Before = {?WORK, f, 1},
+    1 = erlang:trace_pattern(Before, true, [call_count]),
+    [S] = sessions(1),
+    0 = inviso_trace:function(S, on_load, true, [call_count]),
+    {module, ?LATE} = code:load_file(?LATE),
+    {call_count, 0} = inviso_trace:info(S, {?LATE, g, 1}, call_count),
+    Since = {?LATE, f, 1},
+    1 = inviso_trace:function(S, Since, false, [call_count]),
+    1 = erlang:trace_pattern(Since, true, [call_count]),
+    make(2),
+    true = is_set({?MADE, f, 0}, call_count),
+    His = [{Before, call_count}, {Since, call_count}],
+    ok = killed([S], His),
+    {all, false} = erlang:trace_info(on_load, all),
+    clear(His).
+
+%% Notes go with counters, while other sessions are there.
+counters_that_have_gone_before(Config) ->
+    ok = call(?config(node, Config), ?MODULE, gone_before, []).
+
+gone_before() ->
+    [A, B, Stays] = sessions(3),
+    1 = inviso_trace:function(Stays, {?WORK, f, 1}, true, [call_count]),
+    F = {lists, reverse, 1},
+    Cleared = [begin
+                   1 = inviso_trace:function(A, F, true, kinds()),
+                   true = noted(F) =:= kinds(),
+                   _ = Clear(),
+                   noted(F)
+               end
+               || Clear <-
+                      [fun() -> inviso_trace:function(A, F, false, kinds()) end,
+                       fun() -> inviso_trace:function(A, F, pause, kinds()) end,
+                       fun() -> inviso_trace:function(A, F, true, []) end,
+                       fun() ->
+                               1 = erlang:trace_pattern(F, true, [global]),
+                               _ = inviso_trace:info(A, F, all),
+                               1 = erlang:trace_pattern(F, false, [global])
+                       end]],
+    [[], [], [], []] = Cleared,
+    0 = inviso_trace:function(B, on_load, true, [call_count]),
+    [call_count] = noted(on_load),
+    0 = inviso_trace:function(B, on_load, false, [call_count]),
+    [] = noted(on_load),
+    _ = inviso_trace:function(B, {maps, '_', '_'}, true, [call_count]),
+    [call_count] = noted({maps, get, 2}),
+    true = inviso_trace:session_destroy(B),
+    [] = noted({maps, get, 2}),
+    1 = erlang:trace_pattern(F, true, [call_count]),
+    ok = killed([A, Stays], [{F, call_count}]),
+    [] = noted({?WORK, f, 1}),
+    clear([{F, call_count}]).
+
+noted(Where) ->
+    lists:sort(maps:keys(inviso_engine_counted:left(Where))).
+
+%% The log of the node says so.
+no_room_for_notes(Config) ->
+    ok = call(?config(node, Config), ?MODULE, no_room, []).
+
+no_room() ->
+    ok = logger:add_handler(?MODULE, ?MODULE,
+                            #{config => #{to => self()}, level => warning}),
+    [S] = sessions(1),
+    _ = [inviso_engine:room(?MADE, list_to_atom("f" ++ integer_to_list(N)), 0)
+         || N <- lists:seq(1, 70000)],
+    %% What was ever noted has a place.
+    make(inviso_sessions_new, 1),
+    1 = inviso_trace:function(S, {inviso_sessions_new, f, 0}, true,
+                              [call_count]),
+    ok = receive
+             {log, "no room to note more functions" ++ _} -> ok
+         after 60000 -> not_told
+         end,
+    ok = logger:remove_handler(?MODULE),
+    true = inviso_trace:session_destroy(S),
+    ok.
+
+%% A handler of the logger.
+log(#{msg := {"trace sessions: ~ts", [Text]}}, #{config := #{to := To}}) ->
+    To ! {log, Text};
+log(_, _) ->
+    ok.
+
+%%---------------------------------------------------------------------------
+
+sessions(N) ->
+    [inviso_trace:session_create(s, self(), []) || _ <- lists:seq(1, N)].
+
+kinds() ->
+    [K || K <- inviso_engine_counters:kinds(),
+          inviso_engine_counters:exists(K)].
+
+%% Others may be loaded at any time.
+counted() ->
+    counted([?WORK, ?LATE, ?MADE, lists, maps]).
+
+counted(Modules) ->
+    lists:sort([{{M, F, A}, K} || M <- Modules, {F, A} <- functions(M),
+                                  K <- kinds(), is_set({M, F, A}, K)]).
+
+functions(M) ->
+    try erlang:get_module_info(M, functions)
+    catch error:badarg -> []
+    end.
+
+is_set(MFA, Kind) ->
+    {Kind, Value} = erlang:trace_info(MFA, Kind),
+    Value =/= false andalso Value =/= undefined.
+
+killed(Sessions, His) ->
+    exit(whereis(inviso_engine_server), kill),
+    cleaned(Sessions, His).
+
+%% Once there is none of ours, the next server has begun.
+cleaned(Sessions, His) ->
+    Expected = lists:sort(His),
+    _ = (catch wait_until(fun() -> counted() -- Expected =:= [] end)),
+    ok = wait_until(fun() -> whereis(inviso_engine_server) =:= undefined end),
+    %% Their handles have been there until now.
+    _ = [{'EXIT', {badarg, _}} = (catch inviso_trace:send(S, true, []))
+         || S <- Sessions],
+    case counted() of
+        Expected -> ok;
+        Left -> {error, {left, lists:sublist(Left -- Expected, 20),
+                         {taken, Expected -- Left}}}
+    end.
+
+clear(His) ->
+    _ = [1 = erlang:trace_pattern(MFA, false, [K]) || {MFA, K} <- His],
+    ok.
+
+%% Each time another code.
+make(N) ->
+    make(?MADE, N).
+
+make(M, N) ->
+    Forms = [{attribute, 1, module, M},
+             {attribute, 1, export, [{f, 0}]},
+             {function, 1, f, 0, [{clause, 1, [], [], [{integer, 1, N}]}]}],
+    {ok, M, Code} = compile:forms(Forms),
+    _ = code:purge(M),
+    {module, M} = code:load_binary(M, "made", Code),
+    ok.

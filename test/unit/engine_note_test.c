@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "engine/note.h"
+
+/* As the VM makes words of atoms. */
+static ERL_NIF_TERM atom(uint32_t number)
+{
+	return (ERL_NIF_TERM)number << 6 | 11;
+}
+
+static void a_function_has_its_note_alone(void **state)
+{
+	struct inv_note *n;
+
+	(void)state;
+	assert_null(inv_note_find(atom(1), atom(2), 3));
+	n = inv_note_make(atom(1), atom(2), 3);
+	assert_non_null(n);
+	n->counters = 7;
+	assert_null(inv_note_find(atom(1), atom(2), 4));
+	assert_null(inv_note_find(atom(1), atom(3), 3));
+	assert_null(inv_note_find(atom(2), atom(2), 3));
+	assert_ptr_not_equal(inv_note_make(atom(1), atom(2), 4), n);
+	assert_ptr_equal(inv_note_make(atom(1), atom(2), 3), n);
+	assert_ptr_equal(inv_note_find(atom(1), atom(2), 3), n);
+	assert_int_equal(n->counters, 7);
+}
+
+/* Who takes away what they have left in the VM reads it. */
+static void notes_outlive_the_sessions(void **state)
+{
+	struct inv_note *n = inv_note_make(atom(4), atom(5), 0);
+
+	(void)state;
+	n->plain = true;
+	n->sessions = 3;
+	n->counters = 9;
+	inv_notes_clear();
+	assert_int_equal(n->sessions, 0);
+	assert_true(n->plain);
+	assert_int_equal(n->counters, 9);
+	n->sessions = 3;
+	inv_notes_forget();
+	assert_int_equal(n->sessions, 0);
+	assert_false(n->plain);
+	assert_int_equal(n->counters, 0);
+	assert_ptr_equal(inv_note_find(atom(4), atom(5), 0), n);
+}
+
+static void what_finds_no_room_has_no_note(void **state)
+{
+	uint32_t made = 0;
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 200000; i++)
+		made += inv_note_make(atom(6), atom(i), 1) != NULL;
+	assert_in_range(made, 60000, 65536);
+	assert_null(inv_note_make(atom(7), atom(1), 1));
+	assert_null(inv_note_find(atom(7), atom(1), 1));
+	/* What has a place keeps it. */
+	for (i = 0; i < 200000; i++)
+		made -= inv_note_find(atom(6), atom(i), 1) ==
+				inv_note_make(atom(6), atom(i), 1) &&
+			inv_note_find(atom(6), atom(i), 1);
+	assert_int_equal(made, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_function_has_its_note_alone),
+		cmocka_unit_test(notes_outlive_the_sessions),
+		cmocka_unit_test(what_finds_no_room_has_no_note),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
