@@ -84,7 +84,7 @@ loop(State0) ->
     State = State0#state{lost = inviso_engine_lost:tell(State0#state.lost)},
     receive
         {?TAG, gone, Number} ->
-            next(close(Number, State));
+            next(close(Number, look(State)));
         {?TAG, changed, _} ->
             loop(changed(State));
         {?TAG, lost, Tracer} ->
@@ -126,9 +126,11 @@ handle({_, {Kind, Who, _, _}} = Request, State)
   when Kind =:= process, is_pid(Who); Kind =:= port, is_port(Who) ->
     answer(Request, State);
 %% That takes a while where there are many modules; of processes there are more.
-handle(Request, #state{functions = Functions} = State) ->
-    answer(Request, State#state{
-                      functions = inviso_engine_functions:look(Functions)}).
+handle(Request, State) ->
+    answer(Request, look(State)).
+
+look(#state{functions = Functions} = State) ->
+    State#state{functions = inviso_engine_functions:look(Functions)}.
 
 answer({info, PidPortFuncEvent}, State) ->
     {about(PidPortFuncEvent, State), State};

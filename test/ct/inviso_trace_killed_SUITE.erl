@@ -13,11 +13,12 @@
          counters_of_code_that_has_gone/1,
          counters_of_code_that_comes/1,
          counters_that_have_gone_before/1,
+         code_that_comes_before_a_session_is_forgotten/1,
          no_room_for_notes/1]).
 
 %% For the node.
 -export([all_sessions/0, while_it_arms/0, code_has_gone/0, code_comes/0,
-         gone_before/0, no_room/0, log/2]).
+         gone_before/0, forgotten/0, no_room/0, log/2]).
 
 -import(inviso_test_lib, [call/4, wait_until/1]).
 
@@ -33,6 +34,7 @@ all() ->
      counters_of_code_that_has_gone,
      counters_of_code_that_comes,
      counters_that_have_gone_before,
+     code_that_comes_before_a_session_is_forgotten,
      no_room_for_notes].
 
 init_per_suite(Config) ->
@@ -186,6 +188,27 @@ gone_before() ->
 
 noted(Where) ->
     lists:sort(maps:keys(inviso_engine_counted:left(Where))).
+
+%% Nobody has asked the server for anything since; it is not killed here.
+code_that_comes_before_a_session_is_forgotten(Config) ->
+    ok = call(?config(node, Config), ?MODULE, forgotten, []).
+
+forgotten() ->
+    Self = self(),
+    {_, Ref} = spawn_monitor(fun() -> has_on_load(Self) end),
+    receive {'DOWN', Ref, process, _, done} -> ok end,
+    ok = wait_until(fun() -> whereis(inviso_engine_server) =:= undefined end),
+    [] = counted(),
+    ok.
+
+%% The only process that has the handle, until its end.
+has_on_load(Tracer) ->
+    S = inviso_trace:session_create(s, Tracer, []),
+    put(session, S),
+    0 = inviso_trace:function(S, on_load, true, [call_count]),
+    make(4),
+    {call_count, 0} = erlang:trace_info({?MADE, f, 0}, call_count),
+    exit(done).
 
 %% The log of the node says so.
 no_room_for_notes(Config) ->
