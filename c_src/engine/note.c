@@ -9,6 +9,7 @@
 #define PROBES 64
 
 static struct inv_note notes[PLACES];
+static struct inv_note *places[FUNCTIONS_MAX]; /* that are used */
 static size_t used;
 
 /* Its place, or the free one that could be; NULL: neither. */
@@ -53,7 +54,7 @@ struct inv_note *inv_note_make(ERL_NIF_TERM module, ERL_NIF_TERM name,
 		return n;
 	if (!n || used == FUNCTIONS_MAX)
 		return NULL;
-	used++;
+	places[used++] = n;
 	n->name = name;
 	n->arity = arity;
 	atomic_store_explicit(&n->module, module, memory_order_release);
@@ -64,20 +65,17 @@ void inv_notes_clear(void)
 {
 	size_t i;
 
-	for (i = 0; i < PLACES && used != 0; i++)
-		if (is_used(&notes[i]))
-			atomic_store(&notes[i].sessions, 0);
+	for (i = 0; i < used; i++)
+		atomic_store(&places[i]->sessions, 0);
 }
 
 void inv_notes_forget(void)
 {
 	size_t i;
 
-	inv_notes_clear();
-	for (i = 0; i < PLACES && used != 0; i++) {
-		if (is_used(&notes[i])) {
-			atomic_store(&notes[i].plain, false);
-			atomic_store(&notes[i].counters, 0);
-		}
+	for (i = 0; i < used; i++) {
+		atomic_store(&places[i]->sessions, 0);
+		atomic_store(&places[i]->plain, false);
+		atomic_store(&places[i]->counters, 0);
 	}
 }
