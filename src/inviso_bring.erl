@@ -15,7 +15,7 @@
 
 -define(TIMEOUT, 30000).
 %% Somebody else comes or goes at the same moment.
--define(AGAIN_MS, 5000).
+-define(AGAIN_MS, 15000).
 
 %% @doc Sees to it that a node has our code, and attaches `Owner' to the guard
 %% there.

@@ -17,7 +17,7 @@
 
 #define STEP_MS 10000
 /* How long to ask again while somebody else attaches or is being removed. */
-#define AGAIN_MS 5000
+#define AGAIN_MS 15000
 #define AGAIN_PAUSE_MS 20
 /* How long to wait for its guard when the user does not want to. */
 #define GUARD_MS 2000
