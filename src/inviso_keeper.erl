@@ -127,10 +127,14 @@ keeper(Handle) ->
 init({Caller, Ref}, Opts) ->
     process_flag(trap_exit, true),
     ok = inviso_push:keeps(),
-    case open(Opts) of
+    %% If it is dead, the guard may have looked for keepers before.
+    case is_process_alive(Caller) andalso open(Opts) of
+        false ->
+            ok;
         {ok, K} ->
             Caller ! {Ref, {ok, {inviso_tracer, K#keeper.handle}}},
-            loop(K);
+            _ = loop(K),
+            end_flushes();
         {error, _} = Error ->
             Caller ! {Ref, Error}
     end.
@@ -224,6 +228,12 @@ loop(K = #keeper{handle = Handle, owner = Owner, port = Port}) ->
             loop(K)
     end.
 
+%% Who has asked for one sees that we are gone.
+end_flushes() ->
+    {links, Links} = process_info(self(), links),
+    _ = [exit(P, shutdown) || P <- Links, is_pid(P)],
+    ok.
+
 %% Whoever else wanted it closed meanwhile.
 answer_all(Result) ->
     receive
@@ -288,11 +298,15 @@ open_spooler(Args) ->
     open_port({spawn_executable, spooler()},
               [{args, Args}, exit_status, binary, use_stdio, {cd, "/"}]).
 
-%% Somebody else may come first, and is sent away.
+%% Somebody else may come first, and is sent away. Our code may go meanwhile.
 give(Handle, Deadline) ->
-    inviso_tracer:nif_give(Handle) =:= false
-        andalso erlang:monotonic_time(millisecond) < Deadline
-        andalso give(Handle, Deadline).
+    try inviso_tracer:nif_give(Handle) of
+        false -> erlang:monotonic_time(millisecond) < Deadline
+                     andalso give(Handle, Deadline);
+        _ -> false
+    catch
+        error:_ -> false
+    end.
 
 spool(#keeper{handle = Handle}) ->
     {State, OsPid, Done, First, Last, Bytes, Starts, Errno, Text} =
@@ -449,9 +463,10 @@ settle(Ms) ->
     [await_down(Mon, Until) || {_, Mon} <- Settling].
 
 %% The option is undocumented. Where there is no room for another process, the
-%% scheduler is settled when the next tracer goes.
+%% scheduler is settled when the next tracer goes. One that is late may find our
+%% code gone.
 settle_on(N) ->
-    Here = fun() -> inviso_tracer:nif_settle() end,
+    Here = fun() -> try inviso_tracer:nif_settle() catch error:_ -> gone end end,
     try
         [spawn_opt(Here, [monitor, {priority, high}, {scheduler, N}])]
     catch
