@@ -43,6 +43,8 @@ run(Starter, Tag) ->
             process_flag(sensitive, true),
             %% Who wants to turn tracing off shall not wait for the traced.
             process_flag(priority, high),
+            %% Who dies before having opened a session: nobody else would end us.
+            _ = monitor(process, Starter),
             {Alive, Orphaned} = inviso_engine:start(),
             leave_heir(),
             _ = Orphaned andalso clean(),
@@ -63,6 +65,7 @@ leave_heir() ->
     Ref = make_ref(),
     _ = spawn(fun() ->
                       process_flag(sensitive, true),
+                      ok = inviso_push:stays(engine),
                       Monitor = monitor(process, Server),
                       Server ! {?TAG, Ref, heir},
                       receive

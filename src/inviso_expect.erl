@@ -68,6 +68,7 @@ counted(Calls, Ms) ->
 
 -spec count([{tuple(), pos_integer()}], pos_integer(), pid()) -> no_return().
 count(Calls, Ms, Asker) ->
+    ok = inviso_push:stays(worker),
     Ref = monitor(process, Asker),
     %% The engine's library is not there where nothing is to be traced.
     Way = case inviso_otp:has_sessions() of

@@ -40,6 +40,7 @@ start_reader(Client) ->
 -spec reader_init(pid()) -> ok.
 reader_init(Client) ->
     group_leader(whereis(init), self()),
+    ok = inviso_push:stays(worker),
     reader(Client, monitor(process, Client), none).
 
 reader(Client, Monitor, Fd) ->

@@ -21,9 +21,11 @@
 %% guard that is killed is succeeded by its heir, who inherits the table; the
 %% users end by themselves then.
 %%
-%% Two kinds of processes are waited for as users are, though they have not
-%% joined: keepers, which have the memory of tracers, and the engine, which hears
-%% later than the guard that the holder of a session has died.
+%% Three kinds of processes are waited for as users are, though they have not
+%% joined: keepers, which have the memory of tracers; the engine, which hears
+%% later than the guard that the holder of a session has died; and workers, which
+%% have to end something when their user has died, and are killed if they do not
+%% get done with it.
 %%
 %% The name `inviso_loading' is a lock: who loads our code and attaches holds
 %% it, and while the code is taken away a process does that runs none of it,
@@ -44,6 +46,8 @@
 -define(MANY, 1000).
 %% How soon the lock is tried again.
 -define(AGAIN_MS, 20).
+%% For who works on when its user is dead.
+-define(WORK_MS, 15000).
 
 -record(guard, {build :: binary(),
                 pushed :: boolean(),
@@ -59,7 +63,7 @@
                 %% who waits for a word on how the end went
                 report = [] :: [{pid(), reference()}]}).
 
--type user() :: inviso_push:user() | keeper | engine.
+-type user() :: inviso_push:user() | keeper | engine | worker.
 
 %% @doc The process, which answers who started it when the first client is
 %% attached, or is not.
@@ -139,6 +143,9 @@ loop(#guard{heir = {Heir, HeirRef}} = G) ->
             stay_or_leave(node_down(Node, G));
         leave_again ->
             stay_or_leave(G);
+        {too_late, Pid} when is_map_key(Pid, G#guard.users) ->
+            true = exit(Pid, kill),
+            ?MODULE:loop(G);
         _ ->
             ?MODULE:loop(G)
     end.
@@ -357,10 +364,13 @@ tidy(Pid, _User, #guard{users = Users} = G) ->
 
 %% Of whomever, as far as they live.
 keepers() ->
-    {Live, Dead} = lists:partition(fun is_process_alive/1,
-                                   ets:select(?NAME, [{{{keeper, '$1'}, '_'},
-                                                       [], ['$1']}])),
-    _ = [ets:delete(?NAME, {keeper, P}) || P <- Dead],
+    [P || {P, _} <- live(keeper)].
+
+live(What) ->
+    {Live, Dead} = lists:partition(fun({P, _}) -> is_process_alive(P) end,
+                                   ets:select(?NAME, [{{{What, '$1'}, '$2'}, [],
+                                                       [{{'$1', '$2'}}]}])),
+    _ = [ets:delete(?NAME, {What, P}) || {P, _} <- Dead],
     Live.
 
 %% --- the heir ---------------------------------------------------------------
@@ -421,6 +431,8 @@ stay_or_leave(G) ->
             ?MODULE:loop(G);
         [_ | _] = Awaited ->
             Users = [{P, {monitor(process, P), What}} || {P, What} <- Awaited],
+            _ = [erlang:send_after(?WORK_MS, self(), {too_late, P})
+                 || {P, worker} <- Awaited],
             ?MODULE:loop(G#guard{users = maps:from_list(Users)});
         [] ->
             case lock(G) of
@@ -433,7 +445,8 @@ stay_or_leave(G) ->
 %% Who runs code of ours that is about to go, and has still something to do.
 awaited(#guard{pushed = Pushed}) ->
     [{P, keeper} || P <- keepers()]
-        ++ [{P, engine} || Pushed, P <- inviso_otp:engine()].
+        ++ [{P, engine} || Pushed, P <- inviso_otp:engine()]
+        ++ [Stays || Pushed, Stays <- live(stays)].
 
 %% The holder of the lock outlives this process, and takes the modules away.
 %% Only it asks the code server, which may be busy for long.

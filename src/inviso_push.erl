@@ -11,8 +11,8 @@
 -export([attach/1, loader/0, rt_loader/0, modules/0, rt_modules/0,
          engine_modules/0, files/0, build/0, build/2, priv_dir/0]).
 %% For users of the guard.
--export([join/3, note/2, room/3, keeps/0, session/2, claim/2, find/1, users/0, leave/2,
-         report/1, await/3, own/0, owner/1, traced_by/1, reply/2, send/2]).
+-export([join/3, note/2, room/3, keeps/0, stays/1, session/2, claim/2, find/1,
+         users/0, leave/2, report/1, await/3, own/0, owner/1, traced_by/1, reply/2, send/2]).
 
 -export_type([guard/0, user/0]).
 
@@ -276,6 +276,18 @@ room(Table, Room, Keeper) ->
 keeps() ->
     try
         true = ets:insert(?NAME, {{keeper, self()}, true}),
+        ok
+    catch
+        error:badarg -> ok
+    end.
+
+%% @doc Nor does code that was brought go before the calling process has ended,
+%% who outlives the user that it works for. After some time it is killed, unless
+%% it is the engine's, which is waited for as the engine is.
+-spec stays(engine | worker) -> ok.
+stays(Kind) ->
+    try
+        true = ets:insert(?NAME, {{stays, self()}, Kind}),
         ok
     catch
         error:badarg -> ok

@@ -346,6 +346,7 @@ clean_std_publld(Publ) -> inviso_meta_publ:clean(Publ).
 
 %% @private
 init({Starter, Ti0, Spec, Flags}) ->
+    ok = inviso_push:stays(worker),
     process_flag(priority, high),
     process_flag(trap_exit, true),
     case opened(Ti0) of

@@ -325,6 +325,7 @@ unknown(_, Rt) ->
 %% @private
 terminate(_Reason, Rt) ->
     Rt1 = finish(Rt),
+    ok = end_fetches(Rt1),
     _ = failed(inviso_rt_overload:remove(Rt1#rt.overload), Rt1),
     ok.
 
@@ -500,11 +501,11 @@ clear(Opts, Rt0) ->
 
 suspend(_Reason, #rt{status = {suspended, _}} = Rt) ->
     Rt;
-suspend(Reason, #rt{scope = Scope, readers = Readers} = Rt) ->
+suspend(Reason, #rt{scope = Scope} = Rt) ->
     true = stop_auto(Rt),
     ok = clear_flags(Scope),
     Rt1 = suspend_meta(Rt),
-    _ = [exit(Reader, kill) || Reader <- maps:values(Readers)],
+    ok = end_fetches(Rt1),
     changed(Rt1#rt{status = {suspended, Reason}}).
 
 clear_flags(none) -> ok;
@@ -598,3 +599,7 @@ fetch(Client, Which, #rt{readers = Readers} = Rt) ->
         {error, _} = E ->
             {E, Rt}
     end.
+
+end_fetches(#rt{readers = Readers}) ->
+    _ = [exit(Reader, kill) || Reader <- maps:values(Readers)],
+    ok.

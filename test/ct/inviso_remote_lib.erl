@@ -8,6 +8,7 @@
 -export([attach/1, attach/2, ask_attach/2, leave/1, args/1]).
 -export([ask/2, ask/3, start/2, start/3, session/2, stop/1, remove/1]).
 -export([follow/1, follow/2, read/2, wait_state/2, is_clean/1]).
+-export([slow/2, slow_in/2, waits_for/3]).
 
 -import(inviso_test_lib, [call/4, wait_until/1]).
 
@@ -119,3 +120,47 @@ is_clean({Before, Node}) ->
     end,
     false = call(Node, code, is_loaded, [inviso_push]),
     ok.
+
+%% @doc A process of a node does not run while that lives which this is.
+slow(Node, Pid) ->
+    Suspend = "erlang:suspend_process(Pid), receive after infinity -> ok end.",
+    Slow = evaluated(Node, Suspend, [{'Pid', Pid}]),
+    wait_until(fun() -> call(Node, erlang, process_info, [Pid, status])
+                            =:= {status, suspended} end),
+    Slow.
+
+%% @doc The same for the next process that is found to be in a function: the
+%% answer comes from a function.
+slow_in(Node, {_, _, _} = MFA) ->
+    Look = "process_flag(priority, max),"
+        "Look = fun Look() ->"
+        "    case [P || P <- processes(), {current_function, MFA} =:="
+        "                   process_info(P, current_function)] of"
+        "        [P | _] -> P;"
+        "        [] -> receive after 1 -> Look() end"
+        "    end end,"
+        "Pid = Look(),"
+        "erlang:suspend_process(Pid),"
+        "put(pid, Pid),"
+        "receive after infinity -> ok end.",
+    Slow = evaluated(Node, Look, [{'MFA', MFA}]),
+    fun() ->
+            Pid = fun() -> {_, D} = call(Node, erlang, process_info,
+                                         [Slow, dictionary]),
+                           proplists:get_value(pid, D)
+                  end,
+            wait_until(fun() -> Pid() =/= undefined end),
+            {Slow, Pid()}
+    end.
+
+evaluated(Node, Text, Bindings) ->
+    inviso_test_lib:spawn_call(Node, erl_eval, exprs,
+                               [inviso_guard:expressions(Text), Bindings]).
+
+%% @doc Waits until a guard waits for a process.
+waits_for(Node, Guard, Pid) ->
+    wait_until(fun() ->
+                       {monitors, Ms} = call(Node, erlang, process_info,
+                                             [Guard, monitors]),
+                       lists:member({process, Pid}, Ms)
+               end).

@@ -22,7 +22,8 @@
 
 -import(inviso_test_lib, [call/4, wait_until/1]).
 -import(inviso_remote_lib, [attach/1, leave/1, ask/2, start/3, stop/1,
-                            follow/1, wait_state/2, is_clean/1]).
+                            follow/1, wait_state/2, is_clean/1, slow/2,
+                            waits_for/3]).
 
 -define(JSON, inviso_trace_json).
 
@@ -330,27 +331,13 @@ engine_is_last(Config, Also) ->
             Slow = slow(Node, Engine),
             true = call(Node, erlang, exit, [S, kill]),
             gone = leave(Guard),
-            wait_until(fun() -> waits_for(Node, Guard, Engine) end),
+            ok = waits_for(Node, Guard, Engine),
             _ = [true = call(Node, erlang, exit, [P, kill])
                  || P <- [Engine || _ <- Also] ++ [Slow]],
             is_clean(?config(before, Config)),
             {all, false} = call(Node, erlang, trace_info,
                                 [{lists, seq, 2}, all])
     end.
-
-%% A process does not run while that lives which this is.
-slow(Node, Pid) ->
-    Suspend = inviso_guard:expressions(
-                "erlang:suspend_process(Pid), receive after infinity -> ok end."),
-    Slow = inviso_test_lib:spawn_call(Node, erl_eval, exprs,
-                                      [Suspend, [{'Pid', Pid}]]),
-    wait_until(fun() -> call(Node, erlang, process_info, [Pid, status])
-                            =:= {status, suspended} end),
-    Slow.
-
-waits_for(Node, Guard, Pid) ->
-    {monitors, Monitors} = call(Node, erlang, process_info, [Guard, monitors]),
-    lists:member({process, Pid}, Monitors).
 
 %% Of ours the guard is left, which knows that there was something.
 all_are_killed_at_once(Config) ->
