@@ -74,6 +74,9 @@ session(Log) ->
         true -> ok;
         false -> unload_engine()
     end,
+    %% The session's handle keeps the engine's library, and so the tracer's,
+    %% while it is garbage.
+    erlang:garbage_collect(),
     inviso_trace_lib:until(fun() -> not mapped() end),
     ok.
 
