@@ -16,6 +16,7 @@
          looks_are_bounded/1,
          ring_named_like_the_log_is_refused/1,
          memory_has_a_cap/1,
+         flush_ends_with_the_keeper/1,
          clock_that_jumps_is_followed/1,
          light_spawn_has_no_arguments/1]).
 
@@ -30,6 +31,7 @@ all() ->
      looks_are_bounded,
      ring_named_like_the_log_is_refused,
      memory_has_a_cap,
+     flush_ends_with_the_keeper,
      clock_that_jumps_is_followed,
      light_spawn_has_no_arguments].
 
@@ -204,6 +206,25 @@ ring_named_like_the_log_is_refused(Config) ->
          inviso_tracer:open(Log, #{ring => {file, Ring}, replace => true})
      || Ring <- [Log, Log ++ ".0", Log ++ ".17"]],
     ?LIB:close(?LIB:open(Log, #{ring => {file, Log ++ ".ring"}})).
+
+flush_ends_with_the_keeper(Config) ->
+    Tracer = ?LIB:open(filename:join(?LIB:dir(Config), "x.log"), #{}),
+    {_, Handle} = Tracer,
+    {Spooler, _} = spooler(Tracer),
+    ?LIB:kill("STOP", Spooler),
+    {_, Asks} = spawn_monitor(fun() -> exit(inviso_tracer:flush(Tracer)) end),
+    Keeper = inviso_tracer:nif_keeper(Handle),
+    Pids = fun() ->
+                   {links, Links} = process_info(Keeper, links),
+                   [P || P <- Links, is_pid(P)]
+           end,
+    ?LIB:until(fun() -> Pids() =/= [] end),
+    [Flushes] = Pids(),
+    true = erlang:suspend_process(Flushes),
+    ?LIB:kill("CONT", Spooler),
+    _ = ?LIB:close(Tracer),
+    receive {'DOWN', Asks, process, _, Why} -> {error, closed} = Why end,
+    ?LIB:until(fun() -> not is_process_alive(Flushes) end).
 
 memory_has_a_cap(Config) ->
     Log = ?LIB:name(Config, "x.log"),
