@@ -2,6 +2,7 @@
 #include "nif/tracer.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/random.h>
@@ -32,18 +33,21 @@ static void tell_spooler(struct inv_tracer *t)
 }
 
 /*
- * Nobody is left to wait for the threads, so we do, a little: an event takes
- * microseconds.  One that a preempted thread commits after the spooler's last
- * look is lost, counted as unfinished.  Ends the borrow.  False: leaked, which
- * is better than unmapped under a thread.
+ * Nobody is left to wait for the threads, so we do, for a second at most: an
+ * event takes microseconds, but its thread can have lost its processor, and we
+ * sleep so that it gets one.  What it commits after the spooler's last look is
+ * lost, counted as unfinished.  Ends the borrow.  False: leaked, and with it the
+ * library, which is better than unmapped under a thread.
  */
 static bool end_unattended(struct inv_tracer *t)
 {
 	int i;
 
 	inv_tracer_retire(t);
-	for (i = 0; i < 1000 && !inv_tracer_quiet(t); i++)
+	for (i = 0; i < 100 && !inv_tracer_quiet(t); i++)
 		sched_yield();
+	for (i = 0; i < 1000 && !inv_tracer_quiet(t); i++)
+		(void)poll(NULL, 0, 1);
 	tell_spooler(t);
 	if (inv_tracer_quiet(t)) {
 		inv_tracer_free(t);
