@@ -549,8 +549,12 @@ is_anew(M, #functions{modules = Modules, on_load = {_, State}}) ->
                 #{M := {_, #{{module_info, 0} := {_, S}}}} -> S;
                 _ -> #{}
             end,
+    MFA = {M, module_info, 0},
+    %% A session may have set more there since.
     Known =/= State
-        andalso inviso_engine_breakpoints:is({M, module_info, 0}, State).
+        andalso inviso_engine_breakpoints:is(MFA, State)
+        andalso not (maps:with(maps:keys(State), Known) =:= State
+                     andalso inviso_engine_breakpoints:is(MFA, Known)).
 
 loaded(M, #functions{on_load = {OnLoad, State}} = F0) ->
     F = gone(M, F0),

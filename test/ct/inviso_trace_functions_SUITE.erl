@@ -21,6 +21,7 @@
          counters_beside_patterns/1,
          patterns_of_code_that_comes/1,
          code_that_comes_is_traced_globally/1,
+         counters_of_code_that_comes/1,
          code_that_is_loaded_again/1,
          returning_to/1,
          two_sessions_returning_to/1,
@@ -69,6 +70,7 @@ otp27() ->
      counters_beside_patterns,
      patterns_of_code_that_comes,
      code_that_comes_is_traced_globally,
+     counters_of_code_that_comes,
      code_that_is_loaded_again,
      returning_to,
      two_sessions_returning_to,
@@ -372,6 +374,26 @@ code_that_comes_is_traced_globally(script) ->
      {a, info, [{?LATE, local, 1}, traced]},
      {a, function, [on_load, false, [meta]]}];
 code_that_comes_is_traced_globally(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+%% What it has got and what it is given are both there until they are taken.
+counters_of_code_that_comes(script) ->
+    [{open, a},
+     {load, ?LATE},
+     {a, function, [on_load, true, [call_count]]},
+     {load, ?LATE},
+     {a, function, [{?LATE, '_', '_'}, true, [call_count, call_time]]},
+     {a, function, [{?LATE, g, 1}, true, [call_time]]},
+     {a, info, [{?LATE, f, 1}, call_count]},
+     {a, info, [{?LATE, g, 1}, call_time]},
+     {a, function, [{?LATE, g, 1}, false, [call_count]]},
+     {a, info, [{?LATE, g, 1}, call_count]},
+     {load, ?LATE},
+     {a, info, [{?LATE, g, 1}, call_time]},
+     {a, info, [{?LATE, g, 1}, call_count]},
+     {a, function, [{?LATE, '_', '_'}, true, [call_count, call_time]]},
+     {destroy, a}];
+counters_of_code_that_comes(Config) ->
     same(?FUNCTION_NAME, Config).
 
 code_that_is_loaded_again(script) ->

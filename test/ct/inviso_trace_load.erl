@@ -70,8 +70,6 @@ session(Log) ->
       end),
     _ = [exit(P, kill) || P <- Busy],
     true = inviso_trace:session_destroy(S),
-    %% A handle holds the library that made it.
-    _ = erlang:garbage_collect(),
     case erlang:function_exported(erts_internal, trace_session_create, 3) of
         true -> ok;
         false -> unload_engine()
