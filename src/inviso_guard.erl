@@ -24,8 +24,9 @@
 %% Three kinds of processes are waited for as users are, though they have not
 %% joined: keepers, which have the memory of tracers; the engine, which hears
 %% later than the guard that the holder of a session has died; and workers, which
-%% have to end something when their user has died, and are killed if they do not
-%% get done with it.
+%% have to end something when their user has died. The latter two are killed if
+%% they do not get done with it: an engine does not while anybody has the handle
+%% of a session in his garbage.
 %%
 %% The name `inviso_loading' is a lock: who loads our code and attaches holds
 %% it, and while the code is taken away a process does that runs none of it,
@@ -46,8 +47,8 @@
 -define(MANY, 1000).
 %% How soon the lock is tried again.
 -define(AGAIN_MS, 20).
-%% For who works on when its user is dead.
--define(WORK_MS, 15000).
+%% For who works on when its user is dead: whoever leaves waits for longer.
+-define(WORK_MS, 8000).
 
 -record(guard, {build :: binary(),
                 pushed :: boolean(),
@@ -143,8 +144,14 @@ loop(#guard{heir = {Heir, HeirRef}} = G) ->
             stay_or_leave(node_down(Node, G));
         leave_again ->
             stay_or_leave(G);
+        {stays, Pid} when is_pid(Pid) ->
+            _ = ets:member(?NAME, {stays, Pid}) andalso monitor(process, Pid),
+            ?MODULE:loop(G);
         {too_late, Pid} when is_map_key(Pid, G#guard.users) ->
-            true = exit(Pid, kill),
+            _ = case is_alone(G) of
+                    true -> exit(Pid, kill);
+                    false -> not_for_ever(Pid)
+                end,
             ?MODULE:loop(G);
         _ ->
             ?MODULE:loop(G)
@@ -162,9 +169,10 @@ answered(Request, G) ->
 request({attach, #{build := Build} = Client}, #guard{build = Build} = G) ->
     attach_client(Client, G);
 request({attach, _}, G) ->
-    {{error, refused,
-      text("another version of inviso is on this node, used by ~ts; it has to "
-           "leave first", [lists:join(", ", owners(G))])}, G};
+    case owners(G) of
+        [] -> {{error, again, <<>>}, G};
+        Owners -> {{error, refused, in_use(Owners)}, G}
+    end;
 request({put, Name, Bytes}, #guard{place = Place, pushed = true} = G)
   when Place =/= none, is_binary(Name), is_binary(Bytes) ->
     {inviso_place:put(Place, Name, Bytes), G};
@@ -187,6 +195,10 @@ request({join, Pid, {rt, Client} = User}, G)
 request(Other, G) ->
     {{error, usage, text("the guard knows no such request: ~0tP",
                          [Other, 20])}, G}.
+
+in_use(Owners) ->
+    text("another version of inviso is on this node, used by ~ts; it has to "
+         "leave first", [lists:join(", ", Owners)]).
 
 %% Whom it is only the last moment of does not count.
 who_is_left(G) ->
@@ -327,6 +339,8 @@ down(Pid, Ref, Why, #guard{users = Users, clients = Clients} = G) ->
         {_, #{Pid := {_, Ref}}} ->
             G#guard{clients = maps:remove(Pid, Clients)};
         _ ->
+            %% The number may be another's one day.
+            ets:delete(?NAME, {stays, Pid}),
             G
     end.
 
@@ -409,6 +423,7 @@ inherit(Table) ->
             [{_, G}] = ets:lookup(Table, guard),
             Users = [{Pid, User} || {{user, Pid}, User, _} <- ets:tab2list(Table)]
                 ++ [{Pid, keeper} || {{kept, Pid}, _} <- ets:tab2list(Table)],
+            _ = [monitor(process, P) || {P, _} <- live(stays)],
             Monitors = maps:from_list([{Pid, {monitor(process, Pid), User}}
                                        || {Pid, User} <- Users]),
             stay_or_leave(new_heir(G#guard{clients = #{}, users = Monitors,
@@ -431,8 +446,7 @@ stay_or_leave(G) ->
             ?MODULE:loop(G);
         [_ | _] = Awaited ->
             Users = [{P, {monitor(process, P), What}} || {P, What} <- Awaited],
-            _ = [erlang:send_after(?WORK_MS, self(), {too_late, P})
-                 || {P, worker} <- Awaited],
+            _ = [not_for_ever(P) || {P, What} <- Awaited, What =/= keeper],
             ?MODULE:loop(G#guard{users = maps:from_list(Users)});
         [] ->
             case lock(G) of
@@ -447,6 +461,15 @@ awaited(#guard{pushed = Pushed}) ->
     [{P, keeper} || P <- keepers()]
         ++ [{P, engine} || Pushed, P <- inviso_otp:engine()]
         ++ [Stays || Pushed, Stays <- live(stays)].
+
+not_for_ever(Pid) ->
+    erlang:send_after(?WORK_MS, self(), {too_late, Pid}).
+
+%% Nobody may have come meanwhile to whom the engine is of use.
+is_alone(#guard{clients = Clients, users = Users}) ->
+    map_size(Clients) =:= 0
+        andalso lists:all(fun({_, User}) -> is_atom(User) end,
+                          maps:values(Users)).
 
 %% The holder of the lock outlives this process, and takes the modules away.
 %% Only it asks the code server, which may be busy for long.

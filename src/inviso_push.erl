@@ -282,12 +282,12 @@ keeps() ->
     end.
 
 %% @doc Nor does code that was brought go before the calling process has ended,
-%% who outlives the user that it works for. After some time it is killed, unless
-%% it is the engine's, which is waited for as the engine is.
+%% who outlives the user that it works for. After some time it is killed.
 -spec stays(engine | worker) -> ok.
 stays(Kind) ->
     try
         true = ets:insert(?NAME, {{stays, self()}, Kind}),
+        ?NAME ! {stays, self()},
         ok
     catch
         error:badarg -> ok

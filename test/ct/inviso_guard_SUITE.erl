@@ -17,6 +17,7 @@
          one_attaches_while_another_leaves/1,
          a_client_whose_node_is_gone_is_dropped/1,
          who_is_gone_is_not_connected_to/1,
+         who_stays_is_known_while_he_lives/1,
          a_killed_guard_has_an_heir/1,
          a_killed_heir_has_a_successor/1,
          when_guard_and_heir_are_killed_the_next_cleans_up/1,
@@ -45,6 +46,7 @@ all() ->
      one_attaches_while_another_leaves,
      a_client_whose_node_is_gone_is_dropped,
      who_is_gone_is_not_connected_to,
+     who_stays_is_known_while_he_lives,
      a_killed_guard_has_an_heir,
      a_killed_heir_has_a_successor,
      when_guard_and_heir_are_killed_the_next_cleans_up,
@@ -243,6 +245,26 @@ who_is_gone_is_not_connected_to(Config) ->
     is_clean(?config(before, Config)),
     false = lists:member(OtherName, call(Node, erlang, nodes, [connected])),
     inviso_test_lib:stop_node(Other).
+
+%% Not when another process has his number.
+who_stays_is_known_while_he_lives(Config) ->
+    Node = ?config(node, Config),
+    {ok, #{guard := Guard}} = attach(Node),
+    Stays = inviso_guard:expressions(
+              "ok = inviso_push:stays(worker), receive after infinity -> ok"
+              " end."),
+    [A, B] = [inviso_test_lib:spawn_call(Node, erl_eval, exprs, [Stays, []])
+              || _ <- [1, 2]],
+    Row = fun(P) -> call(Node, ets, member, [inviso_guard, {stays, P}]) end,
+    wait_until(fun() -> Row(A) andalso Row(B) end),
+    true = call(Node, erlang, exit, [A, kill]),
+    wait_until(fun() -> not Row(A) end),
+    %% And of who inherits them.
+    Heir = ets(Node, heir),
+    true = call(Node, erlang, exit, [Guard, kill]),
+    wait_until(fun() -> call(Node, erlang, whereis, [inviso_guard]) =:= Heir
+                            orelse not Row(B) end),
+    is_clean(?config(before, Config)).
 
 a_killed_guard_has_an_heir(Config) ->
     Node = ?config(node, Config),

@@ -17,6 +17,7 @@
          sessions_that_are_killed_end/1,
          code_goes_after_the_sessions/1,
          code_goes_after_what_killed_sessions_left/1,
+         code_goes_though_the_engine_hangs/1,
          all_are_killed_at_once/1,
          a_component_and_a_command/1]).
 
@@ -39,6 +40,7 @@ all() ->
      sessions_that_are_killed_end,
      code_goes_after_the_sessions,
      code_goes_after_what_killed_sessions_left,
+     code_goes_though_the_engine_hangs,
      all_are_killed_at_once,
      a_component_and_a_command].
 
@@ -314,13 +316,24 @@ sessions_that_are_killed_end(Config) ->
 %% The holder of a session is killed, and nobody else needs our code: it goes
 %% when the engine, which is slow to hear of it, has taken the session away.
 code_goes_after_the_sessions(Config) ->
-    engine_is_last(Config, []).
+    engine_is_last(Config, fun(_, _) -> ok end).
 
 %% Or when what an engine has left is taken away that is killed meanwhile.
 code_goes_after_what_killed_sessions_left(Config) ->
-    engine_is_last(Config, [engine]).
+    engine_is_last(Config, fun(Node, Engine) ->
+                                   true = call(Node, erlang, exit,
+                                               [Engine, kill])
+                           end).
 
-engine_is_last(Config, Also) ->
+%% As when somebody has the handle of a session, and does not know that.
+code_goes_though_the_engine_hangs(Config) ->
+    engine_is_last(Config, fun(Node, Engine) ->
+                                   wait_until(fun() -> not call(
+                                       Node, erlang, is_process_alive, [Engine])
+                                              end)
+                           end).
+
+engine_is_last(Config, Until) ->
     {Node, Guard} = attached(Config),
     S = tracing(Node, Guard, #{}),
     case call(Node, inviso_otp, engine, []) of
@@ -332,8 +345,8 @@ engine_is_last(Config, Also) ->
             true = call(Node, erlang, exit, [S, kill]),
             gone = leave(Guard),
             ok = waits_for(Node, Guard, Engine),
-            _ = [true = call(Node, erlang, exit, [P, kill])
-                 || P <- [Engine || _ <- Also] ++ [Slow]],
+            _ = Until(Node, Engine),
+            true = call(Node, erlang, exit, [Slow, kill]),
             is_clean(?config(before, Config)),
             {all, false} = call(Node, erlang, trace_info,
                                 [{lists, seq, 2}, all])
