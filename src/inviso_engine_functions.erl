@@ -170,13 +170,20 @@ forget(Slot, F0) ->
                                      S =/= Slot]},
     {OnLoad, _} = F1#functions.on_load,
     F = case set_on_load_to(lists:keydelete(Slot, 1, OnLoad), F1) of
-            {ok, F2} -> F2;
+            {ok, F2} -> since(F1, F2);
             {error, _} -> F1
         end,
     carry_on([{M, FA, Old, lists:keydelete(Slot, 1, Sessions)}
               || {M, {_, Fs}} <- maps:to_list(F#functions.modules),
                  {FA, {Sessions, Old}} <- maps:to_list(Fs),
                  lists:keymember(Slot, 1, Sessions)], F).
+
+%% What was loaded before the VM was told has what it had for such.
+since(#functions{on_load = Same}, #functions{on_load = Same} = F) ->
+    F;
+since(#functions{on_load = Old, seen = Seen}, #functions{on_load = New} = F0) ->
+    F = look(F0#functions{on_load = Old, seen = Seen}),
+    watch(F#functions{on_load = New}).
 
 %% Whose an event return_to is, is not certain where several sessions trace
 %% local calls, or where calls of a silent process are not told.

@@ -7,6 +7,8 @@
 #define PLACES 131072
 #define FUNCTIONS_MAX (PLACES / 2)
 #define PROBES 64
+/* Places that are not for functions, of which all could be counted at once. */
+#define RESERVED 4096
 
 static struct inv_note notes[PLACES];
 static struct inv_note *places[FUNCTIONS_MAX]; /* that are used */
@@ -52,7 +54,7 @@ struct inv_note *inv_note_make(ERL_NIF_TERM module, ERL_NIF_TERM name,
 
 	if (is_used(n))
 		return n;
-	if (!n || used == FUNCTIONS_MAX)
+	if (!n || used >= FUNCTIONS_MAX - (arity <= 255 ? RESERVED : 0))
 		return NULL;
 	places[used++] = n;
 	n->name = name;

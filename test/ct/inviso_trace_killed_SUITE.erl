@@ -14,11 +14,12 @@
          counters_of_code_that_comes/1,
          counters_that_have_gone_before/1,
          code_that_comes_before_a_session_is_forgotten/1,
+         code_that_comes_while_a_session_ends/1,
          no_room_for_notes/1]).
 
 %% For the node.
 -export([all_sessions/0, while_it_arms/0, code_has_gone/0, code_comes/0,
-         gone_before/0, forgotten/0, no_room/0, log/2]).
+         gone_before/0, forgotten/0, comes_at_the_end/0, no_room/0, log/2]).
 
 -import(inviso_test_lib, [call/4, wait_until/1]).
 
@@ -35,6 +36,7 @@ all() ->
      counters_of_code_that_comes,
      counters_that_have_gone_before,
      code_that_comes_before_a_session_is_forgotten,
+     code_that_comes_while_a_session_ends,
      no_room_for_notes].
 
 init_per_suite(Config) ->
@@ -210,6 +212,38 @@ has_on_load(Tracer) ->
     {call_count, 0} = erlang:trace_info({?MADE, f, 0}, call_count),
     exit(done).
 
+%% The server has looked, and the VM has not been told.
+code_that_comes_while_a_session_ends(Config) ->
+    ok = call(?config(node, Config), ?MODULE, comes_at_the_end, []).
+
+comes_at_the_end() ->
+    Codes = [{M, code(M, N)}
+             || N <- lists:seq(1, 200),
+                M <- [list_to_atom("inviso_made_" ++ integer_to_list(N))]],
+    Modules = [M || {M, _} <- Codes],
+    Self = self(),
+    _ = [begin
+             [S] = sessions(1),
+             0 = inviso_trace:function(S, on_load, true, [call_count]),
+             Loader = spawn_link(fun() -> come(Codes, Self) end),
+             receive {Loader, half} -> true = inviso_trace:session_destroy(S) end,
+             receive {Loader, all} -> ok end,
+             [] = counted(Modules),
+             _ = [{code:delete(M), code:purge(M)} || M <- Modules]
+         end || _ <- lists:seq(1, 10)],
+    ok.
+
+come(Codes, To) ->
+    {First, Rest} = lists:split(100, Codes),
+    come(First),
+    To ! {self(), half},
+    come(Rest),
+    To ! {self(), all}.
+
+come(Codes) ->
+    _ = [{module, M} = erlang:load_module(M, Code) || {M, Code} <- Codes],
+    ok.
+
 %% The log of the node says so.
 no_room_for_notes(Config) ->
     ok = call(?config(node, Config), ?MODULE, no_room, []).
@@ -291,10 +325,13 @@ make(N) ->
     make(?MADE, N).
 
 make(M, N) ->
+    _ = code:purge(M),
+    {module, M} = code:load_binary(M, "made", code(M, N)),
+    ok.
+
+code(M, N) ->
     Forms = [{attribute, 1, module, M},
              {attribute, 1, export, [{f, 0}]},
              {function, 1, f, 0, [{clause, 1, [], [], [{integer, 1, N}]}]}],
     {ok, M, Code} = compile:forms(Forms),
-    _ = code:purge(M),
-    {module, M} = code:load_binary(M, "made", Code),
-    ok.
+    Code.

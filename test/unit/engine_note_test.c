@@ -64,6 +64,8 @@ static void what_finds_no_room_has_no_note(void **state)
 	assert_in_range(made, 60000, 65536);
 	assert_null(inv_note_make(atom(7), atom(1), 1));
 	assert_null(inv_note_find(atom(7), atom(1), 1));
+	/* What is of no function has some left. */
+	assert_non_null(inv_note_make(atom(7), atom(1), 256));
 	/* What has a place keeps it. */
 	for (i = 0; i < 200000; i++)
 		made -= inv_note_find(atom(6), atom(i), 1) ==
