@@ -89,7 +89,7 @@ start(#{base := Base} = Opts, Args, Ms) ->
     ok = filelib:ensure_dir(filename:join([Dir, "cwd", "x"])),
     [Out, Err, Cwd] = [filename:join(Dir, F) || F <- ["out", "err", "cwd"]],
     _ = [ok = file:change_owner(D, Uid) || Uid =/= none, D <- [Dir, Cwd]],
-    Words = maps:get(wrap, Opts, []) ++ as_user(Uid) ++
+    Words = signals() ++ maps:get(wrap, Opts, []) ++ as_user(Uid) ++
         [filename:join(Base, "inviso") | Args],
     Env = [{"HOME", maps:get(home, Opts, Cwd)}, {"TMPDIR", false},
            {"XDG_CONFIG_HOME", false}, {"INVISO_COOKIE", false},
@@ -108,6 +108,10 @@ start(#{base := Base} = Opts, Args, Ms) ->
         {'DOWN', Ref, process, Pid, Why} ->
             error({no_command, Why})
     end.
+
+%% Whoever runs the tests may ignore some, as nohup does.
+signals() ->
+    ["/usr/bin/env", "--default-signal=HUP,INT,TERM"].
 
 as_user(Uid) ->
     Id = lists:concat([Uid]),
