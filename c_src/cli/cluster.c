@@ -209,6 +209,17 @@ static void tell_slow(void *arg, const struct inv_conn *conn)
 	}
 }
 
+/* Those that are surveyed already are left out. */
+static int survey(struct inv_cluster *c)
+{
+	struct inv_attach_opts o = {
+		.ms = inv_cluster_ms(c),
+		.survey_only = true,
+	};
+
+	return inv_attach_all(c->v, c->n, c->in, &o, c->stop.fd);
+}
+
 int inv_cluster_connect(struct inv_cluster *c)
 {
 	struct inv_err err = { 0 };
@@ -232,11 +243,11 @@ int inv_cluster_connect(struct inv_cluster *c)
 	if (isatty(STDERR_FILENO))
 		inv_inbox_on_slow(c->in, SLOW_MS, tell_slow, c);
 	inv_screen_status(c->screen, "connecting ...");
-	rc = inv_attach_all(c->v, c->n, c->in, NULL, c->stop.fd);
+	rc = survey(c);
 	if (c->opts->all && rc != INV_ECANCELLED) {
 		if (add_others(c, &err))
 			return failed(c, &err);
-		rc = inv_attach_all(c->v, c->n, c->in, NULL, c->stop.fd);
+		rc = survey(c);
 	}
 	return tell(c, rc);
 }

@@ -453,7 +453,7 @@ int inv_attach_all(struct inv_attach *v, size_t n, struct inv_inbox *in,
 		r = connect_all(&s);
 	if (r == 0)
 		r = survey_all(&s);
-	if (r == 0 && opts) {
+	if (r == 0 && opts && !opts->survey_only) {
 		check_all(&s);
 		r = load_all(&s);
 		if (r == 0)

@@ -50,6 +50,7 @@ struct inv_attach_opts {
 	const char *const *dirs; /* where to make the directory */
 	size_t n_dirs;		 /* 0: the node's own choice */
 	int ms;			 /* for each step; 0: 10000 */
+	bool survey_only;	 /* end after the survey: the state is UP */
 };
 
 /*
@@ -59,7 +60,7 @@ struct inv_attach_opts {
  * that we do not run on), INV_EREFUSED, INV_EREMOTE, INV_ETIME, INV_ENOMEM;
  * INV_ECANCELLED (stop_fd is readable; then leave).
  *
- * With opts NULL it ends after the survey: the state is UP.
+ * opts NULL: all defaults, and survey_only.
  */
 int inv_attach_all(struct inv_attach *v, size_t n, struct inv_inbox *in,
 		   const struct inv_attach_opts *opts, int stop_fd);

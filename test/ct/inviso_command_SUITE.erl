@@ -9,7 +9,7 @@
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1]).
 -export([calls_with_returns/1, forms_of_calls/1, forms_of_messages/1,
          counters/1, which_processes/1, nothing_matches/1, usage/1, help/1,
-         unreachable/1, nobody_answers/1, tls_node/1, one_of_two/1,
+         unreachable/1, nobody_answers/1, slow_survey/1, tls_node/1, one_of_two/1,
          cookies/1, wrong_cookie/1, foreign_tracer/1, two_operators/1,
          several_nodes_in_order/1, all_nodes/1, stays_hidden/1,
          dry_run/1, directories/1, small_buffer/1, long_terms/1, quiet/1,
@@ -22,7 +22,7 @@
 all() ->
     [calls_with_returns, forms_of_calls, forms_of_messages, counters,
      which_processes, nothing_matches, usage, help,
-     unreachable, nobody_answers, tls_node, one_of_two,
+     unreachable, nobody_answers, slow_survey, tls_node, one_of_two,
      cookies, wrong_cookie, foreign_tracer, two_operators,
      several_nodes_in_order, all_nodes, stays_hidden, dry_run, directories,
      small_buffer, long_terms, filter_of_exits, filter_of_a_recording, quiet,
@@ -326,6 +326,14 @@ nobody_answers(Config) ->
         ?LIB:run(Opts, ["trace", "-n", maps:get(name, Node), "--timeout",
                         "2s", "lists:seq/2"]),
     says(Err, [maps:get(name, Node)]).
+
+%% --timeout holds for the first questions, too.
+slow_survey(Config) ->
+    Node = a_node(Config),
+    ok = ?NODE:call(Node, sys, suspend, [rex]),
+    #{status := 3, err := Err} =
+        run(Config, Node, ["trace", "--timeout", "1s", "lists:seq/2"]),
+    says(Err, ["no answer within 1.0 s"]).
 
 listener(Serve) ->
     {ok, L} = gen_tcp:listen(0, [binary, {active, false}]),
