@@ -153,9 +153,11 @@ static int control(struct inv_cursor *c, const char *base,
 		r = inv_cursor_skip(c);
 		if (r == 0)
 			r = inv_cursor_next(c, &tok);
-		*message = r == 0 && is_self(&tok, self);
 		if (r == 0)
 			r = inv_cursor_skip_rest(c, &tok);
+		/* Not to an earlier command that had our node's name. */
+		*message = r == 0 && is_self(&tok, self) &&
+			   same_creation(base + inv_cursor_offset(c), self);
 	}
 	return r < 0 ? r : inv_cursor_leave(c, 0);
 }

@@ -180,9 +180,28 @@ static int own_host(char *host, size_t size, const struct inv_node_name *node,
 	return r;
 }
 
+/*
+ * The node keeps an atom of each name for good, so names are used again: a
+ * number below NAMES, or below more of them the more are taken.
+ */
+#define NAMES 64
+#define NAMES_MAX 65536
+#define NAMES_GROW 4 /* names that are taken, for twice as many to draw from */
+#define TRIES_MAX 60
+
+static unsigned draw(uint16_t random, unsigned taken)
+{
+	unsigned n = NAMES;
+
+	for (; taken >= NAMES_GROW && n < NAMES_MAX; taken -= NAMES_GROW)
+		n *= 2;
+	return random % n;
+}
+
+/* taken: how many names have been found to be in use. */
 static int init_cnode(ei_cnode *ec, const struct inv_node_name *node,
 		      const struct inv_epmd_place *at, const char *cookie,
-		      struct talk *t, struct inv_err *err)
+		      unsigned taken, struct talk *t, struct inv_err *err)
 {
 	char host[128];
 	char alive[32];
@@ -198,7 +217,7 @@ static int init_cnode(ei_cnode *ec, const struct inv_node_name *node,
 		return r;
 	if (getrandom(&id, sizeof(id), 0) != (ssize_t)sizeof(id))
 		return inv_err_sys(err, errno, "random numbers");
-	snprintf(alive, sizeof(alive), "inviso-%04x", id.name);
+	snprintf(alive, sizeof(alive), "inviso-%02x", draw(id.name, taken));
 	snprintf(full, sizeof(full), "%s@%s", alive, host);
 	/* 0 to 3 are of nodes that keep to the oldest protocol */
 	if (ei_connect_xinit_ussi(ec, host, alive, full, &ours, cookie,
@@ -208,23 +227,61 @@ static int init_cnode(ei_cnode *ec, const struct inv_node_name *node,
 	return 0;
 }
 
+/*
+ * Whether the node is gone.  A node that is killed closes its connections as
+ * one does that refuses a cookie, and all that it has open not quite at once.
+ */
+#define CLOSING_MS 50
+
+static bool is_gone(const struct inv_node_name *node,
+		    const struct inv_epmd_place *at,
+		    const struct inv_patience *p)
+{
+	struct pollfd cancel = { .fd = p->cancel, .events = POLLIN };
+	struct inv_epmd_place now = { 0 };
+	int fd = -1;
+	int sys;
+	int r;
+
+	poll(&cancel, 1, CLOSING_MS);
+	r = inv_epmd_find(node, &now, p, NULL);
+	if (r == 0 && now.port == at->port)
+		r = inv_net_connect(&now.addr, now.port, p, &fd, &sys);
+	else
+		r = INV_EIO;
+	if (fd >= 0)
+		close(fd);
+	/* With no time left nothing is known. */
+	return r == INV_EIO && inv_net_now() < p->until;
+}
+
+static int why(const struct inv_node_name *node,
+	       const struct inv_epmd_place *at, const struct talk *t,
+	       struct inv_err *err)
+{
+	if (inv_handshake_closed(&t->says) && is_gone(node, at, t->p))
+		return inv_err_set(err, INV_EUNREACHABLE,
+				   "the node went away while connecting");
+	return inv_handshake_why(&t->says, node, at->port, err);
+}
+
 static int attempt(const struct inv_node_name *node,
 		   const struct inv_epmd_place *at, const char *cookie,
-		   struct talk *t, struct inv_handshake *out,
+		   unsigned taken, struct talk *t, struct inv_handshake *out,
 		   struct inv_err *err)
 {
 	struct in_addr addr = at->addr;
 	int64_t left = t->p->until - inv_net_now();
 	ei_cnode ec;
 	int fd;
-	int r = init_cnode(&ec, node, at, cookie, t, err);
+	int r = init_cnode(&ec, node, at, cookie, taken, t, err);
 
 	if (r < 0)
 		return r;
 	fd = ei_xconnect_host_port_tmo(&ec, &addr, at->port,
 				       left > 1 ? (unsigned)left : 1);
 	if (fd < 0)
-		return inv_handshake_why(&t->says, node, at->port, err);
+		return why(node, at, t, err);
 	t->keep = true;
 	(void)ei_close_connection(fd); /* forgets it: from here it is ours */
 	out->fd = fd;
@@ -241,15 +298,15 @@ int inv_handshake(const struct inv_node_name *node,
 		  struct inv_err *err)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	int tries = 3;
+	unsigned taken = 0;
 	int r;
 
 	pthread_once(&once, init_ei);
 	do {
 		struct talk t = { .p = p, .fd = -1 };
 
-		r = attempt(node, at, cookie, &t, out, err);
-	} while (r == INV_EBUSY && --tries > 0);
+		r = attempt(node, at, cookie, taken, &t, out, err);
+	} while (r == INV_EBUSY && ++taken < TRIES_MAX);
 	if (r != INV_EBUSY)
 		return r;
 	if (err)

@@ -11,9 +11,8 @@
 
 /*
  * Connects to a node and proves that we know the cookie, as a hidden node with
- * a name of our own: inviso-<four hex digits>@<our host>.  The names are few, so
- * that the atoms that are left on nodes are, and are tried again when somebody
- * has one already.
+ * a name of our own: inviso-<hex digits>@<our host>.  Each name leaves an atom on
+ * the node, so there are 64 of them, and more only while many are in use.
  */
 struct inv_handshake {
 	int fd;			   /* non-blocking; the caller's */

@@ -53,6 +53,12 @@ static bool is_status(const uint8_t *at, size_t len, const char *word)
 	return len == n + 1 && at[0] == 's' && memcmp(at + 1, word, n) == 0;
 }
 
+static bool accepts(const uint8_t *at, size_t len)
+{
+	return is_status(at, len, "ok") ||
+	       is_status(at, len, "ok_simultaneous");
+}
+
 static int refused(const uint8_t *at, size_t len, struct inv_err *err)
 {
 	if (is_status(at, len, "alive") || is_status(at, len, "nok"))
@@ -123,6 +129,17 @@ static int closed(const struct inv_handshake_says *s, unsigned port,
 			   "handshake; its log may say why");
 }
 
+bool inv_handshake_closed(const struct inv_handshake_says *s)
+{
+	const uint8_t *at;
+	size_t len;
+
+	return s->connected &&
+	       (s->ended || s->sys == ECONNRESET || s->sys == EPIPE) &&
+	       (s->n == 0 || message(s, 1, &at, &len) ||
+		(message(s, 0, &at, &len) && accepts(at, len)));
+}
+
 int inv_handshake_why(const struct inv_handshake_says *s,
 		      const struct inv_node_name *node, unsigned port,
 		      struct inv_err *err)
@@ -143,8 +160,7 @@ int inv_handshake_why(const struct inv_handshake_says *s,
 				   "the node accepts the connection, but does "
 				   "not answer in time: is it stopped, or "
 				   "overloaded?");
-	if (message(s, 0, &at, &len) && !is_status(at, len, "ok") &&
-	    !is_status(at, len, "ok_simultaneous"))
+	if (message(s, 0, &at, &len) && !accepts(at, len))
 		return refused(at, len, err);
 	if (s->ended || s->sys == ECONNRESET || s->sys == EPIPE)
 		return closed(s, port, err);

@@ -28,6 +28,10 @@ struct inv_handshake_says {
 void inv_handshake_heard(struct inv_handshake_says *s, const void *bytes,
 			 size_t n);
 
+/* Whether the node closed the connection without saying why, after nothing or
+ * after messages that make sense. */
+bool inv_handshake_closed(const struct inv_handshake_says *s);
+
 /*
  * Why it failed.  INV_EUNREACHABLE, INV_EREFUSED, INV_ELOST (cancelled);
  * INV_EBUSY: our name is taken.

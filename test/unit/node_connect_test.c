@@ -198,6 +198,57 @@ static void no_node_at_the_port(void **state)
 	}
 }
 
+/* What a node has said when it dies. */
+static const char status[] = "\0\3sok";
+static const char challenge[] = "\0\3sok"
+				"\0\x1eN\0\0\0\x0d\x07\xdf\x7f\xbd"
+				"\1\2\3\4\0\0\0\5\0\x0b"
+				"a@localhost";
+
+static void a_node_that_dies_while_we_connect(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t n;
+		bool resets;
+	} dies[] = {
+		{ "", 0, false },
+		{ status, sizeof(status) - 1, false },
+		{ challenge, sizeof(challenge) - 1, false },
+		{ challenge, sizeof(challenge) - 1, true },
+	};
+	struct fake epmd;
+	struct dying node;
+	uint16_t port;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(dies) / sizeof(dies[0]); i++) {
+		start_dying(&node, &port, dies[i].bytes, dies[i].n,
+			    dies[i].resets);
+		start_fake_at(&epmd, port);
+		assert_int_equal(try_one("a@localhost"), INV_EUNREACHABLE);
+		assert_words("went away while connecting");
+		stop_fake(&epmd);
+		pthread_join(node.thread, NULL);
+	}
+}
+
+/* The same words from a node that stays: it is the cookie. */
+static void a_node_that_closes_after_our_answer(void **state)
+{
+	struct fake epmd;
+	struct fake node;
+	uint16_t port;
+
+	(void)state;
+	start_fake(&node, &port, challenge, sizeof(challenge) - 1);
+	start_fake_at(&epmd, port);
+	assert_int_equal(try_one("a@localhost"), INV_EREFUSED);
+	assert_words("another cookie");
+	stop_fake(&epmd);
+	stop_fake(&node);
+}
+
 static void another_cookie(void **state)
 {
 	struct inv_conn_opts opts = { .cookie = "wrong" };
@@ -209,6 +260,73 @@ static void another_cookie(void **state)
 	assert_words("another cookie");
 	assert_words("--cookie-file");
 	stop_peer(&p);
+}
+
+/* The number in the name that c has on the node. */
+static unsigned long number_of(struct inv_conn *c)
+{
+	const char *name = inv_conn_self(c)->node;
+
+	assert_int_equal(strncmp(name, "inviso-", 7), 0);
+	return strtoul(name + 7, NULL, 16);
+}
+
+static long atoms(struct inv_inbox *in, const char *node)
+{
+	struct inv_conn *c = connect_to(in, node, NULL);
+	struct inv_mail answer;
+	long n;
+
+	assert_int_equal(call(c, "erlang", "system_info", "[atom_count]", 30000,
+			      &answer, &err),
+			 0);
+	n = long_of(&answer);
+	inv_mail_release(&answer);
+	inv_conn_close(c);
+	return n;
+}
+
+/* A name leaves an atom on the node. */
+static void names_are_used_again(void **state)
+{
+	struct inv_inbox *in = new_inbox();
+	struct peer p;
+	long before;
+
+	(void)state;
+	start_peer(&p, "names", NULL);
+	before = atoms(in, p.name);
+	for (unsigned i = 0; i < 150; i++) {
+		struct inv_conn *c = connect_to(in, p.name, NULL);
+
+		assert_true(number_of(c) < 256);
+		inv_conn_close(c);
+	}
+	/* Four that are taken in a row are rare, and double the number. */
+	assert_true(atoms(in, p.name) - before <= 128);
+	stop_peer(&p);
+	inv_inbox_free(in);
+}
+
+#define MANY 80
+
+static void more_commands_than_names(void **state)
+{
+	struct inv_inbox *in = new_inbox();
+	struct inv_conn *c[MANY];
+	struct peer p;
+
+	(void)state;
+	start_peer(&p, "many", NULL);
+	for (unsigned i = 0; i < MANY; i++)
+		c[i] = connect_to(in, p.name, NULL);
+	for (unsigned i = 0; i < MANY; i++)
+		for (unsigned k = 0; k < i; k++)
+			assert_int_not_equal(number_of(c[i]), number_of(c[k]));
+	for (unsigned i = 0; i < MANY; i++)
+		inv_conn_close(c[i]);
+	stop_peer(&p);
+	inv_inbox_free(in);
 }
 
 static void a_node_that_allows_others_only(void **state)
@@ -339,7 +457,11 @@ int main(void)
 		cmocka_unit_test(a_node_that_says_nothing),
 		cmocka_unit_test(who_is_tired_of_waiting_closes),
 		cmocka_unit_test(no_node_at_the_port),
+		cmocka_unit_test(a_node_that_dies_while_we_connect),
+		cmocka_unit_test(a_node_that_closes_after_our_answer),
 		cmocka_unit_test(another_cookie),
+		cmocka_unit_test(names_are_used_again),
+		cmocka_unit_test(more_commands_than_names),
 		cmocka_unit_test(a_node_that_allows_others_only),
 		cmocka_unit_test(a_short_name_for_a_long_one_and_the_reverse),
 		cmocka_unit_test(

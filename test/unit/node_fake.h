@@ -43,7 +43,45 @@ static inline void start_fake(struct fake *f, uint16_t *port, const void *bytes,
 	assert_int_equal(pthread_create(&f->thread, NULL, be_fake, f), 0);
 }
 
-/* The same, in epmd's place. */
+/* Says `bytes' to the first one who comes, and is gone: nobody listens there any
+ * more when that one's connection ends. */
+struct dying {
+	int listening;
+	size_t len;
+	bool resets; /* the connection, with something unread */
+	uint8_t bytes[64];
+	pthread_t thread;
+};
+
+static inline void *be_dying(void *arg)
+{
+	struct dying *d = arg;
+	struct pollfd in;
+	char asked[512];
+	int fd = accept(d->listening, NULL, NULL);
+
+	in = (struct pollfd){ .fd = fd, .events = POLLIN };
+	(void)poll(&in, 1, 30000);
+	if (d->len > 0 && recv(fd, asked, sizeof(asked), 0) > 0)
+		(void)send(fd, d->bytes, d->len, MSG_NOSIGNAL);
+	if (d->resets)
+		(void)poll(&in, 1, 30000);
+	close(d->listening);
+	close(fd);
+	return NULL;
+}
+
+static inline void start_dying(struct dying *d, uint16_t *port,
+			       const void *bytes, size_t len, bool resets)
+{
+	d->listening = listen_any(port);
+	d->len = len;
+	d->resets = resets;
+	memcpy(d->bytes, bytes, len);
+	assert_int_equal(pthread_create(&d->thread, NULL, be_dying, d), 0);
+}
+
+/* The same as start_fake, in epmd's place. */
 static inline void start_fake_epmd(struct fake *f, const void *bytes,
 				   size_t len)
 {

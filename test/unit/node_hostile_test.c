@@ -77,6 +77,26 @@ static void what_is_not_for_us_is_let_be(void **state)
 	}
 }
 
+/* An earlier command may have had our node's name. */
+static void an_answer_to_an_earlier_command_is_let_be(void **state)
+{
+	erlang_pid before = self;
+	struct inv_frame f;
+	ei_x_buff x;
+
+	(void)state;
+	before.creation++;
+	assert_int_equal(ei_x_new(&x), 0);
+	assert_int_equal(ei_x_append_buf(&x, "p", 1), 0);
+	assert_int_equal(ei_x_encode_version(&x), 0);
+	assert_int_equal(ei_x_format_wo_ver(&x, "{2,'',~p}", &before), 0);
+	assert_int_equal(ei_x_encode_version(&x), 0);
+	assert_int_equal(ei_x_format_wo_ver(&x, "{4711,ok}"), 0);
+	assert_int_equal(parse(&x, &f), 0);
+	assert_int_equal(f.kind, INV_FRAME_OTHER);
+	ei_x_free(&x);
+}
+
 static void every_byte_of_a_frame_is_looked_at(void **state)
 {
 	static const char *const frames[][2] = {
@@ -330,6 +350,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_answer_is_known_by_its_tag),
 		cmocka_unit_test(what_is_not_for_us_is_let_be),
+		cmocka_unit_test(an_answer_to_an_earlier_command_is_let_be),
 		cmocka_unit_test(every_byte_of_a_frame_is_looked_at),
 		cmocka_unit_test(a_monitor_leads_to_its_request),
 		cmocka_unit_test(who_watches_a_pid_of_before_is_told),
