@@ -151,8 +151,10 @@ loader() ->
       " end.").
 
 %% @doc What loads the modules of a runtime component, for erl_eval:exprs/2 on a
-%% node that has a guard; of the variables `Mods' and `Sums' ({M, Md5}). Where
-%% our code is installed nothing is to be done.
+%% node that has a guard; of the variables `Mods' and `Sums' ({M, Md5}). Modules
+%% of this very version that the node has loaded itself stay as they are: the
+%% application may run there. Only those that are not loaded are brought. Where
+%% the guard itself is installed they are loaded from the same place.
 -spec rt_loader() -> [erl_parse:abstract_expr()].
 rt_loader() ->
     inviso_guard:expressions(
@@ -161,25 +163,38 @@ rt_loader() ->
       "        Guard = ets:whereis(inviso_guard) =/= undefined,"
       "        Brought = code:is_loaded(inviso_push)"
       "            =:= {file, \"inviso_pushed\"},"
-      "        Loaded = [M || {M, _, _} <- Mods, code:is_loaded(M) =/= false],"
-      "        if not Guard ->"
+      "        _ = [code:ensure_loaded(M) || not Brought, {M, _} <- Sums],"
+      "        Missing = [Mod || {M, _, _} = Mod <- Mods,"
+      "                          code:is_loaded(M) =:= false],"
+      "        Others = [M || {M, Sum} <- Sums,"
+      "                       code:is_loaded(M) =/= false,"
+      "                       erlang:get_module_info(M, md5) =/= Sum],"
+      "        case {Guard, Others, Missing} of"
+      "            {false, _, _} ->"
       "                {error, failed, <<\"the guard is gone\">>};"
-      "           not Brought ->"
+      "            {true, [M | _], _} ->"
+      "                From = case code:which(M) of"
+      "                           \"inviso_pushed\" -> \"another node\";"
+      "                           File -> File"
+      "                       end,"
+      "                {error, refused, unicode:characters_to_binary("
+      "                     io_lib:format("
+      "                         \"another version of inviso is loaded on this \""
+      "                         \"node, ~ts from ~ts: install one version on \""
+      "                         \"both nodes\", [M, From]))};"
+      "            {true, [], []} ->"
       "                ok;"
-      "           Loaded =:= [] ->"
-      "                case [M || {M, _, _} <- Mods,"
+      "            {true, [], [{M, _, _} | _]} when not Brought ->"
+      "                {error, refused, unicode:characters_to_binary("
+      "                     io_lib:format("
+      "                         \"inviso is installed on this node without \""
+      "                         \"its module ~ts: ~ts\","
+      "                         [M, code:which(inviso_push)]))};"
+      "            {true, [], _} ->"
+      "                case [M || {M, _, _} <- Missing,"
       "                           not code:soft_purge(M)] of"
-      "                    [] -> code:atomic_load(Mods);"
+      "                    [] -> code:atomic_load(Missing);"
       "                    _ -> {error, again, <<>>}"
-      "                end;"
-      "           true ->"
-      "                case [M || {M, Sum} <- Sums,"
-      "                           (catch erlang:get_module_info(M, md5))"
-      "                               =/= Sum] of"
-      "                    [] -> ok;"
-      "                    _ -> {error, refused,"
-      "                          <<\"another version of the Inviso API is \""
-      "                            \"on this node\">>}"
       "                end"
       "        end;"
       "    _ ->"
