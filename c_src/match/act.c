@@ -94,8 +94,28 @@ static bool is_trace_flag(const struct inv_val *v)
 	return is_one_of(v, flags);
 }
 
+/* What {self} is where the process is not known: only its value is not. */
+static inv_word unknown_self(void)
+{
+	static const inv_word self[2] = HOLE(INV_CUT_OTHER);
+
+	return (inv_word)(uintptr_t)self;
+}
+
+static inv_word self_of(const struct inv_match_world *w)
+{
+	return w->self ? w->self : unknown_self();
+}
+
+/* Whether it is what {self} answered, and so a process that is there. */
+static bool is_self(const struct inv_match_run *r, const struct inv_val *v)
+{
+	return v->kind == INV_VAL_TERM && v->t == self_of(r->world);
+}
+
 /* enable_trace, disable_trace: of this process, or one that may not exist. */
-static int switch_trace(const struct inv_val *top, uint32_t n,
+static int switch_trace(const struct inv_match_run *r,
+			const struct inv_val *top, uint32_t n,
 			struct inv_val *out)
 {
 	const struct inv_val *flag = n == 1 ? top : &top[-1];
@@ -105,7 +125,7 @@ static int switch_trace(const struct inv_val *top, uint32_t n,
 	if (!is_trace_flag(flag))
 		return INV_EXCEPTION;
 	*out = inv_val_term(inv_tree_atom(INV_AM_TRUE));
-	return n == 1 ? 0 : INV_EUNKNOWN;
+	return n == 1 || is_self(r, top) ? 0 : INV_EUNKNOWN;
 }
 
 /* A list of flags; one that names a tracer needs a live node. */
@@ -131,14 +151,15 @@ static int check_flags(const struct inv_val *v)
 }
 
 /* trace: nothing changes in a process that has no tracer. */
-static int set_trace(const struct inv_val *top, uint32_t n, struct inv_val *out)
+static int set_trace(const struct inv_match_run *r, const struct inv_val *top,
+		     uint32_t n, struct inv_val *out)
 {
 	int off = check_flags(&top[-(int)(n - 2)]);
 	int on = check_flags(&top[-(int)(n - 1)]);
 
 	if (off == INV_EXCEPTION || on == INV_EXCEPTION)
 		return INV_EXCEPTION;
-	if (off || on || n == 3)
+	if (off || on || (n == 3 && !is_self(r, top)))
 		return INV_EUNKNOWN;
 	*out = inv_val_term(inv_tree_atom(INV_AM_FALSE));
 	return 0;
@@ -186,11 +207,6 @@ static int stacktrace(const struct inv_val *top, uint32_t n,
 	return 0;
 }
 
-static inv_word if_known(inv_word t)
-{
-	return t ? t : inv_tree_unknown(INV_CUT_OTHER);
-}
-
 int inv_tree_act(struct inv_match_run *r, enum inv_match_act act,
 		 const struct inv_val *top, uint32_t n, struct inv_val *out)
 {
@@ -200,7 +216,7 @@ int inv_tree_act(struct inv_match_run *r, enum inv_match_act act,
 	*out = inv_val_term(inv_tree_atom(INV_AM_TRUE));
 	switch (act) {
 	case INV_MACT_SELF:
-		*out = inv_val_term(if_known(w->self));
+		*out = inv_val_term(self_of(w));
 		return 0;
 	case INV_MACT_RETURN_TRACE:
 		r->flags |= INV_MATCH_RETURN_TRACE;
@@ -223,9 +239,9 @@ int inv_tree_act(struct inv_match_run *r, enum inv_match_act act,
 		return 0;
 	case INV_MACT_ENABLE_TRACE:
 	case INV_MACT_DISABLE_TRACE:
-		return switch_trace(top, n, out);
+		return switch_trace(r, top, n, out);
 	case INV_MACT_TRACE:
-		return set_trace(top, n, out);
+		return set_trace(r, top, n, out);
 	case INV_MACT_CALLER:
 	case INV_MACT_CALLER_LINE:
 		*out = inv_val_term(w->idle ? inv_tree_atom(INV_AM_UNDEFINED) :

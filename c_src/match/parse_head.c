@@ -25,14 +25,28 @@ int64_t inv_match_variable(inv_word t)
 	return v <= VARIABLE_MAX ? v : -1;
 }
 
+/* Where $v is in s->names, or belongs. */
+static uint32_t place_of(const struct inv_spec *s, int64_t v)
+{
+	uint32_t from = 0, to = s->n_vars;
+
+	while (from < to) {
+		uint32_t i = from + (to - from) / 2;
+
+		if (s->names[i] < v)
+			from = i + 1;
+		else
+			to = i;
+	}
+	return from;
+}
+
 int inv_spec_var(const struct inv_spec *s, inv_word t)
 {
 	int64_t v = inv_match_variable(t);
+	uint32_t i = place_of(s, v);
 
-	for (uint32_t i = 0; v >= 0 && i < s->n_vars; i++)
-		if (s->names[i] == v)
-			return (int)i;
-	return -1;
+	return i < s->n_vars && s->names[i] == v ? (int)i : -1;
 }
 
 typedef void head_fn(struct inv__parser *p, inv_word t);
@@ -67,17 +81,16 @@ static void each_atom(struct inv__parser *p, inv_word t, head_fn *fn)
 static void add_variable(struct inv__parser *p, int64_t v)
 {
 	struct inv_spec *s = p->s;
-	uint32_t i = s->n_vars;
+	uint32_t i = place_of(s, v), n = s->n_vars;
 
-	for (uint32_t k = 0; k < s->n_vars; k++)
-		if (s->names[k] == v)
-			return;
-	if (i == INV_MATCH_VARS) {
-		inv__parse_give_up(p, INV_ETOOBIG, "more than 256 variables");
+	if (i < n && s->names[i] == v)
+		return;
+	if (n == INV_MATCH_VARS) {
+		_Static_assert(INV_MATCH_VARS == 1024, "as the text has it");
+		inv__parse_give_up(p, INV_ETOOBIG, "more than 1024 variables");
 		return;
 	}
-	for (; i > 0 && s->names[i - 1] > v; i--)
-		s->names[i] = s->names[i - 1];
+	memmove(&s->names[i + 1], &s->names[i], (n - i) * sizeof(*s->names));
 	s->names[i] = (uint32_t)v;
 	s->n_vars++;
 }

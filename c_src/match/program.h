@@ -84,9 +84,13 @@ static inline uint32_t inv_instr_a(uint32_t i)
 	return i >> 8;
 }
 
-/* Values on the stack, and variables; a spec that needs more is refused. */
+/*
+ * Values on the stack, and variables; a spec that needs more is refused.  The VM
+ * has no limit of variables but its memory.  A program in a node has both on its
+ * thread's C stack, of which only what is used is touched.
+ */
 #define INV_MATCH_STACK 1024u
-#define INV_MATCH_VARS 256u
+#define INV_MATCH_VARS 1024u
 
 struct inv_match_prog {
 	const uint32_t *code;

@@ -69,6 +69,16 @@ ok 'an action for calls' status 1 "$inviso" ms --event send '[{_,[],[{caller}]}]
 ok 'is none of a send' says err "Special form 'caller' not allow for this trace event."
 ok 'what only a node knows' status 1 "$inviso" ms '[{_,[{is_pid,{hd,[{self}]}}],[]}]' '[]'
 ok 'has no answer' says err 'depends on the process'
+ok 'where the process does not matter' status 0 "$inviso" ms '[{_,[],[{message,{enable_trace,{self},call}}]}]' '[]'
+ok 'there is an answer' is out 'clause 1 matches' 'result: true  (the event is traced as it is)'
+ok 'flags of another process' status 1 "$inviso" ms '[{_,[],[{message,{enable_trace,'"'\$1'"',call}}]}]' '[<0.1.2>]'
+many() { # N: [#{1 => '$1',...,N => '$N'}]
+	seq "$1" | sed "s/.*/&=>'\$&'/" | paste -sd, | sed 's/.*/[#{&}]/'
+}
+ok '415 variables' status 0 "$inviso" ms "[{$(many 415),[],[{message,'\$415'}]}]" "$(many 415 | sed "s/'\$\([0-9]*\)'/\1/g")"
+ok 'have their values' says out 'result: 415'
+ok 'too many of them' status 1 "$inviso" ms "[{$(many 1025),[],[]}]"
+ok 'are refused' says err 'more than 1024 variables'
 ok 'a term that is no list' status 1 "$inviso" ms '[{_,[],[]}]' foo
 ok 'is refused' says err 'no list of arguments'
 

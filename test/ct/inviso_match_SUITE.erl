@@ -22,8 +22,10 @@
 
 -include_lib("common_test/include/ct.hrl").
 
--export([all/0, suite/0, init_per_testcase/2, end_per_testcase/2]).
--export([heads/1, guards/1, bodies/1, numbers/1, maps/1, errors/1,
+-export([all/0, suite/0, init_per_suite/1, end_per_suite/1,
+         init_per_testcase/2, end_per_testcase/2]).
+-export([heads/1, guards/1, bodies/1, numbers/1, maps/1, many_variables/1,
+         flags_of_the_process/1, errors/1,
          long_errors/1, releases/1, random_specs/1,
          random_specs_in_the_vm/1]).
 
@@ -32,8 +34,16 @@
 suite() -> [{timetrap, {minutes, 60}}].
 
 all() ->
-    [heads, guards, bodies, numbers, maps, errors, long_errors, releases,
+    [heads, guards, bodies, numbers, maps, many_variables, flags_of_the_process,
+     errors, long_errors, releases,
      random_specs, random_specs_in_the_vm].
+
+init_per_suite(Config) ->
+    ok = inviso_match_vm:load(),
+    Config.
+
+end_per_suite(_Config) ->
+    ok.
 
 init_per_testcase(Case, Config) ->
     Seed = erlang:phash2({Case, erlang:monotonic_time(), os:getpid()}),
@@ -123,6 +133,37 @@ maps(Config) ->
              #{k => '$1'}, #{'$1' => {{v, '$1'}}}, #{{const, {k}} => {const, {v}}}],
     check(Config, [{[M], [{['$1'], [], [{message, E}]}]} || M <- Maps, E <- Exprs]).
 
+%% None of them is without an answer.
+many_variables(Config) ->
+    Cases = [Case || N <- [255, 256, 257, 415, 1000], Case <- many(N)],
+    0 = check(Config, Cases),
+    0 = lists:sum([in_the_vm(Case) || Case <- Cases]),
+    ok.
+
+%% Nothing of it depends on which process that is. (From 27 on the VM crashes.)
+flags_of_the_process(Config) ->
+    Flags = [call, all, x, [], 1],
+    Actions = [{Switch, {self}, F} || Switch <- [enable_trace, disable_trace],
+                                      F <- Flags] ++
+        [{trace, {self}, Off, On} || Off <- [[], [call], [x], x],
+                                     On <- [[], [send, call], [1]]],
+    Cases = [{[], [{'_', [], [{message, A}]}]} || A <- Actions],
+    case ?O:otp() < 27 of
+        true -> 0 = check(Config, Cases), ok;
+        false -> {skip, "the VM may crash"}
+    end.
+
+%% As keys of maps, elements of lists and tuples, all of them, and one of them.
+many(N) ->
+    Vars = [list_to_atom("$" ++ integer_to_list(I)) || I <- lists:seq(1, N)],
+    Values = lists:seq(1, N),
+    Map = fun(L) -> maps:from_list(lists:zip(Values, L)) end,
+    Last = lists:last(Vars),
+    [{[Shape(Values)], [{[Shape(Vars)], [{is_integer, Last}],
+                         [{message, Message}]}]}
+     || Shape <- [Map, fun list_to_tuple/1, fun(L) -> L end],
+        Message <- ['$$', Last, '$1']].
+
 errors(Config) ->
     check(Config, [{[], S} || S <- bad_specs()]).
 
@@ -194,7 +235,6 @@ random_specs(Config, N, Skipped) ->
 %% The NIF has no answer to what the VM's interface does not tell: integers
 %% beyond 64 bits, and sizes of bitstrings.
 random_specs_in_the_vm(_Config) ->
-    ok = inviso_match_vm:load(),
     N = list_to_integer(os:getenv("INVISO_MATCH_CASES", "10000")),
     %% One after the other: a million of them on the stack make each garbage
     %% collection a long one.

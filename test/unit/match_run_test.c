@@ -94,6 +94,23 @@ static void actions_have_their_results(void **state)
 		{ "[{'_',[],[{message,{enable_trace,x}}]}]", "[]", "'EXIT'" },
 		{ "[{'_',[],[{message,{trace,[call],[]}}]}]", "[]", "false" },
 		{ "[{'_',[],[{message,{trace,[x],[]}}]}]", "[]", "'EXIT'" },
+		{ "[{'_',[],[{message,{enable_trace,{self},call}}]}]", "[]",
+		  "true" },
+		{ "[{'_',[],[{message,{disable_trace,{self},call}}]}]", "[]",
+		  "true" },
+		{ "[{'_',[],[{message,{enable_trace,{hd,[{self}]},call}}]}]",
+		  "[]", "true" },
+		{ "[{'_',[],[{message,{enable_trace,{self},x}}]}]", "[]",
+		  "'EXIT'" },
+		{ "[{'_',[],[{message,{trace,{self},[call],[]}}]}]", "[]",
+		  "false" },
+		{ "[{'_',[],[{message,{trace,{self},[x],[]}}]}]", "[]",
+		  "'EXIT'" },
+		/* Another process may not be there. */
+		{ "[{['$1'],[],[{message,{enable_trace,'$1',call}}]}]",
+		  "[<0.1.2>]", "code -20" },
+		{ "[{['$1'],[],[{message,{trace,'$1',[call],[]}}]}]",
+		  "[<0.1.2>]", "code -20" },
 		{ "[{'_',[],[{message,{set_tcw,1}}]}]", "[]", "0" },
 		{ "[{'_',[],[{message,{set_tcw,-1}}]}]", "[]", "'EXIT'" },
 		{ "[{'_',[],[{message,{set_seq_token,send,true}}]}]", "[]",
@@ -103,6 +120,47 @@ static void actions_have_their_results(void **state)
 
 	(void)state;
 	CHECK(examples, 25);
+}
+
+/* [{'$1',...,'$n'}] or [#{1 => '$1',...}], and terms in their places. */
+static void many(struct inv_buf *b, unsigned n, bool map, const char *variable)
+{
+	inv_buf_puts(b, map ? "[#{" : "[[");
+	for (unsigned i = 1; i <= n; i++) {
+		if (map)
+			inv_buf_printf(b, "%u=>", i);
+		inv_buf_printf(b, "%s%u%s%s", variable, i, *variable ? "'" : "",
+			       i < n ? "," : "");
+	}
+	inv_buf_puts(b, map ? "}]" : "]]");
+}
+
+static const char *many_answer(unsigned n, bool map)
+{
+	struct inv_buf spec = { 0 }, args = { 0 };
+	const char *answer;
+
+	inv_buf_puts(&spec, "[{");
+	many(&spec, n, map, "'$");
+	inv_buf_printf(&spec, ",[],[{message,[{length,'$$'},'$%u']}]}]", n);
+	inv_buf_putc(&spec, '\0');
+	many(&args, n, map, "");
+	inv_buf_putc(&args, '\0');
+	answer = match_answer((const char *)spec.data, (const char *)args.data,
+			      25);
+	inv_buf_release(&spec);
+	inv_buf_release(&args);
+	return answer;
+}
+
+static void specs_have_many_variables(void **state)
+{
+	(void)state;
+	assert_string_equal(many_answer(415, true), "[415,415]");
+	assert_string_equal(many_answer(1000, false), "[1000,1000]");
+	assert_string_equal(many_answer(1020, true), "[1020,1020]");
+	/* One more than there may be. */
+	assert_string_equal(many_answer(1025, false), "code -10");
 }
 
 static void integers_have_any_size(void **state)
@@ -241,6 +299,7 @@ int main(void)
 		cmocka_unit_test(heads_take_arguments_apart),
 		cmocka_unit_test(guards_fail_and_bodies_do_not),
 		cmocka_unit_test(actions_have_their_results),
+		cmocka_unit_test(specs_have_many_variables),
 		cmocka_unit_test(integers_have_any_size),
 		cmocka_unit_test(releases_differ),
 		cmocka_unit_test(what_was_cut_decides_nothing),
