@@ -45,6 +45,7 @@ run(Starter, Tag) ->
             process_flag(priority, high),
             %% Who dies before having opened a session: nobody else would end us.
             _ = monitor(process, Starter),
+            load(),
             {Alive, Orphaned} = inviso_engine:start(),
             leave_heir(),
             _ = Orphaned andalso clean(),
@@ -58,6 +59,12 @@ run(Starter, Tag) ->
         %% Somebody else started it.
         error:badarg -> Starter ! {?TAG, Tag, ready}
     end.
+
+%% All code of sessions, before the first is opened: what a request loaded, a
+%% pattern for all modules would count from the next request on.
+load() ->
+    _ = code:ensure_modules_loaded(inviso_push:engine_modules()),
+    ok.
 
 %% If the server is killed, another has to clean up, which nobody may ask for.
 leave_heir() ->

@@ -35,7 +35,9 @@
          flags_that_nobody_needs/1,
          a_dead_process_has_nobodys_place/1,
          no_match_spec_where_all_want_all/1,
-         sessions_come_and_go/1]).
+         sessions_come_and_go/1,
+         counts_of_everything_from_the_first_use/1,
+         no_code_is_loaded_by_requests/1]).
 
 -export([one_session/1,
          two_specs_on_one_function_and_process/1,
@@ -71,7 +73,8 @@
          foreign/1, others/0, killed/0, killed_at_its_end/0, give_way/0,
          used_again/0, his_ends/0, not_needed/0, dead_and_alive/0,
          outlived/0, begun/0, alone/1,
-         all_want_all/1, rest/0, block/0, replaced/0, come_and_go/0,
+         all_want_all/1, rest/0, block/0, replaced/0, come_and_go/0, counts/0,
+         requests/0,
          no_room/0, log/2]).
 
 -import(inviso_test_lib, [call/4, wait_until/1]).
@@ -140,7 +143,9 @@ own() ->
      flags_that_nobody_needs,
      a_dead_process_has_nobodys_place,
      no_match_spec_where_all_want_all,
-     sessions_come_and_go].
+     sessions_come_and_go,
+     counts_of_everything_from_the_first_use,
+     no_code_is_loaded_by_requests].
 
 init_per_suite(Config) ->
     inviso_sessions_lib:start(Config).
@@ -1581,3 +1586,70 @@ busy() ->
 
 swallow() ->
     receive _ -> swallow() end.
+
+%% A node on which nothing of ours has been used yet.
+fresh(Function, Config) ->
+    case has_sessions() of
+        true ->
+            {skip, "OTP's own sessions"};
+        false ->
+            Node = inviso_test_lib:start_alone(?config(priv_dir, Config)),
+            try
+                Dir = filename:dirname(code:which(?MODULE)),
+                true = call(Node, code, add_patha, [Dir]),
+                ok = call(Node, ?MODULE, Function, [])
+            after
+                inviso_test_lib:stop_node(Node)
+            end
+    end.
+
+%% Code that the engine loaded within a request would count from the next one on.
+counts_of_everything_from_the_first_use(Config) ->
+    fresh(counts, Config).
+
+counts() ->
+    S = inviso_trace:session_create(s, self(), []),
+    All = {'_', '_', '_'},
+    Counts = [inviso_trace:function(S, All, How, [call_count])
+              || How <- [true, true, pause, restart, false, false]],
+    [_] = lists:usort(Counts),
+    true = inviso_trace:session_destroy(S),
+    ok.
+
+%% Whatever is asked for, and whatever is answered.
+no_code_is_loaded_by_requests(Config) ->
+    fresh(requests, Config).
+
+requests() ->
+    {module, _} = code:ensure_loaded(?WORK),
+    Tracer = spawn_link(fun() -> receive stop -> ok end end),
+    S = inviso_trace:session_create(s, Tracer, []),
+    Loaded = erlang:loaded(),
+    MFA = {?WORK, f, 1},
+    Specs = [true, false, [{['$1'], [{'>', '$1', 1}], [{return_trace}]}],
+             [{'_', [], [{trace, [call], [send]}]}], pause, restart, bad],
+    Kinds = [[], [local], [global], [meta], [call_count], [call_time],
+             [call_memory], [bad]],
+    Infos = [self(), hd(erlang:ports()), new_processes, new_ports, MFA, on_load,
+             send, 'receive', bad],
+    Items = [flags, tracer, all, traced, match_spec, meta, call_count,
+             call_time, bad],
+    Requests =
+        [{function, [S, Of, Spec, Kind]}
+         || Of <- [MFA, {?WORK, '_', '_'}, on_load], Spec <- Specs,
+            Kind <- Kinds] ++
+        [{process, [S, Who, How, [Flag]]}
+         || Who <- [Tracer, new, bad], How <- [true, false],
+            Flag <- [call, procs, bad]] ++
+        [{port, [S, hd(erlang:ports()), How, [send]]}
+         || How <- [true, false]] ++
+        [{Event, [S, Spec, []]} || Event <- [send, recv], Spec <- Specs] ++
+        [{info, [S, Of, Item]} || Of <- Infos, Item <- Items] ++
+        [{session_info, [Of]} || Of <- [all | Infos]] ++
+        [{delivered, [S, all]}],
+    %% Refusals are answers, too.
+    _ = [catch apply(inviso_trace, F, Args) || {F, Args} <- Requests],
+    [] = erlang:loaded() -- Loaded,
+    true = inviso_trace:session_destroy(S),
+    [] = erlang:loaded() -- Loaded,
+    ok.
