@@ -7,7 +7,7 @@
 set -eu
 root=$1 results=$2
 shift 2
-tree=$root/tmp/inviso
+tree=$root/srv/inviso
 
 in_chroot() {
 	chroot "$root" /usr/bin/env -i HOME=/root LANG=C.UTF-8 \
@@ -22,7 +22,7 @@ mount --bind "$root" "$root"
 mount -t proc proc "$root/proc"
 mount --rbind /dev "$root/dev"
 mount --rbind /sys "$root/sys"
-for dir in dev/shm tmp root run; do
+for dir in dev/shm tmp root run srv; do
 	mount -t tmpfs tmpfs "$root/$dir"
 done
 ip link set lo up 2>/dev/null || :
@@ -39,15 +39,15 @@ mount --bind "$root/tmp/hosts" "$root/etc/hosts"
 
 # The other way round, too: beams made by this release, for the oldest to load.
 mkdir -p "$results/ebin"
-in_chroot sh -c 'cd /tmp/inviso && tools/erlc25 -o build/test-logs/ebin \
+in_chroot sh -c 'cd /srv/inviso && tools/erlc25 -o build/test-logs/ebin \
 	+debug_info +deterministic -I include src/*.erl' >"$results/erlc.log" 2>&1 || :
 
 # What is tested is what the other machine built, but not the tests themselves:
 # they match on binaries, for which 25 and 29 have no instruction in common.
-in_chroot sh -c 'cd /tmp/inviso && erlc -I include -I test/ct -pa ebin \
+in_chroot sh -c 'cd /srv/inviso && erlc -I include -I test/ct -pa ebin \
 	-o build/release/ct test/ct/*.erl' >"$results/erlc-ct.log" 2>&1 || :
 
-in_chroot escript /tmp/inviso/tools/load-beams.escript /tmp/inviso/ebin \
+in_chroot escript /srv/inviso/tools/load-beams.escript /srv/inviso/ebin \
 	>"$results/load-there.log" 2>&1 || :
 
-in_chroot /bin/sh /tmp/inviso/test/run "$@"
+in_chroot /bin/sh /srv/inviso/test/run "$@"
