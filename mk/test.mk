@@ -86,6 +86,7 @@ check:				## install what is missing, build, run all tests; last line: N passed,
 	@$(MAKE) -k all || :
 	@test/run
 
+#: JOBS=N   with `make check`: how many tests run at a time
 #: ONLY='unit:ring ct:inviso_SUITE'   with `make check`: only these groups or tests (test/run --help)
 bench: all			## run the benchmarks, print the table, write build/bench.json
 	@if test -x bench/run; then exec bench/run; else echo 'bench/run is not there' >&2; exit 1; fi

@@ -1,6 +1,7 @@
 #!/bin/sh
-# The session in the README: each command that it shows is run, on a node like
-# its, and must print what it shows there, times and numbers aside.
+# The README: each command of its session is run, on a node like the one there,
+# and must print what is shown, times and numbers aside. Each command of the cheat
+# sheet and the phrasebook must work, too: those that trace with --dry-run.
 set -u
 priv=${INVISO_PRIV:-priv}
 case $priv in /*) ;; *) priv=$PWD/$priv ;; esac
@@ -13,9 +14,10 @@ INVISO_COOKIE=readme$$ TZ=UTC
 export PATH INVISO_COOKIE TZ
 unset NO_COLOR
 
-node=
+nodes=
 leave() {
-	[ -z "$node" ] || kill "$node" 2>/dev/null
+	# shellcheck disable=SC2086  # words
+	[ -z "$nodes" ] || kill $nodes 2>/dev/null
 	rm -rf "$dir"
 }
 trap leave EXIT
@@ -44,6 +46,15 @@ alike() {
 # is said of the release of the node alone it does not show.
 of_err() { grep '^inviso [a-z]*: ' | grep -v 'inviso [a-z]*: [^ ]*: OTP '; }
 
+await_node() { # NAME
+	i=0
+	until inviso status -n "$1" >/dev/null 2>&1; do
+		i=$((i + 1))
+		[ $i -lt 150 ] || break
+		sleep 0.2
+	done
+}
+
 n=0 bad=0
 point() { # OK WHAT
 	n=$((n + 1))
@@ -65,13 +76,8 @@ for part in [0-9][0-9]; do
 	*'&')
 		# Ends by itself, should we not live to end it.
 		eval "exec timeout 300 ${command%&}" >/dev/null 2>&1 &
-		node=$!
-		i=0
-		until inviso status -n "$shop" >/dev/null 2>&1; do
-			i=$((i + 1))
-			[ $i -lt 150 ] || break
-			sleep 0.2
-		done
+		nodes=$!
+		await_node "$shop"
 		continue
 		;;
 	esac
@@ -87,5 +93,50 @@ for part in [0-9][0-9]; do
 	fi
 done
 [ $n -ge 6 ] || point false 'the README has a session'
+
+# --- cheat sheet and phrasebook ----------------------------------------------
+
+# A node that has what the rows name.
+cat >shop_cart.erl <<'END'
+-module(shop_cart).
+-export([start/0, add/2]).
+start() -> [register(Name, spawn(fun() -> timer:sleep(infinity) end))
+            || Name <- [cart_server, user_drv], whereis(Name) =:= undefined].
+add(Cart, N) -> [N | Cart].
+END
+sed "s/shop_cart/'Elixir.Shop.Cart'/" shop_cart.erl >Elixir.Shop.Cart.erl
+printf -- '-module(m).\n-export([f/1, f/2]).\nf(X) -> X.\nf(X, Y) -> {X, Y}.\n' >m.erl
+erlc shop_cart.erl Elixir.Shop.Cart.erl m.erl
+sheet=sheet$$
+timeout 300 erl -noinput -sname "$sheet" -setcookie "$INVISO_COOKIE" \
+	-eval 'shop_cart:start(), [code:ensure_loaded(M) || M <- [m, '"'Elixir.Shop.Cart'"']].' \
+	>/dev/null 2>&1 &
+nodes="$nodes $!"
+await_node "$sheet"
+has_stack=$(erl -noinput -eval 'io:put_chars([$y || erlang:system_info(otp_release) > "25"]), halt().')
+
+# The last cell of each row is a command in backquotes.
+awk '/^## /	{ on = $0 == "## Cheat sheet" || $0 == "## If you know redbug or dbg" }
+     on && /^\|.*`inviso [a-z]+ .*` \|$/ {
+	gsub(/` \|$/, "")
+	sub(/^.*`inviso /, "inviso ")
+	print
+     }' "$readme" >rows
+rows=0
+while read -r command <&3; do
+	rows=$((rows + 1))
+	case $command in
+	*stack*) [ -n "$has_stack" ] || continue ;;
+	esac
+	command=$(printf '%s\n' "$command" |
+		sed "s/-n shop\( \|$\)/-n $sheet\1/; s/^inviso trace/& --dry-run/; s/<0\.88\.0>/<0.1.0>/; s/\(--from\) [0-9:]*/\1 00:00:00/")
+	if eval "$command" >out 2>err; then
+		point true "$command"
+	else
+		sed 's/^/# /' err
+		point false "$command"
+	fi
+done 3<rows
+[ $rows -ge 20 ] || point false 'the README has a cheat sheet'
 echo "1..$n"
 exit $bad
