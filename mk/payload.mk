@@ -8,11 +8,11 @@ PAYLOAD_DIR := $(BUILD)/payload
 PAYLOAD_BEAMS := $(PAYLOAD_DIR)/beams.stamp
 PAYLOAD_FILES := $(addprefix $(PAYLOAD_DIR)/,boot_head boot_tail build)
 
-$(PAYLOAD_BEAMS): $(wildcard src/*.erl include/*.hrl src/*.hrl) mk/payload.mk tools/erlc25
+$(PAYLOAD_BEAMS): $(ERL_SOURCES) $(wildcard include/*.hrl) mk/payload.mk tools/erlc25
 	@mkdir -p $(@D)/ebin
 	$(call say,ERLC,what is pushed)
 	$(Q)rm -f $(@D)/ebin/*
-	$(Q)ERLC='$(ERLC)' OTP_RELEASE=$(OTP_RELEASE) tools/erlc25 -o $(@D)/ebin +deterministic -I include $(wildcard src/*.erl)
+	$(Q)ERLC='$(ERLC)' OTP_RELEASE=$(OTP_RELEASE) tools/erlc25 -o $(@D)/ebin +deterministic -I include $(ERL_SOURCES)
 	@touch $@
 
 # The NIFs do not compile under ThreadSanitizer, which the VM would not bear

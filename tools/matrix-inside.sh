@@ -40,7 +40,7 @@ mount --bind "$root/tmp/hosts" "$root/etc/hosts"
 # The other way round, too: beams made by this release, for the oldest to load.
 mkdir -p "$results/ebin"
 in_chroot sh -c 'cd /srv/inviso && tools/erlc25 -o build/test-logs/ebin \
-	+debug_info +deterministic -I include src/*.erl' >"$results/erlc.log" 2>&1 || :
+	+debug_info +deterministic -I include $(find src -name "*.erl")' >"$results/erlc.log" 2>&1 || :
 
 # What is tested is what the other machine built, but not the tests themselves:
 # they match on binaries, for which 25 and 29 have no instruction in common.
