@@ -37,7 +37,8 @@ _inviso() {
 		before=${COMP_WORDS[COMP_CWORD - 2]}
 	fi
 	case $command:$before in
-	:*) _inviso_words "$(_inviso_commands "$program") --help --version" "$word" ;;
+	:*) _inviso_words "$(_inviso_commands "$program") help version --help --version" "$word" ;;
+	help:*) _inviso_words "$(_inviso_commands "$program")" "$word" ;;
 	*:-n | *:--node) _inviso_words "$(_inviso_nodes)" "$word" ;;
 	*:--color) _inviso_words 'auto always never' "$word" ;;
 	*:--keep) _inviso_words 'oldest newest' "$word" ;;

@@ -66,7 +66,8 @@ static char *help_filter(int key, const char *text, void *input)
 	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
 		fprintf(f, "  %-10s %s\n", commands[i]->name,
 			commands[i]->summary);
-	fprintf(f, "\n`inviso COMMAND --help` tells more of each.");
+	fprintf(f, "\n`inviso help COMMAND`, or `inviso COMMAND --help`, tells "
+		   "more of each.");
 	if (fclose(f)) {
 		free(out);
 		return NULL;
@@ -76,12 +77,17 @@ static char *help_filter(int key, const char *text, void *input)
 
 static int first, n_args;
 
+static void print_version(void)
+{
+	printf("inviso %s\n", INV_VERSION);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	(void)arg;
 	switch (key) {
 	case 'V':
-		printf("inviso %s\n", INV_VERSION);
+		print_version();
 		exit(INV_EXIT_DONE);
 	case ARGP_KEY_ARG:
 		first = state->next - 1;
@@ -120,10 +126,33 @@ static void fill_closed(void)
 			(void)open("/dev/null", fd ? O_RDONLY : O_WRONLY);
 }
 
+static int exec_cmd(const struct inv_cmd *cmd, int argc, char **argv)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "inviso %s", cmd->name);
+	argv[0] = name;
+	return cmd->exec(argc, argv);
+}
+
+/* `inviso help [COMMAND]' */
+static int help(int argc, char **argv)
+{
+	char name[] = "inviso";
+	char option[] = "--help";
+	char *with[] = { name, option, NULL };
+	const struct inv_cmd *cmd;
+
+	/* It is printed, and the program ends. */
+	if (argc < 2 || argv[1][0] == '-' || !strcmp(argv[1], "help"))
+		return (int)argp_parse(&argp, 2, with, 0, NULL, NULL);
+	cmd = find(argv[1]);
+	return cmd ? exec_cmd(cmd, 2, with) : unknown(argv[1]);
+}
+
 int main(int argc, char **argv)
 {
 	const struct inv_cmd *cmd;
-	char name[64];
 
 	fill_closed();
 	/* Whoever writes is told, and leaves in good order. */
@@ -133,10 +162,12 @@ int main(int argc, char **argv)
 	argp_err_exit_status = INV_EXIT_USAGE;
 	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, NULL))
 		return INV_EXIT_USAGE;
+	if (!strcmp(argv[first], "help"))
+		return help(n_args, argv + first);
+	if (!strcmp(argv[first], "version")) {
+		print_version();
+		return INV_EXIT_DONE;
+	}
 	cmd = find(argv[first]);
-	if (!cmd)
-		return unknown(argv[first]);
-	snprintf(name, sizeof(name), "inviso %s", cmd->name);
-	argv[first] = name;
-	return cmd->exec(n_args, argv + first);
+	return cmd ? exec_cmd(cmd, n_args, argv + first) : unknown(argv[first]);
 }

@@ -127,6 +127,24 @@ static void check_filter(struct argp_state *state, const char *arg)
 	inv_event_match_release(&m);
 }
 
+/* What a shell leaves of an arrow: it takes the > for itself. */
+static void check_arrow(const struct inv_trace_opts *o, const char *arg,
+			struct argp_state *state)
+{
+	int len = (int)strlen(arg) - 1;
+
+	if (arg[len] != '-')
+		return;
+	if (len == 0 && o->n_specs > 0) {
+		arg = o->specs[o->n_specs - 1];
+		len = (int)strlen(arg);
+	}
+	argp_error(state,
+		   "the shell took the > of -> and wrote to a file: quote the "
+		   "SPEC: '%.*s -> ...'",
+		   len, arg);
+}
+
 static error_t parse_what(struct inv_trace_opts *o, int key, char *arg,
 			  struct argp_state *state)
 {
@@ -175,6 +193,7 @@ static error_t parse_what(struct inv_trace_opts *o, int key, char *arg,
 	case ARGP_KEY_ARG:
 		if (!*arg)
 			argp_error(state, "a SPEC is empty");
+		check_arrow(o, arg, state);
 		o->specs[o->n_specs++] = arg;
 		return 0;
 	default:

@@ -46,6 +46,20 @@ ok 'no command: usage' status 2 "$inviso"
 ok 'with a list of them' says err '  trace      watch'
 status 0 "$inviso" --help
 cp out commands
+ok 'help is a command' status 0 "$inviso" help
+ok 'with the same words' cmp -s out commands
+ok 'help of help, too' status 0 "$inviso" help help
+ok 'with the same' cmp -s out commands
+status 0 "$inviso" trace --help
+cp out trace_help
+ok 'help of a command' status 0 "$inviso" help trace
+ok 'is what the command says' cmp -s out trace_help
+ok 'help of no command' status 2 "$inviso" help nonsense
+ok 'says so' says err "'nonsense' is no command"
+status 0 "$inviso" --version
+cp out version
+ok 'version is a command' status 0 "$inviso" version
+ok 'with the same version' cmp -s out version
 for command in trace record status stop fetch; do
 	ok "the command lists $command" grep -q "^  $command " commands
 	ok "$command has help" status 0 "$inviso" $command --help
@@ -63,6 +77,10 @@ done
 for command in trace record; do
 	ok "$command without a spec" refuses 'no SPEC' $command -n a@h
 	ok "$command of an empty spec" refuses 'a SPEC is empty' $command -n a@h ''
+	ok "$command of an arrow that the shell took" refuses \
+		"quote the SPEC: 'm:f/1 -> ...'" $command -n a@h m:f/1 -
+	ok "$command of one without spaces" refuses \
+		"quote the SPEC: 'm:f/1 -> ...'" $command -n a@h m:f/1-
 	ok "$command in a directory that is none" refuses '--remote-dir tmp: ' \
 		$command -n a@h --remote-dir tmp m
 	ok "$command for no time" refuses '--for never: not a time' \
@@ -145,6 +163,8 @@ if command -v bash >/dev/null; then
 		possible "$@" && grep -qxF -- "$text" out
 	}
 	ok 'commands are completed' completes trace tr
+	ok 'help and version, too' completes version v
+	ok 'commands after help' completes record help re
 	ok 'options are completed' completes --events= trace --ev
 	ok 'of the command' completes --detach record --de
 	ok 'values are completed' completes newest record --keep n
@@ -182,6 +202,10 @@ if command -v zsh >/dev/null; then
 	}
 	ok 'zsh: commands are completed' completes_zsh \
 		'trace:watch calls and messages of running nodes' tr
+	ok 'zsh: help and version, too' completes_zsh \
+		'version:print the version' v
+	ok 'zsh: commands after help' completes_zsh \
+		'trace:watch calls and messages of running nodes' help tr
 	ok 'zsh: options are completed' completes_zsh '--detach |' record --de
 	ok 'zsh: to where their value begins' completes_zsh '--events=|' trace --ev
 	ok 'zsh: values are completed' completes_zsh 'newest |' record --keep n
