@@ -340,6 +340,21 @@ static int run(struct merge *m, char **files, int n_files)
 	return close_output(m, rc);
 }
 
+/* A program that reads records asks for what it likes. */
+static int check_matched(const struct merge *m)
+{
+	const struct inv_summary *sum = &m->sink->sum;
+
+	if (m->paced || m->out.broken || !sum->filtered ||
+	    sum->recorded > sum->filtered)
+		return INV_EXIT_DONE;
+	fprintf(stderr,
+		"inviso merge: nothing matched: of %" PRIu64
+		" event(s) none is what was asked for\n",
+		sum->filtered);
+	return INV_EXIT_NOTHING;
+}
+
 static int merge(struct merge *m, char **files, int n_files)
 {
 	int status;
@@ -357,11 +372,9 @@ static int merge(struct merge *m, char **files, int n_files)
 		if (m->output && m->summary != SUMMARY_NONE)
 			rc = say_summary(m);
 	}
-	if (rc)
-		status = failed(m);
-	else
-		status = inv_summary_lost(&m->sink->sum) ? INV_EXIT_LOST :
-							   INV_EXIT_DONE;
+	status = rc ? failed(m) : check_matched(m);
+	if (!rc && inv_summary_lost(&m->sink->sum))
+		status = INV_EXIT_LOST;
 	if (m->paced)
 		tell_reader(rc ? m->err.text : "");
 	inv_sink_free(m->sink);
@@ -423,8 +436,8 @@ static const char doc[] =
 	"  inviso merge -f classic -o out.txt node1@host=t1.log t1.ti\n"
 	"\n"
 	"Events that are missing are told in their place, whatever is asked for, "
-	"and counted at the end. Exit status: 0 done, 1 failed, 2 usage, 7 done, but events were "
-	"lost.";
+	"and counted at the end. Exit status: 0 done, 1 failed, 2 usage, "
+	"5 no event is what was asked for, 7 done, but events were lost.";
 
 static int set_summary(struct merge *m, const char *arg)
 {

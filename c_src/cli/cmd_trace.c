@@ -50,6 +50,7 @@ struct trace {
 	struct inv_watch watch;
 	struct inv_view view;
 	struct inv_count count;
+	char enough[64]; /* why it is stopped when there is */
 };
 
 /* --- while it runs -------------------------------------------------------- */
@@ -130,7 +131,8 @@ static int64_t turn(void *arg)
 
 	if (t->view.enough || t->view.failed) {
 		t->watch.discard = true;
-		inv_watch_stop(&t->watch);
+		inv_watch_stop(&t->watch,
+			       t->view.enough ? t->enough : "no memory");
 	}
 	draw(t);
 	return wait;
@@ -160,8 +162,7 @@ static void put_reason(struct trace *t, struct inv_buf *b)
 	const struct inv_members *ms = &t->members;
 
 	if (t->view.enough) {
-		inv_buf_printf(b, "%" PRIu64 " event%s (--events)",
-			       t->what.events, t->what.events == 1 ? "" : "s");
+		inv_buf_puts(b, t->enough);
 		return;
 	}
 	if (t->watch.interrupted) {
@@ -275,6 +276,37 @@ static void say_end(struct trace *t)
 	inv_buf_release(&b);
 }
 
+/* Nothing was seen, though there was the time for it. */
+static bool saw_nothing(const struct trace *t)
+{
+	return !t->view.sink->sum.recorded && !t->count.n &&
+	       !t->watch.interrupted && !t->watch.broken;
+}
+
+static bool time_was_up(const struct inv_members *ms)
+{
+	for (size_t i = 0; i < ms->n; i++)
+		if (ms->v[i].status.why == INV_WHY_TIME)
+			return true;
+	return false;
+}
+
+static void say_nothing_seen(struct trace *t)
+{
+	struct inv_buf b = { 0 };
+
+	inv_buf_puts(&b, t->what.filter ? "no event that --filter wants" :
+					  "no event");
+	if (time_was_up(&t->members)) {
+		inv_buf_puts(&b, " in ");
+		inv_units_put_ms(&b, t->what.ms);
+	}
+	if (!b.error)
+		inv_screen_note(t->cluster.screen, "%.*s", (int)b.len,
+				(const char *)b.data);
+	inv_buf_release(&b);
+}
+
 static int exit_status(struct trace *t)
 {
 	int status = inv_members_exit(&t->members);
@@ -283,6 +315,10 @@ static int exit_status(struct trace *t)
 		return INV_EXIT_FAILED;
 	if (!status && t->view.sink->sum.lost[INV_LOST_UNREADABLE])
 		status = INV_EXIT_LOST;
+	if (!status && saw_nothing(t)) {
+		say_nothing_seen(t);
+		status = INV_EXIT_NOTHING;
+	}
 	return status;
 }
 
@@ -316,6 +352,8 @@ static int watch(struct trace *t)
 		.output = true,
 		.together = true,
 	};
+	snprintf(t->enough, sizeof(t->enough), "%" PRIu64 " event%s (--events)",
+		 t->what.events, t->what.events == 1 ? "" : "s");
 	t->view.screen = t->cluster.screen;
 	t->view.ms = &t->members;
 	t->view.events = t->what.events;

@@ -194,6 +194,8 @@ void inv_facts_put_why(struct inv_buf *b, const struct inv_member *m)
 		put_failure(b, m);
 	else if (*m->status.text)
 		inv_buf_puts(b, m->status.text);
+	else if (why == INV_WHY_ASKED && m->why_asked)
+		inv_buf_puts(b, m->why_asked);
 	else if ((unsigned)why < sizeof(in_words) / sizeof(*in_words) &&
 		 in_words[why])
 		inv_buf_puts(b, in_words[why]);

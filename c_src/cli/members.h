@@ -25,6 +25,7 @@ struct inv_member {
 	struct inv_ask ask, stop_ask;
 	bool following; /* what ask is */
 	bool stopping;	/* stop was asked for */
+	const char *why_asked; /* why, in words; NULL: it was not by us */
 	bool final;	/* status is the last one */
 	bool eof;	/* all of the log was taken */
 	bool silent;	/* has not answered for a while, and it was said */

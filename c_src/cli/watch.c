@@ -92,7 +92,7 @@ static void heard(struct inv_watch *w, struct inv_member *m,
 		/* fall through */
 	case INV_STATE_STOPPING:
 		if (w->together)
-			inv_watch_stop(w);
+			inv_watch_stop(w, "another node stopped");
 		break;
 	default:
 		break;
@@ -181,18 +181,21 @@ static void ask_stop(struct inv_watch *w, struct inv_member *m)
 	if (m->stopping || m->final || !m->there)
 		return;
 	m->stopping = true;
+	m->why_asked = w->why;
 	inv_session_ask(&m->stop_ask, &m->session, INV_VERB_STOP,
 			inv_cluster_ms(w->ms->cluster));
 	if (m->stop_ask.done)
 		stopped(w, m);
 }
 
-void inv_watch_stop(struct inv_watch *w)
+void inv_watch_stop(struct inv_watch *w, const char *why)
 {
 	/* Only wanted here: an ask that fails calls back. */
 	for (size_t i = 0; i < w->ms->n; i++)
 		w->ms->v[i].next_ms = 0;
 	w->stop_wanted = true;
+	if (!w->why)
+		w->why = why;
 }
 
 static bool want_log(struct inv_watch *w, struct inv_member *m)
@@ -263,6 +266,8 @@ enum {
 	AT_COUNT
 };
 
+static const char output_closed[] = "standard output is closed";
+
 static void look_at_output(struct inv_watch *w)
 {
 	int sys;
@@ -271,7 +276,7 @@ static void look_at_output(struct inv_watch *w)
 		return;
 	w->broken = true;
 	w->discard = true;
-	inv_watch_stop(w);
+	inv_watch_stop(w, output_closed);
 }
 
 static bool all_final(const struct inv_members *ms)
@@ -296,7 +301,7 @@ static void signalled(struct inv_watch *w)
 		w->discard = true;
 	c->stopped = true;
 	w->interrupted = true;
-	inv_watch_stop(w);
+	inv_watch_stop(w, "interrupted");
 }
 
 static void wait_for(struct inv_watch *w, int64_t ms)
@@ -321,7 +326,7 @@ static void wait_for(struct inv_watch *w, int64_t ms)
 	if (fds[AT_OUTPUT].revents & (POLLERR | POLLHUP)) {
 		w->broken = true;
 		w->discard = true;
-		inv_watch_stop(w);
+		inv_watch_stop(w, output_closed);
 	}
 	/* Bounded: questions are few, and each has one answer. */
 	while (!inv_inbox_take(c->in, 0, &item))

@@ -38,13 +38,15 @@ struct inv_watch {
 	bool interrupted; /* by a signal */
 	/* private */
 	bool stop_wanted;
+	const char *why; /* of the first wish to stop */
 };
 
 /* Until all have ended, and are stopped.  Ends the program at the user's
  * second signal. */
 void inv_watch_run(struct inv_watch *w);
 
-/* Asks all to stop, as soon as may be; may be called by hooks. */
-void inv_watch_stop(struct inv_watch *w);
+/* Asks all to stop, as soon as may be; may be called by hooks.  why: words for
+ * the user, good as long as the members. */
+void inv_watch_stop(struct inv_watch *w, const char *why);
 
 #endif

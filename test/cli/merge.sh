@@ -166,6 +166,13 @@ ok 'with the list' says err 'reply: no such tag; the tags are send, '
 ok 'a function is picked out' gives 'in m:f/3' --mfa m:f/3
 ok 'or all of a module' [ "$(wants --mfa m | wc -l)" = 5 ]
 ok 'or none' gives '' --mfa Enum.map/2
+ok 'which is told' status 7 "$inviso" merge -q --mfa Enum.map/2 plain.log
+ok 'with how many there are' says err 'nothing matched: of 8 event(s) none'
+ok 'without losses: 5' status 5 "$inviso" merge -q --mfa Enum.map/2 kinds
+ok 'into a file, too' status 5 "$inviso" merge -q -o none.txt --tag send \
+	--mfa Enum.map/2 kinds
+ok 'no events at all are no mistake' status 0 "$inviso" merge -q ti
+ok 'whatever is asked for' status 0 "$inviso" merge -q --mfa Enum.map/2 ti
 ok 'what is no function: usage' status 2 "$inviso" merge --mfa seq/2 plain.log
 ok 'with an example' says err 'lists:seq/2'
 ok 'a process is picked out' [ "$(wants --pid '<0.88.0>' | wc -l)" = 8 ]
