@@ -53,10 +53,11 @@
 -opaque plan() :: #plan{}.
 
 %% @doc What is to be traced, without setting anything. A module that is not
-%% loaded is loaded, if it can be. With `returns', calls of which nothing else
-%% is said are shown with what they return.
+%% loaded is loaded, if it can be, unless `load' is false. With `returns', calls
+%% of which nothing else is said are shown with what they return.
 -spec plan(#{specs := [binary()], procs := [binary()],
-             follow := [spawned | linked], returns => boolean()}) ->
+             follow := [spawned | linked], returns => boolean(),
+             load => boolean()}) ->
           {ok, plan(), matched()} | {error, class(), binary()}.
 plan(#{specs := Texts, procs := Procs, follow := Follow} = Asked) ->
     try
@@ -65,7 +66,7 @@ plan(#{specs := Texts, procs := Procs, follow := Follow} = Asked) ->
         make(case Asked of
                  #{returns := true} -> [inviso_spec:returning(S) || S <- Specs];
                  _ -> Specs
-             end, Procs, Follow)
+             end, Procs, Follow, maps:get(load, Asked, true))
     catch
         throw:{Class, Text} -> {error, Class, Text}
     end.
@@ -87,20 +88,20 @@ few_new_words(Texts) ->
                              "stay there as an atom", [New, ?MAX_NEW_WORDS])}),
     ok.
 
-make(Specs, Procs, Follow) ->
+make(Specs, Procs, Follow, Load) ->
     Calls = [S || #{kind := call} = S <- Specs],
-    {Resolved, LoadNotes} = lists:unzip([inviso_arm_functions:resolve(S)
+    {Resolved, LoadNotes} = lists:unzip([inviso_arm_functions:resolve(S, Load)
                                          || S <- Calls]),
     Functions = inviso_arm_functions:operations(lists:append(Resolved)),
     Who = inviso_arm_procs:who(Specs, Procs, Follow),
-    Events = messages(Specs),
+    {Events, NameNotes} = messages(Specs),
     Way = inviso_otp:way([{pattern, P} || {P, _} <- Functions]
                          ++ [{pattern, E} || E <- Events]
                          ++ inviso_arm_procs:needs(Who)),
     ok = undisturbed(Way, Functions, Events, Who),
     Total = lists:sum([N || {_, N} <- Functions]),
     {Count, Sensitive, ProcNotes} = inviso_arm_procs:count(Who),
-    Notes = lists:append(LoadNotes) ++ ProcNotes ++ notes(Specs, Who)
+    Notes = lists:append(LoadNotes) ++ NameNotes ++ ProcNotes ++ notes(Specs, Who)
         ++ [N || inviso_arm_procs:has_calls(Who),
                  N <- inviso_arm_foreign:leftovers(Way)]
         ++ inviso_arm_foreign:shared(Functions),
@@ -111,11 +112,52 @@ make(Specs, Procs, Follow) ->
 
 %% What is set on messages already is never looked at for `true'.
 messages(Specs) ->
-    [{event, Kind, inviso_arm_functions:match_spec(Clauses)}
-     || Kind <- [send, 'receive'],
-        Those <- [[Cs || #{kind := K, clauses := Cs} <- Specs, K =:= Kind]],
-        Those =/= [],
-        Clauses <- [all_clauses(Those)]].
+    Kinds = [{Kind, lists:unzip([receivers(S) || S <- Those])}
+             || Kind <- [send, 'receive'],
+                Those <- [[S || #{kind := K} = S <- Specs, K =:= Kind]],
+                Those =/= []],
+    {[{event, Kind, inviso_arm_functions:match_spec(all_clauses(Clauses))}
+      || {Kind, {Clauses, _}} <- Kinds],
+     lists:append([N || {_, {_, Notes}} <- Kinds, N <- Notes])}.
+
+%% The VM shows a match spec the receiver as it was given: a name, {Name, Node}
+%% or a pid. gen_server:call/2 and others look a name up and send to the pid. A
+%% spec that has a name means all three.
+receivers(#{kind := send, clauses := Clauses}) ->
+    Names = lists:usort([N || C <- Clauses, N <- receiver(C)]),
+    Known = maps:from_list([{N, whereis(N)} || N <- Names]),
+    {lists:append([receivers(C, Known) || C <- Clauses]),
+     [name_note(N, maps:get(N, Known)) || N <- Names]};
+receivers(#{clauses := Clauses}) ->
+    {Clauses, []}.
+
+%% A match spec of the user's stays as it is.
+receiver({[To, _], _, _}) when is_atom(To) ->
+    case atom_to_list(To) of
+        "_" -> [];
+        "$" ++ _ -> [];
+        _ -> [To]
+    end;
+receiver(_) ->
+    [].
+
+receivers({Head, Guards, Actions} = Clause, Known) ->
+    case receiver(Clause) of
+        [] -> [Clause];
+        [Name] ->
+            Owner = [P || P <- [maps:get(Name, Known)], P =/= undefined],
+            [{[To | tl(Head)], Guards, Actions}
+             || To <- [Name, {Name, node()} | Owner]]
+    end;
+receivers(Raw, _) ->
+    [Raw].
+
+name_note(Name, undefined) ->
+    format("nothing is registered as ~tw: only messages sent to the name are "
+           "seen", [Name]);
+name_note(Name, Owner) ->
+    format("~tw is ~w: of anything else that takes the name later, only "
+           "messages sent to the name are seen", [Name, Owner]).
 
 %% Without a pattern a spec means every message.
 all_clauses(Those) ->

@@ -5,7 +5,7 @@
 %% their clauses become one match spec, what matches every call last.
 -module(inviso_arm_functions).
 
--export([resolve/1, operations/1, match_spec/1, functions_of/1]).
+-export([resolve/2, operations/1, match_spec/1, functions_of/1]).
 
 -export_type([operation/0, resolved/0]).
 
@@ -16,18 +16,18 @@
 
 -define(MAX_NOTED, 5).
 
-%% @doc The functions of a spec of calls, by module; loads the module when it is
-%% not. Throws `{nothing, Text}'.
--spec resolve(inviso_spec:spec()) -> {[resolved()], [binary()]}.
-resolve(#{module := '_', function := F, arity := A} = Spec) ->
+%% @doc The functions of a spec of calls, by module, and notes; a module that is
+%% not loaded is loaded, if Load says so. Throws `{nothing, Text}'.
+-spec resolve(inviso_spec:spec(), boolean()) -> {[resolved()], [binary()]}.
+resolve(#{module := '_', function := F, arity := A} = Spec, _Load) ->
     Found = [R || M <- lists:sort([M || {M, _} <- code:all_loaded()]),
                   R <- matching(M, F, A, Spec)],
     _ = Found =:= [] andalso
         nothing("no module that is loaded has a function ~ts",
                 [fa_text(F, A)]),
     {Found, []};
-resolve(#{module := M, function := F, arity := A} = Spec) ->
-    Notes = loaded(M, Spec),
+resolve(#{module := M, function := F, arity := A} = Spec, Load) ->
+    Notes = loaded(M, Spec, Load),
     case matching(M, F, A, Spec) of
         [] -> {[], []} = no_function(M, F, A, Spec);
         [{_, FAs, _}] = Found -> {Found, Notes ++ private(M, F, FAs)}
@@ -65,38 +65,64 @@ info(M, What) ->
 
 %% --- modules ------------------------------------------------------------------
 
-%% Nothing is loaded for the sake of tracing: it would stay.
-loaded(M, Spec) ->
+%% What loads it stays: the node's own code, as the first call would load it.
+loaded(M, Spec, Load) ->
     case erlang:module_loaded(M) of
         true -> [];
-        false -> not_loaded(M, Spec)
+        false when Load -> load(M, Spec);
+        false -> not_loaded(M, Spec, "tracing it loads it")
     end.
 
--spec not_loaded(module(), term()) -> no_return().
-not_loaded(M, Spec) ->
+load(M, Spec) ->
     Name = module_text(M, Spec),
+    case is_plain(M) andalso code:ensure_loaded(M) of
+        {module, M} ->
+            [format("module ~ts was not loaded: it is now, and stays so",
+                    [Name])];
+        {error, embedded} ->
+            not_loaded(M, Spec, "the node runs in embedded mode, where only "
+                       "code:load_file(" ++ quoted(M) ++ ") loads it");
+        {error, Why} when Why =/= nofile ->
+            nothing("module ~ts cannot be loaded: ~0tP", [Name, Why, 20]);
+        _ ->
+            no_module(M, Spec)
+    end.
+
+-spec not_loaded(module(), term(), string()) -> no_return().
+not_loaded(M, Spec, But) ->
     case is_plain(M) andalso
         code:where_is_file(atom_to_list(M) ++ ".beam") of
         Path when is_list(Path) ->
-            nothing("module ~ts is not loaded: nobody has called it. It is on "
-                    "the node's code path; code:ensure_loaded(~tw) there "
-                    "loads it", [Name, M]);
+            nothing("module ~ts is not loaded: nothing has called it yet, and "
+                    "~ts", [module_text(M, Spec), But]);
         _ ->
-            nothing("there is no module ~ts on this node~ts",
-                    [Name, near_module(M, Spec)])
+            no_module(M, Spec)
     end.
+
+-spec no_module(module(), term()) -> no_return().
+no_module(M, Spec) ->
+    nothing("there is no module ~ts on this node~ts",
+            [module_text(M, Spec), near_module(M, Spec)]).
+
+quoted(M) -> lists:flatten(io_lib:format("~tw", [M])).
 
 %% A module's name is not a path.
 is_plain(M) -> not lists:member($/, atom_to_list(M)).
 
 near_module(M, Spec) ->
     Loaded = [atom_to_list(L) || {L, _} <- code:all_loaded()],
-    Name = atom_to_list(M),
-    Near = case lists:member("Elixir." ++ Name, Loaded) of
-               true -> ["Elixir." ++ Name];
-               false -> inviso_near:names(Name, Loaded)
-           end,
+    Near = near_names(atom_to_list(M), Loaded),
     inviso_near:did_you_mean([shown(N, Spec) || N <- Near]).
+
+%% What all of Elixir's modules begin with makes none of them alike.
+near_names("Elixir." ++ Name, Loaded) ->
+    ["Elixir." ++ N
+     || N <- inviso_near:names(Name, [L || "Elixir." ++ L <- Loaded])];
+near_names(Name, Loaded) ->
+    case lists:member("Elixir." ++ Name, Loaded) of
+        true -> ["Elixir." ++ Name];
+        false -> inviso_near:names(Name, Loaded)
+    end.
 
 shown("Elixir." ++ Name, #{elixir := true}) -> Name;
 shown("Elixir." ++ _ = Name, _) -> "'" ++ Name ++ "'";

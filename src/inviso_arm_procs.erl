@@ -228,17 +228,21 @@ is_sensitive(P) ->
 
 %% @doc What is known of this VM and concerns what is asked for.
 -spec defects(who()) -> [binary()].
-defects(#{flags := Flags}) ->
+defects(Who) ->
     [format("OTP ~ts (erts ~ts): ~ts",
             [erlang:system_info(otp_release), erlang:system_info(version),
              Text])
      || {Name, _, told, Text} <- inviso_otp:known_defects(),
-        concerns(Name, Flags), inviso_otp:affected(Name)].
+        concerns(Name, Who), inviso_otp:affected(Name)].
 
-concerns(dirty_tracee, Flags) -> Flags =/= [];
-concerns(link_inherits_not, Flags) -> lists:member(set_on_link, Flags);
-concerns(late_receive, Flags) -> lists:member('receive', Flags);
-concerns(received_queue_len, Flags) -> lists:member('receive', Flags);
+%% With --procs the user has done what can be done about it.
+concerns(dirty_tracee, #{flags := Flags} = Who) ->
+    Flags =/= [] andalso is_some(Who);
+concerns(link_inherits_not, #{flags := Flags}) ->
+    lists:member(set_on_link, Flags);
+concerns(Name, #{flags := Flags}) when Name =:= late_receive;
+                                       Name =:= received_queue_len ->
+    lists:member('receive', Flags);
 concerns(_, _) -> false.
 
 %% --- flags --------------------------------------------------------------------

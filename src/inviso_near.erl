@@ -12,13 +12,14 @@
 -spec names(string(), [string()]) -> [string()].
 names(Name, All) when length(Name) =< ?LONGEST ->
     Low = string:lowercase(Name),
+    %% With two of four letters changed nearly any word is near.
     Most = case length(Name) of
-               L when L =< 3 -> 1;
+               L when L < 6 -> 1;
                _ -> 2
            end,
     Near = [{D, N} || N <- All, N =/= Name,
                       abs(length(N) - length(Name)) =< Most,
-                      D <- [distance(Low, string:lowercase(N))], D =< Most],
+                      D <- [slips(Low, string:lowercase(N))], D =< Most],
     Nearest = lists:min([D || {D, _} <- Near] ++ [Most]),
     lists:sublist(lists:usort([N || {D, N} <- Near, D =:= Nearest]), ?MOST);
 names(_, _) ->
@@ -29,6 +30,17 @@ names(_, _) ->
 did_you_mean([]) -> "";
 did_you_mean(Names) -> "; did you mean " ++ lists:append(
                                               lists:join(" or ", Names)) ++ "?".
+
+%% Two neighbours that have changed places are one slip.
+slips(A, B) ->
+    case swapped(A, B) of
+        true -> 1;
+        false -> distance(A, B)
+    end.
+
+swapped([X, Y | Rest], [Y, X | Rest]) -> true;
+swapped([X | A], [X | B]) -> swapped(A, B);
+swapped(_, _) -> false.
 
 %% How many characters are to be added, removed or changed.
 distance(A, B) ->

@@ -802,8 +802,8 @@ known_defects() ->
       "garbage_collection of one process in two sessions: trace_gc() frees "
       "for the first what it sends to the second"},
      {dirty_tracee, [{"0", "13.2"}], told,
-      "tracing a process on a dirty scheduler can crash this VM (mended in "
-      "erts 13.2); --procs makes it unlikelier"},
+      "tracing a process on a dirty scheduler can crash this VM; --procs "
+      "reduces the risk"},
      {link_inherits_not, [{"0", "14.0"}], told,
       "link/1 never passes flags on (set_on_link); spawn_link does"},
      {late_receive,

@@ -138,7 +138,8 @@ planned(#{protect := Protect} = Map, Table, Guard, Place, Since) ->
     %% Only where somebody watches, and it ends soon: a function that calls
     %% itself last would have a stack that grows.
     Asked = (maps:with([specs, procs, follow], Map))#{
-              returns => maps:get(mode, Map) =:= live},
+              returns => maps:get(mode, Map) =:= live,
+              load => not maps:get(dry_run, Map)},
     {Plan, Matched} = plan(Asked),
     ok = claimed(Map, Table, inviso_arm:way(Plan)),
     Now = now_ms(),

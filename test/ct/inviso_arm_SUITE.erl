@@ -7,7 +7,8 @@
 -export([all/0, suite/0, init_per_testcase/2, end_per_testcase/2]).
 -export([what_matches_is_counted_before/1,
          nothing_matched_says_why/1,
-         modules_that_are_not_loaded_stay_so/1,
+         modules_that_are_not_loaded_are_loaded/1,
+         names_that_are_near_are_suggested/1,
          an_embedded_node_loads_nothing/1,
          patterns_come_before_flags/1,
          it_can_be_abandoned_at_any_step/1,
@@ -37,7 +38,7 @@
 all() ->
     [what_matches_is_counted_before,
      nothing_matched_says_why,
-     modules_that_are_not_loaded_stay_so,
+     modules_that_are_not_loaded_are_loaded, names_that_are_near_are_suggested,
      an_embedded_node_loads_nothing,
      patterns_come_before_flags,
      it_can_be_abandoned_at_any_step,
@@ -200,14 +201,46 @@ nothing_matched_says_why(Config) ->
         clean()
     end).
 
-modules_that_are_not_loaded_stay_so(Config) ->
+modules_that_are_not_loaded_are_loaded(Config) ->
     on(Config, fun() ->
         false = erlang:module_loaded(sofs),
-        {error, nothing, Why} = plan(["sofs:set/1"]),
-        has(Why, ["sofs is not loaded", "code:ensure_loaded(sofs)"]),
+        {error, nothing, Why} =
+            inviso_arm:plan(#{specs => [<<"sofs:set/1">>], procs => [],
+                              follow => [], load => false}),
+        has(Why, ["sofs is not loaded", "tracing it loads it"]),
         false = erlang:module_loaded(sofs),
+        {ok, _, #{functions := 1, notes := Notes}} = plan(["sofs:set/1"]),
+        [_] = [N || N <- Notes,
+                    string:find(N, "sofs was not loaded") =/= nomatch],
+        true = erlang:module_loaded(sofs),
+        {ok, _, #{functions := 1, notes := []}} =
+            plan(["sofs:set/1"], ["init"]),
+        {error, nothing, None} = plan(["no_such_module:f/1"]),
+        has(None, ["no module no_such_module"]),
         {ok, _, #{notes := Private}} = plan(["inviso_arm_probe:hidden"]),
         [_] = [N || N <- Private, string:find(N, "not exported") =/= nomatch],
+        ok
+    end).
+
+names_that_are_near_are_suggested(Config) ->
+    on(Config, fun() ->
+        _ = [begin
+                 {ok, M, Code} = compile:forms([{attribute, 1, module, M}]),
+                 {module, M} = code:load_binary(M, "x", Code)
+             end || M <- ['Elixir.Code', 'Elixir.Shop.Cart', shop_cart]],
+        Why = fun(Spec) ->
+                      {error, nothing, Text} = plan([Spec]),
+                      binary_to_list(Text)
+              end,
+        [has(Why(Spec), ["did you mean " ++ Near ++ "?"])
+         || {Spec, Near} <- [{"shpo_cart:f/1", "shop_cart"},
+                             {"shopcart:f/1", "shop_cart"},
+                             {"lists:sqe/2", "seq"},
+                             {"Shop.Crat.f/1", "Shop.Cart"},
+                             {"Cod.f/1", "Code"}]],
+        [nomatch = string:find(Why(Spec), "did you mean")
+         || Spec <- ["Nope.f/1", "'Elixir.Nope':f/1", "Shop.f/1",
+                     "lists:xyz/1"]],
         ok
     end).
 
@@ -230,7 +263,8 @@ an_embedded_node_loads_nothing(_Config) ->
     %% One that could be loaded.
     true = peer:call(Peer, code, add_patha, [Ebin]),
     {error, nothing, Embedded} = Plan(<<"inviso_c:start">>),
-    true = string:find(Embedded, "inviso_c is not loaded") =/= nomatch,
+    has(Embedded, ["inviso_c is not loaded", "embedded mode",
+                   "code:load_file(inviso_c)"]),
     false = peer:call(Peer, erlang, module_loaded, [inviso_c]),
     {ok, _, #{functions := 1}} = Plan(<<"lists:seq/2 -> return">>),
     peer:stop(Peer).
@@ -427,6 +461,29 @@ other_events_are_traced(Config) ->
         [{send, _, Me}] =
             Events("send(To, _) when To =:= " ++ pid_to_list(Me), {?P, f}, [a]),
         [] = Events("send(<0.0.0>, _)", {?P, f}, [a]),
+        %% However a process is called that has a name.
+        true = register(receiver_by_name, Me),
+        [_] = [M || {send, M, receiver_by_name} <-
+                        Events("send(receiver_by_name, hello)", {erlang, send},
+                               [receiver_by_name, hello])],
+        There = {receiver_by_name, node()},
+        [{send, hello, There}] =
+            Events("send(receiver_by_name, hello)", {erlang, send},
+                   [There, hello]),
+        [{send, hello, Me}] =
+            Events("send(receiver_by_name, hello)", {erlang, send},
+                   [Me, hello]),
+        [] = Events("send(receiver_by_name, other)", {erlang, send},
+                    [Me, hello]),
+        {ok, _, #{notes := [Named]}} = plan(["send(receiver_by_name, _)"],
+                                            [pid_to_list(W)]),
+        has(Named, ["receiver_by_name is " ++ pid_to_list(Me)]),
+        {ok, _, #{notes := [NotThere]}} = plan(["send(no_receiver, _)"],
+                                               [pid_to_list(W)]),
+        has(NotThere, ["nothing is registered as no_receiver"]),
+        {ok, _, #{notes := []}} = plan(["send(To, _) when To =/= no_receiver"],
+                                       [pid_to_list(W)]),
+        true = unregister(receiver_by_name),
         [{'receive', {call, Me, {?P, f}, [a]}}] =
             Events("receive({call, _, _, [a]})", {?P, f}, [a]),
         [] = Events("receive({call, _, _, [b]})", {?P, f}, [a]),
@@ -828,6 +885,10 @@ defects_of_the_vm_are_told(Config) ->
                      {late_receive, ["receive"], [], "come late"},
                      {link_inherits_not, ["procs"], [linked], "set_on_link"}],
                 Expected <- [inviso_otp:affected(Defect)]],
+        %% Not to a user who has done what can be done about it.
+        {ok, _, #{notes := Few}} = plan(["procs"], ["init"]),
+        nomatch = string:find(lists:append([binary_to_list(N) || N <- Few]),
+                              "dirty scheduler"),
         case has_sessions() of
             true ->
                 S = trace:session_create(theirs, self(), []),

@@ -8,10 +8,10 @@
 
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1]).
 -export([calls_with_returns/1, forms_of_calls/1, forms_of_messages/1,
-         counters/1, which_processes/1, nothing_matches/1, usage/1, help/1,
+         counters/1, which_processes/1, nothing_matches/1, nothing_happens/1, usage/1, help/1,
          unreachable/1, nobody_answers/1, slow_survey/1, tls_node/1, one_of_two/1,
          cookies/1, wrong_cookie/1, foreign_tracer/1, two_operators/1,
-         several_nodes_in_order/1, all_nodes/1, stays_hidden/1,
+         several_nodes_in_order/1, why_several_stop/1, all_nodes/1, stays_hidden/1,
          dry_run/1, directories/1, small_buffer/1, long_terms/1, quiet/1,
          filter_of_exits/1, filter_of_a_recording/1,
          status_for_people/1, output_is_lost/1]).
@@ -21,10 +21,10 @@
 
 all() ->
     [calls_with_returns, forms_of_calls, forms_of_messages, counters,
-     which_processes, nothing_matches, usage, help,
+     which_processes, nothing_matches, nothing_happens, usage, help,
      unreachable, nobody_answers, slow_survey, tls_node, one_of_two,
      cookies, wrong_cookie, foreign_tracer, two_operators,
-     several_nodes_in_order, all_nodes, stays_hidden, dry_run, directories,
+     several_nodes_in_order, why_several_stop, all_nodes, stays_hidden, dry_run, directories,
      small_buffer, long_terms, filter_of_exits, filter_of_a_recording, quiet,
      status_for_people, output_is_lost].
 
@@ -143,6 +143,7 @@ forms_of_messages(Config) ->
                   " timer:sleep(5), L(N + 1) end, L(1)."),
     [message_form(Config, Node, Form)
      || Form <- [{["send"], [<<"send">>], "."},
+                 {["send(chatty, {reply, _})"], [<<"send">>], "^{reply,"},
                  {["receive"], [<<"receive">>], "."},
                  {["receive({reply, _})"], [<<"receive">>], "^{reply,"},
                  {["send(_, {Tag, N}) when Tag =:= reply, N > 0"],
@@ -233,6 +234,23 @@ nothing_matches(Config) ->
                  {"lists:sexq/2", ["sexq", "seq"]},
                  {"lists:seq/9", ["seq", "/2", "/3"]},
                  {"Enum.map/2", ["Elixir|Enum"]}]].
+
+%% What was armed and saw no event says so; who ends it knows why.
+nothing_happens(Config) ->
+    #{name := Name} = Node = a_node(Config),
+    #{status := 5, err := Err} =
+        run(Config, Node, ["trace", "--for", "300ms", "lists:zipwith3/4"]),
+    says(Err, ["no event in 300 ms"]),
+    #{status := 5, err := Filtered} =
+        run(Config, Node, ["trace", "--for", "1s", "-q", "--filter",
+                           "lists:seq(no, _)", "lists:seq/2"]),
+    says(Filtered, ["no event that --filter wants in 1 s"]),
+    Opts = opts(Config, Node),
+    Cmd = ?LIB:start(Opts, ["trace", "-n", Name, "--for", "200s",
+                            "lists:zipwith3/4"], 240000),
+    ok = ?LIB:until_tracing(Opts, Name, Cmd),
+    ok = ?LIB:signal(Cmd, "INT"),
+    #{status := 0} = ?LIB:wait(Cmd, 100000).
 
 usage(Config) ->
     Node = a_node(Config),
@@ -525,6 +543,26 @@ several_nodes_in_order(Config) ->
     Names3 = lists:sort([list_to_binary(N) || N <- Names]),
     Names3 = lists:usort([N || #{<<"node">> := N} <- Events]),
     #{<<"shown">> := 600, <<"lost">> := 0} = facts(Err).
+
+%% One that the command told to stop is said to have stopped for its reason.
+why_several_stop(Config) ->
+    Cookie = "why" ++ os:getpid(),
+    [A | _] = Nodes = [a_node(Config, #{cookie => Cookie}) || _ <- [1, 2]],
+    Names = [maps:get(name, N) || N <- Nodes],
+    #{status := 0, out := Out} =
+        ?LIB:run(opts(Config, A),
+                 ["trace", "-n", lists:join(",", Names), "--events", "6",
+                  "--for", "100s", "lists:seq/2"]),
+    [says(Out, ["-- " ++ N ++ ": .*; 6 events \\(--events\\)\n"])
+     || N <- Names],
+    says(Out, ["stopped: 6 events \\(--events\\)\n"]),
+    Cmd = ?LIB:start(opts(Config, A),
+                     ["record", "-n", lists:join(",", Names), "--for", "200s",
+                      "lists:seq/2"], 240000),
+    ok = ?LIB:until_tracing(opts(Config, A), hd(Names), Cmd),
+    ok = ?LIB:signal(Cmd, "INT"),
+    #{out := Recorded} = ?LIB:wait(Cmd, 100000),
+    [says(Recorded, [N ++ ": .*; interrupted"]) || N <- Names].
 
 all_nodes(Config) ->
     Cookie = "all" ++ os:getpid(),
