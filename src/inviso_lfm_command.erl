@@ -113,7 +113,8 @@ collect(Port, Text, Count) ->
         {Port, {data, {_, Line}}} ->
             collect(Port, cut(Text ++ Line ++ "\n"), Count);
         {Port, {exit_status, Status}}
-          when is_integer(Count), Status =:= 0 orelse Status =:= 7 ->
+          when is_integer(Count), Status =:= 0 orelse Status =:= 5
+               orelse Status =:= 7 ->
             {ok, Count};
         {Port, {exit_status, Status}} ->
             {error, {merge, Status, string:trim(Text)}}

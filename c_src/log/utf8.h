@@ -5,8 +5,9 @@
 #include <stddef.h>
 
 /*
- * A new string of the n bytes at s, in which what is no UTF-8, and control
- * characters, are replaced by U+FFFD: names from files go to terminals.  The caller frees it; NULL without memory.
+ * A new string of the n bytes at s, in which what is no UTF-8, control
+ * characters and hidden ones (term/chars.h) are replaced by U+FFFD: names from
+ * files go to terminals.  The caller frees it; NULL without memory.
  */
 char *inv_utf8_sanitized(const char *s, size_t n);
 

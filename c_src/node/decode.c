@@ -42,7 +42,8 @@ static int next(struct inv_decode *d, struct inv_token *tok)
 
 static bool printable(uint32_t c)
 {
-	return c != INV_CHAR_BAD && c >= 0x20 && (c < 0x7f || c > 0x9f);
+	return c != INV_CHAR_BAD && c >= 0x20 && (c < 0x7f || c > 0x9f) &&
+	       !inv_char_hidden(c);
 }
 
 /* Appends a character at *at if all of it and a NUL find room. */

@@ -35,7 +35,8 @@ static bool has_odd_bytes(const char *s, size_t len)
 	for (; p < end; p += n) {
 		uint32_t c = inv_utf8_get(p, end, &n);
 
-		if (c == INV_CHAR_BAD || c <= ' ' || (c >= 0x7f && c <= 0xa0))
+		if (c == INV_CHAR_BAD || c <= ' ' || (c >= 0x7f && c <= 0xa0) ||
+		    inv_char_hidden(c))
 			return true;
 	}
 	return false;

@@ -46,6 +46,22 @@ int inv_word_reserved(const uint8_t *p, size_t len);
 /* Whether an atom of that name is printed without quotes by every release. */
 bool inv_atom_is_plain(const uint8_t *p, size_t len);
 
+/*
+ * Whether a terminal shows nothing for c above 255 and may show what is around
+ * it in another order or place: bidirectional controls, separators of lines and
+ * paragraphs, what has no width, tags.  No output for people has them as they
+ * are: terms have \x{202E} instead, texts a question mark or U+FFFD.
+ */
+static inline bool inv_char_hidden(uint32_t c)
+{
+	if (c < 0x61c)
+		return false;
+	return c == 0x61c || c == 0x180e || (c >= 0x200b && c <= 0x200f) ||
+	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) ||
+	       c == 0xfeff || (c >= 0xfff9 && c <= 0xfffb) ||
+	       (c >= 0xe0000 && c <= 0xe007f);
+}
+
 /* io_lib:printable_unicode_list/1 of one character. */
 static inline bool inv_char_printable(uint32_t c, bool wide)
 {

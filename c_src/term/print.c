@@ -159,7 +159,7 @@ static void print_token(const struct inv_token *tok, bool with_sep,
 		print_fun(tok, out);
 		break;
 	case INV_TOK_TEXT:
-		inv__print_text(tok->bytes, tok->len, out);
+		inv__print_text(tok->bytes, tok->len, out, o);
 		break;
 	case INV_TOK_CUT:
 		inv__print_cut(tok->cut, tok->left, out);

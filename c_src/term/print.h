@@ -49,7 +49,8 @@ enum inv_print_style {
  */
 struct inv_print_opts {
 	enum inv_print_style style;
-	bool unicode;	 /* ~tw, ~0tp: characters above 255 as they are */
+	bool unicode;	 /* ~tw, ~0tp: characters above 255 as they are, but
+			    for those that are hidden (term/chars.h) */
 	bool wide_range; /* the node ran with +pc unicode: strings of characters
 			    above 255 are strings, to ~0tp */
 	unsigned otp; /* the recording node's release: 25, 26, ...; 0: not known

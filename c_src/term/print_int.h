@@ -54,6 +54,7 @@ void inv__order_release(struct inv__order *r);
 void inv__print_vm_atom(const uint8_t *name, size_t len, struct inv_buf *out);
 
 /* UTF-8 as it is, but for bytes that are none. */
-void inv__print_text(const uint8_t *p, size_t len, struct inv_buf *out);
+void inv__print_text(const uint8_t *p, size_t len, struct inv_buf *out,
+		     const struct inv_print_opts *o);
 
 #endif

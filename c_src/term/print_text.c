@@ -73,7 +73,7 @@ uint8_t *inv__print_char(uint8_t *w, uint32_t ch, char quote, bool unicode)
 	}
 	if (ch < 160)
 		return put_octal(w, ch);
-	if (ch > 255 && !unicode)
+	if (ch > 255 && (!unicode || inv_char_hidden(ch)))
 		return put_hex(w, ch);
 	return inv_utf8_put(w, ch);
 }
@@ -178,16 +178,13 @@ void inv__print_vm_atom(const uint8_t *name, size_t len, struct inv_buf *out)
 	out->len = (size_t)(w - out->data);
 }
 
-void inv__print_text(const uint8_t *p, size_t len, struct inv_buf *out)
+/* What the VM printed, as it is but for what is no UTF-8. */
+static void print_exact(const uint8_t *p, size_t len, struct inv_buf *out)
 {
 	const uint8_t *end = p + len;
 	uint32_t ch;
 	unsigned n;
 
-	if (len == 0) { /* a term all the same */
-		inv_buf_puts(out, "...");
-		return;
-	}
 	if (inv_utf8_valid(p, len)) {
 		inv_buf_put(out, p, len);
 		return;
@@ -199,6 +196,38 @@ void inv__print_text(const uint8_t *p, size_t len, struct inv_buf *out)
 		else
 			inv_buf_put(out, p, n);
 	}
+}
+
+/* The same for people: a terminal obeys nothing in it. */
+static void print_shown(const uint8_t *p, size_t len, struct inv_buf *out)
+{
+	const uint8_t *end = p + len;
+	uint8_t *w = inv_buf_reserve(out, len * INV_ESCAPED_MAX);
+	uint32_t ch;
+	unsigned n;
+
+	if (!w)
+		return;
+	for (; p < end; p += n) {
+		ch = inv_utf8_get(p, end, &n);
+		if (ch == '\\')
+			*w++ = '\\';
+		else
+			w = inv__print_char(w, ch == INV_CHAR_BAD ? 0xfffd : ch,
+					    0, true);
+	}
+	out->len = (size_t)(w - out->data);
+}
+
+void inv__print_text(const uint8_t *p, size_t len, struct inv_buf *out,
+		     const struct inv_print_opts *o)
+{
+	if (len == 0) /* a term all the same */
+		inv_buf_puts(out, "...");
+	else if (o->unicode)
+		print_shown(p, len, out);
+	else
+		print_exact(p, len, out);
 }
 
 /* --- what is missing ------------------------------------------------------- */

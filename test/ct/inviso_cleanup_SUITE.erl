@@ -225,10 +225,11 @@ ends_by_itself(Config) ->
     true = length(?LIB:lines(Out)) >= 10,
     clean(Before, Node, ?SOON_MS),
     <<>> = ?NODE:said(Node),
-    %% Again, and nothing adds up.
-    #{status := 0} =
+    %% Again, and nothing adds up; 5: there was no event in so short a time.
+    #{status := Again} =
         ?LIB:run(command(Config, Node),
                  ["trace", "-n", Name, "--for", "300ms", "lists:seq/2"]),
+    true = lists:member(Again, [0, 5]),
     clean(Before, Node, ?SOON_MS).
 
 %% Every kind of event, of all processes, and counters.
@@ -238,7 +239,7 @@ ends_by_itself_every_kind(Config) ->
          #{status := Status} =
              ?LIB:run(command(Config, Node),
                       ["trace", "-n", Name, "--for", "700ms" | Args]),
-         true = lists:member(Status, [0, 7]),
+         true = lists:member(Status, [0, 5, 7]),
          clean(Before, Node, ?SOON_MS)
      end || Args <- [["send"], ["receive"], ["send", "receive"], ["procs"],
                      ["ports"], ["running"], ["gc"],
@@ -525,9 +526,10 @@ two_leave(Config) ->
                        ["trace", "-n", Name, "--for", "300s", "--events", "0",
                         "lists:seq/2"], 300000),
     ?LIB:until(fun() -> shows(First) end),
-    #{status := 0} =
+    #{status := Short} =
         ?LIB:run(command(Config, Node),
                  ["trace", "-n", Name, "--for", "500ms", "lists:append/2"]),
+    true = lists:member(Short, [0, 5]),
     N = byte_size(?LIB:out(First)),
     ?LIB:until(fun() -> byte_size(?LIB:out(First)) > N end),
     ok = ?LIB:signal(First, "INT"),

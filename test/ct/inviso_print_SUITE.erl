@@ -12,7 +12,8 @@
 
 -export([all/0, suite/0, init_per_testcase/2, end_per_testcase/2]).
 -export([atoms/1, floats/1, integers/1, strings/1, binaries/1, containers/1,
-         identifiers/1, funs/1, deep/1, random_terms/1, wide_range/1]).
+         identifiers/1, funs/1, deep/1, random_terms/1, wide_range/1,
+         hidden_characters/1]).
 -export([in_peer/1]).
 
 -define(FORMATS, ["~w", "~tw", "~0p", "~0tp"]).
@@ -21,7 +22,7 @@ suite() -> [{timetrap, {minutes, 10}}].
 
 all() ->
     [atoms, floats, integers, strings, binaries, containers, identifiers, funs,
-     deep, random_terms, wide_range].
+     deep, random_terms, wide_range, hidden_characters].
 
 init_per_testcase(Case, Config) ->
     Seed = erlang:phash2({Case, erlang:monotonic_time(), os:getpid()}),
@@ -242,7 +243,9 @@ in_peer(Seed) ->
                                               16#fffd, 16#fffe, 16#ffff,
                                               16#10000, 16#10ffff, 16#110000]] ++
               [<<C/utf8>> || C <- lists:seq(0, 1100) ++
-                                 [16#fffd, 16#fffe, 16#10ffff]] ++
+                                 [16#fffd, 16#fffe, 16#10ffff] ++
+                                 hidden()] ++
+              [[$a, C, $"] || C <- hidden()] ++
               [string() || _ <- lists:seq(1, 3000)] ++
               [binary() || _ <- lists:seq(1, 3000)] ++
               [term(3) || _ <- lists:seq(1, 3000)], ["wide"]).
@@ -287,7 +290,29 @@ compare(Term, Texts) ->
         Expected =/= Text].
 
 expected(Format, Term) ->
-    unicode:characters_to_binary(io_lib:format(Format, [Term])).
+    unicode:characters_to_binary(shown(lists:flatten(
+                                         io_lib:format(Format, [Term])))).
+
+%% A terminal shows nothing for these, or turns around what stands beside them:
+%% Erlang prints them, we print what Erlang reads as them.
+shown(Chars) ->
+    [case is_hidden(C) of
+         true -> "\\x{" ++ integer_to_list(C, 16) ++ "}";
+         false -> C
+     end || C <- Chars].
+
+is_hidden(C) -> lists:member(C, hidden()).
+
+hidden() ->
+    [16#61c, 16#180e, 16#feff] ++ lists:seq(16#200b, 16#200f)
+        ++ lists:seq(16#2028, 16#202e) ++ lists:seq(16#2060, 16#206f)
+        ++ lists:seq(16#fff9, 16#fffb) ++ lists:seq(16#e0000, 16#e007f).
+
+%% Each of them, and its neighbours, in whatever can hold it.
+hidden_characters(_Config) ->
+    Cs = lists:usort([C + D || C <- hidden(), D <- [-1, 0, 1]]),
+    check([list_to_atom([$a, C, $b]) || C <- Cs] ++ [[C] || C <- Cs] ++
+              [<<$a, C/utf8>> || C <- Cs] ++ [#{C => [$a, C]} || C <- Cs]).
 
 report([], N) ->
     io:format("~w terms are printed alike~n", [N]);

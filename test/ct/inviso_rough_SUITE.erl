@@ -272,7 +272,7 @@ sensitive_process(Config) ->
                   " lists:last([hidden]), timer:sleep(10), L() end, L()."),
     ?LIB:until(fun() -> ?NODE:call(Node, erlang, whereis, [secret]) =/=
                             undefined end),
-    #{status := 0, out := Out, err := Err} =
+    #{status := 5, out := Out, err := Err} =
         run(Config, Node, ["trace", "--for", "1s", "lists:last/1"]),
     nomatch = binary:match(Out, <<"hidden">>),
     says(Err, "sensitive"),

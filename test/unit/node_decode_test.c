@@ -55,6 +55,21 @@ static void text_cannot_command_a_terminal(void **state)
 	assert_string_equal(text, "a?[2J?  ???\xc3\xa9z");
 }
 
+/* Nor turn around what stands beside it. */
+static void text_has_no_hidden_characters(void **state)
+{
+	static const char bytes[] = BINARY("\x11") "a\xe2\x80\xae"
+						   "b\xd8\x9c\xef\xbb\xbf"
+						   "c\xe2\x81\xa6"
+						   "d\xc3\xa9";
+	char text[64];
+
+	(void)state;
+	next_is_bytes(bytes, sizeof(bytes) - 1);
+	assert_int_equal(inv_decode_text(&d, text, sizeof(text)), 0);
+	assert_string_equal(text, "a?b??c?d\xc3\xa9");
+}
+
 static void text_is_cut_between_characters(void **state)
 {
 	static const char bytes[] = BINARY("\x06") "ab\xc3\xa9\xc3\xa9";
@@ -417,6 +432,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(text_cannot_command_a_terminal),
+		cmocka_unit_test(text_has_no_hidden_characters),
 		cmocka_unit_test(text_is_cut_between_characters),
 		cmocka_unit_test(text_may_be_a_string_a_list_or_an_atom),
 		cmocka_unit_test(lists_of_texts_have_a_limit),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One log with an event of every shape, in every format. */
+#include "sink/jsontext.h"
 #include "unit/sink_render.h"
 
 /* 2023-11-14 22:13:20 UTC */
@@ -201,6 +202,50 @@ static void json_escapes_what_it_must(void **state)
 	build_release(&b);
 }
 
+/* The same characters to a program, and none of them on a terminal. */
+static void json_escapes_hidden_characters(void **state)
+{
+	static const char text[] = "a\x7f\xc2\x9b\xe2\x80\xae"
+				   "b\xd8\x9c\xf3\xa0\x80\xa0\xff\xc3\xa9";
+	struct inv_buf out = { 0 };
+	struct inv_buf scratch = { 0 };
+
+	(void)state;
+	inv_buf_puts(&out, "\xe2\x80\xae");
+	inv_buf_puts(&out, text);
+	inv_json_escape(&out, 3, &scratch);
+	inv_buf_put(&out, "", 1);
+	assert_string_equal((const char *)out.data,
+			    "\xe2\x80\xae"
+			    "a\\u007f\\u009b\\u202e"
+			    "b\\u061c\\udb40\\udc20\xff\xc3\xa9");
+	inv_buf_release(&out);
+	inv_buf_release(&scratch);
+}
+
+/* Terms for people, and the node's name: U+202E turns around what follows. */
+static void hidden_characters_are_shown(void **state)
+{
+	struct rendered r;
+	struct build b = { 0 };
+
+	(void)state;
+	build_head(&b, "a@h\xe2\x80\xae", 1, 0);
+	build_anchor(&b, 0, 0, 0);
+	build_begin(&b, 0, 0);
+	RECORD(&b, 0, INV_TAG_RECEIVE, 0, PID, INV_T_TEXT, 5, 0x1b, '\\', 0xe2,
+	       0x80, 0xae);
+	build_end(&b);
+	build_totals(&b, INV_END_CLOSED);
+	render_init(&r);
+	render_add(&r, b.file.data, b.file.len);
+	render(&r, "text");
+	assert_non_null(strstr(r.out.data, " a@h\xef\xbf\xbd "));
+	assert_non_null(strstr(r.out.data, " \\e\\\\x{202E}\n"));
+	render_release(&r);
+	build_release(&b);
+}
+
 static int lines(const struct inv_buf *b)
 {
 	int n = 0;
@@ -246,6 +291,8 @@ int main(void)
 		cmocka_unit_test(what_comes_after_a_limit_is_not_lost),
 		cmocka_unit_test(json_is_an_object_a_line),
 		cmocka_unit_test(json_escapes_what_it_must),
+		cmocka_unit_test(json_escapes_hidden_characters),
+		cmocka_unit_test(hidden_characters_are_shown),
 		cmocka_unit_test(an_event_that_cannot_be_printed_is_a_loss),
 	};
 
