@@ -283,9 +283,9 @@ owners(#guard{clients = Clients, users = Users}) ->
                     || {Pid, User, Phase} <- inviso_push:users(),
                        Phase =/= leaving, is_map_key(Pid, Users)]).
 
-ready(#guard{pushed = false} = G) ->
+ready(#guard{pushed = false, place = Place} = G) ->
     case inviso_tracer:load() of
-        ok -> {ok, G};
+        ok -> {inviso_place:installed(Place), G};
         {error, {load, Text}} -> {{error, failed, text("~ts", [Text])}, G}
     end;
 ready(#guard{place = none} = G) ->

@@ -4,20 +4,29 @@
 %%
 %% ```
 %%  PARENT/inviso-<32 hex digits>/       0700   the place
+%%         node                          0600   the record: whose place it is
 %%         inviso_tracer.so              0600
 %%         inviso_spool                  0700
 %%         inviso_engine.so              0600   where the VM has no sessions
-%%         room-<number>/                0700   of one session
+%%         room-<number>/                0700   of one recording
+%%               NAME.log                0600
+%%         live-<number>/                0700   of one `inviso trace'
 %%               NAME.log                0600
 %% '''
+%%
+%% When the VM dies nobody is left to remove the place. The record tells others
+%% that, and the spooler of the next place sweeps those of the dead: it keeps
+%% recordings (c_src/spool/place.h).
 %%
 %% Directories are new and their names cannot be guessed; files are created
 %% exclusively and have their mode before a byte is written. What goes wrong is
 %% told in words, with the way out: another directory.
 -module(inviso_place).
 
--export([new/1, dir/1, absent/1, put/3, ready/1, remove/1]).
--export([new_room/2, rooms_files/1, remove_room/1]).
+-include_lib("kernel/include/file.hrl").
+
+-export([new/1, dir/1, absent/1, put/3, ready/1, installed/1, remove/1]).
+-export([new_room/3, rooms_files/1, remove_room/1]).
 
 -export_type([place/0]).
 
@@ -25,22 +34,30 @@
                      ready := boolean()}.
 
 -define(SPOOL_MS, 5000).
+-define(RECORD, "node").
+%% Files of the kernel there are refused to who wants to read megabytes.
+-define(PROC_BYTES, 4096).
+%% What the spooler says before it sweeps.
+-define(STARTED, <<"ready\n">>).
 
 %% @doc Makes the directory, in the first of `Dirs' where one can be made;
 %% `[]' stands for TMPDIR of the node, /tmp and /var/tmp.
 -spec new([file:filename()]) -> {ok, place()} | {error, binary()}.
 new([]) ->
-    new_in([D || D <- [os:getenv("TMPDIR"), "/tmp", "/var/tmp"],
-                 is_list(D), D =/= ""], []);
+    new_in(usual_dirs(), []);
 new(Dirs) ->
     new_in(Dirs, []).
+
+usual_dirs() ->
+    [D || D <- [os:getenv("TMPDIR"), "/tmp", "/var/tmp"],
+          is_list(D), D =/= ""].
 
 new_in([], Whys) ->
     {error, text("no private directory can be made on this node: ~ts; name "
                  "another one with --remote-dir",
                  [lists:join("; ", lists:reverse(Whys))])};
 new_in([Parent | Rest], Whys) ->
-    case make_private_dir(Parent) of
+    case recorded(make_private_dir(Parent)) of
         {ok, Dir} ->
             {ok, #{dir => Dir, left => Rest, ready => false}};
         {error, Why} ->
@@ -117,20 +134,43 @@ ready(#{dir := Dir} = Place) ->
 
 %% The spooler first: what it says of a directory is plainer.
 usable(Dir) ->
-    case execute(filename:join(Dir, "inviso_spool")) of
+    case execute(filename:join(Dir, "inviso_spool"), Dir) of
         ok ->
             case inviso_tracer:load(Dir) of
-                ok -> ok;
+                ok -> hold(Dir);
                 {error, {load, Text}} -> {error, Text}
             end;
         {error, _} = E ->
             E
     end.
 
+%% @doc The same where the code is installed, and nothing was brought.
+-spec installed(place() | none) -> ok.
+installed(none) ->
+    ok;
+installed(#{dir := Dir}) ->
+    _ = execute(filename:join(inviso_tracer:dir(), "inviso_spool"), Dir),
+    hold(Dir).
+
+%% It stays locked until the VM ends. Where that cannot be, others leave the
+%% place alone when in doubt.
+hold(Dir) ->
+    _ = inviso_tracer:nif_hold(unicode:characters_to_binary(
+                                 filename:join(Dir, ?RECORD), unicode,
+                                 file:native_name_encoding())),
+    ok.
+
+%% The spooler says that it has started, then sweeps the directories where
+%% places are made, for which nobody waits.
+%%
 %% By a process of its own: where no program can be started for a while,
 %% open_port/2 does not return.
-execute(Path) ->
-    {Pid, Ref} = spawn_monitor(fun() -> exit({result, executed(Path)}) end),
+execute(Path, Dir) ->
+    Parents = lists:usort([filename:absname(D)
+                           || D <- [filename:dirname(Dir) | usual_dirs()]]),
+    Args = ["--sweep=" ++ P || P <- Parents],
+    {Pid, Ref} = spawn_monitor(fun() -> exit({result, executed(Path, Args)})
+                               end),
     receive
         {'DOWN', Ref, process, Pid, {result, Result}} ->
             Result;
@@ -142,9 +182,10 @@ execute(Path) ->
             {error, "inviso_spool does not start, or does not end"}
     end.
 
-executed(Path) ->
+executed(Path, Args) ->
     try open_port({spawn_executable, Path},
-                  [{args, ["--help"]}, exit_status, stderr_to_stdout, {cd, "/"}])
+                  [{args, Args}, exit_status, stderr_to_stdout, binary,
+                   {cd, "/"}])
     of
         Port -> exit_status(Port)
     catch
@@ -157,6 +198,8 @@ executed(Path) ->
 
 exit_status(Port) ->
     receive
+        {Port, {data, ?STARTED}} ->
+            ok;
         {Port, {data, _}} ->
             exit_status(Port);
         {Port, {exit_status, 0}} ->
@@ -192,9 +235,12 @@ no_place(Here) ->
 
 %% Not file:read_file/1, for which a server would have to find time.
 read(Path) ->
+    read(Path, 1 bsl 26).
+
+read(Path, Max) ->
     case file:open(Path, [read, raw, binary]) of
         {ok, Fd} ->
-            Result = file:read(Fd, 1 bsl 26),
+            Result = file:read(Fd, Max),
             _ = file:close(Fd),
             Result;
         {error, _} = E ->
@@ -203,16 +249,26 @@ read(Path) ->
 
 %% @doc Removes the place with all that is in it.
 -spec remove(place() | none) -> ok | {error, term()}.
-remove(none) -> ok;
-remove(#{dir := Dir}) -> remove_dir(Dir).
+remove(none) ->
+    ok;
+remove(#{dir := Dir}) ->
+    Result = remove_dir(Dir),
+    %% Without the library there is no lock.
+    _ = catch inviso_tracer:nif_hold(<<>>),
+    Result.
 
 %% --- rooms ------------------------------------------------------------------
 
-%% @doc A new directory in the place, for one session.
--spec new_room(place(), integer()) ->
+%% @doc A new directory in the place, for one session. The log of a recording
+%% is kept when the node dies, that of `inviso trace' is not.
+-spec new_room(place(), integer(), recording | live) ->
           {ok, file:filename()} | {error, binary()}.
-new_room(#{dir := Dir}, Number) ->
-    Room = filename:join(Dir, "room-" ++ integer_to_list(Number)),
+new_room(#{dir := Dir}, Number, Kind) ->
+    Prefix = case Kind of
+                 recording -> "room-";
+                 live -> "live-"
+             end,
+    Room = filename:join(Dir, Prefix ++ integer_to_list(Number)),
     case file:make_dir(Room) of
         ok ->
             ok = file:change_mode(Room, 8#700),
@@ -242,6 +298,14 @@ remove_room(Room) ->
 %% --- directories ------------------------------------------------------------
 
 make_private_dir(Parent) ->
+    case file:read_file_info(Parent, [raw]) of
+        {ok, #file_info{mode = Mode}} when Mode band 8#1002 =:= 8#0002 ->
+            {error, not_sticky};
+        _ ->
+            make_dir_in(Parent)
+    end.
+
+make_dir_in(Parent) ->
     Dir = filename:join(filename:absname(Parent), "inviso-" ++ random_name()),
     case file:make_dir(Dir) of
         ok ->
@@ -258,6 +322,55 @@ make_private_dir(Parent) ->
             E
     end.
 
+%% Before anything else is in it: what has no record is nobody's.
+recorded({ok, Dir}) ->
+    case write_private(filename:join(Dir, ?RECORD), 8#600, record()) of
+        ok ->
+            {ok, Dir};
+        {error, _} = E ->
+            _ = remove_dir(Dir),
+            E
+    end;
+recorded({error, _} = E) ->
+    E.
+
+%% The time is last: then the record is complete.
+record() ->
+    iolist_to_binary(
+      ["inviso-place 1\n",
+       [[Key, $\s, Value, $\n]
+        || {Key, Value} <- [{"node", utf8([C || C <- atom_to_list(node()),
+                                                C >= $\s])},
+                            {"pid", os:getpid()},
+                            {"start", start_time()},
+                            {"boot", boot_id()},
+                            {"pidns", pid_namespace()},
+                            {"time", integer_to_list(
+                                       os:system_time(second))}]]]).
+
+%% Field 22 of /proc/self/stat; the second, in parentheses, may have anything
+%% in it.
+start_time() ->
+    case read("/proc/self/stat", ?PROC_BYTES) of
+        {ok, Stat} ->
+            After = lists:last(string:lexemes(binary_to_list(Stat), ")")),
+            lists:nth(20, string:lexemes(After, " "));
+        _ ->
+            "0"
+    end.
+
+boot_id() ->
+    case read("/proc/sys/kernel/random/boot_id", ?PROC_BYTES) of
+        {ok, Id} -> string:trim(Id);
+        _ -> ""
+    end.
+
+pid_namespace() ->
+    case file:read_file_info("/proc/self/ns/pid", [raw]) of
+        {ok, #file_info{inode = Inode}} -> integer_to_list(Inode);
+        {error, _} -> "0"
+    end.
+
 %% Not crypto, which a slim node may lack, and whose loading would stay.
 random_name() ->
     {ok, Fd} = file:open("/dev/urandom", [read, raw, binary]),
@@ -266,11 +379,16 @@ random_name() ->
     lists:flatten([io_lib:format("~2.16.0b", [B])
                    || B <- binary_to_list(Bytes)]).
 
-%% One level of directories, the rooms.
+%% One level of directories, the rooms. The record goes last: if the VM dies
+%% meanwhile, it tells whose the rest is.
 remove_dir(Dir) ->
     Files = case file:list_dir_all(Dir) of
-                {ok, Fs} -> [filename:join(Dir, F) || F <- Fs];
-                {error, _} -> []
+                {ok, Fs} ->
+                    {Record, Rest} = lists:partition(
+                                       fun(F) -> F =:= ?RECORD end, Fs),
+                    [filename:join(Dir, F) || F <- Rest ++ Record];
+                {error, _} ->
+                    []
             end,
     _ = [file:delete(F) =:= ok orelse remove_dir_in(F) || F <- Files],
     case file:del_dir(Dir) of
@@ -289,7 +407,12 @@ remove_dir_in(Dir) ->
 %% --- words ------------------------------------------------------------------
 
 words(not_private) -> "somebody else wrote into it";
+words(not_sticky) -> "every user can rename what is in it, for it is writable "
+                     "by all and has no sticky bit (chmod +t)";
 words(Posix) -> file:format_error(Posix).
 
 text(Format, Args) ->
-    unicode:characters_to_binary(io_lib:format(Format, Args)).
+    utf8(io_lib:format(Format, Args)).
+
+utf8(Text) ->
+    unicode:characters_to_binary(Text).

@@ -173,11 +173,12 @@ opened(_Place, #session{map = #{dry_run := true}} = S) ->
 opened(none, _S) ->
     throw({error, usage, <<"the command has not attached for tracing">>});
 opened(Place, #session{map = #{name := Name} = Map, table = Table} = S) ->
-    Room = room(Place),
+    Live = maps:get(mode, Map) =:= live,
+    Room = room(Place, Live),
     ok = inviso_push:room(Table, Room, none),
     Path = filename:join(Room, binary_to_list(Name) ++ ".log"),
     %% Of a recording whose node dies the log is what is left to look at.
-    Brought = {inviso_place:dir(Place), maps:get(mode, Map) =:= live},
+    Brought = {inviso_place:dir(Place), Live},
     Opts = tracer_options(Map),
     Tracer = tracer(Path, Opts#{brought => Brought}),
     {inviso_tracer, Handle} = Tracer,
@@ -209,9 +210,10 @@ short_terms(Opts) ->
           "buffer, and --buffer makes it larger", [Longest])
      || Longest < inviso_opts:usual_term()].
 
-room(Place) ->
+room(Place, Live) ->
     Number = erlang:unique_integer([positive]),
-    case inviso_place:new_room(Place, Number) of
+    Kind = case Live of true -> live; false -> recording end,
+    case inviso_place:new_room(Place, Number, Kind) of
         {ok, Room} -> Room;
         {error, Text} -> throw({error, failed, Text})
     end.

@@ -31,6 +31,9 @@
          nif_spool/1, nif_anchor/1, nif_flush/1, nif_filter/6, nif_retire/1,
          nif_quiet/1, nif_end/2, nif_free/1, nif_gone/0, nif_settle/0]).
 
+%% For inviso_place.
+-export([nif_hold/1]).
+
 %% For inviso_deliver.
 -export([nif_deliver/4, nif_credit/3, nif_counts/1]).
 
@@ -39,7 +42,7 @@
        nif_open/2, nif_offer/1, nif_give/1, nif_keeper/1, nif_info/1,
        nif_spool/1, nif_anchor/1, nif_flush/1, nif_filter/6, nif_retire/1,
        nif_quiet/1, nif_end/2, nif_free/1, nif_gone/0, nif_settle/0,
-       nif_deliver/4, nif_credit/3, nif_counts/1]).
+       nif_hold/1, nif_deliver/4, nif_credit/3, nif_counts/1]).
 
 -export_type([tracer/0, opts/0, filter/0, stats/0]).
 
@@ -248,6 +251,10 @@ nif_free(_Handle) -> erlang:nif_error(not_loaded).
 %% one which runs the calling process does, see c_src/nif/gone.h.
 nif_gone() -> erlang:nif_error(not_loaded).
 nif_settle() -> erlang:nif_error(not_loaded).
+
+%% Locks a file until the VM ends, or gives the lock up if the path is empty,
+%% see c_src/nif/hold.h -> boolean()
+nif_hold(_Path) -> erlang:nif_error(not_loaded).
 
 %%---------------------------------------------------------------------------
 %% Tracers that deliver, see c_src/nif/delivery.h; keeper, retire, quiet and

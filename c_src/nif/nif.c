@@ -14,6 +14,7 @@
 #include "nif/control.h"
 #include "nif/event.h"
 #include "nif/gone.h"
+#include "nif/hold.h"
 #include "nif/scalar.h"
 #include "nif/thread.h"
 #include "nif/tracer.h"
@@ -97,6 +98,7 @@ static void unload(ErlNifEnv *env, void *priv)
 	(void)priv;
 	if (--instances > 0)
 		return;
+	inv_hold_end();
 	if (inv_tracers_unload())
 		inv_scalar_end();
 }
@@ -118,6 +120,7 @@ static ErlNifFunc functions[] = {
 	{ "nif_quiet", 1, inv_control_quiet, 0 },
 	{ "nif_end", 2, inv_control_end, 0 },
 	{ "nif_free", 1, inv_control_free, ERL_NIF_DIRTY_JOB_IO_BOUND },
+	{ "nif_hold", 1, inv_hold, ERL_NIF_DIRTY_JOB_IO_BOUND },
 	{ "nif_gone", 0, inv_gone_count, 0 },
 	{ "nif_settle", 0, inv_gone_settle, 0 },
 	{ "nif_deliver", 4, inv_control_deliver, 0 },

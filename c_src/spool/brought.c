@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "spool/brought.h"
 
-#include <limits.h>
-#include <stdio.h>
+#include <fcntl.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "spool/place.h"
 #include "spool/watch.h"
 
 #define DYING_MS 2000
@@ -14,7 +14,7 @@
 
 /* A node that stops kills its processes first: then the owner is dead before
  * the VM is. */
-static bool has_ended(const struct inv_ring_ctl *ctl)
+static bool has_ended(const struct inv_ring_ctl *ctl, int ms)
 {
 	static const struct timespec look = { .tv_nsec = LOOK_MS * 1000000 };
 	struct inv_watch vm;
@@ -22,21 +22,12 @@ static bool has_ended(const struct inv_ring_ctl *ctl)
 
 	inv_watch_open(&vm, ctl->vm_pid, ctl->vm_start);
 	dead = inv_watch_is_dead(&vm);
-	for (int i = 0; !dead && i < DYING_MS / LOOK_MS; i++) {
+	for (int i = 0; !dead && i < ms / LOOK_MS; i++) {
 		nanosleep(&look, NULL);
 		dead = inv_watch_is_dead(&vm);
 	}
 	inv_watch_close(&vm);
 	return dead;
-}
-
-static void remove_in(const char *dir, const char *name)
-{
-	char path[PATH_MAX];
-	int n = snprintf(path, sizeof(path), "%s/%s", dir, name);
-
-	if (n > 0 && (size_t)n < sizeof(path))
-		unlink(path);
 }
 
 /* The log of a rotation has other names and stays. */
@@ -60,14 +51,18 @@ void inv_brought_remove(const struct inv_attached *mem, const char *dir,
 {
 	uint32_t state =
 		atomic_load_explicit(&mem->ctl->state, memory_order_acquire);
+	int fd;
 
-	/* Whoever closed the tracer is there to tidy up. */
-	if (state == INV_TRACER_CLOSED || !has_ended(mem->ctl))
+	/* A process that closed the tracer is there to tidy up, unless the VM
+	 * has ended at the same moment. */
+	if (!has_ended(mem->ctl, state == INV_TRACER_CLOSED ? 0 : DYING_MS))
 		return;
 	if (log)
 		remove_log(mem->ctl);
-	remove_in(dir, "inviso_tracer.so");
-	remove_in(dir, "inviso_spool");
-	remove_in(dir, "inviso_engine.so");
-	rmdir(dir);
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (inv_place_empty(fd))
+		rmdir(dir);
+	close(fd);
 }

@@ -14,9 +14,10 @@
  */
 
 /*
- * If the VM is dead, or dies within two seconds: removes from dir the library
- * and the spooler, with log also the log and the directory that it lies in,
- * and dir, if nothing is left in it.
+ * If the VM is dead, or dies within two seconds: removes from dir what
+ * inv_place_empty (spool/place.h) does, with log also the log and the directory
+ * that it lies in, and dir, if nothing is left in it.  A place whose tracers
+ * were all closed before is for the next sweep.
  */
 void inv_brought_remove(const struct inv_attached *mem, const char *dir,
 			bool log);

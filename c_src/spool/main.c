@@ -22,8 +22,10 @@
 #include "spool/attach.h"
 #include "spool/brought.h"
 #include "spool/loop.h"
+#include "spool/sweep.h"
 
 #define PREDECESSOR_MS 10000
+#define SWEEP_MAX 16
 
 struct args {
 	int pid;
@@ -32,6 +34,8 @@ struct args {
 	const char *socket;
 	const char *brought;
 	bool brought_log;
+	const char *sweep[SWEEP_MAX];
+	size_t n_sweep;
 };
 
 static const struct argp_option options[] = {
@@ -43,6 +47,10 @@ static const struct argp_option options[] = {
 	{ "brought", 'b', "DIR", 0,
 	  "remove what was brought to DIR when the VM has died", 0 },
 	{ "brought-log", 'l', NULL, 0, "and the log", 0 },
+	{ "sweep", 'w', "DIR", 0,
+	  "only remove what dead nodes of this user left in DIR; may be given "
+	  "several times",
+	  0 },
 	{ 0 }
 };
 
@@ -81,7 +89,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'l':
 		a->brought_log = true;
 		return 0;
+	case 'w':
+		if (a->n_sweep == SWEEP_MAX)
+			argp_error(state, "--sweep: at most %d", SWEEP_MAX);
+		else
+			a->sweep[a->n_sweep++] = arg;
+		return 0;
 	case ARGP_KEY_END:
+		if (a->n_sweep)
+			return 0;
 		if ((a->pid > 0 && a->fd >= 0) + !!a->ring + !!a->socket != 1)
 			argp_error(state, "give --pid and --fd, or --ring, "
 					  "or --socket");
@@ -159,6 +175,22 @@ static int attach(struct inv_attached *mem, const struct args *a,
 	return inv_attach_proc(mem, a->pid, a->fd, PREDECESSOR_MS, err);
 }
 
+/*
+ * The node waits for the first word only, which tells that programs can be
+ * executed here; then it has other things to do.
+ */
+static int sweep(const struct args *a)
+{
+	static const char word[] = "ready\n";
+	ssize_t n = write(1, word, sizeof(word) - 1);
+
+	(void)n;
+	leave_home();
+	leave_outputs();
+	inv_sweep(a->sweep, a->n_sweep);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct args a = { .fd = -1 };
@@ -171,6 +203,8 @@ int main(int argc, char **argv)
 
 	argp_err_exit_status = 2;
 	argp_parse(&argp, argc, argv, 0, NULL, &a);
+	if (a.n_sweep)
+		return sweep(&a);
 	if (a.ring) { /* before the directory changes */
 		ring = realpath(a.ring, NULL);
 		if (!ring) {

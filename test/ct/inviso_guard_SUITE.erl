@@ -26,6 +26,7 @@
          the_interface_and_the_command_share_a_node/1,
          a_directory_that_cannot_be_used_is_named/1,
          the_next_directory_is_tried/1,
+         a_directory_where_all_can_rename_is_refused/1,
          no_program_starts/1,
          nonsense_is_answered/1]).
 
@@ -55,6 +56,7 @@ all() ->
      the_interface_and_the_command_share_a_node,
      a_directory_that_cannot_be_used_is_named,
      the_next_directory_is_tried,
+     a_directory_where_all_can_rename_is_refused,
      no_program_starts,
      nonsense_is_answered].
 
@@ -415,6 +417,31 @@ the_next_directory_is_tried(Config) ->
         error ->
             {skip, "not root: no file systems mounted"}
     end.
+
+%% Another user could put a library of his in the place of ours.
+a_directory_where_all_can_rename_is_refused(Config) ->
+    #{tmp := Tmp} = Node = ?config(node, Config),
+    Open = filename:join(?config(dir, Config), "open"),
+    ok = filelib:ensure_dir(filename:join(Open, "x")),
+    ok = file:change_mode(Open, 8#777),
+    {error, failed, Text} = ask_attach(Node, #{dirs => [utf8(Open)]}),
+    has(Text, Open),
+    has(Text, "chmod +t"),
+    has(Text, "--remote-dir"),
+    {ok, []} = file:list_dir(Open),
+    is_clean(?config(before, Config)),
+    %% The sticky bit is all that it lacks; TMPDIR is held to the same.
+    "" = os:cmd("chmod 1777 " ++ Open),
+    {ok, #{guard := Guard, dir := Dir}} =
+        attach(Node, #{dirs => [utf8(Open)]}),
+    true = lists:prefix(Open, unicode:characters_to_list(Dir)),
+    gone = leave(Guard),
+    is_clean(?config(before, Config)),
+    ok = file:change_mode(Tmp, 8#777),
+    {ok, #{guard := Next, dir := Other}} = attach(Node),
+    false = lists:prefix(Tmp, unicode:characters_to_list(Other)),
+    gone = leave(Next),
+    is_clean(?config(before, Config)).
 
 put_all(Guard, Files) ->
     {ok, _, Products} = inviso_bring:payload(),

@@ -386,7 +386,7 @@ a_killed_session_leaves_nothing(Config) ->
     clean(Config, Guard).
 
 no_rooms(#{tmp := Tmp}) ->
-    filelib:wildcard(filename:join(Tmp, "inviso-*/room-*")) =:= [].
+    filelib:wildcard(filename:join(Tmp, "inviso-*/{room,live}-*")) =:= [].
 
 a_killed_guard_ends_its_sessions(Config) ->
     {Node, Guard} = attached(Config),

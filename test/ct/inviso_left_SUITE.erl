@@ -1,0 +1,326 @@
+%% SPDX-License-Identifier: Apache-2.0
+%%
+%% What a node leaves that dies: the next attach of the same user removes
+%% library, engine and spooler; recordings stay until they are fetched.
+%%
+%% INVISO_KILL_ROUNDS says how often a node is killed at any time (2).
+-module(inviso_left_SUITE).
+
+-include_lib("common_test/include/ct.hrl").
+
+-export([all/0, suite/0, init_per_suite/1, end_per_suite/1,
+         init_per_testcase/2, end_per_testcase/2]).
+-export([node_dies_after_a_detached_recording/1, node_dies_while_attaching/1,
+         node_dies_at_any_time/1, the_interface_sweeps_too/1,
+         installed_code_sweeps_too/1,
+         containers_share_a_directory/1, a_living_node_keeps_its_place/1]).
+
+-define(LIB, inviso_command_lib).
+-define(NODE, inviso_stock_node).
+-define(SOON_MS, 60000).
+
+all() ->
+    [node_dies_after_a_detached_recording, node_dies_while_attaching,
+     node_dies_at_any_time, the_interface_sweeps_too,
+     installed_code_sweeps_too,
+     containers_share_a_directory, a_living_node_keeps_its_place].
+
+suite() -> [{timetrap, {seconds, 900}}].
+
+init_per_suite(Config) ->
+    case ?LIB:base() of
+        {ok, Base} -> [{base, Base}, {uid, ?LIB:some_uid()} | Config];
+        {skip, _} = Skip -> Skip
+    end.
+
+end_per_suite(Config) ->
+    ?LIB:base_removed(?config(base, Config)).
+
+%% A directory for the temporary files of all nodes of a case.
+init_per_testcase(Case, Config) ->
+    Shared = filename:join(?config(base, Config), Case),
+    ok = file:make_dir(Shared),
+    ok = file:change_mode(Shared, 8#700),
+    ok = file:change_owner(Shared, ?config(uid, Config)),
+    [{shared, Shared} | Config].
+
+end_per_testcase(_Case, Config) ->
+    _ = [?NODE:stop(N) || {started, N} <- get()],
+    Config.
+
+a_node(Config) ->
+    a_node(Config, #{}).
+
+a_node(Config, Opts) ->
+    Shared = ?config(shared, Config),
+    Node = ?NODE:start(?config(base, Config),
+                       Opts#{uid => ?config(uid, Config),
+                             env => [{"TMPDIR", Shared}]}),
+    _ = ?NODE:workload(Node, {worker, 5}),
+    Node.
+
+run(Config, #{name := Name} = Node, [Command | Args]) ->
+    ?LIB:run(opts(Config, Node), [Command, "-n", Name | Args]).
+
+opts(Config, #{cookie := Cookie, uid := Uid}) ->
+    #{base => ?config(base, Config), cookie => Cookie, uid => Uid,
+      env => [{"TMPDIR", ?config(shared, Config)}]}.
+
+kill(#{os_pid := OsPid}) ->
+    ok = ?LIB:signal(OsPid, "KILL"),
+    ended(OsPid).
+
+ended(OsPid) ->
+    ?LIB:until(fun() -> not inviso_trace_lib:os_alive(OsPid) end, ?SOON_MS).
+
+%% Of all places in the directory of this case.
+binaries(Config) ->
+    in_places(Config, "{inviso_tracer.so,inviso_engine.so,inviso_spool}").
+
+in_places(Config, Pattern) ->
+    filelib:wildcard(filename:join([?config(shared, Config), "inviso-*",
+                                    Pattern])).
+
+%% Another node is traced for a moment, in its own place.
+another_attaches(Config) ->
+    Node = a_node(Config),
+    #{status := 0} = run(Config, Node,
+                         ["trace", "--events", "3", "lists:seq/2"]),
+    kill(Node).
+
+%% The sweep goes on when the command has left; all that was brought is gone.
+swept(Config) ->
+    [] = ?LIB:until_same(fun() -> binaries(Config) end, ?SOON_MS).
+
+no_sweep_runs(Config) ->
+    Running = ["pgrep", "-f", "[-]-sweep=" ++ ?config(shared, Config)],
+    ?LIB:until(fun() -> os:cmd(lists:join(" ", Running)) =:= "" end, ?SOON_MS).
+
+%%---------------------------------------------------------------------------
+
+%% Nobody of ours is left on the machine but the finished recording.
+node_dies_after_a_detached_recording(Config) ->
+    Node = a_node(Config),
+    recorded(Config, Node, "box"),
+    kill(Node),
+    [_, _ | _] = binaries(Config),
+    another_attaches(Config),
+    swept(Config),
+    [Log] = in_places(Config, "room-*/box.log"),
+    [_] = in_places(Config, "node"),
+    %% Where nothing is left to keep, all of it goes.
+    ok = file:delete(Log),
+    another_attaches(Config),
+    [] = ?LIB:until_same(fun() -> in_places(Config, "") end, ?SOON_MS).
+
+recorded(Config, Node, Name) ->
+    #{status := 0} = run(Config, Node, ["record", "--detach", "--for", "200ms",
+                                        "--name", Name, "lists:seq/2"]),
+    ?LIB:until(fun() -> state(Config, Node) =:= [<<"stopped">>] end).
+
+state(Config, Node) ->
+    #{status := 0, out := Out} = run(Config, Node, ["status", "--json"]),
+    [#{<<"sessions">> := Sessions}] = ?LIB:json(Out),
+    [S || #{<<"state">> := S} <- Sessions].
+
+%% A node for each step that attaching has after the place was made.
+node_dies_while_attaching(Config) ->
+    Shared = ?config(shared, Config),
+    Dir = ?config(priv_dir, Config),
+    {ok, _, Products} = inviso_bring:payload(),
+    Steps = steps(Products),
+    Killed = [killed_at(Step, filename:join(Dir, integer_to_list(I)), Config)
+              || {I, Step} <- lists:enumerate(Steps)],
+    ct:log("~p", [Killed]),
+    true = length([Left || Left <- Killed, length(Left) > 1]) >= 7,
+    true = length(binaries(Config)) >= 5,
+    Next = stock(filename:join(Dir, "next"), Shared),
+    {ok, #{guard := Guard, dir := Own}} = inviso_remote_lib:attach(Next),
+    Others = fun() -> [B || B <- binaries(Config),
+                            not lists:prefix(unicode:characters_to_list(Own),
+                                             B)] end,
+    [] = ?LIB:until_same(Others, ?SOON_MS),
+    [_, _ | _] = binaries(Config),
+    gone = inviso_remote_lib:leave(Guard),
+    swept(Config),
+    %% The recording's alone is there.
+    [_] = ?LIB:until(fun() -> case in_places(Config, "") of
+                                  [_] = One -> One;
+                                  _ -> false
+                              end
+                     end, ?SOON_MS),
+    [_] = in_places(Config, "room-*/*.log"),
+    inviso_test_lib:stop_node(Next).
+
+%% What is done on the node, one after the other.
+steps(Products) ->
+    Put = fun(N) ->
+                  fun(_Node, Guard, Files) ->
+                          [ok = inviso_remote_lib:ask(
+                                  Guard, {put, F, product(F, Products)})
+                           || F <- lists:sublist(Files, N)]
+                  end
+          end,
+    Ready = fun(Node, Guard, Files) ->
+                    _ = (Put(length(Files)))(Node, Guard, Files),
+                    ok = inviso_remote_lib:ask(Guard, ready)
+            end,
+    Session = fun(Mode) ->
+                      fun(Node, Guard, Files) ->
+                              ok = Ready(Node, Guard, Files),
+                              {ok, S, _} = inviso_remote_lib:start(
+                                             Node, Guard, #{mode => Mode}),
+                              S
+                      end
+              end,
+    Armed = fun(Node, Guard, Files) ->
+                    S = (Session(live))(Node, Guard, Files),
+                    inviso_remote_lib:wait_state(S, [tracing])
+            end,
+    %% Those that are ready sweep what is there before them.
+    [Ready, Session(live), Armed, Session(record),
+     fun(_, _, _) -> made end, Put(1), Put(2), Put(3)].
+
+product(File, Products) ->
+    [Bytes] = [B || {Name, B} <- Products, list_to_binary(Name) =:= File],
+    Bytes.
+
+%% The spooler dies with it, as in a container.
+killed_at(Step, Dir, Config) ->
+    #{os_pid := OsPid, name := Name} = Node =
+        stock(Dir, ?config(shared, Config)),
+    {ok, #{guard := Guard, dir := Place, files := Files}} =
+        inviso_remote_lib:ask_attach(Node, #{}),
+    {ok, Record} = file:read_file(filename:join(Place, "node")),
+    match = re:run(Record, "\\Ainviso-place 1\nnode " ++ atom_to_list(Name) ++
+                       "\npid " ++ OsPid ++ "\nstart [1-9]\\d*\n"
+                       "boot [-0-9a-f]{36}\npidns [1-9]\\d*\n"
+                       "time [1-9]\\d*\n\\z", [{capture, none}]),
+    _ = Step(Node, Guard, Files),
+    no_sweep_runs(Config),
+    Spoolers = os:cmd("pgrep -f " ++ unicode:characters_to_list(Place)
+                      ++ "/inviso_spool"),
+    Pids = [OsPid | string:lexemes(Spoolers, "\n")],
+    _ = os:cmd("kill -9 " ++ lists:join(" ", Pids)),
+    _ = [ended(list_to_integer(P)) || P <- Pids],
+    inviso_test_lib:stop_node(Node),
+    {ok, Left} = file:list_dir(Place),
+    Left.
+
+stock(Dir, Shared) ->
+    Node = inviso_test_lib:start_stock_node(left, Dir),
+    true = inviso_test_lib:call(Node, os, putenv, ["TMPDIR", Shared]),
+    2 = erpc:call(maps:get(name, Node), erlang, '+', [1, 1]),
+    Node.
+
+%% From the moment that its place appears, within a second.
+node_dies_at_any_time(Config) ->
+    Rounds = list_to_integer(os:getenv("INVISO_KILL_ROUNDS", "2")),
+    _ = [killed_some_time(Config, I) || I <- lists:seq(1, Rounds)],
+    ct:log("left by ~b: ~p", [Rounds, binaries(Config)]),
+    another_attaches(Config),
+    swept(Config).
+
+killed_some_time(Config, I) ->
+    #{name := Name} = Node = a_node(Config),
+    Before = in_places(Config, ""),
+    Args = case I rem 2 of
+               0 -> ["trace"];
+               1 -> ["record", "--detach"]
+           end,
+    Cmd = ?LIB:start(opts(Config, Node),
+                     Args ++ ["-n", Name, "--for", "60s", "lists:seq/2"],
+                     120000),
+    ?LIB:until(fun() -> in_places(Config, "") =/= Before end),
+    timer:sleep(rand:uniform(900)),
+    kill(Node),
+    ?NODE:stop(Node),
+    #{} = ?LIB:wait(Cmd, ?SOON_MS).
+
+the_interface_sweeps_too(Config) ->
+    Node = a_node(Config),
+    recorded(Config, Node, "box"),
+    kill(Node),
+    [_, _ | _] = binaries(Config),
+    %% The next runs as the user of the test: of others nothing is touched.
+    [Place] = in_places(Config, ""),
+    "" = os:cmd("chown -R $(id -u) " ++ Place),
+    Next = stock(filename:join(?config(priv_dir, Config), "bring"),
+                 ?config(shared, Config)),
+    {ok, Guard} = inviso_bring:bring(maps:get(name, Next), self(), []),
+    gone = inviso_push:leave(Guard, self()),
+    swept(Config),
+    [_] = in_places(Config, "room-*/box.log"),
+    inviso_test_lib:stop_node(Next).
+
+%% A node that has our code makes a place without binaries.
+installed_code_sweeps_too(Config) ->
+    Shared = ?config(shared, Config),
+    Dir = ?config(priv_dir, Config),
+    Ready = fun(Node) ->
+                    true = inviso_test_lib:call(Node, os, putenv,
+                                                ["TMPDIR", Shared]),
+                    {module, _} = inviso_test_lib:call(
+                                    Node, code, ensure_loaded, [inviso_push]),
+                    {ok, #{guard := G, files := []}} =
+                        inviso_remote_lib:ask_attach(Node, #{}),
+                    ok = inviso_remote_lib:ask(G, ready),
+                    G
+            end,
+    First = inviso_test_lib:start_node(first, filename:join(Dir, "first")),
+    _ = Ready(First),
+    [_] = in_places(Config, ""),
+    #{os_pid := OsPid} = First,
+    _ = os:cmd("kill -9 " ++ OsPid),
+    ended(list_to_integer(OsPid)),
+    inviso_test_lib:stop_node(First),
+    Next = inviso_test_lib:start_node(next, filename:join(Dir, "second")),
+    Guard = Ready(Next),
+    ?LIB:until(fun() -> length(in_places(Config, "")) =:= 1 end, ?SOON_MS),
+    gone = inviso_remote_lib:leave(Guard),
+    [] = ?LIB:until_same(fun() -> in_places(Config, "") end, ?SOON_MS),
+    inviso_test_lib:stop_node(Next).
+
+%% From outside its process numbers mean nothing, inside ours do not.
+containers_share_a_directory(Config) ->
+    case ?LIB:is_root() andalso ?LIB:has("unshare") of
+        true -> shared(Config);
+        false -> {skip, "NO CONTAINER WAS TRIED: only root can make one"}
+    end.
+
+shared(Config) ->
+    Unshare = [os:find_executable("unshare"), "--pid", "--fork",
+               "--mount-proc", "--kill-child"],
+    [Contained, Plain] = [a_node(Config, Opts)
+                          || Opts <- [#{wrap => Unshare}, #{}]],
+    recorded(Config, Contained, "in"),
+    recorded(Config, Plain, "out"),
+    Before = binaries(Config),
+    true = length(Before) >= 4,
+    %% Each sweeps, and sees that the other lives.
+    Other = a_node(Config, #{wrap => Unshare}),
+    #{status := 0} = run(Config, Other,
+                         ["trace", "--events", "3", "lists:seq/2"]),
+    #{status := 0} = run(Config, Plain,
+                         ["trace", "--events", "3", "lists:seq/2"]),
+    another_attaches(Config),
+    no_sweep_runs(Config),
+    Before = binaries(Config),
+    [kill(N) || N <- [Contained, Plain]],
+    %% In a third container.
+    #{status := 0} = run(Config, Other,
+                         ["trace", "--events", "3", "lists:seq/2"]),
+    swept(Config),
+    [_, _] = in_places(Config, "room-*/*.log").
+
+a_living_node_keeps_its_place(Config) ->
+    Node = a_node(Config),
+    recorded(Config, Node, "box"),
+    Before = binaries(Config),
+    [_, _ | _] = Before,
+    another_attaches(Config),
+    another_attaches(Config),
+    no_sweep_runs(Config),
+    Before = binaries(Config),
+    #{status := 0} = run(Config, Node, ["fetch", "-o", "o", "box"]),
+    [] = ?LIB:until_same(fun() -> in_places(Config, "") end, ?SOON_MS).
