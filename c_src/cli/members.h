@@ -23,11 +23,11 @@ struct inv_member {
 	struct inv_status status; /* the latest; all zero: none yet */
 	/* of cli/watch.h */
 	struct inv_ask ask, stop_ask;
-	bool following; /* what ask is */
-	bool stopping;	/* stop was asked for */
+	bool following;	       /* what ask is */
+	bool stopping;	       /* stop was asked for */
 	const char *why_asked; /* why, in words; NULL: it was not by us */
-	bool final;	/* status is the last one */
-	bool eof;	/* all of the log was taken */
+	bool final;	       /* status is the last one */
+	bool eof;	       /* all of the log was taken */
 	bool silent;	/* has not answered for a while, and it was said */
 	bool told;	/* what it matched */
 	bool unfetched; /* its log is not all here */

@@ -130,12 +130,17 @@ while read -r command <&3; do
 	esac
 	command=$(printf '%s\n' "$command" |
 		sed "s/-n shop\( \|$\)/-n $sheet\1/; s/^inviso trace/& --dry-run/; s/<0\.88\.0>/<0.1.0>/; s/\(--from\) [0-9:]*/\1 00:00:00/")
-	if eval "$command" >out 2>err; then
+	eval "$command" >out 2>err
+	# 5: this recording need not have what is picked out of it.
+	case $?:$command in
+	0:* | 5:'inviso merge --pid'*)
 		point true "$command"
-	else
+		;;
+	*)
 		sed 's/^/# /' err
 		point false "$command"
-	fi
+		;;
+	esac
 done 3<rows
 [ $rows -ge 20 ] || point false 'the README has a cheat sheet'
 echo "1..$n"
