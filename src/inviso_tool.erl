@@ -24,10 +24,14 @@
 %%
 %% ```
 %% {tracing | inactive | trace_failure, running | suspended}
-%%                         trace_failure: in a session, and not tracing
+%%                         trace_failure: tracing could not begin there
 %% reactivating            what was done is done there again
 %% down
 %% '''
+%%
+%% Answers for many nodes have the nodes that were asked: those that are down do
+%% not begin, end or get anything, and are not in them. In a system that is not
+%% distributed the answer of the one node stands for the list.
 -module(inviso_tool).
 
 -export([start/0, start/1, stop/0, stop/1, reconnect_nodes/0,
@@ -59,27 +63,30 @@ start(Config) ->
     gen_server:start({local, ?MODULE}, inviso_tool_server, Config, []).
 
 %% @equiv stop([])
--spec stop() -> {ok, per_node()}.
+-spec stop() -> {ok, per_node()} | term().
 stop() -> stop([]).
 
 %% @doc Ends all of it, but for what some nodes do: they go on by themselves.
--spec stop(nodes()) -> {ok, per_node()}.
+-spec stop(nodes()) -> {ok, per_node()} | term().
 stop(KeepNodes) -> call({stop, KeepNodes}).
 
 %% @doc Adds the nodes that are down once more.
--spec reconnect_nodes() -> {ok, per_node()}.
+-spec reconnect_nodes() -> {ok, per_node()} | term().
 reconnect_nodes() -> call({reconnect_nodes, all}).
 
-%% @doc Adds some.
--spec reconnect_nodes(nodes()) -> {ok, per_node()}.
+%% @doc Adds some. They are `inactive' then, or what they were when they are
+%% adopted.
+-spec reconnect_nodes(node() | nodes()) -> {ok, per_node()} | term().
+reconnect_nodes(Node) when is_atom(Node) -> reconnect_nodes([Node]);
 reconnect_nodes(Nodes) -> call({reconnect_nodes, Nodes}).
 
 %% @equiv start_session([])
 -spec start_session() -> {ok, {pos_integer(), term()}} | {error, term()}.
 start_session() -> start_session([]).
 
-%% @doc Begins to trace on all nodes, with further arguments for the tracerdata
-%% generator, and activates the initial trace cases.
+%% @doc Begins to trace on all nodes that do not yet, with further arguments for
+%% the tracerdata generator, and activates the initial trace cases there. Nodes
+%% that were adopted while they traced are in the session as they are.
 -spec start_session([term()]) ->
           {ok, {pos_integer(), term()}} | {error, term()}.
 start_session(MoreArgs) -> call({start_session, MoreArgs}).
@@ -88,7 +95,8 @@ start_session(MoreArgs) -> call({start_session, MoreArgs}).
 -spec reinitiate_session() -> {ok, term()} | {error, term()}.
 reinitiate_session() -> call({reinitiate_session, all}).
 
-%% @doc Lets some nodes join the session, and does there what was done in it.
+%% @doc Lets some nodes join the session, and does there what was done in it. The
+%% answer is `{ok, R}', with R as {@link inviso:init_tracing/1} gives it.
 -spec reinitiate_session(nodes()) -> {ok, term()} | {error, term()}.
 reinitiate_session(Nodes) -> call({reinitiate_session, Nodes}).
 
@@ -113,7 +121,7 @@ restore_session(File, MoreArgs) ->
 
 %% @doc Ends tracing. What was done stays known until the next session begins.
 -spec stop_session() ->
-          {ok, {pos_integer(), per_node()}} | {error, no_session}.
+          {ok, {pos_integer(), per_node() | [term()]}} | {error, no_session}.
 stop_session() -> call(stop_session).
 
 %% @doc Clears all nodes, but for their logs.
@@ -137,7 +145,7 @@ sync_atc(Case, Id, Bindings) -> sync_atc(Case, Id, Bindings, ?CASE_MS).
 -spec sync_atc(atom(), term(), bindings(), timeout()) ->
           term() | {error, term()}.
 sync_atc(Case, Id, Bindings, Timeout) ->
-    call({atc, Case, Id, Bindings, sync}, Timeout).
+    sync_call({atc, Case, Id, Bindings, sync}, Timeout).
 
 %% @equiv sync_rtc(Case, Bindings, 10000)
 -spec sync_rtc(atom(), bindings()) -> term() | {error, term()}.
@@ -145,7 +153,7 @@ sync_rtc(Case, Bindings) -> sync_rtc(Case, Bindings, ?CASE_MS).
 
 %% @doc Runs a trace case, which is not active after that.
 -spec sync_rtc(atom(), bindings(), timeout()) -> term() | {error, term()}.
-sync_rtc(Case, Bindings, Timeout) -> call({rtc, Case, Bindings}, Timeout).
+sync_rtc(Case, Bindings, Timeout) -> sync_call({rtc, Case, Bindings}, Timeout).
 
 %% @doc Begins to deactivate a trace case, with the values that it got.
 -spec dtc(atom(), term()) -> ok | {error, term()}.
@@ -157,7 +165,7 @@ sync_dtc(Case, Id) -> sync_dtc(Case, Id, ?CASE_MS).
 
 %% @doc Deactivates a trace case.
 -spec sync_dtc(atom(), term(), timeout()) -> term() | {error, term()}.
-sync_dtc(Case, Id, Timeout) -> call({dtc, Case, Id, sync}, Timeout).
+sync_dtc(Case, Id, Timeout) -> sync_call({dtc, Case, Id, sync}, Timeout).
 
 %% @doc Calls a function of {@link inviso}, without its list of nodes, for all
 %% nodes that trace.
@@ -168,12 +176,13 @@ inviso(Function, Args) -> call({inviso, Function, Args}).
 -spec reactivate() -> ok | {error, term()}.
 reactivate() -> reactivate(node()).
 
-%% @doc Lets a suspended node go on: what was done in the session is done there
-%% again.
+%% @doc Lets a suspended node go on, in a session or not: if it traces, what was
+%% done in the session is done there again.
 -spec reactivate(node()) -> ok | {error, term()}.
 reactivate(Node) -> call({reactivate, Node}).
 
-%% @doc Writes down what was done, for {@link restore_session/1}.
+%% @doc Writes down what was done and not undone, for {@link restore_session/1}.
+%% Relative names are relative to the directory of histories.
 -spec save_history(file:filename()) ->
           {ok, file:filename()} | {error, term()}.
 save_history(File) -> call({save_history, File}).
@@ -182,8 +191,10 @@ save_history(File) -> call({save_history, File}).
 -spec get_autostart_data(term()) -> {ok, term()} | {error, term()}.
 get_autostart_data(Dependency) -> call({get_autostart_data, all, Dependency}).
 
-%% @doc What an autostart needs in order to do what was done: command files and
-%% calls, and for each node its options and tracerdata generator.
+%% @doc What an autostart needs in order to do what was done and not undone: the
+%% files of trace cases and calls, and for each node its options and its
+%% tracerdata generator with all arguments. The dependency is an option of
+%% {@link inviso:add_nodes/3}, `{dependency, How}' or just `How'.
 -spec get_autostart_data(nodes(), term()) -> {ok, term()} | {error, term()}.
 get_autostart_data(Nodes, Dependency) ->
     call({get_autostart_data, Nodes, Dependency}).
@@ -200,13 +211,15 @@ get_node_status() -> get_node_status(node()).
 -spec get_node_status(node()) -> {ok, term()} | {error, unknown_node}.
 get_node_status(Node) -> call({get_node_status, Node}).
 
-%% @doc The session, and the arguments of its tracerdata generator.
+%% @doc The session or the last one, and the arguments of its tracerdata
+%% generator, but for the node.
 -spec get_session_data() ->
           {ok, {tracing | not_tracing, pos_integer(), [term()]}}
         | {error, no_session}.
 get_session_data() -> call(get_session_data).
 
-%% @doc Sees to it that all that was traced is in the logs.
+%% @doc Sees to it that all that was traced is in the logs, on nodes that are in
+%% the session.
 -spec flush() -> term().
 flush() -> call({flush, all}).
 
@@ -219,15 +232,18 @@ flush(Nodes) -> call({flush, Nodes}).
 get_loopdata() -> sys:get_state(?MODULE).
 
 %% @doc The options of a node, when nothing is said: none.
--spec std_options_generator(node()) -> {ok, [inviso:option()]}.
-std_options_generator(_Node) -> {ok, []}.
+-spec std_options_generator(node()) -> [inviso:option()].
+std_options_generator(_Node) -> [].
 
 call(Request) ->
     gen_server:call(?MODULE, Request, ?TIMEOUT).
 
-call(Request, Timeout) ->
+sync_call(Request, Timeout)
+  when Timeout =:= infinity; is_integer(Timeout), Timeout >= 0 ->
     try
         gen_server:call(?MODULE, Request, Timeout)
     catch
         exit:{timeout, _} -> {error, timeout}
-    end.
+    end;
+sync_call(_Request, Timeout) ->
+    {error, {badarg, Timeout}}.

@@ -1,17 +1,25 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% @doc What {@link inviso_tool} is told when it is started, in its arguments or
-%% in a file of terms (`config_file', or the environment variable
-%% `inviso_tool_config_file'); an argument comes before a term.
+%% in a file of terms (`config_file', or the parameter `inviso_tool_config_file'
+%% of the application `inviso', or the environment variable of that name); an
+%% argument comes before a term.
 %%
 %% ```
 %% {nodes, [Node] | local_runtime}   to trace (this one)
 %% {c_node, Node}                    where the control component is to be (here)
 %% {dir, Dir}                        of trace cases and their definitions (".")
-%% {tc_def_file, File}               definitions of trace cases
+%% {tc_def_file, File}               definitions of trace cases, in `dir' or the
+%%                                   current directory
 %% {initial_tcs, [{Name, Values}]}   activated when a session begins
 %% {tdg, {M, F, Args}}               tracerdata generator (see inviso_tool_lib)
 %% {optg, {M, F, Args}}              M:F(Node, Args...) -> {ok, Options}, of
 %%                                   inviso:add_nodes/3
+%% {regexp_node, Node}               regular expressions for modules, in patterns
+%%                                   of inviso_tool:inviso/2, are expanded there,
+%%                                   or on the first of the nodes if it is down
+%%                                   (each node does it, for its own modules)
+%% {history_dir, Dir}                of histories (`dir')
+%% {keep_nodes, [Node]}              that go on when the tool stops
 %% {debug, off | Level}
 %% '''
 %%
@@ -33,6 +41,9 @@
                   initial_tcs := [{atom(), inviso_case:bindings()}],
                   tdg := {module(), atom(), [term()]},
                   optg := {module(), atom(), [term()]},
+                  regexp_node := node() | none,
+                  history_dir := file:filename(),
+                  keep_nodes := [node()],
                   debug := term()}.
 -type definition() :: {Variables :: [atom()], On :: file:filename(),
                        Off :: file:filename() | none}.
@@ -44,38 +55,60 @@ read(Args) ->
         Options = options(Args),
         Dir = filename:absname(maps:get(dir, Options, ".")),
         {ok, #{nodes => nodes_of(maps:get(nodes, Options, local_runtime)),
-               c_node => maps:get(c_node, Options, node()),
+               c_node => case maps:get(c_node, Options, undefined) of
+                             undefined -> node();
+                             Node -> Node
+                         end,
                cases => cases(maps:get(tc_def_file, Options, none), Dir),
                initial_tcs => maps:get(initial_tcs, Options, []),
                tdg => maps:get(tdg, Options, {inviso_tool_lib, std_tdg, []}),
                optg => maps:get(optg, Options,
                                 {inviso_tool, std_options_generator, []}),
+               regexp_node => case maps:get(regexp_node, Options, undefined) of
+                                  undefined -> none;
+                                  At -> At
+                              end,
+               history_dir => case maps:get(history_dir, Options, undefined) of
+                                  undefined -> Dir;
+                                  Histories -> filename:absname(Histories)
+                              end,
+               keep_nodes => maps:get(keep_nodes, Options, []),
                debug => maps:get(debug, Options, off)}}
     catch
         throw:Why -> {error, Why}
     end.
 
 options(Args) when length(Args) >= 0 ->
-    File = proplists:get_value(config_file, Args,
-                               os:getenv("inviso_tool_config_file")),
+    File = proplists:get_value(config_file, Args, default_file()),
     Terms = case File of
                 false -> [];
                 _ -> consult(File)
             end,
     _ = [is_option(O) orelse throw({bad_option, O}) || O <- Args ++ Terms],
-    maps:merge(maps:from_list(Terms), maps:from_list(Args));
+    %% Of two with the same name the first counts.
+    maps:from_list(lists:reverse(Args ++ Terms));
 options(Args) ->
     throw({badarg, Args}).
 
+default_file() ->
+    case application:get_env(inviso, inviso_tool_config_file) of
+        {ok, File} -> File;
+        undefined -> os:getenv("inviso_tool_config_file")
+    end.
+
 is_option({nodes, local_runtime}) -> true;
 is_option({nodes, Nodes}) -> atoms(Nodes);
-is_option({c_node, Node}) -> is_atom(Node);
+is_option({keep_nodes, Nodes}) -> atoms(Nodes);
+is_option({Where, Node}) when Where =:= c_node; Where =:= regexp_node ->
+    is_atom(Node);
+is_option({history_dir, undefined}) -> true;
 is_option({initial_tcs, Cases}) -> is_list(Cases);
 is_option({Generator, {M, F, Args}})
   when Generator =:= tdg; Generator =:= optg ->
     is_atom(M) andalso is_atom(F) andalso is_list(Args);
 is_option({Name, File})
-  when Name =:= dir; Name =:= tc_def_file; Name =:= config_file ->
+  when Name =:= dir; Name =:= tc_def_file; Name =:= config_file;
+       Name =:= history_dir ->
     io_lib:char_list(File);
 is_option({debug, _}) -> true;
 is_option(_) -> false.
@@ -89,8 +122,15 @@ nodes_of(Nodes) -> Nodes.
 cases(none, _Dir) ->
     #{};
 cases(File, Dir) ->
-    maps:from_list([definition(T, Dir)
-                    || T <- consult(filename:absname(File, Dir))]).
+    maps:from_list([definition(T, Dir) || T <- consult(found(File, Dir))]).
+
+found(File, Dir) ->
+    Here = filename:absname(File),
+    InDir = filename:absname(File, Dir),
+    case filelib:is_regular(Here) andalso not filelib:is_regular(InDir) of
+        true -> Here;
+        false -> InDir
+    end.
 
 definition({Name, on, Vars, On} = Term, Dir) ->
     definition(Term, Name, Vars, On, none, Dir);

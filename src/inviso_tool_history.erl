@@ -3,15 +3,21 @@
 %% again on nodes that come back, kept in a file, or made an autostart of.
 -module(inviso_tool_history).
 
--export([new/0, add/2, since/2, size/1, active/1, do/3, save/2, read/1,
-         autostart/1]).
+-export([new/0, add/2, items/1, nothing_done/0, since/2, is_more/2, active/1,
+         do/3, save/2, read/1, autostart/1]).
+-export([run/2]).
 
--export_type([history/0, item/0]).
+-export_type([history/0, item/0, done/0]).
 
--opaque history() :: [item()]. % the last first
+%% Numbered, the last first. When a trace case is deactivated its activation is
+%% forgotten. The deactivation stays, for nodes on which the history is being
+%% done that have come past the activation; nothing else sees it.
+-opaque history() :: [{pos_integer(), item()}].
 -type item() :: {inviso, Function :: atom(), Args :: [term()]}
               | {tc, {Name :: atom(), Id :: term(), on | off | run},
                  File :: file:filename(), inviso_case:bindings()}.
+%% How far a node has come, and which trace cases it has activated.
+-opaque done() :: {non_neg_integer(), [{atom(), term()}]}.
 
 %% @doc Nothing done.
 -spec new() -> history().
@@ -19,27 +25,56 @@ new() -> [].
 
 %% @doc One more.
 -spec add(item(), history()) -> history().
-add(Item, History) -> [Item | History].
+add({tc, {Name, Id, off}, _, _} = Item, History) ->
+    [{last(History) + 1, Item}
+     | [Other || {_, Done} = Other <- History, not is_on(Name, Id, Done)]];
+add(Item, History) ->
+    [{last(History) + 1, Item} | History].
 
-%% @doc All but the first N, in order.
--spec since(non_neg_integer(), history()) -> [item()].
-since(N, History) -> lists:nthtail(N, lists:reverse(History)).
+is_on(Name, Id, {tc, {N, I, on}, _, _}) -> {N, I} =:= {Name, Id};
+is_on(_, _, _) -> false.
 
-%% @doc How many there are.
--spec size(history()) -> non_neg_integer().
-size(History) -> length(History).
+last([]) -> 0;
+last([{Last, _} | _]) -> Last.
+
+%% @doc All but what was undone, in order.
+-spec items(history()) -> [item()].
+items(History) ->
+    lists:reverse([Item || {_, Item} <- History, not is_off(Item)]).
+
+is_off({tc, {_, _, off}, _, _}) -> true;
+is_off(_) -> false.
+
+%% @doc Of a node on which nothing of a history was done.
+-spec nothing_done() -> done().
+nothing_done() -> {0, []}.
+
+%% @doc What is still to be done on a node, and how far it has come then.
+-spec since(done(), history()) -> {[item()], done()}.
+since({Last, Active}, History) ->
+    New = lists:reverse([Item || {N, Item} <- History, N > Last]),
+    {Items, Active1} = lists:foldl(fun next/2, {[], Active}, New),
+    {lists:reverse(Items), {last(History), Active1}}.
+
+next({tc, {Name, Id, on}, _, _} = Item, {Items, Active}) ->
+    {[Item | Items], [{Name, Id} | Active]};
+next({tc, {Name, Id, off}, _, _} = Item, {Items, Active}) ->
+    case lists:member({Name, Id}, Active) of
+        true -> {[Item | Items], lists:delete({Name, Id}, Active)};
+        false -> {Items, Active}
+    end;
+next(Item, {Items, Active}) ->
+    {[Item | Items], Active}.
+
+%% @doc Whether anything was done since.
+-spec is_more(done(), history()) -> boolean().
+is_more({Last, _}, History) -> last(History) > Last.
 
 %% @doc The trace cases that were activated and not deactivated since.
 -spec active(history()) -> [{{atom(), term()}, inviso_case:bindings()}].
 active(History) ->
-    maps:to_list(lists:foldr(fun active/2, #{}, History)).
-
-active({tc, {Name, Id, on}, _, Bindings}, Active) ->
-    Active#{{Name, Id} => Bindings};
-active({tc, {Name, Id, off}, _, _}, Active) ->
-    maps:remove({Name, Id}, Active);
-active(_, Active) ->
-    Active.
+    [{{Name, Id}, Bindings}
+     || {tc, {Name, Id, on}, _, Bindings} <- items(History)].
 
 %% @doc Does one, on some nodes, of which the variable `Nodes' of trace cases is
 %% the list. Of a trace case the value of its last expression.
@@ -53,13 +88,29 @@ do({tc, _, File, Bindings}, Control, Nodes) ->
         {error, Why} -> faulty(Why)
     end.
 
+%% Linked: it ends with the process that waits for it.
+run(Case, Control, Bindings) when Control =:= node() ->
+    run_result(inviso_case:run(Case, Bindings));
 run(Case, Control, Bindings) ->
-    try erpc:call(Control, inviso_case, run, [Case, Bindings]) of
-        {ok, Value, _} -> {ok, Value};
-        {error, Why} -> faulty(Why)
-    catch
-        error:{erpc, Why} -> {error, {badrpc, Why}}
+    Trap = process_flag(trap_exit, true),
+    {Pid, Ref} = spawn_opt(Control, ?MODULE, run, [Case, Bindings],
+                           [link, monitor]),
+    receive
+        {'DOWN', Ref, process, Pid, Reason} ->
+            _ = process_flag(trap_exit, Trap),
+            case Reason of
+                {ran, Result} -> run_result(Result);
+                _ -> {error, {badrpc, Reason}}
+            end
     end.
+
+%% @private On the control component's node.
+-spec run(inviso_case:trace_case(), inviso_case:bindings()) -> no_return().
+run(Case, Bindings) ->
+    exit({ran, inviso_case:run(Case, Bindings)}).
+
+run_result({ok, Value, _}) -> {ok, Value};
+run_result({error, Why}) -> faulty(Why).
 
 faulty({File, Line, Why}) ->
     {error, {faulty_tracecase, {File, {Line, Why}}}}.
@@ -67,7 +118,7 @@ faulty({File, Line, Why}) ->
 %% @doc Writes it, as text.
 -spec save(file:filename(), history()) -> ok | {error, term()}.
 save(File, History) ->
-    Text = [io_lib:format("~tp.~n", [Item]) || Item <- lists:reverse(History)],
+    Text = [io_lib:format("~tp.~n", [Item]) || Item <- items(History)],
     file:write_file(File, unicode:characters_to_binary(
                             ["%% coding: utf-8\n" | Text])).
 
@@ -78,7 +129,7 @@ read(File) ->
     case file:consult(File) of
         {ok, Items} ->
             case [I || I <- Items, not is_item(I)] of
-                [] -> {ok, lists:reverse(Items)};
+                [] -> {ok, lists:foldl(fun add/2, new(), Items)};
                 [I | _] -> {error, {bad_file, I}}
             end;
         {error, Why} when is_atom(Why) ->
@@ -103,4 +154,4 @@ autostart(History) ->
     [case Item of
          {inviso, F, Args} -> {mfa, {inviso, F, Args}};
          {tc, _, File, Bindings} -> {file, {File, Bindings}}
-     end || Item <- lists:reverse(History)].
+     end || Item <- items(History)].

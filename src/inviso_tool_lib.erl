@@ -9,6 +9,7 @@
 
 -export([std_tdg/2, mk_tdg_args/2, mk_complete_tdg_args/2,
          get_datetime_from_tdg_args/1, inviso_cmd/3, debug/3]).
+-export([expand_pattern/2]).
 
 -type args() :: [term(), ...].
 
@@ -53,3 +54,34 @@ inviso_cmd(Node, Function, Args) ->
 -spec debug(term(), term(), term()) -> ok.
 debug(Level, What, Description) ->
     inviso_rt_lib:debug(Level, What, Description).
+
+%% @doc A pattern for each module of a node that a regular expression matches. A
+%% plain word means each name with that in it, and `"*"' each name; where the
+%% expression makes no sense the pattern stays, so that nodes say so.
+-spec expand_pattern(node(), term()) -> [term()] | badrpc.
+expand_pattern(Node, Pattern)
+  when is_tuple(Pattern), tuple_size(Pattern) > 0,
+       not is_atom(element(1, Pattern)) ->
+    Answer = case element(1, Pattern) of
+                 {Dir, Mod} ->
+                     inviso_rt_lib:expand_regexp([Node], regexp(Dir),
+                                                 regexp(Mod), []);
+                 Mod ->
+                     inviso_rt_lib:expand_regexp([Node], regexp(Mod), [])
+             end,
+    case Answer of
+        [{Node, badrpc}] -> badrpc;
+        [{Node, {error, _}}] -> [Pattern];
+        [{Node, Mods}] -> [setelement(1, Pattern, M) || M <- Mods]
+    end;
+expand_pattern(_Node, Pattern) ->
+    [Pattern].
+
+regexp("*") ->
+    ".*";
+regexp(Text) ->
+    case inviso_modules:is_string(Text)
+        andalso re:run(Text, "^[0-9a-zA-Z_/]*$", [{capture, none}]) of
+        match -> ".*" ++ Text ++ ".*";
+        _ -> Text
+    end.

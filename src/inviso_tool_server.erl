@@ -7,9 +7,13 @@
 %%       '--spawns--> a trace case, or the history once more for one node
 %% '''
 %%
-%% It keeps the session, its history and what is active; how nodes are doing it
-%% asks. What takes time is done by processes of its own, which say at their end
-%% how it went.
+%% It keeps the session, its history, what is active and which nodes failed to
+%% begin; how nodes are doing it asks. What takes time is done by processes of
+%% its own, which say at their end how it went, and are killed when the session
+%% ends.
+%%
+%% Answers for many nodes are `{ok, [{Node, Result}]}', and `Result' in a system
+%% that is not distributed.
 -module(inviso_tool_server).
 
 -behaviour(gen_server).
@@ -25,18 +29,20 @@
 
 -record(tool, {conf :: inviso_tool_conf:conf(),
                number = 0 :: non_neg_integer(),
-               %% the arguments of the tracerdata generator
+               %% the arguments of the tracerdata generator, but for the node
                session = none :: none | [term(), ...],
                last = none :: none | [term(), ...],
+               %% on which tracing could not begin in this session
+               failed = [] :: [node()],
                active = #{} :: #{{atom(), term()} => #tc{}},
                history = inviso_tool_history:new()
                    :: inviso_tool_history:history(),
-               %% processes at work: on a trace case, or on a node that gets
-               %% what was done so far
-               work = #{} :: #{reference() =>
-                                   {tc, inviso_tool_history:item(),
-                                    none | gen_server:from()}
-                                 | {node, node(), Done :: non_neg_integer()}}}).
+               work = #{} :: #{reference() => {pid(), work()}}}).
+
+%% What a process is at work on: a trace case, or a node that gets what was done
+%% so far.
+-type work() :: {tc, inviso_tool_history:item(), none | gen_server:from()}
+              | {node, node(), inviso_tool_history:done()}.
 
 %% @private
 init(Config) ->
@@ -70,11 +76,6 @@ handle_call(Request, From, T) ->
 wrong({restore_session, _, Args}) -> wrong_list(Args);
 wrong({start_session, Args}) -> wrong_list(Args);
 wrong({inviso, _, Args}) -> wrong_list(Args);
-wrong({save_history, File}) ->
-    case inviso_rt_logs:is_name(File) of
-        true -> none;
-        false -> {wrong, File}
-    end;
 wrong({get_autostart_data, Which, _}) -> wrong_nodes(Which);
 wrong({stop, all}) -> {wrong, all};
 wrong({What, Which})
@@ -93,28 +94,36 @@ wrong_nodes(Nodes) ->
         false -> {wrong, Nodes}
     end.
 
-request({stop, Keep}, _From, T) ->
-    Results = [{N, case lists:member(N, Keep) of
-                       true -> kept(N, T);
-                       false -> on_node(ctp_all, N, [], T)
-                   end} || N <- nodes_of(T)],
-    {stop, normal, {ok, Results}, T};
+request({stop, Keep}, _From, #tool{conf = #{keep_nodes := Always}} = T) ->
+    Nodes = up(T),
+    Kept = [{N, kept(N, T)} || N <- Nodes, lists:member(N, Keep ++ Always)],
+    %% They would end by themselves, but later than we.
+    Stopped = answers(stop_nodes, [N || N <- Nodes,
+                                        not lists:keymember(N, 1, Kept)],
+                      [], T),
+    Results = [lists:keyfind(N, 1, Kept ++ Stopped) || N <- Nodes],
+    {stop, normal, shape(Results, {error, down}, T), T};
 request({reconnect_nodes, Which}, _From, T) ->
-    {reply, {ok, [{N, reconnect(N, T)} || N <- which(Which, T)]}, T};
+    {Results, T1} = lists:mapfoldl(fun reconnect/2, T, which(Which, T)),
+    {reply, shape(Results, {error, down}, T1), T1};
 request({start_session, _}, _From, #tool{session = S} = T)
   when S =/= none ->
     {reply, {error, session_already_started}, T};
 request({start_session, MoreArgs}, _From, T) ->
-    {Reply, T1} = start_session(MoreArgs, inviso_tool_history:new(), T),
-    {reply, Reply, begun(Reply, T1)};
+    case start_session(MoreArgs, inviso_tool_history:new(), T) of
+        {Reply, Nodes, T1} -> {reply, Reply, begun(Nodes, T1)};
+        {error, _} = E -> {reply, E, T}
+    end;
 request({restore_session, _, _}, _From, #tool{session = S} = T)
   when S =/= none ->
     {reply, {error, session_already_started}, T};
 request({restore_session, From, MoreArgs}, _From, T) ->
     case history(From, T) of
         {ok, History} ->
-            {Reply, T1} = start_session(MoreArgs, History, T),
-            {reply, Reply, restored(Reply, T1)};
+            case start_session(MoreArgs, History, T) of
+                {Reply, Nodes, T1} -> {reply, Reply, restored(Nodes, T1)};
+                {error, _} = E -> {reply, E, T}
+            end;
         {error, _} = E ->
             {reply, E, T}
     end;
@@ -122,37 +131,44 @@ request({reset_nodes, _}, _From, #tool{session = S} = T)
   when S =/= none ->
     {reply, {error, session_active}, T};
 request({reset_nodes, Which}, _From, T) ->
-    {reply, cmd(clear, [which(Which, T), [keep_log_files]], T), T};
+    Nodes = case Which of
+                all -> up(T);
+                _ -> Which
+            end,
+    {reply, cmd(clear, [Nodes, [keep_log_files]], T), T};
 request({save_history, File}, _From, #tool{history = History} = T) ->
-    Path = filename:absname(File),
-    Reply = case inviso_tool_history:size(History) of
-                0 -> {error, no_history};
-                _ -> case inviso_tool_history:save(Path, History) of
-                         ok -> {ok, Path};
-                         {error, Why} -> {error, {Path, Why}}
-                     end
+    Reply = case {inviso_rt_logs:is_name(File),
+                  inviso_tool_history:items(History)} of
+                {false, _} -> {error, {bad_filename, File}};
+                {true, []} -> {error, no_history};
+                {true, _} -> saved(in_history_dir(File, T), History)
             end,
     {reply, Reply, T};
 request({get_autostart_data, Which, Dependency}, _From, T) ->
-    #tool{conf = #{tdg := Tdg}, history = History} = T,
-    Nodes = [{N, case options(N, T) of
-                     {ok, Options} ->
-                         {ok, {[{dependency, Dependency} | Options],
-                               {tdg, Tdg}}};
-                     {error, _} = E ->
-                         E
-                 end} || N <- which(Which, T)],
-    {reply, {ok, {inviso_tool_history:autostart(History), Nodes}}, T};
+    Nodes = [{N, autostart_data(N, Dependency, T)} || N <- which(Which, T)],
+    Data = inviso_tool_history:autostart(T#tool.history),
+    {reply, {ok, {Data, case {is_alone(T), Nodes} of
+                            {true, [{_, Result}]} -> Result;
+                            _ -> Nodes
+                        end}}, T};
 request(get_activities, _From, T) ->
     {reply, {ok, activities(T)}, T};
 request({get_node_status, Node}, _From, T) ->
-    Reply = case lists:member(Node, nodes_of(T)) of
-                true -> {ok, status(Node, T)};
-                false -> {error, unknown_node}
+    Reply = case status(Node, T) of
+                unknown -> {error, unknown_node};
+                Status -> {ok, Status}
             end,
     {reply, Reply, T};
-request({flush, Which}, _From, T) ->
-    {reply, cmd(flush, [which(Which, T)], T), T};
+request({flush, all}, _From, T) ->
+    {reply, case joined(T) of
+                [] -> shape([], {error, not_tracing}, T);
+                Nodes -> cmd(flush, [Nodes], T)
+            end, T};
+request({flush, Nodes}, _From, T) ->
+    {reply, cmd(flush, [Nodes], T), T};
+request({reactivate, Node}, _From, T) ->
+    {Reply, T1} = reactivate(Node, T),
+    {reply, Reply, T1};
 request(get_session_data, _From, #tool{last = none} = T) ->
     {reply, {error, no_session}, T};
 request(get_session_data, _From, #tool{session = none} = T) ->
@@ -168,26 +184,27 @@ in_session({reinitiate_session, Which}, _From, T) ->
     {Reply, T1} = reinitiate(which(Which, T), T),
     {reply, Reply, T1};
 in_session(stop_session, _From, T) ->
-    Results = [{N, case on_node(stop_tracing, N, [], T) of
+    Nodes = joined(T),
+    _ = [end_work(Ref, Pid, Work)
+         || {Ref, {Pid, Work}} <- maps:to_list(T#tool.work)],
+    Results = [{N, case Answer of
                        {ok, _} -> ok;
                        {error, _} = E -> E
-                   end} || N <- nodes_of(T)],
-    _ = [gen_server:reply(Waits, {error, no_session})
-         || {tc, _, Waits} <- maps:values(T#tool.work), Waits =/= none],
-    {reply, {ok, {T#tool.number, Results}},
-     T#tool{session = none, active = #{}, work = #{}}};
+                   end} || {N, Answer} <- answers(stop_tracing, Nodes, [], T)],
+    {reply, {ok, {T#tool.number, case is_alone(T) of
+                                     true -> [R || {_, R} <- Results];
+                                     false -> Results
+                                 end}},
+     T#tool{session = none, failed = [], active = #{}, work = #{}}};
 in_session({atc, Name, Id, Bindings, How}, From, T) ->
-    answered(How, From, activate(Name, Id, Bindings, reply_to(How, From), T),
-             T);
+    answered(How, From, activate(Name, Id, Bindings, reply_to(How, From),
+                                 tracing(T), T), T);
 in_session({rtc, Name, Bindings}, From, T) ->
     answered(sync, From, run(Name, Bindings, From, T), T);
 in_session({dtc, Name, Id, How}, From, T) ->
     answered(How, From, deactivate(Name, Id, reply_to(How, From), T), T);
 in_session({inviso, Function, Args}, _From, T) ->
     {Reply, T1} = command(Function, Args, T),
-    {reply, Reply, T1};
-in_session({reactivate, Node}, _From, T) ->
-    {Reply, T1} = reactivate(Node, T),
     {reply, Reply, T1}.
 
 reply_to(sync, From) -> From;
@@ -206,7 +223,7 @@ handle_info({'CONTROL_DOWN', _, process, _, Why}, T) ->
     {stop, {shutdown, {control_component, Why}}, T};
 handle_info({'DOWN', Ref, process, _, Reason}, #tool{work = Work} = T) ->
     case maps:take(Ref, Work) of
-        {What, Rest} ->
+        {{_, What}, Rest} ->
             Result = case Reason of
                          {done, R} -> R;
                          _ -> {error, {badrpc, Reason}}
@@ -249,12 +266,30 @@ cmd(Function, Args, #tool{conf = #{c_node := Control, debug := Level}}) ->
     ok = inviso_tool_lib:debug(Level, {Function, Args}, Result),
     Result.
 
-%% The answer of one node, be it in a distributed system or not.
-on_node(Function, Node, Args, T) ->
-    case cmd(Function, [[Node] | Args], T) of
-        {ok, [{Node, Result}]} -> Result;
-        Result -> Result
+%% The answers of some nodes, be it in a distributed system or not.
+answers(_Function, [], _Args, _T) ->
+    [];
+answers(Function, Nodes, Args, T) ->
+    case {is_alone(T), cmd(Function, [Nodes | Args], T)} of
+        {true, Result} -> [{N, Result} || N <- Nodes];
+        {false, {ok, Results}} -> Results;
+        {false, {error, _} = E} -> [{N, E} || N <- Nodes]
     end.
+
+on_node(Function, Node, Args, T) ->
+    [{Node, Result}] = answers(Function, [Node], Args, T),
+    Result.
+
+%% What the user gets; None if there is no node in a system that is not
+%% distributed.
+shape(Results, None, T) ->
+    case {is_alone(T), Results} of
+        {false, _} -> {ok, Results};
+        {true, [{_, Result} | _]} -> Result;
+        {true, []} -> None
+    end.
+
+is_alone(T) -> control(T) =:= nonode@nohost.
 
 nodes_of(#tool{conf = #{nodes := Nodes}}) -> Nodes.
 
@@ -272,24 +307,37 @@ add_node(Node, T) ->
             E
     end.
 
+%% The dependency is ours to say.
 options(Node, #tool{conf = #{optg := {M, F, Args}}}) ->
     try apply(M, F, [Node | Args]) of
-        {ok, Options} when length(Options) >= 0 -> {ok, Options};
-        Other -> {error, {bad_optg, Other}}
+        {ok, Options} when length(Options) >= 0 ->
+            {ok, lists:keydelete(dependency, 1, Options)};
+        Options when length(Options) >= 0 ->
+            {ok, lists:keydelete(dependency, 1, Options)};
+        Other ->
+            {error, {bad_optg, Other}}
     catch
         Class:Reason -> {error, {bad_optg, {Class, Reason}}}
     end.
 
+%% What a process at work on the node wants there is over.
 reconnect(Node, T) ->
-    case {lists:member(Node, nodes_of(T)), status(Node, T)} of
-        {false, _} -> {error, unknown_node};
-        {true, down} ->
-            case add_node(Node, T) of
-                {ok, _} -> {ok, status(Node, T)};
-                {error, nodedown} -> {error, down};
-                {error, _} = E -> E
+    case status(Node, T) of
+        unknown ->
+            {{Node, {error, unknown_node}}, T};
+        down ->
+            T1 = without_work(Node, T),
+            case add_node(Node, T1) of
+                {ok, _} ->
+                    T2 = T1#tool{failed = lists:delete(Node, T1#tool.failed)},
+                    {{Node, {ok, status(Node, T2)}}, T2};
+                {error, nodedown} ->
+                    {{Node, {error, down}}, T1};
+                {error, _} = E ->
+                    {{Node, E}, T1}
             end;
-        {true, _} -> {error, already_connected}
+        _ ->
+            {{Node, {error, already_connected}}, T}
     end.
 
 kept(Node, T) ->
@@ -298,125 +346,217 @@ kept(Node, T) ->
         {error, _} = E -> E
     end.
 
-status(Node, #tool{work = Work} = T) ->
-    Again = [N || {node, N, _} <- maps:values(Work), N =:= Node],
-    case {Again, on_node(get_status, Node, [], T)} of
-        {[_ | _], _} -> reactivating;
-        {[], {ok, {State, Status}}} -> {state(State, T), running(Status)};
-        {[], {error, _}} -> down
+status(Node, T) ->
+    case lists:member(Node, nodes_of(T)) of
+        true ->
+            [{Node, Status}] = statuses([Node], T),
+            Status;
+        false ->
+            unknown
     end.
 
-state(tracing, _) -> tracing;
-state(_, #tool{session = none}) -> inactive;
-state(_, _) -> trace_failure.
+statuses(Nodes, T) ->
+    [{N, status(N, Answer, T)}
+     || {N, Answer} <- answers(get_status, Nodes, [], T)].
 
-running(running) -> running;
-running({suspended, _}) -> suspended.
+status(_Node, {error, _}, _T) ->
+    down;
+status(Node, {ok, {State, {suspended, _}}}, T) ->
+    {state(Node, State, T), suspended};
+status(Node, {ok, {State, running}}, T) ->
+    case [N || {_, {node, N, _}} <- maps:values(T#tool.work), N =:= Node] of
+        [] -> {state(Node, State, T), running};
+        _ -> reactivating
+    end.
+
+state(_Node, tracing, _T) -> tracing;
+state(Node, _, #tool{failed = Failed}) ->
+    case lists:member(Node, Failed) of
+        true -> trace_failure;
+        false -> inactive
+    end.
+
+%% The nodes in these ways, in order.
+up(T) ->
+    [N || {N, Status} <- statuses(nodes_of(T), T), Status =/= down].
 
 %% Those for which trace cases and commands are.
 tracing(T) ->
-    [N || N <- nodes_of(T), status(N, T) =:= {tracing, running}].
+    [N || {N, {tracing, running}} <- statuses(nodes_of(T), T)].
+
+joined(T) ->
+    [N || {N, Status} <- statuses(nodes_of(T), T), is_joined(Status)].
+
+is_joined({State, _}) -> State =/= inactive;
+is_joined(Status) -> Status =:= reactivating.
 
 %% --- sessions ---------------------------------------------------------------
 
+%% On the nodes that do nothing. The answer, the nodes that trace since, and the
+%% state; or an error, and nothing has begun.
 start_session(MoreArgs, History, T) ->
-    Args = inviso_tool_lib:mk_tdg_args(calendar:universal_time(), MoreArgs),
-    case tracerdata(nodes_of(T), Args, T) of
-        {ok, PerNode} ->
+    #tool{conf = #{tdg := {_, _, Own}}} = T,
+    Args = inviso_tool_lib:mk_tdg_args(calendar:universal_time(),
+                                       MoreArgs ++ Own),
+    Idle = [N || {N, {inactive, running}} <- statuses(nodes_of(T), T)],
+    case initiated(Idle, Args, T) of
+        {ok, Results, Nodes, T1} ->
             Number = T#tool.number + 1,
-            {{ok, {Number, cmd(init_tracing, [PerNode], T)}},
-             T#tool{number = Number, session = Args, last = Args,
-                    history = History, active = #{}, work = #{}}};
+            {{ok, {Number, shape(Results, [], T)}}, Nodes,
+             T1#tool{number = Number, session = Args, last = Args,
+                     history = History, active = #{}, work = #{}}};
         {error, _} = E ->
-            {E, T}
+            E
     end.
 
-tracerdata(Nodes, Args, #tool{conf = #{tdg := {M, F, Own}}}) ->
+%% Patterns of another session are cleared before.
+initiated(Nodes, Args, T) ->
+    case tracerdata(Nodes, Args, T) of
+        {ok, PerNode} ->
+            Cleared = answers(ctp_all, Nodes, [], T),
+            Begun = init_tracing([P || {N, _} = P <- PerNode,
+                                       {M, ok} <- Cleared, M =:= N], T),
+            Results = [{N, case R of
+                               ok -> proplists:get_value(N, Begun);
+                               {error, _} -> R
+                           end} || {N, R} <- Cleared],
+            Failed = [N || {N, {error, Why}} <- Results,
+                           Why =/= already_initiated],
+            {ok, Results, [N || {N, {ok, _}} <- Results],
+             T#tool{failed = Failed ++ (T#tool.failed -- Nodes)}};
+        {error, _} = E ->
+            E
+    end.
+
+init_tracing([], _T) ->
+    [];
+init_tracing(PerNode, T) ->
+    case {is_alone(T), cmd(init_tracing, [PerNode], T)} of
+        {true, Result} -> [{N, Result} || {N, _} <- PerNode];
+        {false, {ok, Results}} -> Results;
+        {false, {error, _} = E} -> [{N, E} || {N, _} <- PerNode]
+    end.
+
+tracerdata(Nodes, Args, #tool{conf = #{tdg := {M, F, _}}}) ->
     try
-        {ok, [{N, apply(M, F, inviso_tool_lib:mk_complete_tdg_args(N, Args)
-                        ++ Own)} || N <- Nodes]}
+        {ok, [{N, apply(M, F, inviso_tool_lib:mk_complete_tdg_args(N, Args))}
+              || N <- Nodes]}
     catch
         Class:Reason -> {error, {bad_tdg, {Class, Reason}}}
     end.
 
-begun({ok, _}, #tool{conf = #{initial_tcs := Cases}} = T) ->
+%% Initial trace cases are for nodes that begin now: one that traced already is
+%% as it has to be. Without any they are done nevertheless, so that nodes get
+%% them that come later.
+begun(Nodes, #tool{conf = #{initial_tcs := Cases}} = T) ->
     Numbered = lists:zip(lists:seq(1, length(Cases)), Cases),
     lists:foldl(fun({N, {Name, Bindings}}, Acc) ->
-                        case activate(Name, {initial, N}, Bindings, none, Acc)
-                        of
-                            {error, Why} -> warn({Name, Why}), Acc;
-                            Acc1 -> Acc1
-                        end
-                end, T, Numbered);
-begun(_, T) ->
-    T.
+                        begin_case(Name, {initial, N}, Bindings, Nodes, Acc);
+                   ({_, Other}, Acc) ->
+                        warn({bad_initial_tc, Other}),
+                        Acc
+                end, T, Numbered).
 
-restored({ok, _}, #tool{history = History} = T) ->
+begin_case(Name, Id, Bindings, Nodes, T) ->
+    case activate(Name, Id, Bindings, none, Nodes, T) of
+        {error, Why} -> warn({Name, Why}), T;
+        T1 -> T1
+    end.
+
+restored(Nodes, #tool{history = History} = T) ->
     Active = maps:from_list([{Key, #tc{phase = active, bindings = Bs}}
                              || {Key, Bs} <- inviso_tool_history:active(
                                                History)]),
-    lists:foldl(fun(N, Acc) -> again(N, 0, Acc) end,
-                T#tool{active = Active}, tracing(T));
-restored(_, T) ->
-    T.
+    lists:foldl(fun again/2, T#tool{active = Active}, Nodes).
 
+history(last, #tool{last = none}) ->
+    {error, no_history};
 history(last, #tool{history = History}) ->
-    case inviso_tool_history:size(History) of
-        0 -> {error, no_history};
-        _ -> {ok, History}
-    end;
-history({file, File}, _T) ->
-    case io_lib:char_list(File) of
-        true -> inviso_tool_history:read(File);
+    {ok, History};
+history({file, File}, T) ->
+    case inviso_rt_logs:is_name(File) of
+        true -> inviso_tool_history:read(in_history_dir(File, T));
         false -> {error, {bad_filename, File}}
+    end.
+
+in_history_dir(File, #tool{conf = #{history_dir := Dir}}) ->
+    filename:absname(File, Dir).
+
+saved(Path, History) ->
+    case inviso_tool_history:save(Path, History) of
+        ok -> {ok, Path};
+        {error, Why} -> {error, {write_file, Why}}
+    end.
+
+%% Before the first session, what would be if one began now.
+autostart_data(Node, Dependency, T) ->
+    #tool{conf = #{tdg := {M, F, Own}}, last = Last} = T,
+    Args = case Last of
+               none -> inviso_tool_lib:mk_tdg_args(calendar:universal_time(),
+                                                   Own);
+               _ -> Last
+           end,
+    Option = case Dependency of
+                 {dependency, _} -> Dependency;
+                 _ -> {dependency, Dependency}
+             end,
+    case options(Node, T) of
+        {ok, Options} ->
+            Complete = inviso_tool_lib:mk_complete_tdg_args(Node, Args),
+            {ok, {[Option | Options], {tdg, {M, F, Complete}}}};
+        {error, _} = E ->
+            E
     end.
 
 reinitiate(Nodes, #tool{session = Args} = T) ->
     Checked = [{N, can_join(N, T)} || N <- Nodes],
-    Joining = [N || {N, ok} <- Checked],
-    case tracerdata(Joining, Args, T) of
-        {ok, PerNode} ->
-            Answers = [{N, on_node(init_tracing, N, [TD], T)}
-                       || {N, TD} <- PerNode],
-            T1 = lists:foldl(fun(N, Acc) -> again(N, 0, Acc) end, T,
-                             [N || {N, {ok, _}} <- Answers]),
-            {{ok, [{N, case C of
-                           ok -> proplists:get_value(N, Answers);
+    case initiated([N || {N, ok} <- Checked], Args, T) of
+        {ok, Results, Joined, T1} ->
+            All = [{N, case C of
+                           ok -> proplists:get_value(N, Results);
                            _ -> C
-                       end} || {N, C} <- Checked]}, T1};
+                       end} || {N, C} <- Checked],
+            {{ok, shape(All, [], T)}, lists:foldl(fun again/2, T1, Joined)};
         {error, _} = E ->
             {E, T}
     end.
 
 can_join(Node, T) ->
-    case {lists:member(Node, nodes_of(T)), status(Node, T)} of
-        {false, _} -> {error, unknown_node};
-        {true, down} -> {error, down};
-        {true, {_, suspended}} -> {error, suspended};
-        {true, {trace_failure, running}} -> ok;
-        {true, _} -> {error, already_in_session}
+    case status(Node, T) of
+        unknown -> {error, unknown_node};
+        down -> {error, down};
+        {_, suspended} -> {error, suspended};
+        {State, running} when State =/= tracing -> ok;
+        _ -> {error, already_in_session}
     end.
 
 reactivate(Node, T) ->
-    case {lists:member(Node, nodes_of(T)), status(Node, T)} of
-        {false, _} -> {{error, unknown_node}, T};
-        {true, down} -> {{error, not_available}, T};
-        {true, reactivating} -> {{error, reactivating}, T};
-        {true, {trace_failure, _}} -> {{error, trace_failure}, T};
-        {true, {_, running}} -> {{error, already_running}, T};
-        {true, {_, suspended}} ->
+    case status(Node, T) of
+        unknown -> {{error, unknown_node}, T};
+        down -> {{error, not_available}, T};
+        reactivating -> {{error, reactivating}, T};
+        {trace_failure, _} -> {{error, trace_failure}, T};
+        {_, running} -> {{error, already_running}, T};
+        {State, suspended} ->
             case on_node(cancel_suspension, Node, [], T) of
-                ok -> {ok, again(Node, 0, T)};
-                {error, _} = E -> {E, T}
+                ok when State =:= tracing, T#tool.session =/= none ->
+                    {ok, again(Node, without_work(Node, T))};
+                ok ->
+                    {ok, T};
+                {error, _} = E ->
+                    {E, T}
             end
     end.
 
-%% Does on a node what was done after the first Done of the history, in a
-%% process of its own.
+%% Does on a node what was done in the session, in a process of its own; then
+%% what has been done since Done.
+again(Node, T) ->
+    again(Node, inviso_tool_history:nothing_done(), T).
+
 again(Node, Done, #tool{history = History} = T) ->
     Control = control(T),
-    Items = inviso_tool_history:since(Done, History),
-    work({node, Node, Done + length(Items)},
+    {Items, Done1} = inviso_tool_history:since(Done, History),
+    work({node, Node, Done1},
          fun() ->
                  [Why || I <- Items,
                          {error, Why} <- [inviso_tool_history:do(I, Control,
@@ -426,26 +566,46 @@ again(Node, Done, #tool{history = History} = T) ->
 control(#tool{conf = #{c_node := Control}}) -> Control.
 
 work(What, Fun, #tool{work = Work} = T) ->
-    {_Pid, Ref} = spawn_monitor(fun() -> exit({done, Fun()}) end),
-    T#tool{work = Work#{Ref => What}}.
+    {Pid, Ref} = spawn_monitor(fun() -> exit({done, Fun()}) end),
+    T#tool{work = Work#{Ref => {Pid, What}}}.
+
+end_work(Ref, Pid, What) ->
+    true = demonitor(Ref, [flush]),
+    true = exit(Pid, kill),
+    case What of
+        {tc, _, From} when From =/= none ->
+            gen_server:reply(From, {error, no_session});
+        _ ->
+            ok
+    end.
+
+without_work(Node, #tool{work = Work} = T) ->
+    Left = maps:filter(fun(Ref, {Pid, {node, N, _} = What}) when N =:= Node ->
+                               ok = end_work(Ref, Pid, What),
+                               false;
+                          (_, _) ->
+                               true
+                       end, Work),
+    T#tool{work = Left}.
 
 %% --- trace cases ------------------------------------------------------------
 
-activate(Name, Id, Bindings, From, #tool{active = Active} = T) ->
-    case {definition(Name, Bindings, T), maps:find({Name, Id}, Active)} of
-        {{error, _} = E, _} -> E;
-        {_, {ok, #tc{phase = active}}} -> {error, already_started};
-        {_, {ok, #tc{phase = Phase}}} -> {error, Phase};
-        {{ok, {_, On, _}}, error} ->
+activate(Name, Id, Bindings, From, Nodes, #tool{active = Active} = T) ->
+    case {maps:find({Name, Id}, Active), definition(Name, Bindings, T)} of
+        {{ok, #tc{phase = active}}, _} -> {error, already_started};
+        {{ok, #tc{phase = Phase}}, _} -> {error, Phase};
+        {error, {error, _} = E} -> E;
+        {error, {ok, {_, On, _}}} ->
             Tc = #tc{phase = activating, bindings = Bindings},
-            start_case({tc, {Name, Id, on}, On, Bindings}, From,
+            start_case({tc, {Name, Id, on}, On, Bindings}, From, Nodes,
                        T#tool{active = Active#{{Name, Id} => Tc}})
     end.
 
 run(Name, Bindings, From, T) ->
     case definition(Name, Bindings, T) of
         {ok, {_, On, _}} ->
-            start_case({tc, {Name, none, run}, On, Bindings}, From, T);
+            start_case({tc, {Name, none, run}, On, Bindings}, From, tracing(T),
+                       T);
         {error, _} = E ->
             E
     end.
@@ -456,20 +616,22 @@ deactivate(Name, Id, From, #tool{active = Active} = T) ->
         {error, _} -> {error, unknown_id};
         {{ok, #tc{phase = activating}}, _} -> {error, activating};
         {{ok, #tc{phase = deactivating}}, _} -> {error, already_deactivating};
-        {{ok, #tc{bindings = Bindings} = Tc}, {ok, {_, _, Off}}}
-          when Off =/= none ->
-            start_case({tc, {Name, Id, off}, Off, Bindings}, From,
+        {{ok, _}, error} -> {error, unknown_tracecase};
+        {{ok, _}, {ok, {_, _, none}}} -> {error, no_deactivation};
+        {{ok, #tc{bindings = Bindings} = Tc}, {ok, {_, _, Off}}} ->
+            start_case({tc, {Name, Id, off}, Off, Bindings}, From, tracing(T),
                        T#tool{active = Active#{{Name, Id} =>
                                                    Tc#tc{phase =
-                                                             deactivating}}});
-        {{ok, _}, _} -> {error, no_deactivation}
+                                                             deactivating}}})
     end.
 
+%% `Nodes' has a value always.
 definition(Name, Bindings, #tool{conf = #{cases := Cases}})
   when length(Bindings) >= 0 ->
     case maps:find(Name, Cases) of
         {ok, {Vars, _, _} = Definition} ->
-            case [V || V <- Vars, not lists:keymember(V, 1, Bindings)] of
+            case [V || V <- Vars, V =/= 'Nodes',
+                       not lists:keymember(V, 1, Bindings)] of
                 [] -> {ok, Definition};
                 [V | _] -> {error, {missing_variable, V}}
             end;
@@ -479,8 +641,8 @@ definition(Name, Bindings, #tool{conf = #{cases := Cases}})
 definition(_Name, Bindings, _T) ->
     {error, {badarg, Bindings}}.
 
-start_case(Item, From, T) ->
-    {Control, Nodes} = {control(T), tracing(T)},
+start_case(Item, From, Nodes, T) ->
+    Control = control(T),
     work({tc, Item, From},
          fun() -> inviso_tool_history:do(Item, Control, Nodes) end, T).
 
@@ -494,9 +656,9 @@ done({tc, Item, From}, Result, T) ->
     case_done(Item, Result, T);
 done({node, Node, Done}, Failures, #tool{history = History} = T) ->
     _ = [warn({Node, F}) || F <- lists:flatten([Failures])],
-    case inviso_tool_history:size(History) of
-        N when N > Done -> again(Node, Done, T);
-        _ -> T
+    case inviso_tool_history:is_more(Done, History) of
+        true -> again(Node, Done, T);
+        false -> T
     end.
 
 case_done({tc, {Name, Id, How}, _, _} = Item, Result, T) ->
@@ -533,13 +695,18 @@ command(Function, Args, T) when length(Args) >= 0 ->
             {{error, invalid_function_name}, T};
         Kept ->
             Nodes = case Function of
-                        cancel_suspension -> nodes_of(T);
+                        cancel_suspension -> up(T);
                         _ -> tracing(T)
                     end,
-            Result = cmd(Function, [Nodes | Args], T),
-            {Result, case Kept of
-                         kept -> add_item({inviso, Function, Args}, T);
-                         passing -> T
+            Result = case expanded(Function, Args, Nodes, T) of
+                         {ok, Expanded} -> cmd(Function, [Nodes | Expanded], T);
+                         {error, _} = E -> E
+                     end,
+            {Result, case {Kept, Result} of
+                         {passing, _} -> T;
+                         {kept, {error, {badrpc, _}}} -> T;
+                         {kept, {error, no_available_regexpnode}} -> T;
+                         {kept, _} -> add_item({inviso, Function, Args}, T)
                      end}
     end;
 command(_, Args, T) ->
@@ -547,6 +714,36 @@ command(_, Args, T) ->
 
 add_item(Item, #tool{history = History} = T) ->
     T#tool{history = inviso_tool_history:add(Item, History)}.
+
+%% With a node that expands regular expressions for all of them, patterns name
+%% the modules that match there.
+expanded(Function, Args, Nodes, #tool{conf = #{regexp_node := Node}})
+  when Node =/= none, (Function =:= tp orelse Function =:= tpl
+                       orelse Function =:= ctp orelse Function =:= ctpl) ->
+    Patterns = case Args of
+                   [List] when length(List) >= 0 -> List;
+                   [List] -> [List];
+                   _ -> [list_to_tuple(Args)]
+               end,
+    case [P || P <- Patterns, is_regexp(P)] of
+        [] -> {ok, Args};
+        _ -> at_one_of([Node | Nodes], Patterns)
+    end;
+expanded(_Function, Args, _Nodes, _T) ->
+    {ok, Args}.
+
+is_regexp(Pattern) ->
+    is_tuple(Pattern) andalso tuple_size(Pattern) > 0
+        andalso not is_atom(element(1, Pattern)).
+
+at_one_of([], _Patterns) ->
+    {error, no_available_regexpnode};
+at_one_of([Node | Rest], Patterns) ->
+    Expanded = [inviso_tool_lib:expand_pattern(Node, P) || P <- Patterns],
+    case lists:member(badrpc, Expanded) of
+        true -> at_one_of(Rest, Patterns);
+        false -> {ok, [lists:append(Expanded)]}
+    end.
 
 %% Those that set something are kept in the history.
 is_command(suspend, 1) -> passing;
@@ -571,7 +768,7 @@ arities(F) when F =:= tpm_localnames; F =:= ctpm_localnames;
 arities(_) -> [].
 
 activities(#tool{active = Active, work = Work}) ->
-    Nodes = [N || {node, N, _} <- maps:values(Work)],
+    Nodes = [N || {_, {node, N, _}} <- maps:values(Work)],
     Cases = [{Key, Phase} || {Key, #tc{phase = Phase}} <- maps:to_list(Active),
                              Phase =/= active],
     [{reactivating_nodes, Nodes} || Nodes =/= []]

@@ -18,13 +18,21 @@
          commands/1,
          a_node_that_comes_back/1,
          a_suspended_node/1,
+         nodes_that_are_down/1,
+         a_node_that_cannot_begin/1,
+         an_adopted_node_that_traces/1,
+         another_session_begins_afresh/1,
+         a_session_ends_what_is_at_work/1,
+         what_is_undone_while_a_node_comes_back/1,
+         expressions_are_expanded_on_one_node/1,
+         nodes_that_are_always_kept/1,
          history/1,
          autostart_data/1,
          a_system_without_distribution/1,
          lib/1]).
 
 %% What nodes call.
--export([tdg/4, optg/2]).
+-export([tdg/4, tdg_once/3, optg/2]).
 
 -import(inviso_test_lib, [call/4, wait_until/1]).
 
@@ -42,6 +50,14 @@ all() ->
      commands,
      a_node_that_comes_back,
      a_suspended_node,
+     nodes_that_are_down,
+     a_node_that_cannot_begin,
+     an_adopted_node_that_traces,
+     another_session_begins_afresh,
+     a_session_ends_what_is_at_work,
+     what_is_undone_while_a_node_comes_back,
+     expressions_are_expanded_on_one_node,
+     nodes_that_are_always_kept,
      history,
      autostart_data,
      a_system_without_distribution,
@@ -130,7 +146,7 @@ start_and_stop(Config) ->
                end),
     {ok, {tracing, running}} = call(N2, gen_server, call,
                                     [inviso_rt, get_status]),
-    {ok, []} = call(N1, inviso_tool, std_options_generator, [Node1]).
+    [] = call(N1, inviso_tool, std_options_generator, [Node1]).
 
 %% What it started ends with it, wherever it is.
 one_that_is_killed(Config) ->
@@ -180,6 +196,21 @@ configuration(Config) ->
                                               {debug, off}])),
     {ok, _} = tool(N1, start, [[{config_file, File}]]),
     {ok, [_, _]} = tool(N1, stop, []),
+    ok = call(N1, application, set_env,
+              [inviso, inviso_tool_config_file, File]),
+    {ok, _} = tool(N1, start, []),
+    {ok, [_, _]} = tool(N1, stop, []),
+    ok = call(N1, application, unset_env, [inviso, inviso_tool_config_file]),
+    %% Definitions may be in the directory of trace cases, or here.
+    ok = file:write_file(filename:join(dir_of(N1), "here.def"),
+                         "{calls, on, ['M', 'F', 'Nodes'], \"calls.on\"}."),
+    {ok, _} = tool(N1, start, [[{c_node, undefined}, {dir, Dir},
+                                {tc_def_file, "here.def"}]]),
+    {ok, {1, {ok, [_]}}} = tool(N1, start_session, []),
+    {ok, [{_, {ok, [2]}}]} =
+        tool(N1, sync_atc, [calls, 1, [{'M', lists}, {'F', seq}]]),
+    {error, already_started} = tool(N1, sync_atc, [calls, 1, []]),
+    {ok, [_]} = tool(N1, stop, []),
     true = call(N1, os, putenv, ["inviso_tool_config_file", File]),
     {ok, _} = tool(N1, start, [[{nodes, local_runtime}, {debug, full}]]),
     {ok, [_]} = tool(N1, stop, []).
@@ -194,7 +225,9 @@ a_session(Config) ->
                           {reinitiate_session, []}, {atc, [calls, 1, []]},
                           {sync_atc, [calls, 1, []]}, {sync_rtc, [calls, []]},
                           {dtc, [calls, 1]}, {sync_dtc, [calls, 1]},
-                          {inviso, [tp, [[]]]}, {reactivate, []}]],
+                          {inviso, [tp, [[]]]}]],
+    {error, already_running} = tool(N1, reactivate, []),
+    {ok, []} = tool(N1, flush, []),
     {ok, {1, {ok, [{Node1, {ok, [{trace_log, ok}, {ti_log, ok}]}},
                    {Node2, {ok, _}}]}}} = tool(N1, start_session, []),
     {error, session_already_started} = tool(N1, start_session, [[]]),
@@ -222,7 +255,7 @@ a_session(Config) ->
     N1 = start(Config, [{tdg, {inviso_tool_SUITE, tdg, [own]}}]),
     load(N1),
     {ok, {1, {ok, _}}} = tool(N1, start_session, [["more"]]),
-    {ok, {tracing, 1, [_, "more"]}} = tool(N1, get_session_data, []),
+    {ok, {tracing, 1, [_, "more", own]}} = tool(N1, get_session_data, []),
     {ok, {1, _}} = tool(N1, stop_session, []),
     [_] = filelib:wildcard(filename:join(dir_of(N1), "more_own.log")).
 
@@ -236,13 +269,21 @@ arguments_that_are_wrong(Config) ->
                                       {reset_nodes, []}, {flush, []},
                                       {reinitiate_session, []},
                                       {get_autostart_data, [infinity]}],
-                        Bad <- [x, {a, b}, [x | y], [1]]],
+                        Bad <- [x, {a, b}, [x | y], [1]],
+                        {F, Bad} =/= {reconnect_nodes, x}],
+                    {ok, [{x, {error, unknown_node}}]} =
+                        tool(N1, reconnect_nodes, [x]),
+                    [{error, {bad_filename, Bad}} =
+                         tool(N1, save_history, [Bad])
+                     || Bad <- [x, {a, b}, "a\0b"]],
+                    [{error, {badarg, x}} = tool(N1, F, Args ++ [x])
+                     || {F, Args} <- [{sync_atc, [calls, 1, []]},
+                                      {sync_rtc, [calls, []]},
+                                      {sync_dtc, [calls, 1]}]],
                     [{error, {badarg, Bad}} = tool(N1, F, [Bad])
                      || {F, Bad} <- [{stop, all}, {start_session, x},
                                      {start_session, [x | y]},
-                                     {restore_session, x},
-                                     {save_history, x}, {save_history, {a, b}},
-                                     {save_history, "a\0b"}]]
+                                     {restore_session, x}]]
             end,
     _ = Wrong(),
     {ok, _} = tool(N1, start_session, []),
@@ -393,18 +434,19 @@ a_node_that_comes_back(Config) ->
     true = call(N2, erlang, exit, [call(N2, erlang, whereis, [inviso_rt]),
                                    kill]),
     wait_until(fun() -> tool(N1, get_node_status, [Node2]) =:= {ok, down} end),
-    {ok, [{Node1, {error, already_in_session}}, {Node2, {error, down}}]} =
+    {ok, {ok, [{Node1, {error, already_in_session}},
+               {Node2, {error, down}}]}} =
         tool(N1, reinitiate_session, []),
     {ok, [{Node1, {ok, [1]}}]} = tool(N1, sync_dtc, [calls, 2]),
     {ok, [{Node1, {ok, [_]}}]} = tool(N1, inviso, [tf, [all, [call]]]),
     {ok, [{Node1, {error, already_connected}},
-          {Node2, {ok, {trace_failure, running}}}]} =
+          {Node2, {ok, {inactive, running}}}]} =
         tool(N1, reconnect_nodes, []),
     {ok, [{nowhere@nohost, {error, unknown_node}}]} =
         tool(N1, reconnect_nodes, [[nowhere@nohost]]),
-    {error, trace_failure} = tool(N1, reactivate, [Node2]),
-    {ok, [{nowhere@nohost, {error, unknown_node}},
-          {Node2, {ok, [{trace_log, ok}, {ti_log, ok}]}}]} =
+    {error, already_running} = tool(N1, reactivate, [Node2]),
+    {ok, {ok, [{nowhere@nohost, {error, unknown_node}},
+               {Node2, {ok, [{trace_log, ok}, {ti_log, ok}]}}]}} =
         tool(N1, reinitiate_session, [[nowhere@nohost, Node2]]),
     wait_until(fun() ->
                        tool(N1, get_node_status, [Node2]) =:=
@@ -428,7 +470,7 @@ a_suspended_node(Config) ->
     {error, unknown_node} = tool(N1, reactivate, [nowhere@nohost]),
     {ok, [{Node2, ok}]} = call(N1, inviso, suspend, [[Node2], why]),
     {ok, {tracing, suspended}} = tool(N1, get_node_status, [Node2]),
-    {ok, [{Node2, {error, suspended}}]} =
+    {ok, {ok, [{Node2, {error, suspended}}]}} =
         tool(N1, reinitiate_session, [[Node2]]),
     {ok, [{Node1, {ok, [2]}}]} =
         tool(N1, sync_atc, [calls, 2, [{'M', ordsets}, {'F', union}]]),
@@ -457,6 +499,173 @@ a_suspended_node(Config) ->
                             {error, not_available} end),
     {ok, _} = tool(N1, stop, []).
 
+%% They are in no answer for all nodes.
+nodes_that_are_down(Config) ->
+    [_, N2] = ?config(nodes, Config),
+    [Node1, Node2] = names(Config),
+    N1 = start(Config),
+    die(N2),
+    wait_until(fun() -> tool(N1, get_node_status, [Node2]) =:= {ok, down} end),
+    {ok, {1, {ok, [{Node1, {ok, _}}]}}} = tool(N1, start_session, []),
+    {ok, [{Node1, ok}]} = tool(N1, flush, []),
+    {ok, {1, [{Node1, ok}]}} = tool(N1, stop_session, []),
+    {ok, [{Node1, {ok, {new, running}}}]} = tool(N1, reset_nodes, []),
+    die(N1),
+    wait_until(fun() -> tool(N1, get_node_status, [Node1]) =:= {ok, down} end),
+    {ok, {2, {ok, []}}} = tool(N1, start_session, []),
+    {ok, []} = tool(N1, flush, []),
+    {ok, {2, []}} = tool(N1, stop_session, []),
+    {ok, []} = tool(N1, reset_nodes, []),
+    {ok, []} = tool(N1, stop, []).
+
+%% Only this is a trace failure; it may be tried again.
+a_node_that_cannot_begin(Config) ->
+    [Node1, Node2] = names(Config),
+    N1 = start(Config, [{tdg, {?MODULE, tdg_once, [Node2]}}]),
+    load(N1),
+    {ok, {1, {ok, [{Node1, {ok, _}}, {Node2, {error, _}}]}}} =
+        tool(N1, start_session, []),
+    {ok, {trace_failure, running}} = tool(N1, get_node_status, [Node2]),
+    {error, trace_failure} = tool(N1, reactivate, [Node2]),
+    true = call(N1, os, putenv, ["TDG_ONCE", "done"]),
+    {ok, {ok, [{Node1, {error, already_in_session}}, {Node2, {ok, _}}]}} =
+        tool(N1, reinitiate_session, []),
+    wait_until(fun() -> tool(N1, get_node_status, [Node2]) =:=
+                            {ok, {tracing, running}} end),
+    {ok, {1, [{Node1, ok}, {Node2, ok}]}} = tool(N1, stop_session, []),
+    {ok, {inactive, running}} = tool(N1, get_node_status, [Node2]),
+    {ok, _} = tool(N1, stop, []).
+
+%% A directory that is not there, the first time.
+tdg_once(Node, _, Node) ->
+    case os:getenv("TDG_ONCE") of
+        false -> {file, "/no/such/dir/a.log"};
+        _ -> {file, "again.log"}
+    end;
+tdg_once(_, _, _) ->
+    {file, "a.log"}.
+
+%% It is in the session, and has what it has.
+an_adopted_node_that_traces(Config) ->
+    [_, N2] = ?config(nodes, Config),
+    [Node1, Node2] = names(Config),
+    N1 = start(Config, [{keep_nodes, [Node2]}]),
+    {ok, _} = tool(N1, start_session, []),
+    {ok, _} = tool(N1, sync_atc, [flags, 1, []]),
+    {ok, [{Node1, ok}, {Node2, patterns_untouched}]} = tool(N1, stop, []),
+    N1 = start(Config, [{initial_tcs, [{calls, [{'M', lists}, {'F', seq}]},
+                                       {flags, []}]}]),
+    {ok, {tracing, running}} = tool(N1, get_node_status, [Node2]),
+    {ok, {1, {ok, [{Node1, {ok, _}}]}}} = tool(N1, start_session, []),
+    wait_until(fun() -> tool(N1, get_activities, []) =:= {ok, []} end),
+    [1, 2] = call(N1, lists, seq, [1, 2]),
+    [1, 2] = call(N2, lists, seq, [1, 2]),
+    {1, 0} = {recorded(N1, "lists,seq"), recorded(N2, "lists,seq")},
+    %% What is done now is for both.
+    {ok, [{Node1, _}, {Node2, _}]} =
+        tool(N1, inviso, [tpl, [lists, seq, 2, []]]),
+    [1, 2] = call(N2, lists, seq, [1, 2]),
+    1 = recorded(N2, "lists,seq"),
+    {ok, {1, [{Node1, ok}, {Node2, ok}]}} = tool(N1, stop_session, []),
+    {ok, _} = tool(N1, stop, []).
+
+%% Patterns of the last session are gone.
+another_session_begins_afresh(Config) ->
+    N1 = start(Config),
+    {ok, _} = tool(N1, start_session, []),
+    {ok, _} = tool(N1, sync_atc, [calls, 1, [{'M', lists}, {'F', seq}]]),
+    {ok, _} = tool(N1, stop_session, []),
+    {ok, _} = tool(N1, start_session, []),
+    {ok, _} = tool(N1, sync_atc, [flags, 1, []]),
+    [1, 2] = call(N1, lists, seq, [1, 2]),
+    0 = recorded(N1, "lists,seq"),
+    {ok, _} = tool(N1, stop, []).
+
+%% A trace case does not go on into the next session, wherever it runs.
+a_session_ends_what_is_at_work(Config) ->
+    [N1, _] = ?config(nodes, Config),
+    N3 = #{name := Node3} = inviso_test_lib:start_node(tool3,
+                                                       ?config(dir, Config)),
+    ok = inviso_test_lib:connect([N1, N3]),
+    _ = [begin
+             N1 = start(Config, [{c_node, Name}]),
+             {ok, _} = tool(N1, start_session, []),
+             ok = tool(N1, atc, [slow, 1, []]),
+             wait_until(fun() -> is_pid(call(N, erlang, whereis, [slow])) end),
+             {ok, _} = tool(N1, stop_session, []),
+             wait_until(fun() -> call(N, erlang, whereis, [slow]) =:= undefined
+                        end),
+             {ok, _} = tool(N1, stop, [])
+         end || #{name := Name} = N <- [N1, N3]],
+    true = Node3 =/= maps:get(name, N1),
+    inviso_test_lib:stop_node(N3).
+
+%% It is undone there as well.
+what_is_undone_while_a_node_comes_back(Config) ->
+    [_, N2] = ?config(nodes, Config),
+    [_, Node2] = names(Config),
+    N1 = start(Config),
+    {ok, _} = tool(N1, start_session, []),
+    {ok, _} = tool(N1, sync_atc, [flags, 1, []]),
+    Seq = [{'M', lists}, {'F', seq}],
+    {ok, _} = tool(N1, sync_atc, [calls, 1, Seq]),
+    ok = tool(N1, atc, [slow, 1, []]),
+    go(N1),
+    wait_until(fun() -> tool(N1, get_activities, []) =:= {ok, []} end),
+    {ok, _} = call(N1, inviso, suspend, [[Node2], why]),
+    ok = tool(N1, reactivate, [Node2]),
+    %% It has activated the trace case by now.
+    wait_until(fun() -> is_pid(call(N1, erlang, whereis, [slow])) end),
+    {ok, _} = tool(N1, sync_dtc, [calls, 1]),
+    go(N1),
+    wait_until(fun() -> tool(N1, get_node_status, [Node2]) =:=
+                            {ok, {tracing, running}} end),
+    [1, 2] = call(N2, lists, seq, [1, 2]),
+    0 = recorded(N2, "lists,seq"),
+    {ok, _} = tool(N1, stop, []).
+
+%% {regexp_node, _}: the second node has no module with that in its name; and
+%% there is a node although that one is down.
+expressions_are_expanded_on_one_node(Config) ->
+    [N1, _] = ?config(nodes, Config),
+    [Node1, Node2] = names(Config),
+    load(N1),
+    Own = "inviso_tool_SUI",
+    Count = length([F || {F, _} <- ?MODULE:module_info(functions)]),
+    _ = [begin
+             N1 = start(Config, [{regexp_node, Node}]),
+             {ok, _} = tool(N1, start_session, []),
+             {ok, [{Node1, {ok, [Count]}}, {Node2, {ok, [0]}}]} =
+                 tool(N1, inviso, [tpl, [Own, '_', '_', [], [only_loaded]]]),
+             {ok, [{Node1, {ok, [Count, 2]}}, {Node2, {ok, [0, 2]}}]} =
+                 tool(N1, inviso, [ctpl, [[{Own, '_', '_'},
+                                           {lists, seq, '_'}]]]),
+             {ok, _} = tool(N1, stop, [])
+         end || Node <- [Node1, nowhere@nohost]],
+    %% Each for itself.
+    N1 = start(Config, [{regexp_node, undefined}]),
+    {ok, _} = tool(N1, start_session, []),
+    {ok, [{Node1, {ok, [Count]}}, {Node2, {ok, []}}]} =
+        tool(N1, inviso, [tpl, ["inviso_tool_SUI.*", '_', '_', [],
+                                [only_loaded]]]),
+    {ok, _} = tool(N1, stop, []),
+    N1 = start(Config, [{nodes, []}, {regexp_node, nowhere@nohost}]),
+    {ok, _} = tool(N1, start_session, []),
+    {error, no_available_regexpnode} = tool(N1, inviso, [tp, ["x", y, 1, []]]),
+    {ok, []} = tool(N1, stop, []).
+
+%% {keep_nodes, _}
+nodes_that_are_always_kept(Config) ->
+    [_, N2] = ?config(nodes, Config),
+    [Node1, Node2] = names(Config),
+    N1 = start(Config, [{keep_nodes, [Node2]}]),
+    {ok, _} = tool(N1, start_session, []),
+    {ok, [{Node1, ok}, {Node2, patterns_untouched}]} = tool(N1, stop, []),
+    wait_until(fun() -> call(N1, erlang, whereis, [inviso_rt]) =:= undefined
+               end),
+    {ok, {tracing, running}} = call(N2, gen_server, call,
+                                    [inviso_rt, get_status]).
+
 %% save_history/1, restore_session/0,1,2
 history(Config) ->
     [N1, N2] = ?config(nodes, Config),
@@ -465,14 +674,19 @@ history(Config) ->
     {error, no_history} = tool(N1, restore_session, []),
     {ok, _} = tool(N1, start_session, []),
     {error, no_history} = tool(N1, save_history, ["h"]),
+    {ok, {1, _}} = tool(N1, stop_session, []),
+    %% There was a session.
+    {ok, {2, {ok, [_, _]}}} = tool(N1, restore_session, []),
+    {ok, {2, _}} = tool(N1, stop_session, []),
+    {ok, {3, _}} = tool(N1, start_session, []),
     {ok, _} = tool(N1, sync_atc, [calls, 1, [{'M', lists}, {'F', seq}]]),
     {ok, _} = tool(N1, sync_atc, [calls, 2, [{'M', lists}, {'F', nth}]]),
     {ok, _} = tool(N1, sync_dtc, [calls, 2]),
     {ok, _} = tool(N1, inviso, [tf, [all, [call]]]),
     {ok, _} = tool(N1, stop_session, []),
-    History = filename:join(dir_of(N1), "h"),
+    History = filename:join(?config(dir, Config), "h"),
     {ok, History} = tool(N1, save_history, ["h"]),
-    {error, {"/no/such/dir/h", enoent}} =
+    {error, {write_file, enoent}} =
         tool(N1, save_history, ["/no/such/dir/h"]),
     Restored = fun(Number) ->
                        wait_until(fun() -> tool(N1, get_activities, []) =:=
@@ -488,8 +702,8 @@ history(Config) ->
                        {error, unknown_id} = tool(N1, dtc, [calls, 2]),
                        {ok, {Number, _}} = tool(N1, stop_session, [])
                end,
-    {ok, {2, {ok, [_, _]}}} = tool(N1, restore_session, []),
-    Restored(2),
+    {ok, {4, {ok, [_, _]}}} = tool(N1, restore_session, []),
+    Restored(4),
     {ok, _} = tool(N1, stop, []),
     load(N1),
     N1 = start(Config, [{tdg, {?MODULE, tdg, [own]}}]),
@@ -499,7 +713,8 @@ history(Config) ->
     {ok, {2, _}} = tool(N1, restore_session, [["m"]]),
     {ok, {2, _}} = tool(N1, stop_session, []),
     {ok, _} = tool(N1, stop, []),
-    N1 = start(Config),
+    N1 = start(Config, [{history_dir, "histories"}]),
+    {error, {read_file, enoent}} = tool(N1, restore_session, ["h"]),
     {ok, {1, _}} = tool(N1, restore_session, [History]),
     Restored(1),
     {error, {read_file, enoent}} = tool(N1, restore_session, ["/no/such"]),
@@ -511,26 +726,44 @@ history(Config) ->
          end || Text <- ["{a, b}.", "{inviso, tp, x}.", "{"]],
     {ok, _} = tool(N1, stop, []).
 
-%% get_autostart_data/1,2
+%% get_autostart_data/1,2: what was undone is not in it; what it answers is what
+%% add_nodes and init_tracing take.
 autostart_data(Config) ->
     [Node1, Node2] = names(Config),
-    N1 = start(Config, [{optg, {?MODULE, optg, [Node1]}}]),
+    N1 = start(Config, [{optg, {?MODULE, optg, [Node1]}},
+                        {tdg, {?MODULE, tdg, [own]}}]),
     load(N1),
     {ok, [{Node1, {ok, _}}, {Node2, {error, {bad_optg, none}}}]} =
         tool(N1, reconnect_nodes, []),
+    Date = calendar:universal_time(),
     {ok, {[], [{Node1, {ok, {[{dependency, 5}, {dir, "/tmp"}],
-                             {tdg, {inviso_tool_lib, std_tdg, []}}}}},
+                             {tdg, {?MODULE, tdg, [Node1, _, own]}}}}},
                {Node2, {error, {bad_optg, none}}}]}} =
         tool(N1, get_autostart_data, [5]),
-    {ok, _} = tool(N1, start_session, []),
+    {ok, _} = tool(N1, start_session, [["more"]]),
     Bs = [{'M', lists}, {'F', seq}],
     {ok, _} = tool(N1, sync_atc, [calls, 1, Bs]),
+    {ok, _} = tool(N1, sync_atc, [calls, 2, [{'M', lists}, {'F', nth}]]),
     {ok, _} = tool(N1, inviso, [tf, [all, [call]]]),
+    {ok, _} = tool(N1, sync_dtc, [calls, 2]),
+    {ok, _} = tool(N1, sync_rtc, [flags, []]),
     File = filename:join(?config(dir, Config), "calls.on"),
-    {ok, {[{file, {File, Bs}}, {mfa, {inviso, tf, [all, [call]]}}],
-          [{Node1, {ok, _}}]}} =
-        tool(N1, get_autostart_data, [[Node1], infinity]),
-    {ok, _} = tool(N1, stop, []).
+    Flags = filename:join(?config(dir, Config), "flags.on"),
+    Dependency = {dependency, {infinity, Node2}},
+    {ok, {[{file, {File, Bs}}, {mfa, {inviso, tf, [all, [call]]}},
+           {file, {Flags, []}}],
+          [{Node1, {ok, {[Dependency, {dir, "/tmp"}] = Options,
+                         {tdg, {M, F, [Node1, Then, "more", own] = Args}}}}}]}}
+        = tool(N1, get_autostart_data, [[Node1], Dependency]),
+    true = Then >= Date,
+    {ok, _} = tool(N1, stop, []),
+    wait_until(fun() -> call(N1, erlang, whereis, [inviso_rt]) =:= undefined
+               end),
+    {ok, _} = call(N1, inviso, start, []),
+    {ok, [{Node1, {ok, new}}]} = call(N1, inviso, add_nodes,
+                                      [[Node1], tag, Options]),
+    {ok, [{Node1, {ok, [{trace_log, ok}]}}]} =
+        call(N1, inviso, init_tracing, [[{Node1, apply(M, F, Args)}]]).
 
 optg(Node, Node) -> {ok, [{dir, "/tmp"}]};
 optg(_, _) -> none.
@@ -545,14 +778,26 @@ a_system_without_distribution(Config) ->
     {ok, [2]} = tool(N, sync_atc, [calls, 1, [{'M', lists}, {'F', seq}]]),
     {ok, [_]} = tool(N, inviso, [tf, [all, [call]]]),
     [1, 2] = call(N, lists, seq, [1, 2]),
-    {ok, {1, [{nonode@nohost, ok}]}} = tool(N, stop_session, []),
+    {error, already_connected} = tool(N, reconnect_nodes, []),
+    {ok, {error, already_in_session}} = tool(N, reinitiate_session, []),
+    {ok, {[_, _], {ok, {[{dependency, 1}], {tdg, _}}}}} =
+        tool(N, get_autostart_data, [1]),
+    ok = tool(N, flush, []),
+    {ok, {1, [ok]}} = tool(N, stop_session, []),
     {ok, {2, _}} = tool(N, restore_session, []),
     wait_until(fun() -> tool(N, get_activities, []) =:= {ok, []} end),
     ok = call(N, inviso, suspend, [why]),
     ok = tool(N, reactivate, []),
     wait_until(fun() -> tool(N, get_activities, []) =:= {ok, []} end),
     {ok, [2]} = tool(N, sync_dtc, [calls, 1]),
-    {ok, [{nonode@nohost, ok}]} = tool(N, stop, []).
+    true = call(N, erlang, exit, [call(N, erlang, whereis, [inviso_rt]), kill]),
+    wait_until(fun() -> tool(N, get_node_status, []) =:= {ok, down} end),
+    {ok, {2, []}} = tool(N, stop_session, []),
+    {ok, {3, []}} = tool(N, start_session, []),
+    {ok, {inactive, running}} = tool(N, reconnect_nodes, []),
+    {ok, {ok, [{trace_log, ok}, {ti_log, ok}]}} =
+        tool(N, reinitiate_session, []),
+    ok = tool(N, stop, []).
 
 %% inviso_tool_lib: std_tdg/2, mk_tdg_args/2, mk_complete_tdg_args/2,
 %% get_datetime_from_tdg_args/1, inviso_cmd/3, debug/3
@@ -574,6 +819,10 @@ lib(Config) ->
     ok = inviso_tool_lib:debug(off, a, b).
 
 %% --- what the cases share ---------------------------------------------------
+
+die(N) ->
+    true = call(N, erlang, exit, [call(N, erlang, whereis, [inviso_rt]),
+                                  kill]).
 
 load(N) ->
     {Module, Bin, File} = code:get_object_code(?MODULE),
