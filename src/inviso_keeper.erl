@@ -33,6 +33,8 @@
          rotated :: boolean(),
          port :: port() | undefined,
          restart_ms = 0 :: non_neg_integer(),
+         %% How the last spooler ended, and how many did so in a row.
+         ended = {none, 0} :: {none | non_neg_integer(), non_neg_integer()},
          gone = 0 :: non_neg_integer()}). % of which schedulers know
 
 %% The spooler's states and the reasons of losses, by their numbers in
@@ -332,18 +334,50 @@ posix_names() ->
 %% Waits until Fun is true of the spooler's state, and starts it again when it
 %% dies meanwhile: {ok | {error, Reason}, K}.
 await_spooler(K, Fun, Deadline) ->
-    #{state := State, error := Text} = spool(K),
-    Late = erlang:monotonic_time(millisecond) > Deadline,
+    #{state := State} = Spool = spool(K),
+    Late = erlang:monotonic_time(millisecond) > Deadline orelse hopeless(K),
     case Fun(State) of
         true -> {ok, K};
-        false when Late -> {{error, {spooler, State, Text}}, K};
+        false when Late -> {{error, {spooler, State, text(Spool, K)}}, K};
         false -> await_spooler(await_more(K), Fun, Deadline)
     end.
 
-await_more(K = #keeper{port = Port}) ->
+%% What the machine denies it does not allow a moment later; to run out of
+%% something may be over.
+hopeless(#keeper{ended = {Status, N}}) ->
+    N >= 4 andalso lists:member(Status, [10, 11, 13]).
+
+%% One that has no memory to put its reason into tells by its exit status.
+text(#{error := <<>>}, #keeper{ended = {Status, _}}) -> words(Status);
+text(#{error := Text}, _K) -> Text.
+
+words(none) ->
+    <<"it does not start in time: the machine is overloaded, or has stopped "
+      "it">>;
+words(10) ->
+    <<"it cannot open the shared memory: it needs /proc, with the node's own "
+      "processes in it">>;
+words(11) ->
+    <<"it cannot lock the shared memory: flock(2) is denied; allow it in the "
+      "node's seccomp or security profile">>;
+words(12) ->
+    <<"another spooler has the shared memory">>;
+words(13) ->
+    <<"it cannot map the shared memory">>;
+words(Status) when Status > 128 ->
+    iolist_to_binary(io_lib:format("it was killed by signal ~b",
+                                   [Status - 128]));
+words(Status) ->
+    iolist_to_binary(io_lib:format("it ended with exit status ~b", [Status])).
+
+await_more(K = #keeper{port = Port, ended = {Before, N}}) ->
     receive
-        {Port, {exit_status, _}} ->
-            restart_later(K#keeper{port = undefined});
+        {Port, {exit_status, Status}} ->
+            Again = case Status of
+                        Before -> N + 1;
+                        _ -> 1
+                    end,
+            restart_later(K#keeper{port = undefined, ended = {Status, Again}});
         {'EXIT', Port, _} ->
             restart_later(K#keeper{port = undefined});
         restart_spooler when Port =:= undefined ->

@@ -247,6 +247,9 @@ no_tracer(_, {too_many, N}, _) ->
 no_tracer(_, {ring, Call, Posix}, _) ->
     {error, failed, text("no memory for what is recorded (~ts: ~0tp); a "
                          "smaller --buffer takes less", [Call, Posix])};
+no_tracer(_, {spooler, _, Text}, _) ->
+    {error, failed, text("the spooler, which writes the log, does not work on "
+                         "the node's machine: ~ts", [Text])};
 no_tracer(_, {load, Text}, _) ->
     {error, failed, text("~ts", [Text])};
 no_tracer(_, Reason, _) ->

@@ -74,6 +74,9 @@ static int attach(struct inv_attached *a, const char *path, int flags,
 	if (fd < 0)
 		return inv_err_sys(err, errno, "open %s", path);
 	r = lock(fd, wait_ms, err);
+	a->step = r == INV_EBUSY ? INV_ATTACH_TURN :
+		  r < 0		 ? INV_ATTACH_LOCK :
+				   INV_ATTACH_MAP;
 	if (r == 0)
 		r = map_ring(a, fd, err);
 	if (r < 0) {

@@ -8,6 +8,14 @@
 #include "abi/ring.h"
 #include "base/err.h"
 
+/* Steps of attaching, in their order. */
+enum inv_attach_step {
+	INV_ATTACH_OPEN, /* the file, /proc/PID/fd/N, or the socket */
+	INV_ATTACH_LOCK,
+	INV_ATTACH_TURN, /* a predecessor has the lock */
+	INV_ATTACH_MAP,
+};
+
 /*
  * The memory of a tracer, mapped and locked: nobody else drains it as long as
  * this is attached, and the kernel gives the lock back however we end.
@@ -18,6 +26,7 @@ struct inv_attached {
 	struct inv_ring_ctl *ctl; /* the mapping */
 	uint32_t n_rings;	  /* as it was when checked */
 	uint32_t packet_bytes;
+	enum inv_attach_step step; /* the one that failed */
 };
 
 /*

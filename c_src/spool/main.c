@@ -191,6 +191,11 @@ static int sweep(const struct args *a)
 	return 0;
 }
 
+/* The exit status of one that a keeper started and that has no memory to put
+ * its error into: this, and the step that failed.  inviso_keeper.erl has words
+ * for each. */
+#define NOT_ATTACHED 10
+
 int main(int argc, char **argv)
 {
 	struct args a = { .fd = -1 };
@@ -225,7 +230,7 @@ int main(int argc, char **argv)
 		if (!port)
 			fprintf(stderr, "inviso_spool: %s\n", err.text);
 		free(ring);
-		return 1;
+		return port ? NOT_ATTACHED + (int)mem.step : 1;
 	}
 	status = inv_spool_serve(&mem, &how);
 	if (status == 0 && atomic_load(&mem.ctl->spool_state) == INV_SPOOL_DONE)

@@ -9,6 +9,7 @@
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1,
          init_per_testcase/2, end_per_testcase/2]).
 -export([spooler_restarted_during_open_is_watched/1,
+         spooler_that_cannot_start_says_why/1,
          spooler_killed_while_waking_is_replaced/1,
          log_away_for_a_while_loses_nothing/1,
          dropped_events_do_not_use_up_a_limit/1,
@@ -24,6 +25,7 @@
 
 all() ->
     [spooler_restarted_during_open_is_watched,
+     spooler_that_cannot_start_says_why,
      spooler_killed_while_waking_is_replaced,
      log_away_for_a_while_loses_nothing,
      dropped_events_do_not_use_up_a_limit,
@@ -101,6 +103,34 @@ spooler_restarted_during_open_is_watched(Config) ->
     ?LIB:until(fun() -> maps:get(starts, Info()) > N end),
     {ok, #{spooler := #{state := done}}} =
         ?LIB:call(Peer, inviso_tracer, close, [Tracer]),
+    ?LIB:node_stop(Peer).
+
+%% Where it has no shared memory to put its reason into.
+spooler_that_cannot_start_says_why(Config) ->
+    Dir = ?LIB:dir(Config),
+    Priv = filename:join(Dir, "priv"),
+    ok = file:make_dir(Priv),
+    {ok, _} = file:copy(?LIB:product("inviso_tracer.so"),
+                        filename:join(Priv, "inviso_tracer.so")),
+    {ok, _} = file:copy(?LIB:product("inviso_spool"),
+                        filename:join(Priv, "real_spool")),
+    ok = file:change_mode(filename:join(Priv, "real_spool"), 8#755),
+    Peer = ?LIB:node_start(#{}, false),
+    ok = ?LIB:call(Peer, inviso_tracer, load, [Priv]),
+    Owner = ?LIB:call(Peer, erlang, whereis, [init]),
+    Real = filename:join(Priv, "real_spool"),
+    [begin
+         Wrapper = filename:join(Priv, "inviso_spool"),
+         ok = file:write_file(Wrapper, ["#!/bin/sh\n", Script]),
+         ok = file:change_mode(Wrapper, 8#755),
+         {error, {spooler, none, Text}} =
+             ?LIB:call(Peer, inviso_tracer, open,
+                       [filename:join(Dir, "x.log"), #{owner => Owner}]),
+         {_, true} = {Text, string:find(Text, Words) =/= nomatch}
+     end || {Script, Words} <-
+                [{"exit 11", "flock(2) is denied"},
+                 %% A descriptor that is not there, as without /proc.
+                 {["exec ", Real, " --pid 1 --fd 99999"], "needs /proc"}]],
     ?LIB:node_stop(Peer).
 
 %% A wake-up that finds a dead pipe closes the port without an exit status.
