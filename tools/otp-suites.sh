@@ -2,28 +2,50 @@
 # Runs the test suites that OTP 27 has for tracing against our module in the
 # place of its `trace', on the release that is installed: a yardstick for the
 # sessions of OTP 25 and 26. The suites come from Debian's source package, are
-# compiled as they are and run in a scratch directory.
+# compiled as they are (but for what tools/otp_suites.erl says) and run in a
+# scratch directory.
 #
-#   tools/otp-suites.sh [-m MODE] [-k] [SUITE[:CASE]...]
+#   tools/otp-suites.sh [-m MODE[,MODE...]] [-j N] [-k] [SUITE[:CASE]...]
 #
 #   SUITE    its name, with or without _SUITE; default: all
-#   -m MODE  dynamic_pre_post (default): the tests use a session of ours, beside
-#            two others that are to notice nothing; legacy_pre_post: they use
-#            erlang:trace/3, beside two sessions of ours, which leave all that
-#            the tests trace as it is: of their flags and patterns nothing is
-#            in the VM, as no event could come of them, and their counters rest
-#            beside global patterns of the tests. Suites that know no modes
-#            use a session
+#   -m MODE  one of these; default: all of them but the last
+#              plain                 the tests use a session of ours, and there is
+#                                    no other: each suite begins with an engine
+#                                    that nothing has been asked for
+#              dynamic_pre_session   beside one that was opened before
+#              dynamic_post_session  beside one in which each pattern that a test
+#                                    sets is set afterwards, too, to count calls
+#              dynamic_pre_post      beside both. The others are to notice nothing
+#              legacy_pre_session    the tests use erlang:trace/3, beside
+#              legacy_post_session   sessions of ours, which leave all that the
+#              legacy_pre_post       tests trace as it is: of their flags and
+#                                    patterns nothing is in the VM, as no event
+#                                    could come of them, and their counters rest
+#                                    beside global patterns of the tests
+#              ungrouped             the cases that know no modes
+#              legacy                nothing of ours: what the release itself can
+#   -j N     run N modes at the same time (default: 1). Most cases wait most of
+#            the time
 #   -k       keep the directory, with Common Test's own logs
 #
-# Prints `MODE SUITE:CASE ok|failed|skipped|unattainable', below a case that
-# failed its reason, and last `N passed, N failed, N unattainable, N skipped'.
-# Unattainable are the cases in tools/otp-suites.known, for this mode or for
-# all, that failed here; those which passed are ok. A suite runs in a node of
-# its own: when that goes down, its case has failed and the rest is not run.
+# Prints `MODE SUITE:CASE RESULT', below a case that failed or was skipped its
+# reason; then the counts of each mode, and last `N passed, N failed,
+# N unattainable, N skipped'. The results:
+#
+#   ok, failed, skipped
+#   unattainable         it failed, and tools/otp-suites.known says so for this
+#                        mode or for all, and for that reason. If the reason is
+#                        another, the case has failed
+#   ok, listed as known  it is in tools/otp-suites.known and did not fail: counts
+#                        as failed, for the list has to be true. So does an entry
+#                        of the list that no case of a run of everything has. On
+#                        releases other than the list's neither is looked at
+#
+# A suite runs in a node of its own for each mode: when that goes down, its case
+# has failed and the rest is not run.
 #
 # OTP_SUITES_TRACE=DIR takes the module `trace' from there instead of ours.
-# OTP_SUITES_TIMEOUT: seconds for a suite (900).
+# OTP_SUITES_TIMEOUT: seconds for a suite in a mode (1800).
 #
 # Exit status: 0 nothing failed but what is unattainable, 77 the suites cannot
 # be had here (the reason is on stderr), 1 otherwise.
@@ -36,15 +58,28 @@ sum=0834643ef1e17886d5e334a39527d8429bcf50613b86d59d4757466f32984b7e
 say() { printf 'otp-suites.sh: %s\n' "$*" >&2; }
 cannot() { say "$*"; exit 77; }
 
-mode=dynamic_pre_post keep=
-while getopts m:kh option; do
+known=tools/otp-suites.known
+modes='plain dynamic_pre_session dynamic_post_session dynamic_pre_post'
+modes="$modes legacy_pre_session legacy_post_session legacy_pre_post ungrouped"
+all_modes="$modes legacy"
+
+jobs=1 keep='' whole=1
+while getopts m:j:kh option; do
 	case $option in
-	m) mode=$OPTARG ;;
+	m) modes=$(echo "$OPTARG" | tr , ' ') whole='' ;;
+	j) jobs=$OPTARG ;;
 	k) keep=1 ;;
 	*) sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; exit 2 ;;
 	esac
 done
 shift $((OPTIND - 1))
+case $jobs in ''|*[!0-9]*|0) say "-j $jobs: not a number of modes"; exit 2 ;; esac
+for mode in $modes; do
+	case " $all_modes " in
+	*" $mode "*) ;;
+	*) say "-m $mode: no such mode"; exit 2 ;;
+	esac
+done
 
 # --- the sources ------------------------------------------------------------
 
@@ -86,8 +121,7 @@ compile() {
 	erlc -o "$dir" tools/otp_suites.erl || exit 1
 	printf '%s\n' '-module(ts_install_cth).' '-export([init/2]).' \
 		'init(_, _) -> {ok, none}.' >"$dir/ts_install_cth.erl"
-	(cd "$dir" && rm trace_call_memory_SUITE.erl &&
-	 erlc -W0 -pa . '+{parse_transform,otp_suites}' ./*.erl) || exit 1
+	(cd "$dir" && erlc -W0 -pa . '+{parse_transform,otp_suites}' ./*.erl) || exit 1
 	include=$(erl -noinput -boot start_clean -eval 'io:put_chars(
 		filename:join(code:root_dir(), "usr/include")), halt().')
 	for source in "$dir"/*_data/*.c; do
@@ -98,62 +132,94 @@ compile() {
 
 # --- running ----------------------------------------------------------------
 
-run() { # SUITE CASE|''
-	log=$scratch/log/$1${2:+.$2}
-	mkdir -p "$log"
-	if grep -q trace_sessions: "$dir/$1.erl"; then
-		what="{group,$mode}"
-	else
-		what='{group,all}'
+# Cases that are in no group, and the release's version.
+look() {
+	erl -noinput -boot start_clean -pa "$dir" -eval '
+		otp_suites:ungrouped("'"$dir"'"), halt().' >"$scratch/ungrouped" ||
+		exit 1
+	release=$(erl -noinput -boot start_clean -eval 'io:put_chars(element(2,
+		file:read_file(filename:join([code:root_dir(), "releases",
+		erlang:system_info(otp_release), "OTP_VERSION"])))), halt().')
+	# The list is looked at only where it is true.
+	exact=$(awk -v release="$release" '$1 == "otp" && $2 == release' "$known")
+}
+
+# What ct:run_test/1 is to run of a suite, as Erlang terms; nothing: it has
+# nothing for the mode.
+selected() { # MODE SUITE CASE|''
+	cases=$(sed -n "s/^$2 //p" "$scratch/ungrouped" | tr '\n' ' ')
+	if [ "$1" = ungrouped ]; then
+		for case in $cases; do
+			[ -n "$3" ] && [ "$case" != "$3" ] || echo "$case"
+		done | paste -sd, | sed -n 's/..*/{testcase,[&]}/p'
+	elif grep -q trace_sessions: "$dir/$2.erl"; then
+		case " $cases" in *" $3 "*) [ -z "$3" ] || return 0 ;; esac
+		echo "{group,$1}${3:+,{testcase,$3\}}"
 	fi
-	case $what$2 in
-	'{group,all}') what='' ;;
-	'{group,all}'*) what=",{testcase,$2}" ;;
-	*) what=",$what${2:+,{testcase,$2\}}" ;;
-	esac
+}
+
+run() { # MODE SUITE CASE|''
+	what=$(selected "$1" "$2" "$3")
+	[ -n "$what" ] || return 0
+	log=$scratch/log/$1/$2${3:+.$3}
+	mkdir -p "$log"
 	if [ -n "${OTP_SUITES_TRACE:-}" ]; then
 		path=$OTP_SUITES_TRACE install=ok
 	else
 		path=$(pwd)/ebin install='ok = inviso_trace:install()'
 	fi
-	timeout -k 10 "${OTP_SUITES_TIMEOUT:-900}" erl -noinput \
-		-sname "otp_suites_$$" -pa "$path" -pa "$dir" -eval "
-		$install, ct:run_test([{dir, \"$dir\"}, {suite, $1},
+	timeout -k 10 "${OTP_SUITES_TIMEOUT:-1800}" erl -noinput \
+		-sname "otp_suites_$$_$1" -pa "$path" -pa "$dir" -eval "
+		$install, ct:run_test([{dir, \"$dir\"}, {suite, $2},
 			{logdir, \"$log\"}, {auto_compile, false},
-			{ct_hooks, [otp_suites]}$what]), halt()." \
+			{ct_hooks, [otp_suites]}, $what]), halt()." \
 		>"$log/output" 2>&1 </dev/null
 	status=$?
-	results "$1" "$log" $status | tee -a "$scratch/results"
+	results "$1" "$2" "$log" $status >"$log/results"
+	cat "$log/results"
 }
 
 # From Common Test's machine log: the last case without a result is where the
 # node went down.
-results() { # SUITE LOG STATUS
-	find "$2" -name suite.log -exec cat {} + |
-	awk -v mode="$mode" -v suite="$1" -v status="$3" '
-	function known(name) {
-		return (name in unattainable) ||
-			(mode "/" name in unattainable)
-	}
+results() { # MODE SUITE LOG STATUS
+	find "$3" -name suite.log -exec cat {} + |
+	awk -v mode="$1" -v suite="$2" -v status="$4" -v known="$known" \
+		-v exact="$exact" '
 	function told() {
 		if (name == "" || name ~ /:(init|end)_per_/ && result != "failed")
 			return
-		if (result == "") result = status == 0 ? "failed" : "crashed"
-		if (result == "auto_skipped") result = "failed"
-		else if (result != "ok" && known(name)) result = "unattainable"
-		else if (result == "crashed") {
+		if (result == "") {
+			if (status != 0)
+				reason = "    the node went down (" status ")\n"
 			result = "failed"
-			reason = "the node went down (" status ")\n"
 		}
+		if (result == "auto_skipped") result = "failed"
+		entry = mode "/" name
+		if (!(entry in expected)) entry = name
+		if (!(entry in expected)) sub(/:.*/, ":*", entry)
+		if (entry in expected) judge()
 		printf "%s %s %s\n", mode, name, result
-		if (result == "failed") printf "%s", reason
+		if (result ~ /^(failed|skipped)/) printf "%s", reason
 		name = ""
 		cases++
 	}
+	function judge(text) {
+		text = reason
+		gsub(/[ \t\n]+/, " ", text)
+		if (result == "ok" && exact)
+			result = "ok, listed as known"
+		else if (result == "failed" && text ~ expected[entry])
+			result = "unattainable"
+		else if (result == "failed")
+			reason = reason "    expected by " known ": /" \
+				expected[entry] "/\n"
+	}
 	BEGIN {
-		while ((getline line < "tools/otp-suites.known") > 0)
-			if (split(line, word, /[ \t]+/) && word[1] !~ /^#/)
-				unattainable[word[1]] = 1
+		while ((getline line < known) > 0) {
+			if (split(line, part, /[ \t]+\/|\/[ \t]+/) >= 3 &&
+			    line !~ /^#/)
+				expected[part[1]] = part[2]
+		}
 	}
 	/^=case / { told(); name = $2; result = reason = ""; show = 0; next }
 	/^=result/ {
@@ -176,6 +242,35 @@ results() { # SUITE LOG STATUS
 	}'
 }
 
+# One of the workers: every $jobs-th mode.
+work() { # NUMBER SUITE[:CASE]...
+	turn=$1
+	shift
+	for mode in $modes; do
+		turn=$((turn - 1))
+		[ $((turn % jobs)) = 0 ] || continue
+		for what; do
+			suite=${what%%:*} case=''
+			case $what in *:*) case=${what#*:} ;; esac
+			run "$mode" "${suite%_SUITE}_SUITE" "$case"
+		done
+	done
+}
+
+# Entries of the list that no case had.
+unused() {
+	awk '
+	FNR == NR {
+		name[$1 "/" $2] = name[$2] = 1
+		sub(/:.*/, ":*", $2)
+		name[$2] = 1
+		next
+	}
+	/^[^# ]+:/ && !($1 in name) {
+		printf "%s is in %s, but there is no such case\n", $1, FILENAME
+	}' "$scratch/results" "$known"
+}
+
 suite_names() {
 	(cd "$dir" && ls ./*_SUITE.erl) | sed 's/\.erl$//; s/^\.\///'
 }
@@ -185,16 +280,42 @@ scratch=$(mktemp -d)
 path=$(archive) || exit
 unpack "$path"
 compile
-# shellcheck disable=SC2046  # one word a suite
-[ $# -gt 0 ] || set -- $(suite_names)
-for what; do
-	suite=${what%%:*} case=''
-	case $what in *:*) case=${what#*:} ;; esac
-	run "${suite%_SUITE}_SUITE" "$case"
+look
+if [ $# -gt 0 ]; then
+	whole=''
+else
+	# shellcheck disable=SC2046  # one word a suite
+	set -- $(suite_names)
+fi
+worker=0
+while [ $worker -lt "$jobs" ]; do
+	worker=$((worker + 1))
+	work $worker "$@" | tee "$scratch/results.$worker" &
 done
+wait
+cat "$scratch"/results.[0-9]* >"$scratch/results"
 [ -z "$keep" ] || say "logs are in $scratch/log"
 
-count() { grep -c "^$mode [^ ]* $1\$" "$scratch/results"; }
-printf '%d passed, %d failed, %d unattainable, %d skipped\n' "$(count ok)" \
-	"$(count failed)" "$(count unattainable)" "$(count skipped)"
-[ "$(count failed)" = 0 ]
+count() { grep -c "^[a-z][^ ]* [^ ]* $1\$" "$2"; }
+row() { # NAME RESULTS
+	printf '%-22s %6d %6d %12d %7d\n' "$1" "$(count ok "$2")" \
+		"$(count '\(failed\|ok, listed as known\)' "$2")" \
+		"$(count unattainable "$2")" "$(count skipped "$2")"
+}
+echo
+printf '%-22s passed failed unattainable skipped\n' mode
+for mode in $modes; do
+	grep "^$mode " "$scratch/results" >"$scratch/mode"
+	row "$mode" "$scratch/mode"
+done
+failed=$(count '\(failed\|ok, listed as known\)' "$scratch/results")
+if [ -n "$whole" ] && [ -n "$exact" ]; then
+	unused >"$scratch/unused"
+	cat "$scratch/unused"
+	failed=$((failed + $(wc -l <"$scratch/unused")))
+fi
+passed=$(count ok "$scratch/results")
+printf '%d passed, %d failed, %d unattainable, %d skipped\n' "$passed" \
+	"$failed" "$(count unattainable "$scratch/results")" \
+	"$(count skipped "$scratch/results")"
+[ "$failed" = 0 ] && [ "$passed" -gt 0 ]
