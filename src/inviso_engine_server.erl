@@ -15,6 +15,7 @@
                   tracer :: inviso_engine_tracer:tracer() | undefined}).
 
 -record(state, {alive :: reference(),
+                heir :: reference(), % its monitor
                 caller :: pid(), % who asks now
                 sessions = #{} :: #{non_neg_integer() => #session{}},
                 tracers = inviso_engine_tracers:new()
@@ -47,9 +48,9 @@ run(Starter, Tag) ->
             _ = monitor(process, Starter),
             load(),
             {Alive, Orphaned} = inviso_engine:start(),
-            leave_heir(),
+            Heir = new_heir(),
             _ = Orphaned andalso clean(),
-            State = #state{alive = Alive, caller = Starter,
+            State = #state{alive = Alive, heir = Heir, caller = Starter,
                            flags = inviso_engine_flags:new(),
                            functions = inviso_engine_functions:new(),
                            messages = inviso_engine_patterns:new()},
@@ -67,21 +68,24 @@ load() ->
     ok.
 
 %% If the server is killed, another has to clean up, which nobody may ask for.
-leave_heir() ->
+new_heir() ->
     Server = self(),
     Ref = make_ref(),
-    _ = spawn(fun() ->
-                      process_flag(sensitive, true),
-                      ok = inviso_push:stays(engine),
-                      Monitor = monitor(process, Server),
-                      Server ! {?TAG, Ref, heir},
-                      receive
-                          {'DOWN', Monitor, _, _, normal} -> ok;
-                          {'DOWN', Monitor, _, _, _} ->
-                              inviso_engine_request:info(all)
-                      end
-              end),
-    receive {?TAG, Ref, heir} -> ok end.
+    {_, Heir} = spawn_monitor(fun() -> be_heir(Server, Ref) end),
+    receive
+        {?TAG, Ref, heir} -> Heir;
+        {'DOWN', Heir, _, _, _} -> new_heir()
+    end.
+
+be_heir(Server, Ref) ->
+    process_flag(sensitive, true),
+    ok = inviso_push:stays(engine),
+    Monitor = monitor(process, Server),
+    Server ! {?TAG, Ref, heir},
+    receive
+        {'DOWN', Monitor, _, _, normal} -> ok;
+        {'DOWN', Monitor, _, _, _} -> inviso_engine_request:info(all)
+    end.
 
 %% Takes away what a server that was killed has left.
 clean() ->
@@ -107,6 +111,8 @@ loop(State0) ->
             %% A session's handle shall not be kept by us.
             _ = element(1, Request) =:= open andalso garbage_collect(),
             next(New);
+        {'DOWN', Heir, _, _, _} when Heir =:= State#state.heir ->
+            loop(State#state{heir = new_heir()});
         {'DOWN', Monitor, _, _, _} ->
             next(tracer_gone(Monitor, State));
         _ ->
