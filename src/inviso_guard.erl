@@ -17,7 +17,10 @@
 %% leaves the code.
 %%
 %% A user that dies, in whatever way, leaves notes in the guard's table of what
-%% of it is set in the VM and where its files are; the guard takes that away. A
+%% of it is set in the VM and where its files are; the guard takes that away, at
+%% once: nothing is left to the garbage collection of a process that has a copy
+%% of the user's state. What is set in the VM is cleared by a process of its own,
+%% because the engine may be busy; until it is done the user counts as alive. A
 %% guard that is killed is succeeded by its heir, who inherits the table; the
 %% users end by themselves then.
 %%
@@ -25,8 +28,8 @@
 %% joined: keepers, which have the memory of tracers; the engine, which hears
 %% later than the guard that the holder of a session has died; and workers, which
 %% have to end something when their user has died. The latter two are killed if
-%% they do not get done with it: an engine does not while anybody has the handle
-%% of a session in his garbage.
+%% they do not get done with it: an engine does not while another process has the
+%% handle of a session of its own.
 %%
 %% The name `inviso_loading' is a lock: who loads our code and attaches holds
 %% it, and while the code is taken away a process does that runs none of it,
@@ -37,7 +40,7 @@
 -module(inviso_guard).
 
 -export([init/2, tidy/0, expressions/1]).
--export([loop/1, tidy_init/0, heir_init/1]).
+-export([loop/1, tidy_init/0, heir_init/1, clear_init/1]).
 
 -define(NAME, inviso_guard).
 -define(LOCK, inviso_loading).
@@ -140,6 +143,8 @@ loop(#guard{heir = {Heir, HeirRef}} = G) ->
             ?MODULE:loop(new_heir(G));
         {'DOWN', Ref, process, Pid, Why} ->
             stay_or_leave(down(Pid, Ref, Why, G));
+        {{cleared, Pid}, Ref, process, _, Why} ->
+            stay_or_leave(cleared(Pid, Ref, Why, G));
         {nodedown, Node} ->
             stay_or_leave(node_down(Node, G));
         leave_again ->
@@ -281,7 +286,8 @@ owners(#guard{clients = Clients, users = Users}) ->
     lists:usort([Owner || {Owner, _} <- maps:values(Clients)]
                 ++ [inviso_push:owner(User)
                     || {Pid, User, Phase} <- inviso_push:users(),
-                       Phase =/= leaving, is_map_key(Pid, Users)]).
+                       Phase =/= leaving, is_map_key(Pid, Users),
+                       is_process_alive(Pid)]).
 
 ready(#guard{pushed = false, place = Place} = G) ->
     case inviso_tracer:load() of
@@ -334,8 +340,7 @@ down(Pid, Ref, Why, #guard{users = Users, clients = Clients} = G) ->
             _ = Why =:= normal orelse inviso_otp:engine_gone(),
             G#guard{users = maps:remove(Pid, Users)};
         {#{Pid := {Ref, User}}, _} ->
-            told(Pid, tidy(Pid, User,
-                           G#guard{users = maps:remove(Pid, Users)}));
+            clear(Pid, User, G);
         {_, #{Pid := {_, Ref}}} ->
             G#guard{clients = maps:remove(Pid, Clients)};
         _ ->
@@ -343,6 +348,35 @@ down(Pid, Ref, Why, #guard{users = Users, clients = Clients} = G) ->
             ets:delete(?NAME, {stays, Pid}),
             G
     end.
+
+clear(Pid, User, #guard{users = Users} = G) ->
+    case ets:lookup(?NAME, {residue, Pid}) of
+        [{_, Residue}] ->
+            Tag = {tag, {cleared, Pid}},
+            {_, Ref} = spawn_opt(?MODULE, clear_init, [Residue],
+                                 [{monitor, [Tag]}]),
+            G#guard{users = Users#{Pid := {Ref, User}}};
+        [] ->
+            gone(Pid, User, G)
+    end.
+
+%% @private
+-spec clear_init(inviso_otp:residue()) -> ok.
+clear_init(Residue) ->
+    process_flag(sensitive, true),
+    group_leader(whereis(init), self()),
+    ok = inviso_push:stays(worker),
+    inviso_otp:forget(Residue).
+
+cleared(Pid, Ref, Why, #guard{users = Users} = G) ->
+    case Users of
+        #{Pid := {Ref, User}} when Why =:= killed -> clear(Pid, User, G);
+        #{Pid := {Ref, User}} -> gone(Pid, User, G);
+        _ -> G
+    end.
+
+gone(Pid, User, #guard{users = Users} = G) ->
+    told(Pid, tidy(Pid, User, G#guard{users = maps:remove(Pid, Users)})).
 
 told(Pid, #guard{waiting = Waiting} = G) ->
     {Now, Later} = lists:partition(fun({P, _}) -> P =:= Pid end, Waiting),
@@ -356,8 +390,7 @@ tidy(Pid, keeper, G) ->
          || {_, Room} <- ets:take(?NAME, {kept, Pid})],
     G;
 tidy(Pid, _User, #guard{users = Users} = G) ->
-    _ = [inviso_otp:forget(Residue)
-         || {_, Residue} <- ets:take(?NAME, {residue, Pid})],
+    ets:delete(?NAME, {residue, Pid}),
     ets:delete(?NAME, {user, Pid}),
     case ets:take(?NAME, {room, Pid}) of
         [{_, Room, none}] ->

@@ -225,20 +225,16 @@ set(MFA, Specs, #state{scope = Scope, flags = Flags} = State) ->
                         patterns(State)).
 
 changed(MFA, Fn, #state{functions = Fns} = State) ->
-    patterns_changed(State#state{functions = Fns#{MFA => Fn}}).
+    State#state{functions = Fns#{MFA => Fn}}.
 
 patterns(#state{functions = Fns}) ->
     [{meta, MFA, []} || {MFA, #fn{specs = [_ | _]}} <- maps:to_list(Fns)].
-
-patterns_changed(#state{starter = Starter} = State) ->
-    Starter ! {inviso_rt_meta, self(), {patterns, patterns(State)}},
-    State.
 
 remove_fn({M, F, A} = MFA, #state{functions = Fns} = State) ->
     {#fn{functions = {_, _, _, Remove}, specs = Specs}, Rest} =
         maps:take(MFA, Fns),
     _ = Specs =:= [] orelse set(MFA, [], State),
-    State1 = patterns_changed(State#state{functions = Rest}),
+    State1 = State#state{functions = Rest},
     #state{publ = Publ, failed = Failed} = State1,
     State2 = case run(meta_remove, MFA, Remove, [M, F, A, Publ], State1) of
                  {{ok, New}, S} -> S#state{publ = New};

@@ -11,8 +11,10 @@
 %% before it changes its flags, and refuses a pattern on a function that
 %% somebody else traces.
 %%
-%% The process that opened a scope holds it: a session is destroyed by the VM
-%% when the last process that refers to it is gone.
+%% The process that opened a scope holds it. The VM destroys a session only when
+%% the last process that refers to it is gone, and that may be any process with a
+%% copy of the holder's state. So the holder leaves a note with the guard ({@link
+%% residue/1}), which closes the scope when the holder is dead.
 %%
 %% The table of combinations that crash or mislead a VM is {@link
 %% known_defects/0}.
@@ -39,7 +41,7 @@
          has_counter/1,
          counter/3,
          functions/1,
-         residue/2,
+         residue/1,
          forget/1,
          engine/0,
          engine_gone/0,
@@ -74,8 +76,8 @@
 %% `send' or `'receive''.
 -type pattern() :: {kind(), mfa_spec(), match_spec()}
                  | {event, send | 'receive', match_spec()}.
--opaque residue() :: none | engine | {scope() | none, [pattern()]}.
-%% engine: what sessions have set, should our engine be killed as well.
+-opaque residue() :: [{session, term()} | {scope(), [pattern()]}].
+%% Of a session the handle that does not keep it alive.
 -type mfa_spec() :: {module() | '_', atom(), arity() | '_'}.
 
 %% @doc Whether this VM has trace sessions. Asked for every process and function
@@ -540,23 +542,28 @@ counter(Scope, Kind, MFA) ->
             {0, none}
     end.
 
-%% @doc What of a scope and of patterns stays in the VM when the process that
-%% holds the scope is killed. Sessions go with their holder: nothing, as long
-%% as there is who sees to it.
--spec residue(scope() | none, [pattern()]) -> residue().
-residue(Scope, Patterns) ->
-    case {has_sessions(), Scope} of
-        {true, _} -> none;
-        {false, {session, _, _}} -> engine;
-        {false, _} -> {Scope, Patterns}
-    end.
+%% @doc What of some scopes, with the patterns set in them, may stay in the VM
+%% when the process that holds them is killed.
+-spec residue([{scope() | none, [pattern()]}]) -> residue().
+residue(Scopes) ->
+    [case Scope of
+         {session, {_, Weak}, _} -> {session, Weak};
+         {legacy, _} -> {Scope, Patterns}
+     end || {Scope, Patterns} <- Scopes, Scope =/= none].
 
-%% @doc Clears a residue.
+%% @doc Clears a residue, as far as that has not been done. On OTP 25 and 26 this
+%% waits for the engine.
 -spec forget(residue()) -> ok.
-forget(none) -> ok;
-forget(engine) -> engine_gone();
-forget({none, Patterns}) -> forget_patterns(Patterns);
-forget({Scope, Patterns}) -> scope_close(Scope, Patterns).
+forget(Residue) ->
+    lists:foreach(fun forget_scope/1, Residue).
+
+forget_scope({session, Weak}) ->
+    case guarded(fun() -> (sessions()):session_destroy(Weak) end) of
+        {ok, _} -> ok;
+        {error, _} -> has_sessions() orelse engine_gone()
+    end;
+forget_scope({Scope, Patterns}) ->
+    scope_close(Scope, Patterns).
 
 %% @doc The process that has the sessions where the VM has none: none or one.
 -spec engine() -> [pid()].

@@ -271,12 +271,17 @@ call(Guard, Request) ->
 join(Guard, Pid, User) ->
     call(Guard, {join, Pid, User}).
 
-%% @doc What of the calling user's is set in the VM at this moment, should it be
-%% killed.
+%% @doc What the calling user has set in the VM at this moment. If it is killed,
+%% the guard clears that. Without a guard and its heir there is no table; the user
+%% is about to end then, and clears by itself.
 -spec note(ets:tab(), inviso_otp:residue()) -> ok.
 note(Table, Residue) ->
-    true = ets:insert(Table, {{residue, self()}, Residue}),
-    ok.
+    try
+        true = ets:insert(Table, {{residue, self()}, Residue}),
+        ok
+    catch
+        error:badarg -> ok
+    end.
 
 %% @doc Which files the calling user has, and the keeper of the tracer that
 %% writes them: they are removed when both are gone.

@@ -100,7 +100,8 @@ start(Ti, Flags, Init, Remove, Clean) ->
 
 %% @doc Opens the trace information and starts the meta tracer of this node, for
 %% a runtime component that traces in the scope given. The calling process gets
-%% `{inviso_rt_meta, Pid, {patterns, [Pattern]} | {event, Event}}'.
+%% `{inviso_rt_meta, Pid, {scope, Scope} | {event, Event}}': first the scope that
+%% the meta tracer has of its own, which is to be closed if it is killed.
 -spec start_link(inviso_ti:destination(), none | spec(), inviso_otp:scope()) ->
           {ok, pid()} | {error, term()}.
 start_link(Ti, none, Flags) ->
@@ -117,7 +118,7 @@ start_link(Ti, Spec, Flags) ->
 
 %% @doc Takes all meta patterns away, removes what functions have set up, and
 %% closes the file. A meta tracer that does not come to it within 5 s is killed;
-%% then patterns may be left.
+%% then its scope is left, as if another process had killed it.
 -spec stop(pid()) -> ok | killed.
 stop(Pid) ->
     Ref = monitor(process, Pid),
@@ -141,8 +142,10 @@ await(Pid, Monitor, Ref) ->
         {Ref, ok} ->
             true = demonitor(Monitor, [flush]),
             ok;
-        {'DOWN', Monitor, process, Pid, _} ->
+        {'DOWN', Monitor, process, Pid, normal} ->
             ok;
+        {'DOWN', Monitor, process, Pid, _} ->
+            killed;
         {'$gen_call', {Pid, _} = From, _} ->
             ok = gen_server:reply(From, {error, suspended}),
             await(Pid, Monitor, Ref)
@@ -353,6 +356,7 @@ init({Starter, Ti0, Spec, Flags}) ->
         {ok, Ti, Feed} ->
             Tracer = inviso_meta_feed:tracer(Feed),
             Scope = inviso_otp:scope_open(inviso_meta, Tracer),
+            Starter ! {?MODULE, self(), {scope, Scope}},
             _ = erlang:send_after(?CLEAN_MS, self(), clean),
             _ = erlang:send_after(?TICK_MS, self(), tick),
             State = inviso_meta_state:new(Starter, Ti, Scope, Flags, Spec),

@@ -75,7 +75,8 @@
              %% what the meta tracer was asked, and for whom
              asked = gen_server:reqids_new()
                  :: gen_server:request_id_collection(),
-             meta_patterns = [] :: [inviso_otp:pattern()],
+             %% its own
+             meta_scope = none :: none | inviso_otp:scope(),
              %% in the order they were set
              patterns = [] :: [inviso_otp:pattern()]}).
 
@@ -278,7 +279,7 @@ happened({'GUARD_DOWN', _, process, _, _}, Rt) ->
     {stop, {shutdown, no_guard}, Rt};
 happened({'EXIT', Pid, Reason}, #rt{meta = Pid} = Rt) ->
     ok = left(killed, Rt),
-    Rt1 = noted(Rt#rt{meta = none, meta_patterns = []}),
+    Rt1 = noted(Rt#rt{meta = none, meta_scope = none}),
     {noreply, event({meta_down, {died, Reason}}, Rt1)};
 happened({inviso_rt_meta, Pid, What}, Rt) ->
     {noreply, from_meta(Pid, What, Rt)};
@@ -370,13 +371,10 @@ failed(Failures, Rt) ->
     lists:foldl(fun(F, Acc) -> event({callback_failed, F}, Acc) end, Rt,
                 Failures).
 
-%% What the guard must clear, should this process be killed.
-noted(#rt{notes = Notes} = Rt) ->
-    #rt{scope = Scope, patterns = Ps, meta_patterns = Ms} = Rt,
-    Residue = case Scope of
-                  none -> inviso_otp:residue(none, []);
-                  _ -> inviso_otp:residue(Scope, Ms ++ Ps)
-              end,
+%% What the guard must clear if this process is killed. Then the meta tracer
+%% ends too, but a function of the user's may keep it from that.
+noted(#rt{notes = Notes, scope = Scope, meta_scope = Meta} = Rt) ->
+    Residue = inviso_otp:residue([{Scope, Rt#rt.patterns}, {Meta, []}]),
     ok = inviso_push:note(Notes, Residue),
     Rt.
 
@@ -410,7 +408,8 @@ init_tracing(TracerData, Rt) ->
 begin_tracing(Plan, Output, Opened, Rt) ->
     try inviso_otp:scope_open(inviso, inviso_output:tracer(Output)) of
         Scope ->
-            {Reply, Rt1} = init_meta(Plan, traces(Scope, Output, Opened)),
+            Noted = noted(Opened#rt{scope = Scope}),
+            {Reply, Rt1} = init_meta(Plan, traces(Scope, Output, Noted)),
             {Reply, load_check_in(0, changed(Rt1))}
     catch
         error:Reason ->
@@ -463,7 +462,7 @@ stop_tracing(#rt{state = tracing, scope = Scope, output = Output} = Rt) ->
     ok = stop_meta(Rt),
     Rt1 = closed(inviso_output:close(Output), Rt),
     Rt1#rt{state = idle, scope = none, output = none, meta = none,
-           meta_patterns = [], keeper = none};
+           meta_scope = none, keeper = none};
 stop_tracing(Rt) ->
     Rt.
 
@@ -476,12 +475,11 @@ closed(_, Rt) ->
 stop_meta(#rt{meta = none}) -> ok;
 stop_meta(#rt{meta = Meta} = Rt) -> left(inviso_rt_meta:stop(Meta), Rt).
 
-%% One that was killed leaves its patterns, where they are no session's: those
-%% that others have on the same functions are theirs.
+%% One that was killed leaves its scope.
 left(ok, _) ->
     ok;
-left(killed, #rt{scope = Scope, meta_patterns = Patterns}) ->
-    inviso_otp:forget(inviso_otp:residue(Scope, Patterns)).
+left(killed, #rt{meta_scope = Scope}) ->
+    inviso_otp:forget(inviso_otp:residue([{Scope, []}])).
 
 clear(Opts, Rt0) ->
     Rt = stop_tracing(Rt0),
@@ -515,7 +513,7 @@ suspend_meta(#rt{meta = none} = Rt) ->
     Rt;
 suspend_meta(#rt{meta = Meta} = Rt) ->
     ok = left(inviso_rt_meta:suspend(Meta), Rt),
-    Rt#rt{meta_patterns = []}.
+    Rt.
 
 %% Only one check at a time is due.
 load_check_in(Ms, #rt{state = tracing, status = running,
@@ -576,8 +574,8 @@ own(#rt{output = Output, meta = Meta, overload = Overload}) ->
 
 %% A function that the meta tracer runs may ask this process for something, so
 %% this process never waits for it but to end it.
-from_meta(Meta, {patterns, Patterns}, #rt{meta = Meta} = Rt) ->
-    noted(Rt#rt{meta_patterns = Patterns});
+from_meta(Meta, {scope, Scope}, #rt{meta = Meta} = Rt) ->
+    noted(Rt#rt{meta_scope = Scope});
 %% Also the last words of one that was told to end.
 from_meta(_, {event, Event}, Rt) ->
     event(Event, Rt);

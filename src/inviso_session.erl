@@ -487,11 +487,10 @@ armed(#session{map = #{limits := Limits}} = S) ->
 own(#session{reader = Reader, closer = Closer, keeper = Keeper}) ->
     [self(), Reader, Closer, Keeper | inviso_push:own()].
 
-%% Should we be killed. Where there are sessions nothing would stay.
+%% For the guard, in case this process is killed.
 noted(#session{table = Table, scope = Scope, plan = Plan} = S) ->
-    _ = inviso_otp:has_sessions()
-        orelse inviso_push:note(Table, inviso_otp:residue(
-                                         Scope, inviso_arm:patterns(Plan))),
+    Residue = inviso_otp:residue([{Scope, inviso_arm:patterns(Plan)}]),
+    ok = inviso_push:note(Table, Residue),
     S.
 
 watch_later() ->
@@ -667,7 +666,7 @@ expected({crashed, Reason}, S) ->
     S#session{text = text("~0tP", [Reason, 30])}.
 
 closed({ok, {Counters, Result}}, #session{table = Table} = S) ->
-    ok = inviso_push:note(Table, inviso_otp:residue(none, [])),
+    ok = inviso_push:note(Table, inviso_otp:residue([])),
     tracer_closed(Result, S#session{counters = Counters, scope = none,
                                     tracer = none});
 closed({crashed, Reason}, S) ->
