@@ -53,7 +53,7 @@
          tpm_globalnames/0, tpm_globalnames/1,
          ctpm_globalnames/0, ctpm_globalnames/1,
          list_logs/0, list_logs/1, delete_log/0, delete_log/1, delete_log/2,
-         fetch_log/2, fetch_log/3, fetch_log/4]).
+         fetch_log/2, fetch_log/3, fetch_log/4, state/0, state/1]).
 
 -export_type([node_result/1, result/1, option/0, mod/0, ari/0, match_spec/0,
               pattern/0, pattern_opts/0, counts/0, counted/0, proc_spec/0, flags/0,
@@ -253,6 +253,14 @@ init_tracing(Arg) ->
 -spec init_tracing([node()], term()) ->
           result({ok, [{trace_log | ti_log, term()}]}).
 init_tracing(Nodes, TracerData) -> call({init_tracing, Nodes, TracerData}).
+
+%% @doc What the runtime components of all nodes do and know, for debugging.
+-spec state() -> result({ok, inviso_rt:facts()}).
+state() -> ask(all, state).
+
+%% @doc The same of some nodes.
+-spec state([node()]) -> result({ok, inviso_rt:facts()}).
+state(Nodes) -> ask(Nodes, state).
 
 %% @doc Ends tracing on all nodes; the logs are complete when it returns.
 -spec stop_tracing() -> result({ok, idle | new}).

@@ -130,8 +130,7 @@ fetch(Reader, Logs, Dir, Prefix, Cancel) ->
             cancelled;
         {How, Done} ->
             {How, [{Kind, [R || {K, R} <- Done, K =:= Kind]}
-                   || Kind <- [trace_log, ti_log],
-                      lists:keymember(Kind, 1, Logs)]}
+                   || Kind <- [trace_log, ti_log]]}
     end.
 
 files([], _Peer, _Dir, Done) ->

@@ -13,7 +13,20 @@
          init_tpm/4, init_tpm/7, tpm/4, tpm/5, tpm/8,
          tpm_tracer/4, tpm_tracer/5, tpm_tracer/8, tpm_ms/5, tpm_ms_tracer/5,
          ctpm_ms/4, ctpm/3, local_register/0, remove_local_register/0,
-         global_register/0, remove_global_register/0]).
+         global_register/0, remove_global_register/0, state/0, state/1]).
+
+-export_type([facts/0]).
+
+%% `patterns': how many are kept; `readers': processes that read logs for
+%% others.
+-type facts() :: #{state := inviso_rt_server:state(),
+                   status := inviso_rt_server:status(),
+                   tracerdata := term() | no_tracerdata,
+                   control := none | pid(), tag := term(),
+                   dependency := timeout(),
+                   patterns := non_neg_integer(),
+                   meta_tracer := none | pid(),
+                   readers := [pid()]}.
 
 -type callback() :: inviso_meta_callback:callback().
 
@@ -208,12 +221,25 @@ global_register() -> meta(global_register).
 -spec remove_global_register() -> inviso:node_result(inviso:names_removed()).
 remove_global_register() -> meta(remove_global_register).
 
+%% @doc What the runtime component of this node does and knows, for debugging.
+%% There may be more in later versions.
+-spec state() -> inviso:node_result({ok, facts()}).
+state() -> local(state).
+
+%% @doc The same of a node, or of the runtime component that a process is.
+-spec state(node() | pid()) -> inviso:node_result({ok, facts()}).
+state(Node) when is_atom(Node) -> asked({?MODULE, Node}, state);
+state(Pid) when is_pid(Pid) -> asked(Pid, state).
+
 meta(Request) -> local({meta, Request}).
 
-local(Request) ->
+local(Request) -> asked(?MODULE, Request).
+
+asked(Server, Request) ->
     try
-        gen_server:call(?MODULE, Request, ?TIMEOUT)
+        gen_server:call(Server, Request, ?TIMEOUT)
     catch
         exit:{noproc, _} -> {error, not_started};
+        exit:{{nodedown, _}, _} -> {error, nodedown};
         exit:{Reason, {gen_server, call, _}} -> {error, {no_response, Reason}}
     end.

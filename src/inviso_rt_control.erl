@@ -5,7 +5,7 @@
 -module(inviso_rt_control).
 
 -export([dependency/2, new/2, is_needed/1, change/2, attach/3, adopt/4,
-         handle/3, tell/2]).
+         handle/3, tell/2, facts/1]).
 
 -export_type([control/0]).
 
@@ -30,6 +30,16 @@ dependency(Options, Default) ->
 -spec new(timeout(), term()) -> control().
 new(Dependency, Tag) ->
     #control{dependency = Dependency, tag = Tag}.
+
+%% @doc What is known of it.
+-spec facts(control()) -> #{control := none | pid(), tag := term(),
+                            dependency := timeout()}.
+facts(#control{who = Who, tag = Tag, dependency = Dependency}) ->
+    #{control => case Who of
+                     {Pid, _} -> Pid;
+                     alone -> none
+                 end,
+      tag => Tag, dependency => Dependency}.
 
 %% @doc Whether nothing is to be done without it.
 -spec is_needed(control()) -> boolean().

@@ -20,7 +20,7 @@
                  | {list_logs | delete_log, inviso_rt_logs:which()}
                  | {fetch, pid(), term()}
                  | await_autostart | receiver
-                 | flush | get_status | get_tracerdata | stop.
+                 | flush | get_status | get_tracerdata | state | stop.
 
 %% @doc Sends a request, whose reply `gen_server:receive_response/2' fetches:
 %% so a control component asks many nodes at a time.

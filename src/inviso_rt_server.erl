@@ -249,6 +249,15 @@ request(receiver, _From, #rt{output = Output} = Rt) ->
     {reply, inviso_output:receiver(Output), Rt};
 request(get_status, _From, Rt) ->
     {reply, {ok, {Rt#rt.state, Rt#rt.status}}, Rt};
+request(state, _From, #rt{tracerdata = Known, patterns = Ps} = Rt) ->
+    Facts = inviso_rt_control:facts(Rt#rt.control),
+    {reply, {ok, Facts#{state => Rt#rt.state, status => Rt#rt.status,
+                        tracerdata => case Known of
+                                          {some, TD, _} -> TD;
+                                          none -> no_tracerdata
+                                      end,
+                        patterns => length(Ps), meta_tracer => Rt#rt.meta,
+                        readers => maps:values(Rt#rt.readers)}}, Rt};
 request(get_tracerdata, _From, #rt{tracerdata = {some, TD, _}} = Rt) ->
     {reply, {ok, TD}, Rt};
 request(get_tracerdata, _From, Rt) ->

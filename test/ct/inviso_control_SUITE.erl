@@ -19,6 +19,7 @@
          suspend_and_cancel_suspension/1,
          suspend_ends_a_fetch/1,
          get_tracerdata/1,
+         state/1,
          a_runtime_component_that_dies/1,
          a_tracer_that_dies/1,
          requests_of_many_nodes/1,
@@ -52,6 +53,7 @@ all() ->
      suspend_and_cancel_suspension,
      suspend_ends_a_fetch,
      get_tracerdata,
+     state,
      a_runtime_component_that_dies,
      a_tracer_that_dies,
      requests_of_many_nodes,
@@ -389,7 +391,8 @@ suspend_ends_a_fetch(Config) ->
                    end),
     wait_until(fun() -> readers(N2) =/= [] end),
     {ok, [{Node2, ok}]} = inviso(N1, suspend, [why]),
-    {ok, [{Node2, {incomplete, [{trace_log, [{error, _}]}]}}]} =
+    {ok, [{Node2, {incomplete, [{trace_log, [{error, _}]},
+                                {ti_log, []}]}}]} =
         receive {fetched, Result} -> Result end,
     [] = readers(N2),
     {ok, _} = inviso(N1, stop_all, []).
@@ -417,6 +420,32 @@ get_tracerdata(Config) ->
     {error, {badarg, x}} = inviso(N1, get_tracerdata, [x]),
     {ok, _} = inviso(N1, clear, []),
     {ok, [{Node1, {ok, no_tracerdata}}, _]} = inviso(N1, get_tracerdata, []),
+    {ok, _} = inviso(N1, stop_all, []).
+
+%% inviso:state/0,1, inviso_rt:state/0,1
+state(Config) ->
+    {N1, Node1, N2, Node2} = nodes_of(Config),
+    Rt = fun(Args) -> call(N1, inviso_rt, state, Args) end,
+    {error, not_started} = Rt([]),
+    {error, not_started} = Rt([Node2]),
+    {error, nodedown} = Rt([nowhere@nohost]),
+    {ok, Ctrl} = inviso(N1, start, []),
+    {ok, []} = inviso(N1, state, []),
+    {ok, _} = inviso(N1, add_nodes, [[Node1, Node2], tag, [{dependency, 9}]]),
+    New = {ok, #{state => new, status => running, tracerdata => no_tracerdata,
+                 control => Ctrl, tag => tag, dependency => 9, patterns => 0,
+                 meta_tracer => none, readers => []}},
+    {ok, [{Node1, New}, {Node2, New}]} = inviso(N1, state, []),
+    New = Rt([]),
+    {ok, _} = inviso(N1, init_tracing, [[Node2], {file, "a.log"}]),
+    {ok, _} = inviso(N1, tpl, [[Node2], lists, seq, 2, []]),
+    {ok, _} = inviso(N1, suspend, [[Node2], why]),
+    {ok, [{Node2, {ok, #{state := tracing, status := {suspended, why},
+                         tracerdata := {file, "a.log"}, patterns := 1}} = Is},
+          {nowhere@nohost, {error, not_an_added_node}}]} =
+        inviso(N1, state, [[Node2, nowhere@nohost]]),
+    Is = Rt([Node2]),
+    Is = Rt([call(N2, erlang, whereis, [inviso_rt])]),
     {ok, _} = inviso(N1, stop_all, []).
 
 %% --- trouble ----------------------------------------------------------------

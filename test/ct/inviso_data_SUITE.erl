@@ -872,14 +872,16 @@ fetch_log(Config) ->
              {ok, [{Node2, Q}]} = inviso(N1, fetch_log, [Specs, ".", "q_"]),
              true = same(N2, "a.log", N1, "q_a.log")
          end || Specs <- [[Node2], [{Node2, TD}], [{Node2, Listed}]]],
-    {ok, [{Node2, {complete, [{ti_log, [{ok, "ti_a.ti"}]}]}}]} =
+    {ok, [{Node2, {complete, [{trace_log, []},
+                              {ti_log, [{ok, "ti_a.ti"}]}]}}]} =
         inviso(N1, fetch_log, [[{Node2, [{ti_log, ".", ["a.ti"]}]}], ".",
                                "ti_"]),
     %% Files that are not there, or cannot be written.
-    {ok, [{Node2, {complete, [{trace_log, []}]}}]} =
+    {ok, [{Node2, {complete, [{trace_log, []}, {ti_log, []}]}}]} =
         inviso(N1, fetch_log, [[{Node2, {file, "no.log"}}], ".", "p_"]),
     {ok, [{Node2, {incomplete,
-                   [{trace_log, [{error, {remote_open, "./no.log"}}]}]}}]} =
+                   [{trace_log, [{error, {remote_open, "./no.log"}}]},
+                    {ti_log, []}]}}]} =
         inviso(N1, fetch_log, [[{Node2, [{trace_log, ".",
                                           ["no.log", "a.log"]}]}], ".", "p_"]),
     {ok, [{Node2, {incomplete,
@@ -910,7 +912,9 @@ fetch_log_to_another_node(Config) ->
     {ok, _} = inviso(N1, init_tracing, [[{Node1, {file, "a.log"}},
                                          {Node2, {file, "b.log"}}]]),
     stopped(N1),
-    Got = fun(Name) -> {complete, [{trace_log, [{ok, Name}]}]} end,
+    Got = fun(Name) ->
+                  {complete, [{trace_log, [{ok, Name}]}, {ti_log, []}]}
+          end,
     A = Got("p_a.log"),
     B = Got("p_b.log"),
     {ok, [{Node1, A}, {Node2, B}]} = inviso(N1, fetch_log, [Node2, ".", "p_"]),
@@ -945,7 +949,8 @@ a_fetch_that_goes_on(Config) ->
     wait_until(fun() -> filelib:file_size(Here) > 0 end, 60000),
     {ok, [{Node2, ok}]} = inviso(N1, suspend, [[Node2], stop_it]),
     {ok, [{Node2, {incomplete,
-                   [{trace_log, [{error, {truncated, "p_big.log"}}]}]}}]} =
+                   [{trace_log, [{error, {truncated, "p_big.log"}}]},
+                    {ti_log, []}]}}]} =
         receive {fetched, Answer} -> Answer end,
     {ok, _} = inviso(N1, cancel_suspension, [[Node2]]),
     true = filelib:file_size(Here) > 0,
@@ -956,7 +961,8 @@ a_fetch_that_goes_on(Config) ->
     %% As long as it has another name, no other file can be taken for it.
     ok = file:make_link(Here, Here ++ ".begun"),
     Inode = inode(Here),
-    Whole = {ok, [{Node2, {complete, [{trace_log, [{ok, "p_big.log"}]}]}}]},
+    Whole = {ok, [{Node2, {complete, [{trace_log, [{ok, "p_big.log"}]},
+                                      {ti_log, []}]}}]},
     Whole = inviso(N1, fetch_log, [Spec, ".", "p_"]),
     true = same(N2, "big.log", N1, "p_big.log"),
     Inode = inode(Here),
@@ -998,8 +1004,10 @@ a_fetch_from_a_node_that_dies(Config) ->
     wait_until(fun() -> filelib:file_size(Here) > 0 end, 60000),
     inviso_test_lib:stop_node(N2),
     {ok, [{Node2, {incomplete,
-                   [{trace_log, [{error, {truncated, "p_big.log"}}]}]}},
-          {Node1, {complete, [{trace_log, [{ok, "p_a.log"}]}]}}]} =
+                   [{trace_log, [{error, {truncated, "p_big.log"}}]},
+                    {ti_log, []}]}},
+          {Node1, {complete, [{trace_log, [{ok, "p_a.log"}]},
+                              {ti_log, []}]}}]} =
         receive {fetched, Answer} -> Answer end,
     true = filelib:file_size(Here) > 0.
 

@@ -230,7 +230,8 @@ a_fetch_leaves_the_owner_nothing_but_files(Config) ->
     Spec = [{Node2, [{trace_log, ".", ["big", "absent"]}]}],
     {ok, [{Node2, {incomplete,
                    [{trace_log, [{ok, "q_big"},
-                                 {error, {remote_open, "./absent"}}]}]}}]} =
+                                 {error, {remote_open, "./absent"}}]},
+                    {ti_log, []}]}}]} =
         inviso(N1, fetch_log, [Spec, ".", "q_"]),
     {ok, Big} = file:read_file(filename:join(Dir1, "q_big")),
     {ok, _} = inviso(N1, stop_nodes, []),
@@ -419,7 +420,7 @@ a_wrap_set_is_listed_fetched_and_cleared(Config) ->
     {ok, [{Node2, {ok, [{trace_log, ".", Files}]}}]} =
         inviso(N1, list_logs, []),
     true = length(Files) > 1 andalso length(Files) =< 3,
-    {ok, [{Node2, {complete, [{trace_log, Fetched}]}}]} =
+    {ok, [{Node2, {complete, [{trace_log, Fetched}, {ti_log, []}]}}]} =
         inviso(N1, fetch_log, [".", "p_"]),
     Fetched = [{ok, "p_" ++ F} || F <- Files],
     Sets = [{Node2, [{trace_log, [F || {ok, F} <- Fetched]}]}],
