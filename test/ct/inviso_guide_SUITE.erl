@@ -22,8 +22,9 @@
 
 -export([all/0, suite/0, init_per_testcase/2, end_per_testcase/2]).
 
--export([overview/1, first_trace/1, autostart/1, trace_cases/1, sessions/1,
-         meta_tracing/1, trace_sessions/1]).
+-export([overview/1, first_trace/1, first_trace_in_one_directory/1,
+         autostart/1, trace_cases/1, sessions/1, meta_tracing/1,
+         meta_tracing_in_one_directory/1, trace_sessions/1]).
 %% On the nodes.
 -export([shell/0, eval/2]).
 
@@ -32,7 +33,8 @@
 suite() -> [{timetrap, {seconds, 600}}].
 
 all() ->
-    [overview, first_trace, autostart, trace_cases, sessions, meta_tracing,
+    [overview, first_trace, first_trace_in_one_directory, autostart,
+     trace_cases, sessions, meta_tracing, meta_tracing_in_one_directory,
      trace_sessions].
 
 init_per_testcase(Case, Config) ->
@@ -56,6 +58,13 @@ overview(Config) -> chapter("1-overview.md", Config).
 
 first_trace(Config) -> chapter("2-first-trace.md", Config).
 
+%% Readers start both nodes where they are.
+first_trace_in_one_directory(Config) ->
+    [{_, N1}, _] = ?config(nodes, Config),
+    in_one_directory("2-first-trace.md", Config),
+    %% In the chapter its logs are removed, but for what was fetched.
+    [] = filelib:wildcard(filename:join(dir(N1), "guide?_*.{log,ti}")).
+
 autostart(Config) -> chapter("3-autostart.md", Config).
 
 trace_cases(Config) -> chapter("4-trace-cases.md", Config).
@@ -63,6 +72,9 @@ trace_cases(Config) -> chapter("4-trace-cases.md", Config).
 sessions(Config) -> chapter("5-sessions.md", Config).
 
 meta_tracing(Config) -> chapter("6-meta-tracing.md", Config).
+
+meta_tracing_in_one_directory(Config) ->
+    in_one_directory("6-meta-tracing.md", Config).
 
 trace_sessions(Config) -> chapter("7-trace-sessions.md", Config).
 
@@ -88,6 +100,11 @@ eval(Shell, Line) ->
     receive {Shell, Result} -> Result end.
 
 %% --- doing it ---------------------------------------------------------------
+
+in_one_directory(Name, Config) ->
+    [{_, N1}, {_, N2}] = ?config(nodes, Config),
+    ok = call(N2, file, set_cwd, [dir(N1)]),
+    chapter(Name, Config).
 
 chapter(Name, Config) ->
     {ok, Text} = file:read_file(filename:join([root(), "docs", "guide", Name])),
