@@ -24,6 +24,7 @@ struct talk {
 	int fd;
 	bool keep;    /* the socket, when libei closes it */
 	bool greeted; /* the first message is sent */
+	bool silent;  /* the node closed without a word, and is there */
 };
 
 static int talk_socket(void **ctx, void *setup)
@@ -182,17 +183,26 @@ static int own_host(char *host, size_t size, const struct inv_node_name *node,
 
 /*
  * The node keeps an atom of each name for good, so names are used again: a
- * number below NAMES, or below more of them the more are taken.
+ * number below NAMES, or below more of them the more are taken.  It goes by the
+ * clock, so that some seconds pass before a name is used again: by then the
+ * node knows that the command of before is gone.
  */
 #define NAMES 64
 #define NAMES_MAX 65536
 #define NAMES_GROW 4 /* names that are taken, for twice as many to draw from */
+#define NAME_MS 100  /* for one name */
+#define NAME_STEP 17 /* to another, when one is taken */
 #define TRIES_MAX 60
+#define SILENT_MAX 3 /* tries: so a node closes, too, while it refuses a name */
 
 static unsigned draw(uint16_t random, unsigned taken)
 {
 	unsigned n = NAMES;
 
+	if (taken < NAMES_GROW)
+		return ((unsigned)(inv_net_now() / NAME_MS) +
+			taken * NAME_STEP) %
+		       NAMES;
 	for (; taken >= NAMES_GROW && n < NAMES_MAX; taken -= NAMES_GROW)
 		n *= 2;
 	return random % n;
@@ -256,12 +266,15 @@ static bool is_gone(const struct inv_node_name *node,
 }
 
 static int why(const struct inv_node_name *node,
-	       const struct inv_epmd_place *at, const struct talk *t,
+	       const struct inv_epmd_place *at, struct talk *t,
 	       struct inv_err *err)
 {
-	if (inv_handshake_closed(&t->says) && is_gone(node, at, t->p))
+	bool closed = inv_handshake_closed(&t->says);
+
+	if (closed && is_gone(node, at, t->p))
 		return inv_err_set(err, INV_EUNREACHABLE,
 				   "the node went away while connecting");
+	t->silent = closed && t->says.n == 0;
 	return inv_handshake_why(&t->says, node, at->port, err);
 }
 
@@ -299,6 +312,8 @@ int inv_handshake(const struct inv_node_name *node,
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	unsigned taken = 0;
+	unsigned silent = 0;
+	bool again;
 	int r;
 
 	pthread_once(&once, init_ei);
@@ -306,7 +321,8 @@ int inv_handshake(const struct inv_node_name *node,
 		struct talk t = { .p = p, .fd = -1 };
 
 		r = attempt(node, at, cookie, taken, &t, out, err);
-	} while (r == INV_EBUSY && ++taken < TRIES_MAX);
+		again = r == INV_EBUSY || (t.silent && ++silent < SILENT_MAX);
+	} while (again && ++taken < TRIES_MAX);
 	if (r != INV_EBUSY)
 		return r;
 	if (err)

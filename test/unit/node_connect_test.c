@@ -233,6 +233,57 @@ static void a_node_that_dies_while_we_connect(void **state)
 	}
 }
 
+/* Takes a name, and closes without a word. */
+struct shy {
+	int listening;
+	unsigned names;
+	uint8_t name[8][128];
+};
+
+static void *be_shy(void *arg)
+{
+	struct shy *s = arg;
+	int fd;
+
+	while ((fd = accept(s->listening, NULL, NULL)) >= 0) {
+		uint8_t *at = s->name[s->names % 8];
+
+		/* To see whether it is there is no try. */
+		s->names += recv(fd, at, sizeof(s->name[0]), 0) > 20;
+		close(fd);
+	}
+	return NULL;
+}
+
+/* After length (2), 'N', flags (8), creation (4), length (2). */
+static const char *name_in(const struct shy *s, unsigned i)
+{
+	return (const char *)s->name[i] + 17;
+}
+
+/* So does one that has not yet done with a command of that name. */
+static void another_name_is_tried_where_one_is_refused_silently(void **state)
+{
+	struct shy s = { 0 };
+	pthread_t thread;
+	struct fake epmd;
+	uint16_t port;
+
+	(void)state;
+	s.listening = listen_any(&port);
+	assert_int_equal(pthread_create(&thread, NULL, be_shy, &s), 0);
+	start_fake_at(&epmd, port);
+	assert_int_equal(try_one("a@localhost"), INV_EUNREACHABLE);
+	assert_words("without a word");
+	stop_fake(&epmd);
+	shutdown(s.listening, SHUT_RDWR);
+	pthread_join(thread, NULL);
+	close(s.listening);
+	assert_int_equal(s.names, 3);
+	assert_string_not_equal(name_in(&s, 0), name_in(&s, 1));
+	assert_string_not_equal(name_in(&s, 1), name_in(&s, 2));
+}
+
 /* The same words from a node that stays: it is the cookie. */
 static void a_node_that_closes_after_our_answer(void **state)
 {
@@ -458,6 +509,8 @@ int main(void)
 		cmocka_unit_test(who_is_tired_of_waiting_closes),
 		cmocka_unit_test(no_node_at_the_port),
 		cmocka_unit_test(a_node_that_dies_while_we_connect),
+		cmocka_unit_test(
+			another_name_is_tried_where_one_is_refused_silently),
 		cmocka_unit_test(a_node_that_closes_after_our_answer),
 		cmocka_unit_test(another_cookie),
 		cmocka_unit_test(names_are_used_again),
