@@ -13,6 +13,7 @@
 
 -export([a_session/1,
          a_session_that_arms/1,
+         who_has_the_one_tracer_of_the_vm/1,
          the_workers_of_a_session/1,
          a_runtime_component/1,
          a_runtime_component_whose_meta_tracer_hangs/1,
@@ -22,6 +23,7 @@
          the_engine_and_its_heir/1,
          the_engine_whose_heir_was_killed_before/1,
          the_keepers/1,
+         the_keeper_of_a_delivery/1,
          the_guard/1,
          the_guard_and_its_heir/1,
          the_guard_and_its_users/1,
@@ -39,6 +41,7 @@ all() -> [{group, guest}, {group, installed}].
 groups() ->
     Everywhere = [a_session,
                   a_session_that_arms,
+                  who_has_the_one_tracer_of_the_vm,
                   the_workers_of_a_session,
                   a_runtime_component,
                   a_runtime_component_whose_meta_tracer_hangs,
@@ -47,6 +50,7 @@ groups() ->
                   the_engine_and_its_heir,
                   the_engine_whose_heir_was_killed_before,
                   the_keepers,
+                  the_keeper_of_a_delivery,
                   the_guard,
                   the_guard_and_its_heir,
                   the_guard_and_its_users,
@@ -238,6 +242,34 @@ a_session_that_arms(Config) ->
     gone = leave(Guard),
     is_left(Config).
 
+%% As a session does for what the engine cannot do; its note has the patterns.
+who_has_the_one_tracer_of_the_vm(Config) ->
+    Node = ?config(node, Config),
+    {ok, #{guard := Guard}} = attach(Node),
+    Tracer = evaluated(Node, "receive after infinity -> ok end.", []),
+    Owner = evaluated(
+              Node,
+              "User = {session, <<\"alone\">>, <<\"tester\">>, 0},"
+              "{ok, Table, _} = inviso_push:join(Guard, self(), User),"
+              "Scope = inviso_otp:scope_open(alone, inviso, Tracer),"
+              "Seq = {lists, seq, 2},"
+              "ok = inviso_push:note(Table, inviso_otp:residue("
+              "                                 [{Scope, [{local, Seq, true}]}])),"
+              "{ok, 1} = inviso_otp:set_pattern(Scope, local, Seq, true, []),"
+              "{ok, 1} = inviso_otp:set_flags(Scope, true, Tracee, [call], []),"
+              "Test ! {self(), traces},"
+              "receive after infinity -> ok end.",
+              [{'Guard', Guard}, {'Tracer', Tracer}, {'Test', self()},
+               {'Tracee', ?config(tracee, Config)}]),
+    receive {Owner, traces} -> ok end,
+    true = is_traced(Config),
+    ok = kill(Node, [Owner]),
+    ok = goes(Config),
+    true = call(Node, erlang, is_process_alive, [Tracer]),
+    ok = kill(Node, [Tracer]),
+    gone = leave(Guard),
+    is_left(Config).
+
 %% It goes on with others, and they end with it.
 the_workers_of_a_session(Config) ->
     Node = ?config(node, Config),
@@ -263,14 +295,15 @@ the_workers_of_a_session(Config) ->
 %% --- runtime components -----------------------------------------------------
 
 component(Config) ->
+    component({file, filename:join(?config(dir, Config), "a.log")}, Config).
+
+component(Trace, Config) ->
     #{name := Name} = Node = ?config(node, Config),
-    Dir = ?config(dir, Config),
+    Ti = filename:join(?config(dir, Config), "a.ti"),
     {ok, _} = inviso:start(),
     {ok, [{Name, {ok, new}}]} = inviso:add_nodes([Name], owned),
     {ok, [{Name, {ok, [{trace_log, ok}, {ti_log, ok}]}}]} =
-        inviso:init_tracing([Name],
-                            [{trace, {file, filename:join(Dir, "a.log")}},
-                             {ti, {file, filename:join(Dir, "a.ti")}}]),
+        inviso:init_tracing([Name], [{trace, Trace}, {ti, {file, Ti}}]),
     {ok, [{Name, {ok, [1]}}]} = inviso:tpl([Name], lists, seq, 2, []),
     {ok, [{Name, {ok, 1}}]} =
         inviso:tpm([Name], ordsets, union, 2, [], void, {erlang, hd}, void,
@@ -429,6 +462,20 @@ the_keepers(Config) ->
     ok = ask(Session, remove),
     {ok, _} = inviso:stop_nodes([Name]),
     gone = leave(Guard),
+    is_left(Config).
+
+%% Or of what it delivers to.
+the_keeper_of_a_delivery(Config) ->
+    #{name := Name} = Node = ?config(node, Config),
+    Rt = component(collector, Config),
+    Copy = holder(Node, Rt),
+    [Keeper] = [K || {sink, _, #{keeper := K}}
+                         <- tuple_to_list(call(Node, sys, get_state, [Rt]))],
+    ok = kill(Node, [Keeper]),
+    ok = goes(Config),
+    {ok, [{Name, {ok, {idle, running}}}]} = inviso:get_status([Name]),
+    ok = given_back([Copy]),
+    {ok, _} = inviso:stop_nodes([Name]),
     is_left(Config).
 
 %% --- the guard --------------------------------------------------------------
