@@ -248,9 +248,18 @@ nothing_happens(Config) ->
     Opts = opts(Config, Node),
     Cmd = ?LIB:start(Opts, ["trace", "-n", Name, "--for", "200s",
                             "lists:zipwith3/4"], 240000),
-    ok = ?LIB:until_tracing(Opts, Name, Cmd),
+    until_armed(Cmd, [Name]),
     ok = ?LIB:signal(Cmd, "INT"),
     #{status := 0} = ?LIB:wait(Cmd, 100000).
+
+%% The command has heard that all of them trace.
+until_armed(Cmd, Names) ->
+    ?LIB:until(fun() ->
+                       Err = ?LIB:err(Cmd),
+                       [N || N <- Names,
+                             re:run(Err, N ++ ": 1 function") =:= nomatch]
+                           =:= []
+               end).
 
 usage(Config) ->
     Node = a_node(Config),
@@ -559,7 +568,7 @@ why_several_stop(Config) ->
     Cmd = ?LIB:start(opts(Config, A),
                      ["record", "-n", lists:join(",", Names), "--for", "200s",
                       "lists:seq/2"], 240000),
-    ok = ?LIB:until_tracing(opts(Config, A), hd(Names), Cmd),
+    until_armed(Cmd, Names),
     ok = ?LIB:signal(Cmd, "INT"),
     #{out := Recorded} = ?LIB:wait(Cmd, 100000),
     [says(Recorded, [N ++ ": .*; interrupted"]) || N <- Names].
