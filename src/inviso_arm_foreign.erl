@@ -10,6 +10,10 @@
 
 -define(MAX_NOTED, 3).
 
+%% Processes that ask side by side, where there are many to be asked.
+-define(SIDES, 128).
+-define(MANY, 1000).
+
 %% @doc Throws `{refused, Text}' when a function has a pattern that one of ours
 %% would change.
 -spec functions(inviso_otp:way(), [inviso_arm_functions:operation()]) -> ok.
@@ -57,8 +61,8 @@ events(Way, Events) ->
 processes(Way, Who, Flags) ->
     _ = [refused("~ts already traced, by ~ts. ~ts",
                  [whose(W), owner(Tracer), one_only()])
-         || Flags =/= [], not inviso_otp:has_sessions(), W <- Who,
-            {Tracer, _} <- [inviso_otp:foreign_tracer(Way, W)]],
+         || Flags =/= [],
+            {W, Tracer} <- found(Way, Who, fun(_) -> true end)],
     ok.
 
 %% @doc Patterns are the VM's, not a tracer's: somebody who traces calls of any
@@ -67,11 +71,55 @@ processes(Way, Who, Flags) ->
 calls(Way) ->
     _ = [refused("calls are traced already, by ~ts. ~ts",
                  [owner(Tracer), one_only()])
-         || not inviso_otp:has_sessions(),
-            W <- [new_processes | processes()],
-            {Tracer, Flags} <- [inviso_otp:foreign_tracer(Way, W)],
-            lists:member(call, Flags)],
+         || {_, Tracer} <- found(Way, [new_processes | processes()],
+                                 fun(Flags) -> lists:member(call, Flags) end)],
     ok.
+
+%% The first whose tracer is a foreign one, and has flags such as these.
+%% A process that is asked answers when it comes to run, in its turn: where many
+%% wait to be run, many have to be asked at once.
+found(Way, Who, Is) ->
+    case not inviso_otp:has_sessions() andalso length(Who) of
+        false -> [];
+        N when N < ?MANY -> found_among(Who, Way, Is);
+        N -> found_in(parts(Who, N div ?SIDES + 1), Way, Is)
+    end.
+
+found_among([], _, _) ->
+    [];
+found_among([W | Ws], Way, Is) ->
+    case inviso_otp:foreign_tracer(Way, W) of
+        {Tracer, Flags} ->
+            case Is(Flags) of
+                true -> [{W, Tracer}];
+                false -> found_among(Ws, Way, Is)
+            end;
+        none ->
+            found_among(Ws, Way, Is)
+    end.
+
+parts([], _) -> [];
+parts(Who, N) ->
+    {Part, Rest} = lists:split(min(N, length(Who)), Who),
+    [Part | parts(Rest, N)].
+
+%% They end with us.
+found_in(Parts, Way, Is) ->
+    Me = self(),
+    Ask = fun(Part) ->
+                  spawn_opt(fun() ->
+                                    Me ! {self(), found_among(Part, Way, Is)}
+                            end, [link, monitor, {priority, high}])
+          end,
+    Answers = [receive
+                   {Pid, Found} ->
+                       _ = unlink(Pid),
+                       _ = demonitor(Ref, [flush]),
+                       Found;
+                   {'DOWN', Ref, process, Pid, Reason} ->
+                       exit(Reason)
+               end || {Pid, Ref} <- [Ask(Part) || Part <- Parts]],
+    lists:sublist(lists:append(Answers), 1).
 
 %% @doc Patterns that nobody's process meets now, ours would. Our engine tells
 %% nobody of calls that it has no pattern for.

@@ -287,22 +287,28 @@ new_ports(_, _) ->
 ignored({ok, _}) -> ok;
 ignored({error, _} = E) -> E.
 
-%% @doc Sets the flags of the next few of a list.
+%% @doc Sets the flags of the next few of a list: processes together, since
+%% each request takes a turn of whom it is made to.
 -spec walk([pid() | port()], non_neg_integer(), who(), inviso_otp:scope(),
            [pid()]) -> {ok, [pid() | port()]} | {error, term()}.
-walk([_ | _] = Rest, 0, _, _, _) ->
-    {ok, Rest};
-walk([], _, _, _, _) ->
-    {ok, []};
-walk([P | Rest], N, Who, Scope, Own) when is_pid(P) ->
-    case inviso_otp:set_flags(Scope, P, maps:get(flags, Who), Own) of
-        {ok, _} -> walk(Rest, N - 1, Who, Scope, Own);
+walk(Walk, N, Who, Scope, Own) ->
+    {Next, Rest} = lists:split(min(N, length(Walk)), Walk),
+    {Pids, Ports} = lists:partition(fun is_pid/1, Next),
+    case pids_flags(Pids, Who, Scope, Own) of
+        ok -> ports_flags(Ports, Rest, Who, Scope);
         {error, _} = E -> E
-    end;
-walk([P | Rest], N, Who, Scope, Own) ->
-    case inviso_otp:set_port_flags(Scope, true, P,
-                                   maps:get(port_flags, Who)) of
-        {ok, _} -> walk(Rest, N - 1, Who, Scope, Own);
+    end.
+
+pids_flags([], _, _, _) ->
+    ok;
+pids_flags(Pids, #{flags := Flags}, Scope, Own) ->
+    inviso_otp:set_flags_each(Scope, Pids, Flags, Own).
+
+ports_flags([], Rest, _, _) ->
+    {ok, Rest};
+ports_flags([P | Ports], Rest, #{port_flags := Flags} = Who, Scope) ->
+    case inviso_otp:set_port_flags(Scope, true, P, Flags) of
+        {ok, _} -> ports_flags(Ports, Rest, Who, Scope);
         {error, _} = E -> E
     end.
 

@@ -98,13 +98,16 @@ loop(State0) ->
     State = State0#state{lost = inviso_engine_lost:tell(State0#state.lost)},
     receive
         {?TAG, gone, Number} ->
-            next(close(Number, look(State)));
+            Began = inviso_engine_lost:now_ms(),
+            next(took(gone, Began, close(Number, look(State))));
         {?TAG, changed, _} ->
             loop(changed(State));
         {?TAG, lost, Tracer} ->
             next(tracer_gone(Tracer, State));
         {?TAG, Ref, Caller, Request} ->
-            {Answer, New} = handle(Request, State#state{caller = Caller}),
+            Began = inviso_engine_lost:now_ms(),
+            {Answer, New0} = handle(Request, State#state{caller = Caller}),
+            New = took(Request, Began, New0),
             Last = map_size(New#state.sessions) =:= 0,
             _ = Last andalso unregister(?MODULE),
             Ref ! {?TAG, Ref, Answer},
@@ -126,6 +129,9 @@ next(#state{sessions = S}) when map_size(S) =:= 0 ->
 next(State) ->
     loop(State).
 
+took(Request, Began, #state{lost = Told} = State) ->
+    State#state{lost = inviso_engine_lost:took(Request, Began, Told)}.
+
 %% Requests that have come meanwhile are before the rest.
 changed(#state{flags = Flags} = State) ->
     {More, New} = inviso_engine_flags:changed(?CHANGED, Flags),
@@ -139,7 +145,8 @@ handle({info, Who} = Request, State) when is_pid(Who); is_port(Who) ->
 handle({_, {info, Who, _}} = Request, State) when is_pid(Who); is_port(Who) ->
     answer(Request, State);
 handle({_, {Kind, Who, _, _}} = Request, State)
-  when Kind =:= process, is_pid(Who); Kind =:= port, is_port(Who) ->
+  when Kind =:= process, is_pid(Who); Kind =:= process, is_list(Who);
+       Kind =:= port, is_port(Who) ->
     answer(Request, State);
 %% That takes a while where there are many modules; of processes there are more.
 handle(Request, State) ->

@@ -16,6 +16,9 @@ change(process, Pid, Change, F) when is_pid(Pid), node(Pid) =:= node() ->
     one(Pid, Change, F);
 change(port, Port, Change, F) when is_port(Port), node(Port) =:= node() ->
     one(Port, Change, F);
+change(process, Pids, Change, F) when is_list(Pids) ->
+    counted(inviso_engine_flags:change_all([P || P <- Pids, P =/= self()],
+                                           Change, F), Change);
 change(Kind, What, Change, F) ->
     case meant(Kind, What) of
         {Existing, New} -> many(kind(Kind), Existing, New, Change, F);

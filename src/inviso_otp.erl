@@ -30,6 +30,7 @@
          scope_close/2,
          set_flags/4,
          set_flags/5,
+         set_flags_each/4,
          set_port_flags/4,
          clear_flags/1,
          set_pattern/5,
@@ -195,6 +196,33 @@ set_flags({session, {_, Weak}, _} = Scope, Who, Flags, Own) ->
     end;
 set_flags(Scope, Who, Flags, Own) ->
     do_flags(Scope, true, Who, Flags, Own).
+
+%% @doc The same for each of some processes; what is gone, or traced by others
+%% where the VM has no sessions, is left out. Our engine is asked once.
+-spec set_flags_each(scope(), [pid()], [atom()], [pid()]) ->
+          ok | {error, term()}.
+set_flags_each({session, S, _} = Scope, Pids, Flags, Own) ->
+    case has_sessions() of
+        true ->
+            set_each(Scope, Pids, Flags, Own);
+        false ->
+            Mine = [P || P <- Pids, is_local(P), not lists:member(P, Own)],
+            case guarded(fun() -> inviso_trace:processes(S, Mine, true, Flags)
+                         end) of
+                {ok, _} -> ok;
+                {error, _} = E -> E
+            end
+    end;
+set_flags_each(Scope, Pids, Flags, Own) ->
+    set_each(Scope, Pids, Flags, Own).
+
+set_each(_, [], _, _) ->
+    ok;
+set_each(Scope, [Pid | Pids], Flags, Own) ->
+    case set_flags(Scope, Pid, Flags, Own) of
+        {ok, _} -> set_each(Scope, Pids, Flags, Own);
+        {error, _} = E -> E
+    end.
 
 do_flags({session, S, _}, How, Pid, Flags, Own) when is_pid(Pid) ->
     case is_local(Pid) andalso not lists:member(Pid, Own) of

@@ -33,7 +33,7 @@
 -module(inviso_trace).
 
 -export([session_create/3, session_destroy/1, session_info/1,
-         process/4, port/4, function/4, send/3, recv/3, info/3,
+         process/4, processes/4, port/4, function/4, send/3, recv/3, info/3,
          delivered/2, install/0]).
 
 -export_type([session/0, match_spec/0]).
@@ -119,6 +119,22 @@ process(Session, Procs, How, Flags) ->
             ok = inviso_engine_tracer:load(tracer, Flags),
             ?ENGINE({Session, {process, Procs, How, Flags}},
                     [Session, Procs, How, Flags])
+    end.
+
+%% @doc The same for each of a list; those that are gone, or that somebody else
+%% traces, are left out.
+-spec processes(session(), [pid()], boolean(), [atom()]) ->
+          non_neg_integer().
+processes(Session, Pids, How, Flags) ->
+    case native() of
+        true ->
+            lists:sum([try trace:process(Session, Pid, How, Flags)
+                       catch error:badarg -> 0
+                       end || Pid <- Pids]);
+        false ->
+            ok = inviso_engine_tracer:load(tracer, Flags),
+            ?ENGINE({Session, {process, Pids, How, Flags}},
+                    [Session, Pids, How, Flags])
     end.
 
 %% @doc Turns trace flags of ports on or off. The count of ports.
