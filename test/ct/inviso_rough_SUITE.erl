@@ -127,10 +127,10 @@ ten_million_events(Config) ->
                                "--json", "-o", "o", ?CALLS]),
     until_tracing(Config, Node, Cmd),
     Tracing = ?NODE:call(Node, erlang, memory, [total]),
-    _ = ?NODE:run(Node, "register(burst, self()), Ls = lists:duplicate(1000,"
-                  "[1]), lists:foreach(fun(_) -> lists:foreach("
-                  "fun lists:last/1, Ls) end, lists:seq(1, 10000))."),
-    Peak = peak(Node, Cmd, 0),
+    Burst = ?NODE:run(Node, "Ls = lists:duplicate(1000, [1]),"
+                      "lists:foreach(fun(_) -> lists:foreach("
+                      "fun lists:last/1, Ls) end, lists:seq(1, 10000))."),
+    Peak = peak(Node, Burst, Cmd, 0),
     ct:comment("~b KiB more than before it began, ~b than before",
                [(Peak - Tracing) div 1024, (Peak - Memory) div 1024]),
     true = Peak - Tracing < 4 * 1024 * 1024,
@@ -141,12 +141,12 @@ ten_million_events(Config) ->
     10000000 = P,
     Status = case Lost of 0 -> 0; _ -> 7 end.
 
-peak(Node, Cmd, Peak) ->
+peak(Node, Burst, Cmd, Peak) ->
     More = max(Peak, ?NODE:call(Node, erlang, memory, [total])),
     ?LIB:ended(Cmd) andalso error({ended, ?LIB:wait(Cmd, 1000)}),
-    case ?NODE:call(Node, erlang, whereis, [burst]) of
-        undefined -> More;
-        _ -> timer:sleep(50), peak(Node, Cmd, More)
+    case ?NODE:call(Node, erlang, is_process_alive, [Burst]) of
+        false -> More;
+        true -> timer:sleep(50), peak(Node, Burst, Cmd, More)
     end.
 
 %% The spooler is stopped until the rings are full.
@@ -273,7 +273,7 @@ sensitive_process(Config) ->
     ?LIB:until(fun() -> ?NODE:call(Node, erlang, whereis, [secret]) =/=
                             undefined end),
     #{status := 5, out := Out, err := Err} =
-        run(Config, Node, ["trace", "--for", "1s", "lists:last/1"]),
+        run(Config, Node, ["trace", "--for", "3s", "lists:last/1"]),
     nomatch = binary:match(Out, <<"hidden">>),
     says(Err, "sensitive"),
     #{status := 5, err := Only} =
@@ -443,7 +443,7 @@ detached_and_removed(Config) ->
     [] = inviso_footprint:left(Before, Node, 90000),
     %% One that ends by itself keeps its log, and no tracing.
     #{status := 0} =
-        run(Config, Node, ["record", "--detach", "--for", "1s", "--name",
+        run(Config, Node, ["record", "--detach", "--for", "3s", "--name",
                            "y", ?CALLS]),
     ?LIB:until(fun() ->
                        #{<<"sessions">> := [#{<<"state">> := S}]} =
