@@ -15,7 +15,7 @@
 %% which can do other things between two steps.
 -module(inviso_arm).
 
--export([plan/1, way/1, step/3, watch/3, disarm/2, patterns/1, counters/2,
+-export([plan/1, way/1, step/3, progress/1, watch/3, disarm/2, patterns/1, counters/2,
          expect/2]).
 
 -export_type([plan/0, matched/0]).
@@ -29,7 +29,7 @@
 %% A step ends when it has taken so long.
 -define(STEP_US, 8000).
 %% Between two looks at the clock.
--define(BATCH, 32).
+-define(BATCH, 256).
 
 -define(MAX_NEW_WORDS, 256).
 
@@ -48,7 +48,9 @@
                %% To be looked at next.
                look = [] :: [inviso_otp:pattern()],
                %% none: not begun
-               walk = none :: none | [pid() | port()]}).
+               walk = none :: none | [pid() | port()],
+               %% How many those were.
+               walked_of = 0 :: non_neg_integer()}).
 
 -opaque plan() :: #plan{}.
 
@@ -232,7 +234,7 @@ more(#plan{done = Done, total = Total} = Plan) ->
 begin_walk(#plan{who = Who} = Plan, Scope, Own) ->
     case inviso_arm_procs:begin_walk(Who, Scope, Own) of
         {ok, Walk} ->
-            more(Plan#plan{walk = Walk});
+            more(Plan#plan{walk = Walk, walked_of = length(Walk)});
         {error, Reason} ->
             {Class, Text} = why(processes, Reason),
             {error, Class, Text, Plan}
@@ -270,6 +272,14 @@ why({M, F, A}, badarg) ->
                    [inviso_spec:format_mfa(M, F, A)])};
 why(What, Reason) ->
     {failed, format("~tw: ~tw", [What, Reason])}.
+
+%% @doc How far the steps have come, in words.
+-spec progress(plan()) -> binary().
+progress(#plan{done = Done, total = Total, walk = none}) ->
+    format("~b of ~b functions, and no process", [Done, Total]);
+progress(#plan{done = Done, total = Total, walk = Walk, walked_of = Of}) ->
+    format("~b of ~b functions, and ~b of ~b processes",
+           [Done, Total, Of - length(Walk), Of]).
 
 %% @doc Sets patterns again that are gone, and tells what has become of those
 %% that were set; to be called each `Ms' milliseconds, and quick.

@@ -134,6 +134,8 @@ init({Caller, Ref}, Opts) ->
         false ->
             ok;
         {ok, K} ->
+            %% Until here the caller could not trace.
+            _ = inviso_tracer:nif_begin(K#keeper.handle),
             Caller ! {Ref, {ok, {inviso_tracer, K#keeper.handle}}},
             _ = loop(K),
             end_flushes();
@@ -524,7 +526,7 @@ remove_ring(#keeper{ring_path = <<>>}) -> ok;
 remove_ring(#keeper{ring_path = Path}) -> file:delete(Path).
 
 stats(K = #keeper{handle = Handle}) ->
-    {Produced, Recorded, Dropped, RingBytes, Spent, RateReached, Filtered,
+    {Produced, Recorded, Dropped, RingBytes, Limit, RateReached, Filtered,
      Undecided} =
         inviso_tracer:nif_info(Handle),
     Lost = lists:zip(losses(), tuple_to_list(Dropped)),
@@ -535,7 +537,8 @@ stats(K = #keeper{handle = Handle}) ->
       lost => maps:from_list([L || {_, N} = L <- Lost, N > 0]),
       filtered => Filtered,
       undecided => Undecided,
-      limit_reached => Spent,
+      limit_reached => Limit =/= none,
+      limit => Limit,
       rate_reached => RateReached,
       ring_bytes => RingBytes,
       log_bytes => maps:get(bytes, Spool),

@@ -28,10 +28,11 @@
 %%  rotate          #{bytes, ms, count}: begin a next file, Path.0, Path.1, …,
 %%                  at that size or age; keep at most count of them.
 %%                  Default: one file, Path.
-%%  limit           #{events, bytes, rate}: record no more than that.  Threads
+%%  limit           #{events, bytes, ms, rate}: record no more than that.  Threads
 %%                  take leases of 32 events and 8 KiB out of them: the log may
 %%                  have that much less for each scheduler thread, and bytes
 %%                  may go over by one event each.
+%%                  ms: 1 .. 4294967295, since the tracer was opened.
 %%                  rate: events a second, 1 .. 4294967295; so many in any
 %%                  second, and at most a lease more for each thread.  Leases
 %%                  are of at most 32 events, or a 1024th of the rate if that
@@ -68,6 +69,7 @@
 
 -define(NO_LIMIT, 16#ffffffffffffffff).
 -define(MAX_RATE, 16#ffffffff).
+-define(MAX_MS, 16#ffffffff).
 -define(MIB, 1048576).
 -define(MIN_SLOTS, 4).
 -define(LEAST_PACKET, 4096).
@@ -98,8 +100,8 @@ names() ->
 unknown(events) -> "goes into limit: limit => #{events => N}";
 unknown(rate) -> "goes into limit: limit => #{rate => N}";
 unknown(bytes) -> "goes into limit or rotate: limit => #{bytes => N}";
-unknown(Name) when Name =:= ms; Name =:= count ->
-    text("goes into rotate: rotate => #{~w => N}", [Name]);
+unknown(ms) -> "goes into limit or rotate: limit => #{ms => N}";
+unknown(count) -> "goes into rotate: rotate => #{count => N}";
 unknown(_Name) -> "is not an option of open/2".
 
 bad(Name, Value, What) ->
@@ -109,7 +111,7 @@ checked(Path, Opts) ->
     Packet = packet_bytes(Opts),
     {NormalSlots, DirtySlots} = slots(Packet, Opts),
     Rotate = rotation(submap(rotate, [bytes, ms, count], Opts)),
-    Limit = submap(limit, [events, bytes, rate], Opts),
+    Limit = submap(limit, [events, bytes, ms, rate], Opts),
     Numbers =
         #{keep => choice(keep, [oldest, newest], Opts),
           payload => choice(payload, [full, none], Opts),
@@ -123,6 +125,7 @@ checked(Path, Opts) ->
               number_in(limit, events, 0, ?NO_LIMIT - 1, ?NO_LIMIT, Limit),
           limit_bytes =>
               number_in(limit, bytes, 0, ?NO_LIMIT - 1, ?NO_LIMIT, Limit),
+          limit_ns => limit_ns(Limit),
           limit_rate => number_in(limit, rate, 1, ?MAX_RATE, 0, Limit),
           compress => choice(compress, [none, zstd], Opts),
           level => 0,
@@ -141,6 +144,12 @@ checked(Path, Opts) ->
       brought => brought(Opts),
       filter => filter_bytes(Opts),
       numbers => Numbers}.
+
+limit_ns(Limit) ->
+    case number_in(limit, ms, 1, ?MAX_MS, none, Limit) of
+        none -> ?NO_LIMIT;
+        Ms -> Ms * 1000000
+    end.
 
 choice(Name, [Default | _] = Values, Opts) ->
     Value = maps:get(Name, Opts, Default),

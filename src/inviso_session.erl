@@ -29,6 +29,8 @@
 -type failure() :: {error, usage | refused | nothing | failed, binary()}.
 
 -define(TICK_MS, 50).
+%% The longest pause between two steps of arming.
+-define(PAUSE_MS, 50).
 -define(EXPECT_MS, 1000).
 -define(STALLED_MS, 2000).
 %% Between two looks at the patterns.
@@ -150,7 +152,7 @@ planned(#{protect := Protect} = Map, Table, Guard, Place, Since) ->
                  closer = inviso_worker:start_link(high),
                  last_word = Now, opened = Now, flushed = Now,
                  overload = inviso_overload:new(Protect)},
-    S1 = watch(opened(Place, S)),
+    S1 = timed(watch(opened(Place, S))),
     self() ! arm,
     {ok, S1}.
 
@@ -219,8 +221,7 @@ room(Place, Live) ->
     end.
 
 tracer_options(#{tracer := Opts, keep := Keep, limits := Limits}) ->
-    Limit = maps:filter(fun(_, N) -> N > 0 end,
-                        maps:with([events, bytes, rate], Limits)),
+    Limit = maps:filter(fun(_, N) -> N > 0 end, Limits),
     Opts#{keep => Keep, limit => Limit}.
 
 tracer(Path, Opts) ->
@@ -269,6 +270,18 @@ size(Bytes, _) ->
 watch(S) ->
     tick(),
     silence_timer(S#session.map),
+    S.
+
+%% From here on, before anything is set: arming may take long, and what is set
+%% first is traced meanwhile. The library keeps to it by itself, should the
+%% session or those that it asks not come to run.
+timed(#session{tracer = {inviso_tracer, Handle},
+               map = #{limits := #{ms := Ms}}} = S) when Ms > 0 ->
+    _ = inviso_tracer:nif_begin(Handle),
+    At = now_ms() + Ms,
+    _ = erlang:send_after(At, self(), deadline, [{abs, true}]),
+    S#session{deadline = At};
+timed(S) ->
     S.
 
 tick() ->
@@ -409,9 +422,11 @@ handle_info(tick, S) ->
         _ ->
             {noreply, S}
     end;
-handle_info(deadline, #session{state = tracing,
-                               map = #{limits := #{ms := Ms}}} = S) ->
-    {noreply, finish(time, text("~ts passed", [seconds(Ms)]), S)};
+handle_info(deadline, #session{deadline = At} = S) when is_integer(At) ->
+    {noreply, case now_ms() >= At of
+                  true -> time_is_up(S);
+                  false -> S
+              end};
 handle_info(watch, #session{state = tracing, plan = Plan0,
                             scope = Scope} = S) ->
     {Notes, Plan} = inviso_arm:watch(Plan0, Scope, ?WATCH_MS),
@@ -464,24 +479,17 @@ arm(#session{plan = Plan, scope = Scope} = S) ->
     Before = erlang:monotonic_time(microsecond),
     case inviso_arm:step(Plan, Scope, own(S)) of
         {more, Armed, Next} ->
-            %% A node must breathe: as long as the step took.
+            %% A node must breathe: as long as the step took. But one that
+            %% waited for others is not waited for in turn.
             Us = erlang:monotonic_time(microsecond) - Before,
-            _ = erlang:send_after((Us + 500) div 1000, self(), arm),
+            Ms = min((Us + 500) div 1000, ?PAUSE_MS),
+            _ = erlang:send_after(Ms, self(), arm),
             noted(S#session{plan = Next, armed = Armed});
         {done, Next} ->
-            armed(noted(S#session{plan = Next, state = tracing}));
+            watch_later(),
+            noted(S#session{plan = Next, state = tracing});
         {error, Class, Text, Next} ->
             finish({not_armed, Class}, Text, noted(S#session{plan = Next}))
-    end.
-
-armed(#session{map = #{limits := Limits}} = S) ->
-    watch_later(),
-    case maps:get(ms, Limits, 0) of
-        0 ->
-            S;
-        Ms ->
-            _ = erlang:send_after(Ms, self(), deadline),
-            S#session{deadline = now_ms() + Ms}
     end.
 
 own(#session{reader = Reader, closer = Closer, keeper = Keeper}) ->
@@ -507,14 +515,32 @@ more_notes(More, #session{notes = Notes} = S) ->
 look(#session{overload = Overload} = S0) ->
     S = stalled(refreshed(S0)),
     case limit(S) of
+        time ->
+            time_is_up(S);
         none ->
             case inviso_overload:check(Overload) of
                 {ok, Next} -> S#session{overload = Next};
                 {over, Why, Text} -> finish(Why, Text, S)
             end;
         {over, Why, Text} ->
-            finish(Why, Text, S)
+            finish(Why, Text, short(S))
     end.
+
+%% What was set late, or not at all, is missing in what was recorded.
+short(#session{state = arming, plan = Plan} = S) ->
+    more_notes([text("a limit was reached before all was armed: ~ts",
+                     [inviso_arm:progress(Plan)])], S);
+short(S) ->
+    S.
+
+time_is_up(#session{state = arming, plan = Plan,
+                    map = #{limits := #{ms := Ms}}} = S) ->
+    finish({not_armed, time},
+           text("~ts passed before all was armed: ~ts. A longer --for or "
+                "fewer processes (--procs) let it get done",
+                [seconds(Ms), inviso_arm:progress(Plan)]), S);
+time_is_up(#session{map = #{limits := #{ms := Ms}}} = S) ->
+    finish(time, text("~ts passed", [seconds(Ms)]), S).
 
 %% What the keeper says while it closes would come late.
 refreshed(#session{tracer = Tracer, state = State} = S)
@@ -547,12 +573,15 @@ limit(#session{stats = #{spooler := #{state := stalled} = Spooler},
         true -> unwritten(Spooler);
         false -> limit(S#session{stats = maps:remove(spooler, S#session.stats)})
     end;
-limit(#session{stats = #{limit_reached := true} = Stats, map = Map}) ->
-    spent(Stats, maps:get(limits, Map));
-limit(#session{stats = #{recorded := N} = Stats,
-               map = #{limits := #{events := Max} = Limits}})
-  when Max > 0, N >= Max ->
-    spent(Stats, Limits);
+limit(#session{stats = #{limit := ms}}) ->
+    time;
+limit(#session{stats = #{limit := bytes}, map = #{limits := Limits}}) ->
+    #{bytes := Max} = Limits,
+    {over, bytes, text("~b bytes recorded, which is the limit", [Max])};
+limit(#session{stats = #{limit := Limit, recorded := N},
+               map = #{limits := #{events := Max}}})
+  when Limit =:= events; Max > 0, N >= Max ->
+    {over, events, text("~b events, limit ~b", [N, Max])};
 limit(#session{stats = #{rate_reached := true}, map = #{limits := Limits}}) ->
     #{rate := Max} = Limits,
     {over, rate, text("more than ~b events a second", [Max])};
@@ -562,23 +591,6 @@ limit(_) ->
 unwritten(Spooler) ->
     {over, tracer, text("the log cannot be written: ~ts",
                         [maps:get(error, Spooler, "?")])}.
-
-spent(#{recorded := N}, #{events := Max} = Limits) when Max > 0 ->
-    case maps:get(bytes, Limits, 0) > 0 andalso N < Max - lease() of
-        true -> spent_bytes(Limits);
-        false -> {over, events, text("~b events, limit ~b", [N, Max])}
-    end;
-spent(_, Limits) ->
-    spent_bytes(Limits).
-
-spent_bytes(#{bytes := Max}) ->
-    {over, bytes, text("~b bytes recorded, which is the limit", [Max])}.
-
-%% Events of which threads have taken leave to record them (inviso_opts).
-lease() ->
-    32 * (erlang:system_info(schedulers)
-          + erlang:system_info(dirty_cpu_schedulers)
-          + erlang:system_info(dirty_io_schedulers)).
 
 %% --- silence ----------------------------------------------------------------
 
@@ -618,6 +630,8 @@ finish(Why, Text, #session{state = State} = S)
 finish(_, _, S) ->
     S.
 
+stopped_for({not_armed, time}, Text, S) ->
+    S#session{why = time, text = Text, class = failed};
 stopped_for({not_armed, Class}, Text, S) ->
     S#session{why = none, text = Text, class = Class};
 stopped_for(Why, Text, S) -> S#session{why = Why, text = Text}.
@@ -697,6 +711,7 @@ unfinished({spooler, _, Text}) -> Text;
 unfinished(Reason) -> io_lib:format("~0tp", [Reason]).
 
 %% What could not be armed has failed too.
+ended(#session{class = Class}) when Class =/= none -> failed;
 ended(#session{why = none, map = #{dry_run := false}}) -> failed;
 ended(#session{why = tracer}) -> failed;
 ended(_) -> stopped.
@@ -779,13 +794,11 @@ progress(#session{state = arming, armed = Armed}) -> #{armed => Armed};
 progress(#session{expected = none}) -> #{};
 progress(#session{expected = N}) -> #{expected => N}.
 
-ms_left(#session{state = arming, map = #{limits := #{ms := Ms}}})
-  when Ms > 0 ->
-    Ms;
 ms_left(#session{state = State, deadline = infinity})
   when State =:= arming; State =:= tracing ->
     infinity;
-ms_left(#session{state = tracing, deadline = Deadline}) ->
+ms_left(#session{state = State, deadline = Deadline})
+  when State =:= arming; State =:= tracing ->
     max(0, Deadline - now_ms());
 ms_left(_) ->
     0.

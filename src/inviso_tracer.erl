@@ -28,8 +28,9 @@
 
 %% For inviso_keeper.
 -export([nif_open/2, nif_offer/1, nif_give/1, nif_keeper/1, nif_info/1,
-         nif_spool/1, nif_anchor/1, nif_flush/1, nif_filter/6, nif_retire/1,
-         nif_quiet/1, nif_end/2, nif_free/1, nif_gone/0, nif_settle/0]).
+         nif_begin/1, nif_spool/1, nif_anchor/1, nif_flush/1, nif_filter/6,
+         nif_retire/1, nif_quiet/1, nif_end/2, nif_free/1, nif_gone/0,
+         nif_settle/0]).
 
 %% For inviso_place.
 -export([nif_hold/1]).
@@ -40,9 +41,10 @@
 %% Without this the compiler would take a stub's result for granted.
 -nifs([enabled/3, trace/5, dir/0,
        nif_open/2, nif_offer/1, nif_give/1, nif_keeper/1, nif_info/1,
-       nif_spool/1, nif_anchor/1, nif_flush/1, nif_filter/6, nif_retire/1,
-       nif_quiet/1, nif_end/2, nif_free/1, nif_gone/0, nif_settle/0,
-       nif_hold/1, nif_deliver/4, nif_credit/3, nif_counts/1]).
+       nif_begin/1, nif_spool/1, nif_anchor/1, nif_flush/1, nif_filter/6,
+       nif_retire/1, nif_quiet/1, nif_end/2, nif_free/1, nif_gone/0,
+       nif_settle/0, nif_hold/1,
+       nif_deliver/4, nif_credit/3, nif_counts/1]).
 
 -export_type([tracer/0, opts/0, filter/0, stats/0]).
 
@@ -63,6 +65,7 @@
                       count => pos_integer()},
           limit => #{events => non_neg_integer(),
                      bytes => non_neg_integer(),
+                     ms => pos_integer(),
                      rate => pos_integer()},
           drain_ms => pos_integer(),
           flush_ms => non_neg_integer(),
@@ -83,6 +86,7 @@
           filtered := non_neg_integer(),
           undecided := non_neg_integer(),
           limit_reached := boolean(),
+          limit := none | events | bytes | ms,
           rate_reached := boolean(),
           ring_bytes := non_neg_integer(),
           log_bytes := non_neg_integer(),
@@ -94,7 +98,7 @@
 %% out, which are filtered; recorded: those in the log or on their way to it;
 %% dropped: all others, by reason in lost.  Of a closed tracer produced =
 %% recorded + dropped.  undecided: what the filter let pass because it could not
-%% tell.  limit_reached: no more events or bytes;
+%% tell.  limit_reached: nothing more is recorded, because of limit;
 %% rate_reached: some events were dropped because of limit.rate.
 
 %%---------------------------------------------------------------------------
@@ -219,9 +223,12 @@ nif_give(_Handle) -> erlang:nif_error(not_loaded).
 %% -> pid() | undefined
 nif_keeper(_Handle) -> erlang:nif_error(not_loaded).
 
-%% -> {Produced, Recorded, Dropped :: tuple(), RingBytes, LimitReached,
-%%     RateReached, Filtered, Undecided}
+%% -> {Produced, Recorded, Dropped :: tuple(), RingBytes,
+%%     none | events | bytes | ms, RateReached, Filtered, Undecided}
 nif_info(_Handle) -> erlang:nif_error(not_loaded).
+
+%% The limit of time counts from now on, and no longer from open -> ok
+nif_begin(_Handle) -> erlang:nif_error(not_loaded).
 
 %% -> {State, OsPid, FlushDone, FirstFile, File, Bytes, Starts, Errno, Text}
 nif_spool(_Handle) -> erlang:nif_error(not_loaded).

@@ -83,7 +83,8 @@
  *	procs     [binary]: all, new, existing, <0.1.2>, a registered name
  *	follow    [spawned | linked]
  *	limits    #{events, bytes, rate, ms}: integers, 0 or absent: none; ms
- *		  is the time from the moment that all is armed
+ *		  is the time from before the first flag or pattern is set.
+ *		  They hold while it arms, too
  *	tracer    options of inviso_tracer:open/2: max_term_bytes, max_depth,
  *		  packet_bytes, buffer_bytes, compress, payload, flush_ms, drain_ms,
  *		  filter (as text)
@@ -122,7 +123,9 @@
  *	state		arming | tracing | stopping | stopped | failed
  *	why		none | events | bytes | rate | time | asked | client_gone
  *			| run_queue | memory | queue | tracer: why it stopped
- *	text		of why, with the figures ("run queue 212, limit 64")
+ *	text		of why, with the figures ("run queue 212, limit 64").
+ *			Of a session whose time was up while it armed, which
+ *			has failed: how far it had come
  *	class		of a session that failed, an atom of
  *			INV_CONTROL_CLASSES; else none
  *	log		binary: the path of the log, of a recording; else none

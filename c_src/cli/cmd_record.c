@@ -60,7 +60,9 @@ static int64_t draw(void *arg)
 		recorded += s->recorded;
 		lost += inv_member_lost(&ms->v[i]);
 		bytes += s->log_bytes;
-		if (s->state == INV_STATE_TRACING && s->ms_left > left)
+		if ((s->state == INV_STATE_ARMING ||
+		     s->state == INV_STATE_TRACING) &&
+		    s->ms_left > left)
 			left = s->ms_left;
 		if (s->state == INV_STATE_ARMING) {
 			armed += s->armed;

@@ -46,7 +46,8 @@ static void put_limits(struct inv_buf *b, const struct inv_status *s)
 	if (s->limit_ms > 0) {
 		inv_buf_puts(b, sep);
 		inv_units_put_ms(b, (uint64_t)s->limit_ms);
-		if (s->ms_left >= 0 && s->state == INV_STATE_TRACING) {
+		if (s->ms_left >= 0 && (s->state == INV_STATE_ARMING ||
+					s->state == INV_STATE_TRACING)) {
 			inv_buf_puts(b, " (");
 			inv_units_put_ms(b, (uint64_t)s->ms_left);
 			inv_buf_puts(b, " left)");

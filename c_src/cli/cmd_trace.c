@@ -104,7 +104,9 @@ static void draw(struct trace *t)
 		const struct inv_status *s = &ms->v[i].status;
 
 		lost += inv_member_lost(&ms->v[i]);
-		if (s->state == INV_STATE_TRACING && s->ms_left > left)
+		if ((s->state == INV_STATE_ARMING ||
+		     s->state == INV_STATE_TRACING) &&
+		    s->ms_left > left)
 			left = s->ms_left;
 	}
 	put_arming(&b, ms);

@@ -13,15 +13,19 @@
  */
 #define INV_ATOMS(X)                              \
 	X(EXIT, "EXIT")                           \
+	X(bytes, "bytes")                         \
 	X(closed, "closed")                       \
 	X(cpu_timestamp, "cpu_timestamp")         \
 	X(discard, "discard")                     \
 	X(error, "error")                         \
+	X(events, "events")                       \
 	X(extra, "extra")                         \
 	X(false, "false")                         \
 	X(inviso_event, "inviso_event")           \
 	X(match_spec_result, "match_spec_result") \
 	X(monotonic, "monotonic")                 \
+	X(ms, "ms")                               \
+	X(none, "none")                           \
 	X(ok, "ok")                               \
 	X(remove, "remove")                       \
 	X(scheduler_id, "scheduler_id")           \

@@ -164,6 +164,23 @@ ERL_NIF_TERM inv_control_keeper(ErlNifEnv *env, int argc,
 	return pid;
 }
 
+/* The first of its limits that was reached, by its name in open/2. */
+static ERL_NIF_TERM reached(const struct inv_tracer *t)
+{
+	if (atomic_load(&inv_slot_of(t->handle)->use) != INV_USE_SPENT)
+		return inv_am_none;
+	switch (atomic_load(&t->spent_by)) {
+	case INV_LIMIT_EVENTS:
+		return inv_am_events;
+	case INV_LIMIT_BYTES:
+		return inv_am_bytes;
+	case INV_LIMIT_TIME:
+		return inv_am_ms;
+	default:
+		return inv_am_none;
+	}
+}
+
 ERL_NIF_TERM inv_control_info(ErlNifEnv *env, int argc,
 			      const ERL_NIF_TERM argv[])
 {
@@ -185,13 +202,25 @@ ERL_NIF_TERM inv_control_info(ErlNifEnv *env, int argc,
 	field[1] = u64(env, counts.recorded);
 	field[2] = enif_make_tuple_from_array(env, dropped, INV_LOSS_COUNT);
 	field[3] = u64(env, t->memory.len);
-	field[4] = truth(atomic_load(&inv_slot_of(t->handle)->use) ==
-			 INV_USE_SPENT);
+	field[4] = reached(t);
 	field[5] = truth(t->rate && atomic_load(&t->rate->reached));
 	field[6] = u64(env, counts.filtered);
 	field[7] = u64(env, counts.undecided);
 	inv_tracer_release();
 	return enif_make_tuple_from_array(env, field, 8);
+}
+
+ERL_NIF_TERM inv_control_begin(ErlNifEnv *env, int argc,
+			       const ERL_NIF_TERM argv[])
+{
+	struct inv_tracer *t = borrow_recorder(env, argv[0]);
+
+	(void)argc;
+	if (!t)
+		return inv_am_closed;
+	inv_tracer_begin(t);
+	inv_tracer_release();
+	return inv_am_ok;
 }
 
 ERL_NIF_TERM inv_control_spool(ErlNifEnv *env, int argc,

@@ -13,6 +13,7 @@ ERL_NIF_TERM inv_control_offer(ErlNifEnv *, int, const ERL_NIF_TERM[]);
 ERL_NIF_TERM inv_control_give(ErlNifEnv *, int, const ERL_NIF_TERM[]);
 ERL_NIF_TERM inv_control_keeper(ErlNifEnv *, int, const ERL_NIF_TERM[]);
 ERL_NIF_TERM inv_control_info(ErlNifEnv *, int, const ERL_NIF_TERM[]);
+ERL_NIF_TERM inv_control_begin(ErlNifEnv *, int, const ERL_NIF_TERM[]);
 ERL_NIF_TERM inv_control_spool(ErlNifEnv *, int, const ERL_NIF_TERM[]);
 ERL_NIF_TERM inv_control_anchor(ErlNifEnv *, int, const ERL_NIF_TERM[]);
 ERL_NIF_TERM inv_control_flush(ErlNifEnv *, int, const ERL_NIF_TERM[]);

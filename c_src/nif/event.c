@@ -300,10 +300,14 @@ static uint32_t lease(_Atomic int64_t *left, uint32_t want)
 	return was > 0 ? (uint32_t)was : 0;
 }
 
-/* Several threads may find out. */
-static void spend(struct inv_slot *slot)
+/* Several threads may find out.  The cause is there before it can be seen. */
+static void spend(struct inv_tracer *t, enum inv_limit why)
 {
+	struct inv_slot *slot = inv_slot_of(t->handle);
 	uint8_t use = atomic_load_explicit(&slot->use, memory_order_relaxed);
+	uint8_t none = INV_LIMIT_NONE;
+
+	atomic_compare_exchange_strong(&t->spent_by, &none, (uint8_t)why);
 
 	while (use != INV_USE_SPENT) {
 		inv_gone_add(slot);
@@ -321,12 +325,17 @@ __attribute__((noinline)) static bool take_leases(struct inv_tracer *t,
 						  struct inv_lane *lane,
 						  uint64_t now)
 {
+	if (now >= atomic_load_explicit(&t->until, memory_order_relaxed)) {
+		spend(t, INV_LIMIT_TIME);
+		return false;
+	}
 	if (lane->bytes_lease == 0)
 		lane->bytes_lease = lease(&t->bytes_left, INV_LEASE_BYTES);
 	if (lane->events_lease == 0)
 		lane->events_lease = lease(&t->events_left, INV_LEASE_EVENTS);
 	if (lane->bytes_lease == 0 || lane->events_lease == 0) {
-		spend(inv_slot_of(t->handle));
+		spend(t, lane->events_lease == 0 ? INV_LIMIT_EVENTS :
+						   INV_LIMIT_BYTES);
 		return false;
 	}
 	if (t->rate) {

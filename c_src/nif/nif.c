@@ -112,6 +112,7 @@ static ErlNifFunc functions[] = {
 	{ "nif_give", 1, inv_control_give, ERL_NIF_DIRTY_JOB_IO_BOUND },
 	{ "nif_keeper", 1, inv_control_keeper, 0 },
 	{ "nif_info", 1, inv_control_info, 0 },
+	{ "nif_begin", 1, inv_control_begin, 0 },
 	{ "nif_spool", 1, inv_control_spool, 0 },
 	{ "nif_anchor", 1, inv_control_anchor, 0 },
 	{ "nif_flush", 1, inv_control_flush, 0 },

@@ -46,6 +46,7 @@ static bool get_texts(ErlNifEnv *env, ERL_NIF_TERM term,
 	X(MAX_DEPTH, "max_depth")       \
 	X(LIMIT_EVENTS, "limit_events") \
 	X(LIMIT_BYTES, "limit_bytes")   \
+	X(LIMIT_NS, "limit_ns")         \
 	X(LIMIT_RATE, "limit_rate")     \
 	X(CODEC, "compress")            \
 	X(LEVEL, "level")               \
@@ -106,6 +107,7 @@ static bool get_numbers(ErlNifEnv *env, ERL_NIF_TERM map,
 	o->max_depth = (uint32_t)n[N_MAX_DEPTH];
 	o->limit_events = n[N_LIMIT_EVENTS];
 	o->limit_bytes = n[N_LIMIT_BYTES];
+	o->limit_ns = n[N_LIMIT_NS];
 	o->limit_rate = (uint32_t)n[N_LIMIT_RATE];
 	o->spool.codec = (uint32_t)n[N_CODEC];
 	o->spool.level = (int32_t)n[N_LEVEL];

@@ -276,10 +276,23 @@ static int64_t limit(uint64_t n)
 	return n > INT64_MAX ? INT64_MAX : (int64_t)n;
 }
 
+void inv_tracer_begin(struct inv_tracer *t)
+{
+	uint64_t now = inv_mono_ns();
+	uint64_t until = UINT64_MAX;
+
+	if (t->limit_ns < UINT64_MAX - now)
+		until = now + t->limit_ns;
+	atomic_store_explicit(&t->until, until, memory_order_relaxed);
+}
+
 static int make_limits(struct inv_tracer *t, const struct inv_tracer_opts *opts)
 {
 	t->limited = opts->limit_events != UINT64_MAX ||
-		     opts->limit_bytes != UINT64_MAX || opts->limit_rate > 0;
+		     opts->limit_bytes != UINT64_MAX ||
+		     opts->limit_ns != UINT64_MAX || opts->limit_rate > 0;
+	t->limit_ns = opts->limit_ns;
+	inv_tracer_begin(t);
 	t->events_left = limit(opts->limit_events);
 	t->bytes_left = limit(opts->limit_bytes);
 	if (opts->limit_rate == 0)

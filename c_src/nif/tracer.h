@@ -66,11 +66,22 @@ struct inv_tracer {
 	uint32_t max_depth;
 	bool light;
 	bool limited;
+	_Atomic uint8_t spent_by; /* enum inv_limit */
+	uint64_t limit_ns;	  /* UINT64_MAX: none */
+	_Atomic uint64_t until;	  /* inv_mono_ns() from which on it is spent */
 	_Atomic int64_t events_left; /* not yet leased; when limited */
 	_Atomic int64_t bytes_left;
 	struct inv_rate *rate;			   /* NULL: none */
 	_Atomic(struct inv_event_filter *) filter; /* NULL: all are wanted */
 	struct inv_event_filter *retired;
+};
+
+/* Which limit was reached first. */
+enum inv_limit {
+	INV_LIMIT_NONE,
+	INV_LIMIT_EVENTS,
+	INV_LIMIT_BYTES,
+	INV_LIMIT_TIME,
 };
 
 /* How far a tracer has come, as callbacks need to know it. */
@@ -99,6 +110,7 @@ static inline struct inv_slot *inv_slot_of(uint64_t handle)
 struct inv_tracer_opts {
 	uint64_t limit_events; /* UINT64_MAX: none */
 	uint64_t limit_bytes;
+	uint64_t limit_ns;   /* UINT64_MAX: none */
 	uint32_t limit_rate; /* events a second; 0: none */
 	uint32_t packet_bytes;
 	uint32_t normal_slots; /* packets of a normal scheduler's ring */
@@ -128,6 +140,12 @@ int inv_tracer_open(ErlNifEnv *env, const struct inv_tracer_opts *opts,
  */
 int inv_tracer_open_delivery(ErlNifEnv *env, struct inv_delivery *delivery,
 			     uint64_t *handle);
+
+/*
+ * The limit of time counts from now on: at open, and again when the owner is
+ * about to trace.  Of a tracer that is borrowed.
+ */
+void inv_tracer_begin(struct inv_tracer *t);
 
 /* NULL, or the tracer, with the lock held until inv_tracer_release. */
 struct inv_tracer *inv_tracer_borrow(uint64_t handle);

@@ -228,7 +228,7 @@ ends_by_itself(Config) ->
     %% Again, and nothing adds up; 5: there was no event in so short a time.
     #{status := Again} =
         ?LIB:run(command(Config, Node),
-                 ["trace", "-n", Name, "--for", "300ms", "lists:seq/2"]),
+                 ["trace", "-n", Name, "--for", "3s", "lists:seq/2"]),
     true = lists:member(Again, [0, 5]),
     clean(Before, Node, ?SOON_MS).
 
@@ -236,10 +236,12 @@ ends_by_itself(Config) ->
 ends_by_itself_every_kind(Config) ->
     {#{name := Name} = Node, Before} = busy(Config),
     [begin
-         #{status := Status} =
+         #{status := Status, err := Err} =
              ?LIB:run(command(Config, Node),
                       ["trace", "-n", Name, "--for", "700ms" | Args]),
-         true = lists:member(Status, [0, 5, 7]),
+         %% Where the machine is slow, that may be too short.
+         true = lists:member(Status, [0, 5, 7])
+             orelse binary:match(Err, <<"before all was armed">>) =/= nomatch,
          clean(Before, Node, ?SOON_MS)
      end || Args <- [["send"], ["receive"], ["send", "receive"], ["procs"],
                      ["ports"], ["running"], ["gc"],
@@ -494,7 +496,7 @@ record_ends(Config) ->
     {#{name := Name} = Node, Before} = busy(Config),
     #{status := 0} =
         ?LIB:run(command(Config, Node),
-                 ["record", "-n", Name, "--for", "500ms", "-o", "out",
+                 ["record", "-n", Name, "--for", "3s", "-o", "out",
                   "lists:seq/2"]),
     clean(Before, Node, ?SOON_MS).
 
@@ -528,7 +530,7 @@ two_leave(Config) ->
     ?LIB:until(fun() -> shows(First) end),
     #{status := Short} =
         ?LIB:run(command(Config, Node),
-                 ["trace", "-n", Name, "--for", "500ms", "lists:append/2"]),
+                 ["trace", "-n", Name, "--for", "3s", "lists:append/2"]),
     true = lists:member(Short, [0, 5]),
     N = byte_size(?LIB:out(First)),
     ?LIB:until(fun() -> byte_size(?LIB:out(First)) > N end),

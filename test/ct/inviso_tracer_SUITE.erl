@@ -27,7 +27,7 @@
          library_is_unloaded_and_loaded_again/1,
          purged_under_trace_sessions/1,
          second_load_keeps_tracers/1,
-         limit_of_events_holds/1, limit_of_bytes_holds/1, limit_of_none/1,
+         limit_of_time_holds/1, limit_of_events_holds/1, limit_of_bytes_holds/1, limit_of_none/1,
          limit_of_rate_holds/1, rate_lets_a_burst_through/1,
          events_by_hand_do_no_harm/1, event_too_big_for_a_packet_is_counted/1,
          full_ring_drops_new_events/1, flight_recorder_keeps_the_newest/1,
@@ -60,7 +60,7 @@ all() ->
      close_while_two_schedulers_flood, two_tracers_at_once,
      library_is_unloaded_and_loaded_again, purged_under_trace_sessions,
      second_load_keeps_tracers,
-     limit_of_events_holds, limit_of_bytes_holds, limit_of_none,
+     limit_of_time_holds, limit_of_events_holds, limit_of_bytes_holds, limit_of_none,
      limit_of_rate_holds, rate_lets_a_burst_through,
      events_by_hand_do_no_harm, event_too_big_for_a_packet_is_counted,
      full_ring_drops_new_events, flight_recorder_keeps_the_newest,
@@ -137,7 +137,8 @@ bad_options() ->
      {rotate, [{bytes, 100}]}, {rotate, #{count => 3}},
      {limit, 5}, {limit, #{events => -1}}, {limit, #{calls => 1}},
      {limit, #{rate => 0}}, {limit, #{rate => 1 bsl 32}},
-     {limit, #{rate => 1.5}}, {events, 5}, {rate, 5}, {bytes, 5}, {count, 5},
+     {limit, #{rate => 1.5}}, {limit, #{ms => 0}}, {limit, #{ms => 1 bsl 32}},
+     {ms, 5}, {events, 5}, {rate, 5}, {bytes, 5}, {count, 5},
      {drain_ms, 0}, {drain_ms, 10001}, {flush_ms, -1}, {flush_ms, 3600001},
      {replace, yes}, {replace, 1},
      {owner, me}, {owner, make_ref()},
@@ -186,7 +187,8 @@ good_options() ->
      #{rotate => #{bytes => 1}}, #{rotate => #{ms => 1}},
      #{rotate => #{bytes => 1 bsl 50, ms => 1 bsl 40, count => 1000000}},
      #{limit => #{}}, #{limit => #{events => 1 bsl 62, bytes => 1 bsl 63}},
-     #{limit => #{rate => 10}}, #{limit => #{rate => 1 bsl 32 - 1}},
+     #{limit => #{ms => 1 bsl 32 - 1}}, #{limit => #{rate => 10}},
+     #{limit => #{rate => 1 bsl 32 - 1}},
      #{drain_ms => 1, flush_ms => 1}, #{drain_ms => 10000, flush_ms => 0},
      #{flush_ms => 3600000}, #{replace => true}, #{owner => self()}].
 
@@ -676,12 +678,33 @@ threads() ->
         erlang:system_info(dirty_cpu_schedulers) +
         erlang:system_info(dirty_io_schedulers).
 
+%% All of it is of the time since the tracer was opened, and the flags go.
+limit_of_time_holds(Config) ->
+    Log = ?LIB:name(Config, "x.log"),
+    Before = now_ns(),
+    Tracer = ?LIB:open(Log, #{limit => #{ms => 1000}}),
+    #{limit_reached := false, limit := none} = inviso_tracer:info(Tracer),
+    Opened = now_ns(),
+    Pid = spawn(fun() -> receive go -> flood_slowly() end end),
+    1 = ?LIB:flags(Pid, Tracer, [call]),
+    Pid ! go,
+    ok = inviso_test_lib:wait_until(fun() -> trace_info(Pid, tracer) =:= [] end),
+    exit(Pid, kill),
+    Stats = #{limit_reached := true, limit := ms, lost := Lost} =
+        ?LIB:close(Tracer),
+    true = maps:get(limit, Lost) > 0,
+    Items = ?LIB:items(Log),
+    ?LIB:accounted(Stats, Items),
+    Slack = ?LIB:slack(now_ns() - Before),
+    [] = [T || #{<<"ts">> := T, <<"tag">> := _} <- Items,
+               T > Opened + 1000000000 + Slack].
+
 limit_of_events_holds(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Tracer = ?LIB:open(Log, #{limit => #{events => 1000}}),
     Pids = [worker(Tracer, [call]) || _ <- [1, 2, 3, 4]],
     [flood(P, 1, 1000) || P <- Pids],
-    #{limit_reached := true} = inviso_tracer:info(Tracer),
+    #{limit_reached := true, limit := events} = inviso_tracer:info(Tracer),
     flood(hd(Pids), 1001, 1100),
     ok = inviso_test_lib:wait_until(
            fun() -> trace_info(hd(Pids), tracer) =:= [] end),
@@ -703,7 +726,8 @@ limit_of_bytes_holds(Config) ->
                                 || I <- lists:seq(1, 1000)],
                                ok
                        end),
-    Stats = #{recorded := N, limit_reached := true} = ?LIB:close(Tracer),
+    Stats = #{recorded := N, limit_reached := true, limit := bytes} =
+        ?LIB:close(Tracer),
     Bytes = lists:sum([L - D || #{type := events, raw_len := L, def_len := D}
                                     <- inviso_trace_log:packets(Log)]),
     ct:pal("~p events, ~p bytes", [N, Bytes]),

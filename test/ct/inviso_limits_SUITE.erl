@@ -1,0 +1,334 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% Limits of a session hold from the first thing that it sets, whatever hangs:
+%% the server of the trace sessions where the VM has none, else the session
+%% itself, halfway through arming.
+-module(inviso_limits_SUITE).
+
+-include_lib("common_test/include/ct.hrl").
+
+-export([all/0, suite/0, init_per_testcase/2, end_per_testcase/2]).
+
+-export([time_holds_while_arming_hangs/1,
+         events_hold_while_arming_hangs/1,
+         time_is_up_before_all_is_armed/1,
+         all_of_many_processes_are_armed/1,
+         who_is_traced_among_many_is_found/1,
+         a_request_that_takes_long_is_told_of/1]).
+
+-import(inviso_test_lib, [call/4, wait_until/1]).
+-import(inviso_remote_lib, [attach/1, ask/2, start/3, wait_state/2, leave/1]).
+
+%% So many that arming takes some steps.
+-define(IDLE, 20000).
+
+suite() -> [{timetrap, {seconds, 600}}].
+
+all() ->
+    [time_holds_while_arming_hangs,
+     events_hold_while_arming_hangs,
+     time_is_up_before_all_is_armed,
+     all_of_many_processes_are_armed,
+     who_is_traced_among_many_is_found,
+     a_request_that_takes_long_is_told_of].
+
+init_per_testcase(Case, Config) ->
+    Dir = filename:join(?config(priv_dir, Config), atom_to_list(Case)),
+    Node = inviso_test_lib:start_stock_node(limits, Dir),
+    2 = erpc:call(maps:get(name, Node), erlang, '+', [1, 1]),
+    ok = evaluated(Node, "register(caller, spawn(fun() ->"
+                   " F = fun F(N) -> put(calls, N), lists:seq(1, 2),"
+                   " receive after 1 -> F(N + 1) end end, F(0) end)),"
+                   "Idle = fun() -> receive stop -> ok end end,"
+                   "_ = [spawn(Idle) || _ <- lists:seq(1, N)],"
+                   "true = register(last, spawn(Idle)), ok.", [{'N', ?IDLE}]),
+    [{node, Node}, {dir, Dir} | Config].
+
+end_per_testcase(_Case, Config) ->
+    inviso_test_lib:stop_node(?config(node, Config)).
+
+%% Two seconds more than the limit: what is recorded is of the time that was
+%% asked for, and the flags go when there is an answer again.
+time_holds_while_arming_hangs(Config) ->
+    {Node, Guard, S, Hung} = hung(Config, #{ms => 1000}),
+    Late = monotonic_ms(Node) + 3000,
+    wait_until(fun() -> monotonic_ms(Node) > Late end),
+    resume(Node, Hung),
+    #{state := failed, why := time, class := failed, text := Text, ms_left := 0,
+      lost := Lost} = Status = wait_state(S, [failed, stopped]),
+    [limit] = maps:keys(Lost),
+    match(Text, "^1 s passed before all was armed: 1 of 1 functions, and "
+          "[0-9]+ of [0-9]+ processes\\. .*--for.*--procs"),
+    Times = times(Config, S, Status),
+    %% The log's clock is tied to the thread's by anchors: some slack.
+    Span = lists:max(Times) - lists:min(Times),
+    ct:comment("~b events in ~b ms", [length(Times), Span div 1000000]),
+    true = Span < 1100 * 1000000,
+    untraced(Node, Guard).
+
+events_hold_while_arming_hangs(Config) ->
+    {Node, Guard, S, Hung} = hung(Config, #{ms => 500000, events => 200}),
+    Calls = calls(Node),
+    wait_until(fun() -> calls(Node) > Calls + 400 end),
+    resume(Node, Hung),
+    #{state := stopped, why := events, text := Text, notes := Notes,
+      recorded := N, lost := Lost} = Status = wait_state(S, [failed, stopped]),
+    [limit] = maps:keys(Lost),
+    true = N =< 200,
+    N = length(times(Config, S, Status)),
+    match(Text, "limit 200"),
+    [_] = [Note || Note <- Notes, re:run(Note, "before all was armed: 1 of 1 "
+                                         "functions, and [0-9]+ of ")
+                                      =/= nomatch],
+    untraced(Node, Guard).
+
+%% Nothing hangs; there is only too little time.
+time_is_up_before_all_is_armed(Config) ->
+    Node = ?config(node, Config),
+    {ok, #{guard := Guard}} = attach(Node),
+    {ok, S, #{ms_left := Left}} = start(Node, Guard, more(#{ms => 1})),
+    true = Left =< 1,
+    #{state := failed, why := time, text := Text} = wait_state(S, [failed, stopped]),
+    match(Text, "^1 ms passed before all was armed"),
+    untraced(Node, Guard).
+
+%% --- many processes ---------------------------------------------------------
+
+%% While others come and go. What is armed is armed for each.
+all_of_many_processes_are_armed(Config) ->
+    Node = ?config(node, Config),
+    {ok, #{guard := Guard}} = attach(Node),
+    Storm = evaluated(Node, "F = fun F() ->"
+                      " [spawn(fun() -> ok end) || _ <- lists:seq(1, 10)],"
+                      " receive stop -> ok after 1 -> F() end end,"
+                      "[spawn(F) || _ <- lists:seq(1, 4)].", []),
+    {ok, S, _} = start(Node, Guard, #{name => <<"hung">>, specs => [<<"procs">>],
+                                      follow => [spawned]}),
+    _ = wait_state(S, [tracing]),
+    [true = is_traced(Node, Name) || Name <- [caller, last]],
+    true = lists:all(fun(P) -> is_traced_pid(Node, P) end, Storm),
+    [P ! stop || P <- Storm],
+    #{state := stopped} = ask(S, stop),
+    untraced(Node, Guard).
+
+%% The VM has one tracer for each: it is refused by name, before anything is set.
+who_is_traced_among_many_is_found(Config) ->
+    Node = ?config(node, Config),
+    {ok, #{guard := Guard}} = attach(Node),
+    Other = inviso_test_lib:spawn_call(Node, timer, sleep, [infinity]),
+    1 = evaluated(Node, "erlang:trace(whereis(last), true,"
+                  " [call, {tracer, Other}]).", [{'Other', Other}]),
+    Whose = pid_text(Node, call(Node, erlang, whereis, [last])),
+    By = pid_text(Node, Other),
+    case {inviso_otp:has_sessions(), start(Node, Guard, more(#{ms => 60000}))} of
+        {true, {ok, S, _}} ->
+            ok = ask(S, remove);
+        {false, {error, refused, Text}} ->
+            match(Text, "traced already, by process " ++ By),
+            {error, refused, Ports} =
+                start(Node, Guard, (more(#{ms => 60000}))
+                                   #{specs => [<<"procs">>]}),
+            match(Ports, Whose ++ " \\(last\\) is already traced, by process "
+                  ++ By)
+    end,
+    {flags, [call]} = evaluated(Node, "erlang:trace_info(whereis(last), flags).",
+                                []),
+    gone = leave(Guard).
+
+%% As the node prints it.
+pid_text(Node, Pid) ->
+    call(Node, erlang, pid_to_list, [Pid]).
+
+%% One line in the log of the node: all who trace there wait for the server.
+a_request_that_takes_long_is_told_of(Config) ->
+    Node = ?config(node, Config),
+    case inviso_otp:has_sessions() of
+        true -> {skip, "this VM has trace sessions itself"};
+        false -> told_of(Node)
+    end.
+
+told_of(Node) ->
+    {ok, #{guard := Guard}} = attach(Node),
+    Log = filename:join(maps:get(dir, Node), "logged"),
+    ok = call(Node, logger, add_handler,
+              [told, logger_std_h,
+               #{config => #{file => Log},
+                 formatter => {logger_formatter, #{single_line => true}}}]),
+    %% The server lives as long as there is a session.
+    Keeper = evaluated(Node, "Me = self(), P = spawn(fun() ->"
+                       " S = inviso_trace:session_create(kept, self(), []),"
+                       " Me ! kept, receive stop -> S end end),"
+                       "receive kept -> P end.", []),
+    [] = slow_lines(Log, Node),
+    [Line] = told(Log, Node, 20),
+    match(Line, "trace sessions: a request took [1-9][0-9]{3,} ms: set "
+          "flags of {process,existing}"),
+    %% Others are not told of so soon.
+    _ = [slow_request(Node) || _ <- [1, 2]],
+    [Line] = slow_lines(Log, Node),
+    Keeper ! stop,
+    gone = leave(Guard).
+
+%% The server may have done with the request in the instant between the look and
+%% the suspension.
+told(Log, Node, Turns) ->
+    slow_request(Node),
+    case slow_lines(Log, Node) of
+        [] when Turns > 1 -> told(Log, Node, Turns - 1);
+        Lines -> Lines
+    end.
+
+%% The server is suspended while it goes through the processes.
+slow_request(Node) ->
+    Text =
+        "process_flag(priority, max),"
+        "Look = fun Look() ->"
+        "    Pid = whereis(inviso_engine_server),"
+        "    case is_pid(Pid) andalso process_info(Pid, current_function) of"
+        "        {current_function, {inviso_engine_flags, _, _}} -> Pid;"
+        "        _ -> receive after 0 -> Look() end"
+        "    end end,"
+        "put(pid, Look()),"
+        "erlang:suspend_process(get(pid)),"
+        "receive after infinity -> ok end.",
+    {ok, Tokens, _} = erl_scan:string(Text),
+    {ok, Expressions} = erl_parse:parse_exprs(Tokens),
+    Hanger = inviso_test_lib:spawn_call(Node, erl_eval, exprs,
+                                        [Expressions, []]),
+    Asker = evaluated(Node, "spawn(fun() ->"
+                      " S = inviso_trace:session_create(slow, self(), []),"
+                      " N = inviso_trace:process(S, existing, true, [procs]),"
+                      " put(reached, N),"
+                      " true = inviso_trace:session_destroy(S),"
+                      " receive stop -> ok end end).", []),
+    wait_until(fun() -> dictionary(Node, Hanger, pid) =/= undefined end),
+    Late = monotonic_ms(Node) + 1200,
+    wait_until(fun() -> monotonic_ms(Node) > Late end),
+    resume(Node, Hanger),
+    wait_until(fun() -> dictionary(Node, Asker, reached) =/= undefined end),
+    Asker ! stop,
+    ok.
+
+slow_lines(Log, Node) ->
+    ok = call(Node, logger_std_h, filesync, [told]),
+    {ok, Text} = file:read_file(Log),
+    [L || L <- binary:split(Text, <<"\n">>, [global]),
+          binary:match(L, <<"a request took">>) =/= nomatch].
+
+%% --- a session that hangs ---------------------------------------------------
+
+%% The caller's flags are set, and those of others are not. Where the machine
+%% made a pause, all of them may be: once more.
+hung(Config, Limits) ->
+    Node = ?config(node, Config),
+    {ok, #{guard := Guard}} = attach(Node),
+    hung(Node, Guard, Limits, 20).
+
+hung(Node, Guard, Limits, Turns) ->
+    Hanger = hanger(Node),
+    {ok, S, _} = start(Node, Guard, more(Limits)),
+    wait_until(fun() -> dictionary(Node, Hanger, pid) =/= undefined end),
+    case arming(Node) of
+        true ->
+            {Node, Guard, S, Hanger};
+        false when Turns > 1 ->
+            resume(Node, Hanger),
+            ok = ask(S, remove),
+            hung(Node, Guard, Limits, Turns - 1)
+    end.
+
+more(Limits) ->
+    #{name => <<"hung">>, mode => record, procs => [<<"existing">>],
+      limits => Limits}.
+
+%% A process that makes hang what arms, as soon as the caller is traced.
+hanger(Node) ->
+    Text =
+        "process_flag(priority, max),"
+        "Native = erlang:function_exported(erts_internal,"
+        "                                  trace_session_create, 3),"
+        "Look = fun Look() ->"
+        "    case case Native of"
+        "             true -> trace:session_info(whereis(caller));"
+        "             false -> element(2, erlang:trace_info(whereis(caller),"
+        "                                                   flags))"
+        "         end of"
+        "        [] -> receive after 0 -> Look() end;"
+        "        _ -> ok"
+        "    end end,"
+        "Look(),"
+        "{ok, S} = inviso_session:find(<<\"hung\">>),"
+        "Pid = case Native of"
+        "          true -> S;"
+        "          false -> whereis(inviso_engine_server)"
+        "      end,"
+        "erlang:suspend_process(Pid),"
+        "put(pid, Pid),"
+        "receive after infinity -> ok end.",
+    {ok, Tokens, _} = erl_scan:string(Text),
+    {ok, Expressions} = erl_parse:parse_exprs(Tokens),
+    inviso_test_lib:spawn_call(Node, erl_eval, exprs, [Expressions, []]).
+
+%% What it has suspended goes on when it is gone.
+resume(Node, Hanger) ->
+    true = call(Node, erlang, exit, [Hanger, kill]),
+    ok.
+
+%% The last of the processes has no flags yet.
+arming(Node) ->
+    is_traced(Node, caller) andalso not is_traced(Node, last).
+
+is_traced(Node, Name) ->
+    is_traced_pid(Node, call(Node, erlang, whereis, [Name])).
+
+is_traced_pid(Node, Pid) ->
+    case inviso_otp:has_sessions() of
+        true -> call(Node, trace, session_info, [Pid]) =/= [];
+        false -> call(Node, erlang, trace_info, [Pid, flags]) =/= {flags, []}
+    end.
+
+dictionary(Node, Pid, Key) ->
+    {dictionary, D} = call(Node, erlang, process_info, [Pid, dictionary]),
+    proplists:get_value(Key, D).
+
+calls(Node) ->
+    dictionary(Node, call(Node, erlang, whereis, [caller]), calls).
+
+monotonic_ms(Node) ->
+    call(Node, erlang, monotonic_time, [millisecond]).
+
+%% --- afterwards -------------------------------------------------------------
+
+%% Of the events of its log, all of which are there.
+times(Config, S, #{recorded := Recorded, dropped := Dropped,
+                   produced := Produced}) ->
+    Produced = Recorded + Dropped,
+    {ok, [{Name, _}]} = ask(S, files),
+    File = filename:join(?config(dir, Config), "fetched.log"),
+    ok = file:write_file(File, inviso_remote_lib:read(S, Name)),
+    Command = filename:join(inviso_test_lib:priv(), "inviso"),
+    Out = os:cmd(Command ++ " merge --format json " ++ File ++ " 2>/dev/null"),
+    Events = [E || L <- string:lexemes(Out, "\n"),
+                   #{<<"tag">> := _} = E <-
+                       [inviso_trace_json:decode(list_to_binary(L))]],
+    Recorded = length(Events),
+    [T || #{<<"ts">> := T} <- Events].
+
+untraced(Node, Guard) ->
+    {ok, S} = call(Node, inviso_session, find, [<<"hung">>]),
+    false = is_traced(Node, caller),
+    ok = ask(S, remove),
+    gone = leave(Guard),
+    wait_until(fun() -> not call(Node, erlang, module_loaded, [inviso_push])
+               end).
+
+evaluated(Node, Text, Bindings) ->
+    {ok, Tokens, _} = erl_scan:string(Text),
+    {ok, Expressions} = erl_parse:parse_exprs(Tokens),
+    {value, Value, _} = call(Node, erl_eval, exprs, [Expressions, Bindings]),
+    Value.
+
+match(Text, Pattern) ->
+    case re:run(Text, Pattern) of
+        nomatch -> ct:fail({Pattern, does_not_match, Text});
+        _ -> ok
+    end.
