@@ -349,9 +349,12 @@ await_spooler(K, Fun, Deadline) ->
 hopeless(#keeper{ended = {Status, N}}) ->
     N >= 4 andalso lists:member(Status, [10, 11, 13]).
 
-%% One that has no memory to put its reason into tells by its exit status.
-text(#{error := <<>>}, #keeper{ended = {Status, _}}) -> words(Status);
-text(#{error := Text}, _K) -> Text.
+%% One that never had the memory to put its reason into tells by its exit
+%% status.
+text(#{state := none, error := <<>>}, #keeper{ended = {Status, _}}) ->
+    words(Status);
+text(#{error := Text}, _K) ->
+    Text.
 
 words(none) ->
     <<"it does not start in time: the machine is overloaded, or has stopped "
