@@ -153,6 +153,13 @@ static int interrupted(struct inv_cluster *c)
 	return INV_EXIT_FAILED;
 }
 
+bool inv_cluster_does_without(const struct inv_cluster *c, size_t i)
+{
+	return c->dispensable &&
+	       inv_exit_of(c->v[i].code) == INV_EXIT_UNREACHABLE &&
+	       c->dispensable(c->dispensable_arg, inv_conn_name(c->v[i].conn));
+}
+
 /* What v says of the first that is not well; each is told of, once. */
 static int tell(struct inv_cluster *c, int cancelled)
 {
@@ -164,7 +171,7 @@ static int tell(struct inv_cluster *c, int cancelled)
 		const struct inv_attach *at = &c->v[i];
 		int exit_status = inv_exit_of(at->code);
 
-		if (!at->code)
+		if (!at->code || inv_cluster_does_without(c, i))
 			continue;
 		/* A node of a kind that will not do: no fault in the usage. */
 		if (exit_status == INV_EXIT_USAGE)

@@ -3,12 +3,17 @@
 /* inviso fetch: gets the logs of a recording that was left running. */
 
 #include <argp.h>
+#include <inttypes.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "cli/cmd.h"
+#include "cli/facts.h"
 #include "cli/getting.h"
+#include "cli/left.h"
 #include "cli/members.h"
 #include "cli/session_name.h"
+#include "cli/units.h"
 
 struct fetch {
 	struct inv_node_opts nodes;
@@ -18,6 +23,9 @@ struct fetch {
 	bool keep;
 	bool json;
 	bool quiet;
+	const char *remote_dir;
+	const char *place; /* NULL: of nodes that run, too */
+	struct inv_lefts left;
 	struct inv_cluster cluster;
 	struct inv_members members;
 	struct inv_getting getting;
@@ -87,16 +95,206 @@ static int get(struct fetch *f)
 	return status ? status : inv_members_exit(&f->members);
 }
 
+/* --- of nodes that have died ---------------------------------------------- */
+
+static bool is_wanted(const struct fetch *f, const struct inv_left *l)
+{
+	return !strcmp(l->name, f->name) &&
+	       (!f->place || !strcmp(l->place, f->place));
+}
+
+static size_t n_left(const struct fetch *f, const struct inv_node_name *node)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->left.n; i++)
+		n += is_wanted(f, &f->left.v[i]) &&
+		     inv_left_is_of(&f->left.v[i], node);
+	return n;
+}
+
+static bool has_left(void *arg, const struct inv_node_name *node)
+{
+	return n_left(arg, node) > 0;
+}
+
+/* How it is with the node now. */
+enum now {
+	NOW_GONE,
+	NOW_ANOTHER,  /* it runs again, without this recording */
+	NOW_RECORDED, /* it runs again, and has one of that name */
+	NOW_UNKNOWN,
+};
+
+static enum now now(const struct fetch *f, const struct inv_node_name *node)
+{
+	const struct inv_cluster *c = &f->cluster;
+
+	for (size_t i = 0; i < c->n; i++)
+		if (!strcmp(inv_cluster_name(c, i), node->full) &&
+		    inv_cluster_does_without(c, i))
+			return NOW_GONE;
+	for (size_t i = 0; i < f->members.n; i++)
+		if (!strcmp(f->members.v[i].name, node->full))
+			return f->members.v[i].code == INV_ENOTHING ?
+				       NOW_ANOTHER :
+				       NOW_RECORDED;
+	return NOW_UNKNOWN;
+}
+
+static void say_left(struct fetch *f, const struct inv_left *l, enum now how)
+{
+	struct inv_buf b = { 0 };
+	struct inv_buf path = { 0 };
+
+	inv_buf_printf(&path, "%s/%s-%s.log", f->dir, l->node, l->name);
+	inv_buf_put(&path, "", 1);
+	if (path.error || f->quiet) {
+		inv_buf_release(&path);
+		return;
+	}
+	if (f->json) {
+		inv_buf_puts(&b, "{\"node\":");
+		inv_facts_json_text(&b, l->node);
+		inv_buf_puts(&b, ",\"left\":");
+		inv_left_put_json(&b, l);
+		inv_buf_puts(&b, ",\"files\":[");
+		inv_facts_json_text(&b, (const char *)path.data);
+		inv_buf_puts(&b, "]}\n");
+	} else {
+		inv_buf_printf(&b,
+			       "%s %sthis recording was left on this "
+			       "machine by the node of os pid %" PRId32
+			       ", which died after ",
+			       l->node,
+			       how == NOW_GONE ? "is not running; " : ": ",
+			       l->os_pid);
+		inv_left_put_time(&b, l->written);
+		inv_buf_puts(&b, "; ");
+		inv_units_put_bytes(&b, l->bytes);
+		inv_buf_printf(&b, " in %s\n", (const char *)path.data);
+		if (l->ring)
+			inv_buf_printf(&b,
+				       "its ring may have more, so that "
+				       "nothing was removed: inviso recover "
+				       "%s, and fetch again\n",
+				       l->ring);
+		inv_buf_printf(&b, "next: inviso merge %s/*.log\n", f->dir);
+	}
+	if (!b.error)
+		inv_screen_out(f->cluster.screen, b.data, b.len);
+	inv_buf_release(&b);
+	inv_buf_release(&path);
+}
+
+static int several(struct fetch *f, const struct inv_node_name *node, size_t n)
+{
+	inv_screen_note(f->cluster.screen,
+			"%s left %zu recordings called %s; choose one:",
+			node->full, n, f->name);
+	for (size_t i = 0; i < f->left.n; i++) {
+		const struct inv_left *l = &f->left.v[i];
+		struct inv_buf b = { 0 };
+
+		if (!is_wanted(f, l) || !inv_left_is_of(l, node))
+			continue;
+		inv_left_put_time(&b, l->written);
+		inv_buf_put(&b, "", 1);
+		if (!b.error)
+			inv_screen_note(f->cluster.screen,
+					"until %s: --place %s",
+					(const char *)b.data, l->place);
+		inv_buf_release(&b);
+	}
+	return INV_EXIT_FAILED;
+}
+
+/* What one node left, unless the node itself has one of that name. */
+static int get_left_of(struct fetch *f, const struct inv_node_name *node)
+{
+	size_t n = n_left(f, node);
+	enum now how = f->place ? NOW_UNKNOWN : now(f, node);
+	struct inv_err err = { 0 };
+
+	if (n == 0 || (how == NOW_UNKNOWN && !f->place))
+		return INV_EXIT_DONE;
+	if (how == NOW_RECORDED) {
+		inv_screen_note(f->cluster.screen,
+				"%s: an earlier run of the node left one "
+				"called %s, too: see inviso status",
+				node->full, f->name);
+		return INV_EXIT_DONE;
+	}
+	if (n > 1)
+		return several(f, node, n);
+	if (!inv_getting_dir(&f->cluster, f->dir))
+		return INV_EXIT_FAILED;
+	for (size_t i = 0; i < f->left.n; i++) {
+		const struct inv_left *l = &f->left.v[i];
+
+		if (!is_wanted(f, l) || !inv_left_is_of(l, node))
+			continue;
+		if (inv_left_copy(l, f->dir, f->keep, &err) < 0) {
+			inv_screen_note_node(f->cluster.screen, l->node,
+					     err.text);
+			return INV_EXIT_FAILED;
+		}
+		say_left(f, l, how);
+	}
+	return INV_EXIT_DONE;
+}
+
+static int get_left(struct fetch *f)
+{
+	int status = INV_EXIT_DONE;
+
+	for (size_t i = 0; i < f->nodes.names.n; i++) {
+		int rc = get_left_of(f, &f->nodes.names.names[i]);
+
+		status = status ? status : rc;
+	}
+	return status;
+}
+
+static bool any_left(const struct fetch *f)
+{
+	for (size_t i = 0; i < f->nodes.names.n; i++)
+		if (n_left(f, &f->nodes.names.names[i]))
+			return true;
+	return false;
+}
+
+/* By its place: no node is asked. */
+static int fetch_place(struct fetch *f)
+{
+	if (any_left(f))
+		return get_left(f);
+	inv_screen_note(f->cluster.screen,
+			"no dead node of that name left a recording called %s "
+			"in %s; inviso status lists them",
+			f->name, f->place);
+	return INV_EXIT_NOTHING;
+}
+
 static int fetch(struct fetch *f)
 {
-	int unreachable = inv_cluster_join(&f->cluster);
-	int status;
+	int unreachable, status, left;
 
+	f->cluster.dispensable = has_left;
+	f->cluster.dispensable_arg = f;
+	unreachable = inv_cluster_join(&f->cluster);
 	if (f->cluster.stopped || !f->cluster.n)
 		return unreachable;
 	status = inv_members_init(&f->members, &f->cluster);
 	if (!status && f->members.n)
 		status = get(f);
+	if (f->cluster.stopped)
+		return status ? status : INV_EXIT_FAILED;
+	left = get_left(f);
+	/* Where no node had it that runs, one that died may have. */
+	if (status == INV_EXIT_NOTHING && any_left(f))
+		status = INV_EXIT_DONE;
+	status = status ? status : left;
 	return unreachable ? unreachable : status;
 }
 
@@ -110,10 +308,16 @@ static int run(struct fetch *f)
 				  inv_screen_is_terminal() && !f->quiet);
 	if (status)
 		return status;
-	status = fetch(f);
+	if (inv_lefts_find(&f->left, f->remote_dir)) {
+		inv_screen_note(f->cluster.screen, "no memory");
+		status = INV_EXIT_FAILED;
+	} else {
+		status = f->place ? fetch_place(f) : fetch(f);
+	}
 	inv_cluster_leave(&f->cluster);
 	inv_getting_release(&f->getting);
 	inv_members_release(&f->members);
+	inv_lefts_release(&f->left);
 	return inv_cluster_close(&f->cluster, status);
 }
 
@@ -122,6 +326,8 @@ static int run(struct fetch *f)
 enum {
 	OPT_STOP = 256,
 	OPT_KEEP,
+	OPT_REMOTE_DIR,
+	OPT_PLACE,
 };
 
 static const struct argp_option options[] = {
@@ -130,6 +336,13 @@ static const struct argp_option options[] = {
 	  5 },
 	{ "stop", OPT_STOP, NULL, 0, "end the recording first, if it runs", 5 },
 	{ "keep", OPT_KEEP, NULL, 0, "leave the logs on the nodes, too", 5 },
+	{ "remote-dir", OPT_REMOTE_DIR, "DIR", 0,
+	  "where nodes that died may have left it, too; else TMPDIR, /tmp and "
+	  "/var/tmp",
+	  5 },
+	{ "place", OPT_PLACE, "DIR", 0,
+	  "which of those that dead nodes left, as `inviso status' lists them",
+	  5 },
 	{ "json", 'j', NULL, 0, "print the summary as JSON", 5 },
 	{ "quiet", 'q', NULL, 0, "say only what went wrong", 5 },
 	{ 0 },
@@ -137,7 +350,8 @@ static const struct argp_option options[] = {
 
 static const char doc[] =
 	"Gets the logs of the recording NAME from nodes, and removes them "
-	"there. What was interrupted is continued."
+	"there. What was interrupted is continued. Of a node that has died on "
+	"this machine it gets what that left here."
 	"\v"
 	"Examples:\n"
 	"  inviso fetch -n shop@web1,shop@web2 night -o night\n"
@@ -165,6 +379,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_KEEP:
 		f->keep = true;
+		return 0;
+	case OPT_REMOTE_DIR:
+		f->remote_dir = arg;
+		return 0;
+	case OPT_PLACE:
+		f->place = arg;
 		return 0;
 	case 'j':
 		f->json = true;

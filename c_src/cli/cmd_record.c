@@ -14,6 +14,7 @@
 #include "cli/dry.h"
 #include "cli/facts.h"
 #include "cli/getting.h"
+#include "cli/left.h"
 #include "cli/members.h"
 #include "cli/session_name.h"
 #include "cli/trace_opts.h"
@@ -143,6 +144,37 @@ static int detach(struct record *r)
 	return inv_members_exit(&r->members);
 }
 
+/* The log of a node that died, when the node ran on this machine. */
+static void get_left(struct record *r, struct inv_member *m)
+{
+	struct inv_screen *screen = r->cluster.screen;
+	struct inv_err err = { 0 };
+	struct inv_left l = { 0 };
+
+	if (!inv_left_find_log(&l, m->name, m->status.log))
+		return;
+	if (inv_left_copy(&l, r->dir, false, &err) < 0) {
+		inv_screen_note_node(screen, m->name, err.text);
+	} else {
+		inv_screen_note(screen,
+				"%s: the node died on this machine; its log is "
+				"in %s/%s-%s.log",
+				m->name, r->dir, l.node, l.name);
+		m->status.log[0] = 0; /* it is not there any more */
+	}
+	inv_left_release(&l);
+}
+
+static void get_all_left(struct record *r)
+{
+	for (size_t i = 0; i < r->members.n; i++) {
+		struct inv_member *m = &r->members.v[i];
+
+		if (!m->there && inv_code_gone(m->code) && *m->status.log)
+			get_left(r, m);
+	}
+}
+
 static int finish(struct record *r)
 {
 	int status;
@@ -152,6 +184,7 @@ static int finish(struct record *r)
 	r->getting.dir = r->dir;
 	status = inv_getting_run(&r->getting, &r->members);
 	inv_getting_leave(&r->getting, &r->members, r->name);
+	get_all_left(r);
 	say_summary(r);
 	return status ? status : inv_members_exit(&r->members);
 }

@@ -8,32 +8,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli/cmd.h"
 #include "cli/facts.h"
+#include "cli/left.h"
 #include "cli/units.h"
 #include "node/node_status.h"
 
 struct status {
 	struct inv_node_opts nodes;
 	bool json;
+	const char *remote_dir;
+	struct inv_lefts left;
 	struct inv_cluster cluster;
 };
 
 /* --- text ----------------------------------------------------------------- */
-
-static void put_since(struct inv_buf *b, int64_t since)
-{
-	time_t t = (time_t)since;
-	char text[64];
-	struct tm tm;
-
-	if (!localtime_r(&t, &tm) ||
-	    !strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm))
-		snprintf(text, sizeof(text), "%" PRId64, since);
-	inv_buf_puts(b, text);
-}
 
 static void put_limits(struct inv_buf *b, const struct inv_status *s)
 {
@@ -73,7 +63,7 @@ static void put_session(struct inv_buf *b, const struct inv_status *s)
 
 	inv_buf_printf(b, "  %-24s %s, %s, since ", s->name,
 		       inv_facts_state(s->state), s->mode);
-	put_since(b, s->since);
+	inv_left_put_time(b, s->since);
 	inv_buf_printf(b, "\n    owner   %s\n    specs  ", s->owner);
 	for (size_t i = 0; i < s->specs.n; i++)
 		inv_buf_printf(b, " %s", s->specs.v[i]);
@@ -135,12 +125,30 @@ static void json_texts(struct inv_buf *b, const char *name,
 	inv_buf_putc(b, ']');
 }
 
+/* Those of the node that is called so. */
+static void json_left(struct inv_buf *b, const char *node,
+		      const struct inv_lefts *left)
+{
+	const char *sep = "";
+
+	inv_buf_puts(b, ",\"left\":[");
+	for (size_t i = 0; i < left->n; i++) {
+		if (strcmp(left->v[i].node, node) != 0)
+			continue;
+		inv_buf_puts(b, sep);
+		inv_left_put_json(b, &left->v[i]);
+		sep = ",";
+	}
+	inv_buf_putc(b, ']');
+}
+
 static void put_json(struct inv_buf *b, const char *node,
-		     const struct inv_node_status *s)
+		     const struct inv_node_status *s,
+		     const struct inv_lefts *left)
 {
 	inv_buf_puts(b, "{\"node\":");
 	inv_facts_json_text(b, node);
-	inv_buf_puts(b, ",\"otp\":");
+	inv_buf_puts(b, ",\"running\":true,\"otp\":");
 	inv_facts_json_text(b, s->otp);
 	inv_buf_printf(b, ",\"os_pid\":%" PRId64 ",\"sessions\":[", s->os_pid);
 	for (size_t i = 0; i < s->n_sessions; i++) {
@@ -151,7 +159,72 @@ static void put_json(struct inv_buf *b, const char *node,
 	inv_buf_putc(b, ']');
 	json_texts(b, "attached", &s->clients);
 	json_texts(b, "others", &s->others);
+	json_left(b, node, left);
 	inv_buf_puts(b, "}\n");
+}
+
+/* Of a node that is not running. */
+static void put_dead_json(struct inv_buf *b, const char *node,
+			  const struct inv_lefts *left)
+{
+	inv_buf_puts(b, "{\"node\":");
+	inv_facts_json_text(b, node);
+	inv_buf_puts(b, ",\"running\":false,\"sessions\":[],"
+			"\"attached\":[],\"others\":[]");
+	json_left(b, node, left);
+	inv_buf_puts(b, "}\n");
+}
+
+/* --- what dead nodes left ------------------------------------------------- */
+
+static bool is_answered(const struct status *s, const struct inv_left *l)
+{
+	for (size_t i = 0; i < s->cluster.n; i++)
+		if (!s->cluster.v[i].code &&
+		    !strcmp(inv_cluster_name(&s->cluster, i), l->node))
+			return true;
+	return false;
+}
+
+/* All of them, unless every node that was asked for has answered: then theirs,
+ * which are of an earlier run. */
+static bool is_wanted(const struct status *s, const struct inv_left *l)
+{
+	bool all = s->cluster.n == 0;
+
+	for (size_t i = 0; i < s->cluster.n; i++)
+		all |= s->cluster.v[i].code != 0;
+	return all || is_answered(s, l);
+}
+
+static bool is_first_of_node(const struct status *s, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (!strcmp(s->left.v[k].node, s->left.v[i].node))
+			return false;
+	return true;
+}
+
+static void put_left(struct status *s, struct inv_buf *b)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < s->left.n; i++) {
+		const struct inv_left *l = &s->left.v[i];
+
+		if (!is_wanted(s, l))
+			continue;
+		if (s->json) {
+			if (is_first_of_node(s, i) && !is_answered(s, l))
+				put_dead_json(b, l->node, &s->left);
+			continue;
+		}
+		if (!any)
+			inv_buf_puts(b, "recordings of nodes that have died on "
+					"this machine:\n");
+		any = true;
+		inv_left_put_text(b, l, &s->left);
+	}
 }
 
 /* --- the work ------------------------------------------------------------- */
@@ -190,7 +263,7 @@ static int got_status(void *arg, size_t i, const struct inv_ask *ask)
 	if (rc)
 		inv_screen_note_node(s->cluster.screen, name, err.text);
 	else if (s->json)
-		put_json(&b, name, &status);
+		put_json(&b, name, &status, &s->left);
 	else
 		put_text(&b, name, &status);
 	if (!b.error)
@@ -208,6 +281,21 @@ static int show(struct status *s)
 	return status ? status : rc;
 }
 
+static void show_left(struct status *s)
+{
+	struct inv_buf b = { 0 };
+
+	put_left(s, &b);
+	if (!b.len && !s->json && !s->nodes.names.n)
+		inv_buf_puts(&b, "no recording of a dead node is left on this "
+				 "machine; of running nodes: inviso status -n "
+				 "NODE\n");
+	if (b.len && !b.error)
+		inv_screen_out(s->cluster.screen, b.data, b.len);
+	inv_buf_release(&b);
+}
+
+/* Without nodes: of this machine alone. */
 static int run(struct status *s)
 {
 	int status = inv_cluster_open(&s->cluster, "inviso status", &s->nodes,
@@ -215,14 +303,29 @@ static int run(struct status *s)
 
 	if (status)
 		return status;
-	status = show(s);
+	if (inv_lefts_find(&s->left, s->remote_dir)) {
+		inv_screen_note(s->cluster.screen, "no memory");
+		status = INV_EXIT_FAILED;
+	} else {
+		if (s->nodes.names.n)
+			status = show(s);
+		show_left(s);
+	}
 	inv_cluster_leave(&s->cluster);
+	inv_lefts_release(&s->left);
 	return inv_cluster_close(&s->cluster, status);
 }
 
 /* --- options -------------------------------------------------------------- */
 
+enum {
+	OPT_REMOTE_DIR = 256,
+};
+
 static const struct argp_option options[] = {
+	{ NULL, 0, NULL, 0, "Recordings of dead nodes:", 4 },
+	{ "remote-dir", OPT_REMOTE_DIR, "DIR", 0,
+	  "look there too; else in TMPDIR, /tmp and /var/tmp", 4 },
 	{ NULL, 0, NULL, 0, "Output:", 5 },
 	{ "json", 'j', NULL, 0, "print JSON, an object a node", 5 },
 	{ 0 },
@@ -231,9 +334,11 @@ static const struct argp_option options[] = {
 static const char doc[] =
 	"Shows of each node its OTP release, the sessions of inviso on it, "
 	"with their owners, limits, events and losses, and who else traces "
-	"there."
+	"there; and recordings that nodes left on this machine when they "
+	"died: all of them without -n, or when a node cannot be reached."
 	"\v"
 	"Examples:\n"
+	"  inviso status\n"
 	"  inviso status -n shop@web1 -n all\n"
 	"  inviso status -n shop@web1 --json | jq '.sessions[].name'\n"
 	"\n"
@@ -251,11 +356,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'j':
 		s->json = true;
 		return 0;
+	case OPT_REMOTE_DIR:
+		s->remote_dir = arg;
+		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "%s: nodes are named with -n", arg);
 		return 0;
 	case ARGP_KEY_END:
-		inv_node_opts_check(&s->nodes, state);
+		if (s->nodes.all)
+			inv_node_opts_check(&s->nodes, state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -208,6 +208,16 @@ void inv_members_remove(struct inv_members *ms)
 
 /* --- start and find ------------------------------------------------------- */
 
+/* Nothing there, and the caller has it from elsewhere. */
+static bool does_without(const struct inv_members *ms,
+			 const struct inv_member *m)
+{
+	const struct inv_cluster *c = ms->cluster;
+
+	return m->code == INV_ENOTHING && c->dispensable &&
+	       c->dispensable(c->dispensable_arg, inv_conn_name(m->at->conn));
+}
+
 /* What each said; those that match nothing are left out where others do. */
 static int judge(struct inv_members *ms)
 {
@@ -220,7 +230,8 @@ static int judge(struct inv_members *ms)
 
 		if (!m->code)
 			continue;
-		inv_screen_note_node(screen, m->name, m->err.text);
+		if (!does_without(ms, m))
+			inv_screen_note_node(screen, m->name, m->err.text);
 		if (m->code == INV_ENOTHING)
 			nothing++;
 		else if (!status)

@@ -65,14 +65,20 @@ for command in trace record status stop fetch; do
 	ok "$command has help" status 0 "$inviso" $command --help
 	ok "with examples" says out 'Examples:'
 	ok "and exit codes" says out 'Exit status:'
-	ok "$command without a node" refuses 'no node is named' $command
-	ok "it says who speaks" says err "inviso $command: "
+	[ $command = status ] ||
+		ok "$command without a node" refuses 'no node is named' $command
+	ok "$command says who speaks" refuses "inviso $command: " $command -n a@b@c
 	ok "$command of all, but which?" refuses 'name one of the nodes' \
 		$command -n all
 	ok "$command of a node that is none" refuses '-n a@b@c: ' $command -n a@b@c
 	ok "$command with a wrong time" refuses '--timeout x: not a time' \
 		$command -n a@h --timeout x
 done
+
+# What dead nodes left on this machine; here is none.
+ok 'status without a node' status 0 env TMPDIR="$dir" "$inviso" status
+ok 'status of dead nodes in a directory' status 0 "$inviso" status --remote-dir "$dir"
+ok 'and as JSON' status 0 "$inviso" status --json
 
 for command in trace record; do
 	ok "$command without a spec" refuses 'no SPEC' $command -n a@h

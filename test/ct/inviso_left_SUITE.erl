@@ -1,7 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
 %%
 %% What a node leaves that dies: the next attach of the same user removes
-%% library, engine and spooler; recordings stay until they are fetched.
+%% library, engine and spooler; recordings stay, are listed, and fetched.
 %%
 %% INVISO_KILL_ROUNDS says how often a node is killed at any time (2).
 -module(inviso_left_SUITE).
@@ -14,6 +14,9 @@
          node_dies_at_any_time/1, the_interface_sweeps_too/1,
          installed_code_sweeps_too/1,
          containers_share_a_directory/1, a_living_node_keeps_its_place/1]).
+-export([recording_of_a_dead_node_is_found/1, node_runs_again/1,
+         several_recordings_are_left/1, attached_recording_is_copied/1,
+         ring_file_is_left/1, only_plain_files_are_recordings/1]).
 
 -define(LIB, inviso_command_lib).
 -define(NODE, inviso_stock_node).
@@ -23,7 +26,10 @@ all() ->
     [node_dies_after_a_detached_recording, node_dies_while_attaching,
      node_dies_at_any_time, the_interface_sweeps_too,
      installed_code_sweeps_too,
-     containers_share_a_directory, a_living_node_keeps_its_place].
+     containers_share_a_directory, a_living_node_keeps_its_place,
+     recording_of_a_dead_node_is_found, node_runs_again,
+     several_recordings_are_left, attached_recording_is_copied,
+     ring_file_is_left, only_plain_files_are_recordings].
 
 suite() -> [{timetrap, {seconds, 900}}].
 
@@ -324,3 +330,161 @@ a_living_node_keeps_its_place(Config) ->
     Before = binaries(Config),
     #{status := 0} = run(Config, Node, ["fetch", "-o", "o", "box"]),
     [] = ?LIB:until_same(fun() -> in_places(Config, "") end, ?SOON_MS).
+
+%%---------------------------------------------------------------------------
+%% Recordings
+
+%% The same name each time.
+named(Config, Name, Cookie) ->
+    a_node(Config, #{name => none, args => ["-sname", Name],
+                     cookie => Cookie}).
+
+recording(Config, Node, Name) ->
+    #{status := 0} = run(Config, Node, ["record", "--keep", "newest",
+                                        "--detach", "--for", "10m", "--name",
+                                        Name, "lists:seq/2"]),
+    ok.
+
+says(Text, Words) ->
+    [] = [W || W <- Words, re:run(Text, W) =:= nomatch],
+    ok.
+
+%% A flight recorder, whose node is killed.
+recording_of_a_dead_node_is_found(Config) ->
+    #{name := Name, os_pid := OsPid} = Node = a_node(Config),
+    Opts = opts(Config, Node),
+    #{status := 0, out := None} = ?LIB:run(Opts, ["status"]),
+    says(None, ["no recording of a dead node"]),
+    recording(Config, Node, "box"),
+    #{status := 0, out := Alive} = ?LIB:run(Opts, ["status"]),
+    says(Alive, ["no recording of a dead node"]),
+    kill(Node),
+    Log = ?LIB:until(fun() -> case in_places(Config, "room-*/box.log") of
+                                  [L] -> L;
+                                  [] -> false
+                              end
+                     end),
+    Listed = ["box", Name, "os pid " ++ integer_to_list(OsPid),
+              "20\\d\\d-\\d\\d-\\d\\d \\d\\d:\\d\\d", Log,
+              "inviso fetch -n " ++ Name ++ " box"],
+    #{status := 0, out := All} = ?LIB:run(Opts, ["status"]),
+    says(All, Listed),
+    #{status := 3, out := One} = run(Config, Node, ["status"]),
+    says(One, Listed),
+    #{status := 3, out := Json} = run(Config, Node, ["status", "--json"]),
+    [#{<<"node">> := N, <<"running">> := false, <<"sessions">> := [],
+       <<"left">> := [#{<<"name">> := <<"box">>, <<"os_pid">> := OsPid,
+                        <<"bytes">> := _, <<"written">> := _,
+                        <<"log">> := JsonLog}]}] = ?LIB:json(Json),
+    {Name, Log} = {binary_to_list(N), binary_to_list(JsonLog)},
+    %% Another user's environment: told where to look.
+    #{status := 0, out := Elsewhere} =
+        ?LIB:run(Opts#{env => []}, ["status", "--remote-dir",
+                                    ?config(shared, Config)]),
+    says(Elsewhere, Listed),
+    #{status := 3} = run(Config, Node, ["fetch", "nobox"]),
+    Out = filename:join(maps:get(home, Node), "o"),
+    #{status := 0, out := Said, err := <<>>} =
+        run(Config, Node, ["fetch", "--keep", "-o", Out, "box"]),
+    says(Said, [Name ++ " is not running; this recording was left on this "
+                "machine by the node of os pid " ++ integer_to_list(OsPid) ++
+                ", which died after 20", "inviso merge"]),
+    {ok, Bytes} = file:read_file(Log),
+    Copy = filename:join(Out, Name ++ "-box.log"),
+    {ok, Bytes} = file:read_file(Copy),
+    #{status := 0, out := Merged} = ?LIB:run(Opts, ["merge", Copy]),
+    says(Merged, ["lists:seq"]),
+    %% The copy is there already.
+    #{status := 0, out := FetchJson} =
+        run(Config, Node, ["fetch", "--json", "-o", Out, "box"]),
+    [#{<<"files">> := [_], <<"left">> := #{<<"name">> := <<"box">>}}] =
+        ?LIB:json(FetchJson),
+    [] = in_places(Config, ""),
+    #{status := 3} = run(Config, Node, ["fetch", "-o", Out, "box"]).
+
+node_runs_again(Config) ->
+    Name = "again" ++ os:getpid(),
+    First = named(Config, Name, "again"),
+    recording(Config, First, "box"),
+    kill(First),
+    Second = named(Config, Name, "again"),
+    #{status := 0, out := Out} = run(Config, Second, ["status"]),
+    says(Out, ["no sessions", "box .*left by " ++ Name]),
+    #{status := 0, out := Json} = run(Config, Second, ["status", "--json"]),
+    [#{<<"running">> := true, <<"left">> := [#{}]}] = ?LIB:json(Json),
+    %% What it records itself is fetched, and the other not forgotten.
+    recorded(Config, Second, "box"),
+    #{status := 0, err := Err} = run(Config, Second, ["fetch", "box"]),
+    says(Err, ["earlier run"]),
+    [_] = in_places(Config, "room-*/box.log"),
+    #{status := 0, out := Left, err := <<>>} =
+        run(Config, Second, ["fetch", "box"]),
+    says(Left, [": this recording was left on this machine"]),
+    [] = in_places(Config, "room-*/box.log").
+
+several_recordings_are_left(Config) ->
+    Name = "several" ++ os:getpid(),
+    [Node | _] = [begin
+                      N = named(Config, Name, "several"),
+                      recording(Config, N, "box"),
+                      kill(N),
+                      N
+                  end || _ <- [1, 2]],
+    Places = in_places(Config, ""),
+    [_, Second] = Places,
+    #{status := 1, err := Err} = run(Config, Node, ["fetch", "box"]),
+    says(Err, ["2 recordings" | Places]),
+    #{status := 3, out := Out} = run(Config, Node, ["status"]),
+    says(Out, ["--place " ++ P ++ " box" || P <- Places]),
+    #{status := 0} = run(Config, Node, ["fetch", "--place", Second, "box"]),
+    #{status := 5} = run(Config, Node, ["fetch", "--place", Second, "box"]),
+    #{status := 0} = run(Config, Node, ["fetch", "box"]),
+    [] = in_places(Config, "").
+
+attached_recording_is_copied(Config) ->
+    #{name := Name} = Node = a_node(Config),
+    Opts = (opts(Config, Node))#{env => []},
+    Cmd = ?LIB:start(Opts, ["record", "-n", Name, "--for", "100s", "-o", "o",
+                            "--name", "box", "lists:seq/2"], 120000),
+    ?LIB:until_tracing(Opts, Name, Cmd),
+    kill(Node),
+    #{status := 3, err := Err, out := Out} = ?LIB:wait(Cmd, ?SOON_MS),
+    Copy = filename:join([maps:get(cwd, Cmd), "o", Name ++ "-box.log"]),
+    says(Err, ["died on this machine; its log is in o/" ++ Name]),
+    nomatch = binary:match(Out, list_to_binary(?config(shared, Config))),
+    #{status := 0, out := Merged} = ?LIB:run(Opts, ["merge", Copy]),
+    says(Merged, ["lists:seq"]),
+    [] = in_places(Config, "").
+
+%% Its events are not in the log yet.
+ring_file_is_left(Config) ->
+    Node = a_node(Config),
+    recording(Config, Node, "box"),
+    kill(Node),
+    %% The spooler takes them away when it is done.
+    swept(Config),
+    [Place] = in_places(Config, "room-*"),
+    Ring = filename:join(Place, "box.ring"),
+    ok = file:write_file(Ring, "x"),
+    ok = file:change_owner(Ring, ?config(uid, Config)),
+    #{status := 3, out := Out} = run(Config, Node, ["status"]),
+    says(Out, ["inviso recover " ++ Ring]),
+    #{status := 0, out := Said} = run(Config, Node, ["fetch", "box"]),
+    says(Said, ["inviso recover " ++ Ring]),
+    true = filelib:is_file(filename:join(Place, "box.log")).
+
+%% No link is followed, whoever made it.
+only_plain_files_are_recordings(Config) ->
+    Node = a_node(Config),
+    recording(Config, Node, "box"),
+    kill(Node),
+    %% The spooler takes them away when it is done.
+    swept(Config),
+    [Log] = in_places(Config, "room-*/box.log"),
+    ok = file:rename(Log, filename:join(?config(shared, Config), "real")),
+    ok = file:make_symlink("/etc/passwd", Log),
+    #{status := 3, out := <<>>} = run(Config, Node, ["status"]),
+    ok = file:delete(Log),
+    ok = file:make_link(filename:join(?config(shared, Config), "real"), Log),
+    #{status := 3, out := <<>>} = run(Config, Node, ["status"]),
+    #{status := 3} = run(Config, Node, ["fetch", "box"]).
