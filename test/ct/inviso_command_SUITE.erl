@@ -290,7 +290,7 @@ usage(Config) ->
                      ["record", "-n", Name, "--name", "A b", "lists"],
                      ["record", "-n", Name, "--keep", "both", "lists"],
                      ["stop", "-n", Name], ["fetch", "-n", Name],
-                     ["status"]]].
+                     ["status", Name]]].
 
 help(Config) ->
     Opts = #{base => ?config(base, Config)},
