@@ -301,6 +301,7 @@ shown(Chars) ->
          false -> C
      end || C <- Chars].
 
+is_hidden(C) when C < 16#61c -> false;
 is_hidden(C) -> lists:member(C, hidden()).
 
 hidden() ->
