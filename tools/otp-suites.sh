@@ -25,7 +25,8 @@
 #              ungrouped             the cases that know no modes
 #              legacy                nothing of ours: what the release itself can
 #   -j N     run N modes at the same time (default: 1). Most cases wait most of
-#            the time
+#            the time. Those of trace_call_time compare what calls took with a
+#            clock: on a busy machine one may fail (time_error)
 #   -k       keep the directory, with Common Test's own logs
 #
 # Prints `MODE SUITE:CASE RESULT', below a case that failed or was skipped its
