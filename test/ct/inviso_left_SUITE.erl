@@ -207,7 +207,9 @@ killed_at(Step, Dir, Config) ->
     Spoolers = os:cmd("pgrep -f " ++ unicode:characters_to_list(Place)
                       ++ "/inviso_spool"),
     Pids = [OsPid | string:lexemes(Spoolers, "\n")],
-    _ = os:cmd("kill -9 " ++ lists:join(" ", Pids)),
+    %% Stopped first: in the moment between, it would tidy up.
+    _ = os:cmd(["kill -STOP ", lists:join(" ", tl(Pids))]),
+    _ = os:cmd(["kill -9 ", lists:join(" ", Pids)]),
     _ = [ended(list_to_integer(P)) || P <- Pids],
     inviso_test_lib:stop_node(Node),
     {ok, Left} = file:list_dir(Place),
