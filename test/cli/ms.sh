@@ -104,7 +104,7 @@ ok 'what a clause says no to' merge '[{[_,call|_],[],[{message,false}]},{_,[],[]
 ok 'is left out' says out '116 shown'
 ok 'calls with conditions' merge 'lists:nth(N, [A|_]) when N + 2*3 =:= 8, is_atom(A)'
 ok 'are matched' says out '; 1 shown'
-ok 'or not' merge 'lists:nth(N, _) when N /= 2'
+ok 'or not: 5' status 5 "$inviso" merge --filter 'lists:nth(N, _) when N /= 2' "$frozen/nth.log" "$frozen/terms.log"
 ok 'as it is asked' says out '; 0 shown'
 ok 'a wrong filter: usage' status 2 "$inviso" merge --filter '[{a,[],[]}]' "$frozen/nth.log"
 ok 'in words' says err '--filter: Match head is invalid in this context.'

@@ -38,6 +38,7 @@ alike() {
 		-e 's/"ts":[0-9]+/"ts":N/' -e 's/<0\.[0-9]+\.0>/<0.N.0>/g' \
 		-e 's/<0\.[0-9]+\.0>/PID/g' -e 's/\([0-9.]+ [um]?s\)/(TIME)/' \
 		-e 's/[0-9]+ events? recorded/N events recorded/' \
+		-e 's/, [0-9]+ came after the limit//' \
 		-e 's/[0-9.]+ [KM]?i?B in/N in/' -e 's/os pid [0-9]+/os pid N/' \
 		-e 's/OTP [0-9]+ \(erts [0-9.]+\)/OTP N/' -e 's/[0-9]+ processes/N processes/'
 }

@@ -59,8 +59,12 @@ compare(Config, All, Filter, Events) ->
     Stats = offered(Log, #{filter => Filter, replace => true}, Events),
     #{undecided := 0, filtered := Left, recorded := N} = Stats,
     {N, _} = {length(Events) - Left, Filter},
-    {0, Bin, _} = ?LIB:merge(All, "json", ["--filter", text(Filter)]),
+    {Status, Bin, _} = ?LIB:merge(All, "json", ["--filter", text(Filter)]),
     Offline = [essence(inviso_trace_json:decode(L)) || L <- lines(Bin)],
+    Status = case Offline of
+                 [] -> 5;
+                 _ -> 0
+             end,
     case [essence(I) || I <- ?LIB:events(Log)] of
         Offline -> N;
         Live -> error({differ, Filter, Live -- Offline, Offline -- Live})

@@ -187,6 +187,7 @@ plain(Text) ->
                 %% The shell takes a list of one number for a text.
                 [{"{ok,(\"[^\"]\"|\"\\\\[^\"]\"|\\[[0-9]+\\])}", "{ok,[N]}"},
                  {"[0-9]+ events? recorded", "N events recorded"},
+                 {", [0-9]+ came after the limit", ""},
                  {"[0-9.]+ [KM]?i?B in", "N in"}, {"erts [0-9.]+", "erts N"},
                  {"<[0-9]+\\.[0-9]+\\.[0-9]+>", "PID"},
                  {"[0-9]{2,}(\\.[0-9]+)?", "N"},

@@ -240,8 +240,8 @@ static void hidden_characters_are_shown(void **state)
 	render_init(&r);
 	render_add(&r, b.file.data, b.file.len);
 	render(&r, "text");
-	assert_non_null(strstr(r.out.data, " a@h\xef\xbf\xbd "));
-	assert_non_null(strstr(r.out.data, " \\e\\\\x{202E}\n"));
+	assert_non_null(strstr((const char *)r.out.data, " a@h\xef\xbf\xbd "));
+	assert_non_null(strstr((const char *)r.out.data, " \\e\\\\x{202E}\n"));
 	render_release(&r);
 	build_release(&b);
 }
