@@ -240,21 +240,21 @@ static void take_frame(const uint8_t *p, size_t len)
 		.node = "c@h", .num = 1, .serial = 0, .creation = 1
 	};
 	struct inv_buf out = { 0 };
-	struct inv_frame f;
+	struct inv_dist_frame f;
 
-	if (inv_frame_parse(&cursor, p, len, &self, &f) != 0)
+	if (inv_dist_frame_parse(&cursor, p, len, &self, &f) != 0)
 		return;
 	switch (f.kind) {
-	case INV_FRAME_ANSWER:
+	case INV_DIST_ANSWER:
 		read_by_ei(f.term, f.len);
 		for (unsigned i = 0; i < TAKES; i++)
 			take_answer(i, (const uint8_t *)f.term, f.len);
 		break;
-	case INV_FRAME_DOWN:
+	case INV_DIST_DOWN:
 		read_by_ei(f.term, f.len);
 		break;
-	case INV_FRAME_WATCHED:
-		CHECK(inv_frame_put_noproc(&out, &f) == 0);
+	case INV_DIST_WATCHED:
+		CHECK(inv_dist_frame_put_noproc(&out, &f) == 0);
 		break;
 	default:
 		break;

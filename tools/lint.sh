@@ -14,6 +14,10 @@ c_files() { # the C sources under these directories that exist
 		2>/dev/null | LC_ALL=C sort
 }
 
+erl_sources() { # those of the application
+	find src -name '*.erl' | LC_ALL=C sort
+}
+
 shell_files() {
 	find tools test bench demo .ci -type f -not -name '*.[ch]' 2>/dev/null |
 	LC_ALL=C sort |
@@ -66,11 +70,38 @@ lint_planted() {
 
 lint_layers() { tools/check-layers; }
 
-# A file this long holds two nouns.
+lint_names() { tools/check-names; }
+
+# A file this long holds two nouns, a function this long does two things. (A .inc
+# file has the cases of one switch.)
 lint_sizes() {
-	c_files | xargs -r wc -l | awk '$2 != "total" && $1 > 1000 {
+	bad_sizes=
+	{ c_files; erl_sources; } | xargs -r wc -l | awk '$2 != "total" && $1 > 1000 {
 		print $2 ": " $1 " lines, over 1000"; bad = 1 }
-	END { exit bad }'
+	END { exit bad }' || bad_sizes=1
+	find c_src -name '*.c' -exec awk '
+	FNR == 1 { begin = 0 }
+	/^\{$/ { begin = FNR }
+	/^\}/ && begin {
+		if (FNR - begin > 90) {
+			printf "%s:%d: a function of %d lines, over 90\n", FILENAME, begin, FNR - begin
+			bad = 1
+		}
+		begin = 0
+	}
+	END { exit bad }' {} + || bad_sizes=1
+	erl_sources | xargs -r awk '
+	FNR == 1 { begin = 0 }
+	/^[a-z]/ && !begin { begin = FNR }
+	/\.[ \t]*(%.*)?$/ && begin {
+		if (FNR - begin >= 100) {
+			printf "%s:%d: a function of %d lines, over 100\n", FILENAME, begin, FNR - begin + 1
+			bad = 1
+		}
+		begin = 0
+	}
+	END { exit bad }' || bad_sizes=1
+	[ -z "$bad_sizes" ]
 }
 
 lint_headers() {
@@ -98,10 +129,6 @@ lint_shell() {
 	# Not: "expressions don't expand in single quotes" (awk programs), and
 	# "unreachable" (functions called by a name in a variable).
 	shell_files | xargs -r shellcheck -x -P SCRIPTDIR -e SC2016,SC2317
-}
-
-erl_sources() { # those of the application
-	find src -name '*.erl' | LC_ALL=C sort
 }
 
 lint_erlang() {
@@ -139,7 +166,7 @@ lint_dialyzer() {
 	dialyzer --quiet --plt "$plt" build/lint/dialyzed/*.beam
 }
 
-checks=${*:-layers headers sizes format erlang dialyzer shell spelling man nif planted tidy}
+checks=${*:-layers names headers sizes format erlang dialyzer shell spelling man nif planted tidy}
 bad=0
 for check in $checks; do
 	out=$("lint_$check" 2>&1)

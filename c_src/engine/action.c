@@ -38,7 +38,7 @@ static bool add_tracer(struct action *a, ERL_NIF_TERM term)
 	if (a->tracer != 0 || !enif_get_tuple(a->m->env, term, &n, &e) ||
 	    n != 2 || e[0] != am_tracer)
 		return false;
-	number = inv_tracer_find(e[1]);
+	number = inv_engine_tracer_find(e[1]);
 	a->edit.tracer = (uint16_t)number;
 	return number != 0;
 }
@@ -99,7 +99,7 @@ static void choose_tracer(struct action *a)
 	struct inv_edit *edit = &a->edit;
 
 	if (a->tracer != 0)
-		edit->tracer = INV_TRACER_AS_IT_IS;
+		edit->tracer = INV_ENGINE_TRACER_AS_IT_IS;
 	else if (edit->tracer == 0)
 		edit->tracer = a->m->profile->tracer[edit->slot];
 	if (edit->tracer == 0) {
@@ -117,7 +117,7 @@ static void apply(struct action *a, ERL_NIF_TERM process)
 	choose_tracer(a);
 	after = inv_tracee_edit(process, &a->edit);
 	if (after != INV_PROFILE_NONE && after != before)
-		inv_tracer_changed(a->m->env, process);
+		inv_engine_tracer_changed(a->m->env, process);
 }
 
 /* One that the session does not trace is not silent either. */
@@ -128,7 +128,7 @@ static void set_silent(struct action *a, ERL_NIF_TERM value)
 
 	if (!(inv_profile_sessions(inv_profile_at(number)) >> edit->slot & 1))
 		return;
-	edit->tracer = INV_TRACER_AS_IT_IS;
+	edit->tracer = INV_ENGINE_TRACER_AS_IT_IS;
 	if (value == am_true)
 		edit->set = UINT32_C(1) << INV_FLAG_SILENT;
 	else if (value == am_false)

@@ -49,7 +49,7 @@ static uint32_t hash(ErlNifEnv *env, ERL_NIF_TERM mfa)
 static void push(const struct inv_message *m, const struct inv_verdict *v,
 		 uint32_t mask)
 {
-	struct inv_frame frame = v->frame;
+	struct inv_call_frame frame = v->frame;
 	struct inv_frames *frames;
 
 	if ((frame.returns | frame.exceptions) == 0)
@@ -118,7 +118,7 @@ void inv_call_begin(struct inv_message *m, struct inv_verdict *v, uint32_t mask)
 static bool is_somebody_elses(const struct inv_message *m,
 			      const struct inv_frames *frames)
 {
-	const struct inv_frame *top = inv_frames_top(frames);
+	const struct inv_call_frame *top = inv_frames_top(frames);
 
 	return top && top->function != hash(m->env, m->content);
 }
@@ -126,7 +126,7 @@ static bool is_somebody_elses(const struct inv_message *m,
 void inv_call_end(struct inv_message *m, uint32_t mask)
 {
 	struct inv_frames *frames = frames_of(m);
-	struct inv_frame frame;
+	struct inv_call_frame frame;
 	uint32_t left;
 
 	if (!frames || is_somebody_elses(m, frames) ||

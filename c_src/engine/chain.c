@@ -4,18 +4,19 @@
 #define MANY 64 /* frames that one return may take away */
 
 /* Of a frame on a chain: whose, where it returns to, what was called last. */
-static struct inv_frame frame(uint32_t mask, uint32_t caller, uint32_t last)
+static struct inv_call_frame frame(uint32_t mask, uint32_t caller,
+				   uint32_t last)
 {
-	return (struct inv_frame){ .returns = mask,
-				   .exceptions = caller,
-				   .tracer = last };
+	return (struct inv_call_frame){ .returns = mask,
+					.exceptions = caller,
+					.tracer = last };
 }
 
 void inv_chain_call(struct inv_frames *chain, uint32_t function,
 		    uint32_t caller, uint32_t mask)
 {
-	struct inv_frame next = frame(mask, caller, function);
-	struct inv_frame top;
+	struct inv_call_frame next = frame(mask, caller, function);
+	struct inv_call_frame top;
 
 	if (inv_frames_pop(chain, &top)) {
 		if (top.exceptions == caller && top.tracer != caller)
@@ -28,7 +29,7 @@ void inv_chain_call(struct inv_frames *chain, uint32_t function,
 
 uint32_t inv_chain_return(struct inv_frames *chain, uint32_t to, uint32_t all)
 {
-	struct inv_frame top;
+	struct inv_call_frame top;
 	uint32_t mask = 0;
 	unsigned left;
 

@@ -249,12 +249,12 @@ ERL_NIF_TERM inv_engine_quiet(ErlNifEnv *env, int argc,
 ERL_NIF_TERM inv_engine_lost(ErlNifEnv *env, int argc,
 			     const ERL_NIF_TERM argv[])
 {
-	ERL_NIF_TERM lost[INV_LOSTS];
+	ERL_NIF_TERM lost[INV_SHORTAGES];
 	unsigned i;
 
 	(void)argc;
 	(void)argv;
-	for (i = 0; i < INV_LOSTS; i++)
-		lost[i] = enif_make_uint64(env, inv_lost_count(i));
-	return enif_make_tuple_from_array(env, lost, INV_LOSTS);
+	for (i = 0; i < INV_SHORTAGES; i++)
+		lost[i] = enif_make_uint64(env, inv_shortage_count(i));
+	return enif_make_tuple_from_array(env, lost, INV_SHORTAGES);
 }

@@ -49,7 +49,7 @@ ERL_NIF_TERM inv_engine_quiet(ErlNifEnv *env, int argc,
 /* calls(Local, Callers) -> ok: see inv_sessions_set_calls */
 ERL_NIF_TERM inv_engine_calls(ErlNifEnv *env, int argc,
 			      const ERL_NIF_TERM argv[]);
-/* lost() -> {Count of each enum inv_lost} */
+/* lost() -> {Count of each enum inv_shortage} */
 ERL_NIF_TERM inv_engine_lost(ErlNifEnv *env, int argc,
 			     const ERL_NIF_TERM argv[]);
 

@@ -20,7 +20,7 @@ static ERL_NIF_TERM am_inviso;
 static ERL_NIF_TERM am_remove;
 static ERL_NIF_TERM am_scheduler_id;
 static ERL_NIF_TERM am_trace;
-static const struct inv_tag *getting_linked;
+static const struct inv_engine_tag *getting_linked;
 static ERL_NIF_TERM meta; /* the state that meta traced functions have */
 
 void inv_engine_event_init(ErlNifEnv *env)
@@ -32,7 +32,8 @@ void inv_engine_event_init(ErlNifEnv *env)
 	am_remove = enif_make_atom(env, "remove");
 	am_scheduler_id = enif_make_atom(env, "scheduler_id");
 	am_trace = enif_make_atom(env, "trace");
-	getting_linked = inv_tag_find(enif_make_atom(env, "getting_linked"));
+	getting_linked =
+		inv_engine_tag_find(enif_make_atom(env, "getting_linked"));
 }
 
 static const struct inv_profile *profile_of(ERL_NIF_TERM id)
@@ -41,7 +42,7 @@ static const struct inv_profile *profile_of(ERL_NIF_TERM id)
 }
 
 /* What a port receives is asked no pattern. */
-static uint32_t quiet(const struct inv_tag *tag, bool port)
+static uint32_t quiet(const struct inv_engine_tag *tag, bool port)
 {
 	if ((port ? tag->of_port : tag->flag) == INV_FLAG_SEND)
 		return inv_sessions_no_send();
@@ -51,7 +52,7 @@ static uint32_t quiet(const struct inv_tag *tag, bool port)
 }
 
 static uint32_t sessions_for(const struct inv_profile *p,
-			     const struct inv_tag *tag, ERL_NIF_TERM id)
+			     const struct inv_engine_tag *tag, ERL_NIF_TERM id)
 {
 	bool port = inv_tracee_is_port(id);
 
@@ -60,7 +61,7 @@ static uint32_t sessions_for(const struct inv_profile *p,
 }
 
 /* By any session, or for what is to be passed on. */
-static bool wanted_event(const struct inv_tag *tag, ERL_NIF_TERM id)
+static bool wanted_event(const struct inv_engine_tag *tag, ERL_NIF_TERM id)
 {
 	const struct inv_profile *p = profile_of(id);
 
@@ -71,7 +72,7 @@ static bool wanted_event(const struct inv_tag *tag, ERL_NIF_TERM id)
 }
 
 /* What a callback makes acquaintance with. */
-static bool is_new(const struct inv_tag *tag)
+static bool is_new(const struct inv_engine_tag *tag)
 {
 	return tag->kind == INV_KIND_SPAWNED || tag->kind == INV_KIND_OPEN;
 }
@@ -98,7 +99,7 @@ static ERL_NIF_TERM status(ErlNifEnv *env, ERL_NIF_TERM id, uint32_t alive)
 ERL_NIF_TERM inv_engine_enabled(ErlNifEnv *env, int argc,
 				const ERL_NIF_TERM argv[])
 {
-	const struct inv_tag *tag = inv_tag_find(argv[0]);
+	const struct inv_engine_tag *tag = inv_engine_tag_find(argv[0]);
 	uint32_t alive = inv_sessions_alive();
 
 	(void)argc;
@@ -211,7 +212,7 @@ ERL_NIF_TERM inv_engine_trace(ErlNifEnv *env, int argc,
 {
 	struct inv_message m = {
 		.env = env,
-		.tag = inv_tag_find(argv[0]),
+		.tag = inv_engine_tag_find(argv[0]),
 		.opts = argv[4],
 		.tracee = argv[2],
 		.content = argv[3],

@@ -53,7 +53,7 @@ static const struct known known[] = {
 
 /* Open addressing; an atom's number is in the word above its six low bits. */
 #define PLACES 128
-static struct inv_tag tags[PLACES];
+static struct inv_engine_tag tags[PLACES];
 
 static size_t place(ERL_NIF_TERM atom)
 {
@@ -102,7 +102,7 @@ enum inv_flag inv_flag_find(ERL_NIF_TERM atom)
 	return (enum inv_flag)i;
 }
 
-void inv_tags_init(ErlNifEnv *env)
+void inv_engine_tags_init(ErlNifEnv *env)
 {
 	size_t at;
 	size_t i;
@@ -123,7 +123,7 @@ void inv_tags_init(ErlNifEnv *env)
 	}
 }
 
-const struct inv_tag *inv_tag_find(ERL_NIF_TERM atom)
+const struct inv_engine_tag *inv_engine_tag_find(ERL_NIF_TERM atom)
 {
 	size_t at;
 

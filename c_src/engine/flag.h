@@ -54,7 +54,7 @@ enum inv_kind {
 	INV_KIND_STATUS /* trace_status: is this process still traced? */
 };
 
-struct inv_tag {
+struct inv_engine_tag {
 	ERL_NIF_TERM atom;
 	enum inv_kind kind;
 	enum inv_flag flag;    /* that asks for it, of a process, */
@@ -63,12 +63,12 @@ struct inv_tag {
 };
 
 /* Makes the atoms. */
-void inv_tags_init(ErlNifEnv *env);
+void inv_engine_tags_init(ErlNifEnv *env);
 
 /* INV_FLAG_NONE: it is none. */
 enum inv_flag inv_flag_find(ERL_NIF_TERM atom);
 
 /* NULL: a tag that the engine does not know. */
-const struct inv_tag *inv_tag_find(ERL_NIF_TERM atom);
+const struct inv_engine_tag *inv_engine_tag_find(ERL_NIF_TERM atom);
 
 #endif

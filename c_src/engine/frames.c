@@ -12,7 +12,7 @@
 #define BYTES (BLOCKS * sizeof(struct block))
 
 struct run {
-	struct inv_frame frame;
+	struct inv_call_frame frame;
 	uint32_t count;
 };
 
@@ -102,7 +102,8 @@ static void give(uint32_t block, uint32_t last)
 					     changed(top, block)));
 }
 
-static bool equal(const struct inv_frame *a, const struct inv_frame *b)
+static bool equal(const struct inv_call_frame *a,
+		  const struct inv_call_frame *b)
 {
 	return a->returns == b->returns && a->exceptions == b->exceptions &&
 	       a->tracer == b->tracer && a->birth == b->birth &&
@@ -135,7 +136,7 @@ static uint32_t count_runs(const struct inv_frames *f)
 	return runs <= RUNS ? runs : 0;
 }
 
-bool inv_frames_push(struct inv_frames *f, const struct inv_frame *frame)
+bool inv_frames_push(struct inv_frames *f, const struct inv_call_frame *frame)
 {
 	struct block *b;
 	uint32_t runs;
@@ -154,7 +155,7 @@ bool inv_frames_push(struct inv_frames *f, const struct inv_frame *frame)
 	}
 	if (f->beyond > 0 || !b) {
 		f->beyond++;
-		inv_lost(INV_LOST_FRAME);
+		inv_shortage(INV_SHORTAGE_FRAME);
 		return false;
 	}
 	b->run[runs].frame = *frame;
@@ -163,7 +164,7 @@ bool inv_frames_push(struct inv_frames *f, const struct inv_frame *frame)
 	return true;
 }
 
-bool inv_frames_pop(struct inv_frames *f, struct inv_frame *frame)
+bool inv_frames_pop(struct inv_frames *f, struct inv_call_frame *frame)
 {
 	uint32_t number;
 	struct block *b;
@@ -190,7 +191,7 @@ bool inv_frames_pop(struct inv_frames *f, struct inv_frame *frame)
 	return true;
 }
 
-const struct inv_frame *inv_frames_top(const struct inv_frames *f)
+const struct inv_call_frame *inv_frames_top(const struct inv_frames *f)
 {
 	uint32_t runs = is_gone(f) || f->beyond > 0 ? 0 : count_runs(f);
 

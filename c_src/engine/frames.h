@@ -18,7 +18,7 @@
  *
  * A stack belongs to the thread that its process runs in.
  */
-struct inv_frame {
+struct inv_call_frame {
 	uint32_t returns;    /* sessions: {return_trace} or the next */
 	uint32_t exceptions; /* sessions: {exception_trace} */
 	uint32_t tracer;     /* of a session that has none of its own */
@@ -41,13 +41,13 @@ void inv_frames_end(void);
 void inv_frames_clear(void);
 
 /* False: there was no room. */
-bool inv_frames_push(struct inv_frames *f, const struct inv_frame *frame);
+bool inv_frames_push(struct inv_frames *f, const struct inv_call_frame *frame);
 
 /* False: a frame that we know nothing of. */
-bool inv_frames_pop(struct inv_frames *f, struct inv_frame *frame);
+bool inv_frames_pop(struct inv_frames *f, struct inv_call_frame *frame);
 
 /* The uppermost; NULL: one that we know nothing of. */
-const struct inv_frame *inv_frames_top(const struct inv_frames *f);
+const struct inv_call_frame *inv_frames_top(const struct inv_frames *f);
 
 /* Empties a stack; its process is dead. */
 void inv_frames_drop(struct inv_frames *f);

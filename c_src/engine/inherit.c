@@ -54,8 +54,8 @@ static void pass_to_child(ErlNifEnv *env, struct inv_tracee *t,
 
 	born(child, inv_profile_child(number), linking(inv_profile_at(number)));
 	if (t && change(t, inv_profile_after_spawn)) {
-		inv_tracer_changed(env, parent);
-		inv_tracer_changed(env, child);
+		inv_engine_tracer_changed(env, parent);
+		inv_engine_tracer_changed(env, child);
 	}
 }
 
@@ -72,7 +72,7 @@ void inv_inherit_spawn(ErlNifEnv *env, ERL_NIF_TERM parent, ERL_NIF_TERM child)
 static void forget(ErlNifEnv *env, ERL_NIF_TERM child)
 {
 	(void)inv_tracee_get(child);
-	inv_tracer_changed(env, child);
+	inv_engine_tracer_changed(env, child);
 }
 
 void inv_inherit_spawned(ErlNifEnv *env, ERL_NIF_TERM child,
@@ -156,9 +156,9 @@ bool inv_inherit_link(ErlNifEnv *env, ERL_NIF_TERM pid, ERL_NIF_TERM other)
 		 atomic_load(&o->expected) == 0;
 	atomic_store(&o->linked_by, unseen ? pid : 0);
 	if (had != INV_PROFILE_NONE)
-		inv_tracer_changed(env, other);
+		inv_engine_tracer_changed(env, other);
 	if (change(t, inv_profile_after_link))
-		inv_tracer_changed(env, pid);
+		inv_engine_tracer_changed(env, pid);
 	return unseen;
 }
 

@@ -3,22 +3,22 @@
 
 #include <stdatomic.h>
 
-static _Atomic uint64_t counts[INV_LOSTS];
+static _Atomic uint64_t counts[INV_SHORTAGES];
 
-void inv_lost(enum inv_lost what)
+void inv_shortage(enum inv_shortage what)
 {
 	atomic_fetch_add_explicit(&counts[what], 1, memory_order_relaxed);
 }
 
-uint64_t inv_lost_count(enum inv_lost what)
+uint64_t inv_shortage_count(enum inv_shortage what)
 {
 	return atomic_load_explicit(&counts[what], memory_order_relaxed);
 }
 
-void inv_lost_clear(void)
+void inv_shortage_clear(void)
 {
 	unsigned i;
 
-	for (i = 0; i < INV_LOSTS; i++)
+	for (i = 0; i < INV_SHORTAGES; i++)
 		atomic_store(&counts[i], 0);
 }

@@ -122,26 +122,26 @@ static ERL_NIF_TERM message(struct inv_message *m, uint32_t slot,
 static void miss(const struct inv_message *m, uint32_t tracer)
 {
 	if (m->meta && m->tag->kind == INV_KIND_CALL)
-		inv_tracer_miss(tracer);
+		inv_engine_tracer_miss(tracer);
 }
 
 static void send_to(struct inv_message *m, uint32_t slot, uint32_t tracer,
 		    ERL_NIF_TERM value)
 {
-	const struct inv_tracer *t = inv_tracer_at(tracer);
+	const struct inv_engine_tracer *t = inv_engine_tracer_at(tracer);
 
-	switch (inv_tracer_kind(t)) {
-	case INV_TRACER_NONE:
+	switch (inv_engine_tracer_kind(t)) {
+	case INV_ENGINE_TRACER_NONE:
 		miss(m, tracer);
 		break;
-	case INV_TRACER_OURS:
+	case INV_ENGINE_TRACER_OURS:
 		if (!inv_ours_take(&t->ours, m, slot, value))
-			inv_tracer_lost(m->env, tracer);
+			inv_engine_tracer_lost(m->env, tracer);
 		break;
-	case INV_TRACER_PROCESS:
-	case INV_TRACER_PORT:
+	case INV_ENGINE_TRACER_PROCESS:
+	case INV_ENGINE_TRACER_PORT:
 		if (t->term != m->tracee &&
-		    !inv_tracer_send(m->env, t, message(m, slot, value)))
+		    !inv_engine_tracer_send(m->env, t, message(m, slot, value)))
 			miss(m, tracer);
 	}
 }

@@ -15,7 +15,7 @@
  */
 struct inv_message {
 	ErlNifEnv *env;
-	const struct inv_tag *tag;
+	const struct inv_engine_tag *tag;
 	const struct inv_profile *profile;
 	const struct inv_profile *before; /* any action */
 	ERL_NIF_TERM opts;		  /* what the VM tells beside it */

@@ -103,11 +103,11 @@ static ERL_NIF_TERM start(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 	left = in_vm;
 	inv_sessions_close_all();
 	enif_mutex_unlock(lock);
-	inv_tracers_clear(&self);
+	inv_engine_tracers_clear(&self);
 	inv_tracees_clear();
 	inv_profiles_clear();
 	inv_notes_clear();
-	inv_lost_clear();
+	inv_shortage_clear();
 	return enif_make_tuple2(env, term, left ? am_true : am_false);
 }
 
@@ -169,7 +169,8 @@ static bool get_ours(ErlNifEnv *env, ERL_NIF_TERM term, struct inv_ours *ours)
 
 static bool get_tracer(ErlNifEnv *env, ERL_NIF_TERM term, uint32_t *number)
 {
-	return enif_get_uint(env, term, number) && *number < INV_TRACERS_MAX;
+	return enif_get_uint(env, term, number) &&
+	       *number < INV_ENGINE_TRACERS_MAX;
 }
 
 /*
@@ -185,11 +186,11 @@ static ERL_NIF_TERM tracer(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 	if (!get_tracer(env, argv[0], &number) || number == 0)
 		return enif_make_badarg(env);
 	if (argv[1] == am_none)
-		inv_tracer_close(number);
+		inv_engine_tracer_close(number);
 	else if (enif_is_pid(env, argv[1]) || enif_is_port(env, argv[1]))
-		inv_tracer_open(env, number, argv[1]);
+		inv_engine_tracer_open(env, number, argv[1]);
 	else if (get_ours(env, argv[1], &ours))
-		inv_tracer_open_ours(number, &ours);
+		inv_engine_tracer_open_ours(number, &ours);
 	else
 		return enif_make_badarg(env);
 	return am_ok;
@@ -275,10 +276,10 @@ static int load(ErlNifEnv *env, void **priv, ERL_NIF_TERM load_info)
 	if (instances == 0 && init_tables(env, load_info) != 0)
 		return -1;
 	init_atoms(env);
-	inv_tags_init(env);
+	inv_engine_tags_init(env);
 	inv_messages_init(env);
 	inv_ours_init(env);
-	inv_tracers_init(env);
+	inv_engine_tracers_init(env);
 	inv_verdict_init(env);
 	inv_engine_edit_init(env);
 	inv_engine_event_init(env);
@@ -326,7 +327,7 @@ static ErlNifFunc functions[] = {
 	{ "unknown", 1, inv_engine_unknown, 0 },
 	{ "unknown", 2, inv_engine_unknown, 0 },
 	{ "quiet", 2, inv_engine_quiet, 0 },
-	{ "missed", 1, inv_tracer_missed, 0 },
+	{ "missed", 1, inv_engine_tracer_missed, 0 },
 	{ "lost", 0, inv_engine_lost, 0 },
 	{ "room", 3, inv_noted_room, 0 },
 	{ "plain", 4, inv_noted_plain, 0 },

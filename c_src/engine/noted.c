@@ -90,7 +90,7 @@ ERL_NIF_TERM inv_noted_count(ErlNifEnv *env, int argc,
 		return enif_make_badarg(env);
 	n = argument(env, argv, counters ? inv_note_make : inv_note_find);
 	if (!n && counters)
-		inv_lost(INV_LOST_NOTE);
+		inv_shortage(INV_SHORTAGE_NOTE);
 	return enif_make_uint(env,
 			      n ? atomic_exchange(&n->counters, counters) : 0);
 }

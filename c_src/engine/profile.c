@@ -150,7 +150,7 @@ static uint32_t number_of(const struct inv_profile *p)
 		}
 	}
 	give_back(mine);
-	inv_lost(INV_LOST_PROFILE);
+	inv_shortage(INV_SHORTAGE_PROFILE);
 	return INV_PROFILE_NONE;
 }
 
@@ -184,7 +184,7 @@ uint32_t inv_profile_edit(uint32_t number, const struct inv_edit *edit)
 			p.sessions[f] |= bit;
 	}
 	p.sessions[INV_FLAG_USED_UP] &= ~bit;
-	if (edit->set != 0 && edit->tracer != INV_TRACER_AS_IT_IS)
+	if (edit->set != 0 && edit->tracer != INV_ENGINE_TRACER_AS_IT_IS)
 		p.tracer[edit->slot] = edit->tracer;
 	drop_tracers(&p);
 	return number_of(&p);

@@ -35,7 +35,7 @@ struct inv_edit {
 	uint32_t clear;
 	uint32_t set;
 	uint16_t tracer; /* or as it is: */
-#define INV_TRACER_AS_IT_IS UINT16_MAX
+#define INV_ENGINE_TRACER_AS_IT_IS UINT16_MAX
 };
 
 /* The new ones that nobody traced has made have profiles too. */
@@ -59,7 +59,8 @@ uint32_t inv_profile_sessions(const struct inv_profile *p);
 
 /* The sessions that want such an event of a process, or of a port. */
 static inline uint32_t inv_profile_wants(const struct inv_profile *p,
-					 const struct inv_tag *tag, bool port)
+					 const struct inv_engine_tag *tag,
+					 bool port)
 {
 	return port ? p->sessions[tag->of_port] :
 		      p->sessions[tag->flag] | p->sessions[tag->another];

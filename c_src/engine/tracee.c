@@ -171,7 +171,7 @@ struct inv_tracee *inv_tracee_get(ERL_NIF_TERM id)
 		    (has != TAKEN && take_over(t, has, id, unknown(id), 0)))
 			return t;
 	}
-	inv_lost(INV_LOST_PLACE);
+	inv_shortage(INV_SHORTAGE_PLACE);
 	return NULL;
 }
 
@@ -181,7 +181,7 @@ void inv_tracee_born(ERL_NIF_TERM id, uint32_t profile, uint32_t expected)
 	struct inv_tracee *t = place_of(id);
 
 	if (!take_over(t, atomic_load(&t->id), id, profile, expected))
-		inv_lost(INV_LOST_PLACE);
+		inv_shortage(INV_SHORTAGE_PLACE);
 }
 
 uint32_t inv_tracee_expected(ERL_NIF_TERM id)

@@ -3,7 +3,7 @@
 
 #include "engine/tracee.h"
 
-static struct inv_tracer tracers[INV_TRACERS_MAX];
+static struct inv_engine_tracer tracers[INV_ENGINE_TRACERS_MAX];
 static ErlNifPid server;
 
 static ERL_NIF_TERM am_inviso;
@@ -12,7 +12,7 @@ static ERL_NIF_TERM am_false;
 static ERL_NIF_TERM am_lost;
 static ERL_NIF_TERM am_true;
 
-void inv_tracers_init(ErlNifEnv *env)
+void inv_engine_tracers_init(ErlNifEnv *env)
 {
 	am_inviso = enif_make_atom(env, "$inviso_engine");
 	am_changed = enif_make_atom(env, "changed");
@@ -21,44 +21,45 @@ void inv_tracers_init(ErlNifEnv *env)
 	am_true = enif_make_atom(env, "true");
 }
 
-static void open_as(struct inv_tracer *t, enum inv_tracer_kind kind)
+static void open_as(struct inv_engine_tracer *t,
+		    enum inv_engine_tracer_kind kind)
 {
 	atomic_store(&t->lost, false);
 	atomic_store(&t->missed, false);
 	atomic_store_explicit(&t->kind, kind, memory_order_release);
 }
 
-void inv_tracer_open(ErlNifEnv *env, uint32_t number, ERL_NIF_TERM term)
+void inv_engine_tracer_open(ErlNifEnv *env, uint32_t number, ERL_NIF_TERM term)
 {
 	ErlNifPid pid;
 
 	tracers[number].term = term;
 	open_as(&tracers[number], enif_get_local_pid(env, term, &pid) ?
-					  INV_TRACER_PROCESS :
-					  INV_TRACER_PORT);
+					  INV_ENGINE_TRACER_PROCESS :
+					  INV_ENGINE_TRACER_PORT);
 }
 
-void inv_tracer_open_ours(uint32_t number, const struct inv_ours *ours)
+void inv_engine_tracer_open_ours(uint32_t number, const struct inv_ours *ours)
 {
 	tracers[number].ours = *ours;
-	open_as(&tracers[number], INV_TRACER_OURS);
+	open_as(&tracers[number], INV_ENGINE_TRACER_OURS);
 }
 
-void inv_tracer_close(uint32_t number)
+void inv_engine_tracer_close(uint32_t number)
 {
-	atomic_store(&tracers[number].kind, INV_TRACER_NONE);
+	atomic_store(&tracers[number].kind, INV_ENGINE_TRACER_NONE);
 }
 
-void inv_tracers_clear(const ErlNifPid *new_server)
+void inv_engine_tracers_clear(const ErlNifPid *new_server)
 {
 	uint32_t i;
 
-	for (i = 0; i < INV_TRACERS_MAX; i++)
-		inv_tracer_close(i);
+	for (i = 0; i < INV_ENGINE_TRACERS_MAX; i++)
+		inv_engine_tracer_close(i);
 	server = *new_server;
 }
 
-const struct inv_tracer *inv_tracer_at(uint32_t number)
+const struct inv_engine_tracer *inv_engine_tracer_at(uint32_t number)
 {
 	return &tracers[number];
 }
@@ -75,25 +76,27 @@ static void command(ErlNifEnv *env, ERL_NIF_TERM term, ERL_NIF_TERM message)
 					enif_make_binary(env, &bin));
 }
 
-bool inv_tracer_send(ErlNifEnv *env, const struct inv_tracer *t,
-		     ERL_NIF_TERM message)
+bool inv_engine_tracer_send(ErlNifEnv *env, const struct inv_engine_tracer *t,
+			    ERL_NIF_TERM message)
 {
 	ErlNifPid pid = { t->term };
 
-	if (inv_tracer_kind(t) == INV_TRACER_PROCESS)
+	if (inv_engine_tracer_kind(t) == INV_ENGINE_TRACER_PROCESS)
 		return enif_send(env, &pid, NULL, message);
 	command(env, t->term, message);
 	return true;
 }
 
-uint32_t inv_tracer_find(ERL_NIF_TERM term)
+uint32_t inv_engine_tracer_find(ERL_NIF_TERM term)
 {
 	uint32_t i;
 
-	for (i = 1; i < INV_TRACERS_MAX; i++) {
-		enum inv_tracer_kind kind = inv_tracer_kind(&tracers[i]);
+	for (i = 1; i < INV_ENGINE_TRACERS_MAX; i++) {
+		enum inv_engine_tracer_kind kind =
+			inv_engine_tracer_kind(&tracers[i]);
 
-		if ((kind == INV_TRACER_PROCESS || kind == INV_TRACER_PORT) &&
+		if ((kind == INV_ENGINE_TRACER_PROCESS ||
+		     kind == INV_ENGINE_TRACER_PORT) &&
 		    tracers[i].term == term)
 			return i;
 	}
@@ -106,29 +109,30 @@ static void tell(ErlNifEnv *env, ERL_NIF_TERM what, ERL_NIF_TERM term)
 			enif_make_tuple3(env, am_inviso, what, term));
 }
 
-void inv_tracer_miss(uint32_t number)
+void inv_engine_tracer_miss(uint32_t number)
 {
 	atomic_store(&tracers[number].missed, true);
 }
 
-ERL_NIF_TERM inv_tracer_missed(ErlNifEnv *env, int argc,
-			       const ERL_NIF_TERM argv[])
+ERL_NIF_TERM inv_engine_tracer_missed(ErlNifEnv *env, int argc,
+				      const ERL_NIF_TERM argv[])
 {
 	uint32_t number;
 
 	(void)argc;
-	if (!enif_get_uint(env, argv[0], &number) || number >= INV_TRACERS_MAX)
+	if (!enif_get_uint(env, argv[0], &number) ||
+	    number >= INV_ENGINE_TRACERS_MAX)
 		return enif_make_badarg(env);
 	return atomic_load(&tracers[number].missed) ? am_true : am_false;
 }
 
-void inv_tracer_lost(ErlNifEnv *env, uint32_t number)
+void inv_engine_tracer_lost(ErlNifEnv *env, uint32_t number)
 {
 	if (!atomic_exchange(&tracers[number].lost, true))
 		tell(env, am_lost, enif_make_uint(env, number));
 }
 
-void inv_tracer_changed(ErlNifEnv *env, ERL_NIF_TERM pid)
+void inv_engine_tracer_changed(ErlNifEnv *env, ERL_NIF_TERM pid)
 {
 	const struct inv_tracee *t = inv_tracee_find(pid);
 

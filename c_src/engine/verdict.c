@@ -27,7 +27,7 @@ static bool read_sessions(ErlNifEnv *env, ERL_NIF_TERM term,
 	    !enif_get_uint(env, e[0], &v->sessions) ||
 	    !enif_get_uint(env, e[1], &v->specs) ||
 	    !enif_get_uint(env, e[4], &v->frame.tracer) ||
-	    v->frame.tracer >= INV_TRACERS_MAX)
+	    v->frame.tracer >= INV_ENGINE_TRACERS_MAX)
 		return false;
 	v->caller = e[2];
 	v->actions = e[3];
@@ -76,7 +76,7 @@ void inv_verdict_none(struct inv_verdict *v)
 	v->sessions = UINT32_MAX;
 	v->valued = 0;
 	v->specs = 0;
-	v->frame = (struct inv_frame){ 0 };
+	v->frame = (struct inv_call_frame){ 0 };
 	v->caller = 0;
 	v->actions = 0;
 }

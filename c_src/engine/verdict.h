@@ -36,7 +36,7 @@ struct inv_verdict {
 	uint32_t sessions;
 	uint32_t valued;
 	uint32_t specs;
-	struct inv_frame frame;
+	struct inv_call_frame frame;
 	ERL_NIF_TERM caller;
 	ERL_NIF_TERM actions;	/* 0: none */
 	ERL_NIF_TERM value[32]; /* of the sessions in valued */

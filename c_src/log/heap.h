@@ -11,31 +11,31 @@
  * the smallest index.  The top is replaced in place, which a merge does far
  * more often than it pushes or pops.
  */
-struct inv_heap_entry {
+struct inv_merge_heap_entry {
 	int64_t key;
 	uint32_t index;
 };
 
-struct inv_heap {
-	struct inv_heap_entry *e;
+struct inv_merge_heap {
+	struct inv_merge_heap_entry *e;
 	uint32_t n;
 };
 
-static inline bool inv_heap_before(const struct inv_heap_entry *a,
-				   const struct inv_heap_entry *b)
+static inline bool inv_merge_heap_before(const struct inv_merge_heap_entry *a,
+					 const struct inv_merge_heap_entry *b)
 {
 	return a->key != b->key ? a->key < b->key : a->index < b->index;
 }
 
-/* Room for cap entries; release with inv_heap_release. */
-static inline bool inv_heap_init(struct inv_heap *h, uint32_t cap)
+/* Room for cap entries; release with inv_merge_heap_release. */
+static inline bool inv_merge_heap_init(struct inv_merge_heap *h, uint32_t cap)
 {
 	h->n = 0;
 	h->e = calloc(cap ? cap : 1, sizeof(*h->e));
 	return h->e != NULL;
 }
 
-static inline void inv_heap_release(struct inv_heap *h)
+static inline void inv_merge_heap_release(struct inv_merge_heap *h)
 {
 	free(h->e);
 	h->e = NULL;
@@ -43,29 +43,30 @@ static inline void inv_heap_release(struct inv_heap *h)
 }
 
 /* Adds an entry; there is room. */
-static inline void inv_heap_push(struct inv_heap *h, int64_t key,
-				 uint32_t index)
+static inline void inv_merge_heap_push(struct inv_merge_heap *h, int64_t key,
+				       uint32_t index)
 {
-	struct inv_heap_entry x = { key, index };
+	struct inv_merge_heap_entry x = { key, index };
 	uint32_t i = h->n++;
 
-	for (; i && inv_heap_before(&x, &h->e[(i - 1) / 2]); i = (i - 1) / 2)
+	for (; i && inv_merge_heap_before(&x, &h->e[(i - 1) / 2]);
+	     i = (i - 1) / 2)
 		h->e[i] = h->e[(i - 1) / 2];
 	h->e[i] = x;
 }
 
 /* Gives the top, which exists, another key. */
-static inline void inv_heap_replace(struct inv_heap *h, int64_t key)
+static inline void inv_merge_heap_replace(struct inv_merge_heap *h, int64_t key)
 {
-	struct inv_heap_entry x = { key, h->e[0].index };
+	struct inv_merge_heap_entry x = { key, h->e[0].index };
 	uint32_t i = 0;
 	uint32_t kid;
 
 	while ((kid = 2 * i + 1) < h->n) {
 		if (kid + 1 < h->n &&
-		    inv_heap_before(&h->e[kid + 1], &h->e[kid]))
+		    inv_merge_heap_before(&h->e[kid + 1], &h->e[kid]))
 			kid++;
-		if (!inv_heap_before(&h->e[kid], &x))
+		if (!inv_merge_heap_before(&h->e[kid], &x))
 			break;
 		h->e[i] = h->e[kid];
 		i = kid;
@@ -74,14 +75,14 @@ static inline void inv_heap_replace(struct inv_heap *h, int64_t key)
 }
 
 /* Takes the top, which exists, away. */
-static inline void inv_heap_pop(struct inv_heap *h)
+static inline void inv_merge_heap_pop(struct inv_merge_heap *h)
 {
-	struct inv_heap_entry last = h->e[--h->n];
+	struct inv_merge_heap_entry last = h->e[--h->n];
 
 	if (!h->n)
 		return;
 	h->e[0].index = last.index;
-	inv_heap_replace(h, last.key);
+	inv_merge_heap_replace(h, last.key);
 }
 
 #endif

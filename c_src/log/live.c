@@ -43,8 +43,8 @@ struct live {
 	bool fresh; /* a lane that is not queued may have something */
 	struct inv_unpacker *unpacker;
 	/* order */
-	struct inv_heap heap; /* of lanes */
-	bool given;	      /* the top's item was given out */
+	struct inv_merge_heap heap; /* of lanes */
+	bool given;		    /* the top's item was given out */
 	uint64_t last_ns;
 	/* time */
 	struct inv_anchor_queue anchors;
@@ -393,9 +393,9 @@ static int step(struct live *l)
 		return rc;
 	if (rc) {
 		x->queued = false;
-		inv_heap_pop(&l->heap);
+		inv_merge_heap_pop(&l->heap);
 	} else {
-		inv_heap_replace(&l->heap, key(x));
+		inv_merge_heap_replace(&l->heap, key(x));
 	}
 	return 0;
 }
@@ -411,7 +411,7 @@ static int queue_lanes(struct live *l)
 		if (rc)
 			continue;
 		x->queued = true;
-		inv_heap_push(&l->heap, key(x), i);
+		inv_merge_heap_push(&l->heap, key(x), i);
 	}
 	l->fresh = false;
 	return 0;
@@ -517,7 +517,7 @@ static void live_free(struct inv_feed *feed)
 			free_lane(l, l->lanes[i]);
 	free(l->lanes);
 	inv_anchor_queue_release(&l->anchors);
-	inv_heap_release(&l->heap);
+	inv_merge_heap_release(&l->heap);
 	inv_unpacker_free(l->unpacker);
 	inv_log_about_release(&l->about);
 	inv_buf_release(&l->buf);
@@ -548,7 +548,7 @@ int inv_live_new(struct inv_feed **feed, struct inv_node *node,
 	l->unpacker = inv_unpacker_new();
 	inv_clock_init(&l->clock, next_anchor, l);
 	if (!l->name || !l->unpacker ||
-	    !inv_heap_init(&l->heap, INV_RINGS_MAX)) {
+	    !inv_merge_heap_init(&l->heap, INV_RINGS_MAX)) {
 		live_free(&l->feed);
 		return inv_err_set(err, INV_ENOMEM, "no memory");
 	}

@@ -9,12 +9,12 @@ int inv_merge_init(struct inv_merge *m, struct inv_feed **feeds,
 	memset(m, 0, sizeof(*m));
 	m->feeds = feeds;
 	m->n_feeds = n_feeds;
-	return inv_heap_init(&m->heap, n_feeds) ? 0 : INV_ENOMEM;
+	return inv_merge_heap_init(&m->heap, n_feeds) ? 0 : INV_ENOMEM;
 }
 
 void inv_merge_release(struct inv_merge *m)
 {
-	inv_heap_release(&m->heap);
+	inv_merge_heap_release(&m->heap);
 	memset(m, 0, sizeof(*m));
 }
 
@@ -26,7 +26,8 @@ static int start(struct inv_merge *m)
 		if (rc < 0)
 			return rc;
 		if (!rc)
-			inv_heap_push(&m->heap, m->feeds[i]->item.ts_ns, i);
+			inv_merge_heap_push(&m->heap, m->feeds[i]->item.ts_ns,
+					    i);
 	}
 	return 0;
 }
@@ -39,9 +40,9 @@ static int step(struct inv_merge *m)
 	if (rc < 0)
 		return rc;
 	if (rc)
-		inv_heap_pop(&m->heap);
+		inv_merge_heap_pop(&m->heap);
 	else
-		inv_heap_replace(&m->heap, f->item.ts_ns);
+		inv_merge_heap_replace(&m->heap, f->item.ts_ns);
 	return 0;
 }
 

@@ -13,7 +13,7 @@
  */
 struct inv_merge {
 	struct inv_feed **feeds; /* borrowed */
-	struct inv_heap heap;
+	struct inv_merge_heap heap;
 	uint32_t n_feeds;
 	bool started;
 };

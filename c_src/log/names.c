@@ -14,7 +14,7 @@
 #define uthash_nonfatal_oom(elt) ((elt)->stored = false)
 #include <uthash.h>
 
-#include "log/frame.h"
+#include "log/record.h"
 #include "term/cursor.h"
 #include "term/print.h"
 
@@ -292,19 +292,19 @@ int inv_names_read(struct inv_names *n, const struct inv_source *src,
 					  .otp = otp };
 	struct inv_cursor *c = malloc(sizeof(*c));
 	struct inv_buf text = { 0 };
-	struct inv_frame f;
+	struct inv_record f;
 	struct entry e;
 	uint64_t off = 0;
 	int rc = c ? 0 : INV_ENOMEM;
 
-	while (!rc && !inv_frame_next(src, &off, ns, &f)) {
+	while (!rc && !inv_record_next(src, &off, ns, &f)) {
 		if (f.is_drop)
 			continue;
 		inv_cursor_init(c, INV_ENC_ETF, NULL, f.term, f.term_len);
 		if (parse(c, &e, &text, &w))
 			rc = add_entry(n, &e, &text);
 		else
-			inv_frame_bad_term(src, &off, ns, &f);
+			inv_record_bad_term(src, &off, ns, &f);
 	}
 	inv_buf_release(&text);
 	free(c);

@@ -11,7 +11,7 @@
 
 /*
  * The names that processes of one node had in the course of time, from trace
- * information (ti) files: records (log/frame.h) of
+ * information (ti) files: records (log/record.h) of
  *
  *	{Pid, Alias, alias, Now} and {PidOrOther, Alias, unalias, Now}.
  *

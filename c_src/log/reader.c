@@ -24,7 +24,8 @@ struct reader {
 	struct inv_unpacker *unpacker;
 	struct reader_stream *streams;
 	uint32_t n_streams;
-	struct inv_heap heap; /* of streams; the top's item was given out */
+	struct inv_merge_heap
+		heap; /* of streams; the top's item was given out */
 	bool started;
 	/* losses that belong to no stream, known when all streams ended */
 	bool ended;
@@ -68,7 +69,7 @@ static int start(struct reader *r)
 		if (rc < 0)
 			return rc;
 		if (!rc)
-			inv_heap_push(&r->heap, key(&r->streams[i].s), i);
+			inv_merge_heap_push(&r->heap, key(&r->streams[i].s), i);
 	}
 	return 0;
 }
@@ -82,9 +83,9 @@ static int step(struct reader *r)
 		return rc;
 	if (rc) {
 		inv_stream_release(&r->streams[i].s);
-		inv_heap_pop(&r->heap);
+		inv_merge_heap_pop(&r->heap);
 	} else {
-		inv_heap_replace(&r->heap, key(&r->streams[i].s));
+		inv_merge_heap_replace(&r->heap, key(&r->streams[i].s));
 	}
 	return 0;
 }
@@ -167,7 +168,7 @@ static void reader_free(struct inv_feed *feed)
 	for (uint32_t i = 0; r->streams && i < r->n_streams; i++)
 		inv_stream_release(&r->streams[i].s);
 	free(r->streams);
-	inv_heap_release(&r->heap);
+	inv_merge_heap_release(&r->heap);
 	inv_unpacker_free(r->unpacker);
 	inv_unpacker_free(r->anchors.unpacker);
 	inv_log_set_release(&r->set);
@@ -216,7 +217,7 @@ int inv_reader_new(struct inv_feed **feed, struct inv_log_set *set,
 		calloc(r->n_streams ? r->n_streams : 1, sizeof(*r->streams));
 	r->anchors.unpacker = inv_unpacker_new();
 	if (!r->unpacker || !r->anchors.unpacker || !r->streams ||
-	    !inv_heap_init(&r->heap, r->n_streams)) {
+	    !inv_merge_heap_init(&r->heap, r->n_streams)) {
 		reader_free(&r->feed);
 		return inv_err_set(err, INV_ENOMEM, "no memory");
 	}

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "log/etf_event.h"
-#include "log/frame.h"
+#include "log/record.h"
 #include "log/utf8.h"
 
 struct tracefile {
@@ -60,18 +60,18 @@ static void give_event(struct tracefile *t, const struct inv_source *src)
 static int tracefile_next(struct inv_feed *feed)
 {
 	struct tracefile *t = (struct tracefile *)feed;
-	struct inv_frame f;
+	struct inv_record f;
 
 	for (; t->source < t->n_sources; t->source++, t->off = 0) {
 		const struct inv_source *src = &t->sources[t->source];
 
-		if (inv_frame_next(src, &t->off, t->notices, &f))
+		if (inv_record_next(src, &t->off, t->notices, &f))
 			continue;
 		if (f.is_drop) {
 			give_loss(&feed->item, f.n, INV_LOST_TRACER);
 		} else if (inv_etf_event_decode(&t->event, &t->cursor, f.term,
 						f.term_len)) {
-			inv_frame_bad_term(src, &t->off, t->notices, &f);
+			inv_record_bad_term(src, &t->off, t->notices, &f);
 			give_loss(&feed->item, 1, INV_LOST_UNREADABLE);
 		} else {
 			give_event(t, src);
@@ -137,7 +137,7 @@ static void take_node(struct inv_tracefile_info *info,
 
 /* {PidOrOther, Alias, alias | unalias, {Mega,Sec,Micro}} */
 static bool probe_ti(struct inv_tracefile_info *info, struct inv_cursor *c,
-		     const struct inv_frame *f)
+		     const struct inv_record *f)
 {
 	struct inv_token tok;
 
@@ -152,7 +152,7 @@ static bool probe_ti(struct inv_tracefile_info *info, struct inv_cursor *c,
 }
 
 static void probe_trace(struct inv_tracefile_info *info, struct inv_cursor *c,
-			const struct inv_frame *f)
+			const struct inv_record *f)
 {
 	struct inv_etf_event *e = calloc(1, sizeof(*e));
 	struct inv_token tok;
@@ -177,14 +177,14 @@ int inv_tracefile_probe(const struct inv_source *src,
 {
 	struct inv_notices quiet = { 0 };
 	struct inv_cursor *c = malloc(sizeof(*c));
-	struct inv_frame f;
+	struct inv_record f;
 	uint64_t off = 0;
 
 	memset(info, 0, sizeof(*info));
 	if (!c)
 		return INV_ENOMEM;
 	for (unsigned i = 0; i < PROBE_RECORDS; i++) {
-		if (inv_frame_next(src, &off, &quiet, &f))
+		if (inv_record_next(src, &off, &quiet, &f))
 			break;
 		if (f.is_drop)
 			continue;

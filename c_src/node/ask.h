@@ -14,9 +14,9 @@
  * done, with its error.
  */
 void inv_ask_rex(struct inv_ask *ask, struct inv_conn *c, const char *module,
-		 const char *function, struct inv_encode *args, int ms);
+		 const char *function, struct inv_ei *args, int ms);
 void inv_ask_pid(struct inv_ask *ask, struct inv_conn *c, const erlang_pid *pid,
-		 struct inv_encode *request, int ms);
+		 struct inv_ei *request, int ms);
 
 /* Sets d at the answer of a question that is done; its failure, if there is no
  * answer. */

@@ -172,24 +172,24 @@ static void check_all(struct step *s)
 /* --- the code -------------------------------------------------------------------- */
 
 /* Args of section 2. */
-static void encode_args(struct inv_encode *e, const struct step *s,
+static void encode_args(struct inv_ei *e, const struct step *s,
 			const struct inv_attach *a)
 {
 	const struct inv_attach_opts *o = s->opts;
 
-	inv_encode_map(e, 6);
-	inv_encode_atom(e, "protocol");
-	inv_encode_u64(e, INV_CONTROL_PROTOCOL);
-	inv_encode_atom(e, "build");
-	inv_encode_text(e, inv_payload_build());
-	inv_encode_atom(e, "client");
-	inv_encode_pid(e, inv_conn_self(a->conn));
-	inv_encode_atom(e, "owner");
-	inv_encode_text(e, o->owner ? o->owner : "");
-	inv_encode_atom(e, "want");
-	inv_encode_atom(e, o->tracer ? "tracer" : "code");
-	inv_encode_atom(e, "dirs");
-	inv_encode_texts(e, o->dirs, o->n_dirs);
+	inv_ei_map(e, 6);
+	inv_ei_atom(e, "protocol");
+	inv_ei_u64(e, INV_CONTROL_PROTOCOL);
+	inv_ei_atom(e, "build");
+	inv_ei_text(e, inv_payload_build());
+	inv_ei_atom(e, "client");
+	inv_ei_pid(e, inv_conn_self(a->conn));
+	inv_ei_atom(e, "owner");
+	inv_ei_text(e, o->owner ? o->owner : "");
+	inv_ei_atom(e, "want");
+	inv_ei_atom(e, o->tracer ? "tracer" : "code");
+	inv_ei_atom(e, "dirs");
+	inv_ei_texts(e, o->dirs, o->n_dirs);
 }
 
 static void ask_code(const struct step *s, size_t i)
@@ -197,12 +197,12 @@ static void ask_code(const struct step *s, size_t i)
 	struct inv_blob head = inv_payload_boot_head();
 	struct inv_blob tail = inv_payload_boot_tail();
 	struct inv_attach *a = &s->v[i];
-	struct inv_encode e;
+	struct inv_ei e;
 
-	inv_encode_init(&e);
-	inv_encode_raw(&e, head.data, head.len);
+	inv_ei_init(&e);
+	inv_ei_raw(&e, head.data, head.len);
 	encode_args(&e, s, a);
-	inv_encode_raw(&e, tail.data, tail.len);
+	inv_ei_raw(&e, tail.data, tail.len);
 	inv_asks_release(asks_of(s, i), STEP_ASKS);
 	inv_ask_rex(asks_of(s, i), a->conn, "erl_eval", "expr", &e, s->ms);
 }
@@ -333,13 +333,13 @@ static void ask_put(const struct step *s, size_t i, struct inv_ask *ask,
 {
 	struct inv_blob file = inv_payload_file(name);
 	struct inv_attach *a = &s->v[i];
-	struct inv_encode e;
+	struct inv_ei e;
 
-	inv_encode_init(&e);
-	inv_encode_tuple(&e, 3);
-	inv_encode_atom(&e, "put");
-	inv_encode_text(&e, name);
-	inv_encode_bytes(&e, file.data, file.len);
+	inv_ei_init(&e);
+	inv_ei_tuple(&e, 3);
+	inv_ei_atom(&e, "put");
+	inv_ei_text(&e, name);
+	inv_ei_bytes(&e, file.data, file.len);
 	inv_ask_pid(ask, a->conn, &a->guard, &e, s->ms);
 }
 
@@ -349,7 +349,7 @@ static void ask_files(const struct step *s, size_t i)
 	const struct inv_texts *files = &s->files[i];
 	struct inv_ask *ask = asks_of(s, i);
 	struct inv_attach *a = &s->v[i];
-	struct inv_encode e;
+	struct inv_ei e;
 
 	if (files->n > STEP_ASKS - 1) {
 		fail(a, inv_err_set(&a->err, INV_EDAMAGED, "asks for %zu files",
@@ -369,8 +369,8 @@ static void ask_files(const struct step *s, size_t i)
 	/* Without the tracer there is nothing to be ready. */
 	if (!s->opts->tracer)
 		return;
-	inv_encode_init(&e);
-	inv_encode_atom(&e, "ready");
+	inv_ei_init(&e);
+	inv_ei_atom(&e, "ready");
 	inv_ask_pid(ask, a->conn, &a->guard, &e, s->ms);
 }
 

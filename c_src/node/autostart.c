@@ -11,10 +11,10 @@
 static void ask_without(struct inv_ask *ask, struct inv_conn *c,
 			const char *function, int ms)
 {
-	struct inv_encode e;
+	struct inv_ei e;
 
-	inv_encode_init(&e);
-	inv_encode_nil(&e);
+	inv_ei_init(&e);
+	inv_ei_nil(&e);
 	inv_ask_rex(ask, c, MODULE, function, &e, ms);
 }
 
@@ -31,25 +31,25 @@ void inv_autostart_remove(struct inv_ask *ask, struct inv_conn *c, int ms)
 void inv_autostart_write(struct inv_ask *ask, struct inv_conn *c,
 			 const struct inv_autostart_case *what, int ms)
 {
-	struct inv_encode e;
+	struct inv_ei e;
 
-	inv_encode_init(&e);
-	inv_encode_list(&e, 4);
-	inv_encode_bytes(&e, what->text, what->len);
+	inv_ei_init(&e);
+	inv_ei_list(&e, 4);
+	inv_ei_bytes(&e, what->text, what->len);
 	if (what->n)
-		inv_encode_list(&e, what->n);
+		inv_ei_list(&e, what->n);
 	for (size_t i = 0; i < what->n; i++) {
-		inv_encode_tuple(&e, 2);
-		inv_encode_text(&e, what->names[i]);
-		inv_encode_text(&e, what->values[i]);
+		inv_ei_tuple(&e, 2);
+		inv_ei_text(&e, what->names[i]);
+		inv_ei_text(&e, what->values[i]);
 	}
-	inv_encode_nil(&e);
+	inv_ei_nil(&e);
 	if (what->starts == INV_STARTS_ALWAYS)
-		inv_encode_atom(&e, "always");
+		inv_ei_atom(&e, "always");
 	else
-		inv_encode_i64(&e, what->starts);
-	inv_encode_text(&e, what->log);
-	inv_encode_nil(&e);
+		inv_ei_i64(&e, what->starts);
+	inv_ei_text(&e, what->log);
+	inv_ei_nil(&e);
 	inv_ask_rex(ask, c, MODULE, "write", &e, ms);
 }
 

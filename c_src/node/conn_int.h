@@ -104,9 +104,9 @@ void inv_request_drop_all(struct inv_conn *c);
 
 /* What the thread puts into the inbox.  INV_ENOMEM, but for the last. */
 int inv_deliver_connected(struct inv_conn *c, struct inv_err *err);
-int inv_deliver_answer(struct inv_conn *c, const struct inv_frame *f,
+int inv_deliver_answer(struct inv_conn *c, const struct inv_dist_frame *f,
 		       const struct inv_request *q, struct inv_err *err);
-int inv_deliver_gone(struct inv_conn *c, const struct inv_frame *f,
+int inv_deliver_gone(struct inv_conn *c, const struct inv_dist_frame *f,
 		     const struct inv_request *q, struct inv_err *err);
 int inv_deliver_timeout(struct inv_conn *c, const struct inv_request *q,
 			struct inv_err *err);

@@ -28,7 +28,7 @@ static int no_memory(struct inv_err *err)
 }
 
 /* The body becomes the item's. */
-int inv_deliver_answer(struct inv_conn *c, const struct inv_frame *f,
+int inv_deliver_answer(struct inv_conn *c, const struct inv_dist_frame *f,
 		       const struct inv_request *q, struct inv_err *err)
 {
 	struct inv_mail *it = mail_of(c, INV_MAIL_ANSWER, q);
@@ -43,7 +43,7 @@ int inv_deliver_answer(struct inv_conn *c, const struct inv_frame *f,
 	return 0;
 }
 
-int inv_deliver_gone(struct inv_conn *c, const struct inv_frame *f,
+int inv_deliver_gone(struct inv_conn *c, const struct inv_dist_frame *f,
 		     const struct inv_request *q, struct inv_err *err)
 {
 	struct inv_mail *it = mail_of(c, INV_MAIL_GONE, q);

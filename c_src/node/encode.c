@@ -4,13 +4,13 @@
 #include <limits.h>
 #include <string.h>
 
-void inv_encode_init(struct inv_encode *e)
+void inv_ei_init(struct inv_ei *e)
 {
 	memset(e, 0, sizeof(*e));
 	e->failed = ei_x_new(&e->x) != 0;
 }
 
-void inv_encode_release(struct inv_encode *e)
+void inv_ei_release(struct inv_ei *e)
 {
 	if (e->x.buff)
 		ei_x_free(&e->x);
@@ -18,7 +18,7 @@ void inv_encode_release(struct inv_encode *e)
 }
 
 /* libei counts in int. */
-static int small(struct inv_encode *e, size_t n)
+static int small(struct inv_ei *e, size_t n)
 {
 	if (n <= INT_MAX / 2)
 		return (int)n;
@@ -26,13 +26,13 @@ static int small(struct inv_encode *e, size_t n)
 	return 0;
 }
 
-static void done(struct inv_encode *e, int r)
+static void done(struct inv_ei *e, int r)
 {
 	if (r)
 		e->failed = true;
 }
 
-void inv_encode_tuple(struct inv_encode *e, size_t arity)
+void inv_ei_tuple(struct inv_ei *e, size_t arity)
 {
 	int n = small(e, arity);
 
@@ -40,7 +40,7 @@ void inv_encode_tuple(struct inv_encode *e, size_t arity)
 		done(e, ei_x_encode_tuple_header(&e->x, n));
 }
 
-void inv_encode_map(struct inv_encode *e, size_t pairs)
+void inv_ei_map(struct inv_ei *e, size_t pairs)
 {
 	int n = small(e, pairs);
 
@@ -48,7 +48,7 @@ void inv_encode_map(struct inv_encode *e, size_t pairs)
 		done(e, ei_x_encode_map_header(&e->x, n));
 }
 
-void inv_encode_list(struct inv_encode *e, size_t n)
+void inv_ei_list(struct inv_ei *e, size_t n)
 {
 	int len = small(e, n);
 
@@ -57,13 +57,13 @@ void inv_encode_list(struct inv_encode *e, size_t n)
 		done(e, ei_x_encode_list_header(&e->x, len));
 }
 
-void inv_encode_nil(struct inv_encode *e)
+void inv_ei_nil(struct inv_ei *e)
 {
 	if (!e->failed)
 		done(e, ei_x_encode_empty_list(&e->x));
 }
 
-void inv_encode_atom(struct inv_encode *e, const char *name)
+void inv_ei_atom(struct inv_ei *e, const char *name)
 {
 	int n = small(e, strlen(name));
 
@@ -72,30 +72,30 @@ void inv_encode_atom(struct inv_encode *e, const char *name)
 						ERLANG_UTF8));
 }
 
-void inv_encode_bool(struct inv_encode *e, bool v)
+void inv_ei_bool(struct inv_ei *e, bool v)
 {
-	inv_encode_atom(e, v ? "true" : "false");
+	inv_ei_atom(e, v ? "true" : "false");
 }
 
-void inv_encode_i64(struct inv_encode *e, int64_t v)
+void inv_ei_i64(struct inv_ei *e, int64_t v)
 {
 	if (!e->failed)
 		done(e, ei_x_encode_longlong(&e->x, v));
 }
 
-void inv_encode_u64(struct inv_encode *e, uint64_t v)
+void inv_ei_u64(struct inv_ei *e, uint64_t v)
 {
 	if (!e->failed)
 		done(e, ei_x_encode_ulonglong(&e->x, v));
 }
 
-void inv_encode_pid(struct inv_encode *e, const erlang_pid *pid)
+void inv_ei_pid(struct inv_ei *e, const erlang_pid *pid)
 {
 	if (!e->failed)
 		done(e, ei_x_encode_pid(&e->x, pid));
 }
 
-void inv_encode_bytes(struct inv_encode *e, const void *p, size_t len)
+void inv_ei_bytes(struct inv_ei *e, const void *p, size_t len)
 {
 	int n = small(e, len);
 
@@ -103,20 +103,20 @@ void inv_encode_bytes(struct inv_encode *e, const void *p, size_t len)
 		done(e, ei_x_encode_binary(&e->x, p, n));
 }
 
-void inv_encode_text(struct inv_encode *e, const char *s)
+void inv_ei_text(struct inv_ei *e, const char *s)
 {
-	inv_encode_bytes(e, s, strlen(s));
+	inv_ei_bytes(e, s, strlen(s));
 }
 
-void inv_encode_texts(struct inv_encode *e, const char *const *v, size_t n)
+void inv_ei_texts(struct inv_ei *e, const char *const *v, size_t n)
 {
-	inv_encode_list(e, n);
+	inv_ei_list(e, n);
 	for (size_t i = 0; i < n; i++)
-		inv_encode_text(e, v[i]);
-	inv_encode_nil(e);
+		inv_ei_text(e, v[i]);
+	inv_ei_nil(e);
 }
 
-void inv_encode_raw(struct inv_encode *e, const void *p, size_t len)
+void inv_ei_raw(struct inv_ei *e, const void *p, size_t len)
 {
 	int n = small(e, len);
 

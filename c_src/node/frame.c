@@ -47,7 +47,7 @@ static bool same_creation(const char *end, const erlang_pid *self)
 		(uint32_t)p[2] << 8 | p[3]) == self->creation;
 }
 
-/* The tag that inv_frame_put_monitor made the reference of. */
+/* The tag that inv_dist_frame_put_monitor made the reference of. */
 static bool ref_tag(const struct inv_token *tok, uint64_t *tag)
 {
 	if (tok->kind != INV_TOK_REF || tok->n_ids != 3)
@@ -57,7 +57,8 @@ static bool ref_tag(const struct inv_token *tok, uint64_t *tag)
 }
 
 /* {Tag, Answer}; anything else is not for us. */
-static int answer(struct inv_cursor *c, const char *base, struct inv_frame *out)
+static int answer(struct inv_cursor *c, const char *base,
+		  struct inv_dist_frame *out)
 {
 	struct inv_token tok;
 	int64_t tag;
@@ -79,14 +80,14 @@ static int answer(struct inv_cursor *c, const char *base, struct inv_frame *out)
 	r = span(c, base, &out->term, &out->len);
 	if (r < 0)
 		return r;
-	out->kind = INV_FRAME_ANSWER;
+	out->kind = INV_DIST_ANSWER;
 	out->tag = (uint64_t)tag;
 	return inv_cursor_leave(c, 0);
 }
 
 /* {19, From, To, Ref} */
 static int monitor(struct inv_cursor *c, const char *base,
-		   const erlang_pid *self, struct inv_frame *out)
+		   const erlang_pid *self, struct inv_dist_frame *out)
 {
 	struct inv_token tok = { 0 };
 	size_t from;
@@ -107,13 +108,13 @@ static int monitor(struct inv_cursor *c, const char *base,
 	if (tok.kind == INV_TOK_PID &&
 	    !(is_self(&tok, self) &&
 	      same_creation(out->watched + out->watched_len, self)))
-		out->kind = INV_FRAME_WATCHED;
+		out->kind = INV_DIST_WATCHED;
 	return 0;
 }
 
 /* {21, From, To, Ref, Reason} */
 static int monitor_exit(struct inv_cursor *c, const char *base,
-			struct inv_frame *out)
+			struct inv_dist_frame *out)
 {
 	struct inv_token tok = { 0 };
 	int r = inv_cursor_skip(c);
@@ -125,7 +126,7 @@ static int monitor_exit(struct inv_cursor *c, const char *base,
 	if (r < 0)
 		return r;
 	if (ref_tag(&tok, &out->tag))
-		out->kind = INV_FRAME_DOWN;
+		out->kind = INV_DIST_DOWN;
 	r = inv_cursor_skip_rest(c, &tok);
 	if (r == 0)
 		r = span(c, base, &out->term, &out->len);
@@ -134,7 +135,8 @@ static int monitor_exit(struct inv_cursor *c, const char *base,
 
 /* The control tuple; *message: a message to our pid follows. */
 static int control(struct inv_cursor *c, const char *base,
-		   const erlang_pid *self, struct inv_frame *out, bool *message)
+		   const erlang_pid *self, struct inv_dist_frame *out,
+		   bool *message)
 {
 	struct inv_token tok = { 0 };
 	uint32_t arity = 0;
@@ -162,8 +164,8 @@ static int control(struct inv_cursor *c, const char *base,
 	return r < 0 ? r : inv_cursor_leave(c, 0);
 }
 
-int inv_frame_parse(struct inv_cursor *c, const void *bytes, size_t len,
-		    const erlang_pid *self, struct inv_frame *out)
+int inv_dist_frame_parse(struct inv_cursor *c, const void *bytes, size_t len,
+			 const erlang_pid *self, struct inv_dist_frame *out)
 {
 	const char *base = (const char *)bytes + 1;
 	bool message = false;
@@ -270,9 +272,9 @@ static int put_call(struct inv_buf *out, const erlang_pid *self, uint64_t tag)
 	return put_x(out, &x, r);
 }
 
-int inv_frame_put_request(struct inv_buf *out, const erlang_pid *self,
-			  const struct inv_dest *to, uint64_t tag,
-			  const void *term, size_t len)
+int inv_dist_frame_put_request(struct inv_buf *out, const erlang_pid *self,
+			       const struct inv_dest *to, uint64_t tag,
+			       const void *term, size_t len)
 {
 	const uint8_t *p = term;
 	size_t from = begin(out);
@@ -291,8 +293,8 @@ int inv_frame_put_request(struct inv_buf *out, const erlang_pid *self,
 	return end(out, from, r);
 }
 
-int inv_frame_put_monitor(struct inv_buf *out, const erlang_pid *self,
-			  const struct inv_dest *to, uint64_t tag, bool on)
+int inv_dist_frame_put_monitor(struct inv_buf *out, const erlang_pid *self,
+			       const struct inv_dest *to, uint64_t tag, bool on)
 {
 	erlang_ref ref = { .len = 3, .creation = self->creation };
 	size_t from = begin(out);
@@ -315,7 +317,8 @@ int inv_frame_put_monitor(struct inv_buf *out, const erlang_pid *self,
 	return end(out, from, r);
 }
 
-int inv_frame_put_noproc(struct inv_buf *out, const struct inv_frame *f)
+int inv_dist_frame_put_noproc(struct inv_buf *out,
+			      const struct inv_dist_frame *f)
 {
 	static const uint8_t head[] = { 'h', 5, 'a', OP_MONITOR_P_EXIT };
 	static const uint8_t noproc[] = {
@@ -331,7 +334,7 @@ int inv_frame_put_noproc(struct inv_buf *out, const struct inv_frame *f)
 	return end(out, from, 0);
 }
 
-void inv_frame_put_tick(struct inv_buf *out)
+void inv_dist_frame_put_tick(struct inv_buf *out)
 {
 	static const uint8_t tick[4];
 

@@ -18,15 +18,15 @@
  *
  * The half that reads is handed what a node sent, which may be anything.
  */
-enum inv_frame_kind {
-	INV_FRAME_OTHER = 0, /* nothing that concerns us */
-	INV_FRAME_ANSWER,    /* {Tag, Answer} sent to our pid: tag, term, len */
-	INV_FRAME_DOWN,	     /* what was monitored for tag: term, len is why */
-	INV_FRAME_WATCHED,   /* somebody monitors a pid that is not ours */
+enum inv_dist_frame_kind {
+	INV_DIST_OTHER = 0, /* nothing that concerns us */
+	INV_DIST_ANSWER,    /* {Tag, Answer} sent to our pid: tag, term, len */
+	INV_DIST_DOWN,	    /* what was monitored for tag: term, len is why */
+	INV_DIST_WATCHED,   /* somebody monitors a pid that is not ours */
 };
 
-struct inv_frame {
-	enum inv_frame_kind kind;
+struct inv_dist_frame {
+	enum inv_dist_frame_kind kind;
 	uint64_t tag;
 	const char *term; /* within the bytes given, without version byte */
 	size_t len;
@@ -44,20 +44,22 @@ struct inv_frame {
  * looked at: terms that are pointed to are whole and well-formed.
  * INV_EDAMAGED, and the other codes of a cursor.
  */
-int inv_frame_parse(struct inv_cursor *c, const void *bytes, size_t len,
-		    const erlang_pid *self, struct inv_frame *out);
+int inv_dist_frame_parse(struct inv_cursor *c, const void *bytes, size_t len,
+			 const erlang_pid *self, struct inv_dist_frame *out);
 
 /*
  * The half that writes: whole frames, appended to out.  INV_ENOMEM; INV_EINVAL
  * for a request that libei or a frame has no room for.
  */
-int inv_frame_put_request(struct inv_buf *out, const erlang_pid *self,
-			  const struct inv_dest *to, uint64_t tag,
-			  const void *term, size_t len);
-int inv_frame_put_monitor(struct inv_buf *out, const erlang_pid *self,
-			  const struct inv_dest *to, uint64_t tag, bool on);
+int inv_dist_frame_put_request(struct inv_buf *out, const erlang_pid *self,
+			       const struct inv_dest *to, uint64_t tag,
+			       const void *term, size_t len);
+int inv_dist_frame_put_monitor(struct inv_buf *out, const erlang_pid *self,
+			       const struct inv_dest *to, uint64_t tag,
+			       bool on);
 /* Answers WATCHED: there is no such process. */
-int inv_frame_put_noproc(struct inv_buf *out, const struct inv_frame *f);
-void inv_frame_put_tick(struct inv_buf *out);
+int inv_dist_frame_put_noproc(struct inv_buf *out,
+			      const struct inv_dist_frame *f);
+void inv_dist_frame_put_tick(struct inv_buf *out);
 
 #endif

@@ -128,7 +128,7 @@ void inv_asks_release(struct inv_ask *asks, size_t n)
 /* --- sending ---------------------------------------------------------------- */
 
 static bool sendable(struct inv_ask *ask, struct inv_conn *c,
-		     const struct inv_encode *e)
+		     const struct inv_ei *e)
 {
 	memset(ask, 0, sizeof(*ask));
 	ask->conn = c;
@@ -140,24 +140,24 @@ static bool sendable(struct inv_ask *ask, struct inv_conn *c,
 }
 
 void inv_ask_rex(struct inv_ask *ask, struct inv_conn *c, const char *module,
-		 const char *function, struct inv_encode *args, int ms)
+		 const char *function, struct inv_ei *args, int ms)
 {
 	if (sendable(ask, c, args) &&
 	    inv_conn_rex(c, module, function, &args->x, ms, &ask->tag,
 			 &ask->err) < 0)
 		fail(ask, &ask->err);
-	inv_encode_release(args);
+	inv_ei_release(args);
 }
 
 void inv_ask_pid(struct inv_ask *ask, struct inv_conn *c, const erlang_pid *pid,
-		 struct inv_encode *request, int ms)
+		 struct inv_ei *request, int ms)
 {
 	struct inv_dest to = { .pid = *pid };
 
 	if (sendable(ask, c, request) &&
 	    inv_conn_request(c, &to, &request->x, ms, &ask->tag, &ask->err) < 0)
 		fail(ask, &ask->err);
-	inv_encode_release(request);
+	inv_ei_release(request);
 }
 
 int inv_ask_answer(const struct inv_ask *ask, struct inv_decode *d,

@@ -62,23 +62,23 @@ static void not_yet(struct inv_attach *a)
 static void ask_leave(const struct leave *l, size_t i)
 {
 	struct inv_attach *a = &l->v[i];
-	struct inv_encode e;
+	struct inv_ei e;
 
-	inv_encode_init(&e);
-	inv_encode_tuple(&e, 2);
-	inv_encode_atom(&e, "leave");
-	inv_encode_pid(&e, inv_conn_self(a->conn));
+	inv_ei_init(&e);
+	inv_ei_tuple(&e, 2);
+	inv_ei_atom(&e, "leave");
+	inv_ei_pid(&e, inv_conn_self(a->conn));
 	inv_ask_pid(&l->asks[i], a->conn, &a->guard, &e, left_ms(l));
 }
 
 static void ask_loaded(const struct leave *l, size_t i)
 {
-	struct inv_encode e;
+	struct inv_ei e;
 
-	inv_encode_init(&e);
-	inv_encode_list(&e, 1);
-	inv_encode_atom(&e, "inviso_push");
-	inv_encode_nil(&e);
+	inv_ei_init(&e);
+	inv_ei_list(&e, 1);
+	inv_ei_atom(&e, "inviso_push");
+	inv_ei_nil(&e);
 	inv_ask_rex(&l->asks[i], l->v[i].conn, "code", "is_loaded", &e,
 		    left_ms(l));
 }

@@ -65,7 +65,7 @@ static int damaged(struct inv_err *err)
 }
 
 /* The node's tick time: an integer, or {ongoing_change_to, Seconds}. */
-static void take_tick_time(struct inv_conn *c, const struct inv_frame *f)
+static void take_tick_time(struct inv_conn *c, const struct inv_dist_frame *f)
 {
 	struct inv_token tok;
 	int64_t s;
@@ -84,26 +84,26 @@ static void take_tick_time(struct inv_conn *c, const struct inv_frame *f)
 static int got_frame(struct inv_conn *c, struct inv_err *err)
 {
 	struct inv_request *q;
-	struct inv_frame f;
-	int r = inv_frame_parse(&c->cursor, c->body.data, c->body.len, &c->self,
-				&f);
+	struct inv_dist_frame f;
+	int r = inv_dist_frame_parse(&c->cursor, c->body.data, c->body.len,
+				     &c->self, &f);
 
 	if (r < 0)
 		return damaged(err);
-	if (f.kind == INV_FRAME_WATCHED) {
+	if (f.kind == INV_DIST_WATCHED) {
 		pthread_mutex_lock(&c->lock);
 		if (c->queue.len < c->opts.queue_max)
-			(void)inv_frame_put_noproc(&c->queue, &f);
+			(void)inv_dist_frame_put_noproc(&c->queue, &f);
 		pthread_mutex_unlock(&c->lock);
 	}
-	if (f.kind != INV_FRAME_ANSWER && f.kind != INV_FRAME_DOWN)
+	if (f.kind != INV_DIST_ANSWER && f.kind != INV_DIST_DOWN)
 		return 0;
-	q = inv_request_take(c, f.tag, f.kind == INV_FRAME_DOWN);
+	q = inv_request_take(c, f.tag, f.kind == INV_DIST_DOWN);
 	if (!q) /* its time was over */
 		return 0;
-	if (q->own && f.kind == INV_FRAME_ANSWER)
+	if (q->own && f.kind == INV_DIST_ANSWER)
 		take_tick_time(c, &f);
-	else if (!q->own && f.kind == INV_FRAME_ANSWER)
+	else if (!q->own && f.kind == INV_DIST_ANSWER)
 		r = inv_deliver_answer(c, &f, q, err);
 	else if (!q->own)
 		r = inv_deliver_gone(c, &f, q, err);
@@ -116,7 +116,7 @@ static void got_tick(struct inv_conn *c)
 {
 	pthread_mutex_lock(&c->lock);
 	if (c->queue.len == 0)
-		inv_frame_put_tick(&c->queue);
+		inv_dist_frame_put_tick(&c->queue);
 	pthread_mutex_unlock(&c->lock);
 }
 

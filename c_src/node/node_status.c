@@ -160,10 +160,10 @@ static int decode_value(struct inv_decode *d, int key,
 
 void inv_node_status_ask(struct inv_ask *ask, struct inv_conn *c, int ms)
 {
-	struct inv_encode e;
+	struct inv_ei e;
 
-	inv_encode_init(&e);
-	inv_encode_nil(&e);
+	inv_ei_init(&e);
+	inv_ei_nil(&e);
 	inv_ask_rex(ask, c, "inviso_status", "node", &e, ms);
 }
 

@@ -54,10 +54,11 @@ static int enqueue(struct inv_conn *c, struct inv_request *q,
 	if (r)
 		return r;
 	q->tag = ++c->last_tag;
-	r = inv_frame_put_monitor(&c->queue, &c->self, &q->to, q->tag, true);
+	r = inv_dist_frame_put_monitor(&c->queue, &c->self, &q->to, q->tag,
+				       true);
 	if (r == 0)
-		r = inv_frame_put_request(&c->queue, &c->self, &q->to, q->tag,
-					  ask->term, ask->len);
+		r = inv_dist_frame_put_request(&c->queue, &c->self, &q->to,
+					       q->tag, ask->term, ask->len);
 	if (r < 0) {
 		c->queue.len = from;
 		inv_err_set(err, r,
@@ -102,8 +103,8 @@ static struct inv_request *take_at(struct inv_conn *c, struct inv_request **at,
 
 	*at = q->next;
 	if (!gone && c->queue.len < c->opts.queue_max)
-		(void)inv_frame_put_monitor(&c->queue, &c->self, &q->to, q->tag,
-					    false);
+		(void)inv_dist_frame_put_monitor(&c->queue, &c->self, &q->to,
+						 q->tag, false);
 	return q;
 }
 

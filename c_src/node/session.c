@@ -13,12 +13,12 @@
 void inv_session_find_ask(struct inv_ask *ask, struct inv_conn *c,
 			  const char *name, int ms)
 {
-	struct inv_encode e;
+	struct inv_ei e;
 
-	inv_encode_init(&e);
-	inv_encode_list(&e, 1);
-	inv_encode_text(&e, name);
-	inv_encode_nil(&e);
+	inv_ei_init(&e);
+	inv_ei_list(&e, 1);
+	inv_ei_text(&e, name);
+	inv_ei_nil(&e);
 	inv_ask_rex(ask, c, "inviso_session", "find", &e, ms);
 }
 
@@ -31,23 +31,23 @@ void inv_session_ask(struct inv_ask *ask, const struct inv_session *s,
 		[INV_VERB_COUNTERS] = "counters", [INV_VERB_REMOVE] = "remove",
 		[INV_VERB_HOLD] = "hold",
 	};
-	struct inv_encode e;
+	struct inv_ei e;
 
-	inv_encode_init(&e);
-	inv_encode_atom(&e, verbs[verb]);
+	inv_ei_init(&e);
+	inv_ei_atom(&e, verbs[verb]);
 	inv_ask_pid(ask, s->conn, &s->pid, &e, ms);
 }
 
 void inv_session_follow_ask(struct inv_ask *ask, const struct inv_session *s,
 			    uint64_t offset, uint32_t max, int ms)
 {
-	struct inv_encode e;
+	struct inv_ei e;
 
-	inv_encode_init(&e);
-	inv_encode_tuple(&e, 3);
-	inv_encode_atom(&e, "follow");
-	inv_encode_u64(&e, offset);
-	inv_encode_u64(&e, max);
+	inv_ei_init(&e);
+	inv_ei_tuple(&e, 3);
+	inv_ei_atom(&e, "follow");
+	inv_ei_u64(&e, offset);
+	inv_ei_u64(&e, max);
 	inv_ask_pid(ask, s->conn, &s->pid, &e, ms);
 }
 
@@ -55,14 +55,14 @@ void inv_session_read_ask(struct inv_ask *ask, const struct inv_session *s,
 			  const char *name, uint64_t offset, uint32_t max,
 			  int ms)
 {
-	struct inv_encode e;
+	struct inv_ei e;
 
-	inv_encode_init(&e);
-	inv_encode_tuple(&e, 4);
-	inv_encode_atom(&e, "read");
-	inv_encode_text(&e, name);
-	inv_encode_u64(&e, offset);
-	inv_encode_u64(&e, max);
+	inv_ei_init(&e);
+	inv_ei_tuple(&e, 4);
+	inv_ei_atom(&e, "read");
+	inv_ei_text(&e, name);
+	inv_ei_u64(&e, offset);
+	inv_ei_u64(&e, max);
 	inv_ask_pid(ask, s->conn, &s->pid, &e, ms);
 }
 

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "abi/ring.h"
 #include "base/err.h"
 #include "node/gather.h"
 #include "node/status.h"
@@ -28,11 +29,6 @@ enum inv_session_mode {
 	INV_MODE_DETACHED,
 };
 
-enum inv_session_keep {
-	INV_KEEP_OLDEST = 0,
-	INV_KEEP_NEWEST,
-};
-
 /* A list of texts, borrowed. */
 struct inv_strings {
 	const char *const *v;
@@ -47,7 +43,7 @@ struct inv_session_opts {
 	const char *owner;
 	const erlang_pid *guard; /* of struct inv_attach */
 	enum inv_session_mode mode;
-	enum inv_session_keep keep;
+	enum inv_keep keep;
 	struct inv_strings specs;
 	struct inv_strings procs;
 	bool spawned, linked;

@@ -24,30 +24,30 @@ static size_t present(const struct number *v, size_t n)
 	return count;
 }
 
-static void put_numbers(struct inv_encode *e, const struct number *v, size_t n)
+static void put_numbers(struct inv_ei *e, const struct number *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (v[i].value != v[i].absent) {
-			inv_encode_atom(e, v[i].key);
-			inv_encode_i64(e, v[i].value);
+			inv_ei_atom(e, v[i].key);
+			inv_ei_i64(e, v[i].value);
 		}
 }
 
-static void put_atom(struct inv_encode *e, const char *key, const char *value)
+static void put_atom(struct inv_ei *e, const char *key, const char *value)
 {
-	inv_encode_atom(e, key);
-	inv_encode_atom(e, value);
+	inv_ei_atom(e, key);
+	inv_ei_atom(e, value);
 }
 
-static void put_text(struct inv_encode *e, const char *key, const char *value)
+static void put_text(struct inv_ei *e, const char *key, const char *value)
 {
-	inv_encode_atom(e, key);
-	inv_encode_text(e, value ? value : "");
+	inv_ei_atom(e, key);
+	inv_ei_text(e, value ? value : "");
 }
 
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 
-static void put_limits(struct inv_encode *e, const struct inv_session_opts *o)
+static void put_limits(struct inv_ei *e, const struct inv_session_opts *o)
 {
 	const struct number v[] = {
 		{ "events", o->events, 0 },
@@ -56,12 +56,12 @@ static void put_limits(struct inv_encode *e, const struct inv_session_opts *o)
 		{ "ms", o->for_ms, 0 },
 	};
 
-	inv_encode_atom(e, "limits");
-	inv_encode_map(e, present(v, N(v)));
+	inv_ei_atom(e, "limits");
+	inv_ei_map(e, present(v, N(v)));
 	put_numbers(e, v, N(v));
 }
 
-static void put_tracer(struct inv_encode *e, const struct inv_session_opts *o)
+static void put_tracer(struct inv_ei *e, const struct inv_session_opts *o)
 {
 	const struct number v[] = {
 		{ "max_term_bytes", o->max_term_bytes, INV_UNSET },
@@ -74,8 +74,8 @@ static void put_tracer(struct inv_encode *e, const struct inv_session_opts *o)
 	size_t others = (o->compress != NULL) + (o->payload != NULL) +
 			(o->filter != NULL);
 
-	inv_encode_atom(e, "tracer");
-	inv_encode_map(e, present(v, N(v)) + others);
+	inv_ei_atom(e, "tracer");
+	inv_ei_map(e, present(v, N(v)) + others);
 	put_numbers(e, v, N(v));
 	if (o->compress)
 		put_atom(e, "compress", o->compress);
@@ -85,27 +85,27 @@ static void put_tracer(struct inv_encode *e, const struct inv_session_opts *o)
 		put_text(e, "filter", o->filter);
 }
 
-static void put_protect(struct inv_encode *e, const struct inv_session_opts *o)
+static void put_protect(struct inv_ei *e, const struct inv_session_opts *o)
 {
 	const struct number v[] = {
 		{ "run_queue", o->run_queue, INV_UNSET },
 		{ "memory_percent", o->memory_percent, INV_UNSET },
 	};
 
-	inv_encode_atom(e, "protect");
-	inv_encode_map(e, present(v, N(v)));
+	inv_ei_atom(e, "protect");
+	inv_ei_map(e, present(v, N(v)));
 	put_numbers(e, v, N(v));
 }
 
-static void put_follow(struct inv_encode *e, const struct inv_session_opts *o)
+static void put_follow(struct inv_ei *e, const struct inv_session_opts *o)
 {
-	inv_encode_atom(e, "follow");
-	inv_encode_list(e, (size_t)o->spawned + o->linked);
+	inv_ei_atom(e, "follow");
+	inv_ei_list(e, (size_t)o->spawned + o->linked);
 	if (o->spawned)
-		inv_encode_atom(e, "spawned");
+		inv_ei_atom(e, "spawned");
 	if (o->linked)
-		inv_encode_atom(e, "linked");
-	inv_encode_nil(e);
+		inv_ei_atom(e, "linked");
+	inv_ei_nil(e);
 }
 
 static const char *mode_name(enum inv_session_mode mode)
@@ -119,7 +119,7 @@ static const char *mode_name(enum inv_session_mode mode)
 	return names[mode];
 }
 
-static void put_map(struct inv_encode *e, const struct inv_session_opts *o,
+static void put_map(struct inv_ei *e, const struct inv_session_opts *o,
 		    const erlang_pid *self)
 {
 	const struct number v[] = {
@@ -127,37 +127,37 @@ static void put_map(struct inv_encode *e, const struct inv_session_opts *o,
 		{ "hold_ms", o->hold_ms, INV_UNSET },
 	};
 
-	inv_encode_map(e, 13 + present(v, N(v)));
+	inv_ei_map(e, 13 + present(v, N(v)));
 	put_text(e, "name", o->name);
 	put_text(e, "owner", o->owner);
-	inv_encode_atom(e, "client");
-	inv_encode_pid(e, self);
-	inv_encode_atom(e, "guard");
-	inv_encode_pid(e, o->guard);
+	inv_ei_atom(e, "client");
+	inv_ei_pid(e, self);
+	inv_ei_atom(e, "guard");
+	inv_ei_pid(e, o->guard);
 	put_atom(e, "mode", mode_name(o->mode));
 	put_atom(e, "keep", o->keep == INV_KEEP_NEWEST ? "newest" : "oldest");
-	inv_encode_atom(e, "specs");
-	inv_encode_texts(e, o->specs.v, o->specs.n);
-	inv_encode_atom(e, "procs");
-	inv_encode_texts(e, o->procs.v, o->procs.n);
+	inv_ei_atom(e, "specs");
+	inv_ei_texts(e, o->specs.v, o->specs.n);
+	inv_ei_atom(e, "procs");
+	inv_ei_texts(e, o->procs.v, o->procs.n);
 	put_follow(e, o);
 	put_limits(e, o);
 	put_tracer(e, o);
 	put_protect(e, o);
 	put_numbers(e, v, N(v));
-	inv_encode_atom(e, "dry_run");
-	inv_encode_bool(e, o->dry_run);
+	inv_ei_atom(e, "dry_run");
+	inv_ei_bool(e, o->dry_run);
 }
 
 void inv_session_start_ask(struct inv_ask *ask, struct inv_conn *c,
 			   const struct inv_session_opts *o, int ms)
 {
-	struct inv_encode e;
+	struct inv_ei e;
 
-	inv_encode_init(&e);
-	inv_encode_list(&e, 1);
+	inv_ei_init(&e);
+	inv_ei_list(&e, 1);
 	put_map(&e, o, inv_conn_self(c));
-	inv_encode_nil(&e);
+	inv_ei_nil(&e);
 	inv_ask_rex(ask, c, "inviso_session", "start", &e,
 		    ms > 0 ? ms : START_MS);
 }

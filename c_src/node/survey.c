@@ -27,56 +27,56 @@ enum question {
 static void ask_info(struct inv_ask *ask, struct inv_conn *c, const char *item,
 		     int ms)
 {
-	struct inv_encode e;
+	struct inv_ei e;
 
-	inv_encode_init(&e);
-	inv_encode_list(&e, 1);
-	inv_encode_atom(&e, item);
-	inv_encode_nil(&e);
+	inv_ei_init(&e);
+	inv_ei_list(&e, 1);
+	inv_ei_atom(&e, item);
+	inv_ei_nil(&e);
 	inv_ask_rex(ask, c, "erlang", "system_info", &e, ms);
 }
 
 static void ask_wordsize(struct inv_ask *ask, struct inv_conn *c, int ms)
 {
-	struct inv_encode e;
+	struct inv_ei e;
 
-	inv_encode_init(&e);
-	inv_encode_list(&e, 1);
-	inv_encode_tuple(&e, 2);
-	inv_encode_atom(&e, "wordsize");
-	inv_encode_atom(&e, "external");
-	inv_encode_nil(&e);
+	inv_ei_init(&e);
+	inv_ei_list(&e, 1);
+	inv_ei_tuple(&e, 2);
+	inv_ei_atom(&e, "wordsize");
+	inv_ei_atom(&e, "external");
+	inv_ei_nil(&e);
 	inv_ask_rex(ask, c, "erlang", "system_info", &e, ms);
 }
 
 static void ask_os(struct inv_ask *ask, struct inv_conn *c, int ms)
 {
-	struct inv_encode e;
+	struct inv_ei e;
 
-	inv_encode_init(&e);
-	inv_encode_nil(&e);
+	inv_ei_init(&e);
+	inv_ei_nil(&e);
 	inv_ask_rex(ask, c, "os", "type", &e, ms);
 }
 
 static void ask_nodes(struct inv_ask *ask, struct inv_conn *c, int ms)
 {
-	struct inv_encode e;
+	struct inv_ei e;
 
-	inv_encode_init(&e);
-	inv_encode_list(&e, 1);
-	inv_encode_atom(&e, "connected");
-	inv_encode_nil(&e);
+	inv_ei_init(&e);
+	inv_ei_list(&e, 1);
+	inv_ei_atom(&e, "connected");
+	inv_ei_nil(&e);
 	inv_ask_rex(ask, c, "erlang", "nodes", &e, ms);
 }
 
 static void ask_maps(struct inv_ask *ask, struct inv_conn *c, int ms)
 {
-	struct inv_encode e;
+	struct inv_ei e;
 
-	inv_encode_init(&e);
-	inv_encode_list(&e, 1);
-	inv_encode_text(&e, "/proc/self/maps");
-	inv_encode_nil(&e);
+	inv_ei_init(&e);
+	inv_ei_list(&e, 1);
+	inv_ei_text(&e, "/proc/self/maps");
+	inv_ei_nil(&e);
 	inv_ask_rex(ask, c, "file", "read_file", &e, ms);
 }
 

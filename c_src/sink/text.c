@@ -32,7 +32,7 @@ static uint64_t hash_pid(const struct inv_item *it, const struct inv_token *tok)
 
 /* --- the tags ------------------------------------------------------------- */
 
-static void took(struct inv_text *t, const struct inv_item *it)
+static void took(struct inv_line *t, const struct inv_item *it)
 {
 	struct inv_buf *out = t->sink.out;
 	int64_t ns;
@@ -42,63 +42,63 @@ static void took(struct inv_text *t, const struct inv_item *it)
 		return;
 	/* Microseconds with a decimal, without printf. */
 	ns = (ns + 50) / 100;
-	inv_text_color(t, INV_TEXT_CYAN);
-	inv_text_put(t, " (");
+	inv_line_color(t, INV_LINE_CYAN);
+	inv_line_put(t, " (");
 	inv_buf_i64(out, ns / 10);
 	inv_buf_putc(out, '.');
 	inv_buf_putc(out, (char)('0' + (ns < 0 ? -ns : ns) % 10));
-	inv_text_put(t, " us)");
-	inv_text_color(t, INV_TEXT_PLAIN);
+	inv_line_put(t, " us)");
+	inv_line_color(t, INV_LINE_PLAIN);
 }
 
-static int text_call(struct inv_text *t, const struct inv_item *it)
+static int text_call(struct inv_line *t, const struct inv_item *it)
 {
-	int rc = inv_text_mfa(t, &it->ev);
+	int rc = inv_line_mfa(t, &it->ev);
 
 	if (t->mfa)
 		inv_pairs_call(&t->pairs, t->pid, t->mfa, it->ts_ns);
 	return rc;
 }
 
-static int text_return(struct inv_text *t, const struct inv_item *it)
+static int text_return(struct inv_line *t, const struct inv_item *it)
 {
-	int rc = inv_text_mfa(t, &it->ev);
+	int rc = inv_line_mfa(t, &it->ev);
 
 	if (!rc && it->ev.extra) {
-		inv_text_put(t, " -> ");
-		rc = inv_text_term(t);
+		inv_line_put(t, " -> ");
+		rc = inv_line_term(t);
 	}
 	took(t, it);
 	return rc;
 }
 
-static int text_exception(struct inv_text *t, const struct inv_item *it)
+static int text_exception(struct inv_line *t, const struct inv_item *it)
 {
-	int rc = inv_text_mfa(t, &it->ev);
+	int rc = inv_line_mfa(t, &it->ev);
 
 	if (!rc && it->ev.extra) {
-		inv_text_put(t, " ");
-		rc = inv_text_term(t);
+		inv_line_put(t, " ");
+		rc = inv_line_term(t);
 	}
 	took(t, it);
 	return rc;
 }
 
-static int text_send(struct inv_text *t, const struct inv_item *it)
+static int text_send(struct inv_line *t, const struct inv_item *it)
 {
-	int rc = inv_text_term(t);
+	int rc = inv_line_term(t);
 
 	if (!rc && it->ev.extra) {
-		inv_text_put(t, " to ");
-		rc = inv_text_term(t);
+		inv_line_put(t, " to ");
+		rc = inv_line_term(t);
 	}
 	if (it->ev.tag == INV_TAG_SEND_NO_PROC)
-		inv_text_put(t, " (no such process)");
+		inv_line_put(t, " (no such process)");
 	return rc;
 }
 
 /* What the process of that hash was spawned to run: the {M,F,A} just printed. */
-static void learn_spawn(struct inv_text *t, uint64_t pid)
+static void learn_spawn(struct inv_line *t, uint64_t pid)
 {
 	static const char wrapper[] = "proc_lib:init_p"; /* says nothing */
 	const char *mf = (const char *)t->sink.out->data + t->mf_off;
@@ -113,33 +113,33 @@ static void learn_spawn(struct inv_text *t, uint64_t pid)
 	inv_seen_spawn(&t->seen, pid, text, (size_t)n);
 }
 
-static int text_spawn(struct inv_text *t, const struct inv_item *it)
+static int text_spawn(struct inv_line *t, const struct inv_item *it)
 {
 	struct inv_cursor *c = t->sink.cursor;
 	uint64_t pid = t->pid;
 	struct inv_token tok;
-	int rc = inv_text_must(inv_cursor_next(c, &tok));
+	int rc = inv_line_must(inv_cursor_next(c, &tok));
 
 	if (rc)
 		return rc;
 	if (it->ev.tag == INV_TAG_SPAWN)
 		pid = hash_pid(it, &tok);
-	rc = inv_text_must(
+	rc = inv_line_must(
 		inv_term_print_token(c, &tok, t->sink.out, &t->sink.print));
 	if (rc || !it->ev.extra)
 		return rc;
-	inv_text_put(t, it->ev.tag == INV_TAG_SPAWN ? " as " : " to run ");
-	rc = inv_text_mfa(t, &it->ev);
+	inv_line_put(t, it->ev.tag == INV_TAG_SPAWN ? " as " : " to run ");
+	rc = inv_line_mfa(t, &it->ev);
 	if (!rc)
 		learn_spawn(t, pid);
 	return rc;
 }
 
-static int text_register(struct inv_text *t, const struct inv_item *it)
+static int text_register(struct inv_line *t, const struct inv_item *it)
 {
 	struct inv_buf *out = t->sink.out;
 	size_t off = out->len;
-	int rc = inv_text_term(t);
+	int rc = inv_line_term(t);
 
 	(void)it;
 	if (!rc && !out->error)
@@ -148,31 +148,31 @@ static int text_register(struct inv_text *t, const struct inv_item *it)
 	return rc;
 }
 
-static int text_plain(struct inv_text *t, const struct inv_item *it)
+static int text_plain(struct inv_line *t, const struct inv_item *it)
 {
-	int rc = inv_text_term(t);
+	int rc = inv_line_term(t);
 
 	if (!rc && it->ev.extra) {
-		inv_text_put(t, " ");
-		rc = inv_text_term(t);
+		inv_line_put(t, " ");
+		rc = inv_line_term(t);
 	}
 	return rc;
 }
 
 /* unregister and exit: it has no name any more. */
-static int text_nameless(struct inv_text *t, const struct inv_item *it)
+static int text_nameless(struct inv_line *t, const struct inv_item *it)
 {
 	inv_seen_forget(&t->seen, t->pid);
 	return text_plain(t, it);
 }
 
-static int text_mfa(struct inv_text *t, const struct inv_item *it)
+static int text_mfa(struct inv_line *t, const struct inv_item *it)
 {
-	return inv_text_mfa(t, &it->ev);
+	return inv_line_mfa(t, &it->ev);
 }
 
 /* {send | 'receive' | print, Serial, From, To, Message} */
-static int text_seq(struct inv_text *t, const struct inv_item *it)
+static int text_seq(struct inv_line *t, const struct inv_item *it)
 {
 	struct inv_cursor *c = t->sink.cursor;
 	size_t off = (size_t)(c->p - it->ev.terms);
@@ -187,12 +187,12 @@ static int text_seq(struct inv_text *t, const struct inv_item *it)
 		t->sink.out->len = len;
 		inv_cursor_init(c, (enum inv_enc)it->ev.enc, it->ev.dict,
 				it->ev.terms + off, it->ev.len - off);
-		return inv_text_term(t);
+		return inv_line_term(t);
 	}
-	inv_text_atom(t, &tok);
+	inv_line_atom(t, &tok);
 	for (int i = 0; !rc && i < 4; i++) {
-		inv_text_put(t, seps[i]);
-		rc = inv_text_term(t);
+		inv_line_put(t, seps[i]);
+		rc = inv_line_term(t);
 	}
 	return rc;
 }
@@ -201,16 +201,16 @@ static int text_seq(struct inv_text *t, const struct inv_item *it)
  * tag is as it is, and the terms too. */
 static const struct {
 	const char *word;
-	int (*write)(struct inv_text *t, const struct inv_item *it);
+	int (*write)(struct inv_line *t, const struct inv_item *it);
 	const char *color;
 } tags[INV_TAG_COUNT] = {
 	[INV_TAG_SEND] = { "send ", text_send, NULL },
 	[INV_TAG_SEND_NO_PROC] = { "send ", text_send, NULL },
-	[INV_TAG_CALL] = { "call ", text_call, INV_TEXT_GREEN },
+	[INV_TAG_CALL] = { "call ", text_call, INV_LINE_GREEN },
 	[INV_TAG_RETURN_TO] = { "return_to ", text_mfa, NULL },
-	[INV_TAG_RETURN_FROM] = { "return ", text_return, INV_TEXT_CYAN },
+	[INV_TAG_RETURN_FROM] = { "return ", text_return, INV_LINE_CYAN },
 	[INV_TAG_EXCEPTION_FROM] = { "exception ", text_exception,
-				     INV_TEXT_RED },
+				     INV_LINE_RED },
 	[INV_TAG_SPAWN] = { "spawn ", text_spawn, NULL },
 	[INV_TAG_SPAWNED] = { "spawned by ", text_spawn, NULL },
 	[INV_TAG_EXIT] = { "exit ", text_nameless, NULL },
@@ -225,16 +225,16 @@ static const struct {
 };
 
 /* The word of a tag, in its colour. */
-static void word_of(struct inv_text *t, unsigned tag)
+static void word_of(struct inv_line *t, unsigned tag)
 {
 	if (tags[tag].color)
-		inv_text_color(t, tags[tag].color);
-	inv_text_put(t, tags[tag].word);
+		inv_line_color(t, tags[tag].color);
+	inv_line_put(t, tags[tag].word);
 	if (tags[tag].color)
-		inv_text_color(t, INV_TEXT_PLAIN);
+		inv_line_color(t, INV_LINE_PLAIN);
 }
 
-static int body(struct inv_text *t, const struct inv_item *it)
+static int body(struct inv_line *t, const struct inv_item *it)
 {
 	const struct inv_event *ev = &it->ev;
 	const char *word;
@@ -250,12 +250,12 @@ static int body(struct inv_text *t, const struct inv_item *it)
 				    &t->sink.print);
 	else
 		inv_buf_put(t->sink.out, word, len);
-	inv_text_put(t, " ");
+	inv_line_put(t, " ");
 	return text_plain(t, it);
 }
 
 /* After the pid: "name1,name2 ", or what was seen of it. */
-static void names(struct inv_text *t, const struct inv_item *it,
+static void names(struct inv_line *t, const struct inv_item *it,
 		  const struct inv_token *tok)
 {
 	const struct inv_seen_process *seen;
@@ -274,7 +274,7 @@ static void names(struct inv_text *t, const struct inv_item *it,
 }
 
 /* "<0.88.0> name1,name2 ", or "seq_trace 17 " */
-static int tracee(struct inv_text *t, const struct inv_item *it)
+static int tracee(struct inv_line *t, const struct inv_item *it)
 {
 	struct inv_sink *s = &t->sink;
 	struct inv_token tok;
@@ -283,30 +283,30 @@ static int tracee(struct inv_text *t, const struct inv_item *it)
 	if (rc)
 		return rc;
 	t->pid = hash_pid(it, &tok);
-	inv_text_color(t, INV_TEXT_YELLOW);
+	inv_line_color(t, INV_LINE_YELLOW);
 	if (it->ev.tag == INV_TAG_SEQ_TRACE)
-		inv_text_put(t, "seq_trace ");
+		inv_line_put(t, "seq_trace ");
 	rc = inv_term_print_token(s->cursor, &tok, s->out, &t->sink.print);
 	if (rc)
-		return inv_text_must(rc);
+		return inv_line_must(rc);
 	inv_buf_putc(s->out, ' ');
 	if (it->ev.tag != INV_TAG_SEQ_TRACE)
 		names(t, it, &tok);
-	inv_text_color(t, INV_TEXT_PLAIN);
+	inv_line_color(t, INV_LINE_PLAIN);
 	return inv_event_payload(&it->ev, s->cursor);
 }
 
-static int bare(struct inv_text *t, const struct inv_event *ev)
+static int bare(struct inv_line *t, const struct inv_event *ev)
 {
 	inv_cursor_init(t->sink.cursor, INV_ENC_ETF, NULL, ev->raw,
 			ev->raw_len);
-	return inv_text_term(t);
+	return inv_line_term(t);
 }
 
 /* Nodes stand in a column, as wide as the widest name of them, up to a limit. */
 #define NODE_COLUMNS_MAX 40u
 
-static void align_node(struct inv_text *t, size_t from)
+static void align_node(struct inv_line *t, size_t from)
 {
 	struct inv_buf *out = t->sink.out;
 	unsigned n;
@@ -324,7 +324,7 @@ static void align_node(struct inv_text *t, size_t from)
 #define BRIEF_BELOW 120
 
 /* Time and node. */
-static void head(struct inv_text *t, const struct inv_item *it)
+static void head(struct inv_line *t, const struct inv_item *it)
 {
 	struct inv_sink *s = &t->sink;
 	size_t from;
@@ -335,31 +335,31 @@ static void head(struct inv_text *t, const struct inv_item *it)
 		inv_sink_node_text(s, it->node, node_text);
 		return;
 	}
-	inv_text_color(t, INV_TEXT_DIM);
+	inv_line_color(t, INV_LINE_DIM);
 	inv_timefmt_put(&t->time, it->ts_ns, s->out);
-	inv_text_color(t, INV_TEXT_PLAIN);
+	inv_line_color(t, INV_LINE_PLAIN);
 	from = s->out->len;
-	inv_text_color(t, INV_TEXT_MAGENTA);
+	inv_line_color(t, INV_LINE_MAGENTA);
 	inv_sink_node_text(s, it->node, node_text);
 	if (s->opts.width)
 		align_node(t, from);
-	inv_text_color(t, INV_TEXT_PLAIN);
+	inv_line_color(t, INV_LINE_PLAIN);
 }
 
 /* The end of the entry that begins at from. */
-static void tail(struct inv_text *t, size_t from)
+static void tail(struct inv_line *t, size_t from)
 {
 	struct inv_sink *s = &t->sink;
 
 	inv_buf_putc(s->out, '\n');
 	if (s->opts.width)
 		inv_fit_lines(s->out, from, s->opts.width,
-			      s->opts.color ? INV_TEXT_PLAIN : "", &t->spare);
+			      s->opts.color ? INV_LINE_PLAIN : "", &t->spare);
 }
 
 static int text_event(struct inv_sink *s, const struct inv_item *it)
 {
-	struct inv_text *t = (struct inv_text *)s;
+	struct inv_line *t = (struct inv_line *)s;
 	size_t from = s->out->len;
 	int rc;
 
@@ -373,7 +373,7 @@ static int text_event(struct inv_sink *s, const struct inv_item *it)
 		if (!rc)
 			rc = body(t, it);
 		if (!rc && it->ev.ms_result)
-			rc = inv_text_result(t, &it->ev);
+			rc = inv_line_result(t, &it->ev);
 	}
 	tail(t, from);
 	return rc;
@@ -381,21 +381,21 @@ static int text_event(struct inv_sink *s, const struct inv_item *it)
 
 static void text_loss(struct inv_sink *s, const struct inv_item *it)
 {
-	struct inv_text *t = (struct inv_text *)s;
+	struct inv_line *t = (struct inv_line *)s;
 	size_t from = s->out->len;
 
 	head(t, it);
-	inv_text_color(t, INV_TEXT_ALARM);
-	inv_text_put(t, "*** ");
+	inv_line_color(t, INV_LINE_ALARM);
+	inv_line_put(t, "*** ");
 	inv_buf_u64(s->out, it->lost.n);
-	inv_text_put(t, it->lost.n == 1 ? " event " : " events ");
+	inv_line_put(t, it->lost.n == 1 ? " event " : " events ");
 	if (it->lost.reason == INV_LOSS_LIMIT) {
-		inv_text_put(t, "came after the limit");
+		inv_line_put(t, "came after the limit");
 	} else {
-		inv_text_put(t, "lost: ");
-		inv_text_put(t, inv_lost_text(it->lost.reason));
+		inv_line_put(t, "lost: ");
+		inv_line_put(t, inv_lost_text(it->lost.reason));
 	}
-	inv_text_color(t, INV_TEXT_PLAIN);
+	inv_line_color(t, INV_LINE_PLAIN);
 	tail(t, from);
 }
 
@@ -408,7 +408,7 @@ static void text_end(struct inv_sink *s)
 
 static int text_init(struct inv_sink *s)
 {
-	struct inv_text *t = (struct inv_text *)s;
+	struct inv_line *t = (struct inv_line *)s;
 
 	t->time.utc = s->opts.utc;
 	s->print.style = INV_PRINT_P;
@@ -418,7 +418,7 @@ static int text_init(struct inv_sink *s)
 
 static void text_release(struct inv_sink *s)
 {
-	struct inv_text *t = (struct inv_text *)s;
+	struct inv_line *t = (struct inv_line *)s;
 
 	inv_pairs_release(&t->pairs);
 	inv_seen_release(&t->seen);
@@ -428,7 +428,7 @@ static void text_release(struct inv_sink *s)
 const struct inv_sink_ops inv_sink_text = {
 	.name = "text",
 	.help = "for people: one line an event, in Erlang's syntax",
-	.size = sizeof(struct inv_text),
+	.size = sizeof(struct inv_line),
 	.init = text_init,
 	.event = text_event,
 	.loss = text_loss,

@@ -12,7 +12,7 @@
 #include "term/print.h"
 
 /* What the files of the text format share; nobody else includes it. */
-struct inv_text {
+struct inv_line {
 	struct inv_sink sink;
 	struct inv_timefmt time;
 	struct inv_pairs pairs;
@@ -27,43 +27,43 @@ struct inv_text {
 	uint64_t arity;
 };
 
-/* Colours of the event's parts, for inv_text_color. */
-#define INV_TEXT_PLAIN "\033[0m"
-#define INV_TEXT_DIM "\033[2m"
-#define INV_TEXT_RED "\033[31m"
-#define INV_TEXT_GREEN "\033[32m"
-#define INV_TEXT_YELLOW "\033[33m"
-#define INV_TEXT_MAGENTA "\033[35m"
-#define INV_TEXT_CYAN "\033[36m"
-#define INV_TEXT_ALARM "\033[1;31m"
+/* Colours of the event's parts, for inv_line_color. */
+#define INV_LINE_PLAIN "\033[0m"
+#define INV_LINE_DIM "\033[2m"
+#define INV_LINE_RED "\033[31m"
+#define INV_LINE_GREEN "\033[32m"
+#define INV_LINE_YELLOW "\033[33m"
+#define INV_LINE_MAGENTA "\033[35m"
+#define INV_LINE_CYAN "\033[36m"
+#define INV_LINE_ALARM "\033[1;31m"
 
-static inline void inv_text_color(struct inv_text *t, const char *color)
+static inline void inv_line_color(struct inv_line *t, const char *color)
 {
 	if (t->sink.opts.color)
 		inv_buf_puts(t->sink.out, color);
 }
 
-static inline void inv_text_put(struct inv_text *t, const char *s)
+static inline void inv_line_put(struct inv_line *t, const char *s)
 {
 	inv_buf_puts(t->sink.out, s);
 }
 
 /* In the middle of an event its bytes must not end. */
-static inline int inv_text_must(int rc)
+static inline int inv_line_must(int rc)
 {
 	return rc == INV_END ? INV_ETRUNCATED : rc;
 }
 
 /* The next term of the event; errors as inv_cursor_next, without INV_END. */
-static inline int inv_text_term(struct inv_text *t)
+static inline int inv_line_term(struct inv_line *t)
 {
-	return inv_text_must(
+	return inv_line_must(
 		inv_term_print(t->sink.cursor, t->sink.out, &t->sink.print));
 }
 
 /* An atom that was taken.  A dictionary knows once a packet what needs no
  * quotes. */
-static inline void inv_text_atom(struct inv_text *t,
+static inline void inv_line_atom(struct inv_line *t,
 				 const struct inv_token *tok)
 {
 	if (tok->plain)
@@ -74,13 +74,13 @@ static inline void inv_text_atom(struct inv_text *t,
 }
 
 /* The next term as m:f(...) or m:f/n, or as it is. */
-int inv_text_mfa(struct inv_text *t, const struct inv_event *ev);
+int inv_line_mfa(struct inv_line *t, const struct inv_event *ev);
 
 /*
  * The next term, a match spec's {message,_}: what {caller} gives as
  * " (from m:f/1)", what {current_stacktrace} gives as lines of its own, a pair
  * of the two as both, and all else as " (...)".
  */
-int inv_text_result(struct inv_text *t, const struct inv_event *ev);
+int inv_line_result(struct inv_line *t, const struct inv_event *ev);
 
 #endif

@@ -6,7 +6,7 @@
 #include "sink/text.h"
 #include "term/print.h"
 
-static int arguments(struct inv_text *t, uint32_t *arity)
+static int arguments(struct inv_line *t, uint32_t *arity)
 {
 	struct inv_cursor *c = t->sink.cursor;
 	struct inv_buf *out = t->sink.out;
@@ -16,7 +16,7 @@ static int arguments(struct inv_text *t, uint32_t *arity)
 	*arity = 0;
 	inv_buf_putc(out, '(');
 	for (;;) {
-		rc = inv_text_must(inv_cursor_next(c, &tok));
+		rc = inv_line_must(inv_cursor_next(c, &tok));
 		if (rc)
 			return rc;
 		if (tok.kind == INV_TOK_END)
@@ -27,7 +27,7 @@ static int arguments(struct inv_text *t, uint32_t *arity)
 			inv_buf_putc(out, ',');
 		rc = inv_term_print_token(c, &tok, out, &t->sink.print);
 		if (rc)
-			return inv_text_must(rc);
+			return inv_line_must(rc);
 		*arity += tok.kind == INV_TOK_CUT && tok.cut == INV_CUT_LIST ?
 				  (uint32_t)tok.left :
 				  1;
@@ -37,7 +37,7 @@ static int arguments(struct inv_text *t, uint32_t *arity)
 }
 
 /* Arguments that are all small integers lie as a string. */
-static void small_arguments(struct inv_text *t, const struct inv_token *tok)
+static void small_arguments(struct inv_line *t, const struct inv_token *tok)
 {
 	struct inv_buf *out = t->sink.out;
 
@@ -56,21 +56,21 @@ static void small_arguments(struct inv_text *t, const struct inv_token *tok)
 }
 
 /* The third element; false: not what stands there in an {M,F,A}. */
-static int arity_or_arguments(struct inv_text *t, uint64_t *arity, bool *is_mfa)
+static int arity_or_arguments(struct inv_line *t, uint64_t *arity, bool *is_mfa)
 {
 	struct inv_token tok;
 	int64_t i;
 	uint32_t n = 0;
-	int rc = inv_text_must(inv_cursor_next(t->sink.cursor, &tok));
+	int rc = inv_line_must(inv_cursor_next(t->sink.cursor, &tok));
 
 	if (rc)
 		return rc;
 	if (inv_token_i64(&tok, &i)) {
-		inv_text_put(t, "/");
+		inv_line_put(t, "/");
 		inv_buf_i64(t->sink.out, i);
 		*arity = (uint64_t)i;
 	} else if (tok.kind == INV_TOK_NIL) {
-		inv_text_put(t, "()");
+		inv_line_put(t, "()");
 		*arity = 0;
 	} else if (tok.kind == INV_TOK_STRING) {
 		small_arguments(t, &tok);
@@ -93,25 +93,25 @@ static uint64_t hash_atom(uint64_t seed, const struct inv_token *tok)
  * Tries the next term as {M,F,A}.  *is_mfa says whether it was one; if not,
  * the cursor is somewhere within it.
  */
-static int try_mfa(struct inv_text *t, bool *is_mfa)
+static int try_mfa(struct inv_line *t, bool *is_mfa)
 {
 	struct inv_cursor *c = t->sink.cursor;
 	struct inv_buf *out = t->sink.out;
 	struct inv_token tok;
 	uint64_t hash = 0;
 	uint64_t arity = 0;
-	int rc = inv_text_must(inv_cursor_next(c, &tok));
+	int rc = inv_line_must(inv_cursor_next(c, &tok));
 
 	*is_mfa = !rc && tok.kind == INV_TOK_TUPLE && tok.count == 3;
 	t->mf_off = out->len;
 	for (int i = 0; *is_mfa && i < 2; i++) {
-		rc = inv_text_must(inv_cursor_next(c, &tok));
+		rc = inv_line_must(inv_cursor_next(c, &tok));
 		*is_mfa = !rc && tok.kind == INV_TOK_ATOM;
 		if (!*is_mfa)
 			break;
 		if (i)
 			inv_buf_putc(out, ':');
-		inv_text_atom(t, &tok);
+		inv_line_atom(t, &tok);
 		hash = hash_atom(hash, &tok);
 	}
 	if (rc || !*is_mfa)
@@ -125,7 +125,7 @@ static int try_mfa(struct inv_text *t, bool *is_mfa)
 	return rc;
 }
 
-int inv_text_mfa(struct inv_text *t, const struct inv_event *ev)
+int inv_line_mfa(struct inv_line *t, const struct inv_event *ev)
 {
 	struct inv_cursor *c = t->sink.cursor;
 	size_t off = (size_t)(c->p - ev->terms);
@@ -139,5 +139,5 @@ int inv_text_mfa(struct inv_text *t, const struct inv_event *ev)
 	t->sink.out->len = len;
 	inv_cursor_init(c, (enum inv_enc)ev->enc, ev->dict, ev->terms + off,
 			ev->len - off);
-	return inv_text_term(t);
+	return inv_line_term(t);
 }

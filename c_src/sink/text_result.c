@@ -13,13 +13,13 @@
 /* These return 1 where the form is another one. */
 #define OTHER 1
 
-static int next(struct inv_text *t, struct inv_token *tok)
+static int next(struct inv_line *t, struct inv_token *tok)
 {
-	return inv_text_must(inv_cursor_next(t->sink.cursor, tok));
+	return inv_line_must(inv_cursor_next(t->sink.cursor, tok));
 }
 
 /* M:F/A, the elements of a tuple that was opened. */
-static int function(struct inv_text *t)
+static int function(struct inv_line *t)
 {
 	struct inv_token tok;
 	int64_t arity;
@@ -30,19 +30,19 @@ static int function(struct inv_text *t)
 		if (rc || tok.kind != INV_TOK_ATOM)
 			return rc ? rc : OTHER;
 		if (i)
-			inv_text_put(t, ":");
-		inv_text_atom(t, &tok);
+			inv_line_put(t, ":");
+		inv_line_atom(t, &tok);
 	}
 	rc = next(t, &tok);
 	if (rc || !inv_token_i64(&tok, &arity) || arity < 0 || arity > 255)
 		return rc ? rc : OTHER;
-	inv_text_put(t, "/");
+	inv_line_put(t, "/");
 	inv_buf_i64(t->sink.out, arity);
 	return 0;
 }
 
 /* The characters of a file's name, as far as they belong on a terminal. */
-static void file_name(struct inv_text *t, const struct inv_token *tok)
+static void file_name(struct inv_line *t, const struct inv_token *tok)
 {
 	struct inv_buf *out = t->sink.out;
 
@@ -59,11 +59,11 @@ static void file_name(struct inv_text *t, const struct inv_token *tok)
 		}
 	}
 	if (tok->cut)
-		inv_text_put(t, "...");
+		inv_line_put(t, "...");
 }
 
 /* [{file,File},{line,Line}], of which anything may be missing. */
-static int location(struct inv_text *t)
+static int location(struct inv_line *t)
 {
 	struct inv_cursor *c = t->sink.cursor;
 	uint32_t depth = inv_cursor_depth(c);
@@ -77,28 +77,28 @@ static int location(struct inv_text *t)
 		if (rc)
 			return rc;
 		if (file && tok.kind == INV_TOK_STRING) {
-			inv_text_put(t, " (");
+			inv_line_put(t, " (");
 			file_name(t, &tok);
 			open = true;
 		} else if (open && line && inv_token_i64(&tok, &n)) {
-			inv_text_put(t, ":");
+			inv_line_put(t, ":");
 			inv_buf_i64(t->sink.out, n);
 		}
 		file = inv_token_is(&tok, "file");
 		line = inv_token_is(&tok, "line");
 	} while (inv_cursor_depth(c) > depth);
 	if (open)
-		inv_text_put(t, ")");
+		inv_line_put(t, ")");
 	return 0;
 }
 
 /* An entry of a stack, after its first token. */
-static int frame(struct inv_text *t, const struct inv_token *tok)
+static int frame(struct inv_line *t, const struct inv_token *tok)
 {
 	int rc;
 
-	inv_text_put(t, "\n        ");
-	inv_text_color(t, INV_TEXT_DIM);
+	inv_line_put(t, "\n        ");
+	inv_line_color(t, INV_LINE_DIM);
 	if (tok->kind == INV_TOK_TUPLE && tok->count == 4) {
 		rc = function(t);
 		if (!rc)
@@ -111,12 +111,12 @@ static int frame(struct inv_text *t, const struct inv_token *tok)
 	} else {
 		rc = OTHER;
 	}
-	inv_text_color(t, INV_TEXT_PLAIN);
+	inv_line_color(t, INV_LINE_PLAIN);
 	return rc;
 }
 
 /* A stack that is not empty, after its first token. */
-static int stack(struct inv_text *t, const struct inv_token *list)
+static int stack(struct inv_line *t, const struct inv_token *list)
 {
 	struct inv_token tok;
 	int rc;
@@ -138,7 +138,7 @@ static int stack(struct inv_text *t, const struct inv_token *list)
 }
 
 /* {M,F,A} or undefined, after its first token. */
-static int caller(struct inv_text *t, const struct inv_token *tok)
+static int caller(struct inv_line *t, const struct inv_token *tok)
 {
 	int rc;
 
@@ -146,17 +146,17 @@ static int caller(struct inv_text *t, const struct inv_token *tok)
 		return 0;
 	if (tok->kind != INV_TOK_TUPLE || tok->count != 3)
 		return OTHER;
-	inv_text_color(t, INV_TEXT_DIM);
-	inv_text_put(t, " (from ");
+	inv_line_color(t, INV_LINE_DIM);
+	inv_line_put(t, " (from ");
 	rc = function(t);
 	if (!rc)
 		rc = inv_cursor_end(t->sink.cursor);
-	inv_text_put(t, ")");
-	inv_text_color(t, INV_TEXT_PLAIN);
+	inv_line_put(t, ")");
+	inv_line_color(t, INV_LINE_PLAIN);
 	return rc;
 }
 
-static int known_form(struct inv_text *t)
+static int known_form(struct inv_line *t)
 {
 	struct inv_token tok;
 	int rc = next(t, &tok);
@@ -181,7 +181,7 @@ static int known_form(struct inv_text *t)
 	return rc ? rc : inv_cursor_end(t->sink.cursor);
 }
 
-int inv_text_result(struct inv_text *t, const struct inv_event *ev)
+int inv_line_result(struct inv_line *t, const struct inv_event *ev)
 {
 	struct inv_cursor *c = t->sink.cursor;
 	size_t off = (size_t)(c->p - ev->terms);
@@ -194,8 +194,8 @@ int inv_text_result(struct inv_text *t, const struct inv_event *ev)
 	t->sink.out->len = len;
 	inv_cursor_init(c, (enum inv_enc)ev->enc, ev->dict, ev->terms + off,
 			ev->len - off);
-	inv_text_put(t, " (");
-	rc = inv_text_term(t);
-	inv_text_put(t, ")");
+	inv_line_put(t, " (");
+	rc = inv_line_term(t);
+	inv_line_put(t, ")");
 	return rc;
 }

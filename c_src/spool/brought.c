@@ -17,16 +17,16 @@
 static bool has_ended(const struct inv_ring_ctl *ctl, int ms)
 {
 	static const struct timespec look = { .tv_nsec = LOOK_MS * 1000000 };
-	struct inv_watch vm;
+	struct inv_vm_watch vm;
 	bool dead;
 
-	inv_watch_open(&vm, ctl->vm_pid, ctl->vm_start);
-	dead = inv_watch_is_dead(&vm);
+	inv_vm_watch_open(&vm, ctl->vm_pid, ctl->vm_start);
+	dead = inv_vm_watch_is_dead(&vm);
 	for (int i = 0; !dead && i < ms / LOOK_MS; i++) {
 		nanosleep(&look, NULL);
-		dead = inv_watch_is_dead(&vm);
+		dead = inv_vm_watch_is_dead(&vm);
 	}
-	inv_watch_close(&vm);
+	inv_vm_watch_close(&vm);
 	return dead;
 }
 

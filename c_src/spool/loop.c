@@ -24,7 +24,7 @@ struct server {
 	struct inv_attached *mem;
 	struct inv_ring_ctl *ctl;
 	struct inv_serve how;
-	struct inv_watch vm;
+	struct inv_vm_watch vm;
 	struct inv_spool spool;
 	uint64_t next_flush_ns;
 	uint64_t end_by_ns; /* 0: not ending, or the log can be written */
@@ -66,7 +66,7 @@ void inv_spool_failed(struct inv_ring_ctl *ctl, const struct inv_err *err)
 
 static int why_end(struct server *s)
 {
-	bool dead = inv_watch_is_dead(&s->vm);
+	bool dead = inv_vm_watch_is_dead(&s->vm);
 	uint32_t state =
 		atomic_load_explicit(&s->ctl->state, memory_order_acquire);
 
@@ -320,7 +320,7 @@ int inv_spool_serve(struct inv_attached *mem, const struct inv_serve *how)
 		return r == INV_SPOOL_DONE ? 0 : 1;
 	atomic_store_explicit(&ctl->spool_pid, getpid(), memory_order_relaxed);
 	atomic_fetch_add_explicit(&ctl->respawns, 1, memory_order_relaxed);
-	inv_watch_open(&s.vm, ctl->vm_pid, ctl->vm_start);
+	inv_vm_watch_open(&s.vm, ctl->vm_pid, ctl->vm_start);
 	s.next_flush_ns = inv_mono_ns() + (uint64_t)ctl->flush_ms * MS;
 	r = inv_spool_open(&s.spool, mem, &err);
 	if (r < 0) {
@@ -336,7 +336,7 @@ int inv_spool_serve(struct inv_attached *mem, const struct inv_serve *how)
 		}
 		r = loop(&s);
 	}
-	inv_watch_close(&s.vm);
+	inv_vm_watch_close(&s.vm);
 	atomic_store_explicit(&ctl->spool_pid, 0, memory_order_release);
 	return r;
 }

@@ -162,12 +162,12 @@ void inv_place_close(struct inv_place *p)
 
 static bool has_ended(const struct inv_place *p)
 {
-	struct inv_watch vm;
+	struct inv_vm_watch vm;
 	bool dead;
 
-	inv_watch_open(&vm, p->pid, p->start);
-	dead = inv_watch_is_dead(&vm);
-	inv_watch_close(&vm);
+	inv_vm_watch_open(&vm, p->pid, p->start);
+	dead = inv_vm_watch_is_dead(&vm);
+	inv_vm_watch_close(&vm);
 	return dead;
 }
 

@@ -20,12 +20,12 @@ static bool is_elsewhere(const struct inv_ring_ctl *ctl)
  * A process that was killed is a zombie as soon as its first thread has ended;
  * the others may still be on their way out.
  */
-static bool has_ended(struct inv_watch *vm)
+static bool has_ended(struct inv_vm_watch *vm)
 {
 	static const struct timespec look = { .tv_nsec = 10 * 1000 * 1000 };
 	int left = DYING_MS / 10;
 
-	while (!inv_watch_is_dead(vm)) {
+	while (!inv_vm_watch_is_dead(vm)) {
 		if (inv_process_start(vm->pid) || left-- == 0)
 			return false;
 		nanosleep(&look, NULL);
@@ -36,7 +36,7 @@ static bool has_ended(struct inv_watch *vm)
 static int is_dead(const struct inv_ring_ctl *ctl, bool force,
 		   struct inv_err *err)
 {
-	struct inv_watch vm;
+	struct inv_vm_watch vm;
 	bool dead;
 
 	if (is_elsewhere(ctl) && force)
@@ -48,9 +48,9 @@ static int is_dead(const struct inv_ring_ctl *ctl, bool force,
 				   "whether process %d still runs (--force: it "
 				   "does not)",
 				   (int)ctl->vm_pid);
-	inv_watch_open(&vm, ctl->vm_pid, ctl->vm_start);
+	inv_vm_watch_open(&vm, ctl->vm_pid, ctl->vm_start);
 	dead = has_ended(&vm);
-	inv_watch_close(&vm);
+	inv_vm_watch_close(&vm);
 	if (dead)
 		return 0;
 	return inv_err_set(err, INV_EBUSY, "its node still runs, as process %d",

@@ -50,7 +50,7 @@ uint64_t inv_process_ns(void)
 	return stat("/proc/self/ns/pid", &st) == 0 ? (uint64_t)st.st_ino : 0;
 }
 
-static void look(struct inv_watch *w)
+static void look(struct inv_vm_watch *w)
 {
 	uint64_t start = inv_process_start(w->pid);
 
@@ -61,9 +61,9 @@ static void look(struct inv_watch *w)
 		w->dead = w->start != 0 && start != w->start;
 }
 
-void inv_watch_open(struct inv_watch *w, int32_t pid, uint64_t start)
+void inv_vm_watch_open(struct inv_vm_watch *w, int32_t pid, uint64_t start)
 {
-	*w = (struct inv_watch){ .pidfd = -1, .pid = pid, .start = start };
+	*w = (struct inv_vm_watch){ .pidfd = -1, .pid = pid, .start = start };
 	if (pid <= 0) {
 		w->dead = true;
 		return;
@@ -77,7 +77,7 @@ void inv_watch_open(struct inv_watch *w, int32_t pid, uint64_t start)
 		look(w);
 }
 
-bool inv_watch_is_dead(struct inv_watch *w)
+bool inv_vm_watch_is_dead(struct inv_vm_watch *w)
 {
 	struct pollfd p = { .fd = w->pidfd, .events = POLLIN };
 
@@ -90,7 +90,7 @@ bool inv_watch_is_dead(struct inv_watch *w)
 	return w->dead;
 }
 
-void inv_watch_close(struct inv_watch *w)
+void inv_vm_watch_close(struct inv_vm_watch *w)
 {
 	if (w->pidfd >= 0)
 		close(w->pidfd);

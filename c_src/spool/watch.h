@@ -10,7 +10,7 @@
  * time belongs to it.  Where the kernel has no pidfd_open it is looked up
  * again, once a second.
  */
-struct inv_watch {
+struct inv_vm_watch {
 	int pidfd; /* readable when the VM has ended; -1: none */
 	int32_t pid;
 	uint64_t start; /* field 22 of /proc/<pid>/stat; 0: not known */
@@ -18,9 +18,9 @@ struct inv_watch {
 	bool dead;
 };
 
-void inv_watch_open(struct inv_watch *w, int32_t pid, uint64_t start);
-bool inv_watch_is_dead(struct inv_watch *w);
-void inv_watch_close(struct inv_watch *w);
+void inv_vm_watch_open(struct inv_vm_watch *w, int32_t pid, uint64_t start);
+bool inv_vm_watch_is_dead(struct inv_vm_watch *w);
+void inv_vm_watch_close(struct inv_vm_watch *w);
 
 /* Field 22 of /proc/<pid>/stat, 0 if there is no such process (or a zombie). */
 uint64_t inv_process_start(int32_t pid);

@@ -6,7 +6,7 @@
 
 /* What the two encodings share; for the files of the cursor only. */
 
-enum inv_frame_kind {
+enum inv_nest_kind {
 	INV_FRAME_TUPLE = 1,
 	INV_FRAME_MAP,
 	INV_FRAME_OPEN,	  /* packed list: ends when its bytes say so */

@@ -10,14 +10,16 @@
 
 #include "engine/frames.h"
 
-static struct inv_frame frame(uint32_t n)
+static struct inv_call_frame frame(uint32_t n)
 {
-	return (struct inv_frame){ .returns = n, .exceptions = ~n, .birth = 7 };
+	return (struct inv_call_frame){ .returns = n,
+					.exceptions = ~n,
+					.birth = 7 };
 }
 
 static void pop_is(struct inv_frames *f, uint32_t n)
 {
-	struct inv_frame got;
+	struct inv_call_frame got;
 
 	assert_true(inv_frames_pop(f, &got));
 	assert_int_equal(got.returns, n);
@@ -28,12 +30,12 @@ static void pop_is(struct inv_frames *f, uint32_t n)
 static void frames_come_back_in_reverse(void **state)
 {
 	struct inv_frames f = { 0 };
-	struct inv_frame got;
+	struct inv_call_frame got;
 	uint32_t n;
 
 	(void)state;
 	for (n = 0; n < 1000; n++) {
-		struct inv_frame in = frame(n / 3);
+		struct inv_call_frame in = frame(n / 3);
 
 		assert_true(inv_frames_push(&f, &in));
 	}
@@ -45,7 +47,7 @@ static void frames_come_back_in_reverse(void **state)
 static void a_recursion_takes_one_block(void **state)
 {
 	struct inv_frames f = { 0 };
-	struct inv_frame in = frame(1);
+	struct inv_call_frame in = frame(1);
 	uint32_t block;
 	uint32_t n;
 
@@ -67,7 +69,7 @@ static void two_stacks_do_not_mix(void **state)
 
 	(void)state;
 	for (n = 0; n < 100; n++) {
-		struct inv_frame in = frame(n);
+		struct inv_call_frame in = frame(n);
 
 		assert_true(inv_frames_push(&a, &in));
 		in = frame(n + 1000);
@@ -82,19 +84,19 @@ static void two_stacks_do_not_mix(void **state)
 static void beyond_the_pool_frames_are_counted(void **state)
 {
 	struct inv_frames f = { 0 };
-	struct inv_frame got;
+	struct inv_call_frame got;
 	uint32_t fit = 0;
 	uint32_t n;
 
 	(void)state;
 	for (;; fit++) {
-		struct inv_frame in = frame(fit);
+		struct inv_call_frame in = frame(fit);
 
 		if (!inv_frames_push(&f, &in))
 			break;
 	}
 	for (n = 0; n < 10; n++) {
-		struct inv_frame in = frame(n);
+		struct inv_call_frame in = frame(n);
 
 		assert_false(inv_frames_push(&f, &in));
 	}
@@ -104,7 +106,7 @@ static void beyond_the_pool_frames_are_counted(void **state)
 		pop_is(&f, fit - 1 - n);
 	inv_frames_drop(&f);
 	for (n = 0; n < fit; n++) {
-		struct inv_frame in = frame(n);
+		struct inv_call_frame in = frame(n);
 
 		assert_true(inv_frames_push(&f, &in));
 	}
@@ -115,8 +117,8 @@ static void beyond_the_pool_frames_are_counted(void **state)
 static void a_stack_that_missed_the_clearing_is_empty(void **state)
 {
 	struct inv_frames f = { 0 };
-	struct inv_frame in = frame(1);
-	struct inv_frame got;
+	struct inv_call_frame in = frame(1);
+	struct inv_call_frame got;
 
 	(void)state;
 	assert_true(inv_frames_push(&f, &in));
@@ -135,12 +137,12 @@ static _Atomic int clearing;
 static void *call_and_return(void *arg)
 {
 	struct inv_frames f = { 0 };
-	struct inv_frame got;
+	struct inv_call_frame got;
 	uint32_t n;
 
 	while (atomic_load(&clearing)) {
 		for (n = 0; n < 40; n++) {
-			struct inv_frame in = frame(n);
+			struct inv_call_frame in = frame(n);
 
 			(void)inv_frames_push(&f, &in);
 		}

@@ -76,7 +76,8 @@ static void a_tracer_goes_with_its_last_flag(void **state)
 	uint32_t a = traced_by(0, 4, 77);
 	const struct inv_edit as_it_is = { .slot = 4,
 					   .set = BIT(SEND),
-					   .tracer = INV_TRACER_AS_IT_IS };
+					   .tracer =
+						   INV_ENGINE_TRACER_AS_IT_IS };
 
 	(void)state;
 	assert_int_not_equal(a, with(0, 4, BIT(CALL)));
@@ -147,7 +148,7 @@ static void tracers_are_passed_on(void **state)
 	uint32_t p = traced_by(0, 6, 1234);
 	const struct inv_edit e = { .slot = 6,
 				    .set = BIT(ON_SPAWN) | BIT(ON_LINK),
-				    .tracer = INV_TRACER_AS_IT_IS };
+				    .tracer = INV_ENGINE_TRACER_AS_IT_IS };
 
 	(void)state;
 	p = inv_profile_edit(p, &e);
@@ -168,7 +169,7 @@ static void there_is_an_end_of_profiles(void **state)
 		    INV_PROFILE_NONE)
 			break;
 	assert_in_range(n, INV_PROFILES_MAX - 100, INV_PROFILES_MAX);
-	assert_int_not_equal(inv_lost_count(INV_LOST_PROFILE), 0);
+	assert_int_not_equal(inv_shortage_count(INV_SHORTAGE_PROFILE), 0);
 	assert_int_equal(with(0, 1, BIT(SEND)), first);
 	assert_int_equal(without(first, 1, BIT(SEND)), 0);
 }
@@ -176,7 +177,7 @@ static void there_is_an_end_of_profiles(void **state)
 static int setup(void **state)
 {
 	(void)state;
-	inv_lost_clear();
+	inv_shortage_clear();
 	return inv_profiles_init();
 }
 

@@ -109,8 +109,8 @@ static void what_is_left_over_tells_no_more(void **state)
 /* The frames are the thread's own: it drops them when it next looks. */
 static void ends_of_calls_are_nobodys_when_nobody_wants_calls(void **state)
 {
-	const struct inv_frame in = { .returns = 4 };
-	struct inv_frame out;
+	const struct inv_call_frame in = { .returns = 4 };
+	struct inv_call_frame out;
 	struct inv_tracee *t;
 
 	(void)state;
@@ -128,8 +128,8 @@ static void ends_of_calls_are_nobodys_when_nobody_wants_calls(void **state)
 /* The VM tells where calls return to as long as any session has the flag. */
 static void returns_are_nobodys_when_nobody_wants_returns(void **state)
 {
-	const struct inv_frame in = { .returns = 4 };
-	struct inv_frame out;
+	const struct inv_call_frame in = { .returns = 4 };
+	struct inv_call_frame out;
 	struct inv_tracee *t;
 
 	(void)state;

@@ -29,19 +29,20 @@ static ei_x_buff frame(const char *control, const char *message)
 
 static struct inv_cursor cursor;
 
-static int parse(const ei_x_buff *x, struct inv_frame *f)
+static int parse(const ei_x_buff *x, struct inv_dist_frame *f)
 {
-	return inv_frame_parse(&cursor, x->buff, (size_t)x->index, &self, f);
+	return inv_dist_frame_parse(&cursor, x->buff, (size_t)x->index, &self,
+				    f);
 }
 
 static void an_answer_is_known_by_its_tag(void **state)
 {
 	ei_x_buff x = frame("{2,'',~p}", "{4711,{ok,[1,2,3]}}");
-	struct inv_frame f;
+	struct inv_dist_frame f;
 
 	(void)state;
 	assert_int_equal(parse(&x, &f), 0);
-	assert_int_equal(f.kind, INV_FRAME_ANSWER);
+	assert_int_equal(f.kind, INV_DIST_ANSWER);
 	assert_int_equal(f.tag, 4711);
 	assert_ptr_equal(f.term + f.len, x.buff + x.index);
 	ei_x_free(&x);
@@ -64,7 +65,7 @@ static void what_is_not_for_us_is_let_be(void **state)
 		{ "{21,~p,~p,noref,x}", NULL },
 		{ "{999,a,{b,c},[]}", "anything" },
 	};
-	struct inv_frame f;
+	struct inv_dist_frame f;
 	size_t i;
 
 	(void)state;
@@ -72,7 +73,7 @@ static void what_is_not_for_us_is_let_be(void **state)
 		ei_x_buff x = frame(others[i][0], others[i][1]);
 
 		assert_int_equal(parse(&x, &f), 0);
-		assert_int_equal(f.kind, INV_FRAME_OTHER);
+		assert_int_equal(f.kind, INV_DIST_OTHER);
 		ei_x_free(&x);
 	}
 }
@@ -81,7 +82,7 @@ static void what_is_not_for_us_is_let_be(void **state)
 static void an_answer_to_an_earlier_command_is_let_be(void **state)
 {
 	erlang_pid before = self;
-	struct inv_frame f;
+	struct inv_dist_frame f;
 	ei_x_buff x;
 
 	(void)state;
@@ -93,7 +94,7 @@ static void an_answer_to_an_earlier_command_is_let_be(void **state)
 	assert_int_equal(ei_x_encode_version(&x), 0);
 	assert_int_equal(ei_x_format_wo_ver(&x, "{4711,ok}"), 0);
 	assert_int_equal(parse(&x, &f), 0);
-	assert_int_equal(f.kind, INV_FRAME_OTHER);
+	assert_int_equal(f.kind, INV_DIST_OTHER);
 	ei_x_free(&x);
 }
 
@@ -104,7 +105,7 @@ static void every_byte_of_a_frame_is_looked_at(void **state)
 		{ "{6,~p,'',rex}", "[a,b]" },
 		{ "{1,~p,~p}", NULL },
 	};
-	struct inv_frame f;
+	struct inv_dist_frame f;
 	size_t i;
 
 	(void)state;
@@ -123,27 +124,28 @@ static void a_monitor_leads_to_its_request(void **state)
 {
 	struct inv_dest to = { .name = "somebody" };
 	struct inv_buf out = { 0 };
-	struct inv_frame f;
+	struct inv_dist_frame f;
 	uint64_t tag = UINT64_C(0x123456789abcdef0);
 	uint8_t *op;
 
 	(void)state;
-	assert_int_equal(inv_frame_put_monitor(&out, &self, &to, tag, true), 0);
+	assert_int_equal(
+		inv_dist_frame_put_monitor(&out, &self, &to, tag, true), 0);
 	/* {19, From, Name, Ref}: of a name, not of a pid of ours */
-	assert_int_equal(inv_frame_parse(&cursor, out.data + 4, out.len - 4,
-					 &self, &f),
+	assert_int_equal(inv_dist_frame_parse(&cursor, out.data + 4,
+					      out.len - 4, &self, &f),
 			 0);
-	assert_int_equal(f.kind, INV_FRAME_OTHER);
+	assert_int_equal(f.kind, INV_DIST_OTHER);
 	/* {21, From, Name, Ref, Reason} */
 	op = memchr(out.data, 19, out.len);
 	assert_non_null(op);
 	*op = 21;
 	op[-2] = 5;
 	inv_buf_puts(&out, "w\4gone");
-	assert_int_equal(inv_frame_parse(&cursor, out.data + 4, out.len - 4,
-					 &self, &f),
+	assert_int_equal(inv_dist_frame_parse(&cursor, out.data + 4,
+					      out.len - 4, &self, &f),
 			 0);
-	assert_int_equal(f.kind, INV_FRAME_DOWN);
+	assert_int_equal(f.kind, INV_DIST_DOWN);
 	assert_true(f.tag == tag);
 	assert_int_equal(f.len, 6);
 	assert_memory_equal(f.term, "w\4gone", 6);
@@ -155,34 +157,37 @@ static void who_watches_a_pid_of_before_is_told(void **state)
 	erlang_pid before = self;
 	struct inv_buf out = { 0 };
 	struct inv_dest to = { .name = NULL, .pid = self };
-	struct inv_frame f;
+	struct inv_dist_frame f;
 
 	(void)state;
 	/* us, now: nothing to say */
-	assert_int_equal(inv_frame_put_monitor(&out, &self, &to, 1, true), 0);
-	assert_int_equal(inv_frame_parse(&cursor, out.data + 4, out.len - 4,
-					 &self, &f),
+	assert_int_equal(inv_dist_frame_put_monitor(&out, &self, &to, 1, true),
 			 0);
-	assert_int_equal(f.kind, INV_FRAME_OTHER);
+	assert_int_equal(inv_dist_frame_parse(&cursor, out.data + 4,
+					      out.len - 4, &self, &f),
+			 0);
+	assert_int_equal(f.kind, INV_DIST_OTHER);
 	out.len = 0;
 
 	before.creation++;
 	to.pid = before;
-	assert_int_equal(inv_frame_put_monitor(&out, &self, &to, 2, true), 0);
-	assert_int_equal(inv_frame_parse(&cursor, out.data + 4, out.len - 4,
-					 &self, &f),
+	assert_int_equal(inv_dist_frame_put_monitor(&out, &self, &to, 2, true),
 			 0);
-	assert_int_equal(f.kind, INV_FRAME_WATCHED);
+	assert_int_equal(inv_dist_frame_parse(&cursor, out.data + 4,
+					      out.len - 4, &self, &f),
+			 0);
+	assert_int_equal(f.kind, INV_DIST_WATCHED);
 
 	{
 		struct inv_buf answer = { 0 };
-		struct inv_frame g;
+		struct inv_dist_frame g;
 
-		assert_int_equal(inv_frame_put_noproc(&answer, &f), 0);
-		assert_int_equal(inv_frame_parse(&cursor, answer.data + 4,
-						 answer.len - 4, &self, &g),
+		assert_int_equal(inv_dist_frame_put_noproc(&answer, &f), 0);
+		assert_int_equal(inv_dist_frame_parse(&cursor, answer.data + 4,
+						      answer.len - 4, &self,
+						      &g),
 				 0);
-		assert_int_equal(g.kind, INV_FRAME_DOWN);
+		assert_int_equal(g.kind, INV_DIST_DOWN);
 		assert_int_equal(g.tag, 2);
 		inv_buf_release(&answer);
 	}
@@ -190,7 +195,7 @@ static void who_watches_a_pid_of_before_is_told(void **state)
 }
 
 /* What was found good is read by ei, in memory of just its size. */
-static void walk(const struct inv_frame *f)
+static void walk(const struct inv_dist_frame *f)
 {
 	char *copy = malloc(f->len);
 	int index = 0;
@@ -225,7 +230,7 @@ static void damaged_frames_are_seen_before_they_are_believed(void **state)
 	for (i = 0; i < 200000; i++) {
 		ei_x_buff x = frame(frames[i % 4][0], frames[i % 4][1]);
 		unsigned changes = next_random(&seed) % 4;
-		struct inv_frame f;
+		struct inv_dist_frame f;
 		size_t len;
 		char *copy;
 
@@ -238,12 +243,13 @@ static void damaged_frames_are_seen_before_they_are_believed(void **state)
 		copy = malloc(len + 1);
 		assert_non_null(copy);
 		memmove(copy + 1, x.buff, len); /* ends where memory does */
-		if (inv_frame_parse(&cursor, copy + 1, len, &self, &f) < 0) {
+		if (inv_dist_frame_parse(&cursor, copy + 1, len, &self, &f) <
+		    0) {
 			bad++;
 		} else {
 			good++;
-			if (f.kind == INV_FRAME_ANSWER ||
-			    f.kind == INV_FRAME_DOWN)
+			if (f.kind == INV_DIST_ANSWER ||
+			    f.kind == INV_DIST_DOWN)
 				walk(&f);
 		}
 		free(copy);

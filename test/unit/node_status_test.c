@@ -4,41 +4,41 @@
 #include "node/encode.h"
 #include "unit/node_answer.h"
 
-static void put_other(struct inv_encode *e, const char *kind, const char *what,
+static void put_other(struct inv_ei *e, const char *kind, const char *what,
 		      const char *tracer)
 {
-	inv_encode_map(e, 3);
-	inv_encode_atom(e, "kind");
-	inv_encode_atom(e, kind);
-	inv_encode_atom(e, "what");
-	inv_encode_text(e, what);
-	inv_encode_atom(e, "tracer");
-	inv_encode_text(e, tracer);
+	inv_ei_map(e, 3);
+	inv_ei_atom(e, "kind");
+	inv_ei_atom(e, kind);
+	inv_ei_atom(e, "what");
+	inv_ei_text(e, what);
+	inv_ei_atom(e, "tracer");
+	inv_ei_text(e, tracer);
 }
 
 static void who_else_traces_is_read_whatever_comes_after(void **state)
 {
 	struct inv_node_status status = { 0 };
 	struct inv_ask ask = { 0 };
-	struct inv_encode e;
+	struct inv_ei e;
 
 	(void)state;
-	inv_encode_init(&e);
-	inv_encode_map(&e, 3);
-	inv_encode_atom(&e, "others");
-	inv_encode_list(&e, 2);
+	inv_ei_init(&e);
+	inv_ei_map(&e, 3);
+	inv_ei_atom(&e, "others");
+	inv_ei_list(&e, 2);
 	put_other(&e, "new_ports", "calls", "you");
 	put_other(&e, "api", "a\033[2J", "");
-	inv_encode_nil(&e);
-	inv_encode_atom(&e, "otp");
-	inv_encode_tuple(&e, 2);
-	inv_encode_text(&e, "25");
-	inv_encode_text(&e, "13.1");
-	inv_encode_atom(&e, "os_pid");
-	inv_encode_i64(&e, 17);
+	inv_ei_nil(&e);
+	inv_ei_atom(&e, "otp");
+	inv_ei_tuple(&e, 2);
+	inv_ei_text(&e, "25");
+	inv_ei_text(&e, "13.1");
+	inv_ei_atom(&e, "os_pid");
+	inv_ei_i64(&e, 17);
 	assert_false(e.failed);
 	answer_bytes(&ask, e.x.buff, (size_t)e.x.index);
-	inv_encode_release(&e);
+	inv_ei_release(&e);
 
 	assert_int_equal(inv_node_status_got(&ask, &status, NULL), 0);
 	assert_int_equal(status.others.n, 2);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "log/frame.h"
+#include "log/record.h"
 
 #include <string.h>
 
@@ -15,7 +15,7 @@ static uint32_t be32(const uint8_t *p)
 
 /* A whole record at off. */
 static bool frame_at(const struct inv_source *src, uint64_t off,
-		     struct inv_frame *f)
+		     struct inv_record *f)
 {
 	uint64_t left = src->size - off;
 	const uint8_t *p = src->data + off;
@@ -39,7 +39,7 @@ static bool frame_at(const struct inv_source *src, uint64_t off,
 
 static bool end_or_frame_at(const struct inv_source *src, uint64_t off)
 {
-	struct inv_frame f;
+	struct inv_record f;
 
 	return off == src->size || frame_at(src, off, &f);
 }
@@ -48,7 +48,7 @@ static bool end_or_frame_at(const struct inv_source *src, uint64_t off)
 static uint64_t resync(const struct inv_source *src, uint64_t off)
 {
 	static const uint8_t start[] = { ETF_VERSION, ETF_SMALL_TUPLE };
-	struct inv_frame f;
+	struct inv_record f;
 
 	for (off += HEAD; off < src->size; off++) {
 		const uint8_t *p = memmem(src->data + off, src->size - off,
@@ -75,8 +75,8 @@ static void skip(const struct inv_source *src, uint64_t *off,
 	*off = next;
 }
 
-int inv_frame_next(const struct inv_source *src, uint64_t *off,
-		   struct inv_notices *ns, struct inv_frame *f)
+int inv_record_next(const struct inv_source *src, uint64_t *off,
+		    struct inv_notices *ns, struct inv_record *f)
 {
 	while (*off < src->size) {
 		if (frame_at(src, *off, f)) {
@@ -88,8 +88,8 @@ int inv_frame_next(const struct inv_source *src, uint64_t *off,
 	return INV_END;
 }
 
-void inv_frame_bad_term(const struct inv_source *src, uint64_t *off,
-			struct inv_notices *ns, const struct inv_frame *f)
+void inv_record_bad_term(const struct inv_source *src, uint64_t *off,
+			 struct inv_notices *ns, const struct inv_record *f)
 {
 	if (end_or_frame_at(src, f->off + f->len)) {
 		inv_notice_damage(ns, src->name, f->off, f->len,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef INV_LOG_FRAME_H
-#define INV_LOG_FRAME_H
+#ifndef INV_LOG_RECORD_H
+#define INV_LOG_RECORD_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,7 +17,7 @@
  * the next place that looks like a record, with another one behind it, is
  * taken.
  */
-struct inv_frame {
+struct inv_record {
 	uint64_t off; /* of the record in the file */
 	uint64_t len; /* of all of it */
 	bool is_drop;
@@ -30,11 +30,11 @@ struct inv_frame {
  * The next record at *off, which is moved past it: 0 or INV_END.  Damage is
  * reported and stepped over.
  */
-int inv_frame_next(const struct inv_source *src, uint64_t *off,
-		   struct inv_notices *ns, struct inv_frame *f);
+int inv_record_next(const struct inv_source *src, uint64_t *off,
+		    struct inv_notices *ns, struct inv_record *f);
 
 /* The term of f was no term: reports it, and sets *off to where to go on. */
-void inv_frame_bad_term(const struct inv_source *src, uint64_t *off,
-			struct inv_notices *ns, const struct inv_frame *f);
+void inv_record_bad_term(const struct inv_source *src, uint64_t *off,
+			 struct inv_notices *ns, const struct inv_record *f);
 
 #endif
