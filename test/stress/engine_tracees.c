@@ -125,7 +125,7 @@ int main(void)
 	for (i = 0; i < THREADS * PROFILES; i++)
 		CHECK(found[i / PROFILES][i % PROFILES] ==
 		      found[0][i % PROFILES]);
-	CHECK(inv_lost_count(INV_LOST_PROFILE) == 0);
+	CHECK(inv_shortage_count(INV_SHORTAGE_PROFILE) == 0);
 	inv_profiles_clear();
 	in_threads(edit);
 	for (i = 0; i < HOT; i++)
