@@ -9,7 +9,7 @@
 # in it, and test/run inside, in name spaces of its own: whatever the tests leave
 # running or mounted ends with them, even after kill -9. Then the beams that the
 # other release made of src/ are loaded here. Results are in build/matrix/SUITE/.
-# ONLY='ct:NAME' runs only these tests.
+# ONLY='ct:NAME' runs only these tests, JOBS=N so many of them at a time.
 #
 # At the end one command works on a cluster of all these releases and this
 # machine's (tools/matrix-mixed.sh; ONLY=mixed runs that alone).
@@ -17,6 +17,10 @@
 # Last line: N passed, N failed[, N skipped].
 set -u
 cd "$(dirname "$0")/.." || exit 1
+
+# Of each release; all of them run at once.
+JOBS=${JOBS:-$(($(nproc) + 1))}
+export JOBS
 
 passed=0 failed=0 skipped=0
 
