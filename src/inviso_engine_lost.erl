@@ -92,6 +92,8 @@ request({_, {Kind, What, true, _}}) when Kind =:= process; Kind =:= port ->
     ["set flags of", {Kind, What}];
 request({_, {Kind, What, false, _}}) when Kind =:= process; Kind =:= port ->
     ["clear flags of", {Kind, What}];
+request({_, {processes, Pids, _, _}}) ->
+    ["set flags of some processes:", length(Pids)];
 request({_, {Kind, What, _, _}}) -> ["set a pattern on", {Kind, What}];
 request({_, {Kind, _, _}}) -> ["set a pattern on", Kind];
 request(_) -> ["refuse", unknown_request].

@@ -32,7 +32,7 @@
 
 -define(TAG, '$inviso_engine').
 -define(LOOK, 5000).
-%% Processes for whom the VM is told something between two requests.
+%% Processes for whom the VM is told something before the next request's turn.
 -define(CHANGED, 16).
 
 %% @doc To be spawned: is the server, unless there is one. Whoever waits for it
@@ -108,12 +108,18 @@ loop(State0) ->
             Began = inviso_engine_lost:now_ms(),
             {Answer, New0} = handle(Request, State#state{caller = Caller}),
             New = took(Request, Began, New0),
-            Last = map_size(New#state.sessions) =:= 0,
-            _ = Last andalso unregister(?MODULE),
-            Ref ! {?TAG, Ref, Answer},
-            %% A session's handle shall not be kept by us.
-            _ = element(1, Request) =:= open andalso garbage_collect(),
-            next(New);
+            case Answer of
+                {more, Rest} ->
+                    self() ! {?TAG, Ref, Caller, Rest},
+                    loop(New);
+                _ ->
+                    Last = map_size(New#state.sessions) =:= 0,
+                    _ = Last andalso unregister(?MODULE),
+                    Ref ! {?TAG, Ref, Answer},
+                    %% A session's handle shall not be kept by us.
+                    _ = element(1, Request) =:= open andalso garbage_collect(),
+                    next(New)
+            end;
         {'DOWN', Heir, _, _, _} when Heir =:= State#state.heir ->
             loop(State#state{heir = new_heir()});
         {'DOWN', Monitor, _, _, _} ->
@@ -145,7 +151,7 @@ handle({info, Who} = Request, State) when is_pid(Who); is_port(Who) ->
 handle({_, {info, Who, _}} = Request, State) when is_pid(Who); is_port(Who) ->
     answer(Request, State);
 handle({_, {Kind, Who, _, _}} = Request, State)
-  when Kind =:= process, is_pid(Who); Kind =:= process, is_list(Who);
+  when Kind =:= process, is_pid(Who); Kind =:= processes;
        Kind =:= port, is_port(Who) ->
     answer(Request, State);
 %% That takes a while where there are many modules; of processes there are more.
@@ -157,6 +163,15 @@ look(#state{functions = Functions} = State) ->
 
 answer({info, PidPortFuncEvent}, State) ->
     {about(PidPortFuncEvent, State), State};
+%% The first few; the rest is another request, behind those that have come
+%% meanwhile, as a session's end.
+answer({Session, {processes, Pids, Flags, Before}}, State)
+  when length(Pids) > ?CHANGED ->
+    {Few, Rest} = lists:split(?CHANGED, Pids),
+    case answer({Session, {processes, Few, Flags, Before}}, State) of
+        {{ok, N}, New} -> {{more, {Session, {processes, Rest, Flags, N}}}, New};
+        Failed -> Failed
+    end;
 answer({Session, Request}, State) ->
     case number(Session, State) of
         none ->
@@ -174,7 +189,8 @@ calling({process, Pid, false, _}, Slot, #state{flags = Flags} = State)
   when is_pid(Pid) ->
     calling(Slot, State#state{
                     flags = inviso_engine_flags:recount(Slot, Flags)});
-calling({process, _, _, _}, Slot, State) ->
+calling({Kind, _, _, _}, Slot, State)
+  when Kind =:= process; Kind =:= processes ->
     calling(Slot, State);
 calling(_, _, State) ->
     State.
@@ -317,20 +333,16 @@ forget_flags(Slot, Number, #state{flags = Flags} = State) ->
 %%---------------------------------------------------------------------------
 %% What a session asks for.
 
-serve({Kind, What, How, FlagList}, Slot, S, State)
+serve({Kind, What, How, FlagList}, _Slot, S, State)
   when Kind =:= process, is_boolean(How); Kind =:= port, is_boolean(How) ->
-    Own = {S#session.tracer, State#state.caller},
-    case inviso_engine_tracer:choose(tracer, FlagList, Own) of
-        {ok, Tracer, Flags} ->
-            case inviso_engine_flags:parse(Flags, How) of
-                {ok, Bits} ->
-                    flags({Kind, What}, {Slot, How, Bits, 0},
-                          {Tracer, Flags, S}, State);
-                {error, _} = E ->
-                    {E, State}
-            end;
-        {error, _} = E ->
-            {E, State}
+    case inviso_engine_tracees:is_meant(Kind, What) of
+        true -> set_or_clear({Kind, What}, How, FlagList, S, State);
+        false -> {{error, badarg}, State}
+    end;
+serve({processes, Pids, FlagList, Before}, _Slot, S, State) ->
+    case set_or_clear({processes, Pids}, true, FlagList, S, State) of
+        {{ok, N}, New} -> {{ok, Before + N}, New};
+        Failed -> Failed
     end;
 serve({function, MFA, MS, FlagList}, _Slot, S, State) ->
     Own = {S#session.tracer, State#state.caller},
@@ -354,6 +366,21 @@ serve({info, What, Item}, Slot, S, State0) ->
 serve(_, _, _, State) ->
     {{error, badarg}, State}.
 
+set_or_clear(Tracees, How, FlagList, #session{slot = Slot} = S, State) ->
+    Own = {S#session.tracer, State#state.caller},
+    case inviso_engine_tracer:choose(tracer, FlagList, Own) of
+        {ok, Tracer, Flags} ->
+            case inviso_engine_flags:parse(Flags, How) of
+                {ok, Bits} ->
+                    flags(Tracees, {Slot, How, Bits, 0}, {Tracer, Flags, S},
+                          State);
+                {error, _} = E ->
+                    {E, State}
+            end;
+        {error, _} = E ->
+            {E, State}
+    end.
+
 flags({Kind, What}, {Slot, false, _, _} = Change, {_, Flags, _}, State0) ->
     Foreign = State0#state.foreign,
     N = inviso_engine_foreign:clear(Kind, What, {Slot, Flags}, Foreign),
@@ -374,6 +401,8 @@ flags(Tracees, {Slot, true, _, _} = Change, {Tracer, Flags, S}, State0) ->
         false -> our_flags(Tracees, Change, {Tracer, S}, State)
     end.
 
+foreign_flags({processes, _}, _Slot, {Tracer, _}, State) ->
+    {{error, {not_supported, {processes, Tracer}}}, State};
 foreign_flags({Kind, What}, Slot, {Tracer, Flags} = Change, State) ->
     case inviso_engine_foreign:own(Tracer, Slot, State#state.foreign) of
         {ok, Foreign} ->

@@ -2,23 +2,28 @@
 %% @doc Whose flags a session changes: a process, a port, or many at once.
 -module(inviso_engine_tracees).
 
--export([change/4]).
+-export([is_meant/2, change/4]).
 
 -type change() :: inviso_engine_flags:change().
 -type flags() :: inviso_engine_flags:flags().
 
+%% @doc Whether that can be meant; of a word {@link change/4} says so.
+-spec is_meant(process | port, term()) -> boolean().
+is_meant(process, Pid) when is_pid(Pid) -> node(Pid) =:= node();
+is_meant(port, Port) when is_port(Port) -> node(Port) =:= node();
+is_meant(_, Word) -> is_atom(Word).
+
 %% @doc Sets or clears flags. The number that matched: those that exist, but for
 %% the server's own process and those that somebody else traces.
--spec change(process | port, term(), change(), flags()) ->
+-spec change(process | processes | port, term(), change(), flags()) ->
           {ok, non_neg_integer(), flags()} |
           {error, badarg | other_tracer | {already_traced, term(), term()} | system_limit}.
 change(process, Pid, Change, F) when is_pid(Pid), node(Pid) =:= node() ->
     one(Pid, Change, F);
 change(port, Port, Change, F) when is_port(Port), node(Port) =:= node() ->
     one(Port, Change, F);
-change(process, Pids, Change, F) when is_list(Pids) ->
-    counted(inviso_engine_flags:change_all([P || P <- Pids, P =/= self()],
-                                           Change, F), Change);
+change(processes, Pids, Change, F) ->
+    inviso_engine_flags:change_all([P || P <- Pids, P =/= self()], Change, F);
 change(Kind, What, Change, F) ->
     case meant(Kind, What) of
         {Existing, New} -> many(kind(Kind), Existing, New, Change, F);

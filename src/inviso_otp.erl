@@ -207,7 +207,7 @@ set_flags_each({session, S, _} = Scope, Pids, Flags, Own) ->
             set_each(Scope, Pids, Flags, Own);
         false ->
             Mine = [P || P <- Pids, is_local(P), not lists:member(P, Own)],
-            case guarded(fun() -> inviso_trace:processes(S, Mine, true, Flags)
+            case guarded(fun() -> inviso_trace:processes(S, Mine, Flags)
                          end) of
                 {ok, _} -> ok;
                 {error, _} = E -> E

@@ -33,7 +33,7 @@
 -module(inviso_trace).
 
 -export([session_create/3, session_destroy/1, session_info/1,
-         process/4, processes/4, port/4, function/4, send/3, recv/3, info/3,
+         process/4, processes/3, port/4, function/4, send/3, recv/3, info/3,
          delivered/2, install/0]).
 
 -export_type([session/0, match_spec/0]).
@@ -121,21 +121,28 @@ process(Session, Procs, How, Flags) ->
                     [Session, Procs, How, Flags])
     end.
 
-%% @doc The same for each of a list; those that are gone, or that somebody else
-%% traces, are left out.
--spec processes(session(), [pid()], boolean(), [atom()]) ->
-          non_neg_integer().
-processes(Session, Pids, How, Flags) ->
-    case native() of
-        true ->
-            lists:sum([try trace:process(Session, Pid, How, Flags)
+%% @doc Turns them on for each of some processes of this node; those that are
+%% gone, or that somebody else traces, are left out. It is OTP's no more than
+%% ours where the tracer is a module of others: `{not_supported, _}'.
+-spec processes(session(), [pid()], [atom()]) -> non_neg_integer().
+processes(Session, Pids, Flags) ->
+    case {are_local(Pids), native()} of
+        {false, _} ->
+            ?RAISE(badarg, [Session, Pids, Flags]);
+        {true, true} ->
+            lists:sum([try trace:process(Session, Pid, true, Flags)
                        catch error:badarg -> 0
                        end || Pid <- Pids]);
-        false ->
+        {true, false} ->
             ok = inviso_engine_tracer:load(tracer, Flags),
-            ?ENGINE({Session, {process, Pids, How, Flags}},
-                    [Session, Pids, How, Flags])
+            ?ENGINE({Session, {processes, Pids, Flags, 0}},
+                    [Session, Pids, Flags])
     end.
+
+are_local([Pid | Pids]) when is_pid(Pid), node(Pid) =:= node() ->
+    are_local(Pids);
+are_local(Rest) ->
+    Rest =:= [].
 
 %% @doc Turns trace flags of ports on or off. The count of ports.
 -spec port(session(), port() | all | existing | new, boolean(), [atom()]) ->

@@ -17,6 +17,8 @@
          not_supported_is_said/1,
          what_is_refused_leaves_nothing/1,
          wrong_arguments_are_explained/1,
+         a_list_of_processes_is_refused/1,
+         others_do_not_wait_for_many_processes/1,
          a_tracer_module_of_others/1,
          others_are_respected/1,
          times_outlive_the_tracer/1,
@@ -70,6 +72,7 @@
 %% For the node.
 -export([example/0, forgotten/0, is_gone/1, not_supported/0, explained/0,
          refused/0, traced_before/0,
+         lists_refused/0, in_between/0,
          foreign/1, others/0, killed/0, killed_at_its_end/0, give_way/0,
          used_again/0, his_ends/0, not_needed/0, dead_and_alive/0,
          outlived/0, begun/0, alone/1,
@@ -125,6 +128,8 @@ own() ->
      not_supported_is_said,
      what_is_refused_leaves_nothing,
      wrong_arguments_are_explained,
+     a_list_of_processes_is_refused,
+     others_do_not_wait_for_many_processes,
      a_tracer_module_of_others,
      others_are_respected,
      times_outlive_the_tracer,
@@ -974,6 +979,10 @@ foreign(Dir) ->
     {tracer, Tracer} = inviso_trace:info(His, P, tracer),
     {flags, [call]} = inviso_trace:info(His, P, flags),
     {flags, []} = inviso_trace:info(Other, P, flags),
+    _ = [badarg = reason(process, [His, Who, How, [call]])
+         || Who <- [[P], [foo], remote_pid(), {P}], How <- [true, false]],
+    badarg = reason(port, [His, P, true, [send]]),
+    {not_supported, _} = reason(processes, [His, [P], [call]]),
     [{his, _}] = inviso_trace:session_info(P),
     {not_supported, {shared, _}} = reason(process, [Other, P, true, [procs]]),
     1 = inviso_trace:process(Other, Q, true, [call]),
@@ -1479,6 +1488,78 @@ log(#{level := warning, msg := {Format, Args}}, #{config := Pid}) ->
     Pid ! {logged, lists:flatten(io_lib:format(Format, Args))};
 log(_, _) ->
     ok.
+
+%% As OTP refuses what is no process; other sessions do not notice.
+a_list_of_processes_is_refused(Config) ->
+    ok = call(?config(node, Config), ?MODULE, lists_refused, []).
+
+lists_refused() ->
+    Remote = remote_pid(),
+    S = inviso_trace:session_create(s, self(), []),
+    Other = inviso_trace:session_create(other, self(), []),
+    Pid = spawn_link(fun() -> receive stop -> ok end end),
+    1 = inviso_trace:process(Other, Pid, true, [procs]),
+    _ = [badarg = reason(process, [S, Who, How, [call]])
+         || How <- [true, false],
+            Who <- [[Pid], [foo], [], [Pid | x], [Remote], Remote, {Pid}, "x"]],
+    _ = [badarg = reason(port, [S, Who, true, [send]])
+         || Who <- [[hd(erlang:ports())], Pid]],
+    _ = [badarg = reason(processes, [S, Who, [call]])
+         || Who <- [Pid, [foo], [Pid | x], [Remote], all]],
+    {flags, []} = inviso_trace:info(S, Pid, flags),
+    {flags, [procs]} = inviso_trace:info(Other, Pid, flags),
+    {Dead, Ref} = spawn_monitor(fun() -> ok end),
+    receive {'DOWN', Ref, _, _, _} -> ok end,
+    1 = inviso_trace:processes(S, [Dead, Pid], [call]),
+    0 = inviso_trace:processes(S, [], [call]),
+    {flags, [call]} = inviso_trace:info(S, Pid, flags),
+    _ = [true = inviso_trace:session_destroy(Session) || Session <- [S, Other]],
+    Pid ! stop,
+    ok.
+
+%% Both requests wait for the server when it comes to them. One process asks, so
+%% that it gets the answers in the order in which they are given.
+others_do_not_wait_for_many_processes(Config) ->
+    case has_sessions() of
+        true -> {skip, "OTP's own sessions"};
+        false -> ok = call(?config(node, Config), ?MODULE, in_between, [])
+    end.
+
+in_between() ->
+    Pids = [spawn_link(fun() -> receive stop -> ok end end)
+            || _ <- lists:seq(1, 256)],
+    {_, Many} = S = inviso_trace:session_create(many, self(), []),
+    {_, Weak} = Other = inviso_trace:session_create(other, self(), []),
+    Server = whereis(inviso_engine_server),
+    true = erlang:suspend_process(Server),
+    Long = asked({Many, {processes, Pids, [call], 0}}),
+    Short = asked({Weak, destroy}),
+    true = erlang:resume_process(Server),
+    {Short, {ok, true}} = answer(),
+    {Long, {ok, 256}} = answer(),
+    256 = length([P || P <- Pids,
+                       inviso_trace:info(S, P, flags) =:= {flags, [call]}]),
+    false = inviso_trace:session_destroy(Other),
+    true = inviso_trace:session_destroy(S),
+    _ = [P ! stop || P <- Pids],
+    ok.
+
+%% As inviso_engine_request asks, without waiting.
+asked(Request) ->
+    Ref = monitor(process, inviso_engine_server, [{alias, reply_demonitor}]),
+    inviso_engine_server ! {'$inviso_engine', Ref, self(), Request},
+    Ref.
+
+answer() ->
+    receive
+        {'$inviso_engine', Ref, Answer} -> {Ref, Answer};
+        {'DOWN', Ref, process, _, Reason} -> {Ref, Reason}
+    after 60000 -> none
+    end.
+
+%% Of a node that is not there.
+remote_pid() ->
+    binary_to_term(<<131, 88, 100, 0, 3, "a@b", 99:32, 0:32, 1:32>>).
 
 %% New processes of a session that wants nothing of them yet are free for others,
 %% and are the session's as soon as it does.
