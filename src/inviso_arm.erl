@@ -15,8 +15,8 @@
 %% which can do other things between two steps.
 -module(inviso_arm).
 
--export([plan/1, way/1, step/3, progress/1, watch/3, disarm/2, patterns/1, counters/2,
-         expect/2]).
+-export([plan/1, way/1, step/3, progress/1, has_begun/1, watch/3, disarm/2,
+         patterns/1, counters/2, expect/2]).
 
 -export_type([plan/0, matched/0]).
 
@@ -280,6 +280,13 @@ progress(#plan{done = Done, total = Total, walk = none}) ->
 progress(#plan{done = Done, total = Total, walk = Walk, walked_of = Of}) ->
     format("~b of ~b functions, and ~b of ~b processes",
            [Done, Total, Of - length(Walk), Of]).
+
+%% @doc Whether anything can have been recorded or counted.
+-spec has_begun(plan()) -> boolean().
+has_begun(#plan{walk = none, set = Set}) ->
+    lists:any(fun({Kind, _, _}) -> Kind =:= call_count end, Set);
+has_begun(#plan{walk = Walk, walked_of = Of, who = Who}) ->
+    length(Walk) < Of orelse Of =:= 0 orelse inviso_arm_procs:is_new(Who).
 
 %% @doc Sets patterns again that are gone, and tells what has become of those
 %% that were set; to be called each `Ms' milliseconds, and quick.

@@ -2,7 +2,7 @@
 %% @doc Which processes and ports are traced, with which flags.
 -module(inviso_arm_procs).
 
--export([who/3, needs/1, undisturbed/2, count/1, is_all/1, has_calls/1,
+-export([who/3, needs/1, undisturbed/2, count/1, is_all/1, is_new/1, has_calls/1,
          uncounted/1, defects/1,
          begin_walk/3, walk/5, gc_text/1]).
 
@@ -58,6 +58,10 @@ has_use(#{flags := Flags, port_flags := PortFlags, given := Given} = Who) ->
     ok.
 
 is_some(#{new := New, existing := Existing}) -> New orelse Existing.
+
+%% @doc Whether processes to come are traced.
+-spec is_new(who()) -> boolean().
+is_new(#{new := New}) -> New.
 
 %% @doc Whether no process is left out by the user.
 -spec is_all(who()) -> boolean().
@@ -181,7 +185,11 @@ ports(#{existing := Existing, given := Given} = Who) ->
 sensitive(Pids) ->
     Me = self(),
     Tag = make_ref(),
-    {Helper, Ref} = spawn_monitor(fun() -> look(Pids, 0, 0, Me, Tag) end),
+    %% Who traces new processes is told of its birth, and no more.
+    {Helper, Ref} = spawn_monitor(fun() ->
+                                          process_flag(sensitive, true),
+                                          look(Pids, 0, 0, Me, Tag)
+                                  end),
     Timer = erlang:send_after(?LOOK_MS, Me, {Tag, time}),
     Found = looked(Tag, Ref, {0, 0}),
     _ = erlang:cancel_timer(Timer),

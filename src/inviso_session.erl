@@ -523,24 +523,28 @@ look(#session{overload = Overload} = S0) ->
                 {over, Why, Text} -> finish(Why, Text, S)
             end;
         {over, Why, Text} ->
-            finish(Why, Text, short(S))
+            finish(Why, Text, short(<<>>, S))
     end.
 
 %% What was set late, or not at all, is missing in what was recorded.
-short(#session{state = arming, plan = Plan} = S) ->
-    more_notes([text("a limit was reached before all was armed: ~ts",
-                     [inviso_arm:progress(Plan)])], S);
-short(S) ->
+short(Advice, #session{state = arming, plan = Plan} = S) ->
+    more_notes([text("a limit was reached before all was armed: ~ts~ts",
+                     [inviso_arm:progress(Plan), Advice])], S);
+short(_, S) ->
     S.
 
-time_is_up(#session{state = arming, plan = Plan,
+%% With nothing traced there is nothing to be had of it.
+time_is_up(#session{state = State, plan = Plan,
                     map = #{limits := #{ms := Ms}}} = S) ->
-    finish({not_armed, time},
-           text("~ts passed before all was armed: ~ts. A longer --for or "
-                "fewer processes (--procs) let it get done",
-                [seconds(Ms), inviso_arm:progress(Plan)]), S);
-time_is_up(#session{map = #{limits := #{ms := Ms}}} = S) ->
-    finish(time, text("~ts passed", [seconds(Ms)]), S).
+    Advice = <<". A longer --for or fewer processes (--procs) let it get done">>,
+    case State =/= arming orelse inviso_arm:has_begun(Plan) of
+        true ->
+            finish(time, text("~ts passed", [seconds(Ms)]), short(Advice, S));
+        false ->
+            finish({not_armed, time},
+                   text("~ts passed before anything was traced: ~ts~ts",
+                        [seconds(Ms), inviso_arm:progress(Plan), Advice]), S)
+    end.
 
 %% What the keeper says while it closes would come late.
 refreshed(#session{tracer = Tracer, state = State} = S)
