@@ -291,8 +291,12 @@ owners(#guard{clients = Clients, users = Users}) ->
 
 ready(#guard{pushed = false, place = Place} = G) ->
     case inviso_tracer:load() of
-        ok -> {inviso_place:installed(Place), G};
-        {error, {load, Text}} -> {{error, failed, text("~ts", [Text])}, G}
+        ok when Place =:= none ->
+            {ok, G};
+        ok ->
+            {ok, kept(G#guard{place = inviso_place:installed(Place)})};
+        {error, {load, Text}} ->
+            {{error, failed, text("~ts", [Text])}, G}
     end;
 ready(#guard{place = none} = G) ->
     {{error, usage, <<"no place for the tracer was asked for">>}, G};

@@ -145,12 +145,13 @@ usable(Dir) ->
     end.
 
 %% @doc The same where the code is installed, and nothing was brought.
--spec installed(place() | none) -> ok.
-installed(none) ->
-    ok;
-installed(#{dir := Dir}) ->
+-spec installed(place()) -> place().
+installed(#{ready := true} = Place) ->
+    Place;
+installed(#{dir := Dir} = Place) ->
     _ = execute(filename:join(inviso_tracer:dir(), "inviso_spool"), Dir),
-    hold(Dir).
+    ok = hold(Dir),
+    Place#{ready := true}.
 
 %% It stays locked until the VM ends. Where that cannot be, others leave the
 %% place alone when in doubt.

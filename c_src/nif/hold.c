@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "abi/ring.h"
@@ -20,28 +21,53 @@ static void hold(int fd)
 		close(before);
 }
 
-/* The line follows the lock: where it is and the lock is not, the VM that had
- * it has ended. */
-static int locked(const char *path)
+/* A second descriptor would not get the lock that the first one has. */
+static bool is_held(int fd)
 {
-	static const char line[] = "locked\n";
-	const ssize_t len = sizeof(line) - 1;
+	int before = atomic_load(&held);
+	struct stat a, b;
+
+	return before >= 0 && fstat(before, &a) == 0 && fstat(fd, &b) == 0 &&
+	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+/*
+ * Tells in the file what the sweeper may conclude from a lock that is not held
+ * (spool/place.h).  If this cannot be written, the sweeper concludes less.
+ */
+static void note(int fd, const char *line)
+{
+	if (write(fd, line, strlen(line)) < 0)
+		return;
+}
+
+/*
+ * The note follows the lock: where a sweeper reads it and finds no lock, the VM
+ * has ended.  An older lock is given up only for the new one.
+ */
+static bool lock(const char *path)
+{
 	int fd = open(path, O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+	bool held_before;
 
 	if (fd < 0)
-		return -1;
-	if (flock(fd, LOCK_EX | LOCK_NB) == 0 &&
-	    write(fd, line, (size_t)len) == len)
-		return fd;
+		return false;
+	held_before = is_held(fd);
+	if (!held_before && flock(fd, LOCK_EX | LOCK_NB) == 0) {
+		note(fd, "locked\n");
+		hold(fd);
+		return true;
+	}
+	if (!held_before)
+		note(fd, "nolock\n");
 	close(fd);
-	return -1;
+	return held_before;
 }
 
 ERL_NIF_TERM inv_hold(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 {
 	char path[INV_PATH_LEN];
 	ErlNifBinary bin;
-	int fd = -1;
 
 	(void)argc;
 	if (!enif_inspect_binary(env, argv[0], &bin) ||
@@ -49,10 +75,10 @@ ERL_NIF_TERM inv_hold(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 		return enif_make_badarg(env);
 	memcpy(path, bin.data, bin.size);
 	path[bin.size] = 0;
-	if (bin.size > 0)
-		fd = locked(path);
-	hold(fd);
-	return enif_make_atom(env, fd >= 0 || bin.size == 0 ? "true" : "false");
+	if (bin.size == 0)
+		hold(-1);
+	return enif_make_atom(env,
+			      bin.size == 0 || lock(path) ? "true" : "false");
 }
 
 void inv_hold_end(void)

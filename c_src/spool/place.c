@@ -24,6 +24,8 @@
 #define RECORD_MAX 2048
 /* A living VM does not take so long for making a place. */
 #define YOUNG_S 60
+/* Nor for locking its record, however slow the network brings the library. */
+#define UNLOCKED_S 3600
 
 #define OPEN_DIR (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 
@@ -43,8 +45,19 @@ static void take(struct inv_place *p, const char *key, const char *value)
 		p->pid_ns = strtoull(value, NULL, 10);
 	else if (!strcmp(key, "time"))
 		p->time = strtoll(value, NULL, 10);
-	else if (!strcmp(key, "locked"))
-		p->locked = true;
+	else if (!strcmp(key, "locked") || !strcmp(key, "nolock")) {
+		p->locked = *key == 'l';
+		p->no_lock = !p->locked;
+	}
+}
+
+/* A record of our version, or the beginning of one. */
+static bool is_begun(const char *text)
+{
+	static const char first[] = VERSION "\n";
+	size_t n = strnlen(text, sizeof(first) - 1);
+
+	return !strncmp(text, first, n);
 }
 
 /* Complete when `time' is, which is written last. */
@@ -77,13 +90,17 @@ static void read_record(struct inv_place *p)
 	ssize_t n;
 
 	p->record = openat(p->fd, INV_PLACE_RECORD, flags);
+	p->begun = p->record < 0 && errno == ENOENT;
 	if (p->record < 0)
 		return;
 	if (fstat(p->record, &st) < 0 || !S_ISREG(st.st_mode) ||
 	    st.st_uid != geteuid() || st.st_nlink != 1)
 		return;
 	n = pread(p->record, text, RECORD_MAX, 0);
-	text[n > 0 ? n : 0] = 0;
+	if (n < 0)
+		return;
+	text[n] = 0;
+	p->begun = is_begun(text);
 	parse(p, text);
 }
 
@@ -182,7 +199,11 @@ static void read_boot(char *boot, size_t size)
 	boot[strcspn(boot, "\n")] = 0;
 }
 
-/* What the record and the kernel say, without the lock. */
+/*
+ * What the record and the kernel say, without the lock.  Another boot is no
+ * proof while a VM may be about to take the lock, nor where it can take none:
+ * containers of one machine can have boot ids of their own (systemd-nspawn).
+ */
 static bool may_be_dead(const struct inv_place *p)
 {
 	char boot[sizeof(p->boot)];
@@ -195,7 +216,10 @@ static bool may_be_dead(const struct inv_place *p)
 		return has_ended(p);
 	if (!p->local)
 		return false;
-	return p->locked || (known && strcmp(boot, p->boot) != 0);
+	if (p->locked)
+		return true;
+	return !p->no_lock && known && strcmp(boot, p->boot) != 0 &&
+	       time(NULL) - p->time > UNLOCKED_S;
 }
 
 /*
@@ -330,14 +354,12 @@ void inv_place_clear_unfinished(const struct inv_place *p)
 	DIR *dir = list(p->fd);
 	bool empty = dir != NULL;
 	const char *name;
-	struct stat st;
 
 	while (empty && (name = next(dir)))
 		empty = !strcmp(name, INV_PLACE_RECORD);
 	if (dir)
 		closedir(dir);
-	if (!empty || time(NULL) - p->changed < YOUNG_S ||
-	    (p->record >= 0 && (fstat(p->record, &st) < 0 || st.st_size > 0)))
+	if (!empty || !p->begun || time(NULL) - p->changed < YOUNG_S)
 		return;
 	unlinkat(p->fd, INV_PLACE_RECORD, 0);
 	unlinkat(p->parent, p->name, AT_REMOVEDIR);

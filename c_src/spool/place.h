@@ -25,9 +25,10 @@
  *	pidns 4026531836	inode of /proc/self/ns/pid
  *	time 1763822121		Unix time; ends what the node writes first
  *	locked			the VM held a lock (flock) on the record
+ *	nolock			the VM could not lock it
  *
  * A VM that has loaded the library holds that lock until it ends, so that other
- * containers see whether it lives.
+ * containers see whether it lives.  Of several such lines the last one counts.
  */
 #define INV_PLACE_RECORD "node"
 
@@ -38,8 +39,10 @@ struct inv_place {
 	int record;	 /* -1: there is none */
 	int64_t changed; /* Unix time of the directory's last change */
 	bool local;	 /* on a file system that one kernel has at a time */
-	bool has_record; /* complete; else the following are zero */
+	bool begun;	 /* no record yet, or one that may be incomplete */
+	bool has_record; /* complete; else the following mean nothing */
 	bool locked;
+	bool no_lock;
 	char node[1024];
 	int32_t pid;
 	uint64_t start;
@@ -76,8 +79,9 @@ void inv_place_clear(const struct inv_place *p);
 bool inv_place_empty(int fd);
 
 /*
- * Removes a place whose VM died while it made it: empty, or with a record of no
- * bytes, for a minute.
+ * Removes a place whose VM died while it made it: for a minute there has been
+ * nothing in it, or only the beginning of a record.  A record of another
+ * version is left alone.
  */
 void inv_place_clear_unfinished(const struct inv_place *p);
 

@@ -12,7 +12,8 @@
          init_per_testcase/2, end_per_testcase/2]).
 -export([node_dies_after_a_detached_recording/1, node_dies_while_attaching/1,
          node_dies_at_any_time/1, the_interface_sweeps_too/1,
-         installed_code_sweeps_too/1,
+         installed_code_sweeps_too/1, each_client_leaves_the_lock/1,
+         a_lock_is_given_up_for_another_only/1,
          containers_share_a_directory/1, a_living_node_keeps_its_place/1]).
 -export([recording_of_a_dead_node_is_found/1, node_runs_again/1,
          several_recordings_are_left/1, attached_recording_is_copied/1,
@@ -25,7 +26,8 @@
 all() ->
     [node_dies_after_a_detached_recording, node_dies_while_attaching,
      node_dies_at_any_time, the_interface_sweeps_too,
-     installed_code_sweeps_too,
+     installed_code_sweeps_too, each_client_leaves_the_lock,
+     a_lock_is_given_up_for_another_only,
      containers_share_a_directory, a_living_node_keeps_its_place,
      recording_of_a_dead_node_is_found, node_runs_again,
      several_recordings_are_left, attached_recording_is_copied,
@@ -217,7 +219,7 @@ killed_at(Step, Dir, Config) ->
 
 stock(Dir, Shared) ->
     Node = inviso_test_lib:start_stock_node(left, Dir),
-    true = inviso_test_lib:call(Node, os, putenv, ["TMPDIR", Shared]),
+    in_shared(Node, Shared),
     2 = erpc:call(maps:get(name, Node), erlang, '+', [1, 1]),
     Node.
 
@@ -263,31 +265,105 @@ the_interface_sweeps_too(Config) ->
 
 %% A node that has our code makes a place without binaries.
 installed_code_sweeps_too(Config) ->
-    Shared = ?config(shared, Config),
     Dir = ?config(priv_dir, Config),
-    Ready = fun(Node) ->
-                    true = inviso_test_lib:call(Node, os, putenv,
-                                                ["TMPDIR", Shared]),
-                    {module, _} = inviso_test_lib:call(
-                                    Node, code, ensure_loaded, [inviso_push]),
-                    {ok, #{guard := G, files := []}} =
-                        inviso_remote_lib:ask_attach(Node, #{}),
-                    ok = inviso_remote_lib:ask(G, ready),
-                    G
-            end,
     First = inviso_test_lib:start_node(first, filename:join(Dir, "first")),
-    _ = Ready(First),
+    _ = installed_ready(Config, First, #{}),
     [_] = in_places(Config, ""),
     #{os_pid := OsPid} = First,
     _ = os:cmd("kill -9 " ++ OsPid),
     ended(list_to_integer(OsPid)),
     inviso_test_lib:stop_node(First),
     Next = inviso_test_lib:start_node(next, filename:join(Dir, "second")),
-    Guard = Ready(Next),
+    Guard = installed_ready(Config, Next, #{}),
     ?LIB:until(fun() -> length(in_places(Config, "")) =:= 1 end, ?SOON_MS),
     gone = inviso_remote_lib:leave(Guard),
     [] = ?LIB:until_same(fun() -> in_places(Config, "") end, ?SOON_MS),
     inviso_test_lib:stop_node(Next).
+
+%% On a node that has our code, where another container shares the directory.
+each_client_leaves_the_lock(Config) ->
+    Dir = filename:join(?config(priv_dir, Config), "locked"),
+    Node = inviso_test_lib:start_node(locked, Dir),
+    Clients = [spawn_link(fun() -> receive stop -> ok end end)
+               || _ <- [1, 2, 3]],
+    [Guard] = lists:usort([begin
+                               G = installed_ready(Config, Node,
+                                                   #{client => C}),
+                               [Record] = in_places(Config, "node"),
+                               held = lock_of(Record),
+                               swept_from_a_container(Config),
+                               [Record] = in_places(Config, "node"),
+                               G
+                           end || C <- Clients]),
+    [Notes] = in_places(Config, "node"),
+    {ok, Text} = file:read_file(Notes),
+    [_] = [L || L <- string:lexemes(Text, "\n"),
+                lists:member(L, [<<"locked">>, <<"nolock">>])],
+    _ = [inviso_remote_lib:ask(Guard, {leave, C}) || C <- Clients],
+    [] = ?LIB:until_same(fun() -> in_places(Config, "") end, ?SOON_MS),
+    inviso_test_lib:stop_node(Node).
+
+a_lock_is_given_up_for_another_only(Config) ->
+    Dir = filename:join(?config(priv_dir, Config), "holder"),
+    Node = inviso_test_lib:start_node(holder, Dir),
+    ok = inviso_test_lib:call(Node, inviso_tracer, load, []),
+    Hold = fun(Path) ->
+                   inviso_test_lib:call(Node, inviso_tracer, nif_hold,
+                                        [unicode:characters_to_binary(Path)])
+           end,
+    [A, B, Taken] = Files = [filename:join(Dir, F) || F <- ["a", "b", "c"]],
+    _ = [ok = file:write_file(F, "") || F <- Files],
+    Other = open_port({spawn_executable, os:find_executable("flock")},
+                      [{args, [Taken, "cat"]}]),
+    ?LIB:until(fun() -> lock_of(Taken) =:= held end),
+    States = fun() -> [lock_of(F) || F <- [A, B]] end,
+    Says = fun(F) -> element(2, file:read_file(F)) end,
+    [free, free] = States(),
+    true = Hold(A),
+    true = Hold(A),
+    [held, free] = States(),
+    <<"locked\n">> = Says(A),
+    false = Hold(Taken),
+    <<"nolock\n">> = Says(Taken),
+    false = Hold(filename:join(Dir, "absent")),
+    [held, free] = States(),
+    true = Hold(B),
+    [free, held] = States(),
+    true = Hold(""),
+    [free, free] = States(),
+    true = port_close(Other),
+    inviso_test_lib:stop_node(Node).
+
+installed_ready(Config, Node, Args) ->
+    in_shared(Node, ?config(shared, Config)),
+    {module, _} = inviso_test_lib:call(Node, code, ensure_loaded,
+                                       [inviso_push]),
+    {ok, #{guard := Guard, files := []}} =
+        inviso_remote_lib:ask_attach(Node, Args),
+    ok = inviso_remote_lib:ask(Guard, ready),
+    Guard.
+
+%% A node of the test's own user takes no directory of another one.
+in_shared(Node, Shared) ->
+    "" = os:cmd("chown $(id -u) " ++ Shared),
+    true = inviso_test_lib:call(Node, os, putenv, ["TMPDIR", Shared]),
+    ok.
+
+lock_of(Record) ->
+    case os:cmd("flock -n " ++ Record ++ " echo free || echo held") of
+        "free\n" -> free;
+        "held\n" -> held
+    end.
+
+%% Not as root the lock alone is looked at.
+swept_from_a_container(Config) ->
+    Sweep = ["unshare --pid --fork --mount-proc ",
+             filename:join(os:getenv("INVISO_PRIV"), "inviso_spool"),
+             " --sweep=", ?config(shared, Config), " </dev/null"],
+    case ?LIB:is_root() andalso ?LIB:has("unshare") of
+        true -> "ready\n" = os:cmd(Sweep);
+        false -> ok
+    end.
 
 %% From outside its process numbers mean nothing, inside ours do not.
 containers_share_a_directory(Config) ->

@@ -15,6 +15,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -92,17 +93,23 @@ static pid_t dead_pid(void)
 	return pid;
 }
 
-static void record(pid_t pid, uint64_t start, const char *boot, uint64_t pid_ns,
-		   const char *more)
+static void record_at(time_t time, pid_t pid, uint64_t start, const char *boot,
+		      uint64_t pid_ns, const char *more)
 {
 	char text[512];
 
 	snprintf(text, sizeof(text),
 		 "inviso-place 1\nnode shop@vm\npid %d\nstart %llu\nboot %s\n"
-		 "pidns %llu\ntime 1763822121\n%s",
+		 "pidns %llu\ntime %lld\n%s",
 		 pid, (unsigned long long)start, boot,
-		 (unsigned long long)pid_ns, more);
+		 (unsigned long long)pid_ns, (long long)time, more);
 	file(NAME "/node", text);
+}
+
+static void record(pid_t pid, uint64_t start, const char *boot, uint64_t pid_ns,
+		   const char *more)
+{
+	record_at(1763822121, pid, start, boot, pid_ns, more);
 }
 
 /* With all that may be in it, of a VM that has died. */
@@ -261,6 +268,41 @@ static void another_boot_is_of_this_machine_on_its_own_disk(void **state)
 	assert_false(is_dead(true));
 }
 
+/* A container can have a boot id of its own; its VM takes the lock last. */
+static void a_young_place_of_another_boot_may_belong_to_a_container(
+	void **state)
+{
+	const time_t now = time(NULL);
+
+	(void)state;
+	dead_place();
+	record_at(now - 60, getpid(), 1, BOOT, inv_process_ns(), "");
+	assert_false(is_dead(true));
+	record_at(now + 60, getpid(), 1, BOOT, inv_process_ns(), "");
+	assert_false(is_dead(true));
+	record_at(now - 7200, getpid(), 1, BOOT, inv_process_ns(), "");
+	assert_true(is_dead(true));
+	/* The lock was held, and is not. */
+	record_at(now - 60, getpid(), 1, BOOT, inv_process_ns(), "locked\n");
+	assert_true(is_dead(true));
+}
+
+static void where_no_lock_can_be_taken_another_boot_proves_nothing(void **state)
+{
+	(void)state;
+	dead_place();
+	record(getpid(), 1, BOOT, inv_process_ns(), "nolock\n");
+	assert_false(is_dead(true));
+	/* The last line counts. */
+	record(getpid(), 1, BOOT, inv_process_ns(), "locked\nnolock\n");
+	assert_false(is_dead(true));
+	record(getpid(), 1, BOOT, inv_process_ns(), "nolock\nlocked\n");
+	assert_true(is_dead(true));
+	/* Numbers of this kernel and this pid namespace do. */
+	record(dead_pid(), 1, boot_here(), inv_process_ns(), "nolock\n");
+	assert_true(is_dead(true));
+}
+
 static void a_place_without_a_record_is_not_ours(void **state)
 {
 	(void)state;
@@ -300,6 +342,40 @@ static void an_unfinished_place_goes_when_it_is_old(void **state)
 	sweep();
 	assert_false(is_there(NAME));
 	assert_false(is_there(OTHER));
+}
+
+/* The disk was full, or the machine lost power. */
+static void an_incomplete_record_goes_when_it_is_old(void **state)
+{
+	static const char *const begun[] = {
+		"inviso-pl",
+		"inviso-place 1\n",
+		"inviso-place 1\nnode shop@vm\npid 47",
+		"inviso-place 1\nnode shop@vm\npid 4711\ntime 17",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(begun) / sizeof(*begun); i++) {
+		assert_int_equal(mkdir(at(NAME), 0700), 0);
+		file(NAME "/node", begun[i]);
+		sweep();
+		assert_true(is_there(NAME));
+		old(NAME);
+		sweep();
+		assert_false(is_there(NAME));
+	}
+	/* Another version may end its records otherwise. */
+	assert_int_equal(mkdir(at(NAME), 0700), 0);
+	file(NAME "/node", "inviso-place 2\npid 1\n");
+	old(NAME);
+	sweep();
+	assert_true(is_there(NAME));
+	/* No recording is lost. */
+	file(NAME "/node", "inviso-place 1\npid 1\n");
+	assert_int_equal(mkdir(at(NAME "/room-1"), 0700), 0);
+	old(NAME);
+	sweep();
+	assert_true(is_there(NAME "/room-1"));
 }
 
 static void what_is_not_ours_stays(void **state)
@@ -355,8 +431,11 @@ int main(void)
 		TEST(in_another_container_the_lock_decides),
 		TEST(the_lock_keeps_a_place_whatever_the_record_says),
 		TEST(another_boot_is_of_this_machine_on_its_own_disk),
+		TEST(a_young_place_of_another_boot_may_belong_to_a_container),
+		TEST(where_no_lock_can_be_taken_another_boot_proves_nothing),
 		TEST(a_place_without_a_record_is_not_ours),
 		TEST(an_unfinished_place_goes_when_it_is_old),
+		TEST(an_incomplete_record_goes_when_it_is_old),
 		TEST(what_is_not_ours_stays),
 		TEST(only_private_directories_are_looked_at),
 		TEST(a_record_that_is_a_link_is_not_followed),
