@@ -298,12 +298,39 @@ remove_room(Room) ->
 
 %% --- directories ------------------------------------------------------------
 
+%% The VM loads the library by its path: no other user may be able to rename
+%% what is in the parent. Root can do so anywhere.
 make_private_dir(Parent) ->
     case file:read_file_info(Parent, [raw]) of
-        {ok, #file_info{mode = Mode}} when Mode band 8#1002 =:= 8#0002 ->
-            {error, not_sticky};
+        {ok, Info} ->
+            case {others_rename(Info), owners_rename(Info)} of
+                {false, false} -> make_dir_in(Parent);
+                {false, Why} -> {error, Why};
+                {Why, _} -> {error, Why}
+            end;
+        {error, _} = E ->
+            E
+    end.
+
+%% An access list for other users shows as the group's rights.
+others_rename(#file_info{mode = Mode}) when Mode band 8#1000 =/= 0 -> false;
+others_rename(#file_info{mode = Mode}) when Mode band 8#0002 =/= 0 -> all;
+others_rename(#file_info{mode = Mode}) when Mode band 8#0020 =/= 0 -> group;
+others_rename(_) -> false.
+
+%% The sticky bit does not bind the owner of the directory.
+owners_rename(#file_info{uid = 0}) -> false;
+owners_rename(#file_info{uid = Uid}) -> Uid =/= own_uid() andalso {owner, Uid}.
+
+%% The effective one.
+own_uid() ->
+    case read("/proc/self/status", ?PROC_BYTES) of
+        {ok, Status} ->
+            [_, Uids] = binary:split(Status, <<"\nUid:">>),
+            [_, Effective | _] = string:lexemes(Uids, "\t "),
+            binary_to_integer(Effective);
         _ ->
-            make_dir_in(Parent)
+            unknown
     end.
 
 make_dir_in(Parent) ->
@@ -408,8 +435,13 @@ remove_dir_in(Dir) ->
 %% --- words ------------------------------------------------------------------
 
 words(not_private) -> "somebody else wrote into it";
-words(not_sticky) -> "every user can rename what is in it, for it is writable "
-                     "by all and has no sticky bit (chmod +t)";
+words(all) -> "every user can rename what is in it, for it is writable by all "
+              "and has no sticky bit (chmod +t)";
+words(group) -> "its group can rename what is in it, for the group can write "
+                "to it and it has no sticky bit (chmod g-w)";
+words({owner, Uid}) ->
+    io_lib:format("user ~b can rename what is in it, for it belongs to that "
+                  "user, who is neither root nor the node's", [Uid]);
 words(Posix) -> file:format_error(Posix).
 
 text(Format, Args) ->

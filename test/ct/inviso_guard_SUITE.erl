@@ -27,6 +27,8 @@
          a_directory_that_cannot_be_used_is_named/1,
          the_next_directory_is_tried/1,
          a_directory_where_all_can_rename_is_refused/1,
+         a_directory_where_a_group_can_rename_is_refused/1,
+         a_directory_of_another_user_is_refused/1,
          no_program_starts/1,
          nonsense_is_answered/1]).
 
@@ -57,6 +59,8 @@ all() ->
      a_directory_that_cannot_be_used_is_named,
      the_next_directory_is_tried,
      a_directory_where_all_can_rename_is_refused,
+     a_directory_where_a_group_can_rename_is_refused,
+     a_directory_of_another_user_is_refused,
      no_program_starts,
      nonsense_is_answered].
 
@@ -442,6 +446,57 @@ a_directory_where_all_can_rename_is_refused(Config) ->
     false = lists:prefix(Tmp, unicode:characters_to_list(Other)),
     gone = leave(Next),
     is_clean(?config(before, Config)).
+
+a_directory_where_a_group_can_rename_is_refused(Config) ->
+    Node = ?config(node, Config),
+    Dir = a_directory(Config, "group"),
+    _ = [begin
+             "" = os:cmd("chmod " ++ Mode ++ " " ++ Dir),
+             Text = refused_dir(Node, Dir),
+             has(Text, "chmod g-w"),
+             has(Text, "--remote-dir")
+         end || Mode <- ["0770", "0775", "2775"]],
+    _ = [begin
+             "" = os:cmd("chmod " ++ Mode ++ " " ++ Dir),
+             accepted_dir(Node, Dir)
+         end || Mode <- ["00700", "00755", "01770", "01777"]],
+    is_clean(?config(before, Config)).
+
+%% The sticky bit does not keep the owner of a directory from renaming.
+a_directory_of_another_user_is_refused(Config) ->
+    Node = ?config(node, Config),
+    Dir = a_directory(Config, "owner"),
+    case file:change_owner(Dir, 4711) of
+        ok ->
+            _ = [begin
+                     "" = os:cmd("chmod " ++ Mode ++ " " ++ Dir),
+                     Text = refused_dir(Node, Dir),
+                     has(Text, "user 4711"),
+                     has(Text, "--remote-dir")
+                 end || Mode <- ["0700", "0755", "1777"]],
+            ok = file:change_owner(Dir, 0),
+            accepted_dir(Node, Dir),
+            is_clean(?config(before, Config));
+        {error, eperm} ->
+            {skip, "NO DIRECTORY OF ANOTHER USER: only root can make one"}
+    end.
+
+a_directory(Config, Name) ->
+    Dir = filename:join(?config(dir, Config), Name),
+    ok = filelib:ensure_dir(filename:join(Dir, "x")),
+    Dir.
+
+refused_dir(Node, Dir) ->
+    {error, failed, Text} = ask_attach(Node, #{dirs => [utf8(Dir)]}),
+    has(Text, Dir),
+    {ok, []} = file:list_dir(Dir),
+    Text.
+
+accepted_dir(Node, Dir) ->
+    {ok, #{guard := Guard, dir := Place}} =
+        attach(Node, #{dirs => [utf8(Dir)]}),
+    true = lists:prefix(Dir, unicode:characters_to_list(Place)),
+    gone = leave(Guard).
 
 put_all(Guard, Files) ->
     {ok, _, Products} = inviso_bring:payload(),
