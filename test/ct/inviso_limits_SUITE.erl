@@ -171,20 +171,25 @@ who_is_traced_among_many_is_found(Config) ->
 a_plan_is_hardly_seen_by_other_sessions(Config) ->
     Node = ?config(node, Config),
     {ok, #{guard := Guard}} = attach(Node),
+    Trace = case inviso_otp:has_sessions() of
+                true -> trace;
+                false -> inviso_trace
+            end,
     Events =
         evaluated(Node, "Keep = fun Keep(L) -> receive"
                   " {tell, To} -> To ! {told, L}; E -> Keep([E | L]) end end,"
                   "Keeper = spawn(fun() -> Keep([]) end),"
-                  "S = inviso_trace:session_create(other, Keeper, []),"
-                  "_ = inviso_trace:process(S, new, true, [procs, send]),"
+                  "S = Trace:session_create(other, Keeper, []),"
+                  "_ = Trace:process(S, new, true, [procs, send]),"
                   "spawn(fun() -> ok end),"
                   "{ok, _, _} = inviso_arm:plan(#{specs => [<<\"procs\">>],"
                   "  procs => [<<\"existing\">>], follow => []}),"
-                  "Ref = inviso_trace:delivered(S, all),"
+                  "Ref = Trace:delivered(S, all),"
                   "receive {trace_delivered, all, Ref} -> ok end,"
-                  "true = inviso_trace:session_destroy(S),"
+                  "true = Trace:session_destroy(S),"
                   "Keeper ! {tell, self()},"
-                  "receive {told, L} -> L end.", []),
+                  "receive {told, L} -> L end.",
+                  [{'Trace', Trace}]),
     Born = [P || {trace, P, spawned, _, _} <- Events],
     ct:comment("~b events, ~b births", [length(Events), length(Born)]),
     true = Born =/= [],
