@@ -32,6 +32,7 @@ enum inv_code {
 	INV_ENOTHING = -18,	/* nothing matched what was asked for */
 	INV_ECANCELLED = -19,	/* the user wants no more of it */
 	INV_EUNKNOWN = -20,	/* depends on what was not recorded */
+	INV_ENONODE = -21,	/* its epmd knows no node of that name */
 };
 
 /*

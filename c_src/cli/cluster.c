@@ -36,6 +36,7 @@ int inv_exit_of(int code)
 	case 0:
 		return INV_EXIT_DONE;
 	case INV_EUNREACHABLE:
+	case INV_ENONODE:
 	case INV_ELOST:
 	case INV_ETIME:
 		return INV_EXIT_UNREACHABLE;
@@ -155,8 +156,7 @@ static int interrupted(struct inv_cluster *c)
 
 bool inv_cluster_does_without(const struct inv_cluster *c, size_t i)
 {
-	return c->dispensable &&
-	       inv_exit_of(c->v[i].code) == INV_EXIT_UNREACHABLE &&
+	return c->dispensable && c->v[i].code == INV_ENONODE &&
 	       c->dispensable(c->dispensable_arg, inv_conn_name(c->v[i].conn));
 }
 

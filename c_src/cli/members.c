@@ -63,7 +63,7 @@ void inv_member_lose(struct inv_members *ms, struct inv_member *m,
 bool inv_code_gone(int code)
 {
 	return code == INV_ETIME || code == INV_ELOST ||
-	       code == INV_EUNREACHABLE;
+	       code == INV_EUNREACHABLE || code == INV_ENONODE;
 }
 
 void inv_member_fail(struct inv_member *m)

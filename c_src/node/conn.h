@@ -40,8 +40,9 @@ struct inv_conn_opts {
  * close.  What becomes of it comes as an item, CONNECTED or LOST.  NULL only
  * for want of memory, descriptors or threads, or INV_EINVAL.
  *
- * Codes of LOST: INV_EUNREACHABLE (no such host, no epmd, not registered, no
- * answer, TLS, IPv6 only), INV_EREFUSED (cookie, or the handshake), INV_ELOST
+ * Codes of LOST: INV_ENONODE (epmd says that there is none of that name),
+ * INV_EUNREACHABLE (no such host, no epmd, no answer, TLS, IPv6 only: there may
+ * be a node), INV_EREFUSED (cookie, or the handshake), INV_ELOST
  * (gone while it was up), INV_ETIME (silent, or does not take what we send),
  * INV_ETOOBIG, INV_EDAMAGED (bytes that make no sense).
  */

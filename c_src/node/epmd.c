@@ -188,10 +188,10 @@ static int not_registered(struct epmd *e, struct inv_err *err)
 	size_t n = known_names(e, names, sizeof(names));
 
 	if (n == 0)
-		return inv_err_set(err, INV_EUNREACHABLE,
+		return inv_err_set(err, INV_ENONODE,
 				   "there is no node '%s' on %s, nor any other",
 				   e->node->alive, e->node->host);
-	return inv_err_set(err, INV_EUNREACHABLE,
+	return inv_err_set(err, INV_ENONODE,
 			   "there is no node '%s' on %s; its epmd knows: %s",
 			   e->node->alive, e->node->host, names);
 }

@@ -20,9 +20,9 @@ struct inv_epmd_place {
 };
 
 /*
- * INV_EUNREACHABLE: no such host, no epmd, the node is not registered; the
- * words say which.  INV_EINVAL: ERL_EPMD_PORT makes no sense.  INV_ELOST:
- * cancelled.
+ * INV_ENONODE: epmd says that the node is not registered.  INV_EUNREACHABLE: no
+ * such host, no epmd, or it does not answer; the words say which.  INV_EINVAL:
+ * ERL_EPMD_PORT makes no sense.  INV_ELOST: cancelled.
  */
 int inv_epmd_find(const struct inv_node_name *node, struct inv_epmd_place *out,
 		  const struct inv_patience *p, struct inv_err *err);

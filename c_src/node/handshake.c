@@ -238,31 +238,37 @@ static int init_cnode(ei_cnode *ec, const struct inv_node_name *node,
 }
 
 /*
- * Whether the node is gone.  A node that is killed closes its connections as
- * one does that refuses a cookie, and all that it has open not quite at once.
+ * A node that is killed closes its connections as one does that refuses a
+ * cookie, and all that it has open not quite at once.
  */
 #define CLOSING_MS 50
 
-static bool is_gone(const struct inv_node_name *node,
-		    const struct inv_epmd_place *at,
-		    const struct inv_patience *p)
+/*
+ * Whether the node is gone: INV_ENONODE or INV_EUNREACHABLE; INV_ELOST
+ * (cancelled).  0: it is there, or that cannot be told.
+ */
+static int look_again(const struct inv_node_name *node,
+		      const struct inv_epmd_place *at,
+		      const struct inv_patience *p)
 {
 	struct pollfd cancel = { .fd = p->cancel, .events = POLLIN };
 	struct inv_epmd_place now = { 0 };
 	int fd = -1;
-	int sys;
+	int sys = 0;
 	int r;
 
 	poll(&cancel, 1, CLOSING_MS);
 	r = inv_epmd_find(node, &now, p, NULL);
-	if (r == 0 && now.port == at->port)
-		r = inv_net_connect(&now.addr, now.port, p, &fd, &sys);
-	else
-		r = INV_EIO;
+	if (r < 0)
+		return r == INV_ENONODE || r == INV_ELOST ? r : 0;
+	if (now.port != at->port)
+		return INV_EUNREACHABLE;
+	r = inv_net_connect(&now.addr, now.port, p, &fd, &sys);
 	if (fd >= 0)
 		close(fd);
-	/* With no time left nothing is known. */
-	return r == INV_EIO && inv_net_now() < p->until;
+	if (r == INV_EIO && sys == ECONNREFUSED)
+		return INV_EUNREACHABLE;
+	return r == INV_ELOST ? r : 0;
 }
 
 static int why(const struct inv_node_name *node,
@@ -270,9 +276,12 @@ static int why(const struct inv_node_name *node,
 	       struct inv_err *err)
 {
 	bool closed = inv_handshake_closed(&t->says);
+	int r = closed ? look_again(node, at, t->p) : 0;
 
-	if (closed && is_gone(node, at, t->p))
-		return inv_err_set(err, INV_EUNREACHABLE,
+	if (r == INV_ELOST)
+		return inv_err_set(err, r, "cancelled");
+	if (r < 0)
+		return inv_err_set(err, r,
 				   "the node went away while connecting");
 	t->silent = closed && t->says.n == 0;
 	return inv_handshake_why(&t->says, node, at->port, err);

@@ -21,8 +21,9 @@ struct inv_handshake {
 };
 
 /*
- * INV_EUNREACHABLE (nobody there, TLS, another name than the one asked for),
- * INV_EREFUSED (cookie, or the node says no), INV_ELOST (cancelled).
+ * INV_ENONODE (it ended meanwhile, and epmd says so), INV_EUNREACHABLE (nothing
+ * there, TLS, another name than the one asked for), INV_EREFUSED (cookie, or the
+ * node says no), INV_ELOST (cancelled).
  */
 int inv_handshake(const struct inv_node_name *node,
 		  const struct inv_epmd_place *at, const char *cookie,

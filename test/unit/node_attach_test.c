@@ -179,8 +179,7 @@ static void one_that_cannot_be_reached_does_not_keep_the_others(void **state)
 	(void)state;
 	cluster_start(&k, "some", 2);
 	k.v[2].conn = open_conn(k.in, "nobody@localhost", NULL);
-	assert_int_equal(inv_attach_all(k.v, 3, k.in, &opts, -1),
-			 INV_EUNREACHABLE);
+	assert_int_equal(inv_attach_all(k.v, 3, k.in, &opts, -1), INV_ENONODE);
 	assert_int_equal(k.v[0].state, INV_ATTACH_READY);
 	assert_int_equal(k.v[1].state, INV_ATTACH_READY);
 	assert_int_equal(k.v[2].state, INV_ATTACH_NONE);

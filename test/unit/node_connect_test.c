@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <sys/eventfd.h>
+
+#include "node/handshake.h"
 #include "unit/node_fake.h"
 
 /* Each of the ways in which connecting can fail has words and a code. */
@@ -78,11 +81,11 @@ static void a_node_that_epmd_does_not_know(void **state)
 	struct peer p[2];
 
 	(void)state;
-	assert_int_equal(try_one("none@localhost"), INV_EUNREACHABLE);
+	assert_int_equal(try_one("none@localhost"), INV_ENONODE);
 	assert_words("no node 'none' on localhost, nor any other");
 	start_peer(&p[0], "known0", NULL);
 	start_peer(&p[1], "known1", NULL);
-	assert_int_equal(try_one("none@localhost"), INV_EUNREACHABLE);
+	assert_int_equal(try_one("none@localhost"), INV_ENONODE);
 	assert_words("known0");
 	assert_words("known1");
 	stop_peer(&p[0]);
@@ -240,6 +243,9 @@ struct shy {
 	uint8_t name[8][128];
 };
 
+/* Up to the number in the name: inviso-5f. */
+#define NAMED (17 + 9)
+
 static void *be_shy(void *arg)
 {
 	struct shy *s = arg;
@@ -247,9 +253,12 @@ static void *be_shy(void *arg)
 
 	while ((fd = accept(s->listening, NULL, NULL)) >= 0) {
 		uint8_t *at = s->name[s->names % 8];
+		char rest[128];
 
-		/* To see whether it is there is no try. */
-		s->names += recv(fd, at, sizeof(s->name[0]), 0) > 20;
+		/* To see whether it is there is no try.  The name may come in
+		 * parts. */
+		s->names += recv(fd, at, NAMED, MSG_WAITALL) == NAMED &&
+			    recv(fd, rest, sizeof(rest), 0) > 0;
 		close(fd);
 	}
 	return NULL;
@@ -298,6 +307,97 @@ static void a_node_that_closes_after_our_answer(void **state)
 	assert_words("another cookie");
 	stop_fake(&epmd);
 	stop_fake(&node);
+}
+
+/* Connects to a node that closes after our answer, when epmd at that port says
+ * so once more, or does not. */
+static int try_closing(uint16_t epmd, int cancel)
+{
+	struct inv_patience p = { .until = inv_net_now() + 60000,
+				  .cancel = cancel };
+	struct inv_node_name name = name_of("a@localhost");
+	struct inv_handshake out;
+	struct inv_epmd_place at = { 0 };
+	struct fake node;
+	int r;
+
+	at.addr.s_addr = htonl(INADDR_LOOPBACK);
+	at.ours = at.addr;
+	start_fake(&node, &at.port, challenge, sizeof(challenge) - 1);
+	use_epmd(epmd);
+	r = inv_handshake(&name, &at, "cookie", &p, &out, &err);
+	stop_fake(&node);
+	return r;
+}
+
+/* The same node, when epmd is in trouble: nothing says that it is gone. */
+static void an_epmd_that_fails_does_not_make_the_node_gone(void **state)
+{
+	struct fake epmd;
+
+	(void)state;
+	assert_int_equal(try_closing(free_port(), -1), INV_EREFUSED);
+	assert_words("another cookie");
+	for (size_t i = 0; i < 2; i++) {
+		uint16_t port;
+
+		start_fake(&epmd, &port, i ? "w" : "HTTP", i ? 1 : 4);
+		assert_int_equal(try_closing(port, -1), INV_EREFUSED);
+		assert_words("another cookie");
+		stop_fake(&epmd);
+	}
+}
+
+struct canceller {
+	int listening;
+	int cancel;
+};
+
+static void *cancel_when_asked(void *arg)
+{
+	struct canceller *c = arg;
+	int fd = accept(c->listening, NULL, NULL);
+	char byte;
+
+	(void)recv(fd, &byte, 1, 0);
+	(void)eventfd_write(c->cancel, 1);
+	while (recv(fd, &byte, 1, 0) > 0)
+		;
+	close(fd);
+	return NULL;
+}
+
+static void a_cancel_while_epmd_is_asked_again_is_one(void **state)
+{
+	struct canceller c;
+	pthread_t thread;
+	uint16_t port;
+
+	(void)state;
+	c.listening = listen_any(&port);
+	c.cancel = eventfd(0, EFD_CLOEXEC);
+	assert_true(c.cancel >= 0);
+	assert_int_equal(pthread_create(&thread, NULL, cancel_when_asked, &c),
+			 0);
+	assert_int_equal(try_closing(port, c.cancel), INV_ELOST);
+	assert_words("cancelled");
+	pthread_join(thread, NULL);
+	close(c.listening);
+	close(c.cancel);
+}
+
+/* It has ended, and epmd knows. */
+static void a_node_that_unregisters_while_we_connect(void **state)
+{
+	static const uint8_t none[] = { 119, 1 };
+	struct fake epmd;
+	uint16_t port;
+
+	(void)state;
+	start_fake(&epmd, &port, none, sizeof(none));
+	assert_int_equal(try_closing(port, -1), INV_ENONODE);
+	assert_words("went away while connecting");
+	stop_fake(&epmd);
 }
 
 static void another_cookie(void **state)
@@ -512,6 +612,10 @@ int main(void)
 		cmocka_unit_test(
 			another_name_is_tried_where_one_is_refused_silently),
 		cmocka_unit_test(a_node_that_closes_after_our_answer),
+		cmocka_unit_test(
+			an_epmd_that_fails_does_not_make_the_node_gone),
+		cmocka_unit_test(a_cancel_while_epmd_is_asked_again_is_one),
+		cmocka_unit_test(a_node_that_unregisters_while_we_connect),
 		cmocka_unit_test(another_cookie),
 		cmocka_unit_test(names_are_used_again),
 		cmocka_unit_test(more_commands_than_names),
