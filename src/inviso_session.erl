@@ -293,9 +293,9 @@ tick() ->
 handle_call(Request, From, S) ->
     request(Request, From, heard(From, S)).
 
-%% Only the client's words count, from whichever of its processes.
-heard({Pid, _}, #session{map = #{client := Client}} = S)
-  when Pid =:= Client; node(Pid) =:= node(Client), node(Pid) =/= node() ->
+%% Only the client's words count. The name of its node does not tell it from
+%% another command, which may have that name after it; its pid does.
+heard({Client, _}, #session{map = #{client := Client}} = S) ->
     S#session{last_word = now_ms(), suspect = false};
 heard(_, S) ->
     S.

@@ -19,6 +19,7 @@
          a_session_ends_when_its_own_queue_is_long/1,
          a_session_ends_when_its_log_cannot_be_written/1,
          a_silent_client_ends_its_session/1,
+         a_name_used_again_does_not_speak_for_a_dead_client/1,
          a_client_whose_node_died_ends_its_session/1,
          a_detached_session_stays_for_its_time/1,
          a_killed_session_leaves_nothing/1,
@@ -66,6 +67,7 @@ all() ->
      a_session_ends_when_its_own_queue_is_long,
      a_session_ends_when_its_log_cannot_be_written,
      a_silent_client_ends_its_session,
+     a_name_used_again_does_not_speak_for_a_dead_client,
      a_client_whose_node_died_ends_its_session,
      a_detached_session_stays_for_its_time,
      a_killed_session_leaves_nothing,
@@ -305,6 +307,28 @@ a_silent_client_ends_its_session(Config) ->
     %% And silence removes all, though the connection is there.
     is_clean(?config(before, Config)),
     false = call(Node, erlang, is_process_alive, [Guard]).
+
+%% A command that has the name of one that died, but another creation.
+a_name_used_again_does_not_speak_for_a_dead_client(Config) ->
+    {Node, Guard} = attached(Config),
+    {ok, S, _} = start(Node, Guard, #{client => earlier(self()),
+                                      dead_man_ms => 500}),
+    Says = spawn_link(fun() -> keep_alive([S], infinity) end),
+    wait_until(fun() -> not call(Node, erlang, is_process_alive, [S]) end),
+    unlink(Says),
+    exit(Says, kill),
+    gone = leave(Guard),
+    is_clean(?config(before, Config)).
+
+%% The pid of an earlier run of its node.
+earlier(Pid) ->
+    Bytes = term_to_binary(Pid),
+    Size = byte_size(Bytes) - 4,
+    <<Head:Size/binary, Creation:32>> = Bytes,
+    Earlier = binary_to_term(<<Head/binary, (Creation bxor 16#100):32>>),
+    true = node(Earlier) =:= node(Pid),
+    false = Earlier =:= Pid,
+    Earlier.
 
 keep_alive(Sessions, Late) ->
     timer:sleep(100),
