@@ -339,7 +339,7 @@ await_spooler(K, Fun, Deadline) ->
     #{state := State} = Spool = spool(K),
     Late = erlang:monotonic_time(millisecond) > Deadline orelse hopeless(K),
     case Fun(State) of
-        true -> {ok, K};
+        true -> {ok, K#keeper{ended = {none, 0}}};
         false when Late -> {{error, {spooler, State, text(Spool, K)}}, K};
         false -> await_spooler(await_more(K), Fun, Deadline)
     end.

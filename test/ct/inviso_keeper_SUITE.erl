@@ -10,6 +10,7 @@
          init_per_testcase/2, end_per_testcase/2]).
 -export([spooler_restarted_during_open_is_watched/1,
          spooler_that_cannot_start_says_why/1,
+         trouble_at_open_is_over_at_close/1,
          spooler_killed_while_waking_is_replaced/1,
          log_away_for_a_while_loses_nothing/1,
          dropped_events_do_not_use_up_a_limit/1,
@@ -26,6 +27,7 @@
 all() ->
     [spooler_restarted_during_open_is_watched,
      spooler_that_cannot_start_says_why,
+     trouble_at_open_is_over_at_close,
      spooler_killed_while_waking_is_replaced,
      log_away_for_a_while_loses_nothing,
      dropped_events_do_not_use_up_a_limit,
@@ -131,6 +133,42 @@ spooler_that_cannot_start_says_why(Config) ->
                 [{"exit 11", "flock(2) is denied"},
                  %% A descriptor that is not there, as without /proc.
                  {["exec ", Real, " --pid 1 --fd 99999"], "needs /proc"}]],
+    ?LIB:node_stop(Peer).
+
+%% The keeper gives up when starting fails four times in a row; three times at
+%% open and at most twice at close is not in a row.
+trouble_at_open_is_over_at_close(Config) ->
+    Dir = ?LIB:dir(Config),
+    Priv = filename:join(Dir, "priv"),
+    ok = file:make_dir(Priv),
+    [{ok, _} = file:copy(?LIB:product(F), filename:join(Priv, T))
+     || {F, T} <- [{"inviso_tracer.so", "inviso_tracer.so"},
+                   {"inviso_spool", "real_spool"}]],
+    Wrapper = filename:join(Priv, "inviso_spool"),
+    Fail = filename:join(Dir, "fail."),
+    ok = file:write_file(Wrapper,
+                         ["#!/bin/sh\nfor f in ", Fail, "*; do\n"
+                          "rm $f 2>/dev/null && exit 13\ndone\n"
+                          "exec ", Priv, "/real_spool \"$@\"\n"]),
+    [ok = file:change_mode(filename:join(Priv, F), 8#755)
+     || F <- ["real_spool", "inviso_spool"]],
+    Failures = fun() -> length(filelib:wildcard(Fail ++ "*")) end,
+    Fails = fun(N) -> [ok = file:write_file(Fail ++ integer_to_list(I), "")
+                       || I <- lists:seq(1, N)] end,
+    Peer = ?LIB:node_start(#{}, false),
+    ok = ?LIB:call(Peer, inviso_tracer, load, [Priv]),
+    Owner = ?LIB:call(Peer, erlang, whereis, [init]),
+    Fails(3),
+    {ok, Tracer} = ?LIB:call(Peer, inviso_tracer, open,
+                             [filename:join(Dir, "x.log"), #{owner => Owner}]),
+    0 = Failures(),
+    #{spooler := #{os_pid := Spooler}} =
+        ?LIB:call(Peer, inviso_tracer, info, [Tracer]),
+    Fails(5),
+    ?LIB:kill("KILL", Spooler),
+    ?LIB:until(fun() -> Failures() =< 2 end),
+    {ok, #{spooler := #{state := done}}} =
+        ?LIB:call(Peer, inviso_tracer, close, [Tracer]),
     ?LIB:node_stop(Peer).
 
 %% A wake-up that finds a dead pipe closes the port without an exit status.
