@@ -41,7 +41,7 @@ struct inv_cluster {
 	struct inv_attach *v;
 	struct inv_told *told; /* of each of v */
 	size_t n;
-	/* Whether the caller does without a node that cannot be reached: then
+	/* Whether the caller does without a node that does not run: then
 	 * nothing is said of it, and it is no failure.  NULL: without none. */
 	bool (*dispensable)(void *arg, const struct inv_node_name *name);
 	void *dispensable_arg;
@@ -91,7 +91,8 @@ _Noreturn void inv_cluster_abandon(struct inv_cluster *c);
 
 /* "a@h", of v[i]. */
 const char *inv_cluster_name(const struct inv_cluster *c, size_t i);
-/* Whether v[i] cannot be reached, and the caller does without it. */
+/* Whether the caller does without v[i], and it is known not to run; a node that
+ * does not answer may run. */
 bool inv_cluster_does_without(const struct inv_cluster *c, size_t i);
 /* What time limit an answer has, ms. */
 int inv_cluster_ms(const struct inv_cluster *c);

@@ -120,25 +120,42 @@ static bool has_left(void *arg, const struct inv_node_name *node)
 
 /* How it is with the node now. */
 enum now {
-	NOW_GONE,
+	NOW_GONE,     /* it does not run */
 	NOW_ANOTHER,  /* it runs again, without this recording */
 	NOW_RECORDED, /* it runs again, and has one of that name */
-	NOW_UNKNOWN,
+	NOW_UNKNOWN,  /* it may run, and have one of that name */
+	NOW_CHOSEN,   /* no matter: --place */
 };
+
+/* Whether it was asked for as node. */
+static bool is_node(const char *name, const struct inv_node_name *node)
+{
+	size_t n = strlen(node->alive);
+
+	return !strcmp(name, node->full) ||
+	       (node->any_host && !strncmp(name, node->alive, n) &&
+		name[n] == '@');
+}
 
 static enum now now(const struct fetch *f, const struct inv_node_name *node)
 {
 	const struct inv_cluster *c = &f->cluster;
 
+	if (f->place)
+		return NOW_CHOSEN;
 	for (size_t i = 0; i < c->n; i++)
-		if (!strcmp(inv_cluster_name(c, i), node->full) &&
+		if (is_node(inv_cluster_name(c, i), node) &&
 		    inv_cluster_does_without(c, i))
 			return NOW_GONE;
-	for (size_t i = 0; i < f->members.n; i++)
-		if (!strcmp(f->members.v[i].name, node->full))
-			return f->members.v[i].code == INV_ENOTHING ?
-				       NOW_ANOTHER :
-				       NOW_RECORDED;
+	for (size_t i = 0; i < f->members.n; i++) {
+		const struct inv_member *m = &f->members.v[i];
+
+		if (!is_node(m->name, node))
+			continue;
+		return m->code == INV_ENOTHING ? NOW_ANOTHER :
+		       m->code		       ? NOW_UNKNOWN :
+						 NOW_RECORDED;
+	}
 	return NOW_UNKNOWN;
 }
 
@@ -187,11 +204,9 @@ static void say_left(struct fetch *f, const struct inv_left *l, enum now how)
 	inv_buf_release(&path);
 }
 
-static int several(struct fetch *f, const struct inv_node_name *node, size_t n)
+/* How each that the node left is chosen. */
+static void list(struct fetch *f, const struct inv_node_name *node)
 {
-	inv_screen_note(f->cluster.screen,
-			"%s left %zu recordings called %s; choose one:",
-			node->full, n, f->name);
 	for (size_t i = 0; i < f->left.n; i++) {
 		const struct inv_left *l = &f->left.v[i];
 		struct inv_buf b = { 0 };
@@ -202,22 +217,46 @@ static int several(struct fetch *f, const struct inv_node_name *node, size_t n)
 		inv_buf_put(&b, "", 1);
 		if (!b.error)
 			inv_screen_note(f->cluster.screen,
-					"until %s: --place %s",
-					(const char *)b.data, l->place);
+					"os pid %" PRId32
+					", until %s: --place %s",
+					l->os_pid, (const char *)b.data,
+					l->place);
 		inv_buf_release(&b);
 	}
+}
+
+static int several(struct fetch *f, const struct inv_node_name *node, size_t n)
+{
+	inv_screen_note(f->cluster.screen,
+			"%s left %zu recordings called %s; choose one:",
+			node->full, n, f->name);
+	list(f, node);
 	return INV_EXIT_FAILED;
 }
 
-/* What one node left, unless the node itself has one of that name. */
+/* Taken for the node's own, it would be the wrong one, and removed. */
+static int spare(struct fetch *f, const struct inv_node_name *node)
+{
+	inv_screen_note(f->cluster.screen,
+			"%s may have a recording called %s itself; what an "
+			"earlier run left on this machine is fetched with "
+			"--place only:",
+			node->full, f->name);
+	list(f, node);
+	return INV_EXIT_UNREACHABLE;
+}
+
+/* What one node left, unless the node itself has one of that name, or may. */
 static int get_left_of(struct fetch *f, const struct inv_node_name *node)
 {
 	size_t n = n_left(f, node);
-	enum now how = f->place ? NOW_UNKNOWN : now(f, node);
+	enum now how = now(f, node);
 	struct inv_err err = { 0 };
 
-	if (n == 0 || (how == NOW_UNKNOWN && !f->place))
+	if (n == 0)
 		return INV_EXIT_DONE;
+	if (how == NOW_UNKNOWN)
+		return spare(f, node);
 	if (how == NOW_RECORDED) {
 		inv_screen_note(f->cluster.screen,
 				"%s: an earlier run of the node left one "

@@ -163,14 +163,16 @@ static void put_json(struct inv_buf *b, const char *node,
 	inv_buf_puts(b, "}\n");
 }
 
-/* Of a node that is not running. */
-static void put_dead_json(struct inv_buf *b, const char *node,
+/* Of a node that did not answer, or was not asked. */
+static void put_left_json(struct inv_buf *b, const char *node, bool gone,
 			  const struct inv_lefts *left)
 {
 	inv_buf_puts(b, "{\"node\":");
 	inv_facts_json_text(b, node);
-	inv_buf_puts(b, ",\"running\":false,\"sessions\":[],"
-			"\"attached\":[],\"others\":[]");
+	inv_buf_printf(b,
+		       ",\"running\":%s,\"sessions\":[],"
+		       "\"attached\":[],\"others\":[]",
+		       gone ? "false" : "null");
 	json_left(b, node, left);
 	inv_buf_puts(b, "}\n");
 }
@@ -182,6 +184,18 @@ static bool is_answered(const struct status *s, const struct inv_left *l)
 	for (size_t i = 0; i < s->cluster.n; i++)
 		if (!s->cluster.v[i].code &&
 		    !strcmp(inv_cluster_name(&s->cluster, i), l->node))
+			return true;
+	return false;
+}
+
+/* Whether the node is known not to run. */
+static bool is_gone(const struct status *s, const struct inv_left *l)
+{
+	const struct inv_cluster *c = &s->cluster;
+
+	for (size_t i = 0; i < c->n; i++)
+		if (c->v[i].code == INV_ENONODE &&
+		    inv_left_is_of(l, inv_conn_name(c->v[i].conn)))
 			return true;
 	return false;
 }
@@ -216,7 +230,8 @@ static void put_left(struct status *s, struct inv_buf *b)
 			continue;
 		if (s->json) {
 			if (is_first_of_node(s, i) && !is_answered(s, l))
-				put_dead_json(b, l->node, &s->left);
+				put_left_json(b, l->node, is_gone(s, l),
+					      &s->left);
 			continue;
 		}
 		if (!any)

@@ -16,6 +16,7 @@
          a_lock_is_given_up_for_another_only/1,
          containers_share_a_directory/1, a_living_node_keeps_its_place/1]).
 -export([recording_of_a_dead_node_is_found/1, node_runs_again/1,
+         a_node_that_hangs_keeps_what_it_left/1,
          several_recordings_are_left/1, attached_recording_is_copied/1,
          ring_file_is_left/1, only_plain_files_are_recordings/1]).
 
@@ -30,7 +31,8 @@ all() ->
      a_lock_is_given_up_for_another_only,
      containers_share_a_directory, a_living_node_keeps_its_place,
      recording_of_a_dead_node_is_found, node_runs_again,
-     several_recordings_are_left, attached_recording_is_copied,
+     a_node_that_hangs_keeps_what_it_left, several_recordings_are_left,
+     attached_recording_is_copied,
      ring_file_is_left, only_plain_files_are_recordings].
 
 suite() -> [{timetrap, {seconds, 900}}].
@@ -499,6 +501,47 @@ node_runs_again(Config) ->
         run(Config, Second, ["fetch", "box"]),
     says(Left, [": this recording was left on this machine"]),
     [] = in_places(Config, "room-*/box.log").
+
+%% It runs, is stopped, and has a recording of the same name.
+a_node_that_hangs_keeps_what_it_left(Config) ->
+    Name = "hangs" ++ os:getpid(),
+    First = named(Config, Name, "hangs"),
+    recording(Config, First, "box"),
+    kill(First),
+    %% The spooler takes them away when it is done.
+    swept(Config),
+    [Place] = in_places(Config, ""),
+    [Old] = in_places(Config, "room-*/box.log"),
+    #{os_pid := OsPid} = Second = named(Config, Name, "hangs"),
+    recorded(Config, Second, "box"),
+    [_, _] = in_places(Config, "room-*/box.log"),
+    Fetch = ["fetch", "-n", maps:get(name, Second), "-o",
+             filename:join(maps:get(home, Second), "o"), "box"],
+    #{env := Env} = Opts = opts(Config, Second),
+    Spared = ["may have a recording called box itself", "--place " ++ Place],
+    ok = ?LIB:signal(OsPid, "STOP"),
+    try
+        #{status := 3, out := <<>>, err := Hangs} =
+            ?LIB:run(Opts, Fetch ++ ["--timeout", "2s"]),
+        says(Hangs, ["does not answer in time" | Spared]),
+        true = filelib:is_file(Old),
+        #{status := 3, out := Json} =
+            run(Config, Second, ["status", "--json", "--timeout", "2s"]),
+        [#{<<"running">> := null, <<"left">> := [#{}]}] = ?LIB:json(Json)
+    after
+        ok = ?LIB:signal(OsPid, "CONT")
+    end,
+    %% Where no epmd answers, none says that there is no such node.
+    #{status := 3, out := <<>>, err := NoEpmd} =
+        ?LIB:run(Opts#{env := [{"ERL_EPMD_PORT", "1"} | Env]}, Fetch),
+    says(NoEpmd, ["no epmd" | Spared]),
+    #{status := 4, out := <<>>, err := Refused} =
+        ?LIB:run(Opts#{cookie := "another"}, Fetch),
+    says(Refused, Spared),
+    true = filelib:is_file(Old),
+    #{status := 0} = ?LIB:run(Opts, Fetch ++ ["--place", Place]),
+    false = filelib:is_file(Old),
+    [_] = in_places(Config, "room-*/box.log").
 
 several_recordings_are_left(Config) ->
     Name = "several" ++ os:getpid(),
