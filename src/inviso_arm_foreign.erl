@@ -104,7 +104,7 @@ parts(Who, N) ->
     {Part, Rest} = lists:split(min(N, length(Who)), Who),
     [Part | parts(Rest, N)].
 
-%% They end with us. Of a sensitive process nothing is told but its birth.
+%% They are linked to this process. Others see of a sensitive process its birth only.
 found_in(Parts, Way, Is) ->
     Me = self(),
     Ask = fun(Part) ->

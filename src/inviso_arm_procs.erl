@@ -185,7 +185,7 @@ ports(#{existing := Existing, given := Given} = Who) ->
 sensitive(Pids) ->
     Me = self(),
     Tag = make_ref(),
-    %% Who traces new processes is told of its birth, and no more.
+    %% A session that traces new processes sees its birth, and no more.
     {Helper, Ref} = spawn_monitor(fun() ->
                                           process_flag(sensitive, true),
                                           look(Pids, 0, 0, Me, Tag)

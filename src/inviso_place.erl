@@ -35,7 +35,7 @@
 
 -define(SPOOL_MS, 5000).
 -define(RECORD, "node").
-%% Files of the kernel there are refused to who wants to read megabytes.
+%% The kernel refuses a read of megabytes from files there.
 -define(PROC_BYTES, 4096).
 %% What the spooler says before it sweeps.
 -define(STARTED, <<"ready\n">>).
@@ -350,7 +350,7 @@ make_dir_in(Parent) ->
             E
     end.
 
-%% Before anything else is in it: what has no record is nobody's.
+%% Written first: a place without a record belongs to no node.
 recorded({ok, Dir}) ->
     case write_private(filename:join(Dir, ?RECORD), 8#600, record()) of
         ok ->

@@ -63,7 +63,7 @@ static bool ends_with(const char *text, const char *end)
 	return n > m && !strcmp(text + n - m, end);
 }
 
-/* A file of ours, and of nobody else. */
+/* A regular file that belongs to this user alone. */
 static bool is_plain(const struct stat *st)
 {
 	return S_ISREG(st->st_mode) && st->st_uid == geteuid() &&
@@ -321,7 +321,7 @@ static int open_log(struct copy *c, struct inv_err *err)
 	}
 	if (fstat(c->log, &st) < 0 || !is_plain(&st))
 		return inv_err_set(err, INV_EBUSY,
-				   "%s/%s/%s: no plain file of ours",
+				   "%s/%s/%s: not a regular file of this user",
 				   c->l->place, c->l->room, c->file);
 	c->size = (uint64_t)st.st_size;
 	return 0;
