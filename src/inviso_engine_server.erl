@@ -32,7 +32,7 @@
 
 -define(TAG, '$inviso_engine').
 -define(LOOK, 5000).
-%% Processes for whom the VM is told something before the next request's turn.
+%% How many processes a batch changes before the next request has its turn.
 -define(CHANGED, 16).
 
 %% @doc To be spawned: is the server, unless there is one. Whoever waits for it

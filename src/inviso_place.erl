@@ -441,7 +441,7 @@ words(group) -> "its group can rename what is in it, for the group can write "
                 "to it and it has no sticky bit (chmod g-w)";
 words({owner, Uid}) ->
     io_lib:format("user ~b can rename what is in it, for it belongs to that "
-                  "user, who is neither root nor the node's", [Uid]);
+                  "user and not to root or the user of the node", [Uid]);
 words(Posix) -> file:format_error(Posix).
 
 text(Format, Args) ->

@@ -38,7 +38,7 @@ struct inv_place {
 	int fd;		 /* of the directory */
 	int record;	 /* -1: there is none */
 	int64_t changed; /* Unix time of the directory's last change */
-	bool local;	 /* on a file system that one kernel has at a time */
+	bool local;	 /* the file system is mounted by one kernel only */
 	bool begun;	 /* no record yet, or one that may be incomplete */
 	bool has_record; /* complete; else the following mean nothing */
 	bool locked;

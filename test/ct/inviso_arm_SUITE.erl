@@ -885,7 +885,7 @@ defects_of_the_vm_are_told(Config) ->
                      {late_receive, ["receive"], [], "come late"},
                      {link_inherits_not, ["procs"], [linked], "set_on_link"}],
                 Expected <- [inviso_otp:affected(Defect)]],
-        %% Not to a user who has done what can be done about it.
+        %% With --procs the user has done what can be done about it: no warning.
         {ok, _, #{notes := Few}} = plan(["procs"], ["init"]),
         nomatch = string:find(lists:append([binary_to_list(N) || N <- Few]),
                               "dirty scheduler"),

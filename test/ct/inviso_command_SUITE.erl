@@ -235,7 +235,7 @@ nothing_matches(Config) ->
                  {"lists:seq/9", ["seq", "/2", "/3"]},
                  {"Enum.map/2", ["Elixir|Enum"]}]].
 
-%% What was armed and saw no event says so; who ends it knows why.
+%% A trace that saw no event says so, but not if the user ended it.
 nothing_happens(Config) ->
     #{name := Name} = Node = a_node(Config),
     #{status := 5, err := Err} =

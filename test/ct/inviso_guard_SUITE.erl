@@ -422,7 +422,7 @@ the_next_directory_is_tried(Config) ->
             {skip, "not root: no file systems mounted"}
     end.
 
-%% Another user could put a library of his in the place of ours.
+%% There another user could replace the library before it is loaded.
 a_directory_where_all_can_rename_is_refused(Config) ->
     #{tmp := Tmp} = Node = ?config(node, Config),
     Open = filename:join(?config(dir, Config), "open"),

@@ -108,7 +108,7 @@ no_sweep_runs(Config) ->
 
 %%---------------------------------------------------------------------------
 
-%% Nobody of ours is left on the machine but the finished recording.
+%% Nothing of inviso is left on the machine but the finished recording.
 node_dies_after_a_detached_recording(Config) ->
     Node = a_node(Config),
     recorded(Config, Node, "box"),
@@ -594,7 +594,7 @@ ring_file_is_left(Config) ->
     says(Said, ["inviso recover " ++ Ring]),
     true = filelib:is_file(filename:join(Place, "box.log")).
 
-%% No link is followed, whoever made it.
+%% No link is followed, not even one of the same user.
 only_plain_files_are_recordings(Config) ->
     Node = a_node(Config),
     recording(Config, Node, "box"),

@@ -148,7 +148,7 @@ goes(Config) ->
 
 wait_until(Fun, Ms) -> inviso_test_lib:wait_until(Fun, Ms).
 
-%% --- who has a copy ---------------------------------------------------------
+%% --- a process that has a copy of the state ---------------------------------
 
 evaluated(Node, Text, Bindings) ->
     inviso_test_lib:spawn_call(Node, erl_eval, exprs,

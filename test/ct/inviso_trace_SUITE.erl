@@ -1668,7 +1668,7 @@ busy() ->
 swallow() ->
     receive _ -> swallow() end.
 
-%% A node on which nothing of ours has been used yet.
+%% A node on which inviso has not been used yet.
 fresh(Function, Config) ->
     case has_sessions() of
         true ->
