@@ -1,15 +1,15 @@
-# inviso: one makefile, no recursion into directories; its parts are in mk/.
-# `make help` lists the targets and the knobs.
+# inviso: one makefile without recursion into directories; its parts are in
+# mk/. `make help` lists targets and knobs.
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
 .SUFFIXES:
 
-# A recipe's output in one piece, except where one wants to watch it; all cores
-# unless the caller chose.
+# -Otarget: a recipe's output is printed when the recipe has ended. The listed
+# targets print their progress. All processors are used unless -j is given.
 MAKEFLAGS += --no-print-directory --no-builtin-rules
-ifeq ($(filter bench check demo fuzz lint matrix,$(MAKECMDGOALS)),)
+ifeq ($(filter bench check demo fuzz lint matrix soak,$(MAKECMDGOALS)),)
 MAKEFLAGS += -Otarget
 endif
 ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
@@ -32,7 +32,7 @@ include mk/lint.mk
 .PHONY: all priv clean help deps demo FORCE
 
 all: c-products beams		## build everything: priv/ (command, spooler, NIF) and ebin/
-priv: $(PRIV_PRODUCTS)		## build only what a dependency needs: NIF, spooler, the command where its libraries are
+priv: $(PRIV_PRODUCTS)		## build what a dependency needs: NIF, spooler, and the command if its libraries are installed
 
 deps:				## install what is missing of tools/apt-packages (root or sudo)
 	@tools/deps.sh all
@@ -42,7 +42,7 @@ demo:				## install what is missing, build, trace two real nodes, print the merg
 	@$(MAKE) all
 	@if test -x demo/run; then exec demo/run; else echo 'demo/run is not there' >&2; exit 1; fi
 
-clean:				## remove all that was made
+clean:				## remove all built files
 	rm -rf build priv ebin
 
 help:				## this list

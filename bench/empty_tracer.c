@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The floor: a tracer module that records nothing.  What the VM itself takes
- * for an event is what a traced process sees with it. */
+/* A tracer module that records nothing. It shows what an event costs in the
+ * VM itself, which is the least that any tracer can cost. */
 #include <erl_nif.h>
 
 static ERL_NIF_TERM am_trace;

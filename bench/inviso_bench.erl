@@ -1,17 +1,20 @@
 %% SPDX-License-Identifier: Apache-2.0
+%% Measures what inviso costs, and in the same run what its peers cost: an empty
+%% tracer, OTP's tracers, dbg. Prints a table and writes it as JSON.
 %%
-%% The measures of the design: each beside its peers, in one run on one
-%% machine.  Prints a table and writes it as JSON.  Times vary from run to
-%% run; their ratios much less: rounds are interleaved and medians taken.
+%% Times vary between runs. So the rounds of inviso and of its peers alternate,
+%% and medians or quartiles of the rounds are compared.
 -module(inviso_bench).
 -export([main/1]).
 -export([f/2, loop/1]). % traced
 
 -define(CALLS, 300000).
-%% Many short rounds, tracer after tracer: what else runs on the machine meets
-%% all of them alike, and the lower quartile is what it left alone.
+%% Each round makes a few calls with every tracer, so that other work on the
+%% machine affects all tracers alike. The result is the lower quartile of the
+%% rounds, which this work affects least.
 -define(SHORT_CALLS, 20000).
 -define(SHORT_ROUNDS, 60).
+-define(MERGED, 1000000).
 
 main([Out, Dir, Command]) ->
     ok = empty_tracer:load(Dir),
@@ -22,7 +25,7 @@ main([Out, Dir, Command]) ->
                call_rows(Work) ++ filter_rows(Work) ++ session_rows(Dir) ++ untraced_rows(Work)
                    ++ cpu_rows(Work) ++ size_rows(Work) ++ flood_rows(Work)
                    ++ merge_rows(Work, Command) ++ lfm_rows(Work)
-                   ++ attach_rows(Work, Command)
+                   ++ attach_rows(Work, Command) ++ cost_rows(Work, Command)
            after
                [file:delete(F) || F <- filelib:wildcard(Work ++ "/*")],
                file:del_dir(Work)
@@ -31,13 +34,14 @@ main([Out, Dir, Command]) ->
     ok = file:write_file(Out, json(Rows)),
     halt(0).
 
-%% {Name, Value, Unit, Against, Ratio}; a row without a peer has none.
+%% A row is {Name, Value, Unit, Peer's name, Value / peer's value}. Without a
+%% peer, the last two elements are `none'.
 row(Name, Value, Unit) -> {Name, Value, Unit, none, none}.
 row(Name, Value, Unit, Against, Peer) ->
     {Name, Value, Unit, Against, Value / max(Peer, 1.0e-9)}.
 
 %%---------------------------------------------------------------------------
-%% A call event as the traced process sees it
+%% The time of a traced call in the traced process
 
 f(A, B) -> {A, B}.
 
@@ -66,7 +70,8 @@ call_rows(Work) ->
      row("events lost meanwhile, inviso", Lost, "events")].
 
 %%---------------------------------------------------------------------------
-%% The same match spec as the VM's, of calls, and as a tracer's filter
+%% A condition on calls, as match spec of the function, which the VM runs, and
+%% as filter of the tracer
 
 filter_rows(Work) ->
     progress("filter in the node"),
@@ -97,10 +102,10 @@ of_spec({ours, Guard}, Work) ->
              [Guard, {is_integer, '$1'}], []}],
     start_tracer({inviso, #{filter => Spec}, log(ours, Guard)}, Work).
 
-log(Who, {Operator, _, _}) ->
-    lists:concat([Who, Operator, ".log"]).
+log(Kind, {Operator, _, _}) ->
+    lists:concat([Kind, Operator, ".log"]).
 
-%% {Nanoseconds a call, events lost}
+%% Returns {Nanoseconds for a call, events lost}.
 timed_calls(Kind, Work, N) ->
     {Tracer, Stop} = start_tracer(Kind, Work),
     Ns = traced_calls(Tracer, N),
@@ -186,7 +191,7 @@ session_rows(Dir) ->
     inviso_bench_sessions:rows(Dir, fun row/5).
 
 %%---------------------------------------------------------------------------
-%% Work of processes that are not traced, while another one is
+%% The cost for processes that are not traced, while another process is traced
 
 untraced_rows(Work) ->
     progress("processes not traced"),
@@ -237,15 +242,16 @@ cpu_rows(Work) ->
      row("CPU an event, inviso", Net(2), "ns", "file port", Net(4)),
      row("CPU an event, inviso with zstd", Net(3), "ns", "file port", Net(4))].
 
-%% User and system time of all processes of ours, a call.
+%% Returns the CPU time (user and system) of all processes of the bench, divided
+%% by the number of calls.
 cpu_ns(Kind, Work) ->
     N = 2 * ?CALLS,
     C0 = cpu_ticks(),
     timed_calls(Kind, Work, N),
     (cpu_ticks() - C0) * 10000000 / N.
 
-%% The node with its ended and waited-for children, and the live spoolers'
-%% parent, erl_child_setup, which waits for them.
+%% Counts the CPU time of the node and of erl_child_setup, and of their ended
+%% children, among them the spoolers.
 cpu_ticks() ->
     lists:sum([ticks(Pid) || Pid <- [os:getpid() | children(os:getpid())]]).
 
@@ -267,7 +273,7 @@ ticks(Pid) ->
     end.
 
 %%---------------------------------------------------------------------------
-%% Bytes an event, of varied payloads
+%% Bytes in the log for each event, with varied payloads
 
 size_rows(Work) ->
     progress("bytes of varied events"),
@@ -352,8 +358,8 @@ flood_rows(Work) ->
          "MiB", "rings", Rings / 1048576),
      row("flood: events recorded", Recorded, "events", "offered", Produced)].
 
-%% RSS, the shared pages of the rings included; they are in memory from the
-%% start, so that Before has them already.
+%% Returns the largest resident memory while the processes run. It includes the
+%% pages of the rings, which are resident from the start.
 watch([], Peak) -> Peak;
 watch([Pid | Rest], Peak) ->
     receive {Pid, done} -> watch(Rest, max(Peak, rss()))
@@ -371,8 +377,9 @@ rss() ->
 
 merge_rows(Work, Merger) ->
     progress("merge to text"),
-    {OursCalls, Filter, DbgCalls} = merge_rates(fun run_calls/2, Work, Merger),
-    {Ours, _, Dbg} = merge_rates(fun run_varied/2, Work, Merger),
+    {OursCalls, DbgCalls} = merge_rates(fun run_calls/2, Work, Merger),
+    Filter = filter_rate(Work, Merger),
+    {Ours, Dbg} = merge_rates(fun run_varied/2, Work, Merger),
     Unit = "events/s of CPU",
     [row("merge to text, calls, dbg's formatting", DbgCalls, Unit),
      row("merge to text, calls, inviso", OursCalls, Unit, "dbg", DbgCalls),
@@ -381,29 +388,30 @@ merge_rows(Work, Merger) ->
      row("merge to text, varied, dbg's formatting", Dbg, Unit),
      row("merge to text, varied, inviso", Ours, Unit, "dbg", Dbg)].
 
-%% One in a thousand of the events: what is left is reading and matching.
-filter_rate(Log, N, Work, Merger) ->
+%% Merges the log of run_calls/2 with a filter that selects one event in a
+%% thousand. So most of the work is reading and matching, not printing.
+filter_rate(Work, Merger) ->
+    Log = filename:join(Work, "inviso.log"),
     Spec = "_:_({get,N}, _) when N rem 1000 == 7",
-    median([merge_rate(Merger, ["--filter", Spec], Log, N, Work)
+    median([merge_rate(Merger, ["--filter", Spec], Log, ?MERGED, Work)
             || _ <- [1, 2, 3]]).
 
 merge_rates(Run, Work, Merger) ->
-    N = 1000000,
+    N = ?MERGED,
     Log = filename:join(Work, "inviso.log"),
     {Tracer, Stop} = start_tracer({inviso, #{buffer_bytes => 134217728}}, Work),
     Run(Tracer, N),
     0 = Stop(),
     Ours = median([merge_rate(Merger, [], Log, N, Work) || _ <- [1, 2, 3]]),
-    Filter = filter_rate(Log, N, Work, Merger),
     Port = filename:join(Work, "port.trace"),
     Small = 50000,
     {PortTracer, PortStop} = start_tracer(file, Work),
     Run(PortTracer, Small),
     0 = PortStop(),
     timer:sleep(100),
-    {Ours, Filter, median([dbg_rate(Port, Small, Work) || _ <- [1, 2, 3]])}.
+    {Ours, median([dbg_rate(Port, Small, Work) || _ <- [1, 2, 3]])}.
 
-%% Events a second of CPU, of the merger and of the node alike.
+%% Returns the number of events for each second of CPU time of merger and node.
 merge_rate(Merger, Options, Log, N, Work) ->
     Out = filename:join(Work, "merged.txt"),
     T0 = cpu_ticks(),
@@ -432,11 +440,11 @@ dbg_rate(File, N, Work) ->
     Rate.
 
 %%---------------------------------------------------------------------------
-%% inviso_lfm:merge/2 of two nodes with ti files, as time goes by
+%% inviso_lfm:merge/2 of the logs and ti files of two nodes
 
-%% Events a second of the Inviso of R15, on a quiet machine: two nodes of
-%% 200 000 calls each, and (a function) the best of any. It is not in OTP any
-%% more.
+%% How many events per second the original Inviso merged: the best run with OTP
+%% R15 on a quiet machine, for two nodes with 200 000 calls each. This is a
+%% constant because current releases do not have the original Inviso.
 -define(ORIGINAL_MERGE, 34000).
 
 lfm_rows(Work) ->
@@ -461,8 +469,8 @@ row_of_original(Name, Rate) ->
     [row(Name, Rate, "events/s of CPU", "the original, 34 k/s (a constant)",
          ?ORIGINAL_MERGE)].
 
-%% Half of the events, in a log of ours and in a trace port file, of a process
-%% that has a name.
+%% Returns a log of inviso and a trace port file, with half of the events each.
+%% The ti file gives a name to the traced processes.
 lfm_node(Work, Node, N) ->
     Name = atom_to_list(Node),
     Log = filename:join(Work, "inviso.log"),
@@ -494,14 +502,13 @@ alias_record(Pid) ->
     Bin = term_to_binary({Pid, a_name, alias, {1, 0, 0}}),
     [<<0, (byte_size(Bin)):32>>, Bin].
 
-%% Events a second of CPU, of the merger and of the node alike.
 lfm_rate(Merge, N) ->
     T0 = cpu_ticks(),
     {ok, N} = Merge(),
     N * 100 / max(1, cpu_ticks() - T0).
 
 %%---------------------------------------------------------------------------
-%% From nothing to nodes as they were
+%% Attaching to nodes, and leaving them
 
 attach_rows(Work, Command) ->
     progress("attaching to three nodes"),
@@ -515,6 +522,14 @@ attach_rows(Work, Command) ->
             progress(["no figure of attaching: ", Why]),
             []
     end.
+
+%% Each row is compared with its upper bound, so its ratio must be at most 1.
+cost_rows(Work, Command) ->
+    progress("what attaching costs a node"),
+    [case Bar of
+         none -> row(Name, Value, Unit);
+         _ -> row(Name, Value, Unit, "its bar", Bar)
+     end || {Name, Value, Unit, Bar} <- inviso_bench_cost:rows(Work, Command)].
 
 %%---------------------------------------------------------------------------
 

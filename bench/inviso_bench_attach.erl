@@ -1,31 +1,46 @@
 %% SPDX-License-Identifier: Apache-2.0
-%%
-%% How long it takes to attach to three nodes of the plain release, see one call
-%% of a function, and let go of them: with the command, and with `dbg' from a
-%% node that is started for it, as one would do by hand.
+%% The time to attach to three nodes without inviso, get one event of a call,
+%% and detach: with the command, and with `dbg' in a node that is started for
+%% this.
 -module(inviso_bench_attach).
 -export([rows/2]).
 -export([by_dbg/1]). % in an erl of its own
+-export([with_home/2, start_node/4, stop_node/1, os_pid/1, run/3]). % for other rows
 
 -define(ROUNDS, 7).
 -define(WAIT, 30000).
-%% Before each round: what the one before has left nodes to do is done.
+%% A pause before each round, in which nodes complete work of the last round.
 -define(REST, 300).
-%% The exit status of the command when a limit kept events out.
+%% The exit status of the command when events came after a limit.
 -define(LOST, 7).
 
-%% {Name, Milliseconds, Against, Milliseconds of that}, or why there are none.
+%% Returns rows {Name, Milliseconds, Peer's name, Milliseconds of the peer}, or
+%% why the command failed.
 -spec rows(file:filename(), file:filename()) ->
           {ok, [{string(), number(), string() | none, number()}]} |
           {error, string()}.
 rows(Work, Command) ->
+    with_home(Work, fun(Home) -> rows_at(Home, Command) end).
+
+%% Runs a function with a home directory that has a cookie.
+-spec with_home(file:filename(), fun((file:filename()) -> Result)) -> Result.
+with_home(Work, Do) ->
     Home = filename:join(Work, "home"),
     ok = file:make_dir(Home),
-    cookie(filename:join(Home, ".erlang.cookie")),
-    Nodes = [start_node(N, Home) || N <- ["one", "two", "three"]],
+    Cookie = filename:join(Home, ".erlang.cookie"),
+    cookie(Cookie),
+    try
+        Do(Home)
+    after
+        file:delete(Cookie),
+        file:del_dir(Home)
+    end.
+
+rows_at(Home, Command) ->
+    Nodes = [start_node(N, [], "", Home) || N <- ["one", "two", "three"]],
     Names = [Name || {Name, _} <- Nodes],
     try
-        {0, _, _} = dbg_round(Names, Home), % what is loaded at first use
+        {0, _, _} = dbg_round(Names, Home), % makes the nodes load modules
         case command_round(Command, Names, Home) of
             {Status, _, _} when Status =:= 0; Status =:= ?LOST ->
                 {ok, measured(Command, Names, Home)};
@@ -34,9 +49,7 @@ rows(Work, Command) ->
                                                     [Status, Said]))}
         end
     after
-        [stop_node(Port) || {_, Port} <- Nodes],
-        file:delete(filename:join(Home, ".erlang.cookie")),
-        file:del_dir(Home)
+        [stop_node(Port) || {_, Port} <- Nodes]
     end.
 
 measured(Command, Names, Home) ->
@@ -58,19 +71,22 @@ median(List) ->
     lists:nth(length(List) div 2 + 1, lists:sort(List)).
 
 command_round(Command, Names, Home) ->
+    timer:sleep(?REST),
     Nodes = lists:append([["-n", Name] || Name <- Names]),
     run(Command, ["trace"] ++ Nodes ++ ["--events", "1", "lists:seq/2"], Home).
 
 dbg_round(Names, Home) ->
+    timer:sleep(?REST),
     Call = io_lib:format("~s:by_dbg(~w).",
                          [?MODULE, [list_to_atom(N) || N <- Names]]),
     run(os:find_executable("erl"),
         ["-sname", name("dbg"), "-noshell", "-pa", here(),
          "-eval", lists:flatten(Call)], Home).
 
-%% {Exit status, milliseconds, what it said}
+%% Returns {Exit status, milliseconds, output}.
+-spec run(file:filename(), [string()], file:filename()) ->
+          {integer() | timeout, number(), binary()}.
 run(Program, Args, Home) ->
-    timer:sleep(?REST),
     T0 = erlang:monotonic_time(microsecond),
     Port = open_port({spawn_executable, Program},
                      [{args, Args}, {env, env(Home)}, binary, exit_status,
@@ -104,17 +120,21 @@ cookie(File) ->
     ok = file:change_mode(File, 8#400).
 
 %%---------------------------------------------------------------------------
-%% Nodes of the plain release, which do a little
+%% Nodes without inviso, which call lists:seq/2 again and again
 
 name(What) ->
     lists:concat(["bench_", What, "_", os:getpid()]).
 
-start_node(What, Home) ->
-    Eval = "spawn(fun Work() -> lists:seq(1, 3), timer:sleep(1), Work() end),"
+%% Starts a node. Args are further arguments of erl. The node first evaluates the
+%% expressions in Before, which end with a comma.
+-spec start_node(string(), [string()], string(), file:filename()) ->
+          {string(), port()}.
+start_node(What, Args, Before, Home) ->
+    Eval = Before ++ "spawn(fun Work() -> lists:seq(1, 3), timer:sleep(1), Work() end),"
         "io:format(\"~s~n\", [node()]), io:get_line(''), halt().",
     Port = open_port({spawn_executable, os:find_executable("erl")},
-                     [{args, ["-sname", name(What), "-noshell",
-                              "-eval", Eval]},
+                     [{args, Args ++ ["-sname", name(What), "-noshell",
+                                      "-eval", Eval]},
                       {env, env(Home)}, {line, 256}, hide]),
     receive
         {Port, {data, {eol, Name}}} -> {Name, Port}
@@ -122,13 +142,20 @@ start_node(What, Home) ->
             error({no_node, What})
     end.
 
-%% Its input ends.
+-spec os_pid(port()) -> integer().
+os_pid(Port) ->
+    {os_pid, OsPid} = erlang:port_info(Port, os_pid),
+    OsPid.
+
+%% A node ends when its input ends.
+-spec stop_node(port()) -> true.
 stop_node(Port) ->
     port_close(Port).
 
 %%---------------------------------------------------------------------------
-%% What one would type, and how long it took from there
+%% Attaching with dbg
 
+%% Prints the microseconds that a user's calls of dbg take.
 -spec by_dbg([node()]) -> no_return().
 by_dbg(Nodes) ->
     T0 = erlang:monotonic_time(microsecond),
@@ -138,7 +165,7 @@ by_dbg(Nodes) ->
     {ok, _} = dbg:p(all, [c]),
     {ok, _} = dbg:tpl(lists, seq, 2, []),
     seen(Nodes),
-    %% From some release on it is stop/0 that takes the patterns away.
+    %% In newer releases stop/0 also clears the patterns.
     _ = [dbg:stop_clear() || erlang:function_exported(dbg, stop_clear, 0)],
     _ = [dbg:stop()
          || not erlang:function_exported(dbg, stop_clear, 0)],

@@ -1,14 +1,13 @@
 %% SPDX-License-Identifier: Apache-2.0
+%% The cost of a call that trace sessions trace: one session compared with
+%% erlang:trace/3, and the cost of each further session.
 %%
-%% A call that trace sessions want: one session beside erlang:trace/3, and what
-%% each further session costs.
+%% A session that traces the call gets a message, whose cost is not the
+%% engine's. The tracer sending_tracer, a NIF, sends the same number of messages
+%% without the engine. The difference between the two is the engine's cost.
 %%
-%% A session that wants the call costs its message, whoever sends it; what a
-%% message alone costs tells sending_tracer, a NIF that sends the same to as
-%% many processes. The engine's own part is the difference.
-%%
-%% All setups take turns, in any order; differences are taken within a turn, of
-%% which the median is told.
+%% In each round all setups are measured, in random order. Differences are
+%% computed within a round, and the median of the rounds is reported.
 -module(inviso_bench_sessions).
 -export([rows/2]).
 -export([f/2, g/1]). % traced
@@ -16,7 +15,7 @@
 -define(CALLS, 5000).
 -define(ROUNDS, 80).
 -define(SPEC, [{['$1', '_'], [{is_tuple, '$1'}], []}]).
-%% One that does not match.
+%% A match spec that does not match.
 -define(OTHER, [{['$1', '_'], [{is_atom, '$1'}], []}]).
 
 f(A, B) -> {A, B}.
@@ -27,7 +26,7 @@ loop(N) ->
     ?MODULE:f({get, N}, [a, b, <<"hello world">>]),
     loop(N - 1).
 
-%% Rows for the table; Row makes one.
+%% Returns rows for the table. Row is the function inviso_bench:row/5.
 rows(Dir, Row) ->
     _ = sending_tracer:load(Dir),
     Setups = [{plain, true}, {plain, ?SPEC},
@@ -124,14 +123,15 @@ session(Pid, {F, A}, Spec) ->
             end_sink(Sink)
     end.
 
-%% It gets its messages, and does not run: who sends has the scheduler, and the
-%% lock of the queue, to itself.
+%% Returns a suspended process. It gets messages, but takes neither CPU time nor
+%% the lock of its message queue from the sender.
 sink() ->
     Sink = spawn(fun() -> receive never -> ok end end),
     true = erlang:suspend_process(Sink),
     Sink.
 
-%% Its messages are to be freed before the next measurement.
+%% Waits until the process has ended, so that its messages are freed before the
+%% next measurement.
 end_sink(Sink) ->
     Ref = monitor(process, Sink),
     exit(Sink, kill),

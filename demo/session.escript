@@ -1,13 +1,13 @@
 #!/usr/bin/env escript
 %% SPDX-License-Identifier: Apache-2.0
-%% The session of the Inviso document, on this node and the one named by the
-%% argument. Prints each call as a shell would.
+%% The session of the Inviso document, on this node and on the node that the
+%% argument names. Prints each call as a shell would.
 
 main([Name]) ->
     Node2 = list_to_atom(Name),
     ok = wait_for(Node2, 100),
     Both = [node(), Node2],
-    %% Terms are recorded up to a size: code paths are long.
+    %% Code paths are long, so terms are cut.
     Limits = #{max_term_bytes => 120},
     show(application, start, [runtime_tools]),
     show(inviso, start, []),
@@ -30,12 +30,13 @@ main([Name]) ->
            {Node2, [{trace_log, ["aprefix_tracefile_node2.log"]},
                     {ti_log, ["aprefix_trace_node2.ti"]}]}],
           "theoutfile.txt"]),
-    %% The timeline is still to be printed: the logs stay.
+    %% The logs stay, because the timeline is printed later.
     show(inviso, clear, [Both, [keep_log_files]]),
     show(inviso, stop_nodes, []),
     show(inviso, stop, []).
 
-%% A process with a name on the other node, and calls from here and there.
+%% Starts a process with a name on the other node, and makes calls on both
+%% nodes.
 activity(Node2) ->
     Code = "register(asker, self()),"
         "timer:sleep(20), code:which(lists), code:which(no_such_module),"
@@ -65,7 +66,7 @@ show(M, F, Args) ->
         true -> halt(1)
     end.
 
-%% Counts are not text, though ~p would take 53 for "5".
+%% Counts are printed with ~w, because ~p would print [53] as "5".
 format(F) when F =:= tf; F =:= tpl -> "~w~n";
 format(_) -> "~p~n".
 

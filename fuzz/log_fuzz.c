@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A log of one file.  byte 0: 1: its checksums are made right first; the rest
- * is the file.
+ * Reads the input as a log of one file.
  *
- * Checked besides what the sanitizers see: streams give their items in the
- * order of their time; no event's bytes lie outside of its packet; what damage
- * is told of lies within the file; with damage or without, it ends.
+ *	byte 0    1: the checksums are corrected first
+ *	the rest  the file
+ *
+ * The target checks that each stream returns its items in the order of time;
+ * the bytes of an event are in its packet; reported damage is within the file;
+ * reading ends, with or without damage.
  */
 #include <stdlib.h>
 
@@ -56,7 +58,8 @@ static void drain(struct inv_inputs *in, struct inv_cursor *c)
 		else
 			CHECK(item->lost.n &&
 			      item->lost.reason < INV_LOST_COUNT);
-		/* Each takes bytes of a packet; a packet at most 1 MiB. */
+		/* An item takes at least one byte of a packet, and a packet
+		 * has up to 1 MiB. */
 		CHECK(++items <= (file_size / sizeof(struct inv_log_packet) +
 				  1) * (1u << 20));
 	}

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A log that comes in pieces.
+ * Reads the input as a live log, which arrives in pieces.
  *
- *	byte 0    1: its checksums are made right first
- *	byte 1    how large the pieces are; 0: the whole
- *	byte 2    how the marks grow; 0: there are none
+ *	byte 0    1: the checksums are corrected first
+ *	byte 1    size of the pieces, or 0 for the whole file at once
+ *	byte 2    growth of the watermarks, or 0 for no watermarks
  *	the rest  the file
  *
- * Checked besides what the sanitizers see: each stream gives what it gives to
- * who reads the whole file, and as much is told to be lost, rotated away and
- * damaged; without marks the order is the same, too.
+ * The target checks that the reader for files has the same result for the whole
+ * file: the same items of each stream, and the same counts of rotations and
+ * damages; without watermarks also the same order of all items.
  */
 #include <stdlib.h>
 
 #include "log/live.h"
-#include "log/reader.h"
+#include "log/set.h"
 #include "log_repair.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -25,15 +25,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 			abort(); \
 	} while (0)
 
-/* Sums that depend on the order: of all, and of what each stream gave. */
+/* Hashes of all items, which depend on the order of the items. */
 struct sums {
 	uint64_t all;
-	uint64_t streams; /* of the last items' sums, in any order */
+	uint64_t streams; /* does not depend on the order */
 	uint64_t n;
 	uint64_t rotated;
 	uint64_t damages;
 	bool unended;
-	uint64_t of[256]; /* by stream, modulo */
+	uint64_t of[256]; /* by stream modulo 256 */
 };
 
 static void add(struct sums *s, const struct inv_item *it)
@@ -51,7 +51,8 @@ static void add(struct sums *s, const struct inv_item *it)
 	}
 	h = XXH64(v, sizeof(v), 0);
 	s->all = s->all * 31 + h;
-	/* Streams of one number modulo 256 may be merged in another order. */
+	/* The order of items of two streams with the same number modulo 256
+	 * may differ. */
 	s->streams += h;
 	*of = *of * 31 + h;
 	s->n++;
@@ -80,7 +81,6 @@ static bool by_reader(struct sums *s, const uint8_t *p, size_t n)
 	struct inv_notices ns = { 0 };
 	struct inv_node node = { 0 };
 	struct inv_log_file *file = calloc(1, sizeof(*file));
-	struct inv_log_set set;
 	struct inv_source src;
 	struct inv_feed *feed;
 
@@ -89,8 +89,7 @@ static bool by_reader(struct sums *s, const uint8_t *p, size_t n)
 		free(file);
 		return false;
 	}
-	CHECK(!inv_log_set_init(&set, file, 1, &ns));
-	CHECK(!inv_reader_new(&feed, &set, &node, &ns, NULL));
+	CHECK(!inv_log_set_new(&feed, file, 1, &node, &ns, NULL));
 	drain(s, feed);
 	finish(s, feed, &ns);
 	return true;
@@ -118,7 +117,7 @@ static bool live(struct sums *s, const uint8_t *p, size_t n, size_t piece,
 	if (!rc)
 		rc = inv_live_end(feed, NULL);
 	drain(s, feed);
-	CHECK(inv_live_done(feed));
+	CHECK(!feed->growing);
 	finish(s, feed, &ns);
 	return !rc;
 }
@@ -158,7 +157,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(copy, data + 3, n);
 	if (data[0] & 1)
 		repair(copy, n);
-	/* Not so many that it takes long. */
+	/* At most 1000 pieces, so that a run is short. */
 	piece = data[1] ? (size_t)data[1] * data[1] : n;
 	if (piece < n / 1000)
 		piece = n / 1000;

@@ -10,10 +10,8 @@
 
 #include "abi/log.h"
 
-/*
- * Makes the checksums of a log right wherever its lengths allow, so that what
- * a fuzzer changes is not always thrown out at the door.
- */
+/* Corrects the checksums of a log wherever its lengths permit this, so that
+ * a reader does not skip everything that a fuzzer has changed. */
 static inline uint64_t repair_head(uint8_t *p, uint64_t size)
 {
 	struct inv_log_head h;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Match specs, whatever they are, over whatever arguments.
+ * Runs any match specs on any arguments.
  *
- *	byte 0    bits 0-1: what follows; 2-4: the release, 25 + n; 5-6: the
- *	          event; 7: a world that is known
- *	0         external terms: a spec, then arguments
- *	1         text: a spec, a zero, arguments
- *	2         instructions, four bytes each, for the verifier
- *	3         text: a call with conditions
+ *	byte 0    bits 0-1: the kind of the rest; 2-4: the release minus 25;
+ *	          5-6: the event; 7: set if the spec gets values that only a
+ *	          node knows
+ *	the rest  of kind 0: a spec and arguments, as external terms
+ *	          of kind 1: a spec, a zero byte, arguments, as text
+ *	          of kind 2: instructions of four bytes, for the verifier
+ *	          of kind 3: a call with conditions, as text
  *
- * Checked besides what the sanitizers see: what was compiled can be verified
- * and explained; what was verified runs, and ends; the same run gives the same
- * answer; a wrong spec has an error that says so.
+ * The target checks that a compiled program can be verified and explained; a
+ * verified program runs and ends; a second run has the same result; an invalid
+ * spec has an error with a text.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -69,7 +70,8 @@ static void run_twice(const struct inv_match_prog *p, inv_word list, bool idle)
 	results.used = 0;
 	first = run(&runs[0], p, args, n, idle);
 	CHECK(first <= 0);
-	/* In what is left of the heap, so that both results can be compared. */
+	/* The second run uses the rest of the heap, so that the first result
+	 * stays valid for the comparison. */
 	if (run(&runs[1], p, args, n, idle) != first || first)
 		return;
 	CHECK(runs[0].matched == runs[1].matched);

@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Several inputs, merged and printed.
+ * Merges several inputs and prints them.
  *
- *	byte 0    bit 0: the checksums of logs are made right first;
+ *	byte 0    bit 0: the checksums of logs are corrected first;
  *	          1, 2: the format
- *	the rest  files, each u16 length (little end first) and bytes; the last
- *	          one is what is left
+ *	the rest  files, each a u16 length (little-endian) and bytes; the last
+ *	          file has the remaining bytes
  *
- * Checked besides what the sanitizers see: the output is UTF-8 without control
- * characters but the ends of lines, of which there is one an entry, and those
- * of indented lines; of JSON,
- * every line is balanced; twice the same gives twice the same.
+ * The target checks that the output is UTF-8, without control characters except
+ * line ends: each entry has one line, and perhaps indented lines. In JSON, the
+ * brackets of every line are balanced. A second run has the same output.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "log/inputs.h"
 #include "log/merge.h"
 #include "log_repair.h"
 #include "sink/sink.h"
-#include "term/chars.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -97,7 +96,8 @@ static void repair_all(uint8_t *p, size_t size)
 	}
 }
 
-/* Quotes and, outside of them, brackets of each line are closed. */
+/* Checks that in each line quotes are closed, and that brackets outside
+ * quotes are balanced. */
 static void check_json(const struct inv_buf *b)
 {
 	int depth = 0;
@@ -125,7 +125,8 @@ static void check_text(const struct inv_buf *b, uint64_t expected)
 
 	for (size_t i = 0; i < b->len; i++) {
 		CHECK(b->data[i] >= 0x20 || b->data[i] == '\n');
-		/* A stack's lines are indented. */
+		/* The lines of a stack trace are indented and do not count
+		 * as entries. */
 		lines += b->data[i] != ' ' && (!i || b->data[i - 1] == '\n');
 	}
 	CHECK(lines == expected);

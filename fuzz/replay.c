@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs a fuzz target on files, and on all files of directories, without a
- * fuzzer: so that what was found once is tested ever after, by any compiler.
- * Each input lies in memory of just its size, where a sanitizer sees a byte
- * read too many.
+ * Runs a fuzz target on files, and on all files in directories, without a
+ * fuzzer, so that tests can repeat a fuzzer's inputs with any compiler. Each
+ * input is in memory of exactly its size, so that a sanitizer notices a read
+ * after its end.
  *
  *	TARGET_replay FILE-OR-DIRECTORY...
  */
@@ -25,7 +25,7 @@ static int replay(const char *path, size_t size)
 	if (bad) {
 		perror(path);
 	} else {
-		/* Said before, for the case that it is the last thing said. */
+		/* Printed before the run, in case the run crashes. */
 		printf("%s (%zu bytes)\n", path, size);
 		fflush(stdout);
 		LLVMFuzzerTestOneInput(data, size);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Recovery from a mapping that was scribbled on.  The input is a list of
- * patches: offset (3 bytes, little end first), length 1..8 (a byte), bytes.
- * They go over two sound rings; whatever they do, reading ends, within the
- * mapping, with fragments that are what they say.
+ * Reads rings whose memory was overwritten. The input is a list of patches,
+ * which are applied to two valid rings. A patch has an offset (3 bytes, little-
+ * endian), a length from 1 to 8 (a byte), and bytes. Reading must end, stay
+ * within the mapping, and return fragments with valid lengths and event counts.
  */
 #include "../test/unit/ring_build.h"
 #include "ring/consumer.h"
@@ -93,7 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	map = aligned_alloc(4096, len);
 	CHECK(map);
 	memcpy(map, template, len);
-	if (size > 0) /* of both ways to keep */
+	if (size > 0) /* keep oldest, or newest */
 		((struct inv_ring_ctl *)map)->keep = data[0] & 1;
 	scribble(map, data, size);
 	if (inv_layout_check(map, len) == 0) {

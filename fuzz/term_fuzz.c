@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Terms of both encodings, whatever they are.
+ * Reads and prints any terms, in both encodings.
  *
- *	byte 0    bit 0: ETF, else packed; 1: ~0p; 2: unicode; 3: wide range;
- *	          4: of OTP 29
- *	byte 1    packed: the length of the dictionary, which follows
+ *	byte 0    bit 0: the encoding is ETF, and not packed; bits 1-4: options
+ *	          of the printer (~0p, unicode, wide range, OTP 29)
+ *	byte 1    only if packed: the length of the dictionary, which follows
  *	the rest  terms
  *
- * Checked besides what the sanitizers see: a term is stepped over by as many
- * bytes as it is printed from and with the same result; a token stays within
- * the bytes it was given; brackets of what was printed are closed; the text is
- * UTF-8 and no longer than so many times the input.
+ * The target checks that skipping and printing a term read the same number of
+ * bytes and have the same result; a token is within the input; brackets in the
+ * text are closed; the text is UTF-8 and at most EXPANSION times as long as the
+ * input.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "term/chars.h"
+#include "base/utf8.h"
 #include "term/print.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -31,8 +31,9 @@ static struct inv_buf out;
 	} while (0)
 
 /*
- * The longest text of a byte: an atom of the dictionary, 255 characters of
- * \x{10FFFF}, a fun made of two of them; and what goes with it.
+ * The length of the longest text for a byte of input: a fun of two atoms of the
+ * dictionary, each with 255 characters, printed as \x{10FFFF}, and 100 bytes
+ * for the characters around the atoms.
  */
 #define EXPANSION (2 * 255 * 10 + 100)
 
@@ -65,7 +66,7 @@ static int walk(const struct input *in, size_t *tokens)
 			CHECK(inv_utf8_valid(tok.bytes, tok.len));
 	}
 	CHECK(r < 0 || (open == 0 && inv_cursor_offset(&cursor) == in->len));
-	/* a token takes a byte at least, but for ENDs */
+	/* Each token takes at least one byte, except ENDs. */
 	CHECK(*tokens <= 2 * in->len);
 	return r;
 }
@@ -115,7 +116,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	o.otp = data[0] & 16 ? 29 : 0;
 	in.p = data + 1;
 	in.len = size - 1;
-	inv_dict_reset(&dict);
+	dict.n = 0;
 	if (in.enc == INV_ENC_PACKED) {
 		size_t n = *in.p++;
 
@@ -131,7 +132,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	CHECK(print_all(&in, &o, &printed) == walked);
 	CHECK(walked < 0 || (skipped == in.len && printed == in.len));
 	CHECK(out.error == 0 && out.len <= in.len * EXPANSION);
-	/* What the VM printed before us is passed on byte by byte. */
+	/* The output is always UTF-8, also for text that the VM has printed. */
 	CHECK(out.len == 0 || inv_utf8_valid(out.data, out.len));
 	return 0;
 }

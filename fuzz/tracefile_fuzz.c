@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file of OTP's trace port, or a ti file: the input as it is.  It is read,
- * and printed in the format that was there first.
+ * Reads the input as a file of OTP's trace port, or as a ti file, and prints
+ * the events in the classic format.
  *
- * Checked besides what the sanitizers see: what was printed is one line an
- * entry, and no more entries than there is room for in the file.
+ * The target checks that the output has one line for each entry, and no more
+ * entries than a file of this size can have.
  */
 #include <stdlib.h>
 #include <string.h>

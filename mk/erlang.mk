@@ -1,22 +1,34 @@
 # ebin/: the beams and the application file.
 
 VERSION := $(shell sed -n 's/.*{vsn, *"\([^"]*\)"}.*/\1/p' src/inviso.app.src)
-ERL_SOURCES := $(wildcard src/*.erl src/*/*.erl)
+# Modules that define behaviours are compiled before modules that may implement
+# them.
+BEHAVIOURS := $(shell grep -l '^-callback' src/*/*.erl)
+ERL_SOURCES := $(BEHAVIOURS) $(filter-out $(BEHAVIOURS),$(wildcard src/*/*.erl))
 MODULES := $(basename $(notdir $(ERL_SOURCES)))
 BEAMS := $(MODULES:%=$(EBIN)/%.beam)
 
-# As with C: warnings are errors where we develop, never in a user's build.
+# As with C: warnings are errors in all modes but release.
 WERL := $(if $(WERROR),-Werror)
-ERLC_FLAGS := +debug_info +deterministic -I include
+ERLC_FLAGS := +debug_info +deterministic -I include -pa $(EBIN)
 
 .PHONY: beams
 beams: $(BEAMS) $(EBIN)/inviso.app	## compile ebin/ only
 
-vpath %.erl src $(wildcard src/*/)
-$(EBIN)/%.beam: %.erl $(wildcard include/*.hrl) mk/erlang.mk tools/erlc25
-	@mkdir -p $(@D)
-	$(call say,ERLC,$<)
-	$(Q)ERLC='$(ERLC)' OTP_RELEASE=$(OTP_RELEASE) tools/erlc25 -o $(@D) $(WERL) $(ERLC_FLAGS) $<
+# One run of erlc compiles all changed modules, because its start takes longer
+# than compiling a module. All modules are compiled if a header has changed or a
+# beam is missing.
+BEAMS_STAMP := $(BUILD)/beams.stamp
+missing = $(if $(filter-out $(wildcard $(1)),$(1)),FORCE)
+# $(call outdated,NEWER,SOURCES,BEAMS)
+outdated = $(if $(filter-out %.erl,$(1))$(call missing,$(3)),$(2),$(1))
+
+$(BEAMS): $(BEAMS_STAMP) ;
+$(BEAMS_STAMP): $(ERL_SOURCES) $(wildcard include/*.hrl) mk/erlang.mk tools/erlc25 $(call missing,$(BEAMS))
+	@mkdir -p $(@D) $(EBIN)
+	$(call say,ERLC,$(EBIN))
+	$(Q)ERLC='$(ERLC)' OTP_RELEASE=$(OTP_RELEASE) tools/erlc25 -o $(EBIN) $(WERL) $(ERLC_FLAGS) $(call outdated,$?,$(ERL_SOURCES),$(BEAMS))
+	@touch $@
 
 $(EBIN)/inviso.app: src/inviso.app.src $(ERL_SOURCES)
 	@mkdir -p $(@D)

@@ -1,6 +1,6 @@
-# make install: one directory with the layout of an OTP application, so that
-# the command finds its parts the same way in the tree and installed
-# (/proc/self/exe/../..), and ERL_LIBS=$(PREFIX)/lib makes the API available.
+# make install: one directory with the layout of an OTP application. The tree has
+# the same layout, so the command finds its parts in /proc/self/exe/../.. in both.
+# ERL_LIBS=$(PREFIX)/lib makes the API available.
 
 #: PREFIX=/usr/local DESTDIR=   where `make install` puts things
 PREFIX ?= /usr/local
@@ -16,7 +16,9 @@ install: all			## install the command, the application, the man pages and the co
 	$(if $(BEAMS),install -m 644 $(BEAMS) $(call dest,$(LIBDIR)/ebin))
 	install -m 644 $(EBIN)/inviso.app $(call dest,$(LIBDIR)/ebin)
 	$(if $(CLI)$(SPOOL),install -m 755 $(CLI) $(SPOOL) $(call dest,$(LIBDIR)/priv))
-	$(if $(NIF)$(ENGINE),install -m 644 $(NIF) $(ENGINE) $(call dest,$(LIBDIR)/priv))
+	$(if $(strip $(NIFS)),install -m 644 $(NIFS) $(call dest,$(LIBDIR)/priv))
+	install -d $(call dest,$(LIBDIR)/priv/pushed)
+	install -m 644 $(dir $(PUSHED))* $(call dest,$(LIBDIR)/priv/pushed)
 	$(if $(wildcard include/*.hrl),install -d $(call dest,$(LIBDIR)/include))
 	$(if $(wildcard include/*.hrl),install -m 644 $(wildcard include/*.hrl) $(call dest,$(LIBDIR)/include))
 	$(if $(CLI),ln -sfn $(if $(filter $(PREFIX)/lib/inviso,$(LIBDIR)),../lib/inviso,$(LIBDIR))/priv/inviso $(call dest,$(PREFIX)/bin/inviso))

@@ -1,4 +1,4 @@
-# How things are compiled: the mode, the flags, the stamp that notices a change.
+# The mode, the compiler's flags, and a stamp that changes with them.
 
 #: MODE=release|debug|asan|tsan|stress|cover   objects go to build/MODE; only release writes priv/ and ebin/
 MODE ?= release
@@ -16,23 +16,24 @@ ifeq ($(MODE),release)
 PRIV ?= $(if $(MIX_APP_PATH),$(MIX_APP_PATH)/priv,priv)
 EBIN := ebin
 else
-# A sanitized NIF must never be what a user's node loads.
+# A user's node must never load a sanitized NIF.
 override PRIV := $(BUILD)/priv
 EBIN := $(BUILD)/ebin
 endif
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
 	-Wcast-qual -Wwrite-strings -Wpointer-arith -Wundef -Wimplicit-fallthrough
-# Not in release: a user's newer compiler must not break an install.
+# Warnings are no errors in release mode: a user's newer compiler must not
+# break an installation.
 WERROR := $(if $(filter release,$(MODE)),,-Werror)
 
 CFLAGS_release := -O2 -g
 CFLAGS_debug := -Og -g3 -DINV_DEBUG
-CFLAGS_asan := -O1 -g3 -DINV_DEBUG -fno-omit-frame-pointer \
+CFLAGS_asan := -O1 -g1 -DINV_DEBUG -fno-omit-frame-pointer \
 	-fsanitize=address,undefined -fno-sanitize-recover=undefined
-# Test points (base/testpoint.h) are real in these two.
+# Only these two modes have test points (base/testpoint.h).
 CFLAGS_stress := -O2 -g -DINV_TESTPOINTS
-CFLAGS_tsan := -O1 -g3 -DINV_DEBUG -DINV_TESTPOINTS -fsanitize=thread
+CFLAGS_tsan := -O1 -g1 -DINV_DEBUG -DINV_TESTPOINTS -fsanitize=thread
 CFLAGS_cover := -O0 -g3 -DINV_DEBUG --coverage
 LDFLAGS_asan := -fsanitize=address,undefined
 LDFLAGS_tsan := -fsanitize=thread
@@ -44,8 +45,8 @@ CFLAGS_ALL := -std=c11 -pthread -ffunction-sections -fdata-sections \
 LDFLAGS_ALL := -pthread -Wl,--gc-sections -Wl,--as-needed \
 	$(LDFLAGS_$(MODE)) $(LDFLAGS)
 
-# Objects depend on this file, which changes only when the compiler or the
-# flags do: otherwise clang would be handed gcc's objects.
+# Objects depend on this file, which changes if the compiler or the flags change.
+# So objects of gcc and clang are never linked together.
 FLAGS_STAMP := $(BUILD)/flags.stamp
 $(FLAGS_STAMP): FORCE
 	@mkdir -p $(@D)

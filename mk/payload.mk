@@ -1,36 +1,54 @@
-# What the command carries for the nodes that it attaches to: modules, NIFs and
-# spooler, in an archive that only programs with the room `node' in them want.
+# The code that is pushed to traced nodes. Erlang nodes push the modules in
+# priv/pushed/, each combined of many modules (tools/combine.escript). The command
+# contains these modules, the NIFs and the spooler: they are in an archive that is
+# linked into programs with the room `node'.
 #
-# The beams are made anew: what lies in ebin/ may be the work of another tool
-# (rebar3 compiles there, too), and need not load on every release.
+# The beams are compiled here and not taken from ebin/: another tool, such as
+# rebar3, may have compiled those, so that they do not load on every release.
 
 PAYLOAD_DIR := $(BUILD)/payload
 PAYLOAD_BEAMS := $(PAYLOAD_DIR)/beams.stamp
-PAYLOAD_FILES := $(addprefix $(PAYLOAD_DIR)/,boot_head boot_tail build)
+PAYLOAD_COMBINED := $(PAYLOAD_DIR)/combined.stamp
+PAYLOAD_FILES := $(addprefix $(PAYLOAD_DIR)/,survey boot_head boot_tail build)
+PAYLOAD_ERLC = ERLC='$(ERLC)' OTP_RELEASE=$(OTP_RELEASE) tools/erlc25 -o
 
 $(PAYLOAD_BEAMS): $(ERL_SOURCES) $(wildcard include/*.hrl) mk/payload.mk tools/erlc25
 	@mkdir -p $(@D)/ebin
 	$(call say,ERLC,what is pushed)
 	$(Q)rm -f $(@D)/ebin/*
-	$(Q)ERLC='$(ERLC)' OTP_RELEASE=$(OTP_RELEASE) tools/erlc25 -o $(@D)/ebin +deterministic -I include $(ERL_SOURCES)
+	$(Q)$(PAYLOAD_ERLC) $(@D)/ebin +deterministic +debug_info -I include -pa $(@D)/ebin $(ERL_SOURCES)
 	@touch $@
 
-# The NIFs do not compile under ThreadSanitizer, which the VM would not bear
-# anyway: empty ones, so that the room's threads can still be watched.
-PAYLOAD_NIF := $(if $(filter tsan,$(MODE)),$(PAYLOAD_DIR)/inviso_tracer.so,$(NIF))
-PAYLOAD_ENGINE := $(if $(filter tsan,$(MODE)),$(PAYLOAD_DIR)/inviso_engine.so,$(ENGINE))
-$(PAYLOAD_DIR)/inviso_tracer.so $(PAYLOAD_DIR)/inviso_engine.so:
+$(PAYLOAD_COMBINED): $(PAYLOAD_BEAMS) tools/combine.escript
+	@mkdir -p $(@D)/combined
+	$(call say,COMBINE,what is pushed)
+	$(Q)rm -f $(@D)/combined/*
+	$(Q)escript tools/combine.escript $(@D)/ebin $(@D)/combined $(ERL_SOURCES)
+	$(Q)$(PAYLOAD_ERLC) $(@D)/combined +deterministic +no_line_info +nowarn_unused_vars $(@D)/combined/*.abstr
+	@touch $@
+
+$(PUSHED): $(PAYLOAD_COMBINED) tools/payload.escript
+	@mkdir -p $(@D)
+	$(Q)escript tools/payload.escript pushed $(<D)/combined $(@D)
+	@touch $@
+
+# The NIFs do not compile under ThreadSanitizer, and the VM does not work with
+# it. There the payload has empty files instead, so that the threads of the room
+# `node' can be tested.
+PAYLOAD_EMPTY := $(addprefix $(PAYLOAD_DIR)/,inviso_pushed.so inviso_tracer.so inviso_engine.so)
+PAYLOAD_NIFS := $(if $(filter tsan,$(MODE)),$(PAYLOAD_EMPTY),$(PUSHED_NIF) $(NIF) $(ENGINE))
+$(PAYLOAD_EMPTY):
 	@mkdir -p $(@D)
 	@: >$@
 
-$(PAYLOAD_DIR)/build: $(PAYLOAD_BEAMS) $(PAYLOAD_NIF) $(PAYLOAD_ENGINE) $(SPOOL) tools/payload.escript
+$(PAYLOAD_DIR)/build: $(PUSHED) $(PAYLOAD_NIFS) $(SPOOL) tools/payload.escript
 	$(call say,PAYLOAD,$(@D))
-	$(Q)escript tools/payload.escript $(<D)/ebin $(PAYLOAD_NIF) $(PAYLOAD_ENGINE) $(SPOOL) $(@D)
-$(PAYLOAD_DIR)/boot_head $(PAYLOAD_DIR)/boot_tail: $(PAYLOAD_DIR)/build ;
+	$(Q)escript tools/payload.escript command $(@D)/ebin $(<D) $(PAYLOAD_NIFS) $(SPOOL) $(@D)
+$(addprefix $(PAYLOAD_DIR)/,survey boot_head boot_tail): $(PAYLOAD_DIR)/build ;
 
-$(PAYLOAD_DIR)/data.o: c_src/node/payload_data.S $(PAYLOAD_FILES) $(PAYLOAD_NIF) $(PAYLOAD_ENGINE) $(SPOOL) $(FLAGS_STAMP)
-	$(Q)$(CC) -c -o $@ -DBUILD='"$(@D)/build"' -DBOOT_HEAD='"$(@D)/boot_head"' -DBOOT_TAIL='"$(@D)/boot_tail"' \
-		-DNIF='"$(PAYLOAD_NIF)"' -DSPOOL='"$(SPOOL)"' -DENGINE='"$(PAYLOAD_ENGINE)"' $<
+$(PAYLOAD_DIR)/data.o: c_src/node/payload_data.S $(PAYLOAD_FILES) $(PAYLOAD_NIFS) $(SPOOL) $(FLAGS_STAMP)
+	$(Q)$(CC) -c -o $@ -DBUILD='"$(@D)/build"' -DSURVEY='"$(@D)/survey"' -DBOOT_HEAD='"$(@D)/boot_head"' -DBOOT_TAIL='"$(@D)/boot_tail"' \
+		-DNIF='"$(firstword $(PAYLOAD_NIFS))"' -DSPOOL='"$(SPOOL)"' $<
 
 $(PAYLOAD): $(PAYLOAD_DIR)/data.o
 	@mkdir -p $(@D)

@@ -2,7 +2,8 @@
 
 ROOMS := $(patsubst c_src/%/,%,$(sort $(dir $(wildcard c_src/*/*.c))))
 
-# layer_ROOM is what c_src/LAYERS says; `below` is that room and all under it.
+# layer_ROOM is the room's line of c_src/LAYERS; `below` is the room and all
+# rooms under it.
 comma := ,
 empty :=
 space := $(empty) $(empty)
@@ -10,47 +11,48 @@ $(foreach l,$(shell sed -n 's/\#.*//; /:/{s/ *: */:=/; s/ /,/g; s/^/layer_/; p}'
 	$(eval $(subst $(comma),$(space),$(l))))
 below = $(sort $(1) $(foreach r,$(layer_$(1)),$(call below,$(r))))
 
-# A dependency (make priv) may be built where the command's libraries are
-# missing: then it goes without the command, and says so. The spooler is linked
-# with rooms that have files of the command's in them, which are left out too.
+# `make priv', for a project that depends on inviso, works without the command's
+# libraries. Then it does not build the command, and prints a message. In rooms
+# with which the spooler is linked, it leaves out files that need the libraries.
 ifneq ($(filter priv,$(MAKECMDGOALS)),)
 have_header = $(shell printf '\043include <%s>\n' $(1) | $(CC) -E -o /dev/null - 2>/dev/null && echo y)
-NO_HEADERS := $(foreach h,uthash.h gmp.h,$(if $(call have_header,$(h)),,$(h)))
+NO_HEADERS := $(foreach h,uthash.h gmp.h openssl/ssl.h,$(if $(call have_header,$(h)),,$(h)))
 CLI_LACKS := $(strip $(NO_HEADERS) $(if $(wildcard $(EI_LIB)/libei.a),,libei.a))
 LEFT_OUT := $(foreach h,$(NO_HEADERS),$(shell grep -l '<$(h)>' $(wildcard c_src/*/*.c)))
 $(if $(CLI_LACKS),$(warning not building $(PRIV)/inviso, for want of: $(CLI_LACKS)))
 endif
 
 # Every room is compiled for programs and, position independent, for the NIF.
-# The two files with a main() are in no archive, so that tests can link the rest.
+# The two files with a main() are in no archive, so that tests can link the
+# others.
 MAINS := c_src/cli/main.c c_src/spool/main.c
 room_src = $(filter-out $(MAINS) $(LEFT_OUT),$(wildcard c_src/$(1)/*.c))
 room_obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(call room_src,$(1)))
 room_pic = $(patsubst %.c,$(BUILD)/pic/%.o,$(call room_src,$(1)))
 lib_of = $(BUILD)/lib/lib$(1).a
 pic_of = $(BUILD)/lib/lib$(1).pic.a
-# The archives of rooms $(1) and of all below them, those that have sources.
+# The archives of the rooms $(1) and of all rooms below them that have sources.
 libs_of = $(foreach r,$(filter $(ROOMS),$(sort $(foreach m,$(1),$(call below,$(m))))),$(call lib_of,$(r)))
 pics_of = $(foreach r,$(filter $(ROOMS),$(call below,$(1))),$(call pic_of,$(r)))
 
-$(BUILD)/obj/c_src/nif/%.o $(BUILD)/obj/c_src/engine/%.o: CPPFLAGS_ROOM = -isystem $(NIF_INC)
-$(BUILD)/pic/%.o: CPPFLAGS_ROOM = -isystem $(NIF_INC)
+$(BUILD)/obj/c_src/nif/%.o $(BUILD)/obj/c_src/engine/%.o $(BUILD)/obj/c_src/pushed/%.o: CPPFLAGS_ROOM = -isystem $(NIF_INC)
+$(BUILD)/pic/%.o $(BUILD)/calls/%.ci: CPPFLAGS_ROOM = -isystem $(NIF_INC)
 $(BUILD)/obj/c_src/node/%.o: CPPFLAGS_ROOM = -isystem $(EI_INC)
 
-# No stack protector, no fortified copies: what the NIF calls is the VM and
-# libc's plainest functions (tools/nif-symbols.allow).
+# Without stack protector and fortified copies the NIF calls only the VM and
+# the simplest functions of libc (tools/nif-symbols.allow).
 NIF_CFLAGS := -DINV_IN_VM -fPIC -fvisibility=hidden -fno-semantic-interposition -fno-plt \
 	-fno-stack-protector -U_FORTIFY_SOURCE
-# The encoder's loops want their helpers inside them: 5 % of a call event.
+# The encoder's loops are faster with inlined helpers: 5 % of a call event.
 ifeq ($(findstring clang,$(CC)),)
 NIF_INLINE := -finline-limit=2000
 endif
 
-$(BUILD)/pic/%.o: PIC_ROOM = $(NIF_INLINE)
-# What the NIF has of these is used when a filter is made, and not for events: it
-# is small rather than fast, since it is pushed.
+$(BUILD)/pic/%.o $(BUILD)/calls/%.ci: PIC_ROOM = $(NIF_INLINE)
+# The NIF uses these rooms when a filter is made, and not for events. So they are
+# compiled for size: the NIF is pushed over the network.
 PIC_COLD := $(if $(filter release,$(MODE)),-Os)
-$(foreach r,base term match,$(eval $(BUILD)/pic/c_src/$(r)/%.o: PIC_ROOM = $(PIC_COLD)))
+$(foreach r,base term match,$(eval $(BUILD)/pic/c_src/$(r)/%.o $(BUILD)/calls/c_src/$(r)/%.ci: PIC_ROOM = $(PIC_COLD)))
 
 compile = $(CC) $(CPPFLAGS_ALL) $(CPPFLAGS_ROOM) -MMD -MP $(CFLAGS_ALL)
 
@@ -64,14 +66,21 @@ $(BUILD)/pic/%.o: %.c $(FLAGS_STAMP)
 	$(call say,CC-PIC,$<)
 	$(Q)$(compile) $(NIF_CFLAGS) $(PIC_ROOM) -c -o $@ $<
 
-# The list of a room's sources, rewritten when it changes: an archive must
-# forget the object of a source that is gone.
+# Calls and frames of the code that runs in the VM, compiled as for the NIF, for
+# tools/check-stack. ccache does not keep this file.
+$(BUILD)/calls/%.ci: %.c $(FLAGS_STAMP)
+	@mkdir -p $(@D)
+	$(call say,CALLS,$<)
+	$(Q)CCACHE_DISABLE=1 $(compile) $(NIF_CFLAGS) $(PIC_ROOM) -MT $@ -fcallgraph-info=su -c -o $(@:.ci=.o) $<
+
+# The list of a room's sources is rewritten if it changes, because an archive
+# must lose the object of a removed source.
 $(BUILD)/lib/%.list: FORCE
 	@mkdir -p $(@D)
 	@echo '$(sort $(call room_src,$*))' >$@.$$$$ && \
 	if cmp -s $@.$$$$ $@; then rm -f $@.$$$$; else mv -f $@.$$$$ $@; fi
 
-# `ar` keeps the members it has, hence the rm.
+# `ar` keeps the members of an existing archive, so it is removed first.
 define room_rules
 $(call lib_of,$(1)): $(call room_obj,$(1)) $(BUILD)/lib/$(1).list
 	@mkdir -p $$(@D)
@@ -84,7 +93,8 @@ $(call pic_of,$(1)): $(call room_pic,$(1)) $(BUILD)/lib/$(1).list
 endef
 $(foreach r,$(ROOMS),$(eval $(call room_rules,$(r))))
 
-# In the modes with test points, what they call where a program does not say.
+# In the modes with test points: an empty implementation, for programs that have
+# no implementation of their own.
 TESTPOINT := $(if $(findstring INV_TESTPOINTS,$(CFLAGS_$(MODE))),$(BUILD)/lib/libtestpoint.a)
 $(BUILD)/lib/libtestpoint.a: $(BUILD)/pic/test/testpoint.o
 	@mkdir -p $(@D)
@@ -94,7 +104,7 @@ $(BUILD)/lib/libtestpoint.a: $(BUILD)/pic/test/testpoint.o
 link = $(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) \
 	-Wl,--start-group $(filter %.a,$^) -Wl,--end-group
 has_node = $(filter $(BUILD)/lib/libnode.a,$^)
-# What a program that is linked with the archives in $^ needs besides.
+# Further libraries for a program that is linked with the archives in $^.
 LIBS = $(if $(filter %/liblog.a %/libspool.a %/libsink.a,$^),-lzstd) \
 	$(if $(filter %/libmatch.a,$^),-lgmp -lm) \
 	$(if $(has_node),$(EI_LIB)/libei.a)
@@ -103,44 +113,51 @@ LIBS = $(if $(filter %/liblog.a %/libspool.a %/libsink.a,$^),-lzstd) \
 
 # What the command pushes to nodes: mk/payload.mk.
 PAYLOAD := $(BUILD)/lib/libpayload.a
+PUSHED := $(PRIV)/pushed/modules
 CLI_DEPS := $(if $(wildcard c_src/cli/main.c),$(BUILD)/obj/c_src/cli/main.o $(call libs_of,cli) $(PAYLOAD))
 SPOOL_DEPS := $(if $(wildcard c_src/spool/main.c),$(BUILD)/obj/c_src/spool/main.o $(call libs_of,spool))
-# A NIF is its room's objects and the rooms below it.
+# A NIF is linked from its room's objects and the rooms below it.
 nif_deps = $(if $(filter $(1),$(ROOMS)),$(call room_pic,$(1)) \
 	$(filter-out $(call pic_of,$(1)),$(call pics_of,$(1))))
 NIF_DEPS := $(call nif_deps,nif)
 ENGINE_DEPS := $(call nif_deps,engine)
+PUSHED_NIF_DEPS := $(call nif_deps,pushed)
 
 CLI := $(if $(CLI_DEPS),$(PRIV)/inviso)
 SPOOL := $(if $(SPOOL_DEPS),$(PRIV)/inviso_spool)
 NIF := $(if $(NIF_DEPS),$(PRIV)/inviso_tracer.so)
 ENGINE := $(if $(ENGINE_DEPS),$(PRIV)/inviso_engine.so)
+PUSHED_NIF := $(if $(PUSHED_NIF_DEPS),$(PRIV)/inviso_pushed.so)
+NIFS := $(NIF) $(ENGINE) $(PUSHED_NIF)
 
 .PHONY: c-products
-c-products: $(CLI) $(SPOOL) $(NIF) $(ENGINE)
+c-products: $(CLI) $(SPOOL) $(NIFS) $(PUSHED)
 
-PRIV_PRODUCTS := $(NIF) $(ENGINE) $(SPOOL) $(if $(CLI_LACKS),,$(CLI))
+PRIV_PRODUCTS := $(NIFS) $(SPOOL) $(PUSHED) $(if $(CLI_LACKS),,$(CLI))
 
 $(PRIV)/inviso: $(CLI_DEPS) $(TESTPOINT) $(FLAGS_STAMP)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(link) $(LIBS)
 
-# Static and stripped, so that it can be pushed to a slim machine; a sanitizer's
-# run-time library cannot be linked so.
+# The spooler is static and stripped, because it is pushed, also to machines
+# with few libraries. A sanitizer's run-time library cannot be linked
+# statically.
 SPOOL_LDFLAGS := $(if $(filter release debug stress,$(MODE)),-static -s)
 $(PRIV)/inviso_spool: $(SPOOL_DEPS) $(TESTPOINT) $(FLAGS_STAMP)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(link) $(SPOOL_LDFLAGS) $(LIBS)
 
-# The enif_ functions come from the VM, so -z defs cannot watch over what is
-# undefined: tools/check-nif-symbols does. A running node that has the old file
-# mapped keeps it: ld unlinks what it replaces. Stripped, since it is pushed.
+# The VM provides the enif_ functions, so -z defs cannot check undefined
+# symbols; tools/check-nif-symbols does. A running node keeps its mapping of
+# the old file, because ld unlinks the file that it replaces. The NIF is
+# stripped, because it is pushed.
 NIF_LDFLAGS := $(if $(filter release,$(MODE)),-s)
 $(PRIV)/inviso_tracer.so: $(NIF_DEPS)
 $(PRIV)/inviso_engine.so: $(ENGINE_DEPS)
-$(NIF) $(ENGINE): $(TESTPOINT) $(FLAGS_STAMP)
+$(PRIV)/inviso_pushed.so: $(PUSHED_NIF_DEPS)
+$(NIFS): $(TESTPOINT) $(FLAGS_STAMP)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(link) $(NIF_LDFLAGS) -shared -Wl,-z,now -Wl,-Bsymbolic

@@ -1,16 +1,16 @@
 # Test, fuzz and bench programs. test/run decides what runs, and counts.
 
 # A program named after a room (ring_producer_test.c) is linked with that room
-# and those below it, so that one room's trouble stops only its own tests; any
-# other name gets all rooms.
+# and those below it, so that a room that does not build affects only its own
+# tests. A program with another name is linked with all rooms.
 room_of = $(filter $(ROOMS),$(firstword $(subst _, ,$(notdir $(1)))))
-test_libs = $(if $(room_of),$(call libs_of,$(room_of)) $(if $(filter node cli,$(room_of)),$(PAYLOAD)),$(foreach r,$(filter-out engine nif,$(ROOMS)),$(call lib_of,$(r))))
+test_libs = $(if $(room_of),$(call libs_of,$(room_of)) $(if $(filter node cli,$(room_of)),$(PAYLOAD)),$(foreach r,$(filter-out engine nif pushed,$(ROOMS)),$(call lib_of,$(r))))
 
 UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard test/unit/*_test.c))
 STRESS_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard test/stress/*.c))
 FUZZ_REPLAYS := $(if $(wildcard fuzz/replay.c),$(patsubst fuzz/%_fuzz.c,$(BUILD)/fuzz/%_replay,$(wildcard fuzz/*_fuzz.c)))
 
-# The other .c files of test/unit are helpers, linked into each test.
+# The other .c files of test/unit are helpers, linked into each unit test.
 UNIT_HELP := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out %_test.c,$(wildcard test/unit/*.c)))
 
 $(BUILD)/obj/test/%.o: CPPFLAGS_ROOM = -Itest $(if $(findstring /nif_,$@),-isystem $(NIF_INC))$(if $(findstring /node_,$@),-isystem $(EI_INC))
@@ -25,8 +25,9 @@ endef
 $(foreach t,$(UNIT_TESTS:$(BUILD)/%=%),$(eval $(call test_program,$(t),$(UNIT_HELP))))
 $(foreach t,$(STRESS_TESTS:$(BUILD)/%=%),$(eval $(call test_program,$(t),)))
 
-# The same source under libFuzzer: tools/fuzz.sh gives the compiler and flags,
-# those with its main() to none but the target: others may have to be built.
+# Two programs for each fuzz target: TARGET_fuzz with libFuzzer, TARGET_replay for
+# files. tools/fuzz.sh gives the compiler and the flags. FUZZ_LDFLAGS, which adds
+# libFuzzer's main(), is only for TARGET_fuzz.
 define replay_program
 $(BUILD)/fuzz/$(1)_fuzz: $(BUILD)/obj/fuzz/$(1)_fuzz.o $(call test_libs,$(1)) $(TESTPOINT) $(FLAGS_STAMP)
 	@mkdir -p $$(@D)
@@ -39,22 +40,26 @@ $(BUILD)/fuzz/$(1)_replay: $(BUILD)/obj/fuzz/$(1)_fuzz.o $(BUILD)/obj/fuzz/repla
 endef
 $(foreach t,$(patsubst fuzz/%_fuzz.c,%,$(wildcard fuzz/*_fuzz.c)),$(eval $(call replay_program,$(t))))
 
-# Common Test suites and their helpers are compiled here and not beside their
-# sources, so that the tree stays clean and two runs do not disturb each other.
+# Common Test suites and their helpers are compiled into this directory and not
+# beside their sources, so that two runs do not disturb each other.
 CT_DIR := $(BUILD)/ct
-CT_BEAMS := $(patsubst test/ct/%.erl,$(CT_DIR)/%.beam,$(wildcard test/ct/*.erl))
+CT_SOURCES := $(wildcard test/ct/*.erl)
+CT_STAMP := $(BUILD)/ct.stamp
+CT_BEAMS := $(patsubst test/ct/%.erl,$(CT_DIR)/%.beam,$(CT_SOURCES))
 CT_DATA := $(patsubst test/ct/%,$(CT_DIR)/%,$(wildcard test/ct/*_SUITE_data))
 
-$(CT_DIR)/%.beam: test/ct/%.erl $(wildcard include/*.hrl test/ct/*.hrl)
-	@mkdir -p $(@D)
-	$(call say,ERLC,$<)
-	$(Q)$(ERLC) +debug_info +nowarn_export_all -I include -I test/ct -pa $(EBIN) -o $(@D) $<
+$(CT_BEAMS): $(CT_STAMP) ;
+$(CT_STAMP): $(CT_SOURCES) $(wildcard include/*.hrl test/ct/*.hrl) $(call missing,$(CT_BEAMS))
+	@mkdir -p $(CT_DIR)
+	$(call say,ERLC,$(CT_DIR))
+	$(Q)$(ERLC) +debug_info +nowarn_export_all -I include -I test/ct -pa $(EBIN) -o $(CT_DIR) $(call outdated,$?,$(CT_SOURCES),$(CT_BEAMS))
+	@touch $@
 $(CT_DIR)/%_SUITE_data: test/ct/%_SUITE_data
 	@mkdir -p $(@D)
 	@ln -sfn $(CURDIR)/$< $@
 
-# Programs that suites talk to: beside the suites, for that is what `make matrix`
-# takes along.
+# Programs that suites run are beside the suites, because `make matrix` copies
+# that directory.
 CT_TOOLS := $(patsubst test/tools/%.c,$(CT_DIR)/%,$(wildcard test/tools/*.c))
 
 define ct_tool
@@ -65,8 +70,8 @@ $(CT_DIR)/$(1): $(BUILD)/obj/test/tools/$(1).o $(call test_libs,$(1)) $(FLAGS_ST
 endef
 $(foreach t,$(CT_TOOLS:$(CT_DIR)/%=%),$(eval $(call ct_tool,$(t))))
 
-# NIFs that suites load, with the rooms of the NIF in them: only of tests, so they may have
-# of libc and other libraries what they like.
+# NIFs that suites load, linked with the rooms of the NIF. They are for tests
+# only, so they may call any function of libc and other libraries.
 CT_NIFS := $(patsubst test/nif/%.c,$(CT_DIR)/%.so,$(wildcard test/nif/*.c))
 
 $(BUILD)/pic/test/nif/%.o: CPPFLAGS_ROOM = -isystem $(NIF_INC)
@@ -75,7 +80,7 @@ $(CT_DIR)/%.so: $(BUILD)/pic/test/nif/%.o $(call pics_of,nif) $(FLAGS_STAMP)
 	$(call say,LINK,$@)
 	$(Q)$(link) -shared -lgmp -lm
 
-.PHONY: unit-programs stress-programs fuzz-programs ct-beams check test-all bench fuzz matrix cover
+.PHONY: unit-programs stress-programs fuzz-programs ct-beams check soak bench fuzz matrix cover
 unit-programs: $(UNIT_TESTS)
 stress-programs: $(STRESS_TESTS)
 fuzz-programs: $(FUZZ_REPLAYS)
@@ -86,7 +91,12 @@ check:				## install what is missing, build, run all tests; last line: N passed,
 	@$(MAKE) -k all || :
 	@test/run
 
-#: JOBS=N   with `make check`: how many tests run at a time
+#: TIME=3600 SEED=7   with `make soak`: the duration in seconds; the seed of random tests
+soak:				## run floods, kills, random runs, ASan and TSan for TIME seconds (300)
+	@tools/deps.sh check
+	@$(if $(TIME),TIME='$(TIME)') $(if $(SEED),SEED='$(SEED)') test/soak
+
+#: JOBS=N   with `make check`, `make soak`: how many tests run at a time
 #: ONLY='unit:ring ct:inviso_SUITE'   with `make check`: only these groups or tests (test/run --help)
 bench: all			## run the benchmarks, print the table, write build/bench.json
 	@if test -x bench/run; then exec bench/run; else echo 'bench/run is not there' >&2; exit 1; fi

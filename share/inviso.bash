@@ -18,7 +18,7 @@ _inviso_nodes() {
 	echo all
 }
 
-_inviso_words() { # WORDS: those that the word begins with
+_inviso_words() { # WORDS PREFIX: the words that begin with PREFIX
 	local word
 	COMPREPLY=()
 	while IFS= read -r word; do
@@ -30,7 +30,7 @@ _inviso() {
 	local program=$1 word=$2 before=$3 command=
 
 	[ "$COMP_CWORD" -gt 1 ] && command=${COMP_WORDS[1]}
-	# --option=value comes as three words.
+	# bash splits --option=value into three words.
 	if [ "$word" = = ]; then
 		word=
 	elif [ "$before" = = ] && [ "$COMP_CWORD" -ge 2 ]; then
@@ -72,5 +72,5 @@ _inviso() {
 	esac
 }
 
-# Where nothing is known, files.
+# If _inviso gives no words, bash completes names of files.
 complete -o bashdefault -o default -F _inviso inviso

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What INV_TESTPOINT calls in MODE=stress and MODE=tsan, unless the test has
- * an inv_testpoint() of its own: this one is in an archive, so a test's wins.
+ * The default inv_testpoint(), which INV_TESTPOINT calls in MODE=stress and
+ * MODE=tsan. It is in an archive, so the linker leaves it out of a test that
+ * defines inv_testpoint().
  *
- * INV_KILL_AT=NAME or NAME:N kills the process the Nth time it gets there.
+ * With INV_KILL_AT=NAME:N, the process is killed when it passes the test point
+ * NAME for the Nth time; without :N, the first time.
  */
 #include <signal.h>
 #include <stdatomic.h>

@@ -3,31 +3,36 @@
 %%%
 %%%   escript tools/beam25.escript FILE.beam...
 %%%
-%%% The compiler was told not to use newer instructions (tools/erlc25). What
-%%% remains are two things about the container: literals are stored plain where
-%%% 25 wants them compressed, and the header names an instruction that the code
-%%% does not use. Fails, naming it, if the code does use a newer one.
+%%% The compiler's options already avoid newer instructions (tools/erlc25). This
+%%% program makes two more changes: it compresses the literals, and it writes the
+%%% number of OTP 25's last instruction into the header. If the code uses a newer
+%%% instruction, it prints the instruction, does not change the file, and fails at
+%%% the end.
 
-%% OTP 25's last instruction, badrecord/1.
+%% The number of the last instruction of OTP 25, badrecord/1.
 -define(LAST_OPCODE, 180).
-%% What 26 and later added; beam_disasm gives names and not numbers.
+%% Instructions that OTP 26 and later have added, by name, because beam_disasm
+%% returns no numbers.
 -define(NEWER, [update_record, bs_match, executable_line, debug_line, bif3]).
 
 main(Files) ->
-    lists:foreach(fun convert/1, Files).
+    Converted = [convert(File) || File <- Files],
+    halt(case lists:all(fun(Is) -> Is end, Converted) of true -> 0; false -> 1 end).
 
 convert(File) ->
     case newer_instructions(File) of
         [] ->
             {ok, _Module, Chunks} = beam_lib:all_chunks(File),
             {ok, Beam} = beam_lib:build_module([chunk(C) || C <- Chunks]),
-            ok = file:write_file(File, Beam);
+            ok = file:write_file(File, Beam),
+            true;
         Found ->
             io:format(standard_error,
                       "~ts: will not load on OTP 25, which has no such "
                       "instructions: ~w~n(bs_match: patterns on binaries; "
                       "use binary:part/2, binary:decode_unsigned/1, ...)~n",
-                      [File, Found])
+                      [File, Found]),
+            false
     end.
 
 newer_instructions(File) ->

@@ -2,13 +2,13 @@
 # Makes a small Debian chroot with the Erlang/OTP of another release, for
 # `make matrix`. Prints its directory on stdout; everything else on stderr.
 #
-#   tools/chroot.sh trixie|forky|...      make it if it is not there
-#   tools/chroot.sh --path SUITE          only say where it is; fails if it is not finished
-#   tools/chroot.sh --base                the directory for what is downloaded and made
+#   tools/chroot.sh trixie|forky|...      make it if it does not exist
+#   tools/chroot.sh --path SUITE          only print its path; fails if it is not complete
+#   tools/chroot.sh --base                the directory for downloads and chroots
 #   tools/chroot.sh --mirror              the Debian mirror of this machine
 #
-# Exit status: 0 it is there, 77 it cannot be made here (the reason is on
-# stderr), 1 making it failed.
+# Exit status: 0 the chroot exists, 77 it cannot be made on this machine (the
+# reason is on stderr), 1 making it failed.
 set -eu
 
 include=erlang-base,erlang-dev,erlang-runtime-tools,erlang-proper
@@ -17,8 +17,9 @@ include=$include,erlang-snmp,erlang-ssh,erlang-syntax-tools,erlang-tools
 include=$include,erlang-xmerl,libjs-jquery,libjs-jquery-tablesorter
 include=$include,util-linux,iproute2,procps
 
-# Depends on a graphical debugger, and so on a desktop's worth of libraries,
-# which no test asks for: unpacked alone.
+# This package depends on a graphical debugger, which needs many libraries that
+# no test needs. So the files of this package are unpacked without its
+# dependencies.
 unpack_only=erlang-common-test
 
 say() { printf 'chroot.sh: %s\n' "$*" >&2; }
@@ -34,8 +35,8 @@ base_dir() {
 	fi
 }
 
-# apt knows its own configuration best: the site of the main archive, be it in
-# a .list or a .sources file. Security and update archives have no base system.
+# Prints the site of the main archive in apt's configuration. Security and update
+# archives have no base system.
 mirror() {
 	# shellcheck disable=SC2016  # apt expands these, not the shell
 	apt-get indextargets --format '$(SITE) $(RELEASE) $(COMPONENT)' \
@@ -44,7 +45,8 @@ mirror() {
 	     $1 ~ /^(https?|file):/ { print $1; exit }'
 }
 
-# debootstrap downloads with wget, which heeds the environment only.
+# debootstrap downloads with wget, which reads proxies from the environment
+# only.
 use_apt_proxy() {
 	for scheme in http https; do
 		eval "now=\${${scheme}_proxy:-}"
@@ -58,8 +60,8 @@ use_apt_proxy() {
 	done
 }
 
-# A release younger than this machine's debootstrap has no script of its own:
-# what works for sid works for it.
+# debootstrap has no script for a release that is newer than itself. The script
+# for sid works for such a release.
 script_for() {
 	dir=/usr/share/debootstrap/scripts
 	if [ -e "$dir/$1" ]; then echo "$dir/$1"; else echo "$dir/sid"; fi
@@ -74,7 +76,8 @@ bootstrap() { # SUITE DIR [OPTION...]
 		>"$log" 2>&1 </dev/null
 }
 
-# The file and its checksum, from the package list that debootstrap verified.
+# Downloads a package and unpacks its files. The package list, which debootstrap
+# has verified, has the path and the checksum.
 unpack_deb() { # DIR PACKAGE
 	set -- "$1" "$(awk -v RS= -v want="Package: $2" \
 		'index($0, want "\n") == 1' "$1"/var/lib/apt/lists/*_Packages)"
@@ -97,7 +100,8 @@ make_chroot() { # SUITE DIR
 
 bootstrap_verified() { # SUITE DIR
 	if bootstrap "$1" "$2"; then return; fi
-	# Signed with a key that this machine's keyring is too old for.
+	# The archive is signed with a newer key than this machine's keyring
+	# has.
 	if grep -qiE 'unknown key|NO_PUBKEY|invalid Release signature' "$log"; then
 		say "$1: the archive's key is unknown here; taking it unverified, for tests only"
 		if bootstrap "$1" "$2" --no-check-gpg; then return; fi
@@ -116,7 +120,7 @@ suite=${1:?usage: tools/chroot.sh [--path] SUITE}
 base=$(base_dir)
 root=$base/$suite
 
-# The stamp is written last: a chroot without one was interrupted.
+# The stamp is written last, so a chroot without it is incomplete.
 if [ -e "$root/.inviso-chroot" ]; then echo "$root"; exit 0; fi
 [ -z "$only_path" ] || exit 1
 
@@ -129,7 +133,7 @@ use_apt_proxy
 
 mkdir -p "$base"
 exec 9>"$base/$suite.lock"
-flock 9		# another run may be making the same one: then wait for it
+flock 9		# waits for another run that makes the same chroot
 if [ ! -e "$root/.inviso-chroot" ]; then
 	say "making $root (a minute or two)"
 	make_chroot "$suite" "$root" || { say "$suite: failed, see $root.log"; exit 1; }

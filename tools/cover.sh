@@ -1,6 +1,6 @@
 #!/bin/sh
-# Line coverage of the unit tests, a line for each room; `make cover` builds
-# the tests and calls this. gcov comes with gcc.
+# Line coverage of the unit tests, one line for each room. `make cover` builds
+# the tests and calls this. gcov is part of gcc.
 set -eu
 cd "$(dirname "$0")/.."
 find build/cover -name '*.gcda' -delete

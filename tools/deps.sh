@@ -3,9 +3,9 @@
 #
 #   tools/deps.sh build|check|lint|all
 #
-# A section brings those above it along. Asks nothing and does nothing when all
-# is there. Without root or a sudo that asks no password it names what is
-# missing and fails.
+# A section includes the sections above it. The script asks nothing, and does
+# nothing if no package is missing. Without root, or a sudo without a password,
+# it names the missing packages and fails.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -18,7 +18,7 @@ wanted() { # SECTION
 }
 
 missing() { # SECTION
-	# dpkg-query fails when it does not know one; what it prints is still right.
+	# dpkg-query fails if it does not know a package, but prints the others.
 	# shellcheck disable=SC2016,SC2046  # dpkg's own ${}; one word a package
 	installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' \
 		$(wanted "$1") 2>/dev/null | awk '$2 == "installed" { print $1 }')
@@ -63,7 +63,23 @@ if ! can_be_root; then
 		"$packages" "$packages" >&2
 	exit 1
 fi
+
+# RabbitMQ's package starts a server, now and at each boot, but tests start
+# their own. Debian's scripts ask this program before they start a service.
+policy=/usr/sbin/policy-rc.d
+no_services() {
+	[ ! -e $policy ] || return 0
+	trap 'as_root rm -f $policy' EXIT
+	trap 'exit 1' HUP INT TERM
+	printf '#!/bin/sh\nexit 101\n' | as_root tee $policy >/dev/null
+	as_root chmod 755 $policy
+}
+
 printf 'installing: %s\n' "$packages"
+no_services
 apt_get update
 # shellcheck disable=SC2086  # a list of words
 apt_get install -y --no-install-recommends $packages >/dev/null
+case " $packages" in
+*' rabbitmq-server '*) as_root systemctl disable rabbitmq-server >/dev/null 2>&1 || : ;;
+esac

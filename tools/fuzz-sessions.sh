@@ -1,13 +1,15 @@
 #!/bin/sh
 # Plays random scripts of trace sessions (test/ct/inviso_sessions_gen.erl) with
-# our sessions here, and with OTP 27's own in a chroot, and tells what differs,
-# made small. `make fuzz T=sessions SECS=60` calls this.
+# inviso's sessions on this machine and with OTP 27's own sessions in a chroot. If
+# the outcomes of a script differ, prints the smallest part of the script whose
+# outcomes differ. `make fuzz T=sessions SECS=60` calls this.
 #
 #   tools/fuzz-sessions.sh SECS [SEED]
 #
-# From SEED on, for SECS seconds and at least one script, up to ten differences.
-# A script that differs once and then no more is only counted. Exit status: 0 no
-# difference, 77 there is no chroot and none can be made.
+# The first script has the seed SEED. The program ends after SECS seconds or ten
+# differences, but plays at least one script. A difference that does not occur in
+# a second run is only counted. Exit status: 0 no difference, 77 no chroot can be
+# made.
 set -eu
 cd "$(dirname "$0")/.."
 root=$(tools/chroot.sh trixie)

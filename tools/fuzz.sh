@@ -1,10 +1,10 @@
 #!/bin/sh
 # Fuzzes one target with clang's libFuzzer; `make fuzz T=log SECS=60`. The target
-# `sessions' has no libFuzzer, but OTP 27 to compare with (tools/fuzz-sessions.sh).
+# `sessions' compares random scripts with OTP 27 instead (tools/fuzz-sessions.sh).
 #
-# New inputs that reach new code go to build/fuzz/TARGET/found, and what crashed
-# to build/fuzz/TARGET/crash-*. Minimise what is worth keeping, and add it to
-# fuzz/corpus/TARGET.
+# Inputs that reach new code go to build/fuzz/TARGET/found, and inputs that crash
+# to build/fuzz/TARGET/crash-*. Minimise those that are worth keeping, and add
+# them to fuzz/corpus/TARGET.
 set -eu
 cd "$(dirname "$0")/.."
 target=$1 secs=$2
@@ -16,8 +16,8 @@ if [ -z "$target" ] || [ ! -e "fuzz/${target}_fuzz.c" ]; then
 fi
 tools/deps.sh lint
 
-# clang's objects have a build directory of their own; MODE=asan gives the
-# flags, fuzzer-no-link the coverage the fuzzer steers by.
+# Objects compiled by clang have a build directory of their own. MODE=asan
+# gives the flags, and fuzzer-no-link the coverage that guides the fuzzer.
 dir=build/fuzz/$target
 mkdir -p "$dir/found" "fuzz/corpus/$target"
 unset MAKEFLAGS MFLAGS MAKELEVEL

@@ -1,21 +1,22 @@
 #!/bin/sh
-# The static checks; `make lint` calls this. Every check runs, each says what
-# it found, and the exit status tells whether all were content.
+# The static checks; `make lint` calls this. Every check runs and prints its
+# findings. The exit status is 0 if there are none.
 #
-#   tools/lint.sh [CHECK...]     names as printed
+#   tools/lint.sh [CHECK...]     only these checks, with the names that it prints
 #
-# LINT_CPPFLAGS and LINT_NIF come from the makefile.
+# LINT_CPPFLAGS, LINT_NIFS and LINT_CALLS come from the makefile.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 export LINT_CPPFLAGS="${LINT_CPPFLAGS:--D_GNU_SOURCE -Ic_src} -Itest -Ifuzz"
 
-c_files() { # the C sources under these directories that exist
+c_files() { # prints the C sources
 	find c_src test fuzz bench demo -name '*.[ch]' -not -path '*/build/*' \
 		2>/dev/null | LC_ALL=C sort
 }
 
-erl_sources() { # those of the application
-	find src -name '*.erl' | LC_ALL=C sort
+erl_sources() { # prints the Erlang sources of src/, behaviours first
+	find src -name '*.erl' -exec grep -l '^-callback' {} + | LC_ALL=C sort
+	find src -name '*.erl' -exec grep -L '^-callback' {} + | LC_ALL=C sort
 }
 
 shell_files() {
@@ -28,8 +29,8 @@ shell_files() {
 	done
 }
 
-# Newer releases of these two format and find other things: what is pinned is
-# Debian 12's. Elsewhere their checks are skipped, which is exit status 77.
+# clang-format and clang-tidy differ between releases, so Debian 12's release is
+# required. With another release their checks are skipped, with status 77.
 LLVM=14
 pinned() { # PROGRAM
 	case $("$1" --version 2>&1) in
@@ -56,7 +57,7 @@ lint_tidy() {
 	c_files | grep '\.c$' | xargs -r -P "$(nproc)" -n 1 tools/tidy.sh
 }
 
-# The checks are checked: clang-tidy must report what is planted.
+# Tests of the checks: clang-tidy must report the planted mistakes.
 lint_planted() {
 	pinned clang-tidy || return
 	found=$(clang-tidy --quiet tools/planted.c -- -std=c11 2>/dev/null)
@@ -68,18 +69,60 @@ lint_planted() {
 	done
 }
 
-lint_layers() { tools/check-layers; }
+# Checks c_src/LAYERS, and tests this check with planted mistakes.
+lint_layers() {
+	tools/check-layers || return
+	planted_layers 'low:|high: low' '#include "low/l.h"' '' ||
+		{ echo 'planted: what is right is refused'; return 1; }
+	for layers in 'low: high|high: low' 'high: low|low:' 'low:' 'low:|high:' 'low:|mid:|high: low mid'; do
+		if planted_layers "$layers" '#include "low/l.h"' ''; then
+			echo "planted: $layers is let through"
+			return 1
+		fi
+	done
+	if planted_layers 'low:|high: low' '#include "low/l.h"' '#include "high/h.h"'; then
+		echo 'planted: an upward include is let through'
+		return 1
+	fi
+}
+
+planted_layers() { # LAYERS-WITH-BARS HIGH-HEADER LOW-HEADER
+	planted_dir=$(mktemp -d)
+	mkdir -p "$planted_dir/c_src/low" "$planted_dir/c_src/high"
+	echo "$1" | tr '|' '\n' >"$planted_dir/c_src/LAYERS"
+	echo "$2" >"$planted_dir/c_src/high/h.h"
+	echo "$3" >"$planted_dir/c_src/low/l.h"
+	tools/check-layers "$planted_dir" >/dev/null 2>&1
+	planted_status=$?
+	rm -r "$planted_dir"
+	return "$planted_status"
+}
+
+lint_rooms() {
+	tools/check-rooms && tools/check-rooms --planted
+}
 
 lint_names() { tools/check-names; }
 
-# A file this long holds two nouns, a function this long does two things. (A .inc
-# file has the cases of one switch.)
+# One table of options: include/inviso_options.hrl and the manual must agree
+# with it.
+lint_options() { tools/options --check; }
+
+# Limits the sizes: files to 1000 lines, C functions to 90, Erlang functions to
+# 100. A larger file or function does more than one thing. A .inc file, which has
+# the cases of one switch, has no limit.
 lint_sizes() {
 	bad_sizes=
 	{ c_files; erl_sources; } | xargs -r wc -l | awk '$2 != "total" && $1 > 1000 {
 		print $2 ": " $1 " lines, over 1000"; bad = 1 }
 	END { exit bad }' || bad_sizes=1
-	find c_src -name '*.c' -exec awk '
+	c_files | xargs -r awk "$LONG_C" || bad_sizes=1
+	erl_sources | xargs -r awk "$LONG_ERL" || bad_sizes=1
+	planted_sizes || bad_sizes=1
+	[ -z "$bad_sizes" ]
+}
+
+LONG_C='
 	FNR == 1 { begin = 0 }
 	/^\{$/ { begin = FNR }
 	/^\}/ && begin {
@@ -89,9 +132,11 @@ lint_sizes() {
 		}
 		begin = 0
 	}
-	END { exit bad }' {} + || bad_sizes=1
-	erl_sources | xargs -r awk '
+	END { exit bad }'
+# The full stop at the end of a comment does not end a function.
+LONG_ERL='
 	FNR == 1 { begin = 0 }
+	/^[ \t]*%/ { next }
 	/^[a-z]/ && !begin { begin = FNR }
 	/\.[ \t]*(%.*)?$/ && begin {
 		if (FNR - begin >= 100) {
@@ -100,8 +145,37 @@ lint_sizes() {
 		}
 		begin = 0
 	}
-	END { exit bad }' || bad_sizes=1
-	[ -z "$bad_sizes" ]
+	END { exit bad }'
+
+# Tests the limits: a function of the largest size passes, and a function with
+# one more line is found.
+planted_sizes() {
+	if ! planted_c 90 | awk "$LONG_C" || ! planted_erl 100 | awk "$LONG_ERL"; then
+		echo 'planted: a function that is short enough is refused'
+		return 1
+	fi
+	if planted_c 91 | awk "$LONG_C" >/dev/null || planted_erl 101 | awk "$LONG_ERL" >/dev/null; then
+		echo 'planted: a function that is too long is let through'
+		return 1
+	fi
+}
+
+planted_c() { # LINES after the first
+	printf 'static int f(void)\n{\n'
+	yes '	g();' | head -n "$(($1 - 1))"
+	echo '}'
+}
+
+planted_erl() { # LINES
+	printf 'f() ->\n    %%%% A comment.\n'
+	yes '    g(),' | head -n "$(($1 - 3))"
+	echo '    g().'
+}
+
+# Git treats a file with a NUL byte as binary, and does not show its changes.
+lint_bytes() {
+	git ls-files --eol -- . ':!fuzz/corpus' ':!test/frozen' ':!test/golden' |
+	awk -F '\t' '$1 ~ /w\/-text/ { print $2 ": has a NUL"; bad = 1 } END { exit bad }'
 }
 
 lint_headers() {
@@ -110,8 +184,18 @@ lint_headers() {
 }
 
 lint_nif() {
-	[ -n "${LINT_NIF:-}" ] || return 0
-	tools/check-nif-symbols "$LINT_NIF"
+	bad_nif=
+	for so in ${LINT_NIFS:-}; do
+		tools/check-nif-symbols "$so" || bad_nif=1
+	done
+	[ -z "$bad_nif" ]
+}
+
+# Checks how much stack an event takes, with the call graphs of `make lint`.
+lint_stack() {
+	[ -n "${LINT_CALLS:-}" ] || { echo 'no call graphs; make lint with gcc has them'; return 77; }
+	# shellcheck disable=SC2086  # names of files
+	tools/check-stack $LINT_CALLS && tools/check-stack --planted "${CC:-gcc}"
 }
 
 lint_man() {
@@ -126,8 +210,9 @@ lint_spelling() {
 }
 
 lint_shell() {
-	# Not: "expressions don't expand in single quotes" (awk programs), and
-	# "unreachable" (functions called by a name in a variable).
+	# Two checks are off: "expressions don't expand in single quotes", for
+	# awk programs, and "unreachable", for functions whose names are in
+	# variables.
 	shell_files | xargs -r shellcheck -x -P SCRIPTDIR -e SC2016,SC2317
 }
 
@@ -138,11 +223,13 @@ lint_erlang() {
 	rm -rf build/lint/listings
 	mkdir -p build/lint/listings
 	# shellcheck disable=SC2046  # names of modules
-	erlc -Werror -Wall +warn_obsolete_guard -I include -o build/lint/listings $(erl_sources) || return 1
-	# For patterns on binaries OTP 29's compiler has only instructions that 25
-	# lacks (tools/erlc25): use binary:part/2, binary:decode_unsigned/1, ...
+	erlc -Werror -Wall +warn_obsolete_guard -I include -pa build/lint/listings \
+		-o build/lint/listings $(erl_sources) || return 1
+	# The sources must not match on binaries: OTP 29's compiler makes
+	# instructions for this that OTP 25 lacks (tools/erlc25). Use
+	# binary:part/2, binary:decode_unsigned/1, ...
 	# shellcheck disable=SC2046  # names of modules
-	erlc -S -I include -o build/lint/listings $(erl_sources)
+	erlc -S -I include -pa build/lint/listings -o build/lint/listings $(erl_sources)
 	for listing in build/lint/listings/*.S; do
 		awk -v module="$(basename "$listing" .S)" '
 		/^{function,/ { where = $0 }
@@ -152,7 +239,6 @@ lint_erlang() {
 	[ -z "$bad_erlang" ]
 }
 
-# The module trace of OTP 27 is unknown here.
 lint_dialyzer() {
 	command -v dialyzer >/dev/null || { echo 'no dialyzer'; return 77; }
 	[ -n "$(find src -name '*.erl')" ] || return 0
@@ -162,11 +248,11 @@ lint_dialyzer() {
 		dialyzer --quiet --build_plt --output_plt "$plt" --apps erts \
 			kernel stdlib runtime_tools >/dev/null || return 1
 	# shellcheck disable=SC2046  # names of modules
-	erlc +debug_info -I include -o build/lint/dialyzed $(erl_sources) || return 1
+	erlc +debug_info -I include -pa build/lint/dialyzed -o build/lint/dialyzed $(erl_sources) || return 1
 	dialyzer --quiet --plt "$plt" build/lint/dialyzed/*.beam
 }
 
-checks=${*:-layers names headers sizes format erlang dialyzer shell spelling man nif planted tidy}
+checks=${*:-layers rooms names options headers sizes bytes format erlang dialyzer shell spelling man nif stack planted tidy}
 bad=0
 for check in $checks; do
 	out=$("lint_$check" 2>&1)

@@ -1,15 +1,16 @@
 #!/usr/bin/env escript
-%%% Prepares beams for loading, which finds instructions and formats that this
-%%% OTP does not have, and runs nothing of them:
+%%% Checks that this OTP can load beams. Each beam is prepared for loading, which
+%%% fails if the beam has instructions or formats that this OTP does not have. No
+%%% code of the beams runs.
 %%%
 %%%   escript tools/load-beams.escript DIRECTORY
 %%%
-%%% A line of TAP for each.
+%%% Prints a line in the format TAP for each beam.
 
 main([Directory]) ->
     Files = lists:sort(filelib:wildcard(filename:join(Directory, "*.beam"))),
     Results = [load(File) || File <- Files],
-    %% The VM's own report of why comes late.
+    %% If loading fails, the VM prints the reason some time later.
     timer:sleep(200),
     halt(case lists:all(fun(Ok) -> Ok end, Results) of true -> 0; false -> 1 end).
 

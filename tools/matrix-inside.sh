@@ -1,7 +1,7 @@
 #!/bin/sh
-# The half of tools/matrix.sh that runs in name spaces of its own: mounts what
-# the tests need, copies the tree into the chroot and runs them there. All of it
-# ends with the name spaces.
+# The part of tools/matrix.sh that runs in name spaces of its own: mounts file
+# systems for the tests, copies the tree into the chroot, and runs the tests
+# there. All processes and mounts end with the name spaces.
 #
 #   tools/matrix-inside.sh CHROOT RESULTS TEST-RUN-ARGUMENT...
 set -eu
@@ -13,6 +13,7 @@ in_chroot() {
 	chroot "$root" /usr/bin/env -i HOME=/root LANG=C.UTF-8 \
 		PATH=/usr/sbin:/usr/bin:/sbin:/bin INVISO_NO_BUILD=1 \
 		CT_TIMEOUT="${CT_TIMEOUT:-1800}" CI="${CI:-}" JOBS="$JOBS" \
+		RERUN="${RERUN:-}" \
 		${INVISO_MATCH_CASES:+INVISO_MATCH_CASES="$INVISO_MATCH_CASES"} \
 		"$@"
 }
@@ -32,18 +33,19 @@ tar -cf - --exclude=./.git --exclude=./build --exclude=./fuzz . | tar -xf - -C "
 if [ -d build/release/ct ]; then cp -RL build/release/ct "$tree/build/release/"; fi
 mount --bind "$results" "$tree/build/test-logs"
 
-# Short node names want the name of this machine resolved, and to no other.
+# With short node names, the name of this machine must resolve to this machine.
 printf '127.0.0.1 localhost\n127.0.1.1 %s\n' "$(uname -n)" >"$root/tmp/hosts"
 : >>"$root/etc/hosts"
 mount --bind "$root/tmp/hosts" "$root/etc/hosts"
 
-# The other way round, too: beams made by this release, for the oldest to load.
+# The chroot's release compiles src/. The oldest release must load the beams.
 mkdir -p "$results/ebin"
 in_chroot sh -c 'cd /srv/inviso && tools/erlc25 -o build/test-logs/ebin \
 	+debug_info +deterministic -I include $(find src -name "*.erl")' >"$results/erlc.log" 2>&1 || :
 
-# What is tested is what the other machine built, but not the tests themselves:
-# they match on binaries, for which 25 and 29 have no instruction in common.
+# The tests are compiled in the chroot, because they match on binaries, for which
+# OTP 25 and 29 have no common instruction. All other files are copies of the
+# tree's.
 in_chroot sh -c 'cd /srv/inviso && erlc -I include -I test/ct -pa ebin \
 	-o build/release/ct test/ct/*.erl' >"$results/erlc-ct.log" 2>&1 || :
 

@@ -1,12 +1,12 @@
 #!/bin/sh
-# A cluster of nodes of several OTP releases, this machine's and those of
-# chroots, and one command over all of them: what they do is shown in one order
-# of time, and recorded with nothing that goes uncounted.
+# Starts a cluster with a node of this machine's OTP release and a node of each
+# chroot's release. The command must show the events of all nodes in the order of
+# time, and must record or count each event.
 #
 #   unshare --mount --pid --net --fork --kill-child \
 #       sh tools/matrix-mixed.sh CHROOT...
 #
-# tools/matrix.sh calls it so. All that it starts and mounts ends with the name
+# tools/matrix.sh calls it in this way. Its processes and mounts end with the name
 # spaces. Prints TAP.
 # shellcheck disable=SC2317  # functions that until_so calls
 set -u
@@ -33,7 +33,7 @@ ok() { # STATUS WHAT
 	fi
 }
 
-# Waits for something that comes by itself, a minute at most.
+# Waits until a command succeeds, for at most a minute.
 until_so() { # COMMAND...
 	tries=600
 	until "$@"; do
@@ -43,7 +43,8 @@ until_so() { # COMMAND...
 	done
 }
 
-# Tells what of ours is loaded when asked to, and makes so many calls.
+# The program of each node: it makes calls, and writes into files which modules of
+# inviso are loaded. Files with the names "go" and "check" start these steps.
 calls=200000
 program='
 Wait = fun Wait(File) -> case file:delete(File) of
@@ -92,7 +93,7 @@ all_trace() {
 	timeout 60 "$inviso" status -n "$names" --json >out 2>err &&
 	[ "$(grep -c '"state":"tracing"' out)" -eq "$count" ]
 }
-number() { # KEY: of the last line of out
+number() { # KEY: prints the number with this key in the last line of out
 	sed -n '$s/.*"'"$1"'":\([0-9]*\).*/\1/p' out
 }
 
@@ -100,28 +101,28 @@ until_so all_say up
 ok $? "$count nodes of different releases are up"
 
 timeout 60 "$inviso" status -n "$names" --json >out 2>err
-ok $? 'status of all of them'
+ok $? 'status of all nodes'
 [ "$(sed -n 's/.*"otp":"\([0-9]*\).*/\1/p' out | sort -u | wc -l)" -eq $count ]
 ok $? "they are of $count releases"
 
 timeout 60 "$inviso" trace -n "$names" --events $((count * 100)) --json \
 	'lists:seq/2' >out 2>err
-ok $? 'trace over all of them'
+ok $? 'trace on all nodes'
 [ "$(wc -l <out)" -eq $((count * 100)) ]
-ok $? 'shows so many events'
+ok $? 'shows the requested number of events'
 [ "$(sed -n 's/.*"node":"\([^"]*\).*/\1/p' out | sort -u | wc -l)" -eq $count ]
-ok $? 'of all of them'
+ok $? 'shows events of all nodes'
 sed 's/^{"ts":\([0-9]*\).*/\1/' out | sort -nc
-ok $? 'in the order of time'
+ok $? 'shows them in the order of time'
 
 "$inviso" record -n "$names" --for 150s --json -o logs \
 	"lists:last/1 [{'_',[],[]}]" >record.out 2>record.err &
 record=$!
 until_so all_trace
-ok $? 'record over all of them'
+ok $? 'record on all nodes'
 tell_all go
 until_so all_say finished
-ok $? 'who make calls'
+ok $? 'all nodes make their calls'
 kill -TERM $record
 wait $record
 status=$?
@@ -135,9 +136,9 @@ recorded=$(number recorded) lost=$(number lost)
 ok $? "it counts the $((count * calls)) calls that were made"
 timeout 200 "$inviso" merge -f json -o merged logs/*.log 2>err
 [ $? -eq $status ] && [ "$(grep -c '"tag":' merged)" -eq "$recorded" ]
-ok $? 'one timeline has all that were recorded'
+ok $? 'one timeline has all recorded calls'
 sed -n 's/^{"ts":\([0-9]*\).*/\1/p' merged | sort -nc
-ok $? 'in the order of time, too'
+ok $? 'the timeline is in the order of time'
 
 tell_all check
 until_so all_say checked
@@ -146,8 +147,8 @@ for dir in $dirs; do
 	find "$dir" -name 'inviso*'
 done >out
 [ ! -s out ]
-ok $? 'nothing of it is left on them'
+ok $? 'nothing of inviso is left on the nodes'
 
 echo "1..$n"
-# Their name space ends with this process, and they with it.
+# The nodes end with their name space, which ends with this process.
 exit $bad

@@ -1,25 +1,26 @@
 #!/bin/sh
-# Runs the Common Test suites on other OTP releases, with what was built here:
-# a NIF, a spooler and beams made with the oldest release have to load in the
-# newer ones. `make matrix` calls this after building.
+# Runs the Common Test suites on other OTP releases, with the products of this
+# machine: the NIFs, the spooler and the beams that the oldest release has made
+# must work with newer releases. `make matrix` calls this after building.
 #
 #   tools/matrix.sh [SUITE...]    Debian suites; default: trixie (OTP 27) and forky (OTP 29)
 #
-# For each, all at the same time: a chroot (tools/chroot.sh), a copy of the tree
-# in it, and test/run inside, in name spaces of its own: whatever the tests leave
-# running or mounted ends with them, even after kill -9. Then the beams that the
-# other release made of src/ are loaded here. Results are in build/matrix/SUITE/.
-# ONLY='ct:NAME' runs only these tests, JOBS=N so many of them at a time.
+# Each release has a chroot (tools/chroot.sh) with a copy of the tree. It runs
+# test/run in its own name spaces, at the same time as other releases. Processes
+# and mounts that tests leave end with the name spaces, even after kill -9. Then
+# this machine's release loads the beams that the other release has compiled.
+# Results are in build/matrix/SUITE/. ONLY='ct:NAME' runs only these tests, and
+# JOBS=N runs N of them at a time.
 #
-# At the end one command works on a cluster of all these releases and this
-# machine's (tools/matrix-mixed.sh; ONLY=mixed runs that alone).
+# At the end a command traces a cluster with a node of each release
+# (tools/matrix-mixed.sh; ONLY=mixed runs only this).
 #
 # Last line: N passed, N failed[, N skipped].
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
-# Of each release; all of them run at once.
-JOBS=${JOBS:-$(($(nproc) + 1))}
+# The number of jobs for each release; all releases run at once.
+JOBS=${JOBS:-$((2 * $(nproc)))}
 export JOBS
 
 passed=0 failed=0 skipped=0
@@ -64,7 +65,7 @@ add_counts() { # OUTPUT SUITE
 	passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + ${3:-0}))
 }
 
-# Counts the lines of tools/load-beams.escript.
+# Counts the results of tools/load-beams.escript.
 count_loads() { # SUITE here|there WHAT
 	log=$results/load-$2.log
 	ok=$(grep -c '^ok ' "$log") not_ok=$(grep -c '^not ok ' "$log")
@@ -80,7 +81,7 @@ count_loads() { # SUITE here|there WHAT
 }
 
 load_newer_beams() { # SUITE
-	for source in src/*.erl src/*/*.erl; do
+	for source in src/*/*.erl; do
 		[ -e "$source" ] || continue
 		[ -e "$results/ebin/$(basename "$source" .erl).beam" ] ||
 			fail "matrix $1: erlc there does not compile $source: $results/erlc.log"
@@ -90,7 +91,7 @@ load_newer_beams() { # SUITE
 	count_loads "$1" here 'beams of that release'
 }
 
-# Each point of what is printed counts.
+# Counts each test point in the output.
 mixed() { # CHROOT...
 	log=build/matrix/mixed
 	timeout -k 10 600 unshare --mount --pid --net --fork --kill-child \

@@ -1,55 +1,49 @@
 #!/bin/sh
-# Runs the test suites that OTP 27 has for tracing against our module in the
-# place of its `trace', on the release that is installed: a yardstick for the
-# sessions of OTP 25 and 26. The suites come from Debian's source package, are
-# compiled as they are (but for what tools/otp_suites.erl says) and run in a
-# scratch directory.
+# Runs OTP 27's test suites for tracing on the installed release, with inviso's
+# module in place of `trace'. This shows whether inviso's sessions on OTP 25 and 26
+# behave like OTP 27's. The suites come from Debian's source package; the changes
+# to them are in tools/otp_suites.erl. They run in a scratch directory.
 #
 #   tools/otp-suites.sh [-m MODE[,MODE...]] [-j N] [-k] [SUITE[:CASE]...]
 #
 #   SUITE    its name, with or without _SUITE; default: all
-#   -m MODE  one of these; default: all of them but the last
-#              plain                 the tests use a session of ours, and there is
-#                                    no other: each suite begins with an engine
-#                                    that nothing has been asked for
-#              dynamic_pre_session   beside one that was opened before
-#              dynamic_post_session  beside one in which each pattern that a test
-#                                    sets is set afterwards, too, to count calls
-#              dynamic_pre_post      beside both. The others are to notice nothing
-#              legacy_pre_session    the tests use erlang:trace/3, beside
-#              legacy_post_session   sessions of ours, which leave all that the
-#              legacy_pre_post       tests trace as it is: of their flags and
-#                                    patterns nothing is in the VM, as no event
-#                                    could come of them, and their counters rest
-#                                    beside global patterns of the tests
-#              ungrouped             the cases that know no modes
-#              legacy                nothing of ours: what the release itself can
-#   -j N     run N modes at the same time (default: 1). Most cases wait most of
-#            the time. Those of trace_call_time compare what calls took with a
-#            clock: on a busy machine one may fail (time_error)
+#   -m MODE  one of these; default: all modes but the last
+#              plain                 the tests use a session, and there is no other
+#              dynamic_pre_session   another session is opened before
+#              dynamic_post_session  another session sets each pattern of a test
+#                                    afterwards, to count calls
+#              dynamic_pre_post      both other sessions, which must get no events
+#              legacy_pre_session    the tests use erlang:trace/3, and there are
+#              legacy_post_session   the same other sessions, which must not change
+#              legacy_pre_post       what the tests trace
+#              ungrouped             the cases that have no modes
+#              legacy                erlang:trace/3 alone, without inviso
+#   -j N     run N modes at the same time (default: 1): most cases mostly wait.
+#            Cases of trace_call_time compare times of calls with a clock, and may
+#            fail on a busy machine (time_error)
 #   -k       keep the directory, with Common Test's own logs
 #
-# Prints `MODE SUITE:CASE RESULT', below a case that failed or was skipped its
-# reason; then the counts of each mode, and last `N passed, N failed,
+# Prints `MODE SUITE:CASE RESULT', with the reason below a case that failed or was
+# skipped; then the counts of each mode; and at last `N passed, N failed,
 # N unattainable, N skipped'. The results:
 #
 #   ok, failed, skipped
-#   unattainable         it failed, and tools/otp-suites.known says so for this
-#                        mode or for all, and for that reason. If the reason is
-#                        another, the case has failed
-#   ok, listed as known  it is in tools/otp-suites.known and did not fail: counts
-#                        as failed, for the list has to be true. So does an entry
-#                        of the list that no case of a run of everything has. On
-#                        releases other than the list's neither is looked at
+#   unattainable         the case failed with the reason that it has in
+#                        tools/otp-suites.known, the list of known failures
+#   ok, listed as known  the case is in the list and did not fail; counts as failed
 #
-# A suite runs in a node of its own for each mode: when that goes down, its case
-# has failed and the rest is not run.
+# A run of all cases also counts an entry of the list as failed if it belongs to
+# no case. On releases other than the list's own, such entries and listed cases
+# that pass are allowed.
 #
-# OTP_SUITES_TRACE=DIR takes the module `trace' from there instead of ours.
+# Each suite runs in a new node for each mode. If the node dies, its current case
+# has failed, and the suite's other cases are not run.
+#
+# OTP_SUITES_TRACE=DIR takes the module `trace' from DIR instead of inviso's.
 # OTP_SUITES_TIMEOUT: seconds for a suite in a mode (1800).
 #
-# Exit status: 0 nothing failed but what is unattainable, 77 the suites cannot
-# be had here (the reason is on stderr), 1 otherwise.
+# Exit status: 0 no case failed, 77 the suites are not available here (the reason
+# is on stderr), 1 otherwise.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
@@ -84,7 +78,7 @@ done
 
 # --- the sources ------------------------------------------------------------
 
-archive() { # prints the path of the source package, which it gets first
+archive() { # downloads the source package if it is missing, and prints its path
 	dir=$(tools/chroot.sh --base)/src
 	mkdir -p "$dir" 2>/dev/null || cannot "cannot write to $dir"
 	exec 9>"$dir/lock"
@@ -116,8 +110,8 @@ unpack() {
 	mv "$scratch"/stdlib/test/*.erl "$dir"
 }
 
-# As they are, but for what otp_suites does as a parse transform. The suites ask
-# for a hook that only OTP's own source tree has.
+# Compiles the suites with the parse transform in otp_suites. Also makes an empty
+# ts_install_cth, a hook of the suites that only OTP's own source tree has.
 compile() {
 	erlc -o "$dir" tools/otp_suites.erl || exit 1
 	printf '%s\n' '-module(ts_install_cth).' '-export([init/2]).' \
@@ -133,7 +127,7 @@ compile() {
 
 # --- running ----------------------------------------------------------------
 
-# Cases that are in no group, and the release's version.
+# Prints the cases that are in no group, and the release's version.
 look() {
 	erl -noinput -boot start_clean -pa "$dir" -eval '
 		otp_suites:ungrouped("'"$dir"'"), halt().' >"$scratch/ungrouped" ||
@@ -141,12 +135,12 @@ look() {
 	release=$(erl -noinput -boot start_clean -eval 'io:put_chars(element(2,
 		file:read_file(filename:join([code:root_dir(), "releases",
 		erlang:system_info(otp_release), "OTP_VERSION"])))), halt().')
-	# The list is looked at only where it is true.
+	# $exact is not empty if this is the release that the list is for.
 	exact=$(awk -v release="$release" '$1 == "otp" && $2 == release' "$known")
 }
 
-# What ct:run_test/1 is to run of a suite, as Erlang terms; nothing: it has
-# nothing for the mode.
+# Prints the options of ct:run_test/1 that select cases of a suite, or nothing if
+# the suite has no case for the mode.
 selected() { # MODE SUITE CASE|''
 	cases=$(sed -n "s/^$2 //p" "$scratch/ungrouped" | tr '\n' ' ')
 	if [ "$1" = ungrouped ]; then
@@ -180,8 +174,8 @@ run() { # MODE SUITE CASE|''
 	cat "$log/results"
 }
 
-# From Common Test's machine log: the last case without a result is where the
-# node went down.
+# Reads the results from Common Test's machine log. If the node ended early,
+# the last case has no result.
 results() { # MODE SUITE LOG STATUS
 	find "$3" -name suite.log -exec cat {} + |
 	awk -v mode="$1" -v suite="$2" -v status="$4" -v known="$known" \
@@ -243,7 +237,7 @@ results() { # MODE SUITE LOG STATUS
 	}'
 }
 
-# One of the workers: every $jobs-th mode.
+# Worker number NUMBER of $jobs workers: runs every $jobs-th mode.
 work() { # NUMBER SUITE[:CASE]...
 	turn=$1
 	shift
@@ -258,7 +252,7 @@ work() { # NUMBER SUITE[:CASE]...
 	done
 }
 
-# Entries of the list that no case had.
+# Prints entries of the list of known failures that belong to no case.
 unused() {
 	awk '
 	FNR == NR {

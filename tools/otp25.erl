@@ -1,6 +1,6 @@
-%%% A parse transform for compilers that no longer know OTP 25 (tools/erlc25):
-%%% min/2 and max/2 became instructions there, which 25 does not have, so they
-%%% become calls of library functions again.
+%%% A parse transform for compilers of OTP 29 and later (tools/erlc25). They compile
+%%% min/2 and max/2 to instructions that OTP 25 does not have, so this transform
+%%% replaces these functions by lists:min/1 and lists:max/1.
 -module(otp25).
 -export([parse_transform/2]).
 

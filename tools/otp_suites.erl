@@ -1,18 +1,18 @@
 %% SPDX-License-Identifier: Apache-2.0
-%%% For tools/otp-suites.sh: some of OTP's suites call erlang:trace/3 and its
-%%% like themselves, be it to test them beside sessions or because nobody has
-%%% changed them yet. As a parse transform this module turns such calls into
-%%% calls of its own functions, which use a session instead: one with the
-%%% undocumented tracer `undefined', that behaves as those functions do. Where
-%%% the tests are to use erlang:trace/3 itself, they do; but for call_memory,
-%%% which can be turned off as in sessions, be it there or not. And:
+%%% Adapts OTP's suites to the sessions of inviso, for tools/otp-suites.sh.
 %%%
-%%% - the groups of trace_sessions, most of which OTP has in a comment, are those
-%%%   of group_map/0;
-%%% - trace_call_time_SUITE:combo/1 is about many kinds of patterns, among them
-%%%   call_memory: without that on releases that have not got it.
+%%% Some suites call erlang:trace/3 and similar functions. As a parse transform this
+%%% module replaces these calls by calls of its own functions, which use a session
+%%% with the undocumented tracer `undefined'. Such a session behaves like
+%%% erlang:trace/3. In modes that test erlang:trace/3 itself, the functions call
+%%% it. There they ignore the request to turn off call_memory on releases without
+%%% call_memory, as sessions do.
 %%%
-%%% As a hook of Common Test it leaves out what could take the VM down.
+%%% The parse transform makes two more changes. It replaces
+%%% trace_sessions:group_map/0, in which most groups are commented out. And it
+%%% removes call_memory from trace_call_time_SUITE:combo/1 on releases without it.
+%%%
+%%% As a hook of Common Test this module skips cases that could crash the VM.
 -module(otp_suites).
 -export([parse_transform/2, ungrouped/1, group_map/0, trace/3, trace_pattern/2, trace_pattern/3,
          trace_info/2, vm_trace_pattern/3]).
@@ -21,7 +21,8 @@
 init(_Id, _Opts) ->
     {ok, none}.
 
-%% OTP-19269: the counters of a function that runs.
+%% This case resets the counters of a function while the function runs, which can
+%% crash the VM (OTP-19269).
 pre_init_per_testcase(trace_call_time_SUITE, reset, Config, State) ->
     case erlang:system_info(otp_release) of
         "2" ++ [N] when N < $7 -> {{fail, may_crash}, State};
@@ -30,7 +31,7 @@ pre_init_per_testcase(trace_call_time_SUITE, reset, Config, State) ->
 pre_init_per_testcase(_Suite, _Case, Config, State) ->
     {Config, State}.
 
-%% Prints `SUITE CASE' of those that are in no group.
+%% Prints `SUITE CASE' for each case that is in no group.
 ungrouped(Dir) ->
     [io:format("~s ~s~n", [Suite, Case])
      || File <- filelib:wildcard(filename:join(Dir, "*_SUITE.beam")),
@@ -119,8 +120,9 @@ vm_trace_pattern(MFA, MatchSpec, Flags) ->
 has_call_memory() ->
     list_to_integer(erlang:system_info(otp_release)) >= 26.
 
-%% Whose session is the one to use: most suites are run with OTP's own choice,
-%% which may be none.
+%% Returns which session is used. In groups of the module trace_sessions this is
+%% that module's session (`suite'), or none (`nobody'). Other calls use the session
+%% of this module (`ours').
 whose() ->
     case ets:whereis(trace_sessions) =/= undefined of
         true -> case ets:member(trace_sessions, dynamic_session) of

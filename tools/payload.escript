@@ -1,55 +1,86 @@
 #!/usr/bin/env escript
-%%% What the command pushes to nodes, for c_src/node/payload_data.S:
+%%% Makes the files that are pushed to nodes.
 %%%
-%%%   escript tools/payload.escript EBIN FILE... DIRECTORY
+%%%   escript tools/payload.escript pushed BEAMS DIRECTORY
 %%%
-%%% EBIN has the beams, FILE... are the NIFs and the spooler. In DIRECTORY:
+%%% puts the combined modules from BEAMS (tools/combine.escript), and the list of
+%%% their parts, into DIRECTORY, from which inviso_bring reads them.
 %%%
-%%%   boot_head, boot_tail   arguments of erl_eval:expr/5, in the external
-%%%                          format; the term Args goes between the two
-%%%   build                  inviso_push:build/2
+%%%   escript tools/payload.escript command EBIN PUSHED FILE... DIRECTORY
 %%%
-%%% What is pushed, and the expressions, come from inviso_push itself.
+%%% makes what the command carries, for c_src/node/payload_data.S. EBIN has the
+%%% beams that were combined, PUSHED is the directory above, FILE... are the files
+%%% that inviso_push:files/0 names. In DIRECTORY:
+%%%
+%%%   survey                 arguments of erl_eval:expr/5, in the external
+%%%                          format: the command's first questions to a node
+%%%   boot_head, boot_tail   arguments of the call that loads the code, in two
+%%%                          parts; the term Args goes between them
+%%%   build                  the result of inviso_push:build/3
+%%%
+%%% The expressions that load the code come from inviso_push itself.
 
-main([Ebin | Rest]) ->
+%% The modules that `trace', `record' and the other commands need.
+-define(COMMAND, [inviso_tracer]).
+
+main(["pushed", Beams, Out]) ->
+    {ok, [#{combined := Combined}]} = file:consult(filename:join(Beams, "modules")),
+    _ = [file:delete(F) || F <- filelib:wildcard(filename:join(Out, "*"))],
+    _ = [write(Out, beam(M), stripped(filename:join(Beams, beam(M))))
+         || M <- Combined],
+    {ok, _} = file:copy(filename:join(Beams, "modules"),
+                        filename:join(Out, "modules"));
+main(["command", Ebin, Pushed | Rest]) ->
     {Files, [Out]} = lists:split(length(Rest) - 1, Rest),
     true = code:add_patha(Ebin),
-    ok = whole(Ebin),
-    Mods = [pushed(Ebin, M) || M <- inviso_push:modules()],
-    {Head, Tail} = split(Mods),
+    {ok, [#{rooms := Rooms, combined := Combined}]} =
+        file:consult(filename:join(Pushed, "modules")),
+    {Head, Tail} = split([{M, "inviso_pushed",
+                           bytes(filename:join(Pushed, beam(M)))}
+                          || M <- ?COMMAND, lists:member(M, Combined)]),
+    write(Out, "survey", survey()),
     write(Out, "boot_head", Head),
     write(Out, "boot_tail", Tail),
-    write(Out, "build", inviso_push:build(Mods, [named(F) || F <- Files])).
+    write(Out, "build",
+          inviso_push:build([md5(Ebin, M) || {_, Ms} <- Rooms, M <- Ms],
+                            [md5(Pushed, M) || M <- Combined],
+                            [{filename:basename(F), bytes(F)} || F <- Files])).
 
-%% A module that is forgotten would be missed on a node, and nowhere before.
-whole(Ebin) ->
-    Engine = [list_to_atom(filename:basename(F, ".beam"))
-              || Wildcard <- ["inviso_engine*.beam", "inviso_trace*.beam"],
-                 F <- filelib:wildcard(filename:join(Ebin, Wildcard))],
-    case Engine -- [inviso_tracerdata | inviso_push:modules()] of
-        [] ->
-            ok;
-        Missing ->
-            io:format(standard_error, "inviso_push:engine_modules/0 lacks "
-                      "~w~n", [Missing]),
-            halt(1)
-    end.
+md5(Directory, Module) ->
+    {ok, {Module, Md5}} = beam_lib:md5(filename:join(Directory, beam(Module))),
+    {Module, Md5}.
 
-%% Stripped beams are compressed, which every release's loader undoes.
-pushed(Ebin, Module) ->
-    File = filename:join(Ebin, atom_to_list(Module) ++ ".beam"),
-    case file:read_file(File) of
-        {ok, Whole} ->
-            {ok, {Module, Beam}} = beam_lib:strip(Whole),
-            {Module, "inviso_pushed", Beam};
-        {error, Reason} ->
-            io:format(standard_error, "inviso_push:modules/0 names ~w: ~ts~n",
-                      [Module, file:format_error(Reason)]),
-            halt(1)
-    end.
+beam(Module) ->
+    atom_to_list(Module) ++ ".beam".
 
-%% expr/5 and not exprs/2: it gives back no bindings, in which all of Mods
-%% would be, and it does not make the node load erl_lint.
+%% Strips a beam, which also compresses it. The loader of every release decompresses
+%% it.
+stripped(File) ->
+    {ok, {_, Beam}} = beam_lib:strip(bytes(File)),
+    Beam.
+
+%% Returns the survey (abi/control.h, section 1). It calls only functions of modules
+%% that are loaded on every node. Its result is a tuple and not a map, so that even
+%% a release without maps answers, with a release number that is refused.
+survey() ->
+    {ok, Tokens, _} = erl_scan:string(
+        "{erlang:system_info(otp_release),"
+        " erlang:system_info(version),"
+        " erlang:system_info(system_architecture),"
+        " erlang:system_info({wordsize, external}),"
+        " erlang:element(2, os:type()),"
+        " erlang:nodes(connected),"
+        " case file:read_file(\"/proc/self/maps\") of"
+        "     {ok, Maps} -> binary:match(Maps, <<\"/ld-musl-\">>) =/= nomatch;"
+        "     _ -> false"
+        " end}."),
+    {ok, [Expr]} = erl_parse:parse_exprs(Tokens),
+    <<131, Args/binary>> = term_to_binary([Expr, [], none, none, value]),
+    Args.
+
+%% Returns the parts before and after the arguments. The call is of expr/5 and not
+%% of exprs/2: expr/5 does not return the bindings, which contain all of Mods, and
+%% does not make the node load erl_lint.
 split(Mods) ->
     Block = {block, 1, inviso_push:loader()},
     Marker = 'here go the args',
@@ -59,9 +90,9 @@ split(Mods) ->
     [Head, Tail] = binary:split(Text, Hole, [global]),
     {Head, Tail}.
 
-named(File) ->
+bytes(File) ->
     {ok, Bytes} = file:read_file(File),
-    {filename:basename(File), Bytes}.
+    Bytes.
 
 write(Directory, Name, Bytes) ->
     ok = file:write_file(filename:join(Directory, Name), Bytes).

@@ -1,6 +1,6 @@
 /*
- * Three faults on purpose. `make lint` requires clang-tidy to find them: a
- * check that a typing error switched off would otherwise go unnoticed.
+ * Three planted mistakes, which clang-tidy must find in `make lint`. This shows
+ * that no typing error in .clang-tidy has turned these checks off.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Writes test/ct/SUITE_data/otp27.terms for the suites of trace sessions: what
-# OTP 27's own sessions make of their scripts. To be run when one is added.
+# Writes test/ct/SUITE_data/otp27.terms for the suites of trace sessions: the
+# outcomes of their scripts with OTP 27's own sessions. Run it when you add a
+# script.
 #
 #   tools/record-sessions.sh
 set -eu

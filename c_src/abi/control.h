@@ -3,117 +3,150 @@
 #define INV_ABI_CONTROL_H
 
 /*
- * What the command and a traced node say to each other: Erlang terms over
- * distribution.  The command is a hidden C node; on the node answer `rex' of
- * kernel and, once they are there, processes of ours.
+ * The protocol between the command and a traced node: Erlang terms over
+ * distribution. The command is a hidden C node. On the traced node, kernel's
+ * process `rex' answers requests. After the attach, inviso's guard and sessions
+ * answer requests, too.
  *
- * Every request has the form of a gen_server's, every answer carries its tag:
+ * A request has the form of a gen_server call. The answer contains the
+ * request's tag:
  *
  *	command ── {'$gen_call', {Self, Tag}, Request} ──► rex | guard | session
  *	command ◄─────────── {Tag, Answer} ─────────────
  *
  * Tag is an integer that the command never uses twice on a connection.
- * A request to rex is {call, Module, Function, Args, user}: a call of a
- * function (MFA below), answered by its result or {badrpc, Reason}.
+ * A request to rex is {call, Module, Function, Args, user}.  rex calls the
+ * function and answers with its result, or with {badrpc, Reason}.
  *
- * Texts for people are UTF-8 binaries.  Failures are {error, Class, Text},
- * Class an atom of INV_CONTROL_CLASSES; the exit code follows from it.
+ * Texts for people are UTF-8 binaries.  A failure is {error, Class, Text}.
+ * Class is an atom of INV_CONTROL_CLASSES and determines the exit code.
  *
- * 1. Survey, by rex, with nothing of ours on the node:
- *	erlang:system_info/1	otp_release, system_architecture, version, …
- *	erlang:nodes/1		[connected], for `-n all`
+ * 1. Survey, before the command pushes code: one call, through rex, of
+ *    erl_eval:expr/5. The expression is made when the command is built
+ *    (tools/payload.escript). Its value is:
+ *	{otp_release, version, system_architecture and {wordsize, external} of
+ *	 erlang:system_info/1, the second element of os:type(),
+ *	 nodes(connected), whether the VM runs with musl}
  *
- * 2. Attach, one call by rex of erl_eval:expr/5 (Block, Bindings, none, none,
- *    value: unlike exprs/2 it gives back no bindings, with all of Mods in them,
- *    and does not load erl_lint), so that there is no instant at which code of
- *    ours is there and nobody to take it away.  The modules (Mods) are chosen
- *    when the command is built; the expressions are the value of
- *    inviso_push:loader/0, whose variables are Mods and Args:
+ * 2. Attach: one call, through rex, of erl_eval:expr/5 with the arguments
+ *    (Block, Bindings, none, none, value). This one call both loads the code
+ *    and starts the guard, which removes the code even if the command dies.
+ *    erl_eval:exprs/2 is not used, because it would load erl_lint and send back
+ *    the bindings, which contain Mods. The variables are Mods and Args. Mods
+ *    are the modules to load; each is combined from many modules of src/ when
+ *    the command is built (tools/combine.escript). Block is the value of
+ *    inviso_push:loader/0:
  *	case catch erlang:register(inviso_loading, self()) of
- *	    true -> when no code of ours is in use or installed:
- *			what was left, or is not purged yet, goes first;
- *			of Mods, those of the engine only where the VM has
- *			no trace sessions;
- *			code:atomic_load(Mods)	{M, "inviso_pushed", Beam}
- *		inviso_push:attach(Args);
+ *	    true ->
+ *		if no code of inviso is in use or installed: removes what an
+ *			earlier attach left, and then calls
+ *			code:atomic_load([{M, "inviso_pushed", Beam}]) for
+ *			Mods, without the engine if the VM has trace sessions;
+ *		inviso_tracer:'inviso_push:attach'(Args), or, if inviso is
+ *			installed, inviso_push:attach(Args);
+ *	    _ when the code of an earlier attach is loaded without a guard ->
+ *		asks the process that holds the lock to attach; that process
+ *		attaches if its code is of the same build (inviso_linger);
  *	    _ ->
  *		{error, again, <<>>}
  *	end
- *    The name is a lock: held by who loads and attaches, and by a guard that
- *    takes the code away.  Its value:
- *	{ok, #{guard := pid(), dir := binary() | none, files := [binary()]}}
+ *    So functions have two names: below, M:F(Args) means
+ *    inviso_tracer:'M:F'(Args) if the command pushed the code.
+ *    The registered name inviso_loading is a lock: the process that loads and
+ *    attaches has the name. After the guard has ended, the process that removes
+ *    the code has the name.
+ *    The call returns:
+ *	{ok, #{guard := pid(), dir := binary() | none, files := [binary()],
+ *	       brought := boolean(), stays := boolean()}}
  *	{error, Class, Text}
- *    Class `again': somebody else does one or the other at this moment, or a
- *    process still runs code that was there before; ask again after 20 ms, for as long as a deadline allows (5 s).
+ *    Class `again': another client is attaching at the moment, or a process
+ *    still runs code of an earlier attach.  The command repeats the call after
+ *    INV_CONTROL_PAUSE_MS, for at most INV_CONTROL_AGAIN_MS.
  *    Args, a map:
  *	protocol  INV_CONTROL_PROTOCOL
- *	build     inviso_push:build/2 of Mods and of the files, made when the
- *		  command is built: a binary, equal for equal code
- *	client    pid of the command: who is attached until it leaves or its
- *		  node is gone
+ *	build     a binary that identifies the code. When the command is
+ *		  built, inviso_push:build/3 computes it from the modules,
+ *		  before and after they are combined, and from the files
+ *	client    pid of the command.  The client stays attached until it
+ *		  sends `leave' or its connection to the node is lost
  *	owner     text, "user@host (os pid 4711)"
  *	want      code | tracer: whether NIF and spooler are needed
- *	dirs      [binary]: where to make the private directory; [] is the
- *		  node's own choice
- *    files names what is to be sent, of "inviso_tracer.so", "inviso_spool",
- *    "inviso_engine.so" (where the VM has no trace sessions).
+ *	dirs      [binary]: the private directory is created in the first of
+ *		  these directories where this is possible; []: the node
+ *		  chooses
+ *    files in the result lists which of "inviso_tracer.so" and "inviso_spool"
+ *    the command must send.
+ *    brought is true if a command pushed the code to the node.
+ *    stays is true if the code stays loaded for 3 seconds after the guard has
+ *    ended, so that the next client can use it. The first client of a node gets
+ *    false.
  *
  * 3. Requests to the guard:
- *	{put, Name, Bytes}	ok | {error, Class, Text}; a file that is there
- *				already is left as it is
- *	ready			ok | {error, Class, Text}; the NIF is loaded,
- *				the spooler can be executed
- *	{leave, Pid}		gone (nothing of ours will be here: see
- *				`code:is_loaded/1' of inviso_push, the last;
- *				where there are many processes, memory of code
- *				is given back by and by after that) |
- *				{others, [Owner :: binary]}
+ *	{put, Name, Bytes}	ok | {error, Class, Text}; an existing file is
+ *				left as it is
+ *	ready			ok | {error, Class, Text}; loads the NIF, and
+ *				checks that the spooler can be executed
+ *	{leave, Pid}		{others, [Owner :: binary]}: other clients are
+ *				attached | gone: inviso leaves the node.  If a
+ *				command pushed the code, then, when the guard is
+ *				dead, all files and processes are removed.  The
+ *				code, unless it stays, is removed when no
+ *				process has the name inviso_loading.  On a node
+ *				with many processes, the memory of the code is
+ *				freed later
+ *    A guard that ends by itself first deletes its table inviso_guard.  If a
+ *    guard is killed, its heir inherits the table and becomes the guard.
  *
- * 4. A session, by rex: inviso_session:start(Map):
+ * 4. Start of a session, through rex: inviso_session:start(Map):
  *	{ok, Pid, Status} | {error, Class, Text}
  *    Map:
  *	name      binary, unique on the node, [a-z0-9_.-]{1,64}
- *	owner     as above
- *	client    as above
+ *	owner     as in Args
+ *	client    as in Args
  *	guard     the guard's pid
- *	mode      live | record | detached (of the dead man, see below)
+ *	mode      live | record | detached (see the dead man's time below)
  *	keep      oldest | newest
  *	specs     [binary]: what to trace, as written by the user; in mode
- *		  live, calls without an action show what they return
+ *		  live, a call spec without an action also shows returns
  *	procs     [binary]: all, new, existing, <0.1.2>, a registered name
  *	follow    [spawned | linked]
- *	limits    #{events, bytes, rate, ms}: integers, 0 or absent: none; ms
- *		  is the time from before the first flag or pattern is set.
- *		  They hold while it arms, too
+ *	limits    #{events, bytes, rate, ms}: integers; 0 or absent: no limit.
+ *		  Limits also apply while the session is arming; ms counts from
+ *		  just before the session sets the first flag or pattern
  *	tracer    options of inviso_tracer:open/2: max_term_bytes, max_depth,
- *		  packet_bytes, buffer_bytes, compress, payload, flush_ms, drain_ms,
- *		  filter (as text)
- *	protect   #{run_queue, memory_percent}: 0 is off, absent the default
- *	dead_man_ms  after so long without a word of the client the session
+ *		  packet_bytes, buffer_bytes, compress, payload, flush_ms,
+ *		  drain_ms, filter (as text)
+ *	protect   #{run_queue, memory_percent}: 0: off; absent: the default
+ *	dead_man_ms  if the client sends nothing for this long, the session
  *		  ends and its files are removed
- *	hold_ms   detached, or asked to hold: how long logs are kept for `fetch'
- *		  when it is done
- *	dry_run   boolean: arm nothing, only count
+ *	hold_ms   how long logs are kept for `inviso fetch' after the end of
+ *		  a session that has mode detached or got the request `hold'
+ *	dry_run   boolean: the session sets no flags and patterns, and only
+ *		  counts what matches
  *
  * 5. Requests to a session:
- *	alive			ok: a sign of life without a question
+ *	alive			ok; restarts the dead man's time
  *	status			Status
- *	{follow, Offset, Max}	{Bytes, Watermark, Status}: of the log from
- *				Offset (only of a log that is not rotated);
- *				waits up to 100 ms for some.  Every event whose
- *				Erlang monotonic time is below Watermark (ns)
- *				is in the log up to Offset + size of Bytes;
- *				none: nothing is known; eof: the log is
- *				complete and so is what was sent
- *	stop			Status, when tracing has stopped and the log is
- *				closed; any number of times
- *	files			{ok, [{Name :: binary, Size}]}, of what `stop' left
+ *	{follow, Offset, Max}	{Bytes, Watermark, Status}: at most Max bytes of
+ *				the log from Offset (only of a log that is not
+ *				rotated).  If there are no bytes yet, the
+ *				session waits for them, at most 100 ms.  Every
+ *				event whose Erlang monotonic time is below
+ *				Watermark (ns) is in the log before Offset +
+ *				size of Bytes.  Watermark none: unknown; eof:
+ *				the log is complete, and ends with Bytes
+ *	stop			Status, after tracing has stopped and the log is
+ *				closed; can be repeated
+ *	files			{ok, [{Name :: binary, Size}]}: the log's files
+ *				after `stop'
  *	{read, Name, Offset, Max}	{ok, Bytes} | eof | {error, Class, Text}
- *	counters		{ok, [{M, F, A, Calls, Ns | none}]} of actions
- *				`count' and `time', the greatest first
- *	hold			ok: when it has stopped it, and its files, stay
- *				for hold_ms, whoever is gone
- *	remove			ok: the session ends, its files are removed
+ *	counters		{ok, [{M, F, A, Calls, Ns | none}]}: the
+ *				functions with the actions `count' and `time',
+ *				the one with the longest time first, then those
+ *				without a time, the most calls first
+ *	hold			ok: the session keeps its files for hold_ms
+ *				after its end, even if the client has left
+ *	remove			ok: ends the session and removes its files
  *
  *    Status, a map:
  *	name, owner, mode, keep	as given
@@ -121,38 +154,53 @@
  *	specs		as given
  *	limits		as given
  *	state		arming | tracing | stopping | stopped | failed
- *	why		none | events | bytes | rate | time | asked | client_gone
- *			| run_queue | memory | queue | tracer: why it stopped
- *	text		of why, with the figures ("run queue 212, limit 64").
- *			Of a session whose time was up while it armed, which
- *			has failed: how far it had come
- *	class		of a session that failed, an atom of
- *			INV_CONTROL_CLASSES; else none
- *	log		binary: the path of the log, of a recording; else none
- *	matched		#{functions, processes, sensitive}: sensitive are
- *			processes that cannot be traced
+ *	why		why the session stopped: none | events | bytes | rate |
+ *			time | asked | client_gone | run_queue | memory |
+ *			queue | tracer
+ *	text		explains why, with figures ("run queue 212, limit 64").
+ *			If the session failed because the limit ms was reached
+ *			while it was arming: how many functions were armed
+ *	class		if the session failed, an atom of INV_CONTROL_CLASSES;
+ *			otherwise none
+ *	log		in mode record or detached a binary, the path of the
+ *			log; otherwise none
+ *	matched		#{functions, processes, sensitive}: three numbers;
+ *			sensitive counts the processes that cannot be traced,
+ *			because they have the process flag `sensitive'
  *	armed		{Done, Total} functions, while arming
- *	notes		[binary]: what the user should know, once each
+ *	notes		[binary]: messages for the user, without duplicates
  *	produced, recorded, dropped, log_bytes	integers
- *	filter		as given; empty: none
+ *	filter		as given; empty: no filter
  *	filtered, undecided	integers: events that the filter left out, and
- *			those that it could not decide, which are recorded
+ *			recorded events that it could not decide
  *	lost		#{Reason :: atom => integer}
  *	ms_left		integer | infinity
- *	expected	events a second, of dry_run; else absent
+ *	expected	only with dry_run: expected events a second
  *
- * 6. By rex: inviso_session:find(Name) -> {ok, Pid} | {error, Class, Text};
- *    inviso_status:node() -> map, see there.
+ * 6. Through rex:
+ *	inviso_session:find(Name)	{ok, Pid} | {error, Class, Text}
+ *	inviso_status:node()		a map, see src/session/inviso_status.erl
  *
- * The dead man: a session of mode live or record whose client has sent nothing
- * for dead_man_ms, or whose node is gone for as long, ends.  One of mode
- * detached ends with its deadline only (limits.ms, which it must have).
+ * The dead man's time: a session of mode live or record ends if its client
+ * sends nothing for dead_man_ms, for example because the connection is lost. A
+ * session of mode detached needs no client; it ends after limits.ms at the
+ * latest, and this limit is required.
  */
 #define INV_CONTROL_PROTOCOL 1
+#define INV_CONTROL_AGAIN_MS 15000
+#define INV_CONTROL_PAUSE_MS 20
 
-/* Classes of errors, and what becomes of them in the command's exit code:
- * usage 2, unreachable 3, refused 4, nothing 5, failed 1; again (of attach
- * alone): 1, when the deadline has passed. */
+/* INV_CONTROL_MODULE: the module that has all functions that the command calls
+ * on a node to which it pushed code (section 2). INV_CONTROL_GUARD: the
+ * name of the guard's table. INV_CONTROL_LOCK: the registered name that serves
+ * as the lock. */
+#define INV_CONTROL_MODULE "inviso_tracer"
+#define INV_CONTROL_GUARD "inviso_guard"
+#define INV_CONTROL_LOCK "inviso_loading"
+
+/* Classes of errors. The command's exit code for each: usage 2, refused 4,
+ * nothing 5, failed 1. `again' occurs only in answers to attach; if the answer
+ * is still `again' after INV_CONTROL_AGAIN_MS, the exit code is 1. */
 #define INV_CONTROL_CLASSES(X) \
 	X(FAILED, "failed")    \
 	X(USAGE, "usage")      \

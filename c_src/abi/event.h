@@ -3,33 +3,33 @@
 #define INV_ABI_EVENT_H
 
 /*
- * An event record, as it lies in a ring and, byte for byte, in a log.
+ * An event record.  It has the same bytes in a ring and in a log.
  *
  *      +-----+-----+-------+--------+- - - - -+- - -+--------+---------+- - - -
  *      | len | tag | flags | ts_off | options | tag | tracee | payload | extra
  *      +-----+-----+-------+--------+- - - - -+- - -+--------+---------+- - - -
  *
- *      len      varint  bytes that follow it, so that a reader can step over
- *                       what it does not know
+ *      len      varint  number of bytes after this field; a reader can skip a
+ *                       record that it does not understand
  *      tag      u8      enum inv_tag
  *      flags    u8      INV_EV_* below
  *      ts_off   varint  nanoseconds since the packet's begin_ns
- *      options          in this order, each only when its flag says so:
+ *      options          in this order, each only if the flags say so:
  *                         scheduler  varint   (INV_EV_SCHED)
  *                         cpu time   varint   ns (timestamp kind cpu)
  *                         unique     signed   (timestamp kind strict)
  *      tag              term, only with INV_TAG_OTHER: the tag's atom
  *      tracee           term: pid or port; the label for seq_trace
  *      payload          term: the trace tuple's element after the tag
- *      extra            term, with INV_EV_EXTRA: the fifth element
- *      ms_result        term, with INV_EV_MS_RESULT
+ *      extra            term, with INV_EV_EXTRA: the element after the payload
+ *      ms_result        term, with INV_EV_MS_RESULT: the match spec's result
  *
- * Varints are LEB128, little end first, at most ten bytes; "signed" ones are
- * zigzag coded.  Terms are packed terms (abi/term.h).  Events of one stream
- * are in the order of their time.  Normative text: inviso-log(5).
+ * Varints are LEB128, least significant byte first, at most ten bytes; "signed"
+ * ones are zigzag coded.  Terms are packed terms (abi/term.h).  Events of one
+ * stream are in the order of their time.  Normative text: inviso-log(5).
  */
 
-/* Explicit numbers: they are on disk and are never renumbered. */
+/* The numbers are in log files: never change one. */
 #define INV_TAGS(X)                                        \
 	X(SEND, 1, "send")                                 \
 	X(SEND_NO_PROC, 2, "send_to_non_existing_process") \
@@ -66,7 +66,8 @@ enum inv_tag {
 	INV_TAGS(INV_TAG_ENUM)
 #undef INV_TAG_ENUM
 	INV_TAG_COUNT,
-	/* A tag of a release newer than this table; its atom is recorded. */
+	/* A tag of a newer release, which INV_TAGS does not have. The record
+	 * contains the tag's atom. */
 	INV_TAG_OTHER = 255
 };
 
@@ -76,19 +77,19 @@ enum inv_ev_flags {
 	INV_EV_SCHED = 1u << 2,
 	INV_EV_TS_SHIFT = 3, /* three bits: enum inv_ts_kind */
 	INV_EV_TS_MASK = 7u << 3,
-	INV_EV_CUT = 1u << 6,	/* some term was cut at a budget */
+	INV_EV_CUT = 1u << 6,	/* a term was cut, because of a limit of size or
+				   depth */
 	INV_EV_LIGHT = 1u << 7, /* payload => none: see below */
 };
 
 /*
- * In the light mode the record keeps who, what and when: a HOLE for the
- * message of send, receive and seq_trace (extra is the recipient), {M,F,Arity}
- * for call and as the extra of spawn and spawned, return_from and exception_from
- * without the value.  All other tags
- * are as ever.
+ * Light mode (payload => none): the record keeps process, tag and time. In
+ * send, receive and seq_trace a HOLE replaces the message. The payload of call,
+ * and the extra of spawn and spawned, are {M,F,Arity}. return_from and
+ * exception_from have no value. Other tags are unchanged.
  */
 
-/* Which kind of timestamp the user asked the VM for. */
+/* The kind of timestamp that the user requested from the VM. */
 enum inv_ts_kind {
 	INV_TS_NONE = 0,
 	INV_TS_TIMESTAMP = 1,
@@ -98,18 +99,18 @@ enum inv_ts_kind {
 };
 
 /*
- * Why an event that the VM offered is not in the log.  Every one is counted,
- * by reason: produced = recorded + the sum of these.
+ * Why an event that the VM produced is not in the log. Each lost event is
+ * counted under one reason: produced = recorded + the sum of the losses.
  */
 #define INV_LOSSES(X)                                                         \
 	X(FULL, 0, "full")		 /* the ring had no free packet */    \
 	X(TOO_BIG, 1, "too_big")	 /* larger than a packet */           \
 	X(LIMIT, 2, "limit")		 /* the tracer's own limit reached */ \
-	X(OVERWRITTEN, 3, "overwritten") /* keep => newest: gave way */       \
+	X(OVERWRITTEN, 3, "overwritten") /* overwritten (keep => newest) */   \
 	X(UNWRITTEN, 4, "unwritten")	 /* the log could not be written */   \
-	X(UNFINISHED, 5, "unfinished")	 /* its thread died writing it */     \
-	X(NO_RING, 6, "no_ring")	 /* a thread without a ring */        \
-	X(DAMAGED, 7, "damaged")	 /* the ring's bytes made no sense */
+	X(UNFINISHED, 5, "unfinished")	 /* thread died while writing it */   \
+	X(NO_RING, 6, "no_ring")	 /* its thread has no ring */         \
+	X(DAMAGED, 7, "damaged")	 /* bytes in the ring were invalid */
 
 enum inv_loss {
 #define INV_LOSS_ENUM(name, number, text) INV_LOSS_##name = number,

@@ -3,11 +3,10 @@
 #define INV_ABI_TERM_H
 
 /*
- * Packed terms: how a term lies in an event record.
+ * Packed terms: the encoding of terms in event records.
  *
- * One code byte, then what the table says.  Containers are written in the
- * order of their elements, so that an encoder needs no look-ahead; a term that
- * met its budget says in place what is missing (CUT).
+ * A term is a code byte, and then what the table says.  Containers are written
+ * in the order of their elements, so that an encoder needs no look-ahead.
  *
  *   00..3f  integer 0..63
  *   40..7f  dictionary entry 0..63
@@ -16,29 +15,31 @@
  *   b0..bf  list of 1..16 integers 0..255, a byte each
  *   c0..    enum inv_term_code
  *
- * "varint" and "signed" as in abi/event.h.
+ * "varint" and "signed" mean the same as in abi/event.h.
  *
- * What a budget left out is said in place, by CUT or HOLE, each followed by a
- * kind (enum inv_cut) and a varint n: what is missing.
+ * A CUT or HOLE replaces what exceeds the limits of size or depth. A kind (enum
+ * inv_cut) and a varint n follow: n is how much is missing.
  *
- * CUT stands in the place of an element and ends its container, without END:
+ * CUT replaces elements, and ends the container that they are in; no END
+ * follows:
  *   in a tuple    of kind TUPLE, for the remaining elements,
  *   in a map      of kind MAP, in the place of a key, for the remaining pairs,
  *   in a list     of kind LIST or LIST_MIN, for the remaining elements and the
  *                 tail.
- * HOLE stands for one term of that kind, anywhere; what comes after it goes on
- * as ever.
+ * HOLE replaces one term of its kind, anywhere; the term's container continues
+ * after the HOLE.
  *
- * A list ends with END, TAIL or CUT.  Not with NIL: that is the element [].
+ * A list ends with END, TAIL or CUT. NIL does not end a list: it is an element,
+ * the empty list.
  *
  * Dictionary: an atom, pid or port of the node is defined once a packet and
- * numbered from 0 in the order of definition.  Definitions stand apart from
- * the events, the newest first (abi/ring.h: they grow down from the packet's
- * end), each
+ * numbered from 0 in the order of definition.  A definition is
  *
  *      kind u8 (enum inv_def) | len varint | len bytes
  *
- * so that of n definitions the first in memory has the number n - 1.
+ * Definitions are stored apart from the events, the newest at the lowest
+ * address (abi/ring.h: they grow down from the packet's end).  So of n
+ * definitions, the first in memory has the number n - 1.
  */
 enum inv_term_code {
 	INV_T_SMALL = 0x00,	   /* ..3f */
@@ -58,44 +59,47 @@ enum inv_term_code {
 	INV_T_CUT = 0xc8,	   /* kind u8, n varint: ends a container */
 	INV_T_MAP = 0xc9,	 /* pairs varint, then key and value of each */
 	INV_T_BINARY = 0xca,	 /* n varint, n bytes */
-	INV_T_BITS = 0xcb,	 /* bits varint, bytes; the last byte's used
-				   bits are its most significant ones */
-	INV_T_BINARY_CUT = 0xcc, /* bits varint (of the whole), n varint,
+	INV_T_BITS = 0xcb,	 /* bits varint, bytes; in the last byte the
+				    most significant bits are used */
+	INV_T_BINARY_CUT = 0xcc, /* bits varint (of the whole binary), n varint,
 				    the first n bytes */
-	INV_T_STRING = 0xcd,	 /* n varint, n bytes: list of 0..255 */
+	INV_T_STRING = 0xcd,	 /* n varint, n bytes: a list of integers
+				    0..255 */
 	INV_T_STRING_CUT = 0xce, /* n varint, n bytes, then kind u8 and varint
-				    as CUT: a list that goes on */
-	INV_T_REF = 0xcf,	 /* node varint (0: this one; else as in
-				   INV_DEF_NODE), n varint, n varints in the
-				   order in which they are printed */
+				    as in CUT: the start of a longer list */
+	INV_T_REF = 0xcf,	 /* node varint (0: the recording node;
+				    otherwise as in INV_DEF_NODE), n varint, n
+				    varints in the order in which they are
+				    printed */
 	INV_T_XPID = 0xd0,	 /* node varint, number varint, serial varint */
 	INV_T_XPORT = 0xd1,	 /* node varint, number varint */
 	INV_T_EXPORT = 0xd2,	 /* fun M:F/A: three terms */
-	INV_T_TEXT = 0xd3,	 /* n varint, n bytes: as the VM prints it (a
-				   fun), UTF-8 */
-	INV_T_HOLE = 0xd4,	 /* kind u8, n varint: one term, left out */
-	INV_T_END = 0xd5,	 /* ends the elements of a proper list */
+	INV_T_TEXT = 0xd3,	 /* n varint, n bytes, UTF-8: a term as the VM
+				    prints it (a fun) */
+	INV_T_HOLE = 0xd4,	 /* kind u8, n varint: replaces one term that
+				    was left out */
+	INV_T_END = 0xd5,	 /* ends a proper list */
 };
 
 enum inv_def {
 	INV_DEF_ATOM = 1, /* the name, UTF-8 */
 	INV_DEF_PID = 2,  /* number varint, serial varint: <0.number.serial> */
 	INV_DEF_PORT = 3, /* number varint: #Port<0.number> */
-	INV_DEF_NODE = 4, /* node varint (the number that the recording node
-			     prints for it), creation varint, name.  It takes a
-			     dictionary number like the others */
+	INV_DEF_NODE = 4, /* node varint (the number with which the recording
+			     node prints it), creation varint, name. A node gets
+			     a dictionary number, too */
 };
 
-/* What a CUT or HOLE left out, and what its n counts. */
+/* What a CUT or HOLE replaces. The comment gives the unit of its n. */
 enum inv_cut {
 	INV_CUT_TUPLE = 1,    /* elements */
 	INV_CUT_MAP = 2,      /* pairs */
-	INV_CUT_LIST = 3,     /* elements, exactly; a proper list */
+	INV_CUT_LIST = 3,     /* elements, exactly; the list is proper */
 	INV_CUT_LIST_MIN = 4, /* elements, at least that many */
 	INV_CUT_BINARY = 5,   /* bytes */
-	INV_CUT_INT = 6,      /* bytes, at least; 0: not known */
-	INV_CUT_OTHER = 7,    /* nothing: n is 0 */
-	INV_CUT_BITS = 8,     /* nothing: a bitstring of unknown size */
+	INV_CUT_INT = 6,      /* bytes, at least that many; 0: unknown */
+	INV_CUT_OTHER = 7,    /* n is 0 */
+	INV_CUT_BITS = 8,     /* n is 0: a bitstring of unknown size */
 };
 
 #endif

@@ -3,9 +3,9 @@
 #define INV_BASE_ALLOC_H
 
 /*
- * Memory for what is done once and not for every event.  In a library of the
- * VM's (INV_IN_VM) it is the VM's, which counts it; malloc() is not to be had
- * there (tools/nif-symbols.allow).
+ * Memory for rare work, not for events. In a library that the VM loads
+ * (INV_IN_VM), the memory comes from the VM's allocator, which counts it;
+ * malloc() is not allowed there (tools/nif-symbols.allow).
  */
 #ifdef INV_IN_VM
 #include <erl_nif.h>

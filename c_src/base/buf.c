@@ -52,7 +52,7 @@ void inv_buf_printf(struct inv_buf *b, const char *fmt, ...)
 	va_copy(again, ap);
 	n = vsnprintf(NULL, 0, fmt, ap);
 	va_end(ap);
-	/* One more: vsnprintf ends its text with a NUL. */
+	/* One byte more, because vsnprintf writes a NUL at the end. */
 	w = n < 0 ? NULL : inv_buf_reserve(b, (size_t)n + 1);
 	if (w) {
 		vsnprintf((char *)w, (size_t)n + 1, fmt, again);
@@ -61,7 +61,7 @@ void inv_buf_printf(struct inv_buf *b, const char *fmt, ...)
 	va_end(again);
 }
 
-/* "00" to "99": half as many divisions as digits. */
+/* "00" to "99", so that each division yields two digits. */
 static const char pairs[] = "0001020304050607080910111213141516171819"
 			    "2021222324252627282930313233343536373839"
 			    "4041424344454647484950515253545556575859"

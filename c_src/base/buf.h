@@ -7,12 +7,12 @@
 #include <string.h>
 
 /*
- * Bytes that grow.  All zero is an empty one.
+ * A buffer that grows. A struct of zeros is an empty buffer.
  *
- * The first failure sticks: from then on nothing more is appended, error says
- * why, and one check at the end is enough.  What is in data stays whole.
+ * After the first failure nothing more is appended, and error gives the reason,
+ * so one check at the end is enough.  The bytes in data stay valid.
  *
- * The fast way to write is to reserve room, write, and say how much:
+ * The fast way to write is to reserve space, write, and commit the length:
  *
  *	uint8_t *w = inv_buf_reserve(b, INV_DECIMAL_MAX);
  *	if (w)
@@ -20,27 +20,27 @@
  */
 struct inv_buf {
 	uint8_t *data;
-	size_t len; /* may be made smaller by anybody: it forgets the tail */
+	size_t len; /* callers may reduce it to remove bytes at the end */
 	size_t cap;
 	int error; /* 0, or INV_ENOMEM */
 };
 
-/* Frees data; the buffer is empty and usable again.  NULL is let be. */
+/* Frees data; the buffer is then empty and usable. NULL is allowed. */
 void inv_buf_release(struct inv_buf *b);
 
-/* Empties it, error included; keeps the memory. */
+/* Makes the buffer empty and clears error; keeps the memory. */
 static inline void inv_buf_reset(struct inv_buf *b)
 {
 	b->len = 0;
 	b->error = 0;
 }
 
-/* The slow half of inv_buf_reserve. */
+/* The slow path of inv_buf_reserve: allocates. */
 uint8_t *inv_buf_grow(struct inv_buf *b, size_t n);
 
 /*
- * Room for n more bytes at the end; NULL after a failure, this or an earlier
- * one.  The pointer is good until the next call that appends.
+ * Returns space for n more bytes at the end. The pointer is valid until the
+ * next call that appends. NULL: this call or an earlier one failed.
  */
 static inline uint8_t *inv_buf_reserve(struct inv_buf *b, size_t n)
 {
@@ -49,7 +49,7 @@ static inline uint8_t *inv_buf_reserve(struct inv_buf *b, size_t n)
 	return inv_buf_grow(b, n);
 }
 
-/* n bytes were written where inv_buf_reserve said. */
+/* Appends n bytes that the caller wrote where inv_buf_reserve returned. */
 static inline void inv_buf_commit(struct inv_buf *b, size_t n)
 {
 	b->len += n;
@@ -80,14 +80,16 @@ static inline void inv_buf_puts(struct inv_buf *b, const char *s)
 	inv_buf_put(b, s, strlen(s));
 }
 
-/* printf; for what is not hot. */
+/* Like printf; not for hot paths. */
 void inv_buf_printf(struct inv_buf *b, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-#define INV_DECIMAL_MAX 20 /* characters, a sign included */
+#define INV_DECIMAL_MAX 20 /* characters, including a sign */
 
-/* Writes v in decimal at w, which has room for INV_DECIMAL_MAX; returns past
- * it.  Nothing ends the text. */
+/*
+ * Writes v in decimal at w, which has space for INV_DECIMAL_MAX bytes. Returns
+ * a pointer to the byte after the last digit. Writes no NUL.
+ */
 uint8_t *inv_decimal_u64(uint8_t *w, uint64_t v);
 uint8_t *inv_decimal_i64(uint8_t *w, int64_t v);
 

@@ -5,6 +5,10 @@
 #include <stdint.h>
 #include <time.h>
 
+/*
+ * All clocks of C code, except Erlang's times, which the VM provides. Deadlines
+ * are times of the monotonic clock.
+ */
 static inline uint64_t inv_clock_ns(clockid_t clock)
 {
 	struct timespec t;
@@ -13,21 +17,34 @@ static inline uint64_t inv_clock_ns(clockid_t clock)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* The clock of the events' begin_ns. */
+/* The clock of events. One call takes about 20 ns (vDSO). */
 static inline uint64_t inv_mono_ns(void)
 {
 	return inv_clock_ns(CLOCK_MONOTONIC);
 }
 
-/* Since the Unix epoch. */
+/* The same clock in ms. Signed, because the time left until a deadline can be
+ * negative. */
+static inline int64_t inv_mono_ms(void)
+{
+	return (int64_t)(inv_mono_ns() / 1000000);
+}
+
+/* Wall clock: nanoseconds since the Unix epoch. */
 static inline uint64_t inv_real_ns(void)
 {
 	return inv_clock_ns(CLOCK_REALTIME);
 }
 
+/* Converts ms to the C library's type for times and durations. */
+static inline struct timespec inv_timespec_ms(int64_t ms)
+{
+	return (struct timespec){ ms / 1000, (long)(ms % 1000) * 1000000 };
+}
+
 static inline void inv_sleep_ms(unsigned ms)
 {
-	struct timespec t = { ms / 1000, (long)(ms % 1000) * 1000000 };
+	struct timespec t = inv_timespec_ms(ms);
 
 	nanosleep(&t, NULL);
 }

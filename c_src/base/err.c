@@ -5,11 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A text that was cut ends with a whole character. */
 void inv__err_end_whole(char *text)
 {
 	size_t len = strlen(text);
-	size_t n = 1; /* bytes from the last character's first one on */
+	size_t n = 1; /* bytes from the start of the last character */
 	unsigned char first;
 
 	while (n < len && n < 4 &&

@@ -5,40 +5,40 @@
 #include <stdint.h>
 
 /*
- * Results and reasons.
- *
- * A function returns 0 when it did its work, a negative code when not, and a
- * positive number only where its header says so (an iterator's end).
+ * A function returns 0 on success and a negative code on failure. It returns a
+ * positive number only if its header says so (the end of an iterator).
  */
 enum inv_code {
 	INV_OK = 0,
-	INV_END = 1,		/* iterators: there is no more */
-	INV_EINVAL = -1,	/* an argument makes no sense */
+	INV_END = 1,		/* iterators: there are no more items */
+	INV_EINVAL = -1,	/* an argument is invalid */
 	INV_ENOMEM = -2,	/* no memory */
-	INV_EIO = -3,		/* the system refused: see inv_err.sys */
-	INV_EFORMAT = -4,	/* not a file of the kind asked for */
+	INV_EIO = -3,		/* a system call failed: see inv_err.sys */
+	INV_EFORMAT = -4,	/* not a file of the requested kind */
 	INV_EVERSION = -5,	/* written by a newer version */
-	INV_EDAMAGED = -6,	/* bytes that make no sense */
-	INV_ETRUNCATED = -7,	/* ends in the middle of something */
+	INV_EDAMAGED = -6,	/* invalid bytes */
+	INV_ETRUNCATED = -7,	/* the data ends too early */
 	INV_EFULL = -9,		/* the ring has no free packet */
-	INV_ETOOBIG = -10,	/* beyond a limit of ours */
-	INV_EBUSY = -11,	/* somebody else has it */
-	INV_ETIME = -12,	/* its deadline has passed */
-	INV_EDEPTH = -13,	/* nested deeper than a limit of ours */
+	INV_ETOOBIG = -10,	/* exceeds a limit of inviso */
+	INV_EBUSY = -11,	/* in use by another process */
+	INV_ETIME = -12,	/* the deadline has passed */
+	INV_EDEPTH = -13,	/* nested deeper than a limit of inviso */
 	INV_EUNREACHABLE = -14, /* a node cannot be reached */
-	INV_EREFUSED = -15,	/* a node does not want us: cookie, owner */
+	INV_EREFUSED = -15,	/* a node refused the connection (wrong cookie)
+				   or the request */
 	INV_ELOST = -16,	/* the connection to a node is gone */
-	INV_EREMOTE = -17,	/* a call failed on the node itself */
-	INV_ENOTHING = -18,	/* nothing matched what was asked for */
-	INV_ECANCELLED = -19,	/* the user wants no more of it */
-	INV_EUNKNOWN = -20,	/* depends on what was not recorded */
-	INV_ENONODE = -21,	/* its epmd knows no node of that name */
+	INV_EREMOTE = -17,	/* a call failed on the node */
+	INV_ENOTHING = -18,	/* nothing matched */
+	INV_ECANCELLED = -19,	/* cancelled by the user */
+	INV_EUNKNOWN = -20,	/* depends on data that was not recorded */
+	INV_ENONODE = -21,	/* the host's epmd knows no node of the
+				   requested name */
 };
 
 /*
- * The words for people.  Owned by the caller; may be NULL wherever it is a
- * parameter.  The bottom says what happened ("open /x: No such file"), each
- * level above puts before it what it was doing.
+ * An error message for people. The caller owns the struct; functions accept
+ * NULL for it. The function that fails sets the text ("open /x: No such file");
+ * each of its callers can prepend what the caller was doing.
  */
 struct inv_err {
 	int code;
@@ -46,14 +46,16 @@ struct inv_err {
 	char text[496];
 };
 
-/* Sets code and text; returns code.  sys is taken from errno by inv_err_sys
- * only, which also appends its text. */
+/*
+ * Sets code and text; returns code. inv_err_sys also stores errno in sys and
+ * appends its description to the text.
+ */
 int inv_err_set(struct inv_err *err, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 int inv_err_sys(struct inv_err *err, int sys, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Puts "fmt: " before the text; returns err's code. */
+/* Prepends the formatted text and ": " to err's text; returns err's code. */
 int inv_err_ctx(struct inv_err *err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 

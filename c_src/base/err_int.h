@@ -4,9 +4,7 @@
 
 #include "base/err.h"
 
-/* What err.c and err_sys.c share. */
-
-/* Makes a text that was cut end with a whole character. */
+/* Removes an incomplete UTF-8 character from the end of a text that was cut. */
 void inv__err_end_whole(char *text);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Apart from err.c: libraries that are brought to nodes do without the names of
- * errors, which older releases of libc have not. */
+/*
+ * Separate from err.c, because libraries that are sent to nodes cannot use
+ * strerrordesc_np: older releases of libc do not have it.
+ */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,10 @@
 #ifndef INV_BASE_LIKELY_H
 #define INV_BASE_LIKELY_H
 
-/* What nearly every event takes, for the compiler to lay out straight. */
+/*
+ * Marks the branch that nearly every event takes, so that the compiler puts it
+ * where no jump is needed.
+ */
 #define inv_likely(x) __builtin_expect(!!(x), 1)
 #define inv_unlikely(x) __builtin_expect(!!(x), 0)
 

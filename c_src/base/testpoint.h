@@ -3,9 +3,9 @@
 #define INV_BASE_TESTPOINT_H
 
 /*
- * Places where a stress test can hold or kill a thread: after each step that
- * another thread or process can see.  Nothing unless built with
- * INV_TESTPOINTS, when the test supplies inv_testpoint().
+ * A point at which a stress test can pause or kill a thread. There is one after
+ * each step that another thread or process can see. The macro is empty, except
+ * in builds with INV_TESTPOINTS, where the test defines inv_testpoint().
  */
 #ifdef INV_TESTPOINTS
 void inv_testpoint(const char *name);

@@ -5,12 +5,14 @@
 #include <stdint.h>
 
 /*
- * LEB128: seven bits a byte, the least significant first, the top bit says
- * that more follow.  At most ten bytes.  Allocates nothing: fit for the VM.
+ * LEB128: seven bits in each byte, least significant first. The top bit is set
+ * if more bytes follow. At most ten bytes. Allocates nothing, so the VM's
+ * threads can use it.
  */
 #define INV_VARINT_MAX 10
 
-/* Writes v at p, which has room for INV_VARINT_MAX; returns past it. */
+/* Writes v at p, which has space for INV_VARINT_MAX bytes. Returns a pointer to
+ * the byte after the varint. */
 static inline uint8_t *inv_varint_put(uint8_t *p, uint64_t v)
 {
 	while (v >= 0x80) {
@@ -21,7 +23,7 @@ static inline uint8_t *inv_varint_put(uint8_t *p, uint64_t v)
 	return p;
 }
 
-/* Bytes that inv_varint_put takes for v. */
+/* Returns the number of bytes that inv_varint_put writes for v. */
 static inline unsigned inv_varint_len(uint64_t v)
 {
 	unsigned n = 1;
@@ -34,8 +36,8 @@ static inline unsigned inv_varint_len(uint64_t v)
 }
 
 /*
- * Reads a varint from [p, end) into *v and returns past it; NULL if it does
- * not end there or does not fit in 64 bits.
+ * Reads a varint from [p, end) into *v. Returns a pointer to the byte after the
+ * varint, or NULL if the varint is incomplete or does not fit in 64 bits.
  */
 static inline const uint8_t *inv_varint_get(const uint8_t *p,
 					    const uint8_t *end, uint64_t *v)
@@ -43,7 +45,8 @@ static inline const uint8_t *inv_varint_get(const uint8_t *p,
 	uint64_t r = 0;
 	unsigned shift = 0;
 
-	if (p < end && *p < 0x80) { /* nearly always */
+	if (p < end && *p < 0x80) { /* one byte: by far the most frequent
+				       case */
 		*v = *p;
 		return p + 1;
 	}
@@ -61,7 +64,7 @@ static inline const uint8_t *inv_varint_get(const uint8_t *p,
 	return 0;
 }
 
-/* Signed numbers: 0, -1, 1, -2, … become 0, 1, 2, 3, … */
+/* Maps signed numbers to unsigned ones: 0, -1, 1, -2, … become 0, 1, 2, 3, … */
 static inline uint64_t inv_zigzag(int64_t v)
 {
 	return ((uint64_t)v << 1) ^ (uint64_t)(v >> 63);

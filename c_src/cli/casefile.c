@@ -15,10 +15,10 @@
 /* --- variables in a line -------------------------------------------------- */
 
 struct piece {
-	const char *text; /* itself, or the name of a variable */
+	const char *text; /* literal text, or the name of a variable */
 	size_t len;
 	bool var;
-	const char *otherwise; /* NULL: there is none */
+	const char *otherwise; /* the default; NULL: none */
 	size_t otherwise_len;
 };
 
@@ -34,7 +34,7 @@ static size_t name_len(const char *p)
 	return n;
 }
 
-/* What comes after "${"; past the "}", or NULL. */
+/* Parses what follows "${". Returns the position after "}", or NULL. */
 static const char *braced(const char *p, struct piece *out)
 {
 	const char *end;
@@ -57,8 +57,10 @@ static const char *braced(const char *p, struct piece *out)
 	return end + 1;
 }
 
-/* Takes a piece off *p: INV_END when there is none, INV_EFORMAT of a "${" that
- * makes no sense. */
+/*
+ * Reads the next piece from *p. INV_END: *p is at the end; INV_EFORMAT: invalid
+ * "${".
+ */
 static int next_piece(const char **p, struct piece *out)
 {
 	const char *s = *p;
@@ -98,7 +100,7 @@ static struct inv_case_var *find(const struct inv_casefile *c, const char *name,
 	return NULL;
 }
 
-/* The first that says what it is otherwise counts. */
+/* Adds a variable. If it occurs more than once, its first default is used. */
 static int learn(struct inv_casefile *c, const struct piece *piece)
 {
 	struct inv_case_var *var = find(c, piece->text, piece->len);
@@ -151,16 +153,17 @@ static int read_text(struct inv_casefile *c, struct inv_err *err)
 	fclose(f);
 	if (n > MAX_BYTES)
 		return inv_err_set(err, INV_ETOOBIG,
-				   "%s: larger than %d bytes, so no trace case",
+				   "%s: not a trace case: larger than %d bytes",
 				   c->path, MAX_BYTES);
 	if (strlen(c->text) != n)
 		return inv_err_set(err, INV_EFORMAT,
-				   "%s: has bytes of zero, so no trace case",
+				   "%s: not a trace case: it contains NUL "
+				   "bytes",
 				   c->path);
 	return INV_OK;
 }
 
-/* Cuts off blanks at both ends. */
+/* Removes white space from both ends. */
 static char *trim(char *line)
 {
 	char *end = line + strlen(line);
@@ -183,8 +186,8 @@ static int learn_vars(struct inv_casefile *c, const char *line, unsigned number,
 			return inv_err_set(err, INV_ENOMEM, "no memory");
 	if (r != INV_END)
 		return inv_err_set(err, r,
-				   "%s:%u: after ${ there is no NAME} or "
-				   "NAME:-VALUE}, NAME being of A to Z, 0 to 9 "
+				   "%s:%u: ${ must be followed by NAME} or "
+				   "NAME:-VALUE}; a NAME is of A to Z, 0 to 9 "
 				   "and _",
 				   c->path, number);
 	return INV_OK;
@@ -204,8 +207,8 @@ static int take_line(struct inv_casefile *c, char *line, unsigned number,
 		if (strcmp(line, "trace") != 0 && strcmp(line, "record") != 0)
 			return inv_err_set(
 				err, INV_EFORMAT,
-				"%s:%u: the first line that is no comment is "
-				"`trace' or `record'",
+				"%s:%u: the first line that is not a comment "
+				"must be `trace' or `record'",
 				c->path, number);
 		c->command = line;
 		return INV_OK;
@@ -233,7 +236,8 @@ static int take_lines(struct inv_casefile *c, struct inv_err *err)
 	}
 	if (!c->command)
 		return inv_err_set(err, INV_EFORMAT,
-				   "%s: has no line `trace' or `record'",
+				   "%s: the line `trace' or `record' is "
+				   "missing",
 				   c->path);
 	return INV_OK;
 }
@@ -280,7 +284,7 @@ char *inv_casefile_name(const char *path)
 	return strndup(base, len);
 }
 
-/* --- using it ------------------------------------------------------------- */
+/* --- arguments ------------------------------------------------------------ */
 
 int inv_casefile_set(struct inv_casefile *c, const char *assignment,
 		     struct inv_err *err)
@@ -305,7 +309,7 @@ int inv_casefile_set(struct inv_casefile *c, const char *assignment,
 	return INV_OK;
 }
 
-/* A text with the values of variables in it, which all have one. */
+/* Replaces the variables in a text. All of them have values. */
 static char *expand(const struct inv_casefile *c, const char *p, size_t len)
 {
 	struct inv_buf b = { 0 };
@@ -334,7 +338,8 @@ static char *expand(const struct inv_casefile *c, const char *p, size_t len)
 	return (char *)b.data;
 }
 
-/* An option is split from its value, a SPEC is the whole line. */
+/* Adds the arguments of a line. An option and its value are separate arguments;
+ * a SPEC is the whole line. */
 static int put_line(const struct inv_casefile *c, const char *line, char **args,
 		    size_t *n)
 {

@@ -12,7 +12,7 @@
 
 static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 static _Atomic(const char *) file;
-static sigset_t before; /* a hold */
+static sigset_t before; /* signal mask before inv_cleanup_hold */
 
 static void unlink_file(void)
 {
@@ -25,11 +25,13 @@ static void unlink_file(void)
 static void on_signal(int sig)
 {
 	unlink_file();
-	/* SA_RESETHAND: this one ends us, as whoever waits expects. */
+	/* SA_RESETHAND has restored the default action, so this signal ends the
+	 * process, as the parent process expects. */
 	raise(sig);
 }
 
-/* An input that is cut is read on; what else is mapped cannot be. */
+/* A SIGBUS at an address inside an input means that the input was truncated;
+ * then reading continues. Any other SIGBUS ends the program. */
 static void on_bus(int sig, siginfo_t *info, void *context)
 {
 	static const char cut[] = "inviso: an input was cut while it was "
@@ -58,7 +60,8 @@ void inv_cleanup_init(void)
 	struct sigaction old;
 
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
-		/* nohup: ignored it was, ignored it stays. */
+		/* Keep ignoring a signal that was ignored at the start
+		 * (nohup). */
 		if (!sigaction(signals[i], NULL, &old) &&
 		    old.sa_handler == SIG_IGN)
 			continue;

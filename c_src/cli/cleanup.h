@@ -3,19 +3,18 @@
 #define INV_CLI_CLEANUP_H
 
 /*
- * What is not to be left behind when the command is told to go (SIGINT,
- * SIGTERM, SIGHUP).  An input that is cut under its hands (SIGBUS) is read up
- * to there: see log/source.h.
+ * Removes an incomplete file if a signal ends the command (SIGINT, SIGTERM,
+ * SIGHUP). Also handles SIGBUS: if an input is truncated while it is read,
+ * reading continues (see log/source.h).
  */
 void inv_cleanup_init(void);
 
-/* From now on path, borrowed, is to be removed then; NULL: nothing is. */
+/* From now on, signals remove path, which is borrowed. NULL: no file. */
 void inv_cleanup_file(const char *path);
 
-/*
- * Signals that end the program wait between these two: while the file is there
- * and not known here, or the other way round.
- */
+/* Block and unblock the signals that end the program, for the time in which the
+ * file exists but is not registered here, or is registered but does not
+ * exist. */
 void inv_cleanup_hold(void);
 void inv_cleanup_let(void);
 

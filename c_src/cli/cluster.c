@@ -15,11 +15,6 @@
 #define LEAVE_MS 10000
 #define SLOW_MS 2000
 
-int64_t inv_now_ms(void)
-{
-	return (int64_t)(inv_mono_ns() / 1000000);
-}
-
 const char *inv_cluster_name(const struct inv_cluster *c, size_t i)
 {
 	return inv_conn_name(c->v[i].conn)->full;
@@ -105,12 +100,26 @@ static bool known(const struct inv_cluster *c, const char *name)
 	return false;
 }
 
-/* Begins to connect; v has room. */
+/* Returns true if the user says that the node does not use TLS. */
+static bool is_plain(const struct inv_cluster *c,
+		     const struct inv_node_name *name)
+{
+	const struct inv_node_names *plain = &c->opts->tls.plain;
+
+	for (size_t i = 0; i < plain->n; i++)
+		if (!strcmp(plain->names[i].full, name->full))
+			return true;
+	return false;
+}
+
+/* Starts to connect to a node. v has space for it. */
 static int begin(struct inv_cluster *c, const struct inv_node_name *name,
 		 struct inv_err *err)
 {
 	struct inv_conn_opts o = {
 		.cookie = c->cookie.text,
+		.at = c->opts->has_at ? &c->opts->at : NULL,
+		.tls = is_plain(c, name) ? NULL : c->tls,
 		.connect_ms = inv_cluster_ms(c),
 	};
 	struct inv_conn *conn = inv_conn_open(name, &o, c->in, err);
@@ -118,7 +127,7 @@ static int begin(struct inv_cluster *c, const struct inv_node_name *name,
 	if (!conn)
 		return err->code;
 	memset(&c->v[c->n], 0, sizeof(c->v[c->n]));
-	memset(&c->told[c->n], 0, sizeof(c->told[c->n]));
+	memset(&c->notified[c->n], 0, sizeof(c->notified[c->n]));
 	c->v[c->n++].conn = conn;
 	return 0;
 }
@@ -127,11 +136,12 @@ static int grow(struct inv_cluster *c, size_t more, struct inv_err *err)
 {
 	size_t n = c->n + more + 1;
 	struct inv_attach *v = realloc(c->v, n * sizeof(*v));
-	struct inv_told *told = realloc(c->told, n * sizeof(*told));
+	struct inv_notified *notified =
+		realloc(c->notified, n * sizeof(*notified));
 
 	c->v = v ? v : c->v;
-	c->told = told ? told : c->told;
-	return v && told ? 0 : inv_err_set(err, INV_ENOMEM, "no memory");
+	c->notified = notified ? notified : c->notified;
+	return v && notified ? 0 : inv_err_set(err, INV_ENOMEM, "no memory");
 }
 
 static int begin_all(struct inv_cluster *c, const struct inv_node_names *names,
@@ -145,7 +155,8 @@ static int begin_all(struct inv_cluster *c, const struct inv_node_names *names,
 	return rc;
 }
 
-/* The user's signal is taken: a second one means to go at once. */
+/* Handles the user's first signal, which came while the command was
+ * connecting. */
 static int interrupted(struct inv_cluster *c)
 {
 	inv_screen_note(c->screen, "interrupted");
@@ -160,7 +171,10 @@ bool inv_cluster_does_without(const struct inv_cluster *c, size_t i)
 	       c->dispensable(c->dispensable_arg, inv_conn_name(c->v[i].conn));
 }
 
-/* What v says of the first that is not well; each is told of, once. */
+/*
+ * Reports each failure once. Returns the exit code of the first node that
+ * failed.
+ */
 static int tell(struct inv_cluster *c, int cancelled)
 {
 	int status = INV_EXIT_DONE;
@@ -173,27 +187,28 @@ static int tell(struct inv_cluster *c, int cancelled)
 
 		if (!at->code || inv_cluster_does_without(c, i))
 			continue;
-		/* A node of a kind that will not do: no fault in the usage. */
+		/* The kind of the node is not supported; that is not a usage
+		 * error. */
 		if (exit_status == INV_EXIT_USAGE)
 			exit_status = INV_EXIT_FAILED;
-		if (!c->told[i].failed)
+		if (!c->notified[i].failed)
 			inv_screen_note_node(c->screen, inv_cluster_name(c, i),
 					     at->err.text);
-		c->told[i].failed = true;
+		c->notified[i].failed = true;
 		if (!status)
 			status = exit_status;
 	}
 	return status;
 }
 
-/* The nodes that those named are connected to. */
+/* Adds the nodes that the named nodes are connected to. */
 static int add_others(struct inv_cluster *c, struct inv_err *err)
 {
 	size_t n = c->n;
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < n; i++) {
-		/* v moves as it grows. */
+		/* A copy, because c->v moves when it grows. */
 		struct inv_node_names others = c->v[i].survey.others;
 
 		if (c->v[i].state != INV_ATTACH_NONE && !c->v[i].code)
@@ -202,21 +217,22 @@ static int add_others(struct inv_cluster *c, struct inv_err *err)
 	return rc;
 }
 
-/* Scripts have --timeout; a person wonders sooner. */
+/* Reports a slow node long before --timeout has passed, so that the user knows
+ * what the command waits for. */
 static void tell_slow(void *arg, const struct inv_conn *conn)
 {
 	struct inv_cluster *c = arg;
 
 	for (size_t i = 0; i < c->n; i++) {
-		if (c->v[i].conn != conn || c->told[i].slow)
+		if (c->v[i].conn != conn || c->notified[i].slow)
 			continue;
-		c->told[i].slow = true;
+		c->notified[i].slow = true;
 		inv_screen_note(c->screen, "%s: waiting for it ...",
 				inv_cluster_name(c, i));
 	}
 }
 
-/* Those that are surveyed already are left out. */
+/* Surveys the nodes that were not surveyed yet. */
 static int survey(struct inv_cluster *c)
 {
 	struct inv_attach_opts o = {
@@ -225,6 +241,18 @@ static int survey(struct inv_cluster *c)
 	};
 
 	return inv_attach_all(c->v, c->n, c->in, &o, c->stop.fd);
+}
+
+static int open_tls(struct inv_cluster *c, struct inv_err *err)
+{
+	const char *warning;
+
+	if (!inv_tls_args_given(&c->opts->tls))
+		return 0;
+	c->tls = inv_tls_args_open(&c->opts->tls, &warning, err);
+	if (warning)
+		inv_screen_note(c->screen, "%s", warning);
+	return c->tls ? 0 : err->code;
 }
 
 int inv_cluster_connect(struct inv_cluster *c)
@@ -237,12 +265,14 @@ int inv_cluster_connect(struct inv_cluster *c)
 	if (!rc && c->cookie.source == INV_COOKIE_OPTION)
 		inv_screen_note(c->screen,
 				"warning: others on this machine can see the "
-				"cookie of -c; INVISO_COOKIE and "
-				"--cookie-file keep it");
+				"cookie of -c; INVISO_COOKIE and --cookie-file "
+				"keep it secret");
 	if (!rc) {
 		c->in = inv_inbox_new(&err);
 		rc = c->in ? 0 : err.code;
 	}
+	if (!rc)
+		rc = open_tls(c, &err);
 	if (!rc)
 		rc = begin_all(c, &c->opts->names, &err);
 	if (rc)
@@ -285,7 +315,7 @@ int inv_cluster_join(struct inv_cluster *c)
 	return status ? status : rc;
 }
 
-/* --- ask ------------------------------------------------------------------ */
+/* --- requests ------------------------------------------------------------- */
 
 int inv_cluster_ask(struct inv_cluster *c,
 		    void (*ask)(void *arg, struct inv_ask *out,
@@ -319,7 +349,7 @@ int inv_cluster_ask(struct inv_cluster *c,
 	return status;
 }
 
-/* --- and away ------------------------------------------------------------- */
+/* --- leave and close ------------------------------------------------------ */
 
 void inv_cluster_leave(struct inv_cluster *c)
 {
@@ -336,7 +366,7 @@ void inv_cluster_leave(struct inv_cluster *c)
 	if (rc == INV_ECANCELLED)
 		inv_cluster_abandon(c);
 	inv_screen_status(c->screen, "");
-	/* That a node was lost has been said. */
+	/* Lost nodes were reported before. */
 	for (size_t i = 0; rc && !was && i < c->n; i++)
 		if (c->v[i].code && c->v[i].code != INV_ELOST)
 			inv_screen_note_node(c->screen, inv_cluster_name(c, i),
@@ -349,10 +379,11 @@ int inv_cluster_close(struct inv_cluster *c, int status)
 		inv_conn_close(c->v[i].conn);
 	inv_attach_release(c->v, c->n);
 	free(c->v);
-	free(c->told);
+	free(c->notified);
 	inv_inbox_free(c->in);
-	/* Nothing is left to be taken away: a terminal that is held can be
-	 * left by a signal. */
+	inv_tls_free(c->tls);
+	/* Everything is cleaned up. From now on a signal may end the program,
+	 * even while it waits for a stopped terminal. */
 	inv_stop_close(&c->stop);
 	if (!inv_screen_close(c->screen))
 		status = INV_EXIT_FAILED;

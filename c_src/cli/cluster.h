@@ -13,8 +13,8 @@
 #include "node/gather.h"
 
 /*
- * The nodes that a command works on: from -n to nodes with our code on them,
- * and away again.  What goes wrong is said, a line a node.
+ * Connects to the nodes of option -n, attaches to them, and leaves them.
+ * Reports failures, one line for each node.
  *
  *	inv_cluster_open(&c, "inviso trace", &opts, status_line);
  *	status = inv_cluster_connect(&c);
@@ -24,51 +24,62 @@
  *	inv_cluster_leave(&c);
  *	status = inv_cluster_close(&c, status);
  *
- * Results are of enum inv_exit.
+ * The results of inv_cluster_open, connect, attach, join, ask and close are of
+ * enum inv_exit.
  */
-struct inv_told {
-	bool failed; /* why it is not with us */
-	bool slow;   /* that it lets wait */
+struct inv_notified {
+	bool failed; /* the failure was reported */
+	bool slow;   /* its slowness was reported */
 };
 
 struct inv_cluster {
 	const struct inv_node_opts *opts; /* borrowed */
 	struct inv_screen *screen;
 	struct inv_stop stop;
-	bool stopped; /* the user wanted it to: one signal was taken */
+	bool stopped; /* the user requested a stop: a signal was taken */
 	struct inv_inbox *in;
 	struct inv_cookie cookie;
+	struct inv_tls *tls; /* NULL: no node uses TLS */
 	struct inv_attach *v;
-	struct inv_told *told; /* of each of v */
+	struct inv_notified *notified; /* for each node of v */
 	size_t n;
-	/* Whether the caller does without a node that does not run: then
-	 * nothing is said of it, and it is no failure.  NULL: without none. */
+	/*
+	 * Returns true if the command does not need the node. If such a node
+	 * does not run, the command does not fail, and reports nothing. NULL:
+	 * every node is needed.
+	 */
 	bool (*dispensable)(void *arg, const struct inv_node_name *name);
 	void *dispensable_arg;
 	char owner[256]; /* "user@host (os pid 4711)" */
 };
 
-/* Screen and signals.  Says itself what is wrong. */
+/* Opens the screen, and begins to take signals as stop requests. Reports
+ * errors. */
 int inv_cluster_open(struct inv_cluster *c, const char *who,
 		     const struct inv_node_opts *opts, bool status_line);
 
-/* Connects to all, those of `all' included.  A node that cannot be reached is
- * left in v with its code; the result is that of the first. */
+/* Connects to the nodes of -n; with -n all, also to the nodes that these are
+ * connected to. An unreachable node stays in v, with the error's code. Returns
+ * the exit code of the first unreachable node. */
 int inv_cluster_connect(struct inv_cluster *c);
 
-/* Brings the code to all that are there, with the tracer, whose directory is to
- * be in dir (NULL: the node's choice), or without. */
+/*
+ * Attaches to all connected nodes. If tracer is true, also pushes NIF and
+ * spooler, into a new directory inside dir (NULL: the node chooses).
+ */
 int inv_cluster_attach(struct inv_cluster *c, bool tracer, const char *dir);
 
-/* Connects, then brings the code to whom it can, without the tracer; the result
- * is that of the first that did not come.  There is nothing more to do when the
- * user stopped it, or n is 0. */
+/*
+ * Connects, then attaches to as many nodes as possible, without NIF and
+ * spooler. Returns the exit code of the first node that failed. If `stopped' is
+ * then true or n is 0, the caller must end.
+ */
 int inv_cluster_join(struct inv_cluster *c);
 
 /*
- * One question to each node that came, all at once: ask sends it, got is given
- * the answer of v[i], or why there is none, and returns an enum inv_exit.  The
- * result is the first that is not INV_EXIT_DONE.
+ * Sends a request to all attached nodes at the same time. `ask' sends it to one
+ * node; `got' handles the answer of v[i], or the failure, and returns an enum
+ * inv_exit. Returns the first result that is not INV_EXIT_DONE.
  */
 int inv_cluster_ask(struct inv_cluster *c,
 		    void (*ask)(void *arg, struct inv_ask *out,
@@ -76,31 +87,28 @@ int inv_cluster_ask(struct inv_cluster *c,
 		    int (*got)(void *arg, size_t i, const struct inv_ask *ask),
 		    void *arg);
 
-/* Takes it away, which takes a bounded time; says where something stays. */
+/* Leaves all nodes within a bounded time. Reports nodes on which code stays. */
 void inv_cluster_leave(struct inv_cluster *c);
 
-/* Ends all connections, waits for the screen.  Returns status, the command's so
- * far, or that the output could not be written. */
+/* Closes all connections, and waits until the screen has written all output.
+ * Returns status, or an error if the output could not be written. */
 int inv_cluster_close(struct inv_cluster *c, int status);
 
 /*
- * The user does not want to wait: ends the program, with what can be done
- * without waiting.  The nodes clean up by themselves.
+ * Ends the program without waiting for nodes, because the user's second signal
+ * requested that. The nodes clean up by themselves.
  */
 _Noreturn void inv_cluster_abandon(struct inv_cluster *c);
 
-/* "a@h", of v[i]. */
+/* Returns the name of v[i], "a@h". */
 const char *inv_cluster_name(const struct inv_cluster *c, size_t i);
-/* Whether the caller does without v[i], and it is known not to run; a node that
- * does not answer may run. */
+/* Returns true if the command can do without v[i], and the node certainly does
+ * not run. A node that does not answer may run. */
 bool inv_cluster_does_without(const struct inv_cluster *c, size_t i);
-/* What time limit an answer has, ms. */
+/* Returns the time limit for answers, in ms. */
 int inv_cluster_ms(const struct inv_cluster *c);
 
-/* What a code of a node means for the command: enum inv_exit. */
+/* Returns the enum inv_exit for a node's error code. */
 int inv_exit_of(int code);
-
-/* Milliseconds of a clock that never goes back. */
-int64_t inv_now_ms(void);
 
 #endif

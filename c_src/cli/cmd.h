@@ -2,17 +2,17 @@
 #ifndef INV_CLI_CMD_H
 #define INV_CLI_CMD_H
 
-/*
- * A command: one file cmd_<name>.c, one entry here, one line in main.c.
- */
+/* For each command there is a file cmd_<name>.c, an entry below, and a line in
+ * main.c. */
 enum inv_exit {
 	INV_EXIT_DONE = 0,
 	INV_EXIT_FAILED = 1,
 	INV_EXIT_USAGE = 2,
-	INV_EXIT_UNREACHABLE = 3, /* a node */
-	INV_EXIT_REFUSED = 4,	  /* by cookie or owner */
-	INV_EXIT_NOTHING = 5,	  /* matched */
-	INV_EXIT_PROTECTED = 6,	  /* stopped by a protection */
+	INV_EXIT_UNREACHABLE = 3, /* a node cannot be reached */
+	INV_EXIT_REFUSED = 4,	  /* a node refused, for example because of a
+				     wrong cookie */
+	INV_EXIT_NOTHING = 5,	  /* nothing matched */
+	INV_EXIT_PROTECTED = 6,	  /* a session stopped to protect the node */
 	INV_EXIT_LOST = 7,	  /* done, but events were lost */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* inviso autostart: what is traced when nodes start. */
+/* inviso autostart: shows and changes what is traced when nodes start. */
 
 #include <argp.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #include "cli/cluster.h"
 #include "cli/cmd.h"
-#include "cli/facts.h"
+#include "cli/report.h"
 #include "cli/units.h"
 #include "node/autostart.h"
 
@@ -22,8 +22,8 @@
 struct autostart {
 	struct inv_node_opts nodes;
 	const char *what; /* show, write, remove */
-	const char *file; /* of the trace case */
-	char **names;	  /* of variables: copied, as many as values */
+	const char *file; /* path of the trace case */
+	char **names;	  /* names of variables, copied; n_values of them */
 	const char **values;
 	size_t n_values;
 	int64_t starts;
@@ -50,7 +50,7 @@ static void put_text(struct inv_buf *b, const char *node,
 		inv_buf_printf(b, "the next %" PRId64 " starts are traced",
 			       a->starts);
 	inv_buf_printf(b, "; %s%s\n", a->file,
-		       a->lines.n ? "" : " is not there");
+		       a->lines.n ? "" : " does not exist");
 	for (size_t i = 0; i < a->lines.n; i++)
 		inv_buf_printf(b, "  %s\n", a->lines.v[i]);
 }
@@ -58,22 +58,19 @@ static void put_text(struct inv_buf *b, const char *node,
 static void put_json(struct inv_buf *b, const char *node,
 		     const struct inv_autostart *a)
 {
-	inv_buf_puts(b, "{\"node\":");
-	inv_facts_json_text(b, node);
-	inv_buf_puts(b, ",\"file\":");
-	inv_facts_json_text(b, a->file);
+	struct inv_json j = { .out = b };
+
+	inv_json_open(&j, NULL, '{');
+	inv_json_text(&j, "node", node);
+	inv_json_text(&j, "file", a->file);
 	if (a->starts == INV_STARTS_ALWAYS)
-		inv_buf_puts(b, ",\"starts\":\"always\"");
+		inv_json_text(&j, "starts", "always");
 	else
-		inv_buf_printf(b, ",\"starts\":%" PRId64, a->starts);
-	inv_buf_printf(b, ",\"started\":%s,\"lines\":[",
-		       a->started ? "true" : "false");
-	for (size_t i = 0; i < a->lines.n; i++) {
-		if (i)
-			inv_buf_putc(b, ',');
-		inv_facts_json_text(b, a->lines.v[i]);
-	}
-	inv_buf_puts(b, "]}\n");
+		inv_json_int(&j, "starts", a->starts);
+	inv_json_bool(&j, "started", a->started);
+	inv_report_json_texts(&j, "lines", &a->lines);
+	inv_json_close(&j, '}');
+	inv_json_line(&j);
 }
 
 static void say(struct autostart *s, const char *node,
@@ -85,14 +82,12 @@ static void say(struct autostart *s, const char *node,
 		put_json(&b, node, a);
 	else if (!s->quiet)
 		put_text(&b, node, a);
-	if (!b.error && b.len)
-		inv_screen_out(s->cluster.screen, b.data, b.len);
-	inv_buf_release(&b);
+	inv_screen_put(s->cluster.screen, &b);
 	if (a->starts && !a->started)
 		inv_screen_note_node(s->cluster.screen, node,
 				     "the application inviso was not started "
-				     "with this node: it has to be in its boot "
-				     "script");
+				     "with this node: add it to the node's "
+				     "boot script");
 }
 
 /* --- the work ------------------------------------------------------------- */
@@ -195,26 +190,28 @@ enum {
 };
 
 static const struct argp_option options[] = {
-	{ NULL, 0, NULL, 0, "What starts (write):", 5 },
+	{ NULL, 0, NULL, 0, "Options of write:", 5 },
 	{ "starts", OPT_STARTS, "N", 0,
-	  "how many starts of the node are traced (default: 1), or always", 5 },
+	  "trace the next N starts of the node (default: 1), or always", 5 },
 	{ "log", OPT_LOG, "FILE", 0,
-	  "the log, on the node (default: " LOG ", in its directory)", 5 },
+	  "write the log to FILE on the node (default: " LOG ", in the "
+	  "directory in which the node is started)",
+	  5 },
 	{ NULL, 0, NULL, 0, "Output:", 6 },
-	{ "json", 'j', NULL, 0, "print JSON, an object a node", 6 },
-	{ "quiet", 'q', NULL, 0, "say only what went wrong", 6 },
+	{ "json", 'j', NULL, 0, "print one JSON object for each node", 6 },
+	{ "quiet", 'q', NULL, 0, "print only errors", 6 },
 	{ 0 },
 };
 
 static const char doc[] =
-	"Says what is traced when nodes start, which have inviso in their "
-	"releases."
+	"Shows or sets what is traced when nodes start. The releases of the "
+	"nodes must contain inviso."
 	"\v"
-	"show says what starts with the nodes, write has them do the trace "
-	"case CASE when they start, and remove that nothing starts. CASE is a "
-	"file of Erlang calls of the module inviso or inviso_rt, each with a "
-	"full stop; its variables, but for lists of nodes, get values, which "
-	"are Erlang terms.\n"
+	"show prints what will be traced, write makes the nodes run the trace "
+	"case CASE when they start, and remove cancels this. CASE is a file "
+	"with calls of functions of inviso or inviso_rt; a full stop ends each "
+	"call. NAME=VALUE gives a variable its value, an Erlang term; a "
+	"variable for a list of nodes needs no value.\n"
 	"\n"
 	"Examples:\n"
 	"  inviso autostart show -n shop@web1,shop@web2\n"
@@ -337,6 +334,6 @@ static int exec_autostart(int argc, char **argv)
 
 const struct inv_cmd inv_cmd_autostart = {
 	.name = "autostart",
-	.summary = "what is traced when nodes start: show, write, remove",
+	.summary = "trace nodes from their start: show, write, remove",
 	.exec = exec_autostart,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* inviso case: trace cases, what is often traced, in files with variables. */
+/* inviso case: trace cases, files with the arguments of frequent traces. */
 
 #include <argp.h>
 #include <dirent.h>
@@ -12,14 +12,14 @@
 #include "base/buf.h"
 #include "cli/casefile.h"
 #include "cli/cmd.h"
-#include "cli/facts.h"
+#include "cli/report.h"
 #include "cli/session_name.h"
 
 struct request {
 	const char *what; /* list, run, undo */
-	const char *dir;  /* of list; NULL: here */
+	const char *dir;  /* for list; NULL: the current directory */
 	bool json;
-	int argc; /* what comes after run and undo */
+	int argc; /* the arguments after `run' or `undo' */
 	char **argv;
 };
 
@@ -48,25 +48,26 @@ static void put_text(struct inv_buf *b, const struct inv_casefile *c)
 
 static void put_json(struct inv_buf *b, const struct inv_casefile *c)
 {
-	inv_buf_puts(b, "{\"name\":");
-	inv_facts_json_text(b, c->name);
-	inv_buf_puts(b, ",\"file\":");
-	inv_facts_json_text(b, c->path);
-	inv_buf_printf(b, ",\"command\":\"%s\",\"vars\":[", c->command);
+	struct inv_json j = { .out = b };
+
+	inv_json_open(&j, NULL, '{');
+	inv_json_text(&j, "name", c->name);
+	inv_json_text(&j, "file", c->path);
+	inv_json_text(&j, "command", c->command);
+	inv_json_open(&j, "vars", '[');
 	for (size_t i = 0; i < c->n_vars; i++) {
 		const struct inv_case_var *var = &c->vars[i];
 
-		inv_buf_printf(b, "%s{\"name\":\"%s\"", i ? "," : "",
-			       var->name);
-		if (var->otherwise) {
-			inv_buf_puts(b, ",\"default\":");
-			inv_facts_json_text(b, var->otherwise);
-		}
-		inv_buf_putc(b, '}');
+		inv_json_open(&j, NULL, '{');
+		inv_json_text(&j, "name", var->name);
+		if (var->otherwise)
+			inv_json_text(&j, "default", var->otherwise);
+		inv_json_close(&j, '}');
 	}
-	inv_buf_puts(b, "],\"summary\":");
-	inv_facts_json_text(b, c->summary);
-	inv_buf_puts(b, "}\n");
+	inv_json_close(&j, ']');
+	inv_json_text(&j, "summary", c->summary);
+	inv_json_close(&j, '}');
+	inv_json_line(&j);
 }
 
 static int list_file(const char *path, bool json)
@@ -122,7 +123,7 @@ static int list(const struct request *r)
 	}
 	free(files);
 	if (!n) {
-		fprintf(stderr, "inviso case list: %s: no *.case is there\n",
+		fprintf(stderr, "inviso case list: %s: has no *.case file\n",
 			dir);
 		status = INV_EXIT_NOTHING;
 	}
@@ -136,14 +137,16 @@ static const struct inv_cmd *command_of(const struct inv_casefile *c)
 	return !strcmp(c->command, "trace") ? &inv_cmd_trace : &inv_cmd_record;
 }
 
-/* A recording has the name of its case, so that it is found again: unless it is
- * given another, which comes later and counts. */
+/* Returns true if the recording gets the name of its case, so that `undo' finds
+ * it. A --name on the command line takes precedence, because it comes after
+ * this name. */
 static bool has_name(const struct inv_casefile *c)
 {
 	return !strcmp(c->command, "record") && inv_session_name_good(c->name);
 }
 
-/* "inviso record", what the file says, what the command line says. */
+/* Runs the command. Its arguments are --name, those of the file, and then those
+ * of the command line. */
 static int run_args(struct inv_casefile *c, const struct request *r,
 		    char **args, size_t n)
 {
@@ -173,7 +176,8 @@ static int run_args(struct inv_casefile *c, const struct request *r,
 	return status;
 }
 
-/* NAME=VALUE are taken out of the arguments. */
+/* Sets the variables from the NAME=VALUE arguments, and removes these
+ * arguments. */
 static int take_values(struct inv_casefile *c, const struct request *r,
 		       struct inv_err *err)
 {
@@ -200,8 +204,8 @@ static int run(const struct request *r)
 	int status;
 
 	if (!r->argc || *r->argv[0] == '-')
-		return complain("run", "which file? It comes first; then "
-				       "options, then NAME=VALUE");
+		return complain("run", "which FILE? Write it before "
+				       "OPTION and NAME=VALUE");
 	if (inv_casefile_read(&c, r->argv[0], &err)) {
 		complain("run", err.text);
 		status = INV_EXIT_FAILED;
@@ -218,7 +222,7 @@ static int run(const struct request *r)
 
 /* --- undo ----------------------------------------------------------------- */
 
-/* `inviso stop', by the name of the file. */
+/* Runs `inviso stop' with the name of the case. */
 static int undo(const struct request *r)
 {
 	char who[] = "inviso stop";
@@ -228,8 +232,8 @@ static int undo(const struct request *r)
 	int status;
 
 	if (!r->argc || *r->argv[0] == '-')
-		return complain("undo", "which trace case? It comes first; "
-					"then options");
+		return complain("undo", "which trace case? Write FILE "
+					"before OPTION");
 	name = inv_casefile_name(r->argv[0]);
 	argv = calloc((size_t)r->argc + 2, sizeof(*argv));
 	if (!name || !argv) {
@@ -251,21 +255,25 @@ static int undo(const struct request *r)
 /* --- options -------------------------------------------------------------- */
 
 static const struct argp_option options[] = {
-	{ "json", 'j', NULL, 0, "list: print JSON, an object a trace case", 0 },
+	{ "json", 'j', NULL, 0,
+	  "list: print one JSON object for each trace "
+	  "case",
+	  0 },
 	{ 0 },
 };
 
 static const char doc[] =
-	"Trace cases: what is often traced, each in a file with variables."
+	"Runs trace cases: files with the arguments of a command, and "
+	"variables."
 	"\v"
-	"list says which there are in DIR (default: here), files called *.case: "
-	"what each is, its variables, and what they are if nothing is said. "
-	"run does what one says on the nodes of -n; OPTION is one of `inviso "
-	"trace' or `inviso record', whichever the file is for, and counts more "
-	"than what the file says. undo ends a recording that was begun with "
-	"--detach; OPTION is one of `inviso stop'.\n"
+	"list shows the trace cases in DIR (default: the current directory), "
+	"files called *.case, each with its variables and their defaults. run "
+	"runs FILE on the nodes of -n; OPTION is any option of the command in "
+	"FILE (trace or record), and overrides the same option in FILE. undo "
+	"ends the recording that FILE began with --detach; OPTION is any "
+	"option of `inviso stop'.\n"
 	"\n"
-	"A file has the arguments of a command, one a line:\n"
+	"A file has the arguments of a command, one in each line:\n"
 	"\n"
 	"\t# What a function is called with, and returns.\n"
 	"\trecord\n"
@@ -280,8 +288,8 @@ static const char doc[] =
 	"  inviso case undo cases/calls.case -n shop@web1,shop@web2\n"
 	"  inviso fetch -n shop@web1,shop@web2 calls\n"
 	"\n"
-	"Exit status: 0 done, 1 failed, 2 usage, 5 there is no trace case, and "
-	"all those of the command that is run.";
+	"Exit status: that of the command that is run; otherwise 0 done, "
+	"1 failed, 2 usage, 5 list found no trace case.";
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -299,7 +307,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			return 0;
 		}
 		r->what = arg;
-		/* But for list, options from here on are the command's. */
+		/* After run and undo, all options belong to the command that is
+		 * run. */
 		if (strcmp(arg, "list") != 0) {
 			r->argc = state->argc - state->next;
 			r->argv = state->argv + state->next;
@@ -334,11 +343,11 @@ static int exec_case(int argc, char **argv)
 		return run(&r);
 	if (!strcmp(r.what, "undo"))
 		return undo(&r);
-	return complain(r.what, "no such thing; there are list, run and undo");
+	return complain(r.what, "not a subcommand; use list, run or undo");
 }
 
 const struct inv_cmd inv_cmd_case = {
 	.name = "case",
-	.summary = "trace what is described in a file: list, run, undo",
+	.summary = "run traces that are described in files: list, run, undo",
 	.exec = exec_case,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* inviso fetch: gets the logs of a recording that was left running. */
+/* inviso fetch: fetches the logs of a detached recording. */
 
 #include <argp.h>
 #include <inttypes.h>
@@ -8,27 +8,27 @@
 #include <string.h>
 
 #include "cli/cmd.h"
-#include "cli/facts.h"
-#include "cli/getting.h"
+#include "cli/download.h"
 #include "cli/left.h"
 #include "cli/members.h"
+#include "cli/report.h"
 #include "cli/session_name.h"
 #include "cli/units.h"
 
 struct fetch {
 	struct inv_node_opts nodes;
 	const char *name;
-	const char *dir; /* NULL: the name */
+	const char *dir; /* NULL: a directory with the recording's name */
 	bool stop;
 	bool keep;
 	bool json;
 	bool quiet;
 	const char *remote_dir;
-	const char *place; /* NULL: of nodes that run, too */
+	const char *place; /* --place; NULL: not given */
 	struct inv_lefts left;
 	struct inv_cluster cluster;
 	struct inv_members members;
-	struct inv_getting getting;
+	struct inv_download download;
 };
 
 static void say(struct fetch *f)
@@ -38,15 +38,13 @@ static void say(struct fetch *f)
 	if (f->quiet)
 		return;
 	if (f->json)
-		inv_getting_put_json(&f->getting, &f->members, &b);
+		inv_download_put_json(&f->download, &f->members, NULL, &b);
 	else
-		inv_getting_put_text(&f->getting, &f->members, &b);
-	if (!b.error)
-		inv_screen_out(f->cluster.screen, b.data, b.len);
-	inv_buf_release(&b);
+		inv_download_put_text(&f->download, &f->members, &b);
+	inv_screen_put(f->cluster.screen, &b);
 }
 
-/* Those that still record are not disturbed, unless it was asked for. */
+/* Returns true if all sessions have ended. Reports those that still record. */
 static bool over(struct fetch *f)
 {
 	bool all = true;
@@ -55,18 +53,18 @@ static bool over(struct fetch *f)
 	for (size_t i = 0; i < f->members.n; i++) {
 		const struct inv_member *m = &f->members.v[i];
 
-		if (!m->there || m->status.state == INV_STATE_STOPPED ||
-		    m->status.state == INV_STATE_FAILED)
+		if (!m->there || inv_status_ended(&m->status))
 			continue;
 		inv_screen_note(f->cluster.screen,
-				"%s: %s still runs; wait, or --stop ends it",
+				"%s: %s is still recording: wait, or stop it "
+				"with --stop",
 				m->name, f->name);
 		all = false;
 	}
 	return all;
 }
 
-/* What was got is not needed there any more. */
+/* Removes the sessions whose logs were fetched. */
 static void remove_got(struct fetch *f)
 {
 	for (size_t i = 0; i < f->members.n; i++)
@@ -85,17 +83,17 @@ static int get(struct fetch *f)
 		inv_members_stop(&f->members);
 	else if (!over(f))
 		return INV_EXIT_FAILED;
-	if (!inv_getting_dir(&f->cluster, f->dir))
+	if (!inv_download_dir(&f->cluster, f->dir))
 		return INV_EXIT_FAILED;
-	f->getting.dir = f->dir;
-	status = inv_getting_run(&f->getting, &f->members);
-	if (!f->keep && !f->getting.cancelled)
+	f->download.dir = f->dir;
+	status = inv_download_run(&f->download, &f->members);
+	if (!f->keep && !f->download.cancelled)
 		remove_got(f);
 	say(f);
 	return status ? status : inv_members_exit(&f->members);
 }
 
-/* --- of nodes that have died ---------------------------------------------- */
+/* --- recordings of dead nodes --------------------------------------------- */
 
 static bool is_wanted(const struct fetch *f, const struct inv_left *l)
 {
@@ -118,16 +116,19 @@ static bool has_left(void *arg, const struct inv_node_name *node)
 	return n_left(arg, node) > 0;
 }
 
-/* How it is with the node now. */
+/* The present state of the node that left a recording. */
 enum now {
 	NOW_GONE,     /* it does not run */
-	NOW_ANOTHER,  /* it runs again, without this recording */
-	NOW_RECORDED, /* it runs again, and has one of that name */
-	NOW_UNKNOWN,  /* it may run, and have one of that name */
-	NOW_CHOSEN,   /* no matter: --place */
+	NOW_ANOTHER,  /* it was restarted, and does not have this recording */
+	NOW_RECORDED, /* it was restarted, and has a recording of the same
+			 name */
+	NOW_UNKNOWN,  /* it may run, and may have a recording of the same
+			 name */
+	NOW_CHOSEN,   /* irrelevant, because --place was given */
 };
 
-/* Whether it was asked for as node. */
+/* Returns true if `name' is the name of the node that the user gave as
+ * `node'. */
 static bool is_node(const char *name, const struct inv_node_name *node)
 {
 	size_t n = strlen(node->alive);
@@ -163,6 +164,7 @@ static void say_left(struct fetch *f, const struct inv_left *l, enum now how)
 {
 	struct inv_buf b = { 0 };
 	struct inv_buf path = { 0 };
+	struct inv_json j = { .out = &b };
 
 	inv_buf_printf(&path, "%s/%s-%s.log", f->dir, l->node, l->name);
 	inv_buf_put(&path, "", 1);
@@ -171,13 +173,14 @@ static void say_left(struct fetch *f, const struct inv_left *l, enum now how)
 		return;
 	}
 	if (f->json) {
-		inv_buf_puts(&b, "{\"node\":");
-		inv_facts_json_text(&b, l->node);
-		inv_buf_puts(&b, ",\"left\":");
-		inv_left_put_json(&b, l);
-		inv_buf_puts(&b, ",\"files\":[");
-		inv_facts_json_text(&b, (const char *)path.data);
-		inv_buf_puts(&b, "]}\n");
+		inv_json_open(&j, NULL, '{');
+		inv_json_text(&j, "node", l->node);
+		inv_left_put_json(&j, "left", l);
+		inv_json_open(&j, "files", '[');
+		inv_json_text(&j, NULL, (const char *)path.data);
+		inv_json_close(&j, ']');
+		inv_json_close(&j, '}');
+		inv_json_line(&j);
 	} else {
 		inv_buf_printf(&b,
 			       "%s %sthis recording was left on this "
@@ -192,19 +195,17 @@ static void say_left(struct fetch *f, const struct inv_left *l, enum now how)
 		inv_buf_printf(&b, " in %s\n", (const char *)path.data);
 		if (l->ring)
 			inv_buf_printf(&b,
-				       "its ring may have more, so that "
-				       "nothing was removed: inviso recover "
-				       "%s, and fetch again\n",
+				       "its ring file may have more events, so "
+				       "nothing was removed: run inviso "
+				       "recover %s, then fetch again\n",
 				       l->ring);
 		inv_buf_printf(&b, "next: inviso merge %s/*.log\n", f->dir);
 	}
-	if (!b.error)
-		inv_screen_out(f->cluster.screen, b.data, b.len);
-	inv_buf_release(&b);
+	inv_screen_put(f->cluster.screen, &b);
 	inv_buf_release(&path);
 }
 
-/* How each that the node left is chosen. */
+/* Lists the recordings that the node left, and the option that selects each. */
 static void list(struct fetch *f, const struct inv_node_name *node)
 {
 	for (size_t i = 0; i < f->left.n; i++) {
@@ -234,19 +235,24 @@ static int several(struct fetch *f, const struct inv_node_name *node, size_t n)
 	return INV_EXIT_FAILED;
 }
 
-/* Taken for the node's own, it would be the wrong one, and removed. */
+/*
+ * Refuses to fetch what a dead node left, because a running node may have a
+ * recording of the same name: the user could mistake one recording for the
+ * other.
+ */
 static int spare(struct fetch *f, const struct inv_node_name *node)
 {
 	inv_screen_note(f->cluster.screen,
-			"%s may have a recording called %s itself; what an "
-			"earlier run left on this machine is fetched with "
-			"--place only:",
+			"%s may still run and have a recording called %s; to "
+			"fetch one that an earlier run left on this machine, "
+			"name it with --place:",
 			node->full, f->name);
 	list(f, node);
 	return INV_EXIT_UNREACHABLE;
 }
 
-/* What one node left, unless the node itself has one of that name, or may. */
+/* Fetches the recording that an earlier run of the node left, unless the node
+ * has, or may have, a recording of the same name. */
 static int get_left_of(struct fetch *f, const struct inv_node_name *node)
 {
 	size_t n = n_left(f, node);
@@ -259,14 +265,14 @@ static int get_left_of(struct fetch *f, const struct inv_node_name *node)
 		return spare(f, node);
 	if (how == NOW_RECORDED) {
 		inv_screen_note(f->cluster.screen,
-				"%s: an earlier run of the node left one "
-				"called %s, too: see inviso status",
+				"%s: an earlier run of the node also left a "
+				"recording called %s: see inviso status",
 				node->full, f->name);
 		return INV_EXIT_DONE;
 	}
 	if (n > 1)
 		return several(f, node, n);
-	if (!inv_getting_dir(&f->cluster, f->dir))
+	if (!inv_download_dir(&f->cluster, f->dir))
 		return INV_EXIT_FAILED;
 	for (size_t i = 0; i < f->left.n; i++) {
 		const struct inv_left *l = &f->left.v[i];
@@ -303,7 +309,7 @@ static bool any_left(const struct fetch *f)
 	return false;
 }
 
-/* By its place: no node is asked. */
+/* Fetches by --place, without connecting to nodes. */
 static int fetch_place(struct fetch *f)
 {
 	if (any_left(f))
@@ -330,7 +336,7 @@ static int fetch(struct fetch *f)
 	if (f->cluster.stopped)
 		return status ? status : INV_EXIT_FAILED;
 	left = get_left(f);
-	/* Where no node had it that runs, one that died may have. */
+	/* No running node had the recording, but a dead one left it. */
 	if (status == INV_EXIT_NOTHING && any_left(f))
 		status = INV_EXIT_DONE;
 	status = status ? status : left;
@@ -354,7 +360,7 @@ static int run(struct fetch *f)
 		status = f->place ? fetch_place(f) : fetch(f);
 	}
 	inv_cluster_leave(&f->cluster);
-	inv_getting_release(&f->getting);
+	inv_download_release(&f->download);
 	inv_members_release(&f->members);
 	inv_lefts_release(&f->left);
 	return inv_cluster_close(&f->cluster, status);
@@ -371,34 +377,37 @@ enum {
 
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "What is fetched:", 5 },
-	{ "output", 'o', "DIR", 0, "the directory for the logs (default: NAME)",
+	{ "output", 'o', "DIR", 0, "write the logs to DIR (default: NAME)", 5 },
+	{ "stop", OPT_STOP, NULL, 0,
+	  "end the recording first, if it still "
+	  "runs",
 	  5 },
-	{ "stop", OPT_STOP, NULL, 0, "end the recording first, if it runs", 5 },
-	{ "keep", OPT_KEEP, NULL, 0, "leave the logs on the nodes, too", 5 },
+	{ "keep", OPT_KEEP, NULL, 0, "keep the logs on the nodes, too", 5 },
 	{ "remote-dir", OPT_REMOTE_DIR, "DIR", 0,
-	  "where nodes that died may have left it, too; else TMPDIR, /tmp and "
-	  "/var/tmp",
+	  "also look in DIR for recordings of dead nodes (default: only "
+	  "TMPDIR, /tmp and /var/tmp)",
 	  5 },
 	{ "place", OPT_PLACE, "DIR", 0,
-	  "which of those that dead nodes left, as `inviso status' lists them",
+	  "fetch the recording that a dead node left in DIR; `inviso status' "
+	  "lists these directories",
 	  5 },
 	{ "json", 'j', NULL, 0, "print the summary as JSON", 5 },
-	{ "quiet", 'q', NULL, 0, "say only what went wrong", 5 },
+	{ "quiet", 'q', NULL, 0, "print only errors", 5 },
 	{ 0 },
 };
 
 static const char doc[] =
 	"Gets the logs of the recording NAME from nodes, and removes them "
-	"there. What was interrupted is continued. Of a node that has died on "
-	"this machine it gets what that left here."
+	"there. Continues an interrupted fetch. If a node has died on this "
+	"machine, gets the logs that the node left here."
 	"\v"
 	"Examples:\n"
 	"  inviso fetch -n shop@web1,shop@web2 night -o night\n"
 	"  inviso merge night/*.log\n"
 	"\n"
 	"Exit status: 0 done, 1 failed, 2 usage, 3 a node cannot be reached or "
-	"was lost, 4 refused, 5 there is no such recording on any node, 6 it "
-	"had been stopped by a protection, 7 done, but events were lost.";
+	"was lost, 4 refused, 5 there is no such recording on any node, 6 a "
+	"protection had stopped the recording, 7 done, but events were lost.";
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {

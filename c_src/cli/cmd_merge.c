@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/cleanup.h"
 #include "cli/cmd.h"
 #include "cli/filter_opts.h"
@@ -27,8 +28,13 @@ enum summary {
 	SUMMARY_NONE,
 };
 
-/* Damage shown one by one; the rest is counted. */
+/* How many damaged parts of inputs are reported one by one; further ones are
+ * only counted. */
 #define DAMAGES_SHOWN 20
+/* The number of events read so far is shown after PROGRESS_FIRST_MS, and then
+ * every PROGRESS_MS. */
+#define PROGRESS_FIRST_MS 1000
+#define PROGRESS_MS 200
 
 struct merge {
 	/* options */
@@ -39,23 +45,23 @@ struct merge {
 	enum summary summary;
 	bool quiet;
 	bool paced;	  /* see sink/output.h */
-	bool want_totals; /* a person looks on, or asked for them */
-	bool show_all;	  /* damage beyond the number that is shown */
-	/* at work */
+	bool want_totals; /* print totals for each node: output is a terminal,
+			     or the user requested them */
+	bool show_all;	  /* report damage beyond DAMAGES_SHOWN, too */
+	/* state */
 	struct inv_err err;
 	struct inv_notices notices;
 	struct inv_inputs inputs;
 	struct inv_merge merge;
-	bool special; /* output is no regular file */
+	bool special; /* output is not a regular file */
 	struct inv_output out;
 	struct inv_sink *sink;
 	struct inv_totals totals;
-	bool progress; /* shown, and to be wiped */
-	struct timespec started;
-	struct timespec shown;
+	bool progress;	 /* the progress line is visible and must be cleared */
+	int64_t show_ms; /* when to show progress next */
 };
 
-/* --- what is said --------------------------------------------------------- */
+/* --- messages ------------------------------------------------------------- */
 
 static void wipe_progress(struct merge *m)
 {
@@ -80,30 +86,23 @@ static void notify(void *arg, const struct inv_notice *n)
 			n->file, n->off, n->len, n->text);
 }
 
-static double seconds_since(const struct timespec *then)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)(now.tv_sec - then->tv_sec) +
-	       (double)(now.tv_nsec - then->tv_nsec) / 1e9;
-}
-
-/* Called now and then. */
+/* Shows the progress if it is time for that. Called after every 65536 items. */
 static void show_progress(struct merge *m)
 {
-	if (m->quiet || !isatty(STDERR_FILENO) ||
-	    seconds_since(&m->started) < 1 || seconds_since(&m->shown) < 0.2)
+	int64_t now = inv_mono_ms();
+
+	if (m->quiet || !isatty(STDERR_FILENO) || now < m->show_ms)
 		return;
-	clock_gettime(CLOCK_MONOTONIC, &m->shown);
+	m->show_ms = now + PROGRESS_MS;
 	fprintf(stderr, "\r%" PRIu64 " events ...", m->sink->sum.recorded);
 	fflush(stderr);
 	m->progress = true;
 }
 
 /*
- * To a program that reads records, the last one: a binary, empty if all is
- * well.  What it may still say then is awaited, or its words would find nobody.
+ * Writes the last record for a program that reads records: a binary with the
+ * error's text, empty if there was no error. Then waits for the end of standard
+ * input, so that the record is not lost.
  */
 static void tell_reader(const char *text)
 {
@@ -137,7 +136,7 @@ static int no_memory(struct merge *m)
 	return inv_err_set(&m->err, INV_ENOMEM, "no memory");
 }
 
-/* After -o: how much there is, on standard output. */
+/* With -o, prints the summary on standard output. */
 static int say_summary(struct merge *m)
 {
 	struct inv_buf b = { 0 };
@@ -159,7 +158,8 @@ static int say_summary(struct merge *m)
 	return rc;
 }
 
-/* On standard error: they are no part of the timeline. */
+/* Prints the totals on standard error, because they are not part of the merged
+ * events. */
 static void say_totals(struct merge *m)
 {
 	struct inv_buf b = { 0 };
@@ -225,8 +225,8 @@ static void tell_rest(struct merge *m)
 	if (m->wanted.spec && inv_spec_filter_undecided(m->wanted.spec))
 		fprintf(stderr,
 			"inviso merge: --filter could not decide on %" PRIu64
-			" event(s), which are left out: what it asks for was "
-			"not recorded\n",
+			" event(s), which are left out: the values that it "
+			"tests were not recorded\n",
 			inv_spec_filter_undecided(m->wanted.spec));
 	if (rotated)
 		fprintf(stderr,
@@ -238,14 +238,15 @@ static void tell_rest(struct merge *m)
 		fprintf(stderr,
 			"inviso merge: %" PRIu64 " more damaged places\n",
 			m->notices.n_damages - DAMAGES_SHOWN);
-	/* Why there was so much of it. */
+	/* Truncated inputs are always reported, because truncation explains
+	 * damage. */
 	m->show_all = true;
 	inv_source_tell_cuts(&m->notices);
 }
 
 /*
- * By whatever name: the log would be replaced by what is read of it.  While all
- * inputs are open, also those that turn out to be there twice.
+ * Refuses an output that is one of the inputs, under any name: the log would be
+ * overwritten. Call it while all inputs are open, also those given twice.
  */
 static int check_output(struct merge *m)
 {
@@ -268,7 +269,8 @@ static int open_output(struct merge *m)
 		inv_output_fd(&m->out, STDOUT_FILENO);
 		return 0;
 	}
-	/* A FIFO waits for its reader: not with signals held. */
+	/* Opening a FIFO waits for its reader, so signals must not be
+	 * blocked. */
 	if (m->special)
 		return inv_output_file(&m->out, m->output, &m->err);
 	inv_cleanup_hold();
@@ -298,7 +300,7 @@ static void count_unended(struct merge *m)
 		m->sink->sum.unended += m->inputs.feeds[i]->unended;
 }
 
-/* On a terminal, unless it is asked not to. */
+/* Uses colour on a terminal, unless the user disabled it. */
 static void choose_color(struct merge *m)
 {
 	const char *no_color = getenv("NO_COLOR"); /* NOLINT: one thread */
@@ -340,7 +342,8 @@ static int run(struct merge *m, char **files, int n_files)
 	return close_output(m, rc);
 }
 
-/* A program that reads records asks for what it likes. */
+/* Reports an error if no event was selected. For a program that reads records,
+ * that is no error. */
 static int check_matched(const struct merge *m)
 {
 	const struct inv_summary *sum = &m->sink->sum;
@@ -350,7 +353,7 @@ static int check_matched(const struct merge *m)
 		return INV_EXIT_DONE;
 	fprintf(stderr,
 		"inviso merge: nothing matched: of %" PRIu64
-		" event(s) none is what was asked for\n",
+		" event(s) the options select none\n",
 		sum->filtered);
 	return INV_EXIT_NOTHING;
 }
@@ -360,7 +363,7 @@ static int merge(struct merge *m, char **files, int n_files)
 	int status;
 	int rc;
 
-	clock_gettime(CLOCK_MONOTONIC, &m->started);
+	m->show_ms = inv_mono_ms() + PROGRESS_FIRST_MS;
 	m->notices.notify = notify;
 	m->notices.arg = m;
 	inv_inputs_init(&m->inputs, &m->notices);
@@ -396,37 +399,40 @@ enum {
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "FILE", 0,
-	  "write to FILE, which appears when it is complete; then print a "
+	  "write to FILE, which appears when it is complete, and print a "
 	  "summary",
 	  0 },
 	{ "format", 'f', "FORMAT", 0, "", 0 },
 	{ "json", 'j', NULL, 0, "the same as --format json", 0 },
 	{ "summary", OPT_SUMMARY, "FORM", 0,
-	  "with -o: text (default), json (one line) or none", 0 },
-	{ "totals", OPT_TOTALS, NULL, 0,
-	  "at the end, on standard error: how many events of which tag each "
-	  "node has, as text on a terminal does",
+	  "with -o, print the summary as text (default), json (one line) or "
+	  "none",
 	  0 },
-	{ "ti", OPT_TI, "FILE", 0, "a ti file; FILE alone does it too", 0 },
+	{ "totals", OPT_TOTALS, NULL, 0,
+	  "at the end, print the number of events of each tag and node on "
+	  "standard error; default for text on a terminal",
+	  0 },
+	{ "ti", OPT_TI, "FILE", 0,
+	  "read FILE as a ti file (not needed: ti files are detected)", 0 },
 	{ "utc", OPT_UTC, NULL, 0,
-	  "text: times in UTC, not local ones; also what --from and --to say",
+	  "text: print times in UTC, not local times; also for --from and --to",
 	  0 },
 	{ "paced", OPT_PACED, NULL, 0,
-	  "etf: after each megabyte an empty record, and no further but one for "
-	  "each byte on standard input",
+	  "etf: end each megabyte with an empty record, and wait until a byte "
+	  "on standard input releases the next megabyte",
 	  0 },
-	{ "quiet", 'q', NULL, 0, "say nothing of damage and progress", 0 },
+	{ "quiet", 'q', NULL, 0, "print nothing about damage and progress", 0 },
 	{ 0 },
 };
 
 static const char doc[] =
-	"Merges what nodes recorded into one timeline, in the order of time."
+	"Merges the logs of nodes and prints the events in the order of time."
 	"\v"
-	"LOG is a log of inviso's (all its rotated files, in any order), a file "
-	"that OTP's trace port wrote (dbg, ttb; all files of a wrap set), or a "
-	"trace information (ti) file with the names of a node's processes. "
-	"What a file is, is seen by its content. The node is in a log, and "
-	"in the pids of the others; NODE= before the name overrides it.\n"
+	"LOG is a log of inviso (all its rotated files, in any order), a file "
+	"of OTP's trace port (dbg, ttb; all files of a wrap set), or a trace "
+	"information (ti) file with the names of a node's processes. The kind "
+	"of a file is detected. NODE= overrides the name of the node, which "
+	"otherwise is taken from the log, or from the pids in other files.\n"
 	"\n"
 	"Examples:\n"
 	"  inviso merge a.log b.log\n"
@@ -435,9 +441,9 @@ static const char doc[] =
 	"  inviso merge --pid '<0.88.0>' --tag call,return_from a.log\n"
 	"  inviso merge -f classic -o out.txt node1@host=t1.log t1.ti\n"
 	"\n"
-	"Events that are missing are told in their place, whatever is asked for, "
-	"and counted at the end. Exit status: 0 done, 1 failed, 2 usage, "
-	"5 no event is what was asked for, 7 done, but events were lost.";
+	"Lost events are always shown in their place and counted at the end. "
+	"Exit status: 0 done, 1 failed, 2 usage, 5 the options select no "
+	"event, 7 done, but events were lost.";
 
 static int set_summary(struct merge *m, const char *arg)
 {
@@ -457,7 +463,7 @@ struct args {
 	int n;
 };
 
-/* "text, json, ..." into b, with a zero at its end. */
+/* Appends "text, json, ..." and a NUL. */
 static void list_formats(struct inv_buf *b)
 {
 	for (unsigned i = 0; inv_sinks[i]; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* inviso ms: what a match spec says, and what it answers. */
+/* inviso ms: explains a match spec and runs it. */
 
 #include <argp.h>
 #include <errno.h>
@@ -8,15 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/json.h"
 #include "cli/cmd.h"
 #include "match/explain.h"
 #include "match/match.h"
-#include "sink/jsontext.h"
 #include "term/tree_print.h"
 #include "term/tree_text.h"
 
-/* Words for the terms of the command line, and for a result. */
+/* Words of memory for the terms of the command line and for a result. */
 #define HEAP_WORDS (UINT64_C(1) << 20)
 #define RELEASE_FIRST 25
 #define RELEASE_LAST 29
@@ -31,61 +30,63 @@ struct ms {
 	enum inv_match_event event;
 	bool code;
 	bool json;
-	/* at work */
+	/* state */
 	const char *name;
 	struct inv_heap heap;
-	struct inv_buf text; /* of the file */
+	struct inv_buf text; /* contents of the file */
 	struct inv_buf out;
 	struct inv_match match;
 	struct inv_match_run *run;
 	struct inv_err err;
 };
 
-/* --- what is printed ------------------------------------------------------ */
+/* --- output --------------------------------------------------------------- */
 
-/* Appends a JSON string of what is in `from`. */
-static void json_bytes(struct inv_buf *out, const void *from, size_t len)
-{
-	struct inv_buf scratch = { 0 };
-	size_t at;
-
-	inv_buf_putc(out, '"');
-	at = out->len;
-	inv_buf_put(out, from, len);
-	inv_json_escape(out, at, &scratch);
-	inv_buf_putc(out, '"');
-	inv_buf_release(&scratch);
-}
-
-/* The lines of a text, as JSON strings. */
-static void json_lines(struct inv_buf *out, const struct inv_buf *text)
+/* Writes the lines of a text as an array of strings. */
+static void json_lines(struct inv_json *j, const char *key,
+		       const struct inv_buf *text)
 {
 	const char *p = (const char *)text->data, *end = p + text->len, *eol;
-	const char *sep = "[";
 
-	for (; p < end; p = eol + 1, sep = ",") {
+	inv_json_open(j, key, '[');
+	for (; p < end; p = eol + 1) {
 		eol = memchr(p, '\n', (size_t)(end - p));
 		if (!eol)
 			break;
-		inv_buf_puts(out, sep);
-		json_bytes(out, p, (size_t)(eol - p));
+		inv_json_bytes(j, NULL, p, (size_t)(eol - p));
 	}
-	inv_buf_puts(out, *sep == '[' ? "[]" : "]");
+	inv_json_close(j, ']');
+}
+
+/* Writes the errors of a spec. otp: the first release that accepts it, or 0. */
+static void json_errors(struct ms *m, const struct inv_diag *d, unsigned otp)
+{
+	struct inv_json j = { .out = &m->out };
+
+	inv_json_open(&j, NULL, '{');
+	inv_json_bool(&j, "ok", false);
+	inv_json_open(&j, "errors", '[');
+	if (!d)
+		inv_json_text(&j, NULL, m->err.text);
+	for (; d; d = d->next)
+		inv_json_text(&j, NULL, d->text);
+	inv_json_close(&j, ']');
+	if (otp)
+		inv_json_uint(&j, "right_from", otp);
+	inv_json_close(&j, '}');
+	inv_json_line(&j);
 }
 
 static int failed(struct ms *m)
 {
-	if (m->json) {
-		inv_buf_puts(&m->out, "{\"ok\":false,\"errors\":[");
-		json_bytes(&m->out, m->err.text, strlen(m->err.text));
-		inv_buf_puts(&m->out, "]}\n");
-	} else {
+	if (m->json)
+		json_errors(m, NULL, 0);
+	else
 		fprintf(stderr, "%s: %s\n", m->name, m->err.text);
-	}
 	return INV_EXIT_FAILED;
 }
 
-/* The first later release in which the spec is right, 0: there is none. */
+/* Returns the first later release that accepts the spec. 0: none. */
 static unsigned right_from(struct ms *m, inv_word spec)
 {
 	for (unsigned otp = m->otp + 1; otp <= RELEASE_LAST; otp++) {
@@ -103,25 +104,16 @@ static int is_wrong(struct ms *m, inv_word spec)
 {
 	const struct inv_diag *d = m->match.spec.diags.first;
 	unsigned otp = right_from(m, spec);
-	const char *sep = "";
 
 	if (m->json) {
-		inv_buf_puts(&m->out, "{\"ok\":false,\"errors\":[");
-		for (; d; d = d->next, sep = ",") {
-			inv_buf_puts(&m->out, sep);
-			json_bytes(&m->out, d->text, strlen(d->text));
-		}
-		inv_buf_putc(&m->out, ']');
-		if (otp)
-			inv_buf_printf(&m->out, ",\"right_from\":%u", otp);
-		inv_buf_puts(&m->out, "}\n");
+		json_errors(m, d, otp);
 		return INV_EXIT_FAILED;
 	}
 	for (; d; d = d->next)
 		fprintf(stderr, "%s: %s\n", m->name, d->text);
 	if (otp)
 		fprintf(stderr,
-			"%s: OTP %u takes it; this is OTP %u's answer\n",
+			"%s: OTP %u accepts it; this is the answer of OTP %u\n",
 			m->name, otp, m->otp);
 	return INV_EXIT_FAILED;
 }
@@ -136,11 +128,11 @@ static int put_term(struct ms *m, inv_word t)
 static const char *meaning(struct ms *m)
 {
 	if (inv_box_of(m->run->result, INV_BOX_HOLE))
-		return "what only the node knows is added to the event";
+		return "a value that only the node knows is added to the event";
 	if (!m->run->matched)
-		return "no clause matches: there is no event";
+		return "no clause matches: no event";
 	if (inv_word_is(m->run->result, "true"))
-		return "the event is traced as it is";
+		return "the event is traced unchanged";
 	if (inv_word_is(m->run->result, "false"))
 		return "there is no event";
 	return "is added to the event";
@@ -163,30 +155,42 @@ static void result_text(struct ms *m)
 
 static void result_json(struct ms *m)
 {
-	struct inv_buf scratch = { 0 };
-	const char *sep = "";
-	size_t at;
+	struct inv_json j = { .out = &m->out };
+	size_t begin;
 
-	inv_buf_printf(&m->out, "{\"ok\":true,\"matched\":%s",
-		       m->run->matched ? "true" : "false");
+	inv_json_open(&j, NULL, '{');
+	inv_json_bool(&j, "ok", true);
+	inv_json_bool(&j, "matched", m->run->matched);
 	if (m->run->matched)
-		inv_buf_printf(&m->out, ",\"clause\":%u", m->run->clause + 1);
-	inv_buf_puts(&m->out, ",\"result\":\"");
-	at = m->out.len;
+		inv_json_uint(&j, "clause", m->run->clause + 1);
+	begin = inv_json_begin(&j, "result");
 	put_term(m, m->run->result);
-	inv_json_escape(&m->out, at, &scratch);
-	inv_buf_puts(&m->out, "\",\"flags\":[");
-	if (m->run->flags & INV_MATCH_RETURN_TRACE) {
-		inv_buf_puts(&m->out, "\"return_trace\"");
-		sep = ",";
-	}
+	inv_json_end(&j, begin);
+	inv_json_open(&j, "flags", '[');
+	if (m->run->flags & INV_MATCH_RETURN_TRACE)
+		inv_json_text(&j, NULL, "return_trace");
 	if (m->run->flags & INV_MATCH_EXCEPTION_TRACE)
-		inv_buf_printf(&m->out, "%s\"exception_trace\"", sep);
-	inv_buf_puts(&m->out, "]}\n");
-	inv_buf_release(&scratch);
+		inv_json_text(&j, NULL, "exception_trace");
+	inv_json_close(&j, ']');
+	inv_json_close(&j, '}');
+	inv_json_line(&j);
 }
 
-/* What the spec says, and its code if that is asked for. */
+static void explain_json(struct ms *m, const struct inv_buf *text,
+			 const struct inv_buf *code)
+{
+	struct inv_json j = { .out = &m->out };
+
+	inv_json_open(&j, NULL, '{');
+	inv_json_bool(&j, "ok", true);
+	json_lines(&j, "explained", text);
+	if (m->code)
+		json_lines(&j, "code", code);
+	inv_json_close(&j, '}');
+	inv_json_line(&j);
+}
+
+/* Prints the explanation of the spec, and with --code the compiled program. */
 static int explain(struct ms *m)
 {
 	struct inv_buf text = { 0 }, code = { 0 };
@@ -196,13 +200,7 @@ static int explain(struct ms *m)
 	if (m->code)
 		inv_match_disassemble(&m->match.prog, &code);
 	if (m->json) {
-		inv_buf_puts(&m->out, "{\"ok\":true,\"explained\":");
-		json_lines(&m->out, &text);
-		if (m->code) {
-			inv_buf_puts(&m->out, ",\"code\":");
-			json_lines(&m->out, &code);
-		}
-		inv_buf_puts(&m->out, "}\n");
+		explain_json(m, &text, &code);
 	} else {
 		inv_buf_put(&m->out, text.data, text.len);
 		inv_buf_put(&m->out, code.data, code.len);
@@ -214,8 +212,8 @@ static int explain(struct ms *m)
 }
 
 /*
- * All VMs write before the list's memory, when there are no arguments to put
- * there.
+ * Warns about a bug that all VMs have: if a clause without arguments uses '$_',
+ * a call that matches it makes the VM write outside of its memory.
  */
 static void warn_of_crash(const struct ms *m)
 {
@@ -283,9 +281,10 @@ static int run(struct ms *m, inv_word term)
 	for (; inv_is_cons(term) && n < ARGS_MAX; term = inv_cons(term)[1])
 		args[n++] = inv_cons(term)[0];
 	if (term != INV_NIL)
-		return inv_err_set(&m->err, INV_EINVAL,
-				   "the term is no list of arguments, like "
-				   "[1,[a,b]]");
+		return inv_err_set(
+			&m->err, INV_EINVAL,
+			"the term is not a list of arguments, such as "
+			"[1,[a,b]]");
 	m->run->heap = &m->heap;
 	m->run->world = &world;
 	m->run->steps = INV_MATCH_STEPS;
@@ -293,8 +292,8 @@ static int run(struct ms *m, inv_word term)
 	if (rc == INV_EUNKNOWN)
 		return inv_err_set(&m->err, rc,
 				   "the result depends on the process that "
-				   "makes the call: on a node "
-				   "erlang:match_spec_test/3 tells");
+				   "makes the call: use "
+				   "erlang:match_spec_test/3 on a node");
 	if (rc)
 		return inv_err_set(&m->err, rc,
 				   "running it takes more than %u steps or "
@@ -342,26 +341,29 @@ enum {
 
 static const struct argp_option options[] = {
 	{ "release", OPT_RELEASE, "N", 0,
-	  "as OTP N has it, 25 to 29; the default is 29", 0 },
+	  "compile as OTP N does, 25 to 29 (29)", 0 },
 	{ "event", OPT_EVENT, "EVENT", 0,
-	  "what it is for: call (the default), send or receive; some actions "
-	  "are for calls only",
+	  "compile for call (default), send or receive; some actions are for "
+	  "calls only",
 	  0 },
-	{ "file", 'f', "FILE", 0, "read SPEC from FILE; -: standard input", 0 },
-	{ "code", 'd', NULL, 0, "show the compiled program, too", 0 },
+	{ "file", 'f', "FILE", 0,
+	  "read SPEC from FILE, or from standard input "
+	  "if FILE is -",
+	  0 },
+	{ "code", 'd', NULL, 0, "also print the compiled program", 0 },
 	{ "json", 'j', NULL, 0, "print JSON", 0 },
 	{ 0 },
 };
 
 static const char doc[] =
-	"Compiles a match spec for tracing, says what it does, and runs it over "
-	"arguments."
+	"Compiles a match spec for tracing and explains it. With TERM, also "
+	"runs it."
 	"\v"
 	"SPEC is a list of clauses {Head, Conditions, Body}, as "
 	"erlang:trace_pattern/3 takes it. TERM is the list of arguments of a "
-	"call; of a send [To,Message]; of a receive [Node,From,Message]. Errors "
-	"are those of erlang:match_spec_test/3, to which the answer is the "
-	"same. Nothing is traced, and no node is needed.\n"
+	"call, [To,Message] of a send, or [Node,From,Message] of a receive. "
+	"Errors and results are those of erlang:match_spec_test/3. Nothing is "
+	"traced, and no node is needed.\n"
 	"\n"
 	"Examples:\n"
 	"  inviso ms \"[{['\\$1',b],[{'>','\\$1',1}],[{return_trace}]}]\"\n"
@@ -431,9 +433,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (m->file && m->spec && m->term)
-			argp_error(state, "a SPEC, and one in a file");
+			argp_error(state, "give a SPEC or --file, not both");
 		if (m->file && m->spec)
-			m->term = m->spec; /* it stood before the option */
+			m->term = m->spec; /* with --file, the only argument
+					      is TERM, not SPEC */
 		if (!m->spec && !m->file)
 			argp_error(state, "which match spec?");
 		return 0;
@@ -479,6 +482,6 @@ static int ms(int argc, char **argv)
 
 const struct inv_cmd inv_cmd_ms = {
 	.name = "ms",
-	.summary = "what a match spec says, and what it answers",
+	.summary = "explain a match spec, and run it",
 	.exec = ms,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* inviso record: what nodes do, into logs on them, fetched at the end. */
+/* inviso record: records on nodes and fetches the logs at the end. */
 
 #include <argp.h>
 #include <inttypes.h>
@@ -11,11 +11,11 @@
 
 #include "cli/cmd.h"
 #include "cli/count.h"
+#include "cli/download.h"
 #include "cli/dry.h"
-#include "cli/facts.h"
-#include "cli/getting.h"
 #include "cli/left.h"
 #include "cli/members.h"
+#include "cli/report.h"
 #include "cli/session_name.h"
 #include "cli/trace_opts.h"
 #include "cli/units.h"
@@ -23,25 +23,25 @@
 
 #define FOR_MS 60000
 #define BYTES (UINT64_C(256) << 20)
-/* What is done and not fetched stays so long. */
+/* How long nodes keep a log that was not fetched. */
 #define HOLD_MS (24 * 3600 * 1000)
 #define STATUS_MS 500
 
 struct record {
 	struct inv_node_opts nodes;
 	struct inv_trace_opts what;
-	const char *dir; /* NULL: the name */
+	const char *dir; /* NULL: a directory with the recording's name */
 	const char *name;
 	bool detach;
 	bool newest;
 	bool compress;
 	bool json;
 	bool quiet;
-	/* at work */
+	/* state */
 	char made_up[64];
 	struct inv_cluster cluster;
 	struct inv_members members;
-	struct inv_getting getting;
+	struct inv_download download;
 	struct inv_count count;
 };
 
@@ -53,7 +53,6 @@ static int64_t draw(void *arg)
 	const struct inv_members *ms = &r->members;
 	struct inv_buf b = { 0 };
 	uint64_t recorded = 0, lost = 0, bytes = 0;
-	int64_t left = -1, armed = 0, armed_of = 0;
 
 	for (size_t i = 0; i < ms->n; i++) {
 		const struct inv_status *s = &ms->v[i].status;
@@ -61,27 +60,12 @@ static int64_t draw(void *arg)
 		recorded += s->recorded;
 		lost += inv_member_lost(&ms->v[i]);
 		bytes += s->log_bytes;
-		if ((s->state == INV_STATE_ARMING ||
-		     s->state == INV_STATE_TRACING) &&
-		    s->ms_left > left)
-			left = s->ms_left;
-		if (s->state == INV_STATE_ARMING) {
-			armed += s->armed;
-			armed_of += s->armed_of;
-		}
 	}
-	if (armed_of > 0)
-		inv_buf_printf(&b,
-			       "arming %" PRId64 " of %" PRId64 " functions | ",
-			       armed, armed_of);
+	inv_report_put_arming(&b, ms);
 	inv_buf_printf(&b, "%" PRIu64 " events | %" PRIu64 " lost | ", recorded,
 		       lost);
 	inv_units_put_bytes(&b, bytes);
-	if (left >= 0) {
-		inv_buf_puts(&b, " | ");
-		inv_units_put_ms(&b, (uint64_t)(left + 999) / 1000 * 1000);
-		inv_buf_puts(&b, " left");
-	}
+	inv_report_put_left(&b, ms);
 	inv_buf_put(&b, "", 1);
 	if (!b.error)
 		inv_screen_status(r->cluster.screen, (const char *)b.data);
@@ -89,14 +73,7 @@ static int64_t draw(void *arg)
 	return -1;
 }
 
-/* --- the ways it ends ----------------------------------------------------- */
-
-static void out(struct record *r, struct inv_buf *b)
-{
-	if (!b->error)
-		inv_screen_out(r->cluster.screen, b->data, b->len);
-	inv_buf_release(b);
-}
+/* --- how it ends ---------------------------------------------------------- */
 
 static void say_summary(struct record *r)
 {
@@ -105,30 +82,28 @@ static void say_summary(struct record *r)
 	if (r->quiet)
 		return;
 	if (r->json) {
-		inv_getting_put_json(&r->getting, &r->members, &b);
-		/* Within the braces of the last. */
-		b.len -= b.len > 1 && !b.error ? 2 : 0;
-		inv_buf_puts(&b, ",\"counts\":");
-		inv_count_put_json(&r->count, &b);
-		inv_buf_puts(&b, "}\n");
+		inv_download_put_json(&r->download, &r->members, &r->count, &b);
 	} else {
 		inv_count_put_text(&r->count, &b);
-		inv_getting_put_text(&r->getting, &r->members, &b);
+		inv_download_put_text(&r->download, &r->members, &b);
 	}
-	out(r, &b);
+	inv_screen_put(r->cluster.screen, &b);
 }
 
-/* All record, and go on by themselves. */
+/* Reports that the sessions continue to record after this command has ended. */
 static int detach(struct record *r)
 {
 	const struct inv_node_names *names = &r->nodes.names;
 	struct inv_buf b = { 0 };
+	struct inv_json j = { .out = &b };
 
 	if (r->json) {
-		inv_buf_puts(&b, "{\"name\":");
-		inv_facts_json_text(&b, r->name);
-		inv_buf_printf(&b, ",\"ms\":%" PRIu64 ",\"hold_ms\":%d}\n",
-			       r->what.ms, HOLD_MS);
+		inv_json_open(&j, NULL, '{');
+		inv_json_text(&j, "name", r->name);
+		inv_json_uint(&j, "ms", r->what.ms);
+		inv_json_int(&j, "hold_ms", HOLD_MS);
+		inv_json_close(&j, '}');
+		inv_json_line(&j);
 	} else if (!r->quiet) {
 		inv_buf_printf(&b, "%s: recording for ", r->name);
 		inv_units_put_ms(&b, r->what.ms);
@@ -136,15 +111,16 @@ static int detach(struct record *r)
 		inv_units_put_ms(&b, HOLD_MS);
 		inv_buf_puts(&b, "\nnext: inviso fetch");
 		for (size_t i = 0; i < names->n; i++)
-			inv_buf_printf(&b, " -n %s", names->names[i].full);
+			inv_node_opts_put(&names->names[i], &b);
+		inv_node_opts_put_rest(&r->nodes, &b);
 		inv_buf_printf(&b, "%s %s\n", r->nodes.all ? " -n all" : "",
 			       r->name);
 	}
-	out(r, &b);
+	inv_screen_put(r->cluster.screen, &b);
 	return inv_members_exit(&r->members);
 }
 
-/* The log of a node that died, when the node ran on this machine. */
+/* Copies the log of a node that died, if the node ran on this machine. */
 static void get_left(struct record *r, struct inv_member *m)
 {
 	struct inv_screen *screen = r->cluster.screen;
@@ -160,7 +136,7 @@ static void get_left(struct record *r, struct inv_member *m)
 				"%s: the node died on this machine; its log is "
 				"in %s/%s-%s.log",
 				m->name, r->dir, l.node, l.name);
-		m->status.log[0] = 0; /* it is not there any more */
+		m->status.log[0] = 0; /* the log was moved */
 	}
 	inv_left_release(&l);
 }
@@ -181,15 +157,15 @@ static int finish(struct record *r)
 
 	if (inv_trace_opts_count(&r->what))
 		inv_count_take(&r->count, &r->members);
-	r->getting.dir = r->dir;
-	status = inv_getting_run(&r->getting, &r->members);
-	inv_getting_leave(&r->getting, &r->members, r->name);
+	r->download.dir = r->dir;
+	status = inv_download_run(&r->download, &r->members);
+	inv_download_leave(&r->download, &r->members, r->name);
 	get_all_left(r);
 	say_summary(r);
 	return status ? status : inv_members_exit(&r->members);
 }
 
-/* But for those where nothing matched. */
+/* Returns true if every node on which something matched has a session. */
 static bool all_there(const struct inv_members *ms)
 {
 	for (size_t i = 0; i < ms->n; i++)
@@ -231,17 +207,18 @@ static void fill_opts(struct record *r, struct inv_session_opts *o)
 	o->mode = r->detach ? INV_MODE_DETACHED : INV_MODE_RECORD;
 	o->keep = r->newest ? INV_KEEP_NEWEST : INV_KEEP_OLDEST;
 	o->compress = r->compress ? "zstd" : NULL;
-	o->hold_ms = HOLD_MS;
+	o->number[INV_OPT_HOLD_MS] = HOLD_MS;
 }
 
 static int record(struct record *r)
 {
-	struct inv_session_opts o = INV_SESSION_OPTS_INIT;
+	struct inv_session_opts o;
 	int status = INV_EXIT_DONE;
 
-	/* What is wrong here is better known before. */
+	/* Check the local directory first, before anything happens on the
+	 * nodes. */
 	if (!r->what.dry_run && !r->detach &&
-	    !inv_getting_dir(&r->cluster, r->dir))
+	    !inv_download_dir(&r->cluster, r->dir))
 		return INV_EXIT_FAILED;
 	status = inv_cluster_connect(&r->cluster);
 	if (!status)
@@ -250,7 +227,7 @@ static int record(struct record *r)
 	if (!status)
 		status = inv_members_init(&r->members, &r->cluster);
 	if (!status && !r->what.dry_run && !r->detach &&
-	    !inv_getting_room(&r->members, r->dir, r->name))
+	    !inv_download_room(&r->members, r->dir, r->name))
 		status = INV_EXIT_FAILED;
 	if (!status) {
 		fill_opts(r, &o);
@@ -281,7 +258,7 @@ static int run(struct record *r)
 	if (status)
 		return status;
 	status = record(r);
-	inv_getting_release(&r->getting);
+	inv_download_release(&r->download);
 	inv_count_release(&r->count);
 	inv_members_release(&r->members);
 	return inv_cluster_close(&r->cluster, status);
@@ -299,32 +276,33 @@ enum {
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "The recording:", 6 },
 	{ "output", 'o', "DIR", 0,
-	  "the directory for the logs (default: the name of the recording)",
-	  6 },
+	  "write the logs to DIR (default: the name of the recording)", 6 },
 	{ "name", OPT_NAME, "NAME", 0,
-	  "its name on the nodes (default: made up)", 6 },
+	  "name the recording (default: a new name)", 6 },
 	{ "detach", OPT_DETACH, NULL, 0,
-	  "leave it running; needs --for, and `inviso fetch' gets the logs",
+	  "keep recording without the command; needs --for; `inviso fetch' "
+	  "gets the logs later",
 	  6 },
 	{ "keep", OPT_KEEP, "WHICH", 0,
-	  "when the buffer is full: oldest (default), what comes is dropped; "
-	  "newest: a flight recorder of the last events",
+	  "when the buffer is full, keep the oldest events (default) or the "
+	  "newest (a flight recorder)",
 	  6 },
 	{ "compress", OPT_COMPRESS, NULL, 0, "compress the log on the node",
 	  6 },
 	{ "json", 'j', NULL, 0, "print the summary as JSON", 6 },
-	{ "quiet", 'q', NULL, 0, "say only what went wrong", 6 },
+	{ "quiet", 'q', NULL, 0, "print only errors", 6 },
 	{ 0 },
 };
 
 static const char doc[] =
 	"Records what running nodes do, each into a log on its own machine, "
-	"and fetches the logs at the end: after 60s or 256M on a node, unless "
-	"told otherwise, or Ctrl-C. Nothing needs to be installed on the "
-	"nodes, and nothing stays there."
+	"and fetches the logs at the end: by default after 60s, 256M on a "
+	"node, or Ctrl-C. Nothing needs to be installed on the nodes, and "
+	"inviso removes its files and code from them; its code may stay "
+	"loaded for 3 s."
 	"\v"
-	"SPEC is what it is for `inviso trace'; see inviso-trace(1). Without "
-	"an action only calls are recorded: 'lists:seq/2 -> return' has what "
+	"SPEC is as for `inviso trace'; see inviso-trace(1). Without an action "
+	"only calls are recorded; 'lists:seq/2 -> return' also records what "
 	"they return.\n"
 	"\n"
 	"Examples:\n"
@@ -342,11 +320,11 @@ static void check(const struct record *r, struct argp_state *state)
 {
 	inv_node_opts_check(&r->nodes, state);
 	if (!r->what.n_specs)
-		argp_error(state, "no SPEC says what to trace");
+		argp_error(state, "no SPEC is given");
 	if (r->detach && !r->what.dry_run && (!r->what.ms_given || !r->what.ms))
 		argp_error(state,
-			   "--detach needs --for TIME: nobody is there to "
-			   "end it");
+			   "--detach needs --for TIME, because the command "
+			   "does not stay to end the recording");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)

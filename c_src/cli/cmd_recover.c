@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* inviso recover: a log out of a ring file whose node and spooler are dead. */
+/* inviso recover: makes a log from the ring file of a dead node and spooler. */
 
 #include <argp.h>
 #include <errno.h>
@@ -10,10 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/json.h"
 #include "cli/cmd.h"
 #include "log/item.h"
-#include "sink/jsontext.h"
 #include "spool/recover.h"
 
 struct args {
@@ -25,13 +24,13 @@ struct args {
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "LOG", 0,
-	  "write a new file, instead of going on "
-	  "with the log that the node was writing",
+	  "write a new file LOG, instead of continuing the log that the node "
+	  "was writing",
 	  0 },
 	{ "json", 'j', NULL, 0, "print the summary as JSON", 0 },
 	{ "force", 'f', NULL, 0,
-	  "the node is dead, though that cannot be seen from here: it ran in "
-	  "another pid namespace",
+	  "treat the node as dead, though it ran in another pid namespace, "
+	  "which hides it from here",
 	  0 },
 	{ 0 }
 };
@@ -67,11 +66,10 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.args_doc = "RINGFILE",
-	.doc = "Puts what is left in a ring file into a log, after the node "
-	       "and its spooler died together."
-	       "\vThe log that the node was writing is continued where it "
-	       "ended. Doing it again does no harm: what is in the log is "
-	       "not put there twice.",
+	.doc = "Writes the events that are left in a ring file into a log, "
+	       "after the node and its spooler died together."
+	       "\vThe command continues the log that the node was writing. "
+	       "Running it twice is harmless: no event is written twice.",
 };
 
 static uint64_t lost(const struct inv_recovered *done)
@@ -99,42 +97,25 @@ static void print_text(const struct inv_recovered *done)
 			       done->dropped[i]);
 }
 
-static void put_json_text(struct inv_buf *b, const char *text)
-{
-	struct inv_buf scratch = { 0 };
-	size_t from;
-
-	inv_buf_putc(b, '"');
-	from = b->len;
-	inv_buf_puts(b, text);
-	inv_json_escape(b, from, &scratch);
-	inv_buf_putc(b, '"');
-	inv_buf_release(&scratch);
-}
-
 static int print_json(const struct inv_recovered *done)
 {
 	struct inv_buf b = { 0 };
-	const char *sep = "";
-	unsigned i;
+	struct inv_json j = { .out = &b };
 	int rc;
 
-	inv_buf_puts(&b, "{\"node\":");
-	put_json_text(&b, done->node);
-	inv_buf_puts(&b, ",\"log\":");
-	put_json_text(&b, done->path);
-	inv_buf_printf(&b,
-		       ",\"recovered\":%" PRIu64 ",\"produced\":%" PRIu64
-		       ",\"recorded\":%" PRIu64 ",\"dropped\":{",
-		       done->n_events, done->produced, done->recorded);
-	for (i = 0; i < INV_LOSS_COUNT; i++) {
-		if (!done->dropped[i])
-			continue;
-		inv_buf_printf(&b, "%s\"%s\":%" PRIu64, sep, inv_lost_text(i),
-			       done->dropped[i]);
-		sep = ",";
-	}
-	inv_buf_puts(&b, "}}\n");
+	inv_json_open(&j, NULL, '{');
+	inv_json_text(&j, "node", done->node);
+	inv_json_text(&j, "log", done->path);
+	inv_json_uint(&j, "recovered", done->n_events);
+	inv_json_uint(&j, "produced", done->produced);
+	inv_json_uint(&j, "recorded", done->recorded);
+	inv_json_open(&j, "dropped", '{');
+	for (unsigned i = 0; i < INV_LOSS_COUNT; i++)
+		if (done->dropped[i])
+			inv_json_uint(&j, inv_lost_text(i), done->dropped[i]);
+	inv_json_close(&j, '}');
+	inv_json_close(&j, '}');
+	inv_json_line(&j);
 	rc = b.error;
 	if (!rc)
 		fwrite(b.data, 1, b.len, stdout);
@@ -174,6 +155,6 @@ static int recover(int argc, char **argv)
 
 const struct inv_cmd inv_cmd_recover = {
 	.name = "recover",
-	.summary = "a log out of the ring file of a dead node",
+	.summary = "make a log from the ring file of a dead node",
 	.exec = recover,
 };

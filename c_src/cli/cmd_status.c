@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* inviso status: what is traced on nodes, and by whom. */
+/* inviso status: shows sessions on nodes, and tracing by other tools. */
 
 #include <argp.h>
 #include <inttypes.h>
@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "cli/cmd.h"
-#include "cli/facts.h"
 #include "cli/left.h"
+#include "cli/report.h"
 #include "cli/units.h"
 #include "node/node_status.h"
 
@@ -36,8 +36,7 @@ static void put_limits(struct inv_buf *b, const struct inv_status *s)
 	if (s->limit_ms > 0) {
 		inv_buf_puts(b, sep);
 		inv_units_put_ms(b, (uint64_t)s->limit_ms);
-		if (s->ms_left >= 0 && (s->state == INV_STATE_ARMING ||
-					s->state == INV_STATE_TRACING)) {
+		if (s->ms_left >= 0 && inv_status_runs(s)) {
 			inv_buf_puts(b, " (");
 			inv_units_put_ms(b, (uint64_t)s->ms_left);
 			inv_buf_puts(b, " left)");
@@ -61,8 +60,7 @@ static void put_session(struct inv_buf *b, const struct inv_status *s)
 {
 	struct inv_member m = { .status = *s };
 
-	inv_buf_printf(b, "  %-24s %s, %s, since ", s->name,
-		       inv_facts_state(s->state), s->mode);
+	inv_buf_printf(b, "  %-24s %s, %s, since ", s->name, s->state, s->mode);
 	inv_left_put_time(b, s->since);
 	inv_buf_printf(b, "\n    owner   %s\n    specs  ", s->owner);
 	for (size_t i = 0; i < s->specs.n; i++)
@@ -72,14 +70,14 @@ static void put_session(struct inv_buf *b, const struct inv_status *s)
 	inv_buf_puts(b, "\n    limits  ");
 	put_limits(b, s);
 	inv_buf_puts(b, "\n    so far  ");
-	inv_facts_put_counts(b, &m);
+	inv_report_put_counts(b, &m);
 	inv_buf_puts(b, ", ");
 	inv_units_put_bytes(b, s->log_bytes);
 	if (*s->log)
 		inv_buf_printf(b, "\n    log     %s", s->log);
-	if (s->why != INV_WHY_NONE) {
+	if (inv_status_has_why(s)) {
 		inv_buf_puts(b, "\n    stopped ");
-		inv_facts_put_why(b, &m);
+		inv_report_put_why(b, &m);
 	}
 	for (size_t i = 0; i < s->notes.n; i++)
 		inv_buf_printf(b, "\n    note    %s", s->notes.v[i]);
@@ -113,71 +111,63 @@ static void put_text(struct inv_buf *b, const char *node,
 
 /* --- JSON ----------------------------------------------------------------- */
 
-static void json_texts(struct inv_buf *b, const char *name,
-		       const struct inv_texts *list)
-{
-	inv_buf_printf(b, ",\"%s\":[", name);
-	for (size_t i = 0; i < list->n; i++) {
-		if (i)
-			inv_buf_putc(b, ',');
-		inv_facts_json_text(b, list->v[i]);
-	}
-	inv_buf_putc(b, ']');
-}
-
-/* Those of the node that is called so. */
-static void json_left(struct inv_buf *b, const char *node,
+static void json_left(struct inv_json *j, const char *node,
 		      const struct inv_lefts *left)
 {
-	const char *sep = "";
-
-	inv_buf_puts(b, ",\"left\":[");
-	for (size_t i = 0; i < left->n; i++) {
-		if (strcmp(left->v[i].node, node) != 0)
-			continue;
-		inv_buf_puts(b, sep);
-		inv_left_put_json(b, &left->v[i]);
-		sep = ",";
-	}
-	inv_buf_putc(b, ']');
+	inv_json_open(j, "left", '[');
+	for (size_t i = 0; i < left->n; i++)
+		if (!strcmp(left->v[i].node, node))
+			inv_left_put_json(j, NULL, &left->v[i]);
+	inv_json_close(j, ']');
 }
 
 static void put_json(struct inv_buf *b, const char *node,
 		     const struct inv_node_status *s,
 		     const struct inv_lefts *left)
 {
-	inv_buf_puts(b, "{\"node\":");
-	inv_facts_json_text(b, node);
-	inv_buf_puts(b, ",\"running\":true,\"otp\":");
-	inv_facts_json_text(b, s->otp);
-	inv_buf_printf(b, ",\"os_pid\":%" PRId64 ",\"sessions\":[", s->os_pid);
+	struct inv_json j = { .out = b };
+
+	inv_json_open(&j, NULL, '{');
+	inv_json_text(&j, "node", node);
+	inv_json_bool(&j, "running", true);
+	inv_json_text(&j, "otp", s->otp);
+	inv_json_int(&j, "os_pid", s->os_pid);
+	inv_json_open(&j, "sessions", '[');
 	for (size_t i = 0; i < s->n_sessions; i++) {
-		inv_buf_puts(b, i ? ",{" : "{");
-		inv_facts_json_status(b, &s->sessions[i]);
-		inv_buf_putc(b, '}');
+		inv_json_open(&j, NULL, '{');
+		inv_report_json_status(&j, &s->sessions[i]);
+		inv_json_close(&j, '}');
 	}
-	inv_buf_putc(b, ']');
-	json_texts(b, "attached", &s->clients);
-	json_texts(b, "others", &s->others);
-	json_left(b, node, left);
-	inv_buf_puts(b, "}\n");
+	inv_json_close(&j, ']');
+	inv_report_json_texts(&j, "attached", &s->clients);
+	inv_report_json_texts(&j, "others", &s->others);
+	json_left(&j, node, left);
+	inv_json_close(&j, '}');
+	inv_json_line(&j);
 }
 
-/* Of a node that did not answer, or was not asked. */
+/* Writes the JSON object of a node that did not answer, or was not asked. */
 static void put_left_json(struct inv_buf *b, const char *node, bool gone,
 			  const struct inv_lefts *left)
 {
-	inv_buf_puts(b, "{\"node\":");
-	inv_facts_json_text(b, node);
-	inv_buf_printf(b,
-		       ",\"running\":%s,\"sessions\":[],"
-		       "\"attached\":[],\"others\":[]",
-		       gone ? "false" : "null");
-	json_left(b, node, left);
-	inv_buf_puts(b, "}\n");
+	static const struct inv_texts none;
+	struct inv_json j = { .out = b };
+
+	inv_json_open(&j, NULL, '{');
+	inv_json_text(&j, "node", node);
+	if (gone)
+		inv_json_bool(&j, "running", false);
+	else
+		inv_json_null(&j, "running");
+	inv_report_json_texts(&j, "sessions", &none);
+	inv_report_json_texts(&j, "attached", &none);
+	inv_report_json_texts(&j, "others", &none);
+	json_left(&j, node, left);
+	inv_json_close(&j, '}');
+	inv_json_line(&j);
 }
 
-/* --- what dead nodes left ------------------------------------------------- */
+/* --- recordings of dead nodes --------------------------------------------- */
 
 static bool is_answered(const struct status *s, const struct inv_left *l)
 {
@@ -188,7 +178,7 @@ static bool is_answered(const struct status *s, const struct inv_left *l)
 	return false;
 }
 
-/* Whether the node is known not to run. */
+/* Returns true if the node certainly does not run. */
 static bool is_gone(const struct status *s, const struct inv_left *l)
 {
 	const struct inv_cluster *c = &s->cluster;
@@ -200,8 +190,11 @@ static bool is_gone(const struct status *s, const struct inv_left *l)
 	return false;
 }
 
-/* All of them, unless every node that was asked for has answered: then theirs,
- * which are of an earlier run. */
+/*
+ * Returns true if the recording is to be shown. If every requested node has
+ * answered, only recordings from earlier runs of these nodes are shown;
+ * otherwise all recordings are.
+ */
 static bool is_wanted(const struct status *s, const struct inv_left *l)
 {
 	bool all = s->cluster.n == 0;
@@ -244,7 +237,7 @@ static void put_left(struct status *s, struct inv_buf *b)
 
 /* --- the work ------------------------------------------------------------- */
 
-/* We are attached, too. */
+/* Removes this command from the list of clients. */
 static void leave_out(struct inv_texts *list, const char *text)
 {
 	size_t kept = 0;
@@ -281,9 +274,7 @@ static int got_status(void *arg, size_t i, const struct inv_ask *ask)
 		put_json(&b, name, &status, &s->left);
 	else
 		put_text(&b, name, &status);
-	if (!b.error)
-		inv_screen_out(s->cluster.screen, b.data, b.len);
-	inv_buf_release(&b);
+	inv_screen_put(s->cluster.screen, &b);
 	inv_node_status_release(&status);
 	return inv_exit_of(rc);
 }
@@ -302,15 +293,13 @@ static void show_left(struct status *s)
 
 	put_left(s, &b);
 	if (!b.len && !s->json && !s->nodes.names.n)
-		inv_buf_puts(&b, "no recording of a dead node is left on this "
-				 "machine; of running nodes: inviso status -n "
+		inv_buf_puts(&b, "no dead node left a recording on this "
+				 "machine; for running nodes: inviso status -n "
 				 "NODE\n");
-	if (b.len && !b.error)
-		inv_screen_out(s->cluster.screen, b.data, b.len);
-	inv_buf_release(&b);
+	inv_screen_put(s->cluster.screen, &b);
 }
 
-/* Without nodes: of this machine alone. */
+/* Without nodes, shows only the recordings on this machine. */
 static int run(struct status *s)
 {
 	int status = inv_cluster_open(&s->cluster, "inviso status", &s->nodes,
@@ -340,17 +329,18 @@ enum {
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Recordings of dead nodes:", 4 },
 	{ "remote-dir", OPT_REMOTE_DIR, "DIR", 0,
-	  "look there too; else in TMPDIR, /tmp and /var/tmp", 4 },
+	  "also look for them in DIR (default: only TMPDIR, /tmp and /var/tmp)",
+	  4 },
 	{ NULL, 0, NULL, 0, "Output:", 5 },
-	{ "json", 'j', NULL, 0, "print JSON, an object a node", 5 },
+	{ "json", 'j', NULL, 0, "print one JSON object for each node", 5 },
 	{ 0 },
 };
 
 static const char doc[] =
-	"Shows of each node its OTP release, the sessions of inviso on it, "
-	"with their owners, limits, events and losses, and who else traces "
-	"there; and recordings that nodes left on this machine when they "
-	"died: all of them without -n, or when a node cannot be reached."
+	"Shows for each node its OTP release, other tracers, and the sessions "
+	"of inviso with their owners, limits, events and losses. Also lists "
+	"recordings that dead nodes left on this machine: with -n only those "
+	"of the named nodes, if all of these can be reached."
 	"\v"
 	"Examples:\n"
 	"  inviso status\n"
@@ -378,7 +368,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		argp_error(state, "%s: nodes are named with -n", arg);
 		return 0;
 	case ARGP_KEY_END:
-		if (s->nodes.all)
+		inv_tls_args_check(&s->nodes.tls, state);
+		if (s->nodes.all || s->nodes.has_at ||
+		    inv_tls_args_given(&s->nodes.tls))
 			inv_node_opts_check(&s->nodes, state);
 		return 0;
 	default:
@@ -408,6 +400,6 @@ static int exec_status(int argc, char **argv)
 
 const struct inv_cmd inv_cmd_status = {
 	.name = "status",
-	.summary = "what is traced on nodes, and by whom",
+	.summary = "show sessions on nodes, and other tracers",
 	.exec = exec_status,
 };

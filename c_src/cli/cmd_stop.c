@@ -6,8 +6,8 @@
 #include <stdbool.h>
 
 #include "cli/cmd.h"
-#include "cli/facts.h"
 #include "cli/members.h"
+#include "cli/report.h"
 #include "cli/session_name.h"
 
 struct stop {
@@ -30,12 +30,16 @@ static void say(struct stop *s)
 		if (m->code || !m->final)
 			continue;
 		if (s->json) {
-			inv_facts_json_member(&b, m);
+			struct inv_json j = { .out = &b };
+
+			inv_json_open(&j, NULL, '{');
+			inv_report_json_member(&j, m);
+			inv_json_close(&j, '}');
 		} else {
 			inv_buf_printf(&b, "%s: ", m->name);
-			inv_facts_put_counts(&b, m);
+			inv_report_put_counts(&b, m);
 			inv_buf_puts(&b, "; ");
-			inv_facts_put_why(&b, m);
+			inv_report_put_why(&b, m);
 		}
 		inv_buf_putc(&b, '\n');
 	}
@@ -43,8 +47,8 @@ static void say(struct stop *s)
 		inv_buf_puts(&b, "next: inviso fetch");
 		for (size_t i = 0; i < s->members.n; i++)
 			if (s->members.v[i].there)
-				inv_buf_printf(&b, " -n %s",
-					       s->members.v[i].name);
+				inv_members_put_target(&s->members, i, &b);
+		inv_node_opts_put_rest(&s->nodes, &b);
 		inv_buf_printf(&b, " %s\n", s->name);
 	}
 	if (!b.error && !s->quiet)
@@ -52,7 +56,8 @@ static void say(struct stop *s)
 	inv_buf_release(&b);
 }
 
-/* How a recording ended is not how its stop ended, but for losses. */
+/* Returns the exit status. A recording that a protection had stopped before
+ * this command counts as done. */
 static int stop_exit(const struct inv_members *ms)
 {
 	int status = inv_members_exit(ms);
@@ -100,17 +105,18 @@ enum {
 };
 
 static const struct argp_option options[] = {
-	{ NULL, 0, NULL, 0, "What becomes of the logs:", 5 },
+	{ NULL, 0, NULL, 0, "The logs:", 5 },
 	{ "remove", OPT_REMOVE, NULL, 0,
-	  "remove them from the nodes (default: they stay for `inviso fetch')",
+	  "remove the logs from the nodes (default: keep them for `inviso "
+	  "fetch')",
 	  5 },
-	{ "json", 'j', NULL, 0, "print JSON, an object a node", 5 },
-	{ "quiet", 'q', NULL, 0, "say only what went wrong", 5 },
+	{ "json", 'j', NULL, 0, "print one JSON object for each node", 5 },
+	{ "quiet", 'q', NULL, 0, "print only errors", 5 },
 	{ 0 },
 };
 
 static const char doc[] =
-	"Ends the recording NAME on nodes, whoever began it."
+	"Ends the recording NAME on nodes, even if another user began it."
 	"\v"
 	"Examples:\n"
 	"  inviso stop -n shop@web1,shop@web2 night\n"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* inviso trace: what nodes do, live. */
+/* inviso trace: shows live what nodes do. */
 
 #include <argp.h>
 #include <inttypes.h>
@@ -13,8 +13,8 @@
 #include "cli/cmd.h"
 #include "cli/count.h"
 #include "cli/dry.h"
-#include "cli/facts.h"
 #include "cli/members.h"
+#include "cli/report.h"
 #include "cli/session_name.h"
 #include "cli/trace_opts.h"
 #include "cli/units.h"
@@ -25,10 +25,10 @@
 #define FOR_MS 15000
 #define BYTES (UINT64_C(64) << 20)
 
-/* What was recorded is seen after so long at the latest. */
+/* Time after which a spooler takes events from a packet that is not full. */
 #define FLUSH_MS 50
 #define STATUS_MS 1000
-/* Events beyond --events that a node may record before it stops by itself. */
+/* With --events N, a node's session stops by itself after N + SLACK events. */
 #define SLACK 4096
 
 enum color {
@@ -44,13 +44,13 @@ struct trace {
 	bool quiet;
 	enum color color;
 	struct inv_sink_opts sink_opts;
-	/* at work */
+	/* state */
 	struct inv_cluster cluster;
 	struct inv_members members;
 	struct inv_watch watch;
 	struct inv_view view;
 	struct inv_count count;
-	char enough[64]; /* why it is stopped when there is */
+	char enough[64]; /* why the sessions stop after --events events */
 };
 
 /* --- while it runs -------------------------------------------------------- */
@@ -70,22 +70,6 @@ static void ended(void *arg, struct inv_member *m)
 	inv_view_ended(&((struct trace *)arg)->view, m);
 }
 
-static void put_arming(struct inv_buf *b, const struct inv_members *ms)
-{
-	int64_t done = 0, total = 0;
-
-	for (size_t i = 0; i < ms->n; i++) {
-		if (ms->v[i].status.state != INV_STATE_ARMING)
-			continue;
-		done += ms->v[i].status.armed;
-		total += ms->v[i].status.armed_of;
-	}
-	if (total > 0)
-		inv_buf_printf(b,
-			       "arming %" PRId64 " of %" PRId64 " functions | ",
-			       done, total);
-}
-
 static void put_silent(struct inv_buf *b, const struct inv_members *ms)
 {
 	for (size_t i = 0; i < ms->n; i++)
@@ -98,27 +82,15 @@ static void draw(struct trace *t)
 	const struct inv_members *ms = &t->members;
 	struct inv_buf b = { 0 };
 	uint64_t lost = 0;
-	int64_t left = -1;
 
-	for (size_t i = 0; i < ms->n; i++) {
-		const struct inv_status *s = &ms->v[i].status;
-
+	for (size_t i = 0; i < ms->n; i++)
 		lost += inv_member_lost(&ms->v[i]);
-		if ((s->state == INV_STATE_ARMING ||
-		     s->state == INV_STATE_TRACING) &&
-		    s->ms_left > left)
-			left = s->ms_left;
-	}
-	put_arming(&b, ms);
+	inv_report_put_arming(&b, ms);
 	inv_buf_printf(&b, "%" PRIu64, t->view.sink->sum.recorded);
 	if (t->what.events)
 		inv_buf_printf(&b, " of %" PRIu64, t->what.events);
 	inv_buf_printf(&b, " events | %" PRIu64 " lost", lost);
-	if (left >= 0) {
-		inv_buf_puts(&b, " | ");
-		inv_units_put_ms(&b, (uint64_t)(left + 999) / 1000 * 1000);
-		inv_buf_puts(&b, " left");
-	}
+	inv_report_put_left(&b, ms);
 	put_silent(&b, ms);
 	inv_buf_put(&b, "", 1);
 	if (!b.error)
@@ -142,7 +114,8 @@ static int64_t turn(void *arg)
 
 /* --- the end -------------------------------------------------------------- */
 
-/* The nodes are left; what is still here goes out as fast as it is taken. */
+/* Prints the remaining events, as fast as the reader accepts them. The command
+ * has left the nodes before. */
 static void print_rest(struct trace *t)
 {
 	struct inv_cluster *c = &t->cluster;
@@ -172,16 +145,16 @@ static void put_reason(struct trace *t, struct inv_buf *b)
 		return;
 	}
 	for (size_t i = 0; i < ms->n; i++) {
-		if (ms->v[i].status.why == INV_WHY_NONE ||
-		    ms->v[i].status.why == INV_WHY_ASKED)
+		if (!inv_status_has_why(&ms->v[i].status) ||
+		    inv_status_stopped_by(&ms->v[i].status, "asked"))
 			continue;
 		if (ms->n > 1)
 			inv_buf_printf(b, "%s: ", ms->v[i].name);
-		inv_facts_put_why(b, &ms->v[i]);
+		inv_report_put_why(b, &ms->v[i]);
 		return;
 	}
 	if (ms->n)
-		inv_facts_put_why(b, &ms->v[0]);
+		inv_report_put_why(b, &ms->v[0]);
 }
 
 static void put_end_text(struct trace *t, struct inv_buf *b)
@@ -193,13 +166,13 @@ static void put_end_text(struct trace *t, struct inv_buf *b)
 		if (ms->v[i].code == INV_ENOTHING)
 			continue;
 		inv_buf_printf(b, "-- %s: ", ms->v[i].name);
-		inv_facts_put_counts(b, &ms->v[i]);
+		inv_report_put_counts(b, &ms->v[i]);
 		inv_buf_puts(b, "; ");
-		inv_facts_put_why(b, &ms->v[i]);
+		inv_report_put_why(b, &ms->v[i]);
 		inv_buf_putc(b, '\n');
 	}
 	inv_buf_printf(b, "-- %" PRIu64 " shown; ", t->view.sink->sum.recorded);
-	inv_facts_put_sum(b, ms);
+	inv_report_put_sum(b, ms);
 	if (unreadable)
 		inv_buf_printf(b, ", %" PRIu64 " unreadable", unreadable);
 	inv_buf_puts(b, "; stopped: ");
@@ -210,29 +183,31 @@ static void put_end_text(struct trace *t, struct inv_buf *b)
 static void put_end_json(struct trace *t, struct inv_buf *b)
 {
 	const struct inv_members *ms = &t->members;
-	struct inv_buf why = { 0 };
+	struct inv_json j = { .out = b };
+	size_t begin;
 
-	put_reason(t, &why);
-	inv_buf_put(&why, "", 1);
-	inv_buf_printf(b, "{\"shown\":%" PRIu64 ",",
-		       t->view.sink->sum.recorded);
-	inv_facts_json_sum(b, ms);
-	inv_buf_printf(b, ",\"unreadable\":%" PRIu64 ",\"stopped\":",
-		       t->view.sink->sum.lost[INV_LOST_UNREADABLE]);
-	inv_facts_json_text(b, why.error ? "" : (const char *)why.data);
-	inv_buf_puts(b, ",\"nodes\":[");
+	inv_json_open(&j, NULL, '{');
+	inv_json_uint(&j, "shown", t->view.sink->sum.recorded);
+	inv_report_json_sum(&j, ms);
+	inv_json_uint(&j, "unreadable",
+		      t->view.sink->sum.lost[INV_LOST_UNREADABLE]);
+	begin = inv_json_begin(&j, "stopped");
+	put_reason(t, b);
+	inv_json_end(&j, begin);
+	inv_json_open(&j, "nodes", '[');
 	for (size_t i = 0; i < ms->n; i++) {
-		if (i)
-			inv_buf_putc(b, ',');
-		inv_facts_json_member(b, &ms->v[i]);
+		inv_json_open(&j, NULL, '{');
+		inv_report_json_member(&j, &ms->v[i]);
+		inv_json_close(&j, '}');
 	}
-	inv_buf_puts(b, "],\"counts\":");
-	inv_count_put_json(&t->count, b);
-	inv_buf_putc(b, '}');
-	inv_buf_release(&why);
+	inv_json_close(&j, ']');
+	inv_count_put_json(&t->count, &j);
+	inv_json_close(&j, '}');
+	inv_json_line(&j);
 }
 
-/* What was asked for, and what went wrong. */
+/* With --quiet: prints counts, and reports only sessions that a protection has
+ * stopped. */
 static void say_little(struct trace *t)
 {
 	const struct inv_members *ms = &t->members;
@@ -241,17 +216,14 @@ static void say_little(struct trace *t)
 	for (size_t i = 0; i < ms->n; i++) {
 		const struct inv_member *m = &ms->v[i];
 
-		if (inv_why_protection(m->status.why) ||
-		    m->status.why == INV_WHY_RATE)
+		if (inv_status_protected(&m->status))
 			inv_screen_note(t->cluster.screen, "%s: stopped: %s",
 					m->name, m->status.text);
 	}
 	if (t->json)
 		return;
 	inv_count_put_text(&t->count, &b);
-	if (!b.error)
-		inv_screen_out(t->cluster.screen, b.data, b.len);
-	inv_buf_release(&b);
+	inv_screen_put(t->cluster.screen, &b);
 }
 
 static void say_end(struct trace *t)
@@ -266,19 +238,15 @@ static void say_end(struct trace *t)
 	}
 	if (t->json) {
 		put_end_json(t, &b);
-		inv_buf_putc(&b, '\n');
-		if (!b.error)
-			inv_screen_err(t->cluster.screen, b.data, b.len);
+		inv_screen_put_err(t->cluster.screen, &b);
 	} else {
 		inv_count_put_text(&t->count, &b);
 		put_end_text(t, &b);
-		if (!b.error)
-			inv_screen_out(t->cluster.screen, b.data, b.len);
+		inv_screen_put(t->cluster.screen, &b);
 	}
-	inv_buf_release(&b);
 }
 
-/* Nothing was seen, though there was the time for it. */
+/* Returns true if there were no events, and nothing interrupted the trace. */
 static bool saw_nothing(const struct trace *t)
 {
 	return !t->view.sink->sum.recorded && !t->count.n &&
@@ -288,7 +256,7 @@ static bool saw_nothing(const struct trace *t)
 static bool time_was_up(const struct inv_members *ms)
 {
 	for (size_t i = 0; i < ms->n; i++)
-		if (ms->v[i].status.why == INV_WHY_TIME)
+		if (inv_status_stopped_by(&ms->v[i].status, "time"))
 			return true;
 	return false;
 }
@@ -297,7 +265,7 @@ static void say_nothing_seen(struct trace *t)
 {
 	struct inv_buf b = { 0 };
 
-	inv_buf_puts(&b, t->what.filter ? "no event that --filter wants" :
+	inv_buf_puts(&b, t->what.filter ? "no event that matches --filter" :
 					  "no event");
 	if (time_was_up(&t->members)) {
 		inv_buf_puts(&b, " in ");
@@ -334,10 +302,12 @@ static void fill_opts(struct trace *t, struct inv_session_opts *o, char *name,
 	o->name = name;
 	o->owner = t->cluster.owner;
 	o->mode = INV_MODE_LIVE;
-	o->flush_ms = FLUSH_MS;
-	/* So many are printed; threads of a node may hold back a lease each. */
-	if (o->events)
-		o->events += SLACK;
+	o->number[INV_OPT_FLUSH_MS] = FLUSH_MS;
+	/* --events limits what is printed. The node's own limit is higher,
+	 * because each thread of the node may hold a lease of which it uses
+	 * only a part. */
+	if (t->what.events)
+		o->number[INV_OPT_LIMIT_EVENTS] += SLACK;
 }
 
 static int watch(struct trace *t)
@@ -373,7 +343,7 @@ static int watch(struct trace *t)
 
 static int trace(struct trace *t)
 {
-	struct inv_session_opts o = INV_SESSION_OPTS_INIT;
+	struct inv_session_opts o;
 	char name[64];
 	int status = inv_cluster_connect(&t->cluster);
 
@@ -438,21 +408,23 @@ enum {
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Output:", 6 },
 	{ "json", 'j', NULL, 0,
-	  "print a JSON object a line; at the end one with the facts, on "
+	  "print one JSON object in each line; at the end a summary as JSON on "
 	  "standard error",
 	  6 },
-	{ "color", OPT_COLOR, "WHEN", 0, "auto (default), always or never", 6 },
-	{ "utc", OPT_UTC, NULL, 0, "times in UTC, not local ones", 6 },
-	{ "quiet", 'q', NULL, 0, "say nothing but events, and what went wrong",
+	{ "color", OPT_COLOR, "WHEN", 0,
+	  "use colours: auto (default), always "
+	  "or never",
 	  6 },
+	{ "utc", OPT_UTC, NULL, 0, "print times in UTC, not local times", 6 },
+	{ "quiet", 'q', NULL, 0, "print only events and errors", 6 },
 	{ 0 },
 };
 
 static const char doc[] =
 	"Shows what running nodes do, as it happens, in the order of time. "
-	"Stops by itself: after 100 events, 15s or 64M of log, unless told "
-	"otherwise. Nothing needs to be installed on the nodes, and nothing "
-	"stays there."
+	"Stops after 100 events, 15s or 64M of log by default. Nothing needs "
+	"to be installed on the nodes, and inviso removes its files and code "
+	"from them at the end; its code may stay loaded for 3 s."
 	"\v"
 	"SPEC is a function: lists, lists:seq, lists:seq/2, Enum.map/2, "
 	"'lists:seq(1, X) when X > 3 -> return;caller'; or a kind of event: "
@@ -510,7 +482,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		inv_node_opts_check(&t->nodes, state);
 		if (!t->what.n_specs)
-			argp_error(state, "no SPEC says what to trace");
+			argp_error(state, "no SPEC is given");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/facts.h"
+#include "cli/report.h"
 
 static void take(struct inv_count *c, struct inv_members *ms,
 		 const struct inv_member *m, const struct inv_ask *ask)
@@ -16,8 +16,7 @@ static void take(struct inv_count *c, struct inv_members *ms,
 
 	if (!ask->done) {
 		inv_screen_note(ms->cluster->screen,
-				"%s: its counters were "
-				"not waited for",
+				"%s: interrupted; its counters are not shown",
 				m->name);
 	} else if (inv_session_counters_got(ask, &node->counters, &err)) {
 		inv_screen_note(ms->cluster->screen, "%s: counters: %s",
@@ -98,25 +97,21 @@ void inv_count_put_text(const struct inv_count *c, struct inv_buf *b)
 	}
 }
 
-void inv_count_put_json(const struct inv_count *c, struct inv_buf *b)
+void inv_count_put_json(const struct inv_count *c, struct inv_json *j)
 {
-	const char *sep = "";
-
-	inv_buf_putc(b, '[');
+	inv_json_open(j, "counts", '[');
 	for (size_t i = 0; i < c->n; i++) {
-		for (size_t j = 0; j < c->v[i].counters.n; j++) {
-			const struct inv_counter *f = &c->v[i].counters.v[j];
+		for (size_t k = 0; k < c->v[i].counters.n; k++) {
+			const struct inv_counter *f = &c->v[i].counters.v[k];
 
-			inv_buf_printf(b, "%s{\"node\":", sep);
-			inv_facts_json_text(b, c->v[i].node);
-			inv_buf_puts(b, ",\"mfa\":");
-			inv_facts_json_text(b, f->mfa);
-			inv_buf_printf(b, ",\"calls\":%" PRIu64, f->calls);
+			inv_json_open(j, NULL, '{');
+			inv_json_text(j, "node", c->v[i].node);
+			inv_json_text(j, "mfa", f->mfa);
+			inv_json_uint(j, "calls", f->calls);
 			if (f->ns >= 0)
-				inv_buf_printf(b, ",\"ns\":%" PRId64, f->ns);
-			inv_buf_putc(b, '}');
-			sep = ",";
+				inv_json_int(j, "ns", f->ns);
+			inv_json_close(j, '}');
 		}
 	}
-	inv_buf_putc(b, ']');
+	inv_json_close(j, ']');
 }

@@ -4,12 +4,12 @@
 
 #include <stddef.h>
 
-#include "base/buf.h"
+#include "base/json.h"
 #include "cli/members.h"
 
 /*
- * What the actions count and time have counted, of all nodes: taken while the
- * sessions are there, printed later.  All zero is nothing.
+ * The results of the actions `count' and `time' on all nodes. They are read
+ * before the sessions end, and printed later. All zero: no results.
  */
 struct inv_count {
 	struct inv_count_node {
@@ -19,13 +19,13 @@ struct inv_count {
 	size_t n;
 };
 
-/* Says itself what goes wrong. */
+/* Reads the results from all sessions. Reports errors. */
 void inv_count_take(struct inv_count *c, struct inv_members *ms);
 void inv_count_release(struct inv_count *c);
 
-/* A table; nothing when there is nothing. */
+/* Appends a table. Appends nothing if there are no results. */
 void inv_count_put_text(const struct inv_count *c, struct inv_buf *b);
-/* [{"node":…,"mfa":…,"calls":…,"ns":…},…] */
-void inv_count_put_json(const struct inv_count *c, struct inv_buf *b);
+/* Appends "counts":[{"node":…,"mfa":…,"calls":…,"ns":…},…]. */
+void inv_count_put_json(const struct inv_count *c, struct inv_json *j);
 
 #endif

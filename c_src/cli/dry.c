@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 #include "cli/cmd.h"
-#include "cli/facts.h"
 #include "cli/notes.h"
+#include "cli/report.h"
 #include "cli/watch.h"
 
 static const char *plural(int64_t n, const char *s)
@@ -27,7 +27,7 @@ static void put_text(const struct inv_member *m, struct inv_buf *b)
 		inv_buf_printf(b, ", about %" PRId64 " event%s a second",
 			       s->expected, plural(s->expected, "s"));
 	else
-		inv_buf_puts(b, ", how many events cannot be told");
+		inv_buf_puts(b, "; the number of events cannot be predicted");
 	inv_buf_putc(b, '\n');
 }
 
@@ -35,6 +35,7 @@ int inv_dry_run(struct inv_members *ms, bool json, bool quiet)
 {
 	struct inv_watch w = { .ms = ms, .period_ms = 100, .quiet = true };
 	struct inv_buf b = { 0 };
+	struct inv_json j = { .out = &b };
 
 	inv_screen_status(ms->cluster->screen, "counting ...");
 	inv_watch_run(&w);
@@ -46,14 +47,14 @@ int inv_dry_run(struct inv_members *ms, bool json, bool quiet)
 		if (m->code || !m->final)
 			continue;
 		if (json) {
-			inv_facts_json_member(&b, m);
-			inv_buf_putc(&b, '\n');
+			inv_json_open(&j, NULL, '{');
+			inv_report_json_member(&j, m);
+			inv_json_close(&j, '}');
+			inv_json_line(&j);
 		} else {
 			put_text(m, &b);
 		}
 	}
-	if (!b.error)
-		inv_screen_out(ms->cluster->screen, b.data, b.len);
-	inv_buf_release(&b);
+	inv_screen_put(ms->cluster->screen, &b);
 	return w.interrupted ? INV_EXIT_FAILED : inv_members_exit(ms);
 }

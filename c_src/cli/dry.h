@@ -6,10 +6,8 @@
 
 #include "cli/members.h"
 
-/*
- * --dry-run: waits for what the sessions find out, and prints it, a line a
- * node; quiet: without notes.  enum inv_exit.
- */
+/* --dry-run: waits for the sessions' results and prints them, one line for each
+ * node. If `quiet' is true, prints no notes. Returns an enum inv_exit. */
 int inv_dry_run(struct inv_members *ms, bool json, bool quiet);
 
 #endif

@@ -32,14 +32,15 @@ int inv_filter_opts_resolve(struct inv_filter_opts *o, bool utc,
 		from = inv_when_ns(&o->from, utc, first_ns, 0);
 	if (o->has_until)
 		until = inv_when_ns(&o->until, utc, first_ns, 0);
-	/* Past midnight. */
+	/* If --to is earlier in the day than --from, --to is on the next
+	 * day. */
 	if (o->has_from && o->has_until && until < from &&
 	    inv_when_needs_day(&o->from) && inv_when_needs_day(&o->until))
 		until = inv_when_ns(&o->until, utc, first_ns, 1);
 	if (until < from)
-		return inv_err_set(err, INV_EINVAL,
-				   "--to is before --from: no event is between "
-				   "the two");
+		return inv_err_set(
+			err, INV_EINVAL,
+			"--to is before --from, so no event can match");
 	inv_filter_time(&o->filter, from, until);
 	return 0;
 }
@@ -56,24 +57,29 @@ enum {
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Only some of the events:", 5 },
 	{ "from", OPT_FROM, "TIME", 0,
-	  "from TIME on: 2026-11-21T10:37:44.5 (with Z: UTC), 10:37:44.5 of the "
-	  "day of the first event, or seconds since the Unix epoch",
+	  "print events from TIME on: 2026-11-21T10:37:44.5 (with Z: UTC), "
+	  "10:37:44.5 (on the day of the first event), or seconds since the "
+	  "Unix epoch",
 	  0 },
-	{ "to", OPT_TO, "TIME", 0, "before TIME", 0 },
+	{ "to", OPT_TO, "TIME", 0, "print events before TIME", 0 },
 	{ "pid", OPT_PID, "PID", 0,
-	  "of the process '<0.88.0>' (or port), as its own node prints it; "
-	  "'shop@host=<0.88.0>': of that node; repeatable",
+	  "print events of the process '<0.88.0>' (or port), as its own node "
+	  "prints it; 'shop@host=<0.88.0>': only of that node; can be repeated",
 	  0 },
 	{ "tag", OPT_TAG, "TAG,...", 0,
-	  "of these trace tags: call, return_from, send, ...; repeatable", 0 },
+	  "print events of these trace tags: call, return_from, send, ...; can "
+	  "be repeated",
+	  0 },
 	{ "mfa", OPT_MFA, "M:F/A", 0,
-	  "of this function; M:F, or M: of all of these; Enum.map/2 as well; "
-	  "repeatable",
+	  "print events of this function: lists:seq/2, or Enum.map/2; "
+	  "lists:seq is every arity, lists every function of the module; can "
+	  "be repeated",
 	  0 },
 	{ "filter", OPT_FILTER, "SPEC", 0,
-	  "that a match spec matches, whose arguments are the process, the tag "
-	  "and what follows: '[{[_,send,stop,_],[],[]}]'; or calls, written "
-	  "like 'shop:order(N, _) when N > 9'",
+	  "print events that match SPEC: a match spec over the process, the "
+	  "tag and the rest of the trace message, such as "
+	  "'[{[_,send,stop,_],[],[]}]', or a call, such as "
+	  "'shop:order(N, _) when N > 9'",
 	  0 },
 	{ 0 },
 };
@@ -82,9 +88,8 @@ void inv_filter_odd_tag(const struct argp_state *state, const char *odd)
 {
 	if (*odd)
 		fprintf(stderr,
-			"%s: warning: --filter: no event is known that is "
-			"called %s; `inviso merge --tag ?' lists those there "
-			"are\n",
+			"%s: warning: --filter: there is no trace tag %s; "
+			"`inviso merge --tag ?' lists them\n",
 			state->name, odd);
 }
 

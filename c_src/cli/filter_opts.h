@@ -10,13 +10,13 @@
 #include "log/filter.h"
 
 /*
- * The options that say which events are wanted: --from, --to, --pid, --tag,
- * --mfa and --filter.  inv_filter_argp is a child of a command's argp, with a struct
- * inv_filter_opts as its input.
+ * The options that select events: --from, --to, --pid, --tag, --mfa and
+ * --filter. inv_filter_argp is a child of a command's argp; its input is a
+ * struct inv_filter_opts.
  */
 struct inv_filter_opts {
 	struct inv_filter filter;
-	struct inv_spec_filter *spec; /* NULL: there is none */
+	struct inv_spec_filter *spec; /* NULL: no --filter */
 	/* private */
 	struct inv_when from, until;
 	bool has_from, has_until;
@@ -24,17 +24,18 @@ struct inv_filter_opts {
 
 extern const struct argp inv_filter_argp;
 
-/* Warns of what a --filter has in the place of a tag, unless it is "". */
+/* Warns about the unknown tag `odd' in a --filter; "": does nothing. */
 void inv_filter_odd_tag(const struct argp_state *state, const char *odd);
 
-/* INV_ENOMEM. */
+/* Returns 0 or INV_ENOMEM. */
 int inv_filter_opts_init(struct inv_filter_opts *o);
 void inv_filter_opts_release(struct inv_filter_opts *o);
 
-/* Whether the times can be resolved before an event is known. */
+/* Returns true if --from and --to can be computed before the first event is
+ * known. */
 bool inv_filter_opts_dated(const struct inv_filter_opts *o);
 
-/* Whether the item is wanted; losses are, whatever is asked for. */
+/* Returns true if the item is selected. Losses are always selected. */
 static inline bool inv_filter_opts_pass(const struct inv_filter_opts *o,
 					const struct inv_item *it)
 {
@@ -44,9 +45,9 @@ static inline bool inv_filter_opts_pass(const struct inv_filter_opts *o,
 }
 
 /*
- * Times without a day are of that of first_ns, the first event's; one of --to
- * that comes before --from is of the day after.  INV_EINVAL, with words: --to
- * is before --from.
+ * Computes the times. A time without a date is on the day of first_ns, the time
+ * of the first event; if --to would then be before --from, --to is on the next
+ * day. INV_EINVAL, with a message: --to is before --from.
  */
 int inv_filter_opts_resolve(struct inv_filter_opts *o, bool utc,
 			    int64_t first_ns, struct inv_err *err);

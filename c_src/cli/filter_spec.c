@@ -7,23 +7,27 @@
 #include "match/event_match.h"
 
 #define EVENT_WORDS (UINT64_C(1) << 20)
-/* And one more, to see that there are no more. */
+/* One more element than any event has, so that an invalid longer event is
+ * detected. */
 #define ELEMENTS (INV_EVENT_ELEMENTS + 1)
 
 struct inv_spec_filter {
-	struct inv_event_match match; /* and, in its terms, atoms of tags */
+	struct inv_event_match match; /* its heap also contains the atoms in
+					 `tags' */
 	struct inv_heap event;
-	struct inv_match_prog prog; /* match's, as a node's release has it */
+	struct inv_match_prog prog; /* the program of match, with the quirks of
+				       the node's release */
 	struct inv_match_world world;
 	inv_word node_name[2];
-	const struct inv_node *node; /* that prog and world are for */
+	const struct inv_node *node; /* the node that prog and world are set
+					for */
 	inv_word tags[INV_TAG_COUNT];
 	uint64_t undecided;
 	struct inv_match_run run;
 	struct inv_cursor cursor;
 };
 
-/* --- making one ----------------------------------------------------------- */
+/* --- making a filter ------------------------------------------------------ */
 
 int inv_spec_filter_new(struct inv_spec_filter **made, const char *text,
 			struct inv_err *err)
@@ -68,7 +72,8 @@ uint64_t inv_spec_filter_undecided(const struct inv_spec_filter *f)
 
 /* --- using it ------------------------------------------------------------- */
 
-/* Values are compared as the event's own release does. */
+/* Sets release and name of the node. The release determines how values are
+ * compared. */
 static void use_node(struct inv_spec_filter *f, const struct inv_node *node)
 {
 	struct inv_heap box = { .cap = 2 };
@@ -90,14 +95,14 @@ static inv_word tag_atom(struct inv_spec_filter *f, const struct inv_event *ev)
 	if (ev->tag < INV_TAG_COUNT && f->tags[ev->tag])
 		return f->tags[ev->tag];
 	name = inv_event_tag(ev, &len);
-	if (ev->tag >= INV_TAG_COUNT) /* INV_TAG_OTHER is, too */
+	if (ev->tag >= INV_TAG_COUNT) /* also INV_TAG_OTHER */
 		return inv_make_atom(&f->event, name, len);
 	t = inv_make_atom(&f->match.terms, name, len);
 	f->tags[ev->tag] = t;
 	return t;
 }
 
-/* How many elements; negative: a code. */
+/* Reads the elements of an event. Returns how many, or a negative code. */
 static int read_event(struct inv_spec_filter *f, const struct inv_event *ev,
 		      inv_word words[ELEMENTS])
 {
@@ -153,7 +158,8 @@ bool inv_spec_filter_wants(struct inv_spec_filter *f,
 		return false;
 	}
 	f->world.self = words[0];
-	/* The result of {message, _}, which comes last, need not be asked for. */
+	/* A spec may omit the event's last element, the result of the action
+	 * {message, _}: tries without this element, then with it. */
 	if (ev->ms_result && matches(f, words, (size_t)n - 1))
 		return true;
 	return matches(f, words, (size_t)n);

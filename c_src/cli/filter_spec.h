@@ -7,31 +7,29 @@
 #include "base/err.h"
 #include "log/item.h"
 
-/*
- * A match spec that says which events of a log are wanted: match/event_match.h.
- */
+/* A match spec that selects events of a log (match/event_match.h). */
 struct inv_spec_filter;
 
 /*
- * Makes one of text: a match spec, or a call with conditions (match/call.h).
- * INV_EINVAL, with words; INV_ENOMEM.
+ * Makes a filter from text: a match spec, or a call with conditions
+ * (match/call.h). Returns 0; INV_EINVAL with a message; INV_ENOMEM.
  */
 int inv_spec_filter_new(struct inv_spec_filter **made, const char *text,
 			struct inv_err *err);
 void inv_spec_filter_free(struct inv_spec_filter *f);
 
 /*
- * Whether the event is wanted.  One that the spec cannot decide, for it lacks
- * what was not recorded, is not, and is counted.
+ * Returns true if the event is selected. If the decision depends on data that
+ * were not recorded, returns false and counts the event as undecided.
  */
 bool inv_spec_filter_wants(struct inv_spec_filter *f,
 			   const struct inv_event *ev,
 			   const struct inv_node *node);
 
-/* struct inv_event_match's. */
+/* Returns the first tag in the filter that is no tag of an event, or "". */
 const char *inv_spec_filter_odd(const struct inv_spec_filter *f);
 
-/* Events that could not be decided. */
+/* Returns how many events could not be decided. */
 uint64_t inv_spec_filter_undecided(const struct inv_spec_filter *f);
 
 #endif

@@ -14,16 +14,17 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cli/facts.h"
+#include "cli/report.h"
 #include "cli/session_name.h"
 #include "cli/units.h"
 #include "node/part.h"
 #include "spool/place.h"
 
 #define LOOK_MS 5000
-/* A spooler gives up a log that it cannot write after 5 s. */
+/* How long to wait for a spooler. If writing the log fails, the spooler tries
+ * again for 5 s. */
 #define SPOOLER_MS 8000
-/* A node that was lost may be about to end. */
+/* How long to wait for the death of a node whose connection broke. */
 #define DYING_MS 3000
 #define PAUSE_MS 50
 #define MANY 10000
@@ -63,14 +64,15 @@ static bool ends_with(const char *text, const char *end)
 	return n > m && !strcmp(text + n - m, end);
 }
 
-/* A regular file that belongs to this user alone. */
+/* Returns true for a regular file of this user that has no other links. */
 static bool is_plain(const struct stat *st)
 {
 	return S_ISREG(st->st_mode) && st->st_uid == geteuid() &&
 	       st->st_nlink == 1;
 }
 
-/* The name of the recording, of NAME.log; NULL: it is no such name. */
+/* Returns the NAME of NAME.log. NULL: it is not a valid name for a
+ * recording. */
 static char *name_of(const char *file)
 {
 	char *name = strndup(file, strlen(file) - strlen(".log"));
@@ -136,7 +138,8 @@ static bool in_room(void *arg, const char *room, int fd)
 	return !s->no_memory && s->out->n < MANY;
 }
 
-/* What stands in a record is printed, and becomes a part of a file's name. */
+/* Returns true if the node name in a record is valid. It will be printed and
+ * become part of a file name. */
 static bool is_sound(const char *node)
 {
 	struct inv_node_name name;
@@ -204,9 +207,9 @@ bool inv_left_is_of(const struct inv_left *l, const struct inv_node_name *node)
 	       l->node[n] == '@';
 }
 
-/* --- a log that a node told of -------------------------------------------- */
+/* --- a log with a known path ---------------------------------------------- */
 
-/* PARENT/inviso-.../room-1/NAME.log: cuts it, and gives the parts. */
+/* Splits PARENT/inviso-.../room-1/NAME.log into place and room. */
 static bool split(char *log, const char **place, const char **room)
 {
 	char *slash[3];
@@ -222,7 +225,7 @@ static bool split(char *log, const char **place, const char **room)
 	return true;
 }
 
-/* Takes it out of the list. */
+/* Moves the recording from the list to *out. */
 static bool take(struct inv_lefts *all, struct inv_left *out, const char *node,
 		 const char *place, const char *room)
 {
@@ -268,7 +271,7 @@ bool inv_left_find_log(struct inv_left *out, const char *node, const char *log)
 	return found;
 }
 
-/* --- getting -------------------------------------------------------------- */
+/* --- copying -------------------------------------------------------------- */
 
 struct copy {
 	const struct inv_left *l;
@@ -294,14 +297,16 @@ static int open_place(struct copy *c, struct inv_err *err)
 		return inv_err_sys(err, errno, "open %s", c->l->place);
 	if (!inv_place_is_dead(&c->place))
 		return inv_err_set(err, INV_EBUSY,
-				   "%s: another command is at it", c->l->place);
+				   "%s: another command is using it",
+				   c->l->place);
 	c->room = openat(c->place.fd, c->l->room, flags | O_NOFOLLOW);
 	return c->room < 0 ? inv_err_sys(err, errno, "open %s/%s", c->l->place,
 					 c->l->room) :
 			     0;
 }
 
-/* The spooler holds a lock on the log until it is complete. */
+/* Opens the log. Waits for the lock, which a spooler holds until the log is
+ * complete. */
 static int open_log(struct copy *c, struct inv_err *err)
 {
 	uint64_t until = inv_mono_ns() + (uint64_t)SPOOLER_MS * 1000000;
@@ -404,7 +409,7 @@ int inv_left_copy(const struct inv_left *l, const char *dir, bool keep,
 	return r;
 }
 
-/* --- what is said --------------------------------------------------------- */
+/* --- output --------------------------------------------------------------- */
 
 void inv_left_put_time(struct inv_buf *b, int64_t time)
 {
@@ -448,28 +453,22 @@ void inv_left_put_text(struct inv_buf *b, const struct inv_left *l,
 	inv_buf_printf(b, " %s\n", l->name);
 }
 
-void inv_left_put_json(struct inv_buf *b, const struct inv_left *l)
+void inv_left_put_json(struct inv_json *j, const char *key,
+		       const struct inv_left *l)
 {
-	struct inv_buf log = { 0 };
+	size_t begin;
 
-	inv_buf_printf(&log, "%s/%s/%s.log", l->place, l->room, l->name);
-	inv_buf_put(&log, "", 1);
-	inv_buf_puts(b, "{\"name\":");
-	inv_facts_json_text(b, l->name);
-	inv_buf_printf(b,
-		       ",\"os_pid\":%" PRId32 ",\"attached\":%" PRId64
-		       ",\"written\":%" PRId64 ",\"bytes\":%" PRIu64
-		       ",\"place\":",
-		       l->os_pid, l->since, l->written, l->bytes);
-	inv_facts_json_text(b, l->place);
-	if (!log.error) {
-		inv_buf_puts(b, ",\"log\":");
-		inv_facts_json_text(b, (const char *)log.data);
-	}
-	if (l->ring) {
-		inv_buf_puts(b, ",\"ring\":");
-		inv_facts_json_text(b, l->ring);
-	}
-	inv_buf_putc(b, '}');
-	inv_buf_release(&log);
+	inv_json_open(j, key, '{');
+	inv_json_text(j, "name", l->name);
+	inv_json_int(j, "os_pid", l->os_pid);
+	inv_json_int(j, "attached", l->since);
+	inv_json_int(j, "written", l->written);
+	inv_json_uint(j, "bytes", l->bytes);
+	inv_json_text(j, "place", l->place);
+	begin = inv_json_begin(j, "log");
+	inv_buf_printf(j->out, "%s/%s/%s.log", l->place, l->room, l->name);
+	inv_json_end(j, begin);
+	if (l->ring)
+		inv_json_text(j, "ring", l->ring);
+	inv_json_close(j, '}');
 }

@@ -6,24 +6,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
 #include "base/err.h"
+#include "base/json.h"
 #include "node/name.h"
 
 /*
- * Recordings that nodes left on this machine when they died: of our own user,
- * in the directories where nodes make their places (spool/place.h).
+ * Recordings of this user that dead nodes left in their places (spool/place.h)
+ * on this machine.
  */
 struct inv_left {
 	char *node;  /* shop@vm */
-	char *name;  /* of the recording */
+	char *name;  /* name of the recording */
 	char *place; /* PARENT/inviso-... */
 	char *room;  /* room-1 */
-	char *ring;  /* a ring file beside it, for `inviso recover'; or NULL */
+	char *ring;  /* path of a ring file in the same room, for `inviso
+			recover'; NULL: none */
 	int32_t os_pid;
 	uint64_t bytes;
-	int64_t since;	 /* Unix time: the node was attached to */
-	int64_t written; /* the log, last */
+	int64_t since;	 /* Unix time: when inviso attached to the node */
+	int64_t written; /* Unix time: when the log was last written */
 };
 
 struct inv_lefts {
@@ -32,39 +33,40 @@ struct inv_lefts {
 };
 
 /*
- * Finds those in TMPDIR, /tmp, /var/tmp and dir (NULL: nowhere else), the
- * newest first; to be released.  INV_ENOMEM.
+ * Finds the recordings in TMPDIR, /tmp, /var/tmp and dir (NULL: none), newest
+ * first. The caller releases out. Returns 0 or INV_ENOMEM.
  */
 int inv_lefts_find(struct inv_lefts *out, const char *dir);
 void inv_lefts_release(struct inv_lefts *l);
 
-/* Whether it was left by a node of that name. */
+/* Returns true if a node of that name left the recording. */
 bool inv_left_is_of(const struct inv_left *l, const struct inv_node_name *node);
 
 /*
- * Copies its log to DIR/NODE-NAME.log, under the rules of node/part.h, and
- * removes what it is a copy of, with the place if nothing else is in it, unless
- * keep.  Waits some seconds for a spooler that still completes the log.
- * INV_EIO, INV_EBUSY (a spooler or another command is at it, or another file
- * has the name), INV_ENOMEM.
+ * Copies the recording's log to dir/NODE-NAME.log, under the rules of
+ * node/part.h. Then, if keep is false and l->ring is NULL, removes the
+ * original, and the place if it is empty. Waits up to 8 seconds for a spooler
+ * that is completing the log. INV_EIO; INV_EBUSY: a spooler or another command
+ * is using the log, or the file exists; INV_ENOMEM.
  */
 int inv_left_copy(const struct inv_left *l, const char *dir, bool keep,
 		  struct inv_err *err);
 
 /*
- * The recording whose log had this path on a node of that name, when the node
- * has died on this machine; waits a moment for it to be dead.  False: there is
- * none.  To be released with inv_left_release.
+ * Finds a recording of a node that is dead or dying on this machine, by the
+ * log's path on the node. Waits up to 3 seconds for the node's death. Returns
+ * false if there is no such recording. Release out with inv_left_release.
  */
 bool inv_left_find_log(struct inv_left *out, const char *node, const char *log);
 void inv_left_release(struct inv_left *l);
 
-/* "2026-11-22 15:12:03" */
+/* Appends a Unix time as "2026-11-22 15:12:03", local time. */
 void inv_left_put_time(struct inv_buf *b, int64_t time);
-/* Three lines of `inviso status'. */
+/* Appends the three lines that `inviso status' prints for the recording. */
 void inv_left_put_text(struct inv_buf *b, const struct inv_left *l,
 		       const struct inv_lefts *all);
-/* {"name":"box",...} */
-void inv_left_put_json(struct inv_buf *b, const struct inv_left *l);
+/* Appends {"name":"box",...}. */
+void inv_left_put_json(struct inv_json *j, const char *key,
+		       const struct inv_left *l);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The command: finds cmd_<name>.c by its first argument.
- */
+/* The program: finds the command, cmd_<name>.c, from its first argument. */
 #include <argp.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -24,7 +22,7 @@ static const struct inv_cmd *const commands[] = {
 	&inv_cmd_autostart, &inv_cmd_ms,
 };
 
-/* Names that are kept for what comes later. */
+/* Names that are reserved for future commands. */
 static const char *const later[] = {
 	"seq", "count", "hist", "flame", "report",
 };
@@ -45,7 +43,7 @@ static int unknown(const char *name)
 			return INV_EXIT_USAGE;
 		}
 	fprintf(stderr,
-		"inviso: '%s' is no command; `inviso --help` lists them\n",
+		"inviso: '%s' is not a command; `inviso --help` lists them\n",
 		name);
 	return INV_EXIT_USAGE;
 }
@@ -66,8 +64,8 @@ static char *help_filter(int key, const char *text, void *input)
 	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
 		fprintf(f, "  %-10s %s\n", commands[i]->name,
 			commands[i]->summary);
-	fprintf(f, "\n`inviso help COMMAND`, or `inviso COMMAND --help`, tells "
-		   "more of each.");
+	fprintf(f, "\n`inviso help COMMAND` or `inviso COMMAND --help` "
+		   "describes each.");
 	if (fclose(f)) {
 		free(out);
 		return NULL;
@@ -92,7 +90,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		first = state->next - 1;
 		n_args = state->argc - first;
-		state->next = state->argc; /* the rest is the command's */
+		state->next = state->argc; /* argp skips the other arguments;
+					      they belong to the command */
 		return 0;
 	case ARGP_KEY_NO_ARGS:
 		argp_state_help(state, stderr,
@@ -112,13 +111,16 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.args_doc = "COMMAND [ARGUMENT...]",
-	.doc = "Traces live Erlang nodes, and merges what they recorded."
+	.doc = "Traces live Erlang nodes, and merges their logs."
 	       "\vCommands",
 	.help_filter = help_filter,
 };
 
-/* What is closed must not become a connection's; opened the wrong way round,
- * whoever writes there is told. */
+/*
+ * Opens descriptors 0 to 2 if they are closed, so that connections do not get
+ * these numbers. Descriptor 0 is opened only for writing, 1 and 2 only for
+ * reading, so that using them fails.
+ */
 static void fill_closed(void)
 {
 	for (int fd = 0; fd <= STDERR_FILENO; fd++)
@@ -135,7 +137,7 @@ static int exec_cmd(const struct inv_cmd *cmd, int argc, char **argv)
 	return cmd->exec(argc, argv);
 }
 
-/* `inviso help [COMMAND]' */
+/* Handles `inviso help [COMMAND]'. */
 static int help(int argc, char **argv)
 {
 	char name[] = "inviso";
@@ -143,7 +145,7 @@ static int help(int argc, char **argv)
 	char *with[] = { name, option, NULL };
 	const struct inv_cmd *cmd;
 
-	/* It is printed, and the program ends. */
+	/* argp prints the help and ends the program. */
 	if (argc < 2 || argv[1][0] == '-' || !strcmp(argv[1], "help"))
 		return (int)argp_parse(&argp, 2, with, 0, NULL, NULL);
 	cmd = find(argv[1]);
@@ -155,7 +157,8 @@ int main(int argc, char **argv)
 	const struct inv_cmd *cmd;
 
 	fill_closed();
-	/* Whoever writes is told, and leaves in good order. */
+	/* Without these signals, a failed write returns an error, and the
+	 * command can clean up. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	inv_cleanup_init();

@@ -38,6 +38,12 @@ void inv_members_release(struct inv_members *ms)
 	ms->n = 0;
 }
 
+void inv_members_put_target(const struct inv_members *ms, size_t i,
+			    struct inv_buf *out)
+{
+	inv_node_opts_put(inv_conn_name(ms->v[i].at->conn), out);
+}
+
 void inv_member_status(struct inv_member *m, struct inv_status *status)
 {
 	inv_status_release(&m->status);
@@ -53,8 +59,10 @@ void inv_member_lose(struct inv_members *ms, struct inv_member *m,
 	m->there = false;
 	m->code = err->code ? err->code : INV_ELOST;
 	m->err = *err;
-	/* Whoever does not answer is not waited for once more: its guard cleans
-	 * up when we are gone. */
+	/*
+	 * inv_cluster_leave need not wait for this node again: its guard cleans
+	 * up when the connection ends.
+	 */
 	if (inv_code_gone(m->code))
 		m->at->state = INV_ATTACH_UP;
 	inv_screen_note_node(ms->cluster->screen, m->name, err->text);
@@ -74,13 +82,13 @@ void inv_member_fail(struct inv_member *m)
 		return;
 	m->code = s->code ? s->code : INV_EREMOTE;
 	inv_err_set(&m->err, m->code, "%s",
-		    *s->text ? s->text : "the node does not tell why");
+		    *s->text ? s->text : "the node does not report why");
 }
 
-/* --- all at once ---------------------------------------------------------- */
+/* --- all sessions at once ------------------------------------------------- */
 
-/* The user's first signal ends the wait: that is noted, and the second one
- * means to go at once. */
+/* Waits for the answers. The user's first signal ends the wait and is noted; a
+ * second one ends the program. */
 static int gather(struct inv_members *ms, struct inv_ask *asks)
 {
 	struct inv_cluster *c = ms->cluster;
@@ -120,9 +128,12 @@ static bool is_unfetched(const struct inv_member *m)
 	return m->there && m->unfetched;
 }
 
-/* Asks those that `whom' picks, waits, and gives the answers to `got'. */
+/*
+ * Sends a request to the members that `selects' accepts, waits, and passes the
+ * answers to `got'.
+ */
 static int each_of(struct inv_members *ms,
-		   bool (*whom)(const struct inv_member *m),
+		   bool (*selects)(const struct inv_member *m),
 		   enum inv_session_verb verb,
 		   int (*got)(struct inv_member *m, const struct inv_ask *ask))
 {
@@ -132,7 +143,7 @@ static int each_of(struct inv_members *ms,
 	if (!asks)
 		return INV_ENOMEM;
 	for (size_t i = 0; i < ms->n; i++) {
-		if (whom(&ms->v[i]))
+		if (selects(&ms->v[i]))
 			inv_session_ask(&asks[i], &ms->v[i].session, verb,
 					inv_cluster_ms(ms->cluster));
 		else
@@ -142,7 +153,7 @@ static int each_of(struct inv_members *ms,
 	for (size_t i = 0; i < ms->n; i++) {
 		struct inv_member *m = &ms->v[i];
 
-		if (!whom(m) || !asks[i].done)
+		if (!selects(m) || !asks[i].done)
 			continue;
 		if (got(m, &asks[i]))
 			inv_member_lose(ms, m, &m->err);
@@ -195,7 +206,7 @@ void inv_members_stop(struct inv_members *ms)
 	each(ms, INV_VERB_STOP, got_stopped);
 }
 
-/* It is the node's from now on. */
+/* After this, the command sends no more requests to these sessions. */
 void inv_members_hold(struct inv_members *ms)
 {
 	each_of(ms, is_unfetched, INV_VERB_HOLD, got_removed);
@@ -208,7 +219,8 @@ void inv_members_remove(struct inv_members *ms)
 
 /* --- start and find ------------------------------------------------------- */
 
-/* Nothing there, and the caller has it from elsewhere. */
+/* Returns true if the node has no such session, and the command does not need
+ * one there. */
 static bool does_without(const struct inv_members *ms,
 			 const struct inv_member *m)
 {
@@ -218,7 +230,10 @@ static bool does_without(const struct inv_members *ms,
 	       c->dispensable(c->dispensable_arg, inv_conn_name(m->at->conn));
 }
 
-/* What each said; those that match nothing are left out where others do. */
+/*
+ * Evaluates the answers. A node on which nothing matches is left out if other
+ * nodes match.
+ */
 static int judge(struct inv_members *ms)
 {
 	struct inv_screen *screen = ms->cluster->screen;
@@ -305,7 +320,7 @@ int inv_members_find(struct inv_members *ms, const char *name)
 	return judge(ms);
 }
 
-/* --- what became of them -------------------------------------------------- */
+/* --- results -------------------------------------------------------------- */
 
 bool inv_lost_is_limit(const char *reason)
 {
@@ -335,10 +350,9 @@ int inv_members_exit(const struct inv_members *ms)
 
 		if (m->code && m->code != INV_ENOTHING)
 			seen[inv_exit_of(m->code)] = true;
-		if (m->status.state == INV_STATE_FAILED && !m->code)
+		if (inv_status_is(&m->status, "failed") && !m->code)
 			seen[INV_EXIT_FAILED] = true;
-		if (inv_why_protection(m->status.why) ||
-		    m->status.why == INV_WHY_RATE)
+		if (inv_status_protected(&m->status))
 			seen[INV_EXIT_PROTECTED] = true;
 		if (inv_member_lost(m))
 			seen[INV_EXIT_LOST] = true;

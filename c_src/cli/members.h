@@ -9,31 +9,31 @@
 #include "cli/cluster.h"
 #include "node/session.h"
 
-/*
- * One session of ours on each node of a cluster: all of them, or none.
- */
+/* The sessions of a command, one on each node of a cluster. */
 struct inv_member {
 	struct inv_attach *at;
-	const char *name; /* of the node */
+	const char *name; /* name of the node */
 	struct inv_session session;
-	bool there; /* the session is on the node, as far as is known */
-	/* 0, or why it is not there any more: lost, refused, no match */
+	bool there; /* the session exists, as far as this command knows */
+	/* 0, or why there is no session: lost, refused, no match */
 	int code;
 	struct inv_err err;
-	struct inv_status status; /* the latest; all zero: none yet */
-	/* of cli/watch.h */
+	struct inv_status status; /* the latest one; all zero: none yet */
+	/* used by cli/watch.h */
 	struct inv_ask ask, stop_ask;
-	bool following;	       /* what ask is */
-	bool stopping;	       /* stop was asked for */
-	const char *why_asked; /* why, in words; NULL: it was not by us */
+	bool following;	       /* `ask' is a request for the log */
+	bool stopping;	       /* a stop was requested */
+	const char *why_asked; /* why this command stopped the session, for
+				  the user; NULL: it did not */
 	bool final;	       /* status is the last one */
-	bool eof;	       /* all of the log was taken */
-	bool silent;	/* has not answered for a while, and it was said */
-	bool told;	/* what it matched */
-	bool unfetched; /* its log is not all here */
+	bool eof;	       /* the whole log was received */
+	bool silent;	       /* the session has not answered for a while, and
+				  this was reported */
+	bool notified;	       /* the number of matches was reported */
+	bool unfetched;	       /* the log was not completely fetched */
 	uint64_t offset;
 	int64_t asked_ms, next_ms;
-	size_t n_notes; /* told */
+	size_t n_notes; /* how many notes of the session have been reported */
 };
 
 struct inv_members {
@@ -42,47 +42,58 @@ struct inv_members {
 	size_t n;
 };
 
-/* Of the nodes that the code is on.  enum inv_exit; says what is wrong. */
+/* Makes a member for each attached node. Reports errors. Returns an enum
+ * inv_exit. */
 int inv_members_init(struct inv_members *ms, struct inv_cluster *c);
 void inv_members_release(struct inv_members *ms);
 
 /*
- * Starts a session on each, o->guard being filled in here.  A node where
- * nothing matches is told of, and left out as long as there is another.  When
- * one refuses, no session stays.  enum inv_exit.
+ * Starts a session on each node, with the node's guard instead of o->guard. A
+ * node on which nothing matches is reported, and left out if other nodes match.
+ * If one node refuses, ends all sessions. Returns an enum inv_exit.
  */
 int inv_members_start(struct inv_members *ms, const struct inv_session_opts *o);
 
-/* Finds those called name; a node without it is left out (code INV_ENOTHING),
- * and is told of when others have it.  enum inv_exit. */
+/*
+ * Finds the sessions called `name'. A node without one is left out (code
+ * INV_ENOTHING), and reported if other nodes have one. Returns an enum
+ * inv_exit.
+ */
 int inv_members_find(struct inv_members *ms, const char *name);
 
-/* Asks all that are there how they are. */
+/* Requests the status of all existing sessions. */
 void inv_members_status(struct inv_members *ms);
-/* Stops all that are there, and takes their last status. */
+/* Stops all existing sessions, and stores their last status. */
 void inv_members_stop(struct inv_members *ms);
-/* Has those whose logs are not all here keep them for a time. */
+/* Makes the sessions whose logs were not completely fetched keep their logs for
+ * a day. */
 void inv_members_hold(struct inv_members *ms);
-/* Ends those that are still there, with what they left on the nodes. */
+/* Ends all existing sessions and removes their files on the nodes. */
 void inv_members_remove(struct inv_members *ms);
 
-/* Takes status over into m. */
+/* Appends the option of a command that names the node of v[i] again. */
+void inv_members_put_target(const struct inv_members *ms, size_t i,
+			    struct inv_buf *out);
+/* Moves status to the member. */
 void inv_member_status(struct inv_member *m, struct inv_status *status);
-/* It is gone, and why; says so. */
+/* Marks the member as lost, and reports the reason. */
 void inv_member_lose(struct inv_members *ms, struct inv_member *m,
 		     const struct inv_err *err);
-/* Whether code means that the node is gone, or silent. */
+/* Returns true if code means that the connection is lost or the node does not
+ * answer. */
 bool inv_code_gone(int code);
-/* Its session failed: takes over why, if it has no other trouble. */
+/* If the member's session has failed, copies the error to the member, unless
+ * the member has one already. */
 void inv_member_fail(struct inv_member *m);
-/* Events that were lost, without those after a limit that was asked for. */
+/* Returns how many events were lost, without those that came after a limit. */
 uint64_t inv_member_lost(const struct inv_member *m);
-/* The same of one reason. */
+/* Returns true if the reason for a loss is a limit. */
 bool inv_lost_is_limit(const char *reason);
 
 /*
- * What became of all: enum inv_exit.  The first of: a node that was lost, one
- * that failed, a protection, losses.
+ * Returns the enum inv_exit for all members. If several apply, the first of: a
+ * node was lost, a session failed, a session stopped to protect the node,
+ * events were lost.
  */
 int inv_members_exit(const struct inv_members *ms);
 

@@ -8,34 +8,41 @@
 #include "cli/units.h"
 
 #define TIMEOUT_MS 30000
-#define TIMEOUT_MAX_MS 3600000 /* fits where milliseconds are an int */
+#define TIMEOUT_MAX_MS 3600000 /* an hour; no node needs longer */
 
 enum {
 	OPT_COOKIE_FILE = 0x1000,
 	OPT_TIMEOUT,
+	OPT_AT,
 };
 
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Nodes:", 1 },
 	{ "node", 'n', "NODE", 0,
-	  "a node, name@host, or name for one on this machine; may be given "
-	  "several times, or NODE,NODE; `all': also every node that these are "
-	  "connected to",
+	  "use this node: name@host, or name for a node on this machine; can "
+	  "be repeated, or NODE,NODE; `all' adds every node that the named "
+	  "nodes are connected to; name@host:PORT for a node without epmd",
+	  1 },
+	{ "at", OPT_AT, "HOST:PORT", 0,
+	  "connect to this address instead of the host in the node's name, for "
+	  "example to a forwarded port; only if one node is named",
 	  1 },
 	{ "cookie", 'c', "COOKIE", 0,
-	  "their cookie; others on this machine can see it: better in "
-	  "INVISO_COOKIE or a file",
+	  "use this cookie; other users of this machine can see it, so prefer "
+	  "INVISO_COOKIE or --cookie-file",
 	  1 },
 	{ "cookie-file", OPT_COOKIE_FILE, "FILE", 0,
-	  "the file that has it (default: INVISO_COOKIE, or "
+	  "read the cookie from FILE (default: INVISO_COOKIE, or "
 	  "~/.erlang.cookie)",
 	  1 },
 	{ "timeout", OPT_TIMEOUT, "TIME", 0,
-	  "for connecting to a node, and for an answer of it (30s)", 1 },
+	  "wait at most TIME to connect to a node, and for each of its answers "
+	  "(30s)",
+	  1 },
 	{ 0 },
 };
 
-/* `a,all,b': the names, and the word that is none. */
+/* Adds the names in `a,all,b'. "all" is not a name: it sets o->all. */
 static int add(struct inv_node_opts *o, const char *text, struct inv_err *err)
 {
 	char *copy = strdup(text);
@@ -63,10 +70,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		o->timeout_ms = TIMEOUT_MS;
+		state->child_inputs[0] = &o->tls;
 		return 0;
 	case 'n':
 		if (add(o, arg, &err))
 			argp_error(state, "-n %s: %s", arg, err.text);
+		return 0;
+	case OPT_AT:
+		if (inv_node_at_parse(&o->at, arg, &err))
+			argp_error(state, "--at %s: %s", arg, err.text);
+		o->has_at = true;
 		return 0;
 	case 'c':
 		o->cookie = arg;
@@ -85,26 +98,76 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-const struct argp inv_node_argp = { .options = options, .parser = parse };
+static const struct argp_child children[] = {
+	{ &inv_tls_argp, 0, NULL, 2 },
+	{ 0 },
+};
+
+const struct argp inv_node_argp = {
+	.options = options,
+	.parser = parse,
+	.children = children,
+};
 
 const struct argp_child inv_node_children[] = {
 	{ &inv_node_argp, 0, NULL, 0 },
 	{ 0 },
 };
 
+/* Appends `host:port'. */
+static void put_port(struct inv_buf *out, const char *host, unsigned port)
+{
+	inv_buf_printf(out, strchr(host, ':') ? "[%s]:%u" : "%s:%u", host,
+		       port);
+}
+
+void inv_node_opts_put(const struct inv_node_name *name, struct inv_buf *out)
+{
+	if (name->port) {
+		inv_buf_printf(out, " -n %s@", name->alive);
+		put_port(out, name->host, name->port);
+	} else {
+		inv_buf_printf(out, " -n %s", name->full);
+	}
+}
+
+void inv_node_opts_put_rest(const struct inv_node_opts *o, struct inv_buf *out)
+{
+	if (o->has_at) {
+		inv_buf_puts(out, " --at ");
+		put_port(out, o->at.host, o->at.port);
+	}
+	inv_tls_args_put(&o->tls, out);
+}
+
 void inv_node_opts_release(struct inv_node_opts *o)
 {
 	inv_node_names_release(&o->names);
+	inv_tls_args_release(&o->tls);
+}
+
+static void check_at(const struct inv_node_opts *o, struct argp_state *state)
+{
+	if (o->names.n != 1 || o->all)
+		argp_error(state, "--at HOST:PORT is the address of one node: "
+				  "give exactly one -n NODE, and not all");
+	if (o->names.names[0].port)
+		argp_error(state,
+			   "--at has the port of the node: -n %s without :%u",
+			   o->names.names[0].full, o->names.names[0].port);
 }
 
 void inv_node_opts_check(const struct inv_node_opts *o,
 			 struct argp_state *state)
 {
+	if (o->has_at)
+		check_at(o, state);
+	inv_tls_args_check(&o->tls, state);
 	if (o->names.n)
 		return;
 	if (o->all)
-		argp_error(state, "-n all: name one of the nodes, too: "
+		argp_error(state, "-n all: name one of the nodes as well: "
 				  "-n NODE -n all");
 	else
-		argp_error(state, "no node is named: -n NODE");
+		argp_error(state, "no node is given: use -n NODE");
 }

@@ -6,28 +6,42 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buf.h"
+#include "cli/tls_opts.h"
 #include "node/name.h"
 
 /*
- * The options of commands that talk to nodes, as an argp child: its input is a
- * struct inv_node_opts, all zero before.
+ * The options of commands that connect to nodes, as an argp child. Its input is
+ * a struct inv_node_opts, which must be all zero before.
  */
 struct inv_node_opts {
 	struct inv_node_names names;
-	bool all;	    /* and every node they are connected to */
-	const char *cookie; /* -c, borrowed of argv, or NULL */
+	bool all; /* -n all: also every node that the named nodes are connected
+		     to */
+	bool has_at;
+	struct inv_node_at at; /* --at: where the only node can be reached */
+	const char *cookie;    /* -c; points into argv; NULL: not given */
 	const char *cookie_file;
-	uint64_t timeout_ms; /* to connect, and for an answer */
+	struct inv_tls_args tls;
+	uint64_t timeout_ms; /* for connecting, and for each answer */
 };
 
 extern const struct argp inv_node_argp;
-/* It alone: the children of a command that has no others. */
+/* The argp children of a command that has no other argp children. */
 extern const struct argp_child inv_node_children[];
+
+/* Appends the option that names a node again, as in " -n a@h:9000". */
+void inv_node_opts_put(const struct inv_node_name *name, struct inv_buf *out);
+
+/* Appends the options that hold for all nodes: --at and those of TLS. */
+void inv_node_opts_put_rest(const struct inv_node_opts *o, struct inv_buf *out);
 
 void inv_node_opts_release(struct inv_node_opts *o);
 
-/* Whether there is a node; ends the program, as argp does, when there is none
- * or -n all stands alone. */
+/*
+ * Checks that at least one node is given, and exactly one with --at. If not,
+ * ends the program with a usage error.
+ */
 void inv_node_opts_check(const struct inv_node_opts *o,
 			 struct argp_state *state);
 

@@ -5,7 +5,7 @@
 
 #define NAMES_MAX 8
 
-/* Whether text is among the notes of m that are not told yet. */
+/* Returns true if text is among the notes of m that were not reported yet. */
 static bool has_note(const struct inv_member *m, const char *text)
 {
 	for (size_t i = m->n_notes; i < m->status.notes.n; i++)
@@ -14,7 +14,8 @@ static bool has_note(const struct inv_member *m, const char *text)
 	return false;
 }
 
-/* Of v[from] and those after it. */
+/* Reports a note of v[from], with the names of all later members that also have
+ * the note. */
 static void tell(const struct inv_members *ms, size_t from, const char *text)
 {
 	struct inv_buf names = { 0 };
@@ -35,7 +36,7 @@ static void tell(const struct inv_members *ms, size_t from, const char *text)
 	inv_buf_release(&names);
 }
 
-/* Those of v[at] that none before it has. */
+/* Reports the notes of v[at] that no earlier member has. */
 static void tell_first(const struct inv_members *ms, size_t at)
 {
 	const struct inv_member *m = &ms->v[at];
@@ -54,7 +55,7 @@ static void tell_first(const struct inv_members *ms, size_t at)
 void inv_notes_tell(struct inv_members *ms)
 {
 	for (size_t i = 0; i < ms->n; i++)
-		if (ms->v[i].there && !ms->v[i].told)
+		if (ms->v[i].there && !ms->v[i].notified)
 			return;
 	for (size_t i = 0; i < ms->n; i++)
 		tell_first(ms, i);

@@ -5,8 +5,9 @@
 #include "cli/members.h"
 
 /*
- * Says what the sessions note that is not said yet, when all have said what
- * they match; what several nodes note is said once: "a@h, b@h: TEXT".
+ * Reports new notes of the sessions. Does nothing until all sessions have
+ * reported their numbers of matches. A note that several nodes have is reported
+ * once: "a@h, b@h: TEXT".
  */
 void inv_notes_tell(struct inv_members *ms);
 

@@ -19,7 +19,7 @@
 #define WAITING_MAX ((size_t)256 * 1024)
 #define WAIT_MS 200
 
-/* What waits is a row of these, each with its bytes after it. */
+/* A piece of output that waits to be written; its bytes follow it. */
 struct piece {
 	int fd;
 	uint32_t len;
@@ -32,15 +32,15 @@ struct inv_screen {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t more;
-	/* under the lock */
+	/* protected by the lock */
 	struct inv_buf waiting;
-	size_t at_work; /* bytes that the thread writes just now */
+	size_t at_work; /* bytes that the thread is writing */
 	struct inv_buf status;
 	bool status_new;
 	bool closing;
-	int broken; /* errno */
-	/* the thread's */
-	bool shown; /* the status line */
+	int broken; /* errno of a failed write to standard output; 0: none */
+	/* used only by the thread */
+	bool shown; /* the status line is visible */
 	struct inv_buf work;
 	struct inv_buf drawn;
 };
@@ -71,7 +71,7 @@ size_t inv_screen_fit(const char *text, size_t len, unsigned columns)
 
 	for (i = 0; i < len; i++) {
 		if (((unsigned char)text[i] & 0xc0) == 0x80)
-			continue; /* the rest of a character */
+			continue; /* not the first byte of a character */
 		if (!columns--)
 			break;
 	}
@@ -80,7 +80,10 @@ size_t inv_screen_fit(const char *text, size_t len, unsigned columns)
 
 /* --- the thread ----------------------------------------------------------- */
 
-/* 0 or errno.  A descriptor that somebody made non-blocking is waited for. */
+/*
+ * Writes all bytes. Returns 0 or errno. Waits if another program has made the
+ * descriptor non-blocking.
+ */
 static int write_all(int fd, const uint8_t *p, size_t len)
 {
 	while (len) {
@@ -119,7 +122,8 @@ static void draw(struct inv_screen *s)
 		wipe(s);
 		return;
 	}
-	/* In the last column some terminals go on to the next line. */
+	/* Leaves the last column empty: when it is written, some terminals wrap
+	 * the line. */
 	if (width)
 		len = inv_screen_fit((const char *)s->drawn.data, len,
 				     width - 1);
@@ -132,7 +136,8 @@ static void draw(struct inv_screen *s)
 	s->shown = true;
 }
 
-/* What is in work; returns errno of standard output. */
+/* Writes the pieces in s->work. Returns the errno of a failed write to standard
+ * output, or 0. */
 static int write_work(struct inv_screen *s)
 {
 	size_t at = 0;
@@ -159,10 +164,12 @@ static void ring(struct inv_screen *s)
 	uint64_t one = 1;
 	ssize_t n = write(s->event, &one, sizeof(one));
 
-	(void)n; /* full: it is readable, which is all that is wanted */
+	(void)n; /* fails only if the counter is full; then the descriptor is
+		    readable */
 }
 
-/* Takes what there is and writes it; with the lock, which it gives up. */
+/* Takes the waiting pieces and writes them. The lock is held on entry, and
+ * released while writing. */
 static void turn(struct inv_screen *s)
 {
 	struct inv_buf swap = s->work;
@@ -209,7 +216,7 @@ static void *writer(void *arg)
 	return NULL;
 }
 
-/* --- the caller's side ---------------------------------------------------- */
+/* --- the caller's thread -------------------------------------------------- */
 
 static void release(struct inv_screen *s)
 {
@@ -279,7 +286,7 @@ void inv_screen_seen(struct inv_screen *s)
 	uint64_t n;
 	ssize_t rc = read(s->event, &n, sizeof(n));
 
-	(void)rc; /* it was unreadable: that is what is wanted */
+	(void)rc; /* fails only if the descriptor was not readable */
 }
 
 void inv_screen_wait(struct inv_screen *s, int fd)
@@ -299,7 +306,7 @@ size_t inv_screen_room(struct inv_screen *s)
 	pthread_mutex_lock(&s->lock);
 	waits = s->waiting.len + s->at_work;
 	if (s->broken)
-		waits = 0; /* it goes nowhere, and takes no time */
+		waits = 0; /* bytes for a broken output are dropped at once */
 	pthread_mutex_unlock(&s->lock);
 	return waits < WAITING_MAX ? WAITING_MAX - waits : 0;
 }
@@ -318,13 +325,14 @@ static void give(struct inv_screen *s, int fd, const void *bytes, size_t len)
 
 	pthread_mutex_lock(&s->lock);
 	if (s->broken && fd == STDOUT_FILENO) {
-		/* Nobody reads. */
+		/* Standard output cannot be written: drop the bytes. */
 	} else if (inv_buf_reserve(&s->waiting, sizeof(piece) + len)) {
 		inv_buf_put(&s->waiting, &piece, sizeof(piece));
 		inv_buf_put(&s->waiting, bytes, len);
 		pthread_cond_signal(&s->more);
 	} else {
-		/* Output with a hole in it would be worse than none. */
+		/* No memory. Further output would hide the gap, so all of it is
+		 * dropped. */
 		s->waiting.error = 0;
 		if (fd == STDOUT_FILENO)
 			s->broken = ENOMEM;
@@ -342,6 +350,20 @@ void inv_screen_err(struct inv_screen *s, const void *bytes, size_t len)
 {
 	if (len)
 		give(s, STDERR_FILENO, bytes, len);
+}
+
+void inv_screen_put(struct inv_screen *s, struct inv_buf *b)
+{
+	if (!b->error)
+		inv_screen_out(s, b->data, b->len);
+	inv_buf_release(b);
+}
+
+void inv_screen_put_err(struct inv_screen *s, struct inv_buf *b)
+{
+	if (!b->error)
+		inv_screen_err(s, b->data, b->len);
+	inv_buf_release(b);
 }
 
 void inv_screen_note(struct inv_screen *s, const char *fmt, ...)

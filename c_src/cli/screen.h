@@ -8,13 +8,12 @@
 #include "base/buf.h"
 
 /*
- * Standard output, standard error, and on a terminal a status line below what
- * they show.
+ * Standard output, standard error, and on a terminal a status line below them.
  *
- * Whoever reads may stop to read: a terminal that is held (Ctrl-S), a pager.
- * So a thread of its own writes, and the caller, who has connections to keep
- * alive, never waits.  What is not written yet is bounded by the caller, who
- * asks inv_screen_room() before it gets more; notes are few and always taken.
+ * Writing can block: a terminal after Ctrl-S, or a pager. So a separate thread
+ * writes. The caller never waits, because it must keep connections alive. It
+ * bounds the bytes that wait to be written: it calls inv_screen_room() before
+ * it adds output. Notes are always accepted, because they are few.
  *
  *	inv_screen_open(&s, "inviso trace", true, &err);
  *	while (inv_screen_room(s) && more())
@@ -24,51 +23,63 @@
  */
 struct inv_screen;
 
-/* Borrows who, which stands before notes.  The thread has all signals blocked.
- * INV_ENOMEM, or INV_EIO. */
+/*
+ * Starts the thread, with all signals blocked. Borrows who, the prefix of
+ * notes. Returns 0, INV_ENOMEM, or INV_EIO.
+ */
 int inv_screen_open(struct inv_screen **out, const char *who, bool status_line);
-/* Writes out what there is, as long as it takes; wipes the status line.  False:
- * not all of the output could be written, which is said; that nobody reads it
- * is the reader's wish. */
+/*
+ * Writes the output that still waits, however long that takes, and clears the
+ * status line. Returns false if some output could not be written, and reports
+ * the reason unless the reader closed the pipe.
+ */
 bool inv_screen_close(struct inv_screen *s);
 
-/* Readable when inv_screen_room or inv_screen_broken may answer something else
- * than before; inv_screen_seen makes it unreadable. */
+/*
+ * Returns a descriptor for poll, readable when the result of inv_screen_room or
+ * inv_screen_broken may have changed. inv_screen_seen makes the descriptor
+ * unreadable again.
+ */
 int inv_screen_fd(const struct inv_screen *s);
 void inv_screen_seen(struct inv_screen *s);
 
-/* Waits until it is readable, or fd is, but not for long. */
+/* Waits until the screen's descriptor or fd is readable, for at most 200 ms. */
 void inv_screen_wait(struct inv_screen *s, int fd);
 
-/* Bytes of output that may be given now; 0: too much waits. */
+/* Returns how many bytes of output may be added now. 0: too many bytes wait. */
 size_t inv_screen_room(struct inv_screen *s);
-/* Nobody takes the output any more; *sys is EPIPE, or why else. */
+/* Returns true if output can no longer be written, and sets *sys to errno;
+ * EPIPE: the reader closed the pipe. */
 bool inv_screen_broken(struct inv_screen *s, int *sys);
 
-/* Whole lines, to standard output, and to standard error. */
+/* inv_screen_out writes whole lines to standard output, inv_screen_err to
+ * standard error. */
 void inv_screen_out(struct inv_screen *s, const void *bytes, size_t len);
 void inv_screen_err(struct inv_screen *s, const void *bytes, size_t len);
-/* A line on standard error, "WHO: TEXT". */
+/* Write a buffer and release it. If b->error is set, nothing is written. */
+void inv_screen_put(struct inv_screen *s, struct inv_buf *b);
+void inv_screen_put_err(struct inv_screen *s, struct inv_buf *b);
+/* Writes a line to standard error, "WHO: TEXT". */
 void inv_screen_note(struct inv_screen *s, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* The same of a node, "WHO: NODE: TEXT", when text does not begin with it. */
+/* Writes "WHO: NODE: TEXT" to standard error. If text begins with the node's
+ * name, that is not repeated. */
 void inv_screen_note_node(struct inv_screen *s, const char *node,
 			  const char *text);
-/* text without the node's name before it, which each level of a failure may
- * have put there. */
+/* Returns text without the prefixes "NODE: " at its beginning, which several
+ * callers may have prepended. */
 const char *inv_screen_without(const char *text, const char *node);
-/* What the status line says from now on, without a newline; "" wipes it. */
+/* Sets the text of the status line, without a newline. "" clears the line. */
 void inv_screen_status(struct inv_screen *s, const char *text);
 
-/* Whether both standard output and error are a terminal that can do it. */
+/* Returns true if standard output and error are a terminal that supports the
+ * status line. */
 bool inv_screen_is_terminal(void);
-/* Columns of the terminal; 0: not known. */
+/* Returns the columns of the terminal. 0: unknown. */
 unsigned inv_screen_width(void);
 
-/*
- * Cuts text of len bytes, UTF-8, to so many columns; returns the bytes.  A
- * character is a column: good enough for node names.
- */
+/* Returns how many of the len bytes of UTF-8 text fit in `columns' columns.
+ * Counts each character as one column, which is sufficient for node names. */
 size_t inv_screen_fit(const char *text, size_t len, unsigned columns);
 
 #endif

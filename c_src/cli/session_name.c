@@ -31,7 +31,7 @@ void inv_session_name_take(const char **name, const char *arg,
 	if (*name)
 		argp_error(state, "one recording at a time");
 	if (!inv_session_name_good(arg))
-		argp_error(state, "%s: is no name of a recording", arg);
+		argp_error(state, "%s: not a valid name of a recording", arg);
 	*name = arg;
 }
 

@@ -6,20 +6,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/*
- * Names of sessions on nodes; of those that record, they are the names of the
- * recordings.
- */
+/* Names of sessions on nodes. The name of a recording is the name of its
+ * session. */
 
-/* One that nobody else has: "trace-3f2a91c4". */
+/* Makes a unique name, such as "trace-3f2a91c4". */
 void inv_session_name_make(char *out, size_t size, const char *kind);
 
-/* Whether it is one: a to z, 0 to 9, _ . and -, at most 64. */
+/* Returns true if the name is valid: at most 64 of the characters a to z, 0 to
+ * 9, _ . and -. */
 bool inv_session_name_good(const char *name);
 
 /*
- * The argument NAME of commands about one recording, for argp: takes it, and at
- * the end has to have it.  What is wrong ends the program, as argp does.
+ * For argp parsers of commands with the argument NAME. inv_session_name_take
+ * stores arg; at the end inv_session_name_need checks that NAME was given. An
+ * error ends the program with a usage message.
  */
 void inv_session_name_take(const char **name, const char *arg,
 			   struct argp_state *state);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread takes the signals, so that whoever waits, in whatever room, has a
- * descriptor to look at that tells wishes, not signals.
+ * A thread receives the signals and turns them into requests on a descriptor,
+ * which functions of any room can poll.
  */
 #include "cli/stop.h"
 
@@ -50,7 +50,8 @@ static void find_signals(sigset_t *set)
 
 	sigemptyset(set);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
-		/* One that is ignored, but blocked, would come all the same. */
+		/* Ignored signals are not in the set: signalfd would report
+		 * them, although they are ignored. */
 		if (!sigaction(signals[i], NULL, &old) &&
 		    old.sa_handler == SIG_IGN)
 			continue;
@@ -58,7 +59,7 @@ static void find_signals(sigset_t *set)
 	}
 }
 
-/* Its thread takes no signals of others. */
+/* Starts the thread, with all signals blocked. */
 static int begin(struct inv_stop *s)
 {
 	sigset_t all, mine;
@@ -71,7 +72,7 @@ static int begin(struct inv_stop *s)
 	return rc;
 }
 
-/* A negative one was never opened. */
+/* Descriptors that were not opened are negative; closing them does nothing. */
 static void close_all(struct inv_stop *s)
 {
 	close(s->fd);
@@ -88,7 +89,7 @@ int inv_stop_open(struct inv_stop *s)
 
 	find_signals(&set);
 	pthread_sigmask(SIG_BLOCK, &set, &s->before);
-	/* Each read of it takes one of the wishes that it counts. */
+	/* A semaphore: each read takes one of the counted requests. */
 	s->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
 	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	s->quit = eventfd(0, EFD_CLOEXEC);

@@ -7,27 +7,29 @@
 #include <stdbool.h>
 
 /*
- * The user's wish to stop: SIGINT, SIGTERM and SIGHUP as a descriptor, for
- * commands that have something to take away before they leave.  Those that are
- * ignored (nohup) stay so.  Threads that begin later have them blocked.
+ * Turns SIGINT, SIGTERM and SIGHUP into stop requests on a descriptor, for
+ * commands that must clean up before they exit. Signals that are ignored
+ * (nohup) stay ignored. Threads that start after inv_stop_open have these
+ * signals blocked.
  *
- * What comes within half a second of a signal is the same wish: timeout(1),
- * sudo and container runtimes pass on what the terminal has sent already.
+ * Signals within half a second of each other count as one request, because
+ * timeout(1), sudo and container runtimes forward a signal that the terminal
+ * has already sent.
  */
 struct inv_stop {
-	int fd; /* readable: there is one; not to be read by others */
+	int fd; /* readable if there is a request; only for poll */
 	/* private */
 	pthread_t thread;
 	int signals, quit;
 	sigset_t before;
 };
 
-/* INV_EIO. */
+/* Returns 0 or INV_EIO. */
 int inv_stop_open(struct inv_stop *s);
-/* Signals end the program again. */
+/* After this, signals end the program again. */
 void inv_stop_close(struct inv_stop *s);
 
-/* Whether there was one; that one is forgotten. */
+/* Returns true if there was a request, and clears it. */
 bool inv_stop_take(struct inv_stop *s);
 
 #endif

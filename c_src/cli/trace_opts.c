@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/trace_opts.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,13 +9,12 @@
 #include "cli/units.h"
 #include "match/event_match.h"
 
-/* What inviso_tracer:open/2 takes.  A packet holds eight of the longest terms,
- * so those that are longer than usual need larger packets. */
-#define TERM_MIN 16
-#define TERM_MAX 65536
+/* A packet must have room for eight terms of the greatest length. If --max-term
+ * is above TERM_USUAL, the packets are made larger. */
 #define TERM_USUAL 8192
 #define PACKET_UNIT 4096
-#define DEPTH_MAX 128
+
+static const struct inv_option numbers[] = { INV_OPTIONS(INV_OPTION_ROW) };
 
 enum {
 	OPT_PROCS = 0x2000,
@@ -34,54 +34,56 @@ enum {
 	OPT_MEMORY,
 };
 
-/* What the command's own help says of the defaults of --events, --for and
- * --bytes. */
+/*
+ * The defaults of --events, --for and --bytes differ, so each command's help
+ * describes them.
+ */
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "What is traced:", 2 },
 	{ "procs", OPT_PROCS, "PROCS", 0,
-	  "of these processes: all (default), new, existing, <0.1.2>, or a "
-	  "registered name; may be given several times",
+	  "trace only these processes: all (default), new, existing, <0.1.2>, "
+	  "or a registered name; can be repeated",
 	  2 },
 	{ "spawned", OPT_SPAWNED, NULL, 0,
-	  "also of processes that these will spawn", 2 },
+	  "also trace processes that the traced ones spawn", 2 },
 	{ "linked", OPT_LINKED, NULL, 0,
-	  "also of processes that these will link to", 2 },
+	  "also trace processes that the traced ones link to", 2 },
 	{ "filter", OPT_FILTER, "SPEC", 0,
-	  "of all these events only those that a match spec matches, whose "
-	  "arguments are the process, the tag and what follows: "
-	  "'[{[_,send,stop,_],[],[]}]'; or calls, written like "
+	  "record only events that match SPEC: a match spec over the process, "
+	  "the tag and the rest of the trace message, such as "
+	  "'[{[_,send,stop,_],[],[]}]', or a call, such as "
 	  "'shop:order(N, _) when N > 9'",
 	  2 },
 	{ "dry-run", OPT_DRY_RUN, NULL, 0,
-	  "trace nothing: say what it matches, and how many events a second "
+	  "trace nothing: print what matches, and how many events per second "
 	  "to expect",
 	  2 },
 	{ NULL, 0, NULL, 0,
-	  "Limits, of which the first ends it (0: none):", 3 },
-	{ "events", OPT_EVENTS, "N", 0, "so many events", 3 },
-	{ "for", OPT_FOR, "TIME", 0, "so long: 500ms, 15s, 2m, 1h", 3 },
+	  "Limits; the first that is reached ends tracing (0: no limit):", 3 },
+	{ "events", OPT_EVENTS, "N", 0, "stop after N events", 3 },
+	{ "for", OPT_FOR, "TIME", 0, "stop after TIME: 500ms, 15s, 2m, 1h", 3 },
 	{ "rate", OPT_RATE, "N", 0,
-	  "more events than this within a second, of a node", 3 },
+	  "stop when a node has more than N events in a second", 3 },
 	{ "bytes", OPT_BYTES, "SIZE", 0,
-	  "a log of so many bytes on a node: 64k, 256M, 1G", 3 },
+	  "stop when a node's log reaches SIZE: 64k, 256M, 1G", 3 },
 	{ "max-run-queue", OPT_RUN_QUEUE, "N", 0,
-	  "a node where so many processes wait to be run (64 for each "
-	  "scheduler, or four times what it was)",
+	  "stop when more than N processes of a node wait to run (64 for each "
+	  "scheduler, or four times the number at the start if that is more)",
 	  3 },
 	{ "max-memory", OPT_MEMORY, "PERCENT", 0,
-	  "a machine with so much of its memory in use (95)", 3 },
+	  "stop when PERCENT of the memory of a node's machine is in use (95)",
+	  3 },
 	{ NULL, 0, NULL, 0, "What is recorded of an event:", 4 },
 	{ "max-term", OPT_MAX_TERM, "SIZE", 0,
-	  "bytes of a term (4k, at most 64k); the rest is left out, and said "
-	  "to be",
+	  "cut terms at SIZE bytes (4k, at most 64k), and mark the cut", 4 },
+	{ "depth", OPT_DEPTH, "N", 0, "cut terms at N levels of nesting (32)",
 	  4 },
-	{ "depth", OPT_DEPTH, "N", 0, "levels of nested terms (32)", 4 },
 	{ "buffer", OPT_BUFFER, "SIZE", 0,
-	  "shared memory on a node, for all its threads", 4 },
+	  "use SIZE bytes of shared memory on a node", 4 },
 	{ NULL, 0, NULL, 0, "On the nodes:", 5 },
 	{ "remote-dir", OPT_REMOTE_DIR, "DIR", 0,
-	  "where to make the private directory for what is needed there "
-	  "(default: the node's own choice, usually /tmp)",
+	  "create the private directory for inviso's files in DIR (default: "
+	  "the node's choice, usually /tmp)",
 	  5 },
 	{ 0 },
 };
@@ -102,20 +104,52 @@ static void bytes(struct argp_state *state, const char *option, const char *arg,
 			   arg);
 }
 
-/* `0' is off. */
+static void at_most(struct argp_state *state, const char *option,
+		    const char *arg, uint64_t n, enum inv_option_name name)
+{
+	uint64_t most = numbers[name].most;
+
+	if (most > INT64_MAX)
+		most = INT64_MAX;
+	if (n > most)
+		argp_error(state, "%s %s: at most %" PRIu64, option, arg, most);
+}
+
+/* Parses the value of a protection; 0 means off. */
 static void protection(struct argp_state *state, const char *option,
-		       const char *arg, uint64_t max, int64_t *n)
+		       const char *arg, enum inv_option_name name, int64_t *n)
 {
 	uint64_t value;
 
 	count(state, option, arg, &value);
-	if (value > max)
-		argp_error(state, "%s %s: at most %u", option, arg,
-			   (unsigned)max);
+	at_most(state, option, arg, value, name);
 	*n = (int64_t)value;
 }
 
-/* Compiled here for its errors alone: every node compiles it for itself. */
+static void max_term(struct argp_state *state, const char *arg, uint64_t *n)
+{
+	const struct inv_option *o = &numbers[INV_OPT_MAX_TERM_BYTES];
+
+	bytes(state, "--max-term", arg, n);
+	if (*n < o->least || *n > o->most)
+		argp_error(state,
+			   "--max-term %s: from %" PRIu64 " bytes to %" PRIu64
+			   "k",
+			   arg, o->least, o->most / 1024);
+}
+
+static void depth(struct argp_state *state, const char *arg, uint64_t *n)
+{
+	const struct inv_option *o = &numbers[INV_OPT_MAX_DEPTH];
+
+	count(state, "--depth", arg, n);
+	if (*n < o->least || *n > o->most)
+		argp_error(state, "--depth %s: from %" PRIu64 " to %" PRIu64,
+			   arg, o->least, o->most);
+}
+
+/* Compiles the filter only to report its errors; every node compiles it
+ * again. */
 static void check_filter(struct argp_state *state, const char *arg)
 {
 	struct inv_event_match m;
@@ -127,7 +161,8 @@ static void check_filter(struct argp_state *state, const char *arg)
 	inv_event_match_release(&m);
 }
 
-/* What a shell leaves of an arrow: it takes the > for itself. */
+/* Detects an unquoted "->": the shell takes the > for a redirection, and the
+ * argument ends with "-". */
 static void check_arrow(const struct inv_trace_opts *o, const char *arg,
 			struct argp_state *state)
 {
@@ -168,25 +203,21 @@ static error_t parse_what(struct inv_trace_opts *o, int key, char *arg,
 		o->dry_run = true;
 		return 0;
 	case OPT_MAX_TERM:
-		bytes(state, "--max-term", arg, &o->max_term);
-		if (o->max_term < TERM_MIN || o->max_term > TERM_MAX)
-			argp_error(state, "--max-term %s: from %d bytes to %dk",
-				   arg, TERM_MIN, TERM_MAX / 1024);
+		max_term(state, arg, &o->max_term);
 		return 0;
 	case OPT_DEPTH:
-		count(state, "--depth", arg, &o->depth);
-		if (!o->depth || o->depth > DEPTH_MAX)
-			argp_error(state, "--depth %s: from 1 to %d", arg,
-				   DEPTH_MAX);
+		depth(state, arg, &o->depth);
 		return 0;
 	case OPT_BUFFER:
 		bytes(state, "--buffer", arg, &o->buffer);
+		at_most(state, "--buffer", arg, o->buffer,
+			INV_OPT_BUFFER_BYTES);
 		return 0;
 	case OPT_REMOTE_DIR:
 		if (*arg != '/')
 			argp_error(state,
-				   "--remote-dir %s: a directory of the node, "
-				   "which begins with /",
+				   "--remote-dir %s: not an absolute path of a "
+				   "directory on the node",
 				   arg);
 		o->remote_dir = arg;
 		return 0;
@@ -208,25 +239,31 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case OPT_EVENTS:
 		count(state, "--events", arg, &o->events);
+		at_most(state, "--events", arg, o->events,
+			INV_OPT_LIMIT_EVENTS);
 		return 0;
 	case OPT_FOR:
-		if (inv_units_ms(arg, &o->ms) || o->ms > UINT32_MAX)
+		if (inv_units_ms(arg, &o->ms) ||
+		    o->ms > numbers[INV_OPT_LIMIT_MS].most)
 			argp_error(state, "--for %s: not " INV_UNITS_MS_HELP,
 				   arg);
 		o->ms_given = true;
 		return 0;
 	case OPT_RATE:
 		count(state, "--rate", arg, &o->rate);
+		at_most(state, "--rate", arg, o->rate, INV_OPT_LIMIT_RATE);
 		return 0;
 	case OPT_BYTES:
 		bytes(state, "--bytes", arg, &o->bytes);
+		at_most(state, "--bytes", arg, o->bytes, INV_OPT_LIMIT_BYTES);
 		return 0;
 	case OPT_RUN_QUEUE:
-		protection(state, "--max-run-queue", arg, 1000000,
+		protection(state, "--max-run-queue", arg, INV_OPT_RUN_QUEUE,
 			   &o->run_queue);
 		return 0;
 	case OPT_MEMORY:
-		protection(state, "--max-memory", arg, 100, &o->memory_percent);
+		protection(state, "--max-memory", arg, INV_OPT_MEMORY_PERCENT,
+			   &o->memory_percent);
 		return 0;
 	default:
 		return parse_what(o, key, arg, state);
@@ -239,8 +276,8 @@ bool inv_trace_opts_init(struct inv_trace_opts *o, int argc)
 {
 	o->specs = calloc((size_t)argc + 1, sizeof(*o->specs));
 	o->procs = calloc((size_t)argc + 1, sizeof(*o->procs));
-	o->run_queue = -1;
-	o->memory_percent = -1;
+	o->run_queue = INV_UNSET;
+	o->memory_percent = INV_UNSET;
 	return o->specs && o->procs;
 }
 
@@ -266,22 +303,25 @@ static int64_t or_unset(uint64_t n)
 void inv_trace_opts_session(const struct inv_trace_opts *o,
 			    struct inv_session_opts *out)
 {
+	int64_t *number = out->number;
+
+	inv_session_opts_init(out);
 	out->specs = (struct inv_strings){ o->specs, o->n_specs };
 	out->procs = (struct inv_strings){ o->procs, o->n_procs };
 	out->spawned = o->spawned;
 	out->linked = o->linked;
 	out->dry_run = o->dry_run;
 	out->filter = o->filter;
-	out->events = (int64_t)o->events;
-	out->for_ms = (int64_t)o->ms;
-	out->rate = (int64_t)o->rate;
-	out->bytes = (int64_t)o->bytes;
-	out->max_term_bytes = or_unset(o->max_term);
-	out->packet_bytes = packet_bytes(o->max_term);
-	out->max_depth = or_unset(o->depth);
-	out->buffer_bytes = or_unset(o->buffer);
-	out->run_queue = o->run_queue;
-	out->memory_percent = o->memory_percent;
+	number[INV_OPT_LIMIT_EVENTS] = or_unset(o->events);
+	number[INV_OPT_LIMIT_MS] = or_unset(o->ms);
+	number[INV_OPT_LIMIT_RATE] = or_unset(o->rate);
+	number[INV_OPT_LIMIT_BYTES] = or_unset(o->bytes);
+	number[INV_OPT_MAX_TERM_BYTES] = or_unset(o->max_term);
+	number[INV_OPT_PACKET_BYTES] = packet_bytes(o->max_term);
+	number[INV_OPT_MAX_DEPTH] = or_unset(o->depth);
+	number[INV_OPT_BUFFER_BYTES] = or_unset(o->buffer);
+	number[INV_OPT_RUN_QUEUE] = o->run_queue;
+	number[INV_OPT_MEMORY_PERCENT] = o->memory_percent;
 }
 
 bool inv_trace_opts_count(const struct inv_trace_opts *o)

@@ -9,14 +9,15 @@
 #include "node/session.h"
 
 /*
- * What to trace and when to stop: the options that `trace' and `record' have in
- * common, as an argp child.  Its input is a struct inv_trace_opts, all zero
- * but for the defaults that the command puts there before.
+ * The options of `trace' and `record' for what to trace and when to stop, as an
+ * argp child. Its input is a struct inv_trace_opts. Before parsing it must be
+ * all zero, except for defaults that the command sets.
  *
- * Texts are borrowed of argv.
+ * Texts point into argv.
  */
 struct inv_trace_opts {
-	/* Arguments; room for argc of each, made by inv_trace_opts_init. */
+	/* SPECs and PROCS: arrays of argc entries each, from
+	 * inv_trace_opts_init. */
 	const char **specs;
 	unsigned n_specs;
 	const char **procs;
@@ -24,33 +25,34 @@ struct inv_trace_opts {
 	bool spawned;
 	bool linked;
 	bool dry_run;
-	const char *filter;	/* NULL: none */
-	const char *remote_dir; /* NULL: the node's choice */
-	/* Limits of a node's session; 0: none. */
+	const char *filter;	/* NULL: no filter */
+	const char *remote_dir; /* NULL: the node chooses */
+	/* Limits of each node's session; 0: no limit. */
 	uint64_t events;
 	uint64_t ms;
 	uint64_t rate; /* events a second */
 	uint64_t bytes;
 	bool ms_given;
-	uint64_t max_term; /* bytes; 0: the node's default, as all below */
+	uint64_t max_term; /* bytes; 0 here and below: the node's default */
 	uint64_t depth;
 	uint64_t buffer; /* bytes */
-	/* Protections: 0 is off, -1 the node's default. */
+	/* Limits that protect the node. 0: off; INV_UNSET: the node's
+	 * default. */
 	int64_t run_queue;
 	int64_t memory_percent;
 };
 
 extern const struct argp inv_trace_argp;
 
-/* False: no memory. */
+/* Returns false if there is no memory. */
 bool inv_trace_opts_init(struct inv_trace_opts *o, int argc);
 void inv_trace_opts_release(struct inv_trace_opts *o);
 
-/* What they say, in the words of a session; out borrows of o. */
+/* Initializes out with these options; out borrows their texts. */
 void inv_trace_opts_session(const struct inv_trace_opts *o,
 			    struct inv_session_opts *out);
 
-/* Whether a SPEC may have an action that counts. */
+/* Returns true if any SPEC has an action, which may be count or time. */
 bool inv_trace_opts_count(const struct inv_trace_opts *o);
 
 #endif

@@ -39,15 +39,15 @@ static const struct unit counts[] = {
 	{ "g", 1000000000 }, { NULL, 0 },
 };
 
-/* Far more than anybody means, and sums of a few do not overflow. */
+/* Larger than any sensible value, and small enough that sums of a few values do
+ * not overflow. */
 #define GREATEST (UINT64_C(1) << 60)
 #define DECIMALS 6
 
-/* Digits, at least one of them; *scaled has DECIMALS decimals. */
+/* Parses digits, and a fraction of DECIMALS decimals. There must be at least
+ * one digit. */
 static const char *number(const char *p, uint64_t *whole, uint64_t *decimals)
 {
-	uint64_t place = 1;
-
 	*whole = 0;
 	*decimals = 0;
 	if (!isdigit((unsigned char)*p))
@@ -62,7 +62,6 @@ static const char *number(const char *p, uint64_t *whole, uint64_t *decimals)
 	if (!isdigit((unsigned char)*++p))
 		return NULL;
 	for (unsigned i = 0; i < DECIMALS; i++) {
-		place *= 10;
 		*decimals *= 10;
 		if (isdigit((unsigned char)*p))
 			*decimals += (uint64_t)(*p++ - '0');
@@ -84,7 +83,7 @@ static int parse(const char *text, const struct unit *units, uint64_t *value)
 			continue;
 		if (whole > GREATEST / units->factor)
 			return INV_EINVAL;
-		/* decimals < 10^6 and factor <= 2^30: no overflow. */
+		/* Cannot overflow: decimals < 10^6 and factor <= 2^30. */
 		decimals = decimals * units->factor / 1000000;
 		*value = whole * units->factor + decimals;
 		return 0;

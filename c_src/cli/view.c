@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/view.h"
 
+#include "base/clock.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* A node that says nothing holds up the others so long. */
+/* How long the merge delays events of other nodes for a node that does not
+ * answer. */
 #define PATIENCE_MS 1000
 #define CHUNK ((size_t)16 * 1024)
 
@@ -28,7 +31,7 @@ void inv_view_took(struct inv_view *v, const struct inv_member *m,
 	if (f->len && inv_live_push(feed_of(v, m), f->bytes, f->len, &err))
 		inv_screen_note_node(v->screen, m->name, err.text);
 	if (f->watermark == INV_WATERMARK_AT)
-		inv_live_mark(feed_of(v, m), f->ns, inv_now_ms());
+		inv_live_mark(feed_of(v, m), f->ns, inv_mono_ms());
 }
 
 void inv_view_ended(struct inv_view *v, const struct inv_member *m)
@@ -47,16 +50,16 @@ static void flush(struct inv_view *v)
 
 int64_t inv_view_print(struct inv_view *v)
 {
-	int64_t now = inv_now_ms();
 	const struct inv_item *item;
 	int rc = 0;
 
-	/* It may have been made wider. */
+	v->merge.now_ms = inv_mono_ms();
+	/* The terminal may have been resized. */
 	if (v->fit)
 		v->sink->opts.width = inv_screen_width();
 	while (!v->enough && !v->failed &&
 	       inv_screen_room(v->screen) > v->out.len) {
-		rc = inv_live_merge_next(&v->merge, now, &item);
+		rc = inv_merge_next(&v->merge, &item);
 		if (rc == INV_END)
 			break;
 		if (rc || inv_sink_item(v->sink, item)) {
@@ -69,19 +72,20 @@ int64_t inv_view_print(struct inv_view *v)
 			flush(v);
 	}
 	flush(v);
-	return rc == INV_END ? inv_live_merge_wait(&v->merge, now) : -1;
+	return rc == INV_END ? inv_merge_wait(&v->merge) : -1;
 }
 
 bool inv_view_done(const struct inv_view *v)
 {
-	return v->enough || v->failed || inv_live_merge_done(&v->merge);
+	return v->enough || v->failed || inv_merge_done(&v->merge);
 }
 
 static void notify(void *arg, const struct inv_notice *n)
 {
 	struct inv_view *v = arg;
 
-	/* What is left out when there is enough need not be whole. */
+	/* After --events events were printed, damage in later bytes is
+	 * irrelevant. */
 	if (n->kind == INV_NOTICE_DAMAGE && !v->enough)
 		inv_screen_note(v->screen,
 				"%s: damaged at offset %" PRIu64 ": %s",
@@ -120,8 +124,8 @@ int inv_view_init(struct inv_view *v, const struct inv_sink_ops *format,
 	for (size_t i = 0; !rc && i < n; i++)
 		rc = init_feed(v, i);
 	if (!rc)
-		rc = inv_live_merge_init(&v->merge, v->feeds, (uint32_t)n,
-					 PATIENCE_MS);
+		rc = inv_merge_init(&v->merge, v->feeds, (uint32_t)n);
+	v->merge.patience_ms = PATIENCE_MS;
 	if (!rc)
 		rc = inv_sink_new(&v->sink, format, opts, &v->out);
 	return rc;
@@ -129,7 +133,7 @@ int inv_view_init(struct inv_view *v, const struct inv_sink_ops *format,
 
 void inv_view_release(struct inv_view *v)
 {
-	inv_live_merge_release(&v->merge);
+	inv_merge_release(&v->merge);
 	for (size_t i = 0; v->feeds && i < v->ms->n; i++)
 		if (v->feeds[i])
 			v->feeds[i]->ops->free(v->feeds[i]);

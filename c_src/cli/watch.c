@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/notes.h"
 
 #define FOLLOW_MAX (256u * 1024)
@@ -15,12 +16,12 @@
 static bool done(const struct inv_watch *w, const struct inv_member *m)
 {
 	if (w->until_armed && !w->stop_wanted &&
-	    m->status.state == INV_STATE_TRACING)
+	    inv_status_is(&m->status, "tracing"))
 		return true;
 	return !m->there || (m->final && m->eof);
 }
 
-/* --- what a node says ----------------------------------------------------- */
+/* --- answers -------------------------------------------------------------- */
 
 static void end_log(struct inv_watch *w, struct inv_member *m)
 {
@@ -37,9 +38,11 @@ static void lose(struct inv_watch *w, struct inv_member *m,
 	struct inv_err why = *err;
 
 	if (why.code == INV_ETIME)
-		inv_err_set(&why, INV_ETIME,
-			    "%.400s; given up: it cleans up by itself",
-			    err->text);
+		inv_err_set(
+			&why, INV_ETIME,
+			"%.400s; the command no longer waits, the node cleans "
+			"up by itself",
+			err->text);
 	inv_member_lose(w->ms, m, &why);
 	end_log(w, m);
 }
@@ -49,10 +52,9 @@ static void tell_matched(struct inv_watch *w, struct inv_member *m)
 	const struct inv_status *s = &m->status;
 	struct inv_buf b = { 0 };
 
-	if (m->told || s->state == INV_STATE_ARMING ||
-	    s->state == INV_STATE_UNKNOWN)
+	if (m->notified || !*s->state || inv_status_is(s, "arming"))
 		return;
-	m->told = true;
+	m->notified = true;
 	if (w->quiet)
 		return;
 	inv_buf_printf(&b, "%s:", m->name);
@@ -76,27 +78,20 @@ static void heard(struct inv_watch *w, struct inv_member *m,
 	tell_matched(w, m);
 	if (!w->quiet)
 		inv_notes_tell(w->ms);
-	if (m->status.state == INV_STATE_FAILED && !m->code) {
+	if (inv_status_is(&m->status, "failed") && !m->code) {
 		inv_member_fail(m);
 		inv_screen_note(w->ms->cluster->screen, "%s: failed: %s",
 				m->name, m->err.text);
 	}
-	switch (m->status.state) {
-	case INV_STATE_STOPPED:
-	case INV_STATE_FAILED:
-		/* Its log is not read here: this is all. */
-		if (!w->wants) {
-			m->final = true;
-			end_log(w, m);
-		}
-		/* fall through */
-	case INV_STATE_STOPPING:
-		if (w->together)
-			inv_watch_stop(w, "another node stopped");
-		break;
-	default:
-		break;
+	/* Without `wants' the log is not requested, so this status is the
+	 * last. */
+	if (inv_status_ended(&m->status) && !w->wants) {
+		m->final = true;
+		end_log(w, m);
 	}
+	if (w->together && (inv_status_ended(&m->status) ||
+			    inv_status_is(&m->status, "stopping")))
+		inv_watch_stop(w, "another node stopped");
 }
 
 static int got_followed(struct inv_watch *w, struct inv_member *m,
@@ -133,7 +128,8 @@ static void answered(struct inv_watch *w, struct inv_member *m)
 	inv_asks_release(&m->ask, 1);
 }
 
-/* To `stop': it has stopped, and the log is complete. */
+/* Handles the answer to `stop': the session has stopped, and its log is
+ * complete. */
 static void stopped(struct inv_watch *w, struct inv_member *m)
 {
 	struct inv_status status = { 0 };
@@ -174,7 +170,7 @@ static void mail(struct inv_watch *w, struct inv_mail *mail)
 	inv_mail_release(mail);
 }
 
-/* --- what is asked -------------------------------------------------------- */
+/* --- requests ------------------------------------------------------------- */
 
 static void ask_stop(struct inv_watch *w, struct inv_member *m)
 {
@@ -190,7 +186,8 @@ static void ask_stop(struct inv_watch *w, struct inv_member *m)
 
 void inv_watch_stop(struct inv_watch *w, const char *why)
 {
-	/* Only wanted here: an ask that fails calls back. */
+	/* Only notes the request. Sending it here could recurse, because a
+	 * request that fails calls the hooks. */
 	for (size_t i = 0; i < w->ms->n; i++)
 		w->ms->v[i].next_ms = 0;
 	w->stop_wanted = true;
@@ -231,7 +228,7 @@ static void ask(struct inv_watch *w, struct inv_member *m, int64_t now)
 		answered(w, m);
 }
 
-/* Returns whether there is one that has not ended. */
+/* Sends requests that are due. Returns true if a session has not ended yet. */
 static bool ask_all(struct inv_watch *w, int64_t now, int64_t *wait)
 {
 	bool open = false;
@@ -287,8 +284,11 @@ static bool all_final(const struct inv_members *ms)
 	return true;
 }
 
-/* The first one stops; when all have stopped and there is much to print, the
- * second one leaves that out, else it means at once. */
+/*
+ * Handles the user's signals. The first signal stops the sessions. If all
+ * sessions have stopped and output still waits, the second signal discards the
+ * output; otherwise it ends the program at once.
+ */
 static void signalled(struct inv_watch *w)
 {
 	struct inv_cluster *c = w->ms->cluster;
@@ -313,7 +313,10 @@ static void wait_for(struct inv_watch *w, int64_t ms)
 		[AT_STOP] = { .fd = c->stop.fd, .events = POLLIN },
 		[AT_SCREEN] = { .fd = inv_screen_fd(c->screen),
 				.events = POLLIN },
-		/* Errors only: that nobody reads is seen without writing. */
+		/*
+		 * Only for POLLERR, which shows that the reader has closed the
+		 * pipe.
+		 */
 		[AT_OUTPUT] = { .fd = watch_output ? STDOUT_FILENO : -1 },
 	};
 	struct inv_mail item;
@@ -328,7 +331,8 @@ static void wait_for(struct inv_watch *w, int64_t ms)
 		w->discard = true;
 		inv_watch_stop(w, output_closed);
 	}
-	/* Bounded: questions are few, and each has one answer. */
+	/* This loop ends, because there are few open requests, and each has one
+	 * answer. */
 	while (!inv_inbox_take(c->in, 0, &item))
 		mail(w, &item);
 }
@@ -339,7 +343,7 @@ void inv_watch_run(struct inv_watch *w)
 
 	for (;;) {
 		int64_t wait = WAIT_MAX_MS;
-		bool open = ask_all(w, inv_now_ms(), &wait);
+		bool open = ask_all(w, inv_mono_ms(), &wait);
 
 		turn_ms = w->turn ? w->turn(w->arg) : -1;
 		if (!open)

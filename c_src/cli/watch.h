@@ -7,46 +7,48 @@
 #include "cli/members.h"
 
 /*
- * Stays with sessions until they have ended: asks each again and again, which
- * is the sign of life that they need, and looks at the user's signals and at
- * who reads the output.
+ * Watches sessions until they have ended. Regularly sends a request to each
+ * session; the session takes it as the command's sign of life. Checks for
+ * signals and for a closed output.
  *
- * One node's silence holds up no other.  A node that does not answer within
- * the time limit, or is lost, is said and given up.
+ * A node that does not answer does not delay other nodes. If a node does not
+ * answer within the time limit, or the connection is lost, this is reported and
+ * the node is no longer watched.
  */
 struct inv_watch {
 	struct inv_members *ms;
-	void *arg; /* of the hooks */
-	/* Whether m's log shall be asked for; NULL: only the status. */
+	void *arg; /* argument of the hooks */
+	/* Returns true if m's log is to be requested; NULL: only the status is
+	 * requested. */
 	bool (*wants)(void *arg, struct inv_member *m);
-	/* What came of it. */
+	/* Receives bytes of m's log, and the status. */
 	void (*took)(void *arg, struct inv_member *m,
 		     const struct inv_followed *f);
-	/* There is no more of m's log: it ended, or was lost. */
+	/* Called when m's log has ended or is lost. */
 	void (*ended)(void *arg, struct inv_member *m);
-	/* After all that has arrived; returns after how many ms it wants to be
-	 * called again, -1: when something has arrived. */
+	/* Called after all received answers were handled. Returns the ms after
+	 * which it must be called again; -1: only when an answer arrives. */
 	int64_t (*turn)(void *arg);
-	int period_ms;	  /* between two questions for the status */
-	bool quiet;	  /* what matched, and notes, are not said */
-	bool output;	  /* stop when nobody reads standard output */
-	bool until_armed; /* it has ended, for us, when it traces */
-	bool together;	  /* one that stops stops all */
-	bool discard; /* what is not taken yet is not wanted: set by a hook */
+	int period_ms;	  /* time between two requests for the status */
+	bool quiet;	  /* do not report matches and notes */
+	bool output;	  /* stop when the reader closes standard output */
+	bool until_armed; /* return when all sessions trace */
+	bool together;	  /* if one session stops, stop all */
+	bool discard;	  /* no further bytes of the logs are needed */
 	/* results */
-	bool broken;	  /* nobody reads */
-	bool interrupted; /* by a signal */
+	bool broken;	  /* the reader closed standard output */
+	bool interrupted; /* the user sent a signal */
 	/* private */
 	bool stop_wanted;
-	const char *why; /* of the first wish to stop */
+	const char *why; /* reason of the first stop request */
 };
 
-/* Until all have ended, and are stopped.  Ends the program at the user's
- * second signal. */
+/* Returns when all sessions have ended, or trace (until_armed). The user's
+ * second signal ends the program. */
 void inv_watch_run(struct inv_watch *w);
 
-/* Asks all to stop, as soon as may be; may be called by hooks.  why: words for
- * the user, good as long as the members. */
+/* Makes inv_watch_run request all sessions to stop. Hooks may call it. why:
+ * text for the user, valid as long as the members. */
 void inv_watch_stop(struct inv_watch *w, const char *why);
 
 #endif

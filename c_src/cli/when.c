@@ -6,7 +6,7 @@
 
 #define SECOND INT64_C(1000000000)
 
-/* n digits at *p as a number of at least min and at most max. */
+/* Parses n digits at *p as a number from min to max. */
 static bool digits(const char **p, int n, int min, int max, int *v)
 {
 	*v = 0;
@@ -28,7 +28,7 @@ static bool skip(const char **p, char c)
 	return true;
 }
 
-/* ".5", or nothing: ns */
+/* Parses ".5", or nothing. Sets *ns. */
 static bool fraction(const char **p, int64_t *ns)
 {
 	int64_t unit = SECOND / 10;
@@ -43,7 +43,7 @@ static bool fraction(const char **p, int64_t *ns)
 	return true;
 }
 
-/* 10:37, 10:37:44, 10:37:44.5 */
+/* Parses 10:37, 10:37:44 or 10:37:44.5. */
 static bool clock_time(struct inv_when *w, const char **p)
 {
 	if (!digits(p, 2, 0, 23, &w->tm.tm_hour) || !skip(p, ':') ||
@@ -54,7 +54,7 @@ static bool clock_time(struct inv_when *w, const char **p)
 	return digits(p, 2, 0, 60, &w->tm.tm_sec) && fraction(p, &w->ns);
 }
 
-/* 2026-11-21 */
+/* Parses 2026-11-21. */
 static bool date(struct inv_when *w, const char **p)
 {
 	struct tm same;
@@ -66,11 +66,11 @@ static bool date(struct inv_when *w, const char **p)
 	w->tm.tm_year -= 1900;
 	w->tm.tm_mon--;
 	same = w->tm;
-	/* Not the 31st of February. */
+	/* Refuses dates such as the 31st of February. */
 	return timegm(&same) >= 0 && same.tm_mday == w->tm.tm_mday;
 }
 
-/* Z, +01:00, or nothing */
+/* Parses Z, +01:00, or nothing. */
 static bool zone(struct inv_when *w, const char **p)
 {
 	int hours, minutes, sign = **p == '-' ? -1 : 1;

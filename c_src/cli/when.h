@@ -9,12 +9,12 @@
 #include "base/err.h"
 
 /*
- * A time that was given on the command line:
+ * A time from the command line:
  *
- *	2026-11-21T10:37:44.5	local time, or with --utc UTC; seconds, and
- *				their fraction, can be left out
+ *	2026-11-21T10:37:44.5	local time, or UTC with --utc; seconds and
+ *				fraction are optional
  *	2026-11-21T10:37:44Z	UTC; also +01:00
- *	10:37:44.5		the same of a day that is known later
+ *	10:37:44.5		without a date; inv_when_ns adds the day
  *	1763721464.5		seconds since the Unix epoch
  */
 struct inv_when {
@@ -25,18 +25,19 @@ struct inv_when {
 		INV_WHEN_CLOCK,
 	} kind;
 	struct tm tm;
-	bool zone;	/* offset is known */
-	int64_t offset; /* s east of Greenwich */
-	int64_t s;	/* EPOCH */
+	bool zone;	/* offset is valid */
+	int64_t offset; /* seconds east of Greenwich */
+	int64_t s;	/* INV_WHEN_EPOCH: the seconds */
 	int64_t ns;
 };
 
-/* INV_EINVAL, with words. */
+/* Returns 0, or INV_EINVAL with a message. */
 int inv_when_parse(struct inv_when *w, const char *text, struct inv_err *err);
 
 /*
- * ns since the Unix epoch; of a time without a day that of day_ns, later by
- * `days' days.  A time that is beyond what can be said is the nearest that can.
+ * Returns the time in ns since the Unix epoch. A time without a date is on the
+ * day of day_ns, plus `days' days. A time out of range becomes the nearest
+ * representable time.
  */
 int64_t inv_when_ns(const struct inv_when *w, bool utc, int64_t day_ns,
 		    int days);

@@ -21,14 +21,15 @@ void inv_actions_init(ErlNifEnv *env)
 	am_true = enif_make_atom(env, "true");
 }
 
-/* One action, in the session that edit.slot has. */
+/* One action, of the session edit.slot. */
 struct action {
 	const struct inv_message *m;
 	uint32_t tracer; /* the session's own, or 0 */
 	struct inv_edit edit;
 };
 
-/* {tracer, PidOrPort}, of a session that has none */
+/* Reads {tracer, PidOrPort} in a list of flags to set, for a session without a
+ * tracer of its own. */
 static bool add_tracer(struct action *a, ERL_NIF_TERM term)
 {
 	const ERL_NIF_TERM *e;
@@ -56,7 +57,10 @@ static bool add_flag(struct action *a, ERL_NIF_TERM term, uint32_t *bits)
 	return true;
 }
 
-/* False: not a list of flags; as with the VM, nothing is done then. */
+/*
+ * Returns false if the term is not a list of flags; like the VM, the engine
+ * then changes nothing.
+ */
 static bool get_flags(struct action *a, ERL_NIF_TERM term, uint32_t *bits)
 {
 	ErlNifEnv *env = a->m->env;
@@ -72,8 +76,9 @@ static bool get_flags(struct action *a, ERL_NIF_TERM term, uint32_t *bits)
 }
 
 /*
- * A pid, a registered name, or [] for the tracee itself.  One that is dead has
- * no place, and may look as if it had that of another.
+ * Reads a pid, a registered name, or [] for the tracee itself. Returns false
+ * for a dead process, because another process may already have its index and
+ * entry.
  */
 static bool get_process(const struct inv_message *m, ERL_NIF_TERM term,
 			ERL_NIF_TERM *process)
@@ -91,8 +96,9 @@ static bool get_process(const struct inv_message *m, ERL_NIF_TERM term,
 }
 
 /*
- * One that has no tracer gets that of the process that is in the call; who has
- * none himself can only take away, and then takes all, as with the VM.
+ * Chooses the tracer for the process that the action changes: the session's
+ * own, or that of {tracer, T}, or else that of the calling process. As in the
+ * VM, if there is none, the action clears all flags.
  */
 static void choose_tracer(struct action *a)
 {
@@ -108,7 +114,10 @@ static void choose_tracer(struct action *a)
 	}
 }
 
-/* The server has the VM forget what is not needed. */
+/*
+ * Applies the edit to the profile of the process. The server later clears the
+ * flags in the VM that the process no longer needs.
+ */
 static void apply(struct action *a, ERL_NIF_TERM process)
 {
 	uint32_t before = inv_tracee_profile_of(process);
@@ -120,7 +129,7 @@ static void apply(struct action *a, ERL_NIF_TERM process)
 		inv_engine_tracer_changed(a->m->env, process);
 }
 
-/* One that the session does not trace is not silent either. */
+/* Sets or clears `silent' if the session traces the process. */
 static void set_silent(struct action *a, ERL_NIF_TERM value)
 {
 	uint32_t number = inv_tracee_profile_of(a->m->tracee);

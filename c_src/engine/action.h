@@ -8,19 +8,20 @@
 #include "engine/message.h"
 
 /*
- * What match specs do with the flags of a session: a list of
+ * Executes the actions of match specs that change flags of a session.  An
+ * action is
  *
- *	{Slot, Process, Clear, Set}	of the tracee if Process is []
- *	{Slot, Silent}			if it is a boolean
+ *	{Slot, Process, Clear, Set}	flags of Process; []: of the tracee
+ *	{Slot, Silent}			`silent' of the tracee; Silent: a boolean
  *
- * Clear and Set are bits, or lists as trace:process/4 has them, which may name
- * a tracer if the session has none of its own.  The VM has turned on already
- * whatever may be asked for.
+ * Clear and Set are bits, or lists of flags as trace:process/4 takes them. A
+ * list may name a tracer if the session has none of its own. An action only
+ * changes profiles, because the server has already set in the VM all flags that
+ * actions may set.
  */
 void inv_actions_run(const struct inv_message *m, ERL_NIF_TERM actions,
 		     uint32_t mask);
 
-/* Makes the atoms. */
 void inv_actions_init(ErlNifEnv *env);
 
 #endif

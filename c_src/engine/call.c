@@ -11,7 +11,9 @@
 #include "engine/session.h"
 #include "engine/tracee.h"
 
-/* NULL: a process that nothing is known of. */
+/*
+ * Returns the shadow stack for this call, or NULL if the process has no entry.
+ */
 static struct inv_frames *frames_of(const struct inv_message *m)
 {
 	struct inv_tracee *t = m->meta ? inv_tracee_get(m->tracee) :
@@ -22,13 +24,13 @@ static struct inv_frames *frames_of(const struct inv_message *m)
 	return m->meta ? &t->meta : inv_tracee_frames(t);
 }
 
-/* The sessions that are not told of calls for now. */
+/* Returns the sessions that have set `silent' on this process. */
 static uint32_t silent(const struct inv_message *m)
 {
 	return m->meta ? 0 : m->profile->sessions[INV_FLAG_SILENT];
 }
 
-/* 0: no function. */
+/* Returns 0 if the term is not {M, F, Args or Arity}. */
 static uint32_t hash(ErlNifEnv *env, ERL_NIF_TERM mfa)
 {
 	const ERL_NIF_TERM *e;
@@ -45,7 +47,10 @@ static uint32_t hash(ErlNifEnv *env, ERL_NIF_TERM mfa)
 	return (uint32_t)((h * UINT64_C(0x9e3779b97f4a7c15)) >> 32) | 1;
 }
 
-/* The VM has put a frame on the process' stack if any session wants the end. */
+/*
+ * Pushes a frame for a call whose end a session wants. The VM will report the
+ * end.
+ */
 static void push(const struct inv_message *m, const struct inv_verdict *v,
 		 uint32_t mask)
 {
@@ -63,7 +68,10 @@ static void push(const struct inv_message *m, const struct inv_verdict *v,
 		(void)inv_frames_push(frames, &frame);
 }
 
-/* If any session has the flag, the VM has put a frame for that there too. */
+/*
+ * Records a call if any session has set return_to. The VM then also has a frame
+ * for the call on the process's stack.
+ */
 static void link_call(const struct inv_message *m, const struct inv_verdict *v,
 		      uint32_t mask)
 {
@@ -80,7 +88,10 @@ static void link_call(const struct inv_message *m, const struct inv_verdict *v,
 				       inv_sessions_local());
 }
 
-/* A function that calls itself does so locally, as good as always. */
+/*
+ * Returns true if the function called itself. Such a call counts as local,
+ * because nearly all are; a global pattern does not trace local calls.
+ */
 static bool is_recursion(const struct inv_message *m, ERL_NIF_TERM caller)
 {
 	const ERL_NIF_TERM *called;
@@ -114,9 +125,12 @@ void inv_call_begin(struct inv_message *m, struct inv_verdict *v, uint32_t mask)
 	inv_verdict_send(m, v, mask);
 }
 
-/* It may be one that a pattern of erlang:trace_pattern/3 has put there. */
-static bool is_somebody_elses(const struct inv_message *m,
-			      const struct inv_frames *frames)
+/*
+ * Returns true if the function that ends is not that of the top frame: then
+ * another tool traces this call with erlang:trace_pattern/3.
+ */
+static bool is_of_other_tool(const struct inv_message *m,
+			     const struct inv_frames *frames)
 {
 	const struct inv_call_frame *top = inv_frames_top(frames);
 
@@ -129,7 +143,7 @@ void inv_call_end(struct inv_message *m, uint32_t mask)
 	struct inv_call_frame frame;
 	uint32_t left;
 
-	if (!frames || is_somebody_elses(m, frames) ||
+	if (!frames || is_of_other_tool(m, frames) ||
 	    !inv_frames_pop(frames, &frame))
 		return;
 	m->tracer = frame.tracer;
@@ -138,7 +152,7 @@ void inv_call_end(struct inv_message *m, uint32_t mask)
 	for (left = mask; left != 0; left &= left - 1) {
 		uint32_t slot = (uint32_t)__builtin_ctz(left);
 
-		/* Its slot was another's when the function was called. */
+		/* Skip the slot if its session is newer than the call. */
 		if (inv_session_is(slot, frame.birth))
 			inv_message_send(m, slot, 0);
 	}
@@ -150,7 +164,10 @@ void inv_call_return_to(struct inv_message *m, uint32_t mask)
 	uint32_t calling = m->profile->sessions[INV_FLAG_CALL];
 
 	mask &= inv_sessions_local();
-	/* The calls of one that has lost the flag since still return. */
+	/*
+	 * Returns of recorded calls are reported even if the process has lost
+	 * its flag `call'.
+	 */
 	if (t && inv_sessions_have_callers())
 		mask = inv_chain_return(inv_tracee_chain(t),
 					hash(m->env, m->content), mask);

@@ -8,15 +8,16 @@
 #include "engine/verdict.h"
 
 /*
- * Calls and their ends, in the thread of the process that makes them.  `mask`:
- * the sessions that trace its calls; of meta traced calls, all.
+ * Sends the event of a call to the sessions of `mask', in the thread of the
+ * calling process. The mask must have the sessions that trace calls of this
+ * process; for a meta traced call, all sessions.
  */
 void inv_call_begin(struct inv_message *m, struct inv_verdict *v,
 		    uint32_t mask);
-/* return_from and exception_from */
+/* Sends the event return_from or exception_from. */
 void inv_call_end(struct inv_message *m, uint32_t mask);
 
-/* return_to */
+/* Sends the event return_to. */
 void inv_call_return_to(struct inv_message *m, uint32_t mask);
 
 #endif

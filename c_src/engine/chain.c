@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/chain.h"
 
-#define MANY 64 /* frames that one return may take away */
+#define MANY 64 /* most frames that one return removes */
 
-/* Of a frame on a chain: whose, where it returns to, what was called last. */
+/*
+ * Makes a frame of a chain. In a chain, three fields of struct inv_call_frame
+ * have other meanings: `returns' is the set of sessions that want the return,
+ * `exceptions' the function that the call returns to, and `tracer' the function
+ * that was called last.
+ */
 static struct inv_call_frame frame(uint32_t mask, uint32_t caller,
 				   uint32_t last)
 {
@@ -33,7 +38,10 @@ uint32_t inv_chain_return(struct inv_frames *chain, uint32_t to, uint32_t all)
 	uint32_t mask = 0;
 	unsigned left;
 
-	/* An exception takes several away, up to the function that catches. */
+	/*
+	 * A return removes one frame. An exception removes all frames up to the
+	 * function that catches it.
+	 */
 	for (left = MANY; left > 0 && inv_frames_pop(chain, &top); left--) {
 		if (left < MANY && top.exceptions != to && top.tracer == to) {
 			(void)inv_frames_push(chain, &top);

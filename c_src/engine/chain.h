@@ -7,25 +7,31 @@
 #include "engine/frames.h"
 
 /*
- * Whose an event return_to is.  The VM puts one frame on the stack for a traced
- * call and all that it comes to by tail calls, and tells where it returns to.
- * While several sessions trace local calls, a stack beside it remembers who
- * wants to hear of which.
+ * Finds the sessions that get a return_to event. The VM puts one frame on the
+ * stack for a traced call and all its tail calls, and reports the function to
+ * which that frame returns. While several sessions trace local calls, a shadow
+ * stack records which sessions want which return.
  *
- * What is known of a call is the function that it returns to.  Two calls one
- * after the other that return to the same are taken for tail calls, unless that
- * function is the one that was called before: then it is recursion.  Recursion
- * through functions that nobody traces is taken for tail calls too; then the
- * events at the end are for all that ask for any.
+ * The VM reports only the function to which a call returns. If two calls in a
+ * row return to the same function, the second counts as a tail call of the
+ * first. But if the first call called that same function, the second counts as
+ * a recursion. Recursion through untraced functions is mistaken for tail calls;
+ * later returns then go to all sessions that want return_to.
  */
 
-/* Functions are numbers, hashes of them; 0 is none. */
+/* Functions are identified by hashes; 0 means no function. */
 
-/* A call of `function' that returns to `caller'. */
+/*
+ * Records a call of `function' that returns to `caller', for the sessions of
+ * `mask'.
+ */
 void inv_chain_call(struct inv_frames *chain, uint32_t function,
 		    uint32_t caller, uint32_t mask);
 
-/* The sessions that want to hear of a return there; `all': if it is unknown. */
+/*
+ * Returns the sessions that want a return to the function `to', or `all' if no
+ * recorded call returns to `to'.
+ */
 uint32_t inv_chain_return(struct inv_frames *chain, uint32_t to, uint32_t all);
 
 #endif

@@ -9,7 +9,8 @@
 #include "engine/session.h"
 #include "engine/tracee.h"
 
-/* At once. */
+/* Most processes that one call of changed/1 returns, and most entries that one
+ * call of vacate/2 clears. They bound the time of a call. */
 #define CHANGED_MAX 64
 #define VACATED_MAX 32768
 
@@ -29,7 +30,7 @@ void inv_engine_edit_init(ErlNifEnv *env)
 	am_new[INV_NEW_PORTS] = enif_make_atom(env, "new_ports");
 }
 
-/* INV_NEWS: none of these. */
+/* Returns INV_NEWS if the term is neither new_processes nor new_ports. */
 static enum inv_new what_new(ERL_NIF_TERM tracee)
 {
 	unsigned what = 0;

@@ -21,7 +21,8 @@ static ERL_NIF_TERM am_remove;
 static ERL_NIF_TERM am_scheduler_id;
 static ERL_NIF_TERM am_trace;
 static const struct inv_engine_tag *getting_linked;
-static ERL_NIF_TERM meta; /* the state that meta traced functions have */
+static ERL_NIF_TERM meta; /* the state of the tracer module for meta traced
+			     functions */
 
 void inv_engine_event_init(ErlNifEnv *env)
 {
@@ -41,7 +42,10 @@ static const struct inv_profile *profile_of(ERL_NIF_TERM id)
 	return inv_profile_at(inv_tracee_profile_of(id));
 }
 
-/* What a port receives is asked no pattern. */
+/*
+ * Returns the sessions whose pattern for this message is `false'.  Patterns do
+ * not apply to messages that a port receives.
+ */
 static uint32_t quiet(const struct inv_engine_tag *tag, bool port)
 {
 	if ((port ? tag->of_port : tag->flag) == INV_FLAG_SEND)
@@ -60,7 +64,10 @@ static uint32_t sessions_for(const struct inv_profile *p,
 	       ~quiet(tag, port);
 }
 
-/* By any session, or for what is to be passed on. */
+/*
+ * Returns true if any session wants the event, or the event makes a process
+ * inherit flags.
+ */
 static bool wanted_event(const struct inv_engine_tag *tag, ERL_NIF_TERM id)
 {
 	const struct inv_profile *p = profile_of(id);
@@ -71,21 +78,21 @@ static bool wanted_event(const struct inv_engine_tag *tag, ERL_NIF_TERM id)
 		inv_inherit_links(p));
 }
 
-/* What a callback makes acquaintance with. */
+/* Returns true for an event that announces a new tracee. */
 static bool is_new(const struct inv_engine_tag *tag)
 {
 	return tag->kind == INV_KIND_SPAWNED || tag->kind == INV_KIND_OPEN;
 }
 
 /*
- * Whether the tracer is to stay.  For the flags of those that will be, the VM
- * asks without one.
+ * Answers the VM's query trace_status; after `remove' the VM removes the tracer
+ * from the process or port. For future processes id is an atom.
  *
- * That of a process always stays, until the server takes it away: the VM of
- * OTP 25 also asks while it goes through the signals of the process (to answer
- * erlang:trace_info/2), then does away with a tracer that is to go, and for the
- * next message in the queue, which it still takes for traced, calls what is
- * there no more.  That crashes the node.
+ * For a process the answer is never `remove'; the server removes its tracer.
+ * Reason: OTP 25 also queries while it handles the process's signals, to answer
+ * erlang:trace_info/2. After `remove' it would still assume that `receive' is
+ * traced, and call the missing tracer for the next message in the queue, which
+ * crashes the node.
  */
 static ERL_NIF_TERM status(ErlNifEnv *env, ERL_NIF_TERM id, uint32_t alive)
 {
@@ -105,7 +112,10 @@ ERL_NIF_TERM inv_engine_enabled(ErlNifEnv *env, int argc,
 	(void)argc;
 	if (!tag)
 		return am_discard;
-	/* Never remove: the breakpoint would stay, and be nobody's. */
+	/*
+	 * Never return `remove': the VM would keep the breakpoint, but without
+	 * a tracer.
+	 */
 	if (argv[1] == meta)
 		return alive ? am_trace : am_discard;
 	if (tag->kind == INV_KIND_STATUS)
@@ -115,7 +125,10 @@ ERL_NIF_TERM inv_engine_enabled(ErlNifEnv *env, int argc,
 		       am_discard;
 }
 
-/* A request to the server, or its answer: no session would have them. */
+/*
+ * Returns true for a request to the engine's server or the server's reply. No
+ * session may get an event about such a message.
+ */
 static bool is_own(const struct inv_message *m)
 {
 	const ERL_NIF_TERM *e;
@@ -127,7 +140,10 @@ static bool is_own(const struct inv_message *m)
 	       e[0] == am_inviso;
 }
 
-/* The VM will not tell of the link: the other one was not traced before it. */
+/*
+ * Sends getting_linked. The VM does not report this link, because the other
+ * process was not traced before.
+ */
 static void tell_linked(const struct inv_message *link)
 {
 	struct inv_message m = *link;
@@ -143,7 +159,10 @@ static void tell_linked(const struct inv_message *link)
 	inv_verdict_send(&m, &v, sessions_for(m.profile, m.tag, m.tracee));
 }
 
-/* False: it has been told already. */
+/*
+ * For a spawn, link or open event, passes flags on to the new or linked tracee.
+ * Returns false if the engine has already reported the event.
+ */
 static bool inherit(const struct inv_message *m)
 {
 	switch (m->tag->kind) {
@@ -168,7 +187,10 @@ static bool inherit(const struct inv_message *m)
 	return true;
 }
 
-/* What is not a call: what a match spec changes, it changes first. */
+/*
+ * Sends an event that is not a call.  Actions of match specs run before the
+ * messages are sent.
+ */
 static void tell(struct inv_message *m, struct inv_verdict *v, uint32_t mask)
 {
 	if (v->actions) {

@@ -5,15 +5,19 @@
 #include <erl_nif.h>
 
 /*
- * The callbacks of the engine's tracer module, which is the only tracer that
- * the VM knows: they find the sessions that want an event and send each what
- * its tracer would have got if it were alone.
+ * The callbacks of the engine's tracer module, the only tracer that the VM
+ * knows. They find the sessions that want an event, and send each session's
+ * tracer the message that it would get if there were no other sessions.
  *
- * No lock, no allocation of ours; what is looked at is bounded by the number
- * of sessions.
+ * The callbacks take no lock of the engine and allocate no memory; but when
+ * they send a message, the VM does both. Their work is bounded by the number of
+ * sessions.
  */
 
-/* State: 0, or of functions that are meta traced */
+/*
+ * The state of the tracer module: 0, or INV_ENGINE_META for meta traced
+ * functions.
+ */
 #define INV_ENGINE_META 1
 
 /* enabled(Tag, State, Tracee) */
@@ -23,7 +27,6 @@ ERL_NIF_TERM inv_engine_enabled(ErlNifEnv *env, int argc,
 ERL_NIF_TERM inv_engine_trace(ErlNifEnv *env, int argc,
 			      const ERL_NIF_TERM argv[]);
 
-/* Makes the atoms. */
 void inv_engine_event_init(ErlNifEnv *env);
 
 #endif

@@ -51,7 +51,10 @@ static const struct known known[] = {
 
 #define KNOWN (sizeof(known) / sizeof(known[0]))
 
-/* Open addressing; an atom's number is in the word above its six low bits. */
+/*
+ * A hash table with open addressing. The lowest six bits of an atom's term are
+ * a tag; the number of the atom is above them.
+ */
 #define PLACES 128
 static struct inv_engine_tag tags[PLACES];
 

@@ -33,13 +33,17 @@ enum inv_flag {
 	INV_FLAG_ON_FIRST_LINK,
 	INV_FLAGS,
 	INV_FLAG_NONE = INV_FLAGS,
-	INV_FLAG_USED_UP /* no flag, but a first spawn or link took the last */
+	/*
+	 * Not a flag: set_on_first_spawn or set_on_first_link was used up, and
+	 * the session has no other flag on the process.
+	 */
+	INV_FLAG_USED_UP
 };
 
-/* As bits. */
+/* All flags, one bit for each. */
 #define INV_FLAGS_ALL ((UINT32_C(1) << INV_FLAGS) - 1)
 
-/* What an event of the engine is about; the VM's tags are more. */
+/* The kinds of events that the engine distinguishes; the VM has more tags. */
 enum inv_kind {
 	INV_KIND_OTHER,
 	INV_KIND_CALL,
@@ -57,18 +61,17 @@ enum inv_kind {
 struct inv_engine_tag {
 	ERL_NIF_TERM atom;
 	enum inv_kind kind;
-	enum inv_flag flag;    /* that asks for it, of a process, */
-	enum inv_flag another; /* or this, */
-	enum inv_flag of_port; /* or of a port */
+	enum inv_flag flag;    /* with this flag a process makes the event */
+	enum inv_flag another; /* with this flag, too */
+	enum inv_flag of_port; /* with this flag a port makes the event */
 };
 
-/* Makes the atoms. */
 void inv_engine_tags_init(ErlNifEnv *env);
 
-/* INV_FLAG_NONE: it is none. */
+/* Returns INV_FLAG_NONE if the atom is not the name of a flag. */
 enum inv_flag inv_flag_find(ERL_NIF_TERM atom);
 
-/* NULL: a tag that the engine does not know. */
+/* Returns NULL if the engine does not know the tag. */
 const struct inv_engine_tag *inv_engine_tag_find(ERL_NIF_TERM atom);
 
 #endif

@@ -17,20 +17,19 @@ struct run {
 };
 
 struct block {
-	uint32_t below; /* the block under this one, or the next free one */
-	uint32_t
-		bottom; /* of this stack: what drops it gives back all at once */
+	uint32_t below;	 /* the next lower block of the stack, or the next free
+			    block */
+	uint32_t bottom; /* the stack's lowest block */
 	uint32_t runs;
 	uint32_t pad;
 	struct run run[RUNS];
 };
 
 /*
- * The free blocks are a stack too, and those above `fresh` were never used.
- * The number of its uppermost is with a count of changes in one word, so that
- * a block that went and came back is not taken for one that stayed.
+ * The free blocks form a stack. `free_top' has the number of its top block and
+ * an ABA tag. Blocks from `fresh' on were never used.
  */
-static struct block *blocks; /* block 0 is none */
+static struct block *blocks; /* block 0 means no block */
 static _Atomic uint64_t free_top;
 static _Atomic uint32_t fresh;
 static _Atomic uint32_t turn;
@@ -53,7 +52,10 @@ static uint64_t changed(uint64_t top, uint32_t block)
 	return ((top >> 32) + 1) << 32 | block;
 }
 
-/* Who comes meanwhile gets no block, which would be cleared in its hands. */
+/*
+ * While this function runs, no block is free. Otherwise a thread could take a
+ * block, and the block would be cleared while the thread uses it.
+ */
 void inv_frames_clear(void)
 {
 	atomic_fetch_add(&turn, 1);
@@ -63,7 +65,7 @@ void inv_frames_clear(void)
 	atomic_store(&fresh, 1);
 }
 
-/* A thread that did not notice has left the number of a block that is gone. */
+/* Returns true if inv_frames_clear() has freed the blocks of this stack. */
 static bool is_gone(const struct inv_frames *f)
 {
 	return f->turn != atomic_load_explicit(&turn, memory_order_relaxed);
@@ -75,7 +77,7 @@ static void look(struct inv_frames *f)
 		*f = (struct inv_frames){ .turn = atomic_load(&turn) };
 }
 
-/* 0: there is none. */
+/* Returns 0 if there is no free block. */
 static uint32_t take(void)
 {
 	uint64_t top = atomic_load(&free_top);
@@ -91,7 +93,7 @@ static uint32_t take(void)
 	return block < BLOCKS ? block : 0;
 }
 
-/* A chain of blocks from the uppermost down to the last. */
+/* Frees a list of blocks; the first is `block'. */
 static void give(uint32_t block, uint32_t last)
 {
 	uint64_t top = atomic_load(&free_top);
@@ -110,7 +112,7 @@ static bool equal(const struct inv_call_frame *a,
 	       a->function == b->function;
 }
 
-/* A block on top of the stack; NULL: there is none left. */
+/* Puts a block on top of the stack; NULL: no block is free. */
 static struct block *grow(struct inv_frames *f)
 {
 	uint32_t number = take();
@@ -126,8 +128,8 @@ static struct block *grow(struct inv_frames *f)
 }
 
 /*
- * How many there are in the uppermost block.  What a thread that was held up
- * in the middle of a step finds in a block may be another's by now.
+ * Returns the number of runs in the top block.  If the thread was delayed and
+ * inv_frames_clear() ran meanwhile, the block may belong to another stack.
  */
 static uint32_t count_runs(const struct inv_frames *f)
 {

@@ -6,50 +6,58 @@
 #include <stdint.h>
 
 /*
- * Which sessions want to hear of the end of a call: the VM tells it once, to
- * us, and its frame on the process' stack cannot say for whom.  So here is a
- * stack beside it, with one frame for each of the VM's, in runs of equal ones:
- * a recursive function has one run.
+ * Shadow stacks: they record which sessions want the end of a call. The VM
+ * reports the end once; its frame on the process's stack cannot name a session.
+ * So the engine has, for each such frame, a frame on a shadow stack. Equal
+ * frames in succession are one run with a count, as for a recursive function.
  *
- * Runs lie in blocks, which come from a pool that all processes share and that
- * is as large as the deepest recursions ask for, in pages that take memory when
- * they are used.  When it is exhausted, frames are counted, and their ends are
- * for nobody.
+ * Runs are in blocks from a pool that all processes share; the pool's pages
+ * take memory only when they are used. If the pool is exhausted, frames are
+ * only counted, and the ends of their calls are not reported.
  *
- * A stack belongs to the thread that its process runs in.
+ * A stack may be used only by the thread in which its process runs.
  */
 struct inv_call_frame {
-	uint32_t returns;    /* sessions: {return_trace} or the next */
-	uint32_t exceptions; /* sessions: {exception_trace} */
-	uint32_t tracer;     /* of a session that has none of its own */
-	uint32_t birth;	     /* sessions younger than the call do not count */
-	uint32_t function;   /* that was called, as a hash */
+	uint32_t returns;    /* sessions that want return_from */
+	uint32_t exceptions; /* the sessions that also want exception_from */
+	uint32_t tracer; /* the tracer of a session that has none of its own */
+	uint32_t birth;	 /* the number of the youngest session at the call */
+	uint32_t function; /* the called function, as a hash */
 };
 
-/* Zero: empty. */
+/* A stack.  All fields are 0 if it is empty. */
 struct inv_frames {
-	uint32_t block;	 /* the uppermost; 0: none */
-	uint32_t beyond; /* frames that there was no room for */
-	uint32_t turn;	 /* since inv_frames_clear() was called so often */
+	uint32_t block; /* the top block; 0: none */
+	/* How many top frames are only counted, because the pool was
+	 * exhausted. */
+	uint32_t beyond;
+	/* The number of inv_frames_clear() calls before the last use. */
+	uint32_t turn;
 };
 
-/* 0, or -1: no memory. */
+/* Returns 0, or -1 if memory is exhausted. */
 int inv_frames_init(void);
 void inv_frames_end(void);
 
-/* All stacks are empty, also those that a thread is just about to write to. */
+/*
+ * Empties all stacks. A thread that changes its stack at the same time finds
+ * the stack empty at its next use.
+ */
 void inv_frames_clear(void);
 
-/* False: there was no room. */
+/* Returns false if the pool was exhausted and the frame is only counted. */
 bool inv_frames_push(struct inv_frames *f, const struct inv_call_frame *frame);
 
-/* False: a frame that we know nothing of. */
+/* Returns false if the stack is empty or the top frame was only counted. */
 bool inv_frames_pop(struct inv_frames *f, struct inv_call_frame *frame);
 
-/* The uppermost; NULL: one that we know nothing of. */
+/*
+ * Returns the top frame, or NULL if the stack is empty or the top frame was
+ * only counted.
+ */
 const struct inv_call_frame *inv_frames_top(const struct inv_frames *f);
 
-/* Empties a stack; its process is dead. */
+/* Empties the stack of a dead process. */
 void inv_frames_drop(struct inv_frames *f);
 
 #endif

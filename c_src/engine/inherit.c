@@ -14,7 +14,10 @@ static uint32_t linking(const struct inv_profile *p)
 	       p->sessions[INV_FLAG_ON_FIRST_LINK];
 }
 
-/* A new one: whatever its place says is of one that is dead. */
+/*
+ * Gives a new tracee its entry. Does nothing if the tracee has no flags and the
+ * entry has no data of a dead tracee.
+ */
 static void born(ERL_NIF_TERM id, uint32_t profile, uint32_t expected)
 {
 	if (profile == INV_PROFILE_NONE)
@@ -30,8 +33,9 @@ static uint32_t profile_of(const struct inv_tracee *t)
 }
 
 /*
- * Its profile is another now that it has passed something on for the first
- * time; the server may change it meanwhile.  False: it is the same.
+ * Changes the profile of a process that has passed flags on: clears its
+ * `set_on_first' flags, which are used up. Repeats this if the server has
+ * changed the profile meanwhile. Returns false if the profile stays the same.
  */
 static bool change(struct inv_tracee *t, uint32_t (*after)(uint32_t))
 {
@@ -68,7 +72,10 @@ void inv_inherit_spawn(ErlNifEnv *env, ERL_NIF_TERM parent, ERL_NIF_TERM child)
 		t->child = child;
 }
 
-/* The VM has given it flags that were being taken from its parent. */
+/*
+ * Makes the server clear the child's flags in the VM: the VM has passed on
+ * flags while they were being cleared on the parent.
+ */
 static void forget(ErlNifEnv *env, ERL_NIF_TERM child)
 {
 	(void)inv_tracee_get(child);
@@ -105,7 +112,10 @@ bool inv_inherit_links(const struct inv_profile *p)
 	return linking(p) != 0;
 }
 
-/* Whether the VM has been asked for events like `getting_linked'. */
+/*
+ * Returns true if the VM reports getting_linked and similar events for a
+ * process with this profile.
+ */
 static bool is_told_of(uint32_t number)
 {
 	const struct inv_profile *p = inv_profile_at(number);
@@ -114,7 +124,10 @@ static bool is_told_of(uint32_t number)
 	       inv_inherit_links(p);
 }
 
-/* What it had before; INV_PROFILE_NONE: it had all that is passed on. */
+/*
+ * Passes flags on to a linked process.  Returns the process's previous profile,
+ * or INV_PROFILE_NONE if the process already had all these flags.
+ */
 static uint32_t pass_to_linked(struct inv_tracee *other, uint32_t number,
 			       uint32_t (*linked)(uint32_t, uint32_t))
 {
@@ -145,8 +158,9 @@ bool inv_inherit_link(ErlNifEnv *env, ERL_NIF_TERM pid, ERL_NIF_TERM other)
 	    !enif_is_process_alive(env, &local) || !(o = inv_tracee_get(other)))
 		return false;
 	/*
-	 * Between the two events of a spawn there is only its own link; and both
-	 * come if the parent passed on by links then.
+	 * If the parent had flags to pass on by links when it spawned, the VM
+	 * makes both events of the spawn. Between these it reports only the
+	 * link that is part of the spawn.
 	 */
 	spawned = t->child == other && atomic_load(&o->expected) != 0;
 	had = pass_to_linked(o, number,

@@ -5,20 +5,23 @@
 #include <stdint.h>
 
 /*
- * What the engine's tables had no room for, and what that has cost.  The server
- * looks at it, and tells.
+ * Counts of what was lost because a table of the engine was full.  The server
+ * reads the counts and logs them.
  */
 enum inv_shortage {
-	INV_SHORTAGE_PROFILE, /* flags that a process should have got */
-	INV_SHORTAGE_FRAME,   /* calls whose ends are for nobody */
-	INV_SHORTAGE_PLACE,   /* two threads wanted a process' place at once */
-	INV_SHORTAGE_NOTE,    /* counters that a server may leave behind */
+	INV_SHORTAGE_PROFILE, /* flags that a process did not get */
+	INV_SHORTAGE_FRAME,   /* calls whose ends are not reported, because they
+				 have no frame */
+	INV_SHORTAGE_PLACE,   /* a process got no entry, because another thread
+				 was changing that entry */
+	INV_SHORTAGE_NOTE,    /* counters without a note; they stay in the VM if
+				 the server is killed */
 	INV_SHORTAGES
 };
 
 void inv_shortage(enum inv_shortage what);
 
-/* How often, since the engine was started. */
+/* Returns how often `what' has happened since the server was started. */
 uint64_t inv_shortage_count(enum inv_shortage what);
 void inv_shortage_clear(void);
 

@@ -4,7 +4,10 @@
 #include "engine/session.h"
 #include "engine/tracer.h"
 
-/* trace, tracee, tag, content, extra, value, scheduler, timestamp */
+/*
+ * A message has at most: trace, tracee, tag, content, extra, value, scheduler,
+ * timestamp.
+ */
 #define ELEMENTS_MAX 8
 
 static ERL_NIF_TERM am_cpu_timestamp;
@@ -25,7 +28,10 @@ static ERL_NIF_TERM monotonic(ErlNifEnv *env)
 	return enif_make_int64(env, enif_monotonic_time(ERL_NIF_NSEC));
 }
 
-/* All sessions' timestamps, if somebody has asked for it with erlang:trace/3. */
+/*
+ * Returns true if another tool has requested CPU timestamps with
+ * erlang:trace/3; then all sessions get these.
+ */
 static bool is_cpu_time(const struct inv_message *m)
 {
 	ERL_NIF_TERM kind;
@@ -34,7 +40,7 @@ static bool is_cpu_time(const struct inv_message *m)
 	       kind == am_cpu_timestamp;
 }
 
-/* 0: the session has asked for none. */
+/* Returns the session's timestamp, or 0 if the session wants none. */
 static ERL_NIF_TERM timestamp(const struct inv_message *m, uint32_t slot)
 {
 	if (inv_message_has(m, INV_FLAG_TIMESTAMP, slot))
@@ -50,7 +56,7 @@ static ERL_NIF_TERM timestamp(const struct inv_message *m, uint32_t slot)
 	return 0;
 }
 
-/* {M, F, Args} with the number of its arguments instead. */
+/* Returns {M, F, Arity} for {M, F, Args}. */
 static ERL_NIF_TERM with_arity(ErlNifEnv *env, ERL_NIF_TERM call)
 {
 	const ERL_NIF_TERM *mfa;
@@ -94,7 +100,9 @@ static ERL_NIF_TERM compose(const struct inv_message *m, uint32_t slot,
 	return enif_make_tuple_from_array(m->env, element, n);
 }
 
-/* Whether the session has any flag that says how a message is to look. */
+/*
+ * Returns true if the session has no flag that changes the form of a message.
+ */
 static bool is_bare(const struct inv_message *m, uint32_t slot)
 {
 	const uint32_t *flagged = m->profile->sessions;
@@ -107,7 +115,8 @@ static bool is_bare(const struct inv_message *m, uint32_t slot)
 		 1);
 }
 
-/* Sessions that want the same get the same. */
+/* Returns the session's message. All sessions for which is_bare() is true share
+ * one message. */
 static ERL_NIF_TERM message(struct inv_message *m, uint32_t slot,
 			    ERL_NIF_TERM value)
 {
@@ -118,7 +127,10 @@ static ERL_NIF_TERM message(struct inv_message *m, uint32_t slot,
 	return m->bare;
 }
 
-/* An end of a call would not make the VM give up a tracer. */
+/*
+ * Records that a call was meta traced for a dead tracer. Ignores ends of calls,
+ * as the VM does when it removes dead meta tracers.
+ */
 static void miss(const struct inv_message *m, uint32_t tracer)
 {
 	if (m->meta && m->tag->kind == INV_KIND_CALL)

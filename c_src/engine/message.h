@@ -10,28 +10,30 @@
 #include "engine/profile.h"
 
 /*
- * An event, and the message of each session that wants it: the trace messages
- * that the documentation of the module trace lists.
+ * An event, with the data for each session's message. The messages are those in
+ * the documentation of the module trace.
  */
 struct inv_message {
 	ErlNifEnv *env;
 	const struct inv_engine_tag *tag;
 	const struct inv_profile *profile;
-	const struct inv_profile *before; /* any action */
-	ERL_NIF_TERM opts;		  /* what the VM tells beside it */
+	/* The profile before actions of match specs changed it. */
+	const struct inv_profile *before;
+	ERL_NIF_TERM opts; /* the VM's options for the event */
 	ERL_NIF_TERM tracee;
 	ERL_NIF_TERM content;
 	ERL_NIF_TERM extra;	/* 0: none */
-	ERL_NIF_TERM scheduler; /* 0: no session wants its number */
-	bool meta;		/* flags of processes are no matter of it */
-	uint32_t tracer;	/* then: of a session that has none */
-	uint32_t birth;		/* younger sessions are none of its masks */
-	ERL_NIF_TERM bare;	/* the message without flags; 0: not made yet */
+	ERL_NIF_TERM scheduler; /* 0: no session wants the scheduler's number */
+	bool meta; /* the call is meta traced; flags of processes do not apply */
+	uint32_t tracer;   /* for a meta traced call; see Tracer in verdict.h */
+	uint32_t birth;	   /* the youngest session, by number (session.h) */
+	ERL_NIF_TERM bare; /* the message for sessions whose flags do not change
+			      its form; 0: not made yet */
 };
 
 void inv_messages_init(ErlNifEnv *env);
 
-/* Whether the session has set the flag for who it is about. */
+/* Returns true if the session has set the flag on the tracee. */
 static inline bool inv_message_has(const struct inv_message *m,
 				   enum inv_flag flag, uint32_t slot)
 {
@@ -40,13 +42,16 @@ static inline bool inv_message_has(const struct inv_message *m,
 	return m->profile->sessions[flag] >> slot & 1;
 }
 
-/* As the session wants it: with the flag arity, a call without arguments. */
+/*
+ * Returns the content in the form that the session wants: with the flag arity,
+ * a call has the number of arguments instead of the arguments.
+ */
 ERL_NIF_TERM inv_message_content(const struct inv_message *m, uint32_t slot);
 
 /*
- * Sends it to the tracer of the session in that slot, unless that is the traced
- * process itself; `value` is what a match spec's {message, Value} made of it,
- * 0: nothing.
+ * Sends the message to the tracer of the session in `slot', unless that tracer
+ * is the traced process itself.  `value' is the Value of {message, Value} in a
+ * match spec, or 0 if there is none.
  */
 void inv_message_send(struct inv_message *m, uint32_t slot, ERL_NIF_TERM value);
 

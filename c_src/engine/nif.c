@@ -1,37 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The library of the module inviso_engine: the callbacks, and what the server
- * tells them.  All but the callbacks are called by the server alone.
- *
- * As with the tracer's library, a second instance has the same static data.
- */
-#include <erl_nif.h>
+#include "engine/nif.h"
+
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "engine/action.h"
-#include "engine/edit.h"
 #include "engine/event.h"
 #include "engine/flag.h"
 #include "engine/inherit.h"
-#include "engine/lost.h"
 #include "engine/message.h"
 #include "engine/note.h"
-#include "engine/noted.h"
 #include "engine/profile.h"
 #include "engine/session.h"
 #include "engine/tracee.h"
 #include "engine/tracer.h"
 #include "engine/verdict.h"
 
-static unsigned instances; /* load and unload do not run side by side */
+static unsigned instances; /* needs no lock, because load and unload never run
+			      in parallel */
 
 static ErlNifResourceType *server_type;
 static ErlNifResourceType *handle_type;
 
-/* A session's handle: when nobody has it any more, the server hears of it. */
+/*
+ * A session's handle.  When it is garbage collected, the server gets
+ * {'$inviso_engine', gone, Number}.
+ */
 struct handle {
 	ErlNifPid server;
 	uint32_t number;
@@ -45,17 +41,19 @@ static ERL_NIF_TERM am_ok;
 static ERL_NIF_TERM am_true;
 
 /*
- * Servers are numbered: the end of one may be told when the next is there.
- * Under the lock, which no callback of the tracer takes: whose turn it is, and
- * whether there may be something of sessions in the VM.  That is from the first
- * session on until the server says otherwise, wherever it may be killed.
+ * Servers are numbered, because the VM may report the end of a server when the
+ * next server already runs. The lock protects `turn', the current server's
+ * number, and `in_vm'; no tracer callback takes it. `in_vm' is true while
+ * flags, patterns or counters of sessions may be in the VM: from the first
+ * session until the server reports that it has cleared all. A killed server
+ * leaves them there.
  */
 static char lock_name[] = "inviso_engine";
 static ErlNifMutex *lock;
 static unsigned turn;
 static bool in_vm;
 
-/* The server is dead, and nobody could turn anything off: so do we. */
+/* Closes all sessions of a dead server. */
 static void server_down(ErlNifEnv *env, void *object, ErlNifPid *pid,
 			ErlNifMonitor *monitor)
 {
@@ -78,10 +76,12 @@ static void handle_gone(ErlNifEnv *env, void *object)
 }
 
 /*
- * start() -> {Resource, Orphaned}: the caller is the server, and keeps the
- * resource; whether the one before has left flags and patterns in the VM
+ * start() -> {Resource, Orphaned}: makes the caller the server; the caller must
+ * keep Resource. Orphaned is true if the previous server may have left flags,
+ * patterns or counters in the VM.
  */
-static ERL_NIF_TERM start(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
+ERL_NIF_TERM inv_engine_start(ErlNifEnv *env, int argc,
+			      const ERL_NIF_TERM argv[])
 {
 	ErlNifPid self;
 	ERL_NIF_TERM term;
@@ -118,8 +118,12 @@ static void set_in_vm(bool is)
 	enif_mutex_unlock(lock);
 }
 
-/* cleaned() -> ok: there is nothing of sessions in the VM */
-static ERL_NIF_TERM cleaned(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
+/*
+ * cleaned() -> ok: records that flags, patterns and counters of all sessions
+ * have been cleared in the VM
+ */
+ERL_NIF_TERM inv_engine_cleaned(ErlNifEnv *env, int argc,
+				const ERL_NIF_TERM argv[])
 {
 	(void)env;
 	(void)argc;
@@ -129,8 +133,12 @@ static ERL_NIF_TERM cleaned(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 	return am_ok;
 }
 
-/* handle(Number) -> Resource: {'$inviso_engine', gone, Number} at its end */
-static ERL_NIF_TERM handle(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
+/*
+ * handle(Number) -> Resource; when it is garbage collected, the server gets
+ * {'$inviso_engine', gone, Number}
+ */
+ERL_NIF_TERM inv_engine_handle(ErlNifEnv *env, int argc,
+			       const ERL_NIF_TERM argv[])
 {
 	struct handle *h;
 	ERL_NIF_TERM term;
@@ -149,7 +157,10 @@ static ERL_NIF_TERM handle(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 	return term;
 }
 
-/* {File of the library, Handle} of a tracer of the module inviso_tracer */
+/*
+ * Reads {File, Handle}, a tracer of the module inviso_tracer; File is that
+ * module's library.
+ */
 static bool get_ours(ErlNifEnv *env, ERL_NIF_TERM term, struct inv_ours *ours)
 {
 	char path[PATH_MAX];
@@ -174,10 +185,13 @@ static bool get_tracer(ErlNifEnv *env, ERL_NIF_TERM term, uint32_t *number)
 }
 
 /*
- * tracer(Number, Pid | Port | {File, Handle} | none) -> ok.  The server hears
- * {'$inviso_engine', lost, Number} when one of ours takes no more events.
+ * tracer(Number, Pid | Port | {File, Handle} | none) -> ok. Sets or removes the
+ * tracer with this number. {File, Handle} is a tracer of inviso_tracer: the path
+ * of its library, and its handle. When such a tracer accepts no more events, the
+ * engine's server gets the message {'$inviso_engine', lost, Number}.
  */
-static ERL_NIF_TERM tracer(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
+ERL_NIF_TERM inv_engine_tracer(ErlNifEnv *env, int argc,
+			       const ERL_NIF_TERM argv[])
 {
 	struct inv_ours ours;
 	uint32_t number;
@@ -196,8 +210,11 @@ static ERL_NIF_TERM tracer(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 	return am_ok;
 }
 
-/* session(Slot, Number of its tracer) -> Number; session(Slot, none) -> ok */
-static ERL_NIF_TERM session(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
+/*
+ * session(Slot, NumberOfTracer) -> NumberOfSession; session(Slot, none) -> ok
+ */
+ERL_NIF_TERM inv_engine_session(ErlNifEnv *env, int argc,
+				const ERL_NIF_TERM argv[])
 {
 	uint32_t number;
 	uint32_t slot;
@@ -267,8 +284,7 @@ static int init_tables(ErlNifEnv *env, ERL_NIF_TERM limits)
 	return -1;
 }
 
-/* load_info: how many processes and ports the VM may have */
-static int load(ErlNifEnv *env, void **priv, ERL_NIF_TERM load_info)
+int inv_engine_load(ErlNifEnv *env, void **priv, ERL_NIF_TERM load_info)
 {
 	(void)priv;
 	if (init_types(env) != 0)
@@ -289,14 +305,7 @@ static int load(ErlNifEnv *env, void **priv, ERL_NIF_TERM load_info)
 	return 0;
 }
 
-static int upgrade(ErlNifEnv *env, void **priv, void **old_priv,
-		   ERL_NIF_TERM load_info)
-{
-	(void)old_priv;
-	return load(env, priv, load_info);
-}
-
-static void unload(ErlNifEnv *env, void *priv)
+void inv_engine_unload(ErlNifEnv *env, void *priv)
 {
 	(void)env;
 	(void)priv;
@@ -305,41 +314,3 @@ static void unload(ErlNifEnv *env, void *priv)
 	end_tables();
 	inv_ours_end();
 }
-
-static ErlNifFunc functions[] = {
-	{ "enabled", 3, inv_engine_enabled, 0 },
-	{ "trace", 5, inv_engine_trace, 0 },
-	{ "start", 0, start, 0 },
-	{ "cleaned", 0, cleaned, 0 },
-	{ "handle", 1, handle, 0 },
-	{ "tracer", 2, tracer, 0 },
-	{ "session", 2, session, 0 },
-	{ "edit", 5, inv_engine_edit, 0 },
-	{ "profile_of", 1, inv_engine_profile_of, 0 },
-	{ "called", 1, inv_engine_called, 0 },
-	{ "masks", 1, inv_engine_masks, 0 },
-	{ "tracer_of", 2, inv_engine_tracer_of, 0 },
-	{ "calls", 2, inv_engine_calls, 0 },
-	{ "changed", 1, inv_engine_changed, 0 },
-	{ "expected", 1, inv_engine_expected, 0 },
-	{ "know", 1, inv_engine_know, 0 },
-	{ "vacate", 2, inv_engine_vacate, 0 },
-	{ "unknown", 1, inv_engine_unknown, 0 },
-	{ "unknown", 2, inv_engine_unknown, 0 },
-	{ "quiet", 2, inv_engine_quiet, 0 },
-	{ "missed", 1, inv_engine_tracer_missed, 0 },
-	{ "lost", 0, inv_engine_lost, 0 },
-	{ "room", 3, inv_noted_room, 0 },
-	{ "plain", 4, inv_noted_plain, 0 },
-	{ "is_plain", 3, inv_noted_is_plain, 0 },
-	{ "count", 4, inv_noted_count, 0 },
-	{ "counted", 3, inv_noted_counted, 0 },
-};
-
-/* As the tracer's library: for the oldest release that we support. */
-#undef ERL_NIF_MINOR_VERSION
-#define ERL_NIF_MINOR_VERSION 16
-#undef ERL_NIF_MIN_ERTS_VERSION
-#define ERL_NIF_MIN_ERTS_VERSION "erts-13.0"
-
-ERL_NIF_INIT(inviso_engine, functions, load, NULL, upgrade, unload)

@@ -3,18 +3,22 @@
 
 #include <stddef.h>
 
-/* Open addressing. */
+/* A hash table with open addressing. */
 #define PLACES 131072
 #define FUNCTIONS_MAX (PLACES / 2)
 #define PROBES 64
-/* Places that are not for functions, of which all could be counted at once. */
+/* How many entries stay free for notes with an arity above 255: those on
+ * modules and on on_load. */
 #define RESERVED 4096
 
 static struct inv_note notes[PLACES];
-static struct inv_note *places[FUNCTIONS_MAX]; /* that are used */
+static struct inv_note *places[FUNCTIONS_MAX]; /* the entries in use */
 static size_t used;
 
-/* Its place, or the free one that could be; NULL: neither. */
+/*
+ * Returns the function's entry, or a free one for the function, or NULL if all
+ * probes failed.
+ */
 static struct inv_note *search(ERL_NIF_TERM module, ERL_NIF_TERM name,
 			       unsigned arity)
 {

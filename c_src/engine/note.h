@@ -8,38 +8,53 @@
 #include <stdint.h>
 
 /*
- * What the VM has on functions for sessions and does not tell whose it is, as
- * match specs of ours do: so that it is known here when a server was killed
- * that had set it.
+ * Notes on functions: they record the counters, and the patterns without a
+ * match spec, that the server has set in the VM for sessions. The VM does not
+ * show that these belong to sessions; of a pattern with a match spec, the match
+ * spec shows it. The notes remain if the server is killed.
  *
- * Plain are those with a pattern without a match spec, which would cost a call
- * more than all else: each of the sessions that trace them wants all calls.
- * The event has no verdict then; whose it is, is written here.
+ * A function is plain if each session that traces it wants all its calls. Its
+ * pattern has no match spec, because running a match spec takes longer than all
+ * other work for the event. So the event has no verdict (verdict.h), and the
+ * note has the sessions.
  *
- * The server alone writes.
+ * Only the server writes notes.
  */
 struct inv_note {
-	_Atomic ERL_NIF_TERM module; /* 0: free; the last that is written */
+	_Atomic ERL_NIF_TERM module; /* 0: free; written last */
 	ERL_NIF_TERM name;
 	unsigned arity;
 	_Atomic bool plain;
-	_Atomic uint32_t sessions; /* that want a plain one's calls */
-	/* Of the server's choosing (inviso_engine_counted.erl); 0: none. */
+	_Atomic uint32_t sessions; /* the sessions that want a plain function's
+				      calls */
+	/*
+	 * A set of call counters, as inviso_engine_counted.erl encodes it; 0:
+	 * none.
+	 */
 	_Atomic uint32_t counters;
 };
 
-/* NULL: nothing was ever noted of it. */
+/* Returns NULL if there is no note of the function. */
 struct inv_note *inv_note_find(ERL_NIF_TERM module, ERL_NIF_TERM name,
 			       unsigned arity);
 
-/* Gives it a place for good, if it has none.  NULL: there is no room. */
+/*
+ * Returns the function's note, or a new one that stays until
+ * inv_notes_forget(); NULL if no entry is free.
+ */
 struct inv_note *inv_note_make(ERL_NIF_TERM module, ERL_NIF_TERM name,
 			       unsigned arity);
 
-/* There are no sessions any more; what they had may still be there. */
+/*
+ * Removes all sessions from the notes, and keeps the notes, because the
+ * patterns and counters may still be in the VM.
+ */
 void inv_notes_clear(void);
 
-/* Nor that any more. */
+/*
+ * Removes all notes. Before this call, the server must clear, in the VM, all
+ * patterns and counters that belong to sessions.
+ */
 void inv_notes_forget(void);
 
 #endif

@@ -5,16 +5,25 @@
 #include <erl_nif.h>
 #include <stdint.h>
 
-/* What the server tells, and is told, of notes (note.h). */
+/* The server's access to notes (note.h). */
 
-/* The mask of those that want a call, {M, F, Args}, of a plain function. */
+/*
+ * Returns the mask of the sessions that want this call, {M, F, Args}; 0 if the
+ * function is not plain.
+ */
 uint32_t inv_noted_sessions(ErlNifEnv *env, ERL_NIF_TERM call);
 
-/* room(M, F, A) -> boolean(): whether it can be plain */
+/*
+ * room(M, F, A) -> boolean(): makes a note of the function; false if there is
+ * no room
+ */
 ERL_NIF_TERM inv_noted_room(ErlNifEnv *env, int argc,
 			    const ERL_NIF_TERM argv[]);
 
-/* plain(M, F, A, Mask | none) -> what it was: none, where there is no room */
+/*
+ * plain(M, F, A, Mask | none) -> the previous value; none if the function has
+ * no note
+ */
 ERL_NIF_TERM inv_noted_plain(ErlNifEnv *env, int argc,
 			     const ERL_NIF_TERM argv[]);
 
@@ -22,7 +31,7 @@ ERL_NIF_TERM inv_noted_plain(ErlNifEnv *env, int argc,
 ERL_NIF_TERM inv_noted_is_plain(ErlNifEnv *env, int argc,
 				const ERL_NIF_TERM argv[]);
 
-/* count(M, F, A, Counters) -> what it was: 0, where there is no room */
+/* count(M, F, A, Counters) -> the previous value; 0 if there is no room */
 ERL_NIF_TERM inv_noted_count(ErlNifEnv *env, int argc,
 			     const ERL_NIF_TERM argv[]);
 

@@ -5,13 +5,13 @@
 #include <stddef.h>
 
 /*
- * Tables as large as the VM's own, of which only what is used takes memory:
- * pages that are zero until they are written.  NULL: none.
+ * Returns zeroed memory. Only pages that are written take physical memory.
+ * NULL: there is no memory.
  */
 void *inv_pages_map(size_t bytes);
 void inv_pages_unmap(void *pages, size_t bytes);
 
-/* Zero again, and given back. */
+/* Makes the pages zero again, and frees their memory. */
 void inv_pages_clear(void *pages, size_t bytes);
 
 #endif

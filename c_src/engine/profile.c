@@ -8,17 +8,19 @@
 #include "engine/lost.h"
 #include "engine/pages.h"
 
-/* Twice as many as profiles: where to look for one is found after a few. */
+/* Twice as many entries as profiles, so that a search needs few probes. */
 #define PLACES (2 * INV_PROFILES_MAX)
 #define PROBES 128
 #define SPARES 16
 
-/* A profile without what is only remembered. */
+/* The size of the part of the struct that is hashed and compared.  `child', a
+ * cache, comes after this part. */
 #define KEY offsetof(struct inv_profile, child)
 
 struct table {
-	_Atomic uint32_t used;		/* profiles from 1 on */
-	_Atomic uint32_t spare[SPARES]; /* numbers that nobody has seen */
+	_Atomic uint32_t used;		/* profiles in use, without profile 0 */
+	_Atomic uint32_t spare[SPARES]; /* numbers that were taken but not
+					   published */
 	_Atomic uint32_t new[INV_NEWS];
 	_Atomic uint32_t place[PLACES]; /* numbers by hash; 0: free */
 	struct inv_profile profile[INV_PROFILES_MAX];
@@ -82,7 +84,7 @@ static bool equal(const struct inv_profile *a, const struct inv_profile *b)
 	return memcmp(a, b, KEY) == 0;
 }
 
-/* 0: there is none. */
+/* Returns the number of a free profile; 0: there is none. */
 static uint32_t free_number(void)
 {
 	uint32_t number = 0;
@@ -101,7 +103,10 @@ static uint32_t free_number(void)
 	return number + 1;
 }
 
-/* Where as many threads do so at once as there are spares, one is lost. */
+/*
+ * Puts a number that was not published into a free element of `spare', for the
+ * next profile. If `spare' is full, the number is lost.
+ */
 static void give_back(uint32_t number)
 {
 	uint32_t none = 0;
@@ -113,7 +118,7 @@ static void give_back(uint32_t number)
 			return;
 }
 
-/* Its number; 0: there is no room. */
+/* Stores a profile under a free number and returns the number; 0: no room. */
 static uint32_t define(const struct inv_profile *p)
 {
 	uint32_t number = free_number();
@@ -124,8 +129,9 @@ static uint32_t define(const struct inv_profile *p)
 }
 
 /*
- * Two threads may define the same: one finds the other's when it wants to put
- * its own into the place.
+ * Finds or adds a profile. If two threads add the same profile, the second
+ * thread finds the first thread's number when it tries to store its own, and
+ * returns the first thread's number.
  */
 static uint32_t number_of(const struct inv_profile *p)
 {
@@ -190,13 +196,16 @@ uint32_t inv_profile_edit(uint32_t number, const struct inv_edit *edit)
 	return number_of(&p);
 }
 
-/* Those that have either, of which the second is for the first time only. */
+/*
+ * Returns the sessions that have `flag', such as set_on_spawn, or the flag
+ * after it, set_on_first_spawn.
+ */
 static uint32_t passing(const struct inv_profile *p, enum inv_flag flag)
 {
 	return p->sessions[flag] | p->sessions[flag + 1];
 }
 
-/* For the first time that was, of these sessions. */
+/* Clears `flag' and the flag after it for these sessions. */
 static void done(struct inv_profile *p, enum inv_flag flag, uint32_t sessions)
 {
 	p->sessions[flag] &= ~sessions;
@@ -232,7 +241,10 @@ static uint32_t find_child(uint32_t number, uint32_t new)
 	return number_of(&p);
 }
 
-/* Remembered with what new ones had then, which may change. */
+/*
+ * The result is cached together with the profile of new processes from which it
+ * was computed, because that profile may change.
+ */
 uint32_t inv_profile_child(uint32_t number)
 {
 	_Atomic uint64_t *known = &table->profile[number].child;

@@ -9,55 +9,73 @@
 #include "engine/flag.h"
 
 /*
- * Which flags which sessions have set: the same for many processes and ports,
- * hence kept once and numbered.  Profile 0 has none.
+ * A profile is the set of flags of all sessions on a tracee. Many tracees have
+ * equal profiles, so each profile is stored once, under a number. Profile 0 has
+ * no flags.
  *
- * A profile never changes.  What an edit makes of one is another, looked up by
- * what it is and entered where there is none yet, from any thread: a table that
- * only grows, and that is emptied when the engine starts anew.
+ * A profile never changes. An edit gives the tracee another profile: the thread
+ * searches the table for a profile with the new contents, and adds one if there
+ * is none. The table only grows; when a new server starts, it is emptied.
  */
 #define INV_PROFILES_MAX 65536
-#define INV_PROFILE_NONE UINT32_MAX /* there is no room for another */
+#define INV_PROFILE_NONE UINT32_MAX /* no room for another profile */
 
 #define INV_PROFILE_SESSIONS 32
 
 struct inv_profile {
-	/* By flag, up to INV_FLAG_USED_UP; INV_FLAG_NONE: none. */
+	/*
+	 * For each flag, the sessions that have set it. INV_FLAG_USED_UP has an
+	 * element, too; the element of INV_FLAG_NONE is 0.
+	 */
 	uint32_t sessions[INV_FLAGS + 2];
-	/* By session, 0: its own.  Of sessions that have no flag it is 0. */
+	/*
+	 * For each session, the tracer's number; 0 if the session has a tracer
+	 * of its own or no flags.
+	 */
 	uint16_t tracer[INV_PROFILE_SESSIONS];
-	_Atomic uint64_t child; /* found when it is first asked for */
+	_Atomic uint64_t child; /* a cache for inv_profile_child() */
 };
 
-/* What a session changes.  Flags are bits; `set' goes after `clear'. */
+/*
+ * A change of a profile by a session.  Flags are bits; `clear' is applied
+ * before `set'.
+ */
 struct inv_edit {
 	uint32_t slot;
 	uint32_t clear;
 	uint32_t set;
-	uint16_t tracer; /* or as it is: */
+	uint16_t tracer; /* INV_ENGINE_TRACER_AS_IT_IS: unchanged */
 #define INV_ENGINE_TRACER_AS_IT_IS UINT16_MAX
 };
 
-/* The new ones that nobody traced has made have profiles too. */
+/* Kinds of new tracees without a traced parent. Each kind has a profile. */
 enum inv_new {
 	INV_NEW_PROCESSES,
 	INV_NEW_PORTS,
 	INV_NEWS
 };
 
-/* 0, or -1: no memory. */
+/* Returns 0, or -1 if memory is exhausted. */
 int inv_profiles_init(void);
 void inv_profiles_end(void);
 
-/* Forgets all but profile 0, and what new ones have. */
+/*
+ * Removes all profiles except profile 0. New processes and ports then get
+ * profile 0.
+ */
 void inv_profiles_clear(void);
 
 const struct inv_profile *inv_profile_at(uint32_t number);
 
-/* The sessions that have set any flag, or had one that was used up. */
+/*
+ * Returns the sessions that have set any flag, or whose last flag was used up.
+ */
 uint32_t inv_profile_sessions(const struct inv_profile *p);
 
-/* The sessions that want such an event of a process, or of a port. */
+/*
+ * Returns the sessions that want events with this tag, of a process or of a
+ * port.
+ */
 static inline uint32_t inv_profile_wants(const struct inv_profile *p,
 					 const struct inv_engine_tag *tag,
 					 bool port)
@@ -67,11 +85,17 @@ static inline uint32_t inv_profile_wants(const struct inv_profile *p,
 }
 
 /*
- * Numbers of profiles, or INV_PROFILE_NONE: what an edit makes of one; those of
- * a process spawned by one that has it, and of the spawning process after that;
- * those of a process `other' that one that has it has linked to, or has spawned
- * with a link, where what is passed on replaces what the child had; and of the
- * linking process after that.
+ * Each returns the number of a profile, or INV_PROFILE_NONE if the table is
+ * full.
+ *
+ * inv_profile_edit: the profile after an edit. inv_profile_child: the profile
+ * of a process that a process with profile `number' spawns.
+ * inv_profile_after_spawn: the profile of the spawning process after the spawn.
+ * inv_profile_linked: the new profile of a process with profile `other' to
+ * which a process with profile `number' has linked. inv_profile_spawn_linked:
+ * the same for a link that is part of a spawn; the flags that are passed on
+ * replace the child's. inv_profile_after_link: the profile of the linking
+ * process after the link.
  */
 uint32_t inv_profile_edit(uint32_t number, const struct inv_edit *edit);
 uint32_t inv_profile_child(uint32_t number);
@@ -81,7 +105,7 @@ uint32_t inv_profile_spawn_linked(uint32_t child, uint32_t number);
 uint32_t inv_profile_after_link(uint32_t number);
 
 uint32_t inv_profile_of_new(enum inv_new what);
-/* The server alone does so. */
+/* Only the server calls this. */
 void inv_profile_set_new(enum inv_new what, uint32_t number);
 
 #endif

@@ -4,8 +4,8 @@
 #include <stdatomic.h>
 
 struct session {
-	_Atomic uint32_t tracer; /* its number */
-	_Atomic uint32_t birth;	 /* written before */
+	_Atomic uint32_t tracer; /* the tracer's number */
+	_Atomic uint32_t birth;	 /* written before the tracer */
 };
 
 static struct session sessions[INV_SESSIONS_MAX];

@@ -6,49 +6,56 @@
 #include <stdint.h>
 
 /*
- * Trace sessions at one time.  A session is a bit: what concerns several is a
- * mask of 32.  Callbacks only read here; one process, the engine's server,
- * writes.
+ * The current trace sessions. Each has a slot, a number below 32; a set of
+ * sessions is a mask of 32 bits. Callbacks only read; one process, the engine's
+ * server, writes.
  */
 #define INV_SESSIONS_MAX 32
 
 /*
- * Sessions are numbered as they come.  A slot is used again, at once if all
- * others are in use: a callback that has seen a mask then asks for what a
- * session was that is over.  So whoever has a mask has the number of the
- * youngest session, read before: what has a greater one is another's.
+ * Sessions are numbered in the order in which they are opened. A slot is
+ * reused, perhaps at once. So when a callback looks up a slot of a mask, the
+ * slot may belong to a newer session. Therefore the callback reads the number
+ * of the youngest session (`birth') before the mask: if the slot's session has
+ * a greater number, it is newer than the mask.
  */
 uint32_t inv_session_open(uint32_t slot, uint32_t tracer);
 void inv_session_close(uint32_t slot);
 void inv_sessions_close_all(void);
 
-/* The sessions that there are. */
+/* Returns the sessions that are open. */
 uint32_t inv_sessions_alive(void);
 
 /*
- * Those whose pattern of sent, of received messages is `false': the VM is not
- * told, so that it has no pattern where sessions want all messages or none.
+ * Returns the sessions whose pattern for sent or received messages is `false'.
+ * Callbacks apply these patterns. So the VM needs no pattern if each session
+ * wants all messages or none.
  */
 uint32_t inv_sessions_no_send(void);
 uint32_t inv_sessions_no_receive(void);
 void inv_sessions_set_quiet(uint32_t send, uint32_t receive);
 
 /*
- * Of what is set on functions: the sessions that trace local calls; whether the
- * match specs tell who called, so that events return_to have a session each
- * (chain.h).
+ * inv_sessions_local() returns the sessions that trace local calls.
+ * inv_sessions_have_callers() returns true if match specs report the caller, so
+ * that the engine can find the sessions of an event return_to (chain.h).
  */
 uint32_t inv_sessions_local(void);
 bool inv_sessions_have_callers(void);
 void inv_sessions_set_calls(uint32_t local, bool callers);
 
-/* The youngest session's number. */
+/* Returns the youngest session's number. */
 uint32_t inv_sessions_birth(void);
 
-/* Whether the slot's session was there when `birth' was the youngest's. */
+/*
+ * Returns true if the slot's session is not younger than the session `birth'.
+ */
 bool inv_session_is(uint32_t slot, uint32_t birth);
 
-/* The number of its tracer; false: it was not there. */
+/*
+ * Stores the number of the tracer of the slot's session. Returns false if that
+ * session is younger than the session `birth'.
+ */
 bool inv_session_tracer(uint32_t slot, uint32_t birth, uint32_t *tracer);
 
 #endif

@@ -6,32 +6,32 @@
 #include "engine/lost.h"
 #include "engine/pages.h"
 
-/* More than that would not fit into any machine's memory. */
+/* More entries would not fit into any machine's memory. */
 #define PLACES_MAX (UINT64_C(1) << 24)
 
-/* Below a pid's or port's number are four bits of tag. */
+/* The index of a pid or port is above four tag bits. */
 #define TAG_BITS 4
 #define TAG_MASK 15
 #define TAG_PORT 7
 
-/* Nobody's id: a place that is being taken over. */
+/* The id of an entry that a thread is taking over; no tracee has it. */
 #define TAKEN UINT64_C(1)
 #define PATIENCE 100000
 
 struct table {
 	struct inv_tracee *place;
 	uint64_t places;	  /* a power of two */
-	_Atomic uint32_t unknown; /* the profile of those that have no place */
+	_Atomic uint32_t unknown; /* the profile of tracees without an entry */
 };
 
 static struct table processes;
 static struct table ports;
 
-/* A bit for each place of a process. */
+/* One bit for each entry in the table of processes. */
 #define WORD 64
 #define MARKS_MAX (PLACES_MAX / WORD * sizeof(uint64_t))
 static _Atomic uint64_t *marks;
-static _Atomic bool marked; /* maybe some are, and the server has been told */
+static _Atomic bool marked; /* the server has been sent a message */
 
 static int init(struct table *t, uint64_t n)
 {
@@ -137,7 +137,10 @@ static uint32_t returns(uint32_t number)
 	return inv_profile_at(number)->sessions[INV_FLAG_RETURN_TO];
 }
 
-/* Who had the place is dead, and has no more events. */
+/*
+ * Takes an entry over from a dead owner. Returns false if another thread has
+ * changed its id.
+ */
 static bool take_over(struct inv_tracee *t, uint64_t had, ERL_NIF_TERM id,
 		      uint32_t profile, uint32_t expected)
 {
@@ -157,7 +160,10 @@ static bool take_over(struct inv_tracee *t, uint64_t had, ERL_NIF_TERM id,
 	return true;
 }
 
-/* To take a place over are a few steps: one waits for a thread that does. */
+/*
+ * If another thread is taking the entry over, waits for that thread, which
+ * needs only a few steps.
+ */
 struct inv_tracee *inv_tracee_get(ERL_NIF_TERM id)
 {
 	struct inv_tracee *t = place_of(id);
@@ -175,7 +181,7 @@ struct inv_tracee *inv_tracee_get(ERL_NIF_TERM id)
 	return NULL;
 }
 
-/* Nobody else knows it yet. */
+/* Does not retry, because no other thread knows the tracee yet. */
 void inv_tracee_born(ERL_NIF_TERM id, uint32_t profile, uint32_t expected)
 {
 	struct inv_tracee *t = place_of(id);
@@ -249,7 +255,10 @@ uint32_t inv_tracee_edit(ERL_NIF_TERM id, const struct inv_edit *edit)
 	return to;
 }
 
-/* Those that come meanwhile have nothing of it. */
+/*
+ * Removes the session from one entry. Before this, the server has ensured that
+ * new tracees do not get the session.
+ */
 static void vacate(struct inv_tracee *t, const struct inv_edit *edit)
 {
 	uint32_t mask = ~(UINT32_C(1) << edit->slot);
@@ -268,7 +277,10 @@ static void vacate(struct inv_tracee *t, const struct inv_edit *edit)
 	} while (to != INV_PROFILE_NONE && !inv_tracee_change(t, from, to));
 }
 
-/* First the processes' places, then those of ports. */
+/*
+ * The first processes.places indexes are entries of processes, the others
+ * entries of ports.
+ */
 uint64_t inv_tracees_vacate(uint32_t slot, uint64_t from, uint64_t max)
 {
 	struct inv_edit edit = { .slot = slot, .clear = INV_FLAGS_ALL };
@@ -290,7 +302,11 @@ bool inv_tracee_mark(const struct inv_tracee *t)
 	return !atomic_exchange(&marked, true);
 }
 
-/* Who has the place now: the one that was marked, or it is dead. */
+/*
+ * Removes marks in one word of `marks'. Stores the ids of the entries' owners
+ * and returns their number. If an owner is not the process that was marked, the
+ * marked process is dead.
+ */
 static unsigned take_word(uint64_t word, ERL_NIF_TERM *ids, unsigned max)
 {
 	uint64_t left = atomic_load(&marks[word]);
@@ -308,7 +324,11 @@ static unsigned take_word(uint64_t word, ERL_NIF_TERM *ids, unsigned max)
 	return n;
 }
 
-/* Who is marked from now on tells the server, unless it will ask again. */
+/*
+ * Clears `marked' first, so that a process that is marked later causes another
+ * message. If `max' ids were stored, more processes may be marked; then the
+ * server calls this again without waiting for a message.
+ */
 unsigned inv_tracees_take_marked(ERL_NIF_TERM *ids, unsigned max)
 {
 	unsigned n = 0;

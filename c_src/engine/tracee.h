@@ -11,109 +11,137 @@
 #include "engine/profile.h"
 
 /*
- * What the engine knows of each traced process and port.
+ * The engine's data on each traced process and port.
  *
- * The low bits of a pid are the process' place in the VM's own table, so two
- * that live never share them: a table as wide as the VM's has a place for each,
- * found without a search, and taken over from the dead without a clean-up.
- * Ports have a table of their own.
+ * The low bits of a pid are its index in the VM's process table, so two living
+ * processes never have the same index. The engine's table has the same size,
+ * and the index of a process is also that of its entry. A new process takes the
+ * entry over from the dead process with the same index. Ports have a table of
+ * their own.
  *
- * New ones that the VM does not tell of, since no session needs a flag that it
- * has set for them, have no place until somebody asks for them.  Those that had
- * none before were given one then (inviso_engine_flags.erl), so what has no
- * place is new.
+ * If no session sets flags of future processes, the VM makes no events for new
+ * processes, and a process has no entry until the engine needs it. When a
+ * session sets such flags, the server first gives all existing processes an
+ * entry (inviso_engine_flags.erl). So a process without an entry is new.
  */
 struct inv_tracee {
-	_Atomic uint64_t id; /* whose this is; another: not traced */
+	_Atomic uint64_t id; /* the tracee that has this entry */
 	_Atomic uint32_t profile;
 	/*
-	 * Sessions that may get interested: its parent has set_on_link, and what
-	 * a child is told of before the server has heard of a link would be
-	 * lost.  The VM's flags are left to it.
+	 * The sessions whose flags the process may get by a link, because its
+	 * parent has set_on_link. If the server set these flags in the VM only
+	 * after the link, events would be lost. So the process has them in the
+	 * VM from its start.
 	 */
 	_Atomic uint32_t expected;
-	/* Sessions whose flag `call' it has had. */
+	/* The sessions whose flag `call' the process has, or had. */
 	_Atomic uint32_t called;
-	/* The calls whose ends it will report; for its own thread alone. */
+	/*
+	 * The shadow stack of calls whose ends the VM will report; used only by
+	 * the process's own thread.
+	 */
 	struct inv_frames frames;
-	struct inv_frames meta;	 /* those of functions that are meta traced */
-	struct inv_frames chain; /* those that are told by return_to */
-	/* There were ends, returns, that it did not report. */
+	struct inv_frames meta;	 /* the same for meta traced functions */
+	struct inv_frames chain; /* the same for return_to */
+	/*
+	 * `cut': `frames' is to be emptied, so that ends of open calls are not
+	 * reported. `chain_cut': the same for `chain'.
+	 */
 	_Atomic bool cut;
 	_Atomic bool chain_cut;
-	/* Spawned last, by an event of its own; for its own thread alone. */
+	/*
+	 * The child that the process spawned last; 0 after the child's event
+	 * `spawned'. Used only by the process's own thread.
+	 */
 	uint64_t child;
-	/* Of which link it has been told without the VM. */
+	/*
+	 * The process whose link to this process the engine has reported, until
+	 * the VM reports it, too.
+	 */
 	_Atomic uint64_t linked_by;
 };
 
-/* For that many.  0, or -1: no memory. */
+/* Makes tables of these sizes.  Returns 0, or -1 if memory is exhausted. */
 int inv_tracees_init(uint64_t processes, uint64_t ports);
 void inv_tracees_end(void);
 void inv_tracees_clear(void);
 
-/* What those have that have no place; at first 0. */
+/* Returns the profile of tracees without an entry; at first it is 0. */
 uint32_t inv_tracees_unknown(enum inv_new what);
 void inv_tracees_set_unknown(enum inv_new what, uint32_t profile);
 
-/* Of a pid or port of this node; both are words. */
+/* Returns true if id is a port, false if it is a pid; both of this node. */
 bool inv_tracee_is_port(ERL_NIF_TERM id);
 
-/* NULL: it is none of ours. */
+/* Returns NULL if the tracee has no entry. */
 struct inv_tracee *inv_tracee_find(ERL_NIF_TERM id);
 
 /*
- * The same, and it has a place from now on: it must be alive, for who has the
- * place is taken for dead.  From any thread.  NULL: another thread has just
- * begun to do the same, and does not get on.
+ * Finds or claims the entry of a living tracee, and evicts a dead owner.  Any
+ * thread may call this.  Returns NULL if another thread's claim is stuck.
  */
 struct inv_tracee *inv_tracee_get(ERL_NIF_TERM id);
 
-/* It is new and has that profile, whatever is known of its id. */
+/*
+ * Gives a new tracee its entry, with this profile; discards the data of the
+ * entry's previous owner.
+ */
 void inv_tracee_born(ERL_NIF_TERM id, uint32_t profile, uint32_t expected);
 
-/* The sessions that may get interested. */
+/* Returns the sessions whose flags the process may get by a link. */
 uint32_t inv_tracee_expected(ERL_NIF_TERM id);
 
-/* Its number, 0 if it has none. */
+/* Returns the number of the tracee's profile, at first 0. */
 uint32_t inv_tracee_profile(const struct inv_tracee *t);
-/* The same of one that may be none of ours. */
+/* Like inv_tracee_profile, for a tracee that may have no entry. */
 uint32_t inv_tracee_profile_of(ERL_NIF_TERM id);
 
-/* The sessions whose flag `call' it has or had.  False: it is none of ours. */
+/*
+ * Stores the sessions whose flag `call' a process has, or had, in `sessions'.
+ * Returns false if the process has no entry.
+ */
 bool inv_tracee_called(ERL_NIF_TERM id, uint32_t *sessions);
 
 /*
- * Gives it the profile `to` if it still has `from`.  If no session wants its
- * calls any more, the ends of those that it is in are for nobody, even if they
- * will be wanted again: who can say which they are?  So it is with return_to.
+ * Changes the profile of a tracee to `to' if it is still `from'. If then no
+ * session traces the tracee's calls, the ends of its open calls are never
+ * reported, even if a session traces its calls again before they end, because
+ * the engine cannot know to which session such an end belongs. The same applies
+ * to return_to.
  */
 bool inv_tracee_change(struct inv_tracee *t, uint32_t from, uint32_t to);
 
 /*
- * Changes the flags of a session for it, whatever others change meanwhile.
- * From any thread.  The profile that it has now, or INV_PROFILE_NONE: there was
- * no room, and it has what it had.
+ * Changes the flags of one session on a tracee, while other threads may change
+ * other flags.  Any thread may call this.  Returns the new profile, or
+ * INV_PROFILE_NONE if there is no room; then nothing has changed.
  */
 uint32_t inv_tracee_edit(ERL_NIF_TERM id, const struct inv_edit *edit);
 
 /*
- * A slot is to be another session's: nobody has had flags of that one.  That
- * many places at most, from the one with that number on, of which 0 is the
- * first.  The number of the next, or 0.
+ * Removes the session in `slot' from at most `max' entries, from index `from'
+ * on, so that the slot can be reused. Returns the next index, or 0 at the end
+ * of the table.
  */
 uint64_t inv_tracees_vacate(uint32_t slot, uint64_t from, uint64_t max);
 
 /*
- * Marks a process whose flags in the VM are not what is needed any more.  True: the
- * server is to be told, for it has not been since it took the last one.  From
- * any thread; what has been marked once or a thousand times is taken once.
+ * Marks a process whose flags in the VM may differ from those that its profile
+ * needs. Returns true if the caller must send the server a message, because
+ * none was sent since the server last took the marks. Any thread may call this.
  */
 bool inv_tracee_mark(const struct inv_tracee *t);
-/* That many at most, which are marked no more; less: there are no others. */
+/*
+ * Stores the ids of at most `max' marked processes, removes their marks, and
+ * returns their number.  If the number is less than `max', no other processes
+ * are marked.
+ */
 unsigned inv_tracees_take_marked(ERL_NIF_TERM *ids, unsigned max);
 
-/* The calls that the process is in; for its own thread. */
+/*
+ * Return the process's shadow stack of calls, and its shadow stack for
+ * return_to. Call these functions only in a trace callback of the process.
+ */
 struct inv_frames *inv_tracee_frames(struct inv_tracee *t);
 struct inv_frames *inv_tracee_chain(struct inv_tracee *t);
 

@@ -64,7 +64,10 @@ const struct inv_engine_tracer *inv_engine_tracer_at(uint32_t number)
 	return &tracers[number];
 }
 
-/* What a port's driver gets is encoded, as from OTP's own tracer. */
+/*
+ * Sends the message to a port's driver in the external term format, as the VM
+ * does for a tracer port.
+ */
 static void command(ErlNifEnv *env, ERL_NIF_TERM term, ERL_NIF_TERM message)
 {
 	ErlNifPort port;

@@ -10,13 +10,14 @@
 #include "engine/tracer_ours.h"
 
 /*
- * Who gets the events: a process, a port, or our own tracer module, whose
- * library is called.  A tracer has a small number; 0 is none, which is also the
- * one of a module that the VM calls itself.
+ * The tracers of sessions: processes, ports, or tracers of the module
+ * inviso_tracer, whose library is called directly. A tracer has a number below
+ * INV_ENGINE_TRACERS_MAX. Number 0 means that the session has no tracer, or
+ * another tracer module, which the VM calls.
  *
- * The server writes, callbacks read.  A number is used again only after all
- * others have been (inviso_engine_tracers.erl): a callback that has seen it is
- * long over.
+ * The server writes the table, callbacks read it. A number is reused only after
+ * all other numbers were used (inviso_engine_tracers.erl); by then all
+ * callbacks that read the number have ended.
  */
 #define INV_ENGINE_TRACERS_MAX 4096
 
@@ -28,25 +29,28 @@ enum inv_engine_tracer_kind {
 };
 
 struct inv_engine_tracer {
-	_Atomic int kind;     /* the rest is there before */
-	_Atomic bool lost;    /* the server knows that it takes no more */
-	_Atomic bool missed;  /* it was dead when it should have got a call */
-	ERL_NIF_TERM term;    /* of a process or port */
-	struct inv_ours ours; /* of ours */
+	_Atomic int kind;     /* written after the other fields */
+	_Atomic bool lost;    /* `lost' was sent to the server for this
+				 tracer */
+	_Atomic bool missed;  /* a call was meta traced after the tracer died */
+	ERL_NIF_TERM term;    /* for a process or port */
+	struct inv_ours ours; /* for a tracer of inviso_tracer */
 };
 
-/* A pid or a port; and one of ours. */
+/* Store a tracer under a number: a process or port, or a tracer of
+ * inviso_tracer. */
 void inv_engine_tracer_open(ErlNifEnv *env, uint32_t number, ERL_NIF_TERM term);
 void inv_engine_tracer_open_ours(uint32_t number, const struct inv_ours *ours);
 void inv_engine_tracer_close(uint32_t number);
 
-/* No tracers, and a new server. */
+/* Removes all tracers, for a new server. */
 void inv_engine_tracers_clear(const ErlNifPid *server);
 
-/* For a number below the maximum. */
+/* Returns the tracer with this number, which must be below the maximum. */
 const struct inv_engine_tracer *inv_engine_tracer_at(uint32_t number);
 
-/* The number of a process or port, 0 if it is no tracer. */
+/* Returns the tracer number of a process or port, or 0 if it is not a
+ * tracer. */
 uint32_t inv_engine_tracer_find(ERL_NIF_TERM term);
 
 static inline enum inv_engine_tracer_kind inv_engine_tracer_kind(
@@ -57,32 +61,34 @@ static inline enum inv_engine_tracer_kind inv_engine_tracer_kind(
 }
 
 /*
- * Sends a message to a process or port, in the environment of a callback.  One
- * that is dead is seen by the server, which watches it.  False: it is dead.
+ * Sends a message to a process or port, in the environment of a callback.
+ * Returns false if the tracer is dead. The server monitors the tracer and
+ * closes it.
  */
 bool inv_engine_tracer_send(ErlNifEnv *env, const struct inv_engine_tracer *t,
 			    ERL_NIF_TERM message);
 
 /*
- * One of ours takes no more events: the server gets {'$inviso_engine', lost,
- * Number}, once.  From a callback, in its environment.
+ * Sends the server {'$inviso_engine', lost, Number}, only once, because a
+ * tracer of inviso_tracer accepts no more events. env: of a callback.
  */
 void inv_engine_tracer_lost(ErlNifEnv *env, uint32_t number);
 
 /*
- * What the VM has for a process is not what is needed any more: it is marked
- * (tracee.h), and the server told {'$inviso_engine', changed, Pid} if it has
- * not been.  Likewise.
+ * Marks a process (inv_tracee_mark), and if necessary sends the server
+ * {'$inviso_engine', changed, Pid}. env: of a callback.
  */
 void inv_engine_tracer_changed(ErlNifEnv *env, ERL_NIF_TERM pid);
 
-/* A call was meta traced for one that is dead. */
+/* Records that a call was meta traced for a dead tracer. */
 void inv_engine_tracer_miss(uint32_t number);
-/* missed(Number) -> boolean(): since the number is that tracer's */
+/*
+ * missed(Number) -> boolean(): true if a call was meta traced after the
+ * tracer's death
+ */
 ERL_NIF_TERM inv_engine_tracer_missed(ErlNifEnv *env, int argc,
 				      const ERL_NIF_TERM argv[]);
 
-/* Makes the atoms. */
 void inv_engine_tracers_init(ErlNifEnv *env);
 
 #endif

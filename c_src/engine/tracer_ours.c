@@ -9,7 +9,7 @@ static ERL_NIF_TERM am_monotonic;
 static ERL_NIF_TERM am_strict_monotonic;
 static ERL_NIF_TERM am_timestamp;
 
-/* One for each file that the tracer was loaded from in this VM's life. */
+/* One for each file from which inviso_tracer was loaded in this VM. */
 #define LIBRARIES_MAX 16
 
 struct library {
@@ -17,7 +17,7 @@ struct library {
 	inv_tracer_call *call;
 };
 
-/* Of the server: callbacks have the function. */
+/* Only the server uses these; callbacks use inv_ours.call. */
 static struct library libraries[LIBRARIES_MAX];
 
 static inv_tracer_call *find_call(void *handle)
@@ -39,7 +39,7 @@ int inv_ours_open(struct inv_ours *o, const char *path, uint64_t handle)
 	for (i = 0; i < LIBRARIES_MAX && libraries[i].handle; i++) {
 		if (libraries[i].handle != library)
 			continue;
-		dlclose(library); /* it is held already */
+		dlclose(library); /* it was already open; undoes this dlopen */
 		*o = (struct inv_ours){ libraries[i].call, handle };
 		return 0;
 	}
@@ -68,7 +68,10 @@ void inv_ours_init(ErlNifEnv *env)
 	am_timestamp = enif_make_atom(env, "timestamp");
 }
 
-/* The tracer takes the time itself. */
+/*
+ * Returns the kind of timestamp that the session wants, or 0 if it wants none.
+ * The tracer reads the clock itself.
+ */
 static ERL_NIF_TERM timestamp(const struct inv_message *m, uint32_t slot)
 {
 	if (inv_message_has(m, INV_FLAG_TIMESTAMP, slot))

@@ -10,33 +10,33 @@
 #include "engine/message.h"
 
 /*
- * A session's tracer that is inviso_tracer's: an event goes into its rings in
- * the traced thread itself, by a call and not by a message.
+ * A session's tracer that is of the module inviso_tracer: a function call in
+ * the traced process's thread writes the event into the tracer's ring, without
+ * a message.
  *
- * The library is the one that the module was loaded with.  It stays mapped
- * while ours is loaded, even when the module has been purged meanwhile; its
- * tracers are closed then, which the call tells.
+ * The library is the one that the module inviso_tracer has loaded. It stays
+ * mapped while the engine's library is loaded, even if the module is purged.
+ * Purging the module closes the tracers; inv_ours_take() then returns false.
  */
 struct inv_ours {
-	inv_tracer_call *call; /* NULL: no such tracer */
+	inv_tracer_call *call; /* NULL: this is not one of inviso's tracers */
 	uint64_t handle;
 };
 
 /*
- * Of the library in that file, which must be loaded.  0, or -1: it is not, or
- * is of another version.
+ * Opens the tracer `handle' of the library in the file `path'.  Returns 0, or
+ * -1 if the library is not loaded or is of another version.
  */
 int inv_ours_open(struct inv_ours *o, const char *path, uint64_t handle);
 
-/* Gives the libraries back: no callback runs any more. */
+/* Releases the libraries.  No callback may be running. */
 void inv_ours_end(void);
 
-/* Makes the atoms. */
 void inv_ours_init(ErlNifEnv *env);
 
 /*
- * Hands the tracer what it would have got if it were alone: inv_message_send
- * does for a process.  False: it takes no more events.
+ * Writes the event to the tracer. The session's flags determine the form, as in
+ * inv_message_send. Returns false if the tracer accepts no more events.
  */
 bool inv_ours_take(const struct inv_ours *o, const struct inv_message *m,
 		   uint32_t slot, ERL_NIF_TERM value);

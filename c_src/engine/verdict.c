@@ -14,7 +14,7 @@ void inv_verdict_init(ErlNifEnv *env)
 	am_true = enif_make_atom(env, "true");
 }
 
-/* The first element: who matches, and maybe more. */
+/* Reads the first element: Sessions, or the tuple of five (verdict.h). */
 static bool read_sessions(ErlNifEnv *env, ERL_NIF_TERM term,
 			  struct inv_verdict *v)
 {
@@ -34,7 +34,7 @@ static bool read_sessions(ErlNifEnv *env, ERL_NIF_TERM term,
 	return true;
 }
 
-/* One for each session that has one, from bit 0 on. */
+/* Reads one Value for each session of v->valued, from bit 0 on. */
 static bool read_values(struct inv_verdict *v, const ERL_NIF_TERM *e, int n,
 			int *used)
 {
@@ -49,7 +49,8 @@ static bool read_values(struct inv_verdict *v, const ERL_NIF_TERM *e, int n,
 	return true;
 }
 
-/* Of each session the first that is true. */
+/* Reads the tests. Of each session, the first one whose Boolean is true
+ * counts. */
 static bool read_tests(ErlNifEnv *env, struct inv_verdict *v,
 		       const ERL_NIF_TERM *e, int n)
 {

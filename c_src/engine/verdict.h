@@ -10,51 +10,61 @@
 #include "engine/message.h"
 
 /*
- * What the match specs of all sessions made of an event.  They have been
- * compiled into one of the VM's (inviso_engine_spec.erl), whose result is
+ * The results of all sessions' match specs for an event. The specs are compiled
+ * into a single match spec for the VM (inviso_engine_spec.erl). Its result is
  *
  *	{Sessions, Valued, Returns, Exceptions, Value..., Test...}
  *
- * masks of the sessions that match, of those of them whose {message, Value} is
- * not `true', one Value for each of these from bit 0 on, and of those that
- * want to hear of the call's end.  Without a result all sessions match, of a
- * call those that want all of the function's (note.h).  A Test is {Slot, Boolean, Value}: a
- * clause of a session from whose clauses the VM has not chosen.  It matches if
- * it is `true', and the first that does counts.
+ * Sessions is the mask of the sessions that match. Valued is the mask of the
+ * matching sessions with a {message, Value} other than `true'; their Values
+ * follow, from bit 0 on. Returns is the mask of the sessions that want the end
+ * of the call, and Exceptions the mask of those among them that want
+ * exceptions, too. A Test is {Slot, Boolean, Value}, for a clause that a guard
+ * could not test: the session in Slot matches if Boolean is `true'; of several
+ * such tests, the first gives the Value. If the event has no result of a match
+ * spec, all sessions match; for a call, only the sessions that want all calls
+ * of the function (note.h).
  *
- * Where more is needed there is, instead of Sessions,
+ * If the engine needs more data, the first element is not a mask but
  *
  *	{Sessions, Specs, Caller, Actions, Tracer}
  *
- * Specs: of messages, the sessions that have a match spec for them; of calls,
- * those that trace global ones alone.  Caller: {M, F, A} or anything else.
- * Actions: what the match specs do (action.h).  Tracer: its number, of meta
- * traced calls in a session that has none.
+ * Specs: for messages, the sessions that have a match spec; for calls, the
+ * sessions with a global pattern, which get no recursive calls. Caller: {M, F,
+ * A}, or any other term if the caller is unknown. Actions: what the match specs
+ * do (action.h). Tracer: for a meta traced call, the tracer's number if the
+ * session has none of its own.
  */
 struct inv_verdict {
-	bool given; /* there is a result */
+	bool given; /* the match spec has a result */
 	uint32_t sessions;
 	uint32_t valued;
 	uint32_t specs;
 	struct inv_call_frame frame;
 	ERL_NIF_TERM caller;
 	ERL_NIF_TERM actions;	/* 0: none */
-	ERL_NIF_TERM value[32]; /* of the sessions in valued */
+	ERL_NIF_TERM value[32]; /* by slot, for the sessions in `valued' */
 };
 
-/* Makes the atoms. */
 void inv_verdict_init(ErlNifEnv *env);
 
-/* All match, without a result. */
+/* Makes the verdict of an event that has no result of a match spec: all
+ * sessions match. */
 void inv_verdict_none(struct inv_verdict *v);
 
-/* From a callback's options; false: not one of ours. */
+/*
+ * Reads the verdict from a callback's options.  Returns false if the match spec
+ * is another tool's.
+ */
 bool inv_verdict_read(ErlNifEnv *env, ERL_NIF_TERM opts, struct inv_verdict *v);
 
-/* The sessions that get a message: those that match and do not say `false'. */
+/*
+ * Returns the sessions that get a message: those that match and do not have
+ * {message, false}.
+ */
 uint32_t inv_verdict_told(const struct inv_verdict *v);
 
-/* Sends each session of the mask that matched its message. */
+/* Sends a message to each session of the mask that matches. */
 void inv_verdict_send(struct inv_message *m, const struct inv_verdict *v,
 		      uint32_t mask);
 

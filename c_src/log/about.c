@@ -28,7 +28,8 @@ bool inv_log_about_is(const struct inv_scan_bytes *b)
 	return inv_scan_find_head(&start, &off);
 }
 
-/* Takes the next string of the head at *off, as valid UTF-8. */
+/* Returns a copy of the head's string at *off, as valid UTF-8, and sets *off to
+ * the byte after the string. */
 static char *take_string(const uint8_t *data, uint64_t end, uint64_t *off)
 {
 	const uint8_t *p = data + *off;
@@ -54,7 +55,7 @@ static bool sum_sound(const struct inv_scan_bytes *b, uint32_t head_len)
 	return sum == XXH64(b->data, head_len - 8, 0);
 }
 
-/* Whether what is not there yet can change what is made of it. */
+/* Returns true if more bytes could change the result of inv_log_about_read. */
 static bool wait(const struct inv_scan_bytes *b)
 {
 	struct inv_log_head h;

@@ -7,27 +7,31 @@
 #include "log/notice.h"
 #include "log/scan.h"
 
-/* What the head of a log's file says. */
+/* The contents of the head of a log file. */
 struct inv_log_about {
 	struct inv_log_head head;
-	bool damaged; /* its sum is wrong */
-	char *node;   /* UTF-8; owned, as are the next three; never NULL */
+	bool damaged; /* the checksum is wrong */
+	char *node;   /* UTF-8; this and the next three are owned by this struct
+			 and never NULL */
 	char *otp_release;
 	char *erts_version;
 	char *os_pid;
 };
 
-/* No head is longer; nor is it looked further for the first packet to tell
- * whether a file with a ruined head is a log. */
+/*
+ * The maximum length of a head. If a head is damaged, the file counts as a log
+ * if a packet starts within this length.
+ */
 #define INV_LOG_HEAD_MAX (64u * 1024)
 
-/* Whether the bytes, which are a file's first ones, start like a log. */
+/* Returns true if a file with these first bytes starts like a log. */
 bool inv_log_about_is(const struct inv_scan_bytes *b);
 
 /*
- * Reads what can be read of the head; *start is where to look for packets.
- * INV_END: more bytes have to come first.  INV_EFORMAT, INV_EVERSION,
- * INV_ENOMEM.  Released by the caller, also when it fails.
+ * Reads as much of the head as possible, and sets *start to the offset at which
+ * to search for packets. Returns 0, or INV_END if more bytes are needed. Other
+ * errors: INV_EFORMAT, INV_EVERSION, INV_ENOMEM. The caller must call
+ * inv_log_about_release, also after an error.
  */
 int inv_log_about_read(struct inv_log_about *a, const struct inv_scan_bytes *b,
 		       const char *name, struct inv_notices *ns,

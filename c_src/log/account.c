@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "log/account.h"
 
-static void tell(struct inv_loss_list *out, uint64_t n, unsigned reason)
+static void add_loss(struct inv_loss_list *out, uint64_t n, unsigned reason)
 {
 	if (!n)
 		return;
@@ -14,7 +14,8 @@ static void tell(struct inv_loss_list *out, uint64_t n, unsigned reason)
 	out->at[out->n++].reason = reason;
 }
 
-/* Reasons for which the event had its number already. */
+/* Returns true if events lost for this reason leave a gap in the events'
+ * numbers. */
 static bool numbered(unsigned reason)
 {
 	return reason == INV_LOSS_OVERWRITTEN || reason == INV_LOSS_UNWRITTEN ||
@@ -33,11 +34,11 @@ static void counters(struct inv_account *a, const uint64_t *dropped,
 		a->known[i] = dropped[i];
 		if (numbered(i))
 			a->credit += grown;
-		tell(out, grown, i);
+		add_loss(out, grown, i);
 	}
 }
 
-/* n events that were recorded are not here. */
+/* Accounts for n events that were recorded and are missing in the log. */
 static void absent(struct inv_account *a, uint64_t n, bool rotated,
 		   struct inv_loss_list *out)
 {
@@ -46,7 +47,7 @@ static void absent(struct inv_account *a, uint64_t n, bool rotated,
 		a->rotated += n;
 	} else {
 		a->unreadable += n;
-		tell(out, n, INV_LOST_UNREADABLE);
+		add_loss(out, n, INV_LOST_UNREADABLE);
 	}
 }
 
@@ -77,7 +78,7 @@ void inv_account_unreadable(struct inv_account *a, uint64_t n,
 	a->next_event += n;
 	a->recorded += n;
 	a->unreadable += n;
-	tell(out, n, INV_LOST_UNREADABLE);
+	add_loss(out, n, INV_LOST_UNREADABLE);
 }
 
 void inv_account_totals(struct inv_account *a, const struct inv_log_totals *t,

@@ -9,25 +9,31 @@
 #include "log/item.h"
 
 /*
- * What of one stream has been lost, so that every loss is told once.
+ * Accounts for the losses of one stream, so that each is reported once.
  *
- * Two things tell of losses: the counters that packets and totals carry, and
- * gaps in the numbers of the events.  A counter names the reason.  Events that
- * gave way in the ring, or that the spooler gave up, had their numbers: so a
- * gap is explained by what those counters grew, and only what is not
- * explained was in the log once and cannot be read.
+ * A loss is visible in two places: packets and totals have loss counters, and
+ * the events' numbers have gaps. A counter gives the reason. Some losses are
+ * counted and also leave a gap, because the events had numbers already: those
+ * that the ring overwrote, that the spooler could not write, or that were
+ * damaged. So the increase of these counters explains a gap, or a part of it.
+ * The other events of the gap were recorded and cannot be read.
  */
 struct inv_account {
-	uint64_t next_event; /* number of the first event not accounted for */
-	uint64_t known[INV_LOSS_COUNT]; /* told so far */
-	uint64_t credit;   /* told, had numbers, but no gap was seen yet */
-	uint64_t recorded; /* in the log: read, unreadable or rotated away */
+	uint64_t next_event; /* number of the next event that is not accounted
+				for */
+	uint64_t known[INV_LOSS_COUNT]; /* losses reported so far */
+	uint64_t credit;   /* losses that leave a gap and were reported before
+			      their gap was seen */
+	uint64_t recorded; /* events that were recorded: read, unreadable, or in
+			      a file that rotation deleted */
 	uint64_t unreadable;
-	uint64_t rotated; /* in files deleted by rotation: no loss */
+	uint64_t rotated; /* events in files that rotation deleted: not a
+			     loss */
 	bool begun;
 };
 
-/* What is to be told now: pairs, taken from the end. */
+/* Losses to report next: for each, the number of events and the reason. The
+ * last entry is reported first. */
 struct inv_loss_list {
 	unsigned n;
 	struct {
@@ -37,15 +43,16 @@ struct inv_loss_list {
 };
 
 /*
- * A packet is about to be read.  Adds what was lost before it to out, and sets
- * *skip to the number of its first events that were read already.  rotated:
- * the log's first files are gone, so that a gap at the beginning is no loss.
+ * Call it before reading a packet. Adds the losses since the previous packet to
+ * out. Sets *skip to the number of events at the packet's beginning that were
+ * already read. If `rotated' is true, the log's first files are missing, so a
+ * gap at the beginning is not a loss.
  */
 void inv_account_packet(struct inv_account *a, const struct inv_log_packet *h,
 			bool rotated, struct inv_loss_list *out,
 			uint32_t *skip);
 
-/* n events of the packet were read, or are unreadable. */
+/* Accounts for the next n events of the packet, after they were read. */
 static inline void inv_account_read(struct inv_account *a, uint64_t n)
 {
 	a->next_event += n;
@@ -54,7 +61,8 @@ static inline void inv_account_read(struct inv_account *a, uint64_t n)
 void inv_account_unreadable(struct inv_account *a, uint64_t n,
 			    struct inv_loss_list *out);
 
-/* The stream's totals were met. */
+/* Accounts for the stream's totals. `rotated' and `out' have the same meaning
+ * as above. */
 void inv_account_totals(struct inv_account *a, const struct inv_log_totals *t,
 			bool rotated, struct inv_loss_list *out);
 

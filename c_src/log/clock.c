@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* Differences wrap: the numbers come from a file. */
+/* Subtracts with wraparound: the numbers come from a file, so they may be
+ * anything. */
 static int64_t minus(uint64_t a, uint64_t b)
 {
 	return (int64_t)(a - b);
@@ -19,7 +20,7 @@ static int64_t sys_offset(const struct inv_anchor *a)
 	return minus((uint64_t)a->erl + (uint64_t)a->offset, a->mono);
 }
 
-/* The next anchor that is later than `now'. */
+/* Reads the next anchor that is later than `now'. */
 static bool read_anchor(struct inv_clock *c, struct inv_anchor *a)
 {
 	while (c->next_anchor(c->arg, a))
@@ -29,9 +30,10 @@ static bool read_anchor(struct inv_clock *c, struct inv_anchor *a)
 }
 
 /*
- * The drift between two anchors, or 0 when it is a jump.  2 % are more than
- * Erlang's clock ever corrects; the millisecond is for anchors that were taken
- * one soon after the other.
+ * Returns how much the offset drifted in each ns between `from' and `to', or 0
+ * if the offset jumped. Erlang's clock runs at most 1 % faster or slower. A
+ * drift of more than 2 % plus a millisecond counts as a jump; the millisecond
+ * is for anchors that are close to each other.
  */
 static double slope(uint64_t passed, int64_t from, int64_t to)
 {

@@ -8,27 +8,30 @@
 #include "abi/log.h"
 
 /*
- * From the monotonic clock of a log's events to Erlang's time, by the log's
- * anchors.  Between two anchors of nearly the same offset it is interpolated
- * (Erlang's clock may run up to 1 % faster or slower); a jump happens at the
- * later anchor; outside of all anchors the offset of the nearest one holds.
+ * Converts the monotonic clock of a log's events to Erlang's time, using the
+ * log's anchors. Between two anchors of nearly the same offset it interpolates,
+ * because Erlang's clock may run up to 1 % faster or slower. If the offset
+ * jumps between two anchors, the new offset is used from the later anchor on.
+ * Before the first and after the last anchor, the offset of the nearest anchor
+ * is used.
  *
- * Times have to be asked for in ascending order: the anchors are read along
- * with the events, two at a time.
+ * The caller must ask for times in ascending order: anchors are read along with
+ * the events, two at a time.
  */
 struct inv_clock {
-	/* The next anchor; false: there is none, or none yet. */
+	/* Sets *anchor to the next anchor. Returns false if there is no next
+	 * anchor, or not yet. */
 	bool (*next_anchor)(void *arg, struct inv_anchor *anchor);
 	void *arg;  /* borrowed */
-	bool known; /* there is an anchor */
-	bool more;  /* next is valid */
+	bool known; /* `now' is valid */
+	bool more;  /* `next' is valid */
 	struct inv_anchor now;
 	struct inv_anchor next;
-	/* how to get from mono to the others while mono < until */
+	/* The conversion of times mono < until: */
 	uint64_t until;
-	int64_t erl_off; /* at now.mono */
+	int64_t erl_off; /* offset at now.mono, in ns */
 	int64_t sys_off;
-	double erl_slope; /* ns of drift a ns */
+	double erl_slope; /* drift in ns for each ns */
 	double sys_slope;
 };
 
@@ -36,16 +39,20 @@ void inv_clock_init(struct inv_clock *c,
 		    bool (*next_anchor)(void *arg, struct inv_anchor *anchor),
 		    void *arg);
 
-/* Anchors came that were not there before. */
+/* Call it when new anchors have arrived. */
 void inv_clock_more(struct inv_clock *c);
 
-/* As long as nothing is known: mono was at real, ns since the Unix epoch. */
+/*
+ * For a log without anchors: assumes that `mono' on the events' clock was the
+ * moment `real', in ns since the Unix epoch. The first anchor replaces this
+ * assumption.
+ */
 void inv_clock_guess(struct inv_clock *c, uint64_t mono, uint64_t real);
 
-/* The slow half of inv_clock_at. */
+/* The slow path of inv_clock_at: moves to the anchors around mono. */
 void inv_clock_move(struct inv_clock *c, uint64_t mono);
 
-/* Erlang system and monotonic time, in ns, at mono. */
+/* Sets *sys and *erl to Erlang system and monotonic time at mono, in ns. */
 static inline void inv_clock_at(struct inv_clock *c, uint64_t mono,
 				int64_t *sys, int64_t *erl)
 {

@@ -7,7 +7,8 @@
 #define MAX_ELEMENTS 8
 
 struct elements {
-	size_t at[MAX_ELEMENTS + 1]; /* offsets; at[n]: the end of the last */
+	size_t at[MAX_ELEMENTS + 1]; /* offsets; at[n]: end of the last
+					element */
 	uint32_t n;
 };
 
@@ -27,7 +28,8 @@ static bool has_extra(unsigned tag)
 	}
 }
 
-/* Steps over the elements of the tuple that c is in, from number `from` on. */
+/* Skips the elements of the tuple at the cursor c, from number `from' on, and
+ * stores the elements' offsets in *el. */
 static int walk(struct inv_cursor *c, struct elements *el, uint32_t from)
 {
 	for (uint32_t i = from; i < el->n; i++) {
@@ -70,7 +72,8 @@ static bool mega_sec_micro(struct inv_cursor *c, int64_t *ns)
 	       !__builtin_mul_overflow(s, INT64_C(1000), ns);
 }
 
-/* {Mega,Sec,Micro}, Monotonic or {Monotonic,Unique}; anything else is none. */
+/* Decodes {Mega,Sec,Micro}, Monotonic or {Monotonic,Unique}. Ignores any other
+ * term. */
 static void timestamp(struct inv_etf_event *e, struct inv_cursor *c,
 		      const uint8_t *p, size_t len)
 {
@@ -117,13 +120,14 @@ static void scheduler(struct inv_etf_event *e, struct inv_cursor *c,
 	}
 }
 
-/* Behind {trace[_ts]: *is_trace false when it does not go on as it should. */
+/* Decodes a tuple after its first element, `trace' or `trace_ts'. Sets
+ * *is_trace to false if the other elements are not those of a trace tuple. */
 static int trace_tuple(struct inv_etf_event *e, struct inv_cursor *c,
 		       struct elements *el, const uint8_t *p, bool timed,
 		       bool *is_trace)
 {
 	struct inv_token tok;
-	uint32_t n = el->n - timed; /* without the timestamp */
+	uint32_t n = el->n - timed; /* elements except the timestamp */
 	uint32_t used;
 	int rc;
 
@@ -182,7 +186,7 @@ static int drop_tuple(struct inv_etf_event *e, struct inv_cursor *c)
 	return inv_cursor_end(c);
 }
 
-/* What the term is, as far as its first element tells. */
+/* Determines the kind of the term from its first element. */
 static int tuple(struct inv_etf_event *e, struct inv_cursor *c,
 		 const struct inv_token *open, const uint8_t *p, bool *known)
 {

@@ -67,8 +67,9 @@ static const uint8_t *options(struct inv_event *ev, unsigned flags,
 	}
 }
 
-/* The tag's name is at the first term's place: a dictionary entry, or none
- * that is known here. */
+/* Finds the tag's name for an INV_TAG_OTHER event, whose first term is the
+ * tag's atom, a dictionary entry. Without a dictionary, sets no name and
+ * returns INV_EDAMAGED. */
 static int other_tag(struct inv_event *ev)
 {
 	const struct inv_dict_entry *e;
@@ -136,7 +137,7 @@ int inv_event_decode(struct inv_event *ev, const uint8_t **p,
 	return record(ev, q, q + len, ts_off);
 }
 
-/* --- walking its terms ---------------------------------------------------- */
+/* --- the terms of an event ------------------------------------------------ */
 
 static int must(int rc)
 {

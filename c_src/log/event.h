@@ -11,58 +11,67 @@
 #include "term/dict.h"
 
 /*
- * One trace event, whatever file it comes from.  Its terms are not decoded:
- * they lie one after the other in `terms`, and who wants them walks them.
+ * One trace event, from any kind of file. Its terms are not decoded: `terms'
+ * points to the bytes of all terms, one after the other, which callers read
+ * with a cursor.
  *
- * Pointers reach into the reader's memory and are good until its next event.
+ * Pointers refer to the reader's memory and are valid until the reader's next
+ * event.
  */
 struct inv_event {
 	uint8_t tag;	 /* enum inv_tag */
 	uint8_t ts_kind; /* enum inv_ts_kind */
 	uint8_t enc;	 /* enum inv_enc */
-	bool cut;	 /* some term was cut at a budget */
-	bool light;	 /* recorded without payloads */
-	bool extra;	 /* terms has the fifth element */
-	bool ms_result;	 /* terms has the result of {message,_} */
+	bool cut;	 /* a term was cut, because of a limit of size or
+			    depth */
+	bool light;	 /* light mode: no payload */
+	bool extra;	 /* `terms' has the tuple's fifth element */
+	bool ms_result;	 /* `terms' has the Value of the match spec's
+			    {message,Value} */
 	bool has_sched;
 	uint64_t sched;
 	uint64_t cpu_ns;   /* ts_kind CPU */
 	int64_t unique;	   /* ts_kind STRICT */
-	const char *other; /* tag INV_TAG_OTHER: its name, UTF-8, or NULL */
+	const char *other; /* only for INV_TAG_OTHER: the tag's name, UTF-8, or
+			      NULL */
 	size_t other_len;
 	/*
-	 * packed: the tag's atom with INV_TAG_OTHER, tracee, payload, extra,
-	 * ms_result;  ETF: tracee, the tag's atom, payload, extra, ms_result.
-	 * For seq_trace the tracee is the label, and ETF has no tag's atom.
+	 * packed: the tag's atom (only with INV_TAG_OTHER), tracee, payload,
+	 * extra, ms_result. ETF: tracee, the tag's atom, payload, extra,
+	 * ms_result. In a seq_trace event the tracee is the label, and ETF has
+	 * no atom.
 	 */
 	const uint8_t *terms;
 	size_t len;
 	const struct inv_dict *dict; /* packed */
 	const uint8_t *raw;	     /* ETF: the whole tuple; packed: NULL */
 	size_t raw_len;
-	bool bare; /* ETF: no trace tuple at all: terms is raw */
+	bool bare; /* ETF: not a trace tuple; terms is the same as raw */
 };
 
 /*
- * Decodes the record at *p; moves *p past it.  INV_EDAMAGED when it makes no
- * sense; *p is past it if its length does, else NULL.
+ * Decodes the record at *p, and sets *p to the byte after the record. Returns
+ * 0, or INV_EDAMAGED if the record is invalid. In that case, if the record's
+ * length is also invalid, sets *p to NULL.
  */
 int inv_event_decode(struct inv_event *ev, const uint8_t **p,
 		     const uint8_t *end, const struct inv_dict *dict,
 		     uint64_t *ts_off);
 
 /*
- * Sets c before the tracee and takes its token; inv_event_payload then sets it
- * before the payload, after whatever of the tracee was not walked.  Errors as
- * inv_cursor_next; INV_END is none that they return.
+ * inv_event_tracee starts c at the event's tracee and reads the tracee's first
+ * token. inv_event_payload then skips the rest of the tracee, so that the
+ * payload is next. Both return the errors of inv_cursor_next, but never
+ * INV_END.
  */
 int inv_event_tracee(const struct inv_event *ev, struct inv_cursor *c,
 		     struct inv_token *tok);
 int inv_event_payload(const struct inv_event *ev, struct inv_cursor *c);
 
-/* The tag as Erlang has it; of len bytes. */
+/* Returns the tag's name in Erlang and sets *len. */
 const char *inv_event_tag(const struct inv_event *ev, size_t *len);
-/* The tag's text of INV_TAGS by number, NULL if there is none; and back: 0. */
+/* inv_tag_text returns the name of a tag in INV_TAGS, or NULL; inv_tag_number
+ * returns the tag with this name, or 0. */
 const char *inv_tag_text(unsigned tag, size_t *len);
 unsigned inv_tag_number(const char *text, size_t len);
 

@@ -5,15 +5,19 @@
 #include "log/item.h"
 
 /*
- * Something that gives out items in the order of its own time: a log
- * (log/reader.h), one that is being written (log/live.h), or a set of trace
- * port files (log/tracefile.h).  Embedded first in what implements it.
+ * A source of items in the order in which they were recorded: a log in files
+ * (log/set.h), a log that is being written (log/live.h), or a set of trace port
+ * files (log/tracefile.h). Each of these sources is a struct whose first member
+ * is a struct inv_feed.
  */
 struct inv_feed;
 
 struct inv_feed_ops {
-	/* The next item in feed->item: 0, INV_END, or INV_ENOMEM.  What it
-	 * points to is good until the next call. */
+	/*
+	 * Reads the next item into feed->item. Returns 0; INV_END: no more
+	 * items, or, while the feed grows, none yet; INV_ENOMEM. The item's
+	 * pointers are valid until the next call.
+	 */
 	int (*next)(struct inv_feed *feed);
 	void (*free)(struct inv_feed *feed);
 };
@@ -22,11 +26,19 @@ struct inv_feed {
 	const struct inv_feed_ops *ops;
 	const struct inv_node *node; /* borrowed */
 	struct inv_item item;
-	/* Events that rotation deleted: not lost, but not here.  Known when
-	 * all has been read. */
+	/*
+	 * The number of events in files that rotation deleted. These events do
+	 * not count as lost. Valid after everything was read.
+	 */
 	uint64_t rotated;
-	/* A log whose end is not here: nobody knows what else there was. */
+	/* The log has no end, so later events may be missing. */
 	bool unended;
+	/* More items may follow. If false, the next two fields are not used. */
+	bool growing;
+	int64_t mark_ns;  /* watermark: no item with an earlier Erlang system
+			     time will follow; INT64_MIN: unknown */
+	int64_t heard_ms; /* when the caller received the watermark; INT64_MIN:
+			     never */
 };
 
 #endif

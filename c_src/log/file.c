@@ -27,7 +27,8 @@ static int add_gap(struct inv_log_file *f, uint64_t off, uint64_t len)
 {
 	struct inv_log_gap *g;
 
-	if (!(f->n_gaps & (f->n_gaps + 1))) { /* 0, 1, 3, 7, …: full */
+	/* The array is full if n_gaps is 0, 1, 3, 7, … */
+	if (!(f->n_gaps & (f->n_gaps + 1))) {
 		g = realloc(f->gaps, (2 * f->n_gaps + 1) * sizeof(*g));
 		if (!g)
 			return INV_ENOMEM;
@@ -39,13 +40,21 @@ static int add_gap(struct inv_log_file *f, uint64_t off, uint64_t len)
 	return 0;
 }
 
-/* A stream may have lost all it had: then only its totals tell of it. */
+/* The most bytes that all streams together unpack for their totals: a few
+ * seconds. */
+#define PACKED_TOTALS_MAX (UINT64_C(1) << 36)
+
+/* Counts the streams in a TOTALS packet, because a stream that lost all its
+ * events has no other packet. */
 static void count_totals(struct inv_log_file *f, const struct inv_log_place *at,
 			 struct inv_unpacker *u)
 {
 	struct inv_entries e;
 	struct inv_log_totals t;
 
+	f->last_totals = at->off;
+	if (at->head.codec != INV_CODEC_NONE)
+		f->packed_totals += at->head.raw_len;
 	inv_entries_open(&e, u, at);
 	for (uint32_t i = 0; inv_entries_totals(&e, i, &t); i++)
 		if (t.stream < INV_RINGS_MAX && t.stream >= f->n_streams)
@@ -79,7 +88,7 @@ static int survey(struct inv_log_file *f, struct inv_notices *ns, uint64_t off)
 	int rc = u ? 0 : INV_ENOMEM;
 
 	f->first_ns = UINT64_MAX;
-	if (!rc && off) /* the head, as a gap that every cursor starts behind */
+	if (!rc && off) /* stores the head as a gap, so that cursors skip it */
 		rc = add_gap(f, 0, off);
 	while (!rc && !inv_scan_next(&scan, &b, &step)) {
 		if (!step.is_gap) {
@@ -121,9 +130,21 @@ void inv_log_file_close(struct inv_log_file *f)
 	memset(f, 0, sizeof(*f));
 }
 
+void inv_log_file_share(struct inv_log_file *f, uint32_t n_streams,
+			struct inv_notices *ns)
+{
+	if (!n_streams || f->packed_totals <= PACKED_TOTALS_MAX / n_streams)
+		return;
+	f->last_totals_only = true;
+	inv_notice_info(ns, f->src.name,
+			"too many totals for its %u streams: only the last "
+			"totals are read, and losses are reported late",
+			n_streams);
+}
+
 /* --- cursors -------------------------------------------------------------- */
 
-/* Steps over the gap that begins at or before the cursor. */
+/* Skips the gap that begins at or before the cursor. */
 static void cross_gaps(struct inv_log_cursor *c, const struct inv_log_file *f)
 {
 	while (c->gap < f->n_gaps && f->gaps[c->gap].off <= c->off) {
@@ -133,7 +154,8 @@ static void cross_gaps(struct inv_log_cursor *c, const struct inv_log_file *f)
 	}
 }
 
-/* The survey saw a head where now is none: there is nothing to step on. */
+/* Call it if the file has changed since the survey, and there is no head at the
+ * cursor. Moves the cursor to the end. */
 static bool changed(struct inv_log_cursor *c, const struct inv_log_file *f)
 {
 	inv_source_changed(&f->src, c->off);
@@ -142,7 +164,8 @@ static bool changed(struct inv_log_cursor *c, const struct inv_log_file *f)
 	return false;
 }
 
-/* What the survey has seen is not verified again to step over it. */
+/* Reads the head at the cursor. Does not verify the head, because the survey
+ * has verified it. */
 static bool known_head(struct inv_log_cursor *c, const struct inv_log_file *f,
 		       struct inv_log_packet *h)
 {
@@ -164,7 +187,8 @@ static void advance(struct inv_log_cursor *c, const struct inv_log_file *f,
 	c->off = len ? c->off + len : f->src.size;
 }
 
-/* A gap right behind a head is the body: not to be hashed in vain again. */
+/* Returns true if the survey found the body damaged, which shows as a gap that
+ * starts right after the head. Then the body need not be hashed again. */
 static bool known_damaged(const struct inv_log_cursor *c,
 			  const struct inv_log_file *f,
 			  const struct inv_log_packet *h)
@@ -173,7 +197,8 @@ static bool known_damaged(const struct inv_log_cursor *c,
 	       f->gaps[c->gap].off == c->off + h->head_len;
 }
 
-/* false: it is not what it was. */
+/* Sets *at to the packet at the cursor. Returns false if the head has changed
+ * since the survey. */
 static bool take(struct inv_log_cursor *c, const struct inv_log_file *f,
 		 struct inv_log_place *at)
 {
@@ -193,31 +218,25 @@ static bool take(struct inv_log_cursor *c, const struct inv_log_file *f,
 	return true;
 }
 
+static bool wanted(const struct inv_log_cursor *c, const struct inv_log_file *f,
+		   const struct inv_log_packet *h, uint32_t stream)
+{
+	if (stream == INV_LOG_ANCHORS_ONLY)
+		return h->type == INV_LOG_ANCHORS;
+	if (h->type == INV_LOG_TOTALS)
+		return !f->last_totals_only || c->off == f->last_totals ||
+		       stream == INV_LOG_TOTALS_ONLY;
+	return h->type == INV_LOG_EVENTS && h->stream == stream;
+}
+
 int inv_log_cursor_seek(struct inv_log_cursor *c, const struct inv_log_file *f,
 			uint32_t stream, struct inv_log_place *at)
 {
 	struct inv_log_packet h;
 
 	while (known_head(c, f, &h)) {
-		if (h.type == INV_LOG_TOTALS ||
-		    (h.type == INV_LOG_EVENTS && h.stream == stream)) {
+		if (wanted(c, f, &h, stream))
 			return take(c, f, at) ? 0 : INV_END;
-		}
-		advance(c, f, &h);
-	}
-	return INV_END;
-}
-
-int inv_log_cursor_anchors(struct inv_log_cursor *c,
-			   const struct inv_log_file *f,
-			   struct inv_log_place *at)
-{
-	struct inv_log_packet h;
-
-	while (known_head(c, f, &h)) {
-		if (h.type == INV_LOG_ANCHORS) {
-			return take(c, f, at) ? 0 : INV_END;
-		}
 		advance(c, f, &h);
 	}
 	return INV_END;

@@ -77,7 +77,7 @@ int inv_filter_add_mfa(struct inv_filter *f, const char *text,
 	return 0;
 }
 
-/* The words for a tag that is not known. */
+/* Reports an unknown tag, and lists the known ones. */
 static int unknown_tag(const char *text, size_t n, struct inv_err *err)
 {
 	char all[480];
@@ -118,9 +118,10 @@ int inv_filter_add_tags(struct inv_filter *f, const char *text,
 	}
 }
 
-/* --- is it wanted --------------------------------------------------------- */
+/* --- testing an item ------------------------------------------------------ */
 
-/* These return 1, 0, or an error of the cursor's. */
+/* These functions return 1 (the item passes), 0 (it does not), or an error of
+ * inv_cursor_next. */
 
 static int one_of_pids(const struct inv_filter *f, const struct inv_node *node,
 		       const struct inv_token *tok)
@@ -137,7 +138,7 @@ static int one_of_pids(const struct inv_filter *f, const struct inv_node *node,
 	return 0;
 }
 
-/* {Kind, Serial, From, To, Message} */
+/* Tests From and To of {Kind, Serial, From, To, Message}. */
 static int pid_of_seq(const struct inv_filter *f, const struct inv_item *it)
 {
 	struct inv_cursor *c = f->cursor;
@@ -161,13 +162,8 @@ static int pid_of_seq(const struct inv_filter *f, const struct inv_item *it)
 	return rc;
 }
 
-static bool same(const char *text, const struct inv_token *tok)
-{
-	return tok->kind == INV_TOK_ATOM && strlen(text) == tok->len &&
-	       !memcmp(text, tok->bytes, tok->len);
-}
-
-/* The third element of {M,F,A}: how many arguments.  -1: it is none. */
+/* Sets *arity from the third element of {M,F,A}, whose first token is `first':
+ * a number or the list of arguments. -1: neither. */
 static int arity_of(struct inv_cursor *c, const struct inv_token *first,
 		    int64_t *arity)
 {
@@ -195,7 +191,7 @@ static int arity_of(struct inv_cursor *c, const struct inv_token *first,
 	}
 }
 
-/* The arity that a function of `mask' is wanted with. */
+/* Returns 1 if a condition in `mask' has this arity. */
 static int one_of_arities(const struct inv_filter *f, uint64_t mask,
 			  int64_t arity)
 {
@@ -205,8 +201,9 @@ static int one_of_arities(const struct inv_filter *f, uint64_t mask,
 	return 0;
 }
 
-/* Of the functions of `mask' those that the atom names; *whole: any of that
- * module, or of that name, will do. */
+/* Removes from `mask' the conditions whose module (or function) is not this
+ * atom. Sets *whole to true if a remaining condition is now satisfied, because
+ * it names no function, or no arity. */
 static uint64_t narrow(const struct inv_filter *f, uint64_t mask,
 		       const struct inv_token *tok, bool function, bool *whole)
 {
@@ -215,7 +212,7 @@ static uint64_t narrow(const struct inv_filter *f, uint64_t mask,
 
 		if (!(mask >> i & 1))
 			continue;
-		if (!same(function ? m->function : m->module, tok))
+		if (!inv_token_is(tok, function ? m->function : m->module))
 			mask &= ~(UINT64_C(1) << i);
 		else if (function ? m->arity < 0 : !m->function)
 			*whole = true;
@@ -223,7 +220,7 @@ static uint64_t narrow(const struct inv_filter *f, uint64_t mask,
 	return mask;
 }
 
-/* The next term, {M,F,Arity} or {M,F,Args}. */
+/* Tests the next term of the cursor, {M,F,Arity} or {M,F,Args}. */
 static int one_of_mfas(const struct inv_filter *f)
 {
 	struct inv_cursor *c = f->cursor;
@@ -276,7 +273,7 @@ static bool by_mfa(const struct inv_filter *f, const struct inv_item *it)
 	rc = inv_event_tracee(&it->ev, f->cursor, &tok);
 	if (!rc)
 		rc = inv_event_payload(&it->ev, f->cursor);
-	/* {trace, Pid, spawn, Pid2, {M,F,Args}} */
+	/* {trace, Pid, spawn, Pid2, {M,F,Args}}: skips Pid2 */
 	if (!rc &&
 	    (it->ev.tag == INV_TAG_SPAWN || it->ev.tag == INV_TAG_SPAWNED))
 		rc = inv_cursor_skip(f->cursor);

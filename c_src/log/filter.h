@@ -10,15 +10,15 @@
 #include "log/item.h"
 
 /*
- * Which events are wanted.  Of each kind of condition that was added one must
- * hold, and all kinds; without any everything passes.  Losses always pass:
- * nobody knows what they were.
+ * Selects events. If there are conditions of a kind (time, pid, tags, mfa), an
+ * event must satisfy at least one of them. Without conditions every event
+ * passes. Losses always pass, because their events are unknown.
  */
 struct inv_filter_pid;
 struct inv_filter_mfa;
 
 struct inv_filter {
-	bool active;	  /* there is a condition */
+	bool active;	  /* there is at least one condition */
 	int64_t from_ns;  /* ts_ns >= from_ns */
 	int64_t until_ns; /* ts_ns < until_ns */
 	/* private */
@@ -31,24 +31,26 @@ struct inv_filter {
 	struct inv_cursor *cursor;
 };
 
-/* No more functions than these. */
+/* The maximum number of mfa conditions. */
 #define INV_FILTER_MFAS 64u
 
-/* INV_ENOMEM. */
+/* Returns 0 or INV_ENOMEM. */
 int inv_filter_init(struct inv_filter *f);
 void inv_filter_release(struct inv_filter *f);
 
-/* Half-open; INT64_MIN and INT64_MAX are no limits. */
+/* Adds the condition from_ns <= ts_ns < until_ns. INT64_MIN and INT64_MAX mean
+ * no limit. */
 void inv_filter_time(struct inv_filter *f, int64_t from_ns, int64_t until_ns);
 
 /*
- * INV_EINVAL, with words that say what can be written, or INV_ENOMEM.
+ * Each function adds conditions from text. Returns 0, INV_EINVAL with a message
+ * that describes the syntax, or INV_ENOMEM.
  *
- *	pid	"<0.88.0>", "#Port<0.5>", "a@h=<0.88.0>": whose event it is; of
+ *	pid	"<0.88.0>", "#Port<0.5>", "a@h=<0.88.0>": the tracee; for
  *		seq_trace the sender or the receiver
  *	tags	"call,return_from"
- *	mfa	"m", "m:f", "m:f/2", "Enum", "Enum.map", "Enum.map/2": which
- *		function a call, a return, a spawn, … is of
+ *	mfa	"m", "m:f", "m:f/2", "Enum", "Enum.map", "Enum.map/2": the
+ *		function of a call, a return, a spawn, …
  */
 int inv_filter_add_pid(struct inv_filter *f, const char *text,
 		       struct inv_err *err);
@@ -57,11 +59,13 @@ int inv_filter_add_tags(struct inv_filter *f, const char *text,
 int inv_filter_add_mfa(struct inv_filter *f, const char *text,
 		       struct inv_err *err);
 
-/* The slow half of inv_filter_passes. */
+/* The slow path of inv_filter_passes. */
 bool inv_filter_wants(const struct inv_filter *f, const struct inv_item *it);
 
-/* Whether the item is wanted.  One whose terms make no sense passes: who prints
- * it finds that out. */
+/*
+ * Returns true if the item passes. An item with invalid terms passes, so that
+ * the sink reports it.
+ */
 static inline bool inv_filter_passes(const struct inv_filter *f,
 				     const struct inv_item *it)
 {

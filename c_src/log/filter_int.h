@@ -4,26 +4,28 @@
 
 #include "log/filter.h"
 
-/* What filter.c and filter_parse.c share. */
+/* Shared by filter.c and filter_parse.c. */
 struct inv_filter_pid {
 	bool is_port;
 	uint64_t number;
 	uint64_t serial;
-	char *node; /* NULL: any */
+	char *node; /* NULL: any node */
 };
 
 struct inv_filter_mfa {
 	char *module;	/* UTF-8 */
-	char *function; /* NULL: any */
-	int64_t arity;	/* -1: any */
+	char *function; /* NULL: any function */
+	int64_t arity;	/* -1: any arity */
 };
 
 void inv_filter_mfa_release(struct inv_filter_mfa *m);
 
-/* "m:f/2" and its like; INV_EINVAL, INV_ENOMEM. */
+/* Parses "m:f/2" and the other forms of mfa in log/filter.h. Returns 0,
+ * INV_EINVAL or INV_ENOMEM. */
 int inv_filter_mfa_parse(struct inv_filter_mfa *m, const char *text,
 			 struct inv_err *err);
-/* "a@h=<0.88.0>" and its like */
+/* Parses "a@h=<0.88.0>" and the other forms of pid in log/filter.h. Returns 0,
+ * INV_EINVAL or INV_ENOMEM. */
 int inv_filter_pid_parse(struct inv_filter_pid *x, const char *text,
 			 struct inv_err *err);
 

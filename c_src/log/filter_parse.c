@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of a filter people write. */
+/* Parses the conditions that users write. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 /* --- processes ------------------------------------------------------------ */
 
-/* "NUMBER" and then end; moves *p past both. */
+/* Parses "NUMBER" followed by `end'. Moves *p past both. */
 static bool number(const char **p, const char *end, uint64_t *v)
 {
 	char *after;
@@ -66,8 +66,9 @@ void inv_filter_mfa_release(struct inv_filter_mfa *m)
 }
 
 /*
- * The atom at *p, up to a character of `ends' or the end of the text, quoted or
- * not; *p is moved to what ends it.  NULL: it is empty, or a quote is missing.
+ * Parses the atom at *p, quoted or not. An unquoted atom ends at a character in
+ * `ends' or at the end of the text. Sets *p to the atom's end. Returns NULL if
+ * the atom is empty or a quote is missing.
  */
 static char *atom(const char **p, const char *ends)
 {
@@ -106,8 +107,8 @@ static bool is_upper(char c)
 	return c >= 'A' && c <= 'Z';
 }
 
-/* "Enum.map", "MyApp.Worker": the last part is a function's if it is not
- * written with a capital.  Returns past it. */
+/* Parses "Enum.map", "MyApp.Worker": the last part is a function if it starts
+ * with a lower-case letter. Returns a pointer to the end of the parsed text. */
 static const char *elixir(struct inv_filter_mfa *m, const char *p)
 {
 	size_t n = strcspn(p, "/");
@@ -127,7 +128,8 @@ static const char *elixir(struct inv_filter_mfa *m, const char *p)
 	return m->module ? p + n : NULL;
 }
 
-/* "m:f", and ":lists.map" as Elixir has it.  Returns past it. */
+/* Parses "m", "m:", "m:f", or ":lists.map" in Elixir's syntax. Returns a
+ * pointer to the end of the parsed text. */
 static const char *erlang(struct inv_filter_mfa *m, const char *p)
 {
 	const char *between = ":/";
@@ -139,6 +141,8 @@ static const char *erlang(struct inv_filter_mfa *m, const char *p)
 	m->module = atom(&p, between);
 	if (!m->module)
 		return NULL;
+	if (!strcmp(p, ":"))
+		return p + 1;
 	if (*p && *p == between[0]) {
 		p++;
 		m->function = atom(&p, "/");

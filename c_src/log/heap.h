@@ -7,9 +7,10 @@
 #include <stdlib.h>
 
 /*
- * A binary heap of what to take next: the smallest key first, of equal keys
- * the smallest index.  The top is replaced in place, which a merge does far
- * more often than it pushes or pops.
+ * A binary heap of sources. The entry with the smallest key is on top; of
+ * entries with equal keys, the one with the smallest index. The top can be
+ * replaced in place, because a merge replaces the top far more often than it
+ * pushes or pops.
  */
 struct inv_merge_heap_entry {
 	int64_t key;
@@ -27,7 +28,8 @@ static inline bool inv_merge_heap_before(const struct inv_merge_heap_entry *a,
 	return a->key != b->key ? a->key < b->key : a->index < b->index;
 }
 
-/* Room for cap entries; release with inv_merge_heap_release. */
+/* Returns false if memory for cap entries cannot be allocated. The caller calls
+ * inv_merge_heap_release. */
 static inline bool inv_merge_heap_init(struct inv_merge_heap *h, uint32_t cap)
 {
 	h->n = 0;
@@ -42,7 +44,7 @@ static inline void inv_merge_heap_release(struct inv_merge_heap *h)
 	h->n = 0;
 }
 
-/* Adds an entry; there is room. */
+/* Adds an entry. The heap must not be full. */
 static inline void inv_merge_heap_push(struct inv_merge_heap *h, int64_t key,
 				       uint32_t index)
 {
@@ -55,7 +57,7 @@ static inline void inv_merge_heap_push(struct inv_merge_heap *h, int64_t key,
 	h->e[i] = x;
 }
 
-/* Gives the top, which exists, another key. */
+/* Changes the key of the top. The heap must not be empty. */
 static inline void inv_merge_heap_replace(struct inv_merge_heap *h, int64_t key)
 {
 	struct inv_merge_heap_entry x = { key, h->e[0].index };
@@ -74,7 +76,7 @@ static inline void inv_merge_heap_replace(struct inv_merge_heap *h, int64_t key)
 	h->e[i] = x;
 }
 
-/* Takes the top, which exists, away. */
+/* Removes the top. The heap must not be empty. */
 static inline void inv_merge_heap_pop(struct inv_merge_heap *h)
 {
 	struct inv_merge_heap_entry last = h->e[--h->n];

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "log/names.h"
-#include "log/reader.h"
+#include "log/set.h"
 #include "log/tracefile.h"
 #include "log/utf8.h"
 #include "log/wrapset.h"
@@ -19,12 +19,14 @@ enum kind {
 
 struct inv_input {
 	enum kind kind;
-	bool taken;		  /* by a feed, which owns file or src now */
-	char *node;		  /* given, or found in it; NULL: not known */
+	bool taken;		  /* a feed owns file or src */
+	char *node;		  /* from the command line or the file; NULL:
+				     unknown */
 	struct inv_log_file file; /* KIND_LOG */
-	struct inv_source src;	  /* the others */
-	struct inv_tracefile_info info; /* KIND_TRACE; its node is moved */
-	bool numbered;			/* wrap is good */
+	struct inv_source src;	  /* all other kinds */
+	struct inv_tracefile_info info; /* KIND_TRACE; info.node was moved to
+					   node */
+	bool numbered;			/* wrap is valid */
 	struct inv_wrap_name wrap;
 };
 
@@ -67,7 +69,7 @@ void inv_inputs_release(struct inv_inputs *in)
 	memset(in, 0, sizeof(*in));
 }
 
-/* --- what a file is ------------------------------------------------------- */
+/* --- the kind of a file --------------------------------------------------- */
 
 static int identify(struct inv_inputs *in, struct inv_input *x,
 		    struct inv_source *src, struct inv_err *err)
@@ -204,7 +206,8 @@ static int read_names(struct inv_inputs *in, struct inv_input *x,
 	return 0;
 }
 
-/* A node that was started again has one each time. */
+/* Sets the node's creation, or sets it to 0 if two inputs have different
+ * creations, because the node was restarted. */
 static void take_creation(struct inv_node *node, uint32_t creation)
 {
 	if (!node->otp_release)
@@ -215,7 +218,7 @@ static void take_creation(struct inv_node *node, uint32_t creation)
 
 /* --- feeds ---------------------------------------------------------------- */
 
-/* All files with the uuid of number `first`. */
+/* Makes a feed of all files with the uuid of input `first'. */
 static int open_log(struct inv_inputs *in, uint32_t first, struct inv_err *err)
 {
 	struct inv_input *x = &in->inputs[first];
@@ -223,7 +226,6 @@ static int open_log(struct inv_inputs *in, uint32_t first, struct inv_err *err)
 		calloc(in->n_inputs - first, sizeof(*files));
 	struct inv_node *node =
 		make_node(in, x->node ? x->node : x->file.about.node);
-	struct inv_log_set set;
 	struct inv_feed *feed;
 	uint32_t n = 0;
 	int rc;
@@ -245,11 +247,10 @@ static int open_log(struct inv_inputs *in, uint32_t first, struct inv_err *err)
 		files[n++] = y->file;
 		y->taken = true;
 	}
-	rc = inv_log_set_init(&set, files, n, in->notices);
+	rc = inv_log_set_new(&feed, files, n, node, in->notices, err);
 	if (!rc)
-		rc = inv_reader_new(&feed, &set, node, in->notices, err);
-	if (!rc)
-		in->feeds[in->n_feeds++] = feed; /* room for one an input */
+		in->feeds[in->n_feeds++] = feed; /* has space for one feed per
+						    input */
 	return rc;
 }
 
@@ -261,8 +262,8 @@ static bool same_node(const struct inv_input *a, const struct inv_input *b)
 }
 
 /*
- * Whether the files, in this order, can have been written one after the other:
- * files that are only named alike are merged by time instead.
+ * Returns true if the files, in this order, can have been written one after the
+ * other. If not, they only have similar names, and are merged by time instead.
  */
 static bool in_time(const struct inv_inputs *in, const uint32_t *index,
 		    uint32_t n)
@@ -280,7 +281,7 @@ static bool in_time(const struct inv_inputs *in, const uint32_t *index,
 	return true;
 }
 
-/* The numbers of the inputs that make a wrap set with `first`, in order. */
+/* Finds the inputs that form a wrap set with `first', and sorts them. */
 static int wrap_set(const struct inv_inputs *in, uint32_t first,
 		    uint32_t *index, uint32_t *n)
 {
@@ -333,7 +334,8 @@ static int open_trace(struct inv_inputs *in, uint32_t first,
 	free(index);
 	rc = inv_tracefile_new(&feed, sources, n, node, in->notices, err);
 	if (!rc)
-		in->feeds[in->n_feeds++] = feed; /* room for one an input */
+		in->feeds[in->n_feeds++] = feed; /* has space for one feed per
+						    input */
 	return rc;
 }
 

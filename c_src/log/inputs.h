@@ -8,10 +8,11 @@
 #include "log/source.h"
 
 /*
- * What is to be merged, from names on a command line: finds out by content
- * what each file is (a log of ours, a trace port's file, a ti file), puts
- * together what belongs together (the rotated files of a log, a wrap set, a
- * node's ti files) and makes feeds of it, in the order of first appearance.
+ * The inputs of a merge, from file names on a command line. Finds the kind of
+ * each file from its content (a log, a trace port's file, a ti file). Groups
+ * the files that belong together (a log's rotated files, a wrap set, a node's
+ * ti files). Makes a feed of each group, in the order of the groups' first
+ * files.
  *
  *	inv_inputs_init(&in, &notices);
  *	inv_inputs_add(&in, "a.log", &err);
@@ -36,14 +37,16 @@ struct inv_inputs {
 void inv_inputs_init(struct inv_inputs *in, struct inv_notices *notices);
 void inv_inputs_release(struct inv_inputs *in);
 
-/* [NODE=]FILE, where NODE has an '@' and no '/'. */
+/* Adds a file. arg is [NODE=]FILE, where NODE has an '@' and no '/'. */
 int inv_inputs_add(struct inv_inputs *in, const char *arg, struct inv_err *err);
-/* The same of bytes that are there already; takes src, also when it fails.
- * node may be NULL. */
+/*
+ * Adds a source of bytes. *in owns src from now on, also on failure. `node' may
+ * be NULL.
+ */
 int inv_inputs_add_source(struct inv_inputs *in, struct inv_source *src,
 			  const char *node, struct inv_err *err);
 
-/* Makes the feeds; nothing can be added afterwards. */
+/* Makes the feeds. After that nothing can be added. */
 int inv_inputs_open(struct inv_inputs *in, struct inv_err *err);
 
 #endif

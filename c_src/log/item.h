@@ -10,18 +10,19 @@
 #include "log/event.h"
 
 /*
- * What readers give out and sinks take: events, and in their place the losses,
- * node by node or merged (log/merge.h).
+ * Readers return items, and sinks take items: events, and losses at their place
+ * in the order of events. The items are those of one node, or the merged items
+ * of several nodes (log/merge.h).
  */
 struct inv_names;
 
-/* A node that inputs come from; one for all inputs of that name. */
+/* A node. All inputs with the same node name share one struct. */
 struct inv_node {
 	char *name;		 /* UTF-8 */
-	uint32_t number;	 /* from 0, in the order of the command line */
-	unsigned otp_release;	 /* 0: not known */
-	uint32_t creation;	 /* of its incarnation; 0: not known, or there
-				    are several */
+	uint32_t number;	 /* from 0, in the order of the inputs */
+	unsigned otp_release;	 /* 0: unknown */
+	uint32_t creation;	 /* creation of the node; 0: unknown, or the
+				    node was restarted between the inputs */
 	struct inv_names *names; /* from ti files; NULL: none */
 };
 
@@ -30,10 +31,14 @@ enum inv_item_kind {
 	INV_ITEM_LOSS,
 };
 
-/* Why events are missing: enum inv_loss, and what only a reader finds out. */
+/*
+ * Why events are missing: enum inv_loss, and reasons that only a reader
+ * detects.
+ */
 enum inv_lost {
-	INV_LOST_UNREADABLE = INV_LOSS_COUNT, /* recorded, but the log is
-						 damaged there, or cut */
+	INV_LOST_UNREADABLE = INV_LOSS_COUNT, /* the events were in the log, but
+						 it is damaged or its end is
+						 missing */
 	INV_LOST_TRACER, /* a trace port's driver dropped them */
 	INV_LOST_COUNT
 };
@@ -41,10 +46,11 @@ enum inv_lost {
 struct inv_item {
 	enum inv_item_kind kind;
 	const struct inv_node *node;
-	uint32_t stream; /* of its log; 0 where there is but one */
+	uint32_t stream; /* number of the stream in its log; 0 if there is only
+			    one */
 	/*
-	 * Erlang system time of the node, ns since the Unix epoch.  For an
-	 * event without a time: that of the event before.
+	 * Erlang system time of the node, in ns since the Unix epoch. An event
+	 * without a time has the time of the previous event.
 	 */
 	int64_t ts_ns;
 	int64_t erl_ns; /* Erlang monotonic time */
@@ -52,12 +58,12 @@ struct inv_item {
 		struct inv_event ev;
 		struct {
 			uint64_t n;
-			unsigned reason; /* enum inv_loss or inv_lost */
+			unsigned reason; /* enum inv_loss or enum inv_lost */
 		} lost;
 	};
 };
 
-/* "full", …, "unreadable": what JSON and text have. */
+/* Returns the word for a reason: "full", …, "unreadable". */
 const char *inv_lost_text(unsigned reason);
 
 #endif

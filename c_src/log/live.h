@@ -11,38 +11,39 @@
 #include "log/notice.h"
 
 /*
- * A log that is being written, as a feed: its bytes are pushed as they arrive,
- * cut anywhere, and what is known to be in order is given out.
+ * A log that is being written, as a feed (log/reader.h).  The caller pushes its
+ * bytes as they arrive, in pieces of any size.  The feed returns items as far
+ * as their order is certain.
  *
  *	inv_live_new(&feed, &node, "a@h", INV_LIVE_CAP, &notices, &err);
  *	while (...) {
  *		if (!inv_live_full(feed))
- *			... ask for more ...
+ *			... request more ...
  *		inv_live_push(feed, bytes, n, &err);
  *		inv_live_mark(feed, watermark, now_ms);
  *		while (!feed->ops->next(feed))
  *			... feed->item ...
  *	}
  *	inv_live_end(feed, &err);
- *	... the rest of the items; feed->rotated, feed->unended ...
+ *	... the remaining items; feed->rotated, feed->unended ...
  *	feed->ops->free(feed);
  *
- * next returns INV_END when there is nothing more for now: either it has to
- * wait for bytes or a mark, or all was given out (inv_live_done).  An item is
- * good until the next call of next, whatever is pushed meanwhile.
+ * next returns INV_END if it needs more bytes or a later watermark; if the feed
+ * no longer grows, INV_END means that all items were returned.  An item is
+ * valid until the next call of next, even if bytes are pushed meanwhile.
  *
- * When all bytes of a log were pushed and then the end, it gives out what
- * log/reader.h does of a file with these bytes.  Before, the streams are merged
- * by time as far as the marks allow; an event that comes later than its mark
- * promised is given out when it comes.
+ * The streams are merged by time up to the latest watermark. An event that
+ * arrives late, after a watermark that is later than the event, is returned
+ * when it arrives. By its end, the feed has returned for each stream the same
+ * items as log/set.h returns for a file with these bytes.
  */
 
-/* Bytes of packets that are kept until it is their turn. */
+/* Default for cap: bytes of packets that wait to be read. */
 #define INV_LIVE_CAP (8u * 1024 * 1024)
 
 /*
- * name is how messages call it, and copied; node and notices are borrowed, and
- * node->otp_release is filled in from the log if it is 0.  cap: see
+ * Makes a feed. Copies `name', which notices show. Borrows `node' and
+ * `notices'. If node->otp_release is 0, sets it from the log. For `cap' see
  * inv_live_full.
  */
 int inv_live_new(struct inv_feed **feed, struct inv_node *node,
@@ -50,43 +51,34 @@ int inv_live_new(struct inv_feed **feed, struct inv_node *node,
 		 struct inv_err *err);
 
 /*
- * The next n bytes of the log.  INV_EFORMAT when it is no log, INV_EVERSION,
- * INV_ENOMEM: then there is no more to come of it, and what it had is given out
- * as after inv_live_end.
+ * Pushes the next n bytes of the log. Returns 0; INV_EFORMAT: not a log;
+ * INV_EVERSION; INV_ENOMEM. After an error the feed takes no more bytes, and
+ * returns the items that it has, as after inv_live_end.
  */
 int inv_live_push(struct inv_feed *feed, const void *bytes, size_t n,
 		  struct inv_err *err);
 
 /*
- * Every event before erl_ns, Erlang's monotonic time, is in the bytes pushed
- * so far.  now_ms is a clock of the caller's that never goes back: when it was
- * heard (log/live_merge.h).
+ * Sets the watermark: every event before erl_ns, in Erlang monotonic time, is
+ * in the bytes pushed so far. now_ms is the time of the call, on a clock that
+ * never goes back (log/merge.h).
  */
 void inv_live_mark(struct inv_feed *feed, int64_t erl_ns, int64_t now_ms);
 
 /*
- * No more bytes will come: the log is complete, or its node is gone.  Which of
- * the two, is seen by the log (feed->unended).  Errors as inv_live_push.
+ * Call it when no more bytes will come. feed->unended is then false if the log
+ * is complete, and true if its end is missing. Returns the errors of
+ * inv_live_push.
  */
 int inv_live_end(struct inv_feed *feed, struct inv_err *err);
 
 /*
- * It holds so much that nothing should be pushed until next was called; push
- * takes it all the same.  What a full one holds is given out without waiting
- * for a mark, so that it cannot stay full.  At most one packet of each thread
- * of the node is unpacked, besides.
+ * Returns true if packets of at least `cap' bytes wait to be read. Then the
+ * caller should call next before it pushes more, but inv_live_push accepts more
+ * bytes in any case. A full feed returns items without waiting for a watermark,
+ * so that it cannot stay full. In addition to `cap', the feed needs memory for
+ * one unpacked packet of each stream.
  */
 bool inv_live_full(const struct inv_feed *feed);
-
-/* Ended, and all was given out. */
-bool inv_live_done(const struct inv_feed *feed);
-
-/*
- * For log/live_merge.h: the last mark as Erlang system time; false: there was
- * none, or the clocks are not known yet.  And when it was heard; INT64_MIN:
- * never.
- */
-bool inv_live_marked(const struct inv_feed *feed, int64_t *ts_ns);
-int64_t inv_live_heard(const struct inv_feed *feed);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "log/merge.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 int inv_merge_init(struct inv_merge *m, struct inv_feed **feeds,
@@ -8,57 +9,111 @@ int inv_merge_init(struct inv_merge *m, struct inv_feed **feeds,
 {
 	memset(m, 0, sizeof(*m));
 	m->feeds = feeds;
-	m->n_feeds = n_feeds;
-	return inv_merge_heap_init(&m->heap, n_feeds) ? 0 : INV_ENOMEM;
+	m->began_ms = m->last_ns = INT64_MIN;
+	m->empty = calloc(n_feeds ? n_feeds : 1, sizeof(*m->empty));
+	if (!m->empty || !inv_merge_heap_init(&m->heap, n_feeds))
+		return INV_ENOMEM;
+	for (; m->n_empty < n_feeds; m->n_empty++)
+		m->empty[m->n_empty] = m->n_empty;
+	return 0;
 }
 
 void inv_merge_release(struct inv_merge *m)
 {
 	inv_merge_heap_release(&m->heap);
+	free(m->empty);
 	memset(m, 0, sizeof(*m));
 }
 
-static int start(struct inv_merge *m)
-{
-	for (uint32_t i = 0; i < m->n_feeds; i++) {
-		int rc = m->feeds[i]->ops->next(m->feeds[i]);
-
-		if (rc < 0)
-			return rc;
-		if (!rc)
-			inv_merge_heap_push(&m->heap, m->feeds[i]->item.ts_ns,
-					    i);
-	}
-	return 0;
-}
-
+/* Moves the feed on top of the heap to its next item. */
 static int step(struct inv_merge *m)
 {
-	struct inv_feed *f = m->feeds[m->heap.e[0].index];
+	uint32_t index = m->heap.e[0].index;
+	struct inv_feed *f = m->feeds[index];
 	int rc = f->ops->next(f);
 
-	if (rc < 0)
-		return rc;
-	if (rc)
-		inv_merge_heap_pop(&m->heap);
-	else
+	if (!rc) {
 		inv_merge_heap_replace(&m->heap, f->item.ts_ns);
-	return 0;
+		return 0;
+	}
+	inv_merge_heap_pop(&m->heap);
+	if (rc == INV_END && f->growing)
+		m->empty[m->n_empty++] = index;
+	return rc < 0 ? rc : 0;
+}
+
+/* Returns the time until which the merge waits for the feed. */
+static int64_t deadline(const struct inv_merge *m, const struct inv_feed *f)
+{
+	int64_t since = f->heard_ms < m->began_ms ? m->began_ms : f->heard_ms;
+
+	return since + m->patience_ms;
+}
+
+int64_t inv_merge_wait(const struct inv_merge *m)
+{
+	int64_t wait = 0;
+
+	if (!m->heap.n)
+		return -1;
+	for (uint32_t i = 0; i < m->n_empty; i++) {
+		const struct inv_feed *f = m->feeds[m->empty[i]];
+		int64_t left = deadline(m, f) - m->now_ms;
+
+		/* This feed may still return an item that is earlier than the
+		 * item on top of the heap. */
+		if (f->mark_ns <= m->heap.e[0].key && left > wait)
+			wait = left;
+	}
+	return wait;
+}
+
+/* Gets an item from each feed that has none, if possible. Returns INV_END if
+ * the item on top of the heap must still wait for a feed. */
+static int await(struct inv_merge *m)
+{
+	uint32_t left = 0;
+	int rc = 0;
+
+	if (m->began_ms == INT64_MIN)
+		m->began_ms = m->now_ms;
+	for (uint32_t i = 0; i < m->n_empty; i++) {
+		uint32_t index = m->empty[i];
+		struct inv_feed *f = m->feeds[index];
+		int got = rc ? INV_END : f->ops->next(f);
+
+		if (got < 0)
+			rc = got;
+		if (!got)
+			inv_merge_heap_push(&m->heap, f->item.ts_ns, index);
+		else if (rc || f->growing)
+			m->empty[left++] = index;
+	}
+	m->n_empty = left;
+	return !rc && inv_merge_wait(m) ? INV_END : rc;
 }
 
 int inv_merge_next(struct inv_merge *m, const struct inv_item **item)
 {
-	int rc = 0;
+	int64_t ts;
+	int rc = m->given ? step(m) : 0;
 
-	if (!m->started)
-		rc = start(m);
-	else if (m->heap.n)
-		rc = step(m);
-	m->started = true;
-	if (rc)
-		return rc;
-	if (!m->heap.n)
-		return INV_END;
+	if (!rc && m->n_empty)
+		rc = await(m);
+	m->given = !rc && m->heap.n;
+	if (!m->given)
+		return rc ? rc : INV_END;
+	ts = m->heap.e[0].key;
 	*item = &m->feeds[m->heap.e[0].index]->item;
+	m->late = ts < m->last_ns;
+	if (m->late)
+		m->n_late++;
+	else
+		m->last_ns = ts;
 	return 0;
+}
+
+bool inv_merge_done(const struct inv_merge *m)
+{
+	return !m->heap.n && !m->n_empty;
 }

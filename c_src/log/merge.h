@@ -2,28 +2,75 @@
 #ifndef INV_LOG_MERGE_H
 #define INV_LOG_MERGE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "log/feed.h"
 #include "log/heap.h"
 
 /*
- * Many feeds as one, by time; of equal times the feed that was given first.
- * Within a feed the order is its own, even where its clock jumped back.
+ * Merges many feeds by time. Items with equal times are returned in the order
+ * of their feeds. The order within a feed is kept, even where its clock jumped
+ * back. The clocks of different nodes are not corrected.
+ *
+ * An item is returned when every other feed has a later item, has a watermark
+ * after the item's time, or has ended. If a growing feed (log/live.h) gets no
+ * new watermark for patience_ms, the merge no longer waits for that feed. Items
+ * of that feed may then be late.
+ *
+ *	inv_merge_init(&m, feeds, n);
+ *	m.patience_ms = 1000;
+ *	for (;;) {
+ *		... poll for at most inv_merge_wait(&m) ms;
+ *		    inv_live_push, _mark, _end for what has arrived ...
+ *		m.now_ms = ...;
+ *		while (!(rc = inv_merge_next(&m, &item)))
+ *			... item; m.late: out of order ...
+ *		if (rc < 0 || inv_merge_done(&m))
+ *			break;
+ *	}
+ *
+ * If all feeds are files, INV_END means that there are no more items, and
+ * patience_ms and now_ms are not needed.
  */
 struct inv_merge {
-	struct inv_feed **feeds; /* borrowed */
-	struct inv_merge_heap heap;
-	uint32_t n_feeds;
-	bool started;
+	/* The caller sets these if feeds grow. */
+	int64_t patience_ms;
+	int64_t now_ms; /* from the same clock as in inv_live_mark */
+	/* results */
+	bool late;	 /* the item returned last is earlier than an item
+			    returned before it */
+	uint64_t n_late; /* number of late items so far */
+	/* private */
+	struct inv_feed **feeds;    /* borrowed */
+	struct inv_merge_heap heap; /* feeds that have an item */
+	uint32_t *empty;	    /* growing feeds that have no item at the
+				       moment */
+	uint32_t n_empty;
+	bool given;	  /* the item on top of the heap was returned */
+	int64_t began_ms; /* when the first wait began; INT64_MIN: not yet */
+	int64_t last_ns;  /* latest time of a returned item */
 };
 
-/* INV_ENOMEM. */
+/* Returns 0 or INV_ENOMEM. */
 int inv_merge_init(struct inv_merge *m, struct inv_feed **feeds,
 		   uint32_t n_feeds);
 void inv_merge_release(struct inv_merge *m);
 
-/* The next item, good until the next call: 0, INV_END, or INV_ENOMEM. */
+/*
+ * Sets *item to the next item, valid until the next call. Returns 0; INV_END:
+ * no more items, or none yet; INV_ENOMEM.
+ */
 int inv_merge_next(struct inv_merge *m, const struct inv_item **item);
+
+/*
+ * Call it after inv_merge_next returned INV_END. Returns the ms after which the
+ * merge may return an item even if nothing arrives. Returns -1 if the merge
+ * must wait for input.
+ */
+int64_t inv_merge_wait(const struct inv_merge *m);
+
+/* Returns true if all feeds have ended, and all items were returned. */
+bool inv_merge_done(const struct inv_merge *m);
 
 #endif

@@ -31,7 +31,7 @@ struct pid_names {
 	UT_hash_handle hh;
 };
 
-/* All that is known under one text. */
+/* A name of a process, for which no unalias entry was read yet. */
 struct holding {
 	struct pid_names *pid;
 	struct inv_name *name;
@@ -40,11 +40,12 @@ struct holding {
 
 struct alias {
 	char *text;
-	uint8_t *etf; /* what was printed as that first */
+	uint8_t *etf; /* the external format of the first term that printed as
+			 `text' */
 	size_t etf_len;
 	uint32_t len;
 	bool stored;
-	struct holding *open; /* not yet ended */
+	struct holding *open; /* names without an unalias entry */
 	UT_hash_handle hh;
 };
 
@@ -58,7 +59,8 @@ struct inv_names *inv_names_new(void)
 	return calloc(1, sizeof(struct inv_names));
 }
 
-/* HASH_CLEAR frees the table and leaves the entries chained. */
+/* HASH_CLEAR frees only the table. The entries are still linked, so free them
+ * one by one. */
 static void free_pids(struct inv_names *n)
 {
 	struct pid_names *p = n->pids;
@@ -144,7 +146,7 @@ struct entry {
 	bool has_pid;
 	struct pid_key pid;
 	bool is_alias;
-	const uint8_t *alias; /* in the record */
+	const uint8_t *alias; /* points into the record */
 	size_t alias_len;
 	int64_t ts_ns;
 };

@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-static void tell(struct inv_notices *ns, struct inv_notice *n, const char *fmt,
-		 va_list ap)
+static void notify(struct inv_notices *ns, struct inv_notice *n,
+		   const char *fmt, va_list ap)
 {
 	char text[256];
 
@@ -25,7 +25,7 @@ void inv_notice_damage(struct inv_notices *ns, const char *file, uint64_t off,
 
 	ns->n_damages++;
 	va_start(ap, fmt);
-	tell(ns, &n, fmt, ap);
+	notify(ns, &n, fmt, ap);
 	va_end(ap);
 }
 
@@ -36,6 +36,6 @@ void inv_notice_info(struct inv_notices *ns, const char *file, const char *fmt,
 	va_list ap;
 
 	va_start(ap, fmt);
-	tell(ns, &n, fmt, ap);
+	notify(ns, &n, fmt, ap);
 	va_end(ap);
 }

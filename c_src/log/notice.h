@@ -6,29 +6,31 @@
 #include <stdint.h>
 
 /*
- * What the readers have to say about their inputs.  Readers go on after all
- * of these; what could not be read is besides a loss in the stream it belongs
- * to (log/item.h), as far as it can be told.
+ * Notices: what readers report about their inputs. A reader continues after
+ * each notice. If the stream of unreadable data is known, the reader also
+ * returns a loss (log/item.h).
  */
 enum inv_notice_kind {
-	INV_NOTICE_DAMAGE, /* bytes that make no sense were stepped over */
-	INV_NOTICE_INFO,   /* worth knowing: not ended, files missing, … */
+	INV_NOTICE_DAMAGE, /* invalid bytes, which were skipped */
+	INV_NOTICE_INFO,   /* other information: no end, files missing, … */
 };
 
 struct inv_notice {
 	enum inv_notice_kind kind;
 	const char *file;
-	uint64_t off; /* damage only: where in the file */
-	uint64_t len; /* damage only: how many bytes */
+	uint64_t off; /* only for damage: offset in the file */
+	uint64_t len; /* only for damage: number of bytes */
 	const char *text;
 };
 
-/* Who wants to know.  notify may be NULL.  Pointers in a notice are good
- * during the call only. */
+/*
+ * Receives notices. notify may be NULL. Pointers in a notice are valid only
+ * during the call.
+ */
 struct inv_notices {
 	void (*notify)(void *arg, const struct inv_notice *n);
 	void *arg;
-	uint64_t n_damages; /* counted here */
+	uint64_t n_damages; /* how many notices of damage there were */
 };
 
 void inv_notice_damage(struct inv_notices *ns, const char *file, uint64_t off,

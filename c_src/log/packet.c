@@ -10,7 +10,7 @@
 
 struct inv_unpacker {
 	ZSTD_DCtx *zstd;
-	uint8_t *buf; /* of entries */
+	uint8_t *buf; /* for totals and anchors */
 	size_t cap;
 };
 
@@ -58,7 +58,8 @@ static int unpack_zstd(struct inv_unpacker *u, const struct inv_log_place *at,
 	return 0;
 }
 
-/* The unpacked body in *raw, raw_len bytes; buf is where, if it was packed. */
+/* Sets *raw to the unpacked body, raw_len bytes. A compressed body is unpacked
+ * to *buf, which grows if necessary. */
 static int unpack(struct inv_unpacker *u, const struct inv_log_place *at,
 		  uint8_t **buf, size_t *cap, const uint8_t **raw,
 		  const char **what)
@@ -75,7 +76,7 @@ static int unpack(struct inv_unpacker *u, const struct inv_log_place *at,
 		*raw = *buf;
 		return rc;
 	default:
-		*what = "a packet is packed in a way unknown here";
+		*what = "a packet has an unknown compression";
 		return INV_EVERSION;
 	}
 }
@@ -98,7 +99,7 @@ int inv_packet_open(struct inv_packet *p, struct inv_unpacker *u,
 		return INV_EDAMAGED;
 	}
 	if (h->raw_len > INV_PACKET_RAW_MAX || h->def_len > h->raw_len) {
-		*what = "a packet's lengths make no sense";
+		*what = "a packet's lengths are invalid";
 		return INV_EDAMAGED;
 	}
 	rc = unpack(u, at, &p->buf, &p->cap, &raw, what);
@@ -106,7 +107,7 @@ int inv_packet_open(struct inv_packet *p, struct inv_unpacker *u,
 		return rc;
 	rc = inv_dict_parse(&p->dict, raw, h->def_len, NULL);
 	if (rc) {
-		*what = "a packet's definitions make no sense";
+		*what = "a packet's definitions are invalid";
 		return rc;
 	}
 	p->events = raw + h->def_len;
@@ -151,6 +152,17 @@ bool inv_entries_totals(const struct inv_entries *e, uint32_t i,
 			struct inv_log_totals *t)
 {
 	return entry(e, i, t, sizeof(*t));
+}
+
+bool inv_entries_of_stream(const struct inv_entries *e, uint32_t stream,
+			   struct inv_log_totals *t)
+{
+	if (inv_entries_totals(e, stream, t) && t->stream == stream)
+		return true;
+	for (uint32_t i = 0; inv_entries_totals(e, i, t); i++)
+		if (t->stream == stream)
+			return true;
+	return false;
 }
 
 bool inv_entries_anchor(const struct inv_entries *e, uint32_t i,

@@ -11,55 +11,69 @@
 #include "log/scan.h"
 #include "term/dict.h"
 
-/* No body is larger when it is unpacked.  A ring's packet has 512 KiB at most;
- * the rest is for definitions that are repeated. */
+/*
+ * The maximum size of an unpacked body. A ring's packet has at most 512 KiB;
+ * the other half is for repeated definitions.
+ */
 #define INV_PACKET_RAW_MAX (1024u * 1024)
-/* Nor as stored: who packs what cannot be packed may gain a little. */
+/*
+ * The maximum size of a stored body: compression can make data slightly larger.
+ */
 #define INV_PACKET_BODY_MAX (INV_PACKET_RAW_MAX + 64u * 1024)
 
 /*
- * The body of an EVENTS packet, verified and unpacked: one is used for packet
- * after packet of a stream and keeps its memory.  All zero is an empty one.
+ * The body of an EVENTS packet, verified and unpacked. One struct is used for
+ * all packets of a stream and keeps its memory. A struct of zeros is empty.
  */
 struct inv_packet {
 	struct inv_dict dict;
-	const uint8_t *events; /* in the source, or in buf */
+	const uint8_t *events; /* in the source's bytes, or in buf */
 	size_t len;
 	/* private */
 	uint8_t *buf;
 	size_t cap;
 };
 
-/* What unpacking needs: a ZSTD_DCtx, and a buffer for totals and anchors.  One
- * serves all streams of a log. */
+/*
+ * State for unpacking: a ZSTD_DCtx, and a buffer for totals and anchors. All
+ * streams of a log can share one unpacker.
+ */
 struct inv_unpacker;
 struct inv_unpacker *inv_unpacker_new(void);
 void inv_unpacker_free(struct inv_unpacker *u);
 
 /*
- * Takes the body of at.  INV_EDAMAGED and, in *what, why, when it makes no
- * sense; INV_ETRUNCATED when the file ends within it; INV_EVERSION when its
- * codec is unknown; INV_ENOMEM.
+ * Opens the body of the packet at `at'. Returns 0; INV_EDAMAGED if the body is
+ * invalid, with the reason in *what; INV_ETRUNCATED if the file ends inside the
+ * body; INV_EVERSION if the codec is unknown; or INV_ENOMEM.
  */
 int inv_packet_open(struct inv_packet *p, struct inv_unpacker *u,
 		    const struct inv_log_place *at, const char **what);
 void inv_packet_release(struct inv_packet *p);
 
 /*
- * The totals or anchors of a packet whose body is sound (the survey of
- * log/file.h takes no others).  A body that cannot be unpacked has none.
+ * The totals or anchors in a packet. The body must be valid: the survey in
+ * log/file.h skips totals and anchors with damaged bodies. If the body cannot
+ * be unpacked, there are no entries.
  */
 struct inv_entries {
-	const uint8_t *data; /* good until the unpacker's next packet */
+	const uint8_t *data; /* valid until the unpacker's next packet */
 	uint32_t n;
-	size_t size; /* of each */
+	size_t size; /* bytes of each entry */
 };
 void inv_entries_open(struct inv_entries *e, struct inv_unpacker *u,
 		      const struct inv_log_place *at);
 
-/* Entry i, if there is one and it is of that kind. */
+/* Copies entry i to *t. Returns false if it does not exist or the packet is of
+ * another kind. */
 bool inv_entries_totals(const struct inv_entries *e, uint32_t i,
 			struct inv_log_totals *t);
+/*
+ * Finds the totals of a stream. If several entries have the stream's number,
+ * takes the one whose index is this number, or else the first one.
+ */
+bool inv_entries_of_stream(const struct inv_entries *e, uint32_t stream,
+			   struct inv_log_totals *t);
 bool inv_entries_anchor(const struct inv_entries *e, uint32_t i,
 			struct inv_anchor *a);
 

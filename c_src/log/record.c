@@ -13,7 +13,7 @@ static uint32_t be32(const uint8_t *p)
 	       (uint32_t)p[2] << 8 | p[3];
 }
 
-/* A whole record at off. */
+/* Reads the record at off. Returns false if it is not a whole record. */
 static bool frame_at(const struct inv_source *src, uint64_t off,
 		     struct inv_record *f)
 {
@@ -44,7 +44,8 @@ static bool end_or_frame_at(const struct inv_source *src, uint64_t off)
 	return off == src->size || frame_at(src, off, &f);
 }
 
-/* The first tuple from off on that another record, or the end, follows. */
+/* Returns the offset of the first record at or after off that has a tuple and
+ * is followed by another record or by the end of the file. */
 static uint64_t resync(const struct inv_source *src, uint64_t off)
 {
 	static const uint8_t start[] = { ETF_VERSION, ETF_SMALL_TUPLE };
@@ -93,10 +94,10 @@ void inv_record_bad_term(const struct inv_source *src, uint64_t *off,
 {
 	if (end_or_frame_at(src, f->off + f->len)) {
 		inv_notice_damage(ns, src->name, f->off, f->len,
-				  "a record's term makes no sense");
+				  "a record's term is invalid");
 		*off = f->off + f->len;
 	} else {
 		*off = f->off;
-		skip(src, off, ns, "a record makes no sense");
+		skip(src, off, ns, "a record is invalid");
 	}
 }

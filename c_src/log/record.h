@@ -9,31 +9,32 @@
 #include "log/source.h"
 
 /*
- * The framing of OTP's trace port files and of ti files: records of
+ * The framing of OTP's trace port files and of ti files.  A record is
  *
  *	op u8 | n u32, big-endian | op 0: n bytes, a term in external format
  *
- * op 1 says that n events were dropped.  There is no checksum: after damage
- * the next place that looks like a record, with another one behind it, is
- * taken.
+ * op 1 means that n events were dropped.  There is no checksum.  After damage,
+ * reading continues at the next position that looks like a record followed by
+ * another record.
  */
 struct inv_record {
-	uint64_t off; /* of the record in the file */
-	uint64_t len; /* of all of it */
+	uint64_t off; /* offset of the record in the file */
+	uint64_t len; /* bytes of the record */
 	bool is_drop;
-	uint32_t n;	     /* dropped */
+	uint32_t n;	     /* how many events were dropped */
 	const uint8_t *term; /* term_len bytes */
 	uint32_t term_len;
 };
 
 /*
- * The next record at *off, which is moved past it: 0 or INV_END.  Damage is
- * reported and stepped over.
+ * Reads the next record from *off on, and sets *off to the byte after the
+ * record. Returns 0 or INV_END. Damage is reported and skipped.
  */
 int inv_record_next(const struct inv_source *src, uint64_t *off,
 		    struct inv_notices *ns, struct inv_record *f);
 
-/* The term of f was no term: reports it, and sets *off to where to go on. */
+/* Call it if f's term is invalid. Reports the damage, and sets *off to the
+ * position at which to continue. */
 void inv_record_bad_term(const struct inv_source *src, uint64_t *off,
 			 struct inv_notices *ns, const struct inv_record *f);
 

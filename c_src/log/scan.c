@@ -76,15 +76,16 @@ bool inv_scan_find_head(const struct inv_scan_bytes *b, uint64_t *off)
 }
 
 /*
- * Bodies that turn out damaged may overlap, for the next packet is looked for
- * within them.  A file made for it has a head every few bytes, each with a body
- * as long as can be: so what may be hashed in vain is limited, to so many times
- * the file, or so many bytes.  What is damaged by accident stays far below.
+ * Limits the hashing of damaged bodies. Because the search for the next packet
+ * continues inside a damaged body, such bodies can overlap. In a malicious
+ * file, every few bytes could be a head with a body of maximum length. So the
+ * bytes that are hashed in vain are limited to IN_VAIN_MIN plus IN_VAIN_TIMES
+ * the bytes of the file. Accidental damage stays far below this limit.
  */
 #define IN_VAIN_TIMES 4u
 #define IN_VAIN_MIN (64u * 1024 * 1024)
 
-/* The body of the packet at s->off. */
+/* Returns true if the body of the packet at s->off has the right checksum. */
 static bool body_sound(struct inv_scan *s, const struct inv_scan_bytes *b,
 		       const struct inv_log_packet *h)
 {
@@ -131,7 +132,7 @@ static void give(struct inv_scan *s, const struct inv_scan_bytes *b,
 	step->at.head = *h;
 	step->at.file = NULL;
 	step->at.off = s->off;
-	/* One of no bytes is there, whatever its sum. */
+	/* An empty body is never damaged, even if its checksum is wrong. */
 	step->at.damaged = len && damaged && h->body_len;
 	step->at.body = NULL;
 	if (len && !step->at.damaged)
@@ -145,9 +146,10 @@ static void give(struct inv_scan *s, const struct inv_scan_bytes *b,
 }
 
 /*
- * A packet whose end is not where another one starts lost or gained bytes, or
- * was cut: the next one may start before.  Whoever reads the body of an EVENTS
- * packet reports it; the others are left out here.
+ * Takes an EVENTS packet. If no other packet follows the packet's end, and the
+ * checksum is wrong, the packet has lost or gained bytes or was truncated. Then
+ * the next packet may start before the end of this one, so the search continues
+ * in the body. The reader of the body reports the damage.
  */
 static int take_events(struct inv_scan *s, const struct inv_scan_bytes *b,
 		       const struct inv_log_packet *h, uint64_t len,
@@ -161,14 +163,14 @@ static int take_events(struct inv_scan *s, const struct inv_scan_bytes *b,
 		      inv_scan_head_at(b, next, &other) || body_sound(s, b, h));
 
 	if (!sound && !b->last && end_of(b) - next < sizeof(other)) {
-		s->in_vain = in_vain; /* it is done again */
+		s->in_vain = in_vain; /* the same bytes will be hashed again */
 		return INV_END;
 	}
 	give(s, b, h, len, !sound, step);
 	return 0;
 }
 
-/* The packet at s->off, or a gap begins there. */
+/* Takes the packet at s->off, or starts a gap there. */
 static int take(struct inv_scan *s, const struct inv_scan_bytes *b,
 		const struct inv_log_packet *h, struct inv_scan_step *step)
 {

@@ -9,70 +9,84 @@
 #include "abi/log.h"
 
 /*
- * From packet to packet through the bytes of a log, all of which may be here,
- * or the first ones.  Heads are verified; a body only where the packet's end
- * does not meet another head.  What lies between sound packets is a gap.
+ * Steps from packet to packet through the bytes of a log, which may be
+ * incomplete. Verifies heads; verifies a body only if no other head follows the
+ * packet. Bytes between valid packets are a gap.
  */
 struct inv_scan_bytes {
 	const uint8_t *data;
 	size_t size;
-	uint64_t off; /* of data[0] in the log: what lies before was scanned */
+	uint64_t off; /* offset of data[0] in the log; earlier bytes were
+			 scanned */
 	bool last;    /* no more bytes will come */
 };
 
-/* Where a packet lies. */
+/* Used instead of a stream's number to select only ANCHORS, or only TOTALS
+ * packets. */
+#define INV_LOG_ANCHORS_ONLY UINT32_MAX
+#define INV_LOG_TOTALS_ONLY (UINT32_MAX - 1)
+
+/* Where a packet is, and its head. */
 struct inv_log_place {
 	struct inv_log_packet head;
-	const char *file;    /* as shown in messages; set by who reads */
-	uint64_t off;	     /* of the head in the file */
-	const uint8_t *body; /* head.body_len bytes, in the source; NULL: they
-				are not all there, or damaged */
-	bool damaged;	     /* the scan found it so */
+	const char *file;    /* file name for messages; set by the reader */
+	uint64_t off;	     /* offset of the head in the file */
+	const uint8_t *body; /* head.body_len bytes, in the source; NULL:
+				incomplete or damaged */
+	bool damaged;	     /* the scan found the body damaged */
 };
 
 struct inv_scan_step {
 	bool is_gap;
-	struct inv_log_place at; /* of a packet */
-	uint64_t off;		 /* of a gap */
+	struct inv_log_place at; /* the packet, if is_gap is false */
+	uint64_t off;		 /* start and length of the gap, if is_gap is
+				    true */
 	uint64_t len;
-	const char *what; /* to be told of a gap; NULL: it is the body of the
-			     packet before, whose reader tells */
+	const char *what; /* the text for the report; NULL: the gap is the body
+			     of the previous packet, which the reader of that
+			     body reports */
 };
 
-/* Begins where off says; all else zero. */
+/* The caller sets `off' to where the scan starts, and all other fields to
+ * zero. */
 struct inv_scan {
-	uint64_t off; /* where to go on: what lies before is not needed */
+	uint64_t off; /* position of the scan: earlier bytes are no longer
+			 needed */
 	/* private */
-	uint64_t in_vain; /* bytes hashed */
-	bool lost;	  /* in a gap, */
-	uint64_t gap;	  /* which begins here */
+	uint64_t in_vain; /* sum of the bytes of all bodies whose checksum was
+			     wrong */
+	bool lost;	  /* inside a gap */
+	uint64_t gap;	  /* start of the gap */
 	const char *what;
 };
 
 /*
- * The next packet or gap: 0; or INV_END: there is none before more bytes come,
- * or, with the last ones, none at all.
+ * Sets *step to the next packet or gap and returns 0. Returns INV_END if more
+ * bytes are needed or, if b->last is true, if there are no more packets.
  */
 int inv_scan_next(struct inv_scan *s, const struct inv_scan_bytes *b,
 		  struct inv_scan_step *step);
 
-/* What comes at s->off is no packet: a gap begins there. */
+/* Starts a gap at s->off, because there is no valid packet. The search for the
+ * next packet starts at `from'. */
 void inv_scan_lose(struct inv_scan *s, uint64_t from, const char *what);
 
 /*
- * Whether a packet head that makes sense lies at off.  That its body lies
- * within the bytes is not asked.
+ * Returns true if there is a valid packet head at off. The body may extend
+ * beyond the available bytes.
  */
 bool inv_scan_head_at(const struct inv_scan_bytes *b, uint64_t off,
 		      struct inv_log_packet *h);
 
-/* Bytes that the packet at off takes; 0: more than there are. */
+/* Returns the length of the packet at off, or 0 if the packet extends beyond
+ * the available bytes. */
 uint64_t inv_scan_packet_len(const struct inv_scan_bytes *b, uint64_t off,
 			     const struct inv_log_packet *h);
 
 /*
- * Moves *off to the first sound head at or after it.  false: there is none, and
- * *off is where to look when more bytes have come.
+ * Sets *off to the offset of the first valid head at or after *off. Returns
+ * false if there is none, and sets *off to the offset at which to search when
+ * more bytes are available.
  */
 bool inv_scan_find_head(const struct inv_scan_bytes *b, uint64_t *off);
 

@@ -4,6 +4,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "log/reader.h"
+
+/* A position in the log: file, and position in the file. */
+struct set_cursor {
+	uint32_t file;
+	struct inv_log_cursor in;
+};
+
+struct set {
+	struct inv_reader r;
+	struct inv_log_file *files; /* owned; all are open */
+	uint32_t n_files;
+	struct set_cursor *cursors; /* indexed by stream */
+	struct set_cursor anchors;
+};
+
+/* --- the files ------------------------------------------------------------ */
+
 static int by_number(const void *a, const void *b)
 {
 	const struct inv_log_file *x = a;
@@ -11,12 +29,13 @@ static int by_number(const void *a, const void *b)
 
 	if (x->about.head.file_no != y->about.head.file_no)
 		return x->about.head.file_no < y->about.head.file_no ? -1 : 1;
-	/* Twice the same number: the larger one knows more. */
+	/* Two files with the same number: the larger file is first, because it
+	 * has more packets. */
 	return (x->src.size < y->src.size) - (x->src.size > y->src.size);
 }
 
-/* Leaves the first of each number. */
-static void drop_twins(struct inv_log_set *s, struct inv_notices *ns)
+/* Keeps only the first file of each number. */
+static void drop_twins(struct set *s, struct inv_notices *ns)
 {
 	uint32_t n = 0;
 
@@ -41,7 +60,7 @@ static void drop_twins(struct inv_log_set *s, struct inv_notices *ns)
 	s->n_files = n;
 }
 
-static void report_missing(const struct inv_log_set *s, struct inv_notices *ns)
+static void report_missing(const struct set *s, struct inv_notices *ns)
 {
 	for (uint32_t i = 1; i < s->n_files; i++) {
 		uint32_t before = s->files[i - 1].about.head.file_no;
@@ -55,28 +74,14 @@ static void report_missing(const struct inv_log_set *s, struct inv_notices *ns)
 	}
 }
 
-int inv_log_set_init(struct inv_log_set *s, struct inv_log_file *files,
-		     uint32_t n_files, struct inv_notices *ns)
+static uint32_t count_streams(const struct set *s)
 {
-	memset(s, 0, sizeof(*s));
-	s->files = files;
-	s->n_files = n_files;
-	qsort(files, n_files, sizeof(*files), by_number);
-	drop_twins(s, ns);
-	report_missing(s, ns);
-	s->beginning_lost = s->n_files && s->files[0].about.head.file_no > 0;
-	for (uint32_t i = 0; i < s->n_files; i++)
-		if (s->files[i].n_streams > s->n_streams)
-			s->n_streams = s->files[i].n_streams;
-	return 0;
-}
+	uint32_t n = 0;
 
-void inv_log_set_release(struct inv_log_set *s)
-{
 	for (uint32_t i = 0; i < s->n_files; i++)
-		inv_log_file_close(&s->files[i]);
-	free(s->files);
-	memset(s, 0, sizeof(*s));
+		if (s->files[i].n_streams > n)
+			n = s->files[i].n_streams;
+	return n;
 }
 
 bool inv_log_check_end(const struct inv_log_packet *last, const char *file,
@@ -91,11 +96,12 @@ bool inv_log_check_end(const struct inv_log_packet *last, const char *file,
 	switch ((uint32_t)last->seq) {
 	case INV_END_ROTATED:
 		inv_notice_info(ns, file,
-				"the log goes on in a file that is not here");
+				"the log continues in a file that was not "
+				"given");
 		return false;
 	case INV_END_TERMINATED:
 		inv_notice_info(ns, file,
-				"the log's writer was told to leave before the "
+				"the log's writer was stopped before the "
 				"tracer was closed");
 		break;
 	case INV_END_VM:
@@ -107,53 +113,124 @@ bool inv_log_check_end(const struct inv_log_packet *last, const char *file,
 	return true;
 }
 
-bool inv_log_set_check_end(const struct inv_log_set *s, struct inv_notices *ns)
-{
-	const struct inv_log_file *f;
+/* --- packets -------------------------------------------------------------- */
 
-	if (!s->n_files)
-		return true;
-	f = &s->files[s->n_files - 1];
-	return inv_log_check_end(&f->last, f->src.name, ns);
-}
-
-int inv_set_cursor_seek(struct inv_set_cursor *c, const struct inv_log_set *s,
-			uint32_t stream, struct inv_log_place *at,
-			const struct inv_log_file **file)
+static int seek(struct set *s, struct set_cursor *c, uint32_t stream,
+		struct inv_log_place *at)
 {
 	for (; c->file < s->n_files; c->file++) {
-		*file = &s->files[c->file];
-		if (!inv_log_cursor_seek(&c->in, *file, stream, at))
+		if (!inv_log_cursor_seek(&c->in, &s->files[c->file], stream,
+					 at))
 			return 0;
 		memset(&c->in, 0, sizeof(c->in));
 	}
 	return INV_END;
 }
 
-int inv_set_cursor_anchors(struct inv_set_cursor *c,
-			   const struct inv_log_set *s,
-			   struct inv_log_place *at)
+static int set_take(struct inv_reader *r, uint32_t stream,
+		    struct inv_log_place *at)
 {
-	for (; c->file < s->n_files; c->file++) {
-		if (!inv_log_cursor_anchors(&c->in, &s->files[c->file], at))
-			return 0;
-		memset(&c->in, 0, sizeof(c->in));
-	}
-	return INV_END;
+	struct set *s = (struct set *)r;
+	struct set_cursor *c;
+
+	if (stream == INV_LOG_ANCHORS_ONLY)
+		return seek(s, &s->anchors, stream, at);
+	c = &s->cursors[stream];
+	if (seek(s, c, stream, at))
+		return INV_END;
+	r->first_ns = s->files[c->file].first_ns;
+	return 0;
 }
 
-bool inv_set_anchors_next(void *set_anchors, struct inv_anchor *anchor)
+static void count_common(struct set *s)
 {
-	struct inv_set_anchors *a = set_anchors;
+	struct set_cursor c = { 0 };
 	struct inv_log_place at;
+	struct inv_log_totals t;
 
-	while (!inv_entries_anchor(&a->entries, a->entry, anchor)) {
-		a->entry = 0;
-		a->entries.n = 0;
-		if (inv_set_cursor_anchors(&a->cursor, a->set, &at))
-			return false;
-		inv_entries_open(&a->entries, a->unpacker, &at);
+	while (!seek(s, &c, INV_LOG_TOTALS_ONLY, &at)) {
+		struct inv_entries e;
+
+		inv_entries_open(&e, s->r.unpacker, &at);
+		for (uint32_t i = 0; inv_entries_totals(&e, i, &t); i++)
+			inv_reader_count_common(&s->r, &t);
 	}
-	a->entry++;
-	return true;
+}
+
+/* --- the feed ------------------------------------------------------------- */
+
+static void set_free(struct inv_feed *feed)
+{
+	struct set *s = (struct set *)feed;
+
+	inv_reader_release(&s->r);
+	for (uint32_t i = 0; i < s->n_files; i++)
+		inv_log_file_close(&s->files[i]);
+	free(s->files);
+	free(s->cursors);
+	free(s);
+}
+
+static const struct inv_feed_ops feed_ops = {
+	.next = inv_reader_next,
+	.free = set_free,
+};
+
+static const struct inv_reader_ops reader_ops = {
+	.take = set_take,
+};
+
+static int open_set(struct set *s, const struct inv_node *node,
+		    struct inv_notices *ns)
+{
+	const struct inv_log_file *first, *last;
+	uint32_t n;
+
+	qsort(s->files, s->n_files, sizeof(*s->files), by_number);
+	drop_twins(s, ns);
+	report_missing(s, ns);
+	n = count_streams(s);
+	for (uint32_t i = 0; i < s->n_files; i++)
+		inv_log_file_share(&s->files[i], n, ns);
+	s->cursors = calloc(n ? n : 1, sizeof(*s->cursors));
+	if (!s->cursors || inv_reader_init(&s->r, node, &reader_ops, ns))
+		return INV_ENOMEM;
+	first = &s->files[0];
+	last = &s->files[s->n_files - 1];
+	s->r.name = first->src.name;
+	s->r.created_ns = first->about.head.created_ns;
+	s->r.first_ns = first->first_ns;
+	s->r.rotated = first->about.head.file_no > 0;
+	s->r.before_ns = UINT64_MAX;
+	s->r.complete = true;
+	for (uint32_t i = 0; i < n; i++)
+		if (inv_reader_add(&s->r, i))
+			return INV_ENOMEM;
+	count_common(s);
+	inv_reader_guess_clock(&s->r);
+	s->r.feed.unended = !inv_log_check_end(&last->last, last->src.name, ns);
+	return 0;
+}
+
+int inv_log_set_new(struct inv_feed **feed, struct inv_log_file *files,
+		    uint32_t n_files, const struct inv_node *node,
+		    struct inv_notices *notices, struct inv_err *err)
+{
+	struct set *s = calloc(1, sizeof(*s));
+
+	if (!s) {
+		for (uint32_t i = 0; i < n_files; i++)
+			inv_log_file_close(&files[i]);
+		free(files);
+		return inv_err_set(err, INV_ENOMEM, "no memory");
+	}
+	s->r.feed.ops = &feed_ops;
+	s->files = files;
+	s->n_files = n_files;
+	if (open_set(s, node, notices)) {
+		set_free(&s->r.feed);
+		return inv_err_set(err, INV_ENOMEM, "no memory");
+	}
+	*feed = &s->r.feed;
+	return 0;
 }

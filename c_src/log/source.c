@@ -13,16 +13,17 @@ struct inv_source_map {
 	struct inv_source_map *next;
 	const uint8_t *data;
 	size_t size;
-	const char *name; /* the source's */
+	const char *name; /* name of the source */
 	dev_t dev;
 	ino_t ino;
-	volatile size_t good; /* bytes that are those of the file */
+	volatile size_t good; /* length up to which the bytes are those of the
+				 file */
 };
 
-/* All that are open, for the handler of SIGBUS. */
+/* All open maps, for the handler of SIGBUS. */
 static struct inv_source_map *maps;
 
-/* mmap and munmap take what they do not write to as if they did. */
+/* Casts away const for mmap and munmap, which do not write to the memory. */
 static void *writable(const void *p)
 {
 	union {
@@ -84,7 +85,7 @@ int inv_source_open(struct inv_source *s, const char *path, struct inv_err *err)
 	int fd, rc;
 
 	memset(s, 0, sizeof(*s));
-	/* Not blocking: a FIFO would wait for its writer. */
+	/* Non-blocking, because opening a FIFO would wait for its writer. */
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return inv_err_sys(err, errno, "open %s", path);
@@ -127,7 +128,7 @@ bool inv_source_has(dev_t dev, ino_t ino)
 	return false;
 }
 
-/* --- files that are cut while they are read ------------------------------- */
+/* --- files that are truncated while they are read ------------------------- */
 
 static void set_good(struct inv_source_map *m, size_t off)
 {
@@ -135,7 +136,7 @@ static void set_good(struct inv_source_map *m, size_t off)
 		m->good = off;
 }
 
-/* In a signal handler. */
+/* Runs in a signal handler. */
 bool inv_source_patch(const void *p)
 {
 	uintptr_t at = (uintptr_t)p;
@@ -147,8 +148,8 @@ bool inv_source_patch(const void *p)
 		if (at < (uintptr_t)m->data || off >= m->size)
 			continue;
 		off -= off % page;
-		/* All of the rest: should the file grow again, it would go on
-		 * in the middle of something else. */
+		/* Replaces all bytes up to the end, even if the file grew
+		 * again: its new bytes would not continue the old ones. */
 		if (mmap(writable(m->data + off), m->size - off, PROT_READ,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
 			 0) == MAP_FAILED)
@@ -170,7 +171,7 @@ void inv_source_tell_cuts(struct inv_notices *ns)
 	for (struct inv_source_map *m = maps; m; m = m->next) {
 		struct stat st;
 
-		/* Within its last page nothing was raised. */
+		/* Truncation within the last page raises no signal. */
 		if (!stat(m->name, &st) && st.st_dev == m->dev &&
 		    st.st_ino == m->ino && (uint64_t)st.st_size < m->good)
 			m->good = (size_t)st.st_size;

@@ -12,46 +12,49 @@
 #include "log/notice.h"
 
 /*
- * The bytes of one input: a file, mapped as it is at the time of opening, or
- * a block of memory of the caller's (tests, fuzzing).
+ * The bytes of one input: a mapped file, or memory of the caller (tests,
+ * fuzzing).
  *
- * A file that grows meanwhile is read up to the size that it had.  One that is
- * cut meanwhile (its writer went on from an earlier place, say) raises SIGBUS
- * on access: the program's handler calls inv_source_patch, reading goes on
- * with zeros, which no checksum fits, and inv_source_tell_cuts reports it.
+ * A file that grows after it was opened is read up to its size at opening. If a
+ * file is truncated (for example because a new spooler continues from an
+ * earlier position), access to the missing pages raises SIGBUS. The program's
+ * signal handler then calls inv_source_patch. Reading continues with zeros,
+ * which fail every checksum, and inv_source_tell_cuts reports the truncation.
  */
 struct inv_source_map;
 
 struct inv_source {
 	const uint8_t *data;
 	size_t size;
-	char *name;		    /* as shown in messages */
-	struct inv_source_map *map; /* owned; NULL: memory of the caller's */
+	char *name;		    /* name for messages */
+	struct inv_source_map *map; /* owned; NULL: memory of the caller */
 };
 
 /* Opens a regular file. */
 int inv_source_open(struct inv_source *s, const char *path,
 		    struct inv_err *err);
 
-/* Borrows p until inv_source_close. */
+/* Makes a source of the bytes at p, which it borrows until inv_source_close. */
 int inv_source_memory(struct inv_source *s, const char *name, const void *p,
 		      size_t size);
 
 void inv_source_close(struct inv_source *s);
 
-/* Whether it is this file that a source has open; an empty one does not count. */
+/* Returns true if an open source maps this file. Empty files are not mapped. */
 bool inv_source_has(dev_t dev, ino_t ino);
 
 /*
- * For a handler of SIGBUS, at address p: true when p lies in a source that is
- * open, which from that page on now has zeros, so that the handler can return.
+ * Call it from the handler of SIGBUS with the fault address. Returns true if p
+ * is in an open source. From p's page on, that source then has zeros, so the
+ * handler can return.
  */
 bool inv_source_patch(const void *p);
 
-/* What is at off is not what was there before. */
+/* Call it if the bytes at off have changed since they were read before. They
+ * are then reported like a truncation. */
 void inv_source_changed(const struct inv_source *s, size_t off);
 
-/* Reports, as damage, all that is open and was cut since it was opened. */
+/* Reports each open file that was truncated since it was opened, as damage. */
 void inv_source_tell_cuts(struct inv_notices *ns);
 
 #endif

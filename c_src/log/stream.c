@@ -19,7 +19,7 @@ void inv_stream_release(struct inv_stream *s)
 	s->p = NULL;
 }
 
-/* What is left of the open packet cannot be read. */
+/* Counts the remaining events of the open packet as unreadable. */
 static void give_up(struct inv_stream *s, const char *what, uint64_t off,
 		    uint64_t len)
 {
@@ -30,7 +30,7 @@ static void give_up(struct inv_stream *s, const char *what, uint64_t off,
 	s->p = NULL;
 }
 
-/* Steps over records that an earlier packet has had. */
+/* Skips the first n records, which were read from an earlier packet. */
 static int skip_records(struct inv_stream *s, uint32_t n)
 {
 	struct inv_event ev;
@@ -51,12 +51,14 @@ static int open_packet(struct inv_stream *s)
 	uint32_t again;
 	int rc;
 
-	/* A loss lies somewhere between the packet before and this one's end;
-	 * where this one begins it does not disturb the order. */
+	/* New losses happened between the previous packet and the end of this
+	 * packet. They are reported at the start of this packet, which keeps
+	 * the items in order. */
 	if (h->begin_ns > s->mono_ns)
 		s->mono_ns = h->begin_ns;
 	inv_account_packet(&s->account, h, s->rotated, &s->losses, &again);
-	/* What was read before is not lost, whatever became of this copy. */
+	/* Events that were already read are not lost, even if this copy is
+	 * damaged. */
 	s->left = h->n_events - again;
 	if (!s->left)
 		return 0;
@@ -66,7 +68,7 @@ static int open_packet(struct inv_stream *s)
 	if (!rc) {
 		s->p = s->packet.events;
 		s->end = s->p + s->packet.len;
-		what = "a record makes no sense";
+		what = "a record is invalid";
 		rc = skip_records(s, again);
 	}
 	if (rc)
@@ -81,22 +83,17 @@ static void read_totals(struct inv_stream *s, uint64_t first_ns)
 	struct inv_log_totals t;
 
 	inv_entries_open(&e, s->unpacker, &s->at);
-	/* Mostly in order: then it is where its number says. */
-	if (!inv_entries_totals(&e, s->number, &t) || t.stream != s->number) {
-		uint32_t i = 0;
-
-		do {
-			if (!inv_entries_totals(&e, i++, &t))
-				return;
-		} while (t.stream != s->number);
-	}
+	if (!inv_entries_of_stream(&e, s->number, &t))
+		return;
 	inv_account_totals(&s->account, &t, s->rotated, &s->losses);
-	/* It lost all it had: that began with the file, at the latest. */
+	/* If the stream lost all its events, the time of the loss is unknown.
+	 * The loss is then reported at the time of the file's first event. */
 	if (!s->mono_ns && first_ns != UINT64_MAX)
 		s->mono_ns = first_ns;
 }
 
-/* The next record of the open packet: true when it is an event. */
+/* Decodes the next record of the open packet. Returns true if it is an
+ * event. */
 static bool next_record(struct inv_stream *s)
 {
 	uint64_t ts_off = 0;
@@ -105,12 +102,13 @@ static bool next_record(struct inv_stream *s)
 				  &ts_off);
 
 	if (rc) {
-		/* The checksum was right: it was written so. */
+		/* The packet's checksum was right, so the record was already
+		 * invalid when it was written. */
 		const uint8_t *next = s->p;
 		uint32_t others = s->left - 1;
 
 		s->left = next ? 1 : s->left;
-		give_up(s, "a record makes no sense", s->at.off,
+		give_up(s, "a record is invalid", s->at.off,
 			(uint64_t)s->at.head.head_len + s->at.head.body_len);
 		if (next) {
 			s->left = others;

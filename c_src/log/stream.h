@@ -9,46 +9,48 @@
 #include "log/packet.h"
 
 /*
- * One stream of a log: what one thread of the node recorded, in order, events
- * and losses.  It is handed its packets one by one:
+ * One stream of a log: the events of one thread of the node, in order, and the
+ * losses.  The caller passes its packets one by one:
  *
  *	while (inv_stream_next(s) == INV_END && there is a packet)
  *		inv_stream_take(s, packet, ...);
  */
 struct inv_stream {
-	/* where the item is: good after inv_stream_next */
-	uint64_t mono_ns; /* never goes back */
+	/* The current item. Valid after inv_stream_next. */
+	uint64_t mono_ns; /* time of the item; never decreases */
 	bool is_loss;
-	struct inv_event ev; /* pointers good until the next call */
+	struct inv_event ev; /* pointers are valid until the next call */
 	uint64_t lost_n;
 	unsigned lost_reason;
 	/* private */
 	struct inv_unpacker *unpacker;
 	struct inv_notices *notices;
 	uint32_t number;
-	bool rotated; /* the log's first files are not here */
+	bool rotated; /* the log's first files are missing */
 	struct inv_log_place at;
 	struct inv_packet packet;
-	const uint8_t *p; /* next record; NULL: no packet is open */
+	const uint8_t *p; /* next record; NULL: no packet open */
 	const uint8_t *end;
-	uint32_t left; /* records not yet read */
+	uint32_t left; /* records of the packet that are not read yet */
 	struct inv_account account;
-	struct inv_loss_list losses; /* to be given out first */
+	struct inv_loss_list losses; /* returned before further events */
 };
 
-/* Borrows unpacker and notices.  rotated: the log's first files are not here. */
+/* Borrows unpacker and notices. rotated: the log's first files are missing. */
 void inv_stream_init(struct inv_stream *s, uint32_t number, bool rotated,
 		     struct inv_unpacker *unpacker,
 		     struct inv_notices *notices);
 void inv_stream_release(struct inv_stream *s);
 
-/* The next event or loss: 0; INV_END: another packet has to be taken first. */
+/* Moves to the next event or loss. Returns 0; INV_END: the stream needs the
+ * next packet. */
 int inv_stream_next(struct inv_stream *s);
 
 /*
- * The next of its EVENTS packets, or TOTALS.  What at points to is used until
- * inv_stream_next returns INV_END.  first_ns: when the earliest event of the
- * file was; UINT64_MAX: it has none.  INV_ENOMEM.
+ * Takes the stream's next EVENTS or TOTALS packet. The bytes that `at' refers
+ * to must stay valid until inv_stream_next returns INV_END. first_ns is the
+ * time of the earliest event of the file, or UINT64_MAX if the file has no
+ * events. Returns 0 or INV_ENOMEM.
  */
 int inv_stream_take(struct inv_stream *s, const struct inv_log_place *at,
 		    uint64_t first_ns);

@@ -27,7 +27,8 @@ static void give_loss(struct inv_item *it, uint64_t n, unsigned reason)
 	it->lost.reason = reason;
 }
 
-/* Monotonic times alone cannot be placed among those of other nodes. */
+/* Warns if a file has only monotonic times, because they cannot be compared
+ * with other nodes' times. */
 static void check_kind(struct tracefile *t, const struct inv_source *src)
 {
 	unsigned kind = t->event.ev.ts_kind;
@@ -37,7 +38,7 @@ static void check_kind(struct tracefile *t, const struct inv_source *src)
 		return;
 	t->told_monotonic = true;
 	inv_notice_info(t->notices, src->name,
-			"its times are monotonic: they count from nowhere");
+			"its times are monotonic, not wall clock times");
 }
 
 static void give_event(struct tracefile *t, const struct inv_source *src)
@@ -121,9 +122,9 @@ int inv_tracefile_new(struct inv_feed **feed, struct inv_source *sources,
 	return 0;
 }
 
-/* --- what a file is ------------------------------------------------------- */
+/* --- the kind of a file --------------------------------------------------- */
 
-/* Records looked at before a file is given up as telling nothing. */
+/* If this many records do not show the kind of a file, it stays unknown. */
 #define PROBE_RECORDS 64
 
 static void take_node(struct inv_tracefile_info *info,
@@ -135,7 +136,7 @@ static void take_node(struct inv_tracefile_info *info,
 			inv_utf8_sanitized((const char *)tok->bytes, tok->len);
 }
 
-/* {PidOrOther, Alias, alias | unalias, {Mega,Sec,Micro}} */
+/* Reads {PidOrOther, Alias, alias | unalias, {Mega,Sec,Micro}}. */
 static bool probe_ti(struct inv_tracefile_info *info, struct inv_cursor *c,
 		     const struct inv_record *f)
 {

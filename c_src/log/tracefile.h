@@ -8,28 +8,31 @@
 #include "log/source.h"
 
 /*
- * Files that OTP's trace port driver wrote (dbg, ttb, the original Inviso), as
- * a feed: one file, or the files of a wrap set in the order in which they were
- * written (log/wrapset.h).  The order of the records is kept; a record without
- * a timestamp has the time of the one before it.
+ * Files that OTP's trace port driver wrote (for dbg, ttb, or the original
+ * Inviso), as a feed: one file, or the files of a wrap set in the order in
+ * which they were written (log/wrapset.h). The order of the records is kept. A
+ * record without a timestamp gets the time of the previous record.
  */
 
-/* Takes the sources (an array from malloc), also when it fails; borrows node
- * and notices. */
+/*
+ * Makes a feed, which owns `sources' (an array from malloc) from now on, also
+ * on failure. Borrows `node' and `notices'.
+ */
 int inv_tracefile_new(struct inv_feed **feed, struct inv_source *sources,
 		      uint32_t n_sources, const struct inv_node *node,
 		      struct inv_notices *notices, struct inv_err *err);
 
-/* What the first sound record of a framed file says of it. */
+/* What the first valid records show about a file (log/record.h). */
 struct inv_tracefile_info {
-	bool is_trace; /* trace events */
-	bool is_ti;    /* aliases */
-	bool timed;    /* ts_ns is set: of the first record with a timestamp */
+	bool is_trace; /* it has trace events */
+	bool is_ti;    /* it has aliases */
+	bool timed;    /* ts_ns is valid: the first timestamp */
 	int64_t ts_ns;
-	char *node; /* of the first pid in it, or NULL; the caller frees it */
+	char *node; /* node name of the first pid, or NULL; the caller frees
+		       it */
 };
 
-/* Looks at the first records only.  INV_ENOMEM. */
+/* Reads only the first records. Returns 0 or INV_ENOMEM. */
 int inv_tracefile_probe(const struct inv_source *src,
 			struct inv_tracefile_info *info);
 

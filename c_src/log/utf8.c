@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "term/chars.h"
+#include "base/utf8.h"
 
 static bool is_shown(uint32_t c)
 {

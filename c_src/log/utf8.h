@@ -5,9 +5,10 @@
 #include <stddef.h>
 
 /*
- * A new string of the n bytes at s, in which what is no UTF-8, control
- * characters and hidden ones (term/chars.h) are replaced by U+FFFD: names from
- * files go to terminals.  The caller frees it; NULL without memory.
+ * Returns a new string with the n bytes at s for display. Invalid UTF-8,
+ * control characters and hidden characters (base/utf8.h) are replaced by
+ * U+FFFD, because names from files are printed on terminals. The caller frees
+ * the string. NULL: no memory.
  */
 char *inv_utf8_sanitized(const char *s, size_t n);
 

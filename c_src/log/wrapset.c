@@ -40,7 +40,7 @@ bool inv_wrap_name_alike(const struct inv_wrap_name *a,
 		       b->name + b->digits + b->n_digits);
 }
 
-/* Sets are small: the number of files a driver keeps. */
+/* Insertion sort: sets are small. */
 static void sort_by_number(const struct inv_wrap_name *names, uint32_t *index,
 			   uint32_t n)
 {
@@ -74,7 +74,7 @@ void inv_wrap_sort(const struct inv_wrap_name *names, uint32_t *index,
 		gap++;
 	if (!gap || gap == n)
 		return;
-	/* Rotate left by gap. */
+	/* Rotates the array left by gap. */
 	reverse(index, gap);
 	reverse(index + gap, n - gap);
 	reverse(index, n);

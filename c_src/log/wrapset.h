@@ -7,31 +7,32 @@
 #include <stdint.h>
 
 /*
- * Wrap sets of OTP's trace port: files Name ++ N ++ Tail, where N runs from 0
- * to a maximum and then again; at least one number is always missing once it
- * has wrapped.  The files after the first missing number are the oldest.
+ * Wrap sets of OTP's trace port: files Name ++ N ++ Tail. N runs from 0 to a
+ * maximum, and then starts again at 0. After a wrap, at least one number is
+ * always missing. The files after the first missing number are the oldest.
  */
 
 /*
- * A name's number: the last run of digits of what is after the last '/'.  false
- * when there is none, or when it is too large for a number.
+ * The number in a file name: the last run of digits after the last '/'.
+ * inv_wrap_name_parse returns false if the name has no number, or if the number
+ * is too large.
  */
 struct inv_wrap_name {
 	const char *name; /* borrowed */
-	size_t digits;	  /* where they begin in it */
+	size_t digits;	  /* index of the first digit in name */
 	size_t n_digits;
 	uint64_t number;
 };
 bool inv_wrap_name_parse(struct inv_wrap_name *w, const char *name);
 
-/* Whether the two differ in their numbers only. */
+/* Returns true if the names differ only in their numbers. */
 bool inv_wrap_name_alike(const struct inv_wrap_name *a,
 			 const struct inv_wrap_name *b);
 
 /*
- * Puts index[0 .. n), which number names, into the order of writing.  A set
- * that does not begin with 0 has not wrapped: the order is that of the
- * numbers.
+ * Sorts index[0 .. n), indexes into names, in the order in which the files were
+ * written. A set without the number 0 is not a wrapped set, and is sorted by
+ * number.
  */
 void inv_wrap_sort(const struct inv_wrap_name *names, uint32_t *index,
 		   uint32_t n);

@@ -61,7 +61,8 @@ int inv_log_writer_open(struct inv_log_writer *w, int fd, uint64_t off,
 	struct stat st;
 	int r;
 
-	inv_log_writer_close(w); /* first: it may be the same file */
+	inv_log_writer_close(w); /* closed first, because fd may be the same
+				    file */
 	if (fstat(fd, &st) < 0)
 		r = inv_err_sys(err, errno, "fstat");
 	else if (!S_ISREG(st.st_mode))
@@ -86,16 +87,16 @@ void inv_log_writer_close(struct inv_log_writer *w)
 {
 	if (w->fd < 0)
 		return;
-	/* Also frees the blocks past the end. */
+	/* Also frees the allocated space after the end. */
 	if (ftruncate(w->fd, (off_t)w->off) < 0)
-		(void)errno; /* they stay allocated: harmless */
+		(void)errno; /* the space stays allocated: harmless */
 	close(w->fd);
 	w->fd = -1;
 }
 
 /*
- * Sees to it that len bytes more, and the spare, fit on the disk.  A file
- * system that cannot tell (EOPNOTSUPP) just has no spare.
+ * Ensures that len more bytes and the spare space fit on the disk. If the file
+ * system cannot allocate (EOPNOTSUPP), there is no spare space.
  */
 static int allocate(struct inv_log_writer *w, uint64_t len)
 {
@@ -115,7 +116,8 @@ static int allocate(struct inv_log_writer *w, uint64_t len)
 		if (errno == EINTR)
 			continue;
 		if (errno != ENOSPC && errno != EDQUOT && errno != EFBIG)
-			return 0; /* the write itself will tell */
+			return 0; /* no spare space; the write reports other
+				     errors */
 		if (step == 0)
 			return -errno;
 		step = 0;
@@ -144,16 +146,16 @@ static int write_all(int fd, struct iovec *v, int n, uint64_t off)
 	return 0;
 }
 
-/* After a write that ended midway. */
+/* Truncates the file after a write that failed midway. */
 static void cut_back(struct inv_log_writer *w)
 {
 	if (ftruncate(w->fd, (off_t)w->off) < 0)
-		return;	       /* the next write goes over it */
-	w->allocated = w->off; /* the spare went, too */
+		return;	       /* the next write overwrites these bytes */
+	w->allocated = w->off; /* ftruncate also freed the spare space */
 	(void)allocate(w, 0);
 }
 
-/* All of v at the end, or nothing. */
+/* Appends the n pieces of v: all of them, or nothing. */
 static int append(struct inv_log_writer *w, struct iovec *v, int n, bool last,
 		  struct inv_err *err)
 {
@@ -231,7 +233,8 @@ static uint64_t sum_pieces(const struct iovec *v, int n)
 	return XXH64_digest(&state);
 }
 
-/* Bytes in w->packed; 0: better as it is. */
+/* Compresses the body into w->packed. Returns the compressed size, or 0 if the
+ * body does not become smaller. */
 static size_t compress(struct inv_log_writer *w, const struct iovec *body,
 		       int n, size_t len)
 {

@@ -10,48 +10,50 @@
 #include "base/err.h"
 
 /*
- * Writes files of a log (abi/log.h), one at a time, whole packets or nothing:
- * a write that fails leaves the file as it was, so that it can be tried again.
+ * Writes files of a log (abi/log.h), one at a time. Each call writes a whole
+ * packet or nothing: if a write fails, the file is unchanged, so the caller can
+ * repeat the call.
  *
- * A little of the disk is kept allocated past the end, so that the packet that
- * ends a log can be written when the disk is full.
+ * Some disk space after the log's last packet stays allocated, so that the
+ * packet that ends a log can be written even if the disk is full.
  *
- * Memory is taken at init only.  Nothing is synced: the files are to survive
- * processes, not power cuts.
+ * Memory is allocated only at init. Nothing is synced: the files survive the
+ * death of processes, not a power failure.
  */
 struct inv_log_writer {
 	int fd;	      /* owned; -1: no file */
-	uint64_t off; /* where the next packet goes: the file's length */
+	uint64_t off; /* the log's end, where the next packet is written */
 	/* private */
-	uint64_t allocated; /* of the file, from its start */
-	uint64_t spare;	    /* to be allocated past the end */
+	uint64_t allocated; /* allocated bytes of the file, from its start */
+	uint64_t spare;	    /* bytes to keep allocated after the end */
 	uint32_t codec;
 	size_t body_max;
-	void *zstd; /* codec zstd: its context and two buffers */
+	void *zstd; /* codec zstd: context and two buffers */
 	uint8_t *raw;
 	uint8_t *packed;
 	size_t packed_max;
 };
 
 /*
- * codec: enum inv_log_codec; level 0: the codec's default.  body_max: of a
- * packet to be compressed, larger ones are stored.  spare: bytes kept for the
- * last packet.
+ * Initializes *w. `codec' is of enum inv_log_codec; level 0 is the codec's
+ * default. Bodies larger than body_max are stored uncompressed. `spare' bytes
+ * are kept allocated for the last packet.
  */
 int inv_log_writer_init(struct inv_log_writer *w, uint32_t codec, int level,
 			size_t body_max, size_t spare, struct inv_err *err);
 
-/* Closes the file, too. */
+/* Also closes the file. */
 void inv_log_writer_release(struct inv_log_writer *w);
 
 /*
- * Goes on with fd at off; takes fd, also when it fails.  What lies behind off
- * is cut off.  INV_ETRUNCATED when the file is shorter than that.
+ * Truncates the file fd to the length off and continues there. *w owns fd from
+ * now on, also on failure. Returns INV_ETRUNCATED if the file is shorter than
+ * off.
  */
 int inv_log_writer_open(struct inv_log_writer *w, int fd, uint64_t off,
 			struct inv_err *err);
 
-/* Gives back what was kept allocated, and closes the file. */
+/* Frees the spare space and closes the file. */
 void inv_log_writer_close(struct inv_log_writer *w);
 
 /* The texts of a file's head. */
@@ -62,20 +64,22 @@ struct inv_log_texts {
 	const char *os_pid;
 };
 
-/* A new file's head.  magic, version and head_len are filled in. */
+/* Writes the head of a new file. The caller need not set magic, version and
+ * head_len. */
 int inv_log_writer_head(struct inv_log_writer *w,
 			const struct inv_log_head *head,
 			const struct inv_log_texts *texts, struct inv_err *err);
 
 /*
- * Appends a packet: the caller's type, stream, n_events, seq, first_event,
- * begin_ns, end_ns, ev_off, def_len and dropped; the rest is filled in.  The
- * body is n pieces, at most two.  INV_EIO, errno in err->sys.
+ * Appends a packet. The caller sets type, stream, n_events, seq, first_event,
+ * begin_ns, end_ns, ev_off, def_len and dropped in *p; the function sets the
+ * rest. The body consists of n pieces, at most two. INV_EIO: the write failed;
+ * err->sys has errno.
  */
 int inv_log_writer_put(struct inv_log_writer *w, struct inv_log_packet *p,
 		       const struct iovec *body, int n, struct inv_err *err);
 
-/* The same out of what was kept for it. */
+/* Like inv_log_writer_put, but may use the spare space. */
 int inv_log_writer_put_last(struct inv_log_writer *w, struct inv_log_packet *p,
 			    const struct iovec *body, int n,
 			    struct inv_err *err);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* --- words that are always there ------------------------------------------ */
+/* --- constant words ------------------------------------------------------- */
 
 union atom_box {
 	struct {
@@ -94,7 +94,10 @@ static bool is_trace_flag(const struct inv_val *v)
 	return is_one_of(v, flags);
 }
 
-/* What {self} is where the process is not known: only its value is not. */
+/*
+ * Returns the value of {self} for an unknown process: a HOLE that no other term
+ * shares, so that is_self recognizes it.
+ */
 static inv_word unknown_self(void)
 {
 	static const inv_word self[2] = HOLE(INV_CUT_OTHER);
@@ -107,13 +110,19 @@ static inv_word self_of(const struct inv_match_world *w)
 	return w->self ? w->self : unknown_self();
 }
 
-/* Whether it is what {self} answered, and so a process that is there. */
+/*
+ * Returns true if `v' is the value of {self}; the process then certainly
+ * exists.
+ */
 static bool is_self(const struct inv_match_run *r, const struct inv_val *v)
 {
 	return v->kind == INV_VAL_TERM && v->t == self_of(r->world);
 }
 
-/* enable_trace, disable_trace: of this process, or one that may not exist. */
+/*
+ * Computes the result of enable_trace and disable_trace. It is known only for
+ * the process itself; another process may not exist.
+ */
 static int switch_trace(const struct inv_match_run *r,
 			const struct inv_val *top, uint32_t n,
 			struct inv_val *out)
@@ -128,7 +137,10 @@ static int switch_trace(const struct inv_match_run *r,
 	return n == 1 || is_self(r, top) ? 0 : INV_EUNKNOWN;
 }
 
-/* A list of flags; one that names a tracer needs a live node. */
+/*
+ * Checks a list of trace flags. Returns INV_EUNKNOWN if the list contains a
+ * tracer, which only a live node can check.
+ */
 static int check_flags(const struct inv_val *v)
 {
 	inv_word t = v->t;
@@ -150,7 +162,10 @@ static int check_flags(const struct inv_val *v)
 	return rc;
 }
 
-/* trace: nothing changes in a process that has no tracer. */
+/*
+ * Computes the result of trace: false, because a process without a tracer does
+ * not change.
+ */
 static int set_trace(const struct inv_match_run *r, const struct inv_val *top,
 		     uint32_t n, struct inv_val *out)
 {
@@ -166,8 +181,8 @@ static int set_trace(const struct inv_match_run *r, const struct inv_val *top,
 }
 
 /*
- * Nothing is set in a test: it is what seq_trace:get_token/1 says of a process
- * that has no token.
+ * Computes the result of set_seq_token: that of seq_trace:get_token/1 for a
+ * process without a token.
  */
 static int set_seq_token(struct inv_match_run *r, const struct inv_val *item,
 			 struct inv_val *out)

@@ -9,7 +9,9 @@ _Static_assert(GMP_NUMB_BITS == 64 && sizeof(mp_limb_t) == sizeof(inv_word),
 
 #define LIMBS_MAX (INV_TREE_BIG_MAX / 8)
 
-/* An integer as GMP sees it; read only.  A single limb lives in *limb. */
+/*
+ * Makes a read-only GMP integer of `v'.  A 64-bit integer is stored in `*limb'.
+ */
 static void view(mpz_t z, const struct inv_val *v, mp_limb_t *limb)
 {
 	const inv_word *b;
@@ -42,7 +44,11 @@ static int result(const mpz_t z, struct inv_heap *h, struct inv_val *out)
 	return 0;
 }
 
-/* What cannot be held is not calculated. */
+/*
+ * Shifts `x' to the left, or to the right if `by' is negative. Returns
+ * INV_ETOOBIG, without calculating, if `by' is greater than the size of any
+ * result.
+ */
 static int shift(mpz_t z, const mpz_t x, int64_t by)
 {
 	if (by <= 0) {
@@ -61,34 +67,18 @@ static int shift(mpz_t z, const mpz_t x, int64_t by)
 static int calculate(enum inv_match_fn fn, mpz_t z, const mpz_t x,
 		     const mpz_t y, int64_t by)
 {
-	switch (fn) {
-	case INV_MF_PLUS:
-		mpz_add(z, x, y);
-		return 0;
-	case INV_MF_MINUS:
-		mpz_sub(z, x, y);
-		return 0;
-	case INV_MF_TIMES:
-		mpz_mul(z, x, y);
-		return 0;
-	case INV_MF_DIV:
-		mpz_tdiv_q(z, x, y);
-		return 0;
-	case INV_MF_REM:
-		mpz_tdiv_r(z, x, y);
-		return 0;
-	case INV_MF_BAND:
-		mpz_and(z, x, y);
-		return 0;
-	case INV_MF_BOR:
-		mpz_ior(z, x, y);
-		return 0;
-	case INV_MF_BXOR:
-		mpz_xor(z, x, y);
-		return 0;
-	default:
+	static void (*const does[INV_MF_COUNT])(mpz_ptr, mpz_srcptr,
+						mpz_srcptr) = {
+		[INV_MF_PLUS] = mpz_add,   [INV_MF_MINUS] = mpz_sub,
+		[INV_MF_TIMES] = mpz_mul,  [INV_MF_DIV] = mpz_tdiv_q,
+		[INV_MF_REM] = mpz_tdiv_r, [INV_MF_BAND] = mpz_and,
+		[INV_MF_BOR] = mpz_ior,	   [INV_MF_BXOR] = mpz_xor,
+	};
+
+	if (!does[fn])
 		return shift(z, x, by);
-	}
+	does[fn](z, x, y);
+	return 0;
 }
 
 int inv_big_arith(enum inv_match_fn fn, const struct inv_val *a,
@@ -120,7 +110,11 @@ static double by_digits(const inv_word *limbs, size_t n)
 	return f;
 }
 
-/* The upper 64 bits, the last of which is set if any below it is. */
+/*
+ * Returns the upper 64 bits. Sets the lowest of these if any bit below them is
+ * set, which makes the later rounding correct. Sets *below to the number of
+ * bits below them.
+ */
 static uint64_t upper(const inv_word *limbs, size_t n, size_t *below)
 {
 	unsigned shift = (unsigned)__builtin_clzll(limbs[n - 1]);

@@ -6,20 +6,23 @@
 #include "match/value.h"
 
 /*
- * Exact arithmetic on integers of any size, for programs outside of a VM: made
- * with GMP, which allocates, and ends the process when it cannot.
+ * Exact arithmetic on integers of any size, for match specs that run outside of
+ * a VM. It uses GMP, which allocates memory; if there is no memory, GMP ends
+ * the process.
  *
- * + - * div rem band bor bxor bsl (which shifts to the right by less than 0),
- * of integers that are INT or TERM, into h.  No division by 0.  INV_ETOOBIG:
- * the result has more than INV_TREE_BIG_MAX bytes, or does not fit in h.
+ * Computes + - * div rem band bor bxor bsl; bsl by a negative number shifts to
+ * the right.  `a' and `b' are integers, of kind INT or TERM.  The result is
+ * allocated in `h'.  The divisor must not be 0.  Returns INV_ETOOBIG if the
+ * result has more than INV_TREE_BIG_MAX bytes, or does not fit in `h'.
  */
 int inv_big_arith(enum inv_match_fn fn, const struct inv_val *a,
 		  const struct inv_val *b, struct inv_heap *h,
 		  struct inv_val *out);
 
 /*
- * The float that a big integer is turned into; INV_EXCEPTION when there is
- * none.  The nearest one, or as VMs before OTP 29 have it, digit by digit.
+ * Converts a big integer to a float: to the nearest float if `nearest' is true,
+ * otherwise limb by limb, as VMs before OTP 29 do. Returns INV_EXCEPTION if the
+ * integer is too large for a float.
  */
 int inv_big_to_float(const inv_word *big, bool nearest, double *f);
 

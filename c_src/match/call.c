@@ -6,15 +6,18 @@
 
 #include "term/tree_text.h"
 
-/* Variables of a call; more than anybody gives a name to. */
+/* Maximum number of variables in a call. */
 #define NAMES 64
-/* Calls of expr, of which a pair of brackets takes six. */
+/*
+ * The maximum depth of recursion of expr(). A pair of brackets takes six
+ * levels, one for each level of operators and one for itself.
+ */
 #define DEPTH 1200
 #define ARGS 255
 
 struct call {
 	struct inv_text text;
-	bool guard; /* a variable has to be known */
+	bool guard; /* true in a condition, where variables must be bound */
 	unsigned depth;
 	size_t n_names;
 	struct {
@@ -102,7 +105,11 @@ static inv_word variable(void *arg, struct inv_text *s, const char *name,
 
 static inv_word expr(struct call *c, unsigned level);
 
-/* From the weakest to the strongest.  What begins like another comes first. */
+/*
+ * Operators by level: the first level binds least tightly, the last level most
+ * tightly. The first operator that fits is taken; so within a level, "=<" comes
+ * before "<", for example: an operator comes before its own prefixes.
+ */
 #define LEVELS 5
 #define COMPARES 2
 static const char *const operators[LEVELS][10] = {
@@ -119,7 +126,7 @@ static bool is_word_char(int ch)
 	       (ch >= '0' && ch <= '9') || ch == '_' || ch == '@';
 }
 
-/* Takes a token; one of letters has to be a word of its own. */
+/* Reads the token, if it is next. A token of letters must be a whole word. */
 static bool take_word(struct call *c, const char *token)
 {
 	const uint8_t *p = c->text.p;
@@ -144,7 +151,10 @@ static bool need(struct call *c, const char *token, const char *why)
 	return false;
 }
 
-/* Expressions with commas between them, up to the closing token. */
+/*
+ * Reads expressions separated by commas, up to the closing token, and returns
+ * their number.
+ */
 static size_t exprs(struct call *c, const char *closing, inv_word *to,
 		    const char *why)
 {
@@ -184,7 +194,7 @@ static inv_word list(struct call *c)
 	return l;
 }
 
-/* {{...}}: a tuple is a call otherwise. */
+/* Reads {...} and returns {{...}}: in a match spec a plain tuple is a call. */
 static inv_word made_tuple(struct call *c)
 {
 	inv_word w[ARGS], t;
@@ -196,7 +206,7 @@ static inv_word made_tuple(struct call *c)
 	return tuple(c, 1, &t);
 }
 
-/* A name: of a function that is called, or an atom. */
+/* Reads a name: a function call or an atom. */
 static inv_word name_or_call(struct call *c)
 {
 	inv_word w[1 + ARGS];
@@ -239,7 +249,10 @@ static inv_word primary(struct call *c)
 	return inv_text_term(&c->text);
 }
 
-/* Whether a longer one is there, of another level: -> and /=. */
+/*
+ * Returns true if `op' is - or /, and the text has -> or /=, which are not
+ * operators of this level.
+ */
 static bool is_longer(struct call *c, const char *op)
 {
 	static const char *const longer[] = { "->", "/=" };
@@ -261,7 +274,10 @@ static const char *operator_of(struct call *c, unsigned level)
 	return NULL;
 }
 
-/* Operators of that level and stronger ones; to the left first. */
+/*
+ * Reads an expression with operators of this level and of levels that bind more
+ * tightly. All operators are left-associative.
+ */
 static inv_word expr(struct call *c, unsigned level)
 {
 	const char *op;
@@ -288,7 +304,7 @@ static inv_word expr(struct call *c, unsigned level)
 	return c->text.rc ? 0 : w[1];
 }
 
-/* Conditions with commas: all of them.  With semicolons: one of these. */
+/* Reads conditions: a comma means AND, a semicolon OR. */
 static inv_word conditions(struct call *c)
 {
 	inv_word w[3] = { 0 };
@@ -332,7 +348,7 @@ static inv_word arguments(struct call *c)
 	return l;
 }
 
-/* After the function's name: its arguments, or how many. */
+/* Reads the arguments, or the arity, after the function's name. */
 static inv_word arity_or_arguments(struct call *c)
 {
 	inv_word l = INV_NIL, t;
@@ -361,7 +377,7 @@ static inv_word name(struct call *c)
 	return t;
 }
 
-/* {M, F, Args} */
+/* Reads a call and returns {M, F, Args}. */
 static inv_word mfa(struct call *c)
 {
 	inv_word w[3] = { name(c), 0, 0 };

@@ -4,17 +4,17 @@
 #include <string.h>
 
 /*
- * Two passes over the tree: the first counts, so that the second can write into
- * memory of the right size.
+ * Compiles in two passes over the tree: the first only counts, so that the
+ * second writes into memory of the right size.
  */
 struct emitter {
-	uint32_t *code; /* NULL: only counted */
+	uint32_t *code; /* NULL in the counting pass */
 	inv_word *consts;
 	uint32_t n_code;
 	uint32_t n_consts;
 	const struct inv_spec *s;
 	const struct inv_clause *clause;
-	bool too_big; /* an operand */
+	bool too_big; /* an operand is too large */
 };
 
 static uint32_t emit(struct emitter *e, enum inv_match_op op, uint64_t a)
@@ -34,8 +34,9 @@ static void emit_const(struct emitter *e, enum inv_match_op op, inv_word t)
 }
 
 /*
- * Jumps to one place are a chain until it is known: each has in its operand
- * where the one before it is, the first 0.  Here is the place.
+ * Sets the targets of a list of jumps to the next instruction. Before this
+ * call, the operand of each jump is the position of the previous jump in the
+ * list; 0 ends the list. `at' is the last jump.
  */
 static void land(struct emitter *e, uint32_t at)
 {
@@ -71,7 +72,9 @@ static void variable_pattern(struct emitter *e, unsigned v, uint64_t *bound)
 	bound[v / 64] |= bit;
 }
 
-/* For what is on top of the stack, which is taken from it. */
+/*
+ * Compiles a pattern that matches the term on top of the stack and removes it.
+ */
 static void pattern(struct emitter *e, inv_word t, uint64_t *bound)
 {
 	const inv_word *b;
@@ -141,7 +144,10 @@ static void bindings(struct emitter *e)
 	emit(e, INV_OP_LIST, n);
 }
 
-/* Each but the last may go to the end with its value. */
+/*
+ * Compiles andalso or orelse. After each argument except the last, there is a
+ * jump to the end, which is taken if the argument decides the result.
+ */
 static void short_circuit(struct emitter *e, const struct inv_mnode *x,
 			  enum inv_match_op op)
 {

@@ -5,10 +5,10 @@
 #include "match/parse.h"
 
 /*
- * Compiles a spec that was parsed into heap, from which it takes what memory it
- * needs, and verifies the result.  The program refers to s and its terms.
- *
- * INV_ETOOBIG: the heap is full, or the spec needs more stack than there is.
+ * Compiles the parsed spec `s' and verifies the result. Takes memory from
+ * `heap'. The program borrows `s' and the terms of `s'. `otp' is the release; 0
+ * means the oldest supported one. Returns INV_ETOOBIG if the heap is full or
+ * the spec needs too much stack.
  */
 int inv_match_compile(struct inv_match_prog *prog, const struct inv_spec *s,
 		      unsigned otp, struct inv_heap *heap, struct inv_err *err);

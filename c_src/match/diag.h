@@ -5,8 +5,8 @@
 #include "term/tree.h"
 
 /*
- * What is wrong with a match spec, in the words of erlang:match_spec_test/3: at
- * most 99 bytes each, in the order in which it was found.
+ * The errors of a match spec, in the words of erlang:match_spec_test/3: at most
+ * 99 bytes each, in the order in which they were found.
  */
 #define INV_DIAG_MAX 100
 
@@ -16,21 +16,22 @@ struct inv_diag {
 };
 
 struct inv_diags {
-	struct inv_heap *heap; /* where they are kept */
+	struct inv_heap *heap; /* memory for the errors */
 	struct inv_diag *first;
-	struct inv_diag **last; /* private; NULL: nothing was added */
-	bool full;		/* of the heap: some are missing */
+	struct inv_diag **last; /* where to append; NULL: no errors yet */
+	bool full;		/* the heap is full: some errors are missing */
 };
 
 /*
- * Adds fmt, in which %T stands for t as the VM prints it, %N for n and %S for
- * s.
+ * Adds an error with the text `fmt', in which %T is replaced by the term `t' as
+ * the VM prints it, %N by `n' and %S by `s'.
  */
 void inv_diag_add(struct inv_diags *d, const char *fmt, inv_word t, uint64_t n,
 		  const char *s);
 
-/* t as the VM prints it with its own "%T", as much of it as fits; returns the
- * bytes written, of which there are less than size, and puts a zero. */
-size_t inv_vm_print(inv_word t, char *buf, size_t size);
+/*
+ * Appends `t' as "%T" in the VM's C code prints it, cut to at most `max' bytes.
+ */
+void inv_vm_print(inv_word t, size_t max, struct inv_buf *out);
 
 #endif

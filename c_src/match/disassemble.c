@@ -2,7 +2,7 @@
 #include "match/diag.h"
 #include "match/program.h"
 
-#define TERM_MAX 200
+#define TERM_MAX 199
 
 static const char *op_name(enum inv_match_op op)
 {
@@ -11,13 +11,6 @@ static const char *op_name(enum inv_match_op op)
 #undef NAME
 
 	return op < INV_OP_COUNT && names[op] ? names[op] : "?";
-}
-
-static void put_term(struct inv_buf *out, inv_word t)
-{
-	char text[TERM_MAX];
-
-	inv_buf_put(out, text, inv_vm_print(t, text, sizeof(text)));
 }
 
 static void put_operand(const struct inv_match_prog *p, enum inv_match_op op,
@@ -35,7 +28,7 @@ static void put_operand(const struct inv_match_prog *p, enum inv_match_op op,
 	case INV_OP_KEY:
 	case INV_OP_CONST:
 		if (a < p->n_consts)
-			put_term(out, p->consts[a]);
+			inv_vm_print(p->consts[a], TERM_MAX, out);
 		break;
 	case INV_OP_CALL:
 		if (a < INV_MF_COUNT)

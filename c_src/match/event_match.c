@@ -9,10 +9,10 @@
 #include "term/tree_text.h"
 
 #define WORDS (UINT64_C(1) << 16)
-/* What specs may say is what the newest release knows. */
+/* Filters have the functions and actions of the newest release. */
 #define RELEASE 29
 
-/* 0: it is another one, or no atom. */
+/* Returns the tag whose name is `t', or 0 if `t' is another term. */
 static unsigned tag_of(inv_word t)
 {
 #define IS(name, number, text)    \
@@ -23,7 +23,7 @@ static unsigned tag_of(inv_word t)
 	return 0;
 }
 
-/* A tag of a newer release, or a slip of the pen. */
+/* Stores the first unknown tag: a tag of a newer release, or a typing error. */
 static void note_odd(struct inv_event_match *m, inv_word t)
 {
 	const inv_word *b = inv_box_of(t, INV_BOX_ATOM);
@@ -34,7 +34,10 @@ static void note_odd(struct inv_event_match *m, inv_word t)
 			 (const char *)inv_box_ptr(b, 1));
 }
 
-/* Of what tags events can match; by_tag stays false if it cannot be said. */
+/*
+ * Finds the tags of events that can match.  Leaves by_tag false if any tag can
+ * match.
+ */
 static void find_tags(struct inv_event_match *m)
 {
 	const struct inv_clause *c = m->match.spec.clauses;

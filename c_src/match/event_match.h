@@ -8,34 +8,41 @@
 #include "match/match.h"
 
 /*
- * A match spec that says which events are wanted, offline and in a node.
+ * A match spec that selects events, from a log or in a node.
  *
- * It is run over the elements of the documented trace tuple, without `trace`
- * and the time, as a list of arguments: of {trace, Pid, call, {M,F,Args}} over
- * [Pid, call, {M,F,Args}].  For seq_trace the label is in the place of Pid.  The
- * result that {message, _} had may be asked for as the last one, or left out.
- * An event is wanted when a clause matches and has not said {message, false}.
+ * The spec is applied to a list: the elements of the documented trace tuple
+ * without `trace' and the timestamp. For {trace, Pid, call, {M,F,Args}} that is
+ * [Pid, call, {M,F,Args}]. For seq_trace the label replaces Pid. If the match
+ * spec of the traced function has executed {message, Value}, Value is the last
+ * element, which the selecting spec may leave out. An event is selected if a
+ * clause matches and did not execute {message, false}.
  *
- * It owns its memory, and is to be released in any case.
+ * The struct owns its memory; release it even if a function below failed.
  */
 struct inv_event_match {
-	struct inv_heap terms; /* the spec's own */
+	struct inv_heap terms; /* the spec's terms */
 	struct inv_match match;
-	/* Of other tags than these no event can match; by_tag is false where
-	 * that cannot be said. */
+	/*
+	 * The tags of events that can match. If by_tag is false, any tag can
+	 * match.
+	 */
 	bool by_tag;
 	bool tags[INV_TAG_COUNT];
-	char odd[64]; /* what is written where a tag belongs and is none that
-			 is known, the first; "": nothing */
+	/* the first unknown atom in the position of a tag; "": none */
+	char odd[64];
 };
 
-/* Pid, tag, payload, extra, result of {message, _}. */
+/*
+ * The maximum number of elements in the list: Pid, tag, payload, extra, and
+ * Value of {message, Value}.
+ */
 #define INV_EVENT_ELEMENTS 5
 
 /*
- * Of text: a match spec, or a call with conditions (match/call.h).  Or of a
- * match spec in the external term format, whose bytes are referred to.
- * INV_EINVAL and others, with words; INV_ENOMEM.
+ * Make a filter.  `text' is a match spec, or a call with conditions
+ * (match/call.h).  `bytes' are a match spec in the external term format, and
+ * are borrowed.  Return 0, INV_ENOMEM, INV_EINVAL or another error, with a
+ * message in `err'.
  */
 int inv_event_match_text(struct inv_event_match *m, const char *text,
 			 struct inv_err *err);

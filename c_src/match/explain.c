@@ -25,7 +25,7 @@ static void term(struct explainer *e, inv_word t)
 		inv_tree_print(t, e->out, &e->o);
 }
 
-/* Operators stand between their arguments. */
+/* Returns true for an operator that is written between its arguments. */
 static bool is_infix(const struct inv_mnode *x)
 {
 	const char *name;
@@ -59,7 +59,10 @@ static const char *name_of(const struct inv_mnode *x)
 	}
 }
 
-/* The i-th child, from 0; most kinds have the last one first. */
+/*
+ * Returns child `i', counted from 0. Most kinds of nodes store their last child
+ * first.
+ */
 static const struct inv_mnode *child(const struct inv_mnode *x, uint32_t i)
 {
 	bool in_order = x->kind == INV_NODE_LIST ||
@@ -107,7 +110,10 @@ static void list(struct explainer *e, const struct inv_mnode *x)
 	inv_buf_putc(e->out, ']');
 }
 
-/* Its children are the values, the last one first, then the keys. */
+/*
+ * Explains a map.  Its children are the values, the last one first, and then
+ * the keys.
+ */
 static void map(struct explainer *e, const struct inv_mnode *x)
 {
 	uint32_t n = x->n / 2;

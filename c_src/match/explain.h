@@ -5,7 +5,8 @@
 #include "match/parse.h"
 
 /*
- * Appends what a spec says, clause by clause, in the notation of functions:
+ * Appends an explanation of a spec, clause by clause, with guards and actions
+ * written as function calls:
  *
  *	clause 1: 2 arguments: $1, b
  *	  when    $1 > 1

@@ -6,25 +6,25 @@
 #include "match/run.h"
 
 /*
- * A match spec in one piece, from a term to a program that was verified.  It
- * owns its memory.
+ * A match spec: its parsed form and its verified program.  The struct owns its
+ * memory.
  */
 struct inv_match {
 	struct inv_heap heap;
-	struct inv_spec spec; /* spec.diags: what is wrong with it */
+	struct inv_spec spec; /* spec.diags has the errors */
 	struct inv_match_prog prog;
 };
 
 /*
- * Parses and compiles the spec, whose memory is referred to.  After INV_EINVAL
- * m->spec.diags has all errors, and err the first one.  m is to
- * be released in any case.
+ * Parses and compiles the spec, whose terms are borrowed.  If it returns
+ * INV_EINVAL, m->spec.diags has all errors, and `err' the first one.  Release
+ * `m' even if this failed.
  */
 int inv_match_make(struct inv_match *m, inv_word spec, unsigned otp,
 		   enum inv_match_event event, struct inv_err *err);
 void inv_match_release(struct inv_match *m);
 
-/* A heap of cap words of its own; INV_ENOMEM. */
+/* Allocates a heap of cap words. Returns 0 or INV_ENOMEM. */
 int inv_heap_new(struct inv_heap *h, size_t cap);
 void inv_heap_free(struct inv_heap *h);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "match/parse_int.h"
 
-/* The whole list is looked at before anything is parsed. */
+/* Checks the shape of all clauses, before any clause is parsed. */
 static bool check_shape(struct inv__parser *p, inv_word spec)
 {
 	inv_word l, head;

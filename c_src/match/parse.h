@@ -7,21 +7,24 @@
 #include "match/program.h"
 
 /*
- * A match spec as a tree of what it means.  Heads stay terms, in which only
- * the variables are numbered; guards and bodies become nodes.
+ * The syntax tree of a match spec. Heads remain terms, with numbered variables;
+ * guards and bodies become nodes.
  */
 enum inv_node_kind {
-	INV_NODE_CONST,	   /* term; also of lists, tuples and maps that have
-			      nothing to evaluate in them */
-	INV_NODE_VAR,	   /* op: the number of the variable */
+	INV_NODE_CONST,	   /* term; also for lists, tuples and maps that contain
+			      only constants */
+	INV_NODE_VAR,	   /* op: the variable's number */
 	INV_NODE_ARGS,	   /* '$_' */
 	INV_NODE_BINDINGS, /* '$$' */
-	INV_NODE_LIST,	   /* children: elements, then the tail */
-	INV_NODE_ANDALSO,  /* children: arguments */
+	INV_NODE_LIST,	   /* children: the elements, then the tail */
+	INV_NODE_ANDALSO,  /* children: the arguments */
 	INV_NODE_ORELSE,
-	/* children: what they have, the last first, as the VM evaluates it */
+	/*
+	 * the children of this kind and of the kinds below are in reverse
+	 * order, because the VM evaluates the last child first
+	 */
 	INV_NODE_TUPLE,
-	INV_NODE_MAP, /* values, then keys */
+	INV_NODE_MAP, /* children: the values, then the keys */
 	INV_NODE_AND,
 	INV_NODE_OR,
 	INV_NODE_CALL, /* op: enum inv_match_fn */
@@ -29,10 +32,10 @@ enum inv_node_kind {
 };
 
 struct inv_mnode {
-	struct inv_mnode *next;	 /* sibling */
-	struct inv_mnode *child; /* the first */
+	struct inv_mnode *next;	 /* next sibling */
+	struct inv_mnode *child; /* first child */
 	inv_word term;
-	uint32_t n; /* children */
+	uint32_t n; /* number of children */
 	uint16_t op;
 	uint8_t kind;
 };
@@ -40,22 +43,28 @@ struct inv_mnode {
 /* How a head matches the list of arguments. */
 enum inv_head_kind {
 	INV_HEAD_ANY,	 /* '_' */
-	INV_HEAD_WHOLE,	 /* one variable */
-	INV_HEAD_LIST,	 /* n patterns for n arguments */
-	INV_HEAD_PREFIX, /* n patterns for n arguments or more */
+	INV_HEAD_WHOLE,	 /* a variable for the whole list */
+	INV_HEAD_LIST,	 /* n patterns, for exactly n arguments */
+	INV_HEAD_PREFIX, /* n patterns and a tail '_', for n or more
+			    arguments */
 };
 
 struct inv_clause {
 	struct inv_clause *next;
 	enum inv_head_kind head;
-	uint32_t n_args;	 /* LIST, PREFIX */
-	const inv_word *args;	 /* the patterns; WHOLE: one */
-	struct inv_mnode *guard; /* siblings */
+	uint32_t n_args;      /* n of LIST and PREFIX */
+	const inv_word *args; /* the patterns; for WHOLE, the variable */
+	/* the first guard; the others are its siblings */
+	struct inv_mnode *guard;
 	struct inv_mnode *body;
-	uint64_t bound[INV_MATCH_VARS / 64]; /* variables that the head binds */
+	uint64_t bound[INV_MATCH_VARS / 64]; /* set of the variables that the
+						head binds */
 };
 
-/* What the spec is for: some actions are not for every event. */
+/*
+ * The kind of event for which the spec is compiled. It determines the allowed
+ * actions.
+ */
 enum inv_match_event {
 	INV_MATCH_CALL = 0,
 	INV_MATCH_SEND,
@@ -66,29 +75,31 @@ struct inv_spec {
 	struct inv_clause *clauses;
 	uint32_t n_clauses;
 	uint32_t n_vars;
-	uint32_t names[INV_MATCH_VARS]; /* in rising order */
+	/* the numbers N of the variables '$N', ascending */
+	uint32_t names[INV_MATCH_VARS];
 	struct inv_diags diags;
 };
 
-/* Tuples, lists, maps and calls within one another. */
+/* Maximum nesting of tuples, lists, maps and calls. */
 #define INV_MATCH_DEPTH 200u
 
 /*
- * Parses a spec of that release.  All memory is taken from heap, and terms of
- * spec are referred to.
+ * Parses a match spec for an OTP release.  Takes all memory from `heap'.  The
+ * result refers to terms of `spec'.  Returns 0, or:
  *
- *	INV_EINVAL   the spec is wrong: s->diags says why, as the VM does
- *	INV_ETOOBIG  heap is full, or there are more than INV_MATCH_VARS
- *	             variables; err says which
+ *	INV_EINVAL	the spec is wrong: s->diags has the errors, in the
+ *			words of the VM
+ *	INV_ETOOBIG	heap is full, or there are more than INV_MATCH_VARS
+ *			variables; err has the reason
  */
 int inv_spec_parse(struct inv_spec *s, inv_word spec, unsigned otp,
 		   enum inv_match_event event, struct inv_heap *heap,
 		   struct inv_err *err);
 
-/* The variable that the atom t is, as $N; -1: none. */
+/* Returns N if `t' is the atom '$N', or -1 if `t' is not a variable. */
 int64_t inv_match_variable(inv_word t);
 
-/* Its place in s->names; -1: it is not there. */
+/* Returns the index of the variable `t' in s->names, or -1. */
 int inv_spec_var(const struct inv_spec *s, inv_word t);
 
 static inline bool inv_clause_binds(const struct inv_clause *c, unsigned var)

@@ -23,7 +23,10 @@ static struct inv_mnode *constant(struct inv__parser *p, inv_word t)
 	return x;
 }
 
-/* Adds a child to x; whether it is a constant. */
+/*
+ * Parses `t' and appends it to the children of `x'. Returns true if it is a
+ * constant.
+ */
 static bool append(struct inv__parser *p, struct inv_mnode *x,
 		   struct inv_mnode ***last, inv_word t)
 {
@@ -117,7 +120,10 @@ static struct inv_mnode *map_expr(struct inv__parser *p, const inv_word *b)
 	return constant_map(p, x);
 }
 
-/* Elements from the second on are the arguments. */
+/*
+ * Makes a node for the tuple `b'.  Its arguments are the elements from the
+ * second on.
+ */
 static struct inv_mnode *with_args(struct inv__parser *p,
 				   enum inv_node_kind kind, unsigned op,
 				   const inv_word *b)
@@ -135,7 +141,8 @@ static struct inv_mnode *with_args(struct inv__parser *p,
 	return x;
 }
 
-/* {current_stacktrace} and {current_stacktrace, Depth}: a number as it is. */
+/* Checks {current_stacktrace} and {current_stacktrace, Depth}. Depth must be a
+ * literal number. */
 static bool check_depth(struct inv__parser *p, const inv_word *b)
 {
 	static const char form[] = "Special form 'current_stacktrace' called "
@@ -179,7 +186,10 @@ static struct inv_mnode *act_expr(struct inv__parser *p, int act, inv_word t)
 		return NULL;
 	}
 	if (n < a->min || n > a->max) {
-		/* What it is called by, whatever the other errors call it. */
+		/*
+		 * As in the VM, this error shows the action's name as it is in
+		 * specs; other errors show a->told.
+		 */
 		inv__parse_wrong(p, texts[a->text], t, 0, a->name);
 		return NULL;
 	}
@@ -305,7 +315,7 @@ static struct inv_mnode *expr_of(struct inv__parser *p, inv_word t)
 	return constant(p, t);
 }
 
-/* NULL: it is wrong, or p->rc is set. */
+/* Parses an expression. NULL: the expression is wrong, or p->rc is set. */
 static struct inv_mnode *expr(struct inv__parser *p, inv_word t)
 {
 	struct inv_mnode *x;

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "match/parse_int.h"
 
-/* Beyond this it is no variable: the VM's manual ends at a hundred million. */
+/*
+ * The largest N of a variable '$N'. (OTP's manual allows only numbers up to a
+ * hundred million; the VM accepts larger ones.)
+ */
 #define VARIABLE_MAX 4000000000u
 
 int64_t inv_match_variable(inv_word t)
@@ -25,7 +28,10 @@ int64_t inv_match_variable(inv_word t)
 	return v <= VARIABLE_MAX ? v : -1;
 }
 
-/* Where $v is in s->names, or belongs. */
+/*
+ * Returns the index of the variable $v in s->names, or the index at which to
+ * insert it.
+ */
 static uint32_t place_of(const struct inv_spec *s, int64_t v)
 {
 	uint32_t from = 0, to = s->n_vars;
@@ -51,7 +57,10 @@ int inv_spec_var(const struct inv_spec *s, inv_word t)
 
 typedef void head_fn(struct inv__parser *p, inv_word t);
 
-/* Calls fn for each atom in the head's term that may be a variable. */
+/*
+ * Calls `fn' for each atom in `t' that may be a variable.  Keys of maps cannot
+ * be variables.
+ */
 static void each_atom(struct inv__parser *p, inv_word t, head_fn *fn)
 {
 	const inv_word *b;
@@ -116,7 +125,9 @@ static void bind(struct inv__parser *p, inv_word t)
 		p->clause->bound[v / 64] |= UINT64_C(1) << v % 64;
 }
 
-/* Variables are no keys of maps; the first such key is all that is told. */
+/*
+ * Checks that no key of a map is a variable.  Reports only the first such key.
+ */
 static bool check_keys(struct inv__parser *p, inv_word t)
 {
 	const inv_word *b;
@@ -149,7 +160,7 @@ static bool check_keys(struct inv__parser *p, inv_word t)
 	return ok;
 }
 
-/* The patterns of a list, one after the other. */
+/* Parses the patterns of a list. */
 static void list_patterns(struct inv__parser *p, struct inv_clause *c,
 			  inv_word t)
 {
@@ -164,7 +175,7 @@ static void list_patterns(struct inv__parser *p, struct inv_clause *c,
 		*w++ = inv_cons(l)[0];
 }
 
-/* The list's shape was checked already; a tuple is taken for a list. */
+/* The arguments may be a tuple instead of a list. */
 bool inv__parse_head(struct inv__parser *p, struct inv_clause *c, inv_word t)
 {
 	const inv_word *tuple = inv_box_of(t, INV_BOX_TUPLE);

@@ -7,27 +7,29 @@
 #include "match/parse.h"
 
 /*
- * For the files of the parser only: parse.c takes a spec apart into clauses,
- * parse_head.c reads their heads, parse_expr.c their guards and bodies.
+ * Private to the files of the parser: parse.c splits a spec into clauses,
+ * parse_head.c parses heads, parse_expr.c parses guards and bodies.
  *
- * What is checked, in which order, and where checking stops, is as in the VM,
- * so that the errors come out as its own: within a clause it goes on after an
- * error, and stops after the clause.
+ * To report the same errors as the VM, the parser makes the VM's checks in the
+ * same order and stops at the same point: after an error it checks the rest of
+ * the clause, and no further clause.
  */
 struct inv__parser {
 	struct inv_spec *s;
 	struct inv_heap *heap;
 	struct inv_err *err;
 	unsigned otp;
-	unsigned allowed; /* enum inv_match_need */
+	unsigned allowed; /* set of enum inv_match_need: what the event has */
 	bool guard;
 	bool wrong; /* an error was found */
-	int rc;	    /* what ends it at once */
+	int rc;	    /* reason to stop at once; 0: none */
 	unsigned depth;
 	struct inv_clause *clause;
 };
 
-/* Ends it: the first such call says why. */
+/*
+ * Stops the parse.  The first call sets the reason; later calls have no effect.
+ */
 static inline void inv__parse_give_up(struct inv__parser *p, int code,
 				      const char *why)
 {
@@ -35,7 +37,7 @@ static inline void inv__parse_give_up(struct inv__parser *p, int code,
 		p->rc = inv_err_set(p->err, code, "%s", why);
 }
 
-/* Zeroed; NULL: the heap is full, and it is given up. */
+/* Returns zeroed memory, or NULL if the heap is full; then the parse stops. */
 static inline void *inv__parse_take(struct inv__parser *p, size_t bytes)
 {
 	inv_word *w = inv_heap_take(p->heap, (bytes + 7) / 8);
@@ -47,7 +49,7 @@ static inline void *inv__parse_take(struct inv__parser *p, size_t bytes)
 	return w;
 }
 
-/* An error of the spec: fmt as inv_diag_add has it. */
+/* Adds an error of the spec; for the arguments see inv_diag_add. */
 static inline void inv__parse_wrong(struct inv__parser *p, const char *fmt,
 				    inv_word t, uint64_t n, const char *s)
 {
@@ -55,16 +57,20 @@ static inline void inv__parse_wrong(struct inv__parser *p, const char *fmt,
 	inv_diag_add(&p->s->diags, fmt, t, n, s);
 }
 
-/* Numbers the variables of a head: of all heads, before any is read. */
+/*
+ * Numbers the variables of a head. Call this for all heads before parsing a
+ * clause.
+ */
 void inv__parse_variables(struct inv__parser *p, inv_word head);
 
 /*
- * Reads the head t, whose shape was checked, and what it binds.  False: it is
- * wrong, or p->rc is set, and the clause is not looked at further.
+ * Parses the head `t', whose shape was checked. Returns false if the head is
+ * wrong or p->rc is set; then the caller does not check the rest of the clause.
  */
 bool inv__parse_head(struct inv__parser *p, struct inv_clause *c, inv_word t);
 
-/* The expressions of a guard (p->guard) or a body; what is wrong is missing. */
+/* Parses the expressions of a guard (p->guard) or body. Wrong expressions are
+ * left out. */
 struct inv_mnode *inv__parse_exprs(struct inv__parser *p, inv_word l);
 
 #endif

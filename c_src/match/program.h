@@ -8,24 +8,25 @@
 #include "term/tree.h"
 
 /*
- * A compiled match spec: instructions of 32 bits, an opcode in the lower 8 and
- * an operand a in the upper 24, for a machine with a stack, variables and
- * constants.
+ * A compiled match spec: instructions of 32 bits for an interpreter with a
+ * stack, variables and constants.  The lower 8 bits are an opcode and the upper
+ * 24 an operand `a'.
  *
- * There are only jumps forwards, so that it ends; at each instruction the
- * height of the stack is known, so that it is checked once, when the program is
- * verified, and not while it runs.  It runs over words of one kind of term or
- * another (run_body.inc), and only its constants are of that kind.
+ * All jumps go forward, so a program always ends. At each instruction the
+ * height of the stack is fixed. The verifier checks it once, so nothing is
+ * checked at run time. Programs are independent of the representation of terms,
+ * except for their constants (run_body.inc).
  *
- * "fail" goes to the next clause, or ends the program without a match, in head
- * and guards; in a body the value of what failed is the atom 'EXIT'.
+ * In a head or guard, "fail" means that the program continues with the next
+ * clause; after the last clause it ends without a match.  In a body, an
+ * expression that fails has the result 'EXIT'.
  *
- * code, name, what it does.  "x y -> z": takes y, which is on top, and x, and
- * puts z
+ * The columns are: code, name, effect. "x y -> z" takes y and then x from the
+ * stack, and pushes z.
  */
 #define INV_MATCH_OPS(X)                                                       \
 	X(1, CLAUSE, "a clause begins; on failure go on at a, unless it is 0") \
-	/* heads: terms that are still to be looked at are on the stack */     \
+	/* heads: the stack has the terms that are still to be matched */      \
 	X(2, ARITY, "fail unless there are a arguments; -> all of them")       \
 	X(3, PREFIX, "fail unless there are a or more; -> the first a")        \
 	X(4, WHOLE, "variable a becomes the list of arguments")                \
@@ -62,7 +63,7 @@ enum inv_match_op {
 };
 #undef INV_MATCH_ENUM
 
-/* The operand of ACT: an action and its number of arguments. */
+/* The operand of ACT: an action, and its number of arguments. */
 #define INV_ACT(act, n) ((uint32_t)(act) << 4 | (n))
 #define INV_ACT_ID(a) ((a) >> 4)
 #define INV_ACT_ARGS(a) ((a)&15)
@@ -85,9 +86,8 @@ static inline uint32_t inv_instr_a(uint32_t i)
 }
 
 /*
- * Values on the stack, and variables; a spec that needs more is refused.  The VM
- * has no limit of variables but its memory.  A program in a node has both on its
- * thread's C stack, of which only what is used is touched.
+ * The maximum number of values on the stack, and of variables. A spec that
+ * needs more is refused. (The VM has no limit for variables except memory.)
  */
 #define INV_MATCH_STACK 1024u
 #define INV_MATCH_VARS 1024u
@@ -97,25 +97,26 @@ struct inv_match_prog {
 	uint32_t n_code;
 	uint32_t n_consts;
 	const inv_word *consts;
-	const uint32_t *names; /* variable i is written '$names[i]' */
+	const uint32_t *names; /* variable i is '$names[i]' */
 	uint32_t n_vars;
-	uint32_t n_stack; /* as inv_match_verify found it */
+	uint32_t n_stack; /* stack size, set by inv_match_verify */
 	unsigned quirks;  /* enum inv_match_quirk */
 	unsigned otp;
 };
 
 /*
- * Whether it can be run: every instruction and operand is one that there is,
- * jumps go forwards to where the stack is as high, variables are bound before
- * they are used, and the stack holds what is taken and never too much.
- * INV_EDAMAGED otherwise, with the reason.  Sets n_stack.  Trusts n_code,
- * n_consts and that the constants are terms; nothing else.
+ * Verifies a program and sets n_stack. Every instruction and operand must be
+ * valid. Jumps must go forward, to an instruction with the same stack height.
+ * Variables must be bound before use. The stack must neither underflow nor
+ * exceed its limit. Returns INV_EDAMAGED with the reason if the program is
+ * invalid. The caller must ensure that n_code and n_consts are right and
+ * constants are terms.
  */
 int inv_match_verify(struct inv_match_prog *p, struct inv_err *err);
 
 /*
- * Appends the program as text, a line for each instruction, with its operand in
- * words.
+ * Appends the program as text: one line for each instruction, with its operand
+ * in words.
  */
 void inv_match_disassemble(const struct inv_match_prog *p, struct inv_buf *out);
 

@@ -7,9 +7,7 @@
 #include "match/big.h"
 #include "term/tree_number.h"
 
-/*
- * What run_body.inc asks of terms, for trees.
- */
+/* The functions that run_body.inc needs, for trees (term/tree.h). */
 #define machine inv_match_run
 
 static struct inv_val m_load(struct machine *m, inv_word t)
@@ -102,7 +100,11 @@ static enum inv_type m_type(struct machine *m, const struct inv_val *v)
 	}
 }
 
-/* Of a box that is of another kind than was asked for. */
+/*
+ * Returns the error for a term `t' that is not known to be of the type
+ * `wanted': INV_EUNKNOWN if `t' was not recorded and may be of this type,
+ * otherwise INV_EXCEPTION.
+ */
 static int another(inv_word t, enum inv_type wanted)
 {
 	const inv_word *b = inv_box_of(t, INV_BOX_HOLE);
@@ -179,7 +181,7 @@ static int m_store(struct machine *m, const struct inv_val *v, inv_word *t)
 	return *t ? 0 : INV_ETOOBIG;
 }
 
-/* A value as a word that is good for as long as box is. */
+/* Converts a value to a word, which is valid as long as `box'. */
 static inv_word as_word(const struct inv_val *v, inv_word box[2])
 {
 	struct inv_heap h = { .w = box, .cap = 2 };
@@ -341,7 +343,7 @@ static int m_list(struct machine *m, const struct inv_val *v, uint32_t n,
 		rc = l ? 0 : INV_ETOOBIG;
 	}
 	*out = inv_val_term(l);
-	/* A list of nothing is its tail, which may be a number. */
+	/* With 0 elements the result is the tail, which may be a number. */
 	if (!rc && !inv_is_cons(l))
 		*out = m_load(m, l);
 	return rc;
@@ -376,7 +378,7 @@ static int m_make_map(struct machine *m, const struct inv_val *top, uint32_t n,
 	return rc;
 }
 
-/* Whether a BIG was recorded. */
+/* Returns true if the integer `v' was recorded completely. */
 static bool is_whole(const struct inv_val *v)
 {
 	return v->kind == INV_VAL_INT || inv_box_of(v->t, INV_BOX_BIG);

@@ -6,19 +6,19 @@
 #include "match/value.h"
 
 /*
- * Runs a program over trees (term/tree.h), outside of a VM.
+ * Runs a program on trees (term/tree.h), outside of a VM.
  *
- * Nothing is allocated.  Results that are built lie in `heap`, which whoever
- * runs programs empties between runs; its size is a bound on what a run can
- * build, `steps` on how many elements it looks at.
+ * Terms are made in `heap', which the caller empties between runs. The size of
+ * `heap' limits the size of the terms; `steps' limits how many elements are
+ * read. Only arithmetic on big integers (match/big.h) allocates other memory.
  */
 struct inv_match_world {
-	inv_word self; /* a pid, 0: not known */
-	inv_word node; /* an atom; 0: not known */
+	inv_word self; /* a pid; 0: unknown */
+	inv_word node; /* an atom; 0: unknown */
 	/*
-	 * As in erlang:match_spec_test/3: a process that nobody traces and that
-	 * has no sequential trace token, called from nowhere.  Otherwise all
-	 * that is not known.
+	 * True: as in erlang:match_spec_test/3, the process is not traced and
+	 * has neither a sequential trace token nor a caller. False: all this is
+	 * unknown.
 	 */
 	bool idle;
 	uint32_t tcw; /* trace control word */
@@ -34,30 +34,31 @@ struct inv_match_run {
 	const struct inv_match_world *world;
 	uint64_t steps;
 	/* results */
-	bool matched;	 /* a clause has */
-	unsigned clause; /* which one, from 0 */
-	inv_word result; /* true, or what {message, _} said; false if nothing
-			      matched */
-	unsigned flags;	 /* enum inv_match_flag */
+	bool matched;	 /* a clause matched */
+	unsigned clause; /* number of that clause, from 0 */
+	/* true or the value of {message, _}; false if no clause matched */
+	inv_word result;
+	unsigned flags; /* enum inv_match_flag */
 	/* private */
 	const struct inv_match_prog *prog;
 	const inv_word *args;
 	size_t n_args;
-	inv_word list; /* of the arguments, 0: not made yet */
+	inv_word list; /* the list of arguments; 0: not built yet */
 	struct inv_val stack[INV_MATCH_STACK];
 	inv_word vars[INV_MATCH_VARS];
 };
 
-/* Enough for what people write. */
+/* A value for `steps' that is enough for specs written by people. */
 #define INV_MATCH_STEPS 1000000u
 
 /*
- * 0: see the results.  Otherwise the program has no result:
+ * Runs the program. Returns 0 if it has set the result fields of `r'. If there
+ * is no result, returns:
  *
- *	INV_EUNKNOWN  it depends on what was not recorded, or on a live node
- *	INV_ETOOBIG   it takes more steps, or more memory than heap has, or
- *	              integers of more than INV_TREE_BIG_MAX bytes
- *	INV_EDEPTH    terms nested too deeply to be compared
+ *	INV_EUNKNOWN	the result depends on unrecorded data, or on a live node
+ *	INV_ETOOBIG	the run needs more steps, more memory than heap has, or
+ *			integers of more than INV_TREE_BIG_MAX bytes
+ *	INV_EDEPTH	terms are nested too deeply for a comparison
  */
 int inv_match_run(const struct inv_match_prog *p, struct inv_match_run *r,
 		  const inv_word *args, size_t n_args);

@@ -7,11 +7,14 @@
 #include <stdint.h>
 
 /*
- * The language of match specs as data: its functions, its actions, and what
- * differs between OTP releases.
+ * The language of match specs as tables: its functions and actions, and the
+ * differences between OTP releases.
  */
 
-/* id, name, arity, the first release that has it, whether guards may use it */
+/*
+ * The columns are: id, name, arity, first release that has the function (0:
+ * all), whether guards may call it.
+ */
 #define INV_MATCH_FUNCTIONS(X)                       \
 	X(IS_ATOM, "is_atom", 1, 0, true)            \
 	X(IS_FLOAT, "is_float", 1, 0, true)          \
@@ -96,23 +99,25 @@ struct inv_match_fn_info {
 
 extern const struct inv_match_fn_info inv_match_fns[INV_MF_COUNT];
 
-/* How a wrong number of arguments is told. */
+/* The VM's text for a wrong number of arguments. */
 enum inv_match_arity_text {
 	INV_MA_NONE_TAKEN, /* "called with arguments in" */
 	INV_MA_WRONG,	   /* "called with wrong number of arguments in" */
 };
 
-/* What a trace event must allow. */
+/* What an action needs of the event. */
 enum inv_match_need {
-	INV_MN_TRACE = 1, /* to look at and change the traced process */
-	INV_MN_CALL = 2,  /* a call */
+	/* a traced process, which the action reads or changes */
+	INV_MN_TRACE = 1,
+	INV_MN_CALL = 2, /* a call */
 };
 
 /*
- * Actions, which only trace specs have, and which only {self} and
- * {is_seq_trace} are of in guards: id, name, least and most arguments, first
- * release, whether guards may use it, what the event must allow, the name that
- * errors have, how they tell a wrong number of arguments
+ * Actions; only match specs for tracing have them. The columns are: id, name,
+ * least and most arguments, first release that has the action (0: all), whether
+ * guards may use it, what it needs of the event (set of enum inv_match_need),
+ * its name in errors, and the error for a wrong number of arguments (enum
+ * inv_match_arity_text).
  */
 #define INV_MATCH_ACTIONS(X)                                                  \
 	X(SELF, "self", 0, 0, 0, true, 0, "self", NONE_TAKEN)                 \
@@ -155,27 +160,34 @@ struct inv_match_act_info {
 	uint8_t max;
 	uint8_t since;
 	bool guard;
-	uint8_t need; /* enum inv_match_need */
+	uint8_t need; /* set of enum inv_match_need */
 	const char *told;
 	enum inv_match_arity_text text;
 };
 
 extern const struct inv_match_act_info inv_match_acts[INV_MACT_COUNT];
 
-/* What else differs between releases. */
+/* Further differences between releases. */
 enum inv_match_quirk {
 	INV_MQ_ZEROS_DIFFER = 1,    /* 0.0 =:= -0.0 is false */
 	INV_MQ_ABS_ZERO = 2,	    /* abs(-0.0) is 0.0 */
-	INV_MQ_PART_OF_BYTES = 4,   /* binary_part wants whole bytes */
-	INV_MQ_FLOAT_NEAREST = 8,   /* of a big integer the nearest float */
-	INV_MQ_NATIVE_RECORDS = 16, /* is_record(T, Module, Name) */
+	INV_MQ_PART_OF_BYTES = 4,   /* binary_part needs whole bytes */
+	INV_MQ_FLOAT_NEAREST = 8,   /* a big integer becomes the nearest
+				       float */
+	INV_MQ_NATIVE_RECORDS = 16, /* is_record(T, Module, Name) exists */
 	INV_MQ_PREFIX = 32,	    /* a head may be [A, B | '_'] */
 };
 
-/* Of an OTP release; 0 is taken for the oldest, 25. */
+/*
+ * Returns the set of enum inv_match_quirk of an OTP release; release 0 means
+ * the oldest, 25.
+ */
 unsigned inv_match_quirks(unsigned otp);
 
-/* The function or action of that name, as the release has it; -1: none. */
+/*
+ * Return the function or action with this name in the release. -1: there is
+ * none.
+ */
 int inv_match_fn_find(const void *name, size_t len, size_t arity, unsigned otp);
 int inv_match_act_find(const void *name, size_t len, unsigned otp);
 

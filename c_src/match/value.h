@@ -7,9 +7,8 @@
 #include "term/tree.h"
 
 /*
- * A value on the stack of a running match program.  Numbers that fit are taken
- * apart, so that arithmetic needs no memory: an integer of 64 bits is always
- * INT, a float always FLOAT, and neither is ever a TERM.
+ * A value on the stack of a running match program.  A 64-bit integer is always
+ * INT and a float always FLOAT, never TERM, so that arithmetic needs no memory.
  */
 enum inv_val_kind {
 	INV_VAL_TERM,
@@ -41,9 +40,9 @@ static inline struct inv_val inv_val_float(double f)
 	return (struct inv_val){ .kind = INV_VAL_FLOAT, .f = f };
 }
 
-/* What a TERM is; integers and floats have their own kinds. */
+/* The type of a TERM. (64-bit integers and floats are not TERMs.) */
 enum inv_type {
-	INV_TYPE_UNKNOWN = 0, /* was not recorded */
+	INV_TYPE_UNKNOWN = 0, /* not recorded */
 	INV_TYPE_BIG,
 	INV_TYPE_ATOM,
 	INV_TYPE_REF,
@@ -55,10 +54,10 @@ enum inv_type {
 	INV_TYPE_NIL,
 	INV_TYPE_LIST,
 	INV_TYPE_BINARY,
-	INV_TYPE_BITSTRING, /* not of whole bytes */
+	INV_TYPE_BITSTRING, /* not a whole number of bytes */
 };
 
-/* Atoms that programs know. */
+/* Predefined atoms. */
 enum inv_match_atom {
 	INV_AM_TRUE,
 	INV_AM_FALSE,
@@ -67,7 +66,10 @@ enum inv_match_atom {
 	INV_AM_COUNT
 };
 
-/* A function's result besides 0 and errors: it failed, as in Erlang. */
+/*
+ * The result of a function that would raise an exception in Erlang. Other
+ * results are 0 and negative error codes.
+ */
 #define INV_EXCEPTION 1
 
 #endif

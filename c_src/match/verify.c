@@ -4,9 +4,9 @@
 #include "match/program.h"
 
 /*
- * One pass, in the order of the code, for all jumps go forwards.  Where a jump
- * lands the stack must be as high as where it came from: the jumps that are
- * under way wait in a small table.
+ * All jumps go forward, so the verifier makes one pass in the order of the
+ * code. A table has the jumps whose targets this pass has not reached yet. A
+ * jump and its target must have the same stack height.
  */
 #define JUMPS 64
 
@@ -23,7 +23,11 @@ struct verifier {
 	uint32_t pc;
 	uint32_t height;
 	enum part part;
-	uint32_t next; /* where the clause's failure goes; 0: nowhere */
+	/*
+	 * where the program continues if the clause fails; 0: the clause is the
+	 * last
+	 */
+	uint32_t next;
 	uint32_t n_jumps;
 	struct {
 		uint32_t to;
@@ -38,7 +42,7 @@ static int bad(struct verifier *v, const char *why)
 			   "match program, instruction %u: %s", v->pc, why);
 }
 
-/* Takes `in` values and puts `out`. */
+/* Checks an instruction that pops `in' values and pushes `out' values. */
 static int use(struct verifier *v, uint32_t in, uint32_t out)
 {
 	if (v->height < in)
@@ -79,7 +83,7 @@ static int binds(struct verifier *v, uint32_t a)
 
 /* --- jumps ---------------------------------------------------------------- */
 
-/* It lands with a value on the stack in the place of the one it takes. */
+/* Checks a jump. If the jump is taken, the tested value stays on the stack. */
 static int jump(struct verifier *v, uint32_t to)
 {
 	int rc = use(v, 1, 1);
@@ -209,7 +213,10 @@ static int call(struct verifier *v, uint32_t a)
 	return use(v, inv_match_fns[a].arity, 1);
 }
 
-/* MAP and LIST: not beyond what the sums below can hold. */
+/*
+ * Checks an instruction that builds a term. Limits `a' first, so that the sums
+ * cannot overflow.
+ */
 static int build(struct verifier *v, uint32_t per, uint32_t a, uint32_t more)
 {
 	if (a > INV_MATCH_STACK)

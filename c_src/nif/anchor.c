@@ -6,8 +6,8 @@
 #include "base/clock.h"
 
 /*
- * Of a few tries the one that took the least time between its first and last
- * look.
+ * Reads all clocks several times, and returns the attempt that took the least
+ * time.
  */
 struct inv_anchor inv_anchor_take(void)
 {

@@ -4,7 +4,7 @@
 
 #include "abi/log.h"
 
-/* The clocks at one instant, or nearly: see anchor.c. */
+/* Reads all clocks at (nearly) one instant: see anchor.c. */
 struct inv_anchor inv_anchor_take(void);
 
 #endif

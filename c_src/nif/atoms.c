@@ -7,11 +7,11 @@
 INV_ATOMS(DEFINE)
 #undef DEFINE
 
-/* Open addressing, at most a quarter full: one or two looks a tag. */
+/* Open addressing, at most a quarter full: one or two probes for each tag. */
 #define TAG_SLOTS 128u
 
 static struct {
-	ERL_NIF_TERM atom; /* 0: free; no term is 0 */
+	ERL_NIF_TERM atom; /* 0: free (no term is 0) */
 	enum inv_tag tag;
 } tags[TAG_SLOTS];
 

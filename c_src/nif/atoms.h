@@ -7,9 +7,9 @@
 #include "abi/event.h"
 
 /*
- * Atoms that the callbacks compare and answer with, made once when the library
- * is loaded: making one takes the atom table's lock.  An atom's word stays the
- * same for the life of the VM.
+ * Atoms that the callbacks compare with or return.  They are made once, when
+ * the library is loaded, because making one takes the atom table's lock.  The
+ * word of an atom stays the same for the life of the VM.
  */
 #define INV_ATOMS(X)                              \
 	X(EXIT, "EXIT")                           \
@@ -44,7 +44,7 @@ INV_ATOMS(INV_ATOM_DECLARE)
 
 void inv_atoms_init(ErlNifEnv *env);
 
-/* The tag's number; INV_TAG_OTHER for an atom that we do not know. */
+/* Returns the tag's number, or INV_TAG_OTHER for an unknown atom. */
 enum inv_tag inv_atoms_tag(ERL_NIF_TERM atom);
 
 #endif

@@ -9,9 +9,9 @@
 #include "nif/anchor.h"
 #include "nif/atoms.h"
 #include "nif/count.h"
-#include "nif/gone.h"
-#include "nif/offer.h"
+#include "nif/fd_pass.h"
 #include "nif/options.h"
+#include "nif/retire.h"
 #include "nif/thread.h"
 #include "nif/tracer.h"
 
@@ -34,7 +34,7 @@ static ERL_NIF_TERM text(ErlNifEnv *env, const char *s)
 	return term;
 }
 
-/* The tracer of the handle in term, borrowed. */
+/* Borrows the tracer of the handle in term. */
 static struct inv_tracer *borrow(ErlNifEnv *env, ERL_NIF_TERM term)
 {
 	ErlNifUInt64 handle;
@@ -44,7 +44,8 @@ static struct inv_tracer *borrow(ErlNifEnv *env, ERL_NIF_TERM term)
 	return inv_tracer_borrow(handle);
 }
 
-/* The same, of one that records or of one that delivers alone. */
+/* Like borrow, but returns NULL unless the tracer delivers (`delivers' is true)
+ * or records (false). */
 static struct inv_tracer *borrow_kind(ErlNifEnv *env, ERL_NIF_TERM term,
 				      bool delivers)
 {
@@ -104,29 +105,30 @@ out:
 	return result;
 }
 
-/* The socket on which the memory is offered, a new one each time. */
+/* Replaces the socket on which a spooler gets the memory's descriptor. */
 ERL_NIF_TERM inv_control_offer(ErlNifEnv *env, int argc,
 			       const ERL_NIF_TERM argv[])
 {
 	struct inv_tracer *t = borrow_recorder(env, argv[0]);
-	char name[INV_OFFER_NAME];
+	char name[INV_FD_PASS_NAME];
 	ERL_NIF_TERM result;
 
 	(void)argc;
 	if (!t)
 		return inv_am_closed;
 	result = inv_am_false;
-	if (inv_offer_needed()) {
+	if (inv_fd_pass_needed()) {
 		if (t->listener >= 0)
 			close(t->listener);
-		t->listener = inv_offer_listen(name);
+		t->listener = inv_fd_pass_listen(name);
 		result = t->listener >= 0 ? text(env, name) : inv_am_false;
 	}
 	inv_tracer_release();
 	return result;
 }
 
-/* Waits without the lock, on descriptors of its own. */
+/* Waits without the lock. Another process may close the descriptors meanwhile,
+ * so this function uses duplicates of them. */
 ERL_NIF_TERM inv_control_give(ErlNifEnv *env, int argc,
 			      const ERL_NIF_TERM argv[])
 {
@@ -142,7 +144,7 @@ ERL_NIF_TERM inv_control_give(ErlNifEnv *env, int argc,
 	fd = fcntl(t->memory.fd, F_DUPFD_CLOEXEC, 0);
 	inv_tracer_release();
 	if (listener >= 0 && fd >= 0)
-		given = inv_offer_give(listener, fd, 500);
+		given = inv_fd_pass_give(listener, fd, 500);
 	if (listener >= 0)
 		close(listener);
 	if (fd >= 0)
@@ -164,7 +166,43 @@ ERL_NIF_TERM inv_control_keeper(ErlNifEnv *env, int argc,
 	return pid;
 }
 
-/* The first of its limits that was reached, by its name in open/2. */
+/* Returns the path of the log. Reads at most the whole array, because the
+ * spooler may have overwritten the path's NUL. */
+static ERL_NIF_TERM log_path(ErlNifEnv *env, const struct inv_tracer *t)
+{
+	ERL_NIF_TERM term;
+	size_t n;
+
+	if (!t->ctl)
+		return inv_am_none;
+	n = strnlen(t->ctl->path, sizeof(t->ctl->path));
+	memcpy(enif_make_new_binary(env, n, &term), t->ctl->path, n);
+	return term;
+}
+
+ERL_NIF_TERM inv_control_keepers(ErlNifEnv *env, int argc,
+				 const ERL_NIF_TERM argv[])
+{
+	ERL_NIF_TERM keepers = enif_make_list(env, 0);
+	uint32_t slot;
+
+	(void)argc;
+	(void)argv;
+	for (slot = 0; slot < INV_TRACERS_MAX; slot++) {
+		const struct inv_tracer *t = inv_tracer_at(slot);
+		ERL_NIF_TERM keeper;
+
+		if (!t)
+			continue;
+		keeper = enif_make_tuple2(env, enif_make_pid(env, &t->keeper),
+					  log_path(env, t));
+		inv_tracer_release();
+		keepers = enif_make_list_cell(env, keeper, keepers);
+	}
+	return keepers;
+}
+
+/* Returns the name, as in open/2, of the limit that was reached first. */
 static ERL_NIF_TERM reached(const struct inv_tracer *t)
 {
 	if (atomic_load(&inv_slot_of(t->handle)->use) != INV_USE_SPENT)
@@ -281,7 +319,10 @@ ERL_NIF_TERM inv_control_flush(ErlNifEnv *env, int argc,
 	return u64(env, n);
 }
 
-/* The spec as bytes that end with a NUL, which texts want; NULL: no memory. */
+/*
+ * Returns a copy of a match spec with a NUL at the end, which the text parser
+ * needs. NULL: no memory.
+ */
 static uint8_t *copy_bytes(const ErlNifBinary *bin)
 {
 	uint8_t *bytes = inv_memory_alloc(bin->size + 1);
@@ -291,7 +332,10 @@ static uint8_t *copy_bytes(const ErlNifBinary *bin)
 	return bytes;
 }
 
-/* none, or a spec: of that node, as its release has it. */
+/*
+ * Makes a filter from the match spec in argv, for this node's release.  *f is
+ * NULL if argv has none, or after an error.
+ */
 static int make_filter(ErlNifEnv *env, const ERL_NIF_TERM argv[],
 		       struct inv_event_filter **f, struct inv_err *err)
 {
@@ -350,7 +394,7 @@ ERL_NIF_TERM inv_control_retire(ErlNifEnv *env, int argc,
 	(void)argc;
 	if (!t)
 		return inv_am_closed;
-	inv_gone_add(inv_slot_of(t->handle));
+	inv_retire_add(inv_slot_of(t->handle));
 	inv_tracer_retire(t);
 	inv_tracer_release();
 	return inv_am_ok;
@@ -403,7 +447,7 @@ ERL_NIF_TERM inv_control_free(ErlNifEnv *env, int argc,
 	return inv_am_true;
 }
 
-/* --- of tracers that deliver ----------------------------------------------- */
+/* --- tracers that deliver ---------------------------------------------- */
 
 ERL_NIF_TERM inv_control_deliver(ErlNifEnv *env, int argc,
 				 const ERL_NIF_TERM argv[])

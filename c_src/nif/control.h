@@ -5,13 +5,14 @@
 #include <erl_nif.h>
 
 /*
- * What a tracer's keeper asks of it, and what info/1 tells.  Called by
- * processes; their arguments and answers are at the stubs in inviso_tracer.erl.
+ * NIFs for Erlang processes, such as keepers. Tracer callbacks never call them.
+ * The stubs in inviso_tracer.erl document their arguments and results.
  */
 ERL_NIF_TERM inv_control_open(ErlNifEnv *, int, const ERL_NIF_TERM[]);
 ERL_NIF_TERM inv_control_offer(ErlNifEnv *, int, const ERL_NIF_TERM[]);
 ERL_NIF_TERM inv_control_give(ErlNifEnv *, int, const ERL_NIF_TERM[]);
 ERL_NIF_TERM inv_control_keeper(ErlNifEnv *, int, const ERL_NIF_TERM[]);
+ERL_NIF_TERM inv_control_keepers(ErlNifEnv *, int, const ERL_NIF_TERM[]);
 ERL_NIF_TERM inv_control_info(ErlNifEnv *, int, const ERL_NIF_TERM[]);
 ERL_NIF_TERM inv_control_begin(ErlNifEnv *, int, const ERL_NIF_TERM[]);
 ERL_NIF_TERM inv_control_spool(ErlNifEnv *, int, const ERL_NIF_TERM[]);

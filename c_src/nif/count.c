@@ -16,7 +16,10 @@ static const struct inv_ring_slot *slot_of(const struct inv_producer *p,
 						      p->packet_bytes);
 }
 
-/* Events committed so far: up to the newest packet's last one. */
+/*
+ * Returns the number of events committed so far, up to the last one of the
+ * newest packet.
+ */
 static uint64_t committed(const struct inv_producer *p)
 {
 	uint64_t events;
@@ -34,8 +37,8 @@ static uint64_t committed(const struct inv_producer *p)
 }
 
 /*
- * A flight recorder's events that gave way since it was last read: those
- * before the oldest packet that is still there.
+ * Returns how many events of a flight recorder were overwritten since the last
+ * drain: those before the oldest packet that still exists.
  */
 static uint64_t overwritten(const struct inv_producer *p)
 {
@@ -49,7 +52,7 @@ static uint64_t overwritten(const struct inv_producer *p)
 	if (p->keep != INV_KEEP_NEWEST || oldest <= read)
 		return 0;
 	slot = slot_of(p, oldest);
-	if (load(&slot->seq) != oldest) /* its number was skipped */
+	if (load(&slot->seq) != oldest) /* this packet was skipped */
 		slot = slot_of(p, oldest + 1);
 	first = slot->first_event;
 	return first > event ? first - event : 0;

@@ -8,24 +8,26 @@
 #include "nif/tracer.h"
 
 /*
- * The counters of a tracer, added up over its rings.
+ * The counters of a tracer, summed over its rings.
  *
- * produced and dropped are what the threads counted; recorded is counted apart
- * from them: events that lie committed in the rings or have gone to the log.
- * Of a tracer that no thread uses any more, produced = recorded + the sum of
- * dropped.  While it runs, the numbers of threads that are in an event may
- * differ by that event.
+ * The threads count produced and dropped.  recorded is counted independently:
+ * events that are committed in the rings or are in the log.  When no thread
+ * uses the tracer any more, produced = recorded + the sum of dropped.  While
+ * the tracer runs, the two sides of this equation differ by at most one event
+ * for each thread that is recording an event.
  */
 struct inv_counts {
 	uint64_t produced;
 	uint64_t recorded;
 	uint64_t dropped[INV_LOSS_COUNT];
-	uint64_t filtered;  /* not produced: the filter left them out */
-	uint64_t undecided; /* produced, for the filter could not tell */
+	uint64_t filtered;  /* events that the filter left out; not part of
+			       `produced' */
+	uint64_t undecided; /* part of `produced': events that the filter could
+			       not decide */
 };
 
-/* The counters come from memory that others can write; where they lie does
- * not. */
+/* Sums up the counters of t. Other processes can falsify the counters, which
+ * are in shared memory, but not the pointers to them. */
 void inv_counts_read(struct inv_tracer *t, struct inv_counts *counts);
 
 #endif

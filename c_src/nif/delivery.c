@@ -7,10 +7,12 @@
 #include "nif/memory.h"
 #include "nif/weigh.h"
 
-/* What a message takes besides its terms: heads, the tuples we make. */
+/* The size of a message without its terms: its head, and the tuples made
+ * here. */
 #define MESSAGE_BYTES 256
 
-/* trace, tracee, tag, message, extra, match spec's, scheduler, timestamp */
+/* trace, tracee, tag, message, extra, match spec's result, scheduler,
+ * timestamp */
 #define ELEMENTS_MAX 8
 
 struct inv_delivery *inv_delivery_make(const ErlNifPid *receiver, uint32_t n,
@@ -81,7 +83,10 @@ static uint64_t dropped(const struct inv_delivery *d)
 	return sum;
 }
 
-/* As the VM's own tracer takes it: native units, which here are ns. */
+/*
+ * Returns the time in the unit that the VM's own tracer uses: the native unit,
+ * which is 1 ns on Linux.
+ */
 static ERL_NIF_TERM monotonic(ErlNifEnv *env)
 {
 	return enif_make_int64(env, enif_monotonic_time(ERL_NIF_NSEC));
@@ -100,7 +105,10 @@ static ERL_NIF_TERM timestamp(ErlNifEnv *env, ERL_NIF_TERM kind)
 	return enif_now_time(env);
 }
 
-/* The elements of the message but for the timestamp; how many there are. */
+/*
+ * Collects the elements of the message except the timestamp; returns their
+ * number.
+ */
 static unsigned elements(const struct inv_tracer_event *te,
 			 ERL_NIF_TERM element[ELEMENTS_MAX])
 {
@@ -126,8 +134,8 @@ static unsigned elements(const struct inv_tracer_event *te,
 }
 
 /*
- * What it takes of the credit, or 0 and why not.  What there is no credit for
- * is not walked to its end.
+ * Takes the credit in bytes that the event needs, and returns it. If the credit
+ * does not suffice, returns 0 with the reason in *why.
  */
 static uint64_t weight(struct inv_delivery *d, ErlNifEnv *env,
 		       const ERL_NIF_TERM element[], unsigned n,
@@ -169,15 +177,21 @@ void inv_delivery_event(struct inv_delivery *d, uint32_t thread,
 	uint64_t bytes;
 	unsigned n;
 
-	/* The VM does not trace a process to itself. */
+	/* Like the VM, never sends a process events about itself. */
 	if (te->tracee == enif_make_pid(env, &d->receiver))
 		return;
-	/* Release: who reads it sees what became of the events before. */
+	/*
+	 * Release: a thread that reads this count also sees the earlier drops
+	 * counted.
+	 */
 	atomic_store_explicit(
 		produced,
 		atomic_load_explicit(produced, memory_order_relaxed) + 1,
 		memory_order_release);
-	/* What a flood does most: before anything is walked. */
+	/*
+	 * In a flood of events, most events have no credit. So the credit is
+	 * checked before the event is weighed.
+	 */
 	if (!take(&d->events, 1)) {
 		drop(d, INV_DROP_FULL);
 		return;

@@ -10,53 +10,60 @@
 #include "abi/tracer_call.h"
 
 /*
- * A tracer that delivers: each event becomes the message that the VM's own
- * tracer process would get, and is sent to one process of this node, wrapped:
+ * A tracer that delivers: it sends each event to one process of this node, the
+ * receiver, as the message that a tracer process would get, wrapped:
  *
  *	{inviso_event, Bytes, Dropped, Message}
  *
- * while that process, the receiver, has credit: so many events and so many
- * bytes (inv_weigh_term) that it has not yet given back.  Without credit an
- * event is dropped and counted.  Dropped is how many were before this one, so
- * that a loss can be told in place.
+ * The tracer sends while the receiver has credit. The receiver gives back
+ * credit for the events that it has handled, and for their bytes
+ * (inv_weigh_term). An event for which there is no credit is dropped and
+ * counted. Dropped is the number of events that were dropped before this one,
+ * so that the receiver can report the loss at the right place among the events.
  *
- * No lock and no allocation of ours; the order of a traced process' events is
- * kept, as the VM keeps that of its signals.  enif_send with the callback's
- * environment is what the VM's own tracer does in all of these places, with
- * whatever locks are held there.
+ * A delivery takes no lock and allocates nothing itself. The events of one
+ * traced process stay in order, because the VM keeps the order of a process'
+ * signals. Callbacks may call enif_send with their environment, whatever locks
+ * they hold: the VM itself sends trace messages while it holds these locks.
  */
 enum inv_drop {
 	INV_DROP_FULL,	  /* the receiver has no credit left */
-	INV_DROP_TOO_BIG, /* more than an event may be, or than credit can be */
+	INV_DROP_TOO_BIG, /* the event is larger than max_copy, or than the
+			     whole credit */
 	INV_DROP_GONE,	  /* the receiver died */
 	INV_DROPS
 };
 
-/* A thread's counter, written by that thread alone. */
+/* A thread's counters, written only by that thread. */
 struct inv_delivery_lane {
 	_Alignas(INV_CACHE_LINE) _Atomic uint64_t produced;
 };
 
 struct inv_delivery {
 	ErlNifPid receiver;
-	uint64_t max_copy;  /* bytes of an event that are copied */
-	uint64_t max_bytes; /* all of the credit */
-	_Alignas(INV_CACHE_LINE) _Atomic int64_t events; /* credit */
+	uint64_t max_copy;  /* the most bytes that may be copied for one
+			       event */
+	uint64_t max_bytes; /* the whole credit, in bytes */
+	_Alignas(INV_CACHE_LINE) _Atomic int64_t events; /* the remaining
+							    credit */
 	_Atomic int64_t bytes;
 	_Alignas(INV_CACHE_LINE) _Atomic uint64_t dropped[INV_DROPS];
 	struct inv_delivery_lane lanes[];
 };
 
-/* For n threads; NULL: no memory.  Freed with inv_memory_free. */
+/*
+ * Returns a delivery for n threads, or NULL if there is no memory. Free it with
+ * inv_memory_free.
+ */
 struct inv_delivery *inv_delivery_make(const ErlNifPid *receiver, uint32_t n,
 				       uint64_t events, uint64_t bytes,
 				       uint64_t max_copy);
 
-/* An event, in the thread of that index. */
+/* Delivers an event. `thread' is the index of the calling thread. */
 void inv_delivery_event(struct inv_delivery *d, uint32_t thread,
 			const struct inv_tracer_event *te);
 
-/* The receiver has done with events, and with so many bytes in them. */
+/* Adds the credit that the receiver gives back, in events and bytes. */
 void inv_delivery_credit(struct inv_delivery *d, uint64_t events,
 			 uint64_t bytes);
 

@@ -8,19 +8,21 @@
 #include <string.h>
 
 /*
- * Which atoms, pids, ports and nodes the open packet has defined already, and
- * under which number.  One a ring, used by its thread alone.
+ * The atoms, pids, ports and nodes that the open packet has defined, with their
+ * numbers. Each ring has one such dictionary, used only by the ring's thread.
  *
- * A table with one place a hash: a word that loses its place is defined again
- * under another number, which costs bytes and nothing else.  It is emptied for
- * each packet, which is cheap beside a packet's events.
+ * The dictionary is a table with one entry for each hash. If two keys have the
+ * same hash, the later key replaces the earlier one. If the earlier key occurs
+ * again, it is defined again, under another number, which only costs bytes.
+ * Emptying the table for each packet is cheap compared with the packet's
+ * events.
  */
 #define INV_DICT_SLOTS 1024u
 
 struct inv_packet_dict {
 	uint32_t n; /* definitions in this packet */
 	struct {
-		uint64_t key; /* 0: an empty place; no key is 0 */
+		uint64_t key; /* 0: an empty entry (no key is 0) */
 		uint64_t number;
 	} slots[INV_DICT_SLOTS];
 };
@@ -36,7 +38,8 @@ static inline unsigned inv_packet_dict_slot(uint64_t key)
 	return (unsigned)(key * 0x9e3779b97f4a7c15u >> 54);
 }
 
-/* The key's number in *number, or false. */
+/* Stores the key's number in *number. Returns false if the key has no
+ * number. */
 static inline bool inv_packet_dict_find(const struct inv_packet_dict *d,
 					uint64_t key, uint32_t *number)
 {
@@ -46,7 +49,7 @@ static inline bool inv_packet_dict_find(const struct inv_packet_dict *d,
 	return d->slots[i].key == key;
 }
 
-/* Gives the key the next number, which is returned. */
+/* Gives the key the next number, and returns it. */
 static inline uint32_t inv_packet_dict_add(struct inv_packet_dict *d,
 					   uint64_t key)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The walk over a term.  It recurses, for as many levels as max_depth allows:
- * INV_ENCODE_DEPTH of them take some 20 KiB of stack.  Most elements of most
- * terms are atoms, pids and small integers: those are written in the loop over
- * their container, with as few calls into the VM as its interface allows.
+ * The walk over a term. It recurses for at most max_depth levels;
+ * INV_ENCODE_DEPTH levels need 32 KiB of stack (tools/check-stack). Most
+ * elements of most terms are atoms, pids and small integers. The loop over a
+ * container's elements writes such elements itself, with as few calls into the
+ * VM as possible.
  */
 #include "nif/encode.h"
 
@@ -16,17 +17,18 @@
 #include "nif/scalar.h"
 
 /*
- * How many cells of lists a term may look at beyond what it writes: to count
- * what a cut leaves out, and to find that a list is no string after all.
+ * How many list cells the encoder may visit for a term beyond those that it
+ * writes: to count what a cut leaves out, and to find out that a list is not a
+ * string.
  */
 #define LOOKS_MIN 4096u
 
-static ERL_NIF_TERM nil; /* an immediate: the same word everywhere */
+static ERL_NIF_TERM nil; /* an immediate: its word is always the same */
 
 /*
- * What a term is, guessed from its low bits, which are looked up in samples
- * when the library is loaded.  A guess decides only which question the VM is
- * asked first: a wrong one costs time and nothing else.
+ * The type of a term, guessed from its low bits with a table that is filled
+ * from samples when the library is loaded. The guess only decides which NIF
+ * function is tried first; a wrong guess only costs time.
  */
 #define GUESS_BITS 15u
 enum guess {
@@ -43,7 +45,10 @@ void inv_encode_init(ErlNifEnv *env)
 	unsigned low;
 
 	nil = enif_make_list(env, 0);
-	/* Cells and tuples lie on words: the third low bit is the address's. */
+	/*
+	 * The third low bit of a cell or tuple is part of its address, so only
+	 * the two lowest bits are compared.
+	 */
 	for (low = 0; low <= GUESS_BITS; low++) {
 		if (low == (one & GUESS_BITS))
 			guesses[low] = GUESS_INT;
@@ -68,7 +73,7 @@ bool inv_encode_uint(struct inv_encoder *e, uint32_t value)
 
 bool inv_encode_hole(struct inv_encoder *e)
 {
-	bool was = e->cut; /* left out on purpose, not for its size */
+	bool was = e->cut; /* the HOLE is on purpose: e->cut must not change */
 	bool ok = inv_scalar_missing(e, INV_T_HOLE, INV_CUT_OTHER, 0);
 
 	e->cut = was;
@@ -76,9 +81,11 @@ bool inv_encode_hole(struct inv_encoder *e)
 }
 
 /*
- * A word that the packet has defined is an atom, pid or port of this node: no
- * other term has such a word, so there is no need to ask what it is.  Written
- * at p, which has KNOWN_MAX bytes of room; returns past it, or NULL.
+ * Writes the dictionary number of a term that the packet has defined, at p,
+ * which has space for KNOWN_MAX bytes. Returns a pointer to the byte after the
+ * number, or NULL if the packet has not defined the term. The type of the term
+ * is not checked: only atoms, and pids and ports of this node, are defined, and
+ * no other term has the same word.
  */
 #define KNOWN_MAX (1 + INV_VARINT_MAX)
 
@@ -98,8 +105,7 @@ static inline uint8_t *put_known(const struct inv_packet_dict *dict, uint8_t *p,
 }
 
 /*
- * The cells of a list from here on, counted as far as the term's allowance for
- * looking at what is not written goes.
+ * Counts the remaining cells of a list, as far as e->looks permits.
  */
 static enum inv_cut count_cells(struct inv_encoder *e, ERL_NIF_TERM list,
 				uint32_t *n)
@@ -121,7 +127,10 @@ static INV_COLD bool put_hole_list(struct inv_encoder *e, ERL_NIF_TERM list)
 	return inv_scalar_missing(e, INV_T_HOLE, kind, n);
 }
 
-/* n bytes lie a little above p; tail is what did not fit the budget, or 0. */
+/*
+ * Writes a string whose n bytes are already in the packet, a little above p.
+ * `rest' is the part of the list that did not fit into the budget, or 0.
+ */
 static bool finish_string(struct inv_encoder *e, const uint8_t *bytes,
 			  uint32_t n, ERL_NIF_TERM rest)
 {
@@ -142,9 +151,8 @@ static bool finish_string(struct inv_encoder *e, const uint8_t *bytes,
 }
 
 /*
- * A list of bytes is written as such: a byte an element.  Tried first, as far
- * as the elements are bytes; *is_string false, and nothing done, when one is
- * not.
+ * Writes a list of integers 0..255 as a string, with one byte for each element.
+ * If an element is something else, sets *is_string to false and writes nothing.
  */
 static bool try_string(struct inv_encoder *e, ERL_NIF_TERM list,
 		       bool *is_string)
@@ -177,14 +185,22 @@ static bool try_string(struct inv_encoder *e, ERL_NIF_TERM list,
 	*is_string = true;
 	return finish_string(e, start, n, 0);
 
-no_string: /* it is looked at in vain once; its elements may be lists, too */
+no_string: /* counts the visited cells, so that the visits of nested lists are
+	      bounded, too */
 	e->looks -= n;
 	return true;
 }
 
 static bool put_other(struct inv_encoder *e, ERL_NIF_TERM term, uint32_t depth);
 
-/* One term at p, nested in depth containers. */
+/*
+ * Marks a function that writes one container. Such a function is not inlined,
+ * so each level of nesting takes one frame on the stack. The code for elements
+ * that are not containers is inlined into the function.
+ */
+#define LEVEL __attribute__((noinline))
+
+/* Writes one term at p, nested in depth containers. */
 static inline bool put_term(struct inv_encoder *e, ERL_NIF_TERM term,
 			    uint32_t depth)
 {
@@ -201,7 +217,7 @@ static inline bool put_term(struct inv_encoder *e, ERL_NIF_TERM term,
 	return put_other(e, term, depth);
 }
 
-/* Whether the budget of the term at hand is used up. */
+/* Returns true if the budget of the current term is used up. */
 static inline bool is_spent(const struct inv_encoder *e)
 {
 	return e->p >= e->limit;
@@ -216,9 +232,10 @@ static INV_COLD bool cut_list(struct inv_encoder *e, ERL_NIF_TERM tail)
 	return inv_scalar_missing(e, INV_T_CUT, kind, n);
 }
 
-/* The list of that first element. */
-static bool put_list(struct inv_encoder *e, ERL_NIF_TERM list,
-		     ERL_NIF_TERM head, uint32_t depth)
+/* Writes a list. `head' is the first element, or nil. It is only a hint whether
+ * the list is a string. */
+LEVEL static bool put_list(struct inv_encoder *e, ERL_NIF_TERM list,
+			   ERL_NIF_TERM head, uint32_t depth)
 {
 	ERL_NIF_TERM tail = list;
 	bool is_string = false;
@@ -244,8 +261,8 @@ static bool put_list(struct inv_encoder *e, ERL_NIF_TERM list,
 	return inv_put_byte(e, INV_T_END);
 }
 
-static bool put_tuple(struct inv_encoder *e, const ERL_NIF_TERM *elements,
-		      uint32_t arity, uint32_t depth)
+LEVEL static bool put_tuple(struct inv_encoder *e, const ERL_NIF_TERM *elements,
+			    uint32_t arity, uint32_t depth)
 {
 	uint32_t i;
 
@@ -263,7 +280,7 @@ static bool put_tuple(struct inv_encoder *e, const ERL_NIF_TERM *elements,
 	return true;
 }
 
-/* n pairs of a map; those that the budget does not allow are cut. */
+/* Writes n pairs of a map; cuts those beyond the budget. */
 static bool put_pairs(struct inv_encoder *e, ErlNifMapIterator *iter, size_t n,
 		      uint32_t depth)
 {
@@ -288,7 +305,8 @@ static bool put_pairs(struct inv_encoder *e, ErlNifMapIterator *iter, size_t n,
 	return true;
 }
 
-static bool put_map(struct inv_encoder *e, ERL_NIF_TERM map, uint32_t depth)
+LEVEL static bool put_map(struct inv_encoder *e, ERL_NIF_TERM map,
+			  uint32_t depth)
 {
 	ErlNifMapIterator iter;
 	size_t n = 0;
@@ -343,7 +361,8 @@ static bool put_by_type(struct inv_encoder *e, ERL_NIF_TERM term,
 		return inv_scalar_float(e, term);
 	case ERL_NIF_TERM_TYPE_FUN:
 		return inv_ident_fun(e, term);
-	case ERL_NIF_TERM_TYPE_TUPLE: /* here and below: guessed wrong */
+	case ERL_NIF_TERM_TYPE_TUPLE: /* this case and those below: the guess
+					 was wrong */
 		enif_get_tuple(e->env, term, &arity, &elements);
 		return put_tuple(e, elements, (uint32_t)arity, depth);
 	case ERL_NIF_TERM_TYPE_LIST:
@@ -353,7 +372,7 @@ static bool put_by_type(struct inv_encoder *e, ERL_NIF_TERM term,
 	}
 }
 
-/* Any term that is not known to the packet. */
+/* Writes any term that the packet has not defined. */
 static bool put_other(struct inv_encoder *e, ERL_NIF_TERM term, uint32_t depth)
 {
 	const ERL_NIF_TERM *elements;

@@ -11,15 +11,15 @@
 #include "nif/atoms.h"
 #include "nif/delivery.h"
 #include "nif/encode.h"
-#include "nif/gone.h"
+#include "nif/filter_check.h"
 #include "nif/put.h"
+#include "nif/retire.h"
 #include "nif/thread.h"
 #include "nif/tracer.h"
-#include "nif/wanted.h"
 
 #define PREFETCH 512
 
-/* An event as it is recorded. */
+/* An event to be recorded. */
 struct event {
 	const struct inv_tracer_event *of;
 	enum inv_tag tag;
@@ -30,8 +30,9 @@ struct event {
 };
 
 /*
- * Notes that the VM asks, the first time.  No tracee is who is to come, or
- * nobody, as when the engine asks.  False: it is spent.
+ * Notes in the slot that the VM has called enabled/3 for the tracer. If the
+ * tracee is an atom, the call is about future processes or comes from the
+ * engine, and is not noted. Returns false if a limit of the tracer is reached.
  */
 static bool note_asked(ErlNifEnv *env, struct inv_slot *slot,
 		       ERL_NIF_TERM tracee)
@@ -68,9 +69,11 @@ ERL_NIF_TERM inv_event_enabled(ErlNifEnv *env, int argc,
 		    is_in_use(env, slot, argv[2]))
 			return inv_am_trace;
 	}
-	/* Only trace_status may be answered with remove: for the other tags
-	 * some places in the VM take it for a wrong answer. */
-	return argv[0] == inv_am_trace_status && inv_gone_settled() ?
+	/*
+	 * The result may be remove only for trace_status: for other tags some
+	 * places in the VM treat remove as an error.
+	 */
+	return argv[0] == inv_am_trace_status && inv_retire_settled() ?
 		       inv_am_remove :
 		       inv_am_discard;
 }
@@ -88,7 +91,7 @@ static enum inv_ts_kind ts_kind_of(ERL_NIF_TERM atom)
 	return INV_TS_NONE;
 }
 
-/* Opts has at most four keys, and usually none. */
+/* Reads Opts, a map with at most four keys and usually none. */
 static void read_opts(struct inv_tracer_event *te, ERL_NIF_TERM opts)
 {
 	size_t n = 0;
@@ -129,7 +132,7 @@ static bool put_options(struct inv_encoder *e, const struct event *ev)
 	return ev->ts_kind != INV_TS_STRICT || put_strict(e);
 }
 
-/* {M, F, Args} or {M, F, Arity} as {M, F, Arity}. */
+/* Writes {M, F, Args} or {M, F, Arity} as {M, F, Arity}. */
 static bool put_light_call(struct inv_encoder *e, ERL_NIF_TERM mfa)
 {
 	const ERL_NIF_TERM *element;
@@ -143,7 +146,10 @@ static bool put_light_call(struct inv_encoder *e, ERL_NIF_TERM mfa)
 	       inv_encode_term(e, element[1]) && inv_encode_uint(e, args);
 }
 
-/* {send | 'receive' | print, Serial, From, To, Message} without the message. */
+/*
+ * Writes {send | 'receive' | print, Serial, From, To, Message} without the
+ * message.
+ */
 static bool put_light_seq(struct inv_encoder *e, ERL_NIF_TERM info)
 {
 	const ERL_NIF_TERM *element;
@@ -201,8 +207,8 @@ static bool put_terms(struct inv_encoder *e, const struct event *ev)
 }
 
 /*
- * The length stands before what it counts: one byte is kept for it, and what
- * follows is moved in the rare case that it takes more.
+ * Writes the record's length at `start', where one byte is reserved for it. In
+ * the rare case that the length needs more bytes, moves the record.
  */
 static bool put_length(struct inv_encoder *e, uint8_t *start)
 {
@@ -238,8 +244,9 @@ static bool put_event(struct inv_encoder *e, const struct event *ev,
 }
 
 /*
- * Of the limit of bytes.  What goes beyond the lease comes out of what is not
- * leased yet: or every lease, and not only the last, would be overrun.
+ * Counts bytes against the limit. Bytes beyond the lease are taken from the
+ * bytes that no thread has leased; otherwise a part of the last event of each
+ * lease would not be counted.
  */
 static void use_bytes(struct inv_tracer *t, struct inv_lane *lane,
 		      uint32_t bytes)
@@ -256,15 +263,15 @@ static void use_bytes(struct inv_tracer *t, struct inv_lane *lane,
 	lane->bytes_lease = 0;
 }
 
-/* Writes the event into the open packet; false: it does not fit. */
+/* Writes the event into the open packet. Returns false if it does not fit. */
 static bool write_event(struct inv_tracer *t, struct inv_lane *lane,
 			const struct event *ev)
 {
 	struct inv_producer *p = &lane->producer;
 	struct inv_encoder e;
 
-	if (inv_unlikely(p->n ==
-			 0)) /* a new packet, or an event that did not fit */
+	/* The packet is new, or its first event did not fit. */
+	if (inv_unlikely(p->n == 0))
 		inv_packet_dict_clear(&lane->dict);
 	e.env = ev->of->env;
 	e.dict = &lane->dict;
@@ -272,7 +279,10 @@ static bool write_event(struct inv_tracer *t, struct inv_lane *lane,
 	e.top = p->data + p->data_len - p->def;
 	e.max_bytes = t->max_bytes;
 	e.max_depth = t->max_depth;
-	/* The spooler had these lines last: fetch what the next events need. */
+	/*
+	 * The spooler used these cache lines last, so they are not in this
+	 * CPU's cache. Prefetches the lines of the next events.
+	 */
 	__builtin_prefetch(e.p + PREFETCH, 1);
 	e.cut = false;
 	e.limit = e.p;
@@ -289,7 +299,7 @@ static uint32_t lease(_Atomic int64_t *left, uint32_t want)
 {
 	int64_t was = atomic_load_explicit(left, memory_order_relaxed);
 
-	/* An unlimited counter must not be worn down to a limit. */
+	/* INT64_MAX: there is no limit. */
 	if (was == INT64_MAX)
 		return want;
 	was = atomic_fetch_sub_explicit(left, want, memory_order_relaxed);
@@ -300,7 +310,11 @@ static uint32_t lease(_Atomic int64_t *left, uint32_t want)
 	return was > 0 ? (uint32_t)was : 0;
 }
 
-/* Several threads may find out.  The cause is there before it can be seen. */
+/*
+ * Ends recording, because a limit is reached.  Several threads may do so at
+ * once. Stores the reason before the state, so that a thread that sees the
+ * state finds the reason.
+ */
 static void spend(struct inv_tracer *t, enum inv_limit why)
 {
 	struct inv_slot *slot = inv_slot_of(t->handle);
@@ -310,7 +324,7 @@ static void spend(struct inv_tracer *t, enum inv_limit why)
 	atomic_compare_exchange_strong(&t->spent_by, &none, (uint8_t)why);
 
 	while (use != INV_USE_SPENT) {
-		inv_gone_add(slot);
+		inv_retire_add(slot);
 		if (atomic_compare_exchange_weak(&slot->use, &use,
 						 INV_USE_SPENT))
 			return;
@@ -318,8 +332,8 @@ static void spend(struct inv_tracer *t, enum inv_limit why)
 }
 
 /*
- * One event out of the leases, if the tracer's limits allow one more; now is
- * its time.  Out of line: most tracers have no limits.
+ * Takes one event from the leases.  Returns false if the tracer's limits allow
+ * no more.  Not inlined, because most tracers have no limits.
  */
 __attribute__((noinline)) static bool take_leases(struct inv_tracer *t,
 						  struct inv_lane *lane,
@@ -349,7 +363,10 @@ __attribute__((noinline)) static bool take_leases(struct inv_tracer *t,
 	return true;
 }
 
-/* A limit is of events recorded: one that is not goes back to its leases. */
+/*
+ * Counts a loss.  Limits count recorded events, so the leases get a dropped
+ * event back.
+ */
 INV_COLD static void drop(const struct inv_tracer *t, struct inv_lane *lane,
 			  enum inv_loss why)
 {
@@ -377,7 +394,7 @@ static void record(struct inv_tracer *t, struct inv_lane *lane,
 		}
 		if (inv_likely(write_event(t, lane, ev)))
 			return;
-		if (p->n == 0) { /* not even alone in a packet */
+		if (p->n == 0) { /* does not fit even into an empty packet */
 			drop(t, lane, INV_LOSS_TOO_BIG);
 			return;
 		}
@@ -405,14 +422,14 @@ static uint8_t flags_of(struct event *ev, bool light)
 		return (uint8_t)flags;
 	flags |= INV_EV_LIGHT;
 	if (ev->tag == INV_TAG_RETURN_FROM || ev->tag == INV_TAG_EXCEPTION_FROM)
-		flags &= ~(unsigned)INV_EV_EXTRA; /* the value */
+		flags &= ~(unsigned)INV_EV_EXTRA; /* the value is left out */
 	return (uint8_t)flags;
 }
 
 enum outcome {
-	TAKEN, /* recorded, delivered, or not wanted or dropped, and counted */
-	GONE,  /* no such tracer */
-	BAD    /* no event */
+	TAKEN, /* recorded, delivered, unwanted, or dropped and counted */
+	GONE,  /* there is no such tracer */
+	BAD    /* the arguments are not an event */
 };
 
 static enum outcome take(struct inv_tracer *t, struct inv_thread *thread,
@@ -426,7 +443,7 @@ static enum outcome take(struct inv_tracer *t, struct inv_thread *thread,
 	}
 	ev.now = inv_mono_ns();
 	ev.tag = inv_atoms_tag(te->tag);
-	/* Not the VM's, and nobody could read it. */
+	/* The VM's tags are all atoms, and readers can read no other tag. */
 	if (inv_unlikely(ev.tag == INV_TAG_OTHER) &&
 	    !enif_is_atom(te->env, te->tag))
 		return BAD;

@@ -7,13 +7,14 @@
 #include "abi/tracer_call.h"
 
 /*
- * The callbacks of the erl_tracer behaviour (seed 001, "Callbacks").  They run
- * in the thread, and with the locks, of whatever the VM traces: no lock, no
- * allocation of ours, no system call, no term built (a cpu_timestamp alone
- * takes a system call, a strict_monotonic one builds a term).
+ * The callbacks of OTP's behaviour erl_tracer. They run in the thread of the
+ * traced process or port, and this thread holds locks. So they take no lock,
+ * allocate nothing, make no system call and build no term. There are two
+ * exceptions: a cpu_timestamp needs a system call, and a strict_monotonic
+ * timestamp needs a term.
  *
- * The optional callbacks are not there, and must not be: in some places the
- * VM asks "enabled?" by calling trace_call/5 or trace_send/5 with three
+ * The optional callbacks must not be exported: in some places where the VM
+ * should call enabled/3, it calls trace_call/5 or trace_send/5 with three
  * arguments.
  */
 
@@ -25,7 +26,10 @@ ERL_NIF_TERM inv_event_enabled(ErlNifEnv *env, int argc,
 ERL_NIF_TERM inv_event_trace(ErlNifEnv *env, int argc,
 			     const ERL_NIF_TERM argv[]);
 
-/* The same for the engine; the one function that the library shows. */
+/*
+ * Records an event for the engine, as inv_event_trace does for the VM. The
+ * library exports only this function by name.
+ */
 __attribute__((visibility("default"))) inv_tracer_call INV_TRACER_CALL;
 
 #endif

@@ -5,14 +5,16 @@
 
 #include "nif/atoms.h"
 #include "nif/memory.h"
+#include "nif/thread.h"
 
 #define ETF_MAGIC 131
 
-/* --- making one, which processes do --------------------------------------- */
+/* --- making a filter: called by processes ------------------------------ */
 
 /*
- * Constants lie in an environment that lives as long as the filter: what is
- * built of them in a callback is gone before the filter can be.
+ * Makes the constants of a program, in an environment that lives as long as the
+ * filter. Callbacks build terms from these constants. Such terms live only as
+ * long as the callback, which ends before the filter is freed.
  */
 static int load_consts(struct inv_event_filter *f,
 		       const struct inv_match_prog *p,
@@ -60,7 +62,10 @@ static int load(struct inv_event_filter *f, const struct inv_event_match *m,
 	f->prog.names = NULL;
 	f->prog.quirks = inv_match_quirks(node->otp);
 	f->match.env = enif_alloc_env();
-	if (!code || !f->match.env)
+	/* No two threads write to one cache line. */
+	f->room = (inv_vm_room(p) + INV_CACHE_LINE) & -(size_t)INV_CACHE_LINE;
+	f->rooms = inv_memory_alloc(f->room * inv_threads_count());
+	if (!code || !f->match.env || !f->rooms)
 		return inv_err_set(err, INV_ENOMEM, "no memory");
 	memcpy(code, p->code, size);
 	f->match.prog = &f->prog;
@@ -115,12 +120,13 @@ void inv_event_filter_free(struct inv_event_filter *f)
 		enif_free_env(f->match.env);
 	inv_memory_free((void *)(uintptr_t)f->match.consts);
 	inv_memory_free((void *)(uintptr_t)f->prog.code);
+	inv_memory_free(f->rooms);
 	inv_memory_free(f);
 }
 
-/* --- running one, which callbacks do -------------------------------------- */
+/* --- running a filter: called by callbacks ----------------------------- */
 
-/* Who it is about is all that we are told besides the elements. */
+/* Runs an action. Of the process only the pid is known: it is the tracee. */
 static int act(struct inv_vm_run *r, enum inv_match_act a,
 	       const struct inv_val *top, uint32_t n, struct inv_val *out)
 {
@@ -151,6 +157,7 @@ static enum inv_wanted run(struct inv_vm_run *r,
 }
 
 enum inv_wanted inv_event_filter_run(const struct inv_event_filter *f,
+				     uint32_t thread,
 				     const struct inv_event_words *w)
 {
 	enum inv_wanted without = INV_WANTED_NO;
@@ -162,7 +169,9 @@ enum inv_wanted inv_event_filter_run(const struct inv_event_filter *f,
 	r.act = act;
 	r.arg = (void *)(uintptr_t)w;
 	r.tcw = 0;
-	/* The result, which comes last, need not be asked for. */
+	inv_vm_use(&r, &f->prog, f->rooms + thread * f->room);
+	/* The last element is the match spec's result. A filter may be written
+	 * for events with or without it, so the filter is run for both. */
 	if (w->has_result)
 		without = run(&r, w, w->n - 1);
 	if (without == INV_WANTED_YES)

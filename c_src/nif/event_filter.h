@@ -10,25 +10,31 @@
 #include "nif/match_vm.h"
 
 /*
- * A match spec, made ready, that says which of a tracer's events are wanted:
- * the same that `inviso merge --filter` takes, with the same answers.
+ * A compiled match spec that selects events of a tracer, as `inviso merge
+ * --filter` does, with the same results.
  *
- * Running one is for callbacks: no lock, no allocation of ours; terms that a
- * spec builds are the callback's environment's, which the VM empties after it.
- * A program has jumps forwards only, at most INV_FILTER_CODE instructions, and
- * looks at INV_FILTER_STEPS elements of lists whose length it asks for.  Terms
- * are compared as the VM compares them, to where they differ; a binary that does
- * not start on a byte is copied by the VM when its size is asked for.
+ * Callbacks run the filter, so a run takes no lock and allocates nothing. Terms
+ * that a spec builds belong to the callback's environment, which the VM empties
+ * afterwards. A compiled program jumps only forwards, has at most
+ * INV_FILTER_CODE instructions, and visits at most INV_FILTER_STEPS list
+ * elements to find the lengths of lists. A comparison ends where two terms
+ * differ, as in the VM. If the program reads the size of a binary that does not
+ * start on a byte, the VM copies the binary.
  */
 #define INV_FILTER_BYTES 65536u
 #define INV_FILTER_CODE 4096u
 #define INV_FILTER_STEPS 10000u
 
 struct inv_event_filter {
-	struct inv_event_filter *next; /* the tracer's: retired ones */
+	struct inv_event_filter *next; /* in the tracer's list of replaced
+					  filters that are not freed yet */
 	struct inv_match_prog prog;
 	struct inv_vm_match match;
-	bool by_tag; /* of other tags than these none is wanted */
+	uint8_t *rooms; /* working memory of runs: `room' bytes for each thread
+			 */
+	size_t room;
+	bool by_tag; /* the filter wants only events of the tags that are true
+			in `tags' */
 	bool tags[INV_TAG_COUNT];
 };
 
@@ -37,41 +43,45 @@ struct inv_event_words {
 	ErlNifEnv *env;
 	ERL_NIF_TERM v[INV_EVENT_ELEMENTS];
 	unsigned n;
-	bool has_result; /* the last is that of {message, _} */
+	bool has_result; /* the last word is the value of {message, _} */
 };
 
 enum inv_wanted {
 	INV_WANTED_NO,
 	INV_WANTED_YES,
-	INV_WANTED_UNDECIDED, /* it depends on what the VM does not tell us */
+	INV_WANTED_UNDECIDED, /* it depends on facts that the VM does not
+				 provide */
 };
 
-/* The node that pids without a node are of. */
+/* This node, to which identifiers without a node name belong. */
 struct inv_filter_node {
 	ERL_NIF_TERM atom;
-	const char *name; /* the same as UTF-8 */
+	const char *name; /* the atom's name, UTF-8 */
 	uint32_t creation;
 	unsigned otp;
 };
 
 /*
- * Makes one of a spec as text, or in the external term format, which begins
- * with 131, as no text does.  A NUL comes after the bytes.
- * 0, or a code with words.
+ * Makes a filter from a match spec. The bytes are text, or the external term
+ * format if the first byte is 131, with which no text begins. A NUL must follow
+ * the bytes. Returns 0, or a code with a message.
  */
 int inv_event_filter_make(struct inv_event_filter **made, const uint8_t *bytes,
 			  size_t len, const struct inv_filter_node *node,
 			  struct inv_err *err);
 void inv_event_filter_free(struct inv_event_filter *f);
 
-/* False: the event is not wanted, whatever it is about. */
+/* Returns false if the filter selects no event with this tag. */
 static inline bool inv_event_filter_tag(const struct inv_event_filter *f,
 					enum inv_tag tag)
 {
 	return !f->by_tag || (tag < INV_TAG_COUNT && f->tags[tag]);
 }
 
+/* Runs the filter for one event. `thread' is the index of the calling
+ * thread. */
 enum inv_wanted inv_event_filter_run(const struct inv_event_filter *f,
+				     uint32_t thread,
 				     const struct inv_event_words *w);
 
 #endif

@@ -21,7 +21,10 @@ static void hold(int fd)
 		close(before);
 }
 
-/* A second descriptor would not get the lock that the first one has. */
+/*
+ * Returns true if the VM has locked this file already. A second descriptor
+ * would not get the lock.
+ */
 static bool is_held(int fd)
 {
 	int before = atomic_load(&held);
@@ -32,8 +35,8 @@ static bool is_held(int fd)
 }
 
 /*
- * Tells in the file what the sweeper may conclude from a lock that is not held
- * (spool/place.h).  If this cannot be written, the sweeper concludes less.
+ * Appends a line that shows a sweeper what a free lock means (spool/place.h).
+ * If this fails, a sweeper only removes less.
  */
 static void note(int fd, const char *line)
 {
@@ -42,8 +45,9 @@ static void note(int fd, const char *line)
 }
 
 /*
- * The note follows the lock: where a sweeper reads it and finds no lock, the VM
- * has ended.  An older lock is given up only for the new one.
+ * Locks a file. The line is written after the lock is taken: so if a sweeper
+ * reads the line and the lock is free, the VM has ended. The lock of an earlier
+ * file is released only if this file can be locked.
  */
 static bool lock(const char *path)
 {

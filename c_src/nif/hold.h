@@ -5,17 +5,18 @@
 #include <erl_nif.h>
 
 /*
- * nif_hold(Path) -> boolean().  Takes the lock (flock) on a file and keeps it
- * until the VM ends, however it ends, the library is unloaded, or another file
- * is locked; <<>> gives it up.  So other processes, from other containers too,
- * see whether the VM lives that a private directory belongs to.  Adds a line
- * "locked" to the file, or "nolock" and returns false if the lock cannot be
- * taken.  True and nothing else if the file is locked by this VM already.
- * Called by one process at a time, the guard.  On a dirty scheduler.
+ * nif_hold(Path) -> boolean(). Locks a file (flock). The lock is released when
+ * the VM ends, even if it is killed, when the library is unloaded, when another
+ * file is locked, or by nif_hold(<<>>). The lock shows other processes, also in
+ * other containers, whether the VM to which a place belongs is alive.
+ *
+ * Adds a line "locked" to the file; if it cannot be locked, adds "nolock" and
+ * returns false. If this VM has locked the file already, only returns true.
+ * Only the guard calls it. It runs on a dirty scheduler.
  */
 ERL_NIF_TERM inv_hold(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[]);
 
-/* When the library is unloaded. */
+/* Call it when the library is unloaded. */
 void inv_hold_end(void);
 
 #endif

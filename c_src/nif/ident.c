@@ -8,14 +8,15 @@
 #include "nif/put.h"
 
 /*
- * How the parts of a pid lie in its word is the VM's own business and changes
- * with releases; what it prints does not.  A printed identifier has a bounded
- * length: a fun's is the longest, two atoms of 255 characters that may each be
- * an escape of ten.
+ * The layout of a pid's word changes between releases, but its printed form
+ * does not. So identifiers are read from their printed form. A printed
+ * identifier has a bounded length: the longest is a fun, with two atoms of 255
+ * characters that may each be escaped in ten bytes.
  */
 #define PRINTED_MAX 5400
 
-/* Words of a dictionary key that no term has: the low bits of one are not 0. */
+/* The dictionary key of the node with the printed number x, as in <x.88.0>. No
+ * term's word equals this key, because the key's low bits are 0. */
 #define NODE_KEY(x) ((uint64_t)(x) << 6)
 
 static bool put_number(struct inv_encoder *e, uint32_t number)
@@ -43,7 +44,7 @@ static bool define(struct inv_encoder *e, enum inv_def kind,
 	return true;
 }
 
-/* The numbers in a printed identifier; how many there are. */
+/* Reads the numbers in a printed identifier; returns how many there are. */
 static unsigned parse_numbers(const char *text, uint64_t *numbers, unsigned max)
 {
 	unsigned n = 0;
@@ -96,9 +97,9 @@ static bool name_latin1(struct name *name, const uint8_t *p, uint32_t n)
 }
 
 /*
- * The atom at p, in the external format: newer releases write all atoms in
- * UTF-8, older ones those that can be so in Latin-1.  Returns the byte after
- * it, or NULL.
+ * Reads the atom at p, in the external format: newer releases write all atoms
+ * in UTF-8, older ones write Latin-1 if possible. Returns a pointer to the byte
+ * after the atom, or NULL.
  */
 static const uint8_t *name_read(struct name *name, const uint8_t *p,
 				const uint8_t *end)
@@ -133,8 +134,8 @@ static const uint8_t *name_read(struct name *name, const uint8_t *p,
 }
 
 /*
- * enif_get_atom of the oldest release that we load on knows Latin-1 only; of
- * any other atom the external format has the name.
+ * Defines an atom that is not Latin-1. Its name comes from the external format,
+ * because enif_get_atom of the oldest supported release knows only Latin-1.
  */
 static bool define_any_atom(struct inv_encoder *e, ERL_NIF_TERM term)
 {
@@ -175,9 +176,8 @@ bool inv_ident_atom(struct inv_encoder *e, ERL_NIF_TERM term)
 }
 
 /*
- * The name and creation of another node come with the external format of one
- * of its identifiers; each ends with id words and the creation, and starts
- * with the node's name.
+ * Defines another node, with the printed number x. `term' is an identifier of
+ * that node. The term's external format has the name and creation of the node.
  */
 static bool define_node(struct inv_encoder *e, ERL_NIF_TERM term, uint64_t x)
 {
@@ -193,11 +193,12 @@ static bool define_node(struct inv_encoder *e, ERL_NIF_TERM term, uint64_t x)
 	if (!enif_term_to_binary(e->env, term, &bin))
 		return false;
 	end = bin.data + bin.size;
-	/* 131, tag, (words u16 of a reference,) atom */
+	/* 131, tag, only in a reference: number of words (u16), atom */
 	is_ref = bin.size > 4 && bin.data[1] == 90;
 	if (bin.size > 4)
 		after = name_read(&name, bin.data + (is_ref ? 4 : 2), end);
-	/* A reference has its creation before its words, the others last. */
+	/* The creation is before the words of a reference, and at the end of a
+	 * pid or port. */
 	if (after && end - after >= 4)
 		memcpy(&creation, is_ref ? after : end - 4, 4);
 	else
@@ -211,7 +212,8 @@ static bool define_node(struct inv_encoder *e, ERL_NIF_TERM term, uint64_t x)
 	return define(e, INV_DEF_NODE, def, (uint32_t)(p - def) + name.n);
 }
 
-/* Sees to it that the packet says which node prints as x. */
+/* Defines the node with the printed number x, unless the packet has already
+ * defined it. */
 static bool know_node(struct inv_encoder *e, ERL_NIF_TERM term, uint64_t x)
 {
 	uint32_t number;
@@ -224,7 +226,7 @@ static bool know_node(struct inv_encoder *e, ERL_NIF_TERM term, uint64_t x)
 	return true;
 }
 
-/* <X.Number.Serial> */
+/* Writes a pid, which is printed as <X.Number.Serial>. */
 bool inv_ident_pid(struct inv_encoder *e, ERL_NIF_TERM term)
 {
 	uint8_t def[2 * INV_VARINT_MAX];
@@ -248,7 +250,7 @@ bool inv_ident_pid(struct inv_encoder *e, ERL_NIF_TERM term)
 	       inv_put_varint(e, part[1]) && inv_put_varint(e, part[2]);
 }
 
-/* #Port<X.Number> */
+/* Writes a port, which is printed as #Port<X.Number>. */
 bool inv_ident_port(struct inv_encoder *e, ERL_NIF_TERM term)
 {
 	uint8_t def[INV_VARINT_MAX];
@@ -271,7 +273,7 @@ bool inv_ident_port(struct inv_encoder *e, ERL_NIF_TERM term)
 	       inv_put_varint(e, part[1]);
 }
 
-/* #Ref<X.Word.Word…> */
+/* Writes a reference, which is printed as #Ref<X.Word.Word…>. */
 bool inv_ident_ref(struct inv_encoder *e, ERL_NIF_TERM term)
 {
 	uint64_t part[1 + 5] = { 0 };
@@ -289,31 +291,49 @@ bool inv_ident_ref(struct inv_encoder *e, ERL_NIF_TERM term)
 	return true;
 }
 
+/* Converts n bytes of Latin-1 to `wide' bytes of UTF-8, in place. */
+static void widen(uint8_t *text, uint32_t n, uint32_t wide)
+{
+	uint8_t c;
+
+	while (wide > n) {
+		c = text[--n];
+		if (c >= 0x80) {
+			text[--wide] = (uint8_t)(0x80 | (c & 0x3f));
+			c = (uint8_t)(0xc0 | c >> 6);
+		}
+		text[--wide] = c;
+	}
+}
+
 /*
- * A fun's environment can be as large as a heap; printing does not look at it.
- * An atom that is not plain ASCII comes out as Latin-1 bytes: made UTF-8 here.
+ * Writes a fun as the VM prints it. Printing does not read the fun's
+ * environment, which can be as large as a heap. The text is printed into the
+ * packet, a little above its place, because it is too long for a frame on the
+ * stack. The VM prints an atom that is not ASCII as Latin-1 bytes.
  */
 bool inv_ident_fun(struct inv_encoder *e, ERL_NIF_TERM term)
 {
-	char text[PRINTED_MAX];
-	uint32_t n = 0;
-	uint32_t i;
+	uint8_t *text = e->p + 1 + INV_VARINT_MAX;
+	size_t room;
 	uint32_t len;
+	uint32_t wide;
+	uint32_t i;
 
-	enif_snprintf(text, sizeof(text), "%T", term);
-	len = (uint32_t)strlen(text);
-	for (i = 0; i < len; i++)
-		n += (uint8_t)text[i] >= 0x80 ? 2 : 1;
-	if (!inv_put_code(e, INV_T_TEXT, n) || !inv_put_room(e, n))
+	if (!inv_put_room(e, 2 + INV_VARINT_MAX))
 		return false;
-	for (i = 0; i < len; i++) {
-		uint8_t c = (uint8_t)text[i];
-
-		if (c >= 0x80) {
-			*e->p++ = (uint8_t)(0xc0 | c >> 6);
-			c = (uint8_t)(0x80 | (c & 0x3f));
-		}
-		*e->p++ = c;
-	}
-	return true;
+	room = (size_t)(e->top - text);
+	if (room > PRINTED_MAX)
+		room = PRINTED_MAX;
+	enif_snprintf((char *)text, room, "%T", term);
+	len = wide = (uint32_t)strlen((char *)text);
+	if (len + 1 == room && room < PRINTED_MAX)
+		return false; /* the text may be incomplete */
+	for (i = 0; i < len; i++)
+		wide += text[i] >= 0x80;
+	if (wide > (size_t)(e->top - text))
+		return false;
+	widen(text, len, wide);
+	return inv_put_code(e, INV_T_TEXT, wide) &&
+	       inv_put_moved(e, text, wide);
 }

@@ -5,9 +5,10 @@
 #include "nif/encode.h"
 
 /*
- * Terms that name something: atoms, pids, ports, references, funs.  Those of
- * the node are words of their own, defined once a packet and then a number;
- * the name of another node likewise.  As inv_encode_term in all else.
+ * Writes terms that name something: atoms, pids, ports, references, funs. An
+ * atom, or a pid or port of this node, is defined once in each packet and then
+ * written as a number. The name of another node is defined in the same way.
+ * Parameters and results as for inv_encode_term.
  */
 bool inv_ident_atom(struct inv_encoder *e, ERL_NIF_TERM term);
 bool inv_ident_pid(struct inv_encoder *e, ERL_NIF_TERM term);

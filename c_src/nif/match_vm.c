@@ -8,7 +8,7 @@
 
 _Static_assert(sizeof(ERL_NIF_TERM) == sizeof(inv_word), "terms are words");
 
-/* What run_body.inc asks of terms, for the VM's. */
+/* The operations on terms that run_body.inc needs, for the VM's terms. */
 #define machine inv_vm_run
 
 static struct inv_val m_load(struct machine *m, inv_word t)
@@ -213,7 +213,7 @@ static int m_same(struct machine *m, inv_word a, inv_word b, unsigned how,
 		  bool *equal)
 {
 	(void)m;
-	(void)how; /* the VM's own */
+	(void)how; /* unused: the VM compares */
 	*equal = enif_is_identical(a, b);
 	return 0;
 }
@@ -245,7 +245,7 @@ static int m_eq(struct machine *m, const struct inv_val *a,
 	return m_same(m, x, y, how, equal);
 }
 
-/* In heads 0.0 is not -0.0, whatever =:= says. */
+/* In a clause head 0.0 does not match -0.0, although =:= may return true. */
 static int m_eq_const(struct machine *m, inv_word t, uint32_t a, bool *equal)
 {
 	inv_word c = m->match->consts[a].t;
@@ -260,7 +260,8 @@ static int m_eq_const(struct machine *m, inv_word t, uint32_t a, bool *equal)
 	return 0;
 }
 
-/* Terms of the program are not the environment's. */
+/* Returns constant a of the program, copied if necessary, because the program's
+ * terms are not in the caller's environment. */
 static struct inv_val m_const(struct machine *m, uint32_t a)
 {
 	const struct inv_vm_const *c = &m->match->consts[a];
@@ -292,11 +293,9 @@ static int m_list(struct machine *m, const struct inv_val *v, uint32_t n,
 static int m_make_tuple(struct machine *m, const struct inv_val *top,
 			uint32_t n, struct inv_val *out)
 {
-	ERL_NIF_TERM words[INV_MATCH_STACK];
-
 	for (uint32_t i = 0; i < n; i++)
-		m_store(m, top - i, &words[i]);
-	*out = inv_val_term(enif_make_tuple_from_array(m->env, words, n));
+		m_store(m, top - i, &m->elements[i]);
+	*out = inv_val_term(enif_make_tuple_from_array(m->env, m->elements, n));
 	return 0;
 }
 
@@ -378,6 +377,20 @@ void inv_vm_const_init(struct inv_vm_const *c, ErlNifEnv *env, ERL_NIF_TERM t)
 		c->v.kind = INV_VAL_FLOAT;
 	else
 		c->copy = !enif_is_atom(env, t) && !enif_is_empty_list(env, t);
+}
+
+size_t inv_vm_room(const struct inv_match_prog *p)
+{
+	return p->n_stack * (sizeof(struct inv_val) + sizeof(ERL_NIF_TERM)) +
+	       p->n_vars * sizeof(ERL_NIF_TERM);
+}
+
+void inv_vm_use(struct inv_vm_run *r, const struct inv_match_prog *p,
+		void *room)
+{
+	r->stack = room;
+	r->vars = (ERL_NIF_TERM *)(r->stack + p->n_stack);
+	r->elements = r->vars + p->n_vars;
 }
 
 int inv_vm_match_run(struct inv_vm_run *r, const ERL_NIF_TERM *args,

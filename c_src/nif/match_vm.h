@@ -8,26 +8,26 @@
 #include "match/value.h"
 
 /*
- * Runs match programs over the VM's own terms, through the public NIF interface
- * alone.
+ * Runs match programs over the VM's terms, using only the public NIF interface.
  *
- * What that interface cannot tell ends a run with INV_EUNKNOWN: arithmetic
- * beyond 64 bits, the size of a bitstring that is not of whole bytes, the node
- * of what is not of this node, a fun's arity.
- * Nothing is allocated by us; terms that a body builds are the environment's.
+ * A run ends with INV_EUNKNOWN if the program needs a fact that this interface
+ * does not provide: arithmetic beyond 64 bits, the size of a bitstring that is
+ * not of whole bytes, the node of another node's identifier, a fun's arity.  A
+ * run allocates nothing itself; terms that a body builds belong to the
+ * environment.
  */
-/* A constant of a program, made ready once: t is a term of env. */
+/* A constant of a program, prepared once: t is a term of env. */
 struct inv_vm_const {
 	ERL_NIF_TERM t;
-	struct inv_val v; /* unless copy */
-	bool copy;	  /* it is a term of its environment alone */
+	struct inv_val v; /* valid unless copy is true */
+	bool copy;	  /* the term must be copied from its environment */
 };
 
 void inv_vm_const_init(struct inv_vm_const *c, ErlNifEnv *env, ERL_NIF_TERM t);
 
 struct inv_vm_match {
 	const struct inv_match_prog *prog;
-	ErlNifEnv *env;			   /* of consts */
+	ErlNifEnv *env;			   /* environment of consts */
 	const struct inv_vm_const *consts; /* as many as the program has */
 	ERL_NIF_TERM atoms[INV_AM_COUNT];
 	ERL_NIF_TERM node; /* this node's name */
@@ -36,9 +36,9 @@ struct inv_vm_match {
 struct inv_vm_run;
 
 /*
- * What an action answers, and does: n arguments top[0], top[-1], ...  0,
- * INV_EXCEPTION ('EXIT'), or INV_EUNKNOWN.  return_trace and exception_trace do
- * not get here.
+ * Runs an action with n arguments top[0], top[-1], ...  Returns 0,
+ * INV_EXCEPTION ('EXIT'), or INV_EUNKNOWN.  The function is not called for
+ * return_trace and exception_trace.
  */
 typedef int inv_vm_act(struct inv_vm_run *r, enum inv_match_act act,
 		       const struct inv_val *top, uint32_t n,
@@ -48,10 +48,10 @@ struct inv_vm_run {
 	ErlNifEnv *env; /* where results are built */
 	const struct inv_vm_match *match;
 	inv_vm_act *act;
-	void *arg;    /* act's */
+	void *arg;    /* argument of act */
 	uint32_t tcw; /* trace control word */
 	uint64_t steps;
-	/* results, as those of struct inv_match_run */
+	/* the results; struct inv_match_run describes them */
 	bool matched;
 	unsigned clause;
 	ERL_NIF_TERM result;
@@ -60,14 +60,25 @@ struct inv_vm_run {
 	const struct inv_match_prog *prog;
 	const ERL_NIF_TERM *args;
 	unsigned n_args;
-	struct inv_val stack[INV_MATCH_STACK];
-	ERL_NIF_TERM vars[INV_MATCH_VARS];
+	struct inv_val *stack;
+	ERL_NIF_TERM *vars;
+	ERL_NIF_TERM *elements; /* elements of the tuple that is being built */
 };
 
 /*
- * 0: see the results.  INV_EUNKNOWN; INV_ETOOBIG: more than r->steps elements
- * were to be looked at.  No thread runs two programs with one r; any number of
- * threads run one program.
+ * inv_vm_room returns the size of the memory that a run of the program needs
+ * for its stack and variables, which are too large for a frame on the stack of
+ * one of the VM's threads. inv_vm_use makes r use the memory at `room', which
+ * serves one run at a time.
+ */
+size_t inv_vm_room(const struct inv_match_prog *p);
+void inv_vm_use(struct inv_vm_run *r, const struct inv_match_prog *p,
+		void *room);
+
+/*
+ * Call inv_vm_use first. Returns 0 with the results; INV_EUNKNOWN; or
+ * INV_ETOOBIG if more than r->steps elements had to be visited. Two runs at the
+ * same time need two structs inv_vm_run, but can share the program.
  */
 int inv_vm_match_run(struct inv_vm_run *r, const ERL_NIF_TERM *args,
 		     unsigned n_args);

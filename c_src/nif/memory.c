@@ -17,7 +17,7 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-/* Of all tracers of the VM that are not in files. */
+/* The size in bytes of all memfds of inviso in this VM. */
 static _Atomic uint64_t taken;
 
 static uint64_t quarter_of_machine(void)
@@ -26,7 +26,8 @@ static uint64_t quarter_of_machine(void)
 	       (uint64_t)sysconf(_SC_PAGESIZE) / 4;
 }
 
-/* False: it would be more than the tracers of one VM may have together. */
+/* Counts the memory towards the limit of this VM. Returns false if the limit
+ * would be exceeded. */
 static bool take(struct inv_memory *m)
 {
 	if (atomic_fetch_add(&taken, m->len) + m->len <= quarter_of_machine()) {
@@ -49,8 +50,9 @@ static int make_fd(const char *path, const char **what)
 }
 
 /*
- * All pages to be written to, which takes half as long as MAP_POPULATE does for
- * pages that have only been allocated.  Those of a file would go to the disk.
+ * Writes to all pages of a memfd. For pages that are allocated but empty, this
+ * is twice as fast as MAP_POPULATE. It is not done for a file, because then all
+ * its pages would be written to the disk.
  */
 static void touch(const struct inv_memory *m)
 {
@@ -59,12 +61,12 @@ static void touch(const struct inv_memory *m)
 
 	if (madvise(m->map, m->len, MADV_POPULATE_WRITE) == 0)
 		return;
-	/* Linux before 5.14 */
+	/* Linux before 5.14 has no MADV_POPULATE_WRITE. */
 	for (uint64_t i = 0; i < m->len; i += page)
 		p[i] = 0;
 }
 
-/* The blocks first: a full disk must not show as SIGBUS later. */
+/* Allocates the blocks first: a full disk must not raise SIGBUS later. */
 static int fill(struct inv_memory *m, const char *path, const char **what)
 {
 	*what = "fallocate";
@@ -121,7 +123,8 @@ void inv_memory_close(struct inv_memory *m)
 	*m = (struct inv_memory){ .fd = -1, .map = MAP_FAILED };
 }
 
-/* What enif_alloc gave lies before what we give. */
+/* Stores the pointer from enif_alloc right before the returned memory, for
+ * inv_memory_free. */
 void *inv_memory_alloc(size_t n)
 {
 	uint8_t *raw = enif_alloc(n + INV_CACHE_LINE + sizeof(void *));
@@ -144,7 +147,7 @@ void inv_memory_free(void *p)
 
 uint64_t inv_memory_vm_pid_ns(void)
 {
-	/* Its link says pid:[<inode>]. */
+	/* The target of the link is pid:[<inode>]. */
 	static const char head[] = "pid:[";
 	char link[64];
 	const char *p;
@@ -180,7 +183,9 @@ uint64_t inv_memory_vm_start(void)
 	if (len <= 0)
 		return 0;
 	stat[len] = '\0';
-	/* The second field is a name in parentheses that may hold anything. */
+	/*
+	 * The second field is a name in parentheses, with any characters in it.
+	 */
 	p = strrchr(stat, ')');
 	for (field = 2; p && field < 22; field++)
 		p = strchr(p + 1, ' ');

@@ -7,34 +7,37 @@
 #include <stdint.h>
 
 /*
- * The memory of a tracer's rings: a memfd sealed against resizing, so that
- * nobody can make an access to it fail, or a new file with all its blocks
- * allocated.  Zero, and in memory, when it is handed out.  The memfds of one VM
- * take a quarter of the machine's memory at most.
+ * The memory of a tracer's rings: either a memfd, or a new file with all blocks
+ * allocated. The memfd is sealed: if a process could truncate it, accesses
+ * would crash the VM. The memory is zero and resident when inv_memory_open
+ * returns. The memfds of one VM take at most a quarter of the machine's memory.
  */
 struct inv_memory {
 	int fd; /* -1: none */
 	void *map;
 	uint64_t len;
-	bool counted; /* towards what the VM's tracers may have together */
+	bool counted; /* counted towards the limit for all tracers of the VM */
 };
 
-/* path "": a memfd.  0, or an errno with the failing call in *what. */
+/* Creates the memory in a memfd if `path' is "", otherwise in a new file.
+ * Returns 0, or an errno with the failing call in *what. */
 int inv_memory_open(struct inv_memory *m, const char *path, uint64_t len,
 		    const char **what);
 void inv_memory_close(struct inv_memory *m);
 
 /*
- * n bytes of the VM's memory, zero, at the beginning of a cache line: enif_alloc
- * alone promises less than our structs ask for.  NULL: none.
+ * Returns n zero bytes of the VM's memory that begin at a cache line, which
+ * enif_alloc does not guarantee; NULL: no memory.
  */
 void *inv_memory_alloc(size_t n);
 void inv_memory_free(void *p);
 
-/* When the process pid started: field 22 of /proc/self/stat; 0: unknown. */
+/* Returns the start time of this process (field 22 of /proc/self/stat), or 0 if
+ * unknown. */
 uint64_t inv_memory_vm_start(void);
 
-/* The name space of its number: inode of /proc/self/ns/pid; 0: unknown. */
+/* Returns the pid namespace of this process (inode of /proc/self/ns/pid), or 0
+ * if unknown. */
 uint64_t inv_memory_vm_pid_ns(void);
 
 #endif

@@ -3,6 +3,10 @@
 
 #include <string.h>
 
+#include "abi/options.h"
+
+static const struct inv_option options[] = { INV_OPTIONS(INV_OPTION_ROW) };
+
 bool inv_options_text(ErlNifEnv *env, ERL_NIF_TERM term, char *to, size_t size)
 {
 	ErlNifBinary bin;
@@ -94,7 +98,8 @@ static bool get_numbers(ErlNifEnv *env, ERL_NIF_TERM map,
 
 	if (!get_map(env, map, n))
 		return false;
-	if (n[N_MAX_DEPTH] < 1 || n[N_MAX_DEPTH] > 128 ||
+	if (n[N_MAX_DEPTH] < options[INV_OPT_MAX_DEPTH].least ||
+	    n[N_MAX_DEPTH] > options[INV_OPT_MAX_DEPTH].most ||
 	    n[N_LIMIT_RATE] > INV_RATE_MAX)
 		return false;
 	o->keep = n[N_KEEP] ? INV_KEEP_NEWEST : INV_KEEP_OLDEST;

@@ -8,16 +8,19 @@
 #include "nif/tracer.h"
 
 /*
- * What inviso_opts:parse/2 made of the options of open/2.
+ * Reads the options of open/2 as inviso_opts:parse/2 returns them.
  *
- * texts: a tuple, see inviso_tracer:nif_open/2.  numbers: a map of exactly the
- * keys in options.c, each an integer from 0.  False: it is not so.
+ * `texts' is a tuple, see inviso_tracer:nif_open/2. `numbers' is a map with
+ * exactly the keys in options.c, whose values are non-negative integers.
+ * Returns false if `texts' or `numbers' has any other form.
  */
 bool inv_options_read(ErlNifEnv *env, ERL_NIF_TERM texts, ERL_NIF_TERM numbers,
 		      struct inv_tracer_opts *o);
 
-/* A binary as a text, with its NUL.  False: it is none, has a NUL or is too
- * long. */
+/*
+ * Reads a binary as a NUL-terminated text.  Returns false if it is not a
+ * binary, has a NUL or is too long.
+ */
 bool inv_options_text(ErlNifEnv *env, ERL_NIF_TERM term, char *to, size_t size);
 
 #endif

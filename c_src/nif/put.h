@@ -11,15 +11,14 @@
 #include "base/varint.h"
 #include "nif/encode.h"
 
-/*
- * The encoder's bytes: each looks for room in the packet.  False: no room.
- */
+/* Returns true if n more bytes fit into the packet. The functions below that
+ * append bytes return false if the bytes do not fit. */
 static inline bool inv_put_room(const struct inv_encoder *e, uint32_t n)
 {
 	return inv_likely((size_t)(e->top - e->p) >= n);
 }
 
-/* What is left of the budget of the term at hand. */
+/* Returns the remaining budget of the current term. */
 static inline size_t inv_put_left(const struct inv_encoder *e)
 {
 	return e->limit > e->p ? (size_t)(e->limit - e->p) : 0;
@@ -63,7 +62,8 @@ static inline bool inv_put_bytes(struct inv_encoder *e, const uint8_t *bytes,
 	return true;
 }
 
-/* As inv_put_bytes, from a place a little above p. */
+/* Like inv_put_bytes, for bytes that are in the same packet, a little above
+ * p. */
 static inline bool inv_put_moved(struct inv_encoder *e, const uint8_t *from,
 				 uint32_t n)
 {

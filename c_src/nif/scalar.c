@@ -9,8 +9,9 @@
 #define BIG_BYTES_MAX 4096u
 
 /*
- * Powers of two to compare big integers with: what the VM compares it does not
- * convert.  limits[i] is 2^(8 * 64 * 4^i), in an environment of our own.
+ * The size of a big integer is found by comparing it with powers of two,
+ * because a comparison copies nothing. big_limits[i] is 2^(8 * 64 * 4^i) and
+ * its negative.
  */
 #define N_BIG_LIMITS 4
 static ERL_NIF_TERM big_limits[N_BIG_LIMITS][2]; /* positive, negative */
@@ -49,7 +50,7 @@ void inv_scalar_init(void)
 	unsigned i;
 
 	if (constants)
-		return; /* the library is loaded a second time */
+		return; /* the library was loaded before */
 	constants = enif_alloc_env();
 	for (i = 0; i < N_BIG_LIMITS; i++) {
 		big_limits[i][0] = make_power(constants, big_bytes[i], false);
@@ -65,7 +66,7 @@ bool inv_scalar_missing(struct inv_encoder *e, enum inv_term_code code,
 	       inv_put_varint(e, n);
 }
 
-/* An unsigned or signed magnitude of n bytes, least significant first. */
+/* Writes a magnitude of n bytes, least significant first. */
 static bool put_big(struct inv_encoder *e, bool negative, const uint8_t *le,
 		    uint32_t n)
 {
@@ -144,7 +145,7 @@ bool inv_scalar_binary(struct inv_encoder *e, const uint8_t *data, size_t size)
 	       inv_put_bytes(e, data, (uint32_t)room);
 }
 
-/* BIT_BINARY_EXT: 131, 77, bytes (4), bits used of the last one, bytes. */
+/* BIT_BINARY_EXT: 131, 77, bytes (4), bits used in the last byte, bytes. */
 bool inv_scalar_bits(struct inv_encoder *e, ERL_NIF_TERM term)
 {
 	size_t room = inv_put_left(e);

@@ -10,7 +10,8 @@ _Atomic bool inv_thread_fence;
 
 static struct inv_thread threads[INV_RINGS_MAX];
 
-/* By kind: where its indices begin, and how many are given away. */
+/* For each kind of thread: `first' is its first index, and `taken' is how many
+ * indices are in use. */
 enum kind {
 	NORMAL,
 	DIRTY_CPU,
@@ -21,9 +22,9 @@ static uint32_t first[KINDS + 1];
 static _Atomic uint32_t taken[KINDS];
 
 /*
- * Initial-exec: a word of the thread's own static block.  The model that a
- * shared library gets by default allocates at a thread's first look, which is
- * in an event.
+ * With the model initial-exec, the variable is in memory that each thread has
+ * from its start. With the default model, a thread's first access would
+ * allocate memory, and a thread's first access is in an event.
  */
 static __thread struct inv_thread *self
 	__attribute__((tls_model("initial-exec")));

@@ -10,32 +10,36 @@
 #include "abi/ring.h"
 
 /*
- * The VM's threads as rings see them, and how a tracer knows that no thread is
- * using it any more.
+ * The VM's threads, and how to find out that no thread uses a tracer any more.
  *
- * Tracer callbacks run on normal and dirty scheduler threads only, whose number
- * is fixed when the VM starts and which never end.  Each gets an index at its
- * first event: normal ones from 0, then dirty CPU, then dirty IO.
+ * Tracer callbacks run only on normal and dirty scheduler threads. The number
+ * of these threads is fixed when the VM starts, and they never end. Each thread
+ * gets an index at its first event. Normal schedulers have the first indices,
+ * from 0 on, then dirty CPU schedulers, then dirty IO schedulers.
  *
- * A thread says that it is in a callback before it looks whether its tracer is
- * still open, and a closing tracer is marked before it looks for threads that
- * say so.  Between the two a full barrier is due on both sides; the callbacks'
- * half is done by the closing side with membarrier(2), so that an event costs
- * two plain stores.  Where the kernel refuses it, callbacks pay a fence.
+ * A thread first publishes that it is in a callback, and then checks whether
+ * the tracer is still open. A process that closes a tracer first marks the
+ * tracer, and then looks for threads in callbacks. Both need a full barrier
+ * between the two steps. The closing process makes both barriers, with
+ * membarrier(2), so that an event costs only two plain stores. If the kernel
+ * has no membarrier(2), each callback makes its own barrier, a fence.
  */
 struct inv_thread {
-	_Alignas(INV_CACHE_LINE) _Atomic uint32_t busy; /* slot number + 1 */
+	_Alignas(INV_CACHE_LINE) _Atomic uint32_t busy; /* slot of the tracer
+							   whose callback the
+							   thread is in, + 1; 0:
+							   none */
 	uint32_t index;
 	_Atomic(const void *) held; /* see inv_thread_hold */
 };
 
-extern _Atomic bool inv_thread_fence; /* membarrier(2) is not to be had */
+extern _Atomic bool inv_thread_fence; /* membarrier(2) is not available */
 
-/* Once, at load: how many threads of each kind the VM has. */
+/* Call it once, at load, with the number of threads of each kind. */
 void inv_threads_init(uint32_t normal, uint32_t dirty_cpu, uint32_t dirty_io);
 uint32_t inv_threads_count(void);
 
-/* The calling thread; NULL if it is not one of those above. */
+/* Returns the calling thread, or NULL if it is not a scheduler thread. */
 struct inv_thread *inv_thread_self(void);
 
 static inline void inv_thread_enter(struct inv_thread *t, uint32_t slot)
@@ -49,14 +53,16 @@ static inline void inv_thread_enter(struct inv_thread *t, uint32_t slot)
 
 static inline void inv_thread_leave(struct inv_thread *t)
 {
-	/* Release: what we did in the tracer's memory is done. */
+	/* Release: this thread has finished with the tracer's memory. */
 	atomic_store_explicit(&t->busy, 0, memory_order_release);
 }
 
 /*
- * Of what is exchanged while a tracer is open a thread says that it holds it,
- * and looks again whether it is still there; who has exchanged it asks, after
- * the barrier, whether a thread holds the old one.  A thread holds one thing.
+ * Hazard pointer, for an object that can be exchanged while a tracer is open.
+ * A thread publishes the pointer, then reads it again.  The process that
+ * exchanges the object first stores the new pointer and makes the barrier. Then
+ * it frees the old object once no thread publishes it.  A thread publishes one
+ * pointer at a time.
  */
 static inline void inv_thread_hold(struct inv_thread *t, const void *p)
 {
@@ -69,13 +75,16 @@ static inline void inv_thread_hold(struct inv_thread *t, const void *p)
 
 static inline void inv_thread_let_go(struct inv_thread *t)
 {
-	/* Release: what we did with it is done. */
+	/* Release: this thread has finished with the object. */
 	atomic_store_explicit(&t->held, NULL, memory_order_release);
 }
 
+/* Returns true if a thread publishes p. */
 bool inv_threads_hold(const void *p);
 
-/* The closing side's barrier, and its question after it. */
+/* For closing a tracer: inv_threads_barrier makes both barriers. After it,
+ * inv_threads_busy returns true if a thread is in a callback of the slot's
+ * tracer. */
 void inv_threads_barrier(void);
 bool inv_threads_busy(uint32_t slot);
 

@@ -14,11 +14,12 @@
 
 struct inv_slot inv_slots[INV_TRACERS_MAX];
 
-/* For NIFs that processes call; callbacks never take it. */
+/* Only NIFs that processes call take this lock, never callbacks. */
 static ErlNifMutex *lock;
 static uint64_t next_number;
 
-/* The VM tells a resource when the process that it monitors is gone. */
+/* A resource that monitors a keeper: the VM calls keeper_down when the keeper
+ * dies. */
 struct guard {
 	uint64_t handle;
 };
@@ -33,21 +34,28 @@ static void tell_spooler(struct inv_tracer *t)
 }
 
 /*
- * Nobody is left to wait for the threads, so we do, for a second at most: an
- * event takes microseconds, but its thread can have lost its processor, and we
- * sleep so that it gets one.  What it commits after the spooler's last look is
- * lost, counted as unfinished.  Ends the borrow.  False: leaked, and with it the
- * library, which is better than unmapped under a thread.
+ * Ends a tracer whose keeper is dead. There is no process that waits for the
+ * threads, so this function waits, for at most a second and without the lock.
+ * Meanwhile other calls do not find the tracer. An event takes microseconds,
+ * but the kernel may have preempted its thread; sleeping lets that thread run.
+ * An event that is committed after the spooler's last look is lost, and counted
+ * as unfinished. Gives back the lock. Returns false if a thread is still in a
+ * callback of the tracer; then memory and library stay, because unmapping them
+ * would crash the thread.
  */
 static bool end_unattended(struct inv_tracer *t)
 {
 	int i;
 
 	inv_tracer_retire(t);
+	t->ending = true;
+	inv_tracer_release();
 	for (i = 0; i < 100 && !inv_tracer_quiet(t); i++)
 		sched_yield();
 	for (i = 0; i < 1000 && !inv_tracer_quiet(t); i++)
 		(void)poll(NULL, 0, 1);
+	enif_mutex_lock(lock);
+	t->ending = false;
 	tell_spooler(t);
 	if (inv_tracer_quiet(t)) {
 		inv_tracer_free(t);
@@ -57,7 +65,6 @@ static bool end_unattended(struct inv_tracer *t)
 	return false;
 }
 
-/* The keeper was killed. */
 static void keeper_down(ErlNifEnv *env, void *obj, ErlNifPid *pid,
 			ErlNifMonitor *mon)
 {
@@ -75,7 +82,10 @@ int inv_tracers_load(ErlNifEnv *env)
 {
 	static const ErlNifResourceTypeInit init = { .down = keeper_down };
 
-	/* Of a second load of the same library: takes the first's over. */
+	/*
+	 * If the same library is loaded again, this call takes over the
+	 * resource type of the first instance.
+	 */
 	guard_type = enif_open_resource_type_x(
 		env, "inviso_tracer",
 		(ErlNifResourceTypeInit *)(uintptr_t)&init,
@@ -85,37 +95,58 @@ int inv_tracers_load(ErlNifEnv *env)
 	if (lock)
 		return 0;
 	lock = enif_mutex_create((char *)(uintptr_t) "inviso_tracers");
-	/* Microseconds: unlike any number of an earlier load, for 8 years. */
+	/*
+	 * Starts from the time in microseconds, so that numbers of an earlier
+	 * load are not reused for 8 years.
+	 */
 	next_number = inv_real_ns() / 1000 & 0xffffffffffffu;
 	return lock ? 0 : -1;
 }
 
-/* The VM is in no callback any more, but the engine may be in one of ours. */
+/*
+ * Ends all tracers. Returns false if a thread is still in a tracer: no thread
+ * of the VM is in a callback when the library is unloaded, but the engine may
+ * still be in the exported function, and another thread in keeper_down().
+ */
 bool inv_tracers_unload(void)
 {
 	bool all = true;
 	unsigned i;
 
 	for (i = 0; i < INV_TRACERS_MAX; i++) {
-		struct inv_tracer *t = inv_slots[i].tracer;
-
-		if (!t)
-			continue;
 		enif_mutex_lock(lock);
-		all = end_unattended(t) && all;
+		while (inv_slots[i].tracer && inv_slots[i].tracer->ending) {
+			enif_mutex_unlock(lock);
+			(void)poll(NULL, 0, 1);
+			enif_mutex_lock(lock);
+		}
+		if (inv_slots[i].tracer)
+			all = end_unattended(inv_slots[i].tracer) && all;
+		else
+			enif_mutex_unlock(lock);
 	}
 	enif_mutex_destroy(lock);
 	lock = NULL;
 	return all;
 }
 
-struct inv_tracer *inv_tracer_borrow(uint64_t handle)
+struct inv_tracer *inv_tracer_at(uint32_t slot)
 {
 	struct inv_tracer *t;
 
 	enif_mutex_lock(lock);
-	t = inv_slot_of(handle)->tracer;
-	if (t && t->handle == handle)
+	t = inv_slots[slot].tracer;
+	if (t && !t->ending)
+		return t;
+	enif_mutex_unlock(lock);
+	return NULL;
+}
+
+struct inv_tracer *inv_tracer_borrow(uint64_t handle)
+{
+	struct inv_tracer *t = inv_tracer_at(handle & (INV_TRACERS_MAX - 1));
+
+	if (!t || t->handle == handle)
 		return t;
 	enif_mutex_unlock(lock);
 	return NULL;
@@ -178,7 +209,10 @@ static void free_parts(struct inv_tracer *t)
 	inv_memory_free(t);
 }
 
-/* Forgotten first, then unmapped: that takes time, and others want the lock. */
+/*
+ * Removes the tracer from the table first, then unmaps it without the lock,
+ * because that takes time.
+ */
 void inv_tracer_free(struct inv_tracer *t)
 {
 	uint32_t n = slot_number(t);
@@ -210,7 +244,7 @@ static int make_lanes(struct inv_tracer *t)
 	return 0;
 }
 
-/* The control page: what the tracer is, and what the spooler shall do. */
+/* Fills the control page: the tracer's data, and the spooler's options. */
 static void fill_ctl(struct inv_ring_ctl *ctl,
 		     const struct inv_tracer_opts *opts)
 {
@@ -304,12 +338,16 @@ static int make_limits(struct inv_tracer *t, const struct inv_tracer_opts *opts)
 	return 0;
 }
 
-/* Gives the tracer a slot, and with it its handle. */
-static int take_slot(struct inv_tracer *t)
+/*
+ * Gives the tracer a slot and a handle. The calling process becomes the
+ * tracer's keeper.
+ */
+static int take_slot(ErlNifEnv *env, struct inv_tracer *t)
 {
 	struct guard *guard;
 	uint32_t n;
 
+	enif_self(env, &t->keeper);
 	guard = enif_alloc_resource(guard_type, sizeof(*guard));
 	if (!guard)
 		return ENOMEM;
@@ -333,10 +371,12 @@ static int take_slot(struct inv_tracer *t)
 	return 0;
 }
 
-/* False when the calling process is being killed: nobody would ever close. */
-static bool watch_keeper(ErlNifEnv *env, struct inv_tracer *t)
+/*
+ * Monitors the keeper, which is the calling process. Returns false if the
+ * process is being killed, and so would never close the tracer.
+ */
+static bool watch_keeper(ErlNifEnv *env, const struct inv_tracer *t)
 {
-	enif_self(env, &t->keeper);
 	return enif_monitor_process(env, guards[slot_number(t)], &t->keeper,
 				    NULL) == 0;
 }
@@ -367,7 +407,7 @@ int inv_tracer_open(ErlNifEnv *env, const struct inv_tracer_opts *opts,
 	if (error)
 		goto err_memory;
 	*what = "tracers";
-	error = take_slot(t);
+	error = take_slot(env, t);
 	if (error)
 		goto err_memory;
 	*handle = t->handle;
@@ -403,7 +443,7 @@ int inv_tracer_open_delivery(ErlNifEnv *env, struct inv_delivery *delivery,
 	t->listener = -1;
 	t->n_lanes = inv_threads_count();
 	t->delivery = delivery;
-	error = take_slot(t);
+	error = take_slot(env, t);
 	if (error) {
 		free_parts(t);
 		return error;

@@ -16,63 +16,73 @@
 #include "ring/rate.h"
 
 /*
- * Tracers.  The state of the erl_tracer behaviour is a handle: a small integer,
- * since the VM copies the state for every tracee and, with a match spec, for
- * every call.  Its low bits are a slot of a static table, the others a number
- * that is never used twice, so that a handle of a closed tracer, or of an
- * earlier load of this library, is never taken for another's.
+ * Tracers.  The VM knows a tracer by its handle: the state of the erl_tracer
+ * behaviour.  A handle is a small integer, because the VM copies the state for
+ * every tracee and, with a match spec, for every call.  The low bits are the
+ * index of a slot in a static table.  The other bits are a number that is never
+ * reused, so the handle of a closed tracer, or of an earlier load of this
+ * library, never matches another tracer.
  *
  *      free --open--> open --retire--> retired --free--> free
  *                      |                  ^
  *                      +--keeper's death--+
  *
- * open     the handle is in the slot; callbacks record
- * retired  it is not: enabled/3 answers remove (see nif/gone.h), trace/5 does
- *          nothing.  When no thread is in a callback any more, the spooler is
- *          told (state in the control page), and the memory may go.
+ * open     The handle is in the slot; callbacks record.
  *
- * The functions here are for NIFs called by processes, never for tracer
- * callbacks; they serialise by a lock of their own.
+ * retired  The handle is not in the slot: enabled/3 returns remove (see
+ *          nif/retire.h), trace/5 does nothing.  When no thread is in a
+ *          callback of the tracer, the state in the control page is set for
+ *          the spooler, and the memory may be freed.
+ *
+ * NIFs that processes call use these functions; tracer callbacks never do.  The
+ * functions take a lock that callbacks never take.
  */
 #define INV_TRACERS_MAX 64u
 #define INV_HANDLE_SLOT_BITS 6
 
-/* What a thread has of a tracer.  Used by that thread alone. */
+/* A thread's data for one tracer, used only by that thread. */
 struct inv_lane {
 	_Alignas(INV_CACHE_LINE) struct inv_producer producer;
-	uint32_t events_lease; /* of the tracer's limits, ours to use up */
+	uint32_t events_lease; /* leased from the tracer's limits */
 	uint32_t bytes_lease;
 	struct inv_packet_dict dict;
 	uint32_t rate_lease;
 	_Atomic uint64_t filtered;  /* events that the filter left out */
-	_Atomic uint64_t undecided; /* recorded, for it could not tell */
+	_Atomic uint64_t undecided; /* recorded, because the filter could not
+				       decide */
 };
 
-/* The leases that threads take out of a tracer's limits at a time. */
+/* The size of a lease from a tracer's limits. */
 #define INV_LEASE_EVENTS 32u
 #define INV_LEASE_BYTES 8192u
 
-/* It records, into rings, or it delivers. */
+/* A tracer: it either records into rings or delivers. */
 struct inv_tracer {
 	uint64_t handle;
 	ErlNifPid keeper;
-	struct inv_delivery *delivery; /* NULL: it records, and has all below */
+	bool ending; /* the keeper is dead, and inv_tracer_borrow does not find
+			the tracer */
+	struct inv_delivery *delivery; /* NULL: the tracer records, and uses all
+					  fields below */
 	struct inv_memory memory;
-	int listener;		  /* -1: the spooler opens it through /proc */
-	struct inv_ring_ctl *ctl; /* in memory */
+	int listener; /* socket on which a spooler gets the memory's descriptor;
+			 normally -1: the spooler opens the memory in /proc */
+	struct inv_ring_ctl *ctl; /* the start of `memory' */
 	uint32_t n_lanes;
 	struct inv_lane *lanes;
 	uint32_t max_bytes; /* of a term */
 	uint32_t max_depth;
 	bool light;
 	bool limited;
-	_Atomic uint8_t spent_by; /* enum inv_limit */
-	uint64_t limit_ns;	  /* UINT64_MAX: none */
-	_Atomic uint64_t until;	  /* inv_mono_ns() from which on it is spent */
-	_Atomic int64_t events_left; /* not yet leased; when limited */
+	_Atomic uint8_t spent_by;    /* enum inv_limit */
+	uint64_t limit_ns;	     /* UINT64_MAX: none */
+	_Atomic uint64_t until;	     /* inv_mono_ns() at which the time limit is
+				     reached */
+	_Atomic int64_t events_left; /* not yet leased, if limited */
 	_Atomic int64_t bytes_left;
 	struct inv_rate *rate;			   /* NULL: none */
-	_Atomic(struct inv_event_filter *) filter; /* NULL: all are wanted */
+	_Atomic(struct inv_event_filter *) filter; /* NULL: all events are
+						      wanted */
 	struct inv_event_filter *retired;
 };
 
@@ -84,17 +94,20 @@ enum inv_limit {
 	INV_LIMIT_TIME,
 };
 
-/* How far a tracer has come, as callbacks need to know it. */
+/* The state of a tracer, as callbacks need it. */
 enum inv_use {
-	INV_USE_UNASKED, /* the VM has not asked for it: the engine may have it */
-	INV_USE_ASKED,	 /* processes have it */
-	INV_USE_SPENT,	 /* a limit is reached: remove */
+	INV_USE_UNASKED, /* the VM has not called enabled/3 for the tracer; only
+			    the engine may use it */
+	INV_USE_ASKED,	 /* the VM has called enabled/3, so processes may have
+			    the tracer */
+	INV_USE_SPENT,	 /* a limit is reached: enabled/3 returns remove */
 };
 
-/* The part that callbacks look at without knowing that the tracer lives. */
+/* An entry of the table. Callbacks may read it even if its tracer has been
+ * freed. */
 struct inv_slot {
 	_Alignas(INV_CACHE_LINE) _Atomic uint64_t handle; /* 0: none */
-	_Atomic uint8_t use;	  /* enum inv_use, which only grows */
+	_Atomic uint8_t use;	  /* enum inv_use; only increases */
 	_Atomic uint64_t no_ring; /* events of threads without a ring */
 	struct inv_tracer *tracer;
 };
@@ -106,7 +119,7 @@ static inline struct inv_slot *inv_slot_of(uint64_t handle)
 	return &inv_slots[handle & (INV_TRACERS_MAX - 1)];
 }
 
-/* What a new tracer shall be; see inviso_tracer:open/2 for the meanings. */
+/* Options of a new tracer; see inviso_tracer:open/2. */
 struct inv_tracer_opts {
 	uint64_t limit_events; /* UINT64_MAX: none */
 	uint64_t limit_bytes;
@@ -117,51 +130,61 @@ struct inv_tracer_opts {
 	uint32_t dirty_slots;
 	uint32_t max_bytes;
 	uint32_t max_depth;
-	uint32_t n_normal; /* of the rings, how many are normal schedulers' */
+	uint32_t n_normal; /* how many of the rings are for normal schedulers */
 	enum inv_keep keep;
 	bool light;
-	char ring_path[INV_PATH_LEN]; /* "": memory */
-	struct inv_ring_ctl spool;    /* its "what the spooler shall do" part */
+	char ring_path[INV_PATH_LEN]; /* "": in memory */
+	struct inv_ring_ctl spool;    /* only the options of the spooler are
+					 used */
 };
 
-int inv_tracers_load(ErlNifEnv *env); /* 0, or the library cannot be used */
-bool inv_tracers_unload(void);	      /* false: a thread is in a tracer still */
+int inv_tracers_load(ErlNifEnv *env); /* Returns 0, or an error if the library
+					 cannot be used. */
+bool inv_tracers_unload(void);	      /* Returns false if a thread is still in a
+					 tracer. */
 
 /*
- * Opens a tracer kept by the calling process.  *what names the step that
- * failed when the result, an errno, is not 0.
+ * Opens a tracer whose keeper is the calling process.  Returns 0, or an errno
+ * with the failing step in *what.
  */
 int inv_tracer_open(ErlNifEnv *env, const struct inv_tracer_opts *opts,
 		    uint64_t *handle, const char **what);
 
 /*
- * Opens one that delivers, kept by the calling process.  The delivery is taken
- * over, whether it succeeds or not.  0 or an errno.
+ * Opens a tracer that delivers; its keeper is the calling process. Takes
+ * ownership of `delivery', even on failure. Returns 0 or an errno.
  */
 int inv_tracer_open_delivery(ErlNifEnv *env, struct inv_delivery *delivery,
 			     uint64_t *handle);
 
 /*
- * The limit of time counts from now on: at open, and again when the owner is
- * about to trace.  Of a tracer that is borrowed.
+ * Starts the time limit of a borrowed tracer. Called when the tracer is opened,
+ * and again before its owner begins to trace.
  */
 void inv_tracer_begin(struct inv_tracer *t);
 
-/* NULL, or the tracer, with the lock held until inv_tracer_release. */
+/* Takes the lock and returns the tracer, which is then borrowed;
+ * inv_tracer_release gives back the lock. Returns NULL, without the lock, if
+ * there is no such tracer. */
 struct inv_tracer *inv_tracer_borrow(uint64_t handle);
+struct inv_tracer *inv_tracer_at(uint32_t slot); /* borrows the tracer in the
+						    slot */
 void inv_tracer_release(void);
 
+/* Retires a borrowed tracer. Then inv_tracer_quiet returns true if no thread is
+ * in a callback of the tracer. */
 void inv_tracer_retire(struct inv_tracer *t);
 bool inv_tracer_quiet(const struct inv_tracer *t);
 
 /*
- * Exchanges the filter of a tracer that is borrowed, and takes over the new one,
- * NULL for none.  Events that begin after it go by the new one.  Old ones are
- * freed when no thread holds them: now, at the next exchange, or with the tracer.
+ * Replaces the filter of a borrowed tracer by f, which the tracer then owns;
+ * NULL: no filter. Events that begin afterwards use f. The old filter is freed
+ * when no thread uses it: now, at the next exchange, or with the tracer.
  */
 void inv_tracer_exchange(struct inv_tracer *t, struct inv_event_filter *f);
 
-/* Unmaps and forgets a tracer that is retired and quiet.  Ends the borrow. */
+/* Unmaps and frees a borrowed, retired tracer that no thread uses. Gives back
+ * the lock. */
 void inv_tracer_free(struct inv_tracer *t);
 
 #endif

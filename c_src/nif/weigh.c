@@ -7,7 +7,7 @@
 
 #define WORD ((uint64_t)sizeof(ERL_NIF_TERM))
 
-/* Integers below it are in the word itself. */
+/* Integers below this limit are stored in the word itself. */
 #define SMALL ((int64_t)1 << 59)
 
 /* Binaries up to this size are copied, larger ones are shared. */
@@ -36,7 +36,7 @@ static bool weigh_bitstring(struct inv_weighing *w, ERL_NIF_TERM term)
 
 	if (enif_inspect_binary(w->env, term, &bin))
 		return weigh_binary(w, bin.size);
-	/* Nothing else tells how many bits it has. */
+	/* No other function returns the size of a bitstring. */
 	if (!enif_term_to_binary(w->env, term, &bin))
 		return false;
 	size = bin.size;
@@ -98,12 +98,12 @@ static bool weigh_leaf(struct inv_weighing *w, ERL_NIF_TERM term,
 		return weigh_map(w, term, depth);
 	case ERL_NIF_TERM_TYPE_FUN:
 		return take(w, INV_WEIGH_FUN);
-	default: /* floats, and names of processes, ports, events */
+	default: /* floats, pids, ports, references */
 		return take(w, 6 * WORD);
 	}
 }
 
-/* All elements but the last; *last is that one. */
+/* Weighs all elements but the last, which is stored in *last. */
 static bool weigh_tuple(struct inv_weighing *w, ERL_NIF_TERM tuple,
 			ERL_NIF_TERM *last, unsigned depth)
 {
@@ -122,8 +122,8 @@ static bool weigh_tuple(struct inv_weighing *w, ERL_NIF_TERM tuple,
 }
 
 /*
- * Recurses into what is not a last element: lists and chains of tuples, the
- * deep terms that there are, cost no stack.
+ * Recurses only into elements that are not the last one, so lists and chains of
+ * tuples, which are the deep terms in practice, need no stack.
  */
 static bool weigh(struct inv_weighing *w, ERL_NIF_TERM term, unsigned depth)
 {

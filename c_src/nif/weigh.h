@@ -7,24 +7,26 @@
 #include <stdint.h>
 
 /*
- * What terms will take of a process that gets them in a message, in bytes:
- * the words that are copied, and the binaries that are kept alive.
+ * Computes how many bytes of memory terms take in a process that receives them
+ * in a message: the words that are copied, and the binaries that are kept
+ * alive.
  *
- * Bounded in time by copy_left: a term that copies more is not walked to its
- * end.  What the public NIF interface cannot bound:
- *   - the environment of a fun counts as INV_WEIGH_FUN, whatever it is;
- *   - a binary that is a part of a larger one counts as the part;
- *   - looking at binaries that do not begin or end on a byte copies them.
+ * copy_left bounds the time: the walk over a term ends when more than copy_left
+ * bytes would be copied.  The public NIF interface has these limits:
+ *   - the environment of a fun counts as INV_WEIGH_FUN, whatever its size;
+ *   - of a part of a larger binary, only the part counts;
+ *   - a binary that does not begin or end on a byte is copied when it is read.
  */
 #define INV_WEIGH_FUN 256
 
 struct inv_weighing {
 	ErlNifEnv *env;
 	uint64_t copy_left; /* bytes that may still be copied */
-	uint64_t kept;	    /* bytes in binaries that are shared instead */
+	uint64_t kept;	    /* bytes in binaries that are shared, not copied */
 };
 
-/* Adds a term.  False: it copies too much, or nests too deep to tell. */
+/* Adds the memory of a term. Returns false if more than copy_left bytes would
+ * be copied, or the term is nested too deeply. */
 bool inv_weigh_term(struct inv_weighing *w, ERL_NIF_TERM term);
 
 #endif

@@ -8,23 +8,35 @@
 #include "node/gather.h"
 
 /*
- * For the makers of questions (node/gather.h).
+ * Helpers for the functions inv_…_ask, which send requests (node/gather.h).
  *
- * What is sent is taken over and released.  A question that cannot be sent is
- * done, with its error.
+ * inv_ask_rex calls module:function(args...) on the node through rex, with the
+ * time limit `ms'. Takes over `args' and releases it. If the request cannot be
+ * sent, `ask' is done at once and contains the error.
  */
 void inv_ask_rex(struct inv_ask *ask, struct inv_conn *c, const char *module,
-		 const char *function, struct inv_ei *args, int ms);
+		 const char *function, struct inv_buf *args, int ms);
+/*
+ * Like inv_ask_rex, for a function of inviso's code.  On a node where inviso is
+ * not installed, the module has another name (abi/control.h, section 2).
+ */
+void inv_ask_code(struct inv_ask *ask, struct inv_conn *c, const char *module,
+		  const char *function, struct inv_buf *args, int ms);
 void inv_ask_pid(struct inv_ask *ask, struct inv_conn *c, const erlang_pid *pid,
-		 struct inv_ei *request, int ms);
+		 struct inv_buf *request, int ms);
 
-/* Sets d at the answer of a question that is done; its failure, if there is no
- * answer. */
+/*
+ * Initializes `d' with the answer of an ask that is done. Returns 0, or the
+ * ask's error if there is no answer.
+ */
 int inv_ask_answer(const struct inv_ask *ask, struct inv_decode *d,
 		   struct inv_err *err);
 
-/* Waits for a mail up to ms (-1: for ever); 0, which may be too early, or
- * INV_ECANCELLED. */
+/*
+ * Waits until the inbox has an item, but at most `ms' (-1: without limit).
+ * Returns INV_ECANCELLED if `stop_fd' is readable, otherwise 0; may return 0
+ * before there is an item.
+ */
 int inv_inbox_wait(struct inv_inbox *in, int stop_fd, int ms);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * All nodes take each step together: connect, survey, load the code, send the
- * files.  A step is over when every node has answered, or its time has passed.
+ * files. A step ends when every node has answered, or its time limit has
+ * passed.
  */
 #include "node/attach.h"
 
@@ -11,20 +12,19 @@
 #include <time.h>
 
 #include "abi/control.h"
+#include "base/clock.h"
 #include "node/ask.h"
 #include "node/inbox_int.h"
 #include "node/payload.h"
 
 #define STEP_MS 10000
-/* How long to ask again while somebody else attaches or is being removed. */
-#define AGAIN_MS 15000
-#define AGAIN_PAUSE_MS 20
-/* How long to wait for its guard when the user does not want to. */
+/* How long to wait for a node's guard after the user has cancelled. */
 #define GUARD_MS 2000
-/* What is asked of a node in one step, at most: three files and `ready'. */
-#define STEP_ASKS INV_SURVEY_ASKS
-
-_Static_assert(STEP_ASKS >= 4, "three files and `ready'");
+/*
+ * The maximum number of requests to a node in one step: one for each of three
+ * files, and `ready'.
+ */
+#define STEP_ASKS 4
 
 struct step {
 	struct inv_attach *v;
@@ -33,17 +33,10 @@ struct step {
 	const struct inv_attach_opts *opts;
 	int ms;
 	int stop_fd;
-	struct inv_ask *asks;	 /* STEP_ASKS for each */
-	struct inv_texts *files; /* that each node's guard wants */
+	struct inv_ask *asks;	 /* STEP_ASKS for each node */
+	struct inv_texts *files; /* for each node, the files that its guard
+				    needs */
 };
-
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 static struct inv_ask *asks_of(const struct step *s, size_t i)
 {
@@ -60,7 +53,7 @@ static void ask_no_more(struct step *s)
 	inv_asks_release(s->asks, s->n * STEP_ASKS);
 }
 
-/* Whether node i is there for the next step. */
+/* Returns true if node `i' is in this state and has not failed. */
 static bool is_at(const struct step *s, size_t i, enum inv_attach_state state)
 {
 	const struct inv_attach *a = &s->v[i];
@@ -74,7 +67,7 @@ static void fail(struct inv_attach *a, int code)
 	inv_err_ctx(&a->err, "%s", inv_conn_name(a->conn)->full);
 }
 
-/* --- connecting -------------------------------------------------------------- */
+/* --- connecting ----------------------------------------------------------- */
 
 static bool connecting(const struct step *s)
 {
@@ -94,7 +87,7 @@ static void connected(struct step *s, const struct inv_mail *mail)
 		if (mail->kind == INV_MAIL_CONNECTED) {
 			a->state = INV_ATTACH_UP;
 		} else if (mail->kind == INV_MAIL_LOST && a->code == 0) {
-			a->err = mail->err; /* names the node */
+			a->err = mail->err; /* it contains the node's name */
 			a->code = mail->err.code;
 		}
 	}
@@ -127,7 +120,7 @@ static int connect_all(struct step *s)
 	return 0;
 }
 
-/* --- the survey ---------------------------------------------------------------- */
+/* --- the survey ----------------------------------------------------------- */
 
 static void surveyed(struct step *s, size_t i)
 {
@@ -169,27 +162,27 @@ static void check_all(struct step *s)
 	}
 }
 
-/* --- the code -------------------------------------------------------------------- */
+/* --- the code ------------------------------------------------------------- */
 
-/* Args of section 2. */
-static void encode_args(struct inv_ei *e, const struct step *s,
+/* Encodes Args of abi/control.h, section 2. */
+static void encode_args(struct inv_buf *e, const struct step *s,
 			const struct inv_attach *a)
 {
 	const struct inv_attach_opts *o = s->opts;
 
-	inv_ei_map(e, 6);
-	inv_ei_atom(e, "protocol");
-	inv_ei_u64(e, INV_CONTROL_PROTOCOL);
-	inv_ei_atom(e, "build");
-	inv_ei_text(e, inv_payload_build());
-	inv_ei_atom(e, "client");
-	inv_ei_pid(e, inv_conn_self(a->conn));
-	inv_ei_atom(e, "owner");
-	inv_ei_text(e, o->owner ? o->owner : "");
-	inv_ei_atom(e, "want");
-	inv_ei_atom(e, o->tracer ? "tracer" : "code");
-	inv_ei_atom(e, "dirs");
-	inv_ei_texts(e, o->dirs, o->n_dirs);
+	inv_etf_map(e, 6);
+	inv_put_atom(e, "protocol");
+	inv_etf_int(e, INV_CONTROL_PROTOCOL);
+	inv_put_atom(e, "build");
+	inv_put_text(e, inv_payload_build());
+	inv_put_atom(e, "client");
+	inv_put_pid(e, inv_conn_self(a->conn));
+	inv_put_atom(e, "owner");
+	inv_put_text(e, o->owner ? o->owner : "");
+	inv_put_atom(e, "want");
+	inv_put_atom(e, o->tracer ? "tracer" : "code");
+	inv_put_atom(e, "dirs");
+	inv_put_texts(e, o->dirs, o->n_dirs);
 }
 
 static void ask_code(const struct step *s, size_t i)
@@ -197,50 +190,45 @@ static void ask_code(const struct step *s, size_t i)
 	struct inv_blob head = inv_payload_boot_head();
 	struct inv_blob tail = inv_payload_boot_tail();
 	struct inv_attach *a = &s->v[i];
-	struct inv_ei e;
+	struct inv_buf e = { 0 };
 
-	inv_ei_init(&e);
-	inv_ei_raw(&e, head.data, head.len);
+	inv_buf_put(&e, head.data, head.len);
 	encode_args(&e, s, a);
-	inv_ei_raw(&e, tail.data, tail.len);
+	inv_buf_put(&e, tail.data, tail.len);
 	inv_asks_release(asks_of(s, i), STEP_ASKS);
 	inv_ask_rex(asks_of(s, i), a->conn, "erl_eval", "expr", &e, s->ms);
 }
 
+/* Decodes the map of the answer.  The value of dir may be the atom none. */
 static int decode_attached(struct inv_decode *d, struct inv_attach *a,
 			   struct inv_texts *files)
 {
-	static const char *const keys[] = { "guard", "dir", "files", NULL };
-	bool guard = false;
-	uint32_t pairs;
-	int key;
-	int r = inv_decode_map(d, &pairs);
+	struct attached {
+		erlang_pid guard;
+		char dir[sizeof(a->dir)];
+		struct inv_texts files;
+		bool brought, stays;
+	} got = { .files = { NULL, 0 } };
+	static const struct inv_field fields[] = {
+		INV_FIELD("guard", inv_field_pid, struct attached, guard),
+		INV_FIELD_TEXT("dir", struct attached, dir),
+		INV_FIELD("files", inv_field_texts, struct attached, files),
+		INV_FIELD("brought", inv_field_bool, struct attached, brought),
+		INV_FIELD("stays", inv_field_bool, struct attached, stays),
+		{ 0 },
+	};
+	int r = inv_decode_fields(d, fields, &got);
 
-	while (r == 0 && pairs-- > 0) {
-		r = inv_decode_key(d, keys, &key);
-		if (r < 0)
-			return r;
-		switch (key) {
-		case 0:
-			r = inv_decode_pid(d, &a->guard);
-			guard = true;
-			break;
-		case 1:
-			r = inv_decode_text(d, a->dir, sizeof(a->dir));
-			if (!strcmp(a->dir, "none"))
-				a->dir[0] = 0;
-			break;
-		case 2:
-			r = inv_decode_texts(d, files, 8);
-			break;
-		default:
-			r = inv_decode_skip(d);
-		}
-	}
-	return r == 0 && !guard ? inv_decode_bad(d) : r;
+	*files = got.files;
+	a->guard = got.guard;
+	a->stays = got.stays;
+	if (strcmp(got.dir, "none") != 0)
+		memcpy(a->dir, got.dir, sizeof(a->dir));
+	inv_conn_set_brought(a->conn, got.brought);
+	return r == 0 && !got.guard.node[0] ? inv_decode_bad(d) : r;
 }
 
-/* INV_EBUSY: to be asked again. */
+/* Decodes the answer.  Returns INV_EBUSY if the request must be sent again. */
 static int code_loaded(struct inv_ask *ask, struct inv_attach *a,
 		       struct inv_texts *files)
 {
@@ -254,7 +242,8 @@ static int code_loaded(struct inv_ask *ask, struct inv_attach *a,
 	return r;
 }
 
-/* True: the node is to be asked again. */
+/* Handles a node's answer. Returns true if the request must be repeated; if
+ * `last' is true, never returns true. */
 static bool load_one(struct step *s, size_t i, bool last)
 {
 	struct inv_attach *a = &s->v[i];
@@ -265,9 +254,9 @@ static bool load_one(struct step *s, size_t i, bool last)
 		return true;
 	if (r == INV_EBUSY)
 		inv_err_set(&a->err, r,
-			    "another command comes or goes there, and does "
-			    "not get done with it");
-	/* without an answer it may be there */
+			    "another command is attaching or leaving there, "
+			    "and does not finish");
+	/* the code is loaded; without an answer, it may be loaded */
 	if (r == 0 || ask->code < 0)
 		a->state = INV_ATTACH_CODE;
 	if (r < 0)
@@ -283,9 +272,11 @@ static int pause_for(const struct step *s, int ms)
 }
 
 /*
- * Whoever has our code, and has told us of its guard, can be left in good
- * order: so the user's wish to stop is put off for a moment.  A node that has
- * not told by then cleans up when we are gone.
+ * Sends the request to all nodes that do not have the code yet. After the
+ * user's stop request, still waits GUARD_MS for the answers: they contain the
+ * pids of the guards, which the command needs for leaving the nodes. A node
+ * that does not answer in time cleans up by itself after the connection has
+ * ended.
  */
 static int load_once(struct step *s, bool last, bool *again)
 {
@@ -313,43 +304,43 @@ static int load_once(struct step *s, bool last, bool *again)
 
 static int load_all(struct step *s)
 {
-	int64_t end = now_ms() + AGAIN_MS;
+	int64_t end = inv_mono_ms() + INV_CONTROL_AGAIN_MS;
 	bool again;
 	int r;
 
 	do {
 		again = false;
-		r = load_once(s, now_ms() >= end, &again);
+		r = load_once(s, inv_mono_ms() >= end, &again);
 		if (again && r == 0)
-			r = pause_for(s, AGAIN_PAUSE_MS);
+			r = pause_for(s, INV_CONTROL_PAUSE_MS);
 	} while (again && r == 0);
 	return r;
 }
 
-/* --- the files -------------------------------------------------------------- */
+/* --- the files ------------------------------------------------------------ */
 
 static void ask_put(const struct step *s, size_t i, struct inv_ask *ask,
 		    const char *name)
 {
 	struct inv_blob file = inv_payload_file(name);
 	struct inv_attach *a = &s->v[i];
-	struct inv_ei e;
+	struct inv_buf e = { 0 };
 
-	inv_ei_init(&e);
-	inv_ei_tuple(&e, 3);
-	inv_ei_atom(&e, "put");
-	inv_ei_text(&e, name);
-	inv_ei_bytes(&e, file.data, file.len);
+	inv_etf_tuple(&e, 3);
+	inv_put_atom(&e, "put");
+	inv_put_text(&e, name);
+	inv_etf_binary(&e, file.data, file.len);
 	inv_ask_pid(ask, a->conn, &a->guard, &e, s->ms);
 }
 
-/* All at once: the guard takes them in their order. */
+/* Sends all requests to a node, without waiting for answers; the guard handles
+ * them in order. */
 static void ask_files(const struct step *s, size_t i)
 {
 	const struct inv_texts *files = &s->files[i];
 	struct inv_ask *ask = asks_of(s, i);
 	struct inv_attach *a = &s->v[i];
-	struct inv_ei e;
+	struct inv_buf e = { 0 };
 
 	if (files->n > STEP_ASKS - 1) {
 		fail(a, inv_err_set(&a->err, INV_EDAMAGED, "asks for %zu files",
@@ -362,15 +353,15 @@ static void ask_files(const struct step *s, size_t i)
 			continue;
 		}
 		fail(a, inv_err_set(&a->err, INV_EDAMAGED,
-				    "asks for a file that we do not have: %s",
+				    "asks for a file that this command does "
+				    "not have: %s",
 				    files->v[f]));
 		return;
 	}
-	/* Without the tracer there is nothing to be ready. */
+	/* Without the tracer there are no files to wait for. */
 	if (!s->opts->tracer)
 		return;
-	inv_ei_init(&e);
-	inv_ei_atom(&e, "ready");
+	inv_put_atom(&e, "ready");
 	inv_ask_pid(ask, a->conn, &a->guard, &e, s->ms);
 }
 
@@ -410,7 +401,7 @@ static int send_all(struct step *s)
 	return r;
 }
 
-/* --- all of it ---------------------------------------------------------------- */
+/* --- all steps ------------------------------------------------------------ */
 
 static int first_code(const struct inv_attach *v, size_t n)
 {

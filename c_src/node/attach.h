@@ -13,67 +13,82 @@
 #include "node/survey.h"
 
 /*
- * Bringing our code to nodes that have nothing of ours, and taking it away:
- * abi/control.h, sections 1 to 3, for any number of nodes in the time of one.
+ * Attaches to nodes: sends inviso's code to them, and later removes it
+ * (abi/control.h, sections 1 to 3).  Works on all nodes at the same time.
  *
  *	v[i].conn = inv_conn_open(…);
  *	inv_attach_all(v, n, in, &opts, stop_fd);
- *	… v[i].code is 0: sessions may be started there …
+ *	… if v[i].code is 0, sessions can be started on that node …
  *	inv_leave_all(v, n, in, ms, stop_fd);
  *
- * A node that goes wrong has its code and words in v[i]; the others are not
- * held up by more than the time limits.  A command that dies at any moment
- * leaves the guards on the nodes to clean up.
+ * If a node fails, v[i] has the error's code and message. A failed node delays
+ * the other nodes for at most the time limits. If the command dies, the guards
+ * on the nodes clean up.
  */
 enum inv_attach_state {
-	INV_ATTACH_NONE = 0, /* not begun, or nothing of ours was left there */
-	INV_ATTACH_UP,	     /* connected, nothing of ours there */
-	INV_ATTACH_CODE,     /* our modules and guard may be there */
-	INV_ATTACH_READY,    /* and the files, if they were wanted */
+	INV_ATTACH_NONE = 0, /* not connected yet, or the command has left
+			        the node */
+	/* connected; the command has not loaded any code there */
+	INV_ATTACH_UP,
+	INV_ATTACH_CODE, /* modules and guard may be on the node */
+	/*
+	 * modules and guard are on the node, and also the files if `tracer' was
+	 * requested
+	 */
+	INV_ATTACH_READY,
 };
 
 struct inv_attach {
-	struct inv_conn *conn; /* the user's; NULL: this one is left out */
+	struct inv_conn *conn; /* owned by the caller; NULL: skip this node */
 	enum inv_attach_state state;
-	int code; /* 0, or what went wrong */
+	int code; /* 0, or the error */
 	struct inv_err err;
 	struct inv_survey survey;
 	erlang_pid guard;
-	char dir[1024];		 /* the private directory; "": none */
-	struct inv_texts others; /* after leaving: owners who are still there,
-				    for whom our code stayed */
+	/* after leaving: inviso's code lingers on the node */
+	bool stays;
+	char dir[1024]; /* the private directory on the node; "":
+				    none */
+	/* after leaving: owners of the clients that still need the code */
+	struct inv_texts others;
 };
 
 struct inv_attach_opts {
 	const char *owner;	 /* "user@host (os pid 4711)" */
-	bool tracer;		 /* NIF and spooler, too */
-	const char *const *dirs; /* where to make the directory */
-	size_t n_dirs;		 /* 0: the node's own choice */
-	int ms;			 /* for each step; 0: 10000 */
-	bool survey_only;	 /* end after the survey: the state is UP */
+	bool tracer;		 /* true if NIF and spooler are needed */
+	const char *const *dirs; /* candidates for the parent of the private
+				    directory */
+	size_t n_dirs;		 /* 0: the node chooses */
+	int ms;			 /* time limit of each step; 0: 10000 */
+	bool survey_only;	 /* stop after the survey; the state is then
+				    UP */
 };
 
 /*
- * Waits for the connections, surveys, and attaches where the survey allows it.
- * 0 when all are READY, else the code of the first that is not; its words are
- * in v[].err.  Codes: those of node/conn.h; INV_EINVAL (the node is of a kind
- * that we do not run on), INV_EREFUSED, INV_EREMOTE, INV_ETIME, INV_ENOMEM;
- * INV_ECANCELLED (stop_fd is readable; then leave).
+ * Waits for the connections, surveys the nodes, and attaches to the nodes on
+ * which inviso can run. Returns 0 if all nodes are READY, or the code of the
+ * first node that is not; v[].err has the messages. Codes: those of
+ * node/conn.h; INV_EINVAL (inviso does not run on this kind of node),
+ * INV_EREFUSED, INV_EREMOTE, INV_ETIME, INV_ENOMEM; INV_ECANCELLED (`stop_fd'
+ * is readable; the caller must still leave the nodes).
  *
- * opts NULL: all defaults, and survey_only.
+ * If `opts' is NULL, survey_only is true, and all other options have their
+ * defaults.
  */
 int inv_attach_all(struct inv_attach *v, size_t n, struct inv_inbox *in,
 		   const struct inv_attach_opts *opts, int stop_fd);
 
 /*
- * Leaves all nodes where something of ours may be, waits until it is gone
- * (or stays for others), ms in all.  0; the code of the first that went wrong:
- * INV_ETIME (it is still there), INV_ELOST (its guard will clean up), …
+ * Leaves all nodes that may have inviso's code. Waits at most `ms' in total
+ * until the code is removed, but not for code that lingers or that other
+ * clients need. Returns 0, or the code of the first failure: INV_ETIME (the
+ * code was not removed in time), INV_ELOST (the connection is lost; the guard
+ * will clean up), …
  */
 int inv_leave_all(struct inv_attach *v, size_t n, struct inv_inbox *in, int ms,
 		  int stop_fd);
 
-/* Frees what v[] holds, but for conn. */
+/* Frees the contents of v[], except conn. */
 void inv_attach_release(struct inv_attach *v, size_t n);
 
 #endif

@@ -11,10 +11,9 @@
 static void ask_without(struct inv_ask *ask, struct inv_conn *c,
 			const char *function, int ms)
 {
-	struct inv_ei e;
+	struct inv_buf e = { 0 };
 
-	inv_ei_init(&e);
-	inv_ei_nil(&e);
+	inv_etf_nil(&e);
 	inv_ask_rex(ask, c, MODULE, function, &e, ms);
 }
 
@@ -31,34 +30,30 @@ void inv_autostart_remove(struct inv_ask *ask, struct inv_conn *c, int ms)
 void inv_autostart_write(struct inv_ask *ask, struct inv_conn *c,
 			 const struct inv_autostart_case *what, int ms)
 {
-	struct inv_ei e;
+	struct inv_buf e = { 0 };
 
-	inv_ei_init(&e);
-	inv_ei_list(&e, 4);
-	inv_ei_bytes(&e, what->text, what->len);
-	if (what->n)
-		inv_ei_list(&e, what->n);
+	inv_etf_list(&e, 4);
+	inv_etf_binary(&e, what->text, what->len);
+	inv_etf_list(&e, what->n);
 	for (size_t i = 0; i < what->n; i++) {
-		inv_ei_tuple(&e, 2);
-		inv_ei_text(&e, what->names[i]);
-		inv_ei_text(&e, what->values[i]);
+		inv_etf_tuple(&e, 2);
+		inv_put_text(&e, what->names[i]);
+		inv_put_text(&e, what->values[i]);
 	}
-	inv_ei_nil(&e);
+	inv_etf_nil(&e);
 	if (what->starts == INV_STARTS_ALWAYS)
-		inv_ei_atom(&e, "always");
+		inv_put_atom(&e, "always");
 	else
-		inv_ei_i64(&e, what->starts);
-	inv_ei_text(&e, what->log);
-	inv_ei_nil(&e);
+		inv_etf_int(&e, what->starts);
+	inv_put_text(&e, what->log);
+	inv_etf_nil(&e);
 	inv_ask_rex(ask, c, MODULE, "write", &e, ms);
 }
 
 int inv_autostart_got(const struct inv_ask *ask, struct inv_autostart *out,
 		      struct inv_err *err)
 {
-	static const char *const bools[] = { "false", "true", NULL };
 	struct inv_decode d;
-	int started = 0;
 	int rc = inv_ask_answer(ask, &d, err);
 
 	memset(out, 0, sizeof(*out));
@@ -67,9 +62,9 @@ int inv_autostart_got(const struct inv_ask *ask, struct inv_autostart *out,
 	rc = inv_decode_ok(&d, 5, err);
 	if (rc == INV_EREMOTE && err && strstr(err->text, "undef"))
 		return inv_err_set(err, INV_EREMOTE,
-				   "inviso is not installed on this node: what "
-				   "starts with it needs the application in "
-				   "its release");
+				   "inviso is not installed on this node: "
+				   "autostart needs the application in the "
+				   "node's release");
 	if (rc)
 		return rc;
 	rc = inv_decode_text(&d, out->file, sizeof(out->file));
@@ -78,11 +73,8 @@ int inv_autostart_got(const struct inv_ask *ask, struct inv_autostart *out,
 	if (!rc)
 		rc = inv_decode_texts(&d, &out->lines, LINES_MAX);
 	if (!rc)
-		rc = inv_decode_word(&d, bools, &started);
-	if (rc)
-		return inv_decode_strange(&d, err);
-	out->started = started == 1;
-	return 0;
+		rc = inv_decode_bool(&d, &out->started);
+	return rc ? inv_decode_strange(&d, err) : 0;
 }
 
 void inv_autostart_release(struct inv_autostart *a)

@@ -11,20 +11,23 @@
 #include "node/gather.h"
 
 /*
- * What shall be traced when a node starts: questions to inviso_autostart_admin,
- * which is on nodes where inviso is installed.  Each of
+ * Requests to inviso_autostart_admin, on nodes where inviso is installed. This
+ * module configures a node to trace from each start of its VM on. The requests
+ * are
  *
  *	show(), remove(), write(CaseText, [{Name, Value}], Starts, Log)
  *
- * is answered {ok, File, Starts | always, Lines, Started}: the node's file, how
- * often more it counts, what is in it, and whether the application inviso was
- * started with the node; or {error, usage | failed, Text}.
+ * The answer is {ok, File, Starts | always, Lines, Started} or {error, usage |
+ * failed, Text}. File is the path of the node's configuration file, Starts is
+ * how many more starts of the VM will be traced, and Lines are the file's
+ * lines. Started is true if the node has started the application inviso.
  */
 #define INV_STARTS_ALWAYS (-1)
 
 struct inv_autostart {
 	char file[4096];
-	int64_t starts; /* INV_STARTS_ALWAYS, or how many more; 0: none */
+	int64_t starts; /* how many more starts of the VM will be traced;
+			   INV_STARTS_ALWAYS: all; 0: none */
 	struct inv_texts lines;
 	bool started;
 };
@@ -32,7 +35,8 @@ struct inv_autostart {
 struct inv_autostart_case {
 	const char *text;
 	size_t len;
-	const char *const *names; /* of variables, and what they are */
+	/* the names of the case's variables; `values' has their values */
+	const char *const *names;
 	const char *const *values;
 	size_t n;
 	int64_t starts;
@@ -44,8 +48,10 @@ void inv_autostart_remove(struct inv_ask *ask, struct inv_conn *c, int ms);
 void inv_autostart_write(struct inv_ask *ask, struct inv_conn *c,
 			 const struct inv_autostart_case *what, int ms);
 
-/* The answer to any of them; out is to be released, whatever it was.
- * INV_EREMOTE, too, where inviso is not installed. */
+/*
+ * Decodes the answer to any of these requests. The caller releases `out', also
+ * on failure. If inviso is not installed, the error is INV_EREMOTE.
+ */
 int inv_autostart_got(const struct inv_ask *ask, struct inv_autostart *out,
 		      struct inv_err *err);
 void inv_autostart_release(struct inv_autostart *a);

@@ -13,7 +13,7 @@
 #define WRITE_MS 15000
 #define ANSWER_MAX ((size_t)16 << 20)
 #define QUEUE_MAX ((size_t)64 << 20)
-#define TICK_MS 60000 /* until the node has told us its own */
+#define TICK_MS 60000 /* used until the node reports its net_ticktime */
 
 void inv_conn_wake(struct inv_conn *c)
 {
@@ -24,6 +24,10 @@ static void set_opts(struct inv_conn *c, const struct inv_conn_opts *opts)
 {
 	c->opts = *opts;
 	c->opts.cookie = NULL;
+	if (opts->at) {
+		c->at = *opts->at;
+		c->opts.at = &c->at;
+	}
 	if (c->opts.connect_ms <= 0)
 		c->opts.connect_ms = CONNECT_MS;
 	if (c->opts.write_ms <= 0)
@@ -48,7 +52,8 @@ static void free_conn(struct inv_conn *c)
 	free(c);
 }
 
-/* Signals are for the other threads. */
+/* Starts the thread with all signals blocked, so that other threads handle
+ * them. */
 static int start(struct inv_conn *c)
 {
 	sigset_t all;
@@ -81,7 +86,7 @@ struct inv_conn *inv_conn_open(const struct inv_node_name *to,
 	}
 	c->asked = *to;
 	c->in = in;
-	c->fd = -1;
+	c->wire.fd = -1;
 	c->tick_ms = TICK_MS;
 	set_opts(c, opts);
 	pthread_mutex_init(&c->lock, NULL);
@@ -94,19 +99,6 @@ struct inv_conn *inv_conn_open(const struct inv_node_name *to,
 		return NULL;
 	}
 	return c;
-}
-
-int inv_conn_wait(struct inv_conn *c, struct inv_err *err)
-{
-	struct inv_mail item;
-	/* a little more than the thread has: it is the one to say why not */
-	int r = inv_inbox_await(c->in, c, 0, c->opts.connect_ms + 2000, &item,
-				err);
-
-	if (r == INV_ETIME)
-		inv_err_set(err, r, "connect to %s: no answer in time",
-			    c->asked.full);
-	return r;
 }
 
 void inv_conn_close(struct inv_conn *c)
@@ -143,6 +135,16 @@ void inv_conn_set_user(struct inv_conn *c, void *user)
 	pthread_mutex_lock(&c->lock);
 	c->user = user;
 	pthread_mutex_unlock(&c->lock);
+}
+
+void inv_conn_set_brought(struct inv_conn *c, bool brought)
+{
+	c->brought = brought;
+}
+
+bool inv_conn_brought(const struct inv_conn *c)
+{
+	return c->brought;
 }
 
 void *inv_conn_user(struct inv_conn *c)

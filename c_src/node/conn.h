@@ -3,6 +3,7 @@
 #define INV_NODE_CONN_H
 
 #include <ei.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,68 +11,83 @@
 #include "node/inbox.h"
 #include "node/name.h"
 
+struct inv_tls;
+
 /*
  * A connection to an Erlang node, as a hidden node.
  *
- * It has a thread, which alone touches the socket: it connects, answers the
- * node's ticks whatever the rest of the program does, sends what is queued,
- * and puts what comes into the inbox.  All functions here may be called from
- * any thread; none waits for the node but inv_conn_wait, inv_conn_close (for
- * a bounded time) and those of node/call.h that say so.
+ * Each connection has a thread, and only that thread uses the socket. The
+ * thread connects, answers the node's ticks even while other threads are busy,
+ * sends queued requests, and puts items into the inbox. Any thread may call the
+ * functions below. Of these, only inv_conn_close waits for the node, for a
+ * bounded time.
  *
- *	open ──► connecting ──► up (CONNECTED) ──► lost (LOST) ──► close
- *	              └───────────── LOST ──────────────┘
+ * open ──► connecting ──► up (CONNECTED) ──► lost (LOST) ──► close
+ *                └───────────── LOST ──────────────┘
  *
- * To connect to several nodes at once, open them all, then take the inbox's
- * items.
+ * To connect to several nodes at the same time, open all connections before
+ * taking items from the inbox.
  */
 struct inv_conn_opts {
 	const char *cookie;
-	int connect_ms;	   /* to connect, all in all; 0: 5000 */
-	int write_ms;	   /* a node that takes nothing for so long is lost;
-			      0: 15000 */
-	size_t answer_max; /* bytes of a message; a longer one makes the node
-			      lost; 0: 16 MiB */
-	size_t queue_max;  /* bytes waiting to be sent; 0: 64 MiB */
+	/* where the node can be reached; NULL: at the host in its name */
+	const struct inv_node_at *at;
+	/* borrowed until inv_conn_close; NULL: without TLS */
+	struct inv_tls *tls;
+	int connect_ms;	   /* time limit for connecting, in total; 0: 5000 */
+	int write_ms;	   /* if the node reads nothing for this time, the
+			      connection is lost; 0: 15000 */
+	size_t answer_max; /* maximum bytes of a received message; after a
+			      longer one, the connection is lost; 0: 16 MiB */
+	size_t queue_max;  /* maximum bytes waiting to be sent; 0: 64 MiB */
 };
 
 /*
- * Starts a connection; opts and to are copied, in is borrowed until the
- * close.  What becomes of it comes as an item, CONNECTED or LOST.  NULL only
- * for want of memory, descriptors or threads, or INV_EINVAL.
+ * Starts a connection. Copies `opts' and `to'; borrows the inbox `in' until
+ * inv_conn_close. Later the inbox gets the item CONNECTED or LOST. Returns NULL
+ * if there is no memory, descriptor or thread, or with INV_EINVAL if an
+ * argument is invalid.
  *
- * Codes of LOST: INV_ENONODE (epmd says that there is none of that name),
- * INV_EUNREACHABLE (no such host, no epmd, no answer, TLS, IPv6 only: there may
- * be a node), INV_EREFUSED (cookie, or the handshake), INV_ELOST
- * (gone while it was up), INV_ETIME (silent, or does not take what we send),
- * INV_ETOOBIG, INV_EDAMAGED (bytes that make no sense).
+ * The item LOST has one of these codes: INV_ENONODE (epmd has no node of that
+ * name), INV_EUNREACHABLE (no such host, no epmd, no answer, or the node uses
+ * TLS), INV_EREFUSED (wrong cookie, or the node refused the handshake),
+ * INV_ELOST (the connection broke after CONNECTED), INV_ETIME (the node is
+ * silent, or does not read), INV_ETOOBIG, INV_EDAMAGED (invalid bytes).
  */
 struct inv_conn *inv_conn_open(const struct inv_node_name *to,
 			       const struct inv_conn_opts *opts,
 			       struct inv_inbox *in, struct inv_err *err);
 
 /*
- * Waits until it is up; takes the CONNECTED item out of the inbox.  When it
- * is lost, its code, and LOST stays in the inbox.  Ends by itself: there is a
- * time limit on connecting.
- */
-int inv_conn_wait(struct inv_conn *c, struct inv_err *err);
-
-/*
- * Sends what is queued if the node takes it within a second, disconnects, ends
- * the thread, drops its items from the inbox, frees.  NULL is let be.
+ * Sends the queue if the node reads it within a second, disconnects, ends the
+ * thread, drops the connection's items from the inbox, and frees the
+ * connection.  NULL is allowed.
  */
 void inv_conn_close(struct inv_conn *c);
 
-/* Of the node: as the user wrote it until it is up, then as it calls itself;
- * good until the close. */
+/*
+ * Returns the node's name: before CONNECTED the name that the user gave, later
+ * the node's own name with the port that the user gave. The pointer is valid
+ * until inv_conn_close.
+ */
 const struct inv_node_name *inv_conn_name(struct inv_conn *c);
 
-/* Our pid on this connection, good when it is up: what a node is told as
- * `client'.  Its node name is ours there, "inviso-…@host". */
+/*
+ * Returns the command's pid on this connection, which is the `client' in
+ * requests to the node.  Valid once connected.  The pid's node name is
+ * "inviso-…@host".
+ */
 const erlang_pid *inv_conn_self(const struct inv_conn *c);
 
-/* For the user's own: borrowed, NULL at first; not looked at. */
+/*
+ * `brought' is true if inviso is not installed on the node and the command has
+ * loaded code there. The loaded modules have other names than installed ones;
+ * inv_ask_code uses them.
+ */
+void inv_conn_set_brought(struct inv_conn *c, bool brought);
+bool inv_conn_brought(const struct inv_conn *c);
+
+/* Set and return a pointer that only the caller uses. It is NULL at first. */
 void inv_conn_set_user(struct inv_conn *c, void *user);
 void *inv_conn_user(struct inv_conn *c);
 

@@ -9,21 +9,23 @@
 #include "node/conn.h"
 #include "node/frame.h"
 #include "node/inbox_int.h"
+#include "node/net.h"
 #include "term/cursor.h"
 
 /*
- * A connection, as its own files see it: conn.c (its life), requests.c (what
- * waits for an answer), loop.c (its thread), deliver.c (what that tells).
+ * Private to the files of a connection: conn.c (opening and closing),
+ * requests.c (open requests), loop.c (the thread), deliver.c (items for the
+ * inbox).
  */
 
-/* A request without an answer. */
+/* A request that waits for its answer. */
 struct inv_request {
 	struct inv_request *next;
 	uint64_t tag;
-	int64_t until; /* of inv_net_now */
+	int64_t until; /* deadline, compared with inv_mono_ms */
 	int ms;
-	bool awaited;
-	bool own; /* the loop's question for the node's tick time */
+	/* the connection's thread has sent it, to get the node's tick time */
+	bool own;
 	struct inv_dest to;
 	char name[];
 };
@@ -35,74 +37,88 @@ enum inv_conn_state {
 };
 
 struct inv_conn {
-	/* fixed from the start */
+	/* constant after inv_conn_open */
 	struct inv_node_name asked;
 	struct inv_conn_opts opts; /* without the cookie */
+	struct inv_node_at at;	   /* opts.at points to it */
 	char cookie[256];
 	struct inv_inbox *in;
 	pthread_t thread;
-	int wake; /* eventfd: there is something to send, or to end */
+	int wake; /* eventfd: there is data to send, or the thread must end */
 
-	/* set before CONNECTED, fixed from then on */
+	/* set before CONNECTED, and constant after that */
 	erlang_pid self;
 	struct inv_node_name peer;
 
-	pthread_mutex_t lock; /* of what follows, up to the next comment */
+	pthread_mutex_t lock; /* protects the fields from here to `user' */
 	enum inv_conn_state state;
-	bool named;	    /* peer is known */
-	struct inv_err why; /* of LOST */
+	bool named;	    /* peer is valid */
+	struct inv_err why; /* error of the LOST item */
 	bool closing;
-	struct inv_buf queue; /* whole frames */
+	struct inv_buf queue; /* complete frames to send */
 	struct inv_request *requests;
 	uint64_t last_tag;
 	void *user;
 
-	/* the thread's alone */
-	struct inv_mail *last_words; /* LOST; made at the start: it needs no
-					memory when it is time */
-	int fd;
+	bool brought; /* used only by the caller's thread */
+
+	/* used only by the connection's thread */
+	/*
+	 * the LOST item, allocated at the start, so that losing the connection
+	 * needs no memory
+	 */
+	struct inv_mail *last_words;
+	struct inv_wire wire;
 	struct inv_buf sending;
 	size_t sent;
 	uint8_t head[4];
 	size_t head_got;
 	struct inv_buf body;
 	size_t body_len;
-	int64_t heard;	 /* when something came last */
-	int64_t spoke;	 /* when something was sent last */
-	int64_t stuck;	 /* since when the node takes nothing; 0: it does */
+	int64_t heard; /* time of the last received data */
+	int64_t spoke; /* time of the last sent data */
+	/* the time since which the node has read nothing; 0: it reads */
+	int64_t stuck;
 	int64_t tick_ms; /* the node's net_ticktime */
 	struct inv_cursor cursor;
 };
 
-/* The thread. */
+/* Runs the connection's thread.  `conn' is a struct inv_conn. */
 void *inv_conn_run(void *conn);
 
-/* What is asked; borrowed. */
+/* A request's destination and contents; borrowed. */
 struct inv_question {
 	const struct inv_dest *to;
 	const void *term;
 	size_t len;
 	int ms;
-	bool awaited;
 	bool own;
 };
 
-/* Requests; all take the lock themselves. */
+/*
+ * Functions for the open requests. They all take the connection's lock.
+ * inv_request_add queues a request and stores its tag.
+ */
 int inv_request_add(struct inv_conn *c, const struct inv_question *ask,
 		    uint64_t *tag, struct inv_err *err);
 /*
- * Takes out the request of tag, and ends its monitor unless the process is
- * gone.  NULL: nobody waits for that.
+ * Removes the request with this tag and returns it, or NULL if there is none.
+ * Ends its monitor, unless the monitored process is dead (`gone').
  */
 struct inv_request *inv_request_take(struct inv_conn *c, uint64_t tag,
 				     bool gone);
-/* Takes out one whose time is over; NULL: none; *next is then when to look
- * again. */
+/*
+ * Removes a request whose deadline has passed and returns it. If there is none,
+ * returns NULL and sets `*next' to the time of the next check.
+ */
 struct inv_request *inv_request_expired(struct inv_conn *c, int64_t now,
 					int64_t *next);
 void inv_request_drop_all(struct inv_conn *c);
 
-/* What the thread puts into the inbox.  INV_ENOMEM, but for the last. */
+/*
+ * Put items of the connection's thread into the inbox. Return 0 or INV_ENOMEM;
+ * inv_deliver_lost cannot fail.
+ */
 int inv_deliver_connected(struct inv_conn *c, struct inv_err *err);
 int inv_deliver_answer(struct inv_conn *c, const struct inv_dist_frame *f,
 		       const struct inv_request *q, struct inv_err *err);
@@ -112,7 +128,7 @@ int inv_deliver_timeout(struct inv_conn *c, const struct inv_request *q,
 			struct inv_err *err);
 void inv_deliver_lost(struct inv_conn *c, int r, const struct inv_err *why);
 
-/* Something for the thread to do. */
+/* Wakes the thread up. */
 void inv_conn_wake(struct inv_conn *c);
 
 #endif

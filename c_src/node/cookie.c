@@ -27,7 +27,7 @@ const char *inv_cookie_source_name(enum inv_cookie_source source)
 	return "?";
 }
 
-/* `from' is for words: the source, or a file. */
+/* Stores the cookie. `from' is the name of the source or file, for messages. */
 static int take(struct inv_cookie *out, const char *text, size_t len,
 		enum inv_cookie_source source, const char *from,
 		struct inv_err *err)
@@ -40,14 +40,14 @@ static int take(struct inv_cookie *out, const char *text, size_t len,
 	if (len > INV_COOKIE_MAX)
 		return inv_err_set(err, INV_EINVAL,
 				   "the cookie of %s is longer than the %d "
-				   "characters that Erlang takes",
+				   "characters that Erlang allows",
 				   from, INV_COOKIE_MAX);
 	for (i = 0; i < len; i++)
 		if (text[i] < ' ' || text[i] > '~')
 			return inv_err_set(err, INV_EINVAL,
 					   "the cookie of %s has a character "
-					   "that Erlang does not take there, "
-					   "at byte %zu",
+					   "that Erlang does not allow, at "
+					   "byte %zu",
 					   from, i + 1);
 	memcpy(out->text, text, len);
 	out->text[len] = '\0';
@@ -65,15 +65,19 @@ static int check_mode(int fd, const char *path, struct inv_err *err)
 		return inv_err_set(err, INV_EINVAL,
 				   "cookie file %s is not a file", path);
 	if (st.st_mode & 077)
-		return inv_err_set(err, INV_EREFUSED,
-				   "cookie file %s can be accessed by others: "
-				   "chmod 600 it (and think of who may have "
-				   "read it)",
-				   path);
+		return inv_err_set(
+			err, INV_EREFUSED,
+			"cookie file %s can be accessed by other users: "
+			"chmod 600 it (others may have read it "
+			"already)",
+			path);
 	return 0;
 }
 
-/* As Erlang: the last line ends are no part of it. */
+/*
+ * Returns the length of s without white space at its end. As in Erlang, that is
+ * not part of the cookie.
+ */
 static size_t trimmed(const char *s, size_t len)
 {
 	while (len > 0 && strchr(" \t\r\n", s[len - 1]))
@@ -102,7 +106,10 @@ static int read_open(struct inv_cookie *out, int fd, const char *path,
 	return r;
 }
 
-/* INV_END: there is no such file.  O_NONBLOCK: a pipe must not hang us. */
+/*
+ * Reads the cookie from a file. Returns INV_END if the file does not exist.
+ * Uses O_NONBLOCK, because opening a FIFO could block.
+ */
 static int from_file(struct inv_cookie *out, const char *path,
 		     enum inv_cookie_source source, struct inv_err *err)
 {
@@ -118,7 +125,10 @@ static int from_file(struct inv_cookie *out, const char *path,
 	return r;
 }
 
-/* The user's; NULL when nobody knows.  From the environment, as Erlang. */
+/*
+ * Returns the user's home directory, or NULL if it is unknown.  As in Erlang,
+ * the variable HOME takes precedence.
+ */
 static const char *home(char *buf, size_t size)
 {
 	const char *dir = getenv("HOME"); // NOLINT(concurrency-mt-unsafe)

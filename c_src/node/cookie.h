@@ -5,20 +5,20 @@
 #include "base/err.h"
 
 /*
- * The cookie, from the first of these that is there:
- *	-c				others can see it: the caller warns
+ * The cookie, from the first of these sources that exists:
+ *	-c			other users can see it: the caller must warn
  *	--cookie-file
- *	INVISO_COOKIE			in the environment
+ *	INVISO_COOKIE		environment variable
  *	~/.erlang.cookie
- *	$XDG_CONFIG_HOME/erlang/.erlang.cookie	(~/.config, where not set)
+ *	$XDG_CONFIG_HOME/erlang/.erlang.cookie	(if unset, ~/.config)
  *
- * A file that group or others can access is refused, as Erlang does; white
- * space at its end is not part of the cookie.
+ * As in Erlang, a file that group or others can access is refused, and white
+ * space at the end of a file is not part of the cookie.
  */
 #define INV_COOKIE_MAX 255
 
 enum inv_cookie_source {
-	INV_COOKIE_OPTION = 1, /* visible to others: warn */
+	INV_COOKIE_OPTION = 1, /* other users can see it */
 	INV_COOKIE_FILE,       /* --cookie-file */
 	INV_COOKIE_ENV,
 	INV_COOKIE_HOME,
@@ -31,15 +31,15 @@ struct inv_cookie {
 };
 
 /*
- * option and file are what -c and --cookie-file said, or NULL.  A source that
- * is there and no good is an error; the next one is not tried.
- * INV_EREFUSED (a file's mode), INV_EINVAL (characters, length, none
- * anywhere), INV_EIO.
+ * option and file are the values of -c and --cookie-file, or NULL. If a source
+ * exists but is not usable, returns an error instead of trying the next source.
+ * INV_EREFUSED (group or others can access a file), INV_EINVAL (invalid
+ * characters or length, or no source exists), INV_EIO.
  */
 int inv_cookie_find(struct inv_cookie *out, const char *option,
 		    const char *file, struct inv_err *err);
 
-/* Where it came from, for messages: "~/.erlang.cookie". */
+/* Returns the source's name for messages, such as "~/.erlang.cookie". */
 const char *inv_cookie_source_name(enum inv_cookie_source source);
 
 #endif

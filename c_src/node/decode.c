@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "abi/control.h"
-#include "node/words.h"
-#include "term/chars.h"
+#include "node/etf_text.h"
 
 #define TEXT_MAX 4096
+#define TEXTS_MAX 1024
 
 void inv_decode_init(struct inv_decode *d, const char *term, size_t len)
 {
@@ -32,7 +32,7 @@ int inv_decode_bad(struct inv_decode *d)
 	return d->c.error;
 }
 
-/* The end of the bytes is no term. */
+/* Reads a token.  Returns INV_EDAMAGED if there are no more bytes. */
 static int next(struct inv_decode *d, struct inv_token *tok)
 {
 	int r = inv_cursor_next(&d->c, tok);
@@ -40,40 +40,10 @@ static int next(struct inv_decode *d, struct inv_token *tok)
 	return r == INV_END ? inv_decode_bad(d) : r;
 }
 
-static bool printable(uint32_t c)
-{
-	return c != INV_CHAR_BAD && c >= 0x20 && (c < 0x7f || c > 0x9f) &&
-	       !inv_char_hidden(c);
-}
-
-/* Appends a character at *at if all of it and a NUL find room. */
-static bool put_char(char *buf, size_t size, size_t *at, uint32_t c)
-{
-	uint8_t utf8[4];
-	size_t n;
-
-	if (c == '\t' || c == '\n')
-		c = ' ';
-	n = (size_t)(inv_utf8_put(utf8, printable(c) ? c : '?') - utf8);
-	if (n >= size - *at)
-		return false;
-	memcpy(buf + *at, utf8, n);
-	*at += n;
-	buf[*at] = 0;
-	return true;
-}
-
-static void put_utf8(char *buf, size_t size, const uint8_t *p, size_t len)
-{
-	const uint8_t *end = p + len;
-	size_t at = 0;
-	unsigned n;
-
-	while (p < end && put_char(buf, size, &at, inv_utf8_get(p, end, &n)))
-		p += n;
-}
-
-/* A string with characters above 255, the list's head is taken. */
+/*
+ * Reads the elements of a string that is encoded as a list, because it has
+ * characters above 255. The LIST token was already read.
+ */
 static int list_text(struct inv_decode *d, char *buf, size_t size)
 {
 	struct inv_token tok;
@@ -89,7 +59,7 @@ static int list_text(struct inv_decode *d, char *buf, size_t size)
 			return 0;
 		if (!inv_token_i64(&tok, &c) || c < 0 || c > 0x10ffff)
 			return inv_decode_bad(d);
-		put_char(buf, size, &at, (uint32_t)c);
+		inv_plain_char(buf, size, &at, (uint32_t)c);
 	}
 }
 
@@ -102,11 +72,11 @@ int inv_token_text(struct inv_decode *d, const struct inv_token *tok, char *buf,
 	switch (tok->kind) {
 	case INV_TOK_ATOM:
 	case INV_TOK_BINARY:
-		put_utf8(buf, size, tok->bytes, tok->len);
+		inv_plain_text(buf, size, tok->bytes, tok->len);
 		return 0;
 	case INV_TOK_STRING:
 		for (size_t i = 0; i < tok->len; i++)
-			if (!put_char(buf, size, &at, tok->bytes[i]))
+			if (!inv_plain_char(buf, size, &at, tok->bytes[i]))
 				break;
 		return 0;
 	case INV_TOK_NIL:
@@ -142,7 +112,7 @@ static int add_text(struct inv_texts *out, const char *text)
 	return 0;
 }
 
-/* Elements and the tail, up to the END. */
+/* Reads the elements and the tail of a list, up to the END token. */
 static int list_texts(struct inv_decode *d, struct inv_texts *out, size_t max)
 {
 	char text[TEXT_MAX];
@@ -215,7 +185,9 @@ int inv_decode_u64(struct inv_decode *d, uint64_t *v)
 	return 0;
 }
 
-/* The cursor checks it, libei takes it: a token has no creation. */
+/*
+ * The cursor checks the bytes of the pid, so that libei can decode them safely.
+ */
 int inv_decode_pid(struct inv_decode *d, erlang_pid *pid)
 {
 	int index = (int)inv_cursor_offset(&d->c);
@@ -278,18 +250,6 @@ int inv_decode_word(struct inv_decode *d, const char *const *names, int *word)
 	return 0;
 }
 
-int inv_decode_key(struct inv_decode *d, const char *const *names, int *key)
-{
-	struct inv_token tok;
-	int r = next(d, &tok);
-
-	*key = -1;
-	if (r < 0)
-		return r;
-	*key = tok.kind == INV_TOK_ATOM ? inv_token_word(&tok, names) : -1;
-	return tok.kind == INV_TOK_ATOM ? 0 : inv_cursor_skip_rest(&d->c, &tok);
-}
-
 int inv_decode_skip(struct inv_decode *d)
 {
 	int r = inv_cursor_skip(&d->c);
@@ -297,35 +257,106 @@ int inv_decode_skip(struct inv_decode *d)
 	return r == INV_END ? inv_decode_bad(d) : r;
 }
 
-/* --- answers ---------------------------------------------------------------- */
-
-enum inv_class {
-#define CLASS(name, text) CLASS_##name,
-	INV_CONTROL_CLASSES(CLASS)
-#undef CLASS
-};
-
-static const char *const classes[] = {
-#define CLASS(name, text) [CLASS_##name] = text,
-	INV_CONTROL_CLASSES(CLASS)
-#undef CLASS
-		NULL,
-};
-
-static int code_of(int class)
+int inv_decode_bool(struct inv_decode *d, bool *v)
 {
-	switch (class) {
-	case CLASS_USAGE:
-		return INV_EINVAL;
-	case CLASS_REFUSED:
-		return INV_EREFUSED;
-	case CLASS_NOTHING:
-		return INV_ENOTHING;
-	case CLASS_AGAIN:
-		return INV_EBUSY;
-	default:
-		return INV_EREMOTE;
-	}
+	static const char *const words[] = { "false", "true", NULL };
+	int word;
+	int r = inv_decode_word(d, words, &word);
+
+	if (r == 0 && word < 0)
+		r = inv_decode_bad(d);
+	*v = word == 1;
+	return r;
+}
+
+/* --- maps ----------------------------------------------------------------- */
+
+static int read_pair(struct inv_decode *d, const struct inv_field *f, void *out)
+{
+	char *at;
+	struct inv_token key;
+	int r = next(d, &key);
+
+	if (r == 0 && key.kind != INV_TOK_ATOM)
+		r = inv_decode_bad(d);
+	if (r < 0)
+		return r;
+	while (f->key && !inv_token_is(&key, f->key))
+		f++;
+	at = (char *)out + f->at;
+	return !f->key	 ? inv_decode_skip(d) :
+	       f->fields ? inv_decode_fields(d, f->fields, out) :
+	       f->read	 ? f->read(d, at) :
+			   inv_decode_text(d, at, f->size);
+}
+
+int inv_decode_fields(struct inv_decode *d, const struct inv_field *fields,
+		      void *out)
+{
+	uint32_t pairs = 0;
+	int r = inv_decode_map(d, &pairs);
+
+	while (r == 0 && pairs-- > 0)
+		r = read_pair(d, fields, out);
+	return r < 0 ? r : inv_cursor_end(&d->c);
+}
+
+int inv_field_number(struct inv_decode *d, void *at)
+{
+	return inv_decode_number(d, -1, at);
+}
+
+int inv_field_limit(struct inv_decode *d, void *at)
+{
+	return inv_decode_number(d, 0, at);
+}
+
+int inv_field_count(struct inv_decode *d, void *at)
+{
+	return inv_decode_u64(d, at);
+}
+
+int inv_field_texts(struct inv_decode *d, void *at)
+{
+	inv_texts_release(at);
+	return inv_decode_texts(d, at, TEXTS_MAX);
+}
+
+int inv_field_bool(struct inv_decode *d, void *at)
+{
+	return inv_decode_bool(d, at);
+}
+
+int inv_field_pid(struct inv_decode *d, void *at)
+{
+	return inv_decode_pid(d, at);
+}
+
+/* --- answers -------------------------------------------------------------- */
+
+enum {
+	CODE_FAILED = INV_EREMOTE,
+	CODE_USAGE = INV_EINVAL,
+	CODE_REFUSED = INV_EREFUSED,
+	CODE_NOTHING = INV_ENOTHING,
+	CODE_AGAIN = INV_EBUSY,
+};
+
+static const struct {
+	const char *word;
+	int code;
+} classes[] = {
+#define CLASS(name, text) { text, CODE_##name },
+	INV_CONTROL_CLASSES(CLASS)
+#undef CLASS
+};
+
+static int code_of(const struct inv_token *class)
+{
+	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++)
+		if (inv_token_is(class, classes[i].word))
+			return classes[i].code;
+	return INV_EREMOTE;
 }
 
 int inv_decode_class(struct inv_decode *d, int *code)
@@ -339,11 +370,11 @@ int inv_decode_class(struct inv_decode *d, int *code)
 	if (tok.kind != INV_TOK_ATOM)
 		return inv_decode_bad(d);
 	if (!inv_token_is(&tok, "none"))
-		*code = code_of(inv_token_word(&tok, classes));
+		*code = code_of(&tok);
 	return 0;
 }
 
-/* Class, Text of an error. */
+/* Reads Class and Text of an error. */
 static int failure(struct inv_decode *d, struct inv_err *err)
 {
 	char text[sizeof(err->text)];
@@ -353,7 +384,7 @@ static int failure(struct inv_decode *d, struct inv_err *err)
 	if (r == 0)
 		r = inv_decode_text(d, text, sizeof(text));
 	if (r < 0)
-		return inv_err_set(err, r, "an answer that makes no sense");
+		return inv_err_set(err, r, "an invalid answer");
 	return inv_err_set(err, code ? code : INV_EREMOTE, "%s", text);
 }
 
@@ -361,9 +392,9 @@ int inv_decode_strange(const struct inv_decode *d, struct inv_err *err)
 {
 	char words[200];
 
-	inv_term_words(words, sizeof(words), d->term, d->len);
-	return inv_err_set(err, INV_EDAMAGED,
-			   "an answer that was not to be expected: %s", words);
+	inv_etf_text(words, sizeof(words), d->term, d->len);
+	return inv_err_set(err, INV_EDAMAGED, "an unexpected answer: %s",
+			   words);
 }
 
 static int bad_rpc(struct inv_decode *d, struct inv_err *err)
@@ -371,7 +402,7 @@ static int bad_rpc(struct inv_decode *d, struct inv_err *err)
 	size_t at = inv_cursor_offset(&d->c);
 	char words[300];
 
-	inv_term_words(words, sizeof(words), d->term + at, d->len - at);
+	inv_etf_text(words, sizeof(words), d->term + at, d->len - at);
 	return inv_err_set(err, INV_EREMOTE, "the call failed there: %s",
 			   words);
 }

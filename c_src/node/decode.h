@@ -11,11 +11,11 @@
 #include "term/cursor.h"
 
 /*
- * Reading answers of nodes, which may be anything.  Every function takes the
- * next term, and fails with INV_EDAMAGED (or a code of the cursor's), which
- * sticks, when it is not what was asked for.
+ * Decodes answers of nodes; their bytes are not trusted. Each function reads
+ * the next term. If the term has another kind than expected, this and all later
+ * calls return INV_EDAMAGED, or the error of the cursor.
  *
- * It is as large as the cursor (80 KB).
+ * The struct is large (80 KB), because it contains a cursor.
  */
 struct inv_decode {
 	struct inv_cursor c;
@@ -23,10 +23,10 @@ struct inv_decode {
 	size_t len;
 };
 
-/* len bytes at term are borrowed: an inv_mail's. */
+/* Borrows the `len' bytes at `term', such as those of a struct inv_mail. */
 void inv_decode_init(struct inv_decode *d, const char *term, size_t len);
 
-/* A list of texts; all zero is none. */
+/* A list of texts.  A struct of zeros is the empty list. */
 struct inv_texts {
 	char **v;
 	size_t n;
@@ -34,62 +34,108 @@ struct inv_texts {
 void inv_texts_release(struct inv_texts *t);
 
 /*
- * A binary, a string or an atom as text for people, cut to size - 1 bytes:
- * what is no UTF-8, and control characters (which could command a terminal),
- * become '?'.
+ * Reads a binary, a string or an atom as text for people, cut to size - 1
+ * bytes. Replaces invalid UTF-8 and control characters, which could control a
+ * terminal, by '?'.
  */
 int inv_decode_text(struct inv_decode *d, char *buf, size_t size);
 
-/* The same of the token that was taken last: of no other kind than above. */
+/* Like inv_decode_text, for the token that was just read. */
 int inv_token_text(struct inv_decode *d, const struct inv_token *tok, char *buf,
 		   size_t size);
 
-/* A list of texts, of which max are kept, each cut to 4095 bytes. */
+/*
+ * Reads a list of texts.  Keeps at most the first `max' texts, each cut to 4095
+ * bytes.
+ */
 int inv_decode_texts(struct inv_decode *d, struct inv_texts *out, size_t max);
 
 int inv_decode_i64(struct inv_decode *d, int64_t *v);
 int inv_decode_u64(struct inv_decode *d, uint64_t *v);
-/* An integer; an atom, such as none or infinity, is `other'. */
+/*
+ * Reads an integer.  If the term is an atom such as none or infinity, sets `*v'
+ * to `other'.
+ */
 int inv_decode_number(struct inv_decode *d, int64_t other, int64_t *v);
 int inv_decode_pid(struct inv_decode *d, erlang_pid *pid);
 
-/* A binary, borrowed. */
+/* Reads a binary; the bytes are borrowed. */
 int inv_decode_bytes(struct inv_decode *d, const uint8_t **p, size_t *len);
 
-/* A map's head; then so many pairs. */
+/* Reads the start of a map, and sets *pairs; the pairs follow. */
 int inv_decode_map(struct inv_decode *d, uint32_t *pairs);
 
-/* A map's next key, an atom: *key is the index of it in names (NULL ends
- * them), or -1. */
-int inv_decode_key(struct inv_decode *d, const char *const *names, int *key);
+/*
+ * Describes one key of a map that is decoded into a struct. The function `read'
+ * stores the value of `key' at offset `at' of the struct; if `read' is NULL,
+ * the value is stored as text. If `fields' is not NULL, the value is a map
+ * itself; `fields' describes its keys, whose values are stored in the same
+ * struct. Unknown keys are skipped, because the node may be newer. Missing keys
+ * leave the struct unchanged. A table of keys ends with { 0 }.
+ */
+struct inv_field {
+	const char *key;
+	size_t at, size;
+	int (*read)(struct inv_decode *d, void *at);
+	const struct inv_field *fields;
+};
+#define INV_FIELD(name, how, type, member)                       \
+	{                                                        \
+		.key = (name), .at = offsetof(type, member),     \
+		.size = sizeof(((type *)0)->member), .read = how \
+	}
+#define INV_FIELD_TEXT(name, type, member) INV_FIELD(name, NULL, type, member)
+int inv_decode_fields(struct inv_decode *d, const struct inv_field *fields,
+		      void *out);
 
-/* The index of an atom in names, or -1 for another. */
+/*
+ * Functions for `read'. In the order below they store: an int64_t (-1 if the
+ * term is an atom), an int64_t (0 if the term is an atom), a uint64_t, a struct
+ * inv_texts (at most 1024 texts), a bool, an erlang_pid.
+ */
+int inv_field_number(struct inv_decode *d, void *at);
+int inv_field_limit(struct inv_decode *d, void *at);
+int inv_field_count(struct inv_decode *d, void *at);
+int inv_field_texts(struct inv_decode *d, void *at);
+int inv_field_bool(struct inv_decode *d, void *at);
+int inv_field_pid(struct inv_decode *d, void *at);
+
+/* Reads an atom.  Sets `*word' to the atom's index in `names', or to -1. */
 int inv_decode_word(struct inv_decode *d, const char *const *names, int *word);
 
-/* The same of a token, which is an ATOM. */
+/* Like inv_decode_word, for an ATOM token. Returns the index, or -1. */
 int inv_token_word(const struct inv_token *tok, const char *const *names);
 
-/* Steps over one term. */
+/* Reads the atom true or false. */
+int inv_decode_bool(struct inv_decode *d, bool *v);
+
+/* Skips one term. */
 int inv_decode_skip(struct inv_decode *d);
 
-/* Fails: what came was not to be expected. */
+/* For an unexpected term: returns INV_EDAMAGED, as do all later calls. */
 int inv_decode_bad(struct inv_decode *d);
 
 /*
- * The head of an answer, {ok, …} with `arity' elements: 0, and they come next.
- * {error, Class, Text} becomes the code of its class with its text (`again' is
- * INV_EBUSY), {badrpc, Reason} INV_EREMOTE.
+ * Reads the start of an answer. For a tuple {ok, …} of `arity' elements returns
+ * 0; the next term is the element after ok. For {error, Class, Text} stores
+ * Text in `err' and returns the code of Class (INV_EBUSY for `again'). For
+ * {badrpc, Reason} returns INV_EREMOTE.
  */
 int inv_decode_ok(struct inv_decode *d, uint32_t arity, struct inv_err *err);
 
-/* The class of an error, an atom: *code is that of {error, Class, _}, or 0 for
- * `none'. */
+/*
+ * Reads the class of an error, which is an atom, and sets `*code' to the
+ * class's code, or to 0 for `none'.
+ */
 int inv_decode_class(struct inv_decode *d, int *code);
 
-/* A whole answer, the atom ok, or a failure as above. */
+/*
+ * Reads a whole answer. Returns 0 for the atom ok; handles other answers as
+ * inv_decode_ok does.
+ */
 int inv_decode_answer_ok(struct inv_decode *d, struct inv_err *err);
 
-/* INV_EDAMAGED, with the answer in words. */
+/* Returns INV_EDAMAGED, with the answer as text in `err'. */
 int inv_decode_strange(const struct inv_decode *d, struct inv_err *err);
 
 #endif

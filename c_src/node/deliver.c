@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "node/conn_int.h"
-#include "node/words.h"
+#include "node/etf_text.h"
 
-/* An item for a request, or NULL for want of memory: the caller gives up. */
+/* Makes an item for a request.  Returns NULL if there is no memory. */
 static struct inv_mail *mail_of(struct inv_conn *c, enum inv_mail_kind kind,
 				const struct inv_request *q)
 {
@@ -15,10 +15,8 @@ static struct inv_mail *mail_of(struct inv_conn *c, enum inv_mail_kind kind,
 		return NULL;
 	it->kind = kind;
 	it->conn = c;
-	if (q) {
+	if (q)
 		it->tag = q->tag;
-		it->awaited = q->awaited;
-	}
 	return it;
 }
 
@@ -27,7 +25,7 @@ static int no_memory(struct inv_err *err)
 	return inv_err_set(err, INV_ENOMEM, "no memory");
 }
 
-/* The body becomes the item's. */
+/* The new item owns the bytes of the frame. */
 int inv_deliver_answer(struct inv_conn *c, const struct inv_dist_frame *f,
 		       const struct inv_request *q, struct inv_err *err)
 {
@@ -51,9 +49,9 @@ int inv_deliver_gone(struct inv_conn *c, const struct inv_dist_frame *f,
 
 	if (!it)
 		return no_memory(err);
-	inv_term_words(why, sizeof(why), f->term, f->len);
+	inv_etf_text(why, sizeof(why), f->term, f->len);
 	inv_err_set(&it->err, INV_EREMOTE,
-		    "%s: %s is not there, or died meanwhile: %s", c->peer.full,
+		    "%s: %s does not exist, or has died: %s", c->peer.full,
 		    q->to.name ? q->to.name : "the process", why);
 	inv_inbox_put(c->in, it);
 	return 0;

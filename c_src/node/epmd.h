@@ -2,29 +2,22 @@
 #ifndef INV_NODE_EPMD_H
 #define INV_NODE_EPMD_H
 
-#include <netinet/in.h>
-#include <stdint.h>
-
 #include "base/err.h"
+#include "node/endpoint.h"
 #include "node/name.h"
 #include "node/net.h"
 
-/*
- * Asks the host's epmd, the Erlang port mapper, where a node listens.  Its
- * port is 4369, or ERL_EPMD_PORT of the environment.
- */
-struct inv_epmd_place {
-	struct in_addr addr; /* of the node */
-	struct in_addr ours; /* this machine's, as that host sees it */
-	uint16_t port;
-};
+/* epmd's port, unless the environment variable ERL_EPMD_PORT has another. */
+#define INV_EPMD_PORT 4369
 
 /*
- * INV_ENONODE: epmd says that the node is not registered.  INV_EUNREACHABLE: no
- * such host, no epmd, or it does not answer; the words say which.  INV_EINVAL:
- * ERL_EPMD_PORT makes no sense.  INV_ELOST: cancelled.
+ * Asks epmd (the Erlang port mapper) at the endpoint's addresses for the node's
+ * port.  Sets the port, and moves the address at which epmd answered to the
+ * front.  Returns 0, INV_ENONODE (epmd has no such node), INV_EUNREACHABLE (no
+ * epmd, or epmd does not answer; the message has the details), INV_EINVAL
+ * (ERL_EPMD_PORT is invalid), INV_ELOST (cancelled).
  */
-int inv_epmd_find(const struct inv_node_name *node, struct inv_epmd_place *out,
-		  const struct inv_patience *p, struct inv_err *err);
+int inv_epmd_ask(const struct inv_node_name *node, struct inv_endpoint *at,
+		 const struct inv_patience *p, struct inv_err *err);
 
 #endif

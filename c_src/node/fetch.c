@@ -7,16 +7,23 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "node/ask.h"
 #include "node/net.h"
 #include "node/part.h"
 
-/* What may be under way from one node, and is held by the node and by us. */
+/*
+ * The maximum number of open requests to one node.  The answers need memory on
+ * the node and in the command.
+ */
 #define WINDOW 4
 #define CHUNK (256u << 10)
 #define TAIL (64u << 10)
 #define FILES_MS 30000
-/* WINDOW chunks of it may be before one, on a slow network. */
+/*
+ * The time limit for a chunk. It is long, because on a slow network WINDOW
+ * earlier chunks may arrive before it.
+ */
 #define CHUNK_MS 120000
 #define ALIVE_MS 2000
 
@@ -32,20 +39,22 @@ enum phase {
 	PHASE_DONE,
 };
 
-/* One node's; the asks are a queue, the oldest first: what is appended to a
- * part must come in its order. */
+/*
+ * A transfer from one node. `asks' is a queue, because chunks must be appended
+ * to the part in order.
+ */
 struct transfer {
 	struct inv_fetch *f;
 	enum phase phase;
 	int dir;
-	size_t file; /* of f->files */
+	size_t file; /* index in f->files */
 	struct inv_part part;
-	uint64_t asked; /* where the next request begins */
+	uint64_t asked; /* offset of the next request */
 	uint32_t chunk;
 	struct inv_ask asks[WINDOW];
 	unsigned head, n;
-	struct inv_ask alive; /* in whatever phase */
-	int64_t alive_ms;     /* when it was asked */
+	struct inv_ask alive; /* independent of the phase */
+	int64_t alive_ms;     /* when `alive' was sent */
 };
 
 static struct inv_ask *oldest(struct transfer *t)
@@ -122,7 +131,7 @@ static uint32_t tail_len(const struct transfer *t)
 	return t->part.size < TAIL ? (uint32_t)t->part.size : TAIL;
 }
 
-/* The next file that is not there yet. */
+/* Begins the next file that is not complete yet. */
 static int begin_file(struct transfer *t)
 {
 	struct inv_fetch *f = t->f;
@@ -148,7 +157,7 @@ static int begin_file(struct transfer *t)
 	return 0;
 }
 
-/* --- answers ------------------------------------------------------------------- */
+/* --- answers -------------------------------------------------------------- */
 
 static int got_files(struct transfer *t)
 {
@@ -162,11 +171,13 @@ static int got_files(struct transfer *t)
 		if (__builtin_add_overflow(f->total, f->files.v[i].size,
 					   &f->total))
 			return inv_err_set(&f->err, INV_EDAMAGED,
-					   "sizes that make no sense");
+					   "invalid sizes");
 	return begin_file(t);
 }
 
-/* Whether the part is the beginning of what is there: by its last bytes. */
+/*
+ * Compares the last bytes of the part with the same bytes of the node's file.
+ */
 static int got_tail(struct transfer *t)
 {
 	uint8_t *ours = malloc(TAIL);
@@ -201,7 +212,10 @@ static int file_done(struct transfer *t)
 	return begin_file(t);
 }
 
-/* A node may give less than it was asked for: then that is the size. */
+/*
+ * Handles a chunk with only `len' bytes, fewer than requested: later requests
+ * are for `len' bytes.
+ */
 static void shorter(struct transfer *t, size_t len)
 {
 	drop_all(t);
@@ -222,7 +236,7 @@ static int got_chunk(struct transfer *t)
 		return r;
 	if (r == INV_END || len == 0 || len > want)
 		return inv_err_set(&f->err, INV_EDAMAGED,
-				   "%s: of %llu bytes, %llu are there",
+				   "%s: of %llu bytes, only %llu arrived",
 				   file_of(t)->name,
 				   (unsigned long long)file_of(t)->size,
 				   (unsigned long long)t->part.size);
@@ -251,7 +265,10 @@ static int step(struct transfer *t)
 	}
 }
 
-/* As far as there are answers.  A file of no bytes has no chunks. */
+/*
+ * Handles the answers that have arrived, in order. If no request was sent for a
+ * file, the file is empty, or its part already has all bytes.
+ */
 static void advance(struct transfer *t)
 {
 	while (t->phase != PHASE_DONE) {
@@ -266,10 +283,13 @@ static void advance(struct transfer *t)
 	}
 }
 
-/* Its node takes a session that hears nothing for one that is left alone. */
+/*
+ * Sends a sign of life, so that the session does not end after the dead man's
+ * time.
+ */
 static void keep_alive(struct transfer *t)
 {
-	int64_t now = inv_net_now();
+	int64_t now = inv_mono_ms();
 
 	if (inv_ask_open(&t->alive) || now - t->alive_ms < ALIVE_MS)
 		return;
@@ -278,14 +298,14 @@ static void keep_alive(struct transfer *t)
 	t->alive_ms = now;
 }
 
-/* --- all ------------------------------------------------------------------------- */
+/* --- all transfers -------------------------------------------------------- */
 
 static void begin(struct transfer *t, struct inv_fetch *f)
 {
 	memset(t, 0, sizeof(*t));
 	t->f = f;
 	t->part.fd = -1;
-	t->alive_ms = inv_net_now();
+	t->alive_ms = inv_mono_ms();
 	f->code = 0;
 	f->done = f->total = 0;
 	memset(&f->files, 0, sizeof(f->files));

@@ -11,44 +11,49 @@
 #include "node/session.h"
 
 /*
- * Fetching what a stopped session left, from several nodes at once.
+ * Fetches the files of stopped sessions, from several nodes at the same time.
  *
- * A file is written as NAME.part, in chunks of which a few are under way, and
- * gets its name when it is whole and on the disk: what has its name is
- * complete.  If there is a NAME.part, of an earlier time, it is continued: its
- * last 64 KiB are read again from the node and must be the same, else it is
- * begun anew.  (A log's packets have checksums of their own, so that what lies
- * before is checked when it is read.)  A file that has its name already, and
- * the right size, is left as it is.
+ * A file is written as NAME.part, in chunks; several requests for chunks are
+ * open at once. When the part is complete and synced to the disk, it is renamed
+ * to NAME. If there is a NAME.part of an earlier fetch, its last 64 KiB are
+ * compared with the same part of the node's file. If they are equal, the fetch
+ * continues after them; otherwise the whole file is fetched again. (Earlier
+ * bytes need not be compared, because a log's packets have checksums.) If there
+ * is a file NAME of the right size, it is not fetched again.
  *
- * All sessions get a sign of life until the last file is there, however slow
- * the network is.
+ * Until the last file is complete, the command sends signs of life to all
+ * sessions, so that they do not end while the network is slow.
  *
- * Files are made O_EXCL, opened O_NOFOLLOW, mode 0600.
+ * Files are created with O_EXCL and mode 0600, and opened with O_NOFOLLOW.
  */
 struct inv_fetch {
 	const struct inv_session *session;
-	const char *dir;    /* is there */
-	const char *prefix; /* put before names: two nodes' files may be called
-			       the same; "" */
-	/* the results */
+	const char *dir; /* must exist */
+	/*
+	 * a prefix for the names of the fetched files, because files of two
+	 * nodes may have equal names; may be ""
+	 */
+	const char *prefix;
+	/* results */
 	int code;
 	struct inv_err err;
-	struct inv_session_files files; /* of the session; to be released */
-	uint64_t done, total;		/* bytes */
+	struct inv_session_files files; /* the session's files;
+					   inv_fetch_release frees them */
+	uint64_t done, total;		/* fetched and total bytes */
 };
 
 /*
- * Called from time to time, all fetches being f[0..n), with their `done' and
+ * Called regularly, with all fetches f[0..n) and their current `done' and
  * `total'.
  */
 typedef void inv_fetch_progress(void *arg, const struct inv_fetch *f, size_t n);
 
 /*
- * Fetches all; f[i].code says of each how it went.  0; the first of the codes:
- * INV_EIO (here: disk full, …), INV_EBUSY (a file of that name and another
- * content, or another fetch is at it), those of node/session.h,
- * INV_ECANCELLED (stop_fd; what was fetched stays as NAME.part).
+ * Fetches all files; f[i].code is the result of each fetch. Returns 0 or the
+ * first error: INV_EIO (a local failure, such as a full disk), INV_EBUSY (NAME
+ * exists with another size, or another process is fetching it), errors of
+ * node/session.h, INV_ECANCELLED (`stop_fd' is readable; the fetched bytes stay
+ * in NAME.part).
  */
 int inv_fetch_all(struct inv_fetch *f, size_t n, struct inv_inbox *in,
 		  inv_fetch_progress *progress, void *arg, int stop_fd);

@@ -3,10 +3,11 @@
 
 #include <string.h>
 
-#define PASS_THROUGH 112
-#define ETF_VERSION 131
+#include "node/encode.h"
 
-/* Of the distribution protocol. */
+#define PASS_THROUGH 112
+
+/* Operations of the distribution protocol. */
 enum control {
 	OP_SEND = 2,
 	OP_REG_SEND = 6,
@@ -18,7 +19,7 @@ enum control {
 
 /* --- reading ---------------------------------------------------------------*/
 
-/* One term at the cursor, and where it lies. */
+/* Reads one term, and sets `*at' and `*len' to the bytes of the term. */
 static int span(struct inv_cursor *c, const char *base, const char **at,
 		size_t *len)
 {
@@ -37,8 +38,10 @@ static bool is_self(const struct inv_token *tok, const erlang_pid *self)
 	       memcmp(tok->bytes, self->node, tok->len) == 0;
 }
 
-/* The creation of a pid, which the cursor does not give: its last four bytes
- * in the only form that nodes of today send. */
+/*
+ * Returns true if the pid that ends at `end' has the creation of `self'. In all
+ * supported releases, the creation is the last four bytes of a pid.
+ */
 static bool same_creation(const char *end, const erlang_pid *self)
 {
 	const uint8_t *p = (const uint8_t *)end - 4;
@@ -47,7 +50,9 @@ static bool same_creation(const char *end, const erlang_pid *self)
 		(uint32_t)p[2] << 8 | p[3]) == self->creation;
 }
 
-/* The tag that inv_dist_frame_put_monitor made the reference of. */
+/*
+ * Gets the request's tag from a reference made by inv_dist_frame_put_monitor.
+ */
 static bool ref_tag(const struct inv_token *tok, uint64_t *tag)
 {
 	if (tok->kind != INV_TOK_REF || tok->n_ids != 3)
@@ -56,7 +61,7 @@ static bool ref_tag(const struct inv_token *tok, uint64_t *tag)
 	return true;
 }
 
-/* {Tag, Answer}; anything else is not for us. */
+/* Reads {Tag, Answer}. Any other term is ignored. */
 static int answer(struct inv_cursor *c, const char *base,
 		  struct inv_dist_frame *out)
 {
@@ -85,7 +90,7 @@ static int answer(struct inv_cursor *c, const char *base,
 	return inv_cursor_leave(c, 0);
 }
 
-/* {19, From, To, Ref} */
+/* Reads {19, From, To, Ref}: a monitor of a pid. */
 static int monitor(struct inv_cursor *c, const char *base,
 		   const erlang_pid *self, struct inv_dist_frame *out)
 {
@@ -112,7 +117,7 @@ static int monitor(struct inv_cursor *c, const char *base,
 	return 0;
 }
 
-/* {21, From, To, Ref, Reason} */
+/* Reads {21, From, To, Ref, Reason}: a monitored process is down. */
 static int monitor_exit(struct inv_cursor *c, const char *base,
 			struct inv_dist_frame *out)
 {
@@ -133,7 +138,10 @@ static int monitor_exit(struct inv_cursor *c, const char *base,
 	return r;
 }
 
-/* The control tuple; *message: a message to our pid follows. */
+/*
+ * Reads the control tuple.  Sets `*message' to true if a message for the
+ * command's pid follows.
+ */
 static int control(struct inv_cursor *c, const char *base,
 		   const erlang_pid *self, struct inv_dist_frame *out,
 		   bool *message)
@@ -157,7 +165,10 @@ static int control(struct inv_cursor *c, const char *base,
 			r = inv_cursor_next(c, &tok);
 		if (r == 0)
 			r = inv_cursor_skip_rest(c, &tok);
-		/* Not to an earlier command that had our node's name. */
+		/*
+		 * A pid with another creation belonged to an earlier command
+		 * with the same node name.
+		 */
 		*message = r == 0 && is_self(&tok, self) &&
 			   same_creation(base + inv_cursor_offset(c), self);
 	}
@@ -185,10 +196,12 @@ int inv_dist_frame_parse(struct inv_cursor *c, const void *bytes, size_t len,
 
 /* --- writing ---------------------------------------------------------------*/
 
-/* A frame is begun with room for its length, and ended by filling that in. */
+/* Begins a frame and returns its position. end() fills in the length. */
 static size_t begin(struct inv_buf *out)
 {
-	static const uint8_t head[] = { 0, 0, 0, 0, PASS_THROUGH, ETF_VERSION };
+	static const uint8_t head[] = {
+		0, 0, 0, 0, PASS_THROUGH, INV_ETF_VERSION
+	};
 
 	size_t from = out->len;
 
@@ -196,7 +209,7 @@ static size_t begin(struct inv_buf *out)
 	return from;
 }
 
-/* Cuts what was begun off again when it did not work. */
+/* Ends a frame.  If `r' is an error, removes the frame's bytes. */
 static int end(struct inv_buf *out, size_t from, int r)
 {
 	size_t n = 0;
@@ -222,75 +235,34 @@ static int end(struct inv_buf *out, size_t from, int r)
 	return 0;
 }
 
-static int put_x(struct inv_buf *out, ei_x_buff *x, int r)
+static void put_dest(struct inv_buf *out, const struct inv_dest *to)
 {
-	if (r == 0)
-		inv_buf_put(out, x->buff, (size_t)x->index);
-	ei_x_free(x);
-	return r == 0 ? 0 : INV_ENOMEM;
-}
-
-static int x_dest(ei_x_buff *x, const struct inv_dest *to)
-{
-	if (!to->name)
-		return ei_x_encode_pid(x, &to->pid);
-	return ei_x_encode_atom_len_as(x, to->name, (int)strlen(to->name),
-				       ERLANG_UTF8, ERLANG_UTF8);
-}
-
-static int put_send(struct inv_buf *out, const erlang_pid *self,
-		    const struct inv_dest *to)
-{
-	ei_x_buff x;
-	int r = ei_x_new(&x);
-
-	if (r)
-		return INV_ENOMEM;
 	if (to->name)
-		r = ei_x_encode_tuple_header(&x, 4) |
-		    ei_x_encode_long(&x, OP_REG_SEND) |
-		    ei_x_encode_pid(&x, self);
+		inv_put_atom(out, to->name);
 	else
-		r = ei_x_encode_tuple_header(&x, 3) |
-		    ei_x_encode_long(&x, OP_SEND);
-	r |= ei_x_encode_atom(&x, "") | x_dest(&x, to);
-	return put_x(out, &x, r);
-}
-
-/* {'$gen_call', {Self, Tag}, and then the request */
-static int put_call(struct inv_buf *out, const erlang_pid *self, uint64_t tag)
-{
-	ei_x_buff x;
-	int r = ei_x_new(&x);
-
-	if (r)
-		return INV_ENOMEM;
-	r = ei_x_encode_version(&x) | ei_x_encode_tuple_header(&x, 3) |
-	    ei_x_encode_atom(&x, "$gen_call") |
-	    ei_x_encode_tuple_header(&x, 2) | ei_x_encode_pid(&x, self) |
-	    ei_x_encode_ulonglong(&x, tag);
-	return put_x(out, &x, r);
+		inv_put_pid(out, &to->pid);
 }
 
 int inv_dist_frame_put_request(struct inv_buf *out, const erlang_pid *self,
 			       const struct inv_dest *to, uint64_t tag,
 			       const void *term, size_t len)
 {
-	const uint8_t *p = term;
 	size_t from = begin(out);
-	int r = put_send(out, self, to);
 
-	if (len > 0 && p[0] == ETF_VERSION) {
-		p++;
-		len--;
-	}
-	if (len == 0)
-		r = INV_EINVAL;
-	if (r == 0)
-		r = put_call(out, self, tag);
-	if (r == 0)
-		inv_buf_put(out, p, len);
-	return end(out, from, r);
+	inv_etf_tuple(out, to->name ? 4 : 3);
+	inv_etf_int(out, to->name ? OP_REG_SEND : OP_SEND);
+	if (to->name)
+		inv_put_pid(out, self);
+	inv_put_atom(out, "");
+	put_dest(out, to);
+	inv_buf_putc(out, (char)INV_ETF_VERSION);
+	inv_etf_tuple(out, 3);
+	inv_put_atom(out, "$gen_call");
+	inv_etf_tuple(out, 2);
+	inv_put_pid(out, self);
+	inv_etf_int(out, (int64_t)tag);
+	inv_buf_put(out, term, len);
+	return end(out, from, len ? 0 : INV_EINVAL);
 }
 
 int inv_dist_frame_put_monitor(struct inv_buf *out, const erlang_pid *self,
@@ -298,39 +270,30 @@ int inv_dist_frame_put_monitor(struct inv_buf *out, const erlang_pid *self,
 {
 	erlang_ref ref = { .len = 3, .creation = self->creation };
 	size_t from = begin(out);
-	ei_x_buff x;
-	int r = ei_x_new(&x);
 
-	if (r == 0) {
-		/* the first word has 18 bits only */
-		ref.n[1] = (unsigned)(tag & UINT32_MAX);
-		ref.n[2] = (unsigned)(tag >> 32);
-		memcpy(ref.node, self->node, sizeof(ref.node));
-		r = ei_x_encode_tuple_header(&x, 4) |
-		    ei_x_encode_long(&x, on ? OP_MONITOR_P : OP_DEMONITOR_P) |
-		    ei_x_encode_pid(&x, self) | x_dest(&x, to) |
-		    ei_x_encode_ref(&x, &ref);
-		r = put_x(out, &x, r);
-	} else {
-		r = INV_ENOMEM;
-	}
-	return end(out, from, r);
+	/* word 0 is not used, because it has only 18 bits */
+	ref.n[1] = (unsigned)(tag & UINT32_MAX);
+	ref.n[2] = (unsigned)(tag >> 32);
+	memcpy(ref.node, self->node, sizeof(ref.node));
+	inv_etf_tuple(out, 4);
+	inv_etf_int(out, on ? OP_MONITOR_P : OP_DEMONITOR_P);
+	inv_put_pid(out, self);
+	put_dest(out, to);
+	inv_put_ref(out, &ref);
+	return end(out, from, 0);
 }
 
 int inv_dist_frame_put_noproc(struct inv_buf *out,
 			      const struct inv_dist_frame *f)
 {
-	static const uint8_t head[] = { 'h', 5, 'a', OP_MONITOR_P_EXIT };
-	static const uint8_t noproc[] = {
-		'w', 6, 'n', 'o', 'p', 'r', 'o', 'c'
-	};
 	size_t from = begin(out);
 
-	inv_buf_put(out, head, sizeof(head));
+	inv_etf_tuple(out, 5);
+	inv_etf_int(out, OP_MONITOR_P_EXIT);
 	inv_buf_put(out, f->watched, f->watched_len);
 	inv_buf_put(out, f->watcher, f->watcher_len);
 	inv_buf_put(out, f->ref, f->ref_len);
-	inv_buf_put(out, noproc, sizeof(noproc));
+	inv_put_atom(out, "noproc");
 	return end(out, from, 0);
 }
 

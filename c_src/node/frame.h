@@ -12,25 +12,36 @@
 #include "term/cursor.h"
 
 /*
- * What goes over a connection after the handshake: a length of four bytes,
- * then, unless that is 0 (a tick), the byte 112, a control tuple, and with some
- * of those a message; both in the external format, with their version byte.
+ * The frames on a connection after the handshake. A frame begins with its
+ * length in four bytes. Length 0 is a tick. In any other frame, the length is
+ * followed by the byte 112, a control tuple, and for some tuples a message.
+ * Tuple and message are in the external format with a version byte.
  *
- * The half that reads is handed what a node sent, which may be anything.
+ * The parser does not trust the bytes of the node.
  */
 enum inv_dist_frame_kind {
-	INV_DIST_OTHER = 0, /* nothing that concerns us */
-	INV_DIST_ANSWER,    /* {Tag, Answer} sent to our pid: tag, term, len */
-	INV_DIST_DOWN,	    /* what was monitored for tag: term, len is why */
-	INV_DIST_WATCHED,   /* somebody monitors a pid that is not ours */
+	INV_DIST_OTHER = 0, /* a frame that the command ignores */
+	/* {Tag, Answer} for the command's pid; sets tag, term, len */
+	INV_DIST_ANSWER,
+	/*
+	 * the process that request `tag' monitors is down; term, len: the
+	 * reason
+	 */
+	INV_DIST_DOWN,
+	/*
+	 * a process of the node monitors a pid of this command, which must
+	 * answer that the process does not exist
+	 */
+	INV_DIST_WATCHED,
 };
 
 struct inv_dist_frame {
 	enum inv_dist_frame_kind kind;
 	uint64_t tag;
-	const char *term; /* within the bytes given, without version byte */
+	const char *term; /* points into the parsed bytes; without version
+			     byte */
 	size_t len;
-	/* WATCHED: terms as they came */
+	/* for WATCHED: the encoded terms of the frame */
 	const char *watcher;
 	size_t watcher_len;
 	const char *watched;
@@ -40,16 +51,16 @@ struct inv_dist_frame {
 };
 
 /*
- * Takes a frame apart, the length's four bytes left out.  Every byte of it is
- * looked at: terms that are pointed to are whole and well-formed.
- * INV_EDAMAGED, and the other codes of a cursor.
+ * Parses a frame without its four length bytes.  Checks every byte: the terms
+ * in `*out' are complete and well-formed.  Returns 0, INV_EDAMAGED or another
+ * error of the cursor.
  */
 int inv_dist_frame_parse(struct inv_cursor *c, const void *bytes, size_t len,
 			 const erlang_pid *self, struct inv_dist_frame *out);
 
 /*
- * The half that writes: whole frames, appended to out.  INV_ENOMEM; INV_EINVAL
- * for a request that libei or a frame has no room for.
+ * Append a whole frame to `out'.  Return 0, INV_ENOMEM, or INV_EINVAL if the
+ * request is empty or too large for a frame.
  */
 int inv_dist_frame_put_request(struct inv_buf *out, const erlang_pid *self,
 			       const struct inv_dest *to, uint64_t tag,
@@ -57,7 +68,7 @@ int inv_dist_frame_put_request(struct inv_buf *out, const erlang_pid *self,
 int inv_dist_frame_put_monitor(struct inv_buf *out, const erlang_pid *self,
 			       const struct inv_dest *to, uint64_t tag,
 			       bool on);
-/* Answers WATCHED: there is no such process. */
+/* Appends the answer to a WATCHED frame: the process does not exist. */
 int inv_dist_frame_put_noproc(struct inv_buf *out,
 			      const struct inv_dist_frame *f);
 void inv_dist_frame_put_tick(struct inv_buf *out);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/clock.h"
 #include "node/ask.h"
 
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "abi/control.h"
 #include "node/inbox_int.h"
 #include "node/net.h"
 
@@ -41,7 +44,10 @@ bool inv_ask_mail(struct inv_ask *ask, struct inv_mail *mail)
 	return true;
 }
 
-/* LOST goes to all, anything else to one at most. */
+/*
+ * Passes a mail to the ask that it answers; passes LOST to all asks of the
+ * connection.
+ */
 static void deliver(struct inv_ask *asks, size_t n, struct inv_mail *mail)
 {
 	bool lost = mail->kind == INV_MAIL_LOST;
@@ -67,7 +73,8 @@ int inv_inbox_wait(struct inv_inbox *in, int stop_fd, int ms)
 		{ .fd = stop_fd, .events = POLLIN },
 	};
 
-	/* interrupted: the caller comes again */
+	/* returns 0 also if a signal interrupted poll(2); then the caller calls
+	 * again */
 	if (poll(fds, 2, ms) > 0 && fds[1].revents)
 		return INV_ECANCELLED;
 	return 0;
@@ -103,11 +110,11 @@ int inv_gather(struct inv_inbox *in, struct inv_ask *asks, size_t n,
 void inv_gather_for(struct inv_inbox *in, struct inv_ask *asks, size_t n,
 		    int ms)
 {
-	int64_t end = inv_net_now() + ms;
+	int64_t end = inv_mono_ms() + ms;
 	struct inv_mail mail;
 
 	while (any_open(asks, n)) {
-		int64_t left = end - inv_net_now();
+		int64_t left = end - inv_mono_ms();
 
 		if (left <= 0)
 			return;
@@ -125,39 +132,46 @@ void inv_asks_release(struct inv_ask *asks, size_t n)
 	memset(asks, 0, n * sizeof(*asks));
 }
 
-/* --- sending ---------------------------------------------------------------- */
+/* --- sending -------------------------------------------------------------- */
 
-static bool sendable(struct inv_ask *ask, struct inv_conn *c,
-		     const struct inv_ei *e)
+static void begin(struct inv_ask *ask, struct inv_conn *c)
 {
 	memset(ask, 0, sizeof(*ask));
 	ask->conn = c;
-	if (!e->failed)
-		return true;
-	inv_err_set(&ask->err, INV_ENOMEM, "no memory for a request");
-	fail(ask, &ask->err);
-	return false;
 }
 
 void inv_ask_rex(struct inv_ask *ask, struct inv_conn *c, const char *module,
-		 const char *function, struct inv_ei *args, int ms)
+		 const char *function, struct inv_buf *args, int ms)
 {
-	if (sendable(ask, c, args) &&
-	    inv_conn_rex(c, module, function, &args->x, ms, &ask->tag,
-			 &ask->err) < 0)
+	begin(ask, c);
+	if (inv_conn_rex(c, module, function, args, ms, &ask->tag, &ask->err) <
+	    0)
 		fail(ask, &ask->err);
-	inv_ei_release(args);
+	inv_buf_release(args);
+}
+
+void inv_ask_code(struct inv_ask *ask, struct inv_conn *c, const char *module,
+		  const char *function, struct inv_buf *args, int ms)
+{
+	char name[64];
+
+	if (inv_conn_brought(c)) {
+		snprintf(name, sizeof(name), "%s:%s", module, function);
+		module = INV_CONTROL_MODULE;
+		function = name;
+	}
+	inv_ask_rex(ask, c, module, function, args, ms);
 }
 
 void inv_ask_pid(struct inv_ask *ask, struct inv_conn *c, const erlang_pid *pid,
-		 struct inv_ei *request, int ms)
+		 struct inv_buf *request, int ms)
 {
 	struct inv_dest to = { .pid = *pid };
 
-	if (sendable(ask, c, request) &&
-	    inv_conn_request(c, &to, &request->x, ms, &ask->tag, &ask->err) < 0)
+	begin(ask, c);
+	if (inv_conn_request(c, &to, request, ms, &ask->tag, &ask->err) < 0)
 		fail(ask, &ask->err);
-	inv_ei_release(request);
+	inv_buf_release(request);
 }
 
 int inv_ask_answer(const struct inv_ask *ask, struct inv_decode *d,

@@ -11,8 +11,8 @@
 #include "node/inbox.h"
 
 /*
- * Many questions at once: each is sent with a function that takes an ask, then
- * one wait for the answers of all, from however many nodes.
+ * Sends many requests at once.  The caller sends each request by a function
+ * inv_…_ask; then one call waits for all answers, from any number of nodes.
  *
  *	struct inv_ask asks[2] = { 0 };
  *
@@ -20,46 +20,52 @@
  *	inv_session_ask(&asks[1], s1, INV_VERB_STATUS, ms);
  *	if (inv_gather(in, asks, 2, -1) == 0)
  *		for (i = 0; i < 2; i++)
- *			r = inv_session_got_status(&asks[i], &status[i], &err);
+ *			r = inv_session_status_got(&asks[i], &status[i], &err);
  *	inv_asks_release(asks, 2);
  *
- * A question that could not even be sent is done at once and has its error in
- * it, which the function that takes the answer returns: there is one place to
- * look for what went wrong.
+ * If a request cannot be sent, its ask is done at once, and inv_…_got returns
+ * the error. So callers check for errors only after inv_…_got.
  *
- * Whoever takes the mails himself (a loop over several descriptors) gives each
- * to inv_ask_mail.
+ * Instead of calling inv_gather, a caller may take the mails from the inbox
+ * itself, for example in a loop that also polls other descriptors. Then the
+ * caller must pass each mail to inv_ask_mail.
  */
 struct inv_ask {
 	struct inv_conn *conn;
 	uint64_t tag;
 	bool done;
-	int code;	      /* 0: mail is an ANSWER */
+	int code;	      /* 0: `mail' is an ANSWER; otherwise the error */
 	struct inv_mail mail; /* owned */
-	struct inv_err err;   /* of code */
+	struct inv_err err;   /* the error's message */
 };
 
-/* Takes mail over if it is about this question: true, and mail is empty
- * (LOST is copied: it is about every question to its connection). */
+/*
+ * If `mail' answers this ask, moves the contents of `mail' to the ask and
+ * returns true. Copies a LOST mail instead, because it concerns all asks of its
+ * connection.
+ */
 bool inv_ask_mail(struct inv_ask *ask, struct inv_mail *mail);
 
-/* Whether it waits for an answer. */
+/* Returns true if the ask waits for an answer. */
 bool inv_ask_open(const struct inv_ask *ask);
 
 /*
- * Takes mails out of in until all asks are done: 0; mails about anything else
- * are dropped.  INV_ECANCELLED when stop_fd (-1: none) is readable: it is
- * looked at, not read.  Every ask has a time limit of its own, and so has this.
+ * Takes mails from the inbox until all asks are done; drops other mails.
+ * Returns 0, or INV_ECANCELLED if `stop_fd' is readable (-1: there is no such
+ * descriptor); does not read from `stop_fd'. Returns in bounded time, because
+ * every ask has a time limit.
  */
 int inv_gather(struct inv_inbox *in, struct inv_ask *asks, size_t n,
 	       int stop_fd);
 
-/* The same for ms milliseconds at most, and whatever the user wants. */
+/* Like inv_gather, for at most ms milliseconds. The user cannot cancel it. */
 void inv_gather_for(struct inv_inbox *in, struct inv_ask *asks, size_t n,
 		    int ms);
 
-/* Frees what the asks hold; all zero again.  An answer that comes later is
- * nobody's. */
+/*
+ * Frees the contents of the asks and sets them to zero. Later answers are
+ * dropped.
+ */
 void inv_asks_release(struct inv_ask *asks, size_t n);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "node/handshake.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -9,22 +8,29 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
-#include <unistd.h>
 
+#include "base/clock.h"
+#include "node/epmd.h"
 #include "node/handshake_says.h"
+#include "node/tls.h"
 
 /*
- * The handshake itself is libei's.  It is given sockets of ours, so that it is
- * as patient as we are, can be cancelled, and so that we see what the node
- * answered: libei says only that it did not work.
+ * libei performs the handshake, and calls the socket functions of this file.
+ * These obey the deadline, can be cancelled, and record the node's messages,
+ * because libei reports only that a handshake failed, not why.
  */
 struct talk {
+	const struct inv_endpoint *to;
 	const struct inv_patience *p;
+	struct inv_tls *tls; /* NULL: without TLS */
+	const char *host;    /* the host in the node's name */
+	struct inv_err tls_err;
 	struct inv_handshake_says says;
-	int fd;
-	bool keep;    /* the socket, when libei closes it */
-	bool greeted; /* the first message is sent */
-	bool silent;  /* the node closed without a word, and is there */
+	struct inv_wire wire;
+	bool keep;    /* do not close the socket when libei closes it */
+	bool greeted; /* the first message was sent */
+	/* the node runs, but closed the connection without a message */
+	bool silent;
 };
 
 static int talk_socket(void **ctx, void *setup)
@@ -37,9 +43,8 @@ static int talk_close(void *ctx)
 {
 	struct talk *t = ctx;
 
-	if (t->fd >= 0 && !t->keep)
-		close(t->fd);
-	t->fd = -1;
+	if (!t->keep)
+		inv_wire_close(&t->wire);
 	return 0;
 }
 
@@ -55,44 +60,66 @@ static int errno_of(int r, int sys)
 	}
 }
 
+/* libei knows only IPv4, so the address that it passes is not used. */
 static int talk_connect(void *ctx, void *addr, int len, unsigned ms)
 {
 	struct talk *t = ctx;
-	struct sockaddr_in sin;
+	size_t i;
 	int sys = 0;
 	int r;
 
+	(void)addr;
+	(void)len;
 	(void)ms;
-	if (len < (int)sizeof(sin))
-		return EINVAL;
-	memcpy(&sin, addr, sizeof(sin));
-	r = inv_net_connect(&sin.sin_addr, ntohs(sin.sin_port), t->p, &t->fd,
-			    &sys);
+	r = inv_wire_open_any(&t->wire, t->to->addrs, t->to->n_addrs, &i,
+			      t->to->port, t->p, &sys);
 	t->says.connected = r == 0;
 	if (r < 0)
 		t->says.sys = errno_of(r, sys);
-	return r < 0 ? t->says.sys : 0;
+	else if (t->tls && inv_wire_secure(&t->wire, t->tls, t->host, t->p,
+					   &t->tls_err) < 0)
+		t->says.sys = EPROTO;
+	return t->says.sys;
 }
 
 /*
- * libei says of itself that it takes monitors of pids, not of names, and a node
- * then tells it of neither.  We take both (frame.h): a bit more in the flags of
- * the message that has our name, length (2), 'N', flags (8), ...
+ * libei announces support for monitors of pids but not of names; so a node
+ * would send no monitors at all. Therefore send_hello also sets the flag for
+ * names in the first message: length (2), 'N', flags (8), ... The command
+ * handles both kinds (frame.h).
  */
-#define HELLO_FLAGS_END 11
+#define HELLO_FLAGS_END 9 /* without the length */
 #define FLAG_DIST_MONITOR_NAME 0x20
 
 static size_t send_hello(struct talk *t, const char *bytes, size_t n, int *r,
 			 int *sys)
 {
-	uint8_t hello[HELLO_FLAGS_END];
+	uint8_t hello[4 + HELLO_FLAGS_END];
+	size_t len = t->says.head + HELLO_FLAGS_END;
 
-	if (t->greeted || n < sizeof(hello) || bytes[2] != 'N')
+	if (t->greeted || n < len || bytes[t->says.head] != 'N')
 		return 0;
-	memcpy(hello, bytes, sizeof(hello));
-	hello[HELLO_FLAGS_END - 1] |= FLAG_DIST_MONITOR_NAME;
-	*r = inv_net_write(t->fd, hello, sizeof(hello), t->p, sys);
-	return sizeof(hello);
+	memcpy(hello, bytes, len);
+	hello[len - 1] |= FLAG_DIST_MONITOR_NAME;
+	*r = inv_wire_write(&t->wire, hello, len, t->p, sys);
+	return len;
+}
+
+/*
+ * Reads why the node ended TLS. A node that refuses a certificate in TLS 1.3 says
+ * so after the handshake, and closes, so that sending can fail before that is
+ * read.
+ */
+static void read_alert(struct talk *t)
+{
+	char bytes[64];
+	size_t n = sizeof(bytes);
+	int sys;
+
+	if (!t->wire.tls)
+		return;
+	(void)inv_wire_recv(&t->wire, bytes, &n, &sys);
+	(void)inv_tls_why(t->wire.tls, &t->tls_err);
 }
 
 static int talk_write(void *ctx, const char *bytes, ssize_t *len, unsigned ms)
@@ -105,23 +132,36 @@ static int talk_write(void *ctx, const char *bytes, ssize_t *len, unsigned ms)
 	(void)ms;
 	t->greeted = true;
 	if (r == 0)
-		r = inv_net_write(t->fd, bytes + n, (size_t)*len - n, t->p,
-				  &sys);
-	if (r < 0)
+		r = inv_wire_write(&t->wire, bytes + n, (size_t)*len - n, t->p,
+				   &sys);
+	if (r < 0) {
 		t->says.sys = errno_of(r, sys);
+		read_alert(t);
+	}
 	return r < 0 ? t->says.sys : 0;
 }
+
+/*
+ * libei asks for as many bytes as the node announced, with TLS up to 2^31-1, and
+ * for a negative number if the node announced more.
+ */
+#define MESSAGE_MAX 65535
 
 static int talk_read(void *ctx, char *bytes, ssize_t *len, unsigned ms)
 {
 	struct talk *t = ctx;
 	size_t got = 0;
-	int sys = 0;
-	int r = inv_net_read_some(t->fd, bytes, (size_t)*len, &got, t->p, &sys);
+	int sys = EMSGSIZE;
+	int r = INV_EIO;
 
 	(void)ms;
+	if (*len >= 0 && *len <= MESSAGE_MAX)
+		r = inv_wire_read_some(&t->wire, bytes, (size_t)*len, &got,
+				       t->p, &sys);
 	if (r < 0) {
 		t->says.sys = errno_of(r, sys);
+		if (t->wire.tls)
+			(void)inv_tls_why(t->wire.tls, &t->tls_err);
 		return t->says.sys;
 	}
 	inv_handshake_heard(&t->says, bytes, got);
@@ -131,8 +171,7 @@ static int talk_read(void *ctx, char *bytes, ssize_t *len, unsigned ms)
 
 static int talk_head(void *ctx, int *size)
 {
-	(void)ctx;
-	*size = 2;
+	*size = (int)((struct talk *)ctx)->says.head;
 	return 0;
 }
 
@@ -144,7 +183,7 @@ static int talk_done(void *ctx)
 
 static int talk_fd(void *ctx, int *fd)
 {
-	*fd = ((struct talk *)ctx)->fd;
+	*fd = ((struct talk *)ctx)->wire.fd;
 	return 0;
 }
 
@@ -167,40 +206,50 @@ static void init_ei(void)
 }
 
 /*
- * Our host in the form of the node's.  A machine that does not know its own
- * domain has its address, as that host sees it.
+ * Sets `host' to this machine's host name: the long name if the node's host
+ * name is long, otherwise the short name. If a long name is needed and unknown,
+ * sets it to the address of this machine that the node's host sees.
  */
 static int own_host(char *host, size_t size, const struct inv_node_name *node,
-		    const struct inv_epmd_place *at, struct inv_err *err)
+		    const struct inv_endpoint *at, struct inv_err *err)
 {
 	int r = inv_node_own_host(host, size, node->is_long, err);
 
-	if (r == 0 && node->is_long && !strchr(host, '.') &&
-	    !inet_ntop(AF_INET, &at->ours, host, (socklen_t)size))
-		r = inv_err_sys(err, errno, "own address");
-	return r;
+	if (r < 0 || !node->is_long || strchr(host, '.'))
+		return r;
+	for (size_t i = 0; i < at->n_addrs; i++)
+		if (inv_addr_ours(&at->addrs[i], host, size) == 0)
+			return 0;
+	/* there is no route; the later connect reports that */
+	snprintf(host, size, "127.0.0.1");
+	return 0;
 }
 
 /*
- * The node keeps an atom of each name for good, so names are used again: a
- * number below NAMES, or below more of them the more are taken.  It goes by the
- * clock, so that some seconds pass before a name is used again: by then the
- * node knows that the command of before is gone.
+ * A node never frees the atom of a name, so commands reuse names. A name has a
+ * number below NAMES. The number is derived from the clock, so that a name is
+ * reused after some seconds; by then the node has noticed that the earlier
+ * command has disconnected. If many names are in use, the number is random,
+ * below a larger limit.
  */
 #define NAMES 64
 #define NAMES_MAX 65536
-#define NAMES_GROW 4 /* names that are taken, for twice as many to draw from */
-#define NAME_MS 100  /* for one name */
-#define NAME_STEP 17 /* to another, when one is taken */
+#define NAMES_GROW 4 /* this many names in use double the limit */
+#define NAME_MS 100  /* the number increases by 1 after this time */
+#define NAME_STEP 17 /* added to the number if a name is in use */
 #define TRIES_MAX 60
-#define SILENT_MAX 3 /* tries: so a node closes, too, while it refuses a name */
+/*
+ * Number of tries if the node closes the connection without a message. A node
+ * may also close it in this way because it refuses the command's name.
+ */
+#define SILENT_MAX 3
 
 static unsigned draw(uint16_t random, unsigned taken)
 {
 	unsigned n = NAMES;
 
 	if (taken < NAMES_GROW)
-		return ((unsigned)(inv_net_now() / NAME_MS) +
+		return ((unsigned)(inv_mono_ms() / NAME_MS) +
 			taken * NAME_STEP) %
 		       NAMES;
 	for (; taken >= NAMES_GROW && n < NAMES_MAX; taken -= NAMES_GROW)
@@ -208,15 +257,18 @@ static unsigned draw(uint16_t random, unsigned taken)
 	return random % n;
 }
 
-/* taken: how many names have been found to be in use. */
+/*
+ * Initializes libei's node.  `taken' is the number of names that were found to
+ * be in use.
+ */
 static int init_cnode(ei_cnode *ec, const struct inv_node_name *node,
-		      const struct inv_epmd_place *at, const char *cookie,
+		      const struct inv_endpoint *at, const char *cookie,
 		      unsigned taken, struct talk *t, struct inv_err *err)
 {
 	char host[128];
 	char alive[32];
 	char full[200];
-	struct in_addr ours = at->ours;
+	struct in_addr none = { 0 };
 	struct {
 		uint16_t name;
 		uint32_t creation;
@@ -229,8 +281,8 @@ static int init_cnode(ei_cnode *ec, const struct inv_node_name *node,
 		return inv_err_sys(err, errno, "random numbers");
 	snprintf(alive, sizeof(alive), "inviso-%02x", draw(id.name, taken));
 	snprintf(full, sizeof(full), "%s@%s", alive, host);
-	/* 0 to 3 are of nodes that keep to the oldest protocol */
-	if (ei_connect_xinit_ussi(ec, host, alive, full, &ours, cookie,
+	/* Creations 0 to 3 are those of nodes with the oldest protocol. */
+	if (ei_connect_xinit_ussi(ec, host, alive, full, &none, cookie,
 				  id.creation | 4, &talk_ops, sizeof(talk_ops),
 				  t) < 0)
 		return inv_err_set(err, INV_EIO, "libei does not start");
@@ -238,86 +290,100 @@ static int init_cnode(ei_cnode *ec, const struct inv_node_name *node,
 }
 
 /*
- * A node that is killed closes its connections as one does that refuses a
- * cookie, and all that it has open not quite at once.
+ * When a node is killed, the connection may close before the node's listening
+ * socket. That looks like a refused cookie, so after this time the command
+ * checks whether the node still runs.
  */
 #define CLOSING_MS 50
 
 /*
- * Whether the node is gone: INV_ENONODE or INV_EUNREACHABLE; INV_ELOST
- * (cancelled).  0: it is there, or that cannot be told.
+ * Returns INV_ENONODE or INV_EUNREACHABLE if the node has ended, INV_ELOST if
+ * cancelled, and 0 if the node runs or its state is unknown.
  */
 static int look_again(const struct inv_node_name *node,
-		      const struct inv_epmd_place *at,
+		      const struct inv_endpoint *at,
 		      const struct inv_patience *p)
 {
 	struct pollfd cancel = { .fd = p->cancel, .events = POLLIN };
-	struct inv_epmd_place now = { 0 };
-	int fd = -1;
+	struct inv_endpoint now = *at;
+	struct inv_wire wire = { .fd = -1 };
+	size_t i;
 	int sys = 0;
-	int r;
+	int r = 0;
 
 	poll(&cancel, 1, CLOSING_MS);
-	r = inv_epmd_find(node, &now, p, NULL);
+	if (!at->direct)
+		r = inv_epmd_ask(node, &now, p, NULL);
 	if (r < 0)
 		return r == INV_ENONODE || r == INV_ELOST ? r : 0;
 	if (now.port != at->port)
 		return INV_EUNREACHABLE;
-	r = inv_net_connect(&now.addr, now.port, p, &fd, &sys);
-	if (fd >= 0)
-		close(fd);
+	r = inv_wire_open_any(&wire, now.addrs, now.n_addrs, &i, now.port, p,
+			      &sys);
+	inv_wire_close(&wire);
 	if (r == INV_EIO && sys == ECONNREFUSED)
 		return INV_EUNREACHABLE;
 	return r == INV_ELOST ? r : 0;
 }
 
-static int why(const struct inv_node_name *node,
-	       const struct inv_epmd_place *at, struct talk *t,
-	       struct inv_err *err)
+static int why(const struct inv_node_name *node, const struct inv_endpoint *at,
+	       struct talk *t, struct inv_err *err)
 {
 	bool closed = inv_handshake_closed(&t->says);
-	int r = closed ? look_again(node, at, t->p) : 0;
+	int r;
 
+	if (t->tls_err.code) {
+		if (err)
+			*err = t->tls_err;
+		return t->tls_err.code;
+	}
+	r = closed ? look_again(node, at, t->p) : 0;
 	if (r == INV_ELOST)
 		return inv_err_set(err, r, "cancelled");
 	if (r < 0)
-		return inv_err_set(err, r,
-				   "the node went away while connecting");
+		return inv_err_set(err, r, "the node ended while connecting");
 	t->silent = closed && t->says.n == 0;
-	return inv_handshake_why(&t->says, node, at->port, err);
+	return inv_handshake_why(&t->says, at, err);
 }
 
 static int attempt(const struct inv_node_name *node,
-		   const struct inv_epmd_place *at, const char *cookie,
+		   const struct inv_endpoint *at, const char *cookie,
 		   unsigned taken, struct talk *t, struct inv_handshake *out,
 		   struct inv_err *err)
 {
-	struct in_addr addr = at->addr;
-	int64_t left = t->p->until - inv_net_now();
+	struct in_addr unused = { 0 };
+	int64_t left = t->p->until - inv_mono_ms();
 	ei_cnode ec;
 	int fd;
 	int r = init_cnode(&ec, node, at, cookie, taken, t, err);
 
 	if (r < 0)
 		return r;
-	fd = ei_xconnect_host_port_tmo(&ec, &addr, at->port,
+	fd = ei_xconnect_host_port_tmo(&ec, &unused, at->port,
 				       left > 1 ? (unsigned)left : 1);
-	if (fd < 0)
-		return why(node, at, t, err);
+	if (fd < 0) {
+		r = why(node, at, t, err);
+		inv_wire_close(&t->wire);
+		return r;
+	}
 	t->keep = true;
-	(void)ei_close_connection(fd); /* forgets it: from here it is ours */
-	out->fd = fd;
+	/*
+	 * removes the connection from libei's table; because of t->keep, the
+	 * socket stays open
+	 */
+	(void)ei_close_connection(fd);
+	out->wire = t->wire;
 	out->self = *ei_self(&ec);
-	r = inv_handshake_name(&t->says, node, &out->peer, err);
+	r = inv_handshake_name(&t->says, node, at, &out->peer, err);
 	if (r < 0)
-		close(fd);
+		inv_wire_close(&out->wire);
 	return r;
 }
 
 int inv_handshake(const struct inv_node_name *node,
-		  const struct inv_epmd_place *at, const char *cookie,
-		  const struct inv_patience *p, struct inv_handshake *out,
-		  struct inv_err *err)
+		  const struct inv_endpoint *at, const char *cookie,
+		  struct inv_tls *tls, const struct inv_patience *p,
+		  struct inv_handshake *out, struct inv_err *err)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	unsigned taken = 0;
@@ -327,7 +393,12 @@ int inv_handshake(const struct inv_node_name *node,
 
 	pthread_once(&once, init_ei);
 	do {
-		struct talk t = { .p = p, .fd = -1 };
+		struct talk t = { .to = at,
+				  .p = p,
+				  .tls = tls,
+				  .host = node->host,
+				  .says.head = tls ? 4 : 2,
+				  .wire.fd = -1 };
 
 		r = attempt(node, at, cookie, taken, &t, out, err);
 		again = r == INV_EBUSY || (t.silent && ++silent < SILENT_MAX);

@@ -5,29 +5,30 @@
 #include <ei.h>
 
 #include "base/err.h"
-#include "node/epmd.h"
+#include "node/endpoint.h"
 #include "node/name.h"
 #include "node/net.h"
 
 /*
- * Connects to a node and proves that we know the cookie, as a hidden node with
- * a name of our own: inviso-<hex digits>@<our host>.  Each name leaves an atom on
- * the node, so there are 64 of them, and more only while many are in use.
+ * Connects to a node and authenticates with the cookie, as a hidden node with
+ * the name inviso-<hex digits>@<own host>. Each name is an atom that the node
+ * never frees, so there are only 64 names, unless many of them are in use.
  */
 struct inv_handshake {
-	int fd;			   /* non-blocking; the caller's */
-	erlang_pid self;	   /* our pid there */
-	struct inv_node_name peer; /* as the node calls itself */
+	struct inv_wire wire;	   /* the caller owns it */
+	erlang_pid self;	   /* the command's pid on this connection */
+	struct inv_node_name peer; /* the node's own name */
 };
 
 /*
- * INV_ENONODE (it ended meanwhile, and epmd says so), INV_EUNREACHABLE (nothing
- * there, TLS, another name than the one asked for), INV_EREFUSED (cookie, or the
- * node says no), INV_ELOST (cancelled).
+ * Returns 0 and sets `*out', or returns INV_ENONODE (epmd says that the node
+ * has ended), INV_EUNREACHABLE (nothing listens, or the node uses TLS or has
+ * another name), INV_EREFUSED (wrong cookie, or the node refuses), INV_ELOST
+ * (cancelled). tls: NULL, or with TLS.
  */
 int inv_handshake(const struct inv_node_name *node,
-		  const struct inv_epmd_place *at, const char *cookie,
-		  const struct inv_patience *p, struct inv_handshake *out,
-		  struct inv_err *err);
+		  const struct inv_endpoint *at, const char *cookie,
+		  struct inv_tls *tls, const struct inv_patience *p,
+		  struct inv_handshake *out, struct inv_err *err);
 
 #endif

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "node/epmd.h"
+
 #define TLS_ALERT 0x15
 #define TLS_MAJOR 3
 
@@ -20,8 +22,8 @@ void inv_handshake_heard(struct inv_handshake_says *s, const void *bytes,
 	s->n += n;
 }
 
-/* The which'th message, of two bytes of length and the rest; false: it did not
- * come, or not whole. */
+/* Finds message number `which'. Before each message, its length is sent in
+ * `head' bytes. Returns false if the message did not arrive completely. */
 static bool message(const struct inv_handshake_says *s, unsigned which,
 		    const uint8_t **at, size_t *len)
 {
@@ -29,20 +31,21 @@ static bool message(const struct inv_handshake_says *s, unsigned which,
 	size_t left = s->n;
 
 	for (;;) {
-		size_t n;
+		size_t n = 0;
 
-		if (left < 2)
+		if (left < s->head)
 			return false;
-		n = (size_t)p[0] << 8 | p[1];
-		if (n > left - 2)
+		for (size_t i = 0; i < s->head; i++)
+			n = n << 8 | p[i];
+		if (n > left - s->head)
 			return false;
 		if (which-- == 0) {
-			*at = p + 2;
+			*at = p + s->head;
 			*len = n;
 			return true;
 		}
-		p += 2 + n;
-		left -= 2 + n;
+		p += s->head + n;
+		left -= s->head + n;
 	}
 }
 
@@ -63,50 +66,85 @@ static int refused(const uint8_t *at, size_t len, struct inv_err *err)
 {
 	if (is_status(at, len, "alive") || is_status(at, len, "nok"))
 		return inv_err_set(err, INV_EBUSY,
-				   "the node is connected to another of our "
-				   "name; try again");
+				   "the node is connected to another client of "
+				   "this name; try again");
 	if (is_status(at, len, "not_allowed"))
 		return inv_err_set(err, INV_EREFUSED,
 				   "the node allows only certain nodes to "
 				   "connect (net_kernel:allow/1 there)");
 	return inv_err_set(err, INV_EREFUSED,
-			   "the node does not want to connect; its log may "
-			   "say why");
+			   "the node refuses the connection; its log may say "
+			   "why");
+}
+
+static int not_listening(const struct inv_endpoint *at, struct inv_err *err)
+{
+	if (at->direct)
+		return inv_err_set(
+			err, INV_EUNREACHABLE,
+			"nothing listens on %s port %u: does the node run, is "
+			"this the port of its distribution, and is the port "
+			"forwarded?",
+			at->host, at->port);
+	return inv_err_set(err, INV_EUNREACHABLE,
+			   "epmd on %s says that the node listens on port %u, "
+			   "but nothing does: has it just died, or is there a "
+			   "firewall?",
+			   at->host, at->port);
 }
 
 static int never_connected(const struct inv_handshake_says *s,
-			   const struct inv_node_name *node, unsigned port,
-			   struct inv_err *err)
+			   const struct inv_endpoint *at, struct inv_err *err)
 {
 	const char *what = strerrordesc_np(s->sys);
 
 	if (s->sys == ECONNREFUSED)
-		return inv_err_set(err, INV_EUNREACHABLE,
-				   "epmd on %s says that the node listens on "
-				   "port %u, but nobody does: has it just "
-				   "died, or is there a firewall?",
-				   node->host, port);
+		return not_listening(at, err);
 	if (s->sys == ETIMEDOUT)
 		return inv_err_set(err, INV_EUNREACHABLE,
 				   "connecting to %s port %u takes too long: "
 				   "is there a firewall?",
-				   node->host, port);
+				   at->host, at->port);
 	return inv_err_set(err, INV_EUNREACHABLE,
-			   "connecting to %s port %u: %s", node->host, port,
+			   "connecting to %s port %u: %s", at->host, at->port,
 			   what ? what : "unknown error");
 }
 
 static int no_node(unsigned port, struct inv_err *err)
 {
 	return inv_err_set(err, INV_EUNREACHABLE,
-			   "the handshake with the node failed: what listens "
-			   "on port %u is no Erlang node that this program "
-			   "understands",
+			   "the handshake with the node failed: the program on "
+			   "port %u is not an Erlang node, or of an unknown "
+			   "version",
 			   port);
 }
 
-static int closed(const struct inv_handshake_says *s, unsigned port,
-		  struct inv_err *err)
+/* A program that forwards a port accepts the connection before it knows whether
+ * it reaches the node. */
+static int closed_at_once(const struct inv_endpoint *at, struct inv_err *err)
+{
+	if (at->direct && at->port == INV_EPMD_PORT)
+		return inv_err_set(
+			err, INV_EUNREACHABLE,
+			"%s closed the connection at once: port %u "
+			"is epmd's; leave it out, or give the node's "
+			"own port",
+			at->host, at->port);
+	if (at->direct)
+		return inv_err_set(err, INV_EUNREACHABLE,
+				   "%s port %u closed the connection at once: "
+				   "if the port is forwarded, the forward does "
+				   "not reach the node; or the node uses "
+				   "TLS distribution (--tls-ca, --tls-cert)",
+				   at->host, at->port);
+	return inv_err_set(err, INV_EUNREACHABLE,
+			   "the node closed the connection at once: it "
+			   "may be stopping, or use another protocol, as "
+			   "TLS distribution (--tls-ca, --tls-cert)");
+}
+
+static int closed(const struct inv_handshake_says *s,
+		  const struct inv_endpoint *to, struct inv_err *err)
 {
 	const uint8_t *at;
 	size_t len;
@@ -116,14 +154,16 @@ static int closed(const struct inv_handshake_says *s, unsigned port,
 			err, INV_EREFUSED,
 			"the node has another cookie; give its "
 			"cookie with --cookie-file or INVISO_COOKIE");
+	if (s->n == 0 && s->head == 4)
+		return inv_err_set(err, INV_EREFUSED,
+				   "the node closed the connection after the "
+				   "handshake of TLS: it may refuse the "
+				   "certificate of --tls-cert, or require "
+				   "one; its log may say why");
 	if (s->n == 0)
-		return inv_err_set(err, INV_EUNREACHABLE,
-				   "the node closed the connection without a "
-				   "word: it may be stopping, or speak another "
-				   "protocol (TLS distribution is not "
-				   "supported yet)");
+		return closed_at_once(to, err);
 	if (!message(s, 0, &at, &len))
-		return no_node(port, err);
+		return no_node(to->port, err);
 	return inv_err_set(err, INV_EREFUSED,
 			   "the node closed the connection during the "
 			   "handshake; its log may say why");
@@ -141,8 +181,7 @@ bool inv_handshake_closed(const struct inv_handshake_says *s)
 }
 
 int inv_handshake_why(const struct inv_handshake_says *s,
-		      const struct inv_node_name *node, unsigned port,
-		      struct inv_err *err)
+		      const struct inv_endpoint *to, struct inv_err *err)
 {
 	const uint8_t *at;
 	size_t len;
@@ -150,11 +189,12 @@ int inv_handshake_why(const struct inv_handshake_says *s,
 	if (s->sys == ECANCELED)
 		return inv_err_set(err, INV_ELOST, "cancelled");
 	if (!s->connected)
-		return never_connected(s, node, port, err);
+		return never_connected(s, to, err);
 	if (s->n >= 2 && s->bytes[0] == TLS_ALERT && s->bytes[1] == TLS_MAJOR)
 		return inv_err_set(err, INV_EUNREACHABLE,
-				   "the node speaks TLS distribution, which is "
-				   "not supported yet");
+				   "the node speaks TLS distribution: give its "
+				   "settings with --tls-optfile, or --tls-ca, "
+				   "--tls-cert and --tls-key");
 	if (s->sys == ETIMEDOUT)
 		return inv_err_set(err, INV_EUNREACHABLE,
 				   "the node accepts the connection, but does "
@@ -163,12 +203,15 @@ int inv_handshake_why(const struct inv_handshake_says *s,
 	if (message(s, 0, &at, &len) && !accepts(at, len))
 		return refused(at, len, err);
 	if (s->ended || s->sys == ECONNRESET || s->sys == EPIPE)
-		return closed(s, port, err);
-	return no_node(port, err);
+		return closed(s, to, err);
+	return no_node(to->port, err);
 }
 
-/* The challenge: 'N', flags (8), challenge (4), creation (4), length (2),
- * name; or the old one: 'n', version (2), flags (4), challenge (4), name. */
+/*
+ * Finds the node's name in the challenge, which is: 'N', flags (8), challenge
+ * (4), creation (4), length (2), name.  The old form is: 'n', version (2),
+ * flags (4), challenge (4), name.
+ */
 static bool given_name(const struct inv_handshake_says *s, const uint8_t **name,
 		       size_t *n)
 {
@@ -192,7 +235,8 @@ static bool given_name(const struct inv_handshake_says *s, const uint8_t **name,
 
 int inv_handshake_name(const struct inv_handshake_says *s,
 		       const struct inv_node_name *asked,
-		       struct inv_node_name *out, struct inv_err *err)
+		       const struct inv_endpoint *to, struct inv_node_name *out,
+		       struct inv_err *err)
 {
 	const uint8_t *name;
 	size_t n;
@@ -204,6 +248,13 @@ int inv_handshake_name(const struct inv_handshake_says *s,
 	if (strcmp(out->full, asked->full) == 0 ||
 	    (asked->any_host && strcmp(out->alive, asked->alive) == 0))
 		return 0;
+	if (to->direct)
+		return inv_err_set(
+			err, INV_EUNREACHABLE,
+			"the node calls itself %s: give that name "
+			"with -n, and its address with --at %s%s%s:%u",
+			out->full, strchr(to->host, ':') ? "[" : "", to->host,
+			strchr(to->host, ':') ? "]" : "", to->port);
 	return inv_err_set(err, INV_EUNREACHABLE,
 			   "the node calls itself %s: use that name%s",
 			   out->full,

@@ -7,45 +7,56 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "node/endpoint.h"
 #include "node/name.h"
 
 /*
- * What was heard from a node during a handshake, and what it means:
+ * Records the messages of the node during a handshake, and explains failures.
+ * The messages are:
  *
- *	we: our name       it: status
- *			   it: challenge, with its name
- *	we: answer	   it: acknowledges, or closes: the cookie is wrong
+ *	command: its name	node: status
+ *				node: challenge, with the node's name
+ *	command: response	node: acknowledges; or closes the connection if
+ *				the cookie is wrong
  */
 struct inv_handshake_says {
+	size_t head; /* bytes of a message's length: 2, or 4 with TLS */
 	bool connected;
 	bool ended; /* the node closed the connection */
-	int sys;    /* errno of what failed */
+	int sys;    /* errno of a failed system call */
 	size_t n;
 	uint8_t bytes[1024];
 };
 
-/* The node sent n bytes; 0: it closed the connection. */
+/*
+ * Records `n' bytes from the node; n = 0 means that the node closed the
+ * connection.
+ */
 void inv_handshake_heard(struct inv_handshake_says *s, const void *bytes,
 			 size_t n);
 
-/* Whether the node closed the connection without saying why, after nothing or
- * after messages that make sense. */
+/*
+ * Returns true if the node closed the connection without giving a reason:
+ * before its first message, after a status that accepts the command's name, or
+ * after the challenge.
+ */
 bool inv_handshake_closed(const struct inv_handshake_says *s);
 
 /*
- * Why it failed.  INV_EUNREACHABLE, INV_EREFUSED, INV_ELOST (cancelled);
- * INV_EBUSY: our name is taken.
+ * Returns the code of a failed handshake and sets the message.  Codes:
+ * INV_EUNREACHABLE, INV_EREFUSED, INV_ELOST (cancelled), INV_EBUSY (the
+ * command's node name is in use).
  */
 int inv_handshake_why(const struct inv_handshake_says *s,
-		      const struct inv_node_name *node, unsigned port,
-		      struct inv_err *err);
+		      const struct inv_endpoint *to, struct inv_err *err);
 
 /*
- * The name that the node gave itself.  INV_EUNREACHABLE: it is not the one
- * that was asked for (under another host's name, or short instead of long).
+ * Sets `*out' to the node's own name. Returns INV_EUNREACHABLE if it is not the
+ * name `asked': another host name, or a short name instead of a long one.
  */
 int inv_handshake_name(const struct inv_handshake_says *s,
 		       const struct inv_node_name *asked,
-		       struct inv_node_name *out, struct inv_err *err);
+		       const struct inv_endpoint *to, struct inv_node_name *out,
+		       struct inv_err *err);
 
 #endif

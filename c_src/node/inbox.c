@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/clock.h"
 #include "node/inbox_int.h"
 
 #include <errno.h>
@@ -16,9 +17,8 @@ struct inv_inbox {
 	pthread_cond_t more;
 	struct inv_mail *first;
 	struct inv_mail **last;
-	size_t n_open; /* items that are not awaited: fd is readable */
 	int fd;
-	/* whoever takes the items */
+	/* used only by the thread that takes items */
 	int slow_ms;
 	inv_slow *tell_slow; /* may be NULL */
 	void *slow_arg;
@@ -84,7 +84,7 @@ struct inv_lag inv_lag(struct inv_inbox *in)
 {
 	return (struct inv_lag){
 		.in = in,
-		.until = in->tell_slow ? inv_net_now() + in->slow_ms : -1,
+		.until = in->tell_slow ? inv_mono_ms() + in->slow_ms : -1,
 	};
 }
 
@@ -94,7 +94,7 @@ int inv_lag_ms(const struct inv_lag *p)
 
 	if (p->until < 0)
 		return -1;
-	left = p->until - inv_net_now();
+	left = p->until - inv_mono_ms();
 	return left > 0 ? (int)left : 0;
 }
 
@@ -120,15 +120,15 @@ void inv_inbox_put(struct inv_inbox *in, struct inv_mail *it)
 {
 	it->next = NULL;
 	pthread_mutex_lock(&in->lock);
+	if (!in->first)
+		(void)eventfd_write(in->fd, 1);
 	*in->last = it;
 	in->last = &it->next;
-	if (!it->awaited && in->n_open++ == 0)
-		(void)eventfd_write(in->fd, 1);
 	pthread_cond_broadcast(&in->more);
 	pthread_mutex_unlock(&in->lock);
 }
 
-/* Unlinks *at; the lock is held. */
+/* Removes `*at' from the list.  The caller holds the lock. */
 static struct inv_mail *unlink_at(struct inv_inbox *in, struct inv_mail **at)
 {
 	struct inv_mail *it = *at;
@@ -137,101 +137,46 @@ static struct inv_mail *unlink_at(struct inv_inbox *in, struct inv_mail **at)
 	*at = it->next;
 	if (in->last == &it->next)
 		in->last = at;
-	if (!it->awaited && --in->n_open == 0)
+	if (!in->first)
 		(void)eventfd_read(in->fd, &n);
 	return it;
 }
 
-static void take_at(struct inv_inbox *in, struct inv_mail **at,
-		    struct inv_mail *out)
-{
-	struct inv_mail *it = unlink_at(in, at);
-
-	*out = *it;
-	out->next = NULL;
-	free(it);
-}
-
-/* Waits for a change; false when the time is over. */
+/* Waits for a change.  Returns false once `until' has passed. */
 static bool wait_more(struct inv_inbox *in, const struct timespec *until)
 {
 	return pthread_cond_timedwait(&in->more, &in->lock, until) != ETIMEDOUT;
 }
 
-static bool take_open(struct inv_inbox *in, struct inv_mail *out)
+static bool take_first(struct inv_inbox *in, struct inv_mail *out)
 {
-	struct inv_mail **at;
+	struct inv_mail *it;
 
-	for (at = &in->first; *at; at = &(*at)->next) {
-		if (!(*at)->awaited) {
-			take_at(in, at, out);
-			return true;
-		}
-	}
-	return false;
+	if (!in->first)
+		return false;
+	it = unlink_at(in, &in->first);
+	*out = *it;
+	out->next = NULL;
+	free(it);
+	return true;
 }
 
 int inv_inbox_take(struct inv_inbox *in, int ms, struct inv_mail *out)
 {
-	struct timespec until = inv_net_timespec(inv_net_now() + ms);
+	struct timespec until = inv_timespec_ms(inv_mono_ms() + ms);
 	bool found;
 	bool more;
 
 	memset(out, 0, sizeof(*out));
 	pthread_mutex_lock(&in->lock);
 	do {
-		found = take_open(in, out);
+		found = take_first(in, out);
 		more = !found && ms > 0 && wait_more(in, &until);
 	} while (more);
-	if (!found) /* what came as the time ended */
-		found = take_open(in, out);
+	if (!found) /* an item may have arrived just when the time ended */
+		found = take_first(in, out);
 	pthread_mutex_unlock(&in->lock);
 	return found ? 0 : INV_END;
-}
-
-/* INV_END: nothing of it yet. */
-static int look(struct inv_inbox *in, const struct inv_conn *conn, uint64_t tag,
-		struct inv_mail *out, struct inv_err *err)
-{
-	struct inv_mail **at;
-
-	for (at = &in->first; *at; at = &(*at)->next) {
-		struct inv_mail *it = *at;
-
-		if (it->conn != conn)
-			continue;
-		if (it->kind == INV_MAIL_LOST) {
-			if (err)
-				*err = it->err;
-			return it->err.code;
-		}
-		if (tag == 0 ? it->kind == INV_MAIL_CONNECTED :
-			       it->awaited && it->tag == tag) {
-			take_at(in, at, out);
-			return 0;
-		}
-	}
-	return INV_END;
-}
-
-int inv_inbox_await(struct inv_inbox *in, const struct inv_conn *conn,
-		    uint64_t tag, int ms, struct inv_mail *out,
-		    struct inv_err *err)
-{
-	struct timespec until = inv_net_timespec(inv_net_now() + ms);
-	bool more;
-	int r;
-
-	memset(out, 0, sizeof(*out));
-	pthread_mutex_lock(&in->lock);
-	do {
-		r = look(in, conn, tag, out, err);
-		more = r == INV_END && wait_more(in, &until);
-	} while (more);
-	if (r == INV_END)
-		r = look(in, conn, tag, out, err);
-	pthread_mutex_unlock(&in->lock);
-	return r == INV_END ? INV_ETIME : r;
 }
 
 void inv_inbox_drop(struct inv_inbox *in, const struct inv_conn *conn)

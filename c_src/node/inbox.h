@@ -9,33 +9,39 @@
 #include "base/err.h"
 
 /*
- * Where everything arrives that connections have to say: one queue for all
- * connections of a program, with a descriptor that can be polled beside the
- * terminal and signals.
+ * A queue of items from all connections of a program, with a descriptor for
+ * poll(2).
  *
- * Connections put items in, from their threads; any thread takes them out.
+ * The connections' threads add items; any thread can take items.
  */
 struct inv_conn;
 struct inv_inbox;
 
 enum inv_mail_kind {
-	INV_MAIL_CONNECTED = 1, /* conn is up: requests may be sent */
-	INV_MAIL_ANSWER,	/* to request tag: term, len */
-	INV_MAIL_TIMEOUT,	/* request tag had no answer in its time; one
-				   that comes later is dropped; err */
-	INV_MAIL_GONE,		/* the process asked by tag is not there, or
-				   died: no answer will come; err */
-	INV_MAIL_LOST,		/* conn failed to connect, or is gone; err says
-				   why.  The last item of conn: requests that
-				   are open have no items of their own */
+	INV_MAIL_CONNECTED = 1, /* `conn' is up, so requests can be sent */
+	INV_MAIL_ANSWER,	/* the answer to request `tag': term, len */
+	/*
+	 * no answer to request `tag' in time: err. A later answer is dropped.
+	 */
+	INV_MAIL_TIMEOUT,
+	/*
+	 * the process to which request `tag' was sent does not exist, or died:
+	 * err
+	 */
+	INV_MAIL_GONE,
+	/*
+	 * `conn' failed to connect, or broke: err. This is the last item of
+	 * `conn'; open requests of `conn' get no items
+	 */
+	INV_MAIL_LOST,
 };
 
 /*
- * Owned by who took it; to be released.
+ * An item of the inbox. The thread that takes an item owns and releases it.
  *
- * term is the answer in the external format, without the leading version
- * byte: ei_decode functions begin at index 0.  It is one whole term, checked
- * to lie within its len bytes, so that they are safe on it.
+ * `term' is the answer in the external format, without the version byte, so
+ * ei_decode functions start at index 0.  They are safe to use: `term' was
+ * checked to be one complete term of `len' bytes.
  */
 struct inv_mail {
 	enum inv_mail_kind kind;
@@ -43,37 +49,40 @@ struct inv_mail {
 	uint64_t tag;
 	const char *term;
 	size_t len;
-	struct inv_err err; /* code and text; 0 where there is none */
+	struct inv_err err; /* code and text; code 0: no error */
 	/* private */
 	void *mem;
-	bool awaited;
 	struct inv_mail *next;
 };
 
-/* NULL: no memory or descriptors. */
+/* Returns NULL if there is no memory or descriptor; `err' has the reason. */
 struct inv_inbox *inv_inbox_new(struct inv_err *err);
 
-/* All connections that use it are closed before.  NULL is let be. */
+/* Frees the inbox. All connections that use it must be closed before. NULL is
+ * allowed. */
 void inv_inbox_free(struct inv_inbox *in);
 
-/* Readable while there are items; only for poll. */
+/*
+ * Returns a descriptor for poll(2), which is readable while the inbox has
+ * items.  Do not read from it.
+ */
 int inv_inbox_fd(const struct inv_inbox *in);
 
 /*
- * The oldest item; waits for one up to ms milliseconds (0: not at all).
- * 0; INV_END when there is none.
+ * Takes the oldest item and returns 0. If the inbox is empty, waits up to `ms'
+ * milliseconds for an item; then returns INV_END.
  */
 int inv_inbox_take(struct inv_inbox *in, int ms, struct inv_mail *out);
 
 /*
- * A word for people when a node lets wait: tell is called, by whoever waits for
- * nodes in this room, with each that has not answered for so long.  Once each
- * time that there is something to wait for.
+ * Sets a function that reports slow nodes. Each function of this room that
+ * waits for nodes calls `tell' once for each node that has not answered after
+ * `ms'.
  */
 typedef void inv_slow(void *arg, const struct inv_conn *conn);
 void inv_inbox_on_slow(struct inv_inbox *in, int ms, inv_slow *tell, void *arg);
 
-/* Frees what out refers to; out itself is the caller's. */
+/* Frees the contents of an item; the struct itself belongs to the caller. */
 void inv_mail_release(struct inv_mail *it);
 
 #endif

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
+#include "base/clock.h"
 #include "node/conn_int.h"
+#include "node/encode.h"
 #include "node/handshake.h"
-#include "node/net.h"
 
 #define LEAVE_MS 1000
-#define BODY_STEP 65536 /* a length is believed as its bytes arrive */
-#define FRAMES_STEP 64	/* read before other things are looked at */
+/*
+ * The buffer of a frame grows in steps of this many bytes while the frame
+ * arrives, because the length that the node sends is not trusted.
+ */
+#define BODY_STEP 65536
+#define FRAMES_STEP 64 /* maximum number of frames read before other work */
 
-/* --- sending ---------------------------------------------------------------*/
+/* --- sending -------------------------------------------------------------- */
 
-/* Takes over what is queued, when what was before is sent. */
+/* If all bytes of `sending' were sent, moves the queue to `sending'. Returns
+ * true if there are bytes to send. */
 static bool have_output(struct inv_conn *c)
 {
 	if (c->sent == c->sending.len) {
@@ -33,38 +36,42 @@ static bool have_output(struct inv_conn *c)
 	return c->sent < c->sending.len;
 }
 
+static int was_lost(int sys, struct inv_err *err)
+{
+	return inv_err_set(err, INV_ELOST, "the connection was lost: %s",
+			   strerrordesc_np(sys));
+}
+
 static int send_some(struct inv_conn *c, int64_t now, struct inv_err *err)
 {
 	while (have_output(c)) {
-		ssize_t n = send(c->fd, c->sending.data + c->sent,
-				 c->sending.len - c->sent, MSG_NOSIGNAL);
+		size_t n = c->sending.len - c->sent;
+		int sys = 0;
+		int r = inv_wire_send(&c->wire, c->sending.data + c->sent, &n,
+				      &sys);
 
-		if (n > 0) {
-			c->sent += (size_t)n;
-			c->spoke = now;
-			c->stuck = 0;
-		} else if (n < 0 && errno == EAGAIN) {
+		if (r < 0)
+			return was_lost(sys, err);
+		if (r == INV_END) {
 			if (c->stuck == 0)
 				c->stuck = now;
 			return 0;
-		} else if (n < 0 && errno != EINTR) {
-			return inv_err_set(err, INV_ELOST,
-					   "the connection is gone: %s",
-					   strerrordesc_np(errno));
 		}
+		c->sent += n;
+		c->spoke = now;
+		c->stuck = 0;
 	}
 	return 0;
 }
 
-/* --- receiving -------------------------------------------------------------*/
+/* --- receiving ------------------------------------------------------------ */
 
 static int damaged(struct inv_err *err)
 {
-	return inv_err_set(err, INV_EDAMAGED,
-			   "the node sent something that makes no sense");
+	return inv_err_set(err, INV_EDAMAGED, "the node sent invalid data");
 }
 
-/* The node's tick time: an integer, or {ongoing_change_to, Seconds}. */
+/* Reads the node's tick time: an integer, or {ongoing_change_to, Seconds}. */
 static void take_tick_time(struct inv_conn *c, const struct inv_dist_frame *f)
 {
 	struct inv_token tok;
@@ -99,7 +106,7 @@ static int got_frame(struct inv_conn *c, struct inv_err *err)
 	if (f.kind != INV_DIST_ANSWER && f.kind != INV_DIST_DOWN)
 		return 0;
 	q = inv_request_take(c, f.tag, f.kind == INV_DIST_DOWN);
-	if (!q) /* its time was over */
+	if (!q) /* the request has timed out */
 		return 0;
 	if (q->own && f.kind == INV_DIST_ANSWER)
 		take_tick_time(c, &f);
@@ -111,7 +118,7 @@ static int got_frame(struct inv_conn *c, struct inv_err *err)
 	return r;
 }
 
-/* A node that ticks wants to hear of us. */
+/* Answers a node's tick, unless other data are queued. */
 static void got_tick(struct inv_conn *c)
 {
 	pthread_mutex_lock(&c->lock);
@@ -133,36 +140,34 @@ static int got_head(struct inv_conn *c, struct inv_err *err)
 	if (n > c->opts.answer_max)
 		return inv_err_set(err, INV_ETOOBIG,
 				   "the node sent a message of %zu bytes; at "
-				   "most %zu are taken",
+				   "most %zu are accepted",
 				   n, c->opts.answer_max);
 	c->body_len = n;
 	inv_buf_reset(&c->body);
 	return 0;
 }
 
-/* recv(2); INV_END: nothing more for now. */
+/* Receives up to `n' bytes.  Returns INV_END if no bytes are available now. */
 static int receive(struct inv_conn *c, void *at, size_t n, size_t *got,
 		   struct inv_err *err)
 {
-	ssize_t r;
+	int sys = 0;
+	int r;
 
-	do {
-		r = recv(c->fd, at, n, 0);
-	} while (r < 0 && errno == EINTR);
-	if (r < 0 && errno == EAGAIN)
-		return INV_END;
+	*got = n;
+	r = inv_wire_recv(&c->wire, at, got, &sys);
 	if (r < 0)
-		return inv_err_set(err, INV_ELOST, "the connection is gone: %s",
-				   strerrordesc_np(errno));
-	if (r == 0)
+		return was_lost(sys, err);
+	if (r == 0 && *got == 0)
 		return inv_err_set(err, INV_ELOST,
 				   "the node closed the connection: it "
-				   "stopped, or disconnected us");
-	*got = (size_t)r;
-	return 0;
+				   "stopped, or was told to disconnect");
+	return r;
 }
 
-/* A part of a frame; INV_END: nothing more for now. */
+/*
+ * Receives a part of a frame.  Returns INV_END if no bytes are available now.
+ */
 static int receive_part(struct inv_conn *c, struct inv_err *err)
 {
 	uint8_t *at;
@@ -207,7 +212,7 @@ static int receive_some(struct inv_conn *c, int64_t now, struct inv_err *err)
 	return r < 0 ? r : 0;
 }
 
-/* --- time ------------------------------------------------------------------*/
+/* --- time ----------------------------------------------------------------- */
 
 static int64_t silence_ms(const struct inv_conn *c)
 {
@@ -223,8 +228,7 @@ static int check_times(struct inv_conn *c, int64_t now, struct inv_err *err)
 				   (long long)c->tick_ms / 1000);
 	if (c->stuck && now - c->stuck > c->opts.write_ms)
 		return inv_err_set(err, INV_ETIME,
-				   "the node has taken nothing of what is sent "
-				   "for %d s",
+				   "the node has read nothing for %d s",
 				   c->opts.write_ms / 1000);
 	if (now - c->spoke >= c->tick_ms / 4) {
 		c->spoke = now;
@@ -233,7 +237,8 @@ static int check_times(struct inv_conn *c, int64_t now, struct inv_err *err)
 	return 0;
 }
 
-/* Those whose time is over; *next: when to look again. */
+/* Puts a TIMEOUT item into the inbox for each request whose deadline has
+ * passed. Sets `*next' to the time of the next check. */
 static int expire(struct inv_conn *c, int64_t now, int64_t *next,
 		  struct inv_err *err)
 {
@@ -262,7 +267,7 @@ static int64_t next_time(const struct inv_conn *c, int64_t next)
 	return next;
 }
 
-/* --- the thread ------------------------------------------------------------*/
+/* --- the thread ----------------------------------------------------------- */
 
 static bool is_closing(struct inv_conn *c)
 {
@@ -274,16 +279,17 @@ static bool is_closing(struct inv_conn *c)
 	return closing;
 }
 
-/* Until something happens, or `until'. */
+/* Waits for an event, but not longer than `until'. */
 static void wait_for(struct inv_conn *c, int64_t until)
 {
-	struct pollfd fds[2] = { { c->fd, POLLIN, 0 }, { c->wake, POLLIN, 0 } };
-	int64_t left = until - inv_net_now();
+	struct pollfd fds[2] = { { c->wire.fd, POLLIN, 0 },
+				 { c->wake, POLLIN, 0 } };
+	int64_t left = until - inv_mono_ms();
 	eventfd_t n;
 
 	if (c->sent < c->sending.len)
 		fds[0].events |= POLLOUT;
-	if (left < 0)
+	if (left < 0 || inv_wire_has_bytes(&c->wire))
 		left = 0;
 	if (left > 60000)
 		left = 60000;
@@ -297,7 +303,7 @@ static int serve(struct inv_conn *c, struct inv_err *err)
 	int r = 0;
 
 	while (r == 0 && !is_closing(c)) {
-		int64_t now = inv_net_now();
+		int64_t now = inv_mono_ms();
 
 		r = receive_some(c, now, err);
 		if (r == 0)
@@ -312,58 +318,61 @@ static int serve(struct inv_conn *c, struct inv_err *err)
 	return r;
 }
 
-/* What is queued still goes out, if that is quick. */
+/* Sends the queue if the node reads it within LEAVE_MS. */
 static void leave(struct inv_conn *c)
 {
-	int64_t until = inv_net_now() + LEAVE_MS;
+	int64_t until = inv_mono_ms() + LEAVE_MS;
 	struct inv_patience p = { until, -1 };
 
-	while (inv_net_now() < until && send_some(c, until, NULL) == 0 &&
+	while (inv_mono_ms() < until && send_some(c, until, NULL) == 0 &&
 	       c->sent < c->sending.len)
-		if (inv_net_wait(c->fd, POLLOUT, &p) < 0)
+		if (inv_net_wait(c->wire.fd, POLLOUT, &p) < 0)
 			break;
-	(void)shutdown(c->fd, SHUT_WR);
+	inv_wire_finish(&c->wire);
 }
 
 static int connect_node(struct inv_conn *c, struct inv_err *err)
 {
-	struct inv_patience p = { inv_net_now() + c->opts.connect_ms, c->wake };
-	struct inv_epmd_place at = { 0 };
-	struct inv_handshake h = { .fd = -1 };
-	int r = inv_epmd_find(&c->asked, &at, &p, err);
+	struct inv_patience p = { inv_mono_ms() + c->opts.connect_ms, c->wake };
+	struct inv_endpoint at = { 0 };
+	struct inv_handshake h = { 0 };
+	int r = inv_endpoint_find(&c->asked, c->opts.at, &at, &p, err);
 
 	if (r == 0)
-		r = inv_handshake(&c->asked, &at, c->cookie, &p, &h, err);
+		r = inv_handshake(&c->asked, &at, c->cookie, c->opts.tls, &p,
+				  &h, err);
 	explicit_bzero(c->cookie, sizeof(c->cookie));
 	if (r < 0)
 		return r;
-	c->fd = h.fd;
+	c->wire = h.wire;
 	c->self = h.self;
 	c->peer = h.peer;
-	c->heard = c->spoke = inv_net_now();
+	c->peer.port = c->asked.port;
+	c->heard = c->spoke = inv_mono_ms();
 	return 0;
 }
 
-/* Asks for the node's tick time, which tells how long it may be silent. */
+/* Asks for the node's tick time, which determines how long the node may be
+ * silent. */
 static int ask_tick_time(struct inv_conn *c, struct inv_err *err)
 {
 	static const struct inv_dest rex = { .name = "rex" };
 	struct inv_question q = { .to = &rex, .ms = 60000, .own = true };
+	struct inv_buf call = { 0 };
 	uint64_t tag;
-	ei_x_buff x;
 	int r;
 
-	if (ei_x_new(&x))
-		return inv_err_set(err, INV_ENOMEM, "no memory");
-	if (ei_x_format_wo_ver(&x, "{call,net_kernel,get_net_ticktime,[],"
-				   "user}")) {
-		r = inv_err_set(err, INV_ENOMEM, "no memory");
-	} else {
-		q.term = x.buff;
-		q.len = (size_t)x.index;
-		r = inv_request_add(c, &q, &tag, err);
-	}
-	ei_x_free(&x);
+	inv_etf_tuple(&call, 5);
+	inv_put_atom(&call, "call");
+	inv_put_atom(&call, "net_kernel");
+	inv_put_atom(&call, "get_net_ticktime");
+	inv_etf_nil(&call);
+	inv_put_atom(&call, "user");
+	q.term = call.data;
+	q.len = call.len;
+	r = call.error ? inv_err_set(err, call.error, "no memory") :
+			 inv_request_add(c, &q, &tag, err);
+	inv_buf_release(&call);
 	return r;
 }
 
@@ -391,8 +400,7 @@ void *inv_conn_run(void *conn)
 		r = serve(c, &err);
 	if (r == 0)
 		leave(c);
-	if (c->fd >= 0)
-		close(c->fd);
+	inv_wire_close(&c->wire);
 	if (r < 0)
 		inv_deliver_lost(c, r, &err);
 	return NULL;

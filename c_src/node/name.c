@@ -6,7 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "term/chars.h"
+#include "base/utf8.h"
+#include "node/etf_text.h"
 
 int inv_node_own_host(char *host, size_t size, bool is_long,
 		      struct inv_err *err)
@@ -24,8 +25,10 @@ int inv_node_own_host(char *host, size_t size, bool is_long,
 	return 0;
 }
 
-/* What would command a terminal, or is no text.  Names are printed, also those
- * that a node gives of others. */
+/*
+ * Returns true if the name has bytes that are not UTF-8, or characters that a
+ * terminal could interpret. Names are printed, even if they come from a node.
+ */
 static bool has_odd_bytes(const char *s, size_t len)
 {
 	const uint8_t *p = (const uint8_t *)s;
@@ -46,15 +49,11 @@ static int bad_name(struct inv_err *err, const char *text, size_t len,
 		    const char *why)
 {
 	char plain[81];
-	size_t i;
 
-	for (i = 0; i < len && i < sizeof(plain) - 1; i++)
-		plain[i] = (char)(text[i] >= ' ' && text[i] < 0x7f ? text[i] :
-								     '?');
-	plain[i] = '\0';
+	inv_plain_text(plain, sizeof(plain), text, len);
 	return inv_err_set(err, INV_EINVAL,
-			   "'%s' is no name of a node: %s; write name@host, "
-			   "or name for a node on this machine",
+			   "'%s' is not a node name: %s; write name@host, or "
+			   "name for a node on this machine",
 			   plain, why);
 }
 
@@ -73,14 +72,14 @@ int inv_node_name_parse(struct inv_node_name *out, const char *text, size_t len,
 		return bad_name(err, text, len, "it is empty");
 	if (has_odd_bytes(text, len))
 		return bad_name(err, text, len,
-				"it has a blank in it, or what is no letter");
-	/* It becomes part of a file's name, and Erlang takes none either. */
+				"it has a blank or a control character");
+	/* A name becomes part of a file name. Erlang does not allow a /
+	 * either. */
 	if (memchr(text, '/', len))
-		return bad_name(err, text, len, "it has a / in it");
+		return bad_name(err, text, len, "it has a /");
 	if (at && (host == 0 || memchr(at + 1, '@', host)))
 		return bad_name(err, text, len,
-				"what is after the @ is no "
-				"host");
+				"after the @ there is no valid host");
 	memcpy(out->alive, text, alive);
 	if (at) {
 		memcpy(out->host, at + 1, host);
@@ -100,46 +99,162 @@ int inv_node_name_parse(struct inv_node_name *out, const char *text, size_t len,
 	return 0;
 }
 
-static bool has(const struct inv_node_names *ns, const char *full)
-{
-	size_t i;
+/* --- ports ---------------------------------------------------------------- */
 
-	for (i = 0; i < ns->n; i++)
-		if (strcmp(ns->names[i].full, full) == 0)
-			return true;
-	return false;
+/* The parts of `host:port', borrowed; without a port, port is NULL. */
+struct parts {
+	const char *host;
+	size_t host_len;
+	const char *port;
+	size_t port_len;
+};
+
+/*
+ * Splits `host', `host:port', `[v6]' or `[v6]:port'.  More than one colon
+ * without brackets is an IPv6 address.  Returns false if a bracket is not
+ * closed, or other text than a port follows it.
+ */
+static bool split(const char *text, size_t len, struct parts *out)
+{
+	const char *end = text + len;
+	const char *colon = memchr(text, ':', len);
+
+	*out = (struct parts){ .host = text, .host_len = len };
+	if (len > 0 && text[0] == '[') {
+		const char *close = memchr(text, ']', len);
+
+		if (!close || (close + 1 < end && close[1] != ':'))
+			return false;
+		out->host++;
+		out->host_len = (size_t)(close - text) - 1;
+		colon = close + 1 < end ? close + 1 : NULL;
+	} else if (colon && memchr(colon + 1, ':', (size_t)(end - colon) - 1)) {
+		colon = NULL;
+	} else if (colon) {
+		out->host_len = (size_t)(colon - text);
+	}
+	if (colon) {
+		out->port = colon + 1;
+		out->port_len = (size_t)(end - colon) - 1;
+	}
+	return true;
 }
 
-static int add_one(struct inv_node_names *ns, const char *text, size_t len,
-		   struct inv_err *err)
+static bool parse_port(const char *text, size_t len, uint16_t *port)
 {
-	struct inv_node_name name;
-	struct inv_node_name *more;
-	int r = inv_node_name_parse(&name, text, len, err);
+	unsigned v = 0;
 
-	if (r < 0 || has(ns, name.full))
-		return r;
+	if (len == 0 || len > 5)
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] < '0' || text[i] > '9')
+			return false;
+		v = v * 10 + (unsigned)(text[i] - '0');
+	}
+	*port = (uint16_t)v;
+	return v > 0 && v <= 65535;
+}
+
+int inv_node_target_parse(struct inv_node_name *out, const char *text,
+			  size_t len, struct inv_err *err)
+{
+	const char *at = memchr(text, '@', len);
+	size_t before = at ? (size_t)(at - text) + 1 : 0;
+	char name[INV_NODE_NAME_MAX + 1];
+	uint16_t port = 0;
+	struct parts h;
+	int r;
+
+	if (!split(text + before, len - before, &h))
+		return bad_name(err, text, len,
+				"after the @ there is no valid host");
+	if (h.port && !parse_port(h.port, h.port_len, &port))
+		return bad_name(err, text, len,
+				"after the : there is no port number");
+	if (before + h.host_len >= sizeof(name))
+		return bad_name(err, text, len, "it is too long");
+	memcpy(name, text, before);
+	memcpy(name + before, h.host, h.host_len);
+	r = inv_node_name_parse(out, name, before + h.host_len, err);
+	out->port = port;
+	return r;
+}
+
+int inv_node_at_parse(struct inv_node_at *out, const char *text,
+		      struct inv_err *err)
+{
+	size_t len = strlen(text);
+	struct parts h;
+
+	memset(out, 0, sizeof(*out));
+	if (!split(text, len, &h) || h.host_len == 0 ||
+	    h.host_len >= sizeof(out->host) || has_odd_bytes(text, len) ||
+	    !h.port || !parse_port(h.port, h.port_len, &out->port))
+		return inv_err_set(err, INV_EINVAL,
+				   "write HOST:PORT, such as localhost:9001 or "
+				   "[::1]:9001");
+	memcpy(out->host, h.host, h.host_len);
+	return 0;
+}
+
+/* --- sets of names -------------------------------------------------------- */
+
+static struct inv_node_name *find(const struct inv_node_names *ns,
+				  const char *full)
+{
+	for (size_t i = 0; i < ns->n; i++)
+		if (strcmp(ns->names[i].full, full) == 0)
+			return &ns->names[i];
+	return NULL;
+}
+
+static int add(struct inv_node_names *ns, const struct inv_node_name *name,
+	       struct inv_err *err)
+{
+	struct inv_node_name *known = find(ns, name->full);
+	struct inv_node_name *more;
+
+	if (known && known->port && name->port && known->port != name->port)
+		return inv_err_set(err, INV_EINVAL,
+				   "%s is given with two ports, %u and %u",
+				   name->full, known->port, name->port);
+	if (known) {
+		if (name->port)
+			known->port = name->port;
+		return 0;
+	}
 	more = realloc(ns->names, (ns->n + 1) * sizeof(*more));
 	if (!more)
 		return inv_err_set(err, INV_ENOMEM, "no memory");
 	ns->names = more;
-	ns->names[ns->n++] = name;
+	ns->names[ns->n++] = *name;
 	return 0;
 }
 
 int inv_node_names_add(struct inv_node_names *ns, const char *text,
 		       struct inv_err *err)
 {
+	struct inv_node_name name;
+
 	for (;;) {
 		size_t len = strcspn(text, ",");
-		int r = add_one(ns, text, len, err);
+		int r = inv_node_target_parse(&name, text, len, err);
 
-		if (r < 0)
+		if (r == 0)
+			r = add(ns, &name, err);
+		if (r < 0 || text[len] == '\0')
 			return r;
-		if (text[len] == '\0')
-			return 0;
 		text += len + 1;
 	}
+}
+
+int inv_node_names_add_peer(struct inv_node_names *ns, const char *name,
+			    struct inv_err *err)
+{
+	struct inv_node_name n;
+	int r = inv_node_name_parse(&n, name, strlen(name), err);
+
+	return r < 0 ? r : add(ns, &n, err);
 }
 
 void inv_node_names_release(struct inv_node_names *ns)

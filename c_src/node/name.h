@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 
@@ -11,44 +12,73 @@
  * Names of nodes, as users write them: `name@host', or `name' for a node on
  * this machine.
  *
- * A host with a dot, or an IP address, makes a long name; anything else a
- * short one.  A node is of one kind and refuses the other.
+ * If the host has a dot or is an IP address, the name is long, otherwise short.
+ * Nodes with long names and nodes with short names cannot connect to each
+ * other.
  */
-#define INV_NODE_NAME_MAX 255 /* bytes, UTF-8: a node's name is an atom */
+#define INV_NODE_NAME_MAX 255 /* bytes of UTF-8; a node's name is an atom */
 
 struct inv_node_name {
 	char full[INV_NODE_NAME_MAX + 1];  /* name@host */
-	char alive[INV_NODE_NAME_MAX + 1]; /* what is before the @ */
-	char host[INV_NODE_NAME_MAX + 1];  /* and after it */
+	char alive[INV_NODE_NAME_MAX + 1]; /* the part before the @ */
+	char host[INV_NODE_NAME_MAX + 1];  /* the part after the @ */
 	bool is_long;
-	bool any_host; /* no host was given: the node may be on this machine
-			  under a long name as well */
+	bool any_host; /* the user gave no host: a node of this machine with a
+			  long name also fits */
+	uint16_t port; /* where the node listens; 0: its epmd knows it */
 };
 
-/* Of the len bytes at text.  INV_EINVAL; INV_EIO when this machine's own name
- * is asked for and not known. */
+/* A host and a port, where the user says that a node can be reached. */
+struct inv_node_at {
+	char host[INV_NODE_NAME_MAX + 1];
+	uint16_t port;
+};
+
+/*
+ * Parses the `len' bytes at `text'. Returns 0 or INV_EINVAL. INV_EIO: the name
+ * has no host, and this machine's name is unknown.
+ */
 int inv_node_name_parse(struct inv_node_name *out, const char *text, size_t len,
 			struct inv_err *err);
 
 /*
- * The host part for a node of this machine; of a short name it ends before the
- * first dot.  INV_EIO when the machine has no name.
+ * Parses what a user writes for a node: a name, and after it `:port' if the
+ * node has no epmd, as in `name@host:port'.  An IPv6 address may be in
+ * brackets, and must be if a port follows it: `name@[::1]:port'.  Return codes
+ * are those of inv_node_name_parse.
+ */
+int inv_node_target_parse(struct inv_node_name *out, const char *text,
+			  size_t len, struct inv_err *err);
+
+/* Parses `host:port'; an IPv6 address is in brackets.  Returns 0 or
+ * INV_EINVAL. */
+int inv_node_at_parse(struct inv_node_at *out, const char *text,
+		      struct inv_err *err);
+
+/*
+ * Sets `host' to the host part of node names on this machine; short names have
+ * only the part before the first dot. Returns INV_EIO if the machine has no
+ * name.
  */
 int inv_node_own_host(char *host, size_t size, bool is_long,
 		      struct inv_err *err);
 
-/*
- * Several of them.  All zero is none.
- */
+/* A set of names.  A struct of zeros is the empty set. */
 struct inv_node_names {
 	struct inv_node_name *names;
 	size_t n;
 };
 
-/* Adds those of an option's text, `a,b'; one that is there already is not
- * added again.  INV_EINVAL, INV_EIO, INV_ENOMEM. */
+/*
+ * Adds the nodes in an option's value, such as `a,b:9000', to the set.  Returns
+ * 0, INV_EINVAL (also for a node with two different ports), INV_EIO or
+ * INV_ENOMEM.
+ */
 int inv_node_names_add(struct inv_node_names *ns, const char *text,
 		       struct inv_err *err);
+/* Adds the name of a node, as another node reports it. */
+int inv_node_names_add_peer(struct inv_node_names *ns, const char *name,
+			    struct inv_err *err);
 void inv_node_names_release(struct inv_node_names *ns);
 
 #endif

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "node/net.h"
 
+#include "base/clock.h"
+#include "node/tls.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -9,29 +12,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-int64_t inv_net_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
-struct timespec inv_net_timespec(int64_t ms)
-{
-	struct timespec ts;
-
-	ts.tv_sec = ms / 1000;
-	ts.tv_nsec = ms % 1000 * 1000000;
-	return ts;
-}
-
 int inv_net_wait(int fd, short events, const struct inv_patience *p)
 {
 	for (;;) {
 		struct pollfd fds[2] = { { fd, events, 0 },
 					 { p->cancel, POLLIN, 0 } };
-		int64_t left = p->until - inv_net_now();
+		int64_t left = p->until - inv_mono_ms();
 		int n = poll(fds, 2, left < 0 ? 0 : (int)left);
 
 		if (n < 0 && errno != EINTR)
@@ -57,26 +43,68 @@ static int wait_connected(int fd, const struct inv_patience *p, int *sys)
 	return *sys ? INV_EIO : 0;
 }
 
-int inv_net_connect(const struct in_addr *to, uint16_t port,
-		    const struct inv_patience *p, int *fd, int *sys)
+struct inv_addr inv_addr_loopback(int family)
 {
-	struct sockaddr_in sin = { 0 };
+	struct inv_addr a = { 0 };
+
+	a.sock.any.sa_family = (sa_family_t)family;
+	if (family == AF_INET6) {
+		a.len = sizeof(a.sock.v6);
+		a.sock.v6.sin6_addr = in6addr_loopback;
+	} else {
+		a.len = sizeof(a.sock.v4);
+		a.sock.v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	}
+	return a;
+}
+
+static void set_port(struct inv_addr *a, uint16_t port)
+{
+	if (a->sock.any.sa_family == AF_INET6)
+		a->sock.v6.sin6_port = htons(port);
+	else
+		a->sock.v4.sin_port = htons(port);
+}
+
+/* Connecting a datagram socket only looks up the route. */
+int inv_addr_ours(const struct inv_addr *to, char *text, size_t size)
+{
+	struct inv_addr a = *to;
+	int family = a.sock.any.sa_family;
+	const void *bytes = family == AF_INET6 ? (void *)&a.sock.v6.sin6_addr :
+						 (void *)&a.sock.v4.sin_addr;
+	int s = socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int r = 0;
+
+	if (s < 0)
+		return INV_EIO;
+	set_port(&a, 1);
+	if (connect(s, &a.sock.any, a.len) < 0 ||
+	    getsockname(s, &a.sock.any, &a.len) < 0 ||
+	    !inet_ntop(family, bytes, text, (socklen_t)size))
+		r = INV_EIO;
+	close(s);
+	return r;
+}
+
+int inv_wire_open(struct inv_wire *w, const struct inv_addr *to, uint16_t port,
+		  const struct inv_patience *p, int *sys)
+{
+	struct inv_addr a = *to;
 	int on = 1;
 	int r = 0;
-	int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int s = socket(a.sock.any.sa_family,
+		       SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-	*fd = -1;
+	*w = (struct inv_wire){ .fd = -1 };
 	*sys = errno;
 	if (s < 0)
 		return INV_EIO;
-	sin.sin_family = AF_INET;
-	sin.sin_addr = *to;
-	sin.sin_port = htons(port);
+	set_port(&a, port);
 	(void)setsockopt(s, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	(void)setsockopt(s, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 	*sys = 0;
-	// NOLINTNEXTLINE(clang-diagnostic-cast-align)
-	if (connect(s, (struct sockaddr *)&sin, sizeof(sin)) < 0) {
+	if (connect(s, &a.sock.any, a.len) < 0) {
 		*sys = errno;
 		r = errno == EINPROGRESS ? wait_connected(s, p, sys) : INV_EIO;
 	}
@@ -84,64 +112,148 @@ int inv_net_connect(const struct in_addr *to, uint16_t port,
 		close(s);
 		return r;
 	}
-	*fd = s;
+	w->fd = s;
 	return 0;
 }
 
-int inv_net_write(int fd, const void *bytes, size_t n,
-		  const struct inv_patience *p, int *sys)
+int inv_wire_open_any(struct inv_wire *w, const struct inv_addr *to, size_t n,
+		      size_t *at, uint16_t port, const struct inv_patience *p,
+		      int *sys)
+{
+	int r = INV_EIO;
+
+	*w = (struct inv_wire){ .fd = -1 };
+	*sys = EHOSTUNREACH;
+	for (*at = 0; *at < n; ++*at) {
+		struct inv_patience share = *p;
+		int64_t now = inv_mono_ms();
+
+		share.until = now + (p->until - now) / (int64_t)(n - *at);
+		r = inv_wire_open(w, &to[*at], port, &share, sys);
+		if (r != INV_EIO && r != INV_ETIME)
+			break;
+	}
+	return r;
+}
+
+/*
+ * Waits as inv_net_wait, but not after the deadline: a node can send messages of
+ * TLS without an end.
+ */
+static int wait_again(const struct inv_wire *w, short events,
+		      const struct inv_patience *p)
+{
+	int r = inv_net_wait(w->fd, events, p);
+
+	return r == 0 && w->tls && inv_mono_ms() > p->until ? INV_ETIME : r;
+}
+
+int inv_wire_secure(struct inv_wire *w, struct inv_tls *tls, const char *host,
+		    const struct inv_patience *p, struct inv_err *err)
+{
+	short events = 0;
+	int r;
+
+	w->tls = inv_tls_link_new(tls, w->fd, host, err);
+	if (!w->tls)
+		return err ? err->code : INV_ENOMEM;
+	while ((r = inv_tls_shake(w->tls, &events, err)) == INV_END) {
+		r = wait_again(w, events, p);
+		if (r < 0)
+			return inv_err_set(
+				err, r,
+				r == INV_ELOST ?
+					"cancelled" :
+					"the node does not answer in TLS in "
+					"time: if its distribution does not "
+					"use TLS, leave out the options "
+					"--tls-..., or name it with --plain");
+	}
+	return r;
+}
+
+bool inv_wire_has_bytes(const struct inv_wire *w)
+{
+	return w->tls && inv_tls_has_bytes(w->tls);
+}
+
+static int done(ssize_t r, size_t *n, int *sys)
+{
+	if (r < 0) {
+		*sys = errno;
+		return errno == EAGAIN ? INV_END : INV_EIO;
+	}
+	*n = (size_t)r;
+	return 0;
+}
+
+int inv_wire_send(struct inv_wire *w, const void *bytes, size_t *n, int *sys)
+{
+	ssize_t r;
+
+	if (w->tls)
+		return inv_tls_send(w->tls, bytes, n, sys);
+	do
+		r = send(w->fd, bytes, *n, MSG_NOSIGNAL);
+	while (r < 0 && errno == EINTR);
+	return done(r, n, sys);
+}
+
+int inv_wire_recv(struct inv_wire *w, void *bytes, size_t *n, int *sys)
+{
+	ssize_t r;
+
+	if (w->tls)
+		return inv_tls_recv(w->tls, bytes, n, sys);
+	do
+		r = recv(w->fd, bytes, *n, 0);
+	while (r < 0 && errno == EINTR);
+	return done(r, n, sys);
+}
+
+int inv_wire_write(struct inv_wire *w, const void *bytes, size_t n,
+		   const struct inv_patience *p, int *sys)
 {
 	const char *at = bytes;
+	int r = 0;
 
-	while (n > 0) {
-		ssize_t w = send(fd, at, n, MSG_NOSIGNAL);
+	while (n > 0 && r == 0) {
+		size_t sent = n;
 
-		if (w > 0) {
-			at += w;
-			n -= (size_t)w;
-		} else if (w < 0 && errno == EAGAIN) {
-			int r = inv_net_wait(fd, POLLOUT, p);
-
-			if (r < 0)
-				return r;
-		} else if (w < 0 && errno != EINTR) {
-			*sys = errno;
-			return INV_EIO;
+		r = inv_wire_send(w, at, &sent, sys);
+		if (r == 0) {
+			at += sent;
+			n -= sent;
+		} else if (r == INV_END) {
+			r = inv_net_wait(w->fd, POLLOUT, p);
 		}
 	}
-	return 0;
+	return r;
 }
 
-int inv_net_read_some(int fd, void *bytes, size_t n, size_t *got,
-		      const struct inv_patience *p, int *sys)
+int inv_wire_read_some(struct inv_wire *w, void *bytes, size_t n, size_t *got,
+		       const struct inv_patience *p, int *sys)
 {
-	for (;;) {
-		ssize_t r = recv(fd, bytes, n, 0);
+	int r;
 
-		if (r >= 0) {
-			*got = (size_t)r;
-			return 0;
-		}
-		if (errno == EAGAIN) {
-			int w = inv_net_wait(fd, POLLIN, p);
-
-			if (w < 0)
-				return w;
-		} else if (errno != EINTR) {
-			*sys = errno;
-			return INV_EIO;
-		}
-	}
+	do {
+		*got = n;
+		r = inv_wire_recv(w, bytes, got, sys);
+		if (r != INV_END)
+			return r;
+		r = wait_again(w, POLLIN, p);
+	} while (r == 0);
+	return r;
 }
 
-int inv_net_read(int fd, void *bytes, size_t n, const struct inv_patience *p,
-		 int *sys)
+int inv_wire_read(struct inv_wire *w, void *bytes, size_t n,
+		  const struct inv_patience *p, int *sys)
 {
 	char *at = bytes;
 
 	while (n > 0) {
 		size_t got;
-		int r = inv_net_read_some(fd, at, n, &got, p, sys);
+		int r = inv_wire_read_some(w, at, n, &got, p, sys);
 
 		if (r < 0)
 			return r;
@@ -151,4 +263,20 @@ int inv_net_read(int fd, void *bytes, size_t n, const struct inv_patience *p,
 		n -= got;
 	}
 	return 0;
+}
+
+void inv_wire_finish(struct inv_wire *w)
+{
+	if (w->tls)
+		inv_tls_finish(w->tls);
+	(void)shutdown(w->fd, SHUT_WR);
+}
+
+void inv_wire_close(struct inv_wire *w)
+{
+	inv_tls_link_free(w->tls);
+	w->tls = NULL;
+	if (w->fd >= 0)
+		close(w->fd);
+	w->fd = -1;
 }

@@ -3,52 +3,122 @@
 #define INV_NODE_NET_H
 
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <time.h>
+#include <sys/socket.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 
 /*
- * Sockets with a deadline.  None of these waits beyond it, and each stops when
- * cancel becomes readable.
+ * How long a function may wait: until the deadline, or until the descriptor
+ * `cancel' is readable.
  */
 struct inv_patience {
-	int64_t until; /* of inv_net_now */
-	int cancel;    /* a descriptor, or -1 */
+	int64_t until; /* deadline, compared with inv_mono_ms() */
+	int cancel;    /* a descriptor; -1: the wait cannot be cancelled */
 };
 
-/* Monotonic, milliseconds. */
-int64_t inv_net_now(void);
-struct timespec inv_net_timespec(int64_t ms);
-
 /*
- * Waits for events of poll(2) on fd.  0, INV_ETIME, INV_ELOST (cancelled).
+ * Waits for poll(2) events on fd. Returns 0, INV_ETIME, or INV_ELOST
+ * (cancelled).
  */
 int inv_net_wait(int fd, short events, const struct inv_patience *p);
 
-/*
- * A connected, non-blocking socket in *fd.  0, INV_ETIME, INV_ELOST; INV_EIO
- * and *sys.
- */
-int inv_net_connect(const struct in_addr *to, uint16_t port,
-		    const struct inv_patience *p, int *fd, int *sys);
+/* An IPv4 or IPv6 address, without a port. */
+struct inv_addr {
+	socklen_t len;
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} sock;
+};
 
-/* All n bytes.  As above; a read INV_ETRUNCATED at the end of the stream. */
-int inv_net_write(int fd, const void *bytes, size_t n,
+/* Returns the loopback address of the family AF_INET or AF_INET6. */
+struct inv_addr inv_addr_loopback(int family);
+
+/*
+ * Sets `text' to the address from which this machine sends to `to'. Sends
+ * nothing. Returns 0, or INV_EIO with errno set.
+ */
+int inv_addr_ours(const struct inv_addr *to, char *text, size_t size);
+
+struct inv_tls;
+struct inv_tls_link;
+
+/*
+ * A byte stream to a node or its epmd, with or without TLS. Only the functions
+ * of this file use the socket.
+ */
+struct inv_wire {
+	int fd;			  /* for poll(2); -1: closed */
+	struct inv_tls_link *tls; /* NULL: without TLS */
+};
+
+/*
+ * Connects.  Returns 0, INV_ETIME, INV_ELOST (cancelled), or INV_EIO with errno
+ * in `*sys'.
+ */
+int inv_wire_open(struct inv_wire *w, const struct inv_addr *to, uint16_t port,
 		  const struct inv_patience *p, int *sys);
-int inv_net_read(int fd, void *bytes, size_t n, const struct inv_patience *p,
-		 int *sys);
-
-/* What there is, up to n bytes: *got, 0 at the end of the stream. */
-int inv_net_read_some(int fd, void *bytes, size_t n, size_t *got,
-		      const struct inv_patience *p, int *sys);
 
 /*
- * The IPv4 addresses of host, up to max.  INV_EUNREACHABLE: there is no such
- * host, or it has none, or that is not known in time; INV_ELOST.
+ * Connects to the first of `n' addresses that accepts, and sets `*at' to its
+ * index. Divides the time among the addresses, because some may not answer.
+ * Returns what inv_wire_open returns for the last address.
  */
-int inv_net_resolve(const char *host, struct in_addr *addrs, size_t max,
+int inv_wire_open_any(struct inv_wire *w, const struct inv_addr *to, size_t n,
+		      size_t *at, uint16_t port, const struct inv_patience *p,
+		      int *sys);
+
+/*
+ * Begins TLS on a connected wire. `host' is the host in the node's name. Returns
+ * the codes of inv_tls_shake, INV_ETIME, INV_ELOST (cancelled), INV_ENOMEM.
+ */
+int inv_wire_secure(struct inv_wire *w, struct inv_tls *tls, const char *host,
+		    const struct inv_patience *p, struct inv_err *err);
+
+/* Returns true if received bytes wait in memory, which poll(2) does not show. */
+bool inv_wire_has_bytes(const struct inv_wire *w);
+
+/*
+ * Send or receive without waiting. Before the call, `*n' is the number of
+ * bytes; after the call, the number of bytes that were sent or received; 0: the
+ * peer has ended the stream. Return 0, INV_END if nothing can be sent or
+ * received now, or INV_EIO with errno in `*sys'.
+ */
+int inv_wire_send(struct inv_wire *w, const void *bytes, size_t *n, int *sys);
+int inv_wire_recv(struct inv_wire *w, void *bytes, size_t *n, int *sys);
+
+/*
+ * Wait until all `n' bytes are sent or received. inv_wire_read_some waits until
+ * some bytes are received and sets `*got' to their number, 0 at the end of the
+ * stream.  Return codes are those of inv_wire_open, and INV_ETRUNCATED if the
+ * stream ended before `n' bytes.
+ */
+int inv_wire_write(struct inv_wire *w, const void *bytes, size_t n,
+		   const struct inv_patience *p, int *sys);
+int inv_wire_read(struct inv_wire *w, void *bytes, size_t n,
+		  const struct inv_patience *p, int *sys);
+int inv_wire_read_some(struct inv_wire *w, void *bytes, size_t n, size_t *got,
+		       const struct inv_patience *p, int *sys);
+
+/*
+ * inv_wire_finish ends the sending half of the stream, so that the peer still
+ * reads all sent bytes. inv_wire_close closes the socket; it may be called
+ * twice.
+ */
+void inv_wire_finish(struct inv_wire *w);
+void inv_wire_close(struct inv_wire *w);
+
+/*
+ * Finds the addresses of `host', at most `max' of them: the IPv4 addresses
+ * first, because almost all nodes listen on IPv4. Returns INV_EUNREACHABLE if
+ * there is no such host, or no answer in time; INV_ELOST if cancelled.
+ */
+int inv_net_resolve(const char *host, struct inv_addr *addrs, size_t max,
 		    size_t *n, const struct inv_patience *p,
 		    struct inv_err *err);
 

@@ -5,25 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "node/ask.h"
 
 #define LIST_MAX 1024
 
-enum key {
-	KEY_OTP,
-	KEY_OS_PID,
-	KEY_SESSIONS,
-	KEY_CLIENTS,
-	KEY_OTHERS,
-};
-
-static const char *const keys[] = { "otp",     "os_pid", "sessions",
-				    "clients", "others", NULL };
-
-/* {Release, Erts} */
-static int decode_otp(struct inv_decode *d, struct inv_node_status *out)
+/* Reads {Release, Erts}. */
+static int read_otp(struct inv_decode *d, void *at)
 {
+	struct inv_node_status *out = at;
 	char release[32], erts[32];
 	struct inv_token tok;
 	int rc = inv_cursor_next(&d->c, &tok);
@@ -41,7 +30,10 @@ static int decode_otp(struct inv_decode *d, struct inv_node_status *out)
 	return rc;
 }
 
-/* The head of a list: its elements, or that it has none. */
+/*
+ * Reads the start of a list, and sets `*n' to the number of elements, which is
+ * 0 for [].
+ */
 static int list_head(struct inv_decode *d, size_t *n)
 {
 	struct inv_token tok;
@@ -67,8 +59,9 @@ static void release_sessions(struct inv_node_status *s)
 	s->n_sessions = 0;
 }
 
-static int decode_sessions(struct inv_decode *d, struct inv_node_status *out)
+static int read_sessions(struct inv_decode *d, void *at)
 {
+	struct inv_node_status *out = at;
 	size_t n;
 	int rc = list_head(d, &n);
 
@@ -85,107 +78,80 @@ static int decode_sessions(struct inv_decode *d, struct inv_node_status *out)
 	return rc ? rc : inv_cursor_end(&d->c);
 }
 
-/* #{kind := …, tracer := Text, what := Text} */
+/* Reads #{kind := …, tracer := Text, what := Text}. */
 static int decode_other(struct inv_decode *d, struct inv_texts *out)
 {
-	static const char *const names[] = { "kind", "what", "tracer", NULL };
-	char texts[3][1024] = { "", "", "" };
-	uint32_t pairs = 0;
-	struct inv_buf b = { 0 };
-	int rc = inv_decode_map(d, &pairs);
-	int key;
+	struct other {
+		char kind[64], what[1024], tracer[1024];
+	} o = { "", "", "" };
+	static const struct inv_field fields[] = {
+		INV_FIELD_TEXT("kind", struct other, kind),
+		INV_FIELD_TEXT("what", struct other, what),
+		INV_FIELD_TEXT("tracer", struct other, tracer),
+		{ 0 },
+	};
+	int rc = inv_decode_fields(d, fields, &o);
 
-	for (uint32_t i = 0; !rc && i < pairs; i++) {
-		rc = inv_decode_key(d, names, &key);
-		if (rc)
-			break;
-		rc = key < 0 ?
-			     inv_decode_skip(d) :
-			     inv_decode_text(d, texts[key], sizeof(texts[key]));
-	}
-	if (!rc)
-		rc = inv_cursor_end(&d->c);
 	if (rc)
 		return rc;
-	for (char *p = texts[0]; *p; p++)
+	for (char *p = o.kind; *p; p++)
 		if (*p == '_')
 			*p = ' ';
-	inv_buf_printf(&b, "%s: %s%s%s", texts[0], texts[1],
-		       *texts[2] ? ", by " : "", texts[2]);
-	inv_buf_put(&b, "", 1);
-	if (b.error) {
-		inv_buf_release(&b);
+	if (asprintf(&out->v[out->n], "%s: %s%s%s", o.kind, o.what,
+		     *o.tracer ? ", by " : "", o.tracer) < 0)
 		return INV_ENOMEM;
-	}
-	out->v[out->n++] = (char *)b.data;
+	out->n++;
 	return 0;
 }
 
-static int decode_others(struct inv_decode *d, struct inv_node_status *out)
+static int read_others(struct inv_decode *d, void *at)
 {
+	struct inv_texts *out = at;
 	size_t n;
 	int rc = list_head(d, &n);
 
 	if (rc || !n)
 		return rc;
-	inv_texts_release(&out->others);
-	out->others.n = 0;
-	out->others.v = calloc(n, sizeof(char *));
-	if (!out->others.v)
+	inv_texts_release(out);
+	out->v = calloc(n, sizeof(*out->v));
+	if (!out->v)
 		return INV_ENOMEM;
 	for (size_t i = 0; !rc && i < n; i++)
-		rc = decode_other(d, &out->others);
+		rc = decode_other(d, out);
 	return rc ? rc : inv_cursor_end(&d->c);
-}
-
-static int decode_value(struct inv_decode *d, int key,
-			struct inv_node_status *out)
-{
-	switch (key) {
-	case KEY_OTP:
-		return decode_otp(d, out);
-	case KEY_OS_PID:
-		return inv_decode_i64(d, &out->os_pid);
-	case KEY_SESSIONS:
-		return decode_sessions(d, out);
-	case KEY_CLIENTS:
-		inv_texts_release(&out->clients);
-		return inv_decode_texts(d, &out->clients, LIST_MAX);
-	case KEY_OTHERS:
-		return decode_others(d, out);
-	default:
-		return inv_decode_skip(d);
-	}
 }
 
 void inv_node_status_ask(struct inv_ask *ask, struct inv_conn *c, int ms)
 {
-	struct inv_ei e;
+	struct inv_buf e = { 0 };
 
-	inv_ei_init(&e);
-	inv_ei_nil(&e);
-	inv_ask_rex(ask, c, "inviso_status", "node", &e, ms);
+	inv_etf_nil(&e);
+	inv_ask_code(ask, c, "inviso_status", "node", &e, ms);
 }
 
 int inv_node_status_got(const struct inv_ask *ask, struct inv_node_status *out,
 			struct inv_err *err)
 {
+	static const struct inv_field fields[] = {
+		{ .key = "otp", .read = read_otp },
+		INV_FIELD("os_pid", inv_field_number, struct inv_node_status,
+			  os_pid),
+		{ .key = "sessions", .read = read_sessions },
+		INV_FIELD("clients", inv_field_texts, struct inv_node_status,
+			  clients),
+		INV_FIELD("others", read_others, struct inv_node_status,
+			  others),
+		{ 0 },
+	};
 	struct inv_decode d;
-	uint32_t pairs = 0;
 	int rc = inv_ask_answer(ask, &d, err);
-	int key;
 
-	if (!rc)
-		rc = inv_rex_check(&ask->mail, err);
 	if (rc)
 		return rc;
-	rc = inv_decode_map(&d, &pairs);
-	for (uint32_t i = 0; !rc && i < pairs; i++) {
-		rc = inv_decode_key(&d, keys, &key);
-		if (!rc)
-			rc = decode_value(&d, key, out);
-	}
-	return rc ? inv_err_set(err, rc, "its status makes no sense") : 0;
+	if (inv_decode_fields(&d, fields, out) == 0)
+		return 0;
+	inv_decode_init(&d, d.term, d.len);
+	return inv_decode_ok(&d, 0, err);
 }
 
 void inv_node_status_release(struct inv_node_status *s)

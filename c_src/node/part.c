@@ -37,12 +37,10 @@ static int look_for_whole(const struct inv_part *p, uint64_t whole,
 	if (S_ISREG(st.st_mode) && (uint64_t)st.st_size == whole)
 		return INV_END;
 	return inv_err_set(err, INV_EBUSY,
-			   "%s is there already, and not what is to be "
-			   "fetched",
-			   p->name);
+			   "%s exists already, and is another file", p->name);
 }
 
-/* A part from before, or a new one. */
+/* Creates the part, or opens an existing one. */
 static int open_part(const struct inv_part *p)
 {
 	const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
@@ -53,7 +51,10 @@ static int open_part(const struct inv_part *p)
 	return fd;
 }
 
-/* Whoever finished the file that we have open has renamed it. */
+/*
+ * Locks the part. Then checks that NAME.part is still this file, because
+ * another process may have completed and renamed it before.
+ */
 static int lock(const struct inv_part *p, struct stat *st, struct inv_err *err)
 {
 	struct stat now;
@@ -67,7 +68,9 @@ static int lock(const struct inv_part *p, struct stat *st, struct inv_err *err)
 	if (!S_ISREG(st->st_mode) || st->st_uid != geteuid() ||
 	    st->st_nlink > 1)
 		return inv_err_set(err, INV_EBUSY,
-				   "%s is there, and no file of ours", p->part);
+				   "%s exists, and is not a file of this "
+				   "user's fetch",
+				   p->part);
 	if (fstatat(p->dir, p->part, &now, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    now.st_ino != st->st_ino || now.st_dev != st->st_dev)
 		return inv_err_set(err, INV_EBUSY,
@@ -149,7 +152,10 @@ int inv_part_append(struct inv_part *p, const void *bytes, size_t len,
 	return 0;
 }
 
-/* Not over a file that has appeared meanwhile, where the file system can tell. */
+/*
+ * Renames the part. If the file system supports that, fails if NAME was created
+ * meanwhile, instead of overwriting it.
+ */
 static int give_name(const struct inv_part *p)
 {
 	if (renameat2(p->dir, p->part, p->dir, p->name, RENAME_NOREPLACE) == 0)
@@ -165,7 +171,7 @@ int inv_part_finish(struct inv_part *p, struct inv_err *err)
 		return fail(p, "write", err);
 	if (give_name(p) < 0)
 		return fail(p, "rename", err);
-	/* the name, too; not every file system can */
+	/* sync the name, too; fails on some file systems, without harm */
 	(void)fsync(p->dir);
 	inv_part_close(p);
 	return 0;

@@ -9,42 +9,46 @@
 #include "base/err.h"
 
 /*
- * A file that is on its way: NAME.part until it is whole.
+ * A file that is being fetched. Until it is complete, its name is NAME.part.
  *
- * It is locked while it is open, and can be continued by another process when
- * this one is gone.  Only one's own plain files are opened, no link is
- * followed, and nothing is written over.
+ * The file is locked while it is open. If a process ends before its part is
+ * complete, another process can continue the part. Only regular files of this
+ * user are opened, links are not followed, and no other file is overwritten.
  */
 struct inv_part {
 	int dir;
 	int fd;
-	char name[256]; /* of the whole one */
+	char name[256]; /* name of the complete file */
 	char part[256];
-	uint64_t size; /* bytes that are there */
+	uint64_t size; /* bytes fetched so far */
 };
 
 /*
- * In the directory `dir', a descriptor that is borrowed.  0: p is open, and
- * has size bytes from an earlier time; INV_END: the whole file is there with
- * `whole' bytes.  INV_EBUSY (it is there with another size; somebody else is
- * at it), INV_EIO, INV_ETOOBIG (the name).
+ * Opens the part of the file `name' in the directory `dir', a borrowed
+ * descriptor. Returns 0 if `p' is open; p->size is the number of bytes from an
+ * earlier fetch. INV_END: the complete file exists and has `whole' bytes.
+ * INV_EBUSY: the complete file exists and has another size, or another process
+ * is fetching it. INV_ETOOBIG: the name is too long. INV_EIO: other failures.
  */
 int inv_part_open(struct inv_part *p, int dir, const char *prefix,
 		  const char *name, uint64_t whole, struct inv_err *err);
 
-/* The last len bytes, which are there: INV_EIO. */
+/*
+ * Reads the last `len' bytes of the part, which must have at least `len' bytes.
+ * Returns 0 or INV_EIO.
+ */
 int inv_part_tail(const struct inv_part *p, void *buf, size_t len,
 		  struct inv_err *err);
 
-/* Begins anew. */
+/* Truncates the part to 0 bytes, to start again. */
 int inv_part_reset(struct inv_part *p, struct inv_err *err);
 int inv_part_append(struct inv_part *p, const void *bytes, size_t len,
 		    struct inv_err *err);
 
-/* It is whole: on the disk, and under its name. */
+/* Syncs the part to the disk and renames it to the complete file's name. */
 int inv_part_finish(struct inv_part *p, struct inv_err *err);
 
-/* What is there stays.  A released one (fd -1) is let be. */
+/* Closes the part, whose bytes stay on the disk. Does nothing if fd is -1. */
 void inv_part_close(struct inv_part *p);
 
 #endif

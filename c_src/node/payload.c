@@ -5,17 +5,17 @@
 
 #include "node/payload.h"
 
-/* payload_data.S */
+/* Symbols of payload_data.S. */
 #define CARRIED(name)                               \
 	extern const uint8_t inv__payload_##name[]; \
 	extern const uint8_t inv__payload_##name##_end[]
 
 CARRIED(build);
+CARRIED(survey);
 CARRIED(boot_head);
 CARRIED(boot_tail);
 CARRIED(nif);
 CARRIED(spool);
-CARRIED(engine);
 
 #define BLOB(name)                   \
 	((struct inv_blob){          \
@@ -25,6 +25,11 @@ CARRIED(engine);
 const char *inv_payload_build(void)
 {
 	return (const char *)inv__payload_build;
+}
+
+struct inv_blob inv_payload_survey(void)
+{
+	return BLOB(survey);
 }
 
 struct inv_blob inv_payload_boot_head(void)
@@ -43,19 +48,19 @@ struct inv_blob inv_payload_file(const char *name)
 		return BLOB(nif);
 	if (!strcmp(name, INV_PAYLOAD_SPOOL))
 		return BLOB(spool);
-	if (!strcmp(name, INV_PAYLOAD_ENGINE))
-		return BLOB(engine);
 	return (struct inv_blob){ NULL, 0 };
 }
 
-/* The head of an ELF file is the same for 32 and 64 bits up to here, and the
- * files are for the processor that the command runs on: no byte to swap. */
+/*
+ * Up to e_machine, the ELF headers for 32 and 64 bits are equal. The files are
+ * for this command's processor, so they have its byte order.
+ */
 unsigned inv_payload_machine(void)
 {
 	uint16_t machine;
 
 	if (BLOB(nif).len < sizeof(Elf64_Ehdr))
-		return 0; /* built without: mk/payload.mk */
+		return 0; /* built without the files: mk/payload.mk */
 	memcpy(&machine, inv__payload_nif + offsetof(Elf64_Ehdr, e_machine),
 	       sizeof(machine));
 	return machine;

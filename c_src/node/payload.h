@@ -6,36 +6,44 @@
 #include <stdint.h>
 
 /*
- * What the command carries for the nodes that it attaches to, made when it is
- * built (mk/payload.mk, tools/payload.escript): nothing has to be found on
- * disk, and what is pushed always fits the command.
+ * The code that the command sends to nodes. It is part of the program
+ * (mk/payload.mk, tools/payload.escript), so the command needs no other files,
+ * and code and command always have the same version.
  *
- * All of it is constant and lives as long as the program.
+ * All data are constant.
  */
 struct inv_blob {
 	const uint8_t *data;
 	size_t len;
 };
 
-/* Equal for equal modules and files, 32 hexadecimal digits. */
+/*
+ * Returns a hash of the modules and files that the program contains, in 32
+ * hexadecimal digits.
+ */
 const char *inv_payload_build(void);
 
 /*
- * The expressions of abi/control.h, section 2, for erl_eval:exprs/3, in the
- * external format without a version byte: the term Args goes between the two.
+ * Return the arguments of erl_eval:expr/5, in the external format without a
+ * version byte. inv_payload_survey is for the survey (abi/control.h, section
+ * 1). The other two are for loading the code (section 2); the caller inserts
+ * the term Args between head and tail.
  */
+struct inv_blob inv_payload_survey(void);
 struct inv_blob inv_payload_boot_head(void);
 struct inv_blob inv_payload_boot_tail(void);
 
+/* The library that is built as inviso_pushed.so. */
 #define INV_PAYLOAD_NIF "inviso_tracer.so"
 #define INV_PAYLOAD_SPOOL "inviso_spool"
-/* Wanted where the VM has no trace sessions. */
-#define INV_PAYLOAD_ENGINE "inviso_engine.so"
 
-/* One of the files above; data is NULL for another name. */
+/* Returns one of the files above.  `data' is NULL if no file has this name. */
 struct inv_blob inv_payload_file(const char *name);
 
-/* What processor the files are for: e_machine of ELF, and 32 or 64. */
+/*
+ * Return the processor that the files are for: e_machine of ELF, and 32 or 64
+ * bits.
+ */
 unsigned inv_payload_machine(void);
 unsigned inv_payload_bits(void);
 

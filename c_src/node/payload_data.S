@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What payload.h gives out: files that mk/payload.mk has made, as they are.
- * The text of the build ends with a NUL.
+ * The data of payload.h: files that mk/payload.mk has made. A NUL ends the text
+ * of the build.
  */
 	.macro	carry name, file
 	.globl	\name
@@ -17,10 +17,10 @@
 
 	.section .rodata
 	carry	inv__payload_build, BUILD
+	carry	inv__payload_survey, SURVEY
 	carry	inv__payload_boot_head, BOOT_HEAD
 	carry	inv__payload_boot_tail, BOOT_TAIL
 	carry	inv__payload_nif, NIF
 	carry	inv__payload_spool, SPOOL
-	carry	inv__payload_engine, ENGINE
 
 	.section .note.GNU-stack, "", %progbits

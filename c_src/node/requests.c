@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "node/conn_int.h"
 #include "node/net.h"
 
@@ -22,7 +23,7 @@ static struct inv_request *new_request(const struct inv_dest *to)
 	return q;
 }
 
-/* Whether n more bytes can be sent; the lock is held. */
+/* Returns 0 if `n' more bytes can be queued.  The caller holds the lock. */
 static int may_send(const struct inv_conn *c, size_t n, struct inv_err *err)
 {
 	switch (c->state) {
@@ -39,12 +40,13 @@ static int may_send(const struct inv_conn *c, size_t n, struct inv_err *err)
 	}
 	if (n > c->opts.queue_max || c->queue.len > c->opts.queue_max - n)
 		return inv_err_set(err, INV_EFULL,
-				   "%s: too much waits to be sent",
+				   "%s: too many requests wait to be sent",
 				   c->asked.full);
 	return 0;
 }
 
-/* The lock is held. */
+/* Queues a monitor of the destination, and the request. The caller holds the
+ * lock. */
 static int enqueue(struct inv_conn *c, struct inv_request *q,
 		   const struct inv_question *ask, struct inv_err *err)
 {
@@ -79,8 +81,7 @@ int inv_request_add(struct inv_conn *c, const struct inv_question *ask,
 	if (!q)
 		return inv_err_set(err, INV_ENOMEM, "no memory");
 	q->ms = ask->ms > 0 ? ask->ms : ANSWER_MS;
-	q->until = inv_net_now() + q->ms;
-	q->awaited = ask->awaited;
+	q->until = inv_mono_ms() + q->ms;
 	q->own = ask->own;
 	pthread_mutex_lock(&c->lock);
 	r = enqueue(c, q, ask, err);
@@ -94,8 +95,11 @@ int inv_request_add(struct inv_conn *c, const struct inv_question *ask,
 	return 0;
 }
 
-/* The lock is held.  That the monitor's end is not queued for want of memory
- * does no harm: it ends with the connection. */
+/*
+ * Unlinks a request. If `gone' is false, queues the frame that ends its
+ * monitor. If that fails, the monitor stays until the connection ends, which
+ * does no harm. The caller holds the lock.
+ */
 static struct inv_request *take_at(struct inv_conn *c, struct inv_request **at,
 				   bool gone)
 {

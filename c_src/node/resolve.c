@@ -13,14 +13,14 @@
 #include "node/net.h"
 
 /*
- * getaddrinfo(3) can take as long as it likes, and cannot be interrupted.  So
- * it has a thread of its own, which is left to itself when we cannot wait any
- * longer: who of the two is the last frees what they share.
+ * getaddrinfo(3) can take very long and cannot be interrupted. So a separate
+ * thread calls it; after the deadline the caller no longer waits for this
+ * thread. The thread that uses this struct last frees it.
  */
 struct lookup {
 	atomic_int users;
-	int done;	   /* eventfd */
-	atomic_bool known; /* the three that follow are written */
+	int done;	   /* eventfd: the lookup has ended */
+	atomic_bool known; /* true once the next three fields are set */
 	int result;
 	int sys;
 	struct addrinfo *found;
@@ -86,41 +86,45 @@ static int no_host(const struct lookup *l, struct inv_err *err)
 {
 	return inv_err_set(err, INV_EUNREACHABLE,
 			   "there is no host '%s' (%s); is the name spelt "
-			   "right, and known on this machine?",
+			   "right, and known on this machine? (--at HOST:PORT "
+			   "says where the node can be reached)",
 			   l->host,
 			   l->result == EAI_SYSTEM ? strerrordesc_np(l->sys) :
 						     gai_strerror(l->result));
 }
 
-static int addresses(const struct lookup *l, struct in_addr *addrs, size_t max,
-		     size_t *n, struct inv_err *err)
+/* Appends the addresses of one family. */
+static void add_family(const struct lookup *l, int family,
+		       struct inv_addr *addrs, size_t max, size_t *n)
 {
 	const struct addrinfo *a;
-	bool six = false;
 
+	for (a = l->found; a && *n < max; a = a->ai_next) {
+		if (a->ai_family != family ||
+		    a->ai_addrlen > sizeof(addrs->sock))
+			continue;
+		memset(&addrs[*n], 0, sizeof(*addrs));
+		addrs[*n].len = a->ai_addrlen;
+		memcpy(&addrs[*n].sock, a->ai_addr, a->ai_addrlen);
+		++*n;
+	}
+}
+
+static int addresses(const struct lookup *l, struct inv_addr *addrs, size_t max,
+		     size_t *n, struct inv_err *err)
+{
 	*n = 0;
 	if (l->result)
 		return no_host(l, err);
-	for (a = l->found; a; a = a->ai_next) {
-		struct sockaddr_in sin;
-
-		if (a->ai_family == AF_INET6)
-			six = true;
-		if (a->ai_family != AF_INET || *n == max)
-			continue;
-		memcpy(&sin, a->ai_addr, sizeof(sin));
-		addrs[(*n)++] = sin.sin_addr;
-	}
+	add_family(l, AF_INET, addrs, max, n);
+	add_family(l, AF_INET6, addrs, max, n);
 	if (*n > 0)
 		return 0;
 	return inv_err_set(err, INV_EUNREACHABLE,
-			   six ? "host '%s' has IPv6 addresses only, which "
-				 "are not supported yet" :
-				 "host '%s' has no IPv4 address",
-			   l->host);
+			   "host '%s' has no IPv4 or IPv6 address", l->host);
 }
 
-int inv_net_resolve(const char *host, struct in_addr *addrs, size_t max,
+int inv_net_resolve(const char *host, struct inv_addr *addrs, size_t max,
 		    size_t *n, const struct inv_patience *p,
 		    struct inv_err *err)
 {

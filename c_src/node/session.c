@@ -8,18 +8,17 @@
 #include "node/ask.h"
 #include "term/print.h"
 
-/* --- asking ------------------------------------------------------------------- */
+/* --- asking --------------------------------------------------------------- */
 
 void inv_session_find_ask(struct inv_ask *ask, struct inv_conn *c,
 			  const char *name, int ms)
 {
-	struct inv_ei e;
+	struct inv_buf e = { 0 };
 
-	inv_ei_init(&e);
-	inv_ei_list(&e, 1);
-	inv_ei_text(&e, name);
-	inv_ei_nil(&e);
-	inv_ask_rex(ask, c, "inviso_session", "find", &e, ms);
+	inv_etf_list(&e, 1);
+	inv_put_text(&e, name);
+	inv_etf_nil(&e);
+	inv_ask_code(ask, c, "inviso_session", "find", &e, ms);
 }
 
 void inv_session_ask(struct inv_ask *ask, const struct inv_session *s,
@@ -31,23 +30,21 @@ void inv_session_ask(struct inv_ask *ask, const struct inv_session *s,
 		[INV_VERB_COUNTERS] = "counters", [INV_VERB_REMOVE] = "remove",
 		[INV_VERB_HOLD] = "hold",
 	};
-	struct inv_ei e;
+	struct inv_buf e = { 0 };
 
-	inv_ei_init(&e);
-	inv_ei_atom(&e, verbs[verb]);
+	inv_put_atom(&e, verbs[verb]);
 	inv_ask_pid(ask, s->conn, &s->pid, &e, ms);
 }
 
 void inv_session_follow_ask(struct inv_ask *ask, const struct inv_session *s,
 			    uint64_t offset, uint32_t max, int ms)
 {
-	struct inv_ei e;
+	struct inv_buf e = { 0 };
 
-	inv_ei_init(&e);
-	inv_ei_tuple(&e, 3);
-	inv_ei_atom(&e, "follow");
-	inv_ei_u64(&e, offset);
-	inv_ei_u64(&e, max);
+	inv_etf_tuple(&e, 3);
+	inv_put_atom(&e, "follow");
+	inv_etf_int(&e, (int64_t)offset);
+	inv_etf_int(&e, max);
 	inv_ask_pid(ask, s->conn, &s->pid, &e, ms);
 }
 
@@ -55,20 +52,19 @@ void inv_session_read_ask(struct inv_ask *ask, const struct inv_session *s,
 			  const char *name, uint64_t offset, uint32_t max,
 			  int ms)
 {
-	struct inv_ei e;
+	struct inv_buf e = { 0 };
 
-	inv_ei_init(&e);
-	inv_ei_tuple(&e, 4);
-	inv_ei_atom(&e, "read");
-	inv_ei_text(&e, name);
-	inv_ei_u64(&e, offset);
-	inv_ei_u64(&e, max);
+	inv_etf_tuple(&e, 4);
+	inv_put_atom(&e, "read");
+	inv_put_text(&e, name);
+	inv_etf_int(&e, (int64_t)offset);
+	inv_etf_int(&e, max);
 	inv_ask_pid(ask, s->conn, &s->pid, &e, ms);
 }
 
-/* --- answers -------------------------------------------------------------------- */
+/* --- answers -------------------------------------------------------------- */
 
-/* A Status, with its words where it makes no sense. */
+/* Reads a Status. If it is invalid, err has its text. */
 static int take_status(struct inv_decode *d, struct inv_status *out,
 		       struct inv_err *err)
 {
@@ -83,40 +79,39 @@ static int take_status(struct inv_decode *d, struct inv_status *out,
 	return r;
 }
 
+/* Reads {ok, Pid, ...}, a tuple of `arity' elements. */
+static int take_session(const struct inv_ask *ask, struct inv_decode *d,
+			uint32_t arity, struct inv_session *out,
+			struct inv_err *err)
+{
+	int r = inv_ask_answer(ask, d, err);
+
+	out->conn = ask->conn;
+	if (r == 0)
+		r = inv_decode_ok(d, arity, err);
+	if (r == 0 && inv_decode_pid(d, &out->pid) < 0)
+		r = inv_decode_strange(d, err);
+	return r;
+}
+
 int inv_session_start_got(const struct inv_ask *ask, struct inv_session *out,
 			  struct inv_status *status, struct inv_err *err)
 {
-	struct inv_session session = { .conn = ask->conn };
 	struct inv_decode d;
-	int r = inv_ask_answer(ask, &d, err);
+	int r;
 
 	if (status)
 		memset(status, 0, sizeof(*status));
-	if (r == 0)
-		r = inv_decode_ok(&d, 3, err);
-	if (r == 0 && inv_decode_pid(&d, &session.pid) < 0)
-		r = inv_decode_strange(&d, err);
-	if (r == 0)
-		r = take_status(&d, status, err);
-	if (r == 0)
-		*out = session;
-	return r;
+	r = take_session(ask, &d, 3, out, err);
+	return r == 0 ? take_status(&d, status, err) : r;
 }
 
 int inv_session_find_got(const struct inv_ask *ask, struct inv_session *out,
 			 struct inv_err *err)
 {
-	struct inv_session session = { .conn = ask->conn };
 	struct inv_decode d;
-	int r = inv_ask_answer(ask, &d, err);
 
-	if (r == 0)
-		r = inv_decode_ok(&d, 2, err);
-	if (r == 0 && inv_decode_pid(&d, &session.pid) < 0)
-		r = inv_decode_strange(&d, err);
-	if (r == 0)
-		*out = session;
-	return r;
+	return take_session(ask, &d, 2, out, err);
 }
 
 int inv_session_ok_got(const struct inv_ask *ask, struct inv_err *err)
@@ -127,7 +122,9 @@ int inv_session_ok_got(const struct inv_ask *ask, struct inv_err *err)
 	return r < 0 ? r : inv_decode_answer_ok(&d, err);
 }
 
-/* A Status is a map; anything else is a failure. */
+/*
+ * Returns true if the next term is a map, that is, a Status and not a failure.
+ */
 static bool is_map(const struct inv_decode *d)
 {
 	struct inv_decode look;
@@ -174,7 +171,10 @@ static int take_watermark(struct inv_decode *d, struct inv_followed *out)
 	}
 }
 
-/* {Bytes, Watermark, Status}, told from {error, Class, Text} by its head. */
+/*
+ * Returns true if the next term is {Bytes, Watermark, Status}.  The first
+ * element distinguishes this from {error, Class, Text}.
+ */
 static bool has_bytes(const struct inv_decode *d)
 {
 	struct inv_decode look;
@@ -208,7 +208,9 @@ int inv_session_follow_got(const struct inv_ask *ask, struct inv_followed *out,
 	return take_status(&d, status, err);
 }
 
-/* No way out of a directory. */
+/*
+ * Returns true if the name is safe: it cannot name a file in another directory.
+ */
 static bool plain(const char *name)
 {
 	return name[0] && name[0] != '.' && !strchr(name, '/') &&
@@ -235,7 +237,7 @@ static int take_file(struct inv_decode *d, void *arg,
 	return 0;
 }
 
-/* The elements of the list that is next, up to its END. */
+/* Reads a list up to its END token, and calls `take' for each element. */
 static int each(struct inv_decode *d, void *out,
 		int (*take)(struct inv_decode *d, void *out,
 			    const struct inv_token *tok))
@@ -301,11 +303,11 @@ int inv_session_read_got(const struct inv_ask *ask, const uint8_t **bytes,
 	return r;
 }
 
-/* --- counters -------------------------------------------------------------------- */
+/* --- counters ------------------------------------------------------------- */
 
 #define COUNTERS_MAX 100000
 
-/* M:F/A as Erlang writes it; the two atoms come next. */
+/* Reads the function M:F/A; its two atoms are the next tokens. */
 static int take_mfa(struct inv_decode *d, struct inv_buf *mfa)
 {
 	static const struct inv_print_opts how = { .unicode = true };

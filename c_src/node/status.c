@@ -3,115 +3,13 @@
 
 #include <string.h>
 
-#define TEXTS_MAX 256
+#define TEXT(key, member) INV_FIELD_TEXT(key, struct inv_status, member)
+#define FIELD(key, read, member) \
+	INV_FIELD(key, inv_field_##read, struct inv_status, member)
 
-/* What a map's value is read with; a table ends with key NULL, and keys that
- * are not in it are passed over. */
-struct field {
-	const char *key;
-	int (*read)(struct inv_decode *d, struct inv_status *s);
-};
-
-static int read_pair(struct inv_decode *d, struct inv_status *s,
-		     const struct field *fields)
+static int read_armed(struct inv_decode *d, void *at)
 {
-	struct inv_token key;
-	int r = inv_cursor_next(&d->c, &key);
-
-	if (r != 0 || key.kind != INV_TOK_ATOM)
-		return inv_decode_bad(d);
-	for (; fields->key; fields++)
-		if (inv_token_is(&key, fields->key))
-			return fields->read(d, s);
-	return inv_decode_skip(d);
-}
-
-static int read_map(struct inv_decode *d, struct inv_status *s,
-		    const struct field *fields)
-{
-	uint32_t pairs;
-	int r = inv_decode_map(d, &pairs);
-
-	while (r == 0 && pairs-- > 0)
-		r = read_pair(d, s, fields);
-	/* its END */
-	return r < 0 ? r : inv_cursor_end(&d->c);
-}
-
-#define TEXT(name)                                                         \
-	static int read_##name(struct inv_decode *d, struct inv_status *s) \
-	{                                                                  \
-		return inv_decode_text(d, s->name, sizeof(s->name));       \
-	}
-#define NUMBER(name, other)                                                \
-	static int read_##name(struct inv_decode *d, struct inv_status *s) \
-	{                                                                  \
-		return inv_decode_number(d, other, &s->name);              \
-	}
-#define COUNT(name)                                                        \
-	static int read_##name(struct inv_decode *d, struct inv_status *s) \
-	{                                                                  \
-		return inv_decode_u64(d, &s->name);                        \
-	}
-#define TEXTS(name)                                                        \
-	static int read_##name(struct inv_decode *d, struct inv_status *s) \
-	{                                                                  \
-		inv_texts_release(&s->name);                               \
-		return inv_decode_texts(d, &s->name, TEXTS_MAX);           \
-	}
-
-TEXT(name)
-TEXT(owner)
-TEXT(mode)
-TEXT(keep)
-TEXT(text)
-TEXT(filter)
-TEXTS(specs)
-TEXTS(notes)
-NUMBER(since, 0)
-NUMBER(limit_events, 0)
-NUMBER(limit_bytes, 0)
-NUMBER(limit_rate, 0)
-NUMBER(limit_ms, 0)
-NUMBER(functions, -1)
-NUMBER(processes, -1)
-NUMBER(sensitive, -1)
-NUMBER(ms_left, -1)
-NUMBER(expected, -1)
-COUNT(produced)
-COUNT(recorded)
-COUNT(dropped)
-COUNT(log_bytes)
-COUNT(filtered)
-COUNT(undecided)
-
-static int read_limits(struct inv_decode *d, struct inv_status *s)
-{
-	static const struct field fields[] = {
-		{ "events", read_limit_events },
-		{ "bytes", read_limit_bytes },
-		{ "rate", read_limit_rate },
-		{ "ms", read_limit_ms },
-		{ NULL, NULL },
-	};
-
-	return read_map(d, s, fields);
-}
-
-static int read_matched(struct inv_decode *d, struct inv_status *s)
-{
-	static const struct field fields[] = {
-		{ "functions", read_functions },
-		{ "processes", read_processes },
-		{ "sensitive", read_sensitive },
-		{ NULL, NULL },
-	};
-
-	return read_map(d, s, fields);
-}
-
-static int read_armed(struct inv_decode *d, struct inv_status *s)
-{
+	struct inv_status *s = at;
 	uint32_t arity;
 
 	if (inv_cursor_tuple(&d->c, &arity) < 0 || arity != 2 ||
@@ -121,8 +19,9 @@ static int read_armed(struct inv_decode *d, struct inv_status *s)
 	return inv_cursor_end(&d->c);
 }
 
-static int read_lost(struct inv_decode *d, struct inv_status *s)
+static int read_lost(struct inv_decode *d, void *at)
 {
+	struct inv_status *s = at;
 	struct inv_status_lost lost;
 	uint32_t pairs;
 	int r = inv_decode_map(d, &pairs);
@@ -138,9 +37,10 @@ static int read_lost(struct inv_decode *d, struct inv_status *s)
 	return r < 0 ? r : inv_cursor_end(&d->c);
 }
 
-/* A path, or the atom none. */
-static int read_log(struct inv_decode *d, struct inv_status *s)
+/* Reads a path, or the atom none. */
+static int read_log(struct inv_decode *d, void *at)
 {
+	struct inv_status *s = at;
 	struct inv_token tok;
 
 	s->log[0] = 0;
@@ -151,71 +51,59 @@ static int read_log(struct inv_decode *d, struct inv_status *s)
 		       inv_token_text(d, &tok, s->log, sizeof(s->log));
 }
 
-static int read_class(struct inv_decode *d, struct inv_status *s)
+static int read_class(struct inv_decode *d, void *at)
 {
-	return inv_decode_class(d, &s->code);
-}
-
-static int read_state(struct inv_decode *d, struct inv_status *s)
-{
-	static const char *const words[] = { "arming",	"tracing", "stopping",
-					     "stopped", "failed",  NULL };
-	int word;
-	int r = inv_decode_word(d, words, &word);
-
-	s->state = (enum inv_session_state)(word + INV_STATE_ARMING);
-	return r;
-}
-
-static int read_why(struct inv_decode *d, struct inv_status *s)
-{
-	static const char *const words[] = {
-		"none",	  "events", "bytes",	   "rate",
-		"time",	  "asked",  "client_gone", "run_queue",
-		"memory", "queue",  "tracer",	   NULL
-	};
-	int word;
-	int r = inv_decode_word(d, words, &word);
-
-	s->why = word < 0 ? INV_WHY_OTHER : (enum inv_session_why)word;
-	return r;
+	return inv_decode_class(d, &((struct inv_status *)at)->code);
 }
 
 int inv_status_decode(struct inv_decode *d, struct inv_status *out)
 {
-	static const struct field fields[] = {
-		{ "name", read_name },
-		{ "owner", read_owner },
-		{ "mode", read_mode },
-		{ "keep", read_keep },
-		{ "since", read_since },
-		{ "specs", read_specs },
-		{ "limits", read_limits },
-		{ "state", read_state },
-		{ "why", read_why },
-		{ "text", read_text },
-		{ "class", read_class },
-		{ "log", read_log },
-		{ "matched", read_matched },
-		{ "armed", read_armed },
-		{ "notes", read_notes },
-		{ "produced", read_produced },
-		{ "recorded", read_recorded },
-		{ "dropped", read_dropped },
-		{ "log_bytes", read_log_bytes },
-		{ "lost", read_lost },
-		{ "filter", read_filter },
-		{ "filtered", read_filtered },
-		{ "undecided", read_undecided },
-		{ "ms_left", read_ms_left },
-		{ "expected", read_expected },
-		{ NULL, NULL },
+	static const struct inv_field limits[] = {
+		FIELD("events", limit, limit_events),
+		FIELD("bytes", limit, limit_bytes),
+		FIELD("rate", limit, limit_rate),
+		FIELD("ms", limit, limit_ms),
+		{ 0 },
+	};
+	static const struct inv_field matched[] = {
+		FIELD("functions", number, functions),
+		FIELD("processes", number, processes),
+		FIELD("sensitive", number, sensitive),
+		{ 0 },
+	};
+	static const struct inv_field fields[] = {
+		TEXT("name", name),
+		TEXT("owner", owner),
+		TEXT("mode", mode),
+		TEXT("keep", keep),
+		FIELD("since", limit, since),
+		FIELD("specs", texts, specs),
+		{ .key = "limits", .fields = limits },
+		TEXT("state", state),
+		TEXT("why", why),
+		TEXT("text", text),
+		{ .key = "class", .read = read_class },
+		{ .key = "log", .read = read_log },
+		{ .key = "matched", .fields = matched },
+		{ .key = "armed", .read = read_armed },
+		FIELD("notes", texts, notes),
+		FIELD("produced", count, produced),
+		FIELD("recorded", count, recorded),
+		FIELD("dropped", count, dropped),
+		FIELD("log_bytes", count, log_bytes),
+		{ .key = "lost", .read = read_lost },
+		TEXT("filter", filter),
+		FIELD("filtered", count, filtered),
+		FIELD("undecided", count, undecided),
+		FIELD("ms_left", number, ms_left),
+		FIELD("expected", number, expected),
+		{ 0 },
 	};
 
 	memset(out, 0, sizeof(*out));
 	out->functions = out->processes = out->sensitive = -1;
 	out->ms_left = out->expected = -1;
-	return read_map(d, out, fields);
+	return inv_decode_fields(d, fields, out);
 }
 
 void inv_status_release(struct inv_status *s)
@@ -225,8 +113,38 @@ void inv_status_release(struct inv_status *s)
 	memset(s, 0, sizeof(*s));
 }
 
-bool inv_why_protection(enum inv_session_why why)
+bool inv_status_is(const struct inv_status *s, const char *state)
 {
-	return why == INV_WHY_RUN_QUEUE || why == INV_WHY_MEMORY ||
-	       why == INV_WHY_QUEUE || why == INV_WHY_TRACER;
+	return !strcmp(s->state, state);
+}
+
+bool inv_status_runs(const struct inv_status *s)
+{
+	return inv_status_is(s, "arming") || inv_status_is(s, "tracing");
+}
+
+bool inv_status_ended(const struct inv_status *s)
+{
+	return inv_status_is(s, "stopped") || inv_status_is(s, "failed");
+}
+
+bool inv_status_stopped_by(const struct inv_status *s, const char *why)
+{
+	return !strcmp(s->why, why);
+}
+
+bool inv_status_has_why(const struct inv_status *s)
+{
+	return *s->why && !inv_status_stopped_by(s, "none");
+}
+
+bool inv_status_protected(const struct inv_status *s)
+{
+	static const char *const whys[] = { "run_queue", "memory", "queue",
+					    "tracer",	 "rate",   NULL };
+	size_t i = 0;
+
+	while (whys[i] && !inv_status_stopped_by(s, whys[i]))
+		i++;
+	return whys[i];
 }

@@ -10,34 +10,10 @@
 #include "node/decode.h"
 
 /*
- * What a session says of itself: Status of abi/control.h.  Keys that are not
- * known are passed over, those that are missing are 0, "" or -1, so that
- * either side can be newer.
+ * A session's Status (abi/control.h). Command and node may have different
+ * versions: unknown keys are skipped, the values of missing keys are 0, "" or
+ * -1, and some texts are shown as the node sends them.
  */
-enum inv_session_state {
-	INV_STATE_UNKNOWN = 0, /* a newer node's */
-	INV_STATE_ARMING,
-	INV_STATE_TRACING,
-	INV_STATE_STOPPING,
-	INV_STATE_STOPPED,
-	INV_STATE_FAILED,
-};
-
-/* Why it stopped. */
-enum inv_session_why {
-	INV_WHY_NONE = 0,
-	INV_WHY_EVENTS,
-	INV_WHY_BYTES,
-	INV_WHY_RATE,
-	INV_WHY_TIME,
-	INV_WHY_ASKED,
-	INV_WHY_CLIENT_GONE,
-	INV_WHY_RUN_QUEUE, /* this and the next three: protections */
-	INV_WHY_MEMORY,
-	INV_WHY_QUEUE,
-	INV_WHY_TRACER,
-	INV_WHY_OTHER, /* a newer node's */
-};
 
 struct inv_status_lost {
 	char reason[32];
@@ -48,33 +24,58 @@ struct inv_status_lost {
 struct inv_status {
 	char name[65];
 	char owner[256];
-	char mode[16], keep[16]; /* as the node spells them */
+	char mode[16], keep[16]; /* atoms that the node sent */
 	int64_t since;		 /* Unix time, seconds */
 	struct inv_texts specs;
 	struct inv_texts notes;
-	/* limits; 0: none */
+	/* limits; 0: no limit */
 	int64_t limit_events, limit_bytes, limit_rate, limit_ms;
-	enum inv_session_state state;
-	enum inv_session_why why;
-	char text[512]; /* of why, with the figures */
-	int code;	/* of one that failed: enum inv_code; else 0 */
-	char log[512];	/* where it is on the node's machine; "" */
-	int64_t functions, processes, sensitive; /* matched; -1: not told */
-	int64_t armed, armed_of;		 /* while arming */
+	char state[16]; /* arming, tracing, stopping, stopped, failed; "":
+			   missing */
+	char why[16];	/* why the session stopped; "" or "none": it has not
+			   stopped */
+	char text[512]; /* explains `why', with figures */
+	int code;	/* enum inv_code if the session failed; otherwise 0 */
+	/* the log's path on the node's machine; "": there is no log */
+	char log[512];
+	int64_t functions, processes, sensitive; /* what the specs matched; -1:
+						    unknown */
+	/* while arming: how many functions are armed, and how many there are */
+	int64_t armed, armed_of;
 	uint64_t produced, recorded, dropped, log_bytes;
-	char filter[512];	      /* "": none */
-	uint64_t filtered, undecided; /* by it */
+	char filter[512];	      /* "": no filter */
+	uint64_t filtered, undecided; /* events that the filter left out, and
+					 events for which it could not decide */
 	struct inv_status_lost lost[INV_STATUS_LOST_MAX];
 	size_t n_lost;
-	int64_t ms_left;  /* -1: infinity */
-	int64_t expected; /* events a second, of a dry run; -1: not told */
+	int64_t ms_left;  /* -1: no time limit */
+	int64_t expected; /* expected events a second, from a dry run; -1:
+			     unknown */
 };
 
-/* The next term of d, a Status.  out is to be released, error or not. */
+/*
+ * Reads the next term of `d', a Status.  The caller releases `out', also on
+ * failure.
+ */
 int inv_status_decode(struct inv_decode *d, struct inv_status *out);
 void inv_status_release(struct inv_status *s);
 
-/* Whether a protection of the node stopped it. */
-bool inv_why_protection(enum inv_session_why why);
+bool inv_status_is(const struct inv_status *s, const char *state);
+/*
+ * inv_status_runs returns true if the session is arming or tracing, and
+ * inv_status_ended if it has stopped or failed.
+ */
+bool inv_status_runs(const struct inv_status *s);
+bool inv_status_ended(const struct inv_status *s);
+
+/*
+ * These return true if the session has stopped, or is stopping.
+ * inv_status_has_why: for any reason. inv_status_stopped_by: for the reason
+ * `why'. inv_status_protected: to protect the node, or because of the limit of
+ * events a second.
+ */
+bool inv_status_has_why(const struct inv_status *s);
+bool inv_status_stopped_by(const struct inv_status *s, const char *why);
+bool inv_status_protected(const struct inv_status *s);
 
 #endif

@@ -2,233 +2,98 @@
 #include "node/survey.h"
 
 #include <elf.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "node/ask.h"
 #include "node/payload.h"
 
+void inv_survey_ask(struct inv_ask *ask, struct inv_conn *c, int ms)
+{
+	struct inv_blob args = inv_payload_survey();
+	struct inv_buf e = { 0 };
+
+	inv_buf_put(&e, args.data, args.len);
+	inv_ask_rex(ask, c, "erl_eval", "expr", &e, ms);
+}
+
+/* --- the answer ----------------------------------------------------------- */
+
 /*
- * What is asked, in this order, and how the answer is read.  Only functions of
- * preloaded modules and of `file', which every node has loaded.
+ * Returns true for the node name of an inviso command, which cannot be traced.
  */
-enum question {
-	ASK_RELEASE,
-	ASK_VERSION,
-	ASK_ARCH,
-	ASK_WORDSIZE,
-	ASK_OS,
-	ASK_NIF,
-	ASK_NODES,
-	ASK_MAPS,
-};
-
-static void ask_info(struct inv_ask *ask, struct inv_conn *c, const char *item,
-		     int ms)
-{
-	struct inv_ei e;
-
-	inv_ei_init(&e);
-	inv_ei_list(&e, 1);
-	inv_ei_atom(&e, item);
-	inv_ei_nil(&e);
-	inv_ask_rex(ask, c, "erlang", "system_info", &e, ms);
-}
-
-static void ask_wordsize(struct inv_ask *ask, struct inv_conn *c, int ms)
-{
-	struct inv_ei e;
-
-	inv_ei_init(&e);
-	inv_ei_list(&e, 1);
-	inv_ei_tuple(&e, 2);
-	inv_ei_atom(&e, "wordsize");
-	inv_ei_atom(&e, "external");
-	inv_ei_nil(&e);
-	inv_ask_rex(ask, c, "erlang", "system_info", &e, ms);
-}
-
-static void ask_os(struct inv_ask *ask, struct inv_conn *c, int ms)
-{
-	struct inv_ei e;
-
-	inv_ei_init(&e);
-	inv_ei_nil(&e);
-	inv_ask_rex(ask, c, "os", "type", &e, ms);
-}
-
-static void ask_nodes(struct inv_ask *ask, struct inv_conn *c, int ms)
-{
-	struct inv_ei e;
-
-	inv_ei_init(&e);
-	inv_ei_list(&e, 1);
-	inv_ei_atom(&e, "connected");
-	inv_ei_nil(&e);
-	inv_ask_rex(ask, c, "erlang", "nodes", &e, ms);
-}
-
-static void ask_maps(struct inv_ask *ask, struct inv_conn *c, int ms)
-{
-	struct inv_ei e;
-
-	inv_ei_init(&e);
-	inv_ei_list(&e, 1);
-	inv_ei_text(&e, "/proc/self/maps");
-	inv_ei_nil(&e);
-	inv_ask_rex(ask, c, "file", "read_file", &e, ms);
-}
-
-void inv_survey_ask(struct inv_ask *asks, struct inv_conn *c, int ms)
-{
-	ask_info(&asks[ASK_RELEASE], c, "otp_release", ms);
-	ask_info(&asks[ASK_VERSION], c, "version", ms);
-	ask_info(&asks[ASK_ARCH], c, "system_architecture", ms);
-	ask_wordsize(&asks[ASK_WORDSIZE], c, ms);
-	ask_os(&asks[ASK_OS], c, ms);
-	ask_info(&asks[ASK_NIF], c, "nif_version", ms);
-	ask_nodes(&asks[ASK_NODES], c, ms);
-	ask_maps(&asks[ASK_MAPS], c, ms);
-}
-
-/* --- answers ---------------------------------------------------------------- */
-
-static int got_text(const struct inv_ask *ask, char *buf, size_t size,
-		    struct inv_err *err)
-{
-	struct inv_decode d;
-	int r = inv_ask_answer(ask, &d, err);
-
-	if (r < 0)
-		return r;
-	if (inv_decode_text(&d, buf, size) == 0 && buf[0])
-		return 0;
-	inv_decode_init(&d, ask->mail.term, ask->mail.len);
-	/* a failure is told as what it is */
-	return inv_decode_ok(&d, 0, err);
-}
-
-/* "25", "27-rc1"; the number that it begins with. */
-static unsigned number(const char *text, const char **rest)
-{
-	char *end;
-	unsigned long n = strtoul(text, &end, 10);
-
-	*rest = end;
-	return end != text && n < 100000 ? (unsigned)n : 0;
-}
-
-static int got_release(const struct inv_ask *ask, struct inv_survey *out,
-		       struct inv_err *err)
-{
-	char text[32];
-	const char *rest;
-	int r = got_text(ask, text, sizeof(text), err);
-
-	if (r == 0)
-		out->otp = number(text, &rest);
-	return r; /* R16B: 0, which is too old */
-}
-
-static int got_nif_version(const struct inv_ask *ask, struct inv_survey *out,
-			   struct inv_err *err)
-{
-	char text[32];
-	const char *rest;
-	int r = got_text(ask, text, sizeof(text), err);
-
-	if (r < 0)
-		return r;
-	out->nif_major = number(text, &rest);
-	out->nif_minor = *rest == '.' ? number(rest + 1, &rest) : 0;
-	return 0;
-}
-
-static int got_wordsize(const struct inv_ask *ask, struct inv_survey *out,
-			struct inv_err *err)
-{
-	struct inv_decode d;
-	int64_t bytes;
-	int r = inv_ask_answer(ask, &d, err);
-
-	if (r < 0)
-		return r;
-	if (inv_decode_i64(&d, &bytes) < 0 || bytes < 1 || bytes > 64)
-		return inv_decode_strange(&d, err);
-	out->bits = (unsigned)bytes * 8;
-	return 0;
-}
-
-/* {unix,linux} */
-static int got_os(const struct inv_ask *ask, struct inv_survey *out,
-		  struct inv_err *err)
-{
-	struct inv_decode d;
-	uint32_t arity;
-	char family[32];
-	int r = inv_ask_answer(ask, &d, err);
-
-	if (r < 0)
-		return r;
-	if (inv_cursor_tuple(&d.c, &arity) < 0 || arity != 2 ||
-	    inv_decode_text(&d, family, sizeof(family)) < 0 ||
-	    inv_decode_text(&d, out->os, sizeof(out->os)) < 0)
-		return inv_decode_strange(&d, err);
-	return 0;
-}
-
-/* Commands like this one are connected for a moment, and cannot be traced. */
 static bool ours(const char *node)
 {
 	return strncmp(node, "inviso-", 7) == 0;
 }
 
+#define ELEMENTS 7 /* elements of the answer */
 #define NODES_MAX 4096
 
-static int got_nodes(const struct inv_ask *ask, struct inv_survey *out,
-		     struct inv_err *err)
+/*
+ * Adds the connected nodes. Skips names with a comma and names that the parser
+ * refuses: no real node has such a name.
+ */
+static int add_others(struct inv_survey *out, const struct inv_texts *nodes)
 {
-	struct inv_texts nodes = { 0 };
-	struct inv_decode d;
-	int r = inv_ask_answer(ask, &d, err);
+	int r = 0;
 
-	if (r < 0)
-		return r;
-	r = inv_decode_texts(&d, &nodes, NODES_MAX);
-	if (r < 0)
-		r = inv_decode_strange(&d, err);
-	/* A comma would be two.  One that has no name that we take is not
-	 * reached by it, and is no reason to do without the others. */
-	for (size_t i = 0; r == 0 && i < nodes.n; i++) {
-		if (ours(nodes.v[i]) || strchr(nodes.v[i], ','))
+	for (size_t i = 0; r == 0 && i < nodes->n; i++) {
+		if (ours(nodes->v[i]) || strchr(nodes->v[i], ','))
 			continue;
-		r = inv_node_names_add(&out->others, nodes.v[i], err);
+		r = inv_node_names_add_peer(&out->others, nodes->v[i], NULL);
 		if (r == INV_EINVAL)
 			r = 0;
 	}
+	return r;
+}
+
+static int decode_nodes(struct inv_decode *d, struct inv_survey *out)
+{
+	struct inv_texts nodes = { 0 };
+	int r = inv_decode_texts(d, &nodes, NODES_MAX);
+
+	if (r == 0)
+		r = add_others(out, &nodes);
 	inv_texts_release(&nodes);
 	return r;
 }
 
-/* That it cannot be read says nothing. */
-static void got_maps(const struct inv_ask *ask, struct inv_survey *out)
+/*
+ * Decodes the survey. A release is "25" or "27-rc1". Old releases such as
+ * "R16B" become 0, and are refused later.
+ */
+static int decode(struct inv_decode *d, struct inv_survey *out)
 {
-	const uint8_t *p;
-	struct inv_decode d;
-	size_t len;
+	char release[32];
+	int64_t bytes = 0;
+	bool musl = false;
+	int r = inv_decode_text(d, release, sizeof(release));
 
-	if (inv_ask_answer(ask, &d, NULL) == 0 &&
-	    inv_decode_ok(&d, 2, NULL) == 0 &&
-	    inv_decode_bytes(&d, &p, &len) == 0 && len &&
-	    memmem(p, len, "/ld-musl-", 9))
-		out->musl = true;
+	if (r == 0)
+		r = inv_decode_text(d, out->version, sizeof(out->version));
+	if (r == 0)
+		r = inv_decode_text(d, out->arch, sizeof(out->arch));
+	if (r == 0)
+		r = inv_decode_i64(d, &bytes);
+	if (r == 0)
+		r = inv_decode_text(d, out->os, sizeof(out->os));
+	if (r == 0)
+		r = decode_nodes(d, out);
+	if (r == 0)
+		r = inv_decode_bool(d, &musl);
+	if (r < 0 || bytes < 1 || bytes > 64)
+		return r < 0 ? r : INV_EDAMAGED;
+	out->otp = (unsigned)strtoul(release, NULL, 10);
+	out->bits = (unsigned)bytes * 8;
+	out->musl = musl || strstr(out->arch, "musl");
+	return 0;
 }
 
-/* --- processors -------------------------------------------------------------- */
+/* --- processors ----------------------------------------------------------- */
 
 static const struct {
-	const char *arch; /* what system_architecture begins with */
+	const char *arch; /* prefix of system_architecture */
 	unsigned machine, bits;
 } machines[] = {
 	{ "x86_64", EM_X86_64, 64 },   { "amd64", EM_X86_64, 64 },
@@ -257,25 +122,24 @@ static const char *machine_name(unsigned machine)
 	return "another processor";
 }
 
-int inv_survey_got(const struct inv_ask *asks, struct inv_survey *out,
+int inv_survey_got(const struct inv_ask *ask, struct inv_survey *out,
 		   struct inv_err *err)
 {
+	struct inv_decode d;
+	uint32_t arity;
 	int r;
 
 	memset(out, 0, sizeof(*out));
-	if ((r = got_release(&asks[ASK_RELEASE], out, err)) < 0 ||
-	    (r = got_text(&asks[ASK_VERSION], out->version,
-			  sizeof(out->version), err)) < 0 ||
-	    (r = got_text(&asks[ASK_ARCH], out->arch, sizeof(out->arch), err)) <
-		    0 ||
-	    (r = got_wordsize(&asks[ASK_WORDSIZE], out, err)) < 0 ||
-	    (r = got_os(&asks[ASK_OS], out, err)) < 0 ||
-	    (r = got_nif_version(&asks[ASK_NIF], out, err)) < 0 ||
-	    (r = got_nodes(&asks[ASK_NODES], out, err)) < 0)
+	r = inv_ask_answer(ask, &d, err);
+	if (r < 0)
 		return r;
+	if (inv_cursor_tuple(&d.c, &arity) < 0 || arity != ELEMENTS) {
+		inv_decode_init(&d, d.term, d.len);
+		return inv_decode_ok(&d, 0, err);
+	}
+	if (decode(&d, out) < 0)
+		return inv_decode_strange(&d, err);
 	out->machine = machine_of(out->arch);
-	out->musl = strstr(out->arch, "musl") != NULL;
-	got_maps(&asks[ASK_MAPS], out);
 	return 0;
 }
 

@@ -6,7 +6,7 @@
 #include "base/varint.h"
 #include "ring/layout.h"
 
-/* One load of the commit word, taken apart and checked. */
+/* The parts of the commit word, from one load. */
 struct commit {
 	uint32_t ev;
 	uint32_t def;
@@ -26,7 +26,10 @@ int inv_consumer_init(struct inv_consumer *c, void *map, uint64_t len,
 
 	*c = (struct inv_consumer){ 0 };
 	c->ring = inv_layout_ring(map, i);
-	/* Read once and checked again: the other side may be writing. */
+	/*
+	 * Each field is read once, and the copy is checked, because another
+	 * process may change the field at any time.
+	 */
 	off = c->ring->slots_off;
 	c->n_slots = c->ring->n_slots;
 	c->packet_bytes = ctl->packet_bytes;
@@ -48,20 +51,22 @@ int inv_consumer_init(struct inv_consumer *c, void *map, uint64_t len,
 	c->pos.damaged = load(&c->ring->damaged);
 	if (c->pos.seq == 0)
 		c->pos.seq = 1;
-	/* A predecessor may have died holding a packet. */
+	/* A predecessor may have died while it held a packet. */
 	inv_consumer_release(c);
 	return 0;
 }
 
 uint64_t inv_consumer_top(const struct inv_consumer *c)
 {
-	/* Pairs with the producer's release: packets before it are complete. */
+	/* Acquire: pairs with the producer's release, so that this thread sees
+	 * all earlier packets complete. */
 	return atomic_load_explicit(&c->ring->seq, memory_order_acquire);
 }
 
 void inv_consumer_release(struct inv_consumer *c)
 {
-	/* Release: we are done reading; pairs with the producer's load. */
+	/* Release: pairs with the producer's load of `hold', so that the
+	 * producer overwrites the packet only after this thread has read it. */
 	atomic_store_explicit(&c->ring->hold, 0, memory_order_release);
 }
 
@@ -100,8 +105,9 @@ static struct inv_ring_slot *slot_of(const struct inv_consumer *c, uint64_t seq)
 }
 
 /*
- * keep => newest: asks the producer to leave packet seq alone, and looks
- * whether we were in time (see next_not_held() in producer.c).
+ * For keep => newest: asks the producer not to overwrite packet `seq'. Returns
+ * true if the producer had not begun to overwrite it (see next_not_held() in
+ * producer.c).
  */
 static bool hold(struct inv_consumer *c, uint64_t seq)
 {
@@ -116,7 +122,8 @@ static bool hold(struct inv_consumer *c, uint64_t seq)
 	return false;
 }
 
-/* The oldest packet that can still be there when top is the newest. */
+/* Returns the number of the oldest packet that can still exist if `top' is the
+ * newest. */
 static uint64_t oldest(const struct inv_consumer *c, uint64_t top)
 {
 	return top < c->n_slots ? 1 : top - c->n_slots + 1;
@@ -128,7 +135,10 @@ static void step(struct inv_ring_pos *pos, uint64_t seq)
 	pos->off = 0;
 }
 
-/* Whether what the slot says agrees with itself and with the position. */
+/*
+ * Returns true if the slot's fields agree with each other and with the
+ * position.
+ */
 static bool slot_is_sound(const struct inv_consumer *c,
 			  const struct inv_ring_slot *slot,
 			  const struct inv_ring_pos *pos,
@@ -147,9 +157,10 @@ static bool slot_is_sound(const struct inv_consumer *c,
 }
 
 /*
- * Losses as known when the packet was opened lie before its events: that is
- * what its first fragment tells.  The later fragments of a packet come with
- * what the next packet says, or the ring itself: never less than before.
+ * Sets f->dropped. When a packet is opened, its slot gets a copy of the ring's
+ * counts. The packet's first fragment reports this copy. Later fragments report
+ * the copy in the next packet's slot, or the ring's current counts. Counts only
+ * increase, so a later fragment never reports less than the first.
  */
 static void fill_dropped(const struct inv_consumer *c, struct inv_fragment *f,
 			 const struct inv_ring_slot *slot, bool open)
@@ -160,7 +171,10 @@ static void fill_dropped(const struct inv_consumer *c, struct inv_fragment *f,
 
 	if (!open && f->ev_off > 0) {
 		from = slot_of(c, f->seq + 1);
-		/* keep => newest: it may be overwritten as we read it. */
+		/*
+		 * keep => newest: the next packet may be overwritten during the
+		 * read, so use the ring's current counts.
+		 */
 		now = c->keep == INV_KEEP_NEWEST ||
 		      atomic_load_explicit(&from->seq, memory_order_acquire) !=
 			      f->seq + 1;
@@ -171,9 +185,9 @@ static void fill_dropped(const struct inv_consumer *c, struct inv_fragment *f,
 }
 
 /*
- * The packet at pos, which is held or cannot be overwritten.  Returns 0 with
- * *f when it has new events; INV_END when not, INV_EDAMAGED when it makes no
- * sense.
+ * Takes events from the packet at `pos', which the producer does not overwrite
+ * during the call. Returns 0 and sets *f if the packet has new events, INV_END
+ * if it has none, INV_EDAMAGED if the packet is invalid.
  */
 static int take_from(struct inv_consumer *c, struct inv_ring_slot *slot,
 		     bool open, const struct inv_ring_pos *pos,
@@ -182,7 +196,8 @@ static int take_from(struct inv_consumer *c, struct inv_ring_slot *slot,
 	uint64_t word, gap;
 	struct commit now;
 
-	/* Pairs with the producer's release: that many bytes are whole. */
+	/* Acquire: pairs with the producer's release, so that this thread sees
+	 * all committed bytes. */
 	word = atomic_load_explicit(&slot->commit, memory_order_acquire);
 	now = (struct commit){ INV_COMMIT_EV(word), INV_COMMIT_DEF(word),
 			       INV_COMMIT_N(word) };
@@ -237,8 +252,10 @@ int inv_consumer_next(struct inv_consumer *c, uint64_t limit, unsigned take,
 
 		if (pos.seq < oldest(c, top))
 			step(&pos, oldest(c, top));
-		/* Half of the numbers are enough for the age of the universe;
-		 * more were scribbled. */
+		/*
+		 * No ring ever has 2^63 packets, so a larger number means that
+		 * the memory is damaged.
+		 */
 		if (pos.seq > top || pos.seq > limit || top > UINT64_MAX / 2)
 			break;
 		open = pos.seq == top;
@@ -250,7 +267,8 @@ int inv_consumer_next(struct inv_consumer *c, uint64_t limit, unsigned take,
 		}
 		slot = slot_of(c, pos.seq);
 		if (atomic_load_explicit(&slot->seq, memory_order_acquire) !=
-		    pos.seq) { /* a number that was skipped; or damage */
+		    pos.seq) { /* the producer skipped this number, or the slot
+				  is damaged */
 			step(&pos, pos.seq + 1);
 			continue;
 		}

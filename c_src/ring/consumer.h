@@ -8,28 +8,29 @@
 #include "abi/ring.h"
 
 /*
- * The reading half of one ring.  One process at a time (a lock elsewhere sees
- * to that), one thread of it.  It trusts nothing that the producer's side
- * wrote: what makes no sense is stepped over and counted as damaged.
+ * The reading half of one ring.  Only one thread of one process uses it at a
+ * time; the lock on the shared memory ensures this (spool/attach.h). The
+ * consumer does not trust the producer: invalid packets are skipped and counted
+ * as damaged.
  *
  *	limit = inv_consumer_top(c);
  *	while (!inv_consumer_next(c, limit, INV_TAKE_OPEN, &f)) {
- *		... put f's events into the log; or not, and try again later
- *		inv_journal_commit(ctl, ...);	(ring/journal.h)
+ *		... write f's events to the log; if that fails, stop
+ *		inv_journal_commit(ctl, ...);  (ring/journal.h)
  *		inv_consumer_advance(c, &f.next);
  *	}
  *	inv_consumer_release(c);
  */
 
 /*
- * How far a ring has been read, and what became of the events before: always
- * event = overwritten + recorded + unwritten + damaged, unless somebody
- * scribbled on it.
+ * How far a ring has been read, and what happened to the events before that
+ * position. event = overwritten + recorded + unwritten + damaged, unless
+ * another process has corrupted the memory.
  */
 struct inv_ring_pos {
 	uint64_t seq;	/* packet to read next, from 1 */
-	uint64_t off;	/* bytes of its events that are read */
-	uint64_t event; /* number of the next event */
+	uint64_t off;	/* bytes of that packet's events already read */
+	uint64_t event; /* number of the next event to read */
 	uint64_t overwritten;
 	uint64_t recorded;
 	uint64_t unwritten;
@@ -43,55 +44,70 @@ struct inv_consumer {
 	uint32_t packet_bytes;
 	uint32_t data_len;
 	uint32_t keep;
-	bool spoiled; /* damage was met: the next gap is its doing */
+	bool spoiled; /* a damaged packet was skipped: the next missing events
+			 count as damaged */
 	struct inv_ring_pos pos;
 };
 
 /*
- * Whole events of one packet, with all of the packet's definitions that they
- * may use.  ev and def point into the ring: good until advance or release.
+ * Whole events of one packet, and the packet's definitions, to which the events
+ * refer. ev and def point into the ring. They are valid until
+ * inv_consumer_advance or inv_consumer_release is called.
  */
 struct inv_fragment {
 	uint64_t seq;
 	uint64_t first_event;
 	uint64_t begin_ns;
 	uint64_t end_ns;
-	uint32_t n_events; /* 0: only the position moves */
-	uint32_t ev_off;   /* of ev in the packet */
+	uint32_t n_events; /* 0: no events, only a new position */
+	uint32_t ev_off;   /* offset of ev from the packet's first event, in
+			      bytes */
 	const uint8_t *ev;
 	uint32_t ev_len;
 	const uint8_t *def;
 	uint32_t def_len;
-	uint64_t dropped[INV_LOSS_COUNT]; /* the producer's reasons */
-	struct inv_ring_pos next; /* the position when they are recorded */
+	uint64_t dropped[INV_LOSS_COUNT]; /* losses that the producer counted,
+					     by reason */
+	struct inv_ring_pos next;	  /* the position after these events */
 };
 
 enum inv_take {
-	INV_TAKE_OPEN = 1u << 0, /* also what is committed of an open packet */
-	INV_TAKE_LAST = 1u << 1, /* the producer is gone: an open packet that
-				    makes no sense will not get better */
+	INV_TAKE_OPEN = 1u << 0, /* also take the committed events of an open
+				    packet */
+	INV_TAKE_LAST = 1u << 1, /* the producer has ended: an invalid open
+				    packet will not become valid */
 };
 
-/* INV_EDAMAGED when ring i of the len bytes at map, which has passed
- * inv_layout_check(), does not lie within them (any more). */
+/*
+ * Returns 0, or INV_EDAMAGED if ring i does not lie within the len bytes at
+ * map, which have passed inv_layout_check().
+ */
 int inv_consumer_init(struct inv_consumer *c, void *map, uint64_t len,
 		      uint32_t i);
 
-/* The packet opened last: the limit of a pass that shall end even though the
- * producer goes on. */
+/*
+ * Returns the number of the newest packet. A pass over the ring stops there, so
+ * that it ends even if the producer continues.
+ */
 uint64_t inv_consumer_top(const struct inv_consumer *c);
 
 /*
- * What lies at the position, up to packet limit: 0, or INV_END.  With keep =>
- * newest the producer leaves the packet alone from then on, until the next
- * call or release.  Without advance the next call yields the same again, or
- * with more events, or, with keep => newest, a later packet.
+ * Sets *f to the next events that can be read, in packets up to number `limit'.
+ * `take' is a set of flags of enum inv_take. Returns 0, or INV_END if there are
+ * no such events.
+ *
+ * With keep => newest the producer does not overwrite the packet of *f until
+ * the next call of this function or of inv_consumer_release. If the caller does
+ * not advance, the next call returns the same events and possibly more. With
+ * keep => newest the next call may return a later packet instead.
  */
 int inv_consumer_next(struct inv_consumer *c, uint64_t limit, unsigned take,
 		      struct inv_fragment *f);
 
-/* Moves the position in this process; the one in the ring, which tells the
- * producer that slots are free, is inv_journal_commit's. */
+/*
+ * Sets the position in *c, which only this process uses. inv_journal_commit
+ * sets the position in the ring, which frees slots for the producer.
+ */
 static inline void inv_consumer_advance(struct inv_consumer *c,
 					const struct inv_ring_pos *next)
 {
@@ -100,15 +116,16 @@ static inline void inv_consumer_advance(struct inv_consumer *c,
 	c->pos = *next;
 }
 
-/* Holds no packet any more. */
+/* Allows the producer to overwrite the packet that was read. */
 void inv_consumer_release(struct inv_consumer *c);
 
-/* Whether more than half of the ring's packets are waiting. */
+/* Returns true if more than half of the ring's packets wait to be read. */
 bool inv_consumer_is_behind(const struct inv_consumer *c);
 
 /*
- * n events in the len bytes at ev, and definitions in the def_len bytes at
- * def: whether their lengths add up.  Their contents are not looked at.
+ * Returns true if the n events fill exactly the len bytes at ev, and the
+ * definitions fill exactly the def_len bytes at def. Checks the lengths, not
+ * the contents.
  */
 bool inv_fragment_is_sound(const uint8_t *ev, uint32_t len, uint32_t n,
 			   const uint8_t *def, uint32_t def_len);

@@ -5,8 +5,9 @@
 #include "ring/layout.h"
 
 /*
- * Release keeps each store behind those before it in the program, which is
- * all that a process that may be killed, and its successor, need.
+ * Stores v with release order, which keeps this store after all earlier stores
+ * of the program. So if this process is killed, its successor finds the stores
+ * up to some point, and none after it.
  */
 static void put(_Atomic uint64_t *p, uint64_t v)
 {
@@ -24,8 +25,9 @@ void inv_log_pos_load(const struct inv_ring_ctl *ctl, struct inv_log_pos *log)
 }
 
 /*
- * read_off is behind read_seq in this order, and the producer looks at
- * read_seq alone: it frees the slot, so it is the last one.
+ * Copies the journal's values to the ring and the control page. Stores read_seq
+ * last, because that store frees the slot and read_seq is the only one of these
+ * fields that the producer reads.
  */
 static void apply(struct inv_ring_ctl *ctl)
 {
@@ -53,7 +55,7 @@ static void apply(struct inv_ring_ctl *ctl)
 	}
 	INV_TESTPOINT("journal.applied");
 	atomic_store_explicit(&ctl->journal.valid, 0, memory_order_release);
-	/* The next journal's plain stores stay behind this. */
+	/* Keeps the plain stores of the next journal entry after this store. */
 	atomic_signal_fence(memory_order_seq_cst);
 	INV_TESTPOINT("journal.done");
 }

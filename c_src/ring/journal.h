@@ -8,19 +8,20 @@
 #include "ring/consumer.h"
 
 /*
- * How ring and log move on together, though the spooler may die at any
+ * Moves the positions in ring and log together, even if the spooler dies at any
  * instruction:
  *
- *	1. the bytes are written to the log file, past log_off
- *	2. the journal gets the new values, and is declared valid
- *	3. the new values are stored where they belong
- *	4. the journal is declared invalid
+ *  1. the spooler writes the bytes to the log file, after log_off
+ *  2. it stores the new positions in the journal and sets `valid'
+ *  3. it copies the new positions to the ring and the control page
+ *  4. it clears `valid'
  *
- * Died before 2: the file is cut back to log_off, and the packet is taken from
- * the ring again.  Died later: inv_journal_redo() does step 3 again.
+ * If the spooler died before step 2, its successor truncates the file to
+ * log_off and takes the packet from the ring again. If the spooler died later,
+ * the successor repeats step 3 with inv_journal_redo().
  */
 
-/* Where the log stands; the control page's fields of the same names. */
+/* The state of the log. The control page has fields of the same names. */
 struct inv_log_pos {
 	uint32_t file;
 	uint64_t off;
@@ -32,13 +33,16 @@ struct inv_log_pos {
 
 void inv_log_pos_load(const struct inv_ring_ctl *ctl, struct inv_log_pos *log);
 
-/* Steps 2 to 4.  ring may be INV_JOURNAL_NO_RING, then pos is not used. */
+/* Does steps 2 to 4. If `ring' is INV_JOURNAL_NO_RING, `pos' is not used. */
 void inv_journal_commit(struct inv_ring_ctl *ctl, uint32_t ring,
 			const struct inv_ring_pos *pos,
 			const struct inv_log_pos *log);
 
-/* Steps 3 and 4 of a predecessor, if it died between.  n_rings: as checked;
- * a journal that speaks of another ring is dropped. */
+/*
+ * Does steps 3 and 4 if a predecessor died before it completed them. `n_rings'
+ * is the checked number of rings; a journal entry for a ring beyond them is
+ * ignored.
+ */
 void inv_journal_redo(struct inv_ring_ctl *ctl, uint32_t n_rings);
 
 #endif

@@ -7,34 +7,34 @@
 #include "abi/ring.h"
 
 /*
- * Where things lie in the memory of abi/ring.h.  No allocation, no system
- * call: used in the VM and in the spooler.
+ * The layout of the memory described in abi/ring.h. The functions allocate
+ * nothing and make no system calls. The VM and the spooler use them.
  */
 
 /*
- * Bytes of a mapping with n_rings rings, ring i of n_slots[i] packets of
- * packet_bytes.  0 if a number is out of its range: n_rings 1 to
- * INV_RINGS_MAX, n_slots at least INV_SLOTS_MIN, packet_bytes a multiple of
- * 4096 from INV_PACKET_MIN to INV_PACKET_MAX.
+ * Returns the size in bytes of a mapping with n_rings rings, where ring i has
+ * n_slots[i] packets of packet_bytes. Returns 0 if a number is out of range:
+ * n_rings 1 to INV_RINGS_MAX, n_slots at least INV_SLOTS_MIN, packet_bytes a
+ * multiple of 4096 from INV_PACKET_MIN to INV_PACKET_MAX.
  */
 uint64_t inv_layout_len(uint32_t n_rings, const uint32_t *n_slots,
 			uint32_t packet_bytes);
 
 /*
- * Fills the layout part of the control page and the ring heads of map, which
- * has inv_layout_len() bytes, all zero.  What the tracer is and what the
- * spooler shall do remain to be filled in; magic is set by
- * inv_layout_publish() when all of it is.
+ * Sets the layout fields of the control page and of the ring heads. map has
+ * inv_layout_len() bytes, all zero. The caller then sets the tracer's data and
+ * the spooler's options, and calls inv_layout_publish(), which sets magic.
  */
 void inv_layout_init(void *map, uint32_t n_rings, const uint32_t *n_slots,
 		     uint32_t packet_bytes, enum inv_keep keep);
 void inv_layout_publish(void *map);
 
 /*
- * Whether the len bytes at map are such a mapping, complete, and everything in
- * it lies within it.  INV_EFORMAT, INV_EVERSION, INV_EDAMAGED if not.  Texts
- * of the control page end within their arrays afterwards: a caller that does
- * not trust the other side copies what it checked.
+ * Returns 0 if the len bytes at map are a complete mapping and all its offsets
+ * lie within it; otherwise INV_EFORMAT, INV_EVERSION or INV_EDAMAGED. On
+ * success the texts of the control page end within their arrays. Other
+ * processes can change the mapping later, so a caller that does not trust them
+ * must copy the values that were checked.
  */
 int inv_layout_check(const void *map, uint64_t len);
 

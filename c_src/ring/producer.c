@@ -19,8 +19,9 @@ void inv_producer_init(struct inv_producer *p, void *map, uint32_t ring)
 }
 
 /*
- * keep => oldest: the packet that lay in the slot must have been read.  The
- * acquire pairs with the consumer's release of read_seq: it is done reading.
+ * For keep => oldest: returns true if the slot for packet `seq' is unused, or
+ * its packet has been read. The acquire pairs with the consumer's release store
+ * of read_seq; after that store the consumer no longer reads the packet.
  */
 static int slot_is_free(const struct inv_producer *p, uint64_t seq)
 {
@@ -31,17 +32,20 @@ static int slot_is_free(const struct inv_producer *p, uint64_t seq)
 }
 
 /*
- * keep => newest: every slot may be taken but the one that the consumer holds.
- * We announce the packet and then look at hold; the consumer sets hold and
- * then looks at what is announced.  All four accesses are seq_cst, so they
- * have one order, and at least one of the two sees the other.
+ * For keep => newest: returns the number of the next packet. The producer may
+ * overwrite any slot except the one that the consumer holds.
  *
- * A number that is skipped is announced as well before hold is looked at
- * again: meanwhile the consumer may have gone on to the slot that is next.  It
- * reads a packet for each turn of this loop, so there is hardly a second one.
+ * The producer stores next_seq and then loads hold; the consumer stores hold
+ * and then loads next_seq. All four accesses are seq_cst, so they have one
+ * total order, and at least one of the two sees the other's store.
  *
- * The slot is what counts and not the packet: a consumer that is slow, or dead,
- * holds it for many rounds.
+ * If the slot is held, the producer skips the number. It stores next_seq again
+ * before it loads hold again, because the consumer may have moved on to the
+ * next slot. The loop repeats only if the consumer has moved on to another
+ * packet meanwhile, so it rarely repeats more than once.
+ *
+ * The check compares slots, not packet numbers, because a consumer that is
+ * slow, or dead, may hold a slot while the producer passes it many times.
  */
 static uint64_t next_not_held(struct inv_producer *p, uint64_t seq)
 {
@@ -51,7 +55,8 @@ static uint64_t next_not_held(struct inv_producer *p, uint64_t seq)
 		atomic_store_explicit(&p->ring->next_seq, seq,
 				      memory_order_seq_cst);
 		INV_TESTPOINT("ring.announced");
-		/* Also acquires: pairs with the consumer's release. */
+		/* Also an acquire: pairs with the consumer's release store to
+		 * `hold'. */
 		hold = atomic_load_explicit(&p->ring->hold,
 					    memory_order_seq_cst);
 		if (hold == 0 || hold % p->n_slots != seq % p->n_slots)
@@ -72,7 +77,10 @@ int inv_producer_open_new(struct inv_producer *p, uint64_t now)
 
 	slot = (struct inv_ring_slot *)(p->slots +
 					(seq % p->n_slots) * p->packet_bytes);
-	/* Whoever finds the old seq from here on finds no events with it. */
+	/*
+	 * From this store on, a consumer that still loads the old `seq' from
+	 * the slot finds no events.
+	 */
 	atomic_store_explicit(&slot->commit, 0, memory_order_release);
 	INV_TESTPOINT("ring.emptied");
 	slot->begin_ns = now;
@@ -84,7 +92,8 @@ int inv_producer_open_new(struct inv_producer *p, uint64_t now)
 	INV_TESTPOINT("ring.headed");
 	atomic_store_explicit(&slot->seq, seq, memory_order_release);
 	INV_TESTPOINT("ring.numbered");
-	/* Release: the packets before this one are complete. */
+	/* Release: pairs with the consumer's acquire load, so that the consumer
+	 * sees all earlier packets complete. */
 	atomic_store_explicit(&p->ring->seq, seq, memory_order_release);
 	INV_TESTPOINT("ring.opened");
 
@@ -99,9 +108,11 @@ int inv_producer_open_new(struct inv_producer *p, uint64_t now)
 }
 
 /*
- * The consumer takes what is committed of an open packet now and then, with
- * all of its definitions each time.  A new packet a second bounds what that
- * repeats.  A flight recorder is not read along, and its slots are precious.
+ * Opens a new packet if the open one is older than a second. The consumer takes
+ * the committed part of an open packet from time to time, each time with all
+ * the packet's definitions. A new packet each second limits the repetition of
+ * definitions. A flight recorder does not open a new packet: it is not read
+ * while it records, and a new packet would overwrite an old one too early.
  */
 int inv_producer_open_aged(struct inv_producer *p, uint64_t now)
 {

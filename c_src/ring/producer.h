@@ -7,9 +7,8 @@
 #include "abi/ring.h"
 
 /*
- * The writing half of one ring.  Exactly one thread uses it at a time; it
- * never waits, allocates, or calls the system.  The order of calls for an
- * event:
+ * The writing half of one ring.  Exactly one thread uses it at a time.  It
+ * never waits, allocates, or makes a system call.  The calls for an event:
  *
  *	inv_producer_offer(p);
  *	if (inv_producer_open(p, now)) {
@@ -17,38 +16,42 @@
  *		return;
  *	}
  *	... write the event from p->data + p->ev upwards, definitions from
- *	... p->data + p->data_len - p->def downwards; they must not meet
+ *	... p->data + p->data_len - p->def downwards; they must not overlap
  *	inv_producer_commit(p, ev, def, now);
  *
- * and, where they would meet, inv_producer_close(p) and again from open.
- * Nothing that was written before a commit is ever seen by the other side.
+ * If they would overlap, call inv_producer_close(p) and repeat from
+ * inv_producer_open. The consumer never sees bytes that were not committed.
  */
 struct inv_producer {
 	struct inv_ring_head *ring; /* NULL: no ring */
 	uint8_t *slots;
 	uint32_t n_slots;
 	uint32_t packet_bytes;
-	uint32_t data_len; /* of a packet's events and definitions */
+	uint32_t data_len; /* bytes of a packet for events and definitions */
 	uint32_t keep;
 
-	/* The open packet; data is NULL when none is. */
+	/* The open packet. data is NULL if no packet is open. */
 	uint8_t *data;
 	struct inv_ring_slot *slot;
-	uint64_t seq; /* also while none is open: the last one's */
+	uint64_t seq; /* number of the open packet or, if none is open, of the
+			 last one */
 	uint64_t begin_ns;
 	uint32_t ev;  /* bytes of events committed */
 	uint32_t def; /* bytes of definitions committed */
 	uint32_t n;   /* events committed */
 
-	uint64_t next_event; /* number of the next event in this ring */
+	uint64_t next_event; /* number of this ring's next event */
 };
 
-/* map is a published mapping of this process' own making. */
+/* Prepares *p to write ring number `ring' of `map', a published mapping that
+ * this process created. */
 void inv_producer_init(struct inv_producer *p, void *map, uint32_t ring);
 
 /*
- * Sees to it that a packet is open, a new one when the open one has aged (see
- * producer.c).  now: monotonic nanoseconds.  INV_EFULL: no packet is free.
+ * The slow paths of inv_producer_open, which ensures that a packet is open.
+ * open_new opens a packet. open_aged opens a packet if the open one is more
+ * than a second old (see producer.c). `now' is in monotonic nanoseconds. They
+ * return INV_EFULL if no slot is free.
  */
 int inv_producer_open_new(struct inv_producer *p, uint64_t now);
 int inv_producer_open_aged(struct inv_producer *p, uint64_t now);
@@ -64,15 +67,15 @@ static inline int inv_producer_open(struct inv_producer *p, uint64_t now)
 	return 0;
 }
 
-/* Makes the next open take a new packet. */
+/* Closes the open packet: the next inv_producer_open takes a new one. */
 static inline void inv_producer_close(struct inv_producer *p)
 {
 	p->data = 0;
 }
 
 /*
- * The packet's first ev bytes are whole events now and its last def bytes
- * their definitions; one event more than before.
+ * Commits one more event. After the call the packet's first `ev' bytes are
+ * whole events, and its last `def' bytes the definitions of these events.
  */
 static inline void inv_producer_commit(struct inv_producer *p, uint32_t ev,
 				       uint32_t def, uint64_t now)
@@ -89,20 +92,22 @@ static inline void inv_producer_commit(struct inv_producer *p, uint32_t ev,
 
 static inline void inv_producer_add(_Atomic uint64_t *counter)
 {
-	/* One writer: no need for a locked instruction. */
+	/* Only this thread writes the counter, so no atomic increment is
+	 * needed. */
 	atomic_store_explicit(
 		counter,
 		atomic_load_explicit(counter, memory_order_relaxed) + 1,
 		memory_order_relaxed);
 }
 
-/* Counts an event before anything else is done with it. */
+/* Counts an event as produced. Call it first for each event. */
 static inline void inv_producer_offer(struct inv_producer *p)
 {
 	inv_producer_add(&p->ring->produced);
 }
 
-/* Counts an offered event that will not be committed. */
+/* Counts an offered event as lost. Call it for each offered event that will not
+ * be committed. */
 static inline void inv_producer_drop(struct inv_producer *p, enum inv_loss why)
 {
 	inv_producer_add(&p->ring->dropped[why]);

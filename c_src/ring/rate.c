@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ring/rate.h"
 
-/* The largest lease of rates up to 1024 times that; of low ones it is less. */
+/*
+ * The number of events in the largest lease, for rates up to INV_RATE_SLOTS_MAX
+ * times LEASE_EVENTS. Higher rates have larger leases.
+ */
 #define LEASE_EVENTS 32u
 #define SLOTS_MIN 16u
 
 /*
- * given[i]: when the newest lease of number i, i + slots, i + 2 * slots … was
- * given, in units of 1024 ns, above its round (number / slots) modulo 256.
- * One word, so that a lease is given by one compare-and-swap; the round tells
- * who comes late that this one is gone already.
+ * Leases are numbered from 0. Lease number N is taken by a compare-and-swap of
+ * the word given[N % slots]. The word's upper bits are the time at which the
+ * lease was taken, in units of 1024 ns. Its low 8 bits are the lease's round: N
+ * / slots, modulo 256. From the round, other threads see that lease N is
+ * already taken.
  *
- * A thread may stop between that and the step of `next': the others take it.
+ * A thread may be preempted after it has taken a lease and before it has
+ * incremented `next'. Then other threads increment `next'.
  */
 #define ROUND_BITS 8
 #define ROUND_MASK 0xffu
 #define UNIT_SHIFT 10
-/* More than a second, also when both times are rounded down. */
+/* Units in a second, and two more, because both times are rounded down. */
 #define SECOND ((uint64_t)(1000000000u >> UNIT_SHIFT) + 2)
 
 static uint64_t word(uint64_t units, uint64_t round)
@@ -24,7 +29,10 @@ static uint64_t word(uint64_t units, uint64_t round)
 	return units << ROUND_BITS | (round & ROUND_MASK);
 }
 
-/* Threads look at the clock before they come here: then may be after now. */
+/*
+ * Returns true if `now' is more than a second after `then'. Threads read the
+ * clock before they call, so `then' may be later than `now'.
+ */
 static bool second_passed(uint64_t then, uint64_t now)
 {
 	int64_t age = (int64_t)(word(now >> UNIT_SHIFT, 0) -
@@ -50,7 +58,8 @@ void inv_rate_init(struct inv_rate *r, uint32_t n, uint64_t now)
 			     word((now >> UNIT_SHIFT) - SECOND, ROUND_MASK));
 }
 
-/* n in shares that differ by one at most. */
+/* Returns the number of events in lease i of a second. These numbers differ by
+ * at most one. */
 static uint32_t share(const struct inv_rate *r, uint32_t i)
 {
 	return (uint32_t)(((uint64_t)r->n * (i + 1)) / r->slots -
@@ -80,12 +89,13 @@ uint32_t inv_rate_lease(struct inv_rate *r, uint64_t now)
 				&r->given[i], &then,
 				word(now >> UNIT_SHIFT, round));
 		}
-		/* Given, by us or by another: on to the next. */
+		/* This thread or another has taken the lease: go to the next
+		 * number. */
 		atomic_compare_exchange_strong(&r->next, &number, number + 1);
 		if (ours)
 			return share(r, i);
 	}
-	/* A line that all threads read: written once. */
+	/* All threads read this cache line, so it is written only once. */
 	if (!atomic_load_explicit(&r->reached, memory_order_relaxed))
 		atomic_store_explicit(&r->reached, true, memory_order_relaxed);
 	return 0;

@@ -7,16 +7,17 @@
 #include <stdint.h>
 
 /*
- * A limit of n events a second, which any number of threads use up in leases.
+ * A limit of n events a second, shared by any number of threads. A thread takes
+ * a lease: the right to record some events without asking again.
  *
- * A lease is given when the one that was given `slots' leases before it is more
- * than a second old; any `slots' leases in a row are n events together.  So the
- * leases of any second, wherever it begins, are n events at most, and n events
- * that come at once, after a quiet second, are all let through.  What a thread
- * had left of a lease when a second began comes on top: at most
- * inv_rate_lease_max() for each thread.
+ * A second has `slots' leases, which together are n events. A lease is given
+ * only if the lease `slots' places before it is more than a second old. So the
+ * leases that are given in any period of one second have at most n events
+ * together. After a quiet second, n events can pass at once. In addition, each
+ * thread may use up a lease from an earlier second: at most
+ * inv_rate_lease_max() events.
  *
- * No lock, and no clock but the caller's.
+ * The functions use no lock, and read no clock: the caller passes the time.
  */
 #define INV_RATE_SLOTS_MAX 1024u
 #define INV_RATE_MAX UINT32_MAX
@@ -29,13 +30,14 @@ struct inv_rate {
 	_Atomic uint64_t given[INV_RATE_SLOTS_MAX]; /* see rate.c */
 };
 
-/* n: from 1 to INV_RATE_MAX.  now, here and below: monotonic nanoseconds. */
+/* `n' is 1 to INV_RATE_MAX. `now' is monotonic nanoseconds, here and below. */
 void inv_rate_init(struct inv_rate *r, uint32_t n, uint64_t now);
 
-/* Takes a lease: so many events, 0 if there is none to be had now. */
+/* Takes a lease. Returns the number of events in the lease, or 0 if no lease is
+ * available now. */
 uint32_t inv_rate_lease(struct inv_rate *r, uint64_t now);
 
-/* The largest lease that there is. */
+/* Returns the number of events in the largest lease. */
 uint32_t inv_rate_lease_max(const struct inv_rate *r);
 
 #endif

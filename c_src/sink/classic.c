@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The merged line of the original Inviso:
+ * The line format of the original Inviso's merge:
  *
  *	Node PidMappings Term
  *
- * each as ~w prints it, where Term is the trace tuple as OTP delivers it to a
- * tracer process, or {drop,N}.
+ * Each of these three terms is printed like ~w. Term is the trace tuple as OTP
+ * sends it to a tracer process, or {drop,N}.
  */
 #include "log/names.h"
 #include "sink/formats.h"
@@ -58,7 +58,7 @@ static void timestamp(struct inv_buf *out, const struct inv_item *it)
 	}
 }
 
-/* The next term of the event, after a comma. */
+/* Prints a comma and the event's next term. */
 static int element(struct inv_sink *s)
 {
 	int rc;

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For Erlang programs: terms in the external format, each after its length (32
- * bits, big end first), as a port with {packet, 4} takes them:
+ * A format for Erlang programs: terms in the external format, each preceded by
+ * its length (32 bits, big-endian), as ports with {packet, 4} expect it:
  *
  *	{Node, Time, Names, Term}
  *
- * Time in ns since the Unix epoch, Names a list, Term the trace tuple as OTP
- * delivers it to a tracer process, or {drop,N}.  What is cut: term/etf.h.
+ * Time is in ns since the Unix epoch. Names is a list. Term is the trace tuple
+ * as OTP sends it to a tracer process, or {drop,N}. term/etf.h describes how
+ * cut terms are written.
  */
 #include "term/etf.h"
 #include "log/names.h"
 #include "sink/formats.h"
 
-/* Begins the four elements; they end at the length that finish() writes. */
+/* Begins the 4-tuple, with a length of 0 that finish() replaces. */
 static void begin(struct inv_sink *s, const struct inv_item *it)
 {
 	inv_buf_put(s->out, "\0\0\0\0", 4);

@@ -8,8 +8,8 @@
 #define ELLIPSIS "\xe2\x80\xa6"
 
 /*
- * What takes no column, or two.  The C library's wcwidth knows better, but only
- * in a locale of UTF-8, and what is written here is UTF-8 in any.
+ * Characters that take no column or two columns. Not wcwidth(): it needs a
+ * UTF-8 locale, but the output is UTF-8 in every locale.
  */
 static const struct {
 	uint32_t first;
@@ -39,7 +39,8 @@ static unsigned columns_of(uint32_t c)
 	return 1;
 }
 
-/* The character at p: its bytes, and in *columns what it takes. */
+/* Returns the length in bytes of the character, or colour escape sequence, at
+ * p. Sets *columns to its width. */
 static size_t character(const uint8_t *p, size_t n, unsigned *columns)
 {
 	size_t len = 1;
@@ -74,11 +75,12 @@ unsigned inv_fit_columns(const void *text, size_t len)
 	return sum;
 }
 
-/* Bytes of the line at p that fit into width columns; n: all. */
+/* Returns n if the line at p fits into width columns. Otherwise returns how
+ * many bytes fit before the "…". */
 static size_t fitting(const uint8_t *p, size_t n, unsigned width)
 {
 	unsigned sum = 0;
-	size_t cut = 0; /* what fits, and leaves a column */
+	size_t cut = 0; /* how many bytes fit before the "…" */
 	size_t i = 0;
 
 	if (n <= width)

@@ -7,15 +7,16 @@
 #include "base/buf.h"
 
 /*
- * Makes each line from byte `from' of out on at most width columns wide: the
- * rest of a longer one gives way to "…".  The text is UTF-8; escape sequences
- * that set colours take no column, and a line that is cut ends with `reset'.
- * spare is for its use.  width is more than 0.
+ * Cuts each line of out, from byte `from' on, to at most width columns: the end
+ * of a longer line is replaced by "…". The text is UTF-8. Escape sequences that
+ * set colours take no column; a line that is cut ends with `reset'. spare is
+ * working memory. width must be more than 0.
  */
 void inv_fit_lines(struct inv_buf *out, size_t from, unsigned width,
 		   const char *reset, struct inv_buf *spare);
 
-/* Columns that a terminal takes for the text, escape sequences left out. */
+/* Returns how many columns of a terminal the text takes. Escape sequences take
+ * none. */
 unsigned inv_fit_columns(const void *text, size_t len);
 
 #endif

@@ -4,7 +4,8 @@
 
 #include "sink/sink.h"
 
-/* The formats, one in each file; a new one is added here and in sink.c. */
+/* The formats, each in its own file. A new format must be added here and in
+ * sink.c. */
 extern const struct inv_sink_ops inv_sink_text;
 extern const struct inv_sink_ops inv_sink_json;
 extern const struct inv_sink_ops inv_sink_classic;

@@ -1,37 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One JSON object a line:
+ * One JSON object on each line:
  *
  *	{"ts":…,"node":"…","pid":"…","names":[…],"tag":"…","payload":[…],
  *	 "result":"…","label":"…","scheduler":…,"truncated":true}
  *	{"lost":…,"reason":"…","ts":…,"node":"…"}
  *
- * Terms are strings as ~w prints them: text that is valid UTF-8 already, so
- * that only quotes, backslashes and control characters need care.
+ * Terms are strings, printed like ~w.
  */
+#include "base/json.h"
 #include "log/names.h"
 #include "sink/formats.h"
-#include "sink/jsontext.h"
 
 struct json {
 	struct inv_sink sink;
-	struct inv_buf scratch;
+	struct inv_json w;
 };
 
-static void escape_tail(struct json *j, size_t from)
-{
-	inv_json_escape(j->sink.out, from, &j->scratch);
-}
-
+/* Makes the text of a node, which always follows "ts" and so starts with a
+ * comma. */
 static void node_text(struct inv_buf *b, const struct inv_node *node)
 {
-	struct json j = { .sink = { .out = b } };
+	struct inv_json w = { .out = b, .more = true };
 
-	inv_buf_puts(b, ",\"node\":\"");
-	inv_buf_puts(b, node->name);
-	escape_tail(&j, 9);
-	inv_buf_release(&j.scratch);
-	inv_buf_putc(b, '"');
+	inv_json_text(&w, "node", node->name);
 }
 
 static int done(int rc)
@@ -39,55 +31,40 @@ static int done(int rc)
 	return rc == INV_END ? INV_ETRUNCATED : rc;
 }
 
-/* The next term of the cursor, or the one that tok begins, as a string. */
-static int term(struct json *j, const struct inv_token *tok)
+/* Writes a term as a string. tok: its first token; NULL: it is the cursor's
+ * next term. */
+static int term(struct json *j, const char *key, const struct inv_token *tok)
 {
-	struct inv_buf *out = j->sink.out;
-	size_t from;
+	size_t begin = inv_json_begin(&j->w, key);
 	int rc;
 
-	inv_buf_putc(out, '"');
-	from = out->len;
 	if (tok)
-		rc = inv_term_print_token(j->sink.cursor, tok, out,
+		rc = inv_term_print_token(j->sink.cursor, tok, j->w.out,
 					  &j->sink.print);
 	else
-		rc = inv_term_print(j->sink.cursor, out, &j->sink.print);
-	escape_tail(j, from);
-	inv_buf_putc(out, '"');
+		rc = inv_term_print(j->sink.cursor, j->w.out, &j->sink.print);
+	inv_json_end(&j->w, begin);
 	return done(rc);
 }
 
 static void names(struct json *j, const struct inv_item *it,
 		  const struct inv_token *tok)
 {
-	struct inv_buf *out = j->sink.out;
 	const struct inv_name *n = NULL;
-	const char *sep = "";
 
-	inv_buf_puts(out, ",\"names\":[");
+	inv_json_open(&j->w, "names", '[');
 	if (it->node->names && tok->kind == INV_TOK_PID && !tok->node)
 		n = inv_names_find(it->node->names, tok->id[0], tok->id[1]);
-	for (; n; n = n->next) {
-		size_t from;
-
-		if (!inv_name_holds(n, it->ts_ns))
-			continue;
-		inv_buf_puts(out, sep);
-		inv_buf_putc(out, '"');
-		from = out->len;
-		inv_buf_put(out, n->text, n->len);
-		escape_tail(j, from);
-		inv_buf_putc(out, '"');
-		sep = ",";
-	}
-	inv_buf_putc(out, ']');
+	for (; n; n = n->next)
+		if (inv_name_holds(n, it->ts_ns))
+			inv_json_bytes(&j->w, NULL, n->text, n->len);
+	inv_json_close(&j->w, ']');
 }
 
 /*
- * The process that a seq_trace event happened in: of
- * {send | print | 'receive', Serial, From, To, Message}
- * the receiver, if it was received, else the sender.  c is before the payload.
+ * Finds the process of a seq_trace event {send | print | 'receive', Serial,
+ * From, To, Message}: the receiver for 'receive', otherwise the sender. c is
+ * before the payload.
  */
 static int seq_process(struct inv_cursor *c, struct inv_token *tok)
 {
@@ -103,6 +80,13 @@ static int seq_process(struct inv_cursor *c, struct inv_token *tok)
 	return done(inv_cursor_next(c, tok));
 }
 
+static void no_process(struct json *j)
+{
+	inv_json_text(&j->w, "pid", "");
+	inv_json_open(&j->w, "names", '[');
+	inv_json_close(&j->w, ']');
+}
+
 static int process(struct json *j, const struct inv_item *it)
 {
 	struct inv_cursor *c = j->sink.cursor;
@@ -112,96 +96,73 @@ static int process(struct json *j, const struct inv_item *it)
 	if (!rc && it->ev.tag == INV_TAG_SEQ_TRACE) {
 		rc = inv_event_payload(&it->ev, c);
 		if (!rc && seq_process(c, &tok)) {
-			inv_buf_puts(j->sink.out, ",\"pid\":\"\",\"names\":[]");
+			no_process(j);
 			return 0;
 		}
 	}
-	if (rc)
-		return rc;
-	inv_buf_puts(j->sink.out, ",\"pid\":");
-	rc = term(j, &tok);
+	if (!rc)
+		rc = term(j, "pid", &tok);
 	if (!rc)
 		names(j, it, &tok);
 	return rc;
 }
 
-/* The label, where the tracee is otherwise; leaves the cursor behind it. */
+/* Writes the label of a seq_trace event. The log has the label in place of the
+ * tracee. */
 static int label(struct json *j, const struct inv_item *it)
 {
 	struct inv_token tok;
 	int rc = inv_event_tracee(&it->ev, j->sink.cursor, &tok);
 
-	if (rc)
-		return rc;
-	inv_buf_puts(j->sink.out, ",\"label\":");
-	return term(j, &tok);
+	return rc ? rc : term(j, "label", &tok);
 }
 
 static int payload(struct json *j, const struct inv_event *ev)
 {
-	struct inv_buf *out = j->sink.out;
 	int rc = inv_event_payload(ev, j->sink.cursor);
 
-	inv_buf_puts(out, ",\"payload\":[");
+	inv_json_open(&j->w, "payload", '[');
 	if (!rc)
-		rc = term(j, NULL);
-	if (!rc && ev->extra) {
-		inv_buf_putc(out, ',');
-		rc = term(j, NULL);
-	}
-	inv_buf_putc(out, ']');
-	if (!rc && ev->ms_result) {
-		inv_buf_puts(out, ",\"result\":");
-		rc = term(j, NULL);
-	}
+		rc = term(j, NULL, NULL);
+	if (!rc && ev->extra)
+		rc = term(j, NULL, NULL);
+	inv_json_close(&j->w, ']');
+	if (!rc && ev->ms_result)
+		rc = term(j, "result", NULL);
 	return rc;
 }
 
-static void head(struct json *j, const struct inv_item *it)
-{
-	inv_buf_puts(j->sink.out, "\"ts\":");
-	inv_buf_i64(j->sink.out, it->ts_ns);
-	inv_sink_node_text(&j->sink, it->node, node_text);
-}
-
-/* A term in a trace port's file that is no trace event. */
+/* Writes a term of a trace port's file that is not a trace event. */
 static int bare(struct json *j, const struct inv_event *ev)
 {
 	int rc;
 
 	inv_cursor_init(j->sink.cursor, INV_ENC_ETF, NULL, ev->raw,
 			ev->raw_len);
-	inv_buf_puts(j->sink.out,
-		     ",\"pid\":\"\",\"names\":[],\"tag\":\"\",\"payload\":[");
-	rc = term(j, NULL);
-	inv_buf_puts(j->sink.out, "]}\n");
+	no_process(j);
+	inv_json_text(&j->w, "tag", "");
+	inv_json_open(&j->w, "payload", '[');
+	rc = term(j, NULL, NULL);
+	inv_json_close(&j->w, ']');
 	return rc;
 }
 
 static void tag(struct json *j, const struct inv_event *ev)
 {
-	size_t len, from;
+	size_t len;
 	const char *text = inv_event_tag(ev, &len);
 
-	inv_buf_puts(j->sink.out, ",\"tag\":\"");
-	from = j->sink.out->len;
-	inv_buf_put(j->sink.out, text, len);
 	if (ev->tag == INV_TAG_OTHER)
-		escape_tail(j, from);
-	inv_buf_putc(j->sink.out, '"');
+		inv_json_bytes(&j->w, "tag", text, len);
+	else
+		inv_json_word(&j->w, "tag", text, len);
 }
 
-static int json_event(struct inv_sink *s, const struct inv_item *it)
+static int event(struct json *j, const struct inv_item *it)
 {
-	struct json *j = (struct json *)s;
 	const struct inv_event *ev = &it->ev;
-	int rc;
+	int rc = process(j, it);
 
-	inv_buf_putc(s->out, '{');
-	head(j, it);
-	if (ev->bare)
-		return bare(j, ev);
-	rc = process(j, it);
 	if (rc)
 		return rc;
 	tag(j, ev);
@@ -209,37 +170,50 @@ static int json_event(struct inv_sink *s, const struct inv_item *it)
 		rc = label(j, it);
 	if (!rc)
 		rc = payload(j, ev);
-	if (ev->has_sched) {
-		inv_buf_puts(s->out, ",\"scheduler\":");
-		inv_buf_u64(s->out, ev->sched);
-	}
+	if (ev->has_sched)
+		inv_json_uint(&j->w, "scheduler", ev->sched);
 	if (ev->cut)
-		inv_buf_puts(s->out, ",\"truncated\":true");
-	inv_buf_puts(s->out, "}\n");
+		inv_json_bool(&j->w, "truncated", true);
+	return rc;
+}
+
+static void head(struct json *j, const struct inv_item *it)
+{
+	inv_json_int(&j->w, "ts", it->ts_ns);
+	inv_sink_node_text(&j->sink, it->node, node_text);
+}
+
+static int json_event(struct inv_sink *s, const struct inv_item *it)
+{
+	struct json *j = (struct json *)s;
+	int rc;
+
+	j->w = (struct inv_json){ .out = s->out };
+	inv_json_open(&j->w, NULL, '{');
+	head(j, it);
+	rc = it->ev.bare ? bare(j, &it->ev) : event(j, it);
+	inv_json_close(&j->w, '}');
+	inv_json_line(&j->w);
 	return rc;
 }
 
 static void json_loss(struct inv_sink *s, const struct inv_item *it)
 {
-	inv_buf_puts(s->out, "{\"lost\":");
-	inv_buf_u64(s->out, it->lost.n);
-	inv_buf_puts(s->out, ",\"reason\":\"");
-	inv_buf_puts(s->out, inv_lost_text(it->lost.reason));
-	inv_buf_puts(s->out, "\",");
-	head((struct json *)s, it);
-	inv_buf_puts(s->out, "}\n");
-}
+	struct json *j = (struct json *)s;
 
-static void json_release(struct inv_sink *s)
-{
-	inv_buf_release(&((struct json *)s)->scratch);
+	j->w = (struct inv_json){ .out = s->out };
+	inv_json_open(&j->w, NULL, '{');
+	inv_json_uint(&j->w, "lost", it->lost.n);
+	inv_json_text(&j->w, "reason", inv_lost_text(it->lost.reason));
+	head(j, it);
+	inv_json_close(&j->w, '}');
+	inv_json_line(&j->w);
 }
 
 const struct inv_sink_ops inv_sink_json = {
 	.name = "json",
-	.help = "one JSON object a line",
+	.help = "one JSON object in each line",
 	.size = sizeof(struct json),
 	.event = json_event,
 	.loss = json_loss,
-	.release = json_release,
 };

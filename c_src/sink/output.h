@@ -8,41 +8,45 @@
 #include "base/err.h"
 
 /*
- * Where a sink's text goes: a descriptor, or a file that appears under its
- * name when it is complete, and not before.
+ * Where a sink's text goes: a descriptor or a file. A new file gets its name
+ * only when it is complete.
  */
 struct inv_output {
 	struct inv_buf buf; /* sinks append here */
-	bool broken;	    /* nobody reads any more: EPIPE */
-	char *tmp;	    /* beside the file until it is complete, or NULL */
+	bool broken;	    /* the reader has closed the pipe (EPIPE) */
+	char *tmp;	    /* path of the incomplete file, in the directory of
+			       `path'; NULL: none */
 	/*
-	 * After each part that is written comes a record of no length (see
-	 * sink/etf.c), and the part after the next waits for a byte on standard
-	 * input: of a reader that would otherwise have to take all at once.  At
-	 * the end of that nobody reads any more.
+	 * Flow control on a pipe: an empty record ends each part of the output
+	 * (see sink/etf.c), and each byte on standard input releases another
+	 * part. The first two parts need no byte. The end of standard input
+	 * means that the reader has ended.
 	 */
 	bool paced;
 	/* private */
-	bool ahead; /* one part is not asked for */
+	bool ahead; /* the first part was sent; from now on, a byte is awaited
+		       after each part */
 	int fd;
-	char *path; /* NULL: fd was given */
+	char *path; /* final path of the file; NULL: the caller gave a
+		       descriptor */
 };
 
 /* Borrows fd. */
 void inv_output_fd(struct inv_output *o, int fd);
 /*
- * The file is its owner's alone (mode 0600): arguments of traced calls are no
- * one else's.  What is no regular file (/dev/null, a FIFO) is written as it is.
+ * Creates a file with mode 0600, because arguments of traced calls can be
+ * confidential. If path exists and is not a regular file (/dev/null, a FIFO),
+ * writes to it directly.
  */
 int inv_output_file(struct inv_output *o, const char *path,
 		    struct inv_err *err);
 
-/* Writes the buffer out if there is much in it. */
+/* Writes out the buffer if it has reached 1 MiB. */
 int inv_output_flush_if_full(struct inv_output *o, struct inv_err *err);
 
 /*
- * Writes out the rest and gives the file its name; it is left out, and what
- * had that name stays, unless complete.
+ * If complete is true, writes out the buffer and gives the file its final name.
+ * Otherwise deletes the file; an older file with the final name stays.
  */
 int inv_output_close(struct inv_output *o, bool complete, struct inv_err *err);
 

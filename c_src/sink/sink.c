@@ -65,7 +65,8 @@ static void lose(struct inv_sink *s, const struct inv_item *it)
 		s->ops->loss(s, it);
 }
 
-/* An event that was recorded so that it cannot be printed. */
+/* Handles a recorded event that cannot be printed: writes and counts it as a
+ * loss. */
 static void lose_event(struct inv_sink *s, const struct inv_item *it)
 {
 	struct inv_item lost = *it;
@@ -100,7 +101,7 @@ int inv_sink_end(struct inv_sink *s)
 	return s->out->error;
 }
 
-/* --- for sinks ------------------------------------------------------------ */
+/* --- for the formats ------------------------------------------------------ */
 
 static struct inv_sink_node *make_node(struct inv_sink *s,
 				       const struct inv_node *node,
@@ -122,7 +123,7 @@ static struct inv_sink_node *make_node(struct inv_sink *s,
 	make(&b, node);
 	n = &s->nodes[node->number];
 	n->node = node;
-	n->text = b.data; /* taken over: never released through b */
+	n->text = b.data; /* n owns the memory now, so b is not released */
 	n->len = b.len;
 	return n;
 }

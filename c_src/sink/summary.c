@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 
+#include "base/json.h"
 #include "sink/sink.h"
 
 uint64_t inv_summary_lost(const struct inv_summary *s)
@@ -44,21 +45,19 @@ void inv_summary_text(const struct inv_summary *s, struct inv_buf *out)
 
 void inv_summary_json(const struct inv_summary *s, struct inv_buf *out)
 {
-	const char *sep = "";
+	struct inv_json j = { .out = out };
 
-	inv_buf_printf(out,
-		       "{\"recorded\":%" PRIu64 ",\"entries\":%" PRIu64
-		       ",\"lost\":%" PRIu64 ",\"reasons\":{",
-		       s->recorded, s->entries, inv_summary_lost(s));
-	for (unsigned i = 0; i < INV_LOST_COUNT; i++) {
-		if (!s->lost[i] || i == INV_LOSS_LIMIT)
-			continue;
-		inv_buf_printf(out, "%s\"%s\":%" PRIu64, sep, inv_lost_text(i),
-			       s->lost[i]);
-		sep = ",";
-	}
-	inv_buf_printf(out,
-		       "},\"after_limit\":%" PRIu64 ",\"unended\":%" PRIu32
-		       ",\"filtered\":%" PRIu64 "}",
-		       s->lost[INV_LOSS_LIMIT], s->unended, s->filtered);
+	inv_json_open(&j, NULL, '{');
+	inv_json_uint(&j, "recorded", s->recorded);
+	inv_json_uint(&j, "entries", s->entries);
+	inv_json_uint(&j, "lost", inv_summary_lost(s));
+	inv_json_open(&j, "reasons", '{');
+	for (unsigned i = 0; i < INV_LOST_COUNT; i++)
+		if (s->lost[i] && i != INV_LOSS_LIMIT)
+			inv_json_uint(&j, inv_lost_text(i), s->lost[i]);
+	inv_json_close(&j, '}');
+	inv_json_uint(&j, "after_limit", s->lost[INV_LOSS_LIMIT]);
+	inv_json_uint(&j, "unended", s->unended);
+	inv_json_uint(&j, "filtered", s->filtered);
+	inv_json_close(&j, '}');
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For people: one line an event, in Erlang's syntax.
+ * The text format: one line for each event, in Erlang's syntax.
  *
- *	2026-11-21 10:37:44.000123 node1@host <0.88.0> pname call m:f(1,2)
- *	2026-11-21 10:37:44.000135 node1@host <0.88.0> pname return m:f/2 -> 3 (12.3 us)
+ *  2026-11-21 10:37:44.000123 node1@host <0.88.0> pname call m:f(1,2)
+ *  2026-11-21 10:37:44.000135 node1@host <0.88.0> pname return m:f/2 -> 3 (12.3 us)
  */
 #include "sink/text.h"
 
@@ -40,7 +40,7 @@ static void took(struct inv_line *t, const struct inv_item *it)
 	if (!t->mfa ||
 	    !inv_pairs_return(&t->pairs, t->pid, t->mfa, it->ts_ns, &ns))
 		return;
-	/* Microseconds with a decimal, without printf. */
+	/* Microseconds with one decimal; printf would be slower. */
 	ns = (ns + 50) / 100;
 	inv_line_color(t, INV_LINE_CYAN);
 	inv_line_put(t, " (");
@@ -97,10 +97,12 @@ static int text_send(struct inv_line *t, const struct inv_item *it)
 	return rc;
 }
 
-/* What the process of that hash was spawned to run: the {M,F,A} just printed. */
+/* Stores the {M,F,A} that was printed last as the function that a process was
+ * spawned to run. pid: hash of the process. */
 static void learn_spawn(struct inv_line *t, uint64_t pid)
 {
-	static const char wrapper[] = "proc_lib:init_p"; /* says nothing */
+	static const char wrapper[] = "proc_lib:init_p"; /* says nothing about
+							    the process */
 	const char *mf = (const char *)t->sink.out->data + t->mf_off;
 	char text[INV_SEEN_TEXT + 32];
 	int n;
@@ -159,7 +161,7 @@ static int text_plain(struct inv_line *t, const struct inv_item *it)
 	return rc;
 }
 
-/* unregister and exit: it has no name any more. */
+/* Prints unregister and exit, after which the process has no name. */
 static int text_nameless(struct inv_line *t, const struct inv_item *it)
 {
 	inv_seen_forget(&t->seen, t->pid);
@@ -171,7 +173,7 @@ static int text_mfa(struct inv_line *t, const struct inv_item *it)
 	return inv_line_mfa(t, &it->ev);
 }
 
-/* {send | 'receive' | print, Serial, From, To, Message} */
+/* Prints {send | 'receive' | print, Serial, From, To, Message}. */
 static int text_seq(struct inv_line *t, const struct inv_item *it)
 {
 	struct inv_cursor *c = t->sink.cursor;
@@ -197,8 +199,10 @@ static int text_seq(struct inv_line *t, const struct inv_item *it)
 	return rc;
 }
 
-/* What stands for the tag, and who writes what follows; without an entry the
- * tag is as it is, and the terms too. */
+/*
+ * For each tag, the word that is printed, and the function that prints its
+ * terms. A tag without an entry is printed with its terms unchanged.
+ */
 static const struct {
 	const char *word;
 	int (*write)(struct inv_line *t, const struct inv_item *it);
@@ -224,7 +228,7 @@ static const struct {
 	[INV_TAG_SEQ_TRACE] = { "", text_seq, NULL },
 };
 
-/* The word of a tag, in its colour. */
+/* Prints the word of a tag, in its colour. */
 static void word_of(struct inv_line *t, unsigned tag)
 {
 	if (tags[tag].color)
@@ -254,7 +258,8 @@ static int body(struct inv_line *t, const struct inv_item *it)
 	return text_plain(t, it);
 }
 
-/* After the pid: "name1,name2 ", or what was seen of it. */
+/* Prints the names of the process, "name1,name2 ". Without a ti file, prints
+ * the name that earlier events showed. */
 static void names(struct inv_line *t, const struct inv_item *it,
 		  const struct inv_token *tok)
 {
@@ -273,7 +278,7 @@ static void names(struct inv_line *t, const struct inv_item *it,
 	}
 }
 
-/* "<0.88.0> name1,name2 ", or "seq_trace 17 " */
+/* Prints "<0.88.0> name1,name2 ", or "seq_trace 17 ". */
 static int tracee(struct inv_line *t, const struct inv_item *it)
 {
 	struct inv_sink *s = &t->sink;
@@ -303,7 +308,8 @@ static int bare(struct inv_line *t, const struct inv_event *ev)
 	return inv_line_term(t);
 }
 
-/* Nodes stand in a column, as wide as the widest name of them, up to a limit. */
+/* The text after the node's name is aligned: the name is padded to the width of
+ * the widest name so far that is at most NODE_COLUMNS_MAX. */
 #define NODE_COLUMNS_MAX 40u
 
 static void align_node(struct inv_line *t, size_t from)
@@ -320,10 +326,10 @@ static void align_node(struct inv_line *t, size_t from)
 		inv_buf_putc(out, ' ');
 }
 
-/* The day is left out where a terminal has little room. */
+/* On terminals with fewer columns, times are without the date. */
 #define BRIEF_BELOW 120
 
-/* Time and node. */
+/* Prints time and node. */
 static void head(struct inv_line *t, const struct inv_item *it)
 {
 	struct inv_sink *s = &t->sink;
@@ -346,7 +352,7 @@ static void head(struct inv_line *t, const struct inv_item *it)
 	inv_line_color(t, INV_LINE_PLAIN);
 }
 
-/* The end of the entry that begins at from. */
+/* Ends the entry that begins at `from'. */
 static void tail(struct inv_line *t, size_t from)
 {
 	struct inv_sink *s = &t->sink;
@@ -427,7 +433,7 @@ static void text_release(struct inv_sink *s)
 
 const struct inv_sink_ops inv_sink_text = {
 	.name = "text",
-	.help = "for people: one line an event, in Erlang's syntax",
+	.help = "for people: one line for each event, in Erlang's syntax",
 	.size = sizeof(struct inv_line),
 	.init = text_init,
 	.event = text_event,

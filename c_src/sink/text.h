@@ -11,18 +11,18 @@
 #include "sink/timefmt.h"
 #include "term/print.h"
 
-/* What the files of the text format share; nobody else includes it. */
+/* Shared only by the files of the text format. */
 struct inv_line {
 	struct inv_sink sink;
 	struct inv_timefmt time;
 	struct inv_pairs pairs;
 	struct inv_seen seen;
 	struct inv_buf spare;
-	unsigned node_columns; /* of the widest node so far */
-	uint64_t pid;	       /* hash of the event's process */
-	/* of the {M,F,A} printed last */
-	uint64_t mfa;  /* hash, 0: it was none */
-	size_t mf_off; /* "m:f" in the output */
+	unsigned node_columns; /* width of the widest node name so far */
+	uint64_t pid;	       /* hash of the event's process identifier */
+	/* About the {M,F,A} that was printed last: */
+	uint64_t mfa;  /* its hash; 0: the term was not an {M,F,A} */
+	size_t mf_off; /* where "m:f" starts in the output */
 	size_t mf_len;
 	uint64_t arity;
 };
@@ -48,21 +48,23 @@ static inline void inv_line_put(struct inv_line *t, const char *s)
 	inv_buf_puts(t->sink.out, s);
 }
 
-/* In the middle of an event its bytes must not end. */
+/* Turns INV_END into INV_ETRUNCATED: inside an event, the end of the bytes is
+ * an error. */
 static inline int inv_line_must(int rc)
 {
 	return rc == INV_END ? INV_ETRUNCATED : rc;
 }
 
-/* The next term of the event; errors as inv_cursor_next, without INV_END. */
+/* Prints the event's next term. Returns the codes of inv_cursor_next, except
+ * INV_END. */
 static inline int inv_line_term(struct inv_line *t)
 {
 	return inv_line_must(
 		inv_term_print(t->sink.cursor, t->sink.out, &t->sink.print));
 }
 
-/* An atom that was taken.  A dictionary knows once a packet what needs no
- * quotes. */
+/* Prints an atom. If tok->plain is true, this is faster, because no character
+ * must be checked. */
 static inline void inv_line_atom(struct inv_line *t,
 				 const struct inv_token *tok)
 {
@@ -73,13 +75,15 @@ static inline void inv_line_atom(struct inv_line *t,
 				    &t->sink.print);
 }
 
-/* The next term as m:f(...) or m:f/n, or as it is. */
+/* Prints the next term as m:f(...) or m:f/n if it is an {M,F,A}, otherwise
+ * unchanged. */
 int inv_line_mfa(struct inv_line *t, const struct inv_event *ev);
 
 /*
- * The next term, a match spec's {message,_}: what {caller} gives as
- * " (from m:f/1)", what {current_stacktrace} gives as lines of its own, a pair
- * of the two as both, and all else as " (...)".
+ * Prints the next term, the value of a match spec's {message,_}. The value of
+ * {caller} becomes " (from m:f/1)", a stack trace becomes one line for each
+ * frame, and a pair of a caller and a stack trace becomes both. Any other value
+ * becomes " (...)".
  */
 int inv_line_result(struct inv_line *t, const struct inv_event *ev);
 

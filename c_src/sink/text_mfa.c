@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* {M,F,Args} and {M,F,Arity}, as m:f(1,2) and m:f/2. */
+/* Prints {M,F,Args} as m:f(1,2), and {M,F,Arity} as m:f/2. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -36,7 +36,8 @@ static int arguments(struct inv_line *t, uint32_t *arity)
 	return 0;
 }
 
-/* Arguments that are all small integers lie as a string. */
+/* Prints arguments that are all small integers. Such a list is encoded as a
+ * string. */
 static void small_arguments(struct inv_line *t, const struct inv_token *tok)
 {
 	struct inv_buf *out = t->sink.out;
@@ -55,7 +56,8 @@ static void small_arguments(struct inv_line *t, const struct inv_token *tok)
 	inv_buf_putc(out, ')');
 }
 
-/* The third element; false: not what stands there in an {M,F,A}. */
+/* Prints the third element of an {M,F,A}. Sets *is_mfa to false if the term can
+ * be neither arity nor arguments. */
 static int arity_or_arguments(struct inv_line *t, uint64_t *arity, bool *is_mfa)
 {
 	struct inv_token tok;
@@ -89,10 +91,8 @@ static uint64_t hash_atom(uint64_t seed, const struct inv_token *tok)
 	return XXH3_64bits_withSeed(tok->bytes, tok->len, seed);
 }
 
-/*
- * Tries the next term as {M,F,A}.  *is_mfa says whether it was one; if not,
- * the cursor is somewhere within it.
- */
+/* Tries to print the next term as {M,F,A}. Sets *is_mfa to true if it is one;
+ * otherwise the cursor is somewhere inside the term. */
 static int try_mfa(struct inv_line *t, bool *is_mfa)
 {
 	struct inv_cursor *c = t->sink.cursor;

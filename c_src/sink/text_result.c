@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a match spec added to a call.  Nothing says which action it comes from:
- * it is known by its form, and what has another form is printed as it is.
+ * Prints the value that a match spec added to a call. The form of the value
+ * shows which action made it:
  *
- *	{caller}                {M,F,Arity} | undefined
- *	{current_stacktrace}    [{M,F,Arity,[{file,File},{line,Line}]}]
- *	both                    {Caller,Stack}
+ *	{caller}		{M,F,Arity} | undefined
+ *	{current_stacktrace}	[{M,F,Arity,[{file,File},{line,Line}]}]
+ *	both			{Caller,Stack}
  */
 #include "sink/text.h"
 #include "term/print.h"
 
-/* These return 1 where the form is another one. */
+/* The functions below return OTHER if the value has another form. */
 #define OTHER 1
 
 static int next(struct inv_line *t, struct inv_token *tok)
@@ -18,7 +18,7 @@ static int next(struct inv_line *t, struct inv_token *tok)
 	return inv_line_must(inv_cursor_next(t->sink.cursor, tok));
 }
 
-/* M:F/A, the elements of a tuple that was opened. */
+/* Prints M:F/A. The cursor is after the start of the tuple. */
 static int function(struct inv_line *t)
 {
 	struct inv_token tok;
@@ -41,7 +41,7 @@ static int function(struct inv_line *t)
 	return 0;
 }
 
-/* The characters of a file's name, as far as they belong on a terminal. */
+/* Prints the characters of a file's name that are safe on a terminal. */
 static void file_name(struct inv_line *t, const struct inv_token *tok)
 {
 	struct inv_buf *out = t->sink.out;
@@ -62,7 +62,7 @@ static void file_name(struct inv_line *t, const struct inv_token *tok)
 		inv_line_put(t, "...");
 }
 
-/* [{file,File},{line,Line}], of which anything may be missing. */
+/* Prints [{file,File},{line,Line}]; either may be missing. */
 static int location(struct inv_line *t)
 {
 	struct inv_cursor *c = t->sink.cursor;
@@ -92,7 +92,7 @@ static int location(struct inv_line *t)
 	return 0;
 }
 
-/* An entry of a stack, after its first token. */
+/* Prints an entry of a stack trace, after its first token. */
 static int frame(struct inv_line *t, const struct inv_token *tok)
 {
 	int rc;
@@ -115,7 +115,7 @@ static int frame(struct inv_line *t, const struct inv_token *tok)
 	return rc;
 }
 
-/* A stack that is not empty, after its first token. */
+/* Prints a non-empty stack trace, after its first token. */
 static int stack(struct inv_line *t, const struct inv_token *list)
 {
 	struct inv_token tok;
@@ -137,7 +137,7 @@ static int stack(struct inv_line *t, const struct inv_token *list)
 	}
 }
 
-/* {M,F,A} or undefined, after its first token. */
+/* Prints {M,F,A} or undefined, after its first token. */
 static int caller(struct inv_line *t, const struct inv_token *tok)
 {
 	int rc;
@@ -190,7 +190,8 @@ int inv_line_result(struct inv_line *t, const struct inv_event *ev)
 
 	if (!rc)
 		return 0;
-	/* What cannot be read at all cannot be read as a term either. */
+	/* The value has another form, and is printed like any term. If it is
+	 * invalid, inv_line_term fails, too. */
 	t->sink.out->len = len;
 	inv_cursor_init(c, (enum inv_enc)ev->enc, ev->dict, ev->terms + off,
 			ev->len - off);

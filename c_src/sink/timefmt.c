@@ -18,7 +18,7 @@ static void set_second(struct inv_timefmt *t, int64_t second)
 	    strftime(t->text, sizeof(t->text), "%Y-%m-%d %H:%M:%S.", &tm) ==
 		    SECOND_LEN)
 		return;
-	/* Beyond the years of four digits: no time of a log that is sound. */
+	/* The year has more than four digits: the log is damaged. */
 	memcpy(t->text, "****-**-** **:**:**.", SECOND_LEN);
 }
 

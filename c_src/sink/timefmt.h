@@ -8,15 +8,15 @@
 #include "base/buf.h"
 
 /*
- * Writes times for people, "2026-11-21 10:37:44.000123", local or UTC.  What
- * the C library says of a second is kept for the events of that second.  All
- * zero is one for local time.
+ * Formats times for people, such as "2026-11-21 10:37:44.000123", in local time
+ * or UTC. The C library's result is cached for all events of one second. All
+ * zero is valid and means local time.
  */
 #define INV_TIMEFMT_LEN 26
 
 struct inv_timefmt {
 	bool utc;
-	bool brief; /* without the day: "10:37:44.000123" */
+	bool brief; /* without the date: "10:37:44.000123" */
 	/* private */
 	bool valid;
 	int64_t second;

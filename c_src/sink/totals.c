@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The tags that are known, and all others together. */
+/* Index of the count of all unknown tags. */
 #define OTHER INV_TAG_COUNT
 #define TAGS (INV_TAG_COUNT + 1)
 
 struct inv_totals_node {
-	const struct inv_node *node; /* NULL: nothing of it yet */
+	const struct inv_node *node; /* NULL: no event of this node yet */
 	uint64_t lost;
 	uint64_t tags[TAGS];
 };
@@ -46,7 +46,7 @@ int inv_totals_add(struct inv_totals *t, const struct inv_item *it)
 	return 0;
 }
 
-/* The tag with most events of those that are not told yet. */
+/* Returns the tag with the highest count. The counts of printed tags are 0. */
 static unsigned most(const uint64_t *tags)
 {
 	unsigned best = 0;

@@ -7,20 +7,18 @@
 #include "base/buf.h"
 #include "log/item.h"
 
-/*
- * How many events of which tag each node has, and how many were lost.  All
- * zero is none.
- */
+/* Counts of events by node and tag, and of losses by node. All zero is
+ * valid. */
 struct inv_totals {
-	struct inv_totals_node *v; /* by the nodes' numbers */
+	struct inv_totals_node *v; /* indexed by the nodes' numbers */
 	uint32_t n;
 };
 
-/* INV_ENOMEM. */
+/* Returns 0 or INV_ENOMEM. */
 int inv_totals_add(struct inv_totals *t, const struct inv_item *it);
 
-/* "-- a@h: 12 events, 2 lost: 7 call, 5 return_from", a line a node, the tags
- * that it has most of first. */
+/* Appends one line for each node, "-- a@h: 12 events, 2 lost: 7 call, 5
+ * return_from", with the most frequent tags first. */
 void inv_totals_text(const struct inv_totals *t, struct inv_buf *out);
 
 void inv_totals_release(struct inv_totals *t);

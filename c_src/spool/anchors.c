@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Clock anchors, from the control page to the log. */
+/* Copies clock anchors from the control page to the log. */
 
 #include "spool/spool_int.h"
 
@@ -8,12 +8,16 @@
 
 #include "base/clock.h"
 
-/* An idle tracer's log need not grow by an anchor a second: only one that says
- * something new is kept, or one after a while. */
+/*
+ * The keeper takes an anchor each second. To keep the log small, an anchor is
+ * written only if it relates the clocks differently than the last written one,
+ * or is QUIET_NS later.
+ */
 #define SAME_NS 1000000
 #define QUIET_NS 60000000000u
 
-/* Four words written by another process at any time. */
+/* Copies anchor i. Another process may be writing its four words at the same
+ * time. */
 static void copy(const struct inv_ring_ctl *ctl, uint64_t i,
 		 struct inv_anchor *to)
 {
@@ -26,9 +30,9 @@ static void copy(const struct inv_ring_ctl *ctl, uint64_t i,
 }
 
 /*
- * Copies the anchors from number first on; returns how many.  The keeper
- * writes anchor i before it says that there are i + 1, so those that may have
- * been overwritten during the copying are left out.
+ * Copies the anchors number first to n - 1, and returns how many it copied.
+ * Leaves out anchors that the keeper may have overwritten meanwhile. The keeper
+ * overwrites the oldest anchor before it increments the count.
  */
 static unsigned copy_new(const struct inv_ring_ctl *ctl, uint64_t first,
 			 uint64_t n, struct inv_anchor *to)
@@ -56,7 +60,7 @@ static bool is_near(int64_t a, int64_t b)
 	return d < SAME_NS;
 }
 
-/* Whether b says of the clocks what a said. */
+/* Returns true if a and b relate the clocks in the same way, within 1 ms. */
 static bool same(const struct inv_anchor *a, const struct inv_anchor *b)
 {
 	int64_t mono = (int64_t)(b->mono - a->mono);
@@ -98,8 +102,11 @@ int inv_spool_put_anchors(struct inv_spool *s, bool newest, struct inv_err *err)
 		new[kept++] = last;
 	}
 	if (kept == 0 && !newest)
-		/* Those that said nothing new are looked at again, the last
-		 * of them when there is need for it. */
+		/*
+		 * These anchors have no new information. They are examined
+		 * again in the next pass, and the newest is written when events
+		 * need it.
+		 */
 		return 0;
 	if (kept > 0) {
 		r = put(s, new, kept, err);

@@ -32,7 +32,8 @@ static int lock(int fd, int wait_ms, struct inv_err *err)
 	return 0;
 }
 
-/* fd is ours alone: a new open file description. */
+/* fd must not share its open file description with another process, because the
+ * lock belongs to the description. */
 static int map_ring(struct inv_attached *a, int fd, struct inv_err *err)
 {
 	struct stat st;
@@ -112,7 +113,7 @@ static int dial(const char *path, struct inv_err *err)
 	if (strlen(path) >= sizeof(to.sun_path))
 		return inv_err_set(err, INV_ETOOBIG, "%s: too long", path);
 	memcpy(to.sun_path, path, strlen(path) + 1);
-	if (path[0] == '@') { /* an abstract name: no file */
+	if (path[0] == '@') { /* the name of an abstract socket, not a path */
 		to.sun_path[0] = '\0';
 		len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) +
 				  strlen(path));
@@ -170,8 +171,11 @@ int inv_attach_socket(struct inv_attached *a, const char *path, int wait_ms,
 	close(s);
 	if (fd < 0)
 		return inv_err_ctx(err, "%s", path);
-	/* What came shares its lock with the VM, which would keep it when we
-	 * are gone: open it anew. */
+	/*
+	 * The VM shares the open file description of the received descriptor,
+	 * and so would keep the lock after this process ends. So open the
+	 * memory again.
+	 */
 	snprintf(own, sizeof(own), "/proc/self/fd/%d", fd);
 	r = attach(a, own, 0, wait_ms, err);
 	close(fd);

@@ -8,34 +8,36 @@
 #include "abi/ring.h"
 #include "base/err.h"
 
-/* Steps of attaching, in their order. */
+/* Steps of attaching, in order. */
 enum inv_attach_step {
-	INV_ATTACH_OPEN, /* the file, /proc/PID/fd/N, or the socket */
+	INV_ATTACH_OPEN, /* opens the file, /proc/PID/fd/N, or the socket */
 	INV_ATTACH_LOCK,
-	INV_ATTACH_TURN, /* a predecessor has the lock */
+	INV_ATTACH_TURN, /* waits for a predecessor that has the lock */
 	INV_ATTACH_MAP,
 };
 
 /*
- * The memory of a tracer, mapped and locked: nobody else drains it as long as
- * this is attached, and the kernel gives the lock back however we end.
+ * The memory of a tracer, mapped and locked. While a process has the memory
+ * attached, no other process drains it. The kernel releases the lock however
+ * the process ends.
  */
 struct inv_attached {
 	int fd;
 	uint64_t len;
 	struct inv_ring_ctl *ctl; /* the mapping */
-	uint32_t n_rings;	  /* as it was when checked */
+	uint32_t n_rings;	  /* copied when it was checked */
 	uint32_t packet_bytes;
-	enum inv_attach_step step; /* the one that failed */
+	enum inv_attach_step step; /* the step that failed */
 };
 
 /*
- * Three ways to it: descriptor number n of process pid; a file; a unix socket
- * from which one message brings the descriptor (SCM_RIGHTS), for a VM whose
- * /proc entry is closed to us.
+ * Three ways to attach: to descriptor n of process pid; to a file; to a unix
+ * socket, on which the descriptor arrives in a message (SCM_RIGHTS). The socket
+ * is for a VM whose /proc entry this process cannot read.
  *
- * Waits wait_ms for a predecessor to leave: INV_EBUSY if it does not.
- * INV_EFORMAT, INV_EVERSION, INV_EDAMAGED: not a ring we can read.
+ * Waits up to wait_ms for a predecessor to end; INV_EBUSY if it does not end.
+ * INV_EFORMAT, INV_EVERSION, INV_EDAMAGED: not a ring that this version can
+ * read.
  */
 int inv_attach_proc(struct inv_attached *a, int pid, int n, int wait_ms,
 		    struct inv_err *err);
@@ -46,13 +48,15 @@ int inv_attach_socket(struct inv_attached *a, const char *path, int wait_ms,
 
 void inv_detach(struct inv_attached *a);
 
-/* Whether the memory is a file, and has a name: it will still be there when
- * nobody has it open. */
+/*
+ * Returns true if the memory is a file with a name, which still exists after
+ * all processes have closed it.
+ */
 bool inv_attach_is_file(const struct inv_attached *a);
 
 /*
- * Removes the file that the memory is, if it is one: all that it held is in
- * the log.  Only if its name still means that very file.
+ * Deletes the file of the memory after all events are in the log. Does nothing
+ * for a memfd, or if the path now names another file.
  */
 void inv_attach_remove(const struct inv_attached *a);
 

@@ -22,7 +22,7 @@ static int init_rings(struct inv_spool *s, struct inv_err *err)
 	return 0;
 }
 
-/* All but the log file. */
+/* Sets all fields except the log file. */
 static int init(struct inv_spool *s, struct inv_attached *mem,
 		struct inv_err *err)
 {
@@ -111,7 +111,7 @@ static int put_events(struct inv_spool *s, uint32_t ring,
 				    .end_ns = f->end_ns,
 				    .ev_off = f->ev_off,
 				    .def_len = f->def_len };
-	/* writev takes them as if they were to be written to. */
+	/* iovec's pointer is not const, but writev only reads. */
 	struct iovec body[2] = {
 		{ (void *)(uintptr_t)f->def, f->def_len },
 		{ (void *)(uintptr_t)f->ev, f->ev_len },
@@ -132,8 +132,9 @@ static int put_events(struct inv_spool *s, uint32_t ring,
 }
 
 /*
- * The limit, and taking an open packet once, bound the pass: a producer that
- * goes on must not keep us from the other rings.
+ * Drains one ring up to the packet that was newest at the start, and takes an
+ * open packet only once. Both rules bound the pass, so that a busy producer
+ * does not keep the spooler from the other rings.
  */
 static int drain_ring(struct inv_spool *s, uint32_t ring, unsigned take,
 		      uint64_t *n_events, struct inv_err *err)

@@ -14,10 +14,10 @@
 #include "spool/files.h"
 
 /*
- * From rings to log, without any policy of when (spool/loop.h has that).
+ * Moves events from the rings to the log. spool/loop.h decides when.
  *
- * Whatever fails in between leaves ring and log as they were: the same call
- * again continues.  So does another process after this one was killed
+ * If a function fails, ring and log are unchanged, and the caller can repeat
+ * the call later. If this process is killed, its successor continues
  * (ring/journal.h).
  */
 struct inv_spool {
@@ -26,57 +26,61 @@ struct inv_spool {
 	struct inv_log_writer log;
 	struct inv_files files;
 	struct inv_log_pos at;
-	struct inv_anchor anchor; /* the last one seen; mono 0: none */
+	struct inv_anchor anchor; /* the newest anchor seen; mono 0: none yet */
 	uint64_t file_since_ns;
-	uint64_t rotate_after_ns; /* not before, after a failure */
+	uint64_t rotate_after_ns; /* after a failed rotation: no new attempt
+				     before this time */
 	bool file_has_events;
 };
 
 /*
- * Redoes what a predecessor left half done, then goes on with its log file, or
- * creates the first.  Path and the rest are read from the control page.
+ * Completes the journal entry of a predecessor. Then continues its log file, or
+ * creates the first one. Reads path and options from the control page.
  *
- * A log that was begun and cannot be gone on with just now is no failure here:
- * err has the reason (else its code is 0), and each call that writes tries
- * again.
+ * If an existing log cannot be continued at the moment, returns 0 with the
+ * reason in err, and each call that writes tries again. Otherwise err's code is
+ * 0 after success.
  */
 int inv_spool_open(struct inv_spool *s, struct inv_attached *mem,
 		   struct inv_err *err);
 
-/* The same, but only where there is a file to go on with. */
+/* Like inv_spool_open, but fails if there is no file to continue. */
 int inv_spool_open_again(struct inv_spool *s, struct inv_attached *mem,
 			 struct inv_err *err);
 
-/* The same into a new file at path, whatever file was written before. */
+/* Like inv_spool_open, but always creates a new file at path. */
 int inv_spool_open_at(struct inv_spool *s, struct inv_attached *mem,
 		      const char *path, struct inv_err *err);
 
 void inv_spool_close(struct inv_spool *s);
 
 /*
- * One pass over all rings: everything up to the packets open at its beginning;
- * of those, what take (enum inv_take) says.  *n_events are what it wrote,
- * *behind whether some ring filled more than half meanwhile.  Anchors: those
- * that are needed to read what was written; always the newest if asked.
+ * One pass over all rings. Takes all events up to the packets that were open
+ * when the pass began; `take', flags of enum inv_take, says whether to take the
+ * events of these packets, too. Sets *n_events to the number of events written,
+ * and *behind to true if a ring was more than half full. Writes the anchors
+ * that these events need; if anchor is true, the newest one in any case.
  */
 int inv_spool_drain(struct inv_spool *s, unsigned take, bool anchor,
 		    uint64_t *n_events, bool *behind, struct inv_err *err);
 
-/* Only the anchors that say something new. */
+/* Writes the anchors that carry new information, and no events. */
 int inv_spool_drain_anchors(struct inv_spool *s, struct inv_err *err);
 
-/* Everything still in the rings will not be written: INV_LOSS_UNWRITTEN. */
+/* Counts all events still in the rings as INV_LOSS_UNWRITTEN, and skips
+ * them. */
 void inv_spool_give_up(struct inv_spool *s);
 
 /*
- * Ends the log, or a part of it (abi/log.h), with the streams' totals.  At
- * the true endings they count all that was ever offered; at the others, what
- * has left the rings.
+ * Writes the streams' totals, which end the log or a part of it (enum
+ * inv_log_end). If they end the log, they account for all events ever produced;
+ * otherwise for the events that have left the rings.
  */
 int inv_spool_finish(struct inv_spool *s, enum inv_log_end why,
 		     struct inv_err *err);
 
-/* What became of a ring's events; after a true ending, of all of them. */
+/* Sets *t to the totals of one ring: of all its events if the log has ended,
+ * otherwise of those that have left the ring. */
 void inv_spool_totals(const struct inv_spool *s, uint32_t ring,
 		      struct inv_log_totals *t);
 

@@ -24,9 +24,10 @@ void inv_files_name(const struct inv_files *fs, uint32_t number,
 }
 
 /*
- * Who writes a file of a log has it locked until it closes it or dies.  The
- * locks of a process that was killed go one after the other, that of the ring
- * perhaps first: hence wait_ms.  A file system without locks does without.
+ * Locks a log file; its writer holds the lock until it closes the file or dies.
+ * The kernel releases the locks of a killed spooler one by one, possibly that
+ * of the ring before that of the log: so wait up to wait_ms. A file system
+ * without locks is accepted.
  */
 static int lock(int fd, const char *name, int wait_ms, struct inv_err *err)
 {
@@ -58,8 +59,8 @@ static int remove_open(int fd, const char *name, struct inv_err *err)
 		return inv_err_set(err, INV_EINVAL, "%s: not a regular file",
 				   name);
 	if (st.st_uid != geteuid())
-		return inv_err_set(err, INV_EINVAL, "%s: not a file of ours",
-				   name);
+		return inv_err_set(err, INV_EINVAL,
+				   "%s: not a file of this user", name);
 	r = lock(fd, name, 0, err);
 	if (r < 0)
 		return r;
@@ -80,7 +81,7 @@ static int remove_name(const char *name, struct inv_err *err)
 	return r;
 }
 
-/* Whether the file starts with a head of this log. */
+/* Returns true if the file starts with a head of this log. */
 static bool is_ours(const struct inv_files *fs, int fd)
 {
 	struct inv_log_head head;
@@ -132,7 +133,7 @@ int inv_files_create(const struct inv_files *fs, uint32_t number,
 		    remove_name(name, err) < 0)
 			return inv_err_sys(err, sys, "create %s", name);
 	}
-	if (lock(fd, name, 0, err) < 0) { /* somebody was quick */
+	if (lock(fd, name, 0, err) < 0) { /* another process has locked it */
 		close(fd);
 		return INV_EBUSY;
 	}
@@ -178,7 +179,7 @@ int inv_files_remove(const struct inv_files *fs, uint32_t number,
 		       0;
 }
 
-/* Whether entry is "base.<digits>". */
+/* Returns true if entry is "base.<digits>". */
 static bool is_numbered(const char *entry, const char *base)
 {
 	size_t n = strlen(base);
@@ -189,7 +190,7 @@ static bool is_numbered(const char *entry, const char *base)
 	return *entry && strspn(entry, "0123456789") == strlen(entry);
 }
 
-/* Whether name is of some log, or has nothing in it. */
+/* Returns true if name is a file of some log, or empty. */
 static bool is_of_a_log(const char *name)
 {
 	int fd = open(name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
@@ -219,8 +220,10 @@ static int is_written(const char *name, struct inv_err *err)
 	return r;
 }
 
-/* Calls each with the names of what logs left there.  Others' files, such as
- * run_erl's, may have names like these. */
+/*
+ * Calls `each' for every numbered file that belongs to a log or is empty. Other
+ * numbered files may belong to other programs, such as run_erl.
+ */
 static int each_numbered(const struct inv_files *fs,
 			 int (*each)(const char *name, struct inv_err *err),
 			 struct inv_err *err)
@@ -250,7 +253,9 @@ static int each_numbered(const struct inv_files *fs,
 	return r;
 }
 
-/* All or nothing: the writer of a log has only its last file locked. */
+/* Removes all numbered files, or none if a spooler is writing one of them. A
+ * spooler locks only its newest file, so the other files may be of the same
+ * log. */
 static int clear_numbered(const struct inv_files *fs, struct inv_err *err)
 {
 	int r = each_numbered(fs, is_written, err);

@@ -9,10 +9,10 @@
 #include "base/err.h"
 
 /*
- * The names of a log's files: path, or path.0, path.1, … when it rotates.  No
- * link is followed, and nothing is removed that is not a regular file of this
- * user, or that a spooler writes: INV_EBUSY.  The descriptors that these return
- * carry the lock (flock) by which others know.
+ * The files of a log: path, or path.0, path.1, … with rotation. The functions
+ * follow no links. They remove only regular files of this user, and none that a
+ * spooler is writing (INV_EBUSY). A returned descriptor is locked (flock),
+ * which shows other processes that the file is being written.
  */
 struct inv_files {
 	char path[INV_PATH_LEN];
@@ -25,32 +25,37 @@ struct inv_files {
 void inv_files_name(const struct inv_files *fs, uint32_t number,
 		    char name[INV_FILE_NAME_LEN]);
 
-/* What gives way to a new file: a predecessor died before it could say that it
- * made it. */
+/*
+ * Which existing file a new file may replace: a predecessor may have created
+ * one just before it died.
+ */
 enum inv_leftover {
 	INV_LEFTOVER_NONE,
-	INV_LEFTOVER_EMPTY, /* it wrote nothing there */
-	INV_LEFTOVER_OURS,  /* or something with our uuid */
+	INV_LEFTOVER_EMPTY, /* an empty file */
+	INV_LEFTOVER_OURS,  /* an empty file, or one with this log's uuid */
 };
 
-/* A new file, mode 0600; its descriptor, or a negative code. */
+/* Creates a file with mode 0600. Returns its descriptor, or a negative code. */
 int inv_files_create(const struct inv_files *fs, uint32_t number,
 		     enum inv_leftover leftover, struct inv_err *err);
 
 /*
- * One that was made before; its length is stored in *len.  INV_EFORMAT when it
- * has another uuid, INV_ETRUNCATED when it is empty, INV_EIO with sys ENOENT
- * when it is not there.
+ * Opens an existing file and stores its length in *len. Returns its descriptor.
+ * INV_EFORMAT if the file has another uuid, INV_ETRUNCATED if it is empty,
+ * INV_EIO with sys ENOENT if it does not exist.
  */
 int inv_files_reopen(const struct inv_files *fs, uint32_t number, uint64_t *len,
 		     struct inv_err *err);
 
-/* Removes one file, if it is there and has our uuid, or nothing in it. */
+/* Removes a file if it has this log's uuid or is empty. A file that does not
+ * exist is no error. */
 int inv_files_remove(const struct inv_files *fs, uint32_t number,
 		     struct inv_err *err);
 
-/* Removes what an earlier log left under these names; with rotation, only what
- * is of a log, or empty. */
+/*
+ * Removes the files of an earlier log at these paths. With rotation, removes
+ * only files that belong to a log or are empty.
+ */
 int inv_files_clear(const struct inv_files *fs, struct inv_err *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The file that the spooler is writing: which one, its beginning, its end. */
+/* The file that the spooler is writing: its number, start and end. */
 
 #include "spool/spool_int.h"
 
@@ -34,7 +34,7 @@ static int put_head(struct inv_spool *s, uint32_t number, struct inv_err *err)
 				     .creation = ctl->creation,
 				     .keep = ctl->keep,
 				     .created_ns = inv_real_ns() };
-	/* Copies: the other side may be scribbling on the mapping. */
+	/* Copies, because another process may be writing to the mapping. */
 	char node[sizeof(ctl->node)];
 	char otp[sizeof(ctl->otp_release)], erts[sizeof(ctl->erts_version)];
 	struct inv_log_texts texts = { node, otp, erts, pid };
@@ -78,8 +78,8 @@ int inv_spool_log_create(struct inv_spool *s, uint32_t number,
 }
 
 /*
- * Where at says.  A file that somebody cut is continued at its end: the
- * events' numbers tell what is missing.
+ * Reopens the current file at the position s->at. If the file is shorter than
+ * that, continues at its end: the numbers of events show the gap.
  */
 int inv_spool_log_reopen(struct inv_spool *s, struct inv_err *err)
 {
@@ -99,9 +99,12 @@ int inv_spool_log_reopen(struct inv_spool *s, struct inv_err *err)
 }
 
 /*
- * Only a file that is gone, or one that is not ours, is passed over: whatever
- * else keeps us from it may end, and what was written there must not be in two
- * files.  Without rotation the next file has the same name.
+ * Returns true if the file does not exist, is empty, or, with rotation, belongs
+ * to another log. Only then does the spooler continue in the next file. Other
+ * errors may be temporary, so the spooler tries again: the file may end with
+ * events that are not committed, and the next file would repeat them. Without
+ * rotation, another log's file stays, because the next file would have the same
+ * name.
  */
 static bool is_gone(const struct inv_spool *s, int r, const struct inv_err *why)
 {
@@ -150,8 +153,10 @@ int inv_spool_log_open(struct inv_spool *s, struct inv_err *err)
 		err);
 }
 
-/* The files that are too many; the journal does not know them, so this may be
- * done twice. */
+/*
+ * Removes the oldest files if there are more than rotate_count. The journal
+ * does not record the removal, so a successor may repeat it.
+ */
 static void remove_oldest(struct inv_spool *s)
 {
 	struct inv_ring_ctl *ctl = s->mem->ctl;
@@ -181,9 +186,10 @@ static bool due(const struct inv_spool *s, uint64_t now)
 }
 
 /*
- * The old file's end becomes good in the same step of the journal in which the
- * new file does: who dies before has the old file cut back by its successor,
- * which then finds the new one as a leftover.
+ * Begins the next file if the current one is too large or too old. The journal
+ * makes the old file's end and the new file valid in one step. If the spooler
+ * dies before this step, its successor truncates the old file, and replaces the
+ * new one as a leftover.
  */
 void inv_spool_log_rotate_if_due(struct inv_spool *s)
 {
@@ -203,6 +209,6 @@ void inv_spool_log_rotate_if_due(struct inv_spool *s)
 		s->at = was;
 	}
 	s->rotate_after_ns = now + ROTATE_RETRY_NS;
-	/* Reopened at the place where the end was not yet. */
+	/* The file will be reopened at the position before the totals. */
 	inv_log_writer_close(&s->log);
 }

@@ -7,7 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "abi/options.h"
 #include "base/clock.h"
+#include "base/deadline.h"
 #include "spool/drain.h"
 #include "spool/watch.h"
 
@@ -16,9 +18,13 @@
 #define STALL_MS 100u
 #define END_PATIENCE_NS (5000ull * MS)
 #define EOF_PATIENCE_NS (2500ull * MS)
-/* The keeper takes an anchor a second; one that comes as late as this after
- * the end of input shows that it has outlived it. */
+/*
+ * The keeper takes an anchor each second. If an anchor is taken later than this
+ * after standard input ended, the keeper still lives.
+ */
 #define EOF_STILL_NS (500ull * MS)
+
+static const struct inv_option options[] = { INV_OPTIONS(INV_OPTION_ROW) };
 
 struct server {
 	struct inv_attached *mem;
@@ -27,8 +33,10 @@ struct server {
 	struct inv_vm_watch vm;
 	struct inv_spool spool;
 	uint64_t next_flush_ns;
-	uint64_t end_by_ns; /* 0: not ending, or the log can be written */
-	uint64_t eof_ns;    /* standard input ended then; 0: it did not */
+	uint64_t end_by_ns; /* deadline for writing the log's end; 0: the
+			       spooler is not ending, or the log can be
+			       written */
+	uint64_t eof_ns;    /* when standard input ended; 0: it has not */
 	uint64_t eof_anchors;
 	bool terminated;
 	bool stalled;
@@ -36,10 +44,11 @@ struct server {
 	unsigned wait_ms;
 };
 
-/* What was asked for, looked up before a pass, so that the pass covers it. */
+/* Requests of the VM. They are read before a pass, so that the pass fulfils
+ * them. */
 struct asked {
-	int end;	/* enum inv_log_end; 0: go on */
-	uint64_t flush; /* flush_req; 0: it is answered */
+	int end;	/* enum inv_log_end: how to end; 0: continue */
+	uint64_t flush; /* flush_req, if it is to be answered; otherwise 0 */
 	unsigned take;
 };
 
@@ -122,16 +131,24 @@ static void running(struct server *s)
 	atomic_store_explicit(&s->ctl->error, 0, memory_order_release);
 }
 
-/* The next wait: none when a ring is filling up, longer and longer when there
- * is nothing to do. */
+/* Clamps n to the option's range, because the control page is not trusted. */
+static unsigned within(enum inv_option_name name, uint32_t n)
+{
+	const struct inv_option *o = &options[name];
+
+	return n < o->least ? (unsigned)o->least :
+	       n > o->most  ? (unsigned)o->most :
+			      n;
+}
+
+/*
+ * Sets the time until the next pass: 0 if a ring is filling up, longer and
+ * longer if there is nothing to do.
+ */
 static void pace(struct server *s, uint64_t n_events, bool behind)
 {
-	unsigned drain_ms = s->ctl->drain_ms;
+	unsigned drain_ms = within(INV_OPT_DRAIN_MS, s->ctl->drain_ms);
 
-	if (drain_ms < 1)
-		drain_ms = 1;
-	if (drain_ms > 10000)
-		drain_ms = 10000;
 	if (behind && s->ctl->keep == INV_KEEP_OLDEST)
 		s->wait_ms = 0;
 	else if (n_events > 0 || s->woken || s->wait_ms < drain_ms)
@@ -155,7 +172,8 @@ static int answer_flush(struct server *s, uint64_t flush, struct inv_err *err)
 	return r;
 }
 
-/* 0, or negative when the log cannot be written. */
+/* Drains the rings once. Returns 0, or a negative code if the log cannot be
+ * written. */
 static int pass(struct server *s, const struct asked *a, struct inv_err *err)
 {
 	uint64_t n_events = 0;
@@ -163,7 +181,8 @@ static int pass(struct server *s, const struct asked *a, struct inv_err *err)
 	int r;
 
 	if (s->ctl->keep == INV_KEEP_NEWEST && !a->take) {
-		/* Only the anchors: they must not be lost till then. */
+		/* A flight recorder without a request: writes only the anchors,
+		 * because the keeper overwrites them. */
 		r = inv_spool_drain_anchors(&s->spool, err);
 	} else {
 		r = inv_spool_drain(&s->spool, a->take, a->end || a->flush,
@@ -178,7 +197,8 @@ static int pass(struct server *s, const struct asked *a, struct inv_err *err)
 	return r;
 }
 
-/* Whether the end has come, be it without the rest of the events. */
+/* Returns true if the spooler is to exit: the log's end is written, or the
+ * deadline for writing it has passed. */
 static bool ended(struct server *s, const struct asked *a, int r)
 {
 	uint64_t now;
@@ -189,12 +209,13 @@ static bool ended(struct server *s, const struct asked *a, int r)
 		return true;
 	now = inv_mono_ns();
 	if (s->end_by_ns == 0)
-		s->end_by_ns = now + END_PATIENCE_NS;
+		s->end_by_ns = now + inv_deadline(END_PATIENCE_NS);
 	return now >= s->end_by_ns;
 }
 
-/* What the log did not take stays in the ring's file, to be recovered. */
-static int leave_it(struct server *s, const struct inv_err *err)
+/* Exits without writing the end of the log. The events stay in the ring file,
+ * for `inviso recover'. */
+static int leave_ring_file(struct server *s, const struct inv_err *err)
 {
 	inv_spool_close(&s->spool);
 	inv_spool_failed(s->ctl, err);
@@ -207,7 +228,7 @@ static int leave(struct server *s, const struct asked *a, int r,
 	bool final = a->end != INV_END_TERMINATED;
 
 	if (r < 0 && final && inv_attach_is_file(s->mem))
-		return leave_it(s, err);
+		return leave_ring_file(s, err);
 	if (r < 0) {
 		if (final)
 			inv_spool_give_up(&s->spool);
@@ -221,7 +242,7 @@ static int leave(struct server *s, const struct asked *a, int r,
 	return r < 0 ? 1 : 0;
 }
 
-/* Bytes wake us up, and mean nothing else. */
+/* Reads and ignores what is there: any byte wakes the spooler up. */
 static void read_input(struct server *s)
 {
 	char buf[256];
@@ -235,7 +256,8 @@ static void read_input(struct server *s)
 	s->eof_anchors = UINT64_MAX;
 }
 
-/* See loop.h: whether to make room for another spooler. */
+/* Returns true if this process must exit in favour of another spooler (see
+ * loop.h). */
 static bool is_superfluous(struct server *s)
 {
 	uint64_t n, since;
@@ -251,7 +273,7 @@ static bool is_superfluous(struct server *s)
 	if (n != s->eof_anchors)
 		return true;
 	if (since >= EOF_PATIENCE_NS)
-		s->eof_ns = 0; /* decided: we stay */
+		s->eof_ns = 0; /* the keeper is dead: stay */
 	return false;
 }
 
@@ -295,7 +317,9 @@ static int loop(struct server *s)
 	}
 }
 
-/* Where a log was begun, a lack of memory is for a successor to overcome. */
+/* Reports that the log could not be opened. If memory is short and a log
+ * exists, a successor may succeed, so the state is stalled instead of
+ * failed. */
 static void not_opened(struct inv_ring_ctl *ctl, int r,
 		       const struct inv_err *err)
 {

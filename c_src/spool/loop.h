@@ -6,35 +6,42 @@
 #include "spool/attach.h"
 
 /*
- * The spooler's life: when to drain, whom to watch, when to leave.
+ * The main loop of the spooler: when to drain, what to watch, when to exit.
  *
- *   state        drains                                    leaves
- *   open         full packets each drain_ms (100 ms when   SIGTERM
+ *   state        drains                                    exits
+ *   open         full packets each drain_ms (100 ms when   on SIGTERM
  *                nothing happens), open ones each
- *                flush_ms; keep => newest: when asked
+ *                flush_ms; keep => newest: on request
  *   closed, or   everything                                at once
  *   owner died
  *   the VM died  everything                                at once
  *   the log can  tries each 100 ms                         5 s after one of
- *   not be                                                 the above; what is
- *   written                                                left is given up, but
- *                                                          stays in a file
+ *   not be                                                 the above; events
+ *   written                                                left in memory count
+ *                                                          as unwritten, events
+ *                                                          in a ring file stay
  *
- * The end of standard input is a hint only: a port that was closed, or another
- * process that has inherited the pipe, look alike.  If the keeper goes on
- * afterwards it will start another spooler, so this one makes room; else there
- * will be no other, and this one stays.  Any byte on standard input wakes the
- * spooler up, so that a flush or a close need not wait for its timer.
+ * When standard input ends, the keeper may be alive: perhaps only the port was
+ * closed.  If the keeper still takes anchors, it will start another spooler, so
+ * this spooler exits.  Otherwise this spooler stays, because no process will
+ * start another.
+ *
+ * Any byte on standard input wakes the spooler up, so that a flush or a close
+ * need not wait for its timer.
  */
 struct inv_serve {
-	int wake_fd; /* standard input of a port program; -1: none */
+	int wake_fd; /* standard input, if the keeper started this program as a
+			port; otherwise -1 */
 	int term_fd; /* signalfd of SIGTERM; -1: none */
 };
 
-/* Exit status: 0 when all is in the log or somebody else goes on, else 1. */
+/*
+ * Runs the loop. Returns the exit status: 0 if everything is in the log or
+ * another spooler continues, otherwise 1.
+ */
 int inv_spool_serve(struct inv_attached *mem, const struct inv_serve *how);
 
-/* Says in the control page that the log could not be opened, and why. */
+/* Stores in the control page that the log could not be opened, and why. */
 void inv_spool_failed(struct inv_ring_ctl *ctl, const struct inv_err *err);
 
 #endif

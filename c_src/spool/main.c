@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * inviso_spool: takes what a tracer records out of its rings and puts it into
- * its log.  A port program of the tracer's owner; outlives its VM for as long
- * as it takes to empty the rings.
+ * inviso_spool: writes the events in a tracer's rings to its log. The tracer's
+ * keeper runs it as a port program. It continues after the VM's death until the
+ * rings are empty.
  */
 
 #include <argp.h>
@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "spool/attach.h"
-#include "spool/brought.h"
+#include "spool/cleanup.h"
 #include "spool/loop.h"
 #include "spool/sweep.h"
 
@@ -39,17 +39,21 @@ struct args {
 };
 
 static const struct argp_option options[] = {
-	{ "pid", 'p', "PID", 0, "the VM; with --fd", 0 },
-	{ "fd", 'f', "N", 0, "number of its descriptor of the rings", 0 },
-	{ "ring", 'r', "FILE", 0, "the rings lie in FILE", 0 },
+	{ "pid", 'p', "PID", 0, "the pid of the VM; with --fd", 0 },
+	{ "fd", 'f', "N", 0,
+	  "use descriptor N of the VM as the rings; with "
+	  "--pid",
+	  0 },
+	{ "ring", 'r', "FILE", 0, "use FILE as the rings", 0 },
 	{ "socket", 's', "PATH", 0,
-	  "a unix socket from which their descriptor comes", 0 },
+	  "receive the descriptor of the rings from this unix socket", 0 },
 	{ "brought", 'b', "DIR", 0,
-	  "remove what was brought to DIR when the VM has died", 0 },
-	{ "brought-log", 'l', NULL, 0, "and the log", 0 },
+	  "remove library and spooler from DIR when the VM has died", 0 },
+	{ "brought-log", 'l', NULL, 0, "also remove the log; with --brought",
+	  0 },
 	{ "sweep", 'w', "DIR", 0,
-	  "only remove what dead nodes of this user left in DIR; may be given "
-	  "several times",
+	  "only remove what dead nodes of this user left in DIR; can be "
+	  "repeated",
 	  0 },
 	{ 0 }
 };
@@ -110,8 +114,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
-	.doc = "Takes what a tracer of inviso records out of its rings and "
-	       "puts it into its log. The tracer starts it by itself.",
+	.doc = "Writes what a tracer of inviso records from its rings into its "
+	       "log. The tracer starts this program by itself.",
 };
 
 static bool is_pipe(int fd)
@@ -123,8 +127,9 @@ static bool is_pipe(int fd)
 }
 
 /*
- * Nothing is ever written to what we inherited.  The port's pipe stays open
- * all the same, out of reach: the port would close with it.
+ * Redirects the outputs to /dev/null: this program never writes to inherited
+ * outputs. It keeps the port's pipe open on another descriptor, because
+ * otherwise the port would close.
  */
 static void leave_outputs(void)
 {
@@ -140,14 +145,15 @@ static void leave_outputs(void)
 		close(null);
 }
 
-/* Of the VM's descriptors, its terminal, its directory, its signals. */
+/* Detaches from the VM's descriptors, session, working directory and
+ * signals. */
 static void leave_home(void)
 {
 	(void)syscall(SYS_close_range, 3u, ~0u, 0u);
 	(void)setsid();
 	umask(077);
 	if (chdir("/") < 0)
-		(void)errno; /* then we keep it busy, no more */
+		(void)errno; /* harmless: the old directory stays in use */
 }
 
 static int only_sigterm(void)
@@ -176,8 +182,8 @@ static int attach(struct inv_attached *mem, const struct args *a,
 }
 
 /*
- * The node waits for the first word only, which tells that programs can be
- * executed here; then it has other things to do.
+ * Sweeps, while a client attaches to a node. The node waits only for the word
+ * "ready", which shows that programs in this directory can be executed.
  */
 static int sweep(const struct args *a)
 {
@@ -191,9 +197,11 @@ static int sweep(const struct args *a)
 	return 0;
 }
 
-/* The exit status of one that a keeper started and that has no memory to put
- * its error into: this, and the step that failed.  inviso_keeper.erl has words
- * for each. */
+/*
+ * If a spooler that a keeper started cannot attach, it has no shared memory for
+ * its error. Its exit status is this number plus the step that failed.
+ * inviso_keeper.erl has a text for each step.
+ */
 #define NOT_ATTACHED 10
 
 int main(int argc, char **argv)
@@ -210,7 +218,7 @@ int main(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &a);
 	if (a.n_sweep)
 		return sweep(&a);
-	if (a.ring) { /* before the directory changes */
+	if (a.ring) { /* before the working directory changes */
 		ring = realpath(a.ring, NULL);
 		if (!ring) {
 			perror(a.ring);
@@ -236,7 +244,7 @@ int main(int argc, char **argv)
 	if (status == 0 && atomic_load(&mem.ctl->spool_state) == INV_SPOOL_DONE)
 		inv_attach_remove(&mem);
 	if (a.brought)
-		inv_brought_remove(&mem, a.brought, a.brought_log);
+		inv_place_cleanup(&mem, a.brought, a.brought_log);
 	inv_detach(&mem);
 	free(ring);
 	return status;

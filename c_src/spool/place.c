@@ -22,9 +22,12 @@
 #define LIVE "live-"
 #define VERSION "inviso-place 1"
 #define RECORD_MAX 2048
-/* A living VM does not take so long for making a place. */
+/* Seconds within which a living VM completes a place. */
 #define YOUNG_S 60
-/* Nor for locking its record, however slow the network brings the library. */
+/*
+ * Seconds within which a living VM locks its record, even if the library is
+ * sent over a slow network.
+ */
 #define UNLOCKED_S 3600
 
 #define OPEN_DIR (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -51,7 +54,7 @@ static void take(struct inv_place *p, const char *key, const char *value)
 	}
 }
 
-/* A record of our version, or the beginning of one. */
+/* Returns true if text is a record of this version, or the start of one. */
 static bool is_begun(const char *text)
 {
 	static const char first[] = VERSION "\n";
@@ -60,7 +63,7 @@ static bool is_begun(const char *text)
 	return !strncmp(text, first, n);
 }
 
-/* Complete when `time' is, which is written last. */
+/* Reads the record. It is complete if it has `time', which is written last. */
 static void parse(struct inv_place *p, char *text)
 {
 	bool first = true;
@@ -120,7 +123,8 @@ static bool is_ours(int fd, struct stat *st)
 	       st->st_uid == geteuid() && (st->st_mode & 07777) == 0700;
 }
 
-/* No other kernel has it mounted at the same time. */
+/* Returns true if no other kernel can mount the file system at the same
+ * time. */
 static bool is_local(int fd)
 {
 	static const unsigned long kinds[] = {
@@ -131,7 +135,7 @@ static bool is_local(int fd)
 		0x2FC12FC1, /* ZFS */
 		0x01021994, /* tmpfs */
 		0x858458F6, /* ramfs */
-		0x794C7630, /* overlay: what is written lies on one of these */
+		0x794C7630, /* overlay: its files are on one of the above */
 	};
 	struct statfs fs;
 
@@ -200,9 +204,13 @@ static void read_boot(char *boot, size_t size)
 }
 
 /*
- * What the record and the kernel say, without the lock.  Another boot is no
- * proof while a VM may be about to take the lock, nor where it can take none:
- * containers of one machine can have boot ids of their own (systemd-nspawn).
+ * Returns true if the VM either is dead or holds the lock, which the caller
+ * then tries. In the VM's pid namespace and boot, the VM's process decides.
+ * Elsewhere, if the record says that the VM held the lock, the lock decides.
+ * Otherwise the VM counts as dead if three things hold: the boot id differs,
+ * the record is older than UNLOCKED_S, and the record does not say `nolock'.
+ * The boot id alone proves nothing, because containers of one machine can have
+ * different boot ids (systemd-nspawn).
  */
 static bool may_be_dead(const struct inv_place *p)
 {
@@ -223,8 +231,8 @@ static bool may_be_dead(const struct inv_place *p)
 }
 
 /*
- * The lock is tried only when the rest says so: then no VM is about to take it,
- * which would fail because of us.
+ * Tries the lock last. A VM that tried to lock its record at that moment would
+ * fail; the other checks ensure that no such VM exists.
  */
 bool inv_place_is_dead(struct inv_place *p)
 {
@@ -232,7 +240,7 @@ bool inv_place_is_dead(struct inv_place *p)
 	       flock(p->record, LOCK_EX | LOCK_NB) == 0;
 }
 
-/* --- what is in it -------------------------------------------------------- */
+/* --- the entries of a place ---------------------------------------------- */
 
 static DIR *list(int fd)
 {
@@ -244,7 +252,7 @@ static DIR *list(int fd)
 	return dir;
 }
 
-/* The next name that is not . or .. */
+/* Returns the next name except . and ..; NULL at the end. */
 static const char *next(DIR *dir)
 {
 	const struct dirent *e;
@@ -310,7 +318,8 @@ static void remove_logs(int place, const char *room)
 		close(fd);
 }
 
-/* Returns whether anything but the record is left. */
+/* Removes the logs of `inviso trace'. Returns true if the place still contains
+ * anything except the record. */
 static bool clear_rooms(int place)
 {
 	DIR *dir = list(place);
@@ -330,7 +339,7 @@ static bool clear_rooms(int place)
 	return left;
 }
 
-/* The record goes last: without it nothing tells whose place it was. */
+/* Removes the record last, because it identifies the place. */
 bool inv_place_empty(int fd)
 {
 	unlinkat(fd, "inviso_tracer.so", 0);
@@ -348,7 +357,7 @@ void inv_place_clear(const struct inv_place *p)
 		unlinkat(p->parent, p->name, AT_REMOVEDIR);
 }
 
-/* The VM writes the record at once, and before anything else. */
+/* A VM writes the record first, so a place without a record is empty. */
 void inv_place_clear_unfinished(const struct inv_place *p)
 {
 	DIR *dir = list(p->fd);
@@ -365,7 +374,7 @@ void inv_place_clear_unfinished(const struct inv_place *p)
 	unlinkat(p->parent, p->name, AT_REMOVEDIR);
 }
 
-/* --- all ------------------------------------------------------------------ */
+/* --- all places ----------------------------------------------------------- */
 
 static bool places_in(const char *parent, int fd, uint64_t until,
 		      inv_place_each *each, void *arg)
@@ -388,7 +397,7 @@ static bool places_in(const char *parent, int fd, uint64_t until,
 	return more;
 }
 
-/* Whether one of the first n is the same directory. */
+/* Returns true if one of the first n parents is the same directory. */
 static bool is_repeated(const char *const *parents, size_t n,
 			const struct stat *st)
 {

@@ -3,32 +3,36 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "spool/drain.h"
 #include "spool/watch.h"
 
 #define DYING_MS 2000
+#define LOOK_MS 10
 
-/* Elsewhere the VM's number may be another's, or nobody's. */
+/*
+ * Returns true if the VM was in another pid namespace. Then the VM's pid may
+ * belong to another process in this namespace, or to none.
+ */
 static bool is_elsewhere(const struct inv_ring_ctl *ctl)
 {
 	return ctl->vm_pid_ns && ctl->vm_pid_ns != inv_process_ns();
 }
 
 /*
- * A process that was killed is a zombie as soon as its first thread has ended;
- * the others may still be on their way out.
+ * Returns true if the VM has ended. Waits for its threads: a killed process is
+ * a zombie as soon as its first thread has ended, while other threads may still
+ * run.
  */
 static bool has_ended(struct inv_vm_watch *vm)
 {
-	static const struct timespec look = { .tv_nsec = 10 * 1000 * 1000 };
-	int left = DYING_MS / 10;
+	int left = DYING_MS / LOOK_MS;
 
 	while (!inv_vm_watch_is_dead(vm)) {
 		if (inv_process_start(vm->pid) || left-- == 0)
 			return false;
-		nanosleep(&look, NULL);
+		inv_sleep_ms(LOOK_MS);
 	}
 	return true;
 }
@@ -44,9 +48,9 @@ static int is_dead(const struct inv_ring_ctl *ctl, bool force,
 	if (is_elsewhere(ctl))
 		return inv_err_set(err, INV_EBUSY,
 				   "its node ran in another pid namespace (a "
-				   "container?): from here it cannot be seen "
-				   "whether process %d still runs (--force: it "
-				   "does not)",
+				   "container?), so it is not known whether "
+				   "process %d still runs; if it does not, use "
+				   "--force",
 				   (int)ctl->vm_pid);
 	inv_vm_watch_open(&vm, ctl->vm_pid, ctl->vm_start);
 	dead = has_ended(&vm);
@@ -66,8 +70,8 @@ static int open_log(struct inv_spool *s, struct inv_attached *mem,
 		return inv_spool_open_at(s, mem, out, err);
 	r = inv_spool_open_again(s, mem, err);
 	if (r < 0)
-		inv_err_ctx(err, "cannot go on with its log (-o FILE writes "
-				 "another)");
+		inv_err_ctx(err, "cannot continue its log (-o FILE writes a "
+				 "new one)");
 	return r;
 }
 

@@ -8,23 +8,25 @@
 #include "abi/ring.h"
 #include "base/err.h"
 
-/* What a recovery did. */
+/* The result of a recovery. */
 struct inv_recovered {
 	char node[1024];
-	char path[INV_PATH_LEN + 12]; /* of the file that was written */
-	uint64_t n_events;	      /* put there now */
-	uint64_t recorded;	      /* in all of the log */
+	char path[INV_PATH_LEN + 12]; /* path of the file that was written */
+	uint64_t n_events;	      /* events written by this recovery */
+	uint64_t recorded;	      /* events in the whole log */
 	uint64_t produced;
 	uint64_t dropped[INV_LOSS_COUNT];
 };
 
 /*
- * Empties the rings in the file at ring after the death of their VM and of
- * their spooler.  out NULL: goes on with the log that they were writing, which
- * must be where it was; else into a new file at out.
+ * Writes what is in the rings of the file `ring' to the log, after their VM and
+ * their spooler have died. If out is NULL, continues the log that the spooler
+ * was writing, which must be at its old path; otherwise writes a new file at
+ * out.
  *
- * INV_EBUSY: the VM lives, or a spooler does, or the VM was in another pid
- * namespace, so that this cannot be seen; force: it does not live there.
+ * INV_EBUSY: the VM or a spooler is alive, or the VM was in another pid
+ * namespace, so that this process cannot see whether it lives. With force, a VM
+ * of another pid namespace is assumed to be dead.
  */
 int inv_recover(const char *ring, const char *out, bool force,
 		struct inv_recovered *done, struct inv_err *err);

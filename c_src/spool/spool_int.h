@@ -4,30 +4,37 @@
 
 #include "spool/drain.h"
 
-/* What the files of this room share about struct inv_spool. */
+/* What the files of this room share to implement struct inv_spool. */
 
-/* log.c: the file being written.  After these the journal has to be told where
- * the log stands now, see inv_spool_moved(). */
+/*
+ * log.c: the file being written. The next inv_spool_moved() stores the log's
+ * new position in the journal.
+ */
 int inv_spool_log_open(struct inv_spool *s, struct inv_err *err);
 int inv_spool_log_create(struct inv_spool *s, uint32_t number,
 			 enum inv_leftover leftover, struct inv_err *err);
-/* The file that was being written, again. */
+/* Reopens the file that was being written. */
 int inv_spool_log_reopen(struct inv_spool *s, struct inv_err *err);
-/* Goes on with the log if no file is open: a rotation failed, or it could not
- * be opened before. */
+/*
+ * Continues the log if no file is open, because a rotation failed or the log
+ * could not be opened before.
+ */
 int inv_spool_log_ready(struct inv_spool *s, struct inv_err *err);
-/* Goes on in the next file if it is time; if that fails, in this one. */
+/* Begins the next file if the current one is too large or too old. If this
+ * fails, the log continues in the current file. */
 void inv_spool_log_rotate_if_due(struct inv_spool *s);
 
-/* Makes what was written since the last call good, together with pos of ring
- * (INV_JOURNAL_NO_RING: the log alone). */
+/*
+ * Commits what was written since the last call, together with the new position
+ * of the ring (INV_JOURNAL_NO_RING: only the log's).
+ */
 void inv_spool_moved(struct inv_spool *s, uint32_t ring,
 		     const struct inv_ring_pos *pos);
 
 /* anchors.c */
 int inv_spool_put_anchors(struct inv_spool *s, bool newest,
 			  struct inv_err *err);
-/* At a file's beginning: the latest again, if there is one. */
+/* At the start of a file: writes the newest anchor again, if there is one. */
 int inv_spool_repeat_anchor(struct inv_spool *s, struct inv_err *err);
 
 /* totals.c */

@@ -5,9 +5,10 @@
 #include <stddef.h>
 
 /*
- * Removes from the directories what nodes of this user left that have died
- * (spool/place.h), within two seconds; recordings stay.  Also places that are
- * empty and older than a minute: their VM died while it made them.
+ * Removes from the n directories `parents' the places of dead nodes of this
+ * user (spool/place.h). Takes at most two seconds. Recordings stay. Also
+ * removes unfinished places that are older than a minute, because their VM died
+ * while it created them.
  */
 void inv_sweep(const char *const *parents, size_t n);
 

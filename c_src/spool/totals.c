@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What became of every event that was offered. */
+/* Accounts for every event that was produced. */
 
 #include "spool/spool_int.h"
 
@@ -59,9 +59,9 @@ void inv_spool_totals(const struct inv_spool *s, uint32_t ring,
 }
 
 /*
- * Nobody writes any more, and all that is readable is read: what was offered
- * beyond it is the event that its thread was writing when it died, or lay in a
- * packet that made no sense.
+ * Counts the events that are not in the log after the VM's threads have ended
+ * and everything readable was read. Each of them was in an invalid packet, or
+ * its thread died while writing it.
  */
 static void account_for_rest(struct inv_spool *s, uint32_t ring,
 			     struct inv_log_totals *t)
@@ -124,8 +124,8 @@ int inv_spool_put_totals(struct inv_spool *s, enum inv_log_end why,
 }
 
 /*
- * A predecessor that died between creating the next file and saying so left
- * it; before a second spooler, and outside of recovery, there was none.
+ * Removes the next file, which a predecessor may have created before it died.
+ * Only a second or later spooler, or a recovery, can find such a file.
  */
 static void remove_leftover(struct inv_spool *s, enum inv_log_end why)
 {

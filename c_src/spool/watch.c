@@ -31,7 +31,8 @@ uint64_t inv_process_start(int32_t pid)
 	if (n <= 0)
 		return 0;
 	buf[n] = 0;
-	/* The second field is the name, in parentheses, with anything in it. */
+	/* The second field is the program's name in parentheses, which may
+	 * contain any characters. */
 	p = strrchr(buf, ')');
 	if (!p || p[1] != ' ' || p[2] == 'Z' || p[2] == 'X')
 		return 0;
@@ -55,7 +56,7 @@ static void look(struct inv_vm_watch *w)
 	uint64_t start = inv_process_start(w->pid);
 
 	w->looked_ns = inv_mono_ns();
-	if (start == 0) /* gone, or hidden from us */
+	if (start == 0) /* no such process, or hidden from this one */
 		w->dead = kill(w->pid, 0) < 0 && errno == ESRCH;
 	else
 		w->dead = w->start != 0 && start != w->start;
@@ -68,8 +69,10 @@ void inv_vm_watch_open(struct inv_vm_watch *w, int32_t pid, uint64_t start)
 		w->dead = true;
 		return;
 	}
-	/* First the descriptor, then the look: the pid cannot change hands
-	 * between. */
+	/*
+	 * Open the descriptor before comparing the start time: once the
+	 * descriptor is open, the pid cannot be reused unnoticed.
+	 */
 	w->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (w->pidfd < 0 && errno == ESRCH)
 		w->dead = true;

@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /*
- * Whether the VM lives.  A pid alone does not tell, they are reused: its start
- * time belongs to it.  Where the kernel has no pidfd_open it is looked up
- * again, once a second.
+ * Watches whether the VM lives. Compares the VM's start time, too, because pids
+ * are reused. If the kernel has no pidfd_open, checks the process once a
+ * second.
  */
 struct inv_vm_watch {
 	int pidfd; /* readable when the VM has ended; -1: none */
@@ -22,10 +22,11 @@ void inv_vm_watch_open(struct inv_vm_watch *w, int32_t pid, uint64_t start);
 bool inv_vm_watch_is_dead(struct inv_vm_watch *w);
 void inv_vm_watch_close(struct inv_vm_watch *w);
 
-/* Field 22 of /proc/<pid>/stat, 0 if there is no such process (or a zombie). */
+/* Returns field 22 of /proc/<pid>/stat, the start time. 0: there is no such
+ * process, or it is a zombie. */
 uint64_t inv_process_start(int32_t pid);
 
-/* The name space of our process numbers: inode of /proc/self/ns/pid; 0:
+/* Returns the inode of /proc/self/ns/pid: the pid namespace of this process. 0:
  * unknown. */
 uint64_t inv_process_ns(void);
 

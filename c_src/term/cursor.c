@@ -107,11 +107,6 @@ int inv_cursor_int(struct inv_cursor *c, int64_t *v)
 	return r;
 }
 
-int inv_cursor_atom(struct inv_cursor *c, struct inv_token *tok)
-{
-	return expect(c, tok, INV_TOK_ATOM);
-}
-
 int inv_cursor_end(struct inv_cursor *c)
 {
 	struct inv_token tok;

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "term/chars.h"
+#include "base/utf8.h"
 #include "term/cursor_int.h"
 
-/* Erlang's external term format: the tags that OTP 25 to 29 write. */
+/* Tags of Erlang's external term format that OTP 25 to 29 write. */
 enum etf_tag {
 	ETF_NEW_FLOAT = 70,
 	ETF_BIT_BINARY = 77,
@@ -40,7 +40,8 @@ enum etf_tag {
 	ETF_LOCAL = 121,
 };
 
-/* A big-endian number of n bytes, which are there. */
+/* Reads a big-endian number of n bytes. The caller has checked that n bytes are
+ * left. */
 static uint64_t take(struct inv_cursor *c, unsigned n)
 {
 	uint64_t v = 0;
@@ -58,7 +59,7 @@ static int get(struct inv_cursor *c, unsigned n, uint64_t *v)
 	return 0;
 }
 
-/* A length of n bytes, then so many bytes. */
+/* Reads a length of n bytes, and then that many bytes. */
 static int get_bytes(struct inv_cursor *c, struct inv_token *tok, unsigned n)
 {
 	uint64_t len;
@@ -67,7 +68,7 @@ static int get_bytes(struct inv_cursor *c, struct inv_token *tok, unsigned n)
 	return r ? r : inv__cursor_bytes(c, tok, len);
 }
 
-/* Latin1 bytes become UTF-8 in one of the cursor's two scratch places. */
+/* Converts Latin-1 bytes to UTF-8 in scratch[place]. */
 static int convert_latin1(struct inv_cursor *c, struct inv_token *tok,
 			  unsigned place)
 {
@@ -112,7 +113,7 @@ static int atom_token(struct inv_cursor *c, struct inv_token *tok, unsigned tag,
 	return 0;
 }
 
-/* An atom within another term. */
+/* Reads an atom that is part of another term. */
 static int get_atom(struct inv_cursor *c, struct inv_token *tok, unsigned place)
 {
 	uint64_t tag;
@@ -126,7 +127,8 @@ static int get_atom(struct inv_cursor *c, struct inv_token *tok, unsigned place)
 	return atom_token(c, tok, (unsigned)tag, place);
 }
 
-/* node, id, [serial,] creation: of these widths */
+/* Reads the node's name and then id, serial and creation, whose widths in bytes
+ * are the last three arguments. */
 static int pid_token(struct inv_cursor *c, struct inv_token *tok, unsigned kind,
 		     unsigned id, unsigned serial, unsigned creation)
 {
@@ -144,7 +146,7 @@ static int pid_token(struct inv_cursor *c, struct inv_token *tok, unsigned kind,
 	return 0;
 }
 
-/* The words of the number come in the opposite order of their printing. */
+/* Reads the numbers of a reference. They are printed in the opposite order. */
 static int ref_words(struct inv_cursor *c, struct inv_token *tok, uint64_t n,
 		     unsigned creation)
 {
@@ -196,8 +198,8 @@ static int new_float_token(struct inv_cursor *c, struct inv_token *tok)
 	return isfinite(tok->f) ? 0 : inv__cursor_fail(c, INV_EDAMAGED);
 }
 
-/* An exponent, which is all of the text; without strtol, whose name differs
- * from one libc to the next. */
+/* Parses an exponent, up to the end of the text. Does not use strtol, which has
+ * another symbol in newer versions of libc. */
 static bool read_exponent(const char *text, long *v)
 {
 	bool negative = *text == '-';
@@ -215,8 +217,9 @@ static bool read_exponent(const char *text, long *v)
 }
 
 /*
- * 31 bytes as of "%.20e", NULs at the end.  The point is left out and the
- * exponent made up for it: strtod would look for the point of the locale.
+ * Reads a float of 31 bytes, written with "%.20e" and padded with NULs. Removes
+ * the decimal point and adjusts the exponent, because strtod expects the
+ * locale's point.
  */
 static int old_float_token(struct inv_cursor *c, struct inv_token *tok)
 {
@@ -339,9 +342,10 @@ static int get_int(struct inv_cursor *c, uint64_t *v)
 }
 
 /*
- * size, of all after the tag | arity 1, uniq 16, index 4, n_free 4 | module,
- * old index, old uniq, pid, free variables.  The size lets us step over the
- * environment unread; what VM prints are the old index and uniq.
+ * Reads a local fun after its tag (widths in bytes): size 4, arity 1, uniq 16,
+ * index 4, n_free 4, module, old index, old uniq, pid, free variables. The VM
+ * prints old index and old uniq. The size includes itself; it is used to skip
+ * the free variables.
  */
 static int fun_token(struct inv_cursor *c, struct inv_token *tok)
 {
@@ -377,7 +381,8 @@ static int string_token(struct inv_cursor *c, struct inv_token *tok)
 	return r;
 }
 
-/* A container of n elements, each of which takes a byte at least. */
+/* Opens a container of n elements. Each element takes at least one byte, so n
+ * is limited by the bytes that are left. */
 static int open_token(struct inv_cursor *c, struct inv_token *tok, unsigned tag,
 		      unsigned width)
 {
@@ -488,7 +493,7 @@ int inv__etf_next(struct inv_cursor *c, struct inv_cursor_frame *f,
 	if (f && f->kind == INV_FRAME_LIST && f->left == 1) {
 		if (tag == ETF_NIL)
 			return inv__cursor_end(c, tok);
-		if (f->fresh) /* [|x] */
+		if (f->fresh) /* [|x] is invalid */
 			return inv__cursor_fail(c, INV_EDAMAGED);
 		f->kind = INV_FRAME_CLOSED;
 		f->left = 0;

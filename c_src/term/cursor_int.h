@@ -4,33 +4,35 @@
 
 #include "term/cursor.h"
 
-/* What the two encodings share; for the files of the cursor only. */
+/* Private to the files of the cursor; shared by the two decoders. */
 
 enum inv_nest_kind {
 	INV_FRAME_TUPLE = 1,
 	INV_FRAME_MAP,
-	INV_FRAME_OPEN,	  /* packed list: ends when its bytes say so */
-	INV_FRAME_LIST,	  /* ETF list; left counts its tail too */
-	INV_FRAME_CLOSED, /* a list whose improper tail is on its way */
+	INV_FRAME_OPEN,	  /* packed list: ends with an END, TAIL or CUT code */
+	INV_FRAME_LIST,	  /* ETF list; `left' includes the tail */
+	INV_FRAME_CLOSED, /* a list whose improper tail is being read */
 };
 
 /*
- * Read one token for the innermost frame f, NULL at depth 0.  There is at
- * least one element still to come in f, or, at depth 0, one byte.
+ * Each of these functions reads one token in the innermost open container f,
+ * which has at least one more element. f is NULL at depth 0; then there is at
+ * least one more byte.
  */
 int inv__packed_next(struct inv_cursor *c, struct inv_cursor_frame *f,
 		     struct inv_token *tok);
 int inv__etf_next(struct inv_cursor *c, struct inv_cursor_frame *f,
 		  struct inv_token *tok);
 
-/* Notes the error, which sticks, and returns it. */
+/* Stores and returns an error. All further calls of inv_cursor_next return
+ * it. */
 static inline int inv__cursor_fail(struct inv_cursor *c, int code)
 {
 	c->error = code;
 	return code;
 }
 
-/* Takes the innermost container's END. */
+/* Closes the innermost container and sets *tok to its END. */
 static inline int inv__cursor_end(struct inv_cursor *c, struct inv_token *tok)
 {
 	unsigned kind = c->stack[--c->depth].kind;
@@ -43,7 +45,8 @@ static inline int inv__cursor_end(struct inv_cursor *c, struct inv_token *tok)
 	return 0;
 }
 
-/* An element of f begins: what stands before it, and one less is left. */
+/* Starts an element of f: decrements f->left, and returns the separator before
+ * the element. */
 static inline uint8_t inv__cursor_sep(struct inv_cursor_frame *f)
 {
 	uint32_t left;
@@ -79,7 +82,7 @@ static inline size_t inv__cursor_room(const struct inv_cursor *c)
 	return (size_t)(c->end - c->p);
 }
 
-/* Takes n bytes as the token's. */
+/* Sets the token's bytes to the next n bytes. */
 static inline int inv__cursor_bytes(struct inv_cursor *c, struct inv_token *tok,
 				    uint64_t n)
 {

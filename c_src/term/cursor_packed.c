@@ -15,7 +15,7 @@ static int get_varint(struct inv_cursor *c, uint64_t *v)
 		c->p = p;
 		return 0;
 	}
-	/* Ten bytes and no end is no varint, however many follow. */
+	/* Ten bytes without an end are not a varint. */
 	return inv__cursor_fail(c, inv__cursor_room(c) < INV_VARINT_MAX ?
 					   INV_ETRUNCATED :
 					   INV_EDAMAGED);
@@ -33,7 +33,7 @@ static int get_u32(struct inv_cursor *c, uint32_t *v, uint32_t most)
 	return r;
 }
 
-/* n varint, n bytes */
+/* Reads a varint n and then n bytes. */
 static int get_bytes(struct inv_cursor *c, struct inv_token *tok)
 {
 	uint64_t n;
@@ -131,7 +131,8 @@ static int binary_cut_token(struct inv_cursor *c, struct inv_token *tok)
 	return 0;
 }
 
-/* The kind and number of CUT, HOLE and STRING_CUT. */
+/* Reads the kind of a cut and how much is missing, for CUT, HOLE and
+ * STRING_CUT. */
 static int get_cut(struct inv_cursor *c, struct inv_token *tok)
 {
 	if (c->p == c->end)
@@ -167,8 +168,9 @@ static int string_token(struct inv_cursor *c, struct inv_token *tok,
 }
 
 /*
- * Ends f, to whose kind it has to fit.  How much a tuple or map lacks is known
- * from its own number, whatever the cut says.
+ * Reads a CUT, whose kind must match the container f. For a tuple or map,
+ * computes the number of missing elements from the container's size, because
+ * the number in the CUT is not trusted.
  */
 static int cut_token(struct inv_cursor *c, struct inv_cursor_frame *f,
 		     struct inv_token *tok)
@@ -179,7 +181,8 @@ static int cut_token(struct inv_cursor *c, struct inv_cursor_frame *f,
 	tok->kind = INV_TOK_CUT;
 	if (r)
 		return r;
-	/* The place of the element that it stands in is counted already. */
+	/* inv__cursor_sep has already counted the element that the CUT
+	 * replaces. */
 	if (f && f->kind == INV_FRAME_TUPLE) {
 		fits = tok->cut == INV_CUT_TUPLE;
 		tok->left = (uint64_t)f->left + 1;
@@ -225,7 +228,7 @@ static int xpid_token(struct inv_cursor *c, struct inv_token *tok,
 	return r;
 }
 
-/* One of the three simple terms of an EXPORT. */
+/* Reads one of the three terms of an EXPORT. kind: atom or small integer. */
 static int small_term(struct inv_cursor *c, struct inv_token *tok,
 		      unsigned kind)
 {
@@ -304,7 +307,7 @@ static int open_token(struct inv_cursor *c, struct inv_token *tok,
 	return r ? r : inv__cursor_open(c, INV_FRAME_MAP, 2 * tok->count);
 }
 
-/* The codes from c0 on. */
+/* Reads a term whose code is 0xc0 or higher. */
 static int coded(struct inv_cursor *c, struct inv_cursor_frame *f,
 		 struct inv_token *tok, unsigned code)
 {
@@ -359,7 +362,7 @@ static int coded(struct inv_cursor *c, struct inv_cursor_frame *f,
 	case INV_T_TEXT:
 		tok->kind = INV_TOK_TEXT;
 		return get_bytes(c, tok);
-	case INV_T_TAIL: /* where there is no list to end */
+	case INV_T_TAIL: /* outside of a list */
 	case INV_T_END:
 		return inv__cursor_fail(c, INV_EDAMAGED);
 	default:

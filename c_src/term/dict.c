@@ -3,15 +3,11 @@
 
 #include <stdlib.h>
 
+#include "base/utf8.h"
 #include "base/varint.h"
 #include "term/chars.h"
 
 #define FIRST_CAP 64
-
-void inv_dict_reset(struct inv_dict *d)
-{
-	d->n = 0;
-}
 
 void inv_dict_release(struct inv_dict *d)
 {
@@ -28,7 +24,8 @@ static struct inv_dict_entry *add_entry(struct inv_dict *d)
 	uint32_t cap = d->cap ? d->cap : FIRST_CAP;
 
 	if (d->n == d->cap) {
-		/* No wrap: an entry stands for two bytes at least. */
+		/* Cannot overflow, because each entry needs at least two
+		 * bytes. */
 		while (cap <= d->n)
 			cap *= 2;
 		e = realloc(e, cap * sizeof(*e));
@@ -52,7 +49,7 @@ static bool parse_name(struct inv_dict_entry *e, const uint8_t *p,
 {
 	size_t len = (size_t)(end - p);
 
-	/* 255 characters of at most four bytes */
+	/* at most 255 characters of at most four bytes each */
 	if (len > 4 * 255 || !inv_utf8_valid(p, len))
 		return false;
 	e->bytes = p;
@@ -60,7 +57,7 @@ static bool parse_name(struct inv_dict_entry *e, const uint8_t *p,
 	return true;
 }
 
-/* One definition's bytes; what is behind the fields we know is let be. */
+/* Parses one definition. Ignores bytes after the known fields. */
 static bool parse_entry(struct inv_dict_entry *e, const uint8_t *p,
 			const uint8_t *end)
 {
@@ -82,7 +79,10 @@ static bool parse_entry(struct inv_dict_entry *e, const uint8_t *p,
 		p = get_two(p, end, &e->number, &e->serial);
 		return p && parse_name(e, p, end);
 	default:
-		/* From a newer version: nothing of ours refers to it. */
+		/*
+		 * The kind of a newer version. Terms that this version can read
+		 * do not refer to this entry.
+		 */
 		return true;
 	}
 }

@@ -9,46 +9,44 @@
 #include "base/err.h"
 
 /*
- * A packet's dictionary (abi/term.h): what the numbers in its terms stand for.
+ * A packet's dictionary (abi/term.h): maps the dictionary numbers in its terms
+ * to atoms, pids, ports and nodes.
  *
- * One is used for packet after packet and keeps its memory.  Its entries point
- * into the bytes it was parsed from, which have to stay where they are for as
- * long as it, and any cursor that uses it, is in use.  Not to be shared by
- * threads while it is parsed; afterwards it is only read.
+ * One struct is used for packet after packet and keeps its memory. Its entries
+ * point into the parsed bytes, which must stay valid as long as the dictionary,
+ * or a cursor that uses it, is in use. Only inv_dict_parse changes it, so
+ * several threads may read it.
  *
- * All zero is an empty one.
+ * All zero is an empty dictionary.
  */
 struct inv_dict_entry {
 	uint8_t kind;  /* enum inv_def */
-	uint8_t plain; /* ATOM: printed without quotes, whatever the options */
-	uint16_t len;  /* of bytes */
+	uint8_t plain; /* ATOM: printed without quotes in every release */
+	uint16_t len;  /* length of bytes */
 	const uint8_t *bytes; /* ATOM, NODE: the name, valid UTF-8 */
-	uint64_t number; /* PID, PORT: its number; NODE: as it is printed */
-	uint64_t serial; /* PID: serial; NODE: creation */
+	uint64_t number;      /* PID, PORT: number; NODE: X of <X.1.0> */
+	uint64_t serial;      /* PID: serial; NODE: creation */
 };
 
 struct inv_dict {
 	uint32_t n;
 	/* private */
 	uint32_t cap;
-	struct inv_dict_entry *entries; /* the newest first, as they lie */
+	struct inv_dict_entry *entries; /* newest first, as in the packet */
 };
 
 /*
- * Takes the definitions [p, p + len) of a packet in place of what was there.
- * INV_EDAMAGED when they make no sense: the dictionary is empty then;
- * INV_ENOMEM.
+ * Replaces the contents by the definitions in [p, p + len). Returns 0 or
+ * INV_ENOMEM. INV_EDAMAGED: a definition is invalid; the dictionary is then
+ * empty.
  */
 int inv_dict_parse(struct inv_dict *d, const uint8_t *p, size_t len,
 		   struct inv_err *err);
 
-/* Empty; keeps the memory. */
-void inv_dict_reset(struct inv_dict *d);
-
-/* Frees the memory.  NULL is let be. */
+/* Frees the memory. NULL is allowed. */
 void inv_dict_release(struct inv_dict *d);
 
-/* The entry of that number, or NULL. */
+/* Returns entry `number', or NULL if it does not exist. */
 static inline const struct inv_dict_entry *inv_dict_get(
 	const struct inv_dict *d, uint64_t number)
 {
@@ -56,8 +54,9 @@ static inline const struct inv_dict_entry *inv_dict_get(
 }
 
 /*
- * The NODE entry of the node that the recording node prints as `printed` (the
- * X of <X.1.0>), or NULL.  Looks through all entries: not for hot use.
+ * Returns the NODE entry of the node that the recording node prints as
+ * `printed' (the X of <X.1.0>). NULL: none. Searches all entries, so it is
+ * slow.
  */
 const struct inv_dict_entry *inv_dict_node(const struct inv_dict *d,
 					   uint64_t printed);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "term/etf.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/alloc.h"
+#include "term/tree_walk.h"
 
 enum {
 	NEW_FLOAT = 70,
@@ -26,33 +28,24 @@ enum {
 	V4_PORT = 120,
 };
 
-static uint8_t *be16(uint8_t *w, uint32_t v)
+/* Appends v as n bytes, most significant first. */
+static void put_be(struct inv_buf *out, uint64_t v, unsigned n)
 {
-	*w++ = (uint8_t)(v >> 8);
-	*w++ = (uint8_t)v;
-	return w;
-}
-
-static uint8_t *be32(uint8_t *w, uint32_t v)
-{
-	return be16(be16(w, v >> 16), v & 0xffff);
-}
-
-static uint8_t *be64(uint8_t *w, uint64_t v)
-{
-	return be32(be32(w, (uint32_t)(v >> 32)), (uint32_t)v);
-}
-
-/* A code and a 32-bit number. */
-static void put_sized(struct inv_buf *out, uint8_t code, uint32_t n)
-{
-	uint8_t *w = inv_buf_reserve(out, 5);
+	uint8_t *w = inv_buf_reserve(out, n);
 
 	if (!w)
 		return;
-	*w = code;
-	be32(w + 1, n);
-	inv_buf_commit(out, 5);
+	inv_buf_commit(out, n);
+	while (n--) {
+		w[n] = (uint8_t)v;
+		v >>= 8;
+	}
+}
+
+/* Appends a code and a 32-bit number. */
+static void put_sized(struct inv_buf *out, uint8_t code, uint32_t n)
+{
+	put_be(out, (uint64_t)code << 32 | n, 5);
 }
 
 void inv_etf_tuple(struct inv_buf *out, uint32_t arity)
@@ -65,9 +58,17 @@ void inv_etf_tuple(struct inv_buf *out, uint32_t arity)
 	}
 }
 
-void inv_etf_list(struct inv_buf *out, uint32_t n)
+void inv_etf_map(struct inv_buf *out, size_t pairs)
 {
-	put_sized(out, LIST, n);
+	put_sized(out, MAP, (uint32_t)pairs);
+}
+
+/* Writes the head of a list of n elements.  The caller writes the elements and
+ * calls inv_etf_nil.  An empty list has no head: it is only the nil. */
+void inv_etf_list(struct inv_buf *out, size_t n)
+{
+	if (n)
+		put_sized(out, LIST, (uint32_t)n);
 }
 
 void inv_etf_nil(struct inv_buf *out)
@@ -77,20 +78,11 @@ void inv_etf_nil(struct inv_buf *out)
 
 void inv_etf_atom(struct inv_buf *out, const void *name, size_t len)
 {
-	uint8_t *w = inv_buf_reserve(out, len + 3);
-
-	if (!w)
-		return;
-	if (len > UINT8_MAX) {
-		*w++ = ATOM_UTF8;
-		w = be16(w, (uint32_t)len);
-		inv_buf_commit(out, 3 + len);
-	} else {
-		*w++ = SMALL_ATOM_UTF8;
-		*w++ = (uint8_t)len;
-		inv_buf_commit(out, 2 + len);
-	}
-	memcpy(w, name, len);
+	if (len > UINT8_MAX)
+		put_be(out, ATOM_UTF8 << 16 | len, 3);
+	else
+		put_be(out, SMALL_ATOM_UTF8 << 8 | len, 2);
+	inv_buf_put(out, name, len);
 }
 
 void inv_etf_binary(struct inv_buf *out, const void *p, size_t len)
@@ -132,94 +124,89 @@ void inv_etf_int(struct inv_buf *out, int64_t v)
 	put_big(out, v < 0, bytes, n);
 }
 
-/* --- identifiers ---------------------------------------------------------- */
+/* --- one term ------------------------------------------------------------- */
 
-/* The atom of a node; what a pid says itself goes before what it is told. */
-static uint32_t put_node(const struct inv_cursor *c,
-			 const struct inv_token *tok,
-			 const struct inv_etf_home *home, struct inv_buf *out)
+/*
+ * An open container. Its number of elements is known, and written, only at its
+ * end. For a tuple of fewer than 256 elements, this number takes one byte.
+ */
+struct open {
+	size_t at; /* offset of the number in the output */
+	uint32_t n;
+	uint8_t kind;
+	bool wide; /* the number takes four bytes */
+	bool tailed;
+};
+
+struct writer {
+	struct inv_buf *out;
+	const struct inv_etf_home *home;
+	const struct inv_dict *dict; /* dictionary of packed terms, or NULL */
+	bool exact;		     /* unrecorded parts are an error, and
+					identifiers keep their creation */
+	struct open *open;	     /* stack of n open containers */
+	uint32_t n, cap;
+};
+
+/* Appends the name of the identifier's node: the name in the token, or else in
+ * the dictionary, or else the home node's name. Returns this node's
+ * creation. */
+static uint32_t put_node(const struct writer *w, const struct inv_token *tok)
 {
+	uint32_t own = w->exact ? tok->creation : 0;
 	const struct inv_dict_entry *e = NULL;
 
 	if (tok->len) {
-		inv_etf_atom(out, tok->bytes, tok->len);
-		return 0;
+		inv_etf_atom(w->out, tok->bytes, tok->len);
+		return own;
 	}
-	if (tok->node && c->dict)
-		e = inv_dict_node(c->dict, tok->node);
-	if (e)
-		inv_etf_atom(out, e->bytes, e->len);
-	else
-		inv_etf_atom(out, home->node, strlen(home->node));
-	return e ? (uint32_t)e->serial : home->creation;
+	if (tok->node && w->dict)
+		e = inv_dict_node(w->dict, tok->node);
+	if (e) {
+		inv_etf_atom(w->out, e->bytes, e->len);
+		return (uint32_t)e->serial;
+	}
+	inv_etf_atom(w->out, w->home->node, strlen(w->home->node));
+	return own ? own : w->home->creation;
 }
 
-static void put_pid(const struct inv_cursor *c, const struct inv_token *tok,
-		    const struct inv_etf_home *home, struct inv_buf *out)
+static void put_pid(const struct writer *w, const struct inv_token *tok)
 {
 	uint32_t creation;
-	uint8_t *w;
 
-	inv_buf_putc(out, NEW_PID);
-	creation = put_node(c, tok, home, out);
-	w = inv_buf_reserve(out, 12);
-	if (!w)
-		return;
-	w = be32(w, (uint32_t)tok->id[0]);
-	w = be32(w, (uint32_t)tok->id[1]);
-	be32(w, creation);
-	inv_buf_commit(out, 12);
+	inv_buf_putc(w->out, NEW_PID);
+	creation = put_node(w, tok);
+	put_be(w->out, tok->id[0] << 32 | (uint32_t)tok->id[1], 8);
+	put_be(w->out, creation, 4);
 }
 
-static void put_port(const struct inv_cursor *c, const struct inv_token *tok,
-		     const struct inv_etf_home *home, struct inv_buf *out)
+static void put_port(const struct writer *w, const struct inv_token *tok)
 {
 	uint32_t creation;
-	uint8_t *w;
 
-	inv_buf_putc(out, V4_PORT);
-	creation = put_node(c, tok, home, out);
-	w = inv_buf_reserve(out, 12);
-	if (!w)
-		return;
-	w = be64(w, tok->id[0]);
-	be32(w, creation);
-	inv_buf_commit(out, 12);
+	inv_buf_putc(w->out, V4_PORT);
+	creation = put_node(w, tok);
+	put_be(w->out, tok->id[0], 8);
+	put_be(w->out, creation, 4);
 }
 
-/* Its words are printed in the opposite order. */
-static void put_ref(const struct inv_cursor *c, const struct inv_token *tok,
-		    const struct inv_etf_home *home, struct inv_buf *out)
+/* The external format has the numbers of a reference in reverse: opposite to
+ * the printed order. */
+static void put_ref(const struct writer *w, const struct inv_token *tok)
 {
-	uint32_t creation;
-	uint8_t *w;
-
-	inv_buf_putc(out, NEWER_REFERENCE);
-	inv_buf_putc(out, 0);
-	inv_buf_putc(out, (char)tok->n_ids);
-	creation = put_node(c, tok, home, out);
-	w = inv_buf_reserve(out, 4 + 4 * INV_REF_WORDS);
-	if (!w)
-		return;
-	w = be32(w, creation);
+	put_be(w->out, NEWER_REFERENCE << 16 | tok->n_ids, 3);
+	put_be(w->out, put_node(w, tok), 4);
 	for (unsigned i = tok->n_ids; i-- > 0;)
-		w = be32(w, (uint32_t)tok->id[i]);
-	inv_buf_commit(out, 4 + 4u * tok->n_ids);
+		put_be(w->out, tok->id[i], 4);
 }
-
-/* --- terms ---------------------------------------------------------------- */
 
 static void put_float(double f, struct inv_buf *out)
 {
-	uint8_t *w = inv_buf_reserve(out, 9);
 	uint64_t bits;
 
-	if (!w)
-		return;
 	memcpy(&bits, &f, sizeof(bits));
-	*w++ = NEW_FLOAT;
-	be64(w, bits);
-	inv_buf_commit(out, 9);
+	inv_buf_putc(out, NEW_FLOAT);
+	put_be(out, bits, 8);
 }
 
 static void put_hole(struct inv_buf *out)
@@ -240,19 +227,12 @@ static void put_bytes(const struct inv_token *tok, struct inv_buf *out)
 
 static void put_string(const struct inv_token *tok, struct inv_buf *out)
 {
-	uint8_t *w;
-
 	if (!tok->cut && tok->len && tok->len <= UINT16_MAX) {
-		w = inv_buf_reserve(out, 3);
-		if (!w)
-			return;
-		*w++ = STRING;
-		be16(w, (uint32_t)tok->len);
-		inv_buf_commit(out, 3);
+		put_be(out, STRING << 16 | tok->len, 3);
 		inv_buf_put(out, tok->bytes, tok->len);
 		return;
 	}
-	inv_etf_list(out, (uint32_t)tok->len + (tok->cut != 0));
+	inv_etf_list(out, tok->len + (tok->cut != 0));
 	for (size_t i = 0; i < tok->len; i++)
 		inv_etf_int(out, tok->bytes[i]);
 	if (tok->cut)
@@ -260,9 +240,10 @@ static void put_string(const struct inv_token *tok, struct inv_buf *out)
 	inv_etf_nil(out);
 }
 
-static void put_scalar(const struct inv_cursor *c, const struct inv_token *tok,
-		       const struct inv_etf_home *home, struct inv_buf *out)
+static int put_scalar(const struct writer *w, const struct inv_token *tok)
 {
+	struct inv_buf *out = w->out;
+
 	switch (tok->kind) {
 	case INV_TOK_INT:
 		inv_etf_int(out, tok->i);
@@ -277,13 +258,13 @@ static void put_scalar(const struct inv_cursor *c, const struct inv_token *tok,
 		inv_etf_atom(out, tok->bytes, tok->len);
 		break;
 	case INV_TOK_PID:
-		put_pid(c, tok, home, out);
+		put_pid(w, tok);
 		break;
 	case INV_TOK_PORT:
-		put_port(c, tok, home, out);
+		put_port(w, tok);
 		break;
 	case INV_TOK_REF:
-		put_ref(c, tok, home, out);
+		put_ref(w, tok);
 		break;
 	case INV_TOK_BINARY:
 		put_bytes(tok, out);
@@ -301,131 +282,143 @@ static void put_scalar(const struct inv_cursor *c, const struct inv_token *tok,
 		inv_etf_int(out, tok->count);
 		break;
 	case INV_TOK_TEXT:
+		if (w->exact)
+			return INV_EUNKNOWN;
 		inv_etf_binary(out, tok->bytes, tok->len);
 		break;
-	default: /* what is left out; a local fun, which only ETF has */
+	default: /* holes and local funs; only trees have the external format of
+		    a local fun */
+		if (w->exact && tok->kind == INV_TOK_FUN && tok->len2) {
+			inv_buf_put(out, tok->bytes2, tok->len2);
+			break;
+		}
+		if (w->exact)
+			return INV_EUNKNOWN;
 		put_hole(out);
 		break;
 	}
+	return 0;
 }
 
-/*
- * A container that is open: how many elements it has is known at its end.  Of
- * a tuple of less than 256 the number takes a byte.
- */
-struct open {
-	size_t at; /* of the number */
-	uint32_t n;
-	uint8_t kind;
-	bool wide; /* the number takes four bytes */
-	bool tailed;
-};
-
-struct open_stack {
-	struct open *v;
-	uint32_t n, cap;
-};
-
-static int push(struct open_stack *st, const struct inv_token *tok,
-		struct inv_buf *out)
+static int push(struct writer *w, const struct inv_token *tok)
 {
 	struct open *o;
 
-	if (st->n == st->cap) {
-		uint32_t cap = st->cap ? 2 * st->cap : 32;
+	if (w->n == w->cap) {
+		uint32_t cap = w->cap ? 2 * w->cap : 32;
 
-		o = realloc(st->v, cap * sizeof(*o));
+		o = inv_realloc(w->open, cap * sizeof(*o));
 		if (!o)
 			return INV_ENOMEM;
-		st->v = o;
-		st->cap = cap;
+		w->open = o;
+		w->cap = cap;
 	}
-	o = &st->v[st->n++];
-	*o = (struct open){ .at = out->len + 1, .kind = tok->kind };
+	o = &w->open[w->n++];
+	*o = (struct open){ .at = w->out->len + 1,
+			    .kind = tok->kind,
+			    .wide = true };
 	if (tok->kind == INV_TOK_TUPLE) {
-		inv_etf_tuple(out, tok->count);
+		inv_etf_tuple(w->out, tok->count);
 		o->wide = tok->count > UINT8_MAX;
 	} else {
-		o->wide = true;
-		put_sized(out, tok->kind == INV_TOK_MAP ? MAP : LIST, 0);
+		put_sized(w->out, tok->kind == INV_TOK_MAP ? MAP : LIST, 0);
 	}
-	return out->error;
+	return 0;
 }
 
-static void pop(struct open_stack *st, struct inv_buf *out)
+static void pop(struct writer *w)
 {
-	const struct open *o = &st->v[--st->n];
+	const struct open *o = &w->open[--w->n];
+	uint32_t n = o->kind == INV_TOK_MAP ? o->n / 2 : o->n;
 
-	if (out->error)
+	if (w->out->error)
 		return;
-	if (o->wide)
-		be32(out->data + o->at,
-		     o->kind == INV_TOK_MAP ? o->n / 2 : o->n);
-	else
-		out->data[o->at] = (uint8_t)o->n;
+	for (unsigned i = o->wide ? 4 : 1; i-- > 0; n >>= 8)
+		w->out->data[o->at + i] = (uint8_t)n;
 	if (o->kind == INV_TOK_LIST && !o->tailed)
-		inv_etf_nil(out);
+		inv_etf_nil(w->out);
 }
 
-/* One more element of what is open innermost. */
-static void count(const struct open_stack *st, const struct inv_token *tok,
-		  struct inv_buf *out)
+/* Counts one more element of the innermost open container. */
+static void count(const struct writer *w, const struct inv_token *tok)
 {
 	struct open *o;
 
-	if (!st->n)
+	if (!w->n)
 		return;
-	o = &st->v[st->n - 1];
+	o = &w->open[w->n - 1];
 	if (tok->sep == INV_SEP_BAR)
 		o->tailed = true;
 	else
 		o->n++;
-	/* The rest of a map is a pair. */
+	/* The missing pairs of a map are written as one pair of holes. */
 	if (tok->kind == INV_TOK_CUT && o->kind == INV_TOK_MAP) {
 		o->n++;
-		put_hole(out);
+		put_hole(w->out);
 	}
 }
 
-static int put_token(struct inv_cursor *c, const struct inv_token *tok,
-		     const struct inv_etf_home *home, struct inv_buf *out,
-		     struct open_stack *st)
+static int put_token(void *arg, const struct inv_token *tok)
 {
+	struct writer *w = arg;
+	int rc;
+
 	if (tok->kind == INV_TOK_END) {
-		pop(st, out);
-		return 0;
+		pop(w);
+		return w->out->error;
 	}
-	count(st, tok, out);
+	count(w, tok);
+	if (w->exact && tok->kind == INV_TOK_MAP && tok->cut)
+		return INV_EUNKNOWN;
 	if (tok->kind >= INV_TOK_TUPLE && tok->kind <= INV_TOK_MAP)
-		return push(st, tok, out);
-	put_scalar(c, tok, home, out);
-	return 0;
+		rc = push(w, tok);
+	else
+		rc = put_scalar(w, tok);
+	return rc ? rc : w->out->error;
 }
+
+/* --- terms from a cursor -------------------------------------------------- */
 
 int inv_term_etf_token(struct inv_cursor *c, const struct inv_token *tok,
 		       const struct inv_etf_home *home, struct inv_buf *out)
 {
-	struct open_stack st = { 0 };
-	struct inv_token next = *tok;
-	int r;
+	struct writer w = { .out = out, .home = home, .dict = c->dict };
+	struct inv_token next;
+	int rc;
 
 	if (tok->kind == INV_TOK_END)
 		return INV_END;
-	r = put_token(c, tok, home, out, &st);
-	while (!r && st.n) {
-		r = inv_cursor_next(c, &next);
-		if (!r)
-			r = put_token(c, &next, home, out, &st);
+	rc = put_token(&w, tok);
+	while (!rc && w.n) {
+		rc = inv_cursor_next(c, &next);
+		if (!rc)
+			rc = put_token(&w, &next);
 	}
-	free(st.v);
-	return r ? r : out->error;
+	inv_free(w.open);
+	return rc;
 }
 
 int inv_term_etf(struct inv_cursor *c, const struct inv_etf_home *home,
 		 struct inv_buf *out)
 {
 	struct inv_token tok;
-	int r = inv_cursor_next(c, &tok);
+	int rc = inv_cursor_next(c, &tok);
 
-	return r ? r : inv_term_etf_token(c, &tok, home, out);
+	return rc ? rc : inv_term_etf_token(c, &tok, home, out);
+}
+
+/* --- trees ---------------------------------------------------------------- */
+
+int inv_tree_etf(inv_word t, const char *node, uint32_t creation,
+		 struct inv_buf *out)
+{
+	const struct inv_etf_home home = { node ? node : "nonode@nohost",
+					   creation };
+	struct writer w = { .out = out, .home = &home, .exact = true };
+	int rc;
+
+	inv_buf_putc(out, (char)INV_ETF_VERSION);
+	rc = inv_tree_walk(t, put_token, &w);
+	inv_free(w.open);
+	return rc ? rc : out->error;
 }

@@ -7,8 +7,8 @@
 #include "term/print_int.h"
 
 /*
- * Tokens that are never longer than this, and what stands before them, are
- * written with one look at the buffer's room.
+ * Tokens of at most this many bytes, with their separator, are written with a
+ * single check of the buffer.
  */
 #define SMALL_TOKEN 72
 
@@ -25,7 +25,7 @@ static bool is_open(const struct inv_token *tok)
 	return tok->kind >= INV_TOK_TUPLE && tok->kind <= INV_TOK_MAP;
 }
 
-/* <X.N.S>, #Port<X.N>, at w, which has room */
+/* Writes <X.N.S> or #Port<X.N> at w, which has enough space. */
 static uint8_t *put_id(uint8_t *w, const struct inv_token *tok)
 {
 	if (tok->kind == INV_TOK_PORT) {
@@ -67,7 +67,7 @@ static void print_export(const struct inv_token *tok, struct inv_buf *out)
 	inv_buf_u64(out, tok->count);
 }
 
-/* The module goes unquoted, whatever its name. */
+/* Does not quote the module's name, because the VM never does. */
 static void print_fun(const struct inv_token *tok, struct inv_buf *out)
 {
 	inv_buf_puts(out, "#Fun<");
@@ -84,9 +84,8 @@ static char closing(unsigned of)
 	return of == INV_TOK_LIST ? ']' : '}';
 }
 
-/* One token; LIST is taken for no string. */
-static void print_token(const struct inv_token *tok, bool with_sep,
-			struct inv_buf *out, const struct inv_print_opts *o)
+void inv__print_token(const struct inv_token *tok, bool with_sep,
+		      struct inv_buf *out, const struct inv_print_opts *o)
 {
 	bool plain = tok->kind == INV_TOK_ATOM && tok->plain;
 	uint8_t *w = inv_buf_reserve(out, SMALL_TOKEN + (plain ? tok->len : 0));
@@ -180,9 +179,9 @@ static bool is_char(const struct inv_token *tok, const struct inv_print_opts *o)
 }
 
 /*
- * Whether the list whose LIST was just taken is a string: its elements are
- * looked at, until one is no character, and c is put back.  No element is a
- * container, so all that looking costs once through the bytes.
+ * Returns true if the list, whose LIST token was just read, is a string. Reads
+ * elements until one is not a character, and then resets c. Elements that are
+ * characters are not containers, so each byte is read at most twice.
  */
 static bool list_is_string(struct inv_cursor *c, const struct inv_print_opts *o)
 {
@@ -204,7 +203,7 @@ static bool list_is_string(struct inv_cursor *c, const struct inv_print_opts *o)
 	       (tok.kind == INV_TOK_CUT || tok.kind == INV_TOK_END);
 }
 
-/* What list_is_string has looked at, END included. */
+/* Prints a list that list_is_string accepted. Reads its END, too. */
 static int print_list_string(struct inv_cursor *c, struct inv_buf *out)
 {
 	struct inv_token tok;
@@ -227,11 +226,12 @@ static int print_list_string(struct inv_cursor *c, struct inv_buf *out)
 	return r;
 }
 
-/* tok is about to be printed, while a large map is open. */
+/* Updates the order of large maps before tok is printed. */
 static void keep_order(struct inv__order *order, const struct inv_cursor *c,
 		       const struct inv_token *tok, struct inv_buf *out)
 {
-	/* Of the container that it stands in; an END has just left its own. */
+	/* Depth of the container that tok is in; for END, of the one that
+	 * encloses the closed container. */
 	uint32_t depth = c->depth - is_open(tok);
 
 	if (tok->kind == INV_TOK_END) {
@@ -263,7 +263,7 @@ static int print_term(struct inv_cursor *c, const struct inv_token *first,
 			if (r)
 				return r;
 		} else {
-			print_token(tok, tok != first, out, o);
+			inv__print_token(tok, tok != first, out, o);
 		}
 		if (tok->kind == INV_TOK_MAP && tok->count > INV_SMALL_MAP &&
 		    c->enc == INV_ENC_ETF)

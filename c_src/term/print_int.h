@@ -4,16 +4,23 @@
 
 #include "term/print.h"
 
-/* For the files of the printer only. */
+/* Private to the files of the printer. */
 
-/* A character between quotes of that kind, escaped as io_lib does, takes at
- * most so many bytes: \x{10FFFF} */
+/* Maximum number of bytes of a character in quotes, with io_lib's escapes:
+ * \x{10FFFF} */
 #define INV_ESCAPED_MAX 10
 
-/* Writes it at w; returns past it. */
+/* Writes ch at w, escaped for a text in quotes of this kind. Returns a pointer
+ * to the byte after the character. */
 uint8_t *inv__print_char(uint8_t *w, uint32_t ch, char quote, bool unicode);
 
-/* "...(N more)" and its kin; in the brackets of its kind. */
+/* Appends one token, after its separator if with_sep is true. Never prints a
+ * LIST as a string. */
+void inv__print_token(const struct inv_token *tok, bool with_sep,
+		      struct inv_buf *out, const struct inv_print_opts *o);
+
+/* inv__print_cut appends "...(N more)"; inv__print_hole adds the brackets of
+ * the term's kind. */
 void inv__print_cut(unsigned cut, uint64_t left, struct inv_buf *out);
 void inv__print_hole(unsigned cut, uint64_t left, struct inv_buf *out);
 
@@ -24,36 +31,37 @@ void inv__print_string(const struct inv_token *tok, struct inv_buf *out,
 void inv__print_big(const struct inv_token *tok, struct inv_buf *out);
 
 /*
- * Maps of more than so many keys lie in the external format in the opposite of
- * the order in which the VM prints them (all releases from 25 to 29).  They are
- * printed as they come, and their pairs then put in order.  All zero: no such
- * map is open.
+ * Puts the pairs of large maps in the VM's order. In the external format, the
+ * pairs of a map of more than INV_SMALL_MAP keys are in the opposite of the
+ * order in which the VM prints them (OTP 25 to 29). The printer prints them as
+ * it reads them, and then reverses them. All zero: no large map is open.
  */
 #define INV_SMALL_MAP 32
 
 struct inv__order {
-	uint32_t
-		depth; /* of the cursor in the innermost one; 0: there is none */
+	uint32_t depth; /* depth of the cursor in the innermost large map; 0:
+			  none is open */
 	size_t base;
 	struct inv_buf marks;
 	struct inv_buf copy;
 };
 
-/* A large map was opened and is now the innermost container, at that depth. */
+/* Call it after a large map was opened. depth: the cursor's depth inside it. */
 void inv__order_open(struct inv__order *r, uint32_t depth);
 
-/* Its next pair begins at that offset of the text. */
+/* Call it when the map's next pair begins, at offset `at' of the text. */
 void inv__order_pair(struct inv__order *r, size_t at);
 
-/* All its pairs are in out: turns them round. */
+/* Call it after the map's last pair was printed: reverses the pairs in out. */
 void inv__order_close(struct inv__order *r, struct inv_buf *out);
 
 void inv__order_release(struct inv__order *r);
 
-/* As the VM itself prints an atom in a fun, which is not as io_lib does. */
+/* Prints an atom as the VM does inside a fun; io_lib prints some atoms
+ * differently. */
 void inv__print_vm_atom(const uint8_t *name, size_t len, struct inv_buf *out);
 
-/* UTF-8 as it is, but for bytes that are none. */
+/* Prints UTF-8 text unchanged, except bytes that are not UTF-8. */
 void inv__print_text(const uint8_t *p, size_t len, struct inv_buf *out,
 		     const struct inv_print_opts *o);
 

@@ -7,11 +7,12 @@
 #include "term/print_int.h"
 
 /*
- * Floats: the shortest digits that read back as the same float, of those the
- * nearest; then in the shorter of 0.00123 and 1.23e-3.
+ * Prints floats as Erlang does. Of the decimals that read back as the same
+ * float, chooses one with the fewest digits; if there are several, the nearest.
+ * Of the notations 0.00123 and 1.23e-3, chooses the shorter.
  */
 
-/* d.ddd * 10^exponent, no zero at the end unless it is the only digit. */
+/* d.ddd * 10^exponent, without trailing zeros. */
 struct decimal {
 	uint8_t digits[20];
 	int n;
@@ -27,10 +28,11 @@ static void strip_zeros(struct decimal *d)
 }
 
 /*
- * What people write: f = m / 10^k for an integer m of at most 15 digits.  Such
- * an m is exact in a double, 10^k is too, and division rounds correctly, so
- * that a quotient equal to f means that "m e-k" reads back as f.  No two
- * decimals of 15 digits read as one normal double, so it is the shortest.
+ * Handles floats with few digits: f = m / 10^k with an integer m of at most 15
+ * digits and k at most 10. Doubles represent m and 10^k exactly, and division
+ * rounds correctly. So if the quotient equals f, "m e-k" reads back as f. Two
+ * decimals of at most 15 digits never read back as the same normal double, so m
+ * also has the fewest digits.
  */
 static bool small_decimal(double f, struct decimal *d)
 {
@@ -54,7 +56,8 @@ static bool small_decimal(double f, struct decimal *d)
 	return false;
 }
 
-/* Whether the digits read back as f.  Without a point, which is the locale's. */
+/* Returns true if the digits read back as f. The text has no decimal point,
+ * because strtod expects the locale's. */
 static bool reads_back(const struct decimal *d, double f)
 {
 	char text[40];
@@ -64,7 +67,7 @@ static bool reads_back(const struct decimal *d, double f)
 	return strtod(text, NULL) == f;
 }
 
-/* The n digits nearest to f. */
+/* Sets *d to the n digits nearest to f. */
 static void nearest(double f, int n, struct decimal *d)
 {
 	char text[40];
@@ -84,7 +87,7 @@ static void nearest(double f, int n, struct decimal *d)
 		d->exponent = -d->exponent;
 }
 
-/* The next decimal of as many digits, away from zero. */
+/* Increments the last digit, with carry: the next decimal away from zero. */
 static void next_up(struct decimal *d)
 {
 	int i = d->n - 1;
@@ -106,10 +109,12 @@ static void shortest(double f, struct decimal *d)
 	int n;
 
 	memcpy(&bits, &f, sizeof(bits));
-	/* Below a power of two floats lie closer: the nearest decimal may be
-	 * too far below it when the next one above is not. */
+	/* The float below a power of two is only half as far away as the one
+	 * above. So the nearest decimal, if below f, may not read back, while
+	 * the next one above does. */
 	power = (bits & ((UINT64_C(1) << 52) - 1)) == 0;
-	/* A normal float that has fewer digits than 15 has zeros at 15. */
+	/* Starts at 15 digits for normal floats: if fewer digits are enough,
+	 * the nearest 15 digits are these digits and zeros. */
 	for (n = f < 2.2250738585072014e-308 ? 1 : 15; n < 17; n++) {
 		struct decimal up;
 
@@ -222,13 +227,14 @@ void inv_term_print_float(double f, struct inv_buf *out)
 	out->len = (size_t)(w - out->data);
 }
 
-/* --- big integers ---------------------------------------------------------- */
+/* --- big integers --------------------------------------------------------- */
 
 #define LIMB_BYTES 4
 #define LIMBS_MAX (INV_BIG_PRINT_MAX / LIMB_BYTES)
 #define BILLION 1000000000u
 
-/* Divides the n limbs, the least significant first; returns what remains. */
+/* Divides n limbs, least significant first, by a billion. Returns the
+ * remainder. */
 static uint32_t divide(uint32_t *limbs, size_t n)
 {
 	uint64_t rest = 0;
@@ -266,7 +272,8 @@ void inv__print_big(const struct inv_token *tok, struct inv_buf *out)
 	}
 	if (tok->negative && len > 0)
 		inv_buf_putc(out, '-');
-	/* A byte is less than 2.41 digits; nine more for the last step. */
+	/* A byte needs less than 2.41 digits. Digits are written in groups of
+	 * nine. */
 	room = len * 241 / 100 + 10;
 	w = inv_buf_reserve(out, room);
 	if (!w)

@@ -4,8 +4,9 @@
 #include "term/print_int.h"
 
 /*
- * The marks are a stack of numbers: for each large map that is open the state
- * of the one around it, then where the text of each of its pairs begins.
+ * r->marks is a stack of numbers. For each open large map it has the base and
+ * depth of the enclosing large map, and then the offsets at which the map's
+ * pairs begin.
  */
 
 static void push(struct inv__order *r, size_t v)
@@ -55,7 +56,7 @@ static void reverse(struct inv__order *r, struct inv_buf *out)
 		w += end - at;
 		if (i > 1)
 			*w++ = ',';
-		end = at - 1; /* its comma */
+		end = at - 1; /* without the comma */
 	}
 }
 
@@ -66,7 +67,7 @@ void inv__order_close(struct inv__order *r, struct inv_buf *out)
 	if (!out->error && (r->marks.error || r->copy.error))
 		out->error = INV_ENOMEM;
 	if (r->marks.error) {
-		r->depth = 0; /* the stack is not to be trusted */
+		r->depth = 0; /* memory ran out: the stack is incomplete */
 		return;
 	}
 	r->marks.len = (r->base - 2) * sizeof(size_t);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "base/utf8.h"
 #include "term/chars.h"
 #include "term/print_int.h"
 
-/* The letter after the backslash, for the characters that have one. */
+/* Returns the letter of ch's backslash escape; 0: ch has none. */
 static char escape_letter(uint32_t ch)
 {
 	switch (ch) {
@@ -78,9 +79,10 @@ uint8_t *inv__print_char(uint8_t *w, uint32_t ch, char quote, bool unicode)
 	return inv_utf8_put(w, ch);
 }
 
-/* --- atoms ----------------------------------------------------------------- */
+/* --- atoms ---------------------------------------------------------------- */
 
-/* Not plain, but a name all the same: letters of latin1. */
+/* Returns true if an atom that is not plain needs quotes. Letters of Latin-1 do
+ * not need quotes. */
 static bool needs_quotes(const uint8_t *p, size_t len,
 			 const struct inv_print_opts *o)
 {
@@ -99,8 +101,8 @@ static bool needs_quotes(const uint8_t *p, size_t len,
 	return len == 0 || reserved == 1 || (reserved == 2 && o->otp >= 27);
 }
 
-static void print_quoted(const uint8_t *p, size_t len, struct inv_buf *out,
-			 bool unicode)
+static void print_quoted(const uint8_t *p, size_t len, char quote,
+			 struct inv_buf *out, bool unicode)
 {
 	const uint8_t *end = p + len;
 	uint8_t *w = inv_buf_reserve(out, len * INV_ESCAPED_MAX + 2);
@@ -109,13 +111,13 @@ static void print_quoted(const uint8_t *p, size_t len, struct inv_buf *out,
 
 	if (!w)
 		return;
-	*w++ = '\'';
+	*w++ = (uint8_t)quote;
 	for (; p < end; p += n) {
 		ch = inv_utf8_get(p, end, &n);
-		w = inv__print_char(w, ch == INV_CHAR_BAD ? 0xfffd : ch, '\'',
+		w = inv__print_char(w, ch == INV_CHAR_BAD ? 0xfffd : ch, quote,
 				    unicode);
 	}
-	*w++ = '\'';
+	*w++ = (uint8_t)quote;
 	out->len = (size_t)(w - out->data);
 }
 
@@ -125,12 +127,12 @@ void inv_term_print_atom(const uint8_t *name, size_t len, struct inv_buf *out,
 	if (inv_atom_is_plain(name, len) || !needs_quotes(name, len, o))
 		inv_buf_put(out, name, len);
 	else
-		print_quoted(name, len, out, o->unicode);
+		print_quoted(name, len, '\'', out, o->unicode);
 }
 
 /*
- * The VM knows no reserved words, quotes what has an @, and has its own idea
- * of escape and delete.
+ * Returns true if the VM prints the atom with quotes. Unlike io_lib, the VM
+ * ignores reserved words, and quotes names with @.
  */
 static bool vm_needs_quotes(const uint8_t *p, size_t len)
 {
@@ -178,7 +180,7 @@ void inv__print_vm_atom(const uint8_t *name, size_t len, struct inv_buf *out)
 	out->len = (size_t)(w - out->data);
 }
 
-/* What the VM printed, as it is but for what is no UTF-8. */
+/* Prints the VM's text unchanged, except bytes that are not UTF-8. */
 static void print_exact(const uint8_t *p, size_t len, struct inv_buf *out)
 {
 	const uint8_t *end = p + len;
@@ -198,7 +200,8 @@ static void print_exact(const uint8_t *p, size_t len, struct inv_buf *out)
 	}
 }
 
-/* The same for people: a terminal obeys nothing in it. */
+/* Prints the VM's text for people: also escapes characters that a terminal
+ * could interpret. */
 static void print_shown(const uint8_t *p, size_t len, struct inv_buf *out)
 {
 	const uint8_t *end = p + len;
@@ -222,7 +225,7 @@ static void print_shown(const uint8_t *p, size_t len, struct inv_buf *out)
 void inv__print_text(const uint8_t *p, size_t len, struct inv_buf *out,
 		     const struct inv_print_opts *o)
 {
-	if (len == 0) /* a term all the same */
+	if (len == 0) /* empty text, but still a term */
 		inv_buf_puts(out, "...");
 	else if (o->unicode)
 		print_shown(p, len, out);
@@ -230,7 +233,7 @@ void inv__print_text(const uint8_t *p, size_t len, struct inv_buf *out,
 		print_exact(p, len, out);
 }
 
-/* --- what is missing ------------------------------------------------------- */
+/* --- missing parts -------------------------------------------------------- */
 
 void inv__print_cut(unsigned cut, uint64_t left, struct inv_buf *out)
 {
@@ -272,7 +275,7 @@ void inv__print_hole(unsigned cut, uint64_t left, struct inv_buf *out)
 	inv_buf_puts(out, around[cut].close);
 }
 
-/* --- binaries and strings -------------------------------------------------- */
+/* --- binaries and strings ------------------------------------------------- */
 
 static bool all_latin1(const uint8_t *p, size_t len)
 {
@@ -285,12 +288,13 @@ static bool all_latin1(const uint8_t *p, size_t len)
 }
 
 enum utf8_kind {
-	UTF8_TEXT,	  /* all of it can be printed */
-	UTF8_UNPRINTABLE, /* a character cannot, and it is UTF-8 up to there */
-	UTF8_NONE,	  /* it is no UTF-8 */
+	UTF8_TEXT,	  /* UTF-8, and all characters are printable */
+	UTF8_UNPRINTABLE, /* valid UTF-8 up to a character that is not
+			     printable */
+	UTF8_NONE,	  /* not UTF-8 */
 };
 
-/* *wide says whether text is more than ASCII. */
+/* Sets *wide to true if there are characters beyond ASCII. */
 static enum utf8_kind look_at_utf8(const uint8_t *p, size_t len,
 				   bool wide_range, bool *wide)
 {
@@ -312,7 +316,7 @@ static enum utf8_kind look_at_utf8(const uint8_t *p, size_t len,
 
 static void quote_latin1(const uint8_t *p, size_t len, struct inv_buf *out)
 {
-	/* None of latin1 takes more than four: \377 */
+	/* A character of Latin-1 needs at most four bytes: \377 */
 	uint8_t *w = inv_buf_reserve(out, 4 * len + 2);
 	size_t i;
 
@@ -321,21 +325,6 @@ static void quote_latin1(const uint8_t *p, size_t len, struct inv_buf *out)
 	*w++ = '"';
 	for (i = 0; i < len; i++)
 		w = inv__print_char(w, p[i], '"', true);
-	*w++ = '"';
-	out->len = (size_t)(w - out->data);
-}
-
-static void quote_utf8(const uint8_t *p, size_t len, struct inv_buf *out)
-{
-	const uint8_t *end = p + len;
-	uint8_t *w = inv_buf_reserve(out, 4 * len + 2);
-	unsigned n;
-
-	if (!w)
-		return;
-	*w++ = '"';
-	for (; p < end; p += n)
-		w = inv__print_char(w, inv_utf8_get(p, end, &n), '"', true);
 	*w++ = '"';
 	out->len = (size_t)(w - out->data);
 }
@@ -352,7 +341,7 @@ static uint8_t *put_byte(uint8_t *w, unsigned v)
 	return w;
 }
 
-/* Bytes as numbers, with commas between them. */
+/* Prints bytes as numbers, separated by commas. */
 static void print_bytes(const uint8_t *p, size_t len, struct inv_buf *out)
 {
 	uint8_t *w = inv_buf_reserve(out, 4 * len);
@@ -379,9 +368,9 @@ static void print_binary_cut(uint64_t bits, struct inv_buf *out)
 }
 
 /*
- * A binary as text under ~0tp: "abc", or "abc"/utf8.  What is not UTF-8 is
- * tried as latin1, except that OTP 29 does not look beyond what it cannot
- * print.
+ * Prints a binary as text under ~0tp, "abc" or "abc"/utf8. Returns false if it
+ * is not text. If the bytes are not UTF-8, tries Latin-1; OTP 29 does not try
+ * Latin-1 if an unprintable character precedes the invalid byte.
  */
 static bool print_utf8_binary(const uint8_t *p, size_t len, struct inv_buf *out,
 			      const struct inv_print_opts *o)
@@ -390,7 +379,7 @@ static bool print_utf8_binary(const uint8_t *p, size_t len, struct inv_buf *out,
 
 	switch (look_at_utf8(p, len, o->wide_range, &wide)) {
 	case UTF8_TEXT:
-		quote_utf8(p, len, out);
+		print_quoted(p, len, '"', out, true);
 		if (wide)
 			inv_buf_puts(out, "/utf8");
 		return true;
@@ -409,8 +398,9 @@ static bool print_utf8_binary(const uint8_t *p, size_t len, struct inv_buf *out,
 }
 
 /*
- * False if it is no text.  Of one that was cut within a character that
- * character is left out, and *dropped says how many bytes of it there were.
+ * Prints a binary as text; returns false if it is not text. If it was cut
+ * inside a character, omits the incomplete character, and sets *dropped to the
+ * number of omitted bytes.
  */
 static bool print_binary_text(const struct inv_token *tok, struct inv_buf *out,
 			      const struct inv_print_opts *o, unsigned *dropped)
@@ -448,7 +438,7 @@ void inv__print_binary(const struct inv_token *tok, struct inv_buf *out,
 		inv_buf_put(out, ">>", 2);
 		return;
 	}
-	/* No text: then all the bytes are there as numbers. */
+	/* Not text: prints all bytes as numbers. */
 	print_bytes(tok->bytes, tok->len - (used < 8), out);
 	if (tok->cut) {
 		if (tok->len > 0)

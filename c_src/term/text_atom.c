@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
 #include "term/chars.h"
 
 static inv_word make_atom(struct inv_text *s, const uint8_t *name, size_t len,
@@ -42,7 +43,8 @@ static inv_word quoted_atom(struct inv_text *s)
 	return s->rc ? 0 : make_atom(s, name, (size_t)(w - name), from);
 }
 
-/* INV_CHAR_BAD: no character of a name. */
+/* Returns the next character if a name can contain it, otherwise
+ * INV_CHAR_BAD. */
 static uint32_t name_char(const struct inv_text *s, unsigned *n)
 {
 	uint32_t c;
@@ -88,7 +90,7 @@ inv_word inv__text_word(struct inv_text *s, const uint8_t *name, size_t len)
 		t = s->variable(s->arg, s, (const char *)name, len);
 		return t ? t :
 			   inv__text_fail_at(s, name,
-					     "a variable is too much here");
+					     "a variable is not allowed here");
 	}
 	if (*name == '_' || (*name >= 'A' && *name <= 'Z'))
 		return inv__text_fail_at(

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "term/text_int.h"
 
-/* Its characters; strings that follow one another are one. */
+/* Reads a string, and joins it with the strings that follow. */
 inv_word inv__text_string(struct inv_text *s)
 {
 	inv_word list = INV_NIL, *tail = &list, *cell;
@@ -23,7 +23,8 @@ inv_word inv__text_string(struct inv_text *s)
 	return s->rc ? 0 : list;
 }
 
-/* Bits are put at the end of the heap, which takes them when all are there. */
+/* Writes bits after the used part of the heap. The caller takes the heap space
+ * when all bits are written. */
 static void put_bits(struct inv_text *s, uint64_t *n, uint64_t v,
 		     unsigned width)
 {
@@ -60,7 +61,8 @@ static void binary_string(struct inv_text *s, uint64_t *n)
 	s->p++;
 }
 
-/* The numbers of a segment must not lie where the bits are. */
+/* Reads a number of a segment. Meanwhile, h->used is past the n bits that were
+ * written before, so that making a term does not overwrite these bits. */
 static int64_t segment_number(struct inv_text *s, uint64_t n, size_t used)
 {
 	const uint8_t *from = s->p;

@@ -5,53 +5,60 @@
 #include "term/tree_text.h"
 
 /*
- * For the files that read terms from text only: text_scan.c has the characters
- * and the failures; text_atom.c, text_number.c and text_binary.c what is made
- * of characters alone, from the place s->p on; tree_text.c the terms.
+ * Private to the files that read terms from text. text_scan.c reads characters
+ * and reports errors; text_atom.c, text_number.c and text_binary.c read single
+ * tokens; tree_text.c reads terms. All functions read from s->p on.
  *
- * Whatever returns a term returns 0 when s->rc was set.
+ * A function that returns a term returns 0 on failure, and has then set s->rc.
  */
 
-/* At that place; returns 0. */
+/* Sets s->rc and the message, with the position `at'. Returns 0. */
 __attribute__((format(printf, 3, 4))) inv_word inv__text_fail_at(
 	struct inv_text *s, const uint8_t *at, const char *fmt, ...);
 inv_word inv__text_too_big(struct inv_text *s);
-/* What a maker made, or the heap was full. */
+/* Returns t, the result of an inv_make_ function. If t is 0, reports that the
+ * heap is full. */
 inv_word inv__text_made(struct inv_text *s, inv_word t);
 
-/* Passes over space and comments. */
+/* Skips spaces and comments. */
 void inv__text_skip(struct inv_text *s);
-/* Whether that is next, with nothing passed over. */
+/* Returns true if `text' starts at s->p. Skips nothing. */
 bool inv__text_at(const struct inv_text *s, const char *text);
-/* Takes the token; fails with what was wanted, and where, if it is not next. */
+/* Reads the token `text'. If another token is next, reports that `text' was
+ * expected in `where', and returns false. */
 bool inv__text_need(struct inv_text *s, const char *text, const char *where);
 
 static inline bool inv__text_is_digit(unsigned c)
 {
 	return c >= '0' && c <= '9';
 }
-/* The value of a digit in bases up to 36; 255: it is none. */
+/* Returns the value of a digit in bases up to 36. 255: not a digit. */
 unsigned inv__text_digit(unsigned c);
-/* A character between quotes, or after $; s->rc tells whether there was one. */
+/*
+ * Reads a character, possibly escaped, inside quotes or after $. Sets s->rc at
+ * the end of the text or on an error.
+ */
 uint32_t inv__text_char(struct inv_text *s);
 
-/* Takes a name without quotes; how many bytes, 0: there is none. */
+/* Reads an unquoted name. Returns its length in bytes; 0: there is none. */
 size_t inv__text_name(struct inv_text *s);
-/* What the name means where a term is: an atom, or a variable. */
+/* Returns the term that an unquoted name stands for: an atom, or a variable's
+ * value. */
 inv_word inv__text_word(struct inv_text *s, const uint8_t *name, size_t len);
-/* An atom, with quotes or without. */
+/* Reads an atom, quoted or not. */
 inv_word inv__text_atom(struct inv_text *s);
 
-/* The number that begins with a digit here. */
+/* Reads an unsigned number. If negative is true, returns the negated number. */
 inv_word inv__text_number(struct inv_text *s, bool negative);
-/* A number or character, perhaps with a sign. */
+/* Reads a number or a character, possibly with a sign. */
 inv_word inv__text_signed(struct inv_text *s);
-/* Digits; false: s->rc is set, or they need more than 64 bits. */
+/* Reads digits. Returns false if there are no digits (s->rc is set), or if the
+ * number needs more than 64 bits. */
 bool inv__text_u64(struct inv_text *s, uint64_t *v);
 
-/* From its quote on: a list of characters. */
+/* Reads a string from its quote on. Returns a list of characters. */
 inv_word inv__text_string(struct inv_text *s);
-/* From "<<" on. */
+/* Reads a binary from "<<" on. */
 inv_word inv__text_binary(struct inv_text *s);
 
 #endif

@@ -12,7 +12,7 @@ struct number {
 	size_t n;
 };
 
-/* x = x * base + d; false when it is too big. */
+/* x = x * base + d. Returns false if the result is too large. */
 static bool add_digit(struct number *x, unsigned base, unsigned d)
 {
 	unsigned __int128 carry = d;
@@ -57,8 +57,8 @@ bool inv__text_u64(struct inv_text *s, uint64_t *v)
 }
 
 /*
- * The text is digits, a point, digits, and perhaps an exponent.  Read without
- * the point, which strtod would look for in the locale.
+ * Reads digits, a point, digits, and possibly an exponent. Removes the decimal
+ * point, because strtod expects the locale's.
  */
 static inv_word make_float(struct inv_text *s, bool negative,
 			   const uint8_t *from)
@@ -91,8 +91,7 @@ static inv_word make_float(struct inv_text *s, bool negative,
 	snprintf(text + n, sizeof(text) - n, "e%ld", exponent);
 	f = strtod(text, NULL);
 	if (!isfinite(f))
-		return inv__text_fail_at(s, from,
-					 "there is no float that large");
+		return inv__text_fail_at(s, from, "the float is too large");
 	return inv__text_made(s, inv_make_float(s->h, negative ? -f : f));
 }
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "term/chars.h"
+#include "base/utf8.h"
 
 void inv_text_init(struct inv_text *s, struct inv_heap *h, const char *text,
 		   struct inv_err *err)
@@ -15,7 +15,7 @@ void inv_text_init(struct inv_text *s, struct inv_heap *h, const char *text,
 	s->end = s->begin + strlen(text);
 }
 
-/* Characters, not bytes, before that place; from 1. */
+/* Returns the position of `at' in characters, from 1. */
 static unsigned column(const struct inv_text *s, const uint8_t *at)
 {
 	unsigned n = 1;
@@ -111,7 +111,7 @@ unsigned inv__text_digit(unsigned c)
 	return c >= 'a' && c <= 'z' ? c - 'a' + 10 : 255;
 }
 
-/* After "\x". */
+/* Reads the digits after "\x". */
 static uint32_t hex_char(struct inv_text *s)
 {
 	bool braces = inv__text_at(s, "{");
@@ -143,7 +143,7 @@ uint32_t inv__text_char(struct inv_text *s)
 	}
 	c = inv_utf8_get(s->p, s->end, &n);
 	if (c == INV_CHAR_BAD) {
-		inv__text_fail_at(s, s->p, "this is no UTF-8");
+		inv__text_fail_at(s, s->p, "this is not UTF-8");
 		return 0;
 	}
 	s->p += n;

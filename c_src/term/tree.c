@@ -109,12 +109,12 @@ inv_word *inv_make_tuple(struct inv_heap *h, size_t n)
 	return new_box(h, n + 1, INV_BOX_TUPLE, n);
 }
 
-/* --- maps: pairs in order ------------------------------------------------- */
+/* --- maps: sorting pairs -------------------------------------------------- */
 
 #define MAP_ORDER (INV_CMP_EXACT | INV_CMP_ZEROS)
 
 struct pairs {
-	inv_word *w; /* of the first key */
+	inv_word *w; /* points to the first key */
 	uint64_t steps;
 	int error;
 };
@@ -138,17 +138,6 @@ static void swap(struct pairs *p, size_t a, size_t b)
 	memcpy(p->w + 2 * b, pair, sizeof(pair));
 }
 
-static void sift(struct pairs *p, size_t i, size_t n)
-{
-	for (size_t child; (child = 2 * i + 1) < n && !p->error; i = child) {
-		if (child + 1 < n && less(p, child, child + 1))
-			child++;
-		if (!less(p, i, child))
-			return;
-		swap(p, i, child);
-	}
-}
-
 static bool in_order(struct pairs *p, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
@@ -157,28 +146,84 @@ static bool in_order(struct pairs *p, size_t n)
 	return true;
 }
 
-/* Heapsort: no memory, and no input that makes it slow. */
-static void sort(struct pairs *p, size_t n)
+static void reverse(struct pairs *p, size_t lo, size_t hi)
 {
-	size_t i;
-
-	for (i = n / 2; i > 0; i--)
-		sift(p, i - 1, n);
-	for (i = n; i > 1 && !p->error; i--) {
-		swap(p, 0, i - 1);
-		sift(p, 0, i - 1);
-	}
+	for (; lo + 1 < hi; lo++)
+		swap(p, lo, --hi);
 }
 
-/* Keys that are there twice stand together now. */
+/* Exchanges the pairs lo to mid - 1 with the pairs mid to hi - 1. */
+static void rotate(struct pairs *p, size_t lo, size_t mid, size_t hi)
+{
+	reverse(p, lo, mid);
+	reverse(p, mid, hi);
+	reverse(p, lo, hi);
+}
+
+/*
+ * Returns the first pair from lo to hi - 1 whose key is greater than that of
+ * pair x or, if `or_equal', equal to it.
+ */
+static size_t bound(struct pairs *p, size_t lo, size_t hi, size_t x,
+		    bool or_equal)
+{
+	while (lo < hi && !p->error) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (or_equal ? less(p, mid, x) : !less(p, x, mid))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/*
+ * Merges the sorted pairs lo to mid - 1 with the sorted pairs mid to hi - 1.
+ * The longer run is halved each time, so the recursion is only as deep as the
+ * logarithm of hi - lo.
+ */
+static void merge(struct pairs *p, size_t lo, size_t mid, size_t hi)
+{
+	size_t i, j;
+
+	if (lo == mid || mid == hi || !less(p, mid, mid - 1) || p->error)
+		return;
+	if (hi - lo == 2) {
+		swap(p, lo, mid);
+		return;
+	}
+	if (mid - lo > hi - mid) {
+		i = lo + (mid - lo) / 2;
+		j = bound(p, mid, hi, i, true);
+	} else {
+		j = mid + (hi - mid) / 2;
+		i = bound(p, lo, mid, j, false);
+	}
+	rotate(p, i, mid, j);
+	merge(p, lo, i, i + (j - mid));
+	merge(p, i + (j - mid), j, hi);
+}
+
+/* Merge sort in place: needs no memory, is fast for every input, and does not
+ * reorder pairs with equal keys. */
+static void sort(struct pairs *p, size_t n)
+{
+	for (size_t run = 1; run < n && !p->error; run *= 2)
+		for (size_t lo = 0; lo + run < n; lo += 2 * run)
+			merge(p, lo, lo + run,
+			      n - lo > 2 * run ? lo + 2 * run : n);
+}
+
+/* Removes all but the last of the pairs with equal keys. The pairs are sorted.
+ * Returns the number of remaining pairs. */
 static size_t unique(struct pairs *p, size_t n)
 {
 	size_t i, kept = n > 0;
 
 	for (i = 1; i < n && !p->error; i++) {
-		if (!less(p, kept - 1, i))
-			continue;
-		memmove(p->w + 2 * kept++, p->w + 2 * i, 2 * sizeof(*p->w));
+		kept += less(p, kept - 1, i);
+		memmove(p->w + 2 * (kept - 1), p->w + 2 * i, 2 * sizeof(*p->w));
 	}
 	return kept;
 }
@@ -232,9 +277,10 @@ enum frame_kind {
 };
 
 struct frame {
-	inv_word *next; /* where the next element goes; LIST: the next tail */
+	inv_word *next; /* where to store the next element; LIST: the next
+			   tail */
 	inv_word *box;	/* TUPLE, MAP */
-	uint32_t n;	/* pairs of a MAP that were read, times two */
+	uint32_t n;	/* MAP: keys and values read so far */
 	uint8_t kind;
 	bool partial;
 };
@@ -242,13 +288,14 @@ struct frame {
 struct reader {
 	struct inv_heap *h;
 	struct inv_cursor *c;
-	const uint8_t *before; /* the token's bytes; NULL: not known */
+	const uint8_t *before; /* the token's first byte; NULL: unknown */
 	inv_word root;
 	uint32_t depth;
 	struct frame stack[INV_TREE_DEPTH];
 };
 
-/* Bytes that the cursor will use again are kept in the heap. */
+/* If the bytes are in the cursor's scratch memory, which the next token
+ * overwrites, copies them to the heap. */
 static const uint8_t *keep(struct reader *r, const uint8_t *p, size_t len)
 {
 	const uint8_t *scratch = &r->c->scratch[0][0];
@@ -293,7 +340,8 @@ static inv_word read_ids(struct reader *r, const struct inv_token *tok,
 
 	if (len > 0 && tok->node == 0 && r->h->node && len == r->h->node_len &&
 	    !memcmp(name, r->h->node, len))
-		len = 0; /* by its full name, but a local one */
+		len = 0; /* the name of the heap's own node: a local
+			    identifier */
 	name = keep(r, name, len);
 	if (len > 0 && !name)
 		return 0;
@@ -322,7 +370,7 @@ static inv_word read_export(struct reader *r, const struct inv_token *tok)
 	return as_word(b);
 }
 
-/* Its tag, 4 bytes of size, and the arity. */
+/* The offset of a fun's arity: after the tag and 4 bytes of size. */
 #define FUN_ARITY_AT 5
 
 static inv_word read_fun(struct reader *r, const struct inv_token *tok)
@@ -391,7 +439,7 @@ static inv_word read_string(struct reader *r, const struct inv_token *tok)
 	return as_word(w) + 2;
 }
 
-/* A term without elements; 0 when the heap is full. */
+/* Makes a term without elements. 0: the heap is full. */
 static inv_word read_simple(struct reader *r, const struct inv_token *tok)
 {
 	switch (tok->kind) {
@@ -426,7 +474,7 @@ static inv_word read_simple(struct reader *r, const struct inv_token *tok)
 	}
 }
 
-/* Where the value of the token goes; NULL when the heap is full. */
+/* Returns where the token's value is stored. NULL: the heap is full. */
 static inv_word *place(struct reader *r, const struct inv_token *tok)
 {
 	struct frame *f;
@@ -471,7 +519,7 @@ static int open_container(struct reader *r, const struct inv_token *tok,
 	return 0;
 }
 
-/* The rest of the innermost container was not recorded. */
+/* Marks that further elements of the innermost container were not recorded. */
 static int cut_container(struct reader *r, const struct inv_token *tok)
 {
 	struct frame *f = &r->stack[r->depth - 1];
@@ -515,7 +563,8 @@ static int take_token(struct reader *r, const struct inv_token *tok)
 
 	if (tok->kind == INV_TOK_END || tok->kind == INV_TOK_CUT) {
 		if (r->depth == 0)
-			return INV_EDAMAGED; /* of what was opened elsewhere */
+			return INV_EDAMAGED; /* closes a container that was not
+						opened here */
 		return tok->kind == INV_TOK_END ? close_container(r) :
 						  cut_container(r, tok);
 	}

@@ -6,9 +6,9 @@
 
 #include "term/tree.h"
 
-/* Numbers of trees, taken apart. */
+/* The kind and the value of a number in a tree. */
 enum inv_number_kind {
-	INV_NUMBER_NONE = 0, /* no number, or one that was not recorded */
+	INV_NUMBER_NONE = 0, /* not a number, or one that was not recorded */
 	INV_NUMBER_INT,
 	INV_NUMBER_BIG,
 	INV_NUMBER_FLOAT,
@@ -39,14 +39,14 @@ static inline struct inv_number inv_number(inv_word t)
 	return n;
 }
 
-/* The greatest float has 1024 bits; one more limb is written to. */
+/* The largest float needs 16 limbs; inv_float_limbs returns at most 17. */
 #define INV_FLOAT_LIMBS 18
 
-/* The magnitude of a float without a fraction; returns the limbs, some of which
- * may be 0. */
+/* Stores the magnitude of a float without a fraction. Returns the number of
+ * limbs; the highest may be 0. */
 size_t inv_float_limbs(double f, uint64_t limbs[INV_FLOAT_LIMBS]);
 
-/* Which is less, as numbers: negative, 0, positive. */
+/* Compare as numbers. Return a negative number, 0 or a positive number. */
 int inv_cmp_int_float(int64_t i, double f);
 int inv_cmp_floats(double a, double b, unsigned how);
 

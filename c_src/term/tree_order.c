@@ -4,7 +4,7 @@
 
 #include "term/tree_number.h"
 
-/* Erlang's order of types. */
+/* Types in Erlang's order of terms. */
 enum rank {
 	RANK_NUMBER,
 	RANK_ATOM,
@@ -20,7 +20,7 @@ enum rank {
 	RANK_UNKNOWN,
 };
 
-/* Words to compare that wait their turn. */
+/* The elements of two containers that still have to be compared. */
 struct pending {
 	const inv_word *a;
 	const inv_word *b;
@@ -30,8 +30,9 @@ struct pending {
 };
 
 struct compare {
-	bool eq_only; /* any number but 0 will do for "not equal" */
-	uint8_t how;  /* for what is compared now */
+	bool eq_only; /* only equality matters: any *r except 0 means "not
+			 equal" */
+	uint8_t how;  /* enum inv_cmp for the current words */
 	uint32_t depth;
 	struct pending stack[INV_TREE_DEPTH];
 };
@@ -216,7 +217,7 @@ static int cmp_numbers(inv_word a, inv_word b, unsigned how)
 	return -inv_cmp_int_float(y.i, x.f);
 }
 
-/* --- what has bytes ------------------------------------------------------- */
+/* --- atoms and binaries --------------------------------------------------- */
 
 static int cmp_bytes(const void *a, size_t na, const void *b, size_t nb)
 {
@@ -232,7 +233,8 @@ static int cmp_atoms(const inv_word *a, const inv_word *b)
 			 inv_box_n(b));
 }
 
-/* Up to 8 bits from the bit on, at the upper end of a byte. */
+/* Returns n bits (n <= 8) from `bit' on, as the most significant bits of a
+ * byte. */
 static uint8_t bits_at(const inv_word *b, uint64_t bit, unsigned n)
 {
 	const uint8_t *p = inv_box_ptr(b, 1);
@@ -272,9 +274,10 @@ static int cmp_bits(const inv_word *a, const inv_word *b, bool eq_only)
 	return sign_of(na, nb);
 }
 
-/* --- pids and their like -------------------------------------------------- */
+/* --- pids, ports, references ---------------------------------------------- */
 
-/* INV_EUNKNOWN: they differ, and in which order is not known. */
+/* Compares the nodes of two identifiers. INV_EUNKNOWN: the nodes differ, but
+ * their order is unknown. */
 static int cmp_nodes(const inv_word *a, const inv_word *b, int *r)
 {
 	bool local_a = a[1] == 0 && a[3] == 0, local_b = b[1] == 0 && b[3] == 0;
@@ -314,7 +317,8 @@ static int cmp_ids(const inv_word *a, const inv_word *b, int *r)
 	return 0;
 }
 
-/* Pids by serial, number and node; the others by node first. */
+/* Compares pids by serial, number and node, and ports and references by node,
+ * then number. */
 static int cmp_containers(const struct compare *c, const inv_word *a,
 			  const inv_word *b, int *r)
 {
@@ -381,12 +385,13 @@ static int cmp_funs(const struct compare *c, const inv_word *a,
 	}
 	if (x == INV_BOX_FUN && y == INV_BOX_FUN)
 		return cmp_local_funs(c, a, b, r);
-	/* As they print: other text is another fun, the same text may be. */
+	/* Only the printed text of the funs is known. If the texts differ, the
+	 * funs differ; if the texts are equal, the funs may be equal or not. */
 	*r = c->eq_only && x == y && cmp_atoms(a, b);
 	return *r ? 0 : INV_EUNKNOWN;
 }
 
-/* --- all of them ---------------------------------------------------------- */
+/* --- all types ------------------------------------------------------------ */
 
 static int push(struct compare *c, const inv_word *a, const inv_word *b,
 		uint64_t n, unsigned stride)
@@ -410,7 +415,7 @@ static int cmp_tuples(struct compare *c, const inv_word *a, const inv_word *b,
 	return *r ? 0 : push(c, a + 1, b + 1, inv_box_n(a), 1);
 }
 
-/* By size, then all keys, exactly, then the values. */
+/* Compares sizes, then all keys (exactly), then the values. */
 static int cmp_maps(struct compare *c, const inv_word *a, const inv_word *b,
 		    int *r)
 {

@@ -6,8 +6,8 @@
 #include "term/tree.h"
 
 /*
- * Appends t as inv_term_print would print it; what was not recorded is "...".
- * INV_EDEPTH, INV_ENOMEM.
+ * Appends the text of t, like inv_term_print. Unrecorded parts are printed as
+ * "...". Returns 0, INV_EDEPTH or INV_ENOMEM.
  */
 int inv_tree_print(inv_word t, struct inv_buf *out,
 		   const struct inv_print_opts *o);

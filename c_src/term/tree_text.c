@@ -3,9 +3,10 @@
 
 #include <string.h>
 
-#include "term/chars.h"
+#include "base/utf8.h"
 
-/* Numbers with points between them, and ">"; how many. */
+/* Reads numbers separated by points, and then ">". Returns how many numbers; 0:
+ * an error. */
 static unsigned ids(struct inv_text *s, uint64_t *id, unsigned max)
 {
 	unsigned n = 0;
@@ -47,7 +48,7 @@ static inv_word fun(struct inv_text *s, const uint8_t *from)
 	if (inv__text_at(s, "("))
 		return inv__text_fail_at(
 			s, from,
-			"a fun has no place in a term; fun m:f/1 does");
+			"a term cannot have a fun; fun m:f/1 is allowed");
 	m = inv__text_atom(s);
 	if (!m || !inv__text_need(s, ":", "fun m:f/1"))
 		return 0;
@@ -67,7 +68,8 @@ static inv_word fun(struct inv_text *s, const uint8_t *from)
 	return (inv_word)(uintptr_t)b;
 }
 
-/* Terms with commas between them, as a list; how many. */
+/* Reads terms separated by commas, and returns a list. Sets *n to the number of
+ * terms. */
 static inv_word terms(struct inv_text *s, size_t *n, inv_word **tail)
 {
 	static inv_word nowhere;
@@ -128,7 +130,8 @@ static inv_word tuple(struct inv_text *s)
 	return (inv_word)(uintptr_t)w;
 }
 
-/* Keys and values in turn, as a list from the last to the first. */
+/* Reads keys and values alternately, and returns them as a list in reverse
+ * order. Sets *n to the number of pairs. */
 static inv_word pairs(struct inv_text *s, size_t *n)
 {
 	inv_word l = INV_NIL, key, value;
@@ -136,7 +139,7 @@ static inv_word pairs(struct inv_text *s, size_t *n)
 	do {
 		key = inv_text_term(s);
 		if (key && s->variable && inv_text_take(s, ":="))
-			; /* in a pattern */
+			; /* := is allowed in a pattern */
 		else if (!key || !inv__text_need(s, "=>", "a map"))
 			return 0;
 		value = inv_text_term(s);
@@ -162,15 +165,19 @@ static inv_word map(struct inv_text *s, const uint8_t *from)
 	w = inv_heap_take(s->h, 1 + 2 * n);
 	if (!w)
 		return inv__text_too_big(s);
-	for (size_t i = 1; i <= 2 * n; i++, l = inv_cons(l)[1])
-		w[i] = inv_cons(l)[0];
+	/* The list begins with the last pair: a key, then its value. */
+	for (size_t i = n; i > 0; i--, l = inv_cons(l)[1]) {
+		w[2 * i - 1] = inv_cons(l)[0];
+		l = inv_cons(l)[1];
+		w[2 * i] = inv_cons(l)[0];
+	}
 	if (inv_make_map(w, n, 0, &m))
 		return inv__text_fail_at(s, from,
 					 "the keys cannot be compared");
 	return m;
 }
 
-/* After "#": a map, a port, a reference; a fun is none of them. */
+/* Reads a map, a port or a reference from "#" on. Funs are invalid. */
 static inv_word hash(struct inv_text *s)
 {
 	const uint8_t *from = s->p;
@@ -184,7 +191,8 @@ static inv_word hash(struct inv_text *s)
 				  1 + INV_REF_WORDS);
 	if (inv_text_take(s, "#Fun<"))
 		return inv__text_fail_at(
-			s, from, "a fun cannot be written; fun m:f/1 can");
+			s, from,
+			"a fun cannot be written, except as fun m:f/1");
 	return inv__text_fail_at(s, from,
 				 "neither #{...}, #Port<...> nor #Ref<...>");
 }

@@ -5,27 +5,28 @@
 #include "term/tree.h"
 
 /*
- * Terms from text, as Erlang writes them and prints them: integers (also 16#ff,
- * 1_000 and $a), floats, atoms, strings, tuples, lists, maps, binaries of
- * integers, sizes and strings, pids <0.1.2>, #Port<0.5>, #Ref<0.1.2.3> and
- * fun m:f/1.  A '_' may be left unquoted.  Comments are passed over.
+ * Reads terms from text in Erlang's syntax, or as Erlang prints them: integers
+ * (also 16#ff, 1_000 and $a), floats, atoms, strings, tuples, lists, maps,
+ * binaries of integers, sizes and strings, pids <0.1.2>, #Port<0.5>,
+ * #Ref<0.1.2.3> and fun m:f/1. '_' may be written without quotes. Comments are
+ * skipped.
  *
- * What is read lies in h; nothing refers to the text afterwards.
+ * Terms are stored in h and do not refer to the text.
  */
 
 /*
- * The one term that text is, with or without a full stop.
+ * Reads the one term in text, with or without a full stop at the end.
  *
- *	INV_EINVAL   it is none; err says why, and at which character
- *	INV_ETOOBIG  h is full, or an integer is too big
- *	INV_EDEPTH   nested too deeply
+ *  INV_EINVAL   a syntax error; err has the reason and the character position
+ *  INV_ETOOBIG  h is full, or an integer is too large
+ *  INV_EDEPTH   nested too deeply
  */
 int inv_tree_parse(struct inv_heap *h, const char *text, inv_word *t,
 		   struct inv_err *err);
 
 /*
- * For text that has terms in it: where one is in the text.  The first failure
- * sticks in rc, and takes the rest of the text with it.
+ * A position in a text, for callers whose text has other syntax around terms.
+ * After the first error, which is stored in rc, nothing more is read.
  */
 struct inv_text {
 	struct inv_heap *h;
@@ -35,7 +36,8 @@ struct inv_text {
 	struct inv_err *err;
 	unsigned depth;
 	int rc;
-	/* What a variable in a term stands for; 0: not here.  NULL: nothing. */
+	/* Returns the term for a variable; 0: a variable is not allowed at this
+	 * place. If the function is NULL, variables are never allowed. */
 	inv_word (*variable)(void *arg, struct inv_text *s, const char *name,
 			     size_t len);
 	void *arg;
@@ -43,13 +45,13 @@ struct inv_text {
 
 void inv_text_init(struct inv_text *s, struct inv_heap *h, const char *text,
 		   struct inv_err *err);
-/* Takes the token if it is next, after space and comments. */
+/* Skips spaces and comments. If `token' is next, reads it and returns true. */
 bool inv_text_take(struct inv_text *s, const char *token);
-/* The next character, after space and comments; 0 at the end. */
+/* Skips spaces and comments. Returns the next character, or 0 at the end. */
 uint8_t inv_text_peek(struct inv_text *s);
-/* The next term; 0 when there is none. */
+/* Reads the next term. 0: failure; rc is set. */
 inv_word inv_text_term(struct inv_text *s);
-/* Sets rc and err, here; returns 0. */
+/* Sets rc and err, with the current position. Returns 0. */
 inv_word inv_text_fail(struct inv_text *s, const char *why);
 
 #endif

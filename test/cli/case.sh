@@ -1,36 +1,10 @@
 #!/bin/sh
-# Trace cases of the command, as far as they get without a node: what there is,
-# and what a file makes of the command that it is for.
-set -u
-inviso=${INVISO_PRIV:-priv}/inviso
-case $inviso in /*) ;; *) inviso=$PWD/$inviso ;; esac
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
+# `inviso case' without a node: the list of trace cases, and the command line
+# that it makes from a case file.
+# shellcheck source=lib.sh
+. test/cli/lib.sh
 cd "$dir" || exit 1
-HOME=$dir
-export HOME
-unset INVISO_COOKIE XDG_CONFIG_HOME NO_COLOR
-
-n=0 bad=0
-ok() {
-	what=$1
-	shift
-	n=$((n + 1))
-	if "$@"; then
-		echo "ok $n - $what"
-	else
-		echo "not ok $n - $what"
-		bad=1
-	fi
-}
-status() {
-	expected=$1
-	shift
-	"$@" >out 2>err
-	got=$?
-	[ "$got" = "$expected" ] || { echo "# status $got of: $*"; cat err; return 1; }
-}
-says() { grep -qF -- "$2" "$1"; }
+no_cookie
 
 ok 'help' status 0 "$inviso" case --help
 ok 'with examples' says out 'Examples:'
@@ -38,11 +12,11 @@ ok 'and exit codes' says out 'Exit status:'
 ok 'nothing said' status 2 "$inviso" case
 ok 'what there is to say' says err 'list, run or undo?'
 ok 'something else' status 2 "$inviso" case walk
-ok 'is told' says err 'inviso case walk: no such thing'
+ok 'the error names it' says err 'inviso case walk: not a subcommand'
 
 mkdir cases
 ok 'a directory without cases' status 5 "$inviso" case list cases
-ok 'says so' says err 'cases: no *.case is there'
+ok 'says so' says err 'cases: has no *.case file'
 ok 'no directory' status 1 "$inviso" case list nowhere
 ok 'says why' says err 'nowhere: No such file or directory'
 ok 'two directories' status 2 "$inviso" case list cases cases
@@ -74,7 +48,7 @@ ok 'is JSON' cmp -s out expected
 echo '${x' >cases/bad.case
 ok 'a file that is none' status 1 "$inviso" case list cases
 ok 'does not hide the others' says out 'a-night '
-ok 'and is told' says err 'cases/bad.case:1: '
+ok 'the error names it' says err 'cases/bad.case:1: '
 
 run() { # STATUS ARGUMENT...
 	expected=$1
@@ -83,15 +57,15 @@ run() { # STATUS ARGUMENT...
 }
 ok 'run of what?' run 2
 ok 'the file comes first' run 2 -n a@h cases/calls.case
-ok 'in words' says err 'which file? It comes first'
+ok 'in words' says err 'which FILE? Write it before'
 ok 'run of a file that is not there' run 1 nothing.case
-ok 'is told' says err 'inviso case run: nothing.case: '
+ok 'the error names the file' says err 'inviso case run: nothing.case: '
 ok 'a variable without a value' run 2 cases/calls.case -n a@h MODULE=lists
-ok 'is told' says err 'cases/calls.case: FUNCTION needs a value: FUNCTION=...'
+ok 'the error names it' says err 'cases/calls.case: FUNCTION needs a value: FUNCTION=...'
 ok 'a value without a variable' run 2 cases/calls.case MODULES=lists
-ok 'is told' says err 'cases/calls.case has no variable MODULES'
+ok 'the error names it' says err 'cases/calls.case has no variable MODULES'
 ok 'the command says what it lacks' run 2 cases/calls.case MODULE=m FUNCTION=f
-ok 'as that command' says err 'inviso trace: no node is named'
+ok 'as that command' says err 'inviso trace: no node is given'
 ok 'values of the file are checked' run 2 cases/calls.case -n a@h MODULE=m \
 	FUNCTION=f TIME=x
 ok 'by the command' says err '--timeout x: not a time'
@@ -105,9 +79,8 @@ ok 'a node that is not there' run 3 cases/calls.case -n a@127.0.0.1 MODULE=m \
 ok 'undo of what?' status 2 "$inviso" case undo -n a@h
 ok 'in words' says err 'which trace case?'
 ok 'undo needs a node' status 2 "$inviso" case undo cases/a-night.case
-ok 'of stop' says err 'inviso stop: no node is named'
+ok 'of stop' says err 'inviso stop: no node is given'
 ok 'undo on a node that is not there' status 3 "$inviso" case undo \
 	cases/a-night.case -n a@127.0.0.1 -c cookie
 
-echo "1..$n"
-exit $bad
+summary

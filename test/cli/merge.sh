@@ -1,38 +1,13 @@
 #!/bin/sh
 # `inviso merge`: options, exit codes, outputs. The inputs are the small files
 # of the fuzzers' corpora.
-set -u
-inviso=${INVISO_PRIV:-priv}/inviso
-case $inviso in /*) ;; *) inviso=$PWD/$inviso ;; esac
-corpus=$PWD/fuzz/corpus
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
+# shellcheck source=lib.sh
+. test/cli/lib.sh
+corpus=$root/fuzz/corpus
 cd "$dir" || exit 1
 
-n=0 bad=0
-# ok WHAT COMMAND...: a point, by the command's status.
-ok() {
-	what=$1
-	shift
-	n=$((n + 1))
-	if "$@"; then
-		echo "ok $n - $what"
-	else
-		echo "not ok $n - $what"
-		bad=1
-	fi
-}
-# status N COMMAND...: whether it ends so; what it says is in out and err.
-status() {
-	expected=$1
-	shift
-	"$@" >out 2>err
-	got=$?
-	[ "$got" = "$expected" ] || { echo "# status $got of: $*"; cat err; return 1; }
-}
-says() { grep -qF -- "$2" "$1"; }
 nothing_in() { [ ! -s "$1" ]; }
-# Whether each line of a file is JSON, by the checker that is here.
+# Finds a program that checks whether each line of a file is JSON.
 json_checker=
 for checker in jq python3; do
 	"$checker" --version >/dev/null 2>&1 && json_checker=$checker && break
@@ -75,20 +50,20 @@ ok 'losses have a status of their own' status 7 "$inviso" merge --utc plain.log
 ok 'an event is in Erlang syntax' says out '<0.88.0> call m:f(1)'
 ok 'losses stand in place' says out '*** 3 events lost: full'
 ok 'the end counts' says out '-- 8 events recorded, 5 lost (3 full, 2 overwritten)'
-ok 'no end of the log is told of' says err 'has no end'
+ok 'a log without an end has a message' says err 'has no end'
 ok 'quiet is quiet' status 7 "$inviso" merge -q plain.log
 ok 'indeed' nothing_in err
-ok 'but the end tells of logs without an end' says out \
+ok 'the last line counts logs without an end' says out \
 	' overwritten); 1 log without an end: events may be missing'
 ok 'with json' status 7 "$inviso" merge -q --summary json -o o.txt -j plain.log
 ok 'in the summary' says out ',"reasons":{"full":3,"overwritten":2},"after_limit":0,"unended":1,"filtered":0}'
 ok 'without losses the status is 0' status 0 "$inviso" merge -q kinds
 
-ok 'totals are told to who asks' status 7 "$inviso" merge -q --totals --tag call plain.log
-ok 'by tag, of what was asked for' grep -q '^-- .*@.*: [1-9].* lost: [1-9][0-9]* call$' err
-ok 'and not in the timeline' sh -c "! grep -q '^-- .*@' out"
-ok 'nobody is bothered with them' status 7 "$inviso" merge -q plain.log
-ok 'who is no person' nothing_in err
+ok '--totals' status 7 "$inviso" merge -q --totals --tag call plain.log
+ok 'prints the totals by tag, of the selected events' grep -q '^-- .*@.*: [1-9].* lost: [1-9][0-9]* call$' err
+ok 'does not print them in the timeline' sh -c "! grep -q '^-- .*@' out"
+ok 'without --totals' status 7 "$inviso" merge -q plain.log
+ok 'there are no totals' nothing_in err
 
 ok 'names come from ti files' status 7 "$inviso" merge --utc events ti
 ok 'in text' says out '<0.9.0> pname call m:f(1,a)'
@@ -122,12 +97,12 @@ ok 'with losses' says out '{"lost":3,"reason":"full","ts":'
 
 ok 'a file is written' status 7 "$inviso" merge -f classic --summary json -o o.txt events
 ok 'and counted' says out '{"recorded":5,"entries":6,"lost":3,"reasons":{"tracer":3},"after_limit":0,"unended":0,"filtered":0}'
-ok 'for nobody else to read' [ "$(stat -c %a o.txt)" = 600 ]
+ok 'other users cannot read it' [ "$(stat -c %a o.txt)" = 600 ]
 ok 'as many lines as entries' [ "$(wc -l <o.txt)" = 6 ]
 cp o.txt before
 ok 'a failure leaves the file that was there' status 1 "$inviso" merge -o o.txt nowhere.log
 ok 'as it was' cmp o.txt before
-# A write that fails when the new file is there already.
+# The write fails after the new file was created.
 if (trap '' XFSZ && ulimit -f 1) 2>/dev/null; then
 	for _ in 1 2 3 4 5 6 7 8; do cat kinds kinds kinds kinds kinds kinds; done >k0
 	ok 'so does one in the middle' status 1 sh -c \
@@ -148,8 +123,8 @@ ok 'or one that is named with its node' \
 cp a.log twin.log
 ok 'or that is there twice' status 1 "$inviso" merge -o a.log twin.log a.log
 ok 'and the input is as it was' cmp a.log plain.log
-# Only some of the events. What there is: the eight of plain.log, all at once.
-wants() { # OPTIONS... : the lines of events that come, without time
+# Options that select events. plain.log has eight events, all at the same time.
+wants() { # OPTIONS...: prints the selected events, without their times
 	"$inviso" merge -q --utc "$@" plain.log |
 		sed -e '/\*\*\*/d' -e '/^--/d' -e 's/^.* a@h //' -e 's/^<0.88.0> //'
 }
@@ -165,9 +140,10 @@ ok 'an unknown one: usage' status 2 "$inviso" merge --tag send,reply plain.log
 ok 'with the list' says err 'reply: no such tag; the tags are send, '
 ok 'a function is picked out' gives 'in m:f/3' --mfa m:f/3
 ok 'or all of a module' [ "$(wants --mfa m | wc -l)" = 5 ]
+ok 'which may end in a colon' [ "$(wants --mfa m: | wc -l)" = 5 ]
 ok 'or none' gives '' --mfa Enum.map/2
-ok 'which is told' status 7 "$inviso" merge -q --mfa Enum.map/2 plain.log
-ok 'with how many there are' says err 'nothing matched: of 8 event(s) none'
+ok 'a selection without events and with losses: 7' status 7 "$inviso" merge -q --mfa Enum.map/2 plain.log
+ok 'with how many there are' says err 'nothing matched: of 8 event(s) the options select none'
 ok 'without losses: 5' status 5 "$inviso" merge -q --mfa Enum.map/2 kinds
 ok 'into a file, too' status 5 "$inviso" merge -q -o none.txt --tag send \
 	--mfa Enum.map/2 kinds
@@ -193,14 +169,15 @@ ok 'with examples' says err '10:37:44.5 (of the day'
 ok 'nothing can be between: usage' status 2 \
 	"$inviso" merge --from "$second" --to 2023-11-13 plain.log
 ok 'it says why' says err '--to is before --from'
-ok 'losses are told all the same' status 7 "$inviso" merge -q --tag send plain.log
+ok 'losses are printed with a selection' status 7 "$inviso" merge -q --tag send plain.log
 ok 'and what was left out' says out \
 	'8 events recorded, 5 lost (3 full, 2 overwritten); 1 shown, 7 left out;'
 ok 'in json' status 7 "$inviso" merge -q --tag send --summary json -o p.txt plain.log
 ok 'as well' says out '"recorded":8,"entries":3,'
 ok 'to the end' says out ',"filtered":7}'
 ok 'nothing is coloured in a pipe' [ "$("$inviso" merge -q plain.log | tr -dc '\033')" = '' ]
-# Larger than what is done before the signal comes; records just follow.
+# The input is too large to be merged before the signal comes. Files of records
+# can be concatenated.
 for _ in 1 2 3 4 5 6 7 8 9 10; do cat events events events events; done >l1
 for _ in 1 2 3 4 5 6 7 8 9 10; do cat l1 l1 l1 l1 l1 l1 l1 l1; done >l2
 for _ in 1 2 3 4 5 6 7 8 9 10; do cat l2 l2; done >l3
@@ -216,7 +193,8 @@ wait $pid
 ok 'told to go, it goes' [ $? = 143 ]
 ok 'and leaves nothing half done' [ "$(echo t.txt.*)" = 't.txt.*' ]
 ok 'nor done' [ ! -e t.txt ]
-# It waits for the reader of its output with most of the file before it.
+# The command waits for the reader of its output while most of the input is
+# still to be read.
 {
 	"$inviso" merge l3 2>err
 	echo $? >code
@@ -237,7 +215,8 @@ if [ -e /dev/full ]; then
 fi
 ok 'an output without a name: usage' status 2 "$inviso" merge -o '' events
 ok 'that is told too' says err '-o: '
-# More than a pipe holds, and no losses: it has to write after the reader left.
+# This is more than a pipe can hold, so the command must write after the reader
+# has left. The input has no losses, for which the exit status would be 7.
 for _ in 1 2 3 4 5 6 7 8 9 10; do cat kinds kinds kinds kinds kinds; done >k1
 for _ in 1 2 3 4 5 6 7 8 9 10; do cat k1 k1 k1 k1 k1 k1 k1 k1; done >k2
 {
@@ -249,5 +228,4 @@ ok 'and nothing to tell of' nothing_in err
 "$inviso" merge -q k2 >k2.txt
 ok 'though it had more to write' [ "$(wc -c <k2.txt)" -gt 1000000 ]
 
-echo "1..$n"
-exit $bad
+summary

@@ -1,33 +1,10 @@
 #!/bin/sh
-# `inviso ms`: what it explains, answers and refuses; and merge --filter.
-set -u
-inviso=${INVISO_PRIV:-priv}/inviso
-case $inviso in /*) ;; *) inviso=$PWD/$inviso ;; esac
-frozen=$PWD/test/frozen/1
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
+# `inviso ms`: explanations, results and errors; and merge --filter.
+# shellcheck source=lib.sh
+. test/cli/lib.sh
+frozen=$root/test/frozen/1
 cd "$dir" || exit 1
 
-n=0 bad=0
-ok() { # WHAT COMMAND...: a point, by the command's status
-	what=$1
-	shift
-	n=$((n + 1))
-	if "$@"; then
-		echo "ok $n - $what"
-	else
-		echo "not ok $n - $what"
-		bad=1
-	fi
-}
-status() { # N COMMAND...: whether it ends so; what it says is in out and err
-	expected=$1
-	shift
-	"$@" >out 2>err
-	got=$?
-	[ "$got" = "$expected" ] || { echo "# status $got of: $*"; cat err; return 1; }
-}
-says() { grep -qF -- "$2" "$1"; }
 is() { # FILE LINE...
 	file=$1
 	shift
@@ -64,13 +41,13 @@ ok 'is warned of' says err "warning: clause 2 has '\$_' and no arguments: a node
 ok 'a wrong spec: 1' status 1 "$inviso" ms '[{_,[{nosuch,1}],[]}]'
 ok 'in the words of the VM' says err 'Function nosuch/1 does_not_exist.'
 ok 'what a later release has' status 1 "$inviso" ms --release 25 '[{_,[],[{ceil,1.5}]}]'
-ok 'is told' says err 'OTP 26 takes it'
+ok 'the error names the release' says err 'OTP 26 accepts it'
 ok 'an action for calls' status 1 "$inviso" ms --event send '[{_,[],[{caller}]}]'
 ok 'is none of a send' says err "Special form 'caller' not allow for this trace event."
 ok 'what only a node knows' status 1 "$inviso" ms '[{_,[{is_pid,{hd,[{self}]}}],[]}]' '[]'
 ok 'has no answer' says err 'depends on the process'
 ok 'where the process does not matter' status 0 "$inviso" ms '[{_,[],[{message,{enable_trace,{self},call}}]}]' '[]'
-ok 'there is an answer' is out 'clause 1 matches' 'result: true  (the event is traced as it is)'
+ok 'there is an answer' is out 'clause 1 matches' 'result: true  (the event is traced unchanged)'
 ok 'flags of another process' status 1 "$inviso" ms '[{_,[],[{message,{enable_trace,'"'\$1'"',call}}]}]' '[<0.1.2>]'
 many() { # N: [#{1 => '$1',...,N => '$N'}]
 	seq "$1" | sed "s/.*/&=>'\$&'/" | paste -sd, | sed 's/.*/[#{&}]/'
@@ -80,14 +57,14 @@ ok 'have their values' says out 'result: 415'
 ok 'too many of them' status 1 "$inviso" ms "[{$(many 1025),[],[]}]"
 ok 'are refused' says err 'more than 1024 variables'
 ok 'a term that is no list' status 1 "$inviso" ms '[{_,[],[]}]' foo
-ok 'is refused' says err 'no list of arguments'
+ok 'is refused' says err 'not a list of arguments'
 
 ok 'a term that ends early' status 1 "$inviso" ms '[{_,[],[]}]' '[a,{b'
 ok 'says where' says err "character 6: the text ends, but a tuple needs a '}'"
 ok 'a variable' status 1 "$inviso" ms '[{_,[],[X]}]'
 ok 'says how it is written' says err "'X' is a variable: match specs have '\$1'"
 ok 'a fun' status 1 "$inviso" ms '[{_,[],[]}]' '[fun(X) -> X end]'
-ok 'has no place' says err 'a fun has no place in a term'
+ok 'has no place' says err 'a term cannot have a fun'
 ok 'all kinds of terms' status 0 "$inviso" ms "[{['\$1'],[],[{message,'\$1'}]}]" \
 	'[{-1,16#ff,$a,1.5e-3,123456789012345678901234567890,"a\x{3b1}",'"'A b'"',<<1,2:3,"x">>,#{b=>[],a=>[x|y]},<0.1.2>,#Port<0.5>,#Ref<0.1.2.3>,fun m:f/2}]'
 ok 'come out as they went in' says out \
@@ -109,5 +86,4 @@ ok 'as it is asked' says out '; 0 shown'
 ok 'a wrong filter: usage' status 2 "$inviso" merge --filter '[{a,[],[]}]' "$frozen/nth.log"
 ok 'in words' says err '--filter: Match head is invalid in this context.'
 
-echo "1..$n"
-exit $bad
+summary

@@ -1,13 +1,12 @@
 #!/bin/sh
-# The README: each command of its session is run, on a node like the one there,
-# and must print what is shown, times and numbers aside. Each command of the cheat
-# sheet and the phrasebook must work, too: those that trace with --dry-run.
-set -u
-priv=${INVISO_PRIV:-priv}
-case $priv in /*) ;; *) priv=$PWD/$priv ;; esac
-PATH=$priv:$PATH
-readme=$PWD/README.md
-dir=$(mktemp -d) || exit 1
+# Tests the README. Each command of "A session" is run on a node like the
+# README's, and must print the README's output, except for times and numbers.
+# Each command of the cheat sheet and the phrasebook must work, too; `inviso
+# trace' runs with --dry-run.
+# shellcheck source=lib.sh
+. test/cli/lib.sh
+PATH=${inviso%/*}:$PATH
+readme=$root/README.md
 cd "$dir" || exit 1
 shop=shop$$
 INVISO_COOKIE=readme$$ TZ=UTC
@@ -21,9 +20,8 @@ leave() {
 	rm -rf "$dir"
 }
 trap leave EXIT
-trap 'exit 1' INT TERM
 
-# What the session shows: part I is command I, then what it prints.
+# Splits the session: file I has command I and its output.
 awk '/^## /	{ on = $0 == "## A session" }
      /^```/	{ block = !block; next }
      on && block {
@@ -43,8 +41,8 @@ alike() {
 		-e 's/OTP [0-9]+ \(erts [0-9.]+\)/OTP N/' -e 's/[0-9]+ processes/N processes/'
 }
 
-# What the session shows of standard error begins with the command's name. What
-# is said of the release of the node alone it does not show.
+# The session shows those lines of standard error that begin with the command's
+# name, but not the line about a bug of the node's release.
 of_err() { grep '^inviso [a-z]*: ' | grep -v 'inviso [a-z]*: [^ ]*: OTP '; }
 
 await_node() { # NAME
@@ -56,17 +54,6 @@ await_node() { # NAME
 	done
 }
 
-n=0 bad=0
-point() { # OK WHAT
-	n=$((n + 1))
-	if "$1"; then
-		echo "ok $n - $2"
-	else
-		echo "not ok $n - $2"
-		bad=1
-	fi
-}
-
 if ! command -v erl >/dev/null; then
 	echo '1..0 # SKIP no erl here'
 	exit 0
@@ -75,7 +62,8 @@ for part in [0-9][0-9]; do
 	command=$(sed -n '1s/^\$ //p' "$part" | sed "s/-n shop/-n $shop/; s/-sname shop/-sname $shop -setcookie $INVISO_COOKIE/")
 	case $command in
 	*'&')
-		# Ends by itself, should we not live to end it.
+		# The node has a deadline of its own, in case this script is
+		# killed.
 		eval "exec timeout 300 ${command%&}" >/dev/null 2>&1 &
 		nodes=$!
 		await_node "$shop"
@@ -86,18 +74,14 @@ for part in [0-9][0-9]; do
 	sed 1d "$part" | alike >shown
 	{ of_err <shown; grep -v '^inviso [a-z]*: ' shown; } >expected
 	{ of_err <err; cat out; } | alike >got
-	if diff expected got >difference; then
-		point true "$command"
-	else
-		sed 's/^/# /' difference err
-		point false "$command"
-	fi
+	diff expected got >log || cat err >>log
+	ok "$command" cmp -s expected got
 done
-[ $n -ge 6 ] || point false 'the README has a session'
+ok 'the README has a session' [ "$n" -ge 6 ]
 
 # --- cheat sheet and phrasebook ----------------------------------------------
 
-# A node that has what the rows name.
+# A node with the modules and processes that the rows name.
 cat >shop_cart.erl <<'END'
 -module(shop_cart).
 -export([start/0, add/2]).
@@ -105,9 +89,15 @@ start() -> [register(Name, spawn(fun() -> timer:sleep(infinity) end))
             || Name <- [cart_server, user_drv], whereis(Name) =:= undefined].
 add(Cart, N) -> [N | Cart].
 END
-sed "s/shop_cart/'Elixir.Shop.Cart'/" shop_cart.erl >Elixir.Shop.Cart.erl
+if command -v elixirc >/dev/null; then
+	echo 'defmodule Shop.Cart do def add(cart, n), do: [n | cart] end' >cart.ex
+	elixirc cart.ex >log 2>&1 || bad=1
+else
+	sed "s/shop_cart/'Elixir.Shop.Cart'/" shop_cart.erl >Elixir.Shop.Cart.erl
+	erlc Elixir.Shop.Cart.erl
+fi
 printf -- '-module(m).\n-export([f/1, f/2]).\nf(X) -> X.\nf(X, Y) -> {X, Y}.\n' >m.erl
-erlc shop_cart.erl Elixir.Shop.Cart.erl m.erl
+erlc shop_cart.erl m.erl
 sheet=sheet$$
 timeout 300 erl -noinput -sname "$sheet" -setcookie "$INVISO_COOKIE" \
 	-eval 'shop_cart:start(), [code:ensure_loaded(M) || M <- [m, '"'Elixir.Shop.Cart'"']].' \
@@ -131,18 +121,12 @@ while read -r command <&3; do
 	esac
 	command=$(printf '%s\n' "$command" |
 		sed "s/-n shop\( \|$\)/-n $sheet\1/; s/^inviso trace/& --dry-run/; s/<0\.88\.0>/<0.1.0>/; s/\(--from\) [0-9:]*/\1 00:00:00/")
-	eval "$command" >out 2>err
-	# 5: this recording need not have what is picked out of it.
+	eval "$command" >out 2>log
+	# Status 5: the recording may have no event that the options select.
 	case $?:$command in
-	0:* | 5:'inviso merge --pid'*)
-		point true "$command"
-		;;
-	*)
-		sed 's/^/# /' err
-		point false "$command"
-		;;
+	0:* | 5:'inviso merge --pid'*) ok "$command" true ;;
+	*) ok "$command" false ;;
 	esac
 done 3<rows
-[ $rows -ge 20 ] || point false 'the README has a cheat sheet'
-echo "1..$n"
-exit $bad
+ok 'the README has a cheat sheet' [ "$rows" -ge 20 ]
+summary

@@ -1,41 +1,13 @@
 #!/bin/sh
-# The commands that talk to nodes, as far as they get without one: options,
-# help, completion, and nodes that are not there.
-set -u
-inviso=${INVISO_PRIV:-priv}/inviso
-case $inviso in /*) ;; *) inviso=$PWD/$inviso ;; esac
-root=$PWD
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
+# The commands that talk to nodes, without a node: options, help, completion,
+# and nodes that do not exist.
+# shellcheck source=lib.sh
+. test/cli/lib.sh
 cd "$dir" || exit 1
-# No cookie but what a test says.
-HOME=$dir
-export HOME
-unset INVISO_COOKIE XDG_CONFIG_HOME NO_COLOR
+no_cookie
 
-n=0 bad=0
-# ok WHAT COMMAND...: a point, by the command's status.
-ok() {
-	what=$1
-	shift
-	n=$((n + 1))
-	if "$@"; then
-		echo "ok $n - $what"
-	else
-		echo "not ok $n - $what"
-		bad=1
-	fi
-}
-# status N COMMAND...: whether it ends so; what it says is in out and err.
-status() {
-	expected=$1
-	shift
-	"$@" >out 2>err
-	got=$?
-	[ "$got" = "$expected" ] || { echo "# status $got of: $*"; cat err; return 1; }
-}
-says() { grep -qF -- "$2" "$1"; }
-# refuses TEXT COMMAND...: usage, and why.
+# refuses TEXT COMMAND...: succeeds if the command exits with "usage" and
+# prints TEXT.
 refuses() {
 	text=$1
 	shift
@@ -55,7 +27,7 @@ cp out trace_help
 ok 'help of a command' status 0 "$inviso" help trace
 ok 'is what the command says' cmp -s out trace_help
 ok 'help of no command' status 2 "$inviso" help nonsense
-ok 'says so' says err "'nonsense' is no command"
+ok 'says so' says err "'nonsense' is not a command"
 status 0 "$inviso" --version
 cp out version
 ok 'version is a command' status 0 "$inviso" version
@@ -66,16 +38,38 @@ for command in trace record status stop fetch; do
 	ok "with examples" says out 'Examples:'
 	ok "and exit codes" says out 'Exit status:'
 	[ $command = status ] ||
-		ok "$command without a node" refuses 'no node is named' $command
-	ok "$command says who speaks" refuses "inviso $command: " $command -n a@b@c
+		ok "$command without a node" refuses 'no node is given' $command
+	ok "$command names itself in errors" refuses "inviso $command: " $command -n a@b@c
 	ok "$command of all, but which?" refuses 'name one of the nodes' \
 		$command -n all
 	ok "$command of a node that is none" refuses '-n a@b@c: ' $command -n a@b@c
 	ok "$command with a wrong time" refuses '--timeout x: not a time' \
 		$command -n a@h --timeout x
+	ok "$command of a port that is none" refuses 'no port number' \
+		$command -n a@h:99999
+	ok "$command of two ports" refuses 'two ports, 1 and 2' \
+		$command -n a@h:1,a@h:2
+	ok "$command at no port" refuses '--at h: write HOST:PORT' \
+		$command -n a@h --at h
+	ok "$command of two nodes at one port" refuses 'exactly one -n NODE' \
+		$command -n a@h,b@h --at h:1
+	ok "$command of all at one port" refuses 'exactly one -n NODE' \
+		$command -n a@h -n all --at h:1
+	ok "$command of no node at a port" refuses 'exactly one -n NODE' \
+		$command --at h:1
+	ok "$command with a key alone" refuses '--tls-key needs --tls-cert' \
+		$command -n a@h --tls-key f
+	ok "$command that checks and does not" refuses 'not both' \
+		$command -n a@h --tls-ca f --tls-no-verify
+	ok "$command of a plain node without TLS" refuses 'give an option --tls-' \
+		$command -n a@h --plain a@h
+	ok "$command of an empty path" refuses 'is empty' \
+		$command -n a@h --tls-ca ''
+	ok "$command of a node with two ports" refuses '-n a@h without :2' \
+		$command -n a@h:2 --at h:1
 done
 
-# What dead nodes left on this machine; here is none.
+# Recordings that dead nodes left on this machine; here there are none.
 ok 'status without a node' status 0 env TMPDIR="$dir" "$inviso" status
 ok 'status of dead nodes in a directory' status 0 "$inviso" status --remote-dir "$dir"
 ok 'and as JSON' status 0 "$inviso" status --json
@@ -106,9 +100,9 @@ for command in trace record; do
 		$command -n a@h --filter 'm:f(N) when N >' m
 	ok "$command by what is no match spec" refuses '--filter: ' \
 		$command -n a@h --filter '[{[_,exit,_],[]}]' m
-	ok "$command by what never happens" refuses 'no event is known that is called exti;' \
+	ok "$command by what never happens" refuses 'there is no trace tag exti;' \
 		$command -n a@h --filter '[{[_,exti,_],[],[]}]'
-	ok "$command tells its defaults" status 0 "$inviso" $command --help
+	ok "$command --help has the defaults" status 0 "$inviso" $command --help
 	ok "of terms" says out '(4k, at most 64k)'
 done
 ok 'a colour is no colour' refuses '--color blue: not one of' \
@@ -124,7 +118,7 @@ ok 'and one' refuses 'one recording at a time' stop -n a@h a b
 ok 'fetch wants a name' refuses 'which recording?' fetch -n a@h
 ok 'status takes nodes as options' refuses 'nodes are named with -n' status a@h
 
-# Nodes that are not there.
+# Nodes that do not exist.
 ok 'no cookie anywhere' status 1 "$inviso" trace -n a@localhost m
 ok 'it says where it looked' says err 'INVISO_COOKIE'
 INVISO_COOKIE=secret
@@ -152,11 +146,11 @@ echo secret >cookie
 chmod 644 cookie
 ok 'a cookie that others can read' status 4 "$inviso" status \
 	-n inviso_nobody@localhost --cookie-file cookie
-ok 'is told of' says err 'cookie'
+ok 'the error is about the cookie' says err 'cookie'
 
 # Completion.
 if command -v bash >/dev/null; then
-	possible() { # WORD...: what the last one can be
+	possible() { # WORD...: prints the completions of the last word
 		PATH=$(dirname "$inviso"):$PATH bash -c '
 		. "$0/share/inviso.bash"
 		COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
@@ -184,7 +178,8 @@ else
 fi
 
 if command -v zsh >/dev/null; then
-	# What it would add, a word a line; and by what it ends.
+	# Prints the completions of a word, one in each line, with the
+	# character that ends them.
 	possible_zsh() { # WORD...
 		PATH=$(dirname "$inviso"):$PATH zsh -f -c '
 		compadd() {
@@ -224,5 +219,4 @@ else
 	echo "ok $((n += 1)) - completion of zsh # SKIP no zsh"
 fi
 
-echo "1..$n"
-exit $bad
+summary

@@ -1,12 +1,13 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% Functions to be traced, and what is needed to see what a spec catches.
+%% Functions to be traced, and helpers that show which calls a spec matches.
 -module(inviso_arm_probe).
 
-%% Its record is looked up.
+%% A test reads the definition of the record `rec' in this module's debug
+%% information.
 -compile(debug_info).
 
--export([scope/1, f/1, f/2, f/3, g/1, spawn_and_call/1, 'odd name'/1,
-         caught/3, armed/4, arm/3, arm/4, disarm/2, worker/0, call/3,
+-export([tracing/0, f/1, f/2, f/3, g/1, spawn_and_call/1, 'odd name'/1,
+         caught/3, armed/4, arm/3, arm/4, disarm/1, worker/0, call/3,
          idle/0, sensitive/0, foreign_tracer/1, drain/1, elixir/0]).
 
 -record(rec, {a, b = none :: term(), c}).
@@ -17,7 +18,6 @@ f(X, Y) -> {X, Y}.
 
 f(X, Y, Z) -> {X, Y, Z}.
 
-%% Calls a function that is not exported.
 g(X) ->
     Y = hidden(X),
     {#rec{a = X}, Y}.
@@ -31,26 +31,27 @@ spawn_and_call(X) ->
     spawn(fun() -> Me ! {self(), f(X)} end),
     receive {_, Value} -> Value end.
 
-%% @doc Arms for a process that then calls F of M with each of some lists of
-%% arguments; the events of each call.
+%% @doc Arms the specs Texts for a new process, which then calls M:F with each
+%% list of arguments. Returns a list of events for each call.
 caught(Texts, {M, F}, ArgLists) ->
     Worker = worker(),
     Pid = list_to_binary(pid_to_list(Worker)),
-    {Plan, Scope} = arm(Texts, [Pid], [self()]),
+    T = arm(Texts, [Pid], [self()]),
     Events = [begin
                   call(Worker, {M, F}, Args),
                   drain(Worker)
               end || Args <- ArgLists],
-    disarm(Plan, Scope),
+    disarm(T),
     exit(Worker, kill),
     Events.
 
-%% @doc Arms, does something, disarms: the events of a process.
+%% @doc Arms the specs, runs Fun, and disarms. Returns the events of the process
+%% Worker.
 armed(Texts, Procs, Worker, Fun) ->
-    {Plan, Scope} = arm(Texts, Procs, [self()]),
+    T = arm(Texts, Procs, [self()]),
     _ = Fun(),
     Events = drain(Worker),
-    disarm(Plan, Scope),
+    disarm(T),
     Events.
 
 arm(Texts, Procs, Own) -> arm(Texts, Procs, [], Own).
@@ -58,21 +59,23 @@ arm(Texts, Procs, Own) -> arm(Texts, Procs, [], Own).
 arm(Texts, Procs, Follow, Own) ->
     {ok, Plan, _} = inviso_arm:plan(#{specs => Texts, procs => Procs,
                                       follow => Follow}),
-    Scope = scope(Plan),
-    {steps(Plan, Scope, Own), Scope}.
+    steps(Plan, Own, tracing()).
 
-scope(Plan) ->
-    inviso_otp:scope_open(inviso_arm:way(Plan), inviso_probe, self()).
+tracing() ->
+    {ok, T} = inviso_tracing:open(self(), inviso_tracing:new(none)),
+    T.
 
-steps(Plan, Scope, Own) ->
-    case inviso_arm:step(Plan, Scope, Own) of
-        {more, {Done, Total}, Next} when Done =< Total ->
-            steps(Next, Scope, Own);
-        {done, Last} -> Last
+steps(Plan, Own, T) ->
+    case inviso_arm:step(Plan, Own, T) of
+        {more, {Done, Total}, Next, T1} when Done =< Total ->
+            steps(Next, Own, T1);
+        {done, _, Last} -> Last
     end.
 
-disarm(Plan, Scope) ->
-    ok = inviso_arm:disarm(Plan, Scope).
+disarm(T) ->
+    Closed = inviso_tracing:close(T),
+    false = inviso_tracing:is_open(Closed),
+    ok.
 
 worker() ->
     spawn(fun idle/0).
@@ -105,7 +108,8 @@ wait(F) ->
         false -> timer:sleep(5), wait(F)
     end.
 
-%% @doc Somebody else's tracer, of a process of theirs, by erlang:trace/3.
+%% @doc Starts another tool's tracer, which traces a process of its own with
+%% erlang:trace/3.
 foreign_tracer(Flags) ->
     Victim = worker(),
     Tracer = spawn(fun idle/0),
@@ -113,14 +117,14 @@ foreign_tracer(Flags) ->
     1 = erlang:trace(Victim, true, [{tracer, Tracer} | Flags]),
     {Victim, Tracer}.
 
-%% @doc What has been sent to us as events of a process.
+%% @doc Returns the trace events of Worker that the caller has received.
 drain(Worker) ->
     Ref = erlang:trace_delivered(Worker),
     receive {trace_delivered, Worker, Ref} -> ok end,
     timer:sleep(20),
     collect(Worker).
 
-%% The worker's own loop is no matter.
+%% Skips calls of the worker's own loop.
 collect(Worker) ->
     receive
         {trace, Worker, call, {?MODULE, idle, _}} -> collect(Worker);
@@ -130,7 +134,7 @@ collect(Worker) ->
     after 0 -> []
     end.
 
-%% @doc A module as Elixir's compiler names it.
+%% @doc Compiles a module with names like those that Elixir's compiler makes.
 elixir() ->
     A = erl_anno:new(1),
     X = {var, A, 'X'},

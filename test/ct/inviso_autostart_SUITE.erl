@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% What starts with a node, on nodes that are booted for it; and the API of one
-%% node, which trace cases call there.
+%% Tests autostart on nodes that boot with it, and the API of inviso_rt for the
+%% local node, which trace cases of an autostart call.
 -module(inviso_autostart_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -89,14 +89,16 @@ end_per_testcase(_Case, Config) ->
 
 %% --- releases ---------------------------------------------------------------
 
-%% An embedded system with inviso in its boot script and an application after
-%% it. NIF and spooler are where a release has them.
+%% Makes a release whose boot script starts inviso and then another application.
+%% The NIF and the spooler are in inviso's directory `priv'.
 make_release(Dir) ->
     Lib = filename:join(Dir, "lib"),
     Inviso = filename:join(Lib, "inviso-" ++ version(inviso)),
     copy(inviso_test_lib:ebin(), "*.{beam,app}", filename:join(Inviso, "ebin")),
-    copy(inviso_test_lib:priv(), "inviso{_spool,_tracer.so,_engine.so}",
+    copy(inviso_test_lib:priv(), "inviso{_spool,_tracer.so,_engine.so,_pushed.so}",
          filename:join(Inviso, "priv")),
+    copy(filename:join(inviso_test_lib:priv(), "pushed"), "*",
+         filename:join([Inviso, "priv", "pushed"])),
     Traced = filename:join(Lib, "traced-1/ebin"),
     copy(filename:dirname(code:which(?PROBE)), atom_to_list(?PROBE) ++ ".beam",
          Traced),
@@ -133,7 +135,8 @@ write(File, Terms) ->
     ok = filelib:ensure_dir(File),
     ok = file:write_file(File, [io_lib:format("~tp.~n", [T]) || T <- Terms]).
 
-%% Boots the release with what is configured, and a log of its own.
+%% Boots the release. Env is the environment of the application inviso. The node
+%% logs to the file node.log in the directory Name.
 boot(Config, Name, Env) ->
     Dir = filename:join(?config(dir, Config), Name),
     ok = filelib:ensure_dir(filename:join(Dir, "x")),
@@ -170,7 +173,8 @@ a_release_traced_from_its_first_application(Config) ->
     Priv = call(N, code, priv_dir, [inviso]),
     Priv = unicode:characters_to_list(call(N, inviso_tracer, dir, [])),
     {ok, [{repeat, 0} | _]} = file:consult(Conf),
-    %% It is a runtime component like any other.
+    %% A runtime component that autostart has started can be adopted like any
+    %% other.
     {ok, _} = call(N, inviso, start, []),
     #{name := Node} = N,
     {ok, [{Node, {ok, {adopted, tracing, running, default_tag}}}]} =
@@ -182,14 +186,15 @@ a_release_traced_from_its_first_application(Config) ->
     {ok, _} = call(N, inviso, stop_all, []),
     ok = call(N, application, stop, [inviso]),
     inviso_test_lib:stop_node(N),
-    %% The next start is none of those it was for.
+    %% With {repeat, 0} in the file, the next start is not traced.
     N2 = boot(Config, "second", [{inviso_autostart_conf, Conf}]),
     undefined = call(N2, erlang, whereis, [inviso_rt]),
     {ok, [{repeat, 0} | _]} = file:consult(Conf),
     [] = logged(N2),
     inviso_test_lib:stop_node(N2).
 
-%% Wrong in each way that a configuration can be: logged once, and booted.
+%% Each mistake in the configuration makes one line in the log, and the node
+%% boots.
 a_release_boots_whatever_is_wrong(Config) ->
     Dir = ?config(dir, Config),
     Conf = filename:join(Dir, "autostart.config"),
@@ -215,7 +220,8 @@ a_release_boots_whatever_is_wrong(Config) ->
              {Name, true} = {Name, string:find(Line, Words) =/= nomatch},
              inviso_test_lib:stop_node(N)
          end || {Name, File, Params, Words} <- Wrong],
-    %% A module that is not there, and one that crashes.
+    %% inviso_autostart_mod names a module that does not exist, or one that
+    %% crashes.
     N1 = boot(Config, "nomod", [{inviso_autostart_mod, no_such_module}]),
     [_] = logged(N1),
     inviso_test_lib:stop_node(N1),
@@ -223,7 +229,7 @@ a_release_boots_whatever_is_wrong(Config) ->
     [Crashed] = logged(N2),
     true = string:find(Crashed, "autostart/1") =/= nomatch,
     inviso_test_lib:stop_node(N2),
-    %% An initiator that stays at work keeps nobody from booting.
+    %% The boot continues although the function of `mfa' never returns.
     write(Conf, [{mfa, {?PROBE, forever, []}}]),
     N3 = boot(Config, "stays", [{inviso_autostart_conf, Conf},
                                 {inviso_autostart_wait, 100}]),
@@ -232,7 +238,8 @@ a_release_boots_whatever_is_wrong(Config) ->
     wait_until(fun() -> is_pid(call(N3, erlang, whereis, [forever])) end),
     inviso_test_lib:stop_node(N3).
 
-%% A boot loop of one.
+%% With {repeat, 1} only the first start is traced, even if tracing kills the
+%% node.
 a_node_that_dies_of_it_does_it_once(Config) ->
     Conf = filename:join(?config(dir, Config), "autostart.config"),
     write(Conf, [{repeat, 1}, {mfa, {erlang, halt, [abort]}}]),
@@ -258,8 +265,8 @@ nothing_starts_that_is_not_configured(Config) ->
     ok = call(N, application, stop, [inviso]),
     inviso_test_lib:stop_node(N).
 
-%% Killed, or stopped with the application: no flags, patterns, sessions or
-%% processes, and the log is complete.
+%% After the runtime component is killed, or stopped with the application, no
+%% flags, patterns, sessions or processes are left, and the log is complete.
 nothing_stays_of_what_started(Config) ->
     N = node_of(Config),
     Conf = filename:join(?config(dir, Config), "c.config"),
@@ -293,8 +300,8 @@ nothing_stays_of_what_started(Config) ->
          end || {Name, End} <- lists:zip(["kill.log", "stop.log"], Ends)],
     inviso_test_lib:stop_node(N).
 
-%% inviso_autostart_conf in its forms, of inviso and of runtime_tools;
-%% inviso_autostart:which_config_file/0
+%% Tests all forms of the parameter inviso_autostart_conf, for the applications
+%% inviso and runtime_tools, and inviso_autostart:which_config_file/0.
 the_file_and_its_name(Config) ->
     N = #{dir := Dir} = node_of(Config),
     Default = filename:join(Dir, "inviso_autostart.config"),
@@ -324,7 +331,7 @@ the_file_and_its_name(Config) ->
     no_autostart = with_conf(N, {?PROBE, conf}, Which),
     set(N, {?PROBE, conf}, other),
     Default = with_conf(N, {?PROBE, conf}, Which),
-    %% One that happens to be there is not trusted if others can write it.
+    %% The default file is not used if other users can write it.
     write(Default, [{mfa, {?PROBE, said, [yes]}}]),
     Default = Which(),
     ok = file:change_mode(Default, 8#646),
@@ -335,7 +342,8 @@ the_file_and_its_name(Config) ->
     {ok, yes} = call(N, application, get_env, [kernel, {?PROBE, said}]),
     inviso_test_lib:stop_node(N).
 
-%% What starts with the node sees the file as it is then.
+%% The counter `repeat' in the file is decremented before the function of `mfa'
+%% runs.
 repeat_counts_down_before_anything(Config) ->
     N = node_of(Config),
     Conf = filename:join(?config(dir, Config), "c.config"),
@@ -360,12 +368,12 @@ repeat_counts_down_before_anything(Config) ->
     ok = file:delete(Seen),
     Start(),
     false = filelib:is_file(Seen),
-    %% Without a number it is for all.
+    %% Without the parameter repeat, every start is traced.
     write(Conf, [{mfa, {file, copy, [Conf, Seen]}}]),
     Start(),
     true = filelib:is_file(Seen),
     ok = file:delete(Seen),
-    %% What cannot be counted does not start.
+    %% If the counter cannot be written, nothing starts.
     write(Conf, [{repeat, 5}, {mfa, {file, copy, [Conf, Seen]}}]),
     ok = filelib:ensure_dir(Conf ++ ".new/x"),
     {error, {Conf, eexist}} =
@@ -395,13 +403,14 @@ what_is_no_configuration(Config) ->
     ok = file:delete(Conf),
     {error, {Conf, enoent}} = call(N, inviso_autostart_conf, read, [Conf]),
     true = call(N, inviso_autostart, autostart, [[]]),
-    %% What cannot be read again is not written.
+    %% A term that cannot be read back is refused.
     {error, {Conf, {not_writable_as_text, _}}} =
         call(N, inviso_autostart_conf, write, [Conf, [{tag, #{a => self()}}]]),
     false = filelib:is_file(Conf),
     inviso_test_lib:stop_node(N).
 
-%% inviso_autostart_mod: {MFA, Options, Tag} or anything else.
+%% Tests what autostart/1 of the module in inviso_autostart_mod may return:
+%% {MFA, Options, Tag}, or any other term.
 another_module(Config) ->
     N = node_of(Config),
     ok = call(N, application, load, [inviso]),
@@ -424,9 +433,9 @@ another_module(Config) ->
     _ = [undefined = Status(A) || A <- [true, x, crash, {void, x, tag}, hang]],
     inviso_test_lib:stop_node(N).
 
-%% --- the initiator ----------------------------------------------------------
+%% --- inviso_autostart_server ------------------------------------------------
 
-%% inviso_autostart_server:init/1: every form of its parameters.
+%% Tests every form of the parameters of inviso_autostart_server:init/1.
 initiator_parameters(Config) ->
     N = node_of(Config),
     Dir = ?config(dir, Config),
@@ -461,7 +470,8 @@ initiator_parameters(Config) ->
     {ok, called} = call(N, application, get_env, [kernel, {?PROBE, said}]),
     stop_app(N),
     ["1", "first"] = [argument(L) || L <- merged(Config, Log)],
-    %% In a list one after the other, with values of their own.
+    %% Trace cases in a list run one after the other, each with its own
+    %% bindings.
     Log2 = filename:join(Dir, "b.log"),
     write(Conf,
           server_conf(1, [{tracerdata, {file, Log2}},
@@ -479,14 +489,15 @@ initiator_parameters(Config) ->
     stop_app(N),
     [_] = [L || L <- merged(Config, Log2),
                 string:find(L, "lists,seq,[1,2]") =/= nomatch],
-    %% Without tracerdata nothing is done.
+    %% Without tracerdata no command file is run.
     write(Conf, server_conf(1, [{cmdfiles, [{?PROBE, said, [nothing]}]}])),
     ok = call(N, application, start, [inviso]),
     {ok, {seq, 2}} = call(N, application, get_env, [kernel, {?PROBE, said}]),
     {ok, {new, running}} = rt(N, get_status),
     inviso_test_lib:stop_node(N).
 
-%% What fails ends its own item list, and is told where it failed.
+%% If an expression of a command file fails, neither the rest of the file nor
+%% the next entry of `cmdfiles' is run. Tracing continues.
 initiator_trouble(Config) ->
     N = node_of(Config),
     Dir = ?config(dir, Config),
@@ -535,7 +546,8 @@ stop_tracing_and_suspend_end_the_initiator(Config) ->
 
 %% --- dependency -------------------------------------------------------------
 
-%% The runtime component finds the control component and connects by itself.
+%% If the option `dependency' names a node, the runtime component connects to
+%% the control component on this node.
 dependency_with_a_control_component(Config) ->
     C = #{name := CNode} = node_of(Config),
     N = #{name := Node} = node_of(Config),
@@ -566,7 +578,8 @@ dependency_with_a_control_component(Config) ->
     Events = lists:append([[{connected, Node, {{tag, T}, {new, running}}},
                             {disconnected, Node, void}]
                            || T <- [0, 100000, infinity]]),
-    %% It has one: nobody else gets it; without it, it ends.
+    %% A runtime component that has a control component cannot be adopted by
+    %% another one. With the dependency 0 it ends with its control component.
     write(Conf, [{options, [{dependency, {0, CNode}}]}]),
     ok = call(N, application, start, [inviso]),
     wait_until(fun() -> {ok, []} =/= call(C, inviso, get_status, []) end),
@@ -599,7 +612,8 @@ dependency_without_a_control_component(Config) ->
                    Said =:= Dependency
            end,
     set(N, {?PROBE, said}, none),
-    %% With 0 nothing is begun.
+    %% If `dependency' is 0 and there is no control component, the runtime
+    %% component ends before it calls `mfa'.
     false = Begins([0], false),
     false = Begins([{0, 'nowhere@127.0.0.1'}], false),
     true = Begins([2000], false),
@@ -611,7 +625,7 @@ dependency_without_a_control_component(Config) ->
 
 %% --- inviso_as_lib ----------------------------------------------------------
 
-%% setup_autostart/7,8,9, set_repeat/2, inhibit_autostart/1
+%% Tests setup_autostart/7,8,9, set_repeat/2 and inhibit_autostart/1.
 as_lib(Config) ->
     L = node_of(Config),
     N = #{name := Node, dir := Dir} = node_of(Config),
@@ -668,8 +682,8 @@ as_lib(Config) ->
 
 %% --- the API of one node ----------------------------------------------------
 
-%% inviso_rt: init_tracing/1; tp/1,4,5 = tpg/1,4,5; tpl/1,4,5; ctp/1,3 =
-%% ctpg/1,3; ctpl/1,3; counters/0,1; tf/1,2; ctf/1,2
+%% Tests of inviso_rt: init_tracing/1; tp/1,4,5 and its synonym tpg; tpl/1,4,5;
+%% ctp/1,3 and its synonym ctpg; ctpl/1,3; counters/0,1; tf/1,2; ctf/1,2.
 local_api(Config) ->
     N = #{name := Node} = node_of(Config),
     {ok, _} = call(N, inviso, start, []),
@@ -705,9 +719,9 @@ local_api(Config) ->
     {ok, _} = call(N, inviso, stop_all, []),
     inviso_test_lib:stop_node(N).
 
-%% inviso_rt: init_tpm/4,7; tpm/4,5,8; tpm_tracer/4,5,8; tpm_ms/5;
+%% Tests of inviso_rt: init_tpm/4,7; tpm/4,5,8; tpm_tracer/4,5,8; tpm_ms/5;
 %% tpm_ms_tracer/5; ctpm_ms/4; ctpm/3; local_register/0,
-%% remove_local_register/0, global_register/0, remove_global_register/0
+%% remove_local_register/0, global_register/0, remove_global_register/0.
 local_meta_api(Config) ->
     N = node_of(Config),
     {ok, _} = call(N, inviso, start, []),
@@ -775,7 +789,8 @@ local_api_errors(Config) ->
     {error, {no_response, killed}} = receive {died, R} -> R end,
     inviso_test_lib:stop_node(N).
 
-%% inviso_rt_lib: expand_regexp/2,3,4, is_tracerdata/1, transform/2, debug/3
+%% Tests of inviso_rt_lib: expand_regexp/2,3,4, is_tracerdata/1, transform/2,
+%% debug/3.
 rt_lib(Config) ->
     N = #{name := Node} = node_of(Config),
     Stock = #{name := StockNode} =
@@ -807,14 +822,14 @@ rt_lib(Config) ->
 
 %% --- the command ------------------------------------------------------------
 
-%% inviso autostart show, write, remove
+%% Tests `inviso autostart' with show, write and remove.
 command(Config) ->
     N = #{dir := Dir} = node_of(Config),
     C = commands(Config, [N]),
     ok = call(N, application, start, [inviso]),
     {0, None, ""} = C(["show"]),
     true = has(None, "no start is traced; "),
-    true = has(None, "inviso_autostart.config is not there"),
+    true = has(None, "inviso_autostart.config does not exist"),
     ok = file:write_file(filename:join(?config(dir, Config), "calls.txt"),
                          "%% Some calls.\n"
                          "inviso:tpl([], Module, '_', '_', [{'_', [], []}]).\n"
@@ -878,8 +893,8 @@ command_errors(Config) ->
     _ = [inviso_test_lib:stop_node(X) || X <- [N, Stock]],
     ok.
 
-%% A release with inviso in it, of the same version: what is there is used, and
-%% stays; also while it traces from its start.
+%% If a release has the command's version of inviso, the command uses the
+%% release's code and does not remove it, even while autostart traces the node.
 command_on_a_release(Config) ->
     Conf = filename:join(?config(dir, Config), "c.config"),
     write(Conf, server_conf(1, [{tracerdata, {file, filename:join(
@@ -899,7 +914,7 @@ command_on_a_release(Config) ->
     true = has(Traced, "call lists:seq(1,3)"),
     {ok, {tracing, running}} = rt(N, get_status),
     ok = call(N, application, stop, [inviso]),
-    %% It is still there.
+    %% The installed code is still loaded.
     true = call(N, erlang, module_loaded, [inviso_session]),
     inviso_test_lib:stop_node(N).
 
@@ -919,7 +934,7 @@ commands(Config, Command, Nodes) ->
 
 has(Text, Words) -> string:find(Text, Words) =/= nomatch.
 
-%% --- what the cases share ---------------------------------------------------
+%% --- helpers ----------------------------------------------------------------
 
 server_conf(Repeat, Params) ->
     [{repeat, Repeat}, {mfa, {inviso_autostart_server, init, [Params]}}].
@@ -962,7 +977,7 @@ merged(Config, Log) ->
     [L || L <- string:split(unicode:characters_to_list(Text), "\n", all),
           string:find(L, ",call,") =/= nomatch].
 
-%% The one argument of a call.
+%% Returns the text of the only argument of a call.
 argument(Line) ->
     {match, [Arg]} = re:run(Line, ",\\[([^]]*)\\]}",
                             [{capture, all_but_first, list}]),

@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc For the suite of autostart: an application to be traced from its first
-%% call on, and user's code that says what shall start.
+%% @doc Code for inviso_autostart_SUITE: an application that is traced from its
+%% first call, and callbacks of autostart.
 -module(inviso_autostart_probe).
 
 -export([start/2, stop/1, first/1]).
@@ -15,7 +15,8 @@ stop(_) -> ok.
 
 first(X) -> X.
 
-%% What a test put there.
+%% Returns the value that the test has stored, or crashes if the value is
+%% `crash'.
 autostart(Arg) -> answer(autostart, Arg).
 
 conf(Node) -> answer(conf, Node).
@@ -38,7 +39,8 @@ said(X) ->
 
 tail(Args) -> tl(Args).
 
-%% Of the runtime component: its state, and whether it is about to end.
+%% Returns {State, timer} if a timer of the runtime component runs, and {State,
+%% none} if not. Returns `undefined' if there is no runtime component.
 status() ->
     case whereis(inviso_rt) of
         undefined ->

@@ -1,10 +1,10 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc What a process does that nobody gets a word in with.
+%% @doc A NIF that blocks its process, so that the process handles no Erlang
+%% signal.
 -module(inviso_busy).
 
 -export([load/0, wait/1]).
 
-%% @doc Loads the library that is beside this module.
 -spec load() -> ok | {error, term()}.
 load() ->
     Dir = filename:dirname(code:which(?MODULE)),
@@ -13,8 +13,7 @@ load() ->
         Loaded -> Loaded
     end.
 
-%% @doc Waits so many ms, fewer than 1000; its scheduler does nothing else, and
-%% no signal is looked at.
+%% @doc Blocks the scheduler for a number of milliseconds, fewer than 1000.
 -spec wait(non_neg_integer()) -> ok.
 wait(_Ms) ->
     erlang:nif_error(not_loaded).

@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% Trace cases: what a file may say, how its calls are translated, and what is
-%% told of one that is wrong. At the end those of the command, on nodes.
+%% Trace cases: what a file may contain, how its calls are translated, and the
+%% errors of wrong files. The last cases run `inviso case' on nodes.
 -module(inviso_case_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -19,7 +19,7 @@
          one_call/1,
          command_runs_and_undoes/1,
          command_follows_a_trace/1]).
-%% What calls are translated to.
+%% Translations in the tests replace calls by calls of these functions.
 -export([said/1, swap/1, none/1, plus_one/1, tpl/4]).
 
 suite() -> [{timetrap, {seconds, 600}}].
@@ -66,7 +66,7 @@ end_per_testcase(Case, Config) ->
                                                                   [])],
     ok.
 
-%% inviso_case:run/3, read/1, comment/1
+%% Tests inviso_case:run/3, read/1 and comment/1.
 expressions_and_their_value(Config) ->
     {ok, 7, []} = run(Config, "3 + 4.", []),
     {ok, ok, []} = run(Config, "", []),
@@ -84,19 +84,21 @@ expressions_and_their_value(Config) ->
     {ok, None} = read(Config, "ok. % not at the beginning"),
     "" = inviso_case:comment(None).
 
-%% inviso_case:variables/1, run/2
+%% Tests inviso_case:variables/1 and run/2.
 variables_are_bound_in_order(Config) ->
     {ok, Case} = read(Config, "B = A + 1.\nC = lists:seq(A, Z).\n[Y || Y <- C]."),
     ['A', 'Z'] = inviso_case:variables(Case),
     {ok, [1, 2], [{'A', 1}, {'B', 2}, {'C', [1, 2]}, {'Z', 2}]} =
         inviso_case:run(Case, [{'A', 1}, {'Z', 2}]),
-    %% A value that is given is matched, and is not forgotten.
+    %% If the caller gives a variable a value, the variable is bound:
+    %% expressions match against the value, and the result's bindings contain
+    %% it.
     {error, {_, 1, {error, {badmatch, 2}}}} =
         inviso_case:run(Case, [{'A', 1}, {'Z', 2}, {'B', 3}]),
     {ok, _, [_, _, _, {'More', x}, _]} =
         inviso_case:run(Case, [{'A', 1}, {'Z', 2}, {'More', x}]).
 
-%% D.4 in its forms; inviso_case:transform/2
+%% Tests all forms of translations, and inviso_case:transform/2.
 translations(Config) ->
     Said = fun(Text, Ts) ->
                    {ok, Value, _} = inviso_case:run(file(Config, Text),
@@ -114,12 +116,13 @@ translations(Config) ->
     1 = Said("c(X).", [{{c, 1}, {erlang, abs, keep}}]),
     2 = Said("abs(-2).", [{{abs, 2}, {no, such, x}}]),
     2 = Said("abs(-2).", []),
-    %% the first of two counts
+    %% If two translations fit, the first one in the list is used.
     1 = Said("c(X).", [{{c, 1}, {erlang, abs, x}}, {{c, 1}, {no, such, x}}]).
 
 said(X) -> X.
 
-%% All arguments but the first, as one list.
+%% Returns the arguments of the translated call: one list of all arguments but
+%% the first.
 swap(Args) ->
     [lists:foldr(fun(A, Tail) -> {cons, 0, A, Tail} end, {nil, 0}, tl(Args))].
 
@@ -139,7 +142,7 @@ translation_reaches_every_call(Config) ->
 
 plus_one(X) -> X + 1.
 
-%% A call whose arguments cannot be translated stays what it is.
+%% A call whose arguments cannot be translated is unchanged.
 arguments_that_cannot_be_translated(Config) ->
     Ts = fun(TM, TF) -> [{{lists, reverse, 1}, {erlang, length, {TM, TF}}}] end,
     Reverse = fun(Translations) ->
@@ -154,7 +157,7 @@ arguments_that_cannot_be_translated(Config) ->
 
 none(_) -> no_list.
 
-%% "Unbound variables that disappear by translation need no binding."
+%% If a translation removes a variable, the variable needs no value.
 a_variable_that_translation_removes(Config) ->
     Text = "inviso:tpl(Nodes, lists, F, '_', MS).",
     File = file(Config, Text),
@@ -199,17 +202,17 @@ what_cannot_be_run(Config) ->
                      {2, "ok.\nexit(why).", "txt:2: exit: why"},
                      {1, "A = 2.", "txt:1: error: {badmatch,2}"}]].
 
-%% What is wrong with any of it is found before the first of it is done.
+%% All errors of a file are found before its first expression is run.
 nothing_is_run_of_a_wrong_file(Config) ->
     Begin = "erlang:put(said, yes).\n",
     {error, {_, 2, _}} = run(Config, Begin ++ "foo(.", []),
     {error, {_, 2, {unbound, 'X'}}} = run(Config, Begin ++ "X.", []),
     undefined = get(said),
-    %% but what has been done stays
+    %% The effects of expressions that have run are not undone.
     {error, {_, 2, {error, x}}} = run(Config, Begin ++ "error(x).", []),
     yes = get(said).
 
-%% inviso_case:of_call/2
+%% Tests inviso_case:of_call/2.
 one_call(_Config) ->
     Ts = [{{inviso, tpl, 5}, {?MODULE, tpl, {erlang, tl}}}],
     Args = [nodes, lists, seq, 2, [{'_', [], [{return_trace}]}]],
@@ -221,7 +224,8 @@ one_call(_Config) ->
 
 %% --- the command ------------------------------------------------------------
 
-%% inviso case run, undo: recordings on two nodes, and nothing stays of them.
+%% Tests `inviso case run' and `undo' with recordings on two nodes. Nothing
+%% stays on the nodes.
 command_runs_and_undoes(Config) ->
     [N1, N2] = ?config(nodes, Config),
     On = nodes_of(Config),
@@ -237,7 +241,8 @@ command_runs_and_undoes(Config) ->
     true = has(Said, "inviso fetch"),
     _ = [[1, 2] = inviso_test_lib:call(N, lists, seq, [1, 2])
          || N <- [N1, N2]],
-    %% The same case twice at once: its name is taken.
+    %% The trace case is run again while it is active. This is refused, because
+    %% the name of its session is in use.
     {4, _, Taken} = inviso(Config, ["case", "run", "calls.case", "MODULE=lists"
                                     | On]),
     true = has(Taken, "calls"),
@@ -250,7 +255,7 @@ command_runs_and_undoes(Config) ->
              true = has(Merged, "-> [1,2]")
          end || Log <- filelib:wildcard(filename:join(?config(dir, Config),
                                                       "got/*.log"))],
-    %% And again, with nothing kept.
+    %% The trace case can be run again, and undone with --remove.
     {0, _, _} = inviso(Config, ["case", "run", "calls.case", "MODULE=lists"
                                 | On]),
     {0, _, _} = inviso(Config, ["case", "undo", "calls", "--remove" | On]),
@@ -262,7 +267,8 @@ command_runs_and_undoes(Config) ->
              {ok, []} = file:list_dir(Tmp)
          end || #{tmp := Tmp} = N <- [N1, N2]].
 
-%% Of a case for trace events are printed; options given count more.
+%% A trace case for `trace' prints events. Options on the command line override
+%% those of the file.
 command_follows_a_trace(Config) ->
     [N1, _] = ?config(nodes, Config),
     write(Config, "seq.case", "trace\n--events 1000\n--for 30s\n"
@@ -290,7 +296,7 @@ inviso(Config, Args) ->
 
 has(Text, Words) -> string:find(Text, Words) =/= nomatch.
 
-%% --- what the cases share ---------------------------------------------------
+%% --- helpers ----------------------------------------------------------------
 
 file(Config, Text) ->
     File = ?config(file, Config),

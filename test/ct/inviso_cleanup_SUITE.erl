@@ -1,8 +1,8 @@
 %% SPDX-License-Identifier: Apache-2.0
-%%
-%% The command leaves nodes as they were, however it ends: by itself, told to,
-%% killed, cut off, or with the node stopped.  First each kind of residue is
-%% made by hand, and seen.
+%% The command leaves nodes as they were, however it ends: by itself, by a
+%% signal, by a cut connection, or while the node is stopped.
+%% The first cases make each kind of residue by hand, and check that
+%% inviso_footprint finds the residue.
 -module(inviso_cleanup_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -13,11 +13,12 @@
          as_root_to_an_ordinary_user/1, refused/1, nothing_matches/1,
          status_is_asked/1,
          interrupted_while_tracing/1, interrupted_while_arming/1,
-         interrupted_twice/1, terminated/1, nobody_reads/1,
+         interrupted_twice/1, terminated/1, output_is_not_read/1,
          killed_while_tracing/1, killed_while_arming/1, killed_at_any_time/1,
          stopped_for_too_long/1, network_is_cut/1, node_is_stopped/1,
          node_dies_without_files/1, record_ends/1,
          record_is_interrupted/1, record_is_killed/1, two_leave/1,
+         guard_is_killed_meanwhile/1,
          node_disconnects/1, spooler_is_killed/1,
          interrupted_while_connecting/1, output_is_full/1,
          output_is_no_directory/1, disk_of_the_node_fills/1,
@@ -27,7 +28,8 @@
 -define(LIB, inviso_command_lib).
 -define(NODE, inviso_stock_node).
 
-%% A node that is left alone cleans up after 10 s; this machine may be slow.
+%% A node cleans up when it has not heard from its client for 10 s. These
+%% deadlines are longer, for slow machines.
 -define(DEAD_MAN_MS, 120000).
 -define(SOON_MS, 90000).
 
@@ -36,11 +38,12 @@ all() ->
      ends_by_itself, ends_by_itself_every_kind, as_root_to_an_ordinary_user,
      refused, nothing_matches, status_is_asked,
      interrupted_while_tracing, interrupted_while_arming, interrupted_twice,
-     terminated, nobody_reads,
+     terminated, output_is_not_read,
      killed_while_tracing, killed_while_arming, killed_at_any_time,
      stopped_for_too_long, network_is_cut, node_is_stopped,
      node_dies_without_files,
      record_ends, record_is_interrupted, record_is_killed, two_leave,
+     guard_is_killed_meanwhile,
      node_disconnects, spooler_is_killed, interrupted_while_connecting,
      output_is_full, output_is_no_directory, disk_of_the_node_fills,
      embedded_node, directory_of_the_node_is_gone, many_processes,
@@ -63,12 +66,19 @@ a_node(Config) ->
 a_node(Config, Opts) ->
     ?NODE:start(?config(base, Config), Opts#{uid => ?LIB:some_uid()}).
 
+%% Returns options that make the dead man's time five seconds instead of ten.
+in_a_hurry() ->
+    #{env => [inviso_test_lib:hurry(2)]}.
+
 command(Config, #{cookie := Cookie, uid := Uid}) ->
     #{base => ?config(base, Config), cookie => Cookie, uid => Uid}.
 
-%% A node with something going on, and what it is like.
+%% Starts a node with a workload. Returns the node and its footprint.
 busy(Config) ->
-    Node = a_node(Config),
+    busy(Config, #{}).
+
+busy(Config, Opts) ->
+    Node = a_node(Config, Opts),
     _ = ?NODE:workload(Node, {worker, 5}),
     {Node, inviso_footprint:of_node(Node)}.
 
@@ -81,10 +91,8 @@ clean(Before, Node, Ms) ->
             error({left_behind, Left, ?NODE:said(Node)})
     end.
 
-%%---------------------------------------------------------------------------
-%% The measure itself
-
-%% What is done, what shows it, and how it is undone.
+%% Returns {Do, Key, Undo} for each residue: Do makes the residue, Key is the
+%% part of the footprint that shows the residue, and Undo removes it.
 residues(#{tmp := Tmp}) ->
     [{"erlang:trace(whereis(rex), true,"
       "             [call, {tracer, whereis(logger)}]).", traced,
@@ -130,23 +138,27 @@ residues(#{tmp := Tmp}) ->
 
 every_residue_is_seen(Config) ->
     Node = a_node(Config),
-    Seen = [residue(Node, R) || R <- residues(Node)],
-    ct:log("~p", [Seen]),
+    _ = lists:foldl(fun(R, Before) -> residue(Node, R, Before) end,
+                    inviso_footprint:of_node(Node), residues(Node)),
     code_residue(Node),
     file_residue(Node),
     connection_residue(Node),
     session_residue(Node),
     library_residue(Node).
 
-residue(Node, {Do, Key, Undo}) ->
-    Before = inviso_footprint:of_node(Node),
+%% Makes the residue, checks that the footprint shows it, and removes it.
+residue(Node, {Do, Key, Undo}, Before) ->
     _ = ?NODE:eval(Node, Do),
     found(Before, Node, Key),
-    [begin
-         _ = ?NODE:eval(Node, Undo),
-         [] = inviso_footprint:left(Before, Node, ?SOON_MS)
-     end || Undo =/= none],
-    {Do, Key}.
+    ct:log("~s: ~p", [Do, Key]),
+    case Undo of
+        none ->
+            inviso_footprint:of_node(Node);
+        _ ->
+            _ = ?NODE:eval(Node, Undo),
+            [] = inviso_footprint:left(Before, Node, ?SOON_MS),
+            Before
+    end.
 
 found(Before, Node, Key) ->
     Seen = fun() ->
@@ -168,7 +180,7 @@ code_residue(Node) ->
     _ = ?NODE:call(Node, code, purge, [inviso_x]),
     [] = inviso_footprint:left(Before, Node, ?SOON_MS).
 
-%% In a place that everybody shares.
+%% Checks that the footprint shows a file in a directory that all users share.
 file_residue(#{uid := Uid} = Node) when Uid >= 300000 ->
     Before = inviso_footprint:of_node(Node),
     Dir = "/var/tmp/inviso-" ++ integer_to_list(Uid),
@@ -202,7 +214,7 @@ session_residue(Node) ->
             [] = inviso_footprint:left(Before, Node, ?SOON_MS)
     end.
 
-%% A library that stays mapped.
+%% Checks that the footprint shows a library that stays mapped in the VM.
 library_residue(Node) ->
     Before = inviso_footprint:of_node(Node),
     _ = ?NODE:call(Node, code, ensure_loaded, [crypto]),
@@ -214,9 +226,6 @@ looking_leaves_nothing(Config) ->
     [] = inviso_footprint:loaded(Before, Node),
     ok.
 
-%%---------------------------------------------------------------------------
-%% It ends
-
 ends_by_itself(Config) ->
     {#{name := Name} = Node, Before} = busy(Config),
     #{status := 0, out := Out} =
@@ -225,23 +234,24 @@ ends_by_itself(Config) ->
     true = length(?LIB:lines(Out)) >= 10,
     clean(Before, Node, ?SOON_MS),
     <<>> = ?NODE:said(Node),
-    %% Again, and nothing adds up; 5: there was no event in so short a time.
+    %% A second trace leaves nothing either. Its status is 5 if no event
+    %% occurred in the short time.
     #{status := Again} =
         ?LIB:run(command(Config, Node),
                  ["trace", "-n", Name, "--for", "3s", "lists:seq/2"]),
     true = lists:member(Again, [0, 5]),
     clean(Before, Node, ?SOON_MS).
 
-%% Every kind of event, of all processes, and counters.
+%% Traces all kinds of events of all processes, and counts calls.
 ends_by_itself_every_kind(Config) ->
     {#{name := Name} = Node, Before} = busy(Config),
     [begin
          #{status := Status, err := Err} =
              ?LIB:run(command(Config, Node),
                       ["trace", "-n", Name, "--for", "700ms" | Args]),
-         %% Where the machine is slow, that may be too short.
+         %% On a slow machine the 700 ms may end before everything is armed.
          true = lists:member(Status, [0, 5, 7])
-             orelse binary:match(Err, <<"before all was armed">>) =/= nomatch,
+             orelse binary:match(Err, <<"before everything was armed">>) =/= nomatch,
          clean(Before, Node, ?SOON_MS)
      end || Args <- [["send"], ["receive"], ["send", "receive"], ["procs"],
                      ["ports"], ["running"], ["gc"],
@@ -260,7 +270,8 @@ as_root_to_an_ordinary_user(Config) ->
                  ["trace", "-n", Name, "--events", "10", "lists:seq/2"]),
     clean(Before, Node, ?SOON_MS).
 
-%% Somebody else traces: nothing of theirs changes, and nothing is added.
+%% If another tool traces, the command changes neither the other tool's tracing
+%% nor anything else on the node.
 refused(Config) ->
     {#{name := Name} = Node, _} = busy(Config),
     1 = ?NODE:eval(Node, "erlang:trace(whereis(worker), true,"
@@ -294,10 +305,7 @@ status_is_asked(Config) ->
     #{status := 0} = ?LIB:run(command(Config, Node), ["status", "-n", Name]),
     clean(Before, Node, ?SOON_MS).
 
-%%---------------------------------------------------------------------------
-%% It is told to end
-
-%% Starts a trace without a limit and waits for what it shows first.
+%% Starts a trace of up to 150 s, and waits for its first event.
 tracing(Config, Node) ->
     tracing(Config, Node, command(Config, Node)).
 
@@ -311,7 +319,7 @@ shows(Cmd) ->
     ?LIB:ended(Cmd) andalso error({ended, ?LIB:wait(Cmd, 1000)}),
     binary:match(?LIB:out(Cmd), <<"lists:seq">>) =/= nomatch.
 
-%% Starts a trace of much, and waits until some of it is armed.
+%% Starts a trace of many functions, and waits until some of them are armed.
 arming(Config, #{name := Name} = Node) ->
     Mods = [M || M <- ?NODE:call(Node, erlang, loaded, []),
                  stdlib(Node, M)],
@@ -322,7 +330,7 @@ arming(Config, #{name := Name} = Node) ->
     ?LIB:until(fun() ->
                        ?LIB:ended(Cmd) andalso
                            error({ended, ?LIB:wait(Cmd, 1000)}),
-                       ?NODE:call(Node, code, is_loaded, [inviso_arm])
+                       ?NODE:call(Node, code, is_loaded, [inviso_tracer])
                            =/= false
                end),
     Cmd.
@@ -353,7 +361,8 @@ interrupted_while_arming(Config) ->
     #{} = ?LIB:wait(Cmd, ?SOON_MS),
     clean(Before, Node, ?SOON_MS).
 
-%% The second leaves at once, and the node is clean some time later.
+%% The second signal ends the command at once, and the node cleans up some time
+%% later.
 interrupted_twice(Config) ->
     {Node, Before} = busy(Config),
     Cmd = tracing(Config, Node),
@@ -362,8 +371,8 @@ interrupted_twice(Config) ->
     #{} = ?LIB:wait(Cmd, ?SOON_MS),
     clean(Before, Node, ?DEAD_MAN_MS).
 
-%% `| head -n 1'
-nobody_reads(Config) ->
+%% `head' reads one line of the output and ends.
+output_is_not_read(Config) ->
     {#{name := Name} = Node, Before} = busy(Config),
     Pipe = ["/bin/sh", "-c", "\"$@\" | head -n 1", "sh"],
     #{status := 0, out := Out, err := Err} =
@@ -373,25 +382,23 @@ nobody_reads(Config) ->
     nomatch = binary:match(Err, <<"ipe">>),
     clean(Before, Node, ?SOON_MS).
 
-%%---------------------------------------------------------------------------
-%% It is killed, or cut off
-
 killed_while_tracing(Config) ->
-    {Node, Before} = busy(Config),
+    {Node, Before} = busy(Config, in_a_hurry()),
     Cmd = tracing(Config, Node),
     ok = ?LIB:signal(Cmd, "KILL"),
     clean(Before, Node, ?DEAD_MAN_MS).
 
 killed_while_arming(Config) ->
-    {Node, Before} = busy(Config),
+    {Node, Before} = busy(Config, in_a_hurry()),
     Cmd = arming(Config, Node),
     ok = ?LIB:signal(Cmd, "KILL"),
     clean(Before, Node, ?DEAD_MAN_MS).
 
-%% From before the first byte until it traces.
+%% Kills the command after various times: the first kill is before the command
+%% sends a byte, the last one while the node traces.
 killed_at_any_time(Config) ->
     Delays = [0, 20, 40, 60, 80, 100, 130, 170, 230, 300],
-    Nodes = [{Ms, busy(Config)} || Ms <- Delays],
+    Nodes = [{Ms, busy(Config, in_a_hurry())} || Ms <- Delays],
     [begin
          Cmd = ?LIB:start(command(Config, Node),
                           ["trace", "-n", Name, "--events", "0",
@@ -401,9 +408,10 @@ killed_at_any_time(Config) ->
      end || {Ms, {#{name := Name} = Node, _}} <- Nodes],
     [clean(Before, Node, ?DEAD_MAN_MS) || {_, {Node, Before}} <- Nodes].
 
-%% Ctrl-Z: the node does not wait for it, and it says so when it is back.
+%% The command is stopped, as by Ctrl-Z, for longer than the dead man's time.
+%% The node ends the session, and the command reports this when it continues.
 stopped_for_too_long(Config) ->
-    {Node, Before} = busy(Config),
+    {Node, Before} = busy(Config, in_a_hurry()),
     Cmd = tracing(Config, Node),
     ok = ?LIB:signal(Cmd, "STOP"),
     clean_but_connected(Before, Node, ?DEAD_MAN_MS),
@@ -431,11 +439,12 @@ network_is_cut_between_hosts(Config) ->
         [_ | _] = inviso_footprint:differences(
                     Before, inviso_footprint:of_node(Node)),
         inviso_two_hosts:cut(Hosts),
-        %% The connection is not known to be gone for a minute or more.
+        %% The command does not notice for a minute or more that the connection
+        %% is cut.
         clean_but_connected(Before, Node, ?DEAD_MAN_MS),
         #{status := 3, err := Err} = ?LIB:wait(Cmd, ?DEAD_MAN_MS),
         {_, _} = binary:match(Err, list_to_binary(maps:get(name, Node))),
-        inviso_two_hosts:mend(Hosts),
+        inviso_two_hosts:restore(Hosts),
         #{status := 0} =
             ?LIB:run(On, ["trace", "-n", maps:get(name, Node), "--events",
                           "3", "lists:seq/2"])
@@ -443,7 +452,8 @@ network_is_cut_between_hosts(Config) ->
         inviso_two_hosts:stop(Hosts)
     end.
 
-%% All but what the VM itself has for a connection that it thinks is there.
+%% Compares the footprints, but leaves out what the VM keeps for a connection
+%% that it believes to be open.
 clean_but_connected(Before, Node, Ms) ->
     Left = fun() ->
                    Now = inviso_footprint:of_node(Node),
@@ -479,7 +489,7 @@ node_dies_without_files(Config) ->
     ok = ?LIB:signal(OsPid, "KILL"),
     #{status := 3, err := Err} = ?LIB:wait(Cmd, ?DEAD_MAN_MS),
     {_, _} = binary:match(Err, list_to_binary(Name)),
-    %% Nobody is left on the node's machine, and no file.
+    %% No process and no file of inviso is left on the machine.
     ?LIB:until(fun() -> running_from(Tmp) =:= [] end),
     [] = ?LIB:until_same(fun() -> element(2, file:list_dir_all(Tmp)) end,
                          ?SOON_MS).
@@ -488,9 +498,6 @@ running_from(Dir) ->
     [P || "/proc/" ++ P <- filelib:wildcard("/proc/[0-9]*"),
           {ok, Exe} <- [file:read_link_all("/proc/" ++ P ++ "/exe")],
           string:find(Exe, Dir) =/= nomatch].
-
-%%---------------------------------------------------------------------------
-%% Recordings
 
 record_ends(Config) ->
     {#{name := Name} = Node, Before} = busy(Config),
@@ -516,12 +523,12 @@ record_is_interrupted(Config) ->
     clean(Before, Node, ?SOON_MS).
 
 record_is_killed(Config) ->
-    {Node, Before} = busy(Config),
+    {Node, Before} = busy(Config, in_a_hurry()),
     Cmd = recording(Config, Node),
     ok = ?LIB:signal(Cmd, "KILL"),
     clean(Before, Node, ?DEAD_MAN_MS).
 
-%% Our code stays for as long as the last needs it.
+%% Two clients trace the node. The code stays until both have left.
 two_leave(Config) ->
     {#{name := Name} = Node, Before} = busy(Config),
     First = ?LIB:start(command(Config, Node),
@@ -538,8 +545,63 @@ two_leave(Config) ->
     #{status := 0} = ?LIB:wait(First, ?SOON_MS),
     clean(Before, Node, ?SOON_MS).
 
-%%---------------------------------------------------------------------------
-%% What else may happen
+%% The guard is killed when the command's request to leave is in its mailbox. The
+%% command ends only when the guard's heir has cleaned up. The test tries again
+%% on a new node if the guard handled the request before it was suspended.
+guard_is_killed_meanwhile(Config) ->
+    {Node, Before, Cmd} = guard_killed_while_left(Config, 5),
+    timer:sleep(1000),
+    false = ?LIB:ended(Cmd),
+    heir_runs = ?NODE:eval(Node, "kills_guard ! heir_runs."),
+    #{status := 0} = ?LIB:wait(Cmd, ?SOON_MS),
+    false = ?NODE:call(Node, code, is_loaded, [inviso_guard]),
+    false = ?NODE:call(Node, code, is_loaded, [inviso_tracer]),
+    clean(Before, Node, ?SOON_MS).
+
+%% Returns a node, its footprint, and the command, which waits for the heir. The
+%% process that killed the guard keeps the heir suspended.
+guard_killed_while_left(Config, Turns) ->
+    {Node, Before} = busy(Config),
+    Cmd = tracing(Config, Node),
+    _ = ?NODE:run(Node,
+                  "process_flag(priority, max),"
+                  "register(kills_guard, self()),"
+                  "Guard = whereis(inviso_guard),"
+                  "erlang:suspend_process(ets:info(inviso_guard, heir)),"
+                  "Leaves = fun(Ms) ->"
+                  "    [P || {'$gen_call', _, {leave, P}} <- Ms,"
+                  "          node(P) =/= node()] =/= [] end,"
+                  %% The guard runs only while it has other messages.
+                  "Kill = fun Kill() ->"
+                  "    {messages, Ms} = process_info(Guard, messages),"
+                  "    case Ms =/= [] andalso Leaves(Ms) of"
+                  "        true -> exit(Guard, kill);"
+                  "        false when Ms =:= [] -> erlang:yield(), Kill();"
+                  "        false -> erlang:resume_process(Guard),"
+                  "                 erlang:yield(),"
+                  "                 erlang:suspend_process(Guard),"
+                  "                 Kill()"
+                  "    end end,"
+                  "erlang:suspend_process(Guard), Kill(),"
+                  "receive heir_runs -> ok end."),
+    ok = ?LIB:signal(Cmd, "INT"),
+    ?LIB:until(fun() -> ?NODE:call(Node, erlang, whereis, [inviso_guard])
+                            =:= undefined end),
+    %% If the guard ended by itself, the process that was to kill it crashes.
+    Killer = fun() ->
+                     ?NODE:eval(Node, "case whereis(kills_guard) of"
+                                " undefined -> crashed;"
+                                " P -> process_info(P, status) end.")
+             end,
+    ?LIB:until(fun() -> lists:member(Killer(), [crashed, {status, waiting}])
+               end),
+    case Killer() of
+        crashed when Turns > 1 ->
+            #{status := 0} = ?LIB:wait(Cmd, ?SOON_MS),
+            guard_killed_while_left(Config, Turns - 1);
+        {status, waiting} ->
+            {Node, Before, Cmd}
+    end.
 
 node_disconnects(Config) ->
     {Node, Before} = busy(Config),
@@ -555,14 +617,15 @@ spooler_is_killed(Config) ->
     Cmd = tracing(Config, Node),
     [Spooler] = running_from(Tmp),
     ok = ?LIB:signal(list_to_integer(Spooler), "KILL"),
-    %% It is started anew, or the end is told; there is no third.
+    %% Either the spooler is restarted, or the command reports that the session
+    %% has ended.
     timer:sleep(2000),
     _ = catch ?LIB:signal(Cmd, "INT"),
     #{err := Err, out := Out} = ?LIB:wait(Cmd, ?SOON_MS),
     {_, _} = binary:match(<<Out/binary, Err/binary>>, <<"recorded">>),
     clean(Before, Node, ?DEAD_MAN_MS).
 
-%% A node that does not answer is not waited for when nobody wants it.
+%% An interrupted command does not wait for a node that does not answer.
 interrupted_while_connecting(Config) ->
     {#{os_pid := OsPid, name := Name} = Node, Before} = busy(Config),
     ok = ?LIB:signal(OsPid, "STOP"),
@@ -586,16 +649,19 @@ output_is_full(Config) ->
     {_, _} = binary:match(Err, <<"No space">>),
     clean(Before, Node, ?SOON_MS).
 
-%% Found out before a node is touched.
+%% The command finds the error before it contacts a node, so the error is the
+%% same for a node that does not exist.
 output_is_no_directory(Config) ->
     {#{name := Name} = Node, Before} = busy(Config),
-    #{status := Status, err := Err, ms := Ms} =
-        ?LIB:run(command(Config, Node),
-                 ["record", "-n", Name, "--for", "50s", "-o",
-                  "/dev/null/x", "lists:seq/2"]),
-    true = Status =/= 0,
-    {_, _} = binary:match(Err, <<"/dev/null/x">>),
-    true = Ms < 30000,
+    [begin
+         #{status := Status, err := Err} =
+             ?LIB:run(command(Config, Node),
+                      ["record", "-n", Names, "--for", "50s", "-o",
+                       "/dev/null/x", "lists:seq/2"]),
+         true = Status =/= 0 andalso Status =/= 3,
+         {_, _} = binary:match(Err, <<"/dev/null/x">>),
+         nomatch = binary:match(Err, <<"no_such_node">>)
+     end || Names <- [Name, "no_such_node@localhost"]],
     clean(Before, Node, ?SOON_MS).
 
 disk_of_the_node_fills(Config) ->
@@ -634,7 +700,7 @@ disk_fills(Config) ->
     end,
     clean(Before, Node, ?SOON_MS).
 
-%% One that loads nothing by itself.
+%% A node in embedded mode loads no module by itself.
 embedded_node(Config) ->
     #{name := Name} = Node = a_node(Config, #{args => ["-mode", "embedded"]}),
     _ = ?NODE:workload(Node, {worker, 5}),
@@ -656,23 +722,36 @@ directory_of_the_node_is_gone(Config) ->
 
 many_processes(Config) ->
     {#{name := Name} = Node, Before0} = busy(Config),
+    Many = inviso_test_lib:soak(5000, 100000),
     _ = ?NODE:eval(Node, "[spawn(fun() -> receive stop -> ok end end)"
-                   " || _ <- lists:seq(1, 30000)]."),
-    Count = length(maps:get(processes, Before0)) + 30000,
+                   " || _ <- lists:seq(1, " ++ integer_to_list(Many) ++ ")]."),
+    Count = length(maps:get(processes, Before0)) + Many,
     Before = inviso_footprint:of_node(Node),
     true = length(maps:get(processes, Before)) >= Count,
     #{status := 0} =
         ?LIB:run(command(Config, Node),
                  ["trace", "-n", Name, "--events", "10", "lists:seq/2"]),
     #{traced := [], patterns := []} = inviso_footprint:of_node(Node),
-    %% 5: nobody has sent anything.
+    %% The status is 5 if no process has sent a message.
     #{status := Sent} =
         ?LIB:run(command(Config, Node),
                  ["trace", "-n", Name, "--events", "10", "send"]),
     true = lists:member(Sent, [0, 5]),
-    clean(Before, Node, ?SOON_MS).
+    Left = fun() ->
+                   Now = inviso_footprint:of_node(Node),
+                   [D || D <- inviso_footprint:differences(Before, Now),
+                         not warns_of_time(D)]
+           end,
+    [] = ?LIB:until_same(Left, ?SOON_MS).
 
-%% The code of what is traced is loaded again, twice.
+%% Returns true if the difference is a warning about a slow request, which a
+%% slow machine can cause.
+warns_of_time({said, _, New}) ->
+    nomatch =/= binary:match(New, <<"a request took">>);
+warns_of_time(_) ->
+    false.
+
+%% The traced module is reloaded twice during the trace.
 modules_are_loaded_anew(Config) ->
     {Node, _} = busy(Config),
     _ = ?NODE:call(Node, code, ensure_loaded, [msacc]),
@@ -690,7 +769,7 @@ modules_are_loaded_anew(Config) ->
     _ = ?NODE:call(Node, code, purge, [msacc]),
     clean(Before, Node, ?SOON_MS).
 
-%% What the other recorded is fetched.
+%% If one of two nodes dies, the recording of the other node is still fetched.
 one_of_two_dies(Config) ->
     Cookie = "two" ++ os:getpid(),
     [A, B] = [a_node(Config, #{cookie => Cookie}) || _ <- [1, 2]],

@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc The command as users run it: an operating system process with an
-%% environment, an exit status, a deadline, and what it prints in files.
+%% @doc Runs the command as a user does: as an operating system process with an
+%% environment and a deadline. Collects its exit status and output.
 -module(inviso_command_lib).
 
 -export([base/0, base_removed/1, some_uid/0, is_root/0, has/1]).
@@ -17,8 +17,8 @@
 
 -define(RUN_MS, 120000).
 
-%% @doc A directory that every user of this machine can reach, with a copy of
-%% the command in it, and short enough for a unix socket.
+%% @doc Makes a directory that every user of this machine can reach, with a copy
+%% of the command. The path is short enough for a unix socket.
 -spec base() -> {ok, file:filename()} | {skip, string()}.
 base() ->
     Command = filename:join(priv(), "inviso"),
@@ -52,8 +52,9 @@ priv() ->
 is_root() ->
     os:cmd("id -u") =:= "0\n".
 
-%% @doc A user that nothing else runs as, if we may choose: then all that it
-%% has on this machine is of the test. Else our own.
+%% @doc Returns the id of a user that has no processes, so that everything of
+%% this user on the machine belongs to the test. If the test does not run as
+%% root, returns the id of the test's own user.
 -spec some_uid() -> integer().
 some_uid() ->
     case is_root() andalso has("setpriv") of
@@ -70,17 +71,16 @@ has(Program) ->
 run(Opts, Args) ->
     run(Opts, Args, ?RUN_MS).
 
-%% @doc Runs the command to its end, which must come within so many
-%% milliseconds.
+%% @doc Runs the command, which must end within Ms milliseconds.
 -spec run(map(), [string()], non_neg_integer()) -> result().
 run(Opts, Args, Ms) ->
     wait(start(Opts, Args, Ms), Ms).
 
-%% @doc Starts the command; it is killed after so many milliseconds, and when
-%% the caller ends.
+%% @doc Starts the command, and kills it after Ms milliseconds or when the
+%% caller ends.
 %%
 %% Options: `base', `cookie' (in the environment), `uid', `home', `env', `wrap'
-%% (a program and arguments that start it), `cd'.
+%% (a program and its arguments, which start the command), `cd'.
 -spec start(map(), [string()], non_neg_integer()) -> cmd().
 start(#{base := Base} = Opts, Args, Ms) ->
     Dir = filename:join(Base, "c" ++ integer_to_list(
@@ -109,7 +109,8 @@ start(#{base := Base} = Opts, Args, Ms) ->
             error({no_command, Why})
     end.
 
-%% Whoever runs the tests may ignore some, as nohup does.
+%% Returns a command prefix that resets ignored signals to the default action.
+%% Under nohup, for instance, the tests ignore SIGHUP.
 signals() ->
     ["/usr/bin/env", "--default-signal=HUP,INT,TERM"].
 
@@ -154,7 +155,8 @@ kill(OsPid) ->
     _ = os:cmd("kill -9 " ++ integer_to_list(OsPid)),
     ok.
 
-%% @doc Waits for its end; one that is late was killed, and fails the test.
+%% @doc Waits for the end of the command. Returns its result. The test fails if
+%% the command was killed because it took too long.
 -spec wait(cmd(), non_neg_integer()) -> result().
 wait(#{pid := Pid, began := Began} = Cmd, Ms) ->
     Ref = monitor(process, Pid),
@@ -183,13 +185,12 @@ cut(<<Head:4000/binary, _/binary>> = Text) ->
 cut(Text) ->
     Text.
 
-%% @doc Whether it has ended.
 -spec ended(cmd()) -> boolean().
 ended(#{os_pid := OsPid}) ->
     not inviso_trace_lib:os_alive(OsPid).
 
 %% @doc Sends a signal ("INT", "KILL", …) to the command, or to the operating
-%% system process of that number.
+%% system process with this number.
 -spec signal(cmd() | integer(), string()) -> ok.
 signal(#{os_pid := OsPid}, Signal) ->
     signal(OsPid, Signal);
@@ -197,7 +198,6 @@ signal(OsPid, Signal) when OsPid > 1 ->
     "" = os:cmd("kill -" ++ Signal ++ " " ++ integer_to_list(OsPid)),
     ok.
 
-%% @doc What it has printed up to now.
 -spec out(cmd()) -> binary().
 out(#{out := Out}) -> content(Out).
 
@@ -210,8 +210,8 @@ content(File) ->
         {error, enoent} -> <<>>
     end.
 
-%% @doc Waits for a session of the command that traces on a node; Opts are for
-%% another command that asks.
+%% @doc Runs `inviso status' with the options Opts until it shows a session that
+%% traces on the node Name. Fails if Cmd ends before.
 -spec until_tracing(map(), string(), cmd()) -> ok.
 until_tracing(Opts, Name, Cmd) ->
     until(fun() ->
@@ -223,7 +223,7 @@ until_tracing(Opts, Name, Cmd) ->
           end, 120000),
     ok.
 
-%% @doc The objects of an output with one a line.
+%% @doc Decodes an output with one JSON object in each line.
 -spec json(binary()) -> [map()].
 json(Bin) ->
     [inviso_trace_json:decode(L) || L <- lines(Bin)].
@@ -237,7 +237,7 @@ lines(Bin) ->
 until(Fun) ->
     until(Fun, 120000).
 
-%% @doc Waits until something gives another value than `false'.
+%% @doc Waits until a function returns something other than `false'.
 -spec until(fun(() -> false | T), non_neg_integer()) -> T.
 until(Fun, Ms) ->
     until_late(Fun, now_ms() + Ms).
@@ -252,8 +252,8 @@ until_late(Fun, Late) ->
             Value
     end.
 
-%% @doc Waits until something gives the empty list; what it gave last if it
-%% never does.
+%% @doc Waits up to Ms milliseconds until the function returns the empty list.
+%% Returns the function's last value.
 -spec until_same(fun(() -> [T]), non_neg_integer()) -> [T].
 until_same(Fun, Ms) ->
     same_late(Fun, now_ms() + Ms).

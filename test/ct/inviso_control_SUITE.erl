@@ -1,7 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% The control component and what it knows of its nodes: function by function,
-%% each with its result and its errors, and every transition of state and status
-%% with its event. Names of functions are those of the original's manual.
+%% The control component and its nodes: each function with its results and
+%% errors, and every transition of state and status with its event. The function
+%% names are those in the manual of the original Inviso.
 -module(inviso_control_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -22,10 +22,11 @@
          state/1,
          a_runtime_component_that_dies/1,
          a_tracer_that_dies/1,
+         trace_sessions_that_are_killed/1,
          requests_of_many_nodes/1,
          options_of_patterns/1,
          counters/1,
-         what_cannot_be_counted/1,
+         what_cannot_be_counted/1, what_the_engine_cannot_do_is_refused/1,
          a_system_without_distribution/1,
          overload_check_by_time/1,
          overload_check_by_message_and_exit/1,
@@ -56,10 +57,12 @@ all() ->
      state,
      a_runtime_component_that_dies,
      a_tracer_that_dies,
+     trace_sessions_that_are_killed,
      requests_of_many_nodes,
      options_of_patterns,
      counters,
      what_cannot_be_counted,
+     what_the_engine_cannot_do_is_refused,
      a_system_without_distribution,
      overload_check_by_time,
      overload_check_by_message_and_exit,
@@ -87,7 +90,8 @@ end_per_testcase(_Case, Config) ->
 
 %% --- nodes ------------------------------------------------------------------
 
-%% start/0,1, stop/0; all others when there is no control component.
+%% Tests start/0,1 and stop/0. Without a control component all other functions
+%% fail.
 start_and_stop(Config) ->
     {N1, Node1, _, _} = nodes_of(Config),
     shutdown = inviso(N1, stop, []),
@@ -109,7 +113,7 @@ start_and_stop(Config) ->
                       {change_options, [[]]}, {suspend, [x]},
                       {cancel_suspension, []}, {get_tracerdata, []}]].
 
-%% add_node/1,2, add_nodes/2,3, stop_nodes/0,1, stop_all/0
+%% Tests add_node/1,2, add_nodes/2,3, stop_nodes/0,1 and stop_all/0.
 add_node_and_stop_nodes(Config) ->
     {N1, Node1, N2, Node2} = nodes_of(Config),
     {ok, _} = inviso(N1, start, []),
@@ -135,7 +139,8 @@ add_node_and_stop_nodes(Config) ->
     undefined = call(N1, erlang, whereis, [inviso_c]),
     wait_until(fun() -> not call(N2, erlang, module_loaded, [inviso_rt]) end).
 
-%% add_node_if_ref/1,2, add_nodes_if_ref/2,3: an incarnation has a tag.
+%% Tests add_node_if_ref/1,2 and add_nodes_if_ref/2,3, which adopt a runtime
+%% component only if it was started with the same tag.
 add_nodes_if_ref(Config) ->
     {N1, Node1, _, Node2} = nodes_of(Config),
     {ok, _} = inviso(N1, start, []),
@@ -158,7 +163,7 @@ add_nodes_if_ref(Config) ->
     {ok, [{Node2, {ok, {adopted, tracing, {suspended, why}, {second, 2}}}}]} =
         inviso(N1, add_nodes_if_ref, [[Node2], {second, 2}]),
     shutdown = inviso(N1, stop, []),
-    %% Without a condition any is adopted, and gets the new tag.
+    %% add_node adopts a runtime component with any tag, and replaces the tag.
     {ok, _} = inviso(N1, start, []),
     {ok, [{Node1, {ok, {adopted, new, running, first}}}]} =
         inviso(N1, add_node, [third]),
@@ -169,8 +174,9 @@ add_nodes_if_ref(Config) ->
     {ok, _} = inviso(N1, add_nodes, [[Node2], tag]),
     {ok, _} = inviso(N1, stop_all, []).
 
-%% A.3: who has a control component is refused, one that has lost its own is
-%% not; an adopted one keeps its dependency.
+%% A control component cannot adopt a runtime component that has another control
+%% component. A runtime component that has lost its control component can be
+%% adopted, and keeps its option `dependency'.
 a_lost_control_component(Config) ->
     {N1, _, N2, Node2} = nodes_of(Config),
     {ok, C} = inviso(N1, start, [[{dependency, 10000}]]),
@@ -194,7 +200,6 @@ a_lost_control_component(Config) ->
                end),
     inviso_test_lib:stop_node(N3).
 
-%% change_options/1,2
 change_options(Config) ->
     {N1, Node1, N2, Node2} = nodes_of(Config),
     {ok, C} = inviso(N1, start, []),
@@ -217,11 +222,11 @@ change_options(Config) ->
 
 %% --- events -----------------------------------------------------------------
 
-%% subscribe/0,1, unsubscribe/0,1
 subscribe_and_unsubscribe(Config) ->
     {N1, Node1, _, Node2} = nodes_of(Config),
     {ok, C} = inviso(N1, start, []),
-    %% The caller is a process of that node, and gone when it has the answer.
+    %% The calling process on the node subscribes, and ends when the call
+    %% returns.
     ok = inviso(N1, subscribe, []),
     ok = inviso(N1, unsubscribe, []),
     {error, {badarg, x}} = inviso(N1, subscribe, [x]),
@@ -249,8 +254,8 @@ subscribe_and_unsubscribe(Config) ->
     [One, Two, Gone, {disconnected, Node1, void}] = events(N1, Once),
     [One, One, Two, Two, Gone] = events(N1, Twice).
 
-%% A.2, line by line: what is done, what it answers, what state follows, and
-%% what subscribers see of it.
+%% Each step is a call with its result, the status after the call, and the
+%% events that subscribers get.
 state_and_status_with_their_events(Config) ->
     {N1, Node1, _, _} = nodes_of(Config),
     {ok, _} = inviso(N1, start, []),
@@ -315,7 +320,6 @@ state_and_status_with_their_events(Config) ->
           end, [], Steps),
     {ok, _} = inviso(N1, stop_all, []).
 
-%% A.2, at the end: what can be done with a node that is suspended.
 what_works_while_suspended(Config) ->
     {N1, Node1, _, _} = nodes_of(Config),
     {ok, _} = inviso(N1, start, []),
@@ -340,8 +344,8 @@ what_works_while_suspended(Config) ->
     {ok, [{Node1, {ok, {new, {suspended, why}}}}]} = inviso(N1, clear, []),
     {ok, _} = inviso(N1, stop_all, []).
 
-%% suspend/1,2, cancel_suspension/0,1: flags and meta patterns go, patterns and
-%% logs stay.
+%% Tests suspend/1,2 and cancel_suspension/0,1. Suspending clears flags and meta
+%% patterns; patterns and logs stay.
 suspend_and_cancel_suspension(Config) ->
     {N1, Node1, N2, Node2} = nodes_of(Config),
     {ok, _} = inviso(N1, start, []),
@@ -363,7 +367,7 @@ suspend_and_cancel_suspension(Config) ->
         inviso(N1, get_status, []),
     _ = call(N2, ordsets, union, [[], [1]]),
     {ok, [{Node2, ok}]} = inviso(N1, cancel_suspension, [[Node2]]),
-    %% It runs, but traces only what it is told anew.
+    %% The node runs again, but traces only what is set after the suspension.
     _ = call(N2, ordsets, union, [[], [2]]),
     {ok, [{Node2, {{ok, 1}, {ok, 1}}}]} = inviso(N1, tpm_localnames, [[Node2]]),
     {ok, _} = inviso(N1, tf, [[Node2], all, [call]]),
@@ -375,12 +379,13 @@ suspend_and_cancel_suspension(Config) ->
     {ok, [{Node1, ok}, {Node2, ok}]} = inviso(N1, cancel_suspension, []),
     {ok, _} = inviso(N1, stop_all, []).
 
-%% A reader of log files is stopped; what was fetched until then says so.
+%% Suspending a node stops the process that reads its log files; the fetch
+%% returns `incomplete'.
 suspend_ends_a_fetch(Config) ->
     {N1, _, N2, Node2} = nodes_of(Config),
     {ok, _} = inviso(N1, start, []),
     {ok, _} = inviso(N1, add_nodes, [[Node2], tag]),
-    %% A file that cannot be read to its end.
+    %% Reading the pipe never ends.
     Pipe = filename:join(dir_of(N2), "pipe"),
     "" = os:cmd("mkfifo " ++ Pipe),
     Spec = [{Node2, [{trace_log, dir_of(N2), ["pipe"]}]}],
@@ -399,10 +404,10 @@ suspend_ends_a_fetch(Config) ->
 
 readers(N) ->
     [P || P <- call(N, erlang, processes, []),
-          {initial_call, {inviso_fetch, reader_init, 1}} <-
-              [call(N, erlang, process_info, [P, initial_call])]].
+          {initial_call, {_, F, 1}} <-
+              [call(N, erlang, process_info, [P, initial_call])],
+          lists:suffix("reader_init", atom_to_list(F))].
 
-%% get_tracerdata/0,1
 get_tracerdata(Config) ->
     {N1, Node1, _, Node2} = nodes_of(Config),
     {ok, _} = inviso(N1, start, []),
@@ -422,7 +427,7 @@ get_tracerdata(Config) ->
     {ok, [{Node1, {ok, no_tracerdata}}, _]} = inviso(N1, get_tracerdata, []),
     {ok, _} = inviso(N1, stop_all, []).
 
-%% inviso:state/0,1, inviso_rt:state/0,1
+%% Tests inviso:state/0,1 and inviso_rt:state/0,1.
 state(Config) ->
     {N1, Node1, N2, Node2} = nodes_of(Config),
     Rt = fun(Args) -> call(N1, inviso_rt, state, Args) end,
@@ -448,7 +453,7 @@ state(Config) ->
     Is = Rt([call(N2, erlang, whereis, [inviso_rt])]),
     {ok, _} = inviso(N1, stop_all, []).
 
-%% --- trouble ----------------------------------------------------------------
+%% --- failures ---------------------------------------------------------------
 
 a_runtime_component_that_dies(Config) ->
     {N1, Node1, N2, Node2} = nodes_of(Config),
@@ -464,13 +469,13 @@ a_runtime_component_that_dies(Config) ->
           {Node2, {error, not_an_added_node}}]} =
         inviso(N1, get_status, [[Node1, Node2]]),
     {ok, [{Node2, {ok, new}}]} = inviso(N1, add_nodes, [[Node2], tag]),
-    %% The whole node.
+    %% The whole node ends.
     inviso_test_lib:stop_node(N2),
     wait_until(fun() -> lists:member({disconnected, Node2, noconnection},
                                      events(N1, Sub)) end),
     {ok, [{Node1, ok}]} = inviso(N1, stop_all, []).
 
-%% port_down
+%% If the tracer dies, subscribers get the event port_down.
 a_tracer_that_dies(Config) ->
     {N1, Node1, _, _} = nodes_of(Config),
     {ok, _} = inviso(N1, start, []),
@@ -488,13 +493,40 @@ a_tracer_that_dies(Config) ->
         inviso(N1, init_tracing, [{file, "b.log"}]),
     {ok, _} = inviso(N1, stop_all, []).
 
+%% On OTP 25 and 26 the process inviso_engine_server provides trace sessions. If
+%% it is killed, tracing ends, and can be started again.
+trace_sessions_that_are_killed(Config) ->
+    {N1, Node1, _, _} = nodes_of(Config),
+    {ok, _} = inviso(N1, start, []),
+    Sub = inviso_test_lib:spawn_call(N1, timer, sleep, [infinity]),
+    {ok, _} = inviso(N1, add_node, [tag]),
+    {ok, _} = inviso(N1, init_tracing, [{file, "a.log"}]),
+    {ok, [{Node1, {ok, [1]}}]} = inviso(N1, tpl, [lists, seq, 2, true]),
+    ok = inviso(N1, subscribe, [Sub]),
+    case call(N1, erlang, whereis, [inviso_engine_server]) of
+        undefined ->
+            ok;
+        Engine ->
+            true = call(N1, erlang, exit, [Engine, kill]),
+            wait_until(fun() -> events(N1, Sub) =:=
+                                    [{port_down, Node1, trace_sessions_killed},
+                                     {state_change, Node1, {idle, running}}]
+                       end),
+            {ok, _} = inviso(N1, init_tracing, [{file, "b.log"}]),
+            {ok, _} = inviso(N1, tf, [new, [call]]),
+            {traced, local} = call(N1, erlang, trace_info,
+                                   [{lists, seq, 2}, traced])
+    end,
+    {ok, _} = inviso(N1, stop_all, []).
+
 keeper(N) ->
     Rt = call(N, erlang, whereis, [inviso_rt]),
     [Handle] = [H || {log, {inviso_tracer, H}} <- tuple_to_list(
                                              call(N, sys, get_state, [Rt]))],
     call(N, inviso_tracer, nif_keeper, [Handle]).
 
-%% A node that does not answer gives its own entry an error; the others go on.
+%% If a node does not answer, its entry in the result is an error; the entries
+%% of other nodes are not affected.
 requests_of_many_nodes(Config) ->
     {N1, Node1, N2, Node2} = nodes_of(Config),
     {ok, _} = inviso(N1, start, []),
@@ -517,8 +549,9 @@ queue(N, Pid) ->
                                        [Pid, message_queue_len]),
     Length.
 
-%% Modules are loaded if need be; only_loaded means those that are, and
-%% no_loadcheck does not look whether they can be.
+%% By default a pattern loads its module. The option only_loaded leaves out
+%% modules that are not loaded, and no_loadcheck omits the check whether the
+%% module can be loaded.
 options_of_patterns(Config) ->
     {N1, Node1, _, _} = nodes_of(Config),
     {ok, _} = inviso(N1, start, []),
@@ -552,13 +585,14 @@ options_of_patterns(Config) ->
      end || {F, M} <- [{tp, pool}, {tpl, win32reg}]],
     {ok, [{Node1, ok}]} = inviso(N1, stop_all, []).
 
-%% tpl with call_count, call_time, call_memory; counters/0,1,2
+%% Tests tpl with call_count, call_time and call_memory, and counters/0,1,2.
 counters(Config) ->
     {N1, Node1, _, Node2} = nodes_of(Config),
     _ = ?PROBE:load(N1),
     {ok, _} = inviso(N1, start, []),
     {ok, _} = inviso(N1, add_nodes, [[Node1, Node2], tag]),
-    %% Those that are set before tracing begins count when it has begun.
+    %% Counters that are set before tracing begins count from the beginning of
+    %% tracing.
     Local = {?PROBE, traced_local, 1},
     Other = {?PROBE, other, 2},
     1 = tpl(N1, Local, true, [call_count]),
@@ -582,7 +616,7 @@ counters(Config) ->
         inviso(N1, counters, [[nowhere@nohost]]),
     {ok, [_, _ | _]} = call(N1, inviso_rt, counters, []),
     {ok, [_, {Other, call_time, _} | _]} = call(N1, inviso_rt, counters, [1]),
-    %% Held, and from zero again.
+    %% A counter is paused, and restarted from zero.
     1 = tpl(N1, Local, pause, [call_count]),
     _ = call(N1, ?PROBE, traced, [x]),
     3 = count(N1, Local),
@@ -590,18 +624,19 @@ counters(Config) ->
     0 = count(N1, Local),
     _ = call(N1, ?PROBE, traced, [x]),
     1 = count(N1, Local),
-    %% Suspended, it counts on, and nothing can be begun.
+    %% While the node is suspended, its counters still count, but no counter can
+    %% be set.
     {ok, _} = inviso(N1, suspend, [[Node1], why]),
     {error, suspended} = tpl(N1, Local, restart, [call_count]),
     _ = call(N1, ?PROBE, traced, [x]),
     2 = count(N1, Local),
     {ok, _} = inviso(N1, cancel_suspension, []),
-    %% It is not an event, and leaves the pattern for events alone.
+    %% Counters make no events, and are independent of the pattern for events.
     1 = tpl(N1, Local, [], []),
     _ = call(N1, ?PROBE, traced, [x]),
     1 = tpl(N1, Local, false, []),
     3 = count(N1, Local),
-    %% With the next log from zero.
+    %% The next tracing begins with counters at zero.
     {ok, _} = inviso(N1, stop_tracing, []),
     {ok, [{Node1, {error, {not_tracing, idle}}}]} =
         inviso(N1, counters, [[Node1]]),
@@ -609,7 +644,8 @@ counters(Config) ->
     [] = counted(N1),
     _ = call(N1, ?PROBE, traced, [x]),
     [{Local, call_count, 1}] = counted(N1),
-    %% A whole module but for a function, and none at all.
+    %% Counters on a whole module can be cleared for one function, and for all
+    %% functions.
     N = tpl(N1, {?PROBE, '_', '_'}, true, [call_count]),
     true = N > 10,
     1 = tpl(N1, Local, false, [call_count]),
@@ -653,7 +689,7 @@ what_cannot_be_counted(Config) ->
         true -> not_counted = Why(F, pause, [call_memory]);
         false -> {not_supported, call_memory} = Why(F, true, [call_memory])
     end,
-    %% The VM has for a function either these or a global pattern.
+    %% In the VM a function cannot have both counters and a global pattern.
     Global = fun(MS, Opts) ->
                      {M, Fun, A} = F,
                      {ok, [{Node1, {ok, [R]}}]} =
@@ -667,11 +703,11 @@ what_cannot_be_counted(Config) ->
     1 = Global([], []),
     {already_traced, F} = Why({?PROBE, '_', '_'}, true, [call_count]),
     {ok, _} = inviso(N1, ctp_all, []),
-    %% Somebody else's, where the VM has no sessions.
+    %% On a VM without sessions another tool's counter is a conflict.
     Own = {?PROBE, other, 2},
     1 = call(N1, erlang, trace_pattern, [Own, true, [call_count]]),
     _ = call(N1, ?PROBE, other, [x, y]),
-    case call(N1, inviso_otp, has_sessions, []) of
+    case call(N1, inviso_vm, has_sessions, []) of
         true -> 1 = tpl(N1, Own, true, [call_count]);
         false -> {already_traced, Own} = Why(Own, true, [call_count])
     end,
@@ -681,7 +717,33 @@ what_cannot_be_counted(Config) ->
     {ok, _} = inviso(N1, stop_all, []),
     {call_count, 1} = call(N1, erlang, trace_info, [Own, call_count]).
 
-%% On the node of the control component.
+%% On OTP 25 and 26 the engine refuses {silent, false} within an expression,
+%% before and during tracing.
+what_the_engine_cannot_do_is_refused(Config) ->
+    {N1, Node1, _, _} = nodes_of(Config),
+    _ = ?PROBE:load(N1),
+    {ok, _} = inviso(N1, start, []),
+    {ok, _} = inviso(N1, add_node, [tag]),
+    F = {?PROBE, traced_local, 1},
+    ok = within_an_expression(N1, F),
+    {ok, _} = inviso(N1, init_tracing, [{file, "a.log"}]),
+    ok = within_an_expression(N1, F),
+    1 = tpl(N1, F, [{'_', [], [{silent, false}]}], []),
+    {ok, [{Node1, ok}]} = inviso(N1, stop_all, []).
+
+within_an_expression(N, MFA) ->
+    Expression = {'andalso', true, {silent, false}},
+    case {tpl(N, MFA, [{'_', [], [Expression]}], []),
+          call(N, inviso_vm, has_sessions, [])} of
+        {1, true} ->
+            1 = tpl(N, MFA, false, []),
+            ok;
+        {{error, {bad_trace_args, [_, {not_supported, Expression}]}}, false} ->
+            ok
+    end.
+
+%% Sets a pattern on the node of the control component. Returns how many
+%% functions have got the pattern, or the error.
 tpl(#{name := Node} = N, {M, F, A}, MS, Opts) ->
     case inviso(N, tpl, [[Node], M, F, A, MS, Opts]) of
         {ok, [{Node, {ok, [Result]}}]} -> Result;
@@ -698,7 +760,8 @@ count(N, MFA) ->
 has_call_memory(N) ->
     list_to_integer(call(N, erlang, system_info, [otp_release])) >= 26.
 
-%% A.5: there is one node, whose name nobody has to give or to read.
+%% On a node without distribution the functions need no node name, and their
+%% results contain none.
 a_system_without_distribution(Config) ->
     [N] = ?config(nodes, Config),
     {ok, C} = inviso(N, start, []),
@@ -735,8 +798,8 @@ a_system_without_distribution(Config) ->
 
 %% --- overload ---------------------------------------------------------------
 
-%% A.4: the check is called at once when tracing begins, and then periodically,
-%% but not when the node does not trace or is suspended.
+%% The overload check is called at once when tracing begins, and then
+%% periodically. It is not called while the node does not trace or is suspended.
 overload_check_by_time(Config) ->
     {N1, Node1, _, _} = nodes_of(Config),
     _ = ?PROBE:load(N1),
@@ -769,14 +832,14 @@ overload_check_by_time(Config) ->
     ?PROBE:forget(N1),
     timer:sleep(200),
     [] = told(N1),
-    %% At once, and never again by itself.
+    %% If the interval is infinity, no timer calls the check.
     {ok, [{Node1, ok}]} =
         inviso(N1, change_options,
                [[{overload, {{?PROBE, check}, infinity}}]]),
     {ok, _} = inviso(N1, init_tracing, [{file, "a.log"}]),
     timer:sleep(200),
     [] = told(N1),
-    %% Off.
+    %% `overload' without a value removes the check.
     {ok, [{Node1, ok}]} = inviso(N1, change_options, [[overload]]),
     _ = call(N1, erlang, send, [inviso_rt, hello]),
     {ok, _} = inviso(N1, stop_all, []),
@@ -788,12 +851,12 @@ overload_check_by_message_and_exit(Config) ->
     {ok, _} = inviso(N1, start, [[{overload, {{?PROBE, check}, infinity}}]]),
     {ok, _} = inviso(N1, add_node, [tag]),
     Rt = call(N1, erlang, whereis, [inviso_rt]),
-    %% Messages count while it traces and runs.
+    %% Messages reach the check only while the node traces and is not suspended.
     _ = call(N1, erlang, send, [Rt, early]),
     {ok, _} = inviso(N1, init_tracing, [{file, "a.log"}]),
     _ = call(N1, erlang, send, [Rt, {alarm, 1}]),
     wait_until(fun() -> told(N1) =:= [{check, {msg, {{alarm, 1}, void}}}] end),
-    %% Exits always do.
+    %% Exit signals always reach the check.
     {ok, _} = inviso(N1, stop_tracing, []),
     ?PROBE:forget(N1),
     ?PROBE:answer(N1, {check, {suspend, exited}}),
@@ -804,8 +867,9 @@ overload_check_by_message_and_exit(Config) ->
     wait_until(fun() -> status(N1) =:= {idle, {suspended, exited}} end),
     {ok, [{Node1, ok}]} = inviso(N1, stop_all, []).
 
-%% Init is called when the component starts or the option changes, Remove when
-%% it ends or the option changes; not by stop_tracing.
+%% Init is called when the runtime component starts or the option changes, and
+%% Remove when the runtime component ends or the option changes. stop_tracing
+%% calls neither.
 overload_init_and_remove(Config) ->
     {N1, Node1, _, _} = nodes_of(Config),
     _ = ?PROBE:load(N1),
@@ -825,7 +889,8 @@ overload_init_and_remove(Config) ->
     {ok, _} = inviso(N1, stop_tracing, []),
     {ok, [{Node1, ok}]} = inviso(N1, change_options, [[{dependency, 1}]]),
     [Begin1, Check] = told(N1),
-    %% What comes to where they run comes to the check.
+    %% A message to the process that runs Init, Remove and the check is passed
+    %% to the check.
     {ok, _} = inviso(N1, init_tracing, [{file, "a.log"}]),
     _ = call(N1, erlang, send, [caller(N1), hello]),
     wait_until(fun() -> told(N1) =:= [Begin1, Check, Check] end),
@@ -837,16 +902,17 @@ overload_init_and_remove(Config) ->
     {end_load, {{data, two}, two}} = lists:last(told(N1)),
     {ok, _} = inviso(N1, stop_all, []).
 
-%% The process that is linked to the runtime component.
+%% Returns the process that runs Init, Remove and the check. It is linked to the
+%% runtime component.
 caller(N) ->
     Rt = call(N, erlang, whereis, [inviso_rt]),
     {links, Links} = call(N, erlang, process_info, [Rt, links]),
     [Pid] = [P || P <- Links, is_pid(P),
-                  {current_function, {inviso_rt_callback, _, _}} <-
+                  {current_function, {inviso_worker, _, _}} <-
                       [call(N, erlang, process_info, [P, current_function])]],
     Pid.
 
-%% The default check, and the ready-made one.
+%% Tests the default check, and the check in inviso_rt_overload.
 overload_checks_that_are_there(Config) ->
     {N1, Node1, _, _} = nodes_of(Config),
     {ok, _} = inviso(N1, start, []),
@@ -887,7 +953,7 @@ overload_checks_that_are_there(Config) ->
                        end
                end),
     _ = [call(N1, erlang, exit, [P, kill]) || P <- Busy],
-    %% Without its Init it is one that crashes.
+    %% The check in inviso_rt_overload crashes if the option has no Init.
     Sub = inviso_test_lib:spawn_call(N1, timer, sleep, [infinity]),
     ok = inviso(N1, subscribe, [Sub]),
     {ok, [{Node1, ok}]} =
@@ -899,8 +965,10 @@ overload_checks_that_are_there(Config) ->
     {tracing, running} = status(N1),
     {ok, _} = inviso(N1, stop_all, []).
 
-%% A check that is due, with more than 1000 messages behind it. The timers of a
-%% process that the VM suspends stand still on newer releases.
+%% Suspends the process of the runtime component (sys:suspend/1) until a check is
+%% due, and sends it 1500 messages. If the check does not suspend tracing, tries
+%% again, up to Times times: on newer releases the timers of a suspended process
+%% stop.
 flood(_N, _Rt, 0) ->
     ct:fail(not_suspended);
 flood(N, Rt, Times) ->
@@ -914,7 +982,8 @@ flood(N, Rt, Times) ->
         {tracing, running} -> flood(N, Rt, Times - 1)
     end.
 
-%% None of them ends the component; each is told to the subscribers.
+%% If Init, Remove or the check crashes, the runtime component continues, and
+%% subscribers get an event.
 overload_callbacks_that_crash(Config) ->
     {N1, Node1, _, _} = nodes_of(Config),
     _ = ?PROBE:load(N1),
@@ -946,7 +1015,8 @@ overload_callbacks_that_crash(Config) ->
     {tracing, running} = status(N1),
     {ok, [{Node1, ok}]} = inviso(N1, stop_all, []).
 
-%% They are given up, requests are answered, and the next protection works.
+%% If Init, Remove or the check hangs, it is killed. The runtime component
+%% answers requests meanwhile, and the next overload option works.
 overload_callbacks_that_hang(Config) ->
     {N1, Node1, _, _} = nodes_of(Config),
     _ = ?PROBE:load(N1),
@@ -962,7 +1032,7 @@ overload_callbacks_that_hang(Config) ->
     wait_until(fun() -> lists:member({check, {timeout, void}}, told(N1)) end),
     {tracing, running} = status(N1),
     [_, {overload_check, timeout}] = failures(N1, Sub),
-    %% It is not called again.
+    %% A check that hung is not called again.
     timer:sleep(200),
     [{begin_load, x}, {check, {timeout, void}}] = told(N1),
     ?PROBE:answer(N1, {begin_load, {ok, data}}),
@@ -995,8 +1065,8 @@ exits(Node, F, Args) ->
         exit:Reason -> Reason
     end.
 
-%% What a subscriber has got. Answers of the control component come after
-%% what it has told by then.
+%% Returns the events that a subscriber has got. The call of unsubscribe waits
+%% until all events that the control component has sent have arrived.
 events(N, Sub) ->
     case call(N, erlang, whereis, [inviso_c]) of
         undefined -> ok;
@@ -1015,7 +1085,7 @@ merged(#{dir := Dir, name := Node} = N, _Config, Log) ->
     [unicode:characters_to_list(L)
      || L <- binary:split(Bin, <<"\n">>, [global, trim])].
 
-%% The arguments of a call, as text.
+%% Returns the arguments of a call, as text.
 args(Line) ->
     {match, [Args]} = re:run(Line, "union,(\\[.*\\])}",
                              [{capture, all_but_first, list}]),

@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc User's code for the suites of the API: it tells the process `probe' how
-%% it was called, and answers what it was told to.
+%% @doc Callbacks for the suites of the API. They report their calls to the
+%% process `probe', and return what the test has stored.
 -module(inviso_control_probe).
 
 -export([load/1, told/1, told/2, forget/1, answer/2]).
@@ -9,7 +9,7 @@
          publ_init/1, publ_remove/1]).
 -export([traced/1, other/2, traced_local/1, busy/0]).
 
-%% @doc Brings this module to a node, and starts the process there.
+%% @doc Loads this module on a node, and starts the process `probe' there.
 load(Node) ->
     {Mod, Bin, File} = code:get_object_code(?MODULE),
     {module, Mod} = inviso_test_lib:call(Node, code, load_binary,
@@ -18,17 +18,17 @@ load(Node) ->
     true = inviso_test_lib:call(Node, erlang, register, [probe, Pid]),
     Pid.
 
-%% @doc What the process of a node was told.
+%% @doc Returns the calls that were reported to `probe' on a node.
 told(Node) ->
     told(Node, inviso_test_lib:call(Node, erlang, whereis, [probe])).
 
-%% @doc What any process was told that only sleeps.
+%% @doc Returns the messages of a process that does not read its mailbox.
 told(Node, Pid) ->
     {messages, All} = inviso_test_lib:call(Node, erlang, process_info,
                                            [Pid, messages]),
     All.
 
-%% @doc A new process, that was told nothing.
+%% @doc Replaces `probe' by a new process without reported calls.
 forget(Node) ->
     Old = inviso_test_lib:call(Node, erlang, whereis, [probe]),
     true = inviso_test_lib:call(Node, erlang, unregister, [probe]),
@@ -37,8 +37,8 @@ forget(Node) ->
     true = inviso_test_lib:call(Node, erlang, register, [probe, Pid]),
     ok.
 
-%% @doc What a function will answer; `crash' and `hang' are
-%% none.
+%% @doc Stores what a callback returns. With the answer `crash' or `hang' the
+%% callback crashes or hangs.
 answer(Node, {Function, Answer}) ->
     inviso_test_lib:call(Node, persistent_term, put,
                          [{?MODULE, Function}, Answer]).
@@ -57,7 +57,7 @@ check(Arg) -> said(check, Arg, ok).
 
 end_load(Data, Arg) -> said(end_load, {Data, Arg}, ok).
 
-%% --- meta tracing: loop data is a list of what happened, the last first -------
+%% --- callbacks of meta tracing -----------------------------------------------
 
 publ_init(Arg) -> said(publ_init, Arg, [Arg]).
 
@@ -79,7 +79,7 @@ meta_remove(M, F, A, Publ) -> said(meta_remove, {M, F, A, Publ}, {ok, Publ}).
 
 meta_clean(Publ) -> said(meta_clean, Publ, Publ).
 
-%% --- what is traced -----------------------------------------------------------
+%% --- functions to trace ------------------------------------------------------
 
 traced(X) -> traced_local(X).
 

@@ -1,7 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% Where events go (tracerdata, section B.2 of the original's inventory) and
-%% the files they are in (the functions on logs, B.1): each form with its result
-%% and its errors.
+%% Tests every form of tracerdata, which says where events go, and the functions
+%% on log files, with their results and errors.
 -module(inviso_data_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -16,13 +15,13 @@
          bytes_that_wait/1,
          a_flood_and_a_handler_that_sleeps/1, a_flood_of_many_kinds/1,
          flags_of_links_and_of_calls/1,
-         what_is_lost_is_told_in_place/1,
+         losses_are_reported_in_place/1,
          flush/1, collector/1, lines_of_the_collector/1,
          a_relay_to_a_node/1, a_relay_to_a_process/1,
          a_relay_to_one_that_does_not_read/1, a_relay_whose_end_dies/1,
          an_ip_port/1, an_ip_port_without_a_client/1, bad_ip_ports/1,
          list_logs/1, delete_log/1, clear/1,
-         fetch_log/1, fetch_log_to_another_node/1, a_fetch_that_goes_on/1,
+         fetch_log/1, fetch_log_to_another_node/1, a_fetch_that_continues/1,
          a_fetch_from_a_node_that_dies/1, init_tracing_and_a_node_that_dies/1,
          a_caller_that_dies/1, a_system_without_distribution/1]).
 
@@ -42,18 +41,18 @@ all() ->
      bytes_that_wait,
      a_flood_and_a_handler_that_sleeps, a_flood_of_many_kinds,
      flags_of_links_and_of_calls,
-     what_is_lost_is_told_in_place,
+     losses_are_reported_in_place,
      flush, collector, lines_of_the_collector,
      a_relay_to_a_node, a_relay_to_a_process,
      a_relay_to_one_that_does_not_read, a_relay_whose_end_dies,
      an_ip_port, an_ip_port_without_a_client, bad_ip_ports,
      list_logs, delete_log, clear,
-     fetch_log, fetch_log_to_another_node, a_fetch_that_goes_on,
+     fetch_log, fetch_log_to_another_node, a_fetch_that_continues,
      a_fetch_from_a_node_that_dies, init_tracing_and_a_node_that_dies,
      a_caller_that_dies, a_system_without_distribution].
 
-%% A control component on the first of two nodes, both added, and a process
-%% that is subscribed.
+%% Starts a control component on the first of two nodes, adds both nodes, and
+%% subscribes a process. For a_system_without_distribution, only starts a node.
 init_per_testcase(a_system_without_distribution = Case, Config) ->
     Dir = filename:join(?config(priv_dir, Config), atom_to_list(Case)),
     N = inviso_test_lib:start_alone(Dir),
@@ -79,7 +78,7 @@ end_per_testcase(_Case, Config) ->
 
 %% --- files ------------------------------------------------------------------
 
-%% B.2 {file, Name}, [{trace, LogTD}], [{trace, LogTD}, {ti, TiTD}]
+%% Tests {file, Name}, [{trace, LogTD}] and [{trace, LogTD}, {ti, TiTD}].
 a_file(Config) ->
     {N1, Node1, N2, Node2} = nodes_of(Config),
     _ = [begin
@@ -98,8 +97,8 @@ a_file(Config) ->
                               [{ti_log, ok}]}]],
     ok.
 
-%% {file, Name, Options}: what the filter leaves out is in no log; a bad one is
-%% said.
+%% Tests {file, Name, #{filter => Filter}}: the log contains no event that the
+%% filter leaves out, and a wrong filter is refused.
 a_file_with_a_filter(Config) ->
     {N1, _, N2, Node2} = nodes_of(Config),
     TD = fun(Filter) -> {file, "a.log", #{filter => Filter}} end,
@@ -115,8 +114,7 @@ a_file_with_a_filter(Config) ->
     [<<"{inviso_data_probe,traced,[4]}">>, <<"{inviso_data_probe,traced,[8]}">>] =
         [P || #{<<"payload">> := [P]} <- inviso_trace_lib:events(Log)].
 
-%% B.2 {file, {Name, wrap, Tail, ...}}: sets of files, of which the last ones
-%% stay.
+%% Tests wrap sets, {file, {Name, wrap, Tail, ...}}: only the newest files stay.
 wrap_sets(Config) ->
     {N1, _, N2, Node2} = nodes_of(Config),
     Set = fun(TD) ->
@@ -144,7 +142,8 @@ wrap_sets(Config) ->
                                 1 bsl 31}]],
     [_, _, _] = Set({file, {"w", wrap, ".log", 20000, 3}}).
 
-%% B.1 init_tracing/1,2: what it refuses, and that it changes nothing then.
+%% Tests init_tracing/1,2 with wrong tracerdata, which is refused and changes
+%% nothing.
 bad_tracerdata(Config) ->
     {N1, Node1, _, Node2} = nodes_of(Config),
     F = fun ?PROBE:tell/2,
@@ -169,7 +168,7 @@ bad_tracerdata(Config) ->
     {error, {badarg, x}} = inviso(N1, init_tracing, [x, collector]),
     {ok, [{nowhere@nohost, {error, not_an_added_node}}]} =
         inviso(N1, init_tracing, [[{nowhere@nohost, collector}]]),
-    %% Names have nothing to be relative to.
+    %% If the node's working directory was removed, all tracerdata is refused.
     Gone = filename:join(?config(dir, Config), "gone"),
     ok = file:make_dir(Gone),
     {ok, Cwd} = call(N1, file, get_cwd, []),
@@ -185,8 +184,9 @@ bad_tracerdata(Config) ->
 
 %% --- handlers ---------------------------------------------------------------
 
-%% B.2 {HandlerFun, Data}: each event with what the one before it gave; the
-%% counts at the end.
+%% Tests {HandlerFun, Data}: the handler gets each event, and the value that it
+%% returned for the previous event. When tracing ends, subscribers get the
+%% numbers of delivered and lost events.
 a_handler(Config) ->
     {N1, Node1, N2, Node2} = nodes_of(Config),
     Handler = {fun ?PROBE:tell/2, 7},
@@ -203,8 +203,8 @@ a_handler(Config) ->
     #{produced := 3, delivered := 3, dropped := 0, waiting := 0, lost := L} =
         counts(Node2, Config),
     0 = maps:size(L),
-    %% With a trace information file, which is the only file then; and with all
-    %% that flags can add to a message.
+    %% If tracerdata has a handler and a ti file, the ti file is the only file.
+    %% Flags for a timestamp and a scheduler id add elements to the events.
     {ok, [{Node2, {ok, [{trace_log, ok}, {ti_log, ok}]}}]} =
         inviso(N1, init_tracing, [[Node2], [{trace, Handler},
                                             {ti, {file, "a.ti"}}]]),
@@ -226,7 +226,8 @@ a_handler(Config) ->
     false = filelib:is_file(filename:join(maps:get(dir, N2), "a.ti")),
     {ok, _} = inviso(N1, stop_all, []).
 
-%% The data stays as it was, subscribers are told, the event is counted.
+%% If the handler crashes, its data stays as it was, subscribers get an event,
+%% and the trace event is counted as lost.
 a_handler_that_crashes(Config) ->
     {N1, _, N2, Node2} = nodes_of(Config),
     {ok, _} = inviso(N1, init_tracing, [[Node2], {fun ?PROBE:crash/2, 0}]),
@@ -239,8 +240,8 @@ a_handler_that_crashes(Config) ->
     [{callback_failed, Node2, {handler, {error, told_to_crash}}}] =
         [E || {callback_failed, _, _} = E <- events(Config)].
 
-%% What waits when tracing ends is handled, for as long as there is time; then
-%% it is counted. Nobody else waits for a handler.
+%% When tracing ends, waiting events are handled for a limited time. Events that
+%% still wait then are counted as lost. No other process waits for the handler.
 a_handler_that_is_slow(Config) ->
     {N1, _, N2, Node2} = nodes_of(Config),
     {ok, _} = inviso(N1, init_tracing, [[Node2], {fun ?PROBE:slow/2, 3}]),
@@ -257,8 +258,8 @@ a_handler_that_is_slow(Config) ->
       lost := #{unhandled := 50}} = counts(Node2, Config),
     50 = length(told(N2)).
 
-%% Messages that a handler takes out of its process' mailbox are its own fault:
-%% they are counted, and nothing hangs.
+%% The handler takes messages out of the mailbox of its process. The events in
+%% these messages are counted as lost, and nothing hangs.
 a_handler_that_steals(Config) ->
     {N1, _, N2, Node2} = nodes_of(Config),
     {ok, _} = inviso(N1, init_tracing, [[Node2], {fun ?PROBE:steal/2, 0}]),
@@ -275,7 +276,8 @@ a_handler_that_is_not_there(Config) ->
         inviso(N1, init_tracing, [[Node2], {fun ?MODULE:no_such/2, 0}]),
     {ok, [{Node2, {ok, {new, running}}}]} = inviso(N1, get_status, [[Node2]]).
 
-%% Of the two processes of a delivery.
+%% A delivery has two processes, the receiver and the keeper. Either may be
+%% killed.
 a_receiver_that_is_killed(Config) ->
     {N1, _, N2, Node2} = nodes_of(Config),
     Handler = {fun ?PROBE:tell/2, 0},
@@ -294,15 +296,16 @@ a_receiver_that_is_killed(Config) ->
                     [{fun receiver/1, {receiver, killed}, []},
                      {fun keeper/1, {tracer_died, killed},
                       [{receiver, killed}]}]],
-    %% Who is in the way of nothing.
+    %% Tracing can be started again.
     {ok, _} = inviso(N1, init_tracing, [[Node2], Handler]),
     stopped(N1).
 
-%% Nothing of it stays, whatever its handler is doing.
+%% If the runtime component is killed, nothing of inviso stays on the node,
+%% whatever the handler does at that moment.
 a_runtime_component_that_is_killed(Config) ->
     {N1, _, N2, Node2} = nodes_of(Config),
     {ok, [{Node2, ok}]} = inviso(N1, stop_nodes, [[Node2]]),
-    wait_until(fun() -> not call(N2, erlang, module_loaded, [inviso_push]) end),
+    wait_until(fun() -> not call(N2, erlang, module_loaded, [inviso_tracer]) end),
     #{modules := [?PROBE]} = Before = inviso_test_lib:footprint(N2),
     _ = [begin
              {ok, [{Node2, {ok, new}}]} =
@@ -330,7 +333,8 @@ receiver(N) ->
     Rt = call(N, erlang, whereis, [inviso_rt]),
     call(N, gen_server, call, [Rt, receiver]).
 
-%% More than an event may copy, or than binaries may be kept alive.
+%% Events are counted as lost if they exceed the limit on copied bytes, or the
+%% limit on the size of binaries that an event keeps alive.
 events_that_are_too_big(Config) ->
     {N1, _, N2, Node2} = nodes_of(Config),
     {ok, _} = inviso(N1, init_tracing, [[Node2], {fun ?PROBE:tell/2, 0}]),
@@ -349,15 +353,16 @@ events_that_are_too_big(Config) ->
     Fits = [T || {_, {trace, _, call, {_, _, [T]}}} <- told(N2)],
     Lost = length(TooBig),
     #{lost := #{too_big := Lost}} = counts(Node2, Config),
-    %% As the receiver has it: what was lost came last.
+    %% The handler gets {drop, N} for losses. The sum of these numbers is the
+    %% number of lost events.
     {drop, N} = lists:foldl(fun({_, {drop, D}}, {drop, Acc}) ->
                                     {drop, D + Acc};
                                (_, Acc) -> Acc
                             end, {drop, 0}, told(N2)),
     N = Lost.
 
-%% A few large events take the credit as many small ones do: those with lists,
-%% which are copied, and those with binaries, which are kept alive.
+%% A few large events use up the credit of bytes. Copied lists count, and so do
+%% binaries that an event keeps alive.
 bytes_that_wait(Config) ->
     {N1, _, N2, Node2} = nodes_of(Config),
     _ = [begin
@@ -367,7 +372,7 @@ bytes_that_wait(Config) ->
              {ok, _} = inviso(N1, tpl, [[Node2], ?PROBE, traced, 1, []]),
              {ok, _} = inviso(N1, tf, [[Node2], worker, [call]]),
              ok = call(N2, ?PROBE, with_large, [Kind, 30]),
-             %% There is still room for these.
+             %% There is still credit for these small events.
              ok = call(N2, ?PROBE, work, [1, 10]),
              ok = call(N2, ?PROBE, open_gate, []),
              stopped(N1),
@@ -376,8 +381,8 @@ bytes_that_wait(Config) ->
          end || {Kind, Fit} <- [{list, 17 + 10}, {binary, 16 + 10}]],
     ok.
 
-%% The mailbox of who gets events is no buffer: the node stays as small as it
-%% was, and each event is accounted for.
+%% The receiver's mailbox stays small: the node's memory hardly grows, and each
+%% event is delivered or counted as lost.
 a_flood_and_a_handler_that_sleeps(Config) ->
     {N1, _, N2, Node2} = nodes_of(Config),
     {ok, _} = inviso(N1, init_tracing, [[Node2], {fun ?PROBE:slow/2, 5}]),
@@ -385,7 +390,7 @@ a_flood_and_a_handler_that_sleeps(Config) ->
     {ok, _} = inviso(N1, tf, [[Node2], new, [call]]),
     Receiver = receiver(N2),
     Workers = 8,
-    Calls = list_to_integer(os:getenv("INVISO_FLOOD", "100000")),
+    Calls = inviso_test_lib:soak(100000, 1000000),
     Growth = call(N2, ?PROBE, crowd, [Workers, Calls]),
     {message_queue_len, Q} = call(N2, erlang, process_info,
                                   [Receiver, message_queue_len]),
@@ -398,7 +403,8 @@ a_flood_and_a_handler_that_sleeps(Config) ->
     ct:pal("~b events, ~b delivered, ~b bytes more", [Total, D, Growth]),
     true = Growth < 32 * 1024 * 1024.
 
-%% With all the locks that the VM holds in its callbacks, on all its threads.
+%% Makes events of all kinds on all threads of the VM, so that the tracer is
+%% called under each lock that the VM may hold.
 a_flood_of_many_kinds(Config) ->
     {N1, _, N2, Node2} = nodes_of(Config),
     {ok, _} = inviso(N1, init_tracing, [[Node2], {fun ?PROBE:tags/2, #{}}]),
@@ -424,7 +430,7 @@ a_flood_of_many_kinds(Config) ->
                gc_major_start, gc_major_end] -- told(N2),
     [] = Missing.
 
-%% set_on_link, set_on_first_link, arity, silent
+%% Tests the flags set_on_link, set_on_first_link, arity and silent.
 flags_of_links_and_of_calls(Config) ->
     {N1, _, N2, Node2} = nodes_of(Config),
     {ok, _} = inviso(N1, init_tracing, [[Node2], {fun ?PROBE:tell/2, 0}]),
@@ -452,8 +458,8 @@ flags_of_links_and_of_calls(Config) ->
     [{W, [1]}, {W, [2]}] = Told([call], work, [1, 2]),
     stopped(N1).
 
-%% {drop, N} stands between what was before and what was after.
-what_is_lost_is_told_in_place(Config) ->
+%% The handler gets {drop, N} between the events before and after the loss.
+losses_are_reported_in_place(Config) ->
     {N1, _, N2, Node2} = nodes_of(Config),
     {ok, _} = inviso(N1, init_tracing, [[Node2], {fun ?PROBE:gate/2, closed}]),
     ok = traced_calls(N1, N2, Node2, 12000),
@@ -474,7 +480,7 @@ what_is_lost_is_told_in_place(Config) ->
     #{produced := 12010, delivered := 10010, lost := #{full := 2000}} =
         counts(Node2, Config).
 
-%% flush/0,1: all that was traced has been handled when it answers.
+%% Tests flush/0,1: when flush returns, all earlier events have been handled.
 flush(Config) ->
     {N1, Node1, N2, Node2} = nodes_of(Config),
     {ok, [{Node1, {error, {not_tracing, new}}},
@@ -491,7 +497,7 @@ flush(Config) ->
     {ok, [{Node1, {error, {not_tracing, idle}}}]} =
         inviso(N1, flush, [[Node1]]).
 
-%% B.2 collector: on `user' of the node.
+%% Tests `collector', which prints on the device `user' of the node.
 collector(Config) ->
     {N1, _, N2, Node2} = nodes_of(Config),
     ok = call(N2, ?PROBE, device, []),
@@ -503,13 +509,13 @@ collector(Config) ->
     stopped(N1),
     W = pid_to_list(worker(N2)),
     Printed = call(N2, ?PROBE, printed, [all]),
-    %% As that node writes it.
+    %% The collector prints a pid as the traced node does.
     ["(<0." ++ Rest, "(<0." ++ _, ""] = string:split(Printed, "\n", all),
     {_, " call inviso_data_probe:traced(1)"} =
         lists:splitwith(fun(C) -> C =/= $\s end, Rest),
     true = is_list(W).
 
-%% C.5 (b), line by line.
+%% Tests the line that the collector prints for each kind of event.
 lines_of_the_collector(_Config) ->
     P = self(),
     MFA = {m, foo, 1},
@@ -553,8 +559,9 @@ lines_of_the_collector(_Config) ->
 
 %% --- relays -----------------------------------------------------------------
 
-%% B.2 {relayer, Node}: the handler of that node's runtime component gets the
-%% events, also those from before it had one.
+%% Tests {relayer, Node}: the handler of the runtime component on Node gets the
+%% events, even events that were sent before this runtime component had a
+%% handler.
 a_relay_to_a_node(Config) ->
     {N1, Node1, N2, Node2} = nodes_of(Config),
     {ok, [{Node2, {error, {not_an_added_node, nowhere@nohost}}}]} =
@@ -574,7 +581,8 @@ a_relay_to_a_node(Config) ->
     Expected = [{I - 1, {trace, W, call, {?PROBE, traced, [I]}}}
                 || I <- [1, 2, 3]],
     wait_until(fun() -> told(N1) =:= Expected end),
-    %% One that has a log takes nothing, and one that has a handler again does.
+    %% A runtime component that writes a log does not handle relayed events.
+    %% When it has a handler again, the handler gets them.
     {ok, _} = inviso(N1, stop_tracing, [[Node1]]),
     {ok, _} = inviso(N1, init_tracing, [[Node1], {file, "a.log"}]),
     {ok, _} = inviso(N1, stop_tracing, [[Node1]]),
@@ -587,7 +595,7 @@ a_relay_to_a_node(Config) ->
     stopped(N1),
     #{waiting := 0, dropped := 0} = counts(Node2, Config).
 
-%% B.2 {relayer, Pid}: of any process.
+%% Tests {relayer, Pid}: any process can be the receiver.
 a_relay_to_a_process(Config) ->
     {N1, _, N2, Node2} = nodes_of(Config),
     Probe = call(N1, erlang, whereis, [probe]),
@@ -602,7 +610,8 @@ a_relay_to_a_process(Config) ->
     stopped(N1),
     #{produced := 500, delivered := 500} = counts(Node2, Config).
 
-%% It gets no more than it can read.
+%% A receiver that does not read its mailbox gets at most as many events as the
+%% relay's bound allows.
 a_relay_to_one_that_does_not_read(Config) ->
     {N1, _, N2, Node2} = nodes_of(Config),
     Probe = call(N1, erlang, whereis, [probe]),
@@ -616,7 +625,8 @@ a_relay_to_one_that_does_not_read(Config) ->
       lost := #{full := _, unhandled := _}} = counts(Node2, Config),
     30000 = N + Lost.
 
-%% The process, and its node: nothing is traced for nobody.
+%% The receiving process dies, and later a receiver's node. Each death ends
+%% tracing.
 a_relay_whose_end_dies(Config) ->
     {N1, _, N2, Node2} = nodes_of(Config),
     Probe = call(N1, erlang, whereis, [probe]),
@@ -640,7 +650,8 @@ a_relay_whose_end_dies(Config) ->
 
 %% --- ip ---------------------------------------------------------------------
 
-%% B.2 {ip, Port}: dbg:trace_client/3 reads it; one client after the other.
+%% Tests {ip, Port}: dbg:trace_client/3 can read the events, and a second client
+%% can connect after the first has ended.
 an_ip_port(Config) ->
     {N1, _, N2, Node2} = nodes_of(Config),
     Port = call(N2, ?PROBE, free_port, []),
@@ -665,8 +676,8 @@ an_ip_port(Config) ->
     wait_until(fun() -> lists:member({client, end_of_trace}, told(N2)) end),
     #{waiting := 0} = counts(Node2, Config).
 
-%% B.2 {ip, {Port, QueueSize}}: so many events wait for the client; it is told
-%% how many did not.
+%% Tests {ip, {Port, QueueSize}}: up to QueueSize events wait for a client. The
+%% client also gets the number of dropped events.
 an_ip_port_without_a_client(Config) ->
     {N1, _, N2, Node2} = nodes_of(Config),
     Port = call(N2, ?PROBE, free_port, []),
@@ -686,7 +697,7 @@ an_ip_port_without_a_client(Config) ->
     {client, {trace, _, call, {_, _, [1]}}} = hd(Told),
     stopped(N1),
     #{produced := 1000, delivered := Got} = counts(Node2, Config),
-    %% Without a client, nobody waits for one at the end.
+    %% Stopping does not wait for a client to connect.
     {ok, _} = inviso(N1, init_tracing, [[Node2], {ip, {"127.0.0.1", Port}}]),
     ok = call(N2, ?PROBE, work, [1, 100]),
     {ok, _} = inviso(N1, tf, [[Node2], worker, [call]]),
@@ -716,7 +727,6 @@ bad_ip_ports(Config) ->
 
 %% --- logs -------------------------------------------------------------------
 
-%% list_logs/0,1
 list_logs(Config) ->
     {N1, Node1, N2, Node2} = nodes_of(Config),
     {ok, [{Node1, {error, no_tracerdata}}, {Node2, {error, no_tracerdata}}]} =
@@ -731,14 +741,14 @@ list_logs(Config) ->
     {ok, [{Node2, Both}]} = inviso(N1, list_logs, [[Node2]]),
     {ok, [{Node1, None}, {Node2, Both}]} =
         inviso(N1, list_logs, [[{Node1, TD}, {Node2, TD}]]),
-    %% Tracerdata alone is that of this node.
+    %% Tracerdata without a node name is for the control component's node.
     {ok, [{Node1, None}]} = inviso(N1, list_logs, [TD]),
     {ok, [{Node1, {ok, [{trace_log, ".", []}]}}]} =
         inviso(N1, list_logs, [{file, "a.log"}]),
     [{ok, [{Node1, {ok, no_log}}]} = inviso(N1, list_logs, [Without])
      || Without <- [[], collector, {ip, 4711}, {fun ?PROBE:tell/2, 0},
                     [{Node1, collector}], [{Node1, []}]]],
-    %% What is no tracerdata, what is no list of nodes.
+    %% Invalid tracerdata and invalid lists of nodes are errors.
     {ok, [{Node1, {error, badarg}}, {Node2, {error, badarg}}]} =
         inviso(N1, list_logs, [[{Node1, x}, {Node2, {file, 1}}]]),
     {ok, [{nowhere@nohost, {error, not_an_added_node}}]} =
@@ -747,7 +757,6 @@ list_logs(Config) ->
      || Bad <- [x, "a.log", [1], [Node1 | x], {Node1, TD}]],
     ok.
 
-%% delete_log/0,1,2
 delete_log(Config) ->
     {N1, Node1, N2, Node2} = nodes_of(Config),
     Dir2 = maps:get(dir, N2),
@@ -776,7 +785,7 @@ delete_log(Config) ->
     {ok, [{Node2, {ok, Listed}}]} = inviso(N1, list_logs, [[Node2]]),
     {ok, [{Node2, Deleted}]} = inviso(N1, delete_log, [[{Node2, Listed}]]),
     Make(),
-    %% Names; the last first.
+    %% Files can be named for all nodes, for a list of nodes, or for each node.
     {ok, [{Node1, {ok, [{error, {enoent, "a.log"}}]}},
           {Node2, {ok, [{ok, "a.log"}]}}]} =
         inviso(N1, delete_log, [["a.log"]]),
@@ -795,7 +804,6 @@ delete_log(Config) ->
     {error, {badarg, _}} = inviso(N1, delete_log, [x]),
     {error, {badarg, _}} = inviso(N1, delete_log, [[1]]).
 
-%% clear/0,1,2
 clear(Config) ->
     {N1, Node1, N2, Node2} = nodes_of(Config),
     New = {ok, {new, running}},
@@ -835,7 +843,7 @@ clear(Config) ->
                                                         keep_log_files]]),
     true = There(),
     1 = Patterns(),
-    %% A misspelt option costs nothing.
+    %% With a misspelt option nothing is removed.
     Make(),
     {ok, [{Node2, {error, {badarg, keep_log_file}}}]} =
         inviso(N1, clear, [[Node2], [keep_log_file]]),
@@ -846,7 +854,6 @@ clear(Config) ->
     {ok, [{Node1, New}, {Node2, New}]} = inviso(N1, clear, []),
     false = There().
 
-%% fetch_log/2,3
 fetch_log(Config) ->
     {N1, Node1, N2, Node2} = nodes_of(Config),
     {ok, [{Node1, {error, no_tracerdata}}, {Node2, {error, no_tracerdata}}]} =
@@ -876,7 +883,9 @@ fetch_log(Config) ->
                               {ti_log, [{ok, "ti_a.ti"}]}]}}]} =
         inviso(N1, fetch_log, [[{Node2, [{ti_log, ".", ["a.ti"]}]}], ".",
                                "ti_"]),
-    %% Files that are not there, or cannot be written.
+    %% It is an error if a file that the request lists does not exist, but not
+    %% if a file that tracerdata names does not exist. It is also an error if
+    %% the local directory does not exist.
     {ok, [{Node2, {complete, [{trace_log, []}, {ti_log, []}]}}]} =
         inviso(N1, fetch_log, [[{Node2, {file, "no.log"}}], ".", "p_"]),
     {ok, [{Node2, {incomplete,
@@ -888,7 +897,8 @@ fetch_log(Config) ->
                    [{trace_log, [{error, {file_open, {enoent, "p_a.log"}}}]},
                     {ti_log, [{error, {file_open, {enoent, "p_a.ti"}}}]}]}}]} =
         inviso(N1, fetch_log, [[Node2], "no/such/dir", "p_"]),
-    %% Nodes that have nothing to give.
+    %% The control component's own node, an unknown node and invalid tracerdata
+    %% are errors.
     {ok, [{Node1, {error, own_node}}, {nowhere@nohost,
                                        {error, not_an_added_node}},
           {Node2, {error, badarg}}]} =
@@ -906,7 +916,7 @@ fetch_log(Config) ->
                         {[".", [16#110000]], [16#110000]}]],
     ok.
 
-%% fetch_log/3,4 with a node to fetch to
+%% Tests fetch_log/3,4 with a node to fetch to.
 fetch_log_to_another_node(Config) ->
     {N1, Node1, N2, Node2} = nodes_of(Config),
     {ok, _} = inviso(N1, init_tracing, [[{Node1, {file, "a.log"}},
@@ -935,8 +945,9 @@ fetch_log_to_another_node(Config) ->
         inviso(N1, fetch_log, [Node3, ".", "p_"]),
     inviso_test_lib:stop_node(N3).
 
-%% An interrupted transfer says so; the next one goes on where it was.
-a_fetch_that_goes_on(Config) ->
+%% An interrupted transfer is reported. The next call continues where the
+%% transfer stopped.
+a_fetch_that_continues(Config) ->
     {N1, _, N2, Node2} = nodes_of(Config),
     Here = filename:join(maps:get(dir, N1), "p_big.log"),
     Big = endless(N2),
@@ -954,11 +965,13 @@ a_fetch_that_goes_on(Config) ->
         receive {fetched, Answer} -> Answer end,
     {ok, _} = inviso(N1, cancel_suspension, [[Node2]]),
     true = filelib:file_size(Here) > 0,
-    %% So it was left, of a file that has an end.
+    %% The file now has an end, and the local copy holds the file's first
+    %% bytes.
     Bytes = << <<I:32>> || I <- lists:seq(1, 500000) >>,
     ok = file:write_file(Big, Bytes),
     ok = file:write_file(Here, binary:part(Bytes, 0, 1234567)),
-    %% As long as it has another name, no other file can be taken for it.
+    %% A second link keeps the inode in use, so that a new file would get
+    %% another inode number.
     ok = file:make_link(Here, Here ++ ".begun"),
     Inode = inode(Here),
     Whole = {ok, [{Node2, {complete, [{trace_log, [{ok, "p_big.log"}]},
@@ -969,7 +982,8 @@ a_fetch_that_goes_on(Config) ->
     Whole = inviso(N1, fetch_log, [Spec, ".", "p_"]),
     true = same(N2, "big.log", N1, "p_big.log"),
     Inode = inode(Here),
-    %% What is there and is no part of it is replaced; so is what is no file.
+    %% A local file with other contents is replaced, and so is anything that is
+    %% not a file.
     ok = file:write_file(Here, "something else"),
     Whole = inviso(N1, fetch_log, [Spec, ".", "p_"]),
     true = same(N2, "big.log", N1, "p_big.log"),
@@ -983,7 +997,8 @@ a_fetch_that_goes_on(Config) ->
     Whole = inviso(N1, fetch_log, [Spec, ".", "p_"]),
     {ok, <<"short">>} = file:read_file(Elsewhere).
 
-%% In the middle of it: its entry has an error, the others go on.
+%% If a node dies during the transfer, its entry in the result is an error, and
+%% the entries of other nodes are complete.
 a_fetch_from_a_node_that_dies(Config) ->
     {N1, Node1, N2, Node2} = nodes_of(Config),
     {ok, _} = inviso(N1, init_tracing, [[Node1], {file, "a.log"}]),
@@ -1011,8 +1026,8 @@ a_fetch_from_a_node_that_dies(Config) ->
         receive {fetched, Answer} -> Answer end,
     true = filelib:file_size(Here) > 0.
 
-%% The same of init_tracing: a runtime component that is killed in it, a node
-%% that is.
+%% If a node dies during init_tracing, its entry in the result is an error, and
+%% the entries of other nodes are not affected.
 init_tracing_and_a_node_that_dies(Config) ->
     {N1, Node1, N2, Node2} = nodes_of(Config),
     Rt = call(N2, erlang, whereis, [inviso_rt]),
@@ -1031,7 +1046,7 @@ init_tracing_and_a_node_that_dies(Config) ->
         receive {init, Answer} -> Answer end,
     {ok, [{Node1, {ok, idle}}]} = inviso(N1, stop_tracing, []).
 
-%% Who fetches and dies leaves nothing half done.
+%% If the process that fetches dies, its partial file is removed.
 a_caller_that_dies(Config) ->
     {N1, _, N2, Node2} = nodes_of(Config),
     _ = endless(N2),
@@ -1043,7 +1058,8 @@ a_caller_that_dies(Config) ->
     true = call(N1, erlang, exit, [Caller, kill]),
     wait_until(fun() -> not filelib:is_file(Here) end, 60000).
 
-%% There is one node, whose name nobody has to give or to read.
+%% On a node without distribution the functions need no node name, and their
+%% results contain none.
 a_system_without_distribution(Config) ->
     [N] = ?config(nodes, Config),
     Sub = inviso_test_lib:spawn_call(N, timer, sleep, [infinity]),
@@ -1070,7 +1086,7 @@ a_system_without_distribution(Config) ->
     {ok, {new, running}} = inviso(N, clear, []),
     ok = inviso(N, stop_all, []).
 
-%% --- help -------------------------------------------------------------------
+%% --- helpers ----------------------------------------------------------------
 
 inviso(N, F, Args) -> call(N, inviso, F, Args).
 
@@ -1080,13 +1096,13 @@ nodes_of(Config) ->
 
 told(N) -> ?CONTROL:told(N).
 
-%% What the subscriber was told, without who and when.
+%% Returns the events that the subscriber has got, without node and time.
 events(Config) ->
     [N1 | _] = ?config(nodes, Config),
     Sub = ?config(subscriber, Config),
     [E || {inviso_event, _, _, E} <- ?CONTROL:told(N1, Sub)].
 
-%% The last counts of a node; they add up.
+%% Returns the event counts that a node reported last. Checks that they add up.
 counts(Node, Config) ->
     #{produced := P, delivered := D, dropped := L, waiting := W, lost := Lost}
         = Counts = lists:last([C || {trace_counts, N, C} <- events(Config),
@@ -1096,7 +1112,7 @@ counts(Node, Config) ->
 
 worker(N) -> call(N, erlang, whereis, [worker]).
 
-%% So many calls of one process.
+%% Traces the worker, which then makes a number of calls.
 traced_calls(N1, N2, Node2, Calls) ->
     {ok, [{Node2, {ok, [1]}}]} =
         inviso(N1, tpl, [[Node2], ?PROBE, traced, 1, []]),
@@ -1110,7 +1126,7 @@ same(NA, A, NB, B) ->
     file:read_file(filename:join(maps:get(dir, NA), A))
         =:= file:read_file(filename:join(maps:get(dir, NB), B)).
 
-%% A log that takes longer than any test.
+%% Makes a log whose transfer takes longer than any test.
 endless(N) ->
     Big = filename:join(maps:get(dir, N), "big.log"),
     {ok, Fd} = file:open(Big, [write, raw]),

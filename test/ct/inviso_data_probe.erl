@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc User's code for inviso_data_SUITE, on its nodes: what is traced,
-%% handlers, and readers of what comes out.
+%% @doc Plays the user's code on the nodes of inviso_data_SUITE: functions to
+%% trace, handlers, and readers of the output.
 -module(inviso_data_probe).
 
 -export([load/1, start/0, work/2, linked/1, with/1, with_large/2, traced/1, run/1,
@@ -10,8 +10,8 @@
 -export([device/0, printed/1, client/1, reader/2, free_port/0, hold/1,
          is_held/1]).
 
-%% @doc Brings this module to a node, and starts there a process `probe' that
-%% only sleeps, for what handlers tell, and a `worker', which is to be traced.
+%% @doc Loads this module on a node, and starts two processes there: `probe'
+%% keeps the reports of handlers in its mailbox, and `worker' is to be traced.
 load(Node) ->
     {Mod, Bin, File} = code:get_object_code(?MODULE),
     {module, Mod} = inviso_test_lib:call(Node, code, load_binary,
@@ -29,11 +29,12 @@ run(_) ->
     end,
     ?MODULE:run(none).
 
-%% @doc Has the worker call traced/1 with numbers from one to another.
+%% @doc Makes the worker call traced/1 with each number from From to To.
 work(From, To) ->
     asked(worker, fun() -> calls(From, To) end).
 
-%% @doc Has so many processes, linked to the worker, one after the other call it.
+%% @doc Makes the worker spawn N linked processes, one after the other. Each
+%% calls traced/1.
 linked(N) ->
     asked(worker, fun() -> _ = [one_linked(I) || I <- lists:seq(1, N)], ok end).
 
@@ -42,11 +43,11 @@ one_linked(I) ->
     Ref = monitor(process, Pid),
     receive {'DOWN', Ref, process, Pid, _} -> ok end.
 
-%% @doc The same with given terms.
+%% @doc Makes the worker call traced/1 with each term.
 with(Terms) ->
     asked(worker, fun() -> _ = [?MODULE:traced(T) || T <- Terms], ok end).
 
-%% @doc With so many terms of about a megabyte.
+%% @doc Makes the worker call traced/1 with N terms of about a megabyte.
 with_large(Kind, N) ->
     with([case Kind of
               list -> lists:duplicate(60000, I);
@@ -63,8 +64,8 @@ calls(I, To) -> ?MODULE:traced(I), calls(I + 1, To).
 
 traced(_) -> ok.
 
-%% @doc So many workers at a time, with so many calls each; they are traced
-%% with `new'. Returns how much memory the node used at most.
+%% @doc Starts Workers processes at once, each of which makes Calls calls. The
+%% test traces new processes. Returns the largest growth of the node's memory.
 crowd(Workers, Calls) ->
     Watch = spawn_link(fun() -> watch(erlang:memory(total), 0) end),
     Refs = [spawn_monitor(fun() -> calls(1, Calls) end)
@@ -80,8 +81,8 @@ watch(Before, Growth) ->
             watch(Before, max(Growth, erlang:memory(total) - Before))
     end.
 
-%% @doc So many processes of the worker's do so many times what gives events of
-%% many kinds.
+%% @doc Starts Workers processes, which repeat actions that make events of many
+%% kinds.
 everything(Workers, Times) ->
     asked(worker,
           fun() ->
@@ -129,7 +130,8 @@ slow(Event, Ms) ->
 crash({trace, _, call, {_, _, [3]}}, _) -> error(told_to_crash);
 crash(Event, N) -> tell(Event, N).
 
-%% Which there were, every hundredth of which takes a while.
+%% A handler that reports each tag once, at the first event with the tag, and
+%% sleeps at every hundredth event of a tag.
 tags({drop, _}, Tags) -> Tags;
 tags(Event, Tags) ->
     Tag = element(3, Event),
@@ -142,7 +144,7 @@ tags(Event, Tags) ->
             Tags#{Tag => 1}
     end.
 
-%% Nothing goes through before it is opened.
+%% A handler that lets no event through until the gate is open.
 gate(Event, closed) ->
     case persistent_term:get(?MODULE, closed) of
         closed -> timer:sleep(5), gate(Event, closed);
@@ -156,14 +158,15 @@ open_gate() -> persistent_term:put(?MODULE, open).
 
 close_gate() -> persistent_term:put(?MODULE, closed).
 
-%% What a handler must not do.
+%% A handler that takes a message out of the mailbox of its process, which
+%% handlers must not do.
 steal(Event, N) ->
     receive _ -> ok after 0 -> ok end,
     tell(Event, N).
 
 %% --- readers ----------------------------------------------------------------
 
-%% @doc A device in the place of `user'.
+%% @doc Registers an output device as `user'.
 device() ->
     case whereis(user) of
         undefined -> ok;
@@ -186,13 +189,13 @@ device(Text) ->
             device(Text)
     end.
 
-%% @doc What it was given so far.
+%% @doc Returns the text that the device has got so far.
 printed(_) ->
     user ! {printed, self()},
     Pid = whereis(user),
     receive {Pid, Text} -> Text end.
 
-%% @doc dbg's own client, which tells `probe'.
+%% @doc Starts dbg's own client, which reports to `probe'.
 client(Port) ->
     dbg:trace_client(ip, Port, {fun ?MODULE:reader/2, client}).
 
@@ -200,14 +203,12 @@ reader(Event, Name) ->
     probe ! {Name, Event},
     Name.
 
-%% @doc A port that nobody has.
 free_port() ->
     {ok, L} = gen_tcp:listen(0, [{ip, {127, 0, 0, 1}}]),
     {ok, Port} = inet:port(L),
     ok = gen_tcp:close(L),
     Port.
 
-%% @doc Holds a port.
 hold(Port) ->
     {ok, _} = gen_tcp:listen(Port, [{ip, {127, 0, 0, 1}}]),
     timer:sleep(infinity).

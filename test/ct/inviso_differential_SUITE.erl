@@ -1,13 +1,13 @@
 %% SPDX-License-Identifier: Apache-2.0
+%% OTP's own process tracer and inviso's tracer get the same events of a
+%% workload, with the same payloads and in the same order for each process: for
+%% every documented tag and every option.
 %%
-%% The same workload traced by OTP's own process tracer and by ours gives the
-%% same events with the same payloads, process by process and in their order:
-%% for every documented tag and every option.
-%%
-%% On all releases in two runs, with the ids replaced by roles; where there are
-%% sessions besides in two of them over one run, with nothing replaced.  Ours is
-%% what `inviso merge' prints of the log, as JSON and in the classic format; and
-%% the messages that a handler gets, which are compared whole.
+%% On all releases each tracer traces a run of its own, and ids are replaced by
+%% roles before the events are compared. If the VM has sessions, both tracers
+%% also trace the same run, and no id is replaced. inviso's events are those
+%% that `inviso merge' prints, as JSON and in the classic format, or, in the
+%% groups `delivered_...', the messages that a handler gets.
 -module(inviso_differential_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -43,8 +43,9 @@ groups() ->
     Times = [timestamps, cpu_timestamps, monotonic_timestamps,
              strict_timestamps],
     TwoRuns = Runs ++ Once ++ Times ++ [every_tag_was_met],
-    %% Garbage collection in two sessions crashes the VM; there is but one
-    %% system tracer; CPU time is to be had for all processes only.
+    %% Some cases cannot have two sessions over one run: two sessions with
+    %% garbage_collection crash the VM, there is only one system tracer, and CPU
+    %% time can be traced for all processes only.
     AtOnce = Runs ++ (Times -- [cpu_timestamps]),
     [{in_two_runs, [], TwoRuns}, {delivered_in_two_runs, [], TwoRuns},
      {at_once, [], AtOnce}, {delivered_at_once, [], AtOnce}].
@@ -75,13 +76,11 @@ init_per_group(Group, Config) ->
 
 end_per_group(_, _Config) -> ok.
 
-%%---------------------------------------------------------------------------
-%% Comparing
-
 same(Config, Scenario, Tags) ->
     same(Config, Scenario, Tags, fun(_Tag, Events) -> Events end).
 
-%% Loose makes of a process' events what two runs have in common.
+%% Compares the events of both tracers. Loose reduces the events of a process to
+%% those that are the same in every run.
 same(Config, Scenario, Tags, Loose) ->
     Both = {Theirs, _} = runs(Config, Scenario),
     note(Theirs, Tags),
@@ -101,7 +100,8 @@ runs(Config, Scenario) ->
 
 ours(Config) -> proplists:get_value(ours, Config).
 
-%% The tags that a case is about did come, for every_tag_was_met.
+%% Stores the tags that occurred, for the case every_tag_was_met. Fails if one
+%% of Tags did not occur.
 note(#{json := Groups}, Tags) ->
     Seen = lists:usort([T || Es <- maps:values(Groups), {T, _} <- Es]),
     [ets:insert(inviso_trace_tags, {T}) || T <- Seen],
@@ -128,9 +128,6 @@ equal(Theirs, Ours) ->
               || W <- Who,
                  A <- [maps:get(W, Theirs, [])], B <- [maps:get(W, Ours, [])],
                  A =/= B]}).
-
-%%---------------------------------------------------------------------------
-%% Calls
 
 calls(Config) ->
     same(Config, #{work => calls, flags => [call],
@@ -159,9 +156,6 @@ arguments(Config) ->
                    patterns => [{{?WORK, child, 1},
                                  [{'_', [], [{return_trace}]}]}]},
          [call, return_from]).
-
-%%---------------------------------------------------------------------------
-%% Messages and processes
 
 messages(Config) ->
     same(Config, #{work => messages, flags => [send, 'receive']},
@@ -193,7 +187,8 @@ inherited_flags(Config) ->
 names(Config) ->
     same(Config, #{work => names, flags => [procs]}, [register, unregister]).
 
-%% Whether it rests before the next thing to do comes, or not, is chance.
+%% Leaves out the `in' and `out' events in the function in which the traced
+%% process waits for work: their number depends on chance.
 scheduled(Config) ->
     same(Config, #{work => scheduled, flags => [running]}, [in, out],
          fun(_, Events) -> [E || E <- Events, not is_at_rest(E)] end).
@@ -201,14 +196,12 @@ scheduled(Config) ->
 is_at_rest({_, [Where]}) -> is_at_rest(Where);
 is_at_rest(Text) -> string:find(Text, "{inviso_trace_lib,work,0}") =/= nomatch.
 
-%% How many turns it takes to exit is not the same in every run.
+%% An exit repeats some events, a different number of times in each run. So
+%% repeated events are compared once.
 exiting(Config) ->
     same(Config, #{work => exiting, flags => [exiting, set_on_spawn]},
          [in_exiting, out_exiting, out_exited],
          fun(_, Events) -> lists:usort(Events) end).
-
-%%---------------------------------------------------------------------------
-%% Garbage collection
 
 collections(Config) ->
     same(Config, #{work => collections, flags => [garbage_collection]},
@@ -224,8 +217,9 @@ max_heap_size(Config) ->
                    flags => [garbage_collection, set_on_spawn]},
          [gc_max_heap_size], fun without_fragments/2).
 
-%% The messages that a process tracer is sent are heap fragments of the tracee
-%% at first, and count in the events that follow; ours leaves none.
+%% Replaces the value of mbuf_size, which counts heap fragments. For OTP's
+%% process tracer, the VM makes each message in a heap fragment of the tracee.
+%% For inviso's tracer it makes none.
 without_fragments(Kind, Events) ->
     Without = fun(X) -> re:replace(X, "{mbuf_size,\\d+}", "{mbuf_size,_}",
                                    [{return, binary}])
@@ -234,9 +228,6 @@ without_fragments(Kind, Events) ->
          json -> {element(1, E), [Without(X) || X <- element(2, E)]};
          classic -> Without(E)
      end || E <- Events].
-
-%%---------------------------------------------------------------------------
-%% Ports
 
 ports(Config) ->
     same(Config, #{work => ports, flags => [send, 'receive', procs],
@@ -250,8 +241,8 @@ linked_ports(Config) ->
                    ports => [ports, running_ports]}, [open, closed],
          fun without_turns/2).
 
-%% When a port runs is not the same in every run; nor is whether it answers a
-%% call of its owner at once or, being busy, by a message.
+%% Removes what differs between runs: the `in' and `out' events of a port, and
+%% the message with which a busy port answers its owner's call.
 without_turns(json, Events) ->
     [E || {Tag, Elements} = E <- Events, Tag =/= <<"in">>, Tag =/= <<"out">>,
           not is_answer(Tag, Elements)];
@@ -262,9 +253,6 @@ without_turns(classic, Events) ->
 is_answer(<<"receive">>, [<<"{<ref>,", _/binary>>]) -> true;
 is_answer(_, _) -> false.
 
-%%---------------------------------------------------------------------------
-%% Sequential tracing
-
 seq_trace_events(Config) ->
     same(Config, #{work => sequence, flags => [], seq => true}, [seq_trace]).
 
@@ -272,10 +260,7 @@ seq_trace_timestamps(Config) ->
     [timed(Config, Flag, #{work => {sequence, Flag}, flags => [], seq => true})
      || Flag <- [timestamp, monotonic_timestamp, strict_monotonic_timestamp]].
 
-%%---------------------------------------------------------------------------
-%% Options
-
-%% Which scheduler it is differs between runs, that it is one does not.
+%% Both tracers must give a scheduler id, but the id differs between runs.
 scheduler_ids(Config) ->
     Scenario = #{work => calls,
                  flags => [call, send, 'receive', procs, scheduler_id],
@@ -313,7 +298,7 @@ timed(Config, Flag, Scenario) ->
         false -> ok
     end.
 
-%% Only ever for all processes: in a quiet node.
+%% CPU time can be traced for all processes only, so the node must be quiet.
 cpu_timestamps(Config) ->
     Scenario = maps:merge(timed_scenario(cpu_timestamp),
                           #{flags => [call, timestamp, cpu_timestamp],
@@ -327,7 +312,8 @@ cpu_timestamps(Config) ->
     inviso_trace_lib:node_stop(Peer),
     timed(cpu_timestamp, Theirs, Ours, 0, (Runtime + 1000) * 1000000).
 
-%% The same events, with times of the right form, in order and of that time.
+%% Checks that both tracers have the same events, with times of the right form,
+%% in order, and within the time of the run.
 timed(Flag, #{json := Json, classic := A}, #{json := Json, classic := B},
       Before, After) ->
     Bodies = fun(_, Es) -> [element(1, untimed(E)) || E <- Es] end,
@@ -350,7 +336,8 @@ strict(strict_monotonic_timestamp, Es) ->
 strict(_, _) ->
     ok.
 
-%% Two clocks look at one event one after the other.
+%% Checks that the times of each event differ by less than 20 ms. Each tracer
+%% reads the clock at its own moment.
 close_by(#{classic := A}, #{classic := B}) ->
     [{_, true} = {{X, Y}, abs(any_ns(X) - any_ns(Y)) < 20000000}
      || {Who, Es} <- maps:to_list(A),
@@ -363,7 +350,8 @@ any_ns(Event) ->
         {_, T} -> T
     end.
 
-%% A printed tuple without its last element, and that element.
+%% Splits a printed tuple. Returns the text before the last element, and the
+%% last element as a term.
 untimed(Event) ->
     {match, [Body, Time]} =
         re:run(Event, "^(.*),({\\d+,\\d+,\\d+}|{-?\\d+,-?\\d+}|-?\\d+)}$",

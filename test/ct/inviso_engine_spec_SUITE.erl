@@ -1,6 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% Match specs of several sessions as one: whatever a call's arguments are, each
-%% session gets what its own spec says, as the VM's test of match specs does.
+%% The match specs of several sessions, combined into one: for any arguments of
+%% a call, each session gets what erlang:match_spec_test/3 returns for its own
+%% spec.
 -module(inviso_engine_spec_SUITE).
 
 -export([all/0, suite/0]).
@@ -17,10 +18,9 @@ all() ->
      what_may_fail_is_not_taken_out_of_guards].
 
 composed_specs_say_what_each_says(_Config) ->
-    Seed = {erlang:phash2(make_ref()), erlang:unique_integer(), 7},
-    ct:pal("seed ~p", [Seed]),
-    rand:seed(exsss, Seed),
-    _ = [compare(specs(), Args) || _ <- lists:seq(1, 2000),
+    ok = inviso_test_lib:seed(?FUNCTION_NAME),
+    Many = inviso_test_lib:soak(2000, 50000),
+    _ = [compare(specs(), Args) || _ <- lists:seq(1, Many),
                                    Args <- [args() || _ <- lists:seq(1, 5)]],
     ok.
 
@@ -35,7 +35,9 @@ compare(Sessions, Args) ->
             ok
     end.
 
-%% {Message, whether the end is told, whether its exception is}
+%% Returns {Message, End, Exception}. Message is the result of the match spec.
+%% End is true if the session wants an event at the end of the call. Exception is
+%% true if the session wants an event for an exception.
 alone(_Args, true) ->
     {true, false, false};
 alone(Args, MS) ->
@@ -47,7 +49,8 @@ together(Args, Spec, Sessions) ->
     {ok, Result, Flags, []} = erlang:match_spec_test(Args, Spec, trace),
     {Masks, Rest} = masks(Result),
     [_, _, Returns, _] = Masks,
-    %% A frame is only there when somebody wants it.
+    %% The combined spec asks for a return frame only if a session wants an
+    %% event at the end of the call.
     true = (Returns =/= 0) =:= (Flags =/= []),
     [{Slot, verdict(Slot, Masks, Rest)} || {Slot, _} <- Sessions].
 
@@ -60,7 +63,7 @@ masks(Result) ->
                end,
     {[Matching | Masks], Rest}.
 
-%% As c_src/engine/verdict.c does.
+%% Decodes the result as c_src/engine/verdict.c does.
 verdict(Slot, [Matching, Valued, Returns, Exceptions], Rest) ->
     Before = length([S || S <- lists:seq(0, Slot - 1), is_in(S, Valued)]),
     Count = length([S || S <- lists:seq(0, 31), is_in(S, Valued)]),
@@ -87,7 +90,8 @@ spec() ->
      || _ <- lists:seq(1, rand:uniform(2)),
         {Head, Vars} <- [pick(heads())]].
 
-%% Not []: with it and '$_' the VM of OTP 25 crashes.
+%% The head [] is left out, because the VM of OTP 25 crashes with this head and
+%% '$_'.
 heads() ->
     [{'_', none}, {['$1', '$2'], both}, {['$2', '$1'], both},
      {[{a, '$1'}, '$2'], both}, {['$1', '$1'], one}, {['$1', '_'], one},
@@ -132,7 +136,8 @@ pick(List) -> lists:nth(rand:uniform(length(List)), List).
 
 one_of(Funs) -> (pick(Funs))().
 
-%% One boolean each, where clauses would multiply.
+%% Each session's spec becomes one boolean expression, so that the number of
+%% clauses is not multiplied.
 many_sessions_make_few_clauses(_Config) ->
     Sessions = [{Slot, [{[Slot, '$1'], [{is_atom, '$1'}], []},
                         {['$1', Slot], [], [{message, '$1'}]}]}
@@ -145,7 +150,8 @@ many_sessions_make_few_clauses(_Config) ->
     {ok, false, [], []} = erlang:match_spec_test([x, y], Spec, trace),
     ok.
 
-%% In a body {is_atom, {hd, 7}} would be true.
+%% A guard that may fail must not be moved into a body. In a body the value of
+%% {hd, 7} is the atom 'EXIT', so {is_atom, {hd, 7}} would be true.
 what_may_fail_is_not_taken_out_of_guards(_Config) ->
     May = [{['$1', '_'], [{is_atom, {hd, '$1'}}], [{message, '$1'}]}],
     Cannot = [{['$1', '_'], [{is_integer, '$1'}], []}],

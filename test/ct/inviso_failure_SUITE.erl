@@ -1,8 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
-%%
-%% What is left when a node, a spooler or a disk fails.  The failures are real:
-%% processes are killed and stopped, a file system is full.  Calls are numbered,
-%% so that what is missing and what comes twice shows.
+%% What the logs contain after a node, a spooler or a disk has failed. The
+%% failures are real: processes are killed and stopped, and a file system is
+%% full. Calls are numbered, so that the tests find missing and repeated calls.
 -module(inviso_failure_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -58,8 +57,8 @@ init_per_testcase(Case, Config) ->
         false -> ?LIB:calls({?LIB, probe, '_'}, true), Config
     end.
 
-%% A case that failed may have left a spooler stopped, and this node could not
-%% be sure to halt.
+%% Continues spoolers that a failed case has left stopped, because this node
+%% might not halt with a stopped spooler.
 end_per_testcase(_Case, _Config) ->
     Mine = "--pid\0" ++ os:getpid() ++ "\0",
     [?LIB:kill("CONT", P) || P <- processes_with(Mine)],
@@ -80,8 +79,9 @@ node(Log, Opts, PeerOpts) ->
 gone(OsPid) ->
     ?LIB:until(fun() -> not ?LIB:os_alive(OsPid) end).
 
-%% The log ends with counts that hold: what is in it, and what it says is not.
-%% Returns the numbers of the calls.
+%% Checks that the log ended for the reason Why, and that its last totals agree
+%% with its events and losses. Returns I of each recorded call probe(I), and the
+%% losses.
 ended(Log, Logs, Why) ->
     Items = ?LIB:items(Logs),
     Numbers = ?LIB:numbers(Items),
@@ -98,8 +98,9 @@ ended(Log, Logs, Why) ->
     end,
     {Numbers, ?LIB:lost(Items)}.
 
-%% One that its thread was writing is all that may be missing, unless the
-%% spooler could not follow: that is counted as full.
+%% Checks that at most one event is missing, which a thread was writing when the
+%% node was killed. If the spooler was too slow, there may also be losses with
+%% the reason `full'.
 whole(Numbers, Lost, AtLeast) ->
     case maps:keys(Lost) -- [unfinished] of
         [] -> Numbers = lists:seq(1, length(Numbers));
@@ -111,7 +112,8 @@ whole(Numbers, Lost, AtLeast) ->
 flood_and_kill(Peer, Os) ->
     flood_and_kill(Peer, Os, fun() -> true end).
 
-%% When thousands of events are there, and what Ready waits for.
+%% Floods the node with events, and kills it when thousands of events are
+%% recorded and Ready returns true.
 flood_and_kill(Peer, Os, Ready) ->
     ok = ?LIB:call(Peer, ?NODE, flood_on, []),
     Recorded = fun() ->
@@ -136,7 +138,8 @@ node_is_killed(Config) ->
      end || Opts <- [#{}, #{flush_ms => 0, drain_ms => 1000},
                      #{compress => zstd}]].
 
-%% Who would have taken away what was brought is dead: the spooler does.
+%% The node's processes, which would remove the pushed files, are dead, so the
+%% spooler removes the files.
 node_with_brought_files_is_killed(Config) ->
     [begin
          Dir = filename:join(?LIB:dir(Config), "brought"),
@@ -178,7 +181,8 @@ node_is_killed_while_it_rotates(Config) ->
     {Numbers, Lost} = ended(lists:last(Files), Files, vm),
     whole(Numbers, Lost, Committed).
 
-%% The ring lies in a file, the spooler is stopped so that much is in it.
+%% The ring is in a file. The spooler is stopped before it is killed, so that
+%% many events are still in the ring.
 node_and_spooler_are_killed(Config) ->
     Dir = ?LIB:dir(Config),
     Log = filename:join(Dir, "x.log"),
@@ -200,14 +204,14 @@ recover(Args, Ring, Log, N) ->
     {Numbers, Lost} = ended(Log, Log, recovered),
     0 = map_size(Lost),
     Numbers = lists:seq(1, N),
-    %% again: nothing more
+    %% A second `inviso recover' finds no further events.
     case filelib:is_file(Ring) of
         true -> {0, _} = ?LIB:command("inviso", ["recover" | Args]);
         false -> ok
     end,
     {Numbers, Lost} = ended(Log, Log, recovered).
 
-%% With PID 1 everything in its name space goes, the spooler too.
+%% When PID 1 ends, all processes in its pid namespace end, also the spooler.
 node_is_killed_as_pid_1(Config) ->
     Dir = ?LIB:dir(Config),
     Log = filename:join(Dir, "x.log"),
@@ -227,7 +231,8 @@ node_is_killed_as_pid_1(Config) ->
     ?LIB:until(fun() -> processes_with(Tag) =:= [] end),
     ?LIB:node_stop(Peer),
     true = filelib:is_file(Ring),
-    %% Its number means nothing out here.
+    %% Outside of its namespace the node's pid has no meaning, so --force is
+    %% needed.
     {1, _} = ?LIB:command("inviso", ["recover", Ring]),
     recover(["--force", Ring], Ring, Log, 30000).
 
@@ -273,7 +278,7 @@ worker(Tracer) ->
     1 = ?LIB:flags(Pid, Tracer, [call]),
     Pid.
 
-%% Calls 1 .. 1000 * N with pauses, beside what Fun does.
+%% Runs Fun while the process Pid calls probe(1) to probe(1000 * N), with pauses.
 beside(Pid, N, Fun) ->
     Ref = monitor(process, Pid),
     Pid ! {run, fun() ->
@@ -322,7 +327,7 @@ kill_often(Config, Opts, Signal) ->
     once_each(Stats, Log, 120000),
     Log.
 
-%% Just before the tracer is closed: found dead when it is to be woken.
+%% Kills the spooler just before the tracer is closed.
 spooler_is_killed_at_the_end(Config) ->
     [begin
          Log = ?LIB:name(Config, "x.log"),
@@ -341,7 +346,8 @@ spooler_is_killed(Config) ->
      || Opts <- [#{}, #{drain_ms => 1, packet_bytes => 4096},
                  #{compress => zstd, drain_ms => 1}]].
 
-%% It drains, says so in the log, and leaves; the next one goes on.
+%% A spooler that gets SIGTERM drains the ring, marks the end of its part of the
+%% log, and ends. The next spooler continues.
 spooler_is_terminated(Config) ->
     Log = kill_often(Config, #{}, "TERM"),
     Ends = [Why || #{type := totals, seq := Why}
@@ -363,7 +369,8 @@ spooler_is_stopped_for_a_while(Config) ->
     ?LIB:stop(Pid),
     once_each(Stats, Log, 150000).
 
-%% Every wait on it has an end; and when it wakes it finishes.
+%% The tracer waits for a stopped spooler only until a deadline. When the
+%% spooler continues, it completes the log.
 close_with_a_stopped_spooler(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Tracer = ?LIB:open(Log, #{}),
@@ -371,7 +378,10 @@ close_with_a_stopped_spooler(Config) ->
     Spooler = spooler(Tracer),
     ?LIB:kill("STOP", Spooler),
     ok = ?LIB:run(Pid, fun() -> ?LIB:flood(1, 20000) end),
+    {Name, Value} = inviso_test_lib:hurry(5),
+    true = os:putenv(Name, Value),
     {error, {Reason, Stats}} = inviso_tracer:close(Tracer),
+    true = os:unsetenv(Name),
     ct:pal("~p", [Reason]),
     #{produced := 20000} = ?LIB:balanced(Stats),
     {error, closed} = inviso_tracer:info(Tracer),
@@ -381,7 +391,7 @@ close_with_a_stopped_spooler(Config) ->
     Numbers = lists:seq(1, 20000),
     ?LIB:stop(Pid).
 
-%% A library without a spooler beside it.
+%% The directory of the library has no program inviso_spool.
 spooler_is_not_there(Config) ->
     Dir = ?LIB:dir(Config),
     Peer = ?LIB:node_start(#{}, false),
@@ -394,10 +404,8 @@ spooler_is_not_there(Config) ->
     false = filelib:is_file(Log),
     ?LIB:node_stop(Peer).
 
-%%---------------------------------------------------------------------------
-%% Disks
-
-%% Runs Fun in a file system of its own, of Kilobytes.
+%% Mounts a file system with a size of Kilobytes, and runs Fun with its
+%% directory.
 on_disk(Config, Kilobytes, Fun) ->
     Dir = ?LIB:dir(Config),
     Size = "size=" ++ integer_to_list(Kilobytes) ++ "k",
@@ -468,7 +476,8 @@ disk_stays_full(Config) ->
         #{why := closed, produced := 10000} = inviso_trace_log:totals(Log)
     end).
 
-%% All of its blocks are asked for when it is made: no SIGBUS later.
+%% All blocks of the ring file are allocated when the file is created, so that
+%% later accesses cannot raise SIGBUS.
 ring_does_not_fit_the_disk(Config) ->
     on_disk(Config, 512, fun(Dir) ->
         Ring = filename:join(Dir, "x.ring"),
@@ -493,18 +502,19 @@ log_directory_is_missing(Config) ->
 %%---------------------------------------------------------------------------
 %% Users
 
-%% A node of an ordinary user, or false where it cannot read what is built.
-nobodys_node() ->
-    nobodys_node([os:find_executable("erl")]).
+%% Starts a node as an ordinary user. Returns false if that user cannot read the
+%% build.
+unprivileged_node() ->
+    unprivileged_node([os:find_executable("erl")]).
 
-nobodys_node(Command) ->
+unprivileged_node(Command) ->
     Setpriv = ["--reuid=65534", "--regid=65534", "--clear-groups"],
     ?LIB:readable_by_all() andalso
         ?LIB:node_start(#{exec => {os:find_executable("setpriv"),
                                    Setpriv ++ Command}}).
 
 log_directory_is_not_writable(Config) ->
-    case nobodys_node() of
+    case unprivileged_node() of
         false ->
             {skip, "an ordinary user cannot read the tree"};
         Peer ->
@@ -518,14 +528,15 @@ log_directory_is_not_writable(Config) ->
             ?LIB:node_stop(Peer)
     end.
 
-%% Everything works without root, and belongs to the user.
+%% An ordinary user can trace, and all files belong to this user.
 ordinary_user_traces(Config) ->
-    case nobodys_node() of
+    case unprivileged_node() of
         false -> {skip, "an ordinary user cannot read the tree"};
         Peer -> ordinary_user(Config, Peer, ?NOBODY)
     end.
 
-%% The kernel closes /proc/<pid>/fd of a program that its user may not read.
+%% The kernel denies access to /proc/<pid>/fd of a program that its user may
+%% not read.
 node_is_not_dumpable(Config) ->
     Bin = filename:join(?LIB:dir(Config), "bin"),
     ok = file:make_dir(Bin),
@@ -541,12 +552,13 @@ node_is_not_dumpable(Config) ->
     Command = [os:find_executable("env"), "ROOTDIR=" ++ Root,
                "BINDIR=" ++ Bin, "EMU=beam", "PROGNAME=erl",
                filename:join(Bin, "erlexec")],
-    case nobodys_node(Command) of
+    case unprivileged_node(Command) of
         false -> {skip, "an ordinary user cannot read the tree"};
         Peer -> ordinary_user(Config, Peer, 0)
     end.
 
-%% ProcOwner: of the files in /proc/<pid>; root's when it is not dumpable.
+%% Traces as an ordinary user. ProcOwner is the expected owner of the files in
+%% /proc/<pid>: root if the process is not dumpable.
 ordinary_user(Config, Peer, ProcOwner) ->
     Dir = ?LIB:dir(Config),
     ok = file:change_owner(Dir, ?NOBODY, ?NOBODY),
@@ -557,7 +569,7 @@ ordinary_user(Config, Peer, ProcOwner) ->
     {ok, #file_info{uid = ?NOBODY, mode = Mode}} = file:read_file_info(Log),
     8#600 = Mode band 8#777,
     ?LIB:call(Peer, ?NODE, flood, [1, 1000]),
-    %% the next spooler gets at it, too
+    %% The next spooler also gets the descriptor of the shared memory.
     ?LIB:kill("KILL", Spooler),
     gone(Spooler),
     Next = ?LIB:until(fun() ->

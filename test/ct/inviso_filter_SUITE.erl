@@ -1,8 +1,8 @@
 %% SPDX-License-Identifier: Apache-2.0
-%%
 %% The filter of a tracer: which events it leaves out, what it counts, and how
-%% it is exchanged.  What a filter answers is compared with what `inviso merge
-%% --filter' makes of a log with all events.
+%% it is replaced by another filter.
+%% The events that the filter records must be those that `inviso merge --filter'
+%% selects from a log with all events.
 -module(inviso_filter_SUITE).
 
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1,
@@ -11,6 +11,7 @@
          exchange_is_for_what_comes_after/1, exchange_while_two_flood/1,
          exchange_while_two_are_in_it/1,
          undecided_is_recorded_and_counted/1, long_lists_are_undecided/1,
+         deep_constants_are_compared/1,
          bad_filters_say_what_and_where/1, bad_filter_leaves_the_old_one/1,
          closed_tracer_says_so/1, limits_are_of_what_is_recorded/1,
          payload_none_is_filtered_by_all/1, pids_in_text_are_this_nodes/1]).
@@ -22,6 +23,7 @@ all() ->
      exchange_is_for_what_comes_after, exchange_while_two_flood,
      exchange_while_two_are_in_it,
      undecided_is_recorded_and_counted, long_lists_are_undecided,
+     deep_constants_are_compared,
      bad_filters_say_what_and_where, bad_filter_leaves_the_old_one,
      closed_tracer_says_so, limits_are_of_what_is_recorded,
      payload_none_is_filtered_by_all, pids_in_text_are_this_nodes].
@@ -41,16 +43,13 @@ end_per_testcase(_Case, _Config) ->
     erlang:trace_pattern({'_', '_', '_'}, false, [local]),
     ok.
 
-%%---------------------------------------------------------------------------
-%% Live and offline
-
 same_answers_live_and_offline(Config) ->
     Events = by_hand() ++ real_ones(),
     true = length(Events) > 100,
     All = ?LIB:name(Config, "all.log"),
     offered(All, #{}, Events),
     Answers = [compare(Config, All, Filter, Events) || Filter <- filters()],
-    %% Nothing is proved by filters that always, or never, match.
+    %% More than half of the filters match some of the events but not all.
     true = length([N || N <- Answers, N > 0, N < length(Events)])
         > length(Answers) div 2.
 
@@ -70,7 +69,8 @@ compare(Config, All, Filter, Events) ->
         Live -> error({differ, Filter, Live -- Offline, Offline -- Live})
     end.
 
-%% The calling process offers them, as the VM does.
+%% Passes the events to trace/5 of the tracer, as the VM does. Returns the
+%% tracer's counts.
 offered(Log, Opts, Events) ->
     {M, S} = Tracer = ?LIB:open(Log, Opts),
     [ok = M:trace(Tag, S, Who, Term, More) || {Tag, Who, Term, More} <- Events],
@@ -133,7 +133,8 @@ filters() ->
      [{['_', call, {'_', probe, ['_', '$1']}],
        [{'orelse', {is_function, '$1'}, {is_reference, '$1'}}], []}]].
 
-%% Arguments that matter to the filters, and tags that are rare.
+%% Returns events with arguments that matter to the filters, and events of rare
+%% tags.
 by_hand() ->
     Self = self(),
     Port = hd(erlang:ports()),
@@ -154,7 +155,7 @@ by_hand() ->
             {register, Self, other, #{}}, {gc_minor_start, Self, [], #{}},
             {in, Port, command, #{}}, {exit, Self, {a, "b"}, #{}}].
 
-%% What the VM tells of a process that does a bit of everything.
+%% Returns the VM's events for a process that performs actions of each kind.
 real_ones() ->
     ?LIB:calls({lists, seq, 2}, [{'_', [], [{exception_trace}]}]),
     Worker = ?LIB:worker(),
@@ -190,9 +191,6 @@ messages() ->
 
 event({trace, Who, Tag, Term}) -> {Tag, Who, Term, #{}};
 event({trace, Who, Tag, Term, Extra}) -> {Tag, Who, Term, #{extra => Extra}}.
-
-%%---------------------------------------------------------------------------
-%% What is recorded, and what is counted
 
 events_of_the_vm_are_left_out(Config) ->
     Kept = [{"[{[_,exit,_],[],[]}]", <<"exit">>},
@@ -244,15 +242,16 @@ exchange_is_for_what_comes_after(Config) ->
     Wanted = ?LIB:numbers(Events).
 
 exchange_while_two_flood(Config) ->
-    flooded(Config, 100, fun fast/1, fun(N) -> ?LIB:flood(N, N + 99) end).
+    flooded(Config, inviso_test_lib:soak(20, 200), fun fast/1, fun(N) -> ?LIB:flood(N, N + 99) end).
 
-%% In a filter that takes long a thread is nearly always.
+%% This filter is so slow that at nearly every moment a thread is evaluating it.
 exchange_while_two_are_in_it(Config) ->
     List = lists:seq(1, 2000),
-    flooded(Config, 12, fun slow/1,
+    flooded(Config, inviso_test_lib:soak(6, 24), fun slow/1,
             fun(N) -> [?LIB:probe(I, List) || I <- lists:seq(N, N + 99)] end).
 
-%% Flood makes a hundred calls; both go on until it was exchanged often enough.
+%% Two processes call Flood repeatedly while the filter is replaced at least
+%% Times times.
 flooded(Config, Times, Filter, Flood) ->
     Log = ?LIB:name(Config, "x.log"),
     Tracer = ?LIB:open(Log, #{filter => Filter(0)}),
@@ -277,7 +276,8 @@ flood(Flood, Made) ->
     after 0 -> Flood(Made + 1), flood(Flood, Made + 100)
     end.
 
-%% So often, and until they have been in it with and without an event left out.
+%% Replaces the filter at least Times times, and until events have been recorded
+%% and left out.
 exchanges(Tracer, Times, Filter, N) ->
     ok = inviso_tracer:filter(Tracer, Filter(N)),
     case inviso_tracer:info(Tracer) of
@@ -299,8 +299,9 @@ slow(N) ->
       ++ [{'==', {{N, '$1'}}, {{{element, 1, {const, {N, "a term"}}}, '$1'}}},
           {'==', {'rem', '$1', 3}, N rem 3}], []}].
 
-%% The interface of NIFs does not tell the bits of a bitstring; nor is there
-%% arithmetic beyond 64 bits.
+%% The filter cannot decide about these events: the NIF interface does not
+%% provide the bits of a bitstring, and the NIF has no arithmetic beyond 64
+%% bits.
 undecided_is_recorded_and_counted(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Filter = [{['_', call, {'_', '_', ['_', '$1']}],
@@ -323,8 +324,19 @@ long_lists_are_undecided(Config) ->
     #{undecided := 1, filtered := 2, recorded := 2} =
         offered(Log, #{filter => Filter}, Events).
 
-%%---------------------------------------------------------------------------
-%% What is wrong
+%% Comparing deep terms must not overflow the small stacks of schedulers.
+deep_constants_are_compared(Config) ->
+    Deep = [fun(X) -> {X} end, fun(X) -> [X] end, fun(X) -> #{X => 1} end],
+    _ = [begin
+             Log = ?LIB:name(Config, "x.log"),
+             Term = lists:foldl(fun(_, T) -> Of(T) end, x, lists:seq(1, 980)),
+             Filter = [{['_', call, {'_', '_', ['$1']}],
+                        [{'=:=', '$1', {const, Term}}], []}],
+             Events = [{call, self(), {?LIB, probe, [A]}, #{}}
+                       || A <- [x, 1]],
+             #{filtered := 2} = offered(Log, #{filter => Filter}, Events)
+         end || Of <- Deep],
+    ok.
 
 bad_filters_say_what_and_where(Config) ->
     Log = ?LIB:name(Config, "x.log"),
@@ -337,7 +349,7 @@ bad_filters_say_what_and_where(Config) ->
     [{error, {bad_option, filter, Bad, _}} =
          inviso_tracer:open(Log, #{filter => Bad})
      || Bad <- [[], "", <<>>, all, 42, {a}, [a | b], <<255>>]],
-    %% Nothing stays of what was not opened.
+    %% If the filter is refused, there is no log.
     {error, enoent} = file:read_file_info(Log).
 
 says(Words, {error, {filter, Text}}) ->

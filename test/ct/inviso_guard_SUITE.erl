@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% Coming to a node that has nothing of ours, sharing it, and leaving it as it
-%% was: the guard, driven as the command does it.
+%% The guard, called as the command calls it: clients attach to a node without
+%% inviso, share the node, and leave it as it was.
 -module(inviso_guard_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -16,13 +16,13 @@
          many_attach_at_the_same_moment/1,
          one_attaches_while_another_leaves/1,
          a_client_whose_node_is_gone_is_dropped/1,
-         who_is_gone_is_not_connected_to/1,
-         who_stays_is_known_while_he_lives/1,
+         dead_clients_are_not_connected_to/1,
+         staying_processes_have_rows/1,
          a_killed_guard_has_an_heir/1,
          a_killed_heir_has_a_successor/1,
          when_guard_and_heir_are_killed_the_next_cleans_up/1,
-         when_who_unloads_is_killed_the_next_cleans_up/1,
-         who_runs_our_code_is_not_killed/1,
+         when_the_unloader_is_killed_the_next_cleans_up/1,
+         processes_in_our_code_are_not_killed/1,
          the_interface_and_the_command_share_a_node/1,
          a_directory_that_cannot_be_used_is_named/1,
          the_next_directory_is_tried/1,
@@ -30,11 +30,18 @@
          a_directory_where_a_group_can_rename_is_refused/1,
          a_directory_of_another_user_is_refused/1,
          no_program_starts/1,
+         code_that_is_brought_again_stays_for_a_while/1,
+         code_that_stays_is_not_used_by_another_build/1,
+         code_that_stays_opens_no_tracer/1,
+         code_of_a_killed_guard_stays_while_it_runs/1,
+         all_code_of_a_killed_guard_is_purged/1,
+         an_older_guard_is_refused/1,
+         a_module_that_was_brought_has_its_installed_sum/1,
          nonsense_is_answered/1]).
 
 -import(inviso_test_lib, [call/4, wait_until/1]).
 -import(inviso_remote_lib, [attach/1, attach/2, ask/2, ask_attach/2, leave/1,
-                            is_clean/1]).
+                            start/3, wait_state/2, is_clean/1]).
 
 suite() -> [{timetrap, {seconds, 600}}].
 
@@ -48,13 +55,13 @@ all() ->
      many_attach_at_the_same_moment,
      one_attaches_while_another_leaves,
      a_client_whose_node_is_gone_is_dropped,
-     who_is_gone_is_not_connected_to,
-     who_stays_is_known_while_he_lives,
+     dead_clients_are_not_connected_to,
+     staying_processes_have_rows,
      a_killed_guard_has_an_heir,
      a_killed_heir_has_a_successor,
      when_guard_and_heir_are_killed_the_next_cleans_up,
-     when_who_unloads_is_killed_the_next_cleans_up,
-     who_runs_our_code_is_not_killed,
+     when_the_unloader_is_killed_the_next_cleans_up,
+     processes_in_our_code_are_not_killed,
      the_interface_and_the_command_share_a_node,
      a_directory_that_cannot_be_used_is_named,
      the_next_directory_is_tried,
@@ -62,6 +69,13 @@ all() ->
      a_directory_where_a_group_can_rename_is_refused,
      a_directory_of_another_user_is_refused,
      no_program_starts,
+     code_that_is_brought_again_stays_for_a_while,
+     code_that_stays_is_not_used_by_another_build,
+     code_that_stays_opens_no_tracer,
+     code_of_a_killed_guard_stays_while_it_runs,
+     all_code_of_a_killed_guard_is_purged,
+     an_older_guard_is_refused,
+     a_module_that_was_brought_has_its_installed_sum,
      nonsense_is_answered].
 
 init_per_testcase(Case, Config) ->
@@ -78,54 +92,40 @@ end_per_testcase(_Case, Config) ->
 
 attaching_and_leaving_leaves_nothing(Config) ->
     #{tmp := Tmp} = Node = ?config(node, Config),
-    Files = [<<"inviso_tracer.so">>, <<"inviso_spool">>]
-        ++ [<<"inviso_engine.so">> || needs_engine(Node)],
+    Files = [<<"inviso_tracer.so">>, <<"inviso_spool">>],
     {ok, #{guard := Guard, dir := Dir, files := Files}} = attach(Node),
     Guard = call(Node, erlang, whereis, [inviso_guard]),
     8#700 = mode(Dir),
     8#600 = mode(filename:join(Dir, "inviso_tracer.so")),
     8#700 = mode(filename:join(Dir, "inviso_spool")),
     {ok, [_]} = file:list_dir(Tmp),
-    {file, "inviso_pushed"} = call(Node, code, is_loaded, [inviso_session]),
-    [] = [M || M <- inviso_push:engine_modules(),
-               (call(Node, code, is_loaded, [M]) =/= false)
-                   =/= needs_engine(Node)],
+    %% The command pushes only inviso_tracer, because a large node needs much
+    %% time to unload a module.
+    [inviso_rt, inviso_rt_meta, inviso_tracer] =
+        lists:sort([M || {M, "inviso_pushed"} <- call(Node, code, all_loaded, [])]),
     [_ | _] = inviso_test_lib:left_behind(element(1, ?config(before, Config)),
                                           Node),
     gone = leave(Guard),
     is_clean(?config(before, Config)).
 
-%% Where the VM has no trace sessions.
-needs_engine(Node) ->
-    not call(Node, erlang, function_exported,
-             [erts_internal, trace_session_create, 3]).
-
 mode(Path) ->
     {ok, Info} = file:read_file_info(Path),
     element(8, Info) band 8#777.
 
-%% Modules of ours that are called are brought as well.
+%% The code that is pushed to nodes calls only modules of inviso that are pushed
+%% too.
 what_is_brought_needs_no_more(_Config) ->
-    Session = inviso_push:modules(),
-    Runtime = inviso_push:rt_modules(),
-    [] = [M || M <- Runtime, lists:member(M, Session)],
-    Calls = calls(Session ++ Runtime),
-    %% What is common knows of meta tracing for the other's sake.
-    [{inviso_otp, inviso_meta_spec}] =
-        [C || {From, To} = C <- Calls, lists:member(From, Session),
-              not lists:member(To, Session)],
-    [] = [C || {_, To} = C <- Calls,
-               not lists:member(To, Session ++ Runtime)].
+    {ok, _, Modules, _} = inviso_bring:payload(),
+    Here = [M || {M, _, _} <- Modules],
+    [] = [{M, F} || {_, _, Beam} <- Modules, {M, F} <- calls(Beam),
+                    not lists:member(M, Here),
+                    lists:prefix("inviso", atom_to_list(M)),
+                    %% These modules are called only where inviso is installed.
+                    not lists:member(M, [inviso_rt_auto, inviso_bring])].
 
-calls(Modules) ->
-    {ok, _} = xref:start(calls, [{xref_mode, modules}]),
-    _ = [{ok, M} = xref:add_module(calls, code:which(M)) || M <- Modules],
-    {ok, Edges} = xref:q(calls, "ME"),
-    xref:stop(calls),
-    [E || {From, To} = E <- Edges, From =/= To,
-          lists:prefix("inviso", atom_to_list(To)),
-          %% Only where our code is installed: a node that starts by itself.
-          To =/= inviso_rt_auto, To =/= inviso_bring].
+calls(Beam) ->
+    {ok, {_, [{imports, Imports}]}} = beam_lib:chunks(Beam, [imports]),
+    [{M, F} || {M, F, _} <- Imports].
 
 for_code_alone_there_is_no_directory(Config) ->
     #{tmp := Tmp} = Node = ?config(node, Config),
@@ -144,7 +144,7 @@ clients_share_what_is_there(Config) ->
     {ok, #{guard := Guard, dir := Dir, files := []}} =
         on(Second, fun() -> attach(Node, #{owner => <<"second">>}) end),
     {ok, [<<"first">>, <<"second">>]} = ask(Guard, clients),
-    %% Again from the same client is once.
+    %% A client that leaves twice counts once.
     {ok, #{files := []}} = attach(Node, #{owner => <<"first">>}),
     {others, [<<"second">>]} = leave(Guard),
     {others, [<<"second">>]} = leave(Guard),
@@ -163,7 +163,7 @@ another_build_is_refused_with_the_owners_names(Config) ->
     {error, usage, _} = ask_attach(Node, #{protocol => 99}),
     gone = leave(Guard),
     is_clean(?config(before, Config)),
-    %% After it there is nothing in the way.
+    %% When the code is removed, another build can attach.
     {ok, #{guard := Next}} = ask_attach(Node, #{build => <<"other">>,
                                                 want => code}),
     gone = leave(Next),
@@ -225,19 +225,22 @@ a_client_whose_node_is_gone_is_dropped(Config) ->
     Client = inviso_test_lib:spawn_call(Other, timer, sleep, [infinity]),
     {ok, #{guard := Guard}} = ask_attach(Node, #{client => Client}),
     {ok, [_]} = ask(Guard, clients),
-    %% Of a C node no process is known: that this one dies says nothing.
+    %% The guard monitors the connection to the client's node and not the
+    %% process, because processes of a C node cannot be monitored.
     true = call(Other, erlang, exit, [Client, kill]),
     timer:sleep(100),
     {ok, [_]} = ask(Guard, clients),
     inviso_test_lib:stop_node(Other),
     is_clean({Before, Node}),
-    %% One that is not there when it attaches is no client either.
+    %% If the node of a client has ended before the guard gets the client's
+    %% request to attach, the guard drops the client.
     {ok, #{guard := Next}} = ask_attach(Node, #{client => Client}),
     wait_until(fun() -> not call(Node, erlang, is_process_alive, [Next]) end),
     is_clean({Before, Node}).
 
-%% Word on how it ended is not worth a connection, nor waiting for one.
-who_is_gone_is_not_connected_to(Config) ->
+%% The guard must neither connect to the node of a client that has ended, nor
+%% wait for that node.
+dead_clients_are_not_connected_to(Config) ->
     #{name := Name} = Node = ?config(node, Config),
     Other = inviso_test_lib:start_stock_node(client, ?config(dir, Config)),
     #{name := OtherName} = Other,
@@ -252,12 +255,14 @@ who_is_gone_is_not_connected_to(Config) ->
     false = lists:member(OtherName, call(Node, erlang, nodes, [connected])),
     inviso_test_lib:stop_node(Other).
 
-%% Not when another process has his number.
-who_stays_is_known_while_he_lives(Config) ->
+%% The guard's table has a row for each process that called inviso_push:stays/1.
+%% The guard removes the row when the process ends, before another process can
+%% get the same pid.
+staying_processes_have_rows(Config) ->
     Node = ?config(node, Config),
     {ok, #{guard := Guard}} = attach(Node),
     Stays = inviso_guard:expressions(
-              "ok = inviso_push:stays(worker), receive after infinity -> ok"
+              "ok = inviso_tracer:'inviso_push:stays'(worker), receive after infinity -> ok"
               " end."),
     [A, B] = [inviso_test_lib:spawn_call(Node, erl_eval, exprs, [Stays, []])
               || _ <- [1, 2]],
@@ -265,7 +270,7 @@ who_stays_is_known_while_he_lives(Config) ->
     wait_until(fun() -> Row(A) andalso Row(B) end),
     true = call(Node, erlang, exit, [A, kill]),
     wait_until(fun() -> not Row(A) end),
-    %% And of who inherits them.
+    %% The heir inherits these rows.
     Heir = ets(Node, heir),
     true = call(Node, erlang, exit, [Guard, kill]),
     wait_until(fun() -> call(Node, erlang, whereis, [inviso_guard]) =:= Heir
@@ -306,15 +311,15 @@ when_guard_and_heir_are_killed_the_next_cleans_up(Config) ->
     wait_until(fun() -> call(Node, ets, whereis, [inviso_guard]) =:= undefined
                end),
     true = is_loaded(Node),
-    %% Whatever the next one brings.
+    %% The next client may have any build.
     {ok, #{guard := Next}} = ask_attach(Node, #{build => <<"other">>}),
     gone = leave(Next),
     wait_until(fun() -> not is_loaded(Node) end).
 
 is_loaded(Node) ->
-    call(Node, code, is_loaded, [inviso_push]) =/= false.
+    call(Node, code, is_loaded, [inviso_tracer]) =/= false.
 
-when_who_unloads_is_killed_the_next_cleans_up(Config) ->
+when_the_unloader_is_killed_the_next_cleans_up(Config) ->
     Node = ?config(node, Config),
     {ok, #{guard := Guard}} = attach(Node),
     ok = call(Node, sys, suspend, [code_server]),
@@ -328,14 +333,16 @@ when_who_unloads_is_killed_the_next_cleans_up(Config) ->
     gone = leave(Next),
     is_clean(?config(before, Config)).
 
-%% It may be anybody's shell.
-who_runs_our_code_is_not_killed(Config) ->
+%% A process that runs inviso's code and is not inviso's own is not killed,
+%% because it may be a user's shell.
+processes_in_our_code_are_not_killed(Config) ->
     #{name := Name} = Node = ?config(node, Config),
     {ok, #{guard := Guard}} = attach(Node),
-    Other = inviso_test_lib:spawn_call(Node, inviso_worker, init, [self()]),
+    Other = inviso_test_lib:spawn_call(Node, inviso_tracer, 'inviso_worker:init',
+                                        [self(), own]),
     gone = leave(Guard),
     wait_until(fun() -> not is_loaded(Node) end),
-    {ok, Modules, _} = inviso_bring:payload(),
+    {ok, _, Modules, _} = inviso_bring:payload(),
     {value, {error, again, _}, _} =
         erpc:call(Name, erl_eval, exprs,
                   [inviso_push:loader(),
@@ -394,7 +401,7 @@ no_exec(Config, Node, Dir) ->
 
 full(Config, Node, Dir) ->
     {ok, #{guard := Guard}} = ask_attach(Node, #{dirs => [utf8(Dir)]}),
-    {ok, _, [{Name, Bytes} | _]} = inviso_bring:payload(),
+    {ok, _, _, [{Name, Bytes} | _]} = inviso_bring:payload(),
     {error, failed, Text} = ask(Guard, {put, utf8(Name), Bytes}),
     has(Text, "--remote-dir"),
     has(Text, "no space left"),
@@ -422,7 +429,8 @@ the_next_directory_is_tried(Config) ->
             {skip, "not root: no file systems mounted"}
     end.
 
-%% There another user could replace the library before it is loaded.
+%% In a directory where all users can rename files, another user could replace
+%% the library before it is loaded.
 a_directory_where_all_can_rename_is_refused(Config) ->
     #{tmp := Tmp} = Node = ?config(node, Config),
     Open = filename:join(?config(dir, Config), "open"),
@@ -434,7 +442,8 @@ a_directory_where_all_can_rename_is_refused(Config) ->
     has(Text, "--remote-dir"),
     {ok, []} = file:list_dir(Open),
     is_clean(?config(before, Config)),
-    %% The sticky bit is all that it lacks; TMPDIR is held to the same.
+    %% With the sticky bit the directory is accepted. The same rule holds for
+    %% TMPDIR.
     "" = os:cmd("chmod 1777 " ++ Open),
     {ok, #{guard := Guard, dir := Dir}} =
         attach(Node, #{dirs => [utf8(Open)]}),
@@ -462,7 +471,8 @@ a_directory_where_a_group_can_rename_is_refused(Config) ->
          end || Mode <- ["00700", "00755", "01770", "01777"]],
     is_clean(?config(before, Config)).
 
-%% The sticky bit does not keep the owner of a directory from renaming.
+%% The sticky bit does not prevent the owner of a directory from renaming
+%% files.
 a_directory_of_another_user_is_refused(Config) ->
     Node = ?config(node, Config),
     Dir = a_directory(Config, "owner"),
@@ -499,7 +509,7 @@ accepted_dir(Node, Dir) ->
     gone = leave(Guard).
 
 put_all(Guard, Files) ->
-    {ok, _, Products} = inviso_bring:payload(),
+    {ok, _, _, Products} = inviso_bring:payload(),
     _ = [ok = ask(Guard, {put, F, Bytes})
          || F <- Files, {N, Bytes} <- Products, utf8(N) =:= F],
     ok.
@@ -541,11 +551,12 @@ nonsense_is_answered(Config) ->
     gone = leave(Guard),
     is_clean(?config(before, Config)).
 
-%% What the VM starts programs with may be stopped, or busy.
+%% erl_child_setup, the process with which the VM starts programs, may be
+%% stopped or busy.
 no_program_starts(Config) ->
     #{os_pid := OsPid} = Node = ?config(node, Config),
     {ok, #{guard := Guard, files := Files}} = ask_attach(Node, #{}),
-    {ok, _, Products} = inviso_bring:payload(),
+    {ok, _, _, Products} = inviso_bring:payload(),
     _ = [ok = ask(Guard, {put, utf8(Name), Bytes})
          || {Name, Bytes} <- Products, lists:member(utf8(Name), Files)],
     Setup = string:trim(os:cmd("pgrep -P " ++ OsPid ++ " erl_child_setup")),
@@ -557,9 +568,172 @@ no_program_starts(Config) ->
     gone = leave(Guard),
     is_clean(?config(before, Config)).
 
+%% --- code that stays ---------------------------------------------------------
+
+%% While code lingers, the loaded library keeps its path in the directory of an
+%% earlier client. The test is repeated, because on a busy machine the code may
+%% be unloaded before the next client attaches.
+code_that_is_brought_again_stays_for_a_while(Config) ->
+    #{tmp := Tmp} = Node = ?config(node, Config),
+    {ok, #{guard := First, stays := false}} = attach(Node),
+    gone = leave(First),
+    is_clean(?config(before, Config)),
+    wait_until(
+      fun() ->
+              {ok, #{guard := Guard, stays := true}} = attach(Node),
+              gone = leave(Guard),
+              wait_until(fun() -> not call(Node, erlang, is_process_alive,
+                                           [Guard]) end),
+              {ok, []} = file:list_dir(Tmp),
+              {ok, #{guard := Next, dir := Dir}} = attach(Node),
+              Dir = call(Node, inviso_tracer, dir, []),
+              Reused = call(Node, inviso_tracer, library, []) =/= Dir,
+              {ok, S, _} = start(Node, Next, #{}),
+              #{state := tracing} = wait_state(S, [tracing, failed]),
+              ok = inviso_remote_lib:remove(S),
+              gone = leave(Next),
+              Reused
+      end),
+    is_clean(?config(before, Config)).
+
+code_that_stays_is_not_used_by_another_build(Config) ->
+    Node = ?config(node, Config),
+    _ = [begin
+             {ok, #{guard := Guard}} = attach(Node),
+             gone = leave(Guard)
+         end || _ <- [1, 2]],
+    {ok, #{guard := Other}} = ask_attach(Node, #{build => <<"other">>}),
+    undefined = call(Node, inviso_tracer, library, []),
+    gone = leave(Other),
+    is_clean(?config(before, Config)).
+
+%% A user of a node on which inviso is installed opens a tracer while pushed code
+%% lingers. The pushed code will soon be unloaded, so the call must fail. If a
+%% busy machine has unloaded the code before this call, the test is repeated.
+code_that_stays_opens_no_tracer(Config) ->
+    wait_until(fun() -> lingering_opens_no_tracer(Config) end).
+
+lingering_opens_no_tracer(Config) ->
+    Node = inviso_test_lib:start_node(installed, ?config(dir, Config)),
+    2 = erpc:call(maps:get(name, Node), erlang, '+', [1, 1]),
+    [Early, Late] = [filename:join(maps:get(dir, Node), F)
+                     || F <- ["early.log", "late.log"]],
+    Unlocked = fun() -> call(Node, erlang, whereis, [inviso_loading])
+                            =:= undefined end,
+    {ok, #{guard := First, brought := true}} = attach(Node),
+    gone = leave(First),
+    wait_until(fun() -> not call(Node, erlang, is_process_alive, [First]) end),
+    wait_until(Unlocked),
+    {ok, #{guard := Guard, stays := true}} = attach(Node),
+    gone = leave(Guard),
+    wait_until(fun() -> not call(Node, erlang, is_process_alive, [Guard]) end),
+    Lingers = call(Node, code, is_loaded, [inviso_tracer])
+        =:= {file, "inviso_pushed"},
+    Opened = call(Node, inviso_tracer, open, [Early, #{}]),
+    Is = Lingers andalso not Unlocked(),
+    wait_until(Unlocked),
+    case Is of
+        true ->
+            {error, {load, Text}} = Opened,
+            has(iolist_to_binary(Text), "try again"),
+            false = filelib:is_file(Early),
+            {ok, _} = call(Node, inviso_tracer, open, [Late, #{}]);
+        false ->
+            busy
+    end,
+    inviso_test_lib:stop_node(Node),
+    Is.
+
+%% --- a guard that was killed -------------------------------------------------
+
+code_of_a_killed_guard_stays_while_it_runs(Config) ->
+    Node = ?config(node, Config),
+    {ok, #{guard := Guard}} = attach(Node),
+    Runs = inviso_test_lib:spawn_call(Node, inviso_tracer, 'inviso_worker:init',
+                                      [self(), own]),
+    kill_guard(Node, Guard),
+    {ok, _, Modules, _} = inviso_bring:payload(),
+    {error, again, _} = evaluated(Node, Modules),
+    true = is_loaded(Node),
+    true = call(Node, erlang, is_process_alive, [Runs]),
+    true = call(Node, erlang, exit, [Runs, kill]),
+    {ok, #{guard := Next}} = attach(Node),
+    gone = leave(Next),
+    wait_until(fun() -> not is_loaded(Node) end).
+
+%% The next client also purges modules that it does not push itself.
+all_code_of_a_killed_guard_is_purged(Config) ->
+    Node = ?config(node, Config),
+    {ok, #{guard := Guard}} = attach(Node),
+    {file, "inviso_pushed"} = call(Node, code, is_loaded, [inviso_rt]),
+    kill_guard(Node, Guard),
+    {ok, #{guard := Next}} = evaluated(Node, of_command()),
+    false = call(Node, code, is_loaded, [inviso_rt]),
+    false = call(Node, erlang, check_old_code, [inviso_rt]),
+    gone = leave(Next),
+    wait_until(fun() -> not is_loaded(Node) end).
+
+%% Kills the guard together with its heir.
+kill_guard(Node, Guard) ->
+    {monitors, [{process, Heir}]} =
+        call(Node, erlang, process_info, [Guard, monitors]),
+    Kill = inviso_guard:expressions(
+             "erlang:suspend_process(Heir), exit(Guard, kill),"
+             "exit(Heir, kill), R = monitor(process, Heir),"
+             "receive {'DOWN', R, _, _, _} -> ok end."),
+    {value, ok, _} = call(Node, erl_eval, exprs,
+                          [Kill, [{'Guard', Guard}, {'Heir', Heir}]]),
+    wait_until(fun() -> call(Node, ets, whereis, [inviso_guard]) =:= undefined
+               end),
+    true = is_loaded(Node).
+
+evaluated(Node, Modules) ->
+    {value, Value, _} =
+        call(Node, erl_eval, exprs,
+             [inviso_push:loader(),
+              [{'Args', inviso_remote_lib:args(self())}, {'Mods', Modules}]]),
+    Value.
+
+of_command() ->
+    {ok, _, Modules, _} = inviso_bring:payload(),
+    [Mod || {M, _, _} = Mod <- Modules,
+            M =:= inviso_tracer].
+
+%% --- other versions ----------------------------------------------------------
+
+%% The module of this guard lacks the function that the loader calls.
+an_older_guard_is_refused(Config) ->
+    Node = ?config(node, Config),
+    {ok, inviso_tracer, Beam} =
+        compile:forms([{attribute, 1, module, inviso_tracer}]),
+    Guard = inviso_test_lib:spawn_call(
+              Node, erl_eval, exprs,
+              [inviso_guard:expressions(
+                 "ets:new(inviso_guard, [named_table]),"
+                 "{module, _} = code:load_binary(inviso_tracer,"
+                 "                               \"inviso_pushed\", Beam),"
+                 "register(inviso_guard, self()),"
+                 "receive after infinity -> ok end."), [{'Beam', Beam}]]),
+    wait_until(fun() -> call(Node, erlang, whereis, [inviso_guard]) =:= Guard
+               end),
+    {error, refused, Text} = ask_attach(Node, #{}),
+    has(Text, "another version of inviso").
+
+%% A client pushes some modules, and the node loads another module from its own
+%% installation. The next client can attach, because the installed code and the
+%% client's code have equal checksums.
+a_module_that_was_brought_has_its_installed_sum(Config) ->
+    Node = inviso_test_lib:start_node(installed, ?config(dir, Config)),
+    2 = erpc:call(maps:get(name, Node), erlang, '+', [1, 1]),
+    {ok, #{guard := Guard}} = evaluated(Node, of_command()),
+    {module, _} = call(Node, code, ensure_loaded, [inviso_rt]),
+    {ok, #{guard := Guard}} = ask_attach(Node, #{}),
+    gone = leave(Guard),
+    inviso_test_lib:stop_node(Node).
+
 %% --- helpers ----------------------------------------------------------------
 
-%% A process that does what it is told.
+%% Starts a process that runs the funs that it receives.
 client() ->
     spawn_link(fun F() -> receive {From, Ref, Do} -> From ! {Ref, Do()}, F() end
                end).

@@ -1,31 +1,33 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% The guide: what its chapters show is done, on nodes like theirs, and must give
-%% what they show.
+%% Runs every example of the guide, and the examples in Erlang of the README, on
+%% nodes like those of the text. Compares the results with what the text shows.
 %%
-%% In a chapter there are
+%% A text contains these blocks:
 %%
-%%     ```erlang                  lines for the shell of a node, and what it says
+%%     ```erlang                  input for a node's shell, and its output
 %%     (shop1@host)1> 1 + 1.
 %%     2
 %%     ```
-%%     ```console                 commands, and what they print
+%%     ```console                 commands and their output
 %%     $ inviso status -n shop1@host
 %%     ```
-%%     ```erlang file=NAME        files, in the directory where all this is done
+%%     ```erlang file=NAME        files for the examples' directory
 %%     ```text file=NAME
 %%
-%% Pids and numbers of more than one digit may differ, and `...' stands for
-%% anything. shop1 has inviso on its path, shop2 has nothing of it.
+%% Pids, numbers of more than one digit, and N in `N events recorded' may differ.
+%% `...' stands for anything. The nodes run in /srv/shop. shop1 has inviso on its
+%% path, shop2 does not.
 -module(inviso_guide_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
 
 -export([all/0, suite/0, init_per_testcase/2, end_per_testcase/2]).
 
--export([overview/1, first_trace/1, first_trace_in_one_directory/1,
-         autostart/1, trace_cases/1, sessions/1, meta_tracing/1,
-         meta_tracing_in_one_directory/1, trace_sessions/1]).
-%% On the nodes.
+-export([readme/1, overview/1, trace/1, record/1, cases/1, api/1,
+         api_in_one_directory/1, autostart/1, trace_cases/1, tool/1,
+         meta_tracing/1, meta_tracing_in_one_directory/1,
+         trace_sessions/1]).
+%% These functions are called on the nodes.
 -export([shell/0, eval/2]).
 
 -import(inviso_test_lib, [call/4]).
@@ -33,9 +35,9 @@
 suite() -> [{timetrap, {seconds, 600}}].
 
 all() ->
-    [overview, first_trace, first_trace_in_one_directory, autostart,
-     trace_cases, sessions, meta_tracing, meta_tracing_in_one_directory,
-     trace_sessions].
+    [readme, overview, trace, record, cases, api, api_in_one_directory,
+     autostart, trace_cases, tool, meta_tracing,
+     meta_tracing_in_one_directory, trace_sessions].
 
 init_per_testcase(Case, Config) ->
     case inviso_test_lib:product("inviso") of
@@ -54,31 +56,41 @@ end_per_testcase(_Case, Config) ->
     _ = [inviso_test_lib:stop_node(N) || {_, N} <- ?config(nodes, Config)],
     ok.
 
+readme(Config) ->
+    [{_, N1} | _] = ?config(nodes, Config),
+    examples("README.md", [{"shop@vm", N1}]).
+
 overview(Config) -> chapter("1-overview.md", Config).
 
-first_trace(Config) -> chapter("2-first-trace.md", Config).
+trace(Config) -> chapter("2-trace.md", Config).
 
-%% Readers start both nodes where they are.
-first_trace_in_one_directory(Config) ->
+record(Config) -> chapter("3-record.md", Config).
+
+cases(Config) -> chapter("4-cases.md", Config).
+
+api(Config) -> chapter("5-api.md", Config).
+
+%% Runs the chapter with both nodes in the same directory, as readers do.
+api_in_one_directory(Config) ->
     [{_, N1}, _] = ?config(nodes, Config),
-    in_one_directory("2-first-trace.md", Config),
-    %% In the chapter its logs are removed, but for what was fetched.
+    in_one_directory("5-api.md", Config),
+    %% The chapter removes its logs, but not the copies.
     [] = filelib:wildcard(filename:join(dir(N1), "guide?_*.{log,ti}")).
 
-autostart(Config) -> chapter("3-autostart.md", Config).
+autostart(Config) -> chapter("6-autostart.md", Config).
 
-trace_cases(Config) -> chapter("4-trace-cases.md", Config).
+trace_cases(Config) -> chapter("7-trace-cases.md", Config).
 
-sessions(Config) -> chapter("5-sessions.md", Config).
+tool(Config) -> chapter("8-tool.md", Config).
 
-meta_tracing(Config) -> chapter("6-meta-tracing.md", Config).
+meta_tracing(Config) -> chapter("9-meta-tracing.md", Config).
 
 meta_tracing_in_one_directory(Config) ->
-    in_one_directory("6-meta-tracing.md", Config).
+    in_one_directory("9-meta-tracing.md", Config).
 
-trace_sessions(Config) -> chapter("7-trace-sessions.md", Config).
+trace_sessions(Config) -> chapter("10-trace-sessions.md", Config).
 
-%% A shell is one process for all its lines.
+%% Starts a shell on a node: one process, which evaluates all lines.
 with_shell(N) ->
     {Module, Bin, File} = code:get_object_code(?MODULE),
     {module, Module} = call(N, code, load_binary, [Module, File, Bin]),
@@ -99,7 +111,7 @@ eval(Shell, Line) ->
     Shell ! {self(), Line},
     receive {Shell, Result} -> Result end.
 
-%% --- doing it ---------------------------------------------------------------
+%% --- running a text ---------------------------------------------------------
 
 in_one_directory(Name, Config) ->
     [{_, N1}, {_, N2}] = ?config(nodes, Config),
@@ -107,11 +119,13 @@ in_one_directory(Name, Config) ->
     chapter(Name, Config).
 
 chapter(Name, Config) ->
-    {ok, Text} = file:read_file(filename:join([root(), "docs", "guide", Name])),
+    examples(filename:join(["docs", "guide", Name]), ?config(nodes, Config)).
+
+examples(Path, Nodes) ->
+    {ok, Text} = file:read_file(filename:join(root(), Path)),
     Blocks = blocks(string:split(unicode:characters_to_list(Text), "\n", all)),
     Steps = lists:append([steps(B) || B <- Blocks]),
     true = Steps =/= [],
-    Nodes = ?config(nodes, Config),
     Wrong = lists:append(run(Steps, Nodes, [])),
     _ = [ct:pal("~ts~n-- expected~n~ts~n-- got~n~ts", [What, Expected, Got])
          || {What, Expected, Got} <- Wrong],
@@ -150,7 +164,7 @@ run([{shell, Name, Line, Expected} | Rest], Nodes, Bindings) ->
 
 dir(#{dir := Dir}) -> Dir.
 
-%% Names of nodes in the guide, and those that they really have.
+%% Replaces the nodes' names in the text by their real names.
 real(Text, Nodes) ->
     lists:foldl(fun({Name, #{name := Node}}, Acc) ->
                         replaced(Acc, Name, atom_to_list(Node))
@@ -166,11 +180,12 @@ unreal(Text, Nodes) ->
 replaced(Text, From, To) ->
     lists:flatten(string:replace(Text, From, To, all)).
 
-%% Nothing was shown: whatever it gives is right.
+%% If the text shows no result, any result is right.
 compared(_What, [], _Got, _Nodes) ->
     [];
-compared(What, Lines, Got, Nodes) ->
-    Expected = lists:flatten(lists:join("\n", Lines)),
+compared(What, Lines, Got, [{_, N} | _] = Nodes) ->
+    Shown = lists:flatten(lists:join("\n", Lines)),
+    Expected = replaced(Shown, "/srv/shop", dir(N)),
     Pattern = replaced(quoted(plain(Expected)), "\\.\\.\\.", ".*"),
     case re:run(plain(unreal(Got, Nodes)), "^" ++ Pattern ++ "$",
                 [{capture, none}, unicode, dotall]) of
@@ -178,16 +193,17 @@ compared(What, Lines, Got, Nodes) ->
         nomatch -> [{What, Expected, Got}]
     end.
 
-%% What may differ from one time to another, and where lines are broken.
+%% Replaces what may differ between runs, and removes white space.
 plain(Text) ->
     lists:foldl(fun({Re, To}, Acc) ->
                         re:replace(Acc, Re, To,
                                    [global, unicode, {return, list}])
                 end, Text,
-                %% The shell takes a list of one number for a text.
+                %% The shell prints a list of one number as a string.
                 [{"{ok,(\"[^\"]\"|\"\\\\[^\"]\"|\\[[0-9]+\\])}", "{ok,[N]}"},
                  {"[0-9]+ events? recorded", "N events recorded"},
                  {", [0-9]+ came after the limit", ""},
+                 {"-- +[0-9]+ {2,}", "-- N "},
                  {"[0-9.]+ [KM]?i?B in", "N in"}, {"erts [0-9.]+", "erts N"},
                  {"<[0-9]+\\.[0-9]+\\.[0-9]+>", "PID"},
                  {"[0-9]{2,}(\\.[0-9]+)?", "N"},
@@ -198,9 +214,9 @@ quoted(Text) ->
     re:replace(Text, "[][\\\\.^$*+?(){}|]", "\\\\&",
                [global, unicode, {return, list}]).
 
-%% --- reading a chapter ------------------------------------------------------
+%% --- reading a text ---------------------------------------------------------
 
-%% What is between fences: {Info, Lines}.
+%% Returns the blocks between fences, as {Info, Lines}.
 blocks([]) ->
     [];
 blocks(["```" ++ Info | Rest]) ->
@@ -236,7 +252,8 @@ expressions([Line | Rest]) ->
                                    After),
     [{shell, Name, Expr, [L || L <- Said, L =/= ""]} | expressions(Next)].
 
-%% To the full stop at the end of a line.
+%% Returns an expression and the lines after it. An expression ends with a full
+%% stop at the end of a line.
 expression(Line, Rest) ->
     case {lists:suffix(".", Line), Rest} of
         {true, _} ->

@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% Nodes that have inviso installed, and have loaded nothing, some or all of it,
-%% are added like any other node. Another version there is refused.
+%% A node with inviso installed, which has loaded none, some or all of its
+%% modules, is added like any other node. Another version of inviso is refused.
 -module(inviso_installed_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -13,6 +13,7 @@
          another_version_is_loaded/1,
          another_version_is_installed/1,
          a_module_is_missing/1,
+         the_combined_modules_are_missing/1,
          an_embedded_release/1,
          an_embedded_node_with_one_module/1]).
 
@@ -27,6 +28,7 @@ all() ->
      another_version_is_loaded,
      another_version_is_installed,
      a_module_is_missing,
+     the_combined_modules_are_missing,
      an_embedded_release,
      an_embedded_node_with_one_module].
 
@@ -41,21 +43,22 @@ end_per_testcase(_Case, Config) ->
 
 %% --- cases ------------------------------------------------------------------
 
-%% As for autostart: the application is started, and nothing is autostarted.
+%% The application is started, as for autostart, and has nothing to trace.
 the_application_runs(Config) ->
     N = started(["-pa", inviso_test_lib:ebin()], Config),
     ok = call(N, application, start, [inviso]),
     true = is_installed(N, inviso_rt_server),
     false = call(N, code, is_loaded, [inviso_rt_meta]),
     traced(N, Config),
-    %% What the application loaded is left alone.
+    %% The modules that the application loaded are left alone.
     true = is_installed(N, inviso_rt_server),
     ok = call(N, application, stop, [inviso]),
     ok = call(N, application, start, [inviso]),
     traced(N, Config),
     inviso_test_lib:stop_node(N).
 
-%% One of the runtime component; one that every guard needs.
+%% The case is run with two modules: inviso_rt belongs to the runtime component,
+%% and each guard needs inviso_opts.
 one_module_is_loaded(Config) ->
     N = started(["-pa", inviso_test_lib:ebin()], Config),
     {module, _} = call(N, code, ensure_loaded, [inviso_rt]),
@@ -74,28 +77,27 @@ all_modules_are_loaded(Config) ->
     [] = [M || M <- Modules, not is_installed(N, M)],
     inviso_test_lib:stop_node(N).
 
-%% A module of the runtime component, beside a guard that is brought.
+%% Only one module is loaded. It belongs to the runtime component.
 another_version_is_loaded(Config) ->
     Other = other_version(inviso_rt, Config),
     N = started(["-pa", inviso_test_lib:ebin(), "-pa", filename:dirname(Other)],
                 Config),
     {module, _} = call(N, code, ensure_loaded, [inviso_rt]),
-    refused(N, ["another version", Other, "install"], Config),
-    %% Nothing was brought that stays.
-    wait_until(fun() -> call(N, code, is_loaded, [inviso_push]) =:= false end),
+    refused(N, ["another version", filename:dirname(Other), "install"], Config),
+    %% No module was pushed.
+    [] = [M || {M, "inviso_pushed"} <- call(N, code, all_loaded, [])],
     inviso_test_lib:stop_node(N).
 
-%% All of it is loaded, and one module of the runtime component differs.
+%% All modules are loaded, and one of the runtime component differs.
 another_version_is_installed(Config) ->
     Other = other_version(inviso_rt_meta, Config),
     N = started(["-pa", inviso_test_lib:ebin(), "-pa", filename:dirname(Other)],
                 Config),
     {module, _} = call(N, code, ensure_loaded, [inviso_push]),
-    refused(N, ["another version", Other, "install"], Config),
+    refused(N, ["another version", filename:dirname(Other), "install"], Config),
     true = is_installed(N, inviso_push),
     inviso_test_lib:stop_node(N).
 
-%% Half an installation.
 a_module_is_missing(Config) ->
     Ebin = filename:join(?config(dir, Config), "half"),
     ok = filelib:ensure_dir(filename:join(Ebin, "x")),
@@ -109,7 +111,23 @@ a_module_is_missing(Config) ->
     refused(N, ["inviso_rt_meta", Ebin], Config),
     inviso_test_lib:stop_node(N).
 
-%% Everything is loaded at boot, and nothing after it.
+%% This installation of inviso lacks the directory priv/pushed.
+the_combined_modules_are_missing(Config) ->
+    Top = filename:join(?config(dir, Config), "whole"),
+    [Ebin, Priv] = [filename:join(Top, D) || D <- ["ebin", "priv"]],
+    ok = filelib:ensure_dir(filename:join(Priv, "x")),
+    ok = file:make_symlink(inviso_test_lib:ebin(), Ebin),
+    {ok, Files} = file:list_dir(inviso_test_lib:priv()),
+    _ = [ok = file:make_symlink(filename:join(inviso_test_lib:priv(), F),
+                                filename:join(Priv, F))
+         || F <- Files, F =/= "pushed"],
+    N = started(["-pa", Ebin], Config),
+    {module, _} = call(N, code, ensure_loaded, [inviso_push]),
+    refused(N, ["without the file", filename:join([Priv, "pushed", "modules"]),
+                "copy its directory priv"], Config),
+    inviso_test_lib:stop_node(N).
+
+%% All modules are loaded when the node boots, and none later.
 an_embedded_release(Config) ->
     Dir = ?config(dir, Config),
     _ = application:load(inviso),
@@ -131,7 +149,7 @@ an_embedded_release(Config) ->
     true = is_installed(N, inviso_rt_meta),
     inviso_test_lib:stop_node(N).
 
-%% Only what somebody loads explicitly is loaded.
+%% A node in embedded mode loads a module only on explicit request.
 an_embedded_node_with_one_module(Config) ->
     N = started(["-mode", "embedded", "-pa", inviso_test_lib:ebin()], Config),
     false = call(N, code, is_loaded, [inviso_push]),
@@ -141,14 +159,14 @@ an_embedded_node_with_one_module(Config) ->
     true = is_installed(N, inviso_rt_server),
     inviso_test_lib:stop_node(N).
 
-%% --- what the cases share ---------------------------------------------------
+%% --- helpers ----------------------------------------------------------------
 
 started(Args, Config) ->
     N = inviso_test_lib:start_node(installed, ?config(dir, Config), Args),
     ok = inviso_test_lib:connect([?config(control, Config), N]),
     N.
 
-%% Adds a node, traces a call there, and leaves it without anything brought.
+%% Adds a node, traces a call there, and checks that no pushed code stays.
 traced(#{name := Name} = N, Config) ->
     Control = ?config(control, Config),
     Inviso = fun(F, Args) -> call(Control, inviso, F, Args) end,
@@ -179,9 +197,9 @@ is_installed(N, M) ->
     end.
 
 modules() ->
-    inviso_push:modules() ++ inviso_push:rt_modules().
+    lists:append([Ms || {_, Ms} <- inviso_pushed:rooms()]).
 
-%% The same module with one function more: the path of its beam.
+%% Compiles a module with one more function. Returns the path of the beam.
 other_version(Module, Config) ->
     {ok, {_, [{abstract_code, {_, Forms}}]}} =
         beam_lib:chunks(code:which(Module), [abstract_code]),

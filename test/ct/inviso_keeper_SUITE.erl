@@ -1,7 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%%
-%% The keeper of a tracer in trouble: spoolers that die at the wrong moment,
-%% shared memory that somebody scribbles on, libraries taken away.
+%% The keeper of a tracer when other parts fail: spoolers die at bad moments,
+%% shared memory is overwritten, libraries disappear.
 -module(inviso_keeper_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -20,7 +19,10 @@
          memory_has_a_cap/1,
          flush_ends_with_the_keeper/1,
          clock_that_jumps_is_followed/1,
+         dead_keeper_holds_up_no_other_tracer/1,
+         delivery_without_an_owner_ends/1,
          light_spawn_has_no_arguments/1]).
+-export([keepers_while_held/1]).
 
 -define(LIB, inviso_trace_lib).
 
@@ -37,6 +39,8 @@ all() ->
      memory_has_a_cap,
      flush_ends_with_the_keeper,
      clock_that_jumps_is_followed,
+     dead_keeper_holds_up_no_other_tracer,
+     delivery_without_an_owner_ends,
      light_spawn_has_no_arguments].
 
 suite() -> [{timetrap, {seconds, 600}}].
@@ -72,7 +76,7 @@ kill_spooler(Tracer) ->
     ?LIB:kill("KILL", Pid),
     ?LIB:until(fun() -> element(2, spooler(Tracer)) > N end).
 
-%% In a node of its own, whose library lies beside a spooler that fails once.
+%% The node loads the library from a directory whose spooler fails once.
 spooler_restarted_during_open_is_watched(Config) ->
     Dir = ?LIB:dir(Config),
     Priv = filename:join(Dir, "priv"),
@@ -90,7 +94,7 @@ spooler_restarted_during_open_is_watched(Config) ->
      || F <- ["real_spool", "inviso_spool"]],
     Peer = ?LIB:node_start(#{}, false),
     Log = filename:join(Dir, "x.log"),
-    %% by a name from where the node is
+    %% The directory is relative to the node's working directory.
     ok = ?LIB:call(Peer, file, set_cwd, [Dir]),
     ok = ?LIB:call(Peer, inviso_tracer, load, ["priv"]),
     true = list_to_binary(Priv) =:= ?LIB:call(Peer, inviso_tracer, dir, []),
@@ -107,7 +111,8 @@ spooler_restarted_during_open_is_watched(Config) ->
         ?LIB:call(Peer, inviso_tracer, close, [Tracer]),
     ?LIB:node_stop(Peer).
 
-%% Where it has no shared memory to put its reason into.
+%% These spoolers cannot map the shared memory, through which spoolers normally
+%% report the reason.
 spooler_that_cannot_start_says_why(Config) ->
     Dir = ?LIB:dir(Config),
     Priv = filename:join(Dir, "priv"),
@@ -131,12 +136,12 @@ spooler_that_cannot_start_says_why(Config) ->
          {_, true} = {Text, string:find(Text, Words) =/= nomatch}
      end || {Script, Words} <-
                 [{"exit 11", "flock(2) is denied"},
-                 %% A descriptor that is not there, as without /proc.
+                 %% Descriptor 99999 does not exist, as if /proc were missing.
                  {["exec ", Real, " --pid 1 --fd 99999"], "needs /proc"}]],
     ?LIB:node_stop(Peer).
 
-%% The keeper gives up when starting fails four times in a row; three times at
-%% open and at most twice at close is not in a row.
+%% The keeper gives up if four starts in a row fail. Three failures at open and
+%% two at close are not in a row, because a start succeeds between them.
 trouble_at_open_is_over_at_close(Config) ->
     Dir = ?LIB:dir(Config),
     Priv = filename:join(Dir, "priv"),
@@ -171,7 +176,8 @@ trouble_at_open_is_over_at_close(Config) ->
         ?LIB:call(Peer, inviso_tracer, close, [Tracer]),
     ?LIB:node_stop(Peer).
 
-%% A wake-up that finds a dead pipe closes the port without an exit status.
+%% If the pipe is broken when the keeper wakes the spooler, the port closes
+%% without an exit status.
 spooler_killed_while_waking_is_replaced(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Tracer = ?LIB:open(Log, #{}),
@@ -230,7 +236,7 @@ dropped_events_do_not_use_up_a_limit(Config) ->
     [full] = maps:keys(Lost),
     ?LIB:stop(Pid).
 
-%% The control page of a ring file, but for its magic, overwritten.
+%% The control page of a ring file is overwritten, except its magic number.
 scribbled_ring_does_not_hurt_the_node(Config) ->
     Dir = ?LIB:dir(Config),
     Ring = filename:join(Dir, "x.ring"),
@@ -248,8 +254,9 @@ scribbled_ring_does_not_hurt_the_node(Config) ->
     pong = ?LIB:call(Peer, erlang, apply, [fun erlang:hd/1, [[pong]]]),
     ?LIB:node_stop(Peer).
 
-%% What lies at the depth limit is counted so far as the allowance goes: the
-%% thousandth list is not counted any more.
+%% A list at the depth limit is shown with its number of elements. The tracer
+%% counts only a limited number of elements in each event, so it counts only the
+%% elements of the first few of the 500 lists.
 looks_are_bounded(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Tracer = ?LIB:open(Log, #{max_depth => 3, max_term_bytes => 8192}),
@@ -301,32 +308,44 @@ memory_has_a_cap(Config) ->
     false = filelib:is_file(Log),
     ?LIB:close(?LIB:open(Log, #{})).
 
-%% A node whose wall clock is moved by an hour.  With single time warp its time
-%% offset follows when it is finalised, at once; from the next anchor on the
-%% events of the log are an hour later, or earlier, and in order all the same.
+%% Moves the wall clock of a node by an hour, forwards or backwards. The node
+%% uses single time warp, so its time offset changes when it is finalised. After
+%% the next clock anchor the log has the new time, and events are in order.
 clock_that_jumps_is_followed(Config) ->
-    Source = filename:join(?config(data_dir, Config), "clock_shift.c"),
+    preloaded(Config, "clock_shift",
+              fun(Preload) ->
+                      [jump(Config, Preload, Hours * 3600) || Hours <- [1, -1]]
+              end).
+
+%% Compiles the C source Name into a library that a node can preload, and calls
+%% Fun with the library's path.
+preloaded(Config, Name, Fun) ->
+    Source = filename:join(?config(data_dir, Config), Name ++ ".c"),
     case {os:find_executable("cc"), filelib:is_regular(Source)} of
         {false, _} ->
             {skip, "no C compiler"};
         {_, false} ->
             {skip, "no " ++ Source};
         {Cc, true} ->
-            Preload = filename:join(?LIB:dir(Config), "clock_shift.so"),
-            {0, <<>>} = ?LIB:command(Cc, ["-shared", "-fPIC", "-o", Preload,
-                                          Source]),
-            [jump(Config, Preload, Hours * 3600) || Hours <- [1, -1]],
+            %% A path with a colon would be two libraries.
+            Tmp = os:getenv("TMPDIR", "/tmp"),
+            Preload = filename:join(Tmp, Name ++ os:getpid() ++ ".so"),
+            {0, <<>>} = ?LIB:command(Cc, ["-D_GNU_SOURCE", "-shared", "-fPIC",
+                                          "-o", Preload, Source]),
+            try Fun(Preload) after file:delete(Preload) end,
             ok
     end.
+
+preload(Preload, Env) ->
+    Before = os:getenv("LD_PRELOAD", ""),
+    [{"LD_PRELOAD", Before ++ ":" ++ Preload} | Env].
 
 jump(Config, Preload, Seconds) ->
     Shift = ?LIB:name(Config, "shift"),
     ok = file:write_file(Shift, <<0:64>>),
-    Before = os:getenv("LD_PRELOAD", ""),
     Peer = ?LIB:node_start(#{args => ["+C", "single_time_warp" |
                                       ?LIB:node_args()],
-                             env => [{"LD_PRELOAD", Before ++ ":" ++ Preload},
-                                     {"CLOCK_SHIFT", Shift}]}),
+                             env => preload(Preload, [{"CLOCK_SHIFT", Shift}])}),
     Log = ?LIB:name(Config, "x.log"),
     Call = fun(M, F, A) -> ?LIB:call(Peer, M, F, A) end,
     Now = fun() -> Call(erlang, system_time, [nanosecond]) end,
@@ -363,7 +382,62 @@ jump(Config, Preload, Seconds) ->
     ok = ?LIB:between(LateFrom - Slack, Late, LateTo + Slack),
     [true = Ts =:= lists:sort(Ts) || Ts <- [Early, Late]].
 
-%% Whether a log has an anchor with this offset; it is being written.
+%% The keeper is killed while a thread hangs in the keeper's tracer. The NIF
+%% waits for the thread, and meanwhile answers requests about other tracers.
+dead_keeper_holds_up_no_other_tracer(Config) ->
+    preloaded(Config, "held_thread", fun(Preload) -> hold(Config, Preload) end).
+
+hold(Config, Preload) ->
+    Held = ?LIB:name(Config, "held"),
+    Peer = ?LIB:node_start(#{args => ["+S", "4:4" | ?LIB:node_args()],
+                             env => preload(Preload, [{"HELD_THREAD", Held}])}),
+    try
+        [] = ?LIB:call(Peer, ?MODULE, keepers_while_held, [Held])
+    after
+        _ = file:delete(Held),
+        ?LIB:node_stop(Peer)
+    end.
+
+%% Two schedulers are blocked for a time. So each process of this test is bound
+%% to a scheduler, and none waits for a timer or a port, which may need a
+%% blocked scheduler.
+keepers_while_held(Held) ->
+    Driver = self(),
+    Keeper = spawn_opt(fun() -> Driver ! {tracer, opened(Held ++ ".log")},
+                                receive after infinity -> ok end
+                       end, [{scheduler, 1}]),
+    {Module, State} = receive {tracer, T} -> T end,
+    true = ?LIB:calls({?LIB, probe, 1}, true),
+    Tracee = spawn_opt(fun() -> receive Probe -> Probe() end end,
+                       [{scheduler, 2}]),
+    1 = erlang:trace(Tracee, true, [call, {tracer, Module, State}]),
+    Probe = fun() -> ok = file:write_file(Held, <<>>, [raw]), ?LIB:probe(1) end,
+    {Pid, Ref} =
+        spawn_opt(fun() ->
+                          Tracee ! Probe,
+                          ok = await_file(Held ++ ".event"),
+                          exit(Keeper, kill),
+                          ok = await_file(Held ++ ".wait"),
+                          Keepers = inviso_tracer:nif_keepers(),
+                          ok = file:delete(Held, [raw]),
+                          exit(Keepers)
+                  end, [monitor, {scheduler, 4}]),
+    receive {'DOWN', Ref, process, Pid, Keepers} -> Keepers end.
+
+opened(Path) ->
+    {ok, #{numbers := Numbers}} = inviso_opts:parse(Path, #{}),
+    Texts = {list_to_binary(Path), <<>>, <<"nonode@nohost">>, <<"25">>, <<"13">>},
+    {ok, Handle, _} = inviso_tracer:nif_open(Texts, Numbers),
+    {inviso_tracer, Handle}.
+
+await_file(Name) ->
+    case file:read_file_info(Name, [raw]) of
+        {ok, _} -> ok;
+        {error, enoent} -> await_file(Name)
+    end.
+
+
+%% Returns true if a log that is being written has an anchor with this offset.
 anchored(Log, Offset) ->
     try inviso_trace_log:packets(Log) of
         Packets ->
@@ -389,3 +463,23 @@ light_spawn_has_no_arguments(Config) ->
                        nomatch =/= binary:match(L, <<"{lists,reverse,1}">>)],
     [] = [L || L <- Lines, nomatch =/= binary:match(L, <<"secret">>)],
     ?LIB:stop(Pid).
+
+%% The owner of a delivery dies before the delivery has got its first message, or
+%% even before it has opened the tracer.
+delivery_without_an_owner_ends(_Config) ->
+    ok = inviso_tracer:load(),
+    Start = fun(Owner) ->
+                    Sink = {fun(_, Data) -> Data end, none},
+                    gen_server:start(inviso_deliver,
+                                     {inviso_handler, Sink, default, Owner}, [])
+            end,
+    Owner = spawn(timer, sleep, [infinity]),
+    {ok, Keeper} = Start(Owner),
+    {links, [Receiver]} = process_info(Keeper, links),
+    Refs = [monitor(process, P) || P <- [Keeper, Receiver]],
+    true = lists:keymember(Keeper, 1, inviso_tracer:nif_keepers()),
+    true = exit(Owner, kill),
+    _ = [receive {'DOWN', R, process, _, _} -> ok end || R <- Refs],
+    ?LIB:until(fun() -> not lists:keymember(Keeper, 1,
+                                            inviso_tracer:nif_keepers()) end),
+    {error, {shutdown, no_owner}} = Start(Owner).

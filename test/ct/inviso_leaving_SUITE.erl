@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% What is ours on a node ends in any order: whoever is slow finds the code that
-%% it needs, and nothing stays.
+%% inviso's processes on a node may end in any order. A slow process keeps the
+%% code that it needs until it ends. In the end nothing of inviso stays.
 -module(inviso_leaving_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -8,15 +8,17 @@
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1,
          init_per_testcase/2, end_per_testcase/2]).
 
--export([who_counts_beforehand_is_late/1,
+-export([a_counting_process_is_late/1,
          a_meta_tracer_is_late/1,
          a_meta_tracer_that_hangs_is_killed/1,
+         a_users_function_that_hangs_is_killed/1,
          a_fetch_ends_with_its_component/1,
          a_fetch_is_killed_after_its_component/1,
          the_heir_of_the_engine_is_late/1,
-         an_engine_that_nobody_asks_ends/1,
-         a_keeper_that_nobody_asked_for_ends/1,
-         who_comes_waits_for_who_leaves/1]).
+         an_unused_engine_ends/1,
+         an_unused_keeper_ends/1,
+         a_keeper_that_opens_is_late/1,
+         attaching_waits_for_cleaning_up/1]).
 
 -import(inviso_test_lib, [call/4, wait_until/1]).
 -import(inviso_remote_lib, [attach/1, leave/1, start/3, wait_state/2,
@@ -25,17 +27,19 @@
 suite() -> [{timetrap, {seconds, 600}}].
 
 all() ->
-    [who_counts_beforehand_is_late,
+    [a_counting_process_is_late,
      a_meta_tracer_is_late,
      a_meta_tracer_that_hangs_is_killed,
+     a_users_function_that_hangs_is_killed,
      a_fetch_ends_with_its_component,
      a_fetch_is_killed_after_its_component,
      the_heir_of_the_engine_is_late,
-     an_engine_that_nobody_asks_ends,
-     a_keeper_that_nobody_asked_for_ends,
-     who_comes_waits_for_who_leaves].
+     an_unused_engine_ends,
+     an_unused_keeper_ends,
+     a_keeper_that_opens_is_late,
+     attaching_waits_for_cleaning_up].
 
-%% The suite is the control component's node.
+%% The suite's own node is the control component's node.
 init_per_suite(Config) ->
     case is_alive() of
         true -> Config;
@@ -66,7 +70,7 @@ kill(Node, Pids) ->
     _ = [true = call(Node, erlang, exit, [P, kill]) || P <- Pids],
     ok.
 
-%% A guard waits for who is slow, who then ends well.
+%% Checks that the guard waits for a slow process, which then ends normally.
 is_awaited(Config, Guard, {Slow, Pid}) ->
     Node = ?config(node, Config),
     ok = waits_for(Node, Guard, Pid),
@@ -75,11 +79,12 @@ is_awaited(Config, Guard, {Slow, Pid}) ->
 
 %% --- sessions ---------------------------------------------------------------
 
-%% Its counters are nobody's any more, whom the VM would take them from.
-who_counts_beforehand_is_late(Config) ->
+%% For a dry run a process counts calls. The guard must wait until this process
+%% has cleared its counters. The VM does not clear them when the process ends.
+a_counting_process_is_late(Config) ->
     Node = ?config(node, Config),
     {ok, #{guard := Guard}} = attach(Node),
-    Found = slow_in(Node, {inviso_expect, asked_still, 2}),
+    Found = slow_in(Node, {inviso_arm_expect, asked_still, 2}),
     {ok, S, _} = start(Node, Guard, #{dry_run => true}),
     Slow = Found(),
     ok = kill(Node, [S]),
@@ -93,35 +98,67 @@ the_heir_of_the_engine_is_late(Config) ->
     {ok, #{guard := Guard}} = attach(Node),
     {ok, S, _} = start(Node, Guard, #{}),
     #{state := tracing} = wait_state(S, [tracing, failed]),
-    case call(Node, inviso_otp, engine, []) of
-        [] ->
+    case call(Node, erlang, whereis, [inviso_engine_server]) of
+        undefined ->
             {skip, "the VM has trace sessions"};
-        [Engine] ->
-            [Heir] = [P || {{stays, P}, engine} <- call(Node, ets, tab2list,
-                                                        [inviso_guard])],
+        Engine ->
+            Heir = call(Node, erlang, whereis, [inviso_engine_heir]),
             Slow = slow(Node, Heir),
             ok = kill(Node, [Engine, S]),
             gone = leave(Guard),
             is_awaited(Config, Guard, {Slow, Heir})
     end.
 
-%% Who wanted a session was killed before it could say so.
-an_engine_that_nobody_asks_ends(Config) ->
+%% An engine ends if the process that requested a session was killed before it
+%% got the answer.
+an_unused_engine_ends(Config) ->
     Node = ?config(node, Config),
     {ok, #{guard := Guard}} = attach(Node),
-    case call(Node, inviso_otp, has_sessions, []) of
+    case inviso_remote_lib:has_sessions(Node) of
         true ->
             {skip, "the VM has trace sessions"};
         false ->
-            ok = call(Node, inviso_engine, load, []),
+            ok = call(Node, inviso_tracer, load, []),
             Dead = inviso_test_lib:spawn_call(Node, erlang, self, []),
-            _ = inviso_test_lib:spawn_call(Node, inviso_engine_server, run,
-                                           [Dead, make_ref()]),
+            _ = inviso_test_lib:spawn_call(
+                    Node, inviso_tracer, 'inviso_engine_server:run',
+                    [Dead, make_ref()]),
             gone = leave(Guard),
             is_clean(?config(before, Config))
     end.
 
-a_keeper_that_nobody_asked_for_ends(Config) ->
+%% The session is killed while the spooler starts.
+a_keeper_that_opens_is_late(Config) ->
+    #{tmp := Tmp} = Node = ?config(node, Config),
+    {ok, #{guard := Guard, dir := Dir}} = attach(Node),
+    Start = delay_spooler(Dir),
+    Starter = spawn(fun() -> start(Node, Guard, #{}) end),
+    wait_until(fun() -> call(Node, inviso_tracer, nif_keepers, []) =/= [] end),
+    [{Keeper, _}] = call(Node, inviso_tracer, nif_keepers, []),
+    [Session] = [P || {{user, P}, {session, _, _, _}, _}
+                          <- call(Node, ets, tab2list, [inviso_guard])],
+    ok = kill(Node, [Session]),
+    gone = leave(Guard),
+    ok = waits_for(Node, Guard, Keeper),
+    [_] = filelib:wildcard(filename:join(binary_to_list(Dir), "live-*")),
+    true = exit(Starter, kill),
+    ok = Start(),
+    is_clean(?config(before, Config)),
+    {ok, []} = file:list_dir(Tmp).
+
+%% Replaces the spooler in Dir by a script, which starts the spooler only after
+%% the returned function is called.
+delay_spooler(Dir) ->
+    Spool = filename:join(Dir, "inviso_spool"),
+    Real = filename:join(Dir, "real_spool"),
+    Go = filename:join(Dir, "go"),
+    ok = file:rename(Spool, Real),
+    ok = file:write_file(Spool, ["#!/bin/sh\nuntil [ -e ", Go, " ]; do sleep"
+                                 " 0.1; done\nexec ", Real, " \"$@\"\n"]),
+    ok = file:change_mode(Spool, 8#700),
+    fun() -> file:write_file(Go, <<>>) end.
+
+an_unused_keeper_ends(Config) ->
     Node = ?config(node, Config),
     {ok, #{guard := Guard}} = attach(Node),
     Path = filename:join(?config(dir, Config), "nobodys.log"),
@@ -129,7 +166,7 @@ a_keeper_that_nobody_asked_for_ends(Config) ->
     Owner = call(Node, erlang, whereis, [init]),
     Dead = inviso_test_lib:spawn_call(Node, erlang, self, []),
     wait_until(fun() -> not call(Node, erlang, is_process_alive, [Dead]) end),
-    _ = inviso_test_lib:spawn_call(Node, inviso_keeper, init,
+    _ = inviso_test_lib:spawn_call(Node, inviso_tracer, 'inviso_keeper:init',
                                    [{Dead, make_ref()},
                                     Opts#{owner := Owner}]),
     gone = leave(Guard),
@@ -160,7 +197,7 @@ a_meta_tracer_is_late(Config) ->
     ok = kill(Node, [Rt]),
     is_awaited(Config, Guard, {Slow, Meta}).
 
-%% In a function of the user's, say.
+%% The meta tracer hangs, for instance in a function of the user.
 a_meta_tracer_that_hangs_is_killed(Config) ->
     {Node, Rt, Guard, Meta} = meta_tracing(Config),
     Slow = slow(Node, Meta),
@@ -170,7 +207,40 @@ a_meta_tracer_that_hangs_is_killed(Config) ->
     ok = kill(Node, [Slow]),
     is_clean(?config(before, Config)).
 
-%% Of a file that cannot be read to its end.
+a_users_function_that_hangs_is_killed(Config) ->
+    #{name := Name} = Node = ?config(node, Config),
+    {ok, hangs, Beam} =
+        compile:forms([{attribute, 1, module, hangs},
+                       {attribute, 1, export, [{check, 1}]},
+                       {function, 1, check, 1,
+                        [{clause, 1, [{var, 1, '_'}], [],
+                          [{'receive', 1, [], {atom, 1, infinity},
+                            [{atom, 1, ok}]}]}]}]),
+    {module, hangs} = call(Node, code, load_binary, [hangs, "hangs", Beam]),
+    {ok, _} = inviso:start(),
+    Option = {overload, {{hangs, check}, 50}},
+    {ok, [{Name, {ok, new}}]} = inviso:add_nodes([Name], leaving, [Option]),
+    {ok, _} = inviso:init_tracing([Name], [{trace, {file, "a.log"}}]),
+    Rt = call(Node, erlang, whereis, [inviso_rt]),
+    Guard = call(Node, erlang, whereis, [inviso_guard]),
+    wait_until(fun() -> hanging(Node) =/= [] end),
+    [Worker] = hanging(Node),
+    ok = kill(Node, [Rt]),
+    ok = waits_for(Node, Guard, Worker),
+    wait_until(fun() -> hanging(Node) =:= [] end),
+    true = call(Node, code, delete, [hangs]),
+    false = call(Node, code, purge, [hangs]),
+    wait_until(fun() -> call(Node, erlang, whereis, [inviso_guard])
+                            =:= undefined end),
+    ok = call(Node, file, delete, ["a.log"]),
+    is_clean(?config(before, Config)).
+
+hanging(Node) ->
+    [P || P <- call(Node, erlang, processes, []),
+          {current_function, {hangs, check, 1}} <-
+              [call(Node, erlang, process_info, [P, current_function])]].
+
+%% Starts to fetch a pipe. Reading the pipe never ends.
 fetching(Config) ->
     {Node, Name, Rt, Guard} = component(Config),
     #{dir := Dir} = Node,
@@ -197,10 +267,11 @@ a_fetch_is_killed_after_its_component(Config) ->
     ok = waits_for(Node, Guard, Reader),
     is_clean(?config(before, Config)).
 
-%% --- those who come ---------------------------------------------------------
+%% --- clients that attach ----------------------------------------------------
 
-%% A busy machine takes its time to forget what was there.
-who_comes_waits_for_who_leaves(Config) ->
+%% A client that attaches waits until the code of an earlier client is removed,
+%% which takes time on a busy machine.
+attaching_waits_for_cleaning_up(Config) ->
     #{name := Name} = Node = ?config(node, Config),
     Leaves = inviso_test_lib:spawn_call(Node, timer, sleep, [7000]),
     true = call(Node, erlang, register, [inviso_loading, Leaves]),

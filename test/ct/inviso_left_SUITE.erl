@@ -1,9 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
-%%
-%% What a node leaves that dies: the next attach of the same user removes
-%% library, engine and spooler; recordings stay, are listed, and fetched.
-%%
-%% INVISO_KILL_ROUNDS says how often a node is killed at any time (2).
+%% Files that a dead node has left on its machine. The next attach of the same
+%% user removes library, engine and spooler. Recordings stay, are listed, and
+%% can be fetched.
 -module(inviso_left_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -46,7 +44,7 @@ init_per_suite(Config) ->
 end_per_suite(Config) ->
     ?LIB:base_removed(?config(base, Config)).
 
-%% A directory for the temporary files of all nodes of a case.
+%% Each case has a directory for the temporary files of all its nodes.
 init_per_testcase(Case, Config) ->
     Shared = filename:join(?config(base, Config), Case),
     ok = file:make_dir(Shared),
@@ -83,22 +81,24 @@ kill(#{os_pid := OsPid}) ->
 ended(OsPid) ->
     ?LIB:until(fun() -> not inviso_trace_lib:os_alive(OsPid) end, ?SOON_MS).
 
-%% Of all places in the directory of this case.
+%% Returns the binaries in all places of this case.
 binaries(Config) ->
-    in_places(Config, "{inviso_tracer.so,inviso_engine.so,inviso_spool}").
+    in_places(Config, "{inviso_tracer.so,inviso_spool}").
 
 in_places(Config, Pattern) ->
     filelib:wildcard(filename:join([?config(shared, Config), "inviso-*",
                                     Pattern])).
 
-%% Another node is traced for a moment, in its own place.
+%% Starts another node with a place of its own, traces it for a moment, and
+%% kills it.
 another_attaches(Config) ->
     Node = a_node(Config),
     #{status := 0} = run(Config, Node,
                          ["trace", "--events", "3", "lists:seq/2"]),
     kill(Node).
 
-%% The sweep goes on when the command has left; all that was brought is gone.
+%% Waits until all binaries are removed. The sweep continues after the command
+%% has ended.
 swept(Config) ->
     [] = ?LIB:until_same(fun() -> binaries(Config) end, ?SOON_MS).
 
@@ -108,7 +108,7 @@ no_sweep_runs(Config) ->
 
 %%---------------------------------------------------------------------------
 
-%% Nothing of inviso is left on the machine but the finished recording.
+%% After a sweep only the finished recording and the place's record are left.
 node_dies_after_a_detached_recording(Config) ->
     Node = a_node(Config),
     recorded(Config, Node, "box"),
@@ -118,7 +118,7 @@ node_dies_after_a_detached_recording(Config) ->
     swept(Config),
     [Log] = in_places(Config, "room-*/box.log"),
     [_] = in_places(Config, "node"),
-    %% Where nothing is left to keep, all of it goes.
+    %% If there is no recording, everything is removed.
     ok = file:delete(Log),
     another_attaches(Config),
     [] = ?LIB:until_same(fun() -> in_places(Config, "") end, ?SOON_MS).
@@ -133,11 +133,12 @@ state(Config, Node) ->
     [#{<<"sessions">> := Sessions}] = ?LIB:json(Out),
     [S || #{<<"state">> := S} <- Sessions].
 
-%% A node for each step that attaching has after the place was made.
+%% For each function in steps/1: attaches to a new node, calls the function, and
+%% kills the node.
 node_dies_while_attaching(Config) ->
     Shared = ?config(shared, Config),
     Dir = ?config(priv_dir, Config),
-    {ok, _, Products} = inviso_bring:payload(),
+    {ok, _, _, Products} = inviso_bring:payload(),
     Steps = steps(Products),
     Killed = [killed_at(Step, filename:join(Dir, integer_to_list(I)), Config)
               || {I, Step} <- lists:enumerate(Steps)],
@@ -153,7 +154,7 @@ node_dies_while_attaching(Config) ->
     [_, _ | _] = binaries(Config),
     gone = inviso_remote_lib:leave(Guard),
     swept(Config),
-    %% The recording's alone is there.
+    %% Only the recording's place is left.
     [_] = ?LIB:until(fun() -> case in_places(Config, "") of
                                   [_] = One -> One;
                                   _ -> false
@@ -162,7 +163,7 @@ node_dies_while_attaching(Config) ->
     [_] = in_places(Config, "room-*/*.log"),
     inviso_test_lib:stop_node(Next).
 
-%% What is done on the node, one after the other.
+%% Returns functions that attach up to different steps.
 steps(Products) ->
     Put = fun(N) ->
                   fun(_Node, Guard, Files) ->
@@ -187,7 +188,8 @@ steps(Products) ->
                     S = (Session(live))(Node, Guard, Files),
                     inviso_remote_lib:wait_state(S, [tracing])
             end,
-    %% Those that are ready sweep what is there before them.
+    %% The steps in which no node becomes ready come last, because a node that
+    %% becomes ready sweeps the places that exist by then.
     [Ready, Session(live), Armed, Session(record),
      fun(_, _, _) -> made end, Put(1), Put(2), Put(3)].
 
@@ -195,7 +197,8 @@ product(File, Products) ->
     [Bytes] = [B || {Name, B} <- Products, list_to_binary(Name) =:= File],
     Bytes.
 
-%% The spooler dies with it, as in a container.
+%% Attaches to a node, runs Step, and kills the node together with its spooler,
+%% as when a container ends. Returns the files that are left in the place.
 killed_at(Step, Dir, Config) ->
     #{os_pid := OsPid, name := Name} = Node =
         stock(Dir, ?config(shared, Config)),
@@ -211,11 +214,12 @@ killed_at(Step, Dir, Config) ->
     Spoolers = os:cmd("pgrep -f " ++ unicode:characters_to_list(Place)
                       ++ "/inviso_spool"),
     Pids = [OsPid | string:lexemes(Spoolers, "\n")],
-    %% Stopped first: in the moment between, it would tidy up.
+    %% All processes are stopped first, so that none cleans up while the others
+    %% are killed.
     _ = os:cmd(["kill -STOP ", lists:join(" ", tl(Pids))]),
     _ = os:cmd(["kill -9 ", lists:join(" ", Pids)]),
     _ = [ended(list_to_integer(P)) || P <- Pids],
-    inviso_test_lib:stop_node(Node),
+    inviso_test_lib:forget_node(Node),
     {ok, Left} = file:list_dir(Place),
     Left.
 
@@ -225,9 +229,9 @@ stock(Dir, Shared) ->
     2 = erpc:call(maps:get(name, Node), erlang, '+', [1, 1]),
     Node.
 
-%% From the moment that its place appears, within a second.
+%% Kills a node at random within a second after its place appears.
 node_dies_at_any_time(Config) ->
-    Rounds = list_to_integer(os:getenv("INVISO_KILL_ROUNDS", "2")),
+    Rounds = inviso_test_lib:soak(2, 20),
     _ = [killed_some_time(Config, I) || I <- lists:seq(1, Rounds)],
     ct:log("left by ~b: ~p", [Rounds, binaries(Config)]),
     another_attaches(Config),
@@ -254,7 +258,8 @@ the_interface_sweeps_too(Config) ->
     recorded(Config, Node, "box"),
     kill(Node),
     [_, _ | _] = binaries(Config),
-    %% The next runs as the user of the test: of others nothing is touched.
+    %% The next node runs as the user of the test. A sweep does not touch files
+    %% of other users, so the place gets this user as owner.
     [Place] = in_places(Config, ""),
     "" = os:cmd("chown -R $(id -u) " ++ Place),
     Next = stock(filename:join(?config(priv_dir, Config), "bring"),
@@ -265,7 +270,7 @@ the_interface_sweeps_too(Config) ->
     [_] = in_places(Config, "room-*/box.log"),
     inviso_test_lib:stop_node(Next).
 
-%% A node that has our code makes a place without binaries.
+%% A node with inviso installed makes a place without binaries.
 installed_code_sweeps_too(Config) ->
     Dir = ?config(priv_dir, Config),
     First = inviso_test_lib:start_node(first, filename:join(Dir, "first")),
@@ -274,7 +279,7 @@ installed_code_sweeps_too(Config) ->
     #{os_pid := OsPid} = First,
     _ = os:cmd("kill -9 " ++ OsPid),
     ended(list_to_integer(OsPid)),
-    inviso_test_lib:stop_node(First),
+    inviso_test_lib:forget_node(First),
     Next = inviso_test_lib:start_node(next, filename:join(Dir, "second")),
     Guard = installed_ready(Config, Next, #{}),
     ?LIB:until(fun() -> length(in_places(Config, "")) =:= 1 end, ?SOON_MS),
@@ -282,7 +287,9 @@ installed_code_sweeps_too(Config) ->
     [] = ?LIB:until_same(fun() -> in_places(Config, "") end, ?SOON_MS),
     inviso_test_lib:stop_node(Next).
 
-%% On a node that has our code, where another container shares the directory.
+%% The guard of a node with inviso installed holds the lock of the place's
+%% record while it has clients. A sweep from a container must not remove the
+%% place.
 each_client_leaves_the_lock(Config) ->
     Dir = filename:join(?config(priv_dir, Config), "locked"),
     Node = inviso_test_lib:start_node(locked, Dir),
@@ -339,13 +346,14 @@ a_lock_is_given_up_for_another_only(Config) ->
 installed_ready(Config, Node, Args) ->
     in_shared(Node, ?config(shared, Config)),
     {module, _} = inviso_test_lib:call(Node, code, ensure_loaded,
-                                       [inviso_push]),
+                                       [inviso_tracer]),
     {ok, #{guard := Guard, files := []}} =
         inviso_remote_lib:ask_attach(Node, Args),
     ok = inviso_remote_lib:ask(Guard, ready),
     Guard.
 
-%% A node of the test's own user takes no directory of another one.
+%% Gives the directory to the test's user, because a node refuses directories
+%% of other users.
 in_shared(Node, Shared) ->
     "" = os:cmd("chown $(id -u) " ++ Shared),
     true = inviso_test_lib:call(Node, os, putenv, ["TMPDIR", Shared]),
@@ -357,7 +365,8 @@ lock_of(Record) ->
         "held\n" -> held
     end.
 
-%% Not as root the lock alone is looked at.
+%% Sweeps from another pid namespace. If the test does not run as root, does
+%% nothing.
 swept_from_a_container(Config) ->
     Sweep = ["unshare --pid --fork --mount-proc ",
              filename:join(os:getenv("INVISO_PRIV"), "inviso_spool"),
@@ -367,7 +376,8 @@ swept_from_a_container(Config) ->
         false -> ok
     end.
 
-%% From outside its process numbers mean nothing, inside ours do not.
+%% Nodes inside and outside of a container cannot find each other by pid: each
+%% container has its own pids. No node may sweep the place of another live node.
 containers_share_a_directory(Config) ->
     case ?LIB:is_root() andalso ?LIB:has("unshare") of
         true -> shared(Config);
@@ -383,7 +393,7 @@ shared(Config) ->
     recorded(Config, Plain, "out"),
     Before = binaries(Config),
     true = length(Before) >= 4,
-    %% Each sweeps, and sees that the other lives.
+    %% Each node sweeps, and finds that the other nodes are alive.
     Other = a_node(Config, #{wrap => Unshare}),
     #{status := 0} = run(Config, Other,
                          ["trace", "--events", "3", "lists:seq/2"]),
@@ -393,7 +403,8 @@ shared(Config) ->
     no_sweep_runs(Config),
     Before = binaries(Config),
     [kill(N) || N <- [Contained, Plain]],
-    %% In a third container.
+    %% The node Other, in a container of its own, sweeps the places of the
+    %% killed nodes.
     #{status := 0} = run(Config, Other,
                          ["trace", "--events", "3", "lists:seq/2"]),
     swept(Config),
@@ -411,10 +422,7 @@ a_living_node_keeps_its_place(Config) ->
     #{status := 0} = run(Config, Node, ["fetch", "-o", "o", "box"]),
     [] = ?LIB:until_same(fun() -> in_places(Config, "") end, ?SOON_MS).
 
-%%---------------------------------------------------------------------------
-%% Recordings
-
-%% The same name each time.
+%% Starts a node with a fixed name, so that a second start has the same name.
 named(Config, Name, Cookie) ->
     a_node(Config, #{name => none, args => ["-sname", Name],
                      cookie => Cookie}).
@@ -429,15 +437,16 @@ says(Text, Words) ->
     [] = [W || W <- Words, re:run(Text, W) =:= nomatch],
     ok.
 
-%% A flight recorder, whose node is killed.
+%% The node of a flight recorder is killed. The recording is listed, and can be
+%% fetched.
 recording_of_a_dead_node_is_found(Config) ->
     #{name := Name, os_pid := OsPid} = Node = a_node(Config),
     Opts = opts(Config, Node),
     #{status := 0, out := None} = ?LIB:run(Opts, ["status"]),
-    says(None, ["no recording of a dead node"]),
+    says(None, ["no dead node left a recording"]),
     recording(Config, Node, "box"),
     #{status := 0, out := Alive} = ?LIB:run(Opts, ["status"]),
-    says(Alive, ["no recording of a dead node"]),
+    says(Alive, ["no dead node left a recording"]),
     kill(Node),
     Log = ?LIB:until(fun() -> case in_places(Config, "room-*/box.log") of
                                   [L] -> L;
@@ -457,7 +466,7 @@ recording_of_a_dead_node_is_found(Config) ->
                         <<"bytes">> := _, <<"written">> := _,
                         <<"log">> := JsonLog}]}] = ?LIB:json(Json),
     {Name, Log} = {binary_to_list(N), binary_to_list(JsonLog)},
-    %% Another user's environment: told where to look.
+    %% Without TMPDIR in the environment, --remote-dir must name the directory.
     #{status := 0, out := Elsewhere} =
         ?LIB:run(Opts#{env => []}, ["status", "--remote-dir",
                                     ?config(shared, Config)]),
@@ -474,7 +483,7 @@ recording_of_a_dead_node_is_found(Config) ->
     {ok, Bytes} = file:read_file(Copy),
     #{status := 0, out := Merged} = ?LIB:run(Opts, ["merge", Copy]),
     says(Merged, ["lists:seq"]),
-    %% The copy is there already.
+    %% The local copy exists already from the fetch before.
     #{status := 0, out := FetchJson} =
         run(Config, Node, ["fetch", "--json", "-o", Out, "box"]),
     [#{<<"files">> := [_], <<"left">> := #{<<"name">> := <<"box">>}}] =
@@ -492,7 +501,8 @@ node_runs_again(Config) ->
     says(Out, ["no sessions", "box .*left by " ++ Name]),
     #{status := 0, out := Json} = run(Config, Second, ["status", "--json"]),
     [#{<<"running">> := true, <<"left">> := [#{}]}] = ?LIB:json(Json),
-    %% What it records itself is fetched, and the other not forgotten.
+    %% The recording of the running node is fetched. The recording of the
+    %% earlier run is only reported.
     recorded(Config, Second, "box"),
     #{status := 0, err := Err} = run(Config, Second, ["fetch", "box"]),
     says(Err, ["earlier run"]),
@@ -502,13 +512,14 @@ node_runs_again(Config) ->
     says(Left, [": this recording was left on this machine"]),
     [] = in_places(Config, "room-*/box.log").
 
-%% It runs, is stopped, and has a recording of the same name.
+%% After a first run has left a recording, the node runs again, records with the
+%% same name, and is stopped.
 a_node_that_hangs_keeps_what_it_left(Config) ->
     Name = "hangs" ++ os:getpid(),
     First = named(Config, Name, "hangs"),
     recording(Config, First, "box"),
     kill(First),
-    %% The spooler takes them away when it is done.
+    %% The spooler removes the binaries when the log is complete.
     swept(Config),
     [Place] = in_places(Config, ""),
     [Old] = in_places(Config, "room-*/box.log"),
@@ -518,7 +529,7 @@ a_node_that_hangs_keeps_what_it_left(Config) ->
     Fetch = ["fetch", "-n", maps:get(name, Second), "-o",
              filename:join(maps:get(home, Second), "o"), "box"],
     #{env := Env} = Opts = opts(Config, Second),
-    Spared = ["may have a recording called box itself", "--place " ++ Place],
+    Spared = ["may still run and have a recording called box", "--place " ++ Place],
     ok = ?LIB:signal(OsPid, "STOP"),
     try
         #{status := 3, out := <<>>, err := Hangs} =
@@ -531,7 +542,7 @@ a_node_that_hangs_keeps_what_it_left(Config) ->
     after
         ok = ?LIB:signal(OsPid, "CONT")
     end,
-    %% Where no epmd answers, none says that there is no such node.
+    %% If epmd does not answer, the node may be running.
     #{status := 3, out := <<>>, err := NoEpmd} =
         ?LIB:run(Opts#{env := [{"ERL_EPMD_PORT", "1"} | Env]}, Fetch),
     says(NoEpmd, ["no epmd" | Spared]),
@@ -577,12 +588,12 @@ attached_recording_is_copied(Config) ->
     says(Merged, ["lists:seq"]),
     [] = in_places(Config, "").
 
-%% Its events are not in the log yet.
+%% The place has a ring file, whose events are not in the log yet.
 ring_file_is_left(Config) ->
     Node = a_node(Config),
     recording(Config, Node, "box"),
     kill(Node),
-    %% The spooler takes them away when it is done.
+    %% The spooler removes the binaries when the log is complete.
     swept(Config),
     [Place] = in_places(Config, "room-*"),
     Ring = filename:join(Place, "box.ring"),
@@ -594,12 +605,12 @@ ring_file_is_left(Config) ->
     says(Said, ["inviso recover " ++ Ring]),
     true = filelib:is_file(filename:join(Place, "box.log")).
 
-%% No link is followed, not even one of the same user.
+%% A symbolic link is not followed, even if it belongs to the same user.
 only_plain_files_are_recordings(Config) ->
     Node = a_node(Config),
     recording(Config, Node, "box"),
     kill(Node),
-    %% The spooler takes them away when it is done.
+    %% The spooler removes the binaries when the log is complete.
     swept(Config),
     [Log] = in_places(Config, "room-*/box.log"),
     ok = file:rename(Log, filename:join(?config(shared, Config), "real")),

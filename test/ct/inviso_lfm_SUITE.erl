@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% The log file merger: function by function, each with its results and its
-%% errors. Names of functions are those of the original's manual.
+%% The log file merger: each function with its results and errors. The function
+%% names are those in the manual of the original Inviso.
 -module(inviso_lfm_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -61,7 +61,7 @@ init_per_testcase(Case, Config) ->
 end_per_testcase(_Case, Config) ->
     ok = file:set_cwd(?config(old, Config)).
 
-%% merge/2, and merge/3 with a file
+%% Tests merge/2, and merge/3 with a file.
 merge_2(_Config) ->
     P = self(),
     trace_file("a.log", [call(P, 1), call(P, 2)]),
@@ -81,7 +81,7 @@ merge_2(_Config) ->
     true = string:find(Text, "No such file") =/= nomatch,
     {error, {merge, 1, _}} =
         inviso_lfm:merge([{node(), [{trace_log, ["none"]}]}], "out.txt"),
-    %% A ti file that is not there is an error, too.
+    %% A missing ti file is an error, too.
     {error, {merge, 1, _}} =
         inviso_lfm:merge([{node(), [{trace_log, ["a.log"]},
                                     {ti_log, ["none"]}]}], "out.txt"),
@@ -90,14 +90,14 @@ merge_2(_Config) ->
      || {Files, Bad} <- [{[x], x}, {x, x}, {[{"node", []}], {"node", []}},
                          {[{n, [{x, ["a"]}]}], {x, ["a"]}},
                          {[{n, [{trace_log, x}]}], {trace_log, x}}]],
-    %% What was there stays.
+    %% The existing file stays.
     Lines = lines("out.txt"),
-    %% Nothing is left with who calls, even if it traps exits.
+    %% The caller gets no message, even if it traps exits.
     _ = process_flag(trap_exit, true),
     {ok, 2} = inviso_lfm:merge([Set], "out.txt"),
     {messages, []} = process_info(self(), messages).
 
-%% merge/3,4,5,6 with functions
+%% Tests merge/3,4,5,6 with functions.
 merge_with_functions(_Config) ->
     P = self(),
     trace_file("a.log", [call(P, 1), call(P, 2)]),
@@ -156,10 +156,10 @@ functions_that_fail(_Config) ->
                              {fun() -> error(why) end, {error, why}},
                              {fun() -> throw(why) end, {throw, why}},
                              {fun() -> odd end, {bad_return, odd}}]],
-    %% What End does changes nothing.
+    %% A failure of the end function does not change the result.
     {ok, 100} = inviso_lfm:merge(Files, void, Work, fun(_) -> error(x) end, 0).
 
-%% Terms of all kinds, recorded by us, as they were.
+%% The merger returns terms of all kinds as the tracer got them.
 entries_are_what_a_tracer_gets(_Config) ->
     To = spawn(fun() -> receive stop -> ok end end),
     Terms = terms(),
@@ -194,7 +194,7 @@ terms() ->
      lists:foldl(fun(_, T) -> {T} end, x, lists:seq(1, 20)),
      lists:foldl(fun(_, T) -> [T] end, x, lists:seq(1, 20))].
 
-%% What a budget has left out, and funs.
+%% Tests how the merger shows terms that were cut, and funs.
 what_was_cut(_Config) ->
     To = spawn(fun() -> receive stop -> ok end end),
     Deep = lists:foldl(fun(_, T) -> {T} end, x, lists:seq(1, 20)),
@@ -231,7 +231,8 @@ what_was_cut(_Config) ->
 holds_hole({T}) -> holds_hole(T);
 holds_hole(T) -> T =:= '...'.
 
-%% Alias and unalias entries, of a pid and of `undefined': in both ways to merge.
+%% Tests alias and unalias entries of a pid and of `undefined', in a merge with
+%% functions and in a merge to a file.
 aliases_hold_in_their_time(_Config) ->
     P = self(),
     Q = whereis(kernel_sup),
@@ -279,7 +280,7 @@ two_nodes_in_order(_Config) ->
     {ok, 8} = inviso_lfm:merge(Files, "out.txt"),
     8 = length(lines("out.txt")).
 
-%% <0.88.0> of other@host
+%% Returns the pid <0.88.0> of other@host.
 other_pid() ->
     Node = <<"other@host">>,
     binary_to_term(<<131, 88, 119, (byte_size(Node)), Node/binary,
@@ -297,7 +298,7 @@ losses_are_entries(_Config) ->
     N = node(),
     {ok, 2} = inviso_lfm:merge(Files, "out.txt").
 
-%% The original hung.
+%% With several sets of one node the original Inviso hung.
 several_sets_of_one_node(_Config) ->
     P = self(),
     trace_file("a.log", [call(P, 1), call(P, 3)]),
@@ -312,9 +313,9 @@ several_sets_of_one_node(_Config) ->
                                "out2.txt"),
     4 = length(lines("out2.txt")).
 
-%% --- readers of the user's ----------------------------------------------------
+%% --- readers that users provide ----------------------------------------------
 
-%% A reader: of each entry its time and what it is.
+%% A reader that returns each entry with its time.
 read(Merger, [{trace_log, Entries}]) ->
     case Entries of
         [{Time, Term} | Rest] ->
@@ -329,7 +330,7 @@ read(Merger, [{trace_log, Entries}]) ->
             done
     end.
 
-%% One whose every other answer is an error, and which crashes at its end.
+%% A reader that returns an error before each entry, and crashes at its end.
 read_errors(Merger, [{trace_log, Entries}]) ->
     [receive
          {get_next_entry, Merger} ->
@@ -358,7 +359,7 @@ readers_of_the_users(_Config) ->
     [{own@host, first, [of_reader]}, {N, C2, []}, {ns@host, between, []},
      {own@host, second, _}, {own@host, at_once, _}, {N, C4, []},
      {own@host, last, _}] = received(),
-    %% Into a file, too.
+    %% The merge also writes a file.
     {ok, 7} = inviso_lfm:merge(Files, "out.txt"),
     ["own@host [of_reader] first" | Rest] = lines("out.txt"),
     6 = length(Rest).
@@ -367,7 +368,7 @@ readers_that_fail(_Config) ->
     P = self(),
     trace_file("a.log", [call(P, 1)]),
     Set = {node(), [{trace_log, ["a.log"]}]},
-    %% It has ended, that is all.
+    %% A reader that crashes counts as ended.
     {ok, 1} = inviso_lfm:merge([Set, {reader, ?MODULE, crash, Set}],
                                fun ?MODULE:tell/4, self()),
     {ok, 1} = inviso_lfm:merge([Set, {reader, no_such_module, init, Set}],
@@ -378,7 +379,7 @@ readers_that_fail(_Config) ->
     {error, {files, {bad_reader_spec, _}}} =
         inviso_lfm:merge([{reader, ?MODULE, read, x}], fun ?MODULE:tell/4,
                          self()),
-    %% A work function that fails ends them.
+    %% If the work function fails, the readers end.
     Own = {own@host, [{trace_log, [{?T(N), N} || N <- lists:seq(1, 10)]}]},
     Me = self(),
     Before = length(processes()),
@@ -387,7 +388,7 @@ readers_that_fail(_Config) ->
                          fun(_, _, _, _) -> {error, enough} end, Me),
     wait_until(fun() -> length(processes()) =< Before end).
 
-%% init/2: the protocol, from the merger's side
+%% Tests init/2. The test plays the merger's part of the protocol.
 tpfreader(_Config) ->
     P = self(),
     trace_file("a.log", [call(P, 1), call(P, 2)]),
@@ -416,7 +417,7 @@ tpfreader(_Config) ->
                            {node(), [{trace_log, ["none"]}]}}],
                          fun ?MODULE:tell/4, self()).
 
-%% handle_logfile_sort_wrapset/1
+%% Tests handle_logfile_sort_wrapset/1.
 wrap_sets_are_sorted(_Config) ->
     Sort = fun inviso_lfm_tpfreader:handle_logfile_sort_wrapset/1,
     ["w2", "w3", "w0"] = Sort(["w0", "w3", "w2"]),
@@ -431,7 +432,7 @@ wrap_sets_are_sorted(_Config) ->
     ["only"] = Sort(["only"]),
     ["x", "y"] = Sort(["x", "y"]),
     [{trace_log, ["a"]}] = Sort([{trace_log, ["a"]}]),
-    %% And so the merger does.
+    %% The merger sorts the files of a wrap set in the same order.
     P = self(),
     trace_file("w2", [call(P, 1)]),
     trace_file("w0", [call(P, 2)]),
@@ -440,9 +441,9 @@ wrap_sets_are_sorted(_Config) ->
     [L1, L2] = lines("out.txt"),
     [L1, L2] = [line(node(), [], call(P, N)) || N <- [1, 2]].
 
-%% --- functions that are there -------------------------------------------------
+%% --- default functions -------------------------------------------------------
 
-%% outfile_opener/1, outfile_writer/4, outfile_closer/1
+%% Tests outfile_opener/1, outfile_writer/4 and outfile_closer/1.
 default_functions(_Config) ->
     {error, {open, enoent}} = inviso_lfm:outfile_opener("no/such/file"),
     {ok, Fd} = inviso_lfm:outfile_opener("out.txt"),
@@ -462,7 +463,7 @@ default_functions(_Config) ->
         inviso_lfm:merge(Files, fun inviso_lfm:outfile_opener/1,
                          fun inviso_lfm:outfile_writer/4, void, "no/such").
 
-%% format_arguments/3, format_argument_string/2
+%% Tests format_arguments/3 and format_argument_string/2.
 format_arguments(_Config) ->
     {ok, [$", "abc", $"]} = inviso_lfm:format_argument_string("abc", x),
     [false = inviso_lfm:format_argument_string(X, x)
@@ -479,9 +480,9 @@ format_arguments(_Config) ->
     "N1,[N2,\"a\"],a" =
         inviso_lfm:format_arguments([1, [2, "a"], a], $N, Two).
 
-%% --- a merger under load ------------------------------------------------------
+%% --- a merger under load -----------------------------------------------------
 
-%% What waits for a function that takes its time is bounded.
+%% The number of entries that wait for a slow function is bounded.
 a_slow_function_holds_the_merger_back(_Config) ->
     P = self(),
     Entry = call(P, lists:duplicate(1000, $x)),
@@ -502,7 +503,8 @@ a_slow_function_holds_the_merger_back(_Config) ->
     ct:log("~b bytes waited at most", [Most]),
     true = Most > 0 andalso Most < 4000000.
 
-%% The merger is given the time to send what it may.
+%% Returns how many bytes of entries wait, after the merger has had time to send
+%% all that its bound allows.
 waiting(Times) ->
     timer:sleep(50),
     {messages, Messages} = process_info(self(), messages),
@@ -524,7 +526,7 @@ a_caller_that_dies(_Config) ->
     true = exit(Caller, kill),
     wait_until(fun() -> not is_process_alive(Worker) end).
 
-%% --- what the cases have in common ----------------------------------------------
+%% --- helpers -----------------------------------------------------------------
 
 call(Pid, N) -> {trace_ts, Pid, call, {m, f, [N]}, ?T(number(N))}.
 
@@ -549,7 +551,7 @@ lines(Name) ->
 line(Node, Names, Entry) ->
     lists:flatten(io_lib:format("~w ~w ~w", [Node, Names, Entry])).
 
-%% A work function that sends entries to who is the handler data.
+%% A work function that sends each entry to the process in the handler data.
 tell(Node, Entry, Names, To) ->
     To ! {Node, Entry, Names},
     {ok, To}.

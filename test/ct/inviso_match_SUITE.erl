@@ -1,30 +1,32 @@
 %% SPDX-License-Identifier: Apache-2.0
 %%
-%% Match specs in C against erlang:match_spec_test/3 of this node: the same
-%% arguments and spec, the same result, flags and errors. Offline, by the program
-%% ms_oracle; and over the VM's own terms, by a NIF.
+%% Match specs in C compared with erlang:match_spec_test/3 of this node: for the
+%% same arguments and spec they must give the same result, flags and errors. The
+%% program ms_oracle runs specs outside the VM; a NIF runs them on terms of the
+%% VM.
 %%
-%% Not asked, because a VM crashes, or says what only it can know:
+%% Some specs are left out, because they crash a VM or only a VM knows their
+%% result:
 %%
-%%   enable_trace, disable_trace, trace   from 27 on: the VM crashes
+%%   enable_trace, disable_trace, trace   from OTP 27 on the VM crashes
 %%   '$_' after a head [] or {}           the VM writes out of bounds
-%%   '$1' for all arguments, in maps that are compiled twice, before 27
-%%                                        the result is memory that is gone
+%%   '$1' for all arguments, in maps that are compiled twice, before OTP 27
+%%                                        the result is freed memory
 %%   {self}, {current_stacktrace}, {process_dump}, {display, _}
-%%                                        the value; that it has one is asked
-%%   maps with keys that are computed to be equal
+%%                                        only their values are not compared
+%%   maps whose expressions for keys have equal values
 %%                                        which pair stays depends on the VM
 %%   '$N' in {const, _} together with variables from '$25' on
-%%                                        the VM renames it
+%%                                        the VM renames '$N'
 %%
-%% INVISO_MATCH_CASES=1000000 asks that many random ones.
+%% INVISO_MATCH_CASES=1000000 sets the number of random cases.
 -module(inviso_match_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
 
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1,
          init_per_testcase/2, end_per_testcase/2]).
--export([heads/1, guards/1, bodies/1, numbers/1, maps/1, many_variables/1,
+-export([heads/1, guards/1, bodies/1, numbers/1, maps/1, equal_keys/1, many_variables/1,
          flags_of_the_process/1, errors/1,
          long_errors/1, releases/1, random_specs/1,
          random_specs_in_the_vm/1]).
@@ -34,8 +36,8 @@
 suite() -> [{timetrap, {minutes, 60}}].
 
 all() ->
-    [heads, guards, bodies, numbers, maps, many_variables, flags_of_the_process,
-     errors, long_errors, releases,
+    [heads, guards, bodies, numbers, maps, equal_keys, many_variables,
+     flags_of_the_process, errors, long_errors, releases,
      random_specs, random_specs_in_the_vm].
 
 init_per_suite(Config) ->
@@ -46,16 +48,14 @@ end_per_suite(_Config) ->
     ok.
 
 init_per_testcase(Case, Config) ->
-    Seed = erlang:phash2({Case, erlang:monotonic_time(), os:getpid()}),
-    ct:log("rand:seed(exsss, ~w)", [Seed]),
-    rand:seed(exsss, Seed),
+    ok = inviso_test_lib:seed(Case),
     Dir = filename:dirname(code:which(?MODULE)),
     [{oracle, ?O:open(filename:join(Dir, "ms_oracle"))} | Config].
 
 end_per_testcase(_Case, Config) ->
     ?O:close(?config(oracle, Config)).
 
-%% --- cases --------------------------------------------------------------------
+%% --- cases -------------------------------------------------------------------
 
 heads(Config) ->
     Args = [[], [a], [a, b], [a, a], [{a, b}], [[a, b | c], {a, {b}}],
@@ -133,14 +133,47 @@ maps(Config) ->
              #{k => '$1'}, #{'$1' => {{v, '$1'}}}, #{{const, {k}} => {const, {v}}}],
     check(Config, [{[M], [{['$1'], [], [{message, E}]}]} || M <- Maps, E <- Exprs]).
 
-%% None of them is without an answer.
+%% Makes texts of maps in which keys are repeated. The command reads the texts as
+%% terms, and Erlang evaluates them as expressions. The values must be equal.
+equal_keys(_Config) ->
+    Maps = [map_text(3, rand:uniform(80)) || _ <- lists:seq(1, 60)],
+    Text = ["[", lists:join(",", Maps), "]"],
+    Inviso = filename:join(os:getenv("INVISO_PRIV"), "inviso"),
+    Out = os:cmd(unicode:characters_to_list(
+                   [Inviso, " ms --json \"[{['\\$1'],[],[{message,'\\$1'}]}]\"",
+                    " '[", Text, "]'"])),
+    #{<<"result">> := Result} =
+        inviso_trace_json:decode(list_to_binary(string:trim(Out))),
+    true = value(Result) =:= value(Text).
+
+map_text(Depth, N) ->
+    Pairs = [[key_text(Depth), " => ", integer_to_list(I)]
+             || I <- lists:seq(1, N)],
+    ["#{", lists:join(",", Pairs), "}"].
+
+key_text(0) ->
+    lists:nth(rand:uniform(6), ["1", "1.0", "a", "2", "[]", "<<1>>"]);
+key_text(Depth) ->
+    Key = key_text(Depth - 1),
+    lists:nth(rand:uniform(4), [Key, ["{", Key, "}"], [$[, Key, $]],
+                                map_text(Depth - 1, rand:uniform(3))]).
+
+value(Text) ->
+    {ok, Tokens, _} = erl_scan:string(unicode:characters_to_list([Text, "."])),
+    {ok, Exprs} = erl_parse:parse_exprs(Tokens),
+    {value, Value, _} = erl_eval:exprs(Exprs, []),
+    Value.
+
+%% Both ms_oracle and the NIF must have an answer for each case.
 many_variables(Config) ->
     Cases = [Case || N <- [255, 256, 257, 415, 1000], Case <- many(N)],
     0 = check(Config, Cases),
     0 = lists:sum([in_the_vm(Case) || Case <- Cases]),
     ok.
 
-%% Nothing of it depends on which process that is. (From 27 on the VM crashes.)
+%% These actions change flags of the calling process. The program ms_oracle has
+%% no calling process, but its results must equal those of the VM. From OTP 27 on
+%% these actions may crash the VM.
 flags_of_the_process(Config) ->
     Flags = [call, all, x, [], 1],
     Actions = [{Switch, {self}, F} || Switch <- [enable_trace, disable_trace],
@@ -153,7 +186,8 @@ flags_of_the_process(Config) ->
         false -> {skip, "the VM may crash"}
     end.
 
-%% As keys of maps, elements of lists and tuples, all of them, and one of them.
+%% Returns specs that use N variables, or only one of them, in maps, lists and
+%% tuples.
 many(N) ->
     Vars = [list_to_atom("$" ++ integer_to_list(I)) || I <- lists:seq(1, N)],
     Values = lists:seq(1, N),
@@ -191,7 +225,8 @@ bad_calls() ->
      {set_tcw_fake, 1}, {current_stacktrace, 1, 2}, {current_stacktrace, a},
      {current_stacktrace, -1}, {tuple_size, 1}, {is_integer, 1, 2, 3}].
 
-%% Each kind of term in the text of an error, and texts that are cut.
+%% Errors that show a term of each kind, and errors that are cut because they
+%% are too long.
 long_errors(Config) ->
     Terms = [1, -5, 1 bsl 80, 1.5, -0.0, a, 'A b', 'a@b', '', [], "text", "a\"b\nc",
              "\t\r", [1, 2], [a | b], <<>>, <<"bin">>, <<"q\"q">>, <<1, 2>>,
@@ -204,7 +239,7 @@ long_errors(Config) ->
                     [{[], [{'_', [], [{list_to_atom(lists:duplicate(N, $f)), 1}]}]}
                      || N <- lists:seq(60, 100)]).
 
-%% What differs between releases.
+%% Expressions whose results differ between releases.
 releases(Config) ->
     <<Z/float>> = <<128, 0:56>>,
     Exprs = [{'=:=', 0.0, '$1'}, {'=/=', 0.0, '$1'}, {'==', 0.0, '$1'},
@@ -221,23 +256,28 @@ releases(Config) ->
                {[a, b], [{[a | '_'], [], []}]}]).
 
 random_specs(Config) ->
-    N = list_to_integer(os:getenv("INVISO_MATCH_CASES", "30000")),
+    N = cases(30000),
     Skipped = random_specs(Config, N, 0),
     ct:log("~w cases, ~w without an answer", [N, Skipped]),
     true = Skipped * 100 =< N,
     ok.
+
+cases(N) ->
+    Default = inviso_test_lib:soak(N, 10 * N),
+    list_to_integer(os:getenv("INVISO_MATCH_CASES",
+                              integer_to_list(Default))).
 
 random_specs(_, N, Skipped) when N =< 0 -> Skipped;
 random_specs(Config, N, Skipped) ->
     Cases = [inviso_match_gen:'case'(?O:otp()) || _ <- lists:seq(1, 100)],
     random_specs(Config, N - 100, Skipped + check(Config, Cases)).
 
-%% The NIF has no answer to what the VM's interface does not tell: integers
-%% beyond 64 bits, and sizes of bitstrings.
+%% The NIF has no answer for integers beyond 64 bits and for sizes of
+%% bitstrings, because the VM's NIF interface does not provide these.
 random_specs_in_the_vm(_Config) ->
-    N = list_to_integer(os:getenv("INVISO_MATCH_CASES", "10000")),
-    %% One after the other: a million of them on the stack make each garbage
-    %% collection a long one.
+    N = cases(10000),
+    %% Cases are made one after the other: a million of them on the heap would
+    %% make each garbage collection long.
     Skipped = lists:foldl(
                 fun(_, Sum) ->
                         Sum + in_the_vm(inviso_match_gen:'case'(?O:otp()))
@@ -252,9 +292,9 @@ in_the_vm(Case) ->
         {Answer, Vm} -> verdict(Case, Answer, Vm)
     end.
 
-%% --- comparing ------------------------------------------------------------------
+%% --- comparing ---------------------------------------------------------------
 
-%% Returns how many have no answer.
+%% Returns the number of cases without an answer.
 check(Config, Cases) ->
     Answers = ?O:ask(?config(oracle, Config), Cases),
     lists:sum([check_one(C, A) || {C, A} <- lists:zip(Cases, Answers)]).

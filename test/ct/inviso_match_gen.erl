@@ -1,8 +1,8 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% @doc Random match specs for tracing, and arguments that they often match.
 %%
-%% What must not be asked of a VM is not made: what crashes one, or has no
-%% answer that another process could know (see the module inviso_match_SUITE).
+%% No spec crashes a VM, and no spec has a result that depends on the calling
+%% process. The module inviso_match_SUITE lists what is left out.
 -module(inviso_match_gen).
 
 -export(['case'/1, spec/2, term/1]).
@@ -15,13 +15,14 @@
             body = false :: boolean(),
             twice = true :: boolean()}).   % maps that are compiled twice
 
-%% @doc Arguments and a spec for that release; by rand's state.
+%% @doc Returns random arguments and a random spec for an OTP release. The seed
+%% of `rand' determines them.
 -spec 'case'(pos_integer()) -> {[term()], term()}.
 'case'(Otp) ->
     Args = [term(3) || _ <- lists:seq(1, rand:uniform(5) - 1)],
     {Args, spec(Otp, Args)}.
 
-%% @doc A spec, broken now and then.
+%% @doc Returns a spec, which sometimes has an error.
 -spec spec(pos_integer(), [term()]) -> term().
 spec(Otp, Args) ->
     G = #g{otp = Otp, big = one_in(20)},
@@ -68,13 +69,14 @@ head(G, Args) ->
 improper([H]) -> [H | '_'];
 improper([H | T]) -> [H | improper(T)].
 
-%% Old VMs compile some maps twice, and then return a list of arguments that is
-%% not there any more.
+%% Returns a head that binds the whole list of arguments. Before OTP 27, some
+%% maps are compiled twice, and the variable then is a list that was freed;
+%% these maps are left out.
 whole(G, Var) ->
     {Var, G#g{vars = [Var], twice = G#g.otp >= 27}}.
 
-%% Patterns for all of them, so that the head is a list. One of no arguments must
-%% not meet '$_': a VM then writes where it should not.
+%% Returns a head: a list of patterns, one for each argument. If the list is
+%% empty, the spec must not use '$_', because a VM then writes out of bounds.
 pattern_list(G0, Args) ->
     lists:mapfoldl(fun(T, G) -> pattern(G, T) end, G0, Args).
 
@@ -146,7 +148,8 @@ is_type(G) ->
           [is_atom, is_float, is_integer, is_list, is_number, is_pid, is_port,
            is_reference, is_tuple, is_map, is_binary, is_function]).
 
-%% One of what is new in 26, which older ones have seldom to do with, or of Old.
+%% Picks a function from Old or New. The functions in New exist from OTP 26 on.
+%% On an older release they are errors, and are picked rarely.
 known(#g{otp = Otp}, New, Old) ->
     case Otp >= 26 orelse one_in(30) of
         true -> pick(New ++ Old);
@@ -164,7 +167,8 @@ action(G, D) ->
         12 -> expr(G, D)
     end.
 
-%% What has no effect in a test, and an answer.
+%% Returns a call that has a known result, and no effect in
+%% erlang:match_spec_test/3.
 effect(#g{otp = Otp} = G) ->
     case rand:uniform(13) of
         1 -> {get_tcw};
@@ -278,7 +282,7 @@ call(G, D) ->
               pick([0, 1, 2]), pick([0, 1, 2, -1])}
     end.
 
-%% Keys are computed only where there is but one.
+%% Returns a map expression. Only maps with one key have a computed key.
 map_expr(G, D) ->
     case rand:uniform(4) of
         1 when G#g.twice -> #{expr(G, 1) => expr(G, D - 1)};
@@ -294,7 +298,7 @@ large_map(G) ->
                             _ -> K
                         end} || K <- lists:seq(1, 40)]).
 
-%% What is not in the language.
+%% Returns a leaf or, rarely, an expression that is not valid in match specs.
 odd(G, D) ->
     case one_in(6) of
         false -> leaf(G);
@@ -316,7 +320,7 @@ odd(_, _, 9) -> '$'.
 
 %% --- terms ------------------------------------------------------------------
 
-%% @doc A term nested at most so deep.
+%% @doc Returns a term with at most this many levels.
 -spec term(non_neg_integer()) -> term().
 term(0) ->
     case rand:uniform(9) of
@@ -359,7 +363,7 @@ number() ->
           1.7976931348623157e308, -1.7976931348623157e308, 5.0e-324,
           rand:uniform() * 1.0e20]).
 
-%% -0.0, out of the compiler's sight.
+%% Returns -0.0. The compiler would turn a literal -0.0 into 0.0.
 zero() ->
     <<F/float>> = <<128, 0:56>>,
     F.
@@ -379,7 +383,7 @@ ids() ->
             L
     end.
 
-%% A pid, or port, of a node that is not there.
+%% A pid or port of a node that does not exist.
 other(88, N) ->
     binary_to_term(<<131, 88, 119, 9, "other@far", N:32, 0:32, 0:32>>);
 other(89, N) ->

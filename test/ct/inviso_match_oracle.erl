@@ -1,10 +1,9 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Asks ms_oracle (test/tools/ms_oracle.c) and the VM the same.
+%% @doc Gives ms_oracle (test/tools/ms_oracle.c) and the VM the same cases.
 -module(inviso_match_oracle).
 
 -export([open/1, close/1, ask/2, vm/1, same/2, otp/0]).
 
-%% @doc The program at that path.
 -spec open(file:filename()) -> port().
 open(Program) ->
     open_port({spawn_executable, Program},
@@ -14,7 +13,8 @@ open(Program) ->
 -spec close(port()) -> true.
 close(Port) -> port_close(Port).
 
-%% @doc Its answers to {Args, Spec}, in order.
+%% @doc Returns the program's answers to the cases, in the same order. A case is
+%% {Args, Spec}.
 -spec ask(port(), [{[term()], term()}]) -> [term()].
 ask(Port, Cases) ->
     [port_command(Port, term_to_binary(C)) || C <- Cases],
@@ -24,7 +24,8 @@ ask(Port, Cases) ->
      after 60000 -> exit({oracle_silent, C})
      end || C <- Cases].
 
-%% @doc What erlang:match_spec_test/3 answers, in the same form.
+%% @doc Returns the result of erlang:match_spec_test/3 in the form of the
+%% program's answer.
 -spec vm({[term()], term()}) -> term().
 vm({Args, Spec}) ->
     case erlang:match_spec_test(Args, Spec, trace) of
@@ -33,12 +34,14 @@ vm({Args, Spec}) ->
         Other -> Other
     end.
 
-%% @doc Whether an answer is the VM's; skip if there is none, for a reason.
+%% @doc Returns true if both answers are equal, or `skip' if the first answer
+%% says that the program cannot know the result.
 -spec same(term(), term()) -> boolean() | skip.
 same({cannot, _}, _) -> skip;
 same({ok, R, F}, {ok, R1, F1}) ->
-    %% Not =:=, to which 0.0 is -0.0, and before which the least small integer,
-    %% when the VM has made it by trunc/1, is no integer that there is.
+    %% Terms are compared as bytes, because =:= does not distinguish 0.0 and
+    %% -0.0. Also, =:= is false for the least small integer if trunc/1 has made
+    %% one of the two operands.
     Bytes = fun(T) -> term_to_binary(T, [deterministic]) end,
     F =:= F1 andalso Bytes(R) =:= Bytes(R1);
 same({error, A}, {error, B}) ->
@@ -47,9 +50,10 @@ same({error, A}, {error, B}) ->
     PlainA =:= PlainB orelse lists:usort(PlainA) =:= lists:usort(PlainB);
 same(A, B) -> A =:= B.
 
-%% The text of an error up to what is printed otherwise on another node, a map,
-%% whose order is the VM's own, or a variable, which it may have renamed. In
-%% maps errors are found in the VM's order too, and by some VMs twice.
+%% Returns the text of an error up to the first part that may differ: a term
+%% that another node prints differently, a map (the VM has its own order of
+%% keys), or a variable (the VM may have renamed the variable). The VM also
+%% reports the errors in a map in its own order, and some VMs report them twice.
 plain(Text) ->
     lists:takewhile(fun(C) -> not lists:member(C, "<#$") end, Text).
 

@@ -1,17 +1,16 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Match specs of ours over the VM's own terms, by the NIF of
+%% @doc Runs inviso's match specs on the VM's own terms, with the NIF in
 %% test/nif/inviso_match_vm.c.
 -module(inviso_match_vm).
 
 -export([load/0, ask/1, test/4]).
 
-%% @doc Loads the library that is beside this module.
 -spec load() -> ok | {error, term()}.
 load() ->
     Dir = filename:dirname(code:which(?MODULE)),
     erlang:load_nif(filename:join(Dir, ?MODULE_STRING), 0).
 
-%% @doc {ok, Result, Flags}, error, or {cannot, Code}.
+%% @doc Returns {ok, Result, Flags}, error, or {cannot, Code}.
 -spec ask({[term()], term()}) -> term().
 ask({Args, Spec}) ->
     test(inviso_match_oracle:otp(), node(), term_to_binary(Spec), Args).

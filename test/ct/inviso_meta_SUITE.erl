@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% Meta tracing: function by function, each with its results and its errors.
-%% Names of functions are those of the original's manual.
+%% Meta tracing: the functions of the original's manual, with their results and
+%% errors.
 -module(inviso_meta_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -34,7 +34,7 @@
          patterns_of_others/1,
          the_module_itself/1]).
 
-%% For the node.
+%% This function is called on the node.
 -export([other_session/0]).
 
 -import(inviso_test_lib, [call/4, wait_until/1]).
@@ -88,7 +88,6 @@ end_per_testcase(_Case, Config) ->
 
 %% --- functions that are meta traced -----------------------------------------
 
-%% init_tpm/4,5,7,8, ctpm/3,4
 init_tpm_and_ctpm(Config) ->
     {N1, Node1, _N2, Node2} = tracing(Config),
     {ok, [{Node1, ok}, {Node2, ok}]} =
@@ -121,16 +120,15 @@ init_tpm_and_ctpm(Config) ->
         lists:nthtail(2, told(N1)),
     [{init, {?P, other, 1}, _}, {remove, {?P, other, 1}, _}] =
         told(hd(tl(?config(nodes, Config)))),
-    %% It can be done again.
+    %% The function can be prepared again.
     {ok, [{Node1, ok}]} = inviso(N1, init_tpm, [[Node1], ?P, fails, 1 | All]),
     stop(Config).
 
-%% tpm/4,5,6,8,9
 tpm(Config) ->
     {N1, Node1, N2, Node2} = tracing(Config),
     {ok, [{Node1, {error, not_initiated}}, {Node2, {error, not_initiated}}]} =
         inviso(N1, tpm, [?P, assoc, 2, []]),
-    %% Prepared by another: as often as one likes.
+    %% After init_tpm, tpm can be called repeatedly.
     {ok, _} = inviso(N1, init_tpm, [?P, assoc, 2, {?P, call}]),
     {ok, [{Node1, {ok, 1}}, {Node2, {ok, 1}}]} =
         inviso(N1, tpm, [?P, assoc, 2, [{['_', b], [], []}]]),
@@ -142,12 +140,12 @@ tpm(Config) ->
     Self = self(),
     [{call, _, [Self, b], _, _}, {call, P, [Self, c], {_, _, _}, _}] =
         told(N1),
-    %% A match spec that makes no sense changes nothing.
+    %% An invalid match spec changes nothing.
     [{ok, [{Node1, {ok, 0}}]} = inviso(N1, tpm, [[Node1], ?P, assoc, 2, Bad])
      || Bad <- [[{['_', '_'], [{no_such_guard}], []}], [x], false, x]],
     run(N1, [self(), d]),
     wait_until(fun() -> length(told(N1)) =:= 3 end),
-    %% Those that prepare it.
+    %% The forms of tpm with more arguments also prepare the function.
     {ok, [{Node1, {error, already_initiated}}, {Node2, _}]} =
         inviso(N1, tpm, [?P, assoc, 2, [], {?P, call}]),
     {ok, [{Node2, {ok, 1}}]} =
@@ -160,7 +158,7 @@ tpm(Config) ->
         inviso(N1, tpm, [?P, other, 1, [] | All]),
     {ok, [{Node1, {ok, 1}}]} =
         inviso(N1, tpm, [[Node1], ?P, fails, 1, [] | All]),
-    %% What does not exist is not prepared.
+    %% A function that does not exist is not prepared.
     {ok, [{Node1, {ok, 0}}, {Node2, {ok, 0}}]} =
         inviso(N1, tpm, [?P, no_such, 2, [] | All]),
     {ok, [{Node1, {error, bad_mfa}}]} =
@@ -170,7 +168,7 @@ tpm(Config) ->
      || {M, F, A} <- [{'_', f, 1}, {m, '_', 1}, {m, f, '_'}]],
     {ok, [{Node1, {error, badarg}}]} =
         inviso(N1, tpm, [[Node1], ?P, loop, 2, [], not_a_function]),
-    %% No ti, no meta tracer; no tracing either.
+    %% Without tracing, and without a ti file, there is no meta tracer.
     {ok, _} = inviso(N1, stop_tracing, []),
     {ok, [{Node1, {error, no_metatracer}}, {Node2, {error, no_metatracer}}]} =
         inviso(N1, tpm, [?P, assoc, 2, [], void]),
@@ -178,7 +176,7 @@ tpm(Config) ->
     {ok, [{Node1, {error, no_metatracer}}, {Node2, {error, no_metatracer}}]} =
         inviso(N1, tpm, [?P, assoc, 2, [], void]),
     {ok, _} = inviso(N1, stop_all, []),
-    %% Nothing of it is left.
+    %% No meta pattern is left.
     [] = [I || N <- [N1, N2], F <- [assoc, other, fails],
                {meta, I} <- [call(N, erlang, trace_info,
                                   [{?P, F, arity(F)}, meta])],
@@ -187,7 +185,8 @@ tpm(Config) ->
 arity(assoc) -> 2;
 arity(_) -> 1.
 
-%% What functions are called with, and what becomes of their output.
+%% Checks the arguments of call and return functions, and the effects of the
+%% terms that these functions return.
 call_and_return_functions(Config) ->
     {N1, Node1, _, _} = tracing(Config),
     Functions = [{?P, init}, {?P, call}, {?P, return}, {?P, remove}],
@@ -217,7 +216,8 @@ call_and_return_functions(Config) ->
      Exception] = ti(N1, "a.ti"),
     stop(Config).
 
-%% The manual's arguments: without the kind of event, and without its time.
+%% Call and return functions can have the manual's arguments, which leave out
+%% the kind of event and its time.
 functions_as_the_manual_said(Config) ->
     {N1, Node1, _, _} = tracing(Config),
     Call = fun(Pid, [X], Publ) ->
@@ -241,7 +241,8 @@ code_of(Module, N) ->
     {Module, Bin, File} = code:get_object_code(Module),
     {module, Module} =:= call(N, code, load_binary, [Module, File, Bin]).
 
-%% tpm_ms/5,6, ctpm_ms/4,5: the last one set is tried first.
+%% Tests tpm_ms/5,6 and ctpm_ms/4,5. The match spec that was set last is tried
+%% first.
 tpm_ms_and_ctpm_ms(Config) ->
     {N1, Node1, N2, Node2} = tracing(Config),
     {ok, [{Node1, {error, not_initiated}}, {Node2, {error, not_initiated}}]} =
@@ -260,11 +261,11 @@ tpm_ms_and_ctpm_ms(Config) ->
     run(N1, other, [b]),
     wait_until(fun() -> {length(told(N1)), length(told(N2))} =:= {1, 1} end),
     [{call, _, [b], _, _}] = told(N1),
-    %% Bad ones are not stored.
+    %% A match spec with an error is not stored.
     {ok, [{Node1, {ok, 0}}]} =
         inviso(N1, tpm_ms, [[Node1], ?P, other, 1, bad, [{x}]]),
     [all, {not_a}] = names(N1),
-    %% Replaced: now the first to be tried.
+    %% A match spec that is replaced becomes the first to be tried.
     {ok, [{Node1, {ok, 1}}, {Node2, {ok, 1}}]} =
         inviso(N1, tpm_ms, [?P, other, 1, all, []]),
     [{not_a}, all] = names(N1),
@@ -278,7 +279,8 @@ tpm_ms_and_ctpm_ms(Config) ->
     {ok, [{Node1, ok}, _]} = inviso(N1, ctpm_ms, [?P, other, 1, no_such]),
     [] = names(N1),
     2 = length(told(N1)),
-    %% It stays prepared, and takes one without a name beside those with.
+    %% The function stays prepared, and can have a match spec without a name
+    %% besides those with names.
     {ok, [{Node1, {ok, 1}}, _]} = inviso(N1, tpm, [?P, other, 1, []]),
     {ok, [{Node1, {ok, 1}}, _]} =
         inviso(N1, tpm_ms, [?P, other, 1, not_a, Says(a, false)]),
@@ -290,14 +292,15 @@ tpm_ms_and_ctpm_ms(Config) ->
 names(N) ->
     {ok, State, _} = call(N, inviso_rt_meta, get_state, [inviso_rt_meta]),
     Fn = maps:get({?P, other, 1}, functions(State)),
-    lists:reverse([Name || {{named, Name}, _, _} <- element(3, Fn)]).
+    lists:reverse([Name || {{named, Name}, _} <- element(3, Fn)]).
 
 functions(State) ->
     [Fns] = [E || E <- tuple_to_list(State), is_map(E),
                   is_map_key({?P, other, 1}, E)],
     Fns.
 
-%% tpm_tracer/4,5,6,8,9: whoever calls the function is traced from then on.
+%% Tests tpm_tracer/4,5,6,8,9. Each process that calls the function is traced
+%% from this call on.
 tpm_tracer(Config) ->
     {N1, Node1, _, Node2} = tracing(Config),
     {ok, _} = inviso(N1, tpl, [?P, other, 1, []]),
@@ -321,7 +324,7 @@ tpm_tracer(Config) ->
         inviso(N1, tpm_tracer, [[Node1], ?P, assoc, '_', On | Functions]),
     P = run(N1, loop, [on, 3]),
     Q = run(N1, loop, [none, 3]),
-    %% Called too, both of them, and with flags but once.
+    %% P and Q both call the function; the match spec matches the call of P.
     wait_until(fun() -> length(told(N1)) =:= 1 end),
     [{call, P, [P, on], _, _}] = told(N1),
     {ok, _} = inviso(N1, stop_tracing, []),
@@ -331,7 +334,6 @@ tpm_tracer(Config) ->
     [] = [L || L <- Lines, string:find(L, pid_text(N1, Q)) =/= nomatch],
     stop(Config).
 
-%% tpm_ms_tracer/5,6
 tpm_ms_tracer(Config) ->
     {N1, Node1, _, Node2} = tracing(Config),
     {ok, _} = inviso(N1, tpl, [?P, other, 1, []]),
@@ -350,7 +352,7 @@ tpm_ms_tracer(Config) ->
     Q = run(N1, loop, [other, 2]),
     wait_until(fun() -> length(told(N1)) =:= 2 end),
     [{call, P, [P, on], _, _}, {call, Q, [Q, other], _, _}] = told(N1),
-    %% It ends with the match spec.
+    %% Without the match spec, calls no longer set flags.
     {ok, [{Node1, ok}, _]} = inviso(N1, ctpm_ms, [?P, assoc, 2, on]),
     R = run(N1, loop, [on, 2]),
     wait_until(fun() -> length(told(N1)) =:= 3 end),
@@ -363,7 +365,6 @@ tpm_ms_tracer(Config) ->
 
 %% --- names ------------------------------------------------------------------
 
-%% tpm_localnames/0,1, ctpm_localnames/0,1
 tpm_localnames(Config) ->
     {N1, Node1, N2, Node2} = tracing(Config),
     Sleeper = inviso_test_lib:spawn_call(N1, timer, sleep, [infinity]),
@@ -384,7 +385,7 @@ tpm_localnames(Config) ->
     {ok, _} = inviso(N1, stop_tracing, []),
     Ti = ti(N1, "a.ti"),
     Init = call(N1, erlang, whereis, [init]),
-    %% Who had a name before.
+    %% `init' was registered before tpm_localnames/1 was called.
     [{Init, init, alias, T0}] = [E || {_, init, _, _} = E <- Ti],
     [{Sleeper, me, alias, T1}, {undefined, me, unalias, T2}] =
         [E || {_, me, _, _} = E <- Ti],
@@ -400,7 +401,8 @@ failure(N, M, F, Args) ->
         error:Reason -> Reason
     end.
 
-%% tpm_globalnames/0,1, ctpm_globalnames/0,1: where the process is.
+%% Tests tpm_globalnames/0,1 and ctpm_globalnames/0,1. The entry of a name is in
+%% the ti file of the node on which the process runs.
 tpm_globalnames(Config) ->
     {N1, Node1, N2, Node2} = tracing(Config),
     Old = inviso_test_lib:spawn_call(N1, timer, sleep, [infinity]),
@@ -429,9 +431,10 @@ tpm_globalnames(Config) ->
     [] = [E || {_, {global, _}, _, _} = E <- ti(N2, "a.ti")],
     stop(Config).
 
-%% --- for functions of the user's --------------------------------------------
+%% --- called by the user's functions ------------------------------------------
 
-%% get_tracer/0, tpm_ms/5, tpm_ms_tracer/5, ctpm_ms/4, list_tpm_ms/3
+%% Tests get_tracer/0, tpm_ms/5, tpm_ms_tracer/5, ctpm_ms/4 and list_tpm_ms/3,
+%% which only the meta tracer may call.
 within_the_meta_tracer(Config) ->
     {N1, _Node1, _, _} = tracing(Config),
     true = code_of(?MODULE, N1),
@@ -466,7 +469,7 @@ within_the_meta_tracer(Config) ->
     ok = ?P:forget(N1),
     run(N1, other, [x]),
     [] = told(N1),
-    %% Nobody else may.
+    %% Other processes may not call these functions.
     [not_in_the_meta_tracer = failure(N1, inviso_rt_meta, F, Args)
      || {F, Args} <- [{get_tracer, []}, {tpm_ms, [?P, other, 1, n, []]},
                       {tpm_ms_tracer, [?P, other, 1, n, []]},
@@ -474,7 +477,6 @@ within_the_meta_tracer(Config) ->
                       {list_tpm_ms, [?P, other, 1]}]],
     stop(Config).
 
-%% write_ti/1
 write_ti(Config) ->
     {N1, _Node1, N2, _} = tracing(Config),
     Bin = term_to_binary({self(), x, alias, erlang:timestamp()}),
@@ -489,7 +491,7 @@ write_ti(Config) ->
     {error, no_metatracer} = call(N1, inviso_rt_meta, write_ti, [Bin]),
     stop(Config).
 
-%% metacast_call/5, metacast_return_from/6
+%% Tests metacast_call/5 and metacast_return_from/6.
 metacast(Config) ->
     {N1, Node1, N2, Node2} = tracing(Config),
     {ok, _} = inviso(N1, tpm, [?P, assoc, 2, [], void, {?P, call},
@@ -504,9 +506,9 @@ metacast(Config) ->
               [[Node2], P, ?P, assoc, 2, value]),
     wait_until(fun() -> length(told(N2)) =:= 2 end),
     [_, {return_from, P, value, void, _}] = told(N2),
-    %% Of a function that is not meta traced.
+    %% The function m:f is not meta traced, so the call has no effect.
     ok = call(N1, inviso_rt_meta, metacast_call, [[Node1], P, m, f, []]),
-    %% As if a process had been given a name.
+    %% A simulated call of register/2 makes the same entry as a real call.
     {ok, _} = inviso(N1, tpm_localnames, []),
     ok = call(N1, inviso_rt_meta, metacast_call,
               [[Node1], P, erlang, register, [alien, P]]),
@@ -530,13 +532,13 @@ public_loop_data(Config) ->
     run(N1, [a, b]),
     wait_until(fun() -> length(told(N1)) =:= 2 end),
     [{publ_new, arg}, {call, _, _, _, {[], arg}}] = told(N1),
-    %% What a minute would bring.
+    %% The meta tracer sends itself this message each minute.
     clean = call(N1, erlang, send, [inviso_rt_meta, clean]),
     {ok, _, {cleaned, {[], arg}}} = state(N1),
     {publ_clean, {[], arg}} = lists:last(told(N1)),
     {ok, _} = inviso(N1, stop_tracing, []),
     {publ_remove, {cleaned, {[], arg}}} = lists:last(told(N1)),
-    %% Names work with loop data that has no place for them, and beside it.
+    %% Names are recorded although the loop data has no place for them.
     {ok, _} = inviso(N1, init_tracing,
                      [[{trace, {file, "b.log"}},
                        {ti, {file, "b.ti", {{?P, publ_none, []}, void,
@@ -550,7 +552,7 @@ public_loop_data(Config) ->
     [{P, named, alias, _}] = [E || {_, named, _, _} = E <- ti(N1, "b.ti")],
     stop(Config).
 
-%% init_std_publld/2, clean_std_publld/1
+%% Tests init_std_publld/2 and clean_std_publld/1.
 standard_loop_data(Config) ->
     {{[], []}, []} = inviso_rt_meta:init_std_publld(2, []),
     {{[], [], []}, global} = inviso_rt_meta:init_std_publld(3, global),
@@ -564,7 +566,8 @@ standard_loop_data(Config) ->
                   {[{a, New}], [{d, Old}]}]],
     [Other = inviso_rt_meta:clean_std_publld(Other)
      || Other <- [x, [], #{}, {}, {x, y}]],
-    %% A call of register/2 that does not return waits in the first list.
+    %% A call of register/2 that has not returned is in the first list of the
+    %% loop data.
     {N1, _, _, _} = tracing(Config),
     {ok, _} = inviso(N1, tpm_localnames, []),
     P = self(),
@@ -580,7 +583,7 @@ state(N) -> call(N, inviso_rt_meta, get_state, [inviso_rt_meta]).
 
 %% --- trace information ------------------------------------------------------
 
-%% {ti, _} in its shapes, for all nodes and for each.
+%% Uses all forms of {ti, _}, once for all nodes and once for each node.
 ti_specifications(Config) ->
     {N1, Node1, N2, Node2} = added(Config),
     Spec = {{inviso_rt_meta, init_std_publld, [3, x]}, void,
@@ -605,7 +608,7 @@ ti_specifications(Config) ->
                 {file, "a", {{m, f, []}, x, void}},
                 {file, "a", {{m, f, []}, void, {m, f, a}}},
                 {file, "a", {{m, f, [x | y]}, void, void}}]],
-    %% Tracing begins without it.
+    %% Tracing begins without the ti file.
     Dir = filename:join(maps:get(dir, N1), "no/such/a.ti"),
     {ok, [{Node1, {ok, [{trace_log, ok},
                         {ti_log, {error, {open, [Dir, enoent]}}}]}}]} =
@@ -614,7 +617,8 @@ ti_specifications(Config) ->
         inviso(N1, tpm_localnames, [[Node1]]),
     {ok, [{Node1, {ok, {tracing, running}}}]} =
         inviso(N1, get_status, [[Node1]]),
-    %% A file of others is replaced, and is ours alone.
+    %% A link is replaced, not followed, and the new file can be read by its
+    %% owner only.
     {ok, _} = inviso(N1, stop_tracing, []),
     Ti = filename:join(maps:get(dir, N1), "c.ti"),
     ok = file:make_symlink("victim", Ti),
@@ -652,7 +656,8 @@ ti_alone(Config) ->
     {ok, [{Node1, {ok, {new, running}}}]} = inviso(N1, clear, [[Node1]]),
     stop(Config).
 
-%% {ti, {relay, Node}}: trace information of one node in the file of another.
+%% {ti, {relay, Node}}: trace information of one node goes into the ti file of
+%% another node.
 relay(Config) ->
     {N1, Node1, N2, Node2} = added(Config),
     Trace = {trace, {file, "a.log"}},
@@ -679,13 +684,13 @@ relay(Config) ->
     [{P, {called, [_, a]}, alias, _}] = ti(N1, "a.ti"),
     [] = [Name || Name <- element(2, file:list_dir(maps:get(dir, N2))),
                   filename:extension(Name) =:= ".ti"],
-    %% More than the other takes is lost, and told.
+    %% Entries beyond the bound of the receiving node are lost and counted.
     run(N2, busy, [5000, b]),
     wait_until(fun() -> length(ti(N1, "a.ti")) > 1 end),
     {ok, _} = inviso(N1, stop_tracing, [[Node1]]),
     wait_until(fun() -> [x || {meta_down, N, {ti, _}} <- events(N1, Sub),
                               N =:= Node2] =/= [] end),
-    %% Others go on.
+    %% Further entries arrive.
     run(N2, [self(), c]),
     wait_until(fun() -> [x || {call, _, [_, c], _, _} <- told(N2)] =/= [] end),
     stop(Config).
@@ -713,7 +718,8 @@ functions_that_crash(Config) ->
         inviso(N1, tpm, [[Node1], ?P, other, 1, Traced, Odd, Odd, Odd, Odd]),
     [begin run(N1, [a, b]), run(N1, other, [a]) end || _ <- [1, 2, 3]],
     {ok, _, {error, init_publ_ld_func}} = state(N1),
-    %% Nor does it end with what they start, and link.
+    %% The meta tracer does not end when a process that is linked to it ends. A
+    %% user's function may have started such a process.
     Meta = call(N1, erlang, whereis, [inviso_rt_meta]),
     true = call(N1, erlang, exit, [Meta, crash]),
     {ok, _, {error, init_publ_ld_func}} = state(N1),
@@ -734,7 +740,7 @@ functions_that_crash(Config) ->
               element(1, F) =/= meta_remove_publ],
     stop(Config).
 
-%% A call function turns tracing on: flags and patterns.
+%% A call function turns tracing on, with flags and patterns.
 side_effects(Config) ->
     {N1, Node1, _, _} = tracing(Config),
     {ok, _} = inviso(N1, tpm, [?P, assoc, 2, [], {?P, ask_rt}]),
@@ -747,14 +753,14 @@ side_effects(Config) ->
     Q = inviso_test_lib:spawn_call(N1, timer, sleep, [infinity]),
     run(N1, [x, {flags, true, [{Q, [call]}]}]),
     wait_until(fun() -> [{answer, {ok, [1]}}] =:= told(N1) end),
-    %% Even the end of it all.
+    %% A call function can even stop tracing.
     ok = ?P:forget(N1),
     run(N1, [x, stop_tracing]),
     wait_until(fun() -> inviso(N1, get_status, [[Node1]])
                             =:= {ok, [{Node1, {ok, {idle, running}}}]} end),
     stop(Config).
 
-%% A.2: all of it is forgotten, and loop data begins anew.
+%% Suspending ends all meta tracing. The next tracing starts with new loop data.
 suspend(Config) ->
     {N1, Node1, N2, Node2} = added(Config),
     Spec = {{?P, publ_new, [arg]}, {?P, publ_remove}, void},
@@ -791,8 +797,8 @@ suspend(Config) ->
     {call, _, [a, c], _, Publ} = lists:last(told(N2)),
     stop(Config).
 
-%% Calls that come faster than a function of the user's can take them are lost
-%% and counted, and nothing grows.
+%% If calls are faster than the user's function, some calls are lost and
+%% counted, and no mailbox grows without bound.
 a_flood_is_bounded(Config) ->
     {N1, Node1, _, _} = tracing(Config),
     Sub = subscriber(N1),
@@ -809,7 +815,8 @@ a_flood_is_bounded(Config) ->
     [#{produced := P, dropped := D, lost := #{full := D}} | _] =
         counts(N1, Sub, Node1),
     true = P > D,
-    %% Other things do not wait for ten thousand calls of two seconds.
+    %% Requests do not wait for the calls in the mailbox, which take two seconds
+    %% each.
     {ok, [{Node1, {ok, 1}}]} =
         inviso(N1, tpm, [[Node1], ?P, other, 1, [], void]),
     {ok, [{Node1, {ok, idle}}, _]} = inviso(N1, stop_tracing, []),
@@ -822,14 +829,14 @@ a_flood_is_bounded(Config) ->
 counts(N, Sub, Node) ->
     [C || {meta_counts, Who, C} <- events(N, Sub), Who =:= Node].
 
-%% A function that never comes back.
+%% The user's function never returns.
 a_function_that_hangs(Config) ->
     {N1, Node1, _, _} = tracing(Config),
     true = code_of(?MODULE, N1),
     Sub = subscriber(N1),
     {ok, _} = inviso(N1, tpm, [?P, assoc, 2, [], {?P, ask}]),
     run(N1, [fun() -> timer:sleep(infinity) end, x]),
-    %% Others are not kept waiting.
+    %% Other requests are answered.
     {ok, [{Node1, {ok, {tracing, running}}}, _]} = inviso(N1, get_status, []),
     {ok, [{Node1, {ok, idle}}, _]} = inviso(N1, stop_tracing, []),
     undefined = call(N1, erlang, whereis, [inviso_rt_meta]),
@@ -849,7 +856,7 @@ a_meta_tracer_that_dies(Config) ->
     Sub = subscriber(N1),
     {ok, _} = inviso(N1, tpm, [?P, assoc, 2, [], {?P, ask}]),
     Meta = call(N1, erlang, whereis, [inviso_rt_meta]),
-    %% While it is asked something.
+    %% The meta tracer dies during a request.
     run(N1, [fun() -> timer:sleep(1000), exit(self(), kill) end, x]),
     {ok, [{Node1, {error, no_metatracer}}]} =
         inviso(N1, tpm, [[Node1], ?P, other, 1, [], void]),
@@ -864,7 +871,7 @@ a_meta_tracer_that_dies(Config) ->
                             =:= {meta, false} end),
     stop(Config).
 
-%% What another session meta traces goes on when the meta tracer is killed.
+%% If the meta tracer is killed, meta tracing of another session continues.
 a_meta_tracer_that_dies_leaves_others(Config) ->
     {N1, _, _, _} = tracing(Config),
     true = code_of(?MODULE, N1),
@@ -885,23 +892,24 @@ a_meta_tracer_that_dies_leaves_others(Config) ->
     wait_until(fun() -> queue(N1, Other) =:= 3 end),
     stop(Config).
 
-%% Holds its session.
+%% Opens a scope with a meta pattern, and keeps the scope open.
 other_session() ->
-    Session = inviso_trace:session_create(other, self(), []),
-    1 = inviso_trace:function(Session, ?NAMES, [], [meta]),
+    Scope = inviso_scope:open(other, self()),
+    {ok, 1} = inviso_scope:set_pattern(Scope, meta, ?NAMES, []),
     ok = timer:sleep(infinity),
-    inviso_trace:session_destroy(Session).
+    inviso_scope:close(Scope).
 
 is_meta_traced(N) ->
-    Sessions = call(N, inviso_trace, session_info, [?NAMES]),
+    Implementation = call(N, inviso_scope, implementation, []),
+    Sessions = call(N, Implementation, sessions_of, [?NAMES]),
     lists:keymember(other, 1, Sessions).
 
-%% Somebody else meta traces: his pattern stays as it is.
+%% Another tool's meta tracing stays as it is.
 patterns_of_others(Config) ->
     {N1, Node1, _, _} = tracing(Config),
     Other = inviso_test_lib:spawn_call(N1, timer, sleep, [infinity]),
     1 = call(N1, erlang, trace_pattern, [?NAMES, [], [{meta, Other}]]),
-    Expected = case call(N1, inviso_otp, has_sessions, []) of
+    Expected = case call(N1, inviso_vm, has_sessions, []) of
                    true -> {ok, 1};
                    false -> {error, {already_traced, ?NAMES}}
                end,
@@ -924,9 +932,9 @@ queue(N, Pid) ->
 
 %% --- the module itself ------------------------------------------------------
 
-%% start/2,5, stop/1, suspend/1, get_state/1, and requests to it: init_tpm/5,8,
-%% tpm/5,6,9, tpm_tracer/5,6,9, tpm_ms/6, tpm_ms_tracer/6, ctpm_ms/5, ctpm/4,
-%% local_register/1, global_register/1 and what ends them.
+%% Calls the module's own functions: start/2,5, stop/1, suspend/1, get_state/1,
+%% and the requests to the meta tracer (init_tpm, tpm, tpm_tracer, tpm_ms,
+%% tpm_ms_tracer, ctpm_ms, ctpm, and those that register and unregister names).
 the_module_itself(Config) ->
     [N1 | _] = ?config(nodes, Config),
     Out = filename:join(maps:get(dir, N1), "own.ti"),
@@ -935,7 +943,7 @@ the_module_itself(Config) ->
 
 %% --- what the cases have in common ------------------------------------------
 
-%% Two nodes that trace, with ti.
+%% Starts tracing on two nodes, with ti files.
 tracing(Config) ->
     {N1, Node1, _, Node2} = Nodes = added(Config),
     Ok = {ok, [{trace_log, ok}, {ti_log, ok}]},
@@ -966,7 +974,7 @@ events(N, Sub) ->
     {messages, All} = call(N, erlang, process_info, [Sub, messages]),
     [E || {inviso_event, _, _, E} <- All].
 
-%% The records of a ti file.
+%% Returns the records of a ti file.
 ti(#{dir := Dir}, Name) ->
     {ok, Bin} = file:read_file(filename:join(Dir, Name)),
     records(Bin).

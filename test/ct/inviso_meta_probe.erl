@@ -1,7 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc User's code for the suite of meta tracing: functions that are meta
-%% traced, and call, return, init and remove functions. What happens to them
-%% they tell the process `meta_probe'; what they answer is their own.
+%% @doc Plays the user's code in the suite of meta tracing. Some functions are
+%% meta traced. The meta tracer calls the other functions, which send their
+%% arguments to the process `meta_probe'.
 -module(inviso_meta_probe).
 
 -export([load/1, told/1, forget/1, run/2, run/3]).
@@ -12,19 +12,19 @@
 
 -import(inviso_test_lib, [call/4]).
 
-%% @doc Brings this module to a node, and starts the process there.
+%% @doc Loads this module on a node, and starts the process `meta_probe' there.
 load(Node) ->
     {Mod, Bin, File} = code:get_object_code(?MODULE),
     {module, Mod} = call(Node, code, load_binary, [Mod, File, Bin]),
     forget(Node).
 
-%% @doc What it was told, the first first.
+%% @doc Returns the messages of `meta_probe', the oldest first.
 told(Node) ->
     Pid = call(Node, erlang, whereis, [meta_probe]),
     {messages, All} = call(Node, erlang, process_info, [Pid, messages]),
     All.
 
-%% @doc A new process, that was told nothing.
+%% @doc Replaces `meta_probe' by a new process with an empty mailbox.
 forget(Node) ->
     case call(Node, erlang, whereis, [meta_probe]) of
         undefined -> ok;
@@ -37,7 +37,7 @@ forget(Node) ->
     true = call(Node, erlang, register, [meta_probe, Pid]),
     ok.
 
-%% @doc Runs a function of this module on a node in a process of its own, which
+%% @doc Runs a function of this module in a new process on a node. The process
 %% has ended when this returns.
 run(Node, F, Args) ->
     Pid = inviso_test_lib:spawn_call(Node, ?MODULE, F, Args),
@@ -50,7 +50,7 @@ run(Node, Args) -> run(Node, assoc, Args).
 tell(What) ->
     catch meta_probe ! What.
 
-%% --- what is meta traced ------------------------------------------------------
+%% --- functions that are meta traced ------------------------------------------
 
 assoc(Pid, Ref) -> {assoc, Pid, Ref}.
 
@@ -63,21 +63,21 @@ fails(Why) ->
 
 other(X) -> {other, X}.
 
-%% The VM tells of an exception when somebody catches it.
+%% Catches the error of fails/1, because the VM reports an exception only when
+%% it is caught.
 failing(Why) ->
     try fails(Why) catch error:_ -> caught end.
 
-%% Calls a function so many times.
 busy(0, _Ref) -> ok;
 busy(N, Ref) -> assoc(self(), Ref), busy(N - 1, Ref).
 
-%% Calls a function and then others, when told to.
+%% Calls assoc/2 once and other/1 N times.
 loop(Ref, N) ->
     assoc(self(), Ref),
     [other(I) || I <- lists:seq(1, N)],
     timer:sleep(200).
 
-%% --- functions of the user's -------------------------------------------------
+%% --- functions that the meta tracer calls ------------------------------------
 
 init(M, F, A, Publ) ->
     tell({init, {M, F, A}, Publ}),
@@ -106,12 +106,12 @@ crash(_, _, _, _) -> error(told_to).
 odd(_, _, _) -> odd.
 odd(_, _, _, _) -> odd.
 
-%% The first argument of a call says what to do in the meta tracer.
+%% Runs F, the first argument of the traced call, in the meta tracer.
 ask(_Pid, {call, [F, _], _}, Publ) when is_function(F) ->
     tell({answer, F()}),
     {ok, Publ, void}.
 
-%% Asks the runtime component for something.
+%% Sends a request to the runtime component.
 ask_rt(_Pid, {call, [_, Request], _}, Publ) ->
     tell({answer, gen_server:call(inviso_rt, Request)}),
     {ok, Publ, void}.
@@ -126,11 +126,11 @@ publ_crash(_) -> error(told_to).
 
 publ_none() -> no_tuple.
 
-%% --- the module itself, on a node where nothing else of inviso runs ------------
+%% --- the module itself, on a node where nothing else of inviso runs ----------
 
 the_module_itself(Out) ->
     process_flag(trap_exit, true),
-    Scope = inviso_otp:scope_open(probe, self()),
+    Scope = inviso_scope:open(probe, self()),
     {error, {open, ["/no/such/ti", enoent]}} =
         inviso_rt_meta:start({file, "/no/such/ti"}, Scope),
     {ok, Pid} = inviso_rt_meta:start({file, Out}, Scope,
@@ -167,5 +167,5 @@ the_module_itself(Out) ->
     {error, bad_mfa} = Do(ctpm, MF),
     ok = inviso_rt_meta:stop(Pid),
     false = is_process_alive(Pid),
-    inviso_otp:scope_close(Scope, []),
+    inviso_scope:close(Scope),
     ok.

@@ -1,8 +1,9 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% An owner of tracing that is killed while another process has a copy of its
-%% state: patterns, flags and trace session go all the same, although the traced
-%% process makes no event and no garbage collection can help. The copy is in use
-%% until the test has seen that.
+%% An owner of tracing is killed. Its patterns, flags and trace session must be
+%% removed, although the VM does not remove them: the tracee makes no event at
+%% which the VM could notice the death. And another process has a copy of the
+%% owner's state, so the handle of the session is not garbage collected. Each
+%% case keeps this copy until it has checked the removal.
 -module(inviso_owners_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -13,7 +14,6 @@
 
 -export([a_session/1,
          a_session_that_arms/1,
-         who_has_the_one_tracer_of_the_vm/1,
          the_workers_of_a_session/1,
          a_runtime_component/1,
          a_runtime_component_whose_meta_tracer_hangs/1,
@@ -28,7 +28,7 @@
          the_guard_and_its_heir/1,
          the_guard_and_its_users/1,
          the_process_that_clears/1,
-         the_owner_of_a_session_of_somebody_else/1]).
+         the_owner_of_a_foreign_session/1]).
 
 -import(inviso_test_lib, [call/4, wait_until/1]).
 -import(inviso_remote_lib, [attach/1, leave/1, start/3, wait_state/2, ask/2,
@@ -41,7 +41,6 @@ all() -> [{group, guest}, {group, installed}].
 groups() ->
     Everywhere = [a_session,
                   a_session_that_arms,
-                  who_has_the_one_tracer_of_the_vm,
                   the_workers_of_a_session,
                   a_runtime_component,
                   a_runtime_component_whose_meta_tracer_hangs,
@@ -57,9 +56,9 @@ groups() ->
                   the_process_that_clears],
     [{guest, Everywhere},
      {installed, Everywhere ++ [a_component_that_started_with_its_node,
-                                the_owner_of_a_session_of_somebody_else]}].
+                                the_owner_of_a_foreign_session]}].
 
-%% The suite is the control component's node.
+%% The suite's own node is the control component's node.
 init_per_suite(Config) ->
     case is_alive() of
         true -> Config;
@@ -109,7 +108,8 @@ end_per_testcase(_Case, Config) ->
 
 %% --- what is traced ---------------------------------------------------------
 
-%% To look is no event of the process.
+%% Returns flags, patterns and sessions. Asking for them makes no event in the
+%% tracee.
 traced(Node, Tracee) ->
     Whom = [Tracee, new_processes, new_ports],
     Functions = [{lists, seq, 2}, {ordsets, union, 2}],
@@ -118,7 +118,9 @@ traced(Node, Tracee) ->
      [{F, call(Node, erlang, trace_info, [F, all])} || F <- Functions],
      [{W, sessions(Node, W)} || W <- [all | Whom] ++ Functions]}.
 
-%% The engine is there while there is a session.
+%% Returns the sessions that trace a process or function. On VMs without
+%% sessions, returns for `all' the engine's server, which runs while a session
+%% exists.
 sessions(Node, What) ->
     case call(Node, erlang, function_exported,
               [erts_internal, trace_session_create, 3]) of
@@ -154,7 +156,7 @@ evaluated(Node, Text, Bindings) ->
     inviso_test_lib:spawn_call(Node, erl_eval, exprs,
                                [inviso_guard:expressions(Text), Bindings]).
 
-%% Gives it back at the end.
+%% Starts a process that copies the state of Pid, and sends the copy on request.
 holder(Node, Pid) ->
     Holder = evaluated(Node, "State = sys:get_state(Pid), Test ! {self(), has},"
                        "receive give -> Test ! {self(), State} end.",
@@ -174,7 +176,7 @@ kill(Node, Pids) ->
     _ = [true = call(Node, erlang, exit, [P, kill]) || P <- Pids],
     ok.
 
-%% At one moment: none of them sees another die.
+%% Kills processes at the same moment, so that none sees another die.
 kill_at_once(Node, Pids) ->
     Killer = evaluated(Node, "process_flag(priority, max),"
                        "[erlang:suspend_process(P) || P <- Pids],"
@@ -188,7 +190,8 @@ named(Node, Name) ->
     true = is_pid(Pid),
     Pid.
 
-%% What is ours is gone too, once the copies are.
+%% Checks that no code and no process of inviso is left. The caller has given up
+%% the copies before.
 is_left(Config) ->
     Node = ?config(node, Config),
     case ?config(code, Config) of
@@ -229,7 +232,6 @@ a_session(Config) ->
     gone = leave(Guard),
     is_left(Config).
 
-%% It is asked for its state at the first moment that it can answer.
 a_session_that_arms(Config) ->
     Node = ?config(node, Config),
     {ok, #{guard := Guard}} = attach(Node),
@@ -242,35 +244,8 @@ a_session_that_arms(Config) ->
     gone = leave(Guard),
     is_left(Config).
 
-%% As a session does for what the engine cannot do; its note has the patterns.
-who_has_the_one_tracer_of_the_vm(Config) ->
-    Node = ?config(node, Config),
-    {ok, #{guard := Guard}} = attach(Node),
-    Tracer = evaluated(Node, "receive after infinity -> ok end.", []),
-    Owner = evaluated(
-              Node,
-              "User = {session, <<\"alone\">>, <<\"tester\">>, 0},"
-              "{ok, Table, _} = inviso_push:join(Guard, self(), User),"
-              "Scope = inviso_otp:scope_open(alone, inviso, Tracer),"
-              "Seq = {lists, seq, 2},"
-              "ok = inviso_push:note(Table, inviso_otp:residue("
-              "                                 [{Scope, [{local, Seq, true}]}])),"
-              "{ok, 1} = inviso_otp:set_pattern(Scope, local, Seq, true, []),"
-              "{ok, 1} = inviso_otp:set_flags(Scope, true, Tracee, [call], []),"
-              "Test ! {self(), traces},"
-              "receive after infinity -> ok end.",
-              [{'Guard', Guard}, {'Tracer', Tracer}, {'Test', self()},
-               {'Tracee', ?config(tracee, Config)}]),
-    receive {Owner, traces} -> ok end,
-    true = is_traced(Config),
-    ok = kill(Node, [Owner]),
-    ok = goes(Config),
-    true = call(Node, erlang, is_process_alive, [Tracer]),
-    ok = kill(Node, [Tracer]),
-    gone = leave(Guard),
-    is_left(Config).
-
-%% It goes on with others, and they end with it.
+%% If its workers are killed, the session starts others. If the session ends,
+%% its workers end too.
 the_workers_of_a_session(Config) ->
     Node = ?config(node, Config),
     {Guard, Session} = session(Config),
@@ -313,7 +288,7 @@ component(Trace, Config) ->
     true = is_traced(Config),
     named(Node, inviso_rt).
 
-%% While another needs the guard.
+%% The runtime component is killed while another client uses the guard.
 a_runtime_component(Config) ->
     Node = ?config(node, Config),
     Rt = component(Config),
@@ -325,7 +300,7 @@ a_runtime_component(Config) ->
     gone = leave(Guard),
     is_left(Config).
 
-%% In a function of the user's, say.
+%% The meta tracer is suspended, as if a user's function did not return.
 a_runtime_component_whose_meta_tracer_hangs(Config) ->
     Node = ?config(node, Config),
     Rt = component(Config),
@@ -341,7 +316,7 @@ a_runtime_component_whose_meta_tracer_hangs(Config) ->
     gone = leave(Guard),
     is_left(Config).
 
-%% The component goes on without it.
+%% The runtime component continues without the meta tracer.
 a_meta_tracer(Config) ->
     #{name := Name} = Node = ?config(node, Config),
     Rt = component(Config),
@@ -395,7 +370,6 @@ a_component_that_started_with_its_node(Config) ->
 
 %% --- the engine -------------------------------------------------------------
 
-%% Both kinds of users, and whether the VM has trace sessions.
 both(Config) ->
     Node = ?config(node, Config),
     Rt = component(Config),
@@ -406,7 +380,7 @@ the_engine(Config) ->
     engine(Config, fun(Engine, _Heir) -> kill(?config(node, Config), [Engine])
                    end).
 
-%% Those that are its users see to it.
+%% Sessions and runtime components clear what the killed engine has left.
 the_engine_and_its_heir(Config) ->
     engine(Config, fun(Engine, Heir) ->
                            kill_at_once(?config(node, Config), [Engine, Heir])
@@ -424,10 +398,10 @@ the_engine_whose_heir_was_killed_before(Config) ->
 engine(Config, Kill) ->
     Node = ?config(node, Config),
     {Guard, Session, _, Copies} = both(Config),
-    case call(Node, inviso_otp, engine, []) of
-        [] ->
+    case call(Node, erlang, whereis, [inviso_engine_server]) of
+        undefined ->
             {skip, "the VM has trace sessions"};
-        [Engine] ->
+        Engine ->
             [Heir] = heirs(Node),
             Kill(Engine, Heir),
             ok = goes(Config),
@@ -444,8 +418,7 @@ engine(Config, Kill) ->
     end.
 
 heirs(Node) ->
-    [P || {{stays, P}, engine} <- call(Node, ets, tab2list, [inviso_guard]),
-          call(Node, erlang, is_process_alive, [P])].
+    [P || P <- [call(Node, erlang, whereis, [inviso_engine_heir])], is_pid(P)].
 
 %% --- keepers ----------------------------------------------------------------
 
@@ -453,7 +426,7 @@ the_keepers(Config) ->
     #{name := Name} = Node = ?config(node, Config),
     {Guard, Session, _, Copies} = both(Config),
     [_, _ | _] = Keepers =
-        [P || {{keeper, P}, _} <- call(Node, ets, tab2list, [inviso_guard])],
+        [P || {P, _} <- call(Node, inviso_tracer, nif_keepers, [])],
     ok = kill(Node, Keepers),
     ok = goes(Config),
     #{state := failed, why := tracer} = wait_state(Session, [failed, stopped]),
@@ -464,7 +437,7 @@ the_keepers(Config) ->
     gone = leave(Guard),
     is_left(Config).
 
-%% Or of what it delivers to.
+%% The keeper, or the receiver, of a delivery is killed.
 the_keeper_of_a_delivery(Config) ->
     #{name := Name} = Node = ?config(node, Config),
     Rt = component(collector, Config),
@@ -488,8 +461,8 @@ the_guard(Config) ->
     ok = given_back(Copies),
     is_left(Config).
 
-%% The users end by themselves, with their files. What is left of the code goes
-%% with the next client.
+%% Session and runtime component end by themselves and remove their files. The
+%% next client removes the code.
 the_guard_and_its_heir(Config) ->
     Node = ?config(node, Config),
     {Guard, Session, Rt, Copies} = both(Config),
@@ -497,7 +470,7 @@ the_guard_and_its_heir(Config) ->
     [Heir] = [P || {process, P} <- Monitors, P =/= Session, P =/= Rt,
                    P =:= proplists:get_value(heir, call(Node, ets, info,
                                                         [inviso_guard]))],
-    [{_, Room, _}] = call(Node, ets, lookup, [inviso_guard, {room, Session}]),
+    [{_, Room}] = call(Node, ets, lookup, [inviso_guard, {room, Session}]),
     true = filelib:is_dir(Room),
     Ends = [{P, monitor(process, P)} || P <- [Session, Rt]],
     ok = kill_at_once(Node, [Guard, Heir]),
@@ -508,11 +481,12 @@ the_guard_and_its_heir(Config) ->
     ok = given_back(Copies),
     {ok, #{guard := Next}} = attach(Node),
     gone = leave(Next),
-    wait_until(fun() -> not call(Node, erlang, module_loaded, [inviso_guard])
+    wait_until(fun() -> not call(Node, erlang, module_loaded, [inviso_tracer])
                             orelse ?config(code, Config) =:= installed
                end).
 
-%% No user is left to end by itself.
+%% Guard, session and runtime component are killed. The guard's heir removes
+%% their patterns, flags and sessions.
 the_guard_and_its_users(Config) ->
     Node = ?config(node, Config),
     {Guard, Session, Rt, Copies} = both(Config),
@@ -521,15 +495,16 @@ the_guard_and_its_users(Config) ->
     ok = given_back(Copies),
     is_left(Config).
 
-%% While the engine does not come to it.
+%% While the engine is suspended, the process that clears what a dead session has
+%% set is killed. Another process completes its work.
 the_process_that_clears(Config) ->
     Node = ?config(node, Config),
     {Guard, Session} = session(Config),
     Copy = holder(Node, Session),
-    case call(Node, inviso_otp, engine, []) of
-        [] ->
+    case call(Node, erlang, whereis, [inviso_engine_server]) of
+        undefined ->
             {skip, "the VM has trace sessions, and clears by itself"};
-        [Engine] ->
+        Engine ->
             Slow = slow(Node, Engine),
             Monitors = fun() ->
                                {monitors, Ms} =
@@ -549,7 +524,7 @@ the_process_that_clears(Config) ->
             First = Cleared(Before),
             ok = kill(Node, [First]),
             Second = Cleared([First | Before]),
-            %% The guard answers meanwhile.
+            %% The guard answers requests meanwhile.
             {ok, [_]} = ask(Guard, clients),
             true = is_traced(Config),
             ok = kill(Node, [Slow]),
@@ -564,8 +539,9 @@ the_process_that_clears(Config) ->
 
 %% --- others -----------------------------------------------------------------
 
-%% As OTP has it: it lives as long as anybody has its handle.
-the_owner_of_a_session_of_somebody_else(Config) ->
+%% A trace session that is not inviso's stays when its owner is killed: by OTP's
+%% rule, it exists as long as a process has its handle.
+the_owner_of_a_foreign_session(Config) ->
     Node = ?config(node, Config),
     {Guard, Session} = session(Config),
     Copy = holder(Node, Session),

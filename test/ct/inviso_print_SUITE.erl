@@ -1,11 +1,9 @@
 %% SPDX-License-Identifier: Apache-2.0
-%%
-%% The printer in C against io_lib:format: the same term, the same characters.
-%% The program term_print (test/tools) prints external terms; this suite makes
-%% them, nasty ones and random ones, and compares.
-%%
-%% Funs of modules whose names are not ASCII are left out: there the VM gives
-%% the bytes of the UTF-8 as if they were characters.
+%% Compares the printer in C with io_lib:format: both must print the same
+%% characters for the same term. This suite makes special and random terms, and
+%% the program term_print (test/tools) prints them from the external format.
+%% Funs of modules with names that are not ASCII are left out, because the VM
+%% prints each byte of the name's UTF-8 as a character.
 -module(inviso_print_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -25,15 +23,13 @@ all() ->
      deep, random_terms, wide_range, hidden_characters].
 
 init_per_testcase(Case, Config) ->
-    Seed = erlang:phash2({Case, erlang:monotonic_time(), os:getpid()}),
-    ct:log("rand:seed(exsss, ~w)", [Seed]),
-    rand:seed(exsss, Seed),
+    ok = inviso_test_lib:seed(Case),
     Config.
 
 end_per_testcase(_Case, _Config) ->
     ok.
 
-%% --- cases --------------------------------------------------------------------
+%% --- cases -------------------------------------------------------------------
 
 atoms(_Config) ->
     Chars = lists:seq(0, 300) ++ [16#3ff, 16#400, 16#7ff, 16#800, 16#fff,
@@ -169,8 +165,9 @@ identifiers(_Config) ->
     check(Pids ++ erlang:ports() ++ [make_ref() || _ <- lists:seq(1, 50)] ++
               [alias(), {self(), [make_ref() | self()]}, node(), foreign(ref)]).
 
-%% Of a node that is not connected: <N.1.2> here, <0.1.2> in C, which cannot
-%% know N; so only what has no N.
+%% The VM prints a pid of a node that is not connected as <N.1.2>, and only the
+%% VM knows the number N. The program in C prints <0.1.2>. So only terms without
+%% N are compared.
 foreign(ref) -> binary_to_term(<<131, 106>>).
 
 funs(_Config) ->
@@ -223,7 +220,7 @@ leaf() ->
         14 -> [rand:uniform(40) + 60 | pick([[], [1000], [a], b])]
     end.
 
-%% A node that takes strings of all of Unicode for strings.
+%% Compares with a node that prints strings of all Unicode characters as text.
 wide_range(_Config) ->
     Paths = [P || P <- code:get_path(), not lists:prefix(code:lib_dir(), P)],
     {ok, Peer, _} = peer:start_link(
@@ -250,7 +247,7 @@ in_peer(Seed) ->
               [binary() || _ <- lists:seq(1, 3000)] ++
               [term(3) || _ <- lists:seq(1, 3000)], ["wide"]).
 
-%% --- comparing ----------------------------------------------------------------
+%% --- comparing ---------------------------------------------------------------
 
 pick(L) when is_list(L) -> lists:nth(rand:uniform(length(L)), L).
 
@@ -266,7 +263,7 @@ check(Terms, Args) ->
     Bad = try batches(Port, Terms) after port_close(Port) end,
     report(Bad, length(Terms)).
 
-%% Some terms are on their way while the answers to others are read.
+%% Sends up to 100 terms before it reads the answers, and compares the answers.
 batches(_Port, []) ->
     [];
 batches(Port, Terms) ->
@@ -293,8 +290,9 @@ expected(Format, Term) ->
     unicode:characters_to_binary(shown(lists:flatten(
                                          io_lib:format(Format, [Term])))).
 
-%% A terminal shows nothing for these, or turns around what stands beside them:
-%% Erlang prints them, we print what Erlang reads as them.
+%% Replaces characters that a terminal does not show, or that reverse the text
+%% beside them. Erlang prints these characters; inviso prints an escape that
+%% Erlang reads as the same character.
 shown(Chars) ->
     [case is_hidden(C) of
          true -> "\\x{" ++ integer_to_list(C, 16) ++ "}";
@@ -309,7 +307,8 @@ hidden() ->
         ++ lists:seq(16#2028, 16#202e) ++ lists:seq(16#2060, 16#206f)
         ++ lists:seq(16#fff9, 16#fffb) ++ lists:seq(16#e0000, 16#e007f).
 
-%% Each of them, and its neighbours, in whatever can hold it.
+%% Prints the hidden characters, and the character before and after each of
+%% them, in every kind of term that contains characters.
 hidden_characters(_Config) ->
     Cs = lists:usort([C + D || C <- hidden(), D <- [-1, 0, 1]]),
     check([list_to_atom([$a, C, $b]) || C <- Cs] ++ [[C] || C <- Cs] ++

@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% Sessions on a node that has nothing of ours, driven as the command does it.
-%% After each test the node is as it was.
+%% Sessions on a node without inviso. The tests send the requests that the
+%% command sends. After each test the node is as before.
 -module(inviso_remote_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -13,13 +13,13 @@
          a_session_ends_after_so_many_bytes/1,
          a_session_ends_when_there_are_too_many_a_second/1,
          a_session_ends_after_its_time/1,
-         a_session_ends_when_it_is_told_to/1,
+         a_session_ends_on_request/1,
          a_session_ends_when_the_run_queue_is_long/1,
          a_session_ends_when_memory_is_short/1,
          a_session_ends_when_its_own_queue_is_long/1,
          a_session_ends_when_its_log_cannot_be_written/1,
          a_silent_client_ends_its_session/1,
-         a_name_used_again_does_not_speak_for_a_dead_client/1,
+         a_reused_name_does_not_replace_a_dead_client/1,
          a_client_whose_node_died_ends_its_session/1,
          a_detached_session_stays_for_its_time/1,
          a_killed_session_leaves_nothing/1,
@@ -28,7 +28,7 @@
          a_worker_killed_while_closing_leaves_nothing/1,
          workers_end_with_their_session/1,
          stop_works_at_any_step_of_arming/1,
-         who_is_traced_meanwhile_refuses/1,
+         another_tool_stops_a_session_that_arms/1,
          a_recording_tells_where_its_log_is/1,
          a_recording_is_held/1,
          remove_works_at_any_step_of_arming/1,
@@ -38,12 +38,12 @@
          patterns_that_others_set_are_left/1,
          a_flight_recorder_leaves_its_file/1,
          a_dry_run_arms_nothing/1,
+         a_refused_close_leaves_the_log/1,
          names_are_unique_and_found/1,
-         two_trace_the_same/1,
-         one_at_a_time_where_the_vm_has_no_sessions/1,
+         two_sessions_trace_one_function/1,
          only_files_of_the_session_are_read/1,
          status_tells_of_all/1,
-         shorter_terms_are_told/1,
+         shorter_terms_are_reported/1,
          too_many_requests_are_refused/1,
          nonsense_is_answered/1]).
 
@@ -61,13 +61,13 @@ all() ->
      a_session_ends_after_so_many_bytes,
      a_session_ends_when_there_are_too_many_a_second,
      a_session_ends_after_its_time,
-     a_session_ends_when_it_is_told_to,
+     a_session_ends_on_request,
      a_session_ends_when_the_run_queue_is_long,
      a_session_ends_when_memory_is_short,
      a_session_ends_when_its_own_queue_is_long,
      a_session_ends_when_its_log_cannot_be_written,
      a_silent_client_ends_its_session,
-     a_name_used_again_does_not_speak_for_a_dead_client,
+     a_reused_name_does_not_replace_a_dead_client,
      a_client_whose_node_died_ends_its_session,
      a_detached_session_stays_for_its_time,
      a_killed_session_leaves_nothing,
@@ -76,7 +76,7 @@ all() ->
      a_worker_killed_while_closing_leaves_nothing,
      workers_end_with_their_session,
      stop_works_at_any_step_of_arming,
-     who_is_traced_meanwhile_refuses,
+     another_tool_stops_a_session_that_arms,
      a_recording_tells_where_its_log_is,
      a_recording_is_held,
      remove_works_at_any_step_of_arming,
@@ -86,12 +86,12 @@ all() ->
      patterns_that_others_set_are_left,
      a_flight_recorder_leaves_its_file,
      a_dry_run_arms_nothing,
+     a_refused_close_leaves_the_log,
      names_are_unique_and_found,
-     two_trace_the_same,
-     one_at_a_time_where_the_vm_has_no_sessions,
+     two_sessions_trace_one_function,
      only_files_of_the_session_are_read,
      status_tells_of_all,
-     shorter_terms_are_told,
+     shorter_terms_are_reported,
      too_many_requests_are_refused,
      nonsense_is_answered].
 
@@ -207,14 +207,14 @@ a_session_ends_after_its_time(Config) ->
     {ok, S, #{state := arming, ms_left := All}} =
         start(Node, Guard, #{limits => #{ms => 2500}}),
     true = is_integer(All) andalso All =< 2500,
-    %% It may be over before we look.
+    %% The session may end before its state is read.
     #{ms_left := Left} = wait_state(S, [tracing, stopping, stopped]),
     true = is_integer(Left) andalso Left =< All,
     #{why := time, text := <<"2500 ms passed">>, ms_left := 0} =
         wait_state(S, [stopped]),
     clean(Config, Guard).
 
-a_session_ends_when_it_is_told_to(Config) ->
+a_session_ends_on_request(Config) ->
     {Node, Guard} = attached(Config),
     {ok, S, _} = start(Node, Guard, #{limits => #{ms => 50000, events => 9999}}),
     wait_state(S, [tracing]),
@@ -235,7 +235,7 @@ a_session_ends_when_the_run_queue_is_long(Config) ->
     #{why := run_queue, text := Text} = wait_state(S, [stopped]),
     has(Text, "limit 20"),
     _ = eval(Node, "[exit(P, kill) || P <- Ps].", [{'Ps', Spinners}]),
-    %% Off is off.
+    %% The limit 0 turns this protection off.
     {ok, S2, _} = start(Node, Guard, #{protect => #{run_queue => 0}}),
     wait_state(S2, [tracing]),
     {Again, _} = eval(Node, "F = fun F() -> F() end,"
@@ -260,7 +260,8 @@ a_session_ends_when_its_own_queue_is_long(Config) ->
     has(Text, "limit 10000"),
     clean(Config, Guard).
 
-%% A look that is due, and behind it what nobody needs.
+%% Suspends the session while its mailbox gets the message for the next check
+%% and 20000 other messages.
 wait_queue(Node, S, Turns) when Turns > 0 ->
     _ = eval(Node, "erlang:suspend_process(S), S ! tick,"
              "[S ! x || _ <- lists:seq(1, 20000)],"
@@ -301,15 +302,17 @@ a_silent_client_ends_its_session(Config) ->
     {ok, S, _} = start(Node, Guard, #{dead_man_ms => 5000}),
     {ok, R, _} = start_or_same(Node, Guard, #{dead_man_ms => 5000,
                                               mode => record}, S),
-    %% Words keep it, even if the machine makes a pause of some seconds.
+    %% Requests keep the session alive, even if the machine pauses for some
+    %% seconds.
     keep_alive(lists:usort([S, R]), now_ms() + 7000),
     #{state := tracing} = ask(S, status),
-    %% And silence removes all, though the connection is there.
+    %% Without requests, session and guard end although the connection stays.
     is_clean(?config(before, Config)),
     false = call(Node, erlang, is_process_alive, [Guard]).
 
-%% A command that has the name of one that died, but another creation.
-a_name_used_again_does_not_speak_for_a_dead_client(Config) ->
+%% A command that has the node name of a dead command, but another creation,
+%% does not keep the dead command's session alive.
+a_reused_name_does_not_replace_a_dead_client(Config) ->
     {Node, Guard} = attached(Config),
     {ok, S, _} = start(Node, Guard, #{client => earlier(self()),
                                       dead_man_ms => 500}),
@@ -320,7 +323,8 @@ a_name_used_again_does_not_speak_for_a_dead_client(Config) ->
     gone = leave(Guard),
     is_clean(?config(before, Config)).
 
-%% The pid of an earlier run of its node.
+%% Returns the pid with another creation, like a pid of an earlier run of the
+%% node.
 earlier(Pid) ->
     Bytes = term_to_binary(Pid),
     Size = byte_size(Bytes) - 4,
@@ -337,7 +341,8 @@ keep_alive(Sessions, Late) ->
 
 now_ms() -> erlang:monotonic_time(millisecond).
 
-%% Where there can be only one at a time.
+%% Starts a second session, or returns the first one (S) if the second is
+%% refused.
 start_or_same(Node, Guard, More, S) ->
     case start(Node, Guard, More) of
         {ok, _, _} = Ok -> Ok;
@@ -357,10 +362,11 @@ a_client_whose_node_died_ends_its_session(Config) ->
     wait_until(fun() -> not lists:member(OtherName,
                                          call(Node, erlang, nodes, []))
                end),
-    %% Silence is counted from its last word, not from its death.
+    %% The dead man's time counts from the client's last request, not from its
+    %% death.
     true = call(Node, erlang, is_process_alive, [S]),
     is_clean({Before, Node}),
-    unlink(maps:get(peer, Other)).
+    inviso_test_lib:forget_node(Other).
 
 a_detached_session_stays_for_its_time(Config) ->
     {Node, Guard} = attached(Config),
@@ -373,13 +379,14 @@ a_detached_session_stays_for_its_time(Config) ->
     timer:sleep(400),
     #{state := tracing} = ask(S, status),
     #{state := stopped, why := time} = wait_state(S, [stopped]),
-    %% One comes back for the log.
+    %% A client attaches again and fetches the log.
     {ok, #{guard := Guard, files := []}} = attach(Node),
     {ok, [_]} = ask(S, files),
     _ = leave(Guard),
     is_clean(?config(before, Config)).
 
-%% One who could not fetch it all comes back later.
+%% A client has not fetched the whole log. With the request `hold' the session
+%% keeps the log until the client attaches again.
 a_recording_is_held(Config) ->
     {Node, Guard} = attached(Config),
     {ok, S, _} = start(Node, Guard, #{mode => record, dead_man_ms => 4000,
@@ -395,7 +402,7 @@ a_recording_is_held(Config) ->
     _ = leave(Guard),
     is_clean(?config(before, Config)).
 
-%% --- who is killed ----------------------------------------------------------
+%% --- killed processes -------------------------------------------------------
 
 a_killed_session_leaves_nothing(Config) ->
     {Node, Guard} = attached(Config),
@@ -405,7 +412,7 @@ a_killed_session_leaves_nothing(Config) ->
     true = call(Node, erlang, exit, [S, kill]),
     wait_until(fun() -> no_rooms(Node) end),
     {traced, false} = call(Node, erlang, trace_info, [{lists, seq, 2}, traced]),
-    %% The name is free again.
+    %% Another session can have the same name.
     {ok, S2, _} = start(Node, Guard),
     wait_state(S2, [tracing]),
     ok = ask(S2, remove),
@@ -446,7 +453,8 @@ a_killed_worker_has_a_successor(Config) ->
     _ = wait_state(Dry, [stopped, failed]),
     clean(Config, Guard).
 
-%% The first follows the log, the second closes it.
+%% Kills a worker of the session: the first one (N = 1) reads the log, the
+%% second one closes the tracer. Returns the pids of both workers.
 kill_worker(Node, S, N) ->
     Workers = workers(Node, S),
     true = call(Node, erlang, exit, [lists:nth(N, Workers), kill]),
@@ -458,7 +466,7 @@ workers_end_with_their_session(Config) ->
     wait_state(S, [tracing]),
     [_, _] = Workers = workers(Node, S),
     ok = ask(S, remove),
-    %% The guard is still there.
+    %% The guard still runs.
     wait_until(fun() -> not lists:any(fun(W) -> call(Node, erlang,
                                                      is_process_alive, [W])
                                       end, Workers)
@@ -480,7 +488,7 @@ a_worker_killed_while_closing_leaves_nothing(Config) ->
     _ = wait_state(S, [stopping]),
     wait_until(fun() -> closes(Node, lists:nth(2, workers(Node, S))) end),
     [_, Killed] = kill_worker(Node, S, 2),
-    %% The one that comes asks for the same, and is told the same.
+    %% The next worker gets the same request, and gives the same answer.
     wait_until(fun() ->
                        case workers(Node, S) of
                            [_, Killed] -> false;
@@ -496,7 +504,9 @@ a_worker_killed_while_closing_leaves_nothing(Config) ->
 closes(Node, Worker) ->
     {current_stacktrace, Stack} = call(Node, erlang, process_info,
                                        [Worker, current_stacktrace]),
-    lists:keymember(inviso_keeper, 1, Stack).
+    lists:any(fun({_, F, _, _}) ->
+                      lists:prefix("inviso_keeper:", atom_to_list(F))
+              end, Stack).
 
 stop_works_at_any_step_of_arming(Config) ->
     {Node, Guard} = attached(Config),
@@ -522,7 +532,7 @@ remove_works_at_any_step_of_arming(Config) ->
 many() ->
     #{specs => modules(), procs => [<<"new">>]}.
 
-%% What is not loaded is not traced.
+%% Returns many modules. Those that the node has not loaded are not traced.
 modules() ->
     [<<"lists">>, <<"dict">>, <<"maps">>, <<"string">>, <<"orddict">>,
      <<"gb_sets">>, <<"gb_trees">>, <<"sofs">>].
@@ -553,7 +563,7 @@ a_spooler_that_does_not_get_done_is_given_up(Config) ->
     _ = os:cmd("kill -STOP " ++ Spooler),
     #{state := failed, why := asked, notes := Notes} =
         inviso_remote_lib:ask(S, stop, 120000),
-    has(lists:last(Notes), "inviso_spool does not get done"),
+    has(lists:last(Notes), "inviso_spool does not finish"),
     _ = os:cmd("kill -CONT " ++ Spooler),
     clean(Config, Guard).
 
@@ -563,7 +573,7 @@ spoolers(#{tmp := Tmp}) ->
         {ok, Cmd} <- [file:read_file(F)],
         binary:match(Cmd, list_to_binary(Tmp ++ "/inviso-")) =/= nomatch].
 
-%% --- what others do meanwhile ------------------------------------------------
+%% --- other tools, and modules that are loaded again ------------------------
 
 a_module_that_is_loaded_anew_is_traced_again(Config) ->
     {Node, Guard} = attached(Config),
@@ -598,10 +608,9 @@ loaded(Node, Functions) ->
     {module, M} = call(Node, code, load_binary, [M, "nowhere", Beam]),
     ok.
 
-%% As the session has it.
 match_spec(Node, F) ->
     MFA = {inviso_anew, F, 1},
-    case inviso_otp:has_sessions() of
+    case inviso_vm:has_sessions() of
         false -> call(Node, erlang, trace_info, [MFA, match_spec]);
         true -> sessions_match_spec(Node, MFA)
     end.
@@ -617,7 +626,7 @@ noted(S, Text) ->
 
 patterns_that_others_set_are_left(Config) ->
     {Node, Guard} = attached(Config),
-    case inviso_otp:has_sessions() of
+    case inviso_vm:has_sessions() of
         true ->
             {skip, "on this OTP nobody can"};
         false ->
@@ -628,7 +637,7 @@ patterns_that_others_set_are_left(Config) ->
                                                    Theirs, [local]]),
             2 = call(Node, erlang, trace_pattern, [{lists, seq, '_'}, Theirs,
                                                    [local]]),
-            wait_until(fun() -> noted(S, "by somebody else") end),
+            wait_until(fun() -> noted(S, "another tool changed") end),
             #{state := stopped} = stop(S),
             [{match_spec, Theirs} = call(Node, erlang, trace_info,
                                          [{lists, seq, A}, match_spec])
@@ -667,6 +676,50 @@ a_dry_run_arms_nothing(Config) ->
     ct:log("~p", [Status]),
     {<<>>, eof, _} = ask(S, {follow, 0, 100}),
     {ok, []} = ask(S, files),
+    {call_count, false} = call(Node, erlang, trace_info, [{lists, seq, 2}, call_count]),
+    ok = ask(S, remove),
+    clean(Config, Guard).
+
+%% The engine does not answer in time when a session is stopped. The log is
+%% complete and can be fetched, and a note says that the trace session is still
+%% open in the engine. When the session is removed, its trace session is closed.
+a_refused_close_leaves_the_log(Config) ->
+    {Node, Guard} = attached(Config),
+    {ok, S, _} = start(Node, Guard),
+    wait_state(S, [tracing]),
+    case call(Node, erlang, whereis, [inviso_engine_server]) of
+        undefined ->
+            ok = ask(S, remove),
+            clean(Config, Guard),
+            {skip, "the VM has trace sessions itself"};
+        Engine ->
+            ok = seqs(Node, 20),
+            refused(Config, Node, Guard, S, Engine)
+    end.
+
+refused(Config, Node, Guard, S, Engine) ->
+    {Name, Value} = inviso_test_lib:hurry(10),
+    true = call(Node, os, putenv, [Name, Value]),
+    Suspend = "erlang:suspend_process(Engine), Test ! {suspended, self()},"
+        "receive after infinity -> ok end.",
+    {ok, Tokens, _} = erl_scan:string(Suspend),
+    {ok, Expressions} = erl_parse:parse_exprs(Tokens),
+    Suspender = inviso_test_lib:spawn_call(
+                  Node, erl_eval, exprs,
+                  [Expressions, [{'Engine', Engine}, {'Test', self()}]]),
+    receive {suspended, Suspender} -> ok end,
+    #{state := stopped, why := asked, recorded := Recorded,
+      produced := Recorded, notes := Notes} = stop(S),
+    [_] = [N || N <- Notes, string:find(N, "could not be closed") =/= nomatch],
+    true = call(Node, os, unsetenv, [Name]),
+    {Bytes, #{state := stopped}} = follow(S),
+    {ok, [{File, Size}]} = ask(S, files),
+    Size = byte_size(Bytes),
+    Bytes = inviso_remote_lib:read(S, File),
+    Calls = [L || L <- merged(Config, Bytes),
+                  string:find(L, "\"call\"") =/= nomatch],
+    20 = length(Calls),
+    true = call(Node, erlang, exit, [Suspender, kill]),
     ok = ask(S, remove),
     clean(Config, Guard).
 
@@ -675,62 +728,36 @@ names_are_unique_and_found(Config) ->
     {ok, #{guard := Guard}} = attach(Node),
     {ok, S, _} = start(Node, Guard, #{name => <<"a.name-1_x">>}),
     wait_state(S, [tracing]),
-    {ok, S} = erpc:call(Name, inviso_session, find, [<<"a.name-1_x">>]),
-    {error, nothing, Text} = erpc:call(Name, inviso_session, find, [<<"b">>]),
+    {ok, S} = inviso_remote_lib:of_ours(Name, inviso_session, find, [<<"a.name-1_x">>]),
+    {error, nothing, Text} = inviso_remote_lib:of_ours(Name, inviso_session, find, [<<"b">>]),
     has(Text, "no session"),
-    {error, nothing, _} = erpc:call(Name, inviso_session, find, [x]),
+    {error, nothing, _} = inviso_remote_lib:of_ours(Name, inviso_session, find, [x]),
     {error, refused, Taken} = start(Node, Guard, #{name => <<"a.name-1_x">>}),
     has(Taken, "a.name-1_x"),
     has(Taken, "tester@here"),
     ok = ask(S, remove),
     wait_until(fun() -> not call(Node, erlang, is_process_alive, [S]) end),
     {error, nothing, _} =
-        erpc:call(Name, inviso_session, find, [<<"a.name-1_x">>]),
+        inviso_remote_lib:of_ours(Name, inviso_session, find, [<<"a.name-1_x">>]),
     clean(Config, Guard).
 
-two_trace_the_same(Config) ->
+two_sessions_trace_one_function(Config) ->
     {Node, Guard} = attached(Config),
     {ok, S, _} = start(Node, Guard, #{owner => <<"eve@x">>}),
     wait_state(S, [tracing]),
     {ok, S2, _} = start(Node, Guard),
     wait_state(S2, [tracing]),
     ok = seqs(Node, 10),
-    %% Calls and returns; the node itself calls it at times.
+    %% Each call makes two events. There may be more than 20 events, because the
+    %% node itself also calls the function.
     _ = [true = maps:get(recorded, stop(P)) >= 20 || P <- [S, S2]],
     clean(Config, Guard).
 
-%% What the engine can not do takes all that the VM has.
-one_at_a_time_where_the_vm_has_no_sessions(Config) ->
-    {Node, Guard} = attached(Config),
-    Alone = #{specs => [<<"ports">>]},
-    case erpc:call(maps:get(name, Node), inviso_otp, way,
-                   [[{port_flag, ports}]]) of
-        shared ->
-            {ok, S, _} = start(Node, Guard, Alone),
-            wait_state(S, [tracing]),
-            {ok, S2, _} = start(Node, Guard),
-            wait_state(S2, [tracing]);
-        alone ->
-            {ok, S, #{name := First}} =
-                start(Node, Guard, Alone#{owner => <<"eve@x">>}),
-            wait_state(S, [tracing]),
-            {error, refused, Text} = start(Node, Guard),
-            has(Text, "traced by eve@x since 20"),
-            {match, _} = re:run(Text, " [0-9:]{8}[-+Z]"),
-            has(Text, <<"session ", First/binary>>),
-            _ = stop(S),
-            %% One that only holds its log is in nobody's way.
-            {ok, S2, _} = start(Node, Guard),
-            wait_state(S2, [tracing]),
-            {error, refused, Other} = start(Node, Guard, Alone),
-            has(Other, "can not be traced beside others")
-    end,
-    clean(Config, Guard).
-
-%% Somebody may be faster than the steps of arming.
-who_is_traced_meanwhile_refuses(Config) ->
+%% The session is refused, because another tool starts to trace before all steps
+%% of arming are done.
+another_tool_stops_a_session_that_arms(Config) ->
     {#{name := Name} = Node, Guard} = attached(Config),
-    case erpc:call(Name, inviso_otp, has_sessions, []) of
+    case inviso_remote_lib:has_sessions(Node) of
         true ->
             clean(Config, Guard),
             {skip, "trace sessions do not meet"};
@@ -741,7 +768,7 @@ who_is_traced_meanwhile_refuses(Config) ->
             clean(Config, Guard)
     end.
 
-%% The session may be faster: then once more.
+%% Tries again if the session was armed before the other tool started to trace.
 refused_meanwhile(Node, Guard, Tries) when Tries > 0 ->
     {ok, S, #{class := none}} = start(Node, Guard, many()),
     1 = call(Node, erlang, trace_pattern,
@@ -792,7 +819,7 @@ status_tells_of_all(Config) ->
     wait_state(S, [tracing]),
     #{otp := {Release, _}, os_pid := Pid, sessions := [#{name := <<"one">>}],
       clients := [<<"eve@x">>], others := []} =
-        erpc:call(Name, inviso_status, node, []),
+        inviso_remote_lib:of_ours(Name, inviso_status, node, []),
     Pid = list_to_integer(OsPid),
     Release = list_to_binary(call(Node, erlang, system_info, [otp_release])),
     Tracer = inviso_test_lib:spawn_call(Node, timer, sleep, [infinity]),
@@ -802,7 +829,7 @@ status_tells_of_all(Config) ->
     _ = call(Node, erlang, trace, [new_processes, true,
                                    [procs, {tracer, Tracer}]]),
     _ = call(Node, seq_trace, set_system_tracer, [Tracer]),
-    #{others := Others} = erpc:call(Name, inviso_status, node, []),
+    #{others := Others} = inviso_remote_lib:of_ours(Name, inviso_status, node, []),
     ct:log("~p", [Others]),
     [new_processes, processes, seq_trace] =
         lists:usort([K || #{kind := K, tracer := T} <- Others,
@@ -817,15 +844,15 @@ status_tells_of_all(Config) ->
     foreign_patterns(Node),
     clean(Config, Guard).
 
-%% Where they belong to nobody.
+%% On VMs without sessions, the status shows patterns that have no known owner.
 foreign_patterns(#{name := Name} = Node) ->
-    case erpc:call(Name, inviso_otp, has_sessions, []) of
+    case inviso_remote_lib:has_sessions(Node) of
         true ->
             ok;
         false ->
             Told = fun() ->
                            #{others := Others} =
-                               erpc:call(Name, inviso_status, node, []),
+                               inviso_remote_lib:of_ours(Name, inviso_status, node, []),
                            [W || #{kind := patterns, what := W} <- Others]
                    end,
             [] = Told(),
@@ -841,7 +868,7 @@ foreign_patterns(#{name := Name} = Node) ->
     end.
 
 foreign_session(#{name := Name} = Node) ->
-    case erpc:call(Name, inviso_otp, has_sessions, []) of
+    case inviso_remote_lib:has_sessions(Node) of
         true ->
             {{Pid, _}, _} =
                 eval(Node, "spawn_monitor(fun() ->"
@@ -850,7 +877,7 @@ foreign_session(#{name := Name} = Node) ->
                      " receive stop -> S end end)."),
             wait_until(fun() ->
                                #{others := Others} =
-                                   erpc:call(Name, inviso_status, node, []),
+                                   inviso_remote_lib:of_ours(Name, inviso_status, node, []),
                                [] =/= [1 || #{tracer := T} <- Others,
                                             string:find(T, "theirs")
                                                 =/= nomatch]
@@ -860,11 +887,11 @@ foreign_session(#{name := Name} = Node) ->
             ok
     end.
 
-%% --- nonsense ---------------------------------------------------------------
+%% --- requests that are changed or refused -----------------------------------
 
-shorter_terms_are_told(Config) ->
+shorter_terms_are_reported(Config) ->
     {Node, Guard} = attached(Config),
-    Least = call(Node, inviso_opts, least_buffer, [#{}]),
+    Least = inviso_opts:least_buffer(#{}),
     _ = [begin
              {ok, S, _} = start(Node, Guard, #{tracer => Opts}),
              wait_state(S, [tracing]),
@@ -876,13 +903,14 @@ shorter_terms_are_told(Config) ->
                                  {#{}, false}]],
     clean(Config, Guard).
 
-%% Each would wait in the node's memory.
+%% The number of waiting requests is limited, because each takes memory of the
+%% node.
 too_many_requests_are_refused(Config) ->
     {Node, Guard} = attached(Config),
     {ok, S, _} = start(Node, Guard),
     wait_state(S, [tracing]),
     [Reader, _] = workers(Node, S),
-    %% The worker gets through none of them before all have been looked at.
+    %% The worker is suspended until the session has seen all requests.
     _ = eval(Node, "erlang:suspend_process(Reader),"
              "[S ! {'$gen_call', {Test, {flood, N}}, {follow, 0, 1}}"
              " || N <- lists:seq(1, 1000)],"
@@ -896,7 +924,8 @@ too_many_requests_are_refused(Config) ->
     {message_queue_len, Waiting} = call(Node, erlang, process_info,
                                         [Reader, message_queue_len]),
     true = Waiting =< 100,
-    %% The rest is answered by and by, also when the worker is killed.
+    %% The requests that were not refused are answered, although the worker is
+    %% killed.
     true = call(Node, erlang, exit, [Reader, kill]),
     _ = [receive {{flood, N}, {_, _, #{state := tracing}}} -> ok end
          || N <- lists:seq(1, 20)],
@@ -924,7 +953,7 @@ nonsense_is_answered(Config) ->
              Other -> ct:fail({B, Other})
          end || B <- Bad],
     #{name := Name} = Node,
-    _ = [{error, usage, _} = erpc:call(Name, inviso_session, start, [X])
+    _ = [{error, usage, _} = inviso_remote_lib:of_ours(Name, inviso_session, start, [X])
          || X <- [x, [], #{}, #{name => <<"a">>}]],
     {error, failed, Gone} = start(Node, call(Node, erlang, whereis, [init])),
     has(Gone, "attach again"),
@@ -954,11 +983,11 @@ attached(Config, More) ->
         end,
     {Node, Guard}.
 
-%% Whatever sessions there are still, and the guard.
+%% Removes the sessions that are left, and the guard.
 clean(Config, Guard) ->
-    #{name := Name} = Node = ?config(node, Config),
-    Left = [P || {P, {session, _, _, _}, _} <- erpc:call(Name, inviso_push,
-                                                         users, [])],
+    Node = ?config(node, Config),
+    Left = [P || {{user, P}, {session, _, _, _}, _}
+                     <- call(Node, ets, tab2list, [inviso_guard])],
     _ = [ask(P, remove) || P <- Left],
     wait_until(fun() -> not lists:any(fun(P) -> call(Node, erlang,
                                                      is_process_alive, [P])
@@ -966,7 +995,7 @@ clean(Config, Guard) ->
     _ = leave(Guard),
     is_clean(?config(before, Config)).
 
-%% So many calls in a process of its own.
+%% Makes N calls of lists:seq/2 in a new process, and waits until it ends.
 seqs(Node, N) ->
     {_, _} = eval(Node, "{P, R} = spawn_monitor(fun() ->"
                   " F = fun F(0) -> ok; F(I) -> lists:seq(1, I rem 5), F(I - 1)"

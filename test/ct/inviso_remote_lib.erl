@@ -1,32 +1,31 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc The command's side of c_src/abi/control.h, in Erlang: what the suites
-%% need to work with the guard and with sessions of a node as the command does.
-%%
-%% The client is the process that calls.
+%% @doc Sends requests to the guard and the sessions of a node, as the command
+%% does (c_src/abi/control.h). The calling process is the client.
 -module(inviso_remote_lib).
 
 -export([attach/1, attach/2, ask_attach/2, leave/1, args/1]).
+-export([of_ours/4, has_sessions/1]).
 -export([ask/2, ask/3, start/2, start/3, session/2, stop/1, remove/1]).
 -export([follow/1, follow/2, read/2, wait_state/2, is_clean/1]).
 -export([slow/2, slow_in/2, waits_for/3]).
 
 -import(inviso_test_lib, [call/4, wait_until/1]).
 
-%% @doc Attaches the calling process, with all that tracing needs.
+%% @doc Attaches the calling process, and sends the code and files for tracing.
 attach(Node) ->
     attach(Node, #{}).
 
 attach(Node, More) ->
     {ok, #{guard := Guard, files := Files}} = Ok = ask_attach(Node, More),
-    {ok, _, Products} = inviso_bring:payload(),
+    {ok, _, _, Products} = inviso_bring:payload(),
     _ = [ok = ask(Guard, {put, Name, Bytes})
          || Name <- Files, {N, Bytes} <- Products, list_to_binary(N) =:= Name],
     ok = ask(Guard, ready),
     Ok.
 
-%% @doc The first request alone, with arguments changed.
+%% @doc Sends only the first request of attaching, with changed arguments.
 ask_attach(#{name := Name} = Node, More) ->
-    {ok, Modules, _} = inviso_bring:payload(),
+    {ok, _, Modules, _} = inviso_bring:payload(),
     Bindings = [{'Args', maps:merge(args(self()), More)}, {'Mods', Modules}],
     case erpc:call(Name, erl_eval, exprs, [inviso_push:loader(), Bindings]) of
         {value, {error, again, _}, _} ->
@@ -37,15 +36,30 @@ ask_attach(#{name := Name} = Node, More) ->
     end.
 
 args(Client) ->
-    {ok, Modules, Files} = inviso_bring:payload(),
-    #{protocol => 1, build => inviso_push:build(Modules, Files),
+    {ok, Build, _, _} = inviso_bring:payload(),
+    #{protocol => 1, build => Build,
       client => Client, owner => <<"tester@here (os pid 1)">>,
       want => tracer, dirs => []}.
 
 leave(Guard) ->
     ask(Guard, {leave, self()}).
 
-%% @doc A request, as the command makes it.
+%% @doc Calls a function that the command calls. If the code was pushed, the
+%% function is in inviso_tracer.
+of_ours(Node, M, F, Args) ->
+    case erpc:call(Node, code, is_loaded, [inviso_tracer]) of
+        {file, "inviso_pushed"} ->
+            Name = list_to_atom(atom_to_list(M) ++ ":" ++ atom_to_list(F)),
+            erpc:call(Node, inviso_tracer, Name, Args);
+        _ ->
+            erpc:call(Node, M, F, Args)
+    end.
+
+has_sessions(Node) ->
+    call(Node, erlang, function_exported,
+         [erts_internal, trace_session_create, 3]).
+
+%% @doc Sends a request as the command does.
 ask(Pid, Request) ->
     ask(Pid, Request, 60000).
 
@@ -54,12 +68,13 @@ ask(Pid, Request, Ms) ->
     Pid ! {'$gen_call', {self(), Tag}, Request},
     receive {Tag, Answer} -> Answer after Ms -> no_answer end.
 
-%% @doc A session of lists:seq/2 in new processes, or what More says.
+%% @doc Starts a session that traces lists:seq/2 in new processes. More changes
+%% its options.
 start(Node, Guard) ->
     start(Node, Guard, #{}).
 
 start(#{name := Name}, Guard, More) ->
-    erpc:call(Name, inviso_session, start, [session(Guard, More)]).
+    of_ours(Name, inviso_session, start, [session(Guard, More)]).
 
 session(Guard, More) ->
     Name = "s" ++ integer_to_list(erlang:unique_integer([positive])),
@@ -73,7 +88,8 @@ stop(Session) -> ask(Session, stop).
 
 remove(Session) -> ask(Session, remove).
 
-%% @doc All of a log, until its end.
+%% @doc Reads a session's log until its end has been written. Returns the whole
+%% log.
 follow(Session) ->
     follow(Session, 65536).
 
@@ -88,7 +104,6 @@ follow(Session, Max, Offset, Acc) ->
             follow(Session, Max, Offset + byte_size(Bytes), [Bytes | Acc])
     end.
 
-%% @doc All of a file.
 read(Session, Name) ->
     read(Session, Name, 0, []).
 
@@ -100,7 +115,7 @@ read(Session, Name, Offset, Acc) ->
             iolist_to_binary(lists:reverse(Acc))
     end.
 
-%% @doc Waits until a session is in one of some states: its status.
+%% @doc Waits until the session has one of the states. Returns its status.
 wait_state(Session, States) ->
     #{state := State} = Status = ask(Session, status),
     case lists:member(State, States) of
@@ -108,7 +123,7 @@ wait_state(Session, States) ->
         false -> timer:sleep(10), wait_state(Session, States)
     end.
 
-%% @doc Whether a node is as it was: waits for it.
+%% @doc Waits until a node has nothing that is not in its footprint Before.
 is_clean({Before, Node}) ->
     try
         wait_until(fun() ->
@@ -118,10 +133,11 @@ is_clean({Before, Node}) ->
         error:timeout ->
             ct:fail({left_behind, inviso_test_lib:left_behind(Before, Node)})
     end,
-    false = call(Node, code, is_loaded, [inviso_push]),
+    false = call(Node, code, is_loaded, [inviso_tracer]),
     ok.
 
-%% @doc A process of a node does not run while that lives which this is.
+%% @doc Suspends a process on a node. Returns the process that suspended it;
+%% when that process dies, the suspended process continues.
 slow(Node, Pid) ->
     Suspend = "erlang:suspend_process(Pid), receive after infinity -> ok end.",
     Slow = evaluated(Node, Suspend, [{'Pid', Pid}]),
@@ -129,9 +145,10 @@ slow(Node, Pid) ->
                             =:= {status, suspended} end),
     Slow.
 
-%% @doc The same for the next process that is found to be in a function: the
-%% answer comes from a function.
-slow_in(Node, {_, _, _} = MFA) ->
+%% @doc Suspends the next process that executes a given function. Returns a fun
+%% that waits until a process is suspended.
+slow_in(Node, {M, F, A}) ->
+    MFA = {inviso_tracer, list_to_atom(lists:concat([M, ":", F])), A},
     Look = "process_flag(priority, max),"
         "Look = fun Look() ->"
         "    case [P || P <- processes(), {current_function, MFA} =:="
@@ -157,7 +174,7 @@ evaluated(Node, Text, Bindings) ->
     inviso_test_lib:spawn_call(Node, erl_eval, exprs,
                                [inviso_guard:expressions(Text), Bindings]).
 
-%% @doc Waits until a guard waits for a process.
+%% @doc Waits until a guard monitors a process.
 waits_for(Node, Guard, Pid) ->
     wait_until(fun() ->
                        {monitors, Ms} = call(Node, erlang, process_info,

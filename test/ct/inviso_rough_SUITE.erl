@@ -1,17 +1,16 @@
 %% SPDX-License-Identifier: Apache-2.0
-%%
-%% The command when it gets rough, and recordings: floods, limits, overload,
-%% terms as large as they come, readers that do not read, fetching that is
-%% interrupted. What was produced is known, since the test makes it.
+%% The command and its recordings under difficult conditions: floods, limits,
+%% overload, very large terms, readers that do not read, interrupted fetches.
+%% The tests make the events themselves, so they know how many there are.
 -module(inviso_rough_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
 
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1]).
--export([events_hold_in_a_flood/1, ten_million_events/1, events_are_lost/1,
+-export([events_hold_in_a_flood/1, millions_of_events/1, events_are_lost/1,
          rate_ends_it/1, overload_ends_it/1, huge_terms/1,
          thousands_of_threads/1,
-         all_messages/1, sensitive_process/1, nobody_reads_for_a_while/1,
+         all_messages/1, sensitive_process/1, output_is_not_read_for_a_while/1,
          node_is_stopped_for_a_while/1,
          record_of_three_nodes/1, flight_recorder/1, detached/1,
          detached_and_removed/1, fetch_is_interrupted/1,
@@ -20,13 +19,13 @@
 -define(LIB, inviso_command_lib).
 -define(NODE, inviso_stock_node).
 
-%% Calls that nobody else makes: lists:last/1, without the returns.
+%% Calls that no other process makes: lists:last/1, without returns.
 -define(CALLS, "lists:last/1 [{'_',[],[]}]").
 
 all() ->
-    [events_hold_in_a_flood, ten_million_events, events_are_lost,
+    [events_hold_in_a_flood, millions_of_events, events_are_lost,
      rate_ends_it, overload_ends_it, huge_terms, thousands_of_threads,
-     all_messages, sensitive_process, nobody_reads_for_a_while,
+     all_messages, sensitive_process, output_is_not_read_for_a_while,
      node_is_stopped_for_a_while,
      record_of_three_nodes, flight_recorder, detached,
      detached_and_removed, fetch_is_interrupted,
@@ -62,18 +61,18 @@ start(Config, Node, Args) ->
 with_name(#{name := Name}, [Command | Args]) ->
     [Command, "-n", Name | Args].
 
-%% Calls without end, as fast as can be.
+%% Makes calls as fast as possible, without end.
 flood(Node) ->
     ?NODE:run(Node, "Ls = lists:duplicate(1000, [1]), F = fun F() ->"
               " lists:foreach(fun lists:last/1, Ls), F() end, F().").
 
-%% So many thousand calls.
+%% Makes Thousands * 1000 calls.
 burst(Node, Thousands) ->
     ?NODE:eval(Node, "Ls = lists:duplicate(1000, [1]), lists:foreach(fun(_) ->"
                " lists:foreach(fun lists:last/1, Ls) end, lists:seq(1, " ++
                    integer_to_list(Thousands) ++ ")).").
 
-%% The last object that is printed, or the only one on standard error.
+%% Returns the last JSON object of an output.
 last_json(Text) ->
     lists:last([inviso_trace_json:decode(L)
                 || <<"{", _/binary>> = L <- ?LIB:lines(Text)]).
@@ -98,7 +97,8 @@ says(Text, Pattern) ->
 %%---------------------------------------------------------------------------
 %% Floods
 
-%% Threads take leases of the limit; what is recorded beyond it is small.
+%% The log has at most a few events more than the limit, because threads take
+%% leases of the limit.
 events_hold_in_a_flood(Config) ->
     Node = a_node(Config),
     Before = inviso_footprint:of_node(Node),
@@ -112,14 +112,15 @@ events_hold_in_a_flood(Config) ->
         run(Config, Node, ["record", "--events", "100k", "--json", "-o", "o",
                            ?CALLS]),
     #{<<"recorded">> := N} = last_json(Summary),
-    %% Threads may end with some of their leases left.
+    %% Fewer events are possible, because threads may end with unused leases.
     true = N =< 100000 andalso N > 99000,
     true = ?NODE:call(Node, erlang, exit, [Flood, kill]),
     [] = inviso_footprint:left(Before, Node, 90000).
 
-%% The node's memory is what it was when nothing had happened yet, and nothing
-%% goes uncounted.
-ten_million_events(Config) ->
+%% The node's memory is as before, and each event is recorded or counted. `make
+%% soak' makes ten million.
+millions_of_events(Config) ->
+    Thousands = inviso_test_lib:soak(1000, 10000),
     Node = a_node(Config),
     _ = burst(Node, 1),
     Memory = ?NODE:call(Node, erlang, memory, [total]),
@@ -129,7 +130,8 @@ ten_million_events(Config) ->
     Tracing = ?NODE:call(Node, erlang, memory, [total]),
     Burst = ?NODE:run(Node, "Ls = lists:duplicate(1000, [1]),"
                       "lists:foreach(fun(_) -> lists:foreach("
-                      "fun lists:last/1, Ls) end, lists:seq(1, 10000))."),
+                      "fun lists:last/1, Ls) end, lists:seq(1, " ++
+                          integer_to_list(Thousands) ++ "))."),
     Peak = peak(Node, Burst, Cmd, 0),
     ct:comment("~b KiB more than before it began, ~b than before",
                [(Peak - Tracing) div 1024, (Peak - Memory) div 1024]),
@@ -138,7 +140,7 @@ ten_million_events(Config) ->
     ok = ?LIB:signal(Cmd, "INT"),
     #{status := Status, out := Out} = ?LIB:wait(Cmd, 200000),
     #{<<"produced">> := P, <<"lost">> := Lost} = balanced(last_json(Out)),
-    10000000 = P,
+    P = 1000 * Thousands,
     Status = case Lost of 0 -> 0; _ -> 7 end.
 
 peak(Node, Burst, Cmd, Peak) ->
@@ -152,21 +154,24 @@ peak(Node, Burst, Cmd, Peak) ->
 %% The spooler is stopped until the rings are full.
 events_are_lost(Config) ->
     Node = a_node(Config),
+    {Buffer, Thousands} = inviso_test_lib:soak({"4M", 300}, {"32M", 1500}),
+    Made = 1000 * Thousands,
     [begin
          Cmd = start(Config, Node, Args ++ ["--for", "200s", "--events", "0",
-                                            "--json", ?CALLS]),
+                                            "--buffer", Buffer, "--json",
+                                            ?CALLS]),
          until_tracing(Config, Node, Cmd),
          [Spooler] = spoolers(Node),
          ok = ?LIB:signal(Spooler, "STOP"),
-         _ = burst(Node, 1500),
+         _ = burst(Node, Thousands),
          ok = ?LIB:signal(Spooler, "CONT"),
          ok = ?LIB:signal(Cmd, "INT"),
          #{status := 7, out := Out, err := Err} = ?LIB:wait(Cmd, 100000),
          Facts = case hd(Args) of "trace" -> Err; _ -> Out end,
-         #{<<"produced">> := 1500000, <<"lost">> := Lost} =
+         #{<<"produced">> := Made, <<"lost">> := Lost} =
              balanced(last_json(Facts)),
          true = Lost > 0,
-         %% They are told of in their place.
+         %% `inviso trace' shows each loss at its place among the events.
          [Lost = lists:sum([N || #{<<"lost">> := N, <<"reason">> := _} <-
                                      ?LIB:json(Out)])
           || hd(Args) =:= "trace"]
@@ -213,9 +218,9 @@ overload_ends_it(Config) ->
     [] = inviso_footprint:left(Before, Node, 90000).
 
 %%---------------------------------------------------------------------------
-%% What is traced is difficult
+%% Difficult tracees
 
-%% 100 MB, again and again, as a list, a binary, and nested.
+%% A process calls again and again with a huge argument, for instance 100 MB.
 huge_terms(Config) ->
     Node = a_node(Config),
     [begin
@@ -235,7 +240,8 @@ huge_terms(Config) ->
                      " lists:seq(1, 3000000))",
                      "list_to_tuple(lists:seq(1, 3000000))"]].
 
-%% The packet at the end of their log is larger than what is asked for at once.
+%% The packet at the end of the log is larger than one answer to the command's
+%% request for the log.
 thousands_of_threads(Config) ->
     Node = a_node(Config, #{args => ["+S", "1024:2", "+SDcpu", "1024:2",
                                      "+SDio", "1024"]}),
@@ -246,7 +252,7 @@ thousands_of_threads(Config) ->
     nomatch = re:run(Err, "damaged"),
     true = ?NODE:call(Node, erlang, exit, [Flood, kill]).
 
-%% The trace of all messages has none of its own in it.
+%% A trace of all messages has no messages of inviso's own processes.
 all_messages(Config) ->
     Node = a_node(Config),
     _ = ?NODE:run(Node, "register(chatty, self()), L = fun L() ->"
@@ -281,8 +287,9 @@ sensitive_process(Config) ->
                            "lists:last/1"]),
     says(Only, "sensitive").
 
-%% Longer than the node's tick: the connection stays, and all comes later.
-nobody_reads_for_a_while(Config) ->
+%% The reader pauses for longer than the node's tick time. The connection stays,
+%% and all events are printed when the reader continues.
+output_is_not_read_for_a_while(Config) ->
     Node = a_node(Config, #{args => ["-kernel", "net_ticktime", "4"]}),
     _ = ?NODE:workload(Node, {worker, 0}),
     Pipe = ["/bin/sh", "-c", "\"$@\" | { sleep 15; cat; }", "sh"],
@@ -293,7 +300,7 @@ nobody_reads_for_a_while(Config) ->
     3000 = length([E || #{<<"tag">> := _} = E <- ?LIB:json(Out)]),
     #{<<"shown">> := 3000, <<"lost">> := 0} = last_json(Err).
 
-%% Too short for anybody to give up.
+%% The node is stopped for a time that is shorter than any deadline.
 node_is_stopped_for_a_while(Config) ->
     #{os_pid := OsPid} = Node = a_node(Config),
     _ = ?NODE:workload(Node, {worker, 5}),
@@ -311,7 +318,7 @@ node_is_stopped_for_a_while(Config) ->
 %%---------------------------------------------------------------------------
 %% Recordings
 
-%% What three nodes did is in their logs, or counted as lost.
+%% Each event of three nodes is in a log, or is counted as lost.
 record_of_three_nodes(Config) ->
     Cookie = "three" ++ os:getpid(),
     Uid = ?LIB:some_uid(),
@@ -344,13 +351,15 @@ record_of_three_nodes(Config) ->
     [[] = ?LIB:until_same(
              fun() ->
                      Now = inviso_footprint:of_node(N),
-                     %% The three run as one user.
+                     %% Processes of the operating system are not compared,
+                     %% because all three nodes run as the same user.
                      [D || {What, _, _} = D <-
                                inviso_footprint:differences(Before, Now),
                            What =/= os_processes]
-             end, 20000) || {N, Before} <- Prints].
+             end, 90000) || {N, Before} <- Prints].
 
-%% Events, and what is said to be lost; in the order of time.
+%% Counts the events and the reported losses in the output of a merge. Checks
+%% that the events are in the order of their times.
 count_lines(File) ->
     {ok, Fd} = file:open(File, [read, raw, binary, {read_ahead, 1 bsl 20}]),
     Counts = count_lines(Fd, file:read_line(Fd), 0, 0, 0),
@@ -368,8 +377,8 @@ count_lines(Fd, {ok, Line}, Last, Events, Lost) ->
     #{<<"lost">> := N} = inviso_trace_json:decode(string:trim(Line)),
     count_lines(Fd, file:read_line(Fd), Last, Events, Lost + N).
 
-%% The last calls are there, the first are not: of the one scheduler, since each
-%% keeps its own newest.
+%% The last calls are in the log and the first are not. The node has one
+%% scheduler, because each scheduler keeps its own newest events.
 flight_recorder(Config) ->
     Node = a_node(Config, #{args => ["+S", "1:1"]}),
     Cmd = start(Config, Node, ["record", "--keep", "newest", "--for", "200s",
@@ -398,18 +407,18 @@ detached(Config) ->
         run(Config, Node, ["record", "--detach", "--for", "250s", "--name",
                            "night", ?CALLS]),
     says(Started, "night"),
-    %% Its name is taken.
+    %% The name is in use.
     #{status := Taken, err := Why} =
         run(Config, Node, ["record", "--detach", "--for", "10s", "--name",
                            "night", "lists:append/2"]),
     true = Taken =/= 0,
     says(Why, "night"),
     burst(Node, 100),
-    %% Longer than a node waits for a command that it has lost.
+    %% This is longer than the dead man's time.
     timer:sleep(13000),
     burst(Node, 100),
     ?LIB:until(fun() -> recorded(Config, Node) =:= 200000 end),
-    %% It runs: not to be fetched.
+    %% A recording that still runs is not fetched.
     #{status := Running} = run(Config, Node, ["fetch", "night"]),
     true = Running =/= 0,
     #{status := 0} = run(Config, Node, ["stop", "night"]),
@@ -441,7 +450,7 @@ detached_and_removed(Config) ->
                            "x", ?CALLS]),
     #{status := 0} = run(Config, Node, ["stop", "--remove", "x"]),
     [] = inviso_footprint:left(Before, Node, 90000),
-    %% One that ends by itself keeps its log, and no tracing.
+    %% A recording that ends by itself keeps its log, and stops tracing.
     #{status := 0} =
         run(Config, Node, ["record", "--detach", "--for", "3s", "--name",
                            "y", ?CALLS]),
@@ -454,15 +463,16 @@ detached_and_removed(Config) ->
     #{status := 0} = run(Config, Node, ["fetch", "y", "-o", "o"]),
     [] = inviso_footprint:left(Before, Node, 90000).
 
-%% The first ends in the middle of it, by a limit on the size of files, as if
-%% it was killed or the disk full; the next goes on where it was.
+%% The first fetch is interrupted by a limit on the size of files, as by a kill
+%% or a full disk. The next fetch continues.
 fetch_is_interrupted(Config) ->
     Node = a_node(Config),
     Before = inviso_footprint:of_node(Node),
     #{status := 0} =
         run(Config, Node, ["record", "--detach", "--for", "250s", "--bytes",
                            "2G", "--name", "big", ?CALLS]),
-    burst(Node, 5000),
+    Thousands = inviso_test_lib:soak(1000, 5000),
+    burst(Node, Thousands),
     #{status := Stopped} = run(Config, Node, ["stop", "big"]),
     true = lists:member(Stopped, [0, 7]),
     Dir = filename:join(?config(base, Config), "big"),
@@ -486,9 +496,9 @@ fetch_is_interrupted(Config) ->
         ?LIB:run(opts(Config, Node), ["merge", "-f", "json", "-o", Timeline,
                                       Log], 120000),
     {Events, Lost} = count_lines(Timeline),
-    5000000 = Events + Lost.
+    Events + Lost =:= 1000 * Thousands orelse error({Events, Lost}).
 
-%% What does not find room here is not removed there.
+%% If a log does not fit on the command's disk, the log stays on the node.
 record_cannot_fetch(Config) ->
     Node = a_node(Config),
     Before = inviso_footprint:of_node(Node),
@@ -503,17 +513,17 @@ record_cannot_fetch(Config) ->
     _ = burst(Node, 200),
     ok = ?LIB:signal(Cmd, "INT"),
     #{status := 1, err := Err} = ?LIB:wait(Cmd, 100000),
-    says(Err, "stays on the nodes .*inviso fetch -n .* much -o "),
-    %% Longer than a dead man would be waited for.
+    says(Err, "stay on the nodes .*inviso fetch -n .* much -o "),
+    %% This is longer than the dead man's time.
     timer:sleep(12000),
     #{status := Status} = run(Config, Node, ["fetch", "much", "-o", Dir]),
     true = lists:member(Status, [0, 7]),
     [_] = filelib:wildcard(filename:join(Dir, "*.log")),
-    %% Nor is that found out only when there is something to be lost.
+    %% The command refuses to record if the log's file exists already.
     #{status := 1, err := There} =
         run(Config, Node, ["record", "--name", "much", "--for", "200s", "-o",
                            Dir, ?CALLS]),
-    says(There, "is there already: another --name"),
+    says(There, "exists already: use another --name"),
     [] = inviso_footprint:left(Before, Node, 90000).
 
 part(Dir) ->

@@ -1,7 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% The document of Inviso, chapter by chapter: its code examples as they are
-%% written there, and the sentences around them that promise something. Each
-%% case quotes its chapter.
+%% Tests the code examples and the promises of the document of Inviso, chapter
+%% by chapter. Each case quotes its chapter.
 -module(inviso_seed_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -308,8 +307,8 @@ dependency(Config) ->
 %%  either do nothing or suspend tracing. When the runtime component is stopped,
 %%  my_ovl:stop(my_port_pgm) will be called."
 %%
-%% stop gets what start gave it, too, as it always did (and check is told what
-%% it is called for): docs/from-the-original.md, "Overload".
+%% As in the original, `stop' also gets what `start' returned, and `check' gets
+%% the reason for the call: docs/from-the-original.md, "Overload".
 overload_protection(Config) ->
     [N = #{name := Node}, _] = ?config(nodes, Config),
     Log = inviso_test_lib:spawn_call(N, timer, sleep, [infinity]),
@@ -401,14 +400,14 @@ mymod(N) ->
 
 %% --- what the cases share ---------------------------------------------------
 
-%% A line as it is typed in the shell of a node.
+%% Evaluates a line of the shell on a node.
 inviso(N, Line) ->
     {ok, Tokens, _} = erl_scan:string(Line),
     {ok, Exprs} = erl_parse:parse_exprs(Tokens),
     {value, Value, _} = call(N, erl_eval, exprs, [Exprs, []]),
     Value.
 
-%% A module of the user's.
+%% Compiles a user's module, and loads it on a node.
 module(N, Text) ->
     {ok, Tokens, _} = erl_scan:string(Text),
     {ok, Module, Beam} = compile:forms([form(F) || F <- forms(Tokens)],
@@ -431,7 +430,6 @@ form(Tokens) ->
 write(#{dir := Dir}, Name, Text) ->
     ok = file:write_file(filename:join(Dir, Name), Text).
 
-%% The calls in a log of a node.
 calls(#{dir := Dir}, Name) ->
     Out = filename:join(Dir, "merged.txt"),
     Log = filename:join(Dir, Name),

@@ -1,7 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% The example of the Inviso document, call by call, between a node that has
-%% our code and one that has nothing of it; and what else the API promises of
-%% the life of a runtime component.
+%% Runs the example of the Inviso document, call by call, on a node with inviso
+%% and a node without inviso. Then tests how the API starts, adopts and ends
+%% runtime components.
 -module(inviso_session_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -12,7 +12,7 @@
          nothing_stays_on_the_remote_node/1,
          names_are_recorded_while_they_are_valid/1,
          a_fetch_leaves_the_owner_nothing_but_files/1,
-         a_node_without_control_ends_at_once_if_told_to/1,
+         a_node_without_control_ends_at_once/1,
          a_node_without_control_can_be_adopted/1,
          a_killed_runtime_component_leaves_nothing/1,
          a_second_control_is_refused/1,
@@ -20,12 +20,12 @@
          settings_of_others_are_not_touched/1,
          what_crashes_a_vm_is_refused/1,
          a_wrap_set_is_listed_fetched_and_cleared/1,
-         what_is_asked_wrongly_is_answered/1,
-         local_patterns_are_in_the_way_of_no_others/1,
+         wrong_arguments_are_answered/1,
+         local_patterns_block_no_others/1,
          no_argument_ends_a_component/1,
          a_ti_file_that_does_not_open_is_no_crash/1,
          logs_are_found_from_another_directory/1,
-         what_was_not_fetched_or_named_is_told/1,
+         wrong_arguments_of_merge_and_fetch_are_reported/1,
          a_system_without_distribution_answers_plainly/1]).
 
 -import(inviso_test_lib, [call/4, wait_until/1]).
@@ -37,7 +37,7 @@ all() ->
      nothing_stays_on_the_remote_node,
      names_are_recorded_while_they_are_valid,
      a_fetch_leaves_the_owner_nothing_but_files,
-     a_node_without_control_ends_at_once_if_told_to,
+     a_node_without_control_ends_at_once,
      a_node_without_control_can_be_adopted,
      a_killed_runtime_component_leaves_nothing,
      a_second_control_is_refused,
@@ -45,12 +45,12 @@ all() ->
      settings_of_others_are_not_touched,
      what_crashes_a_vm_is_refused,
      a_wrap_set_is_listed_fetched_and_cleared,
-     what_is_asked_wrongly_is_answered,
-     local_patterns_are_in_the_way_of_no_others,
+     wrong_arguments_are_answered,
+     local_patterns_block_no_others,
      no_argument_ends_a_component,
      a_ti_file_that_does_not_open_is_no_crash,
      logs_are_found_from_another_directory,
-     what_was_not_fetched_or_named_is_told,
+     wrong_arguments_of_merge_and_fetch_are_reported,
      a_system_without_distribution_answers_plainly].
 
 init_per_testcase(Case, Config) ->
@@ -109,7 +109,7 @@ the_session_of_the_document(Config) ->
     {ok, [{Node2, ok}, {Node1, ok}]} = inviso(N1, stop_nodes, []),
     shutdown = inviso(N1, stop, []).
 
-%% In the merged file are the calls that the shell's line makes.
+%% Checks that the merged file has the call code:which(ordset) of the first node.
 merged(Config, [Node1, Node2]) ->
     #{dir := Dir} = N1 = ?config(n1, Config),
     Sets = [{Node1, [{trace_log, ["tracefile_node1.log"]},
@@ -145,7 +145,7 @@ nothing_stays_on_the_remote_node(Config) ->
     same(Before, N2),
     {ok, ["tmp"]} = file:list_dir(Dir2).
 
-%% Directory and files are for the node's user alone.
+%% Only the node's user has access to the directory and the files.
 private(#{tmp := Tmp}) ->
     [Dir] = filelib:wildcard(filename:join(Tmp, "inviso-*")),
     8#700 = mode(Dir),
@@ -194,7 +194,8 @@ names_are_recorded_while_they_are_valid(Config) ->
     Node2Text = atom_to_list(Node2),
     {ok, _} = inviso(N1, stop_nodes, []).
 
-%% A process that calls a function before and after it has a name.
+%% Runs a process that makes calls before it registers a name, while it has the
+%% name, and after it has unregistered the name.
 caller(N2) ->
     Code = "lists:seq(1, 2), timer:sleep(20), register(caller, self()), "
         "timer:sleep(20), lists:seq(1, 3), unregister(caller).",
@@ -224,7 +225,7 @@ a_fetch_leaves_the_owner_nothing_but_files(Config) ->
     {ok, Bytes} = file:read_file(filename:join(Dir2, "a.log")),
     {ok, Bytes} = file:read_file(filename:join(Dir1, "p_a.log")),
     8#600 = mode(filename:join(Dir1, "p_a.log")),
-    %% More than one chunk, and a file that is not there.
+    %% Fetches a file of more than one chunk, and a file that does not exist.
     Big = binary:copy(<<"0123456789">>, 50000),
     ok = file:write_file(filename:join(Dir2, "big"), Big),
     Spec = [{Node2, [{trace_log, ".", ["big", "absent"]}]}],
@@ -241,13 +242,13 @@ a_fetch_leaves_the_owner_nothing_but_files(Config) ->
 
 %% --- dead man ---------------------------------------------------------------
 
-a_node_without_control_ends_at_once_if_told_to(Config) ->
+a_node_without_control_ends_at_once(Config) ->
     {N1, _, #{name := Node2, dir := Dir2} = N2} = nodes_of(Config),
     warm_up(N1, N2),
     Before = inviso_test_lib:footprint(N2),
     {ok, _} = inviso(N1, start, [[{dependency, 0}]]),
     traced(N1, [Node2]),
-    %% The whole control node, as by a cut network or a crash.
+    %% The whole control node ends, as after a cut network or a crash.
     inviso_test_lib:stop_node(N1),
     wait_until(fun() -> maps:get(files, inviso_test_lib:footprint(N2)) =:= []
                end),
@@ -269,7 +270,7 @@ a_node_without_control_can_be_adopted(Config) ->
     shutdown = inviso(N1, stop, []),
     wait_until(fun() -> call(N2, erlang, whereis, [inviso_rt]) =:= undefined
                end),
-    wait_until(fun() -> not call(N2, erlang, module_loaded, [inviso_push])
+    wait_until(fun() -> not call(N2, erlang, module_loaded, [inviso_tracer])
                end),
     {ok, _} = inviso(N1, start, []),
     {ok, [{Node1, {ok, new}}, {Node2, {ok, new}}]} =
@@ -329,14 +330,15 @@ patterns_outlive_stop_tracing_but_not_clear(Config) ->
 is_traced(N, MFA) ->
     {traced, false} =/= call(N, erlang, trace_info, [MFA, traced]).
 
-%% Two calls in a traced process: how many events are there?
+%% Makes two calls in a traced process. Returns the number of events.
 calls(N1, N2, Node2, Log) ->
     {ok, [{Node2, {ok, [{trace_log, ok}]}}]} =
         inviso(N1, init_tracing, [[Node2], {file, Log}]),
     {ok, [{Node2, {ok, [_]}}]} = inviso(N1, tf, [[Node2], new, [call]]),
     _ = [call(N2, ordsets, union, [[], []]) || _ <- [1, 2]],
     {ok, [{Node2, ok}]} = inviso(N1, flush, []),
-    %% The state of the runtime component holds its tracer.
+    %% The number of recorded events comes from the tracer, which is in the
+    %% state of the runtime component.
     Rt = call(N2, erlang, whereis, [inviso_rt]),
     State = tuple_to_list(call(N2, sys, get_state, [Rt])),
     [Tracer] = [T || {log, T} <- State],
@@ -374,16 +376,17 @@ untouched(N2, Tracee, Tracer) ->
     {tracer, Tracer} = call(N2, erlang, trace_info, [Tracee, tracer]),
     {traced, local} = call(N2, erlang, trace_info, [{lists, seq, 2}, traced]).
 
-%% garbage_collection of one process in two sessions, where there are any.
+%% On VMs with sessions, tracing `garbage_collection' of one process in two
+%% sessions can crash the VM, so it is refused.
 what_crashes_a_vm_is_refused(Config) ->
     {N1, _, #{name := Node2} = N2} = nodes_of(Config),
-    %% A process that holds a session of its own; it dies with the node.
+    %% The code of a process that has a session of its own until the node ends.
     Code = "S = trace:session_create(other, self(), []),"
         "trace:process(S, self(), true, [garbage_collection]),"
         "register(other, self()), receive stop -> S end.",
     {ok, Tokens, _} = erl_scan:string(Code),
     {ok, Exprs} = erl_parse:parse_exprs(Tokens),
-    case call(N1, inviso_otp, affected, [gc_two_sessions]) of
+    case call(N1, inviso_defects, affected, [gc_two_sessions]) of
         false ->
             {skip, "this VM does not have it"};
         true ->
@@ -433,7 +436,7 @@ a_wrap_set_is_listed_fetched_and_cleared(Config) ->
 
 %% --- answers ----------------------------------------------------------------
 
-what_is_asked_wrongly_is_answered(Config) ->
+wrong_arguments_are_answered(Config) ->
     {N1, #{name := Node1}, _} = nodes_of(Config),
     shutdown = inviso(N1, stop, []),
     {error, {error, {unknown_option, x}}} = inviso(N1, start, [[x]]),
@@ -486,7 +489,7 @@ what_is_asked_wrongly_is_answered(Config) ->
 catch_exit(F) ->
     try F() catch exit:Reason -> {'EXIT', Reason} end.
 
-local_patterns_are_in_the_way_of_no_others(Config) ->
+local_patterns_block_no_others(Config) ->
     {N1, #{name := Node1}, _} = nodes_of(Config),
     {ok, _} = inviso(N1, start, []),
     {ok, _} = inviso(N1, add_node, [tag]),
@@ -550,7 +553,7 @@ a_ti_file_that_does_not_open_is_no_crash(Config) ->
         inviso(N1, init_tracing, [[{trace, {file, "a"}},
                                    {ti, {file, "no/such/directory/a"}}]]),
     {ok, [{Node1, ok}]} = inviso(N1, stop_all, []),
-    %% A report comes from the dying process, some time after the answer.
+    %% If a process dies after its answer, its report is logged some time later.
     timer:sleep(500),
     ok = call(N1, logger_std_h, filesync, [reports]),
     {ok, <<>>} = file:read_file(Log).
@@ -574,7 +577,7 @@ logs_are_found_from_another_directory(Config) ->
     {ok, ["tmp"]} = file:list_dir(Dir2),
     {ok, _} = inviso(N1, stop_nodes, []).
 
-what_was_not_fetched_or_named_is_told(Config) ->
+wrong_arguments_of_merge_and_fetch_are_reported(Config) ->
     {N1, _, #{name := Node2}} = nodes_of(Config),
     _ = [{error, {files, {bad_reader_spec, Bad}}} =
              call(N1, inviso_lfm, merge, [Sets, "out.txt"])
@@ -634,13 +637,13 @@ traced(N1, Nodes) ->
     {ok, _} = inviso(N1, tf, [all, [call, timestamp]]),
     ok.
 
-%% Processes of the release that start at the first remote call.
+%% The first remote call makes the node start processes of the release.
 warm_up(N1, #{name := Node2}) ->
     2 = call(N1, erpc, call, [Node2, erlang, '+', [1, 1]]),
     ok.
 
 same(Before, N2) ->
-    %% Processes that served the last call may still be on their way out.
+    %% Processes that served the last call may still be ending.
     try
         wait_until(fun() -> inviso_test_lib:left_behind(Before, N2) =:= [] end)
     catch

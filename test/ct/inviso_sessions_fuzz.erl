@@ -1,16 +1,16 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Random scripts of trace sessions ({@link inviso_sessions_gen}), played
-%% on this release and on one that has sessions of its own: what differs, made
-%% small (tools/fuzz-sessions.sh).
+%% @doc Plays random scripts of trace sessions ({@link inviso_sessions_gen}) on
+%% this release and on a release whose VM has sessions. If the outcomes of a
+%% script differ, shrinks the script (tools/fuzz-sessions.sh).
 -module(inviso_sessions_fuzz).
 
 -export([main/0, serve/0, play/1]).
 
 -define(MOST, 10).
 
-%% @doc Plays scripts here and there; exits with 1 if any differs. Arguments:
-%% two commands that start a VM which runs serve/0; for how many seconds; the
-%% first seed.
+%% @doc Plays scripts on both VMs; exits with 1 if any outcome differs.
+%% Arguments: two commands that start a VM which runs serve/0, the number of
+%% seconds, and the first seed.
 -spec main() -> no_return().
 main() ->
     [Here, There, Secs, Seed] = init:get_plain_arguments(),
@@ -59,7 +59,8 @@ judge(Script, {Here, There}) ->
 verdict(Same, Same) -> same;
 verdict(_, There) when element(1, There) =:= failed -> no_script;
 verdict(_, crashed) -> vm_crashed;
-%% What there is no room for says so (inviso_engine_spec).
+%% A script does not count if the engine answers `not_supported': its tables are
+%% limited, and the VM's own sessions have no such limit.
 verdict({Answers, _, _} = Ours, Theirs) ->
     case [W || {error, {not_supported, W}} <- Answers] of
         [] -> {differs, unlike(Ours, Theirs)};
@@ -76,7 +77,7 @@ unlike({Answers1, Events1, Left}, {Answers2, Events2, _}) ->
 unlike(Here, There) ->
     io_lib:format("~p~n    not~n~p~n", [Here, There]).
 
-%% The smallest script that differs, and how.
+%% Returns the smallest script with different outcomes, and their difference.
 shrink(Script, How, Vms) ->
     try_each(smaller(Script), Script, How, Vms).
 
@@ -88,7 +89,8 @@ try_each([Smaller | Rest], Script, How, Vms) ->
         {_, Vms1} -> try_each(Rest, Script, How, Vms1)
     end.
 
-%% A difference that comes again.
+%% Plays a script, and plays it again if the outcomes differ. Only a difference
+%% in both runs counts.
 surely(Script, Vms) ->
     case judge(Script, Vms) of
         {{differs, _}, Vms1} -> judge(Script, Vms1);
@@ -145,7 +147,7 @@ each(List) ->
      end || N <- lists:seq(0, length(List) - 1)].
 
 %%---------------------------------------------------------------------------
-%% The VMs.
+%% The two VMs
 
 start(Command) ->
     {Command, open_port({spawn, Command},
@@ -165,7 +167,7 @@ ask({Command, Port}, Script) ->
             {hangs, start(Command)}
     end.
 
-%% @doc Plays what is asked for, until nobody asks.
+%% @doc Plays requested scripts until the input ends.
 -spec serve() -> no_return().
 serve() ->
     ok = logger:set_primary_config(level, none),
@@ -182,7 +184,8 @@ serve(Port) ->
             halt()
     end.
 
-%% @doc What a script comes to, and what is left of it.
+%% @doc Plays a script. Returns its outcome, and what its sessions have left in
+%% the VM.
 -spec play([tuple()]) -> {[term()], [term()], [term()]} | {failed, string()}.
 play(Script) ->
     {Pid, Ref} = spawn_monitor(
@@ -192,7 +195,8 @@ play(Script) ->
         {'DOWN', Ref, process, Pid, {played, {Answers, Events}}} ->
             {Answers, Events, left(1000)};
         {'DOWN', Ref, process, Pid, Reason} ->
-            %% A term may be one that the other release cannot read.
+            %% The reason is printed, because the other release may not be able
+            %% to read the term.
             {failed, lists:flatten(io_lib:format("~p", [Reason]))}
     after 60000 ->
             exit(Pid, kill),

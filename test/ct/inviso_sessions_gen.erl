@@ -1,20 +1,21 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Random scripts for {@link inviso_sessions_play}: sessions, flags,
-%% patterns, match specs, work, and questions, the same for a seed on each
-%% release.
+%% @doc Makes random scripts for {@link inviso_sessions_play}: sessions, flags,
+%% patterns, match specs, work, and queries. A seed gives the same script on
+%% each release.
 %%
-%% They leave out what chance decides (`running', `garbage_collection') and what
-%% the sessions of OTP 25 and 26 do otherwise: a global pattern beside another
-%% session's other one, `return_to' after exceptions and from recursion through
-%% functions that nobody traces; and item `meta', of which OTP 29 says other than
-%% 27.
+%% The scripts leave out events that depend on chance (`running',
+%% `garbage_collection'). They leave out what the engine does differently on OTP
+%% 25 and 26: a global pattern beside another session's local pattern, and
+%% `return_to' after exceptions and from recursion through functions that are
+%% not traced. They also leave out the item `meta', for which OTP 27 and 29 have
+%% different answers.
 -module(inviso_sessions_gen).
 
 -export([script/1]).
 
 -define(WORK, inviso_sessions_work).
 
-%% @doc The script of a seed.
+%% @doc Returns the script for a seed.
 -spec script(integer()) -> [tuple()].
 script(Seed) ->
     _ = rand:seed(exsss, Seed),
@@ -46,7 +47,7 @@ step(Sessions, Scope) ->
     end.
 
 %%---------------------------------------------------------------------------
-%% Whom and what.
+%% Tracees, flags and patterns
 
 process() ->
     Who = one([tracee, tracee, tracee, other, other
@@ -112,7 +113,7 @@ info() ->
          [one([send, 'receive']), match_spec]]).
 
 %%---------------------------------------------------------------------------
-%% Work.
+%% Work
 
 work(Sessions, Depth) ->
     [task(Sessions, Depth) || _ <- lists:seq(1, rand:uniform(4))].
@@ -156,7 +157,7 @@ value() ->
          false]).
 
 %%---------------------------------------------------------------------------
-%% Match specs.
+%% Match specs
 
 spec('_') ->
     spec(1);
@@ -183,9 +184,9 @@ clause(Kind, Arity) ->
      [guard(Bound) || _ <- lists:seq(1, one([0, 0, 1, 1, 2]))],
      certain([action(Kind, Bound) || _ <- lists:seq(1, one([0, 1, 1, 2, 3]))])}.
 
-%% OTP 27 takes a process' tracer away with its last flag. If the same body gives
-%% it one again, the flags that the event's message is made with are whatever
-%% has come into the freed memory.
+%% Removes actions that set a flag after disable_trace. OTP 27 removes a
+%% process's tracer with its last flag; if the same body sets a flag again, the
+%% event's message has flags from freed memory.
 certain([{disable_trace, _} = A | Actions]) ->
     [A | [B || B <- Actions, not is_on(B)]];
 certain([{disable_trace, _, _} = A | Actions]) ->

@@ -1,10 +1,11 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc What the suites of trace sessions have in common: scripts (see {@link
-%% inviso_sessions_play}) whose outcome on every release is that of OTP 27.
+%% @doc Common code of the suites of trace sessions: they play scripts (see
+%% {@link inviso_sessions_play}) whose outcome on every release must be that of
+%% OTP 27.
 %%
-%% A case `Case' of such a suite returns its script for `Suite:Case(script)'.
-%% What OTP 27 made of the scripts is in SUITE_data/otp27.terms, written there
-%% by record/1 (tools/record-sessions.sh).
+%% In such a suite `Suite:Case(script)' returns the script of the case `Case'.
+%% The outcomes on OTP 27 are in SUITE_data/otp27.terms, which record/1 writes
+%% (tools/record-sessions.sh).
 -module(inviso_sessions_lib).
 
 -include_lib("common_test/include/ct.hrl").
@@ -17,7 +18,7 @@
 -define(WORK, inviso_sessions_work).
 -define(LATE, inviso_sessions_late).
 
-%% @doc A node for the suite, in its configuration.
+%% @doc Starts a node for the suite, and adds it to the configuration.
 -spec start([tuple()]) -> [tuple()].
 start(Config) ->
     Dir = filename:dirname(code:which(?MODULE)),
@@ -31,18 +32,17 @@ start(Config) ->
 stop(Config) ->
     inviso_test_lib:stop_node(?config(node, Config)).
 
-%% @doc Nothing is left of any session: for the end of a case, which has failed
-%% otherwise. (It has not where its end crashes.)
+%% @doc Fails the test case if flags, patterns or processes of a session are
+%% left at the end of the case.
 -spec nothing_left([tuple()]) -> ok | {fail, {left, [term()]}}.
 nothing_left(Config) ->
     Left = fun() -> call(?config(node, Config), ?MODULE, left, []) end,
     try
         wait_until(fun() -> Left() =:= [] end)
     catch
-        _:_ -> {fail, {left, Left()}}
+        error:timeout -> {fail, {left, Left()}}
     end.
 
-%% @doc What is left on this node.
 -spec left() -> [term()].
 left() ->
     [T || T <- processes() ++ erlang:ports() ++ [new_processes, new_ports],
@@ -55,8 +55,8 @@ left() ->
         ++ [on_load || erlang:trace_info(on_load, all) =/= {all, false}]
         ++ [server || whereis(inviso_engine_server) =/= undefined].
 
-%% @doc Plays the script of a case. What sessions say that they do not support
-%% is no failure of the rest.
+%% @doc Plays the script of a case, and compares the outcome. An error
+%% `not_supported' does not fail the case.
 -spec same(module(), atom(), [tuple()]) -> ok | {skip, term()}.
 same(Suite, Case, Config) ->
     Node = ?config(node, Config),
@@ -76,7 +76,7 @@ same(Suite, Case, Config) ->
             end
     end.
 
-%% @doc Writes what this VM's sessions do, with OTP's own module.
+%% @doc Writes the outcomes on this VM, which must have sessions of its own.
 -spec record(module()) -> ok.
 record(Suite) ->
     true = has_sessions(),
@@ -85,7 +85,6 @@ record(Suite) ->
             || {_, Cases} <- Suite:groups(), Case <- Cases],
     ok = file:write_file(atom_to_list(Suite) ++ ".terms", Text).
 
-%% @doc Whether the VM has sessions of its own.
 -spec has_sessions() -> boolean().
 has_sessions() ->
     erlang:function_exported(erts_internal, trace_session_create, 3).

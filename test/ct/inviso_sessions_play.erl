@@ -1,31 +1,32 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Plays a script of trace sessions and a traced process, and tells what
-%% each session's tracer got.
+%% @doc Plays a script of trace sessions and a traced process. Returns what each
+%% session's tracer got.
 %%
 %% A script is a list of steps:
 %%
 %%   {open, Session}, {open, Session, port | undefined}
-%%                      a session whose tracer is a process, a port, undefined
-%%   {tracer, Name}     a process to trace to, for sessions without a tracer
-%%   {process, Name}    another process that is told what to do
-%%   {port, Name}       a port that sends back what it gets, owned by the tracee
-%%   {Session, Function, Args}   a function of inviso_trace with the session
-%%                      before its arguments
-%%   {explain, Session, Function, Args}  the same, and what is said of the error
+%%                      opens a session; its tracer is a process, a port, or
+%%                      undefined
+%%   {tracer, Name}     starts a tracer process, for sessions without a tracer
+%%   {process, Name}    starts another process that does work
+%%   {port, Name}       opens a port, owned by the tracee, that echoes its input
+%%   {Session, Function, Args}   calls a function of inviso_trace with the
+%%                      session's handle and Args
+%%   {explain, Session, Function, Args}  does the same, and explains an error
 %%   {run, Work}, {run, Name, Work}, {load, Module}, {kill, Name}
 %%   {destroy, Session}, {info, What}    session_destroy/1, session_info/1
-%%   {until, Session, Tag}   waits until its tracer has such an event
-%%   {only, Tags}       other events are left out of what comes back
+%%   {until, Session, Tag}   waits for an event Tag of the session
+%%   {only, Tags}       leaves events with other tags out of the outcome
 %%
-%% In arguments `tracee' stands for the traced process, the names of processes
-%% for these, `{port, Name}', `{session, Name}' and `{tracer, Name}' for what
-%% they say. Work is done one thing after the other: `{call, F, Args}' of
-%% inviso_sessions_work, `{send, Msg}' to itself, ....
+%% In arguments `tracee' stands for the traced process, the name of a process
+%% for that process, and `{port, Name}', `{session, Name}' and `{tracer, Name}'
+%% for the thing with that name. Work is a list of actions: `{call, F, Args}' of
+%% inviso_sessions_work, `{send, Msg}' to itself, and others.
 %%
-%% What comes back is the same on each run: answers, and for each tracer its
-%% events, those of each tracee in their order. Processes and ports are numbered
-%% as they appear, timestamps are replaced by their kind, and of being scheduled
-%% in and out there is only that it happened.
+%% The outcome consists of the answers, and of the events of each tracer, in
+%% order for each tracee. The outcome is the same in each run: processes and
+%% ports are numbered as they appear, timestamps are replaced by their kind, and
+%% repeated scheduling events of a process are left out.
 -module(inviso_sessions_play).
 
 -export([play/1]).
@@ -130,7 +131,8 @@ step({Session, Function, [Many | _] = Args}, State)
 step({Session, Function, Args}, State) ->
     {answer(fun() -> ask(Session, Function, Args, State) end), State}.
 
-%% Without a session the arguments are all there is.
+%% Calls a function of inviso_trace. The session's handle, if there is a
+%% session, is the first argument.
 ask(none, Function, Args, State) ->
     apply(inviso_trace, Function, bind(Args, State));
 ask(Session, Function, Args, State) ->
@@ -180,7 +182,8 @@ times({call_time, Times}) when is_list(Times) ->
 times(Other) ->
     Other.
 
-%% The numbers of the arguments that something is said about.
+%% If the call fails, returns which arguments are explained as wrong: 1 for the
+%% first argument, and so on.
 explained(Fun) ->
     try
         {answer, Fun()}
@@ -194,7 +197,7 @@ explained(Fun) ->
             {error, Reason, F, length(Args), lists:sort(maps:keys(Said))}
     end.
 
-%% Everything up to now is with its tracer.
+%% Waits until each event so far has been delivered to its tracer.
 settle() ->
     Ref = erlang:trace_delivered(all),
     receive {trace_delivered, all, Ref} -> ok after 60000 -> error(timeout) end.
@@ -218,7 +221,7 @@ collected(Pid) ->
         {'DOWN', Ref, process, Pid, _} -> none
     end.
 
-%% What the player himself was told.
+%% Returns the events that the calling process itself got.
 own() ->
     receive
         M when element(1, M) =:= trace; element(1, M) =:= trace_ts ->
@@ -234,7 +237,7 @@ until(Fun, Left) ->
     end.
 
 %%---------------------------------------------------------------------------
-%% The traced process.
+%% The traced process
 
 tracee() ->
     receive
@@ -324,7 +327,7 @@ work(gc) ->
     ok.
 
 %%---------------------------------------------------------------------------
-%% The same on every run.
+%% Making outcomes equal on every run
 
 normal_events(none, _Only) ->
     none;
@@ -343,7 +346,8 @@ tag(Event) -> element(3, Event).
 unique([H | T]) -> [H | unique([X || X <- T, X =/= H])];
 unique([]) -> [].
 
-%% How often something is scheduled is chance.
+%% How often a process is scheduled depends on chance. So all its `in' events
+%% are replaced by one event, and so are all its `out' events.
 once([{trace, Who, Tag, _} | Rest], Seen) when Tag =:= in; Tag =:= out ->
     once(Rest, [{Who, Tag} | Seen]);
 once([Event | Rest], Seen) ->

@@ -1,5 +1,5 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% What the traced process of inviso_sessions_play does.
+%% The functions that the traced process of inviso_sessions_play calls.
 -module(inviso_sessions_work).
 
 -export([f/1, g/2, h/1, fact/1, fail/1, tail/1, twice/1, even/1, odd/1,
@@ -9,7 +9,6 @@ f(X) -> X.
 
 g(X, Y) -> {X, Y}.
 
-%% A local call and an external one.
 h(X) -> {local(X), ?MODULE:f(X)}.
 
 local(X) -> X + 1.
@@ -25,19 +24,17 @@ tail(N) -> tail(N - 1).
 
 twice(X) -> [f(X), f(X)].
 
-%% What is done within a call.
 within(Fun) ->
     [Fun()].
 
-%% Mutual recursion that is no tail call.
 even(0) -> true;
 even(N) -> not odd(N - 1).
 
 odd(0) -> false;
 odd(N) -> not even(N - 1).
 
-%% Chains of calls: each word says how the next function is called, the last
-%% what becomes of it.
+%% Makes a chain of calls. Each word says how a function calls the next one, and
+%% the last word says what the last function does.
 outer([body | T]) -> [inner(T)];
 outer([tail | T]) -> inner(T);
 outer([caught | T]) -> [try inner(T) catch error:leaf -> caught end];

@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% Several who trace on one node: each gets his own, and none disturbs another,
-%% on every release.
+%% Several clients trace on one node, on every release. Each client gets the
+%% events that it asked for, whatever the other clients do.
 -module(inviso_sharing_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -12,8 +12,8 @@
          kinds_of_events_are_each_ones_own/1,
          one_leaves_and_the_other_goes_on/1,
          one_is_killed_and_the_other_goes_on/1,
-         all_who_trace_are_shown/1,
-         others_are_named_and_let_be/1,
+         all_sessions_are_shown/1,
+         other_tools_are_named_and_unchanged/1,
          sessions_that_are_killed_end/1,
          code_goes_after_the_sessions/1,
          code_goes_after_what_killed_sessions_left/1,
@@ -35,8 +35,8 @@ all() ->
      kinds_of_events_are_each_ones_own,
      one_leaves_and_the_other_goes_on,
      one_is_killed_and_the_other_goes_on,
-     all_who_trace_are_shown,
-     others_are_named_and_let_be,
+     all_sessions_are_shown,
+     other_tools_are_named_and_unchanged,
      sessions_that_are_killed_end,
      code_goes_after_the_sessions,
      code_goes_after_what_killed_sessions_left,
@@ -65,12 +65,20 @@ end_per_suite(Config) ->
 init_per_testcase(Case, Config) ->
     Dir = filename:join(?config(priv_dir, Config), atom_to_list(Case)),
     ok = filelib:ensure_path(Dir),
-    #{name := Name} = Node = inviso_test_lib:start_stock_node(Case, Dir),
+    %% These test cases wait until requests to a hanging engine time out, so
+    %% they run with shorter deadlines.
+    Hurry = [inviso_test_lib:hurry(5) || "code_goes" ++ _ <- [atom_to_list(Case)]],
+    #{name := Name} = Node = inviso_test_lib:start_stock_node(Case, Dir, Hurry),
     true = erlang:set_cookie(Name, call(Node, erlang, get_cookie, [])),
     pong = net_adm:ping(Name),
-    %% What attaching needs of the release itself.
-    _ = erpc:call(Name, erl_eval, exprs, [inviso_push:rt_loader(),
-                                          [{'Mods', []}, {'Sums', []}]]),
+    %% The first attach loads modules of the release.
+    {ok, #{guard := Guard}} = inviso_remote_lib:ask_attach(Node, #{want => code}),
+    gone = inviso_remote_lib:leave(Guard),
+    inviso_test_lib:wait_until(
+      fun() ->
+              call(Node, erlang, whereis, [inviso_loading]) =:= undefined
+                  andalso not call(Node, erlang, module_loaded, [inviso_tracer])
+      end),
     Before = inviso_test_lib:footprint(Node),
     [{node, Node}, {before, {Before, Node}}, {dir, Dir} | Config].
 
@@ -89,12 +97,13 @@ tracing(Node, Guard, More) ->
     #{state := tracing} = wait_state(S, [tracing, failed]),
     S.
 
-%% One process calls lists:seq/2 with 1 and each of these.
+%% One process calls lists:seq(1, N) for each N.
 seqs(Node, Ns) ->
     _ = call(Node, lists, zipwith, [fun lists:seq/2, [1 || _ <- Ns], Ns]),
     ok.
 
-%% One that does so again and again, for lists from nothing to nine.
+%% Starts a process that calls lists:seq(1, N) for N from 0 to 9, again and
+%% again.
 flood(Node) ->
     Loop = inviso_guard:expressions(
              "(fun L() -> [lists:seq(1, N) || N <- Ns], timer:sleep(1), L()"
@@ -102,7 +111,8 @@ flood(Node) ->
     call(Node, erlang, spawn,
          [erl_eval, exprs, [Loop, [{'Ns', lists:seq(0, 9)}]]]).
 
-%% Of a session that is stopped: [{Tag, Payload}], with what a match spec told.
+%% Stops a session. Returns its events as {Tag, Payload}, with the results of
+%% match specs.
 events(Config, S) ->
     #{state := stopped, dropped := 0} = stop(S),
     {Bytes, _} = follow(S),
@@ -115,7 +125,7 @@ events(Config, S) ->
         #{<<"tag">> := Tag, <<"payload">> := Payload} = Event
             <- [?JSON:decode(unicode:characters_to_binary(Line))]].
 
-%% The last arguments of calls of lists:seq/2.
+%% Returns N of each call lists:seq(1, N).
 numbers(Events) ->
     [list_to_integer(N)
      || {<<"call">>, [MFA | _]} <- Events,
@@ -128,11 +138,12 @@ clean(Config, Guard, Sessions) ->
     is_clean(?config(before, Config)).
 
 has_sessions(#{name := Name}) ->
-    erpc:call(Name, inviso_otp, has_sessions, []).
+    erpc:call(Name, erlang, function_exported,
+              [erts_internal, trace_session_create, 3]).
 
-%% --- two ----------------------------------------------------------------------
+%% --- two clients -----------------------------------------------------------
 
-%% The first thing to be right: one function, one process, two match specs.
+%% Two sessions trace the same function and process, with different match specs.
 each_sees_its_own(Config) ->
     {Node, Guard} = attached(Config),
     A = tracing(Node, Guard,
@@ -170,7 +181,8 @@ kinds_of_events_are_each_ones_own(Config) ->
     [{<<"send">>, [<<"{sharing,1}">>, _]}] = events(Config, C),
     clean(Config, Guard, [A, B, C]).
 
-%% Of a process that goes on all the time nothing is lost, and nothing twice.
+%% Other sessions on a busy process begin and end. The first session neither
+%% loses an event nor records an event twice.
 one_leaves_and_the_other_goes_on(Config) ->
     {Node, Guard} = attached(Config),
     Flood = flood(Node),
@@ -195,7 +207,8 @@ one_leaves_and_the_other_goes_on(Config) ->
 pid(Node, Pid) ->
     list_to_binary(call(Node, erlang, pid_to_list, [Pid])).
 
-%% One after the other, from any on.
+%% Checks that the numbers are those of the list Turn, repeated in this order.
+%% The first number may be any element of the list.
 in_turn([], _) ->
     ok;
 in_turn([N | _] = Ns, Turn) ->
@@ -227,7 +240,7 @@ one_is_killed_and_the_other_goes_on(Config) ->
     true = call(Node, erlang, exit, [Flood, kill]),
     clean(Config, Guard, [Stays]).
 
-%% What the one that is left traces is all that is traced.
+%% Returns true if only the first session is left.
 only(#{name := Name} = Node, Flood) ->
     case has_sessions(Node) of
         true ->
@@ -243,14 +256,14 @@ only(#{name := Name} = Node, Flood) ->
                 =:= {traced, false}
     end.
 
-%% --- and others ----------------------------------------------------------------
+%% --- other tools, and killed sessions --------------------------------------
 
-all_who_trace_are_shown(Config) ->
+all_sessions_are_shown(Config) ->
     {#{name := Name} = Node, Guard} = attached(Config),
     Ss = [tracing(Node, Guard, #{owner => Owner, name => Owner})
           || Owner <- [<<"ann">>, <<"ben">>, <<"cis">>]],
     #{sessions := Sessions, others := []} =
-        erpc:call(Name, inviso_status, node, []),
+        inviso_remote_lib:of_ours(Name, inviso_status, node, []),
     [{<<"ann">>, <<"ann">>, tracing}, {<<"ben">>, <<"ben">>, tracing},
      {<<"cis">>, <<"cis">>, tracing}] =
         lists:sort([{N, O, State}
@@ -258,8 +271,8 @@ all_who_trace_are_shown(Config) ->
     _ = [stop(S) || S <- Ss],
     clean(Config, Guard, Ss).
 
-%% Somebody who uses the functions from before there were sessions.
-others_are_named_and_let_be(Config) ->
+%% Another tool traces with erlang:trace/3.
+other_tools_are_named_and_unchanged(Config) ->
     {#{name := Name} = Node, Guard} = attached(Config),
     Victim = call(Node, erlang, spawn, [timer, sleep, [infinity]]),
     Tool = call(Node, erlang, spawn, [timer, sleep, [infinity]]),
@@ -268,7 +281,7 @@ others_are_named_and_let_be(Config) ->
     1 = call(Node, erlang, trace_pattern, [{lists, append, 2}, true, [local]]),
     Mine = tracing(Node, Guard, #{specs => [<<"procs">>],
                                   procs => [<<"init">>]}),
-    #{others := Others} = erpc:call(Name, inviso_status, node, []),
+    #{others := Others} = inviso_remote_lib:of_ours(Name, inviso_status, node, []),
     true = lists:any(fun(#{kind := processes, tracer := T}) ->
                              binary:match(T, <<"a_tool">>) =/= nomatch;
                         (_) ->
@@ -297,7 +310,7 @@ others_are_named_and_let_be(Config) ->
     _ = stop(Mine),
     clean(Config, Guard, [Mine]).
 
-%% The process that sessions of ours depend on, where the VM has none.
+%% On VMs without sessions the engine's server is killed, and all sessions end.
 sessions_that_are_killed_end(Config) ->
     {Node, Guard} = attached(Config),
     Ss = [tracing(Node, Guard, #{}), tracing(Node, Guard, #{})],
@@ -313,19 +326,20 @@ sessions_that_are_killed_end(Config) ->
     end,
     clean(Config, Guard, Ss).
 
-%% The holder of a session is killed, and nobody else needs our code: it goes
-%% when the engine, which is slow to hear of it, has taken the session away.
+%% A session is killed while no other client uses the code. The code is removed
+%% after the engine, which is slow, has closed the trace session.
 code_goes_after_the_sessions(Config) ->
     engine_is_last(Config, fun(_, _) -> ok end).
 
-%% Or when what an engine has left is taken away that is killed meanwhile.
+%% The engine is killed too. The code is removed after the next engine has
+%% cleared what the sessions have left.
 code_goes_after_what_killed_sessions_left(Config) ->
     engine_is_last(Config, fun(Node, Engine) ->
                                    true = call(Node, erlang, exit,
                                                [Engine, kill])
                            end).
 
-%% As when somebody has the handle of a session, and does not know that.
+%% The engine hangs for longer than the deadline of requests, so it is killed.
 code_goes_though_the_engine_hangs(Config) ->
     engine_is_last(Config, fun(Node, Engine) ->
                                    wait_until(fun() -> not call(
@@ -336,11 +350,11 @@ code_goes_though_the_engine_hangs(Config) ->
 engine_is_last(Config, Until) ->
     {Node, Guard} = attached(Config),
     S = tracing(Node, Guard, #{}),
-    case call(Node, inviso_otp, engine, []) of
-        [] ->
+    case call(Node, erlang, whereis, [inviso_engine_server]) of
+        undefined ->
             true = has_sessions(Node),
             clean(Config, Guard, [S]);
-        [Engine] ->
+        Engine ->
             Slow = slow(Node, Engine),
             true = call(Node, erlang, exit, [S, kill]),
             gone = leave(Guard),
@@ -352,7 +366,8 @@ engine_is_last(Config, Until) ->
                                 [{lists, seq, 2}, all])
     end.
 
-%% Of ours the guard is left, which knows that there was something.
+%% All processes except the guard are killed. The guard has a note of the
+%% patterns and flags that were set, and clears them.
 all_are_killed_at_once(Config) ->
     {Node, Guard} = attached(Config),
     Traced = [{{lists, seq, 2}, traced}, {new_processes, flags},
@@ -372,7 +387,8 @@ all_are_killed_at_once(Config) ->
     clean(Config, Guard, []),
     None = Set().
 
-%% The Inviso API and the command; the component comes with what is there.
+%% A runtime component and a session of the command on one node. The runtime
+%% component uses the code that the command has pushed.
 a_component_and_a_command(Config) ->
     {#{name := Name} = Node, Guard} = attached(Config),
     Log = filename:join(?config(dir, Config), "component.log"),

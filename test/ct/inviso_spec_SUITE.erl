@@ -1,8 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%%
-%% What people write and what it means: the match spec each form gives, and on a
-%% live process which calls it catches and which it does not; then every error
-%% with its words.
+%% The specs of users: for each form, its match spec and the calls of a live
+%% process that match; and the text of each error.
 -module(inviso_spec_SUITE).
 
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1,
@@ -68,7 +66,7 @@ words(Text) ->
     {error, usage, Why} = parse(Text),
     Why.
 
-%% --- what is meant ------------------------------------------------------------
+%% --- match specs of specs --------------------------------------------------
 
 forms_give_their_match_specs(_Config) ->
     All = [{'_', [], []}],
@@ -133,7 +131,7 @@ forms_give_their_match_specs(_Config) ->
                              {"procs", procs}, {"ports", ports},
                              {"running", running}, {"gc", garbage_collection},
                              {"garbage_collection", garbage_collection}]],
-    %% A module may be called like one of them.
+    %% A module may have the name of an event kind.
     _ = [#{kind := call} = parsed(Text)
          || Text <- ["send:f", "ports:'_'", "gc:f(X) when X > 1",
                      "'receive':f/1"]],
@@ -187,12 +185,13 @@ elixir_forms_give_the_same(_Config) ->
                  "receive({reply, X}) when X > 1"}],
     _ = [C = maps:get(clauses, parsed(E))
          || {E, Erl} <- Messages, C <- [maps:get(clauses, parsed(Erl))]],
-    %% The function of Erlang has its arguments the other way round.
+    %% is_map_key(Key, Map) of Erlang has its arguments in another order than
+    %% is_map_key(Map, Key) of Elixir.
     #{clauses := [{_, [{is_map_key, a, '$1'}], _}]} =
         parsed("lists:f(X) when is_map_key(a, X)"),
     ok.
 
-%% --- what is caught -----------------------------------------------------------
+%% --- calls that match ------------------------------------------------------
 
 patterns_catch_what_they_say(_Config) ->
     Pid = self(),
@@ -225,7 +224,8 @@ patterns_catch_what_they_say(_Config) ->
          {"f(_, X) when length(X) > 1", [[a, [1, 2]]], [[a, [1]], [a, b]]}],
     _ = [check(Text, f, Yes, No)
          || {Text, Yes, No} <- Table],
-    %% Of a module: all of it, or what is exported.
+    %% A spec that is only a module selects all its functions; with '_' as
+    %% function it selects the exported functions.
     [[{call, {?P, g, [1]}}, {call, {?P, hidden, [1]}}]] =
         ?P:caught([<<"inviso_arm_probe">>], {?P, g}, [[1]]),
     [[{call, {?P, g, [1]}}]] =
@@ -282,7 +282,8 @@ actions_give_what_they_say(_Config) ->
         ?P:caught([<<"lists:nth(5, _) -> return">>], {lists, nth}, [[5, []]]),
     [[{call, {?P, hidden, [a]}, {?P, g, 1}}]] =
         ?P:caught([<<"inviso_arm_probe:hidden -> caller">>], {?P, g}, [[a]]),
-    %% Of two specs for a call both actions, and one event.
+    %% If several specs match one call, the call makes one event, with the
+    %% actions of all of them.
     Both = [<<"inviso_arm_probe:f(a)">>, <<"inviso_arm_probe -> return">>,
             <<"inviso_arm_probe:f/1 -> caller">>],
     [[{call, {?P, f, [a]}, {?P, idle, 0}}, {return_from, _, a}],
@@ -290,7 +291,8 @@ actions_give_what_they_say(_Config) ->
         ?P:caught(Both, {?P, f}, [[a], [b]]),
     [[{call, {?P, g, _}}, {call, {?P, hidden, _}}, {return_from, _, _},
       {return_from, _, _}]] = ?P:caught(Both, {?P, g}, [[a]]),
-    %% Each of its own patterns.
+    %% The action of one spec does not apply to calls that match only another
+    %% spec.
     Two = [<<"inviso_arm_probe:f(a) -> return">>, <<"inviso_arm_probe:f(b)">>],
     [[_, {return_from, _, _}], [_], []] =
         ?P:caught(Two, {?P, f}, [[a], [b], [c]]),
@@ -372,7 +374,7 @@ raw_match_specs_are_taken_as_they_are(_Config) ->
     has(words("lists:seq/2 [{'_',[]}]"), ["{Head, Guards, Body}"]),
     has(words("lists:seq/2 [{X,[],[]}]"), ["'$1' for variables"]),
     has(words("lists:seq/2 [{'_',[{foo}],[]}]"),
-        ["the VM does not take", "foo/0"]),
+        ["the VM does not accept", "foo/0"]),
     has(words("lists:seq/2 [{'_',[],[]}] -> return"),
         ["has its actions in it"]),
     ok.
@@ -389,7 +391,7 @@ what_changes_more_than_a_recording_is_refused(_Config) ->
                  {"set_tcw", "[{{a,{set_tcw,1}}}]"},
                  {"display", "{display,a}"}]],
     {flags, []} = erlang:trace_info(self(), flags),
-    %% What looks like one is none where it is a constant.
+    %% Within {const, _} a term that looks like an action is allowed.
     #{kind := call} = parsed("lists:seq/2 [{'_',[],[{message,{const,{trace}}}]}]"),
     ok.
 
@@ -404,11 +406,11 @@ records_are_those_of_the_module(_Config) ->
     has(words("send(#rec{a = 1})"), ["tuple", "{rec,_,...}"]),
     ok.
 
-%% --- what is wrong ------------------------------------------------------------
+%% --- errors ----------------------------------------------------------------
 
 errors_say_where_and_what(_Config) ->
     Table =
-        [{"", ["nothing to trace", "For example"]},
+        [{"", ["no spec is given", "For example"]},
          {"lists:", ["character 6", "function is expected"]},
          {"lists:seq/", ["character 10", "arity is expected"]},
          {"lists/2", ["character 6", "module:function/arity"]},
@@ -446,10 +448,10 @@ errors_say_where_and_what(_Config) ->
          {"lists:seq(<<A:8>>)", ["take a binary apart", "byte_size"]},
          {"lists:seq(<<\"a\", _/binary>>)", ["take a binary apart"]},
          {"lists:seq(<<0:99999999999>>)", ["take a binary apart"]},
-         {"lists:seq(<0.1>)", ["<0.1> is nothing"]},
-         {"lists:seq(<99999.1.2>)", ["<99999.1.2> is nothing"]},
+         {"lists:seq(<0.1>)", ["<0.1> is unknown"]},
+         {"lists:seq(<99999.1.2>)", ["<99999.1.2> is unknown"]},
          {"lists:seq -> ", ["action is expected", "return, caller"]},
-         {"lists:seq -> foo", ["character 14", "foo is no action"]},
+         {"lists:seq -> foo", ["character 14", "foo is not an action"]},
          {"lists:seq -> return return", ["character 21"]},
          {"lists:seq -> return;", ["expected"]},
          {"-> return", ["missing before the actions"]},
@@ -465,11 +467,11 @@ errors_say_where_and_what(_Config) ->
          {"Enum.map(^x)", ["character 10", "^ is not expected"]},
          {"Enum.map(%foo{})", ["character 10"]},
          {"Enum.map(x) when x in y", ["written out"]},
-         {"Enum.map(x) -> foo", ["foo is no action"]},
+         {"Enum.map(x) -> foo", ["foo is not an action"]},
          {"Enum.map(\"abc)", ["never closed"]},
          {"Enum a: 1", ["a: is not expected"]}],
     _ = [has({Text, words(Text)}, Words) || {Text, Words} <- Table],
-    {error, usage, <<"what to trace is not UTF-8">>} =
+    {error, usage, <<"the spec is not UTF-8">>} =
         inviso_spec:parse(<<"lists:", 255>>),
     ok.
 
@@ -497,7 +499,7 @@ hostile_text_is_refused(_Config) ->
                ")"]), ["more than 16 pids"]),
     has(words(["lists:", lists:duplicate(300, $a)]), [""]),
     has(words([":", lists:duplicate(300, $a)]), ["too long for an atom"]),
-    %% Anything at all is answered.
+    %% The parser answers every text, and does not crash.
     _ = rand:seed(exsss, {1, 2, 3}),
     _ = [case inviso_spec:parse(garbage()) of
              {ok, #{}} -> ok;
@@ -505,7 +507,7 @@ hostile_text_is_refused(_Config) ->
          end || _ <- lists:seq(1, 3000)],
     ok.
 
-%% Of the characters and words that matter.
+%% Makes random texts of characters and words that specs consist of.
 garbage() ->
     Parts = ["lists", ":", "seq", "(", ")", "[", "]", "{", "}", ",", "|", "/",
              "2", "->", "return", "::", ";", "when", "X", "_", "#", "rec", "=",
@@ -554,12 +556,13 @@ a_flood_of_new_atoms_is_refused(_Config) ->
                                {[<<"lists:seq/2">>], Flood("'", "'")},
                                {[<<"lists:seq/2">>], Flood("{global,", "}")}]],
     true = erlang:system_info(atom_count) - Before < 20,
-    %% Names that are there are no flood.
+    %% Names that are atoms already do not count towards the limit on new
+    %% atoms.
     {ok, _, _} = Plan(lists:duplicate(300, <<"lists:seq(A, B) when A < B">>)
                       ++ lists:duplicate(300, <<"'lists':'seq'/2">>), []),
     ok.
 
-%% --- processes ----------------------------------------------------------------
+%% --- processes ---------------------------------------------------------------
 
 processes_are_found_by_their_names(_Config) ->
     Init = whereis(init),

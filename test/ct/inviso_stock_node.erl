@@ -1,16 +1,16 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% @doc Nodes as users have them: `erl' of the release with a name and a
-%% cookie, no file of ours on the path, and no connection to the test.
+%% cookie, without inviso on the path and without a connection to the test.
 %%
-%% A node is told what to do through a unix socket, which a process serves that
-%% was given on the command line. So it can be asked whatever becomes of the
-%% distribution, of the network and of the user that it runs as, and being
-%% asked leaves nothing behind: neither modules nor connected nodes.
+%% A node gets requests through a unix socket, which a process on the node
+%% serves; code on the command line starts this process. So the test can call
+%% the node even if its distribution or network is broken. A request leaves
+%% neither modules nor connections behind.
 %%
-%% It ends with the process that started it, and with the test's own node.
+%% A node ends when the process that started it ends, or the test's own node.
 -module(inviso_stock_node).
 
--export([start/2, stop/1, call/4, call/5, many/4, eval/2, run/2, said/1]).
+-export([start/2, stop/1, call/4, call/5, many/4, zip/5, eval/2, run/2, said/1]).
 -export([workload/2, alive/1]).
 
 -export_type([test_node/0]).
@@ -20,13 +20,14 @@
           tmp := file:filename(), home := file:filename(), uid := integer(),
           os_pid := integer(), keeper := pid(), out := file:filename()}.
 
-%% Only what runs on every release, for it is not compiled.
+%% The node evaluates this text, so the text must be valid on every release.
 -define(SERVER,
         "Path = \"~s\", spawn(fun() ->"
         " {ok, L} = gen_tcp:listen(0, [{ifaddr, {local, Path}}, binary,"
         "  {packet, 4}, {active, false}]),"
         " Do = fun({call, M, F, As}) -> apply(M, F, As);"
         "  ({many, M, F, Ls}) -> [catch apply(M, F, As) || As <- Ls];"
+        "  ({zip, M, F, As, Bs}) -> lists:zipwith(fun M:F/2, As, Bs);"
         "  ({eval, Es}) -> element(2, erl_eval:exprs(Es, []));"
         "  ({run, Es}) -> spawn(fun() -> erl_eval:exprs(Es, []) end) end,"
         " Serve = fun Serve(S) -> case gen_tcp:recv(S, 0) of"
@@ -43,9 +44,11 @@
 
 %% @doc Starts a node in a new directory under `Base'.
 %%
-%% Options: `name' (of any length: with an `@' it is a long one), `cookie',
-%% `uid' (root only), `args' and `env' (more of them), `wrap' (a program and
-%% arguments that start it).
+%% Options: `name' (of any length; a name with `@' is a long name), `cookie',
+%% `uid' (only for root), `args' and `env' (more arguments and environment
+%% variables), `wrap' (a program and its arguments, which start the node),
+%% `program' (runs instead of `erl', with the same arguments, and names the node
+%% itself), `boot_ms' (how long the node may take to boot).
 -spec start(file:filename(), map()) -> test_node().
 start(Base, Opts) ->
     Unique = unique(),
@@ -55,21 +58,19 @@ start(Base, Opts) ->
                         || D <- ["cwd", "tmp", "home"]],
     Sock = filename:join(Cwd, "s"),
     Cookie = maps:get(cookie, Opts, "cookie_" ++ Unique),
-    Names = case maps:get(name, Opts, "n") of
-                none -> [];
-                Given -> name_args(Given, Unique)
-            end,
     Out = filename:join(Dir, "out"),
-    Args = wrap(Opts) ++ as_user(Uid) ++ [erl(), "-noinput"] ++ Names ++
+    Args = wrap(Opts) ++ as_user(Uid) ++ program(Opts, Unique) ++
         ["-setcookie", Cookie, "-eval", io_lib:format(?SERVER, [Sock]) |
          maps:get(args, Opts, [])],
     Env = [{"TMPDIR", Tmp}, {"HOME", Home}, {"XDG_CONFIG_HOME", false} |
            [{Var, false} || Var <- ["ERL_LIBS", "ERL_FLAGS", "ERL_AFLAGS",
-                                    "ERL_ZFLAGS", "ERL_EPMD_PORT",
+                                    "ERL_EPMD_PORT",
                                     "ERL_CRASH_DUMP"]] ++
                maps:get(env, Opts, [])],
     Caller = self(),
-    Keeper = spawn(fun() -> keep(Caller, Args, Env, Cwd, Sock, Out) end),
+    Late = erlang:monotonic_time(millisecond)
+        + maps:get(boot_ms, Opts, ?BOOT_MS),
+    Keeper = spawn(fun() -> keep(Caller, Args, Env, Cwd, Sock, Out, Late) end),
     Monitor = monitor(process, Keeper),
     receive
         {Keeper, up, OsPid} ->
@@ -78,7 +79,8 @@ start(Base, Opts) ->
                      dir => Dir, tmp => Tmp, home => Home, uid => Uid,
                      out => Out, name => "", cwd => Cwd},
             non_existing = call(Node, code, which, [inviso_rt]),
-            %% What a node loads when it is first spoken to is not our doing.
+            %% These requests make the node load modules, which would otherwise
+            %% count as left behind.
             _ = eval(Node, "length(lists:seq(1, 3))."),
             _ = many(Node, code, ensure_loaded,
                      [[seq_trace], [trace], [timer]]),
@@ -87,6 +89,11 @@ start(Base, Opts) ->
         {'DOWN', Monitor, process, Keeper, Reason} ->
             error({no_node, Reason, file:read_file(Out)})
     end.
+
+program(#{program := Program}, _) -> [Program];
+program(#{name := none}, _) -> [erl(), "-noinput"];
+program(Opts, Unique) ->
+    [erl(), "-noinput" | name_args(maps:get(name, Opts, "n"), Unique)].
 
 name_args(Given, Unique) ->
     case string:split(Given, "@") of
@@ -97,7 +104,8 @@ name_args(Given, Unique) ->
 wrap(#{wrap := Words}) -> Words;
 wrap(_) -> [].
 
-%% A node must not outlive the tests, whatever becomes of them.
+%% Returns the first words of a command line, which run a program as this user.
+%% If the test's node ends in any way, the program is killed.
 as_user(Uid) ->
     case os:find_executable("setpriv") of
         false -> [];
@@ -125,16 +133,15 @@ make_dir(Dir, Uid) ->
     ok = file:change_owner(Dir, Uid),
     Dir.
 
-%% --- the process that has the node ------------------------------------------
+%% --- the keeper: the process that starts and stops the node ----------------
 
-keep(Caller, [Program | Args], Env, Cwd, Sock, Out) ->
+keep(Caller, [Program | Args], Env, Cwd, Sock, Out, Late) ->
     Monitor = monitor(process, Caller),
     Port = open_port({spawn_executable, "/bin/sh"},
                      [{args, ["-c", "exec \"$@\" </dev/null >\"$0\" 2>&1",
                               Out, Program | Args]},
                       {env, Env}, {cd, Cwd}, exit_status]),
     {os_pid, OsPid} = erlang:port_info(Port, os_pid),
-    Late = erlang:monotonic_time(millisecond) + ?BOOT_MS,
     try
         Socket = connect(Sock, Late, Port),
         Caller ! {self(), up, OsPid},
@@ -161,6 +168,8 @@ serve(Monitor, Port, OsPid, Socket) ->
             From ! {Ref, ask(Socket, Request, Ms)},
             serve(Monitor, Port, OsPid, Socket);
         {Port, {exit_status, Status}} ->
+            _ = is_crash(Status)
+                andalso inviso_ct_hook:fault({node_crashed, OsPid, Status}),
             ended(Monitor, Status);
         {stop, From, Ref} ->
             end_it(OsPid),
@@ -169,7 +178,13 @@ serve(Monitor, Port, OsPid, Socket) ->
             end_it(OsPid)
     end.
 
-%% Of a node that has ended, or was ended, by itself.
+%% Returns true if the node was ended by a signal that no test sends: ILL, ABRT,
+%% BUS, FPE or SEGV.
+is_crash(Status) ->
+    lists:member(Status - 128, [4, 6, 7, 8, 11]).
+
+%% After the node has ended, answers each request with an error, until stop/1 is
+%% called.
 ended(Monitor, Status) ->
     receive
         {ask, From, Ref, _, _} ->
@@ -189,14 +204,13 @@ ask(Socket, Request, Ms) ->
         {error, Why} -> {error, {no_answer, Why, Request}}
     end.
 
-%% Stopped or not.
+%% Kills the node's process; SIGKILL also works on a stopped process.
 end_it(OsPid) ->
     _ = os:cmd("kill -9 " ++ integer_to_list(OsPid)),
     ok.
 
-%% --- what tests do with it --------------------------------------------------
+%% --- functions for tests ----------------------------------------------------
 
-%% @doc Ends a node at once.
 -spec stop(test_node()) -> ok.
 stop(#{keeper := Keeper}) ->
     Ref = monitor(process, Keeper),
@@ -206,12 +220,11 @@ stop(#{keeper := Keeper}) ->
         {'DOWN', Ref, process, _, _} -> ok
     end.
 
-%% @doc Whether it is an operating system process still.
+%% @doc Returns true if the node's operating system process exists.
 -spec alive(test_node()) -> boolean().
 alive(#{os_pid := OsPid}) ->
     filelib:is_dir("/proc/" ++ integer_to_list(OsPid)).
 
-%% @doc Calls a function on a node.
 -spec call(test_node(), module(), atom(), [term()]) -> term().
 call(Node, M, F, Args) ->
     call(Node, M, F, Args, ?CALL_MS).
@@ -220,13 +233,20 @@ call(Node, M, F, Args) ->
 call(Node, M, F, Args, Ms) ->
     request(Node, {call, M, F, Args}, Ms).
 
-%% @doc Calls a function with each of these lists of arguments; what fails
-%% gives `{''EXIT'', _}'.
+%% @doc Calls a function with each list of arguments. A call that fails gives
+%% `{''EXIT'', _}'.
 -spec many(test_node(), module(), atom(), [[term()]]) -> [term()].
 many(Node, M, F, Lists) ->
     request(Node, {many, M, F, Lists}, ?CALL_MS).
 
-%% @doc The value of expressions, as one types them in the shell.
+%% @doc Calls a function with each pair of arguments: the Nth elements of As and
+%% Bs. No call may fail. This is much faster than many/4, because the node does
+%% not interpret each call.
+-spec zip(test_node(), module(), atom(), [term()], [term()]) -> [term()].
+zip(Node, M, F, As, Bs) ->
+    request(Node, {zip, M, F, As, Bs}, ?CALL_MS).
+
+%% @doc Evaluates expressions, written as in the shell. Returns their value.
 -spec eval(test_node(), string()) -> term().
 eval(Node, Text) ->
     request(Node, {eval, exprs(Text)}, ?CALL_MS).
@@ -236,9 +256,9 @@ eval(Node, Text) ->
 run(Node, Text) ->
     request(Node, {run, exprs(Text)}, ?CALL_MS).
 
-%% @doc A process, registered as `Name', that calls `lists:seq(1, N)' again and
-%% again, with that pause in milliseconds. N grows by one and never is
-%% repeated.
+%% @doc Starts a process, registered as `Name', that calls `lists:seq(N, N + 3)'
+%% again and again, with a pause in milliseconds after each call. N starts at 1
+%% and grows by one.
 -spec workload(test_node(), {atom(), non_neg_integer()}) -> pid().
 workload(Node, {Name, Pause}) ->
     Text = io_lib:format(
@@ -246,7 +266,7 @@ workload(Node, {Name, Pause}) ->
              " timer:sleep(~b), L(N + 1) end, L(1).", [Name, Pause]),
     run(Node, lists:flatten(Text)).
 
-%% @doc What it printed.
+%% @doc Returns the standard output and error of the node.
 -spec said(test_node()) -> binary().
 said(#{out := Out}) ->
     {ok, Said} = file:read_file(Out),

@@ -1,15 +1,15 @@
 %% SPDX-License-Identifier: Apache-2.0
-%%
-%% Terms of every kind, as arguments of traced calls, come out of the log as
-%% io_lib:format("~w") prints them; and terms without bounds cost a bounded
-%% time and a bounded number of bytes.
+%% Terms of every kind, as arguments of traced calls, are printed from the log
+%% as io_lib:format("~w") prints them. Very large terms cost a bounded time and
+%% a bounded number of bytes.
 -module(inviso_term_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
 
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1]).
 -export([integers/1, floats/1, atoms/1, lists/1, tuples/1, maps/1, binaries/1,
-         identifiers/1, identifiers_of_other_nodes/1, funs/1, nested/1,
+         identifiers/1, identifiers_of_other_nodes/1, funs/1,
+         funs_where_a_packet_ends/1, nested/1,
          random_terms/1, proper_terms/1, text_prints_as_p0/1,
          many_names_in_a_packet/1, fat_events_fit_small_packets/1,
          budget_of_bytes/1, budget_of_depth/1, cut_is_marked/1,
@@ -22,7 +22,8 @@
 
 all() ->
     [integers, floats, atoms, lists, tuples, maps, binaries, identifiers,
-     identifiers_of_other_nodes, funs, nested, random_terms, proper_terms,
+     identifiers_of_other_nodes, funs, funs_where_a_packet_ends, nested,
+     random_terms, proper_terms,
      text_prints_as_p0,
      many_names_in_a_packet, fat_events_fit_small_packets,
      budget_of_bytes, budget_of_depth, cut_is_marked, cut_says_the_truth,
@@ -40,10 +41,13 @@ end_per_suite(_Config) ->
     erlang:trace_pattern({'_', '_', '_'}, false, [local]),
     ok.
 
-%% Each term through a log of its own kind, compared as printed.  Budgets are
-%% wide enough for all of them.
+%% Records the terms, and checks that they are printed as io_lib:format("~w")
+%% prints them. The budgets are so large that no term is cut.
 same(Config, Terms) ->
-    Items = record(Config, wide(), Terms),
+    same(Config, wide(), Terms).
+
+same(Config, Opts, Terms) ->
+    Items = record(Config, Opts, Terms),
     [] = [{T, P, W} || {T, #{<<"payload">> := [P]}} <- lists:zip(Terms, Items),
                        W <- [wanted(T)], P =/= W],
     [] = [I || #{<<"truncated">> := _} = I <- Items],
@@ -153,14 +157,14 @@ identifiers(Config) ->
     same(Config, [self(), whereis(init), Port, {self(), self()}] ++ Refs ++
              erlang:ports() ++ Many ++ Many).
 
-%% Built from the external format: no such nodes need to exist.
+%% These terms are built in the external format, so the nodes need not exist.
 identifiers_of_other_nodes(Config) ->
     Nodes = ['a@b', 'other@host.example.org', list_to_atom([16#3bb, $@, $h]),
              list_to_atom(lists:duplicate(200, $n) ++ "@h")],
     Terms = [external(Kind, N, Creation)
              || Kind <- [pid, port, v4_port, ref], N <- Nodes,
                 Creation <- [1, 4, 16#12345678]],
-    %% again, so that the node is known to the packet
+    %% When the terms are repeated, the packet has the node's name already.
     same(Config, Terms ++ Terms ++ [Terms]).
 
 external(Kind, Node, Creation) ->
@@ -188,6 +192,12 @@ funs(Config) ->
                   fun 'k\x{f6}nig':'gr\x{fc}n'/255,
                   fun '\x{3bb}':'\x{3bb}x'/1, fun '':''/0]).
 
+funs_where_a_packet_ends(Config) ->
+    [300 = same(Config, #{packet_bytes => 4096, max_term_bytes => 512},
+                [{lists:duplicate(N rem 97, $x), fun Name:Name/1}
+                 || N <- lists:seq(1, 300)])
+     || Name <- [list_to_atom(lists:duplicate(100, Ch)) || Ch <- [$x, 16#f6]]].
+
 nested(Config) ->
     same(Config, [nest(fun(T) -> [T] end, 120), nest(fun(T) -> {T} end, 120),
                   nest(fun(T) -> #{T => T} end, 8),
@@ -200,21 +210,9 @@ nest(Wrap, N) -> lists:foldl(fun(_, T) -> Wrap(T) end, x, lists:seq(1, N)).
 %% Random terms
 
 random_terms(Config) ->
-    Seed = rand:export_seed_s(rand:seed(exsss, seed())),
-    ct:pal("INVISO_SEED=~w~n~w", [seed(), Seed]),
-    3000 = same(Config, [term(30) || _ <- lists:seq(1, 3000)]).
-
-%% A run is repeated with the seed that it printed.
-seed() ->
-    case os:getenv("INVISO_SEED") of
-        false ->
-            case get(seed) of
-                undefined ->
-                    put(seed, erlang:system_time() band 16#ffffffff), seed();
-                Seed -> Seed
-            end;
-        Text -> list_to_integer(Text)
-    end.
+    ok = inviso_test_lib:seed(?FUNCTION_NAME),
+    Many = inviso_test_lib:soak(3000, 30000),
+    Many = same(Config, [term(30) || _ <- lists:seq(1, Many)]).
 
 term(Size) when Size < 2 -> leaf();
 term(Size) ->
@@ -277,7 +275,7 @@ proper_terms(Config) ->
     end.
 
 %%---------------------------------------------------------------------------
-%% ~0p: what people read
+%% The text format, which prints terms as ~0p does
 
 text_prints_as_p0(Config) ->
     Log = ?LIB:name(Config, "x.log"),
@@ -298,7 +296,8 @@ text_prints_as_p0(Config) ->
 %%---------------------------------------------------------------------------
 %% Packets
 
-%% More names than the dictionary's places, in small packets.
+%% Records more names than the dictionary of a packet can have, in small
+%% packets.
 many_names_in_a_packet(Config) ->
     Atoms = [list_to_atom("inviso_term_" ++ integer_to_list(I))
              || I <- lists:seq(1, 3000)],
@@ -308,8 +307,9 @@ many_names_in_a_packet(Config) ->
     Wanted = [wanted(T) || T <- Atoms ++ Pids ++ Atoms],
     Wanted = [P || #{<<"payload">> := [P]} <- Items].
 
-%% Terms take an eighth of a packet at most, and a name more: all of an event
-%% that is as large as can be fits the smallest packet.
+%% An event with the largest permitted terms fits into the smallest packet. A
+%% term takes at most an eighth of a packet, but the names of atoms in it, which
+%% are also in the packet, can take more.
 fat_events_fit_small_packets(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Tracer = ?LIB:open(Log, #{packet_bytes => 4096, max_term_bytes => 512}),
@@ -344,7 +344,7 @@ cut_is_marked(Config) ->
     Items = record(Config, #{}, Terms),
     [false, true, false, true, false, true, true] =
         [maps:get(<<"truncated">>, I, false) || I <- Items],
-    %% what is there is the beginning
+    %% The recorded part is the beginning of the term.
     [begin
          Whole = wanted(T),
          Common = binary:longest_common_prefix([P, Whole]),
@@ -352,7 +352,8 @@ cut_is_marked(Config) ->
      end || {T, #{<<"truncated">> := true, <<"payload">> := [P]}}
                 <- lists:zip(Terms, Items)].
 
-%% Marked if, and only if, something is missing: around the budget, too.
+%% Terms of about the size of the budget are marked as truncated if, and only
+%% if, a part is missing.
 cut_says_the_truth(Config) ->
     Terms = [T || N <- lists:seq(30, 120),
                   T <- [binary:copy(<<"x">>, N), lists:duplicate(N, $x),
@@ -387,16 +388,18 @@ budget_of_depth(Config) ->
         record(Config, #{max_depth => 8}, [Term]),
     Whole = wanted(Term),
     false = is_map_key(<<"truncated">>, Item),
-    %% three are the call's own: the event, and the list of arguments
+    %% With three levels the tuple {a} is complete: the event and the list of
+    %% arguments take two levels, and the tuple takes one.
     [#{<<"payload">> := [Small]}] = record(Config, #{max_depth => 3}, [{a}]),
     Small = wanted({a}).
 
-%% What it costs the traced process: microseconds a call, the least of several.
+%% Returns the cost of a call for the traced process: the least number of
+%% microseconds of several calls, the bytes in the log, and the printed terms.
 cost(Config, Term) ->
     Log = ?LIB:name(Config, "x.log"),
     Tracer = ?LIB:open(Log, #{}),
     Pid = ?LIB:worker(),
-    %% so that it is not sent, and copied, for each run
+    %% The term is made in the process, so that it is not copied for each run.
     ok = ?LIB:run(Pid, fun() -> put(term, Term()), ok end),
     ?LIB:flags(Pid, Tracer, [call]),
     Least = ?LIB:run(Pid, fun() ->
@@ -419,8 +422,8 @@ took(Term) ->
                         end),
     Us.
 
-%% The huge one costs at most a few times what a merely large one costs, in the
-%% same run, and takes no more room.
+%% In the same run, the huge term costs at most a few times what the large term
+%% costs, and takes no more bytes.
 bounded(Config, Large, Huge) ->
     {LargeUs, LargeBytes, LargeTexts} = cost(Config, Large),
     {HugeUs, HugeBytes, HugeTexts} = cost(Config, Huge),
@@ -455,8 +458,8 @@ huge_map(Config) ->
 huge_integer(Config) ->
     bounded(Config, fun() -> 1 bsl 80000 end, fun() -> 1 bsl 4000000 end).
 
-%% The VM copies a bitstring that does not end on a byte, whole: there is no
-%% other way to it.  Bytes are bounded, time is not.
+%% If a bitstring's size is not a multiple of 8 bits, a NIF can only read a copy
+%% of the whole bitstring. So the recorded bytes are bounded, but not the time.
 huge_bitstring(Config) ->
     {_, Bytes, Texts} = cost(Config, fun() -> <<0:80000003>> end),
     9 = length(Texts),
@@ -470,7 +473,7 @@ deep_tuple(Config) ->
     Make = fun(N) -> fun() -> nest(fun(T) -> {a, T} end, N) end end,
     bounded(Config, Make(1000), Make(1000000)).
 
-%% 2^40 leaves when it is written out.
+%% The subterms are shared. Without sharing the term would have 2^40 leaves.
 shared_subterms(Config) ->
     Make = fun(N) -> fun() -> nest(fun(T) -> [T | T] end, N) end end,
     bounded(Config, Make(14), Make(40)).

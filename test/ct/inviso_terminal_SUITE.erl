@@ -1,7 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%%
-%% The command at a terminal: one that `script' of util-linux makes, with keys
-%% typed by the test, and what is left on the screen at the end.
+%% The command at a terminal, which `script' of util-linux provides. The test
+%% types keys, and checks what the screen shows at the end.
 -module(inviso_terminal_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -10,7 +9,7 @@
 -export([lines_fit_and_status_is_wiped/1, ctrl_c/1, held_output/1,
          no_colours/1, dumb_terminal/1, traced_text_commands_nothing/1,
          recording_shows_progress/1, errors_leave_a_clean_line/1, arming_shows_progress/1,
-         who_lets_wait_is_named/1, merge_tells_totals/1]).
+         a_slow_node_is_named/1, merge_tells_totals/1]).
 
 -define(LIB, inviso_command_lib).
 -define(NODE, inviso_stock_node).
@@ -20,7 +19,7 @@ all() ->
     [lines_fit_and_status_is_wiped, ctrl_c, held_output,
      no_colours, dumb_terminal, traced_text_commands_nothing,
      recording_shows_progress, errors_leave_a_clean_line,
-     arming_shows_progress, who_lets_wait_is_named, merge_tells_totals].
+     arming_shows_progress, a_slow_node_is_named, merge_tells_totals].
 
 suite() -> [{timetrap, {seconds, 600}}].
 
@@ -43,7 +42,6 @@ a_node(Config) ->
     _ = ?NODE:workload(Node, {worker, 5}),
     Node.
 
-%% Starts a command in a terminal of so many columns.
 terminal(Config, Node, Args) ->
     terminal(Config, Node, Args, []).
 
@@ -64,7 +62,8 @@ terminal(Config, #{cookie := Cookie, home := Home, name := Name},
 quoted(Word) ->
     [$', string:replace(Word, "'", "'\\''", all), $'].
 
-%% What it has written when it has written this, or has ended.
+%% Waits until the command has written text that matches a pattern, or has
+%% ended. Returns all that it has written.
 until_it_says(Port, Pattern, Seen) ->
     case re:run(Seen, Pattern) of
         {match, _} -> Seen;
@@ -87,8 +86,9 @@ ended(Port, Seen) ->
             error({does_not_end, Seen})
     end.
 
-%% The lines on the screen, as a terminal shows them that understands what is
-%% used of it: colours, and clearing to the end of the line.
+%% Returns the lines that a terminal shows for these bytes. The function knows
+%% only the control sequences that the command uses: colours, and clearing to
+%% the end of the line.
 screen(Bytes) ->
     {ok, Csi} = re:compile("\e\\[[0-9;]*([a-zA-Z])"),
     Plain = re:replace(Bytes, "\e\\[[0-9;]*m", "", [global,
@@ -99,7 +99,9 @@ screen(Bytes) ->
 line(Bytes) ->
     line(unicode:characters_to_list(Bytes), [], []).
 
-%% What is left of the cursor, backwards, and what is right of it.
+%% Returns a line after the remaining characters were written. Left is the text
+%% to the left of the cursor, reversed; Right is the text to the right of the
+%% cursor.
 line([], Left, Right) ->
     string:trim(lists:reverse(Left) ++ Right, trailing);
 line([$\r | T], Left, Right) ->
@@ -128,10 +130,14 @@ lacks(Text, Words) ->
 
 lines_fit_and_status_is_wiped(Config) ->
     Node = a_node(Config),
-    Port = terminal(Config, Node, ["trace", "--for", "2s", "--events", "0",
+    Port = terminal(Config, Node, ["trace", "--for", "100s", "--events", "0",
                                    "lists:seq/2"]),
-    {0, Seen} = ended(Port, <<>>),
-    contains(Seen, ["\e\\[[0-9;]+m", "events \\| 0 lost \\| [0-9.]+ m?s left"]),
+    Status = until_it_says(Port, "events \\| 0 lost \\| [0-9.]+ (s|min) left",
+                           <<>>),
+    Lines = until_it_says(Port, "(?s)(?>(?:lists:seq.*?){20})", Status),
+    true = port_command(Port, <<3>>),
+    {0, Seen} = ended(Port, Lines),
+    contains(Seen, ["\e\\[[0-9;]+m"]),
     Screen = screen(Seen),
     Events = [L || L <- Screen, string:find(L, "lists:seq") =/= nomatch],
     true = length(Events) > 10,
@@ -152,7 +158,7 @@ ctrl_c(Config) ->
     contains(Last, ["recorded", "interrupted"]),
     [] = inviso_footprint:left(Before, Node, 90000).
 
-%% Ctrl-S for longer than the limit, then Ctrl-Q.
+%% Types Ctrl-S, waits for longer than the time limit, and types Ctrl-Q.
 held_output(Config) ->
     Node = a_node(Config),
     Port = terminal(Config, Node, ["trace", "--for", "6s", "--events", "0",
@@ -183,7 +189,7 @@ dumb_terminal(Config) ->
     contains(Seen, ["lists:seq"]),
     lacks(Seen, ["\e"]).
 
-%% What is traced may hold anything.
+%% The command must not print control characters of traced texts.
 traced_text_commands_nothing(Config) ->
     Node = a_node(Config),
     _ = ?NODE:run(Node, "register('evil\e[2J', self()), L = fun L() ->"
@@ -194,7 +200,8 @@ traced_text_commands_nothing(Config) ->
                                    "lists:last/1"]),
     {0, Seen} = ended(Port, <<>>),
     Evil = ["\e", "\^G", "\x{9b}"],
-    %% None but colours and clearing the line.
+    %% The output has no other control sequences than colours and clearing the
+    %% line.
     Own = re:replace(Seen, "\e\\[([0-9;]*m|K)", "", [global,
                                                      {return, binary}]),
     contains(Own, ["lists:last"]),
@@ -231,7 +238,7 @@ errors_leave_a_clean_line(Config) ->
     Screen = [L || L <- screen(<<Seen/binary, "\e[K">>), L =/= ""],
     [] = [L || L <- Screen, string:prefix(L, "inviso trace: ") =:= nomatch].
 
-%% Much at once goes in steps.
+%% Many functions are armed in several steps.
 arming_shows_progress(Config) ->
     Node = a_node(Config),
     _ = ?NODE:eval(Node, "[code:ensure_loaded(list_to_atom(filename:rootname("
@@ -248,7 +255,7 @@ arming_shows_progress(Config) ->
     true = port_command(Port, <<3>>),
     {0, _} = ended(Port, Seen).
 
-who_lets_wait_is_named(Config) ->
+a_slow_node_is_named(Config) ->
     #{os_pid := OsPid, name := Name} = Node = a_node(Config),
     ok = ?LIB:signal(OsPid, "STOP"),
     Port = terminal(Config, Node, ["trace", "--timeout", "100s",
@@ -260,9 +267,11 @@ who_lets_wait_is_named(Config) ->
 
 merge_tells_totals(Config) ->
     #{home := Home, name := Name} = Node = a_node(Config),
-    {0, _} = ended(terminal(Config, Node, ["record", "--for", "3s", "-o",
-                                           "t", "lists:seq/2 -> return"]),
-                   <<>>),
+    Record = terminal(Config, Node, ["record", "--for", "100s", "-o", "t",
+                                     "lists:seq/2 -> return"]),
+    Some = until_it_says(Record, "[1-9][0-9]+ events \\| 0 lost", <<>>),
+    true = port_command(Record, <<3>>),
+    {0, _} = ended(Record, Some),
     [Log] = filelib:wildcard(filename:join(Home, "t/*.log")),
     Command = filename:join(?config(base, Config), "inviso"),
     Port = open_port({spawn_executable, os:find_executable("script")},

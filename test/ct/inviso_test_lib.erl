@@ -1,57 +1,79 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc What the suites need to work with nodes of their own.
+%% @doc Nodes for the suites.
 %%
-%% Nodes are peers controlled over standard input and output, so that they can
-%% be told what to do whatever becomes of the distribution between them. They
-%% are linked to the test case.
+%% The nodes are peers that are controlled over standard input and output, so
+%% that a test can call a node even if its distribution is broken. The nodes are
+%% linked to the test case.
 -module(inviso_test_lib).
 
--export([start_node/2, start_node/3, start_stock_node/2, start_alone/1,
-         stop_node/1, call/4, spawn_call/4,
-         connect/1, ebin/0, priv/0, product/1,
-         footprint/1, left_behind/2, wait_until/1, wait_until/2]).
+-export([start_node/2, start_node/3, start_stock_node/2, start_stock_node/3,
+         start_alone/1, stop_node/1, forget_node/1, call/4, spawn_call/4,
+         connect/1, flags_in/2, ebin/0, priv/0, product/1,
+         footprint/1, left_behind/2, wait_until/1, wait_until/2, soak/2, seed/1,
+         hurry/1]).
 
 -export_type([test_node/0]).
 
 -type test_node() :: #{peer := pid(), name := node(), dir := file:filename(),
                        tmp := file:filename(), os_pid := string()}.
 
-%% @doc A node that has our code on its path.
+%% @doc Starts a node that has inviso on its path.
 -spec start_node(atom() | string(), file:filename()) -> test_node().
 start_node(Name, Dir) ->
     start(Name, Dir, ["-pa", ebin()]).
 
-%% @doc A node with these arguments, which have to bring our code.
+%% @doc Starts a node with arguments that put inviso on its path.
 -spec start_node(atom() | string(), file:filename(), [string()]) -> test_node().
 start_node(Name, Dir, Args) ->
     start(Name, Dir, Args).
 
-%% @doc A node of the plain release, with nothing of ours anywhere.
+%% @doc Starts a node of the plain release, without inviso.
 -spec start_stock_node(atom() | string(), file:filename()) -> test_node().
 start_stock_node(Name, Dir) ->
-    Node = start(Name, Dir, []),
+    start_stock_node(Name, Dir, []).
+
+%% @doc Starts a node of the plain release with more environment variables.
+-spec start_stock_node(atom() | string(), file:filename(),
+                       [{string(), string()}]) -> test_node().
+start_stock_node(Name, Dir, Env) ->
+    Node = start(Name, Dir, [], Env),
     non_existing = call(Node, code, which, [inviso_rt]),
     Node.
 
-%% @doc A node that is not distributed and has our code on its path.
+%% @doc Returns the flags that a scope has set on a process or port, or on new
+%% processes or ports. Returns `undefined' if the process or port does not
+%% exist.
+-spec flags_in(inviso_scope:scope(), pid() | port() | atom()) ->
+          [atom()] | undefined.
+flags_in(Scope, Who) ->
+    {Session, _} = Scope,
+    case (inviso_scope:implementation()):info(Session, Who, flags) of
+        {ok, {flags, Flags}} -> Flags;
+        _ -> undefined
+    end.
+
+%% @doc Starts a node that is not distributed and has inviso on its path.
 -spec start_alone(file:filename()) -> test_node().
 start_alone(Dir) ->
     start(none, Dir, ["-pa", ebin()]).
 
-start(Name, Dir0, Args) ->
+start(Name, Dir, Args) ->
+    start(Name, Dir, Args, []).
+
+start(Name, Dir0, Args, Env0) ->
     Unique = lists:concat([Name, "_", os:getpid(), "_",
                            erlang:unique_integer([positive])]),
     Dir = filename:join(Dir0, Unique),
     Tmp = filename:join(Dir, "tmp"),
     ok = filelib:ensure_dir(filename:join(Tmp, "x")),
-    Env = [{"TMPDIR", Tmp}
-           | [{Var, ""} || Var <- ["ERL_LIBS", "ERL_FLAGS", "ERL_AFLAGS",
-                                   "ERL_ZFLAGS"]]],
+    Env = Env0 ++
+        [{"TMPDIR", Tmp}
+         | [{Var, ""} || Var <- ["ERL_LIBS", "ERL_FLAGS", "ERL_AFLAGS"]]],
     Opts = #{connection => standard_io,
              shutdown => close,
              wait_boot => 120000,
              env => Env,
-             %% What `global' does when nodes come and go is not our matter.
+             %% `global' must not connect nodes, nor disconnect them.
              args => ["-connect_all", "false" | Args]},
     Named = case Name of
                 none -> Opts;
@@ -65,24 +87,37 @@ start(Name, Dir0, Args) ->
     #{peer => Peer, name => Node, dir => Dir, tmp => Tmp,
       os_pid => peer:call(Peer, os, getpid, [], 120000)}.
 
-%% @doc Stops a node.
+%% @doc Stops a node. Fails if the node has died, unless the test has called
+%% stop_node/1 or {@link forget_node/1} before.
 -spec stop_node(test_node()) -> ok.
-stop_node(#{peer := Peer}) ->
+stop_node(#{name := Name, os_pid := OsPid} = Node) ->
+    Alive = filelib:is_file(ended(Node))
+        orelse (catch call(Node, os, getpid, [])),
+    forget_node(Node),
+    lists:member(Alive, [true, OsPid]) orelse error({node_died, Name, Alive}),
+    ok.
+
+%% @doc Marks a node as ended, after the test has killed it.
+-spec forget_node(test_node()) -> ok.
+forget_node(#{peer := Peer} = Node) ->
+    ok = file:write_file(ended(Node), ""),
     unlink(Peer),
     catch peer:stop(Peer),
     ok.
 
-%% @doc Calls a function on a node.
+%% Returns the file that marks a node as ended. A file is visible to all
+%% processes that may stop the node.
+ended(#{dir := Dir}) ->
+    filename:join(Dir, "ended").
+
 -spec call(test_node(), module(), atom(), [term()]) -> term().
 call(#{peer := Peer}, M, F, Args) ->
     peer:call(Peer, M, F, Args, 120000).
 
-%% @doc Starts a process on a node.
 -spec spawn_call(test_node(), module(), atom(), [term()]) -> pid().
 spawn_call(#{peer := Peer}, M, F, Args) ->
     peer:call(Peer, erlang, spawn, [M, F, Args], 120000).
 
-%% @doc Connects nodes with each other.
 -spec connect([test_node()]) -> ok.
 connect([_]) ->
     ok;
@@ -90,17 +125,16 @@ connect([Node | Rest]) ->
     _ = [pong = call(Node, net_adm, ping, [Name]) || #{name := Name} <- Rest],
     connect(Rest).
 
-%% @doc Where our beams are.
 -spec ebin() -> file:filename().
 ebin() ->
     filename:dirname(filename:absname(code:which(inviso))).
 
-%% @doc Where the command, the spooler and the NIF are.
+%% @doc Returns the directory of the command, the spooler and the NIF.
 -spec priv() -> file:filename().
 priv() ->
     filename:join(filename:dirname(ebin()), "priv").
 
-%% @doc The path of a product, or a reason to skip the test.
+%% @doc Returns the path of a product, or a reason to skip the test.
 -spec product(string()) -> {ok, file:filename()} | {skip, string()}.
 product(Name) ->
     Path = filename:join(priv(), Name),
@@ -109,8 +143,9 @@ product(Name) ->
         false -> {skip, Path ++ " is not built"}
     end.
 
-%% @doc What of a node could carry traces of us. Modules of the release itself,
-%% which it loads when it first needs them, do not count.
+%% @doc Returns the footprint of a node: files, modules, processes and other
+%% things that inviso could leave behind. Leaves out modules of the release,
+%% which the node loads when it first needs them.
 -spec footprint(test_node()) -> #{atom() => term()}.
 footprint(#{tmp := Tmp, os_pid := OsPid} = Node) ->
     {ok, Files} = file:list_dir_all(Tmp),
@@ -136,7 +171,7 @@ footprint(#{tmp := Tmp, os_pid := OsPid} = Node) ->
       os_processes => os_processes(Tmp),
       files => lists:sort(Files)}.
 
-%% A table may go while we look.
+%% Returns the table's name, or `undefined' if the table no longer exists.
 table(Node, Table) ->
     try
         call(Node, ets, info, [Table, name])
@@ -154,7 +189,7 @@ sessions(Node) ->
         error:_ -> none
     end.
 
-%% Libraries of ours in the memory of the node.
+%% Returns the libraries of inviso that are mapped into the node.
 mapped(OsPid) ->
     case file:read_file("/proc/" ++ OsPid ++ "/maps") of
         {ok, Maps} ->
@@ -165,14 +200,14 @@ mapped(OsPid) ->
             unknown
     end.
 
-%% Programs that were started from a directory of ours.
+%% Returns the programs that were started from a private directory of inviso.
 os_processes(Tmp) ->
     [Cmd || Pid <- filelib:wildcard("[0-9]*", "/proc"),
             {ok, Cmd} <- [file:read_file("/proc/" ++ Pid ++ "/cmdline")],
             binary:match(Cmd, list_to_binary(Tmp ++ "/inviso-")) =/= nomatch].
 
-%% @doc What a node has now that it had not then, but for processes that serve
-%% the very calls which ask for it.
+%% @doc Returns what a node has now and did not have before. Processes that
+%% serve the calls of this function do not count.
 -spec left_behind(#{atom() => term()}, test_node()) -> [tuple()].
 left_behind(Before, Node) ->
     After = footprint(Node),
@@ -190,12 +225,38 @@ is_worker(Info) ->
     {_, Current} = lists:keyfind(current_function, 1, Info),
     Current =:= {erlang, process_info, 2}.
 
+%% @doc Returns the first argument in `make check', and the second argument in
+%% `make soak'.
+-spec soak(T, T) -> T.
+soak(Few, Many) ->
+    case os:getenv("INVISO_SOAK", "") of
+        "" -> Few;
+        _ -> Many
+    end.
+
+%% @doc Returns an environment variable that divides inviso's deadlines on a
+%% node by this number, for tests that wait for the end of a deadline.
+-spec hurry(1..10) -> {string(), string()}.
+hurry(Times) ->
+    {"INVISO_TEST_DEADLINES", "only in tests: 1/" ++ integer_to_list(Times)}.
+
+%% @doc Seeds the random numbers of a test, and prints the seed. To repeat a run,
+%% set the environment variable INVISO_SEED to the seed of this run.
+-spec seed(term()) -> ok.
+seed(Case) ->
+    Seed = case os:getenv("INVISO_SEED", "") of
+               "" -> erlang:phash2(make_ref());
+               Text -> list_to_integer(Text)
+           end,
+    ct:pal("~w: INVISO_SEED=~b", [Case, Seed]),
+    _ = rand:seed(exsss, erlang:phash2({Case, Seed})),
+    ok.
+
 %% @equiv wait_until(Fun, 90000)
 -spec wait_until(fun(() -> boolean())) -> ok.
 wait_until(Fun) ->
     wait_until(Fun, 90000).
 
-%% @doc Waits until something has become true.
 -spec wait_until(fun(() -> boolean()), non_neg_integer()) -> ok.
 wait_until(Fun, Ms) ->
     wait_late(Fun, erlang:monotonic_time(millisecond) + Ms).

@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% The layer above: sessions with trace cases and a history. Each case names the
-%% functions whose results and errors it shows.
+%% inviso_tool: sessions with trace cases and a history. Each case names the
+%% functions whose results and errors it checks.
 -module(inviso_tool_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -31,7 +31,7 @@
          a_system_without_distribution/1,
          lib/1]).
 
-%% What nodes call.
+%% Functions that nodes call.
 -export([tdg/4, tdg_once/3, optg/2]).
 
 -import(inviso_test_lib, [call/4, wait_until/1]).
@@ -78,8 +78,8 @@ end_per_testcase(_Case, Config) ->
     _ = [inviso_test_lib:stop_node(N) || N <- ?config(nodes, Config)],
     ok.
 
-%% Trace cases: one that can be undone, one that cannot, one that fails, one that
-%% takes as long as somebody wants.
+%% Writes trace cases: one that can be undone, one that cannot, one that fails,
+%% and one that runs until the test ends it.
 cases(Dir) ->
     Cases = filename:join(Dir, "cases"),
     ok = filelib:ensure_dir(filename:join(Cases, "x")),
@@ -116,7 +116,7 @@ names(Config) ->
 
 %% --- cases ------------------------------------------------------------------
 
-%% start/0,1, stop/0,1, get_loopdata/0, std_options_generator/1
+%% Tests start/0,1, stop/0,1, get_loopdata/0 and std_options_generator/1.
 start_and_stop(Config) ->
     [N1, N2] = ?config(nodes, Config),
     [Node1, Node2] = names(Config),
@@ -137,7 +137,7 @@ start_and_stop(Config) ->
     shutdown = call(N1, inviso, stop, []),
     {error, {error, {inviso_control_node_error, {badrpc, noconnection}}}} =
         tool(N1, start, [[{c_node, nowhere@nohost}]]),
-    %% Some nodes go on.
+    %% The runtime components of the nodes in the argument of stop/1 stay.
     N1 = start(Config),
     {ok, {1, _}} = tool(N1, start_session, []),
     {ok, [{Node1, ok}, {Node2, patterns_untouched}]} =
@@ -148,7 +148,7 @@ start_and_stop(Config) ->
                                     [inviso_rt, get_status]),
     [] = call(N1, inviso_tool, std_options_generator, [Node1]).
 
-%% What it started ends with it, wherever it is.
+%% If the tool is killed, all processes that it started on any node end.
 one_that_is_killed(Config) ->
     [N1, N2] = ?config(nodes, Config),
     N3 = #{name := Node3} = inviso_test_lib:start_node(tool3,
@@ -162,7 +162,7 @@ one_that_is_killed(Config) ->
     _ = [wait_until(fun() -> call(N, erlang, whereis, [Name]) =:= undefined
                     end)
          || {N, Name} <- [{N3, inviso_c}, {N1, inviso_rt}, {N2, inviso_rt}]],
-    %% When its control component dies, so does it.
+    %% The tool ends with its control component.
     N1 = start(Config, [{c_node, Node3}]),
     true = call(N3, erlang, exit, [call(N3, erlang, whereis, [inviso_c]),
                                    kill]),
@@ -170,7 +170,7 @@ one_that_is_killed(Config) ->
                end),
     inviso_test_lib:stop_node(N3).
 
-%% start/1: what it can be told, in arguments and in a file.
+%% Tests start/1 with options as arguments and in a file.
 configuration(Config) ->
     [N1, _] = ?config(nodes, Config),
     Dir = ?config(dir, Config),
@@ -189,7 +189,7 @@ configuration(Config) ->
     ok = file:write_file(Def, "{a, on, "),
     {error, {error, {start_up, {Def, "1: " ++ _}}}} =
         tool(N1, start, [[{tc_def_file, Def}]]),
-    %% An argument comes before a term.
+    %% An argument overrides a term in the file.
     File = filename:join(Dir, "tool.conf"),
     ok = file:write_file(File, io_lib:format("~p.~n~p.~n",
                                              [{nodes, names(Config)},
@@ -201,7 +201,8 @@ configuration(Config) ->
     {ok, _} = tool(N1, start, []),
     {ok, [_, _]} = tool(N1, stop, []),
     ok = call(N1, application, unset_env, [inviso, inviso_tool_config_file]),
-    %% Definitions may be in the directory of trace cases, or here.
+    %% Definitions may be in the directory of trace cases, or in the current
+    %% directory.
     ok = file:write_file(filename:join(dir_of(N1), "here.def"),
                          "{calls, on, ['M', 'F', 'Nodes'], \"calls.on\"}."),
     {ok, _} = tool(N1, start, [[{c_node, undefined}, {dir, Dir},
@@ -215,8 +216,8 @@ configuration(Config) ->
     {ok, _} = tool(N1, start, [[{nodes, local_runtime}, {debug, full}]]),
     {ok, [_]} = tool(N1, stop, []).
 
-%% start_session/0,1, stop_session/0, get_session_data/0, get_node_status/0,1,
-%% reset_nodes/0,1, flush/0,1
+%% Tests start_session/0,1, stop_session/0, get_session_data/0,
+%% get_node_status/0,1, reset_nodes/0,1 and flush/0,1.
 a_session(Config) ->
     [Node1, Node2] = names(Config),
     N1 = start(Config),
@@ -245,7 +246,8 @@ a_session(Config) ->
     {ok, [{Node1, _}, {Node2, _}]} = tool(N1, reset_nodes, []),
     [_, _] = filelib:wildcard(filename:join(dir_of(N1), "tool1_*.{log,ti}")),
     {ok, _} = tool(N1, stop, []),
-    %% Tracerdata generators.
+    %% It is an error if the tracerdata generator does not exist or returns a
+    %% wrong term.
     N1 = start(Config, [{tdg, {?MODULE, no_such, [x]}}]),
     {error, {bad_tdg, {error, undef}}} = tool(N1, start_session, []),
     {ok, _} = tool(N1, stop, []),
@@ -259,7 +261,7 @@ a_session(Config) ->
     {ok, {1, _}} = tool(N1, stop_session, []),
     [_] = filelib:wildcard(filename:join(dir_of(N1), "more_own.log")).
 
-%% Each is answered, and nothing ends by it.
+%% Each wrong argument gets an error, and no process ends.
 arguments_that_are_wrong(Config) ->
     N1 = start(Config),
     Pid = call(N1, erlang, whereis, [inviso_tool]),
@@ -294,7 +296,7 @@ arguments_that_are_wrong(Config) ->
 tdg(_Node, {{_, _, _}, {_, _, _}}, More, Own) ->
     {file, More ++ "_" ++ atom_to_list(Own) ++ ".log"}.
 
-%% {initial_tcs, _}
+%% Tests the option {initial_tcs, _}.
 initial_trace_cases(Config) ->
     N1 = start(Config, [{initial_tcs, [{calls, [{'M', lists}, {'F', seq}]},
                                        {no_such, []}, {flags, []}]}]),
@@ -306,7 +308,8 @@ initial_trace_cases(Config) ->
     true = recorded(N1) > 0,
     {ok, _} = tool(N1, stop, []).
 
-%% atc/3, sync_atc/3,4, dtc/2, sync_dtc/2,3, sync_rtc/2,3, get_activities/0
+%% Tests atc/3, sync_atc/3,4, dtc/2, sync_dtc/2,3, sync_rtc/2,3 and
+%% get_activities/0.
 trace_cases(Config) ->
     [_, N2] = ?config(nodes, Config),
     [Node1, Node2] = names(Config),
@@ -332,7 +335,7 @@ trace_cases(Config) ->
     ok = tool(N1, dtc, [calls, two]),
     wait_until(fun() -> tool(N1, dtc, [calls, two]) =:= {error, unknown_id}
                end),
-    %% While it is being activated, and deactivated.
+    %% The activities show a trace case that is being activated or deactivated.
     ok = tool(N1, atc, [slow, 1, []]),
     {ok, [{tracecases, [{{slow, 1}, activating}]}]} =
         tool(N1, get_activities, []),
@@ -345,7 +348,7 @@ trace_cases(Config) ->
     {error, deactivating} = tool(N1, atc, [slow, 1, []]),
     go(N1),
     wait_until(fun() -> tool(N1, get_activities, []) =:= {ok, []} end),
-    %% Who waits when the session ends is told.
+    %% A caller that waits when the session ends gets an answer.
     Self = self(),
     _ = spawn_link(fun() -> Self ! {slow, tool(N1, sync_atc, [slow, 2, [],
                                                               60000])}
@@ -369,7 +372,7 @@ trace_cases_that_fail(Config) ->
     {error, {faulty_tracecase,
              {Bad, {2, {error, {undef, {no_such, function, 1}}}}}}} =
         tool(N1, sync_atc, [bad, 1, []]),
-    %% It is not active.
+    %% After this error the trace case is not active.
     {error, {faulty_tracecase, _}} = tool(N1, sync_atc, [bad, 1, []]),
     {error, unknown_id} = tool(N1, dtc, [bad, 1]),
     None = filename:join(Dir, "no_such_file"),
@@ -387,7 +390,7 @@ trace_cases_that_fail(Config) ->
                               tool(N1, save_history, ["x"])
                           end.
 
-%% inviso/2
+%% Tests inviso/2.
 commands(Config) ->
     [Node1, Node2] = names(Config),
     N1 = start(Config),
@@ -410,7 +413,7 @@ commands(Config) ->
              Is = All(Result),
              {F, Is} = {F, tool(N1, inviso, [F, Args])}
          end || {F, Args, Result} <- Good],
-    %% Those that trace: none.
+    %% The call goes only to nodes that trace, and no node traces now.
     {ok, []} = tool(N1, inviso, [tp, [lists, seq, 2, []]]),
     {ok, [{Node1, ok}, {Node2, ok}]} = tool(N1, inviso,
                                             [cancel_suspension, []]),
@@ -422,8 +425,8 @@ commands(Config) ->
     {error, {badarg, x}} = tool(N1, inviso, [tp, x]),
     {ok, _} = tool(N1, stop, []).
 
-%% reconnect_nodes/0,1, reinitiate_session/0,1: a node is restarted, and gets
-%% what was done meanwhile.
+%% Tests reconnect_nodes/0,1 and reinitiate_session/0,1. A node is restarted,
+%% and the tool repeats the session's commands on this node.
 a_node_that_comes_back(Config) ->
     [N1, N2] = ?config(nodes, Config),
     [Node1, Node2] = names(Config),
@@ -458,7 +461,7 @@ a_node_that_comes_back(Config) ->
     0 = recorded(N2, "lists,nth"),
     {ok, _} = tool(N1, stop, []).
 
-%% reactivate/0,1
+%% Tests reactivate/0,1.
 a_suspended_node(Config) ->
     [_, N2] = ?config(nodes, Config),
     [Node1, Node2] = names(Config),
@@ -474,7 +477,7 @@ a_suspended_node(Config) ->
         tool(N1, reinitiate_session, [[Node2]]),
     {ok, [{Node1, {ok, [2]}}]} =
         tool(N1, sync_atc, [calls, 2, [{'M', ordsets}, {'F', union}]]),
-    %% While it is reactivated.
+    %% get_activities/0 shows that the node is being reactivated.
     ok = tool(N1, atc, [slow, 1, []]),
     go(N1),
     wait_until(fun() -> tool(N1, get_activities, []) =:= {ok, []} end),
@@ -482,7 +485,7 @@ a_suspended_node(Config) ->
     {ok, [{reactivating_nodes, [Node2]}]} = tool(N1, get_activities, []),
     {ok, reactivating} = tool(N1, get_node_status, [Node2]),
     {error, reactivating} = tool(N1, reactivate, [Node2]),
-    %% What is done meanwhile comes to it at last.
+    %% A trace case that is activated meanwhile is also activated on Node2.
     {ok, [{Node1, {ok, [_]}}]} =
         tool(N1, sync_atc, [calls, 3, [{'M', orddict}, {'F', new}]]),
     go(N1),
@@ -499,7 +502,7 @@ a_suspended_node(Config) ->
                             {error, not_available} end),
     {ok, _} = tool(N1, stop, []).
 
-%% They are in no answer for all nodes.
+%% Calls for all nodes leave out nodes that are down.
 nodes_that_are_down(Config) ->
     [_, N2] = ?config(nodes, Config),
     [Node1, Node2] = names(Config),
@@ -518,7 +521,8 @@ nodes_that_are_down(Config) ->
     {ok, []} = tool(N1, reset_nodes, []),
     {ok, []} = tool(N1, stop, []).
 
-%% Only this is a trace failure; it may be tried again.
+%% If init_tracing fails on a node, the node's status is `trace_failure', and
+%% reinitiate_session tries the node again.
 a_node_that_cannot_begin(Config) ->
     [Node1, Node2] = names(Config),
     N1 = start(Config, [{tdg, {?MODULE, tdg_once, [Node2]}}]),
@@ -536,7 +540,7 @@ a_node_that_cannot_begin(Config) ->
     {ok, {inactive, running}} = tool(N1, get_node_status, [Node2]),
     {ok, _} = tool(N1, stop, []).
 
-%% A directory that is not there, the first time.
+%% Returns a log in a directory that does not exist, until TDG_ONCE is set.
 tdg_once(Node, _, Node) ->
     case os:getenv("TDG_ONCE") of
         false -> {file, "/no/such/dir/a.log"};
@@ -545,7 +549,8 @@ tdg_once(Node, _, Node) ->
 tdg_once(_, _, _) ->
     {file, "a.log"}.
 
-%% It is in the session, and has what it has.
+%% If a node traces before it is added, it joins the session and keeps its own
+%% settings.
 an_adopted_node_that_traces(Config) ->
     [_, N2] = ?config(nodes, Config),
     [Node1, Node2] = names(Config),
@@ -561,7 +566,7 @@ an_adopted_node_that_traces(Config) ->
     [1, 2] = call(N1, lists, seq, [1, 2]),
     [1, 2] = call(N2, lists, seq, [1, 2]),
     {1, 0} = {recorded(N1, "lists,seq"), recorded(N2, "lists,seq")},
-    %% What is done now is for both.
+    %% Later requests of the tool go to both nodes.
     {ok, [{Node1, _}, {Node2, _}]} =
         tool(N1, inviso, [tpl, [lists, seq, 2, []]]),
     [1, 2] = call(N2, lists, seq, [1, 2]),
@@ -569,7 +574,7 @@ an_adopted_node_that_traces(Config) ->
     {ok, {1, [{Node1, ok}, {Node2, ok}]}} = tool(N1, stop_session, []),
     {ok, _} = tool(N1, stop, []).
 
-%% Patterns of the last session are gone.
+%% The next session does not have the patterns of the last one.
 another_session_begins_afresh(Config) ->
     N1 = start(Config),
     {ok, _} = tool(N1, start_session, []),
@@ -581,7 +586,8 @@ another_session_begins_afresh(Config) ->
     0 = recorded(N1, "lists,seq"),
     {ok, _} = tool(N1, stop, []).
 
-%% A trace case does not go on into the next session, wherever it runs.
+%% If a trace case runs when its session ends, the trace case does not continue
+%% in the next session, on any node.
 a_session_ends_what_is_at_work(Config) ->
     [N1, _] = ?config(nodes, Config),
     N3 = #{name := Node3} = inviso_test_lib:start_node(tool3,
@@ -600,7 +606,8 @@ a_session_ends_what_is_at_work(Config) ->
     true = Node3 =/= maps:get(name, N1),
     inviso_test_lib:stop_node(N3).
 
-%% It is undone there as well.
+%% A trace case that is undone while a node is reactivated is also undone on
+%% that node.
 what_is_undone_while_a_node_comes_back(Config) ->
     [_, N2] = ?config(nodes, Config),
     [_, Node2] = names(Config),
@@ -614,7 +621,8 @@ what_is_undone_while_a_node_comes_back(Config) ->
     wait_until(fun() -> tool(N1, get_activities, []) =:= {ok, []} end),
     {ok, _} = call(N1, inviso, suspend, [[Node2], why]),
     ok = tool(N1, reactivate, [Node2]),
-    %% It has activated the trace case by now.
+    %% When the trace case `slow' runs on N1, the trace case `calls' has already
+    %% been activated on the reactivated node.
     wait_until(fun() -> is_pid(call(N1, erlang, whereis, [slow])) end),
     {ok, _} = tool(N1, sync_dtc, [calls, 1]),
     go(N1),
@@ -624,8 +632,9 @@ what_is_undone_while_a_node_comes_back(Config) ->
     0 = recorded(N2, "lists,seq"),
     {ok, _} = tool(N1, stop, []).
 
-%% {regexp_node, _}: the second node has no module with that in its name; and
-%% there is a node although that one is down.
+%% Tests the option {regexp_node, _}: regular expressions are expanded on one
+%% node. Only Node1 has modules whose names match. The option may also name a
+%% node that is down.
 expressions_are_expanded_on_one_node(Config) ->
     [N1, _] = ?config(nodes, Config),
     [Node1, Node2] = names(Config),
@@ -642,7 +651,7 @@ expressions_are_expanded_on_one_node(Config) ->
                                            {lists, seq, '_'}]]]),
              {ok, _} = tool(N1, stop, [])
          end || Node <- [Node1, nowhere@nohost]],
-    %% Each for itself.
+    %% Without the option, each node expands regular expressions itself.
     N1 = start(Config, [{regexp_node, undefined}]),
     {ok, _} = tool(N1, start_session, []),
     {ok, [{Node1, {ok, [Count]}}, {Node2, {ok, []}}]} =
@@ -654,7 +663,7 @@ expressions_are_expanded_on_one_node(Config) ->
     {error, no_available_regexpnode} = tool(N1, inviso, [tp, ["x", y, 1, []]]),
     {ok, []} = tool(N1, stop, []).
 
-%% {keep_nodes, _}
+%% Tests the option {keep_nodes, _}.
 nodes_that_are_always_kept(Config) ->
     [_, N2] = ?config(nodes, Config),
     [Node1, Node2] = names(Config),
@@ -666,7 +675,7 @@ nodes_that_are_always_kept(Config) ->
     {ok, {tracing, running}} = call(N2, gen_server, call,
                                     [inviso_rt, get_status]).
 
-%% save_history/1, restore_session/0,1,2
+%% Tests save_history/1 and restore_session/0,1,2.
 history(Config) ->
     [N1, N2] = ?config(nodes, Config),
     Dir = ?config(dir, Config),
@@ -675,7 +684,7 @@ history(Config) ->
     {ok, _} = tool(N1, start_session, []),
     {error, no_history} = tool(N1, save_history, ["h"]),
     {ok, {1, _}} = tool(N1, stop_session, []),
-    %% There was a session.
+    %% The last session is restored.
     {ok, {2, {ok, [_, _]}}} = tool(N1, restore_session, []),
     {ok, {2, _}} = tool(N1, stop_session, []),
     {ok, {3, _}} = tool(N1, start_session, []),
@@ -726,8 +735,8 @@ history(Config) ->
          end || Text <- ["{a, b}.", "{inviso, tp, x}.", "{"]],
     {ok, _} = tool(N1, stop, []).
 
-%% get_autostart_data/1,2: what was undone is not in it; what it answers is what
-%% add_nodes and init_tracing take.
+%% Tests get_autostart_data/1,2. The result leaves out trace cases that were
+%% undone, and has the arguments for add_nodes and init_tracing.
 autostart_data(Config) ->
     [Node1, Node2] = names(Config),
     N1 = start(Config, [{optg, {?MODULE, optg, [Node1]}},
@@ -799,8 +808,8 @@ a_system_without_distribution(Config) ->
         tool(N, reinitiate_session, []),
     ok = tool(N, stop, []).
 
-%% inviso_tool_lib: std_tdg/2, mk_tdg_args/2, mk_complete_tdg_args/2,
-%% get_datetime_from_tdg_args/1, inviso_cmd/3, debug/3
+%% Tests inviso_tool_lib: std_tdg/2, mk_tdg_args/2, mk_complete_tdg_args/2,
+%% get_datetime_from_tdg_args/1, inviso_cmd/3 and debug/3.
 lib(Config) ->
     [N1, _] = ?config(nodes, Config),
     Time = {{2026, 1, 2}, {3, 4, 5}},
@@ -839,7 +848,7 @@ go(N) ->
 
 recorded(N) -> recorded(N, ",call,").
 
-%% How many lines of the newest log of a node have a text.
+%% Returns the number of lines with a text in the newest log of a node.
 recorded(N, What) ->
     ok = call(N, gen_server, call, [inviso_rt, flush]),
     {ok, [{trace_log, Dir, [File]} | _]} =

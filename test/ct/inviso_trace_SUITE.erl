@@ -1,8 +1,8 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% Trace sessions: what each session's tracer gets is what OTP 27's own module
-%% `trace' sends it.
+%% Trace sessions: each session's tracer gets the messages that OTP 27's own
+%% module `trace' sends.
 %%
-%% Each case of the group otp27 is a script (inviso_sessions_lib). More of them
+%% Each case of the group otp27 is a script (inviso_sessions_lib). More scripts
 %% are in inviso_trace_functions_SUITE and inviso_trace_tracees_SUITE.
 -module(inviso_trace_SUITE).
 
@@ -28,14 +28,15 @@
          a_server_killed_while_it_cleans_up/1,
          counters_give_way_to_global_patterns/1,
          counters_rest_beside_others/1,
-         patterns_of_others_block_nobody/1,
+         named_tracers_have_a_limit/1,
+         foreign_patterns_block_no_session/1,
          what_others_replace_is_over/1,
          a_bit_that_is_used_again/1,
-         who_was_traced_by_the_session_before/1,
-         ends_that_somebody_else_traces/1,
-         no_room_is_told/1,
-         flags_that_nobody_needs/1,
-         a_dead_process_has_nobodys_place/1,
+         processes_of_an_earlier_session/1,
+         ends_that_another_tool_traces/1,
+         no_room_is_logged/1,
+         flags_that_no_event_needs/1,
+         a_dead_process_with_a_used_index/1,
          no_match_spec_where_all_want_all/1,
          sessions_come_and_go/1,
          counts_of_everything_from_the_first_use/1,
@@ -69,14 +70,15 @@
          a_tracer_that_dies/1,
          a_process_that_traces_itself/1]).
 
-%% For the node.
+%% Functions that run on the node.
 -export([example/0, forgotten/0, is_gone/1, not_supported/0, explained/0,
          refused/0, traced_before/0,
          lists_refused/0, in_between/0,
          foreign/1, others/0, killed/0, killed_at_its_end/0, give_way/0,
-         used_again/0, his_ends/0, not_needed/0, dead_and_alive/0,
+         used_again/0, foreign_ends/0, not_needed/0, dead_and_alive/0,
          outlived/0, begun/0, alone/1,
-         all_want_all/1, rest/0, block/0, replaced/0, come_and_go/0, counts/0,
+         all_want_all/1, rest/0, named_tracers/0, block/0, replaced/0,
+         come_and_go/0, counts/0,
          requests/0,
          no_room/0, log/2]).
 
@@ -139,14 +141,15 @@ own() ->
      a_server_killed_while_it_cleans_up,
      counters_give_way_to_global_patterns,
      counters_rest_beside_others,
-     patterns_of_others_block_nobody,
+     named_tracers_have_a_limit,
+     foreign_patterns_block_no_session,
      what_others_replace_is_over,
      a_bit_that_is_used_again,
-     who_was_traced_by_the_session_before,
-     ends_that_somebody_else_traces,
-     no_room_is_told,
-     flags_that_nobody_needs,
-     a_dead_process_has_nobodys_place,
+     processes_of_an_earlier_session,
+     ends_that_another_tool_traces,
+     no_room_is_logged,
+     flags_that_no_event_needs,
+     a_dead_process_with_a_used_index,
      no_match_spec_where_all_want_all,
      sessions_come_and_go,
      counts_of_everything_from_the_first_use,
@@ -164,7 +167,7 @@ init_per_testcase(_Case, Config) ->
 end_per_testcase(_Case, Config) ->
     inviso_sessions_lib:nothing_left(Config).
 
-%% --- as OTP 27 does ---------------------------------------------------------
+%% --- scripts with the outcomes of OTP 27 ------------------------------------
 
 same(Case, Config) ->
     inviso_sessions_lib:same(?MODULE, Case, Config).
@@ -518,7 +521,8 @@ what_is_set(script) ->
      {a, info, [{?WORK, f, 1}, all]},
      {b, info, [{?WORK, f, 1}, all]},
      {b, info, [{?WORK, f, 1}, match_spec]},
-     %% Of a function that is traced, 27 says {meta,[]}; 29 does not.
+     %% Function g/2 is not traced. For a traced function, the answers of OTP 27
+     %% and 29 differ.
      {b, info, [{?WORK, g, 2}, meta]},
      {b, info, [{?WORK, f, 1}, call_count]},
      {b, info, [{?WORK, g, 2}, traced]},
@@ -598,15 +602,16 @@ a_process_that_traces_itself(script) ->
 a_process_that_traces_itself(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% --- here -------------------------------------------------------------------
+%% --- other cases ------------------------------------------------------------
 
-%% The example at the top of the documentation of `trace', as it is there but
-%% for what it prints.
+%% Runs the example at the top of the documentation of `trace'. The example here
+%% returns its results and does not print them.
 example_of_the_documentation(Config) ->
     {Messages, 1, 1, 55, true, Badarg} =
         call(?config(node, Config), ?MODULE, example, []),
     [{trace, _, call, {lists, seq, [1, 10]}}] = Messages,
-    %% The error is that of the function that was called, whatever its module.
+    %% The stack of the error begins with the called function of `trace', even
+    %% if the error was raised in another module.
     {badarg, [{trace, function, [_, {lists, seq, 2}, [], []], _} | _]} = Badarg.
 
 example() ->
@@ -631,7 +636,7 @@ handle_is_garbage_collected(Config) ->
     ok = inviso_sessions_lib:nothing_left(Config),
     ok = wait_until(fun() -> call(Node, ?MODULE, is_gone, [Weak]) end).
 
-%% The only process that has the handle ends.
+%% A session is closed if the only process that has its handle ends.
 forgotten() ->
     Self = self(),
     {_, Ref} = spawn_monitor(
@@ -655,7 +660,9 @@ is_gone(Weak) ->
         error:badarg -> true
     end.
 
-%% Then the VM does not run one, and each session has its own functions' calls.
+%% If every session that traces a function traces all calls of it, the engine
+%% gives the VM no match spec for this function. Each session still gets only
+%% the calls of its own functions.
 no_match_spec_where_all_want_all(Config) ->
     case has_sessions() of
         true ->
@@ -700,7 +707,7 @@ match_spec(F) ->
     {match_spec, Spec} = erlang:trace_info(MFA, match_spec),
     Spec.
 
-%% Who hears of a call of each.
+%% Checks which sessions get a call of each function.
 calls(Expected) ->
     Before = [told(To) || {To, _} <- Expected],
     0 = ?WORK:f(0),
@@ -711,12 +718,13 @@ calls(Expected) ->
         _ -> {told, Told}
     end.
 
-%% A tracee's messages are there when its call is over.
+%% Returns the functions whose calls the tracer got. The messages of a call have
+%% arrived when the call returns.
 told(Tracer) ->
     {messages, Messages} = process_info(Tracer, messages),
     [F || {trace, _, call, {_, F, _}} <- Messages].
 
-%% What the engine cannot do, it says.
+%% If the engine does not support a request, it returns the error not_supported.
 not_supported_is_said(Config) ->
     case has_sessions() of
         true -> {skip, "OTP's own sessions"};
@@ -734,7 +742,7 @@ not_supported() ->
          || {F, A} <- Refused],
     badarg = reason(session_create, [s, {no_module, 1}, []]),
     badarg = reason(session_create, [s, {lists, 1}, []]),
-    %% And nothing of it was done.
+    %% The refused request has changed nothing.
     {flags, []} = inviso_trace:info(S, self(), flags),
     {traced, false} = inviso_trace:info(S, {?WORK, f, 1}, traced),
     {match_spec, true} = inviso_trace:info(S, send, match_spec),
@@ -749,7 +757,7 @@ reason(Function, Args) ->
         error:Reason -> Reason
     end.
 
-%% What the VM refuses in the middle is as if it had never been asked for.
+%% If the VM refuses a part of a request, nothing of the request stays.
 what_is_refused_leaves_nothing(Config) ->
     case has_sessions() of
         true -> {skip, "OTP's own sessions"};
@@ -761,7 +769,8 @@ refused() ->
     ok = not_put_back(),
     refused_half_way().
 
-%% Two match specs on one function, each of which the VM takes.
+%% The VM accepts each of two match specs for one function, but not both
+%% combined.
 too_deep_together() ->
     Tracee = spawn_link(fun() ->
                                 receive go -> ?WORK:g(1, 2) end,
@@ -773,12 +782,15 @@ too_deep_together() ->
     [A, B] = Sessions,
     1 = inviso_trace:process(A, Tracee, true, [call]),
     1 = inviso_trace:function(A, {?WORK, f, 1}, Deep, [local]),
-    %% All functions or none; and what else it has set still waits.
+    %% If the VM refuses a pattern on one of many functions, none of them gets
+    %% the pattern. The engine keeps patterns that it has not yet set in the VM,
+    %% because their session traces no process.
     1 = inviso_trace:function(B, {?WORK, h, 1}, true, [local]),
     system_limit = reason(function, [B, {?WORK, '_', '_'},
                                      enabling(Deep), [local]]),
     [{f, 1}] = traced_functions(),
-    %% Where it is found out later, the rest is traced.
+    %% If the VM refuses a pattern later, when a process needs the pattern, the
+    %% other patterns are set.
     1 = inviso_trace:process(A, Tracee, false, [call]),
     1 = inviso_trace:function(B, {?WORK, f, 1}, Deep, [local]),
     1 = inviso_trace:process(B, Tracee, true, [call]),
@@ -809,7 +821,8 @@ noted() ->
            inviso_engine:is_plain(?WORK, F, A) orelse
                inviso_engine_counted:left({?WORK, F, A}) =/= #{}].
 
-%% Its variable is deep in the head, which does not matter while it is alone.
+%% Returns a spec that the VM accepts alone, but not combined with another one:
+%% then the place of the variable, deep in the head, makes the spec too deep.
 as_deep_as_can_be() ->
     Spec = fun(N) ->
                    [{[nested(300, fun(X) -> {X} end)],
@@ -829,7 +842,8 @@ deepest(Spec, Can, Cannot) ->
 nested(0, _) -> '$1';
 nested(N, F) -> F(nested(N - 1, F)).
 
-%% A tracer of meta traced functions that is not there any more.
+%% The VM refuses a meta pattern, because its tracer module does not exist. The
+%% other patterns of the request are not set, and earlier patterns stay.
 not_put_back() ->
     Gone = {{no_such_tracer, 1}, []},
     Local = #{call => {local, []}},
@@ -849,10 +863,11 @@ not_put_back() ->
     {all, false} = erlang:trace_info(on_load, all),
     ok.
 
-%% What is noted of functions without a match spec is as it was, too.
+%% If the VM refuses a part of a request, the engine's table of functions
+%% without a match spec is restored as well.
 refused_half_way() ->
     F0 = inviso_engine_functions:activate(
-           0, {true, false, false}, inviso_engine_functions:new()),
+           0, [call], inviso_engine_functions:new()),
     Meta = {{no_such_tracer, 1}, 0},
     Set = fun(What, Kinds, F) ->
                   inviso_engine_functions:set(0, What, {on, Kinds, true}, Meta,
@@ -867,8 +882,8 @@ refused_half_way() ->
     [] = noted(),
     ok.
 
-%% Each error is this function's, with its arguments, and says which of them
-%% is wrong.
+%% Each error names the called function with its arguments, and explains which
+%% argument is wrong.
 wrong_arguments_are_explained(Config) ->
     case has_sessions() of
         true -> {skip, "OTP's own sessions"};
@@ -922,6 +937,19 @@ explained() ->
         explanation(function,
                     [S, {?WORK, f, 1},
                      [{'_', [], [{'andalso', true, {silent, true}}]}], []]),
+    _ = [[{What, Word, true} = {What, Word, string:find(Text, Word) =/= nomatch}
+          || Word <- Words]
+         || {What, Words} <- [{{'andalso', true, {silent, true}},
+                               ["{'andalso',true,{silent,true}}",
+                                "action of its own", "OTP 27"]},
+                              {{match_spec_clauses, 441},
+                               ["441", "256", "fewer"]},
+                              {{shared, self()},
+                               [pid_to_list(self()), "tracer module",
+                                "OTP 27"]},
+                              {{processes, {m, s}}, ["{m,s}", "one by one"]}],
+            Text <- [unicode:characters_to_list(
+                       inviso_trace_errors:text({not_supported, What}))]],
     true = inviso_trace:session_destroy(S),
     {badarg, 1} = explanation(process, [S, self(), true, [call]]),
     ok.
@@ -939,7 +967,8 @@ explanation(Function, Args) ->
             {Reason, Position}
     end.
 
-%% The VM calls it, and nobody else traces what it traces.
+%% A tracer module that is not inviso's is called by the VM itself, not by the
+%% engine. So other sessions cannot trace the same processes at the same time.
 a_tracer_module_of_others(Config) ->
     case has_sessions() orelse built(Config) of
         true -> {skip, "OTP's own sessions"};
@@ -985,6 +1014,10 @@ foreign(Dir) ->
     {not_supported, _} = reason(processes, [His, [P], [call]]),
     [{his, _}] = inviso_trace:session_info(P),
     {not_supported, {shared, _}} = reason(process, [Other, P, true, [procs]]),
+    0 = inviso_trace:process(His, new, true, [call]),
+    {not_supported, {shared, {new_processes, Tracer}}} =
+        reason(process, [Other, all, true, [call]]),
+    0 = inviso_trace:process(His, new, false, [call]),
     1 = inviso_trace:process(Other, Q, true, [call]),
     {not_supported, {shared, _}} = reason(function, [Other, F, true, [local]]),
     [R ! go || R <- [P, Q]],
@@ -999,7 +1032,7 @@ foreign(Dir) ->
     _ = [begin unlink(R), exit(R, kill) end || R <- [P, Q]],
     ok.
 
-%% What somebody traces with erlang:trace/3 stays as it is.
+%% What other tools trace with erlang:trace/3 does not change.
 others_are_respected(Config) ->
     case has_sessions() of
         true -> {skip, "OTP's own sessions"};
@@ -1030,8 +1063,7 @@ others() ->
     exit(His, kill),
     ok.
 
-%% Of a function that another session traces globally nothing is counted
-%% meanwhile.
+%% Counters pause while another session traces the function globally.
 counters_give_way_to_global_patterns(Config) ->
     case has_sessions() of
         true -> {skip, "OTP's own sessions"};
@@ -1068,8 +1100,8 @@ give_way() ->
     Tracee ! stop,
     ok.
 
-%% As they do beside what somebody traces globally with erlang:trace_pattern/3,
-%% before them or after.
+%% Counters also pause beside a global pattern of erlang:trace_pattern/3,
+%% whether the pattern or the counters were set first.
 counters_rest_beside_others(Config) ->
     case has_sessions() of
         true -> {skip, "OTP's own sessions"};
@@ -1102,7 +1134,8 @@ rest() ->
     1 = inviso_trace:function(S, F, restart, [call_count]),
     1 = inviso_trace:function(S, G, false, [call_count, call_time]),
     {call_count, false} = inviso_trace:info(S, G, call_count),
-    %% Counted again when somebody looks.
+    %% When the global patterns are removed, counting continues with the
+    %% engine's next request.
     2 = lists:sum([erlang:trace_pattern(MFA, false, [global])
                    || MFA <- [F, G]]),
     _ = ?WORK:f(1),
@@ -1120,18 +1153,44 @@ rest() ->
     true = inviso_trace:session_destroy(S),
     {traced, global} = erlang:trace_info(F, traced),
     1 = erlang:trace_pattern(F, false, [global]),
+    %% Another process logs.
     [_] = [L || "trace sessions: a function that is counted" ++ _ = L
                     <- logged()],
     ok = logger:remove_handler(?MODULE).
 
 logged() ->
     receive {logged, Line} -> [Line | logged()]
-    after 0 -> []
+    after 1000 -> []
     end.
 
-%% A session whose pattern is left out beside what somebody else traces keeps
-%% nobody from what is possible there.
-patterns_of_others_block_nobody(Config) ->
+%% A match spec names more tracers than the engine's table can have. Then no
+%% pattern is set, and the table has room for the tracers of another spec.
+named_tracers_have_a_limit(Config) ->
+    case has_sessions() of
+        true -> {skip, "OTP's own sessions"};
+        false -> ok = call(?config(node, Config), ?MODULE, named_tracers, [])
+    end.
+
+named_tracers() ->
+    Pids = [spawn(timer, sleep, [infinity]) || _ <- lists:seq(1, 4200)],
+    Name = fun(Ps) -> [{'_', [], [{message, {const, [{tracer, P}
+                                                     || P <- Ps]}}]}] end,
+    ok = inviso_engine:load(),
+    {ok, S} = inviso_engine_request:open(s, undefined, []),
+    F = {?WORK, f, 1},
+    system_limit = reason(function, [S, F, Name(Pids), [local]]),
+    {traced, false} = inviso_trace:info(S, F, traced),
+    1 = inviso_trace:function(S, F, Name(lists:sublist(Pids, 4000)), [local]),
+    system_limit = reason(function, [S, {?WORK, g, 2}, Name(Pids), [local]]),
+    1 = inviso_trace:function(S, {?WORK, g, 2}, Name(lists:sublist(Pids, 4000)),
+                              [local]),
+    true = inviso_trace:session_destroy(S),
+    _ = [exit(P, kill) || P <- Pids],
+    ok.
+
+%% A session's pattern cannot be set beside another tool's pattern on the same
+%% function. Other requests for this function still succeed.
+foreign_patterns_block_no_session(Config) ->
     case has_sessions() of
         true -> {skip, "OTP's own sessions"};
         false -> ok = call(?config(node, Config), ?MODULE, block, [])
@@ -1166,7 +1225,8 @@ block() ->
     Tracee ! stop,
     ok.
 
-%% Somebody has set a pattern for calls where a session had one.
+%% If another tool replaces a session's pattern for calls, the session's pattern
+%% is off, and the other tool's pattern stays.
 what_others_replace_is_over(Config) ->
     case has_sessions() of
         true -> {skip, "OTP's own sessions"};
@@ -1200,8 +1260,7 @@ replaced() ->
     Tracee ! stop,
     ok.
 
-%% A server that is killed serves nobody any more, and another cleans up, though
-%% nobody asks for one.
+%% Call times stay when the session's tracer is killed.
 times_outlive_the_tracer(Config) ->
     ok = call(?config(node, Config), ?MODULE, outlived, []).
 
@@ -1253,7 +1312,8 @@ begun() ->
     true = inviso_trace:session_destroy(S),
     ok.
 
-%% That of another who gives it to the VM is waited for on each scheduler.
+%% Closing a tracer that erlang:trace/3 uses settles the schedulers. Closing a
+%% tracer that only sessions use need not settle them.
 a_tracer_of_sessions_alone_goes_at_once(Config) ->
     Log = filename:join(?config(priv_dir, Config), "alone.log"),
     ok = call(?config(node, Config), ?MODULE, alone, [Log]).
@@ -1293,7 +1353,8 @@ killed() ->
                     end),
     ok = wait_until(fun() -> whereis(inviso_engine_server) =:= undefined end),
     {all, false} = erlang:trace_info(on_load, all),
-    %% Such a pattern would be somebody else's.
+    %% If a pattern of the killed server were left in this table, the next
+    %% server would take it for another tool's pattern.
     false = inviso_engine:is_plain(?WORK, f, 1),
     New = inviso_trace:session_create(s, self(), []),
     badarg = reason(process, [S, Tracee, true, [call]]),
@@ -1307,8 +1368,8 @@ killed() ->
     true = inviso_trace:session_destroy(New),
     ok.
 
-%% What the last session had goes even if the server is killed when it has begun
-%% to take it away.
+%% The settings of the last session are cleared, even if the server is killed
+%% while it clears them.
 a_server_killed_while_it_cleans_up(Config) ->
     case has_sessions() of
         true -> {skip, "OTP's own sessions"};
@@ -1324,7 +1385,7 @@ killed_at_its_end() ->
     1 = inviso_trace:function(S, {?WORK, f, 1}, true, [local]),
     Server = whereis(inviso_engine_server),
     {Asks, Monitor} = spawn_monitor(inviso_trace, session_destroy, [S]),
-    %% The server's is `high'.
+    %% This process needs a priority above the server's, which is `high'.
     Old = process_flag(priority, max),
     ok = until_not_traced({?WORK, f, 1}),
     exit(Server, kill),
@@ -1341,16 +1402,16 @@ killed_at_its_end() ->
 until_not_traced(MFA) ->
     case erlang:trace_info(MFA, traced) of
         {traced, false} -> ok;
-        %% There may be one scheduler only.
+        %% Waits for a moment, because there may be only one scheduler.
         _ -> receive after 1 -> until_not_traced(MFA) end
     end.
 
-%% The ends of calls that somebody else wants, with erlang:trace_pattern/3, are
-%% not taken for those of the session's.
-ends_that_somebody_else_traces(Config) ->
-    ok = call(?config(node, Config), ?MODULE, his_ends, []).
+%% If another tool traces the end of a call with erlang:trace_pattern/3, no
+%% session gets this event.
+ends_that_another_tool_traces(Config) ->
+    ok = call(?config(node, Config), ?MODULE, foreign_ends, []).
 
-his_ends() ->
+foreign_ends() ->
     Self = self(),
     Tracee = spawn_link(fun() ->
                                 receive {go, Fun} -> ?WORK:within(Fun) end,
@@ -1378,8 +1439,8 @@ traced() ->
     after 0 -> []
     end.
 
-%% A call that a session wanted to hear the end of ends when another session has
-%% its bit.
+%% A session ends between a call that it traces and the end of this call. When
+%% the call ends, a new session has the bit of the ended session.
 a_bit_that_is_used_again(Config) ->
     ok = call(?config(node, Config), ?MODULE, used_again, []).
 
@@ -1412,9 +1473,9 @@ used_again() ->
     true = inviso_trace:session_destroy(Stays),
     ok.
 
-%% A session with the bit of one that is over is not told what processes take
-%% that had flag `call' in that one, and have it in another now.
-who_was_traced_by_the_session_before(Config) ->
+%% A new session gets the bit of an ended session. The new session gets no call
+%% times of processes that had the flag `call' only in the ended session.
+processes_of_an_earlier_session(Config) ->
     ok = call(?config(node, Config), ?MODULE, traced_before, []).
 
 traced_before() ->
@@ -1444,16 +1505,17 @@ session(Tracee, Name) ->
     1 = inviso_trace:process(S, Tracee, true, [call]),
     S.
 
-%% The tracer is the process that runs the test, whoever asks.
+%% Returns the process that runs the test. The caller is this process or the
+%% tracee.
 self_or(Tracee) ->
     case self() of
         Tracee -> {links, [Pid | _]} = process_info(Tracee, links), Pid;
         Self -> Self
     end.
 
-%% There are so many combinations of flags at most; the log says that it was one
-%% too many, and what a caller can be told he is told.
-no_room_is_told(Config) ->
+%% The number of combinations of flags is limited. If a request exceeds the
+%% limit, it gets an error, and the node's log gets a line.
+no_room_is_logged(Config) ->
     case has_sessions() of
         true -> {skip, "OTP's own sessions"};
         false -> ok = call(?config(node, Config), ?MODULE, no_room, [])
@@ -1483,13 +1545,16 @@ no_room() ->
     exit(Pid, kill),
     ok.
 
-%% Of a logger's handler.
+%% The callback of a logger handler. The engine must not wait for a log.
 log(#{level := warning, msg := {Format, Args}}, #{config := Pid}) ->
+    _ = self() =:= whereis(inviso_engine_server)
+        andalso timer:sleep(infinity),
     Pid ! {logged, lists:flatten(io_lib:format(Format, Args))};
 log(_, _) ->
     ok.
 
-%% As OTP refuses what is no process; other sessions do not notice.
+%% A list of processes is refused with the error of OTP, and other sessions
+%% continue.
 a_list_of_processes_is_refused(Config) ->
     ok = call(?config(node, Config), ?MODULE, lists_refused, []).
 
@@ -1517,8 +1582,8 @@ lists_refused() ->
     Pid ! stop,
     ok.
 
-%% Both requests wait for the server when it comes to them. One process asks, so
-%% that it gets the answers in the order in which they are given.
+%% Two requests wait for the server. The second one is answered first, because
+%% the first one concerns many processes.
 others_do_not_wait_for_many_processes(Config) ->
     case has_sessions() of
         true -> {skip, "OTP's own sessions"};
@@ -1544,7 +1609,7 @@ in_between() ->
     _ = [P ! stop || P <- Pids],
     ok.
 
-%% As inviso_engine_request asks, without waiting.
+%% Sends a request as inviso_engine_request does, without waiting.
 asked(Request) ->
     Ref = monitor(process, inviso_engine_server, [{alias, reply_demonitor}]),
     inviso_engine_server ! {'$inviso_engine', Ref, self(), Request},
@@ -1557,13 +1622,14 @@ answer() ->
     after 60000 -> none
     end.
 
-%% Of a node that is not there.
 remote_pid() ->
     binary_to_term(<<131, 88, 100, 0, 3, "a@b", 99:32, 0:32, 1:32>>).
 
-%% New processes of a session that wants nothing of them yet are free for others,
-%% and are the session's as soon as it does.
-flags_that_nobody_needs(Config) ->
+%% A session sets the flag `send' on new processes, but its match spec for
+%% `send' is false, so it gets no event. Such a flag is not set in the VM, and
+%% other tools can trace the processes. When the session sets the match spec to
+%% true, it gets events.
+flags_that_no_event_needs(Config) ->
     ok = call(?config(node, Config), ?MODULE, not_needed, []).
 
 not_needed() ->
@@ -1586,7 +1652,7 @@ not_needed() ->
     _ = [receive {trace, P, send, hello, _} -> ok after 60000 -> error(P) end
          || P <- [New, Newest]],
     receive {trace, Old, _, _, _} = M -> error(M) after 0 -> ok end,
-    %% And back: those that are there keep it.
+    %% When the session turns the events off again, processes keep its flags.
     1 = inviso_trace:send(S, false, []),
     Last = spawn(Echo),
     [{flags, [send]}] =
@@ -1597,8 +1663,9 @@ not_needed() ->
     true = inviso_trace:session_destroy(S),
     ok.
 
-%% Its number may be, but for the upper bits, that of one that is alive.
-a_dead_process_has_nobodys_place(Config) ->
+%% A dead process can have the same index in the VM's table of processes as a
+%% live process. Then their pids differ only in the upper bits.
+a_dead_process_with_a_used_index(Config) ->
     ok = call(?config(node, Config), ?MODULE, dead_and_alive, []).
 
 dead_and_alive() ->
@@ -1622,14 +1689,15 @@ dead_and_alive() ->
     Alive ! stop,
     ok.
 
-%% 15 bits are before the dot, the rest behind.
+%% Returns a pid with the index of Pid and other upper bits. The text of a pid
+%% has 15 bits before the last dot, and the other bits after it.
 same_place(Pid) ->
     [_, Number, Serial] = [list_to_integer(L)
                            || L <- string:lexemes(pid_to_list(Pid), "<.>")],
     Later = Serial + (erlang:system_info(process_limit) bsr 15),
     list_to_pid(lists:flatten(io_lib:format("<0.~w.~w>", [Number, Later]))).
 
-%% Sessions come and go while processes call and spawn as fast as they can.
+%% Sessions begin and end while processes call and spawn as fast as possible.
 sessions_come_and_go(Config) ->
     ok = call(?config(node, Config), ?MODULE, come_and_go, []).
 
@@ -1668,7 +1736,7 @@ busy() ->
 swallow() ->
     receive _ -> swallow() end.
 
-%% A node on which inviso has not been used yet.
+%% Runs a function on a node on which inviso was not used yet.
 fresh(Function, Config) ->
     case has_sessions() of
         true ->
@@ -1684,14 +1752,15 @@ fresh(Function, Config) ->
             end
     end.
 
-%% A slow machine may have the engine write a warning, for which the node loads
-%% code of its own.
+%% Logs a warning. The node loads modules for its first warning, and on a slow
+%% machine this would otherwise be a warning of the engine.
 has_logged() ->
     logger:warning("~s ~0tP (~b)", ["warm", up, 10, 1]),
     _ = logger_std_h:filesync(default),
     ok.
 
-%% Code that the engine loaded within a request would count from the next one on.
+%% A request for all functions returns their number. If the engine loaded a
+%% module during the first request, the next request would return more.
 counts_of_everything_from_the_first_use(Config) ->
     fresh(counts, Config).
 
@@ -1705,7 +1774,7 @@ counts() ->
     true = inviso_trace:session_destroy(S),
     ok.
 
-%% Whatever is asked for, and whatever is answered.
+%% Requests of all kinds load no module.
 no_code_is_loaded_by_requests(Config) ->
     fresh(requests, Config).
 
@@ -1737,7 +1806,7 @@ requests() ->
         [{info, [S, Of, Item]} || Of <- Infos, Item <- Items] ++
         [{session_info, [Of]} || Of <- [all | Infos]] ++
         [{delivered, [S, all]}],
-    %% Refusals are answers, too.
+    %% Refused requests load no module either.
     _ = [catch apply(inviso_trace, F, Args) || {F, Args} <- Requests],
     [] = erlang:loaded() -- Loaded,
     true = inviso_trace:session_destroy(S),

@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% Trace sessions: calls of functions, and what match specs do at them, as
-%% OTP 27 does (inviso_sessions_lib).
+%% Scripts of trace sessions with the outcomes of OTP 27 (inviso_sessions_lib):
+%% calls of functions, and the effects of match specs.
 -module(inviso_trace_functions_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -29,7 +29,7 @@
          returning_to_where_a_spec_matched/1,
          returning_to_from_the_vms_functions/1,
          returning_to_with_and_without_calls/1,
-         returning_to_from_calls_that_are_not_told/1,
+         returning_to_from_unreported_calls/1,
          a_meta_spec_that_silences/1,
          a_spec_that_silences/1,
          a_spec_that_silences_a_child/1,
@@ -43,7 +43,7 @@
          specs_of_a_message_may_act/1,
          global_beside_local/1,
          global_beside_counters/1,
-         everything_of_a_session_that_traces_nobody/1,
+         everything_of_a_session_without_tracees/1,
          wildcards/1]).
 
 -define(WORK, inviso_sessions_work).
@@ -78,7 +78,7 @@ otp27() ->
      returning_to_where_a_spec_matched,
      returning_to_from_the_vms_functions,
      returning_to_with_and_without_calls,
-     returning_to_from_calls_that_are_not_told,
+     returning_to_from_unreported_calls,
      a_meta_spec_that_silences,
      a_spec_that_silences,
      a_spec_that_silences_a_child,
@@ -92,7 +92,7 @@ otp27() ->
      specs_of_a_message_may_act,
      global_beside_local,
      global_beside_counters,
-     everything_of_a_session_that_traces_nobody,
+     everything_of_a_session_without_tracees,
      wildcards].
 
 init_per_suite(Config) ->
@@ -272,7 +272,9 @@ call_time(script) ->
 call_time(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% Or were: whom another session traces, and who only might be, are not told.
+%% The call times of a session list the processes that it traces or has traced.
+%% They list neither processes of another session nor processes that the session
+%% would trace only after a link.
 call_time_of_those_that_are_traced(script) ->
     Times = {b, info, [{?WORK, f, 1}, call_time]},
     [{open, a}, {open, b}, {process, other}, {process, another},
@@ -376,7 +378,8 @@ code_that_comes_is_traced_globally(script) ->
 code_that_comes_is_traced_globally(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% What it has got and what it is given are both there until they are taken.
+%% A function gets counters when its module is loaded and by later requests.
+%% Each counter counts until it is cleared.
 counters_of_code_that_comes(script) ->
     [{open, a},
      {load, ?LATE},
@@ -420,8 +423,9 @@ code_that_is_loaded_again(script) ->
 code_that_is_loaded_again(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% The VM of 25 forgets it where an exception goes through a function that is
-%% not traced, before it is caught.
+%% Returns the ways in which the last function of a chain ends. It fails only if
+%% its caller catches the exception: if an exception passes through an untraced
+%% function, the VM of OTP 25 reports no return.
 ends(caught) -> [return, fail];
 ends(_) -> [return].
 
@@ -490,7 +494,8 @@ returning_to_from_the_vms_functions(script) ->
 returning_to_from_the_vms_functions(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% Flag `call' counts when the function is called.
+%% A call has a `return_to' event only if the flag `call' was set when the
+%% function was called.
 returning_to_with_and_without_calls(script) ->
     [{open, a}, {open, b},
      {a, process, [tracee, true, [call]]},
@@ -506,7 +511,7 @@ returning_to_with_and_without_calls(script) ->
 returning_to_with_and_without_calls(Config) ->
     same(?FUNCTION_NAME, Config).
 
-returning_to_from_calls_that_are_not_told(script) ->
+returning_to_from_unreported_calls(script) ->
     Spec = fun(Function, Body) ->
                    {a, function, [{?WORK, Function, 1}, [{'_', [], Body}],
                                   [local]]}
@@ -525,10 +530,11 @@ returning_to_from_calls_that_are_not_told(script) ->
      Spec(inner, [{message, false}, {return_trace}]),
      {run, [{call, outer, [[body, body, return]]},
             {call, outer, [[tail, tail, return]]}]}];
-returning_to_from_calls_that_are_not_told(Config) ->
+returning_to_from_unreported_calls(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% Only whom the session traces.
+%% {silent, true} in a meta pattern has no effect on processes that the session
+%% does not trace.
 a_meta_spec_that_silences(script) ->
     [{open, a}, {process, other},
      {a, process, [tracee, true, [send]]},
@@ -719,8 +725,8 @@ specs_of_a_message_may_act(script) ->
 specs_of_a_message_may_act(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% Calls from other modules, which both are told of, whatever the session that
-%% wants those within the module too.
+%% Both sessions get calls from other modules. Calls within the module do not
+%% go to the session with the global pattern.
 global_beside_local(script) ->
     [{open, a}, {open, b}, {load, ?LATE},
      {a, process, [tracee, true, [call]]},
@@ -758,8 +764,8 @@ global_beside_counters(Config) ->
         false -> {skip, "before OTP 27 counters give way"}
     end.
 
-%% Patterns on all there is, of a session none of whose processes is traced.
-everything_of_a_session_that_traces_nobody(script) ->
+%% Patterns on all functions, in a session that traces no process.
+everything_of_a_session_without_tracees(script) ->
     [{open, a}, {open, b}, {load, ?LATE},
      {a, function, [{?WORK, '_', '_'}, true, [local]]},
      {a, function, [{?LATE, '_', '_'}, true, [local]]},
@@ -776,7 +782,7 @@ everything_of_a_session_that_traces_nobody(script) ->
      {b, function, [{?WORK, f, 1}, false, [global]]},
      {a, process, [tracee, true, [call]]},
      {run, [{call, f, [2]}, {late, g, [2]}]}];
-everything_of_a_session_that_traces_nobody(Config) ->
+everything_of_a_session_without_tracees(Config) ->
     same(?FUNCTION_NAME, Config).
 
 wildcards(script) ->

@@ -1,7 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%%
-%% Reads one line of `inviso merge --format json'.  Strict on purpose: what is
-%% not JSON is an error, and so is a key that comes twice.
+%% Reads one line of `inviso merge --format json'.
+%% Invalid JSON is an error, and so is a repeated key.
 -module(inviso_trace_json).
 
 -export([decode/1]).
@@ -24,7 +23,7 @@ skip(Rest) ->
 
 value(<<"{", Rest/binary>>) -> object(skip(Rest), #{});
 value(<<"[", Rest/binary>>) -> array(skip(Rest), []);
-value(<<"\"", Rest/binary>>) -> string(Rest, []);
+value(<<"\"", Rest/binary>>) -> string(Rest);
 value(<<"true", Rest/binary>>) -> {true, Rest};
 value(<<"false", Rest/binary>>) -> {false, Rest};
 value(<<"null", Rest/binary>>) -> {null, Rest};
@@ -33,7 +32,7 @@ value(Text) -> number(Text).
 object(<<"}", Rest/binary>>, Map) when map_size(Map) =:= 0 ->
     {Map, Rest};
 object(<<"\"", Rest/binary>>, Map) ->
-    {Key, AfterKey} = string(Rest, []),
+    {Key, AfterKey} = string(Rest),
     false = is_map_key(Key, Map),
     <<":", AfterColon/binary>> = skip(AfterKey),
     {Value, AfterValue} = value(skip(AfterColon)),
@@ -51,6 +50,20 @@ array(Text, Acc) ->
         <<"]", End/binary>> -> {lists:reverse(Acc, [Value]), End};
         <<",", More/binary>> -> array(skip(More), [Value | Acc])
     end.
+
+%% The text up to the first escape is copied at once. Most strings have no
+%% escape.
+string(Text) ->
+    Plain = plain(Text, 0),
+    case Text of
+        <<String:Plain/binary, "\"", Rest/binary>> -> {String, Rest};
+        <<Head:Plain/binary, Rest/binary>> -> string(Rest, [Head])
+    end.
+
+plain(<<C, Rest/binary>>, N) when C >= 32, C < 127, C =/= $", C =/= $\\ ->
+    plain(Rest, N + 1);
+plain(_, N) ->
+    N.
 
 string(Text, Acc) ->
     case Text of
@@ -79,11 +92,29 @@ escaped($r) -> $\r;
 escaped($t) -> $\t;
 escaped(C) when C =:= $"; C =:= $\\; C =:= $/ -> C.
 
+number(<<"-", Text/binary>>) ->
+    {Number, Rest} = unsigned(Text),
+    {-Number, Rest};
 number(Text) ->
+    unsigned(Text).
+
+unsigned(Text) ->
+    case digits(Text, 0) of
+        Int when Int > 0 ->
+            case Text of
+                <<_:Int/binary, C, _/binary>> when C =:= $.; C =:= $e; C =:= $E ->
+                    not_whole(Text);
+                <<Number:Int/binary, Rest/binary>> ->
+                    {binary_to_integer(Number), Rest}
+            end
+    end.
+
+digits(<<C, Rest/binary>>, N) when C >= $0, C =< $9 -> digits(Rest, N + 1);
+digits(_, N) -> N.
+
+not_whole(Text) ->
     {match, [{0, Len}]} =
-        re:run(Text, "^-?[0-9]+(\\.[0-9]+)?([eE][-+]?[0-9]+)?",
+        re:run(Text, "^[0-9]+(\\.[0-9]+)?([eE][-+]?[0-9]+)?",
                [{capture, first}]),
     <<Number:Len/binary, Rest/binary>> = Text,
-    {try binary_to_integer(Number)
-     catch error:badarg -> binary_to_float(Number)
-     end, Rest}.
+    {binary_to_float(Number), Rest}.

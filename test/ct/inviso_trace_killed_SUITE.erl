@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% Trace sessions whose server is killed, on OTP 25 and 26: the next one clears
-%% the counters that it has left, and nobody else's.
+%% Trace sessions whose server is killed, on OTP 25 and 26: the next server
+%% clears the counters that sessions have left, and no others.
 -module(inviso_trace_killed_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -17,7 +17,7 @@
          code_that_comes_while_a_session_ends/1,
          no_room_for_notes/1]).
 
-%% For the node.
+%% Functions that run on the node.
 -export([all_sessions/0, while_it_arms/0, code_has_gone/0, code_comes/0,
          gone_before/0, forgotten/0, comes_at_the_end/0, no_room/0, log/2]).
 
@@ -54,8 +54,8 @@ init_per_testcase(_Case, Config) ->
 end_per_testcase(_Case, Config) ->
     inviso_sessions_lib:nothing_left(Config).
 
-%% Of all kinds, on single functions and on whole modules. What somebody else
-%% counts stays, be it the same function in another way.
+%% Tests counters of all kinds, on single functions and on whole modules.
+%% Another tool's counters stay, even on the same function.
 counters_of_all_sessions(Config) ->
     ok = call(?config(node, Config), ?MODULE, all_sessions, []).
 
@@ -83,7 +83,7 @@ refused(S, What, Kinds) ->
     catch error:Reason -> {error, Reason}
     end.
 
-%% It has set some of what was asked for.
+%% The server is killed after it has set a part of the counters.
 a_server_killed_while_it_arms(Config) ->
     ok = call(?config(node, Config), ?MODULE, while_it_arms, []).
 
@@ -94,7 +94,7 @@ while_it_arms() ->
     1 = inviso_trace:function(S, {?WORK, f, 1}, true, [call_count]),
     {_, Monitor} = spawn_monitor(
                      fun() -> refused(S, {'_', '_', '_'}, [call_count]) end),
-    %% The server's is `high'.
+    %% This process needs a priority above the server's, which is `high'.
     Old = process_flag(priority, max),
     ok = until_counted(),
     exit(whereis(inviso_engine_server), kill),
@@ -113,7 +113,8 @@ until_counted() ->
         _ -> ok
     end.
 
-%% The server has not looked since the code was loaded.
+%% A module with counters is loaded again. The server is killed before it
+%% notices this.
 counters_of_code_that_has_gone(Config) ->
     ok = call(?config(node, Config), ?MODULE, code_has_gone, []).
 
@@ -127,7 +128,7 @@ code_has_gone() ->
     ok = killed([S], [{{?MADE, f, 0}, call_count}]),
     clear([{{?MADE, f, 0}, call_count}]).
 
-%% The server has seen one module that was loaded, and the other not yet.
+%% The server is killed after it has noticed one of two loaded modules.
 counters_of_code_that_comes(Config) ->
     ok = call(?config(node, Config), ?MODULE, code_comes, []).
 
@@ -151,7 +152,8 @@ code_comes() ->
     {all, false} = erlang:trace_info(on_load, all),
     clear(His).
 
-%% Notes go with counters, while other sessions are there.
+%% The engine has a note of each counter that a session has set. When the
+%% counter is cleared, the note is removed, even if other sessions exist.
 counters_that_have_gone_before(Config) ->
     ok = call(?config(node, Config), ?MODULE, gone_before, []).
 
@@ -191,7 +193,8 @@ gone_before() ->
 noted(Where) ->
     lists:sort(maps:keys(inviso_engine_counted:left(Where))).
 
-%% Nobody has asked the server for anything since; it is not killed here.
+%% A session ends before the server notices that a module was loaded. The new
+%% module's counters must be cleared. The server is not killed in this case.
 code_that_comes_before_a_session_is_forgotten(Config) ->
     ok = call(?config(node, Config), ?MODULE, forgotten, []).
 
@@ -203,7 +206,8 @@ forgotten() ->
     [] = counted(),
     ok.
 
-%% The only process that has the handle, until its end.
+%% Uses a session and ends, which closes the session, because no other process
+%% has its handle.
 has_on_load(Tracer) ->
     S = inviso_trace:session_create(s, Tracer, []),
     put(session, S),
@@ -212,7 +216,8 @@ has_on_load(Tracer) ->
     {call_count, 0} = erlang:trace_info({?MADE, f, 0}, call_count),
     exit(done).
 
-%% The server has looked, and the VM has not been told.
+%% Modules are loaded while a session ends, also between the server's search for
+%% loaded modules and its changes in the VM. No counter may be left.
 code_that_comes_while_a_session_ends(Config) ->
     ok = call(?config(node, Config), ?MODULE, comes_at_the_end, []).
 
@@ -244,7 +249,7 @@ come(Codes) ->
     _ = [{module, M} = erlang:load_module(M, Code) || {M, Code} <- Codes],
     ok.
 
-%% The log of the node says so.
+%% If there is no room for the note of a counter, the node's log says so.
 no_room_for_notes(Config) ->
     ok = call(?config(node, Config), ?MODULE, no_room, []).
 
@@ -254,19 +259,19 @@ no_room() ->
     [S] = sessions(1),
     _ = [inviso_engine:room(?MADE, list_to_atom("f" ++ integer_to_list(N)), 0)
          || N <- lists:seq(1, 70000)],
-    %% What was ever noted has a place.
+    %% There is no room for a note of this function.
     make(inviso_sessions_new, 1),
     1 = inviso_trace:function(S, {inviso_sessions_new, f, 0}, true,
                               [call_count]),
     ok = receive
-             {log, "no room to note more functions" ++ _} -> ok
+             {log, "no room to note more counted functions" ++ _} -> ok
          after 60000 -> not_told
          end,
     ok = logger:remove_handler(?MODULE),
     true = inviso_trace:session_destroy(S),
     ok.
 
-%% A handler of the logger.
+%% The callback of a logger handler.
 log(#{msg := {"trace sessions: ~ts", [Text]}}, #{config := #{to := To}}) ->
     To ! {log, Text};
 log(_, _) ->
@@ -281,7 +286,8 @@ kinds() ->
     [K || K <- inviso_engine_counters:kinds(),
           inviso_engine_counters:exists(K)].
 
-%% Others may be loaded at any time.
+%% Returns the counters in these modules only. Other modules may be loaded at
+%% any time.
 counted() ->
     counted([?WORK, ?LATE, ?MADE, lists, maps]).
 
@@ -302,12 +308,13 @@ killed(Sessions, His) ->
     exit(whereis(inviso_engine_server), kill),
     cleaned(Sessions, His).
 
-%% Once there is none of ours, the next server has begun.
+%% Waits until no counter of a session is left and the engine's server has
+%% ended.
 cleaned(Sessions, His) ->
     Expected = lists:sort(His),
     _ = (catch wait_until(fun() -> counted() -- Expected =:= [] end)),
     ok = wait_until(fun() -> whereis(inviso_engine_server) =:= undefined end),
-    %% Their handles have been there until now.
+    %% These calls keep the handles of the sessions in use until now.
     _ = [{'EXIT', {badarg, _}} = (catch inviso_trace:send(S, true, []))
          || S <- Sessions],
     case counted() of
@@ -320,7 +327,7 @@ clear(His) ->
     _ = [1 = erlang:trace_pattern(MFA, false, [K]) || {MFA, K} <- His],
     ok.
 
-%% Each time another code.
+%% Loads a module whose function f/0 returns N.
 make(N) ->
     make(?MADE, N).
 

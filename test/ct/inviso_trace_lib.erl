@@ -1,7 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%%
-%% What the suites of the tracer share: logs and how they are read back, calls
-%% to trace, nodes to kill.
+%% Common code of the tracer's suites: opening and reading logs, making traced
+%% calls, starting and killing nodes.
 -module(inviso_trace_lib).
 
 -export([dir/1, name/2, config/2, product/1, command/2]).
@@ -14,7 +13,7 @@
 -export([node_start/1, node_start/2, node_args/0, node_stop/1, call/4]).
 -export([is_root/0, readable_by_all/0]).
 
-%% A fresh directory for a test case, under CT's own.
+%% Returns a new directory for a test case, in Common Test's own directory.
 dir(Config) ->
     Dir = filename:join(proplists:get_value(priv_dir, Config),
                         "t" ++ integer_to_list(
@@ -25,7 +24,8 @@ dir(Config) ->
 name(Config, Name) ->
     filename:join(dir(Config), Name).
 
-%% The first part of an init_per_suite: ours is built and loads.
+%% The first part of an init_per_suite: skips the suite if the products are not
+%% built, and loads the library.
 config(Config, Needs) ->
     Missing = [N || N <- Needs, not filelib:is_regular(product(N))],
     case Missing of
@@ -53,12 +53,12 @@ open(Path, Opts) ->
     {ok, Tracer} = inviso_tracer:open(Path, Opts),
     Tracer.
 
-%% Closes, and returns the counts, which balance.
+%% Closes a tracer. Returns its counts, and checks that they add up.
 close(Tracer) ->
     {ok, Stats} = inviso_tracer:close(Tracer),
     balanced(Stats).
 
-%% The VM's own way of naming a tracer.
+%% Sets flags of a process with erlang:trace/3, and with this tracer.
 flags(Pid, Tracer, Flags) ->
     flags(Pid, Tracer, Flags, true).
 
@@ -72,7 +72,7 @@ untrace(Pid) ->
     catch error:badarg -> 0
     end.
 
-%% Local call tracing of functions, which there are.
+%% Sets a local pattern on functions, which must exist.
 calls(Mfa, MatchSpec) ->
     _ = code:ensure_loaded(element(1, Mfa)),
     N = erlang:trace_pattern(Mfa, MatchSpec, [local]),
@@ -81,7 +81,7 @@ calls(Mfa, MatchSpec) ->
 %%---------------------------------------------------------------------------
 %% Reading back
 
-%% inviso merge: its exit status and what it wrote.
+%% Runs inviso merge. Returns its exit status and output.
 merge(Logs, Format) ->
     merge(Logs, Format, []).
 
@@ -102,7 +102,7 @@ merge(Logs, Format, More) ->
     ok = file:delete(Out),
     {Status, Bin, Said}.
 
-%% A program of ours, or one with a path, to its end.
+%% Runs a program to its end. The program is the name of a product, or a path.
 command(Program, Args) ->
     Path = filename:join(priv(), Program),
     Port = open_port({spawn_executable, Path},
@@ -116,24 +116,24 @@ output(Port, Acc) ->
         {Port, {exit_status, Status}} -> {Status, iolist_to_binary(Acc)}
     end.
 
-%% The objects that a merge to JSON prints.
+%% Returns the JSON objects that `inviso merge' prints for a log.
 items(Log) ->
     {Status, Bin, Said} = merge(Log, "json"),
     Items = [inviso_trace_json:decode(L) || L <- split(Bin)],
-    %% What comes after a limit is no loss.
+    %% Events after a limit are not losses.
     case {Status, maps:remove(limit, lost(Items))} of
         {0, L} when L =:= #{} -> Items;
         {7, L} when L =/= #{} -> Items;
         _ -> error({merge, Status, Said, lost(Items)})
     end.
 
-%% Of a log where there is no room for what is printed.
+%% Reads a copy of a log whose own directory has no space for the output.
 items_elsewhere(Log, Config) ->
     Copy = name(Config, "copy"),
     {ok, _} = file:copy(Log, Copy),
     items(Copy).
 
-%% The events among them, with nothing lost.
+%% Returns the events of a log, which must have no losses.
 events(Log) ->
     Items = items(Log),
     case lost(Items) of
@@ -155,7 +155,7 @@ balanced(#{produced := P, recorded := R, dropped := D, lost := L} = Stats) ->
     {P, D} = {R + D, lists:sum(maps:values(L))},
     Stats.
 
-%% Close said, the log holds and the merger prints the same numbers.
+%% Checks that the result of close, the log and the merge have the same counts.
 accounted(Stats, Items) ->
     #{recorded := Recorded, lost := Lost} = balanced(Stats),
     Events = length([I || I <- Items, is_map_key(<<"tag">>, I)]),
@@ -165,7 +165,7 @@ accounted(Stats, Items) ->
         Said -> error({unaccounted, Said, {Events, Printed}})
     end.
 
-%% And the workload made that many events.
+%% Checks what accounted/2 checks, and that the workload made Made events.
 accounted(Stats, Items, Made) ->
     #{produced := Produced} = accounted(Stats, Items),
     case Produced of
@@ -173,7 +173,7 @@ accounted(Stats, Items, Made) ->
         _ -> error({produced, Produced, made, Made})
     end.
 
-%% What a merge says was lost, by reason.
+%% Returns the losses in the output of `inviso merge', by reason.
 lost(Items) ->
     lists:foldl(fun(#{<<"lost">> := N, <<"reason">> := R}, Acc) ->
                         Reason = binary_to_atom(R),
@@ -181,7 +181,7 @@ lost(Items) ->
                    (_, Acc) -> Acc
                 end, #{}, Items).
 
-%% The numbers of traced calls of probe(I), in the log's order.
+%% Returns I of each traced call probe(I), in the log's order.
 numbers(Items) ->
     [number(P) || #{<<"tag">> := <<"call">>, <<"payload">> := [P]} <- Items].
 
@@ -195,16 +195,17 @@ number(Payload) ->
 %%---------------------------------------------------------------------------
 %% Times
 
-%% How far a time that a merge prints may be from Erlang's system time, of a
-%% tracer that was open for so long, in ns.  A log has the time of
-%% CLOCK_MONOTONIC, and anchors that say what the two were together: one of when
-%% the tracer was opened, one of when it was closed, others between.  Between
-%% two anchors Erlang's clock may run 1 % faster or slower for a while, and to
-%% read both clocks takes a moment.
+%% Returns the largest difference, in ns, between a printed time and Erlang's
+%% system time, if the tracer was open for `Open' ns.
+%%
+%% A log has times of CLOCK_MONOTONIC, and anchors, which have the times of
+%% both clocks: one from opening the tracer, one from closing it, and others
+%% between. Between two anchors Erlang's clock may run 1 % faster or slower,
+%% and reading both clocks takes some time.
 slack(Open) ->
     Open div 100 + 1000000.
 
-%% All of them.
+%% Checks that all times are from `From' to `To'.
 between(From, Times, To) ->
     case {lists:min(Times), lists:max(Times)} of
         {First, Last} when From =< First, Last =< To -> ok;
@@ -217,7 +218,7 @@ between(From, Times, To) ->
 probe(_I) -> ok.
 probe(_I, _Payload) -> ok.
 
-%% Calls probe/1 with From .. To.
+%% Calls probe/1 with each number from From to To.
 flood(I, To) when I > To -> ok;
 flood(I, To) ->
     ?MODULE:probe(I),
@@ -227,9 +228,9 @@ flood_forever(I) ->
     ?MODULE:probe(I),
     flood_forever(I + 1).
 
-%% A process that runs what it is sent; see run/2 and stop/1.
-%% It waits for work when this returns: where a process is that has not run yet
-%% is told in two ways.
+%% Starts a process that runs funs; see run/2 and stop/1. When this function
+%% returns, the process has run and waits for work. (For a process that has not
+%% run yet, the VM reports the current function in one of two ways.)
 worker() ->
     Pid = spawn(fun work/0),
     ok = run(Pid, fun() -> ok end),
@@ -267,7 +268,7 @@ stop(Pid) ->
     receive {'DOWN', Ref, process, Pid, _} -> ok end.
 
 %%---------------------------------------------------------------------------
-%% Odds and ends
+%% Helpers for texts and waiting
 
 w(Term) ->
     unicode:characters_to_binary(io_lib:format("~w", [Term])).
@@ -275,7 +276,6 @@ w(Term) ->
 text(Chars) ->
     unicode:characters_to_list(Chars).
 
-%% Waits for something that comes by itself.
 until(Fun) ->
     until(Fun, 90000).
 
@@ -293,7 +293,7 @@ until_late(Fun, Deadline) ->
             Result
     end.
 
-%% The letter in /proc/<pid>/stat; $X when there is no such process.
+%% Returns the letter in /proc/<pid>/stat, or $X if the process does not exist.
 os_state(Pid) ->
     case file:read_file("/proc/" ++ integer_to_list(Pid) ++ "/stat") of
         {ok, Stat} ->
@@ -315,7 +315,7 @@ kill(Signal, Pid) when is_integer(Pid), Pid > 1 ->
 %%---------------------------------------------------------------------------
 %% Nodes
 
-%% A node of its own that is not distributed; Opts as peer:start/1 has them.
+%% Starts a node that is not distributed; Opts are those of peer:start/1.
 node_start(Opts) ->
     node_start(Opts, true).
 
@@ -325,7 +325,7 @@ node_start(Opts, Load) ->
     [ok = call(Peer, inviso_tracer, load, [priv()]) || Load],
     Peer.
 
-%% For as long as a busy machine may take.
+%% The timeout allows for a busy machine.
 call(Peer, M, F, Args) ->
     peer:call(Peer, M, F, Args, 120000).
 
@@ -344,7 +344,7 @@ node_stop(Peer) ->
 is_root() ->
     os:cmd("id -u") =:= "0\n".
 
-%% Whether an ordinary user can run what is built here.
+%% Returns true if an ordinary user can run the products.
 readable_by_all() ->
     os:cmd("setpriv --reuid=65534 --regid=65534 --clear-groups test -x '" ++
                product("inviso_spool") ++ "' && echo yes") =:= "yes\n".

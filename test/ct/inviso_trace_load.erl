@@ -1,6 +1,5 @@
 %% SPDX-License-Identifier: Apache-2.0
-%%
-%% For inviso_tracer_SUITE: the library loaded, used and unloaded in a node.
+%% For inviso_tracer_SUITE: the library is loaded, used and unloaded in a node.
 -module(inviso_trace_load).
 
 -export([use/1, mapped/0, unload/0, upgrade/1, session/1]).
@@ -34,8 +33,8 @@ unload() ->
     inviso_trace_lib:until(fun() -> not mapped() end),
     ok.
 
-%% New code of the module, and the library again, over a running tracer; the
-%% old code is purged while it records.
+%% While a tracer records, loads new code of the module and loads the library
+%% again. Then purges the old code.
 upgrade(Log) ->
     Tracer = inviso_trace_lib:open(Log, #{}),
     Pid = worker(Tracer),
@@ -51,8 +50,9 @@ upgrade(Log) ->
     inviso_trace_lib:stop(Pid),
     Stats.
 
-%% The module is purged while trace sessions record with it: what they hold of
-%% it does no harm, and they get no more. Nothing stays in the end.
+%% Purges the module while a trace session records with its tracer. The session
+%% gets no further events, and does no harm. In the end the node has no library
+%% of inviso.
 session(Log) ->
     Tracer = inviso_trace_lib:open(Log, #{}),
     S = inviso_trace:session_create(load, Tracer, []),
@@ -74,8 +74,8 @@ session(Log) ->
         true -> ok;
         false -> unload_engine()
     end,
-    %% The session's handle keeps the engine's library, and so the tracer's,
-    %% while it is garbage.
+    %% The session's handle keeps the libraries of engine and tracer loaded
+    %% until the handle is garbage collected.
     erlang:garbage_collect(),
     inviso_trace_lib:until(fun() -> not mapped() end),
     ok.

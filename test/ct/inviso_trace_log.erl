@@ -1,7 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%%
-%% The heads of a log's packets, read here independently of the C reader: what
-%% c_src/abi/log.h says, and the checks of sums left out.
+%% Reads the heads of a log's packets, independently of the C reader, as
+%% c_src/abi/log.h describes them. It does not verify checksums.
 -module(inviso_trace_log).
 
 -export([head/1, packets/1, totals/1]).
@@ -20,16 +19,16 @@ head(File) ->
     {Head, _Packets} = split(Bin),
     Head.
 
-%% Each packet; a body that is stored as it is comes along.
+%% Returns the packets, with the bodies of packets that are not compressed.
 -spec packets(file:name_all()) -> [packet()].
 packets(File) ->
     {ok, Bin} = file:read_file(File),
     {_Head, Packets} = split(Bin),
     packet_list(Packets).
 
-%% The last TOTALS of a log, added up over the streams:
-%% #{why, produced, recorded, dropped => [by reason]}, of a compressed log why
-%% alone; false if the last packet is another.
+%% Returns the sums over all streams in the last TOTALS packet: #{why, produced,
+%% recorded, dropped => [by reason]}. If the packet is compressed, the result
+%% has only `why'. Returns false if the last packet is of another type.
 -spec totals(file:name_all()) -> map() | false.
 totals(File) ->
     case lists:last([none | packets(File)]) of

@@ -1,12 +1,12 @@
 %% SPDX-License-Identifier: Apache-2.0
-%%
-%% For inviso_failure_SUITE: a tracer and a flood in a node that is going to be
+%% For inviso_failure_SUITE: a tracer and a flood in a node that will be
 %% killed.
 -module(inviso_trace_node).
 
 -export([start/2, flood/2, flood_on/0, info/0, close/0, os_pid/0]).
 
-%% Who calls may be gone when the call is over, so another owns the tracer.
+%% The calling process may end when this function returns, so another process
+%% owns the tracer.
 start(Log, Opts) ->
     Owner = spawn(fun() -> receive never -> ok end end),
     Tracer = inviso_trace_lib:open(Log, Opts#{owner => Owner}),
@@ -22,11 +22,19 @@ flood(From, To) ->
     inviso_trace_lib:run(whereis(inviso_trace_worker),
                          fun() -> inviso_trace_lib:flood(From, To) end).
 
-%% For as long as it lives.
+%% Floods as long as the node lives.
 flood_on() ->
     inviso_trace_worker !
-        {run, fun() -> inviso_trace_lib:flood_forever(1) end, self(), none},
+        {run, fun() -> bursts(1) end, self(), none},
     ok.
+
+%% Makes bursts of calls without end. The pauses let the node answer requests,
+%% and keep the log small enough to be merged in a short time. In `make soak'
+%% there is no pause.
+bursts(I) ->
+    inviso_trace_lib:flood(I, I + 4999),
+    timer:sleep(inviso_test_lib:soak(2, 0)),
+    bursts(I + 5000).
 
 info() -> inviso_tracer:info(persistent_term:get(?MODULE)).
 close() -> inviso_trace_lib:close(persistent_term:get(?MODULE)).

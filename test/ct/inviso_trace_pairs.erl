@@ -1,13 +1,13 @@
 %% SPDX-License-Identifier: Apache-2.0
-%%
 %% For inviso_tracer_SUITE: the session of the erl_tracer document, whose tracer
-%% tells who sends to whom.  Runs in a quiet node; processes are told by their
-%% registered names or, new ones, by their number.
+%% prints sender and receiver of each message. It runs in a quiet node.
+%% Processes are identified by their registered names, and new processes by a
+%% number.
 -module(inviso_trace_pairs).
 
 -export([by_process/0, by_tracer/1]).
 
-%% What OTP's own tracer sees.
+%% Returns the pairs that OTP's own process tracer gets.
 by_process() ->
     session(self()),
     named([{S, R} || {trace, S, Tag, _, R} <- messages(),
@@ -24,7 +24,7 @@ by_tracer(Log) ->
            || #{<<"tag">> := <<"send">>, <<"pid">> := S,
                 <<"payload">> := [_, R]} <- inviso_trace_lib:events(Log)]).
 
-%% Pids and ports as the log has them; names are atoms.
+%% Returns the process, port or registered name that a text of the log names.
 pid(<<"<", _/binary>> = Text) -> list_to_pid(binary_to_list(Text));
 pid(<<"#Port", _/binary>> = Text) -> list_to_port(binary_to_list(Text));
 pid(Text) -> binary_to_atom(Text).

@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% Trace sessions: random scripts (inviso_sessions_gen), whose outcome is that
-%% of OTP 27, in the data directory. More of them: `make fuzz T=sessions'.
+%% Trace sessions: random scripts (inviso_sessions_gen), whose outcome on OTP
+%% 27 is in the data directory. `make fuzz T=sessions' plays more of them.
 -module(inviso_trace_random_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -50,7 +50,8 @@ same(Seed, Hash, Expected, Node) ->
             false
     end.
 
-%% @doc Writes what this VM's sessions do (tools/record-sessions.sh).
+%% @doc Writes the outcomes of this VM's own sessions
+%% (tools/record-sessions.sh).
 -spec record() -> ok.
 record() ->
     true = inviso_sessions_lib:has_sessions(),

@@ -1,22 +1,22 @@
 %% SPDX-License-Identifier: Apache-2.0
-%%
 %% Runs a workload of inviso_trace_work under OTP's own process tracer, under
-%% ours, or under both at once in two sessions, and gives what each of them saw
-%% in one form, so that it can be compared. Ours records, or delivers.
+%% inviso's tracer, or under both at once in two sessions. Returns the events of
+%% each tracer in the same form, so that they can be compared. inviso's tracer
+%% writes a log or delivers events.
 -module(inviso_trace_run).
 
 -export([one/3, both/3, have_sessions/0]).
 -export([collect/1, forward/2]).
 
-%% flags: of the process that does the work; ports: of ports that it opens;
-%% patterns: {send | 'receive' | MFA, MatchSpec}
+%% `flags' are set on the process that does the work, and `ports' on the ports
+%% that this process opens. `patterns' has {send | 'receive' | MFA, MatchSpec}.
 -type scenario() ::
         #{work := atom() | {atom(), atom()}, flags := [atom()],
           ports => [atom()], patterns => [{term(), term()}],
           seq => boolean(), who => all}.
 
-%% What was seen: by tracee, in order, {Tag, Elements} as printed; the same as
-%% whole tuples as printed.  Ids are replaced by their roles.
+%% The events of each tracee, in order and in two forms: as {Tag, Elements} with
+%% printed elements, and as whole tuples, printed. Ids are replaced by roles.
 -type seen() :: #{json := #{binary() => [{binary(), [binary()]}]},
                   classic := #{binary() => [binary()]}}.
 
@@ -25,7 +25,7 @@
 have_sessions() ->
     code:ensure_loaded(trace) =:= {module, trace}.
 
-%% One tracer, with what all releases have.
+%% Runs the workload under one tracer, on any release.
 -spec one(process | inviso | delivery, scenario(), file:filename()) -> seen().
 one(Kind, Scenario, Log) ->
     T = start(Kind, Log),
@@ -35,7 +35,8 @@ one(Kind, Scenario, Log) ->
     unset(Scenario),
     seen(T, Names, fun normal/2).
 
-%% Two sessions at once, over one run.  Nothing needs to be replaced.
+%% Runs the workload once under two sessions, so that no id needs to be
+%% replaced.
 -spec both(inviso | delivery, scenario(), file:filename()) ->
           {seen(), seen()}.
 both(Kind, Scenario, Log) ->
@@ -155,7 +156,7 @@ unset(Scenario) ->
     [seq_trace:set_system_tracer(false) || maps:get(seq, Scenario, false)].
 
 %%---------------------------------------------------------------------------
-%% What was seen
+%% The events of a tracer
 
 seen({process, Pid}, Names, Normal) ->
     Pid ! {give, self()},
@@ -206,7 +207,7 @@ json(#{<<"pid">> := P, <<"tag">> := Tag, <<"payload">> := Payload,
     Label = [L || {ok, L} <- [maps:find(<<"label">>, I)]],
     {P, {Tag, Label ++ Payload ++ More}}.
 
-%% Node PidMappings Term
+%% Returns the term of a line of the classic format: Node PidMappings Term.
 classic(Line) ->
     Head = <<(?LIB:w(node()))/binary, " [] ">>,
     Size = byte_size(Head),
@@ -225,7 +226,8 @@ event({Tag, Elements}, Names, Normal) ->
 event(Text, Names, Normal) ->
     Normal(Text, Names).
 
-%% Ids by their roles; those without one are all the same.
+%% Replaces ids by their roles. All ids without a role are replaced by the same
+%% text.
 normal(Text, Names) ->
     iolist_to_binary(
       [case maps:find(Part, Names) of

@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% Trace sessions while much happens: whatever comes and goes, a tracer gets
-%% what its own session asked for, and in the end nothing is left.
+%% Trace sessions under stress: a tracer gets only what its own session wants,
+%% and in the end nothing is left.
 -module(inviso_trace_stress_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -16,7 +16,7 @@
          a_tracer_is_closed_before_messages_are_received/1,
          a_tracer_is_spent_before_messages_are_received/1]).
 
-%% For the node.
+%% Functions that run on the node.
 -export([flood/1, ten/0, reload/0, taken_away/0, closed/1, spent/1]).
 
 -import(inviso_test_lib, [wait_until/1]).
@@ -58,8 +58,8 @@ sessions_come_and_go_in_a_flood(Config) ->
     ct:pal("seed ~b", [Seed]),
     run(Config, flood, [Seed]).
 
-%% Processes that never wait, in functions whose match specs turn flags on and
-%% off in each call, and sessions that come and go all the time.
+%% Busy processes call functions whose match specs set and clear flags in each
+%% call, while sessions begin and end all the time.
 flood(Seed) ->
     rand:seed(exsss, Seed),
     process_flag(priority, high),
@@ -83,7 +83,7 @@ busy() ->
     {Pid, Ref} = spawn_monitor(?WORK, fact, [3]),
     receive {'DOWN', Ref, process, Pid, _} -> busy() end.
 
-%% In the middle of it all.
+%% Kills the server while sessions are open and tracees are busy.
 killed(Open, Busy) ->
     exit(whereis(inviso_engine_server), kill),
     ok = wait_until(fun() ->
@@ -96,11 +96,13 @@ killed(Open, Busy) ->
                                                                  [call])),
              stopped(Tracer)
          end || {S, Tracer} <- Open],
-    %% Counters do not tell whose they were, and stay.
+    %% No server can know to which tool these counters belong, so the test
+    %% clears them.
     _ = erlang:trace_pattern({?WORK, '_', '_'}, false, [call_count]),
     ok.
 
-%% Never more than six sessions; each ends in one of the ways in which one can.
+%% Opens and ends sessions. At most six are open, and each ends in one of the
+%% possible ways.
 come_and_go(0, Open, _Busy) ->
     lists:foreach(fun close/1, Open);
 come_and_go(N, Open, Busy) when length(Open) < 6 ->
@@ -115,7 +117,8 @@ come_and_go(N, [Oldest | Open], Busy) ->
     close(Oldest),
     come_and_go(N, Open, Busy).
 
-%% What tracees ask of the server is not more for their being quick.
+%% Tracees cause requests to the engine's server. Checks that few requests wait,
+%% however fast the tracees are.
 nothing_waits() ->
     case inviso_sessions_lib:has_sessions() of
         true ->
@@ -126,8 +129,9 @@ nothing_waits() ->
             true = N < 10
     end.
 
-%% The function that has it alone has its number in each message; nobody else's
-%% tracer is to see it.
+%% Opens a session. One function is traced by this session only; its match spec
+%% puts the session's number into each message. No other tracer may get these
+%% messages.
 open(N, Busy) ->
     Tracer = spawn_opt(fun() -> untraced(), sees_only(N) end, keeps_up()),
     S = inviso_trace:session_create(stress, Tracer, []),
@@ -138,8 +142,9 @@ open(N, Busy) ->
     _ = [pattern(S, N, F) || F <- [even, odd, fact, f, outer, inner, leaf]],
     {S, Tracer}.
 
-%% Tracers that fell behind OTP's own sessions, and were themselves traced by older
-%% ones, had gigabytes in their mailboxes, and took minutes to go through them.
+%% On OTP's own sessions, tracers that were traced themselves got messages
+%% faster than they could read them: gigabytes in their mailboxes, which took
+%% minutes to read. A high priority avoids this.
 keeps_up() ->
     case inviso_sessions_lib:has_sessions() of
         true -> [{priority, high}, {message_queue_data, off_heap}];
@@ -155,10 +160,11 @@ flags() ->
                         timestamp, running, garbage_collection],
                   rand:uniform(3) =:= 1]].
 
-%% OTP's own sessions crash the VM when two of them trace the garbage collections
-%% of one process, so there one at a time does: all inherit from these.
+%% Returns the flag garbage_collection if a session must not set it for Whom,
+%% from whom all processes inherit flags: OTP's own sessions crash the VM if two
+%% of them trace the garbage collections of one process.
 not_wanted(Whom) ->
-    [garbage_collection || inviso_otp:gc_elsewhere(Whom, [all]) =/= false].
+    [garbage_collection || inviso_defects:gc_elsewhere(Whom, [all]) =/= false].
 
 pattern(S, N, F) ->
     {MS, Flags} =
@@ -180,7 +186,8 @@ pattern(S, N, F) ->
 spec(N, Actions) ->
     [{['$1'], [{'=/=', '$1', 3}], [{message, {{stress, N}}} | Actions]}].
 
-%% Another's session may stand in the way, and older sessions can do less.
+%% Calls a function of inviso_trace. The call may fail because of another
+%% session, or because the release does not support the request.
 try_to(Function, Args) ->
     try
         apply(inviso_trace, Function, Args)
@@ -210,7 +217,8 @@ stopped(Tracer) ->
             ok
     end.
 
-%% A tracer that is told of another's ends otherwise than expected.
+%% A tracer that gets an event of another session exits with an unexpected
+%% reason.
 sees_only(N) ->
     receive
         {stop, _} -> exit(stopped);
@@ -229,8 +237,8 @@ ended(Pids) ->
 
 %%---------------------------------------------------------------------------
 
-%% Session number S of 0 to 9 traces the processes whose number is a multiple
-%% of S + 1, and of their calls those that its match spec lets through.
+%% Session S, from 0 to 9, traces each process whose number is a multiple of S +
+%% 1. Its tracer must get the calls that the session's match spec matches.
 ten_sessions_over_ten_thousand_processes(Config) ->
     run(Config, ten, []).
 
@@ -275,8 +283,9 @@ session(S, Numbered) ->
     end,
     {S, Session, Tracer}.
 
-%% The first ones' guards may fail, so that each doubles the clauses; the others'
-%% are tested one beside the other.
+%% The guards of sessions 0 to 3 may fail, so each of these sessions doubles the
+%% number of clauses of the combined match spec. The guards of the other
+%% sessions cannot fail, and add no clauses.
 guards(S) when S < 4 -> [{'=:=', {'rem', '$1', 3}, S rem 3}];
 guards(S) -> [{is_integer, '$1'}, {'>', '$1', S * 500}].
 
@@ -319,7 +328,7 @@ again([A, B] = Sessions, N) ->
     _ = [_ = inviso_trace:function(S, {?LATE, '_', '_'}, false, [local])
          || S <- Sessions].
 
-%% The new code is traced, when asked for.
+%% Checks that the new code is traced after a new request.
 told(A) ->
     1 = inviso_trace:function(A, {?LATE, f, 1}, true, [local]),
     {traced, local} = inviso_trace:info(A, {?LATE, f, 1}, traced),
@@ -338,7 +347,7 @@ calls_late() ->
     _ = [[[x]] = ?LATE:g(x) || _ <- lists:seq(1, 20)],
     receive after 1 -> calls_late() end.
 
-%% Old code that is still run is waited for, and not killed.
+%% Waits until no process runs the old code, and kills none.
 load() ->
     ok = wait_until(fun() -> code:soft_purge(?LATE) end),
     {module, ?LATE} = code:load_file(?LATE),
@@ -346,15 +355,15 @@ load() ->
 
 %%---------------------------------------------------------------------------
 
-%% A process that goes through its signals at once finds a question about its
-%% tracer, which is not wanted any more, and behind it messages. The VM of OTP 25
-%% crashes if the tracer goes then.
+%% A process handles several signals in one go: a query of its flags, and
+%% messages after the query. The VM of OTP 25 crashes if the process's tracer is
+%% removed between these signals.
 a_tracer_is_taken_away_before_messages_are_received(Config) ->
     run(Config, taken_away, []).
 
 taken_away() ->
     Tracer = spawn_link(fun swallow/0),
-    %% Its code is to be there.
+    %% The first use makes the VM load the code.
     true = inviso_trace:session_destroy(traced(Tracer, Tracer)),
     Other = inviso_trace:session_create(other, Tracer, []),
     ok = asked(fun(Busy) ->
@@ -364,7 +373,8 @@ taken_away() ->
     true = inviso_trace:session_destroy(Other),
     ended([Tracer]).
 
-%% The same with a tracer of ours that somebody has handed to the VM.
+%% Another tool uses inviso's tracer with erlang:trace/3. The tracer is closed
+%% between the query and the messages.
 a_tracer_is_closed_before_messages_are_received(Config) ->
     run(Config, closed, [log(Config, "closed.log")]).
 
@@ -395,12 +405,13 @@ log(Config, Name) ->
 by_hand(Pid, {Module, State}) ->
     erlang:trace(Pid, true, ['receive', {tracer, Module, State}]).
 
-%% Trace makes a process a tracee, and a function that takes its tracer away.
+%% Runs the scenario with a busy process. Trace makes this process a tracee and
+%% returns a function that removes the tracer.
 asked(Trace) ->
     ok = inviso_busy:load(),
     Old = process_flag(scheduler, 1),
     process_flag(priority, high),
-    %% Who is bound to one that is not online never runs.
+    %% A process that is bound to an offline scheduler never runs.
     Second = min(2, erlang:system_info(schedulers_online)),
     Busy = spawn_opt(fun receives_later/0, [link, {scheduler, Second}]),
     Away = Trace(Busy),

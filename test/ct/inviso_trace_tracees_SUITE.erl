@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% Trace sessions: whom they trace, ports too, to whom, and what they tell, as
-%% OTP 27 does (inviso_sessions_lib).
+%% Scripts of trace sessions with the outcomes of OTP 27 (inviso_sessions_lib):
+%% traced processes and ports, their tracers, and their events.
 -module(inviso_trace_tracees_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -33,7 +33,7 @@
          no_tracer_and_meta/1,
          no_tracer_and_children/1,
          sessions_that_affect/1,
-         what_is_told/1,
+         answers_of_info/1,
          errors_are_explained/1,
          a_tracer_that_is_traced/1]).
 
@@ -73,7 +73,7 @@ otp27() ->
      no_tracer_and_meta,
      no_tracer_and_children,
      sessions_that_affect,
-     what_is_told,
+     answers_of_info,
      errors_are_explained,
      a_tracer_that_is_traced].
 
@@ -252,8 +252,8 @@ spawn_links(script) ->
 spawn_links(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% What a link passes on takes the place of what the child had as a new one, but
-%% adds to it if it was there before the link.
+%% In spawn_link, the flags that the child inherits replace the flags of new
+%% processes. A later link adds the inherited flags to the flags of the child.
 spawn_links_and_new_processes(script) ->
     [{open, a}, {open, b},
      {a, process, [new, true, [procs]]},
@@ -308,7 +308,7 @@ flags_that_supersede_each_other(script) ->
 flags_that_supersede_each_other(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% Of what a child does right after the link nothing is missing.
+%% A child is traced from the link on: no event after the link is missing.
 links_with_a_child(script) ->
     [{open, a}, {open, b},
      {a, process, [tracee, true, [procs, set_on_link]]},
@@ -322,7 +322,8 @@ links_with_a_child(script) ->
 links_with_a_child(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% Its session is still on the process.
+%% After the first spawn or link, the flag set_on_first_spawn or
+%% set_on_first_link is cleared. The session still traces the process.
 a_first_flag_that_is_used_up(script) ->
     Ask = [{info, tracee},
            [{a, info, [tracee, Item]} || Item <- [flags, tracer]]],
@@ -342,7 +343,7 @@ a_first_flag_that_is_used_up(script) ->
 a_first_flag_that_is_used_up(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% What is passed on is instead of what new processes have.
+%% Flags that a child inherits replace the flags of new processes.
 children_and_new_processes(script) ->
     [{open, a}, {open, b},
      {a, function, [{?WORK, f, 1}, true, [local]]},
@@ -364,7 +365,7 @@ children_and_new_processes(script) ->
 children_and_new_processes(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% What one turns off, or leaves at its end, the other keeps.
+%% If one session clears a flag, or ends, the flags of the other sessions stay.
 new_processes_of_two_sessions(script) ->
     Family = {run, [{spawn_worker, [{spawn_worker, []}]}]},
     [{open, a}, {open, b}, {open, c},
@@ -435,7 +436,8 @@ a_port_as_tracer(script) ->
 a_port_as_tracer(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% A session without a tracer: who asks gets the events, or whom he names.
+%% If a session has no tracer, its events go to the tracer that is among the
+%% flags, {tracer, _}, or else to the process that sets the flags.
 no_tracer(script) ->
     [{open, a, undefined}, {open, b}, {tracer, x}, {tracer, y},
      {process, other},
@@ -520,7 +522,7 @@ sessions_that_affect(script) ->
 sessions_that_affect(Config) ->
     same(?FUNCTION_NAME, Config).
 
-what_is_told(script) ->
+answers_of_info(script) ->
     [{open, a}, {port, p},
      [{a, info, [What, Item]}
       || What <- [tracee, {port, p}, new, new_processes, new_ports],
@@ -528,17 +530,18 @@ what_is_told(script) ->
      [{a, info, [What, Item]}
       || What <- [{?WORK, f, 1}, {?WORK, none, 1}, {no_such_module, f, 1},
                   {?WORK, f, 256}, {?WORK, '_', '_'}, on_load],
-         %% `flags' is false on 27, and no item of functions on 29.
+         %% For the item `flags', OTP 27 returns false, and OTP 29 raises an
+         %% error.
          Item <- [traced, match_spec, meta, meta_match_spec, call_count,
                   call_time, all]],
      [{a, info, [What, Item]}
       || What <- [send, 'receive'], Item <- [match_spec, traced, all]],
      {a, info, [ports, flags]}, {a, info, [all, flags]}];
-what_is_told(Config) ->
+answers_of_info(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% Without those of which 27 names another argument, or none: see
-%% inviso_trace_SUITE.
+%% Leaves out errors that OTP 27 explains with another argument, or not at all:
+%% see inviso_trace_SUITE.
 errors_are_explained(script) ->
     [{open, a},
      [{explain, a, process, Args}
@@ -587,7 +590,7 @@ errors_are_explained(script) ->
 errors_are_explained(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% The events of a session's own tracer are nobody's in that session.
+%% The events of a session's own tracer do not go to that session.
 a_tracer_that_is_traced(script) ->
     [{open, a}, {open, b},
      {a, process, [{tracer, a}, true, [call]]},

@@ -1,7 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%%
-%% Workloads for inviso_differential_SUITE: each runs in a traced process, does
-%% the same every time, and tells which process or port plays which role.
+%% Workloads for inviso_differential_SUITE. Each runs in a traced process, does
+%% the same every time, and gives roles to processes and ports.
 -module(inviso_trace_work).
 
 -export([calls/1, arguments/1, messages/1, timeouts/1, processes/1, linked/1,
@@ -15,8 +14,8 @@ role(Name, Id) ->
     ets:insert(inviso_trace_roles, {Id, Name}),
     Id.
 
-%% Calls of every kind: local and external, tail and body, that return, raise,
-%% throw and are caught.
+%% Makes calls of all kinds: local calls, external calls, tail calls, and calls
+%% that return, raise an error or throw.
 calls(_) ->
     2 = ?MODULE:plain(1),
     7 = ?MODULE:nested(3, 4),
@@ -34,7 +33,6 @@ tail(N) -> tail(N - 1).
 crash(Why) -> erlang:error(Why).
 thrower(X) -> throw(X).
 
-%% Arguments of every type.
 arguments(_) ->
     [plain_any(T)
      || T <- [a, 'A b', [], "text", [1 | 2], {}, {1, {2}}, 1 bsl 70, -1,
@@ -51,7 +49,8 @@ echo() ->
         stop -> ok
     end.
 
-%% To a process, a name, a name on this node, a port, the dead and nobody.
+%% Sends to a process, a name, a name on this node, a port, a dead process and
+%% a name that is not registered.
 messages(#{peer := Peer}) ->
     Peer ! {self(), [hello, <<"world">>, 1.5]},
     receive {Peer, _} -> ok end,
@@ -114,7 +113,7 @@ names(_) ->
     unregister('inviso trace \x{3bb}'),
     ok.
 
-%% Waits, and is woken when it surely waits.
+%% Waits for messages that are sent only when the process already waits.
 scheduled(#{peer := Peer}) ->
     [receive {slow, I} -> ok end
      || I <- [1, 2, 3],
@@ -123,7 +122,8 @@ scheduled(#{peer := Peer}) ->
     _ = Peer,
     ok.
 
-%% Leaves so much behind that its exit takes several turns.
+%% A process ends with so many tables and links that its exit takes several time
+%% slices.
 exiting(_) ->
     A = role(a, spawn(fun() ->
                               T = ets:new(t, []),
@@ -187,7 +187,7 @@ linked_ports(_) ->
     process_flag(trap_exit, false),
     ok.
 
-%% A trace of messages between the worker and its peer.
+%% Makes a sequential trace of messages between the worker and its peer.
 sequence(#{peer := Peer} = Roles) ->
     seq_trace:set_token(label, {my, label}),
     seq_trace:set_token(send, true),

@@ -1,8 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
-%%
-%% The tracer's own promises: its options, its life, its limits, its counts.
-%% What it records is compared with OTP's own in inviso_differential_SUITE; what
-%% happens when something is killed is in inviso_failure_SUITE.
+%% Tests of the tracer alone: options, lifetime, limits, counts. The suite
+%% inviso_differential_SUITE compares recorded events with OTP's own, and
+%% inviso_failure_SUITE kills processes.
 -module(inviso_tracer_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -15,7 +14,7 @@
          calls_are_recorded_once_and_in_order/1,
          closed_tracer_says_so/1, flush_puts_all_in_the_log/1,
          info_counts_while_recording/1, one_run_prints_the_same_in_all/1,
-         payload_none_keeps_who_and_what/1,
+         payload_none_keeps_process_and_function/1,
          payload_none_gives_the_pairs_of_the_seed/1,
          system_tracer_records_the_example_of_the_seed/1,
          flags_vanish_after_close/1, meta_vanishes_after_close/1,
@@ -38,7 +37,7 @@
          links_are_not_followed/1, ring_in_a_file/1,
          path_in_utf8/1]).
 
-%% For a node.
+%% Functions that run on a node.
 -export([close_when_full/1]).
 
 -define(LIB, inviso_trace_lib).
@@ -50,7 +49,7 @@ all() ->
      calls_are_recorded_once_and_in_order,
      closed_tracer_says_so, flush_puts_all_in_the_log,
      info_counts_while_recording, one_run_prints_the_same_in_all,
-     payload_none_keeps_who_and_what,
+     payload_none_keeps_process_and_function,
      payload_none_gives_the_pairs_of_the_seed,
      system_tracer_records_the_example_of_the_seed,
      flags_vanish_after_close, meta_vanishes_after_close,
@@ -85,7 +84,7 @@ end_per_testcase(_Case, _Config) ->
     erlang:trace_pattern({'_', '_', '_'}, false, [local]),
     ok.
 
-%% The least memory for rings.
+%% Returns the smallest permitted size of the rings' memory.
 small() ->
     Threads = erlang:system_info(schedulers) +
         erlang:system_info(dirty_cpu_schedulers) +
@@ -158,7 +157,8 @@ options_at_their_ends_are_taken(Config) ->
          ?LIB:stop(Pid)
      end || Opts <- good_options()].
 
-%% Four packets of the usual size for each would be 768 MiB.
+%% Packets get smaller if there are many threads. With the default packet size,
+%% four packets for each thread would take 768 MiB.
 many_threads_share_the_usual_memory(_Config) ->
     Args = ["+S", "1024:1", "+SDcpu", "1024:1", "+SDio", "1024",
             "-pa", filename:dirname(code:which(inviso_opts))],
@@ -269,7 +269,7 @@ info_counts_while_recording(Config) ->
     ?LIB:until(fun() -> not ?LIB:os_alive(OsPid) end),
     ?LIB:stop(Pid).
 
-%% The three formats agree on how much there is.
+%% The three formats print the same number of events.
 one_run_prints_the_same_in_all(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Tracer = ?LIB:open(Log, #{}),
@@ -293,9 +293,9 @@ path_in_utf8(Config) ->
     ?LIB:stop(Pid).
 
 %%---------------------------------------------------------------------------
-%% The light mode
+%% Option payload => none
 
-payload_none_keeps_who_and_what(Config) ->
+payload_none_keeps_process_and_function(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     ?LIB:calls({?LIB, probe, '_'}, [{'_', [], [{return_trace}]}]),
     Tracer = ?LIB:open(Log, #{payload => none}),
@@ -328,9 +328,10 @@ payload_none_keeps_who_and_what(Config) ->
 tagged(Tag, Items) ->
     [I || #{<<"tag">> := T} = I <- Items, T =:= Tag].
 
-%% erl_tracer, "Erl Tracer Module Example": the session there prints, for every
-%% send of new processes and ports, sender and receiver.  The same session here,
-%% told by a process tracer, and by ours without payload.
+%% The example session in the documentation of erl_tracer ("Erl Tracer Module
+%% Example") prints sender and receiver of each message that new processes and
+%% ports send. The session is run here with a process tracer, and with inviso's
+%% tracer without payload.
 payload_none_gives_the_pairs_of_the_seed(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Peer = ?LIB:node_start(#{}),
@@ -342,7 +343,8 @@ payload_none_gives_the_pairs_of_the_seed(Config) ->
     Theirs = Ours.
 
 %%---------------------------------------------------------------------------
-%% seq_trace, "Example of Use": four events, with their serials.
+%% The example in the document of seq_trace, "Example of Use": four events, with
+%% their serials.
 
 system_tracer_records_the_example_of_the_seed(Config) ->
     Log = ?LIB:name(Config, "x.log"),
@@ -408,7 +410,7 @@ flags_vanish_after_close(Config) ->
     flood(Pid, 11, 20),
     {Pid, []} = {Pid, trace_info(Pid, tracer)},
     [] = trace_info(Pid, flags),
-    %% and it can have another
+    %% Another tracer can trace the process now.
     Log = ?LIB:name(Config, "y.log"),
     Other = ?LIB:open(Log, #{}),
     1 = ?LIB:flags(Pid, Other, [call]),
@@ -528,11 +530,11 @@ hundred_tracers_leave_nothing(Config) ->
     Dir = ?LIB:dir(Config),
     Pid = ?LIB:worker(),
     open_and_close(Dir, Pid, 1, 20),
-    _ = resources(), % the question, asked first, takes atoms
+    _ = resources(), % the first call makes atoms
     Before = resources(),
     open_and_close(Dir, Pid, 21, 120),
     ct:pal("before ~p~nafter ~p", [Before, resources()]),
-    %% What was closed may take its time to go.
+    %% The VM may free resources of closed tracers some time later.
     ?LIB:until(fun() -> grown(Before, resources()) =:= [] end),
     ?LIB:stop(Pid).
 
@@ -583,7 +585,7 @@ sixty_fifth_tracer_is_refused(Config) ->
 close_while_two_schedulers_flood(Config) ->
     Dir = ?LIB:dir(Config),
     [close_in_flood(filename:join(Dir, integer_to_list(N) ++ ".log"), N)
-     || N <- lists:seq(1, 20)].
+     || N <- lists:seq(1, inviso_test_lib:soak(5, 40))].
 
 close_in_flood(Log, N) ->
     Tracer = ?LIB:open(Log, #{}),
@@ -606,7 +608,8 @@ close_in_flood(Log, N) ->
          consecutive(Numbers, maps:get(dropped, Stats))
      end || P <- Pids].
 
-%% Of a process all calls from the first on, unless something was lost.
+%% Checks that all calls of a process, from the first on, are recorded. If
+%% events were lost, checks only that the recorded calls are in order.
 consecutive(Numbers, 0) ->
     Numbers = lists:seq(1, length(Numbers));
 consecutive(Numbers, _) ->
@@ -627,7 +630,7 @@ two_tracers_at_once(Config) ->
     A = ?LIB:numbers(?LIB:events(LogA)),
     B = lists:seq(100001, 120000),
     B = ?LIB:numbers(?LIB:events(LogB)),
-    %% and merged, in the order of time
+    %% A merge of both logs has the events in the order of time.
     Both = ?LIB:events(Logs),
     Times = [T || #{<<"ts">> := T} <- Both],
     Times = lists:sort(Times),
@@ -658,8 +661,8 @@ second_load_keeps_tracers(Config) ->
     ?LIB:accounted(Stats, ?LIB:events(Log), 30),
     ?LIB:node_stop(Peer).
 
-%% With more schedulers than the machine has processors: some are off theirs in
-%% the middle of an event.
+%% There are more schedulers than processors, so a scheduler may lose its
+%% processor in the middle of an event.
 purged_under_trace_sessions(Config) ->
     Dir = ?LIB:dir(Config),
     Peer = ?LIB:node_start(#{args => ["+S", "4:4" | ?LIB:node_args()]}),
@@ -678,7 +681,8 @@ threads() ->
         erlang:system_info(dirty_cpu_schedulers) +
         erlang:system_info(dirty_io_schedulers).
 
-%% All of it is of the time since the tracer was opened, and the flags go.
+%% All recorded events happened within the limit, counted from the opening of
+%% the tracer. The flags are cleared.
 limit_of_time_holds(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Before = now_ns(),
@@ -745,12 +749,11 @@ limit_of_none(Config) ->
     ?LIB:accounted(Stats, ?LIB:items(Log)),
     ?LIB:stop(Pid).
 
-%% Four processes offer far more than that.  No second of the log, wherever it
-%% begins, has more than the rate and what the threads had left of leases from
-%% before.  And where an event was refused, the second before it has as many as
-%% the rate, but for what the threads have not used of their leases.  Seconds
-%% are of the clock that the threads look at: how far those of the log may be
-%% from them, slack/1 says.
+%% Four processes make far more events than the rate allows. Any second of the
+%% log has at most as many events as the rate, plus unused events of leases. If
+%% an event is refused, the second before it has at least as many events as the
+%% rate, minus unused events of leases. The clocks of threads and log differ by
+%% at most slack/1.
 limit_of_rate_holds(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Opened = now_ns(),
@@ -782,8 +785,9 @@ limit_of_rate_holds(Config) ->
 
 now_ns() -> erlang:system_time(nanosecond).
 
-%% Spans of time in which an event was offered and refused: more were counted
-%% than there are threads that may have been about to count one before.
+%% Returns N spans of time in which an event was refused. A thread may count an
+%% event that was refused before the span. So a span counts only if more events
+%% were counted in it than there are threads.
 refusals(_Tracer, 0) -> [];
 refusals(Tracer, N) ->
     From = now_ns(),
@@ -799,14 +803,14 @@ refused(Tracer) ->
     #{lost := Lost} = inviso_tracer:info(Tracer),
     maps:get(limit, Lost, 0).
 
-%% Many calls, but time for others.
+%% Makes calls without end, with pauses for other processes.
 flood_slowly() ->
     ?LIB:flood(1, 200),
     timer:sleep(1),
     flood_slowly().
 
-%% Of times in order: how many a second holds at most.  The log's clock may
-%% run 1 % slower than the threads', and its anchors are not exact.
+%% Returns the largest number of events within a second. The log's clock may run
+%% 1 % slower than that of the threads, and its anchors are not exact.
 busiest(Times) ->
     Indexed = lists:zip(lists:seq(1, length(Times)), Times),
     busiest(Indexed, Indexed, 0).
@@ -819,8 +823,9 @@ busiest([{Last, _} | Times], [{First, _} | _] = From, Most) ->
 busiest([], _From, Most) ->
     Most.
 
-%% What happens within a second; a machine that makes a pause is asked again.
-%% One thread, which has nothing left of a lease that another could not use.
+%% A burst of as many events as the rate is recorded completely if it takes less
+%% than a second. If the machine paused, the test is repeated. One thread makes
+%% all calls, so that no other thread has unused events of a lease.
 rate_lets_a_burst_through(Config) ->
     rate_lets_a_burst_through(Config, 20).
 
@@ -847,17 +852,17 @@ rate_lets_a_burst_through(Config, Turns) ->
 burst(Log, Tracer, Pid, Above) ->
     #{recorded := 1000, rate_reached := true, limit_reached := false} = Above,
     timer:sleep(1100),
-    %% what the rate refused has not used up the events
+    %% Events that the rate refused do not count towards the limit of events.
     bound_flood(Pid, 3001, 5000),
     Stats = #{recorded := 1500, limit_reached := true} = ?LIB:close(Tracer),
     ?LIB:accounted(Stats, ?LIB:items(Log)),
     ?LIB:stop(Pid).
 
 %%---------------------------------------------------------------------------
-%% Events that are not as they should be
+%% Events that the VM does not make
 
-%% Anybody can call trace/5.  A tag that is no atom is nothing that a reader
-%% would know what to do with; all else is recorded as it is.
+%% Any process can call trace/5. A tag that is not an atom is refused, because
+%% no reader could use it. All else is recorded as it is.
 events_by_hand_do_no_harm(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Tracer = {M, S} = ?LIB:open(Log, #{}),
@@ -876,9 +881,9 @@ events_by_hand_do_no_harm(Config) ->
     [<<"call">>, <<"no_tag_of_the_vm">>] =
         lists:usort([T || #{<<"tag">> := T} <- Items]).
 
-%% A term goes beyond its budget by what it ends with, and a name takes up to
-%% 1020 bytes: three such terms do not go into a packet of 4096, not even into
-%% one of their own.  The VM has two for an event at most, we have three.
+%% A term may exceed its budget by its end marks, and a name takes up to 1020
+%% bytes. So three of the largest terms do not fit into an empty packet of 4096
+%% bytes. An event of the VM has at most two terms; this test's event has three.
 event_too_big_for_a_packet_is_counted(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     {M, S} = Tracer = ?LIB:open(Log, #{packet_bytes => 4096}),
@@ -918,13 +923,14 @@ full_ring_drops_new_events(Config) ->
     Stats = #{recorded := N, dropped := Dropped} = ?LIB:close(Tracer),
     Items = ?LIB:items(Log),
     ?LIB:accounted(Stats, Items, 20000),
-    %% the oldest of each ring; with one process there is one, or nearly
+    %% Each ring records its oldest events. The process makes nearly all events
+    %% on one scheduler, and so in one ring.
     Numbers = ?LIB:numbers(Items),
     N = length(lists:usort(Numbers)),
     1 = hd(Numbers),
     ?LIB:stop(Pid).
 
-%% On one scheduler, so that there is one ring.
+%% Starts a process that stays on one scheduler, so that it uses one ring.
 bound_worker() ->
     Self = self(),
     Pid = spawn_opt(fun() -> bound_work(Self) end, [{scheduler, 1}]),
@@ -1001,7 +1007,7 @@ log_rotates_by_size(Config) ->
     ?LIB:accounted(Stats, Sorted, 50000),
     Numbers = lists:seq(1, 50000),
     Numbers = ?LIB:numbers(Sorted),
-    %% in whatever order they are named
+    %% The order of the files' names does not matter.
     Sorted = ?LIB:events(lists:reverse(Files)),
     [#{why := rotated} = inviso_trace_log:totals(F)
      || F <- lists:droplast(Files)],
@@ -1023,7 +1029,7 @@ log_rotates_by_time(Config) ->
     Numbers = ?LIB:numbers(Items),
     ?LIB:stop(Pid).
 
-%% Calls until there is a fourth file: how many.
+%% Makes calls until there is a fourth file. Returns the number of calls.
 flood_files(Log, Pid, I) ->
     flood(Pid, I, I),
     timer:sleep(50),
@@ -1076,7 +1082,7 @@ existing_log_is_an_error(Config) ->
     {error, {log, eexist, Text}} = inviso_tracer:open(Log, #{}),
     ct:pal("~s", [Text]),
     {ok, <<"mine">>} = file:read_file(Log),
-    %% of a rotated log too
+    %% A rotated log is not overwritten either.
     Old = Log ++ ".0",
     ok = file:write_file(Old, "mine"),
     {error, {log, _, _}} =
@@ -1127,7 +1133,7 @@ links_are_not_followed(Config) ->
                                 #{ring => {file, L}})
      end || L <- [Link, Dangling, Victim]],
     {ok, <<"mine">>} = file:read_file(Victim),
-    %% replace takes the link away, not what it leads to
+    %% The option replace removes the link, not its target.
     case inviso_tracer:open(Link, #{replace => true}) of
         {ok, Tracer} ->
             ?LIB:close(Tracer),

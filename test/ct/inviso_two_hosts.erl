@@ -1,46 +1,43 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Two hosts and a router between them, which can be cut: network name
-%% spaces of this machine.
+%% @doc Two hosts and a router between them, made of network name spaces of this
+%% machine. The connection can be cut.
 %%
 %% ```
 %%   a 10.77.1.2 ---- 10.77.1.1 router 10.77.2.1 ---- 10.77.2.2 b
 %% '''
 %%
-%% When the router forwards nothing, neither host is told anything: packets
-%% just do not arrive. The name spaces have no names, live as long as the
-%% processes in them, and end with the caller of {@link start/0}.
+%% When the router forwards nothing, neither host gets an error: packets do not
+%% arrive. The name spaces have no names. They exist as long as the processes in
+%% them, which end with the caller of {@link start/0}.
 -module(inviso_two_hosts).
 
--export([why_not/0, start/0, stop/1, on/2, address/1, cut/1, mend/1]).
+-export([why_not/0, start/0, stop/1, on/2, address/1, cut/1, restore/1]).
 
 -export_type([hosts/0]).
 
--type hosts() :: #{a := pos_integer(), b := pos_integer(), r := pos_integer(),
-                   ports := [port()]}.
+-type hosts() :: #{a | b | r := inviso_net_space:space()}.
 
-%% @doc A reason why there can be no such hosts here, or `none'.
+%% @doc Returns a reason why this machine cannot have such hosts, or `none'.
 -spec why_not() -> none | string().
 why_not() ->
-    Missing = [P || P <- ["ip", "unshare", "nsenter", "setpriv"],
-                    not inviso_command_lib:has(P)],
-    case {inviso_command_lib:is_root(), Missing} of
-        {false, _} -> "only root can make network name spaces";
-        {true, [_ | _]} -> "not installed: " ++ lists:join(", ", Missing);
-        {true, []} ->
+    case inviso_net_space:why_not() of
+        none ->
             case os:cmd("unshare -n ip link add v0 type veth peer name v1 "
                         "2>&1") of
                 "" -> none;
                 Why -> "no pairs of virtual interfaces here: " ++ Why
-            end
+            end;
+        Why ->
+            Why
     end.
 
 -spec start() -> hosts().
 start() ->
-    Started = [{H, holder()} || H <- [a, b, r]],
-    Hosts = maps:from_list([{H, Pid} || {H, {_, Pid}} <- Started]),
+    Hosts = maps:from_list([{H, inviso_net_space:start([])}
+                            || H <- [a, b, r]]),
     #{a := A, b := B, r := R} = Hosts,
-    cmd("ip link add v0 netns ~b type veth peer name va netns ~b", [A, R]),
-    cmd("ip link add v0 netns ~b type veth peer name vb netns ~b", [B, R]),
+    link(A, "va", R),
+    link(B, "vb", R),
     _ = [begin
              in(H, "ip link set lo up"),
              in(H, "ip addr add 10.77.~b.2/24 dev v0", [N]),
@@ -49,61 +46,41 @@ start() ->
              in(R, "ip addr add 10.77.~b.1/24 dev ~s", [N, V]),
              in(R, "ip link set ~s up", [V])
          end || {H, N, V} <- [{A, 1, "va"}, {B, 2, "vb"}]],
-    Made = Hosts#{ports => [P || {_, {P, _}} <- Started]},
-    mend(Made),
-    Made.
+    restore(Hosts),
+    Hosts.
 
-%% It ends with the caller, as its standard input does.
-holder() ->
-    Port = open_port({spawn_executable, os:find_executable("unshare")},
-                     [{args, ["-n", "sh", "-c", "echo up; exec cat"]},
-                      exit_status, binary]),
-    {os_pid, Pid} = erlang:port_info(Port, os_pid),
-    receive {Port, {data, <<"up\n">>}} -> {Port, Pid}
-    after 60000 -> error(no_name_space)
-    end.
-
-%% @doc Ends all that runs on the hosts, epmd too.
--spec stop(hosts()) -> ok.
-stop(#{ports := Ports} = Hosts) ->
-    Spaces = [space(maps:get(H, Hosts)) || H <- [a, b, r]],
-    _ = [os:cmd("kill -9 " ++ P)
-         || "/proc/" ++ P <- filelib:wildcard("/proc/[0-9]*"),
-            lists:member(space(list_to_integer(P)), Spaces)],
-    _ = [catch port_close(Port) || Port <- Ports],
+link(Host, Name, Router) ->
+    [Pid, RouterPid] = [inviso_net_space:os_pid(S) || S <- [Host, Router]],
+    "" = os:cmd(lists:flatten(
+                  io_lib:format("ip link add v0 netns ~b type veth peer "
+                                "name ~s netns ~b", [Pid, Name, RouterPid]))),
     ok.
 
-space(Pid) ->
-    case file:read_link_all("/proc/" ++ integer_to_list(Pid) ++ "/ns/net") of
-        {ok, Name} -> Name;
-        {error, _} -> Pid
-    end.
+%% @doc Ends all processes on the hosts, also epmd.
+-spec stop(hosts()) -> ok.
+stop(Hosts) ->
+    lists:foreach(fun inviso_net_space:stop/1, maps:values(Hosts)).
 
-%% @doc The words that run a program on a host.
+%% @doc Returns the command line that runs a program on a host.
 -spec on(a | b, hosts()) -> [string()].
 on(Host, Hosts) ->
-    [os:find_executable("nsenter"), "-t",
-     integer_to_list(maps:get(Host, Hosts)), "-n", "--"].
+    inviso_net_space:on(maps:get(Host, Hosts)).
 
 -spec address(a | b) -> string().
 address(a) -> "10.77.1.2";
 address(b) -> "10.77.2.2".
 
-%% @doc From now on nothing gets through.
+%% @doc Cuts the connection: the router forwards nothing until restore/1.
 -spec cut(hosts()) -> ok.
 cut(#{r := R}) -> forward(R, 0).
 
--spec mend(hosts()) -> ok.
-mend(#{r := R}) -> forward(R, 1).
+-spec restore(hosts()) -> ok.
+restore(#{r := R}) -> forward(R, 1).
 
 forward(R, N) ->
     in(R, "sh -c 'echo ~b >/proc/sys/net/ipv4/ip_forward'", [N]).
 
-in(Pid, Text) -> in(Pid, Text, []).
+in(Space, Text) -> in(Space, Text, []).
 
-in(Pid, Text, Args) ->
-    cmd("nsenter -t ~b -n -- " ++ Text, [Pid | Args]).
-
-cmd(Text, Args) ->
-    "" = os:cmd(lists:flatten(io_lib:format(Text, Args))),
-    ok.
+in(Space, Text, Args) ->
+    inviso_net_space:in(Space, lists:flatten(io_lib:format(Text, Args))).

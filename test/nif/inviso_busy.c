@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wait/1 of test/ct/inviso_busy.erl: keeps its scheduler for itself. */
+/* Implements wait/1 of test/ct/inviso_busy.erl, which keeps its scheduler
+ * busy. */
 #include <erl_nif.h>
 #include <time.h>
 

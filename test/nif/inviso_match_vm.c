@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test/2 of test/ct/inviso_match_vm.erl: a match spec over the VM's own terms.
- *
- * The spec comes in the external format and is compiled as offline; it is the
- * machine of c_src/nif that is tested.
+ * Implements test/4 of test/ct/inviso_match_vm.erl: runs a match spec on the
+ * VM's own terms. The spec is compiled from the external format, as outside the
+ * VM, and run by the interpreter in c_src/nif.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "match/match.h"
@@ -13,7 +13,7 @@
 #define ARGS 255
 
 static struct inv_cursor cursor;
-static struct inv_vm_run run; /* the suite calls one at a time */
+static struct inv_vm_run run; /* the suite makes one call at a time */
 static inv_word words[1 << 17];
 
 static ERL_NIF_TERM code(ErlNifEnv *env, int rc)
@@ -22,7 +22,8 @@ static ERL_NIF_TERM code(ErlNifEnv *env, int rc)
 				enif_make_int(env, rc));
 }
 
-/* As in erlang:match_spec_test/3, what this process can tell. */
+/* Does what an action does in erlang:match_spec_test/3, with facts about the
+ * calling process. */
 static int act(struct inv_vm_run *r, enum inv_match_act a,
 	       const struct inv_val *top, uint32_t n, struct inv_val *out)
 {
@@ -53,7 +54,8 @@ static int act(struct inv_vm_run *r, enum inv_match_act a,
 	}
 }
 
-/* Constants become terms of an environment that lives as long as the run. */
+/* Makes the constants as terms of `env', which must exist as long as the
+ * run. */
 static int load_consts(const struct inv_match_prog *p, ErlNifEnv *env,
 		       struct inv_vm_const *consts)
 {
@@ -91,9 +93,11 @@ static ERL_NIF_TERM run_over(ErlNifEnv *env, const struct inv_match_prog *p,
 			     ERL_NIF_TERM node, ERL_NIF_TERM list)
 {
 	struct inv_vm_match m = { .prog = p, .node = node };
+	static const char end[] = "the end of its memory";
 	struct inv_vm_const *consts;
 	ERL_NIF_TERM args[ARGS];
 	unsigned n = 0;
+	char *room;
 	int rc;
 
 	m.atoms[INV_AM_TRUE] = enif_make_atom(env, "true");
@@ -105,20 +109,26 @@ static ERL_NIF_TERM run_over(ErlNifEnv *env, const struct inv_match_prog *p,
 	consts = enif_alloc((p->n_consts + 1) * sizeof(*consts));
 	m.env = enif_alloc_env();
 	m.consts = consts;
+	room = enif_alloc(inv_vm_room(p) + sizeof(end));
+	memcpy(room + inv_vm_room(p), end, sizeof(end));
 	rc = load_consts(p, m.env, consts);
 	if (!rc) {
+		inv_vm_use(&run, p, room);
 		run.env = env;
 		run.match = &m;
 		run.act = act;
 		run.steps = 1000000;
 		rc = inv_vm_match_run(&run, args, n);
 	}
+	if (memcmp(room + inv_vm_room(p), end, sizeof(end)) != 0)
+		abort();
+	enif_free(room);
 	enif_free_env(m.env);
 	enif_free(consts);
 	return rc ? code(env, rc) : answer(env);
 }
 
-/* test(OtpRelease, node(), term_to_binary(Spec), Args) */
+/* Implements test(OtpRelease, node(), term_to_binary(Spec), Args). */
 static ERL_NIF_TERM test(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 {
 	struct inv_heap heap = { .w = words,

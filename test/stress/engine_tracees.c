@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Threads that change the flags of the same processes at once, as callbacks and
- * the server do: none of what each has done may get lost, a place belongs to
- * one process, and equal flags are equal profiles.
+ * Threads change the flags of the same processes at the same time, as callbacks
+ * and the server do. No change may get lost, an entry must belong to one
+ * process, and equal flags must have equal profiles.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -15,10 +15,10 @@
 
 #define THREADS 4
 #define PIDS 64
-#define HOT 2 /* processes that all change at once */
+#define HOT 2 /* processes that all threads change */
 #define ROUNDS 50000
-#define FLAGS 4 /* that each may have one of: few profiles in all */
-#define PROFILES (INV_PROFILES_MAX - 64) /* hardly a number may be wasted */
+#define FLAGS 4 /* few, so that there are few profiles */
+#define PROFILES (INV_PROFILES_MAX - 64) /* some may stay unused */
 
 #define CHECK(what)                                          \
 	do {                                                 \
@@ -28,7 +28,8 @@
 		}                                            \
 	} while (0)
 
-/* In a table of PIDS places, generation after generation has the same. */
+/* The table has PIDS entries, and process i of each generation has the same
+ * entry. */
 static ERL_NIF_TERM pid(uint32_t generation, uint32_t i)
 {
 	return (ERL_NIF_TERM)(generation * PIDS + i) << 4 | 3;
@@ -42,7 +43,8 @@ static uint32_t change(ERL_NIF_TERM id, uint32_t slot, uint32_t clear,
 	return inv_tracee_edit(id, &e);
 }
 
-/* A session of its own; the others' flags come and go in between. */
+/* Changes the flags of the thread's own session; other threads change the
+ * same processes. */
 static void *edit(void *arg)
 {
 	uint32_t slot = (uint32_t)(uintptr_t)arg;
@@ -85,7 +87,8 @@ static void *define(void *arg)
 	return NULL;
 }
 
-/* Who is dead is taken over, by whichever thread is the first. */
+/* The first thread that changes flags of a process takes over the entry of a
+ * dead process. */
 static void *take_over(void *arg)
 {
 	uint32_t slot = (uint32_t)(uintptr_t)arg;
@@ -96,7 +99,8 @@ static void *take_over(void *arg)
 		for (i = 0; i < PIDS; i++) {
 			struct inv_tracee *t = inv_tracee_get(pid(round, i));
 
-			/* The next may have it already. */
+			/* A process of the next generation may already have
+			 * the entry. */
 			if (t && atomic_load(&t->id) == pid(round, i))
 				(void)change(pid(round, i), slot, 0, 1);
 		}

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Producer and consumer of one ring as two processes; one of them is killed at
- * the Nth step that the other could see, for every N.  Whatever was committed
- * must be read, once; of what was not, at most one event may be unaccounted
- * for.  The consumer's "log" is a file of raw fragments, kept by the journal
- * as the spooler keeps its own.
+ * Producer and consumer of one ring are two processes. One of them is killed at
+ * the Nth step that the other process could notice, for every N. Every
+ * committed event must be read once, and at most one other event may be in no
+ * counter. The consumer's "log" is a file of raw fragments, with a journal like
+ * the spooler's.
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -34,12 +34,13 @@ enum role {
 	CONSUMER
 };
 
-/* In memory of all three processes. */
+/* Memory that all three processes share. */
 struct shared {
 	atomic_bool done; /* the producer has ended */
 	atomic_uint committed;
-	atomic_uint passed[3];		      /* steps that a role has made */
-	_Atomic(const char *) names[N_NAMES]; /* one program: one address */
+	atomic_uint passed[3]; /* how many steps each role has passed */
+	_Atomic(const char *)
+		names[N_NAMES]; /* valid in each process of the program */
 };
 
 struct fragment_head {
@@ -94,7 +95,7 @@ static void produce(struct ring_build *b)
 		}
 		end = build_write(p, to, PAD, &def);
 		inv_testpoint("test.half_written");
-		memset(end, 0xee, 32); /* what lies behind is nobody's */
+		memset(end, 0xee, 32); /* free bytes */
 		inv_testpoint("test.written");
 		inv_producer_commit(p, (uint32_t)(end - p->data), def,
 				    build_now());
@@ -151,7 +152,7 @@ static void consume(struct ring_build *b, int fd)
 	} while (!last);
 }
 
-/* The child's process. */
+/* Starts the process of a role. */
 static pid_t start(struct ring_build *b, int fd, enum role r, unsigned at)
 {
 	pid_t pid = fork();
@@ -183,7 +184,7 @@ static void check_log(struct ring_build *b, int fd)
 		CHECK(pread(fd, buf, h.def_len + h.ev_len, (off_t)off) ==
 		      (ssize_t)(h.def_len + h.ev_len));
 		off += h.def_len + h.ev_len;
-		CHECK(h.first_event >= next); /* nothing twice */
+		CHECK(h.first_event >= next); /* no event twice */
 		gaps += h.first_event - next;
 		CHECK(build_sound(buf + h.def_len, h.ev_len, h.first_event,
 				  h.n_events, buf, h.def_len));
@@ -193,7 +194,8 @@ static void check_log(struct ring_build *b, int fd)
 	CHECK(off == end);
 	CHECK(recorded == ring->recorded);
 	CHECK(gaps == ring->overwritten && ring->damaged == 0);
-	CHECK(b->ctl->keep == INV_KEEP_NEWEST || gaps == 0); /* none skipped */
+	CHECK(b->ctl->keep == INV_KEEP_NEWEST ||
+	      gaps == 0); /* no event skipped */
 }
 
 static void check_counts(struct ring_build *b, enum role killed)
@@ -212,7 +214,7 @@ static void check_counts(struct ring_build *b, enum role killed)
 	}
 }
 
-/* Returns whether somebody got as far as step at. */
+/* Returns true if a process reached step `at'. */
 static bool run(enum inv_keep keep, enum role who, unsigned at)
 {
 	char name[] = "/tmp/ring_kill.XXXXXX";

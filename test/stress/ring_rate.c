@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Threads that take leases of one rate as fast as they can, for ThreadSanitizer
- * and for the bound: what was let through in any second is the rate at most.
+ * Threads take leases of one rate as fast as they can. ThreadSanitizer checks
+ * the threads, and this program checks the bound: in any second the threads may
+ * get at most as many events as the rate.
  */
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Producer and consumer of one ring as two threads of one process, so that
- * ThreadSanitizer sees both.  Both ways to keep; the consumer now faster, now
- * slower; nothing may come twice, nothing get lost without being counted.
+ * Producer and consumer of one ring are two threads of one process, so that
+ * ThreadSanitizer sees both. The program runs with keep oldest and keep newest,
+ * and with a faster and a slower consumer. No event may be read twice, and each
+ * lost event must be counted.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -21,7 +22,8 @@
 struct run {
 	struct ring_build b;
 	atomic_bool done;
-	/* the consumer's, looked at when it has ended */
+	/* The consumer's results, which are read when the consumer has
+	 * ended. */
 	uint64_t next;
 	uint64_t unsound;
 	uint64_t again;
@@ -53,7 +55,7 @@ static void look_at(struct run *r, const struct inv_fragment *f)
 {
 	if (f->n_events == 0)
 		return;
-	/* Every now and then slow, with a packet in its hands. */
+	/* Sometimes the consumer is slow while it holds a packet. */
 	if (r->fragments++ % 64 == 0)
 		usleep(300);
 	if (f->first_event < r->next)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The spooler is killed again and again, by time and (MODE=stress) at each of
- * its steps, while a producer floods two rings; another takes its place.  In
- * the end the log holds every event that was not counted as lost, once.  With
- * compression and rotation, so that their steps are met as well.
+ * The spooler is killed repeatedly while a producer floods two rings: at random
+ * times and, with MODE=stress, at each of its steps. Each time another spooler
+ * continues. In the end the log must have each event exactly once, except those
+ * that were counted as lost. Compression and rotation are on, so that the
+ * spooler is also killed during their steps.
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -72,7 +73,8 @@ static pid_t start(const struct ring_build *b, unsigned at)
 
 static void open_rings(struct ring_build *b, enum inv_keep keep)
 {
-	/* Too small for the flood, and the producer is not slowed down. */
+	/* The ring is too small for the flood, and the producer does not wait.
+	 */
 	build_open(b, -1, 2, 8, 4096, keep, path);
 	b->ctl->codec = INV_CODEC_ZSTD;
 	b->ctl->rotate_bytes = 8000;
@@ -112,7 +114,8 @@ static void remove_logs(void)
 	CHECK(system(command) == 0); // NOLINT(cert-env33-c)
 }
 
-/* The last spooler ends the log. */
+/* Closes the tracer, so that the last spooler ends the log, and checks the
+ * counts. */
 static void close_rings(struct ring_build *b, pid_t pid, uint64_t produced)
 {
 	int status;
@@ -132,12 +135,22 @@ static void close_rings(struct ring_build *b, pid_t pid, uint64_t produced)
 	remove_logs();
 }
 
-/* Killed at random moments. */
+/* Returns the seed, and prints it so that a run can be repeated. */
+static unsigned seed_of_run(void)
+{
+	const char *given = getenv("INVISO_SEED"); // NOLINT
+	unsigned seed = given ? (unsigned)strtoul(given, NULL, 10) : 7;
+
+	printf("INVISO_SEED=%u\n", seed);
+	return seed;
+}
+
+/* Kills the spooler at random times, and ten times as often in `make soak'. */
 static void by_time(enum inv_keep keep, unsigned kills)
 {
 	uint64_t n = 0, next_kill = 0;
 	struct ring_build b;
-	unsigned seed = 7;
+	unsigned seed = seed_of_run();
 	int status;
 	pid_t pid;
 
@@ -168,7 +181,8 @@ static void by_time(enum inv_keep keep, unsigned kills)
 }
 
 #ifdef INV_TESTPOINTS
-/* Killed at its at-th step; false when it has not that many. */
+/* Kills the spooler at its step `at'. Returns false if the spooler has fewer
+ * steps. */
 static bool by_step(enum inv_keep keep, unsigned at)
 {
 	struct ring_build b;
@@ -196,7 +210,7 @@ static bool by_step(enum inv_keep keep, unsigned at)
 
 int main(void)
 {
-	unsigned i;
+	unsigned i, times;
 
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -204,8 +218,9 @@ int main(void)
 	snprintf(dir, sizeof(dir), "/tmp/spool_kill.XXXXXX");
 	CHECK(mkdtemp(dir) && pipe(wake) == 0);
 	snprintf(path, sizeof(path), "%s/log", dir);
-	by_time(INV_KEEP_OLDEST, 300);
-	by_time(INV_KEEP_NEWEST, 100);
+	times = getenv("INVISO_SOAK") ? 10 : 1; // NOLINT
+	by_time(INV_KEEP_OLDEST, 300 * times);
+	by_time(INV_KEEP_NEWEST, 100 * times);
 #ifdef INV_TESTPOINTS
 	for (i = 1; i < 300 && by_step(INV_KEEP_OLDEST, i); i++)
 		;

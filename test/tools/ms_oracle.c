@@ -9,7 +9,7 @@
  * Out: 4 bytes n, n bytes of term_to_binary of
  *        {ok, Result, Flags}   as erlang:match_spec_test/3 has them
  *        {error, [String]}     the texts of its errors
- *        {cannot, Code}        enum inv_code: the term or spec is beyond us
+ *        {cannot, Code}        enum inv_code: the program cannot compute this
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,14 +18,14 @@
 #include "match/match.h"
 
 static struct inv_cursor cursor;
-static struct inv_heap heap;   /* what is read */
-static struct inv_heap answer; /* what runs build, and answers */
+static struct inv_heap heap;   /* terms of the input */
+static struct inv_heap answer; /* results of runs, and answers */
 static struct inv_match match;
 static struct inv_match_run run;
 static struct inv_match_world world = { .idle = true };
 static const char *node;
 static unsigned otp;
-static size_t kept; /* of heap, from one case to the next */
+static size_t kept; /* words of heap that stay valid for all cases */
 
 static inv_word atom(const char *name)
 {
@@ -93,7 +93,7 @@ static inv_word test(inv_word args, inv_word spec)
 
 	for (; inv_is_cons(args) && n < 256; args = inv_cons(args)[1])
 		words[n++] = inv_cons(args)[0];
-	inv_match_release(&match); /* the answer before referred to it */
+	inv_match_release(&match); /* the previous answer referred to match */
 	rc = inv_match_make(&match, spec, otp, INV_MATCH_CALL, &err);
 	if (rc == INV_EINVAL) {
 		t = errors(&match.spec.diags);
@@ -129,7 +129,7 @@ static void one(struct inv_buf *out, const uint8_t *p, size_t len)
 			(uint8_t)((out->len - at - 4) >> (24 - 8 * i));
 }
 
-/* A pid that is only asked whether it is one. */
+/* A pid of which only the type matters. */
 static inv_word self(void)
 {
 	inv_word *b = inv_heap_take(&heap, 7);

@@ -6,7 +6,7 @@
  *
  * In:  4 bytes n, n bytes of term_to_binary; until the end of the input.
  * Out: 4 bytes n; then four times 4 bytes m, m bytes: the text under ~w, ~tw,
- *      ~0p and ~0tp.  Texts begin with "!" when something is wrong.
+ *      ~0p and ~0tp.  A text begins with "!" if there was an error.
  */
 #include <stdio.h>
 #include <stdlib.h>

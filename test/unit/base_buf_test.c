@@ -14,7 +14,7 @@ static void assert_text(const struct inv_buf *b, const char *text)
 	assert_memory_equal(b->data, text, b->len);
 }
 
-static void it_grows_as_it_is_appended_to(void **state)
+static void a_buffer_grows_when_bytes_are_appended(void **state)
 {
 	struct inv_buf b = { 0 };
 	size_t i;
@@ -52,7 +52,7 @@ static void numbers_are_written_in_decimal(void **state)
 	inv_buf_release(&b);
 }
 
-static void a_failure_sticks_and_keeps_what_was_there(void **state)
+static void a_failure_is_permanent_and_keeps_the_bytes(void **state)
 {
 	struct inv_buf b = { 0 };
 
@@ -76,9 +76,9 @@ static void a_failure_sticks_and_keeps_what_was_there(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(it_grows_as_it_is_appended_to),
+		cmocka_unit_test(a_buffer_grows_when_bytes_are_appended),
 		cmocka_unit_test(numbers_are_written_in_decimal),
-		cmocka_unit_test(a_failure_sticks_and_keeps_what_was_there),
+		cmocka_unit_test(a_failure_is_permanent_and_keeps_the_bytes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

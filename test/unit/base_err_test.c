@@ -11,7 +11,7 @@
 
 #define EURO "\xe2\x82\xac"
 
-static void each_level_puts_its_words_before(void **state)
+static void each_caller_prepends_its_text(void **state)
 {
 	struct inv_err err = { 0 };
 
@@ -23,7 +23,7 @@ static void each_level_puts_its_words_before(void **state)
 	assert_int_equal(inv_err_set(NULL, INV_EINVAL, "x"), INV_EINVAL);
 }
 
-/* At whatever byte. */
+/* The text is cut at each possible byte. */
 static void a_text_that_is_too_long_ends_with_a_whole_character(void **state)
 {
 	char text[2 * sizeof(((struct inv_err *)0)->text)] = "";
@@ -52,7 +52,7 @@ static void a_text_that_is_too_long_ends_with_a_whole_character(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_level_puts_its_words_before),
+		cmocka_unit_test(each_caller_prepends_its_text),
 		cmocka_unit_test(
 			a_text_that_is_too_long_ends_with_a_whole_character),
 	};

@@ -38,7 +38,8 @@ static int read_case(struct inv_casefile *c, const char *text,
 	return r;
 }
 
-/* The arguments of a case, with these values, one after the other. */
+/* Checks the arguments that the case file `text' gives with these values of
+ * its variables. */
 static void check_args(const char *text, const char *const *values,
 		       const char *const *expected)
 {
@@ -112,7 +113,7 @@ static void a_value_never_becomes_an_option(void **state)
 	check_args("trace\n$SPEC\n--for $T", values, args);
 }
 
-static void what_a_case_is_can_be_asked(void **state)
+static void a_case_has_summary_command_and_variables(void **state)
 {
 	struct inv_casefile c;
 
@@ -135,7 +136,7 @@ static void what_a_case_is_can_be_asked(void **state)
 	inv_casefile_release(&c);
 }
 
-static void its_name_is_the_file_s(void **state)
+static void the_name_of_a_case_comes_from_its_file(void **state)
 {
 	static const char *const names[][2] = {
 		{ "a.case", "a" },	{ "/x/y.z/a.b.case", "a.b" },
@@ -171,17 +172,17 @@ static void a_variable_without_a_value_is_named(void **state)
 	inv_casefile_release(&c);
 }
 
-static void what_is_no_case_is_told_with_its_line(void **state)
+static void errors_in_a_case_file_name_the_line(void **state)
 {
 	static const char *const cases[][2] = {
-		{ "# only\n", "has no line `trace' or `record'" },
-		{ "", "has no line `trace' or `record'" },
-		{ "#\nstop\n", ":2: the first line that is no comment" },
-		{ "trace\n$A\n${b}", ":3: after ${ there is no NAME}" },
-		{ "trace\n${A", ":2: after ${" },
-		{ "trace\n${A-b}", ":2: after ${" },
-		{ "trace\n${A:-b", ":2: after ${" },
-		{ "trace\n${", ":2: after ${" },
+		{ "# only\n", "the line `trace' or `record' is missing" },
+		{ "", "the line `trace' or `record' is missing" },
+		{ "#\nstop\n", ":2: the first line that is not a comment" },
+		{ "trace\n$A\n${b}", ":3: ${ must be followed by NAME}" },
+		{ "trace\n${A", ":2: ${" },
+		{ "trace\n${A-b}", ":2: ${" },
+		{ "trace\n${A:-b", ":2: ${" },
+		{ "trace\n${", ":2: ${" },
 	};
 
 	(void)state;
@@ -196,7 +197,7 @@ static void what_is_no_case_is_told_with_its_line(void **state)
 	}
 }
 
-static void what_cannot_be_a_case_is_refused(void **state)
+static void files_that_cannot_be_cases_are_refused(void **state)
 {
 	struct inv_casefile c = { 0 };
 	struct inv_err err = { 0 };
@@ -228,11 +229,11 @@ int main(void)
 			a_line_is_an_argument_or_an_option_and_its_value),
 		cmocka_unit_test(variables_have_values_or_defaults),
 		cmocka_unit_test(a_value_never_becomes_an_option),
-		cmocka_unit_test(what_a_case_is_can_be_asked),
-		cmocka_unit_test(its_name_is_the_file_s),
+		cmocka_unit_test(a_case_has_summary_command_and_variables),
+		cmocka_unit_test(the_name_of_a_case_comes_from_its_file),
 		cmocka_unit_test(a_variable_without_a_value_is_named),
-		cmocka_unit_test(what_is_no_case_is_told_with_its_line),
-		cmocka_unit_test(what_cannot_be_a_case_is_refused),
+		cmocka_unit_test(errors_in_a_case_file_name_the_line),
+		cmocka_unit_test(files_that_cannot_be_cases_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

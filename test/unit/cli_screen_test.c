@@ -15,14 +15,15 @@
 
 #include <cmocka.h>
 
-#define PLENTY 10000000 /* more than pipe and screen take together */
+#define PLENTY 10000000 /* more bytes than fit into pipe and screen buffer */
 
-/* Both ends of what is standard output and error in the process below. */
+/* The pipe that is standard output and standard error of the process in
+ * run(). */
 static int ends[2];
 
 /*
- * Runs play in a process of its own, for its standard output and error are a
- * pipe there; play may read it from ends[0].  Returns its exit status.
+ * Runs `play' in a separate process whose standard output and error are a pipe.
+ * The function `play' may read this pipe from ends[0]. Returns the exit status.
  */
 static int run(int (*play)(struct inv_screen *s), bool status_line)
 {
@@ -44,7 +45,7 @@ static int run(int (*play)(struct inv_screen *s), bool status_line)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 100;
 }
 
-/* Whether this is what comes next. */
+/* Returns true if the next output is `text'. */
 static bool comes(const char *text)
 {
 	for (; *text; text++) {
@@ -56,7 +57,7 @@ static bool comes(const char *text)
 	return true;
 }
 
-/* Whether nothing comes any more, the screen being closed. */
+/* Returns true if the pipe has no more output. The screen must be closed. */
 static bool nothing_comes(void)
 {
 	struct pollfd p = { .fd = ends[0], .events = POLLIN };
@@ -124,7 +125,7 @@ static void without_a_status_line_there_is_none(void **state)
 	assert_int_equal(run(play_no_status, false), 0);
 }
 
-/* The caller stops by inv_screen_room, and is never held. */
+/* Writes only as much as inv_screen_room permits, and so never blocks. */
 static int play_held(struct inv_screen *s)
 {
 	static char bytes[4096];
@@ -141,7 +142,7 @@ static int play_held(struct inv_screen *s)
 	return 0;
 }
 
-static void a_reader_that_stops_does_not_hold_the_caller(void **state)
+static void a_slow_reader_does_not_block_the_caller(void **state)
 {
 	(void)state;
 	assert_int_equal(run(play_held, false), 0);
@@ -160,7 +161,7 @@ static int play_broken(struct inv_screen *s)
 	return inv_screen_close(s) && sys == EPIPE ? 0 : 1;
 }
 
-static void that_nobody_reads_is_seen(void **state)
+static void a_closed_output_is_noticed(void **state)
 {
 	(void)state;
 	assert_int_equal(run(play_broken, false), 0);
@@ -187,7 +188,7 @@ static int play_full(struct inv_screen *s)
 	return comes("me: standard output: No space left on device\n") ? 0 : 3;
 }
 
-static void output_that_cannot_be_written_is_told(void **state)
+static void an_output_error_is_reported(void **state)
 {
 	(void)state;
 	assert_int_equal(run(play_full, false), 0);
@@ -200,9 +201,9 @@ int main(void)
 		cmocka_unit_test(
 			the_status_line_makes_room_for_output_and_comes_back),
 		cmocka_unit_test(without_a_status_line_there_is_none),
-		cmocka_unit_test(a_reader_that_stops_does_not_hold_the_caller),
-		cmocka_unit_test(that_nobody_reads_is_seen),
-		cmocka_unit_test(output_that_cannot_be_written_is_told),
+		cmocka_unit_test(a_slow_reader_does_not_block_the_caller),
+		cmocka_unit_test(a_closed_output_is_noticed),
+		cmocka_unit_test(an_output_error_is_reported),
 		cmocka_unit_test(text_is_cut_at_a_character),
 	};
 

@@ -17,8 +17,8 @@ static bool comes(const struct inv_stop *s, int ms)
 	return poll(&fd, 1, ms) == 1;
 }
 
-/* As timeout(1) does: the command, and its group. */
-static void two_signals_at_once_are_one_wish(void **state)
+/* timeout(1) sends a signal to the command, and then to its process group. */
+static void two_signals_at_once_are_one_request(void **state)
 {
 	struct inv_stop s;
 	sigset_t both, before;
@@ -39,7 +39,7 @@ static void two_signals_at_once_are_one_wish(void **state)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-static void a_later_one_is_another(void **state)
+static void a_later_signal_is_another_request(void **state)
 {
 	const struct timespec later = { .tv_nsec = 700000000 };
 	struct inv_stop s;
@@ -60,7 +60,7 @@ static void a_later_one_is_another(void **state)
 	inv_stop_close(&s);
 }
 
-static void what_is_ignored_stays_so(void **state)
+static void ignored_signals_stay_ignored(void **state)
 {
 	struct inv_stop s;
 
@@ -76,9 +76,9 @@ static void what_is_ignored_stays_so(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(two_signals_at_once_are_one_wish),
-		cmocka_unit_test(a_later_one_is_another),
-		cmocka_unit_test(what_is_ignored_stays_so),
+		cmocka_unit_test(two_signals_at_once_are_one_request),
+		cmocka_unit_test(a_later_signal_is_another_request),
+		cmocka_unit_test(ignored_signals_stay_ignored),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

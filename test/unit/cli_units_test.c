@@ -65,7 +65,7 @@ static void counts_are_powers_of_1000(void **state)
 	check(inv_units_count, cases);
 }
 
-static void what_is_no_number_is_refused(void **state)
+static void texts_that_are_no_number_are_refused(void **state)
 {
 	static const char *const bad[] = {
 		"",
@@ -95,7 +95,7 @@ static void what_is_no_number_is_refused(void **state)
 			 INV_EINVAL);
 }
 
-static void they_are_told_in_few_digits(void **state)
+static void numbers_are_printed_with_few_digits(void **state)
 {
 	static const struct number times[] = {
 		{ "0 ms", 0 },
@@ -144,8 +144,8 @@ int main(void)
 		cmocka_unit_test(times_have_units),
 		cmocka_unit_test(sizes_are_powers_of_1024),
 		cmocka_unit_test(counts_are_powers_of_1000),
-		cmocka_unit_test(what_is_no_number_is_refused),
-		cmocka_unit_test(they_are_told_in_few_digits),
+		cmocka_unit_test(texts_that_are_no_number_are_refused),
+		cmocka_unit_test(numbers_are_printed_with_few_digits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

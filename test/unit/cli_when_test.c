@@ -46,7 +46,8 @@ static void times_of_all_forms_are_understood(void **state)
 	is("0", 0, 0);
 	is("10:37:44", THEN + 5 * 3600 * S, THEN);
 	is("10:37:44.5", THEN - 10 * 3600 * S, THEN + S / 2);
-	/* Where it is two hours later, it is the next day. */
+	/* In a time zone that is two hours ahead, this time is on the next
+	 * day. */
 	is("00:30:00+02:00", THEN + 12 * 3600 * S,
 	   THEN + (11 * 3600 + 52 * 60 + 16) * S);
 }
@@ -66,17 +67,17 @@ static void local_times_are_of_the_zone(void **state)
 	struct inv_when w;
 
 	(void)state;
-	assert_int_equal(setenv("TZ", "TST-3", 1), 0); /* east by three hours */
+	assert_int_equal(setenv("TZ", "TST-3", 1), 0); /* UTC+3 */
 	tzset();
 	assert_int_equal(inv_when_parse(&w, "2026-11-21T13:37:44", NULL), 0);
 	assert_int_equal(inv_when_ns(&w, false, 0, 0), THEN);
 	assert_int_equal(inv_when_ns(&w, true, 0, 0), THEN + 3 * 3600 * S);
-	/* 23:30 UTC is the next day there. */
+	/* 23:30 UTC is on the next day in this time zone. */
 	assert_int_equal(inv_when_parse(&w, "13:37:44", NULL), 0);
 	assert_int_equal(inv_when_ns(&w, false, THEN - 12 * 3600 * S, 0), THEN);
 }
 
-static void what_is_no_time_is_refused(void **state)
+static void texts_that_are_no_time_are_refused(void **state)
 {
 	static const char *const texts[] = {
 		"",
@@ -106,7 +107,7 @@ int main(void)
 		cmocka_unit_test(times_of_all_forms_are_understood),
 		cmocka_unit_test(a_time_of_the_next_day_is_later),
 		cmocka_unit_test(local_times_are_of_the_zone),
-		cmocka_unit_test(what_is_no_time_is_refused),
+		cmocka_unit_test(texts_that_are_no_time_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,7 +19,7 @@ enum function {
 #define B 2U
 #define BOTH (A | B)
 
-static void a_return_is_its_sessions(void **state)
+static void a_return_belongs_to_its_session(void **state)
 {
 	struct inv_frames c = { 0 };
 
@@ -41,7 +41,7 @@ static void tail_calls_return_once(void **state)
 	assert_int_equal(c.block, 0);
 }
 
-static void a_loop_takes_no_room(void **state)
+static void a_loop_takes_no_space(void **state)
 {
 	struct inv_frames c = { 0 };
 	unsigned n;
@@ -68,7 +68,7 @@ static void recursion_returns_often(void **state)
 	assert_int_equal(inv_chain_return(&c, TOP, BOTH), A);
 }
 
-static void an_exception_takes_several_away(void **state)
+static void an_exception_removes_several_frames(void **state)
 {
 	struct inv_frames c = { 0 };
 
@@ -79,7 +79,7 @@ static void an_exception_takes_several_away(void **state)
 	assert_int_equal(c.block, 0);
 }
 
-static void who_catches_still_returns(void **state)
+static void a_function_that_catches_still_returns(void **state)
 {
 	struct inv_frames c = { 0 };
 
@@ -90,7 +90,7 @@ static void who_catches_still_returns(void **state)
 	assert_int_equal(inv_chain_return(&c, TOP, BOTH), A);
 }
 
-static void what_is_unknown_is_for_all(void **state)
+static void unknown_returns_are_for_all_sessions(void **state)
 {
 	struct inv_frames c = { 0 };
 
@@ -114,13 +114,13 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_return_is_its_sessions),
+		cmocka_unit_test(a_return_belongs_to_its_session),
 		cmocka_unit_test(tail_calls_return_once),
-		cmocka_unit_test(a_loop_takes_no_room),
+		cmocka_unit_test(a_loop_takes_no_space),
 		cmocka_unit_test(recursion_returns_often),
-		cmocka_unit_test(an_exception_takes_several_away),
-		cmocka_unit_test(who_catches_still_returns),
-		cmocka_unit_test(what_is_unknown_is_for_all),
+		cmocka_unit_test(an_exception_removes_several_frames),
+		cmocka_unit_test(a_function_that_catches_still_returns),
+		cmocka_unit_test(unknown_returns_are_for_all_sessions),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -27,7 +27,7 @@ static void pop_is(struct inv_frames *f, uint32_t n)
 	assert_int_equal(got.birth, 7);
 }
 
-static void frames_come_back_in_reverse(void **state)
+static void frames_are_popped_in_reverse(void **state)
 {
 	struct inv_frames f = { 0 };
 	struct inv_call_frame got;
@@ -80,7 +80,8 @@ static void two_stacks_do_not_mix(void **state)
 		pop_is(&b, n + 1000);
 }
 
-/* Whatever the pool's size is: it ends, and comes back. */
+/* When the pool is exhausted, frames are only counted: their pushes and pops
+ * return false. Frames that were pushed before can still be popped. */
 static void beyond_the_pool_frames_are_counted(void **state)
 {
 	struct inv_frames f = { 0 };
@@ -113,7 +114,8 @@ static void beyond_the_pool_frames_are_counted(void **state)
 	inv_frames_drop(&f);
 }
 
-/* Its owner was about to write when all were cleared. */
+/* All stacks are cleared between two operations on this stack. The next
+ * operation finds the stack empty. */
 static void a_stack_that_missed_the_clearing_is_empty(void **state)
 {
 	struct inv_frames f = { 0 };
@@ -153,7 +155,8 @@ static void *call_and_return(void *arg)
 	return arg;
 }
 
-/* The next server clears, while processes of the one before still return. */
+/* A new server clears the stacks while processes traced by the previous
+ * server still return. */
 static void clearing_does_no_harm_to_threads_that_push_and_pop(void **state)
 {
 	pthread_t thread[3];
@@ -187,7 +190,7 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(frames_come_back_in_reverse),
+		cmocka_unit_test(frames_are_popped_in_reverse),
 		cmocka_unit_test(a_recursion_takes_one_block),
 		cmocka_unit_test(two_stacks_do_not_mix),
 		cmocka_unit_test(a_stack_that_missed_the_clearing_is_empty),

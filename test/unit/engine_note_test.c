@@ -8,13 +8,13 @@
 
 #include "engine/note.h"
 
-/* As the VM makes words of atoms. */
+/* Makes words of the form that the VM uses for atoms. */
 static ERL_NIF_TERM atom(uint32_t number)
 {
 	return (ERL_NIF_TERM)number << 6 | 11;
 }
 
-static void a_function_has_its_note_alone(void **state)
+static void each_function_has_its_own_note(void **state)
 {
 	struct inv_note *n;
 
@@ -32,7 +32,7 @@ static void a_function_has_its_note_alone(void **state)
 	assert_int_equal(n->counters, 7);
 }
 
-/* Who takes away what they have left in the VM reads it. */
+/* The next server reads the notes, to clear what is left in the VM. */
 static void notes_outlive_the_sessions(void **state)
 {
 	struct inv_note *n = inv_note_make(atom(4), atom(5), 0);
@@ -53,7 +53,7 @@ static void notes_outlive_the_sessions(void **state)
 	assert_ptr_equal(inv_note_find(atom(4), atom(5), 0), n);
 }
 
-static void what_finds_no_room_has_no_note(void **state)
+static void a_full_table_takes_no_more_notes(void **state)
 {
 	uint32_t made = 0;
 	uint32_t i;
@@ -64,9 +64,10 @@ static void what_finds_no_room_has_no_note(void **state)
 	assert_in_range(made, 60000, 65536);
 	assert_null(inv_note_make(atom(7), atom(1), 1));
 	assert_null(inv_note_find(atom(7), atom(1), 1));
-	/* What is of no function has some left. */
+	/* Space is reserved for notes that are not about a function; these
+	 * have an arity above 255. */
 	assert_non_null(inv_note_make(atom(7), atom(1), 256));
-	/* What has a place keeps it. */
+	/* A function that has a note keeps it. */
 	for (i = 0; i < 200000; i++)
 		made -= inv_note_find(atom(6), atom(i), 1) ==
 				inv_note_make(atom(6), atom(i), 1) &&
@@ -77,9 +78,9 @@ static void what_finds_no_room_has_no_note(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_function_has_its_note_alone),
+		cmocka_unit_test(each_function_has_its_own_note),
 		cmocka_unit_test(notes_outlive_the_sessions),
-		cmocka_unit_test(what_finds_no_room_has_no_note),
+		cmocka_unit_test(a_full_table_takes_no_more_notes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

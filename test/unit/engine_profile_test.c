@@ -34,7 +34,7 @@ static uint32_t traced_by(uint32_t number, uint32_t slot, uint16_t tracer)
 	return inv_profile_edit(number, &e);
 }
 
-/* The flags of a session, as bits. */
+/* Returns the flags of session `slot' in a profile, as bits. */
 static uint32_t flags(uint32_t number, uint32_t slot)
 {
 	uint32_t bits = 0;
@@ -62,7 +62,7 @@ static void the_same_flags_are_the_same_profile(void **state)
 			 1 << 3 | 1 << 5);
 }
 
-static void what_is_cleared_is_profile_0(void **state)
+static void cleared_flags_are_profile_0(void **state)
 {
 	uint32_t a = with(with(0, 0, BIT(CALL)), 31, BIT(PROCS));
 
@@ -71,7 +71,7 @@ static void what_is_cleared_is_profile_0(void **state)
 	assert_int_equal(without(a, 7, UINT32_MAX), a);
 }
 
-static void a_tracer_goes_with_its_last_flag(void **state)
+static void a_tracer_is_removed_with_its_last_flag(void **state)
 {
 	uint32_t a = traced_by(0, 4, 77);
 	const struct inv_edit as_it_is = { .slot = 4,
@@ -97,7 +97,7 @@ static void a_child_has_what_is_passed_on_and_what_new_ones_have(void **state)
 	child = inv_profile_child(parent);
 	assert_int_equal(flags(child, 0), all);
 	assert_int_equal(flags(child, 1), 0);
-	/* What new ones have may change; it does not add to what is passed. */
+	/* Flags for new processes do not change what a child inherits. */
 	inv_profile_set_new(INV_NEW_PROCESSES,
 			    with(with(0, 0, BIT(GC)), 2, BIT(PROCS)));
 	child = inv_profile_child(parent);
@@ -142,7 +142,7 @@ static void links_add_flags(void **state)
 			 other);
 }
 
-/* Tracers are part of what is passed on. */
+/* Tracers are inherited, too. */
 static void tracers_are_passed_on(void **state)
 {
 	uint32_t p = traced_by(0, 6, 1234);
@@ -157,8 +157,9 @@ static void tracers_are_passed_on(void **state)
 			 1234);
 }
 
-/* Those that there are stay usable, and what does not fit is counted. */
-static void there_is_an_end_of_profiles(void **state)
+/* When no profile is free, existing profiles stay usable, and refused
+ * profiles are counted. */
+static void the_number_of_profiles_is_limited(void **state)
 {
 	uint32_t first = with(0, 1, BIT(SEND));
 	uint32_t n;
@@ -195,14 +196,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		PROFILE_TEST(the_same_flags_are_the_same_profile),
-		PROFILE_TEST(what_is_cleared_is_profile_0),
-		PROFILE_TEST(a_tracer_goes_with_its_last_flag),
+		PROFILE_TEST(cleared_flags_are_profile_0),
+		PROFILE_TEST(a_tracer_is_removed_with_its_last_flag),
 		PROFILE_TEST(
 			a_child_has_what_is_passed_on_and_what_new_ones_have),
 		PROFILE_TEST(the_first_spawn_uses_both_flags_up),
 		PROFILE_TEST(links_add_flags),
 		PROFILE_TEST(tracers_are_passed_on),
-		PROFILE_TEST(there_is_an_end_of_profiles),
+		PROFILE_TEST(the_number_of_profiles_is_limited),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,8 +23,9 @@ static void a_session_has_its_tracer(void **state)
 	assert_int_equal(tracer, 8);
 }
 
-/* Who has seen the mask asks when the slot is another's. */
-static void a_slot_that_is_used_again_is_not_the_one_before(void **state)
+/* A thread reads the mask of sessions, and then looks at a slot that meanwhile
+ * belongs to another session. */
+static void a_reused_slot_belongs_to_another_session(void **state)
 {
 	uint32_t birth = inv_session_open(31, 7);
 	uint32_t tracer;
@@ -50,8 +51,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(a_session_has_its_tracer, teardown),
 		cmocka_unit_test_teardown(
-			a_slot_that_is_used_again_is_not_the_one_before,
-			teardown),
+			a_reused_slot_belongs_to_another_session, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,8 @@
 #define BIT(flag) (UINT32_C(1) << INV_FLAG_##flag)
 #define PLACES 16
 
-/* As the VM makes words of pids and ports, in its tables of 16. */
+/* Makes words of the form that the VM uses for pids and ports. Its tables
+ * have 16 entries. */
 static ERL_NIF_TERM pid(uint32_t number)
 {
 	return (ERL_NIF_TERM)number << 4 | 3;
@@ -29,14 +30,15 @@ static uint32_t change(ERL_NIF_TERM id, uint32_t clear, uint32_t set)
 	return inv_tracee_edit(id, &e);
 }
 
-static void a_place_is_one_process_alone(void **state)
+static void an_entry_belongs_to_one_process(void **state)
 {
 	uint32_t first = change(pid(5), 0, BIT(CALL));
 
 	(void)state;
 	assert_int_not_equal(first, 0);
 	assert_int_equal(inv_tracee_profile_of(pid(5)), first);
-	/* It is dead: another has its place in the VM's table. */
+	/* The process is dead: another process has its slot in the VM's
+	 * table. */
 	assert_int_equal(inv_tracee_profile_of(pid(5 + PLACES)), 0);
 	assert_int_not_equal(change(pid(5 + PLACES), 0, BIT(SEND)), first);
 	assert_null(inv_tracee_find(pid(5)));
@@ -53,8 +55,9 @@ static void ports_have_a_table_of_their_own(void **state)
 			     inv_tracee_profile_of(port(5)));
 }
 
-/* Who has no flags takes no place from whoever may be there. */
-static void nothing_is_cleared_from_a_stranger(void **state)
+/* Clearing flags of a process without flags does not take an entry from
+ * another process. */
+static void clearing_does_not_take_over_an_entry(void **state)
 {
 	uint32_t first = change(pid(5), 0, BIT(CALL));
 
@@ -63,7 +66,7 @@ static void nothing_is_cleared_from_a_stranger(void **state)
 	assert_int_equal(inv_tracee_profile_of(pid(5)), first);
 }
 
-static void a_new_process_is_not_the_one_before(void **state)
+static void a_new_process_has_no_flags_of_a_dead_one(void **state)
 {
 	(void)state;
 	(void)change(pid(5), 0, BIT(CALL));
@@ -74,7 +77,7 @@ static void a_new_process_is_not_the_one_before(void **state)
 	assert_int_equal(inv_tracee_expected(pid(5)), 4);
 }
 
-static void what_changes_often_is_marked_once(void **state)
+static void a_process_is_marked_once(void **state)
 {
 	ERL_NIF_TERM ids[4];
 
@@ -91,8 +94,9 @@ static void what_changes_often_is_marked_once(void **state)
 	assert_true(inv_tracee_mark(inv_tracee_find(pid(6))));
 }
 
-/* Who got as many as it wanted asks again. */
-static void what_is_left_over_tells_no_more(void **state)
+/* If the array of a call is full, the other processes stay marked until the
+ * next call. */
+static void processes_that_did_not_fit_stay_marked(void **state)
 {
 	ERL_NIF_TERM ids[4];
 
@@ -106,8 +110,9 @@ static void what_is_left_over_tells_no_more(void **state)
 	assert_int_equal(inv_tracees_take_marked(ids, 4), 2);
 }
 
-/* The frames are the thread's own: it drops them when it next looks. */
-static void ends_of_calls_are_nobodys_when_nobody_wants_calls(void **state)
+/* Only the thread that runs a process uses the process's frames. At its next
+ * access the thread drops frames that are older than the clearing of `call'. */
+static void frames_are_dropped_when_no_session_traces_calls(void **state)
 {
 	const struct inv_call_frame in = { .returns = 4 };
 	struct inv_call_frame out;
@@ -125,8 +130,9 @@ static void ends_of_calls_are_nobodys_when_nobody_wants_calls(void **state)
 	assert_false(inv_frames_pop(inv_tracee_frames(t), &out));
 }
 
-/* The VM tells where calls return to as long as any session has the flag. */
-static void returns_are_nobodys_when_nobody_wants_returns(void **state)
+/* Frames stay as long as one session has the flag `return_to' on the process.
+ * When the last session has cleared the flag, the frames are dropped. */
+static void frames_are_dropped_when_no_session_has_return_to(void **state)
 {
 	const struct inv_call_frame in = { .returns = 4 };
 	struct inv_call_frame out;
@@ -145,8 +151,10 @@ static void returns_are_nobodys_when_nobody_wants_returns(void **state)
 	assert_false(inv_frames_pop(inv_tracee_chain(t), &out));
 }
 
-/* Who died with flags, who has had its flag `call', who may get flags. */
-static void what_the_last_session_has_left_is_not_the_next_ones(void **state)
+/* The table is cleared of an ended session: its flags of processes and ports,
+ * its note of processes that had the flag `call', and its note of processes
+ * that may get flags. */
+static void a_new_session_has_no_flags_of_an_ended_one(void **state)
 {
 	const struct inv_edit other = { .slot = 3, .set = BIT(CALL) };
 	uint32_t others = inv_tracee_edit(pid(6), &other);
@@ -188,16 +196,15 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TRACEE_TEST(a_place_is_one_process_alone),
+		TRACEE_TEST(an_entry_belongs_to_one_process),
 		TRACEE_TEST(ports_have_a_table_of_their_own),
-		TRACEE_TEST(nothing_is_cleared_from_a_stranger),
-		TRACEE_TEST(what_changes_often_is_marked_once),
-		TRACEE_TEST(what_is_left_over_tells_no_more),
-		TRACEE_TEST(a_new_process_is_not_the_one_before),
-		TRACEE_TEST(
-			what_the_last_session_has_left_is_not_the_next_ones),
-		TRACEE_TEST(ends_of_calls_are_nobodys_when_nobody_wants_calls),
-		TRACEE_TEST(returns_are_nobodys_when_nobody_wants_returns),
+		TRACEE_TEST(clearing_does_not_take_over_an_entry),
+		TRACEE_TEST(a_process_is_marked_once),
+		TRACEE_TEST(processes_that_did_not_fit_stay_marked),
+		TRACEE_TEST(a_new_process_has_no_flags_of_a_dead_one),
+		TRACEE_TEST(a_new_session_has_no_flags_of_an_ended_one),
+		TRACEE_TEST(frames_are_dropped_when_no_session_traces_calls),
+		TRACEE_TEST(frames_are_dropped_when_no_session_has_return_to),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

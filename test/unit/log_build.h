@@ -17,8 +17,8 @@
 #include "base/varint.h"
 
 /*
- * Makes log files in memory, valid to the byte, for tests and for the corpora
- * of the fuzzers.
+ * Makes valid log files in memory, for tests and for the corpora of the
+ * fuzzers.
  *
  *	struct build b = { 0 };
  *	build_head(&b, "a@h", 1, 0);
@@ -36,9 +36,9 @@
 
 struct build {
 	struct inv_buf file;
-	int zstd;		      /* pack what follows */
+	int zstd;		      /* compress the next packets */
 	const char *otp;	      /* the head's release; NULL: "25" */
-	uint64_t next[BUILD_STREAMS]; /* event number */
+	uint64_t next[BUILD_STREAMS]; /* the next event's number */
 	uint64_t seq[BUILD_STREAMS];
 	uint64_t recorded[BUILD_STREAMS];
 	uint64_t dropped[BUILD_STREAMS][INV_LOSS_COUNT];
@@ -61,7 +61,7 @@ static inline void build_string(struct inv_buf *out, const char *s)
 	inv_buf_put(out, s, n);
 }
 
-/* The head of another file of the log of that number; file is emptied. */
+/* Begins file number file_no of the log. Empties the buffer first. */
 static inline void build_head(struct build *b, const char *node, uint8_t uuid,
 			      uint32_t file_no)
 {
@@ -92,7 +92,7 @@ static inline void build_packet(struct build *b)
 	const uint8_t *body = b->body.data;
 
 	if (!body)
-		abort(); /* no memory, or nothing was put in */
+		abort(); /* no memory, or the packet is empty */
 
 	b->p.sync = INV_LOG_SYNC;
 	b->p.head_len = sizeof(b->p);
@@ -113,7 +113,7 @@ static inline void build_packet(struct build *b)
 	memset(&b->p, 0, sizeof(b->p));
 }
 
-/* Erlang's system time is mono + erl_off + offset. */
+/* Adds an anchor at which Erlang's system time is mono + erl_off + offset. */
 static inline void build_anchor(struct build *b, uint64_t mono, int64_t erl_off,
 				int64_t offset)
 {
@@ -135,7 +135,8 @@ static inline void build_define(struct build *b, uint8_t kind, const void *p,
 	inv_buf_put(&b->body, p, n);
 }
 
-/* A packet of stream; dropped[] is what it has by then. */
+/* Begins a packet of the stream. Its dropped[] has the stream's losses so
+ * far. */
 static inline void build_begin(struct build *b, uint32_t stream,
 			       uint64_t begin_ns)
 {
@@ -147,14 +148,14 @@ static inline void build_begin(struct build *b, uint32_t stream,
 	b->p.begin_ns = b->p.end_ns = begin_ns;
 	b->p.first_event = b->next[stream];
 	memcpy(b->p.dropped, b->dropped[stream], sizeof(b->p.dropped));
-	/* The newest first. */
+	/* Definitions are in the order from the newest to the oldest. */
 	build_define(b, INV_DEF_ATOM, "f", 1);		/* 2 */
 	build_define(b, INV_DEF_ATOM, "m", 1);		/* 1 */
 	build_define(b, INV_DEF_PID, pid, sizeof(pid)); /* 0 */
 	b->p.def_len = (uint32_t)b->body.len;
 }
 
-/* A record of any tag, with the terms given. */
+/* Adds a record with this tag and these terms. */
 static inline void build_record(struct build *b, uint64_t ns, uint8_t tag,
 				uint8_t flags, const void *terms, size_t n)
 {
@@ -173,7 +174,7 @@ static inline void build_record(struct build *b, uint64_t ns, uint8_t tag,
 	b->p.end_ns = ns;
 }
 
-/* {trace_ts,<0.88.0>,call,{m,f,[N]},_}, N < 64 */
+/* Adds the event {trace_ts,<0.88.0>,call,{m,f,[N]},_}, for N < 64. */
 static inline void build_event(struct build *b, uint64_t ns, unsigned n)
 {
 	const uint8_t terms[] = { INV_T_DICT_SMALL + 0, /* <0.88.0> */
@@ -196,7 +197,8 @@ static inline void build_end(struct build *b)
 	build_packet(b);
 }
 
-/* n events of the stream are lost; those with numbers leave a gap. */
+/* Adds n lost events to the stream's counts. If events that are lost for this
+ * reason have event numbers, skips n numbers. */
 static inline void build_lose(struct build *b, uint32_t stream, unsigned reason,
 			      uint64_t n)
 {

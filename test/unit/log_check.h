@@ -3,8 +3,8 @@
 #define INV_UNIT_LOG_CHECK_H
 
 /*
- * Reads a log by the letter of abi/log.h, on its own, and stops the test at
- * the first byte that should not be so.  The events are ring_build.h's.
+ * Reads a log exactly as abi/log.h specifies, independently of the readers, and
+ * stops the test at the first wrong byte. The events are those of ring_build.h.
  */
 #include <sys/stat.h>
 #include <zstd.h>
@@ -15,22 +15,22 @@
 #include "unit/ring_build.h"
 
 struct log_stream {
-	uint64_t next_event; /* number of the event that should come next */
+	uint64_t next_event; /* <= the next event's number */
 	uint64_t recorded;
-	uint64_t missing; /* numbers that were stepped over */
+	uint64_t missing; /* event numbers that were skipped */
 	uint64_t packets;
 	uint64_t seq;
 	uint64_t dropped[INV_LOSS_COUNT];
-	struct inv_log_totals totals; /* the last ones */
+	struct inv_log_totals totals; /* of the last TOTALS packet */
 };
 
 struct log_check {
-	struct inv_log_head head; /* of the last file */
+	struct inv_log_head head; /* of the last file read */
 	char node[256];
 	unsigned files;
 	unsigned anchors;
 	unsigned ends;	 /* TOTALS packets */
-	uint64_t end;	 /* why, of the last one */
+	uint64_t end;	 /* reason in the last TOTALS */
 	uint64_t packed; /* packets that were compressed */
 	uint64_t bytes;
 	struct inv_log_totals no_ring;
@@ -46,7 +46,7 @@ static inline void check_events(struct log_check *c,
 
 	CHECK(p->stream < c->head.n_streams);
 	CHECK(p->n_events > 0 && p->def_len <= p->raw_len);
-	CHECK(p->first_event >= s->next_event); /* nothing twice */
+	CHECK(p->first_event >= s->next_event); /* no event twice */
 	CHECK(p->seq > s->seq || (p->seq == s->seq && p->ev_off > 0));
 	CHECK(p->end_ns >= p->begin_ns);
 	for (i = 0; i < INV_LOSS_COUNT; i++)
@@ -87,7 +87,7 @@ static inline void check_totals(struct log_check *c,
 	c->ends++;
 }
 
-/* Returns past the packet. */
+/* Checks one packet. Returns a pointer to the byte after the packet. */
 static inline const uint8_t *check_packet(struct log_check *c,
 					  const uint8_t *at, const uint8_t *end)
 {
@@ -129,7 +129,7 @@ static inline const uint8_t *check_packet(struct log_check *c,
 	return at;
 }
 
-/* Adds a file to what was read; INT: the files of a log in their order. */
+/* Checks a file of the log. Must be called for all files in their order. */
 static inline void log_check_file(struct log_check *c, const char *path)
 {
 	const uint8_t *map, *at, *end;
@@ -160,7 +160,8 @@ static inline void log_check_file(struct log_check *c, const char *path)
 	c->files++;
 }
 
-/* Recorded, and each loss, are the same in the totals as in the log. */
+/* Checks that the stream's totals have the same numbers of recorded and lost
+ * events as its packets. */
 static inline void log_check_counts(const struct log_check *c, uint32_t stream)
 {
 	const struct log_stream *s = &c->s[stream];

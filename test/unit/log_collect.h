@@ -12,10 +12,10 @@
 #include "log/merge.h"
 #include "unit/log_build.h"
 
-/* What came out of a merge: of events the argument of build_event. */
+/* An item from a merge. For an event, `n' is the argument of build_event. */
 struct got {
 	int64_t ts;
-	int64_t n; /* argument, or events lost */
+	int64_t n; /* argument, or number of lost events */
 	int lost;  /* reason; -1: an event */
 	uint32_t stream;
 	char node[32];
@@ -31,7 +31,7 @@ struct collected {
 	uint64_t lost[INV_LOST_COUNT];
 	uint64_t rotated;
 	uint64_t last_damage; /* offset */
-	char said[4096];      /* all that was told */
+	char said[4096];      /* texts of all notices */
 };
 
 static inline void collect_notice(void *arg, const struct inv_notice *n)
@@ -55,7 +55,7 @@ static inline void collect_init(struct collected *c)
 	inv_inputs_init(&c->inputs, &c->notices);
 }
 
-/* p is borrowed until collect_release. */
+/* Adds an input of n bytes. The bytes must exist until collect_release. */
 static inline int collect_add(struct collected *c, const char *name,
 			      const void *p, size_t n)
 {
@@ -113,7 +113,7 @@ static inline void collect_release(struct collected *c)
 	free(c->got);
 }
 
-/* One log in one piece. */
+/* Reads one log of n bytes. */
 static inline void collect_one(struct collected *c, const void *p, size_t n)
 {
 	collect_init(c);

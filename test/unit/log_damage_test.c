@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A small log, cut at every byte, and with every byte changed: what is around
- * the damage is read, and events read and lost add up.
+ * A small log is cut at every byte, and every byte is changed. Readers must
+ * return the events of the undamaged packets, and the sum of read and lost
+ * events must be right.
  */
 #include <time.h>
 
 #include "unit/log_collect.h"
 
 #define PACKETS 4u
-#define EVENTS 3u /* a packet */
+#define EVENTS 3u /* in each packet */
 
 static void small_log(struct build *b, int zstd)
 {
@@ -69,7 +70,7 @@ static void with_any_byte_of_a_packed_log_changed_the_rest_is_read(void **state)
 	any_byte_changed(1, 0x10);
 }
 
-/* Whole packets of events that end at or before len. */
+/* Returns how many packets of events end at or before offset len. */
 static unsigned whole_packets(const struct build *b, size_t len)
 {
 	size_t off = ((const struct inv_log_head *)b->file.data)->head_len;
@@ -85,7 +86,7 @@ static unsigned whole_packets(const struct build *b, size_t len)
 	return n;
 }
 
-static void cut_at_any_byte_what_is_before_is_read(void **state)
+static void events_before_a_cut_are_read(void **state)
 {
 	struct collected c;
 	struct build b;
@@ -96,7 +97,8 @@ static void cut_at_any_byte_what_is_before_is_read(void **state)
 		int rc;
 
 		collect_init(&c);
-		/* Exactly as large, so that a sanitizer sees beyond. */
+		/* The copy has exactly this size, so that a sanitizer
+		 * detects reads after its end. */
 		uint8_t *copy = malloc(len);
 
 		memcpy(copy, b.file.data, len);
@@ -116,7 +118,7 @@ static void cut_at_any_byte_what_is_before_is_read(void **state)
 	build_release(&b);
 }
 
-static void bytes_taken_out_lose_one_packet_only(void **state)
+static void removed_bytes_damage_only_one_packet(void **state)
 {
 	struct inv_buf f = { 0 };
 	struct collected c;
@@ -138,7 +140,7 @@ static void bytes_taken_out_lose_one_packet_only(void **state)
 	build_release(&b);
 }
 
-static void rubbish_between_packets_is_stepped_over(void **state)
+static void invalid_bytes_between_packets_are_skipped(void **state)
 {
 	static const uint32_t sync = INV_LOG_SYNC;
 	struct inv_buf f = { 0 };
@@ -162,7 +164,8 @@ static void rubbish_between_packets_is_stepped_over(void **state)
 	build_release(&b);
 }
 
-/* Heads without end, each with a body of len that is none. */
+/* Makes a file of packet heads. The len bytes of body after each head are
+ * invalid. */
 static void heads_only(struct inv_buf *f, size_t size, unsigned type,
 		       uint32_t len)
 {
@@ -179,12 +182,13 @@ static void heads_only(struct inv_buf *f, size_t size, unsigned type,
 	inv_buf_put(f, b.file.data, b.file.len);
 	while (f->len < size) {
 		inv_buf_put(f, &h, sizeof(h));
-		inv_buf_put(f, "#", 1); /* so that no head follows a body */
+		inv_buf_put(f, "#", 1); /* so that no head follows a body
+					   directly */
 	}
 	build_release(&b);
 }
 
-static void time_grows_with_the_file_only(void **state)
+static void reading_takes_linear_time(void **state)
 {
 	static const struct {
 		unsigned type;
@@ -204,7 +208,7 @@ static void time_grows_with_the_file_only(void **state)
 		heads_only(&f, 8 << 20, bad[i].type, bad[i].len);
 		start = clock();
 		collect_one(&c, f.data, f.len);
-		/* Where it grows with the square, it takes several seconds. */
+		/* A reader with quadratic time would take several seconds. */
 		assert_true(clock() - start < 3 * CLOCKS_PER_SEC);
 		assert_int_equal(c.n_events, 0);
 		assert_true(c.notices.n_damages > 0);
@@ -213,8 +217,8 @@ static void time_grows_with_the_file_only(void **state)
 	}
 }
 
-/* The checksum is right, but what it covers is not. */
-static void records_that_make_no_sense_are_counted(void **state)
+/* The checksum is right, but the records are invalid. */
+static void invalid_records_are_counted(void **state)
 {
 	struct build b = { 0 };
 	struct collected c;
@@ -224,12 +228,12 @@ static void records_that_make_no_sense_are_counted(void **state)
 	build_anchor(&b, 0, 0, 0);
 	build_begin(&b, 0, 10);
 	build_event(&b, 10, 1);
-	build_record(&b, 11, 99, 0, "", 0); /* no such tag */
+	build_record(&b, 11, 99, 0, "", 0); /* a tag that does not exist */
 	build_event(&b, 12, 2);
 	build_end(&b);
 	build_begin(&b, 0, 20);
 	build_event(&b, 20, 3);
-	b.p.n_events = 5; /* of which four are not there */
+	b.p.n_events = 5; /* four of them do not exist */
 	build_end(&b);
 	build_totals(&b, INV_END_CLOSED);
 	collect_one(&c, b.file.data, b.file.len);
@@ -241,9 +245,10 @@ static void records_that_make_no_sense_are_counted(void **state)
 }
 
 /*
- * Of five events a first packet has had two, and the second packet has them
- * all: three are lost with it, whether its body is damaged or the records that
- * are to be stepped over are.
+ * Makes a log in which the first packet has two of five events, and the second
+ * packet has all five. With bad == 1 the second packet's body is damaged, so
+ * three events are lost. With bad == 2 the records of the first two events are
+ * damaged, which a reader must skip.
  */
 static void repeated(struct build *b, unsigned bad)
 {
@@ -269,11 +274,11 @@ static void repeated(struct build *b, unsigned bad)
 	build_totals(b, INV_END_CLOSED);
 }
 
-static void what_was_read_before_is_not_lost_with_its_second_copy(void **state)
+static void a_damaged_second_copy_loses_no_event_that_was_read(void **state)
 {
 	static const char *const said[] = {
 		"", "a packet's body is damaged: 3 event(s) lost",
-		"a record makes no sense: 3 event(s) lost"
+		"a record is invalid: 3 event(s) lost"
 	};
 	struct collected c;
 	struct build b;
@@ -319,13 +324,13 @@ int main(void)
 		cmocka_unit_test(with_any_byte_changed_the_rest_is_read),
 		cmocka_unit_test(
 			with_any_byte_of_a_packed_log_changed_the_rest_is_read),
-		cmocka_unit_test(cut_at_any_byte_what_is_before_is_read),
-		cmocka_unit_test(bytes_taken_out_lose_one_packet_only),
-		cmocka_unit_test(rubbish_between_packets_is_stepped_over),
-		cmocka_unit_test(time_grows_with_the_file_only),
-		cmocka_unit_test(records_that_make_no_sense_are_counted),
+		cmocka_unit_test(events_before_a_cut_are_read),
+		cmocka_unit_test(removed_bytes_damage_only_one_packet),
+		cmocka_unit_test(invalid_bytes_between_packets_are_skipped),
+		cmocka_unit_test(reading_takes_linear_time),
+		cmocka_unit_test(invalid_records_are_counted),
 		cmocka_unit_test(
-			what_was_read_before_is_not_lost_with_its_second_copy),
+			a_damaged_second_copy_loses_no_event_that_was_read),
 		cmocka_unit_test(a_newer_version_is_refused),
 	};
 

@@ -3,7 +3,8 @@
 #include "unit/log_collect.h"
 #include "unit/sink_render.h"
 
-/* Events of every form that a filter looks at, one a microsecond, a@h. */
+/* Adds one event of each form that a filter distinguishes, each a
+ * microsecond after the one before. */
 static void events(struct build *b)
 {
 	memset(b, 0, sizeof(*b));
@@ -36,7 +37,8 @@ static void events(struct build *b)
 	build_totals(b, INV_END_CLOSED);
 }
 
-/* The numbers of the events that pass, as digits; 'L' is a loss. */
+/* Checks which events pass the filter: `expected' has their numbers as
+ * digits, and 'L' for a loss. */
 static void passes(struct inv_filter *f, const char *expected)
 {
 	const struct inv_item *item;
@@ -137,6 +139,7 @@ static void functions_are_known_by_name_and_arity(void **state)
 	(void)state;
 	one(MFAS, "m", "0127L");
 	one(MFAS, "m:f", "0127L");
+	one(MFAS, "m:", "0127L");
 	one(MFAS, "m:f/2", "02L");
 	one(MFAS, "m:f/1", "1L");
 	one(MFAS, "m:f/3", "7L");
@@ -149,7 +152,9 @@ static void functions_are_known_by_name_and_arity(void **state)
 	refused(MFAS, "m:f/x", "Enum.map");
 	refused(MFAS, "m:f/256", "Enum.map");
 	refused(MFAS, "'m:f", "Enum.map");
-	refused(MFAS, "m:", "Enum.map");
+	refused(MFAS, ":", "Enum.map");
+	refused(MFAS, "m:/2", "Enum.map");
+	refused(MFAS, ":m.", "Enum.map");
 	refused(MFAS, "", "Enum.map");
 	refused(MFAS, "Enum./2", "Enum.map");
 }
@@ -211,7 +216,7 @@ static void processes_are_as_their_node_prints_them(void **state)
 	refused(PIDS, "88", "<0.88.0>");
 }
 
-static void conditions_of_a_kind_add_up_and_kinds_narrow(void **state)
+static void kinds_are_anded_and_conditions_of_a_kind_ored(void **state)
 {
 	struct inv_filter f;
 
@@ -237,7 +242,7 @@ int main(void)
 		cmocka_unit_test(functions_are_known_by_name_and_arity),
 		cmocka_unit_test(elixirs_modules_have_their_prefix),
 		cmocka_unit_test(processes_are_as_their_node_prints_them),
-		cmocka_unit_test(conditions_of_a_kind_add_up_and_kinds_narrow),
+		cmocka_unit_test(kinds_are_anded_and_conditions_of_a_kind_ored),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A log that is pushed in pieces gives what the reader gives of the whole. */
+/* A live log, which gets a file in pieces, returns the same items as the reader
+ * for files. */
 #include <dirent.h>
 
 #include "unit/log_live.h"
@@ -29,7 +30,8 @@ static struct bytes slurp(const char *path)
 	return b;
 }
 
-/* A log of many packets, several streams, losses, with and without packing. */
+/* Makes a log of many packets with several streams and losses; some packets
+ * are compressed. */
 static struct bytes build_many(void)
 {
 	struct build b = { 0 };
@@ -86,7 +88,8 @@ static void check(const uint8_t *p, size_t n)
 	seen_release(&whole);
 }
 
-/* skip: bytes that are the fuzzer's. */
+/* Checks all files in `dir' whose names end with `end'. The first `skip'
+ * bytes of a file are for the fuzzer only. */
 static unsigned check_files_of(const char *dir, const char *end, size_t skip)
 {
 	DIR *d = opendir(dir);
@@ -114,7 +117,7 @@ static unsigned check_files_of(const char *dir, const char *end, size_t skip)
 	return n;
 }
 
-static void pieces_of_a_log_give_what_the_whole_gives(void **state)
+static void pieces_have_the_same_items_as_the_whole(void **state)
 {
 	struct bytes b = build_many();
 
@@ -130,7 +133,8 @@ static size_t any(size_t n)
 	return (size_t)rand() % n;
 }
 
-/* Bits, holes, repeats and cuts. */
+/* Damages the bytes in one of several ways: changes bits, removes, repeats
+ * or cuts bytes. Returns the new length. */
 static size_t damage(uint8_t *p, size_t n)
 {
 	size_t a = any(n);
@@ -172,7 +176,8 @@ static void damage_is_found_in_pieces_too(void **state)
 	free(b.p);
 }
 
-/* --- what is given out when ----------------------------------------------- */
+/* --- when items are returned
+ * ------------------------------------------------ */
 
 struct fixture {
 	struct build b;
@@ -197,7 +202,7 @@ static void stop(struct fixture *f)
 	build_release(&f->b);
 }
 
-/* What was built since the last time. */
+/* Pushes what was added to the log since the last call. */
 static void push(struct fixture *f)
 {
 	assert_int_equal(inv_live_push(f->feed, f->b.file.data + f->pushed,
@@ -229,7 +234,7 @@ static void gives_nothing(struct fixture *f)
 	assert_int_equal(f->feed->ops->next(f->feed), INV_END);
 }
 
-static void events_wait_for_their_mark(void **state)
+static void events_wait_for_the_watermark(void **state)
 {
 	struct fixture f;
 
@@ -249,39 +254,37 @@ static void events_wait_for_their_mark(void **state)
 	gives(&f, 9);
 	gives(&f, 3);
 	gives_nothing(&f);
-	assert_false(inv_live_done(f.feed));
+	assert_true(f.feed->growing);
 	build_totals(&f.b, INV_END_CLOSED);
 	push(&f);
 	assert_int_equal(inv_live_end(f.feed, NULL), 0);
 	gives_nothing(&f);
-	assert_true(inv_live_done(f.feed));
+	assert_false(f.feed->growing);
 	assert_false(f.feed->unended);
 	stop(&f);
 }
 
-static void a_mark_is_in_erlangs_time(void **state)
+static void a_watermark_is_in_erlangs_time(void **state)
 {
 	struct fixture f;
-	int64_t ts;
 
 	(void)state;
 	start(&f, INV_LIVE_CAP);
-	assert_false(inv_live_marked(f.feed, &ts));
+	assert_true(f.feed->mark_ns == INT64_MIN);
 	build_anchor(&f.b, 50, -1000, 5000);
-	packet(&f, 0, 100, 1, 1); /* -900 of Erlang's */
+	packet(&f, 0, 100, 1, 1); /* Erlang's time -900 */
 	push(&f);
 	inv_live_mark(f.feed, -900, 0);
 	gives_nothing(&f);
 	inv_live_mark(f.feed, -899, 0);
-	assert_true(inv_live_marked(f.feed, &ts));
-	assert_int_equal(ts, 4101);
+	assert_int_equal(f.feed->mark_ns, 4101);
 	gives(&f, 1);
 	assert_int_equal(f.feed->item.ts_ns, 4100);
 	assert_int_equal(f.feed->item.erl_ns, -900);
 	stop(&f);
 }
 
-static void an_event_that_comes_late_is_given_out(void **state)
+static void an_event_that_arrives_late_is_returned(void **state)
 {
 	struct fixture f;
 
@@ -298,7 +301,7 @@ static void an_event_that_comes_late_is_given_out(void **state)
 	stop(&f);
 }
 
-static void what_is_full_does_not_wait(void **state)
+static void a_full_feed_does_not_wait(void **state)
 {
 	struct fixture f;
 	unsigned n;
@@ -314,7 +317,8 @@ static void what_is_full_does_not_wait(void **state)
 	push(&f);
 	assert_true(inv_live_full(f.feed));
 	gives(&f, 1);
-	/* Not more than it must: then it waits again. */
+	/* The feed returns only as many items as it must to have space again.
+	 * Then it waits for a watermark again. */
 	for (n = 2; !f.feed->ops->next(f.feed); n++)
 		;
 	assert_false(inv_live_full(f.feed));
@@ -324,7 +328,7 @@ static void what_is_full_does_not_wait(void **state)
 	stop(&f);
 }
 
-static void an_item_is_good_while_more_comes(void **state)
+static void an_item_stays_valid_while_bytes_are_pushed(void **state)
 {
 	struct fixture f;
 	const struct inv_event *ev;
@@ -373,12 +377,12 @@ static void nothing_at_all_is_no_error(void **state)
 	start(&f, INV_LIVE_CAP);
 	assert_int_equal(inv_live_end(f.feed, NULL), 0);
 	gives_nothing(&f);
-	assert_true(inv_live_done(f.feed));
+	assert_false(f.feed->growing);
 	assert_true(f.feed->unended);
 	stop(&f);
 }
 
-static void what_is_no_log_is_refused(void **state)
+static void other_files_are_refused(void **state)
 {
 	static char junk[100000];
 	struct fixture f;
@@ -390,10 +394,10 @@ static void what_is_no_log_is_refused(void **state)
 		rc = inv_live_push(f.feed, junk, 10000, NULL);
 	assert_int_equal(rc, INV_EFORMAT);
 	gives_nothing(&f);
-	assert_true(inv_live_done(f.feed));
+	assert_false(f.feed->growing);
 	stop(&f);
 	start(&f, INV_LIVE_CAP);
-	f.b.file.data[8] = 99; /* a version, but the sum is wrong then */
+	f.b.file.data[8] = 99; /* another version; makes the checksum wrong */
 	assert_int_equal(inv_live_push(f.feed, f.b.file.data, 30, NULL), 0);
 	assert_int_equal(inv_live_end(f.feed, NULL), INV_EFORMAT);
 	stop(&f);
@@ -411,7 +415,8 @@ static void anchors_without_events_take_no_memory(void **state)
 		inv_live_mark(f.feed, i * (SEC + 1000) - 5, 0);
 		gives_nothing(&f);
 	}
-	/* In the middle of the last two of them, which are known. */
+	/* The event is between the last two anchors, which the feed has
+	 * kept. */
 	packet(&f, 0, (uint64_t)(998 * SEC + SEC / 2), 1, 1);
 	push(&f);
 	inv_live_mark(f.feed, 1000 * SEC + SEC, 0);
@@ -421,20 +426,75 @@ static void anchors_without_events_take_no_memory(void **state)
 	stop(&f);
 }
 
+static unsigned losses(struct fixture *f, uint64_t *lost)
+{
+	unsigned n = 0;
+
+	*lost = 0;
+	while (!f->feed->ops->next(f->feed)) {
+		assert_int_equal(f->feed->item.kind, INV_ITEM_LOSS);
+		*lost += f->feed->item.lost.n;
+		n++;
+	}
+	return n;
+}
+
+static void totals_of_a_full_log_take_no_more_memory(void **state)
+{
+	struct fixture f;
+	uint64_t lost;
+
+	(void)state;
+	start(&f, 10000);
+	for (unsigned i = 0; i < 500; i++) {
+		build_lose(&f.b, 3, INV_LOSS_FULL, 1);
+		build_totals(&f.b, INV_END_TERMINATED);
+	}
+	push(&f);
+	assert_int_equal(inv_live_end(f.feed, NULL), 0);
+	assert_in_range(losses(&f, &lost), 1, 100);
+	assert_int_equal(lost, 500);
+	stop(&f);
+}
+
+static void totals_of_a_stream_are_taken_once(void **state)
+{
+	struct inv_log_totals t = { .stream = 3, .produced = 2 };
+	struct fixture f;
+	uint64_t lost;
+
+	(void)state;
+	t.dropped[INV_LOSS_FULL] = 2;
+	start(&f, 10000);
+	for (unsigned i = 0; i < 10000; i++)
+		inv_buf_put(&f.b.body, &t, sizeof(t));
+	f.b.p.type = INV_LOG_TOTALS;
+	f.b.p.n_events = 10000;
+	build_packet(&f.b);
+	push(&f);
+	assert_false(inv_live_full(f.feed));
+	assert_int_equal(inv_live_end(f.feed, NULL), 0);
+	assert_int_equal(losses(&f, &lost), 1);
+	assert_int_equal(lost, 2);
+	stop(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pieces_of_a_log_give_what_the_whole_gives),
+		cmocka_unit_test(pieces_have_the_same_items_as_the_whole),
 		cmocka_unit_test(damage_is_found_in_pieces_too),
-		cmocka_unit_test(events_wait_for_their_mark),
-		cmocka_unit_test(a_mark_is_in_erlangs_time),
-		cmocka_unit_test(an_event_that_comes_late_is_given_out),
-		cmocka_unit_test(what_is_full_does_not_wait),
-		cmocka_unit_test(an_item_is_good_while_more_comes),
+		cmocka_unit_test(events_wait_for_the_watermark),
+		cmocka_unit_test(a_watermark_is_in_erlangs_time),
+		cmocka_unit_test(an_event_that_arrives_late_is_returned),
+		cmocka_unit_test(a_full_feed_does_not_wait),
+		cmocka_unit_test(an_item_stays_valid_while_bytes_are_pushed),
 		cmocka_unit_test(a_log_that_is_cut_off_has_no_end),
 		cmocka_unit_test(nothing_at_all_is_no_error),
-		cmocka_unit_test(what_is_no_log_is_refused),
+		cmocka_unit_test(other_files_are_refused),
 		cmocka_unit_test(anchors_without_events_take_no_memory),
+		cmocka_unit_test(totals_of_a_full_log_take_no_more_memory),
+		cmocka_unit_test(totals_of_a_stream_are_taken_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "log/packet.h"
+
+#include <time.h>
+
+#include "abi/ring.h"
 #include "unit/log_collect.h"
 
 static void two_streams_are_merged_by_their_clock(void **state)
@@ -66,7 +71,8 @@ static void equal_times_keep_the_order_of_streams_and_inputs(void **state)
 	build_release(&b[1]);
 }
 
-/* Three files of a log, of which those in `give` are given, in that order. */
+/* Makes the three files of a log, and reads the files in `give' in that
+ * order. */
 static void rotated(struct collected *c, struct build *b, struct inv_buf *files,
 		    const char *give)
 {
@@ -157,7 +163,7 @@ static void a_file_given_twice_is_read_once(void **state)
 	rotated_done(&c, &b, files);
 }
 
-static void a_log_that_goes_on_elsewhere_says_so(void **state)
+static void a_log_with_a_next_file_is_reported(void **state)
 {
 	struct inv_buf files[3];
 	struct collected c;
@@ -166,7 +172,7 @@ static void a_log_that_goes_on_elsewhere_says_so(void **state)
 	(void)state;
 	rotated(&c, &b, files, "01");
 	assert_int_equal(c.n, 4);
-	assert_non_null(strstr(c.said, "goes on"));
+	assert_non_null(strstr(c.said, "continues"));
 	rotated_done(&c, &b, files);
 }
 
@@ -194,8 +200,7 @@ static void packed_packets_are_unpacked(void **state)
 
 /* --- losses --------------------------------------------------------------- */
 
-static void losses_stand_where_they_happened_and_add_up_to_the_totals(
-	void **state)
+static void losses_are_in_order_and_add_up_to_the_totals(void **state)
 {
 	struct build b = { 0 };
 	struct collected c;
@@ -213,7 +218,7 @@ static void losses_stand_where_they_happened_and_add_up_to_the_totals(
 	build_end(&b);
 	build_lose(&b, 0, INV_LOSS_OVERWRITTEN, 2);
 	build_lose(&b, 0, INV_LOSS_TOO_BIG, 1);
-	build_lose(&b, 3, INV_LOSS_LIMIT, 4); /* it has no packet at all */
+	build_lose(&b, 3, INV_LOSS_LIMIT, 4); /* a stream without packets */
 	build_totals(&b, INV_END_CLOSED);
 	collect_one(&c, b.file.data, b.file.len);
 	assert_int_equal(c.n_events, 2);
@@ -224,7 +229,8 @@ static void losses_stand_where_they_happened_and_add_up_to_the_totals(
 	assert_int_equal(c.lost[INV_LOST_UNREADABLE], 0);
 	assert_int_equal(collect_lost(&c), 19);
 	assert_int_equal(c.got[0].n, 1);
-	/* What lost all it had is told where the file begins. */
+	/* The loss of a stream without events is reported at the start of the
+	 * file. */
 	assert_int_equal(c.got[1].lost, INV_LOSS_LIMIT);
 	assert_int_equal(c.got[1].ts, 10);
 	assert_true(c.got[2].lost >= 0 && c.got[3].lost >= 0);
@@ -235,7 +241,7 @@ static void losses_stand_where_they_happened_and_add_up_to_the_totals(
 	build_release(&b);
 }
 
-static void losses_are_told_once_over_rotated_totals(void **state)
+static void losses_in_several_totals_are_reported_once(void **state)
 {
 	struct build b = { 0 };
 	struct inv_buf first;
@@ -269,7 +275,46 @@ static void losses_are_told_once_over_rotated_totals(void **state)
 	build_release(&b);
 }
 
-static void a_packet_that_is_there_twice_is_read_once(void **state)
+/* Each stream reads the totals of the file. Totals that are small in the file
+ * and large when unpacked must not cost time for each stream. */
+static void many_packed_totals_cost_no_time(void **state)
+{
+	const struct inv_log_totals none = { .stream = INV_RINGS_MAX - 1 };
+	clock_t began = clock();
+	struct build b = { 0 };
+	struct collected c;
+
+	(void)state;
+	b.zstd = 1;
+	build_head(&b, "a@h", 1, 0);
+	build_anchor(&b, 0, 0, 0);
+	build_begin(&b, 0, 10);
+	build_event(&b, 10, 1);
+	build_end(&b);
+	for (unsigned i = 0; i < 300; i++) {
+		b.p.type = INV_LOG_TOTALS;
+		b.p.seq = INV_END_FLUSHED;
+		while (b.body.len + sizeof(none) <= INV_PACKET_RAW_MAX) {
+			inv_buf_put(&b.body, &none, sizeof(none));
+			b.p.n_events++;
+		}
+		build_packet(&b);
+	}
+	build_lose(&b, 0, INV_LOSS_UNWRITTEN, 3);
+	build_lose(&b, 5, INV_LOSS_UNWRITTEN, 4);
+	build_totals(&b, INV_END_CLOSED);
+	collect_init(&c);
+	collect_add(&c, "x", b.file.data, b.file.len);
+	collect_run(&c);
+	assert_int_equal(c.n_events, 1);
+	assert_int_equal(c.lost[INV_LOSS_UNWRITTEN], 7);
+	assert_non_null(strstr(c.said, "only the last totals"));
+	assert_true((clock() - began) / CLOCKS_PER_SEC < 20);
+	collect_release(&c);
+	build_release(&b);
+}
+
+static void a_repeated_packet_is_read_once(void **state)
 {
 	struct build b = { 0 };
 	struct inv_buf twice = { 0 };
@@ -318,7 +363,7 @@ static void events_that_two_packets_have_are_read_once(void **state)
 	build_release(&b);
 }
 
-static void a_log_without_an_end_says_so(void **state)
+static void a_log_without_an_end_is_reported(void **state)
 {
 	struct build b = { 0 };
 	struct collected c;
@@ -347,14 +392,14 @@ int main(void)
 		cmocka_unit_test(the_oldest_files_may_have_been_deleted),
 		cmocka_unit_test(a_file_missing_in_the_middle_is_a_loss),
 		cmocka_unit_test(a_file_given_twice_is_read_once),
-		cmocka_unit_test(a_log_that_goes_on_elsewhere_says_so),
+		cmocka_unit_test(a_log_with_a_next_file_is_reported),
 		cmocka_unit_test(packed_packets_are_unpacked),
-		cmocka_unit_test(
-			losses_stand_where_they_happened_and_add_up_to_the_totals),
-		cmocka_unit_test(losses_are_told_once_over_rotated_totals),
-		cmocka_unit_test(a_packet_that_is_there_twice_is_read_once),
+		cmocka_unit_test(losses_are_in_order_and_add_up_to_the_totals),
+		cmocka_unit_test(losses_in_several_totals_are_reported_once),
+		cmocka_unit_test(many_packed_totals_cost_no_time),
+		cmocka_unit_test(a_repeated_packet_is_read_once),
 		cmocka_unit_test(events_that_two_packets_have_are_read_once),
-		cmocka_unit_test(a_log_without_an_end_says_so),
+		cmocka_unit_test(a_log_without_an_end_is_reported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that are cut while they are read. */
+/* Files that are truncated while they are read. */
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -13,10 +13,12 @@ static void on_bus(int sig, siginfo_t *info, void *context)
 {
 	(void)context;
 	if (!inv_source_patch(info->si_addr))
-		signal(sig, SIG_DFL); /* it comes again, and ends us */
+		signal(sig, SIG_DFL); /* the signal is raised again, and ends
+					 the process */
 }
 
-/* cmocka sets its own before each test. */
+/* Sets the handler in each test, because cmocka sets its own before each
+ * test. */
 static void handle_bus(void)
 {
 	struct sigaction sa = { .sa_sigaction = on_bus,
@@ -60,7 +62,7 @@ static void write_pages(size_t n)
 	free(p);
 }
 
-static void what_was_cut_reads_as_zeros(void **state)
+static void truncated_bytes_are_read_as_zeros(void **state)
 {
 	struct collected c;
 	struct inv_source src;
@@ -87,7 +89,7 @@ static void what_was_cut_reads_as_zeros(void **state)
 	collect_release(&c);
 }
 
-static void a_cut_within_the_last_page_is_told_too(void **state)
+static void a_cut_within_the_last_page_is_reported_too(void **state)
 {
 	struct collected c;
 	struct inv_source src;
@@ -105,10 +107,11 @@ static void a_cut_within_the_last_page_is_told_too(void **state)
 }
 
 #define PACKETS 200u
-#define EVENTS 10u /* a packet */
+#define EVENTS 10u /* in each packet */
 
-/* Events that can be read when the log is cut to len between its survey and
- * the reading; it grows again if it is said to. */
+/* Reads the events of a log that is truncated to len bytes after it was opened,
+ * which reads the packet heads. If `grown', the log has its old size again
+ * before its events are read. */
 static void a_log_cut(const struct build *b, size_t len, bool grown)
 {
 	struct collected c;
@@ -132,8 +135,7 @@ static void a_log_cut(const struct build *b, size_t len, bool grown)
 	collect_release(&c);
 }
 
-static void a_log_that_is_cut_while_it_is_merged_is_read_up_to_there(
-	void **state)
+static void a_log_is_read_up_to_a_cut(void **state)
 {
 	struct build b = { 0 };
 
@@ -159,10 +161,9 @@ static void a_log_that_is_cut_while_it_is_merged_is_read_up_to_there(
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_was_cut_reads_as_zeros),
-		cmocka_unit_test(a_cut_within_the_last_page_is_told_too),
-		cmocka_unit_test(
-			a_log_that_is_cut_while_it_is_merged_is_read_up_to_there),
+		cmocka_unit_test(truncated_bytes_are_read_as_zeros),
+		cmocka_unit_test(a_cut_within_the_last_page_is_reported_too),
+		cmocka_unit_test(a_log_is_read_up_to_a_cut),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -48,7 +48,7 @@ static void now(struct inv_buf *b, int us)
 	integer(b, us);
 }
 
-/* Puts the term in t into the file, and empties t. */
+/* Adds the term in t to the file as a record, and empties t. */
 static void record(struct inv_buf *file, struct inv_buf *t)
 {
 	inv_buf_putc(file, 0);
@@ -64,7 +64,7 @@ static void drop(struct inv_buf *file, uint32_t n)
 	be32(file, n);
 }
 
-/* {trace_ts,<0.N.0>,exit,us,Now} or, us being negative, {trace,…} */
+/* Adds {trace_ts,<0.N.0>,exit,us,Now} or, if us is negative, {trace,…}. */
 static void event(struct inv_buf *file, const char *node, int us, int n)
 {
 	struct inv_buf t = { 0 };
@@ -89,7 +89,8 @@ static void events_and_drops_keep_their_place(void **state)
 
 	(void)state;
 	event(&f, "a@h", 1, 10);
-	event(&f, "a@h", -1, 11); /* without a time: that of the one before */
+	event(&f, "a@h", -1, 11); /* without a time: gets the time of the
+				     previous record */
 	drop(&f, 5);
 	event(&f, "a@h", 3, 12);
 	collect_one(&c, f.data, f.len);
@@ -106,7 +107,7 @@ static void events_and_drops_keep_their_place(void **state)
 	inv_buf_release(&f);
 }
 
-static void damage_is_stepped_over(void **state)
+static void damage_is_skipped(void **state)
 {
 	struct inv_buf f = { 0 };
 	size_t one, len;
@@ -120,8 +121,9 @@ static void damage_is_stepped_over(void **state)
 	for (size_t at = one; at < 2 * one; at++) {
 		struct collected c;
 
-		/* Without checksums not every change is seen; what stands
-		 * around it is read all the same. */
+		/* The format has no checksums, so a changed byte may stay
+		 * unnoticed. The records before and after the changed one are
+		 * still read. */
 		f.data[at] ^= 0xff;
 		collect_one(&c, f.data, len);
 		assert_true(c.n_events >= 2);
@@ -141,8 +143,9 @@ static void damage_is_stepped_over(void **state)
 	inv_buf_release(&f);
 }
 
-/* What looks like the start of a record, but has none behind it, is none. */
-static void what_only_looks_like_a_record_is_stepped_over(void **state)
+/* Bytes that look like the start of a record are skipped if no other record
+ * follows. */
+static void a_false_start_of_a_record_is_skipped(void **state)
 {
 	static const uint8_t rubbish[] = { 9,	9,   0, 0, 0, 0, 3,
 					   131, 104, 0, 9, 9, 9, 9 };
@@ -224,7 +227,8 @@ static void alias(struct inv_buf *file, int number, const char *name,
 	inv_buf_release(&t);
 }
 
-/* The names of <0.N.0> at that time, with a space after each. */
+/* Checks the names that <0.N.0> has at the time `us'. In `expected' a space
+ * follows each name. */
 static void assert_names(const struct inv_names *names, uint64_t number, int us,
 			 const char *expected)
 {
@@ -249,10 +253,11 @@ static void names_hold_from_alias_to_unalias(void **state)
 	(void)state;
 	alias(&f, 1, "x", "alias", 10);
 	alias(&f, 1, "Y", "alias", 20);
-	alias(&f, 0, "x", "unalias", 30); /* whoever had it */
+	alias(&f, 0, "x", "unalias", 30); /* removes x from all processes */
 	alias(&f, 2, "x", "alias", 40);
-	alias(&f, 2, "Y", "unalias", 50); /* it never had that */
-	alias(&f, 2, "x", "unalias", 35); /* from before, written late */
+	alias(&f, 2, "Y", "unalias",
+	      50); /* a name that the process did not have */
+	alias(&f, 2, "x", "unalias", 35); /* an earlier time, written late */
 	assert_int_equal(inv_source_memory(&src, "ti", f.data, f.len), 0);
 	assert_int_equal(inv_names_read(names, &src, 0, &ns), 0);
 	assert_names(names, 1, 10, "");
@@ -279,7 +284,8 @@ static void a_ti_file_finds_its_node(void **state)
 	event(&trace, "a@h", 20, 1);
 	alias(&ti, 88, "x", "alias", 10);
 	collect_init(&c);
-	collect_add(&c, "ti", ti.data, ti.len); /* before the log, even */
+	collect_add(&c, "ti", ti.data,
+		    ti.len); /* a ti file may be added before its log */
 	collect_add(&c, "trace", trace.data, trace.len);
 	collect_run(&c);
 	assert_int_equal(c.inputs.n_feeds, 1);
@@ -289,7 +295,7 @@ static void a_ti_file_finds_its_node(void **state)
 	inv_buf_release(&ti);
 }
 
-/* 'maybe' and 'else' became reserved words with 27. */
+/* 'maybe' and 'else' are reserved words from OTP 27 on. */
 static void names_are_quoted_as_the_release_of_the_log_does(void **state)
 {
 	static const char *const releases[] = { "26", "27" };
@@ -314,7 +320,7 @@ static void names_are_quoted_as_the_release_of_the_log_does(void **state)
 	inv_buf_release(&ti);
 }
 
-static void what_is_no_log_is_refused(void **state)
+static void other_files_are_refused(void **state)
 {
 	struct collected c;
 
@@ -333,8 +339,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(events_and_drops_keep_their_place),
-		cmocka_unit_test(damage_is_stepped_over),
-		cmocka_unit_test(what_only_looks_like_a_record_is_stepped_over),
+		cmocka_unit_test(damage_is_skipped),
+		cmocka_unit_test(a_false_start_of_a_record_is_skipped),
 		cmocka_unit_test(files_of_a_wrap_set_follow_one_another),
 		cmocka_unit_test(
 			files_that_are_only_named_alike_are_merged_by_time),
@@ -342,7 +348,7 @@ int main(void)
 		cmocka_unit_test(a_ti_file_finds_its_node),
 		cmocka_unit_test(
 			names_are_quoted_as_the_release_of_the_log_does),
-		cmocka_unit_test(what_is_no_log_is_refused),
+		cmocka_unit_test(other_files_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,8 @@
 
 #define MAX 16
 
-/* The numbers of `names`, in the order of writing, as text. */
+/* Checks the order in which the files were written: `order' has the numbers
+ * of `names'. */
 static void assert_order(const char *const *names, const char *order)
 {
 	struct inv_wrap_name w[MAX] = { 0 };
@@ -46,8 +47,8 @@ static void a_set_without_a_gap_is_ordered_by_number(void **state)
 	assert_order((const char *const[]){ "w7", "w5", "w6", 0 }, "5 6 7 ");
 }
 
-/* The original's sorter crashed on these. */
-static void digits_that_names_share_belong_to_the_number(void **state)
+/* The original Inviso crashed when it sorted such names. */
+static void digits_shared_by_all_names_belong_to_the_number(void **state)
 {
 	(void)state;
 	assert_order((const char *const[]){ "w11.log", "w1.log", 0 }, "1 11 ");
@@ -78,7 +79,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_set_is_ordered_from_its_gap_on),
 		cmocka_unit_test(a_set_without_a_gap_is_ordered_by_number),
-		cmocka_unit_test(digits_that_names_share_belong_to_the_number),
+		cmocka_unit_test(
+			digits_shared_by_all_names_belong_to_the_number),
 		cmocka_unit_test(the_number_is_in_the_last_part_of_the_path),
 	};
 

@@ -24,7 +24,7 @@
 static struct inv_log_writer w;
 static struct inv_err err;
 static char path[] = "/tmp/log_writer.XXXXXX";
-static int fd; /* ours, of the same file */
+static int fd; /* the test's own descriptor of the file */
 
 static void set_up(uint32_t codec)
 {
@@ -111,10 +111,10 @@ static void a_packet_is_compressed_where_that_helps(void **state)
 			 3004);
 	assert_memory_equal(out, "defs\0\0", 6);
 	off = w.off;
-	assert_int_equal(put("a", 1, "b", 1), 0); /* does not shrink */
+	assert_int_equal(put("a", 1, "b", 1), 0); /* too small to compress */
 	assert_int_equal(w.off, off + sizeof(p) + 2);
 	off = w.off;
-	assert_int_equal(put("", 0, zeros, 5000), 0); /* beyond body_max */
+	assert_int_equal(put("", 0, zeros, 5000), 0); /* larger than body_max */
 	assert_int_equal(w.off, off + sizeof(p) + 5000);
 	tear_down();
 }
@@ -132,7 +132,7 @@ static void a_write_that_fails_leaves_the_file_as_it_was(void **state)
 	off = w.off;
 	getrlimit(RLIMIT_FSIZE, &was);
 	now = was;
-	now.rlim_cur = 1000; /* in the midst of the next */
+	now.rlim_cur = 1000; /* reached during the next write */
 	setrlimit(RLIMIT_FSIZE, &now);
 	assert_int_equal(put("", 0, body, 4000), INV_EIO);
 	assert_int_equal(err.sys, EFBIG);
@@ -144,7 +144,7 @@ static void a_write_that_fails_leaves_the_file_as_it_was(void **state)
 	tear_down();
 }
 
-static void what_lies_behind_the_good_bytes_is_cut_off(void **state)
+static void bytes_after_the_valid_length_are_removed(void **state)
 {
 	(void)state;
 	set_up(INV_CODEC_NONE);
@@ -196,7 +196,7 @@ int main(void)
 		cmocka_unit_test(head_and_packets_are_as_specified),
 		cmocka_unit_test(a_packet_is_compressed_where_that_helps),
 		cmocka_unit_test(a_write_that_fails_leaves_the_file_as_it_was),
-		cmocka_unit_test(what_lies_behind_the_good_bytes_is_cut_off),
+		cmocka_unit_test(bytes_after_the_valid_length_are_removed),
 		cmocka_unit_test(a_spare_is_allocated_and_given_back),
 		cmocka_unit_test(only_regular_files_and_known_codecs_are_taken),
 	};

@@ -13,7 +13,8 @@
 #include "term/tree_print.h"
 #include "term/tree_text.h"
 
-/* Terms and specs from text, for tests of match specs; failures end the test. */
+/* Makes terms and specs from text, for tests of match specs. A failure ends
+ * the test. */
 
 static inv_word match_words[1 << 16];
 static struct inv_heap match_heap = { .w = match_words, .cap = 1 << 16 };
@@ -67,9 +68,10 @@ static inline const char *match_code(int rc)
 	return (const char *)match_out.data;
 }
 /*
- * Runs the spec over the text of a list of arguments.  "RESULT" or "RESULT
- * +return_trace +exception_trace", "no match", "error: TEXT" of the spec's
- * first error, or "code -N".
+ * Runs the spec with a list of arguments; both are given as text. Returns
+ * "RESULT" or "RESULT +return_trace +exception_trace" if the spec matches, "no
+ * match" if not. Returns "error: TEXT", with the first error, if the spec is
+ * invalid, and "code -N" if a function of c_src/match returns -N.
  */
 static inline const char *match_answer(const char *spec, const char *args,
 				       unsigned otp)

@@ -54,7 +54,7 @@ static void calls_become_match_specs(void **state)
 	}
 }
 
-static void what_is_wrong_is_told(void **state)
+static void errors_are_reported(void **state)
 {
 	static const struct {
 		const char *call;
@@ -88,7 +88,7 @@ static void what_is_wrong_is_told(void **state)
 	}
 }
 
-static void brackets_have_an_end(void **state)
+static void nesting_is_limited(void **state)
 {
 	struct inv_buf b = { 0 };
 	struct inv_err err = { 0 };
@@ -110,8 +110,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(calls_become_match_specs),
-		cmocka_unit_test(what_is_wrong_is_told),
-		cmocka_unit_test(brackets_have_an_end),
+		cmocka_unit_test(errors_are_reported),
+		cmocka_unit_test(nesting_is_limited),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

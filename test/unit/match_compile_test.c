@@ -11,7 +11,7 @@
 #include "match/explain.h"
 #include "unit/match_build.h"
 
-static void errors_are_the_vms(void **state)
+static void errors_are_those_of_the_vm(void **state)
 {
 	static const struct {
 		const char *spec;
@@ -70,7 +70,7 @@ static void all_errors_of_a_clause_are_found(void **state)
 	inv_match_release(&m);
 }
 
-/* n times open, then what is within, then n times close. */
+/* Returns `before', n times `open', `within', n times `close', and `after'. */
 static char *nested(size_t n, const char *before, const char *open,
 		    const char *within, const char *close, const char *after)
 {
@@ -100,7 +100,7 @@ static int make_and_free(char *spec)
 	return rc;
 }
 
-static void what_is_too_big_is_refused(void **state)
+static void specs_beyond_a_limit_are_refused(void **state)
 {
 	(void)state;
 	assert_int_equal(make_and_free(nested(150, "[{'_',[", "{'not',", "true",
@@ -112,7 +112,7 @@ static void what_is_too_big_is_refused(void **state)
 	assert_int_equal(
 		make_and_free(nested(500, "[{[", "{", "a", "}", "],[],[]}]")),
 		INV_EDEPTH);
-	/* A list is not nested, however long it is. */
+	/* A list has only one level, however long it is. */
 	assert_int_equal(make_and_free(nested(2000, "[{'$1',[],[[", "a,", "a",
 					      "", "]]}]")),
 			 0);
@@ -144,8 +144,9 @@ static void every_instruction_is_checked(void **state)
 	p = m.prog;
 	bytes = p.n_code * sizeof(*code);
 	code = malloc(bytes);
-	/* None can be left out, and few can be others.  In the first clause:
-	 * where the last one ends is free. */
+	/* The verifier refuses the program if any instruction is left out, and
+	 * for most changes of an instruction. Only the first clause is tried,
+	 * because the verifier does not check the end of the last clause. */
 	for (uint32_t i = 0; i < inv_instr_a(m.prog.code[0]); i++) {
 		memcpy(code, m.prog.code, bytes);
 		memmove(code + i, code + i + 1,
@@ -165,7 +166,7 @@ static void every_instruction_is_checked(void **state)
 		    inv_instr_op(code[i]) != INV_OP_BODY &&
 		    inv_instr_op(code[i]) != INV_OP_END)
 			assert_true(inv_match_verify(&p, NULL) < 0);
-		code[i] = 0xff; /* no opcode */
+		code[i] = 0xff; /* not an opcode */
 		assert_true(inv_match_verify(&p, NULL) < 0);
 	}
 	p.code = no_clause;
@@ -212,7 +213,7 @@ static void a_program_can_be_read(void **state)
 	inv_match_release(&m);
 }
 
-static void a_full_heap_is_told(void **state)
+static void a_full_heap_is_reported(void **state)
 {
 	inv_word *words = malloc(2000 * sizeof(*words));
 	struct inv_heap heap = { .w = words };
@@ -240,12 +241,12 @@ static void a_full_heap_is_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(errors_are_the_vms),
+		cmocka_unit_test(errors_are_those_of_the_vm),
 		cmocka_unit_test(all_errors_of_a_clause_are_found),
-		cmocka_unit_test(what_is_too_big_is_refused),
+		cmocka_unit_test(specs_beyond_a_limit_are_refused),
 		cmocka_unit_test(every_instruction_is_checked),
 		cmocka_unit_test(a_program_can_be_read),
-		cmocka_unit_test(a_full_heap_is_told),
+		cmocka_unit_test(a_full_heap_is_reported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

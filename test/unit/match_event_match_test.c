@@ -20,7 +20,7 @@ static unsigned count(const struct inv_event_match *m)
 	return n;
 }
 
-static void specs_know_what_tags_they_are_for(void **state)
+static void specs_have_their_tags(void **state)
 {
 	static const struct {
 		const char *text;
@@ -49,7 +49,7 @@ static void specs_know_what_tags_they_are_for(void **state)
 	}
 }
 
-static void specs_for_any_tag_say_so(void **state)
+static void specs_for_any_tag_are_recognized(void **state)
 {
 	static const char *const examples[] = {
 		"[{'_',[],[]}]",
@@ -71,7 +71,7 @@ static void specs_for_any_tag_say_so(void **state)
 	}
 }
 
-static void what_is_no_tag_is_told(void **state)
+static void unknown_tags_are_reported(void **state)
 {
 	static const struct {
 		const char *text;
@@ -95,7 +95,7 @@ static void what_is_no_tag_is_told(void **state)
 	}
 }
 
-static void a_spec_may_come_in_the_external_format(void **state)
+static void a_spec_can_be_in_external_format(void **state)
 {
 	/* term_to_binary([{['_', exit, 1], [], []}]) */
 	static const uint8_t etf[] = "\x83l\0\0\0\1h\3l\0\0\0\3w\1_w\4exit"
@@ -120,7 +120,7 @@ static void a_spec_may_come_in_the_external_format(void **state)
 	}
 }
 
-static void what_is_wrong_is_told(void **state)
+static void errors_are_reported(void **state)
 {
 	static const struct {
 		const char *text;
@@ -151,11 +151,11 @@ static void what_is_wrong_is_told(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(specs_know_what_tags_they_are_for),
-		cmocka_unit_test(specs_for_any_tag_say_so),
-		cmocka_unit_test(what_is_no_tag_is_told),
-		cmocka_unit_test(a_spec_may_come_in_the_external_format),
-		cmocka_unit_test(what_is_wrong_is_told),
+		cmocka_unit_test(specs_have_their_tags),
+		cmocka_unit_test(specs_for_any_tag_are_recognized),
+		cmocka_unit_test(unknown_tags_are_reported),
+		cmocka_unit_test(a_spec_can_be_in_external_format),
+		cmocka_unit_test(errors_are_reported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

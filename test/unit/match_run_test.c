@@ -10,10 +10,8 @@
 
 #include "unit/match_build.h"
 
-/*
- * Some of each kind, with the answers of a VM.  Many more are compared with a
- * live one by test/ct/inviso_match_SUITE.erl.
- */
+/* Some specs of each kind, with the results of a VM. The suite
+ * test/ct/inviso_match_SUITE.erl compares many more specs with a live VM. */
 struct example {
 	const char *spec;
 	const char *args;
@@ -106,7 +104,8 @@ static void actions_have_their_results(void **state)
 		  "false" },
 		{ "[{'_',[],[{message,{trace,{self},[x],[]}}]}]", "[]",
 		  "'EXIT'" },
-		/* Another process may not be there. */
+		/* The result is unknown: it depends on whether the process
+		 * <0.1.2> exists. */
 		{ "[{['$1'],[],[{message,{enable_trace,'$1',call}}]}]",
 		  "[<0.1.2>]", "code -20" },
 		{ "[{['$1'],[],[{message,{trace,'$1',[call],[]}}]}]",
@@ -122,7 +121,8 @@ static void actions_have_their_results(void **state)
 	CHECK(examples, 25);
 }
 
-/* [{'$1',...,'$n'}] or [#{1 => '$1',...}], and terms in their places. */
+/* Adds [['$1',...,'$n']] or [#{1 => '$1',...}]. If `variable' is empty, adds
+ * numbers instead of variables. */
 static void many(struct inv_buf *b, unsigned n, bool map, const char *variable)
 {
 	inv_buf_puts(b, map ? "[#{" : "[[");
@@ -159,7 +159,7 @@ static void specs_have_many_variables(void **state)
 	assert_string_equal(many_answer(415, true), "[415,415]");
 	assert_string_equal(many_answer(1000, false), "[1000,1000]");
 	assert_string_equal(many_answer(1020, true), "[1020,1020]");
-	/* One more than there may be. */
+	/* The spec has one variable more than the limit. */
 	assert_string_equal(many_answer(1025, false), "code -10");
 }
 
@@ -192,7 +192,7 @@ static void integers_have_any_size(void **state)
 		  "[428654966685883400000]", "4.2865496668588343e20" },
 		{ "[{['$1'],[],[{message,{'bsl',1,'$1'}}]}]", "[100000000]",
 		  "'EXIT'" },
-		/* Beyond a limit of ours: no answer, and never a wrong one. */
+		/* A result with more bits than the limit is an error. */
 		{ "[{['$1'],[],[{message,{'bsl',1,'$1'}}]}]", "[1000000]",
 		  "code -10" },
 	};
@@ -230,7 +230,7 @@ static void releases_differ(void **state)
 	CHECK(in_29, 29);
 }
 
-/* Over terms of a log, which may lack something. */
+/* Runs a spec with terms from a log. The terms may be incomplete. */
 static int over_packed(const char *spec, const char *bytes, size_t len,
 		       bool *matched)
 {
@@ -258,7 +258,7 @@ static int over_packed(const char *spec, const char *bytes, size_t len,
 
 #define TUPLE_CUT "\x83\x01\xc8\x01\x02" /* {1, ...(2 more)} */
 
-static void what_was_cut_decides_nothing(void **state)
+static void terms_that_were_cut_decide_nothing(void **state)
 {
 	static const struct {
 		const char *spec;
@@ -302,7 +302,7 @@ int main(void)
 		cmocka_unit_test(specs_have_many_variables),
 		cmocka_unit_test(integers_have_any_size),
 		cmocka_unit_test(releases_differ),
-		cmocka_unit_test(what_was_cut_decides_nothing),
+		cmocka_unit_test(terms_that_were_cut_decide_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

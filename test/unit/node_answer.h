@@ -2,10 +2,8 @@
 #ifndef INV_UNIT_NODE_ANSWER_H
 #define INV_UNIT_NODE_ANSWER_H
 
-/*
- * Answers of nodes that are not there: terms as ei_x_format takes them, or any
- * bytes.
- */
+/* Answers of simulated nodes. An answer is a term in the form that
+ * ei_x_format takes, or any bytes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -16,7 +14,8 @@
 
 #include "node/gather.h"
 
-/* Bytes at the end of their memory, so that a sanitizer sees who goes on. */
+/* Puts the bytes at the end of a block of memory, so that a sanitizer
+ * detects reads after their end. */
 static inline void answer_bytes(struct inv_ask *ask, const void *p, size_t len)
 {
 	char *mem = malloc(len ? len : 1);
@@ -24,7 +23,7 @@ static inline void answer_bytes(struct inv_ask *ask, const void *p, size_t len)
 	assert_non_null(mem);
 	memcpy(mem, p, len);
 	memset(ask, 0, sizeof(*ask));
-	/* not looked at: only that it is one */
+	/* The connection is not used, but must not be NULL. */
 	ask->conn = (struct inv_conn *)mem;
 	ask->done = true;
 	ask->mail.kind = INV_MAIL_ANSWER;
@@ -38,7 +37,7 @@ static inline void answer_free(struct inv_ask *ask)
 	memset(ask, 0, sizeof(*ask));
 }
 
-/* And the buffer is gone. */
+/* Answers with the bytes in x, and frees x. */
 static inline void answer_x(struct inv_ask *ask, ei_x_buff *x)
 {
 	answer_bytes(ask, x->buff, (size_t)x->index);

@@ -19,7 +19,7 @@ static int answered(const char *term)
 	return r;
 }
 
-static void what_a_node_answers_is_read(void **state)
+static void answers_are_decoded(void **state)
 {
 	(void)state;
 	assert_int_equal(answered("{ok,'/x/a.config',3,['{a}.',b],true}"), 0);
@@ -96,7 +96,7 @@ static void an_answer_cut_anywhere_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_a_node_answers_is_read),
+		cmocka_unit_test(answers_are_decoded),
 		cmocka_unit_test(failures_have_their_words),
 		cmocka_unit_test(nonsense_is_refused),
 		cmocka_unit_test(an_answer_cut_anywhere_is_refused),

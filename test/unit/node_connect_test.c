@@ -4,7 +4,7 @@
 #include "node/handshake.h"
 #include "unit/node_fake.h"
 
-/* Each of the ways in which connecting can fail has words and a code. */
+/* Each way in which connecting can fail has a message and a code. */
 
 static struct inv_err err;
 
@@ -12,7 +12,7 @@ static int try_with(const char *node, const struct inv_conn_opts *opts)
 {
 	struct inv_inbox *in = new_inbox();
 	struct inv_conn *c = open_conn(in, node, opts);
-	int r = inv_conn_wait(c, &err);
+	int r = await_up(c, &err);
 
 	if (r < 0) {
 		struct inv_mail m = take(in);
@@ -46,13 +46,6 @@ static void a_host_that_is_not_known(void **state)
 	assert_words("there is no host 'no-such-host.invalid'");
 }
 
-static void a_host_with_ipv6_addresses_only(void **state)
-{
-	(void)state;
-	assert_int_equal(try_one("a@::1"), INV_EUNREACHABLE);
-	assert_words("not supported yet");
-}
-
 static void a_host_without_epmd(void **state)
 {
 	(void)state;
@@ -61,6 +54,7 @@ static void a_host_without_epmd(void **state)
 	use_epmd(epmd_port);
 	assert_words("no epmd on localhost");
 	assert_words("ERL_EPMD_PORT");
+	assert_words("-n a@localhost:PORT");
 }
 
 static void an_epmd_port_that_is_none(void **state)
@@ -92,15 +86,140 @@ static void a_node_that_epmd_does_not_know(void **state)
 	stop_peer(&p[1]);
 }
 
-static void a_port_at_which_nobody_listens_any_more(void **state)
+static void a_port_at_which_no_process_listens(void **state)
 {
 	struct fake f;
 
 	(void)state;
 	start_fake_at(&f, free_port());
 	assert_int_equal(try_one("a@localhost"), INV_EUNREACHABLE);
-	assert_words("nobody does");
+	assert_words("nothing does");
 	stop_fake(&f);
+}
+
+/* --- a port instead of epmd ----------------------------------------------- */
+
+/* Connects to the node at this address, without epmd. */
+static int try_at(const char *node, const char *host, uint16_t port)
+{
+	struct inv_node_at at = { .port = port };
+	struct inv_conn_opts opts = { .at = &at };
+	int r;
+
+	snprintf(at.host, sizeof(at.host), "%s", host);
+	use_epmd(free_port());
+	r = try_with(node, &opts);
+	use_epmd(epmd_port);
+	return r;
+}
+
+static uint16_t port_of(const struct peer *p)
+{
+	struct inv_node_name name = name_of(p->name);
+	struct inv_patience patience = { inv_mono_ms() + HANG_MS, -1 };
+	struct inv_endpoint e;
+
+	assert_int_equal(inv_endpoint_find(&name, NULL, &e, &patience, &err),
+			 0);
+	assert_false(e.direct);
+	return e.port;
+}
+
+static void a_port_instead_of_epmd(void **state)
+{
+	char target[100];
+	struct peer p;
+	uint16_t port;
+
+	(void)state;
+	start_peer(&p, "direct", NULL);
+	port = port_of(&p);
+	snprintf(target, sizeof(target), "direct@localhost:%u", port);
+	use_epmd(free_port());
+	assert_int_equal(try_one(target), 0);
+	use_epmd(epmd_port);
+	assert_int_equal(try_at(p.name, "127.0.0.1", port), 0);
+	assert_int_equal(try_at("other@localhost", "127.0.0.1", port),
+			 INV_EUNREACHABLE);
+	assert_words("calls itself direct@localhost: give that name with -n");
+	assert_words("--at 127.0.0.1:");
+	stop_peer(&p);
+}
+
+/* If --at gives the address, the host in the node's name need not exist. */
+static void a_node_whose_host_is_not_known(void **state)
+{
+	struct peer p;
+
+	(void)state;
+	start_peer(&p, "far@no-such-host.invalid", NULL);
+	assert_int_equal(try_one(p.name), INV_EUNREACHABLE);
+	assert_words("--at HOST:PORT");
+	snprintf(p.name, sizeof(p.name), "far@127.0.0.1");
+	assert_int_equal(try_at("far@no-such-host.invalid", "localhost",
+				port_of(&p)),
+			 0);
+	stop_peer(&p);
+}
+
+static void *close_at_once(void *arg)
+{
+	const struct fake *f = arg;
+	int fd;
+
+	while ((fd = accept(f->listening, NULL, NULL)) >= 0)
+		close(fd);
+	return NULL;
+}
+
+static void ports_at_which_there_is_no_node(void **state)
+{
+	struct fake f;
+	uint16_t port = free_port();
+
+	(void)state;
+	assert_int_equal(try_at("a@h", "localhost", port), INV_EUNREACHABLE);
+	assert_words("nothing listens on localhost port");
+	/* The server closes each connection at once. So does a program that
+	 * forwards a port but cannot reach the node. */
+	f.listening = listen_any(&port);
+	assert_int_equal(pthread_create(&f.thread, NULL, close_at_once, &f), 0);
+	assert_int_equal(try_at("a@h", "localhost", port), INV_EUNREACHABLE);
+	assert_words("the forward does not reach the node");
+	stop_fake(&f);
+}
+
+static bool has_ipv6(void)
+{
+	struct inv_addr a = inv_addr_loopback(AF_INET6);
+	int s = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	bool has = s >= 0 && bind(s, &a.sock.any, a.len) == 0;
+
+	close(s);
+	return has;
+}
+
+/* A node that listens only on IPv6; epmd answers on IPv4. */
+static void a_node_that_listens_on_ipv6(void **state)
+{
+	static const char *const six[] = {
+		"-proto_dist",	     "inet6_tcp",
+		"-kernel",	     "inet_dist_use_interface",
+		"{0,0,0,0,0,0,0,1}", NULL
+	};
+	struct peer p;
+
+	(void)state;
+	if (!has_ipv6())
+		skip();
+	start_peer(&p, "six@::1", six);
+	assert_int_equal(try_at(p.name, "::1", port_of(&p)), 0);
+	assert_int_equal(try_at(p.name, "127.0.0.1", port_of(&p)),
+			 INV_EUNREACHABLE);
+	assert_words("nothing listens");
+	/* epmd answers on another address than the node. */
+	assert_int_equal(try_one("six"), 0);
+	stop_peer(&p);
 }
 
 static void something_else_at_the_port_of_epmd(void **state)
@@ -146,25 +265,26 @@ static void a_node_that_says_nothing(void **state)
 	close(node);
 }
 
-static void who_is_tired_of_waiting_closes(void **state)
+static void connecting_can_be_cancelled(void **state)
 {
 	struct inv_conn_opts opts = { .connect_ms = 600000 };
 	struct inv_inbox *in = new_inbox();
 	struct inv_conn *c;
 	struct fake f;
-	int64_t began = inv_net_now();
+	int64_t began = inv_mono_ms();
 
 	(void)state;
 	start_fake_epmd(&f, "", 0);
 	c = open_conn(in, "a@localhost", &opts);
 	usleep(100000);
 	inv_conn_close(c);
-	assert_true(inv_net_now() - began < 60000);
+	assert_true(inv_mono_ms() - began < 60000);
 	stop_fake(&f);
 	inv_inbox_free(in);
 }
 
-/* What a port can say instead of the handshake. */
+/* Bytes that a server that is not an Erlang node may send instead of the
+ * handshake. */
 static void no_node_at_the_port(void **state)
 {
 	static const struct {
@@ -175,9 +295,10 @@ static void no_node_at_the_port(void **state)
 	} says[] = {
 		{ "\x15\x03\x03\x00\x02\x02\x0a", 7, INV_EUNREACHABLE,
 		  "TLS distribution" },
-		{ "SSH-2.0-x\r\n", 11, INV_EUNREACHABLE, "no Erlang node" },
-		{ "\0\4snok", 6, INV_EREFUSED, "another of our name" },
-		{ "\0\6salive", 8, INV_EREFUSED, "another of our name" },
+		{ "SSH-2.0-x\r\n", 11, INV_EUNREACHABLE, "not an Erlang node" },
+		{ "\0\4snok", 6, INV_EREFUSED, "another client of this name" },
+		{ "\0\6salive", 8, INV_EREFUSED,
+		  "another client of this name" },
 		{ "\0\xcsnot_allowed", 14, INV_EREFUSED, "net_kernel:allow" },
 		{ "\0\5shello", 8, INV_EREFUSED, "log may say why" },
 		{ "\0\3sok", 5, INV_EREFUSED, "log may say why" },
@@ -201,7 +322,7 @@ static void no_node_at_the_port(void **state)
 	}
 }
 
-/* What a node has said when it dies. */
+/* Bytes that a node has sent before it dies. */
 static const char status[] = "\0\3sok";
 static const char challenge[] = "\0\3sok"
 				"\0\x1eN\0\0\0\x0d\x07\xdf\x7f\xbd"
@@ -230,20 +351,21 @@ static void a_node_that_dies_while_we_connect(void **state)
 			    dies[i].resets);
 		start_fake_at(&epmd, port);
 		assert_int_equal(try_one("a@localhost"), INV_EUNREACHABLE);
-		assert_words("went away while connecting");
+		assert_words("ended while connecting");
 		stop_fake(&epmd);
 		pthread_join(node.thread, NULL);
 	}
 }
 
-/* Takes a name, and closes without a word. */
+/* A server that accepts a name, and then closes the connection without a
+ * message. */
 struct shy {
 	int listening;
 	unsigned names;
 	uint8_t name[8][128];
 };
 
-/* Up to the number in the name: inviso-5f. */
+/* The bytes of a handshake up to the number in the name, as in inviso-5f. */
 #define NAMED (17 + 9)
 
 static void *be_shy(void *arg)
@@ -255,8 +377,8 @@ static void *be_shy(void *arg)
 		uint8_t *at = s->name[s->names % 8];
 		char rest[128];
 
-		/* To see whether it is there is no try.  The name may come in
-		 * parts. */
+		/* A connection that only checks whether the node runs is not
+		 * counted. The name may arrive in parts. */
 		s->names += recv(fd, at, NAMED, MSG_WAITALL) == NAMED &&
 			    recv(fd, rest, sizeof(rest), 0) > 0;
 		close(fd);
@@ -264,13 +386,15 @@ static void *be_shy(void *arg)
 	return NULL;
 }
 
-/* After length (2), 'N', flags (8), creation (4), length (2). */
+/* Returns the name in message i. Before the name come length (2 bytes), 'N',
+ * flags (8), creation (4) and the name's length (2). */
 static const char *name_in(const struct shy *s, unsigned i)
 {
 	return (const char *)s->name[i] + 17;
 }
 
-/* So does one that has not yet done with a command of that name. */
+/* A node that still has a connection of an earlier command with the same
+ * name also closes the new connection without a message. */
 static void another_name_is_tried_where_one_is_refused_silently(void **state)
 {
 	struct shy s = { 0 };
@@ -283,7 +407,7 @@ static void another_name_is_tried_where_one_is_refused_silently(void **state)
 	assert_int_equal(pthread_create(&thread, NULL, be_shy, &s), 0);
 	start_fake_at(&epmd, port);
 	assert_int_equal(try_one("a@localhost"), INV_EUNREACHABLE);
-	assert_words("without a word");
+	assert_words("closed the connection at once");
 	stop_fake(&epmd);
 	shutdown(s.listening, SHUT_RDWR);
 	pthread_join(thread, NULL);
@@ -293,7 +417,8 @@ static void another_name_is_tried_where_one_is_refused_silently(void **state)
 	assert_string_not_equal(name_in(&s, 1), name_in(&s, 2));
 }
 
-/* The same words from a node that stays: it is the cookie. */
+/* The node closes the connection after the same messages, but continues to run:
+ * the cookie is wrong. */
 static void a_node_that_closes_after_our_answer(void **state)
 {
 	struct fake epmd;
@@ -309,28 +434,29 @@ static void a_node_that_closes_after_our_answer(void **state)
 	stop_fake(&node);
 }
 
-/* Connects to a node that closes after our answer, when epmd at that port says
- * so once more, or does not. */
+/* Connects to a node that closes the connection after the command's answer. The
+ * argument `epmd' is the port of an epmd, which is asked again whether the node
+ * runs. */
 static int try_closing(uint16_t epmd, int cancel)
 {
-	struct inv_patience p = { .until = inv_net_now() + 60000,
+	struct inv_patience p = { .until = inv_mono_ms() + 60000,
 				  .cancel = cancel };
 	struct inv_node_name name = name_of("a@localhost");
 	struct inv_handshake out;
-	struct inv_epmd_place at = { 0 };
+	struct inv_endpoint at = { .n_addrs = 1 };
 	struct fake node;
 	int r;
 
-	at.addr.s_addr = htonl(INADDR_LOOPBACK);
-	at.ours = at.addr;
+	at.addrs[0] = inv_addr_loopback(AF_INET);
 	start_fake(&node, &at.port, challenge, sizeof(challenge) - 1);
 	use_epmd(epmd);
-	r = inv_handshake(&name, &at, "cookie", &p, &out, &err);
+	r = inv_handshake(&name, &at, "cookie", NULL, &p, &out, &err);
 	stop_fake(&node);
 	return r;
 }
 
-/* The same node, when epmd is in trouble: nothing says that it is gone. */
+/* The node closes the connection in the same way while epmd fails, so nothing
+ * shows that the node has ended. */
 static void an_epmd_that_fails_does_not_make_the_node_gone(void **state)
 {
 	struct fake epmd;
@@ -386,7 +512,7 @@ static void a_cancel_while_epmd_is_asked_again_is_one(void **state)
 	close(c.cancel);
 }
 
-/* It has ended, and epmd knows. */
+/* The node has ended, and epmd no longer has its name. */
 static void a_node_that_unregisters_while_we_connect(void **state)
 {
 	static const uint8_t none[] = { 119, 1 };
@@ -396,7 +522,7 @@ static void a_node_that_unregisters_while_we_connect(void **state)
 	(void)state;
 	start_fake(&epmd, &port, none, sizeof(none));
 	assert_int_equal(try_closing(port, -1), INV_ENONODE);
-	assert_words("went away while connecting");
+	assert_words("ended while connecting");
 	stop_fake(&epmd);
 }
 
@@ -413,7 +539,7 @@ static void another_cookie(void **state)
 	stop_peer(&p);
 }
 
-/* The number in the name that c has on the node. */
+/* Returns the number in the name that c has on the node. */
 static unsigned long number_of(struct inv_conn *c)
 {
 	const char *name = inv_conn_self(c)->node;
@@ -437,7 +563,8 @@ static long atoms(struct inv_inbox *in, const char *node)
 	return n;
 }
 
-/* A name leaves an atom on the node. */
+/* Each name of a command becomes an atom on the node, so names are used
+ * again. */
 static void names_are_used_again(void **state)
 {
 	struct inv_inbox *in = new_inbox();
@@ -453,7 +580,8 @@ static void names_are_used_again(void **state)
 		assert_true(number_of(c) < 256);
 		inv_conn_close(c);
 	}
-	/* Four that are taken in a row are rare, and double the number. */
+	/* The command uses 64 names, or 128 after four names in a row were
+	 * in use. */
 	assert_true(atoms(in, p.name) - before <= 128);
 	stop_peer(&p);
 	inv_inbox_free(in);
@@ -528,8 +656,8 @@ static void a_name_without_a_host_is_the_node_of_this_machine(void **state)
 	stop_peer(&p);
 }
 
-/* A node with a throw-away certificate; false where openssl or OTP's ssl are
- * not there. */
+/* Starts a node with a temporary certificate. Returns false if openssl or
+ * OTP's application ssl is missing. */
 static bool start_tls_peer(struct peer *p, const char *dir)
 {
 	char command[600];
@@ -598,15 +726,18 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_host_that_is_not_known),
-		cmocka_unit_test(a_host_with_ipv6_addresses_only),
 		cmocka_unit_test(a_host_without_epmd),
 		cmocka_unit_test(an_epmd_port_that_is_none),
 		cmocka_unit_test(a_node_that_epmd_does_not_know),
-		cmocka_unit_test(a_port_at_which_nobody_listens_any_more),
+		cmocka_unit_test(a_port_at_which_no_process_listens),
+		cmocka_unit_test(a_port_instead_of_epmd),
+		cmocka_unit_test(a_node_whose_host_is_not_known),
+		cmocka_unit_test(ports_at_which_there_is_no_node),
+		cmocka_unit_test(a_node_that_listens_on_ipv6),
 		cmocka_unit_test(something_else_at_the_port_of_epmd),
 		cmocka_unit_test(an_epmd_that_says_nothing),
 		cmocka_unit_test(a_node_that_says_nothing),
-		cmocka_unit_test(who_is_tired_of_waiting_closes),
+		cmocka_unit_test(connecting_can_be_cancelled),
 		cmocka_unit_test(no_node_at_the_port),
 		cmocka_unit_test(a_node_that_dies_while_we_connect),
 		cmocka_unit_test(

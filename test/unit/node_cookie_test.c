@@ -32,7 +32,7 @@ static void write_file(const char *name, const char *text, mode_t mode)
 	close(fd);
 }
 
-/* A home of its own, and nothing in the environment. */
+/* Sets a home directory of the test's own, and no environment variables. */
 static int setup(void **state)
 {
 	(void)state;
@@ -96,7 +96,7 @@ static void the_first_source_that_is_there_counts(void **state)
 	assert_int_equal(c.source, INV_COOKIE_OPTION);
 }
 
-static void white_space_at_the_end_is_not_part_of_it(void **state)
+static void white_space_at_the_end_is_removed(void **state)
 {
 	struct inv_cookie c;
 
@@ -123,7 +123,7 @@ static void a_file_that_others_can_access_is_refused(void **state)
 	}
 }
 
-static void a_file_that_was_named_must_be_there(void **state)
+static void a_named_file_must_exist(void **state)
 {
 	struct inv_cookie c;
 	struct inv_err err;
@@ -136,7 +136,7 @@ static void a_file_that_was_named_must_be_there(void **state)
 	assert_int_equal(inv_cookie_find(&c, NULL, dir, &err), INV_EINVAL);
 }
 
-static void what_erlang_would_not_take_is_no_cookie(void **state)
+static void cookies_that_erlang_refuses_are_refused(void **state)
 {
 	struct inv_cookie c;
 	struct inv_err err;
@@ -176,10 +176,10 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		WITH_HOME(the_first_source_that_is_there_counts),
-		WITH_HOME(white_space_at_the_end_is_not_part_of_it),
+		WITH_HOME(white_space_at_the_end_is_removed),
 		WITH_HOME(a_file_that_others_can_access_is_refused),
-		WITH_HOME(a_file_that_was_named_must_be_there),
-		WITH_HOME(what_erlang_would_not_take_is_no_cookie),
+		WITH_HOME(a_named_file_must_exist),
+		WITH_HOME(cookies_that_erlang_refuses_are_refused),
 		WITH_HOME(a_pipe_in_its_place_does_not_hang),
 	};
 

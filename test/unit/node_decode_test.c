@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Answers, good ones and such as no node of ours would give. */
+/* Decodes answers: valid answers, and answers that inviso's code never
+ * sends. */
 #include "node/decode.h"
 
 #include <stdio.h>
@@ -55,7 +56,7 @@ static void text_cannot_command_a_terminal(void **state)
 	assert_string_equal(text, "a?[2J?  ???\xc3\xa9z");
 }
 
-/* Nor turn around what stands beside it. */
+/* A text has no characters that reverse the text beside it. */
 static void text_has_no_hidden_characters(void **state)
 {
 	static const char bytes[] = BINARY("\x11") "a\xe2\x80\xae"
@@ -174,7 +175,7 @@ static void ok_is_ok(void **state)
 
 static struct inv_status status;
 
-/* ei_x_format knows no maps. */
+/* A pair of a map, because ei_x_format has no maps. */
 struct pair {
 	const char *key;
 	const char *value; /* for ei_x_format, or "#" and the number of pairs
@@ -255,9 +256,9 @@ static void a_status_is_read(void **state)
 	assert_int_equal(status.limit_events, 100);
 	assert_int_equal(status.limit_ms, 15000);
 	assert_int_equal(status.limit_rate, 0);
-	assert_int_equal(status.state, INV_STATE_STOPPED);
-	assert_int_equal(status.why, INV_WHY_RUN_QUEUE);
-	assert_true(inv_why_protection(status.why));
+	assert_true(inv_status_ended(&status));
+	assert_string_equal(status.why, "run_queue");
+	assert_true(inv_status_protected(&status));
 	assert_string_equal(status.text, "because");
 	assert_int_equal(status.code, INV_EREFUSED);
 	assert_string_equal(status.log, "/tmp/x.log");
@@ -286,8 +287,8 @@ static void words_of_a_newer_node_are_no_error(void **state)
 	(void)state;
 	next_is_map(pairs, 4);
 	assert_int_equal(inv_session_status_got(&ask, &status, &err), 0);
-	assert_int_equal(status.state, INV_STATE_UNKNOWN);
-	assert_int_equal(status.why, INV_WHY_OTHER);
+	assert_string_equal(status.state, "dreaming");
+	assert_string_equal(status.why, "boredom");
 	assert_int_equal(status.code, INV_EREMOTE);
 	assert_string_equal(status.log, "");
 	inv_status_release(&status);
@@ -315,7 +316,8 @@ static void a_status_that_makes_no_sense_is_an_error(void **state)
 			 INV_EREMOTE);
 }
 
-/* Every cut, and every byte turned around: an error or not, never more. */
+/* Every truncation and every changed byte of an answer: decoding may fail,
+ * but never crashes. */
 static void no_answer_hurts(void **state)
 {
 	static const struct pair pairs[] = {
@@ -347,7 +349,7 @@ static void no_answer_hurts(void **state)
 
 /* --- other answers ------------------------------------------------------------ */
 
-static void what_is_followed_comes_with_a_watermark(void **state)
+static void a_followed_log_has_a_watermark(void **state)
 {
 	static const struct {
 		const char *term;
@@ -382,7 +384,7 @@ static void what_is_followed_comes_with_a_watermark(void **state)
 			 INV_EINVAL);
 }
 
-static void names_of_files_lead_nowhere_else(void **state)
+static void lists_of_files_are_checked(void **state)
 {
 	static const char *const bad[] = {
 		"{ok,[{'../a',1}]}", "{ok,[{'a/b',1}]}", "{ok,[{'.a',1}]}",
@@ -442,8 +444,8 @@ int main(void)
 		cmocka_unit_test(words_of_a_newer_node_are_no_error),
 		cmocka_unit_test(a_status_that_makes_no_sense_is_an_error),
 		cmocka_unit_test(no_answer_hurts),
-		cmocka_unit_test(what_is_followed_comes_with_a_watermark),
-		cmocka_unit_test(names_of_files_lead_nowhere_else),
+		cmocka_unit_test(a_followed_log_has_a_watermark),
+		cmocka_unit_test(lists_of_files_are_checked),
 		cmocka_unit_test(counters_are_named_as_erlang_does),
 	};
 

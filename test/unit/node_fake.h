@@ -2,13 +2,16 @@
 #ifndef INV_UNIT_NODE_FAKE_H
 #define INV_UNIT_NODE_FAKE_H
 
-/* Something that is not what a client of Erlang nodes expects at a port. */
+/* Servers that do not behave like an Erlang node. */
 #include <pthread.h>
 
 #include "unit/node_peer.h"
 
-/* Says `bytes' to one who comes and asks after the other; with none, it is
- * silent until the other leaves. */
+/*
+ * A server that sends `bytes' to each client and then accepts the next client.
+ * Without bytes the server sends nothing and waits until the client
+ * disconnects.
+ */
 struct fake {
 	int listening;
 	size_t len;
@@ -43,12 +46,12 @@ static inline void start_fake(struct fake *f, uint16_t *port, const void *bytes,
 	assert_int_equal(pthread_create(&f->thread, NULL, be_fake, f), 0);
 }
 
-/* Says `bytes' to the first one who comes, and is gone: nobody listens there any
- * more when that one's connection ends. */
+/* A server that sends `bytes' to the first client. When this connection has
+ * ended, the server no longer listens. */
 struct dying {
 	int listening;
 	size_t len;
-	bool resets; /* the connection, with something unread */
+	bool resets; /* closes with unread bytes: resets the connection */
 	uint8_t bytes[64];
 	pthread_t thread;
 };
@@ -81,7 +84,7 @@ static inline void start_dying(struct dying *d, uint16_t *port,
 	assert_int_equal(pthread_create(&d->thread, NULL, be_dying, d), 0);
 }
 
-/* The same as start_fake, in epmd's place. */
+/* Starts a server that sends `bytes' to each client, and uses it as epmd. */
 static inline void start_fake_epmd(struct fake *f, const void *bytes,
 				   size_t len)
 {
@@ -99,7 +102,7 @@ static inline void stop_fake(struct fake *f)
 	use_epmd(epmd_port);
 }
 
-/* An epmd that says that any node is at port. */
+/* Starts an epmd that answers for every name that a node runs at `port'. */
 static inline void start_fake_at(struct fake *f, uint16_t port)
 {
 	uint8_t there[] = { 119, 0, 0, 0, 77, 0, 0, 6, 0, 5, 0, 1, 'a', 0, 0 };

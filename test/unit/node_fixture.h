@@ -2,13 +2,12 @@
 #ifndef INV_UNIT_NODE_FIXTURE_H
 #define INV_UNIT_NODE_FIXTURE_H
 
-/*
- * Nodes to which our code is brought.
- */
+/* Nodes to which a test pushes inviso's code. */
 #include "node/attach.h"
 #include "unit/node_peer.h"
 
-/* Where this program has the library mapped; "" for nowhere. */
+/* Sets path to the file of the library that this program has mapped, or to
+ * "" if the program has not mapped it. */
 static inline void mapped(const char *name, char *path, size_t size)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");
@@ -25,8 +24,9 @@ static inline void mapped(const char *name, char *path, size_t size)
 }
 
 /*
- * A library with a sanitizer in it loads only where the sanitizer was first:
- * nodes get those that the test has.
+ * Sets LD_PRELOAD for nodes to the sanitizers of this program, because a
+ * library that was built with a sanitizer can only be loaded after the
+ * sanitizer.
  */
 static inline void share_sanitizers(void)
 {
@@ -52,7 +52,7 @@ static inline int fixture_start(void **state)
 	return r;
 }
 
-/* How many m:f(args) has in its list. */
+/* Returns the length of the list that m:f(args) returns. */
 static inline int list_len(struct inv_conn *c, const char *m, const char *f,
 			   const char *args)
 {
@@ -62,14 +62,14 @@ static inline int list_len(struct inv_conn *c, const char *m, const char *f,
 	int type;
 	int n;
 
-	if (call(c, m, f, args, 10000, &answer, &err) < 0)
+	if (call(c, m, f, args, HANG_MS, &answer, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(ei_get_type(answer.term, &index, &type, &n), 0);
 	inv_mail_release(&answer);
 	return type == ERL_NIL_EXT ? 0 : n;
 }
 
-/* Whether code:is_loaded(module) says anything but false. */
+/* Returns true if code:is_loaded(module) does not return false. */
 static inline bool is_loaded(struct inv_conn *c, const char *module)
 {
 	struct inv_mail answer;
@@ -79,24 +79,24 @@ static inline bool is_loaded(struct inv_conn *c, const char *module)
 	int b;
 
 	snprintf(args, sizeof(args), "[%s]", module);
-	if (call(c, "code", "is_loaded", args, 10000, &answer, &err) < 0)
+	if (call(c, "code", "is_loaded", args, HANG_MS, &answer, &err) < 0)
 		fail_msg("%s", err.text);
 	b = ei_decode_boolean(answer.term, &index, &b) < 0 || b;
 	inv_mail_release(&answer);
 	return b;
 }
 
-/* Within 30 s. */
+/* Waits until the node has no code of inviso. */
 static inline void await_gone(struct inv_conn *c)
 {
 	unsigned tries = 1200;
 
-	while (is_loaded(c, "inviso_push") && --tries)
+	while (is_loaded(c, "inviso_tracer") && --tries)
 		usleep(100000);
 	assert_int_not_equal(tries, 0);
 }
 
-/* Nodes of which one hands all around. */
+/* Several nodes, to which the command attaches together. */
 #define NODES_MAX 3
 struct cluster {
 	struct inv_inbox *in;
@@ -129,7 +129,7 @@ static inline void cluster_stop(struct cluster *k)
 	inv_inbox_free(k->in);
 }
 
-/* All of it, which must go well. */
+/* Attaches to all nodes. A failure ends the test. */
 static inline void cluster_attach(struct cluster *k,
 				  const struct inv_attach_opts *opts)
 {

@@ -2,7 +2,7 @@
 #include "node/frame.h"
 #include "unit/node_fake.h"
 
-/* What a node sends may be anything. */
+/* A node may send any bytes. */
 
 static const erlang_pid self = {
 	.node = "inviso-0@localhost", .num = 0, .serial = 0, .creation = 77
@@ -10,8 +10,8 @@ static const erlang_pid self = {
 
 /* --- frames alone ----------------------------------------------------------*/
 
-/* A control tuple and a message, as ei_x_format takes them, with our pid for
- * each ~p; without the length. */
+/* Makes a frame without its length: a control tuple and a message, as
+ * ei_x_format takes them, with the command's pid for each ~p. */
 static ei_x_buff frame(const char *control, const char *message)
 {
 	ei_x_buff x;
@@ -48,7 +48,7 @@ static void an_answer_is_known_by_its_tag(void **state)
 	ei_x_free(&x);
 }
 
-static void what_is_not_for_us_is_let_be(void **state)
+static void frames_for_others_are_ignored(void **state)
 {
 	static const char *const others[][2] = {
 		{ "{2,'',~p}", "{4711,ok,more}" },
@@ -78,8 +78,8 @@ static void what_is_not_for_us_is_let_be(void **state)
 	}
 }
 
-/* An earlier command may have had our node's name. */
-static void an_answer_to_an_earlier_command_is_let_be(void **state)
+/* An earlier command may have had the same name, with another creation. */
+static void an_answer_to_an_earlier_command_is_ignored(void **state)
 {
 	erlang_pid before = self;
 	struct inv_dist_frame f;
@@ -119,7 +119,8 @@ static void every_byte_of_a_frame_is_looked_at(void **state)
 	}
 }
 
-/* Our own frames say what they should when they are read again. */
+/* A monitor that the command has sent is parsed as a frame that the command
+ * receives. */
 static void a_monitor_leads_to_its_request(void **state)
 {
 	struct inv_dest to = { .name = "somebody" };
@@ -131,12 +132,13 @@ static void a_monitor_leads_to_its_request(void **state)
 	(void)state;
 	assert_int_equal(
 		inv_dist_frame_put_monitor(&out, &self, &to, tag, true), 0);
-	/* {19, From, Name, Ref}: of a name, not of a pid of ours */
+	/* The frame {19, From, Name, Ref} monitors a name, not a pid of the
+	 * command. */
 	assert_int_equal(inv_dist_frame_parse(&cursor, out.data + 4,
 					      out.len - 4, &self, &f),
 			 0);
 	assert_int_equal(f.kind, INV_DIST_OTHER);
-	/* {21, From, Name, Ref, Reason} */
+	/* This makes the frame {21, From, Name, Ref, Reason}. */
 	op = memchr(out.data, 19, out.len);
 	assert_non_null(op);
 	*op = 21;
@@ -152,7 +154,7 @@ static void a_monitor_leads_to_its_request(void **state)
 	inv_buf_release(&out);
 }
 
-static void who_watches_a_pid_of_before_is_told(void **state)
+static void a_monitor_of_an_earlier_pid_is_answered(void **state)
 {
 	erlang_pid before = self;
 	struct inv_buf out = { 0 };
@@ -160,7 +162,8 @@ static void who_watches_a_pid_of_before_is_told(void **state)
 	struct inv_dist_frame f;
 
 	(void)state;
-	/* us, now: nothing to say */
+	/* The monitored pid is that of the running command, so there is no
+	 * event. */
 	assert_int_equal(inv_dist_frame_put_monitor(&out, &self, &to, 1, true),
 			 0);
 	assert_int_equal(inv_dist_frame_parse(&cursor, out.data + 4,
@@ -194,7 +197,8 @@ static void who_watches_a_pid_of_before_is_told(void **state)
 	inv_buf_release(&out);
 }
 
-/* What was found good is read by ei, in memory of just its size. */
+/* Reads the terms of an accepted frame with libei, from memory of exactly
+ * their size. */
 static void walk(const struct inv_dist_frame *f)
 {
 	char *copy = malloc(f->len);
@@ -213,7 +217,7 @@ static uint32_t next_random(uint32_t *seed)
 	return *seed >> 8;
 }
 
-static void damaged_frames_are_seen_before_they_are_believed(void **state)
+static void damaged_frames_are_detected(void **state)
 {
 	static const char *const frames[][2] = {
 		{ "{2,'',~p}", "{17,{ok,[1,2,3],\"text\",~p,{1,2.5}}}" },
@@ -242,7 +246,7 @@ static void damaged_frames_are_seen_before_they_are_believed(void **state)
 			len = next_random(&seed) % len;
 		copy = malloc(len + 1);
 		assert_non_null(copy);
-		memmove(copy + 1, x.buff, len); /* ends where memory does */
+		memmove(copy + 1, x.buff, len); /* at the end of the block */
 		if (inv_dist_frame_parse(&cursor, copy + 1, len, &self, &f) <
 		    0) {
 			bad++;
@@ -264,7 +268,7 @@ struct bad_node {
 	int listening;
 	const char *bytes;
 	size_t len;
-	bool stay; /* instead of closing: until we leave */
+	bool stay; /* keep the connection open until the command leaves */
 };
 
 static void *be_bad_node(void *arg)
@@ -286,7 +290,7 @@ static void *be_bad_node(void *arg)
 	if (b->stay)
 		while (recv(fd, &c, 1, 0) > 0)
 			;
-	/* with what we did not read it would be a reset */
+	/* Unread bytes would make this a reset of the connection. */
 	shutdown(fd, SHUT_WR);
 	while (recv(fd, &c, 1, 0) > 0)
 		;
@@ -355,13 +359,12 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_answer_is_known_by_its_tag),
-		cmocka_unit_test(what_is_not_for_us_is_let_be),
-		cmocka_unit_test(an_answer_to_an_earlier_command_is_let_be),
+		cmocka_unit_test(frames_for_others_are_ignored),
+		cmocka_unit_test(an_answer_to_an_earlier_command_is_ignored),
 		cmocka_unit_test(every_byte_of_a_frame_is_looked_at),
 		cmocka_unit_test(a_monitor_leads_to_its_request),
-		cmocka_unit_test(who_watches_a_pid_of_before_is_told),
-		cmocka_unit_test(
-			damaged_frames_are_seen_before_they_are_believed),
+		cmocka_unit_test(a_monitor_of_an_earlier_pid_is_answered),
+		cmocka_unit_test(damaged_frames_are_detected),
 		cmocka_unit_test(a_node_that_sends_nonsense_is_lost),
 	};
 

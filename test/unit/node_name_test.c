@@ -39,7 +39,7 @@ static void dots_or_an_address_make_a_name_long(void **state)
 	}
 }
 
-static void without_a_host_it_is_on_this_machine(void **state)
+static void a_name_without_a_host_is_on_this_machine(void **state)
 {
 	struct inv_node_name n;
 	char host[256];
@@ -56,7 +56,7 @@ static void without_a_host_it_is_on_this_machine(void **state)
 	assert_string_equal(n.alive, "shop");
 }
 
-static void what_is_no_name_is_told_with_what_would_be(void **state)
+static void an_invalid_name_is_reported_with_an_example(void **state)
 {
 	static const char *const bad[] = { "",	     "@host",	"a@",
 					   "a@b@c",  "a b",	"a@h ",
@@ -80,9 +80,123 @@ static void what_is_no_name_is_told_with_what_would_be(void **state)
 	big[255] = '\0';
 	memcpy(big + 250, "hosts", 5);
 	assert_int_equal(parse(&n, big, &err), 0);
-	/* no host: with this machine's it may become too long */
+	/* A name without a host may become too long with this machine's
+	 * host. */
 	memset(big, 'a', 255);
 	assert_int_equal(parse(&n, big, &err), INV_EINVAL);
+}
+
+static int target(struct inv_node_name *n, const char *text,
+		  struct inv_err *err)
+{
+	return inv_node_target_parse(n, text, strlen(text), err);
+}
+
+static void a_port_may_follow_what_the_user_writes(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *full;
+		unsigned port;
+	} right[] = {
+		{ "a@h", "a@h", 0 },
+		{ "a@h:9001", "a@h", 9001 },
+		{ "a@10.0.0.1:1", "a@10.0.0.1", 1 },
+		{ "a@::1", "a@::1", 0 },
+		{ "a@fe80::1%eth0", "a@fe80::1%eth0", 0 },
+		{ "a@[::1]", "a@::1", 0 },
+		{ "a@[::1]:65535", "a@::1", 65535 },
+	};
+	static const char *const wrong[] = {
+		"a@h:",
+		"a@h:0",
+		"a@h:65536",
+		"a@h:9x",
+		"a@h:-1",
+		"a@h:+1",
+		"a@h: 1",
+		"a@h:000001",
+		"a@:9001",
+		"a@[]:1",
+		"a@[::1",
+		"a@[::1]9",
+		"a@[::1]:",
+		"@h:9",
+		":9",
+		"a@[::1]:65536",
+		"a@h:99999999999999999999",
+	};
+	struct inv_node_name n;
+	struct inv_err err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(right) / sizeof(right[0]); i++) {
+		assert_int_equal(target(&n, right[i].text, NULL), 0);
+		assert_string_equal(n.full, right[i].full);
+		assert_int_equal(n.port, right[i].port);
+	}
+	assert_int_equal(target(&n, "shop:9001", NULL), 0);
+	assert_string_equal(n.alive, "shop");
+	assert_true(n.any_host);
+	assert_int_equal(n.port, 9001);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		assert_int_equal(target(&n, wrong[i], &err), INV_EINVAL);
+		assert_non_null(strstr(err.text, "write name@host"));
+	}
+	/* In a name that a node has reported, :9001 is not a port. */
+	assert_int_equal(parse(&n, "a@h:9001", NULL), 0);
+	assert_int_equal(n.port, 0);
+	assert_string_equal(n.host, "h:9001");
+}
+
+static void where_a_node_is_needs_host_and_port(void **state)
+{
+	static const char *const wrong[] = {
+		"",	 "h",	  "9001", ":9001", "h:",   "h:x",
+		"::1:9", "[::1]", "h:9 ", "h\n:9", "[]:9", "a@h:0"
+	};
+	struct inv_node_at at;
+	struct inv_err err;
+	char big[300];
+
+	(void)state;
+	assert_int_equal(inv_node_at_parse(&at, "localhost:9001", NULL), 0);
+	assert_string_equal(at.host, "localhost");
+	assert_int_equal(at.port, 9001);
+	assert_int_equal(inv_node_at_parse(&at, "[fe80::1%eth0]:1", NULL), 0);
+	assert_string_equal(at.host, "fe80::1%eth0");
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		assert_int_equal(inv_node_at_parse(&at, wrong[i], &err),
+				 INV_EINVAL);
+		assert_non_null(strstr(err.text, "[::1]:9001"));
+	}
+	memset(big, 'h', sizeof(big));
+	memcpy(big + 256, ":9", 3);
+	assert_int_equal(inv_node_at_parse(&at, big, NULL), INV_EINVAL);
+	memcpy(big + 255, ":9", 3);
+	assert_int_equal(inv_node_at_parse(&at, big, NULL), 0);
+	memcpy(big, "a@", 2);
+	memcpy(big + 256, ":9", 3);
+	assert_int_equal(target(&(struct inv_node_name){ 0 }, big, NULL),
+			 INV_EINVAL);
+}
+
+static void a_node_has_one_port(void **state)
+{
+	struct inv_node_names ns = { 0 };
+	struct inv_err err;
+
+	(void)state;
+	assert_int_equal(inv_node_names_add(&ns, "a@h,a@h:9,b@h:8", &err), 0);
+	assert_int_equal(inv_node_names_add(&ns, "b@h", &err), 0);
+	assert_int_equal(ns.n, 2);
+	assert_int_equal(ns.names[0].port, 9);
+	assert_int_equal(ns.names[1].port, 8);
+	assert_int_equal(inv_node_names_add(&ns, "a@h:7", &err), INV_EINVAL);
+	assert_non_null(strstr(err.text, "two ports, 9 and 7"));
+	assert_int_equal(inv_node_names_add_peer(&ns, "c@h:1", &err), 0);
+	assert_string_equal(ns.names[2].full, "c@h:1");
+	inv_node_names_release(&ns);
 }
 
 static void an_option_may_have_several_and_none_twice(void **state)
@@ -108,8 +222,11 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(dots_or_an_address_make_a_name_long),
-		cmocka_unit_test(without_a_host_it_is_on_this_machine),
-		cmocka_unit_test(what_is_no_name_is_told_with_what_would_be),
+		cmocka_unit_test(a_name_without_a_host_is_on_this_machine),
+		cmocka_unit_test(an_invalid_name_is_reported_with_an_example),
+		cmocka_unit_test(a_port_may_follow_what_the_user_writes),
+		cmocka_unit_test(where_a_node_is_needs_host_and_port),
+		cmocka_unit_test(a_node_has_one_port),
 		cmocka_unit_test(an_option_may_have_several_and_none_twice),
 	};
 

@@ -3,9 +3,9 @@
 #define INV_UNIT_NODE_PEER_H
 
 /*
- * Real Erlang nodes for a test, and an epmd of the test's own, so that no node
- * of the machine is seen or disturbed.  All of them end with the test, and a
- * node by itself after a minute.
+ * Real Erlang nodes for a test, and an epmd of the test's own, so that the test
+ * neither sees nor disturbs other nodes of the machine. All of them end with
+ * the test, and a node also ends by itself after ten minutes.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -25,21 +25,110 @@
 #include <cmocka.h>
 
 #include "node/call.h"
+#include "node/conn_int.h"
+#include "node/decode.h"
+#include "node/inbox_int.h"
 #include "node/net.h"
 
+/* The time after which a test counts as hung. A node may need a minute to
+ * boot on a busy machine. */
+#define HANG_MS 200000
+
+/*
+ * Waits up to ms for the item with this tag, or for CONNECTED if tag is 0;
+ * other items stay in the inbox. Returns the code of LOST if conn is lost,
+ * INV_ETIME if nothing arrives.
+ */
+static inline int await_mail(struct inv_conn *c, uint64_t tag, int ms,
+			     struct inv_mail *out, struct inv_err *err)
+{
+	struct inv_mail *others[64];
+	int64_t until = inv_mono_ms() + ms;
+	int r = INV_END;
+	size_t n = 0;
+
+	while (r == INV_END) {
+		int64_t left = until - inv_mono_ms();
+
+		if (inv_inbox_take(c->in, left > 0 ? (int)left : 0, out)) {
+			r = INV_ETIME;
+		} else if (out->conn == c && out->kind != INV_MAIL_LOST &&
+			   (tag ? out->tag == tag :
+				  out->kind == INV_MAIL_CONNECTED)) {
+			r = 0;
+		} else {
+			if (out->conn == c && out->kind == INV_MAIL_LOST) {
+				r = out->err.code;
+				if (err)
+					*err = out->err;
+			}
+			assert_true(n < 64);
+			others[n] = malloc(sizeof(*out));
+			assert_non_null(others[n]);
+			*others[n++] = *out;
+		}
+	}
+	for (size_t i = 0; i < n; i++)
+		inv_inbox_put(c->in, others[i]);
+	if (r)
+		memset(out, 0, sizeof(*out));
+	return r;
+}
+
+/* Waits until c is connected. If c is lost instead, the item LOST stays in
+ * the inbox. */
+static inline int await_up(struct inv_conn *c, struct inv_err *err)
+{
+	struct inv_mail item;
+
+	return await_mail(c, 0, c->opts.connect_ms + 2000, &item, err);
+}
+
+/* Returns INV_EREMOTE if the answer is {badrpc, Reason}. */
+static inline int rex_answer(const struct inv_mail *answer, struct inv_err *err)
+{
+	static const char *const badrpc[] = { "badrpc", NULL };
+	struct inv_decode d;
+	uint32_t arity;
+	int word;
+
+	inv_decode_init(&d, answer->term, answer->len);
+	if (inv_cursor_tuple(&d.c, &arity) || arity != 2 ||
+	    inv_decode_word(&d, badrpc, &word) || word != 0)
+		return 0;
+	inv_decode_init(&d, answer->term, answer->len);
+	return inv_decode_ok(&d, 0, err);
+}
+
+/* Waits for the answer to tag. If TIMEOUT, GONE or LOST arrives instead,
+ * returns its code. */
+static inline int await_answer(struct inv_conn *c, uint64_t tag, int ms,
+			       struct inv_mail *answer, struct inv_err *err)
+{
+	int r = await_mail(c, tag, ms + HANG_MS, answer, err);
+
+	if (r || answer->kind == INV_MAIL_ANSWER)
+		return r ? r : rex_answer(answer, err);
+	if (err)
+		*err = answer->err;
+	r = answer->err.code;
+	inv_mail_release(answer);
+	return r;
+}
+
 #define COOKIE "inviso-unit-test"
-#define ARGS 32 /* of a program, the NULL at the end included */
+#define ARGS 32 /* maximum arguments of a program, including the NULL */
 
 struct peer {
 	pid_t pid;
-	int out; /* its standard output */
+	int out; /* the node's standard output */
 	char name[64];
 };
 
 static pid_t epmd_pid;
 static uint16_t epmd_port;
 
-/* A listening socket on the loopback interface, and its port. */
+/* Returns a listening socket on the loopback interface, and sets its port. */
 static inline int listen_any(uint16_t *port)
 {
 	struct sockaddr_in sin = { 0 };
@@ -56,7 +145,7 @@ static inline int listen_any(uint16_t *port)
 	return s;
 }
 
-/* A port at which nobody listens. */
+/* Returns a port at which no process listens. */
 static inline uint16_t free_port(void)
 {
 	uint16_t port;
@@ -73,10 +162,10 @@ static inline void use_epmd(uint16_t port)
 	assert_int_equal(setenv("ERL_EPMD_PORT", text, 1), 0);
 }
 
-/* What a child does before it becomes argv; never returns. */
+/* Prepares a child process, and executes argv. Does not return. */
 static inline void become(const char *const argv[ARGS], int out)
 {
-	char *args[ARGS]; /* execvp writes to none of them, and says it may */
+	char *args[ARGS]; /* not const, as the type of execvp requires */
 
 	memcpy(args, argv, sizeof(args));
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -87,15 +176,14 @@ static inline void become(const char *const argv[ARGS], int out)
 
 static inline bool can_connect(uint16_t port)
 {
-	struct in_addr to = { htonl(INADDR_LOOPBACK) };
-	struct inv_patience p = { inv_net_now() + 1000, -1 };
+	struct inv_addr to = inv_addr_loopback(AF_INET);
+	struct inv_patience p = { inv_mono_ms() + 1000, -1 };
+	struct inv_wire wire;
 	int sys;
-	int fd;
+	bool can = inv_wire_open(&wire, &to, port, &p, &sys) == 0;
 
-	if (inv_net_connect(&to, port, &p, &fd, &sys) < 0)
-		return false;
-	close(fd);
-	return true;
+	inv_wire_close(&wire);
+	return can;
 }
 
 static inline int start_epmd(void **state)
@@ -125,13 +213,13 @@ static inline int stop_epmd(void **state)
 	return waitpid(epmd_pid, NULL, 0) == epmd_pid ? 0 : -1;
 }
 
-/* A line of the node's output, within 30 s. */
+/* Reads a line of the node's output. */
 static inline bool read_line(struct peer *p, char *line, size_t size)
 {
 	struct pollfd fd = { p->out, POLLIN, 0 };
 	size_t n = 0;
 
-	while (n + 1 < size && poll(&fd, 1, 30000) > 0 &&
+	while (n + 1 < size && poll(&fd, 1, HANG_MS) > 0 &&
 	       read(p->out, line + n, 1) == 1 && line[n] != '\n')
 		n++;
 	line[n] = '\0';
@@ -139,8 +227,9 @@ static inline bool read_line(struct peer *p, char *line, size_t size)
 }
 
 /*
- * Starts a node `short@localhost', or a long one if name has an @, with more
- * arguments (at most 12, ended by NULL); it is up on return.
+ * Starts a node `short@localhost', or a node with a long name if `name' has an
+ * @. `more' has at most 12 more arguments, ended by NULL. The node is up on
+ * return.
  */
 static inline void start_peer(struct peer *p, const char *name,
 			      const char *const more[])
@@ -159,7 +248,7 @@ static inline void start_peer(struct peer *p, const char *name,
 	while (more && *more)
 		argv[n++] = *more++;
 	argv[n++] = "-eval";
-	argv[n++] = "spawn(fun() -> timer:sleep(60000), halt() end), "
+	argv[n++] = "spawn(fun() -> timer:sleep(600000), halt() end), "
 		    "io:put_chars(\"up\\n\").";
 	use_epmd(epmd_port);
 	assert_int_equal(pipe(fds), 0);
@@ -176,7 +265,8 @@ static inline void start_peer(struct peer *p, const char *name,
 	} while (strcmp(line, "up") != 0);
 }
 
-/* Stopped, every thread of it, on return. */
+/* Stops the process of the node (SIGSTOP). Returns when all its threads are
+ * stopped. */
 static inline void freeze_peer(struct peer *p)
 {
 	int status;
@@ -197,7 +287,8 @@ static inline struct inv_node_name name_of(const char *text)
 {
 	struct inv_node_name n;
 
-	assert_int_equal(inv_node_name_parse(&n, text, strlen(text), NULL), 0);
+	assert_int_equal(inv_node_target_parse(&n, text, strlen(text), NULL),
+			 0);
 	return n;
 }
 
@@ -225,29 +316,34 @@ static inline struct inv_conn *open_conn(struct inv_inbox *in, const char *node,
 	return c;
 }
 
-/* Is up. */
+/* Connects to the node. Returns the established connection. */
 static inline struct inv_conn *connect_to(struct inv_inbox *in,
 					  const char *node,
 					  const struct inv_conn_opts *opts)
 {
-	struct inv_conn *c = open_conn(in, node, opts);
+	struct inv_conn_opts patient = opts ? *opts :
+					      (struct inv_conn_opts){ 0 };
+	struct inv_conn *c;
 	struct inv_err err;
 
-	if (inv_conn_wait(c, &err) < 0)
+	if (patient.connect_ms == 0)
+		patient.connect_ms = HANG_MS;
+	c = open_conn(in, node, &patient);
+	if (await_up(c, &err) < 0)
 		fail_msg("%s", err.text);
 	return c;
 }
 
-/* The next mail, within 30 s. */
+/* Returns the next mail. */
 static inline struct inv_mail take(struct inv_inbox *in)
 {
 	struct inv_mail m;
 
-	assert_int_equal(inv_inbox_take(in, 30000, &m), 0);
+	assert_int_equal(inv_inbox_take(in, HANG_MS, &m), 0);
 	return m;
 }
 
-/* A term from a text, as ei_x_format takes it. */
+/* Returns a term that is made from text in the form that ei_x_format takes. */
 static inline ei_x_buff term(const char *text)
 {
 	ei_x_buff x;
@@ -257,13 +353,38 @@ static inline ei_x_buff term(const char *text)
 	return x;
 }
 
-/* m:f(args) there, and what became of it. */
+/* Returns the bytes of x as a buffer. They still belong to x. */
+static inline struct inv_buf request(const ei_x_buff *x)
+{
+	return (struct inv_buf){ .data = (uint8_t *)x->buff,
+				 .len = (size_t)x->index };
+}
+
+static inline int call_x(struct inv_conn *c, const char *m, const char *f,
+			 const ei_x_buff *args, int ms, struct inv_mail *answer,
+			 struct inv_err *err)
+{
+	struct inv_buf b = request(args);
+	uint64_t tag;
+	int r;
+
+	if (ms == 0)
+		ms = HANG_MS;
+	r = inv_conn_rex(c, m, f, &b, ms, &tag, err);
+	if (!r)
+		r = await_answer(c, tag, ms, answer, err);
+	if (r && answer->mem)
+		inv_mail_release(answer);
+	return r;
+}
+
+/* Calls m:f(args) on the node. Returns the code of the answer. */
 static inline int call(struct inv_conn *c, const char *m, const char *f,
 		       const char *args, int ms, struct inv_mail *answer,
 		       struct inv_err *err)
 {
 	ei_x_buff x = term(args);
-	int r = inv_call_rex(c, m, f, &x, ms, answer, err);
+	int r = call_x(c, m, f, &x, ms, answer, err);
 
 	ei_x_free(&x);
 	return r;
@@ -273,9 +394,10 @@ static inline uint64_t ask(struct inv_conn *c, const char *m, const char *f,
 			   const char *args, int ms)
 {
 	ei_x_buff x = term(args);
+	struct inv_buf b = request(&x);
 	uint64_t tag;
 
-	assert_int_equal(inv_conn_rex(c, m, f, &x, ms, &tag, NULL), 0);
+	assert_int_equal(inv_conn_rex(c, m, f, &b, ms, &tag, NULL), 0);
 	ei_x_free(&x);
 	return tag;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sessions on a real node, from start to fetching what they left. */
+/* Sessions on a real node, from the start to fetching their logs. */
 #include "node/session.h"
 
 #include <dirent.h>
@@ -38,16 +38,17 @@ static struct inv_session_opts opts_of(const char *name,
 				       const char *const *spec, size_t at)
 {
 	static const char *const all[] = { "all" };
-	struct inv_session_opts o = INV_SESSION_OPTS_INIT;
+	struct inv_session_opts o;
 
+	inv_session_opts_init(&o);
 	o.name = name;
 	o.owner = "the test";
 	o.guard = &k.v[at].guard;
 	o.specs = (struct inv_strings){ spec, 1 };
 	o.procs = (struct inv_strings){ all, 1 };
-	o.for_ms = 60000;
-	o.events = 1000000;
-	o.dead_man_ms = dead_man_ms;
+	o.number[INV_OPT_LIMIT_MS] = 60000;
+	o.number[INV_OPT_LIMIT_EVENTS] = 1000000;
+	o.number[INV_OPT_DEAD_MAN_MS] = dead_man_ms;
 	return o;
 }
 
@@ -96,16 +97,18 @@ static void ask_ok(const struct inv_session *s, enum inv_session_verb verb)
 
 static void await_tracing(const struct inv_session *s)
 {
-	enum inv_session_state state;
+	struct inv_status status;
 	unsigned tries = 3000;
 
-	do {
-		struct inv_status status = ask_status(s, INV_VERB_STATUS);
-
-		state = status.state;
+	for (;;) {
+		status = ask_status(s, INV_VERB_STATUS);
+		if (!inv_status_is(&status, "arming") || !--tries)
+			break;
 		inv_status_release(&status);
-	} while (state == INV_STATE_ARMING && --tries && usleep(10000) == 0);
-	assert_int_equal(state, INV_STATE_TRACING);
+		usleep(10000);
+	}
+	assert_string_equal(status.state, "tracing");
+	inv_status_release(&status);
 }
 
 static struct inv_session start(const struct inv_session_opts *o, size_t at)
@@ -118,7 +121,7 @@ static struct inv_session start(const struct inv_session_opts *o, size_t at)
 	return s;
 }
 
-/* So many events. */
+/* Makes n calls on node `at'. */
 static void work(size_t at, unsigned n)
 {
 	struct inv_mail mail;
@@ -158,7 +161,7 @@ static void a_live_session_is_followed_to_its_end(void **state)
 		inv_asks_release(&ask, 1);
 		if (!stopped && got.watermark != INV_WATERMARK_NONE) {
 			status = ask_status(&s, INV_VERB_STOP);
-			assert_int_equal(status.why, INV_WHY_ASKED);
+			assert_string_equal(status.why, "asked");
 			assert_int_equal(status.produced,
 					 status.recorded + status.dropped);
 			inv_status_release(&status);
@@ -166,8 +169,8 @@ static void a_live_session_is_followed_to_its_end(void **state)
 		}
 	} while (got.watermark != INV_WATERMARK_EOF);
 	status = ask_status(&s, INV_VERB_STATUS);
-	assert_int_equal(status.state, INV_STATE_STOPPED);
-	assert_int_equal(status.recorded, 2 * 20); /* and returns */
+	assert_string_equal(status.state, "stopped");
+	assert_int_equal(status.recorded, 2 * 20); /* calls and returns */
 	assert_int_equal(status.log_bytes, offset);
 	inv_status_release(&status);
 	ask_ok(&s, INV_VERB_REMOVE);
@@ -194,7 +197,7 @@ static void a_session_is_found_by_its_name(void **state)
 	ask_ok(&found, INV_VERB_REMOVE);
 }
 
-static void what_cannot_be_traced_says_why(void **state)
+static void sessions_that_cannot_start_are_refused(void **state)
 {
 	static const char *const bad[] = { "lists:seq(" };
 	static const char *const none[] = { "lists:no_such_function/7" };
@@ -236,12 +239,12 @@ static void options_arrive(void **state)
 	o.mode = INV_MODE_RECORD;
 	o.keep = INV_KEEP_NEWEST;
 	o.spawned = true;
-	o.bytes = 1 << 20;
-	o.rate = 5000;
-	o.max_term_bytes = 1000;
+	o.number[INV_OPT_LIMIT_BYTES] = 1 << 20;
+	o.number[INV_OPT_LIMIT_RATE] = 5000;
+	o.number[INV_OPT_MAX_TERM_BYTES] = 1000;
 	o.compress = "none";
-	o.run_queue = 0;
-	o.hold_ms = 1000;
+	o.number[INV_OPT_RUN_QUEUE] = 0;
+	o.number[INV_OPT_HOLD_MS] = 1000;
 	s = start(&o, 0);
 	status = ask_status(&s, INV_VERB_STATUS);
 	assert_string_equal(status.owner, "the test");
@@ -383,22 +386,23 @@ static void two_nodes_are_fetched_at_once(void **state)
 	inv_fetch_release(f, 2);
 }
 
-/* Its node lets wait for longer than the other session bears silence. */
+/* Lets the stopped node 1 continue when `until' has passed. This is longer than
+ * the dead man's time of the session on node 0. */
 static void wait_then_thaw(void *arg, const struct inv_fetch *f, size_t n)
 {
 	int64_t *until = arg;
 
 	(void)f;
 	assert_int_equal(n, 2);
-	if (*until && inv_net_now() >= *until) {
+	if (*until && inv_mono_ms() >= *until) {
 		kill(k.p[1].pid, SIGCONT);
 		*until = 0;
 	}
 }
 
-static void whoever_is_done_is_not_forgotten_over_who_is_slow(void **state)
+static void a_slow_fetch_does_not_end_the_other_session(void **state)
 {
-	int64_t until = inv_net_now() + 9000;
+	int64_t until = inv_mono_ms() + 9000;
 	struct inv_session s[2];
 	struct inv_fetch f[2] = {
 		{ .session = &s[0], .dir = tmp, .prefix = "fast-" },
@@ -423,10 +427,12 @@ static void whoever_is_done_is_not_forgotten_over_who_is_slow(void **state)
 	inv_fetch_release(f, 2);
 }
 
-/* All fetched before a part of it is there, and again with it. */
-static void with_part(size_t keep, size_t spoil, const char *what)
+/* Fetches a log, and then fetches the same log again while a file with a
+ * part of the log exists. */
+static void with_part(const char *session, size_t keep, size_t spoil,
+		      const char *what)
 {
-	struct inv_session s = recorded("part", 0, 200);
+	struct inv_session s = recorded(session, 0, 200);
 	struct inv_buf first;
 	struct inv_buf then;
 	struct inv_fetch f;
@@ -459,16 +465,19 @@ static void with_part(size_t keep, size_t spoil, const char *what)
 static void a_part_is_continued(void **state)
 {
 	(void)state;
-	with_part(1000, 5000, "not continued as it was");
+	with_part("part", 1000, 5000, "not continued as it was");
 }
 
 static void a_part_of_something_else_is_begun_anew(void **state)
 {
 	(void)state;
-	with_part(1000, 500, "continued with what does not belong there");
+	/* The name of a removed session may be in use for a moment longer, so
+	 * this session has a name of its own. */
+	with_part("odd_part", 1000, 500,
+		  "continued with what does not belong there");
 }
 
-static void what_was_there_is_not_read_again(void **state)
+static void the_fetched_part_is_not_read_again(void **state)
 {
 	static uint8_t part[70000];
 	struct inv_session s = recorded("skipped", 0, 6000);
@@ -483,7 +492,8 @@ static void what_was_there_is_not_read_again(void **state)
 	first = content(name);
 	assert_true(first.len > sizeof(part));
 	remove_file(name, "");
-	/* what lies more than 64 KiB before its end is not looked at */
+	/* A byte more than 64 KiB before the end of the part is not
+	 * compared. */
 	memcpy(part, first.data, sizeof(part));
 	part[0] ^= 0xff;
 	write_part(name, part, sizeof(part));
@@ -516,12 +526,12 @@ static void nothing_is_written_over(void **state)
 	strcpy(name, f.files.v[0].name);
 	inv_fetch_release(&f, 1);
 
-	/* it is there, and whole */
+	/* The file exists already, and is complete. */
 	assert_int_equal(fetch(&s, &f), 0);
 	assert_int_equal(f.done, f.total);
 	inv_fetch_release(&f, 1);
 
-	/* it is there, and something else */
+	/* The file exists, with other contents. */
 	path_of(path, sizeof(path), name, "");
 	assert_int_equal(truncate(path, 10), 0);
 	assert_int_equal(fetch(&s, &f), INV_EBUSY);
@@ -529,7 +539,7 @@ static void nothing_is_written_over(void **state)
 	inv_fetch_release(&f, 1);
 	remove_file(name, "");
 
-	/* a link in the part's place */
+	/* A symbolic link has the name of the part. */
 	path_of(target, sizeof(target), "target", "");
 	path_of(path, sizeof(path), name, ".part");
 	fd = open(target, O_WRONLY | O_CREAT | O_EXCL, 0600);
@@ -543,7 +553,7 @@ static void nothing_is_written_over(void **state)
 	inv_fetch_release(&f, 1);
 	assert_int_equal(unlink(path), 0);
 
-	/* somebody else is at it */
+	/* Another process is fetching the log. */
 	write_part(name, "", 0);
 	fd = open(path, O_RDWR);
 	assert_int_equal(flock(fd, LOCK_EX), 0);
@@ -569,7 +579,7 @@ static void a_fetch_that_is_cancelled_leaves_its_part(void **state)
 			 INV_ECANCELLED);
 	assert_int_equal(f.code, INV_ECANCELLED);
 	inv_fetch_release(&f, 1);
-	/* a file cannot be made there */
+	/* In this directory no file can be created. */
 	f.dir = "/proc/self";
 	assert_int_equal(inv_fetch_all(&f, 1, k.in, NULL, NULL, -1), INV_EIO);
 	inv_fetch_release(&f, 1);
@@ -587,15 +597,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_live_session_is_followed_to_its_end),
 		cmocka_unit_test(a_session_is_found_by_its_name),
-		cmocka_unit_test(what_cannot_be_traced_says_why),
+		cmocka_unit_test(sessions_that_cannot_start_are_refused),
 		cmocka_unit_test(a_session_that_is_gone_is_an_error),
 		cmocka_unit_test(options_arrive),
 		cmocka_unit_test(two_nodes_are_fetched_at_once),
-		cmocka_unit_test(
-			whoever_is_done_is_not_forgotten_over_who_is_slow),
+		cmocka_unit_test(a_slow_fetch_does_not_end_the_other_session),
 		cmocka_unit_test(a_part_is_continued),
 		cmocka_unit_test(a_part_of_something_else_is_begun_anew),
-		cmocka_unit_test(what_was_there_is_not_read_again),
+		cmocka_unit_test(the_fetched_part_is_not_read_again),
 		cmocka_unit_test(nothing_is_written_over),
 		cmocka_unit_test(a_fetch_that_is_cancelled_leaves_its_part),
 	};

@@ -2,19 +2,17 @@
 #ifndef INV_UNIT_RING_BUILD_H
 #define INV_UNIT_RING_BUILD_H
 
-/*
- * Rings without a VM, for the tests of ring and spool: made, written to with
- * events that carry their number, and events looked at again.
- */
+/* Rings without a VM, for the tests of rings and spooler. The functions
+ * create rings, write numbered events, and check events that were read. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "abi/term.h"
+#include "base/clock.h"
 #include "base/varint.h"
 #include "ring/layout.h"
 #include "ring/producer.h"
@@ -37,36 +35,32 @@ struct ring_build {
 	struct inv_producer p[BUILD_RINGS_MAX];
 };
 
-/* Not 0: a clock that is the same in every run. */
+/* If not 0, this is the time of all events, so that each run has the same
+ * times. */
 static uint64_t build_clock_ns;
 
 static inline uint64_t build_now(void)
 {
-	struct timespec t;
-
 	if (build_clock_ns)
 		return build_clock_ns += 100;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return inv_mono_ns();
 }
 
-/* What the keeper does once a second. */
+/* Takes an anchor, as the keeper does once a second. */
 static inline void build_anchor(struct ring_build *b, int64_t offset)
 {
 	uint64_t n = atomic_load(&b->ctl->n_anchors);
 	struct inv_anchor *a = &b->ctl->anchors[n % INV_N_ANCHORS];
-	struct timespec t;
 
-	clock_gettime(CLOCK_REALTIME, &t);
 	a->mono = build_now();
 	a->erl = (int64_t)a->mono - 5000000000;
 	a->offset = offset;
-	a->real = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+	a->real = (int64_t)inv_real_ns();
 	atomic_store(&b->ctl->n_anchors, n + 1);
 }
 
-/* fd: -1 for a memfd.  Unpublished fields may be changed until the spooler
- * starts. */
+/* Makes the memory of a tracer in fd, or in a new memfd if fd is -1. Fields
+ * that have no parameter may be changed until the spooler starts. */
 static inline void build_open(struct ring_build *b, int fd, uint32_t n_rings,
 			      uint32_t n_slots, uint32_t packet_bytes,
 			      enum inv_keep keep, const char *path)
@@ -107,7 +101,8 @@ static inline void build_close(struct ring_build *b)
 
 #define BUILD_EVENT_MAX(pad) (64u + (pad))
 
-/* Where the event goes; NULL: it was dropped. */
+/* Returns a pointer to memory for the event, or NULL if the event is
+ * dropped. */
 static inline uint8_t *build_reserve(struct inv_producer *p, unsigned pad)
 {
 	uint64_t now = build_now();
@@ -125,9 +120,9 @@ static inline uint8_t *build_reserve(struct inv_producer *p, unsigned pad)
 }
 
 /*
- * {receive, <0.77.0>, Binary}: the binary is the event's number, 8 bytes, and
- * pad bytes that depend on it.  The pid is the first definition of a packet.
- * Returns past it.
+ * Writes {receive, <0.77.0>, Binary}. The binary has the event's number in 8
+ * bytes, and then `pad' bytes that depend on this number. The pid is the first
+ * definition of a packet. Returns a pointer to the byte after the event.
  */
 static inline uint8_t *build_write(struct inv_producer *p, uint8_t *to,
 				   unsigned pad, uint32_t *def)
@@ -158,7 +153,7 @@ static inline uint8_t *build_write(struct inv_producer *p, uint8_t *to,
 	return q;
 }
 
-/* Whether it was recorded. */
+/* Writes one event. Returns 1 if the event was recorded, and 0 if not. */
 static inline int build_event(struct inv_producer *p, unsigned pad)
 {
 	uint8_t *to = build_reserve(p, pad), *end;
@@ -171,10 +166,8 @@ static inline int build_event(struct inv_producer *p, unsigned pad)
 	return 1;
 }
 
-/*
- * n events from ev on, the first with the number first: whether they are what
- * build_write made.
- */
+/* Returns 1 if the n events at ev are those that build_write made, the first
+ * one with number `first'. */
 static inline int build_sound(const uint8_t *ev, uint64_t len, uint64_t first,
 			      uint32_t n, const uint8_t *def, uint32_t def_len)
 {

@@ -56,7 +56,7 @@ static void events(unsigned n)
 		build_event(&b.p[0], 10);
 }
 
-static void an_open_packet_is_taken_when_asked_only(void **state)
+static void an_open_packet_is_taken_only_on_request(void **state)
 {
 	(void)state;
 	set_up(INV_KEEP_OLDEST);
@@ -66,7 +66,7 @@ static void an_open_packet_is_taken_when_asked_only(void **state)
 	assert_int_equal(next(INV_TAKE_OPEN), 0);
 	assert_int_equal(f.n_events, 3);
 	assert_true(sound());
-	/* The same until it is said to be recorded. */
+	/* The same events are returned until the position is advanced. */
 	assert_int_equal(next(INV_TAKE_OPEN), 0);
 	assert_int_equal(f.n_events, 3);
 	move();
@@ -92,7 +92,7 @@ static void a_packet_comes_in_pieces_each_with_its_definitions(void **state)
 	assert_int_equal(f.n_events, 5);
 	assert_true(f.ev_off > 0);
 	assert_true(sound());
-	/* Its second piece knows what was lost till the next packet. */
+	/* The second fragment has the losses up to the next packet. */
 	assert_int_equal(f.dropped[INV_LOSS_TOO_BIG], 1);
 	move();
 	assert_int_equal(atomic_load(&ring()->read_seq), 2);
@@ -100,7 +100,7 @@ static void a_packet_comes_in_pieces_each_with_its_definitions(void **state)
 	build_close(&b);
 }
 
-static void losses_before_a_packet_are_told_with_it(void **state)
+static void losses_before_a_packet_are_reported_with_it(void **state)
 {
 	(void)state;
 	set_up(INV_KEEP_OLDEST);
@@ -120,7 +120,7 @@ static void losses_before_a_packet_are_told_with_it(void **state)
 	build_close(&b);
 }
 
-static void losses_after_an_open_packet_began_are_not_told_with_it(void **state)
+static void later_losses_are_not_reported_with_an_open_packet(void **state)
 {
 	(void)state;
 	set_up(INV_KEEP_OLDEST);
@@ -153,7 +153,7 @@ static void the_limit_ends_a_pass(void **state)
 	build_close(&b);
 }
 
-static void what_was_overwritten_is_counted(void **state)
+static void overwritten_events_are_counted(void **state)
 {
 	uint64_t n = 0;
 
@@ -161,7 +161,7 @@ static void what_was_overwritten_is_counted(void **state)
 	set_up(INV_KEEP_NEWEST);
 	events(2);
 	assert_int_equal(next(INV_TAKE_OPEN), 0);
-	move(); /* the rest of this packet will be gone */
+	move(); /* now the packet's later events may be overwritten */
 	events(2000);
 	while (!next(INV_TAKE_OPEN)) {
 		assert_true(f.n_events == 0 || sound());
@@ -191,7 +191,7 @@ static void a_held_packet_survives_any_number_of_rounds(void **state)
 	build_close(&b);
 }
 
-static void damage_is_stepped_over_and_counted(void **state)
+static void damage_is_skipped_and_counted(void **state)
 {
 	static const uint64_t words[] = {
 		UINT64_MAX,
@@ -232,11 +232,11 @@ static void a_wrong_number_or_first_event_is_damage(void **state)
 	assert_int_equal(f.next.damaged, 7);
 	atomic_store(&slot(2)->seq, 77);
 	assert_int_equal(next(INV_TAKE_OPEN), 0);
-	assert_int_equal(f.n_events, 0); /* only the position moves */
+	assert_int_equal(f.n_events, 0); /* the position moves without events */
 	build_close(&b);
 }
 
-static void positions_beyond_reason_end(void **state)
+static void impossible_positions_end_the_pass(void **state)
 {
 	(void)state;
 	set_up(INV_KEEP_OLDEST);
@@ -268,7 +268,7 @@ static void a_journal_is_redone_or_dropped(void **state)
 	inv_journal_commit(b.ctl, 0, &pos, &log);
 	atomic_store(&ring()->read_seq, 0);
 	atomic_store(&b.ctl->log_off, 0);
-	inv_journal_redo(b.ctl, 1); /* not valid: nothing to do */
+	inv_journal_redo(b.ctl, 1); /* an invalid journal changes nothing */
 	assert_int_equal(atomic_load(&ring()->read_seq), 0);
 	atomic_store(&b.ctl->journal.valid, 1);
 	inv_journal_redo(b.ctl, 1);
@@ -290,18 +290,18 @@ static void a_journal_is_redone_or_dropped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_open_packet_is_taken_when_asked_only),
+		cmocka_unit_test(an_open_packet_is_taken_only_on_request),
 		cmocka_unit_test(
 			a_packet_comes_in_pieces_each_with_its_definitions),
-		cmocka_unit_test(losses_before_a_packet_are_told_with_it),
+		cmocka_unit_test(losses_before_a_packet_are_reported_with_it),
 		cmocka_unit_test(
-			losses_after_an_open_packet_began_are_not_told_with_it),
+			later_losses_are_not_reported_with_an_open_packet),
 		cmocka_unit_test(the_limit_ends_a_pass),
-		cmocka_unit_test(what_was_overwritten_is_counted),
+		cmocka_unit_test(overwritten_events_are_counted),
 		cmocka_unit_test(a_held_packet_survives_any_number_of_rounds),
-		cmocka_unit_test(damage_is_stepped_over_and_counted),
+		cmocka_unit_test(damage_is_skipped_and_counted),
 		cmocka_unit_test(a_wrong_number_or_first_event_is_damage),
-		cmocka_unit_test(positions_beyond_reason_end),
+		cmocka_unit_test(impossible_positions_end_the_pass),
 		cmocka_unit_test(a_journal_is_redone_or_dropped),
 	};
 

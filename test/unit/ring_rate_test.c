@@ -11,14 +11,15 @@
 #define SECOND 1000000000u
 #define START (12345u * (uint64_t)SECOND + 678)
 
-/* Rates at and about where the number and the size of leases change. */
+/* These rates are near those at which number and size of leases change. */
 static const uint32_t rates[] = { 1,	 2,	  15,	      16,    17,
 				  31,	 100,	  511,	      512,   513,
 				  1000,	 4096,	  32767,      32768, 32769,
 				  99999, 1000000, 4000000000u };
 #define N_RATES (sizeof(rates) / sizeof(rates[0]))
 
-/* All that there is to be had at that time. */
+/* Takes all leases that are available at this time. Returns how many events
+ * they permit together. */
 static uint64_t drain(struct inv_rate *r, uint64_t now)
 {
 	uint64_t sum = 0;
@@ -44,12 +45,12 @@ static void a_burst_after_a_quiet_second_passes(void **state)
 		assert_true(atomic_load(&r.reached));
 		assert_int_equal(drain(&r, START + SECOND - 1), 0);
 		assert_int_equal(drain(&r, START + SECOND + 5000), rates[i]);
-		/* and after a pause there is no more than before it */
+		/* After a pause no more events than the rate are available. */
 		assert_int_equal(drain(&r, START + 100ull * SECOND), rates[i]);
 	}
 }
 
-static void a_clock_that_began_just_now_will_do(void **state)
+static void a_clock_near_zero_works(void **state)
 {
 	static struct inv_rate r;
 
@@ -80,7 +81,7 @@ struct grant {
 	uint32_t n;
 };
 
-/* The most that was let through in a second, wherever it begins. */
+/* Returns the largest number of events in any second. */
 static uint64_t busiest(const struct grant *g, unsigned n)
 {
 	uint64_t most = 0, sum = 0;
@@ -96,7 +97,7 @@ static uint64_t busiest(const struct grant *g, unsigned n)
 	return most;
 }
 
-static void no_second_has_more(void **state)
+static void no_second_has_more_events_than_the_rate(void **state)
 {
 	static struct grant g[STEPS];
 	static struct inv_rate r;
@@ -111,7 +112,7 @@ static void no_second_has_more(void **state)
 		now = START;
 		n = 0;
 		for (step = 0; step < STEPS; step++) {
-			/* crowds and pauses */
+			/* Steps are mostly short, with some pauses. */
 			now += (uint64_t)(rand() % 1000) *
 			       (rand() % 8 ? 1000 : 1000000);
 			g[n].at = now;
@@ -123,8 +124,9 @@ static void no_second_has_more(void **state)
 	}
 }
 
-/* What a thread asks with a time from before another one's lease. */
-static void a_time_in_the_past_gets_nothing_new(void **state)
+/* A thread requests a lease with a time before that of another thread's
+ * lease. */
+static void a_time_in_the_past_gets_no_lease(void **state)
 {
 	static struct inv_rate r;
 
@@ -139,10 +141,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_burst_after_a_quiet_second_passes),
-		cmocka_unit_test(a_clock_that_began_just_now_will_do),
+		cmocka_unit_test(a_clock_near_zero_works),
 		cmocka_unit_test(leases_are_small),
-		cmocka_unit_test(no_second_has_more),
-		cmocka_unit_test(a_time_in_the_past_gets_nothing_new),
+		cmocka_unit_test(no_second_has_more_events_than_the_rate),
+		cmocka_unit_test(a_time_in_the_past_gets_no_lease),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

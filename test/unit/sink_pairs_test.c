@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-/* A call is c(process, function, time), a return r(…, how long; -1: unknown).
- */
+/* In the tests c(process, function, time) is a call, and r(process,
+ * function, time, duration) a return. The duration is -1 if no call is known. */
 static struct inv_pairs p;
 
 static void c(uint64_t pid, uint64_t mfa, int64_t ts)
@@ -53,7 +53,7 @@ static void calls_that_never_return_are_forgotten(void **state)
 {
 	(void)state;
 	c(1, 7, 10);
-	c(1, 8, 20); /* without return_trace */
+	c(1, 8, 20); /* a call without return_trace */
 	r(1, 7, 30, 20);
 	r(1, 8, 40, -1);
 }
@@ -77,7 +77,7 @@ static void deep_recursion_keeps_the_last_calls(void **state)
 	r(1, 7, 200, -1);
 }
 
-static void a_process_that_takes_the_place_of_another_is_not_it(void **state)
+static void a_process_in_a_reused_slot_has_no_calls(void **state)
 {
 	(void)state;
 	c(1, 7, 10);
@@ -95,7 +95,7 @@ int main(void)
 		TEST(calls_that_never_return_are_forgotten),
 		TEST(processes_do_not_disturb_each_other),
 		TEST(deep_recursion_keeps_the_last_calls),
-		TEST(a_process_that_takes_the_place_of_another_is_not_it),
+		TEST(a_process_in_a_reused_slot_has_no_calls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,7 @@
 #include "sink/sink.h"
 #include "unit/log_collect.h"
 
-/* Inputs and what a sink made of them, as a string. */
+/* Inputs of a merge, and the sink's output as a string. */
 struct rendered {
 	struct inv_notices quiet;
 	struct inv_inputs in;
@@ -60,7 +60,7 @@ static inline void render_release(struct rendered *r)
 	inv_buf_release(&r->out);
 }
 
-/* A record whose terms are `...`, in the packet that is open. */
+/* Adds a record with the terms `...` to the open packet. */
 #define RECORD(b, ns, tag, flags, ...)                                   \
 	do {                                                             \
 		static const uint8_t terms_[] = { __VA_ARGS__ };         \
@@ -69,7 +69,7 @@ static inline void render_release(struct rendered *r)
 
 #define TS(kind) ((kind) << INV_EV_TS_SHIFT)
 
-/* What build_begin defines. */
+/* The dictionary entries that build_begin defines. */
 #define PID 0x40
 #define M 0x41
 #define F 0x42

@@ -33,7 +33,7 @@ static void assert_text(struct build *b, const struct inv_sink_opts *opts,
 
 static const struct inv_sink_opts plain = { .utc = 1 };
 
-/* A call of m:f() with the result that follows. */
+/* The terms of a call of m:f(); the result of its match spec follows. */
 #define CALL PID, 0x83, M, F, INV_T_NIL
 #define RESULT INV_EV_MS_RESULT | TS(INV_TS_TIMESTAMP)
 /* [{m,f,1,[{file,"f.erl"},{line,12}]},{m,f,0,[]}] */
@@ -44,7 +44,7 @@ static const struct inv_sink_opts plain = { .utc = 1 };
 		'.', 'e', 'r', 'l', 0x82, LINE_ATOM, 12, INV_T_END, 0x84, M, \
 		F, 0, INV_T_NIL, INV_T_END
 
-/* Two more atoms; their numbers come after those of build_begin. */
+/* Defines two more atoms, with the numbers after those of build_begin. */
 static void define_atoms(struct build *b)
 {
 	struct inv_buf old = b->body;
@@ -78,7 +78,7 @@ static void callers_and_stacks_are_readable(void **state)
 		       "        m:f/0\n" END_OF("3 events"));
 }
 
-static void a_stack_that_was_cut_says_so(void **state)
+static void a_cut_stack_is_marked(void **state)
 {
 	struct build b;
 
@@ -92,7 +92,7 @@ static void a_stack_that_was_cut_says_so(void **state)
 		       "        ...(7 more)\n" END_OF("1 event"));
 }
 
-static void other_results_are_as_they_are(void **state)
+static void other_results_are_printed_unchanged(void **state)
 {
 	struct build b;
 
@@ -100,7 +100,7 @@ static void other_results_are_as_they_are(void **state)
 	begin(&b);
 	RECORD(&b, 1000, INV_TAG_CALL, RESULT, CALL, 0x83, M, F, M);
 	RECORD(&b, 2000, INV_TAG_CALL, RESULT, CALL, 0x82, M, 1);
-	/* as a stack begins, and goes on otherwise */
+	/* This result begins like a stack and continues differently. */
 	RECORD(&b, 3000, INV_TAG_CALL, RESULT, CALL, INV_T_LIST, 0x84, M, F, 0,
 	       INV_T_NIL, M, INV_T_END);
 	RECORD(&b, 4000, INV_TAG_CALL, RESULT, CALL, INV_T_NIL);
@@ -111,7 +111,7 @@ static void other_results_are_as_they_are(void **state)
 		       "04 a@h <0.88.0> call m:f() ([])\n" END_OF("4 events"));
 }
 
-static void names_are_learnt_from_events(void **state)
+static void names_are_taken_from_events(void **state)
 {
 	struct build b;
 
@@ -177,7 +177,8 @@ static void lines_fit_the_width(void **state)
 	begin(&b);
 	RECORD(&b, 1000, INV_TAG_CALL, 0, CALL);
 	RECORD(&b, 2000, INV_TAG_RECEIVE, 0, PID, 0x88, 1, 2, 3, 4, 5, 6, 7, 8);
-	/* 15 of the time, and what fits in 39 */
+	/* The time takes 15 columns, and the rest of the line must fit into
+	 * 39. */
 	assert_text(&b, &narrow,
 		    "22:13:20.000001 a@h <0.88.0> call m:f()\n"
 		    "22:13:20.000002 a@h <0.88.0> receive {1…\n" END_OF(
@@ -221,9 +222,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(callers_and_stacks_are_readable),
-		cmocka_unit_test(a_stack_that_was_cut_says_so),
-		cmocka_unit_test(other_results_are_as_they_are),
-		cmocka_unit_test(names_are_learnt_from_events),
+		cmocka_unit_test(a_cut_stack_is_marked),
+		cmocka_unit_test(other_results_are_printed_unchanged),
+		cmocka_unit_test(names_are_taken_from_events),
 		cmocka_unit_test(colours_tell_the_parts_apart),
 		cmocka_unit_test(lines_fit_the_width),
 		cmocka_unit_test(a_column_is_not_a_byte),

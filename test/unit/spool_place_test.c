@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Places of nodes that have died, and of those that have not. */
+/* Sweeping removes the places of dead VMs, and keeps all others. */
 
 #include "spool/place.h"
 
@@ -82,7 +82,7 @@ static const char *boot_here(void)
 	return boot;
 }
 
-/* A number that no process has, having had one. */
+/* Returns the pid of a process that has ended. */
 static pid_t dead_pid(void)
 {
 	pid_t pid = fork();
@@ -112,7 +112,7 @@ static void record(pid_t pid, uint64_t start, const char *boot, uint64_t pid_ns,
 	record_at(1763822121, pid, start, boot, pid_ns, more);
 }
 
-/* With all that may be in it, of a VM that has died. */
+/* Makes a place of a dead VM, with every kind of file. */
 static void dead_place(void)
 {
 	assert_int_equal(mkdir(at(NAME), 0700), 0);
@@ -141,7 +141,7 @@ static bool has_binaries(void)
 	return spool;
 }
 
-static void what_a_dead_vm_left_is_removed(void **state)
+static void files_of_a_dead_vm_are_removed(void **state)
 {
 	(void)state;
 	dead_place();
@@ -172,13 +172,13 @@ static void a_living_vm_keeps_its_place(void **state)
 	       inv_process_ns(), "");
 	sweep();
 	assert_true(has_binaries());
-	/* Its start is not known. */
+	/* The start time of the VM is not known. */
 	record(getpid(), 0, boot_here(), inv_process_ns(), "");
 	sweep();
 	assert_true(has_binaries());
 }
 
-static void a_number_used_again_is_another_process(void **state)
+static void a_reused_pid_is_another_process(void **state)
 {
 	(void)state;
 	dead_place();
@@ -188,7 +188,7 @@ static void a_number_used_again_is_another_process(void **state)
 	assert_false(is_there(NAME));
 }
 
-static void a_vm_that_nobody_waits_for_is_dead(void **state)
+static void a_zombie_is_dead(void **state)
 {
 	pid_t pid = fork();
 	siginfo_t info;
@@ -204,7 +204,7 @@ static void a_vm_that_nobody_waits_for_is_dead(void **state)
 	assert_false(is_there(NAME));
 }
 
-/* Its numbers mean nothing here: only the lock tells. */
+/* Pids of another pid namespace mean nothing, so only the lock decides. */
 static void in_another_container_the_lock_decides(void **state)
 {
 	int fd;
@@ -252,7 +252,8 @@ static bool is_dead(bool local)
 	return dead;
 }
 
-/* A network file system has places of machines that live. */
+/* A network file system may have places of VMs on other machines. A place on
+ * a disk of this machine belongs to this machine. */
 static void another_boot_is_of_this_machine_on_its_own_disk(void **state)
 {
 	(void)state;
@@ -263,12 +264,13 @@ static void another_boot_is_of_this_machine_on_its_own_disk(void **state)
 	record(getpid(), 1, BOOT, inv_process_ns(), "locked\n");
 	assert_false(is_dead(false));
 	assert_true(is_dead(true));
-	/* Without a known boot there is nothing to compare. */
+	/* If the boot id is not known, nothing can be compared. */
 	record(dead_pid(), 1, "", inv_process_ns(), "");
 	assert_false(is_dead(true));
 }
 
-/* A container can have a boot id of its own; its VM takes the lock last. */
+/* A container can have a boot id of its own, and its VM takes the lock only
+ * after writing the record. */
 static void a_young_place_of_another_boot_may_belong_to_a_container(
 	void **state)
 {
@@ -282,7 +284,7 @@ static void a_young_place_of_another_boot_may_belong_to_a_container(
 	assert_false(is_dead(true));
 	record_at(now - 7200, getpid(), 1, BOOT, inv_process_ns(), "");
 	assert_true(is_dead(true));
-	/* The lock was held, and is not. */
+	/* The VM had locked the record, and the lock no longer exists. */
 	record_at(now - 60, getpid(), 1, BOOT, inv_process_ns(), "locked\n");
 	assert_true(is_dead(true));
 }
@@ -293,28 +295,29 @@ static void where_no_lock_can_be_taken_another_boot_proves_nothing(void **state)
 	dead_place();
 	record(getpid(), 1, BOOT, inv_process_ns(), "nolock\n");
 	assert_false(is_dead(true));
-	/* The last line counts. */
+	/* Only the last line of the record counts. */
 	record(getpid(), 1, BOOT, inv_process_ns(), "locked\nnolock\n");
 	assert_false(is_dead(true));
 	record(getpid(), 1, BOOT, inv_process_ns(), "nolock\nlocked\n");
 	assert_true(is_dead(true));
-	/* Numbers of this kernel and this pid namespace do. */
+	/* The pid decides, because kernel and pid namespace are those of
+	 * this process. */
 	record(dead_pid(), 1, boot_here(), inv_process_ns(), "nolock\n");
 	assert_true(is_dead(true));
 }
 
-static void a_place_without_a_record_is_not_ours(void **state)
+static void a_place_without_a_valid_record_is_kept(void **state)
 {
 	(void)state;
 	dead_place();
 	assert_int_equal(unlink(at(NAME "/node")), 0);
 	sweep();
 	assert_true(has_binaries());
-	/* One of a version that we do not know. */
+	/* The record has an unknown version. */
 	file(NAME "/node", "inviso-place 2\npid 1\ntime 1763822121\n");
 	sweep();
 	assert_true(has_binaries());
-	/* Incomplete. */
+	/* The record is incomplete. */
 	file(NAME "/node", "inviso-place 1\npid 1\ntime 176");
 	sweep();
 	assert_true(has_binaries());
@@ -328,7 +331,7 @@ static void old(const char *name)
 	assert_int_equal(utimensat(AT_FDCWD, at(name), t, 0), 0);
 }
 
-static void an_unfinished_place_goes_when_it_is_old(void **state)
+static void an_old_unfinished_place_is_removed(void **state)
 {
 	(void)state;
 	assert_int_equal(mkdir(at(NAME), 0700), 0);
@@ -344,8 +347,9 @@ static void an_unfinished_place_goes_when_it_is_old(void **state)
 	assert_false(is_there(OTHER));
 }
 
-/* The disk was full, or the machine lost power. */
-static void an_incomplete_record_goes_when_it_is_old(void **state)
+/* The record is incomplete because the disk was full, or the machine lost
+ * power. */
+static void an_old_incomplete_record_is_removed(void **state)
 {
 	static const char *const begun[] = {
 		"inviso-pl",
@@ -364,13 +368,13 @@ static void an_incomplete_record_goes_when_it_is_old(void **state)
 		sweep();
 		assert_false(is_there(NAME));
 	}
-	/* Another version may end its records otherwise. */
+	/* Records of another version may end differently. */
 	assert_int_equal(mkdir(at(NAME), 0700), 0);
 	file(NAME "/node", "inviso-place 2\npid 1\n");
 	old(NAME);
 	sweep();
 	assert_true(is_there(NAME));
-	/* No recording is lost. */
+	/* A place with a recording is kept. */
 	file(NAME "/node", "inviso-place 1\npid 1\n");
 	assert_int_equal(mkdir(at(NAME "/room-1"), 0700), 0);
 	old(NAME);
@@ -378,7 +382,7 @@ static void an_incomplete_record_goes_when_it_is_old(void **state)
 	assert_true(is_there(NAME "/room-1"));
 }
 
-static void what_is_not_ours_stays(void **state)
+static void other_files_are_kept(void **state)
 {
 	(void)state;
 	dead_place();
@@ -392,8 +396,9 @@ static void what_is_not_ours_stays(void **state)
 	assert_true(is_there("important"));
 }
 
-/* Other rights, another name, a link in its stead. */
-static void only_private_directories_are_looked_at(void **state)
+/* A directory with other permissions or another name, or a link, is not
+ * swept. */
+static void only_private_directories_are_swept(void **state)
 {
 	(void)state;
 	dead_place();
@@ -423,21 +428,21 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make, take_away)
 	const struct CMUnitTest tests[] = {
-		TEST(what_a_dead_vm_left_is_removed),
+		TEST(files_of_a_dead_vm_are_removed),
 		TEST(a_recording_is_kept_with_the_record),
 		TEST(a_living_vm_keeps_its_place),
-		TEST(a_number_used_again_is_another_process),
-		TEST(a_vm_that_nobody_waits_for_is_dead),
+		TEST(a_reused_pid_is_another_process),
+		TEST(a_zombie_is_dead),
 		TEST(in_another_container_the_lock_decides),
 		TEST(the_lock_keeps_a_place_whatever_the_record_says),
 		TEST(another_boot_is_of_this_machine_on_its_own_disk),
 		TEST(a_young_place_of_another_boot_may_belong_to_a_container),
 		TEST(where_no_lock_can_be_taken_another_boot_proves_nothing),
-		TEST(a_place_without_a_record_is_not_ours),
-		TEST(an_unfinished_place_goes_when_it_is_old),
-		TEST(an_incomplete_record_goes_when_it_is_old),
-		TEST(what_is_not_ours_stays),
-		TEST(only_private_directories_are_looked_at),
+		TEST(a_place_without_a_valid_record_is_kept),
+		TEST(an_old_unfinished_place_is_removed),
+		TEST(an_old_incomplete_record_is_removed),
+		TEST(other_files_are_kept),
+		TEST(only_private_directories_are_swept),
 		TEST(a_record_that_is_a_link_is_not_followed),
 	};
 

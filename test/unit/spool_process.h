@@ -2,7 +2,7 @@
 #ifndef INV_UNIT_SPOOL_PROCESS_H
 #define INV_UNIT_SPOOL_PROCESS_H
 
-/* A spooler as a process of its own, with a log in a directory of its own. */
+/* Runs a spooler as a separate process, with a log in a new directory. */
 
 #include <sys/wait.h>
 
@@ -34,7 +34,8 @@ static inline int teardown(void **state)
 
 #define PATIENCE_MS 60000u
 
-/* A spooler of the memory of process vm; its standard input is wake. */
+/* Starts a spooler for the rings of process vm. Its standard input is
+ * `wake'. */
 static inline pid_t start(const struct ring_build *b, pid_t vm, int wake)
 {
 	pid_t pid = fork();

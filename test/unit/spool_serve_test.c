@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The spooler as a process of its own, this test as its VM. */
+/* The spooler runs as a separate process, and this test acts as its VM. */
 
 #include <errno.h>
 #include <sched.h>
@@ -21,7 +21,7 @@
 #include "spool/watch.h"
 #include "unit/spool_process.h"
 
-static void all_is_in_the_log_after_a_close(void **state)
+static void after_a_close_all_events_are_in_the_log(void **state)
 {
 	struct ring_build b;
 	struct log_check *c;
@@ -60,7 +60,7 @@ static void all_is_in_the_log_after_a_close(void **state)
 	build_close(&b);
 }
 
-/* What was committed of an open packet is in the log after flush_ms. */
+/* After flush_ms the log has the committed events of open packets. */
 static void open_packets_are_flushed_in_time(void **state)
 {
 	struct ring_build b;
@@ -119,7 +119,8 @@ static void a_flight_recorder_writes_when_asked(void **state)
 	build_close(&b);
 }
 
-/* Writes events into b as a process of its own, and dies writing one. */
+/* Starts a process that writes n events into b, and then dies or stops in
+ * the middle of an event. */
 static pid_t start_vm(struct ring_build *b, unsigned n, int kind)
 {
 	pid_t pid = fork();
@@ -133,7 +134,7 @@ static pid_t start_vm(struct ring_build *b, unsigned n, int kind)
 	for (i = 0; i < n; i++)
 		build_event(&b->p[0], 30);
 	build_reserve(&b->p[0], 30);
-	atomic_store(&b->ctl->no_ring, 1); /* says: ready */
+	atomic_store(&b->ctl->no_ring, 1); /* tells the parent to continue */
 	if (kind == SIGSTOP)
 		raise(SIGSTOP);
 	for (;;)
@@ -160,7 +161,8 @@ static void the_death_of_the_vm_leaves_a_whole_log(void **state)
 	pid = start(&b, vm, -1);
 	await_state(&b, INV_SPOOL_RUNNING);
 	kill(vm, SIGKILL);
-	/* Nobody waits for it: it stays a zombie. */
+	/* The parent does not wait for the dead VM, which therefore stays a
+	 * zombie. */
 	assert_int_equal(status_of(pid), 0);
 	c = check_one();
 	log_check_counts(c, 0);
@@ -172,7 +174,7 @@ static void the_death_of_the_vm_leaves_a_whole_log(void **state)
 	build_close(&b);
 }
 
-/* A limit on the size of files is a full disk that needs no rights. */
+/* A file size limit simulates a full disk without special rights. */
 static void limit_files(pid_t pid, rlim_t size)
 {
 	struct rlimit r;
@@ -191,8 +193,7 @@ static void flood(struct ring_build *b, unsigned n)
 	}
 }
 
-static void a_full_disk_that_gets_room_again_loses_only_what_is_counted(
-	void **state)
+static void a_disk_that_was_full_loses_only_counted_events(void **state)
 {
 	struct ring_build b;
 	struct log_check *c;
@@ -207,7 +208,7 @@ static void a_full_disk_that_gets_room_again_loses_only_what_is_counted(
 	await_state(&b, INV_SPOOL_STALLED);
 	assert_int_equal(atomic_load(&b.ctl->error), EFBIG);
 	assert_true(strlen(b.ctl->error_text) > 0);
-	check_one(); /* no half packet */
+	check_one(); /* the log has no incomplete packet */
 	limit_files(pid, RLIM_INFINITY);
 	await_state(&b, INV_SPOOL_RUNNING);
 	assert_int_equal(atomic_load(&b.ctl->error), 0);
@@ -232,7 +233,9 @@ static void a_disk_that_stays_full_is_given_up_and_counted(void **state)
 
 	(void)state;
 	build_open(&b, -1, 1, 8, 4096, INV_KEEP_OLDEST, path);
+	CHECK(setenv("INVISO_TEST_DEADLINES", "only in tests: 1/10", 1) == 0);
 	pid = start(&b, getpid(), -1);
+	CHECK(unsetenv("INVISO_TEST_DEADLINES") == 0);
 	await_state(&b, INV_SPOOL_RUNNING);
 	limit_files(pid, 20000);
 	flood(&b, 1000);
@@ -252,7 +255,7 @@ static void a_disk_that_stays_full_is_given_up_and_counted(void **state)
 	build_close(&b);
 }
 
-/* The same on a real one, where there is a spare for the totals. */
+/* The disk is really full, and space for the totals was reserved on it. */
 static void the_totals_fit_on_a_full_disk(void **state)
 {
 	struct ring_build b;
@@ -295,7 +298,7 @@ static int status_of_failed(struct ring_build *b)
 	return atomic_load(&b->ctl->error);
 }
 
-static void a_log_that_cannot_be_made_is_said_so(void **state)
+static void a_log_that_cannot_be_created_is_reported(void **state)
 {
 	char missing[160];
 	struct ring_build b;
@@ -317,7 +320,7 @@ static void a_log_that_cannot_be_made_is_said_so(void **state)
 	build_close(&b);
 }
 
-static void an_older_log_gives_way_when_told_so(void **state)
+static void an_older_log_is_replaced_on_request(void **state)
 {
 	struct ring_build b;
 	unsigned i;
@@ -372,7 +375,7 @@ static void rotated_files_are_each_readable_alone(void **state)
 	build_close(&b);
 }
 
-static void the_end_of_input_is_a_hint_only(void **state)
+static void the_end_of_input_is_only_a_hint(void **state)
 {
 	struct ring_build b;
 	bool gone = false;
@@ -382,7 +385,7 @@ static void the_end_of_input_is_a_hint_only(void **state)
 
 	(void)state;
 	build_open(&b, -1, 1, 8, 4096, INV_KEEP_OLDEST, path);
-	/* No keeper: it stays, and works. */
+	/* Without a keeper the spooler continues to work. */
 	CHECK(pipe2(p, O_CLOEXEC) == 0);
 	close(p[1]);
 	pid = start(&b, getpid(), p[0]);
@@ -391,7 +394,8 @@ static void the_end_of_input_is_a_hint_only(void **state)
 	flush(&b);
 	kill(pid, SIGKILL);
 	status_of(pid);
-	/* A keeper goes on: it makes room, without an end. */
+	/* The keeper still runs, so the spooler exits without ending the
+	 * log. */
 	pid = start(&b, getpid(), p[0]);
 	for (i = 0; i < 600 && !gone; i++) {
 		build_anchor(&b, 0);
@@ -408,7 +412,7 @@ static void the_end_of_input_is_a_hint_only(void **state)
 	build_close(&b);
 }
 
-static void a_byte_of_input_wakes_it_up(void **state)
+static void a_byte_of_input_wakes_the_spooler_up(void **state)
 {
 	struct ring_build b;
 	uint64_t since;
@@ -452,7 +456,7 @@ static void there_is_one_spooler_at_a_time(void **state)
 	build_close(&b);
 }
 
-static void what_lies_in_a_ring_file_is_recovered(void **state)
+static void events_in_a_ring_file_are_recovered(void **state)
 {
 	char ring[160], other[160];
 	struct inv_recovered done;
@@ -484,7 +488,7 @@ static void what_lies_in_a_ring_file_is_recovered(void **state)
 	assert_int_equal(inv_recover(ring, NULL, false, &done, &err), 0);
 	assert_true(done.n_events > 0 && done.n_events < 500);
 	assert_int_equal(done.recorded, 500);
-	assert_int_equal(done.produced, 502); /* one without a ring */
+	assert_int_equal(done.produced, 502); /* one was lost without a ring */
 	assert_int_equal(done.dropped[INV_LOSS_UNFINISHED], 1);
 	c = check_one();
 	log_check_counts(c, 0);
@@ -533,7 +537,7 @@ static void a_node_in_another_pid_namespace_may_be_alive(void **state)
 	build_close(&b);
 }
 
-/* Hands fd to whoever connects to s. */
+/* Sends the descriptor fd to the process that connects to s. */
 static void send_fd(int s, int fd)
 {
 	union {
@@ -558,7 +562,7 @@ static void send_fd(int s, int fd)
 	close(to);
 }
 
-static void the_rings_can_come_over_a_socket(void **state)
+static void the_descriptor_can_arrive_over_a_socket(void **state)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
 	struct inv_attached mem;
@@ -584,7 +588,8 @@ static void the_rings_can_come_over_a_socket(void **state)
 	send_fd(s, b.fd);
 	await_state(&b, INV_SPOOL_RUNNING);
 	build_event(&b.p[0], 1);
-	/* Its lock is its own, and not the descriptor's that was sent. */
+	/* The lock belongs to the spooler, not to the descriptor that was
+	 * sent. */
 	assert_int_equal(inv_attach_proc(&mem, getpid(), b.fd, 0, &err),
 			 INV_EBUSY);
 	kill(pid, SIGKILL);
@@ -597,8 +602,8 @@ static void the_rings_can_come_over_a_socket(void **state)
 	build_close(&b);
 }
 
-/* The program itself, with pipes like a port's. */
-static void the_program_drains_terminates_and_goes_on(void **state)
+/* Runs the program itself, with pipes like those of a port. */
+static void the_program_drains_ends_and_continues(void **state)
 {
 	const char *priv = getenv("INVISO_PRIV"); // NOLINT
 	char program[512], pid_text[16], fd_text[16], buf[8];
@@ -658,7 +663,7 @@ static void end_by_kill(pid_t pid)
 	status_of(pid);
 }
 
-/* As start(), but not as root, for whom no file is closed. */
+/* Like start(), but not as root, because root can open every file. */
 static pid_t start_unprivileged(const struct ring_build *b)
 {
 	pid_t vm = getpid(), pid = fork();
@@ -677,7 +682,7 @@ static pid_t start_unprivileged(const struct ring_build *b)
 	return pid;
 }
 
-static void a_log_that_is_closed_to_a_successor_stays(void **state)
+static void a_log_that_cannot_be_opened_is_kept(void **state)
 {
 	struct ring_build b;
 	struct log_check *c;
@@ -707,7 +712,7 @@ static void a_log_that_is_closed_to_a_successor_stays(void **state)
 	build_close(&b);
 }
 
-static void a_directory_that_comes_back_has_its_log_continued(void **state)
+static void a_log_continues_when_its_directory_is_back(void **state)
 {
 	char place[80], away[80], log[160], name[170];
 	struct ring_build b;
@@ -749,8 +754,9 @@ static void a_directory_that_comes_back_has_its_log_continued(void **state)
 	}
 }
 
-/* Without rotation, the rest goes into a new file of the same name. */
-static void a_log_that_was_removed_is_begun_again(void **state)
+/* If a log without rotation was removed, later events go into a new file of
+ * the same name. */
+static void a_removed_log_begins_again(void **state)
 {
 	struct ring_build b;
 	pid_t pid;
@@ -764,7 +770,8 @@ static void a_log_that_was_removed_is_begun_again(void **state)
 	end_by_kill(pid);
 	CHECK(unlink(path) == 0);
 	build_event(&b.p[0], 10);
-	/* As a predecessor leaves it that died between creating and writing. */
+	/* An empty file exists, as if the previous spooler had died after
+	 * creating it. */
 	CHECK(close(open(path, O_CREAT | O_RDWR, 0600)) == 0);
 	pid = start(&b, getpid(), -1);
 	say_closed(&b);
@@ -774,7 +781,7 @@ static void a_log_that_was_removed_is_begun_again(void **state)
 	build_close(&b);
 }
 
-static void a_ring_file_keeps_what_a_full_disk_did_not_take(void **state)
+static void a_ring_file_keeps_events_while_the_disk_is_full(void **state)
 {
 	struct inv_recovered done;
 	struct inv_ring_head *head;
@@ -852,7 +859,7 @@ static void a_log_that_is_being_written_is_not_replaced(void **state)
 		assert_int_equal(status_of_failed(&other), EBUSY);
 		assert_non_null(strstr(other.ctl->error_text, "writes"));
 		build_close(&other);
-		/* A successor takes over what its predecessor locked. */
+		/* The next spooler takes over the lock of the killed one. */
 		end_by_kill(pid);
 		pid = start(&b, getpid(), -1);
 		build_event(&b.p[0], 10);
@@ -887,7 +894,7 @@ static void files_of_others_with_numbers_are_not_replaced(void **state)
 	snprintf(empty, sizeof(empty), "%s.7", path);
 	put_file(foreign, "what a node said, and not ours");
 	put_file(empty, "");
-	for (i = 0; i < 2; i++) { /* the second replaces the first */
+	for (i = 0; i < 2; i++) { /* the second log replaces the first */
 		build_open(&b, -1, 1, 8, 4096, INV_KEEP_OLDEST, path);
 		b.ctl->rotate_bytes = 1000000;
 		b.ctl->replace = 1;
@@ -898,7 +905,7 @@ static void files_of_others_with_numbers_are_not_replaced(void **state)
 		assert_false(exists(empty));
 		build_close(&b);
 	}
-	/* In the way, it is an error. */
+	/* A file with other contents at this path is an error. */
 	put_file(first, "nor is this");
 	build_open(&b, -1, 1, 8, 4096, INV_KEEP_OLDEST, path);
 	b.ctl->rotate_bytes = 1000000;
@@ -908,8 +915,9 @@ static void files_of_others_with_numbers_are_not_replaced(void **state)
 	build_close(&b);
 }
 
-/* Of a predecessor that died before it could say that it made it. */
-static void a_leftover_of_a_rotation_goes_at_the_end(void **state)
+/* The next file of a rotation exists, because the previous spooler died
+ * before it noted the file's creation. */
+static void a_leftover_of_a_rotation_is_removed_at_the_end(void **state)
 {
 	struct ring_build b;
 	char next[160];
@@ -949,34 +957,36 @@ static void a_leftover_of_a_rotation_goes_at_the_end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(all_is_in_the_log_after_a_close),
+		TEST(after_a_close_all_events_are_in_the_log),
 		TEST(open_packets_are_flushed_in_time),
 		TEST(a_flight_recorder_writes_when_asked),
 		TEST(the_death_of_the_vm_leaves_a_whole_log),
-		TEST(a_full_disk_that_gets_room_again_loses_only_what_is_counted),
+		TEST(a_disk_that_was_full_loses_only_counted_events),
 		TEST(a_disk_that_stays_full_is_given_up_and_counted),
-		TEST(a_log_that_cannot_be_made_is_said_so),
-		TEST(an_older_log_gives_way_when_told_so),
+		TEST(a_log_that_cannot_be_created_is_reported),
+		TEST(an_older_log_is_replaced_on_request),
 		TEST(rotated_files_are_each_readable_alone),
-		TEST(the_end_of_input_is_a_hint_only),
-		TEST(a_byte_of_input_wakes_it_up),
+		TEST(the_end_of_input_is_only_a_hint),
+		TEST(a_byte_of_input_wakes_the_spooler_up),
 		TEST(there_is_one_spooler_at_a_time),
-		TEST(what_lies_in_a_ring_file_is_recovered),
+		TEST(events_in_a_ring_file_are_recovered),
 		TEST(a_node_in_another_pid_namespace_may_be_alive),
-		TEST(the_rings_can_come_over_a_socket),
-		TEST(the_program_drains_terminates_and_goes_on),
-		TEST(a_log_that_is_closed_to_a_successor_stays),
-		TEST(a_directory_that_comes_back_has_its_log_continued),
-		TEST(a_log_that_was_removed_is_begun_again),
-		TEST(a_ring_file_keeps_what_a_full_disk_did_not_take),
+		TEST(the_descriptor_can_arrive_over_a_socket),
+		TEST(the_program_drains_ends_and_continues),
+		TEST(a_log_that_cannot_be_opened_is_kept),
+		TEST(a_log_continues_when_its_directory_is_back),
+		TEST(a_removed_log_begins_again),
+		TEST(a_ring_file_keeps_events_while_the_disk_is_full),
 		TEST(a_log_that_is_being_written_is_not_replaced),
 		TEST(files_of_others_with_numbers_are_not_replaced),
-		TEST(a_leftover_of_a_rotation_goes_at_the_end),
-		/* Last: it changes the name space of mounts. */
+		TEST(a_leftover_of_a_rotation_is_removed_at_the_end),
+		/* This test is the last one, because it changes the mount
+		 * namespace. */
 		TEST(the_totals_fit_on_a_full_disk),
 	};
 
-	/* A file's limit is an error here, as in the program. */
+	/* A write beyond the limit of the file size is an error here, as in
+	 * the program. */
 	signal(SIGXFSZ, SIG_IGN);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

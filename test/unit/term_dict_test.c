@@ -23,7 +23,7 @@ static int parse(struct inv_dict *d, const char *s, size_t len)
 
 static void definitions_are_numbered_from_the_last_in_memory(void **state)
 {
-	/* the newest first */
+	/* Definitions are in the order from the newest to the oldest. */
 	static const char defs[] = "\x04\x05\x03\x02"
 				   "b@c"
 				   "\x03\x02\xac\x02"
@@ -84,7 +84,7 @@ static void one_dictionary_serves_packet_after_packet(void **state)
 	inv_dict_release(NULL);
 }
 
-static void what_makes_no_sense_is_refused(void **state)
+static void invalid_definitions_are_refused(void **state)
 {
 	static const struct {
 		const char *bytes;
@@ -92,7 +92,7 @@ static void what_makes_no_sense_is_refused(void **state)
 	} bad[] = {
 		{ "\x01", 1 },	    /* no length */
 		{ "\x01\x80", 2 },  /* half a length */
-		{ "\x01\x02x", 3 }, /* longer than there is */
+		{ "\x01\x02x", 3 }, /* a length beyond the end */
 		{ "\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01x", 12 },
 		{ "\x02\x01\x05", 3 },	       /* a pid without serial */
 		{ "\x03\x00", 2 },	       /* a port without number */
@@ -113,7 +113,7 @@ static void what_makes_no_sense_is_refused(void **state)
 	inv_dict_release(&d);
 }
 
-static void kinds_of_newer_versions_are_kept_out_of_the_way(void **state)
+static void unknown_kinds_are_skipped(void **state)
 {
 	struct inv_dict d = { 0 };
 
@@ -131,9 +131,8 @@ int main(void)
 		cmocka_unit_test(
 			definitions_are_numbered_from_the_last_in_memory),
 		cmocka_unit_test(one_dictionary_serves_packet_after_packet),
-		cmocka_unit_test(what_makes_no_sense_is_refused),
-		cmocka_unit_test(
-			kinds_of_newer_versions_are_kept_out_of_the_way),
+		cmocka_unit_test(invalid_definitions_are_refused),
+		cmocka_unit_test(unknown_kinds_are_skipped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,7 @@ static const struct inv_etf_home home = { "a@h", 7 };
 struct pair {
 	const char *in;
 	size_t in_len;
-	const char *out; /* NULL: as it was */
+	const char *out; /* NULL: equal to `in' */
 	size_t out_len;
 };
 
@@ -36,7 +36,7 @@ static void check(enum inv_enc enc, const struct inv_dict *dict,
 	inv_buf_release(&out);
 }
 
-/* What is in the external format comes out as it was. */
+/* Terms in the external format are unchanged. */
 static const struct pair same[] = {
 	{ BYTES("\x61\xff"), 0, 0 },
 	{ BYTES("\x62\x00\x00\x01\x00"), 0, 0 },
@@ -56,15 +56,15 @@ static const struct pair same[] = {
 	{ BYTES("\x71\x77\x01m\x77\x01g\x61\x02"), 0, 0 },
 };
 
-static void external_terms_come_out_as_they_were(void **state)
+static void external_terms_are_unchanged(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < LENGTH(same); i++)
 		check(INV_ENC_ETF, NULL, &same[i]);
 }
 
-/* 300 elements: the number takes four bytes. */
-static void a_large_tuple_has_its_number(void **state)
+/* The tuple has 300 elements, so its size takes four bytes. */
+static void a_large_tuple_has_its_size(void **state)
 {
 	char bytes[5 + 300] = "\x69\0\0\x01\x2c";
 	const struct pair p = { bytes, sizeof(bytes), 0, 0 };
@@ -76,7 +76,8 @@ static void a_large_tuple_has_its_number(void **state)
 
 #define HOLE "\x77\x03..."
 static const struct pair cuts[] = {
-	/* [1|CUT], {1,CUT of 2}, a map's second pair, a list of bytes */
+	/* The cuts are in [1|CUT], in {1,CUT of 2}, in a map's second pair,
+	 * in a list of bytes. */
 	{ BYTES("\xc6\x01\xc8\x03\x05"),
 	  BYTES("\x6c\0\0\0\x02\x61\x01" HOLE "\x6a") },
 	{ BYTES("\x83\x01\xc8\x01\x02"), BYTES("\x68\x02\x61\x01" HOLE) },
@@ -86,13 +87,14 @@ static const struct pair cuts[] = {
 		"a\x04\x07"),
 	  BYTES("\x6c\0\0\0\x02\x61"
 		"a" HOLE "\x6a") },
-	/* one term; a binary; what the VM has printed */
+	/* The next ones are a whole term, a binary, and text that the VM has
+	 * printed. */
 	{ BYTES("\xd4\x07\x00"), BYTES(HOLE) },
 	{ BYTES("\xcc\x50\x02hi"), BYTES("\x6d\0\0\0\x02hi") },
 	{ BYTES("\xd3\x05#Fun<"), BYTES("\x6d\0\0\0\x05#Fun<") },
 };
 
-static void what_was_cut_is_three_dots(void **state)
+static void cut_terms_are_three_dots(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < LENGTH(cuts); i++)
@@ -100,8 +102,8 @@ static void what_was_cut_is_three_dots(void **state)
 }
 
 /*
- * A pid of the recording node, one of another whose name the packet has; a
- * port; a reference, whose words are in the other order.
+ * A pid of the recording node, a pid of another node (the packet has the node's
+ * name), a port, and a reference (ETF has its numbers in the opposite order).
  */
 static const struct pair ids[] = {
 	{ BYTES("\x40"), BYTES("\x58\x77\x03"
@@ -119,7 +121,8 @@ static const struct pair ids[] = {
 				       "\0\0\0\0\0\0\0\x05\0\0\0\x07") },
 };
 
-/* The newest first: node 10, b@h, of creation 9; <0.88.1>. */
+/* Definitions from the newest to the oldest: node 10 is b@h of creation 9,
+ * and <0.88.1>. */
 static const uint8_t definitions[] = { INV_DEF_NODE, 5, 10, 9, 'b', '@', 'h',
 				       INV_DEF_PID,  2, 88, 1 };
 
@@ -152,9 +155,9 @@ static void damage_is_an_error(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(external_terms_come_out_as_they_were),
-		cmocka_unit_test(a_large_tuple_has_its_number),
-		cmocka_unit_test(what_was_cut_is_three_dots),
+		cmocka_unit_test(external_terms_are_unchanged),
+		cmocka_unit_test(a_large_tuple_has_its_size),
+		cmocka_unit_test(cut_terms_are_three_dots),
 		cmocka_unit_test(identifiers_have_their_node),
 		cmocka_unit_test(damage_is_an_error),
 	};

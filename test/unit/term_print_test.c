@@ -11,12 +11,13 @@
 #include <cmocka.h>
 
 /*
- * What is expected here was printed by a VM.  Many more terms are compared
- * with a live one by test/ct/inviso_print_SUITE.erl; what only we print, cuts,
- * has its only test here.
+ * The expected texts were printed by a VM. The suite
+ * test/ct/inviso_print_SUITE.erl compares many more terms with a live VM. Only
+ * this test has cuts, because the VM prints none.
  */
 
-/* 0 ok, 1 'A b', 2 é, 3 <0.10.128>, 4 #Port<0.300>, 5 node 3, 6 maybe */
+/* The dictionary: 0 ok, 1 'A b', 2 é, 3 <0.10.128>, 4 #Port<0.300>, 5 node
+ * 3, 6 maybe. */
 static const char definitions[] = "\x01\x05"
 				  "maybe"
 				  "\x04\x05\x03\x02"
@@ -37,7 +38,7 @@ struct example {
 	const char *bytes;
 	size_t len;
 	const char *w; /* ~w */
-	const char *p; /* ~0p, where it differs */
+	const char *p; /* ~0p, or NULL if equal to w */
 };
 
 #define BYTES(s) s, sizeof(s) - 1
@@ -50,7 +51,8 @@ static void check_offsets(const struct example *x, enum inv_enc enc)
 	assert_int_equal(inv_cursor_skip(&cursor), 0);
 	assert_int_equal(inv_cursor_offset(&cursor), x->len);
 	assert_int_equal(inv_cursor_skip(&cursor), INV_END);
-	/* Cut anywhere, in memory of just that size, it is an error. */
+	/* If the term is truncated at any byte, in memory of exactly that
+	 * size, the cursor returns an error. */
 	for (i = 1; i < x->len; i++) {
 		char *part = malloc(i);
 
@@ -160,7 +162,7 @@ static void packed_terms_are_printed_as_erlang_prints_them(void **state)
 	CHECK(examples, INV_ENC_PACKED);
 }
 
-static void what_is_missing_is_shown_where_it_was(void **state)
+static void missing_elements_are_shown_in_their_place(void **state)
 {
 	static const struct example examples[] = {
 		/* ends of containers */
@@ -294,7 +296,7 @@ static void external_terms_are_printed_as_erlang_prints_them(void **state)
 	CHECK(examples, INV_ENC_ETF);
 }
 
-static void options_change_what_they_say(void **state)
+static void options_have_their_effect(void **state)
 {
 	static const struct example wide_atom = { BYTES("\x76\0\2\xd0\x80"), 0,
 						  0 };
@@ -323,7 +325,7 @@ static void options_change_what_they_say(void **state)
 	check_print(&wide_binary, INV_ENC_ETF, &o, "<<\"\xc3\x90\xc2\xa0\">>");
 }
 
-static void a_dictionary_atom_obeys_the_release_too(void **state)
+static void dictionary_atoms_depend_on_the_release_too(void **state)
 {
 	static const struct example maybe = { BYTES("\x46"), 0, 0 };
 	struct inv_print_opts o = { 0 };
@@ -336,7 +338,8 @@ static void a_dictionary_atom_obeys_the_release_too(void **state)
 
 static void a_binary_cut_within_a_character_is_still_text(void **state)
 {
-	/* 3 of 10 bytes: "a", and the first two of a three byte character */
+	/* The cut binary has 3 of 10 bytes: "a", and two bytes of a
+	 * character of three bytes. */
 	static const struct example x = { BYTES("\xcc\x50\x03"
 						"a\xe2\x82"),
 					  0, 0 };
@@ -366,7 +369,7 @@ static void terms_within_a_container_are_printed_one_by_one(void **state)
 	assert_int_equal(inv_term_print_token(&cursor, &tok, &out, &w), 0);
 	inv_buf_putc(&out, ' ');
 	assert_int_equal(inv_term_print(&cursor, &out, &w), 0);
-	/* the END is no term */
+	/* An END is not a term. */
 	assert_int_equal(inv_term_print(&cursor, &out, &w), INV_END);
 	assert_int_equal(inv_cursor_depth(&cursor), 0);
 	inv_buf_putc(&out, ' ');
@@ -379,7 +382,8 @@ static void terms_within_a_container_are_printed_one_by_one(void **state)
 static void damage_is_reported_and_what_came_before_is_kept(void **state)
 {
 	static const struct inv_print_opts p = { .style = INV_PRINT_P };
-	/* {ok,[97,<no such entry>]} */
+	/* This is {ok,[97,X]}, where X is an entry that the dictionary does
+	 * not have. */
 	static const char bytes[] = "\x82\x40\xc6\xc1\xc2\x01\x7f\xd5";
 
 	(void)state;
@@ -432,7 +436,7 @@ static void big_integers_are_exact(void **state)
 	size_t n = INV_BIG_PRINT_MAX;
 
 	(void)state;
-	/* 256^16384 - 1 */
+	/* The value is 256^16384 - 1. */
 	memset(bytes + 6, 0xff, n);
 	bytes[3] = (uint8_t)(n >> 8);
 	bytes[4] = (uint8_t)n;
@@ -461,7 +465,8 @@ static void an_integer_beyond_the_limit_is_not_printed(void **state)
 	assert_string_equal((char *)out.data, "...(integer of >=16385 bytes)");
 }
 
-/* Writes #{Last => v, ..., 1 => v} at w; v is an external term. */
+/* Writes #{Last => v, ..., 1 => v} to w, where v is an external term.
+ * Returns its length. */
 static size_t put_map(uint8_t *w, unsigned last, const char *v, size_t len)
 {
 	const uint8_t *begin = w;
@@ -477,7 +482,7 @@ static size_t put_map(uint8_t *w, unsigned last, const char *v, size_t len)
 	return (size_t)(w - begin);
 }
 
-static void large_maps_are_turned_round(void **state)
+static void large_maps_are_printed_in_reverse(void **state)
 {
 	static const struct inv_print_opts w;
 	uint8_t inner[256], outer[33 * 256];
@@ -502,7 +507,8 @@ static void large_maps_are_turned_round(void **state)
 		snprintf(text, sizeof(text), "},%u => #{1 => []", i + 1);
 		assert_non_null(strstr((char *)out.data, text));
 	}
-	/* up to 32 they are in order already */
+	/* A map with at most 32 keys is printed with its keys in the order in
+	 * which they are encoded. */
 	len = put_map(inner, 32, "\x6a", 1);
 	inv_buf_reset(&out);
 	inv_cursor_init(&cursor, INV_ENC_ETF, NULL, inner, len);
@@ -530,18 +536,18 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			packed_terms_are_printed_as_erlang_prints_them),
-		cmocka_unit_test(what_is_missing_is_shown_where_it_was),
+		cmocka_unit_test(missing_elements_are_shown_in_their_place),
 		cmocka_unit_test(
 			external_terms_are_printed_as_erlang_prints_them),
-		cmocka_unit_test(options_change_what_they_say),
-		cmocka_unit_test(a_dictionary_atom_obeys_the_release_too),
+		cmocka_unit_test(options_have_their_effect),
+		cmocka_unit_test(dictionary_atoms_depend_on_the_release_too),
 		cmocka_unit_test(a_binary_cut_within_a_character_is_still_text),
 		cmocka_unit_test(
 			terms_within_a_container_are_printed_one_by_one),
 		cmocka_unit_test(
 			damage_is_reported_and_what_came_before_is_kept),
 		cmocka_unit_test(floats_have_the_shortest_digits),
-		cmocka_unit_test(large_maps_are_turned_round),
+		cmocka_unit_test(large_maps_are_printed_in_reverse),
 		cmocka_unit_test(big_integers_are_exact),
 		cmocka_unit_test(an_integer_beyond_the_limit_is_not_printed),
 	};

@@ -150,8 +150,7 @@ static void text_can_be_written_in_other_ways(void **state)
 			assert_string_equal(text_of(parse(pairs[i].text)),
 					    pairs[i].same);
 		} else if (strstr(pairs[i].text, "=>1")) {
-			/* As in Erlang the last one would stay; here one of
-			 * them does. */
+			/* Equal keys are no error: the last value is kept. */
 			assert_int_equal(rc, 0);
 		} else {
 			assert_int_equal(rc, INV_EINVAL);
@@ -233,7 +232,8 @@ static void numbers_are_the_same_in_more_than_one_way(void **state)
 	assert_int_equal(cmp(zero, minus_zero, INV_CMP_EXACT), 0);
 	assert_int_equal(cmp(zero, minus_zero, INV_CMP_EXACT | INV_CMP_ZEROS),
 			 1);
-	/* Keys are compared exactly, values as was asked for. */
+	/* Keys are always compared exactly. The argument decides only how
+	 * values are compared. */
 	assert_int_equal(cmp(parse("#{a => 1}"), parse("#{a => 1.0}"), 0), 0);
 	assert_int_equal(cmp(parse("#{1 => a}"), parse("#{1.0 => a}"), 0), -1);
 }
@@ -266,7 +266,51 @@ static void maps_are_found_by_their_keys(void **state)
 	assert_int_equal(got, 0);
 }
 
-static void external_terms_come_back_as_they_went(void **state)
+/* Like in Erlang, the last of the values of equal keys is kept. */
+static void the_last_of_equal_keys_is_kept(void **state)
+{
+	enum {
+		KEYS = 37,
+		PAIRS = 1000
+	};
+	struct inv_buf text = { 0 };
+	uint64_t steps = 100000;
+	inv_word map, got;
+
+	(void)state;
+	heap.used = 0;
+	assert_int_equal(cmp(parse("#{a => 1, a => 2}"), parse("#{a => 2}"),
+			     INV_CMP_EXACT),
+			 0);
+	assert_int_equal(cmp(parse("#{1 => a, 1.0 => b, 1 => c, 1.0 => d}"),
+			     parse("#{1 => c, 1.0 => d}"), INV_CMP_EXACT),
+			 0);
+	assert_int_equal(cmp(parse("#{#{b => x, b => y} => 1, {[0.0]} => 2,"
+				   "  #{b => y} => 3, {[0.0]} => 4}"),
+			     parse("#{#{b => y} => 3, {[0.0]} => 4}"),
+			     INV_CMP_EXACT),
+			 0);
+	for (int i = 0; i < PAIRS; i++)
+		inv_buf_printf(&text, "%s{%d} => %d", i ? "," : "#{",
+			       i * i % KEYS, i);
+	inv_buf_puts(&text, "}");
+	inv_buf_putc(&text, '\0');
+	map = parse((const char *)text.data);
+	inv_buf_release(&text);
+	for (int i = PAIRS - KEYS; i < PAIRS; i++) {
+		inv_word *key = inv_make_tuple(&heap, 1);
+		int last = i;
+
+		for (int j = i; j < PAIRS; j++)
+			last = j * j % KEYS == i * i % KEYS ? j : last;
+		key[1] = inv_make_int(&heap, i * i % KEYS);
+		inv_tree_map_get(inv_box(map), (inv_word)(uintptr_t)key,
+				 INV_CMP_EXACT, &steps, &got);
+		assert_int_equal(inv_small(got), last);
+	}
+}
+
+static void external_terms_are_unchanged(void **state)
 {
 	static const char *const texts[] = {
 		"[1,-1,255,256,2147483648,9223372036854775808,-1.5,ok|'A']",
@@ -288,7 +332,7 @@ static void external_terms_come_back_as_they_went(void **state)
 	}
 }
 
-static void what_was_not_recorded_is_a_hole(void **state)
+static void missing_terms_are_holes(void **state)
 {
 	uint64_t steps = 100;
 	inv_word t, got;
@@ -296,18 +340,18 @@ static void what_was_not_recorded_is_a_hole(void **state)
 
 	(void)state;
 	heap.used = 0;
-	/* {1, ...(2 more)} */
+	/* The term is {1, ...(2 more)}. */
 	t = PACKED("\x83\x01\xc8\x01\x02");
 	assert_string_equal(text_of(t), "{1,...,...}");
-	/* [1, ...] */
+	/* The term is [1, ...]. */
 	t = PACKED("\xc6\x01\xc8\x03\x05");
 	assert_string_equal(text_of(t), "[1|...]");
 	assert_int_equal(inv_tree_cmp(t, parse("[1,2]"), 0, &steps, &r),
 			 INV_EUNKNOWN);
-	/* Another element or type decides. */
+	/* An element before the cut or another type decides the comparison. */
 	assert_int_equal(cmp(t, parse("[2,2]"), 0), -1);
 	assert_int_equal(cmp(t, parse("[1|a]"), 0), 1);
-	/* #{1 => 2, ...(1 more)} */
+	/* The term is #{1 => 2, ...(1 more)}. */
 	t = PACKED("\xc9\x02\x01\x02\xc8\x02\x01");
 	assert_int_equal(inv_tree_map_get(inv_box(t), parse("1"), INV_CMP_EXACT,
 					  &steps, &got),
@@ -319,7 +363,7 @@ static void what_was_not_recorded_is_a_hole(void **state)
 	assert_int_equal(inv_tree_etf(t, "a@b", 0, &out), INV_EUNKNOWN);
 }
 
-static void a_full_heap_is_told(void **state)
+static void a_full_heap_is_reported(void **state)
 {
 	struct inv_heap small = heap;
 	struct inv_err err;
@@ -367,9 +411,10 @@ int main(void)
 		cmocka_unit_test(terms_are_in_the_order_of_erlang),
 		cmocka_unit_test(numbers_are_the_same_in_more_than_one_way),
 		cmocka_unit_test(maps_are_found_by_their_keys),
-		cmocka_unit_test(external_terms_come_back_as_they_went),
-		cmocka_unit_test(what_was_not_recorded_is_a_hole),
-		cmocka_unit_test(a_full_heap_is_told),
+		cmocka_unit_test(the_last_of_equal_keys_is_kept),
+		cmocka_unit_test(external_terms_are_unchanged),
+		cmocka_unit_test(missing_terms_are_holes),
+		cmocka_unit_test(a_full_heap_is_reported),
 		cmocka_unit_test(depth_and_steps_have_an_end),
 	};
 

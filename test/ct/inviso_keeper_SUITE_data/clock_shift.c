@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Preloaded, moves the wall clock of a program by as many nanoseconds as the
- * file named in CLOCK_SHIFT has in its first eight bytes, at any time.
+ * A library to preload: it moves the wall clock of a program. The environment
+ * variable CLOCK_SHIFT names a file whose first eight bytes are the shift in
+ * nanoseconds. The shift may change at any time.
  */
 #include <fcntl.h>
 #include <stdint.h>

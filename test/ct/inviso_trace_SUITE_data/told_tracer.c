@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Somebody's tracer module: tells {told, Tag, Tracee} to its state, a pid. */
+/* A foreign tracer module: sends {told, Tag, Tracee} to the pid in its state. */
 #include <erl_nif.h>
 
 static ERL_NIF_TERM enabled(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])

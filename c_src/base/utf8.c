@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/utf8.h"
+
+uint32_t inv_utf8_get(const uint8_t *p, const uint8_t *end, unsigned *n)
+{
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	uint32_t c = *p;
+	unsigned len, i;
+
+	*n = 1;
+	if (c < 0x80)
+		return c;
+	if (c < 0xc2 || c > 0xf4)
+		return INV_CHAR_BAD;
+	len = c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
+	if ((size_t)(end - p) < len)
+		return INV_CHAR_BAD;
+	c &= 0x7fu >> len;
+	for (i = 1; i < len; i++) {
+		if ((p[i] & 0xc0) != 0x80)
+			return INV_CHAR_BAD;
+		c = c << 6 | (p[i] & 0x3f);
+	}
+	if (c < least[len] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+		return INV_CHAR_BAD;
+	*n = len;
+	return c;
+}
+
+uint8_t *inv_utf8_put(uint8_t *w, uint32_t c)
+{
+	if (c < 0x80) {
+		*w++ = (uint8_t)c;
+	} else if (c < 0x800) {
+		*w++ = (uint8_t)(0xc0 | c >> 6);
+		*w++ = (uint8_t)(0x80 | (c & 0x3f));
+	} else if (c < 0x10000) {
+		*w++ = (uint8_t)(0xe0 | c >> 12);
+		*w++ = (uint8_t)(0x80 | (c >> 6 & 0x3f));
+		*w++ = (uint8_t)(0x80 | (c & 0x3f));
+	} else {
+		*w++ = (uint8_t)(0xf0 | c >> 18);
+		*w++ = (uint8_t)(0x80 | (c >> 12 & 0x3f));
+		*w++ = (uint8_t)(0x80 | (c >> 6 & 0x3f));
+		*w++ = (uint8_t)(0x80 | (c & 0x3f));
+	}
+	return w;
+}
+
+bool inv_utf8_valid(const uint8_t *p, size_t len)
+{
+	const uint8_t *end = p + len;
+	unsigned n;
+
+	while (p < end) {
+		if (*p < 0x80) {
+			p++;
+			continue;
+		}
+		if (inv_utf8_get(p, end, &n) == INV_CHAR_BAD)
+			return false;
+		p += n;
+	}
+	return true;
+}
+
+unsigned inv_utf8_partial(const uint8_t *p, size_t len)
+{
+	unsigned i;
+
+	for (i = 1; i <= 3 && i <= len; i++) {
+		uint8_t c = p[len - i];
+
+		if ((c & 0xc0) == 0x80)
+			continue;
+		if (c < 0xc2 || c > 0xf4)
+			return 0;
+		return (c < 0xe0 ? 2u : c < 0xf0 ? 3u : 4u) > i ? i : 0;
+	}
+	return 0;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_CLI_TLS_OPTS_H
+#define INV_CLI_TLS_OPTS_H
+
+#include <argp.h>
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "node/name.h"
+#include "node/tls.h"
+
+/* The options of commands for nodes that use TLS distribution; pointers point
+ * into argv. */
+struct inv_tls_args {
+	const char *optfile;
+	const char *cert;
+	const char *key;
+	const char *ca;
+	bool no_verify;
+	struct inv_node_names plain; /* nodes without TLS */
+};
+
+/* Their argp. Its input is a struct inv_tls_args. */
+extern const struct argp inv_tls_argp;
+
+/* Returns true if nodes use TLS. */
+bool inv_tls_args_given(const struct inv_tls_args *a);
+/* Ends the program with a usage error if the options contradict each other. */
+void inv_tls_args_check(const struct inv_tls_args *a, struct argp_state *state);
+/*
+ * Reads the files that the options name. Sets `*warning' to a text if a node's
+ * certificate is not checked and the user did not say that; otherwise to NULL.
+ * Returns NULL with err on failure.
+ */
+struct inv_tls *inv_tls_args_open(const struct inv_tls_args *a,
+				  const char **warning, struct inv_err *err);
+/* Appends the options, for a command that does the same. */
+void inv_tls_args_put(const struct inv_tls_args *a, struct inv_buf *out);
+void inv_tls_args_release(struct inv_tls_args *a);
+
+#endif

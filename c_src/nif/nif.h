@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_NIF_NIF_H
+#define INV_NIF_NIF_H
+
+#include <erl_nif.h>
+
+#include "nif/control.h"
+#include "nif/dir.h"
+#include "nif/hold.h"
+#include "nif/retire.h"
+
+/*
+ * What a library of the module inviso_tracer consists of, besides the callbacks
+ * (nif/event.h).
+ *
+ * If the same file is loaded again while tracers run, both instances share the
+ * same static data. The first load initializes the data, and the last unload
+ * releases it.
+ */
+
+/*
+ * load_info: {{Schedulers, DirtyCpu, DirtyIo}, Dir, Limits}. Only the engine
+ * needs Limits (engine/nif.h).
+ */
+int inv_nif_load(ErlNifEnv *env, void **priv, ERL_NIF_TERM load_info);
+void inv_nif_unload(ErlNifEnv *env, void *priv);
+
+/* Rows of a table of NIFs. */
+/* clang-format off */
+#define INV_NIF_FUNCTIONS \
+	{ "dir", 0, inv_dir, 0 }, \
+	{ "library", 0, inv_dir_library, 0 }, \
+	{ "nif_dir", 1, inv_dir_change, 0 }, \
+	{ "nif_open", 2, inv_control_open, ERL_NIF_DIRTY_JOB_IO_BOUND }, \
+	{ "nif_offer", 1, inv_control_offer, 0 }, \
+	{ "nif_give", 1, inv_control_give, ERL_NIF_DIRTY_JOB_IO_BOUND }, \
+	{ "nif_keeper", 1, inv_control_keeper, 0 }, \
+	{ "nif_keepers", 0, inv_control_keepers, 0 }, \
+	{ "nif_info", 1, inv_control_info, 0 }, \
+	{ "nif_begin", 1, inv_control_begin, 0 }, \
+	{ "nif_spool", 1, inv_control_spool, 0 }, \
+	{ "nif_anchor", 1, inv_control_anchor, 0 }, \
+	{ "nif_flush", 1, inv_control_flush, 0 }, \
+	{ "nif_filter", 6, inv_control_filter, ERL_NIF_DIRTY_JOB_CPU_BOUND }, \
+	{ "nif_retire", 1, inv_control_retire, 0 }, \
+	{ "nif_quiet", 1, inv_control_quiet, 0 }, \
+	{ "nif_end", 2, inv_control_end, 0 }, \
+	{ "nif_free", 1, inv_control_free, ERL_NIF_DIRTY_JOB_IO_BOUND }, \
+	{ "nif_hold", 1, inv_hold, ERL_NIF_DIRTY_JOB_IO_BOUND }, \
+	{ "nif_gone", 0, inv_retire_count, 0 }, \
+	{ "nif_settle", 0, inv_retire_settle, 0 }, \
+	{ "nif_deliver", 4, inv_control_deliver, 0 }, \
+	{ "nif_credit", 3, inv_control_credit, 0 }, \
+	{ "nif_counts", 1, inv_control_counts, 0 }
+/* clang-format on */
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_NIF_RETIRE_H
+#define INV_NIF_RETIRE_H
+
+#include <erl_nif.h>
+#include <stdbool.h>
+
+#include "nif/tracer.h"
+
+/*
+ * Decides whether enabled/3 may return `remove', so that the VM removes the
+ * tracer of a process.
+ *
+ * The VM calls enabled/3 when it schedules a traced process in. For
+ * erlang:trace_info/2, it calls enabled/3 a second time, while the process
+ * handles its signals. Before OTP 27, a VM that removes the tracer at the
+ * second call can crash: at the next signal of the process, it calls a tracer
+ * that does not exist. A callback cannot tell the two calls apart. But if the
+ * first call removes the tracer, there is no second call. So the result must
+ * not change while a scheduler runs a traced process: enabled/3 keeps the
+ * tracer until the scheduler is settled. A scheduler is settled when it has run
+ * a process of inviso (nif_settle) after the tracer was retired.
+ *
+ * From OTP 27 on all schedulers are always settled.
+ */
+
+/* Call it once, when the library is loaded. */
+void inv_retire_init(void);
+
+/*
+ * Counts the slot's tracer as retired. Call it before callbacks can see that
+ * the tracer is retired. The caller then settles each scheduler (nif_settle).
+ * Does nothing if the VM has never called enabled/3 for the tracer.
+ */
+void inv_retire_add(const struct inv_slot *slot);
+
+/*
+ * Returns true if the calling thread is settled. Call it after the thread has
+ * seen that the tracer is retired.
+ */
+bool inv_retire_settled(void);
+
+/* nif_gone() -> how many tracers were retired */
+ERL_NIF_TERM inv_retire_count(ErlNifEnv *env, int argc,
+			      const ERL_NIF_TERM argv[]);
+
+/* nif_settle() -> ok. Settles the scheduler that runs the calling process. */
+ERL_NIF_TERM inv_retire_settle(ErlNifEnv *env, int argc,
+			       const ERL_NIF_TERM argv[]);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "node/endpoint.h"
+
+#include <stdio.h>
+
+#include "node/epmd.h"
+
+#define LOOPBACKS 2
+
+/*
+ * Finds the host's addresses. For a node of this machine, adds the addresses of
+ * the loopback interface, so that no name service is needed.
+ */
+static int addresses(struct inv_endpoint *e, bool this_machine,
+		     const struct inv_patience *p, struct inv_err *err)
+{
+	int r = inv_net_resolve(e->host, e->addrs, INV_ADDRS_MAX - LOOPBACKS,
+				&e->n_addrs, p, err);
+
+	if (r != INV_ELOST && this_machine) {
+		if (r < 0)
+			e->n_addrs = 0;
+		e->addrs[e->n_addrs++] = inv_addr_loopback(AF_INET);
+		e->addrs[e->n_addrs++] = inv_addr_loopback(AF_INET6);
+		r = 0;
+	}
+	return r;
+}
+
+int inv_endpoint_find(const struct inv_node_name *node,
+		      const struct inv_node_at *at, struct inv_endpoint *out,
+		      const struct inv_patience *p, struct inv_err *err)
+{
+	int r;
+
+	snprintf(out->host, sizeof(out->host), "%s",
+		 at ? at->host : node->host);
+	out->port = at ? at->port : node->port;
+	out->direct = out->port != 0;
+	r = addresses(out, !at && node->any_host, p, err);
+	return r < 0 || out->direct ? r : inv_epmd_ask(node, out, p, err);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_NODE_TLS_H
+#define INV_NODE_TLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define INV_TLS_PATH_MAX 1024
+
+/* The settings of a TLS client. */
+struct inv_tls_opts {
+	char cert[INV_TLS_PATH_MAX]; /* its certificate; "": none */
+	char key[INV_TLS_PATH_MAX];  /* ""; in the file `cert' */
+	char ca[INV_TLS_PATH_MAX];   /* who signs certificates of nodes; "":
+					the certificates of this machine */
+	char password[256];	     /* of the key */
+	bool verify;		     /* check the certificates of nodes */
+	bool verify_said;	     /* the file says whether to */
+	bool tls12;		     /* allowed versions */
+	bool tls13;
+	int depth; /* how many CAs may be below the one in `ca'; -1: OpenSSL's
+		      number */
+};
+
+/* Sets the settings that are used if nothing is given. */
+void inv_tls_opts_init(struct inv_tls_opts *o);
+
+/*
+ * Reads the part `client' of an ssl_dist_optfile, as erl does. Returns 0,
+ * INV_EIO if the file cannot be read, INV_EINVAL if it is not valid or has an
+ * option that is not known.
+ */
+int inv_tls_optfile(struct inv_tls_opts *o, const char *file,
+		    struct inv_err *err);
+/* The same for the contents of a file. */
+int inv_tls_optfile_parse(struct inv_tls_opts *o, const char *text,
+			  struct inv_err *err);
+
+/* A client: what its connections have in common. Threads may share it. */
+struct inv_tls;
+
+/* Reads the files. NULL: err has the reason. */
+struct inv_tls *inv_tls_new(const struct inv_tls_opts *o, struct inv_err *err);
+void inv_tls_free(struct inv_tls *t);
+
+/* One connection. */
+struct inv_tls_link;
+
+/*
+ * Makes a connection over a connected socket. `host' is the host in the node's
+ * name, for which the certificate must be.
+ */
+struct inv_tls_link *inv_tls_link_new(struct inv_tls *t, int fd,
+				      const char *host, struct inv_err *err);
+void inv_tls_link_free(struct inv_tls_link *l);
+
+/*
+ * Continues the handshake. Returns 0 when it is complete; INV_END: wait for the
+ * events in `*events' (of poll); INV_EUNREACHABLE: the node does not speak TLS;
+ * INV_EREFUSED: one side refuses the other's certificate.
+ */
+int inv_tls_shake(struct inv_tls_link *l, short *events, struct inv_err *err);
+
+/* As inv_wire_send and inv_wire_recv. */
+int inv_tls_send(struct inv_tls_link *l, const void *bytes, size_t *n,
+		 int *sys);
+int inv_tls_recv(struct inv_tls_link *l, void *bytes, size_t *n, int *sys);
+/* Returns true if received bytes wait in memory, which poll does not show. */
+bool inv_tls_has_bytes(const struct inv_tls_link *l);
+/* Returns true if the node ended the connection with a reason, and sets err. */
+bool inv_tls_why(const struct inv_tls_link *l, struct inv_err *err);
+/* Tells the node that nothing more is sent. */
+void inv_tls_finish(struct inv_tls_link *l);
+
+#endif

@@ -1,0 +1,308 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc Arms a session: converts what the user wrote to patterns and flags, and sets
+%% them in steps.
+%%
+%% ```
+%%  plan/1 ───► what the specs match, or an error          nothing is set
+%%  step/3 ─┐
+%%    ▲     │   patterns first, then flags, so that        a few ms each
+%%    └─────┘   tracing begins when all is set
+%%  watch/3     sets lost patterns again
+%% '''
+%% `inviso_tracing:close/1' clears everything, also after only some of the steps.
+%%
+%% The session's process calls these functions. Their state is a data structure, so
+%% the process can do other work between two steps.
+-module(inviso_arm).
+
+-export([plan/1, step/3, progress/1, has_begun/2, watch/3, expect/2]).
+
+-export_type([plan/0, matched/0]).
+
+-type class() :: usage | refused | nothing | failed.
+-type matched() :: #{functions := non_neg_integer(),
+                     processes := non_neg_integer(),
+                     sensitive := non_neg_integer(),
+                     notes := [binary()]}.
+
+%% A step ends after this time (µs).
+-define(STEP_US, 8000).
+%% How many processes and ports get their flags between two readings of the clock.
+-define(BATCH, 256).
+
+-define(MAX_NEW_WORDS, 256).
+
+-record(plan, {todo :: [inviso_arm_functions:operation()],
+               done = 0 :: non_neg_integer(),
+               total :: non_neg_integer(),
+               who :: inviso_arm_procs:who(),
+               %% the patterns that watch/3 checks next
+               look = [] :: [inviso_scope:pattern()],
+               %% processes and ports whose flags are still to be set; `none': no
+               %% flags have been set yet
+               walk = none :: none | [pid() | port()],
+               %% the length of `walk' at its beginning
+               walked_of = 0 :: non_neg_integer()}).
+
+-opaque plan() :: #plan{}.
+
+%% @doc Plans what is to be traced, and sets nothing. Loads a module that is not
+%% loaded, if possible, unless `load' is false. With `returns', specs of calls
+%% without an action get the action `return'.
+-spec plan(#{specs := [binary()], procs := [binary()],
+             follow := [spawned | linked], returns => boolean(),
+             load => boolean()}) ->
+          {ok, plan(), matched()} | {error, class(), binary()}.
+plan(#{specs := Texts, procs := Procs, follow := Follow} = Asked) ->
+    try
+        ok = few_new_words(Texts ++ Procs),
+        Specs = specs(Texts),
+        make(case Asked of
+                 #{returns := true} -> [inviso_spec:returning(S) || S <- Specs];
+                 _ -> Specs
+             end, Procs, Follow, maps:get(load, Asked, true))
+    catch
+        throw:{Class, Text} -> {error, Class, Text}
+    end.
+
+specs([]) ->
+    throw({usage, <<"no spec is given">>});
+specs(Texts) ->
+    [case inviso_spec:parse(Text) of
+         {ok, Spec} -> Spec;
+         {error, Class, Why} -> throw({Class, Why})
+     end || Text <- Texts].
+
+%% Checks that the texts do not add too many atoms. An atom is never removed from
+%% the node, which has room for about a million.
+few_new_words(Texts) ->
+    New = inviso_spec:new_words(Texts),
+    New =< ?MAX_NEW_WORDS orelse
+        throw({usage, format("the specs have ~b words that are not atoms on "
+                             "this node yet; at most ~b are allowed, because "
+                             "each stays there as an atom",
+                             [New, ?MAX_NEW_WORDS])}),
+    ok.
+
+make(Specs, Procs, Follow, Load) ->
+    Calls = [S || #{kind := call} = S <- Specs],
+    {Resolved, LoadNotes} = lists:unzip([inviso_arm_functions:resolve(S, Load)
+                                         || S <- Calls]),
+    Functions = inviso_arm_functions:operations(lists:append(Resolved)),
+    Who = inviso_arm_procs:who(Specs, Procs, Follow),
+    {Events, NameNotes} = messages(Specs),
+    ok = undisturbed(Functions, Events, Who),
+    Total = lists:sum([N || {_, N} <- Functions]),
+    {Count, Sensitive, ProcNotes} = inviso_arm_procs:count(Who),
+    Notes = lists:append(LoadNotes) ++ NameNotes ++ ProcNotes ++ notes(Specs, Who)
+        ++ inviso_arm_foreign:shared(Functions),
+    {ok, #plan{todo = Functions ++ [{E, 0} || E <- Events], total = Total,
+               who = Who},
+     #{functions => Total, processes => Count, sensitive => Sensitive,
+       notes => unique(Notes)}}.
+
+%% Returns the match specs for messages, and notes for the user. The VM has one
+%% match spec for all sent messages and one for all received messages. So the
+%% clauses of all specs for sent messages are combined, and so are those for
+%% received messages.
+messages(Specs) ->
+    Kinds = [{Kind, lists:unzip([receivers(S) || S <- Those])}
+             || Kind <- [send, 'receive'],
+                Those <- [[S || #{kind := K} = S <- Specs, K =:= Kind]],
+                Those =/= []],
+    {[{event, Kind, inviso_arm_functions:match_spec(all_clauses(Clauses))}
+      || {Kind, {Clauses, _}} <- Kinds],
+     lists:append([N || {_, {_, Notes}} <- Kinds, N <- Notes])}.
+
+%% Converts receivers that are names. The VM passes the receiver to a match spec as
+%% the sender gave it: a name, {Name, Node} or a pid. gen_server:call/2 and others
+%% look up the name and send to the pid. So a clause with a name becomes three
+%% clauses.
+receivers(#{kind := send, clauses := Clauses}) ->
+    Names = lists:usort([N || C <- Clauses, N <- receiver(C)]),
+    Known = maps:from_list([{N, whereis(N)} || N <- Names]),
+    {lists:append([receivers(C, Known) || C <- Clauses]),
+     [name_note(N, maps:get(N, Known)) || N <- Names]};
+receivers(#{clauses := Clauses}) ->
+    {Clauses, []}.
+
+%% Returns a list with the name that a clause has as receiver, or an empty list. The
+%% list is empty for a clause of a raw match spec, so that this clause stays
+%% unchanged.
+receiver({[To, _], _, _}) when is_atom(To) ->
+    case atom_to_list(To) of
+        "_" -> [];
+        "$" ++ _ -> [];
+        _ -> [To]
+    end;
+receiver(_) ->
+    [].
+
+receivers({Head, Guards, Actions} = Clause, Known) ->
+    case receiver(Clause) of
+        [] -> [Clause];
+        [Name] ->
+            Owner = [P || P <- [maps:get(Name, Known)], P =/= undefined],
+            [{[To | tl(Head)], Guards, Actions}
+             || To <- [Name, {Name, node()} | Owner]]
+    end;
+receivers(Raw, _) ->
+    [Raw].
+
+name_note(Name, undefined) ->
+    format("nothing is registered as ~tw: only messages sent to the name are "
+           "seen", [Name]);
+name_note(Name, Owner) ->
+    format("~tw is ~w: of anything else that takes the name later, only "
+           "messages sent to the name are seen", [Name, Owner]).
+
+%% Joins the clauses of several specs. If one spec has no pattern, it means every
+%% message, and so does the result.
+all_clauses(Those) ->
+    case lists:member([], Those) of
+        true -> [];
+        false -> lists:append(Those)
+    end.
+
+undisturbed(Functions, Events, Who) ->
+    ok = inviso_arm_foreign:functions(Functions),
+    ok = case inviso_arm_procs:has_calls(Who) of
+             false -> ok;
+             true -> inviso_arm_foreign:calls()
+         end,
+    ok = inviso_arm_foreign:events([E || {event, E, _} <- Events]),
+    inviso_arm_procs:undisturbed(Who).
+
+notes(Specs, Who) ->
+    Counts = [1 || #{counters := Cs} <- Specs, lists:member(count, Cs)],
+    [<<"`count' counts the calls of all processes, whichever are traced">>
+     || Counts =/= [], not inviso_arm_procs:is_all(Who)]
+        ++ inviso_arm_procs:defects(Who).
+
+unique(Notes) ->
+    lists:foldr(fun(N, Acc) -> [N | lists:delete(N, Acc)] end, [], Notes).
+
+%% --- steps --------------------------------------------------------------------
+
+%% @doc Makes the next step, which takes a few milliseconds. The session's workers
+%% are never traced. After an error, and at any other time, closing the tracing
+%% clears what was set.
+-spec step(plan(), [pid()], inviso_tracing:tracing()) ->
+          {more, {non_neg_integer(), non_neg_integer()}, plan(),
+           inviso_tracing:tracing()}
+        | {done, plan(), inviso_tracing:tracing()}
+        | {error, class(), binary(), plan(), inviso_tracing:tracing()}.
+step(Plan, Workers, T) ->
+    step(Plan, Workers, T, now_us() + ?STEP_US).
+
+step(#plan{todo = [], walk = []} = Plan, _, T, _) ->
+    {done, Plan, T};
+step(Plan, Workers, T, Until) ->
+    case next(Plan, Workers, T) of
+        {ok, #plan{done = Done, total = Total} = Next, T1} ->
+            case now_us() < Until andalso phase(Next) =:= phase(Plan) of
+                true -> step(Next, Workers, T1, Until);
+                false -> {more, {Done, Total}, Next, T1}
+            end;
+        {error, What, Reason} ->
+            {Class, Text} = why(What, Reason),
+            {error, Class, Text, Plan, T}
+    end.
+
+phase(#plan{todo = [_ | _]}) -> patterns;
+phase(#plan{walk = none}) -> new_processes;
+phase(_) -> processes.
+
+next(#plan{todo = [{{Kind, What, MS}, N} | Rest], done = Done} = Plan, _, T) ->
+    case inviso_tracing:set(Kind, What, MS, T) of
+        {{ok, _}, T1} -> {ok, Plan#plan{todo = Rest, done = Done + N}, T1};
+        {{error, Reason}, _} -> {error, What, Reason}
+    end;
+next(#plan{walk = none, who = Who} = Plan, Workers, T) ->
+    case inviso_arm_procs:begin_walk(Who, T, Workers) of
+        {ok, Walk} ->
+            {ok, Plan#plan{walk = Walk, walked_of = length(Walk)}, T};
+        {error, Reason} ->
+            {error, processes, Reason}
+    end;
+next(#plan{walk = Walk, who = Who} = Plan, Workers, T) ->
+    case inviso_arm_procs:walk(Walk, ?BATCH, Who, T, Workers) of
+        {ok, Rest} -> {ok, Plan#plan{walk = Rest}, T};
+        {error, Reason} -> {error, processes, Reason}
+    end.
+
+now_us() -> erlang:monotonic_time(microsecond).
+
+why(_, {already_traced, {M, F, A}}) ->
+    {refused, format("~ts is now traced by another tool",
+                     [inviso_spec:format_mfa(M, F, A)])};
+why(_, {already_traced, new, Tracer}) ->
+    {refused, format("new processes are now traced by ~ts",
+                     [inviso_arm_foreign:owner(Tracer)])};
+why(_, {already_traced, What}) ->
+    {refused, format("~tw is now traced by another tool", [What])};
+why(_, {gc_traced_in_another_session, P}) ->
+    {refused, inviso_arm_procs:gc_text(P)};
+why(What, badarg) when What =/= processes ->
+    {usage, format("the VM does not accept the match specification of ~ts",
+                   [pattern_text(What)])};
+why(What, Reason) ->
+    case inviso_scope:explain(Reason) of
+        none ->
+            {failed, format("~tw: ~tw", [What, Reason])};
+        Text ->
+            {refused, format("~ts: ~ts", [pattern_text(What), Text])}
+    end.
+
+pattern_text({M, F, A}) -> inviso_spec:format_mfa(M, F, A);
+pattern_text(What) -> atom_to_list(What).
+
+%% @doc Returns in words how much has been set.
+-spec progress(plan()) -> binary().
+progress(#plan{done = Done, total = Total, walk = none}) ->
+    format("~b of ~b functions, and no process", [Done, Total]);
+progress(#plan{done = Done, total = Total, walk = Walk, walked_of = Of}) ->
+    format("~b of ~b functions, and ~b of ~b processes",
+           [Done, Total, Of - length(Walk), Of]).
+
+%% @doc Returns true if anything can have been recorded or counted.
+-spec has_begun(plan(), inviso_tracing:tracing()) -> boolean().
+has_begun(#plan{walk = none}, T) ->
+    lists:keymember(call_count, 1, inviso_tracing:patterns(T));
+has_begun(#plan{walk = Walk, walked_of = Of, who = Who}, _) ->
+    length(Walk) < Of orelse Of =:= 0 orelse inviso_arm_procs:is_new(Who).
+
+%% @doc Sets patterns again that the VM has lost, and returns notes about these
+%% patterns. Must be called every `Ms' milliseconds; each call is quick.
+-spec watch(plan(), inviso_tracing:tracing(), pos_integer()) ->
+          {[binary()], plan()}.
+watch(#plan{look = Next} = Plan, T, Ms) ->
+    {Notes, Rest} = inviso_arm_watch:look(Next, T, Ms),
+    {Notes, Plan#plan{look = Rest}}.
+
+%% --- beforehand ---------------------------------------------------------------
+
+%% @doc Returns how many events a second to expect at most. Counts calls for `Ms'
+%% milliseconds, unless this would disturb patterns of other tools. Only calls can
+%% be counted without being traced.
+-spec expect(plan(), pos_integer()) ->
+          {ok, non_neg_integer()} | {unknown, binary()}.
+expect(#plan{todo = Todo, who = Who}, Ms) ->
+    Calls = inviso_arm_expect:per_second(Todo, Ms),
+    case {inviso_arm_procs:uncounted(Who), Calls} of
+        {[], _} ->
+            Calls;
+        {Flags, {ok, N}} when N > 0 ->
+            {unknown, format("up to ~b a second of calls; how many of ~ts "
+                             "cannot be predicted",
+                             [N, words(Flags)])};
+        {Flags, _} ->
+            {unknown, format("the number of events of ~ts cannot be "
+                             "predicted", [words(Flags)])}
+    end.
+
+words(Flags) ->
+    lists:join(", ", [atom_to_list(F) || F <- Flags]).
+
+format(Format, Args) ->
+    unicode:characters_to_binary(io_lib:format(Format, Args)).

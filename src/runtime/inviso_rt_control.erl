@@ -1,0 +1,120 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc What a runtime component stores about its control component: the
+%% process, and how long to continue without it. Events go to the control
+%% component as `{inviso_rt_event, {Pid, {What, Details}}}'.
+-module(inviso_rt_control).
+
+-export([dependency/2, new/2, is_needed/1, change/2, attach/3, adopt/4,
+         handle/3, tell/2, facts/1]).
+
+-export_type([control/0]).
+
+-record(control, {who = alone :: alone | {pid(), reference()},
+                  tag :: term(),
+                  dependency :: timeout(),
+                  timer = none :: reference() | none}).
+
+-opaque control() :: #control{}.
+
+%% @doc Reads options that have been checked. Returns how long to continue
+%% without a control component, and the node of the control component.
+-spec dependency([term()], timeout()) -> {timeout(), node()}.
+dependency(Options, Default) ->
+    case [D || {dependency, D} <- Options] of
+        [{Time, Node} | _] -> {Time, Node};
+        [Time | _] -> {Time, node()};
+        [] -> {Default, node()}
+    end.
+
+%% @doc Returns the state while no control component is attached.
+-spec new(timeout(), term()) -> control().
+new(Dependency, Tag) ->
+    #control{dependency = Dependency, tag = Tag}.
+
+%% @doc Returns the stored facts.
+-spec facts(control()) -> #{control := none | pid(), tag := term(),
+                            dependency := timeout()}.
+facts(#control{who = Who, tag = Tag, dependency = Dependency}) ->
+    #{control => case Who of
+                     {Pid, _} -> Pid;
+                     alone -> none
+                 end,
+      tag => Tag, dependency => Dependency}.
+
+%% @doc Returns true if the runtime component must not continue without a
+%% control component.
+-spec is_needed(control()) -> boolean().
+is_needed(#control{dependency = Dependency}) -> Dependency =:= 0.
+
+%% @doc Changes the option `dependency'. The new value applies when the control
+%% component dies the next time.
+-spec change([term()], control()) -> control().
+change(Options, #control{dependency = Old} = Control) ->
+    {New, _Node} = dependency(Options, Old),
+    Control#control{dependency = New}.
+
+%% @doc Attaches a control component.
+-spec attach(pid(), term(), control()) -> control().
+attach(Pid, Tag, #control{who = {Pid, _}} = Control) ->
+    Control#control{tag = Tag};
+attach(Pid, Tag, #control{timer = Timer} = Control) ->
+    _ = Timer =:= none orelse erlang:cancel_timer(Timer),
+    Control#control{who = {Pid, monitor(process, Pid)}, timer = none,
+                    tag = Tag}.
+
+%% @doc Attaches a control component if it may adopt the runtime component, and
+%% returns the previous tag. The control component that is already attached may
+%% adopt the runtime component again, because it may have lost the connection
+%% meanwhile.
+-spec adopt(pid(), term(), any | if_ref, control()) ->
+          {ok, term(), control()}
+        | {error, refused | {wrong_reference, term()}}.
+adopt(Pid, _Tag, _Condition, #control{who = {Other, _}}) when Other =/= Pid ->
+    {error, refused};
+adopt(_Pid, Tag, if_ref, #control{tag = Old}) when Tag =/= Old ->
+    {error, {wrong_reference, Old}};
+adopt(Pid, Tag, _Condition, #control{tag = Old} = Control) ->
+    {ok, Old, attach(Pid, Tag, Control)}.
+
+%% @doc Handles a message about the control component. Returns `attached' when
+%% {@link inviso_rt_auto:find_control/1} has found a control component, to
+%% which `Is' (state and status) was sent; `over' when the runtime component
+%% has been without a control component for too long; and `other' for other
+%% messages.
+-spec handle(term(), {State :: term(), Status :: term()}, control()) ->
+          {ok | attached | over, control()} | other.
+handle({'DOWN', Ref, process, Pid, _}, _Is,
+       #control{who = {Pid, Ref}} = Control) ->
+    alone(Control#control{who = alone});
+handle({timeout, Timer, running_alone}, _Is,
+       #control{timer = Timer} = Control) ->
+    {over, Control};
+handle({control, _Node, Pid}, Is, #control{who = alone, tag = Tag} = Control)
+  when is_pid(Pid) ->
+    ok = inviso_message:reply({Pid, inviso_rt_connect},
+                              {node(), self(), Tag, Is}),
+    {attached, attach(Pid, Tag, Control)};
+handle({control, Node, undefined}, _Is, #control{who = alone} = Control) ->
+    _ = is_needed(Control) andalso
+        inviso_rt_auto:log("no control component on ~tp, and it depends on one",
+                           [Node]),
+    alone(Control);
+handle({control, _, _}, _Is, Control) ->
+    {ok, Control};
+handle(_, _Is, _Control) ->
+    other.
+
+alone(#control{dependency = infinity} = Control) ->
+    {ok, Control};
+alone(#control{dependency = 0} = Control) ->
+    {over, Control};
+alone(#control{dependency = Ms} = Control) ->
+    Timer = erlang:start_timer(Ms, self(), running_alone),
+    {ok, Control#control{timer = Timer}}.
+
+%% @doc Sends the control component an event, which it passes on to its
+%% subscribers: see {@link inviso_c}.
+-spec tell(tuple(), control()) -> ok.
+tell(_Event, #control{who = alone}) -> ok;
+tell(Event, #control{who = {Pid, _}}) ->
+    inviso_message:reply({Pid, inviso_rt_event}, {self(), Event}).

@@ -1,0 +1,695 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc A session of the command: one process on a traced node for each use.
+%%
+%% ```
+%%   start/1 --> arming --> tracing --> stopping --> stopped | failed --> ended
+%%                 '-----------+- stop, a limit, overload, -'   remove, the
+%%                                the client's silence          client's silence
+%% '''
+%%
+%% A session owns a tracer, a trace session ({@link inviso_tracing}) and a
+%% directory of files, its room. It arms in steps, and long work is done by its
+%% workers, so that the session can always answer. c_src/abi/control.h, section
+%% 5, specifies requests and answers.
+%%
+%% A session must always be able to check the node's load. So a connection whose
+%% buffer is full must not suspend the session: see inviso_message:reply/2.
+%%
+%% A session is a user of the guard ({@link inviso_guard}). The guard's table
+%% contains the name of each session. If a session is killed, the guard removes
+%% what the session leaves.
+-module(inviso_session).
+
+-behaviour(gen_server).
+
+-export([start/1, find/1]).
+-export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2]).
+
+-export_type([status/0]).
+
+-type status() :: map().
+-type failure() :: {error, usage | refused | nothing | failed, binary()}.
+
+-define(TICK_MS, 50).
+%% The longest pause between two steps of arming.
+-define(PAUSE_MS, 50).
+-define(EXPECT_MS, 1000).
+%% How often inviso_arm:watch/3 checks the patterns.
+-define(WATCH_MS, 1000).
+-define(MAX_NOTES, 50).
+%% How many requests may wait for a worker.
+-define(MAX_JOBS, 100).
+-define(MAX_CHUNK, 1048576).
+
+-record(session,
+        {map :: inviso_session_map:checked(),
+         table :: ets:tab(),
+         guard :: reference(),
+         since :: integer(),
+         room = none :: none | file:filename(),
+         path = none :: none | file:filename(),
+         tracer = none :: none | inviso_tracer:tracer(),
+         tracing :: inviso_tracing:tracing(),
+         plan :: inviso_arm:plan(),
+         matched :: map(),
+         notes :: [binary()],
+         %% two workers: `reader' reads files for the client, `closer' closes
+         %% the trace session and the log
+         reader :: pid(),
+         closer :: pid(),
+         jobs = [] :: [{reader | closer, term(), fun(() -> term())}],
+         state = arming :: arming | tracing | stopping | stopped | failed,
+         why = none :: atom(),
+         text = <<>> :: binary(),
+         class = none :: none | refused | usage | nothing | failed,
+         armed = {0, 0} :: {non_neg_integer(), non_neg_integer()},
+         %% monotonic time (ms) of the client's last sign of life
+         last_word :: integer(),
+         suspect = false :: boolean(),
+         %% monotonic time (ms) at which the log was opened and last flushed
+         opened :: integer(),
+         flushed :: integer(),
+         limits :: inviso_session_limits:limits(),
+         overload :: inviso_overload:overload(),
+         stats = #{} :: map(),
+         files = [] :: [{binary(), non_neg_integer()}],
+         counters = [] :: [tuple()],
+         expected = none :: none | non_neg_integer(),
+         stops = [] :: [{pid(), term()}],
+         %% true: the process ends as soon as the log is closed
+         leaving = false :: boolean(),
+         removes = [] :: [{pid(), term()}]}).
+
+%% @doc Starts a session and returns its status. The session then arms.
+-spec start(map()) -> {ok, pid(), status()} | failure().
+start(Map) ->
+    case inviso_session_map:check(Map) of
+        {ok, #{guard := Guard} = Checked} ->
+            case whereis(inviso_guard) of
+                Guard -> started(Checked);
+                _ -> {error, failed, <<"its guard has ended: attach again">>}
+            end;
+        {error, _, _} = E ->
+            E
+    end.
+
+started(Checked) ->
+    case gen_server:start(?MODULE, Checked, []) of
+        {ok, Pid} -> {ok, Pid, gen_server:call(Pid, status)};
+        {error, {shutdown, {Class, Text}}} -> {error, Class, Text};
+        {error, Reason} -> {error, failed, text("~0tP", [Reason, 30])}
+    end.
+
+%% @doc Finds a session by its name, which may be any term from a client.
+-spec find(binary() | term()) -> {ok, pid()} | failure().
+find(Name) ->
+    case inviso_push:find(Name) of
+        {ok, Pid} -> {ok, Pid};
+        error -> {error, nothing, text("there is no session ~ts here; `inviso "
+                                       "status' lists the sessions",
+                                       [name(Name)])}
+    end.
+
+name(Name) when is_binary(Name) -> Name;
+name(Other) -> io_lib:format("~0tP", [Other, 20]).
+
+%% --- the beginning ----------------------------------------------------------
+
+%% @private
+init(#{guard := Guard, name := Name, owner := Owner} = Map) ->
+    process_flag(trap_exit, true),
+    %% On an overloaded node the session must still be scheduled, so that it
+    %% can end the tracing.
+    process_flag(priority, high),
+    group_leader(whereis(init), self()),
+    Since = erlang:system_time(second),
+    case inviso_push:join(Guard, self(), {session, Name, Owner, Since}) of
+        {ok, Table, Place} ->
+            Ref = monitor(process, Guard),
+            try
+                planned(Map, Table, Ref, Place, Since)
+            catch
+                throw:{error, Class, Text} -> {stop, {shutdown, {Class, Text}}}
+            end;
+        {error, Class, Text} ->
+            {stop, {shutdown, {Class, Text}}}
+    end.
+
+planned(#{protect := Protect} = Map, Table, Guard, Place, Since) ->
+    %% If return values are traced, the stack of a tail-recursive function
+    %% grows. So return values are traced only in live mode, where a user
+    %% watches and the session ends soon.
+    Asked = (maps:with([specs, procs, follow], Map))#{
+              returns => maps:get(mode, Map) =:= live,
+              load => not maps:get(dry_run, Map)},
+    {Plan, Matched} = plan(Asked),
+    Now = now_ms(),
+    S = #session{map = Map, table = Table, guard = Guard, since = Since,
+                 tracing = inviso_tracing:new(Table),
+                 plan = Plan, matched = maps:remove(notes, Matched),
+                 notes = maps:get(notes, Matched, []),
+                 reader = inviso_worker:start_link(own, normal),
+                 closer = inviso_worker:start_link(own, high),
+                 last_word = Now, opened = Now, flushed = Now,
+                 limits = inviso_session_limits:new(maps:get(limits, Map)),
+                 overload = inviso_overload:new(Protect)},
+    S1 = timed(watch(opened(Place, S))),
+    self() ! arm,
+    {ok, S1}.
+
+plan(Asked) ->
+    case inviso_arm:plan(Asked) of
+        {ok, Plan, Matched} -> {Plan, Matched};
+        {error, _, _} = E -> throw(E)
+    end.
+
+opened(_Place, #session{map = #{dry_run := true}} = S) ->
+    S;
+opened(Place, #session{map = Map, table = Table} = S) ->
+    {Tracer, Room, Path, Notes} = inviso_session_tracer:open(Place, Map, Table),
+    Now = now_ms(),
+    S#session{room = Room, path = Path, tracer = Tracer,
+              opened = Now, flushed = Now,
+              tracing = tracing(Tracer, S#session.tracing),
+              notes = S#session.notes ++ Notes}.
+
+tracing(Tracer, T) ->
+    case inviso_tracing:open(Tracer, T) of
+        {ok, Open} ->
+            Open;
+        {error, system_limit} ->
+            throw({error, refused, <<"this node has reached its maximum number "
+                                     "of trace sessions">>});
+        {error, Reason} ->
+            throw({error, failed, text("no trace session: ~0tP", [Reason, 30])})
+    end.
+
+watch(S) ->
+    tick(),
+    silence_timer(S#session.map),
+    S.
+
+%% Starts the time limit before any pattern or flag is set: arming may take
+%% long, and the first patterns make events before the last are set. The NIF
+%% library applies the time limit even if the session is not scheduled.
+timed(#session{tracer = {inviso_tracer, Handle}, limits = Limits} = S) ->
+    _ = inviso_tracer:nif_begin(Handle),
+    S#session{limits = inviso_session_limits:begin_time(Limits)};
+timed(S) ->
+    S.
+
+tick() ->
+    erlang:send_after(?TICK_MS, self(), tick).
+
+%% --- requests ---------------------------------------------------------------
+
+%% @private
+handle_call(Request, From, S) ->
+    request(Request, From, heard(From, S)).
+
+%% Notes a sign of life if the request is from the client. The client is
+%% identified by its pid, not by the name of its node, because another command
+%% may have the same node name later.
+heard({Client, _}, #session{map = #{client := Client}} = S) ->
+    S#session{last_word = now_ms(), suspect = false};
+heard(_, S) ->
+    S.
+
+request(alive, From, S) ->
+    answer(From, ok, S);
+request(status, From, S) ->
+    answer(From, status(S), S);
+request({follow, Offset, Max}, From, S)
+  when is_integer(Offset), Offset >= 0, is_integer(Max), Max > 0 ->
+    follow(From, Offset, min(Max, ?MAX_CHUNK), S);
+request(stop, From, #session{stops = Stops} = S) ->
+    case is_over(S) of
+        true -> answer(From, status(S), S);
+        false -> {noreply, finish(asked, <<>>, S#session{stops = [From | Stops]})}
+    end;
+request(files, From, S) ->
+    case is_over(S) of
+        true -> answer(From, {ok, S#session.files}, S);
+        false -> answer(From, not_over(), S)
+    end;
+request({read, Name, Offset, Max}, From, #session{files = Files} = S)
+  when is_integer(Offset), Offset >= 0, is_integer(Max), Max > 0 ->
+    case {is_over(S), lists:keymember(Name, 1, Files)} of
+        {true, true} ->
+            Path = filename:join(S#session.room, unicode:characters_to_list(Name)),
+            Length = min(Max, ?MAX_CHUNK),
+            work(reader, {read, From},
+                 fun() -> inviso_follow:chunk(Path, Offset, Length) end, S);
+        {true, false} ->
+            answer(From, {error, nothing,
+                          text("the session has no file ~0tP", [Name, 10])}, S);
+        {false, _} ->
+            answer(From, not_over(), S)
+    end;
+request(counters, From, S) ->
+    case is_over(S) of
+        true -> answer(From, {ok, S#session.counters}, S);
+        false -> count(From, S)
+    end;
+request(hold, From, S) ->
+    case is_over(S) of
+        true -> answer(From, ok, held(S));
+        false -> answer(From, not_over(), S)
+    end;
+request(remove, From, #session{removes = Removes} = S) ->
+    leave(asked, <<>>, S#session{removes = [From | Removes]});
+request(Other, From, S) ->
+    answer(From, {error, usage, text("unknown request to a session: ~0tP",
+                                     [Other, 20])}, S).
+
+%% Makes the session keep its files for `hold_ms', even without its client, as a
+%% detached session does. A second request changes nothing.
+held(#session{map = #{mode := detached}} = S) ->
+    S;
+held(#session{map = #{hold_ms := Ms} = Map} = S) ->
+    _ = erlang:send_after(Ms, self(), hold),
+    S#session{map = Map#{mode := detached}}.
+
+answer(From, Answer, S) ->
+    ok = inviso_message:reply(From, Answer),
+    {noreply, S}.
+
+not_over() ->
+    {error, usage, <<"the session has not stopped yet">>}.
+
+is_over(#session{state = State}) ->
+    State =:= stopped orelse State =:= failed.
+
+follow(From, _, _, #session{path = none} = S) ->
+    Ms = case is_over(S) of
+             true -> 0;
+             false -> 100
+         end,
+    work(reader, {nothing, From}, fun() -> timer:sleep(Ms) end, S);
+follow(From, Offset, Max, S) ->
+    What = #{path => S#session.path, offset => Offset, max => Max,
+             from => source(S), since => S#session.opened,
+             flushed => S#session.flushed},
+    work(reader, {follow, From}, fun() -> inviso_follow:read(What) end, S).
+
+%% Returns the tracer to flush before the log is read. A flight recorder is not
+%% flushed, because a flush would write its rings to the log.
+source(#session{state = State}) when State =:= stopped; State =:= failed ->
+    closed;
+source(#session{state = stopping}) ->
+    unknown;
+source(#session{map = #{keep := newest}}) ->
+    unknown;
+source(#session{tracer = {inviso_tracer, Handle}}) ->
+    Handle.
+
+count(From, #session{map = #{dry_run := true}} = S) ->
+    answer(From, {ok, []}, S);
+count(From, #session{tracing = T} = S) ->
+    work(closer, {counters, From},
+         fun() -> inviso_counters:by_function(T) end, S).
+
+%% Runs a client's request in a worker. Refuses the request if ?MAX_JOBS
+%% requests wait already, because each takes memory of the node.
+work(Who, {_, From} = Key, Fun, #session{jobs = Jobs} = S) ->
+    case length(Jobs) < ?MAX_JOBS of
+        true -> {noreply, job(Who, Key, Fun, S)};
+        false -> answer(From, {error, failed, <<"too many requests wait">>}, S)
+    end.
+
+%% Gives a job to a worker, and stores the job until it is done: if the worker
+%% is killed, its successor repeats the job.
+job(Who, Key, Fun, #session{jobs = Jobs} = S) ->
+    ok = inviso_worker:do(worker(Who, S), Key, Fun),
+    S#session{jobs = Jobs ++ [{Who, Key, Fun}]}.
+
+worker(reader, #session{reader = Pid}) -> Pid;
+worker(closer, #session{closer = Pid}) -> Pid.
+
+%% @private
+handle_cast(_, S) ->
+    {noreply, S}.
+
+%% @private
+handle_info(arm, #session{state = arming} = S) ->
+    {noreply, arm(S)};
+handle_info(tick, S) ->
+    case S#session.state of
+        State when State =:= arming; State =:= tracing ->
+            tick(),
+            {noreply, look(S)};
+        _ ->
+            {noreply, S}
+    end;
+handle_info(watch, #session{state = tracing, plan = Plan0, tracing = T} = S) ->
+    {Notes, Plan} = inviso_arm:watch(Plan0, T, ?WATCH_MS),
+    watch_later(),
+    {noreply, more_notes(Notes, S#session{plan = Plan})};
+handle_info(silence, S) ->
+    silence(S);
+handle_info(hold, S) ->
+    leave(time, <<>>, S);
+handle_info({done, Key, Result}, #session{jobs = Jobs} = S) ->
+    case lists:keytake(Key, 2, Jobs) of
+        {value, _, Rest} -> done(Key, Result, S#session{jobs = Rest});
+        false -> {noreply, S}
+    end;
+handle_info({'EXIT', Pid, _}, #session{reader = Pid} = S) ->
+    {noreply, again(reader, S#session{reader = successor(normal, S)})};
+handle_info({'EXIT', Pid, _}, #session{closer = Pid} = S) ->
+    {noreply, again(closer, S#session{closer = successor(high, S)})};
+handle_info({'DOWN', Ref, process, _, _}, #session{guard = Ref} = S) ->
+    leave(tracer, <<"the guard of this node was killed">>, S);
+handle_info(Message, #session{tracing = T} = S) ->
+    {noreply, case inviso_tracing:is_gone(Message, T) of
+                  true -> finish(tracer, <<"the trace sessions of this node "
+                                           "were killed">>, S);
+                  false -> S
+              end}.
+
+again(Who, #session{jobs = Jobs} = S) ->
+    _ = [ok = inviso_worker:do(worker(Who, S), Key, Fun)
+         || {W, Key, Fun} <- Jobs, W =:= Who],
+    S.
+
+%% Starts a worker in place of a killed one, and excludes the new worker from
+%% tracing, because it may have got the flags for new processes.
+successor(Priority, #session{tracing = T}) ->
+    Pid = inviso_worker:start_link(own, Priority),
+    ok = inviso_tracing:leave_out(Pid, T),
+    Pid.
+
+%% @private
+terminate(_, #session{state = State, tracing = T, tracer = Tracer}) ->
+    _ = (State =:= arming orelse State =:= tracing) andalso close(T, Tracer),
+    ok.
+
+%% --- arming -----------------------------------------------------------------
+
+arm(#session{map = #{dry_run := true}, plan = Plan} = S) ->
+    job(closer, expected, fun() -> inviso_arm:expect(Plan, ?EXPECT_MS) end, S);
+arm(#session{plan = Plan, tracing = T0} = S) ->
+    Before = erlang:monotonic_time(microsecond),
+    Workers = [S#session.reader, S#session.closer, inviso_session_tracer:keeper(S#session.tracer)],
+    case inviso_arm:step(Plan, Workers, T0) of
+        {more, Armed, Next, T} ->
+            %% The node gets a pause as long as the step took, but at most
+            %% ?PAUSE_MS, because a long step may have waited for other
+            %% processes.
+            Us = erlang:monotonic_time(microsecond) - Before,
+            Ms = min((Us + 500) div 1000, ?PAUSE_MS),
+            _ = erlang:send_after(Ms, self(), arm),
+            S#session{plan = Next, tracing = T, armed = Armed};
+        {done, Next, T} ->
+            watch_later(),
+            S#session{plan = Next, tracing = T, state = tracing};
+        {error, Class, Text, Next, T} ->
+            finish({not_armed, Class}, Text,
+                   S#session{plan = Next, tracing = T})
+    end.
+
+watch_later() ->
+    erlang:send_after(?WATCH_MS, self(), watch).
+
+more_notes(More, #session{notes = Notes} = S) ->
+    New = [N || N <- More, not lists:member(N, Notes)],
+    S#session{notes = lists:sublist(Notes ++ New,
+                                    max(?MAX_NOTES, length(Notes)))}.
+
+%% --- limits -----------------------------------------------------------------
+
+look(#session{overload = Overload} = S0) ->
+    S1 = refreshed(S0),
+    {Found, Limits} = inviso_session_limits:check(S1#session.stats,
+                                                  S1#session.limits),
+    S = S1#session{limits = Limits},
+    case Found of
+        time ->
+            time_is_up(S);
+        none ->
+            case inviso_overload:check(Overload) of
+                {ok, Next} -> S#session{overload = Next};
+                {over, Why, Text} -> finish(Why, Text, S)
+            end;
+        {over, Why, Text} ->
+            finish(Why, Text, short(<<>>, S))
+    end.
+
+%% Adds a note if a limit ends the session while it arms: events of patterns and
+%% flags that were set late, or not at all, are missing in the recording.
+short(Advice, #session{state = arming, plan = Plan} = S) ->
+    more_notes([text("a limit was reached before everything was armed: ~ts~ts",
+                     [inviso_arm:progress(Plan), Advice])], S);
+short(_, S) ->
+    S.
+
+%% Ends the session at its time limit. The session has failed if no pattern or
+%% flag was set by then.
+time_is_up(#session{state = State, plan = Plan, tracing = T,
+                    map = #{limits := #{ms := Ms}}} = S) ->
+    Advice = <<". Use a longer --for, or trace fewer processes (--procs)">>,
+    case State =/= arming orelse inviso_arm:has_begun(Plan, T) of
+        true ->
+            finish(time, text("~ts passed", [seconds(Ms)]), short(Advice, S));
+        false ->
+            finish({not_armed, time},
+                   text("~ts passed before anything was traced: ~ts~ts",
+                        [seconds(Ms), inviso_arm:progress(Plan), Advice]), S)
+    end.
+
+%% Updates the tracer's counts, but only while the session arms or traces: a
+%% keeper that is closing its tracer answers late.
+refreshed(#session{tracer = Tracer, state = State} = S)
+  when Tracer =/= none, State =:= arming orelse State =:= tracing ->
+    S#session{stats = case inviso_tracer:info(Tracer) of
+                          {error, closed} ->
+                              (S#session.stats)#{closed => true};
+                          Stats ->
+                              Stats
+                      end};
+refreshed(S) ->
+    S.
+
+%% --- silence ----------------------------------------------------------------
+
+silence_timer(#{mode := detached}) ->
+    ok;
+silence_timer(#{dead_man_ms := Ms}) ->
+    _ = erlang:send_after(Ms, self(), silence),
+    ok.
+
+%% Ends the session if the client is silent at two checks in a row. If the node
+%% was stopped (SIGSTOP) for a while, messages of the client may wait in the
+%% mailbox. The session handles these before the second check.
+silence(#session{map = #{mode := detached}} = S) ->
+    {noreply, S};
+silence(#session{map = #{dead_man_ms := Ms} = Map, last_word = Word} = S) ->
+    case now_ms() - Word of
+        Silent when Silent < Ms ->
+            _ = erlang:send_after(Ms - Silent, self(), silence),
+            {noreply, S};
+        _ when not S#session.suspect ->
+            _ = erlang:send_after(min(100, Ms), self(), silence),
+            {noreply, S#session{suspect = true}};
+        Silent ->
+            forget_client(Map),
+            leave(client_gone, text("no sign of life from the command for ~ts",
+                                    [seconds(Silent)]), S)
+    end.
+
+%% Detaches the client from the guard, so that the guard no longer waits for the
+%% client.
+forget_client(#{guard := Guard, client := Client}) ->
+    Guard ! {'$gen_call', {self(), forgotten}, {leave, Client}},
+    ok.
+
+%% --- the end ----------------------------------------------------------------
+
+finish(Why, Text, #session{state = State} = S)
+  when State =:= arming; State =:= tracing ->
+    closing(stopped_for(Why, Text, S));
+finish(_, _, S) ->
+    S.
+
+stopped_for({not_armed, time}, Text, S) ->
+    S#session{why = time, text = Text, class = failed};
+stopped_for({not_armed, Class}, Text, S) ->
+    S#session{why = none, text = Text, class = Class};
+stopped_for(Why, Text, S) -> S#session{why = Why, text = Text}.
+
+closing(#session{tracing = T, tracer = Tracer} = S) ->
+    job(closer, closed, fun() -> close(T, Tracer) end,
+        S#session{state = stopping}).
+
+%% Ends tracing, and then completes the log.
+close(T, none) ->
+    {[], T, ok};
+close(T, Tracer) ->
+    Counters = try inviso_counters:by_function(T) of
+                   {ok, Rows} -> Rows;
+                   {error, _} -> []
+               catch
+                   _:_ -> []
+               end,
+    Closed = inviso_tracing:close(T),
+    {Counters, Closed, inviso_tracer:close(Tracer)}.
+
+done({follow, From}, {ok, {Bytes, Watermark, Flushed}}, S) ->
+    S1 = refreshed(S#session{flushed = max(Flushed, S#session.flushed)}),
+    answer(From, {Bytes, Watermark, status(S1)}, S1);
+done({nothing, From}, _, S) ->
+    Watermark = case is_over(S) of
+                    true -> eof;
+                    false -> none
+                end,
+    answer(From, {list_to_binary([]), Watermark, status(S)}, S);
+done({read, From}, {ok, Answer}, S) ->
+    answer(From, Answer, S);
+done({counters, From}, {ok, {ok, Counters}}, S) ->
+    answer(From, {ok, Counters}, S);
+done({counters, From}, {ok, {error, Reason}}, S) ->
+    answer(From, {error, failed, text("~ts", [inviso_scope:explain(Reason)])}, S);
+done({_, From}, {crashed, Reason}, S) ->
+    answer(From, {error, failed, text("~0tP", [Reason, 30])}, S);
+done(expected, Result, S) ->
+    {noreply, closing(expected(Result, S))};
+done(closed, Result, S) ->
+    over(closed(Result, S));
+done(_, _, S) ->
+    {noreply, S}.
+
+expected({ok, {ok, N}}, S) ->
+    S#session{expected = N};
+expected({ok, {unknown, Why}}, #session{notes = Notes} = S) ->
+    S#session{notes = Notes ++ [Why]};
+expected({crashed, Reason}, S) ->
+    S#session{text = text("~0tP", [Reason, 30])}.
+
+closed({ok, {Counters, Closed, Result}}, S) ->
+    Notes = [text("the trace session could not be closed (~0tP): what it has "
+                  "set stays until this session is removed", [Reason, 30])
+             || Reason <- inviso_tracing:refusals(Closed)],
+    tracer_closed(Result, S#session{counters = Counters, tracing = Closed,
+                                    tracer = none,
+                                    notes = S#session.notes ++ Notes});
+closed({crashed, Reason}, S) ->
+    S#session{state = failed, text = text("closing: ~0tP", [Reason, 30])}.
+
+tracer_closed(ok, S) ->
+    S#session{state = stopped};
+tracer_closed({ok, Stats}, S) ->
+    S#session{state = ended(S), stats = Stats, files = files(S)};
+tracer_closed({error, {Reason, Stats}}, #session{why = Why} = S)
+  when is_map(Stats) ->
+    Text = text("the log is not complete: ~ts", [inviso_session_tracer:incomplete(Reason)]),
+    S1 = S#session{state = failed, stats = Stats, files = files(S)},
+    case Why of
+        tracer -> S1;
+        none -> S1#session{why = tracer, text = Text};
+        _ -> S1#session{notes = S#session.notes ++ [Text]}
+    end;
+tracer_closed({error, _}, #session{notes = Notes} = S) ->
+    S#session{state = failed, files = files(S),
+              notes = Notes ++ [<<"another process closed the tracer: its "
+                                  "counts are not known">>]}.
+
+%% Returns the final state: `failed' if arming failed or the tracer failed.
+ended(#session{class = Class}) when Class =/= none -> failed;
+ended(#session{why = none, map = #{dry_run := false}}) -> failed;
+ended(#session{why = tracer}) -> failed;
+ended(_) -> stopped.
+
+files(#session{room = Room}) ->
+    inviso_place:rooms_files(Room).
+
+over(#session{table = Table, stops = Stops, map = Map} = S) ->
+    phase(Table, done),
+    _ = [inviso_message:reply(From, status(S)) || From <- Stops],
+    _ = case Map of
+            #{mode := detached, hold_ms := Ms} ->
+                erlang:send_after(Ms, self(), hold);
+            _ ->
+                ok
+        end,
+    S1 = S#session{stops = []},
+    case S#session.leaving of
+        true -> gone(S1);
+        false -> {noreply, S1}
+    end.
+
+leave(Why, Text, S0) ->
+    S = finish(Why, Text, S0#session{leaving = true}),
+    case is_over(S) of
+        true -> gone(S);
+        false -> {noreply, S}
+    end.
+
+%% Writes the session's phase into the guard's table. An error is ignored: after
+%% the guard was killed, the table cannot be written until the heir owns it.
+phase(Table, Phase) ->
+    try
+        inviso_push:session(Table, Phase)
+    catch
+        error:_ -> ok
+    end.
+
+gone(#session{table = Table, room = Room, removes = Removes} = S) ->
+    phase(Table, leaving),
+    _ = Room =:= none orelse inviso_place:remove_room(Room),
+    _ = [inviso_message:reply(From, ok) || From <- Removes],
+    {stop, shutdown, S}.
+
+%% --- status -----------------------------------------------------------------
+
+-spec status(#session{}) -> status().
+status(#session{map = Map, stats = Stats} = S) ->
+    Given = maps:with([name, owner, mode, keep, specs, limits], Map),
+    maps:merge(
+      maps:merge(Given, progress(S)),
+      #{since => S#session.since,
+        state => S#session.state,
+        why => S#session.why,
+        text => S#session.text,
+        class => class(S),
+        log => log(S),
+        matched => S#session.matched,
+        notes => S#session.notes,
+        produced => maps:get(produced, Stats, 0),
+        recorded => maps:get(recorded, Stats, 0),
+        dropped => maps:get(dropped, Stats, 0),
+        filter => maps:get(filter, maps:get(tracer, Map), <<>>),
+        filtered => maps:get(filtered, Stats, 0),
+        undecided => maps:get(undecided, Stats, 0),
+        log_bytes => maps:get(log_bytes, Stats, 0),
+        lost => maps:get(lost, Stats, #{}),
+        ms_left => ms_left(S)}).
+
+class(#session{state = failed, class = none}) -> failed;
+class(#session{class = Class}) -> Class.
+
+%% Returns the path of the log for the user, or `none' in live mode, because the
+%% log of a live session is deleted when the session ends.
+log(#session{path = Path, map = #{mode := Mode}})
+  when Path =/= none, Mode =/= live ->
+    unicode:characters_to_binary(Path);
+log(_) ->
+    none.
+
+progress(#session{state = arming, armed = Armed}) -> #{armed => Armed};
+progress(#session{expected = none}) -> #{};
+progress(#session{expected = N}) -> #{expected => N}.
+
+ms_left(#session{state = State, limits = Limits})
+  when State =:= arming; State =:= tracing ->
+    inviso_session_limits:ms_left(Limits);
+ms_left(_) ->
+    0.
+
+seconds(Ms) when Ms rem 1000 =:= 0 -> io_lib:format("~b s", [Ms div 1000]);
+seconds(Ms) -> io_lib:format("~b ms", [Ms]).
+
+now_ms() ->
+    erlang:monotonic_time(millisecond).
+
+text(Format, Args) ->
+    unicode:characters_to_binary(io_lib:format(Format, Args)).

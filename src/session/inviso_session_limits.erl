@@ -1,0 +1,98 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc Decides when a session ends by itself: at its limits of events, bytes,
+%% rate and time, and when its log cannot be written. The library in the VM
+%% applies the limits exactly; this module notices that they are reached.
+-module(inviso_session_limits).
+
+-export([new/1, begin_time/1, check/2, ms_left/1]).
+
+-export_type([limits/0]).
+
+-record(limits, {max :: #{atom() => integer()},
+                 %% monotonic time, ms
+                 deadline = infinity :: integer() | infinity,
+                 %% monotonic time (ms) since which the spooler cannot write
+                 stalled = never :: integer() | never}).
+
+-opaque limits() :: #limits{}.
+
+%% The spooler repeats a failed write. The session ends if all writes fail for
+%% this time.
+-define(STALLED_MS, 2000).
+
+%% @doc Returns limits from a map with the keys `events', `bytes', `rate'
+%% (events a second) and `ms'. A key that is absent or has the value 0 sets no
+%% limit.
+-spec new(#{atom() => integer()}) -> limits().
+new(Max) ->
+    #limits{max = Max}.
+
+%% @doc Starts the clock of the time limit `ms'.
+-spec begin_time(limits()) -> limits().
+begin_time(#limits{max = #{ms := Ms}} = L) when Ms > 0 ->
+    L#limits{deadline = now_ms() + Ms};
+begin_time(L) ->
+    L.
+
+%% @doc Returns how many milliseconds are left of the time limit.
+-spec ms_left(limits()) -> non_neg_integer() | infinity.
+ms_left(#limits{deadline = infinity}) -> infinity;
+ms_left(#limits{deadline = At}) -> max(0, At - now_ms()).
+
+%% @doc Returns why the session has to end, or `none'. `Stats' is the result of
+%% inviso_tracer:info/1, and has the key `closed' if the tracer is closed.
+-spec check(map(), limits()) ->
+          {none | time | {over, atom(), binary()}, limits()}.
+check(Stats, L) ->
+    Next = L#limits{stalled = stalled(Stats, L)},
+    {first([log(Stats, Next), time(Stats, Next), counted(Stats, Next)]), Next}.
+
+first([none | Rest]) -> first(Rest);
+first([Found | _]) -> Found;
+first([]) -> none.
+
+stalled(#{spooler := #{state := stalled}}, #limits{stalled = never}) ->
+    now_ms();
+stalled(#{spooler := #{state := stalled}}, #limits{stalled = Since}) ->
+    Since;
+stalled(_, _) ->
+    never.
+
+log(#{closed := true}, _) ->
+    {over, tracer, <<"the tracer was closed">>};
+log(#{spooler := #{state := failed} = Spooler}, _) ->
+    unwritten(Spooler);
+log(#{spooler := #{state := stalled} = Spooler}, #limits{stalled = Since}) ->
+    case now_ms() - Since > ?STALLED_MS of
+        true -> unwritten(Spooler);
+        false -> none
+    end;
+log(_, _) ->
+    none.
+
+unwritten(Spooler) ->
+    over(tracer, "the log cannot be written: ~ts",
+         [maps:get(error, Spooler, "?")]).
+
+time(#{limit := ms}, _) -> time;
+time(_, L) ->
+    case ms_left(L) of
+        0 -> time;
+        _ -> none
+    end.
+
+counted(#{limit := bytes}, #limits{max = #{bytes := Max}}) ->
+    over(bytes, "~b bytes recorded, which is the limit", [Max]);
+counted(#{limit := Limit, recorded := N}, #limits{max = #{events := Max}})
+  when Limit =:= events; Max > 0, N >= Max ->
+    over(events, "~b events, limit ~b", [N, Max]);
+counted(#{rate_reached := true}, #limits{max = #{rate := Max}}) ->
+    over(rate, "more than ~b events a second", [Max]);
+counted(_, _) ->
+    none.
+
+over(Why, Format, Args) ->
+    {over, Why, unicode:characters_to_binary(io_lib:format(Format, Args))}.
+
+now_ms() ->
+    erlang:monotonic_time(millisecond).

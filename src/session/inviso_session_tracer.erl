@@ -1,0 +1,103 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc Opens the tracer of a session in a new directory, with the session's
+%% options, and describes errors of opening and closing for the user.
+-module(inviso_session_tracer).
+
+-export([open/3, keeper/1, incomplete/1]).
+
+-type class() :: usage | refused | failed.
+
+%% @doc Opens the tracer for the calling session. Returns the session's room and
+%% the path of the log. Throws `{error, Class, Text}'.
+-spec open(none | inviso_place:place(), inviso_session_map:checked(),
+           ets:tab()) ->
+          {inviso_tracer:tracer(), Room :: file:filename(),
+           Path :: file:filename(), Notes :: [binary()]}.
+open(none, _, _) ->
+    throw({error, usage, <<"the command has not attached for tracing">>});
+open(Place, #{name := Name, mode := Mode} = Map, Table) ->
+    Room = room(Place, Mode),
+    ok = inviso_push:room(Table, Room),
+    Path = filename:join(Room, binary_to_list(Name) ++ ".log"),
+    %% true: the log is deleted if the node dies. The log of a recording stays,
+    %% because the user has no other copy.
+    Brought = {inviso_place:dir(Place), Mode =:= live},
+    Opts = options(Map),
+    case inviso_tracer:open(Path, Opts#{brought => Brought}) of
+        {ok, Tracer} -> {Tracer, Room, Path, short_terms(Opts)};
+        {error, Reason} -> throw(no_tracer(Path, Reason, Opts))
+    end.
+
+room(Place, Mode) ->
+    Number = erlang:unique_integer([positive]),
+    Kind = case Mode of live -> live; _ -> recording end,
+    case inviso_place:new_room(Place, Number, Kind) of
+        {ok, Room} -> Room;
+        {error, Text} -> throw({error, failed, Text})
+    end.
+
+options(#{tracer := Opts, keep := Keep, limits := Limits}) ->
+    Limit = maps:filter(fun(_, N) -> N > 0 end, Limits),
+    Opts#{keep => Keep, limit => Limit}.
+
+%% Returns a note if the length at which terms are cut is less than the default,
+%% and the user has not set this length.
+short_terms(#{max_term_bytes := _}) ->
+    [];
+short_terms(Opts) ->
+    Longest = inviso_opts:longest_term(Opts),
+    [text("terms are cut at ~b bytes: the threads of this node share the "
+          "buffer, and --buffer makes it larger", [Longest])
+     || Longest < inviso_opts:usual_term()].
+
+-spec no_tracer(file:filename(), term(), map()) -> {error, class(), binary()}.
+no_tracer(_, {bad_option, buffer_bytes, Value, _}, Opts) ->
+    Least = inviso_opts:least_buffer(Opts),
+    {error, usage, text("--buffer ~ts: too small for the threads of this node "
+                        "and the longest term, which need at least ~ts",
+                        [size(Value, fun floor/1), size(Least, fun ceil/1)])};
+no_tracer(_, {filter, Text}, _) ->
+    {error, usage, text("--filter: ~ts", [Text])};
+no_tracer(_, {bad_option, Name, Value, What}, _) ->
+    {error, usage, text("~w ~0tp: it ~ts", [Name, Value, What])};
+no_tracer(Path, {log, _, Text}, _) ->
+    {error, failed, text("~ts cannot be written: ~ts; name another directory "
+                         "with --remote-dir", [Path, Text])};
+no_tracer(_, {too_many, N}, _) ->
+    {error, refused, text("~b tracers are open on this node, the maximum", [N])};
+no_tracer(_, {ring, Call, Posix}, _) ->
+    {error, failed, text("no memory for the ring (~ts: ~0tp); a smaller "
+                         "--buffer needs less", [Call, Posix])};
+no_tracer(_, {spooler, _, Text}, _) ->
+    {error, failed, text("the spooler, which writes the log, does not work on "
+                         "the node's machine: ~ts", [Text])};
+no_tracer(_, {load, Text}, _) ->
+    {error, failed, text("~ts", [Text])};
+no_tracer(_, Reason, _) ->
+    {error, failed, text("the tracer does not open: ~0tp", [Reason])}.
+
+%% Formats a size as the options of the command expect it: "64k", "3.5M".
+size(Bytes, Round) when Bytes >= 1048576 ->
+    case Round(Bytes * 10 / 1048576) of
+        Tenths when Tenths rem 10 =:= 0 -> io_lib:format("~bM", [Tenths div 10]);
+        Tenths -> io_lib:format("~b.~bM", [Tenths div 10, Tenths rem 10])
+    end;
+size(Bytes, Round) when Bytes >= 1024 ->
+    io_lib:format("~bk", [Round(Bytes / 1024)]);
+size(Bytes, _) ->
+    io_lib:format("~b", [Bytes]).
+
+%% @doc Returns the keeper of a tracer.
+-spec keeper(inviso_tracer:tracer()) -> pid() | undefined.
+keeper({inviso_tracer, Handle}) -> inviso_tracer:nif_keeper(Handle).
+
+%% @doc Returns a text that says why the log is not complete.
+-spec incomplete(term()) -> unicode:chardata().
+incomplete({log, _, Text}) -> Text;
+incomplete({spooler, _, None}) when None =:= <<>>; None =:= "" ->
+    "inviso_spool does not finish it";
+incomplete({spooler, _, Text}) -> Text;
+incomplete(Reason) -> io_lib:format("~0tp", [Reason]).
+
+text(Format, Args) ->
+    unicode:characters_to_binary(io_lib:format(Format, Args)).

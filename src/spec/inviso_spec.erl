@@ -1,0 +1,703 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc Parses specs. A spec is a line in which a user says what to trace.
+%%
+%% ```
+%%  lists                          every function of the module
+%%  lists:'_'                      every exported function of the module
+%%  lists:seq   lists:seq/2        one function: all arities, or one arity
+%%  ets:lookup(T, hostname) when is_integer(T) -> return;stack
+%%  lists:seq/2 [{['_',3],[],[]}]  with a raw match spec
+%%  Enum.map/2   Map.get(_, :foo) :: return          in Elixir's notation
+%%  send   send(Msg)   send(To, Msg) when ...
+%%  receive   receive(Msg)   receive(From, Msg)   receive(Node, From, Msg)
+%%  procs   ports   running   gc
+%% '''
+%%
+%% inviso has no grammar of its own. `erl_scan' and `erl_parse' read the text as the
+%% head of a function, `ms_transform' makes a match spec from it, and the VM is
+%% asked whether it accepts the result. Elixir's notation is first converted to the
+%% tokens of Erlang ({@link inviso_spec_elixir}).
+-module(inviso_spec).
+
+-export([parse/1, new_words/1, returning/1, format_mfa/3]).
+
+-export_type([spec/0, clause/0, action/0]).
+
+-type action() :: return | caller | stack.
+%% The actions of a clause. A clause of a raw match spec, `{raw, _}', is not changed
+%% and has no actions.
+-type clause() :: {'_' | list(), list(), [action()]} | {raw, tuple()}.
+-type spec() :: #{kind := call, module := module(), function := atom(),
+                  arity := arity() | '_', exported := boolean(),
+                  elixir := boolean(), clauses := [clause()],
+                  counters := [count | time], text := binary()}
+              | #{kind := send | 'receive', clauses := [clause()],
+                  text := binary()}
+              | #{kind := procs | ports | running | garbage_collection,
+                  text := binary()}.
+
+-define(MAX_BYTES, 4096).
+-define(REST, "[\\p{L}\\p{N}_@]*").
+-define(WORD, "[A-Z]" ?REST "(?:\\.[A-Z]" ?REST ")*|[\\p{L}_]" ?REST).
+-define(QUOTED, "'[^']*'|\"[^\"]*\"").
+-define(MAX_DEPTH, 64).
+-define(MAX_LITERALS, 16).
+-define(EXAMPLES, "For example: lists:seq/2, or "
+        "'ets:lookup(T, hostname) when is_integer(T) -> return'").
+
+-define(SIMPLE, #{procs => procs, ports => ports, running => running,
+                  gc => garbage_collection,
+                  garbage_collection => garbage_collection}).
+
+%% Actions of match specs that change more than what is recorded. Specs with these
+%% actions are refused.
+-define(SIDE_EFFECTS, [trace, enable_trace, disable_trace, silent,
+                       set_seq_token, set_tcw, display]).
+
+%% @doc Parses one spec. The text of an error says what was expected, and at which
+%% position.
+-spec parse(binary()) -> {ok, spec()} | {error, usage, binary()}.
+parse(Text) when byte_size(Text) > ?MAX_BYTES ->
+    {error, usage, format("a spec has at most ~b bytes, this one ~b",
+                          [?MAX_BYTES, byte_size(Text)])};
+parse(Text) ->
+    case unicode:characters_to_list(Text) of
+        Chars when is_list(Chars) ->
+            parse_chars(string:trim(Chars), Text);
+        _ ->
+            {error, usage, <<"the spec is not UTF-8">>}
+    end.
+
+%% @doc Returns how many atoms these texts would add to the node's atom table:
+%% words, variables and quoted names that are not atoms yet.
+-spec new_words([binary()]) -> non_neg_integer().
+new_words(Texts) ->
+    Words = lists:append([words(T) || T <- Texts]),
+    length([W || W <- lists:usort(Words), not is_known(W)]).
+
+words(Text) ->
+    case unicode:characters_to_list(Text) of
+        Chars when is_list(Chars) ->
+            all(Chars, ?WORD) ++ [lists:droplast(tl(Q))
+                                  || Q <- all(Chars, ?QUOTED)];
+        _ ->
+            []
+    end.
+
+all(Chars, Re) ->
+    case re:run(Chars, Re, [global, unicode, ucp, {capture, first, list}]) of
+        {match, Found} -> lists:append(Found);
+        nomatch -> []
+    end.
+
+%% Returns true if a word is an atom already. The name of an Elixir module is one
+%% word, and its atom begins with "Elixir.".
+is_known([C | _] = Word) when C >= $A, C =< $Z ->
+    is_atom_here(Word) orelse is_atom_here("Elixir." ++ Word);
+is_known(Word) ->
+    is_atom_here(Word).
+
+is_atom_here(Word) ->
+    try
+        _ = list_to_existing_atom(Word),
+        true
+    catch
+        error:_ -> false
+    end.
+
+%% @doc Returns the spec with the action `return' added, if it traces calls and has
+%% no action.
+-spec returning(spec()) -> spec().
+returning(#{kind := call, counters := [], clauses := Clauses} = Spec) ->
+    Spec#{clauses := [case Clause of
+                          {Head, Guards, []} -> {Head, Guards, [return]};
+                          _ -> Clause
+                      end || Clause <- Clauses]};
+returning(Spec) ->
+    Spec.
+
+parse_chars([], _Text) ->
+    {error, usage, format("no spec is given. " ?EXAMPLES, [])};
+parse_chars([C | _] = Chars, Text) when C =:= $:; C >= $A, C =< $Z ->
+    attempt(fun() -> elixir(Chars, Text) end, Chars);
+parse_chars(Chars, Text) ->
+    case attempt(fun() -> erlang(Chars, Text) end, Chars) of
+        {ok, _} = Ok -> Ok;
+        {error, usage, _} = E -> or_elixir(Chars, Text, E)
+    end.
+
+%% Tries Elixir's notation for a spec of messages. A spec of calls is not tried
+%% again, because the form of its module's name shows the notation.
+or_elixir(Chars, Text, Error) ->
+    case is_message(Chars) andalso
+        attempt(fun() -> elixir(Chars, Text) end, Chars) of
+        {ok, _} = Ok -> Ok;
+        _ -> Error
+    end.
+
+is_message(Chars) ->
+    lists:prefix("send", Chars) orelse lists:prefix("receive", Chars).
+
+attempt(Fun, Chars) ->
+    try
+        {ok, Fun()}
+    catch
+        throw:{usage, Where, What} ->
+            {error, usage, report(Chars, Where, What, "")};
+        throw:{syntax, Where, What} ->
+            {error, usage, report(Chars, Where, What, examples(Chars))}
+    end.
+
+elixir(Chars, Text) ->
+    case inviso_spec_elixir:tokens(Chars) of
+        {ok, Tokens} -> spec(Tokens, elixir, Text);
+        {error, Where, What} -> fail(Where, "~ts", [What])
+    end.
+
+erlang(Chars, Text) ->
+    case erl_scan:string(Chars, {1, 1}, [text]) of
+        {ok, Tokens, _} -> spec(Tokens, erlang, Text);
+        {error, {Where, Module, What}, _} ->
+            syntax(Where, "~ts", [Module:format_error(What)])
+    end.
+
+%% --- the parts of a spec ----------------------------------------------------
+
+%% Parses the tokens of a spec. `Ctx' in the functions below is the notation, and
+%% the terms that literals/1 has replaced.
+spec(Tokens0, Notation, Text) ->
+    {Tokens1, Literals} = literals(without_dot(Tokens0)),
+    {Tokens, Actions} = split_actions(Tokens1),
+    Spec = target(Tokens, Actions, {Notation, Literals}),
+    Spec#{text => Text, elixir => Notation =:= elixir}.
+
+without_dot(Tokens) ->
+    case lists:reverse(Tokens) of
+        [{dot, _} | Rest] -> lists:reverse(Rest);
+        _ -> Tokens
+    end.
+
+target([{'receive', At} | Rest], Actions, Ctx) ->
+    message('receive', At, Rest, Actions, Ctx);
+target([{atom, At, 'receive'} | [{'(', _} | _] = Rest], Actions, Ctx) ->
+    message('receive', At, Rest, Actions, Ctx);
+target([{atom, At, send} | [{T, _} | _] = Rest], Actions, Ctx)
+  when T =:= '('; T =:= '['; T =:= 'when' ->
+    message(send, At, Rest, Actions, Ctx);
+target([{atom, At, send}], Actions, Ctx) ->
+    message(send, At, [], Actions, Ctx);
+target([{atom, At, Word}], Actions, _Ctx)
+  when is_map_key(Word, ?SIMPLE) ->
+    no_actions(At, Word, Actions),
+    #{kind => maps:get(Word, ?SIMPLE)};
+target([{'{', _}, {atom, _, M}, {',', _}, F, {',', _}, A, {'}', _} | Rest],
+       Actions, Ctx) ->
+    call(M, name(F), Rest, Actions, Ctx, arity(A));
+target([{atom, _, M}], Actions, _Ctx) ->
+    function(M, '_', '_', false, [], Actions);
+target([{atom, _, _}, {':', _}, _, {'/', At}], _Actions, _Ctx) ->
+    syntax(At, "an arity is expected after the /", []);
+target([{atom, _, M}, {':', _}, F, {'/', _}, A | Rest], Actions, Ctx) ->
+    call(M, name(F), Rest, Actions, Ctx, arity(A));
+target([{atom, _, M}, {':', _}, F | Rest], Actions, Ctx) ->
+    call(M, name(F), Rest, Actions, Ctx, '_');
+target([{atom, _, M}, {'/', At} | _], _Actions, _Ctx) ->
+    syntax(At, "a module and a function are expected, module:function/arity; "
+         "~ts is a module alone", [text(M)]);
+target([{atom, _, M}, {'(', At} | _], _Actions, _Ctx) ->
+    syntax(At, "the module is missing: module:~ts(...)", [text(M)]);
+target([{atom, _, _}, {':', At}], _Actions, _Ctx) ->
+    syntax(At, "a function is expected after the module", []);
+target([{'[', At} | _], _Actions, _Ctx) ->
+    syntax(At, "a match spec comes after its function: "
+         "lists:seq/2 [{['_',3],[],[]}]", []);
+target([{atom, _, _}, Token | _], _Actions, _Ctx) ->
+    syntax(at(Token), "~ts is not expected after the module; "
+         "a : and a function are", [shown(Token)]);
+target([Token | _], _Actions, _Ctx) ->
+    syntax(at(Token), "a module is expected, or send, receive, procs, ports, "
+         "running, gc, and not ~ts", [shown(Token)]);
+target([], _Actions, _Ctx) ->
+    syntax({1, 1}, "a module, a function or a kind of event is missing before "
+                   "the actions", []).
+
+%% Returns the name of a function. The wildcard is written '_' or _.
+name({atom, _, F}) -> F;
+name({var, _, '_'}) -> '_';
+name({var, At, V}) ->
+    syntax(At, "a function is expected; ~ts is a variable (a name with a "
+         "capital letter needs quotes)", [V]);
+name({T, At}) when T =/= dot ->
+    case erl_scan:reserved_word(T) of
+        true -> syntax(At, "~ts is a reserved word: write it '~ts'", [T, T]);
+        false -> syntax(At, "a function is expected and not ~ts", [T])
+    end;
+name(Token) ->
+    syntax(at(Token), "a function is expected and not ~ts", [shown(Token)]).
+
+arity({integer, _, A}) when A =< 255 -> A;
+arity({atom, _, A}) when A =:= '_'; A =:= any -> '_';
+arity({var, _, A}) when A =:= '_'; A =:= any -> '_';
+arity(Token) ->
+    syntax(at(Token), "an arity is expected, a number up to 255 or '_', and "
+         "not ~ts", [shown(Token)]).
+
+call(M, F, [], Actions, _Ctx, A) ->
+    function(M, F, A, F =:= '_', [], Actions);
+call(M, F, [{'[', At} | _] = Tokens, Actions, Ctx, A) ->
+    Raw = raw(call, Tokens, Ctx),
+    no_actions_with_raw(At, Actions),
+    _ = [fail(At, "the match spec has ~b arguments, the function ~b",
+              [length(Head), A])
+         || {raw, {Head, _, _}} <- Raw, is_list(Head), A =/= '_',
+            length(Head) =/= A],
+    vm_accepts(At, Raw),
+    function(M, F, A, false, Raw, []);
+call(_, '_', [{'(', At} | _], _Actions, _Ctx, _A) ->
+    fail(At, "a pattern of arguments needs one function", []);
+call(M, F, [{'(', At} | _] = Tokens, Actions, Ctx, '_') ->
+    {Count, Clauses0} = head(Tokens, records_of(M), Ctx),
+    Clauses = plain(Clauses0),
+    filtered_counters(At, Clauses, Actions),
+    function(M, F, Count, false, Clauses, Actions);
+call(_, _, [{'(', At} | _], _Actions, _Ctx, _A) ->
+    fail(At, "either an arity or arguments, not both", []);
+call(_, _, [{'when', At} | _], _Actions, _Ctx, _A) ->
+    fail(At, "a guard needs arguments: lists:seq(A, B) when A < B", []);
+call(_, _, [Token | _], _Actions, _Ctx, _A) ->
+    syntax(at(Token), "~ts is not expected here; /arity, (arguments), "
+         "-> actions or the end is", [shown(Token)]).
+
+function(M, F, A, Exported, Clauses0, Actions) ->
+    {Counters, Events} = lists:partition(
+                           fun(Act) -> Act =:= count orelse Act =:= time end,
+                           Actions),
+    Clauses = case {Clauses0, Counters, Events} of
+                  {[], [_ | _], []} -> [];
+                  {[], _, _} -> [{'_', [], Events}];
+                  {[{'_', [], _}], [_ | _], []} -> [];
+                  {[{raw, _} | _], _, _} -> Clauses0;
+                  _ -> [{H, G, Events} || {H, G, _} <- Clauses0]
+              end,
+    #{kind => call, module => M, function => F, arity => A,
+      exported => Exported, clauses => Clauses, counters => Counters}.
+
+%% Checks that a spec with counters has no match spec, because a counter counts all
+%% calls.
+filtered_counters(_At, [{'_', [], _}], _Actions) ->
+    ok;
+filtered_counters(At, _Clauses, Actions) ->
+    _ = [fail(At, "~ts counts every call of the function, whatever its "
+              "arguments: write the function with its arity instead of "
+              "arguments", [C])
+         || C <- Actions, C =:= count orelse C =:= time],
+    ok.
+
+message(Kind, At, Rest, Actions, Ctx) ->
+    no_actions(At, Kind, Actions),
+    Clauses = case Rest of
+                  [] -> [];
+                  [{'[', _} | _] -> raw(Kind, Rest, Ctx);
+                  [{'(', _} | _] -> message_head(Kind, At, Rest, Ctx);
+                  [Token | _] ->
+                      fail(at(Token), "~ts is not expected after ~ts; "
+                           "a pattern is, ~ts", [shown(Token), Kind,
+                                                 message_example(Kind)])
+              end,
+    vm_accepts(At, Clauses),
+    #{kind => Kind, clauses => Clauses}.
+
+%% Parses the arguments of send and receive. In match specs of the VM these are the
+%% lists [To, Msg] and [Node, From, Msg].
+message_head(Kind, At, Tokens, Ctx) ->
+    {N, Clauses} = head(Tokens, none, Ctx),
+    Full = case Kind of
+               send -> 2;
+               'receive' -> 3
+           end,
+    _ = (N >= 1 andalso N =< Full) orelse
+        fail(At, "~ts takes a pattern of the message, ~ts",
+             [Kind, message_example(Kind)]),
+    [{lists:duplicate(Full - N, '_') ++ Head, Guards, []}
+     || {Head, Guards, _} <- Clauses].
+
+message_example(send) -> "send(Msg) or send(To, Msg)";
+message_example('receive') ->
+    "receive(Msg), receive(From, Msg) or receive(Node, From, Msg)".
+
+no_actions(_At, _Word, []) ->
+    ok;
+no_actions(At, Word, [Action | _]) ->
+    fail(At, "~ts is an action of function calls; ~ts has none",
+         [Action, Word]).
+
+no_actions_with_raw(_At, []) ->
+    ok;
+no_actions_with_raw(At, [Action | _]) ->
+    fail(At, "a match spec has its actions in it, so ~ts cannot follow it",
+         [Action]).
+
+%% --- actions ----------------------------------------------------------------
+
+split_actions(Tokens) ->
+    {Before, After} = at_arrow(Tokens, 0, []),
+    {Before, actions(After)}.
+
+at_arrow([{Arrow, At} | Rest], 0, Acc) when Arrow =:= '->'; Arrow =:= '::' ->
+    {lists:reverse(Acc), {At, Rest}};
+at_arrow([{T, _} = Token | Rest], Depth, Acc) ->
+    at_arrow(Rest, Depth + nesting(T), [Token | Acc]);
+at_arrow([Token | Rest], Depth, Acc) ->
+    at_arrow(Rest, Depth, [Token | Acc]);
+at_arrow([], _Depth, Acc) ->
+    {lists:reverse(Acc), none}.
+
+nesting(T) when T =:= '('; T =:= '['; T =:= '{'; T =:= '<<' -> 1;
+nesting(T) when T =:= ')'; T =:= ']'; T =:= '}'; T =:= '>>' -> -1;
+nesting(_) -> 0.
+
+actions(none) -> [];
+actions({At, []}) -> fail(At, "an action is expected after the arrow: "
+                          ++ action_names(), []);
+actions({_, Tokens}) -> lists:usort(action_list(Tokens)).
+
+action_list([Token]) ->
+    [action(Token)];
+action_list([Token, {Sep, _} | Rest]) when Rest =/= [], Sep =:= ',' orelse
+                                           Sep =:= ';' ->
+    [action(Token) | action_list(Rest)];
+action_list([_, Token | _]) ->
+    fail(at(Token), "; and another action, or the end, is expected and not "
+         "~ts", [shown(Token)]).
+
+action({atom, At, stack}) ->
+    case inviso_vm:has_stack() of
+        true -> stack;
+        false ->
+            fail(At, "stack is not available on OTP ~ts, whose VM can only "
+                     "report the whole stack, however large; `caller' shows "
+                     "the calling function", [erlang:system_info(otp_release)])
+    end;
+action({atom, _, A}) when A =:= return; A =:= caller; A =:= count;
+                          A =:= time ->
+    A;
+action({var, At, V}) ->
+    %% In Erlang's notation a word such as `return' is an atom, in Elixir's notation
+    %% a variable.
+    case atom_to_list(V) of
+        [C | _] when C >= $a, C =< $z -> action({atom, At, V});
+        _ -> no_action({var, At, V})
+    end;
+action(Token) ->
+    no_action(Token).
+
+-spec no_action(tuple()) -> no_return().
+no_action(Token) ->
+    fail(at(Token), "~ts is not an action; the actions are " ++ action_names(),
+         [shown(Token)]).
+
+action_names() -> "return, caller, stack, count, time".
+
+%% --- arguments and guards ----------------------------------------------------
+
+%% Parses "(Args) when Guard" to clauses of a match spec.
+head([{'(', At} | Rest], Records, Ctx) ->
+    {Args, Close, Guard} = arguments(Rest, [{'(', At}], []),
+    _ = case Guard of
+            [] -> ok;
+            [{'when', When}] -> fail(When, "a guard is expected", []);
+            [{'when', _} | _] -> ok;
+            [Token | _] ->
+                fail(at(Token), "~ts is not expected after the arguments; "
+                     "when, -> or the end is", [shown(Token)])
+        end,
+    End = Close,
+    Fun = [{'fun', At}, {'(', At}, {'[', At}] ++ Args
+        ++ [{']', Close}, {')', Close}] ++ Guard
+        ++ [{'->', End}, {atom, End, true}, {'end', End}, {dot, End}],
+    {'fun', _, {clauses, [{clause, A, [Patterns], Guards, Body}]}} =
+        expression(Fun),
+    {Count, Checked} = inviso_spec_head:check(Patterns),
+    _ = Count > 255 andalso fail(At, "a function has at most 255 arguments", []),
+    Clause = {clause, A, [Checked], guards(Guards, Ctx), Body},
+    Ms = inviso_spec_head:match_spec(Clause, Records),
+    Put = put_literals(Ms, Ctx),
+    _ = deep(Put, ?MAX_DEPTH) andalso fail(At, "nested too deeply", []),
+    Clauses = [{H, G, []} || {H, G, _} <- Put],
+    vm_accepts(At, Clauses),
+    {Count, Clauses}.
+
+guards(Guards, {elixir, _}) -> inviso_spec_elixir:guard(Guards);
+guards(Guards, {erlang, _}) -> Guards.
+
+%% Splits the tokens at the parenthesis that closes the arguments.
+arguments([{')', At} | Rest], [{'(', _}], Acc) ->
+    {lists:reverse(Acc), At, Rest};
+arguments([{T, At} = Token | Rest], Open, Acc) ->
+    case nesting(T) of
+        1 -> arguments(Rest, [Token | Open], [Token | Acc]);
+        0 -> arguments(Rest, Open, [Token | Acc]);
+        -1 ->
+            [{Opened, _} | Outer] = Open,
+            _ = closes(T, Opened) orelse
+                fail(At, "~ts does not close the ~ts before it", [T, Opened]),
+            arguments(Rest, Outer, [Token | Acc])
+    end;
+arguments([Token | Rest], Open, Acc) ->
+    arguments(Rest, Open, [Token | Acc]);
+arguments([], [{Opened, At} | _], _Acc) ->
+    fail(At, "this ~ts is never closed", [Opened]).
+
+closes(')', '(') -> true;
+closes(']', '[') -> true;
+closes('}', '{') -> true;
+closes('>>', '<<') -> true;
+closes(_, _) -> false.
+
+expression(Tokens) ->
+    case erl_parse:parse_exprs(Tokens) of
+        {ok, [Expr]} ->
+            Expr;
+        {ok, [_, Second | _]} ->
+            fail(erl_anno:location(element(2, Second)),
+                 "the end is expected here", []);
+        {error, {Where, Module, What}} ->
+            syntax(Where, "~ts", [Module:format_error(What)])
+    end.
+
+%% Simplifies a head of different variables: `lists:seq(A, B)' selects the same
+%% calls as lists:seq/2.
+plain([{Head, [], Actions}]) when is_list(Head) ->
+    Named = [V || V <- Head, V =/= '_'],
+    case lists:all(fun is_variable/1, Named)
+        andalso length(lists:usort(Named)) =:= length(Named) of
+        true -> [{'_', [], Actions}];
+        false -> [{Head, [], Actions}]
+    end;
+plain(Clauses) ->
+    Clauses.
+
+is_variable(V) when is_atom(V) ->
+    case atom_to_list(V) of
+        [$$, D | _] -> D >= $0 andalso D =< $9;
+        _ -> false
+    end;
+is_variable(_) -> false.
+
+records_of(M) -> {module, M}.
+
+%% --- raw match specs ---------------------------------------------------------
+
+raw(Kind, [{'[', At} | _] = Tokens, Ctx) ->
+    Expr = expression(Tokens ++ [{dot, at(lists:last(Tokens))}]),
+    Ms = try
+             erl_parse:normalise(Expr)
+         catch
+             error:_ ->
+                 fail(At, "a match spec is a term: [{Head, Guards, Body}], "
+                      "with '$1' for variables", [])
+         end,
+    Put = put_literals(Ms, Ctx),
+    _ = deep(Put, ?MAX_DEPTH) andalso fail(At, "nested too deeply", []),
+    _ = [raw_clause(Kind, At, C) || C <- proper(At, Put)],
+    [{raw, C} || C <- Put].
+
+proper(_At, [_ | _] = List) when length(List) > 0 -> List;
+proper(At, _) -> fail(At, "a match spec is a list of {Head, Guards, Body}", []).
+
+raw_clause(Kind, At, {Head, Guards, Body})
+  when Head =:= '_' orelse length(Head) >= 0,
+       length(Guards) >= 0, length(Body) >= 0 ->
+    Full = #{send => 2, 'receive' => 3},
+    _ = case Full of
+            #{Kind := N} when is_list(Head), length(Head) =/= N ->
+                fail(At, "the VM matches ~ts on a list of ~b", [Kind, N]);
+            _ ->
+                ok
+        end,
+    _ = [fail(At, "{~ts, ...} changes more than what is recorded, which a "
+              "session must not", [F])
+         || F <- functions(Body), lists:member(F, ?SIDE_EFFECTS)],
+    _ = [fail(At, "{~ts} is not available for messages", [F])
+         || Kind =/= call, F <- functions(Body), F =/= message, F =/= self],
+    ok;
+raw_clause(_Kind, At, _) ->
+    fail(At, "each clause of a match spec is {Head, Guards, Body}: "
+         "[{['_',3],[],[]}]", []).
+
+%% Returns all names in places where a match spec may have a function.
+functions([H | T]) -> functions(H) ++ functions(T);
+functions({const, _}) -> [];
+functions({F}) when is_tuple(F) -> functions(tuple_to_list(F));
+functions(T) when is_tuple(T), tuple_size(T) > 0 ->
+    [F | Args] = tuple_to_list(T),
+    [F || is_atom(F)] ++ functions(Args);
+functions(M) when is_map(M) -> functions(maps:values(M));
+functions(_) -> [].
+
+%% --- checks by the VM --------------------------------------------------------
+
+vm_accepts(_At, []) ->
+    ok;
+vm_accepts(At, Clauses) ->
+    Ms = [case C of
+              %% The guard `false' keeps the VM from running the body.
+              {raw, {H, G, B}} when is_list(G) -> {H, [false | G], B};
+              {raw, Raw} -> Raw;
+              {H, G, _} -> {H, G, []}
+          end || C <- Clauses],
+    try erlang:match_spec_test([], Ms, trace) of
+        {error, Errors} ->
+            fail(At, "the VM does not accept this match spec: ~ts",
+                 [lists:join(", ", [string:trim(E, trailing, ". ")
+                                    || {error, E} <- Errors])]);
+        _ ->
+            ok
+    catch
+        error:_ ->
+            fail(At, "the VM does not accept this match spec", [])
+    end.
+
+deep(_, 0) -> true;
+deep([H | T], N) -> deep(H, N - 1) orelse deep(T, N);
+deep(T, N) when is_tuple(T) ->
+    lists:any(fun(E) -> deep(E, N - 1) end, tuple_to_list(T));
+deep(M, N) when is_map(M) ->
+    lists:any(fun(E) -> deep(E, N - 1) end, maps:values(M));
+deep(_, _) -> false.
+
+%% --- identifiers -------------------------------------------------------------
+
+%% Replaces <0.1.2>, #Ref<0.1.2.3> and #Port<0.5>, which are not tokens of Erlang,
+%% by atoms of a fixed set. When the match spec is built, the terms replace these
+%% atoms.
+literals(Tokens) ->
+    literals(Tokens, 1, [], []).
+
+literals([], _, Acc, Map) ->
+    {lists:reverse(Acc), Map};
+literals([{'#', At}, {var, _, Kind}, {'<', _} | Rest] = All, N, Acc, Map)
+  when Kind =:= 'Ref'; Kind =:= 'Port'; Kind =:= 'PID' ->
+    Prefix = case Kind of
+                 'PID' -> "";
+                 _ -> [$# | atom_to_list(Kind)]
+             end,
+    case bracketed(Rest, []) of
+        {Digits, Rest1} ->
+            literal(Prefix, Digits, At, Rest1, N, Acc, Map);
+        none ->
+            literals(tl(All), N, [hd(All) | Acc], Map)
+    end;
+literals([{'<', At} | Rest], N, Acc, Map) ->
+    case bracketed(Rest, []) of
+        {Digits, Rest1} ->
+            literal("", Digits, At, Rest1, N, Acc, Map);
+        none ->
+            literals(Rest, N, [{'<', At} | Acc], Map)
+    end;
+literals([{literal, At, Prefix, Digits} | Rest], N, Acc, Map) ->
+    literal(Prefix, Digits, At, Rest, N, Acc, Map);
+literals([Token | Rest], N, Acc, Map) ->
+    literals(Rest, N, [Token | Acc], Map).
+
+literal(_, _, At, _, N, _, _) when N > ?MAX_LITERALS ->
+    fail(At, "more than ~b pids, references and ports", [?MAX_LITERALS]);
+literal(Prefix, Digits, At, Rest, N, Acc, Map) ->
+    Written = lists:append([Prefix, "<", Digits, ">"]),
+    Term = try
+               case Prefix of
+                   "" -> list_to_pid(Written);
+                   "#Ref" -> list_to_ref(Written);
+                   "#Port" -> list_to_port(Written)
+               end
+           catch
+               error:badarg ->
+                   fail(At, "~ts is unknown on this node", [Written])
+           end,
+    Atom = list_to_atom("<literal " ++ integer_to_list(N) ++ ">"),
+    literals(Rest, N + 1, [{atom, At, Atom} | Acc], [{Atom, Term} | Map]).
+
+%% Collects numbers and dots up to ">".
+bracketed([{'>', _} | Rest], [_, _ | _] = Acc) ->
+    Digits = lists:append(lists:reverse(Acc)),
+    {Digits, Rest};
+bracketed([{T, Anno, _} | Rest], Acc) when T =:= integer; T =:= float ->
+    bracketed(Rest, [erl_anno:text(Anno) | Acc]);
+bracketed([{'.', _} | Rest], Acc) ->
+    bracketed(Rest, ["." | Acc]);
+bracketed([{'>', _} | Rest], [Text]) ->
+    %% In #Port<0.5> the scanner takes 0.5 for a float.
+    case lists:member($., Text) of
+        true -> {Text, Rest};
+        false -> none
+    end;
+bracketed(_, _) ->
+    none.
+
+put_literals(Term, {_, []}) -> Term;
+put_literals(Term, {_, Map}) -> put_literal(Term, maps:from_list(Map)).
+
+put_literal(A, Map) when is_map_key(A, Map) -> maps:get(A, Map);
+put_literal([H | T], Map) -> [put_literal(H, Map) | put_literal(T, Map)];
+put_literal(T, Map) when is_tuple(T) ->
+    list_to_tuple(put_literal(tuple_to_list(T), Map));
+put_literal(M, Map) when is_map(M) ->
+    maps:from_list(put_literal(maps:to_list(M), Map));
+put_literal(Other, _) -> Other.
+
+%% --- errors ------------------------------------------------------------------
+
+-spec syntax(term(), string(), [term()]) -> no_return().
+syntax(Where, Format, Args) ->
+    throw({syntax, Where, io_lib:format(Format, Args)}).
+
+-spec fail(term(), string(), [term()]) -> no_return().
+fail(Where, Format, Args) ->
+    throw({usage, Where, io_lib:format(Format, Args)}).
+
+at(Token) -> element(2, Token).
+
+shown({atom, _, A}) -> io_lib:format("~tw", [A]);
+shown({T, _, V}) when T =:= var -> atom_to_list(V);
+shown({_, _, V}) -> io_lib:format("~tp", [V]);
+shown({dot, _}) -> ".";
+shown({T, _}) -> atom_to_list(T).
+
+text(M) -> io_lib:format("~tw", [M]).
+
+examples([C | _]) when C >= $A, C =< $Z ->
+    ". For example: Enum.map/2, or 'Map.get(_, :foo) -> return'";
+examples(_) ->
+    ". " ?EXAMPLES.
+
+report(Chars, Where, What, Example) ->
+    format("`~ts', character ~ts: ~ts~ts",
+           [shortened(Chars), column(Where), What, Example]).
+
+shortened(Chars) ->
+    case length(Chars) > 60 of
+        true -> lists:sublist(Chars, 57) ++ "...";
+        false -> Chars
+    end.
+
+column(Where) ->
+    case erl_anno:is_anno(Where) andalso erl_anno:location(Where) of
+        {1, Column} -> integer_to_list(Column);
+        {Line, Column} -> io_lib:format("~b of line ~b", [Column, Line]);
+        _ -> "1"
+    end.
+
+format(Format, Args) ->
+    unicode:characters_to_binary(io_lib:format(Format, Args)).
+
+%% @doc Formats a function in the syntax of its language.
+-spec format_mfa(module(), atom(), arity() | '_') -> iolist().
+format_mfa(M, F, A) ->
+    Arity = case A of
+                '_' -> "";
+                _ -> io_lib:format("/~b", [A])
+            end,
+    case atom_to_list(M) of
+        "Elixir." ++ Name -> io_lib:format("~ts.~ts~ts", [Name, F, Arity]);
+        _ -> io_lib:format("~tw:~tw~ts", [M, F, Arity])
+    end.

@@ -1,0 +1,219 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc Translates heads of functions, as erl_parse returns them, into match specs.
+%%
+%% This module refuses constructs that match specs do not have, with a clear text.
+%% `ms_transform' would crash, or report an error about funs.
+-module(inviso_spec_head).
+
+-export([check/1, match_spec/2]).
+
+-define(MAX_BITS, 65536).
+
+%% @doc Checks that match specs allow the patterns in an abstract list of arguments.
+%% Returns their number and the patterns, or throws `{usage, Where, What}'.
+-spec check(term()) -> {non_neg_integer(), term()}.
+check(List) ->
+    Checked = pattern(List),
+    {count(Checked), Checked}.
+
+count({nil, _}) -> 0;
+count({cons, _, _, T}) -> 1 + count(T);
+count(Other) ->
+    fail(element(2, Other), "arguments are separated by commas", []).
+
+pattern({nil, _} = P) -> P;
+pattern({cons, A, H, T}) -> {cons, A, pattern(H), pattern(T)};
+pattern({tuple, A, Ps}) -> {tuple, A, [pattern(P) || P <- Ps]};
+pattern({Simple, _, _} = P) when Simple =:= atom; Simple =:= integer;
+                                 Simple =:= float; Simple =:= char;
+                                 Simple =:= string; Simple =:= var ->
+    P;
+pattern({map, A, Fields}) ->
+    {map, A, [map_field(F) || F <- Fields]};
+pattern({record, A, Name, Fields}) ->
+    {record, A, Name, [record_field(F) || F <- Fields]};
+pattern({bin, A, Elements}) ->
+    {bin, A, [bin_element(E) || E <- Elements]};
+pattern({match, A, _, _}) ->
+    fail(A, "a match specification has no `=' in its patterns: give the "
+         "pattern alone, and use parts of it in the guard", []);
+pattern({op, A, '++', Left, Right}) ->
+    case pattern(Left) of
+        {string, _, _} = S -> {op, A, '++', S, pattern(Right)};
+        {nil, _} -> pattern(Right);
+        {cons, _, _, _} = C -> append(C, pattern(Right));
+        _ -> fail(A, "only a literal can be on the left of ++", [])
+    end;
+pattern({op, A, _, _, _} = P) -> number(A, P);
+pattern({op, A, _, _} = P) -> number(A, P);
+pattern(Other) ->
+    fail(element(2, Other), "a pattern is expected here; what is to be "
+         "computed can be in a guard: f(X) when X > 2 * 3", []).
+
+append({nil, _}, Right) -> Right;
+append({cons, A, H, T}, Right) -> {cons, A, H, append(T, Right)};
+append({string, A, S}, Right) -> {op, A, '++', {string, A, S}, Right};
+append(Other, _) ->
+    fail(element(2, Other), "only a list that ends can be on the left of ++",
+         []).
+
+number(A, P) ->
+    case is_small(P) andalso erl_eval:partial_eval(P) of
+        {Type, _, _} = Value when Type =:= integer; Type =:= float;
+                                  Type =:= char -> Value;
+        {op, _, Sign, {_, _, _}} = Value when Sign =:= '-'; Sign =:= '+' ->
+            Value;
+        _ -> fail(A, "a pattern is expected here, not something to be computed", [])
+    end.
+
+%% Returns true if an expression cannot have a large result: operators such as `bsl'
+%% are excluded.
+is_small({op, _, Op, X, Y}) when Op =:= '+'; Op =:= '-'; Op =:= '*' ->
+    is_small(X) andalso is_small(Y);
+is_small({op, _, Op, X}) when Op =:= '-'; Op =:= '+' -> is_small(X);
+is_small({Type, _, _}) ->
+    Type =:= integer orelse Type =:= float orelse Type =:= char;
+is_small(_) -> false.
+
+%% Checks a field of a map. In a pattern, `=>' is taken as `:='.
+map_field({Type, A, Key, Value}) when Type =:= map_field_exact;
+                                      Type =:= map_field_assoc ->
+    _ = has_variable(Key) andalso
+        fail(A, "a key of a map cannot be a variable", []),
+    {map_field_exact, A, pattern(Key), pattern(Value)};
+map_field(Other) ->
+    fail(element(2, Other), "a map pattern is #{key := Pattern}", []).
+
+record_field({record_field, A, Name, Value}) ->
+    {record_field, A, Name, pattern(Value)};
+record_field(Other) ->
+    fail(element(2, Other), "a record pattern is #record{field = Pattern}", []).
+
+bin_element({bin_element, A, Value, Size, Types}) ->
+    _ = has_variable(Value) andalso no_segments(A),
+    _ = is_size(Size) orelse no_segments(A),
+    {bin_element, A, pattern(Value), Size, Types}.
+
+is_size(default) -> true;
+is_size({integer, _, N}) -> N =< ?MAX_BITS;
+is_size(_) -> false.
+
+-spec no_segments(term()) -> no_return().
+no_segments(A) ->
+    fail(A, "a match specification cannot take a binary apart: give it "
+         "whole, <<\"abc\">>, or ask in a guard: f(B) when byte_size(B) > 4, "
+         "binary_part(B, 0, 3) =:= <<\"abc\">>", []).
+
+has_variable({var, _, _}) -> true;
+has_variable(T) when is_tuple(T) -> has_variable(tuple_to_list(T));
+has_variable([H | T]) -> has_variable(H) orelse has_variable(T);
+has_variable(_) -> false.
+
+%% @doc Returns the match spec of a clause. Records are looked up in the abstract
+%% code of the module.
+-spec match_spec(term(), {module, module()} | none) -> [tuple()].
+match_spec(Clause, Where) ->
+    Records = records(Clause, Where),
+    At = element(2, Clause),
+    Fun = {'fun', At, {clauses, [Clause]}},
+    Call = {call, At, {remote, At, {atom, At, dbg}, {atom, At, fun2ms}}, [Fun]},
+    Function = {function, At, f, 0, [{clause, At, [], [], [Call]}]},
+    Before = get(),
+    try ms_transform:parse_transform(Records ++ [Function], []) of
+        {error, [{_, [{Place, ms_transform, Why} | _]} | _], _} ->
+            fail(Place, "~ts", [explain(Why)]);
+        {warning, Forms, _} -> value(Forms);
+        Forms -> value(Forms)
+    catch
+        Class:_ when Class =/= throw ->
+            fail(At, "this cannot be translated into a match specification", [])
+    after
+        %% ms_transform leaves entries in the process dictionary if it fails.
+        _ = [erase(K) || {K, _} <- get(), not lists:keymember(K, 1, Before)]
+    end.
+
+value(Forms) ->
+    {function, At, f, 0, [{clause, _, [], [], [Expr]}]} = lists:last(Forms),
+    try
+        {value, Ms, _} = erl_eval:expr(Expr, []),
+        Ms
+    catch
+        error:{unbound, V} ->
+            fail(At, "the variable ~ts of the guard is not in the arguments",
+                 [V]);
+        error:{unbound_var, V} ->
+            fail(At, "the variable ~ts of the guard is not in the arguments",
+                 [V]);
+        error:_ ->
+            fail(At, "this cannot be translated into a match specification", [])
+    end.
+
+records(Clause, Where) ->
+    case lists:usort(record_names(Clause)) of
+        [] -> [];
+        [{Name, At} | _] = Names -> definitions(Names, Name, At, Where)
+    end.
+
+record_names({record, A, Name, Fields}) when is_atom(Name) ->
+    [{Name, A} | record_names(Fields)];
+record_names({record_field, A, Value, Name, _}) when is_atom(Name) ->
+    [{Name, A} | record_names(Value)];
+record_names({record_index, A, Name, _}) -> [{Name, A}];
+record_names({call, A, {atom, _, is_record}, [X, {atom, _, Name}]}) ->
+    [{Name, A} | record_names(X)];
+record_names(T) when is_tuple(T) -> record_names(tuple_to_list(T));
+record_names([H | T]) -> record_names(H) ++ record_names(T);
+record_names(_) -> [].
+
+definitions(_Names, Name, At, none) ->
+    fail(At, "a record is known by a module, and there is none here: write "
+         "#~tw{} as a tuple, {~tw,_,...}", [Name, Name]);
+definitions(Names, Name, At, {module, M}) ->
+    case abstract_code(M) of
+        {ok, Forms} ->
+            Defined = [F || {attribute, _, record, _} = F <- Forms],
+            Known = [N || {attribute, _, record, {N, _}} <- Defined],
+            _ = [fail(A, "the module ~tw has no record ~tw~ts",
+                      [M, N, known(Known)])
+                 || {N, A} <- Names, not lists:member(N, Known)],
+            Defined;
+        none ->
+            fail(At, "the definition of #~tw{} is not available: this node has "
+                     "no beam file of ~tw with debug_info. Write it as a "
+                     "tuple, "
+                 "{~tw,_,...}", [Name, M, Name])
+    end.
+
+known([]) -> "";
+known(Names) ->
+    io_lib:format("; it has ~ts",
+                  [lists:join(", ", [io_lib:format("~tw", [N])
+                                     || N <- lists:sublist(Names, 20)])]).
+
+abstract_code(M) ->
+    try
+        {_, Beam, _} = code:get_object_code(M),
+        {ok, {_, [{abstract_code, {_, Forms}}]}} =
+            beam_lib:chunks(Beam, [abstract_code]),
+        {ok, Forms}
+    catch
+        error:_ -> none
+    end.
+
+%% Converts the error texts of ms_transform, which are about funs and fun2ms. (The
+%% error codes are not documented.)
+explain(Why) ->
+    Said = lists:flatten(ms_transform:format_error(Why)),
+    Words = [{"fun containing the ", "the "},
+             {"fun with ", ""}, {"fun head", "this"}, {"fun guard", "the guard"},
+             {"translated into match_spec",
+              "done by a match specification"},
+             {"local function call", "call of the function"},
+             {"in match_spec heads", "of match specifications"}],
+    lists:foldl(fun({From, To}, Acc) ->
+                        string:replace(Acc, From, To)
+                end, Said, Words).
+
+-spec fail(term(), string(), [term()]) -> no_return().
+fail(Where, Format, Args) ->
+    throw({usage, Where, io_lib:format(Format, Args)}).

@@ -1,0 +1,380 @@
+%% SPDX-License-Identifier: Apache-2.0
+%%
+%% The options of inviso_tracer:open/2, and the sizes that follow from them.
+%% Ranges and defaults of numbers, and the words of choices, are in
+%% c_src/abi/options.h, from which include/inviso_options.hrl is made.
+%%
+%%  keep            oldest: a full ring drops new events (default).
+%%                  newest: a full ring overwrites its oldest packet (flight
+%%                  recorder).  The rings are written to the log at flush/1, at
+%%                  close/1 and when the node dies.
+%%  buffer_bytes    memory of all rings together.  Default: 4 MiB for each
+%%                  scheduler and 512 KiB for each dirty one, at most 128 MiB.
+%%                  All tracers of a node together may have a quarter of the
+%%                  machine's memory.
+%%  packet_bytes    the size of a packet, a multiple of 4096.  The default is
+%%                  smaller if 4 packets for each thread would not fit into the
+%%                  buffer.
+%%  ring            where the rings are: memory (default), or {file, Path}.  The
+%%                  file remains if node and spooler are killed together, and
+%%                  `inviso recover' writes it to the log.
+%%  payload         full (default), or none: record no messages, arguments and
+%%                  return values.  Values from match specs, exit reasons and
+%%                  labels are always recorded.
+%%  filter          a match spec, or its text: record only the events that match
+%%                  (inviso_tracer:filter()).  Default none: record all events.
+%%  max_term_bytes  the largest size of a recorded term, at most packet_bytes / 8;
+%%                  larger terms are cut and marked as cut.
+%%  max_depth       how deep lists, tuples and maps may be nested in a term.
+%%  compress        how packets in the log are compressed: none (default) or zstd.
+%%  rotate          #{bytes, ms, count}: begin another file (Path.0, Path.1, …)
+%%                  when the present one has this size or age, and keep at most
+%%                  count files.  Default: one file, Path.
+%%  limit           #{events, bytes, ms, rate}: the most that is recorded.  Each
+%%                  thread takes leases of 32 events and 8 KiB.  So the log may
+%%                  stay below the limit by one lease for each thread, and may
+%%                  exceed the limit of bytes by one event for each thread.
+%%                  ms: the time since the tracer was opened.
+%%                  rate: the most events in any second.  Each thread may exceed
+%%                  it by one lease: at most 32 events, or a 1024th of the rate
+%%                  if that is more.  Events beyond the rate are dropped, and
+%%                  recording continues when the rate allows it.
+%%                  Default: no limit.
+%%  drain_ms        how often full packets are written to the log.
+%%  flush_ms        how often partly filled packets are written to the log; 0:
+%%                  only at flush/1, at close/1 and when the node dies.
+%%  replace         true: remove a file that exists at Path.  false (default): such
+%%                  a file is an error.
+%%  brought         {Dir, Log}: library and spooler were put into Dir only to trace
+%%                  this node.  When the VM dies, the spooler removes both files
+%%                  and Dir, and with Log = true also the log.  Default: none.
+%%  owner           the process whose death closes the tracer.  Default: the
+%%                  caller.
+-module(inviso_opts).
+
+-export([parse/2, filter/1, creation/0, least_buffer/1, longest_term/1,
+         usual_term/0]).
+-export_type([parsed/0, numbers/0, filter/0]).
+
+-type parsed() :: #{path := binary(), ring_path := binary(), owner := pid(),
+                    brought := none | {binary(), boolean()},
+                    filter := filter(),
+                    numbers := numbers()}.
+
+-type numbers() :: #{atom() => non_neg_integer()}.
+%% numbers() are the options that inviso_tracer:nif_open/2 takes. The keys are
+%% exactly those of c_src/nif/options.c.
+
+-type filter() :: none | binary().
+%% A filter() is text, or a match spec in the external term format. The latter
+%% begins with the byte 131, with which no text begins.
+
+-include("inviso_options.hrl").
+
+-define(NO_LIMIT, 16#ffffffffffffffff).
+-define(MIB, 1048576).
+-define(MIN_SLOTS, 4).
+-define(MAX_USUAL, 128 * ?MIB).
+-define(MAX_PATH, 4096).
+
+%% Checks the options. In {error, {bad_option, Name, Value, What}}, What says in
+%% words what the option takes.
+-spec parse(file:name_all(), inviso_tracer:opts()) ->
+          {ok, parsed()} | {error, {bad_option, atom(), term(), string()}}.
+parse(Path, Opts) when is_map(Opts) ->
+    try
+        [bad(Name, Value, unknown(Name))
+         || {Name, Value} <- maps:to_list(Opts),
+            not lists:member(Name, names())],
+        {ok, checked(Path, Opts)}
+    catch
+        throw:{bad_option, _, _, _} = Reason -> {error, Reason}
+    end;
+parse(_Path, Opts) ->
+    {error, {bad_option, opts, Opts, "takes a map"}}.
+
+names() ->
+    keys(?OPTS_TRACER) ++ [Key || {Key, _} <- ?CHOICES]
+        ++ [ring, filter, rotate, limit, brought, owner].
+
+keys(Options) ->
+    [Key || {Key, _Least, _Most, _Default} <- Options].
+
+unknown(events) -> "goes into limit: limit => #{events => N}";
+unknown(rate) -> "goes into limit: limit => #{rate => N}";
+unknown(bytes) -> "goes into limit or rotate: limit => #{bytes => N}";
+unknown(ms) -> "goes into limit or rotate: limit => #{ms => N}";
+unknown(count) -> "goes into rotate: rotate => #{count => N}";
+unknown(_Name) -> "is not an option of open/2".
+
+bad(Name, Value, What) ->
+    throw({bad_option, Name, Value, What}).
+
+checked(Path, Opts) ->
+    Packet = packet_bytes(Opts),
+    {NormalSlots, DirtySlots} = slots(Packet, Opts),
+    Rotate = rotation(submap(rotate, ?OPTS_ROTATE, Opts)),
+    Limit = submap(limit, ?OPTS_LIMIT, Opts),
+    Numbers =
+        #{keep => choice(?CHOICE_KEEP, Opts),
+          payload => choice(?CHOICE_PAYLOAD, Opts),
+          schedulers => erlang:system_info(schedulers),
+          normal_slots => NormalSlots,
+          dirty_slots => DirtySlots,
+          packet_bytes => Packet,
+          max_term_bytes => term_bytes(Packet, Opts),
+          max_depth => number(?OPT_MAX_DEPTH, Opts),
+          limit_events =>
+              number_in(limit, ?OPT_LIMIT_EVENTS, ?NO_LIMIT, Limit),
+          limit_bytes =>
+              number_in(limit, ?OPT_LIMIT_BYTES, ?NO_LIMIT, Limit),
+          limit_ns => limit_ns(Limit),
+          limit_rate => number_in(limit, ?OPT_LIMIT_RATE, 0, Limit),
+          compress => choice(?CHOICE_COMPRESS, Opts),
+          level => 0,
+          drain_ms => number(?OPT_DRAIN_MS, Opts),
+          flush_ms => number(?OPT_FLUSH_MS, Opts),
+          rotate_bytes => number_in(rotate, ?OPT_ROTATE_BYTES, 0, Rotate),
+          rotate_ns =>
+              number_in(rotate, ?OPT_ROTATE_MS, 0, Rotate) * 1000000,
+          rotate_count => number_in(rotate, ?OPT_ROTATE_COUNT, 0, Rotate),
+          replace => choice(?CHOICE_REPLACE, Opts),
+          creation => creation()},
+    Log = path(path, Path, Path),
+    #{path => Log,
+      ring_path => ring_path(Log, Opts),
+      owner => owner(Opts),
+      brought => brought(Opts),
+      filter => filter_bytes(Opts),
+      numbers => Numbers}.
+
+limit_ns(Limit) ->
+    case number_in(limit, ?OPT_LIMIT_MS, none, Limit) of
+        none -> ?NO_LIMIT;
+        Ms -> Ms * 1000000
+    end.
+
+choice({Name, [Default | _] = Values}, Opts) ->
+    Value = maps:get(Name, Opts, Default),
+    case index(Value, Values, 0) of
+        not_found ->
+            Words = lists:join(" or ", [io_lib:write(V) || V <- Values]),
+            bad(Name, Value, lists:flatten(["takes " | Words]));
+        Index ->
+            Index
+    end.
+
+index(Value, [Value | _], N) -> N;
+index(Value, [_ | Rest], N) -> index(Value, Rest, N + 1);
+index(_Value, [], _N) -> not_found.
+
+number({_Name, _Least, _Most, Default} = Option, Opts) ->
+    number(Option, Default, Opts).
+
+number({Name, Least, Most, _Default}, Default, Opts) ->
+    case maps:find(Name, Opts) of
+        error ->
+            Default;
+        {ok, N} when is_integer(N), N >= Least, N =< Most ->
+            N;
+        {ok, Other} ->
+            bad(Name, Other, text("takes an integer from ~w to ~w",
+                                  [Least, Most]))
+    end.
+
+%% Returns a number from a map, where the map itself is the value of an option.
+number_in(Name, {Key, _, _, _} = Option, Default, Map) ->
+    try number(Option, Default, Map)
+    catch
+        throw:{bad_option, Key, _, What} ->
+            bad(Name, Map, text("~w ~s", [Key, What]))
+    end.
+
+text(Format, Args) ->
+    lists:flatten(io_lib:format(Format, Args)).
+
+submap(Name, Options, Opts) ->
+    Keys = keys(Options),
+    case maps:get(Name, Opts, #{}) of
+        Map when is_map(Map) ->
+            case maps:keys(Map) -- Keys of
+                [] -> Map;
+                [Key | _] ->
+                    bad(Name, Map, text("has no ~w; it takes a map with ~w",
+                                        [Key, Keys]))
+            end;
+        Other ->
+            bad(Name, Other, text("takes a map with ~w", [Keys]))
+    end.
+
+rotation(Rotate) ->
+    case Rotate of
+        #{bytes := _} -> Rotate;
+        #{ms := _} -> Rotate;
+        #{count := _} -> bad(rotate, Rotate, "takes count with bytes or ms");
+        _ -> Rotate
+    end.
+
+packet_bytes(Opts) ->
+    case number(?OPT_PACKET_BYTES, usual(Opts), Opts) of
+        N when N rem 4096 =:= 0 -> N;
+        N -> bad(packet_bytes, N, "takes a multiple of 4096")
+    end.
+
+%% Returns the default packet size. It is smaller if the buffer is small for the
+%% number of threads.
+usual(Opts) ->
+    Memory = maps:get(buffer_bytes, Opts, ?MAX_USUAL),
+    Term = maps:get(max_term_bytes, Opts, 16),
+    usual(element(4, ?OPT_PACKET_BYTES), Memory, Term).
+
+usual(Packet, Memory, Term)
+  when is_integer(Memory), is_integer(Term),
+       Packet > element(2, ?OPT_PACKET_BYTES),
+       Packet div 2 >= 8 * Term ->
+    case all_threads(Packet) =< Memory of
+        true -> Packet;
+        false -> usual(Packet div 2, Memory, Term)
+    end;
+usual(Packet, _, _) ->
+    Packet.
+
+%% Returns how many packets the ring of a normal scheduler has, and how many the
+%% ring of a dirty scheduler. The latter has an eighth, because a dirty scheduler
+%% sees few events.
+slots(Packet, Opts) ->
+    {Normal, Dirty} = threads(),
+    {_, _, Most, _} = ?OPT_BUFFER_BYTES,
+    Min = all_threads(Packet),
+    Default = min(?MAX_USUAL, Normal * 4 * ?MIB + Dirty * ?MIB div 2),
+    Bytes = case maps:get(buffer_bytes, Opts, max(Min, Default)) of
+                N when is_integer(N), N >= Min, N =< Most -> N;
+                Bad -> bad(buffer_bytes, Bad,
+                           text("takes an integer, here from ~w: ~w packets "
+                                "of ~w bytes for each of ~w threads",
+                                [Min, ?MIN_SLOTS, Packet, Normal + Dirty]))
+            end,
+    DirtySlots = max(?MIN_SLOTS, Bytes div ((8 * Normal + Dirty) * Packet)),
+    NormalSlots = (Bytes - DirtySlots * Dirty * Packet) div (Normal * Packet),
+    {max(?MIN_SLOTS, NormalSlots), DirtySlots}.
+
+threads() ->
+    {erlang:system_info(schedulers),
+     erlang:system_info(dirty_cpu_schedulers)
+         + erlang:system_info(dirty_io_schedulers)}.
+
+all_threads(Packet) ->
+    {Normal, Dirty} = threads(),
+    (Normal + Dirty) * ?MIN_SLOTS * Packet.
+
+%% @doc Returns the smallest buffer_bytes that this node allows together with the
+%% other options in `Opts'.
+-spec least_buffer(inviso_tracer:opts()) -> pos_integer().
+least_buffer(Opts) ->
+    all_threads(packet_bytes(Opts#{buffer_bytes => 0})).
+
+%% @doc Returns the value that max_term_bytes has with the options `Opts'.
+-spec longest_term(inviso_tracer:opts()) -> pos_integer().
+longest_term(Opts) ->
+    term_bytes(packet_bytes(Opts), Opts).
+
+term_bytes(Packet, Opts) ->
+    {Name, Least, Most, Default} = ?OPT_MAX_TERM_BYTES,
+    Longest = min(Most, Packet div 8),
+    number({Name, Least, Longest, min(Default, Longest)}, Opts).
+
+%% @doc Returns the default of max_term_bytes, which other options may make smaller.
+-spec usual_term() -> pos_integer().
+usual_term() ->
+    element(4, ?OPT_MAX_TERM_BYTES).
+
+ring_path(Log, Opts) ->
+    case maps:get(ring, Opts, memory) of
+        memory -> <<>>;
+        {file, Path} = File -> not_a_log(Log, File, path(ring, File, Path));
+        Other -> bad(ring, Other, "takes memory or {file, Path}")
+    end.
+
+%% Checks that the ring's file is not one of the log's files. The spooler makes and
+%% removes Path and, for a rotated log, Path.N.
+not_a_log(Log, File, Ring) ->
+    Tail = case string:prefix(Ring, Log) of
+               nomatch -> "no";
+               Rest -> binary_to_list(Rest)
+           end,
+    case Tail =:= "" orelse
+        hd(Tail) =:= $. andalso string:trim(Tail, both, ".0123456789") =:= ""
+    of
+        true -> bad(ring, File, "takes a file that is not the log's");
+        false -> Ring
+    end.
+
+path(Name, Value, Path) ->
+    try unicode:characters_to_binary(absolute(Path), unicode,
+                                     file:native_name_encoding()) of
+        Bin when is_binary(Bin), byte_size(Bin) < ?MAX_PATH - 16 ->
+            case binary:match(Bin, <<0>>) of
+                nomatch -> Bin;
+                _ -> bad(Name, Value, "takes a file name without NUL")
+            end;
+        _ ->
+            bad(Name, Value, "takes a file name of at most 4079 bytes")
+    catch
+        error:_ -> bad(Name, Value, "takes a file name")
+    end.
+
+%% Returns the absolute name of a file. An empty name is an error, because it would
+%% become the current directory.
+absolute(Path) ->
+    Name = filename:join([Path]),
+    true = string:length(Name) > 0,
+    filename:absname(Name).
+
+brought(Opts) ->
+    case maps:get(brought, Opts, none) of
+        none -> none;
+        {Dir, Log} = B when is_boolean(Log) -> {path(brought, B, Dir), Log};
+        Other -> bad(brought, Other, "takes none or {Dir, boolean()}")
+    end.
+
+filter_bytes(Opts) ->
+    case filter(maps:get(filter, Opts, none)) of
+        {ok, Bytes} -> Bytes;
+        {error, Reason} -> throw(Reason)
+    end.
+
+%% @doc Returns the filter in the form that the library takes. The library checks
+%% whether the filter can be compiled.
+-spec filter(term()) ->
+          {ok, filter()} | {error, {bad_option, filter, term(), string()}}.
+filter(none) ->
+    {ok, none};
+filter([Clause | _] = Spec) when is_tuple(Clause) ->
+    {ok, term_to_binary(Spec)};
+filter(Text) when is_binary(Text); is_list(Text) ->
+    try unicode:characters_to_binary(Text) of
+        Bytes when is_binary(Bytes), byte_size(Bytes) > 0 -> {ok, Bytes};
+        _ -> bad_filter(Text)
+    catch
+        error:badarg -> bad_filter(Text)
+    end;
+filter(Other) ->
+    bad_filter(Other).
+
+bad_filter(Filter) ->
+    {error, {bad_option, filter, Filter,
+             "takes none, a match spec, or text such as "
+             "\"lists:seq(_, N) when N > 9\""}}.
+
+owner(Opts) ->
+    case maps:get(owner, Opts, self()) of
+        Pid when is_pid(Pid), node(Pid) =:= node() -> Pid;
+        Other -> bad(owner, Other, "takes a process of this node")
+    end.
+
+%% @doc Returns the creation of this node, which is a part of the node's pids.
+-spec creation() -> non_neg_integer().
+creation() ->
+    %% The VM shows the creation only in the external format of a local pid.
+    Etf = term_to_binary(self()),
+    binary:decode_unsigned(binary:part(Etf, byte_size(Etf), -4)).

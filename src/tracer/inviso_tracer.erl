@@ -1,0 +1,329 @@
+%% SPDX-License-Identifier: Apache-2.0
+%%
+%% A tracer: a module of the behaviour erl_tracer whose callbacks, in C, record
+%% events into shared memory. The spooler, a program outside the VM, moves them to a
+%% log file. Recording sends no message, blocks no process, and uses a fixed amount
+%% of memory.
+%%
+%%    tracee ──► trace/5 (NIF) ──► ring ──► inviso_spool ──► Path
+%%                                  ▲            ▲
+%%             owner ◄─monitors─ keeper ──port───┘
+%%
+%% Example:
+%%
+%%    {ok, Tracer} = inviso_tracer:open("calls.log", #{}),
+%%    {Module, State} = Tracer,
+%%    erlang:trace(Pid, true, [call, {tracer, Module, State}]),
+%%    ...
+%%    {ok, #{recorded := N, dropped := 0}} = inviso_tracer:close(Tracer).
+%%
+%% This module has the stubs of the NIFs and the functions of the API. inviso_keeper
+%% has the process behind each tracer. OTP's manual of erl_tracer, section
+%% "Callbacks", specifies the callbacks.
+-module(inviso_tracer).
+
+%% The callbacks of erl_tracer. The optional ones must not be exported: in some
+%% places the VM would ask whether an event is enabled by calling trace_call/5 with
+%% three arguments.
+-export([enabled/3, trace/5]).
+
+-export([open/2, info/1, filter/2, flush/1, close/1, load/0, load/1, dir/0]).
+
+%% For the engine.
+-export([library/0]).
+
+%% For inviso_keeper.
+-export([nif_open/2, nif_offer/1, nif_give/1, nif_keeper/1, nif_keepers/0,
+         nif_info/1, nif_begin/1, nif_spool/1, nif_anchor/1, nif_flush/1,
+         nif_filter/6, nif_retire/1, nif_quiet/1, nif_end/2, nif_free/1,
+         nif_gone/0, nif_settle/0]).
+
+%% For inviso_place.
+-export([nif_dir/1, nif_hold/1]).
+
+%% For inviso_deliver.
+-export([nif_deliver/4, nif_credit/3, nif_counts/1]).
+
+%% Without `-nifs' the compiler would assume that each stub only raises an error.
+-nifs([enabled/3, trace/5, dir/0, library/0,
+       nif_open/2, nif_offer/1, nif_give/1, nif_keeper/1, nif_keepers/0,
+       nif_info/1, nif_begin/1, nif_spool/1, nif_anchor/1, nif_flush/1,
+       nif_filter/6, nif_retire/1, nif_quiet/1, nif_end/2, nif_free/1,
+       nif_gone/0, nif_settle/0, nif_dir/1, nif_hold/1,
+       nif_deliver/4, nif_credit/3, nif_counts/1]).
+
+-export_type([tracer/0, opts/0, filter/0, stats/0]).
+
+-type tracer() :: {module(), pos_integer()}.
+%% A tracer() is a tracer module and its state, as the VM takes them.
+
+-type opts() ::
+        #{keep => oldest | newest,
+          buffer_bytes => pos_integer(),
+          packet_bytes => pos_integer(),
+          ring => memory | {file, file:name_all()},
+          payload => full | none,
+          filter => filter(),
+          max_term_bytes => pos_integer(),
+          max_depth => pos_integer(),
+          compress => none | zstd,
+          rotate => #{bytes => pos_integer(), ms => pos_integer(),
+                      count => pos_integer()},
+          limit => #{events => non_neg_integer(),
+                     bytes => non_neg_integer(),
+                     ms => pos_integer(),
+                     rate => pos_integer()},
+          drain_ms => pos_integer(),
+          flush_ms => non_neg_integer(),
+          replace => boolean(),
+          brought => none | {file:name_all(), boolean()},
+          owner => pid()}.
+%% See inviso_opts for meanings, ranges and defaults.
+
+-type filter() :: none | [tuple()] | unicode:chardata().
+%% A filter() is a match spec, or its text in the form that `inviso merge --filter'
+%% takes. The match spec is applied to the elements of the trace tuple, without
+%% `trace' and the time.
+
+-type stats() ::
+        #{produced := non_neg_integer(),
+          recorded := non_neg_integer(),
+          dropped := non_neg_integer(),
+          lost := #{atom() => pos_integer()},
+          filtered := non_neg_integer(),
+          undecided := non_neg_integer(),
+          limit_reached := boolean(),
+          limit := none | events | bytes | ms,
+          rate_reached := boolean(),
+          ring_bytes := non_neg_integer(),
+          log_bytes := non_neg_integer(),
+          files := [file:filename_all()],
+          spooler := #{state := atom(), os_pid := integer(),
+                       starts := non_neg_integer(),
+                       error => binary()}}.
+%% produced       events of the VM, without those that the filter left out
+%% recorded       events that are in the log or will be
+%% dropped        all other produced events; lost counts them by reason.
+%%                When the tracer is closed, produced = recorded + dropped.
+%% filtered       events that the filter left out
+%% undecided      produced events that the filter could not decide about
+%% limit_reached  true: the limit is reached, and nothing more is recorded
+%% rate_reached   true: some events were dropped because of the rate in limit
+
+%%---------------------------------------------------------------------------
+%% API
+
+%% Opens a tracer that records into the log file Path. The calling process is the
+%% owner, unless Opts names another process. When the owner dies, the tracer is
+%% closed and the log is completed. Errors:
+%%   {bad_option, Name, Value, What}  an option and what it takes
+%%   {filter, Text}                   what is wrong with the filter, and where
+%%   {log, Posix, Text}               the log cannot be written, e.g. eexist
+%%   {ring, Call, Posix}              no memory, or no file, for the rings
+%%   {too_many, 64}                   64 tracers are open already
+%%   {load, Text}                     the library or the spooler is not available
+-spec open(file:name_all(), opts()) -> {ok, tracer()} | {error, term()}.
+open(Path, Opts) ->
+    case inviso_opts:parse(Path, Opts) of
+        {ok, Parsed} ->
+            case load() of
+                ok -> inviso_keeper:start(Parsed);
+                {error, _} = Error -> Error
+            end;
+        {error, _} = Error ->
+            Error
+    end.
+
+%% Returns the counts and the state of a tracer.
+-spec info(tracer()) -> stats() | {error, closed}.
+info({?MODULE, Handle}) ->
+    inviso_keeper:info(Handle).
+
+%% Replaces the filter of an open tracer; `none' removes it. Any process may call
+%% this. Events that begin after this function has returned are filtered by the new
+%% filter.
+-spec filter(tracer(), filter()) ->
+          ok | {error, closed | {filter, binary()}
+                | {bad_option, filter, term(), string()}}.
+filter({?MODULE, Handle}, Filter) ->
+    case inviso_opts:filter(Filter) of
+        {ok, Bytes} -> inviso_keeper:filter(Handle, Bytes);
+        {error, _} = Error -> Error
+    end.
+
+%% Waits until everything recorded before the call is in the log. A flight recorder
+%% (keep => newest) writes what is in its memory.
+-spec flush(tracer()) -> ok | {error, closed | term()}.
+flush({?MODULE, Handle}) ->
+    inviso_keeper:flush(Handle).
+
+%% Stops recording at once, and waits until everything recorded is in the log. If
+%% processes still have trace flags with this tracer, the VM clears the flags at the
+%% next event of each process.
+-spec close(tracer()) -> {ok, stats()} | {error, closed | term()}.
+close({?MODULE, Handle}) ->
+    inviso_keeper:close(Handle).
+
+%% Dialyzer sees only the stub of dir/0 below, which the loaded library replaces.
+-dialyzer({no_match, load/0}).
+%% Loads the library from the application's priv directory, unless it is loaded
+%% already.  open/2 calls this.
+-spec load() -> ok | {error, term()}.
+load() ->
+    case dir() of
+        undefined ->
+            try inviso_priv:dir() of
+                Dir -> load(Dir)
+            catch
+                error:_ -> {error, {load, "on a node to which the code was "
+                                          "sent, use load(Dir) to say where "
+                                          "the library is"}}
+            end;
+        Dir ->
+            %% If the directory does not exist, the loaded code was brought and
+            %% lingers: it is about to be unloaded.
+            case file:read_file_info(Dir, [raw]) of
+                {ok, _} -> ok;
+                {error, _} ->
+                    {error, {load, bytes(
+                       ["the directory of the loaded library, ", chars(Dir),
+                        ", is removed. If a command has just left this node, "
+                        "its code is unloaded in a few seconds: then try "
+                        "again"])}}
+            end
+    end.
+
+%% Loads the library from Dir, unless it is loaded already. Spoolers are started
+%% from Dir from now on.
+-spec load(file:name_all()) -> ok | {error, term()}.
+load(Relative) ->
+    Dir = filename:absname(Relative), % the spooler is started from /
+    Threads = {erlang:system_info(schedulers),
+               erlang:system_info(dirty_cpu_schedulers),
+               erlang:system_info(dirty_io_schedulers)},
+    Limits = {erlang:system_info(process_limit),
+              erlang:system_info(port_limit)},
+    Path = filename:join(Dir, "inviso_tracer"),
+    case erlang:load_nif(chars(Path), {Threads, bytes(Dir), Limits}) of
+        ok -> ok;
+        {error, {reload, _}} -> nif_dir(bytes(Dir));
+        {error, {_, Text}} -> {error, {load, Text}}
+    end.
+
+%% Returns the directory of library and spooler, or undefined if the library is not
+%% loaded.
+-spec dir() -> file:filename_all() | undefined.
+dir() ->
+    undefined.
+
+%% Returns the directory from which the library was loaded, or undefined if it is
+%% not loaded. The directory may have been removed since.
+-spec library() -> file:filename_all() | undefined.
+library() ->
+    undefined.
+
+chars(Path) ->
+    unicode:characters_to_list(Path, file:native_name_encoding()).
+
+bytes(Path) when is_binary(Path) -> Path;
+bytes(Path) ->
+    unicode:characters_to_binary(Path, unicode, file:native_name_encoding()).
+
+%%---------------------------------------------------------------------------
+%% erl_tracer
+
+enabled(_Tag, _State, _Tracee) ->
+    erlang:nif_error(not_loaded).
+
+trace(_Tag, _State, _Tracee, _Term, _Opts) ->
+    erlang:nif_error(not_loaded).
+
+%%---------------------------------------------------------------------------
+%% The keeper calls these functions. Handle is the state of a tracer. The functions
+%% return `closed' if there is no such tracer.
+
+%% nif_open({Path, RingPath, Node, Otp, Erts}, inviso_opts:numbers()) ->
+%%     {ok, Handle, Fd} | {error, {Call, Errno}}.  The caller is the keeper:
+%% its death closes the tracer.
+nif_open(_Texts, _Numbers) -> erlang:nif_error(not_loaded).
+
+%% For a spooler that cannot open the shared memory through /proc. nif_offer returns
+%% the name of a socket from which the spooler gets the memory, or false. nif_give
+%% waits half a second for the spooler to connect to this socket, and returns true
+%% or false.
+nif_offer(_Handle) -> erlang:nif_error(not_loaded).
+nif_give(_Handle) -> erlang:nif_error(not_loaded).
+
+%% Returns the keeper of a tracer, or undefined.
+nif_keeper(_Handle) -> erlang:nif_error(not_loaded).
+
+%% Returns [{Keeper, Path | none}] for all tracers whose memory is not freed yet.
+%% Path is the log's path; none means that the tracer delivers.
+nif_keepers() -> erlang:nif_error(not_loaded).
+
+%% Returns {Produced, Recorded, Dropped :: tuple(), RingBytes,
+%%          none | events | bytes | ms, RateReached, Filtered, Undecided}.
+%% The fifth element is the limit that was reached.
+nif_info(_Handle) -> erlang:nif_error(not_loaded).
+
+%% Starts the time limit now, and not at the time of open. Returns ok.
+nif_begin(_Handle) -> erlang:nif_error(not_loaded).
+
+%% Returns {State, OsPid, FlushDone, FirstFile, File, Bytes, Starts, Errno, Text}:
+%% what the spooler has written into the control page.
+nif_spool(_Handle) -> erlang:nif_error(not_loaded).
+
+%% Takes a clock anchor, which also shows that the keeper is alive.
+nif_anchor(_Handle) -> erlang:nif_error(not_loaded).
+
+%% Starts a flush and returns a number. The flush is done when FlushDone of
+%% nif_spool has reached this number.
+nif_flush(_Handle) -> erlang:nif_error(not_loaded).
+
+%% Sets the filter Spec, which inviso_opts:filter/1 has made. Node is the name of
+%% this node as an atom, Name is this name as text. Returns ok or {error, Text}.
+nif_filter(_Handle, _Spec, _Node, _Name, _Creation, _Otp) ->
+    erlang:nif_error(not_loaded).
+
+%% nif_retire stops recording. After it, nif_quiet returns false while a thread is
+%% still recording an event.
+nif_retire(_Handle) -> erlang:nif_error(not_loaded).
+nif_quiet(_Handle) -> erlang:nif_error(not_loaded).
+
+%% Notes for the spooler why the tracer ends: closed or owner_died.
+nif_end(_Handle, _Why) -> erlang:nif_error(not_loaded).
+
+%% Frees the tracer's memory. Returns false if the tracer is not retired, or a
+%% thread still uses it, and true otherwise.
+nif_free(_Handle) -> erlang:nif_error(not_loaded).
+
+%% nif_gone returns how many tracers were retired. nif_settle settles the scheduler
+%% that runs the calling process (c_src/nif/retire.h).
+nif_gone() -> erlang:nif_error(not_loaded).
+nif_settle() -> erlang:nif_error(not_loaded).
+
+%% Makes dir/0 return Dir from now on. Returns ok.
+nif_dir(_Dir) -> erlang:nif_error(not_loaded).
+
+%% Locks a file until the VM ends. With an empty path it unlocks the file. Returns
+%% true or false (c_src/nif/hold.h).
+nif_hold(_Path) -> erlang:nif_error(not_loaded).
+
+%%---------------------------------------------------------------------------
+%% Tracers that deliver (c_src/nif/delivery.h). nif_keeper, nif_retire, nif_quiet
+%% and nif_free work for these tracers too.
+
+%% nif_deliver(Receiver, Events, Bytes, MaxCopy) -> {ok, Handle} | {error, Errno}.
+%% Delivers to the process Receiver, whose credit is Events and Bytes. MaxCopy is
+%% the most bytes of an event, without its binaries. The caller is the keeper: its
+%% death closes the tracer.
+nif_deliver(_Receiver, _Events, _Bytes, _MaxCopy) ->
+    erlang:nif_error(not_loaded).
+
+%% Increases the credit, after the receiver has handled this many events and bytes.
+%% Returns ok or closed.
+nif_credit(_Handle, _Events, _Bytes) -> erlang:nif_error(not_loaded).
+
+%% Returns {Produced, {Full, TooBig, Gone, NoThread}} or closed. The inner tuple
+%% counts the dropped events by reason.
+nif_counts(_Handle) -> erlang:nif_error(not_loaded).

@@ -1,0 +1,70 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc The behaviour of modules that provide trace sessions: {@link
+%% inviso_vm_sessions}, and `inviso_engine_sessions' on OTP 25 and 26. {@link
+%% inviso_scope} chooses one of them.
+%%
+%% The callbacks return `{error, Reason}' and never raise an error.
+-module(inviso_sessions).
+
+-export_type([session/0, handle/0, tracer/0, kind/0, counter/0, procs/0,
+              mfa_spec/0, match_spec/0, count/0]).
+
+-type session() :: {term(), handle()}.
+%% The first element of a session() keeps the session alive.
+-type handle() :: {atom(), term()}.
+-type tracer() :: pid() | {module(), term()}.
+-type kind() :: global | local | meta | counter().
+-type counter() :: call_count | call_time | call_memory.
+-type procs() :: all | new | existing | pid().
+%% `restart' and `pause' are for counters that are set: `restart' sets a counter to
+%% zero and starts it, `pause' stops it.
+-type match_spec() :: boolean() | list() | restart | pause.
+-type mfa_spec() :: {module() | '_', atom(), arity() | '_'}.
+-type count() :: {ok, non_neg_integer()} | {error, term()}.
+
+-callback create(atom(), tracer()) -> {ok, session()} | {error, term()}.
+
+%% Ends a session. Also clears what the session of a killed process has left.
+%% Returns `ok' also if the session has ended already.
+-callback destroy(session() | handle()) -> ok | {error, term()}.
+
+-callback process(session(), procs(), boolean(), [atom()]) -> count().
+
+%% Sets flags on some processes of this node. The caller must have called {@link
+%% inviso_defects:gc_elsewhere/2} for all of them. Dead processes are left out.
+-callback processes(session(), [pid()], [atom()]) -> ok | {error, term()}.
+
+-callback port(session(), all | new | port(), boolean(), [atom()]) -> count().
+
+-callback function(session(), mfa_spec(), match_spec(), kind()) -> count().
+
+-callback messages(session(), send | 'receive', match_spec()) -> count().
+
+%% Returns an item of `trace:info/3'.
+-callback info(session() | handle(), pid() | port() | mfa() | atom(), atom()) ->
+    {ok, undefined | {atom(), term()}} | {error, term()}.
+
+%% Returns the sessions that affect a process, port or function. For `all' it
+%% returns all sessions.
+-callback sessions_of(pid() | port() | mfa() | atom()) -> [handle()].
+
+%% Takes a function, a match spec that erlang:trace_info/2 shows, or a tracer.
+%% Returns true if a session, and not another tool, has set the function's pattern,
+%% this match spec or this tracer. Only VMs without trace sessions need this check,
+%% because there all tools share these settings.
+-callback is_ours(mfa() | {match_spec, term()} | {tracer, term()}) -> boolean().
+
+%% Returns the processes that have to end before the code can be removed.
+-callback server_processes() -> [pid()].
+
+%% Monitors the server of the sessions. If the server dies, its sessions end, and
+%% the caller gets a `DOWN' message with the returned reference. `none' means that
+%% there is no such server.
+-callback watch() -> reference() | none.
+
+%% Clears what a killed server has left, unless another server is running.
+-callback server_gone() -> ok.
+
+%% Explains an error reason and says what to do instead. Returns `none' if the
+%% reason is not known.
+-callback explain(term()) -> none | iolist().

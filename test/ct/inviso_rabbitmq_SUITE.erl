@@ -1,0 +1,218 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% The command traces an application of another project: Debian's RabbitMQ,
+%% under load from a client in Python. The log has the calls and messages of the
+%% load, the broker continues to work, and nothing of inviso stays on the
+%% broker's node.
+-module(inviso_rabbitmq_SUITE).
+
+-include_lib("common_test/include/ct.hrl").
+
+-export([all/0, suite/0, init_per_suite/1, end_per_suite/1]).
+-export([calls_and_messages_are_those_of_the_load/1,
+         record_counts_what_the_load_did/1, all_of_a_module_under_load/1,
+         command_is_killed_under_load/1]).
+
+-define(LIB, inviso_command_lib).
+-define(NODE, inviso_stock_node).
+
+-define(BROKER, "/usr/lib/rabbitmq/bin/rabbitmq-server").
+-define(PYTHON, "/usr/bin/python3").
+-define(PORT, 5672).
+-define(MS, 120000).
+
+%% The function that a connection's reader calls for each published message,
+%% and the message that the channel gets.
+-define(CALL, "rabbit_channel:do_flow/3 [{'_',[],[]}]").
+-define(SEND, "send(_, {'$gen_cast', {method, _, _, flow}})").
+
+all() ->
+    [calls_and_messages_are_those_of_the_load, record_counts_what_the_load_did,
+     all_of_a_module_under_load, command_is_killed_under_load].
+
+suite() -> [{timetrap, {seconds, 600}}].
+
+init_per_suite(Config) ->
+    case [What || {What, false} <-
+                      [{"rabbitmq-server", filelib:is_file(?BROKER)},
+                       {"python3-pika", os:cmd(?PYTHON " -c 'import pika'")
+                                            =:= ""}]] of
+        [] -> started(Config, ?LIB:base());
+        Missing -> {skip, "not installed: " ++ lists:join(", ", Missing)}
+    end.
+
+started(_Config, {skip, _} = Skip) ->
+    Skip;
+started(Config, {ok, Base}) ->
+    %% The broker is linked to the process that starts it, and that process must
+    %% outlive init_per_suite.
+    Self = self(),
+    Keeper = spawn(fun() ->
+                           Self ! {self(), broker(Base)},
+                           receive stop -> ok end
+                   end),
+    Monitor = monitor(process, Keeper),
+    receive
+        {Keeper, Node} ->
+            demonitor(Monitor, [flush]),
+            Started = [{base, Base}, {node, Node}, {keeper, Keeper} | Config],
+            %% The first load makes the broker load modules and open files.
+            200 = load(Started, "first", 200),
+            [{before, inviso_footprint:of_node(Node)} | Started];
+        {'DOWN', Monitor, process, Keeper, Why} ->
+            error(Why)
+    end.
+
+end_per_suite(Config) ->
+    ?NODE:stop(?config(node, Config)),
+    ?config(keeper, Config) ! stop,
+    ?LIB:base_removed(?config(base, Config)).
+
+broker(Base) ->
+    Uid = ?LIB:some_uid(),
+    Dir = filename:join(Base, "broker"),
+    ok = filelib:ensure_dir(filename:join(Dir, "x")),
+    ok = file:change_mode(Dir, 8#700),
+    ok = file:change_owner(Dir, Uid),
+    Paths = [{"RABBITMQ_" ++ Name, filename:join(Dir, Name)}
+             || Name <- ["MNESIA_BASE", "LOG_BASE", "PID_FILE",
+                         "ENABLED_PLUGINS_FILE", "CONFIG_FILE",
+                         "ADVANCED_CONFIG_FILE", "GENERATED_CONFIG_DIR",
+                         "CONF_ENV_FILE"]],
+    %% Starts the broker as a service manager does: the VM itself, without a
+    %% shell.
+    Env = [{"RABBITMQ_NODENAME", "rabbit@localhost"},
+           {"RABBITMQ_NODE_IP_ADDRESS", "127.0.0.1"},
+           {"RABBITMQ_NODE_PORT", integer_to_list(?PORT)},
+           {"RUNNING_UNDER_SYSTEMD", "true"}, {"NOTIFY_SOCKET", false},
+           %% The broker would write its log to a file of this name.
+           {"LOGS", false}],
+    %% On a busy machine the broker takes minutes to boot.
+    Node = ?NODE:start(Base, #{uid => Uid, program => ?BROKER,
+                               env => Env ++ Paths, boot_ms => 300000}),
+    Running = fun() -> ?NODE:call(Node, rabbit, is_running, []) end,
+    ?LIB:until(Running),
+    Node#{name => atom_to_list(?NODE:call(Node, erlang, node, []))}.
+
+%% Publishes a number of messages and consumes them. Returns the number of
+%% consumed messages.
+load(Config, Queue, Count) ->
+    Script = filename:join(?config(data_dir, Config), "load.py"),
+    Port = open_port({spawn_executable, os:find_executable("timeout")},
+                     [{args, ["-k", "5", "100", ?PYTHON, Script,
+                              integer_to_list(?PORT), Queue,
+                              integer_to_list(Count)]},
+                      exit_status, binary, stderr_to_stdout]),
+    {0, Said} = ended(Port, <<>>),
+    binary_to_integer(string:trim(Said)).
+
+ended(Port, Said) ->
+    receive
+        {Port, {data, More}} -> ended(Port, <<Said/binary, More/binary>>);
+        {Port, {exit_status, Status}} -> {Status, Said}
+    end.
+
+opts(Config) ->
+    #{cookie := Cookie, uid := Uid} = ?config(node, Config),
+    #{base => ?config(base, Config), cookie => Cookie, uid => Uid}.
+
+start(Config, [Command | Args]) ->
+    #{name := Name} = ?config(node, Config),
+    Cmd = ?LIB:start(opts(Config), [Command, "-n", Name | Args], ?MS),
+    ok = ?LIB:until_tracing(opts(Config), Name, Cmd),
+    Cmd.
+
+interrupted(Cmd) ->
+    ok = ?LIB:signal(Cmd, "INT"),
+    ?LIB:wait(Cmd, ?MS).
+
+facts(Text) ->
+    #{<<"produced">> := P, <<"recorded">> := R, <<"lost">> := L} = Facts =
+        lists:last([inviso_trace_json:decode(Line)
+                    || <<"{", _/binary>> = Line <- ?LIB:lines(Text)]),
+    P = R + L,
+    Facts.
+
+%% Returns the exit status that the command must have: 7 if events were lost.
+status_of(#{<<"lost">> := 0}) -> 0;
+status_of(#{}) -> 7.
+
+%% Checks that the broker still works and that nothing of inviso is left.
+still_works(Config) ->
+    true = ?NODE:call(?config(node, Config), rabbit, is_running, []),
+    100 = load(Config, "after", 100),
+    [] = ?LIB:until_same(fun() -> left(Config) end, ?MS),
+    ok.
+
+%% Returns what inviso has left. A broker loads modules, starts processes and
+%% opens files by itself, so only differences with inviso's name count.
+left(Config) ->
+    Now = inviso_footprint:of_node(?config(node, Config)),
+    [D || {What, Gone, New} = D <- inviso_footprint:differences(
+                                     ?config(before, Config), Now),
+          case What of
+              _ when What =:= processes; What =:= ports; What =:= ets;
+                     What =:= registered; What =:= persistent_terms;
+                     What =:= descriptors; What =:= files; What =:= said;
+                     What =:= os_processes; What =:= modules ->
+                  nomatch =/= string:find(io_lib:format("~0p", [New]),
+                                          "inviso");
+              _ ->
+                  {Gone, New} =/= {[], []}
+          end].
+
+%%---------------------------------------------------------------------------
+
+calls_and_messages_are_those_of_the_load(Config) ->
+    N = 1000,
+    Cmd = start(Config, ["trace", "--events", "0", "--for", "100s", "--json",
+                         ?CALL, ?SEND]),
+    N = load(Config, "traced", N),
+    #{status := Status, out := Out, err := Err} = interrupted(Cmd),
+    #{<<"produced">> := Produced, <<"recorded">> := Recorded} = Facts =
+        facts(Err),
+    Produced = 2 * N,
+    Status = status_of(Facts),
+    Events = [Tag || #{<<"tag">> := Tag} <- ?LIB:json(Out)],
+    Recorded = length(Events),
+    [N = length([T || T <- Events, T =:= Tag])
+     || Status =:= 0, Tag <- [<<"call">>, <<"send">>]],
+    still_works(Config).
+
+record_counts_what_the_load_did(Config) ->
+    N = 3000,
+    Cmd = start(Config, ["record", "--for", "100s", "--json", "-o", "o",
+                         ?CALL]),
+    N = load(Config, "recorded", N),
+    #{status := Status, out := Out} = interrupted(Cmd),
+    #{<<"produced">> := N, <<"recorded">> := Recorded} = Facts = facts(Out),
+    Status = status_of(Facts),
+    Logs = filelib:wildcard(filename:join(maps:get(cwd, Cmd), "o/*.log")),
+    #{status := Status, out := Merged} =
+        ?LIB:run(opts(Config), ["merge", "-f", "json" | Logs]),
+    Recorded = length([x || #{<<"tag">> := <<"call">>} <- ?LIB:json(Merged)]),
+    still_works(Config).
+
+%% Records thousands of calls a second with their results: the counts add up,
+%% and the broker loses no message.
+all_of_a_module_under_load(Config) ->
+    N = 1000,
+    Cmd = start(Config, ["record", "--for", "100s", "--json", "-o", "o",
+                         "rabbit_channel", "rabbit_reader -> return"]),
+    N = load(Config, "all", N),
+    #{status := Status, out := Out} = interrupted(Cmd),
+    #{<<"produced">> := Produced} = Facts = facts(Out),
+    true = Produced > 5 * N,
+    Status = status_of(Facts),
+    still_works(Config).
+
+command_is_killed_under_load(Config) ->
+    Self = self(),
+    Cmd = start(Config, ["trace", "--events", "0", "--for", "100s",
+                         "rabbit_channel"]),
+    Load = spawn_link(fun() ->
+                              Self ! {self(), load(Config, "killed", 2000)}
+                      end),
+    ?LIB:until(fun() -> ?LIB:out(Cmd) =/= <<>> end),
+    ok = ?LIB:signal(Cmd, "KILL"),
+    2000 = receive {Load, Taken} -> Taken end,
+    still_works(Config).

@@ -1,0 +1,334 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% Nodes that use TLS distribution. Each test run makes its own CA.
+-module(inviso_tls_SUITE).
+
+-include_lib("common_test/include/ct.hrl").
+
+-export([all/0, suite/0, init_per_suite/1, end_per_suite/1]).
+-export([versions/1, optfile/1, client_certificate/1, wrong_certificates/1,
+         plain_or_tls/1, not_nodes/1, record/1, forwarded/1, unusable_files/1]).
+
+-define(LIB, inviso_command_lib).
+-define(NODE, inviso_stock_node).
+
+all() ->
+    [versions, optfile, client_certificate, wrong_certificates, plain_or_tls,
+     not_nodes, record, forwarded, unusable_files].
+
+suite() -> [{timetrap, {seconds, 600}}].
+
+init_per_suite(Config) ->
+    case {?LIB:has("openssl"), code:which(inet_tls_dist)} of
+        {false, _} -> {skip, "NO TLS NODE WAS TRIED: no openssl"};
+        {_, non_existing} -> {skip, "NO TLS NODE WAS TRIED: no erlang-ssl"};
+        _ -> with_base(?LIB:base(), Config)
+    end.
+
+with_base({ok, Base}, Config) ->
+    Certs = filename:join(Base, "certs"),
+    ok = file:make_dir(Certs),
+    _ = [ca(Certs, Name) || Name <- ["ca", "other"]],
+    cert(Certs, "node", "IP:127.0.0.1", "ca", "2"),
+    cert(Certs, "client", "DNS:client", "ca", "2"),
+    cert(Certs, "elsewhere", "DNS:elsewhere", "ca", "2"),
+    cert(Certs, "forged", "IP:127.0.0.1", "other", "2"),
+    cert(Certs, "expired", "IP:127.0.0.1", "ca", "0"),
+    %% The nodes run as another user.
+    _ = os:cmd("chmod 755 " ++ Certs ++ "; chmod 644 " ++ Certs ++ "/*"),
+    [{base, Base}, {certs, Certs} | Config];
+with_base({skip, _} = Skip, _) ->
+    Skip.
+
+end_per_suite(Config) ->
+    ?LIB:base_removed(?config(base, Config)).
+
+%% --- certificates -----------------------------------------------------------
+
+ca(Dir, Name) ->
+    openssl(Dir, "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"
+            " -days 2 -subj /CN=~s -keyout ~s.key -out ~s.pem",
+            [Name, Name, Name]).
+
+%% Makes a certificate for a host, valid for some days from now on.
+cert(Dir, Name, Host, Ca, Days) ->
+    ok = file:write_file(filename:join(Dir, Name ++ ".ext"),
+                         "subjectAltName=" ++ Host ++ "\n"),
+    openssl(Dir, "req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"
+            " -subj /CN=~s -keyout ~s.key -out ~s.csr", [Name, Name, Name]),
+    openssl(Dir, "x509 -req -in ~s.csr -CA ~s.pem -CAkey ~s.key"
+            " -CAcreateserial -days ~s -extfile ~s.ext -out ~s.pem",
+            [Name, Ca, Ca, Days, Name, Name]).
+
+openssl(Dir, Text, Args) ->
+    Command = lists:flatten(io_lib:format(Text, Args)),
+    case os:cmd("cd " ++ Dir ++ " && openssl " ++ Command ++
+                    " >openssl.log 2>&1 && echo done") of
+        "done\n" -> ok;
+        _ -> error({openssl, Command,
+                    file:read_file(filename:join(Dir, "openssl.log"))})
+    end.
+
+pem(Config, Name) ->
+    filename:join(?config(certs, Config), Name).
+
+%% --- nodes ------------------------------------------------------------------
+
+%% Writes an ssl_dist_optfile and returns its path.
+optfile(Config, Server, Client) ->
+    Name = "opts" ++ integer_to_list(erlang:unique_integer([positive])),
+    Path = pem(Config, Name),
+    ok = file:write_file(Path, io_lib:format("%% for TLS distribution~n~p.~n",
+                                             [[{server, Server},
+                                               {client, Client}]])),
+    ok = file:change_mode(Path, 8#644),
+    Path.
+
+files(Config, Name) ->
+    [{certfile, pem(Config, Name ++ ".pem")},
+     {keyfile, pem(Config, Name ++ ".key")},
+     {cacertfile, pem(Config, "ca.pem")}].
+
+%% Starts a node with this certificate and further server options.
+tls_node(Config, Cert, More) ->
+    tls_node(Config, Cert, More, #{}).
+
+tls_node(Config, Cert, More, Opts) ->
+    File = optfile(Config, files(Config, Cert) ++ More, []),
+    Args = ["-proto_dist", "inet_tls", "-ssl_dist_optfile", File |
+            maps:get(args, Opts, [])],
+    a_node(Config, Opts#{args => Args}).
+
+a_node(Config, Opts) ->
+    Node = ?NODE:start(?config(base, Config),
+                       maps:merge(#{uid => ?LIB:some_uid(),
+                                    name => "n@127.0.0.1"}, Opts)),
+    _ = ?NODE:workload(Node, {worker, 20}),
+    Node.
+
+verify() -> [{verify, verify_peer}, {fail_if_no_peer_cert, true}].
+
+%% --- the command ------------------------------------------------------------
+
+opts(Config, #{cookie := Cookie, uid := Uid}) ->
+    #{base => ?config(base, Config), cookie => Cookie, uid => Uid}.
+
+with_ca(Config) -> ["--tls-ca", pem(Config, "ca.pem")].
+
+with_cert(Config, Name) ->
+    ["--tls-cert", pem(Config, Name ++ ".pem"),
+     "--tls-key", pem(Config, Name ++ ".key")].
+
+%% Traces, and checks that the node is left as it was. The node itself replaces
+%% the process that accepts connections with each connection, and starts
+%% registered processes with the first one.
+traces(Config, #{name := Name} = Node, Args) ->
+    #{status := 0} =
+        ?LIB:run(opts(Config, Node), ["status", "-n", Name | Args]),
+    %% The code of that command stays for 3 seconds.
+    ?LIB:until(fun() -> undefined =:= ?NODE:call(Node, erlang, whereis,
+                                                 [inviso_loading]) end),
+    Before = inviso_footprint:of_node(Node),
+    #{status := 0, out := Out, err := Err} =
+        ?LIB:run(opts(Config, Node), ["trace", "-n", Name | Args] ++
+                     ["--events", "4", "--json", "lists:seq/2"]),
+    4 = length(?LIB:json(Out)),
+    clean(Before, Node, 60),
+    Err.
+
+clean(Before, Node, Tries) ->
+    Left = inviso_footprint:left(Before, Node, 0),
+    case is_clean(Left) of
+        true -> ok;
+        false when Tries =:= 0 -> ct:fail({left, Left});
+        false -> timer:sleep(500), clean(Before, Node, Tries - 1)
+    end.
+
+is_clean([{processes, Ended, New} | Left]) when length(Ended) >= length(New) ->
+    is_clean(Left);
+is_clean(Left) ->
+    Left =:= [].
+
+fails(Config, #{name := Name} = Node, Status, Args, Words) ->
+    #{status := Status, out := <<>>, err := Err} =
+        ?LIB:run(opts(Config, Node),
+                 ["status", "--timeout", "30s", "-n", Name | Args]),
+    says(Err, Words).
+
+says(Err, Words) ->
+    _ = [case string:find(Err, Word) of
+             nomatch -> ct:fail("~s is not in: ~s", [Word, Err]);
+             _ -> ok
+         end || Word <- Words],
+    ok.
+
+%% --- cases ------------------------------------------------------------------
+
+versions(Config) ->
+    [begin
+         Node = tls_node(Config, "node", [{versions, [V]}]),
+         _ = traces(Config, Node, with_ca(Config)),
+         fails(Config, Node, 4, ["-c", "wrong" | with_ca(Config)],
+               ["another cookie"])
+     end || V <- ['tlsv1.2', 'tlsv1.3']],
+    Node = tls_node(Config, "node", [{versions, ['tlsv1.3']}]),
+    Only12 = optfile(Config, [], [{versions, ['tlsv1.2']} |
+                                  files(Config, "client")]),
+    fails(Config, Node, 4, ["--tls-optfile", Only12],
+          ["another version of TLS"]).
+
+optfile(Config) ->
+    Node = tls_node(Config, "node", verify()),
+    File = optfile(Config, [], [{verify, verify_peer},
+                                {secure_renegotiate, true} |
+                                files(Config, "client")]),
+    Quiet = traces(Config, Node, ["--tls-optfile", File]),
+    nomatch = string:find(Quiet, "warning"),
+    %% OTP 25 does not check certificates by default.
+    Unchecked = optfile(Config, [], files(Config, "client")),
+    says(traces(Config, Node, ["--tls-optfile", Unchecked]),
+         ["warning", "certificates of nodes are not checked",
+          "--tls-no-verify"]),
+    Said = traces(Config, Node, ["--tls-optfile", Unchecked,
+                                 "--tls-no-verify"]),
+    nomatch = string:find(Said, "warning"),
+    Forged = tls_node(Config, "forged", []),
+    fails(Config, Forged, 4, ["--tls-optfile", File], ["no CA in"]),
+    Unknown = optfile(Config, [], [{verify_fun, {m, f, []}}]),
+    fails(Config, Node, 1, ["--tls-optfile", Unknown],
+          [Unknown, "verify_fun is not supported"]).
+
+%% The node checks the certificate of the command, too.
+client_certificate(Config) ->
+    [begin
+         Node = tls_node(Config, "node", [{versions, [V]} | verify()]),
+         Ca = with_ca(Config),
+         _ = traces(Config, Node, with_cert(Config, "client") ++ Ca),
+         fails(Config, Node, 4, Ca, ["--tls-cert"]),
+         fails(Config, Node, 4, with_cert(Config, "forged") ++ Ca,
+               ["the node refuses the certificate of --tls-cert"]),
+         fails(Config, Node, 4, with_cert(Config, "expired") ++ Ca,
+               ["the node refuses the certificate of --tls-cert"])
+     end || V <- ['tlsv1.2', 'tlsv1.3']],
+    ok.
+
+wrong_certificates(Config) ->
+    Ca = with_ca(Config),
+    [begin
+         Node = tls_node(Config, Cert, []),
+         fails(Config, Node, 4, Args, Words),
+         _ = traces(Config, Node, ["--tls-no-verify"])
+     end || {Cert, Args, Words} <-
+                [{"expired", Ca, ["expired"]},
+                 {"elsewhere", Ca, ["another host than '127.0.0.1'"]},
+                 {"forged", Ca, ["no CA in " ++ pem(Config, "ca.pem")]},
+                 {"node", with_cert(Config, "client"),
+                  ["no CA of this machine", "--tls-ca"]}]],
+    ok.
+
+%% One command for nodes with and without TLS. If an option does not fit a node,
+%% the error names the right option.
+plain_or_tls(Config) ->
+    #{name := Name} = Tls = tls_node(Config, "node", []),
+    #{name := PlainName} = Plain =
+        a_node(Config, #{cookie => maps:get(cookie, Tls)}),
+    fails(Config, Tls, 3, [], ["speaks TLS", "--tls-optfile"]),
+    fails(Config, Plain, 3, with_ca(Config), ["--tls-", "--plain"]),
+    #{status := 0, out := Out} =
+        ?LIB:run(opts(Config, Tls),
+                 ["status", "-n", Name ++ "," ++ PlainName, "--plain",
+                  PlainName | with_ca(Config)]),
+    [_, _] = ?LIB:lines(Out).
+
+%% Programs that speak TLS wrongly, or end in the middle. The command does not
+%% wait longer than its time limit, and does not believe lengths.
+not_nodes(Config) ->
+    {ok, _} = application:ensure_all_started(ssl),
+    Hello = fun(S) -> {ok, _} = gen_tcp:recv(S, 1) end,
+    Silent = fun(S) -> Hello(S), receive after infinity -> ok end end,
+    Bytes = fun(Text) -> fun(S) -> Hello(S), gen_tcp:send(S, Text),
+                                   Silent(S) end end,
+    Tls = fun(Text) -> fun(S) -> sends_in_tls(Config, S, Text) end end,
+    _ = [not_a_node(Config, Program, Args, Words)
+         || {Program, Args, Words} <-
+                [{Hello, [], ["closed the connection during the handshake"]},
+                 {Silent, ["--timeout", "1s"], ["does not answer in TLS"]},
+                 {Bytes("HTTP/1.0 400 Bad Request\r\n\r\n"), [],
+                  ["does not speak TLS", "--plain"]},
+                 {Bytes(<<22, 3, 3, 0, 4, 2, 255, 255, 255>>), [], ["TLS: "]},
+                 {Tls(<<16#ffffffff:32, 1000000:8000>>), [],
+                  ["is not an Erlang node"]},
+                 {Tls(<<65536:32>>), [], ["is not an Erlang node"]},
+                 {Tls(<<65535:32>>), ["--timeout", "1s"],
+                  ["does not answer in time"]}]],
+    ok.
+
+sends_in_tls(Config, Socket, Text) ->
+    ok = inet:setopts(Socket, [{active, false}]),
+    {ok, S} = ssl:handshake(Socket, files(Config, "node")),
+    ok = ssl:send(S, Text),
+    receive after infinity -> ok end.
+
+%% Program runs for each connection, which ends with it.
+not_a_node(Config, Program, Args, Words) ->
+    {ok, L} = gen_tcp:listen(0, [binary, {active, false},
+                                 {ip, {127, 0, 0, 1}}]),
+    {ok, Port} = inet:port(L),
+    Pid = spawn(fun() -> serve(L, Program) end),
+    Node = #{name => "n@127.0.0.1", cookie => "c", uid => ?LIB:some_uid()},
+    try
+        fails(Config, Node, 3,
+              ["--at", "127.0.0.1:" ++ integer_to_list(Port) |
+               with_ca(Config) ++ Args], Words)
+    after
+        exit(Pid, kill),
+        gen_tcp:close(L)
+    end.
+
+serve(L, Program) ->
+    {ok, S} = gen_tcp:accept(L),
+    Pid = spawn_link(fun() -> receive go -> Program(S) end end),
+    ok = gen_tcp:controlling_process(S, Pid),
+    Pid ! go,
+    serve(L, Program).
+
+%% A recording is fetched through TLS, in large messages.
+record(Config) ->
+    #{name := Name} = Node = tls_node(Config, "node", []),
+    Opts = opts(Config, Node),
+    Ca = with_ca(Config),
+    #{status := 0, out := Out} =
+        ?LIB:run(Opts, ["record", "-n", Name, "--for", "60s", "--detach",
+                        "--name", "far", "send", "receive", "running" | Ca]),
+    says(Out, ["next: inviso fetch -n " ++ Name ++ " --tls-ca " ++
+                   pem(Config, "ca.pem") ++ " far"]),
+    _ = ?NODE:eval(Node, "[self() ! lists:seq(1, 100) || "
+                   "_ <- lists:seq(1, 20000)], ok."),
+    #{status := 0, out := Fetched} =
+        ?LIB:run(Opts, ["fetch", "--stop", "-n", Name, "far", "-o", "o" | Ca]),
+    {match, _} = re:run(Fetched, "[0-9]{5,} events recorded, 0 lost").
+
+%% Without epmd, behind a forwarded port, with a host that does not exist here.
+forwarded(Config) ->
+    cert(?config(certs, Config), "far", "DNS:no-such-host.invalid", "ca", "2"),
+    _ = os:cmd("chmod 644 " ++ pem(Config, "far.*")),
+    {ok, L} = gen_tcp:listen(0, [{ip, {127, 0, 0, 1}}]),
+    {ok, Port} = inet:port(L),
+    gen_tcp:close(L),
+    Listen = integer_to_list(Port),
+    Node = tls_node(Config, "far", [],
+                    #{name => "n@no-such-host.invalid",
+                      args => ["-start_epmd", "false", "-erl_epmd_port",
+                               Listen]}),
+    At = ["--at", "localhost:" ++ Listen],
+    _ = traces(Config, Node, At ++ with_ca(Config)),
+    fails(Config, Node, 3, At, ["speaks TLS"]).
+
+unusable_files(Config) ->
+    Node = tls_node(Config, "node", []),
+    fails(Config, Node, 1, ["--tls-ca", "nosuch"], ["nosuch: No such file"]),
+    fails(Config, Node, 1, ["--tls-cert", pem(Config, "ca.key")],
+          ["ca.key"]),
+    fails(Config, Node, 1,
+          ["--tls-cert", pem(Config, "client.pem"),
+           "--tls-key", pem(Config, "node.key")], ["node.key"]),
+    fails(Config, Node, 1, ["--tls-optfile", "nosuch"], ["nosuch"]).
