@@ -15,7 +15,7 @@ include=erlang-base,erlang-dev,erlang-runtime-tools,erlang-proper
 include=$include,erlang-parsetools,erlang-eunit,erlang-crypto,erlang-ftp
 include=$include,erlang-snmp,erlang-ssh,erlang-syntax-tools,erlang-tools
 include=$include,erlang-xmerl,libjs-jquery,libjs-jquery-tablesorter
-include=$include,util-linux,iproute2,procps
+include=$include,erlang-ssl,openssl,util-linux,iproute2,procps
 
 # This package depends on a graphical debugger, which needs many libraries that
 # no test needs. So the files of this package are unpacked without its
@@ -116,12 +116,18 @@ case ${1:-} in
 --base) base_dir; exit ;;
 --mirror) mirror; exit ;;
 esac
-suite=${1:?usage: tools/chroot.sh [--path] SUITE}
+case ${1:-} in
+''|*[!a-z]*) echo 'usage: tools/chroot.sh [--path] SUITE | --base | --mirror' >&2; exit 1 ;;
+esac
+suite=$1
 base=$(base_dir)
 root=$base/$suite
 
-# The stamp is written last, so a chroot without it is incomplete.
-if [ -e "$root/.inviso-chroot" ]; then echo "$root"; exit 0; fi
+# The stamp is written last, so a chroot without it is incomplete. It lists the
+# packages: a chroot with others is made again.
+is_complete() { [ "$(cat "$root/.inviso-chroot" 2>/dev/null)" = "$include" ]; }
+
+if is_complete; then echo "$root"; exit 0; fi
 [ -z "$only_path" ] || exit 1
 
 [ "$(id -u)" = 0 ] || cannot "$suite: not root"
@@ -134,10 +140,10 @@ use_apt_proxy
 mkdir -p "$base"
 exec 9>"$base/$suite.lock"
 flock 9		# waits for another run that makes the same chroot
-if [ ! -e "$root/.inviso-chroot" ]; then
+if ! is_complete; then
 	say "making $root (a minute or two)"
 	make_chroot "$suite" "$root" || { say "$suite: failed, see $root.log"; exit 1; }
 	rm -rf "$root"/var/cache/apt/archives/*.deb "$root"/var/lib/apt/lists/*
-	: >"$root/.inviso-chroot"
+	echo "$include" >"$root/.inviso-chroot"
 fi
 echo "$root"

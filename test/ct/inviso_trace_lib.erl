@@ -303,8 +303,17 @@ os_state(Pid) ->
             $X
     end.
 
+%% Returns false once all threads of the process have ended. The first thread of
+%% a killed VM can be dead (Z) while others still end and hold its files.
 os_alive(Pid) ->
-    not lists:member(os_state(Pid), "XZ").
+    case os_state(Pid) of
+        $X -> false;
+        $Z -> length(threads(Pid)) > 1;
+        _ -> true
+    end.
+
+threads(Pid) ->
+    filelib:wildcard("/proc/" ++ integer_to_list(Pid) ++ "/task/*").
 
 kill(Signal, Pid) when is_integer(Pid), Pid > 1 ->
     {Status, Said} = command("/bin/kill", ["-" ++ Signal,
