@@ -92,11 +92,16 @@ static int failed(struct inv_cluster *c, const struct inv_err *err)
 		       inv_exit_of(err->code);
 }
 
-static bool known(const struct inv_cluster *c, const char *name)
+/* Two nodes of one name at two ports are an error that settle_names reports. */
+static bool known(const struct inv_cluster *c, const struct inv_node_name *name)
 {
-	for (size_t i = 0; i < c->n; i++)
-		if (!strcmp(inv_cluster_name(c, i), name))
+	for (size_t i = 0; i < c->n; i++) {
+		const struct inv_node_name *n = inv_conn_name(c->v[i].conn);
+
+		if (!strcmp(n->full, name->full) &&
+		    (!n->port || !name->port || n->port == name->port))
 			return true;
+	}
 	return false;
 }
 
@@ -112,14 +117,16 @@ static bool is_plain(const struct inv_cluster *c,
 	return false;
 }
 
-/* Starts to connect to a node. v has space for it. */
+/* Starts to connect to a node. v has space for it. `unreachable' is NULL, or why
+ * the command cannot connect. */
 static int begin(struct inv_cluster *c, const struct inv_node_name *name,
-		 struct inv_err *err)
+		 const struct inv_err *unreachable, struct inv_err *err)
 {
 	struct inv_conn_opts o = {
 		.cookie = c->cookie.text,
 		.at = c->opts->has_at ? &c->opts->at : NULL,
 		.tls = is_plain(c, name) ? NULL : c->tls,
+		.unreachable = unreachable,
 		.connect_ms = inv_cluster_ms(c),
 	};
 	struct inv_conn *conn = inv_conn_open(name, &o, c->in, err);
@@ -150,9 +157,86 @@ static int begin_all(struct inv_cluster *c, const struct inv_node_names *names,
 	int rc = grow(c, names->n, err);
 
 	for (size_t i = 0; !rc && i < names->n; i++)
-		if (!known(c, names->names[i].full))
-			rc = begin(c, &names->names[i], err);
+		if (!known(c, &names->names[i]))
+			rc = begin(c, &names->names[i], NULL, err);
 	return rc;
+}
+
+/* Starts to connect to the nodes of --dns. */
+static int begin_dns(struct inv_cluster *c, struct inv_err *err)
+{
+	struct inv_patience p = { inv_mono_ms() + inv_cluster_ms(c),
+				  c->stop.fd };
+	struct inv_dns_nodes found = { 0 };
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < c->opts->n_dns; i++)
+		rc = inv_dns_find(&c->opts->dns[i], &p, &found, err);
+	if (!rc)
+		rc = grow(c, found.n, err);
+	for (size_t i = 0; !rc && i < found.n; i++) {
+		const struct inv_dns_node *n = &found.v[i];
+
+		if (!known(c, &n->name))
+			rc = begin(c, &n->name, n->err.code ? &n->err : NULL,
+				   err);
+	}
+	inv_dns_nodes_release(&found);
+	return rc;
+}
+
+/* Removes v[i], which is connected. */
+static void drop(struct inv_cluster *c, size_t i)
+{
+	inv_conn_close(c->v[i].conn);
+	inv_attach_release(&c->v[i], 1);
+	c->n--;
+	memmove(&c->v[i], &c->v[i + 1], (c->n - i) * sizeof(c->v[i]));
+	memmove(&c->notified[i], &c->notified[i + 1],
+		(c->n - i) * sizeof(c->notified[i]));
+}
+
+static void same_name(struct inv_attach *at, const char *name,
+		      const char *address)
+{
+	at->code = inv_err_set(
+		&at->err, INV_EINVAL,
+		"nodes at %s and %s have this name; inviso tells nodes apart "
+		"by their names, so trace them one at a time: -n %s --at "
+		"ADDRESS:PORT",
+		address, inv_conn_address(at->conn), name);
+}
+
+/* Returns true if a and b, which are connected, have one name. */
+static bool share_name(const struct inv_attach *a, const struct inv_attach *b)
+{
+	return !a->code && !b->code &&
+	       !strcmp(inv_conn_name(a->conn)->full,
+		       inv_conn_name(b->conn)->full);
+}
+
+/*
+ * A name of -n and an address of --dns can lead to the same node, which is known
+ * only after connecting. One connection to such a node is kept. But in pods,
+ * several nodes can have the same name, such as app@127.0.0.1.
+ */
+static void settle_names(struct inv_cluster *c)
+{
+	for (size_t i = 1; i < c->n;) {
+		const char *first;
+		size_t k = 0;
+
+		while (k < i && !share_name(&c->v[k], &c->v[i]))
+			k++;
+		first = inv_conn_address(c->v[k].conn);
+		if (k < i && !strcmp(first, inv_conn_address(c->v[i].conn))) {
+			drop(c, i);
+			continue;
+		}
+		if (k < i)
+			same_name(&c->v[i], inv_cluster_name(c, i), first);
+		i++;
+	}
 }
 
 /* Handles the user's first signal, which came while the command was
@@ -280,7 +364,12 @@ int inv_cluster_connect(struct inv_cluster *c)
 	if (isatty(STDERR_FILENO))
 		inv_inbox_on_slow(c->in, SLOW_MS, tell_slow, c);
 	inv_screen_status(c->screen, "connecting ...");
+	rc = begin_dns(c, &err);
+	if (rc)
+		return rc == INV_ELOST ? interrupted(c) : failed(c, &err);
 	rc = survey(c);
+	if (rc != INV_ECANCELLED)
+		settle_names(c);
 	if (c->opts->all && rc != INV_ECANCELLED) {
 		if (add_others(c, &err))
 			return failed(c, &err);

@@ -13,7 +13,7 @@
 #include "node/gather.h"
 
 /*
- * Connects to the nodes of option -n, attaches to them, and leaves them.
+ * Connects to the nodes of options -n and --dns, attaches to them, and leaves them.
  * Reports failures, one line for each node.
  *
  *	inv_cluster_open(&c, "inviso trace", &opts, status_line);
@@ -58,9 +58,10 @@ struct inv_cluster {
 int inv_cluster_open(struct inv_cluster *c, const char *who,
 		     const struct inv_node_opts *opts, bool status_line);
 
-/* Connects to the nodes of -n; with -n all, also to the nodes that these are
- * connected to. An unreachable node stays in v, with the error's code. Returns
- * the exit code of the first unreachable node. */
+/* Connects to the nodes of -n and --dns; with -n all, also to the nodes that
+ * these are connected to. An unreachable node, and an address of --dns without a
+ * node, stays in v, with the error's code. Returns the exit code of the first
+ * unreachable node. */
 int inv_cluster_connect(struct inv_cluster *c);
 
 /*

@@ -292,7 +292,7 @@ static void show_left(struct status *s)
 	struct inv_buf b = { 0 };
 
 	put_left(s, &b);
-	if (!b.len && !s->json && !s->nodes.names.n)
+	if (!b.len && !s->json && !inv_node_opts_given(&s->nodes))
 		inv_buf_puts(&b, "no dead node left a recording on this "
 				 "machine; for running nodes: inviso status -n "
 				 "NODE\n");
@@ -311,7 +311,7 @@ static int run(struct status *s)
 		inv_screen_note(s->cluster.screen, "no memory");
 		status = INV_EXIT_FAILED;
 	} else {
-		if (s->nodes.names.n)
+		if (inv_node_opts_given(&s->nodes))
 			status = show(s);
 		show_left(s);
 	}
@@ -369,7 +369,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		inv_tls_args_check(&s->nodes.tls, state);
-		if (s->nodes.all || s->nodes.has_at ||
+		if (s->nodes.all || s->nodes.has_at || s->nodes.n_dns ||
 		    inv_tls_args_given(&s->nodes.tls))
 			inv_node_opts_check(&s->nodes, state);
 		return 0;

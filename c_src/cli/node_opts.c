@@ -14,6 +14,7 @@ enum {
 	OPT_COOKIE_FILE = 0x1000,
 	OPT_TIMEOUT,
 	OPT_AT,
+	OPT_DNS,
 };
 
 static const struct argp_option options[] = {
@@ -22,6 +23,11 @@ static const struct argp_option options[] = {
 	  "use this node: name@host, or name for a node on this machine; can "
 	  "be repeated, or NODE,NODE; `all' adds every node that the named "
 	  "nodes are connected to; name@host:PORT for a node without epmd",
+	  1 },
+	{ "dns", OPT_DNS, "[ALIVE@]NAME[:PORT]", 0,
+	  "use the nodes at every address of NAME, which DNS knows, such as a "
+	  "headless service: all that epmd knows there, or those called "
+	  "ALIVE@..., or the one on PORT; can be repeated",
 	  1 },
 	{ "at", OPT_AT, "HOST:PORT", 0,
 	  "connect to this address instead of the host in the node's name, for "
@@ -62,6 +68,18 @@ static int add(struct inv_node_opts *o, const char *text, struct inv_err *err)
 	return rc;
 }
 
+static int add_dns(struct inv_node_opts *o, const char *text,
+		   struct inv_err *err)
+{
+	struct inv_dns *more =
+		realloc(o->dns, (o->n_dns + 1) * sizeof(*more));
+
+	if (!more)
+		return inv_err_set(err, INV_ENOMEM, "no memory");
+	o->dns = more;
+	return inv_dns_parse(&more[o->n_dns++], text, err);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct inv_node_opts *o = state->input;
@@ -75,6 +93,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'n':
 		if (add(o, arg, &err))
 			argp_error(state, "-n %s: %s", arg, err.text);
+		return 0;
+	case OPT_DNS:
+		if (add_dns(o, arg, &err))
+			argp_error(state, "--dns %s: %s", arg, err.text);
 		return 0;
 	case OPT_AT:
 		if (inv_node_at_parse(&o->at, arg, &err))
@@ -123,6 +145,8 @@ static void put_port(struct inv_buf *out, const char *host, unsigned port)
 
 void inv_node_opts_put(const struct inv_node_name *name, struct inv_buf *out)
 {
+	if (name->service[0])
+		return;
 	if (name->port) {
 		inv_buf_printf(out, " -n %s@", name->alive);
 		put_port(out, name->host, name->port);
@@ -131,8 +155,19 @@ void inv_node_opts_put(const struct inv_node_name *name, struct inv_buf *out)
 	}
 }
 
+static void put_dns(struct inv_buf *out, const struct inv_dns *d)
+{
+	inv_buf_printf(out, " --dns %s%s", d->alive, d->alive[0] ? "@" : "");
+	if (d->port)
+		put_port(out, d->name, d->port);
+	else
+		inv_buf_puts(out, d->name);
+}
+
 void inv_node_opts_put_rest(const struct inv_node_opts *o, struct inv_buf *out)
 {
+	for (size_t i = 0; i < o->n_dns; i++)
+		put_dns(out, &o->dns[i]);
 	if (o->has_at) {
 		inv_buf_puts(out, " --at ");
 		put_port(out, o->at.host, o->at.port);
@@ -143,18 +178,41 @@ void inv_node_opts_put_rest(const struct inv_node_opts *o, struct inv_buf *out)
 void inv_node_opts_release(struct inv_node_opts *o)
 {
 	inv_node_names_release(&o->names);
+	free(o->dns);
 	inv_tls_args_release(&o->tls);
+}
+
+bool inv_node_opts_given(const struct inv_node_opts *o)
+{
+	return o->names.n > 0 || o->n_dns > 0;
 }
 
 static void check_at(const struct inv_node_opts *o, struct argp_state *state)
 {
-	if (o->names.n != 1 || o->all)
+	if (o->names.n != 1 || o->all || o->n_dns)
 		argp_error(state, "--at HOST:PORT is the address of one node: "
-				  "give exactly one -n NODE, and not all");
+				  "give exactly one -n NODE, and neither "
+				  "-n all nor --dns");
 	if (o->names.names[0].port)
 		argp_error(state,
 			   "--at has the port of the node: -n %s without :%u",
 			   o->names.names[0].full, o->names.names[0].port);
+}
+
+/* With --dns, it is not clear where a node without a host is. */
+static void check_dns(const struct inv_node_opts *o, struct argp_state *state)
+{
+	for (size_t i = 0; i < o->names.n; i++) {
+		const struct inv_node_name *name = &o->names.names[i];
+
+		if (name->any_host)
+			argp_error(state,
+				   "-n %s is a node of this machine; to select "
+				   "nodes of --dns: --dns %s@%s (for the node "
+				   "of this machine: -n %s)",
+				   name->alive, name->alive, o->dns[0].name,
+				   name->full);
+	}
 }
 
 void inv_node_opts_check(const struct inv_node_opts *o,
@@ -162,8 +220,10 @@ void inv_node_opts_check(const struct inv_node_opts *o,
 {
 	if (o->has_at)
 		check_at(o, state);
+	if (o->n_dns)
+		check_dns(o, state);
 	inv_tls_args_check(&o->tls, state);
-	if (o->names.n)
+	if (inv_node_opts_given(o))
 		return;
 	if (o->all)
 		argp_error(state, "-n all: name one of the nodes as well: "

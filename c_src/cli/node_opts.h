@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "cli/tls_opts.h"
+#include "node/dns.h"
 #include "node/name.h"
 
 /*
@@ -18,6 +19,8 @@ struct inv_node_opts {
 	struct inv_node_names names;
 	bool all; /* -n all: also every node that the named nodes are connected
 		     to */
+	struct inv_dns *dns; /* --dns */
+	size_t n_dns;
 	bool has_at;
 	struct inv_node_at at; /* --at: where the only node can be reached */
 	const char *cookie;    /* -c; points into argv; NULL: not given */
@@ -30,13 +33,17 @@ extern const struct argp inv_node_argp;
 /* The argp children of a command that has no other argp children. */
 extern const struct argp_child inv_node_children[];
 
-/* Appends the option that names a node again, as in " -n a@h:9000". */
+/* Appends the option that names a node again, as in " -n a@h:9000". Appends
+ * nothing for a node of --dns, because inv_node_opts_put_rest does. */
 void inv_node_opts_put(const struct inv_node_name *name, struct inv_buf *out);
 
-/* Appends the options that hold for all nodes: --at and those of TLS. */
+/* Appends the options that hold for all nodes: --dns, --at and those of TLS. */
 void inv_node_opts_put_rest(const struct inv_node_opts *o, struct inv_buf *out);
 
 void inv_node_opts_release(struct inv_node_opts *o);
+
+/* Returns true if -n or --dns is given. */
+bool inv_node_opts_given(const struct inv_node_opts *o);
 
 /*
  * Checks that at least one node is given, and exactly one with --at. If not,

@@ -28,6 +28,10 @@ static void set_opts(struct inv_conn *c, const struct inv_conn_opts *opts)
 		c->at = *opts->at;
 		c->opts.at = &c->at;
 	}
+	if (opts->unreachable) {
+		c->unreachable = *opts->unreachable;
+		c->opts.unreachable = &c->unreachable;
+	}
 	if (c->opts.connect_ms <= 0)
 		c->opts.connect_ms = CONNECT_MS;
 	if (c->opts.write_ms <= 0)
@@ -123,6 +127,11 @@ const struct inv_node_name *inv_conn_name(struct inv_conn *c)
 	name = c->named ? &c->peer : &c->asked;
 	pthread_mutex_unlock(&c->lock);
 	return name;
+}
+
+const char *inv_conn_address(const struct inv_conn *c)
+{
+	return c->address;
 }
 
 const erlang_pid *inv_conn_self(const struct inv_conn *c)

@@ -34,6 +34,9 @@ struct inv_conn_opts {
 	const struct inv_node_at *at;
 	/* borrowed until inv_conn_close; NULL: without TLS */
 	struct inv_tls *tls;
+	/* why the node is known to be unreachable; NULL: it is not. Then LOST
+	 * has this error */
+	const struct inv_err *unreachable;
 	int connect_ms;	   /* time limit for connecting, in total; 0: 5000 */
 	int write_ms;	   /* if the node reads nothing for this time, the
 			      connection is lost; 0: 15000 */
@@ -71,6 +74,10 @@ void inv_conn_close(struct inv_conn *c);
  * until inv_conn_close.
  */
 const struct inv_node_name *inv_conn_name(struct inv_conn *c);
+
+/* Returns the address in digits at which the node was reached. Valid once
+ * connected. */
+const char *inv_conn_address(const struct inv_conn *c);
 
 /*
  * Returns the command's pid on this connection, which is the `client' in

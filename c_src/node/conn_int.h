@@ -39,8 +39,9 @@ enum inv_conn_state {
 struct inv_conn {
 	/* constant after inv_conn_open */
 	struct inv_node_name asked;
-	struct inv_conn_opts opts; /* without the cookie */
-	struct inv_node_at at;	   /* opts.at points to it */
+	struct inv_conn_opts opts;  /* without the cookie */
+	struct inv_node_at at;	    /* opts.at points to it */
+	struct inv_err unreachable; /* opts.unreachable points to it */
 	char cookie[256];
 	struct inv_inbox *in;
 	pthread_t thread;
@@ -49,6 +50,7 @@ struct inv_conn {
 	/* set before CONNECTED, and constant after that */
 	erlang_pid self;
 	struct inv_node_name peer;
+	char address[INET6_ADDRSTRLEN];
 
 	pthread_mutex_t lock; /* protects the fields from here to `user' */
 	enum inv_conn_state state;

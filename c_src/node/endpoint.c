@@ -35,6 +35,8 @@ int inv_endpoint_find(const struct inv_node_name *node,
 
 	snprintf(out->host, sizeof(out->host), "%s",
 		 at ? at->host : node->host);
+	snprintf(out->tls_host, sizeof(out->tls_host), "%s",
+		 node->service[0] ? node->service : node->host);
 	out->port = at ? at->port : node->port;
 	out->direct = out->port != 0;
 	r = addresses(out, !at && node->any_host, p, err);

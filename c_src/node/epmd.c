@@ -41,7 +41,8 @@ static int epmd_port(uint16_t *port, struct inv_err *err)
 
 /* A conversation with epmd. */
 struct epmd {
-	const struct inv_node_name *node;
+	const char *alive;  /* the name to ask for */
+	const char *option; /* how the user can give the node's port */
 	const struct inv_patience *p;
 	struct inv_endpoint *to;
 	uint16_t port; /* epmd's own port */
@@ -60,8 +61,8 @@ static int failed(const struct epmd *e, int r, int sys, struct inv_err *err)
 			"no epmd on %s (port %u): no Erlang node runs there, "
 			"or its epmd listens elsewhere (set ERL_EPMD_PORT), or "
 			"it runs without one (then give the node's own port: "
-			"-n %s:PORT)",
-			host, e->port, e->node->full);
+			"%s:PORT)",
+			host, e->port, e->option);
 	if (r == INV_EIO)
 		return inv_err_set(err, INV_EUNREACHABLE,
 				   "epmd on %s (port %u): %s", host, e->port,
@@ -113,47 +114,92 @@ static int ask(struct epmd *e, const void *req, size_t len, struct inv_err *err)
 	return r < 0 ? failed(e, r, sys, err) : 0;
 }
 
-/*
- * Appends the names in an answer to NAMES_REQ as "x, y". The answer is epmd's
- * own port in four bytes, and then a line "name x at port n" for each node.
- */
-static void list_names(const char *answer, size_t len, struct inv_buf *out)
-{
-	const char *p = answer + 4;
-	const char *end = answer + len;
-	const char *eol;
+/* An answer to NAMES_REQ. */
+struct names {
+	char bytes[NAMES_MAX];
+	size_t len;
+	size_t at; /* what follows is not read yet */
+};
 
-	for (; p < end && (eol = memchr(p, '\n', (size_t)(end - p)));
-	     p = eol + 1) {
-		if (eol - p < 6 || memcmp(p, "name ", 5) != 0)
-			continue;
-		if (out->len)
-			inv_buf_puts(out, ", ");
-		inv_buf_put(out, p + 5, strcspn(p + 5, " \n"));
+static int ask_names(struct epmd *e, struct names *n, struct inv_err *err)
+{
+	static const uint8_t req = NAMES_REQ;
+	size_t got = 1;
+	int sys = 0;
+	int r = ask(e, &req, 1, err);
+
+	if (r < 0)
+		return r;
+	/* The answer begins with epmd's own port in four bytes. */
+	n->len = 0;
+	n->at = 4;
+	while (r == 0 && got > 0 && n->len < sizeof(n->bytes)) {
+		r = inv_wire_read_some(&e->wire, n->bytes + n->len,
+				       sizeof(n->bytes) - n->len, &got, e->p,
+				       &sys);
+		n->len += r == 0 ? got : 0;
 	}
+	if (r == 0 && (n->len < 4 || n->bytes[0] || n->bytes[1]))
+		r = INV_EFORMAT;
+	return r < 0 ? failed(e, r, sys, err) : 0;
+}
+
+/*
+ * Finds the next line "name x at port n", and sets `name' and `*len' to x.
+ * Returns false if there are no more names. A line without a port is not one.
+ */
+static bool next_name(struct names *n, const char **name, size_t *len,
+		      uint16_t *port)
+{
+	static const char begins[] = "name ";
+	static const char then[] = " at port ";
+	const char *end = n->bytes + n->len;
+
+	while (n->at < n->len) {
+		const char *p = n->bytes + n->at;
+		const char *eol = memchr(p, '\n', (size_t)(end - p));
+		const char *at;
+		unsigned v = 0;
+
+		if (!eol)
+			return false;
+		n->at += (size_t)(eol - p) + 1;
+		at = memmem(p, (size_t)(eol - p), then, sizeof(then) - 1);
+		if (!at || memcmp(p, begins, sizeof(begins) - 1) != 0)
+			continue;
+		*name = p + sizeof(begins) - 1;
+		if (*name >= at)
+			continue;
+		*len = (size_t)(at - *name);
+		for (at += sizeof(then) - 1;
+		     at < eol && *at >= '0' && *at <= '9' && v <= 65535; at++)
+			v = v * 10 + (unsigned)(*at - '0');
+		*port = (uint16_t)v;
+		if (at == eol && v > 0 && v <= 65535)
+			return true;
+	}
+	return false;
 }
 
 /* Sets `text' to the names that epmd knows, or to "" if it knows none. */
 static void known_names(struct epmd *e, char *text, size_t size)
 {
-	static const uint8_t req = NAMES_REQ;
-	char answer[NAMES_MAX];
-	struct inv_buf names = { 0 };
-	size_t len = 0;
-	size_t got = 1;
-	int sys;
+	struct inv_buf all = { 0 };
+	struct names names;
+	const char *name;
+	uint16_t port;
+	size_t len;
 
-	if (ask(e, &req, 1, NULL) == 0)
-		while (len < sizeof(answer) && got > 0 &&
-		       inv_wire_read_some(&e->wire, answer + len,
-					  sizeof(answer) - len, &got, e->p,
-					  &sys) == 0)
-			len += got;
+	names.len = 0;
+	if (ask_names(e, &names, NULL) == 0)
+		while (next_name(&names, &name, &len, &port)) {
+			if (all.len)
+				inv_buf_puts(&all, ", ");
+			inv_buf_put(&all, name, len);
+		}
 	inv_wire_close(&e->wire);
-	if (len > 4)
-		list_names(answer, len, &names);
-	inv_plain_cut(text, size, names.data, names.len);
-	inv_buf_release(&names);
+	inv_plain_cut(text, size, all.data, all.len);
+	inv_buf_release(&all);
 }
 
 static int not_registered(struct epmd *e, struct inv_err *err)
@@ -164,10 +210,10 @@ static int not_registered(struct epmd *e, struct inv_err *err)
 	if (!names[0])
 		return inv_err_set(err, INV_ENONODE,
 				   "there is no node '%s' on %s, nor any other",
-				   e->node->alive, e->to->host);
+				   e->alive, e->to->host);
 	return inv_err_set(err, INV_ENONODE,
 			   "there is no node '%s' on %s; its epmd knows: %s",
-			   e->node->alive, e->to->host, names);
+			   e->alive, e->to->host, names);
 }
 
 /* Asks epmd for the node's port.  Returns INV_END if epmd has no such node. */
@@ -175,12 +221,12 @@ static int ask_port(struct epmd *e, uint16_t *port, struct inv_err *err)
 {
 	uint8_t req[1 + INV_NODE_NAME_MAX];
 	uint8_t head[4];
-	size_t len = strlen(e->node->alive);
+	size_t len = strlen(e->alive);
 	int sys = 0;
 	int r;
 
 	req[0] = PORT_PLEASE2_REQ;
-	memcpy(req + 1, e->node->alive, len);
+	memcpy(req + 1, e->alive, len);
 	r = ask(e, req, 1 + len, err);
 	if (r < 0)
 		return r;
@@ -200,12 +246,38 @@ static int ask_port(struct epmd *e, uint16_t *port, struct inv_err *err)
 int inv_epmd_ask(const struct inv_node_name *node, struct inv_endpoint *at,
 		 const struct inv_patience *p, struct inv_err *err)
 {
-	struct epmd e = { .node = node, .to = at, .p = p, .wire.fd = -1 };
+	char option[INV_NODE_NAME_MAX + 8];
+	struct epmd e = { .alive = node->alive,
+			  .option = option,
+			  .to = at,
+			  .p = p,
+			  .wire.fd = -1 };
 	int r = epmd_port(&e.port, err);
 
 	if (r < 0)
 		return r;
+	snprintf(option, sizeof(option), "-n %s", node->full);
 	r = ask_port(&e, &at->port, err);
 	inv_wire_close(&e.wire);
 	return r == INV_END ? not_registered(&e, err) : r;
+}
+
+int inv_epmd_names(struct inv_endpoint *at, const char *option,
+		   void (*each)(void *arg, const char *name, size_t len,
+				uint16_t port),
+		   void *arg, const struct inv_patience *p, struct inv_err *err)
+{
+	struct epmd e = { .option = option, .to = at, .p = p, .wire.fd = -1 };
+	struct names names;
+	const char *name;
+	uint16_t port;
+	size_t len;
+	int r = epmd_port(&e.port, err);
+
+	if (r == 0)
+		r = ask_names(&e, &names, err);
+	inv_wire_close(&e.wire);
+	while (r == 0 && next_name(&names, &name, &len, &port))
+		each(arg, name, len, port);
+	return r;
 }

@@ -20,4 +20,17 @@
 int inv_epmd_ask(const struct inv_node_name *node, struct inv_endpoint *at,
 		 const struct inv_patience *p, struct inv_err *err);
 
+/*
+ * Asks epmd at the endpoint's addresses for all its nodes, and calls `each' for
+ * every name and port in the answer, of which at most 16 KiB are read. The bytes
+ * of a name are as epmd sent them. `option' is the option to which the user can
+ * append a port, for messages. Return codes are those of inv_epmd_ask, without
+ * INV_ENONODE.
+ */
+int inv_epmd_names(struct inv_endpoint *at, const char *option,
+		   void (*each)(void *arg, const char *name, size_t len,
+				uint16_t port),
+		   void *arg, const struct inv_patience *p,
+		   struct inv_err *err);
+
 #endif

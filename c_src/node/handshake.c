@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +24,7 @@ struct talk {
 	const struct inv_endpoint *to;
 	const struct inv_patience *p;
 	struct inv_tls *tls; /* NULL: without TLS */
-	const char *host;    /* the host in the node's name */
+	unsigned conn;	     /* how many connections were begun before */
 	struct inv_err tls_err;
 	struct inv_handshake_says says;
 	struct inv_wire wire;
@@ -76,8 +77,8 @@ static int talk_connect(void *ctx, void *addr, int len, unsigned ms)
 	t->says.connected = r == 0;
 	if (r < 0)
 		t->says.sys = errno_of(r, sys);
-	else if (t->tls && inv_wire_secure(&t->wire, t->tls, t->host, t->p,
-					   &t->tls_err) < 0)
+	else if (t->tls && inv_wire_secure(&t->wire, t->tls, t->to->tls_host,
+					   t->p, &t->tls_err) < 0)
 		t->says.sys = EPROTO;
 	return t->says.sys;
 }
@@ -229,14 +230,16 @@ static int own_host(char *host, size_t size, const struct inv_node_name *node,
  * A node never frees the atom of a name, so commands reuse names. A name has a
  * number below NAMES. The number is derived from the clock, so that a name is
  * reused after some seconds; by then the node has noticed that the earlier
- * command has disconnected. If many names are in use, the number is random,
- * below a larger limit.
+ * command has disconnected. Connections of one command have different names,
+ * because several addresses can lead to the same node. If many names are in use,
+ * the number is random, below a larger limit.
  */
 #define NAMES 64
 #define NAMES_MAX 65536
 #define NAMES_GROW 4 /* this many names in use double the limit */
 #define NAME_MS 100  /* the number increases by 1 after this time */
 #define NAME_STEP 17 /* added to the number if a name is in use */
+#define CONN_STEP 29 /* added for each connection of this command */
 #define TRIES_MAX 60
 /*
  * Number of tries if the node closes the connection without a message. A node
@@ -244,12 +247,12 @@ static int own_host(char *host, size_t size, const struct inv_node_name *node,
  */
 #define SILENT_MAX 3
 
-static unsigned draw(uint16_t random, unsigned taken)
+static unsigned draw(uint16_t random, unsigned conn, unsigned taken)
 {
 	unsigned n = NAMES;
 
 	if (taken < NAMES_GROW)
-		return ((unsigned)(inv_mono_ms() / NAME_MS) +
+		return ((unsigned)(inv_mono_ms() / NAME_MS) + conn * CONN_STEP +
 			taken * NAME_STEP) %
 		       NAMES;
 	for (; taken >= NAMES_GROW && n < NAMES_MAX; taken -= NAMES_GROW)
@@ -259,7 +262,7 @@ static unsigned draw(uint16_t random, unsigned taken)
 
 /*
  * Initializes libei's node.  `taken' is the number of names that were found to
- * be in use.
+ * be in use; t->conn is the number of the connection.
  */
 static int init_cnode(ei_cnode *ec, const struct inv_node_name *node,
 		      const struct inv_endpoint *at, const char *cookie,
@@ -279,7 +282,8 @@ static int init_cnode(ei_cnode *ec, const struct inv_node_name *node,
 		return r;
 	if (getrandom(&id, sizeof(id), 0) != (ssize_t)sizeof(id))
 		return inv_err_sys(err, errno, "random numbers");
-	snprintf(alive, sizeof(alive), "inviso-%02x", draw(id.name, taken));
+	snprintf(alive, sizeof(alive), "inviso-%02x",
+		 draw(id.name, t->conn, taken));
 	snprintf(full, sizeof(full), "%s@%s", alive, host);
 	/* Creations 0 to 3 are those of nodes with the oldest protocol. */
 	if (ei_connect_xinit_ussi(ec, host, alive, full, &none, cookie,
@@ -386,6 +390,8 @@ int inv_handshake(const struct inv_node_name *node,
 		  struct inv_handshake *out, struct inv_err *err)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	static atomic_uint conns;
+	unsigned conn = atomic_fetch_add(&conns, 1);
 	unsigned taken = 0;
 	unsigned silent = 0;
 	bool again;
@@ -396,7 +402,7 @@ int inv_handshake(const struct inv_node_name *node,
 		struct talk t = { .to = at,
 				  .p = p,
 				  .tls = tls,
-				  .host = node->host,
+				  .conn = conn,
 				  .says.head = tls ? 4 : 2,
 				  .wire.fd = -1 };
 

@@ -246,8 +246,14 @@ int inv_handshake_name(const struct inv_handshake_says *s,
 		return inv_err_set(err, INV_EREFUSED,
 				   "the node did not say what its name is");
 	if (strcmp(out->full, asked->full) == 0 ||
-	    (asked->any_host && strcmp(out->alive, asked->alive) == 0))
+	    ((asked->any_host || asked->service[0]) &&
+	     strcmp(out->alive, asked->alive) == 0) ||
+	    (asked->service[0] && !asked->alive[0]))
 		return 0;
+	if (asked->service[0])
+		return inv_err_set(err, INV_EUNREACHABLE,
+				   "the node calls itself %s, and not %s@...",
+				   out->full, asked->alive);
 	if (to->direct)
 		return inv_err_set(
 			err, INV_EUNREACHABLE,

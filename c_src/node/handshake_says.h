@@ -52,7 +52,8 @@ int inv_handshake_why(const struct inv_handshake_says *s,
 
 /*
  * Sets `*out' to the node's own name. Returns INV_EUNREACHABLE if it is not the
- * name `asked': another host name, or a short name instead of a long one.
+ * name `asked': another host name, or a short name instead of a long one. A node
+ * that was found by --dns can have another host name.
  */
 int inv_handshake_name(const struct inv_handshake_says *s,
 		       const struct inv_node_name *asked,

@@ -336,8 +336,14 @@ static int connect_node(struct inv_conn *c, struct inv_err *err)
 	struct inv_patience p = { inv_mono_ms() + c->opts.connect_ms, c->wake };
 	struct inv_endpoint at = { 0 };
 	struct inv_handshake h = { 0 };
-	int r = inv_endpoint_find(&c->asked, c->opts.at, &at, &p, err);
+	int r = 0;
 
+	if (c->opts.unreachable) {
+		*err = *c->opts.unreachable;
+		r = err->code;
+	}
+	if (r == 0)
+		r = inv_endpoint_find(&c->asked, c->opts.at, &at, &p, err);
 	if (r == 0)
 		r = inv_handshake(&c->asked, &at, c->cookie, c->opts.tls, &p,
 				  &h, err);
@@ -348,6 +354,8 @@ static int connect_node(struct inv_conn *c, struct inv_err *err)
 	c->self = h.self;
 	c->peer = h.peer;
 	c->peer.port = c->asked.port;
+	memcpy(c->peer.service, c->asked.service, sizeof(c->peer.service));
+	inv_wire_peer(&c->wire, c->address, sizeof(c->address));
 	c->heard = c->spoke = inv_mono_ms();
 	return 0;
 }

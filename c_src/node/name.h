@@ -26,6 +26,13 @@ struct inv_node_name {
 	bool any_host; /* the user gave no host: a node of this machine with a
 			  long name also fits */
 	uint16_t port; /* where the node listens; 0: its epmd knows it */
+	/*
+	 * The name of --dns that led to this node, for which the node's
+	 * certificate must be; "": another way. `host' is then an address: the
+	 * node's own name can have another host, and also another name before
+	 * the @ if `alive' is "".
+	 */
+	char service[INV_NODE_NAME_MAX + 1];
 };
 
 /* A host and a port, where the user says that a node can be reached. */

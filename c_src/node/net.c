@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -66,23 +67,32 @@ static void set_port(struct inv_addr *a, uint16_t port)
 		a->sock.v4.sin_port = htons(port);
 }
 
+void inv_addr_text(const struct inv_addr *a, char *text, size_t size)
+{
+	int family = a->sock.any.sa_family;
+	const void *bytes = family == AF_INET6 ?
+				    (const void *)&a->sock.v6.sin6_addr :
+				    (const void *)&a->sock.v4.sin_addr;
+
+	if (!inet_ntop(family, bytes, text, (socklen_t)size))
+		snprintf(text, size, "?");
+}
+
 /* Connecting a datagram socket only looks up the route. */
 int inv_addr_ours(const struct inv_addr *to, char *text, size_t size)
 {
 	struct inv_addr a = *to;
-	int family = a.sock.any.sa_family;
-	const void *bytes = family == AF_INET6 ? (void *)&a.sock.v6.sin6_addr :
-						 (void *)&a.sock.v4.sin_addr;
-	int s = socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int s = socket(a.sock.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	int r = 0;
 
 	if (s < 0)
 		return INV_EIO;
 	set_port(&a, 1);
 	if (connect(s, &a.sock.any, a.len) < 0 ||
-	    getsockname(s, &a.sock.any, &a.len) < 0 ||
-	    !inet_ntop(family, bytes, text, (socklen_t)size))
+	    getsockname(s, &a.sock.any, &a.len) < 0)
 		r = INV_EIO;
+	else
+		inv_addr_text(&a, text, size);
 	close(s);
 	return r;
 }
@@ -170,6 +180,20 @@ int inv_wire_secure(struct inv_wire *w, struct inv_tls *tls, const char *host,
 					"--tls-..., or name it with --plain");
 	}
 	return r;
+}
+
+void inv_wire_peer(const struct inv_wire *w, char *text, size_t size)
+{
+	struct inv_addr a = { .len = sizeof(a.sock) };
+
+	snprintf(text, size, "?");
+	if (getpeername(w->fd, &a.sock.any, &a.len) == 0)
+		inv_addr_text(&a, text, size);
+}
+
+bool inv_wire_why(const struct inv_wire *w, struct inv_err *err)
+{
+	return w->tls && inv_tls_why(w->tls, err);
 }
 
 bool inv_wire_has_bytes(const struct inv_wire *w)

@@ -39,6 +39,9 @@ struct inv_addr {
 /* Returns the loopback address of the family AF_INET or AF_INET6. */
 struct inv_addr inv_addr_loopback(int family);
 
+/* Sets `text' to the address in digits. */
+void inv_addr_text(const struct inv_addr *a, char *text, size_t size);
+
 /*
  * Sets `text' to the address from which this machine sends to `to'. Sends
  * nothing. Returns 0, or INV_EIO with errno set.
@@ -74,11 +77,18 @@ int inv_wire_open_any(struct inv_wire *w, const struct inv_addr *to, size_t n,
 		      int *sys);
 
 /*
- * Begins TLS on a connected wire. `host' is the host in the node's name. Returns
+ * Begins TLS on a connected wire. `host' is the host for which the certificate
+ * must be. Returns
  * the codes of inv_tls_shake, INV_ETIME, INV_ELOST (cancelled), INV_ENOMEM.
  */
 int inv_wire_secure(struct inv_wire *w, struct inv_tls *tls, const char *host,
 		    const struct inv_patience *p, struct inv_err *err);
+
+/* Sets `text' to the address in digits at the other end, or to "?". */
+void inv_wire_peer(const struct inv_wire *w, char *text, size_t size);
+
+/* Returns true if TLS has failed, and sets err to the reason. */
+bool inv_wire_why(const struct inv_wire *w, struct inv_err *err);
 
 /* Returns true if received bytes wait in memory, which poll(2) does not show. */
 bool inv_wire_has_bytes(const struct inv_wire *w);

@@ -167,7 +167,7 @@ static int bad_certificate(const struct inv_tls_link *l, long result,
 		return inv_err_set(err, INV_EREFUSED,
 				   "TLS: the node's certificate is for another "
 				   "host than '%s', which is the host in the "
-				   "node's name",
+				   "node's name, or the name of --dns",
 				   l->host);
 	case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
 	case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:

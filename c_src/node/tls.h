@@ -50,8 +50,8 @@ void inv_tls_free(struct inv_tls *t);
 struct inv_tls_link;
 
 /*
- * Makes a connection over a connected socket. `host' is the host in the node's
- * name, for which the certificate must be.
+ * Makes a connection over a connected socket. `host' is the host for which the
+ * certificate must be.
  */
 struct inv_tls_link *inv_tls_link_new(struct inv_tls *t, int fd,
 				      const char *host, struct inv_err *err);

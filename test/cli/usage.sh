@@ -57,6 +57,12 @@ for command in trace record status stop fetch; do
 		$command -n a@h -n all --at h:1
 	ok "$command of no node at a port" refuses 'exactly one -n NODE' \
 		$command --at h:1
+	ok "$command of a service that is no name" refuses '--dns a@b@c: write a name' \
+		$command --dns a@b@c
+	ok "$command of a service and a port" refuses 'nor --dns' \
+		$command -n a@h --dns svc --at h:1
+	ok "$command of a node here and a service" refuses '--dns a@svc' \
+		$command -n a --dns svc
 	ok "$command with a key alone" refuses '--tls-key needs --tls-cert' \
 		$command -n a@h --tls-key f
 	ok "$command that checks and does not" refuses 'not both' \

@@ -1,21 +1,26 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% Nodes that the command cannot find through their name and epmd: without epmd,
-%% on IPv6, behind ports that are forwarded.
+%% on IPv6, behind ports that are forwarded, behind a name with many addresses.
 -module(inviso_reach_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
 
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1]).
 -export([port_instead_of_epmd/1, record_without_epmd/1, only_ipv6/1,
-         two_forwards/1, no_way_to_the_node/1]).
+         two_forwards/1, no_way_to_the_node/1, service/1,
+         service_without_epmd/1]).
+
+-import(inviso_forward, [free_port/0]).
 
 -define(LIB, inviso_command_lib).
 -define(NODE, inviso_stock_node).
 -define(SPACE, inviso_net_space).
+-define(HOSTS, inviso_two_hosts).
+-define(FORWARD, inviso_forward).
 
 all() ->
     [port_instead_of_epmd, record_without_epmd, only_ipv6, two_forwards,
-     no_way_to_the_node].
+     no_way_to_the_node, service, service_without_epmd].
 
 suite() -> [{timetrap, {seconds, 600}}].
 
@@ -61,12 +66,6 @@ fails(Opts, Target, Words) ->
         ?LIB:run(Opts, ["status", "--timeout", "20s" | Target]),
     _ = [{match, _} = re:run(Err, Word) || Word <- Words],
     ok.
-
-free_port() ->
-    {ok, L} = gen_tcp:listen(0, [{ip, {127, 0, 0, 1}}]),
-    {ok, Port} = inet:port(L),
-    gen_tcp:close(L),
-    Port.
 
 colon(Host, Port) ->
     Host ++ ":" ++ integer_to_list(Port).
@@ -159,9 +158,9 @@ dist_port(Node) ->
 %% The node is behind two forwarded ports, as with `kubectl port-forward' through
 %% a tunnel. This machine cannot reach the host in the node's name.
 two_forwards(Config) ->
-    case ?LIB:has("socat") of
-        false -> {skip, "NO FORWARDED PORT WAS TRIED: no socat"};
-        true -> forwards(Config)
+    case ?FORWARD:why_not() of
+        none -> forwards(Config);
+        Why -> {skip, "NO FORWARDED PORT WAS TRIED: " ++ Why}
     end.
 
 forwards(Config) ->
@@ -172,8 +171,9 @@ forwards(Config) ->
     Unknown = a_node(Config, #{name => "u@no-such-host.invalid",
                                cookie => maps:get(cookie, Node),
                                args => without_epmd(Second)}),
-    Forwards = [forward(First, Port), forward(free_port(), First)],
-    {_, Last} = lists:last(Forwards),
+    Last = free_port(),
+    _ = ?FORWARD:start(First, Port),
+    _ = ?FORWARD:start(Last, First),
     Opts = opts(Config, Node),
     At = ["--at", colon("localhost", Last)],
     ok = traces(Opts, Node, ["-n", Name | At]),
@@ -186,30 +186,6 @@ forwards(Config) ->
     ?NODE:stop(Node),
     fails(Opts, ["-n", Name | At], ["forward does not reach the node"]).
 
-%% Starts a program that forwards a port. The program is killed when the VM of
-%% the test ends.
-forward(From, To) ->
-    Port = open_port({spawn_executable, os:find_executable("setpriv")},
-                     [{args, ["--pdeathsig", "KILL",
-                              os:find_executable("socat"), "-d", "-d",
-                              "TCP-LISTEN:" ++ integer_to_list(From) ++
-                                  ",bind=127.0.0.1,fork,reuseaddr",
-                              colon("TCP:127.0.0.1", To)]},
-                      stderr_to_stdout, {line, 1000}]),
-    listening(Port),
-    {Port, From}.
-
-listening(Port) ->
-    receive
-        {Port, {data, {_, Line}}} ->
-            case string:find(Line, "listening on") of
-                nomatch -> listening(Port);
-                _ -> ok
-            end
-    after 60000 ->
-            error(no_forward)
-    end.
-
 %% --- errors -----------------------------------------------------------------
 
 no_way_to_the_node(Config) ->
@@ -221,3 +197,135 @@ no_way_to_the_node(Config) ->
     fails(Opts, ["-n", colon(Name, 4369)], ["port 4369 is epmd's"]),
     fails(Opts, ["-n", Name, "--at", colon("no-such-host.invalid", 1)],
           ["no host 'no-such-host.invalid'"]).
+
+%% --- a name with several addresses -------------------------------------------
+
+%% Returns the first words of a command line, which run a program with another
+%% /etc/hosts.
+with_hosts(Config, Lines) ->
+    File = filename:join(?config(base, Config),
+                         "hosts" ++ integer_to_list(
+                                      erlang:unique_integer([positive]))),
+    {ok, Host} = inet:gethostname(),
+    ok = file:write_file(File, [[L, "\n"] || L <- ["127.0.0.1 " ++ Host | Lines]]),
+    [os:find_executable("unshare"), "--mount", "sh", "-c",
+     "mount --bind \"$0\" /etc/hosts && exec \"$@\"", File].
+
+%% Nodes on two hosts, as in a headless service of Kubernetes.
+service(Config) ->
+    case ?HOSTS:why_not() of
+        none ->
+            Hosts = ?HOSTS:start(),
+            try pods(Config, Hosts)
+            after ?HOSTS:stop(Hosts)
+            end;
+        Why ->
+            {skip, "NO NAME WITH TWO ADDRESSES WAS TRIED: " ++ Why}
+    end.
+
+pods(Config, Hosts) ->
+    [A, B] = [?HOSTS:address(H) || H <- [a, b]],
+    Shop1 = pod(Config, Hosts, a, "shop@" ++ A),
+    Shop2 = pod(Config, Hosts, b, "shop@" ++ B),
+    Opts = (opts(Config, Shop1))#{
+             wrap => ?HOSTS:on(a, Hosts) ++
+                 with_hosts(Config, [A ++ " shop.test", B ++ " shop.test",
+                                     A ++ " half.test", "10.77.1.1 half.test"])},
+    Names = ["shop@" ++ A, "shop@" ++ B],
+    Names = named(Opts, ["--dns", "shop.test"]),
+    ok = traces_all(Opts, [Shop1, Shop2], ["--dns", "shop.test"]),
+    next_is_the_same(Opts, Names),
+    %% An address without epmd does not hide the node at the other.
+    #{status := 3, out := Half, err := Err} =
+        ?LIB:run(Opts, ["status", "--dns", "half.test"]),
+    {match, _} = re:run(Half, "^shop@" ++ A ++ ": OTP"),
+    {match, _} = re:run(Err, "10.77.1.1: no epmd .*--dns half.test:PORT"),
+    %% Other nodes there, of which one has the name of its host.
+    _ = pod(Config, Hosts, a, "tool@" ++ A),
+    _ = pod(Config, Hosts, b, "tool@b.shop.test"),
+    All = lists:sort(["tool@" ++ A, "tool@b.shop.test" | Names]),
+    All = named(Opts, ["--dns", "shop.test"]),
+    Names = named(Opts, ["--dns", "shop@shop.test"]),
+    %% A node is used once.
+    All = named(Opts, ["-n", "shop@" ++ A, "--dns", "shop.test",
+                       "--dns", "tool@shop.test", "--dns", A]),
+    %% Pods whose nodes have one name.
+    _ = [pod(Config, Hosts, H, "same@127.0.0.1") || H <- [a, b]],
+    #{status := 1, out := Same, err := Twice} =
+        ?LIB:run(Opts, ["status", "--dns", "same@shop.test"]),
+    [_] = ?LIB:lines(Same),
+    {match, _} = re:run(Twice, "same@127.0.0.1: nodes at " ++ A ++ " and " ++
+                            B ++ " have this name"),
+    fails(Opts, ["--dns", "nosuch@shop.test"],
+          [A ++ ": there is no node 'nosuch'", B ++ ": there is no node"]),
+    fails(Opts, ["--dns", "nosuch.test"], ["no host 'nosuch.test'"]).
+
+%% The node starts faster if it knows this machine's name.
+pod(Config, Hosts, Host, Name) ->
+    a_node(Config, #{name => none, cookie => "pods", args => ["-name", Name],
+                     wrap => ?HOSTS:on(Host, Hosts) ++
+                         with_hosts(Config, [])}).
+
+%% Returns the names of the nodes that these options lead to.
+named(Opts, Target) ->
+    #{status := 0, out := Out} =
+        ?LIB:run(Opts, ["status", "--json" | Target]),
+    lists:sort([binary_to_list(Name)
+                || #{<<"node">> := Name} <- ?LIB:json(Out)]).
+
+traces_all(Opts, Nodes, Target) ->
+    Before = [inviso_footprint:of_node(N) || N <- Nodes],
+    #{status := 0, out := Out} =
+        ?LIB:run(Opts, ["trace" | Target] ++
+                     ["--events", "40", "--json", "lists:seq/2"]),
+    Names = lists:usort([list_to_binary(N) || #{name := N} <- Nodes]),
+    Names = lists:usort([N || #{<<"node">> := N} <- ?LIB:json(Out)]),
+    _ = [[] = inviso_footprint:left(B, N, 90000)
+         || {B, N} <- lists:zip(Before, Nodes)],
+    ok.
+
+%% The command that a recording prints for the next step finds the same nodes.
+next_is_the_same(Opts, Names) ->
+    #{status := 0, out := Out} =
+        ?LIB:run(Opts, ["record", "--dns", "shop@shop.test", "--for", "60s",
+                        "--detach", "--name", "far", "lists:seq/2"]),
+    {match, [Next]} = re:run(Out, "next: inviso (fetch .*)",
+                             [{capture, [1], list}]),
+    ["fetch", "--dns", "shop@shop.test", "far"] = string:lexemes(Next, " "),
+    #{status := 0, cwd := Dir} = run_in(Opts, string:lexemes(Next, " ") ++
+                                            ["--stop", "-o", "o"]),
+    Logs = [N ++ "-far.log" || N <- Names],
+    {ok, Files} = file:list_dir(filename:join(Dir, "o")),
+    Logs = lists:sort(Files).
+
+run_in(Opts, Args) ->
+    #{cwd := Dir} = Command = ?LIB:start(Opts, Args, 120000),
+    (?LIB:wait(Command, 120000))#{cwd => Dir}.
+
+%% Nodes that listen on the same port of different addresses, without epmd.
+service_without_epmd(Config) ->
+    in_space(["ip link set lo up"], fun(S) -> same_ports(Config, S) end).
+
+same_ports(Config, Space) ->
+    Addresses = ["127.0.0.2", "127.0.0.3"],
+    Start = fun(Address) ->
+                    {ok, Ip} = inet:parse_address(Address),
+                    If = lists:flatten(io_lib:format("~w", [Ip])),
+                    a_node(Config, #{name => none, cookie => "ports",
+                                     wrap => ?SPACE:on(Space),
+                                     args => ["-name", "n@" ++ Address,
+                                              "-kernel",
+                                              "inet_dist_use_interface", If |
+                                              without_epmd(9101)]})
+            end,
+    [First, _] = Nodes = [Start(Address) || Address <- Addresses],
+    Opts = (opts(Config, First))#{
+             wrap => ?SPACE:on(Space) ++
+                 with_hosts(Config, [Address ++ " shop.test"
+                                     || Address <- Addresses])},
+    ok = traces_all(Opts, Nodes, ["--dns", "shop.test:9101"]),
+    ok = traces_all(Opts, Nodes, ["--dns", "n@shop.test:9101"]),
+    fails(Opts, ["--dns", "m@shop.test:9101"],
+          ["m@127.0.0.2: the node calls itself n@127.0.0.2"]),
+    fails(Opts, ["--dns", "shop.test:9102"],
+          ["127.0.0.3:9102: nothing listens"]).
