@@ -282,6 +282,13 @@ static int tell(struct inv_cluster *c, int cancelled)
 		if (!status)
 			status = exit_status;
 	}
+	if (status == INV_EXIT_REFUSED &&
+	    c->cookie.source == INV_COOKIE_RELEASE && !c->notified_cookie) {
+		inv_screen_note(c->screen, "the cookie of RELEASE_COOKIE was "
+					   "used; INVISO_COOKIE and "
+					   "--cookie-file take precedence");
+		c->notified_cookie = true;
+	}
 	return status;
 }
 
@@ -344,6 +351,11 @@ int inv_cluster_connect(struct inv_cluster *c)
 	struct inv_err err = { 0 };
 	int rc;
 
+	if (c->opts->from_release)
+		inv_screen_note(c->screen,
+				"no -n is given: using the node of "
+				"RELEASE_NODE, %s",
+				c->opts->names.names[0].full);
 	rc = inv_cookie_find(&c->cookie, c->opts->cookie, c->opts->cookie_file,
 			     &err);
 	if (!rc && c->cookie.source == INV_COOKIE_OPTION)

@@ -42,6 +42,7 @@ struct inv_cluster {
 	struct inv_tls *tls; /* NULL: no node uses TLS */
 	struct inv_attach *v;
 	struct inv_notified *notified; /* for each node of v */
+	bool notified_cookie; /* the source of a refused cookie was reported */
 	size_t n;
 	/*
 	 * Returns true if the command does not need the node. If such a node

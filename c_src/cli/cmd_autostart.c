@@ -249,7 +249,7 @@ static void take_arg(struct autostart *s, char *arg, struct argp_state *state)
 	}
 }
 
-static void check(const struct autostart *s, struct argp_state *state)
+static void check(struct autostart *s, struct argp_state *state)
 {
 	if (!s->what) {
 		argp_error(state, "show, write or remove?");

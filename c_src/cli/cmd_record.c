@@ -316,7 +316,7 @@ static const char doc[] =
 	"was lost, 4 refused, 5 nothing matched, 6 stopped by a protection, "
 	"7 done, but events were lost.";
 
-static void check(const struct record *r, struct argp_state *state)
+static void check(struct record *r, struct argp_state *state)
 {
 	inv_node_opts_check(&r->nodes, state);
 	if (!r->what.n_specs)

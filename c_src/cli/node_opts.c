@@ -22,7 +22,8 @@ static const struct argp_option options[] = {
 	{ "node", 'n', "NODE", 0,
 	  "use this node: name@host, or name for a node on this machine; can "
 	  "be repeated, or NODE,NODE; `all' adds every node that the named "
-	  "nodes are connected to; name@host:PORT for a node without epmd",
+	  "nodes are connected to; name@host:PORT for a node without epmd "
+	  "(default: RELEASE_NODE, which a release's script sets)",
 	  1 },
 	{ "dns", OPT_DNS, "[ALIVE@]NAME[:PORT]", 0,
 	  "use the nodes at every address of NAME, which DNS knows, such as a "
@@ -38,8 +39,8 @@ static const struct argp_option options[] = {
 	  "INVISO_COOKIE or --cookie-file",
 	  1 },
 	{ "cookie-file", OPT_COOKIE_FILE, "FILE", 0,
-	  "read the cookie from FILE (default: INVISO_COOKIE, or "
-	  "~/.erlang.cookie)",
+	  "read the cookie from FILE (default: INVISO_COOKIE, RELEASE_COOKIE, "
+	  "or ~/.erlang.cookie)",
 	  1 },
 	{ "timeout", OPT_TIMEOUT, "TIME", 0,
 	  "wait at most TIME to connect to a node, and for each of its answers "
@@ -215,9 +216,34 @@ static void check_dns(const struct inv_node_opts *o, struct argp_state *state)
 	}
 }
 
-void inv_node_opts_check(const struct inv_node_opts *o,
-			 struct argp_state *state)
+/*
+ * The script of an Elixir release sets these variables for what it runs. A name
+ * without a host is a node of this machine, for RELEASE_DISTRIBUTION=sname and
+ * =name.
+ */
+static void take_release(struct inv_node_opts *o, struct argp_state *state)
 {
+	// NOLINTBEGIN(concurrency-mt-unsafe)
+	const char *name = getenv("RELEASE_NODE");
+	const char *how = getenv("RELEASE_DISTRIBUTION");
+	// NOLINTEND(concurrency-mt-unsafe)
+	struct inv_err err = { 0 };
+
+	if (!name || !name[0])
+		return;
+	if (how && !strcmp(how, "none"))
+		argp_error(state, "no node is given, and the release of "
+				  "RELEASE_NODE has no distribution "
+				  "(RELEASE_DISTRIBUTION=none): use -n NODE");
+	if (inv_node_names_add(&o->names, name, &err))
+		argp_error(state, "RELEASE_NODE: %s", err.text);
+	o->from_release = true;
+}
+
+void inv_node_opts_check(struct inv_node_opts *o, struct argp_state *state)
+{
+	if (!inv_node_opts_given(o))
+		take_release(o, state);
 	if (o->has_at)
 		check_at(o, state);
 	if (o->n_dns)

@@ -17,6 +17,7 @@
  */
 struct inv_node_opts {
 	struct inv_node_names names;
+	bool from_release; /* the name is that of RELEASE_NODE */
 	bool all; /* -n all: also every node that the named nodes are connected
 		     to */
 	struct inv_dns *dns; /* --dns */
@@ -46,10 +47,10 @@ void inv_node_opts_release(struct inv_node_opts *o);
 bool inv_node_opts_given(const struct inv_node_opts *o);
 
 /*
- * Checks that at least one node is given, and exactly one with --at. If not,
+ * Takes the node of the environment variable RELEASE_NODE if no node is given.
+ * Checks that there is at least one node, and exactly one with --at. If not,
  * ends the program with a usage error.
  */
-void inv_node_opts_check(const struct inv_node_opts *o,
-			 struct argp_state *state);
+void inv_node_opts_check(struct inv_node_opts *o, struct argp_state *state);
 
 #endif

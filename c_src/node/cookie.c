@@ -19,6 +19,8 @@ const char *inv_cookie_source_name(enum inv_cookie_source source)
 		return "--cookie-file";
 	case INV_COOKIE_ENV:
 		return "INVISO_COOKIE";
+	case INV_COOKIE_RELEASE:
+		return "RELEASE_COOKIE";
 	case INV_COOKIE_HOME:
 		return "~/.erlang.cookie";
 	case INV_COOKIE_XDG:
@@ -171,11 +173,21 @@ static int from_home(struct inv_cookie *out, struct inv_err *err)
 	return from_file(out, path, INV_COOKIE_XDG, err);
 }
 
+/* Returns INV_END if the variable is not set, or empty. */
+static int from_env(struct inv_cookie *out, enum inv_cookie_source source,
+		    struct inv_err *err)
+{
+	const char *name = inv_cookie_source_name(source);
+	const char *text = getenv(name); // NOLINT(concurrency-mt-unsafe)
+
+	if (!text || !text[0])
+		return INV_END;
+	return take(out, text, strlen(text), source, name, err);
+}
+
 int inv_cookie_find(struct inv_cookie *out, const char *option,
 		    const char *file, struct inv_err *err)
 {
-	// NOLINTNEXTLINE(concurrency-mt-unsafe)
-	const char *env = getenv("INVISO_COOKIE");
 	int r;
 
 	memset(out, 0, sizeof(*out));
@@ -188,10 +200,11 @@ int inv_cookie_find(struct inv_cookie *out, const char *option,
 			return inv_err_sys(err, ENOENT, "cookie file %s", file);
 		return r;
 	}
-	if (env && env[0])
-		return take(out, env, strlen(env), INV_COOKIE_ENV,
-			    "INVISO_COOKIE", err);
-	r = from_home(out, err);
+	r = from_env(out, INV_COOKIE_ENV, err);
+	if (r == INV_END)
+		r = from_env(out, INV_COOKIE_RELEASE, err);
+	if (r == INV_END)
+		r = from_home(out, err);
 	if (r == INV_END)
 		return inv_err_set(err, INV_EINVAL,
 				   "no cookie: there is no ~/.erlang.cookie; "

@@ -9,6 +9,7 @@
  *	-c			other users can see it: the caller must warn
  *	--cookie-file
  *	INVISO_COOKIE		environment variable
+ *	RELEASE_COOKIE		environment variable of a release's script
  *	~/.erlang.cookie
  *	$XDG_CONFIG_HOME/erlang/.erlang.cookie	(if unset, ~/.config)
  *
@@ -21,6 +22,7 @@ enum inv_cookie_source {
 	INV_COOKIE_OPTION = 1, /* other users can see it */
 	INV_COOKIE_FILE,       /* --cookie-file */
 	INV_COOKIE_ENV,
+	INV_COOKIE_RELEASE,
 	INV_COOKIE_HOME,
 	INV_COOKIE_XDG,
 };

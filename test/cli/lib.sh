@@ -54,7 +54,8 @@ says() { grep -qF -- "$2" "$1"; } # FILE TEXT
 no_cookie() {
 	HOME=$dir
 	export HOME
-	unset INVISO_COOKIE XDG_CONFIG_HOME NO_COLOR
+	unset INVISO_COOKIE RELEASE_COOKIE RELEASE_NODE RELEASE_DISTRIBUTION
+	unset XDG_CONFIG_HOME NO_COLOR
 }
 
 summary() {

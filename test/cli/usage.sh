@@ -75,6 +75,26 @@ for command in trace record status stop fetch; do
 		$command -n a@h:2 --at h:1
 done
 
+# The node of a release. Here it does not exist.
+RELEASE_NODE=shop@127.0.0.1
+export RELEASE_NODE
+ok 'the node of a release' status 3 env ERL_EPMD_PORT=1 RELEASE_COOKIE=c "$inviso" stop x
+ok 'is named' says err 'using the node of RELEASE_NODE, shop@127.0.0.1'
+ok 'and connected to' says err 'shop@127.0.0.1: no epmd'
+ok 'also with a port' status 3 env RELEASE_COOKIE=c "$inviso" stop --at 127.0.0.1:1 x
+ok 'at which nothing listens' says err 'shop@127.0.0.1: nothing listens on 127.0.0.1'
+ok 'status connects to no release' status 0 "$inviso" status
+ok 'and another node takes precedence' status 3 env ERL_EPMD_PORT=1 RELEASE_COOKIE=c \
+	"$inviso" stop -n a@localhost x
+ok 'alone' sh -c '! grep -q shop err'
+ok 'without a cookie' status 1 "$inviso" stop x
+ok 'both are missing' says err 'no cookie'
+ok 'a release without distribution' status 2 env RELEASE_DISTRIBUTION=none "$inviso" stop x
+ok 'is refused' says err 'RELEASE_DISTRIBUTION=none'
+ok 'a wrong name of a release' status 2 env RELEASE_NODE=a@b@c "$inviso" stop x
+ok 'names the variable' says err 'RELEASE_NODE: '
+unset RELEASE_NODE
+
 # Recordings that dead nodes left on this machine; here there are none.
 ok 'status without a node' status 0 env TMPDIR="$dir" "$inviso" status
 ok 'status of dead nodes in a directory' status 0 "$inviso" status --remote-dir "$dir"

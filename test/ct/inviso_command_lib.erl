@@ -93,7 +93,9 @@ start(#{base := Base} = Opts, Args, Ms) ->
         [filename:join(Base, "inviso") | Args],
     Env = [{"HOME", maps:get(home, Opts, Cwd)}, {"TMPDIR", false},
            {"XDG_CONFIG_HOME", false}, {"INVISO_COOKIE", false},
-           {"ERL_EPMD_PORT", false}, {"TERM", "dumb"}] ++
+           {"ERL_EPMD_PORT", false}, {"RELEASE_NODE", false},
+           {"RELEASE_COOKIE", false}, {"RELEASE_DISTRIBUTION", false},
+           {"TERM", "dumb"}] ++
         [{"INVISO_COOKIE", C} || #{cookie := C} <- [Opts]] ++
         maps:get(env, Opts, []),
     Cd = maps:get(cd, Opts, Cwd),

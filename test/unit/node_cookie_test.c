@@ -40,6 +40,7 @@ static int setup(void **state)
 	if (!mkdtemp(dir))
 		return -1;
 	unsetenv("INVISO_COOKIE");
+	unsetenv("RELEASE_COOKIE");
 	unsetenv("XDG_CONFIG_HOME");
 	return setenv("HOME", dir, 1);
 }
@@ -80,6 +81,11 @@ static void the_first_source_that_is_there_counts(void **state)
 	assert_int_equal(inv_cookie_find(&c, NULL, NULL, &err), 0);
 	assert_string_equal(c.text, "HOME");
 	assert_int_equal(c.source, INV_COOKIE_HOME);
+
+	assert_int_equal(setenv("RELEASE_COOKIE", "RELEASE", 1), 0);
+	assert_int_equal(inv_cookie_find(&c, NULL, NULL, &err), 0);
+	assert_string_equal(c.text, "RELEASE");
+	assert_int_equal(c.source, INV_COOKIE_RELEASE);
 
 	assert_int_equal(setenv("INVISO_COOKIE", "ENV", 1), 0);
 	assert_int_equal(inv_cookie_find(&c, NULL, NULL, &err), 0);
