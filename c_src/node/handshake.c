@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "node/epmd.h"
@@ -204,6 +205,19 @@ static ei_socket_callbacks talk_ops = {
 static void init_ei(void)
 {
 	ei_init();
+}
+
+/*
+ * Replaces libc's function, which libei calls in each handshake to make its
+ * challenge harder to guess. Libc's function looks up this machine's name. That
+ * can take many seconds, and a node waits only 7 seconds for the handshake.
+ */
+long gethostid(void)
+{
+	long id = 0;
+
+	(void)getrandom(&id, sizeof(id), GRND_NONBLOCK);
+	return id;
 }
 
 /*

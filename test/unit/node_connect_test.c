@@ -587,6 +587,16 @@ static void names_are_used_again(void **state)
 	inv_inbox_free(in);
 }
 
+/* Libc's function returns the same number each time, after it has looked up this
+ * machine's name, which can take many seconds. */
+static void libei_does_not_look_up_this_machine(void **state)
+{
+	long id = gethostid();
+
+	(void)state;
+	assert_int_not_equal(gethostid(), id);
+}
+
 #define MANY 80
 
 static void more_commands_than_names(void **state)
@@ -750,6 +760,7 @@ int main(void)
 		cmocka_unit_test(another_cookie),
 		cmocka_unit_test(names_are_used_again),
 		cmocka_unit_test(more_commands_than_names),
+		cmocka_unit_test(libei_does_not_look_up_this_machine),
 		cmocka_unit_test(a_node_that_allows_others_only),
 		cmocka_unit_test(a_short_name_for_a_long_one_and_the_reverse),
 		cmocka_unit_test(
