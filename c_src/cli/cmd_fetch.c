@@ -13,6 +13,7 @@
 #include "cli/members.h"
 #include "cli/report.h"
 #include "cli/session_name.h"
+#include "cli/shell_word.h"
 #include "cli/units.h"
 
 struct fetch {
@@ -160,6 +161,14 @@ static enum now now(const struct fetch *f, const struct inv_node_name *node)
 	return NOW_UNKNOWN;
 }
 
+static void put_ring(const struct inv_left *l, struct inv_buf *b)
+{
+	inv_buf_puts(b, "its ring file may have more events, so nothing was "
+			"removed: run inviso recover ");
+	inv_shell_word_put(b, l->ring);
+	inv_buf_puts(b, ", then fetch again\n");
+}
+
 static void say_left(struct fetch *f, const struct inv_left *l, enum now how)
 {
 	struct inv_buf b = { 0 };
@@ -194,12 +203,8 @@ static void say_left(struct fetch *f, const struct inv_left *l, enum now how)
 		inv_units_put_bytes(&b, l->bytes);
 		inv_buf_printf(&b, " in %s\n", (const char *)path.data);
 		if (l->ring)
-			inv_buf_printf(&b,
-				       "its ring file may have more events, so "
-				       "nothing was removed: run inviso "
-				       "recover %s, then fetch again\n",
-				       l->ring);
-		inv_buf_printf(&b, "next: inviso merge %s/*.log\n", f->dir);
+			put_ring(l, &b);
+		inv_download_put_next(f->dir, &b);
 	}
 	inv_screen_put(f->cluster.screen, &b);
 	inv_buf_release(&path);

@@ -10,6 +10,7 @@
 
 #include "cli/cmd.h"
 #include "cli/report.h"
+#include "cli/shell_word.h"
 #include "cli/units.h"
 
 #define BAR 24
@@ -177,14 +178,15 @@ void inv_download_leave(struct inv_download *g, struct inv_members *ms,
 	struct inv_buf b = { 0 };
 	bool any = put_unfetched(ms, &b);
 
+	inv_buf_printf(&b, " %s -o ", name);
+	inv_shell_word_put(&b, g->dir);
 	inv_members_hold(ms);
 	inv_members_remove(ms);
 	if (any && !b.error)
 		inv_screen_note(ms->cluster->screen,
 				"logs that were not fetched stay on the nodes "
-				"for a day; get them with: inviso fetch%.*s %s "
-				"-o %s",
-				(int)b.len, (const char *)b.data, name, g->dir);
+				"for a day; get them with: inviso fetch%.*s",
+				(int)b.len, (const char *)b.data);
 	inv_buf_release(&b);
 }
 
@@ -209,6 +211,13 @@ static void put_files(const struct inv_fetch *f, struct inv_buf *b)
 		inv_buf_printf(b, " in %s/%s%s", f->dir, f->prefix,
 			       f->files.v[i].name);
 	}
+}
+
+void inv_download_put_next(const char *dir, struct inv_buf *b)
+{
+	inv_buf_puts(b, "next: inviso merge ");
+	inv_shell_word_put(b, dir);
+	inv_buf_puts(b, "/*.log\n");
 }
 
 void inv_download_put_text(const struct inv_download *g,
@@ -238,7 +247,7 @@ void inv_download_put_text(const struct inv_download *g,
 		inv_buf_putc(b, '\n');
 	}
 	if (files)
-		inv_buf_printf(b, "next: inviso merge %s/*.log\n", g->dir);
+		inv_download_put_next(g->dir, b);
 }
 
 static void json_files(const struct inv_fetch *f, struct inv_json *j)

@@ -47,6 +47,8 @@ void inv_download_leave(struct inv_download *g, struct inv_members *ms,
 			const char *name);
 void inv_download_release(struct inv_download *g);
 
+/* Appends the line with the command that prints the logs in `dir'. */
+void inv_download_put_next(const char *dir, struct inv_buf *b);
 /* Appends a line for each node, "a@h: 612 events recorded, …; 15 s; 1.2 MiB in
  * dir/a@h-night.log", a line with the totals, and the commands for the next
  * step. */

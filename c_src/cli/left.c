@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "cli/report.h"
 #include "cli/session_name.h"
+#include "cli/shell_word.h"
 #include "cli/units.h"
 #include "node/part.h"
 #include "spool/place.h"
@@ -445,11 +446,17 @@ void inv_left_put_text(struct inv_buf *b, const struct inv_left *l,
 	inv_buf_puts(b, "\n    log     ");
 	inv_units_put_bytes(b, l->bytes);
 	inv_buf_printf(b, " in %s/%s/%s.log\n", l->place, l->room, l->name);
-	if (l->ring)
-		inv_buf_printf(b, "    next    inviso recover %s\n", l->ring);
-	inv_buf_printf(b, "    next    inviso fetch -n %s", l->node);
-	if (is_one_of_several(l, all))
-		inv_buf_printf(b, " --place %s", l->place);
+	if (l->ring) {
+		inv_buf_puts(b, "    next    inviso recover ");
+		inv_shell_word_put(b, l->ring);
+		inv_buf_putc(b, '\n');
+	}
+	inv_buf_puts(b, "    next    inviso fetch -n ");
+	inv_shell_word_put(b, l->node);
+	if (is_one_of_several(l, all)) {
+		inv_buf_puts(b, " --place ");
+		inv_shell_word_put(b, l->place);
+	}
 	inv_buf_printf(b, " %s\n", l->name);
 }
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/node_opts.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cmd.h"
+#include "cli/shell_word.h"
 #include "cli/units.h"
 
 #define TIMEOUT_MS 30000
@@ -137,42 +139,35 @@ const struct argp_child inv_node_children[] = {
 	{ 0 },
 };
 
-/* Appends `host:port'. */
-static void put_port(struct inv_buf *out, const char *host, unsigned port)
+/* Appends " OPTION [alive@]host[:port]". */
+static void put_target(struct inv_buf *out, const char *option,
+		       const char *alive, const char *host, unsigned port)
 {
-	inv_buf_printf(out, strchr(host, ':') ? "[%s]:%u" : "%s:%u", host,
-		       port);
+	char word[3 * INV_NODE_NAME_MAX];
+	char ports[16] = "";
+	bool brackets = port && strchr(host, ':');
+
+	if (port)
+		snprintf(ports, sizeof(ports), ":%u", port);
+	snprintf(word, sizeof(word), "%s%s%s%s%s%s", alive, alive[0] ? "@" : "",
+		 brackets ? "[" : "", host, brackets ? "]" : "", ports);
+	inv_buf_printf(out, " %s ", option);
+	inv_shell_word_put(out, word);
 }
 
 void inv_node_opts_put(const struct inv_node_name *name, struct inv_buf *out)
 {
-	if (name->service[0])
-		return;
-	if (name->port) {
-		inv_buf_printf(out, " -n %s@", name->alive);
-		put_port(out, name->host, name->port);
-	} else {
-		inv_buf_printf(out, " -n %s", name->full);
-	}
-}
-
-static void put_dns(struct inv_buf *out, const struct inv_dns *d)
-{
-	inv_buf_printf(out, " --dns %s%s", d->alive, d->alive[0] ? "@" : "");
-	if (d->port)
-		put_port(out, d->name, d->port);
-	else
-		inv_buf_puts(out, d->name);
+	if (!name->service[0])
+		put_target(out, "-n", name->alive, name->host, name->port);
 }
 
 void inv_node_opts_put_rest(const struct inv_node_opts *o, struct inv_buf *out)
 {
 	for (size_t i = 0; i < o->n_dns; i++)
-		put_dns(out, &o->dns[i]);
-	if (o->has_at) {
-		inv_buf_puts(out, " --at ");
-		put_port(out, o->at.host, o->at.port);
-	}
+		put_target(out, "--dns", o->dns[i].alive, o->dns[i].name,
+			   o->dns[i].port);
+	if (o->has_at)
+		put_target(out, "--at", "", o->at.host, o->at.port);
 	inv_tls_args_put(&o->tls, out);
 }
 

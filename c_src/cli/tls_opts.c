@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/shell_word.h"
+
 enum {
 	OPT_OPTFILE = 0x1100,
 	OPT_CERT,
@@ -128,8 +130,10 @@ done:
 
 static void put(struct inv_buf *out, const char *option, const char *value)
 {
-	if (value)
-		inv_buf_printf(out, " %s %s", option, value);
+	if (!value)
+		return;
+	inv_buf_printf(out, " %s ", option);
+	inv_shell_word_put(out, value);
 }
 
 void inv_tls_args_put(const struct inv_tls_args *a, struct inv_buf *out)
