@@ -1,14 +1,16 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% The time to attach to three nodes without inviso, get one event of a call,
-%% and detach: with the command, and with `dbg' in a node that is started for
-%% this.
+%% and detach: with the command, with the command and TLS distribution, and with
+%% `dbg' in a node that is started for this.
 -module(inviso_bench_attach).
 -export([rows/2]).
 -export([by_dbg/1]). % in an erl of its own
--export([with_home/2, start_node/4, stop_node/1, os_pid/1, run/3]). % for other rows
+-export([with_home/2, start_node/5, stop_node/1, os_pid/1, run/3]). % for other rows
 
 -define(ROUNDS, 7).
 -define(WAIT, 30000).
+%% How many milliseconds a node waits between two calls.
+-define(PAUSE, 1).
 %% A pause before each round, in which nodes complete work of the last round.
 -define(REST, 300).
 %% The exit status of the command when events came after a limit.
@@ -32,53 +34,88 @@ with_home(Work, Do) ->
     try
         Do(Home)
     after
-        file:delete(Cookie),
-        file:del_dir(Home)
+        file:del_dir_r(Home)
     end.
 
 rows_at(Home, Command) ->
-    Nodes = [start_node(N, [], "", Home) || N <- ["one", "two", "three"]],
-    Names = [Name || {Name, _} <- Nodes],
+    Plain = start_nodes("plain", [], Home),
+    Tls = tls_nodes(Home),
     try
-        {0, _, _} = dbg_round(Names, Home), % makes the nodes load modules
-        case command_round(Command, Names, Home) of
-            {Status, _, _} when Status =:= 0; Status =:= ?LOST ->
-                {ok, measured(Command, Names, Home)};
-            {Status, _, Said} ->
+        {0, _, _} = dbg_round(Plain, Home), % makes the nodes load modules
+        case [Bad || {Cluster, Args} <- [{Plain, []} | Tls],
+                     {Status, _, _} = Bad <- [command_round(Command, Cluster,
+                                                            Args, Home)],
+                     Status =/= 0, Status =/= ?LOST] of
+            [] ->
+                {ok, measured(Command, Plain, Tls, Home)};
+            [{Status, _, Said} | _] ->
                 {error, lists:flatten(io_lib:format("exit ~p: ~ts",
                                                     [Status, Said]))}
         end
     after
-        [stop_node(Port) || {_, Port} <- Nodes]
+        [stop_node(Port) || {Cluster, _} <- [{Plain, []} | Tls],
+                            {_, Port} <- Cluster]
     end.
 
-measured(Command, Names, Home) ->
+start_nodes(What, Args, Home) ->
+    [start_node(What ++ N, Args, "", ?PAUSE, Home)
+     || N <- ["1", "2", "3"]].
+
+%% Returns [{Nodes, Options of the command}], or [] if this machine cannot make
+%% a certificate or has no TLS distribution.
+tls_nodes(Home) ->
+    {ok, Host} = inet:gethostname(),
+    [Cert, Key] = [filename:join(Home, F) || F <- ["cert.pem", "key.pem"]],
+    _ = os:cmd("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256"
+               " -nodes -days 2 -subj /CN=bench -addext subjectAltName=DNS:"
+               ++ hd(string:lexemes(Host, ".")) ++ " -keyout " ++ Key ++ " -out " ++ Cert),
+    case {filelib:is_regular(Cert), code:which(inet_tls_dist)} of
+        {false, _} -> [];
+        {_, non_existing} -> [];
+        _ ->
+            Args = ["-proto_dist", "inet_tls", "-ssl_dist_opt",
+                    "server_certfile", Cert, "server_keyfile", Key],
+            [{start_nodes("tls", Args, Home), ["--tls-ca", Cert]}]
+    end.
+
+%% One round measures all ways, so that other work on the machine disturbs them
+%% in the same way.
+measured(Command, Plain, Tls, Home) ->
     Rounds = [begin
-                  {Status, Ours, _} = command_round(Command, Names, Home),
-                  true = Status =:= 0 orelse Status =:= ?LOST,
-                  {0, Theirs, Said} = dbg_round(Names, Home),
-                  {Ours, Theirs, binary_to_integer(string:trim(Said)) / 1000}
+                  Times = [command_ms(Command, Nodes, Args, Home)
+                           || {Nodes, Args} <- [{Plain, []} | Tls]],
+                  {0, Theirs, Said} = dbg_round(Plain, Home),
+                  [Theirs, binary_to_integer(string:trim(Said)) / 1000 | Times]
               end || _ <- lists:seq(1, ?ROUNDS)],
-    [Ours, Theirs, Inside] = [median([element(I, R) || R <- Rounds])
-                              || I <- [1, 2, 3]],
+    [Theirs, Inside, Ours | InTls] =
+        [median([lists:nth(I, R) || R <- Rounds])
+         || I <- lists:seq(1, length(hd(Rounds)))],
     What = "attach to 3 nodes, trace a call, detach",
     Dbg = "dbg in an erl of its own",
-    [{What, Ours, Dbg, Theirs},
-     {"the same, dbg in an erl of its own", Theirs, none, 0},
-     {"the same, dbg once its erl has started", Inside, Dbg, Theirs}].
+    [{What, Ours, Dbg, Theirs}] ++
+        [{"the same, TLS distribution", Ms, "without TLS", Ours}
+         || Ms <- InTls] ++
+        [{"the same, dbg in an erl of its own", Theirs, none, 0},
+         {"the same, dbg once its erl has started", Inside, Dbg, Theirs}].
+
+command_ms(Command, Nodes, Args, Home) ->
+    {Status, Ms, _} = command_round(Command, Nodes, Args, Home),
+    true = Status =:= 0 orelse Status =:= ?LOST,
+    Ms.
 
 median(List) ->
     lists:nth(length(List) div 2 + 1, lists:sort(List)).
 
-command_round(Command, Names, Home) ->
+command_round(Command, Nodes, Args, Home) ->
     timer:sleep(?REST),
-    Nodes = lists:append([["-n", Name] || Name <- Names]),
-    run(Command, ["trace"] ++ Nodes ++ ["--events", "1", "lists:seq/2"], Home).
+    Named = lists:append([["-n", Name] || {Name, _} <- Nodes]),
+    run(Command, ["trace"] ++ Named ++ Args ++
+            ["--events", "1", "lists:seq/2"], Home).
 
-dbg_round(Names, Home) ->
+dbg_round(Nodes, Home) ->
     timer:sleep(?REST),
     Call = io_lib:format("~s:by_dbg(~w).",
-                         [?MODULE, [list_to_atom(N) || N <- Names]]),
+                         [?MODULE, [list_to_atom(N) || {N, _} <- Nodes]]),
     run(os:find_executable("erl"),
         ["-sname", name("dbg"), "-noshell", "-pa", here(),
          "-eval", lists:flatten(Call)], Home).
@@ -126,11 +163,13 @@ name(What) ->
     lists:concat(["bench_", What, "_", os:getpid()]).
 
 %% Starts a node. Args are further arguments of erl. The node first evaluates the
-%% expressions in Before, which end with a comma.
--spec start_node(string(), [string()], string(), file:filename()) ->
-          {string(), port()}.
-start_node(What, Args, Before, Home) ->
-    Eval = Before ++ "spawn(fun Work() -> lists:seq(1, 3), timer:sleep(1), Work() end),"
+%% expressions in Before, which end with a comma. Between calls it waits Pause
+%% milliseconds.
+-spec start_node(string(), [string()], string(), pos_integer(),
+                 file:filename()) -> {string(), port()}.
+start_node(What, Args, Before, Pause, Home) ->
+    Eval = Before ++ "spawn(fun Work() -> lists:seq(1, 3), timer:sleep("
+        ++ integer_to_list(Pause) ++ "), Work() end),"
         "io:format(\"~s~n\", [node()]), io:get_line(''), halt().",
     Port = open_port({spawn_executable, os:find_executable("erl")},
                      [{args, Args ++ ["-sname", name(What), "-noshell",
