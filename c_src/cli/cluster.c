@@ -106,14 +106,15 @@ static bool known(const struct inv_cluster *c, const struct inv_node_name *name)
 }
 
 /* Returns true if the user says that the node does not use TLS. */
-static bool is_plain(const struct inv_cluster *c,
-		     const struct inv_node_name *name)
+static bool is_plain(struct inv_cluster *c, const struct inv_node_name *name)
 {
 	const struct inv_node_names *plain = &c->opts->tls.plain;
 
 	for (size_t i = 0; i < plain->n; i++)
-		if (!strcmp(plain->names[i].full, name->full))
+		if (!strcmp(plain->names[i].full, name->full)) {
+			c->plain_used[i] = true;
 			return true;
+		}
 	return false;
 }
 
@@ -334,10 +335,30 @@ static int survey(struct inv_cluster *c)
 	return inv_attach_all(c->v, c->n, c->in, &o, c->stop.fd);
 }
 
+/* Each --plain must name a node; names are known only now with -n all and
+ * --dns. */
+static int check_plain(struct inv_cluster *c)
+{
+	const struct inv_node_names *plain = &c->opts->tls.plain;
+
+	for (size_t i = 0; i < plain->n; i++) {
+		if (c->plain_used[i])
+			continue;
+		inv_screen_note(c->screen,
+				"--plain %s: none of the nodes is called that",
+				plain->names[i].full);
+		return INV_EXIT_USAGE;
+	}
+	return INV_EXIT_DONE;
+}
+
 static int open_tls(struct inv_cluster *c, struct inv_err *err)
 {
 	const char *warning;
 
+	c->plain_used = calloc(c->opts->tls.plain.n + 1, sizeof(bool));
+	if (!c->plain_used)
+		return inv_err_set(err, INV_ENOMEM, "no memory");
 	if (!inv_tls_args_given(&c->opts->tls))
 		return 0;
 	c->tls = inv_tls_args_open(&c->opts->tls, &warning, err);
@@ -387,7 +408,8 @@ int inv_cluster_connect(struct inv_cluster *c)
 			return failed(c, &err);
 		rc = survey(c);
 	}
-	return tell(c, rc);
+	rc = tell(c, rc);
+	return rc ? rc : check_plain(c);
 }
 
 int inv_cluster_attach(struct inv_cluster *c, bool tracer, const char *dir)
@@ -481,6 +503,7 @@ int inv_cluster_close(struct inv_cluster *c, int status)
 	inv_attach_release(c->v, c->n);
 	free(c->v);
 	free(c->notified);
+	free(c->plain_used);
 	inv_inbox_free(c->in);
 	inv_tls_free(c->tls);
 	/* Everything is cleaned up. From now on a signal may end the program,

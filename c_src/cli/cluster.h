@@ -40,6 +40,7 @@ struct inv_cluster {
 	struct inv_inbox *in;
 	struct inv_cookie cookie;
 	struct inv_tls *tls; /* NULL: no node uses TLS */
+	bool *plain_used;    /* for each name of --plain */
 	struct inv_attach *v;
 	struct inv_notified *notified; /* for each node of v */
 	bool notified_cookie; /* the source of a refused cookie was reported */

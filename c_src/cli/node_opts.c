@@ -74,8 +74,7 @@ static int add(struct inv_node_opts *o, const char *text, struct inv_err *err)
 static int add_dns(struct inv_node_opts *o, const char *text,
 		   struct inv_err *err)
 {
-	struct inv_dns *more =
-		realloc(o->dns, (o->n_dns + 1) * sizeof(*more));
+	struct inv_dns *more = realloc(o->dns, (o->n_dns + 1) * sizeof(*more));
 
 	if (!more)
 		return inv_err_set(err, INV_ENOMEM, "no memory");
@@ -211,6 +210,20 @@ static void check_dns(const struct inv_node_opts *o, struct argp_state *state)
 	}
 }
 
+/* A misspelt --plain would let a node be connected to with TLS. With -n all and
+ * --dns the nodes are not known yet. */
+static void check_plain(const struct inv_node_opts *o, struct argp_state *state)
+{
+	const struct inv_node_names *plain = &o->tls.plain;
+
+	for (size_t i = 0; !o->all && !o->n_dns && i < plain->n; i++)
+		if (!inv_node_names_have(&o->names, plain->names[i].full))
+			argp_error(state,
+				   "--plain %s: this node is not among those "
+				   "of -n",
+				   plain->names[i].full);
+}
+
 /*
  * The script of an Elixir release sets these variables for what it runs. A name
  * without a host is a node of this machine, for RELEASE_DISTRIBUTION=sname and
@@ -244,6 +257,7 @@ void inv_node_opts_check(struct inv_node_opts *o, struct argp_state *state)
 	if (o->n_dns)
 		check_dns(o, state);
 	inv_tls_args_check(&o->tls, state);
+	check_plain(o, state);
 	if (inv_node_opts_given(o))
 		return;
 	if (o->all)

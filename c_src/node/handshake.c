@@ -121,7 +121,7 @@ static void read_alert(struct talk *t)
 	if (!t->wire.tls)
 		return;
 	(void)inv_wire_recv(&t->wire, bytes, &n, &sys);
-	(void)inv_tls_why(t->wire.tls, &t->tls_err);
+	(void)inv_wire_why(&t->wire, &t->tls_err);
 }
 
 static int talk_write(void *ctx, const char *bytes, ssize_t *len, unsigned ms)
@@ -162,8 +162,7 @@ static int talk_read(void *ctx, char *bytes, ssize_t *len, unsigned ms)
 				       t->p, &sys);
 	if (r < 0) {
 		t->says.sys = errno_of(r, sys);
-		if (t->wire.tls)
-			(void)inv_tls_why(t->wire.tls, &t->tls_err);
+		(void)inv_wire_why(&t->wire, &t->tls_err);
 		return t->says.sys;
 	}
 	inv_handshake_heard(&t->says, bytes, got);

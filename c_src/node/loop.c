@@ -36,8 +36,13 @@ static bool have_output(struct inv_conn *c)
 	return c->sent < c->sending.len;
 }
 
-static int was_lost(int sys, struct inv_err *err)
+static int was_lost(const struct inv_conn *c, int sys, struct inv_err *err)
 {
+	struct inv_err why;
+
+	if (inv_wire_why(&c->wire, &why))
+		return inv_err_set(err, INV_ELOST,
+				   "the connection was lost: %s", why.text);
 	return inv_err_set(err, INV_ELOST, "the connection was lost: %s",
 			   strerrordesc_np(sys));
 }
@@ -51,7 +56,7 @@ static int send_some(struct inv_conn *c, int64_t now, struct inv_err *err)
 				      &sys);
 
 		if (r < 0)
-			return was_lost(sys, err);
+			return was_lost(c, sys, err);
 		if (r == INV_END) {
 			if (c->stuck == 0)
 				c->stuck = now;
@@ -157,7 +162,7 @@ static int receive(struct inv_conn *c, void *at, size_t n, size_t *got,
 	*got = n;
 	r = inv_wire_recv(&c->wire, at, got, &sys);
 	if (r < 0)
-		return was_lost(sys, err);
+		return was_lost(c, sys, err);
 	if (r == 0 && *got == 0)
 		return inv_err_set(err, INV_ELOST,
 				   "the node closed the connection: it "

@@ -257,6 +257,11 @@ int inv_node_names_add_peer(struct inv_node_names *ns, const char *name,
 	return r < 0 ? r : add(ns, &n, err);
 }
 
+bool inv_node_names_have(const struct inv_node_names *ns, const char *full)
+{
+	return find(ns, full) != NULL;
+}
+
 void inv_node_names_release(struct inv_node_names *ns)
 {
 	free(ns->names);

@@ -86,6 +86,7 @@ int inv_node_names_add(struct inv_node_names *ns, const char *text,
 /* Adds the name of a node, as another node reports it. */
 int inv_node_names_add_peer(struct inv_node_names *ns, const char *name,
 			    struct inv_err *err);
+bool inv_node_names_have(const struct inv_node_names *ns, const char *full);
 void inv_node_names_release(struct inv_node_names *ns);
 
 #endif

@@ -16,6 +16,7 @@
 	F(ERR_clear_error)                        \
 	F(ERR_peek_last_error)                    \
 	F(ERR_reason_error_string)                \
+	F(SSL_CTX_add_custom_ext)                 \
 	F(SSL_CTX_check_private_key)              \
 	F(SSL_CTX_ctrl)                           \
 	F(SSL_CTX_free)                           \

@@ -70,7 +70,8 @@ int inv_tls_send(struct inv_tls_link *l, const void *bytes, size_t *n,
 int inv_tls_recv(struct inv_tls_link *l, void *bytes, size_t *n, int *sys);
 /* Returns true if received bytes wait in memory, which poll does not show. */
 bool inv_tls_has_bytes(const struct inv_tls_link *l);
-/* Returns true if the node ended the connection with a reason, and sets err. */
+/* Returns true if sending or receiving failed because of TLS, such as an alert of
+ * the node, and sets err to the reason. */
 bool inv_tls_why(const struct inv_tls_link *l, struct inv_err *err);
 /* Tells the node that nothing more is sent. */
 void inv_tls_finish(struct inv_tls_link *l);

@@ -69,6 +69,8 @@ for command in trace record status stop fetch; do
 		$command -n a@h --tls-ca f --tls-no-verify
 	ok "$command of a plain node without TLS" refuses 'give an option --tls-' \
 		$command -n a@h --plain a@h
+	ok "$command of a plain node that is none" refuses '--plain b@h: this node is not' \
+		$command -n a@h --plain b@h --tls-ca f
 	ok "$command of an empty path" refuses 'is empty' \
 		$command -n a@h --tls-ca ''
 	ok "$command of a node with two ports" refuses '-n a@h without :2' \

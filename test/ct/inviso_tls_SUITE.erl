@@ -5,15 +5,19 @@
 -include_lib("common_test/include/ct.hrl").
 
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1]).
--export([versions/1, optfile/1, client_certificate/1, wrong_certificates/1,
-         plain_or_tls/1, not_nodes/1, record/1, forwarded/1, unusable_files/1]).
+-export([versions/1, ktls/1, optfile/1, client_certificate/1, wrong_certificates/1,
+         plain_or_tls/1, not_nodes/1, record/1, forwarded/1,
+         unusable_files/1, broken_in_a_session/1, node_dies_in_a_session/1,
+         key_replaced_in_a_session/1, killed_in_the_handshake/1]).
 
 -define(LIB, inviso_command_lib).
 -define(NODE, inviso_stock_node).
 
 all() ->
-    [versions, optfile, client_certificate, wrong_certificates, plain_or_tls,
-     not_nodes, record, forwarded, unusable_files].
+    [versions, ktls, optfile, client_certificate, wrong_certificates, plain_or_tls,
+     not_nodes, record, forwarded, unusable_files,
+     broken_in_a_session, node_dies_in_a_session, key_replaced_in_a_session,
+     killed_in_the_handshake].
 
 suite() -> [{timetrap, {seconds, 600}}].
 
@@ -176,6 +180,31 @@ versions(Config) ->
     fails(Config, Node, 4, ["--tls-optfile", Only12],
           ["another version of TLS"]).
 
+%% The kernel encrypts what a node sends and receives (from OTP 26 on).
+ktls(Config) ->
+    case no_ktls() of
+        none ->
+            Ktls = [{ktls, true}, {versions, ['tlsv1.3']},
+                    {ciphers, ["TLS_AES_256_GCM_SHA384"]}],
+            Node = tls_node(Config, "node", Ktls),
+            _ = traces(Config, Node, with_ca(Config)),
+            ok;
+        Why ->
+            {skip, "NO KTLS WAS TRIED: " ++ Why}
+    end.
+
+%% TCP_ULP is option 31 of level 6. Without a connection, a kernel with TLS
+%% answers ENOTCONN, and others ENOENT.
+no_ktls() ->
+    {ok, S} = gen_tcp:listen(0, [{ip, {127, 0, 0, 1}}]),
+    Result = inet:setopts(S, [{raw, 6, 31, <<"tls">>}]),
+    gen_tcp:close(S),
+    case {erlang:system_info(otp_release) >= "26", Result} of
+        {false, _} -> "OTP has it from 26 on";
+        {true, {error, enoent}} -> "the kernel has no module tls";
+        {true, _} -> none
+    end.
+
 optfile(Config) ->
     Node = tls_node(Config, "node", verify()),
     File = optfile(Config, [], [{verify, verify_peer},
@@ -237,7 +266,13 @@ plain_or_tls(Config) ->
         ?LIB:run(opts(Config, Tls),
                  ["status", "-n", Name ++ "," ++ PlainName, "--plain",
                   PlainName | with_ca(Config)]),
-    [_, _] = ?LIB:lines(Out).
+    [_, _] = ?LIB:lines(Out),
+    %% With -n all, the nodes are known only later.
+    #{status := 2, err := Err} =
+        ?LIB:run(opts(Config, Tls),
+                 ["status", "-n", Name, "-n", "all", "--plain", "x@127.0.0.1" |
+                  with_ca(Config)]),
+    says(Err, ["--plain x@127.0.0.1: none of the nodes"]).
 
 %% Programs that speak TLS wrongly, or end in the middle. The command does not
 %% wait longer than its time limit, and does not believe lengths.
@@ -251,6 +286,7 @@ not_nodes(Config) ->
     _ = [not_a_node(Config, Program, Args, Words)
          || {Program, Args, Words} <-
                 [{Hello, [], ["closed the connection during the handshake"]},
+                 {fun without_tls/1, [], ["--plain"]},
                  {Silent, ["--timeout", "1s"], ["does not answer in TLS"]},
                  {Bytes("HTTP/1.0 400 Bad Request\r\n\r\n"), [],
                   ["does not speak TLS", "--plain"]},
@@ -261,6 +297,12 @@ not_nodes(Config) ->
                  {Tls(<<65535:32>>), ["--timeout", "1s"],
                   ["does not answer in time"]}]],
     ok.
+
+%% Reads as a node without TLS does: a length of two bytes, and so many bytes.
+%% Then the node closes the connection, because this is not a handshake.
+without_tls(S) ->
+    {ok, <<Length:16>>} = gen_tcp:recv(S, 2),
+    {ok, _} = gen_tcp:recv(S, Length).
 
 sends_in_tls(Config, Socket, Text) ->
     ok = inet:setopts(Socket, [{active, false}]),
@@ -291,16 +333,18 @@ serve(L, Program) ->
     Pid ! go,
     serve(L, Program).
 
-%% A recording is fetched through TLS, in large messages.
+%% A recording is fetched through TLS, in large messages. The shell needs quotes
+%% around the path of a file.
 record(Config) ->
     #{name := Name} = Node = tls_node(Config, "node", []),
     Opts = opts(Config, Node),
-    Ca = with_ca(Config),
+    {ok, _} = file:copy(pem(Config, "ca.pem"), pem(Config, "the ca.pem")),
+    Ca = ["--tls-ca", pem(Config, "the ca.pem")],
     #{status := 0, out := Out} =
         ?LIB:run(Opts, ["record", "-n", Name, "--for", "60s", "--detach",
                         "--name", "far", "send", "receive", "running" | Ca]),
-    says(Out, ["next: inviso fetch -n " ++ Name ++ " --tls-ca " ++
-                   pem(Config, "ca.pem") ++ " far"]),
+    says(Out, ["next: inviso fetch -n " ++ Name ++ " --tls-ca '" ++
+                   pem(Config, "the ca.pem") ++ "' far"]),
     _ = ?NODE:eval(Node, "[self() ! lists:seq(1, 100) || "
                    "_ <- lists:seq(1, 20000)], ok."),
     #{status := 0, out := Fetched} =
@@ -311,17 +355,141 @@ record(Config) ->
 forwarded(Config) ->
     cert(?config(certs, Config), "far", "DNS:no-such-host.invalid", "ca", "2"),
     _ = os:cmd("chmod 644 " ++ pem(Config, "far.*")),
-    {ok, L} = gen_tcp:listen(0, [{ip, {127, 0, 0, 1}}]),
-    {ok, Port} = inet:port(L),
-    gen_tcp:close(L),
-    Listen = integer_to_list(Port),
+    [Port, Forwarded] = [inviso_forward:free_port() || _ <- [1, 2]],
     Node = tls_node(Config, "far", [],
                     #{name => "n@no-such-host.invalid",
                       args => ["-start_epmd", "false", "-erl_epmd_port",
-                               Listen]}),
-    At = ["--at", "localhost:" ++ Listen],
-    _ = traces(Config, Node, At ++ with_ca(Config)),
-    fails(Config, Node, 3, At, ["speaks TLS"]).
+                               integer_to_list(Port)]}),
+    _ = traces(Config, Node, at(Port) ++ with_ca(Config)),
+    fails(Config, Node, 3, at(Port), ["speaks TLS"]),
+    case inviso_forward:why_not() of
+        none ->
+            _ = inviso_forward:start(Forwarded, Port),
+            _ = traces(Config, Node, at(Forwarded) ++ with_ca(Config)),
+            ok;
+        Why ->
+            {comment, "no forwarded port was tried: " ++ Why}
+    end.
+
+%% --- sessions that are disturbed ---------------------------------------------
+
+%% Starts a node at a port that the test knows.
+node_at_port(Config, Cert) ->
+    Port = inviso_forward:free_port(),
+    {tls_node(Config, Cert, [],
+              #{args => ["-start_epmd", "false", "-erl_epmd_port",
+                         integer_to_list(Port)]}), Port}.
+
+%% Starts a program that passes bytes on between the command and the node, and
+%% returns its port. After N pieces from the node, nothing from the node is
+%% passed on, and the caller gets {held, Pid}. {send, Bytes} sends bytes to the
+%% command.
+relay(To, N) ->
+    Test = self(),
+    {ok, L} = gen_tcp:listen(0, [binary, {active, false},
+                                 {ip, {127, 0, 0, 1}}]),
+    {ok, Port} = inet:port(L),
+    Pid = spawn_link(
+            fun() ->
+                    receive go -> ok end,
+                    {ok, S} = gen_tcp:accept(L),
+                    {ok, T} = gen_tcp:connect({127, 0, 0, 1}, To,
+                                              [binary, {active, true}]),
+                    ok = inet:setopts(S, [{active, true}]),
+                    pass(Test, S, T, N)
+            end),
+    ok = gen_tcp:controlling_process(L, Pid),
+    Pid ! go,
+    {Pid, Port}.
+
+%% T is the node's socket. The relay ends when one side ends.
+pass(Test, S, T, N) ->
+    receive
+        {tcp, S, Bytes} ->
+            _ = gen_tcp:send(T, Bytes),
+            pass(Test, S, T, N);
+        {tcp, T, _} when N =:= 0 ->
+            Test ! {held, self()},
+            pass(Test, S, T, held);
+        {tcp, T, _} when N =:= held ->
+            pass(Test, S, T, held);
+        {tcp, T, Bytes} ->
+            _ = gen_tcp:send(S, Bytes),
+            pass(Test, S, T, N - 1);
+        {send, Bytes} ->
+            _ = gen_tcp:send(S, Bytes),
+            pass(Test, S, T, N);
+        {tcp_closed, _} ->
+            ok
+    end.
+
+at(Port) -> ["--at", "127.0.0.1:" ++ integer_to_list(Port)].
+
+%% Starts `inviso trace', and waits until it traces.
+tracing(Config, #{name := Name} = Node, Args) ->
+    Command = ?LIB:start(opts(Config, Node),
+                         ["trace", "-n", Name, "--for", "10m", "--events",
+                          "1000000", "lists:seq/2" | Args], 120000),
+    ?LIB:until(fun() -> ?LIB:lines(?LIB:out(Command)) =/= [] end),
+    Command.
+
+%% Bytes that are not TLS arrive.
+broken_in_a_session(Config) ->
+    {Node, Port} = node_at_port(Config, "node"),
+    {Relay, Listen} = relay(Port, 1000000000),
+    Command = tracing(Config, Node, at(Listen) ++ with_ca(Config)),
+    Relay ! {send, <<23, 3, 3, 32:16, 0:256>>},
+    #{status := 3, err := Err} = ?LIB:wait(Command, 120000),
+    says(Err, ["the connection was lost: TLS: "]),
+    nomatch = string:find(Err, "Protocol error").
+
+node_dies_in_a_session(Config) ->
+    Node = tls_node(Config, "node", []),
+    Command = tracing(Config, Node, with_ca(Config)),
+    ?NODE:stop(Node),
+    #{status := 3, err := Err} = ?LIB:wait(Command, 120000),
+    says(Err, ["the node closed the connection"]).
+
+%% The files are read when the command starts, and when a node accepts a
+%% connection.
+key_replaced_in_a_session(Config) ->
+    [cert(?config(certs, Config), Name, Host, "ca", "2")
+     || {Name, Host} <- [{"new", "IP:127.0.0.1"}, {"mine", "DNS:mine"}]],
+    Files = [pem(Config, Name ++ Type) || Name <- ["new", "mine"],
+                                          Type <- [".pem", ".key"]],
+    [ok = file:change_mode(File, 8#644) || File <- Files],
+    Node = tls_node(Config, "new", verify()),
+    Args = with_ca(Config) ++ with_cert(Config, "mine"),
+    Command = tracing(Config, Node, Args),
+    Before = length(?LIB:lines(?LIB:out(Command))),
+    [ok = file:write_file(File, "no key") || File <- Files],
+    fails(Config, Node, 1, Args, ["mine.pem"]),
+    ?LIB:until(fun() -> length(?LIB:lines(?LIB:out(Command))) > Before end),
+    ?LIB:signal(Command, "INT"),
+    #{status := Status} = ?LIB:wait(Command, 120000),
+    true = lists:member(Status, [0, 7]).
+
+%% The command is killed when the node has answered, but before the command gets
+%% the answer: before the handshake of TLS is complete, or that of the node.
+killed_in_the_handshake(Config) ->
+    {#{name := Name} = Node, Port} = node_at_port(Config, "node"),
+    _ = traces(Config, Node, at(Port) ++ with_ca(Config)),
+    Before = inviso_footprint:of_node(Node),
+    [begin
+         {Relay, Listen} = relay(Port, N),
+         Command = ?LIB:start(opts(Config, Node),
+                              ["trace", "-n", Name, "lists:seq/2" |
+                               at(Listen) ++ with_ca(Config)], 120000),
+         receive {held, Relay} -> ok end,
+         ?LIB:signal(Command, "KILL"),
+         #{status := _} = ?LIB:wait(Command, 120000)
+     end || N <- [0, 1, 2]],
+    %% The node's log tells of handshakes that failed.
+    ?LIB:until(fun() ->
+                       But = Before#{said := ?NODE:said(Node)},
+                       is_clean(inviso_footprint:left(But, Node, 0))
+               end),
+    ok.
 
 unusable_files(Config) ->
     Node = tls_node(Config, "node", []),
