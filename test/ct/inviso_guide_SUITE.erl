@@ -26,7 +26,7 @@
 -export([readme/1, overview/1, trace/1, record/1, cases/1, api/1,
          api_in_one_directory/1, autostart/1, trace_cases/1, tool/1,
          meta_tracing/1, meta_tracing_in_one_directory/1,
-         trace_sessions/1]).
+         trace_sessions/1, releases/1]).
 %% These functions are called on the nodes.
 -export([shell/0, eval/2]).
 
@@ -37,7 +37,7 @@ suite() -> [{timetrap, {seconds, 600}}].
 all() ->
     [readme, overview, trace, record, cases, api, api_in_one_directory,
      autostart, trace_cases, tool, meta_tracing,
-     meta_tracing_in_one_directory, trace_sessions].
+     meta_tracing_in_one_directory, trace_sessions, releases].
 
 init_per_testcase(Case, Config) ->
     case inviso_test_lib:product("inviso") of
@@ -89,6 +89,8 @@ meta_tracing_in_one_directory(Config) ->
     in_one_directory("9-meta-tracing.md", Config).
 
 trace_sessions(Config) -> chapter("10-trace-sessions.md", Config).
+
+releases(Config) -> chapter("13-releases.md", Config).
 
 %% Starts a shell on a node: one process, which evaluates all lines.
 with_shell(N) ->
