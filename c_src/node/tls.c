@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "node/etf_text.h"
 #include "node/openssl.h"
@@ -37,15 +38,15 @@ void inv_tls_opts_init(struct inv_tls_opts *o)
 
 /* --- the client ----------------------------------------------------------- */
 
+/* OpenSSL's error for a file that cannot be read depends on its version. */
 static int no_file(const struct inv_openssl *o, const char *what,
 		   const char *file, struct inv_err *err)
 {
 	unsigned long e = o->ERR_peek_last_error();
 	const char *reason = o->ERR_reason_error_string(e);
-	int sys = errno;
 
-	if (ERR_GET_REASON(e) == ERR_R_SYS_LIB && sys)
-		reason = strerrordesc_np(sys);
+	if (file[0] && access(file, R_OK) < 0)
+		reason = strerrordesc_np(errno);
 	return inv_err_set(err, INV_EINVAL, "TLS: cannot use %s %s: %s", what,
 			   file, reason ? reason : "unknown error");
 }
@@ -70,7 +71,6 @@ static int use_files(struct inv_tls *t, struct inv_err *err)
 	const char *key = opts->key[0] ? opts->key : opts->cert;
 
 	o->ERR_clear_error();
-	errno = 0;
 	if (opts->cert[0] &&
 	    o->SSL_CTX_use_certificate_chain_file(t->ctx, opts->cert) != 1)
 		return no_file(o, "certificate", opts->cert, err);

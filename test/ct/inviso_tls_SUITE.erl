@@ -193,16 +193,18 @@ ktls(Config) ->
             {skip, "NO KTLS WAS TRIED: " ++ Why}
     end.
 
-%% TCP_ULP is option 31 of level 6. Without a connection, a kernel with TLS
-%% answers ENOTCONN, and others ENOENT.
+%% TCP_ULP is option 31 of level 6.
 no_ktls() ->
-    {ok, S} = gen_tcp:listen(0, [{ip, {127, 0, 0, 1}}]),
-    Result = inet:setopts(S, [{raw, 6, 31, <<"tls">>}]),
-    gen_tcp:close(S),
-    case {erlang:system_info(otp_release) >= "26", Result} of
+    {ok, L} = gen_tcp:listen(0, [{ip, {127, 0, 0, 1}}]),
+    {ok, Port} = inet:port(L),
+    {ok, S} = gen_tcp:connect({127, 0, 0, 1}, Port, []),
+    _ = inet:setopts(S, [{raw, 6, 31, <<"tls">>}]),
+    Ulp = inet:getopts(S, [{raw, 6, 31, 16}]),
+    _ = [gen_tcp:close(Socket) || Socket <- [S, L]],
+    case {erlang:system_info(otp_release) >= "26", Ulp} of
         {false, _} -> "OTP has it from 26 on";
-        {true, {error, enoent}} -> "the kernel has no module tls";
-        {true, _} -> none
+        {true, {ok, [{raw, 6, 31, <<"tls", _/binary>>}]}} -> none;
+        {true, _} -> "the kernel has no TLS"
     end.
 
 optfile(Config) ->
