@@ -18,7 +18,8 @@
 #include "node/payload.h"
 
 #define STEP_MS 10000
-/* How long to wait for a node's guard after the user has cancelled. */
+/* After the user has cancelled: how long to wait for the pid of a node's
+ * guard. */
 #define GUARD_MS 2000
 /*
  * The maximum number of requests to a node in one step: one for each of three

@@ -207,8 +207,9 @@ static void a_node_that_dies_meanwhile_is_lost(void **state)
 }
 
 /*
- * If the node reports its guard in time, the command leaves the node as usual.
- * A slower node cleans up after the connection has ended.
+ * If the node tells the command the pid of the guard within two seconds, the
+ * command leaves the node as usual. A slower node removes the code itself, after
+ * the connection has ended.
  */
 static void a_cancelled_attach_leaves_nothing(void **state)
 {
