@@ -78,9 +78,9 @@ bool inv_scan_find_head(const struct inv_scan_bytes *b, uint64_t *off)
 /*
  * Limits the hashing of damaged bodies. Because the search for the next packet
  * continues inside a damaged body, such bodies can overlap. In a malicious
- * file, every few bytes could be a head with a body of maximum length. So the
- * bytes that are hashed in vain are limited to IN_VAIN_MIN plus IN_VAIN_TIMES
- * the bytes of the file. Accidental damage stays far below this limit.
+ * file, every few bytes could be a head with a body of maximum length. So at
+ * most 64 MiB plus four times the size of the file are hashed without finding a
+ * valid packet. Accidental damage stays far below this limit.
  */
 #define IN_VAIN_TIMES 4u
 #define IN_VAIN_MIN (64u * 1024 * 1024)

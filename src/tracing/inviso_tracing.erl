@@ -203,8 +203,8 @@ flags(How, {processes, Which}, Flags, Workers, #tracing{scope = Scope} = T) ->
     inviso_scope:set_flags(Scope, How, Which, Flags, own(Workers, T)).
 
 %% @doc Sets flags of all new processes, or of each process of a list. The caller
-%% must have called `inviso_defects:gc_elsewhere/2' for all of them. Dead processes
-%% are left out.
+%% must have called `inviso_defects:gc_elsewhere/2' for the processes of the list.
+%% Dead processes are left out.
 -spec flag_each(new | [pid()], [atom()], [worker()], tracing()) ->
           ok | {error, term()}.
 flag_each(new, Flags, Workers, #tracing{scope = Scope} = T) ->

@@ -31,7 +31,7 @@
 -callback process(session(), procs(), boolean(), [atom()]) -> count().
 
 %% Sets flags on some processes of this node. The caller must have called {@link
-%% inviso_defects:gc_elsewhere/2} for all of them. Dead processes are left out.
+%% inviso_defects:gc_elsewhere/2} for these processes. Dead processes are left out.
 -callback processes(session(), [pid()], [atom()]) -> ok | {error, term()}.
 
 -callback port(session(), all | new | port(), boolean(), [atom()]) -> count().
