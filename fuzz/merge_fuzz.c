@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "flow/flow.h"
 #include "log/inputs.h"
 #include "log/merge.h"
 #include "log_repair.h"
@@ -34,17 +35,24 @@ static void print(struct inv_inputs *in, const struct inv_sink_ops *format,
 		  struct inv_buf *out, struct inv_summary *sum)
 {
 	static const struct inv_sink_opts opts = { .utc = 1 };
+	static const struct inv_flow_opts flow_opts = { .keep = true,
+							.memory = 1 << 16 };
 	const struct inv_item *item;
+	struct inv_flow flow;
 	struct inv_merge m;
 	struct inv_sink *s;
 
 	CHECK(!inv_merge_init(&m, in->feeds, in->n_feeds));
 	CHECK(!inv_sink_new(&s, format, &opts, out));
-	while (!inv_merge_next(&m, &item))
-		CHECK(!inv_sink_item(s, item));
+	CHECK(!inv_flow_init(&flow, &flow_opts));
+	while (!inv_merge_next(&m, &item)) {
+		item = inv_flow_item(&flow, item);
+		CHECK(item && !inv_sink_item(s, item));
+	}
 	CHECK(!inv_sink_end(s));
 	*sum = s->sum;
 	inv_sink_free(s);
+	inv_flow_release(&flow);
 	inv_merge_release(&m);
 }
 

@@ -14,6 +14,7 @@
 #include "cli/cleanup.h"
 #include "cli/cmd.h"
 #include "cli/filter_opts.h"
+#include "flow/flow.h"
 #include "log/inputs.h"
 #include "log/merge.h"
 #include "log/source.h"
@@ -53,6 +54,7 @@ struct merge {
 	struct inv_notices notices;
 	struct inv_inputs inputs;
 	struct inv_merge merge;
+	struct inv_flow flow;
 	bool special; /* output is not a regular file */
 	struct inv_output out;
 	struct inv_sink *sink;
@@ -196,7 +198,8 @@ static int pump(struct merge *m)
 		if (!n && inv_filter_opts_resolve(&m->wanted, m->sink_opts.utc,
 						  item->ts_ns, &m->err))
 			return INV_EINVAL;
-		if (put(m, item))
+		item = inv_flow_item(&m->flow, item);
+		if (!item || put(m, item))
 			return no_memory(m);
 		if (++n & 0xff)
 			continue;
@@ -313,6 +316,7 @@ static void choose_color(struct merge *m)
 
 static int run(struct merge *m, char **files, int n_files)
 {
+	const struct inv_flow_opts flow_opts = { .keep = m->format->calls };
 	int rc = 0;
 
 	for (int i = 0; !rc && i < n_files; i++)
@@ -323,6 +327,8 @@ static int run(struct merge *m, char **files, int n_files)
 		rc = inv_inputs_open(&m->inputs, &m->err);
 	if (!rc &&
 	    inv_merge_init(&m->merge, m->inputs.feeds, m->inputs.n_feeds))
+		rc = no_memory(m);
+	if (!rc && inv_flow_init(&m->flow, &flow_opts))
 		rc = no_memory(m);
 	if (!rc)
 		rc = open_output(m);
@@ -382,6 +388,7 @@ static int merge(struct merge *m, char **files, int n_files)
 		tell_reader(rc ? m->err.text : "");
 	inv_sink_free(m->sink);
 	inv_totals_release(&m->totals);
+	inv_flow_release(&m->flow);
 	inv_merge_release(&m->merge);
 	inv_inputs_release(&m->inputs);
 	return status;

@@ -62,7 +62,8 @@ int64_t inv_view_print(struct inv_view *v)
 		rc = inv_merge_next(&v->merge, &item);
 		if (rc == INV_END)
 			break;
-		if (rc || inv_sink_item(v->sink, item)) {
+		item = rc ? NULL : inv_flow_item(&v->flow, item);
+		if (!item || inv_sink_item(v->sink, item)) {
 			inv_screen_note(v->screen, "no memory");
 			v->failed = true;
 		} else if (v->events && v->sink->sum.recorded >= v->events) {
@@ -112,6 +113,7 @@ static int init_feed(struct inv_view *v, size_t i)
 int inv_view_init(struct inv_view *v, const struct inv_sink_ops *format,
 		  const struct inv_sink_opts *opts)
 {
+	const struct inv_flow_opts flow_opts = { .keep = format->calls };
 	size_t n = v->ms->n;
 	int rc = 0;
 
@@ -127,12 +129,15 @@ int inv_view_init(struct inv_view *v, const struct inv_sink_ops *format,
 		rc = inv_merge_init(&v->merge, v->feeds, (uint32_t)n);
 	v->merge.patience_ms = PATIENCE_MS;
 	if (!rc)
+		rc = inv_flow_init(&v->flow, &flow_opts);
+	if (!rc)
 		rc = inv_sink_new(&v->sink, format, opts, &v->out);
 	return rc;
 }
 
 void inv_view_release(struct inv_view *v)
 {
+	inv_flow_release(&v->flow);
 	inv_merge_release(&v->merge);
 	for (size_t i = 0; v->feeds && i < v->ms->n; i++)
 		if (v->feeds[i])

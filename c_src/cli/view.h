@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "cli/members.h"
+#include "flow/flow.h"
 #include "log/live.h"
 #include "log/merge.h"
 #include "sink/sink.h"
@@ -30,6 +31,7 @@ struct inv_view {
 	struct inv_feed **feeds; /* one for each member */
 	struct inv_node *nodes;
 	struct inv_merge merge;
+	struct inv_flow flow;
 	struct inv_buf out;
 };
 

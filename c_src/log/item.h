@@ -15,6 +15,7 @@
  * of several nodes (log/merge.h).
  */
 struct inv_names;
+struct inv_facts;
 
 /* A node. All inputs with the same node name share one struct. */
 struct inv_node {
@@ -54,6 +55,9 @@ struct inv_item {
 	 */
 	int64_t ts_ns;
 	int64_t erl_ns; /* Erlang monotonic time */
+	/* What an event means, derived from the items before it (flow/flow.h).
+	 * NULL: it was not derived. */
+	const struct inv_facts *facts;
 	union {
 		struct inv_event ev;
 		struct {

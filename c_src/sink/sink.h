@@ -2,6 +2,7 @@
 #ifndef INV_SINK_SINK_H
 #define INV_SINK_SINK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -59,6 +60,8 @@ void inv_summary_json(const struct inv_summary *s, struct inv_buf *out);
 struct inv_sink_ops {
 	const char *name;
 	const char *help; /* one line for --help */
+	bool calls;	  /* uses the events of open calls (flow/flow.h,
+			     keep) */
 	size_t size; /* size of the format's struct, whose first member is a
 			struct inv_sink */
 	int (*init)(struct inv_sink *s); /* the struct is all zero before;

@@ -7,8 +7,7 @@
  */
 #include "sink/text.h"
 
-#include <stdio.h>
-
+#include "sink/duration.h"
 #include "sink/fit.h"
 #include "sink/formats.h"
 
@@ -19,68 +18,55 @@ static void node_text(struct inv_buf *b, const struct inv_node *node)
 	inv_buf_putc(b, ' ');
 }
 
-static uint64_t hash_pid(const struct inv_item *it, const struct inv_token *tok)
-{
-	uint64_t h = it->node->number;
+/* Facts of items that did not go through a flow. */
+static const struct inv_facts no_facts;
 
-	if (tok->kind == INV_TOK_PID || tok->kind == INV_TOK_PORT)
-		h = h * 31 + tok->id[0] * 0x9e3779b97f4a7c15u + tok->kind;
-	if (tok->kind == INV_TOK_PID)
-		h = h * 31 + tok->id[1];
-	return h ^ h >> 32;
+static const struct inv_facts *facts(const struct inv_item *it)
+{
+	return it->facts ? it->facts : &no_facts;
 }
 
 /* --- the tags ------------------------------------------------------------- */
 
-static void took(struct inv_line *t, const struct inv_item *it)
+/* Prints the duration of the call that the event ended. `~': events were lost,
+ * so it is uncertain. */
+static void took(struct inv_line *t, const struct inv_call *call)
 {
-	struct inv_buf *out = t->sink.out;
-	int64_t ns;
-
-	if (!t->mfa ||
-	    !inv_pairs_return(&t->pairs, t->pid, t->mfa, it->ts_ns, &ns))
+	if (!call)
 		return;
-	/* Microseconds with one decimal; printf would be slower. */
-	ns = (ns + 50) / 100;
 	inv_line_color(t, INV_LINE_CYAN);
-	inv_line_put(t, " (");
-	inv_buf_i64(out, ns / 10);
-	inv_buf_putc(out, '.');
-	inv_buf_putc(out, (char)('0' + (ns < 0 ? -ns : ns) % 10));
-	inv_line_put(t, " us)");
+	inv_line_put(t, call->certain ? " (" : " (~");
+	inv_duration_put(call->duration_ns, t->sink.out);
+	inv_line_put(t, ")");
 	inv_line_color(t, INV_LINE_PLAIN);
 }
 
-static int text_call(struct inv_line *t, const struct inv_item *it)
+static int text_mfa(struct inv_line *t, const struct inv_item *it)
 {
-	int rc = inv_line_mfa(t, &it->ev);
-
-	if (t->mfa)
-		inv_pairs_call(&t->pairs, t->pid, t->mfa, it->ts_ns);
-	return rc;
+	return inv_line_mfa(t, &it->ev, facts(it)->mfa);
 }
 
 static int text_return(struct inv_line *t, const struct inv_item *it)
 {
-	int rc = inv_line_mfa(t, &it->ev);
+	int rc = text_mfa(t, it);
 
 	if (!rc && it->ev.extra) {
 		inv_line_put(t, " -> ");
 		rc = inv_line_term(t);
 	}
-	took(t, it);
+	took(t, facts(it)->call);
 	return rc;
 }
 
 static int text_exception(struct inv_line *t, const struct inv_item *it)
 {
-	int rc = inv_line_mfa(t, &it->ev);
+	int rc = text_mfa(t, it);
 
 	if (!rc && it->ev.extra) {
 		inv_line_put(t, " ");
 		rc = inv_line_term(t);
 	}
-	took(t, it);
+	took(t, facts(it)->call);
 	return rc;
 }
 
@@ -97,57 +83,14 @@ static int text_send(struct inv_line *t, const struct inv_item *it)
 	return rc;
 }
 
-/* Stores the {M,F,A} that was printed last as the function that a process was
- * spawned to run. pid: hash of the process. */
-static void learn_spawn(struct inv_line *t, uint64_t pid)
-{
-	static const char wrapper[] = "proc_lib:init_p"; /* says nothing about
-							    the process */
-	const char *mf = (const char *)t->sink.out->data + t->mf_off;
-	char text[INV_SEEN_TEXT + 32];
-	int n;
-
-	if (!t->mfa || t->sink.out->error || t->mf_len > INV_SEEN_TEXT ||
-	    (t->mf_len == strlen(wrapper) && !memcmp(mf, wrapper, t->mf_len)))
-		return;
-	n = snprintf(text, sizeof(text), "(%.*s/%u)", (int)t->mf_len, mf,
-		     (unsigned)t->arity);
-	inv_seen_spawn(&t->seen, pid, text, (size_t)n);
-}
-
 static int text_spawn(struct inv_line *t, const struct inv_item *it)
 {
-	struct inv_cursor *c = t->sink.cursor;
-	uint64_t pid = t->pid;
-	struct inv_token tok;
-	int rc = inv_line_must(inv_cursor_next(c, &tok));
+	int rc = inv_line_term(t);
 
-	if (rc)
-		return rc;
-	if (it->ev.tag == INV_TAG_SPAWN)
-		pid = hash_pid(it, &tok);
-	rc = inv_line_must(
-		inv_term_print_token(c, &tok, t->sink.out, &t->sink.print));
 	if (rc || !it->ev.extra)
 		return rc;
 	inv_line_put(t, it->ev.tag == INV_TAG_SPAWN ? " as " : " to run ");
-	rc = inv_line_mfa(t, &it->ev);
-	if (!rc)
-		learn_spawn(t, pid);
-	return rc;
-}
-
-static int text_register(struct inv_line *t, const struct inv_item *it)
-{
-	struct inv_buf *out = t->sink.out;
-	size_t off = out->len;
-	int rc = inv_line_term(t);
-
-	(void)it;
-	if (!rc && !out->error)
-		inv_seen_register(&t->seen, t->pid, out->data + off,
-				  out->len - off);
-	return rc;
+	return text_mfa(t, it);
 }
 
 static int text_plain(struct inv_line *t, const struct inv_item *it)
@@ -159,18 +102,6 @@ static int text_plain(struct inv_line *t, const struct inv_item *it)
 		rc = inv_line_term(t);
 	}
 	return rc;
-}
-
-/* Prints unregister and exit, after which the process has no name. */
-static int text_nameless(struct inv_line *t, const struct inv_item *it)
-{
-	inv_seen_forget(&t->seen, t->pid);
-	return text_plain(t, it);
-}
-
-static int text_mfa(struct inv_line *t, const struct inv_item *it)
-{
-	return inv_line_mfa(t, &it->ev);
 }
 
 /* Prints {send | 'receive' | print, Serial, From, To, Message}. */
@@ -210,16 +141,16 @@ static const struct {
 } tags[INV_TAG_COUNT] = {
 	[INV_TAG_SEND] = { "send ", text_send, NULL },
 	[INV_TAG_SEND_NO_PROC] = { "send ", text_send, NULL },
-	[INV_TAG_CALL] = { "call ", text_call, INV_LINE_GREEN },
+	[INV_TAG_CALL] = { "call ", text_mfa, INV_LINE_GREEN },
 	[INV_TAG_RETURN_TO] = { "return_to ", text_mfa, NULL },
 	[INV_TAG_RETURN_FROM] = { "return ", text_return, INV_LINE_CYAN },
 	[INV_TAG_EXCEPTION_FROM] = { "exception ", text_exception,
 				     INV_LINE_RED },
 	[INV_TAG_SPAWN] = { "spawn ", text_spawn, NULL },
 	[INV_TAG_SPAWNED] = { "spawned by ", text_spawn, NULL },
-	[INV_TAG_EXIT] = { "exit ", text_nameless, NULL },
-	[INV_TAG_REGISTER] = { "register ", text_register, NULL },
-	[INV_TAG_UNREGISTER] = { "unregister ", text_nameless, NULL },
+	[INV_TAG_EXIT] = { "exit ", text_plain, NULL },
+	[INV_TAG_REGISTER] = { "register ", text_plain, NULL },
+	[INV_TAG_UNREGISTER] = { "unregister ", text_plain, NULL },
 	[INV_TAG_IN] = { "in ", text_mfa, NULL },
 	[INV_TAG_OUT] = { "out ", text_mfa, NULL },
 	[INV_TAG_IN_EXITING] = { "in_exiting ", text_mfa, NULL },
@@ -263,18 +194,16 @@ static int body(struct inv_line *t, const struct inv_item *it)
 static void names(struct inv_line *t, const struct inv_item *it,
 		  const struct inv_token *tok)
 {
-	const struct inv_seen_process *seen;
+	const struct inv_process_name *name = &facts(it)->name;
 	struct inv_buf *out = t->sink.out;
 
 	if (it->node->names) {
 		if (inv_sink_names(&t->sink, it, tok, ","))
 			inv_buf_putc(out, ' ');
-		return;
-	}
-	seen = inv_seen_find(&t->seen, t->pid);
-	if (seen) {
-		inv_buf_put(out, seen->text, seen->len);
-		inv_buf_putc(out, ' ');
+	} else if (name->len) {
+		inv_line_put(t, name->registered ? "" : "(");
+		inv_buf_put(out, name->text, name->len);
+		inv_line_put(t, name->registered ? " " : ") ");
 	}
 }
 
@@ -287,7 +216,6 @@ static int tracee(struct inv_line *t, const struct inv_item *it)
 
 	if (rc)
 		return rc;
-	t->pid = hash_pid(it, &tok);
 	inv_line_color(t, INV_LINE_YELLOW);
 	if (it->ev.tag == INV_TAG_SEQ_TRACE)
 		inv_line_put(t, "seq_trace ");
@@ -369,7 +297,6 @@ static int text_event(struct inv_sink *s, const struct inv_item *it)
 	size_t from = s->out->len;
 	int rc;
 
-	t->mfa = 0;
 	s->print.otp = it->node->otp_release;
 	head(t, it);
 	if (it->ev.bare) {
@@ -419,15 +346,13 @@ static int text_init(struct inv_sink *s)
 	t->time.utc = s->opts.utc;
 	s->print.style = INV_PRINT_P;
 	s->print.unicode = true;
-	return inv_pairs_init(&t->pairs);
+	return 0;
 }
 
 static void text_release(struct inv_sink *s)
 {
 	struct inv_line *t = (struct inv_line *)s;
 
-	inv_pairs_release(&t->pairs);
-	inv_seen_release(&t->seen);
 	inv_buf_release(&t->spare);
 }
 

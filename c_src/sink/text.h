@@ -5,8 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sink/pairs.h"
-#include "sink/seen.h"
+#include "flow/facts.h"
 #include "sink/sink.h"
 #include "sink/timefmt.h"
 #include "term/print.h"
@@ -15,16 +14,8 @@
 struct inv_line {
 	struct inv_sink sink;
 	struct inv_timefmt time;
-	struct inv_pairs pairs;
-	struct inv_seen seen;
 	struct inv_buf spare;
 	unsigned node_columns; /* width of the widest node name so far */
-	uint64_t pid;	       /* hash of the event's process identifier */
-	/* About the {M,F,A} that was printed last: */
-	uint64_t mfa;  /* its hash; 0: the term was not an {M,F,A} */
-	size_t mf_off; /* where "m:f" starts in the output */
-	size_t mf_len;
-	uint64_t arity;
 };
 
 /* Colours of the event's parts, for inv_line_color. */
@@ -75,9 +66,10 @@ static inline void inv_line_atom(struct inv_line *t,
 				    &t->sink.print);
 }
 
-/* Prints the next term as m:f(...) or m:f/n if it is an {M,F,A}, otherwise
- * unchanged. */
-int inv_line_mfa(struct inv_line *t, const struct inv_event *ev);
+/* Prints the next term as m:f(...) or m:f/n if it is the event's function m,
+ * which is NULL if the event has none; otherwise unchanged. */
+int inv_line_mfa(struct inv_line *t, const struct inv_event *ev,
+		 const struct inv_mfa *m);
 
 /*
  * Prints the next term, the value of a match spec's {message,_}. The value of

@@ -2,6 +2,7 @@
 #include "term/dict.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/utf8.h"
 #include "base/varint.h"
@@ -123,6 +124,24 @@ int inv_dict_parse(struct inv_dict *d, const uint8_t *p, size_t len,
 		}
 		p += n;
 	}
+	return 0;
+}
+
+int inv_dict_room(struct inv_dict *d, uint32_t n)
+{
+	struct inv_dict_entry *e = d->entries;
+
+	d->n = 0;
+	if (n > d->cap) {
+		e = realloc(e, n * sizeof(*e));
+		if (!e)
+			return INV_ENOMEM;
+		d->entries = e;
+		d->cap = n;
+	}
+	if (n)
+		memset(e, 0, n * sizeof(*e));
+	d->n = n;
 	return 0;
 }
 

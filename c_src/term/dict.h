@@ -43,6 +43,9 @@ struct inv_dict {
 int inv_dict_parse(struct inv_dict *d, const uint8_t *p, size_t len,
 		   struct inv_err *err);
 
+/* Replaces the contents by n entries of kind 0. Returns 0 or INV_ENOMEM. */
+int inv_dict_room(struct inv_dict *d, uint32_t n);
+
 /* Frees the memory. NULL is allowed. */
 void inv_dict_release(struct inv_dict *d);
 

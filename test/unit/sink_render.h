@@ -2,6 +2,7 @@
 #ifndef INV_TEST_SINK_RENDER_H
 #define INV_TEST_SINK_RENDER_H
 
+#include "flow/flow.h"
 #include "sink/sink.h"
 #include "unit/log_collect.h"
 
@@ -30,19 +31,26 @@ static inline void render_add(struct rendered *r, const void *p, size_t n)
 static inline void render_with(struct rendered *r, const char *format,
 			       const struct inv_sink_opts *opts)
 {
+	static const struct inv_flow_opts flow_opts = { .keep = true };
 	const struct inv_item *item;
 	struct inv_merge m;
+	struct inv_flow flow;
 	struct inv_sink *s;
 
 	assert_int_equal(inv_inputs_open(&r->in, NULL), 0);
 	assert_int_equal(inv_merge_init(&m, r->in.feeds, r->in.n_feeds), 0);
 	assert_int_equal(inv_sink_new(&s, inv_sink_find(format), opts, &r->out),
 			 0);
-	while (!inv_merge_next(&m, &item))
+	assert_int_equal(inv_flow_init(&flow, &flow_opts), 0);
+	while (!inv_merge_next(&m, &item)) {
+		item = inv_flow_item(&flow, item);
+		assert_non_null(item);
 		assert_int_equal(inv_sink_item(s, item), 0);
+	}
 	assert_int_equal(inv_sink_end(s), 0);
 	r->sum = s->sum;
 	inv_sink_free(s);
+	inv_flow_release(&flow);
 	inv_merge_release(&m);
 	inv_buf_putc(&r->out, 0);
 }

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "flow/calls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A return is compared with at most this many open calls, so that returns
+ * without a call cost little even in a deep recursion. */
+#define SEARCHED 4096u
+#define FIRST_CAP 8u
+/* The memory of copies beyond this is freed when a process has no open calls. */
+#define KEPT_COPIES (64u * 1024)
+
+void inv_calls_release(struct inv_calls *calls)
+{
+	free(calls->v);
+	inv_buf_release(&calls->copies);
+	memset(calls, 0, sizeof(*calls));
+}
+
+struct inv_open_call *inv_calls_push(struct inv_calls *calls)
+{
+	uint32_t cap = calls->cap ? 2 * calls->cap : FIRST_CAP;
+	struct inv_open_call *v = calls->v;
+
+	if (!calls->n && calls->copies.cap > KEPT_COPIES)
+		inv_buf_release(&calls->copies);
+	if (calls->n == calls->cap) {
+		if (cap > UINT32_MAX / 2)
+			return NULL;
+		v = realloc(v, cap * sizeof(*v));
+		if (!v)
+			return NULL;
+		calls->v = v;
+		calls->cap = cap;
+	}
+	v = &calls->v[calls->n++];
+	memset(v, 0, sizeof(*v));
+	v->copy = calls->copies.len;
+	return v;
+}
+
+/* Returns the index of the innermost open call of mfa, or calls->n. */
+static uint32_t find(const struct inv_calls *calls, uint64_t mfa)
+{
+	uint32_t stop = calls->n > SEARCHED ? calls->n - SEARCHED : 0;
+
+	for (uint32_t i = calls->n; i > stop; i--)
+		if (calls->v[i - 1].mfa == mfa)
+			return i - 1;
+	return calls->n;
+}
+
+bool inv_calls_end(struct inv_calls *calls, uint64_t mfa, int64_t end_ns,
+		   struct inv_ended_call *ended)
+{
+	uint32_t at = find(calls, mfa);
+	struct inv_open_call *call = calls->v + at;
+
+	if (at == calls->n)
+		return false;
+	/* It is unknown how long the calls inside took. The calls inside them
+	 * that have ended were inside this call, too. */
+	for (uint32_t i = at + 1; i < calls->n; i++)
+		call->inner_ns += calls->v[i].inner_ns;
+	*ended = (struct inv_ended_call){ .call = *call,
+					  .depth = at,
+					  .inside = calls->n - at - 1 };
+	if (at)
+		calls->v[at - 1].inner_ns += end_ns - call->begin_ns;
+	calls->n = at;
+	calls->copies.len = call->copy;
+	return true;
+}
+
+/* Gives unused memory back, too: otherwise it would double each time. */
+uint32_t inv_calls_halve(struct inv_calls *calls)
+{
+	uint32_t gone = calls->n - calls->n / 2;
+	struct inv_open_call *v;
+	uint8_t *copies;
+	size_t from = gone < calls->n ? calls->v[gone].copy :
+					calls->copies.len;
+
+	calls->n -= gone;
+	memmove(calls->v, calls->v + gone, calls->n * sizeof(*calls->v));
+	for (uint32_t i = 0; i < calls->n; i++)
+		calls->v[i].copy -= from;
+	calls->copies.len -= from;
+	if (calls->copies.len)
+		memmove(calls->copies.data, calls->copies.data + from,
+			calls->copies.len);
+	v = calls->n ? realloc(calls->v, calls->n * sizeof(*v)) : NULL;
+	if (v) {
+		calls->v = v;
+		calls->cap = calls->n;
+	}
+	copies = calls->copies.len ?
+			 realloc(calls->copies.data, calls->copies.len) :
+			 NULL;
+	if (copies) {
+		calls->copies.data = copies;
+		calls->copies.cap = calls->copies.len;
+	}
+	return gone;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_FLOW_FACTS_H
+#define INV_FLOW_FACTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "flow/mfa.h"
+#include "flow/process.h"
+#include "log/item.h"
+
+enum inv_call_end {
+	INV_CALL_RETURN = 1,
+	INV_CALL_EXCEPTION,
+	INV_CALL_EXIT, /* the process exited in the call */
+};
+
+/* A call that an event ended. */
+struct inv_call {
+	enum inv_call_end end;
+	int64_t begin_ts_ns; /* Erlang system time */
+	int64_t duration_ns;
+	int64_t self_ns; /* duration_ns without ended calls inside this call */
+	uint32_t depth;	 /* traced calls of the process around this call */
+	/* False: events of the node were lost during the call, so another call
+	 * of the same function can be meant, and all numbers can be wrong. */
+	bool certain;
+	/* The call's own event. NULL: it was not kept (struct inv_flow, keep). */
+	const struct inv_event *event;
+	const struct inv_mfa *mfa; /* of `event'; NULL like `event' */
+};
+
+struct inv_flow;
+
+/*
+ * What inv_flow derives about an event. All pointers are valid until the next
+ * item.
+ */
+struct inv_facts {
+	const struct inv_mfa *mfa;   /* the function in the event; NULL: none */
+	const struct inv_call *call; /* the call that the event ended; NULL */
+	/* The name of the tracee before the event; len 0: unknown. */
+	struct inv_process_name name;
+	/* Show the call, as one entry, instead of its end (flow/pick.h). */
+	bool whole;
+	struct inv_flow *flow;
+};
+
+#endif

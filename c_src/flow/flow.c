@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "flow/flow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/likely.h"
+#include "term/print.h"
+
+/* After so many calls without a return, a function counts as one whose returns
+ * are not traced, until a return is seen. */
+#define MISSED_MAX 8u
+/* The same holds for a function without a return that is called in so many open
+ * calls. */
+#define DEEP 1000u
+
+int inv_flow_init(struct inv_flow *f, const struct inv_flow_opts *opts)
+{
+	memset(f, 0, sizeof(*f));
+	f->opts = *opts;
+	inv_processes_init(&f->processes,
+			   opts->memory ? opts->memory : INV_FLOW_MEMORY);
+	f->cursor = malloc(sizeof(*f->cursor));
+	f->functions = calloc(INV_FLOW_FUNCTIONS, sizeof(*f->functions));
+	return f->cursor && f->functions ? 0 : INV_ENOMEM;
+}
+
+void inv_flow_release(struct inv_flow *f)
+{
+	inv_processes_release(&f->processes);
+	inv_copier_release(&f->copier);
+	inv_dict_release(&f->dict);
+	inv_buf_release(&f->text);
+	free(f->cursor);
+	free(f->functions);
+	free(f->losses);
+	memset(f, 0, sizeof(*f));
+}
+
+/* --- losses --------------------------------------------------------------- */
+
+static uint64_t losses_of(const struct inv_flow *f, const struct inv_node *node)
+{
+	return node->number < f->n_losses ? f->losses[node->number] : 0;
+}
+
+/* A process can have lost an event in any loss of its node, because it can run
+ * in any thread. */
+static int lose(struct inv_flow *f, const struct inv_node *node)
+{
+	uint32_t n = node->number + 1;
+	uint64_t *more;
+
+	if (n > f->n_losses) {
+		more = realloc(f->losses, n * sizeof(*more));
+		if (!more)
+			return INV_ENOMEM;
+		memset(more + f->n_losses, 0,
+		       (n - f->n_losses) * sizeof(*more));
+		f->losses = more;
+		f->n_losses = n;
+	}
+	f->losses[node->number]++;
+	return 0;
+}
+
+/* --- functions whose calls never return ------------------------------------ */
+
+/* Returns the function's entry, which replaces another function's. */
+static struct inv_flow_function *function(struct inv_flow *f,
+					  const struct inv_node *node,
+					  uint64_t mfa)
+{
+	uint64_t key = mfa + node->number * UINT64_C(0x9e3779b97f4a7c15);
+	struct inv_flow_function *x = &f->functions[key % INV_FLOW_FUNCTIONS];
+
+	if (x->key != key)
+		*x = (struct inv_flow_function){ .key = key };
+	return x;
+}
+
+static bool never_returns(struct inv_flow *f, const struct inv_node *node,
+			  const struct inv_calls *calls, uint64_t mfa)
+{
+	struct inv_flow_function *x = function(f, node, mfa);
+
+	if (x->returned)
+		return false;
+	if (calls->n >= DEEP)
+		x->missed = MISSED_MAX;
+	return x->missed >= MISSED_MAX;
+}
+
+/* Learns from the calls that were open inside an ended call. */
+static void learn(struct inv_flow *f, const struct inv_node *node,
+		  const struct inv_calls *calls,
+		  const struct inv_ended_call *ended)
+{
+	function(f, node, ended->call.mfa)->returned = true;
+	for (uint32_t i = 1; i <= ended->inside; i++) {
+		const struct inv_open_call *c = &calls->v[ended->depth + i];
+		struct inv_flow_function *x = function(f, node, c->mfa);
+
+		if (c->losses == losses_of(f, node) && x->missed < MISSED_MAX)
+			x->missed++;
+	}
+}
+
+/* --- copies of call events ------------------------------------------------- */
+
+static int keep(struct inv_flow *f, const struct inv_event *ev,
+		struct inv_calls *calls, struct inv_open_call *c)
+{
+	struct inv_buf *out = &calls->copies;
+	size_t begin = out->len;
+	int rc = 0;
+
+	if (ev->len > INV_FLOW_KEPT_EVENT || ev->raw_len > INV_FLOW_KEPT_EVENT)
+		return 0;
+	inv_buf_put(out, ev, sizeof(*ev));
+	if (ev->enc == INV_ENC_PACKED)
+		rc = inv_copy_put(&f->copier, out, ev->dict, ev->terms,
+				  ev->len);
+	else
+		inv_buf_put(out, ev->raw, ev->raw_len);
+	if (out->error)
+		rc = INV_ENOMEM;
+	if (rc)
+		out->len = begin;
+	c->has_copy = rc == 0;
+	/* The sink reports invalid terms. */
+	return rc == INV_ENOMEM ? rc : 0;
+}
+
+/* Reads the copy of a call's event into f->event and f->call_mfa. */
+static int recall(struct inv_flow *f, const struct inv_calls *calls,
+		  const struct inv_open_call *c)
+{
+	const uint8_t *p = calls->copies.data + c->copy;
+	struct inv_event *ev = &f->event;
+	struct inv_token tok;
+	size_t terms;
+
+	memcpy(ev, p, sizeof(*ev));
+	p += sizeof(*ev);
+	if (ev->enc == INV_ENC_PACKED) {
+		if (inv_copy_get(p, &f->dict, &ev->terms, &ev->len))
+			return INV_ENOMEM;
+		ev->dict = &f->dict;
+	} else {
+		terms = (size_t)(ev->terms - ev->raw);
+		ev->raw = p;
+		ev->terms = p + terms;
+	}
+	if (inv_event_tracee(ev, f->cursor, &tok) ||
+	    inv_event_payload(ev, f->cursor) ||
+	    inv_mfa_read(&f->call_mfa, f->cursor, ev) != 1)
+		return 0;
+	f->call.event = ev;
+	f->call.mfa = &f->call_mfa;
+	return 0;
+}
+
+/* --- calls ---------------------------------------------------------------- */
+
+static int call(struct inv_flow *f, const struct inv_item *it,
+		struct inv_process *p)
+{
+	struct inv_calls *calls = inv_process_calls(p);
+	struct inv_open_call *c;
+
+	if (never_returns(f, it->node, calls, f->mfa.hash))
+		return 0;
+	c = inv_calls_push(calls);
+	if (!c)
+		return INV_ENOMEM;
+	c->mfa = f->mfa.hash;
+	c->begin_ns = it->erl_ns;
+	c->begin_ts_ns = it->ts_ns;
+	c->losses = losses_of(f, it->node);
+	if (f->opts.keep && keep(f, &it->ev, calls, c))
+		return INV_ENOMEM;
+	inv_process_changed(&f->processes, p);
+	return 0;
+}
+
+/* Sets f->call to the call that has ended. */
+static int set_call(struct inv_flow *f, const struct inv_item *it,
+		    const struct inv_calls *calls, enum inv_call_end end,
+		    const struct inv_ended_call *ended)
+{
+	const struct inv_open_call *c = &ended->call;
+	int64_t duration = it->erl_ns - c->begin_ns;
+
+	f->call = (struct inv_call){
+		.end = end,
+		.begin_ts_ns = c->begin_ts_ns,
+		.duration_ns = duration,
+		.self_ns = duration - c->inner_ns,
+		.depth = ended->depth,
+		.certain = c->losses == losses_of(f, it->node),
+	};
+	f->facts.call = &f->call;
+	return c->has_copy ? recall(f, calls, c) : 0;
+}
+
+static int ended(struct inv_flow *f, const struct inv_item *it,
+		 struct inv_process *p, enum inv_call_end end)
+{
+	struct inv_calls *calls = inv_process_calls(p);
+	struct inv_ended_call x;
+
+	if (!inv_calls_end(calls, f->mfa.hash, it->erl_ns, &x)) {
+		function(f, it->node, f->mfa.hash)->returned = true;
+		f->unmatched++;
+		return 0;
+	}
+	learn(f, it->node, calls, &x);
+	return set_call(f, it, calls, end, &x);
+}
+
+/* The process exits in its innermost open call. */
+static int exited(struct inv_flow *f, const struct inv_item *it,
+		  struct inv_process *p)
+{
+	const struct inv_calls *calls = inv_process_calls(p);
+	struct inv_ended_call x = { .depth = calls->n - 1 };
+
+	f->exited = p;
+	if (!calls->n)
+		return 0;
+	x.call = calls->v[calls->n - 1];
+	return set_call(f, it, calls, INV_CALL_EXIT, &x);
+}
+
+/* --- names ---------------------------------------------------------------- */
+
+/* Reads the name that a process registers. */
+static void registered(struct inv_flow *f, const struct inv_item *it,
+		       struct inv_process *p)
+{
+	const struct inv_print_opts w = { .style = INV_PRINT_W,
+					  .unicode = true,
+					  .otp = it->node->otp_release };
+
+	inv_buf_reset(&f->text);
+	if (inv_event_payload(&it->ev, f->cursor) ||
+	    inv_term_print(f->cursor, &f->text, &w) || f->text.error)
+		return;
+	inv_process_set_name(&f->processes, p, f->text.data, f->text.len, true);
+}
+
+static void put_atom(struct inv_buf *out, const struct inv_mfa_atom *a,
+		     const struct inv_print_opts *w)
+{
+	if (a->plain)
+		inv_buf_put(out, a->bytes, a->len);
+	else
+		inv_term_print_atom(a->bytes, a->len, out, w);
+}
+
+/* The function to which proc_lib spawns each process says nothing about the
+ * process. */
+static bool is_wrapper(const struct inv_mfa *m)
+{
+	static const char module[] = "proc_lib", function[] = "init_p";
+
+	return m->module.len == strlen(module) &&
+	       m->function.len == strlen(function) &&
+	       !memcmp(m->module.bytes, module, strlen(module)) &&
+	       !memcmp(m->function.bytes, function, strlen(function));
+}
+
+/* Reads {trace,Parent,spawn,Child,{M,F,Args}}, or {trace,Child,spawned,Parent,
+ * {M,F,Args}}. Sets f->facts.mfa, and the name of the child. */
+static void spawned(struct inv_flow *f, const struct inv_item *it,
+		    const struct inv_process_key *tracee)
+{
+	const struct inv_print_opts w = { .style = INV_PRINT_W,
+					  .unicode = true,
+					  .otp = it->node->otp_release };
+	struct inv_process_key key = *tracee;
+	struct inv_process *p;
+	struct inv_token tok;
+
+	if (!it->ev.extra || inv_event_payload(&it->ev, f->cursor) ||
+	    inv_cursor_next(f->cursor, &tok))
+		return;
+	if (it->ev.tag == INV_TAG_SPAWN &&
+	    !inv_process_key(&key, it->node, &tok))
+		return;
+	if (inv_cursor_skip_rest(f->cursor, &tok) ||
+	    inv_mfa_read(&f->mfa, f->cursor, &it->ev) != 1)
+		return;
+	f->facts.mfa = &f->mfa;
+	if (is_wrapper(&f->mfa))
+		return;
+	inv_buf_reset(&f->text);
+	put_atom(&f->text, &f->mfa.module, &w);
+	inv_buf_putc(&f->text, ':');
+	put_atom(&f->text, &f->mfa.function, &w);
+	inv_buf_putc(&f->text, '/');
+	inv_buf_u64(&f->text, f->mfa.arity);
+	p = f->text.error ? NULL : inv_processes_get(&f->processes, &key);
+	if (p)
+		inv_process_set_name(&f->processes, p, f->text.data,
+				     f->text.len, false);
+}
+
+struct inv_process_name inv_flow_name(struct inv_flow *f,
+				      const struct inv_node *node,
+				      const struct inv_token *tok)
+{
+	const struct inv_process *p = NULL;
+	struct inv_process_key key;
+
+	if (inv_process_key(&key, node, tok))
+		p = inv_processes_find(&f->processes, &key);
+	return p ? inv_process_name(p) : (struct inv_process_name){ 0 };
+}
+
+/* --- events --------------------------------------------------------------- */
+
+/* Returns true if the event's payload is {M,F,Arity} or {M,F,Args}; the event is
+ * then in f->mfa. */
+static bool has_mfa(struct inv_flow *f, const struct inv_event *ev)
+{
+	if (inv_event_payload(ev, f->cursor) ||
+	    inv_mfa_read(&f->mfa, f->cursor, ev) != 1)
+		return false;
+	f->facts.mfa = &f->mfa;
+	return true;
+}
+
+static int call_event(struct inv_flow *f, const struct inv_item *it,
+		      const struct inv_process_key *key)
+{
+	struct inv_process *p;
+
+	if (!has_mfa(f, &it->ev))
+		return 0;
+	p = inv_processes_get(&f->processes, key);
+	if (!p)
+		return INV_ENOMEM;
+	f->facts.name = inv_process_name(p);
+	switch (it->ev.tag) {
+	case INV_TAG_CALL:
+		return call(f, it, p);
+	case INV_TAG_RETURN_FROM:
+		return ended(f, it, p, INV_CALL_RETURN);
+	default:
+		return ended(f, it, p, INV_CALL_EXCEPTION);
+	}
+}
+
+/* Keeps the process's name for the facts, because the event changes it. */
+static void hold_name(struct inv_flow *f)
+{
+	if (f->facts.name.len)
+		memcpy(f->name, f->facts.name.text, f->facts.name.len);
+	f->facts.name.text = f->name;
+}
+
+static int event(struct inv_flow *f, const struct inv_item *it,
+		 const struct inv_process_key *key)
+{
+	struct inv_process *p = inv_processes_find(&f->processes, key);
+
+	if (p)
+		f->facts.name = inv_process_name(p);
+	switch (it->ev.tag) {
+	case INV_TAG_RETURN_TO:
+	case INV_TAG_IN:
+	case INV_TAG_OUT:
+	case INV_TAG_IN_EXITING:
+	case INV_TAG_OUT_EXITING:
+	case INV_TAG_OUT_EXITED:
+		has_mfa(f, &it->ev);
+		return 0;
+	case INV_TAG_EXIT:
+		return p ? exited(f, it, p) : 0;
+	case INV_TAG_REGISTER:
+		hold_name(f);
+		p = inv_processes_get(&f->processes, key);
+		if (!p)
+			return INV_ENOMEM;
+		registered(f, it, p);
+		return 0;
+	case INV_TAG_UNREGISTER:
+		hold_name(f);
+		if (p)
+			inv_process_unset_name(p);
+		return 0;
+	case INV_TAG_SPAWN:
+	case INV_TAG_SPAWNED:
+		hold_name(f);
+		spawned(f, it, key);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static int derive(struct inv_flow *f, const struct inv_item *it)
+{
+	struct inv_process_key key;
+	struct inv_token tok;
+
+	/* Sinks report invalid terms. */
+	if (it->ev.bare || it->ev.tag == INV_TAG_SEQ_TRACE ||
+	    inv_event_tracee(&it->ev, f->cursor, &tok) ||
+	    !inv_process_key(&key, it->node, &tok) ||
+	    inv_cursor_skip_rest(f->cursor, &tok))
+		return 0;
+	switch (it->ev.tag) {
+	case INV_TAG_CALL:
+	case INV_TAG_RETURN_FROM:
+	case INV_TAG_EXCEPTION_FROM:
+		return call_event(f, it, &key);
+	default:
+		return event(f, it, &key);
+	}
+}
+
+const struct inv_item *inv_flow_item(struct inv_flow *f,
+				     const struct inv_item *it)
+{
+	if (f->exited)
+		inv_processes_drop(&f->processes, f->exited);
+	f->exited = NULL;
+	if (inv_unlikely(it->kind == INV_ITEM_LOSS))
+		return lose(f, it->node) ? NULL : it;
+	f->item = *it;
+	f->facts = (struct inv_facts){ .flow = f };
+	if (derive(f, it))
+		return NULL;
+	f->item.facts = &f->facts;
+	return &f->item;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "flow/mfa.h"
+
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+static int must(int rc)
+{
+	return rc == INV_END ? INV_ETRUNCATED : rc;
+}
+
+/* Counts the elements of the list of arguments. */
+static int count(struct inv_cursor *c, uint32_t *n)
+{
+	struct inv_token tok;
+	int rc;
+
+	for (*n = 0;; ++*n) {
+		rc = must(inv_cursor_next(c, &tok));
+		if (rc || tok.kind == INV_TOK_END)
+			return rc;
+		if (tok.kind == INV_TOK_CUT)
+			*n += (uint32_t)tok.left - 1;
+		rc = must(inv_cursor_skip_rest(c, &tok));
+		if (rc)
+			return rc;
+	}
+}
+
+static int third(struct inv_mfa *m, struct inv_cursor *c, bool *is_mfa)
+{
+	struct inv_token tok;
+	int64_t i;
+	int rc = must(inv_cursor_next(c, &tok));
+
+	if (rc)
+		return rc;
+	m->has_args = true;
+	if (inv_token_i64(&tok, &i)) {
+		m->has_args = false;
+		m->arity = (uint32_t)i;
+	} else if (tok.kind == INV_TOK_NIL) {
+		m->arity = 0;
+	} else if (tok.kind == INV_TOK_STRING) {
+		/* Arguments that are all integers from 0 to 255. */
+		m->arity = (uint32_t)(tok.len + (tok.cut ? tok.left : 0));
+	} else if (tok.kind == INV_TOK_LIST) {
+		return count(c, &m->arity);
+	} else {
+		*is_mfa = false;
+	}
+	return 0;
+}
+
+/* Sets the module (i = 0) or function. A Latin-1 atom was converted in memory of
+ * the cursor, which the next atom overwrites. */
+static void set_atom(struct inv_mfa *m, int i, const struct inv_token *tok,
+		     const struct inv_cursor *c)
+{
+	struct inv_mfa_atom *a = i ? &m->function : &m->module;
+	const uint8_t *scratch = &c->scratch[0][0];
+
+	*a = (struct inv_mfa_atom){ tok->bytes, tok->len, tok->plain };
+	if (tok->bytes < scratch || tok->bytes >= scratch + sizeof(c->scratch))
+		return;
+	memcpy(m->converted[i], tok->bytes, tok->len);
+	a->bytes = m->converted[i];
+}
+
+static uint64_t hash_of(const struct inv_mfa *m)
+{
+	uint64_t h = XXH3_64bits(m->module.bytes, m->module.len);
+
+	h = XXH3_64bits_withSeed(m->function.bytes, m->function.len,
+				 h + m->arity);
+	return h ? h : 1;
+}
+
+int inv_mfa_read(struct inv_mfa *m, struct inv_cursor *c,
+		 const struct inv_event *ev)
+{
+	struct inv_token tok;
+	bool is_mfa;
+	int rc = must(inv_cursor_next(c, &tok));
+
+	is_mfa = !rc && tok.kind == INV_TOK_TUPLE && tok.count == 3;
+	for (int i = 0; is_mfa && i < 2; i++) {
+		rc = must(inv_cursor_next(c, &tok));
+		is_mfa = !rc && tok.kind == INV_TOK_ATOM;
+		if (is_mfa)
+			set_atom(m, i, &tok, c);
+	}
+	if (!is_mfa)
+		return rc;
+	m->third = (size_t)(c->p - ev->terms);
+	rc = third(m, c, &is_mfa);
+	if (!rc && is_mfa)
+		rc = inv_cursor_end(c);
+	if (rc || !is_mfa)
+		return rc;
+	m->hash = hash_of(m);
+	return 1;
+}

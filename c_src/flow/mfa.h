@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_FLOW_MFA_H
+#define INV_FLOW_MFA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "log/event.h"
+
+/* An atom, UTF-8. The bytes are in the event's memory, or in the `converted' of
+ * struct inv_mfa. plain: as in struct inv_token. */
+struct inv_mfa_atom {
+	const uint8_t *bytes;
+	size_t len;
+	bool plain;
+};
+
+/* A function, from {M,F,Arity} or {M,F,Args}. Do not copy the struct: it can
+ * point into itself. */
+struct inv_mfa {
+	struct inv_mfa_atom module;
+	struct inv_mfa_atom function;
+	uint32_t arity;
+	bool has_args; /* the third element is the list of arguments */
+	/* Offset of the third element in the event's terms. The next term after
+	 * this element is the one after the tuple, because no code ends a
+	 * tuple. */
+	size_t third;
+	uint64_t hash; /* of module, function and arity; never 0 */
+	uint8_t converted[2][2 * INV_ATOM_CHARS];
+};
+
+/*
+ * Reads the next term of c, which reads ev's terms. Returns 1 if the term is
+ * {M,F,Arity} or {M,F,Args}; the cursor is then after it. Returns 0 if it is
+ * another term, or an error of inv_cursor_next; then the cursor is inside the
+ * term.
+ */
+int inv_mfa_read(struct inv_mfa *m, struct inv_cursor *c,
+		 const struct inv_event *ev);
+
+/* Starts c at the third element of m. */
+static inline void inv_mfa_third(const struct inv_mfa *m, struct inv_cursor *c,
+				 const struct inv_event *ev)
+{
+	inv_cursor_init(c, (enum inv_enc)ev->enc, ev->dict,
+			ev->terms + m->third, ev->len - m->third);
+}
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_FLOW_PROCESS_H
+#define INV_FLOW_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "flow/calls.h"
+#include "log/item.h"
+#include "term/cursor.h"
+
+/*
+ * What earlier events told about processes and ports: open calls and names.
+ *
+ * Memory is bounded. When the bound is reached, the table forgets processes
+ * that had no event for some time.
+ */
+struct inv_process_key {
+	uint64_t number;
+	uint64_t serial; /* 0 for a port */
+	uint32_t node;	 /* struct inv_node, number */
+	uint32_t kind;	 /* INV_TOK_PID or INV_TOK_PORT */
+};
+
+struct inv_process;
+
+struct inv_processes {
+	size_t most; /* bound, in bytes */
+	/* results */
+	uint64_t forgotten;	  /* processes that were forgotten */
+	uint64_t forgotten_calls; /* open calls that were forgotten */
+	/* private */
+	struct inv_process *table;
+	struct inv_process *last; /* found last */
+	struct inv_process *turn; /* where the next search for processes to
+				     forget begins; NULL: at the first */
+	size_t size;		  /* bytes in use */
+};
+
+void inv_processes_init(struct inv_processes *ps, size_t most);
+void inv_processes_release(struct inv_processes *ps);
+
+/* Makes the key of a process or port of `node'. Returns false for another
+ * term, and for a process of another node. */
+bool inv_process_key(struct inv_process_key *key, const struct inv_node *node,
+		     const struct inv_token *tok);
+
+/* Returns the process, or NULL if it is unknown. */
+struct inv_process *inv_processes_find(struct inv_processes *ps,
+				       const struct inv_process_key *key);
+/* The same, but makes an unknown process. Returns NULL if there is no memory.
+ * The pointer is valid until the next call of this function. */
+struct inv_process *inv_processes_get(struct inv_processes *ps,
+				      const struct inv_process_key *key);
+/* Forgets a process that has ended. */
+void inv_processes_drop(struct inv_processes *ps, struct inv_process *p);
+
+/* Returns the process's open calls. Call inv_process_changed after changes that
+ * can use more memory. */
+struct inv_calls *inv_process_calls(struct inv_process *p);
+void inv_process_changed(struct inv_processes *ps, struct inv_process *p);
+
+/*
+ * The name that a process registered, or, in parentheses, the function that it
+ * was spawned to run. UTF-8; len 0: no name is known.
+ */
+struct inv_process_name {
+	const char *text;
+	size_t len;
+	bool registered;
+};
+
+struct inv_process_name inv_process_name(const struct inv_process *p);
+/* Sets the name; a longer text than INV_NAME_MAX is not stored. `registered':
+ * the process registered the name; such a name has precedence. */
+#define INV_NAME_MAX 255u
+void inv_process_set_name(struct inv_processes *ps, struct inv_process *p,
+			  const void *text, size_t len, bool registered);
+/* The process has unregistered its name. */
+void inv_process_unset_name(struct inv_process *p);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sink/duration.h"
+
+/* From the largest unit on; the last one is also used for smaller times. */
+static const struct unit {
+	uint64_t from_ns;
+	uint64_t step_ns; /* one of the last decimal */
+	unsigned decimals;
+	const char *name;
+} units[] = {
+	{ 999995000, 1000000, 3, " s" },
+	{ 999950, 10000, 2, " ms" },
+	{ 0, 100, 1, " us" },
+};
+
+void inv_duration_put(int64_t ns, struct inv_buf *out)
+{
+	uint64_t n = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
+	const struct unit *u = units;
+	uint64_t ten = 1;
+
+	while (n < u->from_ns)
+		u++;
+	n = (n + u->step_ns / 2) / u->step_ns;
+	for (unsigned i = 0; i < u->decimals; i++)
+		ten *= 10;
+	if (ns < 0 && n)
+		inv_buf_putc(out, '-');
+	inv_buf_u64(out, n / ten);
+	inv_buf_putc(out, '.');
+	for (n %= ten; ten > 1; n %= ten) {
+		ten /= 10;
+		inv_buf_putc(out, (char)('0' + n / ten));
+	}
+	inv_buf_puts(out, u->name);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_SINK_DURATION_H
+#define INV_SINK_DURATION_H
+
+#include <stdint.h>
+
+#include "base/buf.h"
+
+/*
+ * Appends a time in ns with a unit that suits its size, rounded: "12.3 us",
+ * "4.87 ms", "1.250 s". Below a millisecond there is one decimal; printf would
+ * be slower.
+ */
+void inv_duration_put(int64_t ns, struct inv_buf *out);
+
+#endif
