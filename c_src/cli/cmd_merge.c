@@ -14,6 +14,7 @@
 #include "cli/cleanup.h"
 #include "cli/cmd.h"
 #include "cli/filter_opts.h"
+#include "cli/pick.h"
 #include "flow/flow.h"
 #include "log/inputs.h"
 #include "log/merge.h"
@@ -42,6 +43,7 @@ struct merge {
 	const struct inv_sink_ops *format;
 	struct inv_sink_opts sink_opts;
 	struct inv_filter_opts wanted;
+	struct inv_pick pick;
 	const char *output; /* NULL: standard output */
 	enum summary summary;
 	bool quiet;
@@ -178,7 +180,8 @@ static int put(struct merge *m, const struct inv_item *item)
 {
 	int rc;
 
-	if (!inv_filter_opts_pass(&m->wanted, item)) {
+	if (!inv_filter_opts_pass(&m->wanted, item) ||
+	    !inv_pick_wants(&m->pick, item)) {
 		inv_sink_skip(m->sink);
 		return 0;
 	}
@@ -231,6 +234,12 @@ static void tell_rest(struct merge *m)
 			" event(s), which are left out: the values that it "
 			"tests were not recorded\n",
 			inv_spec_filter_undecided(m->wanted.spec));
+	if (m->flow.processes.forgotten_calls)
+		fprintf(stderr,
+			"inviso merge: %" PRIu64 " open call(s) were "
+			"forgotten, because there were too many; their ends "
+			"have no duration\n",
+			m->flow.processes.forgotten_calls);
 	if (rotated)
 		fprintf(stderr,
 			"inviso merge: %" PRIu64
@@ -316,7 +325,9 @@ static void choose_color(struct merge *m)
 
 static int run(struct merge *m, char **files, int n_files)
 {
-	const struct inv_flow_opts flow_opts = { .keep = m->format->calls };
+	const struct inv_flow_opts flow_opts = {
+		.keep = m->format->calls || inv_pick_active(&m->pick),
+	};
 	int rc = 0;
 
 	for (int i = 0; !rc && i < n_files; i++)
@@ -522,6 +533,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &a->m->wanted;
+		state->child_inputs[1] = &a->m->pick;
 		return 0;
 	case 'o':
 		if (!*arg)
@@ -569,6 +581,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_child children[] = {
 	{ &inv_filter_argp, 0, NULL, 0 },
+	{ &inv_pick_argp, 0, NULL, 0 },
 	{ 0 },
 };
 
@@ -588,15 +601,16 @@ static int exec_merge(int argc, char **argv)
 	int status;
 
 	a.files = calloc((size_t)argc + 1, sizeof(*a.files));
-	if (!a.files || inv_filter_opts_init(&m.wanted)) {
+	if (!a.files || inv_filter_opts_init(&m.wanted) ||
+	    inv_pick_init(&m.pick)) {
 		fputs("inviso merge: no memory\n", stderr);
-		free(a.files);
-		return INV_EXIT_FAILED;
-	}
-	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
+		status = INV_EXIT_FAILED;
+	} else if (argp_parse(&argp, argc, argv, 0, NULL, &a)) {
 		status = INV_EXIT_USAGE;
-	else
+	} else {
 		status = merge(&m, a.files, a.n);
+	}
+	inv_pick_release(&m.pick);
 	inv_filter_opts_release(&m.wanted);
 	free(a.files);
 	return status;

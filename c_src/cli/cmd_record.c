@@ -17,6 +17,7 @@
 #include "cli/members.h"
 #include "cli/report.h"
 #include "cli/session_name.h"
+#include "cli/spec_actions.h"
 #include "cli/trace_opts.h"
 #include "cli/units.h"
 #include "cli/watch.h"
@@ -316,9 +317,27 @@ static const char doc[] =
 	"was lost, 4 refused, 5 nothing matched, 6 stopped by a protection, "
 	"7 done, but events were lost.";
 
+/* Refuses the actions slow and failed: all calls are recorded, and calls are
+ * picked when the recording is read. */
+static void refuse_picks(const char *spec, struct argp_state *state)
+{
+	struct inv_err err = { 0 };
+	struct inv_spec_actions a;
+
+	if (inv_spec_actions_find(&a, spec, &err))
+		argp_error(state, "%s: %s", spec, err.text);
+	if (a.slow || a.failed)
+		argp_error(state,
+			   "%s: record with -> return, and select calls later "
+			   "with `inviso merge %s'",
+			   spec, a.slow ? "--min-duration TIME" : "--failed");
+}
+
 static void check(struct record *r, struct argp_state *state)
 {
 	inv_node_opts_check(&r->nodes, state);
+	for (unsigned i = 0; i < r->what.n_specs; i++)
+		refuse_picks(r->what.specs[i], state);
 	if (!r->what.n_specs)
 		argp_error(state, "no SPEC is given");
 	if (r->detach && !r->what.dry_run && (!r->what.ms_given || !r->what.ms))

@@ -14,6 +14,7 @@
 #include "cli/count.h"
 #include "cli/dry.h"
 #include "cli/members.h"
+#include "cli/pick.h"
 #include "cli/report.h"
 #include "cli/session_name.h"
 #include "cli/trace_opts.h"
@@ -40,6 +41,7 @@ enum color {
 struct trace {
 	struct inv_node_opts nodes;
 	struct inv_trace_opts what;
+	struct inv_pick pick;
 	bool json;
 	bool quiet;
 	enum color color;
@@ -86,7 +88,7 @@ static void draw(struct trace *t)
 	for (size_t i = 0; i < ms->n; i++)
 		lost += inv_member_lost(&ms->v[i]);
 	inv_report_put_arming(&b, ms);
-	inv_buf_printf(&b, "%" PRIu64, t->view.sink->sum.recorded);
+	inv_buf_printf(&b, "%" PRIu64, inv_summary_shown(&t->view.sink->sum));
 	if (t->what.events)
 		inv_buf_printf(&b, " of %" PRIu64, t->what.events);
 	inv_buf_printf(&b, " events | %" PRIu64 " lost", lost);
@@ -171,7 +173,8 @@ static void put_end_text(struct trace *t, struct inv_buf *b)
 		inv_report_put_why(b, &ms->v[i]);
 		inv_buf_putc(b, '\n');
 	}
-	inv_buf_printf(b, "-- %" PRIu64 " shown; ", t->view.sink->sum.recorded);
+	inv_buf_printf(b, "-- %" PRIu64 " shown; ",
+		       inv_summary_shown(&t->view.sink->sum));
 	inv_report_put_sum(b, ms);
 	if (unreadable)
 		inv_buf_printf(b, ", %" PRIu64 " unreadable", unreadable);
@@ -187,7 +190,7 @@ static void put_end_json(struct trace *t, struct inv_buf *b)
 	size_t begin;
 
 	inv_json_open(&j, NULL, '{');
-	inv_json_uint(&j, "shown", t->view.sink->sum.recorded);
+	inv_json_uint(&j, "shown", inv_summary_shown(&t->view.sink->sum));
 	inv_report_json_sum(&j, ms);
 	inv_json_uint(&j, "unreadable",
 		      t->view.sink->sum.lost[INV_LOST_UNREADABLE]);
@@ -228,10 +231,17 @@ static void say_little(struct trace *t)
 
 static void say_end(struct trace *t)
 {
+	uint64_t forgotten = t->view.flow.processes.forgotten_calls;
 	struct inv_buf b = { 0 };
 
 	if (t->watch.broken)
 		return;
+	if (forgotten && !t->quiet)
+		inv_screen_note(t->cluster.screen,
+				"%" PRIu64 " open call(s) were forgotten, "
+				"because there were too many; their ends have "
+				"no duration",
+				forgotten);
 	if (t->quiet && !(t->json && t->count.n)) {
 		say_little(t);
 		return;
@@ -249,8 +259,9 @@ static void say_end(struct trace *t)
 /* Returns true if there were no events, and nothing interrupted the trace. */
 static bool saw_nothing(const struct trace *t)
 {
-	return !t->view.sink->sum.recorded && !t->count.n &&
-	       !t->watch.interrupted && !t->watch.broken;
+	return !inv_summary_shown(&t->view.sink->sum) &&
+	       !inv_count_any(&t->count) && !t->watch.interrupted &&
+	       !t->watch.broken;
 }
 
 static bool time_was_up(const struct inv_members *ms)
@@ -265,8 +276,15 @@ static void say_nothing_seen(struct trace *t)
 {
 	struct inv_buf b = { 0 };
 
-	inv_buf_puts(&b, t->what.filter ? "no event that matches --filter" :
-					  "no event");
+	if (inv_pick_active(&t->pick) && t->view.sink->sum.recorded)
+		inv_buf_printf(&b,
+			       "no slow or failed call among %" PRIu64
+			       " events",
+			       t->view.sink->sum.recorded);
+	else
+		inv_buf_puts(&b, t->what.filter ?
+					 "no event that matches --filter" :
+					 "no event");
 	if (time_was_up(&t->members)) {
 		inv_buf_puts(&b, " in ");
 		inv_units_put_ms(&b, t->what.ms);
@@ -305,8 +323,11 @@ static void fill_opts(struct trace *t, struct inv_session_opts *o, char *name,
 	o->number[INV_OPT_FLUSH_MS] = FLUSH_MS;
 	/* --events limits what is printed. The node's own limit is higher,
 	 * because each thread of the node may hold a lease of which it uses
-	 * only a part. */
-	if (t->what.events)
+	 * only a part. If the command picks calls, the node cannot know how
+	 * many are shown. */
+	if (inv_pick_active(&t->pick))
+		o->number[INV_OPT_LIMIT_EVENTS] = INV_UNSET;
+	else if (t->what.events)
 		o->number[INV_OPT_LIMIT_EVENTS] += SLACK;
 }
 
@@ -329,6 +350,7 @@ static int watch(struct trace *t)
 	t->view.screen = t->cluster.screen;
 	t->view.ms = &t->members;
 	t->view.events = t->what.events;
+	t->view.pick = &t->pick;
 	t->view.fit = !t->json && inv_screen_is_terminal();
 	if (inv_view_init(&t->view, inv_sink_find(t->json ? "json" : "text"),
 			  &t->sink_opts)) {
@@ -454,6 +476,16 @@ static int set_color(struct trace *t, const char *arg)
 	return -1;
 }
 
+/* Takes the actions slow and failed from the SPECs. */
+static void pick_specs(struct trace *t, const struct argp_state *state)
+{
+	struct inv_err err = { 0 };
+
+	for (unsigned i = 0; i < t->what.n_specs; i++)
+		if (inv_pick_add_spec(&t->pick, t->what.specs[i], &err))
+			argp_error(state, "%s: %s", t->what.specs[i], err.text);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct trace *t = state->input;
@@ -462,6 +494,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &t->nodes;
 		state->child_inputs[1] = &t->what;
+		state->child_inputs[2] = &t->pick;
 		return 0;
 	case 'j':
 		t->json = true;
@@ -483,6 +516,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		inv_node_opts_check(&t->nodes, state);
 		if (!t->what.n_specs)
 			argp_error(state, "no SPEC is given");
+		pick_specs(t, state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -492,6 +526,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp_child children[] = {
 	{ &inv_node_argp, 0, NULL, 0 },
 	{ &inv_trace_argp, 0, NULL, 0 },
+	{ &inv_pick_argp, 0, NULL, 0 },
 	{ 0 },
 };
 
@@ -510,7 +545,7 @@ static int exec_trace(int argc, char **argv)
 	};
 	int status;
 
-	if (!inv_trace_opts_init(&t.what, argc)) {
+	if (!inv_trace_opts_init(&t.what, argc) || inv_pick_init(&t.pick)) {
 		fputs("inviso trace: no memory\n", stderr);
 		status = INV_EXIT_FAILED;
 	} else if (argp_parse(&argp, argc, argv, 0, NULL, &t)) {
@@ -518,6 +553,7 @@ static int exec_trace(int argc, char **argv)
 	} else {
 		status = run(&t);
 	}
+	inv_pick_release(&t.pick);
 	inv_trace_opts_release(&t.what);
 	inv_node_opts_release(&t.nodes);
 	return status;

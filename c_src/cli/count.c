@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/report.h"
+#include "sink/duration.h"
 
 static void take(struct inv_count *c, struct inv_members *ms,
 		 const struct inv_member *m, const struct inv_ask *ask)
@@ -62,39 +63,57 @@ void inv_count_release(struct inv_count *c)
 	c->n = 0;
 }
 
-static void put_us(struct inv_buf *b, int64_t ns)
+bool inv_count_any(const struct inv_count *c)
 {
-	char text[32];
+	for (size_t i = 0; i < c->n; i++)
+		if (c->v[i].counters.n)
+			return true;
+	return false;
+}
 
-	if (ns < 0) {
-		inv_buf_printf(b, " %12s", "");
-		return;
+/* Appends a time, or spaces if ns is negative, 12 columns wide. */
+static void put_time(struct inv_buf *b, int64_t ns)
+{
+	struct inv_buf text = { 0 };
+
+	if (ns >= 0)
+		inv_duration_put(ns, &text);
+	inv_buf_putc(&text, 0);
+	inv_buf_printf(b, " %12s", text.error ? "" : (const char *)text.data);
+	inv_buf_release(&text);
+}
+
+static void put_node(struct inv_buf *b, const struct inv_count_node *node,
+		     bool *timed)
+{
+	const struct inv_counters *t = &node->counters;
+
+	inv_buf_printf(b, "-- %s: %10s %12s %12s\n", node->node, "calls",
+		       "own time", "a call");
+	for (size_t i = 0; i < t->n; i++) {
+		const struct inv_counter *f = &t->v[i];
+
+		inv_buf_printf(b, "-- %*s  %10" PRIu64, (int)strlen(node->node),
+			       "", f->calls);
+		put_time(b, f->ns);
+		put_time(b, f->ns < 0 || !f->calls ? -1 :
+						     f->ns / (int64_t)f->calls);
+		inv_buf_printf(b, "  %s\n", f->mfa);
+		*timed = *timed || f->ns >= 0;
 	}
-	snprintf(text, sizeof(text), "%.1f us", (double)ns / 1e3);
-	inv_buf_printf(b, " %12s", text);
 }
 
 void inv_count_put_text(const struct inv_count *c, struct inv_buf *b)
 {
-	for (size_t i = 0; i < c->n; i++) {
-		const struct inv_counters *t = &c->v[i].counters;
+	bool timed = false;
 
-		if (!t->n)
-			continue;
-		inv_buf_printf(b, "-- %s: %10s %12s %12s\n", c->v[i].node,
-			       "calls", "total", "a call");
-		for (size_t j = 0; j < t->n; j++) {
-			const struct inv_counter *f = &t->v[j];
-
-			inv_buf_printf(b, "-- %*s  %10" PRIu64,
-				       (int)strlen(c->v[i].node), "", f->calls);
-			put_us(b, f->ns);
-			put_us(b, f->ns < 0 || !f->calls ?
-					  -1 :
-					  f->ns / (int64_t)f->calls);
-			inv_buf_printf(b, "  %s\n", f->mfa);
-		}
-	}
+	for (size_t i = 0; i < c->n; i++)
+		if (c->v[i].counters.n)
+			put_node(b, &c->v[i], &timed);
+	if (timed)
+		inv_buf_puts(b, "-- own time: while processes run in the "
+				"function itself; not while they wait, nor in "
+				"other functions of the SPECs\n");
 }
 
 void inv_count_put_json(const struct inv_count *c, struct inv_json *j)

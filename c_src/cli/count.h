@@ -2,6 +2,7 @@
 #ifndef INV_CLI_COUNT_H
 #define INV_CLI_COUNT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/json.h"
@@ -22,6 +23,9 @@ struct inv_count {
 /* Reads the results from all sessions. Reports errors. */
 void inv_count_take(struct inv_count *c, struct inv_members *ms);
 void inv_count_release(struct inv_count *c);
+
+/* Returns true if any function was counted, even if it was not called. */
+bool inv_count_any(const struct inv_count *c);
 
 /* Appends a table. Appends nothing if there are no results. */
 void inv_count_put_text(const struct inv_count *c, struct inv_buf *b);

@@ -19,6 +19,16 @@ static const struct unit times[] = { { "", 1000 },	{ "ms", 1 },
 				     { "min", 60000 },	{ "h", 3600000 },
 				     { "d", 86400000 }, { NULL, 0 } };
 
+static const struct unit fine_times[] = {
+	{ "", UINT64_C(1000000000) },
+	{ "us", 1000 },
+	{ "ms", 1000000 },
+	{ "s", UINT64_C(1000000000) },
+	{ "m", UINT64_C(60000000000) },
+	{ "min", UINT64_C(60000000000) },
+	{ NULL, 0 },
+};
+
 static const struct unit sizes[] = {
 	{ "", 1 },
 	{ "b", 1 },
@@ -83,7 +93,7 @@ static int parse(const char *text, const struct unit *units, uint64_t *value)
 			continue;
 		if (whole > GREATEST / units->factor)
 			return INV_EINVAL;
-		/* Cannot overflow: decimals < 10^6 and factor <= 2^30. */
+		/* Cannot overflow: decimals < 10^6 and factor < 2^40. */
 		decimals = decimals * units->factor / 1000000;
 		*value = whole * units->factor + decimals;
 		return 0;
@@ -94,6 +104,11 @@ static int parse(const char *text, const struct unit *units, uint64_t *value)
 int inv_units_ms(const char *text, uint64_t *ms)
 {
 	return parse(text, times, ms);
+}
+
+int inv_units_ns(const char *text, uint64_t *ns)
+{
+	return parse(text, fine_times, ns);
 }
 
 int inv_units_bytes(const char *text, uint64_t *bytes)

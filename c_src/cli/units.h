@@ -14,6 +14,8 @@
 
 /* Parses "500ms", "15s", "2m", "1.5h", "1d"; without a unit, seconds. */
 int inv_units_ms(const char *text, uint64_t *ms);
+/* The same in ns; also "100us". */
+int inv_units_ns(const char *text, uint64_t *ns);
 /* Parses "4096", "64k", "256MiB", "1.5G": powers of 1024. */
 int inv_units_bytes(const char *text, uint64_t *bytes);
 /* Parses "100", "10k", "2M": powers of 1000. */
@@ -21,6 +23,7 @@ int inv_units_count(const char *text, uint64_t *n);
 
 /* For error messages: the expected form. */
 #define INV_UNITS_MS_HELP "a time, such as 500ms, 15s, 2m or 1h"
+#define INV_UNITS_NS_HELP "a time, such as 500us, 50ms or 2s"
 #define INV_UNITS_BYTES_HELP "a size, such as 4096, 64k, 256M or 1G"
 #define INV_UNITS_COUNT_HELP "a number, such as 100, 10k or 2M"
 

@@ -48,6 +48,14 @@ static void flush(struct inv_view *v)
 	inv_buf_reset(&v->out);
 }
 
+static int put(struct inv_view *v, const struct inv_item *item)
+{
+	if (inv_pick_wants(v->pick, item))
+		return inv_sink_item(v->sink, item);
+	inv_sink_skip(v->sink);
+	return 0;
+}
+
 int64_t inv_view_print(struct inv_view *v)
 {
 	const struct inv_item *item;
@@ -63,10 +71,11 @@ int64_t inv_view_print(struct inv_view *v)
 		if (rc == INV_END)
 			break;
 		item = rc ? NULL : inv_flow_item(&v->flow, item);
-		if (!item || inv_sink_item(v->sink, item)) {
+		if (!item || put(v, item)) {
 			inv_screen_note(v->screen, "no memory");
 			v->failed = true;
-		} else if (v->events && v->sink->sum.recorded >= v->events) {
+		} else if (v->events &&
+			   inv_summary_shown(&v->sink->sum) >= v->events) {
 			v->enough = true;
 		}
 		if (v->out.len >= CHUNK)
@@ -113,7 +122,9 @@ static int init_feed(struct inv_view *v, size_t i)
 int inv_view_init(struct inv_view *v, const struct inv_sink_ops *format,
 		  const struct inv_sink_opts *opts)
 {
-	const struct inv_flow_opts flow_opts = { .keep = format->calls };
+	const struct inv_flow_opts flow_opts = {
+		.keep = format->calls || inv_pick_active(v->pick),
+	};
 	size_t n = v->ms->n;
 	int rc = 0;
 

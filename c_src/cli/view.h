@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "cli/members.h"
+#include "cli/pick.h"
 #include "flow/flow.h"
 #include "log/live.h"
 #include "log/merge.h"
@@ -20,8 +21,9 @@
 struct inv_view {
 	struct inv_screen *screen;
 	const struct inv_members *ms;
-	uint64_t events; /* stop after this many events; 0: no limit */
-	bool fit;	 /* cut lines to the terminal's width */
+	uint64_t events; /* stop after this many shown events; 0: no limit */
+	struct inv_pick *pick;
+	bool fit; /* cut lines to the terminal's width */
 	/* results */
 	bool enough;
 	bool failed; /* memory ran out */
@@ -35,7 +37,7 @@ struct inv_view {
 	struct inv_buf out;
 };
 
-/* v must be all zero, except screen, ms, events and fit. The caller releases
+/* v must be all zero, except screen, ms, events, pick and fit. The caller releases
  * it, also on failure. Returns 0 or INV_ENOMEM. */
 int inv_view_init(struct inv_view *v, const struct inv_sink_ops *format,
 		  const struct inv_sink_opts *opts);

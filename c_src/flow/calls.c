@@ -79,8 +79,7 @@ uint32_t inv_calls_halve(struct inv_calls *calls)
 	uint32_t gone = calls->n - calls->n / 2;
 	struct inv_open_call *v;
 	uint8_t *copies;
-	size_t from = gone < calls->n ? calls->v[gone].copy :
-					calls->copies.len;
+	size_t from = gone < calls->n ? calls->v[gone].copy : calls->copies.len;
 
 	calls->n -= gone;
 	memmove(calls->v, calls->v + gone, calls->n * sizeof(*calls->v));

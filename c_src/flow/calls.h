@@ -16,12 +16,12 @@
  * are then removed: their returns were not traced or are lost.
  */
 struct inv_open_call {
-	uint64_t mfa;	  /* struct inv_mfa, hash */
-	int64_t begin_ns; /* Erlang monotonic time */
+	uint64_t mfa;	     /* struct inv_mfa, hash */
+	int64_t begin_ns;    /* Erlang monotonic time */
 	int64_t begin_ts_ns; /* Erlang system time */
-	int64_t inner_ns; /* time in ended calls inside this call */
-	uint64_t losses;  /* losses of the node when the call began */
-	size_t copy;	  /* offset of the copy of its event in `copies' */
+	int64_t inner_ns;    /* time in ended calls inside this call */
+	uint64_t losses;     /* losses of the node when the call began */
+	size_t copy;	     /* offset of the copy of its event in `copies' */
 	bool has_copy;
 };
 
@@ -51,7 +51,7 @@ struct inv_open_call *inv_calls_push(struct inv_calls *calls);
  */
 struct inv_ended_call {
 	struct inv_open_call call;
-	uint32_t depth; /* open calls around it */
+	uint32_t depth;	 /* open calls around it */
 	uint32_t inside; /* calls inside it that were open, too */
 };
 

@@ -41,7 +41,8 @@ struct inv_facts {
 	const struct inv_call *call; /* the call that the event ended; NULL */
 	/* The name of the tracee before the event; len 0: unknown. */
 	struct inv_process_name name;
-	/* Show the call, as one entry, instead of its end (flow/pick.h). */
+	/* Show the call, as one entry, instead of its end. Then `call' has its
+	 * event. */
 	bool whole;
 	struct inv_flow *flow;
 };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/likely.h"
+#include "flow/spawn.h"
 #include "term/print.h"
 
 /* After so many calls without a return, a function counts as one whose returns
@@ -33,35 +34,51 @@ void inv_flow_release(struct inv_flow *f)
 	inv_buf_release(&f->text);
 	free(f->cursor);
 	free(f->functions);
-	free(f->losses);
+	free(f->nodes);
 	memset(f, 0, sizeof(*f));
 }
 
-/* --- losses --------------------------------------------------------------- */
+/* --- nodes ----------------------------------------------------------------- */
+
+static int add_node(struct inv_flow *f, const struct inv_node *node)
+{
+	uint32_t n = node->number + 1;
+	struct inv_flow_node *more;
+
+	if (n > f->n_nodes) {
+		more = realloc(f->nodes, n * sizeof(*more));
+		if (!more)
+			return INV_ENOMEM;
+		memset(more + f->n_nodes, 0, (n - f->n_nodes) * sizeof(*more));
+		f->nodes = more;
+		f->n_nodes = n;
+	}
+	f->nodes[node->number].node = node;
+	return 0;
+}
+
+static bool is_known(const struct inv_flow *f, const struct inv_node *node)
+{
+	return node->number < f->n_nodes && f->nodes[node->number].node;
+}
 
 static uint64_t losses_of(const struct inv_flow *f, const struct inv_node *node)
 {
-	return node->number < f->n_losses ? f->losses[node->number] : 0;
+	return f->nodes[node->number].losses;
 }
 
-/* A process can have lost an event in any loss of its node, because it can run
- * in any thread. */
-static int lose(struct inv_flow *f, const struct inv_node *node)
+/* Returns the node with this name; NULL: it had no item. */
+static const struct inv_node *node_called(const struct inv_flow *f,
+					  const char *name, size_t len)
 {
-	uint32_t n = node->number + 1;
-	uint64_t *more;
+	for (uint32_t i = 0; i < f->n_nodes; i++) {
+		const struct inv_node *node = f->nodes[i].node;
 
-	if (n > f->n_losses) {
-		more = realloc(f->losses, n * sizeof(*more));
-		if (!more)
-			return INV_ENOMEM;
-		memset(more + f->n_losses, 0,
-		       (n - f->n_losses) * sizeof(*more));
-		f->losses = more;
-		f->n_losses = n;
+		if (node && strlen(node->name) == len &&
+		    !memcmp(node->name, name, len))
+			return node;
 	}
-	f->losses[node->number]++;
-	return 0;
+	return NULL;
 }
 
 /* --- functions whose calls never return ------------------------------------ */
@@ -250,27 +267,6 @@ static void registered(struct inv_flow *f, const struct inv_item *it,
 	inv_process_set_name(&f->processes, p, f->text.data, f->text.len, true);
 }
 
-static void put_atom(struct inv_buf *out, const struct inv_mfa_atom *a,
-		     const struct inv_print_opts *w)
-{
-	if (a->plain)
-		inv_buf_put(out, a->bytes, a->len);
-	else
-		inv_term_print_atom(a->bytes, a->len, out, w);
-}
-
-/* The function to which proc_lib spawns each process says nothing about the
- * process. */
-static bool is_wrapper(const struct inv_mfa *m)
-{
-	static const char module[] = "proc_lib", function[] = "init_p";
-
-	return m->module.len == strlen(module) &&
-	       m->function.len == strlen(function) &&
-	       !memcmp(m->module.bytes, module, strlen(module)) &&
-	       !memcmp(m->function.bytes, function, strlen(function));
-}
-
 /* Reads {trace,Parent,spawn,Child,{M,F,Args}}, or {trace,Child,spawned,Parent,
  * {M,F,Args}}. Sets f->facts.mfa, and the name of the child. */
 static void spawned(struct inv_flow *f, const struct inv_item *it,
@@ -293,30 +289,62 @@ static void spawned(struct inv_flow *f, const struct inv_item *it,
 	    inv_mfa_read(&f->mfa, f->cursor, &it->ev) != 1)
 		return;
 	f->facts.mfa = &f->mfa;
-	if (is_wrapper(&f->mfa))
-		return;
 	inv_buf_reset(&f->text);
-	put_atom(&f->text, &f->mfa.module, &w);
-	inv_buf_putc(&f->text, ':');
-	put_atom(&f->text, &f->mfa.function, &w);
-	inv_buf_putc(&f->text, '/');
-	inv_buf_u64(&f->text, f->mfa.arity);
+	inv_spawn_name(&f->text, f->cursor, &it->ev, &f->mfa, &w);
 	p = f->text.error ? NULL : inv_processes_get(&f->processes, &key);
 	if (p)
 		inv_process_set_name(&f->processes, p, f->text.data,
 				     f->text.len, false);
 }
 
-struct inv_process_name inv_flow_name(struct inv_flow *f,
-				      const struct inv_node *node,
-				      const struct inv_token *tok)
+void inv_flow_show_call(struct inv_flow *f)
 {
-	const struct inv_process *p = NULL;
-	struct inv_process_key key;
+	f->facts.whole = f->call.event != NULL;
+}
 
-	if (inv_process_key(&key, node, tok))
-		p = inv_processes_find(&f->processes, &key);
-	return p ? inv_process_name(p) : (struct inv_process_name){ 0 };
+/* --- identities ------------------------------------------------------------ */
+
+/* Finds the name of the node on which the process runs. */
+static void find_node(struct inv_identity *id, const struct inv_node *node,
+		      const struct inv_dict *dict, const struct inv_token *tok)
+{
+	const struct inv_dict_entry *e;
+
+	if (!tok->node) {
+		/* In the external format each identifier has a node. */
+		id->node = tok->len ? (const char *)tok->bytes : node->name;
+		id->node_len = tok->len ? tok->len : strlen(node->name);
+		return;
+	}
+	e = dict ? inv_dict_node(dict, tok->node) : NULL;
+	if (e) {
+		id->node = (const char *)e->bytes;
+		id->node_len = e->len;
+	}
+}
+
+bool inv_flow_identify(struct inv_flow *f, const struct inv_node *node,
+		       const struct inv_dict *dict, const struct inv_token *tok,
+		       struct inv_identity *id)
+{
+	struct inv_process_key key = { .kind = tok->kind };
+	const struct inv_process *p;
+
+	memset(id, 0, sizeof(*id));
+	if (tok->kind != INV_TOK_PID && tok->kind != INV_TOK_PORT)
+		return false;
+	id->kind = tok->kind;
+	id->number = key.number = tok->id[0];
+	id->serial = key.serial = tok->kind == INV_TOK_PID ? tok->id[1] : 0;
+	find_node(id, node, dict, tok);
+	id->at = node_called(f, id->node, id->node_len);
+	if (!id->at)
+		return true;
+	key.node = id->at->number;
+	p = inv_processes_find(&f->processes, &key);
+	if (p)
+		id->name = inv_process_name(p);
+	return true;
 }
 
 /* --- events --------------------------------------------------------------- */
@@ -428,8 +456,14 @@ const struct inv_item *inv_flow_item(struct inv_flow *f,
 	if (f->exited)
 		inv_processes_drop(&f->processes, f->exited);
 	f->exited = NULL;
-	if (inv_unlikely(it->kind == INV_ITEM_LOSS))
-		return lose(f, it->node) ? NULL : it;
+	if (inv_unlikely(!is_known(f, it->node)) && add_node(f, it->node))
+		return NULL;
+	/* A process can have lost an event in any loss of its node, because it
+	 * can run in any thread. */
+	if (inv_unlikely(it->kind == INV_ITEM_LOSS)) {
+		f->nodes[it->node->number].losses++;
+		return it;
+	}
 	f->item = *it;
 	f->facts = (struct inv_facts){ .flow = f };
 	if (derive(f, it))

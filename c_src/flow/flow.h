@@ -42,6 +42,11 @@ struct inv_flow_function {
 	uint32_t missed; /* calls that ended without a return */
 };
 
+struct inv_flow_node {
+	const struct inv_node *node; /* NULL: no item yet */
+	uint64_t losses;	     /* so far */
+};
+
 struct inv_flow {
 	struct inv_processes processes;
 	uint64_t unmatched; /* returns whose call is unknown */
@@ -58,8 +63,8 @@ struct inv_flow {
 	struct inv_copier copier;
 	struct inv_process *exited; /* to forget at the next item */
 	struct inv_flow_function *functions;
-	uint64_t *losses; /* by node: losses so far */
-	uint32_t n_losses;
+	struct inv_flow_node *nodes; /* by number */
+	uint32_t n_nodes;
 	struct inv_buf text;
 	char name[INV_NAME_MAX]; /* the name that the event changes */
 };
@@ -73,9 +78,28 @@ void inv_flow_release(struct inv_flow *f);
 const struct inv_item *inv_flow_item(struct inv_flow *f,
 				     const struct inv_item *it);
 
-/* Returns the name of a process or port of the node, from the events so far. */
-struct inv_process_name inv_flow_name(struct inv_flow *f,
-				      const struct inv_node *node,
-				      const struct inv_token *tok);
+/* Sinks then show the call that the current item has ended as one entry. */
+void inv_flow_show_call(struct inv_flow *f);
+
+/*
+ * A process or port as its own node knows it. A pid that one node prints as
+ * <8581.88.0> is <0.88.0> on its own node.
+ */
+struct inv_identity {
+	uint8_t kind; /* INV_TOK_PID or INV_TOK_PORT */
+	uint64_t number;
+	uint64_t serial;
+	const char *node;	   /* name of its node, UTF-8 */
+	size_t node_len;	   /* 0: unknown */
+	const struct inv_node *at; /* NULL: nothing was recorded on its node */
+	struct inv_process_name name;
+};
+
+/* Identifies the process or port tok, in an event of `node' whose dictionary is
+ * dict. Returns false for another term. The pointers are valid until the next
+ * item. */
+bool inv_flow_identify(struct inv_flow *f, const struct inv_node *node,
+		       const struct inv_dict *dict, const struct inv_token *tok,
+		       struct inv_identity *id);
 
 #endif

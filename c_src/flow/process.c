@@ -22,7 +22,7 @@ struct inv_process {
 			    looked at it */
 	bool registered; /* the name is a registered name */
 	uint8_t name_len;
-	char *name; /* NULL: none */
+	char *name;  /* NULL: none */
 	size_t size; /* bytes that are counted in the table's size */
 	struct inv_calls calls;
 	UT_hash_handle hh;
@@ -177,8 +177,7 @@ void inv_process_changed(struct inv_processes *ps, struct inv_process *p)
 
 struct inv_process_name inv_process_name(const struct inv_process *p)
 {
-	return (struct inv_process_name){ p->name, p->name_len,
-					  p->registered };
+	return (struct inv_process_name){ p->name, p->name_len, p->registered };
 }
 
 void inv_process_set_name(struct inv_processes *ps, struct inv_process *p,

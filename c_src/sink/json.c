@@ -2,20 +2,21 @@
 /*
  * One JSON object on each line:
  *
- *	{"ts":…,"node":"…","pid":"…","names":[…],"tag":"…","payload":[…],
- *	 "result":"…","label":"…","scheduler":…,"truncated":true}
- *	{"lost":…,"reason":"…","ts":…,"node":"…"}
+ *	{"ts":…,"time":"…","node":"…","pid":"…","names":[…],"process":{…},
+ *	 "tag":"…","payload":[…],"result":"…","label":"…","from":{…},"to":{…},
+ *	 "module":"…","function":"…","arity":…,"args":[…],
+ *	 "end":"…","return":"…","exception":{…},"start":"…","duration_ns":…,
+ *	 "self_ns":…,"depth":…,"certain":false,
+ *	 "scheduler":…,"truncated":true}
+ *	{"lost":…,"reason":"…","ts":…,"time":"…","node":"…"}
  *
- * Terms are strings, printed like ~w.
+ * Terms are strings, printed like ~w. sink/json_process.c writes processes, and
+ * sink/json_call.c what is known about calls.
  */
-#include "base/json.h"
+#include "sink/json_int.h"
+
 #include "log/names.h"
 #include "sink/formats.h"
-
-struct json {
-	struct inv_sink sink;
-	struct inv_json w;
-};
 
 /* Makes the text of a node, which always follows "ts" and so starts with a
  * comma. */
@@ -26,14 +27,17 @@ static void node_text(struct inv_buf *b, const struct inv_node *node)
 	inv_json_text(&w, "node", node->name);
 }
 
-static int done(int rc)
+void inv_json_time(struct inv_json_sink *j, const char *key,
+		   struct inv_timefmt *t, int64_t ts_ns)
 {
-	return rc == INV_END ? INV_ETRUNCATED : rc;
+	inv_json_begin(&j->w, key);
+	inv_timefmt_iso(t, ts_ns, j->w.out);
+	inv_buf_putc(j->w.out, '"');
+	j->w.more = true;
 }
 
-/* Writes a term as a string. tok: its first token; NULL: it is the cursor's
- * next term. */
-static int term(struct json *j, const char *key, const struct inv_token *tok)
+int inv_json_term(struct inv_json_sink *j, const char *key,
+		  const struct inv_token *tok)
 {
 	size_t begin = inv_json_begin(&j->w, key);
 	int rc;
@@ -44,10 +48,10 @@ static int term(struct json *j, const char *key, const struct inv_token *tok)
 	else
 		rc = inv_term_print(j->sink.cursor, j->w.out, &j->sink.print);
 	inv_json_end(&j->w, begin);
-	return done(rc);
+	return inv_json_must(rc);
 }
 
-static void names(struct json *j, const struct inv_item *it,
+static void names(struct inv_json_sink *j, const struct inv_item *it,
 		  const struct inv_token *tok)
 {
 	const struct inv_name *n = NULL;
@@ -77,17 +81,17 @@ static int seq_process(struct inv_cursor *c, struct inv_token *tok)
 	if (inv_cursor_skip_rest(c, tok) || inv_cursor_skip(c) ||
 	    (receive && inv_cursor_skip(c)))
 		return INV_EDAMAGED;
-	return done(inv_cursor_next(c, tok));
+	return inv_json_must(inv_cursor_next(c, tok));
 }
 
-static void no_process(struct json *j)
+static void no_process(struct inv_json_sink *j)
 {
 	inv_json_text(&j->w, "pid", "");
 	inv_json_open(&j->w, "names", '[');
 	inv_json_close(&j->w, ']');
 }
 
-static int process(struct json *j, const struct inv_item *it)
+static int process(struct inv_json_sink *j, const struct inv_item *it)
 {
 	struct inv_cursor *c = j->sink.cursor;
 	struct inv_token tok;
@@ -101,39 +105,68 @@ static int process(struct json *j, const struct inv_item *it)
 		}
 	}
 	if (!rc)
-		rc = term(j, "pid", &tok);
-	if (!rc)
+		rc = inv_json_term(j, "pid", &tok);
+	if (!rc) {
 		names(j, it, &tok);
+		inv_json_process(j, "process", it, &tok);
+	}
 	return rc;
 }
 
 /* Writes the label of a seq_trace event. The log has the label in place of the
  * tracee. */
-static int label(struct json *j, const struct inv_item *it)
+static int label(struct inv_json_sink *j, const struct inv_item *it)
 {
 	struct inv_token tok;
 	int rc = inv_event_tracee(&it->ev, j->sink.cursor, &tok);
 
-	return rc ? rc : term(j, "label", &tok);
+	return rc ? rc : inv_json_term(j, "label", &tok);
 }
 
-static int payload(struct json *j, const struct inv_event *ev)
+static int payload(struct inv_json_sink *j, const struct inv_event *ev)
 {
 	int rc = inv_event_payload(ev, j->sink.cursor);
 
 	inv_json_open(&j->w, "payload", '[');
 	if (!rc)
-		rc = term(j, NULL, NULL);
+		rc = inv_json_term(j, NULL, NULL);
 	if (!rc && ev->extra)
-		rc = term(j, NULL, NULL);
+		rc = inv_json_term(j, NULL, NULL);
 	inv_json_close(&j->w, ']');
 	if (!rc && ev->ms_result)
-		rc = term(j, "result", NULL);
+		rc = inv_json_term(j, "result", NULL);
 	return rc;
 }
 
+/* Writes the receiver of a message. */
+static int receiver(struct inv_json_sink *j, const struct inv_item *it)
+{
+	struct inv_token tok;
+	int rc = inv_event_tracee(&it->ev, j->sink.cursor, &tok);
+
+	if (!rc)
+		rc = inv_event_payload(&it->ev, j->sink.cursor);
+	if (!rc)
+		rc = inv_json_must(inv_cursor_skip(j->sink.cursor));
+	return rc ? rc : inv_json_receiver(j, it);
+}
+
+/* Writes what the flow derived. */
+static int derived(struct inv_json_sink *j, const struct inv_item *it)
+{
+	switch (it->ev.tag) {
+	case INV_TAG_SEND:
+	case INV_TAG_SEND_NO_PROC:
+		return it->ev.extra ? receiver(j, it) : 0;
+	case INV_TAG_SEQ_TRACE:
+		return inv_json_seq(j, it);
+	default:
+		return inv_json_call(j, it);
+	}
+}
+
 /* Writes a term of a trace port's file that is not a trace event. */
-static int bare(struct json *j, const struct inv_event *ev)
+static int bare(struct inv_json_sink *j, const struct inv_event *ev)
 {
 	int rc;
 
@@ -142,12 +175,12 @@ static int bare(struct json *j, const struct inv_event *ev)
 	no_process(j);
 	inv_json_text(&j->w, "tag", "");
 	inv_json_open(&j->w, "payload", '[');
-	rc = term(j, NULL, NULL);
+	rc = inv_json_term(j, NULL, NULL);
 	inv_json_close(&j->w, ']');
 	return rc;
 }
 
-static void tag(struct json *j, const struct inv_event *ev)
+static void tag(struct inv_json_sink *j, const struct inv_event *ev)
 {
 	size_t len;
 	const char *text = inv_event_tag(ev, &len);
@@ -158,7 +191,7 @@ static void tag(struct json *j, const struct inv_event *ev)
 		inv_json_word(&j->w, "tag", text, len);
 }
 
-static int event(struct json *j, const struct inv_item *it)
+static int event(struct inv_json_sink *j, const struct inv_item *it)
 {
 	const struct inv_event *ev = &it->ev;
 	int rc = process(j, it);
@@ -170,6 +203,8 @@ static int event(struct json *j, const struct inv_item *it)
 		rc = label(j, it);
 	if (!rc)
 		rc = payload(j, ev);
+	if (!rc && it->facts)
+		rc = derived(j, it);
 	if (ev->has_sched)
 		inv_json_uint(&j->w, "scheduler", ev->sched);
 	if (ev->cut)
@@ -177,15 +212,16 @@ static int event(struct json *j, const struct inv_item *it)
 	return rc;
 }
 
-static void head(struct json *j, const struct inv_item *it)
+static void head(struct inv_json_sink *j, const struct inv_item *it)
 {
 	inv_json_int(&j->w, "ts", it->ts_ns);
+	inv_json_time(j, "time", &j->time, it->ts_ns);
 	inv_sink_node_text(&j->sink, it->node, node_text);
 }
 
 static int json_event(struct inv_sink *s, const struct inv_item *it)
 {
-	struct json *j = (struct json *)s;
+	struct inv_json_sink *j = (struct inv_json_sink *)s;
 	int rc;
 
 	j->w = (struct inv_json){ .out = s->out };
@@ -199,7 +235,7 @@ static int json_event(struct inv_sink *s, const struct inv_item *it)
 
 static void json_loss(struct inv_sink *s, const struct inv_item *it)
 {
-	struct json *j = (struct json *)s;
+	struct inv_json_sink *j = (struct inv_json_sink *)s;
 
 	j->w = (struct inv_json){ .out = s->out };
 	inv_json_open(&j->w, NULL, '{');
@@ -210,10 +246,20 @@ static void json_loss(struct inv_sink *s, const struct inv_item *it)
 	inv_json_line(&j->w);
 }
 
+static int json_init(struct inv_sink *s)
+{
+	struct inv_json_sink *j = (struct inv_json_sink *)s;
+
+	j->time.utc = j->start.utc = true;
+	return 0;
+}
+
 const struct inv_sink_ops inv_sink_json = {
 	.name = "json",
 	.help = "one JSON object in each line",
-	.size = sizeof(struct json),
+	.size = sizeof(struct inv_json_sink),
+	.calls = true,
+	.init = json_init,
 	.event = json_event,
 	.loss = json_loss,
 };

@@ -43,6 +43,12 @@ struct inv_summary {
 			     feeds */
 };
 
+/* Returns how many events were written. */
+static inline uint64_t inv_summary_shown(const struct inv_summary *s)
+{
+	return s->recorded - s->filtered;
+}
+
 /* Returns the sum of lost[], without events that came after a limit of the
  * recording: they are not a loss. */
 uint64_t inv_summary_lost(const struct inv_summary *s);

@@ -291,6 +291,71 @@ static void tail(struct inv_line *t, size_t from)
 			      s->opts.color ? INV_LINE_PLAIN : "", &t->spare);
 }
 
+/* Prints how the call ended: what it returned, its exception, or the reason why
+ * the process exited. */
+static int call_end(struct inv_line *t, const struct inv_item *it)
+{
+	struct inv_cursor *c = t->sink.cursor;
+	bool exited = it->ev.tag == INV_TAG_EXIT;
+	struct inv_token tok;
+	int rc = inv_event_tracee(&it->ev, c, &tok);
+
+	if (!rc)
+		rc = inv_event_payload(&it->ev, c);
+	if (!rc && !exited)
+		rc = inv_line_must(inv_cursor_skip(c));
+	if (rc || (!exited && !it->ev.extra))
+		return rc;
+	if (it->ev.tag == INV_TAG_RETURN_FROM) {
+		inv_line_put(t, " -> ");
+	} else {
+		inv_line_color(t, INV_LINE_RED);
+		inv_line_put(t, exited ? " exit " : " exception ");
+		inv_line_color(t, INV_LINE_PLAIN);
+	}
+	return inv_line_term(t);
+}
+
+/* Prints a call as one entry: at the time when it began, with its arguments, and
+ * with what the event `it' that ended it tells. */
+static int whole_call(struct inv_line *t, const struct inv_item *it)
+{
+	const struct inv_call *call = facts(it)->call;
+	const struct inv_facts begin_facts = { .mfa = call->mfa,
+					       .name = facts(it)->name };
+	struct inv_item begin = *it;
+	int rc;
+
+	begin.ts_ns = call->begin_ts_ns;
+	begin.ev = *call->event;
+	begin.facts = &begin_facts;
+	head(t, &begin);
+	rc = tracee(t, &begin);
+	if (!rc)
+		rc = body(t, &begin);
+	if (!rc && begin.ev.ms_result)
+		rc = inv_line_result(t, &begin.ev);
+	if (!rc)
+		rc = call_end(t, it);
+	took(t, call);
+	return rc;
+}
+
+static int one_event(struct inv_line *t, const struct inv_item *it)
+{
+	int rc;
+
+	head(t, it);
+	if (it->ev.bare)
+		return bare(t, &it->ev);
+	rc = tracee(t, it);
+	if (!rc)
+		rc = body(t, it);
+	if (!rc && it->ev.ms_result)
+		rc = inv_line_result(t, &it->ev);
+	return rc;
+}
+
 static int text_event(struct inv_sink *s, const struct inv_item *it)
 {
 	struct inv_line *t = (struct inv_line *)s;
@@ -298,16 +363,7 @@ static int text_event(struct inv_sink *s, const struct inv_item *it)
 	int rc;
 
 	s->print.otp = it->node->otp_release;
-	head(t, it);
-	if (it->ev.bare) {
-		rc = bare(t, &it->ev);
-	} else {
-		rc = tracee(t, it);
-		if (!rc)
-			rc = body(t, it);
-		if (!rc && it->ev.ms_result)
-			rc = inv_line_result(t, &it->ev);
-	}
+	rc = facts(it)->whole ? whole_call(t, it) : one_event(t, it);
 	tail(t, from);
 	return rc;
 }

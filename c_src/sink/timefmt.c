@@ -28,12 +28,11 @@ static void two_digits(uint8_t *w, uint32_t v)
 	w[1] = (uint8_t)('0' + v % 10);
 }
 
-void inv_timefmt_put(struct inv_timefmt *t, int64_t ts_ns, struct inv_buf *out)
+/* Sets t->text to the time's second. Returns the ns after it. */
+static uint32_t split(struct inv_timefmt *t, int64_t ts_ns)
 {
 	int64_t second = ts_ns / 1000000000;
 	int64_t rest = ts_ns % 1000000000;
-	uint32_t us;
-	uint8_t *w;
 
 	if (rest < 0) {
 		rest += 1000000000;
@@ -41,15 +40,43 @@ void inv_timefmt_put(struct inv_timefmt *t, int64_t ts_ns, struct inv_buf *out)
 	}
 	if (!t->valid || second != t->second)
 		set_second(t, second);
-	w = inv_buf_reserve(out, INV_TIMEFMT_LEN);
+	return (uint32_t)rest;
+}
+
+/* Writes six digits. */
+static void micros(uint8_t *w, uint32_t us)
+{
+	two_digits(w, us / 10000);
+	two_digits(w + 2, us / 100 % 100);
+	two_digits(w + 4, us % 100);
+}
+
+void inv_timefmt_put(struct inv_timefmt *t, int64_t ts_ns, struct inv_buf *out)
+{
+	uint32_t rest = split(t, ts_ns);
+	uint8_t *w = inv_buf_reserve(out, INV_TIMEFMT_LEN);
+
 	if (!w)
 		return;
 	memcpy(w, t->text, SECOND_LEN);
-	us = (uint32_t)(rest / 1000);
-	two_digits(w + SECOND_LEN, us / 10000);
-	two_digits(w + SECOND_LEN + 2, us / 100 % 100);
-	two_digits(w + SECOND_LEN + 4, us % 100);
+	micros(w + SECOND_LEN, rest / 1000);
 	if (t->brief)
 		memmove(w, w + DAY_LEN, INV_TIMEFMT_LEN - DAY_LEN);
 	inv_buf_commit(out, INV_TIMEFMT_LEN - (t->brief ? DAY_LEN : 0));
+}
+
+void inv_timefmt_iso(struct inv_timefmt *t, int64_t ts_ns, struct inv_buf *out)
+{
+	uint32_t rest = split(t, ts_ns);
+	uint8_t *w = inv_buf_reserve(out, INV_TIMEFMT_ISO_LEN);
+
+	if (!w)
+		return;
+	memcpy(w, t->text, SECOND_LEN);
+	w[DAY_LEN - 1] = 'T';
+	micros(w + SECOND_LEN, rest / 1000);
+	two_digits(w + SECOND_LEN + 6, rest % 1000 / 10);
+	w[SECOND_LEN + 8] = (uint8_t)('0' + rest % 10);
+	w[SECOND_LEN + 9] = 'Z';
+	inv_buf_commit(out, INV_TIMEFMT_ISO_LEN);
 }

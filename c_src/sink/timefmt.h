@@ -25,4 +25,8 @@ struct inv_timefmt {
 
 void inv_timefmt_put(struct inv_timefmt *t, int64_t ts_ns, struct inv_buf *out);
 
+/* Appends "2026-11-21T10:37:44.000123456Z" (ISO 8601). t->utc must be true. */
+#define INV_TIMEFMT_ISO_LEN 30
+void inv_timefmt_iso(struct inv_timefmt *t, int64_t ts_ns, struct inv_buf *out);
+
 #endif

@@ -64,8 +64,7 @@ static int add_node(struct work *w, uint64_t printed)
 
 	if (!e)
 		return 0;
-	return add_entry(w,
-			 w->dict->n - 1 - (uint32_t)(e - w->dict->entries));
+	return add_entry(w, w->dict->n - 1 - (uint32_t)(e - w->dict->entries));
 }
 
 /* --- the codes of abi/term.h ---------------------------------------------- */

@@ -361,14 +361,39 @@ actions({At, []}) -> fail(At, "an action is expected after the arrow: "
                           ++ action_names(), []);
 actions({_, Tokens}) -> lists:usort(action_list(Tokens)).
 
-action_list([Token]) ->
-    [action(Token)];
-action_list([Token, {Sep, _} | Rest]) when Rest =/= [], Sep =:= ',' orelse
-                                           Sep =:= ';' ->
-    [action(Token) | action_list(Rest)];
-action_list([_, Token | _]) ->
+action_list([Token | Rest]) ->
+    {Action, After} = action(Token, Rest),
+    [Action | more_actions(After)].
+
+more_actions([]) ->
+    [];
+more_actions([{Sep, _} | Rest]) when Rest =/= [], Sep =:= ',' orelse
+                                     Sep =:= ';' ->
+    action_list(Rest);
+more_actions([Token | _]) ->
     fail(at(Token), "; and another action, or the end, is expected and not "
          "~ts", [shown(Token)]).
+
+%% `slow(Time)' and `failed' record returns. The command, which shows the events,
+%% decides which calls to show.
+action({Word, At, slow}, Rest) when Word =:= atom; Word =:= var ->
+    {return, slow(At, Rest)};
+action({Word, _At, failed}, Rest) when Word =:= atom; Word =:= var ->
+    {return, Rest};
+action(Token, Rest) ->
+    {action(Token), Rest}.
+
+slow(_At, [{'(', _}, {Number, _, _}, {Word, _, Unit}, {')', _} | Rest])
+  when Number =:= integer orelse Number =:= float,
+       Word =:= atom orelse Word =:= var,
+       Unit =:= us orelse Unit =:= ms orelse Unit =:= s orelse Unit =:= m
+       orelse Unit =:= min ->
+    Rest;
+slow(_At, [{'(', _}, {Number, _, _}, {')', _} | Rest])
+  when Number =:= integer; Number =:= float ->
+    Rest;
+slow(At, _) ->
+    fail(At, "slow needs a time: slow(50ms), slow(500us) or slow(2s)", []).
 
 action({atom, At, stack}) ->
     case inviso_vm:has_stack() of
@@ -396,7 +421,7 @@ no_action(Token) ->
     fail(at(Token), "~ts is not an action; the actions are " ++ action_names(),
          [shown(Token)]).
 
-action_names() -> "return, caller, stack, count, time".
+action_names() -> "return, slow(50ms), failed, caller, stack, count, time".
 
 %% --- arguments and guards ----------------------------------------------------
 

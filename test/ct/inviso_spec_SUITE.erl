@@ -450,7 +450,7 @@ errors_say_where_and_what(_Config) ->
          {"lists:seq(<<0:99999999999>>)", ["take a binary apart"]},
          {"lists:seq(<0.1>)", ["<0.1> is unknown"]},
          {"lists:seq(<99999.1.2>)", ["<99999.1.2> is unknown"]},
-         {"lists:seq -> ", ["action is expected", "return, caller"]},
+         {"lists:seq -> ", ["action is expected", "return, slow(50ms), failed, caller"]},
          {"lists:seq -> foo", ["character 14", "foo is not an action"]},
          {"lists:seq -> return return", ["character 21"]},
          {"lists:seq -> return;", ["expected"]},

@@ -111,8 +111,7 @@ static inline const struct inv_facts *feed_end(struct feed *f)
 {
 	const struct inv_item *it;
 
-	assert_int_equal(inv_dict_parse(&f->dict, f->defs, f->n_defs, NULL),
-			 0);
+	assert_int_equal(inv_dict_parse(&f->dict, f->defs, f->n_defs, NULL), 0);
 	f->item.ev.dict = &f->dict;
 	f->item.ev.terms = f->terms;
 	f->item.ev.len = f->n_terms;

@@ -310,20 +310,19 @@ static void model_end(struct model *m, unsigned p, unsigned tag)
 	if (lost(m))
 		return;
 	check(m, p, c,
-	      tag == INV_TAG_RETURN_FROM ? INV_CALL_RETURN :
-					   INV_CALL_EXCEPTION,
+	      tag == INV_TAG_RETURN_FROM ? INV_CALL_RETURN : INV_CALL_EXCEPTION,
 	      feed_ended(&f, tag, m->pid[p], c->function)->call);
 }
 
 static void model_exit(struct model *m, unsigned p)
 {
-	const struct model_call *c = &m->stack[p][m->depth[p] - 1];
-
 	if (!lost(m)) {
 		const struct inv_call *got = feed_exit(&f, m->pid[p])->call;
 
 		if (m->depth[p]) {
-			m->depth[p]--;
+			const struct model_call *c =
+				&m->stack[p][--m->depth[p]];
+
 			check(m, p, c, INV_CALL_EXIT, got);
 		} else {
 			assert_true(!got || m->lossy);

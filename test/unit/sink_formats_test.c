@@ -147,33 +147,64 @@ static void events_after_a_limit_are_no_loss(void **state)
 	build_release(&b);
 }
 
+#define Q(text) "\"" text "\""
+#define PROCESS(name) \
+	"{\"pid\":\"<0.88.0>\",\"node\":\"a@h\",\"name\":" name "}"
+/* The fields of each event. us: the last five digits of its time in ns */
+#define HEAD(us, name, tag)                                                   \
+	"{\"ts\":17000000000000" us ",\"time\":\"2023-11-14T22:13:20.0000" us \
+	"Z\",\"node\":\"a@h\",\"pid\":\"<0.88.0>\",\"names\":[],"             \
+	"\"process\":" PROCESS(name) ",\"tag\":" Q(tag)
+#define MFA(arity, args) \
+	",\"module\":\"m\",\"function\":\"f\",\"arity\":" arity args
+#define TOOK(us, ns)                                                         \
+	",\"start\":\"2023-11-14T22:13:20.0000" us "Z\",\"duration_ns\":" ns \
+	",\"self_ns\":" ns ",\"depth\":0}\n"
+#define SPAWNED Q("m:f/0")
+
 static void json_is_an_object_a_line(void **state)
 {
 	(void)state;
 	assert_format(
-		"json", TS0
-		"01000" ON "call\",\"payload\":[\"{m,f,[1,f]}\"],"
-		"\"result\":\"m\"}\n" TS0 "13345" ON
-		"return_from\",\"payload\":[\"{m,f,2}\","
-		"\"<<120,34>>\"]}\n" TS0 "14000" ON
-		"call\",\"payload\":[\"{m,f,[]}\"]}\n" TS0 "15000" ON
-		"exception_from\",\"payload\":[\"{m,f,0}\","
-		"\"{m,f}\"]}\n" TS0 "16000" ON
-		"send\",\"payload\":[\"m\",\"<0.88.0>\"],"
-		"\"scheduler\":3}\n" TS0 "17000" ON
-		"receive\",\"payload\":[\"f\"]}\n" TS0 "18000" ON
-		"spawn\",\"payload\":[\"<0.88.0>\","
-		"\"{m,f,[]}\"]}\n" TS0 "19000" ON
-		"in\",\"payload\":[\"{m,f,7}\"]}\n" TS0 "20000" ON
-		"out\",\"payload\":[\"0\"]}\n" TS0 "21000" ON
-		"seq_trace\",\"label\":\"17\",\"payload\":["
-		"\"{m,{0,1},<0.88.0>,<0.88.0>,f}\"]}\n" TS0 "22000" ON
-		"f\",\"payload\":[\"{1,...(1 more)}\"],"
-		"\"truncated\":true}\n" TS0 "23000" ON
-		"receive\",\"payload\":[\"...\"]}\n"
-		"{\"lost\":2,\"reason\":\"full\",\"ts\":1700000000000023000,"
-		"\"node\":\"a@h\"}\n");
+		"json",
+		HEAD("01000", "null", "call") ",\"payload\":[\"{m,f,[1,f]}\"],\"result\":\"m\"" MFA(
+			"2", ",\"args\":[\"1\",\"f\"]}\n")
+			HEAD("13345", "null", "return_from") ",\"payload\":[\"{m,f,2}\",\"<<120,34>>\"]" MFA(
+				"2",
+				",\"args\":[\"1\",\"f\"]") ",\"end\":\"return\",\"return\":\"<<120,34>>\"" TOOK("01000",
+														"12345")
+				HEAD("14000", "null",
+				     "call") ",\"payload\":[\"{m,f,[]}\"]" MFA("0",
+									       ",\"args\":[]}\n")
+					HEAD("15000", "null", "exception_from") ",\"payload\":[\"{m,f,0}\",\"{m,f}\"]" MFA(
+						"0",
+						",\"args\":[]") ",\"end\":\"exception\","
+								"\"exception\":{\"class\":\"m\",\"reason\":\"f\"}" TOOK(
+									"14000",
+									"1000")
+									HEAD("16000", "null", "send") ",\"payload\":[\"m\",\"<0.88.0>\"],\"to\":" PROCESS(
+										"null") ",\"scheduler\":3}\n" HEAD("17000",
+														   "null",
+														   "receive") ",\"payload\":[\"f\"]}\n"
+		/* In this test the process spawns itself. */
+		HEAD("18000", SPAWNED, "spawn") ",\"payload\":[\"<0.88.0>\",\"{m,f,[]}\"]" MFA(
+			"0",
+			",\"args\":[]}\n") HEAD("19000", SPAWNED,
+						"in") ",\"payload\":[\"{m,f,7}\"]" MFA("7",
+										       "}\n")
+			HEAD("20000", SPAWNED, "out") ",\"payload\":[\"0\"]}\n" HEAD(
+				"21000", SPAWNED,
+				"seq_trace") ",\"label\":\"17\","
+					     "\"payload\":[\"{m,{0,1},<0.88.0>,<0.88.0>,f}\"],"
+					     "\"from\":" PROCESS(SPAWNED) ",\"to\":" PROCESS(SPAWNED) "}\n" HEAD("22000", SPAWNED, "f") ",\"payload\":[\"{1,...(1 more)}\"],\"truncated\":true}\n" HEAD(
+						     "23000", SPAWNED,
+						     "receive") ",\"payload\":[\"...\"]}\n"
+								"{\"lost\":2,\"reason\":\"full\",\"ts\":1700000000000023000,"
+								"\"time\":\"2023-11-14T22:13:20.000023000Z\","
+								"\"node\":\"a@h\"}\n");
 }
+
+#define NODE "a\\\"\\\\@h\xef\xbf\xbd\xef\xbf\xbd"
 
 static void json_escapes_special_characters(void **state)
 {
@@ -194,8 +225,10 @@ static void json_escapes_special_characters(void **state)
 	render(&r, "json");
 	assert_string_equal(
 		r.out.data,
-		"{\"ts\":0,\"node\":\"a\\\"\\\\@h\xef\xbf\xbd\xef\xbf\xbd\","
-		"\"pid\":\"<0.88.0>\",\"names\":[],\"tag\":\"receive\","
+		"{\"ts\":0,\"time\":\"1970-01-01T00:00:00.000000000Z\","
+		"\"node\":\"" NODE "\",\"pid\":\"<0.88.0>\",\"names\":[],"
+		"\"process\":{\"pid\":\"<0.88.0>\",\"node\":\"" NODE "\","
+		"\"name\":null},\"tag\":\"receive\","
 		"\"payload\":[\"\\\"\\\\\\u000a\xc3\xa9\"]}\n");
 	render_release(&r);
 	build_release(&b);

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_CLI_PICK_H
+#define INV_CLI_PICK_H
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "cli/filter_spec.h"
+#include "log/filter.h"
+#include "log/item.h"
+
+/*
+ * Picks calls by how they ended: slow calls, and calls that failed. A picked
+ * call is shown once, when it ends, as one entry with its arguments and the time
+ * at which it began.
+ *
+ * A call failed if it ended with an exception, if it returned `error' or a tuple
+ * whose first element is `error', or if its process exited in it with another
+ * reason than `normal'.
+ *
+ * The options --min-duration and --failed hold for all events: only picked calls
+ * are shown. The actions slow and failed of a SPEC hold for its functions.
+ */
+struct inv_pick_rule {
+	bool slow;
+	int64_t min_ns;
+	bool failed;
+};
+
+struct inv_pick {
+	struct inv_pick_rule all;
+	struct inv_spec_filter *returns; /* --failed=PATTERN; NULL: none */
+	/* private */
+	struct inv_pick_spec *specs; /* SPECs with slow or failed */
+	size_t n_specs;
+	struct inv_cursor *cursor;
+};
+
+/* The options --min-duration and --failed, as an argp child. Its input is a
+ * struct inv_pick. */
+extern const struct argp inv_pick_argp;
+
+/* Returns 0 or INV_ENOMEM. */
+int inv_pick_init(struct inv_pick *p);
+void inv_pick_release(struct inv_pick *p);
+
+/*
+ * Adds the actions slow and failed of a SPEC of `inviso trace', if it has any.
+ * Returns 0; INV_EINVAL with a message: the time of slow is invalid; INV_ENOMEM.
+ * Other errors in SPEC are left to the node's parser.
+ */
+int inv_pick_add_spec(struct inv_pick *p, const char *spec,
+		      struct inv_err *err);
+
+/* Returns true if some events are not shown. */
+static inline bool inv_pick_active(const struct inv_pick *p)
+{
+	return p->all.slow || p->all.failed || p->n_specs;
+}
+
+/* The slow path of inv_pick_wants. */
+bool inv_pick_test(struct inv_pick *p, const struct inv_item *it);
+
+/* Returns true if the item, which has facts, is shown. If it ends a picked call,
+ * makes sinks show the call. Losses are always shown. */
+static inline bool inv_pick_wants(struct inv_pick *p, const struct inv_item *it)
+{
+	return !inv_pick_active(p) || inv_pick_test(p, it);
+}
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_FLOW_SPAWN_H
+#define INV_FLOW_SPAWN_H
+
+#include "base/buf.h"
+#include "flow/mfa.h"
+#include "term/print.h"
+
+/*
+ * Appends what a process is spawned to run, as a name for the process: "m:f/1",
+ * or a fun as the VM prints it. `m' is the function in the spawn event ev.
+ *
+ * Erlang's libraries spawn processes through functions that say nothing about
+ * the process. Instead of erlang:apply/2 and proc_lib:init_p, the name is what
+ * these functions call; and for a process of gen (gen_server, gen_statem,
+ * supervisor) it is "module:init/1" with the callback module.
+ *
+ * Appends nothing if the arguments were not recorded.
+ */
+void inv_spawn_name(struct inv_buf *out, struct inv_cursor *c,
+		    const struct inv_event *ev, const struct inv_mfa *m,
+		    const struct inv_print_opts *w);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_SINK_JSON_INT_H
+#define INV_SINK_JSON_INT_H
+
+#include "base/json.h"
+#include "flow/flow.h"
+#include "sink/sink.h"
+#include "sink/timefmt.h"
+
+/* Shared only by the files of the JSON format. */
+struct inv_json_sink {
+	struct inv_sink sink;
+	struct inv_json w;
+	struct inv_timefmt time;
+	struct inv_timefmt start; /* for the starts of calls, which can be in
+				     another second */
+};
+
+/* Turns INV_END into INV_ETRUNCATED: inside an event, the end of the bytes is
+ * an error. */
+static inline int inv_json_must(int rc)
+{
+	return rc == INV_END ? INV_ETRUNCATED : rc;
+}
+
+/* Writes a time as a string. t: j->time or j->start */
+void inv_json_time(struct inv_json_sink *j, const char *key,
+		   struct inv_timefmt *t, int64_t ts_ns);
+
+/* Writes a term as a string. tok: its first token; NULL: it is the cursor's
+ * next term. */
+int inv_json_term(struct inv_json_sink *j, const char *key,
+		  const struct inv_token *tok);
+
+/* Writes the process in tok as an object. */
+void inv_json_process(struct inv_json_sink *j, const char *key,
+		      const struct inv_item *it, const struct inv_token *tok);
+
+/*
+ * Writes the process or name to which a message is sent, the cursor's next
+ * term, as an object: {"pid","node","name"}. What is unknown is null.
+ */
+int inv_json_receiver(struct inv_json_sink *j, const struct inv_item *it);
+
+/* Writes "from" and "to" of a seq_trace event. */
+int inv_json_seq(struct inv_json_sink *j, const struct inv_item *it);
+
+/* Writes the function of the event, and the call that the event ended. */
+int inv_json_call(struct inv_json_sink *j, const struct inv_item *it);
+
+#endif

@@ -1,0 +1,386 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc Calls as data: durations, self times, arguments and results of calls, in
+%% JSON and text, live and from recordings; slow calls and calls that failed.
+-module(inviso_calls_SUITE).
+
+-include_lib("common_test/include/ct.hrl").
+
+-export([all/0, suite/0, init_per_suite/1, end_per_suite/1,
+         init_per_testcase/2, end_per_testcase/2]).
+-export([random_trees/1, slow_calls/1, failed_calls/1, picks_of_one_spec/1,
+         invalid_picks/1, filters_change_no_duration/1, live_and_recorded/1,
+         receivers_on_other_nodes/1, names_of_processes/1,
+         names_of_spawned_processes/1]).
+
+-define(LIB, inviso_command_lib).
+-define(NODE, inviso_stock_node).
+-define(WORK, inviso_calls_work).
+-define(ORDER, "inviso_calls_work:order/2").
+
+suite() -> [{timetrap, {minutes, 5}}].
+
+all() ->
+    [random_trees, slow_calls, failed_calls, picks_of_one_spec, invalid_picks,
+     filters_change_no_duration, live_and_recorded, receivers_on_other_nodes,
+     names_of_processes, names_of_spawned_processes].
+
+init_per_suite(Config) ->
+    case ?LIB:base() of
+        {ok, Base} -> [{base, Base} | Config];
+        {skip, _} = Skip -> Skip
+    end.
+
+end_per_suite(Config) ->
+    ?LIB:base_removed(?config(base, Config)).
+
+init_per_testcase(Case, Config) ->
+    ok = inviso_test_lib:seed(Case),
+    Config.
+
+end_per_testcase(_Case, _Config) ->
+    ok.
+
+a_node(Config) ->
+    Node = ?NODE:start(?config(base, Config), #{uid => ?LIB:some_uid()}),
+    {?WORK, Beam, File} = code:get_object_code(?WORK),
+    {module, ?WORK} = ?NODE:call(Node, code, load_binary,
+                                 [?WORK, File, Beam]),
+    Node.
+
+%% Starts a node on which a process takes orders.
+a_shop(Config) ->
+    Node = a_node(Config),
+    _ = ?NODE:call(Node, erlang, spawn, [?WORK, shop, []]),
+    Node.
+
+opts(Config, #{cookie := Cookie, uid := Uid}) ->
+    #{base => ?config(base, Config), cookie => Cookie, uid => Uid}.
+
+run(Config, Node, [Command | Args]) ->
+    ?LIB:run(opts(Config, Node),
+             [Command, "-n", maps:get(name, Node) | Args]).
+
+merge(Config, Node, Args) ->
+    ?LIB:run(opts(Config, Node), ["merge" | Args]).
+
+%% Records while Work runs. Returns the log.
+recorded(Config, Node, Specs, Work) ->
+    Dir = maps:get(home, Node),
+    #{status := 0} = run(Config, Node, ["record", "--detach", "--for", "5m",
+                                        "--name", "calls" | Specs]),
+    ok = Work(),
+    #{status := 0} = run(Config, Node, ["fetch", "--stop", "-o", Dir, "calls"]),
+    filename:join(Dir, maps:get(name, Node) ++ "-calls.log").
+
+%% --- random trees -----------------------------------------------------------
+
+%% Plays random trees, and compares each call with its tree.
+random_trees(Config) ->
+    Node = a_node(Config),
+    Children = [tree(5) || _ <- lists:seq(1, 60)],
+    Work = fun() -> ?NODE:call(Node, ?WORK, play, [Children]) end,
+    Specs = ["inviso_calls_work:" ++ F ++ "/1 -> return"
+             || F <- ["f0", "f1", "f2", "f3"]],
+    Log = recorded(Config, Node, ["procs" | Specs], Work),
+    #{status := 0, out := Out} = merge(Config, Node, ["--json", Log]),
+    Events = ?LIB:json(Out),
+    Begun = maps:from_list([{id(E), maps:get(<<"ts">>, E)}
+                            || #{<<"tag">> := <<"call">>} = E <- Events]),
+    Ended = maps:from_list([{id(E), E} || #{<<"end">> := _, <<"args">> := _} = E
+                                              <- Events]),
+    lists:foreach(fun(C) -> check(C, 0, Begun, Ended) end, Children),
+    true = map_size(Ended) > 100,
+    same_in_text(Config, Node, Log, Ended).
+
+tree(Depth) ->
+    Id = erlang:unique_integer([positive]),
+    Function = lists:nth(rand:uniform(4), [f0, f1, f2, f3]),
+    Children = [tree(Depth - 1)
+                || Depth > 0, _ <- lists:seq(1, rand:uniform(4) - 1)],
+    {Function, {Id, Children, ending(Depth)}}.
+
+ending(Depth) ->
+    case rand:uniform(20) of
+        1 -> die;
+        N when N < 4 -> {raise, error};
+        4 -> {raise, throw};
+        5 -> {raise, exit};
+        6 -> error;
+        N when N < 11, Depth > 0 -> {tail, tree(Depth - 1)};
+        _ -> ok
+    end.
+
+id(#{<<"args">> := [<<"{", Tree/binary>>]}) ->
+    {Id, _} = string:to_integer(Tree),
+    Id.
+
+%% Checks the call of a tree and the calls in it. Returns true if its process
+%% lives on.
+check({Function, {Id, Children, End}}, Depth, Begun, Ended) ->
+    case alive(Children, Depth + 1, Begun, Ended) andalso
+        tail(End, Depth + 1, Begun, Ended) of
+        true ->
+            #{Id := E} = Ended,
+            #{<<"module">> := <<"inviso_calls_work">>, <<"arity">> := 1,
+              <<"function">> := Name, <<"depth">> := Depth,
+              <<"ts">> := Ts, <<"duration_ns">> := Ns} = E,
+            Name = atom_to_binary(Function),
+            Ns = Ts - maps:get(Id, Begun),
+            Inner = lists:sum([duration(C, Ended)
+                               || C <- Children ++ [T || {tail, T} <- [End]]]),
+            {Id, Self} = {Id, Ns - Inner},
+            Self = maps:get(<<"self_ns">>, E),
+            ended(Id, End, E);
+        false ->
+            false
+    end.
+
+alive(Children, Depth, Begun, Ended) ->
+    lists:all(fun(C) -> check(C, Depth, Begun, Ended) end, Children).
+
+tail({tail, Child}, Depth, Begun, Ended) ->
+    check(Child, Depth, Begun, Ended);
+tail(_, _, _, _) ->
+    true.
+
+duration({_, {Id, _, _}}, Ended) ->
+    #{Id := #{<<"duration_ns">> := Ns}} = Ended,
+    Ns.
+
+ended(Id, End, #{<<"end">> := Said} = E) ->
+    Text = integer_to_binary(Id),
+    case End of
+        ok ->
+            Ok = <<"{ok,", Text/binary, "}">>,
+            #{<<"return">> := Ok} = E,
+            Said =:= <<"return">>;
+        error ->
+            Error = <<"{error,", Text/binary, "}">>,
+            #{<<"return">> := Error} = E,
+            Said =:= <<"return">>;
+        {raise, Class} ->
+            Name = atom_to_binary(Class),
+            Reason = <<"{bad,", Text/binary, "}">>,
+            #{<<"exception">> := #{<<"class">> := Name,
+                                   <<"reason">> := Reason}} = E,
+            Said =:= <<"exception">>;
+        {tail, _} ->
+            true = lists:member(Said, [<<"return">>, <<"exception">>]);
+        die ->
+            %% The VM reports the kill as an exception, if it can.
+            true = lists:member(Said, [<<"exit">>, <<"exception">>]),
+            false
+    end.
+
+%% The text has the same calls, each with the same duration.
+same_in_text(Config, Node, Log, Ended) ->
+    #{status := 0, out := Out} =
+        merge(Config, Node, ["--min-duration", "0us", Log]),
+    {match, Calls} = re:run(Out, "call inviso_calls_work:f.\\({([0-9]+),.*"
+                            " \\(([0-9.]+) (us|ms|s)\\)\n",
+                            [global, {capture, [1, 2, 3], binary}]),
+    Texts = maps:from_list([{binary_to_integer(I), rounded(N, U)}
+                            || [I, N, U] <- Calls]),
+    true = maps:keys(Texts) =:= maps:keys(Ended),
+    [true = abs(Ns - maps:get(I, Texts)) =< Ns div 100 + 60
+     || {I, #{<<"duration_ns">> := Ns}} <- maps:to_list(Ended)],
+    ok.
+
+rounded(Number, Unit) ->
+    Factor = case Unit of
+                 <<"us">> -> 1000;
+                 <<"ms">> -> 1000000;
+                 <<"s">> -> 1000000000
+             end,
+    round(binary_to_float(Number) * Factor).
+
+%% --- picking calls ------------------------------------------------------------
+
+%% Each slow call is one line. --events counts these lines.
+slow_calls(Config) ->
+    Node = a_shop(Config),
+    [begin
+         #{status := 0, out := Out} =
+             run(Config, Node, ["trace", "--for", "60s", "--events", "3"
+                                | Args]),
+         Lines = [L || L <- ?LIB:lines(Out), not is_comment(L)],
+         3 = length(Lines),
+         [{match, _} = re:run(L, " call inviso_calls_work:order\\([0-9]*[05],"
+                              "{item,[0-9]+}\\) -> {ok,[0-9]+} \\(.* ms\\)$")
+          || L <- Lines]
+     end || Args <- [[?ORDER ++ " -> slow(20ms)"],
+                     ["--min-duration", "20ms", ?ORDER],
+                     ["inviso_calls_work:order(_, {item, _}) -> slow(0.02s)"]]],
+    %% Nothing is slow enough.
+    #{status := 5, err := Err} =
+        run(Config, Node, ["trace", "--for", "1s", ?ORDER ++ " -> slow(1m)"]),
+    {match, _} = re:run(Err, "no slow or failed call among [0-9]+ events in").
+
+is_comment(Line) ->
+    binary:match(Line, [<<"-- ">>, <<"*** ">>]) =/= nomatch.
+
+failed_calls(Config) ->
+    Node = a_shop(Config),
+    [begin
+         #{status := 0, out := Out} =
+             run(Config, Node, ["trace", "--for", "60s", "--events", "8",
+                                "--json" | Args]),
+         Calls = ?LIB:json(Out),
+         8 = length(Calls),
+         [true = failed(C) orelse nok(C) || C <- Calls],
+         true = lists:any(fun(C) -> maps:get(<<"end">>, C) =:= <<"exception">>
+                          end, Calls),
+         Nok = lists:any(fun nok/1, Calls)
+     end || {Nok, Args} <- [{false, [?ORDER ++ " -> failed"]},
+                            {false, ["--failed", ?ORDER]},
+                            {true, ["--failed={nok,_}", ?ORDER]}]].
+
+failed(#{<<"end">> := <<"exception">>, <<"args">> := [N, _],
+         <<"exception">> := #{<<"class">> := <<"error">>,
+                              <<"reason">> := Reason}}) ->
+    Reason =:= <<"{bad,", N/binary, "}">>;
+failed(#{<<"end">> := <<"return">>, <<"args">> := [N, _],
+         <<"return">> := Return}) ->
+    Return =:= <<"{error,", N/binary, "}">>.
+
+nok(#{<<"args">> := [N, _], <<"return">> := Return}) ->
+    Return =:= <<"{nok,", N/binary, "}">>;
+nok(#{<<"exception">> := _}) ->
+    false.
+
+%% The actions of one SPEC do not hold for the events of other SPECs.
+picks_of_one_spec(Config) ->
+    Node = a_shop(Config),
+    #{status := 0, out := Out} =
+        run(Config, Node, ["trace", "--json", "--for", "60s", "--events", "80",
+                           "--procs", "shop",
+                           ?ORDER ++ " -> slow(20ms), caller",
+                           "timer:sleep/1 -> return"]),
+    Events = ?LIB:json(Out),
+    [[Slow | _], [_, _ | _]] =
+        [[E || #{<<"function">> := F} = E <- Events, F =:= Name]
+         || Name <- [<<"order">>, <<"sleep">>]],
+    [true = Ns >= 20000000 || #{<<"function">> := <<"order">>,
+                                <<"duration_ns">> := Ns} <- Events],
+    #{<<"tag">> := <<"return_from">>} = Slow,
+    [<<"call">>, <<"return_from">>] =
+        lists:usort([T || #{<<"function">> := <<"sleep">>, <<"tag">> := T}
+                              <- Events]).
+
+invalid_picks(Config) ->
+    Node = a_node(Config),
+    [begin
+         #{status := 2, err := Err} = run(Config, Node, Args),
+         {match, _} = re:run(Err, Says)
+     end || {Args, Says} <-
+                [{["trace", ?ORDER ++ " -> slow"], "write slow\\(TIME\\)"},
+                 {["trace", ?ORDER ++ " -> slow(10x)"], "such as 500us"},
+                 {["trace", "--min-duration", "-1s", ?ORDER], "not a time"},
+                 {["trace", "--failed={", ?ORDER], "not a pattern"},
+                 {["record", ?ORDER ++ " -> slow(1s)"],
+                  "inviso merge --min-duration"},
+                 {["record", ?ORDER ++ " -> failed"], "inviso merge --failed"},
+                 {["trace", "send -> failed"], "send has none"}]].
+
+%% Whatever a filter leaves out, the durations are the same.
+filters_change_no_duration(Config) ->
+    Node = a_shop(Config),
+    Log = recorded(Config, Node, [?ORDER ++ " -> return"],
+                   fun() -> timer:sleep(500) end),
+    Durations = fun(Args) ->
+                        #{status := 0, out := Out} =
+                            merge(Config, Node, ["--json" | Args] ++ [Log]),
+                        [{Ts, Ns, A} || #{<<"ts">> := Ts, <<"args">> := A,
+                                          <<"duration_ns">> := Ns}
+                                            <- ?LIB:json(Out)]
+                end,
+    [_ | _] = All = Durations([]),
+    All = Durations(["--tag", "return_from,exception_from"]),
+    [_ | _] = Returns = Durations(["--tag", "return_from"]),
+    [] = Returns -- All,
+    [_ | _] = Slow = Durations(["--min-duration", "20ms"]),
+    Slow = [S || {_, Ns, _} = S <- All, Ns >= 20000000],
+    [_ | _] = Some = Durations(["--filter", "[{[_,return_from,_,{error,_}],"
+                                "[],[]}]"]),
+    [] = Some -- All.
+
+%% A live trace and a recording of the same time agree on the calls that both saw
+%% whole.
+live_and_recorded(Config) ->
+    Node = a_shop(Config),
+    Trace = ?LIB:start(opts(Config, Node),
+                       ["trace", "-n", maps:get(name, Node), "--json", "--for",
+                        "60s", "--events", "4", ?ORDER ++ " -> slow(20ms)"],
+                       120000),
+    Log = recorded(Config, Node, [?ORDER ++ " -> return"],
+                   fun() -> _ = ?LIB:until(fun() -> ?LIB:ended(Trace) end), ok end),
+    #{status := 0, out := LiveOut} = ?LIB:wait(Trace, 120000),
+    Args = fun(Out) -> [A || #{<<"args">> := [A, _]} <- ?LIB:json(Out)] end,
+    #{status := 0, out := Out} =
+        merge(Config, Node, ["--json", "--min-duration", "20ms", Log]),
+    [_ | _] = Recorded = Args(Out),
+    Both = [A || A <- Args(LiveOut), lists:member(A, Recorded)],
+    %% The recording began during the trace, at the latest after its first call.
+    [First | _] = Both,
+    Both = lists:takewhile(fun(A) -> A =/= none end,
+                           lists:dropwhile(fun(A) -> A =/= First end,
+                                           Args(LiveOut))).
+
+%% --- processes ---------------------------------------------------------------
+
+%% A process of another node has the pid and the name that it has there.
+receivers_on_other_nodes(Config) ->
+    [A, B] = [a_node(Config), a_node(Config)],
+    There = list_to_atom(maps:get(name, B)),
+    ok = ?NODE:eval(B, "register(till, spawn(fun F() -> receive _ -> F() end"
+                    " end)), ok."),
+    Till = ?NODE:eval(B, "pid_to_list(whereis(till))."),
+    true = ?NODE:call(A, erlang, set_cookie,
+                      [There, list_to_atom(maps:get(cookie, B))]),
+    pong = ?NODE:call(A, net_adm, ping, [There]),
+    _ = ?NODE:run(A, lists:flatten(io_lib:format(
+                       "T = rpc:call(~0p, erlang, whereis, [till]),"
+                       " register(asker, self()),"
+                       " (fun F() -> T ! {pay, 5}, {till, ~0p} ! pay,"
+                       " timer:sleep(5), F() end)().", [There, There]))),
+    #{status := 0, out := Out} =
+        run(Config, A, ["trace", "--json", "--for", "60s", "--events", "2",
+                        "--procs", "asker", "send({pay, _})", "send(pay)"]),
+    Tos = lists:usort([To || #{<<"to">> := To} <- ?LIB:json(Out)]),
+    Name = list_to_binary(maps:get(name, B)),
+    TillPid = list_to_binary(Till),
+    true = lists:member(#{<<"pid">> => TillPid, <<"node">> => Name,
+                          <<"name">> => null}, Tos).
+
+names_of_processes(Config) ->
+    Node = a_node(Config),
+    _ = ?NODE:run(Node, "(fun F() -> P = spawn(fun() -> register(cook, self()),"
+                  " lists:seq(1, 3), timer:sleep(20) end), M = monitor(process,"
+                  " P), receive {'DOWN', M, _, _, _} -> F() end end)()."),
+    #{status := 0, out := Out} =
+        run(Config, Node, ["trace", "--json", "--for", "60s", "--events", "40",
+                           "procs", "lists:seq/2"]),
+    Names = [N || #{<<"tag">> := <<"call">>, <<"process">> := #{<<"name">> := N}}
+                      <- ?LIB:json(Out)],
+    true = lists:member(<<"cook">>, Names).
+
+%% A process that has not registered a name is called after what it was spawned
+%% to run.
+names_of_spawned_processes(Config) ->
+    Node = a_node(Config),
+    _ = ?NODE:run(Node, "(fun F() ->"
+                  " {ok, E} = gen_event:start(), gen_event:stop(E),"
+                  " ignore = gen_server:start(inviso_calls_work, [], []),"
+                  " ignore = gen_server:start({local, clerk},"
+                  " inviso_calls_work, [], []),"
+                  " proc_lib:spawn(lists, last, [[a]]),"
+                  " proc_lib:spawn(fun() -> ok end), spawn(fun() -> ok end),"
+                  " spawn(lists, max, [[a]]), timer:sleep(20), F() end)()."),
+    #{status := 0, out := Out} =
+        run(Config, Node, ["trace", "--json", "--for", "60s", "--events",
+                           "120", "procs"]),
+    Names = lists:usort([N || #{<<"process">> := #{<<"name">> := N}}
+                                  <- ?LIB:json(Out), is_binary(N)]),
+    [_ | _] = [N || <<"#Fun<erl_eval", _/binary>> = N <- Names],
+    [] = [<<"clerk">>, <<"gen_event:init/1">>, <<"inviso_calls_work:init/1">>,
+          <<"lists:last/1">>, <<"lists:max/1">>] -- Names.
