@@ -30,7 +30,7 @@ finish(_Id, die) ->
 
 %% Plays each child in a process of its own.
 play(Children) ->
-    Monitors = [spawn_monitor(fun() -> ?MODULE:F(Tree) end)
+    Monitors = [spawn_monitor(fun() -> catch ?MODULE:F(Tree) end)
                 || {F, Tree} <- Children],
     [receive {'DOWN', Ref, process, _, _} -> ok end || {_, Ref} <- Monitors],
     ok.
