@@ -25,12 +25,13 @@ static const struct argp_option options[] = {
 	  "use this node: name@host, or name for a node on this machine; can "
 	  "be repeated, or NODE,NODE; `all' adds every node that the named "
 	  "nodes are connected to; name@host:PORT for a node without epmd "
-	  "(default: RELEASE_NODE, which a release's script sets)",
+	  "(default, but not of `inviso status': RELEASE_NODE, which a "
+	  "release's script sets)",
 	  1 },
-	{ "dns", OPT_DNS, "[ALIVE@]NAME[:PORT]", 0,
+	{ "dns", OPT_DNS, "[APP@]NAME[:PORT]", 0,
 	  "use the nodes at every address of NAME, which DNS knows, such as a "
 	  "headless service: all that epmd knows there, or those called "
-	  "ALIVE@..., or the one on PORT; can be repeated",
+	  "APP@..., or the one on PORT; can be repeated",
 	  1 },
 	{ "at", OPT_AT, "HOST:PORT", 0,
 	  "connect to this address instead of the host in the node's name, for "

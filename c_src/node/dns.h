@@ -11,7 +11,7 @@
 
 #define INV_DNS_MAX 256 /* maximum number of addresses, and of nodes */
 
-/* What a user writes after --dns: [ALIVE@]NAME[:PORT]. */
+/* What a user writes after --dns: [APP@]NAME[:PORT]. */
 struct inv_dns {
 	/* only nodes that have this before the @ of their names; "": all */
 	char alive[INV_NODE_NAME_MAX + 1];

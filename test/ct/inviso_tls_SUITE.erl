@@ -288,7 +288,7 @@ not_nodes(Config) ->
     _ = [not_a_node(Config, Program, Args, Words)
          || {Program, Args, Words} <-
                 [{Hello, [], ["closed the connection during the handshake"]},
-                 {fun without_tls/1, [], ["--plain"]},
+                 {fun without_tls/1, [], ["closed the connection", "--plain"]},
                  {Silent, ["--timeout", "1s"], ["does not answer in TLS"]},
                  {Bytes("HTTP/1.0 400 Bad Request\r\n\r\n"), [],
                   ["does not speak TLS", "--plain"]},

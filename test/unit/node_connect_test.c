@@ -587,6 +587,28 @@ static void names_are_used_again(void **state)
 	inv_inbox_free(in);
 }
 
+/* Several addresses can lead to one node. A node closes a connection if another
+ * one of the same name begins. */
+static void connections_of_one_command_to_one_node(void **state)
+{
+	struct inv_conn_opts patient = { .connect_ms = HANG_MS };
+	struct inv_inbox *in = new_inbox();
+	struct inv_conn *c[8];
+	struct peer p;
+
+	(void)state;
+	start_peer(&p, "at_once", NULL);
+	for (unsigned i = 0; i < 8; i++)
+		c[i] = open_conn(in, p.name, &patient);
+	for (unsigned i = 0; i < 8; i++)
+		if (await_up(c[i], &err) < 0)
+			fail_msg("%s", err.text);
+	for (unsigned i = 0; i < 8; i++)
+		inv_conn_close(c[i]);
+	stop_peer(&p);
+	inv_inbox_free(in);
+}
+
 /* Libc's function returns the same number each time, after it has looked up this
  * machine's name, which can take many seconds. */
 static void libei_does_not_look_up_this_machine(void **state)
@@ -760,6 +782,7 @@ int main(void)
 		cmocka_unit_test(another_cookie),
 		cmocka_unit_test(names_are_used_again),
 		cmocka_unit_test(more_commands_than_names),
+		cmocka_unit_test(connections_of_one_command_to_one_node),
 		cmocka_unit_test(libei_does_not_look_up_this_machine),
 		cmocka_unit_test(a_node_that_allows_others_only),
 		cmocka_unit_test(a_short_name_for_a_long_one_and_the_reverse),
