@@ -7,7 +7,7 @@
 
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1]).
 -export([port_instead_of_epmd/1, record_without_epmd/1, only_ipv6/1,
-         two_forwards/1, no_way_to_the_node/1, service/1,
+         two_forwards/1, no_way_to_the_node/1, release/1, service/1,
          service_without_epmd/1]).
 
 -import(inviso_forward, [free_port/0]).
@@ -20,7 +20,7 @@
 
 all() ->
     [port_instead_of_epmd, record_without_epmd, only_ipv6, two_forwards,
-     no_way_to_the_node, service, service_without_epmd].
+     no_way_to_the_node, release, service, service_without_epmd].
 
 suite() -> [{timetrap, {seconds, 600}}].
 
@@ -197,6 +197,24 @@ no_way_to_the_node(Config) ->
     fails(Opts, ["-n", colon(Name, 4369)], ["port 4369 is epmd's"]),
     fails(Opts, ["-n", Name, "--at", colon("no-such-host.invalid", 1)],
           ["no host 'no-such-host.invalid'"]).
+
+%% --- the environment of a release --------------------------------------------
+
+release(Config) ->
+    #{name := Name, cookie := Cookie} = Node = a_node(Config, #{}),
+    Env = fun(Set) ->
+                  (maps:remove(cookie, opts(Config, Node)))#{env => Set}
+          end,
+    [Short, _] = string:split(Name, "@"),
+    [ok = traces(Env([{"RELEASE_NODE", N}, {"RELEASE_COOKIE", Cookie},
+                      {"RELEASE_DISTRIBUTION", "sname"}]), Node, [])
+     || N <- [Name, Short]],
+    #{status := 4, err := Err} =
+        ?LIB:run(Env([{"RELEASE_NODE", Name}, {"RELEASE_COOKIE", "wrong"}]),
+                 ["trace", "lists:seq/2"]),
+    {match, _} = re:run(Err, "using the node of RELEASE_NODE, " ++ Name),
+    {match, _} = re:run(Err, "another cookie"),
+    {match, _} = re:run(Err, "cookie of RELEASE_COOKIE was used").
 
 %% --- a name with several addresses -------------------------------------------
 

@@ -6,7 +6,7 @@
 
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1]).
 -export([versions/1, ktls/1, optfile/1, client_certificate/1, wrong_certificates/1,
-         plain_or_tls/1, not_nodes/1, record/1, forwarded/1,
+         plain_or_tls/1, not_nodes/1, record/1, forwarded/1, service/1,
          unusable_files/1, broken_in_a_session/1, node_dies_in_a_session/1,
          key_replaced_in_a_session/1, killed_in_the_handshake/1]).
 
@@ -15,7 +15,7 @@
 
 all() ->
     [versions, ktls, optfile, client_certificate, wrong_certificates, plain_or_tls,
-     not_nodes, record, forwarded, unusable_files,
+     not_nodes, record, forwarded, service, unusable_files,
      broken_in_a_session, node_dies_in_a_session, key_replaced_in_a_session,
      killed_in_the_handshake].
 
@@ -491,6 +491,25 @@ killed_in_the_handshake(Config) ->
                        But = Before#{said := ?NODE:said(Node)},
                        is_clean(inviso_footprint:left(But, Node, 0))
                end),
+    ok.
+
+%% With --dns, a certificate must be for the name that the user gave.
+service(Config) ->
+    cert(?config(certs, Config), "svc", "DNS:localhost", "ca", "2"),
+    _ = os:cmd("chmod 644 " ++ pem(Config, "svc.*")),
+    [begin
+         {#{name := Name} = Node, Port} = node_at_port(Config, Cert),
+         Colon = ":" ++ integer_to_list(Port),
+         #{status := 0, out := Out} =
+             ?LIB:run(opts(Config, Node), ["status", "--dns", Good ++ Colon |
+                                           with_ca(Config)]),
+         says(Out, [Name]),
+         #{status := 4, err := Err} =
+             ?LIB:run(opts(Config, Node), ["status", "--dns", Bad ++ Colon |
+                                           with_ca(Config)]),
+         says(Err, ["another host than '" ++ Bad ++ "'", "--dns"])
+     end || {Cert, Good, Bad} <- [{"svc", "localhost", "127.0.0.1"},
+                                  {"node", "127.0.0.1", "localhost"}]],
     ok.
 
 unusable_files(Config) ->
