@@ -171,10 +171,10 @@ number([$0, B | Cs], At, Acc) when B =:= $x; B =:= $b; B =:= $o ->
     {Digits, Rest} = digits(Cs),
     next(Cs, Rest, 2, At, [{integer, At, integer(Digits, Base, At)} | Acc]);
 number(Cs, At, Acc) ->
-    {Whole, Rest} = digits(Cs),
+    {Whole, Rest} = decimal(Cs),
     case Rest of
         [$., D | _] when D >= $0, D =< $9 ->
-            {Part, Rest1} = digits(tl(Rest)),
+            {Part, Rest1} = decimal(tl(Rest)),
             {Exponent, Rest2} = exponent(Rest1),
             Float = float(Whole ++ "." ++ Part ++ Exponent, At),
             next(Cs, Rest2, 0, At, [{float, At, Float} | Acc]);
@@ -183,21 +183,21 @@ number(Cs, At, Acc) ->
     end.
 
 digits(Cs) ->
-    {Digits, Rest} = lists:splitwith(fun(C) -> is_name(C) andalso C =/= $e
-                                               orelse is_hex(C, Cs)
+    {Digits, Rest} = lists:splitwith(fun is_name/1, Cs),
+    {[D || D <- Digits, D =/= $_], Rest}.
+
+%% Letters after a decimal number are another token: the unit in slow(50ms).
+decimal(Cs) ->
+    {Digits, Rest} = lists:splitwith(fun(C) -> C >= $0 andalso C =< $9
+                                                   orelse C =:= $_
                                      end, Cs),
     {[D || D <- Digits, D =/= $_], Rest}.
 
-%% Returns true if an "e" is a digit. If the text begins with a decimal digit, as in
-%% 1e3, the "e" begins an exponent.
-is_hex($e, [D | _]) -> not (D >= $0 andalso D =< $9);
-is_hex(_, _) -> false.
-
 exponent([$e, S | Cs]) when S =:= $-; S =:= $+ ->
-    {Digits, Rest} = digits(Cs),
+    {Digits, Rest} = decimal(Cs),
     {[$e, S | Digits], Rest};
 exponent([$e | Cs]) ->
-    {Digits, Rest} = digits(Cs),
+    {Digits, Rest} = decimal(Cs),
     {[$e | Digits], Rest};
 exponent(Cs) ->
     {"", Cs}.
