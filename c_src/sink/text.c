@@ -7,6 +7,7 @@
  */
 #include "sink/text.h"
 
+#include "flow/flow.h"
 #include "sink/duration.h"
 #include "sink/fit.h"
 #include "sink/formats.h"
@@ -70,13 +71,61 @@ static int text_exception(struct inv_line *t, const struct inv_item *it)
 	return rc;
 }
 
+static void put_name(struct inv_line *t, const struct inv_process_name *name)
+{
+	inv_line_put(t, name->registered ? "" : "(");
+	inv_buf_put(t->sink.out, name->text, name->len);
+	inv_line_put(t, name->registered ? "" : ")");
+}
+
+/* Prints a process or port of another node as its own node knows it: its node,
+ * pid and name. Returns false for any other term. */
+static bool elsewhere(struct inv_line *t, const struct inv_item *it,
+		      const struct inv_token *tok,
+		      const struct inv_identity *id)
+{
+	struct inv_token own = *tok;
+
+	if (!id->node_len || (strlen(it->node->name) == id->node_len &&
+			      !memcmp(it->node->name, id->node, id->node_len)))
+		return false;
+	inv_buf_put(t->sink.out, id->node, id->node_len);
+	inv_buf_putc(t->sink.out, ' ');
+	own.node = 0;
+	inv_term_print_token(t->sink.cursor, &own, t->sink.out, &t->sink.print);
+	return true;
+}
+
+/* Prints the process or name to which a message is sent. */
+static int receiver(struct inv_line *t, const struct inv_item *it)
+{
+	struct inv_flow *flow = facts(it)->flow;
+	struct inv_identity id;
+	struct inv_token tok;
+	int rc = inv_line_must(inv_cursor_next(t->sink.cursor, &tok));
+
+	if (rc)
+		return rc;
+	if (!flow || !inv_flow_identify(flow, it->node, it->ev.dict, &tok, &id))
+		return inv_line_must(inv_term_print_token(
+			t->sink.cursor, &tok, t->sink.out, &t->sink.print));
+	if (!elsewhere(t, it, &tok, &id))
+		rc = inv_line_must(inv_term_print_token(
+			t->sink.cursor, &tok, t->sink.out, &t->sink.print));
+	if (!rc && id.name.len) {
+		inv_buf_putc(t->sink.out, ' ');
+		put_name(t, &id.name);
+	}
+	return rc;
+}
+
 static int text_send(struct inv_line *t, const struct inv_item *it)
 {
 	int rc = inv_line_term(t);
 
 	if (!rc && it->ev.extra) {
 		inv_line_put(t, " to ");
-		rc = inv_line_term(t);
+		rc = receiver(t, it);
 	}
 	if (it->ev.tag == INV_TAG_SEND_NO_PROC)
 		inv_line_put(t, " (no such process)");
@@ -201,9 +250,8 @@ static void names(struct inv_line *t, const struct inv_item *it,
 		if (inv_sink_names(&t->sink, it, tok, ","))
 			inv_buf_putc(out, ' ');
 	} else if (name->len) {
-		inv_line_put(t, name->registered ? "" : "(");
-		inv_buf_put(out, name->text, name->len);
-		inv_line_put(t, name->registered ? " " : ") ");
+		put_name(t, name);
+		inv_buf_putc(out, ' ');
 	}
 }
 

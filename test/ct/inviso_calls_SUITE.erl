@@ -10,7 +10,7 @@
 -export([random_trees/1, slow_calls/1, failed_calls/1, picks_of_one_spec/1,
          invalid_picks/1, filters_change_no_duration/1, live_and_recorded/1,
          receivers_on_other_nodes/1, names_of_processes/1,
-         names_of_spawned_processes/1]).
+         names_from_before/1, names_of_spawned_processes/1]).
 
 -define(LIB, inviso_command_lib).
 -define(NODE, inviso_stock_node).
@@ -22,7 +22,8 @@ suite() -> [{timetrap, {minutes, 5}}].
 all() ->
     [random_trees, slow_calls, failed_calls, picks_of_one_spec, invalid_picks,
      filters_change_no_duration, live_and_recorded, receivers_on_other_nodes,
-     names_of_processes, names_of_spawned_processes].
+     names_of_processes, names_from_before,
+     names_of_spawned_processes].
 
 init_per_suite(Config) ->
     case ?LIB:base() of
@@ -205,7 +206,7 @@ slow_calls(Config) ->
                                 | Args]),
          Lines = [L || L <- ?LIB:lines(Out), not is_comment(L)],
          3 = length(Lines),
-         [{match, _} = re:run(L, " call inviso_calls_work:order\\([0-9]*[05],"
+         [{match, _} = re:run(L, "> shop call inviso_calls_work:order\\([0-9]*[05],"
                               "{item,[0-9]+}\\) -> {ok,[0-9]+} \\(.* ms\\)$")
           || L <- Lines]
      end || Args <- [[?ORDER ++ " -> slow(20ms)"],
@@ -350,7 +351,28 @@ receivers_on_other_nodes(Config) ->
     Name = list_to_binary(maps:get(name, B)),
     TillPid = list_to_binary(Till),
     true = lists:member(#{<<"pid">> => TillPid, <<"node">> => Name,
-                          <<"name">> => null}, Tos).
+                          <<"name">> => null}, Tos),
+    #{status := 0, out := Text} =
+        run(Config, A, ["trace", "--for", "60s", "--events", "1", "--procs",
+                        "asker", "send({pay, _})"]),
+    {match, _} = re:run(Text, ["send {pay,5} to ", Name, " ", TillPid, "\n"]).
+
+%% A trace shows the names that processes registered before it began.
+names_from_before(Config) ->
+    Node = a_node(Config),
+    ok = ?NODE:eval(Node, "register(till, spawn(fun F() -> receive _ -> F() end"
+                    " end)), ok."),
+    _ = ?NODE:run(Node, "register('the clerk', self()), T = whereis(till),"
+                  " (fun F() -> T ! pay, timer:sleep(5), F() end)()."),
+    #{status := 0, out := Out} =
+        run(Config, Node, ["trace", "--json", "--for", "60s", "--events", "1",
+                           "send(pay)"]),
+    [#{<<"process">> := #{<<"name">> := <<"'the clerk'">>},
+       <<"to">> := #{<<"name">> := <<"till">>}}] = ?LIB:json(Out),
+    #{status := 0, out := Text} =
+        run(Config, Node, ["trace", "--for", "60s", "--events", "1",
+                           "send(pay)"]),
+    {match, _} = re:run(Text, "> 'the clerk' send pay to <.*> till\n").
 
 names_of_processes(Config) ->
     Node = a_node(Config),

@@ -204,7 +204,7 @@ traced_text_commands_nothing(Config) ->
     %% line.
     Own = re:replace(Seen, "\e\\[([0-9;]*m|K)", "", [global,
                                                      {return, binary}]),
-    contains(Own, ["lists:last"]),
+    contains(Own, ["call lists:"]),
     lacks(Own, Evil),
     Plain = terminal(Config, Node, ["trace", "--events", "12", "--json",
                                     "lists:last/1"]),
