@@ -26,6 +26,7 @@ enum {
 	OPT_FOR,
 	OPT_RATE,
 	OPT_BYTES,
+	OPT_ARGS,
 	OPT_MAX_TERM,
 	OPT_DEPTH,
 	OPT_BUFFER,
@@ -74,6 +75,11 @@ static const struct argp_option options[] = {
 	  "stop when PERCENT of the memory of a node's machine is in use (95)",
 	  3 },
 	{ NULL, 0, NULL, 0, "What is recorded of an event:", 4 },
+	{ "args", OPT_ARGS, "WHICH", 0,
+	  "all (default), or none: record calls as m:f/1, without arguments "
+	  "and results, and messages without their contents; this costs the "
+	  "traced processes least",
+	  4 },
 	{ "max-term", OPT_MAX_TERM, "SIZE", 0,
 	  "cut terms at SIZE bytes (4k, at most 64k), and mark the cut", 4 },
 	{ "depth", OPT_DEPTH, "N", 0, "cut terms at N levels of nesting (32)",
@@ -102,6 +108,14 @@ static void bytes(struct argp_state *state, const char *option, const char *arg,
 	if (inv_units_bytes(arg, n))
 		argp_error(state, "%s %s: not " INV_UNITS_BYTES_HELP, option,
 			   arg);
+}
+
+static void args(struct argp_state *state, const char *arg,
+		 struct inv_trace_opts *o)
+{
+	o->no_args = !strcmp(arg, "none");
+	if (!o->no_args && strcmp(arg, "all") != 0)
+		argp_error(state, "--args %s: not one of all and none", arg);
 }
 
 static void at_most(struct argp_state *state, const char *option,
@@ -201,6 +215,9 @@ static error_t parse_what(struct inv_trace_opts *o, int key, char *arg,
 		return 0;
 	case OPT_DRY_RUN:
 		o->dry_run = true;
+		return 0;
+	case OPT_ARGS:
+		args(state, arg, o);
 		return 0;
 	case OPT_MAX_TERM:
 		max_term(state, arg, &o->max_term);
@@ -312,6 +329,7 @@ void inv_trace_opts_session(const struct inv_trace_opts *o,
 	out->linked = o->linked;
 	out->dry_run = o->dry_run;
 	out->filter = o->filter;
+	out->payload = o->no_args ? "none" : NULL;
 	number[INV_OPT_LIMIT_EVENTS] = or_unset(o->events);
 	number[INV_OPT_LIMIT_MS] = or_unset(o->ms);
 	number[INV_OPT_LIMIT_RATE] = or_unset(o->rate);

@@ -33,6 +33,7 @@ struct inv_trace_opts {
 	uint64_t rate; /* events a second */
 	uint64_t bytes;
 	bool ms_given;
+	bool no_args;	   /* record no arguments, results and messages */
 	uint64_t max_term; /* bytes; 0 here and below: the node's default */
 	uint64_t depth;
 	uint64_t buffer; /* bytes */

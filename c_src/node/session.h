@@ -49,6 +49,7 @@ struct inv_session_opts {
 	bool spawned, linked;
 	const char *filter;   /* as text; NULL: no filter */
 	const char *compress; /* an atom; NULL: the default */
+	const char *payload;  /* an atom; NULL: the default */
 	bool dry_run;
 	/*
 	 * values for the keys of abi/options.h; INV_UNSET means the node's

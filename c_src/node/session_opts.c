@@ -72,10 +72,12 @@ static void put_tracer(struct inv_buf *e, const struct inv_session_opts *o)
 {
 	inv_put_atom(e, "tracer");
 	inv_etf_map(e, count(o, INV_GROUP_TRACER) + (o->filter != NULL) +
-			       (o->compress != NULL));
+			       (o->compress != NULL) + (o->payload != NULL));
 	put_numbers(e, o, INV_GROUP_TRACER);
 	if (o->compress)
 		put_atom(e, "compress", o->compress);
+	if (o->payload)
+		put_atom(e, "payload", o->payload);
 	if (o->filter)
 		put_text(e, "filter", o->filter);
 }

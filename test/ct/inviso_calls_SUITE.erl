@@ -7,7 +7,7 @@
 
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1,
          init_per_testcase/2, end_per_testcase/2]).
--export([random_trees/1, slow_calls/1, failed_calls/1, picks_of_one_spec/1,
+-export([random_trees/1, slow_calls/1, calls_without_arguments/1, failed_calls/1, picks_of_one_spec/1,
          invalid_picks/1, filters_change_no_duration/1, live_and_recorded/1,
          receivers_on_other_nodes/1, names_of_processes/1,
          names_from_before/1, names_of_spawned_processes/1]).
@@ -20,7 +20,7 @@
 suite() -> [{timetrap, {minutes, 5}}].
 
 all() ->
-    [random_trees, slow_calls, failed_calls, picks_of_one_spec, invalid_picks,
+    [random_trees, slow_calls, calls_without_arguments, failed_calls, picks_of_one_spec, invalid_picks,
      filters_change_no_duration, live_and_recorded, receivers_on_other_nodes,
      names_of_processes, names_from_before,
      names_of_spawned_processes].
@@ -248,6 +248,23 @@ nok(#{<<"args">> := [N, _], <<"return">> := Return}) ->
     Return =:= <<"{nok,", N/binary, "}">>;
 nok(#{<<"exception">> := _}) ->
     false.
+
+%% Without arguments, calls are still paired with their ends.
+calls_without_arguments(Config) ->
+    Node = a_shop(Config),
+    #{status := 0, out := Out} =
+        run(Config, Node, ["trace", "--json", "--for", "60s", "--events", "2",
+                           "--args", "none", ?ORDER ++ " -> slow(20ms)"]),
+    [#{<<"arity">> := 2, <<"duration_ns">> := Ns} = Call, _] = ?LIB:json(Out),
+    true = Ns >= 20000000,
+    [] = maps:keys(maps:with([<<"args">>, <<"return">>], Call)),
+    #{status := 0, out := Text} =
+        run(Config, Node, ["trace", "--for", "60s", "--events", "2",
+                           "--args", "none", ?ORDER]),
+    {match, _} = re:run(Text, "call inviso_calls_work:order/2\n"),
+    #{status := 2, err := Err} =
+        run(Config, Node, ["trace", "--args", "some", ?ORDER]),
+    {match, _} = re:run(Err, "not one of all and none").
 
 %% The actions of one SPEC do not hold for the events of other SPECs.
 picks_of_one_spec(Config) ->
