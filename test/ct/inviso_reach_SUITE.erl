@@ -147,6 +147,8 @@ six(Config, Space) ->
     Port = dist_port(Node),
     ok = traces(Opts, Node, ["-n", Short ++ "@[" ++ Host ++ "]:" ++ Port]),
     ok = traces(Opts, Node, ["-n", Name, "--at", "[::1]:" ++ Port]),
+    ok = traces(Opts, Node, ["--dns", "::1"]),
+    ok = traces(Opts, Node, ["--dns", Short ++ "@[::1]:" ++ Port]),
     fails(Opts, ["-n", Name, "--at", "127.0.0.1:" ++ Port], ["127.0.0.1"]).
 
 dist_port(Node) ->
