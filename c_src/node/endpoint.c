@@ -2,6 +2,7 @@
 #include "node/endpoint.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "node/epmd.h"
 
@@ -27,6 +28,17 @@ static int addresses(struct inv_endpoint *e, bool this_machine,
 	return r;
 }
 
+/* Appends what the user can do if the host is not known on this machine. */
+static void add_hint(struct inv_err *err)
+{
+	size_t n = err ? strlen(err->text) : 0;
+
+	if (n)
+		snprintf(err->text + n, sizeof(err->text) - n,
+			 " (--at HOST:PORT says where the node can be "
+			 "reached)");
+}
+
 int inv_endpoint_find(const struct inv_node_name *node,
 		      const struct inv_node_at *at, struct inv_endpoint *out,
 		      const struct inv_patience *p, struct inv_err *err)
@@ -40,5 +52,7 @@ int inv_endpoint_find(const struct inv_node_name *node,
 	out->port = at ? at->port : node->port;
 	out->direct = out->port != 0;
 	r = addresses(out, !at && node->any_host, p, err);
+	if (r == INV_EUNREACHABLE && !at)
+		add_hint(err);
 	return r < 0 || out->direct ? r : inv_epmd_ask(node, out, p, err);
 }

@@ -86,8 +86,7 @@ static int no_host(const struct lookup *l, struct inv_err *err)
 {
 	return inv_err_set(err, INV_EUNREACHABLE,
 			   "there is no host '%s' (%s); is the name spelt "
-			   "right, and known on this machine? (--at HOST:PORT "
-			   "says where the node can be reached)",
+			   "right, and known on this machine?",
 			   l->host,
 			   l->result == EAI_SYSTEM ? strerrordesc_np(l->sys) :
 						     gai_strerror(l->result));
