@@ -211,8 +211,8 @@ static void check_dns(const struct inv_node_opts *o, struct argp_state *state)
 	}
 }
 
-/* A misspelt --plain would let a node be connected to with TLS. With -n all and
- * --dns the nodes are not known yet. */
+/* If a --plain is misspelt, the command would use TLS for the node that the user
+ * meant. With -n all and --dns the nodes are not known yet. */
 static void check_plain(const struct inv_node_opts *o, struct argp_state *state)
 {
 	const struct inv_node_names *plain = &o->tls.plain;

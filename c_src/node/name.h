@@ -27,10 +27,10 @@ struct inv_node_name {
 			  long name also fits */
 	uint16_t port; /* where the node listens; 0: its epmd knows it */
 	/*
-	 * The name of --dns that led to this node, for which the node's
-	 * certificate must be; "": another way. `host' is then an address: the
-	 * node's own name can have another host, and also another name before
-	 * the @ if `alive' is "".
+	 * The name of --dns, if the node was found at one of its addresses;
+	 * otherwise "". The node's certificate must be for this name. `host'
+	 * is the address: the node's own name can have another host. If
+	 * `alive' is "", the part before the @ is not known yet.
 	 */
 	char service[INV_NODE_NAME_MAX + 1];
 };
