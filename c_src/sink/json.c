@@ -15,6 +15,8 @@
  */
 #include "sink/json_int.h"
 
+#include <stddef.h>
+
 #include "log/names.h"
 #include "sink/formats.h"
 
@@ -91,6 +93,62 @@ static void no_process(struct inv_json_sink *j)
 	inv_json_close(&j->w, ']');
 }
 
+/* What determines how a process is written, if there are no ti files. */
+struct process_key {
+	uint64_t number;
+	uint64_t serial;
+	uint32_t node;
+	uint8_t kind;
+	uint8_t registered;
+	uint8_t name_len;
+	uint8_t zero;
+	uint8_t name[INV_NAME_MAX];
+};
+
+/* Returns the length of the key; 0: the process is not in the cache. */
+static size_t process_key(struct process_key *k, const struct inv_item *it,
+			  const struct inv_token *tok)
+{
+	const struct inv_process_name *name;
+
+	if (!it->facts || it->ev.tag == INV_TAG_SEQ_TRACE || it->node->names ||
+	    tok->kind != INV_TOK_PID || tok->node || tok->len)
+		return 0;
+	name = &it->facts->name;
+	k->number = tok->id[0];
+	k->serial = tok->id[1];
+	k->node = it->node->number;
+	k->kind = tok->kind;
+	k->registered = name->registered;
+	k->name_len = (uint8_t)name->len;
+	k->zero = 0;
+	if (name->len)
+		memcpy(k->name, name->text, name->len);
+	return offsetof(struct process_key, name) + name->len;
+}
+
+static int tracee(struct inv_json_sink *j, const struct inv_item *it,
+		  const struct inv_token *tok)
+{
+	struct process_key key;
+	size_t key_len = process_key(&key, it, tok);
+	uint64_t hash = tok->id[0] + tok->id[1] * 31 + it->node->number * 7;
+	size_t begin = j->w.out->len;
+	int rc;
+
+	if (key_len &&
+	    inv_json_cache_put(&j->processes, &key, key_len, hash, j->w.out))
+		return 0;
+	rc = inv_json_term(j, "pid", tok);
+	if (rc)
+		return rc;
+	names(j, it, tok);
+	inv_json_process(j, "process", it, tok,
+			 it->facts && key_len ? &it->facts->name : NULL);
+	inv_json_cache_add(&j->processes, &key, key_len, hash, j->w.out, begin);
+	return 0;
+}
+
 static int process(struct inv_json_sink *j, const struct inv_item *it)
 {
 	struct inv_cursor *c = j->sink.cursor;
@@ -104,13 +162,7 @@ static int process(struct inv_json_sink *j, const struct inv_item *it)
 			return 0;
 		}
 	}
-	if (!rc)
-		rc = inv_json_term(j, "pid", &tok);
-	if (!rc) {
-		names(j, it, &tok);
-		inv_json_process(j, "process", it, &tok);
-	}
-	return rc;
+	return rc ? rc : tracee(j, it, &tok);
 }
 
 /* Writes the label of a seq_trace event. The log has the label in place of the
@@ -123,12 +175,17 @@ static int label(struct inv_json_sink *j, const struct inv_item *it)
 	return rc ? rc : inv_json_term(j, "label", &tok);
 }
 
-static int payload(struct inv_json_sink *j, const struct inv_event *ev)
+static int payload(struct inv_json_sink *j, const struct inv_item *it)
 {
+	const struct inv_event *ev = &it->ev;
 	int rc = inv_event_payload(ev, j->sink.cursor);
 
+	j->n_args = 0;
 	inv_json_open(&j->w, "payload", '[');
-	if (!rc)
+	if (!rc && ev->tag == INV_TAG_CALL && it->facts && it->facts->mfa &&
+	    it->facts->mfa->has_args)
+		rc = inv_json_mfa(j, it);
+	else if (!rc)
 		rc = inv_json_term(j, NULL, NULL);
 	if (!rc && ev->extra)
 		rc = inv_json_term(j, NULL, NULL);
@@ -202,7 +259,7 @@ static int event(struct inv_json_sink *j, const struct inv_item *it)
 	if (ev->tag == INV_TAG_SEQ_TRACE)
 		rc = label(j, it);
 	if (!rc)
-		rc = payload(j, ev);
+		rc = payload(j, it);
 	if (!rc && it->facts)
 		rc = derived(j, it);
 	if (ev->has_sched)
@@ -254,6 +311,14 @@ static int json_init(struct inv_sink *s)
 	return 0;
 }
 
+static void json_release(struct inv_sink *s)
+{
+	struct inv_json_sink *j = (struct inv_json_sink *)s;
+
+	inv_json_cache_release(&j->processes);
+	inv_json_cache_release(&j->functions);
+}
+
 const struct inv_sink_ops inv_sink_json = {
 	.name = "json",
 	.help = "one JSON object in each line",
@@ -262,4 +327,5 @@ const struct inv_sink_ops inv_sink_json = {
 	.init = json_init,
 	.event = json_event,
 	.loss = json_loss,
+	.release = json_release,
 };

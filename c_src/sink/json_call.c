@@ -40,6 +40,95 @@ static int list_args(struct inv_json_sink *j)
 	}
 }
 
+/* Writes "]}" after the arguments, which begin at `from'. */
+static int mfa_list(struct inv_json_sink *j, size_t from)
+{
+	struct inv_buf *out = j->w.out;
+	struct inv_token tok;
+	unsigned n = 0;
+	int rc;
+
+	for (;;) {
+		rc = inv_json_must(inv_cursor_next(j->sink.cursor, &tok));
+		if (rc || tok.kind == INV_TOK_END)
+			break;
+		if (n)
+			inv_buf_putc(out, tok.sep == INV_SEP_BAR ? '|' : ',');
+		tok.sep = INV_SEP_NONE;
+		if (n < INV_JSON_ARGS)
+			j->args[n] = out->len - from;
+		rc = inv_json_must(inv_term_print_token(j->sink.cursor, &tok,
+							out, &j->sink.print));
+		if (rc)
+			break;
+		n++;
+	}
+	if (n <= INV_JSON_ARGS) {
+		j->args[n] = out->len + 1 - from;
+		j->n_args = n;
+	}
+	return rc;
+}
+
+static void put_atom(struct inv_json_sink *j, const struct inv_mfa_atom *a)
+{
+	if (a->plain)
+		inv_buf_put(j->w.out, a->bytes, a->len);
+	else
+		inv_term_print_atom(a->bytes, a->len, j->w.out, &j->sink.print);
+}
+
+int inv_json_mfa(struct inv_json_sink *j, const struct inv_item *it)
+{
+	const struct inv_mfa *m = it->facts->mfa;
+	struct inv_buf *out = j->w.out;
+	size_t begin, len;
+	struct inv_token tok;
+	int rc;
+
+	inv_mfa_third(m, j->sink.cursor, &it->ev);
+	rc = inv_json_must(inv_cursor_next(j->sink.cursor, &tok));
+	begin = inv_json_begin(&j->w, NULL);
+	inv_buf_putc(out, '{');
+	put_atom(j, &m->module);
+	inv_buf_putc(out, ',');
+	put_atom(j, &m->function);
+	inv_buf_putc(out, ',');
+	if (!rc && tok.kind == INV_TOK_LIST) {
+		inv_buf_putc(out, '[');
+		rc = mfa_list(j, begin);
+		inv_buf_putc(out, ']');
+	} else if (!rc) {
+		rc = inv_json_must(inv_term_print_token(j->sink.cursor, &tok,
+							out, &j->sink.print));
+	}
+	inv_buf_putc(out, '}');
+	len = out->len;
+	inv_json_end(&j->w, begin);
+	/* If the text was escaped, the places are not valid. */
+	if (out->len != len + 1)
+		j->n_args = 0;
+	for (unsigned i = 0; i <= j->n_args; i++)
+		j->args[i] += begin;
+	return rc;
+}
+
+/* Copies the arguments from the payload. */
+static void copied_args(struct inv_json_sink *j)
+{
+	inv_json_open(&j->w, "args", '[');
+	for (unsigned i = 0; i < j->n_args; i++) {
+		size_t len = j->args[i + 1] - 1 - j->args[i];
+
+		inv_json_begin(&j->w, NULL);
+		if (inv_buf_reserve(j->w.out, len))
+			inv_buf_put(j->w.out, j->w.out->data + j->args[i], len);
+		inv_buf_putc(j->w.out, '"');
+		j->w.more = true;
+	}
+	inv_json_close(&j->w, ']');
+}
+
 /* Writes the arguments of a call, an array of strings. */
 static int args(struct inv_json_sink *j, const struct inv_event *ev,
 		const struct inv_mfa *m)
@@ -50,6 +139,10 @@ static int args(struct inv_json_sink *j, const struct inv_event *ev,
 
 	if (!m->has_args)
 		return 0;
+	if (j->n_args) {
+		copied_args(j);
+		return 0;
+	}
 	inv_mfa_third(m, c, ev);
 	rc = inv_json_must(inv_cursor_next(c, &tok));
 	if (rc)
@@ -65,9 +158,27 @@ static int args(struct inv_json_sink *j, const struct inv_event *ev,
 
 static void function(struct inv_json_sink *j, const struct inv_mfa *m)
 {
+	uint8_t key[INV_JSON_KEY_MAX];
+	size_t key_len = m->module.len + m->function.len + 2;
+	size_t begin = j->w.out->len;
+
+	if (key_len > sizeof(key) || m->arity > 255) {
+		key_len = 0;
+	} else {
+		key[0] = (uint8_t)m->arity;
+		key[1] = (uint8_t)m->module.len;
+		memcpy(key + 2, m->module.bytes, m->module.len);
+		memcpy(key + 2 + m->module.len, m->function.bytes,
+		       m->function.len);
+		if (inv_json_cache_put(&j->functions, key, key_len, m->hash,
+				       j->w.out))
+			return;
+	}
 	inv_json_bytes(&j->w, "module", m->module.bytes, m->module.len);
 	inv_json_bytes(&j->w, "function", m->function.bytes, m->function.len);
 	inv_json_uint(&j->w, "arity", m->arity);
+	inv_json_cache_add(&j->functions, key, key_len, m->hash, j->w.out,
+			   begin);
 }
 
 /* Writes {Class,Reason}. */

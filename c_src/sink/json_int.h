@@ -4,8 +4,13 @@
 
 #include "base/json.h"
 #include "flow/flow.h"
+#include "sink/json_cache.h"
 #include "sink/sink.h"
 #include "sink/timefmt.h"
+
+/* The arguments of a call are written twice: in the payload, and one by one.
+ * The second time, so many are copied. */
+#define INV_JSON_ARGS 16u
 
 /* Shared only by the files of the JSON format. */
 struct inv_json_sink {
@@ -14,6 +19,13 @@ struct inv_json_sink {
 	struct inv_timefmt time;
 	struct inv_timefmt start; /* for the starts of calls, which can be in
 				     another second */
+	struct inv_json_cache processes;
+	struct inv_json_cache functions;
+	/* Where the arguments of the call are in the payload that was written
+	 * last: argument i from args[i] to args[i + 1] - 1. n_args is 0 if they
+	 * are unknown. */
+	size_t args[INV_JSON_ARGS + 1];
+	unsigned n_args;
 };
 
 /* Turns INV_END into INV_ETRUNCATED: inside an event, the end of the bytes is
@@ -32,9 +44,11 @@ void inv_json_time(struct inv_json_sink *j, const char *key,
 int inv_json_term(struct inv_json_sink *j, const char *key,
 		  const struct inv_token *tok);
 
-/* Writes the process in tok as an object. */
+/* Writes the process in tok as an object. known: its name; NULL: the name that
+ * the flow knows now. */
 void inv_json_process(struct inv_json_sink *j, const char *key,
-		      const struct inv_item *it, const struct inv_token *tok);
+		      const struct inv_item *it, const struct inv_token *tok,
+		      const struct inv_process_name *known);
 
 /*
  * Writes the process or name to which a message is sent, the cursor's next
@@ -44,6 +58,10 @@ int inv_json_receiver(struct inv_json_sink *j, const struct inv_item *it);
 
 /* Writes "from" and "to" of a seq_trace event. */
 int inv_json_seq(struct inv_json_sink *j, const struct inv_item *it);
+
+/* Writes {M,F,Args} as a string. The cursor is before the payload. Fills in
+ * j->args. */
+int inv_json_mfa(struct inv_json_sink *j, const struct inv_item *it);
 
 /* Writes the function of the event, and the call that the event ended. */
 int inv_json_call(struct inv_json_sink *j, const struct inv_item *it);

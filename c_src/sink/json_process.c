@@ -53,13 +53,16 @@ static void pid(struct inv_json_sink *j, const struct inv_identity *id)
 }
 
 void inv_json_process(struct inv_json_sink *j, const char *key,
-		      const struct inv_item *it, const struct inv_token *tok)
+		      const struct inv_item *it, const struct inv_token *tok,
+		      const struct inv_process_name *known)
 {
 	struct inv_identity id;
 
 	if (!it->facts || !inv_flow_identify(it->facts->flow, it->node,
 					     it->ev.dict, tok, &id))
 		return;
+	if (known)
+		id.name = *known;
 	inv_json_open(&j->w, key, '{');
 	pid(j, &id);
 	text(j, "node", id.node, id.node_len);
@@ -110,7 +113,7 @@ int inv_json_receiver(struct inv_json_sink *j, const struct inv_item *it)
 	switch (tok.kind) {
 	case INV_TOK_PID:
 	case INV_TOK_PORT:
-		inv_json_process(j, "to", it, &tok);
+		inv_json_process(j, "to", it, &tok, NULL);
 		return 0;
 	case INV_TOK_ATOM:
 		registered(j, &tok, it->node->name, strlen(it->node->name));
@@ -135,7 +138,7 @@ int inv_json_seq(struct inv_json_sink *j, const struct inv_item *it)
 	    tok.kind != INV_TOK_TUPLE || tok.count != 5 || inv_cursor_skip(c) ||
 	    inv_cursor_skip(c) || inv_cursor_next(c, &tok))
 		return 0;
-	inv_json_process(j, "from", it, &tok);
+	inv_json_process(j, "from", it, &tok, NULL);
 	if (inv_cursor_skip_rest(c, &tok))
 		return 0;
 	return inv_json_receiver(j, it);

@@ -187,7 +187,7 @@ static void json_is_an_object_a_line(void **state)
 														   "null",
 														   "receive") ",\"payload\":[\"f\"]}\n"
 		/* In this test the process spawns itself. */
-		HEAD("18000", SPAWNED, "spawn") ",\"payload\":[\"<0.88.0>\",\"{m,f,[]}\"]" MFA(
+		HEAD("18000", "null", "spawn") ",\"payload\":[\"<0.88.0>\",\"{m,f,[]}\"]" MFA(
 			"0",
 			",\"args\":[]}\n") HEAD("19000", SPAWNED,
 						"in") ",\"payload\":[\"{m,f,7}\"]" MFA("7",
