@@ -40,37 +40,56 @@ struct inv_open_call *inv_calls_push(struct inv_calls *calls)
 	return v;
 }
 
-/* Returns the index of the innermost open call of mfa, or calls->n. */
-static uint32_t find(const struct inv_calls *calls, uint64_t mfa)
+/* Adds with wraparound: times in a damaged file may be anything. */
+static int64_t plus(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+struct inv_open_call *inv_calls_find(const struct inv_calls *calls,
+				     uint64_t mfa)
 {
 	uint32_t stop = calls->n > SEARCHED ? calls->n - SEARCHED : 0;
 
 	for (uint32_t i = calls->n; i > stop; i--)
 		if (calls->v[i - 1].mfa == mfa)
-			return i - 1;
-	return calls->n;
+			return &calls->v[i - 1];
+	return NULL;
 }
 
-bool inv_calls_end(struct inv_calls *calls, uint64_t mfa, int64_t end_ns,
-		   struct inv_ended_call *ended)
+void inv_calls_end(struct inv_calls *calls, struct inv_open_call *call,
+		   int64_t end_ns, struct inv_ended_call *ended)
 {
-	uint32_t at = find(calls, mfa);
-	struct inv_open_call *call = calls->v + at;
+	uint32_t at = (uint32_t)(call - calls->v);
 
-	if (at == calls->n)
-		return false;
 	/* It is unknown how long the calls inside took. The calls inside them
 	 * that have ended were inside this call, too. */
 	for (uint32_t i = at + 1; i < calls->n; i++)
-		call->inner_ns += calls->v[i].inner_ns;
+		call->inner_ns = plus(call->inner_ns, calls->v[i].inner_ns);
 	*ended = (struct inv_ended_call){ .call = *call,
 					  .depth = at,
 					  .inside = calls->n - at - 1 };
 	if (at)
-		calls->v[at - 1].inner_ns += end_ns - call->begin_ns;
+		calls->v[at - 1].inner_ns =
+			plus(calls->v[at - 1].inner_ns,
+			     inv_calls_between(call->begin_ns, end_ns));
 	calls->n = at;
 	calls->copies.len = call->copy;
-	return true;
+}
+
+/* Copies of removed calls stay until a call around them ends. */
+uint32_t inv_calls_remove(struct inv_calls *calls, uint64_t mfa, uint64_t item)
+{
+	uint32_t n = 0, gone;
+
+	for (uint32_t i = 0; i < calls->n; i++)
+		if (calls->v[i].mfa != mfa || calls->v[i].item >= item)
+			calls->v[n++] = calls->v[i];
+	gone = calls->n - n;
+	calls->n = n;
+	if (!n)
+		calls->copies.len = 0;
+	return gone;
 }
 
 /* Gives unused memory back, too: otherwise it would double each time. */
@@ -100,6 +119,8 @@ uint32_t inv_calls_halve(struct inv_calls *calls)
 	if (copies) {
 		calls->copies.data = copies;
 		calls->copies.cap = calls->copies.len;
+	} else if (!calls->copies.len) {
+		inv_buf_release(&calls->copies);
 	}
 	return gone;
 }

@@ -20,7 +20,7 @@ struct inv_open_call {
 	int64_t begin_ns;    /* Erlang monotonic time */
 	int64_t begin_ts_ns; /* Erlang system time */
 	int64_t inner_ns;    /* time in ended calls inside this call */
-	uint64_t losses;     /* losses of the node when the call began */
+	uint64_t item;	     /* number of the item of its event */
 	size_t copy;	     /* offset of the copy of its event in `copies' */
 	bool has_copy;
 };
@@ -34,6 +34,13 @@ struct inv_calls {
 };
 
 void inv_calls_release(struct inv_calls *calls);
+
+/* Returns end_ns - begin_ns, with wraparound: times in a damaged file may be
+ * anything. */
+static inline int64_t inv_calls_between(int64_t begin_ns, int64_t end_ns)
+{
+	return (int64_t)((uint64_t)end_ns - (uint64_t)begin_ns);
+}
 
 /* Returns the bytes of memory that the calls use. */
 static inline size_t inv_calls_size(const struct inv_calls *calls)
@@ -55,10 +62,17 @@ struct inv_ended_call {
 	uint32_t inside; /* calls inside it that were open, too */
 };
 
-/* Ends the innermost open call of mfa at end_ns. Returns false if there is no
- * open call of this function. */
-bool inv_calls_end(struct inv_calls *calls, uint64_t mfa, int64_t end_ns,
-		   struct inv_ended_call *ended);
+/* Returns the innermost open call of mfa, or NULL. */
+struct inv_open_call *inv_calls_find(const struct inv_calls *calls,
+				     uint64_t mfa);
+
+/* Ends the open call at end_ns. */
+void inv_calls_end(struct inv_calls *calls, struct inv_open_call *call,
+		   int64_t end_ns, struct inv_ended_call *ended);
+
+/* Removes the open calls of mfa that began before the item with this number.
+ * Returns how many were removed. */
+uint32_t inv_calls_remove(struct inv_calls *calls, uint64_t mfa, uint64_t item);
 
 /* Removes the outer half of the calls. Returns how many were removed. */
 uint32_t inv_calls_halve(struct inv_calls *calls);

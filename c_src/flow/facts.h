@@ -22,8 +22,9 @@ struct inv_call {
 	int64_t duration_ns;
 	int64_t self_ns; /* duration_ns without ended calls inside this call */
 	uint32_t depth;	 /* traced calls of the process around this call */
-	/* False: events of the node were lost during the call, so another call
-	 * of the same function can be meant, and all numbers can be wrong. */
+	/* False: events of the node were lost during the call, or the process
+	 * exited and no return of the function was ever seen. Then another call
+	 * can be meant, and all numbers can be wrong. */
 	bool certain;
 	/* The call's own event. NULL: it was not kept (struct inv_flow, keep). */
 	const struct inv_event *event;

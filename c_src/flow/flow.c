@@ -13,7 +13,7 @@
 #define MISSED_MAX 8u
 /* The same holds for a function without a return that is called in so many open
  * calls. */
-#define DEEP 1000u
+#define DEEP 10000u
 
 int inv_flow_init(struct inv_flow *f, const struct inv_flow_opts *opts)
 {
@@ -35,6 +35,7 @@ void inv_flow_release(struct inv_flow *f)
 	free(f->cursor);
 	free(f->functions);
 	free(f->nodes);
+	free(f->feeds);
 	memset(f, 0, sizeof(*f));
 }
 
@@ -62,9 +63,44 @@ static bool is_known(const struct inv_flow *f, const struct inv_node *node)
 	return node->number < f->n_nodes && f->nodes[node->number].node;
 }
 
-static uint64_t losses_of(const struct inv_flow *f, const struct inv_node *node)
+/* Remembers that events of the node were lost. */
+static void lose(struct inv_flow *f, const struct inv_node *node)
 {
-	return f->nodes[node->number].losses;
+	f->nodes[node->number].lost = f->items;
+}
+
+/* Returns true if no event of the node was lost since the call began. */
+static bool is_certain(const struct inv_flow *f, const struct inv_node *node,
+		       const struct inv_open_call *c)
+{
+	return c->item > f->nodes[node->number].lost;
+}
+
+/*
+ * Takes notice of a feed's first item. If the node has an earlier recording,
+ * events between both were not recorded; and if the node was restarted between
+ * both, its processes ended, and their pids now are those of other processes.
+ */
+static int add_feed(struct inv_flow *f, const struct inv_item *it)
+{
+	uint32_t n = it->feed + 1;
+	bool *more;
+
+	if (n > f->n_feeds) {
+		more = realloc(f->feeds, n * sizeof(*more));
+		if (!more)
+			return INV_ENOMEM;
+		memset(more + f->n_feeds, 0, (n - f->n_feeds) * sizeof(*more));
+		f->feeds = more;
+		f->n_feeds = n;
+	}
+	f->feeds[it->feed] = true;
+	if (!is_known(f, it->node))
+		return add_node(f, it->node);
+	lose(f, it->node);
+	if (it->node->restarted)
+		inv_processes_drop_node(&f->processes, it->node->number);
+	return 0;
 }
 
 /* Returns the node with this name; NULL: it had no item. */
@@ -96,6 +132,21 @@ static struct inv_flow_function *function(struct inv_flow *f,
 	return x;
 }
 
+/* Remembers that the function has returned. If it counted as one without
+ * returns, its open calls are those before that, and the calls whose returns
+ * follow are not among them. */
+static struct inv_flow_function *returns(struct inv_flow *f,
+					 const struct inv_node *node,
+					 uint64_t mfa)
+{
+	struct inv_flow_function *x = function(f, node, mfa);
+
+	if (!x->returned && x->missed >= MISSED_MAX)
+		x->since = f->items;
+	x->returned = true;
+	return x;
+}
+
 static bool never_returns(struct inv_flow *f, const struct inv_node *node,
 			  const struct inv_calls *calls, uint64_t mfa)
 {
@@ -113,12 +164,11 @@ static void learn(struct inv_flow *f, const struct inv_node *node,
 		  const struct inv_calls *calls,
 		  const struct inv_ended_call *ended)
 {
-	function(f, node, ended->call.mfa)->returned = true;
 	for (uint32_t i = 1; i <= ended->inside; i++) {
 		const struct inv_open_call *c = &calls->v[ended->depth + i];
 		struct inv_flow_function *x = function(f, node, c->mfa);
 
-		if (c->losses == losses_of(f, node) && x->missed < MISSED_MAX)
+		if (is_certain(f, node, c) && x->missed < MISSED_MAX)
 			x->missed++;
 	}
 }
@@ -194,11 +244,18 @@ static int call(struct inv_flow *f, const struct inv_item *it,
 	c->mfa = f->mfa.hash;
 	c->begin_ns = it->erl_ns;
 	c->begin_ts_ns = it->ts_ns;
-	c->losses = losses_of(f, it->node);
+	c->item = f->items;
 	if (f->opts.keep && keep(f, &it->ev, calls, c))
 		return INV_ENOMEM;
 	inv_process_changed(&f->processes, p);
 	return 0;
+}
+
+/* Returns true if the event has no time, and so has the time of the event before
+ * it. */
+static bool is_untimed(const struct inv_event *ev)
+{
+	return ev->enc == INV_ENC_ETF && !ev->ts_kind;
 }
 
 /* Sets f->call to the call that has ended. */
@@ -207,15 +264,15 @@ static int set_call(struct inv_flow *f, const struct inv_item *it,
 		    const struct inv_ended_call *ended)
 {
 	const struct inv_open_call *c = &ended->call;
-	int64_t duration = it->erl_ns - c->begin_ns;
+	int64_t duration = inv_calls_between(c->begin_ns, it->erl_ns);
 
 	f->call = (struct inv_call){
 		.end = end,
 		.begin_ts_ns = c->begin_ts_ns,
 		.duration_ns = duration,
-		.self_ns = duration - c->inner_ns,
+		.self_ns = inv_calls_between(c->inner_ns, duration),
 		.depth = ended->depth,
-		.certain = c->losses == losses_of(f, it->node),
+		.certain = is_certain(f, it->node, c) && !is_untimed(&it->ev),
 	};
 	f->facts.call = &f->call;
 	return c->has_copy ? recall(f, calls, c) : 0;
@@ -225,18 +282,28 @@ static int ended(struct inv_flow *f, const struct inv_item *it,
 		 struct inv_process *p, enum inv_call_end end)
 {
 	struct inv_calls *calls = inv_process_calls(p);
+	struct inv_open_call *c = inv_calls_find(calls, f->mfa.hash);
+	uint64_t since = returns(f, it->node, f->mfa.hash)->since;
 	struct inv_ended_call x;
 
-	if (!inv_calls_end(calls, f->mfa.hash, it->erl_ns, &x)) {
-		function(f, it->node, f->mfa.hash)->returned = true;
+	if (c && c->item < since) {
+		f->processes.forgotten_calls +=
+			inv_calls_remove(calls, f->mfa.hash, since);
+		c = NULL;
+	}
+	if (!c) {
 		f->unmatched++;
 		return 0;
 	}
+	inv_calls_end(calls, c, it->erl_ns, &x);
 	learn(f, it->node, calls, &x);
 	return set_call(f, it, calls, end, &x);
 }
 
-/* The process exits in its innermost open call. */
+/*
+ * The process exits in its innermost open call. If no return of this function
+ * was ever seen, perhaps its returns are not traced, and the call ended before.
+ */
 static int exited(struct inv_flow *f, const struct inv_item *it,
 		  struct inv_process *p)
 {
@@ -247,7 +314,11 @@ static int exited(struct inv_flow *f, const struct inv_item *it,
 	if (!calls->n)
 		return 0;
 	x.call = calls->v[calls->n - 1];
-	return set_call(f, it, calls, INV_CALL_EXIT, &x);
+	if (set_call(f, it, calls, INV_CALL_EXIT, &x))
+		return INV_ENOMEM;
+	if (!function(f, it->node, x.call.mfa)->returned)
+		f->call.certain = false;
+	return 0;
 }
 
 /* --- names ---------------------------------------------------------------- */
@@ -307,6 +378,10 @@ static void spawned(struct inv_flow *f, const struct inv_item *it,
 	f->facts.mfa = &f->mfa;
 	inv_buf_reset(&f->text);
 	inv_spawn_name(&f->text, f->cursor, &it->ev, &f->mfa, &w);
+	/* A pid that an ended process had. */
+	p = inv_processes_find(&f->processes, &key);
+	if (p)
+		inv_processes_drop(&f->processes, p);
 	p = f->text.error ? NULL : inv_processes_get(&f->processes, &key);
 	if (p)
 		inv_process_set_name(&f->processes, p, f->text.data,
@@ -353,7 +428,9 @@ bool inv_flow_identify(struct inv_flow *f, const struct inv_node *node,
 	id->number = key.number = tok->id[0];
 	id->serial = key.serial = tok->kind == INV_TOK_PID ? tok->id[1] : 0;
 	find_node(id, node, dict, tok);
-	id->at = node_called(f, id->node, id->node_len);
+	id->at = id->node == node->name ?
+			 node :
+			 node_called(f, id->node, id->node_len);
 	if (!id->at)
 		return true;
 	key.node = id->at->number;
@@ -379,14 +456,16 @@ static bool has_mfa(struct inv_flow *f, const struct inv_event *ev)
 static int call_event(struct inv_flow *f, const struct inv_item *it,
 		      const struct inv_process_key *key)
 {
-	struct inv_process *p;
+	struct inv_process *p = inv_processes_get(&f->processes, key);
 
-	if (!has_mfa(f, &it->ev))
-		return 0;
-	p = inv_processes_get(&f->processes, key);
 	if (!p)
 		return INV_ENOMEM;
 	f->facts.name = inv_process_name(p);
+	/* An unknown call or return has the effect of a lost one. */
+	if (!has_mfa(f, &it->ev)) {
+		lose(f, it->node);
+		return 0;
+	}
 	switch (it->ev.tag) {
 	case INV_TAG_CALL:
 		return call(f, it, p);
@@ -472,12 +551,15 @@ const struct inv_item *inv_flow_item(struct inv_flow *f,
 	if (f->exited)
 		inv_processes_drop(&f->processes, f->exited);
 	f->exited = NULL;
-	if (inv_unlikely(!is_known(f, it->node)) && add_node(f, it->node))
+	f->items++;
+	if (inv_unlikely(!is_known(f, it->node) || it->feed >= f->n_feeds ||
+			 !f->feeds[it->feed]) &&
+	    add_feed(f, it))
 		return NULL;
 	/* A process can have lost an event in any loss of its node, because it
 	 * can run in any thread. */
 	if (inv_unlikely(it->kind == INV_ITEM_LOSS)) {
-		f->nodes[it->node->number].losses++;
+		lose(f, it->node);
 		return it;
 	}
 	f->item = *it;

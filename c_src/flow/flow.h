@@ -40,11 +40,14 @@ struct inv_flow_function {
 	uint64_t key;
 	bool returned;	 /* a return was seen */
 	uint32_t missed; /* calls that ended without a return */
+	uint64_t since;	 /* open calls of earlier items than this one are
+			    incomplete, because calls were not counted */
 };
 
 struct inv_flow_node {
 	const struct inv_node *node; /* NULL: no item yet */
-	uint64_t losses;	     /* so far */
+	uint64_t lost;		     /* number of the last item at which events
+					were lost */
 };
 
 struct inv_flow {
@@ -65,6 +68,9 @@ struct inv_flow {
 	struct inv_flow_function *functions;
 	struct inv_flow_node *nodes; /* by number */
 	uint32_t n_nodes;
+	bool *feeds; /* by number: had an item */
+	uint32_t n_feeds;
+	uint64_t items; /* so far; the number of the current item */
 	struct inv_buf text;
 	char name[INV_NAME_MAX]; /* the name that the event changes */
 };

@@ -99,6 +99,17 @@ void inv_processes_drop(struct inv_processes *ps, struct inv_process *p)
 	free_process(p);
 }
 
+void inv_processes_drop_node(struct inv_processes *ps, uint32_t node)
+{
+	struct inv_process *next;
+
+	for (struct inv_process *p = ps->table; p; p = next) {
+		next = p->hh.next;
+		if (p->key.node == node)
+			inv_processes_drop(ps, p);
+	}
+}
+
 static void forget(struct inv_processes *ps, struct inv_process *p)
 {
 	ps->forgotten++;

@@ -55,6 +55,8 @@ struct inv_process *inv_processes_get(struct inv_processes *ps,
 				      const struct inv_process_key *key);
 /* Forgets a process that has ended. */
 void inv_processes_drop(struct inv_processes *ps, struct inv_process *p);
+/* Forgets all processes of a node. */
+void inv_processes_drop_node(struct inv_processes *ps, uint32_t node);
 
 /* Returns the process's open calls. Call inv_process_changed after changes that
  * can use more memory. */

@@ -210,10 +210,12 @@ static int read_names(struct inv_inputs *in, struct inv_input *x,
  * creations, because the node was restarted. */
 static void take_creation(struct inv_node *node, uint32_t creation)
 {
-	if (!node->otp_release)
+	if (!node->otp_release) {
 		node->creation = creation;
-	else if (node->creation != creation)
+	} else if (node->restarted || node->creation != creation) {
+		node->restarted = true;
 		node->creation = 0;
+	}
 }
 
 /* --- feeds ---------------------------------------------------------------- */

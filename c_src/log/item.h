@@ -24,6 +24,7 @@ struct inv_node {
 	unsigned otp_release;	 /* 0: unknown */
 	uint32_t creation;	 /* creation of the node; 0: unknown, or the
 				    node was restarted between the inputs */
+	bool restarted;		 /* the node was restarted between the inputs */
 	struct inv_names *names; /* from ti files; NULL: none */
 };
 
@@ -49,6 +50,7 @@ struct inv_item {
 	const struct inv_node *node;
 	uint32_t stream; /* number of the stream in its log; 0 if there is only
 			    one */
+	uint32_t feed;	 /* number of its feed in the merge */
 	/*
 	 * Erlang system time of the node, in ns since the Unix epoch. An event
 	 * without a time has the time of the previous event.

@@ -104,6 +104,7 @@ int inv_merge_next(struct inv_merge *m, const struct inv_item **item)
 	if (!m->given)
 		return rc ? rc : INV_END;
 	ts = m->heap.e[0].key;
+	m->feeds[m->heap.e[0].index]->item.feed = m->heap.e[0].index;
 	*item = &m->feeds[m->heap.e[0].index]->item;
 	m->late = ts < m->last_ns;
 	if (m->late)

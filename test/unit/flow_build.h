@@ -30,6 +30,7 @@ struct feed {
 	uint8_t terms[64];
 	size_t n_terms;
 	int64_t now;
+	uint32_t feed; /* number of the feed of the next item */
 };
 
 static inline void feed_open(struct feed *f, const struct inv_flow_opts *opts)
@@ -84,7 +85,8 @@ static inline void feed_begin(struct feed *f, unsigned tag, uint32_t pid,
 	f->item.kind = INV_ITEM_EVENT;
 	f->item.node = &f->node;
 	f->item.erl_ns = f->now;
-	f->item.ts_ns = 1000000 + f->now;
+	f->item.ts_ns = (int64_t)(1000000 + (uint64_t)f->now);
+	f->item.feed = f->feed;
 	f->item.ev.tag = (uint8_t)tag;
 	feed_put(f, INV_T_DICT_SMALL + shift);
 }
@@ -156,12 +158,22 @@ static inline const struct inv_facts *feed_exit(struct feed *f, uint32_t pid)
 	return feed_end(f);
 }
 
+/* The process registers the name f0. */
+static inline const struct inv_facts *feed_register(struct feed *f,
+						    uint32_t pid)
+{
+	feed_begin(f, INV_TAG_REGISTER, pid, 0, 0);
+	feed_put(f, INV_T_DICT_SMALL + 2);
+	return feed_end(f);
+}
+
 static inline void feed_loss(struct feed *f)
 {
 	memset(&f->item, 0, sizeof(f->item));
 	f->item.kind = INV_ITEM_LOSS;
 	f->item.node = &f->node;
 	f->item.lost.n = 1;
+	f->item.feed = f->feed;
 	assert_non_null(inv_flow_item(&f->flow, &f->item));
 }
 
