@@ -115,21 +115,28 @@ static bool ends_call(const struct inv_item *it)
 	       it->ev.tag == INV_TAG_EXCEPTION_FROM || it->facts->call;
 }
 
-/* Returns true if a SPEC has functions like that of the event, or of the call
- * that it ended. */
+/* Returns true if the event is a call or end of a call of a function of the SPEC.
+ * Other events of such a function, a spawn for example, are not calls. */
 static bool has_function(const struct inv_pick_spec *x,
 			 const struct inv_item *it)
 {
 	const struct inv_call *call = it->facts->call;
 	struct inv_item begin;
 
-	if (it->ev.tag != INV_TAG_EXIT)
+	switch (it->ev.tag) {
+	case INV_TAG_CALL:
+	case INV_TAG_RETURN_FROM:
+	case INV_TAG_EXCEPTION_FROM:
 		return it->facts->mfa && inv_filter_wants(&x->functions, it);
-	if (!call || !call->event)
+	case INV_TAG_EXIT:
+		if (!call || !call->event)
+			return false;
+		begin = *it;
+		begin.ev = *call->event;
+		return inv_filter_wants(&x->functions, &begin);
+	default:
 		return false;
-	begin = *it;
-	begin.ev = *call->event;
-	return inv_filter_wants(&x->functions, &begin);
+	}
 }
 
 /* Sets *ruled to true if the event is of a function with a rule. Returns true if

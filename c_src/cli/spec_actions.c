@@ -2,17 +2,26 @@
 #include "cli/spec_actions.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/units.h"
 
-/* Returns the character after a quoted text, a character ($x), or the character
- * at p. */
-static const char *skip(const char *p)
+static bool is_name(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '@';
+}
+
+/* Returns the place after a quoted text, a character ($x, in Elixir ?x), or the
+ * character at p. `begin' is where the text begins. */
+static const char *skip(const char *begin, const char *p)
 {
 	char quote = *p;
+	/* ok?(1) has a function's name. */
+	bool character = *p == '$' ||
+			 (*p == '?' && (p == begin || !is_name(p[-1])));
 
-	if (*p == '$' && p[1])
+	if (character && p[1])
 		return p + (p[1] == '\\' && p[2] ? 3 : 2);
 	if (quote != '\'' && quote != '"')
 		return p + 1;
@@ -24,11 +33,11 @@ static const char *skip(const char *p)
 
 /* Returns the first place outside of brackets and quotes where `text' stands.
  * NULL: none. */
-static const char *find(const char *p, const char *text)
+static const char *find(const char *spec, const char *text)
 {
 	int depth = 0;
 
-	for (; *p; p = skip(p)) {
+	for (const char *p = spec; *p; p = skip(spec, p)) {
 		if (!depth && !strncmp(p, text, strlen(text)))
 			return p;
 		if (strchr("([{", *p))
@@ -39,34 +48,118 @@ static const char *find(const char *p, const char *text)
 	return NULL;
 }
 
-/* Returns the actions, after the arrow. NULL: none. */
+/* Returns the arrow before the actions. NULL: none. */
 static const char *arrow(const char *spec)
 {
 	const char *a = find(spec, "->"), *b = find(spec, "::");
 
-	if (!a || (b && b < a))
-		a = b;
-	return a ? a + 2 : NULL;
+	return !a || (b && b < a) ? b : a;
 }
 
-/* Copies the SPEC up to the arguments or the arrow. */
-static void copy_function(struct inv_spec_actions *a, const char *spec)
+/* --- the function --------------------------------------------------------- */
+
+/* Returns 1, -1 or 0: p is at an opening bracket, a closing one, or neither. */
+static int bracket(const char *p)
 {
-	const char *p = spec;
+	if (strchr("([{", *p) || !strncmp(p, "<<", 2))
+		return 1;
+	return strchr(")]}", *p) || !strncmp(p, ">>", 2) ? -1 : 0;
+}
+
+/* Returns how many arguments are in the brackets at p. The keywords of Elixir
+ * (a: 1, b: 2) are one argument. */
+static unsigned count_args(const char *spec, const char *p)
+{
+	bool any = false, keywords = false;
+	unsigned commas = 0;
+	int depth = 1;
+
+	for (p++; *p; p = skip(spec, p)) {
+		int nesting = bracket(p);
+
+		depth += nesting;
+		if (!depth)
+			break;
+		any = any || !isspace((unsigned char)*p);
+		if (depth == 1 && *p == ',' && !keywords)
+			commas++;
+		if (depth == 1 && *p == ':' && isspace((unsigned char)p[1]))
+			keywords = true;
+		if (nesting && strchr("<>", *p))
+			p++;
+	}
+	return any ? commas + 1 : 0;
+}
+
+/* Copies the SPEC up to `end', the arguments, or the match spec, without spaces.
+ * {M,F,A} becomes M:F/A. Returns the place where it stopped. */
+static const char *copy_function(struct inv_spec_actions *a, const char *spec,
+				 const char *end)
+{
+	const char *separator = *spec == '{' ? ":/" : "";
+	const char *p = spec + (*spec == '{');
 	size_t n = 0;
 
-	while (isspace((unsigned char)*p))
-		p++;
-	spec = p;
-	while (*p && *p != '(' && !isspace((unsigned char)*p) &&
-	       strncmp(p, "->", 2) != 0)
-		p = skip(p);
-	n = (size_t)(p - spec);
-	if (n >= sizeof(a->function))
-		n = 0;
-	memcpy(a->function, spec, n);
+	while (p < end && !strchr("([}", *p)) {
+		size_t len = (size_t)(skip(spec, p) - p);
+
+		if (n + len >= sizeof(a->function)) {
+			n = 0;
+			break;
+		}
+		if (*p == ',' && *separator)
+			a->function[n++] = *separator++;
+		else if (!isspace((unsigned char)*p)) {
+			memcpy(a->function + n, p, len);
+			n += len;
+		}
+		p += len;
+	}
 	a->function[n] = 0;
+	return p;
 }
+
+static bool cut_end(char *text, const char *end)
+{
+	size_t n = strlen(text), len = strlen(end);
+
+	if (n < len || strcmp(text + n - len, end) != 0)
+		return false;
+	text[n - len] = 0;
+	return true;
+}
+
+/* Removes what stands for any arity or for any function. */
+static void cut_wildcards(char *text)
+{
+	char *arity = strrchr(text, '/');
+
+	if (!cut_end(text, "/_") && !cut_end(text, "/'_'") &&
+	    !cut_end(text, "/any") && arity) {
+		*arity = 0;
+		if (cut_end(text, ":_") || cut_end(text, ":'_'") ||
+		    cut_end(text, "._"))
+			return;
+		*arity = '/';
+	}
+	if (!cut_end(text, ":_") && !cut_end(text, ":'_'"))
+		(void)cut_end(text, "._");
+}
+
+/* Sets a->function. `end' is the arrow. */
+static void set_function(struct inv_spec_actions *a, const char *spec,
+			 const char *end)
+{
+	const char *p = copy_function(a, spec, end);
+	size_t n = strlen(a->function);
+
+	if (n && *p == '(')
+		snprintf(a->function + n, sizeof(a->function) - n, "/%u",
+			 count_args(spec, p));
+	cut_wildcards(a->function);
+}
+
+/* --- the actions ---------------------------------------------------------- */
 
 static const char *skip_space(const char *p)
 {
@@ -108,10 +201,13 @@ static bool is_word(const char *p, const char *word)
 int inv_spec_actions_find(struct inv_spec_actions *a, const char *spec,
 			  struct inv_err *err)
 {
-	const char *p = arrow(spec);
+	const char *end, *p;
 	int rc = 0;
 
 	memset(a, 0, sizeof(*a));
+	spec = skip_space(spec);
+	end = arrow(spec);
+	p = end ? end + 2 : NULL;
 	while (!rc && p && *p) {
 		p = skip_space(p);
 		if (is_word(p, "slow"))
@@ -124,6 +220,6 @@ int inv_spec_actions_find(struct inv_spec_actions *a, const char *spec,
 			p++;
 	}
 	if (!rc && (a->slow || a->failed))
-		copy_function(a, spec);
+		set_function(a, spec, end);
 	return rc;
 }

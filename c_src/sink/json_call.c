@@ -242,6 +242,16 @@ static void times(struct inv_json_sink *j, const struct inv_call *call)
 		inv_json_bool(&j->w, "certain", false);
 }
 
+/* Writes the value that the match spec added to the call. */
+static int result(struct inv_json_sink *j, const struct inv_call *call)
+{
+	int rc;
+
+	inv_mfa_third(call->mfa, j->sink.cursor, call->event);
+	rc = inv_json_must(inv_cursor_skip(j->sink.cursor));
+	return rc ? rc : inv_json_term(j, "result", NULL);
+}
+
 int inv_json_call(struct inv_json_sink *j, const struct inv_item *it)
 {
 	const struct inv_call *call = it->facts->call;
@@ -260,6 +270,9 @@ int inv_json_call(struct inv_json_sink *j, const struct inv_item *it)
 	if (!rc && (call || it->ev.tag == INV_TAG_RETURN_FROM ||
 		    it->ev.tag == INV_TAG_EXCEPTION_FROM))
 		rc = end(j, it);
+	/* If the call has an entry of its own, the value is in that entry. */
+	if (!rc && it->facts->whole && call->event->ms_result)
+		rc = result(j, call);
 	if (!rc && call)
 		times(j, call);
 	return rc;

@@ -4,20 +4,13 @@
 
 #include "log/names.h"
 
-static void null(struct inv_json_sink *j, const char *key)
-{
-	inv_json_key(&j->w, key);
-	inv_buf_puts(j->w.out, "null");
-	j->w.more = true;
-}
-
 static void text(struct inv_json_sink *j, const char *key, const void *p,
 		 size_t n)
 {
 	if (n)
 		inv_json_bytes(&j->w, key, p, n);
 	else
-		null(j, key);
+		inv_json_null(&j->w, key);
 }
 
 /* Writes the name in a ti file, or the name that the events showed. */
@@ -70,15 +63,26 @@ void inv_json_process(struct inv_json_sink *j, const char *key,
 	inv_json_close(&j->w, '}');
 }
 
-/* Writes a registered name as a receiver. tok: the name. */
-static void registered(struct inv_json_sink *j, const struct inv_token *tok,
-		       const void *node, size_t node_len)
+/* Writes the registered name in tok like the names of processes: as Erlang
+ * prints it. */
+static int put_name(struct inv_json_sink *j, struct inv_token *tok)
 {
+	tok->sep = INV_SEP_NONE;
+	return inv_json_term(j, "name", tok);
+}
+
+/* Writes a registered name as a receiver. */
+static int registered(struct inv_json_sink *j, struct inv_token *tok,
+		      const struct inv_node *node)
+{
+	int rc;
+
 	inv_json_open(&j->w, "to", '{');
-	null(j, "pid");
-	text(j, "node", node, node_len);
-	text(j, "name", tok->bytes, tok->len);
+	inv_json_null(&j->w, "pid");
+	text(j, "node", node->name, strlen(node->name));
+	rc = put_name(j, tok);
 	inv_json_close(&j->w, '}');
+	return rc;
 }
 
 /* Writes {Name,Node} as a receiver. */
@@ -88,10 +92,10 @@ static int elsewhere(struct inv_json_sink *j, struct inv_cursor *c)
 	int rc;
 
 	inv_json_open(&j->w, "to", '{');
-	null(j, "pid");
+	inv_json_null(&j->w, "pid");
 	rc = inv_json_must(inv_cursor_next(c, &tok));
 	if (!rc && tok.kind == INV_TOK_ATOM)
-		text(j, "name", tok.bytes, tok.len);
+		rc = put_name(j, &tok);
 	else if (!rc)
 		rc = inv_json_must(inv_cursor_skip_rest(c, &tok));
 	if (!rc)
@@ -116,8 +120,7 @@ int inv_json_receiver(struct inv_json_sink *j, const struct inv_item *it)
 		inv_json_process(j, "to", it, &tok, NULL);
 		return 0;
 	case INV_TOK_ATOM:
-		registered(j, &tok, it->node->name, strlen(it->node->name));
-		return 0;
+		return registered(j, &tok, it->node);
 	case INV_TOK_TUPLE:
 		return tok.count == 2 ? elsewhere(j, c) : 0;
 	default:

@@ -364,6 +364,19 @@ static int call_end(struct inv_line *t, const struct inv_item *it)
 	return inv_line_term(t);
 }
 
+/* Prints the value that the match spec added to the call. It comes last, because
+ * a stack trace has lines of its own. */
+static int call_result(struct inv_line *t, const struct inv_call *call)
+{
+	int rc;
+
+	if (!call->event->ms_result)
+		return 0;
+	inv_mfa_third(call->mfa, t->sink.cursor, call->event);
+	rc = inv_line_must(inv_cursor_skip(t->sink.cursor));
+	return rc ? rc : inv_line_result(t, call->event);
+}
+
 /* Prints a call as one entry: at the time when it began, with its arguments, and
  * with what the event `it' that ended it tells. */
 static int whole_call(struct inv_line *t, const struct inv_item *it)
@@ -381,12 +394,10 @@ static int whole_call(struct inv_line *t, const struct inv_item *it)
 	rc = tracee(t, &begin);
 	if (!rc)
 		rc = body(t, &begin);
-	if (!rc && begin.ev.ms_result)
-		rc = inv_line_result(t, &begin.ev);
 	if (!rc)
 		rc = call_end(t, it);
 	took(t, call);
-	return rc;
+	return rc ? rc : call_result(t, call);
 }
 
 static int one_event(struct inv_line *t, const struct inv_item *it)

@@ -211,6 +211,8 @@ slow_calls(Config) ->
           || L <- Lines]
      end || Args <- [[?ORDER ++ " -> slow(20ms)"],
                      ["--min-duration", "20ms", ?ORDER],
+                        ["inviso_calls_work:'_' -> slow(20ms)"],
+                        ["{inviso_calls_work, order, 2} -> slow(20ms)"],
                      ["inviso_calls_work:order(_, {item, _}) -> slow(0.02s)"]]],
     %% Nothing is slow enough.
     #{status := 5, err := Err} =
@@ -280,7 +282,8 @@ picks_of_one_spec(Config) ->
          || Name <- [<<"order">>, <<"sleep">>]],
     [true = Ns >= 20000000 || #{<<"function">> := <<"order">>,
                                 <<"duration_ns">> := Ns} <- Events],
-    #{<<"tag">> := <<"return_from">>} = Slow,
+    #{<<"tag">> := <<"return_from">>,
+      <<"result">> := <<"{inviso_calls_work,shop,1}">>} = Slow,
     [<<"call">>, <<"return_from">>] =
         lists:usort([T || #{<<"function">> := <<"sleep">>, <<"tag">> := T}
                               <- Events]).
@@ -417,7 +420,11 @@ names_of_spawned_processes(Config) ->
                   " spawn(lists, max, [[a]]), timer:sleep(20), F() end)()."),
     #{status := 0, out := Out} =
         run(Config, Node, ["trace", "--json", "--for", "60s", "--events",
-                           "120", "procs"]),
+                           "120", "procs", "lists:max/1 -> slow(60m)"]),
+    %% A spawn is not a call.
+    true = lists:member(<<"max">>,
+                        [F || #{<<"tag">> := <<"spawned">>,
+                                <<"function">> := F} <- ?LIB:json(Out)]),
     Names = lists:usort([N || #{<<"process">> := #{<<"name">> := N}}
                                   <- ?LIB:json(Out), is_binary(N)]),
     [_ | _] = [N || <<"#Fun<erl_eval", _/binary>> = N <- Names],

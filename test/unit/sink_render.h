@@ -12,6 +12,7 @@ struct rendered {
 	struct inv_inputs in;
 	struct inv_buf out;
 	struct inv_summary sum;
+	bool whole; /* show each ended call, and no other event */
 };
 
 static inline void render_init(struct rendered *r)
@@ -45,6 +46,10 @@ static inline void render_with(struct rendered *r, const char *format,
 	while (!inv_merge_next(&m, &item)) {
 		item = inv_flow_item(&flow, item);
 		assert_non_null(item);
+		if (r->whole && !item->facts->call)
+			continue;
+		if (r->whole)
+			inv_flow_show_call(&flow);
 		assert_int_equal(inv_sink_item(s, item), 0);
 	}
 	assert_int_equal(inv_sink_end(s), 0);

@@ -78,6 +78,37 @@ static void callers_and_stacks_are_readable(void **state)
 		       "        m:f/0\n" END_OF("3 events"));
 }
 
+/* A call with its end is one entry; the lines of the stack follow. */
+static void whole_calls(void **state)
+{
+	static const char *const expected[] = {
+		" call m:f() -> 7 (2.0 us)\n"
+		"        m:f/1 (f.erl:12)\n"
+		"        m:f/0\n",
+		"\"return\":\"7\",\"result\":\"[{m,f,1,",
+	};
+	struct rendered r;
+	struct build b;
+
+	(void)state;
+	begin(&b);
+	define_atoms(&b);
+	RECORD(&b, 1000, INV_TAG_CALL, RESULT, CALL, STACK);
+	RECORD(&b, 3000, INV_TAG_RETURN_FROM, INV_EV_EXTRA, PID, 0x83, M, F, 0,
+	       7);
+	build_end(&b);
+	for (int json = 0; json < 2; json++) {
+		render_init(&r);
+		r.whole = true;
+		render_add(&r, b.file.data, b.file.len);
+		render_with(&r, json ? "json" : "text", &plain);
+		if (!strstr((const char *)r.out.data, expected[json]))
+			fail_msg("%s", (const char *)r.out.data);
+		render_release(&r);
+	}
+	build_release(&b);
+}
+
 static void a_cut_stack_is_marked(void **state)
 {
 	struct build b;
@@ -222,6 +253,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(callers_and_stacks_are_readable),
+		cmocka_unit_test(whole_calls),
 		cmocka_unit_test(a_cut_stack_is_marked),
 		cmocka_unit_test(other_results_are_printed_unchanged),
 		cmocka_unit_test(names_are_taken_from_events),
