@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct inv_cursor cursor;
 static struct inv_dict dict;
-static struct inv_buf out;
+static struct inv_buf out, slow;
 
 #define CHECK(x)                 \
 	do {                     \
@@ -100,6 +100,24 @@ static int print_all(const struct input *in, const struct inv_print_opts *o,
 	return r;
 }
 
+/* Prints all terms without the second printer for simple terms (term/simple.h),
+ * which must print the same. */
+static int print_by_tokens(const struct input *in,
+			   const struct inv_print_opts *o)
+{
+	struct inv_token tok;
+	int r;
+
+	start(in);
+	inv_buf_reset(&slow);
+	do {
+		r = inv_cursor_next(&cursor, &tok);
+		if (!r)
+			r = inv_term_print_token(&cursor, &tok, &slow, o);
+	} while (r == 0);
+	return r;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct inv_print_opts o = { 0 };
@@ -130,6 +148,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	walked = walk(&in, &tokens);
 	CHECK(skip_all(&in, &skipped) == walked);
 	CHECK(print_all(&in, &o, &printed) == walked);
+	CHECK(print_by_tokens(&in, &o) == walked);
+	CHECK(slow.len == out.len &&
+	      (!out.len || !memcmp(slow.data, out.data, out.len)));
 	CHECK(walked < 0 || (skipped == in.len && printed == in.len));
 	CHECK(out.error == 0 && out.len <= in.len * EXPANSION);
 	/* The output is always UTF-8, also for text that the VM has printed. */

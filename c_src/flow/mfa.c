@@ -6,6 +6,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "term/simple.h"
+
 static int must(int rc)
 {
 	return rc == INV_END ? INV_ETRUNCATED : rc;
@@ -33,11 +35,15 @@ static int third(struct inv_mfa *m, struct inv_cursor *c, bool *is_mfa)
 {
 	struct inv_token tok;
 	int64_t i;
-	int rc = must(inv_cursor_next(c, &tok));
+	int rc;
 
+	m->has_args = true;
+	if (c->enc == INV_ENC_PACKED &&
+	    inv_simple_count(c->p, c->end, &m->arity))
+		return 0;
+	rc = must(inv_cursor_next(c, &tok));
 	if (rc)
 		return rc;
-	m->has_args = true;
 	if (inv_token_i64(&tok, &i)) {
 		m->has_args = false;
 		m->arity = (uint32_t)i;
@@ -96,8 +102,6 @@ int inv_mfa_read(struct inv_mfa *m, struct inv_cursor *c,
 		return rc;
 	m->third = (size_t)(c->p - ev->terms);
 	rc = third(m, c, &is_mfa);
-	if (!rc && is_mfa)
-		rc = inv_cursor_end(c);
 	if (rc || !is_mfa)
 		return rc;
 	m->hash = hash_of(m);

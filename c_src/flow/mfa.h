@@ -33,9 +33,9 @@ struct inv_mfa {
 
 /*
  * Reads the next term of c, which reads ev's terms. Returns 1 if the term is
- * {M,F,Arity} or {M,F,Args}; the cursor is then after it. Returns 0 if it is
- * another term, or an error of inv_cursor_next; then the cursor is inside the
- * term.
+ * {M,F,Arity} or {M,F,Args}, 0 if it is another term, or an error of
+ * inv_cursor_next. The cursor is then somewhere in the term. The arguments may
+ * be invalid beyond what was needed to count them.
  */
 int inv_mfa_read(struct inv_mfa *m, struct inv_cursor *c,
 		 const struct inv_event *ev);

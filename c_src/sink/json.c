@@ -317,6 +317,7 @@ static void json_release(struct inv_sink *s)
 
 	inv_json_cache_release(&j->processes);
 	inv_json_cache_release(&j->functions);
+	inv_buf_release(&j->spare);
 }
 
 const struct inv_sink_ops inv_sink_json = {

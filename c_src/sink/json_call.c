@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "term/simple.h"
+
 /* Writes arguments that are all integers from 0 to 255; they are encoded as a
  * string. */
 static void small_args(struct inv_json_sink *j, const struct inv_token *tok)
@@ -40,7 +42,30 @@ static int list_args(struct inv_json_sink *j)
 	}
 }
 
-/* Writes "]}" after the arguments, which begin at `from'. */
+/* Writes [Args] if they are simple terms. `from' is where the payload begins. */
+static bool simple_list(struct inv_json_sink *j, size_t from)
+{
+	struct inv_buf *out = j->w.out;
+	size_t before = out->len;
+	uint32_t n;
+
+	inv_buf_putc(out, '[');
+	j->args[0] = out->len - from;
+	if (!inv_simple_print_elements(j->sink.cursor, out, &j->sink.print,
+				       j->args + 1, INV_JSON_ARGS, &n)) {
+		out->len = before;
+		return false;
+	}
+	inv_buf_putc(out, ']');
+	if (n > INV_JSON_ARGS)
+		return true;
+	for (uint32_t i = 1; i <= n; i++)
+		j->args[i] += 1 - from;
+	j->n_args = n;
+	return true;
+}
+
+/* Writes the arguments. `from' is where the payload begins. */
 static int mfa_list(struct inv_json_sink *j, size_t from)
 {
 	struct inv_buf *out = j->w.out;
@@ -70,6 +95,29 @@ static int mfa_list(struct inv_json_sink *j, size_t from)
 	return rc;
 }
 
+/* Writes the third element of {M,F,Args}. */
+static int mfa_args(struct inv_json_sink *j, const struct inv_item *it,
+		    size_t from)
+{
+	struct inv_cursor *c = j->sink.cursor;
+	struct inv_token tok;
+	int rc;
+
+	inv_mfa_third(it->facts->mfa, c, &it->ev);
+	if (simple_list(j, from))
+		return 0;
+	rc = inv_json_must(inv_cursor_next(c, &tok));
+	if (rc)
+		return rc;
+	if (tok.kind != INV_TOK_LIST)
+		return inv_json_must(inv_term_print_token(c, &tok, j->w.out,
+							  &j->sink.print));
+	inv_buf_putc(j->w.out, '[');
+	rc = mfa_list(j, from);
+	inv_buf_putc(j->w.out, ']');
+	return rc;
+}
+
 static void put_atom(struct inv_json_sink *j, const struct inv_mfa_atom *a)
 {
 	if (a->plain)
@@ -83,25 +131,15 @@ int inv_json_mfa(struct inv_json_sink *j, const struct inv_item *it)
 	const struct inv_mfa *m = it->facts->mfa;
 	struct inv_buf *out = j->w.out;
 	size_t begin, len;
-	struct inv_token tok;
 	int rc;
 
-	inv_mfa_third(m, j->sink.cursor, &it->ev);
-	rc = inv_json_must(inv_cursor_next(j->sink.cursor, &tok));
 	begin = inv_json_begin(&j->w, NULL);
 	inv_buf_putc(out, '{');
 	put_atom(j, &m->module);
 	inv_buf_putc(out, ',');
 	put_atom(j, &m->function);
 	inv_buf_putc(out, ',');
-	if (!rc && tok.kind == INV_TOK_LIST) {
-		inv_buf_putc(out, '[');
-		rc = mfa_list(j, begin);
-		inv_buf_putc(out, ']');
-	} else if (!rc) {
-		rc = inv_json_must(inv_term_print_token(j->sink.cursor, &tok,
-							out, &j->sink.print));
-	}
+	rc = mfa_args(j, it, begin);
 	inv_buf_putc(out, '}');
 	len = out->len;
 	inv_json_end(&j->w, begin);
@@ -129,6 +167,28 @@ static void copied_args(struct inv_json_sink *j)
 	inv_json_close(&j->w, ']');
 }
 
+/* Writes the arguments if they are simple terms. */
+static bool simple_args(struct inv_json_sink *j)
+{
+	size_t ends[INV_JSON_ARGS], from = 0;
+	uint32_t n;
+
+	inv_buf_reset(&j->spare);
+	if (!inv_simple_print_elements(j->sink.cursor, &j->spare,
+				       &j->sink.print, ends, INV_JSON_ARGS,
+				       &n) ||
+	    n > INV_JSON_ARGS)
+		return false;
+	inv_json_open(&j->w, "args", '[');
+	for (uint32_t i = 0; i < n; i++) {
+		inv_json_bytes(&j->w, NULL, j->spare.data + from,
+			       ends[i] - from);
+		from = ends[i] + 1; /* after the comma */
+	}
+	inv_json_close(&j->w, ']');
+	return true;
+}
+
 /* Writes the arguments of a call, an array of strings. */
 static int args(struct inv_json_sink *j, const struct inv_event *ev,
 		const struct inv_mfa *m)
@@ -143,6 +203,9 @@ static int args(struct inv_json_sink *j, const struct inv_event *ev,
 		copied_args(j);
 		return 0;
 	}
+	inv_mfa_third(m, c, ev);
+	if (simple_args(j))
+		return 0;
 	inv_mfa_third(m, c, ev);
 	rc = inv_json_must(inv_cursor_next(c, &tok));
 	if (rc)

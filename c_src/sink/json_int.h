@@ -26,6 +26,7 @@ struct inv_json_sink {
 	 * are unknown. */
 	size_t args[INV_JSON_ARGS + 1];
 	unsigned n_args;
+	struct inv_buf spare;
 };
 
 /* Turns INV_END into INV_ETRUNCATED: inside an event, the end of the bytes is

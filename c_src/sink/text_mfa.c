@@ -2,6 +2,7 @@
 /* Prints {M,F,Args} as m:f(1,2), and {M,F,Arity} as m:f/2. */
 #include "sink/text.h"
 #include "term/print.h"
+#include "term/simple.h"
 
 static int arguments(struct inv_line *t)
 {
@@ -52,10 +53,21 @@ static void small_arguments(struct inv_line *t, const struct inv_token *tok)
 /* Prints the third element of an {M,F,A}. */
 static int arity_or_arguments(struct inv_line *t)
 {
+	struct inv_buf *out = t->sink.out;
+	size_t before = out->len;
 	struct inv_token tok;
+	uint32_t n;
 	int64_t i;
-	int rc = inv_line_must(inv_cursor_next(t->sink.cursor, &tok));
+	int rc;
 
+	inv_buf_putc(out, '(');
+	if (inv_simple_print_elements(t->sink.cursor, out, &t->sink.print, NULL,
+				      0, &n)) {
+		inv_buf_putc(out, ')');
+		return 0;
+	}
+	out->len = before;
+	rc = inv_line_must(inv_cursor_next(t->sink.cursor, &tok));
 	if (rc)
 		return rc;
 	if (inv_token_i64(&tok, &i)) {

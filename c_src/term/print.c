@@ -5,6 +5,7 @@
 
 #include "term/chars.h"
 #include "term/print_int.h"
+#include "term/simple.h"
 
 /*
  * Tokens of at most this many bytes, with their separator, are written with a
@@ -294,7 +295,10 @@ int inv_term_print(struct inv_cursor *c, struct inv_buf *out,
 		   const struct inv_print_opts *o)
 {
 	struct inv_token tok;
-	int r = inv_cursor_next(c, &tok);
+	int r;
 
+	if (inv_simple_print(c, out, o))
+		return 0;
+	r = inv_cursor_next(c, &tok);
 	return r ? r : inv_term_print_token(c, &tok, out, o);
 }

@@ -7,8 +7,9 @@
 
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1,
          init_per_testcase/2, end_per_testcase/2]).
--export([random_trees/1, slow_calls/1, calls_without_arguments/1, failed_calls/1, picks_of_one_spec/1,
-         invalid_picks/1, filters_change_no_duration/1, live_and_recorded/1,
+-export([random_trees/1, slow_calls/1, calls_without_arguments/1,
+         failed_calls/1, picks_of_one_spec/1, invalid_picks/1,
+         filters_change_no_duration/1, live_and_recorded/1,
          receivers_on_other_nodes/1, names_of_processes/1,
          names_from_before/1, names_of_spawned_processes/1]).
 
@@ -20,10 +21,10 @@
 suite() -> [{timetrap, {minutes, 5}}].
 
 all() ->
-    [random_trees, slow_calls, calls_without_arguments, failed_calls, picks_of_one_spec, invalid_picks,
-     filters_change_no_duration, live_and_recorded, receivers_on_other_nodes,
-     names_of_processes, names_from_before,
-     names_of_spawned_processes].
+    [random_trees, slow_calls, calls_without_arguments, failed_calls,
+     picks_of_one_spec, invalid_picks, filters_change_no_duration,
+     live_and_recorded, receivers_on_other_nodes, names_of_processes,
+     names_from_before, names_of_spawned_processes].
 
 init_per_suite(Config) ->
     case ?LIB:base() of

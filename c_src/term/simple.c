@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "term/simple.h"
+
+#include "base/likely.h"
+#include "base/varint.h"
+
+/* Deeper terms are not simple. It bounds the recursion. */
+#define DEPTH_MAX 16u
+
+struct reader {
+	const uint8_t *p;
+	const uint8_t *end;
+	const struct inv_dict *dict;
+	struct inv_buf *out;
+	bool text; /* ~p */
+};
+
+static bool can_read(const struct inv_cursor *c)
+{
+	return c->enc == INV_ENC_PACKED && c->dict && !c->depth && !c->error;
+}
+
+static bool get_varint(struct reader *r, uint64_t *v)
+{
+	const uint8_t *p = inv_varint_get(r->p, r->end, v);
+
+	if (!p)
+		return false;
+	r->p = p;
+	return true;
+}
+
+/* --- printing --------------------------------------------------------------- */
+
+static bool put_int(struct reader *r, int64_t v)
+{
+	uint8_t *w = inv_buf_reserve(r->out, INV_DECIMAL_MAX);
+
+	if (!w)
+		return false;
+	if (v >= 0 && v < 10)
+		*w++ = (uint8_t)('0' + v);
+	else
+		w = inv_decimal_i64(w, v);
+	r->out->len = (size_t)(w - r->out->data);
+	return true;
+}
+
+/* Prints the pid <0.number.serial>. */
+static bool put_pid(struct reader *r, const struct inv_dict_entry *e)
+{
+	uint8_t *w = inv_buf_reserve(r->out, 2 * INV_DECIMAL_MAX + 5);
+
+	if (!w)
+		return false;
+	memcpy(w, "<0.", 3);
+	w = inv_decimal_u64(w + 3, e->number);
+	*w++ = '.';
+	w = inv_decimal_u64(w, e->serial);
+	*w++ = '>';
+	r->out->len = (size_t)(w - r->out->data);
+	return true;
+}
+
+static bool put_entry(struct reader *r, uint64_t number)
+{
+	const struct inv_dict_entry *e = inv_dict_get(r->dict, number);
+
+	if (!e)
+		return false;
+	if (e->kind == INV_DEF_PID)
+		return put_pid(r, e);
+	if (e->kind != INV_DEF_ATOM || !e->plain)
+		return false;
+	inv_buf_put(r->out, e->bytes, e->len);
+	return true;
+}
+
+/* Returns true if all n bytes are ASCII characters that a string has without an
+ * escape. */
+static bool is_text(const uint8_t *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (p[i] < ' ' || p[i] > '~' || p[i] == '"' || p[i] == '\\')
+			return false;
+	return true;
+}
+
+/* Prints the n bytes at r->p as "12,34". */
+static bool put_numbers(struct reader *r, size_t n)
+{
+	uint8_t *w = inv_buf_reserve(r->out, 4 * n);
+
+	if (!w)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		if (i)
+			*w++ = ',';
+		w = inv_decimal_u64(w, r->p[i]);
+	}
+	r->out->len = (size_t)(w - r->out->data);
+	return true;
+}
+
+/* Prints n bytes as a string or binary: between `open' and `close', which have
+ * quotes if the bytes are text. */
+static bool put_bytes(struct reader *r, uint64_t n, const char *open,
+		      const char *close)
+{
+	bool done = true;
+
+	if (n > (uint64_t)(r->end - r->p))
+		return false;
+	inv_buf_puts(r->out, open);
+	if (r->text && n) {
+		if (!is_text(r->p, n))
+			return false;
+		inv_buf_putc(r->out, '"');
+		inv_buf_put(r->out, r->p, n);
+		inv_buf_putc(r->out, '"');
+	} else {
+		done = put_numbers(r, n);
+	}
+	inv_buf_puts(r->out, close);
+	r->p += n;
+	return done;
+}
+
+static bool put_binary(struct reader *r, uint64_t n)
+{
+	return put_bytes(r, n, "<<", ">>");
+}
+
+/* A list of integers 0..255, which is never empty. */
+static bool put_string(struct reader *r, uint64_t n)
+{
+	return n && put_bytes(r, n, r->text ? "" : "[", r->text ? "" : "]");
+}
+
+static bool put_term(struct reader *r, unsigned depth);
+
+static bool put_tuple(struct reader *r, uint64_t n, unsigned depth)
+{
+	inv_buf_putc(r->out, '{');
+	for (uint64_t i = 0; i < n; i++) {
+		if (i)
+			inv_buf_putc(r->out, ',');
+		if (!put_term(r, depth))
+			return false;
+	}
+	inv_buf_putc(r->out, '}');
+	return true;
+}
+
+static bool put_map(struct reader *r, uint64_t pairs, unsigned depth)
+{
+	inv_buf_puts(r->out, "#{");
+	for (uint64_t i = 0; i < pairs; i++) {
+		if (i)
+			inv_buf_putc(r->out, ',');
+		if (!put_term(r, depth))
+			return false;
+		inv_buf_put(r->out, " => ", 4);
+		if (!put_term(r, depth))
+			return false;
+	}
+	inv_buf_putc(r->out, '}');
+	return true;
+}
+
+static bool is_int(unsigned code)
+{
+	return code < INV_T_DICT_SMALL || code == INV_T_INT;
+}
+
+/* Prints elements up to END. Sets *ints to true if all are integers. The codes
+ * TAIL and CUT are not those of terms, so put_term refuses them. */
+static bool put_elements(struct reader *r, unsigned depth, size_t *ends,
+			 unsigned max, uint32_t *n, bool *ints)
+{
+	for (*n = 0, *ints = true;; ++*n) {
+		if (r->p == r->end)
+			return false;
+		if (*r->p == INV_T_END)
+			break;
+		*ints = *ints && is_int(*r->p);
+		if (*n)
+			inv_buf_putc(r->out, ',');
+		if (!put_term(r, depth))
+			return false;
+		if (*n < max)
+			ends[*n] = r->out->len;
+	}
+	r->p++;
+	return true;
+}
+
+static bool put_list(struct reader *r, unsigned depth)
+{
+	uint32_t n;
+	bool ints;
+
+	inv_buf_putc(r->out, '[');
+	if (!put_elements(r, depth, NULL, 0, &n, &ints))
+		return false;
+	inv_buf_putc(r->out, ']');
+	/* Under ~p a list of integers can be a string. */
+	return !ints || !r->text;
+}
+
+/* Prints a term whose code is 0xc0 or higher. */
+static bool put_coded(struct reader *r, unsigned code, unsigned depth)
+{
+	uint64_t n;
+
+	switch (code) {
+	case INV_T_NIL:
+		inv_buf_put(r->out, "[]", 2);
+		return true;
+	case INV_T_LIST:
+		return put_list(r, depth);
+	case INV_T_INT:
+	case INV_T_DICT:
+	case INV_T_TUPLE:
+	case INV_T_MAP:
+	case INV_T_BINARY:
+	case INV_T_STRING:
+		break;
+	default:
+		return false;
+	}
+	if (!get_varint(r, &n))
+		return false;
+	switch (code) {
+	case INV_T_INT:
+		return put_int(r, inv_unzigzag(n));
+	case INV_T_DICT:
+		return put_entry(r, n);
+	case INV_T_TUPLE:
+		return put_tuple(r, n, depth);
+	case INV_T_MAP:
+		return put_map(r, n, depth);
+	case INV_T_BINARY:
+		return put_binary(r, n);
+	default:
+		return put_string(r, n);
+	}
+}
+
+static bool put_term(struct reader *r, unsigned depth)
+{
+	unsigned code;
+
+	if (inv_unlikely(r->p == r->end || depth > DEPTH_MAX))
+		return false;
+	code = *r->p++;
+	depth++;
+	if (code < INV_T_DICT_SMALL)
+		return put_int(r, code);
+	if (code < INV_T_TUPLE_SMALL)
+		return put_entry(r, code - INV_T_DICT_SMALL);
+	if (code < INV_T_BINARY_SMALL)
+		return put_tuple(r, code - INV_T_TUPLE_SMALL, depth);
+	if (code < INV_T_STRING_SMALL)
+		return put_binary(r, code - INV_T_BINARY_SMALL);
+	if (code < INV_T_NIL)
+		return put_string(r, code - INV_T_STRING_SMALL + 1);
+	return put_coded(r, code, depth);
+}
+
+/* Keeps what was read and printed, or undoes it. */
+static bool finish(struct inv_cursor *c, const struct reader *r, size_t before,
+		   bool done)
+{
+	if (!done || r->out->error) {
+		r->out->len = before;
+		return false;
+	}
+	c->p = r->p;
+	return true;
+}
+
+bool inv_simple_print(struct inv_cursor *c, struct inv_buf *out,
+		      const struct inv_print_opts *o)
+{
+	struct reader r = { c->p, c->end, c->dict, out,
+			    o->style == INV_PRINT_P };
+	size_t before = out->len;
+
+	return can_read(c) && finish(c, &r, before, put_term(&r, 0));
+}
+
+bool inv_simple_print_elements(struct inv_cursor *c, struct inv_buf *out,
+			       const struct inv_print_opts *o, size_t *ends,
+			       unsigned max, uint32_t *n)
+{
+	struct reader r = { c->p, c->end, c->dict, out,
+			    o->style == INV_PRINT_P };
+	size_t before = out->len;
+	bool ints;
+
+	if (!can_read(c) || r.p == r.end || *r.p++ != INV_T_LIST)
+		return false;
+	return finish(c, &r, before,
+		      put_elements(&r, 1, ends, ends ? max : 0, n, &ints));
+}
+
+/* --- skipping --------------------------------------------------------------- */
+
+static bool skip_terms(struct reader *r, uint64_t n, unsigned depth);
+
+static bool skip_bytes(struct reader *r, uint64_t n)
+{
+	if (n > (uint64_t)(r->end - r->p))
+		return false;
+	r->p += n;
+	return true;
+}
+
+static bool skip_list(struct reader *r, unsigned depth, uint32_t *n)
+{
+	for (*n = 0; r->p < r->end; ++*n) {
+		if (*r->p == INV_T_END) {
+			r->p++;
+			return true;
+		}
+		if (!skip_terms(r, 1, depth))
+			return false;
+	}
+	return false;
+}
+
+static bool skip_coded(struct reader *r, unsigned code, unsigned depth)
+{
+	uint32_t elements;
+	uint64_t n;
+
+	switch (code) {
+	case INV_T_NIL:
+		return true;
+	case INV_T_LIST:
+		return skip_list(r, depth, &elements);
+	case INV_T_INT:
+	case INV_T_DICT:
+		return get_varint(r, &n);
+	case INV_T_TUPLE:
+		return get_varint(r, &n) && skip_terms(r, n, depth);
+	case INV_T_MAP:
+		return get_varint(r, &n) && n <= UINT32_MAX &&
+		       skip_terms(r, 2 * n, depth);
+	case INV_T_BINARY:
+	case INV_T_STRING:
+		return get_varint(r, &n) && skip_bytes(r, n);
+	default:
+		return false;
+	}
+}
+
+static bool skip_terms(struct reader *r, uint64_t n, unsigned depth)
+{
+	bool done = depth++ <= DEPTH_MAX;
+
+	for (; done && n; n--) {
+		unsigned code;
+
+		if (r->p == r->end)
+			return false;
+		code = *r->p++;
+		if (code < INV_T_TUPLE_SMALL)
+			continue;
+		if (code < INV_T_BINARY_SMALL)
+			done = skip_terms(r, code - INV_T_TUPLE_SMALL, depth);
+		else if (code < INV_T_STRING_SMALL)
+			done = skip_bytes(r, code - INV_T_BINARY_SMALL);
+		else if (code < INV_T_NIL)
+			done = skip_bytes(r, code - INV_T_STRING_SMALL + 1);
+		else
+			done = skip_coded(r, code, depth);
+	}
+	return done;
+}
+
+bool inv_simple_count(const uint8_t *p, const uint8_t *end, uint32_t *n)
+{
+	struct reader r = { p, end, NULL, NULL, false };
+
+	return p < end && *r.p++ == INV_T_LIST && skip_list(&r, 1, n);
+}
