@@ -6,6 +6,7 @@
 %% and medians or quartiles of the rounds are compared.
 -module(inviso_bench).
 -export([main/1]).
+-export([json/1]). % for bench/real
 -export([f/2, loop/1]). % traced
 
 -define(CALLS, 300000).

@@ -80,7 +80,7 @@ $(CT_DIR)/%.so: $(BUILD)/pic/test/nif/%.o $(call pics_of,nif) $(FLAGS_STAMP)
 	$(call say,LINK,$@)
 	$(Q)$(link) -shared -lgmp -lm
 
-.PHONY: unit-programs stress-programs fuzz-programs ct-beams check soak bench fuzz matrix cover
+.PHONY: unit-programs stress-programs fuzz-programs ct-beams check soak bench bench-real fuzz matrix cover
 unit-programs: $(UNIT_TESTS)
 stress-programs: $(STRESS_TESTS)
 fuzz-programs: $(FUZZ_REPLAYS)
@@ -100,6 +100,9 @@ soak:				## run floods, kills, random runs, ASan and TSan for TIME seconds (300)
 #: ONLY='unit:ring ct:inviso_SUITE'   with `make check`: only these groups or tests (test/run --help)
 bench: all			## run the benchmarks, print the table, write build/bench.json
 	@if test -x bench/run; then exec bench/run; else echo 'bench/run is not there' >&2; exit 1; fi
+
+bench-real: all			## the throughput of a traced RabbitMQ in at most 5 minutes, into build/bench-real.json
+	@bench/real/run
 
 #: T=log SECS=60   with `make fuzz`: which target of fuzz/ (or `sessions`), for how long
 SECS ?= 60

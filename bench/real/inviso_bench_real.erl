@@ -1,0 +1,131 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% Measures the throughput of a RabbitMQ broker while all functions of the module
+%% rabbit_channel are traced, in several ways, and while nothing is traced.
+%%
+%% In each round every way has a turn, in random order. In each turn the
+%% throughput is measured twice: first without tracing, then with it. The turn's
+%% share is the second divided by the first, so other work on the machine
+%% disturbs both. The table has the median, the lowest and the highest share.
+-module(inviso_bench_real).
+-export([main/1]).
+
+-define(ROUNDS, 5).
+%% Begins no round that may not end within this time, and gives up later.
+-define(TIME_MS, 270000).
+-define(GIVE_UP_MS, 290000).
+%% Before a measurement: the broker collects garbage, and loads code.
+-define(SETTLE_MS, 700).
+-define(POLL_MS, 50).
+
+%% The throughput without tracing is measured for so long.
+-define(UNTRACED_MS, 2000).
+
+-record(turn, {untraced, rate, recorded, lost, bytes, growth}).
+
+-spec main([string()]) -> no_return().
+main([Out, Command, Plugins, Work]) ->
+    {ok, _} = timer:apply_after(?GIVE_UP_MS, erlang, apply,
+                                [fun give_up/0, []]),
+    try
+        measure(Command, Plugins, Work, Out),
+        halt(0)
+    catch
+        Class:Why:Stack ->
+            io:format(standard_error, "bench-real: ~p ~p~n~p~n",
+                      [Class, Why, Stack]),
+            [io:format(standard_error, "~ts:~n~ts~n", [F, tail(Work, F)])
+             || F <- ["broker.out", "load.out"]],
+            halt(1)
+    end.
+
+give_up() ->
+    io:format(standard_error, "bench-real: not done in ~b s~n",
+              [?GIVE_UP_MS div 1000]),
+    halt(1).
+
+tail(Work, File) ->
+    os:cmd("tail -n 5 " ++ filename:join(Work, File)).
+
+measure(Command, Plugins, Work, Out) ->
+    Began = now_ms(),
+    progress("starting the broker", []),
+    Broker = inviso_bench_broker:start(Plugins, Work),
+    Opts = #{command => Command, work => Work},
+    Rounds = rounds(Broker, Opts, Began, now_ms(), 1),
+    Untraced = median([T#turn.untraced || Round <- Rounds,
+                                          T <- maps:values(Round)]),
+    Rows = [row(Way, [maps:get(Way, Round) || Round <- Rounds])
+            || Way <- inviso_bench_ways:all()],
+    inviso_bench_table:print(Untraced, Rows, length(Rounds)),
+    ok = file:write_file(Out, inviso_bench_table:json(Untraced, Rows)).
+
+%% A round takes about as long as the one before it.
+rounds(Broker, Opts, Began, RoundBegan, N) ->
+    progress("round ~b", [N]),
+    Turns = [{Way, turn(Way, Broker, Opts)}
+             || Way <- shuffled(inviso_bench_ways:all())],
+    Now = now_ms(),
+    Next = (Now - Began) + (Now - RoundBegan) * 5 div 4,
+    [maps:from_list(Turns) |
+     case N < ?ROUNDS andalso Next < ?TIME_MS of
+         true -> rounds(Broker, Opts, Began, Now, N + 1);
+         false -> []
+     end].
+
+turn(Way, Broker, Opts) ->
+    timer:sleep(?SETTLE_MS),
+    Untraced = rate(fun() -> false end, Broker, ?UNTRACED_MS),
+    Before = inviso_bench_broker:resident(Broker),
+    Tracing = inviso_bench_ways:start(Way, Broker, Opts),
+    %% The process tracer gets no time to settle, because its mailbox grows.
+    _ = [timer:sleep(?SETTLE_MS) || Way =/= process],
+    Rate = rate(fun() -> inviso_bench_ways:over(Tracing) end, Broker,
+                inviso_bench_ways:window_ms(Way)),
+    Growth = inviso_bench_broker:growth(Broker, Before),
+    %% Without the load, fetching a log of gigabytes takes less time.
+    ok = inviso_bench_broker:pause(Broker),
+    {Recorded, Lost, Bytes} = inviso_bench_ways:stop(Tracing),
+    ok = inviso_bench_broker:resume(Broker),
+    #turn{untraced = Untraced, rate = Rate, recorded = Recorded, lost = Lost,
+          bytes = Bytes, growth = Growth}.
+
+%% Returns the messages that were consumed in a second.
+rate(Over, Broker, Ms) ->
+    Taken = inviso_bench_broker:taken(Broker),
+    Began = now_us(),
+    until(Over, now_ms() + Ms),
+    (inviso_bench_broker:taken(Broker) - Taken) * 1000000
+        / max(1, now_us() - Began).
+
+until(Over, End) ->
+    timer:sleep(?POLL_MS),
+    case now_ms() < End andalso not Over() of
+        true -> until(Over, End);
+        false -> ok
+    end.
+
+row(Way, Turns) ->
+    Shares = [T#turn.rate / max(1, T#turn.untraced) || T <- Turns],
+    {Way, #{rate => median([T#turn.rate || T <- Turns]),
+            share => median(Shares), lowest => lists:min(Shares),
+            highest => lists:max(Shares),
+            recorded => median([T#turn.recorded || T <- Turns]),
+            lost => median([T#turn.lost || T <- Turns]),
+            bytes => median([T#turn.bytes / max(1, T#turn.recorded)
+                             || T <- Turns]),
+            growth => median([T#turn.growth / 1048576 || T <- Turns])}}.
+
+shuffled(List) ->
+    [X || {_, X} <- lists:sort([{rand:uniform(), X} || X <- List])].
+
+%% The mean of the two in the middle, if the number is even.
+median(List) ->
+    Sorted = lists:sort(List),
+    N = length(Sorted),
+    (lists:nth((N + 1) div 2, Sorted) + lists:nth(N div 2 + 1, Sorted)) / 2.
+
+now_ms() -> erlang:monotonic_time(millisecond).
+now_us() -> erlang:monotonic_time(microsecond).
+
+progress(Format, Args) ->
+    io:format(standard_error, "bench-real: " ++ Format ++ "~n", Args).
