@@ -4,6 +4,7 @@
  *
  *	byte 0    bit 0: the checksums of logs are corrected first;
  *	          1, 2: the format
+ *	          3, 4, 5: pick slow calls, failed calls, or by rules of SPECs
  *	the rest  files, each a u16 length (little-endian) and bytes; the last
  *	          file has the remaining bytes
  *
@@ -15,6 +16,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "cli/pick.h"
 #include "flow/flow.h"
 #include "log/inputs.h"
 #include "log/merge.h"
@@ -31,27 +33,44 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define FILES 4
 
+static void init_pick(struct inv_pick *p, unsigned how)
+{
+	CHECK(!inv_pick_init(p));
+	p->all.slow = how & 1;
+	p->all.min_ns = 1000;
+	p->all.failed = how & 2;
+	if (how & 4) {
+		CHECK(!inv_pick_add_spec(p, "m:f -> slow(2us)", NULL));
+		CHECK(!inv_pick_add_spec(p, "lists -> failed", NULL));
+	}
+}
+
 static void print(struct inv_inputs *in, const struct inv_sink_ops *format,
-		  struct inv_buf *out, struct inv_summary *sum)
+		  unsigned how, struct inv_buf *out, struct inv_summary *sum)
 {
 	static const struct inv_sink_opts opts = { .utc = 1 };
 	static const struct inv_flow_opts flow_opts = { .keep = true,
 							.memory = 1 << 16 };
 	const struct inv_item *item;
 	struct inv_flow flow;
+	struct inv_pick pick;
 	struct inv_merge m;
 	struct inv_sink *s;
 
 	CHECK(!inv_merge_init(&m, in->feeds, in->n_feeds));
 	CHECK(!inv_sink_new(&s, format, &opts, out));
 	CHECK(!inv_flow_init(&flow, &flow_opts));
+	init_pick(&pick, how);
 	while (!inv_merge_next(&m, &item)) {
 		item = inv_flow_item(&flow, item);
-		CHECK(item && !inv_sink_item(s, item));
+		CHECK(item);
+		if (inv_pick_wants(&pick, item))
+			CHECK(!inv_sink_item(s, item));
 	}
 	CHECK(!inv_sink_end(s));
 	*sum = s->sum;
 	inv_sink_free(s);
+	inv_pick_release(&pick);
 	inv_flow_release(&flow);
 	inv_merge_release(&m);
 }
@@ -67,7 +86,7 @@ static void add(struct inv_inputs *in, uint8_t *p, size_t n, unsigned i)
 }
 
 static void merge(uint8_t *p, size_t size, const struct inv_sink_ops *format,
-		  struct inv_buf *out, struct inv_summary *sum)
+		  unsigned how, struct inv_buf *out, struct inv_summary *sum)
 {
 	struct inv_notices ns = { 0 };
 	struct inv_inputs in;
@@ -85,7 +104,7 @@ static void merge(uint8_t *p, size_t size, const struct inv_sink_ops *format,
 		size -= n;
 	}
 	if (!inv_inputs_open(&in, NULL))
-		print(&in, format, out, sum);
+		print(&in, format, how, out, sum);
 	inv_inputs_release(&in);
 }
 
@@ -155,8 +174,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (data[0] & 1)
 		repair_all(copy, size - 1);
 	format = inv_sinks[(data[0] >> 1 & 3) % 3];
-	merge(copy, size - 1, format, &out[0], &sum);
-	merge(copy, size - 1, format, &out[1], &again);
+	merge(copy, size - 1, format, data[0] >> 3, &out[0], &sum);
+	merge(copy, size - 1, format, data[0] >> 3, &out[1], &again);
 	CHECK(out[0].len == out[1].len &&
 	      (!out[0].len || !memcmp(out[0].data, out[1].data, out[0].len)));
 	if (format == inv_sink_find("json"))

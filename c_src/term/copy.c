@@ -291,7 +291,7 @@ int inv_copy_get(const uint8_t *copy, struct inv_dict *dict,
 	*terms = names + h.names;
 	*len = h.len;
 	n = h.n_entries ? h.highest + 1 : 0;
-	if (inv_dict_room(dict, n))
+	if (inv_dict_clear(dict, n))
 		return INV_ENOMEM;
 	for (uint32_t i = 0; i < h.n_entries; i++) {
 		struct entry x;
@@ -299,7 +299,9 @@ int inv_copy_get(const uint8_t *copy, struct inv_dict *dict,
 		memcpy(&x, copy + i * sizeof(x), sizeof(x));
 		x.e.bytes = names;
 		names += x.e.len;
-		dict->entries[n - 1 - x.number] = x.e;
+		if (inv_dict_set(dict, x.number, &x.e))
+			return INV_ENOMEM;
 	}
+	inv_dict_sort(dict);
 	return 0;
 }

@@ -15,8 +15,35 @@ void inv_dict_release(struct inv_dict *d)
 	if (!d)
 		return;
 	free(d->entries);
-	d->entries = NULL;
-	d->n = d->cap = 0;
+	free(d->nodes);
+	free(d->set);
+	memset(d, 0, sizeof(*d));
+}
+
+/* Appends x to the n numbers at *v, which have room for *cap. */
+static int append(uint32_t **v, uint32_t *n, uint32_t *cap, uint32_t x)
+{
+	uint32_t more = *cap ? 2 * *cap : FIRST_CAP;
+	uint32_t *p = *v;
+
+	if (*n == *cap) {
+		p = realloc(p, more * sizeof(*p));
+		if (!p)
+			return INV_ENOMEM;
+		*v = p;
+		*cap = more;
+	}
+	p[(*n)++] = x;
+	return 0;
+}
+
+static int by_number(const void *a, const void *b, void *arg)
+{
+	const struct inv_dict *d = arg;
+	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	uint64_t x = d->entries[i].number, y = d->entries[k].number;
+
+	return x != y ? (x > y) - (x < y) : (i > k) - (i < k);
 }
 
 static struct inv_dict_entry *add_entry(struct inv_dict *d)
@@ -88,12 +115,18 @@ static bool parse_entry(struct inv_dict_entry *e, const uint8_t *p,
 	}
 }
 
+void inv_dict_sort(struct inv_dict *d)
+{
+	if (d->n_nodes > 1)
+		qsort_r(d->nodes, d->n_nodes, sizeof(*d->nodes), by_number, d);
+}
+
 int inv_dict_parse(struct inv_dict *d, const uint8_t *p, size_t len,
 		   struct inv_err *err)
 {
 	const uint8_t *begin = p, *end = p + len;
 
-	d->n = 0;
+	d->n = d->n_nodes = 0;
 	if (len > UINT32_MAX)
 		return inv_err_set(err, INV_EDAMAGED, "dictionary of %zu bytes",
 				   len);
@@ -104,55 +137,80 @@ int inv_dict_parse(struct inv_dict *d, const uint8_t *p, size_t len,
 
 		p = inv_varint_get(p + 1, end, &n);
 		if (!p || n > (size_t)(end - p)) {
-			d->n = 0;
+			d->n = d->n_nodes = 0;
 			return inv_err_set(err, INV_EDAMAGED,
 					   "definition at %zu: its length",
 					   (size_t)(at - begin));
 		}
 		e = add_entry(d);
-		if (!e) {
-			d->n = 0;
+		if (!e || (*at == INV_DEF_NODE &&
+			   append(&d->nodes, &d->n_nodes, &d->cap_nodes,
+				  d->n - 1))) {
+			d->n = d->n_nodes = 0;
 			return inv_err_set(err, INV_ENOMEM,
 					   "dictionary: no memory");
 		}
 		e->kind = *at;
 		if (!parse_entry(e, p, p + n)) {
-			d->n = 0;
+			d->n = d->n_nodes = 0;
 			return inv_err_set(err, INV_EDAMAGED,
 					   "definition at %zu, kind %u",
 					   (size_t)(at - begin), *at);
 		}
 		p += n;
 	}
+	inv_dict_sort(d);
 	return 0;
 }
 
-int inv_dict_room(struct inv_dict *d, uint32_t n)
+int inv_dict_clear(struct inv_dict *d, uint32_t n)
 {
 	struct inv_dict_entry *e = d->entries;
 
-	d->n = 0;
-	if (n > d->cap) {
-		e = realloc(e, n * sizeof(*e));
-		if (!e)
-			return INV_ENOMEM;
-		d->entries = e;
-		d->cap = n;
-	}
-	if (n)
-		memset(e, 0, n * sizeof(*e));
-	d->n = n;
+	for (uint32_t i = 0; i < d->n_set; i++)
+		memset(&e[d->n - 1 - d->set[i]], 0, sizeof(*e));
+	d->n_set = d->n_nodes = 0;
+	if (n <= d->n)
+		return 0;
+	if (n < 2 * d->n)
+		n = 2 * d->n;
+	e = realloc(e, n * sizeof(*e));
+	if (!e)
+		return INV_ENOMEM;
+	memset(e, 0, n * sizeof(*e));
+	d->entries = e;
+	d->n = d->cap = n;
+	return 0;
+}
+
+int inv_dict_set(struct inv_dict *d, uint32_t number,
+		 const struct inv_dict_entry *e)
+{
+	uint32_t at = d->n - 1 - number;
+
+	if (append(&d->set, &d->n_set, &d->cap_set, number) ||
+	    (e->kind == INV_DEF_NODE &&
+	     append(&d->nodes, &d->n_nodes, &d->cap_nodes, at)))
+		return INV_ENOMEM;
+	d->entries[at] = *e;
 	return 0;
 }
 
 const struct inv_dict_entry *inv_dict_node(const struct inv_dict *d,
 					   uint64_t printed)
 {
-	uint32_t i;
+	uint32_t from = 0, to = d->n_nodes;
 
-	for (i = 0; i < d->n; i++)
-		if (d->entries[i].kind == INV_DEF_NODE &&
-		    d->entries[i].number == printed)
-			return &d->entries[i];
-	return NULL;
+	while (from < to) {
+		uint32_t at = from + (to - from) / 2;
+
+		if (d->entries[d->nodes[at]].number < printed)
+			from = at + 1;
+		else
+			to = at;
+	}
+	if (from == d->n_nodes ||
+	    d->entries[d->nodes[from]].number != printed)
+		return NULL;
+	return &d->entries[d->nodes[from]];
 }

@@ -33,6 +33,13 @@ struct inv_dict {
 	/* private */
 	uint32_t cap;
 	struct inv_dict_entry *entries; /* newest first, as in the packet */
+	uint32_t *nodes; /* indices of the NODE entries, in the order of the
+			    nodes' numbers; of equal ones, newest first */
+	uint32_t n_nodes;
+	uint32_t cap_nodes;
+	uint32_t *set; /* numbers of the entries that inv_dict_set has set */
+	uint32_t n_set;
+	uint32_t cap_set;
 };
 
 /*
@@ -43,8 +50,17 @@ struct inv_dict {
 int inv_dict_parse(struct inv_dict *d, const uint8_t *p, size_t len,
 		   struct inv_err *err);
 
-/* Replaces the contents by n entries of kind 0. Returns 0 or INV_ENOMEM. */
-int inv_dict_room(struct inv_dict *d, uint32_t n);
+/*
+ * These functions make a dictionary of single entries, in a struct that
+ * inv_dict_parse does not use. inv_dict_clear removes all entries, and makes room
+ * for entries with numbers below n; it takes no time for entries that
+ * were not set. inv_dict_set sets one entry, which was not set before. Call
+ * inv_dict_sort after the last one. They return 0 or INV_ENOMEM.
+ */
+int inv_dict_clear(struct inv_dict *d, uint32_t n);
+int inv_dict_set(struct inv_dict *d, uint32_t number,
+		 const struct inv_dict_entry *e);
+void inv_dict_sort(struct inv_dict *d);
 
 /* Frees the memory. NULL is allowed. */
 void inv_dict_release(struct inv_dict *d);
@@ -58,8 +74,7 @@ static inline const struct inv_dict_entry *inv_dict_get(
 
 /*
  * Returns the NODE entry of the node that the recording node prints as
- * `printed' (the X of <X.1.0>). NULL: none. Searches all entries, so it is
- * slow.
+ * `printed' (the X of <X.1.0>). NULL: none.
  */
 const struct inv_dict_entry *inv_dict_node(const struct inv_dict *d,
 					   uint64_t printed);

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "term/copy.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "term/print.h"
+
+/* Numbers from 0: a pid, an atom, and nodes that are printed as 9, 5, 7 and 5
+ * again, in the order of definition. The newest is the first in memory. */
+static const uint8_t defs[] = {
+	INV_DEF_NODE, 3, 5, 2, 'c', /* 5 */
+	INV_DEF_NODE, 3, 7, 0, 'd', /* 4 */
+	INV_DEF_NODE, 3, 5, 1, 'b', /* 3 */
+	INV_DEF_NODE, 3, 9, 0, 'a', /* 2 */
+	INV_DEF_ATOM, 2, 'o',  'k', /* 1 */
+	INV_DEF_PID,  2, 88,   0, /* 0 */
+};
+
+static void parse(struct inv_dict *d)
+{
+	memset(d, 0, sizeof(*d));
+	assert_int_equal(inv_dict_parse(d, defs, sizeof(defs), NULL), 0);
+}
+
+static void check_node(const struct inv_dict *d, uint64_t printed, int name)
+{
+	const struct inv_dict_entry *e = inv_dict_node(d, printed);
+
+	if (!name) {
+		assert_null(e);
+		return;
+	}
+	assert_non_null(e);
+	assert_int_equal(e->len, 1);
+	assert_int_equal(e->bytes[0], name);
+}
+
+static void nodes_are_found(void **state)
+{
+	struct inv_dict d;
+
+	(void)state;
+	parse(&d);
+	check_node(&d, 9, 'a');
+	check_node(&d, 5, 'c'); /* the newest */
+	check_node(&d, 7, 'd');
+	check_node(&d, 6, 0);
+	check_node(&d, 10, 0);
+	/* The dictionary is empty after an error. */
+	assert_int_not_equal(inv_dict_parse(&d, defs, 7, NULL), 0);
+	check_node(&d, 5, 0);
+	inv_dict_release(&d);
+}
+
+/* Copies terms, and reads the copy when the packet is gone. */
+static void copy(struct inv_copier *c, struct inv_dict *to,
+		 const uint8_t *terms, size_t n, const char *expected)
+{
+	static struct inv_cursor cursor;
+	const struct inv_print_opts w = { .style = INV_PRINT_W };
+	struct inv_buf copied = { 0 }, out = { 0 };
+	struct inv_dict d = { 0 };
+	uint8_t *packet = malloc(sizeof(defs));
+	const uint8_t *p;
+	size_t len;
+
+	assert_non_null(packet);
+	memcpy(packet, defs, sizeof(defs));
+	assert_int_equal(inv_dict_parse(&d, packet, sizeof(defs), NULL), 0);
+	assert_int_equal(inv_copy_put(c, &copied, &d, terms, n), 0);
+	inv_dict_release(&d);
+	free(packet);
+	assert_int_equal(inv_copy_get(copied.data, to, &p, &len), 0);
+	assert_int_equal(len, n);
+	inv_cursor_init(&cursor, INV_ENC_PACKED, to, p, len);
+	assert_int_equal(inv_term_print(&cursor, &out, &w), 0);
+	inv_buf_putc(&out, 0);
+	assert_string_equal(out.data, expected);
+	inv_buf_release(&copied);
+	inv_buf_release(&out);
+}
+
+static void copies_have_what_they_use(void **state)
+{
+	static const uint8_t one[] = { 0x82, INV_T_XPID, 5, 1, 0, 0x41 };
+	static const uint8_t two[] = { 0x82, INV_T_XPID, 9, 2, 0, 0x40 };
+	struct inv_copier c = { 0 };
+	struct inv_dict to = { 0 };
+
+	(void)state;
+	copy(&c, &to, one, sizeof(one), "{<5.1.0>,ok}");
+	assert_non_null(inv_dict_node(&to, 5));
+	assert_null(inv_dict_node(&to, 9));
+	copy(&c, &to, two, sizeof(two), "{<9.2.0>,<0.88.0>}");
+	/* Nothing of the copy before is left. */
+	assert_null(inv_dict_node(&to, 5));
+	assert_int_equal(inv_dict_get(&to, 1)->kind, 0);
+	inv_copier_release(&c);
+	inv_dict_release(&to);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nodes_are_found),
+		cmocka_unit_test(copies_have_what_they_use),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
