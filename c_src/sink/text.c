@@ -8,6 +8,9 @@
 #include "sink/text.h"
 
 #include "flow/flow.h"
+#include <stdlib.h>
+
+#include "log/utf8.h"
 #include "sink/duration.h"
 #include "sink/fit.h"
 #include "sink/formats.h"
@@ -85,11 +88,18 @@ static bool elsewhere(struct inv_line *t, const struct inv_item *it,
 		      const struct inv_identity *id)
 {
 	struct inv_token own = *tok;
+	char *node;
 
 	if (!id->node_len || (strlen(it->node->name) == id->node_len &&
 			      !memcmp(it->node->name, id->node, id->node_len)))
 		return false;
-	inv_buf_put(t->sink.out, id->node, id->node_len);
+	/* The name is from another node, and may have any characters. */
+	node = inv_utf8_sanitized(id->node, id->node_len);
+	if (node)
+		inv_buf_puts(t->sink.out, node);
+	else
+		t->sink.out->error = INV_ENOMEM;
+	free(node);
 	inv_buf_putc(t->sink.out, ' ');
 	own.node = 0;
 	inv_term_print_token(t->sink.cursor, &own, t->sink.out, &t->sink.print);
