@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% Tracing with inviso's peers, in the broker's node: `dbg' with a file port, and
-%% a process that only counts.
+%% Tracing with inviso's peers, in the broker's node: `dbg' with a file port,
+%% and a process that only counts.
 -module(inviso_bench_guest).
 -export([file_begin/2, file_end/0, count_begin/2, count_ended/0, count_end/0]).
 

@@ -1,6 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% Measures the throughput of a RabbitMQ broker while all functions of the module
-%% rabbit_channel are traced, in several ways, and while nothing is traced.
+%% Measures the throughput of a RabbitMQ broker while all functions of the
+%% module rabbit_channel are traced, in several ways, and while nothing is
+%% traced.
 %%
 %% In each round every way has a turn, in random order. In each turn the
 %% throughput is measured twice: first without tracing, then with it. The turn's

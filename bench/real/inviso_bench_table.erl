@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% The results of `make bench-real': a table for a terminal, and JSON in the form
-%% of build/bench.json.
+%% The results of `make bench-real': a table for a terminal, and JSON in the
+%% form of build/bench.json.
 -module(inviso_bench_table).
 -export([print/3, json/2]).
 

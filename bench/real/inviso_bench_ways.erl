@@ -42,7 +42,8 @@ window_ms(_) -> ?WINDOW_MS.
 
 %% Returns when the broker is traced.
 -spec start(way(), inviso_bench_broker:broker(), map()) -> tracing().
-start({inviso, _, Args} = Way, #{node := Node}, #{command := Command, work := Work}) ->
+start({inviso, _, Args} = Way, #{node := Node},
+      #{command := Command, work := Work}) ->
     Out = filename:join(Work, "logs"),
     Name = atom_to_list(Node),
     Port = open_port({spawn_executable, Command},
