@@ -155,10 +155,24 @@ elixir(Chars, Text) ->
     end.
 
 erlang(Chars, Text) ->
-    case erl_scan:string(Chars, {1, 1}, [text]) of
+    case erl_scan:string(spaced(Chars), {1, 1}, [text]) of
         {ok, Tokens, _} -> spec(Tokens, erlang, Text);
         {error, {Where, Module, What}, _} ->
             syntax(Where, "~ts", [Module:format_error(What)])
+    end.
+
+%% Puts a space between number and unit in the action slow(50ms): from OTP 29 on,
+%% erl_scan refuses a number before a letter. The actions are after the last arrow
+%% and have no quotes.
+spaced(Chars) ->
+    case re:run(Chars, "(?:->|::)[^\"']*$", [unicode, {capture, first, list}]) of
+        {match, [Actions]} ->
+            Before = lists:sublist(Chars, length(Chars) - length(Actions)),
+            Before ++ re:replace(Actions,
+                                 "(slow\\s*\\(\\s*[0-9.]+)([a-z]+\\s*\\))",
+                                 "\\1 \\2", [unicode, global, {return, list}]);
+        nomatch ->
+            Chars
     end.
 
 %% --- the parts of a spec ----------------------------------------------------

@@ -181,7 +181,7 @@ same_in_text(Config, Node, Log, Ended) ->
     #{status := 0, out := Out} =
         merge(Config, Node, ["--min-duration", "0us", Log]),
     {match, Calls} = re:run(Out, "call inviso_calls_work:f.\\({([0-9]+),.*"
-                            " \\(([0-9.]+) (us|ms|s)\\)\n",
+                            " \\(~?([0-9.]+) (us|ms|s)\\)\n",
                             [global, {capture, [1, 2, 3], binary}]),
     Texts = maps:from_list([{binary_to_integer(I), rounded(N, U)}
                             || [I, N, U] <- Calls]),
