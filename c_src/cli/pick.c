@@ -39,6 +39,10 @@ int inv_pick_add_spec(struct inv_pick *p, const char *spec, struct inv_err *err)
 	struct inv_pick_spec *x;
 	int rc = inv_spec_actions_find(&a, spec, err);
 
+	if (!rc && a.no_returns && (p->all.slow || p->all.failed))
+		return inv_err_set(err, INV_EINVAL,
+				   "--min-duration and --failed need returns: "
+				   "add the action return");
 	if (rc || (!a.slow && !a.failed))
 		return rc;
 	x = realloc(p->specs, (p->n_specs + 1) * sizeof(*x));

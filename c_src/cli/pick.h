@@ -49,7 +49,8 @@ void inv_pick_release(struct inv_pick *p);
 
 /*
  * Adds the actions slow and failed of a SPEC of `inviso trace', if it has any.
- * Returns 0; INV_EINVAL with a message: the time of slow is invalid; INV_ENOMEM.
+ * Returns 0; INV_EINVAL with a message: the time of slow is invalid, or the SPEC
+ * records no returns, which the options need; INV_ENOMEM.
  * Other errors in SPEC are left to the node's parser.
  */
 int inv_pick_add_spec(struct inv_pick *p, const char *spec,

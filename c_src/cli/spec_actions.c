@@ -208,12 +208,16 @@ int inv_spec_actions_find(struct inv_spec_actions *a, const char *spec,
 	spec = skip_space(spec);
 	end = arrow(spec);
 	p = end ? end + 2 : NULL;
+	a->no_returns = p != NULL;
 	while (!rc && p && *p) {
 		p = skip_space(p);
 		if (is_word(p, "slow"))
 			rc = slow(a, skip_space(p + 4), err);
 		else if (is_word(p, "failed"))
 			a->failed = true;
+		if (is_word(p, "slow") || is_word(p, "failed") ||
+		    is_word(p, "return"))
+			a->no_returns = false;
 		/* to the next action */
 		p += strcspn(p, ",;");
 		if (*p)

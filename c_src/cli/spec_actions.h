@@ -16,6 +16,8 @@ struct inv_spec_actions {
 	bool slow;
 	int64_t min_ns;
 	bool failed;
+	bool no_returns; /* there are actions, and none of them records the
+			    returns of calls */
 	/* The function in the SPEC as a condition of inv_filter_add_mfa: "m",
 	 * "m:f" or "m:f/2". */
 	char function[1024];

@@ -255,8 +255,9 @@ static int own_host(char *host, size_t size, const struct inv_node_name *node,
 #define CONN_STEP 29 /* added for each connection of this command */
 #define TRIES_MAX 60
 /*
- * Number of tries if the node closes the connection without a message. A node
- * may also close it in this way because it refuses the command's name.
+ * Number of tries, each with another name, if the node closes the connection
+ * without a message. Perhaps the name is in use. But if the node refuses all
+ * such names, more tries do not help.
  */
 #define SILENT_MAX 3
 

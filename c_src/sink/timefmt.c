@@ -28,7 +28,8 @@ static void two_digits(uint8_t *w, uint32_t v)
 	w[1] = (uint8_t)('0' + v % 10);
 }
 
-/* Sets t->text to the time's second. Returns the ns after it. */
+/* Sets t->text to the date and time without the part of a second. Returns this
+ * part, in ns. */
 static uint32_t split(struct inv_timefmt *t, int64_t ts_ns)
 {
 	int64_t second = ts_ns / 1000000000;

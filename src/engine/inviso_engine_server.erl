@@ -314,8 +314,8 @@ close(Number, #state{sessions = Sessions} = State0) ->
             State0
     end.
 
-%% When the last session is closed, clears the flags that children have inherited
-%% while the session's flags were cleared.
+%% While the server cleared a session's flags, traced processes can have spawned
+%% children, which inherited flags. When the last session is closed, clears these.
 forget_changed(#state{sessions = Sessions} = State)
   when map_size(Sessions) > 1 ->
     State;

@@ -47,6 +47,7 @@ shop() ->
     shop(1).
 
 shop(N) ->
+    put(orders, N),
     catch ?MODULE:order(N, {item, N}),
     timer:sleep(1),
     shop(N + 1).
