@@ -318,13 +318,14 @@ static int result(struct inv_json_sink *j, const struct inv_call *call)
 int inv_json_call(struct inv_json_sink *j, const struct inv_item *it)
 {
 	const struct inv_call *call = it->facts->call;
+	const struct inv_event *begun = call ? call->event : NULL;
 	const struct inv_mfa *m = it->facts->mfa;
 	const struct inv_event *ev = &it->ev;
 	int rc = 0;
 
-	if (call && call->event) {
+	if (begun) {
 		m = call->mfa;
-		ev = call->event;
+		ev = begun;
 	}
 	if (m) {
 		function(j, m);
@@ -334,7 +335,7 @@ int inv_json_call(struct inv_json_sink *j, const struct inv_item *it)
 		    it->ev.tag == INV_TAG_EXCEPTION_FROM))
 		rc = end(j, it);
 	/* If the call has an entry of its own, the value is in that entry. */
-	if (!rc && it->facts->whole && call->event->ms_result)
+	if (!rc && begun && it->facts->whole && begun->ms_result)
 		rc = result(j, call);
 	if (!rc && call)
 		times(j, call);

@@ -143,9 +143,9 @@ int inv_dict_parse(struct inv_dict *d, const uint8_t *p, size_t len,
 					   (size_t)(at - begin));
 		}
 		e = add_entry(d);
-		if (!e || (*at == INV_DEF_NODE &&
-			   append(&d->nodes, &d->n_nodes, &d->cap_nodes,
-				  d->n - 1))) {
+		if (!e ||
+		    (*at == INV_DEF_NODE &&
+		     append(&d->nodes, &d->n_nodes, &d->cap_nodes, d->n - 1))) {
 			d->n = d->n_nodes = 0;
 			return inv_err_set(err, INV_ENOMEM,
 					   "dictionary: no memory");
@@ -209,8 +209,7 @@ const struct inv_dict_entry *inv_dict_node(const struct inv_dict *d,
 		else
 			to = at;
 	}
-	if (from == d->n_nodes ||
-	    d->entries[d->nodes[from]].number != printed)
+	if (from == d->n_nodes || d->entries[d->nodes[from]].number != printed)
 		return NULL;
 	return &d->entries[d->nodes[from]];
 }

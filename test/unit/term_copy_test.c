@@ -13,12 +13,12 @@
 /* Numbers from 0: a pid, an atom, and nodes that are printed as 9, 5, 7 and 5
  * again, in the order of definition. The newest is the first in memory. */
 static const uint8_t defs[] = {
-	INV_DEF_NODE, 3, 5, 2, 'c', /* 5 */
-	INV_DEF_NODE, 3, 7, 0, 'd', /* 4 */
-	INV_DEF_NODE, 3, 5, 1, 'b', /* 3 */
-	INV_DEF_NODE, 3, 9, 0, 'a', /* 2 */
-	INV_DEF_ATOM, 2, 'o',  'k', /* 1 */
-	INV_DEF_PID,  2, 88,   0, /* 0 */
+	INV_DEF_NODE, 3, 5,   2,   'c', /* 5 */
+	INV_DEF_NODE, 3, 7,   0,   'd', /* 4 */
+	INV_DEF_NODE, 3, 5,   1,   'b', /* 3 */
+	INV_DEF_NODE, 3, 9,   0,   'a', /* 2 */
+	INV_DEF_ATOM, 2, 'o', 'k',	/* 1 */
+	INV_DEF_PID,  2, 88,  0,	/* 0 */
 };
 
 static void parse(struct inv_dict *d)
