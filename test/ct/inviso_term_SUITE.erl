@@ -68,12 +68,22 @@ record_stats(Config, Opts, Terms) ->
     Tracer = ?LIB:open(Log, Opts),
     Pid = ?LIB:worker(),
     ?LIB:flags(Pid, Tracer, [call]),
-    ok = ?LIB:run(Pid, fun() -> lists:foreach(fun ?LIB:probe/1, Terms) end),
+    probe(Pid, Tracer, Terms),
     Stats = ?LIB:close(Tracer),
     ?LIB:stop(Pid),
     Items = ?LIB:events(Log),
     ?LIB:accounted(Stats, Items, length(Terms)),
     {Items, [P || #{type := events} = P <- inviso_trace_log:packets(Log)]}.
+
+%% Between parts of the terms the log is written, so that no event is lost if the
+%% spooler is slow.
+probe(Pid, Tracer, Terms) when length(Terms) > 500 ->
+    {Part, Rest} = lists:split(500, Terms),
+    probe(Pid, Tracer, Part),
+    ok = inviso_tracer:flush(Tracer),
+    probe(Pid, Tracer, Rest);
+probe(Pid, _Tracer, Terms) ->
+    ok = ?LIB:run(Pid, fun() -> lists:foreach(fun ?LIB:probe/1, Terms) end).
 
 %%---------------------------------------------------------------------------
 %% Kinds of terms
@@ -284,7 +294,7 @@ text_prints_as_p0(Config) ->
     ?LIB:flags(Pid, Tracer, [call]),
     Terms = ["string", <<"binary">>, [1, 2, 3], 'an atom', #{a => "x"}, 1.5,
              {"a", <<0, 1>>}, self(), [$a | b]],
-    ok = ?LIB:run(Pid, fun() -> lists:foreach(fun ?LIB:probe/1, Terms) end),
+    probe(Pid, Tracer, Terms),
     ?LIB:close(Tracer),
     ?LIB:stop(Pid),
     Text = ?LIB:lines(Log, "text"),
