@@ -41,7 +41,8 @@ $(PAYLOAD_EMPTY):
 	@mkdir -p $(@D)
 	@: >$@
 
-$(PAYLOAD_DIR)/build: $(PUSHED) $(PAYLOAD_NIFS) $(SPOOL) tools/payload.escript
+# The beams are used here, too: without build/, $(PUSHED) can be up to date.
+$(PAYLOAD_DIR)/build: $(PUSHED) $(PAYLOAD_BEAMS) $(PAYLOAD_NIFS) $(SPOOL) tools/payload.escript
 	$(call say,PAYLOAD,$(@D))
 	$(Q)escript tools/payload.escript command $(@D)/ebin $(<D) $(PAYLOAD_NIFS) $(SPOOL) $(@D)
 $(addprefix $(PAYLOAD_DIR)/,survey boot_head boot_tail): $(PAYLOAD_DIR)/build ;
