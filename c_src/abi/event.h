@@ -5,15 +5,16 @@
 /*
  * An event record.  It has the same bytes in a ring and in a log.
  *
- *      +-----+-----+-------+--------+- - - - -+- - -+--------+---------+- - - -
- *      | len | tag | flags | ts_off | options | tag | tracee | payload | extra
- *      +-----+-----+-------+--------+- - - - -+- - -+--------+---------+- - - -
+ *      +-----+------+-------+-------+- - - - -+- - -+--------+---------+- - - -
+ *      | len | head | flags | delta | options | tag | tracee | payload | extra
+ *      +-----+------+-------+-------+- - - - -+- - -+--------+---------+- - - -
  *
  *      len      varint  number of bytes after this field; a reader can skip a
- *                       record that it does not understand
- *      tag      u8      enum inv_tag
- *      flags    u8      INV_EV_* below
- *      ts_off   varint  nanoseconds since the packet's begin_ns
+ *                       record whose terms it does not understand
+ *      head     u8      INV_HEAD_*: the tag, and the two most frequent flags
+ *      flags    u8      INV_EV_* without these two, only with INV_HEAD_FLAGS
+ *      delta    varint  nanoseconds since the previous record of the packet;
+ *                       for the first record, since begin_ns
  *      options          in this order, each only if the flags say so:
  *                         scheduler  varint   (INV_EV_SCHED)
  *                         cpu time   varint   ns (timestamp kind cpu)
@@ -27,6 +28,9 @@
  * Varints are LEB128, least significant byte first, at most ten bytes; "signed"
  * ones are zigzag coded.  Terms are packed terms (abi/term.h).  Events of one
  * stream are in the order of their time.  Normative text: inviso-log(5).
+ *
+ * In logs of version 1 a record begins with len, tag (u8), flags (u8, all
+ * INV_EV_*), and the nanoseconds since the packet's begin_ns (varint).
  */
 
 /* The numbers are in log files: never change one. */
@@ -70,6 +74,14 @@ enum inv_tag {
 	 * contains the tag's atom. */
 	INV_TAG_OTHER = 255
 };
+
+/* The bits of a record's head. */
+#define INV_HEAD_TAG 0x1fu   /* the tag's number, or INV_HEAD_OTHER */
+#define INV_HEAD_OTHER 0x1fu /* INV_TAG_OTHER */
+#define INV_HEAD_EXTRA 0x20u /* INV_EV_EXTRA */
+#define INV_HEAD_CUT 0x40u   /* INV_EV_CUT */
+#define INV_HEAD_FLAGS 0x80u /* a byte with the other flags follows */
+_Static_assert(INV_TAG_COUNT <= INV_HEAD_OTHER, "tags fit into a head");
 
 enum inv_ev_flags {
 	INV_EV_EXTRA = 1u << 0,

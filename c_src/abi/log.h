@@ -20,7 +20,7 @@
  * uuid.  file_no in the head gives their order; file names have no meaning.
  */
 #define INV_LOG_MAGIC "\x89INVLOG\n"
-#define INV_LOG_VERSION 1u
+#define INV_LOG_VERSION 2u
 
 /*
  * The head is followed by strings, each a u16 length and bytes, in this order:
@@ -44,12 +44,18 @@ _Static_assert(sizeof(struct inv_log_head) == 56, "on disk");
 #define INV_LOG_SYNC 0x6b705649u /* the bytes "IVpk" in the file */
 
 enum inv_log_type {
-	INV_LOG_EVENTS = 1,  /* definitions, then events, of one stream */
-	INV_LOG_ANCHORS = 2, /* struct inv_anchor, one or more */
-	INV_LOG_TOTALS = 3,  /* struct inv_log_totals, one for each stream: the
-				last packet of a file, or the last that one
-				spooler or one flush writes */
+	INV_LOG_EVENTS_1 = 1, /* EVENTS in a log of version 1 */
+	INV_LOG_ANCHORS = 2,  /* struct inv_anchor, one or more */
+	INV_LOG_TOTALS = 3,   /* struct inv_log_totals, one for each stream: the
+				 last packet of a file, or the last that one
+				 spooler or one flush writes */
+	INV_LOG_EVENTS = 4,   /* definitions, then events, of one stream */
 };
+
+static inline int inv_log_is_events(unsigned type)
+{
+	return type == INV_LOG_EVENTS || type == INV_LOG_EVENTS_1;
+}
 
 enum inv_log_codec {
 	INV_CODEC_NONE = 0,
@@ -94,8 +100,8 @@ struct inv_log_packet {
 	uint64_t seq;	      /* EVENTS: the ring packet's number, from 1 */
 	uint64_t first_event; /* EVENTS: number of the first event in its
 				 stream, from 0; a gap means lost events */
-	uint64_t begin_ns;    /* EVENTS: monotonic clock; ts_off counts from
-				 here */
+	uint64_t begin_ns;    /* EVENTS: monotonic clock; the first event's
+				 delta counts from here */
 	uint64_t end_ns;      /* EVENTS: monotonic clock, at or after the last
 				 event */
 	uint32_t ev_off; /* EVENTS: how many bytes of this ring packet's events
@@ -115,14 +121,17 @@ _Static_assert(INV_LOSS_COUNT == 8, "on disk");
  *   erl    erlang:monotonic_time/1 at the same moment
  *   offset erlang:time_offset/1; erl + offset is Erlang system time
  *   real   CLOCK_REALTIME, since the Unix epoch
+ *   raw    CLOCK_MONOTONIC_RAW, which nothing slews
  */
 struct inv_anchor {
 	uint64_t mono;
 	int64_t erl;
 	int64_t offset;
 	int64_t real;
+	uint64_t raw; /* not in version 1 */
 };
-_Static_assert(sizeof(struct inv_anchor) == 32, "on disk");
+_Static_assert(sizeof(struct inv_anchor) == 40, "on disk");
+#define INV_ANCHOR_1_SIZE 32u /* in version 1 */
 
 struct inv_log_totals {
 	uint32_t stream; /* UINT32_MAX: losses that belong to no stream */

@@ -36,7 +36,7 @@
  * mapping never leaves the machine.  Normative text: inviso-ring(7).
  */
 #define INV_RING_MAGIC 0x31474e49524e4956u /* "VINRING1" in memory order */
-#define INV_RING_VERSION 1u
+#define INV_RING_VERSION 2u
 
 #define INV_PACKET_MIN (4u * 1024)
 #define INV_PACKET_MAX (512u * 1024)

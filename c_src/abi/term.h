@@ -14,6 +14,7 @@
  *   90..af  binary of 0..31 bytes, which follow
  *   b0..bf  list of 1..16 integers 0..255, a byte each
  *   c0..    enum inv_term_code
+ *   e0..ff  APPLY of dictionary entry 0..31
  *
  * "varint" and "signed" mean the same as in abi/event.h.
  *
@@ -32,8 +33,12 @@
  * A list ends with END, TAIL or CUT. NIL does not end a list: it is an element,
  * the empty list.
  *
- * Dictionary: an atom, pid or port of the node is defined once a packet and
- * numbered from 0 in the order of definition.  A definition is
+ * A dictionary entry that is a function stands for the term {M,F,Arity}. APPLY
+ * stands for {M,F,[Arg, ...]}: its function's arguments follow, as many as the
+ * arity says. A CUT of kind LIST replaces the remaining arguments.
+ *
+ * Dictionary: an atom, pid or port of the node, or a function, is defined once
+ * a packet and numbered from 0 in the order of definition.  A definition is
  *
  *      kind u8 (enum inv_def) | len varint | len bytes
  *
@@ -79,6 +84,8 @@ enum inv_term_code {
 	INV_T_HOLE = 0xd4,	 /* kind u8, n varint: replaces one term that
 				    was left out */
 	INV_T_END = 0xd5,	 /* ends a proper list */
+	INV_T_APPLY = 0xd6,	 /* number varint, of a function; arguments */
+	INV_T_APPLY_SMALL = 0xe0, /* ..ff: APPLY with the number 0..31 */
 };
 
 enum inv_def {
@@ -88,6 +95,8 @@ enum inv_def {
 	INV_DEF_NODE = 4, /* node varint (the number with which the recording
 			     node prints it), creation varint, name. A node gets
 			     a dictionary number, too */
+	INV_DEF_FUNCTION = 5, /* module varint, function varint: numbers of
+				 atoms; arity varint, 0..255 */
 };
 
 /* What a CUT or HOLE replaces. The comment gives the unit of its n. */

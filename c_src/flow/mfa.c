@@ -3,9 +3,6 @@
 
 #include <string.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "term/simple.h"
 
 static int must(int rc)
@@ -75,13 +72,20 @@ static void set_atom(struct inv_mfa *m, int i, const struct inv_token *tok,
 	a->bytes = m->converted[i];
 }
 
-static uint64_t hash_of(const struct inv_mfa *m)
+static struct inv_mfa_atom atom_of(const struct inv_dict_entry *e)
 {
-	uint64_t h = XXH3_64bits(m->module.bytes, m->module.len);
+	return (struct inv_mfa_atom){ e->bytes, e->len, e->plain };
+}
 
-	h = XXH3_64bits_withSeed(m->function.bytes, m->function.len,
-				 h + m->arity);
-	return h ? h : 1;
+static void set_entry(struct inv_mfa *m, const struct inv_cursor *c,
+		      const struct inv_event *ev)
+{
+	m->is_entry = true;
+	m->module = atom_of(m->entry.module);
+	m->function = atom_of(m->entry.function);
+	m->arity = m->entry.arity;
+	m->hash = m->entry.hash;
+	m->third = (size_t)(c->p - ev->terms);
 }
 
 int inv_mfa_read(struct inv_mfa *m, struct inv_cursor *c,
@@ -89,8 +93,14 @@ int inv_mfa_read(struct inv_mfa *m, struct inv_cursor *c,
 {
 	struct inv_token tok;
 	bool is_mfa;
-	int rc = must(inv_cursor_next(c, &tok));
+	int rc;
 
+	if (inv_cursor_function(c, &m->entry, &m->has_args)) {
+		set_entry(m, c, ev);
+		return 1;
+	}
+	m->is_entry = false;
+	rc = must(inv_cursor_next(c, &tok));
 	is_mfa = !rc && tok.kind == INV_TOK_TUPLE && tok.count == 3;
 	for (int i = 0; is_mfa && i < 2; i++) {
 		rc = must(inv_cursor_next(c, &tok));
@@ -104,6 +114,8 @@ int inv_mfa_read(struct inv_mfa *m, struct inv_cursor *c,
 	rc = third(m, c, &is_mfa);
 	if (rc || !is_mfa)
 		return rc;
-	m->hash = hash_of(m);
+	m->hash = inv_function_hash(m->module.bytes, m->module.len,
+				    m->function.bytes, m->function.len,
+				    m->arity);
 	return 1;
 }

@@ -27,7 +27,10 @@ struct inv_mfa {
 	 * this element is the one after the tuple, because no code ends a
 	 * tuple. */
 	size_t third;
-	uint64_t hash; /* of module, function and arity; never 0 */
+	bool is_entry; /* the term is an entry of the dictionary, or an APPLY
+			  of it; `third' is then the offset after it */
+	struct inv_dict_function entry;
+	uint64_t hash; /* inv_function_hash of it */
 	uint8_t converted[2][2 * INV_ATOM_CHARS];
 };
 
@@ -46,6 +49,8 @@ static inline void inv_mfa_third(const struct inv_mfa *m, struct inv_cursor *c,
 {
 	inv_cursor_init(c, (enum inv_enc)ev->enc, ev->dict,
 			ev->terms + m->third, ev->len - m->third);
+	if (m->is_entry)
+		inv_cursor_third(c, &m->entry, m->has_args);
 }
 
 #endif

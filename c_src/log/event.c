@@ -91,23 +91,62 @@ static int other_tag(struct inv_event *ev)
 	return 0;
 }
 
+/* Reads tag, flags and time of a record. Returns NULL if they are invalid. */
+static const uint8_t *head(struct inv_event *ev, const uint8_t *p,
+			   const uint8_t *end, struct inv_event_times *t,
+			   unsigned *flags)
+{
+	uint64_t delta;
+	unsigned h;
+
+	if (end - p < 2)
+		return NULL;
+	h = *p++;
+	*flags = h & INV_HEAD_FLAGS ? *p++ : 0;
+	if (h & INV_HEAD_EXTRA)
+		*flags |= INV_EV_EXTRA;
+	if (h & INV_HEAD_CUT)
+		*flags |= INV_EV_CUT;
+	ev->tag = h & INV_HEAD_TAG;
+	if (ev->tag == INV_HEAD_OTHER)
+		ev->tag = INV_TAG_OTHER;
+	p = inv_varint_get(p, end, &delta);
+	if (p)
+		t->last_ns += delta;
+	return p;
+}
+
+/* Like head, for a log of version 1. */
+static const uint8_t *head_1(struct inv_event *ev, const uint8_t *p,
+			     const uint8_t *end, struct inv_event_times *t,
+			     unsigned *flags)
+{
+	uint64_t off;
+
+	if (end - p < 3)
+		return NULL;
+	ev->tag = *p++;
+	*flags = *p++;
+	p = inv_varint_get(p, end, &off);
+	if (p)
+		t->last_ns = t->begin_ns + off;
+	return p;
+}
+
 static int record(struct inv_event *ev, const uint8_t *p, const uint8_t *end,
-		  uint64_t *ts_off)
+		  struct inv_event_times *t)
 {
 	unsigned flags;
 
-	if (end - p < 3)
+	p = t->version_1 ? head_1(ev, p, end, t, &flags) :
+			   head(ev, p, end, t, &flags);
+	if (!p)
 		return INV_EDAMAGED;
-	ev->tag = p[0];
-	flags = p[1];
 	ev->ts_kind = (uint8_t)((flags & INV_EV_TS_MASK) >> INV_EV_TS_SHIFT);
 	ev->extra = flags & INV_EV_EXTRA;
 	ev->ms_result = flags & INV_EV_MS_RESULT;
 	ev->cut = flags & INV_EV_CUT;
 	ev->light = flags & INV_EV_LIGHT;
-	p = inv_varint_get(p + 2, end, ts_off);
-	if (!p)
-		return INV_EDAMAGED;
 	p = options(ev, flags, p, end);
 	if (!p)
 		return INV_EDAMAGED;
@@ -120,7 +159,7 @@ static int record(struct inv_event *ev, const uint8_t *p, const uint8_t *end,
 
 int inv_event_decode(struct inv_event *ev, const uint8_t **p,
 		     const uint8_t *end, const struct inv_dict *dict,
-		     uint64_t *ts_off)
+		     struct inv_event_times *t)
 {
 	const uint8_t *q;
 	uint64_t len = 0;
@@ -134,7 +173,7 @@ int inv_event_decode(struct inv_event *ev, const uint8_t **p,
 		return INV_EDAMAGED;
 	}
 	*p = q + len;
-	return record(ev, q, q + len, ts_off);
+	return record(ev, q, q + len, t);
 }
 
 /* --- the terms of an event ------------------------------------------------ */

@@ -49,14 +49,22 @@ struct inv_event {
 	bool bare; /* ETF: not a trace tuple; terms is the same as raw */
 };
 
+/* The times of a packet's records. */
+struct inv_event_times {
+	bool version_1;	   /* the packet's type is INV_LOG_EVENTS_1 */
+	uint64_t begin_ns; /* of the packet */
+	uint64_t last_ns;  /* of the last record that was decoded; before the
+			      first one begin_ns */
+};
+
 /*
- * Decodes the record at *p, and sets *p to the byte after the record. Returns
- * 0, or INV_EDAMAGED if the record is invalid. In that case, if the record's
- * length is also invalid, sets *p to NULL.
+ * Decodes the record at *p, sets *p to the byte after the record, and
+ * t->last_ns to its time. Returns 0, or INV_EDAMAGED if the record is invalid.
+ * In that case, if the record's length is also invalid, sets *p to NULL.
  */
 int inv_event_decode(struct inv_event *ev, const uint8_t **p,
 		     const uint8_t *end, const struct inv_dict *dict,
-		     uint64_t *ts_off);
+		     struct inv_event_times *t);
 
 /*
  * inv_event_tracee starts c at the event's tracee and reads the tracee's first

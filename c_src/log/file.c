@@ -70,7 +70,7 @@ static void count(struct inv_log_file *f, const struct inv_log_place *at,
 	f->last = *h;
 	if (h->type == INV_LOG_TOTALS)
 		count_totals(f, at, u);
-	if (h->type != INV_LOG_EVENTS)
+	if (!inv_log_is_events(h->type))
 		return;
 	f->n_events += h->n_events;
 	if (h->stream >= f->n_streams)
@@ -226,7 +226,7 @@ static bool wanted(const struct inv_log_cursor *c, const struct inv_log_file *f,
 	if (h->type == INV_LOG_TOTALS)
 		return !f->last_totals_only || c->off == f->last_totals ||
 		       stream == INV_LOG_TOTALS_ONLY;
-	return h->type == INV_LOG_EVENTS && h->stream == stream;
+	return inv_log_is_events(h->type) && h->stream == stream;
 }
 
 int inv_log_cursor_seek(struct inv_log_cursor *c, const struct inv_log_file *f,

@@ -183,7 +183,7 @@ static int arity_of(struct inv_cursor *c, const struct inv_token *first,
 		rc = inv_cursor_next(c, &tok);
 		if (rc || tok.kind == INV_TOK_END)
 			return rc;
-		if (tok.kind == INV_TOK_CUT)
+		if (tok.kind == INV_TOK_CUT && tok.left <= INT32_MAX)
 			*arity += (int64_t)tok.left - 1;
 		rc = inv_cursor_skip_rest(c, &tok);
 		if (rc)

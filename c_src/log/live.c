@@ -287,6 +287,7 @@ static int keep_packet(struct live *l, struct inv_log_place *at)
 	case INV_LOG_TOTALS:
 		return keep_totals(l, at);
 	case INV_LOG_EVENTS:
+	case INV_LOG_EVENTS_1:
 		if (h->begin_ns < l->r.first_ns)
 			l->r.first_ns = h->begin_ns;
 		return keep(l, h->stream, at);

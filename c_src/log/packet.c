@@ -129,29 +129,33 @@ void inv_entries_open(struct inv_entries *e, struct inv_unpacker *u,
 	const char *what;
 
 	memset(e, 0, sizeof(*e));
-	e->size = h->type == INV_LOG_TOTALS ? sizeof(struct inv_log_totals) :
-					      sizeof(struct inv_anchor);
-	if (!at->body || h->raw_len > INV_PACKET_RAW_MAX ||
+	e->type = h->type;
+	if (!at->body || h->raw_len > INV_PACKET_RAW_MAX || !h->n_events ||
 	    unpack(u, at, &u->buf, &u->cap, &e->data, &what))
 		return;
-	e->n = (uint32_t)(h->raw_len / e->size);
-	if (e->n > h->n_events)
+	e->size = h->raw_len / h->n_events;
+	if (e->size >= (e->type == INV_LOG_TOTALS ?
+				sizeof(struct inv_log_totals) :
+				INV_ANCHOR_1_SIZE))
 		e->n = h->n_events;
 }
 
-static bool entry(const struct inv_entries *e, uint32_t i, void *out,
-		  size_t size)
+/* Copies entry i. An entry of an older version can be shorter, and one of a
+ * newer version longer. */
+static bool entry(const struct inv_entries *e, unsigned type, uint32_t i,
+		  void *out, size_t size)
 {
-	if (e->size != size || i >= e->n)
+	if (e->type != type || i >= e->n)
 		return false;
-	memcpy(out, e->data + i * size, size);
+	memset(out, 0, size);
+	memcpy(out, e->data + i * e->size, size < e->size ? size : e->size);
 	return true;
 }
 
 bool inv_entries_totals(const struct inv_entries *e, uint32_t i,
 			struct inv_log_totals *t)
 {
-	return entry(e, i, t, sizeof(*t));
+	return entry(e, INV_LOG_TOTALS, i, t, sizeof(*t));
 }
 
 bool inv_entries_of_stream(const struct inv_entries *e, uint32_t stream,
@@ -168,5 +172,5 @@ bool inv_entries_of_stream(const struct inv_entries *e, uint32_t stream,
 bool inv_entries_anchor(const struct inv_entries *e, uint32_t i,
 			struct inv_anchor *a)
 {
-	return entry(e, i, a, sizeof(*a));
+	return entry(e, INV_LOG_ANCHORS, i, a, sizeof(*a));
 }

@@ -59,7 +59,8 @@ void inv_packet_release(struct inv_packet *p);
 struct inv_entries {
 	const uint8_t *data; /* valid until the unpacker's next packet */
 	uint32_t n;
-	size_t size; /* bytes of each entry */
+	unsigned type; /* enum inv_log_type */
+	size_t size;   /* bytes of each entry */
 };
 void inv_entries_open(struct inv_entries *e, struct inv_unpacker *u,
 		      const struct inv_log_place *at);

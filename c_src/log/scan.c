@@ -33,7 +33,7 @@ bool inv_scan_head_at(const struct inv_scan_bytes *b, uint64_t off,
 	    h->head_sum !=
 		    XXH64(p, offsetof(struct inv_log_packet, head_sum), 0))
 		return false;
-	if (h->type != INV_LOG_EVENTS)
+	if (!inv_log_is_events(h->type))
 		return true;
 	return h->stream < INV_RINGS_MAX && h->def_len <= h->raw_len &&
 	       h->n_events <= h->raw_len;
@@ -178,7 +178,7 @@ static int take(struct inv_scan *s, const struct inv_scan_bytes *b,
 
 	if (!len && !b->last)
 		return INV_END;
-	if (h->type == INV_LOG_EVENTS)
+	if (inv_log_is_events(h->type))
 		return take_events(s, b, h, len, step);
 	if (body_sound(s, b, h)) {
 		give(s, b, h, len, false, step);

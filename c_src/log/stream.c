@@ -34,10 +34,9 @@ static void give_up(struct inv_stream *s, const char *what, uint64_t off,
 static int skip_records(struct inv_stream *s, uint32_t n)
 {
 	struct inv_event ev;
-	uint64_t ts_off;
 
 	while (n--) {
-		inv_event_decode(&ev, &s->p, s->end, NULL, &ts_off);
+		inv_event_decode(&ev, &s->p, s->end, NULL, &s->times);
 		if (!s->p)
 			return INV_EDAMAGED;
 	}
@@ -68,6 +67,11 @@ static int open_packet(struct inv_stream *s)
 	if (!rc) {
 		s->p = s->packet.events;
 		s->end = s->p + s->packet.len;
+		s->times = (struct inv_event_times){
+			.version_1 = h->type == INV_LOG_EVENTS_1,
+			.begin_ns = h->begin_ns,
+			.last_ns = h->begin_ns,
+		};
 		what = "a record is invalid";
 		rc = skip_records(s, again);
 	}
@@ -96,10 +100,8 @@ static void read_totals(struct inv_stream *s, uint64_t first_ns)
  * event. */
 static bool next_record(struct inv_stream *s)
 {
-	uint64_t ts_off = 0;
-	uint64_t mono;
 	int rc = inv_event_decode(&s->ev, &s->p, s->end, &s->packet.dict,
-				  &ts_off);
+				  &s->times);
 
 	if (rc) {
 		/* The packet's checksum was right, so the record was already
@@ -116,9 +118,8 @@ static bool next_record(struct inv_stream *s)
 		}
 		return false;
 	}
-	mono = s->at.head.begin_ns + ts_off;
-	if (mono > s->mono_ns)
-		s->mono_ns = mono;
+	if (s->times.last_ns > s->mono_ns)
+		s->mono_ns = s->times.last_ns;
 	s->left--;
 	inv_account_read(&s->account, 1);
 	return true;

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "log/account.h"
+#include "log/event.h"
 #include "log/notice.h"
 #include "log/packet.h"
 
@@ -31,6 +32,7 @@ struct inv_stream {
 	struct inv_packet packet;
 	const uint8_t *p; /* next record; NULL: no packet open */
 	const uint8_t *end;
+	struct inv_event_times times;
 	uint32_t left; /* records of the packet that are not read yet */
 	struct inv_account account;
 	struct inv_loss_list losses; /* returned before further events */

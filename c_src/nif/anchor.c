@@ -19,6 +19,7 @@ struct inv_anchor inv_anchor_take(void)
 		uint64_t before = inv_mono_ns();
 		int64_t erl = enif_monotonic_time(ERL_NIF_NSEC);
 		int64_t real = (int64_t)inv_real_ns();
+		uint64_t raw = inv_clock_ns(CLOCK_MONOTONIC_RAW);
 		uint64_t after = inv_mono_ns();
 
 		if (after - before >= least)
@@ -27,6 +28,7 @@ struct inv_anchor inv_anchor_take(void)
 		best.mono = before + least / 2;
 		best.erl = erl;
 		best.real = real;
+		best.raw = raw;
 	}
 	best.offset = enif_time_offset(ERL_NIF_NSEC);
 	return best;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /*
- * The atoms, pids, ports and nodes that the open packet has defined, with their
+ * The atoms, pids, ports, nodes and functions that the open packet has defined, with their
  * numbers. Each ring has one such dictionary, used only by the ring's thread.
  *
  * The dictionary is a table with one entry for each hash. If two keys have the
@@ -19,18 +19,28 @@
  */
 #define INV_DICT_SLOTS 1024u
 
+#define INV_DICT_FUNCTIONS 256u
+
 struct inv_packet_dict {
 	uint32_t n; /* definitions in this packet */
 	struct {
 		uint64_t key; /* 0: an empty entry (no key is 0) */
 		uint64_t number;
 	} slots[INV_DICT_SLOTS];
+	/* functions, a table of the same kind */
+	struct inv_known_function {
+		uint64_t module; /* 0: an empty entry */
+		uint64_t function;
+		uint32_t arity;
+		uint32_t number;
+	} functions[INV_DICT_FUNCTIONS];
 };
 
 static inline void inv_packet_dict_clear(struct inv_packet_dict *d)
 {
 	d->n = 0;
 	memset(d->slots, 0, sizeof(d->slots));
+	memset(d->functions, 0, sizeof(d->functions));
 }
 
 static inline unsigned inv_packet_dict_slot(uint64_t key)
@@ -58,6 +68,17 @@ static inline uint32_t inv_packet_dict_add(struct inv_packet_dict *d,
 	d->slots[i].key = key;
 	d->slots[i].number = d->n;
 	return d->n++;
+}
+
+/* Returns the function's entry, which perhaps contains another function or
+ * none. */
+static inline struct inv_known_function *inv_packet_dict_function(
+	struct inv_packet_dict *d, uint64_t module, uint64_t function,
+	uint32_t arity)
+{
+	uint64_t key = (module + arity) * 31 + function;
+
+	return &d->functions[key * 0x9e3779b97f4a7c15u >> 56];
 }
 
 #endif

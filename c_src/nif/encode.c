@@ -66,11 +66,6 @@ bool inv_encode_tuple(struct inv_encoder *e, uint32_t arity)
 	return inv_put_code(e, INV_T_TUPLE, arity);
 }
 
-bool inv_encode_uint(struct inv_encoder *e, uint32_t value)
-{
-	return inv_put_int(e, value);
-}
-
 bool inv_encode_hole(struct inv_encoder *e)
 {
 	bool was = e->cut; /* the HOLE is on purpose: e->cut must not change */
@@ -402,9 +397,143 @@ static bool put_other(struct inv_encoder *e, ERL_NIF_TERM term, uint32_t depth)
 	return put_by_type(e, term, depth);
 }
 
-bool inv_encode_term(struct inv_encoder *e, ERL_NIF_TERM term)
+static inline void begin_term(struct inv_encoder *e)
 {
 	e->limit = e->p + e->max_bytes;
 	e->looks = e->max_bytes > LOOKS_MIN ? e->max_bytes : LOOKS_MIN;
+}
+
+bool inv_encode_term(struct inv_encoder *e, ERL_NIF_TERM term)
+{
+	begin_term(e);
 	return put_term(e, term, 0);
+}
+
+/* --- functions ------------------------------------------------------------ */
+
+/* How many arguments are counted before they are written. Longer lists are
+ * visited twice. */
+#define ARGS 8u
+#define ARITY_MAX 255u
+
+struct args {
+	unsigned arity;
+	unsigned n; /* the number of arguments in v */
+	ERL_NIF_TERM v[ARGS];
+	ERL_NIF_TERM rest; /* the list after v */
+};
+
+/* Returns false if `list' is not a list of at most 255 elements. */
+static bool get_args(const struct inv_encoder *e, ERL_NIF_TERM list,
+		     struct args *a)
+{
+	unsigned more = 0;
+
+	a->n = 0;
+	a->rest = list;
+	while (a->n < ARGS &&
+	       enif_get_list_cell(e->env, a->rest, &a->v[a->n], &a->rest))
+		a->n++;
+	if (a->rest != nil && !enif_get_list_length(e->env, a->rest, &more))
+		return false;
+	a->arity = a->n + more;
+	return a->arity <= ARITY_MAX;
+}
+
+/*
+ * Sets *number to the function's dictionary number. If module or function is
+ * not an atom, sets *is_mfa to false. Returns false if a definition does not
+ * fit.
+ */
+static inline bool know_function(struct inv_encoder *e, const ERL_NIF_TERM *mfa,
+				 uint32_t arity, uint32_t *number, bool *is_mfa)
+{
+	const struct inv_known_function *known =
+		inv_packet_dict_function(e->dict, mfa[0], mfa[1], arity);
+
+	*is_mfa = true;
+	*number = known->number;
+	if (inv_likely(known->module == mfa[0] && known->function == mfa[1] &&
+		       known->arity == arity))
+		return true;
+	*is_mfa = enif_is_atom(e->env, mfa[0]) && enif_is_atom(e->env, mfa[1]);
+	return !*is_mfa || inv_ident_function(e, mfa[0], mfa[1], arity, number);
+}
+
+static inline bool put_argument(struct inv_encoder *e, ERL_NIF_TERM term,
+				unsigned left, bool *cut)
+{
+	*cut = is_spent(e);
+	if (inv_unlikely(*cut))
+		return inv_scalar_missing(e, INV_T_CUT, INV_CUT_LIST, left);
+	return put_term(e, term, 2);
+}
+
+LEVEL static bool put_args(struct inv_encoder *e, const struct args *a)
+{
+	ERL_NIF_TERM cell = a->rest;
+	ERL_NIF_TERM head;
+	bool cut = false;
+	unsigned i;
+
+	for (i = 0; i < a->n && !cut; i++)
+		if (!put_argument(e, a->v[i], a->arity - i, &cut))
+			return false;
+	for (; i < a->arity && !cut; i++)
+		if (!enif_get_list_cell(e->env, cell, &head, &cell) ||
+		    !put_argument(e, head, a->arity - i, &cut))
+			return false;
+	return true;
+}
+
+static inline bool put_apply(struct inv_encoder *e, uint32_t number)
+{
+	if (number < 32)
+		return inv_put_byte(e, (uint8_t)(INV_T_APPLY_SMALL + number));
+	return inv_put_code(e, INV_T_APPLY, number);
+}
+
+/* Writes {M, F, A}. If the term is another tuple of three elements, or the limit
+ * of depth applies to the arguments, sets *is_mfa to false and writes nothing. */
+static bool put_mfa(struct inv_encoder *e, const ERL_NIF_TERM *mfa,
+		    bool with_args, bool *is_mfa)
+{
+	struct args a = { .arity = 0 };
+	uint32_t number;
+
+	*is_mfa = false;
+	if (guesses[mfa[2] & GUESS_BITS] == GUESS_INT) {
+		with_args = false;
+		if (!enif_get_uint(e->env, mfa[2], &a.arity) ||
+		    a.arity > ARITY_MAX)
+			return true;
+	} else if ((with_args && e->max_depth < 2) ||
+		   !get_args(e, mfa[2], &a)) {
+		return true;
+	}
+	if (!know_function(e, mfa, a.arity, &number, is_mfa))
+		return false;
+	if (!*is_mfa)
+		return true;
+	if (with_args)
+		return put_apply(e, number) && put_args(e, &a);
+	if (number < 64)
+		return inv_put_byte(e, (uint8_t)(INV_T_DICT_SMALL + number));
+	return inv_put_code(e, INV_T_DICT, number);
+}
+
+bool inv_encode_function(struct inv_encoder *e, ERL_NIF_TERM term,
+			 bool with_args)
+{
+	const ERL_NIF_TERM *mfa;
+	bool is_mfa;
+	int arity;
+
+	if (inv_unlikely(!enif_get_tuple(e->env, term, &arity, &mfa) ||
+			 arity != 3))
+		return inv_encode_term(e, term);
+	begin_term(e);
+	if (!put_mfa(e, mfa, with_args, &is_mfa))
+		return false;
+	return is_mfa || put_term(e, term, 0);
 }

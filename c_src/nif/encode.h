@@ -52,9 +52,16 @@ void inv_encode_init(ErlNifEnv *env);
  */
 bool inv_encode_term(struct inv_encoder *e, ERL_NIF_TERM term);
 
+/*
+ * Like inv_encode_term, for a term that is usually {M, F, Args} or {M, F,
+ * Arity}: such a term is written as a dictionary entry. If with_args is false,
+ * {M, F, Args} is written as {M, F, Arity}.
+ */
+bool inv_encode_function(struct inv_encoder *e, ERL_NIF_TERM term,
+			 bool with_args);
+
 /* Append parts of a term that the caller composes. */
 bool inv_encode_tuple(struct inv_encoder *e, uint32_t arity);
-bool inv_encode_uint(struct inv_encoder *e, uint32_t value);
 bool inv_encode_hole(struct inv_encoder *e);
 
 #endif

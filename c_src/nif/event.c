@@ -132,20 +132,6 @@ static bool put_options(struct inv_encoder *e, const struct event *ev)
 	return ev->ts_kind != INV_TS_STRICT || put_strict(e);
 }
 
-/* Writes {M, F, Args} or {M, F, Arity} as {M, F, Arity}. */
-static bool put_light_call(struct inv_encoder *e, ERL_NIF_TERM mfa)
-{
-	const ERL_NIF_TERM *element;
-	unsigned args;
-	int arity;
-
-	if (!enif_get_tuple(e->env, mfa, &arity, &element) || arity != 3 ||
-	    !enif_get_list_length(e->env, element[2], &args))
-		return inv_encode_term(e, mfa);
-	return inv_encode_tuple(e, 3) && inv_encode_term(e, element[0]) &&
-	       inv_encode_term(e, element[1]) && inv_encode_uint(e, args);
-}
-
 /*
  * Writes {send | 'receive' | print, Serial, From, To, Message} without the
  * message.
@@ -166,6 +152,20 @@ static bool put_light_seq(struct inv_encoder *e, ERL_NIF_TERM info)
 	return inv_encode_hole(e);
 }
 
+/* The tags whose content is a function: {M, F, Args} or {M, F, Arity}. */
+#define FUNCTION_TAGS                                                      \
+	(1u << INV_TAG_CALL | 1u << INV_TAG_RETURN_TO |                    \
+	 1u << INV_TAG_RETURN_FROM | 1u << INV_TAG_EXCEPTION_FROM |        \
+	 1u << INV_TAG_IN | 1u << INV_TAG_OUT | 1u << INV_TAG_IN_EXITING | \
+	 1u << INV_TAG_OUT_EXITING | 1u << INV_TAG_OUT_EXITED)
+
+static inline bool put_content(struct inv_encoder *e, const struct event *ev)
+{
+	if (ev->tag < INV_TAG_COUNT && 1u << ev->tag & FUNCTION_TAGS)
+		return inv_encode_function(e, ev->of->content, true);
+	return inv_encode_term(e, ev->of->content);
+}
+
 static bool put_light(struct inv_encoder *e, const struct event *ev)
 {
 	switch (ev->tag) {
@@ -174,19 +174,19 @@ static bool put_light(struct inv_encoder *e, const struct event *ev)
 	case INV_TAG_RECEIVE:
 		return inv_encode_hole(e);
 	case INV_TAG_CALL:
-		return put_light_call(e, ev->of->content);
+		return inv_encode_function(e, ev->of->content, false);
 	case INV_TAG_SEQ_TRACE:
 		return put_light_seq(e, ev->of->content);
 	default:
-		return inv_encode_term(e, ev->of->content);
+		return put_content(e, ev);
 	}
 }
 
 static bool put_extra(struct inv_encoder *e, const struct event *ev)
 {
-	if (ev->flags & INV_EV_LIGHT &&
-	    (ev->tag == INV_TAG_SPAWN || ev->tag == INV_TAG_SPAWNED))
-		return put_light_call(e, ev->of->extra);
+	if (ev->tag == INV_TAG_SPAWN || ev->tag == INV_TAG_SPAWNED)
+		return inv_encode_function(e, ev->of->extra,
+					   !(ev->flags & INV_EV_LIGHT));
 	return inv_encode_term(e, ev->of->extra);
 }
 
@@ -197,8 +197,7 @@ static bool put_terms(struct inv_encoder *e, const struct event *ev)
 		return false;
 	if (!inv_encode_term(e, ev->of->tracee))
 		return false;
-	if (!(ev->flags & INV_EV_LIGHT ? put_light(e, ev) :
-					 inv_encode_term(e, ev->of->content)))
+	if (!(ev->flags & INV_EV_LIGHT ? put_light(e, ev) : put_content(e, ev)))
 		return false;
 	if (ev->flags & INV_EV_EXTRA && !put_extra(e, ev))
 		return false;
@@ -225,21 +224,36 @@ static bool put_length(struct inv_encoder *e, uint8_t *start)
 	return true;
 }
 
+/* The flags that are in the record's head. */
+#define HEAD_FLAGS (INV_EV_EXTRA | INV_EV_CUT)
+
+static uint8_t head_of(const struct event *ev)
+{
+	unsigned head = ev->tag & INV_HEAD_TAG;
+
+	if (ev->flags & INV_EV_EXTRA)
+		head |= INV_HEAD_EXTRA;
+	if (ev->flags & ~HEAD_FLAGS)
+		head |= INV_HEAD_FLAGS;
+	return (uint8_t)head;
+}
+
 static bool put_event(struct inv_encoder *e, const struct event *ev,
-		      uint64_t begin_ns)
+		      uint64_t last_ns)
 {
 	uint8_t *start = e->p;
-	uint8_t *flags;
 
 	if ((size_t)(e->top - e->p) < 3 + INV_VARINT_MAX)
 		return false;
 	e->p++;
-	*e->p++ = (uint8_t)ev->tag;
-	flags = e->p++;
-	e->p = inv_varint_put(e->p, ev->now - begin_ns);
+	*e->p++ = head_of(ev);
+	if (ev->flags & ~HEAD_FLAGS)
+		*e->p++ = (uint8_t)(ev->flags & ~HEAD_FLAGS);
+	e->p = inv_varint_put(e->p, ev->now - last_ns);
 	if (!put_options(e, ev) || !put_terms(e, ev))
 		return false;
-	*flags = (uint8_t)(ev->flags | (e->cut ? INV_EV_CUT : 0));
+	if (e->cut)
+		start[1] |= INV_HEAD_CUT;
 	return put_length(e, start);
 }
 
@@ -286,7 +300,7 @@ static bool write_event(struct inv_tracer *t, struct inv_lane *lane,
 	__builtin_prefetch(e.p + PREFETCH, 1);
 	e.cut = false;
 	e.limit = e.p;
-	if (!put_event(&e, ev, p->begin_ns))
+	if (!put_event(&e, ev, p->last_ns))
 		return false;
 	if (t->limited)
 		use_bytes(t, lane, (uint32_t)(e.p - (p->data + p->ev)));

@@ -165,14 +165,45 @@ static bool define_atom(struct inv_encoder *e, ERL_NIF_TERM term)
 		      (uint32_t)(n - 1));
 }
 
+static bool know_atom(struct inv_encoder *e, ERL_NIF_TERM term,
+		      uint32_t *number)
+{
+	if (inv_packet_dict_find(e->dict, term, number))
+		return true;
+	if (!define_atom(e, term))
+		return false;
+	*number = inv_packet_dict_add(e->dict, term);
+	return true;
+}
+
 bool inv_ident_atom(struct inv_encoder *e, ERL_NIF_TERM term)
 {
 	uint32_t number;
 
-	if (inv_packet_dict_find(e->dict, term, &number))
-		return put_number(e, number);
-	return define_atom(e, term) &&
-	       put_number(e, inv_packet_dict_add(e->dict, term));
+	return know_atom(e, term, &number) && put_number(e, number);
+}
+
+bool inv_ident_function(struct inv_encoder *e, ERL_NIF_TERM module,
+			ERL_NIF_TERM function, uint32_t arity, uint32_t *number)
+{
+	struct inv_known_function *known =
+		inv_packet_dict_function(e->dict, module, function, arity);
+	uint8_t def[3 * INV_VARINT_MAX];
+	uint32_t m;
+	uint32_t f;
+	uint8_t *p;
+
+	if (!know_atom(e, module, &m) || !know_atom(e, function, &f))
+		return false;
+	p = inv_varint_put(def, m);
+	p = inv_varint_put(p, f);
+	p = inv_varint_put(p, arity);
+	if (!define(e, INV_DEF_FUNCTION, def, (uint32_t)(p - def)))
+		return false;
+	*number = e->dict->n++;
+	*known =
+		(struct inv_known_function){ module, function, arity, *number };
+	return true;
 }
 
 /*

@@ -16,4 +16,13 @@ bool inv_ident_port(struct inv_encoder *e, ERL_NIF_TERM term);
 bool inv_ident_ref(struct inv_encoder *e, ERL_NIF_TERM term);
 bool inv_ident_fun(struct inv_encoder *e, ERL_NIF_TERM term);
 
+/*
+ * Defines a function that the packet has not defined, and sets *number to its
+ * dictionary number. module and function are atoms; arity is at
+ * most 255. Returns false if the definition does not fit.
+ */
+bool inv_ident_function(struct inv_encoder *e, ERL_NIF_TERM module,
+			ERL_NIF_TERM function, uint32_t arity,
+			uint32_t *number);
+
 #endif

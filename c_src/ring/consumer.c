@@ -185,6 +185,29 @@ static void fill_dropped(const struct inv_consumer *c, struct inv_fragment *f,
 }
 
 /*
+ * Adds up the times of the records in [p, end). Returns false if a record is
+ * invalid.
+ */
+static bool add_times(const uint8_t *p, const uint8_t *end, uint64_t *ns)
+{
+	while (p < end) {
+		const uint8_t *next;
+		uint64_t size, delta;
+
+		p = inv_varint_get(p, end, &size);
+		if (!p || size < 2 || size > (uint64_t)(end - p))
+			return false;
+		next = p + size;
+		p += *p & INV_HEAD_FLAGS ? 2 : 1;
+		if (!inv_varint_get(p, next, &delta))
+			return false;
+		*ns += delta;
+		p = next;
+	}
+	return true;
+}
+
+/*
  * Takes events from the packet at `pos', which the producer does not overwrite
  * during the call. Returns 0 and sets *f if the packet has new events, INV_END
  * if it has none, INV_EDAMAGED if the packet is invalid.
@@ -213,6 +236,10 @@ static int take_from(struct inv_consumer *c, struct inv_ring_slot *slot,
 	f->first_event = pos->event + gap;
 	f->n_events = (uint32_t)(slot->first_event + now.n - f->first_event);
 	f->begin_ns = slot->begin_ns;
+	/* The first record's time is relative to that of the record before, which
+	 * is in an earlier fragment. */
+	if (!add_times(slot->data, slot->data + pos->off, &f->begin_ns))
+		return INV_EDAMAGED;
 	f->end_ns = load(&slot->end_ns);
 	f->ev_off = (uint32_t)pos->off;
 	f->ev = slot->data + f->ev_off;

@@ -57,7 +57,7 @@ struct inv_consumer {
 struct inv_fragment {
 	uint64_t seq;
 	uint64_t first_event;
-	uint64_t begin_ns;
+	uint64_t begin_ns; /* to which the first event's time is relative */
 	uint64_t end_ns;
 	uint32_t n_events; /* 0: no events, only a new position */
 	uint32_t ev_off;   /* offset of ev from the packet's first event, in

@@ -100,7 +100,7 @@ int inv_producer_open_new(struct inv_producer *p, uint64_t now)
 	p->slot = slot;
 	p->data = slot->data;
 	p->seq = seq;
-	p->begin_ns = now;
+	p->begin_ns = p->last_ns = now;
 	p->ev = 0;
 	p->def = 0;
 	p->n = 0;

@@ -36,9 +36,11 @@ struct inv_producer {
 	uint64_t seq; /* number of the open packet or, if none is open, of the
 			 last one */
 	uint64_t begin_ns;
-	uint32_t ev;  /* bytes of events committed */
-	uint32_t def; /* bytes of definitions committed */
-	uint32_t n;   /* events committed */
+	uint64_t last_ns; /* time of the last event committed; begin_ns if there
+			     is none */
+	uint32_t ev;	  /* bytes of events committed */
+	uint32_t def;	  /* bytes of definitions committed */
+	uint32_t n;	  /* events committed */
 
 	uint64_t next_event; /* number of this ring's next event */
 };
@@ -84,6 +86,7 @@ static inline void inv_producer_commit(struct inv_producer *p, uint32_t ev,
 	p->def = def;
 	p->n++;
 	p->next_event++;
+	p->last_ns = now;
 	atomic_store_explicit(&p->slot->end_ns, now, memory_order_relaxed);
 	/* Pairs with the consumer's acquire load of commit. */
 	atomic_store_explicit(&p->slot->commit, INV_COMMIT(ev, def, p->n),

@@ -16,7 +16,7 @@
 #define SAME_NS 1000000
 #define QUIET_NS 60000000000u
 
-/* Copies anchor i. Another process may be writing its four words at the same
+/* Copies anchor i. Another process may be writing its words at the same
  * time. */
 static void copy(const struct inv_ring_ctl *ctl, uint64_t i,
 		 struct inv_anchor *to)
@@ -27,6 +27,7 @@ static void copy(const struct inv_ring_ctl *ctl, uint64_t i,
 	to->erl = __atomic_load_n(&from->erl, __ATOMIC_RELAXED);
 	to->offset = __atomic_load_n(&from->offset, __ATOMIC_RELAXED);
 	to->real = __atomic_load_n(&from->real, __ATOMIC_RELAXED);
+	to->raw = __atomic_load_n(&from->raw, __ATOMIC_RELAXED);
 }
 
 /*

@@ -34,7 +34,7 @@ struct work {
 	struct head head;
 };
 
-static int add_entry(struct work *w, uint64_t number)
+static int add_one(struct work *w, uint64_t number)
 {
 	const struct inv_dict_entry *e = inv_dict_get(w->dict, number);
 	struct entry x;
@@ -55,6 +55,18 @@ static int add_entry(struct work *w, uint64_t number)
 	return 0;
 }
 
+/* Copies an entry and, if it is a function, the entries of its atoms. */
+static int add_entry(struct work *w, uint64_t number)
+{
+	struct inv_dict_function f;
+	int rc = add_one(w, number);
+
+	if (rc || !inv_dict_function(w->dict, number, &f))
+		return rc;
+	rc = add_one(w, inv_dict_number(w->dict, f.module));
+	return rc ? rc : add_one(w, inv_dict_number(w->dict, f.function));
+}
+
 /* Copies the name of another node. `printed' is the X of <X.1.0>; 0: the
  * recording node, which has no entry. */
 static int add_node(struct work *w, uint64_t printed)
@@ -64,7 +76,7 @@ static int add_node(struct work *w, uint64_t printed)
 
 	if (!e)
 		return 0;
-	return add_entry(w, w->dict->n - 1 - (uint32_t)(e - w->dict->entries));
+	return add_one(w, inv_dict_number(w->dict, e));
 }
 
 /* --- the codes of abi/term.h ---------------------------------------------- */
@@ -162,8 +174,11 @@ static int coded(struct work *w, unsigned code, const uint8_t **p,
 	uint64_t n;
 	int rc = 0;
 
+	if (code >= INV_T_APPLY_SMALL)
+		return add_entry(w, code - INV_T_APPLY_SMALL);
 	switch (code) {
 	case INV_T_DICT:
+	case INV_T_APPLY:
 		*p = inv_varint_get(*p, end, &n);
 		return *p ? add_entry(w, n) : INV_EDAMAGED;
 	case INV_T_REF:

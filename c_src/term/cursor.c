@@ -19,6 +19,7 @@ void inv_cursor_init(struct inv_cursor *c, enum inv_enc enc,
 	c->enc = (uint8_t)enc;
 	c->error = 0;
 	c->depth = 0;
+	c->pending = 0;
 }
 
 int inv_cursor_next(struct inv_cursor *c, struct inv_token *tok)
@@ -27,6 +28,8 @@ int inv_cursor_next(struct inv_cursor *c, struct inv_token *tok)
 
 	if (c->error)
 		return c->error;
+	if (c->pending)
+		return inv__function_next(c, tok);
 	if (c->depth > 0) {
 		f = &c->stack[c->depth - 1];
 		if (f->left == 0)
@@ -43,6 +46,26 @@ int inv_cursor_next(struct inv_cursor *c, struct inv_token *tok)
 	if (c->enc == INV_ENC_PACKED)
 		return inv__packed_next(c, f, tok);
 	return inv__etf_next(c, f, tok);
+}
+
+bool inv_cursor_function(struct inv_cursor *c, struct inv_dict_function *f,
+			 bool *with_args)
+{
+	if (c->enc != INV_ENC_PACKED || c->depth || c->pending || c->error ||
+	    !inv__packed_function(c))
+		return false;
+	c->pending = INV_PENDING_LAST;
+	*f = c->function;
+	*with_args = c->with_args;
+	return true;
+}
+
+void inv_cursor_third(struct inv_cursor *c, const struct inv_dict_function *f,
+		      bool with_args)
+{
+	c->function = *f;
+	c->with_args = with_args;
+	c->pending = INV_PENDING_LAST;
 }
 
 int inv_cursor_leave(struct inv_cursor *c, uint32_t depth)

@@ -31,6 +31,9 @@
  *
  * The tokens of {a,[1|2]} are
  *	TUPLE(2) ATOM LIST INT INT(after BAR) END END
+ *
+ * A dictionary entry that is a function, and an APPLY, have the tokens of the
+ * terms {M,F,Arity} and {M,F,[Arg, ...]}.
  */
 enum inv_enc {
 	INV_ENC_PACKED = 0,
@@ -132,8 +135,12 @@ struct inv_cursor {
 	const uint8_t *begin;
 	const struct inv_dict *dict;
 	uint8_t enc;
+	uint8_t pending; /* the next element of `function' to return, a token
+			    without bytes of its own; 0: none */
+	bool with_args;	 /* the last element is the list of arguments */
 	int error;
 	uint32_t depth;
+	struct inv_dict_function function;
 	uint8_t scratch[2][2 * INV_ATOM_CHARS]; /* Latin-1 atoms converted to
 						   UTF-8 */
 	struct inv_cursor_frame stack[INV_DEPTH_MAX];
@@ -155,6 +162,22 @@ void inv_cursor_init(struct inv_cursor *c, enum inv_enc enc,
  *                  never have
  */
 int inv_cursor_next(struct inv_cursor *c, struct inv_token *tok);
+
+/*
+ * If the next term, at depth 0, is {M,F,Arity} or {M,F,[Arg, ...]} in the form
+ * of a dictionary entry or an APPLY, sets *f, and *with_args, and returns true;
+ * the next token is then the term's third element, at depth 0. Otherwise
+ * returns false and reads nothing.
+ */
+bool inv_cursor_function(struct inv_cursor *c, struct inv_dict_function *f,
+			 bool *with_args);
+
+/*
+ * Makes the third element of *f the next token of c, which was initialised with
+ * the bytes after the entry or the APPLY of *f.
+ */
+void inv_cursor_third(struct inv_cursor *c, const struct inv_dict_function *f,
+		      bool with_args);
 
 /*
  * inv_cursor_skip skips the next term. inv_cursor_skip_rest skips the rest of

@@ -9,6 +9,7 @@
 enum inv_nest_kind {
 	INV_FRAME_TUPLE = 1,
 	INV_FRAME_MAP,
+	INV_FRAME_ARGS,	  /* the arguments of an APPLY */
 	INV_FRAME_OPEN,	  /* packed list: ends with an END, TAIL or CUT code */
 	INV_FRAME_LIST,	  /* ETF list; `left' includes the tail */
 	INV_FRAME_CLOSED, /* a list whose improper tail is being read */
@@ -23,6 +24,20 @@ int inv__packed_next(struct inv_cursor *c, struct inv_cursor_frame *f,
 		     struct inv_token *tok);
 int inv__etf_next(struct inv_cursor *c, struct inv_cursor_frame *f,
 		  struct inv_token *tok);
+
+/* Which element of a function {M,F,A} is the next token. */
+enum inv_pending {
+	INV_PENDING_MODULE = 1,
+	INV_PENDING_FUNCTION,
+	INV_PENDING_LAST,
+};
+
+/* Reads the next token of the function c->function, at c->pending. */
+int inv__function_next(struct inv_cursor *c, struct inv_token *tok);
+
+/* If a function or an APPLY is next, reads it into c->function and
+ * c->with_args, and returns true. */
+bool inv__packed_function(struct inv_cursor *c);
 
 /* Stores and returns an error. All further calls of inv_cursor_next return
  * it. */

@@ -42,6 +42,100 @@ static int get_bytes(struct inv_cursor *c, struct inv_token *tok)
 	return r ? r : inv__cursor_bytes(c, tok, n);
 }
 
+/* --- functions -------------------------------------------------------------- */
+
+bool inv__packed_function(struct inv_cursor *c)
+{
+	const uint8_t *p = c->p;
+	uint64_t number;
+	unsigned code;
+
+	if (p == c->end)
+		return false;
+	code = *p++;
+	c->with_args = true;
+	if (code >= INV_T_APPLY_SMALL) {
+		number = code - INV_T_APPLY_SMALL;
+	} else if (code >= INV_T_DICT_SMALL && code < INV_T_TUPLE_SMALL) {
+		number = code - INV_T_DICT_SMALL;
+		c->with_args = false;
+	} else if (code == INV_T_APPLY || code == INV_T_DICT) {
+		p = inv_varint_get(p, c->end, &number);
+		c->with_args = code == INV_T_APPLY;
+	} else {
+		return false;
+	}
+	if (!p || !inv_dict_function(c->dict, number, &c->function))
+		return false;
+	c->p = p;
+	return true;
+}
+
+static void atom_token(struct inv_token *tok, const struct inv_dict_entry *e)
+{
+	tok->kind = INV_TOK_ATOM;
+	tok->plain = e->plain;
+	tok->bytes = e->bytes;
+	tok->len = e->len;
+}
+
+/* The third element of the function: its arity, or its arguments. */
+static int last_token(struct inv_cursor *c, struct inv_token *tok)
+{
+	uint32_t arity = c->function.arity;
+
+	if (!c->with_args) {
+		tok->kind = INV_TOK_INT;
+		tok->i = arity;
+		return 0;
+	}
+	if (!arity) {
+		tok->kind = INV_TOK_NIL;
+		return 0;
+	}
+	tok->kind = INV_TOK_LIST;
+	tok->count = arity;
+	return inv__cursor_open(c, INV_FRAME_ARGS, arity);
+}
+
+int inv__function_next(struct inv_cursor *c, struct inv_token *tok)
+{
+	unsigned which = c->pending++;
+
+	tok->cut = 0;
+	tok->sep = inv__cursor_sep(c->depth ? &c->stack[c->depth - 1] : NULL);
+	switch (which) {
+	case INV_PENDING_MODULE:
+		atom_token(tok, c->function.module);
+		return 0;
+	case INV_PENDING_FUNCTION:
+		atom_token(tok, c->function.function);
+		return 0;
+	default:
+		c->pending = 0;
+		return last_token(c, tok);
+	}
+}
+
+/* Begins the tuple of c->function. */
+static int open_function(struct inv_cursor *c, struct inv_token *tok,
+			 bool with_args)
+{
+	tok->kind = INV_TOK_TUPLE;
+	tok->count = 3;
+	c->with_args = with_args;
+	c->pending = INV_PENDING_MODULE;
+	return inv__cursor_open(c, INV_FRAME_TUPLE, 3);
+}
+
+static int apply_token(struct inv_cursor *c, struct inv_token *tok,
+		       uint64_t number)
+{
+	if (!inv_dict_function(c->dict, number, &c->function))
+		return inv__cursor_fail(c, INV_EDAMAGED);
+	return open_function(c, tok, true);
+}
+
 static int entry_token(struct inv_cursor *c, struct inv_token *tok,
 		       uint64_t number)
 {
@@ -50,11 +144,12 @@ static int entry_token(struct inv_cursor *c, struct inv_token *tok,
 	if (!e)
 		return inv__cursor_fail(c, INV_EDAMAGED);
 	switch (e->kind) {
+	case INV_DEF_FUNCTION:
+		if (!inv_dict_function(c->dict, number, &c->function))
+			return inv__cursor_fail(c, INV_EDAMAGED);
+		return open_function(c, tok, false);
 	case INV_DEF_ATOM:
-		tok->kind = INV_TOK_ATOM;
-		tok->plain = e->plain;
-		tok->bytes = e->bytes;
-		tok->len = e->len;
+		atom_token(tok, e);
 		return 0;
 	case INV_DEF_PID:
 	case INV_DEF_PORT:
@@ -189,6 +284,9 @@ static int cut_token(struct inv_cursor *c, struct inv_cursor_frame *f,
 	} else if (f && f->kind == INV_FRAME_MAP) {
 		fits = tok->cut == INV_CUT_MAP && f->left % 2 == 1;
 		tok->left = (uint64_t)f->left / 2 + 1;
+	} else if (f && f->kind == INV_FRAME_ARGS) {
+		fits = tok->cut == INV_CUT_LIST;
+		tok->left = (uint64_t)f->left + 1;
 	} else if (f && f->kind == INV_FRAME_OPEN) {
 		fits = is_list_cut(tok);
 	}
@@ -362,10 +460,15 @@ static int coded(struct inv_cursor *c, struct inv_cursor_frame *f,
 	case INV_T_TEXT:
 		tok->kind = INV_TOK_TEXT;
 		return get_bytes(c, tok);
+	case INV_T_APPLY:
+		r = get_varint(c, &n);
+		return r ? r : apply_token(c, tok, n);
 	case INV_T_TAIL: /* outside of a list */
 	case INV_T_END:
 		return inv__cursor_fail(c, INV_EDAMAGED);
 	default:
+		if (code >= INV_T_APPLY_SMALL)
+			return apply_token(c, tok, code - INV_T_APPLY_SMALL);
 		return inv__cursor_fail(c, INV_EVERSION);
 	}
 }

@@ -8,6 +8,9 @@
 #include "base/varint.h"
 #include "term/chars.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #define FIRST_CAP 64
 
 void inv_dict_release(struct inv_dict *d)
@@ -85,14 +88,27 @@ static bool parse_name(struct inv_dict_entry *e, const uint8_t *p,
 	return true;
 }
 
+static bool parse_function(struct inv_dict_entry *e, const uint8_t *p,
+			   const uint8_t *end)
+{
+	uint64_t arity;
+
+	p = get_two(p, end, &e->number, &e->serial);
+	if (!p || !inv_varint_get(p, end, &arity) || arity > 255)
+		return false;
+	e->arity = (uint8_t)arity;
+	return true;
+}
+
 /* Parses one definition. Ignores bytes after the known fields. */
 static bool parse_entry(struct inv_dict_entry *e, const uint8_t *p,
 			const uint8_t *end)
 {
 	e->plain = 0;
+	e->arity = 0;
 	e->len = 0;
 	e->bytes = NULL;
-	e->number = e->serial = 0;
+	e->number = e->serial = e->hash = 0;
 	switch (e->kind) {
 	case INV_DEF_ATOM:
 		if (!parse_name(e, p, end))
@@ -106,6 +122,8 @@ static bool parse_entry(struct inv_dict_entry *e, const uint8_t *p,
 	case INV_DEF_NODE:
 		p = get_two(p, end, &e->number, &e->serial);
 		return p && parse_name(e, p, end);
+	case INV_DEF_FUNCTION:
+		return parse_function(e, p, end);
 	default:
 		/*
 		 * The kind of a newer version. Terms that this version can read
@@ -119,6 +137,28 @@ void inv_dict_sort(struct inv_dict *d)
 {
 	if (d->n_nodes > 1)
 		qsort_r(d->nodes, d->n_nodes, sizeof(*d->nodes), by_number, d);
+}
+
+uint64_t inv_function_hash(const uint8_t *module, size_t module_len,
+			   const uint8_t *function, size_t function_len,
+			   uint32_t arity)
+{
+	uint64_t h = XXH3_64bits(module, module_len);
+
+	h = XXH3_64bits_withSeed(function, function_len, h + arity);
+	return h ? h : 1;
+}
+
+/* Sets the hashes of the functions, whose names come later in the packet. */
+static void hash_functions(struct inv_dict *d)
+{
+	struct inv_dict_function f;
+
+	for (uint32_t i = 0; i < d->n; i++)
+		if (inv_dict_function(d, i, &f))
+			d->entries[d->n - 1 - i].hash = inv_function_hash(
+				f.module->bytes, f.module->len,
+				f.function->bytes, f.function->len, f.arity);
 }
 
 int inv_dict_parse(struct inv_dict *d, const uint8_t *p, size_t len,
@@ -160,6 +200,7 @@ int inv_dict_parse(struct inv_dict *d, const uint8_t *p, size_t len,
 		p += n;
 	}
 	inv_dict_sort(d);
+	hash_functions(d);
 	return 0;
 }
 

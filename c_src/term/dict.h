@@ -2,6 +2,7 @@
 #ifndef INV_TERM_DICT_H
 #define INV_TERM_DICT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,7 +11,7 @@
 
 /*
  * A packet's dictionary (abi/term.h): maps the dictionary numbers in its terms
- * to atoms, pids, ports and nodes.
+ * to atoms, pids, ports, functions and nodes.
  *
  * One struct is used for packet after packet and keeps its memory. Its entries
  * point into the parsed bytes, which must stay valid as long as the dictionary,
@@ -22,11 +23,28 @@
 struct inv_dict_entry {
 	uint8_t kind;  /* enum inv_def */
 	uint8_t plain; /* ATOM: printed without quotes in every release */
+	uint8_t arity; /* FUNCTION */
 	uint16_t len;  /* length of bytes */
 	const uint8_t *bytes; /* ATOM, NODE: the name, valid UTF-8 */
-	uint64_t number;      /* PID, PORT: number; NODE: X of <X.1.0> */
-	uint64_t serial;      /* PID: serial; NODE: creation */
+	uint64_t number;      /* PID, PORT: number; NODE: X of <X.1.0>;
+				 FUNCTION: entry of the module */
+	uint64_t serial;      /* PID: serial; NODE: creation; FUNCTION: entry of
+				 the function's name */
+	uint64_t hash;	      /* FUNCTION: inv_function_hash of it */
 };
+
+/* A function of the dictionary. */
+struct inv_dict_function {
+	const struct inv_dict_entry *module; /* ATOM */
+	const struct inv_dict_entry *function;
+	uint32_t arity; /* 0..255 */
+	uint64_t hash;	/* inv_function_hash of it */
+};
+
+/* Returns a hash of a function, which is never 0. The names are UTF-8. */
+uint64_t inv_function_hash(const uint8_t *module, size_t module_len,
+			   const uint8_t *function, size_t function_len,
+			   uint32_t arity);
 
 struct inv_dict {
 	uint32_t n;
@@ -70,6 +88,30 @@ static inline const struct inv_dict_entry *inv_dict_get(
 	const struct inv_dict *d, uint64_t number)
 {
 	return number < d->n ? &d->entries[d->n - 1 - number] : 0;
+}
+
+/* Returns the number of an entry of d. */
+static inline uint32_t inv_dict_number(const struct inv_dict *d,
+				       const struct inv_dict_entry *e)
+{
+	return d->n - 1 - (uint32_t)(e - d->entries);
+}
+
+/* Sets *f to the function with this number. Returns false if there is none, or
+ * its atoms do not exist. */
+static inline bool inv_dict_function(const struct inv_dict *d, uint64_t number,
+				     struct inv_dict_function *f)
+{
+	const struct inv_dict_entry *e = inv_dict_get(d, number);
+
+	if (!e || e->kind != INV_DEF_FUNCTION)
+		return false;
+	f->module = inv_dict_get(d, e->number);
+	f->function = inv_dict_get(d, e->serial);
+	f->arity = e->arity;
+	f->hash = e->hash;
+	return f->module && f->module->kind == INV_DEF_ATOM && f->function &&
+	       f->function->kind == INV_DEF_ATOM;
 }
 
 /*

@@ -198,6 +198,7 @@ static bool list_is_string(struct inv_cursor *c, const struct inv_print_opts *o)
 		n++;
 	c->p = p;
 	c->depth = depth;
+	c->pending = 0;
 	c->error = 0;
 	*f = frame;
 	return r == 0 && n > 0 &&

@@ -3,6 +3,7 @@
 
 #include "base/likely.h"
 #include "base/varint.h"
+#include "term/cursor_int.h"
 
 /* Deeper terms are not simple. It bounds the recursion. */
 #define DEPTH_MAX 16u
@@ -17,7 +18,8 @@ struct reader {
 
 static bool can_read(const struct inv_cursor *c)
 {
-	return c->enc == INV_ENC_PACKED && c->dict && !c->depth && !c->error;
+	return c->enc == INV_ENC_PACKED && c->dict && !c->depth && !c->error &&
+	       !c->pending;
 }
 
 static bool get_varint(struct reader *r, uint64_t *v)
@@ -62,6 +64,31 @@ static bool put_pid(struct reader *r, const struct inv_dict_entry *e)
 	return true;
 }
 
+/* Prints "{m,f,". */
+static bool put_function(struct reader *r, const struct inv_dict_function *f)
+{
+	if (!f->module->plain || !f->function->plain)
+		return false;
+	inv_buf_putc(r->out, '{');
+	inv_buf_put(r->out, f->module->bytes, f->module->len);
+	inv_buf_putc(r->out, ',');
+	inv_buf_put(r->out, f->function->bytes, f->function->len);
+	inv_buf_putc(r->out, ',');
+	return true;
+}
+
+/* Prints {m,f,Arity}. */
+static bool put_arity(struct reader *r, uint64_t number)
+{
+	struct inv_dict_function f;
+
+	if (!inv_dict_function(r->dict, number, &f) || !put_function(r, &f) ||
+	    !put_int(r, f.arity))
+		return false;
+	inv_buf_putc(r->out, '}');
+	return true;
+}
+
 static bool put_entry(struct reader *r, uint64_t number)
 {
 	const struct inv_dict_entry *e = inv_dict_get(r->dict, number);
@@ -70,6 +97,8 @@ static bool put_entry(struct reader *r, uint64_t number)
 		return false;
 	if (e->kind == INV_DEF_PID)
 		return put_pid(r, e);
+	if (e->kind == INV_DEF_FUNCTION)
+		return put_arity(r, number);
 	if (e->kind != INV_DEF_ATOM || !e->plain)
 		return false;
 	inv_buf_put(r->out, e->bytes, e->len);
@@ -208,11 +237,47 @@ static bool put_list(struct reader *r, unsigned depth)
 	return !ints || !r->text;
 }
 
+/* Prints the arguments of an APPLY. The code CUT is not that of a term, so
+ * put_term refuses it. */
+static bool put_args(struct reader *r, uint32_t arity, unsigned depth,
+		     size_t *ends, unsigned max, bool *ints)
+{
+	*ints = true;
+	for (uint32_t i = 0; i < arity; i++) {
+		*ints = *ints && r->p < r->end && is_int(*r->p);
+		if (i)
+			inv_buf_putc(r->out, ',');
+		if (!put_term(r, depth))
+			return false;
+		if (i < max)
+			ends[i] = r->out->len;
+	}
+	return true;
+}
+
+/* Prints {m,f,[Arg, ...]}. */
+static bool put_apply(struct reader *r, uint64_t number, unsigned depth)
+{
+	struct inv_dict_function f;
+	bool ints;
+
+	if (!inv_dict_function(r->dict, number, &f) || !put_function(r, &f))
+		return false;
+	inv_buf_putc(r->out, '[');
+	if (!put_args(r, f.arity, depth, NULL, 0, &ints))
+		return false;
+	inv_buf_puts(r->out, "]}");
+	/* Under ~p a list of integers can be a string. */
+	return !f.arity || !ints || !r->text;
+}
+
 /* Prints a term whose code is 0xc0 or higher. */
 static bool put_coded(struct reader *r, unsigned code, unsigned depth)
 {
 	uint64_t n;
 
+	if (code >= INV_T_APPLY_SMALL)
+		return put_apply(r, code - INV_T_APPLY_SMALL, depth);
 	switch (code) {
 	case INV_T_NIL:
 		inv_buf_put(r->out, "[]", 2);
@@ -225,6 +290,7 @@ static bool put_coded(struct reader *r, unsigned code, unsigned depth)
 	case INV_T_MAP:
 	case INV_T_BINARY:
 	case INV_T_STRING:
+	case INV_T_APPLY:
 		break;
 	default:
 		return false;
@@ -232,6 +298,8 @@ static bool put_coded(struct reader *r, unsigned code, unsigned depth)
 	if (!get_varint(r, &n))
 		return false;
 	switch (code) {
+	case INV_T_APPLY:
+		return put_apply(r, n, depth);
 	case INV_T_INT:
 		return put_int(r, inv_unzigzag(n));
 	case INV_T_DICT:
@@ -296,13 +364,24 @@ bool inv_simple_print_elements(struct inv_cursor *c, struct inv_buf *out,
 {
 	struct reader r = { c->p, c->end, c->dict, out,
 			    o->style == INV_PRINT_P };
+	bool args = c->pending == INV_PENDING_LAST && c->with_args;
 	size_t before = out->len;
-	bool ints;
+	bool done, ints;
 
-	if (!can_read(c) || r.p == r.end || *r.p++ != INV_T_LIST)
-		return false;
-	return finish(c, &r, before,
-		      put_elements(&r, 1, ends, ends ? max : 0, n, &ints));
+	if (args)
+		c->pending = 0;
+	done = can_read(c);
+	if (done && args) {
+		*n = c->function.arity;
+		done = put_args(&r, *n, 1, ends, ends ? max : 0, &ints);
+	} else if (done) {
+		done = r.p < r.end && *r.p++ == INV_T_LIST &&
+		       put_elements(&r, 1, ends, ends ? max : 0, n, &ints);
+	}
+	done = finish(c, &r, before, done);
+	if (args && !done)
+		c->pending = INV_PENDING_LAST;
+	return done;
 }
 
 /* --- skipping --------------------------------------------------------------- */

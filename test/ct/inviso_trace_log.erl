@@ -40,7 +40,7 @@ totals(File) ->
             false
     end.
 
-split(<<16#89, "INVLOG\n", 1:32/little, HeadLen:32/little, Uuid:16/binary,
+split(<<16#89, "INVLOG\n", 2:32/little, HeadLen:32/little, Uuid:16/binary,
         FileNo:32/little, _Streams:32/little, _Creation:32/little,
         Keep:32/little, _Created:64/little, _/binary>> = Bin) ->
     <<Head:HeadLen/binary, Packets/binary>> = Bin,
@@ -57,7 +57,7 @@ packet_list(<<?SYNC:32/little, Type, Codec, HeadLen:16/little,
               End:64/little, EvOff:32/little, DefLen:32/little,
               Dropped:64/binary, _/binary>> = Bin) ->
     <<_:HeadLen/binary, Body:BodyLen/binary, Rest/binary>> = Bin,
-    Packet = #{type => element(Type, {events, anchors, totals}),
+    Packet = #{type => element(Type, {events_1, anchors, totals, events}),
                codec => element(Codec + 1, {none, zstd}),
                body_len => BodyLen, raw_len => RawLen, stream => Stream,
                n => N, seq => Seq, first_event => First, begin_ns => Begin,

@@ -49,6 +49,7 @@ struct fragment_head {
 	uint32_t ev_len;
 	uint32_t def_len;
 	uint32_t pad;
+	uint64_t begin_ns;
 };
 
 static struct shared *shared;
@@ -86,6 +87,7 @@ static void produce(struct ring_build *b)
 
 	for (i = 0; i < N_EVENTS; i++) {
 		uint8_t *to = build_reserve(p, PAD), *end;
+		uint64_t now;
 		uint32_t def;
 
 		inv_testpoint("test.reserved");
@@ -93,12 +95,11 @@ static void produce(struct ring_build *b)
 			usleep(20);
 			continue;
 		}
-		end = build_write(p, to, PAD, &def);
+		end = build_write(p, to, PAD, &def, &now);
 		inv_testpoint("test.half_written");
 		memset(end, 0xee, 32); /* free bytes */
 		inv_testpoint("test.written");
-		inv_producer_commit(p, (uint32_t)(end - p->data), def,
-				    build_now());
+		inv_producer_commit(p, (uint32_t)(end - p->data), def, now);
 		inv_testpoint("test.committed");
 		atomic_fetch_add(&shared->committed, 1);
 	}
@@ -107,7 +108,7 @@ static void produce(struct ring_build *b)
 static void put(int fd, const struct inv_fragment *f, struct inv_log_pos *log)
 {
 	struct fragment_head h = { f->first_event, f->n_events, f->ev_len,
-				   f->def_len, 0 };
+				   f->def_len,	   0,		f->begin_ns };
 	uint64_t off = log->off;
 
 	CHECK(pwrite(fd, &h, sizeof(h), (off_t)off) == sizeof(h));
@@ -187,7 +188,7 @@ static void check_log(struct ring_build *b, int fd)
 		CHECK(h.first_event >= next); /* no event twice */
 		gaps += h.first_event - next;
 		CHECK(build_sound(buf + h.def_len, h.ev_len, h.first_event,
-				  h.n_events, buf, h.def_len));
+				  h.n_events, buf, h.def_len, h.begin_ns));
 		next = h.first_event + h.n_events;
 		recorded += h.n_events;
 	}

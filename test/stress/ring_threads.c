@@ -63,7 +63,7 @@ static void look_at(struct run *r, const struct inv_fragment *f)
 	else
 		r->gaps += f->first_event - r->next;
 	if (!build_sound(f->ev, f->ev_len, f->first_event, f->n_events, f->def,
-			 f->def_len))
+			 f->def_len, f->begin_ns))
 		r->unsound++;
 	r->next = f->first_event + f->n_events;
 }

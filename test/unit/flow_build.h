@@ -65,7 +65,8 @@ static inline void feed_put(struct feed *f, unsigned code)
 }
 
 /* Begins an event. The dictionary has the process as entry 0, m as entry 1 and
- * the function as entry 2, behind `shift' other entries. */
+ * the function's name as entry 2, and the function with an arity of 1 as entry
+ * 3, behind `shift' other entries. */
 static inline void feed_begin(struct feed *f, unsigned tag, uint32_t pid,
 			      unsigned function, unsigned shift)
 {
@@ -81,6 +82,10 @@ static inline void feed_begin(struct feed *f, unsigned tag, uint32_t pid,
 	feed_define(f, INV_DEF_PID, id, (size_t)(end - id));
 	feed_define(f, INV_DEF_ATOM, "m", 1);
 	feed_define(f, INV_DEF_ATOM, name, 2);
+	feed_define(f, INV_DEF_FUNCTION,
+		    (uint8_t[]){ (uint8_t)(shift + 1), (uint8_t)(shift + 2),
+				 1 },
+		    3);
 	memset(&f->item, 0, sizeof(f->item));
 	f->item.kind = INV_ITEM_EVENT;
 	f->item.node = &f->node;
@@ -91,9 +96,23 @@ static inline void feed_begin(struct feed *f, unsigned tag, uint32_t pid,
 	feed_put(f, INV_T_DICT_SMALL + shift);
 }
 
-/* Puts {m,F,[Id]} if id >= 0, otherwise {m,F,1}. */
+/* Puts {m,F,[Id]} if id >= 0, otherwise {m,F,1}; by turns in the form of version
+ * 1, and as an entry of the dictionary. */
 static inline void feed_mfa(struct feed *f, unsigned shift, int64_t id)
 {
+	static unsigned turn;
+
+	if (turn++ % 2) {
+		feed_put(f, (id < 0 ? INV_T_DICT_SMALL : INV_T_APPLY_SMALL) +
+				    shift + 3);
+		if (id < 0)
+			return;
+		feed_put(f, INV_T_INT);
+		f->n_terms = (size_t)(inv_varint_put(f->terms + f->n_terms,
+						     (uint64_t)id << 1) -
+				      f->terms);
+		return;
+	}
 	feed_put(f, INV_T_TUPLE_SMALL + 3);
 	feed_put(f, INV_T_DICT_SMALL + shift + 1);
 	feed_put(f, INV_T_DICT_SMALL + shift + 2);

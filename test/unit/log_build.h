@@ -36,6 +36,7 @@
 
 struct build {
 	struct inv_buf file;
+	int version_1;		      /* makes a log of version 1 */
 	int zstd;		      /* compress the next packets */
 	const char *otp;	      /* the head's release; NULL: "25" */
 	uint64_t next[BUILD_STREAMS]; /* the next event's number */
@@ -44,6 +45,7 @@ struct build {
 	uint64_t dropped[BUILD_STREAMS][INV_LOSS_COUNT];
 	/* the open packet */
 	struct inv_log_packet p;
+	uint64_t last_ns; /* time of its last event */
 	struct inv_buf body;
 };
 
@@ -65,7 +67,7 @@ static inline void build_string(struct inv_buf *out, const char *s)
 static inline void build_head(struct build *b, const char *node, uint8_t uuid,
 			      uint32_t file_no)
 {
-	struct inv_log_head h = { .version = INV_LOG_VERSION,
+	struct inv_log_head h = { .version = b->version_1 ? 1 : INV_LOG_VERSION,
 				  .file_no = file_no,
 				  .created_ns = 1700000000000000000u };
 	uint64_t sum;
@@ -119,11 +121,11 @@ static inline void build_anchor(struct build *b, uint64_t mono, int64_t erl_off,
 {
 	uint64_t erl = mono + (uint64_t)erl_off;
 	struct inv_anchor a = { mono, (int64_t)erl, offset,
-				(int64_t)(erl + (uint64_t)offset) };
+				(int64_t)(erl + (uint64_t)offset), mono };
 
 	b->p.type = INV_LOG_ANCHORS;
 	b->p.n_events = 1;
-	inv_buf_put(&b->body, &a, sizeof(a));
+	inv_buf_put(&b->body, &a, b->version_1 ? INV_ANCHOR_1_SIZE : sizeof(a));
 	build_packet(b);
 }
 
@@ -142,10 +144,10 @@ static inline void build_begin(struct build *b, uint32_t stream,
 {
 	static const uint8_t pid[] = { 88, 0 };
 
-	b->p.type = INV_LOG_EVENTS;
+	b->p.type = b->version_1 ? INV_LOG_EVENTS_1 : INV_LOG_EVENTS;
 	b->p.stream = stream;
 	b->p.seq = ++b->seq[stream];
-	b->p.begin_ns = b->p.end_ns = begin_ns;
+	b->p.begin_ns = b->p.end_ns = b->last_ns = begin_ns;
 	b->p.first_event = b->next[stream];
 	memcpy(b->p.dropped, b->dropped[stream], sizeof(b->p.dropped));
 	/* Definitions are in the order from the newest to the oldest. */
@@ -159,13 +161,25 @@ static inline void build_begin(struct build *b, uint32_t stream,
 static inline void build_record(struct build *b, uint64_t ns, uint8_t tag,
 				uint8_t flags, const void *terms, size_t n)
 {
+	const unsigned in_head = INV_EV_EXTRA | INV_EV_CUT;
 	uint8_t r[INV_VARINT_MAX + 2];
 	uint8_t *w = r;
 	uint8_t len[INV_VARINT_MAX];
 
-	*w++ = tag;
-	*w++ = flags;
-	w = inv_varint_put(w, ns - b->p.begin_ns);
+	if (b->version_1) {
+		*w++ = tag;
+		*w++ = flags;
+		w = inv_varint_put(w, ns - b->p.begin_ns);
+	} else {
+		*w++ = (uint8_t)((tag & INV_HEAD_TAG) |
+				 (flags & INV_EV_EXTRA ? INV_HEAD_EXTRA : 0) |
+				 (flags & INV_EV_CUT ? INV_HEAD_CUT : 0) |
+				 (flags & ~in_head ? INV_HEAD_FLAGS : 0));
+		if (flags & ~in_head)
+			*w++ = (uint8_t)(flags & ~in_head);
+		w = inv_varint_put(w, ns - b->last_ns);
+		b->last_ns = ns;
+	}
 	inv_buf_put(&b->body, len,
 		    (size_t)(inv_varint_put(len, (size_t)(w - r) + n) - len));
 	inv_buf_put(&b->body, r, (size_t)(w - r));

@@ -52,7 +52,8 @@ static inline void check_events(struct log_check *c,
 	for (i = 0; i < INV_LOSS_COUNT; i++)
 		CHECK(p->dropped[i] >= s->dropped[i]);
 	CHECK(build_sound(body + p->def_len, p->raw_len - p->def_len,
-			  p->first_event, p->n_events, body, p->def_len));
+			  p->first_event, p->n_events, body, p->def_len,
+			  p->begin_ns));
 	memcpy(s->dropped, p->dropped, sizeof(s->dropped));
 	s->seq = p->seq;
 	s->missing += p->first_event - s->next_event;

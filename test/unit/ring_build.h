@@ -120,12 +120,13 @@ static inline uint8_t *build_reserve(struct inv_producer *p, unsigned pad)
 }
 
 /*
- * Writes {receive, <0.77.0>, Binary}. The binary has the event's number in 8
- * bytes, and then `pad' bytes that depend on this number. The pid is the first
- * definition of a packet. Returns a pointer to the byte after the event.
+ * Writes {receive, <0.77.0>, Binary}. The binary has the event's number and
+ * time in 8 bytes each, and then `pad' bytes that depend on this number. The
+ * pid is the first definition of a packet. Returns a pointer to the byte after
+ * the event. The caller commits the event with *def and *now.
  */
 static inline uint8_t *build_write(struct inv_producer *p, uint8_t *to,
-				   unsigned pad, uint32_t *def)
+				   unsigned pad, uint32_t *def, uint64_t *now)
 {
 	static const uint8_t pid[] = { INV_DEF_PID, 2, 77, 0 };
 	uint8_t *body = to + 3, *q = body; /* a length of up to 3 bytes */
@@ -137,15 +138,16 @@ static inline uint8_t *build_write(struct inv_producer *p, uint8_t *to,
 		*def = sizeof(pid);
 		memcpy(p->data + p->data_len - sizeof(pid), pid, sizeof(pid));
 	}
+	*now = build_now();
 	*q++ = INV_TAG_RECEIVE;
-	*q++ = 0;
-	q = inv_varint_put(q, build_now() - p->begin_ns);
+	q = inv_varint_put(q, *now - p->last_ns);
 	*q++ = INV_T_DICT_SMALL;
 	*q++ = INV_T_BINARY;
-	q = inv_varint_put(q, 8 + pad);
+	q = inv_varint_put(q, 16 + pad);
 	memcpy(q, &number, 8);
-	memset(q + 8, (int)(number * 7 + 1) & 0xff, pad);
-	q += 8 + pad;
+	memcpy(q + 8, now, 8);
+	memset(q + 16, (int)(number * 7 + 1) & 0xff, pad);
+	q += 16 + pad;
 	len = (uint32_t)(q - body);
 	to[0] = (uint8_t)(len | 0x80);
 	to[1] = (uint8_t)(len >> 7 | 0x80);
@@ -157,22 +159,24 @@ static inline uint8_t *build_write(struct inv_producer *p, uint8_t *to,
 static inline int build_event(struct inv_producer *p, unsigned pad)
 {
 	uint8_t *to = build_reserve(p, pad), *end;
+	uint64_t now;
 	uint32_t def;
 
 	if (!to)
 		return 0;
-	end = build_write(p, to, pad, &def);
-	inv_producer_commit(p, (uint32_t)(end - p->data), def, build_now());
+	end = build_write(p, to, pad, &def, &now);
+	inv_producer_commit(p, (uint32_t)(end - p->data), def, now);
 	return 1;
 }
 
 /* Returns 1 if the n events at ev are those that build_write made, the first
- * one with number `first'. */
+ * one with number `first', and relative to the time begin_ns. */
 static inline int build_sound(const uint8_t *ev, uint64_t len, uint64_t first,
-			      uint32_t n, const uint8_t *def, uint32_t def_len)
+			      uint32_t n, const uint8_t *def, uint32_t def_len,
+			      uint64_t begin_ns)
 {
 	const uint8_t *end = ev + len;
-	uint64_t size, v, i;
+	uint64_t size, v, i, now = begin_ns;
 
 	if (def_len != 4 || def[0] != INV_DEF_PID || def[2] != 77)
 		return 0;
@@ -182,14 +186,15 @@ static inline int build_sound(const uint8_t *ev, uint64_t len, uint64_t first,
 		if (!q || size > (uint64_t)(end - q) || q[0] != INV_TAG_RECEIVE)
 			return 0;
 		ev = q + size;
-		q = inv_varint_get(q + 2, ev, &v);
+		q = inv_varint_get(q + 1, ev, &v);
+		now += v;
 		if (!q || q[0] != INV_T_DICT_SMALL || q[1] != INV_T_BINARY)
 			return 0;
 		q = inv_varint_get(q + 2, ev, &size);
-		if (!q || size != (uint64_t)(ev - q) || size < 8 ||
-		    memcmp(q, &first, 8) != 0)
+		if (!q || size != (uint64_t)(ev - q) || size < 16 ||
+		    memcmp(q, &first, 8) != 0 || memcmp(q + 8, &now, 8) != 0)
 			return 0;
-		for (i = 8; i < size; i++)
+		for (i = 16; i < size; i++)
 			if (q[i] != ((first * 7 + 1) & 0xff))
 				return 0;
 	}

@@ -47,7 +47,7 @@ static void move(void)
 static bool sound(void)
 {
 	return build_sound(f.ev, f.ev_len, f.first_event, f.n_events, f.def,
-			   f.def_len);
+			   f.def_len, f.begin_ns);
 }
 
 static void events(unsigned n)

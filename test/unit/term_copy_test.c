@@ -10,15 +10,17 @@
 
 #include "term/print.h"
 
-/* Numbers from 0: a pid, an atom, and nodes that are printed as 9, 5, 7 and 5
- * again, in the order of definition. The newest is the first in memory. */
+/* Numbers from 0: a pid, an atom, nodes that are printed as 9, 5, 7 and 5 again,
+ * and ok:ok/1, in the order of definition. The newest is the first in
+ * memory. */
 static const uint8_t defs[] = {
-	INV_DEF_NODE, 3, 5,   2,   'c', /* 5 */
-	INV_DEF_NODE, 3, 7,   0,   'd', /* 4 */
-	INV_DEF_NODE, 3, 5,   1,   'b', /* 3 */
-	INV_DEF_NODE, 3, 9,   0,   'a', /* 2 */
-	INV_DEF_ATOM, 2, 'o', 'k',	/* 1 */
-	INV_DEF_PID,  2, 88,  0,	/* 0 */
+	INV_DEF_FUNCTION, 3, 1,	  1,   1,   /* 6 */
+	INV_DEF_NODE,	  3, 5,	  2,   'c', /* 5 */
+	INV_DEF_NODE,	  3, 7,	  0,   'd', /* 4 */
+	INV_DEF_NODE,	  3, 5,	  1,   'b', /* 3 */
+	INV_DEF_NODE,	  3, 9,	  0,   'a', /* 2 */
+	INV_DEF_ATOM,	  2, 'o', 'k',	    /* 1 */
+	INV_DEF_PID,	  2, 88,  0,	    /* 0 */
 };
 
 static void parse(struct inv_dict *d)
@@ -89,6 +91,7 @@ static void copies_have_what_they_use(void **state)
 {
 	static const uint8_t one[] = { 0x82, INV_T_XPID, 5, 1, 0, 0x41 };
 	static const uint8_t two[] = { 0x82, INV_T_XPID, 9, 2, 0, 0x40 };
+	static const uint8_t three[] = { 0x82, 0x46, 0xe6, 7 };
 	struct inv_copier c = { 0 };
 	struct inv_dict to = { 0 };
 
@@ -97,7 +100,10 @@ static void copies_have_what_they_use(void **state)
 	assert_non_null(inv_dict_node(&to, 5));
 	assert_null(inv_dict_node(&to, 9));
 	copy(&c, &to, two, sizeof(two), "{<9.2.0>,<0.88.0>}");
+	copy(&c, &to, three, sizeof(three), "{{ok,ok,1},{ok,ok,[7]}}");
 	/* Nothing of the copy before is left. */
+	assert_null(inv_dict_node(&to, 9));
+	copy(&c, &to, two, sizeof(two), "{<9.2.0>,<0.88.0>}");
 	assert_null(inv_dict_node(&to, 5));
 	assert_int_equal(inv_dict_get(&to, 1)->kind, 0);
 	inv_copier_release(&c);

@@ -135,8 +135,8 @@ static const struct {
 	{ INV_ENC_PACKED, BYTES("\xc6\x01\xc7\xc7\x01"), INV_EDAMAGED },
 	{ INV_ENC_PACKED, BYTES("\x40"), INV_EDAMAGED },
 	{ INV_ENC_PACKED, BYTES("\xc4\xff\xff\x01"), INV_EDAMAGED },
-	{ INV_ENC_PACKED, BYTES("\xd6"), INV_EVERSION },
-	{ INV_ENC_PACKED, BYTES("\xff"), INV_EVERSION },
+	{ INV_ENC_PACKED, BYTES("\xd7"), INV_EVERSION },
+	{ INV_ENC_PACKED, BYTES("\xdf"), INV_EVERSION },
 	{ INV_ENC_PACKED, BYTES("\xc2\x02\x01\x01"), INV_EDAMAGED },
 	{ INV_ENC_PACKED, BYTES("\xc3\x00\x00\x00\x00\x00\x00\xf0\x7f"),
 	  INV_EDAMAGED },
@@ -302,6 +302,93 @@ static void atoms_are_known_by_their_name(void **state)
 	assert_false(inv_token_is(&tok, ""));
 }
 
+/* 0: m, 1: f, 2: m:f/2, 3: m:f/0, 4: a function without atoms */
+static const uint8_t functions[] = {
+	INV_DEF_FUNCTION,
+	3,
+	7,
+	8,
+	1,
+	INV_DEF_FUNCTION,
+	3,
+	0,
+	1,
+	0, /* 3 */
+	INV_DEF_FUNCTION,
+	3,
+	0,
+	1,
+	2, /* 2 */
+	INV_DEF_ATOM,
+	1,
+	'f',
+	INV_DEF_ATOM,
+	1,
+	'm',
+};
+
+/* Prints the tokens of terms: a letter, and numbers. */
+static void tokens(char *w, const char *terms, size_t len)
+{
+	static const char letter[] = " iBFapPRbsntLM>EFTHC";
+	struct inv_dict d = { 0 };
+	struct inv_token tok;
+	int rc;
+
+	assert_int_equal(inv_dict_parse(&d, functions, sizeof(functions), NULL),
+			 0);
+	inv_cursor_init(&cursor, INV_ENC_PACKED, &d, terms, len);
+	while (!(rc = inv_cursor_next(&cursor, &tok))) {
+		if (tok.sep == INV_SEP_COMMA)
+			*w++ = ',';
+		*w++ = letter[tok.kind];
+		if (tok.kind == INV_TOK_ATOM)
+			*w++ = (char)tok.bytes[0];
+		else if (tok.kind == INV_TOK_INT)
+			*w++ = (char)('0' + tok.i);
+		else if (tok.kind == INV_TOK_CUT)
+			*w++ = (char)('0' + tok.left);
+	}
+	*w++ = rc == INV_END ? '.' : '!';
+	*w = 0;
+	inv_dict_release(&d);
+}
+
+static void functions_have_the_tokens_of_their_terms(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t len;
+		const char *tokens;
+	} some[] = {
+		{ BYTES("\x42"), "tam,af,i2>." },
+		{ BYTES("\xc4\x02\x07"), "tam,af,i2>i7." },
+		{ BYTES("\xe2\x05\x06\x07"), "tam,af,Li5,i6>>i7." },
+		{ BYTES("\xd6\x02\x05\x06"), "tam,af,Li5,i6>>." },
+		{ BYTES("\xe3\x07"), "tam,af,n>i7." },
+		{ BYTES("\xe2\x05\xc8\x03\x09\x07"), "tam,af,Li5,C1>>i7." },
+		{ BYTES("\xe2\xc8\x03\x09"), "tam,af,LC2>>." },
+		{ BYTES("\x82\xe2\x42\xe3\x43"),
+		  "ttam,af,Ltam,af,i2>,tam,af,n>>>,tam,af,i0>>." },
+		{ BYTES("\xe2\x05"), "tam,af,Li5!" }, /* one is missing */
+		{ BYTES("\xe2\x05\xd5"), "tam,af,Li5!" },
+		{ BYTES("\xe2\x05\xc7\x06"), "tam,af,Li5!" },
+		{ BYTES("\xe2\x05\xc8\x04\x09"), "tam,af,Li5!" },
+		{ BYTES("\xe4"), "!" }, /* no atoms */
+		{ BYTES("\x44"), "!" },
+		{ BYTES("\xe0"), "!" },		    /* an atom */
+		{ BYTES("\xe9"), "!" },		    /* no entry */
+		{ BYTES("\xd2\x40\x42\x01"), "!" }, /* fun m:<function>/1 */
+	};
+	char text[100];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(some) / sizeof(some[0]); i++) {
+		tokens(text, some[i].bytes, some[i].len);
+		assert_string_equal(text, some[i].tokens);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -314,6 +401,7 @@ int main(void)
 		cmocka_unit_test(containers_nest_up_to_the_limit),
 		cmocka_unit_test(integers_are_found_however_they_are_written),
 		cmocka_unit_test(atoms_are_known_by_their_name),
+		cmocka_unit_test(functions_have_the_tokens_of_their_terms),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

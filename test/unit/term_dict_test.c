@@ -99,6 +99,8 @@ static void invalid_definitions_are_refused(void **state)
 		{ "\x04\x01\x05", 3 },	       /* a node without creation */
 		{ "\x01\x03\xed\xa0\x80", 5 }, /* a surrogate */
 		{ "\x01\x02\xc0\x80", 4 },     /* overlong */
+		{ "\x05\x02\x00\x01", 4 },     /* a function without arity */
+		{ "\x05\x04\x00\x01\x80\x02", 6 }, /* an arity of 256 */
 	};
 	struct inv_dict d = { 0 };
 	size_t i;
@@ -110,6 +112,38 @@ static void invalid_definitions_are_refused(void **state)
 				 INV_EDAMAGED);
 		assert_int_equal(d.n, 0);
 	}
+	inv_dict_release(&d);
+}
+
+static void functions_name_their_atoms(void **state)
+{
+	/* 0: m, 1: f, 2: m:f/3, 3: a function whose atom is a function, 4: a
+	 * function without atoms, 5: m:f/3 again */
+	static const char defs[] = "\x05\x03\x00\x01\x03"
+				   "\x05\x03\x63\x64\x03"
+				   "\x05\x03\x00\x02\x03"
+				   "\x05\x03\x00\x01\x03"
+				   "\x01\x01"
+				   "f"
+				   "\x01\x01"
+				   "m";
+	struct inv_dict_function f, again;
+	struct inv_dict d = { 0 };
+
+	(void)state;
+	assert_int_equal(parse(&d, defs, sizeof(defs) - 1), 0);
+	assert_true(inv_dict_function(&d, 2, &f));
+	assert_ptr_equal(f.module, inv_dict_get(&d, 0));
+	assert_ptr_equal(f.function, inv_dict_get(&d, 1));
+	assert_int_equal(f.arity, 3);
+	assert_true(f.hash == inv_function_hash((const uint8_t *)"m", 1,
+						(const uint8_t *)"f", 1, 3));
+	assert_true(inv_dict_function(&d, 5, &again));
+	assert_true(f.hash == again.hash);
+	assert_false(inv_dict_function(&d, 0, &f));
+	assert_false(inv_dict_function(&d, 3, &f));
+	assert_false(inv_dict_function(&d, 4, &f));
+	assert_false(inv_dict_function(&d, 6, &f));
 	inv_dict_release(&d);
 }
 
@@ -132,6 +166,7 @@ int main(void)
 			definitions_are_numbered_from_the_last_in_memory),
 		cmocka_unit_test(one_dictionary_serves_packet_after_packet),
 		cmocka_unit_test(invalid_definitions_are_refused),
+		cmocka_unit_test(functions_name_their_atoms),
 		cmocka_unit_test(unknown_kinds_are_skipped),
 	};
 

@@ -84,17 +84,45 @@ static void list(unsigned depth)
 	}
 }
 
+/* Entry 5 is x:ok/2, entry 6 is ok:x/0. */
+static void apply(unsigned depth)
+{
+	unsigned entry = 5 + chance(2);
+
+	if (chance(2)) {
+		put(INV_T_APPLY_SMALL + entry);
+	} else {
+		put(INV_T_APPLY);
+		put_varint(entry);
+	}
+	if (entry == 6)
+		return;
+	if (chance(2)) {
+		put(chance(64));
+		put(chance(64));
+		return;
+	}
+	term(depth);
+	if (chance(8)) {
+		term(depth);
+		return;
+	}
+	put(INV_T_CUT);
+	put(INV_CUT_LIST);
+	put_varint(chance(100));
+}
+
 /* Appends a term that can have up to `depth' more levels. */
 static void term(unsigned depth)
 {
-	unsigned n = chance(depth ? 14 : 8);
+	unsigned n = chance(depth ? 16 : 8);
 
 	switch (n) {
 	case 0:
 		put(chance(64));
 		break;
 	case 1:
-		put(INV_T_DICT_SMALL + chance(5));
+		put(INV_T_DICT_SMALL + chance(7));
 		break;
 	case 2:
 		put(INV_T_INT);
@@ -142,6 +170,9 @@ static void term(unsigned depth)
 		put_varint(n);
 		elements(n, depth - 1);
 		break;
+	case 12:
+		apply(depth - 1);
+		break;
 	default:
 		list(depth - 1);
 		break;
@@ -183,6 +214,16 @@ static bool compare(const struct inv_print_opts *o)
 static void setup_dict(void)
 {
 	static const uint8_t defs[] = {
+		INV_DEF_FUNCTION,
+		3,
+		1,
+		2,
+		0,
+		INV_DEF_FUNCTION,
+		3,
+		2,
+		1,
+		2,
 		INV_DEF_PORT,
 		1,
 		5,
@@ -281,6 +322,45 @@ static void elements_have_their_ends(void **state)
 		inv_simple_count(terms.data, terms.data + terms.len - 1, &n));
 }
 
+/* The same for the arguments of an APPLY. */
+static void arguments_have_their_ends(void **state)
+{
+	struct inv_dict_function f;
+	struct inv_token tok;
+	bool with_args;
+	size_t ends[2];
+	uint32_t n;
+
+	(void)state;
+	setup_dict();
+	inv_buf_reset(&terms);
+	inv_buf_put(&terms, "\xe5\x07\x42\x09", 4);
+	for (int i = 0; i < 2; i++) {
+		start();
+		assert_true(inv_cursor_function(&cursor, &f, &with_args));
+		assert_true(with_args && f.arity == 2);
+		inv_buf_reset(&fast);
+		assert_true(inv_simple_print_elements(&cursor, &fast,
+						      &styles[1], ends, 2, &n));
+		assert_int_equal(n, 2);
+		assert_memory_equal(fast.data, "7,x", 3);
+		assert_int_equal(fast.len, 3);
+		assert_int_equal(ends[0], 1);
+		assert_int_equal(ends[1], 3);
+		assert_int_equal(inv_cursor_next(&cursor, &tok), 0);
+		assert_int_equal(tok.i, 9);
+	}
+	/* Arguments that are not simple are read with tokens instead. */
+	terms.data[2] = INV_T_HOLE;
+	inv_buf_put(&terms, "\x00", 1);
+	start();
+	assert_true(inv_cursor_function(&cursor, &f, &with_args));
+	assert_false(inv_simple_print_elements(&cursor, &fast, &styles[1], ends,
+					       2, &n));
+	assert_int_equal(inv_cursor_next(&cursor, &tok), 0);
+	assert_int_equal(tok.kind, INV_TOK_LIST);
+}
+
 static int release(void **state)
 {
 	(void)state;
@@ -298,6 +378,7 @@ int main(void)
 		cmocka_unit_test(cut_bytes_are_not_simple),
 		cmocka_unit_test(deep_terms_are_not_simple),
 		cmocka_unit_test(elements_have_their_ends),
+		cmocka_unit_test(arguments_have_their_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, release);
