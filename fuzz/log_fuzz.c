@@ -55,6 +55,8 @@ static void drain(struct inv_inputs *in, struct inv_cursor *c)
 		CHECK(item->node && item->node->name);
 		if (item->kind == INV_ITEM_EVENT)
 			walk(&item->ev, c);
+		else if (item->kind == INV_ITEM_NOTE)
+			CHECK(item->ev.note);
 		else
 			CHECK(item->lost.n &&
 			      item->lost.reason < INV_LOST_COUNT);

@@ -64,6 +64,8 @@ static void print(struct inv_inputs *in, const struct inv_sink_ops *format,
 	while (!inv_merge_next(&m, &item)) {
 		item = inv_flow_item(&flow, item);
 		CHECK(item);
+		if (item->kind == INV_ITEM_NOTE)
+			continue;
 		if (inv_pick_wants(&pick, item))
 			CHECK(!inv_sink_item(s, item));
 	}

@@ -76,12 +76,13 @@ enum inv_tag {
 };
 
 /* The bits of a record's head. */
-#define INV_HEAD_TAG 0x1fu   /* the tag's number, or INV_HEAD_OTHER */
+#define INV_HEAD_TAG 0x1fu   /* the tag's number, INV_HEAD_NOTE or _OTHER */
+#define INV_HEAD_NOTE 0x1eu  /* the record is a note */
 #define INV_HEAD_OTHER 0x1fu /* INV_TAG_OTHER */
 #define INV_HEAD_EXTRA 0x20u /* INV_EV_EXTRA */
 #define INV_HEAD_CUT 0x40u   /* INV_EV_CUT */
 #define INV_HEAD_FLAGS 0x80u /* a byte with the other flags follows */
-_Static_assert(INV_TAG_COUNT <= INV_HEAD_OTHER, "tags fit into a head");
+_Static_assert(INV_TAG_COUNT <= INV_HEAD_NOTE, "tags fit into a head");
 
 enum inv_ev_flags {
 	INV_EV_EXTRA = 1u << 0,
@@ -100,6 +101,24 @@ enum inv_ev_flags {
  * and the extra of spawn and spawned, are {M,F,Arity}. return_from and
  * exception_from have no value. Other tags are unchanged.
  */
+
+/*
+ * A note is a record that inviso itself writes: len, head, delta, kind (varint),
+ * and terms. It is no event: it has no number in its stream, and is not counted
+ * as produced or recorded. A packet contains either events or notes, so a reader
+ * that needs only events of some time can step over the other packets.
+ */
+enum inv_note {
+	/* A process (or port) has a name: its pid, a number (enum
+	 * inv_note_name), and the name */
+	INV_NOTE_NAME = 1,
+};
+
+enum inv_note_name {
+	INV_NAME_REGISTERED = 1, /* an atom */
+	INV_NAME_LABEL = 2,	 /* the term of proc_lib:set_label/1 */
+	INV_NAME_FUNCTION = 3,	 /* {M,F,Arity}: what the process runs */
+};
 
 /* The kind of timestamp that the user requested from the VM. */
 enum inv_ts_kind {

@@ -198,6 +198,11 @@ static int pump(struct merge *m)
 	int rc;
 
 	while (!(rc = inv_merge_next(&m->merge, &item))) {
+		if (item->kind == INV_ITEM_NOTE) {
+			if (!inv_flow_item(&m->flow, item))
+				return no_memory(m);
+			continue;
+		}
 		if (!n && inv_filter_opts_resolve(&m->wanted, m->sink_opts.utc,
 						  item->ts_ns, &m->err))
 			return INV_EINVAL;

@@ -71,6 +71,8 @@ int64_t inv_view_print(struct inv_view *v)
 		if (rc == INV_END)
 			break;
 		item = rc ? NULL : inv_flow_item(&v->flow, item);
+		if (item && item->kind == INV_ITEM_NOTE)
+			continue;
 		if (!item || put(v, item)) {
 			inv_screen_note(v->screen, "no memory");
 			v->failed = true;

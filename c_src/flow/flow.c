@@ -338,6 +338,42 @@ static void registered(struct inv_flow *f, const struct inv_item *it,
 	inv_process_set_name(&f->processes, p, f->text.data, f->text.len, true);
 }
 
+/* Reads a note: the process, what kind of name, and the name. */
+static int noted_name(struct inv_flow *f, const struct inv_item *it)
+{
+	const struct inv_print_opts w = { .style = INV_PRINT_W,
+					  .unicode = true,
+					  .otp = it->node->otp_release };
+	struct inv_process_key key;
+	struct inv_process *p;
+	struct inv_token tok;
+	int64_t kind;
+
+	inv_cursor_init(f->cursor, INV_ENC_PACKED, it->ev.dict, it->ev.terms,
+			it->ev.len);
+	if (inv_cursor_next(f->cursor, &tok) ||
+	    !inv_process_key(&key, it->node, &tok) ||
+	    inv_cursor_skip_rest(f->cursor, &tok) ||
+	    inv_cursor_int(f->cursor, &kind))
+		return 0;
+	inv_buf_reset(&f->text);
+	if (kind == INV_NAME_FUNCTION) {
+		if (inv_mfa_read(&f->mfa, f->cursor, &it->ev) != 1)
+			return 0;
+		inv_spawn_name(&f->text, f->cursor, &it->ev, &f->mfa, &w);
+	} else if (inv_term_print(f->cursor, &f->text, &w)) {
+		return 0;
+	}
+	if (f->text.error)
+		return INV_ENOMEM;
+	p = inv_processes_get(&f->processes, &key);
+	if (!p)
+		return INV_ENOMEM;
+	inv_process_set_name(&f->processes, p, f->text.data, f->text.len,
+			     kind == INV_NAME_REGISTERED);
+	return 0;
+}
+
 int inv_flow_learn_name(struct inv_flow *f, const struct inv_node *node,
 			const struct inv_token *tok, const char *name,
 			size_t len)
@@ -560,6 +596,11 @@ const struct inv_item *inv_flow_item(struct inv_flow *f,
 	 * can run in any thread. */
 	if (inv_unlikely(it->kind == INV_ITEM_LOSS)) {
 		lose(f, it->node);
+		return it;
+	}
+	if (inv_unlikely(it->kind == INV_ITEM_NOTE)) {
+		if (it->ev.note == INV_NOTE_NAME && noted_name(f, it))
+			return NULL;
 		return it;
 	}
 	f->item = *it;

@@ -133,6 +133,20 @@ static const uint8_t *head_1(struct inv_event *ev, const uint8_t *p,
 	return p;
 }
 
+static int note(struct inv_event *ev, const uint8_t *p, const uint8_t *end)
+{
+	uint64_t kind;
+
+	p = inv_varint_get(p, end, &kind);
+	if (!p || kind > UINT32_MAX)
+		return INV_EDAMAGED;
+	ev->note = (uint32_t)kind;
+	ev->tag = 0;
+	ev->terms = p;
+	ev->len = (size_t)(end - p);
+	return 0;
+}
+
 static int record(struct inv_event *ev, const uint8_t *p, const uint8_t *end,
 		  struct inv_event_times *t)
 {
@@ -142,6 +156,8 @@ static int record(struct inv_event *ev, const uint8_t *p, const uint8_t *end,
 			   head(ev, p, end, t, &flags);
 	if (!p)
 		return INV_EDAMAGED;
+	if (ev->tag == INV_HEAD_NOTE && !t->version_1)
+		return note(ev, p, end);
 	ev->ts_kind = (uint8_t)((flags & INV_EV_TS_MASK) >> INV_EV_TS_SHIFT);
 	ev->extra = flags & INV_EV_EXTRA;
 	ev->ms_result = flags & INV_EV_MS_RESULT;

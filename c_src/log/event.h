@@ -19,7 +19,7 @@
  * event.
  */
 struct inv_event {
-	uint8_t tag;	 /* enum inv_tag */
+	uint8_t tag;	 /* enum inv_tag; 0: the record is a note */
 	uint8_t ts_kind; /* enum inv_ts_kind */
 	uint8_t enc;	 /* enum inv_enc */
 	bool cut;	 /* a term was cut, because of a limit of size or
@@ -29,6 +29,8 @@ struct inv_event {
 	bool ms_result;	 /* `terms' has the Value of the match spec's
 			    {message,Value} */
 	bool has_sched;
+	uint32_t note; /* a note's kind, enum inv_note or a newer one; `terms'
+			  are then those of the note */
 	uint64_t sched;
 	uint64_t cpu_ns;   /* ts_kind CPU */
 	int64_t unique;	   /* ts_kind STRICT */

@@ -11,7 +11,7 @@
 
 /*
  * Readers return items, and sinks take items: events, and losses at their place
- * in the order of events. The items are those of one node, or the merged items
+ * in the order of events. Readers also return notes. The items are those of one node, or the merged items
  * of several nodes (log/merge.h).
  */
 struct inv_names;
@@ -31,6 +31,7 @@ struct inv_node {
 enum inv_item_kind {
 	INV_ITEM_EVENT,
 	INV_ITEM_LOSS,
+	INV_ITEM_NOTE, /* in ev: a note, which only the flow reads */
 };
 
 /*

@@ -185,7 +185,7 @@ static void give(struct inv_reader *r, struct inv_reader_stream *x)
 		it->lost.n = s->lost_n;
 		it->lost.reason = s->lost_reason;
 	} else {
-		it->kind = INV_ITEM_EVENT;
+		it->kind = s->ev.note ? INV_ITEM_NOTE : INV_ITEM_EVENT;
 		it->ev = s->ev;
 	}
 }

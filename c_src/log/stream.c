@@ -30,15 +30,18 @@ static void give_up(struct inv_stream *s, const char *what, uint64_t off,
 	s->p = NULL;
 }
 
-/* Skips the first n records, which were read from an earlier packet. */
-static int skip_records(struct inv_stream *s, uint32_t n)
+/* Skips the first n events, which were read from an earlier packet. */
+static int skip_events(struct inv_stream *s, uint32_t n)
 {
 	struct inv_event ev;
 
-	while (n--) {
+	while (n) {
+		if (s->p == s->end)
+			return INV_EDAMAGED;
 		inv_event_decode(&ev, &s->p, s->end, NULL, &s->times);
 		if (!s->p)
 			return INV_EDAMAGED;
+		n -= !ev.note;
 	}
 	return 0;
 }
@@ -59,7 +62,7 @@ static int open_packet(struct inv_stream *s)
 	/* Events that were already read are not lost, even if this copy is
 	 * damaged. */
 	s->left = h->n_events - again;
-	if (!s->left)
+	if (!s->left && h->n_events)
 		return 0;
 	rc = inv_packet_open(&s->packet, s->unpacker, &s->at, &what);
 	if (rc == INV_ENOMEM)
@@ -73,7 +76,7 @@ static int open_packet(struct inv_stream *s)
 			.last_ns = h->begin_ns,
 		};
 		what = "a record is invalid";
-		rc = skip_records(s, again);
+		rc = skip_events(s, again);
 	}
 	if (rc)
 		give_up(s, what, s->at.off,
@@ -96,33 +99,50 @@ static void read_totals(struct inv_stream *s, uint64_t first_ns)
 		s->mono_ns = first_ns;
 }
 
-/* Decodes the next record of the open packet. Returns true if it is an
- * event. */
+/* Reports an invalid record, and goes on with the next one. */
+static void skip_invalid(struct inv_stream *s)
+{
+	/* The packet's checksum was right, so the record was already invalid
+	 * when it was written. */
+	uint64_t len = (uint64_t)s->at.head.head_len + s->at.head.body_len;
+	const uint8_t *next = s->p;
+	uint32_t others = s->left ? s->left - 1 : 0;
+
+	if (s->left && next)
+		s->left = 1;
+	give_up(s, "a record is invalid", s->at.off, len);
+	if (next) {
+		s->left = others;
+		s->p = next;
+	}
+}
+
+/* Decodes the next record of the open packet. Returns true if it is an event or
+ * a note. */
 static bool next_record(struct inv_stream *s)
 {
 	int rc = inv_event_decode(&s->ev, &s->p, s->end, &s->packet.dict,
 				  &s->times);
 
-	if (rc) {
-		/* The packet's checksum was right, so the record was already
-		 * invalid when it was written. */
-		const uint8_t *next = s->p;
-		uint32_t others = s->left - 1;
-
-		s->left = next ? 1 : s->left;
-		give_up(s, "a record is invalid", s->at.off,
-			(uint64_t)s->at.head.head_len + s->at.head.body_len);
-		if (next) {
-			s->left = others;
-			s->p = next;
-		}
+	/* A packet of notes has no events. */
+	if (rc || (!s->left && !s->ev.note)) {
+		skip_invalid(s);
 		return false;
 	}
 	if (s->times.last_ns > s->mono_ns)
 		s->mono_ns = s->times.last_ns;
+	if (s->ev.note)
+		return true;
 	s->left--;
 	inv_account_read(&s->account, 1);
 	return true;
+}
+
+/* Returns true if the open packet has another event, or consists of notes and
+ * has another one. */
+static bool has_more(const struct inv_stream *s)
+{
+	return s->left || (!s->at.head.n_events && s->p < s->end);
 }
 
 int inv_stream_next(struct inv_stream *s)
@@ -135,7 +155,7 @@ int inv_stream_next(struct inv_stream *s)
 			s->lost_reason = s->losses.at[s->losses.n].reason;
 			return 0;
 		}
-		if (!s->p || !s->left) {
+		if (!s->p || !has_more(s)) {
 			s->p = NULL;
 			return INV_END;
 		}

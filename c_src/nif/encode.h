@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "nif/dict.h"
+#include "nif/fresh.h"
 
 /*
  * Writes terms as packed terms (abi/term.h) between two pointers that move
@@ -32,6 +33,8 @@
 struct inv_encoder {
 	ErlNifEnv *env;
 	struct inv_packet_dict *dict;
+	struct inv_fresh *fresh; /* gets processes of this node; NULL: not
+				    needed */
 	uint8_t *p;
 	uint8_t *top;
 	uint8_t *limit;	    /* end of the current term's budget; p may exceed

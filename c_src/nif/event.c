@@ -205,25 +205,6 @@ static bool put_terms(struct inv_encoder *e, const struct event *ev)
 	       inv_encode_term(e, ev->of->value);
 }
 
-/*
- * Writes the record's length at `start', where one byte is reserved for it. In
- * the rare case that the length needs more bytes, moves the record.
- */
-static bool put_length(struct inv_encoder *e, uint8_t *start)
-{
-	uint32_t len = (uint32_t)(e->p - start) - 1;
-	unsigned more = inv_varint_len(len) - 1;
-
-	if (inv_unlikely(more > 0)) {
-		if ((size_t)(e->top - e->p) < more)
-			return false;
-		memmove(start + 1 + more, start + 1, len);
-		e->p += more;
-	}
-	inv_varint_put(start, len);
-	return true;
-}
-
 /* The flags that are in the record's head. */
 #define HEAD_FLAGS (INV_EV_EXTRA | INV_EV_CUT)
 
@@ -254,7 +235,7 @@ static bool put_event(struct inv_encoder *e, const struct event *ev,
 		return false;
 	if (e->cut)
 		start[1] |= INV_HEAD_CUT;
-	return put_length(e, start);
+	return inv_put_length(e, start);
 }
 
 /*
@@ -289,6 +270,7 @@ static bool write_event(struct inv_tracer *t, struct inv_lane *lane,
 		inv_packet_dict_clear(&lane->dict);
 	e.env = ev->of->env;
 	e.dict = &lane->dict;
+	e.fresh = &lane->fresh;
 	e.p = p->data + p->ev;
 	e.top = p->data + p->data_len - p->def;
 	e.max_bytes = t->max_bytes;

@@ -269,6 +269,8 @@ bool inv_ident_pid(struct inv_encoder *e, ERL_NIF_TERM term)
 	if (enif_get_local_pid(e->env, term, &pid)) {
 		if (inv_packet_dict_find(e->dict, term, &number))
 			return put_number(e, number);
+		if (e->fresh)
+			inv_fresh_add(e->fresh, term, &pid);
 		printed_numbers(term, part, 3);
 		p = inv_varint_put(def, part[1]);
 		p = inv_varint_put(p, part[2]);

@@ -7,6 +7,7 @@
 #include "nif/control.h"
 #include "nif/dir.h"
 #include "nif/hold.h"
+#include "nif/note.h"
 #include "nif/retire.h"
 
 /*
@@ -41,6 +42,8 @@ void inv_nif_unload(ErlNifEnv *env, void *priv);
 	{ "nif_spool", 1, inv_control_spool, 0 }, \
 	{ "nif_anchor", 1, inv_control_anchor, 0 }, \
 	{ "nif_flush", 1, inv_control_flush, 0 }, \
+	{ "nif_note", 2, inv_note_write, 0 }, \
+	{ "nif_fresh", 1, inv_note_fresh, 0 }, \
 	{ "nif_filter", 6, inv_control_filter, ERL_NIF_DIRTY_JOB_CPU_BOUND }, \
 	{ "nif_retire", 1, inv_control_retire, 0 }, \
 	{ "nif_quiet", 1, inv_control_quiet, 0 }, \

@@ -74,4 +74,23 @@ static inline bool inv_put_moved(struct inv_encoder *e, const uint8_t *from,
 	return true;
 }
 
+/*
+ * Writes the record's length at `start', where one byte is reserved for it. In
+ * the rare case that the length needs more bytes, moves the record.
+ */
+static inline bool inv_put_length(struct inv_encoder *e, uint8_t *start)
+{
+	uint32_t len = (uint32_t)(e->p - start) - 1;
+	unsigned more = inv_varint_len(len) - 1;
+
+	if (inv_unlikely(more > 0)) {
+		if ((size_t)(e->top - e->p) < more)
+			return false;
+		memmove(start + 1 + more, start + 1, len);
+		e->p += more;
+	}
+	inv_varint_put(start, len);
+	return true;
+}
+
 #endif

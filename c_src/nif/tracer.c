@@ -240,6 +240,7 @@ static int make_lanes(struct inv_tracer *t)
 	for (i = 0; i < t->n_lanes; i++) {
 		inv_producer_init(&t->lanes[i].producer, t->memory.map, i);
 		inv_packet_dict_clear(&t->lanes[i].dict);
+		memset(&t->lanes[i].fresh, 0, sizeof(t->lanes[i].fresh));
 	}
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include "nif/delivery.h"
 #include "nif/dict.h"
 #include "nif/event_filter.h"
+#include "nif/fresh.h"
 #include "nif/memory.h"
 #include "ring/producer.h"
 #include "ring/rate.h"
@@ -46,6 +47,7 @@ struct inv_lane {
 	uint32_t events_lease; /* leased from the tracer's limits */
 	uint32_t bytes_lease;
 	struct inv_packet_dict dict;
+	struct inv_fresh fresh;
 	uint32_t rate_lease;
 	_Atomic uint64_t filtered;  /* events that the filter left out */
 	_Atomic uint64_t undecided; /* recorded, because the filter could not

@@ -83,10 +83,15 @@ bool inv_fragment_is_sound(const uint8_t *ev, uint32_t len, uint32_t n,
 	const uint8_t *end = ev + len;
 	uint64_t size;
 
-	for (; ev < end; n--, ev += size) {
+	for (; ev < end; ev += size) {
 		ev = inv_varint_get(ev, end, &size);
-		if (!ev || n == 0 || size > (uint64_t)(end - ev))
+		if (!ev || size == 0 || size > (uint64_t)(end - ev))
 			return false;
+		if ((*ev & INV_HEAD_TAG) == INV_HEAD_NOTE)
+			continue;
+		if (n == 0)
+			return false;
+		n--;
 	}
 	if (n != 0)
 		return false;
@@ -249,7 +254,7 @@ static int take_from(struct inv_consumer *c, struct inv_ring_slot *slot,
 	if (!inv_fragment_is_sound(f->ev, f->ev_len, f->n_events, f->def,
 				   f->def_len))
 		return INV_EDAMAGED;
-	if (f->n_events == 0)
+	if (f->ev_len == 0)
 		return INV_END;
 	fill_dropped(c, f, slot, open);
 	f->next.event = f->first_event + f->n_events;

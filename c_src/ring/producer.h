@@ -93,6 +93,18 @@ static inline void inv_producer_commit(struct inv_producer *p, uint32_t ev,
 			      memory_order_release);
 }
 
+/* Commits a note, which is not an event. */
+static inline void inv_producer_commit_note(struct inv_producer *p, uint32_t ev,
+					    uint32_t def, uint64_t now)
+{
+	p->ev = ev;
+	p->def = def;
+	p->last_ns = now;
+	atomic_store_explicit(&p->slot->end_ns, now, memory_order_relaxed);
+	atomic_store_explicit(&p->slot->commit, INV_COMMIT(ev, def, p->n),
+			      memory_order_release);
+}
+
 static inline void inv_producer_add(_Atomic uint64_t *counter)
 {
 	/* Only this thread writes the counter, so no atomic increment is

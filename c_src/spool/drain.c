@@ -146,7 +146,7 @@ static int drain_ring(struct inv_spool *s, uint32_t ring, unsigned take,
 	int r = 0;
 
 	while (!was_open && !inv_consumer_next(c, limit, take, &f)) {
-		if (f.n_events > 0) {
+		if (f.ev_len > 0) {
 			r = put_events(s, ring, &f, err);
 			if (r < 0)
 				break;

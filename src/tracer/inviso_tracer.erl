@@ -35,8 +35,8 @@
 %% For inviso_keeper.
 -export([nif_open/2, nif_offer/1, nif_give/1, nif_keeper/1, nif_keepers/0,
          nif_info/1, nif_begin/1, nif_spool/1, nif_anchor/1, nif_flush/1,
-         nif_filter/6, nif_retire/1, nif_quiet/1, nif_end/2, nif_free/1,
-         nif_gone/0, nif_settle/0]).
+         nif_note/2, nif_fresh/1, nif_filter/6, nif_retire/1, nif_quiet/1,
+         nif_end/2, nif_free/1, nif_gone/0, nif_settle/0]).
 
 %% For inviso_place.
 -export([nif_dir/1, nif_hold/1]).
@@ -48,8 +48,8 @@
 -nifs([enabled/3, trace/5, dir/0, library/0,
        nif_open/2, nif_offer/1, nif_give/1, nif_keeper/1, nif_keepers/0,
        nif_info/1, nif_begin/1, nif_spool/1, nif_anchor/1, nif_flush/1,
-       nif_filter/6, nif_retire/1, nif_quiet/1, nif_end/2, nif_free/1,
-       nif_gone/0, nif_settle/0, nif_dir/1, nif_hold/1,
+       nif_note/2, nif_fresh/1, nif_filter/6, nif_retire/1, nif_quiet/1,
+       nif_end/2, nif_free/1, nif_gone/0, nif_settle/0, nif_dir/1, nif_hold/1,
        nif_deliver/4, nif_credit/3, nif_counts/1]).
 
 -export_type([tracer/0, opts/0, filter/0, stats/0]).
@@ -279,6 +279,14 @@ nif_anchor(_Handle) -> erlang:nif_error(not_loaded).
 %% Starts a flush and returns a number. The flush is done when FlushDone of
 %% nif_spool has reached this number.
 nif_flush(_Handle) -> erlang:nif_error(not_loaded).
+
+%% Writes notes, [{Kind, [Term]}], to the log: see c_src/nif/note.h. Takes at most
+%% 256 of them. Returns how many were written, or `closed'.
+nif_note(_Handle, _Notes) -> erlang:nif_error(not_loaded).
+
+%% Returns processes that the tracer has recorded for the first time since the
+%% last call, at most 256, or `closed'. A process can be returned more than once.
+nif_fresh(_Handle) -> erlang:nif_error(not_loaded).
 
 %% Sets the filter Spec, which inviso_opts:filter/1 has made. Node is the name of
 %% this node as an atom, Name is this name as text. Returns ok or {error, Text}.

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nif/note.h"
+
+#include "abi/event.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "nif/atoms.h"
+#include "nif/encode.h"
+#include "nif/put.h"
+#include "nif/thread.h"
+#include "nif/tracer.h"
+
+struct note {
+	uint32_t kind;
+	ERL_NIF_TERM terms; /* a list */
+	uint64_t now;
+};
+
+static bool put_note(struct inv_encoder *e, const struct note *n,
+		     uint64_t last_ns)
+{
+	ERL_NIF_TERM rest = n->terms;
+	ERL_NIF_TERM term;
+	uint8_t *start = e->p;
+
+	if (!inv_put_room(e, 3 + 2 * INV_VARINT_MAX))
+		return false;
+	e->p++;
+	*e->p++ = INV_HEAD_NOTE;
+	e->p = inv_varint_put(e->p, n->now - last_ns);
+	e->p = inv_varint_put(e->p, n->kind);
+	while (enif_get_list_cell(e->env, rest, &term, &rest))
+		if (!inv_encode_term(e, term))
+			return false;
+	return inv_put_length(e, start);
+}
+
+/* Writes the note into the open packet. Returns false if it does not fit. */
+static bool write_note(struct inv_tracer *t, struct inv_lane *lane,
+		       ErlNifEnv *env, const struct note *n)
+{
+	struct inv_producer *p = &lane->producer;
+	struct inv_encoder e = {
+		.env = env,
+		.dict = &lane->dict,
+		.p = p->data + p->ev,
+		.top = p->data + p->data_len - p->def,
+		.limit = p->data + p->ev,
+		.max_bytes = t->max_bytes,
+		.max_depth = t->max_depth,
+	};
+
+	if (p->ev == 0)
+		inv_packet_dict_clear(&lane->dict);
+	if (!put_note(&e, n, p->last_ns))
+		return false;
+	inv_producer_commit_note(p, (uint32_t)(e.p - p->data),
+				 (uint32_t)(p->data + p->data_len - e.top),
+				 n->now);
+	return true;
+}
+
+/* Returns false if the ring is full, or the note is larger than a packet. */
+static bool write_somewhere(struct inv_tracer *t, struct inv_lane *lane,
+			    ErlNifEnv *env, const struct note *n)
+{
+	struct inv_producer *p = &lane->producer;
+
+	for (;;) {
+		if (inv_producer_open(p, n->now) == INV_EFULL)
+			return false;
+		if (write_note(t, lane, env, n))
+			return true;
+		inv_producer_close(p);
+		if (p->ev == 0)
+			return false;
+	}
+}
+
+static bool get_note(ErlNifEnv *env, ERL_NIF_TERM term, struct note *n)
+{
+	const ERL_NIF_TERM *element;
+	int arity;
+
+	if (!enif_get_tuple(env, term, &arity, &element) || arity != 2 ||
+	    !enif_get_uint(env, element[0], &n->kind) ||
+	    !enif_is_list(env, element[1]))
+		return false;
+	n->terms = element[1];
+	return true;
+}
+
+static unsigned write_notes(struct inv_tracer *t, struct inv_lane *lane,
+			    ErlNifEnv *env, ERL_NIF_TERM list)
+{
+	struct note note = { .now = inv_mono_ns() };
+	ERL_NIF_TERM head;
+	unsigned n = 0;
+
+	/* A reader can step over a packet of events, but must read notes. */
+	inv_producer_close(&lane->producer);
+	while (n < INV_NOTES && enif_get_list_cell(env, list, &head, &list) &&
+	       get_note(env, head, &note) &&
+	       write_somewhere(t, lane, env, &note))
+		n++;
+	inv_producer_close(&lane->producer);
+	return n;
+}
+
+ERL_NIF_TERM inv_note_write(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
+{
+	struct inv_thread *thread = inv_thread_self();
+	struct inv_tracer *t;
+	ErlNifUInt64 handle;
+	unsigned n = 0;
+
+	(void)argc;
+	if (!enif_get_uint64(env, argv[0], &handle) || handle == 0)
+		return enif_make_badarg(env);
+	t = inv_tracer_borrow(handle);
+	if (!t)
+		return inv_am_closed;
+	if (thread && !t->delivery)
+		n = write_notes(t, &t->lanes[thread->index], env, argv[1]);
+	inv_tracer_release();
+	return enif_make_uint(env, n);
+}
+
+ERL_NIF_TERM inv_note_fresh(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
+{
+	ERL_NIF_TERM list = enif_make_list(env, 0);
+	struct inv_tracer *t;
+	ErlNifUInt64 handle;
+	ErlNifPid pid;
+	unsigned n = 0;
+	uint32_t i;
+
+	(void)argc;
+	if (!enif_get_uint64(env, argv[0], &handle) || handle == 0)
+		return enif_make_badarg(env);
+	t = inv_tracer_borrow(handle);
+	if (!t)
+		return inv_am_closed;
+	for (i = 0; !t->delivery && i < t->n_lanes; i++)
+		while (n < INV_NOTES &&
+		       inv_fresh_take(&t->lanes[i].fresh, &pid)) {
+			list = enif_make_list_cell(
+				env, enif_make_pid(env, &pid), list);
+			n++;
+		}
+	inv_tracer_release();
+	return list;
+}
