@@ -115,55 +115,66 @@ static bool is_text(const uint8_t *p, size_t n)
 	return true;
 }
 
-/* Prints the n bytes at r->p as "12,34". */
-static bool put_numbers(struct reader *r, size_t n)
+/* Writes a number from 0 to 255 at w. */
+static inline uint8_t *put_byte(uint8_t *w, unsigned v)
 {
-	uint8_t *w = inv_buf_reserve(r->out, 4 * n);
-
-	if (!w)
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		if (i)
-			*w++ = ',';
-		w = inv_decimal_u64(w, r->p[i]);
-	}
-	r->out->len = (size_t)(w - r->out->data);
-	return true;
+	if (v >= 100)
+		*w++ = (uint8_t)('0' + v / 100);
+	if (v >= 10)
+		*w++ = (uint8_t)('0' + v / 10 % 10);
+	*w++ = (uint8_t)('0' + v % 10);
+	return w;
 }
 
-/* Prints n bytes as a string or binary: between `open' and `close', which have
- * quotes if the bytes are text. */
-static bool put_bytes(struct reader *r, uint64_t n, const char *open,
-		      const char *close)
+/* Prints the next n bytes as a string or a binary. */
+static bool put_bytes(struct reader *r, uint64_t n, bool is_binary)
 {
-	bool done = true;
+	bool quoted = r->text && n;
+	uint8_t *w;
 
-	if (n > (uint64_t)(r->end - r->p))
+	if (n > (uint64_t)(r->end - r->p) || (quoted && !is_text(r->p, n)))
 		return false;
-	inv_buf_puts(r->out, open);
-	if (r->text && n) {
-		if (!is_text(r->p, n))
-			return false;
-		inv_buf_putc(r->out, '"');
-		inv_buf_put(r->out, r->p, n);
-		inv_buf_putc(r->out, '"');
-	} else {
-		done = put_numbers(r, n);
+	w = inv_buf_reserve(r->out, 4 * n + 6);
+	if (!w)
+		return false;
+	if (is_binary) {
+		*w++ = '<';
+		*w++ = '<';
 	}
-	inv_buf_puts(r->out, close);
+	if (quoted) {
+		*w++ = '"';
+		memcpy(w, r->p, n);
+		w += n;
+		*w++ = '"';
+	} else {
+		if (!is_binary)
+			*w++ = '[';
+		for (uint64_t i = 0; i < n; i++) {
+			if (i)
+				*w++ = ',';
+			w = put_byte(w, r->p[i]);
+		}
+		if (!is_binary)
+			*w++ = ']';
+	}
+	if (is_binary) {
+		*w++ = '>';
+		*w++ = '>';
+	}
+	r->out->len = (size_t)(w - r->out->data);
 	r->p += n;
-	return done;
+	return true;
 }
 
 static bool put_binary(struct reader *r, uint64_t n)
 {
-	return put_bytes(r, n, "<<", ">>");
+	return put_bytes(r, n, true);
 }
 
 /* A list of integers 0..255, which is never empty. */
 static bool put_string(struct reader *r, uint64_t n)
 {
-	return n && put_bytes(r, n, r->text ? "" : "[", r->text ? "" : "]");
+	return n && put_bytes(r, n, false);
 }
 
 static bool put_term(struct reader *r, unsigned depth);
