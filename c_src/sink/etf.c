@@ -3,22 +3,23 @@
  * A format for Erlang programs: terms in the external format, each preceded by
  * its length (32 bits, big-endian), as ports with {packet, 4} expect it:
  *
- *	{Node, Time, Names, Term}
+ *	{Node, Time, Names, Term, Facts}
  *
  * Time is in ns since the Unix epoch. Names is a list. Term is the trace tuple
  * as OTP sends it to a tracer process, or {drop,N}. term/etf.h describes how
- * cut terms are written.
+ * cut terms are written. Facts is a map of what the flow derived.
  */
 #include "term/etf.h"
+#include "flow/facts.h"
 #include "log/names.h"
 #include "sink/formats.h"
 
-/* Begins the 4-tuple, with a length of 0 that finish() replaces. */
+/* Begins the 5-tuple, with a length of 0 that finish() replaces. */
 static void begin(struct inv_sink *s, const struct inv_item *it)
 {
 	inv_buf_put(s->out, "\0\0\0\0", 4);
 	inv_buf_putc(s->out, (char)INV_ETF_VERSION);
-	inv_etf_tuple(s->out, 4);
+	inv_etf_tuple(s->out, 5);
 	inv_etf_atom(s->out, it->node->name, strlen(it->node->name));
 	inv_etf_int(s->out, it->ts_ns);
 }
@@ -142,6 +143,73 @@ static void raw_term(struct inv_sink *s, const struct inv_event *ev)
 	inv_buf_put(s->out, ev->raw + head, ev->raw_len - head);
 }
 
+/* --- facts ------------------------------------------------------------------ */
+
+static void key(struct inv_buf *out, const char *name)
+{
+	inv_etf_atom(out, name, strlen(name));
+}
+
+static void number(struct inv_buf *out, const char *name, int64_t v)
+{
+	key(out, name);
+	inv_etf_int(out, v);
+}
+
+static const char *const ends[] = {
+	[INV_CALL_RETURN] = "return",
+	[INV_CALL_EXCEPTION] = "exception",
+	[INV_CALL_EXIT] = "exit",
+};
+
+/* How many pairs call() writes, without that of the call itself. */
+#define CALL_PAIRS 6u
+
+static void call(struct inv_buf *out, const struct inv_call *c)
+{
+	key(out, "end");
+	key(out, ends[c->end]);
+	number(out, "start", c->begin_ts_ns);
+	number(out, "duration", c->duration_ns);
+	number(out, "self", c->self_ns);
+	number(out, "depth", c->depth);
+	key(out, "certain");
+	key(out, c->certain ? "true" : "false");
+}
+
+/* Writes the function and arguments of a call that was kept. */
+static int called(struct inv_sink *s, const struct inv_event *ev,
+		  const struct inv_etf_home *home)
+{
+	struct inv_token tok;
+	int rc;
+
+	key(s->out, "call");
+	rc = inv_event_tracee(ev, s->cursor, &tok);
+	if (!rc)
+		rc = inv_event_payload(ev, s->cursor);
+	return rc ? rc : element(s, home);
+}
+
+static int facts(struct inv_sink *s, const struct inv_facts *f,
+		 const struct inv_etf_home *home)
+{
+	const struct inv_call *c = f ? f->call : NULL;
+	bool name = f && f->name.len;
+	bool kept = c && c->event;
+
+	inv_etf_map(s->out, name + kept + (c ? CALL_PAIRS : 0));
+	if (name) {
+		key(s->out, "name");
+		inv_etf_binary(s->out, f->name.text, f->name.len);
+	}
+	if (c)
+		call(s->out, c);
+	return kept ? called(s, c->event, home) : 0;
+}
+
+/* --- entries ---------------------------------------------------------------- */
+
 static int etf_event(struct inv_sink *s, const struct inv_item *it)
 {
 	const struct inv_etf_home home = { it->node->name, it->node->creation };
@@ -159,6 +227,8 @@ static int etf_event(struct inv_sink *s, const struct inv_item *it)
 		raw_term(s, &it->ev);
 	else
 		rc = packed_tuple(s, it, &tracee, &home);
+	if (!rc)
+		rc = facts(s, it->facts, &home);
 	finish(s, start);
 	return rc;
 }
@@ -172,12 +242,13 @@ static void etf_loss(struct inv_sink *s, const struct inv_item *it)
 	inv_etf_tuple(s->out, 2);
 	inv_etf_atom(s->out, "drop", 4);
 	inv_etf_int(s->out, (int64_t)(it->lost.n & INT64_MAX));
+	inv_etf_map(s->out, 0);
 	finish(s, start);
 }
 
 const struct inv_sink_ops inv_sink_etf = {
 	.name = "etf",
-	.help = "{Node, Time, Names, Term}, for Erlang programs",
+	.help = "{Node, Time, Names, Term, Facts}, for Erlang programs",
 	.size = sizeof(struct inv_sink),
 	.event = etf_event,
 	.loss = etf_loss,

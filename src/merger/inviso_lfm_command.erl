@@ -162,8 +162,8 @@ next(#stream{port = Port, bytes = Bytes} = Stream) ->
             next(Stream#stream{bytes = Rest});
         {ok, Record, Rest} ->
             case binary_to_term(Record) of
-                {_, _, _, _} = Entry ->
-                    {ok, Entry, Stream#stream{bytes = Rest}};
+                {Node, Time, Names, Term, _Facts} ->
+                    {ok, {Node, Time, Names, Term}, Stream#stream{bytes = Rest}};
                 <<>> ->
                     ok = close(Stream),
                     done;

@@ -92,7 +92,8 @@ random_trees(Config) ->
                                               <- Events]),
     lists:foreach(fun(C) -> check(C, 0, Begun, Ended) end, Children),
     true = map_size(Ended) > 100,
-    same_in_text(Config, Node, Log, Ended).
+    same_in_text(Config, Node, Log, Ended),
+    same_in_terms(Config, Node, Log, Ended).
 
 tree(Depth) ->
     Id = erlang:unique_integer([positive]),
@@ -189,6 +190,30 @@ same_in_text(Config, Node, Log, Ended) ->
     [true = abs(Ns - maps:get(I, Texts)) =< Ns div 100 + 60
      || {I, #{<<"duration_ns">> := Ns}} <- maps:to_list(Ended)],
     ok.
+
+%% Erlang terms have the same calls, with the same numbers.
+same_in_terms(Config, Node, Log, Ended) ->
+    File = Log ++ ".etf",
+    #{status := 0} = merge(Config, Node, ["-f", "etf", "--min-duration", "0us",
+                                          "-o", File, Log]),
+    {ok, Bin} = file:read_file(File),
+    Entries = [binary_to_term(T) || <<N:32, T:N/binary>> <= Bin],
+    Terms = maps:from_list([{Id, Facts}
+                            || {_, _, _, _, #{call := {_, _, [Tree]}} = Facts}
+                                   <- Entries, Id <- [element(1, Tree)]]),
+    true = maps:keys(Terms) =:= maps:keys(Ended),
+    [{Ns, Self, Depth, End, Ts}
+         = {maps:get(<<"duration_ns">>, E), maps:get(<<"self_ns">>, E),
+            maps:get(<<"depth">>, E), binary_to_atom(maps:get(<<"end">>, E)),
+            Start + maps:get(<<"ts">>, E) - unix_ns(maps:get(<<"start">>, E))}
+     || {Id, #{duration := Ns, self := Self, depth := Depth, 'end' := End,
+               certain := true, start := Start}} <- maps:to_list(Terms),
+        E <- [maps:get(Id, Ended)], Ts <- [maps:get(<<"ts">>, E)]],
+    ok.
+
+unix_ns(Text) ->
+    calendar:rfc3339_to_system_time(binary_to_list(Text),
+                                    [{unit, nanosecond}]).
 
 rounded(Number, Unit) ->
     Factor = case Unit of
