@@ -14,6 +14,14 @@
 /* The same holds for a function without a return that is called in so many open
  * calls. */
 #define DEEP 10000u
+/*
+ * A node records no more returns of a function if too many of its calls are
+ * open. So for a function that has returned, the same holds after SILENT calls
+ * in a row without a return, or if it is called in 10 * DEEP open calls. A match
+ * spec can ask for the returns of some calls only, so SILENT is larger than
+ * MISSED_MAX.
+ */
+#define SILENT 1000u
 
 int inv_flow_init(struct inv_flow *f, const struct inv_flow_opts *opts)
 {
@@ -132,6 +140,11 @@ static struct inv_flow_function *function(struct inv_flow *f,
 	return x;
 }
 
+static uint32_t missed_max(const struct inv_flow_function *x)
+{
+	return x->returned ? SILENT : MISSED_MAX;
+}
+
 /* Remembers that the function has returned. If it counted as one without
  * returns, its open calls are those before that, and the calls whose returns
  * follow are not among them. */
@@ -141,9 +154,11 @@ static struct inv_flow_function *returns(struct inv_flow *f,
 {
 	struct inv_flow_function *x = function(f, node, mfa);
 
-	if (!x->returned && x->missed >= MISSED_MAX)
+	if (x->missed >= missed_max(x))
 		x->since = f->items;
 	x->returned = true;
+	x->missed = 0;
+	x->calls = 0;
 	return x;
 }
 
@@ -152,11 +167,12 @@ static bool never_returns(struct inv_flow *f, const struct inv_node *node,
 {
 	struct inv_flow_function *x = function(f, node, mfa);
 
-	if (x->returned)
-		return false;
-	if (calls->n >= DEEP)
-		x->missed = MISSED_MAX;
-	return x->missed >= MISSED_MAX;
+	if (x->calls < SILENT)
+		x->calls++;
+	if (x->returned ? calls->n >= 10 * DEEP && x->calls >= SILENT :
+			  calls->n >= DEEP)
+		x->missed = missed_max(x);
+	return x->missed >= missed_max(x);
 }
 
 /* Learns from the calls that were open inside an ended call. */
@@ -168,7 +184,7 @@ static void learn(struct inv_flow *f, const struct inv_node *node,
 		const struct inv_open_call *c = &calls->v[ended->depth + i];
 		struct inv_flow_function *x = function(f, node, c->mfa);
 
-		if (is_certain(f, node, c) && x->missed < MISSED_MAX)
+		if (is_certain(f, node, c) && x->missed < missed_max(x))
 			x->missed++;
 	}
 }
@@ -300,10 +316,15 @@ static int ended(struct inv_flow *f, const struct inv_item *it,
 	return set_call(f, it, calls, end, &x);
 }
 
-/*
- * The process exits in its innermost open call. If no return of this function
- * was ever seen, perhaps its returns are not traced, and the call ended before.
- */
+/* Returns true if a call without a return can be over nevertheless, because the
+ * function's returns are not traced, or not any more. */
+static bool is_doubtful(const struct inv_flow_function *x)
+{
+	return !x->returned || x->missed > 0 || x->calls >= SILENT;
+}
+
+/* The process exits in its innermost open call, unless this call ended before
+ * without a return. */
 static int exited(struct inv_flow *f, const struct inv_item *it,
 		  struct inv_process *p)
 {
@@ -316,7 +337,7 @@ static int exited(struct inv_flow *f, const struct inv_item *it,
 	x.call = calls->v[calls->n - 1];
 	if (set_call(f, it, calls, INV_CALL_EXIT, &x))
 		return INV_ENOMEM;
-	if (!function(f, it->node, x.call.mfa)->returned)
+	if (is_doubtful(function(f, it->node, x.call.mfa)))
 		f->call.certain = false;
 	return 0;
 }

@@ -39,7 +39,9 @@ struct inv_flow_opts {
 struct inv_flow_function {
 	uint64_t key;
 	bool returned;	 /* a return was seen */
-	uint32_t missed; /* calls that ended without a return */
+	uint32_t missed; /* calls that ended without a return, since the last
+			    return */
+	uint32_t calls;	 /* since the last return */
 	uint64_t since;	 /* open calls of earlier items than this one are
 			    incomplete, because calls were not counted */
 };

@@ -226,6 +226,42 @@ static void a_spawned_process_is_a_new_one(void **state)
 	assert_null(feed_return(&f, 1, 3)->call);
 }
 
+/* A node may stop to record the returns of a function. */
+static void a_function_whose_returns_end(void **state)
+{
+	const struct inv_call *c;
+
+	(void)state;
+	feed_call(&f, 1, 9, 1);
+	feed_return(&f, 1, 9);
+	for (int i = 0; i < 1100; i++) {
+		feed_call(&f, 1, 3, 1);
+		feed_call(&f, 1, 9, 2);
+		feed_call(&f, 1, 4, 3);
+		c = feed_return(&f, 1, 4)->call;
+		assert_int_equal(c->depth, i < 1000 ? 2 : 1);
+		c = feed_return(&f, 1, 3)->call;
+		assert_int_equal(c->depth, 0);
+	}
+	feed_call(&f, 1, 9, 2);
+	assert_null(feed_exit(&f, 1)->call);
+}
+
+static void a_loop_whose_returns_end(void **state)
+{
+	(void)state;
+	feed_call(&f, 1, 9, 1);
+	feed_return(&f, 1, 9);
+	for (int i = 0; i < 300000; i++) {
+		feed_call(&f, 1, 9, i);
+		feed_call(&f, 1, 4, i);
+		assert_int_equal(feed_id(feed_return(&f, 1, 4)->call), i);
+	}
+	assert_true(f.flow.processes.size < 64 << 20);
+	assert_int_equal(f.flow.processes.forgotten_calls, 0);
+	assert_false(feed_exit(&f, 1)->call->certain);
+}
+
 /* A function of which no return was seen perhaps returned before. */
 static void an_exit_in_a_call_that_may_have_returned(void **state)
 {
@@ -519,6 +555,8 @@ int main(void)
 		cmocka_unit_test(a_recursion_that_is_not_very_deep_is_exact),
 		cmocka_unit_test(recordings_of_one_node),
 		cmocka_unit_test(a_spawned_process_is_a_new_one),
+		cmocka_unit_test(a_function_whose_returns_end),
+		cmocka_unit_test(a_loop_whose_returns_end),
 		cmocka_unit_test(an_exit_in_a_call_that_may_have_returned),
 		cmocka_unit_test(a_call_that_is_unreadable_is_like_a_lost_one),
 		cmocka_unit_test(times_that_overflow),
