@@ -21,6 +21,7 @@
 -define(OPT_MEMORY_PERCENT, {memory_percent, 0, 100, 95}).
 -define(OPT_DEAD_MAN_MS, {dead_man_ms, 1, 4294967295, 10000}).
 -define(OPT_HOLD_MS, {hold_ms, 0, 4294967295, 3600000}).
+-define(OPT_OPEN_CALLS, {open_calls, 0, 1000000, 1000}).
 
 %% The options that each map of options may contain.
 -define(OPTS_TRACER,
@@ -44,7 +45,8 @@
          ?OPT_MEMORY_PERCENT]).
 -define(OPTS_SESSION,
         [?OPT_DEAD_MAN_MS,
-         ?OPT_HOLD_MS]).
+         ?OPT_HOLD_MS,
+         ?OPT_OPEN_CALLS]).
 
 %% {Key, [Default, Other]}, for options that take one of two atoms.
 -define(CHOICE_KEEP, {keep, [oldest, newest]}).

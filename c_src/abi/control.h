@@ -121,6 +121,9 @@
  *		  ends and its files are removed
  *	hold_ms   how long logs are kept for `inviso fetch' after the end of
  *		  a session that has mode detached or got the request `hold'
+ *	open_calls  if a process has this many traced calls whose ends the VM
+ *		  is to report, the session sets the pattern of a function
+ *		  without this; 0: no bound
  *	dry_run   boolean: the session sets no flags and patterns, and only
  *		  counts what matches
  *
@@ -175,6 +178,8 @@
  *	filter		as given; empty: no filter
  *	filtered, undecided	integers: events that the filter left out, and
  *			recorded events that it could not decide
+ *	left_out	integer: calls, and ends of calls, that were left out
+ *			because of open_calls; they are not in produced
  *	lost		#{Reason :: atom => integer}
  *	ms_left		integer | infinity
  *	expected	only with dry_run: expected events a second

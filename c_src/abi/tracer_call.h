@@ -7,21 +7,23 @@
 #include <stdint.h>
 
 /*
- * The function with which callers other than the VM record an event. The
- * library of the module inviso_tracer exports it. The caller finds it with
- * dlsym() in the mapping that the VM has loaded. The function does the same as
- * the callback trace/5, but the caller passes a struct instead of an Erlang map
- * of options. The calling thread must be inside a callback of the VM.
+ * The functions with which callers other than the VM record an event. The
+ * library of the module inviso_tracer exports them. The caller finds them with
+ * dlsym() in the mapping that the VM has loaded. INV_TRACER_CALL does the same
+ * as the callback trace/5, but the caller passes a struct instead of an Erlang
+ * map of options. The calling thread must be inside a callback of the VM.
  *
- * The function can be called as long as the caller keeps the library mapped,
+ * The functions can be called as long as the caller keeps the library mapped,
  * even if the module was unloaded or the tracer closed. Handles are never
- * reused: with the handle of a closed tracer, the function does nothing.
+ * reused: with the handle of a closed tracer, the functions do nothing.
  */
 
-/* The name has a version: it changes when the contract of the function
+/* The names have a version: it changes when the contract of the functions
  * changes. */
-#define INV_TRACER_CALL inviso_tracer_call_1
-#define INV_TRACER_CALL_NAME "inviso_tracer_call_1"
+#define INV_TRACER_CALL inviso_tracer_call_2
+#define INV_TRACER_CALL_NAME "inviso_tracer_call_2"
+#define INV_TRACER_HOLDS inviso_tracer_holds_2
+#define INV_TRACER_HOLDS_NAME "inviso_tracer_holds_2"
 
 /* The arguments of trace/5; the last three are keys of its options. A field
  * that is 0 is absent. */
@@ -36,11 +38,26 @@ struct inv_tracer_event {
 	ERL_NIF_TERM scheduler; /* scheduler_id */
 };
 
+enum inv_tracer_took {
+	/* The tracer accepts no more events, and this event was not recorded.
+	 * The callback enabled/3 returns remove. */
+	INV_TRACER_GONE,
+	INV_TRACER_TOOK,
+	/* The same, and the process is held: INV_TRACER_HOLDS must be called
+	 * before each of its calls, until it returns false. */
+	INV_TRACER_HELD,
+};
+
+typedef enum inv_tracer_took inv_tracer_call(
+	uint64_t handle, const struct inv_tracer_event *event);
+
 /*
- * Returns false if the tracer accepts no more events and this event was not
- * recorded. In that case the callback enabled/3 returns remove.
+ * Returns true if the process is held, because it has reached the tracer's
+ * limit of open calls (nif/bound.h): then its call must be discarded before a
+ * match spec is run. The tracer counts the call as left out. With
+ * `held_elsewhere' the call is discarded for another tracer, and only counted.
  */
-typedef bool inv_tracer_call(uint64_t handle,
-			     const struct inv_tracer_event *event);
+typedef bool inv_tracer_holds(uint64_t handle, ERL_NIF_TERM process,
+			      bool held_elsewhere);
 
 #endif

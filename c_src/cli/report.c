@@ -11,8 +11,9 @@ struct sum {
 	uint64_t produced, recorded;
 	uint64_t limit; /* events after a limit */
 	uint64_t filtered, undecided;
-	bool by_filter; /* at least one member has a filter */
-	size_t unknown; /* members whose last counts are unknown */
+	uint64_t left_out; /* by the bound on open calls */
+	bool by_filter;	   /* at least one member has a filter */
+	size_t unknown;	   /* members whose last counts are unknown */
 	struct inv_status_lost lost[INV_STATUS_LOST_MAX];
 	size_t n_lost;
 };
@@ -46,6 +47,7 @@ static void add(struct sum *sum, const struct inv_status *s)
 	sum->recorded += s->recorded;
 	sum->filtered += s->filtered;
 	sum->undecided += s->undecided;
+	sum->left_out += s->left_out;
 	sum->by_filter |= *s->filter != '\0';
 	for (size_t i = 0; i < s->n_lost; i++)
 		if (s->lost[i].n)
@@ -92,6 +94,9 @@ static void put_sum(struct inv_buf *b, const struct sum *sum)
 			       ", %" PRIu64
 			       " recorded that it could not decide",
 			       sum->undecided);
+	if (sum->left_out)
+		inv_buf_printf(b, ", %" PRIu64 " left out (--open-calls)",
+			       sum->left_out);
 }
 
 void inv_report_put_counts(struct inv_buf *b, const struct inv_member *m)
@@ -241,6 +246,7 @@ static void json_sum(struct inv_json *j, const struct sum *sum)
 	inv_json_uint(j, "after_limit", sum->limit);
 	inv_json_uint(j, "filtered", sum->filtered);
 	inv_json_uint(j, "undecided", sum->undecided);
+	inv_json_uint(j, "left_out", sum->left_out);
 }
 
 void inv_report_json_sum(struct inv_json *j, const struct inv_members *ms)

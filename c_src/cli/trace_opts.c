@@ -33,6 +33,7 @@ enum {
 	OPT_REMOTE_DIR,
 	OPT_RUN_QUEUE,
 	OPT_MEMORY,
+	OPT_OPEN_CALLS,
 };
 
 /*
@@ -87,6 +88,11 @@ static const struct argp_option options[] = {
 	{ "buffer", OPT_BUFFER, "SIZE", 0,
 	  "use SIZE bytes of shared memory on a node", 4 },
 	{ NULL, 0, NULL, 0, "On the nodes:", 5 },
+	{ "open-calls", OPT_OPEN_CALLS, "N", 0,
+	  "record no more returns of a function when a process has N traced "
+	  "calls that have not returned, because each takes stack (1000; 0: no "
+	  "limit)",
+	  5 },
 	{ "remote-dir", OPT_REMOTE_DIR, "DIR", 0,
 	  "create the private directory for inviso's files in DIR (default: "
 	  "the node's choice, usually /tmp)",
@@ -282,6 +288,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		protection(state, "--max-memory", arg, INV_OPT_MEMORY_PERCENT,
 			   &o->memory_percent);
 		return 0;
+	case OPT_OPEN_CALLS:
+		protection(state, "--open-calls", arg, INV_OPT_OPEN_CALLS,
+			   &o->open_calls);
+		return 0;
 	default:
 		return parse_what(o, key, arg, state);
 	}
@@ -295,6 +305,7 @@ bool inv_trace_opts_init(struct inv_trace_opts *o, int argc)
 	o->procs = calloc((size_t)argc + 1, sizeof(*o->procs));
 	o->run_queue = INV_UNSET;
 	o->memory_percent = INV_UNSET;
+	o->open_calls = INV_UNSET;
 	return o->specs && o->procs;
 }
 
@@ -340,6 +351,7 @@ void inv_trace_opts_session(const struct inv_trace_opts *o,
 	number[INV_OPT_BUFFER_BYTES] = or_unset(o->buffer);
 	number[INV_OPT_RUN_QUEUE] = o->run_queue;
 	number[INV_OPT_MEMORY_PERCENT] = o->memory_percent;
+	number[INV_OPT_OPEN_CALLS] = o->open_calls;
 }
 
 bool inv_trace_opts_count(const struct inv_trace_opts *o)

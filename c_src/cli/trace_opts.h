@@ -41,6 +41,7 @@ struct inv_trace_opts {
 	 * default. */
 	int64_t run_queue;
 	int64_t memory_percent;
+	int64_t open_calls;
 };
 
 extern const struct argp inv_trace_argp;

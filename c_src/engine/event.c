@@ -7,6 +7,7 @@
 #include "engine/action.h"
 #include "engine/call.h"
 #include "engine/flag.h"
+#include "engine/held.h"
 #include "engine/inherit.h"
 #include "engine/message.h"
 #include "engine/profile.h"
@@ -64,6 +65,15 @@ static uint32_t sessions_for(const struct inv_profile *p,
 	       ~quiet(tag, port);
 }
 
+/* Returns true if the process's calls are left out. */
+static bool is_held(ERL_NIF_TERM id, uint32_t sessions)
+{
+	struct inv_tracee *t = inv_tracee_find(id);
+
+	return t && atomic_load_explicit(&t->held, memory_order_relaxed) != 0 &&
+	       inv_held(t, id, sessions);
+}
+
 /*
  * Returns true if any session wants the event, or the event makes a process
  * inherit flags.
@@ -71,8 +81,11 @@ static uint32_t sessions_for(const struct inv_profile *p,
 static bool wanted_event(const struct inv_engine_tag *tag, ERL_NIF_TERM id)
 {
 	const struct inv_profile *p = profile_of(id);
+	uint32_t sessions = sessions_for(p, tag, id);
 
-	return sessions_for(p, tag, id) != 0 ||
+	if (sessions != 0 && tag->kind == INV_KIND_CALL)
+		return !is_held(id, sessions);
+	return sessions != 0 ||
 	       (tag->kind == INV_KIND_SPAWN && inv_inherit_spawns(p)) ||
 	       ((tag->kind == INV_KIND_SPAWN || tag->kind == INV_KIND_LINK) &&
 		inv_inherit_links(p));

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "engine/lost.h"
-#include "engine/pages.h"
+#include "vm/pages.h"
 
 #define RUNS 15
 #define BLOCKS (1U << 18)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/message.h"
 
+#include "engine/held.h"
 #include "engine/session.h"
 #include "engine/tracer.h"
 
@@ -147,8 +148,16 @@ static void send_to(struct inv_message *m, uint32_t slot, uint32_t tracer,
 		miss(m, tracer);
 		break;
 	case INV_ENGINE_TRACER_OURS:
-		if (!inv_ours_take(&t->ours, m, slot, value))
+		switch (inv_ours_take(&t->ours, m, slot, value)) {
+		case INV_TRACER_GONE:
 			inv_engine_tracer_lost(m->env, tracer);
+			break;
+		case INV_TRACER_HELD:
+			inv_held_mark(m->tracee, slot);
+			break;
+		case INV_TRACER_TOOK:
+			break;
+		}
 		break;
 	case INV_ENGINE_TRACER_PROCESS:
 	case INV_ENGINE_TRACER_PORT:

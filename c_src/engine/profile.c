@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "engine/lost.h"
-#include "engine/pages.h"
+#include "vm/pages.h"
 
 /* Twice as many entries as profiles, so that a search needs few probes. */
 #define PLACES (2 * INV_PROFILES_MAX)

@@ -4,13 +4,13 @@
 #include <stddef.h>
 
 #include "engine/lost.h"
-#include "engine/pages.h"
+#include "vm/pages.h"
+#include "vm/place.h"
 
 /* More entries would not fit into any machine's memory. */
 #define PLACES_MAX (UINT64_C(1) << 24)
 
-/* The index of a pid or port is above four tag bits. */
-#define TAG_BITS 4
+/* The tag bits of a pid or port. */
 #define TAG_MASK 15
 #define TAG_PORT 7
 
@@ -35,8 +35,7 @@ static _Atomic bool marked; /* the server has been sent a message */
 
 static int init(struct table *t, uint64_t n)
 {
-	for (t->places = 1; t->places < n && t->places < PLACES_MAX;)
-		t->places *= 2;
+	t->places = inv_vm_places(n, PLACES_MAX);
 	t->place = inv_pages_map(t->places * sizeof(*t->place));
 	return t->place ? 0 : -1;
 }
@@ -116,7 +115,7 @@ static struct inv_tracee *place_of(ERL_NIF_TERM id)
 {
 	const struct table *t = table_of(id);
 
-	return &t->place[(id >> TAG_BITS) & (t->places - 1)];
+	return &t->place[inv_vm_place(id, t->places)];
 }
 
 struct inv_tracee *inv_tracee_find(ERL_NIF_TERM id)
@@ -156,6 +155,7 @@ static bool take_over(struct inv_tracee *t, uint64_t had, ERL_NIF_TERM id,
 	atomic_store_explicit(&t->profile, profile, memory_order_relaxed);
 	atomic_store_explicit(&t->expected, expected, memory_order_relaxed);
 	atomic_store_explicit(&t->called, calls(profile), memory_order_relaxed);
+	atomic_store_explicit(&t->held, 0, memory_order_relaxed);
 	atomic_store_explicit(&t->id, id, memory_order_release);
 	return true;
 }

@@ -13,11 +13,8 @@
 /*
  * The engine's data on each traced process and port.
  *
- * The low bits of a pid are its index in the VM's process table, so two living
- * processes never have the same index. The engine's table has the same size,
- * and the index of a process is also that of its entry. A new process takes the
- * entry over from the dead process with the same index. Ports have a table of
- * their own.
+ * The table has an entry for each place in the VM's process table
+ * (vm/place.h); ports have a table of their own.
  *
  * If no session sets flags of future processes, the VM makes no events for new
  * processes, and a process has no entry until the engine needs it. When a
@@ -36,6 +33,8 @@ struct inv_tracee {
 	_Atomic uint32_t expected;
 	/* The sessions whose flag `call' the process has, or had. */
 	_Atomic uint32_t called;
+	/* The sessions whose tracers hold the process, or held it (held.h). */
+	_Atomic uint32_t held;
 	/*
 	 * The shadow stack of calls whose ends the VM will report; used only by
 	 * the process's own thread.

@@ -2,6 +2,7 @@
 #include "engine/tracer_ours.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -15,40 +16,50 @@ static ERL_NIF_TERM am_timestamp;
 struct library {
 	void *handle;
 	inv_tracer_call *call;
+	inv_tracer_holds *holds;
 };
 
-/* Only the server uses these; callbacks use inv_ours.call. */
+/* Only the server uses these; callbacks use struct inv_ours. */
 static struct library libraries[LIBRARIES_MAX];
 
-static inv_tracer_call *find_call(void *handle)
+/* Returns false if the library is of another version. */
+static bool find_functions(struct library *l)
 {
-	void *symbol = dlsym(handle, INV_TRACER_CALL_NAME);
-	inv_tracer_call *call;
+	void *call = dlsym(l->handle, INV_TRACER_CALL_NAME);
+	void *holds = dlsym(l->handle, INV_TRACER_HOLDS_NAME);
 
-	memcpy(&call, &symbol, sizeof(call));
-	return call;
+	memcpy(&l->call, &call, sizeof(l->call));
+	memcpy(&l->holds, &holds, sizeof(l->holds));
+	return l->call && l->holds;
+}
+
+static struct inv_ours ours(const struct library *l, uint64_t handle)
+{
+	return (struct inv_ours){ .call = l->call,
+				  .holds = l->holds,
+				  .handle = handle };
 }
 
 int inv_ours_open(struct inv_ours *o, const char *path, uint64_t handle)
 {
-	void *library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+	struct library l = { .handle = dlopen(path, RTLD_NOW | RTLD_NOLOAD) };
 	int i;
 
-	if (!library)
+	if (!l.handle)
 		return -1;
 	for (i = 0; i < LIBRARIES_MAX && libraries[i].handle; i++) {
-		if (libraries[i].handle != library)
+		if (libraries[i].handle != l.handle)
 			continue;
-		dlclose(library); /* it was already open; undoes this dlopen */
-		*o = (struct inv_ours){ libraries[i].call, handle };
+		dlclose(l.handle); /* it was already open; undoes this dlopen */
+		*o = ours(&libraries[i], handle);
 		return 0;
 	}
-	*o = (struct inv_ours){ find_call(library), handle };
-	if (i == LIBRARIES_MAX || !o->call) {
-		dlclose(library);
+	if (i == LIBRARIES_MAX || !find_functions(&l)) {
+		dlclose(l.handle);
 		return -1;
 	}
-	libraries[i] = (struct library){ library, o->call };
+	libraries[i] = l;
+	*o = ours(&l, handle);
 	return 0;
 }
 
@@ -81,8 +92,9 @@ static ERL_NIF_TERM timestamp(const struct inv_message *m, uint32_t slot)
 	return inv_message_has(m, INV_FLAG_MONOTONIC, slot) ? am_monotonic : 0;
 }
 
-bool inv_ours_take(const struct inv_ours *o, const struct inv_message *m,
-		   uint32_t slot, ERL_NIF_TERM value)
+enum inv_tracer_took inv_ours_take(const struct inv_ours *o,
+				   const struct inv_message *m, uint32_t slot,
+				   ERL_NIF_TERM value)
 {
 	const struct inv_tracer_event event = {
 		.env = m->env,

@@ -16,10 +16,12 @@
  *
  * The library is the one that the module inviso_tracer has loaded. It stays
  * mapped while the engine's library is loaded, even if the module is purged.
- * Purging the module closes the tracers; inv_ours_take() then returns false.
+ * Purging the module closes the tracers; inv_ours_take() then returns
+ * INV_TRACER_GONE.
  */
 struct inv_ours {
 	inv_tracer_call *call; /* NULL: this is not one of inviso's tracers */
+	inv_tracer_holds *holds;
 	uint64_t handle;
 };
 
@@ -36,9 +38,10 @@ void inv_ours_init(ErlNifEnv *env);
 
 /*
  * Writes the event to the tracer. The session's flags determine the form, as in
- * inv_message_send. Returns false if the tracer accepts no more events.
+ * inv_message_send.
  */
-bool inv_ours_take(const struct inv_ours *o, const struct inv_message *m,
-		   uint32_t slot, ERL_NIF_TERM value);
+enum inv_tracer_took inv_ours_take(const struct inv_ours *o,
+				   const struct inv_message *m, uint32_t slot,
+				   ERL_NIF_TERM value);
 
 #endif

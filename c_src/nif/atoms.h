@@ -13,7 +13,9 @@
  */
 #define INV_ATOMS(X)                              \
 	X(EXIT, "EXIT")                           \
+	X(all, "all")                             \
 	X(bytes, "bytes")                         \
+	X(call, "call")                           \
 	X(closed, "closed")                       \
 	X(cpu_timestamp, "cpu_timestamp")         \
 	X(discard, "discard")                     \
@@ -21,7 +23,9 @@
 	X(events, "events")                       \
 	X(extra, "extra")                         \
 	X(false, "false")                         \
+	X(inviso_ends, "$inviso_ends")            \
 	X(inviso_event, "inviso_event")           \
+	X(marked, "marked")                       \
 	X(match_spec_result, "match_spec_result") \
 	X(monotonic, "monotonic")                 \
 	X(ms, "ms")                               \

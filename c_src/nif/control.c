@@ -225,7 +225,7 @@ ERL_NIF_TERM inv_control_info(ErlNifEnv *env, int argc,
 	struct inv_tracer *t = borrow_recorder(env, argv[0]);
 	ERL_NIF_TERM dropped[INV_LOSS_COUNT];
 	struct inv_counts counts;
-	ERL_NIF_TERM field[8];
+	ERL_NIF_TERM field[9];
 	unsigned i;
 
 	(void)argc;
@@ -244,8 +244,9 @@ ERL_NIF_TERM inv_control_info(ErlNifEnv *env, int argc,
 	field[5] = truth(t->rate && atomic_load(&t->rate->reached));
 	field[6] = u64(env, counts.filtered);
 	field[7] = u64(env, counts.undecided);
+	field[8] = u64(env, atomic_load(&inv_slot_of(t->handle)->left_out));
 	inv_tracer_release();
-	return enif_make_tuple_from_array(env, field, 8);
+	return enif_make_tuple_from_array(env, field, 9);
 }
 
 ERL_NIF_TERM inv_control_begin(ErlNifEnv *env, int argc,

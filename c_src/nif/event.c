@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/likely.h"
 #include "nif/atoms.h"
+#include "nif/bound.h"
 #include "nif/delivery.h"
 #include "nif/encode.h"
 #include "nif/filter_check.h"
@@ -66,7 +67,11 @@ ERL_NIF_TERM inv_event_enabled(ErlNifEnv *env, int argc,
 		slot = inv_slot_of(handle);
 		if (atomic_load_explicit(&slot->handle, memory_order_relaxed) ==
 			    handle &&
-		    is_in_use(env, slot, argv[2]))
+		    is_in_use(env, slot, argv[2]) &&
+		    !(inv_unlikely(atomic_load_explicit(
+			      &slot->holds, memory_order_relaxed)) &&
+		      argv[0] == inv_am_call &&
+		      inv_bound_holds(slot, handle, argv[2])))
 			return inv_am_trace;
 	}
 	/*
@@ -424,6 +429,7 @@ static uint8_t flags_of(struct event *ev, bool light)
 
 enum outcome {
 	TAKEN, /* recorded, delivered, unwanted, or dropped and counted */
+	HELD,  /* the same, and the process is held (nif/bound.h) */
 	GONE,  /* there is no such tracer */
 	BAD    /* the arguments are not an event */
 };
@@ -432,6 +438,8 @@ static enum outcome take(struct inv_tracer *t, struct inv_thread *thread,
 			 const struct inv_tracer_event *te)
 {
 	struct event ev = { .of = te, .ts_kind = INV_TS_NONE };
+	enum inv_bound bound = INV_BOUND_RECORD;
+	struct inv_tracer_event plain;
 
 	if (inv_unlikely(t->delivery != NULL)) {
 		inv_delivery_event(t->delivery, thread->index, te);
@@ -443,12 +451,18 @@ static enum outcome take(struct inv_tracer *t, struct inv_thread *thread,
 	if (inv_unlikely(ev.tag == INV_TAG_OTHER) &&
 	    !enif_is_atom(te->env, te->tag))
 		return BAD;
+	if (inv_unlikely(atomic_load_explicit(&t->open_calls,
+					      memory_order_relaxed) != NULL)) {
+		bound = inv_bound_count(t, ev.tag, &ev.of, &plain);
+		if (bound == INV_BOUND_LEAVE_OUT)
+			return TAKEN;
+	}
 	ev.flags = flags_of(&ev, t->light);
 	if (inv_likely(
 		    !atomic_load_explicit(&t->filter, memory_order_relaxed)) ||
-	    inv_event_wanted(t, thread, te, ev.tag))
+	    inv_event_wanted(t, thread, ev.of, ev.tag))
 		record(t, &t->lanes[thread->index], &ev);
-	return TAKEN;
+	return bound == INV_BOUND_HOLDS ? HELD : TAKEN;
 }
 
 static enum outcome offer(uint64_t handle, const struct inv_tracer_event *te)
@@ -488,11 +502,19 @@ ERL_NIF_TERM inv_event_trace(ErlNifEnv *env, int argc,
 	return offer(handle, &te) == BAD ? enif_make_badarg(env) : inv_am_ok;
 }
 
-bool INV_TRACER_CALL(uint64_t handle, const struct inv_tracer_event *te)
+enum inv_tracer_took INV_TRACER_CALL(uint64_t handle,
+				     const struct inv_tracer_event *te)
 {
 	if (handle == 0 ||
 	    atomic_load_explicit(&inv_slot_of(handle)->use,
 				 memory_order_relaxed) == INV_USE_SPENT)
-		return false;
-	return offer(handle, te) == TAKEN;
+		return INV_TRACER_GONE;
+	switch (offer(handle, te)) {
+	case TAKEN:
+		return INV_TRACER_TOOK;
+	case HELD:
+		return INV_TRACER_HELD;
+	default:
+		return INV_TRACER_GONE;
+	}
 }

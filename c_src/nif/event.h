@@ -28,7 +28,7 @@ ERL_NIF_TERM inv_event_trace(ErlNifEnv *env, int argc,
 
 /*
  * Records an event for the engine, as inv_event_trace does for the VM. The
- * library exports only this function by name.
+ * library exports this function and INV_TRACER_HOLDS (nif/bound.h) by name.
  */
 __attribute__((visibility("default"))) inv_tracer_call INV_TRACER_CALL;
 

@@ -4,6 +4,7 @@
 
 #include <erl_nif.h>
 
+#include "nif/bound.h"
 #include "nif/control.h"
 #include "nif/dir.h"
 #include "nif/hold.h"
@@ -45,6 +46,10 @@ void inv_nif_unload(ErlNifEnv *env, void *priv);
 	{ "nif_note", 2, inv_note_write, 0 }, \
 	{ "nif_fresh", 1, inv_note_fresh, 0 }, \
 	{ "nif_filter", 6, inv_control_filter, ERL_NIF_DIRTY_JOB_CPU_BOUND }, \
+	{ "nif_bound", 3, inv_bound_set, 0 }, \
+	{ "nif_ends", 4, inv_bound_ends, 0 }, \
+	{ "nif_stopped", 1, inv_bound_stopped, 0 }, \
+	{ "nif_released", 4, inv_bound_release, 0 }, \
 	{ "nif_retire", 1, inv_control_retire, 0 }, \
 	{ "nif_quiet", 1, inv_control_quiet, 0 }, \
 	{ "nif_end", 2, inv_control_end, 0 }, \

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "nif/thread.h"
 #include "ring/layout.h"
+#include "vm/open_calls.h"
 
 struct inv_slot inv_slots[INV_TRACERS_MAX];
 
@@ -203,6 +204,7 @@ void inv_tracer_exchange(struct inv_tracer *t, struct inv_event_filter *f)
 static void free_parts(struct inv_tracer *t)
 {
 	inv_tracer_exchange(t, NULL);
+	inv_open_calls_free(t->bound);
 	inv_memory_free(t->rate);
 	inv_memory_free(t->lanes);
 	inv_memory_free(t->delivery);
@@ -367,6 +369,8 @@ static int take_slot(ErlNifEnv *env, struct inv_tracer *t)
 	inv_slots[n].tracer = t;
 	atomic_store(&inv_slots[n].use, INV_USE_UNASKED);
 	atomic_store(&inv_slots[n].no_ring, 0);
+	atomic_store(&inv_slots[n].holds, false);
+	atomic_store(&inv_slots[n].left_out, 0);
 	atomic_store(&inv_slots[n].handle, t->handle);
 	enif_mutex_unlock(lock);
 	return 0;

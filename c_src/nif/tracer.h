@@ -41,6 +41,8 @@
 #define INV_TRACERS_MAX 64u
 #define INV_HANDLE_SLOT_BITS 6
 
+struct inv_open_calls;
+
 /* A thread's data for one tracer, used only by that thread. */
 struct inv_lane {
 	_Alignas(INV_CACHE_LINE) struct inv_producer producer;
@@ -86,6 +88,12 @@ struct inv_tracer {
 	_Atomic(struct inv_event_filter *) filter; /* NULL: all events are
 						      wanted */
 	struct inv_event_filter *retired;
+	/* NULL: no function is traced with ends of calls, or there is no bound
+	 * (nif/bound.h). */
+	_Atomic(struct inv_open_calls *) open_calls;
+	/* The same, from before there is such a function; protected by the
+	 * lock. */
+	struct inv_open_calls *bound;
 };
 
 /* Which limit was reached first. */
@@ -109,8 +117,11 @@ enum inv_use {
  * freed. */
 struct inv_slot {
 	_Alignas(INV_CACHE_LINE) _Atomic uint64_t handle; /* 0: none */
-	_Atomic uint8_t use;	  /* enum inv_use; only increases */
-	_Atomic uint64_t no_ring; /* events of threads without a ring */
+	_Atomic uint8_t use;	   /* enum inv_use; only increases */
+	_Atomic bool holds;	   /* processes may be held (nif/bound.h) */
+	_Atomic uint64_t left_out; /* calls of held processes, and ends of calls
+				      that the bound leaves out */
+	_Atomic uint64_t no_ring;  /* events of threads without a ring */
 	struct inv_tracer *tracer;
 };
 

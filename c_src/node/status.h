@@ -46,6 +46,7 @@ struct inv_status {
 	char filter[512];	      /* "": no filter */
 	uint64_t filtered, undecided; /* events that the filter left out, and
 					 events for which it could not decide */
+	uint64_t left_out; /* by the bound on open calls (nif/bound.h) */
 	struct inv_status_lost lost[INV_STATUS_LOST_MAX];
 	size_t n_lost;
 	int64_t ms_left;  /* -1: no time limit */

@@ -138,8 +138,8 @@ init(#{guard := Guard, name := Name, owner := Owner} = Map) ->
 
 planned(#{protect := Protect} = Map, Table, Guard, Place, Since) ->
     %% If return values are traced, the stack of a tail-recursive function
-    %% grows. So return values are traced only in live mode, where a user
-    %% watches and the session ends soon.
+    %% grows, up to the bound on open calls. So return values are traced only
+    %% in live mode, where a user watches and the session ends soon.
     Asked = (maps:with([specs, procs, follow], Map))#{
               returns => maps:get(mode, Map) =:= live,
               load => not maps:get(dry_run, Map)},
@@ -169,10 +169,12 @@ opened(_Place, #session{map = #{dry_run := true}} = S) ->
 opened(Place, #session{map = Map, table = Table} = S) ->
     {Tracer, Room, Path, Notes} = inviso_session_tracer:open(Place, Map, Table),
     Now = now_ms(),
+    {More, T} = inviso_arm_open_calls:bind(
+                  Tracer, maps:get(open_calls, Map),
+                  tracing(Tracer, S#session.tracing)),
     S#session{room = Room, path = Path, tracer = Tracer,
-              opened = Now, flushed = Now,
-              tracing = tracing(Tracer, S#session.tracing),
-              notes = S#session.notes ++ Notes}.
+              opened = Now, flushed = Now, tracing = T,
+              notes = S#session.notes ++ Notes ++ More}.
 
 tracing(Tracer, T) ->
     case inviso_tracing:open(Tracer, T) of
@@ -422,7 +424,7 @@ more_notes(More, #session{notes = Notes} = S) ->
 %% --- limits -----------------------------------------------------------------
 
 look(#session{overload = Overload} = S0) ->
-    S1 = refreshed(S0),
+    S1 = refreshed(few_open_calls(S0)),
     {Found, Limits} = inviso_session_limits:check(S1#session.stats,
                                                   S1#session.limits),
     S = S1#session{limits = Limits},
@@ -437,6 +439,13 @@ look(#session{overload = Overload} = S0) ->
         {over, Why, Text} ->
             finish(Why, Text, short(<<>>, S))
     end.
+
+%% Changes patterns if a process has reached the bound on open calls.
+few_open_calls(#session{tracer = none} = S) ->
+    S;
+few_open_calls(#session{tracer = Tracer, tracing = T0} = S) ->
+    {Notes, T} = inviso_arm_open_calls:look(Tracer, T0),
+    more_notes(Notes, S#session{tracing = T}).
 
 %% Adds a note if a limit ends the session while it arms: events of patterns and
 %% flags that were set late, or not at all, are missing in the recording.
@@ -510,7 +519,7 @@ forget_client(#{guard := Guard, client := Client}) ->
 
 finish(Why, Text, #session{state = State} = S)
   when State =:= arming; State =:= tracing ->
-    closing(stopped_for(Why, Text, S));
+    closing(stopped_for(Why, Text, few_open_calls(S)));
 finish(_, _, S) ->
     S.
 
@@ -663,6 +672,7 @@ status(#session{map = Map, stats = Stats} = S) ->
         filter => maps:get(filter, maps:get(tracer, Map), <<>>),
         filtered => maps:get(filtered, Stats, 0),
         undecided => maps:get(undecided, Stats, 0),
+        left_out => maps:get(left_out, Stats, 0),
         log_bytes => maps:get(log_bytes, Stats, 0),
         lost => maps:get(lost, Stats, #{}),
         ms_left => ms_left(S)}).

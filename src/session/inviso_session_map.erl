@@ -13,7 +13,8 @@
           specs := [binary()], procs := [binary()],
           follow := [spawned | linked], limits := #{atom() => integer()},
           tracer := map(), protect := map(), dead_man_ms := pos_integer(),
-          hold_ms := non_neg_integer(), dry_run := boolean()}.
+          hold_ms := non_neg_integer(),
+          open_calls := non_neg_integer(), dry_run := boolean()}.
 
 -include("inviso_options.hrl").
 

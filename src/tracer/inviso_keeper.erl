@@ -572,7 +572,7 @@ remove_ring(Path) -> file:delete(Path).
 
 stats(K = #keeper{handle = Handle}) ->
     {Produced, Recorded, Dropped, RingBytes, Limit, RateReached, Filtered,
-     Undecided} =
+     Undecided, LeftOut} =
         inviso_tracer:nif_info(Handle),
     Lost = lists:zip(losses(), tuple_to_list(Dropped)),
     Spool = spool(K),
@@ -582,6 +582,7 @@ stats(K = #keeper{handle = Handle}) ->
       lost => maps:from_list([L || {_, N} = L <- Lost, N > 0]),
       filtered => Filtered,
       undecided => Undecided,
+      left_out => LeftOut,
       limit_reached => Limit =/= none,
       limit => Limit,
       rate_reached => RateReached,

@@ -38,6 +38,9 @@
          nif_note/2, nif_fresh/1, nif_filter/6, nif_retire/1, nif_quiet/1,
          nif_end/2, nif_free/1, nif_gone/0, nif_settle/0]).
 
+%% For the session: the bound on open calls.
+-export([nif_bound/3, nif_ends/4, nif_stopped/1, nif_released/4]).
+
 %% For inviso_place.
 -export([nif_dir/1, nif_hold/1]).
 
@@ -50,6 +53,7 @@
        nif_info/1, nif_begin/1, nif_spool/1, nif_anchor/1, nif_flush/1,
        nif_note/2, nif_fresh/1, nif_filter/6, nif_retire/1, nif_quiet/1,
        nif_end/2, nif_free/1, nif_gone/0, nif_settle/0, nif_dir/1, nif_hold/1,
+       nif_bound/3, nif_ends/4, nif_stopped/1, nif_released/4,
        nif_deliver/4, nif_credit/3, nif_counts/1]).
 
 -export_type([tracer/0, opts/0, filter/0, stats/0]).
@@ -92,6 +96,7 @@
           lost := #{atom() => pos_integer()},
           filtered := non_neg_integer(),
           undecided := non_neg_integer(),
+          left_out := non_neg_integer(),
           limit_reached := boolean(),
           limit := none | events | bytes | ms,
           rate_reached := boolean(),
@@ -107,6 +112,8 @@
 %%                When the tracer is closed, produced = recorded + dropped.
 %% filtered       events that the filter left out
 %% undecided      produced events that the filter could not decide about
+%% left_out       calls and ends of calls that the bound on open calls left out;
+%%                they are not in produced (inviso_arm_open_calls)
 %% limit_reached  true: the limit is reached, and nothing more is recorded
 %% rate_reached   true: some events were dropped because of the rate in limit
 
@@ -262,7 +269,8 @@ nif_keeper(_Handle) -> erlang:nif_error(not_loaded).
 nif_keepers() -> erlang:nif_error(not_loaded).
 
 %% Returns {Produced, Recorded, Dropped :: tuple(), RingBytes,
-%%          none | events | bytes | ms, RateReached, Filtered, Undecided}.
+%%          none | events | bytes | ms, RateReached, Filtered, Undecided,
+%%          LeftOut}.
 %% The fifth element is the limit that was reached.
 nif_info(_Handle) -> erlang:nif_error(not_loaded).
 
@@ -291,6 +299,26 @@ nif_fresh(_Handle) -> erlang:nif_error(not_loaded).
 %% Sets the filter Spec, which inviso_opts:filter/1 has made. Node is the name of
 %% this node as an atom, Name is this name as text. Returns ok or {error, Text}.
 nif_filter(_Handle, _Spec, _Node, _Name, _Creation, _Otp) ->
+    erlang:nif_error(not_loaded).
+
+%% The bound on open calls (c_src/nif/bound.h).
+%%
+%% nif_bound(Handle, Limit, Processes) -> true | false | closed. Sets the bound;
+%% Processes is the VM's limit of processes. false: there is no memory.
+nif_bound(_Handle, _Limit, _Processes) -> erlang:nif_error(not_loaded).
+
+%% nif_ends(Handle, Module, [{Function, Arity}], none | all | marked) ->
+%%     integer() | closed.
+%% Tells of which calls the VM is about to report the ends. Returns the number of
+%% functions that found no room, which have no bound.
+nif_ends(_Handle, _Module, _Functions, _Ends) -> erlang:nif_error(not_loaded).
+
+%% Returns [{Module, Function, Arity, Pid, OpenCalls}] or closed: the functions
+%% that are stopped because the process has reached the bound.
+nif_stopped(_Handle) -> erlang:nif_error(not_loaded).
+
+%% The pattern of the function asks for no ends any more. Returns ok or closed.
+nif_released(_Handle, _Module, _Function, _Arity) ->
     erlang:nif_error(not_loaded).
 
 %% nif_retire stops recording. After it, nif_quiet returns false while a thread is

@@ -11,7 +11,8 @@
 %% thousands of patterns, and nearly all name a module and a function.
 -module(inviso_patterns).
 
--export([new/0, in_order/1, put/4, check/4, counted/2, is_counter/1]).
+-export([new/0, in_order/1, put/4, check/4, of_function/2, counted/2,
+         is_counter/1]).
 
 -export_type([patterns/0, what/0, kind/0, match_spec/0]).
 
@@ -98,6 +99,15 @@ check(Kind, What, MS, Ps) ->
                  Set =/= false] of
         [] -> ok;
         [Old | _] -> {error, {already_traced, Old}}
+    end.
+
+%% @doc Returns the pattern for events that a function has, or `none'.
+-spec of_function(mfa(), patterns()) ->
+          none | {global | local, match_spec()}.
+of_function(MFA, Ps) ->
+    case lists:reverse(overlapping([global, local], MFA, Ps)) of
+        [{Kind, _, MS} | _] when MS =/= false -> {Kind, MS};
+        _ -> none
     end.
 
 %% @doc Returns the kinds of counters that are set on functions of a pattern.

@@ -25,6 +25,7 @@
 -export([new/1, open/2, close/1, refusals/1, is_open/1, is_gone/2, scope/1,
          second/2, forget_second/1]).
 -export([set/4, again/2, state/2, clear_patterns/1, patterns/1, counted/2]).
+-export([bound/2, without_ends/2]).
 -export([flags/5, flag_each/4, clear_flags/1, leave_out/2, own/2]).
 
 -export_type([tracing/0, whom/0]).
@@ -36,6 +37,10 @@
                   %% the owner's monitor of the engine
                   engine = none :: none | reference(),
                   second = none :: none | inviso_scope:scope(),
+                 %% the handle of a tracer that counts open calls
+                 bound = none :: none | pos_integer(),
+                 %% true: a pattern has asked for ends of calls
+                 ends = false :: boolean(),
                   %% scopes that could not be closed, the latest first
                   refused = [] :: [{inviso_scope:scope(), Reason :: term()}],
                   patterns = inviso_patterns:new()
@@ -143,7 +148,9 @@ noted(#tracing{table = Table, owner = Owner} = T) ->
 set(Kind, What, MS, #tracing{patterns = Ps} = T) ->
     case set_free(Kind, What, MS, T) of
         {ok, _} = Ok ->
-            {Ok, T#tracing{patterns = inviso_patterns:put(Kind, What, MS, Ps)}};
+            Ends = T#tracing.ends orelse inviso_ends:of_spec(MS) =/= none,
+            {Ok, T#tracing{patterns = inviso_patterns:put(Kind, What, MS, Ps),
+                           ends = Ends}};
         {error, _} = E ->
             {E, T}
     end.
@@ -164,8 +171,43 @@ set_free(Kind, What, MS, #tracing{patterns = Ps} = T) ->
 %% @doc Sets a pattern in the scope, without storing it.
 -spec again(inviso_scope:pattern(), tracing()) ->
           {ok, non_neg_integer()} | {error, term()}.
+again({Kind, What, MS} = Pattern, #tracing{scope = Scope, bound = Bound} = T)
+  when Bound =/= none, Kind =:= local orelse Kind =:= global ->
+    ok = tell_ends(Pattern, T),
+    inviso_scope:set_pattern(Scope, Kind, What, inviso_ends:marked(MS));
 again({Kind, What, MS}, #tracing{scope = Scope}) ->
     inviso_scope:set_pattern(Scope, Kind, What, MS).
+
+%% Tells the tracer, before the pattern is set, of which calls the VM will report
+%% the ends. A function for which the tracer has no room has no bound.
+tell_ends({_, What, MS}, #tracing{bound = Handle, ends = Known}) ->
+    case inviso_ends:of_spec(MS) of
+        none when not Known ->
+            ok;
+        Ends ->
+            Modules = lists:foldl(fun({M, F, A}, Acc) ->
+                                          Acc#{M => [{F, A} | maps:get(M, Acc, [])]}
+                                  end, #{}, inviso_functions:of_pattern(What)),
+            _ = [inviso_tracer:nif_ends(Handle, M, FAs, Ends)
+                 || {M, FAs} <- maps:to_list(Modules)],
+            ok
+    end.
+
+%% @doc Notes that the tracer with this handle counts open calls. Patterns that are
+%% set from now on are told to the tracer.
+-spec bound(pos_integer(), tracing()) -> tracing().
+bound(Handle, T) ->
+    T#tracing{bound = Handle}.
+
+%% @doc Sets the pattern of a function again, without asking for the ends of its
+%% calls.
+-spec without_ends(mfa(), tracing()) ->
+          {{ok, non_neg_integer()} | {error, term()}, tracing()}.
+without_ends(MFA, #tracing{patterns = Ps} = T) ->
+    case inviso_patterns:of_function(MFA, Ps) of
+        none -> {{ok, 0}, T};
+        {Kind, MS} -> set(Kind, MFA, inviso_ends:without(MS), T)
+    end.
 
 %% @doc See {@link inviso_scope:pattern_state/2}.
 -spec state(inviso_scope:pattern(), tracing()) ->

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/pages.h"
+#include "vm/pages.h"
 
 #include <sys/mman.h>
 

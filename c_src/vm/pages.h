@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef INV_ENGINE_PAGES_H
-#define INV_ENGINE_PAGES_H
+#ifndef INV_VM_PAGES_H
+#define INV_VM_PAGES_H
 
 #include <stddef.h>
 

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_ENGINE_HELD_H
+#define INV_ENGINE_HELD_H
+
+#include <erl_nif.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/tracee.h"
+
+/*
+ * Processes that are held by the tracers of sessions, because they have reached
+ * a limit of open calls (abi/tracer_call.h). The VM runs the match spec of all
+ * sessions and adds a frame for all of them, so a process that is held for one
+ * session makes no calls for the others either. Their tracers count these calls
+ * as left out; a tracer that is a process or port does not.
+ *
+ * Call these functions in a callback of the process.
+ */
+void inv_held_mark(ERL_NIF_TERM process, uint32_t slot);
+
+/* Returns true if the call is to be discarded; t->held is not 0. `wanting': the
+ * sessions that trace calls of the process. */
+bool inv_held(struct inv_tracee *t, ERL_NIF_TERM process, uint32_t wanting);
+
+#endif

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nif/bound.h"
+
+#include "base/likely.h"
+#include "nif/atoms.h"
+#include "nif/thread.h"
+#include "nif/tracer.h"
+#include "vm/open_calls.h"
+
+static struct inv_open_calls *open_calls(struct inv_tracer *t)
+{
+	/* Acquire: pairs with the release in inv_bound_ends(). */
+	return atomic_load_explicit(&t->open_calls, memory_order_acquire);
+}
+
+static void leave_out(struct inv_slot *slot)
+{
+	atomic_fetch_add_explicit(&slot->left_out, 1, memory_order_relaxed);
+}
+
+/* --- callbacks --------------------------------------------------------------- */
+
+/* Reads {M, F, Arguments} or {M, F, Arity}. */
+static bool get_called(ErlNifEnv *env, ERL_NIF_TERM term, struct inv_called *f)
+{
+	const ERL_NIF_TERM *e;
+	unsigned arity;
+	int n;
+
+	if (!enif_get_tuple(env, term, &n, &e) || n != 3 ||
+	    (!enif_get_list_length(env, e[2], &arity) &&
+	     !enif_get_uint(env, e[2], &arity)))
+		return false;
+	*f = (struct inv_called){ e[0], e[1], arity };
+	return true;
+}
+
+/* Returns true if the event has a mark, with the value in the mark. */
+static bool is_marked(const struct inv_tracer_event *te, ERL_NIF_TERM *value)
+{
+	const ERL_NIF_TERM *e;
+	int n;
+
+	if (te->value == 0 || !enif_get_tuple(te->env, te->value, &n, &e) ||
+	    n != 2 || e[0] != inv_am_inviso_ends)
+		return false;
+	*value = e[1];
+	return true;
+}
+
+/* Removes the mark. Returns false if the match spec wants no event of the
+ * call. */
+static bool unmark(const struct inv_tracer_event **event,
+		   struct inv_tracer_event *plain, ERL_NIF_TERM value)
+{
+	*plain = **event;
+	plain->value = value == inv_am_true ? 0 : value;
+	*event = plain;
+	return value != inv_am_false;
+}
+
+static enum inv_bound begin(struct inv_tracer *t, struct inv_open_calls *o,
+			    struct inv_open_function *f,
+			    const struct inv_tracer_event **event,
+			    struct inv_tracer_event *plain)
+{
+	enum inv_ends ends = inv_open_function_ends(f);
+	enum inv_bound result = INV_BOUND_RECORD;
+	ERL_NIF_TERM value;
+	bool marked = is_marked(*event, &value);
+
+	if ((marked || ends == INV_ENDS_ALL) &&
+	    inv_open_calls_begin(o, f, (*event)->tracee)) {
+		atomic_store(&inv_slot_of(t->handle)->holds, true);
+		result = INV_BOUND_HOLDS;
+	}
+	if (inv_unlikely(marked) && !unmark(event, plain, value))
+		return INV_BOUND_LEAVE_OUT;
+	return result;
+}
+
+enum inv_bound inv_bound_count(struct inv_tracer *t, enum inv_tag tag,
+			       const struct inv_tracer_event **event,
+			       struct inv_tracer_event *plain)
+{
+	const struct inv_tracer_event *te = *event;
+	struct inv_open_calls *o = open_calls(t);
+	struct inv_open_function *f;
+	struct inv_called called;
+
+	if ((tag != INV_TAG_CALL && tag != INV_TAG_RETURN_FROM &&
+	     tag != INV_TAG_EXCEPTION_FROM) ||
+	    !get_called(te->env, te->content, &called))
+		return INV_BOUND_RECORD;
+	f = inv_open_calls_find(o, &called);
+	if (!f)
+		return INV_BOUND_RECORD;
+	if (tag == INV_TAG_CALL)
+		return begin(t, o, f, event, plain);
+	if (inv_open_calls_end(o, f, te->tracee))
+		return INV_BOUND_RECORD;
+	leave_out(inv_slot_of(t->handle));
+	return INV_BOUND_LEAVE_OUT;
+}
+
+static bool holds(struct inv_slot *slot, uint64_t handle, ERL_NIF_TERM pid)
+{
+	struct inv_thread *thread = inv_thread_self();
+	struct inv_open_calls *o = NULL;
+	bool held;
+
+	if (!thread)
+		return false;
+	inv_thread_enter(thread, (uint32_t)(slot - inv_slots));
+	if (atomic_load_explicit(&slot->handle, memory_order_acquire) == handle)
+		o = open_calls(slot->tracer);
+	held = o && inv_open_calls_hold(o, pid);
+	inv_thread_leave(thread);
+	return held;
+}
+
+bool inv_bound_holds(struct inv_slot *slot, uint64_t handle, ERL_NIF_TERM pid)
+{
+	bool held = holds(slot, handle, pid);
+
+	if (held)
+		leave_out(slot);
+	return held;
+}
+
+bool INV_TRACER_HOLDS(uint64_t handle, ERL_NIF_TERM pid, bool held_elsewhere)
+{
+	struct inv_slot *slot = inv_slot_of(handle);
+
+	if (atomic_load_explicit(&slot->handle, memory_order_relaxed) != handle)
+		return false;
+	if (held_elsewhere) {
+		leave_out(slot);
+		return true;
+	}
+	return atomic_load(&slot->holds) && inv_bound_holds(slot, handle, pid);
+}
+
+/* --- the session ------------------------------------------------------------- */
+
+static struct inv_tracer *borrow(ErlNifEnv *env, ERL_NIF_TERM term)
+{
+	ErlNifUInt64 handle;
+	struct inv_tracer *t;
+
+	if (!enif_get_uint64(env, term, &handle) || handle == 0)
+		return NULL;
+	t = inv_tracer_borrow(handle);
+	if (t && t->delivery) {
+		inv_tracer_release();
+		return NULL;
+	}
+	return t;
+}
+
+ERL_NIF_TERM inv_bound_set(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
+{
+	struct inv_open_calls *o;
+	ErlNifUInt64 processes;
+	struct inv_tracer *t;
+	unsigned limit;
+
+	(void)argc;
+	if (!enif_get_uint(env, argv[1], &limit) || limit == 0 ||
+	    !enif_get_uint64(env, argv[2], &processes))
+		return enif_make_badarg(env);
+	o = inv_open_calls_make(limit, processes);
+	if (!o)
+		return inv_am_false;
+	t = borrow(env, argv[0]);
+	if (!t || t->bound) {
+		if (t)
+			inv_tracer_release();
+		inv_open_calls_free(o);
+		return inv_am_closed;
+	}
+	t->bound = o;
+	inv_tracer_release();
+	return inv_am_true;
+}
+
+/* Tells the functions of a list of {F, Arity}. Returns how many found no room,
+ * or -1 if the list is none. */
+static int tell(ErlNifEnv *env, struct inv_open_calls *o, ERL_NIF_TERM module,
+		ERL_NIF_TERM list, enum inv_ends ends)
+{
+	const ERL_NIF_TERM *e;
+	ERL_NIF_TERM head;
+	unsigned arity;
+	int left = 0;
+	int n;
+
+	while (enif_get_list_cell(env, list, &head, &list)) {
+		if (!enif_get_tuple(env, head, &n, &e) || n != 2 ||
+		    !enif_get_uint(env, e[1], &arity))
+			return -1;
+		left += !inv_open_calls_tell(
+			o, &(struct inv_called){ module, e[0], arity }, ends);
+	}
+	return enif_is_empty_list(env, list) ? left : -1;
+}
+
+static bool get_ends(ERL_NIF_TERM term, enum inv_ends *ends)
+{
+	if (term == inv_am_none)
+		*ends = INV_ENDS_NONE;
+	else if (term == inv_am_all)
+		*ends = INV_ENDS_ALL;
+	else if (term == inv_am_marked)
+		*ends = INV_ENDS_MARKED;
+	else
+		return false;
+	return true;
+}
+
+ERL_NIF_TERM inv_bound_ends(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
+{
+	struct inv_tracer *t;
+	enum inv_ends ends;
+	int left = 0;
+
+	(void)argc;
+	if (!enif_is_atom(env, argv[1]) || !get_ends(argv[3], &ends))
+		return enif_make_badarg(env);
+	t = borrow(env, argv[0]);
+	if (!t)
+		return inv_am_closed;
+	if (t->bound) {
+		left = tell(env, t->bound, argv[1], argv[2], ends);
+		/* Callbacks look for functions from the first one on. */
+		if (ends != INV_ENDS_NONE)
+			atomic_store_explicit(&t->open_calls, t->bound,
+					      memory_order_release);
+	}
+	inv_tracer_release();
+	return left < 0 ? enif_make_badarg(env) : enif_make_int(env, left);
+}
+
+static ERL_NIF_TERM stopped_term(ErlNifEnv *env,
+				 const struct inv_stopped_call *s)
+{
+	return enif_make_tuple5(env, s->function.module, s->function.name,
+				enif_make_uint(env, s->function.arity),
+				s->process, enif_make_uint(env, s->open));
+}
+
+static ERL_NIF_TERM list_stopped(ErlNifEnv *env, struct inv_open_calls *o)
+{
+	ERL_NIF_TERM list = enif_make_list(env, 0);
+	struct inv_stopped_call s;
+	uint32_t at = 0;
+
+	while (inv_open_calls_stopped(o, &at, &s))
+		list = enif_make_list_cell(env, stopped_term(env, &s), list);
+	return list;
+}
+
+/*
+ * Clears `holds' if no function is stopped. A callback first stops a function
+ * and then sets `holds', so this looks once more after it has cleared `holds'.
+ */
+static ERL_NIF_TERM settle(ErlNifEnv *env, struct inv_slot *slot,
+			   struct inv_open_calls *o)
+{
+	ERL_NIF_TERM list = list_stopped(env, o);
+
+	if (!enif_is_empty_list(env, list))
+		return list;
+	atomic_store(&slot->holds, false);
+	list = list_stopped(env, o);
+	if (!enif_is_empty_list(env, list))
+		atomic_store(&slot->holds, true);
+	return list;
+}
+
+ERL_NIF_TERM inv_bound_stopped(ErlNifEnv *env, int argc,
+			       const ERL_NIF_TERM argv[])
+{
+	struct inv_tracer *t = borrow(env, argv[0]);
+	ERL_NIF_TERM list = enif_make_list(env, 0);
+	struct inv_slot *slot;
+
+	(void)argc;
+	if (!t)
+		return inv_am_closed;
+	slot = inv_slot_of(t->handle);
+	if (open_calls(t) && atomic_load(&slot->holds))
+		list = settle(env, slot, open_calls(t));
+	inv_tracer_release();
+	return list;
+}
+
+ERL_NIF_TERM inv_bound_release(ErlNifEnv *env, int argc,
+			       const ERL_NIF_TERM argv[])
+{
+	struct inv_called f = { argv[1], argv[2], 0 };
+	struct inv_tracer *t;
+
+	(void)argc;
+	if (!enif_get_uint(env, argv[3], &f.arity))
+		return enif_make_badarg(env);
+	t = borrow(env, argv[0]);
+	if (!t)
+		return inv_am_closed;
+	if (open_calls(t))
+		inv_open_calls_release(open_calls(t), &f);
+	inv_tracer_release();
+	return inv_am_ok;
+}

@@ -1,0 +1,75 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc Bounds the open calls of each process: traced calls whose ends the VM is to
+%% report. For each of them the VM has a frame on the process's stack, so the stack
+%% of a process that loops by tail calls grows for as long as it runs.
+%%
+%% ```
+%%  the tracer counts ──► a process reaches the bound ──► look/2 sets the pattern
+%%  open calls            its calls are left out          of the function again,
+%%                                                        without ends
+%% '''
+%%
+%% The tracer ({@link inviso_tracer}) counts in the thread of the traced process.
+%% The owner of the tracing calls {@link look/2} many times a second.
+-module(inviso_arm_open_calls).
+
+-export([bind/3, look/2]).
+
+%% @doc Sets the bound of a tracer that is open. This must be done before the first
+%% pattern is set. With 0 there is no bound. Returns notes for the user.
+-spec bind(inviso_tracer:tracer(), non_neg_integer(),
+           inviso_tracing:tracing()) -> {[binary()], inviso_tracing:tracing()}.
+bind(_, 0, T) ->
+    {[], T};
+bind({inviso_tracer, Handle}, Limit, T) ->
+    case inviso_tracer:nif_bound(Handle, Limit,
+                                 erlang:system_info(process_limit)) of
+        true ->
+            {[], inviso_tracing:bound(Handle, T)};
+        false ->
+            {[<<"no memory for counting open calls (--open-calls): the stack "
+                "of a process may grow while returns are traced">>], T};
+        closed ->
+            {[], T}
+    end.
+
+%% @doc Sets the patterns of functions for which a process has reached the bound.
+%% Returns notes for the user. If the engine does not answer, this is repeated at
+%% the next call.
+-spec look(inviso_tracer:tracer(), inviso_tracing:tracing()) ->
+          {[binary()], inviso_tracing:tracing()}.
+look({inviso_tracer, Handle}, T) ->
+    case inviso_tracer:nif_stopped(Handle) of
+        [_ | _] = Stopped ->
+            lists:foldl(fun(S, Acc) -> stopped(Handle, S, Acc) end, {[], T},
+                        Stopped);
+        _ ->
+            {[], T}
+    end.
+
+stopped(Handle, {M, F, A, Pid, Open}, {Notes, T0}) ->
+    case inviso_tracing:without_ends({M, F, A}, T0) of
+        {{error, timeout}, T} ->
+            {Notes, T};
+        {_, T} ->
+            _ = inviso_tracer:nif_released(Handle, M, F, A),
+            {Notes ++ [note({M, F, A}, Pid, Open)], T}
+    end.
+
+note({M, F, A}, Pid, Open) ->
+    text("~ts: returns are not recorded any more, so `slow' and `failed' do not "
+         "see its calls. Reason: ~ts had ~b traced calls that had not "
+         "returned, and each takes stack until it returns. A loop by tail "
+         "calls never returns; a deep recursion returns late. --open-calls N "
+         "allows more (0: any number)",
+         [inviso_spec:format_mfa(M, F, A), process(Pid), Open]).
+
+%% The name is not read from the process, which may be busy and answer late.
+process(Pid) ->
+    case [Name || Name <- registered(), whereis(Name) =:= Pid] of
+        [Name | _] -> io_lib:format("~w (~tw)", [Pid, Name]);
+        [] -> io_lib:format("~w", [Pid])
+    end.
+
+text(Format, Args) ->
+    unicode:characters_to_binary(io_lib:format(Format, Args)).

@@ -1,0 +1,60 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc Reads and changes which ends of calls a match spec asks for. A clause asks
+%% for the end of a call by `{return_trace}' or `{exception_trace}'.
+-module(inviso_ends).
+
+-export([of_spec/1, marked/1, without/1]).
+
+-export_type([ends/0]).
+
+-type ends() :: none | all | marked.
+%% `all' means every call that the match spec reports, `marked' only some of them.
+
+%% @doc Returns of which calls a match spec asks for the ends.
+-spec of_spec(inviso_patterns:match_spec()) -> ends().
+of_spec(MS) when is_list(MS) ->
+    case lists:usort([has_ends(Body) || {_, _, Body} <- MS]) of
+        [true] -> all;
+        [false, true] -> marked;
+        _ -> none
+    end;
+of_spec(_) ->
+    none.
+
+%% @doc Puts a mark into the clauses that ask for the end of a call, if other clauses
+%% of the match spec do not. The tracer sees the call before its end, so without the
+%% mark it could not know which clause matched. The tracer removes the mark
+%% (c_src/nif/bound.h).
+-spec marked(inviso_patterns:match_spec()) -> inviso_patterns:match_spec().
+marked(MS) ->
+    case of_spec(MS) of
+        marked -> [{Head, Guards, mark(Body)} || {Head, Guards, Body} <- MS];
+        _ -> MS
+    end.
+
+%% The VM uses the value of the last action `message'.
+mark(Body) ->
+    case has_ends(Body) of
+        true ->
+            Values = [Value || {message, Value} <- Body],
+            Body ++ [{message, {{'$inviso_ends', lists:last([true | Values])}}}];
+        false ->
+            Body
+    end.
+
+%% @doc Removes from a match spec what asks for ends of calls.
+-spec without(inviso_patterns:match_spec()) -> inviso_patterns:match_spec().
+without(MS) when is_list(MS) ->
+    case [{Head, Guards, [A || A <- Body, not is_end(A)]}
+          || {Head, Guards, Body} <- MS] of
+        [{'_', [], []}] -> true;
+        Without -> Without
+    end;
+without(MS) ->
+    MS.
+
+has_ends(Body) -> lists:any(fun is_end/1, Body).
+
+is_end({return_trace}) -> true;
+is_end({exception_trace}) -> true;
+is_end(_) -> false.

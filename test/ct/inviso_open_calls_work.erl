@@ -1,0 +1,64 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc Work for inviso_open_calls_SUITE, loaded on a stock node: a loop by tail
+%% calls, a recursion, and functions that return.
+-module(inviso_open_calls_work).
+
+-export([start/1, do/3, loop/1, loop/2, help/1, sum/1, pick/2, picks/2, ping/1, pong/1,
+         throws/1, twice/2]).
+
+%% Spawns a process, registered as `looper', that waits for {do, From, F, Args}. It
+%% calls F and sends the result to From, as often as it gets this message.
+start(Name) ->
+    Pid = spawn(fun() -> register(Name, self()), work() end),
+    wait(Name, Pid).
+
+wait(Name, Pid) ->
+    case whereis(Name) of
+        Pid -> Pid;
+        _ -> timer:sleep(1), wait(Name, Pid)
+    end.
+
+work() ->
+    receive
+        {do, From, F, Args} -> From ! {self(), apply(?MODULE, F, Args)}
+    end,
+    work().
+
+%% Lets the process call a function.
+do(Name, F, Args) ->
+    Pid = whereis(Name),
+    Pid ! {do, self(), F, Args},
+    receive {Pid, Result} -> Result end.
+
+%% The last call of a loop returns the words of stack that the process has.
+loop(0) -> stack();
+loop(N) -> loop(N - 1).
+
+loop(0, _) -> stack();
+loop(N, F) -> _ = ?MODULE:F(N), loop(N - 1, F).
+
+stack() ->
+    {stack_size, Words} = process_info(self(), stack_size),
+    Words.
+
+help(N) -> N.
+
+ping(0) -> stack();
+ping(N) -> pong(N - 1).
+
+pong(0) -> stack();
+pong(N) -> ping(N - 1).
+
+sum(0) -> 0;
+sum(N) -> N + sum(N - 1).
+
+pick(_, N) -> N.
+
+picks(_, 0) -> ok;
+picks(Which, N) -> N = ?MODULE:pick(Which, N), picks(Which, N - 1).
+
+throws(N) -> throw(N).
+
+%% Calls a function of one argument N times, and catches what it throws.
+twice(_, 0) -> ok;
+twice(F, N) -> _ = (catch ?MODULE:F(N)), twice(F, N - 1).
