@@ -239,6 +239,12 @@ static void tell_rest(struct merge *m)
 			" event(s), which are left out: the values that it "
 			"tests were not recorded\n",
 			inv_spec_filter_undecided(m->wanted.spec));
+	if (inv_pick_undecided(&m->pick))
+		fprintf(stderr,
+			"inviso merge: --failed could not decide on %" PRIu64
+			" return(s), which are left out: the values that it "
+			"tests were not recorded\n",
+			inv_pick_undecided(&m->pick));
 	if (m->flow.processes.forgotten_calls)
 		fprintf(stderr,
 			"inviso merge: %" PRIu64 " open call(s) were "

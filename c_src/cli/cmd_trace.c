@@ -233,6 +233,7 @@ static void say_little(struct trace *t)
 static void say_end(struct trace *t)
 {
 	uint64_t forgotten = t->view.flow.processes.forgotten_calls;
+	uint64_t undecided = inv_pick_undecided(&t->pick);
 	struct inv_buf b = { 0 };
 
 	if (t->watch.broken)
@@ -243,6 +244,12 @@ static void say_end(struct trace *t)
 				"because there were too many; their ends have "
 				"no duration",
 				forgotten);
+	if (undecided && !t->quiet)
+		inv_screen_note(t->cluster.screen,
+				"--failed could not decide on %" PRIu64
+				" return(s), which are left out: the values "
+				"that it tests were not recorded",
+				undecided);
 	if (t->quiet && !(t->json && t->count.n)) {
 		say_little(t);
 		return;

@@ -94,8 +94,12 @@ static bool has_failed(struct inv_pick *p, const struct inv_item *it)
 		return to_payload(p, ev) && !inv_cursor_next(p->cursor, &tok) &&
 		       !inv_token_is(&tok, "normal");
 	default:
-		return (ev->extra && to_payload(p, ev) &&
-			!inv_cursor_skip(p->cursor) && is_error(p->cursor)) ||
+		if (!ev->extra) { /* recorded without arguments and results */
+			p->without_value++;
+			return false;
+		}
+		return (to_payload(p, ev) && !inv_cursor_skip(p->cursor) &&
+			is_error(p->cursor)) ||
 		       (p->returns &&
 			inv_spec_filter_wants(p->returns, ev, it->node));
 	}
@@ -183,6 +187,12 @@ bool inv_pick_test(struct inv_pick *p, const struct inv_item *it)
 	if (ruled && it->ev.tag != INV_TAG_EXIT)
 		return false;
 	return p->all.slow || p->all.failed ? show_call(it) : true;
+}
+
+uint64_t inv_pick_undecided(const struct inv_pick *p)
+{
+	return p->without_value +
+	       (p->returns ? inv_spec_filter_undecided(p->returns) : 0);
 }
 
 /* --- options --------------------------------------------------------------- */

@@ -33,6 +33,7 @@ struct inv_pick_rule {
 struct inv_pick {
 	struct inv_pick_rule all;
 	struct inv_spec_filter *returns; /* --failed=PATTERN; NULL: none */
+	uint64_t without_value; /* returns whose value was not recorded */
 	/* private */
 	struct inv_pick_spec *specs; /* SPECs with slow or failed */
 	size_t n_specs;
@@ -61,6 +62,10 @@ static inline bool inv_pick_active(const struct inv_pick *p)
 {
 	return p->all.slow || p->all.failed || p->n_specs;
 }
+
+/* Returns how many returns --failed and the action failed could not decide on,
+ * because the values that they test were not recorded. They are left out. */
+uint64_t inv_pick_undecided(const struct inv_pick *p);
 
 /* The slow path of inv_pick_wants. */
 bool inv_pick_test(struct inv_pick *p, const struct inv_item *it);

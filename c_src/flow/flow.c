@@ -127,17 +127,34 @@ static const struct inv_node *node_called(const struct inv_flow *f,
 
 /* --- functions whose calls never return ------------------------------------ */
 
-/* Returns the function's entry, which replaces another function's. */
+/* The table of functions has sets of so many entries; a function can be in any
+ * entry of one set. */
+#define WAYS 8u
+
+/* How much would be forgotten with the entry. */
+static uint32_t worth(const struct inv_flow_function *x)
+{
+	return x->key ? 1 + x->missed + (x->returned ? MISSED_MAX : 0) : 0;
+}
+
+/* Returns the function's entry, which perhaps replaces another function's. */
 static struct inv_flow_function *function(struct inv_flow *f,
 					  const struct inv_node *node,
 					  uint64_t mfa)
 {
 	uint64_t key = mfa + node->number * UINT64_C(0x9e3779b97f4a7c15);
-	struct inv_flow_function *x = &f->functions[key % INV_FLOW_FUNCTIONS];
+	struct inv_flow_function *set =
+		f->functions + key % (INV_FLOW_FUNCTIONS / WAYS) * WAYS;
+	struct inv_flow_function *least = set;
 
-	if (x->key != key)
-		*x = (struct inv_flow_function){ .key = key };
-	return x;
+	for (unsigned i = 0; i < WAYS; i++) {
+		if (inv_likely(set[i].key == key))
+			return &set[i];
+		if (worth(&set[i]) < worth(least))
+			least = &set[i];
+	}
+	*least = (struct inv_flow_function){ .key = key };
+	return least;
 }
 
 static uint32_t missed_max(const struct inv_flow_function *x)

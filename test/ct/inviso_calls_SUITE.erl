@@ -299,6 +299,10 @@ calls_without_arguments(Config) ->
         run(Config, Node, ["trace", "--for", "60s", "--events", "2",
                            "--args", "none", ?ORDER]),
     {match, _} = re:run(Text, "call inviso_calls_work:order/2\n"),
+    #{status := 0, err := Undecided} =
+        run(Config, Node, ["trace", "--for", "60s", "--events", "2",
+                           "--args", "none", "--failed={nok,_}", ?ORDER]),
+    {match, _} = re:run(Undecided, "--failed could not decide on [0-9]+ ret"),
     #{status := 2, err := Err} =
         run(Config, Node, ["trace", "--args", "some", ?ORDER]),
     {match, _} = re:run(Err, "not one of all and none").
