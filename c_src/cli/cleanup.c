@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cleanup.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <unistd.h>
-
-#include "cli/cmd.h"
-#include "log/source.h"
 
 static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 static _Atomic(const char *) file;
@@ -30,33 +26,10 @@ static void on_signal(int sig)
 	raise(sig);
 }
 
-/* A SIGBUS at an address inside an input means that the input was truncated;
- * then reading continues. Any other SIGBUS ends the program. */
-static void on_bus(int sig, siginfo_t *info, void *context)
-{
-	static const char cut[] = "inviso: an input was cut while it was "
-				  "read\n";
-	int saved = errno;
-	ssize_t n;
-
-	(void)sig;
-	(void)context;
-	if (inv_source_patch(info->si_addr)) {
-		errno = saved;
-		return;
-	}
-	unlink_file();
-	n = write(STDERR_FILENO, cut, sizeof(cut) - 1);
-	(void)n;
-	_exit(INV_EXIT_FAILED);
-}
-
 void inv_cleanup_init(void)
 {
 	struct sigaction sa = { .sa_handler = on_signal,
 				.sa_flags = (int)SA_RESETHAND };
-	struct sigaction bus = { .sa_sigaction = on_bus,
-				 .sa_flags = SA_SIGINFO };
 	struct sigaction old;
 
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
@@ -67,7 +40,6 @@ void inv_cleanup_init(void)
 			continue;
 		sigaction(signals[i], &sa, NULL);
 	}
-	sigaction(SIGBUS, &bus, NULL);
 }
 
 void inv_cleanup_file(const char *path)

@@ -4,8 +4,7 @@
 
 /*
  * Removes an incomplete file if a signal ends the command (SIGINT, SIGTERM,
- * SIGHUP). Also handles SIGBUS: if an input is truncated while it is read,
- * reading continues (see log/source.h).
+ * SIGHUP).
  */
 void inv_cleanup_init(void);
 

@@ -11,21 +11,33 @@
 
 #define SIZE_MIN (sizeof(struct inv_log_head) + 8)
 
-static bool has_magic(const struct inv_scan_bytes *b)
+/* The bytes at the start of a source, in the window. */
+struct start {
+	const uint8_t *data;
+	size_t size;
+};
+
+static struct start look(struct inv_window *w)
+{
+	struct start b = { .size = INV_LOG_HEAD_MAX };
+
+	if (w->src->size < b.size)
+		b.size = (size_t)w->src->size;
+	b.data = inv_window_get(w, 0, b.size);
+	return b;
+}
+
+static bool has_magic(const struct start *b)
 {
 	return b->size >= 8 && !memcmp(b->data, INV_LOG_MAGIC, 8);
 }
 
-bool inv_log_about_is(const struct inv_scan_bytes *b)
+bool inv_log_about_is(struct inv_window *w)
 {
-	struct inv_scan_bytes start = *b;
+	const struct start b = look(w);
 	uint64_t off = 0;
 
-	if (has_magic(b))
-		return true;
-	if (start.size > INV_LOG_HEAD_MAX)
-		start.size = INV_LOG_HEAD_MAX;
-	return inv_scan_find_head(&start, &off);
+	return has_magic(&b) || inv_scan_find_head(w, &off, b.size);
 }
 
 /* Returns a copy of the head's string at *off, as valid UTF-8, and sets *off to
@@ -44,7 +56,7 @@ static char *take_string(const uint8_t *data, uint64_t end, uint64_t *off)
 	return inv_utf8_sanitized((const char *)p + 2, n);
 }
 
-static bool sum_sound(const struct inv_scan_bytes *b, uint32_t head_len)
+static bool sum_sound(const struct start *b, uint32_t head_len)
 {
 	uint64_t sum;
 
@@ -56,48 +68,54 @@ static bool sum_sound(const struct inv_scan_bytes *b, uint32_t head_len)
 }
 
 /* Returns true if more bytes could change the result of inv_log_about_read. */
-static bool wait(const struct inv_scan_bytes *b)
+static bool wait(struct inv_window *w)
 {
+	const struct start b = look(w);
 	struct inv_log_head h;
 	uint64_t off = 0;
 
-	if (b->last)
+	if (!w->src->growing)
 		return false;
-	if (b->size < SIZE_MIN)
+	if (b.size < SIZE_MIN)
 		return true;
-	memcpy(&h, b->data, sizeof(h));
-	if (has_magic(b) && h.head_len <= INV_LOG_HEAD_MAX) {
-		if (h.head_len > b->size)
+	memcpy(&h, b.data, sizeof(h));
+	if (has_magic(&b) && h.head_len <= INV_LOG_HEAD_MAX) {
+		if (h.head_len > b.size)
 			return true;
-		if (sum_sound(b, h.head_len))
+		if (sum_sound(&b, h.head_len))
 			return false;
 	}
-	return b->size < INV_LOG_HEAD_MAX + sizeof(struct inv_log_packet) &&
-	       !inv_scan_find_head(b, &off);
+	return w->src->size <
+		       INV_LOG_HEAD_MAX + sizeof(struct inv_log_packet) &&
+	       !inv_scan_find_head(w, &off, w->src->size);
 }
 
-int inv_log_about_read(struct inv_log_about *a, const struct inv_scan_bytes *b,
-		       const char *name, struct inv_notices *ns,
-		       uint64_t *start, struct inv_err *err)
+int inv_log_about_read(struct inv_log_about *a, struct inv_window *w,
+		       struct inv_notices *ns, uint64_t *start,
+		       struct inv_err *err)
 {
+	const char *name = w->src->name;
 	uint64_t off = sizeof(a->head);
+	struct start b;
 	uint64_t end;
 
 	memset(a, 0, sizeof(*a));
-	if (wait(b))
+	if (wait(w))
 		return INV_END;
-	if (!inv_log_about_is(b))
+	if (!inv_log_about_is(w))
 		return inv_err_set(err, INV_EFORMAT, "%s: not a log", name);
-	if (b->size < SIZE_MIN)
+	b = look(w);
+	if (b.size < SIZE_MIN)
 		return inv_err_set(err, INV_EFORMAT, "%s: too short for a log",
 				   name);
-	memcpy(&a->head, b->data, sizeof(a->head));
+	memcpy(&a->head, b.data, sizeof(a->head));
 	*start = a->head.head_len;
-	if (!sum_sound(b, a->head.head_len)) {
+	if (!sum_sound(&b, a->head.head_len)) {
 		a->damaged = true;
 		*start = 0;
-		inv_scan_find_head(b, start);
-		end = *start < INV_LOG_HEAD_MAX ? *start : INV_LOG_HEAD_MAX;
+		inv_scan_find_head(w, start, w->src->size);
+		b = look(w);
+		end = *start < b.size ? *start : b.size;
 		inv_notice_damage(ns, name, 0, end,
 				  "the file's head is damaged: its node and "
 				  "number may be wrong");
@@ -109,10 +127,10 @@ int inv_log_about_read(struct inv_log_about *a, const struct inv_scan_bytes *b,
 	} else {
 		end = a->head.head_len - 8;
 	}
-	a->node = take_string(b->data, end, &off);
-	a->otp_release = take_string(b->data, end, &off);
-	a->erts_version = take_string(b->data, end, &off);
-	a->os_pid = take_string(b->data, end, &off);
+	a->node = take_string(b.data, end, &off);
+	a->otp_release = take_string(b.data, end, &off);
+	a->erts_version = take_string(b.data, end, &off);
+	a->os_pid = take_string(b.data, end, &off);
 	if (!a->node || !a->otp_release || !a->erts_version || !a->os_pid)
 		return inv_err_set(err, INV_ENOMEM, "%s: no memory", name);
 	return 0;

@@ -24,8 +24,9 @@ struct inv_log_about {
  */
 #define INV_LOG_HEAD_MAX (64u * 1024)
 
-/* Returns true if a file with these first bytes starts like a log. */
-bool inv_log_about_is(const struct inv_scan_bytes *b);
+/* Returns true if the source starts like a log. The windows here have
+ * INV_SCAN_WINDOW bytes. */
+bool inv_log_about_is(struct inv_window *w);
 
 /*
  * Reads as much of the head as possible, and sets *start to the offset at which
@@ -33,9 +34,9 @@ bool inv_log_about_is(const struct inv_scan_bytes *b);
  * errors: INV_EFORMAT, INV_EVERSION, INV_ENOMEM. The caller must call
  * inv_log_about_release, also after an error.
  */
-int inv_log_about_read(struct inv_log_about *a, const struct inv_scan_bytes *b,
-		       const char *name, struct inv_notices *ns,
-		       uint64_t *start, struct inv_err *err);
+int inv_log_about_read(struct inv_log_about *a, struct inv_window *w,
+		       struct inv_notices *ns, uint64_t *start,
+		       struct inv_err *err);
 void inv_log_about_release(struct inv_log_about *a);
 
 #endif

@@ -7,38 +7,68 @@
 #include "abi/ring.h"
 #include "log/packet.h"
 
-static struct inv_scan_bytes bytes_of(const struct inv_source *src)
+int inv_log_is(const struct inv_source *src, bool *is)
 {
-	return (struct inv_scan_bytes){ .data = src->data,
-					.size = src->size,
-					.last = true };
+	struct inv_window w;
+	int rc = inv_window_init(&w, src, INV_SCAN_WINDOW);
+
+	if (rc)
+		return rc;
+	*is = inv_log_about_is(&w);
+	inv_window_release(&w);
+	return 0;
 }
 
-bool inv_log_is(const struct inv_source *src)
-{
-	struct inv_scan_bytes b = bytes_of(src);
+/* --- the index ------------------------------------------------------------ */
 
-	return inv_log_about_is(&b);
+/*
+ * An entry of the index: offset of the packet, damaged (the scan found its body
+ * damaged, so it need not be hashed again), and the number of its stream or one
+ * of these:
+ */
+#define ANCHORS INV_RINGS_MAX
+#define TOTALS (INV_RINGS_MAX + 1)
+
+#define WHOSE_BITS 13
+#define DAMAGED (UINT64_C(1) << WHOSE_BITS)
+#define OFF_SHIFT (WHOSE_BITS + 1)
+#define OFF_MAX (UINT64_MAX >> OFF_SHIFT)
+_Static_assert(TOTALS < 1 << WHOSE_BITS, "fits");
+
+static uint32_t whose(uint64_t entry)
+{
+	return (uint32_t)(entry & (DAMAGED - 1));
+}
+
+static int add_packet(struct inv_log_file *f, const struct inv_log_place *at,
+		      uint32_t of)
+{
+	uint64_t *more;
+
+	/* The array is full if n_index is 0, 1, 3, 7, … */
+	if (!(f->n_index & (f->n_index + 1))) {
+		more = realloc(f->index, (2 * f->n_index + 1) * sizeof(*more));
+		if (!more)
+			return INV_ENOMEM;
+		f->index = more;
+	}
+	f->index[f->n_index++] = at->off << OFF_SHIFT |
+				 (at->damaged ? DAMAGED : 0) | of;
+	return 0;
+}
+
+/* Frees the memory for entries that will not come. */
+static void give_back(struct inv_log_file *f)
+{
+	uint64_t *less = f->n_index ?
+				 realloc(f->index, f->n_index * sizeof(*less)) :
+				 NULL;
+
+	if (less)
+		f->index = less;
 }
 
 /* --- the survey ----------------------------------------------------------- */
-
-static int add_gap(struct inv_log_file *f, uint64_t off, uint64_t len)
-{
-	struct inv_log_gap *g;
-
-	/* The array is full if n_gaps is 0, 1, 3, 7, … */
-	if (!(f->n_gaps & (f->n_gaps + 1))) {
-		g = realloc(f->gaps, (2 * f->n_gaps + 1) * sizeof(*g));
-		if (!g)
-			return INV_ENOMEM;
-		f->gaps = g;
-	}
-	g = &f->gaps[f->n_gaps++];
-	g->off = off;
-	g->len = len;
-	return 0;
-}
 
 /* The most bytes that all streams together unpack for their totals: a few
  * seconds. */
@@ -61,62 +91,81 @@ static void count_totals(struct inv_log_file *f, const struct inv_log_place *at,
 			f->n_streams = t.stream + 1;
 }
 
-static void count(struct inv_log_file *f, const struct inv_log_place *at,
-		  struct inv_unpacker *u)
+static int count(struct inv_log_file *f, const struct inv_log_place *at,
+		 struct inv_unpacker *u)
 {
 	const struct inv_log_packet *h = &at->head;
 
-	f->n_packets++;
 	f->last = *h;
-	if (h->type == INV_LOG_TOTALS)
+	switch (h->type) {
+	case INV_LOG_TOTALS:
 		count_totals(f, at, u);
-	if (!inv_log_is_events(h->type))
-		return;
-	f->n_events += h->n_events;
-	if (h->stream >= f->n_streams)
-		f->n_streams = h->stream + 1;
-	if (h->begin_ns < f->first_ns)
-		f->first_ns = h->begin_ns;
+		return add_packet(f, at, TOTALS);
+	case INV_LOG_ANCHORS:
+		return add_packet(f, at, ANCHORS);
+	case INV_LOG_EVENTS:
+	case INV_LOG_EVENTS_1:
+		if (h->stream >= f->n_streams)
+			f->n_streams = h->stream + 1;
+		if (h->begin_ns < f->first_ns)
+			f->first_ns = h->begin_ns;
+		return add_packet(f, at, h->stream);
+	default:
+		return 0;
+	}
 }
 
-static int survey(struct inv_log_file *f, struct inv_notices *ns, uint64_t off)
+static int survey(struct inv_log_file *f, struct inv_window *w,
+		  struct inv_notices *ns, uint64_t off)
 {
-	struct inv_scan_bytes b = bytes_of(&f->src);
 	struct inv_scan scan = { .off = off };
 	struct inv_unpacker *u = inv_unpacker_new();
 	struct inv_scan_step step;
 	int rc = u ? 0 : INV_ENOMEM;
 
 	f->first_ns = UINT64_MAX;
-	if (!rc && off) /* stores the head as a gap, so that cursors skip it */
-		rc = add_gap(f, 0, off);
-	while (!rc && !inv_scan_next(&scan, &b, &step)) {
-		if (!step.is_gap) {
-			count(f, &step.at, u);
-			continue;
-		}
-		if (step.what)
+	while (!rc && !inv_scan_next(&scan, w, &step)) {
+		if (!step.is_gap)
+			rc = count(f, &step.at, u);
+		else if (step.what)
 			inv_notice_damage(ns, f->src.name, step.off, step.len,
 					  "%s", step.what);
-		rc = add_gap(f, step.off, step.len);
 	}
 	inv_unpacker_free(u);
+	give_back(f);
+	return rc;
+}
+
+static int read_file(struct inv_log_file *f, struct inv_notices *ns,
+		     struct inv_err *err)
+{
+	struct inv_window w;
+	uint64_t start = 0;
+	int rc = inv_window_init(&w, &f->src, INV_SCAN_WINDOW);
+
+	if (!rc)
+		rc = inv_log_about_read(&f->about, &w, ns, &start, err);
+	if (!rc)
+		rc = survey(f, &w, ns, start);
+	inv_window_release(&w);
+	if (rc == INV_ENOMEM)
+		return inv_err_set(err, rc, "%s: no memory", f->src.name);
 	return rc;
 }
 
 int inv_log_file_open(struct inv_log_file *f, struct inv_source *src,
 		      struct inv_notices *ns, struct inv_err *err)
 {
-	struct inv_scan_bytes b = bytes_of(src);
-	uint64_t start = 0;
 	int rc;
 
 	memset(f, 0, sizeof(*f));
 	f->src = *src;
 	memset(src, 0, sizeof(*src));
-	rc = inv_log_about_read(&f->about, &b, f->src.name, ns, &start, err);
-	if (!rc && survey(f, ns, start))
-		rc = inv_err_set(err, INV_ENOMEM, "%s: no memory", f->src.name);
+	if (f->src.size > OFF_MAX)
+		rc = inv_err_set(err, INV_EFORMAT, "%s: too large for a log",
+				 f->src.name);
+	else
+		rc = read_file(f, ns, err);
 	if (rc)
 		inv_log_file_close(f);
 	return rc;
@@ -125,7 +174,7 @@ int inv_log_file_open(struct inv_log_file *f, struct inv_source *src,
 void inv_log_file_close(struct inv_log_file *f)
 {
 	inv_log_about_release(&f->about);
-	free(f->gaps);
+	free(f->index);
 	inv_source_close(&f->src);
 	memset(f, 0, sizeof(*f));
 }
@@ -144,100 +193,46 @@ void inv_log_file_share(struct inv_log_file *f, uint32_t n_streams,
 
 /* --- cursors -------------------------------------------------------------- */
 
-/* Skips the gap that begins at or before the cursor. */
-static void cross_gaps(struct inv_log_cursor *c, const struct inv_log_file *f)
-{
-	while (c->gap < f->n_gaps && f->gaps[c->gap].off <= c->off) {
-		const struct inv_log_gap *g = &f->gaps[c->gap++];
-
-		c->off = g->off + g->len;
-	}
-}
-
-/* Call it if the file has changed since the survey, and there is no head at the
- * cursor. Moves the cursor to the end. */
-static bool changed(struct inv_log_cursor *c, const struct inv_log_file *f)
-{
-	inv_source_changed(&f->src, c->off);
-	c->off = f->src.size;
-	c->gap = f->n_gaps;
-	return false;
-}
-
-/* Reads the head at the cursor. Does not verify the head, because the survey
- * has verified it. */
-static bool known_head(struct inv_log_cursor *c, const struct inv_log_file *f,
-		       struct inv_log_packet *h)
-{
-	cross_gaps(c, f);
-	if (sizeof(*h) > f->src.size || c->off > f->src.size - sizeof(*h))
-		return false;
-	memcpy(h, f->src.data + c->off, offsetof(struct inv_log_packet, seq));
-	if (h->sync != INV_LOG_SYNC || h->head_len < sizeof(*h))
-		return changed(c, f);
-	return true;
-}
-
-static void advance(struct inv_log_cursor *c, const struct inv_log_file *f,
-		    const struct inv_log_packet *h)
-{
-	struct inv_scan_bytes b = bytes_of(&f->src);
-	uint64_t len = inv_scan_packet_len(&b, c->off, h);
-
-	c->off = len ? c->off + len : f->src.size;
-}
-
-/* Returns true if the survey found the body damaged, which shows as a gap that
- * starts right after the head. Then the body need not be hashed again. */
-static bool known_damaged(const struct inv_log_cursor *c,
-			  const struct inv_log_file *f,
-			  const struct inv_log_packet *h)
-{
-	return h->body_len && c->gap < f->n_gaps &&
-	       f->gaps[c->gap].off == c->off + h->head_len;
-}
-
-/* Sets *at to the packet at the cursor. Returns false if the head has changed
- * since the survey. */
-static bool take(struct inv_log_cursor *c, const struct inv_log_file *f,
-		 struct inv_log_place *at)
-{
-	struct inv_scan_bytes b = bytes_of(&f->src);
-	bool whole;
-
-	if (!inv_scan_head_at(&b, c->off, &at->head))
-		return changed(c, f);
-	at->file = f->src.name;
-	at->off = c->off;
-	whole = inv_scan_packet_len(&b, c->off, &at->head);
-	at->damaged = whole && known_damaged(c, f, &at->head);
-	at->body = NULL;
-	if (whole && !at->damaged)
-		at->body = f->src.data + c->off + at->head.head_len;
-	advance(c, f, &at->head);
-	return true;
-}
-
-static bool wanted(const struct inv_log_cursor *c, const struct inv_log_file *f,
-		   const struct inv_log_packet *h, uint32_t stream)
+static bool wanted(const struct inv_log_file *f, uint64_t entry,
+		   uint32_t stream)
 {
 	if (stream == INV_LOG_ANCHORS_ONLY)
-		return h->type == INV_LOG_ANCHORS;
-	if (h->type == INV_LOG_TOTALS)
-		return !f->last_totals_only || c->off == f->last_totals ||
+		return whose(entry) == ANCHORS;
+	if (whose(entry) == TOTALS)
+		return !f->last_totals_only ||
+		       entry >> OFF_SHIFT == f->last_totals ||
 		       stream == INV_LOG_TOTALS_ONLY;
-	return inv_log_is_events(h->type) && h->stream == stream;
+	return whose(entry) == stream;
+}
+
+/* Reads the head of the packet. Returns false if it has changed since the
+ * survey. */
+static bool take(const struct inv_log_file *f, uint64_t entry,
+		 struct inv_log_place *at)
+{
+	uint8_t head[sizeof(at->head)];
+	uint64_t off = entry >> OFF_SHIFT;
+
+	inv_source_copy(&f->src, off, head, sizeof(head));
+	if (!inv_scan_head(head, &at->head))
+		return false;
+	at->damaged = entry & DAMAGED;
+	inv_scan_locate(at, &f->src, off);
+	return true;
 }
 
 int inv_log_cursor_seek(struct inv_log_cursor *c, const struct inv_log_file *f,
 			uint32_t stream, struct inv_log_place *at)
 {
-	struct inv_log_packet h;
+	while (c->next < f->n_index) {
+		uint64_t entry = f->index[c->next++];
 
-	while (known_head(c, f, &h)) {
-		if (wanted(c, f, &h, stream))
-			return take(c, f, at) ? 0 : INV_END;
-		advance(c, f, &h);
+		if (!wanted(f, entry, stream))
+			continue;
+		if (take(f, entry, at))
+			return 0;
+		inv_source_changed(&f->src, entry >> OFF_SHIFT);
+		c->next = f->n_index;
 	}
 	return INV_END;
 }

@@ -9,29 +9,23 @@
 #include "log/source.h"
 
 /*
- * One file of a log (abi/log.h): its head, and the heads of its packets.
+ * One file of a log (abi/log.h): its head, and where its packets are.
  *
  * Opening the file surveys all of it once: every packet head is verified, and
- * the bytes between valid packets are stored as gaps and reported. After that
- * any number of cursors step from head to head, and verify only the packets
- * that they return. So memory use depends on the damage, not on the number of
- * packets.
+ * the bytes between valid packets are reported. The survey keeps 8 bytes for
+ * each packet. After that any number of cursors find the packets of their
+ * streams, and read only the heads of the packets that they return.
  *
- * Bodies of packets are not decoded here (log/packet.h).
+ * Bodies of packets are not read here (log/packet.h), except those of totals,
+ * and those that the scan verifies.
  */
-struct inv_log_gap {
-	uint64_t off;
-	uint64_t len;
-};
-
 struct inv_log_file {
 	struct inv_source src; /* owned */
 	struct inv_log_about about;
-	struct inv_log_gap *gaps;
-	size_t n_gaps;
 	/* results of the survey */
-	uint64_t n_packets;
-	uint64_t n_events;
+	uint64_t *index; /* packets of streams, anchors and totals, in the order
+			    of the file; see file.c */
+	size_t n_index;
 	uint32_t n_streams; /* highest number seen, plus one */
 	uint64_t first_ns;  /* earliest begin_ns; UINT64_MAX: no events */
 	struct inv_log_packet last; /* head of the last packet; all zero:
@@ -43,8 +37,8 @@ struct inv_log_file {
 	bool last_totals_only;
 };
 
-/* Returns true if the bytes start like a log. */
-bool inv_log_is(const struct inv_source *src);
+/* Sets *is to true if the source starts like a log. Returns 0 or INV_ENOMEM. */
+int inv_log_is(const struct inv_source *src, bool *is);
 
 /* Opens a file. *f owns src from now on, also on failure. Returns INV_EFORMAT
  * if the file is not a log. */
@@ -65,16 +59,14 @@ void inv_log_file_share(struct inv_log_file *f, uint32_t n_streams,
 /* A position among the packets of a file. A struct of zeros is before the first
  * packet. */
 struct inv_log_cursor {
-	uint64_t off;
-	size_t gap; /* index of the next gap at or after off */
+	size_t next; /* in the index */
 };
 
 /*
  * Finds the next packet that is a TOTALS packet or an EVENTS packet of the
  * stream; if `stream' is INV_LOG_ANCHORS_ONLY, the next ANCHORS packet. Sets
  * *at to the packet, moves the cursor after the packet and returns 0, or
- * returns INV_END if there is none. Reads only a few bytes of the packets that
- * it skips.
+ * returns INV_END if there is none.
  */
 int inv_log_cursor_seek(struct inv_log_cursor *c, const struct inv_log_file *f,
 			uint32_t stream, struct inv_log_place *at);

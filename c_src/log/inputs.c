@@ -75,17 +75,22 @@ static int identify(struct inv_inputs *in, struct inv_input *x,
 		    struct inv_source *src, struct inv_err *err)
 {
 	struct inv_source mine = *src;
+	bool is_log;
+	int rc;
 
 	memset(src, 0, sizeof(*src));
-	if (inv_log_is(&mine)) {
-		x->kind = KIND_LOG;
-		return inv_log_file_open(&x->file, &mine, in->notices, err);
-	}
 	x->src = mine;
 	x->kind = KIND_EMPTY;
 	if (!mine.size)
 		return 0;
-	if (inv_tracefile_probe(&x->src, &x->info))
+	if (inv_log_is(&mine, &is_log))
+		return no_memory(err);
+	if (is_log) {
+		x->kind = KIND_LOG;
+		return inv_log_file_open(&x->file, &mine, in->notices, err);
+	}
+	rc = inv_tracefile_probe(&x->src, &x->info);
+	if (rc)
 		return no_memory(err);
 	if (!x->node)
 		x->node = x->info.node;
@@ -335,10 +340,10 @@ static int open_trace(struct inv_inputs *in, uint32_t first,
 	}
 	free(index);
 	rc = inv_tracefile_new(&feed, sources, n, node, in->notices, err);
-	if (!rc)
-		in->feeds[in->n_feeds++] = feed; /* has space for one feed per
-						    input */
-	return rc;
+	if (rc)
+		return rc;
+	in->feeds[in->n_feeds++] = feed; /* has space for one feed per input */
+	return 0;
 }
 
 int inv_inputs_open(struct inv_inputs *in, struct inv_err *err)

@@ -28,15 +28,13 @@ struct lane {
 struct live {
 	struct inv_reader r;
 	struct inv_node *node;
-	char *name;
 	size_t cap;
 	/* bytes that were pushed; the first `used' bytes are processed, the
 	 * others are not a whole packet yet */
 	struct inv_buf buf;
 	size_t used;
-	uint64_t off; /* offset in the log of the first byte of buf that is not
-			 processed */
-	bool begun;   /* about and scan are valid */
+	struct inv_source bytes; /* the bytes that are not processed */
+	bool begun;		 /* about and scan are valid */
 	struct inv_log_about about;
 	struct inv_scan scan;
 	struct inv_log_packet last; /* head of the last packet that arrived */
@@ -279,7 +277,6 @@ static int keep_packet(struct live *l, struct inv_log_place *at)
 {
 	const struct inv_log_packet *h = &at->head;
 
-	at->file = l->name;
 	l->last = *h;
 	switch (h->type) {
 	case INV_LOG_ANCHORS:
@@ -298,12 +295,10 @@ static int keep_packet(struct live *l, struct inv_log_place *at)
 
 /* --- arriving bytes ------------------------------------------------------- */
 
-static int begin(struct live *l, const struct inv_scan_bytes *b,
-		 struct inv_err *err)
+static int begin(struct live *l, struct inv_window *w, struct inv_err *err)
 {
 	uint64_t start = 0;
-	int rc = inv_log_about_read(&l->about, b, l->name, l->r.notices, &start,
-				    err);
+	int rc = inv_log_about_read(&l->about, w, l->r.notices, &start, err);
 
 	if (rc)
 		return rc;
@@ -321,40 +316,43 @@ static int begin(struct live *l, const struct inv_scan_bytes *b,
 }
 
 /* Takes all whole packets from the bytes. */
-static int digest(struct live *l, bool last, struct inv_err *err)
+static int digest(struct live *l, struct inv_err *err)
 {
-	struct inv_scan_bytes b = { .data = l->buf.data + l->used,
-				    .size = l->buf.len - l->used,
-				    .off = l->off,
-				    .last = last };
+	struct inv_window w = { .src = &l->bytes };
 	struct inv_scan_step step;
-	int rc = l->begun ? 0 : begin(l, &b, err);
+	int rc;
 
+	l->bytes.data = l->buf.data + l->used;
+	l->bytes.size = l->bytes.begin + (l->buf.len - l->used);
+	rc = l->begun ? 0 : begin(l, &w, err);
 	if (rc)
 		return rc;
-	while (!rc && !inv_scan_next(&l->scan, &b, &step)) {
+	while (!rc && !inv_scan_next(&l->scan, &w, &step)) {
 		if (!step.is_gap)
 			rc = keep_packet(l, &step.at);
 		else if (step.what)
-			inv_notice_damage(l->r.notices, l->name, step.off,
+			inv_notice_damage(l->r.notices, l->bytes.name, step.off,
 					  step.len, "%s", step.what);
 	}
 	set_watermark(l);
-	l->used += (size_t)(l->scan.off - l->off);
-	l->off = l->scan.off;
+	l->used += (size_t)(l->scan.off - l->bytes.begin);
+	l->bytes.begin = l->scan.off;
 	if (rc)
-		return inv_err_set(err, rc, "%s: no memory", l->name);
+		return inv_err_set(err, rc, "%s: no memory", l->bytes.name);
 	return 0;
 }
 
 static void finish(struct live *l)
 {
+	const char *name = l->bytes.name;
+	bool begun = l->bytes.begin > 0;
+
 	l->r.complete = true;
-	if (!l->off)
-		inv_notice_info(l->r.notices, l->name,
+	if (!begun)
+		inv_notice_info(l->r.notices, name,
 				"no part of its log has arrived");
-	l->r.feed.unended = !l->off ||
-			    !inv_log_check_end(&l->last, l->name, l->r.notices);
+	l->r.feed.unended = !begun ||
+			    !inv_log_check_end(&l->last, name, l->r.notices);
 	inv_buf_release(&l->buf);
 	l->used = 0;
 	set_watermark(l);
@@ -376,7 +374,7 @@ int inv_live_push(struct inv_feed *feed, const void *bytes, size_t n,
 
 	if (l->r.complete)
 		return inv_err_set(err, INV_EINVAL, "%s: it has ended",
-				   l->name);
+				   l->bytes.name);
 	if (l->used > l->buf.len / 2) {
 		memmove(l->buf.data, l->buf.data + l->used,
 			l->buf.len - l->used);
@@ -385,9 +383,10 @@ int inv_live_push(struct inv_feed *feed, const void *bytes, size_t n,
 	}
 	inv_buf_put(&l->buf, bytes, n);
 	if (l->buf.error)
-		rc = inv_err_set(err, INV_ENOMEM, "%s: no memory", l->name);
+		rc = inv_err_set(err, INV_ENOMEM, "%s: no memory",
+				 l->bytes.name);
 	else
-		rc = l->buf.len > l->used ? digest(l, false, err) : 0;
+		rc = l->buf.len > l->used ? digest(l, err) : 0;
 	return rc < 0 ? fail(l, rc) : 0;
 }
 
@@ -398,8 +397,9 @@ int inv_live_end(struct inv_feed *feed, struct inv_err *err)
 
 	if (l->r.complete)
 		return 0;
-	if (l->off || l->buf.len)
-		rc = digest(l, true, err);
+	l->bytes.growing = false;
+	if (l->bytes.begin || l->buf.len)
+		rc = digest(l, err);
 	if (rc < 0)
 		return fail(l, rc);
 	finish(l);
@@ -432,7 +432,7 @@ static void live_free(struct inv_feed *feed)
 	free(l->lanes);
 	inv_log_about_release(&l->about);
 	inv_buf_release(&l->buf);
-	free(l->name);
+	inv_source_close(&l->bytes);
 	free(l);
 }
 
@@ -455,15 +455,16 @@ int inv_live_new(struct inv_feed **feed, struct inv_node *node,
 		return inv_err_set(err, INV_ENOMEM, "no memory");
 	l->node = node;
 	l->cap = cap;
-	l->name = strdup(name);
-	l->r.name = l->name;
 	l->r.feed.ops = &feed_ops;
 	l->r.feed.growing = true;
 	l->r.feed.mark_ns = l->r.feed.heard_ms = INT64_MIN;
-	if (inv_reader_init(&l->r, node, &reader_ops, notices) || !l->name) {
+	if (inv_source_memory(&l->bytes, name, NULL, 0) ||
+	    inv_reader_init(&l->r, node, &reader_ops, notices)) {
 		live_free(&l->r.feed);
 		return inv_err_set(err, INV_ENOMEM, "no memory");
 	}
+	l->bytes.growing = true;
+	l->r.name = l->bytes.name;
 	*feed = &l->r.feed;
 	return 0;
 }

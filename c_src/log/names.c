@@ -294,23 +294,27 @@ int inv_names_read(struct inv_names *n, const struct inv_source *src,
 					  .otp = otp };
 	struct inv_cursor *c = malloc(sizeof(*c));
 	struct inv_buf text = { 0 };
+	struct inv_window win;
 	struct inv_record f;
 	struct entry e;
 	uint64_t off = 0;
-	int rc = c ? 0 : INV_ENOMEM;
+	int rc = inv_window_init(&win, src, INV_RECORD_WINDOW);
 
-	while (!rc && !inv_record_next(src, &off, ns, &f)) {
-		if (f.is_drop)
+	if (!c)
+		rc = INV_ENOMEM;
+	while (!rc && !(rc = inv_record_next(&win, &off, ns, &f))) {
+		if (!f.term)
 			continue;
 		inv_cursor_init(c, INV_ENC_ETF, NULL, f.term, f.term_len);
 		if (parse(c, &e, &text, &w))
 			rc = add_entry(n, &e, &text);
 		else
-			inv_record_bad_term(src, &off, ns, &f);
+			inv_record_bad_term(&win, &off, ns, &f);
 	}
+	inv_window_release(&win);
 	inv_buf_release(&text);
 	free(c);
-	return rc;
+	return rc < 0 ? rc : 0;
 }
 
 const struct inv_name *inv_names_find(const struct inv_names *n, uint64_t pid,

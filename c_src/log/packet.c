@@ -10,8 +10,8 @@
 
 struct inv_unpacker {
 	ZSTD_DCtx *zstd;
-	uint8_t *buf; /* for totals and anchors */
-	size_t cap;
+	struct inv_packet_buf packed; /* a compressed body */
+	struct inv_packet_buf buf;    /* for totals and anchors */
 };
 
 struct inv_unpacker *inv_unpacker_new(void)
@@ -33,48 +33,69 @@ void inv_unpacker_free(struct inv_unpacker *u)
 	if (!u)
 		return;
 	ZSTD_freeDCtx(u->zstd);
-	free(u->buf);
+	free(u->packed.data);
+	free(u->buf.data);
 	free(u);
 }
 
-static int unpack_zstd(struct inv_unpacker *u, const struct inv_log_place *at,
-		       uint8_t **buf, size_t *cap, const char **what)
+static int reserve(struct inv_packet_buf *b, size_t n)
 {
-	size_t n = at->head.raw_len;
+	uint8_t *more;
 
-	if (n > *cap || !*buf) {
-		uint8_t *more = realloc(*buf, n ? n : 1);
-
-		if (!more)
-			return INV_ENOMEM;
-		*buf = more;
-		*cap = n;
-	}
-	if (ZSTD_decompressDCtx(u->zstd, *buf, n, at->body,
-				at->head.body_len) != n) {
-		*what = "a packet's body cannot be unpacked";
-		return INV_EDAMAGED;
-	}
+	if (n <= b->cap && b->data)
+		return 0;
+	/* The old bytes are not needed, so do not let realloc copy them. */
+	free(b->data);
+	b->cap = 0;
+	b->data = more = malloc(n ? n : 1);
+	if (!more)
+		return INV_ENOMEM;
+	b->cap = n;
 	return 0;
+}
+
+/* Sets *body to the body as stored. If it is in a file, reads it to buf. */
+static int load(const struct inv_log_place *at, struct inv_packet_buf *buf,
+		const uint8_t **body)
+{
+	*body = at->body;
+	if (at->body)
+		return 0;
+	if (reserve(buf, at->head.body_len))
+		return INV_ENOMEM;
+	inv_source_copy(at->src, at->off + at->head.head_len, buf->data,
+			at->head.body_len);
+	*body = buf->data;
+	return 0;
+}
+
+static bool is_packed(const struct inv_log_place *at)
+{
+	return at->head.codec != INV_CODEC_NONE;
 }
 
 /* Sets *raw to the unpacked body, raw_len bytes. A compressed body is unpacked
  * to *buf, which grows if necessary. */
 static int unpack(struct inv_unpacker *u, const struct inv_log_place *at,
-		  uint8_t **buf, size_t *cap, const uint8_t **raw,
-		  const char **what)
+		  const uint8_t *body, struct inv_packet_buf *buf,
+		  const uint8_t **raw, const char **what)
 {
-	int rc;
+	size_t n = at->head.raw_len;
 
 	switch (at->head.codec) {
 	case INV_CODEC_NONE:
-		*raw = at->body;
+		*raw = body;
 		*what = "a packet's length is wrong";
-		return at->head.raw_len == at->head.body_len ? 0 : INV_EDAMAGED;
+		return n == at->head.body_len ? 0 : INV_EDAMAGED;
 	case INV_CODEC_ZSTD:
-		rc = unpack_zstd(u, at, buf, cap, what);
-		*raw = *buf;
-		return rc;
+		if (reserve(buf, n))
+			return INV_ENOMEM;
+		*raw = buf->data;
+		*what = "a packet's body cannot be unpacked";
+		return ZSTD_decompressDCtx(u->zstd, buf->data, n, body,
+					   at->head.body_len) == n ?
+			       0 :
+			       INV_EDAMAGED;
 	default:
 		*what = "a packet has an unknown compression";
 		return INV_EVERSION;
@@ -85,16 +106,20 @@ int inv_packet_open(struct inv_packet *p, struct inv_unpacker *u,
 		    const struct inv_log_place *at, const char **what)
 {
 	const struct inv_log_packet *h = &at->head;
+	const uint8_t *body = NULL;
 	const uint8_t *raw = NULL;
 	int rc;
 
 	p->events = NULL;
 	p->len = 0;
-	if (!at->body && !at->damaged) {
+	if (at->cut) {
 		*what = "the file ends within a packet";
 		return INV_ETRUNCATED;
 	}
-	if (at->damaged || XXH64(at->body, h->body_len, 0) != h->body_sum) {
+	if (!at->damaged &&
+	    load(at, is_packed(at) ? &u->packed : &p->buf, &body))
+		return INV_ENOMEM;
+	if (at->damaged || XXH64(body, h->body_len, 0) != h->body_sum) {
 		*what = "a packet's body is damaged";
 		return INV_EDAMAGED;
 	}
@@ -102,7 +127,7 @@ int inv_packet_open(struct inv_packet *p, struct inv_unpacker *u,
 		*what = "a packet's lengths are invalid";
 		return INV_EDAMAGED;
 	}
-	rc = unpack(u, at, &p->buf, &p->cap, &raw, what);
+	rc = unpack(u, at, body, &p->buf, &raw, what);
 	if (rc)
 		return rc;
 	rc = inv_dict_parse(&p->dict, raw, h->def_len, NULL);
@@ -118,7 +143,7 @@ int inv_packet_open(struct inv_packet *p, struct inv_unpacker *u,
 void inv_packet_release(struct inv_packet *p)
 {
 	inv_dict_release(&p->dict);
-	free(p->buf);
+	free(p->buf.data);
 	memset(p, 0, sizeof(*p));
 }
 
@@ -126,12 +151,15 @@ void inv_entries_open(struct inv_entries *e, struct inv_unpacker *u,
 		      const struct inv_log_place *at)
 {
 	const struct inv_log_packet *h = &at->head;
+	const uint8_t *body;
 	const char *what;
 
 	memset(e, 0, sizeof(*e));
 	e->type = h->type;
-	if (!at->body || h->raw_len > INV_PACKET_RAW_MAX || !h->n_events ||
-	    unpack(u, at, &u->buf, &u->cap, &e->data, &what))
+	if (at->cut || at->damaged || h->raw_len > INV_PACKET_RAW_MAX ||
+	    !h->n_events ||
+	    load(at, is_packed(at) ? &u->packed : &u->buf, &body) ||
+	    unpack(u, at, body, &u->buf, &e->data, &what))
 		return;
 	e->size = h->raw_len / h->n_events;
 	if (e->size >= (e->type == INV_LOG_TOTALS ?

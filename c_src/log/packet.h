@@ -8,18 +8,14 @@
 
 #include "abi/log.h"
 #include "base/err.h"
+#include "log/packet_max.h"
 #include "log/scan.h"
 #include "term/dict.h"
 
-/*
- * The maximum size of an unpacked body. A ring's packet has at most 512 KiB;
- * the other half is for repeated definitions.
- */
-#define INV_PACKET_RAW_MAX (1024u * 1024)
-/*
- * The maximum size of a stored body: compression can make data slightly larger.
- */
-#define INV_PACKET_BODY_MAX (INV_PACKET_RAW_MAX + 64u * 1024)
+struct inv_packet_buf {
+	uint8_t *data;
+	size_t cap;
+};
 
 /*
  * The body of an EVENTS packet, verified and unpacked. One struct is used for
@@ -27,16 +23,15 @@
  */
 struct inv_packet {
 	struct inv_dict dict;
-	const uint8_t *events; /* in the source's bytes, or in buf */
+	const uint8_t *events; /* in the place's body, or in buf */
 	size_t len;
 	/* private */
-	uint8_t *buf;
-	size_t cap;
+	struct inv_packet_buf buf;
 };
 
 /*
- * State for unpacking: a ZSTD_DCtx, and a buffer for totals and anchors. All
- * streams of a log can share one unpacker.
+ * State for unpacking: a ZSTD_DCtx, a buffer for compressed bodies, and one for
+ * totals and anchors. All streams of a log can share one unpacker.
  */
 struct inv_unpacker;
 struct inv_unpacker *inv_unpacker_new(void);

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "log/notice.h"
-#include "log/source.h"
+#include "log/window.h"
 
 /*
  * The framing of OTP's trace port files and of ti files.  A record is
@@ -22,20 +22,28 @@ struct inv_record {
 	uint64_t len; /* bytes of the record */
 	bool is_drop;
 	uint32_t n;	     /* how many events were dropped */
-	const uint8_t *term; /* term_len bytes */
+	const uint8_t *term; /* term_len bytes in the window; NULL: the term is
+				larger than INV_RECORD_TERM_MAX */
 	uint32_t term_len;
 };
 
+/* Larger terms are not read, so that memory is bounded. */
+#define INV_RECORD_TERM_MAX (64u * 1024 * 1024)
+
+/* The size of a window for records. It grows with the terms. */
+#define INV_RECORD_WINDOW (64u * 1024)
+
 /*
  * Reads the next record from *off on, and sets *off to the byte after the
- * record. Returns 0 or INV_END. Damage is reported and skipped.
+ * record. Returns 0, INV_END or INV_ENOMEM. Damage, and terms that are too
+ * large, are reported; damage is skipped.
  */
-int inv_record_next(const struct inv_source *src, uint64_t *off,
-		    struct inv_notices *ns, struct inv_record *f);
+int inv_record_next(struct inv_window *w, uint64_t *off, struct inv_notices *ns,
+		    struct inv_record *f);
 
 /* Call it if f's term is invalid. Reports the damage, and sets *off to the
  * position at which to continue. */
-void inv_record_bad_term(const struct inv_source *src, uint64_t *off,
+void inv_record_bad_term(struct inv_window *w, uint64_t *off,
 			 struct inv_notices *ns, const struct inv_record *f);
 
 #endif

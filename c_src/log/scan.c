@@ -13,19 +13,13 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 	       "the structs of abi/log.h are copied as they lie in the file");
 
-static uint64_t end_of(const struct inv_scan_bytes *b)
+static uint64_t end_of(const struct inv_window *w)
 {
-	return b->off + b->size;
+	return w->src->size;
 }
 
-bool inv_scan_head_at(const struct inv_scan_bytes *b, uint64_t off,
-		      struct inv_log_packet *h)
+bool inv_scan_head(const uint8_t *p, struct inv_log_packet *h)
 {
-	const uint8_t *p;
-
-	if (sizeof(*h) > b->size || off > end_of(b) - sizeof(*h))
-		return false;
-	p = b->data + (off - b->off);
 	memcpy(h, p, sizeof(*h));
 	if (h->sync != INV_LOG_SYNC || h->head_len < sizeof(*h) ||
 	    h->body_len > INV_PACKET_BODY_MAX ||
@@ -39,39 +33,63 @@ bool inv_scan_head_at(const struct inv_scan_bytes *b, uint64_t off,
 	       h->n_events <= h->raw_len;
 }
 
-uint64_t inv_scan_packet_len(const struct inv_scan_bytes *b, uint64_t off,
+/* Returns true if there is a valid packet head at off. The body may extend
+ * beyond the available bytes. */
+static bool head_at(struct inv_window *w, uint64_t off,
+		    struct inv_log_packet *h)
+{
+	if (off > end_of(w) || end_of(w) - off < sizeof(*h))
+		return false;
+	return inv_scan_head(inv_window_get(w, off, sizeof(*h)), h);
+}
+
+uint64_t inv_scan_packet_len(const struct inv_source *src, uint64_t off,
 			     const struct inv_log_packet *h)
 {
-	uint64_t left = end_of(b) - off;
+	uint64_t left = src->size - off;
 
 	if (h->head_len > left || h->body_len > left - h->head_len)
 		return 0;
 	return (uint64_t)h->head_len + h->body_len;
 }
 
-bool inv_scan_find_head(const struct inv_scan_bytes *b, uint64_t *off)
+void inv_scan_locate(struct inv_log_place *at, const struct inv_source *src,
+		     uint64_t off)
+{
+	at->src = src;
+	at->off = off;
+	at->body = NULL;
+	at->cut = !inv_scan_packet_len(src, off, &at->head);
+	if (!at->cut && !at->damaged && src->data)
+		at->body = src->data + (off - src->begin) + at->head.head_len;
+}
+
+bool inv_scan_find_head(struct inv_window *w, uint64_t *off, uint64_t end)
 {
 	static const uint32_t sync = INV_LOG_SYNC;
 	struct inv_log_packet h;
-	size_t at = (size_t)(*off - b->off);
 
-	while (at < b->size && b->size - at >= sizeof(h)) {
-		const uint8_t *p =
-			memmem(b->data + at, b->size - at, &sync, sizeof(sync));
+	while (*off < end && end - *off >= sizeof(h)) {
+		size_t n;
+		const uint8_t *p = inv_window_rest(w, *off, &n);
+		const uint8_t *found;
 
-		if (!p) {
-			at = b->size - (sizeof(sync) - 1);
-			break;
+		if (n > end - *off)
+			n = (size_t)(end - *off);
+		found = memmem(p, n, &sync, sizeof(sync));
+		if (!found) {
+			*off += n - (sizeof(sync) - 1);
+			continue;
 		}
-		at = (size_t)(p - b->data);
-		*off = b->off + at;
-		if (b->size - at < sizeof(h))
+		*off += (uint64_t)(found - p);
+		if (end - *off < sizeof(h))
 			break;
-		if (inv_scan_head_at(b, *off, &h))
+		if (head_at(w, *off, &h))
 			return true;
-		at++;
+		++*off;
 	}
-	*off = b->off + (b->last ? b->size : at);
+	if (!w->src->growing)
+		*off = end;
 	return false;
 }
 
@@ -86,16 +104,16 @@ bool inv_scan_find_head(const struct inv_scan_bytes *b, uint64_t *off)
 #define IN_VAIN_MIN (64u * 1024 * 1024)
 
 /* Returns true if the body of the packet at s->off has the right checksum. */
-static bool body_sound(struct inv_scan *s, const struct inv_scan_bytes *b,
+static bool body_sound(struct inv_scan *s, struct inv_window *w,
 		       const struct inv_log_packet *h)
 {
-	uint64_t limit = IN_VAIN_MIN + IN_VAIN_TIMES * end_of(b);
-	const uint8_t *p = b->data + (s->off - b->off);
+	uint64_t limit = IN_VAIN_MIN + IN_VAIN_TIMES * end_of(w);
 
-	if (!inv_scan_packet_len(b, s->off, h) ||
+	if (!inv_scan_packet_len(w->src, s->off, h) ||
 	    s->in_vain + h->body_len > limit)
 		return false;
-	if (XXH64(p + h->head_len, h->body_len, 0) == h->body_sum)
+	if (XXH64(inv_window_get(w, s->off + h->head_len, h->body_len),
+		  h->body_len, 0) == h->body_sum)
 		return true;
 	s->in_vain += h->body_len;
 	return false;
@@ -109,10 +127,10 @@ void inv_scan_lose(struct inv_scan *s, uint64_t from, const char *what)
 	s->what = what;
 }
 
-static int find_end_of_gap(struct inv_scan *s, const struct inv_scan_bytes *b,
+static int find_end_of_gap(struct inv_scan *s, struct inv_window *w,
 			   struct inv_scan_step *step)
 {
-	if (!inv_scan_find_head(b, &s->off) && !b->last)
+	if (!inv_scan_find_head(w, &s->off, end_of(w)) && w->src->growing)
 		return INV_END;
 	s->lost = false;
 	step->is_gap = true;
@@ -122,7 +140,7 @@ static int find_end_of_gap(struct inv_scan *s, const struct inv_scan_bytes *b,
 	return 0;
 }
 
-static void give(struct inv_scan *s, const struct inv_scan_bytes *b,
+static void give(struct inv_scan *s, const struct inv_window *w,
 		 const struct inv_log_packet *h, uint64_t len, bool damaged,
 		 struct inv_scan_step *step)
 {
@@ -130,18 +148,14 @@ static void give(struct inv_scan *s, const struct inv_scan_bytes *b,
 
 	step->is_gap = false;
 	step->at.head = *h;
-	step->at.file = NULL;
-	step->at.off = s->off;
 	/* An empty body is never damaged, even if its checksum is wrong. */
 	step->at.damaged = len && damaged && h->body_len;
-	step->at.body = NULL;
-	if (len && !step->at.damaged)
-		step->at.body = b->data + (body - b->off);
+	inv_scan_locate(&step->at, w->src, s->off);
 	if (!damaged) {
 		s->off += len;
 		return;
 	}
-	s->off = body < end_of(b) ? body : end_of(b);
+	s->off = body < end_of(w) ? body : end_of(w);
 	inv_scan_lose(s, s->off, NULL);
 }
 
@@ -151,58 +165,57 @@ static void give(struct inv_scan *s, const struct inv_scan_bytes *b,
  * the next packet may start before the end of this one, so the search continues
  * in the body. The reader of the body reports the damage.
  */
-static int take_events(struct inv_scan *s, const struct inv_scan_bytes *b,
+static int take_events(struct inv_scan *s, struct inv_window *w,
 		       const struct inv_log_packet *h, uint64_t len,
 		       struct inv_scan_step *step)
 {
 	uint64_t next = s->off + len;
 	uint64_t in_vain = s->in_vain;
 	struct inv_log_packet other;
-	bool sound = len &&
-		     ((b->last && next == end_of(b)) ||
-		      inv_scan_head_at(b, next, &other) || body_sound(s, b, h));
+	bool sound = len && ((!w->src->growing && next == end_of(w)) ||
+			     head_at(w, next, &other) || body_sound(s, w, h));
 
-	if (!sound && !b->last && end_of(b) - next < sizeof(other)) {
+	if (!sound && w->src->growing && end_of(w) - next < sizeof(other)) {
 		s->in_vain = in_vain; /* the same bytes will be hashed again */
 		return INV_END;
 	}
-	give(s, b, h, len, !sound, step);
+	give(s, w, h, len, !sound, step);
 	return 0;
 }
 
 /* Takes the packet at s->off, or starts a gap there. */
-static int take(struct inv_scan *s, const struct inv_scan_bytes *b,
+static int take(struct inv_scan *s, struct inv_window *w,
 		const struct inv_log_packet *h, struct inv_scan_step *step)
 {
-	uint64_t len = inv_scan_packet_len(b, s->off, h);
+	uint64_t len = inv_scan_packet_len(w->src, s->off, h);
 
-	if (!len && !b->last)
+	if (!len && w->src->growing)
 		return INV_END;
 	if (inv_log_is_events(h->type))
-		return take_events(s, b, h, len, step);
-	if (body_sound(s, b, h)) {
-		give(s, b, h, len, false, step);
+		return take_events(s, w, h, len, step);
+	if (body_sound(s, w, h)) {
+		give(s, w, h, len, false, step);
 		return 0;
 	}
 	inv_scan_lose(s, s->off + 1,
 		      len ? "a packet's body is damaged" :
 			    "the file ends within a packet");
-	return find_end_of_gap(s, b, step);
+	return find_end_of_gap(s, w, step);
 }
 
-int inv_scan_next(struct inv_scan *s, const struct inv_scan_bytes *b,
+int inv_scan_next(struct inv_scan *s, struct inv_window *w,
 		  struct inv_scan_step *step)
 {
 	struct inv_log_packet h;
 
 	if (s->lost)
-		return find_end_of_gap(s, b, step);
-	if (s->off == end_of(b))
+		return find_end_of_gap(s, w, step);
+	if (s->off == end_of(w))
 		return INV_END;
-	if (inv_scan_head_at(b, s->off, &h))
-		return take(s, b, &h, step);
-	if (end_of(b) - s->off < sizeof(h) && !b->last)
+	if (head_at(w, s->off, &h))
+		return take(s, w, &h, step);
+	if (end_of(w) - s->off < sizeof(h) && w->src->growing)
 		return INV_END;
 	inv_scan_lose(s, s->off, "no packet");
-	return find_end_of_gap(s, b, step);
+	return find_end_of_gap(s, w, step);
 }

@@ -7,19 +7,17 @@
 #include <stdint.h>
 
 #include "abi/log.h"
+#include "log/packet_max.h"
+#include "log/window.h"
 
 /*
  * Steps from packet to packet through the bytes of a log, which may be
  * incomplete. Verifies heads; verifies a body only if no other head follows the
  * packet. Bytes between valid packets are a gap.
  */
-struct inv_scan_bytes {
-	const uint8_t *data;
-	size_t size;
-	uint64_t off; /* offset of data[0] in the log; earlier bytes were
-			 scanned */
-	bool last;    /* no more bytes will come */
-};
+
+/* The size of a window for a scan. */
+#define INV_SCAN_WINDOW (INV_PACKET_BODY_MAX + 64u * 1024)
 
 /* Used instead of a stream's number to select only ANCHORS, or only TOTALS
  * packets. */
@@ -29,10 +27,11 @@ struct inv_scan_bytes {
 /* Where a packet is, and its head. */
 struct inv_log_place {
 	struct inv_log_packet head;
-	const char *file;    /* file name for messages; set by the reader */
-	uint64_t off;	     /* offset of the head in the file */
-	const uint8_t *body; /* head.body_len bytes, in the source; NULL:
-				incomplete or damaged */
+	const struct inv_source *src;
+	uint64_t off;	     /* offset of the head in the source */
+	const uint8_t *body; /* head.body_len bytes; NULL: the body is in a
+				file, incomplete or damaged */
+	bool cut;	     /* the source ends in the body */
 	bool damaged;	     /* the scan found the body damaged */
 };
 
@@ -62,32 +61,34 @@ struct inv_scan {
 
 /*
  * Sets *step to the next packet or gap and returns 0. Returns INV_END if more
- * bytes are needed or, if b->last is true, if there are no more packets.
+ * bytes are needed or, if the source no longer grows, if there are no more
+ * packets. The window must have INV_SCAN_WINDOW bytes.
  */
-int inv_scan_next(struct inv_scan *s, const struct inv_scan_bytes *b,
+int inv_scan_next(struct inv_scan *s, struct inv_window *w,
 		  struct inv_scan_step *step);
 
 /* Starts a gap at s->off, because there is no valid packet. The search for the
  * next packet starts at `from'. */
 void inv_scan_lose(struct inv_scan *s, uint64_t from, const char *what);
 
-/*
- * Returns true if there is a valid packet head at off. The body may extend
- * beyond the available bytes.
- */
-bool inv_scan_head_at(const struct inv_scan_bytes *b, uint64_t off,
-		      struct inv_log_packet *h);
+/* Reads the packet head at p. Returns false if it is invalid. */
+bool inv_scan_head(const uint8_t *p, struct inv_log_packet *h);
 
 /* Returns the length of the packet at off, or 0 if the packet extends beyond
- * the available bytes. */
-uint64_t inv_scan_packet_len(const struct inv_scan_bytes *b, uint64_t off,
+ * the end of the source. */
+uint64_t inv_scan_packet_len(const struct inv_source *src, uint64_t off,
 			     const struct inv_log_packet *h);
 
+/* Sets the body of at, whose head and damaged are valid: if it is in memory,
+ * or else whether it is cut. */
+void inv_scan_locate(struct inv_log_place *at, const struct inv_source *src,
+		     uint64_t off);
+
 /*
- * Sets *off to the offset of the first valid head at or after *off. Returns
- * false if there is none, and sets *off to the offset at which to search when
- * more bytes are available.
+ * Sets *off to the offset of the first valid head that lies between *off and
+ * end. Returns false if there is none, and sets *off to the offset at which to
+ * search when more bytes are available.
  */
-bool inv_scan_find_head(const struct inv_scan_bytes *b, uint64_t *off);
+bool inv_scan_find_head(struct inv_window *w, uint64_t *off, uint64_t end);
 
 #endif

@@ -13,9 +13,9 @@
  * of their numbers, read as if they were one file. The first files may be
  * missing, because rotation deleted them.
  *
- * Each stream has a cursor of its own that steps over the heads of other
- * streams' packets. So memory use depends on the number of streams, not on the
- * number of events.
+ * Each stream has a cursor of its own, and holds one packet. So memory use
+ * depends on the number of streams, except for the 8 bytes that log/file.h keeps
+ * for each packet.
  *
  * Makes a feed, which owns `files' from now on (an array from malloc, and what
  * its entries own), also on failure. If a file occurs twice, drops one copy.

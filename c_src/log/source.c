@@ -5,42 +5,65 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct inv_source_map {
-	struct inv_source_map *next;
-	const uint8_t *data;
-	size_t size;
+struct inv_source_file {
+	struct inv_source_file *next;
+	int fd;
 	const char *name; /* name of the source */
+	uint64_t size;
+	uint64_t good; /* length up to which the bytes are those of the file */
 	dev_t dev;
 	ino_t ino;
-	volatile size_t good; /* length up to which the bytes are those of the
-				 file */
 };
 
-/* All open maps, for the handler of SIGBUS. */
-static struct inv_source_map *maps;
+/* All open files. */
+static struct inv_source_file *files;
 
-/* Casts away const for mmap and munmap, which do not write to the memory. */
-static void *writable(const void *p)
+/* --- opening --------------------------------------------------------------- */
+
+/* Allows this process as many descriptors as the system lets it have, because
+ * each input needs one. Returns false if it has that many already. */
+static bool more_descriptors(void)
 {
-	union {
-		const void *from;
-		void *to;
-	} u = { p };
+	struct rlimit limit;
 
-	return u.to;
+	if (getrlimit(RLIMIT_NOFILE, &limit) ||
+	    limit.rlim_cur >= limit.rlim_max)
+		return false;
+	limit.rlim_cur = limit.rlim_max;
+	return !setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static int map(struct inv_source *s, int fd, const char *path,
-	       struct inv_err *err)
+static int open_file(const char *path)
 {
-	struct inv_source_map *m;
-	struct stat st;
-	void *p;
+	/* Non-blocking, because opening a FIFO would wait for its writer. */
+	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
+	int fd = open(path, flags);
 
+	if (fd < 0 && errno == EMFILE && more_descriptors())
+		fd = open(path, flags);
+	return fd;
+}
+
+/* Takes fd over. */
+static int use_file(struct inv_source *s, int fd, const char *path,
+		    struct inv_err *err)
+{
+	struct inv_source_file *f = calloc(1, sizeof(*f));
+	struct stat st;
+
+	s->file = f;
+	if (!f) {
+		close(fd);
+		return inv_err_set(err, INV_ENOMEM, "%s: no memory", path);
+	}
+	f->fd = fd;
+	f->name = s->name;
+	f->next = files;
+	files = f;
 	if (fstat(fd, &st))
 		return inv_err_sys(err, errno, "stat %s", path);
 	if (!S_ISREG(st.st_mode))
@@ -48,36 +71,10 @@ static int map(struct inv_source *s, int fd, const char *path,
 				   S_ISDIR(st.st_mode) ?
 					   "a directory; name the files in it" :
 					   "not a regular file");
-	s->size = (size_t)st.st_size;
-	if (!s->size)
-		return 0; /* mmap refuses a length of 0 */
-	m = calloc(1, sizeof(*m));
-	if (!m)
-		return inv_err_set(err, INV_ENOMEM, "%s: no memory", path);
-	p = mmap(NULL, s->size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (p == MAP_FAILED) {
-		free(m);
-		return inv_err_sys(err, errno, "map %s", path);
-	}
-	m->data = s->data = p;
-	m->size = m->good = s->size;
-	m->name = s->name;
-	m->dev = st.st_dev;
-	m->ino = st.st_ino;
-	m->next = maps;
-	s->map = maps = m;
+	s->size = f->size = f->good = (uint64_t)st.st_size;
+	f->dev = st.st_dev;
+	f->ino = st.st_ino;
 	return 0;
-}
-
-static void unmap(struct inv_source_map *m)
-{
-	struct inv_source_map **at = &maps;
-
-	while (*at != m)
-		at = &(*at)->next;
-	*at = m->next;
-	munmap(writable(m->data), m->size);
-	free(m);
 }
 
 int inv_source_open(struct inv_source *s, const char *path, struct inv_err *err)
@@ -85,16 +82,16 @@ int inv_source_open(struct inv_source *s, const char *path, struct inv_err *err)
 	int fd, rc;
 
 	memset(s, 0, sizeof(*s));
-	/* Non-blocking, because opening a FIFO would wait for its writer. */
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	fd = open_file(path);
 	if (fd < 0)
 		return inv_err_sys(err, errno, "open %s", path);
 	s->name = strdup(path);
-	if (!s->name)
+	if (s->name) {
+		rc = use_file(s, fd, path, err);
+	} else {
+		close(fd);
 		rc = inv_err_set(err, INV_ENOMEM, "%s: no memory", path);
-	else
-		rc = map(s, fd, path, err);
-	close(fd);
+	}
 	if (rc)
 		inv_source_close(s);
 	return rc;
@@ -112,72 +109,107 @@ int inv_source_memory(struct inv_source *s, const char *name, const void *p,
 	return 0;
 }
 
+static void close_file(struct inv_source_file *f)
+{
+	struct inv_source_file **at = &files;
+
+	while (*at != f)
+		at = &(*at)->next;
+	*at = f->next;
+	close(f->fd);
+	free(f);
+}
+
 void inv_source_close(struct inv_source *s)
 {
-	if (s->map)
-		unmap(s->map);
+	if (s->file)
+		close_file(s->file);
 	free(s->name);
 	memset(s, 0, sizeof(*s));
 }
 
 bool inv_source_has(dev_t dev, ino_t ino)
 {
-	for (const struct inv_source_map *m = maps; m; m = m->next)
-		if (m->dev == dev && m->ino == ino)
+	for (const struct inv_source_file *f = files; f; f = f->next)
+		if (f->dev == dev && f->ino == ino)
 			return true;
 	return false;
 }
 
+/* --- reading --------------------------------------------------------------- */
+
+static void set_good(struct inv_source_file *f, uint64_t off)
+{
+	if (off < f->good)
+		f->good = off;
+}
+
+/* Returns the number of bytes that it read: less than n if the file ends
+ * before, or cannot be read. */
+static size_t read_file(const struct inv_source_file *f, uint64_t off,
+			uint8_t *out, size_t n)
+{
+	size_t done = 0;
+
+	while (done < n) {
+		ssize_t got =
+			pread(f->fd, out + done, n - done, (off_t)(off + done));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			break;
+		done += (size_t)got;
+	}
+	return done;
+}
+
+/* Bytes from the first one that was missing are never read again, even if the
+ * file has grown since: its new bytes would not continue the old ones. */
+static void copy_file(struct inv_source_file *f, uint64_t off, uint8_t *out,
+		      size_t n)
+{
+	size_t wanted = n;
+	size_t got;
+
+	if (off >= f->good)
+		wanted = 0;
+	else if (n > f->good - off)
+		wanted = (size_t)(f->good - off);
+	got = read_file(f, off, out, wanted);
+	if (got < wanted)
+		set_good(f, off + got);
+	memset(out + got, 0, n - got);
+}
+
+void inv_source_copy(const struct inv_source *s, uint64_t off, void *out,
+		     size_t n)
+{
+	if (s->file)
+		copy_file(s->file, off, out, n);
+	else if (n)
+		memcpy(out, s->data + (off - s->begin), n);
+}
+
 /* --- files that are truncated while they are read ------------------------- */
 
-static void set_good(struct inv_source_map *m, size_t off)
+void inv_source_changed(const struct inv_source *s, uint64_t off)
 {
-	if (off < m->good)
-		m->good = off;
-}
-
-/* Runs in a signal handler. */
-bool inv_source_patch(const void *p)
-{
-	uintptr_t at = (uintptr_t)p;
-	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-
-	for (struct inv_source_map *m = maps; m; m = m->next) {
-		size_t off = at - (uintptr_t)m->data;
-
-		if (at < (uintptr_t)m->data || off >= m->size)
-			continue;
-		off -= off % page;
-		/* Replaces all bytes up to the end, even if the file grew
-		 * again: its new bytes would not continue the old ones. */
-		if (mmap(writable(m->data + off), m->size - off, PROT_READ,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
-			 0) == MAP_FAILED)
-			return false;
-		set_good(m, off);
-		return true;
-	}
-	return false;
-}
-
-void inv_source_changed(const struct inv_source *s, size_t off)
-{
-	if (s->map)
-		set_good(s->map, off);
+	if (s->file)
+		set_good(s->file, off);
 }
 
 void inv_source_tell_cuts(struct inv_notices *ns)
 {
-	for (struct inv_source_map *m = maps; m; m = m->next) {
+	for (struct inv_source_file *f = files; f; f = f->next) {
 		struct stat st;
 
-		/* Truncation within the last page raises no signal. */
-		if (!stat(m->name, &st) && st.st_dev == m->dev &&
-		    st.st_ino == m->ino && (uint64_t)st.st_size < m->good)
-			m->good = (size_t)st.st_size;
-		if (m->good < m->size)
-			inv_notice_damage(ns, m->name, m->good,
-					  m->size - m->good,
+		/* Truncation after the last read. */
+		if (!fstat(f->fd, &st))
+			set_good(f, (uint64_t)st.st_size);
+		if (f->good < f->size)
+			inv_notice_damage(ns, f->name, f->good,
+					  f->size - f->good,
 					  "the file was cut, or its disk "
 					  "failed, while it was read");
 	}

@@ -12,22 +12,25 @@
 #include "log/notice.h"
 
 /*
- * The bytes of one input: a mapped file, or memory of the caller (tests,
- * fuzzing).
+ * The bytes of one input: a file, or memory of the caller (a log that arrives,
+ * tests, fuzzing). A file is read piece by piece (log/window.h), so its size
+ * does not matter for memory.
  *
  * A file that grows after it was opened is read up to its size at opening. If a
- * file is truncated (for example because a new spooler continues from an
- * earlier position), access to the missing pages raises SIGBUS. The program's
- * signal handler then calls inv_source_patch. Reading continues with zeros,
- * which fail every checksum, and inv_source_tell_cuts reports the truncation.
+ * file is truncated while it is read (for example because a new spooler
+ * continues from an earlier position), or its disk fails, the missing bytes are
+ * read as zeros, which fail every checksum. inv_source_tell_cuts reports it.
  */
-struct inv_source_map;
+struct inv_source_file;
 
 struct inv_source {
-	const uint8_t *data;
-	size_t size;
-	char *name;		    /* name for messages */
-	struct inv_source_map *map; /* owned; NULL: memory of the caller */
+	uint64_t begin; /* offset of the first byte; not 0 only in a log that
+			   arrives, whose earlier bytes are gone */
+	uint64_t size;	/* offset of the end */
+	bool growing;	/* more bytes may follow */
+	const uint8_t *data;	      /* the byte at `begin'; NULL: a file */
+	char *name;		      /* name for messages */
+	struct inv_source_file *file; /* owned; NULL: memory of the caller */
 };
 
 /* Opens a regular file. */
@@ -40,19 +43,16 @@ int inv_source_memory(struct inv_source *s, const char *name, const void *p,
 
 void inv_source_close(struct inv_source *s);
 
-/* Returns true if an open source maps this file. Empty files are not mapped. */
-bool inv_source_has(dev_t dev, ino_t ino);
+/* Copies the n bytes at off, which must be in the source, to out. */
+void inv_source_copy(const struct inv_source *s, uint64_t off, void *out,
+		     size_t n);
 
-/*
- * Call it from the handler of SIGBUS with the fault address. Returns true if p
- * is in an open source. From p's page on, that source then has zeros, so the
- * handler can return.
- */
-bool inv_source_patch(const void *p);
+/* Returns true if an open source is this file. */
+bool inv_source_has(dev_t dev, ino_t ino);
 
 /* Call it if the bytes at off have changed since they were read before. They
  * are then reported like a truncation. */
-void inv_source_changed(const struct inv_source *s, size_t off);
+void inv_source_changed(const struct inv_source *s, uint64_t off);
 
 /* Reports each open file that was truncated since it was opened, as damage. */
 void inv_source_tell_cuts(struct inv_notices *ns);

@@ -23,7 +23,7 @@ void inv_stream_release(struct inv_stream *s)
 static void give_up(struct inv_stream *s, const char *what, uint64_t off,
 		    uint64_t len)
 {
-	inv_notice_damage(s->notices, s->at.file, off, len,
+	inv_notice_damage(s->notices, s->at.src->name, off, len,
 			  "%s: %u event(s) lost", what, s->left);
 	inv_account_unreadable(&s->account, s->left, &s->losses);
 	s->left = 0;

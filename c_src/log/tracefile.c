@@ -13,6 +13,8 @@ struct tracefile {
 	struct inv_source *sources;
 	uint32_t n_sources;
 	uint32_t source;
+	struct inv_window window; /* of that source; has none before the first
+				     record */
 	uint64_t off;
 	struct inv_notices *notices;
 	bool told_monotonic;
@@ -58,28 +60,48 @@ static void give_event(struct tracefile *t, const struct inv_source *src)
 	it->ev = t->event.ev;
 }
 
+/* Makes an item of the record. */
+static void give(struct tracefile *t, struct inv_record *f)
+{
+	struct inv_item *it = &t->feed.item;
+
+	if (f->is_drop) {
+		give_loss(it, f->n, INV_LOST_TRACER);
+	} else if (!f->term) {
+		give_loss(it, 1, INV_LOST_UNREADABLE);
+	} else if (inv_etf_event_decode(&t->event, &t->cursor, f->term,
+					f->term_len)) {
+		inv_record_bad_term(&t->window, &t->off, t->notices, f);
+		give_loss(it, 1, INV_LOST_UNREADABLE);
+	} else {
+		give_event(t, t->window.src);
+	}
+}
+
 static int tracefile_next(struct inv_feed *feed)
 {
 	struct tracefile *t = (struct tracefile *)feed;
 	struct inv_record f;
+	int rc = INV_END;
 
 	for (; t->source < t->n_sources; t->source++, t->off = 0) {
 		const struct inv_source *src = &t->sources[t->source];
 
-		if (inv_record_next(src, &t->off, t->notices, &f))
-			continue;
-		if (f.is_drop) {
-			give_loss(&feed->item, f.n, INV_LOST_TRACER);
-		} else if (inv_etf_event_decode(&t->event, &t->cursor, f.term,
-						f.term_len)) {
-			inv_record_bad_term(src, &t->off, t->notices, &f);
-			give_loss(&feed->item, 1, INV_LOST_UNREADABLE);
-		} else {
-			give_event(t, src);
+		rc = 0;
+		if (t->window.src != src) {
+			inv_window_release(&t->window);
+			rc = inv_window_init(&t->window, src,
+					     INV_RECORD_WINDOW);
 		}
-		return 0;
+		if (!rc)
+			rc = inv_record_next(&t->window, &t->off, t->notices,
+					     &f);
+		if (!rc)
+			give(t, &f);
+		if (rc != INV_END)
+			break;
 	}
-	return INV_END;
+	return rc;
 }
 
 static void close_sources(struct inv_source *sources, uint32_t n)
@@ -93,6 +115,7 @@ static void tracefile_free(struct inv_feed *feed)
 {
 	struct tracefile *t = (struct tracefile *)feed;
 
+	inv_window_release(&t->window);
 	close_sources(t->sources, t->n_sources);
 	free(t);
 }
@@ -173,21 +196,19 @@ static void probe_trace(struct inv_tracefile_info *info, struct inv_cursor *c,
 	free(e);
 }
 
-int inv_tracefile_probe(const struct inv_source *src,
-			struct inv_tracefile_info *info)
+static int probe(struct inv_window *w, struct inv_tracefile_info *info,
+		 struct inv_cursor *c)
 {
 	struct inv_notices quiet = { 0 };
-	struct inv_cursor *c = malloc(sizeof(*c));
 	struct inv_record f;
 	uint64_t off = 0;
 
-	memset(info, 0, sizeof(*info));
-	if (!c)
-		return INV_ENOMEM;
 	for (unsigned i = 0; i < PROBE_RECORDS; i++) {
-		if (inv_record_next(src, &off, &quiet, &f))
-			break;
-		if (f.is_drop)
+		int rc = inv_record_next(w, &off, &quiet, &f);
+
+		if (rc)
+			return rc;
+		if (!f.term)
 			continue;
 		if (!info->is_trace && probe_ti(info, c, &f))
 			info->is_ti = true;
@@ -196,6 +217,22 @@ int inv_tracefile_probe(const struct inv_source *src,
 		if (info->node && (info->is_ti || info->timed))
 			break;
 	}
-	free(c);
 	return 0;
+}
+
+int inv_tracefile_probe(const struct inv_source *src,
+			struct inv_tracefile_info *info)
+{
+	struct inv_cursor *c = malloc(sizeof(*c));
+	struct inv_window w;
+	int rc = inv_window_init(&w, src, INV_RECORD_WINDOW);
+
+	memset(info, 0, sizeof(*info));
+	if (!c)
+		rc = INV_ENOMEM;
+	if (!rc)
+		rc = probe(&w, info, c);
+	inv_window_release(&w);
+	free(c);
+	return rc < 0 ? rc : 0;
 }

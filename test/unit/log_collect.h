@@ -70,8 +70,10 @@ static inline void collect_item(struct collected *c,
 {
 	struct got *g;
 
-	c->got = realloc(c->got, (c->n + 1) * sizeof(*c->got));
-	assert_non_null(c->got);
+	if (!(c->n & (c->n + 1))) { /* full */
+		c->got = realloc(c->got, (2 * c->n + 1) * sizeof(*c->got));
+		assert_non_null(c->got);
+	}
 	g = &c->got[c->n++];
 	memset(g, 0, sizeof(*g));
 	g->ts = item->ts_ns;

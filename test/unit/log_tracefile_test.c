@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files of OTP's trace port, and ti files, written by hand. */
-#include "unit/log_collect.h"
+#include "unit/log_file_build.h"
 
 #include "log/names.h"
 
@@ -208,6 +208,83 @@ static void files_that_are_only_named_alike_are_merged_by_time(void **state)
 	inv_buf_release(&f[1]);
 }
 
+/* --- in files --------------------------------------------------------------- */
+
+/* Adds {trace_ts,<0.88.0>,exit,Binary,Now}, where Binary has n bytes. */
+static void large_event(struct inv_buf *file, int us, uint32_t n)
+{
+	struct inv_buf t = { 0 };
+
+	tuple(&t, 5);
+	atom(&t, "trace_ts");
+	pid(&t, "a@h", 88);
+	atom(&t, "exit");
+	inv_buf_putc(&t, 109);
+	be32(&t, n);
+	memset(inv_buf_reserve(&t, n), 'x', n);
+	inv_buf_commit(&t, n);
+	now(&t, us);
+	record(file, &t);
+	inv_buf_release(&t);
+}
+
+static void a_file_is_read_like_memory(void **state)
+{
+	size_t n_items = 0;
+
+	(void)state;
+	srand(7);
+	for (unsigned i = 0; i < 100; i++) {
+		struct inv_buf f = { 0 };
+
+		for (int us = 1; us < 300; us++)
+			if (rand() % 100)
+				event(&f, "a@h", us, us);
+			else if (rand() % 3)
+				drop(&f, 1);
+			else
+				large_event(&f, us, (uint32_t)rand() % 400000);
+		for (int n = rand() % 4; n; n--)
+			f.data[(size_t)rand() % f.len] ^= 0xff;
+		n_items += assert_read_alike(f.data, f.len);
+		inv_buf_release(&f);
+	}
+	assert_true(n_items > 10000);
+}
+
+static void a_term_that_is_too_large_is_left_out(void **state)
+{
+	struct inv_buf f = { 0 };
+	struct collected c;
+	char path[64];
+	off_t end;
+	int fd;
+
+	(void)state;
+	event(&f, "a@h", 1, 1);
+	inv_buf_putc(&f, 0);
+	be32(&f, 65 << 20);
+	inv_buf_putc(&f, (char)131);
+	fd = file_of(f.data, f.len, path);
+	/* The rest of the term is a hole in the file. */
+	end = lseek(fd, (65 << 20) - 1, SEEK_CUR);
+	inv_buf_reset(&f);
+	event(&f, "a@h", 2, 2);
+	assert_int_equal(pwrite(fd, f.data, f.len, end), f.len);
+	collect_init(&c);
+	assert_int_equal(collect_file(&c, path), 0);
+	collect_run(&c);
+	assert_int_equal(c.n, 3);
+	assert_int_equal(c.got[1].lost, INV_LOST_UNREADABLE);
+	assert_int_equal(c.got[1].n, 1);
+	assert_int_equal(c.got[2].n, 2);
+	assert_non_null(strstr(c.said, "larger than 64 MiB"));
+	assert_int_equal(c.notices.n_damages, 1);
+	collect_release(&c);
+	close(fd);
+	inv_buf_release(&f);
+}
+
 /* --- ti files ------------------------------------------------------------- */
 
 static void alias(struct inv_buf *file, int number, const char *name,
@@ -344,6 +421,8 @@ int main(void)
 		cmocka_unit_test(files_of_a_wrap_set_follow_one_another),
 		cmocka_unit_test(
 			files_that_are_only_named_alike_are_merged_by_time),
+		cmocka_unit_test(a_file_is_read_like_memory),
+		cmocka_unit_test(a_term_that_is_too_large_is_left_out),
 		cmocka_unit_test(names_hold_from_alias_to_unalias),
 		cmocka_unit_test(a_ti_file_finds_its_node),
 		cmocka_unit_test(
