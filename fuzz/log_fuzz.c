@@ -2,14 +2,20 @@
 /*
  * Reads the input as a log of one file.
  *
- *	byte 0    1: the checksums are corrected first
- *	the rest  the file
+ *	byte 0    the sum of
+ *	          1: the checksums are corrected first
+ *	          2: the log is in a file, not in memory
+ *	          4: only a range of time is read
+ *	the rest  the log
  *
  * The target checks that each stream returns its items in the order of time;
  * the bytes of an event are in its packet; reported damage is within the file;
  * reading ends, with or without damage.
  */
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "log/inputs.h"
 #include "log/merge.h"
@@ -44,13 +50,17 @@ static void walk(const struct inv_event *ev, struct inv_cursor *c)
 		;
 }
 
-static void drain(struct inv_inputs *in, struct inv_cursor *c)
+static void drain(struct inv_inputs *in, struct inv_cursor *c, bool ranged)
 {
 	const struct inv_item *item;
 	struct inv_merge m;
 	uint64_t items = 0;
+	int64_t first;
 
 	CHECK(!inv_merge_init(&m, in->feeds, in->n_feeds));
+	first = inv_merge_first(&m);
+	if (ranged && first < INT64_MAX)
+		inv_merge_limit(&m, first + 1, INT64_MAX - (first & 0xff));
 	while (!inv_merge_next(&m, &item)) {
 		CHECK(item->node && item->node->name);
 		if (item->kind == INV_ITEM_EVENT)
@@ -68,6 +78,18 @@ static void drain(struct inv_inputs *in, struct inv_cursor *c)
 	inv_merge_release(&m);
 }
 
+/* Returns a descriptor of a file with these bytes. */
+static int file_of(struct inv_source *src, const uint8_t *p, size_t n)
+{
+	int fd = memfd_create("log", MFD_CLOEXEC);
+	char path[64];
+
+	CHECK(fd >= 0 && write(fd, p, n) == (ssize_t)n);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	CHECK(!inv_source_open(src, path, NULL));
+	return fd;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct inv_notices ns = { .notify = notify };
@@ -75,6 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct inv_source src;
 	struct inv_cursor *c;
 	uint8_t *copy;
+	int fd = -1;
 
 	if (size < 2)
 		return 0;
@@ -86,11 +109,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		repair(copy, size - 1);
 	file_size = size - 1;
 	inv_inputs_init(&in, &ns);
-	CHECK(!inv_source_memory(&src, "x", copy, size - 1));
+	if (data[0] & 2)
+		fd = file_of(&src, copy, size - 1);
+	else
+		CHECK(!inv_source_memory(&src, "x", copy, size - 1));
 	if (!inv_inputs_add_source(&in, &src, NULL, NULL) &&
 	    !inv_inputs_open(&in, NULL))
-		drain(&in, c);
+		drain(&in, c, data[0] & 4);
 	inv_inputs_release(&in);
+	if (fd >= 0)
+		close(fd);
 	free(copy);
 	free(c);
 	return 0;

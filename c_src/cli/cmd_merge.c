@@ -176,6 +176,34 @@ static void say_totals(struct merge *m)
 
 /* --- the work ------------------------------------------------------------- */
 
+/* Makes the merge leave out what --from and --to do not select. */
+static int limit(struct merge *m)
+{
+	const struct inv_filter *f = &m->wanted.filter;
+	int64_t first = inv_merge_first(&m->merge);
+	int rc = inv_filter_opts_resolve(&m->wanted, m->sink_opts.utc,
+					 first == INT64_MAX ? 0 : first,
+					 &m->err);
+
+	if (!rc && inv_filter_timed(f))
+		inv_merge_limit(&m->merge, f->from_ns, f->until_ns);
+	return rc;
+}
+
+/*
+ * Returns true if the item is not selected because of its time. Such events do
+ * not go through the flow: it would see only some of them, because most of their
+ * packets are not read, and would pair calls and returns that do not belong
+ * together.
+ */
+static bool is_outside(const struct merge *m, const struct inv_item *item)
+{
+	const struct inv_filter *f = &m->wanted.filter;
+
+	return item->kind == INV_ITEM_EVENT &&
+	       (item->ts_ns < f->from_ns || item->ts_ns >= f->until_ns);
+}
+
 static int put(struct merge *m, const struct inv_item *item)
 {
 	int rc;
@@ -191,6 +219,27 @@ static int put(struct merge *m, const struct inv_item *item)
 	return rc;
 }
 
+static int take(struct merge *m, const struct inv_item *item)
+{
+	if (is_outside(m, item)) {
+		inv_sink_skip(m->sink);
+		return 0;
+	}
+	item = inv_flow_item(&m->flow, item);
+	if (!item)
+		return INV_ENOMEM;
+	return item->kind == INV_ITEM_NOTE ? 0 : put(m, item);
+}
+
+/* Counts the events that were not read, because they are not selected. */
+static void count_skipped(struct merge *m)
+{
+	for (uint32_t i = 0; i < m->inputs.n_feeds; i++) {
+		m->sink->sum.recorded += m->inputs.feeds[i]->skipped;
+		m->sink->sum.filtered += m->inputs.feeds[i]->skipped;
+	}
+}
+
 static int pump(struct merge *m)
 {
 	const struct inv_item *item;
@@ -198,16 +247,7 @@ static int pump(struct merge *m)
 	int rc;
 
 	while (!(rc = inv_merge_next(&m->merge, &item))) {
-		if (item->kind == INV_ITEM_NOTE) {
-			if (!inv_flow_item(&m->flow, item))
-				return no_memory(m);
-			continue;
-		}
-		if (!n && inv_filter_opts_resolve(&m->wanted, m->sink_opts.utc,
-						  item->ts_ns, &m->err))
-			return INV_EINVAL;
-		item = inv_flow_item(&m->flow, item);
-		if (!item || put(m, item))
+		if (take(m, item))
 			return no_memory(m);
 		if (++n & 0xff)
 			continue;
@@ -219,9 +259,10 @@ static int pump(struct merge *m)
 		if (!(n & 0xffff))
 			show_progress(m);
 	}
-	if (rc < 0 || inv_sink_end(m->sink))
+	if (rc < 0)
 		return no_memory(m);
-	return 0;
+	count_skipped(m);
+	return inv_sink_end(m->sink) ? no_memory(m) : 0;
 }
 
 static void tell_rest(struct merge *m)
@@ -350,6 +391,8 @@ static int run(struct merge *m, char **files, int n_files)
 	if (!rc &&
 	    inv_merge_init(&m->merge, m->inputs.feeds, m->inputs.n_feeds))
 		rc = no_memory(m);
+	if (!rc)
+		rc = limit(m);
 	if (!rc && inv_flow_init(&m->flow, &flow_opts))
 		rc = no_memory(m);
 	if (!rc)

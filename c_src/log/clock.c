@@ -95,3 +95,93 @@ void inv_clock_move(struct inv_clock *c, uint64_t mono)
 	}
 	set_segment(c);
 }
+
+/* --- from Erlang's time to the clock of the events ------------------------ */
+
+/* No event is later than this on its clock, which is 146 years. */
+#define MONO_END (UINT64_C(1) << 62)
+
+static int64_t system_at(struct inv_clock *c, uint64_t mono)
+{
+	int64_t sys, erl;
+
+	inv_clock_at(c, mono, &sys, &erl);
+	return sys;
+}
+
+/* A part of the conversion, in which system time changes evenly: it grows, or
+ * goes back, which is possible between two anchors that are very close. */
+struct segment {
+	uint64_t begin;
+	uint64_t end; /* after its last time */
+};
+
+/* Returns the first time of the segment that is ns or later in system time;
+ * x->end: there is none. */
+static uint64_t first_at(struct inv_clock *c, const struct segment *x,
+			 int64_t ns)
+{
+	uint64_t begin = x->begin;
+	uint64_t end = x->end;
+
+	if (system_at(c, begin) >= ns)
+		return begin;
+	if (system_at(c, end - 1) < ns)
+		return end;
+	while (begin < end) {
+		uint64_t mid = begin + (end - begin) / 2;
+
+		if (system_at(c, mid) < ns)
+			begin = mid + 1;
+		else
+			end = mid;
+	}
+	return begin;
+}
+
+/* Returns the time after the last one of the segment that is earlier than ns;
+ * x->begin: there is none. */
+static uint64_t last_before(struct inv_clock *c, const struct segment *x,
+			    int64_t ns)
+{
+	return system_at(c, x->end - 1) < ns ? x->end : first_at(c, x, ns);
+}
+
+static void add_segment(struct inv_clock *c, const struct segment *x,
+			int64_t from_ns, int64_t until_ns, uint64_t *begin,
+			uint64_t *end)
+{
+	uint64_t at;
+
+	if (x->begin >= x->end)
+		return;
+	if (*begin == UINT64_MAX) {
+		at = first_at(c, x, from_ns);
+		if (at < x->end)
+			*begin = at;
+	}
+	at = last_before(c, x, until_ns);
+	if (at > x->begin)
+		*end = at == MONO_END ? UINT64_MAX : at;
+}
+
+void inv_clock_range(struct inv_clock *c, int64_t from_ns, int64_t until_ns,
+		     uint64_t *begin, uint64_t *end)
+{
+	struct segment x = { .begin = 0 };
+	bool more = true;
+
+	*begin = UINT64_MAX;
+	*end = 0;
+	/* Before the first anchor, its offset is used. */
+	x.end = c->now.mono < MONO_END ? c->now.mono : MONO_END;
+	add_segment(c, &x, from_ns, until_ns, begin, end);
+	while (more) {
+		x.begin = x.end;
+		x.end = c->until < MONO_END ? c->until : MONO_END;
+		add_segment(c, &x, from_ns, until_ns, begin, end);
+		more = c->more;
+		if (more)
+			inv_clock_move(c, c->next.mono);
+	}
+}

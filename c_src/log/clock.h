@@ -52,6 +52,14 @@ void inv_clock_guess(struct inv_clock *c, uint64_t mono, uint64_t real);
 /* The slow path of inv_clock_at: moves to the anchors around mono. */
 void inv_clock_move(struct inv_clock *c, uint64_t mono);
 
+/*
+ * Sets *begin to the first time on the events' clock that is from_ns or later
+ * in Erlang system time, and *end to the time after the last one that is
+ * earlier than until_ns. UINT64_MAX: there is none. Reads all anchors.
+ */
+void inv_clock_range(struct inv_clock *c, int64_t from_ns, int64_t until_ns,
+		     uint64_t *begin, uint64_t *end);
+
 /* Sets *sys and *erl to Erlang system and monotonic time at mono, in ns. */
 static inline void inv_clock_at(struct inv_clock *c, uint64_t mono,
 				int64_t *sys, int64_t *erl)

@@ -20,17 +20,27 @@ struct inv_feed_ops {
 	 */
 	int (*next)(struct inv_feed *feed);
 	void (*free)(struct inv_feed *feed);
+	/*
+	 * Only events with from_ns <= ts_ns < until_ns are wanted. The feed may
+	 * return others, too. Call it before the first item. NULL: the feed
+	 * returns all events.
+	 */
+	void (*limit)(struct inv_feed *feed, int64_t from_ns, int64_t until_ns);
 };
 
 struct inv_feed {
 	const struct inv_feed_ops *ops;
 	const struct inv_node *node; /* borrowed */
 	struct inv_item item;
+	int64_t first_ns; /* ts_ns of the first event, or slightly earlier;
+			     INT64_MAX: unknown */
 	/*
 	 * The number of events in files that rotation deleted. These events do
 	 * not count as lost. Valid after everything was read.
 	 */
 	uint64_t rotated;
+	uint64_t skipped; /* events that were not read, because they are not
+			     wanted; valid after everything was read */
 	/* The log has no end, so later events may be missing. */
 	bool unended;
 	/* More items may follow. If false, the next two fields are not used. */

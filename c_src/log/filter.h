@@ -42,6 +42,11 @@ void inv_filter_release(struct inv_filter *f);
  * no limit. */
 void inv_filter_time(struct inv_filter *f, int64_t from_ns, int64_t until_ns);
 
+static inline bool inv_filter_timed(const struct inv_filter *f)
+{
+	return f->from_ns != INT64_MIN || f->until_ns != INT64_MAX;
+}
+
 /*
  * Each function adds conditions from text. Returns 0, INV_EINVAL with a message
  * that describes the syntax, or INV_ENOMEM.

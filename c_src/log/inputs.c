@@ -323,6 +323,7 @@ static int open_trace(struct inv_inputs *in, uint32_t first,
 	struct inv_node *node = make_node(in, in->inputs[first].node);
 	struct inv_source *sources = calloc(in->n_inputs, sizeof(*sources));
 	uint32_t *index = calloc(in->n_inputs, sizeof(*index));
+	const struct inv_tracefile_info *info;
 	struct inv_feed *feed;
 	uint32_t n = 0;
 	int rc = INV_ENOMEM;
@@ -338,10 +339,13 @@ static int open_trace(struct inv_inputs *in, uint32_t first,
 		sources[i] = in->inputs[index[i]].src;
 		in->inputs[index[i]].taken = true;
 	}
+	info = &in->inputs[index[0]].info;
 	free(index);
 	rc = inv_tracefile_new(&feed, sources, n, node, in->notices, err);
 	if (rc)
 		return rc;
+	if (info->timed)
+		feed->first_ns = info->ts_ns;
 	in->feeds[in->n_feeds++] = feed; /* has space for one feed per input */
 	return 0;
 }

@@ -9,6 +9,7 @@ int inv_merge_init(struct inv_merge *m, struct inv_feed **feeds,
 {
 	memset(m, 0, sizeof(*m));
 	m->feeds = feeds;
+	m->n_feeds = n_feeds;
 	m->began_ms = m->last_ns = INT64_MIN;
 	m->empty = calloc(n_feeds ? n_feeds : 1, sizeof(*m->empty));
 	if (!m->empty || !inv_merge_heap_init(&m->heap, n_feeds))
@@ -23,6 +24,23 @@ void inv_merge_release(struct inv_merge *m)
 	inv_merge_heap_release(&m->heap);
 	free(m->empty);
 	memset(m, 0, sizeof(*m));
+}
+
+int64_t inv_merge_first(const struct inv_merge *m)
+{
+	int64_t first = INT64_MAX;
+
+	for (uint32_t i = 0; i < m->n_feeds; i++)
+		if (m->feeds[i]->first_ns < first)
+			first = m->feeds[i]->first_ns;
+	return first;
+}
+
+void inv_merge_limit(struct inv_merge *m, int64_t from_ns, int64_t until_ns)
+{
+	for (uint32_t i = 0; i < m->n_feeds; i++)
+		if (m->feeds[i]->ops->limit)
+			m->feeds[i]->ops->limit(m->feeds[i], from_ns, until_ns);
 }
 
 /* Moves the feed on top of the heap to its next item. */

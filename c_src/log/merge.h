@@ -42,7 +42,8 @@ struct inv_merge {
 			    returned before it */
 	uint64_t n_late; /* number of late items so far */
 	/* private */
-	struct inv_feed **feeds;    /* borrowed */
+	struct inv_feed **feeds; /* borrowed */
+	uint32_t n_feeds;
 	struct inv_merge_heap heap; /* feeds that have an item */
 	uint32_t *empty;	    /* growing feeds that have no item at the
 				       moment */
@@ -56,6 +57,13 @@ struct inv_merge {
 int inv_merge_init(struct inv_merge *m, struct inv_feed **feeds,
 		   uint32_t n_feeds);
 void inv_merge_release(struct inv_merge *m);
+
+/* Returns the earliest first_ns of the feeds. */
+int64_t inv_merge_first(const struct inv_merge *m);
+
+/* Tells all feeds which events are wanted (log/feed.h). Call it before the first
+ * item. */
+void inv_merge_limit(struct inv_merge *m, int64_t from_ns, int64_t until_ns);
 
 /*
  * Sets *item to the next item, valid until the next call. Returns 0; INV_END:

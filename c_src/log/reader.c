@@ -70,6 +70,12 @@ int inv_reader_add(struct inv_reader *r, uint32_t stream)
 	return 0;
 }
 
+void inv_reader_limit(struct inv_reader *r, const struct inv_range *range)
+{
+	for (uint32_t i = 0; i < r->n_streams; i++)
+		inv_stream_limit(&r->streams[i]->s, range);
+}
+
 static int64_t key(const struct inv_stream *s)
 {
 	return s->mono_ns < INT64_MAX ? (int64_t)s->mono_ns : INT64_MAX;
@@ -83,8 +89,11 @@ static int refill(struct inv_reader *r, struct inv_stream *s)
 
 	do {
 		rc = r->ops->take(r, s->number, &at);
-		if (rc == INV_END)
+		if (rc == INV_END) {
 			inv_stream_release(s);
+			if (r->complete && inv_stream_end(s))
+				return 0;
+		}
 		if (!rc)
 			rc = inv_stream_take(s, &at, r->first_ns);
 		if (rc)
@@ -151,9 +160,12 @@ static int last_items(struct inv_reader *r)
 
 	if (!r->counted)
 		for (uint32_t i = 0; i < r->n_streams; i++)
-			if (r->streams[i])
-				r->feed.rotated +=
-					r->streams[i]->s.account.rotated;
+			if (r->streams[i]) {
+				const struct inv_stream *s = &r->streams[i]->s;
+
+				r->feed.rotated += s->account.rotated;
+				r->feed.skipped += s->skipped;
+			}
 	r->counted = true;
 	if (!r->losses.n) {
 		r->feed.growing = false;
@@ -219,6 +231,7 @@ int inv_reader_init(struct inv_reader *r, const struct inv_node *node,
 	r->ops = ops;
 	r->notices = notices;
 	r->first_ns = UINT64_MAX;
+	r->feed.first_ns = INT64_MAX;
 	r->unpacker = inv_unpacker_new();
 	r->anchor_unpacker = inv_unpacker_new();
 	if (!r->unpacker || !r->anchor_unpacker ||

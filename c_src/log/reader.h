@@ -86,6 +86,9 @@ void inv_reader_release(struct inv_reader *r);
  * INV_ENOMEM. */
 int inv_reader_add(struct inv_reader *r, uint32_t stream);
 
+/* Limits all streams that were added, before the first item. */
+void inv_reader_limit(struct inv_reader *r, const struct inv_range *range);
+
 /*
  * If the log has no anchors, assumes that the file was created at the time of
  * the first event, and reports this assumption once.

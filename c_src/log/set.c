@@ -157,6 +157,62 @@ static void count_common(struct set *s)
 	}
 }
 
+/* --- the time --------------------------------------------------------------- */
+
+/* Reads the anchors once more, beside the reader. */
+struct all_anchors {
+	struct set *set;
+	struct set_cursor cursor;
+	struct inv_entries entries;
+	uint32_t next;
+};
+
+static bool next_anchor(void *arg, struct inv_anchor *anchor)
+{
+	struct all_anchors *a = arg;
+	struct inv_log_place at;
+
+	while (!inv_entries_anchor(&a->entries, a->next, anchor)) {
+		a->next = 0;
+		a->entries.n = 0;
+		if (seek(a->set, &a->cursor, INV_LOG_ANCHORS_ONLY, &at))
+			return false;
+		inv_entries_open(&a->entries, a->set->r.unpacker, &at);
+	}
+	a->next++;
+	return true;
+}
+
+static void set_limit(struct inv_feed *feed, int64_t from_ns, int64_t until_ns)
+{
+	struct set *s = (struct set *)feed;
+	struct all_anchors anchors = { .set = s };
+	struct inv_range range = { .limited = true };
+	struct inv_clock clock;
+
+	inv_clock_init(&clock, next_anchor, &anchors);
+	if (!clock.known) /* the clock is a guess */
+		clock = s->r.clock;
+	inv_clock_range(&clock, from_ns, until_ns, &range.from_ns,
+			&range.until_ns);
+	inv_reader_limit(&s->r, &range);
+}
+
+/* Returns the time of the first event. */
+static int64_t first_time(struct set *s)
+{
+	uint64_t first = UINT64_MAX;
+	int64_t sys, erl;
+
+	for (uint32_t i = 0; i < s->n_files; i++)
+		if (s->files[i].first_ns < first)
+			first = s->files[i].first_ns;
+	if (first == UINT64_MAX)
+		return INT64_MAX;
+	inv_clock_at(&s->r.clock, first, &sys, &erl);
+	return sys;
+}
+
 /* --- the feed ------------------------------------------------------------- */
 
 static void set_free(struct inv_feed *feed)
@@ -174,6 +230,7 @@ static void set_free(struct inv_feed *feed)
 static const struct inv_feed_ops feed_ops = {
 	.next = inv_reader_next,
 	.free = set_free,
+	.limit = set_limit,
 };
 
 static const struct inv_reader_ops reader_ops = {
@@ -208,6 +265,7 @@ static int open_set(struct set *s, const struct inv_node *node,
 			return INV_ENOMEM;
 	count_common(s);
 	inv_reader_guess_clock(&s->r);
+	s->r.feed.first_ns = first_time(s);
 	s->r.feed.unended = !inv_log_check_end(&last->last, last->src.name, ns);
 	return 0;
 }

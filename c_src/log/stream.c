@@ -46,6 +46,66 @@ static int skip_events(struct inv_stream *s, uint32_t n)
 	return 0;
 }
 
+/* --- the range -------------------------------------------------------------- */
+
+void inv_stream_limit(struct inv_stream *s, const struct inv_range *range)
+{
+	s->range = *range;
+}
+
+/* Returns true if all events of the packet are before the range. An event is
+ * never earlier than the one before it. */
+static bool is_before(const struct inv_stream *s,
+		      const struct inv_log_packet *h)
+{
+	return h->end_ns < s->range.from_ns && s->mono_ns < s->range.from_ns;
+}
+
+static bool is_after(const struct inv_stream *s, uint64_t begin_ns)
+{
+	return s->range.limited && begin_ns >= s->range.until_ns;
+}
+
+/*
+ * Forgets losses outside the range. Losses that a packet shows happened after
+ * the begin of the packet before it, and not after its own end. Losses that
+ * totals show happened before the next packet; so if a packet before the range
+ * was the last one, they are undecided until then.
+ */
+static void choose_losses(struct inv_stream *s, bool before)
+{
+	if (before || is_after(s, s->since_ns))
+		s->losses.n = 0;
+	s->undecided = before;
+}
+
+/* Counts the packet that was taken, whose first events `left' does not count
+ * any more, and returns true if it need not be read. Packets without events are
+ * always read. */
+static bool skip_packet(struct inv_stream *s)
+{
+	const struct inv_log_packet *h = &s->at.head;
+	bool before = s->range.limited && is_before(s, h);
+
+	choose_losses(s, before);
+	s->since_ns = h->begin_ns;
+	if (!h->n_events || !(before || is_after(s, h->begin_ns)))
+		return false;
+	inv_account_read(&s->account, s->left);
+	s->skipped += s->left;
+	s->left = 0;
+	return true;
+}
+
+bool inv_stream_end(struct inv_stream *s)
+{
+	/* Undecided losses can be within the range. */
+	s->undecided = false;
+	return !inv_stream_next(s);
+}
+
+/* --- packets ---------------------------------------------------------------- */
+
 static int open_packet(struct inv_stream *s)
 {
 	const struct inv_log_packet *h = &s->at.head;
@@ -62,7 +122,7 @@ static int open_packet(struct inv_stream *s)
 	/* Events that were already read are not lost, even if this copy is
 	 * damaged. */
 	s->left = h->n_events - again;
-	if (!s->left && h->n_events)
+	if (skip_packet(s) || (!s->left && h->n_events))
 		return 0;
 	rc = inv_packet_open(&s->packet, s->unpacker, &s->at, &what);
 	if (rc == INV_ENOMEM)
@@ -93,6 +153,8 @@ static void read_totals(struct inv_stream *s, uint64_t first_ns)
 	if (!inv_entries_of_stream(&e, s->number, &t))
 		return;
 	inv_account_totals(&s->account, &t, s->rotated, &s->losses);
+	if (is_after(s, s->since_ns))
+		s->losses.n = 0;
 	/* If the stream lost all its events, the time of the loss is unknown.
 	 * The loss is then reported at the time of the file's first event. */
 	if (!s->mono_ns && first_ns != UINT64_MAX)
@@ -148,7 +210,7 @@ static bool has_more(const struct inv_stream *s)
 int inv_stream_next(struct inv_stream *s)
 {
 	for (;;) {
-		if (s->losses.n) {
+		if (s->losses.n && !s->undecided) {
 			s->losses.n--;
 			s->is_loss = true;
 			s->lost_n = s->losses.at[s->losses.n].n;

@@ -10,6 +10,16 @@
 #include "log/packet.h"
 
 /*
+ * The events that are wanted, on the events' clock: those at from_ns or later,
+ * and before until_ns.
+ */
+struct inv_range {
+	bool limited; /* false: all events */
+	uint64_t from_ns;
+	uint64_t until_ns;
+};
+
+/*
  * One stream of a log: the events of one thread of the node, in order, and the
  * losses.  The caller passes its packets one by one:
  *
@@ -36,6 +46,10 @@ struct inv_stream {
 	uint32_t left; /* records of the packet that are not read yet */
 	struct inv_account account;
 	struct inv_loss_list losses; /* returned before further events */
+	struct inv_range range;
+	uint64_t since_ns; /* begin of the last packet of events */
+	uint64_t skipped;  /* events in packets that were not read */
+	bool undecided;	   /* the losses may be before the range */
 };
 
 /* Borrows unpacker and notices. rotated: the log's first files are missing. */
@@ -43,6 +57,14 @@ void inv_stream_init(struct inv_stream *s, uint32_t number, bool rotated,
 		     struct inv_unpacker *unpacker,
 		     struct inv_notices *notices);
 void inv_stream_release(struct inv_stream *s);
+
+/*
+ * Call it before the first packet. Packets whose events are all outside the
+ * range are then not read, and losses that are certainly outside are not
+ * returned. Events outside the range are still returned if their packet has
+ * others within.
+ */
+void inv_stream_limit(struct inv_stream *s, const struct inv_range *range);
 
 /* Moves to the next event or loss. Returns 0; INV_END: the stream needs the
  * next packet. */
@@ -56,5 +78,9 @@ int inv_stream_next(struct inv_stream *s);
  */
 int inv_stream_take(struct inv_stream *s, const struct inv_log_place *at,
 		    uint64_t first_ns);
+
+/* Call it when there is no more packet. Returns true if the stream has an item
+ * nevertheless, as inv_stream_next does. */
+bool inv_stream_end(struct inv_stream *s);
 
 #endif

@@ -138,6 +138,7 @@ int inv_tracefile_new(struct inv_feed **feed, struct inv_source *sources,
 	t->feed.ops = &tracefile_ops;
 	t->feed.node = node;
 	t->feed.item.node = node;
+	t->feed.first_ns = INT64_MAX;
 	t->sources = sources;
 	t->n_sources = n_sources;
 	t->notices = notices;
