@@ -52,7 +52,7 @@ static void walk(const struct inv_event *ev, struct inv_cursor *c)
 
 static void drain(struct inv_inputs *in, struct inv_cursor *c, bool ranged)
 {
-	const struct inv_item *item;
+	struct inv_item *item;
 	struct inv_merge m;
 	uint64_t items = 0;
 	int64_t first;

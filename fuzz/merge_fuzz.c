@@ -51,7 +51,7 @@ static void print(struct inv_inputs *in, const struct inv_sink_ops *format,
 	static const struct inv_sink_opts opts = { .utc = 1 };
 	static const struct inv_flow_opts flow_opts = { .keep = true,
 							.memory = 1 << 16 };
-	const struct inv_item *item;
+	struct inv_item *item;
 	struct inv_flow flow;
 	struct inv_pick pick;
 	struct inv_merge m;

@@ -242,7 +242,7 @@ static void count_skipped(struct merge *m)
 
 static int pump(struct merge *m)
 {
-	const struct inv_item *item;
+	struct inv_item *item;
 	uint64_t n = 0;
 	int rc;
 

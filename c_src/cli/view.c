@@ -58,7 +58,7 @@ static int put(struct inv_view *v, const struct inv_item *item)
 
 int64_t inv_view_print(struct inv_view *v)
 {
-	const struct inv_item *item;
+	struct inv_item *item;
 	int rc = 0;
 
 	v->merge.now_ms = inv_mono_ms();

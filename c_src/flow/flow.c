@@ -619,12 +619,12 @@ static int derive(struct inv_flow *f, const struct inv_item *it)
 	}
 }
 
-const struct inv_item *inv_flow_item(struct inv_flow *f,
-				     const struct inv_item *it)
+struct inv_item *inv_flow_item(struct inv_flow *f, struct inv_item *it)
 {
 	if (f->exited)
 		inv_processes_drop(&f->processes, f->exited);
 	f->exited = NULL;
+	it->facts = NULL;
 	f->items++;
 	if (inv_unlikely(!is_known(f, it->node) || it->feed >= f->n_feeds ||
 			 !f->feeds[it->feed]) &&
@@ -641,10 +641,9 @@ const struct inv_item *inv_flow_item(struct inv_flow *f,
 			return NULL;
 		return it;
 	}
-	f->item = *it;
 	f->facts = (struct inv_facts){ .flow = f };
 	if (derive(f, it))
 		return NULL;
-	f->item.facts = &f->facts;
-	return &f->item;
+	it->facts = &f->facts;
+	return it;
 }

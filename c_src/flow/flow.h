@@ -58,7 +58,6 @@ struct inv_flow {
 	/* private */
 	struct inv_flow_opts opts;
 	struct inv_cursor *cursor;
-	struct inv_item item;
 	struct inv_facts facts;
 	struct inv_call call;
 	struct inv_mfa mfa;
@@ -81,10 +80,9 @@ struct inv_flow {
 int inv_flow_init(struct inv_flow *f, const struct inv_flow_opts *opts);
 void inv_flow_release(struct inv_flow *f);
 
-/* Returns the item with its facts, valid until the next call. NULL: no memory.
- * A loss has no facts. */
-const struct inv_item *inv_flow_item(struct inv_flow *f,
-				     const struct inv_item *it);
+/* Adds the item's facts, which are valid until the next call, and returns the
+ * item. NULL: no memory. A loss or a note has no facts. */
+struct inv_item *inv_flow_item(struct inv_flow *f, struct inv_item *it);
 
 /* Stores the registered name of a process or port, from another source than
  * events. Returns 0 or INV_ENOMEM. */

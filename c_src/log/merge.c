@@ -111,7 +111,7 @@ static int await(struct inv_merge *m)
 	return !rc && inv_merge_wait(m) ? INV_END : rc;
 }
 
-int inv_merge_next(struct inv_merge *m, const struct inv_item **item)
+int inv_merge_next(struct inv_merge *m, struct inv_item **item)
 {
 	int64_t ts;
 	int rc = m->given ? step(m) : 0;

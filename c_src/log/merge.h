@@ -69,7 +69,7 @@ void inv_merge_limit(struct inv_merge *m, int64_t from_ns, int64_t until_ns);
  * Sets *item to the next item, valid until the next call. Returns 0; INV_END:
  * no more items, or none yet; INV_ENOMEM.
  */
-int inv_merge_next(struct inv_merge *m, const struct inv_item **item);
+int inv_merge_next(struct inv_merge *m, struct inv_item **item);
 
 /*
  * Call it after inv_merge_next returned INV_END. Returns the ms after which the

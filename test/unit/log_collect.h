@@ -94,7 +94,7 @@ static inline void collect_item(struct collected *c,
 
 static inline void collect_run(struct collected *c)
 {
-	const struct inv_item *item;
+	struct inv_item *item;
 	struct inv_merge m;
 	int rc;
 

@@ -41,7 +41,7 @@ static void events(struct build *b)
  * digits, and 'L' for a loss. */
 static void passes(struct inv_filter *f, const char *expected)
 {
-	const struct inv_item *item;
+	struct inv_item *item;
 	char got[32] = "";
 	size_t n = 0;
 	struct collected c;

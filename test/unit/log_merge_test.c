@@ -80,7 +80,7 @@ static void push(struct fixture *f, unsigned i, uint64_t ns, unsigned n,
 
 static void gives(struct fixture *f, unsigned node, unsigned n, bool late)
 {
-	const struct inv_item *it;
+	struct inv_item *it;
 
 	f->m.now_ms = f->now;
 	assert_int_equal(inv_merge_next(&f->m, &it), 0);
@@ -91,7 +91,7 @@ static void gives(struct fixture *f, unsigned node, unsigned n, bool late)
 
 static void gives_nothing(struct fixture *f, int64_t wait)
 {
-	const struct inv_item *it;
+	struct inv_item *it;
 
 	f->m.now_ms = f->now;
 	assert_int_equal(inv_merge_next(&f->m, &it), INV_END);

@@ -33,7 +33,7 @@ static inline void render_with(struct rendered *r, const char *format,
 			       const struct inv_sink_opts *opts)
 {
 	static const struct inv_flow_opts flow_opts = { .keep = true };
-	const struct inv_item *item;
+	struct inv_item *item;
 	struct inv_merge m;
 	struct inv_flow flow;
 	struct inv_sink *s;
