@@ -69,10 +69,12 @@ static enum inv_bound begin(struct inv_tracer *t, struct inv_open_calls *o,
 	ERL_NIF_TERM value;
 	bool marked = is_marked(*event, &value);
 
-	if ((marked || ends == INV_ENDS_ALL) &&
-	    inv_open_calls_begin(o, f, (*event)->tracee)) {
-		atomic_store(&inv_slot_of(t->handle)->holds, true);
-		result = INV_BOUND_HOLDS;
+	if (marked || ends == INV_ENDS_ALL) {
+		result = INV_BOUND_BEGINS;
+		if (inv_open_calls_begin(o, f, (*event)->tracee)) {
+			atomic_store(&inv_slot_of(t->handle)->holds, true);
+			result = INV_BOUND_HOLDS;
+		}
 	}
 	if (inv_unlikely(marked) && !unmark(event, plain, value))
 		return INV_BOUND_LEAVE_OUT;
@@ -98,9 +100,19 @@ enum inv_bound inv_bound_count(struct inv_tracer *t, enum inv_tag tag,
 	if (tag == INV_TAG_CALL)
 		return begin(t, o, f, event, plain);
 	if (inv_open_calls_end(o, f, te->tracee))
-		return INV_BOUND_RECORD;
+		return INV_BOUND_ENDS;
 	leave_out(inv_slot_of(t->handle));
 	return INV_BOUND_LEAVE_OUT;
+}
+
+void inv_bound_want(struct inv_tracer *t, ERL_NIF_TERM pid, bool wanted)
+{
+	inv_open_calls_want(open_calls(t), pid, wanted);
+}
+
+bool inv_bound_wanted(struct inv_tracer *t, ERL_NIF_TERM pid)
+{
+	return inv_open_calls_wanted(open_calls(t), pid);
 }
 
 static bool holds(struct inv_slot *slot, uint64_t handle, ERL_NIF_TERM pid)

@@ -23,8 +23,10 @@ struct inv_tracer;
 struct inv_slot;
 
 enum inv_bound {
-	INV_BOUND_RECORD,   /* the event is to be recorded */
-	INV_BOUND_HOLDS,    /* the same, and the process is held from now on */
+	INV_BOUND_RECORD, /* the event is to be recorded */
+	INV_BOUND_BEGINS, /* the same; the VM will report the end of this call */
+	INV_BOUND_HOLDS,  /* the same, and the process is held from now on */
+	INV_BOUND_ENDS,	  /* the end of a call that began with this tracer */
 	INV_BOUND_LEAVE_OUT /* the event is not to be recorded */
 };
 
@@ -36,6 +38,15 @@ enum inv_bound {
 enum inv_bound inv_bound_count(struct inv_tracer *t, enum inv_tag tag,
 			       const struct inv_tracer_event **event,
 			       struct inv_tracer_event *plain);
+
+/*
+ * If a filter wants a call, the end of the call is recorded, too. The caller says
+ * for each INV_BOUND_BEGINS and _HOLDS whether the filter wants the call, and
+ * asks before inv_bound_count whether it wanted the process's innermost open
+ * call. Without an open call the answer is false.
+ */
+void inv_bound_want(struct inv_tracer *t, ERL_NIF_TERM pid, bool wanted);
+bool inv_bound_wanted(struct inv_tracer *t, ERL_NIF_TERM pid);
 
 /* Returns true if the process is held, and counts a call that is left out.
  * `handle': of a tracer that may be closed. */

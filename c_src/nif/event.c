@@ -434,12 +434,31 @@ enum outcome {
 	BAD    /* the arguments are not an event */
 };
 
+/*
+ * Returns true if the tracer's filter wants the event, or wanted the call that
+ * the event ends (was_wanted). So a filter of calls leaves out no durations.
+ */
+static bool filter(struct inv_tracer *t, struct inv_thread *thread,
+		   const struct event *ev, enum inv_bound bound,
+		   bool was_wanted)
+{
+	bool wanted;
+
+	if (bound == INV_BOUND_ENDS && was_wanted)
+		return true;
+	wanted = inv_event_wanted(t, thread, ev->of, ev->tag);
+	if (bound == INV_BOUND_BEGINS || bound == INV_BOUND_HOLDS)
+		inv_bound_want(t, ev->of->tracee, wanted);
+	return wanted;
+}
+
 static enum outcome take(struct inv_tracer *t, struct inv_thread *thread,
 			 const struct inv_tracer_event *te)
 {
 	struct event ev = { .of = te, .ts_kind = INV_TS_NONE };
 	enum inv_bound bound = INV_BOUND_RECORD;
 	struct inv_tracer_event plain;
+	bool wanted = true;
 
 	if (inv_unlikely(t->delivery != NULL)) {
 		inv_delivery_event(t->delivery, thread->index, te);
@@ -453,14 +472,18 @@ static enum outcome take(struct inv_tracer *t, struct inv_thread *thread,
 		return BAD;
 	if (inv_unlikely(atomic_load_explicit(&t->open_calls,
 					      memory_order_relaxed) != NULL)) {
+		wanted = inv_bound_wanted(t, te->tracee);
 		bound = inv_bound_count(t, ev.tag, &ev.of, &plain);
 		if (bound == INV_BOUND_LEAVE_OUT)
 			return TAKEN;
 	}
 	ev.flags = flags_of(&ev, t->light);
-	if (inv_likely(
-		    !atomic_load_explicit(&t->filter, memory_order_relaxed)) ||
-	    inv_event_wanted(t, thread, ev.of, ev.tag))
+	if (inv_unlikely(
+		    atomic_load_explicit(&t->filter, memory_order_relaxed)))
+		wanted = filter(t, thread, &ev, bound, wanted);
+	else
+		wanted = true;
+	if (inv_likely(wanted))
 		record(t, &t->lanes[thread->index], &ev);
 	return bound == INV_BOUND_HOLDS ? HELD : TAKEN;
 }

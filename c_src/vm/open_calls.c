@@ -53,11 +53,18 @@ struct process {
 	struct most most[MOST];
 };
 
+/* One bit for each open call, the outermost first: 1 if the tracer's filter left
+ * the call out. */
+struct unwanted {
+	uint64_t bits[INV_OPEN_CALLS_WANTED / 64];
+};
+
 struct inv_open_calls {
 	uint32_t limit;
 	_Atomic uint32_t used; /* functions */
 	uint64_t places;       /* of processes, a power of two */
 	struct process *process;
+	struct unwanted *unwanted; /* a place for each process */
 	uint32_t place[INV_OPEN_CALLS_FUNCTIONS]; /* of functions in use */
 	struct inv_open_function function[PLACES];
 };
@@ -73,9 +80,10 @@ struct inv_open_calls *inv_open_calls_make(uint32_t limit, uint64_t processes)
 	o->limit = limit;
 	o->places = inv_vm_places(processes, PROCESSES_MAX);
 	o->process = inv_pages_map(o->places * sizeof(*o->process));
-	if (o->process)
+	o->unwanted = inv_pages_map(o->places * sizeof(*o->unwanted));
+	if (o->process && o->unwanted)
 		return o;
-	inv_pages_unmap(o, sizeof(*o));
+	inv_open_calls_free(o);
 	return NULL;
 }
 
@@ -83,7 +91,10 @@ void inv_open_calls_free(struct inv_open_calls *o)
 {
 	if (!o)
 		return;
-	inv_pages_unmap(o->process, o->places * sizeof(*o->process));
+	if (o->process)
+		inv_pages_unmap(o->process, o->places * sizeof(*o->process));
+	if (o->unwanted)
+		inv_pages_unmap(o->unwanted, o->places * sizeof(*o->unwanted));
 	inv_pages_unmap(o, sizeof(*o));
 }
 
@@ -352,6 +363,45 @@ bool inv_open_calls_end(struct inv_open_calls *o, struct inv_open_function *f,
 	if (p->id == process && state != RELEASED)
 		subtract(p, index_of(o, f));
 	return state == UNKNOWN || state == COUNTED;
+}
+
+/* Returns how many calls of the process are open. */
+static uint32_t open_of(const struct inv_open_calls *o, uint64_t process)
+{
+	const struct process *p = process_of(o, process);
+
+	return p->id == process ? p->total : 0;
+}
+
+/* Returns the word that has the bit of open call n, from 0. */
+static uint64_t *word_of(const struct inv_open_calls *o, uint64_t process,
+			 uint32_t n)
+{
+	return &o->unwanted[inv_vm_place(process, o->places)].bits[n / 64];
+}
+
+void inv_open_calls_want(struct inv_open_calls *o, uint64_t process,
+			 bool wanted)
+{
+	uint32_t n = open_of(o, process) - 1;
+	uint64_t bit = UINT64_C(1) << n % 64;
+
+	if (n >= INV_OPEN_CALLS_WANTED) /* or none is open */
+		return;
+	if (wanted)
+		*word_of(o, process, n) &= ~bit;
+	else
+		*word_of(o, process, n) |= bit;
+}
+
+bool inv_open_calls_wanted(const struct inv_open_calls *o, uint64_t process)
+{
+	uint32_t n = open_of(o, process);
+
+	if (n == 0 || n > INV_OPEN_CALLS_WANTED)
+		return n != 0;
+	n--;
+	return !(*word_of(o, process, n) >> n % 64 & 1);
 }
 
 bool inv_open_calls_hold(struct inv_open_calls *o, uint64_t process)

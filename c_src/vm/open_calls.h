@@ -91,6 +91,18 @@ bool inv_open_calls_begin(struct inv_open_calls *o, struct inv_open_function *f,
 bool inv_open_calls_end(struct inv_open_calls *o, struct inv_open_function *f,
 			uint64_t process);
 
+/*
+ * Remembers whether the call that the process has begun last is recorded, and
+ * returns that of its innermost open call. Beyond INV_OPEN_CALLS_WANTED open
+ * calls, and if the process has none, the result is true. Calls nest: the VM
+ * reports the ends of a process in the reverse order of the calls. If ends are
+ * missing, the results are those of other calls, until no call is open.
+ */
+#define INV_OPEN_CALLS_WANTED 1024u
+void inv_open_calls_want(struct inv_open_calls *o, uint64_t process,
+			 bool wanted);
+bool inv_open_calls_wanted(const struct inv_open_calls *o, uint64_t process);
+
 /* Returns true if the process is held. */
 bool inv_open_calls_hold(struct inv_open_calls *o, uint64_t process);
 

@@ -9,7 +9,8 @@
          init_per_testcase/2, end_per_testcase/2]).
 -export([random_trees/1, slow_calls/1, calls_without_arguments/1,
          failed_calls/1, picks_of_one_spec/1, invalid_picks/1,
-         filters_change_no_duration/1, live_and_recorded/1,
+         filters_change_no_duration/1, filters_in_the_node/1,
+         live_and_recorded/1,
          receivers_on_other_nodes/1, names_of_processes/1,
          names_from_before/1, names_of_spawned_processes/1]).
 
@@ -18,11 +19,14 @@
 -define(WORK, inviso_calls_work).
 -define(ORDER, "inviso_calls_work:order/2").
 
+-define(ORDER_OF_5, "inviso_calls_work:order(N, _) when N rem 5 =:= 0").
+
 suite() -> [{timetrap, {minutes, 5}}].
 
 all() ->
     [random_trees, slow_calls, calls_without_arguments, failed_calls,
      picks_of_one_spec, invalid_picks, filters_change_no_duration,
+     filters_in_the_node,
      live_and_recorded, receivers_on_other_nodes, names_of_processes,
      names_from_before, names_of_spawned_processes].
 
@@ -365,6 +369,29 @@ filters_change_no_duration(Config) ->
     [_ | _] = Some = Durations(["--filter", "[{[_,return_from,_,{error,_}],"
                                 "[],[]}]"]),
     [] = Some -- All.
+
+%% A filter in the node that leaves out calls leaves out their ends, and no others.
+filters_in_the_node(Config) ->
+    Node = a_shop(Config),
+    #{status := 0, out := Out} =
+        run(Config, Node, ["trace", "--json", "--for", "60s", "--events", "40",
+                           "--filter", ?ORDER_OF_5, ?ORDER ++ " -> return"]),
+    Events = ?LIB:json(Out),
+    40 = length(Events),
+    [true = binary_to_integer(N) rem 5 =:= 0
+     || #{<<"args">> := [N, _]} <- Events],
+    [] = [E || #{<<"tag">> := <<"return_from">>} = E <- tl(Events),
+               not is_map_key(<<"duration_ns">>, E)],
+    true = length([E || #{<<"duration_ns">> := _} = E <- Events]) >= 19,
+    %% A filter of returns still selects returns.
+    #{status := 0, out := Errors} =
+        run(Config, Node, ["trace", "--json", "--for", "60s", "--events", "3",
+                           "--filter",
+                           "[{[_,return_from,_,{error,_}],[],[]}]",
+                           ?ORDER ++ " -> return"]),
+    [#{<<"return">> := <<"{error,", _/binary>>},
+     #{<<"return">> := <<"{error,", _/binary>>},
+     #{<<"return">> := <<"{error,", _/binary>>}] = ?LIB:json(Errors).
 
 %% A live trace and a recording of the same time agree on the calls that both saw
 %% whole.

@@ -237,6 +237,30 @@ static void a_full_table_takes_no_more_functions(void **state)
 	assert_non_null(inv_open_calls_find(o, &f));
 }
 
+/* The ends of calls are wanted if the calls were, innermost first. */
+static void wanted_calls_have_wanted_ends(void **state)
+{
+	const uint32_t n = LIMIT - 1;
+	uint32_t i;
+
+	(void)state;
+	assert_false(inv_open_calls_wanted(o, pid(5)));
+	for (i = 0; i < n; i++) {
+		begin(1, 5, 1);
+		inv_open_calls_want(o, pid(5), i % 3 == 0);
+		begin(1, 6, 1);
+		inv_open_calls_want(o, pid(6), true);
+	}
+	for (i = n; i-- > 0;) {
+		assert_int_equal(inv_open_calls_wanted(o, pid(5)),
+				 i % 3 == 0);
+		assert_true(inv_open_calls_wanted(o, pid(6)));
+		end(1, 5, 1);
+		end(1, 6, 1);
+	}
+	assert_false(inv_open_calls_wanted(o, pid(6)));
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make, discard)
 
 int main(void)
@@ -251,6 +275,7 @@ int main(void)
 		TEST(ends_without_a_call_do_not_count),
 		TEST(an_unknown_function),
 		TEST(a_full_table_takes_no_more_functions),
+		TEST(wanted_calls_have_wanted_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
