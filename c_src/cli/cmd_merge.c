@@ -219,7 +219,7 @@ static int put(struct merge *m, const struct inv_item *item)
 	return rc;
 }
 
-static int take(struct merge *m, const struct inv_item *item)
+static int take(struct merge *m, struct inv_item *item)
 {
 	if (is_outside(m, item)) {
 		inv_sink_skip(m->sink);
@@ -378,7 +378,8 @@ static void choose_color(struct merge *m)
 static int run(struct merge *m, char **files, int n_files)
 {
 	const struct inv_flow_opts flow_opts = {
-		.keep = m->format->calls || inv_pick_active(&m->pick),
+		.keep = m->format->calls || m->wanted.spec ||
+			inv_pick_active(&m->pick),
 	};
 	int rc = 0;
 

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "flow/facts.h"
+
 int inv_filter_opts_init(struct inv_filter_opts *o)
 {
 	*o = (struct inv_filter_opts){ .has_from = false };
@@ -13,6 +15,15 @@ void inv_filter_opts_release(struct inv_filter_opts *o)
 {
 	inv_filter_release(&o->filter);
 	inv_spec_filter_free(o->spec);
+}
+
+bool inv_filter_opts_pass_end(const struct inv_filter_opts *o,
+			      const struct inv_item *it)
+{
+	const struct inv_call *call = it->facts ? it->facts->call : NULL;
+
+	return call && call->event && call->end != INV_CALL_EXIT &&
+	       inv_spec_filter_wants(o->spec, call->event, it->node);
 }
 
 bool inv_filter_opts_dated(const struct inv_filter_opts *o)

@@ -35,13 +35,18 @@ void inv_filter_opts_release(struct inv_filter_opts *o);
  * known. */
 bool inv_filter_opts_dated(const struct inv_filter_opts *o);
 
+/* Returns true if the event ends a call that --filter selects. */
+bool inv_filter_opts_pass_end(const struct inv_filter_opts *o,
+			      const struct inv_item *it);
+
 /* Returns true if the item is selected. Losses are always selected. */
 static inline bool inv_filter_opts_pass(const struct inv_filter_opts *o,
 					const struct inv_item *it)
 {
 	return inv_filter_passes(&o->filter, it) &&
 	       (!o->spec || it->kind != INV_ITEM_EVENT ||
-		inv_spec_filter_wants(o->spec, &it->ev, it->node));
+		inv_spec_filter_wants(o->spec, &it->ev, it->node) ||
+		inv_filter_opts_pass_end(o, it));
 }
 
 /*

@@ -64,7 +64,7 @@ struct inv_open_calls {
 	_Atomic uint32_t used; /* functions */
 	uint64_t places;       /* of processes, a power of two */
 	struct process *process;
-	struct unwanted *unwanted; /* a place for each process */
+	struct unwanted *unwanted;		  /* a place for each process */
 	uint32_t place[INV_OPEN_CALLS_FUNCTIONS]; /* of functions in use */
 	struct inv_open_function function[PLACES];
 };

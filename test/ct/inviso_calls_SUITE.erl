@@ -368,7 +368,11 @@ filters_change_no_duration(Config) ->
     Slow = [S || {_, Ns, _} = S <- All, Ns >= 20000000],
     [_ | _] = Some = Durations(["--filter", "[{[_,return_from,_,{error,_}],"
                                 "[],[]}]"]),
-    [] = Some -- All.
+    [] = Some -- All,
+    %% A filter of calls selects their ends, too.
+    [_ | _] = Fifth = Durations(["--filter", ?ORDER_OF_5]),
+    Fifth = [D || {_, _, [N, _]} = D <- All,
+                  binary_to_integer(N) rem 5 =:= 0].
 
 %% A filter in the node that leaves out calls leaves out their ends, and no others.
 filters_in_the_node(Config) ->

@@ -64,10 +64,17 @@ compare(Config, All, Filter, Events) ->
                  [] -> 5;
                  _ -> 0
              end,
-    case [essence(I) || I <- ?LIB:events(Log)] of
-        Offline -> N;
-        Live -> error({differ, Filter, Live -- Offline, Offline -- Live})
+    %% The command also selects the ends of selected calls. This tracer has no
+    %% session, and does not know them.
+    Live = [essence(I) || I <- ?LIB:events(Log)],
+    More = Offline -- Live,
+    case lists:all(fun is_end/1, More) andalso Offline -- More of
+        Live -> N;
+        _ -> error({differ, Filter, Live -- Offline, More})
     end.
+
+is_end(#{<<"tag">> := Tag}) ->
+    lists:member(Tag, [<<"return_from">>, <<"exception_from">>]).
 
 %% Passes the events to trace/5 of the tracer, as the VM does. Returns the
 %% tracer's counts.

@@ -252,8 +252,7 @@ static void wanted_calls_have_wanted_ends(void **state)
 		inv_open_calls_want(o, pid(6), true);
 	}
 	for (i = n; i-- > 0;) {
-		assert_int_equal(inv_open_calls_wanted(o, pid(5)),
-				 i % 3 == 0);
+		assert_int_equal(inv_open_calls_wanted(o, pid(5)), i % 3 == 0);
 		assert_true(inv_open_calls_wanted(o, pid(6)));
 		end(1, 5, 1);
 		end(1, 6, 1);
