@@ -37,6 +37,9 @@ static struct inv_buf out, slow;
  */
 #define EXPANSION (2 * 255 * 10 + 100)
 
+/* The most tokens of a byte: an APPLY has TUPLE ATOM ATOM LIST END END. */
+#define TOKENS 6
+
 struct input {
 	enum inv_enc enc;
 	const uint8_t *p;
@@ -66,8 +69,7 @@ static int walk(const struct input *in, size_t *tokens)
 			CHECK(inv_utf8_valid(tok.bytes, tok.len));
 	}
 	CHECK(r < 0 || (open == 0 && inv_cursor_offset(&cursor) == in->len));
-	/* Each token takes at least one byte, except ENDs. */
-	CHECK(*tokens <= 2 * in->len);
+	CHECK(*tokens <= TOKENS * in->len);
 	return r;
 }
 
