@@ -411,8 +411,8 @@ bool inv_encode_term(struct inv_encoder *e, ERL_NIF_TERM term)
 
 /* --- functions ------------------------------------------------------------ */
 
-/* How many arguments are counted before they are written. Longer lists are
- * visited twice. */
+/* How many arguments are collected before they are written. The cells of longer
+ * lists are visited twice. */
 #define ARGS 8u
 #define ARITY_MAX 255u
 
@@ -423,21 +423,25 @@ struct args {
 	ERL_NIF_TERM rest; /* the list after v */
 };
 
-/* Returns false if `list' is not a list of at most 255 elements. */
+/* Returns false if `list' is not a list of at most 255 elements. Visits at most
+ * one cell more. */
 static bool get_args(const struct inv_encoder *e, ERL_NIF_TERM list,
 		     struct args *a)
 {
-	unsigned more = 0;
+	ERL_NIF_TERM rest;
+	ERL_NIF_TERM head;
 
 	a->n = 0;
 	a->rest = list;
-	while (a->n < ARGS &&
+	while (a->n < ARGS && a->rest != nil &&
 	       enif_get_list_cell(e->env, a->rest, &a->v[a->n], &a->rest))
 		a->n++;
-	if (a->rest != nil && !enif_get_list_length(e->env, a->rest, &more))
-		return false;
-	a->arity = a->n + more;
-	return a->arity <= ARITY_MAX;
+	a->arity = a->n;
+	rest = a->rest;
+	while (inv_unlikely(rest != nil) && a->arity <= ARITY_MAX &&
+	       enif_get_list_cell(e->env, rest, &head, &rest))
+		a->arity++;
+	return rest == nil && a->arity <= ARITY_MAX;
 }
 
 /*
@@ -522,6 +526,14 @@ static bool put_mfa(struct inv_encoder *e, const ERL_NIF_TERM *mfa,
 	return inv_put_code(e, INV_T_DICT, number);
 }
 
+/* Writes {M, F, Args}, which put_mfa has refused, without the arguments. */
+static INV_COLD bool put_without_args(struct inv_encoder *e,
+				      const ERL_NIF_TERM *mfa)
+{
+	return inv_encode_tuple(e, 3) && put_term(e, mfa[0], 1) &&
+	       put_term(e, mfa[1], 1) && put_hole_list(e, mfa[2]);
+}
+
 bool inv_encode_function(struct inv_encoder *e, ERL_NIF_TERM term,
 			 bool with_args)
 {
@@ -535,5 +547,9 @@ bool inv_encode_function(struct inv_encoder *e, ERL_NIF_TERM term,
 	begin_term(e);
 	if (!put_mfa(e, mfa, with_args, &is_mfa))
 		return false;
-	return is_mfa || put_term(e, term, 0);
+	if (inv_likely(is_mfa))
+		return true;
+	if (!with_args && enif_is_list(e->env, mfa[2]))
+		return put_without_args(e, mfa);
+	return put_term(e, term, 0);
 }

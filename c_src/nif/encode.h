@@ -58,7 +58,8 @@ bool inv_encode_term(struct inv_encoder *e, ERL_NIF_TERM term);
 /*
  * Like inv_encode_term, for a term that is usually {M, F, Args} or {M, F,
  * Arity}: such a term is written as a dictionary entry. If with_args is false,
- * {M, F, Args} is written as {M, F, Arity}.
+ * {M, F, Args} is written as {M, F, Arity}; if Args cannot be the arguments of a
+ * function, a HOLE replaces them.
  */
 bool inv_encode_function(struct inv_encoder *e, ERL_NIF_TERM term,
 			 bool with_args);

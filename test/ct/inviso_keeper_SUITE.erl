@@ -453,15 +453,22 @@ light_spawn_has_no_arguments(Config) ->
     Tracer = ?LIB:open(Log, #{payload => none}),
     Pid = worker(Tracer, [procs, set_on_spawn]),
     ok = ?LIB:run(Pid, fun() ->
-                               spawn(lists, reverse, [[secret]]), ok
+                               spawn(lists, reverse, [[secret]]),
+                               spawn(lists, many, lists:duplicate(300, secret)),
+                               ok
                        end),
-    ?LIB:until(fun() -> maps:get(produced, inviso_tracer:info(Tracer)) >= 3
+    ?LIB:until(fun() -> maps:get(produced, inviso_tracer:info(Tracer)) >= 6
                end),
     ?LIB:close(Tracer),
     Lines = ?LIB:lines(Log, "classic"),
     [_, _ | _] = [L || L <- Lines,
                        nomatch =/= binary:match(L, <<"{lists,reverse,1}">>)],
-    [] = [L || L <- Lines, nomatch =/= binary:match(L, <<"secret">>)],
+    [] = [L || L <- Lines, nomatch =:= binary:match(L, <<"many">>),
+               nomatch =/= binary:match(L, <<"secret">>)],
+    %% The reason of its exit has the arguments.
+    [_, _] = Many = [L || L <- Lines, match =:= re:run(L, "spawn.*lists,many",
+                                                       [{capture, none}])],
+    nomatch = binary:match(iolist_to_binary(Many), <<"secret">>),
     ?LIB:stop(Pid).
 
 %% The owner of a delivery dies before the delivery has got its first message, or
