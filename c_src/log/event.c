@@ -138,9 +138,10 @@ static int note(struct inv_event *ev, const uint8_t *p, const uint8_t *end)
 	uint64_t kind;
 
 	p = inv_varint_get(p, end, &kind);
-	if (!p || kind > UINT32_MAX)
+	if (!p)
 		return INV_EDAMAGED;
-	ev->note = (uint32_t)kind;
+	/* ev->note is 0 for an event. All kinds that do not fit are unknown. */
+	ev->note = kind && kind < UINT32_MAX ? (uint32_t)kind : UINT32_MAX;
 	ev->tag = 0;
 	ev->terms = p;
 	ev->len = (size_t)(end - p);

@@ -382,6 +382,64 @@ static void a_log_without_an_end_is_reported(void **state)
 	build_release(&b);
 }
 
+static void a_file_can_have_packets_of_both_versions(void **state)
+{
+	struct build b = { .version_1 = 1 };
+	struct collected c;
+
+	(void)state;
+	build_head(&b, "a@h", 1, 0);
+	build_anchor(&b, 0, 0, 0);
+	for (unsigned i = 1; i <= 5; i += 2) {
+		b.version_1 = i % 4 == 1;
+		build_begin(&b, 0, 10 * i);
+		build_event(&b, 10 * i + 4, i);
+		build_event(&b, 10 * i + 9, i + 1);
+		build_end(&b);
+	}
+	build_anchor(&b, 100, 0, 0);
+	build_totals(&b, INV_END_CLOSED);
+	collect_one(&c, b.file.data, b.file.len);
+	assert_int_equal(c.notices.n_damages, 0);
+	assert_int_equal(c.n, 6);
+	for (unsigned i = 0; i < 6; i++) {
+		assert_int_equal(c.got[i].n, i + 1);
+		assert_int_equal(c.got[i].ts, 10 * (i / 2 * 2 + 1) +
+						      (i % 2 ? 9 : 4));
+	}
+	collect_release(&c);
+	build_release(&b);
+}
+
+/* Decodes a note of this kind. */
+static int decode_note(struct inv_event *ev, uint64_t kind)
+{
+	uint8_t r[2 + 2 * INV_VARINT_MAX] = { 0, INV_HEAD_NOTE, 7 };
+	const uint8_t *end = inv_varint_put(r + 3, kind);
+	struct inv_event_times t = { .last_ns = 1 };
+	const uint8_t *p = r;
+	int rc;
+
+	r[0] = (uint8_t)(end - r - 1);
+	rc = inv_event_decode(ev, &p, end, NULL, &t);
+	assert_true(p == end);
+	assert_int_equal(t.last_ns, 8);
+	return rc;
+}
+
+static void a_note_of_any_kind_is_no_event(void **state)
+{
+	static const uint64_t kinds[] = { 0, 1, UINT32_MAX, UINT64_MAX };
+	struct inv_event ev;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		assert_int_equal(decode_note(&ev, kinds[i]), 0);
+		assert_true(ev.note);
+		assert_true((ev.note == INV_NOTE_NAME) == (kinds[i] == 1));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -400,6 +458,8 @@ int main(void)
 		cmocka_unit_test(a_repeated_packet_is_read_once),
 		cmocka_unit_test(events_that_two_packets_have_are_read_once),
 		cmocka_unit_test(a_log_without_an_end_is_reported),
+		cmocka_unit_test(a_file_can_have_packets_of_both_versions),
+		cmocka_unit_test(a_note_of_any_kind_is_no_event),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
