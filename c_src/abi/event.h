@@ -79,8 +79,9 @@ enum inv_tag {
 #define INV_HEAD_TAG 0x1fu   /* the tag's number, INV_HEAD_NOTE or _OTHER */
 #define INV_HEAD_NOTE 0x1eu  /* the record is a note */
 #define INV_HEAD_OTHER 0x1fu /* INV_TAG_OTHER */
-#define INV_HEAD_EXTRA 0x20u /* INV_EV_EXTRA */
-#define INV_HEAD_CUT 0x40u   /* INV_EV_CUT */
+#define INV_HEAD_EXTRA 0x20u /* INV_EV_EXTRA; a call has no extra */
+#define INV_HEAD_ENDS 0x20u /* a call: the VM reports its end (INV_NOTE_ENDS) */
+#define INV_HEAD_CUT 0x40u  /* INV_EV_CUT */
 #define INV_HEAD_FLAGS 0x80u /* a byte with the other flags follows */
 _Static_assert(INV_TAG_COUNT <= INV_HEAD_NOTE, "tags fit into a head");
 
@@ -112,6 +113,9 @@ enum inv_note {
 	/* A process (or port) has a name: its pid, a number (enum
 	 * inv_note_name), and the name */
 	INV_NOTE_NAME = 1,
+	/* The atom true: from here on, calls of this log have INV_HEAD_ENDS if,
+	 * and only if, the VM reports their ends. false: this no longer holds */
+	INV_NOTE_ENDS = 2,
 };
 
 enum inv_note_name {

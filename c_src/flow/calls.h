@@ -22,6 +22,7 @@ struct inv_open_call {
 	int64_t inner_ns;    /* time in ended calls inside this call */
 	uint64_t item;	     /* number of the item of its event */
 	size_t copy;	     /* offset of the copy of its event in `copies' */
+	bool ends;	     /* the VM reports its end */
 	bool has_copy;
 };
 

@@ -92,7 +92,7 @@ static bool is_certain(const struct inv_flow *f, const struct inv_node *node,
 static int add_feed(struct inv_flow *f, const struct inv_item *it)
 {
 	uint32_t n = it->feed + 1;
-	bool *more;
+	struct inv_flow_feed *more;
 
 	if (n > f->n_feeds) {
 		more = realloc(f->feeds, n * sizeof(*more));
@@ -102,7 +102,7 @@ static int add_feed(struct inv_flow *f, const struct inv_item *it)
 		f->feeds = more;
 		f->n_feeds = n;
 	}
-	f->feeds[it->feed] = true;
+	f->feeds[it->feed].begun = true;
 	if (!is_known(f, it->node))
 		return add_node(f, it->node);
 	lose(f, it->node);
@@ -201,7 +201,8 @@ static void learn(struct inv_flow *f, const struct inv_node *node,
 		const struct inv_open_call *c = &calls->v[ended->depth + i];
 		struct inv_flow_function *x = function(f, node, c->mfa);
 
-		if (is_certain(f, node, c) && x->missed < missed_max(x))
+		if (!c->ends && is_certain(f, node, c) &&
+		    x->missed < missed_max(x))
 			x->missed++;
 	}
 }
@@ -269,7 +270,9 @@ static int call(struct inv_flow *f, const struct inv_item *it,
 	struct inv_calls *calls = inv_process_calls(p);
 	struct inv_open_call *c;
 
-	if (never_returns(f, it->node, calls, f->mfa.hash))
+	if (f->feeds[it->feed].marks ?
+		    !it->ev.ends :
+		    never_returns(f, it->node, calls, f->mfa.hash))
 		return 0;
 	c = inv_calls_push(calls);
 	if (!c)
@@ -278,6 +281,7 @@ static int call(struct inv_flow *f, const struct inv_item *it,
 	c->begin_ns = it->erl_ns;
 	c->begin_ts_ns = it->ts_ns;
 	c->item = f->items;
+	c->ends = f->feeds[it->feed].marks;
 	if (f->opts.keep && keep(f, &it->ev, calls, c))
 		return INV_ENOMEM;
 	inv_process_changed(&f->processes, p);
@@ -354,7 +358,7 @@ static int exited(struct inv_flow *f, const struct inv_item *it,
 	x.call = calls->v[calls->n - 1];
 	if (set_call(f, it, calls, INV_CALL_EXIT, &x))
 		return INV_ENOMEM;
-	if (is_doubtful(function(f, it->node, x.call.mfa)))
+	if (!x.call.ends && is_doubtful(function(f, it->node, x.call.mfa)))
 		f->call.certain = false;
 	return 0;
 }
@@ -619,6 +623,24 @@ static int derive(struct inv_flow *f, const struct inv_item *it)
 	}
 }
 
+static int note(struct inv_flow *f, const struct inv_item *it)
+{
+	struct inv_token tok;
+
+	switch (it->ev.note) {
+	case INV_NOTE_NAME:
+		return noted_name(f, it);
+	case INV_NOTE_ENDS:
+		inv_cursor_init(f->cursor, INV_ENC_PACKED, it->ev.dict,
+				it->ev.terms, it->ev.len);
+		f->feeds[it->feed].marks = !inv_cursor_next(f->cursor, &tok) &&
+					   inv_token_is(&tok, "true");
+		return 0;
+	default:
+		return 0;
+	}
+}
+
 struct inv_item *inv_flow_item(struct inv_flow *f, struct inv_item *it)
 {
 	if (f->exited)
@@ -627,7 +649,7 @@ struct inv_item *inv_flow_item(struct inv_flow *f, struct inv_item *it)
 	it->facts = NULL;
 	f->items++;
 	if (inv_unlikely(!is_known(f, it->node) || it->feed >= f->n_feeds ||
-			 !f->feeds[it->feed]) &&
+			 !f->feeds[it->feed].begun) &&
 	    add_feed(f, it))
 		return NULL;
 	/* A process can have lost an event in any loss of its node, because it
@@ -636,11 +658,8 @@ struct inv_item *inv_flow_item(struct inv_flow *f, struct inv_item *it)
 		lose(f, it->node);
 		return it;
 	}
-	if (inv_unlikely(it->kind == INV_ITEM_NOTE)) {
-		if (it->ev.note == INV_NOTE_NAME && noted_name(f, it))
-			return NULL;
-		return it;
-	}
+	if (inv_unlikely(it->kind == INV_ITEM_NOTE))
+		return note(f, it) ? NULL : it;
 	f->facts = (struct inv_facts){ .flow = f };
 	if (derive(f, it))
 		return NULL;

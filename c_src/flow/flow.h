@@ -32,6 +32,11 @@ struct inv_flow_opts {
 /* A call whose event has more bytes than this is not kept. */
 #define INV_FLOW_KEPT_EVENT ((size_t)1 << 20)
 
+struct inv_flow_feed {
+	bool begun; /* it had an item */
+	bool marks; /* its calls have marks: INV_NOTE_ENDS */
+};
+
 /* A function of a node. Functions whose calls never return are not counted as
  * open calls. */
 #define INV_FLOW_FUNCTIONS 4096u
@@ -69,7 +74,7 @@ struct inv_flow {
 	struct inv_flow_function *functions;
 	struct inv_flow_node *nodes; /* by number */
 	uint32_t n_nodes;
-	bool *feeds; /* by number: had an item */
+	struct inv_flow_feed *feeds; /* by number */
 	uint32_t n_feeds;
 	uint64_t items; /* so far; the number of the current item */
 	struct inv_buf text;

@@ -103,11 +103,12 @@ static const uint8_t *head(struct inv_event *ev, const uint8_t *p,
 		return NULL;
 	h = *p++;
 	*flags = h & INV_HEAD_FLAGS ? *p++ : 0;
-	if (h & INV_HEAD_EXTRA)
+	ev->tag = h & INV_HEAD_TAG;
+	ev->ends = ev->tag == INV_TAG_CALL && h & INV_HEAD_ENDS;
+	if (h & INV_HEAD_EXTRA && !ev->ends)
 		*flags |= INV_EV_EXTRA;
 	if (h & INV_HEAD_CUT)
 		*flags |= INV_EV_CUT;
-	ev->tag = h & INV_HEAD_TAG;
 	if (ev->tag == INV_HEAD_OTHER)
 		ev->tag = INV_TAG_OTHER;
 	p = inv_varint_get(p, end, &delta);

@@ -29,6 +29,8 @@ struct inv_event {
 	bool ms_result;	 /* `terms' has the Value of the match spec's
 			    {message,Value} */
 	bool has_sched;
+	bool ends;     /* call: marked as one whose end the VM reports; see
+			  INV_NOTE_ENDS */
 	uint32_t note; /* a note's kind, enum inv_note or a newer one; `terms'
 			  are then those of the note */
 	uint64_t sched;

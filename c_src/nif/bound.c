@@ -70,7 +70,8 @@ static enum inv_bound begin(struct inv_tracer *t, struct inv_open_calls *o,
 	bool marked = is_marked(*event, &value);
 
 	if (marked || ends == INV_ENDS_ALL) {
-		result = INV_BOUND_BEGINS;
+		result = inv_open_function_reported(f) ? INV_BOUND_BEGINS :
+							 INV_BOUND_RECORD;
 		if (inv_open_calls_begin(o, f, (*event)->tracee)) {
 			atomic_store(&inv_slot_of(t->handle)->holds, true);
 			result = INV_BOUND_HOLDS;

@@ -27,6 +27,7 @@ struct event {
 	enum inv_ts_kind ts_kind;
 	unsigned scheduler;
 	uint8_t flags;
+	bool ends; /* a call: the VM will report its end */
 	uint64_t now;
 };
 
@@ -219,6 +220,8 @@ static uint8_t head_of(const struct event *ev)
 
 	if (ev->flags & INV_EV_EXTRA)
 		head |= INV_HEAD_EXTRA;
+	if (ev->ends)
+		head |= INV_HEAD_ENDS;
 	if (ev->flags & ~HEAD_FLAGS)
 		head |= INV_HEAD_FLAGS;
 	return (uint8_t)head;
@@ -408,7 +411,7 @@ static uint8_t flags_of(struct event *ev, bool light)
 	const struct inv_tracer_event *te = ev->of;
 	unsigned flags = 0;
 
-	if (te->extra)
+	if (te->extra && ev->tag != INV_TAG_CALL)
 		flags |= INV_EV_EXTRA;
 	if (te->value)
 		flags |= INV_EV_MS_RESULT;
@@ -476,6 +479,7 @@ static enum outcome take(struct inv_tracer *t, struct inv_thread *thread,
 		bound = inv_bound_count(t, ev.tag, &ev.of, &plain);
 		if (bound == INV_BOUND_LEAVE_OUT)
 			return TAKEN;
+		ev.ends = bound == INV_BOUND_BEGINS || bound == INV_BOUND_HOLDS;
 	}
 	ev.flags = flags_of(&ev, t->light);
 	if (inv_unlikely(

@@ -189,6 +189,13 @@ static enum state state_of(const struct inv_open_function *f)
 						memory_order_acquire);
 }
 
+bool inv_open_function_reported(const struct inv_open_function *f)
+{
+	enum state state = state_of(f);
+
+	return state == UNKNOWN || state == COUNTED;
+}
+
 /* Stops the function. If other processes reach the limit, too, the first one is
  * named. */
 static void stop(struct inv_open_function *f, const struct process *p)
@@ -358,11 +365,10 @@ bool inv_open_calls_end(struct inv_open_calls *o, struct inv_open_function *f,
 			uint64_t process)
 {
 	struct process *p = process_of(o, process);
-	enum state state = state_of(f);
 
-	if (p->id == process && state != RELEASED)
+	if (p->id == process && state_of(f) != RELEASED)
 		subtract(p, index_of(o, f));
-	return state == UNKNOWN || state == COUNTED;
+	return inv_open_function_reported(f);
 }
 
 /* Returns how many calls of the process are open. */

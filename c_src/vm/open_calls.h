@@ -82,6 +82,9 @@ struct inv_open_function *inv_open_calls_find(const struct inv_open_calls *o,
 					      const struct inv_called *f);
 enum inv_ends inv_open_function_ends(const struct inv_open_function *f);
 
+/* Returns true if ends of the function are recorded. */
+bool inv_open_function_reported(const struct inv_open_function *f);
+
 /* Counts a call whose end the VM will report. Returns true if the process is
  * held from now on. */
 bool inv_open_calls_begin(struct inv_open_calls *o, struct inv_open_function *f,

@@ -179,7 +179,8 @@ again({Kind, What, MS}, #tracing{scope = Scope}) ->
     inviso_scope:set_pattern(Scope, Kind, What, MS).
 
 %% Tells the tracer, before the pattern is set, of which calls the VM will report
-%% the ends. A function for which the tracer has no room has no bound.
+%% the ends. If the tracer has no room for a function, the function has no bound,
+%% and the log no longer says which calls have an end.
 tell_ends({_, What, MS}, #tracing{bound = Handle, ends = Known}) ->
     case inviso_ends:of_spec(MS) of
         none when not Known ->
@@ -188,15 +189,23 @@ tell_ends({_, What, MS}, #tracing{bound = Handle, ends = Known}) ->
             Modules = lists:foldl(fun({M, F, A}, Acc) ->
                                           Acc#{M => [{F, A} | maps:get(M, Acc, [])]}
                                   end, #{}, inviso_functions:of_pattern(What)),
-            _ = [inviso_tracer:nif_ends(Handle, M, FAs, Ends)
-                 || {M, FAs} <- maps:to_list(Modules)],
+            Left = [N || {M, FAs} <- maps:to_list(Modules),
+                         N <- [inviso_tracer:nif_ends(Handle, M, FAs, Ends)],
+                         is_integer(N), N > 0],
+            Left =:= [] orelse note_ends(Handle, false),
             ok
     end.
 
+%% c_src/abi/event.h, INV_NOTE_ENDS
+note_ends(Handle, Known) ->
+    inviso_tracer:nif_note(Handle, [{2, [Known]}]).
+
 %% @doc Notes that the tracer with this handle counts open calls. Patterns that are
-%% set from now on are told to the tracer.
+%% set from now on are told to the tracer, and calls have marks in the log if their
+%% ends will be reported.
 -spec bound(pos_integer(), tracing()) -> tracing().
 bound(Handle, T) ->
+    _ = note_ends(Handle, true),
     T#tracing{bound = Handle}.
 
 %% @doc Sets the pattern of a function again, without asking for the ends of its

@@ -186,6 +186,34 @@ static inline const struct inv_facts *feed_register(struct feed *f,
 	return feed_end(f);
 }
 
+/* The log says which calls will return. */
+static inline void feed_marks(struct feed *f, const char *known)
+{
+	feed_begin(f, 0, 0, 0, 0);
+	f->n_terms = 0;
+	feed_define(f, INV_DEF_ATOM, known, strlen(known));
+	feed_put(f, INV_T_DICT_SMALL + 4);
+	assert_int_equal(inv_dict_parse(&f->dict, f->defs, f->n_defs, NULL), 0);
+	f->item.kind = INV_ITEM_NOTE;
+	f->item.ev.note = INV_NOTE_ENDS;
+	f->item.ev.dict = &f->dict;
+	f->item.ev.terms = f->terms;
+	f->item.ev.len = f->n_terms;
+	assert_non_null(inv_flow_item(&f->flow, &f->item));
+}
+
+/* A call with a mark, or without. */
+static inline void feed_marked(struct feed *f, uint32_t pid, unsigned function,
+			       int64_t id, bool ends)
+{
+	unsigned shift = (unsigned)(id % 5);
+
+	feed_begin(f, INV_TAG_CALL, pid, function, shift);
+	feed_mfa(f, shift, id);
+	f->item.ev.ends = ends;
+	feed_end(f);
+}
+
 static inline void feed_loss(struct feed *f)
 {
 	memset(&f->item, 0, sizeof(f->item));

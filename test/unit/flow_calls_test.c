@@ -278,6 +278,26 @@ static void an_exit_in_a_call_that_may_have_returned(void **state)
 	assert_true(feed_exit(&f, 1)->call->certain);
 }
 
+/* If the log says which calls will return, nothing is guessed: other calls are
+ * no open calls, and an exit in a marked call is certain. */
+static void marks_say_which_calls_return(void **state)
+{
+	(void)state;
+	feed_marks(&f, "true");
+	feed_marked(&f, 1, 3, 1, true);
+	feed_marked(&f, 1, 4, 2, false);
+	feed_marked(&f, 1, 3, 3, false); /* the same function */
+	feed_marked(&f, 1, 5, 4, true);
+	assert_int_equal(feed_return(&f, 1, 5)->call->depth, 1);
+	assert_int_equal(feed_return(&f, 1, 3)->call->depth, 0);
+	assert_null(feed_return(&f, 1, 3)->call);
+	feed_marked(&f, 2, 6, 5, true);
+	assert_true(feed_exit(&f, 2)->call->certain);
+	feed_marks(&f, "false");
+	feed_marked(&f, 1, 4, 6, false);
+	assert_int_equal(feed_return(&f, 1, 4)->call->depth, 0);
+}
+
 /* A call that cannot be read may be the one that returns next. */
 static void a_call_that_is_unreadable_is_like_a_lost_one(void **state)
 {
@@ -559,6 +579,7 @@ int main(void)
 		cmocka_unit_test(a_loop_whose_returns_end),
 		cmocka_unit_test(an_exit_in_a_call_that_may_have_returned),
 		cmocka_unit_test(a_call_that_is_unreadable_is_like_a_lost_one),
+		cmocka_unit_test(marks_say_which_calls_return),
 		cmocka_unit_test(times_that_overflow),
 		cmocka_unit_test(deep_recursion_keeps_the_inner_calls),
 		cmocka_unit_test(processes_without_events_are_forgotten),
