@@ -17,9 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "match/call.h"
 #include "match/explain.h"
 #include "match/match.h"
+#include "match/selector.h"
 #include "term/tree_print.h"
 #include "term/tree_text.h"
 
@@ -143,6 +143,8 @@ static void text(const uint8_t *p, size_t len, unsigned flags)
 static void call(const uint8_t *p, size_t len, unsigned flags)
 {
 	char *copy = malloc(len + 1);
+	struct inv_records records = { 0 };
+	struct inv_selector s;
 	struct inv_err err;
 	inv_word spec;
 
@@ -150,8 +152,13 @@ static void call(const uint8_t *p, size_t len, unsigned flags)
 	if (len > 0)
 		memcpy(copy, p, len);
 	copy[len] = '\0';
-	if (!inv_call_parse(&terms, copy, &spec, &err))
+	/* What follows a line is also read as a header file. */
+	if (strchr(copy, '\n'))
+		(void)inv_records_parse(&records, strchr(copy, '\n'), &err);
+	if (!inv_selector_parse(&terms, copy, &records, &s, &err) &&
+	    !inv_selector_events(&terms, &s, &spec, &err))
 		make_and_run(spec, INV_NIL, flags);
+	inv_records_release(&records);
 	free(copy);
 }
 

@@ -107,7 +107,8 @@ has_node = $(filter $(BUILD)/lib/libnode.a,$^)
 # Further libraries for a program that is linked with the archives in $^.
 LIBS = $(if $(filter %/liblog.a %/libspool.a %/libsink.a,$^),-lzstd) \
 	$(if $(filter %/libmatch.a,$^),-lgmp -lm) \
-	$(if $(has_node),$(EI_LIB)/libei.a)
+	$(if $(has_node),$(EI_LIB)/libei.a) \
+	$(if $(filter %/libcli.a,$^),-lz)
 
 # --- products ---------------------------------------------------------------
 

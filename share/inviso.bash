@@ -46,7 +46,7 @@ _inviso() {
 	*:--summary) _inviso_words 'text json none' "$word" ;;
 	*:--procs) _inviso_words 'all new existing' "$word" ;;
 	*:--filter) COMPREPLY=() ;;
-	*:-o | *:--output | *:--cookie-file | *:--ti) COMPREPLY=() ;;
+	*:-o | *:--output | *:--cookie-file | *:--ti | *:--records) COMPREPLY=() ;;
 	*)
 		case $word in
 		-*) _inviso_words "$(_inviso_options "$program" "$command")" "$word" ;;

@@ -125,7 +125,9 @@
  *		  is to report, the session sets the pattern of a function
  *		  without this; 0: no bound
  *	dry_run   boolean: the session sets no flags and patterns, and only
- *		  counts what matches
+ *		  counts and lists what matches
+ *	yes	  boolean: a wildcard may select modules of kernel and stdlib,
+ *		  and the specs more than 10 000 functions
  *
  * 5. Requests to a session:
  *	alive			ok; restarts the dead man's time
@@ -171,7 +173,8 @@
  *			log; otherwise none
  *	matched		#{functions, processes, sensitive}: three numbers;
  *			sensitive counts the processes that cannot be traced,
- *			because they have the process flag `sensitive'
+ *			because they have the process flag `sensitive'; with
+ *			dry_run also list => [binary], lines for the user
  *	armed		{Done, Total} functions, while arming
  *	notes		[binary]: messages for the user, without duplicates
  *	produced, recorded, dropped, log_bytes	integers

@@ -256,13 +256,32 @@ bool inv_cluster_does_without(const struct inv_cluster *c, size_t i)
 	       c->dispensable(c->dispensable_arg, inv_conn_name(c->v[i].conn));
 }
 
+static bool reached_any(const struct inv_cluster *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (!c->v[i].code)
+			return true;
+	return false;
+}
+
+static void tell_skipped(struct inv_cluster *c, size_t i)
+{
+	if (!c->notified[i].failed)
+		inv_screen_note(c->screen, "%s: skipped: %s",
+				inv_cluster_name(c, i),
+				inv_screen_without(c->v[i].err.text,
+						   inv_cluster_name(c, i)));
+	c->notified[i].failed = true;
+}
+
 /*
  * Reports each failure once. Returns the exit code of the first node that
- * failed.
+ * failed, or, with --skip-unreachable, 0 if others were reached.
  */
 static int tell(struct inv_cluster *c, int cancelled)
 {
 	int status = INV_EXIT_DONE;
+	bool skip = c->opts->skip && reached_any(c);
 
 	if (cancelled == INV_ECANCELLED)
 		return interrupted(c);
@@ -272,6 +291,10 @@ static int tell(struct inv_cluster *c, int cancelled)
 
 		if (!at->code || inv_cluster_does_without(c, i))
 			continue;
+		if (skip && exit_status == INV_EXIT_UNREACHABLE) {
+			tell_skipped(c, i);
+			continue;
+		}
 		/* The kind of the node is not supported; that is not a usage
 		 * error. */
 		if (exit_status == INV_EXIT_USAGE)

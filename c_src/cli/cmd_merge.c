@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "cli/cleanup.h"
 #include "cli/cmd.h"
+#include "cli/dir_inputs.h"
 #include "cli/filter_opts.h"
 #include "cli/pick.h"
 #include "flow/flow.h"
@@ -384,7 +385,9 @@ static int run(struct merge *m, char **files, int n_files)
 	int rc = 0;
 
 	for (int i = 0; !rc && i < n_files; i++)
-		rc = inv_inputs_add(&m->inputs, files[i], &m->err);
+		rc = inv_is_dir(files[i]) ?
+			     inv_dir_add(&m->inputs, files[i], &m->err) :
+			     inv_inputs_add(&m->inputs, files[i], &m->err);
 	if (!rc)
 		rc = check_output(m);
 	if (!rc)
@@ -504,11 +507,13 @@ static const char doc[] =
 	"LOG is a log of inviso (all its rotated files, in any order), a file "
 	"of OTP's trace port (dbg, ttb; all files of a wrap set), or a trace "
 	"information (ti) file with the names of a node's processes. The kind "
-	"of a file is detected. NODE= overrides the name of the node, which "
+	"of a file is detected. A LOG that is a directory means the logs and "
+	"ti files in it. NODE= overrides the name of the node, which "
 	"otherwise is taken from the log, or from the pids in other files.\n"
 	"\n"
 	"Examples:\n"
 	"  inviso merge a.log b.log\n"
+	"  inviso merge slow/\n"
 	"  inviso merge --json *.log | jq .payload\n"
 	"  inviso merge --from 10:37:44 --to 10:37:45 --mfa shop:order *.log\n"
 	"  inviso merge --pid '<0.88.0>' --tag call,return_from a.log\n"

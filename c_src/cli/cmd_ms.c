@@ -10,8 +10,10 @@
 
 #include "base/json.h"
 #include "cli/cmd.h"
+#include "cli/record_files.h"
 #include "match/explain.h"
 #include "match/match.h"
+#include "match/selector.h"
 #include "term/tree_print.h"
 #include "term/tree_text.h"
 
@@ -28,10 +30,14 @@ struct ms {
 	const char *file;
 	unsigned otp;
 	enum inv_match_event event;
+	struct inv_records records;
 	bool code;
 	bool json;
 	/* state */
 	const char *name;
+	bool selected; /* SPEC is a selector */
+	struct inv_selector selector;
+	inv_word made; /* the match spec of the selector */
 	struct inv_heap heap;
 	struct inv_buf text; /* contents of the file */
 	struct inv_buf out;
@@ -176,6 +182,71 @@ static void result_json(struct ms *m)
 	inv_json_line(&j);
 }
 
+static const char *word_of(const struct inv_selector *s)
+{
+	return s->kind == INV_SELECT_SEND ? "send" : "receive";
+}
+
+static void put_name(struct ms *m, struct inv_buf *out, bool wild, inv_word t)
+{
+	const struct inv_print_opts o = { .style = INV_PRINT_W, .otp = m->otp };
+	const inv_word *b = inv_box_of(t, INV_BOX_ATOM);
+
+	if (wild && b)
+		inv_buf_put(out, inv_box_ptr(b, 1), inv_box_n(b));
+	else
+		inv_tree_print(t, out, &o);
+}
+
+/* Appends what a selector selects: m:f/2, or send. */
+static void put_selected(struct ms *m, struct inv_buf *out)
+{
+	const struct inv_selector *s = &m->selector;
+
+	if (s->kind != INV_SELECT_CALL) {
+		inv_buf_puts(out, word_of(s));
+		return;
+	}
+	put_name(m, out, s->wild_module, s->module);
+	inv_buf_putc(out, ':');
+	put_name(m, out, s->wild_function, s->function);
+	if (s->arity >= 0)
+		inv_buf_printf(out, "/%d", s->arity);
+}
+
+static void put_made(struct ms *m, struct inv_buf *out)
+{
+	const struct inv_print_opts o = { .style = INV_PRINT_W, .otp = m->otp };
+
+	inv_tree_print(m->made, out, &o);
+}
+
+/* Of a selector, prints what it selects, and its match spec. */
+static void selected_text(struct ms *m)
+{
+	if (!m->selected)
+		return;
+	inv_buf_puts(&m->out, "traces: ");
+	put_selected(m, &m->out);
+	inv_buf_puts(&m->out, "\nspec:   ");
+	put_made(m, &m->out);
+	inv_buf_putc(&m->out, '\n');
+}
+
+static void selected_json(struct ms *m, struct inv_json *j)
+{
+	size_t begin;
+
+	if (!m->selected)
+		return;
+	begin = inv_json_begin(j, "traces");
+	put_selected(m, &m->out);
+	inv_json_end(j, begin);
+	begin = inv_json_begin(j, "spec");
+	put_made(m, &m->out);
+	inv_json_end(j, begin);
+}
+
 static void explain_json(struct ms *m, const struct inv_buf *text,
 			 const struct inv_buf *code)
 {
@@ -183,6 +254,7 @@ static void explain_json(struct ms *m, const struct inv_buf *text,
 
 	inv_json_open(&j, NULL, '{');
 	inv_json_bool(&j, "ok", true);
+	selected_json(m, &j);
 	json_lines(&j, "explained", text);
 	if (m->code)
 		json_lines(&j, "code", code);
@@ -202,6 +274,7 @@ static int explain(struct ms *m)
 	if (m->json) {
 		explain_json(m, &text, &code);
 	} else {
+		selected_text(m);
 		inv_buf_put(&m->out, text.data, text.len);
 		inv_buf_put(&m->out, code.data, code.len);
 	}
@@ -271,6 +344,23 @@ static int parse_term(struct ms *m, const char *what, const char *text,
 	return rc ? inv_err_ctx(&m->err, "%s", what) : 0;
 }
 
+/* Parses SPEC: a match spec, or a selector. */
+static int parse_spec(struct ms *m, inv_word *spec)
+{
+	int rc;
+
+	if (m->spec[strspn(m->spec, " \t\r\n%")] == '[')
+		return parse_term(m, "SPEC", m->spec, spec);
+	rc = inv_selector_parse(&m->heap, m->spec, &m->records, &m->selector,
+				&m->err);
+	if (!rc)
+		rc = inv_selector_spec(&m->heap, &m->selector, spec, &m->event,
+				       &m->err);
+	m->selected = !rc;
+	m->made = *spec;
+	return rc ? inv_err_ctx(&m->err, "SPEC") : 0;
+}
+
 static int run(struct ms *m, inv_word term)
 {
 	struct inv_match_world world = { .idle = true };
@@ -309,11 +399,11 @@ static int run(struct ms *m, inv_word term)
 
 static int work(struct ms *m)
 {
-	inv_word spec, term = 0;
+	inv_word spec = 0, term = 0;
 	int rc = m->file ? read_file(m) : 0;
 
 	if (!rc)
-		rc = parse_term(m, "SPEC", m->spec, &spec);
+		rc = parse_spec(m, &spec);
 	if (!rc && m->term)
 		rc = parse_term(m, "TERM", m->term, &term);
 	if (rc)
@@ -337,6 +427,7 @@ static int work(struct ms *m)
 enum {
 	OPT_RELEASE = 256,
 	OPT_EVENT,
+	OPT_RECORDS,
 };
 
 static const struct argp_option options[] = {
@@ -350,6 +441,10 @@ static const struct argp_option options[] = {
 	  "read SPEC from FILE, or from standard input "
 	  "if FILE is -",
 	  0 },
+	{ "records", OPT_RECORDS, "FILE", 0,
+	  "FILE, a .hrl, .erl or .beam file, defines the records in SPEC; can "
+	  "be repeated",
+	  0 },
 	{ "code", 'd', NULL, 0, "also print the compiled program", 0 },
 	{ "json", 'j', NULL, 0, "print JSON", 0 },
 	{ 0 },
@@ -360,7 +455,9 @@ static const char doc[] =
 	"runs it."
 	"\v"
 	"SPEC is a list of clauses {Head, Conditions, Body}, as "
-	"erlang:trace_pattern/3 takes it. TERM is the list of arguments of a "
+	"erlang:trace_pattern/3 takes it, or what `inviso trace' takes: a call, "
+	"send or receive with patterns and a guard; then its match spec is "
+	"printed, too. TERM is the list of arguments of a "
 	"call, [To,Message] of a send, or [Node,From,Message] of a receive. "
 	"Errors and results are those of erlang:match_spec_test/3. Nothing is "
 	"traced, and no node is needed.\n"
@@ -368,6 +465,7 @@ static const char doc[] =
 	"Examples:\n"
 	"  inviso ms \"[{['\\$1',b],[{'>','\\$1',1}],[{return_trace}]}]\"\n"
 	"  inviso ms \"[{['\\$1'],[],[{message,{hd,'\\$1'}}]}]\" '[[a,b]]'\n"
+	"  inviso ms 'shop:order(N, _) when N > 9 -> return' '[10, x]'\n"
 	"  inviso ms -f spec.txt '[1,2]'\n"
 	"\n"
 	"Exit status: 0 done, 1 the spec is wrong, 2 usage, 5 no clause "
@@ -405,6 +503,7 @@ static void set_event(struct ms *m, const char *arg,
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct ms *m = state->input;
+	struct inv_err err = { 0 };
 
 	switch (key) {
 	case OPT_RELEASE:
@@ -412,6 +511,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_EVENT:
 		set_event(m, arg, state);
+		return 0;
+	case OPT_RECORDS:
+		if (inv_record_file_load(&m->records, arg, &err))
+			argp_error(state, "%s", err.text);
 		return 0;
 	case 'f':
 		m->file = arg;
@@ -473,6 +576,7 @@ static int ms(int argc, char **argv)
 		status = INV_EXIT_FAILED;
 	}
 	inv_match_release(&m.match);
+	inv_records_release(&m.records);
 	inv_heap_free(&m.heap);
 	inv_buf_release(&m.text);
 	inv_buf_release(&m.out);

@@ -18,6 +18,7 @@
 #include "cli/registered.h"
 #include "cli/report.h"
 #include "cli/session_name.h"
+#include "cli/tee.h"
 #include "cli/trace_opts.h"
 #include "cli/units.h"
 #include "cli/view.h"
@@ -53,6 +54,7 @@ struct trace {
 	struct inv_watch watch;
 	struct inv_view view;
 	struct inv_count count;
+	struct inv_tee tee;
 	char enough[64]; /* why the sessions stop after --events events */
 };
 
@@ -60,12 +62,22 @@ struct trace {
 
 static bool wants(void *arg, struct inv_member *m)
 {
-	return inv_view_wants(&((struct trace *)arg)->view, m);
+	struct trace *t = arg;
+
+	/* With -o, the rest of the log is fetched, but not shown. */
+	return t->view.enough || inv_view_wants(&t->view, m);
 }
 
 static void took(void *arg, struct inv_member *m, const struct inv_followed *f)
 {
-	inv_view_took(&((struct trace *)arg)->view, m, f);
+	struct trace *t = arg;
+
+	if (!inv_tee_put(&t->tee, m, f)) {
+		t->watch.discard = true;
+		inv_watch_stop(&t->watch, "the log could not be written");
+	}
+	if (!t->view.enough)
+		inv_view_took(&t->view, m, f);
 }
 
 static void ended(void *arg, struct inv_member *m)
@@ -107,7 +119,7 @@ static int64_t turn(void *arg)
 	int64_t wait = inv_view_print(&t->view);
 
 	if (t->view.enough || t->view.failed) {
-		t->watch.discard = true;
+		t->watch.discard |= !t->tee.path || t->view.failed;
 		inv_watch_stop(&t->watch,
 			       t->view.enough ? t->enough : "no memory");
 	}
@@ -307,7 +319,7 @@ static int exit_status(struct trace *t)
 {
 	int status = inv_members_exit(&t->members);
 
-	if (t->view.failed)
+	if (t->view.failed || t->tee.failed)
 		return INV_EXIT_FAILED;
 	if (!status && t->view.sink->sum.lost[INV_LOST_UNREADABLE])
 		status = INV_EXIT_LOST;
@@ -383,6 +395,8 @@ static int trace(struct trace *t)
 					    t->what.remote_dir);
 	if (!status)
 		status = inv_members_init(&t->members, &t->cluster);
+	if (!status && !t->what.dry_run)
+		status = inv_tee_open(&t->tee, &t->members);
 	if (!status) {
 		fill_opts(t, &o, name, sizeof(name));
 		status = inv_members_start(&t->members, &o);
@@ -398,6 +412,7 @@ static int trace(struct trace *t)
 		return status;
 	}
 	status = watch(t);
+	(void)inv_tee_close(&t->tee);
 	inv_members_remove(&t->members);
 	inv_cluster_leave(&t->cluster);
 	if (!status) {
@@ -424,6 +439,7 @@ static int run(struct trace *t)
 	status = trace(t);
 	if (t->view.ms)
 		inv_view_release(&t->view);
+	(void)inv_tee_close(&t->tee);
 	inv_count_release(&t->count);
 	inv_members_release(&t->members);
 	return inv_cluster_close(&t->cluster, status);
@@ -438,6 +454,10 @@ enum {
 
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Output:", 6 },
+	{ "output", 'o', "FILE", 0,
+	  "also write the log to FILE, for `inviso merge'; with several nodes "
+	  "a file for each, F.log becomes F-NODE.log",
+	  6 },
 	{ "json", 'j', NULL, 0,
 	  "print one JSON object in each line; at the end a summary as JSON on "
 	  "standard error",
@@ -493,6 +513,11 @@ static void pick_specs(struct trace *t, const struct argp_state *state)
 	for (unsigned i = 0; i < t->what.n_specs; i++)
 		if (inv_pick_add_spec(&t->pick, t->what.specs[i], &err))
 			argp_error(state, "%s: %s", t->what.specs[i], err.text);
+	if (t->pick.group && t->what.n_specs > 1)
+		argp_error(state,
+			   "slow and failed of app(...) or behaviour(...) need "
+			   "a command without another SPEC; for all SPECs use "
+			   "--min-duration and --failed");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -504,6 +529,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		state->child_inputs[0] = &t->nodes;
 		state->child_inputs[1] = &t->what;
 		state->child_inputs[2] = &t->pick;
+		return 0;
+	case 'o':
+		if (!*arg)
+			argp_error(state, "-o: the name is empty");
+		t->tee.path = arg;
 		return 0;
 	case 'j':
 		t->json = true;

@@ -29,6 +29,8 @@ static void put_text(const struct inv_member *m, struct inv_buf *b)
 	else
 		inv_buf_puts(b, "; the number of events cannot be predicted");
 	inv_buf_putc(b, '\n');
+	for (size_t i = 0; i < s->list.n; i++)
+		inv_buf_printf(b, "  %s\n", s->list.v[i]);
 }
 
 int inv_dry_run(struct inv_members *ms, bool json, bool quiet)
@@ -49,6 +51,7 @@ int inv_dry_run(struct inv_members *ms, bool json, bool quiet)
 		if (json) {
 			inv_json_open(&j, NULL, '{');
 			inv_report_json_member(&j, m);
+			inv_report_json_texts(&j, "list", &m->status.list);
 			inv_json_close(&j, '}');
 			inv_json_line(&j);
 		} else {

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "cli/record_files.h"
 #include "flow/facts.h"
 
 int inv_filter_opts_init(struct inv_filter_opts *o)
@@ -15,6 +16,7 @@ void inv_filter_opts_release(struct inv_filter_opts *o)
 {
 	inv_filter_release(&o->filter);
 	inv_spec_filter_free(o->spec);
+	inv_records_release(&o->records);
 }
 
 bool inv_filter_opts_pass_end(const struct inv_filter_opts *o,
@@ -23,7 +25,7 @@ bool inv_filter_opts_pass_end(const struct inv_filter_opts *o,
 	const struct inv_call *call = it->facts ? it->facts->call : NULL;
 
 	return call && call->event && call->end != INV_CALL_EXIT &&
-	       inv_spec_filter_wants(o->spec, call->event, it->node);
+	       inv_spec_filter_wants(o->spec, call->event, it);
 }
 
 bool inv_filter_opts_dated(const struct inv_filter_opts *o)
@@ -62,7 +64,8 @@ enum {
 	OPT_PID,
 	OPT_TAG,
 	OPT_MFA,
-	OPT_FILTER
+	OPT_FILTER,
+	OPT_RECORDS,
 };
 
 static const struct argp_option options[] = {
@@ -87,10 +90,14 @@ static const struct argp_option options[] = {
 	  "be repeated",
 	  0 },
 	{ "filter", OPT_FILTER, "SPEC", 0,
-	  "print events that match SPEC: a match spec over the process, the "
-	  "tag and the rest of the trace message, such as "
-	  "'[{[_,send,stop,_],[],[]}]', or a call, such as "
-	  "'shop:order(N, _) when N > 9'",
+	  "print events that match SPEC, which is as for `inviso trace', such "
+	  "as 'shop:order(N, _) when N > 9' or 'send(cart, {add, _})', or a "
+	  "match spec over the process, the tag and the rest of the trace "
+	  "message, such as '[{[_,send,stop,_],[],[]}]'",
+	  0 },
+	{ "records", OPT_RECORDS, "FILE", 0,
+	  "FILE, a .hrl, .erl or .beam file, defines the records in --filter; "
+	  "can be repeated",
 	  0 },
 	{ 0 },
 };
@@ -102,6 +109,20 @@ void inv_filter_odd_tag(const struct argp_state *state, const char *odd)
 			"%s: warning: --filter: there is no trace tag %s; "
 			"`inviso merge --tag ?' lists them\n",
 			state->name, odd);
+}
+
+/* Makes the filter when all options are known, because --records can come after
+ * --filter. */
+static void make_spec(struct inv_filter_opts *o, struct argp_state *state)
+{
+	struct inv_err err = { 0 };
+
+	if (!o->text)
+		return;
+	if (inv_spec_filter_new(&o->spec, o->text, &o->records, &err))
+		argp_error(state, "--filter: %s", err.text);
+	else
+		inv_filter_odd_tag(state, inv_spec_filter_odd(o->spec));
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -135,13 +156,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		rc = inv_filter_add_mfa(&o->filter, arg, &err);
 		break;
 	case OPT_FILTER:
-		name = "--filter:";
-		inv_spec_filter_free(o->spec);
-		o->spec = NULL;
-		rc = inv_spec_filter_new(&o->spec, arg, &err);
-		if (!rc)
-			inv_filter_odd_tag(state, inv_spec_filter_odd(o->spec));
-		break;
+		o->text = arg;
+		return 0;
+	case OPT_RECORDS:
+		if (inv_record_file_load(&o->records, arg, &err))
+			argp_error(state, "%s", err.text);
+		return 0;
+	case ARGP_KEY_END:
+		make_spec(o, state);
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}

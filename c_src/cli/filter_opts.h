@@ -10,14 +10,16 @@
 #include "log/filter.h"
 
 /*
- * The options that select events: --from, --to, --pid, --tag, --mfa and
- * --filter. inv_filter_argp is a child of a command's argp; its input is a
+ * The options that select events: --from, --to, --pid, --tag, --mfa, --filter and
+ * --records. inv_filter_argp is a child of a command's argp; its input is a
  * struct inv_filter_opts.
  */
 struct inv_filter_opts {
 	struct inv_filter filter;
 	struct inv_spec_filter *spec; /* NULL: no --filter */
 	/* private */
+	const char *text; /* of --filter */
+	struct inv_records records;
 	struct inv_when from, until;
 	bool has_from, has_until;
 };
@@ -45,7 +47,7 @@ static inline bool inv_filter_opts_pass(const struct inv_filter_opts *o,
 {
 	return inv_filter_passes(&o->filter, it) &&
 	       (!o->spec || it->kind != INV_ITEM_EVENT ||
-		inv_spec_filter_wants(o->spec, &it->ev, it->node) ||
+		inv_spec_filter_wants(o->spec, &it->ev, it) ||
 		inv_filter_opts_pass_end(o, it));
 }
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/glob.h"
+#include "flow/flow.h"
 #include "match/event_match.h"
 
 #define EVENT_WORDS (UINT64_C(1) << 20)
@@ -25,19 +27,21 @@ struct inv_spec_filter {
 	uint64_t undecided;
 	struct inv_match_run run;
 	struct inv_cursor cursor;
+	struct inv_cursor receiver; /* the words of an event can point into the
+				       other cursor */
 };
 
 /* --- making a filter ------------------------------------------------------ */
 
 int inv_spec_filter_new(struct inv_spec_filter **made, const char *text,
-			struct inv_err *err)
+			const struct inv_records *records, struct inv_err *err)
 {
 	struct inv_spec_filter *f = calloc(1, sizeof(*f));
 	int rc;
 
 	if (!f)
 		return inv_err_set(err, INV_ENOMEM, "no memory");
-	rc = inv_event_match_text(&f->match, text, err);
+	rc = inv_event_match_select(&f->match, text, records, err);
 	if (!rc && inv_heap_new(&f->event, EVENT_WORDS))
 		rc = inv_err_set(err, INV_ENOMEM, "no memory");
 	if (rc) {
@@ -140,11 +144,62 @@ static bool matches(struct inv_spec_filter *f, const inv_word *words, size_t n)
 	return f->run.matched && !inv_word_is(f->run.result, "false");
 }
 
+static bool is_like(const char *glob, inv_word name)
+{
+	const inv_word *b = inv_box_of(name, INV_BOX_ATOM);
+
+	return !*glob || (b && inv_glob(glob, inv_box_ptr(b, 1), inv_box_n(b)));
+}
+
+/* Tests the wildcards for the names in {M,F,Args}. */
+static bool names_fit(const struct inv_spec_filter *f, inv_word mfa)
+{
+	const inv_word *b = inv_box_of(mfa, INV_BOX_TUPLE);
+
+	return b && inv_box_n(b) == 3 && is_like(f->match.module_glob, b[1]) &&
+	       is_like(f->match.function_glob, b[2]);
+}
+
+static bool has_globs(const struct inv_spec_filter *f)
+{
+	return f->match.module_glob[0] || f->match.function_glob[0];
+}
+
+/* Returns the registered name of the receiver, if the receiver is a pid or port
+ * whose name is known; otherwise 0. */
+static inv_word name_of_receiver(struct inv_spec_filter *f,
+				 const struct inv_item *it)
+{
+	struct inv_identity id;
+	struct inv_token tok;
+
+	if (!it->facts || inv_event_tracee(&it->ev, &f->receiver, &tok) ||
+	    inv_event_payload(&it->ev, &f->receiver) ||
+	    inv_cursor_skip(&f->receiver) ||
+	    inv_cursor_next(&f->receiver, &tok) ||
+	    !inv_flow_identify(it->facts->flow, it->node, it->ev.dict, &tok,
+			       &id) ||
+	    !id.name.registered || !id.name.len)
+		return 0;
+	return inv_make_atom(&f->event, id.name.text, id.name.len);
+}
+
+/* A spec may omit the event's last element, the result of the action {message, _}:
+ * tries without this element, then with it. */
+static bool matches_either(struct inv_spec_filter *f,
+			   const struct inv_event *ev, const inv_word *words,
+			   size_t n)
+{
+	return (ev->ms_result && matches(f, words, n - 1)) ||
+	       matches(f, words, n);
+}
+
 bool inv_spec_filter_wants(struct inv_spec_filter *f,
 			   const struct inv_event *ev,
-			   const struct inv_node *node)
+			   const struct inv_item *it)
 {
-	inv_word words[ELEMENTS] = { 0 };
+	const struct inv_node *node = it->node;
+	inv_word words[ELEMENTS] = { 0 }, name;
 	int n;
 
 	if (f->match.by_tag && ev->tag < INV_TAG_COUNT &&
@@ -158,9 +213,15 @@ bool inv_spec_filter_wants(struct inv_spec_filter *f,
 		return false;
 	}
 	f->world.self = words[0];
-	/* A spec may omit the event's last element, the result of the action
-	 * {message, _}: tries without this element, then with it. */
-	if (ev->ms_result && matches(f, words, (size_t)n - 1))
+	if (has_globs(f) && (n < 3 || !names_fit(f, words[2])))
+		return false;
+	if (matches_either(f, ev, words, (size_t)n))
 		return true;
-	return matches(f, words, (size_t)n);
+	if (!f->match.to_name || n < 4 || ev != &it->ev)
+		return false;
+	name = name_of_receiver(f, it);
+	if (!name)
+		return false;
+	words[3] = name;
+	return matches_either(f, ev, words, (size_t)n);
 }

@@ -6,25 +6,27 @@
 
 #include "base/err.h"
 #include "log/item.h"
+#include "match/records.h"
 
 /* A match spec that selects events of a log (match/event_match.h). */
 struct inv_spec_filter;
 
 /*
- * Makes a filter from text: a match spec, or a call with conditions
- * (match/call.h). Returns 0; INV_EINVAL with a message; INV_ENOMEM.
+ * Makes a filter from text: a match spec, or a selector (match/selector.h), whose
+ * records are in `records' (can be NULL). Returns 0; INV_EINVAL with a message;
+ * INV_ENOMEM.
  */
 int inv_spec_filter_new(struct inv_spec_filter **made, const char *text,
-			struct inv_err *err);
+			const struct inv_records *records, struct inv_err *err);
 void inv_spec_filter_free(struct inv_spec_filter *f);
 
 /*
- * Returns true if the event is selected. If the decision depends on data that
- * were not recorded, returns false and counts the event as undecided.
+ * Returns true if the event `ev' is selected: that of the item, or the call that the
+ * item ended. If the decision depends on data that were not recorded, returns false and counts the event as undecided.
  */
 bool inv_spec_filter_wants(struct inv_spec_filter *f,
 			   const struct inv_event *ev,
-			   const struct inv_node *node);
+			   const struct inv_item *it);
 
 /* Returns the first tag in the filter that is no tag of an event, or "". */
 const char *inv_spec_filter_odd(const struct inv_spec_filter *f);

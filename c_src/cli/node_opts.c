@@ -17,6 +17,7 @@ enum {
 	OPT_TIMEOUT,
 	OPT_AT,
 	OPT_DNS,
+	OPT_SKIP,
 };
 
 static const struct argp_option options[] = {
@@ -25,8 +26,8 @@ static const struct argp_option options[] = {
 	  "use this node: name@host, or name for a node on this machine; can "
 	  "be repeated, or NODE,NODE; `all' adds every node that the named "
 	  "nodes are connected to; name@host:PORT for a node without epmd "
-	  "(default, but not of `inviso status': RELEASE_NODE, which a "
-	  "release's script sets)",
+	  "(default, but not of `inviso status': INVISO_NODE, or RELEASE_NODE, "
+	  "which a release's script sets)",
 	  1 },
 	{ "dns", OPT_DNS, "[APP@]NAME[:PORT]", 0,
 	  "use the nodes at every address of NAME, which DNS knows, such as a "
@@ -36,6 +37,10 @@ static const struct argp_option options[] = {
 	{ "at", OPT_AT, "HOST:PORT", 0,
 	  "connect to this address instead of the host in the node's name, for "
 	  "example to a forwarded port; only if one node is named",
+	  1 },
+	{ "skip-unreachable", OPT_SKIP, NULL, 0,
+	  "continue without nodes that cannot be reached; at least one must be "
+	  "reached",
 	  1 },
 	{ "cookie", 'c', "COOKIE", 0,
 	  "use this cookie; other users of this machine can see it, so prefer "
@@ -105,6 +110,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (inv_node_at_parse(&o->at, arg, &err))
 			argp_error(state, "--at %s: %s", arg, err.text);
 		o->has_at = true;
+		return 0;
+	case OPT_SKIP:
+		o->skip = true;
 		return 0;
 	case 'c':
 		o->cookie = arg;
@@ -225,6 +233,17 @@ static void check_plain(const struct inv_node_opts *o, struct argp_state *state)
 				   plain->names[i].full);
 }
 
+/* INVISO_NODE has the value of -n: several nodes, or all. */
+static void take_env(struct inv_node_opts *o, struct argp_state *state)
+{
+	// NOLINTNEXTLINE(concurrency-mt-unsafe)
+	const char *names = getenv("INVISO_NODE");
+	struct inv_err err = { 0 };
+
+	if (names && names[0] && add(o, names, &err))
+		argp_error(state, "INVISO_NODE: %s", err.text);
+}
+
 /*
  * The script of an Elixir release sets these variables for what it runs. A name
  * without a host is a node of this machine, for RELEASE_DISTRIBUTION=sname and
@@ -252,6 +271,8 @@ static void take_release(struct inv_node_opts *o, struct argp_state *state)
 void inv_node_opts_check(struct inv_node_opts *o, struct argp_state *state)
 {
 	if (!inv_node_opts_given(o))
+		take_env(o, state);
+	if (!inv_node_opts_given(o))
 		take_release(o, state);
 	if (o->has_at)
 		check_at(o, state);
@@ -265,5 +286,6 @@ void inv_node_opts_check(struct inv_node_opts *o, struct argp_state *state)
 		argp_error(state, "-n all: name one of the nodes as well: "
 				  "-n NODE -n all");
 	else
-		argp_error(state, "no node is given: use -n NODE");
+		argp_error(state, "no node is given: use -n NODE, or set "
+				  "INVISO_NODE");
 }

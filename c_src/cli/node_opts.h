@@ -18,6 +18,7 @@
 struct inv_node_opts {
 	struct inv_node_names names;
 	bool from_release; /* the name is that of RELEASE_NODE */
+	bool skip;	   /* --skip-unreachable */
 	bool all; /* -n all: also every node that the named nodes are connected
 		     to */
 	struct inv_dns *dns; /* --dns */
@@ -47,7 +48,8 @@ void inv_node_opts_release(struct inv_node_opts *o);
 bool inv_node_opts_given(const struct inv_node_opts *o);
 
 /*
- * Takes the node of the environment variable RELEASE_NODE if no node is given.
+ * Takes the nodes of the environment variable INVISO_NODE, or the node of
+ * RELEASE_NODE, if no node is given.
  * Checks that there is at least one node, and exactly one with --at. If not,
  * ends the program with a usage error.
  */

@@ -51,6 +51,7 @@ int inv_pick_add_spec(struct inv_pick *p, const char *spec, struct inv_err *err)
 	p->specs = x;
 	x += p->n_specs;
 	x->rule = (struct inv_pick_rule){ a.slow, a.min_ns, a.failed };
+	p->group |= a.group;
 	if (inv_filter_init(&x->functions))
 		return inv_err_set(err, INV_ENOMEM, "no memory");
 	p->n_specs++;
@@ -101,7 +102,7 @@ static bool has_failed(struct inv_pick *p, const struct inv_item *it)
 		return (to_payload(p, ev) && !inv_cursor_skip(p->cursor) &&
 			is_error(p->cursor)) ||
 		       (p->returns &&
-			inv_spec_filter_wants(p->returns, ev, it->node));
+			inv_spec_filter_wants(p->returns, ev, it));
 	}
 }
 
@@ -225,7 +226,7 @@ static int set_pattern(struct inv_pick *p, const char *pattern,
 		return inv_err_set(err, INV_ENOMEM, "no memory");
 	inv_spec_filter_free(p->returns);
 	p->returns = NULL;
-	rc = inv_spec_filter_new(&p->returns, text, err);
+	rc = inv_spec_filter_new(&p->returns, text, NULL, err);
 	free(text);
 	return rc;
 }

@@ -38,6 +38,9 @@ struct inv_pick {
 	struct inv_pick_spec *specs; /* SPECs with slow or failed */
 	size_t n_specs;
 	struct inv_cursor *cursor;
+	/* One of them is of app(...) or behaviour(...): its rule holds for
+	 * functions of all modules, so no other SPEC may be given. */
+	bool group;
 };
 
 /* The options --min-duration and --failed, as an argp child. Its input is a

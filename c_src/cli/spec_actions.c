@@ -12,6 +12,13 @@ static bool is_name(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '@';
 }
 
+static const char *skip_space(const char *p)
+{
+	while (isspace((unsigned char)*p))
+		p++;
+	return p;
+}
+
 /* Returns the place after a quoted text, a character ($x, in Elixir ?x), or the
  * character at p. `begin' is where the text begins. */
 static const char *skip(const char *begin, const char *p)
@@ -146,12 +153,43 @@ static void cut_wildcards(char *text)
 		(void)cut_end(text, "._");
 }
 
+/* Returns the place after app(...) or behaviour(...) at the beginning of a SPEC.
+ * NULL: the SPEC begins otherwise. */
+static const char *after_group(const char *spec)
+{
+	static const char *const words[] = { "app", "behaviour", "behavior" };
+	const char *p, *close;
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		if (strncmp(spec, words[i], strlen(words[i])) != 0)
+			continue;
+		p = skip_space(spec + strlen(words[i]));
+		close = *p == '(' ? strchr(p, ')') : NULL;
+		if (close)
+			return skip_space(close + 1);
+	}
+	return NULL;
+}
+
 /* Sets a->function. `end' is the arrow. */
 static void set_function(struct inv_spec_actions *a, const char *spec,
 			 const char *end)
 {
-	const char *p = copy_function(a, spec, end);
-	size_t n = strlen(a->function);
+	const char *rest = after_group(spec);
+	char any[4096];
+	const char *p;
+	size_t n;
+
+	if (rest && rest <= end) {
+		a->group = true;
+		snprintf(any, sizeof(any), "*%s%.*s", rest < end ? ":" : "",
+			 rest < end ? (int)(end - rest - 1) : 0,
+			 rest < end ? rest + 1 : rest);
+		spec = any;
+		end = any + strlen(any);
+	}
+	p = copy_function(a, spec, end);
+	n = strlen(a->function);
 
 	if (n && *p == '(')
 		snprintf(a->function + n, sizeof(a->function) - n, "/%u",
@@ -160,13 +198,6 @@ static void set_function(struct inv_spec_actions *a, const char *spec,
 }
 
 /* --- the actions ---------------------------------------------------------- */
-
-static const char *skip_space(const char *p)
-{
-	while (isspace((unsigned char)*p))
-		p++;
-	return p;
-}
 
 /* Reads "(TIME)" at p. */
 static int slow(struct inv_spec_actions *a, const char *p, struct inv_err *err)

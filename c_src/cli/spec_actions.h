@@ -21,6 +21,9 @@ struct inv_spec_actions {
 	/* The function in the SPEC as a condition of inv_filter_add_mfa: "m",
 	 * "m:f" or "m:f/2". */
 	char function[1024];
+	/* The SPEC is of app(...) or behaviour(...), whose modules only the
+	 * node knows; `function' is of any module. */
+	bool group;
 };
 
 /* Finds the actions in a SPEC. Returns 0, or INV_EINVAL with a message: the TIME

@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "cli/filter_opts.h"
+#include "cli/record_files.h"
 #include "cli/units.h"
 #include "match/event_match.h"
+#include "term/tree_print.h"
 
 /* A packet must have room for eight terms of the greatest length. If --max-term
  * is above TERM_USUAL, the packets are made larger. */
@@ -21,7 +23,9 @@ enum {
 	OPT_SPAWNED,
 	OPT_LINKED,
 	OPT_FILTER,
+	OPT_RECORDS,
 	OPT_DRY_RUN,
+	OPT_YES,
 	OPT_EVENTS,
 	OPT_FOR,
 	OPT_RATE,
@@ -51,14 +55,23 @@ static const struct argp_option options[] = {
 	{ "linked", OPT_LINKED, NULL, 0,
 	  "also trace processes that the traced ones link to", 2 },
 	{ "filter", OPT_FILTER, "SPEC", 0,
-	  "record only events that match SPEC: a match spec over the process, "
-	  "the tag and the rest of the trace message, such as "
-	  "'[{[_,send,stop,_],[],[]}]', or a call, such as "
-	  "'shop:order(N, _) when N > 9'",
+	  "record only events that match SPEC: a call, such as "
+	  "'shop:order(N, _) when N > 9', 'send(cart, {add, _})' or procs, or "
+	  "a match spec over the process, the tag and the rest of the trace "
+	  "message, such as '[{[_,send,stop,_],[],[]}]'",
+	  2 },
+	{ "records", OPT_RECORDS, "FILE", 0,
+	  "FILE, a .hrl, .erl or .beam file, defines the records in --filter; "
+	  "can be repeated (in a SPEC the node's debug information defines "
+	  "them)",
 	  2 },
 	{ "dry-run", OPT_DRY_RUN, NULL, 0,
-	  "trace nothing: print what matches, and how many events per second "
-	  "to expect",
+	  "trace nothing: list what matches, and print how many events per "
+	  "second to expect",
+	  2 },
+	{ "yes", OPT_YES, NULL, 0,
+	  "trace more than 10000 functions, and modules of kernel and stdlib "
+	  "that a wildcard selects",
 	  2 },
 	{ NULL, 0, NULL, 0,
 	  "Limits; the first that is reached ends tracing (0: no limit):", 3 },
@@ -168,16 +181,32 @@ static void depth(struct argp_state *state, const char *arg, uint64_t *n)
 			   arg, o->least, o->most);
 }
 
-/* Compiles the filter only to report its errors; every node compiles it
- * again. */
-static void check_filter(struct argp_state *state, const char *arg)
+/*
+ * Compiles the filter to report its errors; every node compiles it again. The
+ * definitions of records are known only here, so nodes get the match spec.
+ */
+static void check_filter(struct inv_trace_opts *o, struct argp_state *state)
 {
+	const struct inv_print_opts print = { .style = INV_PRINT_W };
 	struct inv_event_match m;
-	struct inv_err err;
+	struct inv_err err = { 0 };
+	struct inv_buf text = { 0 };
+	int rc = inv_event_match_select(&m, o->filter, &o->records, &err);
 
-	if (inv_event_match_text(&m, arg, &err))
+	if (!rc && (m.module_glob[0] || m.function_glob[0]))
+		rc = inv_err_set(&err, INV_EINVAL,
+				 "a node cannot test a wildcard in a filter: "
+				 "write it as SPEC");
+	if (rc)
 		argp_error(state, "--filter: %s", err.text);
 	inv_filter_odd_tag(state, m.odd);
+	if (!rc && o->records.first) {
+		rc = inv_tree_print(m.source, &text, &print);
+		inv_buf_putc(&text, 0);
+		if (!rc && !text.error)
+			o->filter = o->made = strdup((char *)text.data);
+		inv_buf_release(&text);
+	}
 	inv_event_match_release(&m);
 }
 
@@ -203,6 +232,8 @@ static void check_arrow(const struct inv_trace_opts *o, const char *arg,
 static error_t parse_what(struct inv_trace_opts *o, int key, char *arg,
 			  struct argp_state *state)
 {
+	struct inv_err err = { 0 };
+
 	switch (key) {
 	case OPT_PROCS:
 		if (!*arg)
@@ -216,11 +247,21 @@ static error_t parse_what(struct inv_trace_opts *o, int key, char *arg,
 		o->linked = true;
 		return 0;
 	case OPT_FILTER:
-		check_filter(state, arg);
 		o->filter = arg;
+		return 0;
+	case OPT_RECORDS:
+		if (inv_record_file_load(&o->records, arg, &err))
+			argp_error(state, "%s", err.text);
+		return 0;
+	case ARGP_KEY_END:
+		if (o->filter)
+			check_filter(o, state);
 		return 0;
 	case OPT_DRY_RUN:
 		o->dry_run = true;
+		return 0;
+	case OPT_YES:
+		o->yes = true;
 		return 0;
 	case OPT_ARGS:
 		args(state, arg, o);
@@ -313,6 +354,8 @@ void inv_trace_opts_release(struct inv_trace_opts *o)
 {
 	free(o->specs);
 	free(o->procs);
+	free(o->made);
+	inv_records_release(&o->records);
 }
 
 static int64_t packet_bytes(uint64_t max_term)
@@ -339,6 +382,7 @@ void inv_trace_opts_session(const struct inv_trace_opts *o,
 	out->spawned = o->spawned;
 	out->linked = o->linked;
 	out->dry_run = o->dry_run;
+	out->yes = o->yes;
 	out->filter = o->filter;
 	out->payload = o->no_args ? "none" : NULL;
 	number[INV_OPT_LIMIT_EVENTS] = or_unset(o->events);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "match/records.h"
 #include "node/session.h"
 
 /*
@@ -25,8 +26,11 @@ struct inv_trace_opts {
 	bool spawned;
 	bool linked;
 	bool dry_run;
-	const char *filter;	/* NULL: no filter */
-	const char *remote_dir; /* NULL: the node chooses */
+	bool yes;
+	const char *filter;	    /* NULL: no filter */
+	struct inv_records records; /* in filter */
+	char *made;		    /* memory of filter, or NULL */
+	const char *remote_dir;	    /* NULL: the node chooses */
 	/* Limits of each node's session; 0: no limit. */
 	uint64_t events;
 	uint64_t ms;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/glob.h"
 #include "log/filter_int.h"
 
 static int no_memory(struct inv_err *err)
@@ -201,6 +202,12 @@ static int one_of_arities(const struct inv_filter *f, uint64_t mask,
 	return 0;
 }
 
+static bool is_named(const struct inv_token *tok, const char *name, bool glob)
+{
+	return glob ? inv_glob(name, (const char *)tok->bytes, tok->len) :
+		      inv_token_is(tok, name);
+}
+
 /* Removes from `mask' the conditions whose module (or function) is not this
  * atom. Sets *whole to true if a remaining condition is now satisfied, because
  * it names no function, or no arity. */
@@ -212,7 +219,8 @@ static uint64_t narrow(const struct inv_filter *f, uint64_t mask,
 
 		if (!(mask >> i & 1))
 			continue;
-		if (!inv_token_is(tok, function ? m->function : m->module))
+		if (!is_named(tok, function ? m->function : m->module,
+			      function ? m->any_function : m->any_module))
 			mask &= ~(UINT64_C(1) << i);
 		else if (function ? m->arity < 0 : !m->function)
 			*whole = true;

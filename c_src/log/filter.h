@@ -55,7 +55,8 @@ static inline bool inv_filter_timed(const struct inv_filter *f)
  *		seq_trace the sender or the receiver
  *	tags	"call,return_from"
  *	mfa	"m", "m:f", "m:f/2", "Enum", "Enum.map", "Enum.map/2": the
- *		function of a call, a return, a spawn, …
+ *		function of a call, a return, a spawn, …; unquoted names can be
+ *		wildcards (base/glob.h): "shop_*:handle_*", "Shop.*.add/2"
  */
 int inv_filter_add_pid(struct inv_filter *f, const char *text,
 		       struct inv_err *err);

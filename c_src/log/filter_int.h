@@ -13,9 +13,11 @@ struct inv_filter_pid {
 };
 
 struct inv_filter_mfa {
-	char *module;	/* UTF-8 */
-	char *function; /* NULL: any function */
-	int64_t arity;	/* -1: any arity */
+	char *module;		       /* UTF-8 */
+	char *function;		       /* NULL: any function */
+	bool any_module, any_function; /* the name is a wildcard
+					  (base/glob.h) */
+	int64_t arity;		       /* -1: any arity */
 };
 
 void inv_filter_mfa_release(struct inv_filter_mfa *m);

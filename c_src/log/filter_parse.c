@@ -107,6 +107,18 @@ static bool is_upper(char c)
 	return c >= 'A' && c <= 'Z';
 }
 
+static bool is_wild(const char *name)
+{
+	return strchr(name, '*') != NULL;
+}
+
+/* Returns true if `part', after the last dot of a name, belongs to the module:
+ * Worker, and *, unless an arity follows. */
+static bool is_module_part(const char *part, size_t n)
+{
+	return is_upper(*part) || (*part == '*' && !part[n]);
+}
+
 /* Parses "Enum.map", "MyApp.Worker": the last part is a function if it starts
  * with a lower-case letter. Returns a pointer to the end of the parsed text. */
 static const char *elixir(struct inv_filter_mfa *m, const char *p)
@@ -115,7 +127,7 @@ static const char *elixir(struct inv_filter_mfa *m, const char *p)
 	const char *dot = memrchr(p, '.', n);
 	size_t module = n;
 
-	if (dot && !is_upper(dot[1])) {
+	if (dot && !is_module_part(dot + 1, (size_t)(p + n - dot - 1))) {
 		module = (size_t)(dot - p);
 		m->function = strndup(dot + 1, n - module - 1);
 		if (!m->function || !*m->function)
@@ -125,7 +137,11 @@ static const char *elixir(struct inv_filter_mfa *m, const char *p)
 		     strncmp(p, "Elixir.", 7) != 0 ? "Elixir." : "",
 		     (int)module, p) < 0)
 		m->module = NULL;
-	return m->module ? p + n : NULL;
+	if (!m->module)
+		return NULL;
+	m->any_module = is_wild(m->module);
+	m->any_function = m->function && is_wild(m->function);
+	return p + n;
 }
 
 /* Parses "m", "m:", "m:f", or ":lists.map" in Elixir's syntax. Returns a
@@ -133,21 +149,25 @@ static const char *elixir(struct inv_filter_mfa *m, const char *p)
 static const char *erlang(struct inv_filter_mfa *m, const char *p)
 {
 	const char *between = ":/";
+	bool quoted;
 
 	if (*p == ':') {
 		p++;
 		between = "./";
 	}
+	quoted = *p == '\'';
 	m->module = atom(&p, between);
 	if (!m->module)
 		return NULL;
+	m->any_module = !quoted && is_wild(m->module);
 	if (!strcmp(p, ":"))
 		return p + 1;
 	if (*p && *p == between[0]) {
-		p++;
+		quoted = *++p == '\'';
 		m->function = atom(&p, "/");
 		if (!m->function)
 			return NULL;
+		m->any_function = !quoted && is_wild(m->function);
 	}
 	return p;
 }
@@ -171,7 +191,8 @@ int inv_filter_mfa_parse(struct inv_filter_mfa *m, const char *text,
 	const char *p;
 
 	memset(m, 0, sizeof(*m));
-	p = is_upper(*text) ? elixir(m, text) : erlang(m, text);
+	p = is_upper(*text) || !strncmp(text, "*.", 2) ? elixir(m, text) :
+							 erlang(m, text);
 	if (p && arity(m, p))
 		return 0;
 	inv_filter_mfa_release(m);

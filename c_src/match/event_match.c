@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "match/call.h"
+#include "match/selector.h"
 #include "term/tree_text.h"
 
 #define WORDS (UINT64_C(1) << 16)
@@ -75,19 +75,68 @@ static int make(struct inv_event_match *m, inv_word spec, struct inv_err *err)
 	return rc;
 }
 
-int inv_event_match_text(struct inv_event_match *m, const char *text,
-			 struct inv_err *err)
+static void copy_glob(char *to, size_t size, bool wild, inv_word name)
+{
+	const inv_word *b = inv_box_of(name, INV_BOX_ATOM);
+
+	if (wild && b && inv_box_n(b) < size) {
+		memcpy(to, inv_box_ptr(b, 1), inv_box_n(b));
+		to[inv_box_n(b)] = 0;
+	}
+}
+
+/* Parses a selector, and returns its match spec for events. */
+static int parse_selector(struct inv_event_match *m, const char *text,
+			  const struct inv_records *records, inv_word *spec,
+			  struct inv_err *err)
+{
+	struct inv_selector s;
+	int rc = inv_selector_parse(&m->terms, text, records, &s, err);
+
+	if (!rc)
+		rc = inv_selector_events(&m->terms, &s, spec, err);
+	if (rc)
+		return rc;
+	copy_glob(m->module_glob, sizeof(m->module_glob), s.wild_module,
+		  s.module);
+	copy_glob(m->function_glob, sizeof(m->function_glob), s.wild_function,
+		  s.function);
+	m->to_name = s.to_name;
+	return 0;
+}
+
+static bool is_match_spec(const char *text)
+{
+	return text[strspn(text, " \t\n")] == '[';
+}
+
+int inv_event_match_select(struct inv_event_match *m, const char *text,
+			   const struct inv_records *records,
+			   struct inv_err *err)
 {
 	inv_word spec;
 	int rc = init(m, err);
 
 	if (rc)
 		return rc;
-	if (text[strspn(text, " \t\n")] == '[')
-		rc = inv_tree_parse(&m->terms, text, &spec, err);
-	else
-		rc = inv_call_parse(&m->terms, text, &spec, err);
-	return rc ? rc : make(m, spec, err);
+	rc = is_match_spec(text) ? inv_tree_parse(&m->terms, text, &spec, err) :
+				   parse_selector(m, text, records, &spec, err);
+	if (rc)
+		return rc;
+	m->source = spec;
+	return make(m, spec, err);
+}
+
+int inv_event_match_text(struct inv_event_match *m, const char *text,
+			 struct inv_err *err)
+{
+	int rc = inv_event_match_select(m, text, NULL, err);
+
+	if (!rc && (m->module_glob[0] || m->function_glob[0]))
+		return inv_err_set(err, INV_EINVAL,
+				   "a node cannot test a wildcard in a filter: "
+				   "write it as SPEC");
+	return rc;
 }
 
 int inv_event_match_etf(struct inv_event_match *m, const uint8_t *bytes,

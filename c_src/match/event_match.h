@@ -6,6 +6,7 @@
 
 #include "abi/event.h"
 #include "match/match.h"
+#include "match/records.h"
 
 /*
  * A match spec that selects events, from a log or in a node.
@@ -21,6 +22,7 @@
  */
 struct inv_event_match {
 	struct inv_heap terms; /* the spec's terms */
+	inv_word source;       /* the spec, unless it was read from bytes */
 	struct inv_match match;
 	/*
 	 * The tags of events that can match. If by_tag is false, any tag can
@@ -30,6 +32,12 @@ struct inv_event_match {
 	bool tags[INV_TAG_COUNT];
 	/* the first unknown atom in the position of a tag; "": none */
 	char odd[64];
+	/* What the spec does not test (inv_event_match_select). Wildcards for the
+	 * names of a call (base/glob.h); "": none. */
+	char module_glob[1024], function_glob[1024];
+	/* A receiver of a sent message is a registered name: it also selects
+	 * messages to the pid of the process that has this name. */
+	bool to_name;
 };
 
 /*
@@ -39,11 +47,15 @@ struct inv_event_match {
 #define INV_EVENT_ELEMENTS 5
 
 /*
- * Make a filter.  `text' is a match spec, or a call with conditions
- * (match/call.h).  `bytes' are a match spec in the external term format, and
- * are borrowed.  Return 0, INV_ENOMEM, INV_EINVAL or another error, with a
- * message in `err'.
+ * Make a filter.  `text' is a match spec, or a selector (match/selector.h);
+ * `records', which can be NULL, define its records.  `bytes' are a match spec in
+ * the external term format, and are borrowed.  inv_event_match_text refuses
+ * wildcards and records, which a node cannot test.  Return 0, INV_ENOMEM,
+ * INV_EINVAL or another error, with a message in `err'.
  */
+int inv_event_match_select(struct inv_event_match *m, const char *text,
+			   const struct inv_records *records,
+			   struct inv_err *err);
 int inv_event_match_text(struct inv_event_match *m, const char *text,
 			 struct inv_err *err);
 int inv_event_match_etf(struct inv_event_match *m, const uint8_t *bytes,

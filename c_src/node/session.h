@@ -51,6 +51,7 @@ struct inv_session_opts {
 	const char *compress; /* an atom; NULL: the default */
 	const char *payload;  /* an atom; NULL: the default */
 	bool dry_run;
+	bool yes; /* trace many functions, and modules of OTP */
 	/*
 	 * values for the keys of abi/options.h; INV_UNSET means the node's
 	 * default

@@ -107,7 +107,7 @@ static const char *mode_name(enum inv_session_mode mode)
 static void put_map(struct inv_buf *e, const struct inv_session_opts *o,
 		    const erlang_pid *self)
 {
-	inv_etf_map(e, 13 + count(o, INV_GROUP_SESSION));
+	inv_etf_map(e, 14 + count(o, INV_GROUP_SESSION));
 	put_text(e, "name", o->name);
 	put_text(e, "owner", o->owner);
 	inv_put_atom(e, "client");
@@ -127,6 +127,8 @@ static void put_map(struct inv_buf *e, const struct inv_session_opts *o,
 	put_numbers(e, o, INV_GROUP_SESSION);
 	inv_put_atom(e, "dry_run");
 	inv_put_atom(e, o->dry_run ? "true" : "false");
+	inv_put_atom(e, "yes");
+	inv_put_atom(e, o->yes ? "true" : "false");
 }
 
 void inv_session_start_ask(struct inv_ask *ask, struct inv_conn *c,

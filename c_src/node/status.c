@@ -69,6 +69,7 @@ int inv_status_decode(struct inv_decode *d, struct inv_status *out)
 		FIELD("functions", number, functions),
 		FIELD("processes", number, processes),
 		FIELD("sensitive", number, sensitive),
+		FIELD("list", texts, list),
 		{ 0 },
 	};
 	static const struct inv_field fields[] = {
@@ -111,6 +112,7 @@ void inv_status_release(struct inv_status *s)
 {
 	inv_texts_release(&s->specs);
 	inv_texts_release(&s->notes);
+	inv_texts_release(&s->list);
 	memset(s, 0, sizeof(*s));
 }
 

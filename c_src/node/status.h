@@ -40,6 +40,7 @@ struct inv_status {
 	char log[512];
 	int64_t functions, processes, sensitive; /* what the specs matched; -1:
 						    unknown */
+	struct inv_texts list; /* of a dry run: lines that list the functions */
 	/* while arming: how many functions are armed, and how many there are */
 	int64_t armed, armed_of;
 	uint64_t produced, recorded, dropped, log_bytes;

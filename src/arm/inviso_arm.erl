@@ -7,7 +7,8 @@
 %%  step/3 ─┐
 %%    ▲     │   patterns first, then flags, so that        a few ms each
 %%    └─────┘   tracing begins when all is set
-%%  watch/3     sets lost patterns again
+%%  watch/3     sets lost patterns again, and patterns of modules that were
+%%              loaded since
 %% '''
 %% `inviso_tracing:close/1' clears everything, also after only some of the steps.
 %%
@@ -21,6 +22,8 @@
 
 -type class() :: usage | refused | nothing | failed.
 -type matched() :: #{functions := non_neg_integer(),
+                     %% lines that list the functions, for a dry run
+                     list => [binary()],
                      processes := non_neg_integer(),
                      sensitive := non_neg_integer(),
                      notes := [binary()]}.
@@ -31,6 +34,10 @@
 -define(BATCH, 256).
 
 -define(MAX_NEW_WORDS, 256).
+%% More functions than this are traced only if the user agrees.
+-define(MAX_FUNCTIONS, 10000).
+%% How many patterns of modules that were loaded later one call of watch/3 sets.
+-define(MAX_LATER, 200).
 
 -record(plan, {todo :: [inviso_arm_functions:operation()],
                done = 0 :: non_neg_integer(),
@@ -38,6 +45,13 @@
                who :: inviso_arm_procs:who(),
                %% the patterns that watch/3 checks next
                look = [] :: [inviso_scope:pattern()],
+               %% the specs of calls, if any of them has a wildcard or a group;
+               %% the modules that were searched for their functions; and the
+               %% patterns of modules that were loaded later
+               wild = [] :: [inviso_spec:spec()],
+               yes = false :: boolean(),
+               searched :: undefined | inviso_arm_groups:snapshot(),
+               later = [] :: [inviso_arm_functions:operation()],
                %% processes and ports whose flags are still to be set; `none': no
                %% flags have been set yet
                walk = none :: none | [pid() | port()],
@@ -47,11 +61,12 @@
 -opaque plan() :: #plan{}.
 
 %% @doc Plans what is to be traced, and sets nothing. Loads a module that is not
-%% loaded, if possible, unless `load' is false. With `returns', specs of calls
-%% without an action get the action `return'.
+%% loaded, if possible, unless `dry' is true; then the result lists the functions.
+%% With `returns', specs of calls without an action get the action `return'. `yes'
+%% means that the user agrees to trace many functions and modules of OTP.
 -spec plan(#{specs := [binary()], procs := [binary()],
              follow := [spawned | linked], returns => boolean(),
-             load => boolean()}) ->
+             dry => boolean(), yes => boolean()}) ->
           {ok, plan(), matched()} | {error, class(), binary()}.
 plan(#{specs := Texts, procs := Procs, follow := Follow} = Asked) ->
     try
@@ -60,7 +75,8 @@ plan(#{specs := Texts, procs := Procs, follow := Follow} = Asked) ->
         make(case Asked of
                  #{returns := true} -> [inviso_spec:returning(S) || S <- Specs];
                  _ -> Specs
-             end, Procs, Follow, maps:get(load, Asked, true))
+             end, Procs, Follow, maps:merge(#{dry => false, yes => false},
+                                            Asked))
     catch
         throw:{Class, Text} -> {error, Class, Text}
     end.
@@ -84,22 +100,48 @@ few_new_words(Texts) ->
                              [New, ?MAX_NEW_WORDS])}),
     ok.
 
-make(Specs, Procs, Follow, Load) ->
+make(Specs, Procs, Follow, #{dry := Dry, yes := Yes}) ->
     Calls = [S || #{kind := call} = S <- Specs],
-    {Resolved, LoadNotes} = lists:unzip([inviso_arm_functions:resolve(S, Load)
+    {Wild, Searched} = wild(Calls),
+    {Resolved, LoadNotes} = lists:unzip([resolve(S, not Dry, Yes)
                                          || S <- Calls]),
     Functions = inviso_arm_functions:operations(lists:append(Resolved)),
     Who = inviso_arm_procs:who(Specs, Procs, Follow),
     {Events, NameNotes} = messages(Specs),
-    ok = undisturbed(Functions, Events, Who),
     Total = lists:sum([N || {_, N} <- Functions]),
+    ManyNotes = many(Total, Dry, Yes),
+    ok = undisturbed(Functions, Events, Who),
     {Count, Sensitive, ProcNotes} = inviso_arm_procs:count(Who),
-    Notes = lists:append(LoadNotes) ++ NameNotes ++ ProcNotes ++ notes(Specs, Who)
-        ++ inviso_arm_foreign:shared(Functions),
+    Notes = lists:append(LoadNotes) ++ ManyNotes ++ NameNotes ++ ProcNotes
+        ++ notes(Specs, Who) ++ inviso_arm_foreign:shared(Functions),
+    List = [{list, inviso_arm_list:lines(lists:zip(Calls, Resolved))} || Dry],
     {ok, #plan{todo = Functions ++ [{E, 0} || E <- Events], total = Total,
-               who = Who},
-     #{functions => Total, processes => Count, sensitive => Sensitive,
-       notes => unique(Notes)}}.
+               who = Who, wild = Wild, yes = Yes, searched = Searched},
+     maps:merge(maps:from_list(List),
+                #{functions => Total, processes => Count,
+                  sensitive => Sensitive, notes => unique(Notes)})}.
+
+wild(Calls) ->
+    case lists:any(fun inviso_arm_groups:is_wild/1, Calls) of
+        true -> {Calls, inviso_arm_groups:snapshot()};
+        false -> {[], undefined}
+    end.
+
+resolve(Spec, Load, Yes) ->
+    case inviso_arm_groups:is_group(Spec) of
+        true -> inviso_arm_groups:resolve(Spec, Yes);
+        false -> inviso_arm_functions:resolve(Spec, Load)
+    end.
+
+%% Too many functions are an error, or a note of a dry run.
+many(Total, Dry, false) when Total > ?MAX_FUNCTIONS ->
+    Text = format("the specs select ~b functions; more than ~b need --yes~ts",
+                  [Total, ?MAX_FUNCTIONS,
+                   ["; --dry-run lists them" || not Dry]]),
+    _ = Dry orelse throw({usage, Text}),
+    [Text];
+many(_, _, _) ->
+    [].
 
 %% Returns the match specs for messages, and notes for the user. The VM has one
 %% match spec for all sent messages and one for all received messages. So the
@@ -272,13 +314,76 @@ has_begun(#plan{walk = none}, T) ->
 has_begun(#plan{walk = Walk, walked_of = Of, who = Who}, _) ->
     length(Walk) < Of orelse Of =:= 0 orelse inviso_arm_procs:is_new(Who).
 
-%% @doc Sets patterns again that the VM has lost, and returns notes about these
-%% patterns. Must be called every `Ms' milliseconds; each call is quick.
+%% @doc Sets patterns again that the VM has lost, and sets patterns of modules that
+%% were loaded since the last call and have functions for a wildcard. Returns notes
+%% about both. Must be called every `Ms' milliseconds; each call is quick.
 -spec watch(plan(), inviso_tracing:tracing(), pos_integer()) ->
-          {[binary()], plan()}.
-watch(#plan{look = Next} = Plan, T, Ms) ->
-    {Notes, Rest} = inviso_arm_watch:look(Next, T, Ms),
-    {Notes, Plan#plan{look = Rest}}.
+          {[binary()], plan(), inviso_tracing:tracing()}.
+watch(#plan{look = Next} = Plan, T0, Ms) ->
+    {Notes, Rest} = inviso_arm_watch:look(Next, T0, Ms),
+    {New, Plan1} = search(Plan#plan{look = Rest}, T0),
+    {More, Plan2, T} = set_later(Plan1, T0),
+    {Notes ++ New ++ More, Plan2, T}.
+
+search(#plan{wild = [_ | _] = Specs, later = []} = Plan, T) ->
+    {Modules, Searched} = inviso_arm_groups:changed(Plan#plan.searched),
+    Resolved = inviso_arm_groups:later(Specs, Modules, Plan#plan.yes),
+    Known = maps:from_keys([{Kind, What}
+                            || Resolved =/= [],
+                               {Kind, What, _} <- inviso_tracing:patterns(T)],
+                           true),
+    New = [Op || {{Kind, What, _}, _} = Op
+                     <- inviso_arm_functions:operations(Resolved),
+                 not is_map_key({Kind, What}, Known)],
+    allowed(New, Plan#plan{searched = Searched});
+search(Plan, _) ->
+    {[], Plan}.
+
+allowed([], Plan) ->
+    {[], Plan};
+allowed(New, #plan{total = Total, yes = Yes} = Plan) ->
+    Sum = Total + lists:sum([N || {_, N} <- New]),
+    try
+        _ = not Yes andalso Sum > ?MAX_FUNCTIONS andalso
+            throw({usage, <<"more than 10000 functions need --yes">>}),
+        ok = inviso_arm_foreign:functions(New),
+        {[format("~ts was loaded: ~b function~ts of it ~ts traced from now on",
+                 [M, N, plural(N), is_or_are(N)])
+          || {M, N} <- by_module(New)],
+         Plan#plan{later = New, total = Sum}}
+    catch
+        throw:{_, Why} ->
+            {[format("~ts was loaded, and is not traced: ~ts", [M, Why])
+              || {M, _} <- by_module(New)],
+             Plan}
+    end.
+
+by_module(Operations) ->
+    maps:to_list(lists:foldl(
+                   fun({{_, {M, _, _}, _}, N}, Acc) ->
+                           Acc#{M => N + maps:get(M, Acc, 0)}
+                   end, #{}, Operations)).
+
+plural(1) -> "";
+plural(_) -> "s".
+
+is_or_are(1) -> "is";
+is_or_are(_) -> "are".
+
+%% Sets patterns of modules that were loaded later. If a function is gone again,
+%% there is nothing to trace.
+set_later(#plan{later = Later} = Plan, T0) ->
+    {Now, Rest} = lists:split(min(?MAX_LATER, length(Later)), Later),
+    {Notes, T} =
+        lists:foldl(fun({{Kind, What, MS}, _}, {Acc, T1}) ->
+                            case inviso_tracing:set(Kind, What, MS, T1) of
+                                {{ok, _}, T2} -> {Acc, T2};
+                                {{error, Reason}, T2} ->
+                                    {_, Text} = why(What, Reason),
+                                    {[Text | Acc], T2}
+                            end
+                    end, {[], T0}, Now),
+    {lists:reverse(Notes), Plan#plan{later = Rest}, T}.
 
 %% --- beforehand ---------------------------------------------------------------
 

@@ -6,7 +6,7 @@
 %% the clauses that match every call are last.
 -module(inviso_arm_functions).
 
--export([resolve/2, operations/1, match_spec/1]).
+-export([resolve/2, matching/2, operations/1, match_spec/1]).
 
 -export_type([operation/0, resolved/0]).
 
@@ -19,37 +19,39 @@
 
 %% @doc Returns the functions that a spec of calls selects, grouped by module, and
 %% notes for the user. If `Load' is true, it loads a module that is not loaded.
+%% For a spec with a group of modules, see {@link inviso_arm_groups}.
 %% Throws `{nothing, Text}' if there are no such functions.
 -spec resolve(inviso_spec:spec(), boolean()) -> {[resolved()], [binary()]}.
-resolve(#{module := '_', function := F, arity := A} = Spec, _Load) ->
-    Found = [R || M <- lists:sort([M || {M, _} <- code:all_loaded()]),
-                  R <- matching(M, F, A, Spec)],
-    _ = Found =:= [] andalso
-        nothing("no module that is loaded has a function ~ts",
-                [fa_text(F, A)]),
-    {Found, []};
 resolve(#{module := M, function := F, arity := A} = Spec, Load) ->
     Notes = loaded(M, Spec, Load),
-    case matching(M, F, A, Spec) of
+    case matching(M, Spec) of
         [] -> {[], []} = no_function(M, F, A, Spec);
         [{_, FAs, _}] = Found -> {Found, Notes ++ private(M, F, FAs)}
     end.
 
-matching(M, '_', '_', #{exported := false} = Spec) ->
+%% @doc Returns the functions of a loaded module that a spec of calls selects.
+-spec matching(module(), inviso_spec:spec()) -> [resolved()].
+matching(M, #{function := '_', functions := one, arity := '_',
+              exported := false} = Spec) ->
     case inviso_functions:of_module(M) of
         [] -> [];
         _ -> [{M, whole, Spec}]
     end;
-matching(M, F, A, #{exported := Exported} = Spec) ->
+matching(M, #{arity := A, exported := Exported} = Spec) ->
     All = case Exported of
               true -> exports_of(M);
               false -> inviso_functions:of_module(M)
           end,
-    case [FA || {F1, A1} = FA <- All, F =:= '_' orelse F =:= F1,
-                A =:= '_' orelse A =:= A1] of
+    case [FA || {F1, A1} = FA <- All, A =:= '_' orelse A =:= A1,
+                fits(F1, Spec)] of
         [] -> [];
         FAs -> [{M, FAs, Spec}]
     end.
+
+fits(F, #{function := F}) -> true;
+fits(_, #{function := '_', functions := one}) -> true;
+fits(_, #{functions := one}) -> false;
+fits(F, #{functions := Glob}) -> inviso_spec_group:fits(Glob, F).
 
 %% Returns the exported functions of a module, or none if the module is being
 %% purged.
@@ -138,6 +140,9 @@ no_function(M, F, A, Spec) ->
     All = inviso_functions:of_module(M),
     Name = module_text(M, Spec),
     case lists:usort([A1 || {F1, A1} <- All, F1 =:= F]) of
+        [] when F =:= '_' ->
+            nothing("module ~ts has no function that matches ~ts",
+                    [Name, maps:get(text, Spec)]);
         [] ->
             Names = lists:usort([atom_to_list(F1) || {F1, _} <- All]),
             nothing("module ~ts has no function ~ts~ts",

@@ -140,9 +140,9 @@ planned(#{protect := Protect} = Map, Table, Guard, Place, Since) ->
     %% If return values are traced, the stack of a tail-recursive function
     %% grows, up to the bound on open calls. So return values are traced only
     %% in live mode, where a user watches and the session ends soon.
-    Asked = (maps:with([specs, procs, follow], Map))#{
+    Asked = (maps:with([specs, procs, follow, yes], Map))#{
               returns => maps:get(mode, Map) =:= live,
-              load => not maps:get(dry_run, Map)},
+              dry => maps:get(dry_run, Map)},
     {Plan, Matched} = plan(Asked),
     Now = now_ms(),
     S = #session{map = Map, table = Table, guard = Guard, since = Since,
@@ -346,10 +346,10 @@ handle_info(tick, S) ->
         _ ->
             {noreply, S}
     end;
-handle_info(watch, #session{state = tracing, plan = Plan0, tracing = T} = S) ->
-    {Notes, Plan} = inviso_arm:watch(Plan0, T, ?WATCH_MS),
+handle_info(watch, #session{state = tracing, plan = Plan0, tracing = T0} = S) ->
+    {Notes, Plan, T} = inviso_arm:watch(Plan0, T0, ?WATCH_MS),
     watch_later(),
-    {noreply, more_notes(Notes, S#session{plan = Plan})};
+    {noreply, more_notes(Notes, S#session{plan = Plan, tracing = T})};
 handle_info(silence, S) ->
     silence(S);
 handle_info(hold, S) ->

@@ -14,7 +14,8 @@
           follow := [spawned | linked], limits := #{atom() => integer()},
           tracer := map(), protect := map(), dead_man_ms := pos_integer(),
           hold_ms := non_neg_integer(),
-          open_calls := non_neg_integer(), dry_run := boolean()}.
+          open_calls := non_neg_integer(), dry_run := boolean(),
+          yes := boolean()}.
 
 -include("inviso_options.hrl").
 
@@ -53,7 +54,8 @@ fields() ->
                      ++ [{filter, fun is_text/1}]), #{}},
      {protect, map_of([{Key, number(Option)}
                        || {Key, _, _, _} = Option <- ?OPTS_PROTECT]), #{}},
-     {dry_run, fun is_boolean/1, false}]
+     {dry_run, fun is_boolean/1, false},
+     {yes, fun is_boolean/1, false}]
         ++ [{Key, number(Option), default(Key, Default)}
             || {Key, _, _, Default} = Option <- ?OPTS_SESSION].
 

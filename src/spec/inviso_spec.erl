@@ -7,6 +7,8 @@
 %%  lists:seq   lists:seq/2        one function: all arities, or one arity
 %%  ets:lookup(T, hostname) when is_integer(T) -> return;stack
 %%  lists:seq/2 [{['_',3],[],[]}]  with a raw match spec
+%%  shop:f(#order{})  shop:f(m#order{})   records of the module, or of m
+%%  shop_*:handle_*/3   app(shop)         see inviso_spec_group
 %%  Enum.map/2   Map.get(_, :foo) :: return          in Elixir's notation
 %%  send   send(Msg)   send(To, Msg) when ...
 %%  receive   receive(Msg)   receive(From, Msg)   receive(Node, From, Msg)
@@ -27,8 +29,11 @@
 %% The actions of a clause. A clause of a raw match spec, `{raw, _}', is not changed
 %% and has no actions.
 -type clause() :: {'_' | list(), list(), [action()]} | {raw, tuple()}.
+%% If `modules' or `functions' is not `one', then `module' or `function' is '_'.
 -type spec() :: #{kind := call, module := module(), function := atom(),
                   arity := arity() | '_', exported := boolean(),
+                  modules := inviso_spec_group:modules(),
+                  functions := inviso_spec_group:functions(),
                   elixir := boolean(), clauses := [clause()],
                   counters := [count | time], text := binary()}
               | #{kind := send | 'receive', clauses := [clause()],
@@ -118,10 +123,37 @@ returning(Spec) ->
 
 parse_chars([], _Text) ->
     {error, usage, format("no spec is given. " ?EXAMPLES, [])};
-parse_chars([C | _] = Chars, Text) when C =:= $:; C >= $A, C =< $Z ->
-    attempt(fun() -> elixir(Chars, Text) end, Chars);
 parse_chars(Chars, Text) ->
-    case attempt(fun() -> erlang(Chars, Text) end, Chars) of
+    case inviso_spec_group:read(Chars) of
+        none ->
+            parse_names(Chars, Text);
+        {Names, Modules, Functions} ->
+            attempt(fun() -> grouped(Names, Modules, Functions, Text) end,
+                    Chars)
+    end.
+
+grouped([C | _] = Names, Modules, Functions, Text) ->
+    Scope = case Modules of
+                one -> one;
+                _ -> group
+            end,
+    Spec = case C =:= $: orelse C >= $A andalso C =< $Z of
+               true -> elixir(Names, Text, Scope);
+               false -> erlang(Names, Text, Scope)
+           end,
+    in_functions(Functions, in_modules(Modules, Spec)).
+
+in_modules(one, Spec) -> Spec;
+in_modules(Modules, Spec) -> Spec#{module := '_', modules := Modules}.
+
+in_functions(one, Spec) -> Spec;
+in_functions(Functions, Spec) ->
+    Spec#{function := '_', functions := Functions}.
+
+parse_names([C | _] = Chars, Text) when C =:= $:; C >= $A, C =< $Z ->
+    attempt(fun() -> elixir(Chars, Text, one) end, Chars);
+parse_names(Chars, Text) ->
+    case attempt(fun() -> erlang(Chars, Text, one) end, Chars) of
         {ok, _} = Ok -> Ok;
         {error, usage, _} = E -> or_elixir(Chars, Text, E)
     end.
@@ -130,7 +162,7 @@ parse_chars(Chars, Text) ->
 %% again, because the form of its module's name shows the notation.
 or_elixir(Chars, Text, Error) ->
     case is_message(Chars) andalso
-        attempt(fun() -> elixir(Chars, Text) end, Chars) of
+        attempt(fun() -> elixir(Chars, Text, one) end, Chars) of
         {ok, _} = Ok -> Ok;
         _ -> Error
     end.
@@ -148,15 +180,15 @@ attempt(Fun, Chars) ->
             {error, usage, report(Chars, Where, What, examples(Chars))}
     end.
 
-elixir(Chars, Text) ->
+elixir(Chars, Text, Scope) ->
     case inviso_spec_elixir:tokens(Chars) of
-        {ok, Tokens} -> spec(Tokens, elixir, Text);
+        {ok, Tokens} -> spec(Tokens, elixir, Text, Scope);
         {error, Where, What} -> fail(Where, "~ts", [What])
     end.
 
-erlang(Chars, Text) ->
+erlang(Chars, Text, Scope) ->
     case erl_scan:string(spaced(Chars), {1, 1}, [text]) of
-        {ok, Tokens, _} -> spec(Tokens, erlang, Text);
+        {ok, Tokens, _} -> spec(Tokens, erlang, Text, Scope);
         {error, {Where, Module, What}, _} ->
             syntax(Where, "~ts", [Module:format_error(What)])
     end.
@@ -177,13 +209,38 @@ spaced(Chars) ->
 
 %% --- the parts of a spec ----------------------------------------------------
 
-%% Parses the tokens of a spec. `Ctx' in the functions below is the notation, and
-%% the terms that literals/1 has replaced.
-spec(Tokens0, Notation, Text) ->
+%% What the functions below know of the whole spec.
+-record(ctx, {notation :: erlang | elixir,
+              %% the terms that literals/1 has replaced
+              literals :: [{atom(), term()}],
+              %% the modules of records, from m#rec{}
+              records :: #{atom() => module()},
+              %% whether the spec names one module or a group
+              scope :: one | group}).
+
+spec(Tokens0, Notation, Text, Scope) ->
     {Tokens1, Literals} = literals(without_dot(Tokens0)),
-    {Tokens, Actions} = split_actions(Tokens1),
-    Spec = target(Tokens, Actions, {Notation, Literals}),
+    {Tokens2, Records} = records(Tokens1, [], #{}),
+    {Tokens, Actions} = split_actions(Tokens2),
+    Spec = target(Tokens, Actions,
+                  #ctx{notation = Notation, literals = Literals,
+                       records = Records, scope = Scope}),
     Spec#{text => Text, elixir => Notation =:= elixir}.
+
+%% Removes the module in m#rec, which Erlang does not have.
+records([{atom, At, M}, {'#', _} = Hash, {atom, _, Rec} = Name | Rest], Acc,
+        Map) ->
+    case Map of
+        #{Rec := Other} when Other =/= M ->
+            fail(At, "#~tw is the record of ~tw and of ~tw: only one of them "
+                 "can be in a spec", [Rec, Other, M]);
+        _ ->
+            records(Rest, [Name, Hash | Acc], Map#{Rec => M})
+    end;
+records([Token | Rest], Acc, Map) ->
+    records(Rest, [Token | Acc], Map);
+records([], Acc, Map) ->
+    {lists:reverse(Acc), Map}.
 
 without_dot(Tokens) ->
     case lists:reverse(Tokens) of
@@ -270,7 +327,7 @@ call(M, F, [{'[', At} | _] = Tokens, Actions, Ctx, A) ->
 call(_, '_', [{'(', At} | _], _Actions, _Ctx, _A) ->
     fail(At, "a pattern of arguments needs one function", []);
 call(M, F, [{'(', At} | _] = Tokens, Actions, Ctx, '_') ->
-    {Count, Clauses0} = head(Tokens, records_of(M), Ctx),
+    {Count, Clauses0} = head(Tokens, records_of(M, Ctx), Ctx),
     Clauses = plain(Clauses0),
     filtered_counters(At, Clauses, Actions),
     function(M, F, Count, false, Clauses, Actions);
@@ -294,7 +351,8 @@ function(M, F, A, Exported, Clauses0, Actions) ->
                   _ -> [{H, G, Events} || {H, G, _} <- Clauses0]
               end,
     #{kind => call, module => M, function => F, arity => A,
-      exported => Exported, clauses => Clauses, counters => Counters}.
+      exported => Exported, modules => one, functions => one,
+      clauses => Clauses, counters => Counters}.
 
 %% Checks that a spec with counters has no match spec, because a counter counts all
 %% calls.
@@ -457,17 +515,19 @@ head([{'(', At} | Rest], Records, Ctx) ->
     {'fun', _, {clauses, [{clause, A, [Patterns], Guards, Body}]}} =
         expression(Fun),
     {Count, Checked} = inviso_spec_head:check(Patterns),
+    ok = inviso_spec_head:check_guard(Guards),
     _ = Count > 255 andalso fail(At, "a function has at most 255 arguments", []),
     Clause = {clause, A, [Checked], guards(Guards, Ctx), Body},
-    Ms = inviso_spec_head:match_spec(Clause, Records),
+    Ms = inviso_spec_head:match_spec(Clause, Records,
+                                     Ctx#ctx.records),
     Put = put_literals(Ms, Ctx),
     _ = deep(Put, ?MAX_DEPTH) andalso fail(At, "nested too deeply", []),
     Clauses = [{H, G, []} || {H, G, _} <- Put],
     vm_accepts(At, Clauses),
     {Count, Clauses}.
 
-guards(Guards, {elixir, _}) -> inviso_spec_elixir:guard(Guards);
-guards(Guards, {erlang, _}) -> Guards.
+guards(Guards, #ctx{notation = elixir}) -> inviso_spec_elixir:guard(Guards);
+guards(Guards, #ctx{notation = erlang}) -> Guards.
 
 %% Splits the tokens at the parenthesis that closes the arguments.
 arguments([{')', At} | Rest], [{'(', _}], Acc) ->
@@ -523,7 +583,8 @@ is_variable(V) when is_atom(V) ->
     end;
 is_variable(_) -> false.
 
-records_of(M) -> {module, M}.
+records_of(_, #ctx{scope = group}) -> none;
+records_of(M, _) -> {module, M}.
 
 %% --- raw match specs ---------------------------------------------------------
 
@@ -673,8 +734,9 @@ bracketed([{'>', _} | Rest], [Text]) ->
 bracketed(_, _) ->
     none.
 
-put_literals(Term, {_, []}) -> Term;
-put_literals(Term, {_, Map}) -> put_literal(Term, maps:from_list(Map)).
+put_literals(Term, #ctx{literals = []}) -> Term;
+put_literals(Term, #ctx{literals = Literals}) ->
+    put_literal(Term, maps:from_list(Literals)).
 
 put_literal(A, Map) when is_map_key(A, Map) -> maps:get(A, Map);
 put_literal([H | T], Map) -> [put_literal(H, Map) | put_literal(T, Map)];

@@ -188,10 +188,12 @@ digits(Cs) ->
 
 %% Letters after a decimal number are another token: the unit in slow(50ms).
 decimal(Cs) ->
-    {Digits, Rest} = lists:splitwith(fun(C) -> C >= $0 andalso C =< $9
-                                                   orelse C =:= $_
-                                     end, Cs),
-    {[D || D <- Digits, D =/= $_], Rest}.
+    decimal(Cs, []).
+
+decimal([C | Cs], Acc) when C >= $0, C =< $9 -> decimal(Cs, [C | Acc]);
+decimal([$_, C | Cs], [_ | _] = Acc) when C >= $0, C =< $9 ->
+    decimal(Cs, [C | Acc]);
+decimal(Cs, Acc) -> {lists:reverse(Acc), Cs}.
 
 exponent([$e, S | Cs]) when S =:= $-; S =:= $+ ->
     {Digits, Rest} = decimal(Cs),
@@ -222,6 +224,14 @@ quoted(Cs, Quote, At) ->
 quoted([Quote | Cs], Quote, _At, Acc) -> {lists:reverse(Acc), Cs};
 quoted([$#, ${ | _], _, At, _) ->
     fail(At, "there is nothing to put into #{} here: write it out", []);
+quoted([$\\, $x, ${ | Cs], Quote, At, Acc) ->
+    {Digits, Rest} = lists:splitwith(fun(C) -> C =/= $} end, Cs),
+    case integer(Digits, 16, At) of
+        Char when Char =< 16#10ffff, Rest =/= [] ->
+            quoted(tl(Rest), Quote, At, [Char | Acc]);
+        _ ->
+            fail(At, "this \\x{} is not a character", [])
+    end;
 quoted([$\\, $x, A, B | Cs], Quote, At, Acc) ->
     quoted(Cs, Quote, At, [integer([A, B], 16, At) | Acc]);
 quoted([$\\, C | Cs], Quote, At, Acc) ->
@@ -278,7 +288,8 @@ no_segments(At) ->
          []).
 
 operator(Cs, At, Acc) ->
-    Known = [{"!==", '=/='}, {"===", '=:='}, {"::", '::'}, {"->", '->'},
+    Known = [{"--", no_lists}, {"=<", no_lists},
+             {"!==", '=/='}, {"===", '=:='}, {"::", '::'}, {"->", '->'},
              {"=>", '=>'}, {"==", '=='}, {"!=", '/='}, {"<=", '=<'},
              {">=", '>='}, {"++", '++'}, {"&&", 'andalso'}, {"||", 'orelse'},
              {"<>", no_segments}, {"(", '('}, {")", ')'}, {"[", '['},
@@ -288,6 +299,8 @@ operator(Cs, At, Acc) ->
     case [{length(S), T} || {S, T} <- Known, lists:prefix(S, Cs)] of
         [{_, no_segments} | _] ->
             no_segments(At);
+        [{_, no_lists} | _] ->
+            fail(At, "a match specification does not have this operator", []);
         [{N, T} | _] ->
             scan(lists:nthtail(N, Cs), right(At, N), [{T, At} | Acc]);
         [] ->

@@ -5,7 +5,7 @@
 %% `ms_transform' would crash, or report an error about funs.
 -module(inviso_spec_head).
 
--export([check/1, match_spec/2]).
+-export([check/1, check_guard/1, match_spec/3]).
 
 -define(MAX_BITS, 65536).
 
@@ -15,6 +15,15 @@
 check(List) ->
     Checked = pattern(List),
     {count(Checked), Checked}.
+
+%% @doc Throws `{usage, Where, What}' if a guard has the variable _.
+-spec check_guard(term()) -> ok.
+check_guard({var, A, '_'}) -> fail(A, "a guard cannot have _", []);
+check_guard(T) when is_tuple(T) -> check_guard(tuple_to_list(T));
+check_guard([H | T]) ->
+    ok = check_guard(H),
+    check_guard(T);
+check_guard(_) -> ok.
 
 count({nil, _}) -> 0;
 count({cons, _, _, T}) -> 1 + count(T);
@@ -110,10 +119,12 @@ has_variable([H | T]) -> has_variable(H) orelse has_variable(T);
 has_variable(_) -> false.
 
 %% @doc Returns the match spec of a clause. Records are looked up in the abstract
-%% code of the module.
--spec match_spec(term(), {module, module()} | none) -> [tuple()].
-match_spec(Clause, Where) ->
-    Records = records(Clause, Where),
+%% code of modules: those in `Named', for which the user gave a module, in this one,
+%% and the others in `Module'.
+-spec match_spec(term(), {module, module()} | none, #{atom() => module()}) ->
+          [tuple()].
+match_spec(Clause, Module, Named) ->
+    Records = records(Clause, Module, Named),
     At = element(2, Clause),
     Fun = {'fun', At, {clauses, [Clause]}},
     Call = {call, At, {remote, At, {atom, At, dbg}, {atom, At, fun2ms}}, [Fun]},
@@ -148,11 +159,23 @@ value(Forms) ->
             fail(At, "this cannot be translated into a match specification", [])
     end.
 
-records(Clause, Where) ->
-    case lists:usort(record_names(Clause)) of
-        [] -> [];
-        [{Name, At} | _] = Names -> definitions(Names, Name, At, Where)
-    end.
+records(Clause, Module, Named) ->
+    Places = lists:foldr(fun({Name, At}, Acc) -> Acc#{Name => At} end, #{},
+                         record_names(Clause)),
+    Of = maps:fold(fun(Name, At, Acc) ->
+                           M = module_of(Name, At, Module, Named),
+                           Acc#{M => [{Name, At} | maps:get(M, Acc, [])]}
+                   end, #{}, Places),
+    lists:append([definitions(lists:sort(Names), M)
+                  || {M, Names} <- maps:to_list(Of)]).
+
+module_of(Name, _, _, Named) when is_map_key(Name, Named) ->
+    maps:get(Name, Named);
+module_of(_, _, {module, M}, _) ->
+    M;
+module_of(Name, At, none, _) ->
+    fail(At, "a record is known by a module: write module#~tw{}, or a tuple, "
+         "{~tw,_,...}", [Name, Name]).
 
 record_names({record, A, Name, Fields}) when is_atom(Name) ->
     [{Name, A} | record_names(Fields)];
@@ -165,23 +188,20 @@ record_names(T) when is_tuple(T) -> record_names(tuple_to_list(T));
 record_names([H | T]) -> record_names(H) ++ record_names(T);
 record_names(_) -> [].
 
-definitions(_Names, Name, At, none) ->
-    fail(At, "a record is known by a module, and there is none here: write "
-         "#~tw{} as a tuple, {~tw,_,...}", [Name, Name]);
-definitions(Names, Name, At, {module, M}) ->
+definitions([{First, At} | _] = Names, M) ->
     case abstract_code(M) of
         {ok, Forms} ->
-            Defined = [F || {attribute, _, record, _} = F <- Forms],
-            Known = [N || {attribute, _, record, {N, _}} <- Defined],
+            Known = [N || {attribute, _, record, {N, _}} <- Forms],
             _ = [fail(A, "the module ~tw has no record ~tw~ts",
                       [M, N, known(Known)])
                  || {N, A} <- Names, not lists:member(N, Known)],
-            Defined;
+            [F || {attribute, _, record, {N, _}} = F <- Forms,
+                  lists:keymember(N, 1, Names)];
         none ->
             fail(At, "the definition of #~tw{} is not available: this node has "
                      "no beam file of ~tw with debug_info. Write it as a "
                      "tuple, "
-                 "{~tw,_,...}", [Name, M, Name])
+                 "{~tw,_,...}", [First, M, First])
     end.
 
 known([]) -> "";

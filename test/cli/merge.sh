@@ -43,8 +43,16 @@ ok 'with its name' says err nowhere.log
 echo 'this is no log' >no.log
 ok 'a file that is no log: failed' status 1 "$inviso" merge no.log
 ok 'with the reason' says err 'no.log: neither a log, nor'
-ok 'a directory: failed' status 1 "$inviso" merge "$dir"
-ok 'with its name' says err "$dir: a directory; name the files in it"
+mkdir empty logs
+ok 'a directory without logs: failed' status 1 "$inviso" merge empty
+ok 'with its name' says err 'empty: there is no *.log and no *.ti file'
+cp "$root/test/frozen/1/nth.log" logs/a.log
+cp "$root/test/frozen/1/terms.log" logs/b@c.log.0
+echo 'not a log' >logs/notes.txt
+ok 'a directory with logs' status 0 "$inviso" merge logs
+ok 'has the logs in it' says out '232 events recorded, 0 lost'
+ok 'by other names, too' status 0 "$inviso" merge ./logs/
+rm -r empty logs
 
 ok 'losses have a status of their own' status 7 "$inviso" merge --utc plain.log
 ok 'an event is in Erlang syntax' says out '<0.88.0> call m:f(1)'

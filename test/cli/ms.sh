@@ -72,15 +72,19 @@ ok 'come out as they went in' says out \
 
 merge() { status 0 "$inviso" merge --filter "$1" "$frozen/nth.log" "$frozen/terms.log"; }
 ok 'merge shows what a spec matches' merge "[{[_,call,{lists,nth,['\$1',_]}],[{'>','\$1',1}],[]}]"
-ok 'and nothing else' says out '232 events recorded, 0 lost; 1 shown, 231 left out'
+ok 'with its end, and nothing else' says out '232 events recorded, 0 lost; 2 shown, 230 left out'
 ok 'a head may be a tuple' merge '[{{_,call,_},[],[]}]'
-ok 'with or without the result of {message, _}' says out '116 shown'
+ok 'with or without the result of {message, _}' says out '232 events recorded, 0 lost'
 ok 'which can be asked for' merge '[{[_,call,_,{m,1}],[],[]}]'
-ok 'in its place' says out '115 shown'
+ok 'in its place' says out '; 230 shown'
 ok 'what a clause says no to' merge '[{[_,call|_],[],[{message,false}]},{_,[],[]}]'
 ok 'is left out' says out '116 shown'
 ok 'calls with conditions' merge 'lists:nth(N, [A|_]) when N + 2*3 =:= 8, is_atom(A)'
-ok 'are matched' says out '; 1 shown'
+ok 'are matched' says out '; 2 shown'
+ok 'what trace takes is explained, too' status 0 "$inviso" ms 'Shop.add(%{id: n}, _) when n > 9 -> return' '[#{id => 10},x]'
+ok 'and run' says out 'clause 1 matches'
+ok 'with its match spec' status 0 "$inviso" ms 'm:f(N, _) when N > 9'
+ok 'of the arguments' is out 'traces: m:f/2' "spec:   [{['\$1','_'],[{'>','\$1',9}],[]}]" 'clause 1: 2 arguments: $1, _' '  when    $1 > 9'
 ok 'or not: 5' status 5 "$inviso" merge --filter 'lists:nth(N, _) when N /= 2' "$frozen/nth.log" "$frozen/terms.log"
 ok 'as it is asked' says out '; 0 shown'
 ok 'a wrong filter: usage' status 2 "$inviso" merge --filter '[{a,[],[]}]' "$frozen/nth.log"

@@ -84,11 +84,14 @@ ok 'the README has a session' [ "$n" -ge 6 ]
 # A node with the modules and processes that the rows name.
 cat >shop_cart.erl <<'END'
 -module(shop_cart).
--export([start/0, add/2]).
+-export([start/0, add/2, handle_call/3]).
 start() -> [register(Name, spawn(fun() -> timer:sleep(infinity) end))
             || Name <- [cart_server, user_drv], whereis(Name) =:= undefined].
 add(Cart, N) -> [N | Cart].
+handle_call(_, _, S) -> {reply, ok, S}.
 END
+printf -- '-module(shop_db).\n-record(order, {id}).\n-export([f/1]).\nf(#order{id = X}) -> X.\n' >shop_db.erl
+echo '{application, shop, [{vsn, "1"}, {registered, []}, {applications, []}, {modules, [shop_cart]}]}.' >shop.app
 if command -v elixirc >/dev/null; then
 	echo 'defmodule Shop.Cart do def add(cart, n), do: [n | cart] end' >cart.ex
 	elixirc cart.ex >log 2>&1 || bad=1
@@ -96,11 +99,11 @@ else
 	sed "s/shop_cart/'Elixir.Shop.Cart'/" shop_cart.erl >Elixir.Shop.Cart.erl
 	erlc Elixir.Shop.Cart.erl
 fi
-printf -- '-module(m).\n-export([f/1, f/2]).\nf(X) -> X.\nf(X, Y) -> {X, Y}.\n' >m.erl
-erlc shop_cart.erl m.erl
+printf -- '-module(m).\n-record(rec, {a}).\n-export([f/1, f/2]).\nf(#rec{a = X}) -> X.\nf(X, Y) -> {X, Y}.\n' >m.erl
+erlc +debug_info shop_cart.erl shop_db.erl m.erl
 sheet=sheet$$
 timeout 300 erl -noinput -sname "$sheet" -setcookie "$INVISO_COOKIE" \
-	-eval 'shop_cart:start(), [code:ensure_loaded(M) || M <- [m, '"'Elixir.Shop.Cart'"']].' \
+	-eval 'shop_cart:start(), application:load(shop), [code:ensure_loaded(M) || M <- [m, '"'Elixir.Shop.Cart'"']].' \
 	>/dev/null 2>&1 &
 nodes="$nodes $!"
 await_node "$sheet"

@@ -88,7 +88,7 @@ plan(Specs, Procs) -> plan(Specs, Procs, []).
 plan(Specs, Procs, Follow) ->
     inviso_arm:plan(#{specs => [list_to_binary(S) || S <- Specs],
                       procs => [list_to_binary(P) || P <- Procs],
-                      follow => Follow}).
+                      follow => Follow, yes => true}).
 
 arm(Specs, Procs) -> arm(Specs, Procs, [], [self()]).
 
@@ -180,7 +180,7 @@ nothing_matched_says_why(Config) ->
              {["'Inviso.Probe':get"], [], ["'Elixir.Inviso.Probe'"]},
              {["Inviso.Probe.gat"], [], ["did you mean get?"]},
              {["Inviso.Probe.m"], [], ["is a macro"]},
-             {["'_':no_such_function/9"], [], ["no module that is loaded"]},
+             {["'_':no_such_function/9"], [], ["has a function that matches"]},
              {["procs"], ["nosuch"], ["no process is registered as nosuch"]},
              {["procs"], ["<0.30000.0>"], ["no process <0.30000.0>"]}],
         _ = [begin
@@ -205,7 +205,7 @@ modules_that_are_not_loaded_are_loaded(Config) ->
         false = erlang:module_loaded(sofs),
         {error, nothing, Why} =
             inviso_arm:plan(#{specs => [<<"sofs:set/1">>], procs => [],
-                              follow => [], load => false}),
+                              follow => [], dry => true}),
         has(Why, ["sofs is not loaded", "tracing it loads it"]),
         false = erlang:module_loaded(sofs),
         {ok, _, #{functions := 1, notes := Notes}} = plan(["sofs:set/1"]),
@@ -251,8 +251,9 @@ an_embedded_node_loads_nothing(_Config) ->
                              [filename:join(Ebin, atom_to_list(M))])
      || M <- [inviso_vm, inviso_scope, inviso_vm_sessions, inviso_defects,
               inviso_other_tools, inviso_near, inviso_spec, inviso_spec_elixir,
-              inviso_spec_head, inviso_spec_procs, inviso_arm,
-              inviso_arm_foreign, inviso_arm_functions, inviso_arm_procs,
+              inviso_spec_head, inviso_spec_procs, inviso_spec_group, inviso_arm,
+              inviso_arm_foreign, inviso_arm_functions, inviso_arm_groups,
+              inviso_arm_list, inviso_arm_procs,
               inviso_functions
               | proplists:get_value(engine, inviso_pushed:rooms(), [])]],
     Plan = fun(Text) -> peer:call(Peer, inviso_arm, plan,

@@ -58,7 +58,7 @@ arm(Texts, Procs, Own) -> arm(Texts, Procs, [], Own).
 
 arm(Texts, Procs, Follow, Own) ->
     {ok, Plan, _} = inviso_arm:plan(#{specs => Texts, procs => Procs,
-                                      follow => Follow}),
+                                      follow => Follow, yes => true}),
     steps(Plan, Own, tracing()).
 
 tracing() ->

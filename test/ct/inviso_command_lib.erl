@@ -92,7 +92,7 @@ start(#{base := Base} = Opts, Args, Ms) ->
     Words = signals() ++ maps:get(wrap, Opts, []) ++ as_user(Uid) ++
         [filename:join(Base, "inviso") | Args],
     Env = [{"HOME", maps:get(home, Opts, Cwd)}, {"TMPDIR", false},
-           {"XDG_CONFIG_HOME", false}, {"INVISO_COOKIE", false},
+           {"XDG_CONFIG_HOME", false}, {"INVISO_COOKIE", false}, {"INVISO_NODE", false},
            {"ERL_EPMD_PORT", false}, {"RELEASE_NODE", false},
            {"RELEASE_COOKIE", false}, {"RELEASE_DISTRIBUTION", false},
            {"TERM", "dumb"}] ++

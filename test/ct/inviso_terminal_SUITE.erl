@@ -249,8 +249,8 @@ arming_shows_progress(Config) ->
                  is_list(File), string:find(File, "/stdlib-") =/= nomatch
                      orelse string:find(File, "/compiler-") =/= nomatch],
     Port = terminal(Config, Node,
-                    ["trace", "--procs", "new", "--events", "0", "--for",
-                     "100s" | [atom_to_list(M) || M <- Mods]]),
+                    ["trace", "--yes", "--procs", "new", "--events", "0",
+                     "--for", "100s" | [atom_to_list(M) || M <- Mods]]),
     Seen = until_it_says(Port, "arming [0-9]+ of [0-9]+ functions", <<>>),
     true = port_command(Port, <<3>>),
     {0, _} = ended(Port, Seen).

@@ -41,6 +41,11 @@ static void functions(void **state)
 		{ "M.ok?(?(, ?\\n, %{a: 1, b: 2}) -> failed", "M.ok?/3" },
 		{ "M.f(a, b: 1, c: {1, 2}) -> failed", "M.f/2" },
 		{ ":lists.seq(1, _) -> failed", ":lists.seq/2" },
+		{ "shop_*:handle_*(_, b) -> failed", "shop_*:handle_*/2" },
+		{ "Shop.*.add/2 -> failed", "Shop.*.add/2" },
+		{ "app(shop) -> failed", "*" },
+		{ "app ( shop ) : f_*/2 -> failed", "*:f_*/2" },
+		{ "behaviour(GenServer).init(x) -> failed", "*:init/1" },
 	};
 
 	(void)state;

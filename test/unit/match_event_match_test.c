@@ -128,7 +128,7 @@ static void errors_are_reported(void **state)
 	} examples[] = {
 		{ "", "character 1: " },
 		{ "a b",
-		  "character 3: 'when', an operator or the end expected" },
+		  "character 3: 'when', an operator, -> or the end expected" },
 		{ "[{a}]", "Match program part is not a tuple of arity 3." },
 		{ "[{[_,exit,_],[],[]}", "character 20: " },
 		{ "[{[_,exit,_],[{no_such,1}],[]}]", "no_such" },

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_CLI_TEE_H
+#define INV_CLI_TEE_H
+
+#include <stdbool.h>
+
+#include "cli/members.h"
+
+/*
+ * Writes the logs of live sessions to files beside the screen (trace -o). With one
+ * node the file has the given name; with several, the name of the node is put
+ * before the end .log.
+ */
+struct inv_tee {
+	const char *path; /* NULL: no files */
+	/* private */
+	const struct inv_members *ms;
+	int *fds;
+	bool failed;
+};
+
+/* Makes the files, which must not exist, with mode 0600. Returns an enum inv_exit,
+ * and reports errors. */
+int inv_tee_open(struct inv_tee *t, const struct inv_members *ms);
+/* Writes bytes of m's log. Returns false if this fails for the first time; then it
+ * has been reported, and nothing more is written. */
+bool inv_tee_put(struct inv_tee *t, const struct inv_member *m,
+		 const struct inv_followed *f);
+/* Closes the files. Returns false if any of them could not be written. */
+bool inv_tee_close(struct inv_tee *t);
+
+#endif

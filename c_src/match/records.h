@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_MATCH_RECORDS_H
+#define INV_MATCH_RECORDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+
+/*
+ * Definitions of records: #order{id = 7} in a selector is a tuple whose elements
+ * are known by the definition.  A struct of zeros has no definitions.
+ */
+struct inv_record_field {
+	char *name; /* UTF-8 */
+	bool has_default;
+};
+
+struct inv_record_def {
+	struct inv_record_def *next;
+	char *module; /* where it is defined; NULL: in a header file */
+	char *name;
+	struct inv_record_field *fields;
+	size_t n;
+};
+
+struct inv_records {
+	struct inv_record_def *first;
+};
+
+void inv_records_release(struct inv_records *rs);
+
+/*
+ * Add a record without fields, whose name is of `len' bytes, and a field to it.
+ * Return NULL if there is no memory.
+ */
+struct inv_record_def *inv_records_add(struct inv_records *rs,
+				       const char *module, const char *name,
+				       size_t len);
+struct inv_record_field *inv_record_add_field(struct inv_record_def *r,
+					      const char *name, size_t len);
+
+/*
+ * Adds the records that the text of a header file defines.  Conditions such as
+ * -ifdef are ignored, and macros are not expanded.  Returns 0; INV_ENOMEM;
+ * INV_EINVAL with the record and the reason.
+ */
+int inv_records_parse(struct inv_records *rs, const char *text,
+		      struct inv_err *err);
+
+/*
+ * Finds the record called `name' that `module' defines, or a header file, or, if
+ * `any' is true, any other module.  NULL: there is none, or (*twice is true)
+ * different definitions.
+ */
+const struct inv_record_def *inv_records_find(const struct inv_records *rs,
+					      const char *module,
+					      const char *name, bool any,
+					      bool *twice);
+
+#endif
