@@ -139,14 +139,31 @@ void inv_dict_sort(struct inv_dict *d)
 		qsort_r(d->nodes, d->n_nodes, sizeof(*d->nodes), by_number, d);
 }
 
+static uint64_t hash(uint64_t module, uint64_t function, uint32_t arity)
+{
+	const uint64_t v[] = { module, function, arity };
+	uint64_t h = XXH3_64bits(v, sizeof(v));
+
+	return h ? h : 1;
+}
+
 uint64_t inv_function_hash(const uint8_t *module, size_t module_len,
 			   const uint8_t *function, size_t function_len,
 			   uint32_t arity)
 {
-	uint64_t h = XXH3_64bits(module, module_len);
+	return hash(XXH3_64bits(module, module_len),
+		    XXH3_64bits(function, function_len), arity);
+}
 
-	h = XXH3_64bits_withSeed(function, function_len, h + arity);
-	return h ? h : 1;
+/* Returns the hash of an atom's name. Each name is hashed only once, because
+ * many functions can have the same long name. */
+static uint64_t name_hash(const struct inv_dict *d, uint64_t number)
+{
+	struct inv_dict_entry *e = &d->entries[d->n - 1 - number];
+
+	if (!e->hash)
+		e->hash = XXH3_64bits(e->bytes, e->len);
+	return e->hash;
 }
 
 /* Sets the hashes of the functions, whose names come later in the packet. */
@@ -154,11 +171,13 @@ static void hash_functions(struct inv_dict *d)
 {
 	struct inv_dict_function f;
 
-	for (uint32_t i = 0; i < d->n; i++)
-		if (inv_dict_function(d, i, &f))
-			d->entries[d->n - 1 - i].hash = inv_function_hash(
-				f.module->bytes, f.module->len,
-				f.function->bytes, f.function->len, f.arity);
+	for (uint32_t i = 0; i < d->n; i++) {
+		struct inv_dict_entry *e = &d->entries[i];
+
+		if (inv_dict_function(d, d->n - 1 - i, &f))
+			e->hash = hash(name_hash(d, e->number),
+				       name_hash(d, e->serial), f.arity);
+	}
 }
 
 int inv_dict_parse(struct inv_dict *d, const uint8_t *p, size_t len,

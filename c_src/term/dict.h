@@ -30,7 +30,8 @@ struct inv_dict_entry {
 				 FUNCTION: entry of the module */
 	uint64_t serial;      /* PID: serial; NODE: creation; FUNCTION: entry of
 				 the function's name */
-	uint64_t hash;	      /* FUNCTION: inv_function_hash of it */
+	uint64_t hash; /* FUNCTION: inv_function_hash of it; ATOM: only for
+				 inv_dict_parse */
 };
 
 /* A function of the dictionary. */
