@@ -32,6 +32,8 @@ static bool put_note(struct inv_encoder *e, const struct note *n,
 	while (enif_get_list_cell(e->env, rest, &term, &rest))
 		if (!inv_encode_term(e, term))
 			return false;
+	if (e->cut)
+		start[1] |= INV_HEAD_CUT;
 	return inv_put_length(e, start);
 }
 

@@ -16,6 +16,7 @@
          info_counts_while_recording/1, one_run_prints_the_same_in_all/1,
          payload_none_keeps_process_and_function/1,
          payload_none_gives_the_pairs_of_the_seed/1,
+         notes_say_what_was_cut/1,
          system_tracer_records_the_example_of_the_seed/1,
          flags_vanish_after_close/1, meta_vanishes_after_close/1,
          death_of_owner_completes_the_log/1,
@@ -51,6 +52,7 @@ all() ->
      info_counts_while_recording, one_run_prints_the_same_in_all,
      payload_none_keeps_process_and_function,
      payload_none_gives_the_pairs_of_the_seed,
+     notes_say_what_was_cut,
      system_tracer_records_the_example_of_the_seed,
      flags_vanish_after_close, meta_vanishes_after_close,
      death_of_owner_completes_the_log, death_of_keeper_completes_the_log,
@@ -341,6 +343,19 @@ payload_none_gives_the_pairs_of_the_seed(Config) ->
     ct:pal("~p", [Theirs]),
     true = length(Theirs) >= 2,
     Theirs = Ours.
+
+%% A note whose terms are cut says so in its head, like an event.
+notes_say_what_was_cut(Config) ->
+    Log = ?LIB:name(Config, "x.log"),
+    {_, Handle} = Tracer = ?LIB:open(Log, #{max_term_bytes => 64}),
+    Notes = [{77, [Term]} || Term <- [1, binary:copy(<<0>>, 1000), 2]],
+    3 = inviso_tracer:nif_note(Handle, Notes),
+    #{produced := 0, recorded := 0} = ?LIB:close(Tracer),
+    [Body] = [B || #{type := events, def_len := 0, body := B}
+                       <- inviso_trace_log:packets(Log)],
+    <<4, 16#1e, _, 77, 1, Len, 16#5e, _, 77, Rest/binary>> = Body,
+    <<_:(Len - 3)/binary, 4, 16#1e, _, 77, 2>> = Rest,
+    {0, <<>>, _} = ?LIB:merge(Log, "json").
 
 %%---------------------------------------------------------------------------
 %% The example in the document of seq_trace, "Example of Use": four events, with
