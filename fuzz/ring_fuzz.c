@@ -18,6 +18,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static uint8_t *template;
 static size_t len;
 
+/* Writes a packet of notes of kind 1, without terms. */
+static void build_notes(struct inv_producer *p, unsigned n)
+{
+	static const uint8_t note[] = { 3, INV_HEAD_NOTE, 0, 1 };
+	uint64_t now = build_now();
+
+	inv_producer_close(p);
+	CHECK(inv_producer_open(p, now) == 0);
+	while (n--) {
+		memcpy(p->data + p->ev, note, sizeof(note));
+		inv_producer_commit_note(p, p->ev + sizeof(note), 0, now);
+	}
+	inv_producer_close(p);
+}
+
 static void make_template(enum inv_keep keep)
 {
 	struct ring_build b;
@@ -30,6 +45,8 @@ static void make_template(enum inv_keep keep)
 		if (i % 8 == 0)
 			build_event(&b.p[1], 10);
 	}
+	build_notes(&b.p[1], 3);
+	build_event(&b.p[1], 10);
 	len = b.len;
 	template = malloc(len);
 	CHECK(template);
@@ -69,7 +86,7 @@ static void read_ring(uint8_t *map, uint32_t i, unsigned take)
 		return;
 	while (!inv_consumer_next(&c, UINT64_MAX, take, &f)) {
 		CHECK(turns++ <= 2 * c.n_slots + 2);
-		if (f.n_events > 0) {
+		if (f.ev_len > 0) {
 			CHECK(f.ev >= map && f.ev + f.ev_len <= map + len);
 			CHECK(f.def >= map && f.def + f.def_len <= map + len);
 			CHECK(f.def >= f.ev + f.ev_len);

@@ -59,10 +59,10 @@ struct inv_fragment {
 	uint64_t first_event;
 	uint64_t begin_ns; /* to which the first event's time is relative */
 	uint64_t end_ns;
-	uint32_t n_events; /* 0: no events, only a new position */
+	uint32_t n_events; /* 0: notes; if ev_len is 0, only a new position */
 	uint32_t ev_off;   /* offset of ev from the packet's first event, in
 			      bytes */
-	const uint8_t *ev;
+	const uint8_t *ev; /* the events, or notes */
 	uint32_t ev_len;
 	const uint8_t *def;
 	uint32_t def_len;
