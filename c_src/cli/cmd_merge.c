@@ -15,6 +15,7 @@
 #include "cli/cmd.h"
 #include "cli/dir_inputs.h"
 #include "cli/filter_opts.h"
+#include "cli/look.h"
 #include "cli/pick.h"
 #include "flow/flow.h"
 #include "log/inputs.h"
@@ -539,6 +540,7 @@ struct args {
 	struct merge *m;
 	char **files;
 	int n;
+	struct inv_look look;
 };
 
 /* Appends "text, json, ..." and a NUL. */
@@ -594,6 +596,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &a->m->wanted;
 		state->child_inputs[1] = &a->m->pick;
+		a->look.opts = &a->m->sink_opts;
+		state->child_inputs[2] = &a->look;
 		return 0;
 	case 'o':
 		if (!*arg)
@@ -642,6 +646,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp_child children[] = {
 	{ &inv_filter_argp, 0, NULL, 0 },
 	{ &inv_pick_argp, 0, NULL, 0 },
+	{ &inv_look_argp, 0, NULL, 0 },
 	{ 0 },
 };
 

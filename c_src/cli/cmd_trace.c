@@ -13,6 +13,7 @@
 #include "cli/cmd.h"
 #include "cli/count.h"
 #include "cli/dry.h"
+#include "cli/look.h"
 #include "cli/members.h"
 #include "cli/pick.h"
 #include "cli/registered.h"
@@ -48,6 +49,7 @@ struct trace {
 	bool quiet;
 	enum color color;
 	struct inv_sink_opts sink_opts;
+	struct inv_look look;
 	/* state */
 	struct inv_cluster cluster;
 	struct inv_members members;
@@ -371,7 +373,8 @@ static int watch(struct trace *t)
 	t->view.ms = &t->members;
 	t->view.events = t->what.events;
 	t->view.pick = &t->pick;
-	t->view.fit = !t->json && inv_screen_is_terminal();
+	t->view.fit = !t->json && inv_screen_is_terminal() &&
+		      inv_look_fits(&t->look);
 	if (inv_view_init(&t->view, inv_sink_find(t->json ? "json" : "text"),
 			  &t->sink_opts)) {
 		inv_screen_note(t->cluster.screen, "no memory");
@@ -529,6 +532,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		state->child_inputs[0] = &t->nodes;
 		state->child_inputs[1] = &t->what;
 		state->child_inputs[2] = &t->pick;
+		t->look.opts = &t->sink_opts;
+		state->child_inputs[3] = &t->look;
 		return 0;
 	case 'o':
 		if (!*arg)
@@ -566,6 +571,7 @@ static const struct argp_child children[] = {
 	{ &inv_node_argp, 0, NULL, 0 },
 	{ &inv_trace_argp, 0, NULL, 0 },
 	{ &inv_pick_argp, 0, NULL, 0 },
+	{ &inv_look_argp, 0, NULL, 0 },
 	{ 0 },
 };
 

@@ -40,6 +40,8 @@ struct inv_flow;
 struct inv_facts {
 	const struct inv_mfa *mfa;   /* the function in the event; NULL: none */
 	const struct inv_call *call; /* the call that the event ended; NULL */
+	uint32_t depth; /* call, and its end: open calls of the process around
+			   the call */
 	/* The name of the tracee before the event; len 0: unknown. */
 	struct inv_process_name name;
 	/* Show the call, as one entry, instead of its end. Then `call' has its

@@ -270,6 +270,7 @@ static int call(struct inv_flow *f, const struct inv_item *it,
 	struct inv_calls *calls = inv_process_calls(p);
 	struct inv_open_call *c;
 
+	f->facts.depth = calls->n;
 	if (f->feeds[it->feed].marks ?
 		    !it->ev.ends :
 		    never_returns(f, it->node, calls, f->mfa.hash))
@@ -312,6 +313,7 @@ static int set_call(struct inv_flow *f, const struct inv_item *it,
 		.certain = is_certain(f, it->node, c) && !is_untimed(&it->ev),
 	};
 	f->facts.call = &f->call;
+	f->facts.depth = ended->depth;
 	return c->has_copy ? recall(f, calls, c) : 0;
 }
 

@@ -131,3 +131,57 @@ void inv_fit_lines(struct inv_buf *out, size_t from, unsigned width,
 		from += n + 1;
 	}
 }
+
+#define CONTINUED "        "
+/* Narrower terminals wrap lines themselves. */
+#define WRAP_MIN 20
+
+/* Returns how many bytes at p fit into width columns. */
+static size_t whole(const uint8_t *p, size_t n, unsigned width)
+{
+	unsigned sum = 0;
+	size_t i = 0;
+
+	while (i < n) {
+		unsigned columns;
+		size_t len = character(p + i, n - i, &columns);
+
+		sum += columns;
+		if (sum > width)
+			break;
+		i += len;
+	}
+	return i;
+}
+
+void inv_fit_wrap(struct inv_buf *out, size_t from, unsigned width,
+		  struct inv_buf *spare)
+{
+	unsigned columns = width;
+	const uint8_t *p;
+	size_t n, left;
+
+	inv_buf_reset(spare);
+	if (out->error || width < WRAP_MIN)
+		return;
+	inv_buf_put(spare, out->data + from, out->len - from);
+	out->len = from;
+	if (spare->error)
+		out->error = spare->error;
+	for (p = spare->data, left = spare->len; left > 0; left -= n, p += n) {
+		const uint8_t *nl = memchr(p, '\n', left);
+		size_t line = nl ? (size_t)(nl - p) : left;
+
+		n = whole(p, line, columns);
+		inv_buf_put(out, p, n);
+		if (n == line) {
+			columns = width;
+			n += nl != NULL;
+			if (nl)
+				inv_buf_putc(out, '\n');
+			continue;
+		}
+		inv_buf_puts(out, "\n" CONTINUED);
+		columns = width - (sizeof(CONTINUED) - 1);
+	}
+}

@@ -15,6 +15,11 @@
 void inv_fit_lines(struct inv_buf *out, size_t from, unsigned width,
 		   const char *reset, struct inv_buf *spare);
 
+/* Like inv_fit_lines, but a longer line is continued on the next line, after
+ * spaces. */
+void inv_fit_wrap(struct inv_buf *out, size_t from, unsigned width,
+		  struct inv_buf *spare);
+
 /* Returns how many columns of a terminal the text takes. Escape sequences take
  * none. */
 unsigned inv_fit_columns(const void *text, size_t len);

@@ -24,12 +24,22 @@
  */
 struct inv_sink;
 
-/* The caller may change color and width between two items. */
+enum inv_sink_time {
+	INV_SINK_ABSOLUTE,
+	INV_SINK_RELATIVE, /* seconds since the first entry */
+	INV_SINK_DELTA,	   /* seconds since the entry before */
+};
+
+/* Options of the text format. The caller may change color and width between two
+ * items. */
 struct inv_sink_opts {
-	int utc;	/* text: times in UTC instead of local time */
-	int color;	/* text: in colours */
-	unsigned width; /* text: columns of the terminal; longer lines are cut
-			   and end with "…"; 0: no limit */
+	int utc;	/* times in UTC instead of local time */
+	int color;	/* in colours */
+	unsigned width; /* columns of the terminal; longer lines are cut and end
+			   with "…"; 0: no limit */
+	bool wrap;   /* longer lines are continued on the next line instead */
+	bool indent; /* calls and their ends, by the calls around them */
+	enum inv_sink_time time;
 };
 
 /* Counts of the items that went through a sink. */

@@ -7,9 +7,11 @@
  */
 #include "sink/text.h"
 
-#include "flow/flow.h"
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "flow/flow.h"
 #include "log/utf8.h"
 #include "sink/duration.h"
 #include "sink/fit.h"
@@ -218,6 +220,21 @@ static const struct {
 	[INV_TAG_SEQ_TRACE] = { "", text_seq, NULL },
 };
 
+/* How deep calls are indented at most. */
+#define INDENT_MAX 32u
+
+static void indent(struct inv_line *t, const struct inv_item *it)
+{
+	unsigned tag = it->ev.tag;
+	uint32_t n = facts(it)->depth;
+
+	if (tag != INV_TAG_CALL && tag != INV_TAG_RETURN_FROM &&
+	    tag != INV_TAG_EXCEPTION_FROM)
+		return;
+	for (n = n < INDENT_MAX ? n : INDENT_MAX; n > 0; n--)
+		inv_line_put(t, "  ");
+}
+
 /* Prints the word of a tag, in its colour. */
 static void word_of(struct inv_line *t, unsigned tag)
 {
@@ -234,6 +251,8 @@ static int body(struct inv_line *t, const struct inv_item *it)
 	const char *word;
 	size_t len;
 
+	if (t->sink.opts.indent)
+		indent(t, it);
 	if (ev->tag < INV_TAG_COUNT && tags[ev->tag].write) {
 		word_of(t, ev->tag);
 		return tags[ev->tag].write(t, it);
@@ -315,6 +334,33 @@ static void align_node(struct inv_line *t, size_t from)
 /* On terminals with fewer columns, times are without the date. */
 #define BRIEF_BELOW 120
 
+/* Prints "    +0.000123". */
+static void put_relative(struct inv_line *t, int64_t ts_ns)
+{
+	char text[32];
+	int64_t ns;
+	uint64_t us;
+
+	if (!t->begun)
+		t->since = ts_ns;
+	ns = (int64_t)((uint64_t)ts_ns - (uint64_t)t->since);
+	us = (ns < 0 ? -(uint64_t)ns : (uint64_t)ns) / 1000;
+	snprintf(text, sizeof(text), "%c%" PRIu64 ".%06" PRIu64,
+		 ns < 0 ? '-' : '+', us / 1000000, us % 1000000);
+	inv_buf_printf(t->sink.out, "%13s", text);
+	if (!t->begun || t->sink.opts.time == INV_SINK_DELTA)
+		t->since = ts_ns;
+	t->begun = true;
+}
+
+static void put_time(struct inv_line *t, int64_t ts_ns)
+{
+	if (t->sink.opts.time == INV_SINK_ABSOLUTE)
+		inv_timefmt_put(&t->time, ts_ns, t->sink.out);
+	else
+		put_relative(t, ts_ns);
+}
+
 /* Prints time and node. */
 static void head(struct inv_line *t, const struct inv_item *it)
 {
@@ -323,12 +369,12 @@ static void head(struct inv_line *t, const struct inv_item *it)
 
 	t->time.brief = s->opts.width && s->opts.width < BRIEF_BELOW;
 	if (!s->opts.color && !s->opts.width) {
-		inv_timefmt_put(&t->time, it->ts_ns, s->out);
+		put_time(t, it->ts_ns);
 		inv_sink_node_text(s, it->node, node_text);
 		return;
 	}
 	inv_line_color(t, INV_LINE_DIM);
-	inv_timefmt_put(&t->time, it->ts_ns, s->out);
+	put_time(t, it->ts_ns);
 	inv_line_color(t, INV_LINE_PLAIN);
 	from = s->out->len;
 	inv_line_color(t, INV_LINE_MAGENTA);
@@ -344,7 +390,9 @@ static void tail(struct inv_line *t, size_t from)
 	struct inv_sink *s = &t->sink;
 
 	inv_buf_putc(s->out, '\n');
-	if (s->opts.width)
+	if (s->opts.width && s->opts.wrap)
+		inv_fit_wrap(s->out, from, s->opts.width, &t->spare);
+	else if (s->opts.width)
 		inv_fit_lines(s->out, from, s->opts.width,
 			      s->opts.color ? INV_LINE_PLAIN : "", &t->spare);
 }
@@ -393,7 +441,8 @@ static int whole_call(struct inv_line *t, const struct inv_item *it)
 {
 	const struct inv_call *call = facts(it)->call;
 	const struct inv_facts begin_facts = { .mfa = call->mfa,
-					       .name = facts(it)->name };
+					       .name = facts(it)->name,
+					       .depth = call->depth };
 	struct inv_item begin = *it;
 	int rc;
 

@@ -15,6 +15,8 @@ struct inv_line {
 	struct inv_sink sink;
 	struct inv_timefmt time;
 	struct inv_buf spare;
+	bool begun;	       /* an entry was printed */
+	int64_t since;	       /* the time to which relative times refer */
 	unsigned node_columns; /* width of the widest node name so far */
 };
 

@@ -220,6 +220,67 @@ static void lines_fit_the_width(void **state)
 	assert_text(&b, &wide, expected);
 }
 
+static void wrap(const char *text, unsigned width, const char *expected)
+{
+	struct inv_buf b = { 0 }, spare = { 0 };
+
+	inv_buf_puts(&b, text);
+	inv_fit_wrap(&b, 0, width, &spare);
+	inv_buf_putc(&b, 0);
+	assert_string_equal(b.data, expected);
+	inv_buf_release(&b);
+	inv_buf_release(&spare);
+}
+
+static void long_lines_are_continued(void **state)
+{
+	(void)state;
+	wrap("12345678901234567890\nab\n", 20, "12345678901234567890\nab\n");
+	wrap("123456789012345678901\nab\n", 20,
+	     "12345678901234567890\n        1\nab\n");
+	wrap("1234567890123456789日本語日本語日\n", 20,
+	     "1234567890123456789\n        日本語日本語\n        日\n");
+	wrap("123456789012345678901", 20, "12345678901234567890\n        1");
+	wrap("123456789012345678901\n", 19, "123456789012345678901\n");
+}
+
+/* Times since the first event or the one before, and calls inside calls. */
+static void relative_times_and_indented_calls(void **state)
+{
+	static const struct inv_sink_opts relative = {
+		.time = INV_SINK_RELATIVE, .indent = true
+	};
+	static const struct inv_sink_opts delta = { .time = INV_SINK_DELTA };
+	struct build b;
+
+	(void)state;
+	begin(&b);
+	RECORD(&b, 1000, INV_TAG_CALL, 0, CALL);
+	RECORD(&b, 3000, INV_TAG_CALL, 0, CALL);
+	RECORD(&b, 4000, INV_TAG_RECEIVE, 0, PID, M);
+	RECORD(&b, 5000, INV_TAG_RETURN_FROM, INV_EV_EXTRA, PID, 0x83, M, F, 0,
+	       M);
+	RECORD(&b, 2000005000, INV_TAG_RETURN_FROM, INV_EV_EXTRA, PID, 0x83, M,
+	       F, 0, M);
+	assert_text(
+		&b, &relative,
+		"    +0.000000 a@h <0.88.0> call m:f()\n"
+		"    +0.000002 a@h <0.88.0>   call m:f()\n"
+		"    +0.000003 a@h <0.88.0> receive m\n"
+		"    +0.000004 a@h <0.88.0>   return m:f/0 -> m (2.0 us)\n"
+		"    +2.000004 a@h <0.88.0> return m:f/0 -> m (2.000 s)\n" END_OF(
+			"5 events"));
+	begin(&b);
+	RECORD(&b, 1000, INV_TAG_RECEIVE, 0, PID, M);
+	RECORD(&b, 3000, INV_TAG_RECEIVE, 0, PID, M);
+	RECORD(&b, 4000, INV_TAG_RECEIVE, 0, PID, M);
+	assert_text(
+		&b, &delta,
+		"    +0.000000 a@h <0.88.0> receive m\n"
+		"    +0.000002 a@h <0.88.0> receive m\n"
+		"    +0.000001 a@h <0.88.0> receive m\n" END_OF("3 events"));
+}
+
 static void fit(const char *text, unsigned width, const char *expected)
 {
 	struct inv_buf b = { 0 }, spare = { 0 };
@@ -260,6 +321,8 @@ int main(void)
 		cmocka_unit_test(colours_tell_the_parts_apart),
 		cmocka_unit_test(lines_fit_the_width),
 		cmocka_unit_test(a_column_is_not_a_byte),
+		cmocka_unit_test(long_lines_are_continued),
+		cmocka_unit_test(relative_times_and_indented_calls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_CLI_LOOK_H
+#define INV_CLI_LOOK_H
+
+#include <argp.h>
+#include <stdbool.h>
+
+#include "sink/sink.h"
+
+/*
+ * The options for how the text of events looks, which trace and merge have in
+ * common: --time, --indent, --width and --wrap. The input of the argp parser is
+ * a struct inv_look.
+ */
+struct inv_look {
+	struct inv_sink_opts *opts; /* set by the caller */
+	bool has_width;		    /* --width was given */
+};
+
+extern const struct argp inv_look_argp;
+
+/* Returns true if lines are to be cut or wrapped at the width of the terminal,
+ * which is known to be one. */
+bool inv_look_fits(const struct inv_look *look);
+
+#endif
