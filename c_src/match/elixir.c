@@ -161,8 +161,9 @@ static uint32_t quoted_char(struct elixir *e)
 		for (c = 0, e->p += 3; hex_digit(*e->p) >= 0 && c < 0x110000;
 		     e->p++)
 			c = c << 4 | (uint32_t)hex_digit(*e->p);
-		if (*e->p++ != '}' || c > 0x10ffff)
+		if (*e->p != '}' || c > 0x10ffff)
 			fail(e, "this \\x{} is not a character");
+		e->p += !e->rc;
 		return c;
 	}
 	if (e->p[0] == '\\' && e->p[1] == 'x' && hex_digit(e->p[2]) >= 0 &&
@@ -200,9 +201,8 @@ static void quoted(struct elixir *e, struct inv_buf *out)
 	if (!e->rc && !*e->p) {
 		e->p = from;
 		fail(e, "this quote is never closed");
-		return;
 	}
-	e->p++;
+	e->p += !e->rc;
 }
 
 /* --- keywords ------------------------------------------------------------- */
@@ -382,14 +382,14 @@ static void put_bytes(struct elixir *e, const struct inv_buf *b)
 
 static void put_chars(struct elixir *e, const struct inv_buf *b)
 {
-	const uint8_t *p = b->data, *end = b->data + b->len;
 	char text[16];
 	unsigned n;
 
 	puts_(e, "\"");
-	for (; p < end; p += n) {
+	for (size_t i = 0; i < b->len; i += n) {
 		snprintf(text, sizeof(text), "\\x{%x}",
-			 (unsigned)inv_utf8_get(p, end, &n));
+			 (unsigned)inv_utf8_get(b->data + i, b->data + b->len,
+						&n));
 		puts_(e, text);
 	}
 	puts_(e, "\"");
@@ -625,8 +625,10 @@ int inv__elixir_translate(const char *text, unsigned first,
 			token(&e);
 		}
 	}
-	note(&e);
-	inv_buf_puts(&out->text, e.p);
+	if (!e.rc) {
+		note(&e);
+		inv_buf_puts(&out->text, e.p);
+	}
 	inv_buf_putc(&out->text, '\0');
 	if (out->text.error || out->map.error || e.rc == INV_ENOMEM)
 		return inv_err_set(err, INV_ENOMEM, "no memory");

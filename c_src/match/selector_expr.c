@@ -418,7 +418,7 @@ static bool is_literal(struct inv__selector *c, const char *text)
 {
 	size_t n = strlen(text);
 
-	return (size_t)(c->text.end - c->text.p) >= n &&
+	return !c->text.rc && (size_t)(c->text.end - c->text.p) >= n &&
 	       !memcmp(c->text.p, text, n);
 }
 

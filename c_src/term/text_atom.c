@@ -39,7 +39,7 @@ static inv_word quoted_atom(struct inv_text *s)
 						 "an atom has no more than 255 "
 						 "characters");
 	}
-	s->p++;
+	s->p += !s->rc;
 	return s->rc ? 0 : make_atom(s, name, (size_t)(w - name), from);
 }
 

@@ -18,7 +18,7 @@ inv_word inv__text_string(struct inv_text *s)
 			cell[1] = INV_NIL;
 			tail = &cell[1];
 		}
-		s->p++;
+		s->p += !s->rc;
 	}
 	return s->rc ? 0 : list;
 }
@@ -58,7 +58,7 @@ static void binary_string(struct inv_text *s, uint64_t *n)
 				"a character above 255: write its bytes");
 		put_bits(s, n, c, 8);
 	}
-	s->p++;
+	s->p += !s->rc;
 }
 
 /* Reads a number of a segment. Meanwhile, h->used is past the n bits that were

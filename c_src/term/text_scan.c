@@ -78,6 +78,8 @@ bool inv__text_at(const struct inv_text *s, const char *text)
 
 bool inv_text_take(struct inv_text *s, const char *token)
 {
+	if (s->rc)
+		return false;
 	inv__text_skip(s);
 	if (!inv__text_at(s, token))
 		return false;
@@ -87,6 +89,8 @@ bool inv_text_take(struct inv_text *s, const char *token)
 
 uint8_t inv_text_peek(struct inv_text *s)
 {
+	if (s->rc)
+		return 0;
 	inv__text_skip(s);
 	return s->p < s->end ? *s->p : 0;
 }

@@ -247,10 +247,11 @@ inv_word inv_text_term(struct inv_text *s)
 {
 	inv_word t;
 
+	if (s->rc)
+		return 0;
 	if (s->depth == INV_TREE_DEPTH) {
-		if (!s->rc)
-			s->rc = inv_err_set(s->err, INV_EDEPTH,
-					    "the term is nested too deeply");
+		s->rc = inv_err_set(s->err, INV_EDEPTH,
+				    "the term is nested too deeply");
 		return 0;
 	}
 	s->depth++;
