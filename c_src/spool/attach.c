@@ -32,6 +32,21 @@ static int lock(int fd, int wait_ms, struct inv_err *err)
 	return 0;
 }
 
+/* Says why inv_layout_check has returned r. */
+static void refuse(int r, const struct inv_ring_ctl *ctl, struct inv_err *err)
+{
+	if (r == INV_EVERSION)
+		inv_err_set(err, r,
+			    "a ring of version %u, and this program reads only "
+			    "version %u: use the release of inviso that "
+			    "recorded it",
+			    ctl->version, INV_RING_VERSION);
+	else
+		inv_err_set(err, r,
+			    r == INV_EFORMAT ? "not a ring" :
+					       "the ring's layout is damaged");
+}
+
 /* fd must not share its open file description with another process, because the
  * lock belongs to the description. */
 static int map_ring(struct inv_attached *a, int fd, struct inv_err *err)
@@ -50,12 +65,9 @@ static int map_ring(struct inv_attached *a, int fd, struct inv_err *err)
 		return inv_err_sys(err, errno, "mmap");
 	r = inv_layout_check(map, (uint64_t)st.st_size);
 	if (r < 0) {
+		refuse(r, map, err);
 		munmap(map, (size_t)st.st_size);
-		return inv_err_set(
-			err, r,
-			r == INV_EFORMAT  ? "not a ring" :
-			r == INV_EVERSION ? "a ring of another version" :
-					    "the ring's layout is damaged");
+		return r;
 	}
 	a->fd = fd;
 	a->len = (uint64_t)st.st_size;
