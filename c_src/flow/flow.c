@@ -385,9 +385,9 @@ static void registered(struct inv_flow *f, const struct inv_item *it,
 /* Reads a note: the process, what kind of name, and the name. */
 static int noted_name(struct inv_flow *f, const struct inv_item *it)
 {
-	const struct inv_print_opts w = { .style = INV_PRINT_W,
-					  .unicode = true,
-					  .otp = it->node->otp_release };
+	struct inv_print_opts w = { .style = INV_PRINT_W,
+				    .unicode = true,
+				    .otp = it->node->otp_release };
 	struct inv_process_key key;
 	struct inv_process *p;
 	struct inv_token tok;
@@ -401,6 +401,11 @@ static int noted_name(struct inv_flow *f, const struct inv_item *it)
 	    inv_cursor_int(f->cursor, &kind))
 		return 0;
 	inv_buf_reset(&f->text);
+	/* A label often has strings. */
+	if (kind == INV_NAME_LABEL)
+		w.style = INV_PRINT_P;
+	else if (kind != INV_NAME_REGISTERED && kind != INV_NAME_FUNCTION)
+		return 0;
 	if (kind == INV_NAME_FUNCTION) {
 		if (inv_mfa_read(&f->mfa, f->cursor, &it->ev) != 1)
 			return 0;

@@ -186,6 +186,18 @@ static inline const struct inv_facts *feed_register(struct feed *f,
 	return feed_end(f);
 }
 
+/* Makes a note of what was begun as an event. */
+static inline void feed_end_note(struct feed *f, enum inv_note kind)
+{
+	assert_int_equal(inv_dict_parse(&f->dict, f->defs, f->n_defs, NULL), 0);
+	f->item.kind = INV_ITEM_NOTE;
+	f->item.ev.note = kind;
+	f->item.ev.dict = &f->dict;
+	f->item.ev.terms = f->terms;
+	f->item.ev.len = f->n_terms;
+	assert_non_null(inv_flow_item(&f->flow, &f->item));
+}
+
 /* The log says which calls will return. */
 static inline void feed_marks(struct feed *f, const char *known)
 {
@@ -193,13 +205,7 @@ static inline void feed_marks(struct feed *f, const char *known)
 	f->n_terms = 0;
 	feed_define(f, INV_DEF_ATOM, known, strlen(known));
 	feed_put(f, INV_T_DICT_SMALL + 4);
-	assert_int_equal(inv_dict_parse(&f->dict, f->defs, f->n_defs, NULL), 0);
-	f->item.kind = INV_ITEM_NOTE;
-	f->item.ev.note = INV_NOTE_ENDS;
-	f->item.ev.dict = &f->dict;
-	f->item.ev.terms = f->terms;
-	f->item.ev.len = f->n_terms;
-	assert_non_null(inv_flow_item(&f->flow, &f->item));
+	feed_end_note(f, INV_NOTE_ENDS);
 }
 
 /* A call with a mark, or without. */

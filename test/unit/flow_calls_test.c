@@ -560,6 +560,30 @@ static void random_programs(void **state)
 	}
 }
 
+/* Notes a name of this kind, a list of characters, of process 1. */
+static void note_name(unsigned kind, const char *name)
+{
+	feed_begin(&f, 0, 1, 0, 0);
+	feed_put(&f, kind);
+	feed_put(&f, INV_T_STRING_SMALL + (unsigned)strlen(name) - 1);
+	while (*name)
+		feed_put(&f, (uint8_t)*name++);
+	feed_end_note(&f, INV_NOTE_NAME);
+}
+
+static void a_label_is_text_and_names_of_other_kinds_are_skipped(void **state)
+{
+	const struct inv_facts *facts;
+
+	(void)state;
+	note_name(INV_NAME_LABEL, "a b");
+	note_name(9, "other");
+	facts = feed_call(&f, 1, 0, 0);
+	assert_int_equal(facts->name.len, 5);
+	assert_memory_equal(facts->name.text, "\"a b\"", 5);
+	assert_false(facts->name.registered);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -580,6 +604,8 @@ int main(void)
 		cmocka_unit_test(an_exit_in_a_call_that_may_have_returned),
 		cmocka_unit_test(a_call_that_is_unreadable_is_like_a_lost_one),
 		cmocka_unit_test(marks_say_which_calls_return),
+		cmocka_unit_test(
+			a_label_is_text_and_names_of_other_kinds_are_skipped),
 		cmocka_unit_test(times_that_overflow),
 		cmocka_unit_test(deep_recursion_keeps_the_inner_calls),
 		cmocka_unit_test(processes_without_events_are_forgotten),
