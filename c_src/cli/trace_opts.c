@@ -148,7 +148,7 @@ static void at_most(struct argp_state *state, const char *option,
 		argp_error(state, "%s %s: at most %" PRIu64, option, arg, most);
 }
 
-/* Parses the value of a protection; 0 means off. */
+/* Parses the value of --max-run-queue or --max-memory; 0 means off. */
 static void protection(struct argp_state *state, const char *option,
 		       const char *arg, enum inv_option_name name, int64_t *n)
 {

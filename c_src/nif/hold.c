@@ -35,8 +35,9 @@ static bool is_held(int fd)
 }
 
 /*
- * Appends a line that shows a sweeper what a free lock means (spool/place.h).
- * If this fails, a sweeper only removes less.
+ * Appends a line to the lock file. A sweeper that finds the file unlocked and
+ * with this line knows that the VM is dead (spool/place.h). Without the line it
+ * removes less.
  */
 static void note(int fd, const char *line)
 {

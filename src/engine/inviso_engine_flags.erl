@@ -288,8 +288,8 @@ existing(new_ports) -> erlang:ports().
 %% VM's next events go to the right sessions.
 set_in_vm(Tracee, Have, Want) ->
     On = Want -- Have,
-    %% If one flag of new tracees is cleared, the VM clears all of their flags. So
-    %% these are cleared only when no session needs any of them.
+    %% For `new_processes' and `new_ports', the VM clears all flags if one is
+    %% cleared. So the flags are cleared only when no session needs any of them.
     Off = [Flag || Flag <- Have -- Want, Want =:= [] orelse not is_atom(Tracee)],
     try
         _ = On =/= [] andalso erlang:trace(Tracee, true, tracer(On)),

@@ -108,7 +108,7 @@ stop(Pid, Sent) ->
     ok.
 
 %% @doc Returns true if the receiver must end. A sink that waits calls this
-%% function, and then stops waiting.
+%% function now and then, and stops waiting when the result is true.
 -spec stopping() -> boolean().
 stopping() ->
     receive
