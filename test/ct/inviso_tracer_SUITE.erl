@@ -909,7 +909,7 @@ event_too_big_for_a_packet_is_counted(Config) ->
     [Payload, Extra, Result] = Big,
     [begin
          flood(Pid, I, I),
-         ok = M:trace(call, S, self(), Payload,
+         ok = M:trace(send, S, self(), Payload,
                       #{extra => Extra, match_spec_result => Result})
      end || I <- lists:seq(1, 5)],
     Stats = ?LIB:close(Tracer),

@@ -12,7 +12,7 @@ static void read_range(struct collected *c, const struct inv_buf *files,
 		       size_t n_files, int64_t from, int64_t until,
 		       uint64_t *skipped)
 {
-	const struct inv_item *item;
+	struct inv_item *item;
 	struct inv_merge m;
 	int rc;
 
