@@ -404,8 +404,8 @@ static void a_file_can_have_packets_of_both_versions(void **state)
 	assert_int_equal(c.n, 6);
 	for (unsigned i = 0; i < 6; i++) {
 		assert_int_equal(c.got[i].n, i + 1);
-		assert_int_equal(c.got[i].ts, 10 * (i / 2 * 2 + 1) +
-						      (i % 2 ? 9 : 4));
+		assert_int_equal(c.got[i].ts,
+				 10 * (i / 2 * 2 + 1) + (i % 2 ? 9 : 4));
 	}
 	collect_release(&c);
 	build_release(&b);
