@@ -74,7 +74,7 @@ monitor({sink, _, Delivery}) ->
 %% @doc Returns the processes that must not be traced.
 -spec processes(output()) -> [pid()].
 processes({log, {_, Handle}}) ->
-    [Pid || Pid <- [inviso_tracer:nif_keeper(Handle)], is_pid(Pid)];
+    inviso_keeper:processes(Handle);
 processes({sink, _, Delivery}) ->
     inviso_deliver:processes(Delivery).
 

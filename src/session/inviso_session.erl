@@ -50,6 +50,7 @@
          room = none :: none | file:filename(),
          path = none :: none | file:filename(),
          tracer = none :: none | inviso_tracer:tracer(),
+         keepers = [] :: [pid()], % the processes of the tracer
          tracing :: inviso_tracing:tracing(),
          plan :: inviso_arm:plan(),
          matched :: map(),
@@ -173,6 +174,7 @@ opened(Place, #session{map = Map, table = Table} = S) ->
                   Tracer, maps:get(open_calls, Map),
                   tracing(Tracer, S#session.tracing)),
     S#session{room = Room, path = Path, tracer = Tracer,
+              keepers = inviso_session_tracer:processes(Tracer),
               opened = Now, flushed = Now, tracing = T,
               notes = S#session.notes ++ Notes ++ More}.
 
@@ -395,7 +397,7 @@ arm(#session{map = #{dry_run := true}, plan = Plan} = S) ->
     job(closer, expected, fun() -> inviso_arm:expect(Plan, ?EXPECT_MS) end, S);
 arm(#session{plan = Plan, tracing = T0} = S) ->
     Before = erlang:monotonic_time(microsecond),
-    Workers = [S#session.reader, S#session.closer, inviso_session_tracer:keeper(S#session.tracer)],
+    Workers = [S#session.reader, S#session.closer | S#session.keepers],
     case inviso_arm:step(Plan, Workers, T0) of
         {more, Armed, Next, T} ->
             %% The node gets a pause as long as the step took, but at most

@@ -3,7 +3,7 @@
 %% options, and describes errors of opening and closing for the user.
 -module(inviso_session_tracer).
 
--export([open/3, keeper/1, incomplete/1]).
+-export([open/3, processes/1, incomplete/1]).
 
 -type class() :: usage | refused | failed.
 
@@ -87,9 +87,9 @@ size(Bytes, Round) when Bytes >= 1024 ->
 size(Bytes, _) ->
     io_lib:format("~b", [Bytes]).
 
-%% @doc Returns the keeper of a tracer.
--spec keeper(inviso_tracer:tracer()) -> pid() | undefined.
-keeper({inviso_tracer, Handle}) -> inviso_tracer:nif_keeper(Handle).
+%% @doc Returns the processes of a tracer, which must not be traced.
+-spec processes(inviso_tracer:tracer()) -> [pid()].
+processes({inviso_tracer, Handle}) -> inviso_keeper:processes(Handle).
 
 %% @doc Returns a text that says why the log is not complete.
 -spec incomplete(term()) -> unicode:chardata().

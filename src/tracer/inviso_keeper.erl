@@ -1,15 +1,16 @@
 %% SPDX-License-Identifier: Apache-2.0
 %%
 %% The keeper is the process of one tracer. It opens the tracer, starts the tracer's
-%% spooler, watches the tracer's owner and the spooler, takes clock anchors for the
-%% log, and closes the tracer.
+%% spooler and its namer (inviso_names), watches the tracer's owner and the spooler,
+%% takes clock anchors for the log, and closes the tracer.
 %%
 %% The keeper has no supervisor. If the keeper is killed, the VM notifies the
 %% library, which closes the tracer. The spooler then finds its port closed,
 %% completes the log and ends.
 -module(inviso_keeper).
 
--export([start/1, all/0, info/1, filter/2, flush/1, flush/2, close/1]).
+-export([start/1, all/0, processes/1, info/1, filter/2, flush/1, flush/2,
+         close/1]).
 
 %% For the keeper in inviso_deliver.
 -export([free/1]).
@@ -25,6 +26,10 @@
 %% The longest delay before a spooler that has died is started again. The first
 %% delay is 0, and each one is longer than the one before.
 -define(RESTART_MAX_MS, 5000).
+%% How long open/2 waits for the registered names, and how long a flush and the close
+%% wait for other names. Without them the log is complete, except for names.
+-define(NAMED_MS, 5).
+-define(NAMES_MS, 100).
 
 -record(keeper,
         {handle :: pos_integer(),
@@ -34,6 +39,7 @@
          path :: binary(),
          ring_path :: binary(),
          rotated :: boolean(),
+         names :: pid() | none, % the namer
          port :: port() | undefined,
          restart_ms = 0 :: non_neg_integer(),
          %% Exit status of the last spooler, and how many spoolers in a row had this
@@ -74,6 +80,24 @@ all() ->
         Keepers -> [K || {Pid, _} = K <- Keepers, is_process_alive(Pid)]
     catch
         error:_ -> []
+    end.
+
+%% Returns the keeper of a tracer and the keeper's other processes.
+-spec processes(pos_integer()) -> [pid()].
+processes(Handle) ->
+    case keeper(Handle) of
+        undefined ->
+            [];
+        Keeper ->
+            Linked = linked(Keeper),
+            lists:usort([Keeper | Linked]
+                        ++ [P || L <- Linked, P <- linked(L)])
+    end.
+
+linked(Pid) ->
+    case process_info(Pid, links) of
+        {links, Links} -> [P || P <- Links, is_pid(P)];
+        undefined -> []
     end.
 
 -spec info(pos_integer()) -> inviso_tracer:stats() | {error, closed}.
@@ -185,7 +209,7 @@ open(Caller, #{path := Path, ring_path := RingPath, numbers := Numbers}
 
 begun(Handle, Fd, #{path := Path, ring_path := RingPath, owner := Owner,
                     brought := Brought, filter := Filter,
-                    numbers := Numbers}) ->
+                    names := Names, numbers := Numbers}) ->
     ok = inviso_tracer:nif_anchor(Handle),
     erlang:send_after(?ANCHOR_MS, self(), anchor),
     #{rotate_bytes := Bytes, rotate_ns := Ns} = Numbers,
@@ -193,6 +217,10 @@ begun(Handle, Fd, #{path := Path, ring_path := RingPath, owner := Owner,
                 owner = monitor(process, Owner),
                 memory = ["--pid", os:getpid(), "--fd", integer_to_list(Fd)],
                 more = brought(Brought),
+                names = case Names of
+                            true -> inviso_names:start_link(Handle, Numbers);
+                            false -> none
+                        end,
                 path = Path, ring_path = RingPath,
                 rotated = Bytes + Ns > 0},
     case filter(Handle, Filter) of
@@ -211,8 +239,11 @@ started(K) ->
                        deadline(?START_MS)) of
         {ok, K1} ->
             case spool(K1) of
-                #{state := failed} = Spool -> abandon(K1, failure(Spool));
-                _ -> {ok, K1}
+                #{state := failed} = Spool ->
+                    abandon(K1, failure(Spool));
+                _ ->
+                    ok = inviso_names:await(K1#keeper.names, ?NAMED_MS),
+                    {ok, K1}
             end;
         {{error, Reason}, K1} ->
             abandon(K1, Reason)
@@ -223,6 +254,7 @@ failure(#{posix := Posix, error := Text}) ->
 
 %% Closes a tracer that was not returned to the process that wanted to open it.
 abandon(K, Reason) ->
+    ok = inviso_names:stop(K#keeper.names),
     retire(K, closed),
     stop_spooler(K),
     free(K#keeper.handle),
@@ -240,7 +272,7 @@ loop(K = #keeper{handle = Handle, owner = Owner, port = Port}) ->
             From ! {Ref, stats(K)},
             loop(K);
         {flush, From, Ref} ->
-            flush_log(K, From, Ref),
+            _ = flush_log(K, From, Ref),
             loop(K);
         wake ->
             wake(K),
@@ -303,6 +335,7 @@ start_spooler(K) ->
     try K#keeper{port = open_spooler(K)}
     catch
         error:Posix ->
+            ok = inviso_names:stop(K#keeper.names),
             retire(K, closed),
             free(K#keeper.handle),
             remove_ring(K#keeper.ring_path),
@@ -451,19 +484,14 @@ deadline(Ms) ->
 %%---------------------------------------------------------------------------
 %% Flush
 
-%% A new process waits for the spooler, so that the keeper can handle other
-%% messages.
-flush_log(K = #keeper{handle = Handle}, From, Ref) ->
-    case inviso_tracer:nif_flush(Handle) of
-        closed ->
-            From ! {Ref, {error, closed}};
-        Number ->
-            wake(K),
-            Until = deadline(inviso_deadline:ms(?CLOSE_MS)),
-            spawn_link(fun() ->
-                               From ! {Ref, await_flush(Handle, Number, Until)}
-                       end)
-    end.
+%% A new process waits for names and for the spooler, so that the keeper can handle
+%% other messages.
+flush_log(#keeper{handle = Handle, names = Names}, From, Ref) ->
+    Ms = inviso_deadline:ms(?CLOSE_MS),
+    spawn_link(fun() ->
+                       ok = inviso_names:last(Names, ?NAMES_MS),
+                       From ! {Ref, flush(Handle, Ms)}
+               end).
 
 await_flush(Handle, Number, Deadline) ->
     case inviso_tracer:nif_spool(Handle) of
@@ -484,7 +512,9 @@ await_flush(Handle, Number, Deadline) ->
 %%---------------------------------------------------------------------------
 %% Closing
 
-finish(K, Why) ->
+finish(K = #keeper{names = Names}, Why) ->
+    ok = inviso_names:last(Names, ?NAMES_MS),
+    ok = inviso_names:stop(Names),
     retire(K, Why),
     K1 = case K#keeper.port of
              undefined -> restart(K);

@@ -45,6 +45,8 @@
 %%                  only at flush/1, at close/1 and when the node dies.
 %%  replace         true: remove a file that exists at Path.  false (default): such
 %%                  a file is an error.
+%%  names           true (default): write names of processes into the log, so that
+%%                  readers can show them.  false: write none.
 %%  brought         {Dir, Log}: library and spooler were put into Dir only to trace
 %%                  this node.  When the VM dies, the spooler removes both files
 %%                  and Dir, and with Log = true also the log.  Default: none.
@@ -59,6 +61,7 @@
 -type parsed() :: #{path := binary(), ring_path := binary(), owner := pid(),
                     brought := none | {binary(), boolean()},
                     filter := filter(),
+                    names := boolean(),
                     numbers := numbers()}.
 
 -type numbers() :: #{atom() => non_neg_integer()}.
@@ -95,7 +98,7 @@ parse(_Path, Opts) ->
 
 names() ->
     keys(?OPTS_TRACER) ++ [Key || {Key, _} <- ?CHOICES]
-        ++ [ring, filter, rotate, limit, brought, owner].
+        ++ [ring, filter, rotate, limit, names, brought, owner].
 
 keys(Options) ->
     [Key || {Key, _Least, _Most, _Default} <- Options].
@@ -146,6 +149,7 @@ checked(Path, Opts) ->
       owner => owner(Opts),
       brought => brought(Opts),
       filter => filter_bytes(Opts),
+      names => names(Opts),
       numbers => Numbers}.
 
 limit_ns(Limit) ->
@@ -335,6 +339,12 @@ brought(Opts) ->
         none -> none;
         {Dir, Log} = B when is_boolean(Log) -> {path(brought, B, Dir), Log};
         Other -> bad(brought, Other, "takes none or {Dir, boolean()}")
+    end.
+
+names(Opts) ->
+    case maps:get(names, Opts, true) of
+        Names when is_boolean(Names) -> Names;
+        Other -> bad(names, Other, "takes true or false")
     end.
 
 filter_bytes(Opts) ->

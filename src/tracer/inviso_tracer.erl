@@ -32,7 +32,7 @@
 %% For the engine.
 -export([library/0]).
 
-%% For inviso_keeper.
+%% For inviso_keeper and inviso_names.
 -export([nif_open/2, nif_offer/1, nif_give/1, nif_keeper/1, nif_keepers/0,
          nif_info/1, nif_begin/1, nif_spool/1, nif_anchor/1, nif_flush/1,
          nif_note/2, nif_fresh/1, nif_filter/6, nif_retire/1, nif_quiet/1,
@@ -80,6 +80,7 @@
           drain_ms => pos_integer(),
           flush_ms => non_neg_integer(),
           replace => boolean(),
+          names => boolean(),
           brought => none | {file:name_all(), boolean()},
           owner => pid()}.
 %% See inviso_opts for meanings, ranges and defaults.

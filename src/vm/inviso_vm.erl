@@ -8,6 +8,7 @@
 -export([has_sessions/0,
          has_stack/0,
          has_counter/1,
+         has_process_info/1,
          infrastructure/0,
          system_processes/0]).
 
@@ -38,6 +39,16 @@ has_counter(Kind) ->
         _ -> true
     catch
         error:_ -> false
+    end.
+
+%% @doc Returns true if `process_info/2' knows this item. OTP 27 has `label', and
+%% 26.2 has `{dictionary, Key}'.
+-spec has_process_info(term()) -> boolean().
+has_process_info(Item) ->
+    try process_info(self(), [Item]) of
+        _ -> true
+    catch
+        error:badarg -> false
     end.
 
 %% @doc Returns the processes that carry messages between nodes. If a session traces

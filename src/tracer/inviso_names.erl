@@ -1,0 +1,402 @@
+%% SPDX-License-Identifier: Apache-2.0
+%%
+%% The namer is a process of a keeper. It writes names of processes into the
+%% tracer's log, as notes (c_src/abi/event.h): first the names that are registered
+%% when the tracer opens, and later one name for each process that was recorded.
+%%
+%% process_info/2 waits for a process that does not yield. So neither the keeper nor
+%% the namer calls it, but the asker, a process of the namer. If a process does not
+%% answer in time, the namer kills the asker, and a new asker goes on with the other
+%% processes.
+-module(inviso_names).
+
+-export([start_link/2, await/2, last/2, stop/1]).
+-export([init/3, ask/2]).
+
+%% The most registered names that are written when the tracer opens.
+-define(MAX_REGISTERED, 10000).
+%% The most processes that are asked for their names in a second.
+-define(BUDGET, 1000).
+%% How long to wait for the name of one process.
+-define(STUCK_MS, 50).
+%% The first and the longest pause between two rounds.
+-define(FIRST_MS, 20).
+-define(LONGEST_MS, 200).
+%% How many processes each of the two tables of known processes may have.
+-define(MAX_KNOWN, 5000).
+%% The most notes that nif_note/2 takes, and the bytes that a note needs about.
+-define(MAX_NOTES, 256).
+-define(NOTE_BYTES, 32).
+%% How often a note is tried again if the ring is full.
+-define(MAX_TRIES, 50).
+%% The longest label that is written, in bytes of the external term format.
+-define(MAX_LABEL, 4096).
+%% A flight recorder writes its names again after so many events. If it has new
+%% names, it writes them after a time that doubles each time.
+-define(AGAIN_EVENTS, 100000).
+-define(AGAIN_MS, 1000).
+-define(STOP_MS, 1000).
+
+%% enum inv_note and enum inv_note_name (c_src/abi/event.h).
+-define(NOTE_NAME, 1).
+-define(NAME_REGISTERED, 1).
+-define(NAME_LABEL, 2).
+-define(NAME_FUNCTION, 3).
+
+-type note() :: {pos_integer(), [term()]}.
+-type known() :: #{pid() | port() => note() | none}.
+
+-record(names,
+        {handle :: pos_integer(),
+         newest :: boolean(), % flight recorder
+         items :: [term()], % what each process is asked for
+         %% A round writes at most `most' notes, in calls with `batch' notes.
+         batch :: pos_integer(),
+         most :: pos_integer(),
+         asker :: pid(),
+         %% The processes that the asker asks, in this order, and since when it has
+         %% waited for the first one.
+         asked = [] :: [pid()],
+         since = 0 :: integer(),
+         todo = [] :: [note()], % notes to write
+         tries = 0 :: non_neg_integer(),
+         %% Processes that need not be asked, with their notes. A full `recent'
+         %% replaces `earlier'.
+         recent = #{} :: known(),
+         earlier :: known(),
+         budget = ?BUDGET :: integer(),
+         filled :: integer(), % when the budget was increased
+         pause = ?FIRST_MS :: pos_integer(),
+         next :: integer(), % time of the next round
+         waiting = [] :: [{pid(), reference()}], % callers of last/2
+         %% A flight recorder: when to write new names, and the number of events
+         %% when it last wrote names.
+         again_ms = ?AGAIN_MS :: pos_integer(),
+         again_at = infinity :: integer() | infinity,
+         events = 0 :: non_neg_integer()}).
+
+%%---------------------------------------------------------------------------
+%% Called by the keeper
+
+%% Starts the namer of the calling keeper. When the namer has written the registered
+%% names, it sends {named, Namer} to the keeper.
+-spec start_link(pos_integer(), inviso_opts:numbers()) -> pid().
+start_link(Handle, Numbers) ->
+    spawn_link(?MODULE, init, [self(), Handle, Numbers]).
+
+%% Waits at most `Ms' milliseconds until the registered names are written.
+-spec await(pid() | none, non_neg_integer()) -> ok.
+await(none, _Ms) ->
+    ok;
+await(Namer, Ms) ->
+    receive {named, Namer} -> ok after Ms -> ok end.
+
+%% Writes the names of the processes that were recorded until now, and the names that
+%% a flight recorder may have overwritten. Waits for this, at most `Ms' milliseconds.
+%% Any process may call this.
+-spec last(pid() | none, non_neg_integer()) -> ok.
+last(none, _Ms) ->
+    ok;
+last(Namer, Ms) ->
+    Ref = monitor(process, Namer),
+    Namer ! {last, self(), Ref},
+    receive
+        {Ref, done} -> ok;
+        {'DOWN', Ref, process, _, _} -> ok
+    after Ms -> ok
+    end,
+    demonitor(Ref, [flush]),
+    receive {Ref, done} -> ok after 0 -> ok end.
+
+%% Ends namer and asker, and waits until they are dead.
+-spec stop(pid() | none) -> ok.
+stop(none) ->
+    ok;
+stop(Namer) ->
+    Ref = monitor(process, Namer),
+    Namer ! stop,
+    receive
+        {'DOWN', Ref, process, _, _} -> ok
+    after ?STOP_MS ->
+            exit(Namer, kill),
+            receive {'DOWN', Ref, process, _, _} -> ok end
+    end.
+
+%%---------------------------------------------------------------------------
+%% The namer
+
+-spec init(pid(), pos_integer(), inviso_opts:numbers()) -> ok.
+init(Keeper, Handle, #{keep := Keep, packet_bytes := Packet,
+                       normal_slots := Slots}) ->
+    Items = items(),
+    Batch = min(?MAX_NOTES, Packet div ?NOTE_BYTES),
+    Now = now_ms(),
+    Notes = registered_notes(),
+    S = write(#names{handle = Handle,
+                     newest = Keep =/= 0,
+                     items = Items,
+                     batch = Batch,
+                     %% An eighth of a ring: the other packets are for events.
+                     most = Batch * max(1, Slots div 8),
+                     asker = new_asker(Items),
+                     todo = Notes,
+                     earlier = maps:from_list([{P, Note}
+                                               || {_, [P | _]} = Note <- Notes]),
+                     filled = Now,
+                     next = Now + ?FIRST_MS}),
+    Keeper ! {named, self()},
+    loop(S).
+
+registered_notes() ->
+    {Names, _} = split(?MAX_REGISTERED, registered()),
+    [note(P, {?NAME_REGISTERED, Name})
+     || Name <- Names, P <- [whereis(Name)], P =/= undefined].
+
+note(_, none) -> none;
+note(P, {Kind, Name}) -> {?NOTE_NAME, [P, Kind, Name]}.
+
+loop(#names{asker = Asker} = S) ->
+    receive
+        {Asker, Pid, Name} ->
+            loop(answered(Pid, Name, S));
+        {last, From, Ref} ->
+            Waiting = [{From, Ref} | S#names.waiting],
+            loop(asked_for(S#names{waiting = Waiting}));
+        stop ->
+            end_asker(Asker);
+        _ -> % from an asker that was killed
+            loop(S)
+    after max(0, due(S) - now_ms()) ->
+            loop(late(S))
+    end.
+
+%% Returns the time at which the namer does something unless a message comes first.
+due(#names{asked = [_ | _], since = Since}) -> Since + ?STUCK_MS;
+due(#names{next = Next}) -> Next.
+
+late(#names{asked = [Stuck | Others], asker = Asker, items = Items} = S) ->
+    end_asker(Asker),
+    ask_all(Others, known(Stuck, none, S#names{asker = new_asker(Items)}));
+late(S) ->
+    turn(S).
+
+asked_for(#names{asked = []} = S) -> turn(S);
+asked_for(S) -> S. % when the asker is done, the callers are answered
+
+%% Writes notes that the ring had no room for, and takes new processes.
+turn(S0) ->
+    S = write(filled(S0)),
+    Longer = S#names{pause = min(?LONGEST_MS, 2 * S#names.pause)},
+    case S of
+        #names{todo = [], budget = Budget} when Budget > 0 ->
+            {New, S1} = unknown(fresh(S), Longer),
+            ask_all(New, S1#names{budget = Budget - length(New)});
+        _ ->
+            done(Longer)
+    end.
+
+filled(#names{budget = Budget, filled = Filled} = S) ->
+    Now = now_ms(),
+    S#names{budget = min(?BUDGET, Budget + (Now - Filled) * ?BUDGET div 1000),
+            filled = Now}.
+
+%% Returns processes that were recorded; some may be known. If the tracer is closed
+%% or the library unloaded, the keeper will end the namer.
+fresh(#names{handle = Handle}) ->
+    try inviso_tracer:nif_fresh(Handle) of
+        closed -> [];
+        Pids -> Pids
+    catch
+        error:_ -> []
+    end.
+
+unknown([], S) ->
+    {[], S};
+unknown([Pid | Pids], #names{recent = Recent, earlier = Earlier} = S) ->
+    case Earlier of
+        _ when is_map_key(Pid, Recent) ->
+            unknown(Pids, S);
+        #{Pid := Note} ->
+            unknown(Pids, known(Pid, Note, S));
+        _ ->
+            %% A process can be in the list twice.
+            {New, S1} = unknown(Pids, known(Pid, none, S)),
+            {[Pid | New], S1}
+    end.
+
+known(Pid, Note, #names{recent = Recent} = S)
+  when map_size(Recent) < ?MAX_KNOWN; is_map_key(Pid, Recent) ->
+    S#names{recent = Recent#{Pid => Note}};
+known(Pid, Note, #names{recent = Recent} = S) ->
+    S#names{recent = #{Pid => Note}, earlier = Recent}.
+
+ask_all([], S) ->
+    done(S#names{asked = []});
+ask_all(Pids, #names{asker = Asker} = S) ->
+    Asker ! {ask, Pids},
+    S#names{asked = Pids, since = now_ms()}.
+
+answered(Pid, Name, #names{asked = [Pid | Others]} = S) ->
+    S1 = named(note(Pid, Name), Pid, S),
+    case Others of
+        [] -> done(S1#names{asked = []});
+        _ -> S1#names{asked = Others, since = now_ms()}
+    end.
+
+named(none, _, S) ->
+    S;
+named(Note, Pid, #names{newest = true, again_at = At, again_ms = Ms} = S) ->
+    %% An atom is greater than each number.
+    (known(Pid, Note, S))#names{again_at = min(At, now_ms() + Ms)};
+named(Note, _, #names{todo = Todo} = S) ->
+    S#names{todo = [Note | Todo]}.
+
+%% Ends a round.
+done(#names{pause = Pause, waiting = Waiting} = S) ->
+    #names{todo = Todo, most = Most} = S0 = again(S),
+    S1 = case Waiting of
+             [] -> write(Most, S0);
+             _ -> write(length(Todo), S0)
+         end,
+    _ = [From ! {Ref, done} || {From, Ref} <- Waiting],
+    S1#names{waiting = [], next = now_ms() + Pause}.
+
+%%---------------------------------------------------------------------------
+%% Flight recorder
+
+%% The notes of a flight recorder are overwritten, like its events. So it keeps the
+%% names, and writes them again before its memory is read. The memory is also read
+%% when the node dies. Therefore it writes names at other times, too, but seldom:
+%% the packet that contains them takes the place of events.
+again(#names{newest = false} = S) ->
+    S;
+again(#names{waiting = [], again_at = At, events = Events} = S) ->
+    Now = events(S),
+    case now_ms() >= At orelse Now >= Events + ?AGAIN_EVENTS of
+        true -> all_again(Now, S);
+        false -> S
+    end;
+again(S) ->
+    all_again(events(S), S).
+
+all_again(Events, #names{recent = Recent, earlier = Earlier, most = Most,
+                         again_ms = Ms} = S) ->
+    {First, Rest} = split(Most, notes(Recent)),
+    {More, _} = split(Most - length(First), notes(Earlier)),
+    S#names{todo = First ++ case Rest of [] -> More; _ -> [] end,
+            again_ms = 2 * Ms, again_at = infinity, events = Events}.
+
+notes(Known) ->
+    [Note || {_, {_, _} = Note} <- maps:to_list(Known)].
+
+events(#names{handle = Handle, events = Events}) ->
+    try inviso_tracer:nif_info(Handle) of
+        closed -> Events;
+        Info -> element(1, Info)
+    catch
+        error:_ -> Events
+    end.
+
+%%---------------------------------------------------------------------------
+%% Writing
+
+write(#names{most = Most} = S) ->
+    write(Most, S).
+
+%% Writes at most `Left' notes.
+write(_, #names{todo = []} = S) ->
+    S#names{tries = 0};
+write(Left, S) when Left =< 0 ->
+    S;
+write(Left, #names{handle = Handle, batch = Batch, todo = Todo} = S) ->
+    {Notes, _} = split(Batch, Todo),
+    try inviso_tracer:nif_note(Handle, Notes) of
+        closed -> S#names{todo = []};
+        0 -> later(S);
+        N ->
+            {_, Rest} = split(N, Todo),
+            S1 = S#names{todo = Rest, tries = 0},
+            case N < length(Notes) of
+                true -> S1;
+                false -> write(Left - N, S1)
+            end
+    catch
+        error:_ -> S#names{todo = []}
+    end.
+
+%% The ring is full. After many tries the first note is left out, so that no note
+%% can stop all others.
+later(#names{tries = Tries} = S) when Tries < ?MAX_TRIES ->
+    S#names{tries = Tries + 1};
+later(#names{todo = [_ | Rest]} = S) ->
+    S#names{todo = Rest, tries = 0}.
+
+%%---------------------------------------------------------------------------
+%% The asker
+
+new_asker(Items) ->
+    spawn_link(?MODULE, ask, [self(), Items]).
+
+end_asker(Asker) ->
+    Ref = monitor(process, Asker),
+    unlink(Asker),
+    exit(Asker, kill),
+    receive {'DOWN', Ref, process, _, _} -> ok end.
+
+%% Answers {Asker, Pid, none | {Kind, Name}} for each process.
+-spec ask(pid(), [term()]) -> no_return().
+ask(Namer, Items) ->
+    receive
+        {ask, Pids} ->
+            _ = [Namer ! {self(), Pid, name(process_info(Pid, Items))}
+                 || Pid <- Pids],
+            ask(Namer, Items)
+    end.
+
+%% Returns what to ask a process for. Its dictionary is never asked for, because it
+%% may be large.
+items() ->
+    [registered_name, initial_call
+     | [I || I <- [label, {dictionary, '$initial_call'}],
+             inviso_vm:has_process_info(I)]].
+
+name(undefined) -> % the process is dead
+    none;
+name([{registered_name, Name} | _]) when is_atom(Name) ->
+    {?NAME_REGISTERED, Name};
+name([_, {initial_call, Call} | More]) ->
+    name(More, Call).
+
+name([{label, undefined} | More], Call) ->
+    name(More, Call);
+name([{label, Label} | More], Call) ->
+    case erlang:external_size(Label) =< ?MAX_LABEL of
+        true ->
+            {?NAME_LABEL, Label};
+        false ->
+            garbage_collect(),
+            name(More, Call)
+    end;
+name([{{dictionary, _}, {M, F, A} = Call}], _)
+  when is_atom(M), is_atom(F), is_integer(A) ->
+    {?NAME_FUNCTION, Call};
+name(_, {proc_lib, init_p, _}) -> % says nothing
+    none;
+name(_, {erlang, apply, _}) -> % a fun
+    none;
+name(_, Call) ->
+    {?NAME_FUNCTION, Call}.
+
+%%---------------------------------------------------------------------------
+
+%% Returns the first N elements of a list, or fewer if it is shorter, and the others.
+%% These are not functions of `lists', because a user who traces those must not see
+%% these calls.
+split(0, Rest) -> {[], Rest};
+split(_, []) -> {[], []};
+split(N, [E | Rest]) ->
+    {First, Others} = split(N - 1, Rest),
+    {[E | First], Others}.
+
+now_ms() ->
+    erlang:monotonic_time(millisecond).
