@@ -287,12 +287,9 @@ flush_ends_with_the_keeper(Config) ->
     {_, Handle} = Tracer,
     {Spooler, _} = spooler(Tracer),
     ?LIB:kill("STOP", Spooler),
+    Before = inviso_keeper:processes(Handle),
     {_, Asks} = spawn_monitor(fun() -> exit(inviso_tracer:flush(Tracer)) end),
-    Keeper = inviso_tracer:nif_keeper(Handle),
-    Pids = fun() ->
-                   {links, Links} = process_info(Keeper, links),
-                   [P || P <- Links, is_pid(P)]
-           end,
+    Pids = fun() -> inviso_keeper:processes(Handle) -- Before end,
     ?LIB:until(fun() -> Pids() =/= [] end),
     [Flushes] = Pids(),
     true = erlang:suspend_process(Flushes),
