@@ -418,8 +418,8 @@ static int noted_name(struct inv_flow *f, const struct inv_item *it)
 	p = inv_processes_get(&f->processes, &key);
 	if (!p)
 		return INV_ENOMEM;
-	inv_process_set_name(&f->processes, p, f->text.data, f->text.len,
-			     kind == INV_NAME_REGISTERED);
+	inv_process_note_name(&f->processes, p, f->text.data, f->text.len,
+			      kind == INV_NAME_REGISTERED, it->early);
 	return 0;
 }
 
@@ -466,7 +466,7 @@ static void spawned(struct inv_flow *f, const struct inv_item *it,
 	/* A pid that an ended process had. */
 	p = inv_processes_find(&f->processes, &key);
 	if (p)
-		inv_processes_drop(&f->processes, p);
+		inv_processes_renew(&f->processes, p);
 	p = f->text.error ? NULL : inv_processes_get(&f->processes, &key);
 	if (p)
 		inv_process_set_name(&f->processes, p, f->text.data,

@@ -21,6 +21,7 @@ struct inv_process {
 	bool active;	 /* had an event, not only its first one, since shrink()
 			    looked at it */
 	bool registered; /* the name is a registered name */
+	bool early;	 /* the name is from an early note */
 	uint8_t name_len;
 	char *name;  /* NULL: none */
 	size_t size; /* bytes that are counted in the table's size */
@@ -110,13 +111,6 @@ void inv_processes_drop_node(struct inv_processes *ps, uint32_t node)
 	}
 }
 
-static void forget(struct inv_processes *ps, struct inv_process *p)
-{
-	ps->forgotten++;
-	ps->forgotten_calls += p->calls.n;
-	inv_processes_drop(ps, p);
-}
-
 /* Counts the process's memory again. */
 static void resize(struct inv_processes *ps, struct inv_process *p)
 {
@@ -124,6 +118,23 @@ static void resize(struct inv_processes *ps, struct inv_process *p)
 
 	ps->size += size - p->size;
 	p->size = size;
+}
+
+void inv_processes_renew(struct inv_processes *ps, struct inv_process *p)
+{
+	if (!p->early) {
+		inv_processes_drop(ps, p);
+		return;
+	}
+	inv_calls_release(&p->calls);
+	resize(ps, p);
+}
+
+static void forget(struct inv_processes *ps, struct inv_process *p)
+{
+	ps->forgotten++;
+	ps->forgotten_calls += p->calls.n;
+	inv_processes_drop(ps, p);
 }
 
 /*
@@ -196,7 +207,8 @@ void inv_process_set_name(struct inv_processes *ps, struct inv_process *p,
 {
 	char *copy;
 
-	if (!len || len > INV_NAME_MAX || (p->registered && !registered))
+	if (!len || len > INV_NAME_MAX ||
+	    ((p->registered || p->early) && !registered))
 		return;
 	copy = malloc(len);
 	if (!copy)
@@ -206,7 +218,17 @@ void inv_process_set_name(struct inv_processes *ps, struct inv_process *p,
 	p->name = copy;
 	p->name_len = (uint8_t)len;
 	p->registered = registered;
+	p->early = false;
 	inv_process_changed(ps, p);
+}
+
+void inv_process_note_name(struct inv_processes *ps, struct inv_process *p,
+			   const void *text, size_t len, bool registered,
+			   bool early)
+{
+	p->early = false;
+	inv_process_set_name(ps, p, text, len, registered);
+	p->early = early && p->name;
 }
 
 void inv_process_unset_name(struct inv_process *p)
@@ -216,5 +238,5 @@ void inv_process_unset_name(struct inv_process *p)
 	free(p->name);
 	p->name = NULL;
 	p->name_len = 0;
-	p->registered = false;
+	p->registered = p->early = false;
 }

@@ -55,6 +55,9 @@ struct inv_process *inv_processes_get(struct inv_processes *ps,
 				      const struct inv_process_key *key);
 /* Forgets a process that has ended. */
 void inv_processes_drop(struct inv_processes *ps, struct inv_process *p);
+/* A process with this pid begins: forgets what is known of an earlier process.
+ * Keeps an early name. */
+void inv_processes_renew(struct inv_processes *ps, struct inv_process *p);
 /* Forgets all processes of a node. */
 void inv_processes_drop_node(struct inv_processes *ps, uint32_t node);
 
@@ -64,8 +67,8 @@ struct inv_calls *inv_process_calls(struct inv_process *p);
 void inv_process_changed(struct inv_processes *ps, struct inv_process *p);
 
 /*
- * The name that a process registered, or, in parentheses, the function that it
- * was spawned to run. UTF-8; len 0: no name is known.
+ * The name that a process registered, or, in parentheses, its label or the
+ * function that it was spawned to run. UTF-8; len 0: no name is known.
  */
 struct inv_process_name {
 	const char *text;
@@ -79,6 +82,11 @@ struct inv_process_name inv_process_name(const struct inv_process *p);
 #define INV_NAME_MAX 255u
 void inv_process_set_name(struct inv_processes *ps, struct inv_process *p,
 			  const void *text, size_t len, bool registered);
+/* Sets the name from a note. `early': the note was written later than the events
+ * that follow. */
+void inv_process_note_name(struct inv_processes *ps, struct inv_process *p,
+			   const void *text, size_t len, bool registered,
+			   bool early);
 /* The process has unregistered its name. */
 void inv_process_unset_name(struct inv_process *p);
 

@@ -22,22 +22,28 @@ int inv_log_is(const struct inv_source *src, bool *is)
 /* --- the index ------------------------------------------------------------ */
 
 /*
- * An entry of the index: offset of the packet, damaged (the scan found its body
- * damaged, so it need not be hashed again), and the number of its stream or one
- * of these:
+ * An entry of the index: offset of the packet, notes (it has no events), damaged
+ * (the scan found its body damaged, so it need not be hashed again), and the
+ * number of its stream or one of these:
  */
 #define ANCHORS INV_RINGS_MAX
 #define TOTALS (INV_RINGS_MAX + 1)
 
 #define WHOSE_BITS 13
 #define DAMAGED (UINT64_C(1) << WHOSE_BITS)
-#define OFF_SHIFT (WHOSE_BITS + 1)
+#define NOTES (DAMAGED << 1)
+#define OFF_SHIFT (WHOSE_BITS + 2)
 #define OFF_MAX (UINT64_MAX >> OFF_SHIFT)
 _Static_assert(TOTALS < 1 << WHOSE_BITS, "fits");
 
 static uint32_t whose(uint64_t entry)
 {
 	return (uint32_t)(entry & (DAMAGED - 1));
+}
+
+static bool is_notes(const struct inv_log_packet *h)
+{
+	return h->type == INV_LOG_EVENTS && !h->n_events;
 }
 
 static int add_packet(struct inv_log_file *f, const struct inv_log_place *at,
@@ -53,6 +59,7 @@ static int add_packet(struct inv_log_file *f, const struct inv_log_place *at,
 		f->index = more;
 	}
 	f->index[f->n_index++] = at->off << OFF_SHIFT |
+				 (is_notes(&at->head) ? NOTES : 0) |
 				 (at->damaged ? DAMAGED : 0) | of;
 	return 0;
 }
@@ -198,6 +205,8 @@ static bool wanted(const struct inv_log_file *f, uint64_t entry,
 {
 	if (stream == INV_LOG_ANCHORS_ONLY)
 		return whose(entry) == ANCHORS;
+	if (stream == INV_LOG_NOTES_ONLY)
+		return entry & NOTES;
 	if (whose(entry) == TOTALS)
 		return !f->last_totals_only ||
 		       entry >> OFF_SHIFT == f->last_totals ||

@@ -64,8 +64,7 @@ struct inv_log_cursor {
 
 /*
  * Finds the next packet that is a TOTALS packet or an EVENTS packet of the
- * stream; if `stream' is INV_LOG_ANCHORS_ONLY, the next ANCHORS packet. Sets
- * *at to the packet, moves the cursor after the packet and returns 0, or
+ * stream; or, if `stream' is one of INV_LOG_*_ONLY, the next such packet. Sets *at to the packet, moves the cursor after the packet and returns 0, or
  * returns INV_END if there is none.
  */
 int inv_log_cursor_seek(struct inv_log_cursor *c, const struct inv_log_file *f,

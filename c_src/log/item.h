@@ -11,8 +11,8 @@
 
 /*
  * Readers return items, and sinks take items: events, and losses at their place
- * in the order of events. Readers also return notes. The items are those of one node, or the merged items
- * of several nodes (log/merge.h).
+ * in the order of events. Readers also return notes. The items are those of one
+ * node, or the merged items of several nodes (log/merge.h).
  */
 struct inv_names;
 struct inv_facts;
@@ -52,6 +52,7 @@ struct inv_item {
 	uint32_t stream; /* number of the stream in its log; 0 if there is only
 			    one */
 	uint32_t feed;	 /* number of its feed in the merge */
+	bool early;	 /* the note was written later than its place here */
 	/*
 	 * Erlang system time of the node, in ns since the Unix epoch. An event
 	 * without a time has the time of the previous event.

@@ -27,9 +27,10 @@ struct inv_reader;
 struct inv_reader_ops {
 	/*
 	 * Sets *at to the stream's next EVENTS or TOTALS packet; for
-	 * INV_LOG_ANCHORS_ONLY, to the next ANCHORS packet. Returns 0; INV_END:
-	 * there is none, or none yet; INV_ENOMEM. The packet stays valid until
-	 * the next call for the same stream.
+	 * INV_LOG_ANCHORS_ONLY, to the next ANCHORS packet; for
+	 * INV_LOG_NOTES_ONLY, if notes_first is true, to the next packet of
+	 * notes. Returns 0; INV_END: there is none, or none yet; INV_ENOMEM. The
+	 * packet stays valid until the next call for the same stream.
 	 */
 	int (*take)(struct inv_reader *r, uint32_t stream,
 		    struct inv_log_place *at);
@@ -50,6 +51,8 @@ struct inv_reader {
 	uint64_t before_ns; /* watermark: all earlier events have been read;
 			       UINT64_MAX: no limit */
 	bool complete;	    /* no more packets will come */
+	bool notes_first;   /* return all notes before the events, because
+			       names are noted later than they are needed */
 	/* used by log/set.c and log/live.c, too */
 	struct inv_unpacker *unpacker;
 	struct inv_clock clock;
@@ -61,6 +64,8 @@ struct inv_reader {
 					       its item was returned; otherwise
 					       NULL */
 	uint32_t n_streams;
+	struct inv_stream notes; /* if notes_first */
+	bool noted;		 /* all its notes were returned */
 	bool fresh; /* streams that are not in the heap may have new items */
 	bool counted;
 	bool guessed;

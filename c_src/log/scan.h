@@ -19,10 +19,11 @@
 /* The size of a window for a scan. */
 #define INV_SCAN_WINDOW (INV_PACKET_BODY_MAX + 64u * 1024)
 
-/* Used instead of a stream's number to select only ANCHORS, or only TOTALS
- * packets. */
+/* Used instead of a stream's number to select only ANCHORS packets, only TOTALS
+ * packets, or only packets of notes. */
 #define INV_LOG_ANCHORS_ONLY UINT32_MAX
 #define INV_LOG_TOTALS_ONLY (UINT32_MAX - 1)
+#define INV_LOG_NOTES_ONLY (UINT32_MAX - 2)
 
 /* Where a packet is, and its head. */
 struct inv_log_place {

@@ -18,6 +18,7 @@ struct set {
 	uint32_t n_files;
 	struct set_cursor *cursors; /* indexed by stream */
 	struct set_cursor anchors;
+	struct set_cursor notes;
 };
 
 /* --- the files ------------------------------------------------------------ */
@@ -135,6 +136,8 @@ static int set_take(struct inv_reader *r, uint32_t stream,
 
 	if (stream == INV_LOG_ANCHORS_ONLY)
 		return seek(s, &s->anchors, stream, at);
+	if (stream == INV_LOG_NOTES_ONLY)
+		return seek(s, &s->notes, stream, at);
 	c = &s->cursors[stream];
 	if (seek(s, c, stream, at))
 		return INV_END;
@@ -260,6 +263,7 @@ static int open_set(struct set *s, const struct inv_node *node,
 	s->r.rotated = first->about.head.file_no > 0;
 	s->r.before_ns = UINT64_MAX;
 	s->r.complete = true;
+	s->r.notes_first = true;
 	for (uint32_t i = 0; i < n; i++)
 		if (inv_reader_add(&s->r, i))
 			return INV_ENOMEM;

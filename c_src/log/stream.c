@@ -23,8 +23,13 @@ void inv_stream_release(struct inv_stream *s)
 static void give_up(struct inv_stream *s, const char *what, uint64_t off,
 		    uint64_t len)
 {
-	inv_notice_damage(s->notices, s->at.src->name, off, len,
-			  "%s: %u event(s) lost", what, s->left);
+	if (s->at.head.n_events)
+		inv_notice_damage(s->notices, s->at.src->name, off, len,
+				  "%s: %u event(s) lost", what, s->left);
+	else
+		inv_notice_damage(s->notices, s->at.src->name, off, len,
+				  "%s: names of processes may be missing",
+				  what);
 	inv_account_unreadable(&s->account, s->left, &s->losses);
 	s->left = 0;
 	s->p = NULL;
@@ -80,8 +85,8 @@ static void choose_losses(struct inv_stream *s, bool before)
 }
 
 /* Counts the packet that was taken, whose first events `left' does not count
- * any more, and returns true if it need not be read. Packets without events are
- * always read. */
+ * any more, and returns true if it need not be read. Packets of notes are
+ * always read, unless the reader has done this. */
 static bool skip_packet(struct inv_stream *s)
 {
 	const struct inv_log_packet *h = &s->at.head;
@@ -89,7 +94,9 @@ static bool skip_packet(struct inv_stream *s)
 
 	choose_losses(s, before);
 	s->since_ns = h->begin_ns;
-	if (!h->n_events || !(before || is_after(s, h->begin_ns)))
+	if (!h->n_events)
+		return s->no_notes;
+	if (!before && !is_after(s, h->begin_ns))
 		return false;
 	inv_account_read(&s->account, s->left);
 	s->skipped += s->left;
@@ -106,25 +113,13 @@ bool inv_stream_end(struct inv_stream *s)
 
 /* --- packets ---------------------------------------------------------------- */
 
-static int open_packet(struct inv_stream *s)
+/* Opens the packet, whose first `again' events were already read. */
+static int open_body(struct inv_stream *s, uint32_t again)
 {
 	const struct inv_log_packet *h = &s->at.head;
 	const char *what = "no memory";
-	uint32_t again;
-	int rc;
+	int rc = inv_packet_open(&s->packet, s->unpacker, &s->at, &what);
 
-	/* New losses happened between the previous packet and the end of this
-	 * packet. They are reported at the start of this packet, which keeps
-	 * the items in order. */
-	if (h->begin_ns > s->mono_ns)
-		s->mono_ns = h->begin_ns;
-	inv_account_packet(&s->account, h, s->rotated, &s->losses, &again);
-	/* Events that were already read are not lost, even if this copy is
-	 * damaged. */
-	s->left = h->n_events - again;
-	if (skip_packet(s) || (!s->left && h->n_events))
-		return 0;
-	rc = inv_packet_open(&s->packet, s->unpacker, &s->at, &what);
 	if (rc == INV_ENOMEM)
 		return rc;
 	if (!rc) {
@@ -142,6 +137,25 @@ static int open_packet(struct inv_stream *s)
 		give_up(s, what, s->at.off,
 			(uint64_t)h->head_len + h->body_len);
 	return 0;
+}
+
+static int open_packet(struct inv_stream *s)
+{
+	const struct inv_log_packet *h = &s->at.head;
+	uint32_t again;
+
+	/* New losses happened between the previous packet and the end of this
+	 * packet. They are reported at the start of this packet, which keeps
+	 * the items in order. */
+	if (h->begin_ns > s->mono_ns)
+		s->mono_ns = h->begin_ns;
+	inv_account_packet(&s->account, h, s->rotated, &s->losses, &again);
+	/* Events that were already read are not lost, even if this copy is
+	 * damaged. */
+	s->left = h->n_events - again;
+	if (skip_packet(s) || (!s->left && h->n_events))
+		return 0;
+	return open_body(s, again);
 }
 
 static void read_totals(struct inv_stream *s, uint64_t first_ns)
@@ -226,6 +240,12 @@ int inv_stream_next(struct inv_stream *s)
 			return 0;
 		}
 	}
+}
+
+int inv_stream_take_notes(struct inv_stream *s, const struct inv_log_place *at)
+{
+	s->at = *at;
+	return open_body(s, 0);
 }
 
 int inv_stream_take(struct inv_stream *s, const struct inv_log_place *at,

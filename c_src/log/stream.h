@@ -50,6 +50,7 @@ struct inv_stream {
 	uint64_t since_ns; /* begin of the last packet of events */
 	uint64_t skipped;  /* events in packets that were not read */
 	bool undecided;	   /* the losses may be before the range */
+	bool no_notes;	   /* the reader has returned the notes already */
 };
 
 /* Borrows unpacker and notices. rotated: the log's first files are missing. */
@@ -78,6 +79,10 @@ int inv_stream_next(struct inv_stream *s);
  */
 int inv_stream_take(struct inv_stream *s, const struct inv_log_place *at,
 		    uint64_t first_ns);
+
+/* Takes a packet of notes of any stream. Its losses are not taken. Returns 0 or
+ * INV_ENOMEM. */
+int inv_stream_take_notes(struct inv_stream *s, const struct inv_log_place *at);
 
 /* Call it when there is no more packet. Returns true if the stream has an item
  * nevertheless, as inv_stream_next does. */
