@@ -30,6 +30,7 @@ struct sums {
 	uint64_t all;
 	uint64_t streams; /* does not depend on the order */
 	uint64_t n;
+	uint64_t notes; /* the reader for files returns them earlier */
 	uint64_t rotated;
 	uint64_t damages;
 	bool unended;
@@ -42,6 +43,10 @@ static void add(struct sums *s, const struct inv_item *it)
 	uint64_t v[3] = { it->stream, 0, 0 };
 	uint64_t h;
 
+	if (it->kind == INV_ITEM_NOTE) {
+		s->notes += XXH64(it->ev.terms, it->ev.len, it->ev.note);
+		return;
+	}
 	if (it->kind == INV_ITEM_LOSS) {
 		CHECK(it->lost.n && it->lost.reason < INV_LOST_COUNT);
 		v[1] = it->lost.n;
@@ -134,6 +139,7 @@ static void compare(const uint8_t *p, size_t n, size_t piece, int64_t grows)
 	if (!is)
 		return;
 	CHECK(whole.n == pieces.n && whole.streams == pieces.streams);
+	CHECK(whole.notes == pieces.notes);
 	CHECK(whole.rotated == pieces.rotated);
 	CHECK(whole.unended == pieces.unended);
 	CHECK(whole.damages == pieces.damages);

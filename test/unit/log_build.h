@@ -202,6 +202,17 @@ static inline void build_event(struct build *b, uint64_t ns, unsigned n)
 		     terms, sizeof(terms));
 }
 
+/* Adds a note: <0.88.0> has the registered name m. With such a note only, the
+ * packet is one of notes. */
+static inline void build_note(struct build *b, uint64_t ns, uint8_t kind)
+{
+	const uint8_t terms[] = { kind, INV_T_DICT_SMALL + 0,
+				  INV_NAME_REGISTERED, INV_T_DICT_SMALL + 1 };
+
+	build_record(b, ns, INV_HEAD_NOTE, 0, terms, sizeof(terms));
+	b->p.n_events--;
+}
+
 static inline void build_end(struct build *b)
 {
 	uint32_t s = b->p.stream;

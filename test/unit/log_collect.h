@@ -12,11 +12,12 @@
 #include "log/merge.h"
 #include "unit/log_build.h"
 
-/* An item from a merge. For an event, `n' is the argument of build_event. */
+/* An item from a merge. For an event, `n' is the argument of build_event, and
+ * for a note its kind. */
 struct got {
 	int64_t ts;
 	int64_t n; /* argument, or number of lost events */
-	int lost;  /* reason; -1: an event */
+	int lost;  /* reason; -1: an event; -2: a note; -3: an early note */
 	uint32_t stream;
 	char node[32];
 };
@@ -85,6 +86,11 @@ static inline void collect_item(struct collected *c,
 		g->n = (int64_t)item->lost.n;
 		g->lost = (int)item->lost.reason;
 		c->lost[item->lost.reason] += item->lost.n;
+		return;
+	}
+	if (item->kind == INV_ITEM_NOTE) {
+		g->lost = item->early ? -3 : -2;
+		g->n = item->ev.note;
 		return;
 	}
 	g->lost = -1;

@@ -53,6 +53,11 @@ static struct bytes build_many(void)
 		for (unsigned k = 0; k <= i % 4; k++)
 			build_event(&b, t + k * 30, i);
 		build_end(&b);
+		if (i % 6 == 0) {
+			build_begin(&b, stream, t + 100);
+			build_note(&b, t + 100, INV_NOTE_NAME);
+			build_end(&b);
+		}
 		t += 20;
 		if (i == 40)
 			build_totals(&b, INV_END_TERMINATED);

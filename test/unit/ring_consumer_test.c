@@ -100,6 +100,51 @@ static void a_packet_comes_in_pieces_each_with_its_definitions(void **state)
 	build_close(&b);
 }
 
+/* Writes a note of kind 1 without terms, as nif/note.c does. */
+static void note(void)
+{
+	struct inv_producer *p = &b.p[0];
+	uint64_t now = build_now();
+	uint8_t *q;
+
+	inv_producer_close(p);
+	assert_int_equal(inv_producer_open(p, now), 0);
+	q = p->data + 1;
+	*q++ = INV_HEAD_NOTE;
+	q = inv_varint_put(q, now - p->last_ns);
+	*q++ = 1;
+	*p->data = (uint8_t)(q - p->data - 1);
+	inv_producer_commit_note(p, (uint32_t)(q - p->data), 0, now);
+}
+
+static void notes_have_fragments_without_events(void **state)
+{
+	(void)state;
+	set_up(INV_KEEP_OLDEST);
+	events(2);
+	note();
+	assert_int_equal(next(0), 0);
+	assert_int_equal(f.n_events, 2);
+	move();
+	assert_int_equal(next(0), INV_END); /* the packet is open */
+	assert_int_equal(next(INV_TAKE_OPEN), 0);
+	assert_int_equal(f.n_events, 0);
+	assert_int_equal(f.first_event, 2);
+	assert_int_equal(f.ev_len, slot(2)->data[0] + 1);
+	move();
+	assert_int_equal(next(INV_TAKE_OPEN), INV_END);
+	inv_producer_close(&b.p[0]);
+	events(1);
+	assert_int_equal(next(INV_TAKE_OPEN), 0);
+	assert_int_equal(f.first_event, 2);
+	assert_int_equal(f.n_events, 1);
+	assert_true(sound());
+	move();
+	assert_int_equal(atomic_load(&ring()->recorded), 3);
+	assert_int_equal(atomic_load(&ring()->produced), 3);
+	build_close(&b);
+}
+
 static void losses_before_a_packet_are_reported_with_it(void **state)
 {
 	(void)state;
@@ -293,6 +338,7 @@ int main(void)
 		cmocka_unit_test(an_open_packet_is_taken_only_on_request),
 		cmocka_unit_test(
 			a_packet_comes_in_pieces_each_with_its_definitions),
+		cmocka_unit_test(notes_have_fragments_without_events),
 		cmocka_unit_test(losses_before_a_packet_are_reported_with_it),
 		cmocka_unit_test(
 			later_losses_are_not_reported_with_an_open_packet),

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of processes that notes tell. */
+#include "unit/flow_build.h"
+
+static const struct inv_flow_opts opts;
+static struct feed f;
+
+static int setup(void **state)
+{
+	(void)state;
+	feed_open(&f, &opts);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	feed_close(&f);
+	return 0;
+}
+
+/* Gives the flow the note that was begun. */
+static void end_note(uint32_t note, bool early)
+{
+	assert_int_equal(inv_dict_parse(&f.dict, f.defs, f.n_defs, NULL), 0);
+	f.item.kind = INV_ITEM_NOTE;
+	f.item.early = early;
+	f.item.ev.note = note;
+	f.item.ev.dict = &f.dict;
+	f.item.ev.terms = f.terms;
+	f.item.ev.len = f.n_terms;
+	assert_non_null(inv_flow_item(&f.flow, &f.item));
+}
+
+/* The process has this name: registered as f1, the label f2, or m:f3/1. */
+static void note(uint32_t pid, enum inv_note_name kind, bool early)
+{
+	feed_begin(&f, 0, pid, kind, 0);
+	feed_put(&f, kind);
+	if (kind == INV_NAME_FUNCTION)
+		feed_mfa(&f, 0, -1);
+	else
+		feed_put(&f, INV_T_DICT_SMALL + 2);
+	end_note(INV_NOTE_NAME, early);
+}
+
+/* Returns the name of the process at its next call; static. */
+static const char *name(uint32_t pid)
+{
+	static char text[INV_NAME_MAX + 1];
+	struct inv_process_name n = feed_call(&f, pid, 9, 1)->name;
+
+	snprintf(text, sizeof(text), "%s%.*s", n.registered ? "!" : "",
+		 (int)n.len, n.text ? n.text : "");
+	return text;
+}
+
+/* {trace,Pid,spawned,Pid,{m,f8,1}} */
+static void spawned(uint32_t pid)
+{
+	feed_begin(&f, INV_TAG_SPAWNED, pid, 8, 0);
+	f.item.ev.extra = true;
+	feed_put(&f, INV_T_DICT_SMALL);
+	feed_mfa(&f, 0, -1);
+	feed_end(&f);
+}
+
+static void each_kind_of_name(void **state)
+{
+	(void)state;
+	assert_string_equal(name(1), "");
+	note(1, INV_NAME_FUNCTION, false);
+	assert_string_equal(name(1), "m:f3/1");
+	note(1, INV_NAME_LABEL, false);
+	assert_string_equal(name(1), "f2");
+	note(1, INV_NAME_REGISTERED, false);
+	assert_string_equal(name(1), "!f1");
+	/* A registered name has precedence. */
+	note(1, INV_NAME_FUNCTION, false);
+	assert_string_equal(name(1), "!f1");
+	assert_string_equal(name(2), "");
+}
+
+static void invalid_notes_change_nothing(void **state)
+{
+	(void)state;
+	/* a kind that the flow does not know */
+	feed_begin(&f, 0, 1, 1, 0);
+	feed_put(&f, INV_NAME_REGISTERED);
+	feed_put(&f, INV_T_DICT_SMALL + 2);
+	end_note(77, false);
+	/* no name */
+	feed_begin(&f, 0, 1, 1, 0);
+	feed_put(&f, INV_NAME_REGISTERED);
+	end_note(INV_NOTE_NAME, false);
+	/* no process */
+	feed_begin(&f, 0, 1, 1, 0);
+	f.n_terms = 0;
+	feed_put(&f, 5);
+	feed_put(&f, INV_NAME_REGISTERED);
+	feed_put(&f, INV_T_DICT_SMALL + 2);
+	end_note(INV_NOTE_NAME, false);
+	/* nothing at all */
+	feed_begin(&f, 0, 1, 1, 0);
+	f.n_terms = 0;
+	end_note(INV_NOTE_NAME, false);
+	assert_string_equal(name(1), "");
+}
+
+/* A spawned process has the name of its function, and a pid may have been that
+ * of an earlier process. But an early note is about the process that is
+ * spawned. */
+static void an_early_name_outlives_the_spawn(void **state)
+{
+	(void)state;
+	note(1, INV_NAME_LABEL, true);
+	note(2, INV_NAME_LABEL, false);
+	note(3, INV_NAME_REGISTERED, true);
+	for (uint32_t pid = 1; pid <= 4; pid++)
+		spawned(pid);
+	assert_string_equal(name(1), "f2");
+	assert_string_equal(name(2), "m:f8/1");
+	assert_string_equal(name(3), "!f1");
+	assert_string_equal(name(4), "m:f8/1");
+	/* The event of its parent may follow. */
+	spawned(1);
+	assert_string_equal(name(1), "f2");
+	/* Later names replace an early one. */
+	note(1, INV_NAME_FUNCTION, true);
+	assert_string_equal(name(1), "m:f3/1");
+	feed_register(&f, 1);
+	assert_string_equal(name(1), "!f0");
+	feed_exit(&f, 1);
+	assert_string_equal(name(1), "");
+}
+
+/* The calls of the earlier process have not returned. */
+static void open_calls_end_at_the_spawn(void **state)
+{
+	(void)state;
+	note(1, INV_NAME_LABEL, true);
+	feed_call(&f, 1, 5, 1);
+	assert_non_null(feed_return(&f, 1, 5)->call);
+	feed_call(&f, 1, 5, 2);
+	spawned(1);
+	assert_null(feed_return(&f, 1, 5)->call);
+	assert_string_equal(name(1), "f2");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+		T(each_kind_of_name),
+		T(invalid_notes_change_nothing),
+		T(an_early_name_outlives_the_spawn),
+		T(open_calls_end_at_the_spawn),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
