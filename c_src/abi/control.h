@@ -149,8 +149,6 @@
  *				functions with the actions `count' and `time',
  *				the one with the longest time first, then those
  *				without a time, the most calls first
- *	names			{ok, [{Pid, Name}]}: at most 10 000 registered
- *				names of processes and ports
  *	hold			ok: the session keeps its files for hold_ms
  *				after its end, even if the client has left
  *	remove			ok: ends the session and removes its files

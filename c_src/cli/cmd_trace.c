@@ -16,7 +16,6 @@
 #include "cli/look.h"
 #include "cli/members.h"
 #include "cli/pick.h"
-#include "cli/registered.h"
 #include "cli/report.h"
 #include "cli/session_name.h"
 #include "cli/tee.h"
@@ -380,7 +379,6 @@ static int watch(struct trace *t)
 		inv_screen_note(t->cluster.screen, "no memory");
 		return INV_EXIT_FAILED;
 	}
-	inv_registered_take(&t->members, &t->view.flow, t->view.nodes);
 	inv_watch_run(&t->watch);
 	if (inv_trace_opts_count(&t->what))
 		inv_count_take(&t->count, &t->members);

@@ -423,22 +423,6 @@ static int noted_name(struct inv_flow *f, const struct inv_item *it)
 	return 0;
 }
 
-int inv_flow_learn_name(struct inv_flow *f, const struct inv_node *node,
-			const struct inv_token *tok, const char *name,
-			size_t len)
-{
-	struct inv_process_key key;
-	struct inv_process *p;
-
-	if (!inv_process_key(&key, node, tok))
-		return 0;
-	p = inv_processes_get(&f->processes, &key);
-	if (!p)
-		return INV_ENOMEM;
-	inv_process_set_name(&f->processes, p, name, len, true);
-	return 0;
-}
-
 /* Reads {trace,Parent,spawn,Child,{M,F,Args}}, or {trace,Child,spawned,Parent,
  * {M,F,Args}}. Sets f->facts.mfa, and the name of the child. */
 static void spawned(struct inv_flow *f, const struct inv_item *it,

@@ -89,12 +89,6 @@ void inv_flow_release(struct inv_flow *f);
  * item. NULL: no memory. A loss or a note has no facts. */
 struct inv_item *inv_flow_item(struct inv_flow *f, struct inv_item *it);
 
-/* Stores the registered name of a process or port, from another source than
- * events. Returns 0 or INV_ENOMEM. */
-int inv_flow_learn_name(struct inv_flow *f, const struct inv_node *node,
-			const struct inv_token *tok, const char *name,
-			size_t len);
-
 /* Sinks then show the call that the current item has ended as one entry. */
 void inv_flow_show_call(struct inv_flow *f);
 

@@ -90,7 +90,6 @@ enum inv_session_verb {
 	INV_VERB_STOP,	    /* inv_session_status_got */
 	INV_VERB_FILES,	    /* inv_session_files_got */
 	INV_VERB_COUNTERS,  /* inv_session_counters_got */
-	INV_VERB_NAMES,	    /* inv_registered_got */
 	INV_VERB_HOLD,	    /* inv_session_ok_got */
 	INV_VERB_REMOVE,    /* inv_session_ok_got */
 };

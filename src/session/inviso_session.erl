@@ -40,7 +40,6 @@
 %% How many requests may wait for a worker.
 -define(MAX_JOBS, 100).
 -define(MAX_CHUNK, 1048576).
--define(MAX_NAMES, 10000).
 
 -record(session,
         {map :: inviso_session_map:checked(),
@@ -256,8 +255,6 @@ request(counters, From, S) ->
         true -> answer(From, {ok, S#session.counters}, S);
         false -> count(From, S)
     end;
-request(names, From, S) ->
-    answer(From, {ok, registered_names()}, S);
 request(hold, From, S) ->
     case is_over(S) of
         true -> answer(From, ok, held(S));
@@ -705,11 +702,6 @@ seconds(Ms) -> io_lib:format("~b ms", [Ms]).
 
 now_ms() ->
     erlang:monotonic_time(millisecond).
-
-%% Returns the names that processes and ports have registered.
-registered_names() ->
-    [{Proc, Name} || Name <- lists:sublist(registered(), ?MAX_NAMES),
-                     Proc <- [whereis(Name)], Proc =/= undefined].
 
 text(Format, Args) ->
     unicode:characters_to_binary(io_lib:format(Format, Args)).
