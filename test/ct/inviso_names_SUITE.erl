@@ -1,0 +1,504 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% Names of processes in logs: which process gets which name, and when the names
+%% are written.
+-module(inviso_names_SUITE).
+
+-include_lib("common_test/include/ct.hrl").
+
+-export([all/0, suite/0, init_per_suite/1, end_per_suite/1,
+         init_per_testcase/2, end_per_testcase/2]).
+-export([registered_before/1, registered_later/1, unregistered/1, labels/1,
+         receivers/1, many_registered/1, once/1, no_names/1,
+         a_full_ring/1, an_asker_that_is_stuck/1, a_process_that_is_stuck/1,
+         a_namer_that_is_stuck/1,
+         the_keeper_dies/1, nothing_is_left/1,
+         flight_recorder/1, flight_recorder_flushed/1,
+         flight_recorder_of_a_dead_node/1]).
+%% What processes run.
+-export([serve/0, clerk/0, init/1, handle_call/3, handle_cast/2]).
+%% Called on another node.
+-export([recorder/1]).
+
+-define(LIB, inviso_trace_lib).
+
+all() ->
+    [registered_before, registered_later, unregistered, labels, receivers,
+     many_registered, once, no_names, a_full_ring, an_asker_that_is_stuck,
+     a_process_that_is_stuck, a_namer_that_is_stuck, the_keeper_dies, nothing_is_left,
+     flight_recorder, flight_recorder_flushed, flight_recorder_of_a_dead_node].
+
+suite() -> [{timetrap, {minutes, 5}}].
+
+init_per_suite(Config) ->
+    ?LIB:config(Config, ["inviso", "inviso_spool", "inviso_tracer.so"]).
+
+end_per_suite(_Config) -> ok.
+
+init_per_testcase(_Case, Config) ->
+    ?LIB:calls({?LIB, probe, '_'}, true),
+    Config.
+
+end_per_testcase(_Case, _Config) ->
+    erlang:trace_pattern({?LIB, probe, '_'}, false, [local]),
+    ok.
+
+%% --- what processes run -------------------------------------------------------
+
+serve() ->
+    receive
+        {From, Ref, Fun} ->
+            From ! {Ref, Fun()},
+            serve();
+        stop ->
+            ok
+    end.
+
+%% Another name for serve/0.
+clerk() -> serve().
+
+init([]) -> {ok, none}.
+
+handle_call(Fun, _From, S) -> {reply, Fun(), S}.
+
+handle_cast(_, S) -> {noreply, S}.
+
+run(Pid, Fun) ->
+    Ref = make_ref(),
+    Pid ! {self(), Ref, Fun},
+    receive {Ref, Result} -> Result after 60000 -> error(no_answer) end.
+
+probe(Pid, N) -> ok = run(Pid, fun() -> ?LIB:probe(N) end).
+
+trace(Pid, Tracer, Flags) ->
+    1 = ?LIB:flags(Pid, Tracer, Flags).
+
+%% Starts processes, of which each makes a call that is traced. Returns the names
+%% in the log, in the order of the processes.
+names(Config, Opts, Starts) ->
+    Log = ?LIB:name(Config, "x.log"),
+    Tracer = ?LIB:open(Log, Opts),
+    Pids = [called(Start, Tracer) || Start <- Starts],
+    Stats = ?LIB:close(Tracer),
+    _ = [exit(P, kill) || P <- Pids],
+    Items = ?LIB:items(Log),
+    _ = ?LIB:accounted(Stats, Items, length(Pids)),
+    [name(P, Items) || P <- Pids].
+
+called(Start, Tracer) ->
+    Pid = Start(),
+    trace(Pid, Tracer, [call]),
+    probe(Pid, 1),
+    Pid.
+
+%% Returns the only name of a process in the events that it made.
+name(Pid, Items) ->
+    Text = list_to_binary(pid_to_list(Pid)),
+    [Name] = lists:usort(
+               [N || #{<<"process">> := #{<<"pid">> := T, <<"name">> := N}}
+                         <- Items, T =:= Text]),
+    Name.
+
+serving() -> spawn(?MODULE, serve, []).
+
+has(Item) -> inviso_vm:has_process_info(Item).
+
+%% Returns a name where the release lets inviso ask for it.
+if_has(Item, Name) ->
+    case has(Item) of
+        true -> Name;
+        false -> null
+    end.
+
+%% --- which name ---------------------------------------------------------------
+
+%% Registered before the tracer was opened: the first event has the name, and so
+%% has the event of a live trace, because the note is before it.
+registered_before(Config) ->
+    Pid = serving(),
+    true = register('names before', Pid),
+    Log = ?LIB:name(Config, "x.log"),
+    Tracer = ?LIB:open(Log, #{}),
+    [First | _] = notes(Tracer, Log),
+    {_, _} = binary:match(maps:get(body, First), <<"names before">>),
+    trace(Pid, Tracer, [call]),
+    probe(Pid, 1),
+    Stats = ?LIB:close(Tracer),
+    Items = ?LIB:items(Log),
+    _ = ?LIB:accounted(Stats, Items, 1),
+    <<"'names before'">> = name(Pid, Items),
+    exit(Pid, kill).
+
+%% Returns the packets of notes that are in the log now.
+notes(Tracer, Log) ->
+    ok = inviso_tracer:flush(Tracer),
+    [P || #{type := events, n := 0} = P <- inviso_trace_log:packets(Log)].
+
+%% Registered after the tracer was opened, and before its first event.
+registered_later(Config) ->
+    [<<"names_later">>] =
+        names(Config, #{},
+              [fun() ->
+                       Pid = serving(),
+                       true = register(names_later, Pid),
+                       Pid
+               end]).
+
+unregistered(Config) ->
+    Server = fun() -> {ok, P} = gen_server:start(?MODULE, [], []), P end,
+    Gen = called_server(Config, Server),
+    Gen = if_has({dictionary, '$initial_call'}, <<"inviso_names_SUITE:init/1">>),
+    [<<"inviso_names_SUITE:serve/0">>, null, Proc] =
+        names(Config, #{},
+              [fun serving/0,
+               fun() -> spawn(fun serve/0) end,
+               fun() -> proc_lib:spawn(?MODULE, clerk, []) end]),
+    Proc = if_has({dictionary, '$initial_call'},
+                  <<"inviso_names_SUITE:clerk/0">>).
+
+called_server(Config, Start) ->
+    Pid = Start(),
+    Log = ?LIB:name(Config, "x.log"),
+    Tracer = ?LIB:open(Log, #{}),
+    trace(Pid, Tracer, [call]),
+    ok = gen_server:call(Pid, fun() -> ?LIB:probe(1) end),
+    _ = ?LIB:close(Tracer),
+    exit(Pid, kill),
+    name(Pid, ?LIB:events(Log)).
+
+labels(Config) ->
+    case has(label) of
+        false -> {skip, "this release has no labels"};
+        true -> labelled(Config)
+    end.
+
+%% A label that is too long is not written. A registered name is better.
+labelled(Config) ->
+    Labelled = fun(Label) ->
+                       Pid = serving(),
+                       run(Pid, fun() -> proc_lib:set_label(Label) end),
+                       Pid
+               end,
+    [<<"{user,7}">>, <<"inviso_names_SUITE:serve/0">>, <<"names_labelled">>] =
+        names(Config, #{},
+              [fun() -> Labelled({user, 7}) end,
+               fun() -> Labelled(lists:seq(1000, 9000)) end,
+               fun() ->
+                       Pid = Labelled(clerk),
+                       true = register(names_labelled, Pid),
+                       Pid
+               end]).
+
+%% Processes and ports that get messages have names, too.
+receivers(Config) ->
+    [Sender, Receiver] = [serving(), serving()],
+    Port = run(Sender, fun() ->
+                               P = open_port({spawn, "cat"}, []),
+                               true = register(names_port, P),
+                               P
+                       end),
+    Log = ?LIB:name(Config, "x.log"),
+    Tracer = ?LIB:open(Log, #{}),
+    trace(Sender, Tracer, [send]),
+    run(Sender, fun() ->
+                        Port ! {self(), {command, <<>>}},
+                        Receiver ! nothing,
+                        ok
+                end),
+    _ = ?LIB:close(Tracer),
+    Tos = [N || #{<<"to">> := #{<<"name">> := N}} <- ?LIB:events(Log)],
+    true = lists:member(<<"names_port">>, Tos),
+    true = lists:member(<<"inviso_names_SUITE:serve/0">>, Tos),
+    _ = [exit(P, kill) || P <- [Sender, Receiver]].
+
+%% --- how many ------------------------------------------------------------------
+
+%% More names than one round of the namer writes.
+many_registered(Config) ->
+    Pids = [begin
+                Pid = serving(),
+                true = register(list_to_atom("many_" ++ integer_to_list(N)),
+                                Pid),
+                Pid
+            end || N <- lists:seq(1, 3000)],
+    Log = ?LIB:name(Config, "x.log"),
+    Tracer = ?LIB:open(Log, #{}),
+    Sample = lists:sublist(Pids, 50) ++ lists:nthtail(2950, Pids),
+    _ = [trace(P, Tracer, [call]) || P <- Sample],
+    _ = [probe(P, 1) || P <- Sample],
+    _ = ?LIB:close(Tracer),
+    Items = ?LIB:events(Log),
+    _ = [<<"many_", _/binary>> = name(P, Items) || P <- Sample],
+    Bodies = iolist_to_binary(
+               [B || #{type := events, n := 0, body := B}
+                         <- inviso_trace_log:packets(Log)]),
+    3000 = length(binary:matches(Bodies, <<"many_">>)),
+    _ = [exit(P, kill) || P <- Pids].
+
+%% A process that many threads record, in many packets, is named once.
+once(Config) ->
+    Pids = [serving() || _ <- lists:seq(1, 20)],
+    Log = ?LIB:name(Config, "x.log"),
+    Tracer = ?LIB:open(Log, #{packet_bytes => 4096}),
+    _ = [trace(P, Tracer, [call]) || P <- Pids],
+    Rounds = fun(N) ->
+                     _ = [probe(P, N) || P <- Pids],
+                     ok
+             end,
+    ok = Rounds(1),
+    ?LIB:until(fun() -> notes_of(Pids, notes(Tracer, Log)) =:= 20 end),
+    _ = [Rounds(N) || N <- lists:seq(1, 100)],
+    ok = inviso_tracer:flush(Tracer),
+    _ = ?LIB:close(Tracer),
+    20 = notes_of(Pids, [P || #{type := events, n := 0} = P
+                                  <- inviso_trace_log:packets(Log)]),
+    _ = [exit(P, kill) || P <- Pids].
+
+%% Counts the definitions of these processes. A packet defines a process once.
+notes_of(Pids, Packets) ->
+    Defs = [begin
+                [_, N, S] = [list_to_integer(X) || X <- string:lexemes(
+                                                        pid_to_list(P), "<.>")],
+                Id = <<(varint(N))/binary, (varint(S))/binary>>,
+                <<2, (byte_size(Id)), Id/binary>>
+            end || P <- Pids],
+    length([D || #{body := Body, def_len := Len} <- Packets, D <- Defs,
+                 binary:match(binary:part(Body, 0, Len), D) =/= nomatch]).
+
+varint(N) when N < 128 -> <<N>>;
+varint(N) -> <<1:1, N:7, (varint(N bsr 7))/binary>>.
+
+no_names(Config) ->
+    Pid = serving(),
+    true = register(names_none, Pid),
+    Log = ?LIB:name(Config, "x.log"),
+    Tracer = ?LIB:open(Log, #{names => false}),
+    {_, Handle} = Tracer,
+    [_Keeper] = inviso_keeper:processes(Handle),
+    trace(Pid, Tracer, [call]),
+    probe(Pid, 1),
+    [] = notes(Tracer, Log),
+    _ = ?LIB:close(Tracer),
+    null = name(Pid, ?LIB:events(Log)),
+    {error, {bad_option, names, maybe, "takes true or false"}} =
+        inviso_tracer:open(Log, #{names => 'maybe', replace => true}),
+    exit(Pid, kill).
+
+%% If the ring is full, names wait, and are written when it has room.
+a_full_ring(Config) ->
+    Log = ?LIB:name(Config, "x.log"),
+    Small = inviso_opts:least_buffer(#{packet_bytes => 4096}),
+    Tracer = ?LIB:open(Log, #{packet_bytes => 4096, buffer_bytes => Small}),
+    #{spooler := #{os_pid := Spooler}} = inviso_tracer:info(Tracer),
+    [Flood, Late] = [serving(), serving()],
+    trace(Flood, Tracer, [call]),
+    ?LIB:kill("STOP", Spooler),
+    Full = fun() ->
+                   run(Flood, fun() -> ?LIB:flood(1, 2000) end),
+                   #{lost := Lost} = inviso_tracer:info(Tracer),
+                   maps:get(full, Lost, 0) > 0
+           end,
+    ?LIB:until(Full),
+    ?LIB:kill("CONT", Spooler),
+    trace(Late, Tracer, [call]),
+    probe(Late, 1),
+    Stats = ?LIB:close(Tracer),
+    Items = ?LIB:items(Log),
+    _ = ?LIB:accounted(Stats, Items),
+    <<"inviso_names_SUITE:serve/0">> = name(Flood, [I || #{<<"tag">> := _} = I
+                                                             <- Items]),
+    _ = [exit(P, kill) || P <- [Flood, Late]].
+
+%% --- processes that are stuck --------------------------------------------------
+
+namer(Handle) ->
+    {links, Links} = process_info(inviso_tracer:nif_keeper(Handle), links),
+    [Namer] = [P || P <- Links, is_pid(P)],
+    Namer.
+
+%% Returns the process that asks others for their names.
+asker(Handle) ->
+    {links, Links} = process_info(namer(Handle), links),
+    [Asker] = Links -- [inviso_tracer:nif_keeper(Handle)],
+    Asker.
+
+%% An asker that gets no answer is killed, and only that process has no name. It is
+%% the suspended asker that gets none here.
+an_asker_that_is_stuck(Config) ->
+    Log = ?LIB:name(Config, "x.log"),
+    {_, Handle} = Tracer = ?LIB:open(Log, #{}),
+    [Stuck, Other] = [serving(), serving()],
+    First = asker(Handle),
+    true = erlang:suspend_process(First),
+    trace(Stuck, Tracer, [call]),
+    probe(Stuck, 1),
+    ?LIB:until(fun() -> not is_process_alive(First) end),
+    trace(Other, Tracer, [call]),
+    probe(Other, 2),
+    Stats = ?LIB:close(Tracer),
+    Items = ?LIB:items(Log),
+    _ = ?LIB:accounted(Stats, Items, 2),
+    null = name(Stuck, Items),
+    <<"inviso_names_SUITE:serve/0">> = name(Other, Items),
+    _ = [exit(P, kill) || P <- [Stuck, Other]].
+
+%% A process that blocks its scheduler does not answer. The asker is killed, and other
+%% processes get their names.
+a_process_that_is_stuck(Config) ->
+    case erlang:system_info(schedulers_online) of
+        1 -> {skip, "needs two schedulers"};
+        _ -> stuck(Config)
+    end.
+
+stuck(Config) ->
+    Log = ?LIB:name(Config, "x.log"),
+    {_, Handle} = Tracer = ?LIB:open(Log, #{}),
+    First = asker(Handle),
+    %% The timers of the scheduler stop, too. If the namer waits for one of these, it
+    %% notices nothing; so there are several attempts.
+    ?LIB:until(fun() ->
+                       ok = block(rand:uniform(2), Tracer),
+                       asker(Handle) =/= First
+               end),
+    Other = serving(),
+    trace(Other, Tracer, [call]),
+    probe(Other, 2),
+    _ = ?LIB:close(Tracer),
+    <<"inviso_names_SUITE:serve/0">> = name(Other, ?LIB:events(Log)),
+    exit(Other, kill).
+
+%% Runs a process on this scheduler that calls a traced function, and then does not
+%% yield for some tenths of a second, because it compares two equal terms of 2^27
+%% cells.
+block(Scheduler, Tracer) ->
+    {Pid, Mon} = spawn_opt(?MODULE, serve, [],
+                           [monitor, {scheduler, Scheduler}]),
+    trace(Pid, Tracer, [call]),
+    Pid ! {self(), make_ref(),
+           fun() ->
+                   ?LIB:probe(1),
+                   cells(27) =:= cells(27)
+           end},
+    Pid ! stop,
+    receive {'DOWN', Mon, process, Pid, normal} -> ok end.
+
+%% Returns a term with 2^N cells, which are N cells in memory.
+cells(0) -> [];
+cells(N) ->
+    Half = cells(N - 1),
+    [Half | Half].
+
+%% The keeper does not wait for the namer.
+a_namer_that_is_stuck(Config) ->
+    Log = ?LIB:name(Config, "x.log"),
+    {_, Handle} = Tracer = ?LIB:open(Log, #{}),
+    true = erlang:suspend_process(namer(Handle)),
+    Pid = serving(),
+    trace(Pid, Tracer, [call]),
+    probe(Pid, 1),
+    #{produced := 1} = inviso_tracer:info(Tracer),
+    Anchors = fun() ->
+                      ok = inviso_tracer:flush(Tracer),
+                      length([A || #{type := anchors} = A
+                                       <- inviso_trace_log:packets(Log)])
+              end,
+    N = Anchors(),
+    ?LIB:until(fun() -> Anchors() > N end),
+    Stats = ?LIB:close(Tracer),
+    Items = ?LIB:items(Log),
+    _ = ?LIB:accounted(Stats, Items, 1),
+    null = name(Pid, Items),
+    exit(Pid, kill).
+
+the_keeper_dies(Config) ->
+    {_, Handle} = ?LIB:open(?LIB:name(Config, "x.log"), #{}),
+    [_, _, _] = Pids = inviso_keeper:processes(Handle),
+    exit(inviso_tracer:nif_keeper(Handle), kill),
+    ?LIB:until(fun() -> not lists:any(fun is_process_alive/1, Pids) end).
+
+nothing_is_left(Config) ->
+    {_, Handle} = Tracer = ?LIB:open(?LIB:name(Config, "x.log"), #{}),
+    [_, _, _] = Pids = inviso_keeper:processes(Handle),
+    _ = ?LIB:close(Tracer),
+    ?LIB:until(fun() -> not lists:any(fun is_process_alive/1, Pids) end),
+    {error, {log, enoent, _}} =
+        inviso_tracer:open("/no/such/directory/x.log", #{}),
+    [] = [P || P <- processes(), {current_function, {inviso_names, _, _}}
+                                     <- [process_info(P, current_function)]].
+
+%% --- flight recorders ----------------------------------------------------------
+
+%% Opens a flight recorder with little memory, and records a process until the ring
+%% was overwritten several times.
+overwritten(Config) ->
+    Pid = serving(),
+    true = register(names_flight, Pid),
+    Other = serving(),
+    Log = ?LIB:name(Config, "x.log"),
+    Tracer = ?LIB:open(Log, #{keep => newest, packet_bytes => 8192,
+                              buffer_bytes => inviso_opts:least_buffer(
+                                                #{packet_bytes => 8192})}),
+    _ = [trace(P, Tracer, [call]) || P <- [Pid, Other]],
+    _ = [[run(P, fun() -> ?LIB:flood(1, 2000) end) || P <- [Pid, Other]]
+         || _ <- lists:seq(1, 20)],
+    _ = [probe(P, 0) || P <- [Pid, Other]],
+    #{lost := #{overwritten := _}} = inviso_tracer:info(Tracer),
+    {Tracer, Log, [Pid, Other]}.
+
+named_flight(Log, [Pid, Other]) ->
+    Items = ?LIB:items(Log),
+    <<"names_flight">> = name(Pid, Items),
+    <<"inviso_names_SUITE:serve/0">> = name(Other, Items),
+    Items.
+
+flight_recorder(Config) ->
+    {Tracer, Log, Pids} = overwritten(Config),
+    Stats = ?LIB:close(Tracer),
+    _ = ?LIB:accounted(Stats, named_flight(Log, Pids)),
+    _ = [exit(P, kill) || P <- Pids].
+
+flight_recorder_flushed(Config) ->
+    {Tracer, Log, Pids} = overwritten(Config),
+    ok = inviso_tracer:flush(Tracer),
+    Copy = ?LIB:name(Config, "copy.log"),
+    {ok, _} = file:copy(Log, Copy),
+    _ = named_flight(Copy, Pids),
+    _ = ?LIB:close(Tracer),
+    _ = [exit(P, kill) || P <- Pids].
+
+%% The namer writes names from time to time, because the node may die.
+flight_recorder_of_a_dead_node(Config) ->
+    Log = ?LIB:name(Config, "x.log"),
+    Peer = ?LIB:node_start(#{}),
+    {OsPid, Pid} = ?LIB:call(Peer, ?MODULE, recorder, [Log]),
+    ?LIB:kill("KILL", OsPid),
+    ?LIB:until(fun() -> filelib:is_file(Log) andalso
+                            inviso_trace_log:totals(Log) =/= false end),
+    Text = list_to_binary(Pid),
+    [<<"inviso_names_SUITE:clerk/0">>] =
+        lists:usort([N || #{<<"process">> := #{<<"pid">> := T, <<"name">> := N}}
+                              <- ?LIB:items(Log), T =:= Text]).
+
+%% Returns when the namer has written the name of a process.
+recorder(Log) ->
+    Owner = spawn(fun() -> receive stop -> ok end end),
+    {_, Handle} = Tracer = ?LIB:open(Log, #{keep => newest, owner => Owner}),
+    Namer = namer(Handle),
+    1 = erlang:trace(Namer, true, [call]),
+    1 = erlang:trace_pattern({inviso_tracer, nif_note, 2}, true, []),
+    ?LIB:calls({?LIB, probe, '_'}, true),
+    Pid = spawn(?MODULE, clerk, []),
+    trace(Pid, Tracer, [call]),
+    probe(Pid, 1),
+    written(Namer, Pid),
+    %% The message came before the NIF ran.
+    ?LIB:until(fun() -> process_info(Namer, status) =:= {status, waiting} end),
+    {list_to_integer(os:getpid()), pid_to_list(Pid)}.
+
+written(Namer, Pid) ->
+    receive
+        {trace, Namer, call, {inviso_tracer, nif_note, [_, Notes]}} ->
+            case [N || {_, [P | _]} = N <- Notes, P =:= Pid] of
+                [_] -> ok;
+                [] -> written(Namer, Pid)
+            end
+    end.
