@@ -203,7 +203,7 @@ struct world {
 	int64_t offset;
 };
 
-static unsigned upto(unsigned n)
+static unsigned to(unsigned n)
 {
 	return (unsigned)rand() % n; /* NOLINT: repeatable */
 }
@@ -212,17 +212,17 @@ static void random_packet(struct world *w)
 {
 	static const unsigned reasons[] = { INV_LOSS_FULL, INV_LOSS_OVERWRITTEN,
 					    INV_LOSS_DAMAGED };
-	uint32_t s = upto(STREAMS);
-	unsigned n = 1 + upto(8);
+	uint32_t s = to(STREAMS);
+	unsigned n = 1 + to(8);
 
-	w->b.zstd = upto(4) == 0;
-	if (!upto(8))
-		build_lose(&w->b, s, reasons[upto(3)], 1 + upto(9));
-	w->mono[s] += upto(300);
+	w->b.zstd = to(4) == 0;
+	if (!to(8))
+		build_lose(&w->b, s, reasons[to(3)], 1 + to(9));
+	w->mono[s] += to(300);
 	build_begin(&w->b, s, w->mono[s]);
 	while (n--) {
-		w->mono[s] += upto(40);
-		build_event(&w->b, w->mono[s], upto(64));
+		w->mono[s] += to(40);
+		build_event(&w->b, w->mono[s], to(64));
 	}
 	build_end(&w->b);
 }
@@ -234,21 +234,20 @@ static void random_anchor(struct world *w)
 	for (unsigned s = 0; s < STREAMS; s++)
 		if (w->mono[s] > now)
 			now = w->mono[s];
-	if (!upto(4)) /* more than the millisecond that counts as a jump */
-		w->offset += (int64_t)upto(8000000) - 4000000;
+	if (!to(4)) /* more than the millisecond that counts as a jump */
+		w->offset += (int64_t)to(8000000) - 4000000;
 	else
-		w->offset += (int64_t)upto(20) - 10;
+		w->offset += (int64_t)to(20) - 10;
 	w->b.zstd = 0;
 	build_anchor(&w->b, now, 0, w->offset);
 }
 
 static void damage(struct inv_buf *file)
 {
-	if (upto(3))
-		file->data[upto((unsigned)file->len)] ^=
-			(uint8_t)(1 + upto(255));
+	if (to(3))
+		file->data[to((unsigned)file->len)] ^= (uint8_t)(1 + to(255));
 	else
-		file->len -= upto((unsigned)file->len / 4);
+		file->len -= to((unsigned)file->len / 4);
 }
 
 static void random_world(struct world *w)
@@ -257,10 +256,10 @@ static void random_world(struct world *w)
 	w->offset = T0;
 	for (unsigned i = 0; i < FILES; i++) {
 		build_head(&w->b, "a@h", 1, i);
-		if (i || upto(4))
+		if (i || to(4))
 			random_anchor(w);
-		for (unsigned n = 5 + upto(40); n; n--)
-			if (upto(10))
+		for (unsigned n = 5 + to(40); n; n--)
+			if (to(10))
 				random_packet(w);
 			else
 				random_anchor(w);
@@ -268,10 +267,10 @@ static void random_world(struct world *w)
 		build_totals(&w->b,
 			     i + 1 < FILES ? INV_END_ROTATED : INV_END_CLOSED);
 		inv_buf_put(&w->files[i], w->b.file.data, w->b.file.len);
-		while (!upto(3))
+		while (!to(3))
 			damage(&w->files[i]);
 	}
-	w->first = upto(2);
+	w->first = to(2);
 }
 
 static void release_world(struct world *w)
@@ -337,13 +336,13 @@ static uint64_t ranges_of(const struct world *w)
 		   &skipped);
 	assert_int_equal(skipped, 0);
 	for (unsigned i = 0; all.n && i < 20; i++) {
-		int64_t from = all.got[upto((unsigned)all.n)].ts +
-			       (int64_t)upto(3) - 1;
-		int64_t until = from + (int64_t)upto(upto(2) ? 100 : 10000);
+		int64_t from =
+			all.got[to((unsigned)all.n)].ts + (int64_t)to(3) - 1;
+		int64_t until = from + (int64_t)to(to(2) ? 100 : 10000);
 
-		if (!upto(8))
+		if (!to(8))
 			from = INT64_MIN;
-		if (!upto(8))
+		if (!to(8))
 			until = INT64_MAX;
 		read_range(&some, files, FILES - w->first, from, until,
 			   &skipped);

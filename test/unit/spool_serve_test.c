@@ -503,27 +503,6 @@ static void events_in_a_ring_file_are_recovered(void **state)
 	build_close(&b);
 }
 
-static void a_ring_of_another_version_is_refused(void **state)
-{
-	struct inv_recovered done;
-	struct ring_build b;
-	struct inv_err err;
-	char ring[160];
-
-	(void)state;
-	snprintf(ring, sizeof(ring), "%s/ring", dir);
-	build_open(&b, open(ring, O_CREAT | O_RDWR | O_CLOEXEC, 0600), 1, 64,
-		   4096, INV_KEEP_OLDEST, path);
-	build_event(&b.p[0], 10);
-	b.ctl->version = 1;
-	assert_int_equal(inv_recover(ring, NULL, false, &done, &err),
-			 INV_EVERSION);
-	assert_non_null(strstr(err.text, "version 1"));
-	assert_non_null(strstr(err.text, "use the release"));
-	assert_int_not_equal(access(path, F_OK), 0);
-	build_close(&b);
-}
-
 static void a_node_in_another_pid_namespace_may_be_alive(void **state)
 {
 	struct inv_recovered done;
@@ -991,7 +970,6 @@ int main(void)
 		TEST(a_byte_of_input_wakes_the_spooler_up),
 		TEST(there_is_one_spooler_at_a_time),
 		TEST(events_in_a_ring_file_are_recovered),
-		TEST(a_ring_of_another_version_is_refused),
 		TEST(a_node_in_another_pid_namespace_may_be_alive),
 		TEST(the_descriptor_can_arrive_over_a_socket),
 		TEST(the_program_drains_ends_and_continues),
