@@ -52,7 +52,7 @@ struct inv_item {
 	uint32_t stream; /* number of the stream in its log; 0 if there is only
 			    one */
 	uint32_t feed;	 /* number of its feed in the merge */
-	bool early;	 /* the note was written later than its place here */
+	bool early;	 /* a note that was written later than its place here */
 	/*
 	 * Erlang system time of the node, in ns since the Unix epoch. An event
 	 * without a time has the time of the previous event.

@@ -66,7 +66,7 @@ int inv_reader_add(struct inv_reader *r, uint32_t stream)
 	if (!x)
 		return INV_ENOMEM;
 	inv_stream_init(&x->s, stream, r->rotated, r->unpacker, r->notices);
-	x->s.no_notes = r->notes_first;
+	x->s.no_names = r->names_first;
 	r->streams[stream] = x;
 	return 0;
 }
@@ -203,27 +203,39 @@ static void give(struct inv_reader *r, struct inv_reader_stream *x)
 	}
 }
 
-/* Makes an item from the next note. Its time is that of the first item, because
+/* Moves to the next note that is a name. */
+static int find_name(struct inv_reader *r)
+{
+	struct inv_log_place at;
+	int rc = inv_stream_next(&r->notes);
+
+	while (rc == INV_END || r->notes.ev.note != INV_NOTE_NAME) {
+		if (rc == INV_END) {
+			rc = r->ops->take(r, INV_LOG_NOTES_ONLY, &at);
+			if (!rc)
+				rc = inv_stream_take_notes(&r->notes, &at);
+			if (rc)
+				return rc;
+		}
+		rc = inv_stream_next(&r->notes);
+	}
+	return 0;
+}
+
+/* Makes an item from the next name. Its time is that of the first item, because
  * it is returned before all events. */
-static int next_note(struct inv_reader *r)
+static int next_name(struct inv_reader *r)
 {
 	struct inv_item *it = &r->feed.item;
-	struct inv_log_place at;
-	int rc;
+	int rc = find_name(r);
 
-	while (inv_stream_next(&r->notes)) {
-		rc = r->ops->take(r, INV_LOG_NOTES_ONLY, &at);
-		if (!rc)
-			rc = inv_stream_take_notes(&r->notes, &at);
-		if (rc) {
-			inv_stream_release(&r->notes);
-			r->noted = rc == INV_END;
-			it->early = false;
-			return rc;
-		}
+	it->early = !rc;
+	if (rc) {
+		inv_stream_release(&r->notes);
+		r->named = rc == INV_END;
+		return rc;
 	}
 	it->kind = INV_ITEM_NOTE;
-	it->early = true;
 	it->stream = r->notes.at.head.stream;
 	it->ts_ns = it->erl_ns = r->feed.first_ns;
 	it->ev = r->notes.ev;
@@ -234,7 +246,7 @@ int inv_reader_next(struct inv_feed *feed)
 {
 	struct inv_reader *r = (struct inv_reader *)feed;
 	struct inv_reader_stream *x;
-	int rc = r->notes_first && !r->noted ? next_note(r) : INV_END;
+	int rc = r->names_first && !r->named ? next_name(r) : INV_END;
 
 	if (rc != INV_END)
 		return rc;
@@ -268,7 +280,8 @@ int inv_reader_init(struct inv_reader *r, const struct inv_node *node,
 	if (!r->unpacker || !r->anchor_unpacker ||
 	    !inv_merge_heap_init(&r->heap, INV_RINGS_MAX))
 		return INV_ENOMEM;
-	inv_stream_init(&r->notes, UINT32_MAX, false, r->unpacker, notices);
+	inv_stream_init(&r->notes, UINT32_MAX, false, r->unpacker,
+			&r->unnoticed);
 	inv_clock_init(&r->clock, next_anchor, r);
 	return 0;
 }

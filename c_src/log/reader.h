@@ -28,7 +28,7 @@ struct inv_reader_ops {
 	/*
 	 * Sets *at to the stream's next EVENTS or TOTALS packet; for
 	 * INV_LOG_ANCHORS_ONLY, to the next ANCHORS packet; for
-	 * INV_LOG_NOTES_ONLY, if notes_first is true, to the next packet of
+	 * INV_LOG_NOTES_ONLY, if names_first is true, to the next packet of
 	 * notes. Returns 0; INV_END: there is none, or none yet; INV_ENOMEM. The
 	 * packet stays valid until the next call for the same stream.
 	 */
@@ -51,8 +51,8 @@ struct inv_reader {
 	uint64_t before_ns; /* watermark: all earlier events have been read;
 			       UINT64_MAX: no limit */
 	bool complete;	    /* no more packets will come */
-	bool notes_first;   /* return all notes before the events, because
-			       names are noted later than they are needed */
+	bool names_first;   /* return all names before the events, because
+			       they are noted later than they are needed */
 	/* used by log/set.c and log/live.c, too */
 	struct inv_unpacker *unpacker;
 	struct inv_clock clock;
@@ -64,8 +64,10 @@ struct inv_reader {
 					       its item was returned; otherwise
 					       NULL */
 	uint32_t n_streams;
-	struct inv_stream notes; /* if notes_first */
-	bool noted;		 /* all its notes were returned */
+	struct inv_stream notes;      /* if names_first */
+	struct inv_notices unnoticed; /* of `notes': the other streams read and
+					 report the same packets */
+	bool named;		      /* all names were returned */
 	bool fresh; /* streams that are not in the heap may have new items */
 	bool counted;
 	bool guessed;

@@ -263,7 +263,7 @@ static int open_set(struct set *s, const struct inv_node *node,
 	s->r.rotated = first->about.head.file_no > 0;
 	s->r.before_ns = UINT64_MAX;
 	s->r.complete = true;
-	s->r.notes_first = true;
+	s->r.names_first = true;
 	for (uint32_t i = 0; i < n; i++)
 		if (inv_reader_add(&s->r, i))
 			return INV_ENOMEM;

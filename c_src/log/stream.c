@@ -86,7 +86,7 @@ static void choose_losses(struct inv_stream *s, bool before)
 
 /* Counts the packet that was taken, whose first events `left' does not count
  * any more, and returns true if it need not be read. Packets of notes are
- * always read, unless the reader has done this. */
+ * always read. */
 static bool skip_packet(struct inv_stream *s)
 {
 	const struct inv_log_packet *h = &s->at.head;
@@ -94,9 +94,7 @@ static bool skip_packet(struct inv_stream *s)
 
 	choose_losses(s, before);
 	s->since_ns = h->begin_ns;
-	if (!h->n_events)
-		return s->no_notes;
-	if (!before && !is_after(s, h->begin_ns))
+	if (!h->n_events || !(before || is_after(s, h->begin_ns)))
 		return false;
 	inv_account_read(&s->account, s->left);
 	s->skipped += s->left;
@@ -194,7 +192,7 @@ static void skip_invalid(struct inv_stream *s)
 }
 
 /* Decodes the next record of the open packet. Returns true if it is an event or
- * a note. */
+ * a note, and not a name that was returned already. */
 static bool next_record(struct inv_stream *s)
 {
 	int rc = inv_event_decode(&s->ev, &s->p, s->end, &s->packet.dict,
@@ -208,7 +206,8 @@ static bool next_record(struct inv_stream *s)
 	if (s->times.last_ns > s->mono_ns)
 		s->mono_ns = s->times.last_ns;
 	if (s->ev.note)
-		return true;
+		return !s->no_names || s->at.head.n_events ||
+		       s->ev.note != INV_NOTE_NAME;
 	s->left--;
 	inv_account_read(&s->account, 1);
 	return true;

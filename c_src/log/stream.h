@@ -50,7 +50,7 @@ struct inv_stream {
 	uint64_t since_ns; /* begin of the last packet of events */
 	uint64_t skipped;  /* events in packets that were not read */
 	bool undecided;	   /* the losses may be before the range */
-	bool no_notes;	   /* the reader has returned the notes already */
+	bool no_names;	   /* the reader has returned the names already */
 };
 
 /* Borrows unpacker and notices. rotated: the log's first files are missing. */

@@ -56,7 +56,8 @@ static void assert_no_loss(uint64_t n_events)
 	assert_int_equal(c.n_events, n_events);
 }
 
-static void notes_of_files_come_first(void **state)
+/* Other notes come at their time, because they are about what follows. */
+static void names_of_files_come_first(void **state)
 {
 	(void)state;
 	one_event(100, 1);
@@ -64,17 +65,19 @@ static void notes_of_files_come_first(void **state)
 	one_note(150);
 	b.zstd = 0;
 	one_event(200, 2);
-	build_begin(&b, 3, 300); /* a stream without events */
-	build_note(&b, 300, INV_NOTE_NAME);
-	build_note(&b, 310, 77);
+	build_begin(&b, 3, 110); /* a stream without events */
+	build_note(&b, 110, 77);
+	build_note(&b, 120, INV_NOTE_NAME);
+	build_note(&b, 130, INV_NOTE_ENDS);
 	build_end(&b);
 	read_it();
-	assert_int_equal(c.n, 5);
+	assert_int_equal(c.n, 6);
 	assert_item(0, -3, INV_NOTE_NAME, 100);
 	assert_item(1, -3, INV_NOTE_NAME, 100);
-	assert_item(2, -3, 77, 100);
-	assert_item(3, -1, 1, 100);
-	assert_item(4, -1, 2, 200);
+	assert_item(2, -1, 1, 100);
+	assert_item(3, -2, 77, 110);
+	assert_item(4, -2, INV_NOTE_ENDS, 130);
+	assert_item(5, -1, 2, 200);
 	assert_no_loss(2);
 	assert_string_equal(c.said, "");
 }
@@ -205,7 +208,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-		T(notes_of_files_come_first),
+		T(names_of_files_come_first),
 		T(live_notes_come_at_their_time),
 		T(an_event_among_notes_is_reported),
 		T(a_note_among_events_comes_in_its_place),
