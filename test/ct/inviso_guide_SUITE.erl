@@ -96,7 +96,9 @@ releases(Config) -> chapter("13-releases.md", Config).
 with_shell(N) ->
     {Module, Bin, File} = code:get_object_code(?MODULE),
     {module, Module} = call(N, code, load_binary, [Module, File, Bin]),
-    N#{shell => inviso_test_lib:spawn_call(N, ?MODULE, shell, [])}.
+    %% A user's shell runs a fun, too, so it has no name.
+    N#{shell => inviso_test_lib:spawn_call(N, erlang, apply,
+                                           [fun ?MODULE:shell/0, []])}.
 
 shell() ->
     receive
