@@ -367,6 +367,8 @@ name([{registered_name, Name} | _]) when is_atom(Name) ->
 name([_, {initial_call, Call} | More]) ->
     name(More, Call).
 
+%% OTP 25 does not know the items of later releases.
+-dialyzer({nowarn_function, name/2}).
 name([{label, undefined} | More], Call) ->
     name(More, Call);
 name([{label, Label} | More], Call) ->

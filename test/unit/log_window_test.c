@@ -7,7 +7,7 @@
 
 #define SIZE (1u << 20)
 
-static unsigned upto(unsigned n)
+static unsigned any_to(unsigned n)
 {
 	return (unsigned)rand() % n; /* NOLINT: repeatable */
 }
@@ -34,19 +34,19 @@ static void a_window_shows_the_bytes_of_its_place(void **state)
 	(void)state;
 	random_seed();
 	for (unsigned i = 0; i < SIZE; i++)
-		bytes[i] = (uint8_t)upto(256);
+		bytes[i] = (uint8_t)any_to(256);
 	fd = file_of(bytes, SIZE, path);
 	assert_int_equal(inv_source_open(&src, path, NULL), 0);
 	assert_int_equal(inv_window_init(&w, &src, 65536), 0);
 	for (unsigned i = 0; i < 20000; i++) {
-		size_t n = upto(upto(100) ? 5000 : 300000);
+		size_t n = any_to(any_to(100) ? 5000 : 300000);
 		const uint8_t *p;
 
 		/* To where the last bytes end, some further, or anywhere. */
-		if (upto(3) == 0)
-			off += upto(20000);
-		if (upto(20) == 0 || off > SIZE)
-			off = upto(SIZE + 1);
+		if (any_to(3) == 0)
+			off += any_to(20000);
+		if (any_to(20) == 0 || off > SIZE)
+			off = any_to(SIZE + 1);
 		if (n > SIZE - off)
 			n = (size_t)(SIZE - off);
 		p = inv_window_get(&w, off, n);
@@ -76,14 +76,14 @@ static void random_log(struct build *b)
 	uint64_t now = 0;
 
 	build_head(b, "a@h", 1, 0);
-	for (unsigned i = 5 + upto(20); i; i--) {
-		b->zstd = upto(3) == 0;
-		if (!upto(5)) {
+	for (unsigned i = 5 + any_to(20); i; i--) {
+		b->zstd = any_to(3) == 0;
+		if (!any_to(5)) {
 			build_anchor(b, now, 0, 1000);
 			continue;
 		}
-		build_begin(b, upto(3), now);
-		for (unsigned n = 1 + upto(upto(4) ? 100 : 20000); n; n--)
+		build_begin(b, any_to(3), now);
+		for (unsigned n = 1 + any_to(any_to(4) ? 100 : 20000); n; n--)
 			build_event(b, ++now, n % 64);
 		build_end(b);
 	}
@@ -93,15 +93,15 @@ static void random_log(struct build *b)
 
 static void damage(struct inv_buf *file)
 {
-	for (unsigned n = upto(4); n; n--)
-		file->data[upto((unsigned)file->len)] ^=
-			(uint8_t)(1 + upto(255));
-	if (!upto(4))
-		file->len -= upto((unsigned)file->len / 2);
+	for (unsigned n = any_to(4); n; n--)
+		file->data[any_to((unsigned)file->len)] ^=
+			(uint8_t)(1 + any_to(255));
+	if (!any_to(4))
+		file->len -= any_to((unsigned)file->len / 2);
 	/* A part is missing. */
-	if (!upto(4)) {
-		size_t at = upto((unsigned)file->len);
-		size_t n = upto((unsigned)(file->len - at));
+	if (!any_to(4)) {
+		size_t at = any_to((unsigned)file->len);
+		size_t n = any_to((unsigned)(file->len - at));
 
 		memmove(file->data + at, file->data + at + n,
 			file->len - at - n);
