@@ -279,8 +279,8 @@ no_names(Config) ->
     [] = notes(Tracer, Log),
     _ = ?LIB:close(Tracer),
     null = name(Pid, ?LIB:events(Log)),
-    {error, {bad_option, names, maybe, "takes true or false"}} =
-        inviso_tracer:open(Log, #{names => 'maybe', replace => true}),
+    {error, {bad_option, names, perhaps, "takes true or false"}} =
+        inviso_tracer:open(Log, #{names => 'perhaps', replace => true}),
     exit(Pid, kill).
 
 %% If the ring is full, names wait, and are written when it has room.
