@@ -59,7 +59,9 @@ session({process, Pid}) -> apply(trace, session_create, [theirs, Pid, []]);
 session(T) -> apply(trace, session_create, [ours, tracer(T), []]).
 
 start(process, _Log) -> {process, spawn_link(?MODULE, collect, [[]])};
-start(inviso, Log) -> {inviso, ?LIB:open(Log, #{}), Log};
+%% A process that is asked for its name runs once more, which a trace with `running'
+%% shows.
+start(inviso, Log) -> {inviso, ?LIB:open(Log, #{names => false}), Log};
 start(delivery, Log) ->
     {process, Pid} = start(process, Log),
     {ok, Delivery} = inviso_deliver:start(inviso_handler,
