@@ -54,12 +54,22 @@ $(BUILD)/pic/%.o $(BUILD)/calls/%.ci: PIC_ROOM = $(NIF_INLINE)
 PIC_COLD := $(if $(filter release,$(MODE)),-Os)
 $(foreach r,base term match,$(eval $(BUILD)/pic/c_src/$(r)/%.o $(BUILD)/calls/c_src/$(r)/%.ci: PIC_ROOM = $(PIC_COLD)))
 
+# The rooms through which every event of a merge passes are optimized as a whole
+# when the command is linked, which saves an eighth of its time. Other programs
+# are linked with the same objects without it, because it takes seconds.
+LINK_LTO := -fno-lto
+ifeq ($(MODE)$(findstring clang,$(CC)),release)
+$(foreach r,base term log flow sink,$(eval $(BUILD)/obj/c_src/$(r)/%.o: LTO = -flto -ffat-lto-objects))
+# Across files gcc warns of variables that are initialized if there is no error.
+$(PRIV)/inviso: LINK_LTO = -flto=auto -Wno-maybe-uninitialized
+endif
+
 compile = $(CC) $(CPPFLAGS_ALL) $(CPPFLAGS_ROOM) -MMD -MP $(CFLAGS_ALL)
 
 $(BUILD)/obj/%.o: %.c $(FLAGS_STAMP)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
-	$(Q)$(compile) -c -o $@ $<
+	$(Q)$(compile) $(LTO) -c -o $@ $<
 
 $(BUILD)/pic/%.o: %.c $(FLAGS_STAMP)
 	@mkdir -p $(@D)
@@ -101,7 +111,7 @@ $(BUILD)/lib/libtestpoint.a: $(BUILD)/pic/test/testpoint.o
 	@rm -f $@
 	$(Q)ar rcsD $@ $^
 
-link = $(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) \
+link = $(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LINK_LTO) -o $@ $(filter %.o,$^) \
 	-Wl,--start-group $(filter %.a,$^) -Wl,--end-group
 has_node = $(filter $(BUILD)/lib/libnode.a,$^)
 # Further libraries for a program that is linked with the archives in $^.

@@ -195,30 +195,33 @@ static int text_seq(struct inv_line *t, const struct inv_item *it)
  * For each tag, the word that is printed, and the function that prints its
  * terms. A tag without an entry is printed with its terms unchanged.
  */
+#define WORD(text) text, sizeof(text) - 1
 static const struct {
 	const char *word;
+	size_t len;
 	int (*write)(struct inv_line *t, const struct inv_item *it);
 	const char *color;
 } tags[INV_TAG_COUNT] = {
-	[INV_TAG_SEND] = { "send ", text_send, NULL },
-	[INV_TAG_SEND_NO_PROC] = { "send ", text_send, NULL },
-	[INV_TAG_CALL] = { "call ", text_mfa, INV_LINE_GREEN },
-	[INV_TAG_RETURN_TO] = { "return_to ", text_mfa, NULL },
-	[INV_TAG_RETURN_FROM] = { "return ", text_return, INV_LINE_CYAN },
-	[INV_TAG_EXCEPTION_FROM] = { "exception ", text_exception,
+	[INV_TAG_SEND] = { WORD("send "), text_send, NULL },
+	[INV_TAG_SEND_NO_PROC] = { WORD("send "), text_send, NULL },
+	[INV_TAG_CALL] = { WORD("call "), text_mfa, INV_LINE_GREEN },
+	[INV_TAG_RETURN_TO] = { WORD("return_to "), text_mfa, NULL },
+	[INV_TAG_RETURN_FROM] = { WORD("return "), text_return, INV_LINE_CYAN },
+	[INV_TAG_EXCEPTION_FROM] = { WORD("exception "), text_exception,
 				     INV_LINE_RED },
-	[INV_TAG_SPAWN] = { "spawn ", text_spawn, NULL },
-	[INV_TAG_SPAWNED] = { "spawned by ", text_spawn, NULL },
-	[INV_TAG_EXIT] = { "exit ", text_plain, NULL },
-	[INV_TAG_REGISTER] = { "register ", text_plain, NULL },
-	[INV_TAG_UNREGISTER] = { "unregister ", text_plain, NULL },
-	[INV_TAG_IN] = { "in ", text_mfa, NULL },
-	[INV_TAG_OUT] = { "out ", text_mfa, NULL },
-	[INV_TAG_IN_EXITING] = { "in_exiting ", text_mfa, NULL },
-	[INV_TAG_OUT_EXITING] = { "out_exiting ", text_mfa, NULL },
-	[INV_TAG_OUT_EXITED] = { "out_exited ", text_mfa, NULL },
-	[INV_TAG_SEQ_TRACE] = { "", text_seq, NULL },
+	[INV_TAG_SPAWN] = { WORD("spawn "), text_spawn, NULL },
+	[INV_TAG_SPAWNED] = { WORD("spawned by "), text_spawn, NULL },
+	[INV_TAG_EXIT] = { WORD("exit "), text_plain, NULL },
+	[INV_TAG_REGISTER] = { WORD("register "), text_plain, NULL },
+	[INV_TAG_UNREGISTER] = { WORD("unregister "), text_plain, NULL },
+	[INV_TAG_IN] = { WORD("in "), text_mfa, NULL },
+	[INV_TAG_OUT] = { WORD("out "), text_mfa, NULL },
+	[INV_TAG_IN_EXITING] = { WORD("in_exiting "), text_mfa, NULL },
+	[INV_TAG_OUT_EXITING] = { WORD("out_exiting "), text_mfa, NULL },
+	[INV_TAG_OUT_EXITED] = { WORD("out_exited "), text_mfa, NULL },
+	[INV_TAG_SEQ_TRACE] = { WORD(""), text_seq, NULL },
 };
+#undef WORD
 
 /* How deep calls are indented at most. */
 #define INDENT_MAX 32u
@@ -240,7 +243,7 @@ static void word_of(struct inv_line *t, unsigned tag)
 {
 	if (tags[tag].color)
 		inv_line_color(t, tags[tag].color);
-	inv_line_put(t, tags[tag].word);
+	inv_buf_put(t->sink.out, tags[tag].word, tags[tag].len);
 	if (tags[tag].color)
 		inv_line_color(t, INV_LINE_PLAIN);
 }

@@ -105,10 +105,27 @@ static bool put_entry(struct reader *r, uint64_t number)
 	return true;
 }
 
+/* A number with the same byte eight times. */
+#define EACH(byte) ((byte)*UINT64_C(0x0101010101010101))
+
 /* Returns true if all n bytes are ASCII characters that a string has without an
  * escape. */
 static bool is_text(const uint8_t *p, size_t n)
 {
+	/* Eight bytes at a time: the high bit of a byte of `bad' is set if the byte
+	 * is not ASCII, is below ' ', is DEL, or is one of the two. A byte can be
+	 * found wrongly only beside one that is found rightly. */
+	for (; n >= 8; p += 8, n -= 8) {
+		uint64_t v, quote, slash, bad;
+
+		memcpy(&v, p, 8);
+		quote = v ^ EACH(0x22u);
+		slash = v ^ EACH(0x5cu);
+		bad = v | (v - EACH(0x20u)) | (v + EACH(0x01u)) |
+		      (quote - EACH(1u)) | (slash - EACH(1u));
+		if (bad & EACH(0x80u))
+			return false;
+	}
 	for (size_t i = 0; i < n; i++)
 		if (p[i] < ' ' || p[i] > '~' || p[i] == '"' || p[i] == '\\')
 			return false;

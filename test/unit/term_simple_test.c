@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -267,6 +268,30 @@ static void random_terms_are_printed_alike(void **state)
 	assert_true(simple > 50000 && simple < 190000);
 }
 
+/* Every byte at every place of a binary and of a string. Text without escapes is
+ * simple. */
+static void each_byte_is_printed_alike(void **state)
+{
+	uint8_t text[20];
+
+	(void)state;
+	setup_dict();
+	for (unsigned i = 0; i < sizeof(text) * 256 * 2; i++) {
+		unsigned byte = i / 2 % 256;
+		bool plain = byte >= ' ' && byte <= '~' && byte != '"' &&
+			     byte != '\\';
+
+		memset(text, i & 2 ? 'a' : ' ', sizeof(text));
+		text[i / 512] = (uint8_t)byte;
+		inv_buf_reset(&terms);
+		put(i & 1 ? INV_T_BINARY : INV_T_STRING);
+		put_varint(sizeof(text));
+		inv_buf_put(&terms, text, sizeof(text));
+		assert_true(compare(&styles[0]));
+		assert_int_equal(compare(&styles[1]), plain);
+	}
+}
+
 static void cut_bytes_are_not_simple(void **state)
 {
 	(void)state;
@@ -375,6 +400,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_terms_are_printed_alike),
+		cmocka_unit_test(each_byte_is_printed_alike),
 		cmocka_unit_test(cut_bytes_are_not_simple),
 		cmocka_unit_test(deep_terms_are_not_simple),
 		cmocka_unit_test(elements_have_their_ends),
