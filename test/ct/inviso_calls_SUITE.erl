@@ -12,7 +12,8 @@
          filters_change_no_duration/1, filters_in_the_node/1,
          live_and_recorded/1,
          receivers_on_other_nodes/1, names_of_processes/1,
-         names_from_before/1, names_of_spawned_processes/1]).
+         names_from_before/1, names_of_spawned_processes/1,
+         names_of_unregistered_processes/1]).
 
 -define(LIB, inviso_command_lib).
 -define(NODE, inviso_stock_node).
@@ -28,7 +29,8 @@ all() ->
      picks_of_one_spec, invalid_picks, filters_change_no_duration,
      filters_in_the_node,
      live_and_recorded, receivers_on_other_nodes, names_of_processes,
-     names_from_before, names_of_spawned_processes].
+     names_from_before, names_of_spawned_processes,
+     names_of_unregistered_processes].
 
 init_per_suite(Config) ->
     case ?LIB:base() of
@@ -518,3 +520,31 @@ names_of_spawned_processes(Config) ->
     [_ | _] = [N || <<"#Fun<erl_eval", _/binary>> = N <- Names],
     [] = [<<"clerk">>, <<"gen_event:init/1">>, <<"inviso_calls_work:init/1">>,
           <<"lists:last/1">>, <<"lists:max/1">>] -- Names.
+
+%% A process that ran before the trace has a label, or is called after the function
+%% that it runs. A live trace shows this from some time after the first event on,
+%% and a recording in all events.
+names_of_unregistered_processes(Config) ->
+    Node = a_node(Config),
+    _ = ?NODE:call(Node, erlang, spawn, [?WORK, clerk, []]),
+    _ = ?NODE:call(Node, erlang, spawn, [?WORK, clerk, [{clerk, 2}]]),
+    Label = case ?NODE:call(Node, erlang, function_exported,
+                            [proc_lib, set_label, 1]) of
+                true -> <<"{clerk,2}">>;
+                false -> <<"inviso_calls_work:clerk/1">>
+            end,
+    Expected = lists:sort([Label, <<"inviso_calls_work:clerk/0">>]),
+    #{status := 0, out := Out} =
+        run(Config, Node, ["trace", "--json", "--for", "60s", "--events",
+                           "500", "inviso_calls_work:order/2"]),
+    Expected = lists:delete(null, names(?LIB:json(Out))),
+    Log = recorded(Config, Node, ["inviso_calls_work:order/2"],
+                   fun() -> timer:sleep(300) end),
+    #{status := 0, out := All} = merge(Config, Node, ["--json", Log]),
+    Expected = names(?LIB:json(All)),
+    #{status := 0, out := Text} = merge(Config, Node, [Log]),
+    {match, _} = re:run(Text, "> \\(inviso_calls_work:clerk/0\\) call ").
+
+names(Events) ->
+    lists:usort([N || #{<<"tag">> := <<"call">>,
+                        <<"process">> := #{<<"name">> := N}} <- Events]).

@@ -3,7 +3,8 @@
 %% calls of f0/1 to f3/1, and orders that are slow or fail.
 -module(inviso_calls_work).
 
--export([init/1, f0/1, f1/1, f2/1, f3/1, order/2, play/1, shop/0]).
+-export([init/1, f0/1, f1/1, f2/1, f3/1, order/2, play/1, shop/0,
+         clerk/0, clerk/1]).
 
 %% A gen_server that ends at once.
 init([]) -> ignore.
@@ -44,6 +45,13 @@ order(N, _Item) -> {ok, N}.
 
 shop() ->
     register(shop, self()),
+    shop(1).
+
+%% Like shop/0, but without a name, or with a label if the release has labels.
+clerk() -> shop(1).
+
+clerk(Label) ->
+    _ = (catch proc_lib:set_label(Label)),
     shop(1).
 
 shop(N) ->
