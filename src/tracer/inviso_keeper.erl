@@ -486,7 +486,8 @@ deadline(Ms) ->
 
 %% A new process waits for names and for the spooler, so that the keeper can handle
 %% other messages.
-flush_log(#keeper{handle = Handle, names = Names}, From, Ref) ->
+flush_log(#keeper{handle = Handle, names = Names} = K, From, Ref) ->
+    wake(K),
     Ms = inviso_deadline:ms(?CLOSE_MS),
     spawn_link(fun() ->
                        ok = inviso_names:last(Names, ?NAMES_MS),
@@ -513,6 +514,7 @@ await_flush(Handle, Number, Deadline) ->
 %% Closing
 
 finish(K = #keeper{names = Names}, Why) ->
+    wake(K), % so that the rings have room for names
     ok = inviso_names:last(Names, ?NAMES_MS),
     ok = inviso_names:stop(Names),
     retire(K, Why),

@@ -251,15 +251,19 @@ named(Note, Pid, #names{newest = true, again_at = At, again_ms = Ms} = S) ->
 named(Note, _, #names{todo = Todo} = S) ->
     S#names{todo = [Note | Todo]}.
 
-%% Ends a round.
-done(#names{pause = Pause, waiting = Waiting} = S) ->
-    #names{todo = Todo, most = Most} = S0 = again(S),
-    S1 = case Waiting of
-             [] -> write(Most, S0);
-             _ -> write(length(Todo), S0)
-         end,
-    _ = [From ! {Ref, done} || {From, Ref} <- Waiting],
-    S1#names{waiting = [], next = now_ms() + Pause}.
+%% Ends a round. The callers of last/2 wait until all notes are written.
+done(#names{waiting = Waiting} = S) ->
+    #names{todo = Todo, most = Most} = S1 = again(S),
+    case write(most(Waiting, Todo, Most), S1) of
+        #names{todo = [_ | _]} = S2 when Waiting =/= [] ->
+            S2#names{next = now_ms() + ?FIRST_MS};
+        #names{pause = Pause} = S2 ->
+            _ = [From ! {Ref, done} || {From, Ref} <- Waiting],
+            S2#names{waiting = [], next = now_ms() + Pause}
+    end.
+
+most([], _Todo, Most) -> Most;
+most(_Waiting, Todo, _Most) -> length(Todo).
 
 %%---------------------------------------------------------------------------
 %% Flight recorder
