@@ -299,6 +299,7 @@ a_full_ring(Config) ->
            end,
     ?LIB:until(Full),
     ?LIB:kill("CONT", Spooler),
+    ok = inviso_tracer:flush(Tracer), % now the ring has room for the probe
     trace(Late, Tracer, [call]),
     probe(Late, 1),
     Both = [Flood, Late],
