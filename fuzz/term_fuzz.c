@@ -3,7 +3,9 @@
  * Reads and prints any terms, in both encodings.
  *
  *	byte 0    bit 0: the encoding is ETF, and not packed; bits 1-4: options
- *	          of the printer (~0p, unicode, wide range, OTP 29)
+ *	          of the printer (~0p, unicode, wide range, OTP 29); bit 5: the
+ *	          atoms of the dictionary are names of records; bit 6: print
+ *	          two levels of nested terms
  *	byte 1    only if packed: the length of the dictionary, which follows
  *	the rest  terms
  *
@@ -23,6 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static struct inv_cursor cursor;
 static struct inv_dict dict;
 static struct inv_buf out, slow;
+static struct inv_fields fields;
 
 #define CHECK(x)                 \
 	do {                     \
@@ -120,6 +123,26 @@ static int print_by_tokens(const struct input *in,
 	return r;
 }
 
+/* Defines records whose fields are called like the record. */
+static void define_records(void)
+{
+	for (uint32_t i = 0; i < dict.n && i < 8; i++) {
+		const struct inv_dict_entry *e = inv_dict_get(&dict, i);
+		uint8_t names[4 * 256], *w = names;
+
+		if (e->kind != INV_DEF_ATOM || !e->len || e->len > 255)
+			continue;
+		for (uint32_t n = 1; n <= 4; n++) {
+			*w++ = (uint8_t)e->len;
+			memcpy(w, e->bytes, e->len);
+			w += e->len;
+			CHECK(!inv_fields_add(&fields, NULL, 0, e->bytes,
+					      e->len, n, names,
+					      (size_t)(w - names)));
+		}
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct inv_print_opts o = { 0 };
@@ -134,6 +157,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	o.unicode = data[0] & 4;
 	o.wide_range = data[0] & 8;
 	o.otp = data[0] & 16 ? 29 : 0;
+	o.depth = data[0] & 64 ? 2 : 0;
 	in.p = data + 1;
 	in.len = size - 1;
 	dict.n = 0;
@@ -147,6 +171,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		in.p += n;
 		in.len -= n;
 	}
+	if (data[0] & 32) {
+		define_records();
+		o.fields[1] = &fields;
+	}
 	walked = walk(&in, &tokens);
 	CHECK(skip_all(&in, &skipped) == walked);
 	CHECK(print_all(&in, &o, &printed) == walked);
@@ -154,7 +182,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	CHECK(slow.len == out.len &&
 	      (!out.len || !memcmp(slow.data, out.data, out.len)));
 	CHECK(walked < 0 || (skipped == in.len && printed == in.len));
-	CHECK(out.error == 0 && out.len <= in.len * EXPANSION);
+	inv_fields_release(&fields);
+	CHECK(out.error == 0 &&
+	      out.len <= in.len * EXPANSION * (data[0] & 32 ? 2 : 1));
 	/* The output is always UTF-8, also for text that the VM has printed. */
 	CHECK(out.len == 0 || inv_utf8_valid(out.data, out.len));
 	return 0;

@@ -116,7 +116,21 @@ enum inv_note {
 	/* The atom true: from here on, calls of this log have INV_HEAD_ENDS if,
 	 * and only if, the VM reports their ends. false: this no longer holds */
 	INV_NOTE_ENDS = 2,
+	/* A record: the module that defines it, or [] if all modules that have
+	 * it define it alike; its name; and a list of the names of its fields */
+	INV_NOTE_RECORD = 3,
+	/* An atom: the language of the node, elixir. Without this note it is
+	 * Erlang */
+	INV_NOTE_LANGUAGE = 4,
 };
+
+/* Notes that a reader returns before the events of a file, because they are
+ * written later than they are needed. */
+static inline int inv_note_is_early(unsigned kind)
+{
+	return kind == INV_NOTE_NAME || kind == INV_NOTE_RECORD ||
+	       kind == INV_NOTE_LANGUAGE;
+}
 
 enum inv_note_name {
 	INV_NAME_REGISTERED = 1, /* an atom */

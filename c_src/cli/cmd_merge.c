@@ -637,6 +637,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!a->n)
 			argp_error(state, "no LOG is named");
 		check_times(a->m, state);
+		if (inv_look_records(&a->look, &a->m->wanted.records))
+			argp_failure(state, INV_EXIT_FAILED, 0, "no memory");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -675,6 +677,7 @@ static int exec_merge(int argc, char **argv)
 	} else {
 		status = merge(&m, a.files, a.n);
 	}
+	inv_look_release(&a.look);
 	inv_pick_release(&m.pick);
 	inv_filter_opts_release(&m.wanted);
 	free(a.files);

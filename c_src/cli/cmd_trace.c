@@ -559,6 +559,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!t->what.n_specs)
 			argp_error(state, "no SPEC is given");
 		pick_specs(t, state);
+		if (inv_look_records(&t->look, &t->what.records))
+			argp_failure(state, INV_EXIT_FAILED, 0, "no memory");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -596,6 +598,7 @@ static int exec_trace(int argc, char **argv)
 	} else {
 		status = run(&t);
 	}
+	inv_look_release(&t.look);
 	inv_pick_release(&t.pick);
 	inv_trace_opts_release(&t.what);
 	inv_node_opts_release(&t.nodes);

@@ -96,7 +96,8 @@ static const struct argp_option options[] = {
 	  "message, such as '[{[_,send,stop,_],[],[]}]'",
 	  0 },
 	{ "records", OPT_RECORDS, "FILE", 0,
-	  "FILE, a .hrl, .erl or .beam file, defines the records in --filter; "
+	  "FILE, a .hrl, .erl or .beam file, defines records, in --filter and "
+	  "in the output; "
 	  "can be repeated",
 	  0 },
 	{ 0 },

@@ -8,11 +8,14 @@ enum {
 	OPT_TIME = 0x800,
 	OPT_INDENT,
 	OPT_WIDTH,
-	OPT_WRAP
+	OPT_WRAP,
+	OPT_NO_RECORDS,
+	OPT_PRINT_DEPTH,
 };
 
 #define WIDTH_MIN 40
 #define WIDTH_MAX 100000
+#define DEPTH_MAX 10000
 
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "How events look as text:", 7 },
@@ -28,6 +31,12 @@ static const struct argp_option options[] = {
 	  7 },
 	{ "wrap", OPT_WRAP, NULL, 0,
 	  "continue long lines on the next line instead of cutting them", 7 },
+	{ "print-depth", OPT_PRINT_DEPTH, "N", 0,
+	  "print N levels of nested terms, and deeper ones as {...}; what is "
+	  "recorded stays the same (default: all levels)",
+	  7 },
+	{ "no-records", OPT_NO_RECORDS, NULL, 0,
+	  "print records as tuples, without the names of their fields", 7 },
 	{ 0 },
 };
 
@@ -60,11 +69,35 @@ static bool set_width(struct inv_look *look, const char *arg)
 	return true;
 }
 
+static bool set_depth(struct inv_sink_opts *o, const char *arg)
+{
+	char *end;
+	unsigned long n = strtoul(arg, &end, 10);
+
+	if (*end || end == arg || *arg == '-' || n < 1 || n > DEPTH_MAX)
+		return false;
+	o->depth = (uint32_t)n;
+	return true;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct inv_look *look = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		look->opts->records = true;
+		return 0;
+	case OPT_NO_RECORDS:
+		look->opts->records = false;
+		return 0;
+	case OPT_PRINT_DEPTH:
+		if (!set_depth(look->opts, arg))
+			argp_error(state,
+				   "--print-depth %s: give a number of levels "
+				   "from 1 to %d",
+				   arg, DEPTH_MAX);
+		return 0;
 	case OPT_TIME:
 		if (!set_time(look->opts, arg))
 			argp_error(state,
@@ -91,6 +124,46 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 const struct argp inv_look_argp = { .options = options, .parser = parse };
+
+void inv_look_release(struct inv_look *look)
+{
+	inv_fields_release(&look->fields);
+}
+
+static int add_record(struct inv_look *look, const struct inv_record_def *r)
+{
+	const char *module = r->module ? r->module : "";
+	struct inv_buf names = { 0 };
+	int rc;
+
+	for (size_t i = 0; i < r->n; i++) {
+		size_t len = strlen(r->fields[i].name);
+
+		if (len > UINT8_MAX)
+			len = UINT8_MAX;
+		inv_buf_putc(&names, (char)len);
+		inv_buf_put(&names, r->fields[i].name, len);
+	}
+	rc = names.error;
+	if (!rc && names.len)
+		rc = inv_fields_add(&look->fields, (const uint8_t *)module,
+				    strlen(module), (const uint8_t *)r->name,
+				    strlen(r->name), (uint32_t)r->n, names.data,
+				    names.len);
+	inv_buf_release(&names);
+	return rc;
+}
+
+int inv_look_records(struct inv_look *look, const struct inv_records *rs)
+{
+	int rc = 0;
+
+	for (const struct inv_record_def *r = rs->first; !rc && r; r = r->next)
+		rc = add_record(look, r);
+	if (rs->first)
+		look->opts->fields = &look->fields;
+	return rc;
+}
 
 bool inv_look_fits(const struct inv_look *look)
 {

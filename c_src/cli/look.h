@@ -5,17 +5,25 @@
 #include <argp.h>
 #include <stdbool.h>
 
+#include "match/records.h"
 #include "sink/sink.h"
 
 /*
  * The options for how the text of events looks, which trace and merge have in
- * common: --time, --indent, --width and --wrap. The input of the argp parser is
+ * common: --time, --indent, --width, --wrap and others. The input of the argp parser is
  * a struct inv_look.
  */
 struct inv_look {
 	struct inv_sink_opts *opts; /* set by the caller */
 	bool has_width;		    /* --width was given */
+	struct inv_fields fields;   /* private */
 };
+
+void inv_look_release(struct inv_look *look);
+
+/* Prints these records, which the user has given, with the names of their
+ * fields. Returns 0 or INV_ENOMEM. */
+int inv_look_records(struct inv_look *look, const struct inv_records *rs);
 
 extern const struct argp inv_look_argp;
 

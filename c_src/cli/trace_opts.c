@@ -61,9 +61,9 @@ static const struct argp_option options[] = {
 	  "message, such as '[{[_,send,stop,_],[],[]}]'",
 	  2 },
 	{ "records", OPT_RECORDS, "FILE", 0,
-	  "FILE, a .hrl, .erl or .beam file, defines the records in --filter; "
-	  "can be repeated (in a SPEC the node's debug information defines "
-	  "them)",
+	  "FILE, a .hrl, .erl or .beam file, defines the records in --filter, "
+	  "and those in the output that the node's debug information does not "
+	  "have; can be repeated",
 	  2 },
 	{ "dry-run", OPT_DRY_RUN, NULL, 0,
 	  "trace nothing: list what matches, and print how many events per "

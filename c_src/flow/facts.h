@@ -8,6 +8,7 @@
 #include "flow/mfa.h"
 #include "flow/process.h"
 #include "log/item.h"
+#include "term/fields.h"
 
 enum inv_call_end {
 	INV_CALL_RETURN = 1,
@@ -33,6 +34,12 @@ struct inv_call {
 
 struct inv_flow;
 
+/* What notes tell about the terms of a node. */
+struct inv_manner {
+	struct inv_fields *fields; /* names of fields of records; NULL: none */
+	bool elixir;		   /* Elixir runs on the node */
+};
+
 /*
  * What inv_flow derives about an event. All pointers are valid until the next
  * item.
@@ -48,6 +55,7 @@ struct inv_facts {
 	 * event. */
 	bool whole;
 	struct inv_flow *flow;
+	const struct inv_manner *manner;
 };
 
 #endif

@@ -42,6 +42,11 @@ void inv_flow_release(struct inv_flow *f)
 	inv_buf_release(&f->text);
 	free(f->cursor);
 	free(f->functions);
+	for (uint32_t i = 0; i < f->n_nodes; i++) {
+		if (f->nodes[i].manner.fields)
+			inv_fields_release(f->nodes[i].manner.fields);
+		free(f->nodes[i].manner.fields);
+	}
 	free(f->nodes);
 	free(f->feeds);
 	memset(f, 0, sizeof(*f));
@@ -393,8 +398,6 @@ static int noted_name(struct inv_flow *f, const struct inv_item *it)
 	struct inv_token tok;
 	int64_t kind;
 
-	inv_cursor_init(f->cursor, INV_ENC_PACKED, it->ev.dict, it->ev.terms,
-			it->ev.len);
 	if (inv_cursor_next(f->cursor, &tok) ||
 	    !inv_process_key(&key, it->node, &tok) ||
 	    inv_cursor_skip_rest(f->cursor, &tok) ||
@@ -614,16 +617,34 @@ static int derive(struct inv_flow *f, const struct inv_item *it)
 	}
 }
 
+/* Reads the definition of a record. */
+static int noted_record(struct inv_flow *f, const struct inv_item *it)
+{
+	struct inv_manner *m = &f->nodes[it->node->number].manner;
+
+	if (!m->fields)
+		m->fields = calloc(1, sizeof(*m->fields));
+	return m->fields ? inv_fields_read(m->fields, f->cursor) : INV_ENOMEM;
+}
+
 static int note(struct inv_flow *f, const struct inv_item *it)
 {
 	struct inv_token tok;
 
+	inv_cursor_init(f->cursor, INV_ENC_PACKED, it->ev.dict, it->ev.terms,
+			it->ev.len);
+
 	switch (it->ev.note) {
 	case INV_NOTE_NAME:
 		return noted_name(f, it);
+	case INV_NOTE_RECORD:
+		return noted_record(f, it);
+	case INV_NOTE_LANGUAGE:
+		if (!inv_cursor_next(f->cursor, &tok) &&
+		    inv_token_is(&tok, "elixir"))
+			f->nodes[it->node->number].manner.elixir = true;
+		return 0;
 	case INV_NOTE_ENDS:
-		inv_cursor_init(f->cursor, INV_ENC_PACKED, it->ev.dict,
-				it->ev.terms, it->ev.len);
 		f->feeds[it->feed].marks = !inv_cursor_next(f->cursor, &tok) &&
 					   inv_token_is(&tok, "true");
 		return 0;
@@ -651,7 +672,10 @@ struct inv_item *inv_flow_item(struct inv_flow *f, struct inv_item *it)
 	}
 	if (inv_unlikely(it->kind == INV_ITEM_NOTE))
 		return note(f, it) ? NULL : it;
-	f->facts = (struct inv_facts){ .flow = f };
+	f->facts = (struct inv_facts){
+		.flow = f,
+		.manner = &f->nodes[it->node->number].manner,
+	};
 	if (derive(f, it))
 		return NULL;
 	it->facts = &f->facts;

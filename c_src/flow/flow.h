@@ -55,6 +55,7 @@ struct inv_flow_node {
 	const struct inv_node *node; /* NULL: no item yet */
 	uint64_t lost;		     /* number of the last item at which events
 					were lost */
+	struct inv_manner manner;
 };
 
 struct inv_flow {

@@ -203,13 +203,13 @@ static void give(struct inv_reader *r, struct inv_reader_stream *x)
 	}
 }
 
-/* Moves to the next note that is a name. */
+/* Moves to the next note that is returned before the events. */
 static int find_name(struct inv_reader *r)
 {
 	struct inv_log_place at;
 	int rc = inv_stream_next(&r->notes);
 
-	while (rc == INV_END || r->notes.ev.note != INV_NOTE_NAME) {
+	while (rc == INV_END || !inv_note_is_early(r->notes.ev.note)) {
 		if (rc == INV_END) {
 			rc = r->ops->take(r, INV_LOG_NOTES_ONLY, &at);
 			if (!rc)

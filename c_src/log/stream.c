@@ -192,7 +192,7 @@ static void skip_invalid(struct inv_stream *s)
 }
 
 /* Decodes the next record of the open packet. Returns true if it is an event or
- * a note, and not a name that was returned already. */
+ * a note, and not one that was returned already. */
 static bool next_record(struct inv_stream *s)
 {
 	int rc = inv_event_decode(&s->ev, &s->p, s->end, &s->packet.dict,
@@ -207,7 +207,7 @@ static bool next_record(struct inv_stream *s)
 		s->mono_ns = s->times.last_ns;
 	if (s->ev.note)
 		return !s->no_names || s->at.head.n_events ||
-		       s->ev.note != INV_NOTE_NAME;
+		       !inv_note_is_early(s->ev.note);
 	s->left--;
 	inv_account_read(&s->account, 1);
 	return true;

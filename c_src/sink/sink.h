@@ -40,6 +40,11 @@ struct inv_sink_opts {
 	bool wrap;   /* longer lines are continued on the next line instead */
 	bool indent; /* calls and their ends, by the calls around them */
 	enum inv_sink_time time;
+	/* The names of fields of records: those in the log, and those that the
+	 * user has given, which have precedence. NULL: none. */
+	bool records;
+	const struct inv_fields *fields;
+	uint32_t depth; /* print so many levels of nested terms; 0: all */
 };
 
 /* Counts of the items that went through a sink. */

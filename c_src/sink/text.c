@@ -477,13 +477,30 @@ static int one_event(struct inv_line *t, const struct inv_item *it)
 	return rc;
 }
 
+/* Sets how the terms of the event are printed. */
+static void set_manner(struct inv_line *t, const struct inv_item *it)
+{
+	const struct inv_facts *f = facts(it);
+	const struct inv_mfa *m = f->mfa;
+	struct inv_print_opts *o = &t->sink.print;
+
+	o->otp = it->node->otp_release;
+	o->fields[1] = NULL;
+	if (t->sink.opts.records && f->manner)
+		o->fields[1] = f->manner->fields;
+	if (!o->fields[0] && !o->fields[1])
+		return;
+	o->module = m ? m->module.bytes : NULL;
+	o->module_len = m ? m->module.len : 0;
+}
+
 static int text_event(struct inv_sink *s, const struct inv_item *it)
 {
 	struct inv_line *t = (struct inv_line *)s;
 	size_t from = s->out->len;
 	int rc;
 
-	s->print.otp = it->node->otp_release;
+	set_manner(t, it);
 	rc = facts(it)->whole ? whole_call(t, it) : one_event(t, it);
 	tail(t, from);
 	return rc;
@@ -523,6 +540,8 @@ static int text_init(struct inv_sink *s)
 	t->time.utc = s->opts.utc;
 	s->print.style = INV_PRINT_P;
 	s->print.unicode = true;
+	s->print.depth = s->opts.depth;
+	s->print.fields[0] = s->opts.records ? s->opts.fields : NULL;
 	return 0;
 }
 

@@ -21,11 +21,6 @@ static const char sep_text[][4] = {
 };
 static const uint8_t sep_len[] = { 0, 1, 4, 1 };
 
-static bool is_open(const struct inv_token *tok)
-{
-	return tok->kind >= INV_TOK_TUPLE && tok->kind <= INV_TOK_MAP;
-}
-
 /* Writes <X.N.S> or #Port<X.N> at w, which has enough space. */
 static uint8_t *put_id(uint8_t *w, const struct inv_token *tok)
 {
@@ -184,7 +179,8 @@ static bool is_char(const struct inv_token *tok, const struct inv_print_opts *o)
  * elements until one is not a character, and then resets c. Elements that are
  * characters are not containers, so each byte is read at most twice.
  */
-static bool list_is_string(struct inv_cursor *c, const struct inv_print_opts *o)
+bool inv__print_list_is_string(struct inv_cursor *c,
+			       const struct inv_print_opts *o)
 {
 	struct inv_cursor_frame *f = &c->stack[c->depth - 1];
 	struct inv_cursor_frame frame = *f;
@@ -205,8 +201,8 @@ static bool list_is_string(struct inv_cursor *c, const struct inv_print_opts *o)
 	       (tok.kind == INV_TOK_CUT || tok.kind == INV_TOK_END);
 }
 
-/* Prints a list that list_is_string accepted. Reads its END, too. */
-static int print_list_string(struct inv_cursor *c, struct inv_buf *out)
+/* Prints a list that inv__print_list_is_string accepted. Reads its END, too. */
+int inv__print_list_string(struct inv_cursor *c, struct inv_buf *out)
 {
 	struct inv_token tok;
 	uint8_t *w;
@@ -228,13 +224,18 @@ static int print_list_string(struct inv_cursor *c, struct inv_buf *out)
 	return r;
 }
 
+void inv__print_sep(const struct inv_token *tok, struct inv_buf *out)
+{
+	inv_buf_put(out, sep_text[tok->sep], sep_len[tok->sep]);
+}
+
 /* Updates the order of large maps before tok is printed. */
-static void keep_order(struct inv__order *order, const struct inv_cursor *c,
-		       const struct inv_token *tok, struct inv_buf *out)
+void inv__print_keep_order(struct inv__order *order, const struct inv_cursor *c,
+			   const struct inv_token *tok, struct inv_buf *out)
 {
 	/* Depth of the container that tok is in; for END, of the one that
 	 * encloses the closed container. */
-	uint32_t depth = c->depth - is_open(tok);
+	uint32_t depth = c->depth - inv__print_is_open(tok);
 
 	if (tok->kind == INV_TOK_END) {
 		if (depth + 1 == order->depth)
@@ -248,20 +249,19 @@ static int print_term(struct inv_cursor *c, const struct inv_token *first,
 		      struct inv_buf *out, const struct inv_print_opts *o,
 		      struct inv__order *order)
 {
-	uint32_t depth = c->depth - is_open(first);
+	uint32_t depth = c->depth - inv__print_is_open(first);
 	const struct inv_token *tok = first;
 	struct inv_token next;
 	int r;
 
 	for (;;) {
 		if (order->depth)
-			keep_order(order, c, tok, out);
+			inv__print_keep_order(order, c, tok, out);
 		if (tok->kind == INV_TOK_LIST && o->style == INV_PRINT_P &&
-		    list_is_string(c, o)) {
+		    inv__print_list_is_string(c, o)) {
 			if (tok != first)
-				inv_buf_put(out, sep_text[tok->sep],
-					    sep_len[tok->sep]);
-			r = print_list_string(c, out);
+				inv__print_sep(tok, out);
+			r = inv__print_list_string(c, out);
 			if (r)
 				return r;
 		} else {
@@ -287,6 +287,8 @@ int inv_term_print_token(struct inv_cursor *c, const struct inv_token *tok,
 
 	if (tok->kind == INV_TOK_END)
 		return INV_END;
+	if (o->fields[0] || o->fields[1] || o->depth)
+		return inv__print_fields(c, tok, out, o);
 	r = print_term(c, tok, out, o, &order);
 	inv__order_release(&order);
 	return r;

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "term/cursor.h"
+#include "term/fields.h"
 
 /*
  * Prints terms like io_lib:format on the recording node.
@@ -56,6 +57,17 @@ struct inv_print_opts {
 			    characters above 255 in strings */
 	unsigned otp;	 /* OTP release of the recording node: 25, 26, …; 0:
 			 unknown, treated as 25 */
+	/*
+	 * Records are printed as #order{id = 7}. fields[0] has precedence; either
+	 * may be NULL. If modules define a record differently, the definition of
+	 * `module' is used, and without one it is printed as a tuple.
+	 */
+	const struct inv_fields *fields[2];
+	const uint8_t *module; /* UTF-8 */
+	size_t module_len;
+	/* Containers that are nested in so many others are printed as {...},
+	 * [...] or #{...}; 0: no limit. */
+	uint32_t depth;
 };
 
 /*
@@ -73,6 +85,12 @@ int inv_term_print(struct inv_cursor *c, struct inv_buf *out,
  */
 int inv_term_print_token(struct inv_cursor *c, const struct inv_token *tok,
 			 struct inv_buf *out, const struct inv_print_opts *o);
+
+/* Returns the record that the tuple is, whose tag and number of elements are
+ * given; NULL: none is known. */
+const struct inv_fields_def *inv_print_record(const struct inv_print_opts *o,
+					      const uint8_t *tag, size_t len,
+					      uint32_t arity);
 
 /* Appends an atom, with quotes if Erlang needs them. name is valid UTF-8. */
 void inv_term_print_atom(const uint8_t *name, size_t len, struct inv_buf *out,

@@ -57,6 +57,27 @@ void inv__order_close(struct inv__order *r, struct inv_buf *out);
 
 void inv__order_release(struct inv__order *r);
 
+/*
+ * Prints the term whose first token is given, with the names of fields of
+ * records, and with the bound on nesting. Like inv_term_print_token.
+ */
+int inv__print_fields(struct inv_cursor *c, const struct inv_token *first,
+		      struct inv_buf *out, const struct inv_print_opts *o);
+
+/* The parts of inv_term_print_token that inv__print_fields shares: see print.c
+ */
+bool inv__print_list_is_string(struct inv_cursor *c,
+			       const struct inv_print_opts *o);
+int inv__print_list_string(struct inv_cursor *c, struct inv_buf *out);
+void inv__print_sep(const struct inv_token *tok, struct inv_buf *out);
+void inv__print_keep_order(struct inv__order *order, const struct inv_cursor *c,
+			   const struct inv_token *tok, struct inv_buf *out);
+
+static inline bool inv__print_is_open(const struct inv_token *tok)
+{
+	return tok->kind >= INV_TOK_TUPLE && tok->kind <= INV_TOK_MAP;
+}
+
 /* Prints an atom as the VM does inside a fun; io_lib prints some atoms
  * differently. */
 void inv__print_vm_atom(const uint8_t *name, size_t len, struct inv_buf *out);

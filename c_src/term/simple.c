@@ -14,11 +14,12 @@ struct reader {
 	const struct inv_dict *dict;
 	struct inv_buf *out;
 	bool text; /* ~p */
+	const struct inv_print_opts *o;
 };
 
-static bool can_read(const struct inv_cursor *c)
+static bool can_read(const struct inv_cursor *c, const struct inv_print_opts *o)
 {
-	return c->enc == INV_ENC_PACKED && c->dict && !c->depth && !c->error &&
+	return !o->depth && c->enc == INV_ENC_PACKED && c->dict && !c->depth && !c->error &&
 	       !c->pending;
 }
 
@@ -196,8 +197,62 @@ static bool put_string(struct reader *r, uint64_t n)
 
 static bool put_term(struct reader *r, unsigned depth);
 
+/* Returns the record whose tag is the next term and which has n elements. NULL:
+ * it is no record, or not a simple one. */
+static const struct inv_fields_def *get_record(struct reader *r, uint64_t n)
+{
+	const struct inv_fields_def *def;
+	const struct inv_dict_entry *e;
+	const uint8_t *before = r->p;
+	uint64_t number;
+
+	if (n < 2 || n > UINT32_MAX || r->p == r->end)
+		return NULL;
+	number = (uint64_t)*r->p++ - INV_T_DICT_SMALL;
+	if (number >= INV_T_TUPLE_SMALL - INV_T_DICT_SMALL &&
+	    (*before != INV_T_DICT || !get_varint(r, &number)))
+		number = UINT64_MAX;
+	e = inv_dict_get(r->dict, number);
+	def = e && e->kind == INV_DEF_ATOM && e->plain ?
+		      inv_print_record(r->o, e->bytes, e->len, (uint32_t)n) :
+		      NULL;
+	if (!def) {
+		r->p = before;
+		return NULL;
+	}
+	inv_buf_putc(r->out, '#');
+	inv_buf_put(r->out, e->bytes, e->len);
+	return def;
+}
+
+/* Prints the n fields of a record. */
+static bool put_fields(struct reader *r, const struct inv_fields_def *def,
+		       uint64_t n, unsigned depth)
+{
+	const uint8_t *name;
+	size_t len;
+
+	for (uint64_t i = 0; i < n; i++) {
+		inv_buf_putc(r->out, i ? ',' : '{');
+		name = inv_fields_name(def, (uint32_t)i, &len);
+		inv_buf_put(r->out, name, len);
+		inv_buf_put(r->out, " = ", 3);
+		if (!put_term(r, depth))
+			return false;
+	}
+	inv_buf_putc(r->out, '}');
+	return true;
+}
+
 static bool put_tuple(struct reader *r, uint64_t n, unsigned depth)
 {
+	const struct inv_fields_def *def;
+
+	if (inv_unlikely(r->o->fields[0] || r->o->fields[1])) {
+		def = get_record(r, n);
+		if (def)
+			return put_fields(r, def, n - 1, depth);
+	}
 	inv_buf_putc(r->out, '{');
 	for (uint64_t i = 0; i < n; i++) {
 		if (i)
@@ -379,26 +434,26 @@ static bool finish(struct inv_cursor *c, const struct reader *r, size_t before,
 bool inv_simple_print(struct inv_cursor *c, struct inv_buf *out,
 		      const struct inv_print_opts *o)
 {
-	struct reader r = { c->p, c->end, c->dict, out,
-			    o->style == INV_PRINT_P };
+	struct reader r = { c->p, c->end, c->dict, out, o->style == INV_PRINT_P,
+			    o };
 	size_t before = out->len;
 
-	return can_read(c) && finish(c, &r, before, put_term(&r, 0));
+	return can_read(c, o) && finish(c, &r, before, put_term(&r, 0));
 }
 
 bool inv_simple_print_elements(struct inv_cursor *c, struct inv_buf *out,
 			       const struct inv_print_opts *o, size_t *ends,
 			       unsigned max, uint32_t *n)
 {
-	struct reader r = { c->p, c->end, c->dict, out,
-			    o->style == INV_PRINT_P };
+	struct reader r = { c->p, c->end, c->dict, out, o->style == INV_PRINT_P,
+			    o };
 	bool args = c->pending == INV_PENDING_LAST && c->with_args;
 	size_t before = out->len;
 	bool done, ints;
 
 	if (args)
 		c->pending = 0;
-	done = can_read(c);
+	done = can_read(c, o);
 	if (done && args) {
 		*n = c->function.arity;
 		done = put_args(&r, *n, 1, ends, ends ? max : 0, &ints);
@@ -489,7 +544,7 @@ static bool skip_terms(struct reader *r, uint64_t n, unsigned depth)
 
 bool inv_simple_count(const uint8_t *p, const uint8_t *end, uint32_t *n)
 {
-	struct reader r = { p, end, NULL, NULL, false };
+	struct reader r = { p, end, NULL, NULL, false, NULL };
 
 	return p < end && *r.p++ == INV_T_LIST && skip_list(&r, 1, n);
 }

@@ -16,7 +16,8 @@
 %% the process can do other work between two steps.
 -module(inviso_arm).
 
--export([plan/1, step/3, progress/1, has_begun/2, watch/3, expect/2]).
+-export([plan/1, modules/1, step/3, progress/1, has_begun/2, watch/3,
+         expect/2]).
 
 -export_type([plan/0, matched/0]).
 
@@ -223,6 +224,11 @@ notes(Specs, Who) ->
 
 unique(Notes) ->
     lists:foldr(fun(N, Acc) -> [N | lists:delete(N, Acc)] end, [], Notes).
+
+%% @doc Returns the modules whose calls are traced.
+-spec modules(plan()) -> [module()].
+modules(#plan{todo = Todo}) ->
+    lists:usort([M || {{_, {M, _, _}, _}, _} <- Todo]).
 
 %% --- steps --------------------------------------------------------------------
 

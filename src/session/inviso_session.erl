@@ -155,8 +155,17 @@ planned(#{protect := Protect} = Map, Table, Guard, Place, Since) ->
                  limits = inviso_session_limits:new(maps:get(limits, Map)),
                  overload = inviso_overload:new(Protect)},
     S1 = timed(watch(opened(Place, S))),
+    {ok, begin_arming(S1)}.
+
+%% Writes the definitions of records into the log before the first event, and then
+%% arms.
+begin_arming(#session{tracer = {inviso_tracer, Handle}, plan = Plan,
+                      map = #{dry_run := false}} = S) ->
+    Modules = inviso_arm:modules(Plan),
+    job(closer, records, fun() -> inviso_records:note(Handle, Modules) end, S);
+begin_arming(S) ->
     self() ! arm,
-    {ok, S1}.
+    S.
 
 plan(Asked) ->
     case inviso_arm:plan(Asked) of
@@ -562,6 +571,9 @@ done({counters, From}, {ok, {error, Reason}}, S) ->
     answer(From, {error, failed, text("~ts", [inviso_scope:explain(Reason)])}, S);
 done({_, From}, {crashed, Reason}, S) ->
     answer(From, {error, failed, text("~0tP", [Reason, 30])}, S);
+done(records, _, S) ->
+    self() ! arm,
+    {noreply, S};
 done(expected, Result, S) ->
     {noreply, closing(expected(Result, S))};
 done(closed, Result, S) ->

@@ -9,8 +9,8 @@
 %% completes the log and ends.
 -module(inviso_keeper).
 
--export([start/1, all/0, processes/1, info/1, filter/2, flush/1, flush/2,
-         close/1]).
+-export([start/1, all/0, processes/1, info/1, filter/2, keep/3, flush/1,
+         flush/2, close/1]).
 
 %% For the keeper in inviso_deliver.
 -export([free/1]).
@@ -117,6 +117,14 @@ filter(Handle, Filter) ->
         {error, Text} -> {error, {filter, Text}}
     catch
         error:not_loaded -> {error, closed}
+    end.
+
+%% Writes notes into the log, and waits for this at most `Ms' milliseconds.
+-spec keep(pos_integer(), [inviso_names:note()], non_neg_integer()) -> ok.
+keep(Handle, Notes, Ms) ->
+    case call(Handle, namer) of
+        Namer when is_pid(Namer) -> inviso_names:keep(Namer, Notes, Ms);
+        _ -> ok
     end.
 
 -spec flush(pos_integer()) -> ok | {error, term()}.
@@ -270,6 +278,9 @@ loop(K = #keeper{handle = Handle, owner = Owner, port = Port}) ->
             end;
         {info, From, Ref} ->
             From ! {Ref, stats(K)},
+            loop(K);
+        {namer, From, Ref} ->
+            From ! {Ref, K#keeper.names},
             loop(K);
         {flush, From, Ref} ->
             _ = flush_log(K, From, Ref),

@@ -2,7 +2,9 @@
 %%
 %% The namer is a process of a keeper. It writes names of processes into the
 %% tracer's log, as notes (c_src/abi/event.h): first the names that are registered
-%% when the tracer opens, and later one name for each process that was recorded.
+%% when the tracer opens, and later one name for each process that was recorded. It
+%% also writes other notes that explain terms: the node's language, and what keep/3
+%% is given.
 %%
 %% process_info/2 waits for a process that does not yield. So neither the keeper nor
 %% the namer calls it, but the asker, a process of the namer. If a process does not
@@ -10,7 +12,8 @@
 %% processes.
 -module(inviso_names).
 
--export([start_link/2, await/2, last/2, stop/1]).
+-export([start_link/2, await/2, keep/3, last/2, stop/1]).
+-export_type([note/0]).
 -export([init/3, ask/2]).
 
 %% The most registered names that are written when the tracer opens.
@@ -39,6 +42,7 @@
 
 %% enum inv_note and enum inv_note_name (c_src/abi/event.h).
 -define(NOTE_NAME, 1).
+-define(NOTE_LANGUAGE, 4).
 -define(NAME_REGISTERED, 1).
 -define(NAME_LABEL, 2).
 -define(NAME_FUNCTION, 3).
@@ -59,6 +63,7 @@
          asked = [] :: [pid()],
          since = 0 :: integer(),
          todo = [] :: [note()], % notes to write
+         kept = [] :: [note()], % of no process; a flight recorder repeats them
          tries = 0 :: non_neg_integer(),
          %% Processes that need not be asked, with their notes. A full `recent'
          %% replaces `earlier'.
@@ -91,6 +96,16 @@ await(none, _Ms) ->
 await(Namer, Ms) ->
     receive {named, Namer} -> ok after Ms -> ok end.
 
+%% Writes notes, and waits for this at most `Ms' milliseconds. A flight recorder
+%% writes them again when it writes its names. Any process may call this.
+-spec keep(pid() | none, [note()], non_neg_integer()) -> ok.
+keep(none, _, _Ms) ->
+    ok;
+keep(_, [], _Ms) ->
+    ok;
+keep(Namer, Notes, Ms) ->
+    ask_namer(Namer, fun(Ref) -> {keep, Notes, self(), Ref} end, Ms).
+
 %% Writes the names of the processes that were recorded until now, and the names that
 %% a flight recorder may have overwritten. Waits for this, at most `Ms' milliseconds.
 %% Any process may call this.
@@ -98,8 +113,11 @@ await(Namer, Ms) ->
 last(none, _Ms) ->
     ok;
 last(Namer, Ms) ->
+    ask_namer(Namer, fun(Ref) -> {last, self(), Ref} end, Ms).
+
+ask_namer(Namer, Message, Ms) ->
     Ref = monitor(process, Namer),
-    Namer ! {last, self(), Ref},
+    Namer ! Message(Ref),
     receive
         {Ref, done} -> ok;
         {'DOWN', Ref, process, _, _} -> ok
@@ -131,6 +149,7 @@ init(Keeper, Handle, #{keep := Keep, packet_bytes := Packet,
     Items = items(),
     Batch = min(?MAX_NOTES, Packet div ?NOTE_BYTES),
     Now = now_ms(),
+    Kept = language_notes(),
     Notes = registered_notes(),
     S = write(#names{handle = Handle,
                      newest = Keep =/= 0,
@@ -139,13 +158,18 @@ init(Keeper, Handle, #{keep := Keep, packet_bytes := Packet,
                      %% An eighth of a ring: the other packets are for events.
                      most = Batch * max(1, Slots div 8),
                      asker = new_asker(Items),
-                     todo = Notes,
+                     todo = Kept ++ Notes,
+                     kept = Kept,
                      earlier = maps:from_list([{P, Note}
                                                || {_, [P | _]} = Note <- Notes]),
                      filled = Now,
                      next = Now + ?FIRST_MS}),
     Keeper ! {named, self()},
     loop(S).
+
+%% Elixir's kernel is loaded on each node that runs Elixir.
+language_notes() ->
+    [{?NOTE_LANGUAGE, [elixir]} || erlang:module_loaded('Elixir.Kernel')].
 
 registered_notes() ->
     {Names, _} = split(?MAX_REGISTERED, registered()),
@@ -162,6 +186,12 @@ loop(#names{asker = Asker} = S) ->
         {last, From, Ref} ->
             Waiting = [{From, Ref} | S#names.waiting],
             loop(asked_for(S#names{waiting = Waiting}));
+        {keep, Notes, From, Ref} ->
+            #names{kept = Kept, todo = Todo} = S,
+            S1 = write(length(Notes), S#names{kept = Kept ++ Notes,
+                                              todo = Notes ++ Todo}),
+            From ! {Ref, done},
+            loop(S1);
         stop ->
             end_asker(Asker);
         _ -> % from an asker that was killed
@@ -285,9 +315,11 @@ again(S) ->
 
 all_again(Events, #names{recent = Recent, earlier = Earlier, most = Most,
                          again_ms = Ms} = S) ->
+    %% A record has more names than a process.
+    {Kept, _} = split(max(1, Most div 8), S#names.kept),
     {First, Rest} = split(Most, notes(Recent)),
     {More, _} = split(Most - length(First), notes(Earlier)),
-    S#names{todo = First ++ case Rest of [] -> More; _ -> [] end,
+    S#names{todo = Kept ++ First ++ case Rest of [] -> More; _ -> [] end,
             again_ms = 2 * Ms, again_at = infinity, events = Events}.
 
 notes(Known) ->

@@ -18,9 +18,11 @@ static uint64_t seed;
 static struct inv_cursor cursor;
 static struct inv_dict dict;
 static struct inv_buf terms, fast, slow;
+static struct inv_fields fields;
 static const struct inv_print_opts styles[] = {
 	{ .style = INV_PRINT_W, .unicode = true },
 	{ .style = INV_PRINT_P, .unicode = true },
+	{ .style = INV_PRINT_P, .unicode = true, .fields = { &fields, NULL } },
 };
 
 static unsigned chance(unsigned n)
@@ -259,12 +261,18 @@ static void random_terms_are_printed_alike(void **state)
 	seed = given ? strtoull(given, NULL, 10) : 1;
 	print_message("seed %llu\n", (unsigned long long)seed);
 	setup_dict();
+	inv_fields_add(&fields, NULL, 0, (const uint8_t *)"ok", 2, 1,
+		       (const uint8_t *)"\x02id", 3);
+	inv_fields_add(&fields, NULL, 0, (const uint8_t *)"Abc", 3, 2,
+		       (const uint8_t *)"\x01x\x01Y", 4);
 	for (int i = 0; i < 100000; i++) {
 		inv_buf_reset(&terms);
 		term(4);
 		for (int s = 0; s < 2; s++)
 			simple += compare(&styles[s]);
+		compare(&styles[2]);
 	}
+	inv_fields_release(&fields);
 	assert_true(simple > 50000 && simple < 190000);
 }
 

@@ -1,0 +1,117 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc Writes definitions of records into a log, so that readers of the log can
+%% print the names of fields. The definitions are those in the debug information of
+%% modules.
+%%
+%% A process of its own reads the files of the modules, with bounds on time and
+%% memory. When a bound is reached, it leaves out the other modules.
+-module(inviso_records).
+
+-export([note/2]).
+
+%% Records of all modules.
+-define(MAX_RECORDS, 1000).
+-define(MAX_FIELDS, 255).
+%% A larger file is left out.
+-define(MAX_FILE, 1048576).
+%% After this time no further module is read.
+-define(READ_MS, 300).
+%% After this time the process is killed, and nothing is written.
+-define(KILL_MS, 600).
+%% The most memory of the process, in words.
+-define(MAX_HEAP, 8388608).
+-define(WRITE_MS, 100).
+
+%% enum inv_note (c_src/abi/event.h).
+-define(NOTE_RECORD, 3).
+
+%% Records with these names of fields, and the modules that define them.
+-type found() :: #{{Name :: atom(), [Field :: atom()]} => [module()]}.
+
+%% @doc Writes the records of these modules into the log of a tracer.
+-spec note(pos_integer(), [module()]) -> ok.
+note(_, []) ->
+    ok;
+note(Handle, Modules) ->
+    inviso_keeper:keep(Handle, notes(read(Modules)), ?WRITE_MS).
+
+-spec read([module()]) -> found().
+read(Modules) ->
+    Self = self(),
+    Until = now_ms() + inviso_deadline:ms(?READ_MS),
+    {Pid, Ref} = spawn_opt(fun() -> Self ! {self(), all(Modules, Until)} end,
+                           [monitor,
+                            {max_heap_size, #{size => ?MAX_HEAP, kill => true,
+                                              error_logger => false}}]),
+    receive
+        {Pid, Found} ->
+            demonitor(Ref, [flush]),
+            Found;
+        {'DOWN', Ref, process, _, _} ->
+            #{}
+    after inviso_deadline:ms(?KILL_MS) ->
+            exit(Pid, kill),
+            receive {'DOWN', Ref, process, _, _} -> ok end,
+            receive {Pid, Found} -> Found after 0 -> #{} end
+    end.
+
+all(Modules, Until) ->
+    lists:foldl(fun(M, Found) ->
+                        case map_size(Found) < ?MAX_RECORDS
+                            andalso now_ms() < Until of
+                            true -> of_module(M, Found);
+                            false -> Found
+                        end
+                end, #{}, Modules).
+
+%% Many modules have the records of the same header file.
+-spec of_module(module(), found()) -> found().
+of_module(M, Found) ->
+    try
+        lists:foldl(fun(Key, Acc) ->
+                            Acc#{Key => [M | maps:get(Key, Acc, [])]}
+                    end, Found, definitions(forms(M)))
+    catch
+        _:_ -> Found
+    end.
+
+definitions(Forms) ->
+    [{Name, Fields}
+     || {attribute, _, record, {Name, Defs}} <- Forms,
+        Fields <- [[field(D) || D <- Defs]],
+        Fields =/= [], length(Fields) =< ?MAX_FIELDS].
+
+field({typed_record_field, Field, _}) -> field(Field);
+field({record_field, _, {atom, _, Name}}) -> Name;
+field({record_field, _, {atom, _, Name}, _}) -> Name.
+
+%% Returns the abstract code of a module of Erlang. In Elixir structs have the names
+%% of their fields.
+forms(M) ->
+    false = lists:prefix("Elixir.", atom_to_list(M)),
+    Path = code:which(M),
+    true = is_list(Path),
+    true = filelib:file_size(Path) =< ?MAX_FILE,
+    {ok, Beam, _} = erl_prim_loader:get_file(Path),
+    {ok, {M, [{debug_info, {debug_info_v1, erl_abstract_code, {Forms, _}}}]}} =
+        beam_lib:chunks(Beam, [debug_info]),
+    true = is_list(Forms),
+    Forms.
+
+%% A record that all modules define alike needs no module.
+-spec notes(found()) -> [inviso_names:note()].
+notes(Found) ->
+    ByTag = maps:fold(fun({Name, Fields}, Modules, Acc) ->
+                              Tag = {Name, length(Fields)},
+                              Acc#{Tag => [{Fields, Modules}
+                                           | maps:get(Tag, Acc, [])]}
+                      end, #{}, Found),
+    lists:append([notes(Name, Those) || {{Name, _}, Those} <- maps:to_list(ByTag)]).
+
+notes(Name, [{Fields, _}]) ->
+    [{?NOTE_RECORD, [[], Name, Fields]}];
+notes(Name, Those) ->
+    [{?NOTE_RECORD, [M, Name, Fields]} || {Fields, Modules} <- Those, M <- Modules].
+
+now_ms() ->
+    erlang:monotonic_time(millisecond).

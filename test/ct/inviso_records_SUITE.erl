@@ -1,0 +1,163 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% Records with the names of their fields, live and in logs, with the command on
+%% real nodes.
+-module(inviso_records_SUITE).
+
+-include_lib("common_test/include/ct.hrl").
+
+-export([all/0, suite/0, init_per_suite/1, end_per_suite/1,
+         init_per_testcase/2, end_per_testcase/2]).
+-export([live_and_in_a_log/1, two_modules/1, without_debug_information/1,
+         flight_recorder/1, too_large/1]).
+
+-define(LIB, inviso_command_lib).
+-define(NODE, inviso_stock_node).
+
+suite() -> [{timetrap, {minutes, 5}}].
+
+all() ->
+    [live_and_in_a_log, two_modules, without_debug_information,
+     flight_recorder, too_large].
+
+init_per_suite(Config) ->
+    case ?LIB:base() of
+        {ok, Base} -> [{base, Base} | Config];
+        {skip, _} = Skip -> Skip
+    end.
+
+end_per_suite(Config) ->
+    ?LIB:base_removed(?config(base, Config)).
+
+init_per_testcase(Case, Config) ->
+    Node = ?NODE:start(?config(base, Config), #{uid => ?LIB:some_uid()}),
+    Dir = filename:join(?config(base, Config), atom_to_list(Case)),
+    ok = filelib:ensure_path(Dir),
+    ok = file:change_mode(Dir, 8#777),
+    [{node, Node}, {dir, Dir} | Config].
+
+end_per_testcase(_Case, Config) ->
+    ?NODE:stop(?config(node, Config)).
+
+%% Compiles a module, which the node loads and whose f/1 and g/1 a process calls
+%% again and again.
+module(Config, Name, Opts, Text) ->
+    Dir = ?config(dir, Config),
+    File = filename:join(Dir, atom_to_list(Name)),
+    ok = file:write_file(File ++ ".erl",
+                         ["-module(", atom_to_list(Name), ").\n"
+                          "-compile(export_all).\n", Text,
+                          "\nloop() -> f(g(self())), timer:sleep(5), loop().\n"]),
+    {ok, Name} = compile:file(File, [nowarn_export_all, {outdir, Dir} | Opts]),
+    ok = file:change_mode(File ++ ".beam", 8#644),
+    true = call(Config, code, add_patha, [Dir]),
+    {module, Name} = call(Config, code, load_file, [Name]),
+    _ = call(Config, erlang, spawn, [Name, loop, []]),
+    ok.
+
+call(Config, M, F, Args) -> ?NODE:call(?config(node, Config), M, F, Args).
+
+opts(Config) ->
+    #{cookie := Cookie, uid := Uid} = ?config(node, Config),
+    #{base => ?config(base, Config), cookie => Cookie, uid => Uid}.
+
+run(Config, Args) -> ?LIB:run(opts(Config), Args).
+
+name(Config) -> maps:get(name, ?config(node, Config)).
+
+trace(Config, Args) ->
+    run(Config, ["trace", "-n", name(Config), "--events", "4" | Args]).
+
+has(Text, Words) ->
+    [] = [{W, Text} || W <- Words, string:find(Text, W) =:= nomatch],
+    ok.
+
+has_not(Text, Words) ->
+    [] = [{W, Text} || W <- Words, string:find(Text, W) =/= nomatch],
+    ok.
+
+order() ->
+    "-record(order, {id, 'Item s' = [], who}).\n"
+        "f(#order{} = O) -> {ok, O}.\n"
+        "g(P) -> #order{id = 7, who = P}.\n".
+
+live_and_in_a_log(Config) ->
+    ok = module(Config, shop_a, [debug_info], order()),
+    Log = filename:join(?config(dir, Config), "x.log"),
+    Named = "#order{id = 7,'Item s' = [],who = <",
+    #{status := 0, out := Live} =
+        trace(Config, ["-o", Log, "shop_a:f/1", "shop_a:g/1"]),
+    ok = has(Live, ["call shop_a:f(" ++ Named,
+                    "return shop_a:f/1 -> {ok," ++ Named]),
+    #{status := 0, out := Merged} = run(Config, ["merge", Log]),
+    ok = has(Merged, ["call shop_a:f(" ++ Named]),
+    #{status := 0, out := Tuples} =
+        run(Config, ["merge", "--no-records", Log]),
+    ok = has(Tuples, ["call shop_a:f({order,7,[],<"]),
+    ok = has_not(Tuples, ["#order"]),
+    #{status := 0, out := Json} = run(Config, ["merge", "--json", Log]),
+    ok = has(Json, ["\"args\":[\"{order,7,[],<"]),
+    ok = has_not(Json, ["#order"]),
+    #{status := 0, out := Depth} =
+        run(Config, ["merge", "--print-depth", "1", Log]),
+    ok = has(Depth, ["call shop_a:f(" ++ Named, "-> {ok,#order{...}}"]).
+
+%% The module of the trace point decides; in messages both are tuples.
+two_modules(Config) ->
+    ok = module(Config, shop_a, [debug_info],
+                "-record(o, {a}). -record(same, {b}).\n"
+                "f(X) -> X.\ng(P) -> P ! {#o{}, #same{}}, #o{a = 1}.\n"),
+    ok = module(Config, shop_b, [debug_info],
+                "-record(o, {z}). -record(same, {b}).\n"
+                "f(X) -> X.\ng(P) -> P ! {#o{}, #same{}}, #o{z = 1}.\n"),
+    Log = filename:join(?config(dir, Config), "x.log"),
+    #{status := 0} = run(Config, ["trace", "-n", name(Config), "--events", "40",
+                                  "-o", Log, "shop_*:f/1", "send"]),
+    #{out := Out} = run(Config, ["merge", Log]),
+    ok = has(Out, ["shop_a:f(#o{a = 1})", "shop_b:f(#o{z = 1})",
+                   "send {{o,undefined},#same{b = undefined}} to"]).
+
+without_debug_information(Config) ->
+    ok = module(Config, shop_a, [], order()),
+    Log = filename:join(?config(dir, Config), "x.log"),
+    Source = filename:join(?config(dir, Config), "shop_a.erl"),
+    #{status := 0, out := Out} = trace(Config, ["-o", Log, "shop_a:f/1"]),
+    ok = has(Out, ["shop_a:f({order,7,[],<"]),
+    #{status := 0, out := Given} =
+        trace(Config, ["--records", Source, "shop_a:f/1"]),
+    ok = has(Given, ["shop_a:f(#order{id = 7,"]),
+    #{status := 0, out := Merged} =
+        run(Config, ["merge", "--records", Source, Log]),
+    ok = has(Merged, ["shop_a:f(#order{id = 7,"]).
+
+%% The notes are repeated, because events overwrite them.
+flight_recorder(Config) ->
+    ok = module(Config, shop_a, [debug_info],
+                [order(), "flood(0) -> ok;\nflood(N) -> f(g(N)), flood(N - 1).\n"
+                 "floods(N) ->\n"
+                 "  Ps = [spawn_opt(?MODULE, flood, [N], [monitor, {scheduler, I}])\n"
+                 "    || I <- lists:seq(1, erlang:system_info(schedulers))],\n"
+                 "  _ = [receive {'DOWN', R, _, _, _} -> ok end || {_, R} <- Ps].\n"]),
+    Log = filename:join(?config(dir, Config), "box.log"),
+    Cmd = ?LIB:start(opts(Config),
+                     ["record", "-n", name(Config), "--keep", "newest",
+                      "--max-term", "256", "--buffer", "1M", "--for", "100s",
+                      "--events", "0", "--rate", "0", "-o", Log, "shop_a:f/1"],
+                     60000),
+    ok = ?LIB:until_tracing(opts(Config), name(Config), Cmd),
+    %% The ring of each scheduler is overwritten.
+    _ = call(Config, shop_a, floods, [100000]),
+    _ = ?LIB:signal(Cmd, "INT"),
+    #{out := _} = ?LIB:wait(Cmd, 60000),
+    #{out := Out} = run(Config, ["merge", Log]),
+    ok = has(Out, ["*** ", "overwritten", "shop_a:f(#order{id = 7,"]),
+    ok = has_not(Out, ["shop_a:f({order"]).
+
+%% A file that is too large is not read, and tracing begins.
+too_large(Config) ->
+    ok = module(Config, shop_a, [debug_info], order()),
+    Dir = ?config(dir, Config),
+    {ok, File} = file:open(filename:join(Dir, "shop_a.beam"), [append, raw]),
+    ok = file:write(File, binary:copy(<<0>>, 2 * 1048576)),
+    ok = file:close(File),
+    #{status := 0, out := Out} = trace(Config, ["shop_a:f/1"]),
+    ok = has(Out, ["shop_a:f({order,7,[],<"]).
