@@ -61,7 +61,7 @@ has_sessions(Node) ->
 
 %% @doc Sends a request as the command does.
 ask(Pid, Request) ->
-    ask(Pid, Request, 60000).
+    ask(Pid, Request, 120000).
 
 ask(Pid, Request, Ms) ->
     Tag = erlang:unique_integer([positive]),
@@ -82,7 +82,7 @@ session(Guard, More) ->
                  owner => <<"tester@here (os pid 1)">>,
                  client => self(), guard => Guard, mode => live,
                  specs => [<<"lists:seq/2">>], procs => [<<"all">>],
-                 follow => [], limits => #{}, dead_man_ms => 60000}, More).
+                 follow => [], limits => #{}, dead_man_ms => 600000}, More).
 
 stop(Session) -> ask(Session, stop).
 
