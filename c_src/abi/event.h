@@ -94,6 +94,9 @@ enum inv_ev_flags {
 	INV_EV_CUT = 1u << 6,	/* a term was cut, because of a limit of size or
 				   depth */
 	INV_EV_LIGHT = 1u << 7, /* payload => none: see below */
+	/* In the byte of a record's other flags, where INV_EV_CUT is not: a mark
+	 * replaces a redacted value. */
+	INV_EV_REDACTED = INV_EV_CUT,
 };
 
 /*

@@ -107,8 +107,35 @@ enum inv_cut {
 	INV_CUT_LIST_MIN = 4, /* elements, at least that many */
 	INV_CUT_BINARY = 5,   /* bytes */
 	INV_CUT_INT = 6,      /* bytes, at least that many; 0: unknown */
-	INV_CUT_OTHER = 7,    /* n is 0 */
+	INV_CUT_OTHER = 7,    /* n is 0; in a HOLE of a redacted value, n is
+				 the value's type (enum inv_redacted) */
 	INV_CUT_BITS = 8,     /* n is 0: a bitstring of unknown size */
+};
+
+/*
+ * The types of redacted values. A HOLE of kind OTHER with such a number is a
+ * mark: a rule of the user says that the value is not recorded. A mark says
+ * neither how large the value was nor anything else about it. Readers that know
+ * no marks print a HOLE.
+ */
+#define INV_REDACTED(X)          \
+	X(TERM, 1, "term")       \
+	X(ATOM, 2, "atom")       \
+	X(INTEGER, 3, "integer") \
+	X(FLOAT, 4, "float")     \
+	X(BINARY, 5, "binary")   \
+	X(LIST, 6, "list")       \
+	X(TUPLE, 7, "tuple")     \
+	X(MAP, 8, "map")         \
+	X(PID, 9, "pid")         \
+	X(PORT, 10, "port")      \
+	X(REF, 11, "reference")  \
+	X(FUN, 12, "fun")
+
+enum inv_redacted {
+#define INV_REDACTED_ENUM(name, number, text) INV_REDACTED_##name = number,
+	INV_REDACTED(INV_REDACTED_ENUM)
+#undef INV_REDACTED_ENUM
 };
 
 #endif

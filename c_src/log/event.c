@@ -107,6 +107,9 @@ static const uint8_t *head(struct inv_event *ev, const uint8_t *p,
 	ev->ends = ev->tag == INV_TAG_CALL && h & INV_HEAD_ENDS;
 	if (h & INV_HEAD_EXTRA && !ev->ends)
 		*flags |= INV_EV_EXTRA;
+	/* The byte of flags has INV_EV_REDACTED in the place of INV_EV_CUT. */
+	ev->redacted = *flags & INV_EV_REDACTED;
+	*flags &= ~(unsigned)INV_EV_REDACTED;
 	if (h & INV_HEAD_CUT)
 		*flags |= INV_EV_CUT;
 	if (ev->tag == INV_HEAD_OTHER)

@@ -22,6 +22,7 @@ struct inv_event {
 	uint8_t tag;	 /* enum inv_tag; 0: the record is a note */
 	uint8_t ts_kind; /* enum inv_ts_kind */
 	uint8_t enc;	 /* enum inv_enc */
+	bool redacted;	 /* a mark replaces a redacted value */
 	bool cut;	 /* a term was cut, because of a limit of size or
 			    depth */
 	bool light;	 /* light mode: no payload */

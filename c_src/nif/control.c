@@ -71,6 +71,7 @@ ERL_NIF_TERM inv_control_open(ErlNifEnv *env, int argc,
 			      const ERL_NIF_TERM argv[])
 {
 	struct inv_tracer_opts *opts;
+	struct inv_err err = { 0 };
 	const char *what = "";
 	struct inv_tracer *t;
 	ERL_NIF_TERM result;
@@ -86,7 +87,13 @@ ERL_NIF_TERM inv_control_open(ErlNifEnv *env, int argc,
 		result = enif_make_badarg(env);
 		goto out;
 	}
-	failed = inv_tracer_open(env, opts, &handle, &what);
+	failed = inv_tracer_open(env, opts, &handle, &what, &err);
+	if (err.code) {
+		result = error(env, enif_make_tuple2(
+					    env, enif_make_atom(env, "redact"),
+					    text(env, err.text)));
+		goto out;
+	}
 	if (failed) {
 		result = error(env,
 			       enif_make_tuple2(env, text(env, what),
@@ -225,7 +232,7 @@ ERL_NIF_TERM inv_control_info(ErlNifEnv *env, int argc,
 	struct inv_tracer *t = borrow_recorder(env, argv[0]);
 	ERL_NIF_TERM dropped[INV_LOSS_COUNT];
 	struct inv_counts counts;
-	ERL_NIF_TERM field[9];
+	ERL_NIF_TERM field[10];
 	unsigned i;
 
 	(void)argc;
@@ -245,8 +252,9 @@ ERL_NIF_TERM inv_control_info(ErlNifEnv *env, int argc,
 	field[6] = u64(env, counts.filtered);
 	field[7] = u64(env, counts.undecided);
 	field[8] = u64(env, atomic_load(&inv_slot_of(t->handle)->left_out));
+	field[9] = u64(env, counts.redacted);
 	inv_tracer_release();
-	return enif_make_tuple_from_array(env, field, 9);
+	return enif_make_tuple_from_array(env, field, 10);
 }
 
 ERL_NIF_TERM inv_control_begin(ErlNifEnv *env, int argc,

@@ -88,5 +88,6 @@ void inv_counts_read(struct inv_tracer *t, struct inv_counts *counts)
 		read_ring(&t->lanes[i].producer, counts);
 		counts->filtered += load(&t->lanes[i].filtered);
 		counts->undecided += load(&t->lanes[i].undecided);
+		counts->redacted += load(&t->lanes[i].redacted);
 	}
 }

@@ -24,6 +24,7 @@ struct inv_counts {
 			       `produced' */
 	uint64_t undecided; /* part of `produced': events that the filter could
 			       not decide */
+	uint64_t redacted;  /* marks in recorded events */
 };
 
 /* Sums up the counters of t. Other processes can falsify the counters, which

@@ -14,6 +14,7 @@
 #include "base/varint.h"
 #include "nif/ident.h"
 #include "nif/put.h"
+#include "nif/redact.h"
 #include "nif/scalar.h"
 
 /*
@@ -256,6 +257,34 @@ LEVEL static bool put_list(struct inv_encoder *e, ERL_NIF_TERM list,
 	return inv_put_byte(e, INV_T_END);
 }
 
+/* Like put_tuple, with rules. */
+LEVEL static bool put_tuple_redacted(struct inv_encoder *e,
+				     const ERL_NIF_TERM *elements,
+				     uint32_t arity, uint32_t depth)
+{
+	struct inv_redact_tuple t;
+	uint32_t i;
+	bool ok;
+
+	inv_redact_tuple(e, elements, arity, &t);
+	if (!inv_encode_tuple(e, arity))
+		return false;
+	for (i = 0; i < arity; i++) {
+		if (is_spent(e))
+			return inv_scalar_missing(e, INV_T_CUT, INV_CUT_TUPLE,
+						  arity - i);
+		if (inv_unlikely(inv_redact_has(t.hidden, i)))
+			ok = inv_redact_mark(e, elements[i]);
+		else if (inv_unlikely(t.reason && i == 0))
+			ok = inv_redact_reason(e, elements[i], depth + 1);
+		else
+			ok = put_term(e, elements[i], depth + 1);
+		if (!ok)
+			return false;
+	}
+	return true;
+}
+
 LEVEL static bool put_tuple(struct inv_encoder *e, const ERL_NIF_TERM *elements,
 			    uint32_t arity, uint32_t depth)
 {
@@ -263,6 +292,8 @@ LEVEL static bool put_tuple(struct inv_encoder *e, const ERL_NIF_TERM *elements,
 
 	if (inv_unlikely(arity > 0 && depth >= e->max_depth))
 		return inv_scalar_missing(e, INV_T_HOLE, INV_CUT_TUPLE, arity);
+	if (inv_unlikely(e->redaction != NULL))
+		return put_tuple_redacted(e, elements, arity, depth);
 	if (!inv_encode_tuple(e, arity))
 		return false;
 	for (i = 0; i < arity; i++) {
@@ -292,6 +323,10 @@ static bool put_pairs(struct inv_encoder *e, ErlNifMapIterator *iter, size_t n,
 		if (is_spent(e)) {
 			if (!inv_scalar_missing(e, INV_T_HOLE, INV_CUT_OTHER,
 						0))
+				return false;
+		} else if (inv_unlikely(e->redaction != NULL) &&
+			   inv_redact_is_key(e, key)) {
+			if (!inv_redact_mark(e, value))
 				return false;
 		} else if (!put_term(e, value, depth + 1)) {
 			return false;
@@ -403,10 +438,37 @@ static inline void begin_term(struct inv_encoder *e)
 	e->looks = e->max_bytes > LOOKS_MIN ? e->max_bytes : LOOKS_MIN;
 }
 
+/* Writes a whole term, or its shape if the rules say so. */
+static inline bool put_whole(struct inv_encoder *e, ERL_NIF_TERM term,
+			     uint32_t depth)
+{
+	if (inv_unlikely(e->redaction != NULL) && e->redaction->rules.all)
+		return inv_redact_shape(e, term, depth);
+	return put_term(e, term, depth);
+}
+
 bool inv_encode_term(struct inv_encoder *e, ERL_NIF_TERM term)
 {
 	begin_term(e);
-	return put_term(e, term, 0);
+	return put_whole(e, term, 0);
+}
+
+bool inv_encode_plain(struct inv_encoder *e, ERL_NIF_TERM term)
+{
+	struct inv_redaction *redaction = e->redaction;
+	bool ok;
+
+	e->redaction = NULL;
+	begin_term(e);
+	ok = put_term(e, term, 0);
+	e->redaction = redaction;
+	return ok;
+}
+
+bool inv_encode_shape(struct inv_encoder *e, ERL_NIF_TERM term)
+{
+	begin_term(e);
+	return inv_redact_reason(e, term, 0);
 }
 
 /* --- functions ------------------------------------------------------------ */
@@ -473,6 +535,26 @@ static inline bool put_argument(struct inv_encoder *e, ERL_NIF_TERM term,
 	return put_term(e, term, 2);
 }
 
+/* Like put_args, with rules. */
+LEVEL static bool put_args_redacted(struct inv_encoder *e, ERL_NIF_TERM args,
+				    unsigned arity, inv_redact_set hidden)
+{
+	ERL_NIF_TERM head;
+	unsigned i;
+
+	for (i = 0; i < arity; i++) {
+		if (is_spent(e))
+			return inv_scalar_missing(e, INV_T_CUT, INV_CUT_LIST,
+						  arity - i);
+		if (!enif_get_list_cell(e->env, args, &head, &args))
+			return false;
+		if (!(inv_redact_has(hidden, i) ? inv_redact_mark(e, head) :
+						  put_whole(e, head, 2)))
+			return false;
+	}
+	return true;
+}
+
 LEVEL static bool put_args(struct inv_encoder *e, const struct args *a)
 {
 	ERL_NIF_TERM cell = a->rest;
@@ -503,6 +585,7 @@ static bool put_mfa(struct inv_encoder *e, const ERL_NIF_TERM *mfa,
 		    bool with_args, bool *is_mfa)
 {
 	struct args a = { .arity = 0 };
+	struct inv_redact_call call;
 	uint32_t number;
 
 	*is_mfa = false;
@@ -519,6 +602,11 @@ static bool put_mfa(struct inv_encoder *e, const ERL_NIF_TERM *mfa,
 		return false;
 	if (!*is_mfa)
 		return true;
+	if (with_args && inv_unlikely(e->redaction != NULL)) {
+		inv_redact_mfa(e, mfa[0], mfa[1], a.arity, &call);
+		return put_apply(e, number) &&
+		       put_args_redacted(e, mfa[2], a.arity, call.args);
+	}
 	if (with_args)
 		return put_apply(e, number) && put_args(e, &a);
 	if (number < 64)
@@ -551,5 +639,5 @@ bool inv_encode_function(struct inv_encoder *e, ERL_NIF_TERM term,
 		return true;
 	if (!with_args && enif_is_list(e->env, mfa[2]))
 		return put_without_args(e, mfa);
-	return put_term(e, term, 0);
+	return put_whole(e, term, 0);
 }

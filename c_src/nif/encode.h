@@ -30,6 +30,8 @@
 /* Keeps rare code away from the code that most events run. */
 #define INV_COLD __attribute__((cold, noinline))
 
+struct inv_redaction;
+
 struct inv_encoder {
 	ErlNifEnv *env;
 	struct inv_packet_dict *dict;
@@ -44,6 +46,8 @@ struct inv_encoder {
 	uint32_t looks;	    /* list cells that the encoder may still visit
 			       without writing them */
 	bool cut;
+	struct inv_redaction *redaction; /* rules (nif/redact.h); NULL: none */
+	uint32_t redacted;		 /* how many marks were written */
 };
 
 /* Call it when the library is loaded. */
@@ -63,6 +67,13 @@ bool inv_encode_term(struct inv_encoder *e, ERL_NIF_TERM term);
  */
 bool inv_encode_function(struct inv_encoder *e, ERL_NIF_TERM term,
 			 bool with_args);
+
+/* Like inv_encode_term, for a term that is no data, such as a process: the rules
+ * are not for it. */
+bool inv_encode_plain(struct inv_encoder *e, ERL_NIF_TERM term);
+
+/* Appends the shape of a term (inv_redact_reason), whatever the rules say. */
+bool inv_encode_shape(struct inv_encoder *e, ERL_NIF_TERM term);
 
 /* Append parts of a term that the caller composes. */
 bool inv_encode_tuple(struct inv_encoder *e, uint32_t arity);

@@ -14,6 +14,7 @@
 #include "nif/encode.h"
 #include "nif/filter_check.h"
 #include "nif/put.h"
+#include "nif/redact.h"
 #include "nif/retire.h"
 #include "nif/thread.h"
 #include "nif/tracer.h"
@@ -153,7 +154,7 @@ static bool put_light_seq(struct inv_encoder *e, ERL_NIF_TERM info)
 	if (!inv_encode_tuple(e, 5))
 		return false;
 	for (i = 0; i < 4; i++)
-		if (!inv_encode_term(e, element[i]))
+		if (!inv_encode_plain(e, element[i]))
 			return false;
 	return inv_encode_hole(e);
 }
@@ -196,8 +197,110 @@ static bool put_extra(struct inv_encoder *e, const struct event *ev)
 	return inv_encode_term(e, ev->of->extra);
 }
 
+/* The tags whose content is no data: processes, ports, registered names, and
+ * the figures of a garbage collection. */
+#define PLAIN_TAGS                                                          \
+	(1u << INV_TAG_SPAWN | 1u << INV_TAG_SPAWNED | 1u << INV_TAG_LINK | \
+	 1u << INV_TAG_UNLINK | 1u << INV_TAG_GETTING_LINKED |              \
+	 1u << INV_TAG_GETTING_UNLINKED | 1u << INV_TAG_REGISTER |          \
+	 1u << INV_TAG_UNREGISTER | 1u << INV_TAG_GC_MINOR_START |          \
+	 1u << INV_TAG_GC_MINOR_END | 1u << INV_TAG_GC_MAJOR_START |        \
+	 1u << INV_TAG_GC_MAJOR_END | 1u << INV_TAG_GC_MAX_HEAP_SIZE |      \
+	 1u << INV_TAG_OPEN)
+
+/* Writes {send | 'receive' | print, Serial, From, To, Message}. */
+static bool put_seq_redacted(struct inv_encoder *e, ERL_NIF_TERM info)
+{
+	const ERL_NIF_TERM *element;
+	int arity;
+	int i;
+
+	if (!enif_get_tuple(e->env, info, &arity, &element) || arity != 5)
+		return inv_encode_term(e, info);
+	if (!inv_encode_tuple(e, 5))
+		return false;
+	for (i = 0; i < 4; i++)
+		if (!inv_encode_plain(e, element[i]))
+			return false;
+	return inv_encode_term(e, element[4]);
+}
+
+static bool put_content_redacted(struct inv_encoder *e, const struct event *ev)
+{
+	if (ev->tag < INV_TAG_COUNT && 1u << ev->tag & PLAIN_TAGS)
+		return inv_encode_plain(e, ev->of->content);
+	if (ev->flags & INV_EV_LIGHT)
+		return put_light(e, ev);
+	if (ev->tag == INV_TAG_SEQ_TRACE)
+		return put_seq_redacted(e, ev->of->content);
+	return put_content(e, ev);
+}
+
+/* Writes {Class, Reason} of a function that has a rule: the reason can contain
+ * what the rule redacts. */
+static bool put_exception(struct inv_encoder *e, ERL_NIF_TERM exception,
+			  bool hidden)
+{
+	const ERL_NIF_TERM *element;
+	int arity;
+
+	if (!enif_get_tuple(e->env, exception, &arity, &element) || arity != 2)
+		return inv_encode_shape(e, exception);
+	return inv_encode_tuple(e, 2) && inv_encode_plain(e, element[0]) &&
+	       (hidden ? inv_redact_mark(e, element[1]) :
+			 inv_encode_shape(e, element[1]));
+}
+
+static bool put_extra_redacted(struct inv_encoder *e, const struct event *ev,
+			       const struct inv_redact_call *call)
+{
+	switch (ev->tag) {
+	case INV_TAG_SEND: /* the receiver */
+	case INV_TAG_SEND_NO_PROC:
+		return inv_encode_plain(e, ev->of->extra);
+	case INV_TAG_RETURN_FROM:
+		if (call->result)
+			return inv_redact_mark(e, ev->of->extra);
+		break;
+	case INV_TAG_EXCEPTION_FROM:
+		if (call->any)
+			return put_exception(e, ev->of->extra, call->result);
+		break;
+	default:
+		break;
+	}
+	return put_extra(e, ev);
+}
+
+/* Like put_terms, with rules. */
+__attribute__((noinline)) static bool put_terms_redacted(struct inv_encoder *e,
+							 const struct event *ev)
+{
+	struct inv_redact_call call = { .any = false };
+
+	if (ev->tag == INV_TAG_OTHER && !inv_encode_plain(e, ev->of->tag))
+		return false;
+	/* The tracee of seq_trace is the label. */
+	if (!(ev->tag == INV_TAG_SEQ_TRACE ?
+		      inv_encode_term(e, ev->of->tracee) :
+		      inv_encode_plain(e, ev->of->tracee)))
+		return false;
+	if (ev->tag < INV_TAG_COUNT && 1u << ev->tag & FUNCTION_TAGS)
+		inv_redact_function(e, ev->of->content, &call);
+	if (!put_content_redacted(e, ev))
+		return false;
+	if (ev->flags & INV_EV_EXTRA && !put_extra_redacted(e, ev, &call))
+		return false;
+	if (!(ev->flags & INV_EV_MS_RESULT))
+		return true;
+	return call.any ? inv_encode_shape(e, ev->of->value) :
+			  inv_encode_term(e, ev->of->value);
+}
+
 static bool put_terms(struct inv_encoder *e, const struct event *ev)
 {
+	if (inv_unlikely(e->redaction != NULL))
+		return put_terms_redacted(e, ev);
 	if (inv_unlikely(ev->tag == INV_TAG_OTHER) &&
 	    !inv_encode_term(e, ev->of->tag))
 		return false;
@@ -227,6 +330,24 @@ static uint8_t head_of(const struct event *ev)
 	return (uint8_t)head;
 }
 
+/*
+ * Notes in the record that begins at start that a mark is in its terms. Most
+ * records have no byte of flags, and get it now.
+ */
+static INV_COLD bool flag_redacted(struct inv_encoder *e, uint8_t *start)
+{
+	if (!(start[1] & INV_HEAD_FLAGS)) {
+		if (!inv_put_room(e, 1))
+			return false;
+		memmove(start + 3, start + 2, (size_t)(e->p - start) - 2);
+		e->p++;
+		start[1] |= INV_HEAD_FLAGS;
+		start[2] = 0;
+	}
+	start[2] |= INV_EV_REDACTED;
+	return true;
+}
+
 static bool put_event(struct inv_encoder *e, const struct event *ev,
 		      uint64_t last_ns)
 {
@@ -243,6 +364,8 @@ static bool put_event(struct inv_encoder *e, const struct event *ev,
 		return false;
 	if (e->cut)
 		start[1] |= INV_HEAD_CUT;
+	if (inv_unlikely(e->redacted > 0) && !flag_redacted(e, start))
+		return false;
 	return inv_put_length(e, start);
 }
 
@@ -290,8 +413,17 @@ static bool write_event(struct inv_tracer *t, struct inv_lane *lane,
 	__builtin_prefetch(e.p + PREFETCH, 1);
 	e.cut = false;
 	e.limit = e.p;
+	e.redaction = t->redaction;
+	e.redacted = 0;
 	if (!put_event(&e, ev, p->last_ns))
 		return false;
+	if (inv_unlikely(e.redacted > 0))
+		atomic_store_explicit(
+			&lane->redacted,
+			atomic_load_explicit(&lane->redacted,
+					     memory_order_relaxed) +
+				e.redacted,
+			memory_order_relaxed);
 	if (t->limited)
 		use_bytes(t, lane, (uint32_t)(e.p - (p->data + p->ev)));
 	inv_producer_commit(p, (uint32_t)(e.p - p->data),

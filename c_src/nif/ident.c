@@ -72,7 +72,7 @@ static unsigned printed_numbers(ERL_NIF_TERM term, uint64_t *numbers,
 	return parse_numbers(text, numbers, max);
 }
 
-#define ATOM_MAX (4 * 255) /* bytes of an atom's name in UTF-8 */
+#define ATOM_MAX INV_IDENT_NAME /* bytes of an atom's name in UTF-8 */
 
 struct name {
 	uint32_t n;
@@ -134,35 +134,56 @@ static const uint8_t *name_read(struct name *name, const uint8_t *p,
 }
 
 /*
- * Defines an atom that is not Latin-1. Its name comes from the external format,
- * because enif_get_atom of the oldest supported release knows only Latin-1.
+ * Reads the name of an atom that is not ASCII. The name comes from the external
+ * format, because enif_get_atom of the oldest supported release knows only
+ * Latin-1.
  */
-static bool define_any_atom(struct inv_encoder *e, ERL_NIF_TERM term)
+static INV_COLD bool any_name(ErlNifEnv *env, ERL_NIF_TERM term,
+			      struct name *name)
 {
-	struct name name;
 	ErlNifBinary bin;
 	bool ok;
 
-	if (!enif_term_to_binary(e->env, term, &bin))
+	if (!enif_term_to_binary(env, term, &bin))
 		return false;
-	ok = name_read(&name, bin.data + 1, bin.data + bin.size) != NULL;
+	ok = name_read(name, bin.data + 1, bin.data + bin.size) != NULL;
 	enif_release_binary(&bin);
-	return ok && define(e, INV_DEF_ATOM, name.text, name.n);
+	return ok;
+}
+
+static bool get_name(ErlNifEnv *env, ERL_NIF_TERM term, struct name *name)
+{
+	int n = enif_get_atom(env, term, (char *)name->text, sizeof(name->text),
+			      ERL_NIF_LATIN1);
+	int i;
+
+	if (n < 1)
+		return any_name(env, term, name);
+	for (i = 0; i < n - 1; i++)
+		if (name->text[i] >= 0x80)
+			return any_name(env, term, name);
+	name->n = (uint32_t)(n - 1);
+	return true;
+}
+
+bool inv_ident_name(ErlNifEnv *env, ERL_NIF_TERM atom, uint8_t *name,
+		    uint32_t *len)
+{
+	struct name n;
+
+	if (!enif_is_atom(env, atom) || !get_name(env, atom, &n))
+		return false;
+	memcpy(name, n.text, n.n);
+	*len = n.n;
+	return true;
 }
 
 static bool define_atom(struct inv_encoder *e, ERL_NIF_TERM term)
 {
-	char name[256];
-	int n = enif_get_atom(e->env, term, name, sizeof(name), ERL_NIF_LATIN1);
-	int i;
+	struct name name;
 
-	if (n < 1)
-		return define_any_atom(e, term);
-	for (i = 0; i < n - 1; i++)
-		if ((uint8_t)name[i] >= 0x80)
-			return define_any_atom(e, term);
-	return define(e, INV_DEF_ATOM, (const uint8_t *)name,
-		      (uint32_t)(n - 1));
+	return get_name(e->env, term, &name) &&
+	       define(e, INV_DEF_ATOM, name.text, name.n);
 }
 
 static bool know_atom(struct inv_encoder *e, ERL_NIF_TERM term,

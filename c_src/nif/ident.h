@@ -17,6 +17,14 @@ bool inv_ident_ref(struct inv_encoder *e, ERL_NIF_TERM term);
 bool inv_ident_fun(struct inv_encoder *e, ERL_NIF_TERM term);
 
 /*
+ * Sets *len to the length of an atom's name, which is written at `name' in UTF-8.
+ * `name' has INV_IDENT_NAME bytes. Returns false if the term is not an atom.
+ */
+#define INV_IDENT_NAME (4 * 255)
+bool inv_ident_name(ErlNifEnv *env, ERL_NIF_TERM atom, uint8_t *name,
+		    uint32_t *len);
+
+/*
  * Defines a function that the packet has not defined, and sets *number to its
  * dictionary number. module and function are atoms; arity is at
  * most 255. Returns false if the definition does not fit.

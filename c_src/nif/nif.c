@@ -4,6 +4,7 @@
 #include "nif/atoms.h"
 #include "nif/dir.h"
 #include "nif/hold.h"
+#include "nif/redact.h"
 #include "nif/retire.h"
 #include "nif/scalar.h"
 #include "nif/thread.h"
@@ -46,6 +47,7 @@ int inv_nif_load(ErlNifEnv *env, void **priv, ERL_NIF_TERM load_info)
 	inv_atoms_init(env);
 	inv_retire_init();
 	inv_encode_init(env);
+	inv_redaction_init(env);
 	inv_scalar_init();
 	instances++;
 	return 0;

@@ -7,12 +7,14 @@
 #include "nif/atoms.h"
 #include "nif/encode.h"
 #include "nif/put.h"
+#include "nif/redact.h"
 #include "nif/thread.h"
 #include "nif/tracer.h"
 
 struct note {
 	uint32_t kind;
 	ERL_NIF_TERM terms; /* a list */
+	bool has_label;	    /* the last term is the label of a process */
 	uint64_t now;
 };
 
@@ -29,8 +31,11 @@ static bool put_note(struct inv_encoder *e, const struct note *n,
 	*e->p++ = INV_HEAD_NOTE;
 	e->p = inv_varint_put(e->p, n->now - last_ns);
 	e->p = inv_varint_put(e->p, n->kind);
+	/* Only the label of a process is data. */
 	while (enif_get_list_cell(e->env, rest, &term, &rest))
-		if (!inv_encode_term(e, term))
+		if (!(n->has_label && enif_is_empty_list(e->env, rest) ?
+			      inv_encode_term(e, term) :
+			      inv_encode_plain(e, term)))
 			return false;
 	if (e->cut)
 		start[1] |= INV_HEAD_CUT;
@@ -48,6 +53,7 @@ static bool write_note(struct inv_tracer *t, struct inv_lane *lane,
 		.p = p->data + p->ev,
 		.top = p->data + p->data_len - p->def,
 		.limit = p->data + p->ev,
+		.redaction = t->redaction,
 		.max_bytes = t->max_bytes,
 		.max_depth = t->max_depth,
 	};
@@ -79,6 +85,18 @@ static bool write_somewhere(struct inv_tracer *t, struct inv_lane *lane,
 	}
 }
 
+/* Returns true if the terms are pid, INV_NAME_LABEL and the label. */
+static bool has_label(ErlNifEnv *env, ERL_NIF_TERM terms)
+{
+	ERL_NIF_TERM pid;
+	ERL_NIF_TERM kind;
+	unsigned number;
+
+	return enif_get_list_cell(env, terms, &pid, &terms) &&
+	       enif_get_list_cell(env, terms, &kind, &terms) &&
+	       enif_get_uint(env, kind, &number) && number == INV_NAME_LABEL;
+}
+
 static bool get_note(ErlNifEnv *env, ERL_NIF_TERM term, struct note *n)
 {
 	const ERL_NIF_TERM *element;
@@ -89,7 +107,15 @@ static bool get_note(ErlNifEnv *env, ERL_NIF_TERM term, struct note *n)
 	    !enif_is_list(env, element[1]))
 		return false;
 	n->terms = element[1];
+	n->has_label = n->kind == INV_NOTE_NAME && has_label(env, n->terms);
 	return true;
+}
+
+/* Returns true if nothing of the note may be recorded: of a label that is only a
+ * shape, no reader can make a name. */
+static bool is_hidden(const struct inv_tracer *t, const struct note *n)
+{
+	return n->has_label && t->redaction && t->redaction->rules.all;
 }
 
 static unsigned write_notes(struct inv_tracer *t, struct inv_lane *lane,
@@ -103,7 +129,7 @@ static unsigned write_notes(struct inv_tracer *t, struct inv_lane *lane,
 	inv_producer_close(&lane->producer);
 	while (n < INV_NOTES && enif_get_list_cell(env, list, &head, &list) &&
 	       get_note(env, head, &note) &&
-	       write_somewhere(t, lane, env, &note))
+	       (is_hidden(t, &note) || write_somewhere(t, lane, env, &note)))
 		n++;
 	inv_producer_close(&lane->producer);
 	return n;

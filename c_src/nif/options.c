@@ -25,7 +25,7 @@ static bool get_texts(ErlNifEnv *env, ERL_NIF_TERM term,
 	const ERL_NIF_TERM *t;
 	int n;
 
-	return enif_get_tuple(env, term, &n, &t) && n == 5 &&
+	return enif_get_tuple(env, term, &n, &t) && n == 6 &&
 	       inv_options_text(env, t[0], o->spool.path,
 				sizeof(o->spool.path)) &&
 	       inv_options_text(env, t[1], o->ring_path,
@@ -35,7 +35,8 @@ static bool get_texts(ErlNifEnv *env, ERL_NIF_TERM term,
 	       inv_options_text(env, t[3], o->spool.otp_release,
 				sizeof(o->spool.otp_release)) &&
 	       inv_options_text(env, t[4], o->spool.erts_version,
-				sizeof(o->spool.erts_version));
+				sizeof(o->spool.erts_version)) &&
+	       inv_options_text(env, t[5], o->redact, sizeof(o->redact));
 }
 
 /* The keys of inviso_opts:numbers(). */

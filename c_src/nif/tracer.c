@@ -206,6 +206,7 @@ static void free_parts(struct inv_tracer *t)
 	inv_tracer_exchange(t, NULL);
 	inv_open_calls_free(t->bound);
 	inv_memory_free(t->rate);
+	inv_memory_free(t->redaction);
 	inv_memory_free(t->lanes);
 	inv_memory_free(t->delivery);
 	inv_memory_free(t);
@@ -341,6 +342,28 @@ static int make_limits(struct inv_tracer *t, const struct inv_tracer_opts *opts)
 	return 0;
 }
 
+static int make_redaction(struct inv_tracer *t,
+			  const struct inv_tracer_opts *opts,
+			  struct inv_err *err)
+{
+	struct inv_redact *rules;
+
+	if (opts->redact[0] == '\0')
+		return 0;
+	t->redaction = inv_memory_alloc(sizeof(*t->redaction));
+	if (!t->redaction)
+		return ENOMEM;
+	rules = &t->redaction->rules;
+	if (inv_redact_parse(rules, opts->redact, strlen(opts->redact), NULL,
+			     err))
+		return EINVAL;
+	if (inv_redact_any(rules))
+		return 0;
+	inv_memory_free(t->redaction);
+	t->redaction = NULL;
+	return 0;
+}
+
 /*
  * Gives the tracer a slot and a handle. The calling process becomes the
  * tracer's keeper.
@@ -387,7 +410,7 @@ static bool watch_keeper(ErlNifEnv *env, const struct inv_tracer *t)
 }
 
 int inv_tracer_open(ErlNifEnv *env, const struct inv_tracer_opts *opts,
-		    uint64_t *handle, const char **what)
+		    uint64_t *handle, const char **what, struct inv_err *err)
 {
 	struct inv_tracer *t;
 	int error;
@@ -402,6 +425,9 @@ int inv_tracer_open(ErlNifEnv *env, const struct inv_tracer_opts *opts,
 	t->max_depth = opts->max_depth;
 	t->light = opts->light;
 	error = make_limits(t, opts);
+	if (error)
+		goto err;
+	error = make_redaction(t, opts, err);
 	if (error)
 		goto err;
 	error = make_memory(t, opts, what);

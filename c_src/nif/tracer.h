@@ -13,6 +13,7 @@
 #include "nif/event_filter.h"
 #include "nif/fresh.h"
 #include "nif/memory.h"
+#include "nif/redact.h"
 #include "ring/producer.h"
 #include "ring/rate.h"
 
@@ -54,6 +55,8 @@ struct inv_lane {
 	_Atomic uint64_t filtered;  /* events that the filter left out */
 	_Atomic uint64_t undecided; /* recorded, because the filter could not
 				       decide */
+	_Atomic uint64_t redacted;  /* values in whose place a mark was
+				       recorded */
 };
 
 /* The size of a lease from a tracer's limits. */
@@ -85,6 +88,7 @@ struct inv_tracer {
 	_Atomic int64_t events_left; /* not yet leased, if limited */
 	_Atomic int64_t bytes_left;
 	struct inv_rate *rate;			   /* NULL: none */
+	struct inv_redaction *redaction;	   /* NULL: no rules */
 	_Atomic(struct inv_event_filter *) filter; /* NULL: all events are
 						      wanted */
 	struct inv_event_filter *retired;
@@ -146,8 +150,9 @@ struct inv_tracer_opts {
 	uint32_t n_normal; /* how many of the rings are for normal schedulers */
 	enum inv_keep keep;
 	bool light;
-	char ring_path[INV_PATH_LEN]; /* "": in memory */
-	struct inv_ring_ctl spool;    /* only the options of the spooler are
+	char redact[INV_REDACT_RULES]; /* rules; "": none */
+	char ring_path[INV_PATH_LEN];  /* "": in memory */
+	struct inv_ring_ctl spool;     /* only the options of the spooler are
 					 used */
 };
 
@@ -158,10 +163,11 @@ bool inv_tracers_unload(void);	      /* Returns false if a thread is still in a
 
 /*
  * Opens a tracer whose keeper is the calling process.  Returns 0, or an errno
- * with the failing step in *what.
+ * with the failing step in *what. If the rules of redaction are wrong, err has a
+ * text; otherwise err is not changed.
  */
 int inv_tracer_open(ErlNifEnv *env, const struct inv_tracer_opts *opts,
-		    uint64_t *handle, const char **what);
+		    uint64_t *handle, const char **what, struct inv_err *err);
 
 /*
  * Opens a tracer that delivers; its keeper is the calling process. Takes

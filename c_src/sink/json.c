@@ -7,7 +7,7 @@
  *	 "module":"…","function":"…","arity":…,"args":[…],
  *	 "end":"…","return":"…","exception":{…},"start":"…","duration_ns":…,
  *	 "self_ns":…,"depth":…,"certain":false,
- *	 "scheduler":…,"truncated":true}
+ *	 "scheduler":…,"truncated":true,"redacted":true}
  *	{"lost":…,"reason":"…","ts":…,"time":"…","node":"…"}
  *
  * Terms are strings, printed like ~w. sink/json_process.c writes processes, and
@@ -248,6 +248,15 @@ static void tag(struct inv_json_sink *j, const struct inv_event *ev)
 		inv_json_word(&j->w, "tag", text, len);
 }
 
+/* The end of a call is written with the arguments of the call. */
+static bool is_redacted(const struct inv_item *it)
+{
+	const struct inv_call *call = it->facts ? it->facts->call : NULL;
+
+	return it->ev.redacted ||
+	       (call && call->event && call->event->redacted);
+}
+
 static int event(struct inv_json_sink *j, const struct inv_item *it)
 {
 	const struct inv_event *ev = &it->ev;
@@ -266,6 +275,8 @@ static int event(struct inv_json_sink *j, const struct inv_item *it)
 		inv_json_uint(&j->w, "scheduler", ev->sched);
 	if (ev->cut)
 		inv_json_bool(&j->w, "truncated", true);
+	if (is_redacted(it))
+		inv_json_bool(&j->w, "redacted", true);
 	return rc;
 }
 

@@ -165,3 +165,15 @@ bool inv_token_i64(const struct inv_token *tok, int64_t *v)
 	*v = (int64_t)(tok->negative ? -u : u);
 	return true;
 }
+
+const char *inv_redacted_text(uint64_t type)
+{
+	static const char *const texts[] = {
+#define REDACTED_TEXT(name, number, text) [number] = text,
+		INV_REDACTED(REDACTED_TEXT)
+#undef REDACTED_TEXT
+	};
+
+	return type && type < sizeof(texts) / sizeof(*texts) ? texts[type] :
+							       texts[1];
+}

@@ -73,7 +73,8 @@ enum inv_tok {
 			    index, id[1] uniq */
 	INV_TOK_TEXT,	 /* bytes: a term as the VM prints it, UTF-8 (not
 			    checked) */
-	INV_TOK_HOLE,	 /* cut, left: a term that was left out */
+	INV_TOK_HOLE,	 /* cut, left: a term that was left out, or that was
+			    redacted (inv_token_redacted) */
 	INV_TOK_CUT,	 /* cut, left: the remaining elements of the container
 			    were left out; END follows */
 };
@@ -216,6 +217,18 @@ int inv_cursor_end(struct inv_cursor *c);
 
 /* Returns true if tok is the atom `name' (ASCII). */
 bool inv_token_is(const struct inv_token *tok, const char *name);
+
+/* Returns the type of a redacted value (enum inv_redacted, or a number of a later
+ * version) if tok is a mark, otherwise 0. */
+static inline uint64_t inv_token_redacted(const struct inv_token *tok)
+{
+	return tok->kind == INV_TOK_HOLE && tok->cut == INV_CUT_OTHER ?
+		       tok->left :
+		       0;
+}
+
+/* Returns the name of the type of a redacted value. */
+const char *inv_redacted_text(uint64_t type);
 
 /*
  * If tok is an integer that fits in 64 bits (INT or BIG), sets *v and returns

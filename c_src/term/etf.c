@@ -214,6 +214,20 @@ static void put_hole(struct inv_buf *out)
 	inv_etf_atom(out, "...", 3);
 }
 
+/* The keys of a map must be different. So a mark that is a key has a number. */
+static void put_mark(const struct writer *w, uint64_t type)
+{
+	const struct open *o = w->n ? &w->open[w->n - 1] : NULL;
+	bool is_key = o && o->kind == INV_TOK_MAP && o->n % 2 == 1;
+	const char *text = inv_redacted_text(type);
+
+	inv_etf_tuple(w->out, 2u + is_key);
+	inv_etf_atom(w->out, "$redacted", 9);
+	inv_etf_atom(w->out, text, strlen(text));
+	if (is_key)
+		inv_etf_int(w->out, o->n / 2 + 1);
+}
+
 static void put_bytes(const struct inv_token *tok, struct inv_buf *out)
 {
 	if (tok->last_bits % 8 == 0 || tok->cut || !tok->len) {
@@ -294,7 +308,10 @@ static int put_scalar(const struct writer *w, const struct inv_token *tok)
 		}
 		if (w->exact)
 			return INV_EUNKNOWN;
-		put_hole(out);
+		if (inv_token_redacted(tok))
+			put_mark(w, inv_token_redacted(tok));
+		else
+			put_hole(out);
 		break;
 	}
 	return 0;

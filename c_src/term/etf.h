@@ -11,7 +11,9 @@
  *
  * The atom '...' replaces a term that was left out, or all missing terms at the
  * end of a tuple, list or map (in a map, as key and value). A binary that was
- * cut becomes a shorter binary. If only the VM's text of a fun is known, the
+ * cut becomes a shorter binary. A redacted value becomes {'$redacted',Type}, where
+ * Type is an atom (INV_REDACTED); a redacted key of a map becomes
+ * {'$redacted',Type,N}, where N is different for each key of the map. If only the VM's text of a fun is known, the
  * fun becomes a binary with this text.
  */
 struct inv_etf_home {

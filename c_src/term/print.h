@@ -35,6 +35,9 @@
  *	...(integer of >=300 bytes)	a big integer that was left out
  *	...				any other term
  *
+ * A redacted value is shown with its type, <redacted:binary>. No term of Erlang is
+ * written like this.
+ *
  * A BIG of more than INV_BIG_PRINT_MAX bytes is printed as if it had been left
  * out, because printing takes time quadratic in its length.
  */

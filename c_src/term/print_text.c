@@ -270,6 +270,12 @@ void inv__print_hole(unsigned cut, uint64_t left, struct inv_buf *out)
 		[INV_CUT_BITS] = { "<<", ">>" },
 	};
 
+	if (cut == INV_CUT_OTHER && left) {
+		inv_buf_puts(out, "<redacted:");
+		inv_buf_puts(out, inv_redacted_text(left));
+		inv_buf_putc(out, '>');
+		return;
+	}
 	inv_buf_puts(out, around[cut].open);
 	inv__print_cut(cut, left, out);
 	inv_buf_puts(out, around[cut].close);

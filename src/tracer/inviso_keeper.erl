@@ -195,11 +195,11 @@ init({Caller, Ref}, Opts) ->
 %% the tracer is open, such a search finds this keeper. If the caller is dead, the
 %% search may be over and the code of other modules removed. So the keeper then only
 %% ends, and the library closes the tracer.
-open(Caller, #{path := Path, ring_path := RingPath, numbers := Numbers}
-     = Opts) ->
+open(Caller, #{path := Path, ring_path := RingPath, redact := Redact,
+               numbers := Numbers} = Opts) ->
     Texts = {Path, RingPath, atom_to_binary(node()),
              list_to_binary(erlang:system_info(otp_release)),
-             list_to_binary(erlang:system_info(version))},
+             list_to_binary(erlang:system_info(version)), Redact},
     case inviso_tracer:nif_open(Texts, Numbers) of
         {ok, Handle, Fd} ->
             case is_process_alive(Caller) of
@@ -209,6 +209,8 @@ open(Caller, #{path := Path, ring_path := RingPath, numbers := Numbers}
                     _ = remove_ring(RingPath),
                     false
             end;
+        {error, {redact, _}} = Error ->
+            Error;
         {error, {<<"tracers">>, _}} ->
             {error, {too_many, 64}};
         {error, {Call, Errno}} ->
@@ -615,7 +617,7 @@ remove_ring(Path) -> file:delete(Path).
 
 stats(K = #keeper{handle = Handle}) ->
     {Produced, Recorded, Dropped, RingBytes, Limit, RateReached, Filtered,
-     Undecided, LeftOut} =
+     Undecided, LeftOut, Redacted} =
         inviso_tracer:nif_info(Handle),
     Lost = lists:zip(losses(), tuple_to_list(Dropped)),
     Spool = spool(K),
@@ -626,6 +628,7 @@ stats(K = #keeper{handle = Handle}) ->
       filtered => Filtered,
       undecided => Undecided,
       left_out => LeftOut,
+      redacted => Redacted,
       limit_reached => Limit =/= none,
       limit => Limit,
       rate_reached => RateReached,

@@ -23,6 +23,12 @@
 %%                  labels are always recorded.
 %%  filter          a match spec, or its text: record only the events that match
 %%                  (inviso_tracer:filter()).  Default none: record all events.
+%%  redact          rules that say which values are not recorded: a list of rules, or
+%%                  their text.  A mark replaces each such value.  A rule is text,
+%%                  which inviso-trace(1) describes, an atom (a key, all, none or
+%%                  default), or {record, Name, Fields, Redacted}, where Fields is
+%%                  record_info(fields, Name).  Default: [], because the values that
+%%                  a tracer module gets are recorded as they are.
 %%  max_term_bytes  the largest size of a recorded term, at most packet_bytes / 8;
 %%                  larger terms are cut and marked as cut.
 %%  max_depth       how deep lists, tuples and maps may be nested in a term.
@@ -61,6 +67,7 @@
 -type parsed() :: #{path := binary(), ring_path := binary(), owner := pid(),
                     brought := none | {binary(), boolean()},
                     filter := filter(),
+                    redact := binary(),
                     names := boolean(),
                     numbers := numbers()}.
 
@@ -98,7 +105,7 @@ parse(_Path, Opts) ->
 
 names() ->
     keys(?OPTS_TRACER) ++ [Key || {Key, _} <- ?CHOICES]
-        ++ [ring, filter, rotate, limit, names, brought, owner].
+        ++ [ring, filter, redact, rotate, limit, names, brought, owner].
 
 keys(Options) ->
     [Key || {Key, _Least, _Most, _Default} <- Options].
@@ -149,6 +156,7 @@ checked(Path, Opts) ->
       owner => owner(Opts),
       brought => brought(Opts),
       filter => filter_bytes(Opts),
+      redact => redaction(maps:get(redact, Opts, [])),
       names => names(Opts),
       numbers => Numbers}.
 
@@ -346,6 +354,52 @@ names(Opts) ->
         Names when is_boolean(Names) -> Names;
         Other -> bad(names, Other, "takes true or false")
     end.
+
+%% Returns the rules as one text, which the library checks.
+redaction(Rule) when is_atom(Rule); is_binary(Rule) ->
+    redaction([Rule]);
+redaction([C | _] = Text) when is_integer(C) ->
+    redaction([Text]);
+redaction(Rules) ->
+    try [bytes(rule(R)) || R <- Rules] of
+        Texts -> redaction_text(Rules, lists:join(",", Texts))
+    catch
+        error:_ -> bad_rules(Rules)
+    end.
+
+%% A text of 16 KiB fits into the library's memory.
+redaction_text(Rules, Text) ->
+    case unicode:characters_to_binary(Text) of
+        Bin when is_binary(Bin), byte_size(Bin) < 16384 -> Bin;
+        _ -> bad(redact, Rules, "takes rules of at most 16383 bytes")
+    end.
+
+-spec bad_rules(term()) -> no_return().
+bad_rules(Rules) ->
+    bad(redact, Rules, "takes a list of rules: texts, atoms, or "
+        "{record, Name, Fields, Redacted}").
+
+bytes(Chars) ->
+    Bytes = unicode:characters_to_binary(Chars),
+    true = is_binary(Bytes),
+    Bytes.
+
+rule(Atom) when Atom =:= all; Atom =:= none; Atom =:= default ->
+    atom_to_list(Atom);
+rule(Key) when is_atom(Key) ->
+    ["'", atom_to_list(Key), "'"];
+rule({record, Name, Fields, Redacted}) when is_atom(Name) ->
+    Arity = integer_to_list(length(Fields) + 1),
+    [_ | _] = Numbers = [position(F, Fields, 2) || F <- Redacted],
+    lists:join(",", [["#'", atom_to_list(Name), "'/", Arity, ".",
+                      integer_to_list(N)] || N <- Numbers]);
+rule(Text) when is_binary(Text) ->
+    Text;
+rule([C | _] = Text) when is_integer(C) ->
+    Text.
+
+position(Field, [Field | _], N) -> N;
+position(Field, [_ | Fields], N) -> position(Field, Fields, N + 1).
 
 filter_bytes(Opts) ->
     case filter(maps:get(filter, Opts, none)) of

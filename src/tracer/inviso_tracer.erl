@@ -56,7 +56,7 @@
        nif_bound/3, nif_ends/4, nif_stopped/1, nif_released/4,
        nif_deliver/4, nif_credit/3, nif_counts/1]).
 
--export_type([tracer/0, opts/0, filter/0, stats/0]).
+-export_type([tracer/0, opts/0, filter/0, redact_rule/0, stats/0]).
 
 -type tracer() :: {module(), pos_integer()}.
 %% A tracer() is a tracer module and its state, as the VM takes them.
@@ -68,6 +68,7 @@
           ring => memory | {file, file:name_all()},
           payload => full | none,
           filter => filter(),
+          redact => unicode:chardata() | [redact_rule()],
           max_term_bytes => pos_integer(),
           max_depth => pos_integer(),
           compress => none | zstd,
@@ -90,6 +91,11 @@
 %% takes. The match spec is applied to the elements of the trace tuple, without
 %% `trace' and the time.
 
+-type redact_rule() ::
+        atom() | unicode:chardata()
+      | {record, Name :: atom(), Fields :: [atom()], Redacted :: [atom()]}.
+%% A redact_rule() says which values are not recorded (inviso_opts).
+
 -type stats() ::
         #{produced := non_neg_integer(),
           recorded := non_neg_integer(),
@@ -97,6 +103,7 @@
           lost := #{atom() => pos_integer()},
           filtered := non_neg_integer(),
           undecided := non_neg_integer(),
+          redacted := non_neg_integer(),
           left_out := non_neg_integer(),
           limit_reached := boolean(),
           limit := none | events | bytes | ms,
@@ -113,6 +120,7 @@
 %%                When the tracer is closed, produced = recorded + dropped.
 %% filtered       events that the filter left out
 %% undecided      produced events that the filter could not decide about
+%% redacted       values in whose place a mark was recorded
 %% left_out       calls and ends of calls that the bound on open calls left out;
 %%                they are not in produced (inviso_arm_open_calls)
 %% limit_reached  true: the limit is reached, and nothing more is recorded
@@ -126,6 +134,7 @@
 %% closed and the log is completed. Errors:
 %%   {bad_option, Name, Value, What}  an option and what it takes
 %%   {filter, Text}                   what is wrong with the filter, and where
+%%   {redact, Text}                   what is wrong with a rule of redaction
 %%   {log, Posix, Text}               the log cannot be written, e.g. eexist
 %%   {ring, Call, Posix}              no memory, or no file, for the rings
 %%   {too_many, 64}                   64 tracers are open already
@@ -250,8 +259,9 @@ trace(_Tag, _State, _Tracee, _Term, _Opts) ->
 %% The keeper calls these functions. Handle is the state of a tracer. The functions
 %% return `closed' if there is no such tracer.
 
-%% nif_open({Path, RingPath, Node, Otp, Erts}, inviso_opts:numbers()) ->
-%%     {ok, Handle, Fd} | {error, {Call, Errno}}.  The caller is the keeper:
+%% nif_open({Path, RingPath, Node, Otp, Erts, Redact}, inviso_opts:numbers()) ->
+%%     {ok, Handle, Fd} | {error, {Call, Errno}} | {error, {redact, Text}}. The
+%%     caller is the keeper:
 %% its death closes the tracer.
 nif_open(_Texts, _Numbers) -> erlang:nif_error(not_loaded).
 
@@ -271,7 +281,7 @@ nif_keepers() -> erlang:nif_error(not_loaded).
 
 %% Returns {Produced, Recorded, Dropped :: tuple(), RingBytes,
 %%          none | events | bytes | ms, RateReached, Filtered, Undecided,
-%%          LeftOut}.
+%%          LeftOut, Redacted}.
 %% The fifth element is the limit that was reached.
 nif_info(_Handle) -> erlang:nif_error(not_loaded).
 

@@ -423,7 +423,8 @@ keepers_while_held(Held) ->
 
 opened(Path) ->
     {ok, #{numbers := Numbers}} = inviso_opts:parse(Path, #{}),
-    Texts = {list_to_binary(Path), <<>>, <<"nonode@nohost">>, <<"25">>, <<"13">>},
+    Texts = {list_to_binary(Path), <<>>, <<"nonode@nohost">>, <<"25">>, <<"13">>,
+             <<>>},
     {ok, Handle, _} = inviso_tracer:nif_open(Texts, Numbers),
     {inviso_tracer, Handle}.
 

@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "match/redact.h"
+
+#include <string.h>
+
+#include "base/glob.h"
+
+/* A key in the form in which keys are compared. */
+struct key {
+	size_t len;
+	uint8_t bytes[INV_REDACT_KEY_MAX + 1];
+};
+
+/*
+ * Makes a key of a name: lower case, without - and _. Returns false if the name is too long to be a key.
+ */
+static bool normal(struct key *key, const uint8_t *name, size_t len)
+{
+	if (len > INV_REDACT_KEY_MAX)
+		return false;
+	key->len = 0;
+	for (size_t i = 0; i < len; i++) {
+		uint8_t c = name[i];
+
+		if (c == '-' || c == '_')
+			continue;
+		if (c >= 'A' && c <= 'Z')
+			c |= 0x20;
+		key->bytes[key->len++] = c;
+	}
+	key->bytes[key->len] = 0;
+	return true;
+}
+
+/* --- asking --------------------------------------------------------------- */
+
+static uint32_t *first_of(struct inv_redact *r, size_t len)
+{
+	return &r->first[len < 63 ? len : 63];
+}
+
+static bool has_first(const struct inv_redact *r, const struct key *key)
+{
+	return r->first[key->len < 63 ? key->len : 63] >> (key->bytes[0] & 31) &
+	       1;
+}
+
+bool inv_redact_key(const struct inv_redact *r, const uint8_t *name, size_t len)
+{
+	struct key key;
+
+	if (!(r->n_keys || r->n_globs) || !normal(&key, name, len) || !key.len)
+		return false;
+	for (unsigned i = 0; has_first(r, &key) && i < r->n_keys; i++)
+		if (!strcmp(r->text + r->keys[i], (const char *)key.bytes))
+			return true;
+	for (unsigned i = 0; i < r->n_globs; i++)
+		if (inv_glob(r->text + r->globs[i], (const char *)key.bytes,
+			     key.len))
+			return true;
+	return false;
+}
+
+static bool is_like(const struct inv_redact *r, uint16_t at,
+		    struct inv_redact_name name)
+{
+	return inv_glob(r->text + at, (const char *)name.bytes, name.len);
+}
+
+unsigned inv_redact_atom(const struct inv_redact *r, const uint8_t *name,
+			 size_t len)
+{
+	struct inv_redact_name n = { name, len };
+	unsigned verdict = 0;
+
+	if (inv_redact_key(r, name, len))
+		verdict |= INV_REDACT_IS_KEY;
+	for (unsigned i = 0; i < r->n_functions; i++)
+		if (is_like(r, r->functions[i].function, n))
+			verdict |= INV_REDACT_IS_FUNCTION;
+	for (unsigned i = 0; i < r->n_records; i++)
+		if (is_like(r, r->records[i].tag, n))
+			verdict |= INV_REDACT_IS_RECORD;
+	return verdict;
+}
+
+bool inv_redact_calls(const struct inv_redact *r,
+		      const struct inv_redact_name name[2], uint32_t arity,
+		      struct inv_redact_call *call)
+{
+	*call = (struct inv_redact_call){ .any = false };
+	for (unsigned i = 0; i < r->n_functions; i++) {
+		const struct inv_redact_function *f = &r->functions[i];
+
+		if ((f->arity >= 0 && (uint32_t)f->arity != arity) ||
+		    !is_like(r, f->function, name[1]) ||
+		    !is_like(r, f->module, name[0]))
+			continue;
+		call->any = true;
+		call->result |= f->result;
+		call->args |= f->args;
+	}
+	return call->any;
+}
+
+inv_redact_set inv_redact_fields(const struct inv_redact *r,
+				 struct inv_redact_name tag, uint32_t arity)
+{
+	inv_redact_set set = 0;
+
+	for (unsigned i = 0; i < r->n_records; i++)
+		if (r->records[i].arity == arity &&
+		    is_like(r, r->records[i].tag, tag))
+			set |= r->records[i].fields;
+	return set;
+}
+
+/* --- reading rules -------------------------------------------------------- */
+
+struct reader {
+	struct inv_redact *r;
+	const struct inv_records *records;
+	struct inv_err *err;
+	const char *p;
+	const char *end;
+	const char *rule; /* its first character */
+};
+
+static int fail(struct reader *in, const char *why)
+{
+	const char *end = in->rule;
+	int len;
+
+	while (end < in->end && *end != ',')
+		end++;
+	len = end - in->rule < 80 ? (int)(end - in->rule) : 80;
+	return inv_err_set(in->err, INV_EINVAL, "%.*s: %s", len, in->rule, why);
+}
+
+static void skip_space(struct reader *in)
+{
+	while (in->p < in->end && (*in->p == ' ' || *in->p == '\t' ||
+				   *in->p == '\n' || *in->p == '\r'))
+		in->p++;
+}
+
+/* Skips the text if it comes next, with the space around it. */
+static bool take(struct reader *in, const char *text)
+{
+	size_t n = strlen(text);
+
+	skip_space(in);
+	if ((size_t)(in->end - in->p) < n || memcmp(in->p, text, n) != 0)
+		return false;
+	in->p += n;
+	skip_space(in);
+	return true;
+}
+
+static bool at_end(struct reader *in)
+{
+	skip_space(in);
+	return in->p == in->end || *in->p == ',';
+}
+
+/* Reads a name: characters in quotes, or others than those of `stop'. */
+static bool get_name(struct reader *in, const char *stop,
+		     struct inv_redact_name *name)
+{
+	const char *from;
+
+	skip_space(in);
+	from = in->p;
+	if (in->p < in->end && *in->p == '\'') {
+		from++;
+		in->p++;
+		while (in->p < in->end && *in->p != '\'')
+			in->p++;
+		if (in->p == in->end)
+			return false;
+		*name = (struct inv_redact_name){ (const uint8_t *)from,
+						  (size_t)(in->p - from) };
+		in->p++;
+		return name->len > 0;
+	}
+	while (in->p < in->end && *in->p && !strchr(stop, *in->p))
+		in->p++;
+	*name = (struct inv_redact_name){ (const uint8_t *)from,
+					  (size_t)(in->p - from) };
+	return name->len > 0;
+}
+
+static bool get_number(struct reader *in, uint32_t most, uint32_t *n)
+{
+	const char *from = in->p;
+
+	for (*n = 0; in->p < in->end && *in->p >= '0' && *in->p <= '9';
+	     in->p++) {
+		*n = *n * 10 + (uint32_t)(*in->p - '0');
+		if (*n > most)
+			return false;
+	}
+	return in->p > from;
+}
+
+/* Stores a name, after `before', and sets *at to its offset. */
+static int store(struct reader *in, const char *before,
+		 struct inv_redact_name name, uint16_t *at)
+{
+	struct inv_redact *r = in->r;
+	size_t n = strlen(before);
+
+	if (memchr(name.bytes, 0, name.len))
+		return fail(in, "a name cannot contain a NUL");
+	if (n + name.len + 1 > (size_t)(INV_REDACT_TEXT - r->text_len))
+		return inv_err_set(in->err, INV_ETOOBIG,
+				   "the names in the rules are longer than %u "
+				   "bytes",
+				   INV_REDACT_TEXT);
+	*at = r->text_len;
+	memcpy(r->text + r->text_len, before, n);
+	memcpy(r->text + r->text_len + n, name.bytes, name.len);
+	r->text_len = (uint16_t)(r->text_len + n + name.len);
+	r->text[r->text_len++] = 0;
+	return 0;
+}
+
+static int too_many(struct reader *in, unsigned most, const char *what)
+{
+	return inv_err_set(in->err, INV_ETOOBIG, "more than %u %s", most, what);
+}
+
+static int add_key(struct reader *in, struct inv_redact_name name)
+{
+	struct inv_redact *r = in->r;
+	struct key key;
+	bool glob = memchr(name.bytes, '*', name.len) != NULL;
+	uint16_t *n = glob ? &r->n_globs : &r->n_keys;
+	struct inv_redact_name text = { key.bytes, 0 };
+	int rc;
+
+	if (!normal(&key, name.bytes, name.len) || !key.len)
+		return fail(in, "a key has from 1 to 255 characters, beside - "
+				"and _");
+	if (*n == INV_REDACT_KEYS)
+		return too_many(in, INV_REDACT_KEYS, "keys");
+	text.len = key.len;
+	rc = store(in, "", text, glob ? &r->globs[*n] : &r->keys[*n]);
+	if (rc)
+		return rc;
+	if (!glob)
+		*first_of(r, key.len) |= 1u << (key.bytes[0] & 31);
+	(*n)++;
+	return 0;
+}
+
+/* --- records -------------------------------------------------------------- */
+
+static int add_record(struct reader *in, struct inv_redact_name tag,
+		      uint32_t arity, inv_redact_set fields)
+{
+	struct inv_redact *r = in->r;
+	struct inv_redact_record *x = &r->records[r->n_records];
+	int rc;
+
+	if (r->n_records == INV_REDACT_OTHERS)
+		return too_many(in, INV_REDACT_OTHERS, "records");
+	rc = store(in, "", tag, &x->tag);
+	if (rc)
+		return rc;
+	x->arity = arity;
+	x->fields = fields;
+	r->n_records++;
+	return 0;
+}
+
+static inv_redact_set bit(uint32_t n)
+{
+	return (inv_redact_set)1 << (n < 63 ? n : 63);
+}
+
+/* #user/4.3 */
+static int record_by_number(struct reader *in, struct inv_redact_name tag)
+{
+	uint32_t arity;
+	uint32_t n;
+
+	if (!get_number(in, 0xffffff, &arity) || !take(in, ".") ||
+	    !get_number(in, 0xffffff, &n) || n < 2 || n > arity)
+		return fail(in, "a record without a definition is written "
+				"#name/4.3: the third of the four elements of "
+				"its tuple");
+	return add_record(in, tag, arity, bit(n - 1));
+}
+
+static const struct inv_record_def *find(struct reader *in,
+					 struct inv_redact_name tag, char *name,
+					 bool *twice)
+{
+	memcpy(name, tag.bytes, tag.len);
+	name[tag.len] = 0;
+	*twice = false;
+	return in->records ?
+		       inv_records_find(in->records, NULL, name, true, twice) :
+		       NULL;
+}
+
+static bool field_number(const struct inv_record_def *def,
+			 struct inv_redact_name field, uint32_t *n)
+{
+	for (size_t i = 0; i < def->n; i++)
+		if (strlen(def->fields[i].name) == field.len &&
+		    !memcmp(def->fields[i].name, field.bytes, field.len)) {
+			*n = (uint32_t)i + 1;
+			return true;
+		}
+	return false;
+}
+
+/* #user.password or #user{password, token}: `dot' is true for the former. */
+static int record_by_name(struct reader *in, struct inv_redact_name tag,
+			  bool dot)
+{
+	const struct inv_record_def *def;
+	struct inv_redact_name field;
+	char name[INV_REDACT_KEY_MAX * 4 + 1];
+	inv_redact_set set = 0;
+	bool twice;
+	uint32_t n;
+
+	if (tag.len >= sizeof(name))
+		return fail(in, "the name of the record is too long");
+	def = find(in, tag, name, &twice);
+	if (!def)
+		return fail(in, twice ? "the record has different definitions" :
+					"the definition of the record is not "
+					"known here; write #name/4.3 for the "
+					"third of the four elements of its "
+					"tuple");
+	do {
+		if (!get_name(in, ", \t{}.", &field))
+			return fail(in, "the name of a field is expected");
+		if (!field_number(def, field, &n))
+			return fail(in, "the record has no such field");
+		set |= bit(n);
+	} while (!dot && take(in, ","));
+	if (!dot && !take(in, "}"))
+		return fail(in, "} is expected");
+	return add_record(in, tag, (uint32_t)def->n + 1, set);
+}
+
+static int get_record(struct reader *in)
+{
+	struct inv_redact_name tag;
+
+	if (!get_name(in, "./{}, \t", &tag))
+		return fail(in, "the name of a record is expected");
+	if (take(in, "/"))
+		return record_by_number(in, tag);
+	if (take(in, "."))
+		return record_by_name(in, tag, true);
+	if (take(in, "{"))
+		return record_by_name(in, tag, false);
+	return fail(in, "a field is expected: #name.field or #name{field}");
+}
+
+/* --- functions ------------------------------------------------------------ */
+
+static int get_args(struct reader *in, struct inv_redact_function *f)
+{
+	struct inv_redact_name name;
+
+	f->arity = 0;
+	if (take(in, ")"))
+		return 0;
+	do {
+		if (f->arity == 255)
+			return fail(in, "a function has at most 255 arguments");
+		if (take(in, "-"))
+			f->args |= bit((uint32_t)f->arity);
+		else if (!get_name(in, ",() \t", &name) ||
+			 !(name.bytes[0] == '_' ||
+			   (name.bytes[0] >= 'A' && name.bytes[0] <= 'Z')))
+			return fail(in, "an argument is - (redacted) or _");
+		f->arity++;
+	} while (take(in, ","));
+	return take(in, ")") ? 0 : fail(in, ") is expected");
+}
+
+/* Reads what follows M:F. */
+static int get_what(struct reader *in, struct inv_redact_function *f)
+{
+	uint32_t arity;
+	bool all = true;
+	int rc;
+
+	f->arity = -1;
+	if (take(in, "/")) {
+		if (!get_number(in, 255, &arity))
+			return fail(in, "an arity from 0 to 255 is expected "
+					"after /");
+		f->arity = (int16_t)arity;
+	} else if (take(in, "(")) {
+		all = false;
+		rc = get_args(in, f);
+		if (rc)
+			return rc;
+	}
+	if (take(in, "->")) {
+		if (!take(in, "-"))
+			return fail(in, "- is expected after ->: it means that "
+					"the result is redacted");
+		f->result = true;
+	} else if (all) {
+		f->result = true;
+		f->args = ~(inv_redact_set)0;
+	}
+	return f->result || f->args ? 0 :
+				      fail(in, "it redacts nothing: write - in "
+					       "the place of an argument");
+}
+
+static int add_function(struct reader *in, const char *before,
+			struct inv_redact_name module,
+			struct inv_redact_name function)
+{
+	struct inv_redact *r = in->r;
+	struct inv_redact_function *f = &r->functions[r->n_functions];
+	int rc;
+
+	if (r->n_functions == INV_REDACT_OTHERS)
+		return too_many(in, INV_REDACT_OTHERS, "functions");
+	*f = (struct inv_redact_function){ .arity = -1 };
+	rc = store(in, before, module, &f->module);
+	if (!rc)
+		rc = store(in, "", function, &f->function);
+	if (!rc)
+		rc = get_what(in, f);
+	if (!rc)
+		r->n_functions++;
+	return rc;
+}
+
+/* Splits Shop.Cart.add, a name of Elixir, before its last part. */
+static bool split(struct inv_redact_name whole, struct inv_redact_name *module,
+		  struct inv_redact_name *function)
+{
+	size_t n = whole.len;
+
+	while (n > 0 && whole.bytes[n - 1] != '.')
+		n--;
+	*module = (struct inv_redact_name){ whole.bytes, n ? n - 1 : 0 };
+	*function = (struct inv_redact_name){ whole.bytes + n, whole.len - n };
+	return module->len && function->len;
+}
+
+/* The prefix of a module's name: Elixir writes it without. */
+static const char *prefix(struct inv_redact_name module)
+{
+	return module.bytes[0] >= 'A' && module.bytes[0] <= 'Z' &&
+			       (module.len < 7 ||
+				memcmp(module.bytes, "Elixir.", 7) != 0) ?
+		       "Elixir." :
+		       "";
+}
+
+/* --- rules ---------------------------------------------------------------- */
+
+static bool is(struct inv_redact_name name, const char *word)
+{
+	return name.len == strlen(word) && !memcmp(name.bytes, word, name.len);
+}
+
+static int get_word(struct reader *in, struct inv_redact_name name)
+{
+	if (is(name, "all")) {
+		in->r->all = true;
+		return 0;
+	}
+	if (is(name, "none")) {
+		memset(in->r, 0, sizeof(*in->r));
+		return 0;
+	}
+	if (is(name, "default"))
+		return inv_redact_parse(in->r, INV_REDACT_DEFAULT,
+					strlen(INV_REDACT_DEFAULT), NULL,
+					in->err);
+	return add_key(in, name);
+}
+
+static int get_rule(struct reader *in)
+{
+	struct inv_redact_name name, module, function;
+	bool quoted;
+
+	in->rule = in->p;
+	if (take(in, "#"))
+		return get_record(in);
+	quoted = in->p < in->end && *in->p == '\'';
+	if (!get_name(in, ",:/(){}#' \t\r\n", &name))
+		return fail(in, "a rule is expected: all, none, a key, "
+				"#record.field, or m:f(_, -)");
+	if (at_end(in))
+		return quoted ? add_key(in, name) : get_word(in, name);
+	if (take(in, ":")) {
+		if (!get_name(in, ",:/(){}#' \t\r\n-", &function))
+			return fail(in, "the name of a function is expected "
+					"after :");
+		return add_function(in, quoted ? "" : prefix(name), name,
+				    function);
+	}
+	if (!quoted && split(name, &module, &function))
+		return add_function(in, prefix(module), module, function);
+	return fail(in, "neither a key, #record.field nor m:f(_, -); a key "
+			"with other characters is written 'in quotes'");
+}
+
+int inv_redact_parse(struct inv_redact *r, const char *text, size_t len,
+		     const struct inv_records *records, struct inv_err *err)
+{
+	struct reader in = { .r = r,
+			     .records = records,
+			     .err = err,
+			     .p = text,
+			     .end = text + len };
+	int rc = 0;
+
+	skip_space(&in);
+	if (in.p == in.end)
+		return 0;
+	do {
+		skip_space(&in);
+		rc = get_rule(&in);
+		if (!rc && !at_end(&in))
+			rc = fail(&in, "a comma is expected after the rule");
+	} while (!rc && take(&in, ","));
+	return rc;
+}

@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nif/redact.h"
+
+#include <string.h>
+
+#include "base/likely.h"
+#include "nif/ident.h"
+#include "nif/put.h"
+#include "nif/scalar.h"
+
+static ERL_NIF_TERM nil;
+
+/* Atoms, whose words never change. */
+struct atoms {
+	const char *const *names;
+	ERL_NIF_TERM v[16];
+};
+
+/* The keys of an entry of a stack that says where the code is. */
+static struct atoms places = {
+	(const char *const[]){ "file", "line", "error_info", NULL }, { 0 }
+};
+/* Reasons of exceptions that the VM makes. */
+static struct atoms reasons = {
+	(const char *const[]){ "badarg", "badarith", "function_clause",
+			       "if_clause", "undef", "noproc", "noconnection",
+			       "timeout_value", "system_limit", "normal",
+			       "shutdown", "kill", "killed", NULL },
+	{ 0 }
+};
+
+/* The walk takes one frame for each level of nesting. */
+#define LEVEL __attribute__((noinline))
+
+static void make_atoms(ErlNifEnv *env, struct atoms *a)
+{
+	unsigned i;
+
+	for (i = 0; a->names[i]; i++)
+		a->v[i] = enif_make_atom(env, a->names[i]);
+}
+
+static bool is_one_of(const struct atoms *a, ERL_NIF_TERM term)
+{
+	unsigned i;
+
+	for (i = 0; a->names[i]; i++)
+		if (a->v[i] == term)
+			return true;
+	return false;
+}
+
+void inv_redaction_init(ErlNifEnv *env)
+{
+	nil = enif_make_list(env, 0);
+	make_atoms(env, &places);
+	make_atoms(env, &reasons);
+}
+
+/* --- marks ---------------------------------------------------------------- */
+
+static enum inv_redacted type_of(const struct inv_encoder *e, ERL_NIF_TERM term)
+{
+	switch (enif_term_type(e->env, term)) {
+	case ERL_NIF_TERM_TYPE_ATOM:
+		return INV_REDACTED_ATOM;
+	case ERL_NIF_TERM_TYPE_BITSTRING:
+		return INV_REDACTED_BINARY;
+	case ERL_NIF_TERM_TYPE_FLOAT:
+		return INV_REDACTED_FLOAT;
+	case ERL_NIF_TERM_TYPE_FUN:
+		return INV_REDACTED_FUN;
+	case ERL_NIF_TERM_TYPE_INTEGER:
+		return INV_REDACTED_INTEGER;
+	case ERL_NIF_TERM_TYPE_LIST:
+		return INV_REDACTED_LIST;
+	case ERL_NIF_TERM_TYPE_MAP:
+		return INV_REDACTED_MAP;
+	case ERL_NIF_TERM_TYPE_PID:
+		return INV_REDACTED_PID;
+	case ERL_NIF_TERM_TYPE_PORT:
+		return INV_REDACTED_PORT;
+	case ERL_NIF_TERM_TYPE_REFERENCE:
+		return INV_REDACTED_REF;
+	case ERL_NIF_TERM_TYPE_TUPLE:
+		return INV_REDACTED_TUPLE;
+	default:
+		return INV_REDACTED_TERM;
+	}
+}
+
+bool inv_redact_mark(struct inv_encoder *e, ERL_NIF_TERM term)
+{
+	e->redacted++;
+	return inv_put_byte(e, INV_T_HOLE) && inv_put_byte(e, INV_CUT_OTHER) &&
+	       inv_put_varint(e, type_of(e, term));
+}
+
+/* --- keys ----------------------------------------------------------------- */
+
+/* An entry of the table: the atom's word, and its verdict in the high bits. A
+ * verdict of an atom is never 0. */
+#define VERDICT_SHIFT 60
+#define IS_ATOM 8u
+
+static _Atomic uint64_t *entry_of(struct inv_redaction *r, ERL_NIF_TERM atom)
+{
+	uint64_t hash = (uint64_t)atom * 0x9e3779b97f4a7c15u;
+
+	return &r->atoms[hash >> 32 & (INV_REDACTION_ATOMS - 1)];
+}
+
+static INV_COLD unsigned judge(struct inv_encoder *e, ERL_NIF_TERM atom)
+{
+	struct inv_redaction *r = e->redaction;
+	uint8_t name[INV_IDENT_NAME];
+	uint32_t len = 0;
+	unsigned verdict;
+
+	/* If the name cannot be read, all rules are for it. */
+	if (!inv_ident_name(e->env, atom, name, &len))
+		return INV_REDACT_IS_KEY | IS_ATOM;
+	verdict = inv_redact_atom(&r->rules, name, len) | IS_ATOM;
+	if ((uint64_t)atom >> VERDICT_SHIFT == 0)
+		atomic_store_explicit(entry_of(r, atom),
+				      (uint64_t)atom | (uint64_t)verdict
+							       << VERDICT_SHIFT,
+				      memory_order_relaxed);
+	return verdict;
+}
+
+/* Returns what the rules say of an atom; 0 for another term. */
+static unsigned verdict_of(struct inv_encoder *e, ERL_NIF_TERM term)
+{
+	uint64_t entry = atomic_load_explicit(entry_of(e->redaction, term),
+					      memory_order_relaxed);
+
+	/* No other term has the word of an atom. */
+	if (inv_likely(entry << (64 - VERDICT_SHIFT) ==
+			       (uint64_t)term << (64 - VERDICT_SHIFT) &&
+		       entry != 0 && (uint64_t)term >> VERDICT_SHIFT == 0))
+		return (unsigned)(entry >> VERDICT_SHIFT);
+	return enif_is_atom(e->env, term) ? judge(e, term) : 0;
+}
+
+/* Appends a character in UTF-8; returns false if there is no space. */
+static bool add_char(uint8_t *name, uint32_t *len, unsigned c)
+{
+	if (*len > INV_REDACT_KEY_MAX - 4 || c > 0x10ffff)
+		return false;
+	if (c < 0x80) {
+		name[(*len)++] = (uint8_t)c;
+		return true;
+	}
+	if (c < 0x800) {
+		name[(*len)++] = (uint8_t)(0xc0 | c >> 6);
+	} else {
+		if (c < 0x10000) {
+			name[(*len)++] = (uint8_t)(0xe0 | c >> 12);
+		} else {
+			name[(*len)++] = (uint8_t)(0xf0 | c >> 18);
+			name[(*len)++] = (uint8_t)(0x80 | (c >> 12 & 0x3f));
+		}
+		name[(*len)++] = (uint8_t)(0x80 | (c >> 6 & 0x3f));
+	}
+	name[(*len)++] = (uint8_t)(0x80 | (c & 0x3f));
+	return true;
+}
+
+/* Reads at most as many cells as a key has bytes. */
+static bool is_string_key(const struct inv_encoder *e, ERL_NIF_TERM list)
+{
+	uint8_t name[INV_REDACT_KEY_MAX];
+	uint32_t len = 0;
+	ERL_NIF_TERM head;
+	unsigned c;
+
+	while (enif_get_list_cell(e->env, list, &head, &list))
+		if (!enif_get_uint(e->env, head, &c) ||
+		    !add_char(name, &len, c))
+			return false;
+	return list == nil && inv_redact_key(&e->redaction->rules, name, len);
+}
+
+bool inv_redact_is_key(struct inv_encoder *e, ERL_NIF_TERM key)
+{
+	const struct inv_redact *r = &e->redaction->rules;
+	unsigned verdict = verdict_of(e, key);
+	ErlNifBinary bin;
+
+	if (verdict)
+		return verdict & INV_REDACT_IS_KEY;
+	if (!r->n_keys && !r->n_globs)
+		return false;
+	switch (enif_term_type(e->env, key)) {
+	case ERL_NIF_TERM_TYPE_BITSTRING:
+		return enif_is_binary(e->env, key) &&
+		       enif_inspect_binary(e->env, key, &bin) &&
+		       inv_redact_key(r, bin.data, bin.size);
+	case ERL_NIF_TERM_TYPE_LIST:
+		return is_string_key(e, key);
+	default:
+		return false;
+	}
+}
+
+/* --- functions and tuples ------------------------------------------------- */
+
+bool inv_redact_mfa(struct inv_encoder *e, ERL_NIF_TERM module,
+		    ERL_NIF_TERM function, uint32_t arity,
+		    struct inv_redact_call *call)
+{
+	const struct inv_redact *r = &e->redaction->rules;
+	uint8_t m[INV_IDENT_NAME], f[INV_IDENT_NAME];
+	struct inv_redact_name name[2];
+	uint32_t m_len, f_len;
+
+	*call = (struct inv_redact_call){ .any = false };
+	if (r->n_functions == 0 ||
+	    !(verdict_of(e, function) & INV_REDACT_IS_FUNCTION))
+		return false;
+	if (!inv_ident_name(e->env, module, m, &m_len) ||
+	    !inv_ident_name(e->env, function, f, &f_len))
+		return false;
+	name[0] = (struct inv_redact_name){ m, m_len };
+	name[1] = (struct inv_redact_name){ f, f_len };
+	return inv_redact_calls(r, name, arity, call);
+}
+
+/* Returns the arity that the third element of {M, F, Third} says. */
+static bool get_arity(const struct inv_encoder *e, ERL_NIF_TERM third,
+		      uint32_t *arity)
+{
+	ERL_NIF_TERM head;
+
+	if (enif_get_uint(e->env, third, arity))
+		return true;
+	for (*arity = 0; *arity < 256; (*arity)++)
+		if (!enif_get_list_cell(e->env, third, &head, &third))
+			return third == nil;
+	return false;
+}
+
+bool inv_redact_function(struct inv_encoder *e, ERL_NIF_TERM mfa,
+			 struct inv_redact_call *call)
+{
+	const ERL_NIF_TERM *t;
+	uint32_t n;
+	int arity;
+
+	*call = (struct inv_redact_call){ .any = false };
+	return e->redaction->rules.n_functions > 0 &&
+	       enif_get_tuple(e->env, mfa, &arity, &t) && arity >= 3 &&
+	       get_arity(e, t[2], &n) && inv_redact_mfa(e, t[0], t[1], n, call);
+}
+
+/* How many entries of a stack are checked for functions with rules. */
+#define STACK_MAX 16
+
+/* Returns true for a stack, [{M,F,Arity or Args,Location}, ...], in which a
+ * function has a rule: the reason before it can have the function's values. */
+static bool is_ruled_stack(struct inv_encoder *e, ERL_NIF_TERM list)
+{
+	struct inv_redact_call call;
+	ERL_NIF_TERM head;
+	unsigned i;
+
+	for (i = 0;
+	     i < STACK_MAX && enif_get_list_cell(e->env, list, &head, &list) &&
+	     enif_is_tuple(e->env, head);
+	     i++)
+		if (inv_redact_function(e, head, &call))
+			return true;
+	return false;
+}
+
+void inv_redact_tuple(struct inv_encoder *e, const ERL_NIF_TERM *elements,
+		      uint32_t arity, struct inv_redact_tuple *t)
+{
+	const struct inv_redact *r = &e->redaction->rules;
+	uint8_t name[INV_IDENT_NAME];
+	struct inv_redact_call call;
+	uint32_t len;
+	uint32_t n;
+
+	*t = (struct inv_redact_tuple){ .hidden = 0 };
+	if (arity < 2)
+		return;
+	if (arity == 2 && inv_redact_is_key(e, elements[0]))
+		t->hidden |= 2;
+	if (r->n_records > 0 &&
+	    verdict_of(e, elements[0]) & INV_REDACT_IS_RECORD &&
+	    inv_ident_name(e->env, elements[0], name, &len))
+		t->hidden |= inv_redact_fields(
+			r, (struct inv_redact_name){ name, len }, arity);
+	if (r->n_functions > 0) {
+		if (arity == 2 && is_ruled_stack(e, elements[1]))
+			t->reason = true;
+		/* An entry of a stack, or a call to be made. */
+		if ((arity == 3 || arity == 4) &&
+		    enif_is_list(e->env, elements[2]) &&
+		    get_arity(e, elements[2], &n) &&
+		    inv_redact_mfa(e, elements[0], elements[1], n, &call) &&
+		    call.args)
+			t->hidden |= 4;
+	}
+}
+
+/* --- shapes --------------------------------------------------------------- */
+
+static inline bool shape(struct inv_encoder *e, ERL_NIF_TERM term,
+			 uint32_t depth);
+
+/* Writes a term that is no container, and no data. */
+static bool put_bare(struct inv_encoder *e, ERL_NIF_TERM term)
+{
+	switch (enif_term_type(e->env, term)) {
+	case ERL_NIF_TERM_TYPE_ATOM:
+		return inv_ident_atom(e, term);
+	case ERL_NIF_TERM_TYPE_INTEGER:
+		return inv_scalar_integer(e, term);
+	case ERL_NIF_TERM_TYPE_PID:
+		return inv_ident_pid(e, term);
+	case ERL_NIF_TERM_TYPE_PORT:
+		return inv_ident_port(e, term);
+	case ERL_NIF_TERM_TYPE_REFERENCE:
+		return inv_ident_ref(e, term);
+	case ERL_NIF_TERM_TYPE_FUN:
+		return inv_ident_fun(e, term);
+	default:
+		return inv_redact_mark(e, term);
+	}
+}
+
+static bool is_spent(const struct inv_encoder *e)
+{
+	return e->p >= e->limit;
+}
+
+/*
+ * Returns true for a list of integers, as far as e->looks permits: a string, of
+ * which the length is not written either.
+ */
+static bool is_text(struct inv_encoder *e, ERL_NIF_TERM list)
+{
+	ERL_NIF_TERM head;
+	ErlNifSInt64 i;
+
+	while (enif_get_list_cell(e->env, list, &head, &list)) {
+		if (e->looks == 0)
+			return true;
+		e->looks--;
+		if (!enif_get_int64(e->env, head, &i))
+			return false;
+	}
+	return true;
+}
+
+LEVEL static bool shape_list(struct inv_encoder *e, ERL_NIF_TERM list,
+			     uint32_t depth)
+{
+	ERL_NIF_TERM tail = list;
+	ERL_NIF_TERM head;
+
+	if (list == nil)
+		return inv_put_byte(e, INV_T_NIL);
+	if (is_text(e, list) || depth >= e->max_depth)
+		return inv_redact_mark(e, list);
+	if (!inv_put_byte(e, INV_T_LIST))
+		return false;
+	while (tail != nil) {
+		if (is_spent(e))
+			return inv_scalar_missing(e, INV_T_CUT,
+						  INV_CUT_LIST_MIN, 1);
+		if (!enif_get_list_cell(e->env, tail, &head, &tail))
+			return inv_put_byte(e, INV_T_TAIL) &&
+			       shape(e, tail, depth + 1);
+		if (!shape(e, head, depth + 1))
+			return false;
+	}
+	return inv_put_byte(e, INV_T_END);
+}
+
+/* Returns true if the list says where a function's code is. */
+static bool is_place(const struct inv_encoder *e, ERL_NIF_TERM list)
+{
+	const ERL_NIF_TERM *pair;
+	ERL_NIF_TERM head;
+	int arity;
+
+	return enif_get_list_cell(e->env, list, &head, &list) &&
+	       enif_get_tuple(e->env, head, &arity, &pair) && arity == 2 &&
+	       is_one_of(&places, pair[0]);
+}
+
+/* Returns how many elements at the tuple's begin are not data: a tag, or module,
+ * function and arity in an entry of a stack. */
+static uint32_t tags(const struct inv_encoder *e, const ERL_NIF_TERM *t,
+		     uint32_t arity)
+{
+	unsigned n;
+
+	if (arity == 0 || !enif_is_atom(e->env, t[0]))
+		return 0;
+	if (arity != 4 || !enif_is_atom(e->env, t[1]) || !is_place(e, t[3]))
+		return 1;
+	return enif_get_uint(e->env, t[2], &n) && n <= 255 ? 3 : 2;
+}
+
+LEVEL static bool shape_tuple(struct inv_encoder *e, ERL_NIF_TERM term,
+			      uint32_t depth)
+{
+	const ERL_NIF_TERM *t;
+	uint32_t n_tags;
+	uint32_t n;
+	int arity;
+	uint32_t i;
+
+	enif_get_tuple(e->env, term, &arity, &t);
+	n = (uint32_t)arity;
+	if (depth >= e->max_depth)
+		return inv_redact_mark(e, term);
+	if (!inv_encode_tuple(e, n))
+		return false;
+	n_tags = tags(e, t, n);
+	for (i = 0; i < n; i++) {
+		if (is_spent(e))
+			return inv_scalar_missing(e, INV_T_CUT, INV_CUT_TUPLE,
+						  n - i);
+		if (!(i < n_tags ? put_bare(e, t[i]) :
+				   shape(e, t[i], depth + 1)))
+			return false;
+	}
+	return true;
+}
+
+static bool shape_pairs(struct inv_encoder *e, ErlNifMapIterator *iter,
+			size_t n, uint32_t depth)
+{
+	ERL_NIF_TERM value;
+	ERL_NIF_TERM key;
+
+	for (; n > 0; n--) {
+		if (is_spent(e) ||
+		    !enif_map_iterator_get_pair(e->env, iter, &key, &value))
+			return inv_scalar_missing(e, INV_T_CUT, INV_CUT_MAP, n);
+		enif_map_iterator_next(e->env, iter);
+		if (!(enif_is_atom(e->env, key) ? put_bare(e, key) :
+						  shape(e, key, depth + 1)) ||
+		    !shape(e, value, depth + 1))
+			return false;
+	}
+	return true;
+}
+
+LEVEL static bool shape_map(struct inv_encoder *e, ERL_NIF_TERM map,
+			    uint32_t depth)
+{
+	ErlNifMapIterator iter;
+	size_t n = 0;
+	bool ok;
+
+	enif_get_map_size(e->env, map, &n);
+	if (depth >= e->max_depth)
+		return inv_redact_mark(e, map);
+	if (!inv_put_code(e, INV_T_MAP, n))
+		return false;
+	if (n == 0)
+		return true;
+	if (!enif_map_iterator_create(e->env, map, &iter,
+				      ERL_NIF_MAP_ITERATOR_FIRST))
+		return inv_scalar_missing(e, INV_T_CUT, INV_CUT_MAP, n);
+	ok = shape_pairs(e, &iter, n, depth);
+	enif_map_iterator_destroy(e->env, &iter);
+	return ok;
+}
+
+static inline bool shape(struct inv_encoder *e, ERL_NIF_TERM term,
+			 uint32_t depth)
+{
+	switch (enif_term_type(e->env, term)) {
+	case ERL_NIF_TERM_TYPE_LIST:
+		return shape_list(e, term, depth);
+	case ERL_NIF_TERM_TYPE_TUPLE:
+		return shape_tuple(e, term, depth);
+	case ERL_NIF_TERM_TYPE_MAP:
+		return shape_map(e, term, depth);
+	case ERL_NIF_TERM_TYPE_PID:
+	case ERL_NIF_TERM_TYPE_PORT:
+	case ERL_NIF_TERM_TYPE_REFERENCE:
+	case ERL_NIF_TERM_TYPE_FUN:
+		return put_bare(e, term);
+	default:
+		return inv_redact_mark(e, term);
+	}
+}
+
+bool inv_redact_shape(struct inv_encoder *e, ERL_NIF_TERM term, uint32_t depth)
+{
+	return shape(e, term, depth);
+}
+
+bool inv_redact_reason(struct inv_encoder *e, ERL_NIF_TERM reason,
+		       uint32_t depth)
+{
+	return is_one_of(&reasons, reason) ? put_bare(e, reason) :
+					     inv_redact_shape(e, reason, depth);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_NIF_REDACT_H
+#define INV_NIF_REDACT_H
+
+#include <stdatomic.h>
+
+#include "match/redact.h"
+#include "nif/encode.h"
+
+/*
+ * The rules of a tracer, and what they say of atoms. All threads use it without
+ * a lock: an entry of the table is one word, an atom with its verdict, and is
+ * correct whichever thread stored it last. So a rule with a wildcard costs one
+ * look-up for a key that is an atom.
+ */
+#define INV_REDACTION_ATOMS 1024u
+
+struct inv_redaction {
+	struct inv_redact rules;
+	_Atomic uint64_t atoms[INV_REDACTION_ATOMS];
+};
+
+/* Call it when the library is loaded. */
+void inv_redaction_init(ErlNifEnv *env);
+
+/*
+ * Writes a mark in the place of the term. Parameters and results as for
+ * inv_encode_term, also of the functions below.
+ */
+bool inv_redact_mark(struct inv_encoder *e, ERL_NIF_TERM term) INV_COLD;
+
+/*
+ * Writes the shape of a term: marks in the place of numbers, binaries, strings
+ * and atoms. Lists, tuples and maps remain, with their keys that are atoms and
+ * the tags of tuples, and so do pids, ports, references and funs.
+ */
+bool inv_redact_shape(struct inv_encoder *e, ERL_NIF_TERM term, uint32_t depth);
+
+/* Writes the reason of an exception like a shape, but with the names of the VM's
+ * own reasons, such as badarg. */
+bool inv_redact_reason(struct inv_encoder *e, ERL_NIF_TERM reason,
+		       uint32_t depth);
+
+/* What is redacted of a tuple. */
+struct inv_redact_tuple {
+	inv_redact_set hidden;
+	bool reason; /* the first element is the reason of an exception */
+};
+
+/* Sets *t to what the rules redact of the tuple. */
+void inv_redact_tuple(struct inv_encoder *e, const ERL_NIF_TERM *elements,
+		      uint32_t arity, struct inv_redact_tuple *t);
+
+/* Returns true if the rules redact the values of the key. */
+bool inv_redact_is_key(struct inv_encoder *e, ERL_NIF_TERM key);
+
+/*
+ * Sets *call to what is redacted of calls of a function, given as the terms {M,
+ * F, Args} or {M, F, Arity}; returns call->any.
+ */
+bool inv_redact_function(struct inv_encoder *e, ERL_NIF_TERM mfa,
+			 struct inv_redact_call *call);
+bool inv_redact_mfa(struct inv_encoder *e, ERL_NIF_TERM module,
+		    ERL_NIF_TERM function, uint32_t arity,
+		    struct inv_redact_call *call);
+
+#endif

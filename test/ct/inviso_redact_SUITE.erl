@@ -1,0 +1,575 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% Redaction in the tracer: which values a rule hides, what is recorded in their
+%% place, and that the values are nowhere.
+-module(inviso_redact_SUITE).
+
+-export([all/0, suite/0, init_per_suite/1, end_per_suite/1]).
+-export([random_terms/1, every_size/1, shapes_have_no_data/1,
+         arguments_and_results/1, stacks/1, records/1, spawned_functions/1,
+         identities_stay/1, messages_of_seq_trace/1, labels/1,
+         filters_see_the_values/1, etf_has_tuples/1, nothing_is_anywhere/1,
+         mistakes/1, nothing_without_rules/1, many_schedulers/1]).
+%% Called on another node.
+-export([plant/2]).
+
+-define(LIB, inviso_trace_lib).
+-define(SECRET, "hunter2-4711").
+
+all() ->
+    [random_terms, every_size, shapes_have_no_data, arguments_and_results,
+     stacks, records, spawned_functions, identities_stay,
+     messages_of_seq_trace, labels, filters_see_the_values, etf_has_tuples,
+     nothing_is_anywhere, mistakes, nothing_without_rules, many_schedulers].
+
+suite() -> [{timetrap, {minutes, 5}}].
+
+init_per_suite(Config) ->
+    ?LIB:config(Config, ["inviso", "inviso_spool", "inviso_tracer.so"]).
+
+end_per_suite(_Config) -> ok.
+
+%% --- helpers ------------------------------------------------------------------
+
+%% Passes events to the tracer as the VM does. Returns the tracer's counts and the
+%% objects of `inviso merge'.
+recorded(Config, Opts, Events) ->
+    recorded_in(?LIB:name(Config, "x.log"), Opts, Events).
+
+recorded_in(Log, Opts, Events) ->
+    {M, S} = Tracer = ?LIB:open(Log, Opts#{replace => true}),
+    [ok = M:trace(Tag, S, Who, Term, More) || {Tag, Who, Term, More} <- Events],
+    Stats = ?LIB:close(Tracer),
+    absent([?SECRET], file_bytes(Log)),
+    {Stats, ?LIB:events(Log)}.
+
+sent(Terms) ->
+    [{send, self(), T, #{extra => self()}} || T <- Terms].
+
+called(M, F, Args) ->
+    {call, self(), {M, F, Args}, #{}}.
+
+ended(Tag, M, F, Arity, Value) ->
+    {Tag, self(), {M, F, Arity}, #{extra => Value}}.
+
+payload(#{<<"payload">> := Payload}) -> Payload.
+
+first(Event) -> hd(payload(Event)).
+
+file_bytes(Name) ->
+    {ok, Bin} = file:read_file(Name),
+    Bin.
+
+absent(Secrets, Bin) ->
+    [nomatch = binary:match(Bin, Text)
+     || Secret <- Secrets,
+        Text <- [unicode:characters_to_binary(Secret),
+                 %% as ~w prints strings and binaries
+                 iolist_to_binary(lists:join(",", [integer_to_list(C)
+                                                   || C <- Secret]))]],
+    ok.
+
+present(Secret, Bin) ->
+    true = binary:match(Bin, list_to_binary(Secret)) =/= nomatch.
+
+%% --- keys ---------------------------------------------------------------------
+
+%% The secrets of random terms are under random keys at any depth. Everything else
+%% is printed as it is without redaction.
+random_terms(Config) ->
+    ok = inviso_test_lib:seed(?FUNCTION_NAME),
+    Terms = [term(rand:uniform(5)) || _ <- lists:seq(1, 1500)],
+    Opts = #{max_term_bytes => 65536 div 2, packet_bytes => 262144,
+             redact => [password, <<"*token*">>, "set-cookie"]},
+    {#{redacted := N}, Events} = recorded(Config, Opts, sent(Terms)),
+    Expected = [expected(model(T)) || T <- Terms],
+    Whole = [X || {E, _, _} = X <- lists:zip3(Events, Expected, Terms),
+                  not is_map_key(<<"truncated">>, E)],
+    true = length(Whole) > length(Events) * 9 div 10,
+    [same(Text, first(E), Term) || {E, Text, Term} <- Whole],
+    Marks = [{E, marks(first(E))} || E <- Events],
+    {N, _} = {lists:sum([M || {_, M} <- Marks]), marks},
+    true = N > 500,
+    [{Is, _} = {maps:get(<<"redacted">>, E, false), E}
+     || {E, M} <- Marks, Is <- [M > 0]].
+
+marks(Text) -> length(binary:matches(Text, <<"<redacted:">>)).
+
+same(Text, Text, _) ->
+    ok;
+same(Expected, Got, Term) ->
+    N = binary:longest_common_prefix([Expected, Got]),
+    From = max(0, N - 60),
+    error({differ, string:slice(Expected, From, 160),
+           string:slice(Got, From, 160), Term}).
+
+term(0) ->
+    leaf();
+term(Depth) ->
+    case rand:uniform(8) of
+        1 -> [term(Depth - 1) || _ <- lists:seq(1, rand:uniform(5) - 1)];
+        2 -> list_to_tuple([term(Depth - 1)
+                            || _ <- lists:seq(1, rand:uniform(5) - 1)]);
+        3 -> maps:from_list([pair(Depth) || _ <- lists:seq(1, rand:uniform(5))]);
+        4 -> [pair(Depth) || _ <- lists:seq(1, rand:uniform(3))];
+        5 -> pair(Depth);
+        6 -> [term(Depth - 1) | pair(Depth)];
+        7 -> maps:from_list([pair(1) || _ <- lists:seq(1, 40)]);
+        8 -> leaf()
+    end.
+
+%% Only some of the pairs have a secret key, whose value is a secret.
+pair(Depth) ->
+    case rand:uniform(3) of
+        1 -> {one_of(secret_keys()), one_of(secrets())};
+        2 -> {one_of(secret_keys()), [one_of(secrets()), term(Depth - 1)]};
+        3 -> {key(Depth), term(Depth - 1)}
+    end.
+
+key(Depth) ->
+    case rand:uniform(4) of
+        1 -> rand:uniform(1000);
+        2 -> one_of([a, b, user, 'pass', <<"passwords">>, "toke", 'é', <<>>]);
+        3 -> "key" ++ integer_to_list(rand:uniform(1000));
+        4 -> list_to_tuple([k, rand:uniform(1000), Depth])
+    end.
+
+secret_keys() ->
+    [password, 'PassWord', <<"PASSWORD">>, "password", "Set-Cookie",
+     <<"set_cookie">>, setcookie, token, my_token, <<"x-token-é"/utf8>>,
+     'токен_token', "tokens"].
+
+secrets() ->
+    [?SECRET, list_to_binary(?SECRET), list_to_atom(?SECRET), ?SECRET ++ "é",
+     #{a => ?SECRET}, {?SECRET, 1}, [list_to_binary(?SECRET)], self(), 1.5,
+     [[?SECRET | <<?SECRET>>]], 471147114711, 1 bsl 100, <<5:3>>,
+     fun ?MODULE:all/0, make_ref(), [], {}].
+
+leaf() ->
+    one_of([1, -7, 1 bsl 80, 2.5, ok, 'an atom', "text", <<"bytes">>, [], {},
+            #{}, self(), [1, 2, 300], "", <<1:1>>]).
+
+one_of(List) ->
+    lists:nth(rand:uniform(length(List)), List).
+
+%% Returns the term as it should be recorded.
+model(Map) when is_map(Map) ->
+    maps:from_list([{model(K), value(K, V)} || {K, V} <- maps:to_list(Map)]);
+model({K, V}) ->
+    {model(K), value(K, V)};
+model(Tuple) when is_tuple(Tuple) ->
+    list_to_tuple([model(E) || E <- tuple_to_list(Tuple)]);
+model([H | T]) ->
+    [model(H) | model_tail(T)];
+model(Other) ->
+    Other.
+
+model_tail([H | T]) -> [model(H) | model_tail(T)];
+model_tail(Other) -> model(Other).
+
+value(K, V) ->
+    case is_secret(K) of
+        true -> mark(V);
+        false -> model(V)
+    end.
+
+is_secret(K) when is_atom(K) -> is_secret_text(atom_to_list(K));
+is_secret(K) when is_binary(K) ->
+    is_secret_text(unicode:characters_to_list(K));
+is_secret(K) -> io_lib:char_list(K) andalso is_secret_text(K).
+
+is_secret_text(Text) ->
+    case [string:lowercase([C]) || C <- Text, C =/= $-, C =/= $_] of
+        [] -> false;
+        Parts ->
+            Plain = lists:append(Parts),
+            Plain =:= "password" orelse Plain =:= "setcookie"
+                orelse string:find(Plain, "token") =/= nomatch
+    end.
+
+mark(V) -> binary_to_atom(<<"<redacted:", (type(V))/binary, ">">>).
+
+type(V) when is_atom(V) -> <<"atom">>;
+type(V) when is_bitstring(V) -> <<"binary">>;
+type(V) when is_integer(V) -> <<"integer">>;
+type(V) when is_float(V) -> <<"float">>;
+type(V) when is_list(V) -> <<"list">>;
+type(V) when is_tuple(V) -> <<"tuple">>;
+type(V) when is_map(V) -> <<"map">>;
+type(V) when is_pid(V) -> <<"pid">>;
+type(V) when is_reference(V) -> <<"reference">>;
+type(V) when is_function(V) -> <<"fun">>.
+
+%% A mark is an atom of the model, which is printed with quotes.
+expected(Model) ->
+    Text = unicode:characters_to_binary(?LIB:w(Model)),
+    iolist_to_binary(re:replace(Text, "'(<redacted:[a-z]+>)'", "\\1",
+                                [global])).
+
+%% Terms are cut in each place: in a key, in a value, between both.
+every_size(Config) ->
+    Secret = list_to_binary(?SECRET),
+    Terms = [#{<<"some_token_key">> => Secret, filler => <<"a long value">>},
+             [{password, ?SECRET}, {filler, [x, y]}, {"a token", Secret}],
+             {user, ?SECRET, [{password, [?SECRET | Secret]}, filler]},
+             [[<<"xx">>, "yy" | {token, Secret}] | {password, Secret}],
+             lists:duplicate(40, {token, ?SECRET})],
+    [begin
+         Opts = #{max_term_bytes => Max, max_depth => Depth,
+                  redact => "password,*token*,#user/3.2"},
+         {_, Events} = recorded(Config, Opts, sent(Terms)),
+         {5, _, _} = {length(Events), Max, Depth},
+         {5, _, _} = {length(element(2, recorded(Config,
+                                                 Opts#{redact => all},
+                                                 sent(Terms)))),
+                      Max, Depth}
+     end || Max <- lists:seq(16, 90, 3), Depth <- [1, 2, 3, 32]].
+
+%% --- all ----------------------------------------------------------------------
+
+shapes_have_no_data(Config) ->
+    Place = [{file, "x.erl"}, {line, 7}],
+    Shapes =
+        [{?SECRET, <<"<redacted:list>">>},
+         {[1, 2, 300], <<"<redacted:list>">>},
+         {[1 | 2], <<"<redacted:list>">>},
+         {[], <<"[]">>},
+         {[[], <<>>, ?SECRET],
+          <<"[[],<redacted:binary>,<redacted:list>]">>},
+         {[<<"a">> | <<"b">>], <<"[<redacted:binary>|<redacted:binary>]">>},
+         {{ok, {user, bob, 17}},
+          <<"{ok,{user,<redacted:atom>,<redacted:integer>}}">>},
+         {{1, a}, <<"{<redacted:integer>,<redacted:atom>}">>},
+         {{}, <<"{}">>},
+         {#{}, <<"#{}">>},
+         {#{name => bob, 1 => 2.5},
+          <<"#{<redacted:integer> => <redacted:float>,"
+            "name => <redacted:atom>}">>},
+         {#{"a" => x, <<"b">> => y},
+          <<"#{<redacted:list> => <redacted:atom>,"
+            "<redacted:binary> => <redacted:atom>}">>},
+         {{badarg, [{m, f, [?SECRET], Place}, {m, g, 1, Place}]},
+          <<"{badarg,[{m,f,[<redacted:list>],[{file,<redacted:list>},"
+            "{line,<redacted:integer>}]},{m,g,1,[{file,<redacted:list>},"
+            "{line,<redacted:integer>}]}]}">>},
+         {{bob, jim, 17, []},
+          <<"{bob,<redacted:atom>,<redacted:integer>,[]}">>},
+         {1 bsl 200, <<"<redacted:integer>">>},
+         {<<1:1>>, <<"<redacted:binary>">>}],
+    {_, Events} = recorded(Config, #{redact => all},
+                           sent([T || {T, _} <- Shapes])),
+    [{Text, _} = {first(E), T} || {E, {T, Text}} <- lists:zip(Events, Shapes)],
+    %% Identifiers are no data.
+    Ids = [self(), fun lists:map/2, make_ref(), hd(erlang:ports())],
+    {#{redacted := 0}, Same} = recorded(Config, #{redact => all}, sent(Ids)),
+    [{Text, _} = {first(E), Id}
+     || {E, Id} <- lists:zip(Same, Ids),
+        Text <- [?LIB:w(Id)]],
+    {_, [Call, Return, Message]} =
+        recorded(Config, #{redact => all},
+                 [called(m, f, [?SECRET, {a, b}]),
+                  ended(return_from, m, f, 2, {ok, ?SECRET}),
+                  {call, self(), {m, g, [1]},
+                   #{match_spec_result => {x, ?SECRET}}}]),
+    [<<"<redacted:list>">>, <<"{a,<redacted:atom>}">>] =
+        maps:get(<<"args">>, Call),
+    <<"{ok,<redacted:list>}">> = maps:get(<<"return">>, Return),
+    true = maps:get(<<"redacted">>, Return),
+    <<"{x,<redacted:list>}">> = maps:get(<<"result">>, Message).
+
+%% --- functions ----------------------------------------------------------------
+
+arguments_and_results(Config) ->
+    Rules = "shop:login(_, -), shop:get/1, shop:key() -> -, other:f",
+    {_, Events} =
+        recorded(Config, #{redact => Rules},
+                 [called(shop, login, [bob, ?SECRET]),
+                  ended(return_from, shop, login, 2, {ok, 1}),
+                  called(shop, login, [bob, a, b]),
+                  ended(exception_from, shop, login, 2,
+                        {error, {badmatch, ?SECRET}}),
+                  called(shop, get, [?SECRET]),
+                  ended(return_from, shop, get, 1, ?SECRET),
+                  ended(exception_from, shop, get, 1, {exit, ?SECRET}),
+                  called(shop, key, []),
+                  ended(return_from, shop, key, 0, ?SECRET),
+                  called(other, f, [?SECRET, ?SECRET]),
+                  {call, self(), {shop, login, [bob, ?SECRET]},
+                   #{match_spec_result => [?SECRET]}}]),
+    [[<<"{shop,login,[bob,<redacted:list>]}">>],
+     [<<"{shop,login,2}">>, <<"{ok,1}">>],
+     [<<"{shop,login,[bob,a,b]}">>],
+     [<<"{shop,login,2}">>, <<"{error,{badmatch,<redacted:list>}}">>],
+     [<<"{shop,get,[<redacted:list>]}">>],
+     [<<"{shop,get,1}">>, <<"<redacted:list>">>],
+     [<<"{shop,get,1}">>, <<"{exit,<redacted:list>}">>],
+     [<<"{shop,key,[]}">>],
+     [<<"{shop,key,0}">>, <<"<redacted:list>">>],
+     [<<"{other,f,[<redacted:list>,<redacted:list>]}">>],
+     [<<"{shop,login,[bob,<redacted:list>]}">>]] =
+        [payload(E) || E <- Events],
+    <<"[<redacted:list>]">> = maps:get(<<"result">>, lists:last(Events)),
+    %% More arguments than are collected at once.
+    Many = lists:seq(100, 130),
+    {_, [Call]} = recorded(Config, #{redact => "m:f(" ++ lists:append(
+                                       lists:duplicate(30, "_,")) ++ "-)"},
+                           [called(m, f, Many)]),
+    Args = [integer_to_binary(N) || N <- lists:seq(100, 129)]
+        ++ [<<"<redacted:integer>">>],
+    Args = maps:get(<<"args">>, Call).
+
+%% A stack contains the arguments of calls that found no clause, and the reason
+%% before it often a value.
+stacks(Config) ->
+    Stack = [{shop, login, [bob, ?SECRET], [{file, "s.erl"}]}, {m, f, 1, []}],
+    Deep = [{m, f, 1, []}, {shop, login, 2, []}],
+    {_, Events} =
+        recorded(Config, #{redact => "shop:login(_, -)"},
+                 [{exit, self(), {function_clause, Stack}, #{}},
+                  {exit, self(), {{badmatch, ?SECRET}, Deep}, #{}},
+                  {'receive', self(),
+                   {'EXIT', self(), {{badmatch, ?SECRET}, Deep}}, #{}},
+                  {exit, self(), {{badmatch, shown}, [{m, f, 1, []}]}, #{}}]),
+    [<<"{function_clause,[{shop,login,<redacted:list>,[{file,\"s.erl\"}]},"
+       "{m,f,1,[]}]}">>,
+     <<"{{badmatch,<redacted:list>},[{m,f,1,[]},{shop,login,2,[]}]}">>,
+     _,
+     <<"{{badmatch,shown},[{m,f,1,[]}]}">>] =
+        [iolist_to_binary(string:replace(first(E), "[115,46,101,114,108]",
+                                         "\"s.erl\""))
+         || E <- Events].
+
+records(Config) ->
+    Rules = [{record, user, [name, password, age], [password]},
+             "#order/3.3", default],
+    {_, Events} = recorded(Config, #{redact => Rules},
+                           sent([{user, bob, ?SECRET, 17}, {user, a, b},
+                                 [{order, 1, ?SECRET}],
+                                 #{k => {user, 1, [?SECRET], 2}}])),
+    [<<"{user,bob,<redacted:list>,17}">>, <<"{user,a,b}">>,
+     <<"[{order,1,<redacted:list>}]">>,
+     <<"#{k => {user,1,<redacted:list>,2}}">>] = [first(E) || E <- Events].
+
+spawned_functions(Config) ->
+    {_, Events} =
+        recorded(Config, #{redact => "shop:start(-)"},
+                 [{spawn, self(), self(), #{extra => {shop, start, [?SECRET]}}},
+                  {spawned, self(), self(),
+                   #{extra => {shop, start, [?SECRET]}}}]),
+    [<<"{shop,start,[<redacted:list>]}">> = lists:last(payload(E))
+     || E <- Events].
+
+%% --- what is no data ----------------------------------------------------------
+
+identities_stay(Config) ->
+    Port = hd(erlang:ports()),
+    Events = [{send, self(), ok, #{extra => a_name}},
+              {send, self(), ok, #{extra => {a_name, node()}}},
+              {register, self(), a_name, #{}},
+              {link, self(), self(), #{}},
+              {getting_linked, self(), Port, #{}},
+              {spawn, self(), self(), #{extra => {m, f, []}}},
+              {gc_minor_start, self(), [{heap_size, 5}], #{}},
+              {in, self(), {m, f, 1}, #{}},
+              {return_to, self(), {m, f, 1}, #{}}],
+    {_, Plain} = recorded(Config, #{}, Events),
+    {#{redacted := 2}, All} = recorded(Config, #{redact => all}, Events),
+    [_, _ | Same] = [payload(E) || E <- Plain],
+    [[<<"<redacted:atom>">>, To1], [_, To2] | Same] = [payload(E) || E <- All],
+    {<<"a_name">>, To2} = {To1, hd(tl(payload(lists:nth(2, Plain))))}.
+
+messages_of_seq_trace(Config) ->
+    Event = {seq_trace, #{token => ?SECRET},
+             {send, {1, 2}, self(), self(), #{token => ?SECRET, a => 1}}, #{}},
+    {_, [E]} = recorded(Config, #{redact => token}, [Event]),
+    <<"#{token => <redacted:list>}">> = maps:get(<<"label">>, E),
+    Me = list_to_binary(pid_to_list(self())),
+    Text = <<"{send,{1,2},", Me/binary, ",", Me/binary,
+             ",#{a => 1,token => <redacted:list>}}">>,
+    [Text] = payload(E),
+    {_, [All]} = recorded(Config, #{redact => all}, [Event]),
+    AllText = <<"{send,{1,2},", Me/binary, ",", Me/binary,
+                ",#{a => <redacted:integer>,token => <redacted:list>}}">>,
+    [AllText] = payload(All).
+
+%% Labels of processes become names in the log.
+labels(Config) ->
+    Log = ?LIB:name(Config, "labels.log"),
+    Note = {1, [self(), 2, #{token => ?SECRET, a => 1}]},
+    [begin
+         {M, H} = T = ?LIB:open(Log, #{redact => Rules, names => false,
+                                       replace => true}),
+         1 = inviso_tracer:nif_note(H, [Note]),
+         ok = M:trace(send, H, self(), ok, #{extra => self()}),
+         _ = ?LIB:close(T),
+         absent([?SECRET], file_bytes(Log)),
+         [#{<<"process">> := #{<<"name">> := Name}}] = ?LIB:events(Log)
+     end || {Rules, Name} <- [{token, <<"#{a => 1,token => <redacted:list>}">>},
+                              {all, null}]].
+
+%% --- filters, formats ---------------------------------------------------------
+
+%% A filter in the node sees the value; one that reads the log sees the mark, and
+%% cannot compare it with any constant.
+filters_see_the_values(Config) ->
+    Filter = "[{[_,send,{token,\"" ++ ?SECRET ++ "\"},_],[],[]}]",
+    Log = ?LIB:name(Config, "x.log"),
+    {#{recorded := 1, filtered := 1}, [E]} =
+        recorded_in(Log, #{redact => token, filter => Filter},
+                 sent([{token, ?SECRET}, {token, "another"}])),
+    <<"{token,<redacted:list>}">> = first(E),
+    {Status, <<>>, Said} = ?LIB:merge(Log, "json", ["--filter", Filter]),
+    {5, _} = {Status, Said},
+    present("could not decide on 1 event", Said).
+
+etf_has_tuples(Config) ->
+    Log = ?LIB:name(Config, "x.log"),
+    {_, _} = recorded_in(Log, #{redact => all},
+                         sent([#{<<"a">> => 1, <<"b">> => 2, "c" => x, d => y}])),
+    {0, <<Size:32, Bytes:Size/binary, _/binary>>, _} = ?LIB:merge(Log, "etf"),
+    {_, _, _, {trace, _, send, Term, _}, _} = binary_to_term(Bytes),
+    4 = map_size(Term),
+    #{d := {'$redacted', atom}} = Term,
+    [binary, binary, list] =
+        lists:sort([Type || {'$redacted', Type, _} <- maps:keys(Term)]),
+    {0, Classic, _} = ?LIB:merge(Log, "classic"),
+    present("d => <redacted:atom>", Classic).
+
+%% --- on a node ----------------------------------------------------------------
+
+%% On a node with its rings in a file: the secret is neither in the file nor in the
+%% spooler's memory, nor in the log, compressed or not, also after kill -9.
+nothing_is_anywhere(Config) ->
+    [anywhere(Config, Compress, Death)
+     || Compress <- [none, zstd], Death <- [close, kill]].
+
+anywhere(Config, Compress, Death) ->
+    Dir = ?LIB:name(Config, lists:concat(["any_", Compress, "_", Death])),
+    ok = filelib:ensure_dir(filename:join(Dir, "x")),
+    Log = filename:join(Dir, "x.log"),
+    Ring = filename:join(Dir, "x.ring"),
+    Peer = ?LIB:node_start(#{}),
+    {Tracer, Spooler} =
+        ?LIB:call(Peer, ?MODULE, plant,
+                  [Log, #{ring => {file, Ring}, compress => Compress,
+                          buffer_bytes => 8388608, packet_bytes => 16384,
+                          redact => "token,shop:login/2"}]),
+    absent([?SECRET], file_bytes(Ring)),
+    present("shown-4711", file_bytes(Ring)),
+    Memory = memory(Spooler),
+    absent([?SECRET], Memory),
+    present("shown-4711", Memory),
+    case Death of
+        close ->
+            {ok, _} = ?LIB:call(Peer, inviso_tracer, close, [Tracer]);
+        kill ->
+            Os = ?LIB:call(Peer, os, getpid, []),
+            ?LIB:kill("KILL", list_to_integer(Os))
+    end,
+    true = ?LIB:until(fun() -> not ?LIB:os_alive(Spooler) end),
+    ?LIB:node_stop(Peer),
+    {ok, Files} = file:list_dir(Dir),
+    [absent([?SECRET], file_bytes(filename:join(Dir, F))) || F <- Files],
+    [begin
+         {_, Bin, _} = ?LIB:merge(Log, Format),
+         absent([?SECRET], Bin),
+         present("shown-4711", Bin)
+     end || Format <- ["text", "json", "classic", "etf"]].
+
+%% Records secrets of all kinds in many events. Returns the tracer and the OS
+%% process of its spooler.
+plant(Log, Opts) ->
+    Owner = spawn(fun() -> receive stop -> ok end end),
+    {M, S} = Tracer = ?LIB:open(Log, Opts#{owner => Owner}),
+    Secret = <<?SECRET>>,
+    [begin
+         Term = #{token => Secret, n => N, shown => 'shown-4711',
+                  l => [{"Token", ?SECRET}, {token, binary_to_atom(Secret)}]},
+         ok = M:trace(send, S, Owner, Term, #{extra => Owner}),
+         ok = M:trace(call, S, Owner, {shop, login, [N, Secret]}, #{}),
+         ok = M:trace(return_from, S, Owner, {shop, login, 2},
+                      #{extra => Secret}),
+         ok = M:trace(exit, S, Owner,
+                      {{badmatch, Secret}, [{shop, login, [N, Secret], []}]},
+                      #{})
+     end || N <- lists:seq(1, 2000)],
+    ok = inviso_tracer:flush(Tracer),
+    #{spooler := #{os_pid := Pid}, redacted := Marks} =
+        inviso_tracer:info(Tracer),
+    true = Marks >= 2000 * 8,
+    {Tracer, Pid}.
+
+%% Returns the memory of an OS process, as far as it can be read.
+memory(Pid) ->
+    Proc = "/proc/" ++ integer_to_list(Pid),
+    {ok, Maps} = file:read_file(Proc ++ "/maps"),
+    {ok, Fd} = file:open(Proc ++ "/mem", [read, raw, binary]),
+    Parts = [region(Fd, L) || L <- binary:split(Maps, <<"\n">>, [global, trim])],
+    ok = file:close(Fd),
+    iolist_to_binary(Parts).
+
+region(Fd, Line) ->
+    [Range, <<Read, _/binary>> | _] = binary:split(Line, <<" ">>, [global]),
+    [From, To] = [binary_to_integer(A, 16)
+                  || A <- binary:split(Range, <<"-">>)],
+    case Read =:= $r andalso From < 1 bsl 63
+        andalso file:pread(Fd, From, To - From) of
+        {ok, Bytes} -> Bytes;
+        _ -> <<>>
+    end.
+
+%% Many threads ask the table of atoms at once.
+many_schedulers(Config) ->
+    Log = ?LIB:name(Config, "many.log"),
+    {M, S} = Tracer = ?LIB:open(Log, #{redact => "*token*"}),
+    Keys = [list_to_atom(lists:concat([K, N]))
+            || N <- lists:seq(1, 1500), K <- [token, other]],
+    Work = fun() ->
+                   [ok = M:trace(send, S, self(),
+                                 maps:from_list([{K, ?SECRET}
+                                                 || K <- Keys, is_token(K)]),
+                                 #{extra => self()})
+                    || _ <- [1, 2, 3]],
+                   [ok = M:trace(send, S, self(), {K, 1}, #{extra => self()})
+                    || K <- Keys]
+           end,
+    Pids = [spawn_monitor(Work)
+            || _ <- lists:seq(1, 2 * erlang:system_info(schedulers))],
+    [receive {'DOWN', Ref, process, _, Why} -> normal = Why end
+     || {_, Ref} <- Pids],
+    Stats = ?LIB:close(Tracer),
+    absent([?SECRET], file_bytes(Log)),
+    #{dropped := 0} = Stats,
+    Pairs = [first(E) || E <- ?LIB:events(Log), binary:first(first(E)) =:= ${],
+    [true = is_token_text(P) =:= (binary:match(P, <<"redacted">>) =/= nomatch)
+     || P <- Pairs],
+    true = length(Pairs) =:= length(Pids) * length(Keys).
+
+is_token(K) -> is_token_text(atom_to_binary(K)).
+is_token_text(T) -> binary:match(T, <<"token">>) =/= nomatch.
+
+%% --- options ------------------------------------------------------------------
+
+mistakes(Config) ->
+    Log = ?LIB:name(Config, "bad.log"),
+    Open = fun(Rules) -> inviso_tracer:open(Log, #{redact => Rules}) end,
+    {error, {redact, <<"m:f(x): an argument is - (redacted) or _">>}} =
+        Open("m:f(x)"),
+    {error, {redact, <<"#user.password: ", _/binary>>}} =
+        Open(["#user.password"]),
+    [{error, {bad_option, redact, _, _}} = Open(Bad)
+     || Bad <- [17, [17.0], {a, b}, [{record, user, [a], [b]}], [{a, b}],
+                <<255, 255>>, lists:duplicate(17000, $x)]],
+    false = filelib:is_file(Log).
+
+nothing_without_rules(Config) ->
+    Terms = [{password, ?SECRET}, #{token => ?SECRET}],
+    Log = ?LIB:name(Config, "plain.log"),
+    [begin
+         {M, S} = Tracer = ?LIB:open(Log, Opts#{replace => true}),
+         [ok = M:trace(Tag, S, Who, Term, More)
+          || {Tag, Who, Term, More} <- sent(Terms)],
+         #{redacted := 0} = ?LIB:close(Tracer),
+         present(?SECRET, file_bytes(Log)),
+         [error = maps:find(<<"redacted">>, E) || E <- ?LIB:events(Log)]
+     end || Opts <- [#{}, #{redact => none}, #{redact => []},
+                     #{redact => "default,none"}]].

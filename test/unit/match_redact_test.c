@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "match/redact.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct inv_redact rules;
+
+static struct inv_redact_name name(const char *text)
+{
+	return (struct inv_redact_name){ (const uint8_t *)text, strlen(text) };
+}
+
+static void read_rules(const char *text, const struct inv_records *records)
+{
+	struct inv_err err = { 0 };
+
+	memset(&rules, 0, sizeof(rules));
+	if (inv_redact_parse(&rules, text, strlen(text), records, &err))
+		fail_msg("%s: %s", text, err.text);
+}
+
+static bool is_key(const char *key)
+{
+	return inv_redact_key(&rules, (const uint8_t *)key, strlen(key));
+}
+
+static void assert_keys(const char *const *yes, const char *const *no)
+{
+	for (; *yes; yes++)
+		if (!is_key(*yes))
+			fail_msg("%s is no key", *yes);
+	for (; *no; no++)
+		if (is_key(*no))
+			fail_msg("%s is a key", *no);
+}
+
+static void keys_without_case_and_separators(void **state)
+{
+	static const char *const yes[] = {
+		"password",    "Password", "PASS_WORD", "Set-Cookie",
+		"setCookie",   "api_key",  "x-Api-Key", "a_token_b",
+		"ACCESSTOKEN", "token",	   "x:y",	"all",
+		NULL
+	};
+	static const char *const no[] = { "passwor", "passwords", "apikeys",
+					  "toke",    "",	  "-",
+					  "cookies", "none",	  NULL };
+
+	(void)state;
+	read_rules(" password , set-cookie,api_key,x_api_key,*TO-KEN*,'x:y',"
+		   "'all'",
+		   NULL);
+	assert_false(rules.all);
+	assert_keys(yes, no);
+}
+
+static void long_keys_are_no_keys(void **state)
+{
+	char key[400];
+
+	(void)state;
+	memset(key, 'a', sizeof(key));
+	key[255] = '\0';
+	read_rules("*", NULL);
+	assert_true(is_key(key));
+	key[255] = 'a';
+	key[256] = '\0';
+	assert_false(is_key(key));
+}
+
+static void words(void **state)
+{
+	(void)state;
+	read_rules("default", NULL);
+	assert_true(is_key("password") && is_key("Authorization"));
+	assert_false(is_key("token") || is_key("user"));
+	read_rules("default,none,token", NULL);
+	assert_false(is_key("password"));
+	assert_true(is_key("token"));
+	read_rules("default,none", NULL);
+	assert_false(inv_redact_any(&rules));
+	read_rules("all", NULL);
+	assert_true(rules.all && inv_redact_any(&rules));
+	read_rules("", NULL);
+	assert_false(inv_redact_any(&rules));
+}
+
+static void functions(void **state)
+{
+	static const struct {
+		const char *rule;
+		const char *module, *function;
+		uint32_t arity;
+		bool any, result;
+		inv_redact_set args;
+	} cases[] = {
+		{ "m:f(_, -)", "m", "f", 2, true, false, 2 },
+		{ "m:f(_,-)", "m", "f", 3, false, false, 0 },
+		{ "m:f(User, -, _) -> -", "m", "f", 3, true, true, 2 },
+		{ "m:f(_)->-", "m", "f", 1, true, true, 0 },
+		{ "m:f() -> -", "m", "f", 0, true, true, 0 },
+		{ "m:f/2", "m", "f", 2, true, true, UINT64_MAX },
+		{ "m:f/2 -> -", "m", "f", 2, true, true, 0 },
+		{ "m:f", "m", "f", 7, true, true, UINT64_MAX },
+		{ "m_*:*/1", "m_x", "g", 1, true, true, UINT64_MAX },
+		{ "m_*:*/1", "n", "g", 1, false, false, 0 },
+		{ "'my m':'F g'(-)", "my m", "F g", 1, true, false, 1 },
+		{ "Shop.Cart.add(_, -)", "Elixir.Shop.Cart", "add", 2, true,
+		  false, 2 },
+		{ "Shop:add/1", "Elixir.Shop", "add", 1, true, true,
+		  UINT64_MAX },
+		{ "m:f(-),m:f(_) -> -", "m", "f", 1, true, true, 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const struct inv_redact_name mf[2] = {
+			name(cases[i].module), name(cases[i].function)
+		};
+		struct inv_redact_call call;
+		bool any;
+
+		read_rules(cases[i].rule, NULL);
+		any = inv_redact_calls(&rules, mf, cases[i].arity, &call);
+		if (any != cases[i].any || call.result != cases[i].result ||
+		    call.args != cases[i].args)
+			fail_msg("%s: %d %d %llx", cases[i].rule, any,
+				 call.result, (unsigned long long)call.args);
+		if (any &&
+		    !(inv_redact_atom(&rules, name(cases[i].function).bytes,
+				      name(cases[i].function).len) &
+		      INV_REDACT_IS_FUNCTION))
+			fail_msg("%s: no verdict", cases[i].rule);
+	}
+}
+
+static void records(void **state)
+{
+	struct inv_records defs = { 0 };
+
+	(void)state;
+	assert_int_equal(inv_records_parse(&defs,
+					   "-record(user, {id, password = 1,"
+					   " token}).\n-record(r, {a}).",
+					   NULL),
+			 0);
+	read_rules("#user.password, #user{id, token}, #r{a}, #x/3.3", &defs);
+	assert_int_equal(inv_redact_fields(&rules, name("user"), 4), 0xe);
+	assert_int_equal(inv_redact_fields(&rules, name("user"), 3), 0);
+	assert_int_equal(inv_redact_fields(&rules, name("r"), 2), 2);
+	assert_int_equal(inv_redact_fields(&rules, name("x"), 3), 4);
+	assert_int_equal(inv_redact_fields(&rules, name("y"), 3), 0);
+	/* The last bit of a set is for all elements that follow. */
+	read_rules("#big/100.80", NULL);
+	assert_true(inv_redact_has(inv_redact_fields(&rules, name("big"), 100),
+				   79));
+	assert_false(inv_redact_has(inv_redact_fields(&rules, name("big"), 100),
+				    62));
+	inv_records_release(&defs);
+}
+
+static void mistakes(void **state)
+{
+	static const char *const bad[][2] = {
+		{ ",", "a rule is expected" },
+		{ "a,,b", "a rule is expected" },
+		{ "a b", "a b: neither a key" },
+		{ "-_-", "a key has" },
+		{ "'a", "a rule is expected" },
+		{ "#user.x", "#name/4.3" },
+		{ "#user", "a field is expected" },
+		{ "#user/2.3", "#name/4.3" },
+		{ "#user/2.1", "#name/4.3" },
+		{ "m:f(x)", "an argument is - (redacted) or _" },
+		{ "m:f(_)", "it redacts nothing" },
+		{ "m:f(_", ") is expected" },
+		{ "m:f(-) -> x", "- is expected after ->" },
+		{ "m:f/256", "an arity from 0 to 255" },
+		{ "m:f/x", "an arity from 0 to 255" },
+		{ "m:", "the name of a function" },
+		{ "m:f(-) x", "a comma is expected" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		struct inv_redact r = { 0 };
+		struct inv_err err = { 0 };
+		int rc = inv_redact_parse(&r, bad[i][0], strlen(bad[i][0]),
+					  NULL, &err);
+
+		if (rc != INV_EINVAL || !strstr(err.text, bad[i][1]))
+			fail_msg("%s: %d %s", bad[i][0], rc, err.text);
+	}
+}
+
+static void too_many_rules(void **state)
+{
+	static char text[INV_REDACT_RULES];
+	struct inv_err err = { 0 };
+	size_t n = 0;
+
+	(void)state;
+	for (unsigned i = 0; i <= INV_REDACT_KEYS; i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%sk%u",
+				      i ? "," : "", i);
+	memset(&rules, 0, sizeof(rules));
+	assert_int_equal(inv_redact_parse(&rules, text, n, NULL, &err),
+			 INV_ETOOBIG);
+	n = 0;
+	for (unsigned i = 0; i < 50; i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%0200u",
+				      i ? "," : "", i);
+	memset(&rules, 0, sizeof(rules));
+	assert_int_equal(inv_redact_parse(&rules, text, n, NULL, &err),
+			 INV_ETOOBIG);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(keys_without_case_and_separators),
+		cmocka_unit_test(long_keys_are_no_keys),
+		cmocka_unit_test(words),
+		cmocka_unit_test(functions),
+		cmocka_unit_test(records),
+		cmocka_unit_test(mistakes),
+		cmocka_unit_test(too_many_rules),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
