@@ -34,6 +34,9 @@
 -define(MAX_TRIES, 50).
 %% The longest label that is written, in bytes of the external term format.
 -define(MAX_LABEL, 4096).
+%% Names that are written again at the beginning of a file take at most this part
+%% of the file.
+-define(FILE_PART, 8).
 %% A flight recorder writes its names again after so many events. If it has new
 %% names, it writes them after a time that doubles each time.
 -define(AGAIN_EVENTS, 100000).
@@ -52,18 +55,22 @@
 
 -record(names,
         {handle :: pos_integer(),
-         newest :: boolean(), % flight recorder
+         %% When names are written again: if events were overwritten (flight
+         %% recorder), or if the spooler has begun another file.
+         again :: never | newest | {file, non_neg_integer()},
          items :: [term()], % what each process is asked for
-         %% A round writes at most `most' notes, in calls with `batch' notes.
+         %% A round writes at most `most' notes, in calls with `batch' notes. Notes
+         %% that are written again have at most `repeat' bytes.
          batch :: pos_integer(),
          most :: pos_integer(),
+         repeat :: pos_integer(),
          asker :: pid(),
          %% The processes that the asker asks, in this order, and since when it has
          %% waited for the first one.
          asked = [] :: [pid()],
          since = 0 :: integer(),
          todo = [] :: [note()], % notes to write
-         kept = [] :: [note()], % of no process; a flight recorder repeats them
+         kept = [] :: [note()], % of no process; written again like names
          tries = 0 :: non_neg_integer(),
          %% Processes that need not be asked, with their notes. A full `recent'
          %% replaces `earlier'.
@@ -96,8 +103,8 @@ await(none, _Ms) ->
 await(Namer, Ms) ->
     receive {named, Namer} -> ok after Ms -> ok end.
 
-%% Writes notes, and waits for this at most `Ms' milliseconds. A flight recorder
-%% writes them again when it writes its names. Any process may call this.
+%% Writes notes, and waits for this at most `Ms' milliseconds. They are written again
+%% when names are written again. Any process may call this.
 -spec keep(pid() | none, [note()], non_neg_integer()) -> ok.
 keep(none, _, _Ms) ->
     ok;
@@ -144,19 +151,20 @@ stop(Namer) ->
 %% The namer
 
 -spec init(pid(), pos_integer(), inviso_opts:numbers()) -> ok.
-init(Keeper, Handle, #{keep := Keep, packet_bytes := Packet,
-                       normal_slots := Slots}) ->
+init(Keeper, Handle, #{packet_bytes := Packet, normal_slots := Slots} = Numbers) ->
     Items = items(),
     Batch = min(?MAX_NOTES, Packet div ?NOTE_BYTES),
     Now = now_ms(),
     Kept = language_notes(),
     Notes = registered_notes(),
+    %% An eighth of a ring: the other packets are for events.
+    Most = Batch * max(1, Slots div 8),
     S = write(#names{handle = Handle,
-                     newest = Keep =/= 0,
+                     again = again_when(Numbers),
                      items = Items,
                      batch = Batch,
-                     %% An eighth of a ring: the other packets are for events.
-                     most = Batch * max(1, Slots div 8),
+                     most = Most,
+                     repeat = repeat(Numbers, Most),
                      asker = new_asker(Items),
                      todo = Kept ++ Notes,
                      kept = Kept,
@@ -166,6 +174,14 @@ init(Keeper, Handle, #{keep := Keep, packet_bytes := Packet,
                      next = Now + ?FIRST_MS}),
     Keeper ! {named, self()},
     loop(S).
+
+again_when(#{keep := Keep}) when Keep =/= 0 -> newest;
+again_when(#{rotate_bytes := 0, rotate_ns := 0}) -> never;
+again_when(_) -> {file, 0}.
+
+repeat(#{rotate_bytes := 0}, Most) -> Most * ?NOTE_BYTES;
+repeat(#{rotate_bytes := Bytes}, Most) ->
+    min(Most * ?NOTE_BYTES, Bytes div ?FILE_PART).
 
 %% Elixir's kernel is loaded on each node that runs Elixir.
 language_notes() ->
@@ -275,9 +291,11 @@ answered(Pid, Name, #names{asked = [Pid | Others]} = S) ->
 
 named(none, _, S) ->
     S;
-named(Note, Pid, #names{newest = true, again_at = At, again_ms = Ms} = S) ->
+named(Note, Pid, #names{again = newest, again_at = At, again_ms = Ms} = S) ->
     %% An atom is greater than each number.
     (known(Pid, Note, S))#names{again_at = min(At, now_ms() + Ms)};
+named(Note, Pid, #names{again = {file, _}, todo = Todo} = S) ->
+    (known(Pid, Note, S))#names{todo = [Note | Todo]};
 named(Note, _, #names{todo = Todo} = S) ->
     S#names{todo = [Note | Todo]}.
 
@@ -296,31 +314,50 @@ most([], _Todo, Most) -> Most;
 most(_Waiting, Todo, _Most) -> length(Todo).
 
 %%---------------------------------------------------------------------------
-%% Flight recorder
+%% Names that are written again
 
+%% If a log has several files, the oldest may be deleted, and a user may read one
+%% alone. So each file has the names.
+%%
 %% The notes of a flight recorder are overwritten, like its events. So it keeps the
 %% names, and writes them again before its memory is read. The memory is also read
 %% when the node dies. Therefore it writes names at other times, too, but seldom:
 %% the packet that contains them takes the place of events.
-again(#names{newest = false} = S) ->
+again(#names{again = never} = S) ->
     S;
+again(#names{again = {file, File}} = S) ->
+    case file(S) of
+        File -> S;
+        Next -> repeated(S#names{again = {file, Next}})
+    end;
 again(#names{waiting = [], again_at = At, events = Events} = S) ->
     Now = events(S),
     case now_ms() >= At orelse Now >= Events + ?AGAIN_EVENTS of
-        true -> all_again(Now, S);
+        true -> flight(Now, S);
         false -> S
     end;
 again(S) ->
-    all_again(events(S), S).
+    flight(events(S), S).
 
-all_again(Events, #names{recent = Recent, earlier = Earlier, most = Most,
-                         again_ms = Ms} = S) ->
-    %% A record has more names than a process.
-    {Kept, _} = split(max(1, Most div 8), S#names.kept),
-    {First, Rest} = split(Most, notes(Recent)),
-    {More, _} = split(Most - length(First), notes(Earlier)),
-    S#names{todo = Kept ++ First ++ case Rest of [] -> More; _ -> [] end,
-            again_ms = 2 * Ms, again_at = infinity, events = Events}.
+flight(Events, #names{again_ms = Ms} = S) ->
+    repeated(S#names{again_ms = 2 * Ms, again_at = infinity, events = Events}).
+
+%% Old processes have no place if there are many.
+repeated(#names{recent = Recent, earlier = Earlier, repeat = Bytes} = S) ->
+    {Left, Kept} = fitting(S#names.kept, Bytes, []),
+    {Left1, New} = fitting(notes(Recent), Left, Kept),
+    {_, All} = fitting(notes(Earlier), Left1, New),
+    S#names{todo = All}.
+
+%% Puts the notes before Acc, until they have more than `Left' bytes. Then nothing
+%% is left for other notes.
+fitting([], Left, Acc) ->
+    {Left, Acc};
+fitting([{_, Terms} = Note | Notes], Left, Acc) ->
+    case Left - erlang:external_size(Terms) of
+        Less when Less >= 0 -> fitting(Notes, Less, [Note | Acc]);
+        _ -> {0, Acc}
+    end.
 
 notes(Known) ->
     [Note || {_, {_, _} = Note} <- maps:to_list(Known)].
@@ -331,6 +368,15 @@ events(#names{handle = Handle, events = Events}) ->
         Info -> element(1, Info)
     catch
         error:_ -> Events
+    end.
+
+%% Returns the number of the file that the spooler writes.
+file(#names{handle = Handle, again = {file, File}}) ->
+    try inviso_tracer:nif_spool(Handle) of
+        closed -> File;
+        Spool -> element(5, Spool)
+    catch
+        error:_ -> File
     end.
 
 %%---------------------------------------------------------------------------

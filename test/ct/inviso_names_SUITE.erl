@@ -12,6 +12,7 @@
          a_full_ring/1, an_asker_that_is_stuck/1, a_process_that_is_stuck/1,
          a_namer_that_is_stuck/1,
          the_keeper_dies/1, nothing_is_left/1,
+         each_file_has_names/1, long_labels_do_not_fill_files/1,
          flight_recorder/1, flight_recorder_flushed/1,
          flight_recorder_of_a_dead_node/1]).
 %% What processes run.
@@ -25,6 +26,7 @@ all() ->
     [registered_before, registered_later, unregistered, labels, receivers,
      many_registered, once, no_names, a_full_ring, an_asker_that_is_stuck,
      a_process_that_is_stuck, a_namer_that_is_stuck, the_keeper_dies, nothing_is_left,
+     each_file_has_names, long_labels_do_not_fill_files,
      flight_recorder, flight_recorder_flushed, flight_recorder_of_a_dead_node].
 
 suite() -> [{timetrap, {minutes, 5}}].
@@ -425,6 +427,59 @@ nothing_is_left(Config) ->
         inviso_tracer:open("/no/such/directory/x.log", #{}),
     [] = [P || P <- processes(), {current_function, {inviso_names, _, _}}
                                      <- [process_info(P, current_function)]].
+
+%% --- logs of several files -----------------------------------------------------
+
+%% The files in which names were written first are deleted.
+each_file_has_names(Config) ->
+    Pid = serving(),
+    true = register(names_rotated, Pid),
+    Other = serving(),
+    Log = ?LIB:name(Config, "x.log"),
+    Tracer = ?LIB:open(Log, #{rotate => #{bytes => 50000, count => 2},
+                              drain_ms => 1, flush_ms => 20}),
+    _ = [trace(P, Tracer, [call]) || P <- [Pid, Other]],
+    rotated(Pid, Tracer, Log),
+    _ = [probe(P, 0) || P <- [Pid, Other]],
+    ok = inviso_tracer:flush(Tracer),
+    {ok, #{files := Files}} = inviso_tracer:close(Tracer),
+    Items = ?LIB:items(lists:last(Files)),
+    <<"names_rotated">> = name(Pid, Items),
+    <<"inviso_names_SUITE:serve/0">> = name(Other, Items),
+    _ = [exit(P, kill) || P <- [Pid, Other]].
+
+rotated(Pid, Tracer, Log) ->
+    run(Pid, fun() -> ?LIB:flood(1, 1000) end),
+    ok = inviso_tracer:flush(Tracer),
+    filelib:is_file(Log ++ ".0") andalso rotated(Pid, Tracer, Log).
+
+%% The names of many processes are larger than a file. They do not begin file after
+%% file.
+long_labels_do_not_fill_files(Config) ->
+    case erlang:function_exported(proc_lib, set_label, 1) of
+        true -> long_labels(Config);
+        false -> {skip, "no labels before OTP 27"}
+    end.
+
+long_labels(Config) ->
+    Label = lists:duplicate(2000, $x),
+    Pids = [spawn(fun() -> apply(proc_lib, set_label, [Label]), serve() end)
+            || _ <- lists:seq(1, 50)],
+    Log = ?LIB:name(Config, "x.log"),
+    Tracer = ?LIB:open(Log, #{rotate => #{bytes => 50000}, drain_ms => 1,
+                              flush_ms => 20}),
+    _ = [trace(P, Tracer, [call]) || P <- Pids],
+    _ = [probe(P, 0) || P <- Pids],
+    Files = fun() ->
+                    ok = inviso_tracer:flush(Tracer),
+                    length(filelib:wildcard(Log ++ ".*"))
+            end,
+    ?LIB:until(fun() -> Files() > 1 end),
+    Many = Files(),
+    timer:sleep(1000), % five rounds of the namer
+    true = Files() =< Many + 1,
+    _ = ?LIB:close(Tracer),
+    _ = [exit(P, kill) || P <- Pids].
 
 %% --- flight recorders ----------------------------------------------------------
 
