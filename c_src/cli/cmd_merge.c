@@ -11,13 +11,16 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cli/causes.h"
 #include "cli/cleanup.h"
 #include "cli/cmd.h"
 #include "cli/dir_inputs.h"
 #include "cli/filter_opts.h"
 #include "cli/look.h"
 #include "cli/pick.h"
+#include "cli/units.h"
 #include "flow/flow.h"
+#include "flow/order.h"
 #include "log/inputs.h"
 #include "log/merge.h"
 #include "log/source.h"
@@ -37,6 +40,7 @@ enum summary {
 #define DAMAGES_SHOWN 20
 /* The number of events read so far is shown after PROGRESS_FIRST_MS, and then
  * every PROGRESS_MS. */
+#define REQUEST_MEMORY_MIN ((uint64_t)64 << 10)
 #define PROGRESS_FIRST_MS 1000
 #define PROGRESS_MS 200
 
@@ -49,7 +53,9 @@ struct merge {
 	const char *output; /* NULL: standard output */
 	enum summary summary;
 	bool quiet;
-	bool paced;	  /* see sink/output.h */
+	bool by_time;		 /* --order time */
+	uint64_t request_memory; /* 0: the default */
+	bool paced;		 /* see sink/output.h */
 	bool want_totals; /* print totals for each node: output is a terminal,
 			     or the user requested them */
 	bool show_all;	  /* report damage beyond DAMAGES_SHOWN, too */
@@ -59,6 +65,7 @@ struct merge {
 	struct inv_inputs inputs;
 	struct inv_merge merge;
 	struct inv_flow flow;
+	struct inv_order order;
 	bool special; /* output is not a regular file */
 	struct inv_output out;
 	struct inv_sink *sink;
@@ -142,6 +149,18 @@ static int no_memory(struct merge *m)
 	return inv_err_set(&m->err, INV_ENOMEM, "no memory");
 }
 
+/* Adds what is known about requests to the JSON object at the end of b. */
+static void more_summary(const struct merge *m, struct inv_buf *b)
+{
+	struct inv_json j = { .out = b, .more = true };
+
+	if (b->error || !b->len)
+		return;
+	b->len--;
+	inv_causes_json(&m->flow.requests, &j);
+	inv_buf_putc(b, '}');
+}
+
 /* With -o, prints the summary on standard output. */
 static int say_summary(struct merge *m)
 {
@@ -150,6 +169,7 @@ static int say_summary(struct merge *m)
 
 	if (m->summary == SUMMARY_JSON) {
 		inv_summary_json(&m->sink->sum, &b);
+		more_summary(m, &b);
 	} else {
 		inv_buf_printf(&b, "%s: %" PRIu64 " entries: ", m->output,
 			       m->sink->sum.entries);
@@ -216,6 +236,7 @@ static int put(struct merge *m, const struct inv_item *item)
 		return 0;
 	}
 	rc = inv_sink_item(m->sink, item);
+	inv_flow_show(&m->flow, item);
 	if (!rc && m->want_totals)
 		rc = inv_totals_add(&m->totals, item);
 	return rc;
@@ -242,13 +263,19 @@ static void count_skipped(struct merge *m)
 	}
 }
 
+static int next(struct merge *m, struct inv_item **item)
+{
+	return m->by_time ? inv_merge_next(&m->merge, item) :
+			    inv_order_next(&m->order, item);
+}
+
 static int pump(struct merge *m)
 {
 	struct inv_item *item;
 	uint64_t n = 0;
 	int rc;
 
-	while (!(rc = inv_merge_next(&m->merge, &item))) {
+	while (!(rc = next(m, &item))) {
 		if (take(m, item))
 			return no_memory(m);
 		if (++n & 0xff)
@@ -265,6 +292,16 @@ static int pump(struct merge *m)
 		return no_memory(m);
 	count_skipped(m);
 	return inv_sink_end(m->sink) ? no_memory(m) : 0;
+}
+
+static void say_causes(struct merge *m)
+{
+	struct inv_buf b = { 0 };
+
+	inv_causes_text(&m->flow.requests, "inviso merge: ", &b);
+	if (!b.error)
+		fprintf(stderr, "%.*s", (int)b.len, (const char *)b.data);
+	inv_buf_release(&b);
 }
 
 static void tell_rest(struct merge *m)
@@ -300,6 +337,7 @@ static void tell_rest(struct merge *m)
 			" earlier event(s) were in files that rotation "
 			"deleted, or that were not given\n",
 			rotated);
+	say_causes(m);
 	if (m->notices.n_damages > DAMAGES_SHOWN)
 		fprintf(stderr,
 			"inviso merge: %" PRIu64 " more damaged places\n",
@@ -379,7 +417,7 @@ static void choose_color(struct merge *m)
 
 static int run(struct merge *m, char **files, int n_files)
 {
-	const struct inv_flow_opts flow_opts = {
+	struct inv_flow_opts flow_opts = {
 		.keep = m->format->calls || m->wanted.spec ||
 			inv_pick_active(&m->pick),
 	};
@@ -398,7 +436,11 @@ static int run(struct merge *m, char **files, int n_files)
 		rc = no_memory(m);
 	if (!rc)
 		rc = limit(m);
-	if (!rc && inv_flow_init(&m->flow, &flow_opts))
+	flow_opts.request_memory = m->request_memory;
+	flow_opts.feeds = m->inputs.feeds;
+	flow_opts.n_feeds = m->inputs.n_feeds;
+	if (!rc && (inv_flow_init(&m->flow, &flow_opts) ||
+		    inv_order_init(&m->order, &m->merge, &m->flow)))
 		rc = no_memory(m);
 	if (!rc)
 		rc = open_output(m);
@@ -458,6 +500,7 @@ static int merge(struct merge *m, char **files, int n_files)
 		tell_reader(rc ? m->err.text : "");
 	inv_sink_free(m->sink);
 	inv_totals_release(&m->totals);
+	inv_order_release(&m->order);
 	inv_flow_release(&m->flow);
 	inv_merge_release(&m->merge);
 	inv_inputs_release(&m->inputs);
@@ -472,6 +515,8 @@ enum {
 	OPT_PACED,
 	OPT_TI,
 	OPT_TOTALS,
+	OPT_ORDER,
+	OPT_REQUEST_MEMORY,
 };
 
 static const struct argp_option options[] = {
@@ -481,6 +526,15 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "format", 'f', "FORMAT", 0, "", 0 },
 	{ "json", 'j', NULL, 0, "the same as --format json", 0 },
+	{ "order", OPT_ORDER, "ORDER", 0,
+	  "cause (default): a message of a sequential trace is shown after it "
+	  "was sent, otherwise as with time; time: only the nodes' clocks "
+	  "decide",
+	  0 },
+	{ "request-memory", OPT_REQUEST_MEMORY, "SIZE", 0,
+	  "memory for messages that were sent and not received yet, and for "
+	  "the processes of sequential traces; the default is 128M",
+	  0 },
 	{ "summary", OPT_SUMMARY, "FORM", 0,
 	  "with -o, print the summary as text (default), json (one line) or "
 	  "none",
@@ -619,6 +673,21 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_TOTALS:
 		a->m->want_totals = true;
+		return 0;
+	case OPT_ORDER:
+		a->m->by_time = !strcmp(arg, "time");
+		if (!a->m->by_time && strcmp(arg, "cause") != 0)
+			argp_error(state,
+				   "--order %s: not one of cause and time",
+				   arg);
+		return 0;
+	case OPT_REQUEST_MEMORY:
+		if (inv_units_bytes(arg, &a->m->request_memory) ||
+		    a->m->request_memory < REQUEST_MEMORY_MIN)
+			argp_error(state,
+				   "--request-memory %s: not %s, or less than "
+				   "64k",
+				   arg, INV_UNITS_BYTES_HELP);
 		return 0;
 	case OPT_UTC:
 		a->m->sink_opts.utc = 1;

@@ -50,8 +50,10 @@ static void flush(struct inv_view *v)
 
 static int put(struct inv_view *v, const struct inv_item *item)
 {
-	if (inv_pick_wants(v->pick, item))
+	if (inv_pick_wants(v->pick, item)) {
+		inv_flow_show(&v->flow, item);
 		return inv_sink_item(v->sink, item);
+	}
 	inv_sink_skip(v->sink);
 	return 0;
 }
@@ -124,7 +126,7 @@ static int init_feed(struct inv_view *v, size_t i)
 int inv_view_init(struct inv_view *v, const struct inv_sink_ops *format,
 		  const struct inv_sink_opts *opts)
 {
-	const struct inv_flow_opts flow_opts = {
+	struct inv_flow_opts flow_opts = {
 		.keep = format->calls || inv_pick_active(v->pick),
 	};
 	size_t n = v->ms->n;
@@ -141,6 +143,8 @@ int inv_view_init(struct inv_view *v, const struct inv_sink_ops *format,
 	if (!rc)
 		rc = inv_merge_init(&v->merge, v->feeds, (uint32_t)n);
 	v->merge.patience_ms = PATIENCE_MS;
+	flow_opts.feeds = v->feeds;
+	flow_opts.n_feeds = (uint32_t)n;
 	if (!rc)
 		rc = inv_flow_init(&v->flow, &flow_opts);
 	if (!rc)

@@ -7,6 +7,7 @@
 
 #include "flow/mfa.h"
 #include "flow/process.h"
+#include "flow/requests.h"
 #include "log/item.h"
 #include "term/fields.h"
 
@@ -54,6 +55,8 @@ struct inv_facts {
 	/* Show the call, as one entry, instead of its end. Then `call' has its
 	 * event. */
 	bool whole;
+	const struct inv_cause *cause; /* seq_trace: from what it follows; NULL
+					  for another event */
 	struct inv_flow *flow;
 	const struct inv_manner *manner;
 };

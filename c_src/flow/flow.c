@@ -23,20 +23,44 @@
  */
 #define SILENT 1000u
 
+/* A log of the node is read. feed: NULL, or the log's feed. */
+static int record(struct inv_flow *f, const struct inv_node *node,
+		  const struct inv_feed *feed)
+{
+	struct inv_request_node *n = inv_requests_node(
+		&f->requests, inv_seq_node(node->name, strlen(node->name)));
+
+	if (!n)
+		return INV_ENOMEM;
+	n->recorded = true;
+	if (feed && (feed->unended || feed->growing))
+		n->unfinished = true;
+	if (feed && feed->lossy)
+		n->lost = true;
+	return 0;
+}
+
 int inv_flow_init(struct inv_flow *f, const struct inv_flow_opts *opts)
 {
 	memset(f, 0, sizeof(*f));
 	f->opts = *opts;
 	inv_processes_init(&f->processes,
 			   opts->memory ? opts->memory : INV_FLOW_MEMORY);
+	inv_requests_init(&f->requests, opts->request_memory);
 	f->cursor = malloc(sizeof(*f->cursor));
 	f->functions = calloc(INV_FLOW_FUNCTIONS, sizeof(*f->functions));
-	return f->cursor && f->functions ? 0 : INV_ENOMEM;
+	if (!f->cursor || !f->functions)
+		return INV_ENOMEM;
+	for (uint32_t i = 0; i < opts->n_feeds; i++)
+		if (record(f, opts->feeds[i]->node, opts->feeds[i]))
+			return INV_ENOMEM;
+	return 0;
 }
 
 void inv_flow_release(struct inv_flow *f)
 {
 	inv_processes_release(&f->processes);
+	inv_requests_release(&f->requests);
 	inv_copier_release(&f->copier);
 	inv_dict_release(&f->dict);
 	inv_buf_release(&f->text);
@@ -68,7 +92,7 @@ static int add_node(struct inv_flow *f, const struct inv_node *node)
 		f->n_nodes = n;
 	}
 	f->nodes[node->number].node = node;
-	return 0;
+	return record(f, node, NULL);
 }
 
 static bool is_known(const struct inv_flow *f, const struct inv_node *node)
@@ -596,14 +620,33 @@ static int event(struct inv_flow *f, const struct inv_item *it,
 	}
 }
 
+const struct inv_seq *inv_flow_seq(struct inv_flow *f,
+				   const struct inv_item *it)
+{
+	f->seq_of = inv_seq_read(&f->seq, f->cursor, it) ? it : NULL;
+	return f->seq_of ? &f->seq : NULL;
+}
+
+static int sequential(struct inv_flow *f, const struct inv_item *it)
+{
+	if (f->seq_of != it && !inv_flow_seq(f, it))
+		return 0;
+	f->seq_of = NULL;
+	if (inv_requests_add(&f->requests, &f->seq, &f->cause))
+		return INV_ENOMEM;
+	f->facts.cause = &f->cause;
+	return 0;
+}
+
 static int derive(struct inv_flow *f, const struct inv_item *it)
 {
 	struct inv_process_key key;
 	struct inv_token tok;
 
+	if (it->ev.tag == INV_TAG_SEQ_TRACE)
+		return sequential(f, it);
 	/* Sinks report invalid terms. */
-	if (it->ev.bare || it->ev.tag == INV_TAG_SEQ_TRACE ||
-	    inv_event_tracee(&it->ev, f->cursor, &tok) ||
+	if (it->ev.bare || inv_event_tracee(&it->ev, f->cursor, &tok) ||
 	    !inv_process_key(&key, it->node, &tok) ||
 	    inv_cursor_skip_rest(f->cursor, &tok))
 		return 0;
@@ -653,6 +696,19 @@ static int note(struct inv_flow *f, const struct inv_item *it)
 	}
 }
 
+/* What is missing afterwards can be among the lost events. */
+static int lose_causes(struct inv_flow *f, const struct inv_item *it)
+{
+	struct inv_request_node *n = inv_requests_node(
+		&f->requests,
+		inv_seq_node(it->node->name, strlen(it->node->name)));
+
+	if (!n)
+		return INV_ENOMEM;
+	n->lost = true;
+	return 0;
+}
+
 struct inv_item *inv_flow_item(struct inv_flow *f, struct inv_item *it)
 {
 	if (f->exited)
@@ -668,7 +724,7 @@ struct inv_item *inv_flow_item(struct inv_flow *f, struct inv_item *it)
 	 * can run in any thread. */
 	if (inv_unlikely(it->kind == INV_ITEM_LOSS)) {
 		lose(f, it->node);
-		return it;
+		return lose_causes(f, it) ? NULL : it;
 	}
 	if (inv_unlikely(it->kind == INV_ITEM_NOTE))
 		return note(f, it) ? NULL : it;

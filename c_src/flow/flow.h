@@ -7,12 +7,15 @@
 
 #include "flow/facts.h"
 #include "flow/process.h"
+#include "flow/requests.h"
+#include "log/feed.h"
 #include "log/item.h"
 #include "term/copy.h"
 
 /*
  * Derives what events mean from the events before them: which call a return
- * ends and how long it took, and the names of processes. Merged items go in,
+ * ends and how long it took, the names of processes, and which message caused
+ * an event of a sequential trace. Merged items go in,
  * and the same items come out, with facts. Filters come after it, so they do not
  * change what is derived.
  *
@@ -26,6 +29,12 @@
 struct inv_flow_opts {
 	bool keep;     /* keep the events of open calls, for struct inv_call */
 	size_t memory; /* bound in bytes; 0: INV_FLOW_MEMORY */
+	size_t request_memory; /* another bound, for requests; 0:
+				  INV_REQUESTS_MEMORY */
+	/* All feeds of the merge, which say which nodes are recorded. Without
+	 * them, nodes are known from their first item on. */
+	struct inv_feed **feeds;
+	uint32_t n_feeds;
 };
 
 #define INV_FLOW_MEMORY ((size_t)256 << 20)
@@ -60,12 +69,16 @@ struct inv_flow_node {
 
 struct inv_flow {
 	struct inv_processes processes;
+	struct inv_requests requests;
 	uint64_t unmatched; /* returns whose call is unknown */
 	/* private */
 	struct inv_flow_opts opts;
 	struct inv_cursor *cursor;
 	struct inv_facts facts;
 	struct inv_call call;
+	struct inv_cause cause;
+	struct inv_seq seq;
+	const struct inv_item *seq_of; /* the item that was read into `seq' */
 	struct inv_mfa mfa;
 	struct inv_mfa call_mfa;
 	struct inv_event event; /* of `call' */
@@ -89,6 +102,21 @@ void inv_flow_release(struct inv_flow *f);
 /* Adds the item's facts, which are valid until the next call, and returns the
  * item. NULL: no memory. A loss or a note has no facts. */
 struct inv_item *inv_flow_item(struct inv_flow *f, struct inv_item *it);
+
+/*
+ * Returns what a seq_trace item says, before inv_flow_item; NULL: nothing that
+ * can be understood. Valid until the next call of a function.
+ */
+const struct inv_seq *inv_flow_seq(struct inv_flow *f,
+				   const struct inv_item *it);
+
+/* The item, with its facts, is shown, and not left out by a filter: so later
+ * events can name it as their cause. */
+static inline void inv_flow_show(struct inv_flow *f, const struct inv_item *it)
+{
+	if (it->facts && it->facts->cause)
+		inv_requests_show(&f->requests);
+}
 
 /* Sinks then show the call that the current item has ended as one entry. */
 void inv_flow_show_call(struct inv_flow *f);

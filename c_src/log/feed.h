@@ -43,6 +43,8 @@ struct inv_feed {
 			     wanted; valid after everything was read */
 	/* The log has no end, so later events may be missing. */
 	bool unended;
+	/* Events are missing, as far as this is known before they are read. */
+	bool lossy;
 	/* More items may follow. If false, the next two fields are not used. */
 	bool growing;
 	int64_t mark_ns;  /* watermark: no item with an earlier Erlang system

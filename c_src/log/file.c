@@ -93,9 +93,21 @@ static void count_totals(struct inv_log_file *f, const struct inv_log_place *at,
 	if (at->head.codec != INV_CODEC_NONE)
 		f->packed_totals += at->head.raw_len;
 	inv_entries_open(&e, u, at);
-	for (uint32_t i = 0; inv_entries_totals(&e, i, &t); i++)
+	for (uint32_t i = 0; inv_entries_totals(&e, i, &t); i++) {
 		if (t.stream < INV_RINGS_MAX && t.stream >= f->n_streams)
 			f->n_streams = t.stream + 1;
+		if (t.produced != t.recorded)
+			f->lossy = true;
+	}
+}
+
+static bool has_losses(const struct inv_log_packet *h)
+{
+	uint64_t lost = 0;
+
+	for (unsigned i = 0; i < INV_LOSS_COUNT; i++)
+		lost |= h->dropped[i];
+	return lost != 0;
 }
 
 static int count(struct inv_log_file *f, const struct inv_log_place *at,
@@ -104,6 +116,7 @@ static int count(struct inv_log_file *f, const struct inv_log_place *at,
 	const struct inv_log_packet *h = &at->head;
 
 	f->last = *h;
+	f->lossy = f->lossy || at->damaged || has_losses(h);
 	switch (h->type) {
 	case INV_LOG_TOTALS:
 		count_totals(f, at, u);
@@ -134,9 +147,11 @@ static int survey(struct inv_log_file *f, struct inv_window *w,
 	while (!rc && !inv_scan_next(&scan, w, &step)) {
 		if (!step.is_gap)
 			rc = count(f, &step.at, u);
-		else if (step.what)
+		else if (step.what) {
 			inv_notice_damage(ns, f->src.name, step.off, step.len,
 					  "%s", step.what);
+			f->lossy = true;
+		}
 	}
 	inv_unpacker_free(u);
 	give_back(f);

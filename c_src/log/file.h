@@ -33,6 +33,7 @@ struct inv_log_file {
 	uint64_t packed_totals; /* size that all compressed TOTALS packets have
 				   when they are unpacked */
 	uint64_t last_totals;	/* offset of the last TOTALS packet */
+	bool lossy; /* a packet says that events were lost, or is damaged */
 	/* set by inv_log_file_share */
 	bool last_totals_only;
 };

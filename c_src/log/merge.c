@@ -132,6 +132,41 @@ int inv_merge_next(struct inv_merge *m, struct inv_item **item)
 	return 0;
 }
 
+uint32_t inv_merge_hold(struct inv_merge *m)
+{
+	uint32_t feed = m->heap.e[0].index;
+
+	inv_merge_heap_pop(&m->heap);
+	m->given = false;
+	return feed;
+}
+
+int inv_merge_resume(struct inv_merge *m, uint32_t feed)
+{
+	int rc = 0;
+
+	struct inv_item *next;
+
+	/* The item that was returned must not be returned again, and is on top
+	 * only now. Moves to the next one, without returning it. */
+	if (m->given)
+		rc = inv_merge_next(m, &next);
+	m->given = false;
+	inv_merge_heap_push(&m->heap, m->feeds[feed]->item.ts_ns, feed);
+	return rc == INV_END ? 0 : rc;
+}
+
+bool inv_merge_has(const struct inv_merge *m, const struct inv_node *node)
+{
+	for (uint32_t i = 0; i < m->heap.n; i++)
+		if (m->feeds[m->heap.e[i].index]->node == node)
+			return true;
+	for (uint32_t i = 0; i < m->n_empty; i++)
+		if (m->feeds[m->empty[i]]->node == node)
+			return true;
+	return false;
+}
+
 bool inv_merge_done(const struct inv_merge *m)
 {
 	return !m->heap.n && !m->n_empty;

@@ -72,6 +72,20 @@ void inv_merge_limit(struct inv_merge *m, int64_t from_ns, int64_t until_ns);
 int inv_merge_next(struct inv_merge *m, struct inv_item **item);
 
 /*
+ * inv_merge_hold takes the item that was just returned back: it, and the items
+ * of its feed that follow, are returned after inv_merge_resume. Returns the
+ * number of the feed. Call inv_merge_resume once for each held feed; the item
+ * that was returned last is then no longer valid. inv_merge_resume returns 0 or
+ * INV_ENOMEM.
+ */
+uint32_t inv_merge_hold(struct inv_merge *m);
+int inv_merge_resume(struct inv_merge *m, uint32_t feed);
+
+/* Returns true if the feed of a node has items that were not returned, and is
+ * not held. */
+bool inv_merge_has(const struct inv_merge *m, const struct inv_node *node);
+
+/*
  * Call it after inv_merge_next returned INV_END. Returns the ms after which the
  * merge may return an item even if nothing arrives. Returns -1 if the merge
  * must wait for input.

@@ -270,6 +270,8 @@ static int open_set(struct set *s, const struct inv_node *node,
 	count_common(s);
 	inv_reader_guess_clock(&s->r);
 	s->r.feed.first_ns = first_time(s);
+	for (uint32_t i = 0; i < s->n_files; i++)
+		s->r.feed.lossy = s->r.feed.lossy || s->files[i].lossy;
 	s->r.feed.unended = !inv_log_check_end(&last->last, last->src.name, ns);
 	return 0;
 }

@@ -3,7 +3,8 @@
  * One JSON object on each line:
  *
  *	{"ts":…,"time":"…","node":"…","pid":"…","names":[…],"process":{…},
- *	 "tag":"…","payload":[…],"result":"…","label":"…","from":{…},"to":{…},
+ *	 "tag":"…","label":"…","payload":[…],"result":"…","id":…,"cause":…,
+ *	 "certain":…,"request":…,"orphan":"…","signal":"…","from":{…},"to":{…},
  *	 "module":"…","function":"…","arity":…,"args":[…],
  *	 "end":"…","return":"…","exception":{…},"start":"…","duration_ns":…,
  *	 "self_ns":…,"depth":…,"certain":false,
@@ -216,6 +217,8 @@ static int derived(struct inv_json_sink *j, const struct inv_item *it)
 	case INV_TAG_SEND_NO_PROC:
 		return it->ev.extra ? receiver(j, it) : 0;
 	case INV_TAG_SEQ_TRACE:
+		if (it->facts->cause)
+			inv_json_cause(j, it->facts->cause);
 		return inv_json_seq(j, it);
 	default:
 		return inv_json_call(j, it);

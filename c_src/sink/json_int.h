@@ -60,6 +60,9 @@ int inv_json_receiver(struct inv_json_sink *j, const struct inv_item *it);
 /* Writes "from" and "to" of a seq_trace event. */
 int inv_json_seq(struct inv_json_sink *j, const struct inv_item *it);
 
+/* Writes from what an event of a request follows. */
+void inv_json_cause(struct inv_json_sink *j, const struct inv_cause *c);
+
 /* Writes {M,F,Args} as a string. The cursor is before the payload. Fills in
  * j->args. */
 int inv_json_mfa(struct inv_json_sink *j, const struct inv_item *it);

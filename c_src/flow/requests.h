@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_FLOW_REQUESTS_H
+#define INV_FLOW_REQUESTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "flow/seq.h"
+
+/*
+ * Requests: seq_trace events that follow from each other, on all nodes.
+ *
+ * A message that is received follows from the send event with the same label,
+ * sender and serial {Prev,Cur}. An event of a process follows from the message
+ * that the process received with the serial Prev. An event that follows from
+ * nothing begins a request.
+ *
+ * Events of one process must be added in their order. Memory is bounded: what was
+ * not used for the longest time is forgotten.
+ */
+
+/* Why the event from which another event follows is not known. */
+enum inv_orphan {
+	INV_ORPHAN_NOT = 0,
+	INV_ORPHAN_LOST,      /* its node has lost events */
+	INV_ORPHAN_UNTRACED,  /* it was not recorded */
+	INV_ORPHAN_IN_FLIGHT, /* the log of its node ends too early */
+};
+
+/* The word for users; NULL for INV_ORPHAN_NOT. */
+const char *inv_orphan_text(enum inv_orphan orphan);
+
+struct inv_cause {
+	uint64_t id;	  /* of the event, from 1 */
+	uint64_t request; /* number of the request, from 1 */
+	/* The id of the event from which it follows; if this event is not shown,
+	 * of that one's nearest cause that is shown. 0: there is none. */
+	uint64_t cause;
+	/* False: events are missing between both, or it is not certain that
+	 * there is no cause. */
+	bool certain;
+	enum inv_orphan orphan;
+	enum inv_seq_signal signal;
+};
+
+struct inv_request_counts {
+	uint64_t events;
+	uint64_t requests;
+	uint64_t messages; /* received, and their send event was found */
+	uint64_t orphans[INV_ORPHAN_IN_FLIGHT + 1];
+	uint64_t repaired;  /* serials that a spawn had changed */
+	uint64_t repeated;  /* serials that were used twice, or too large */
+	uint64_t forgotten; /* messages and processes, because of the bound */
+};
+
+struct inv_party;
+struct inv_sent;
+
+/* A node whose processes sent or received messages of requests. */
+struct inv_request_node {
+	uint64_t key;	 /* inv_seq_node of its name */
+	bool recorded;	 /* a log of it is read */
+	bool lost;	 /* some of its events were lost */
+	bool unfinished; /* a log of it has no end */
+};
+
+struct inv_requests {
+	struct inv_request_counts counts;
+	/* private */
+	size_t most_parties;
+	size_t most_sent;
+	struct inv_party *parties;
+	struct inv_party *turn; /* where the search for a process to forget
+				   begins; NULL: at the first */
+	struct inv_sent *sent;	/* the oldest first */
+	struct inv_sent *sent_to;
+	struct inv_request_node *nodes;
+	uint32_t n_nodes;
+	/* what the event that was added last has changed */
+	uint64_t id;
+	uint64_t *shows[3];
+};
+
+/* memory: the bound in bytes; 0: INV_REQUESTS_MEMORY */
+#define INV_REQUESTS_MEMORY ((size_t)128 << 20)
+void inv_requests_init(struct inv_requests *r, size_t memory);
+void inv_requests_release(struct inv_requests *r);
+
+/* Returns the node, to change what is known of it; NULL: no memory. The pointer
+ * is valid until the next call. */
+struct inv_request_node *inv_requests_node(struct inv_requests *r,
+					   uint64_t key);
+
+/*
+ * Returns true if the event from which `receive' follows was added, or certainly
+ * will not be. If false, this event can still come, from its sender's node.
+ */
+bool inv_requests_ready(struct inv_requests *r, const struct inv_seq *receive);
+
+/* Adds an event, and sets *cause. Returns 0 or INV_ENOMEM. */
+int inv_requests_add(struct inv_requests *r, const struct inv_seq *s,
+		     struct inv_cause *cause);
+
+/* The event that was added last is shown: events that follow from it then name
+ * it as their cause. */
+void inv_requests_show(struct inv_requests *r);
+
+/* Returns how many messages were sent and not received so far. */
+uint64_t inv_requests_in_flight(const struct inv_requests *r);
+
+#endif

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "flow/seq.h"
+
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+uint64_t inv_seq_node(const char *name, size_t len)
+{
+	return XXH3_64bits(name, len);
+}
+
+static uint64_t mix(uint64_t h, uint64_t x)
+{
+	const uint64_t both[2] = { h, x };
+
+	return XXH3_64bits(both, sizeof(both));
+}
+
+/* --- pids ----------------------------------------------------------------- */
+
+/* Returns the hash of the name of the node in tok: a pid, a port or a
+ * reference. */
+static uint64_t node_of(const struct inv_item *it, const struct inv_token *tok)
+{
+	const struct inv_dict_entry *e;
+
+	if (tok->len)
+		return inv_seq_node((const char *)tok->bytes, tok->len);
+	if (!tok->node)
+		return inv_seq_node(it->node->name, strlen(it->node->name));
+	e = it->ev.dict ? inv_dict_node(it->ev.dict, tok->node) : NULL;
+	/* The node is unknown: at least it is not this one. */
+	if (!e)
+		return mix(it->node->number, tok->node);
+	return inv_seq_node((const char *)e->bytes, e->len);
+}
+
+static uint64_t hash_pid(const struct inv_token *tok, uint64_t node)
+{
+	const uint64_t all[3] = { node, tok->id[0], tok->id[1] };
+	uint64_t h = XXH3_64bits(all, sizeof(all));
+
+	return h ? h : 1; /* 0 means: no process */
+}
+
+/* --- labels --------------------------------------------------------------- */
+
+static uint64_t hash_bytes(uint64_t h, const uint8_t *p, size_t len)
+{
+	return mix(h, len ? XXH3_64bits(p, len) : 0);
+}
+
+static uint64_t hash_ref(uint64_t h, const struct inv_item *it,
+			 const struct inv_token *tok)
+{
+	h = mix(h, node_of(it, tok));
+	for (unsigned i = 0; i < tok->n_ids; i++)
+		h = mix(h, tok->id[i]);
+	return h;
+}
+
+/* Each kind of token has only some of the fields. */
+static uint64_t hash_token(const struct inv_item *it,
+			   const struct inv_token *tok)
+{
+	uint64_t h = tok->kind;
+
+	switch (tok->kind) {
+	case INV_TOK_PID:
+		return mix(h, hash_pid(tok, node_of(it, tok)));
+	case INV_TOK_PORT:
+		return mix(mix(h, tok->id[0]), node_of(it, tok));
+	case INV_TOK_REF:
+		return hash_ref(h, it, tok);
+	case INV_TOK_INT:
+		return mix(h, (uint64_t)tok->i);
+	case INV_TOK_BIG:
+		return hash_bytes(mix(h, tok->negative), tok->bytes, tok->len);
+	case INV_TOK_FLOAT:
+		return mix(h, tok->id[0]);
+	case INV_TOK_ATOM:
+	case INV_TOK_STRING:
+	case INV_TOK_TEXT:
+		return hash_bytes(h, tok->bytes, tok->len);
+	case INV_TOK_BINARY:
+		return hash_bytes(mix(h, tok->cut ? 0 : tok->last_bits),
+				  tok->bytes, tok->len);
+	case INV_TOK_EXPORT:
+		h = hash_bytes(mix(h, tok->count), tok->bytes, tok->len);
+		return hash_bytes(h, tok->bytes2, tok->len2);
+	case INV_TOK_FUN:
+		h = mix(mix(h, tok->id[0]), tok->id[1]);
+		return hash_bytes(h, tok->bytes, tok->len);
+	case INV_TOK_TUPLE:
+	case INV_TOK_MAP:
+		return mix(h, tok->count);
+	case INV_TOK_END:
+		return mix(h, tok->of);
+	default:
+		/* The length of a list can be unknown. */
+		return mix(h, 0);
+	}
+}
+
+/* Hashes the term whose first token is tok. Reads it to its end. */
+static bool hash_term(struct inv_cursor *c, const struct inv_item *it,
+		      struct inv_token *tok, uint64_t *hash)
+{
+	uint64_t h = hash_token(it, tok);
+
+	while (inv_cursor_depth(c)) {
+		if (inv_cursor_next(c, tok))
+			return false;
+		h = mix(h, hash_token(it, tok));
+	}
+	*hash = h;
+	return true;
+}
+
+/* --- the message ---------------------------------------------------------- */
+
+/* Returns what the next term is. It is not read to its end. */
+static enum inv_seq_signal classify(struct inv_cursor *c,
+				    const struct inv_item *it,
+				    const struct inv_seq *s)
+{
+	struct inv_token tok;
+	uint32_t arity;
+
+	if (inv_cursor_next(c, &tok) || tok.kind == INV_TOK_HOLE ||
+	    tok.kind == INV_TOK_CUT)
+		return INV_SIGNAL_UNKNOWN;
+	arity = tok.count;
+	if (tok.kind != INV_TOK_TUPLE || inv_cursor_next(c, &tok) ||
+	    tok.kind != INV_TOK_ATOM)
+		return INV_SIGNAL_MESSAGE;
+	if (inv_token_is(&tok, "spawn_request") && arity >= 6)
+		return INV_SIGNAL_SPAWN;
+	if (inv_token_is(&tok, "spawn_reply") && arity == 4)
+		return INV_SIGNAL_SPAWN_REPLY;
+	if (!inv_token_is(&tok, "EXIT") || arity != 3 ||
+	    inv_cursor_next(c, &tok))
+		return INV_SIGNAL_MESSAGE;
+	/* A process can send such a tuple about another process, too. */
+	return tok.kind == INV_TOK_PID &&
+			       hash_pid(&tok, node_of(it, &tok)) == s->from ?
+		       INV_SIGNAL_EXIT :
+		       INV_SIGNAL_MESSAGE;
+}
+
+static bool read_kind(struct inv_cursor *c, struct inv_seq *s)
+{
+	struct inv_token tok;
+
+	if (inv_cursor_next(c, &tok) || tok.kind != INV_TOK_TUPLE ||
+	    tok.count != 5 || inv_cursor_next(c, &tok))
+		return false;
+	if (inv_token_is(&tok, "send"))
+		s->kind = INV_SEQ_SEND;
+	else if (inv_token_is(&tok, "receive"))
+		s->kind = INV_SEQ_RECEIVE;
+	else if (inv_token_is(&tok, "print"))
+		s->kind = INV_SEQ_PRINT;
+	else
+		return false;
+	return true;
+}
+
+static bool read_serial(struct inv_cursor *c, struct inv_seq *s)
+{
+	struct inv_token tok;
+	int64_t prev, cur;
+
+	if (inv_cursor_next(c, &tok) || tok.kind != INV_TOK_TUPLE ||
+	    tok.count != 2 || inv_cursor_int(c, &prev) ||
+	    inv_cursor_int(c, &cur) || inv_cursor_end(c))
+		return false;
+	s->prev = (uint64_t)prev;
+	s->cur = (uint64_t)cur;
+	return true;
+}
+
+static bool read_from(struct inv_cursor *c, struct inv_seq *s,
+		      const struct inv_item *it)
+{
+	struct inv_token tok;
+
+	if (inv_cursor_next(c, &tok))
+		return false;
+	/* The sender of an exit signal can be a port. */
+	if (tok.kind != INV_TOK_PID && tok.kind != INV_TOK_PORT)
+		return false;
+	s->from_node = node_of(it, &tok);
+	s->from = hash_pid(&tok, s->from_node);
+	return true;
+}
+
+static bool read_to(struct inv_cursor *c, struct inv_seq *s,
+		    const struct inv_item *it)
+{
+	struct inv_token tok;
+
+	if (inv_cursor_next(c, &tok))
+		return false;
+	if (tok.kind == INV_TOK_PID)
+		s->to = hash_pid(&tok, node_of(it, &tok));
+	else if (tok.kind == INV_TOK_PORT && s->kind == INV_SEQ_SEND)
+		s->signal = INV_SIGNAL_PORT;
+	/* A spawn on another node is sent to the node. */
+	else if (tok.kind == INV_TOK_ATOM && s->kind == INV_SEQ_SEND &&
+		 memchr(tok.bytes, '@', tok.len))
+		s->signal = INV_SIGNAL_SPAWN_ARGS;
+	if (tok.kind == INV_TOK_TUPLE || tok.kind == INV_TOK_LIST ||
+	    tok.kind == INV_TOK_MAP)
+		return !inv_cursor_skip_rest(c, &tok);
+	return s->to || s->kind != INV_SEQ_RECEIVE;
+}
+
+bool inv_seq_read(struct inv_seq *s, struct inv_cursor *c,
+		  const struct inv_item *it)
+{
+	enum inv_seq_signal signal;
+	struct inv_token tok;
+
+	memset(s, 0, sizeof(*s));
+	if (it->ev.bare || inv_event_tracee(&it->ev, c, &tok) ||
+	    !hash_term(c, it, &tok, &s->label) || !read_kind(c, s) ||
+	    !read_serial(c, s) || !read_from(c, s, it) || !read_to(c, s, it))
+		return false;
+	if (s->kind == INV_SEQ_PRINT || s->signal == INV_SIGNAL_PORT)
+		return true;
+	signal = classify(c, it, s);
+	if (s->signal != INV_SIGNAL_SPAWN_ARGS || signal == INV_SIGNAL_SPAWN)
+		s->signal = signal;
+	return true;
+}
+
+const char *inv_signal_text(enum inv_seq_signal signal)
+{
+	switch (signal) {
+	case INV_SIGNAL_SPAWN:
+		return "spawn_request";
+	case INV_SIGNAL_SPAWN_ARGS:
+		return "spawn_arguments";
+	case INV_SIGNAL_SPAWN_REPLY:
+		return "spawn_reply";
+	case INV_SIGNAL_EXIT:
+		return "exit";
+	case INV_SIGNAL_PORT:
+		return "port";
+	default:
+		return NULL;
+	}
+}

@@ -1,0 +1,297 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% Requests: sequential traces of several nodes, in causal order.
+-module(inviso_requests_SUITE).
+
+-include_lib("common_test/include/ct.hrl").
+
+-export([all/0, suite/0, init_per_suite/1, end_per_suite/1]).
+-export([example_of_the_seed/1, random_programs/1, clocks_hours_apart/1,
+         lost_events/1, a_node_without_a_log/1, a_filter_names_ancestors/1]).
+
+-define(LIB, inviso_trace_lib).
+-define(WORK, inviso_requests_work).
+-define(WORKERS, 4).
+-define(ALL, [send, 'receive', print]).
+
+all() ->
+    [example_of_the_seed, random_programs, clocks_hours_apart, lost_events,
+     a_node_without_a_log, a_filter_names_ancestors].
+
+suite() -> [{timetrap, {seconds, 900}}].
+
+init_per_suite(Config0) ->
+    case ?LIB:config(Config0, ["inviso", "inviso_spool", "inviso_tracer.so"]) of
+        {skip, _} = Skip -> Skip;
+        Config -> recorded(Config)
+    end.
+
+%% Records random programs, for all cases.
+recorded(Config) ->
+    inviso_test_lib:seed(?FUNCTION_NAME),
+    Nodes = start(Config, [a, b, c]),
+    Logs = [record(Config, N) || N <- Nodes],
+    Programs = inviso_test_lib:soak(100, 5000),
+    Labels = lists:append([two_programs(Nodes, I) || I <- lists:seq(1, Programs)]),
+    [{ok, #{dropped := 0}} = call(N, ?WORK, stop, []) || N <- Nodes],
+    Truth = lists:append([call(N, ?WORK, truth, []) || N <- Nodes]),
+    stop(Nodes),
+    [{logs, Logs}, {labels, Labels}, {truth, maps:from_list(Truth)} | Config].
+
+end_per_suite(_Config) -> ok.
+
+%%---------------------------------------------------------------------------
+%% The example in the document of seq_trace, "Example of Use". Its token has no
+%% flag `send'.
+
+example_of_the_seed(Config) ->
+    [Node] = start(Config, [a]),
+    Log = record(Config, Node),
+    call(Node, inviso_requests_seed, run, []),
+    {ok, _} = call(Node, ?WORK, stop, []),
+    {[A, B, C, D] = Events, Said} = events([Log], []),
+    ct:log("~p~n~ts", [Events, Said]),
+    [<<"17">>] = lists:usort([L || #{<<"label">> := L} <- Events]),
+    #{<<"id">> := 1, <<"cause">> := null, <<"certain">> := true,
+      <<"request">> := 1} = A,
+    %% The send events are missing, but not what came before them.
+    [{2, 1}, {3, 2}, {4, 3}] =
+        [{I, J} || #{<<"id">> := I, <<"cause">> := J} <- [B, C, D]],
+    [false, true, false] = [X || #{<<"certain">> := X} <- [B, C, D]],
+    [<<"untraced">>, none, <<"untraced">>] =
+        [maps:get(<<"orphan">>, E, none) || E <- [B, C, D]],
+    stop([Node]).
+
+%%---------------------------------------------------------------------------
+%% Random programs: what is reconstructed is what happened.
+
+random_programs(Config) ->
+    Labels = ?config(labels, Config),
+    {Events, Said} = events(?config(logs, Config), []),
+    ct:log("~ts~n~p requests, ~p events", [Said, length(Labels), length(Events)]),
+    is_the_truth(Config, Events),
+    %% Each program is a request.
+    Begins = [R || #{<<"cause">> := null, <<"request">> := R} <- Events],
+    {N, N} = {length(Labels), length(Begins)},
+    N = length(lists:usort(Begins)).
+
+is_the_truth(Config, Events) ->
+    in_order(Events),
+    equal(?config(truth, Config), graph(Events)),
+    [] = [E || #{<<"orphan">> := _} = E <- Events],
+    [] = [E || #{<<"certain">> := false} = E <- Events].
+
+%% The order comes from the messages, not from the clocks.
+clocks_hours_apart(Config) ->
+    [A, B, C] = ?config(logs, Config),
+    Ahead = [warp(Config, A, ["3600000000000", "0", "0", "0", "0"]),
+             warp(Config, B, ["-7200000000000", "100", "-50", "0", "0"]), C],
+    {Events, _} = events(Ahead, []),
+    is_the_truth(Config, Events),
+    %% In the order of time, events come before their causes.
+    {ByTime, _} = events(Ahead, ["--order", "time"]),
+    {'EXIT', _} = (catch is_the_truth(Config, ByTime)),
+    ok.
+
+%% If events are lost, no wrong cause is found: what is certain is the truth, and
+%% what is not certain has happened before.
+lost_events(Config) ->
+    {All, _} = events(?config(logs, Config), []),
+    Before = happened_before(All),
+    [lost_events(Config, PerMille, Before) || PerMille <- [1, 20, 100, 300]].
+
+lost_events(Config, PerMille, {Parents, _} = Before) ->
+    Seed = rand:uniform(1 bsl 30),
+    Logs = [warp(Config, L, ["0", "0", "0", integer_to_list(PerMille),
+                             integer_to_list(Seed + I)])
+            || {I, L} <- lists:zip([1, 2, 3], ?config(logs, Config))],
+    {Events, Said} = events(Logs, []),
+    ct:log("~p of 1000 lost, seed ~p:~n~ts", [PerMille, Seed, Said]),
+    in_order(Events),
+    ById = maps:from_list([{maps:get(<<"id">>, E), name(E)} || E <- Events]),
+    Causes = [{name(E), maps:get(maps:get(<<"cause">>, E), ById, null), E} || E <- Events],
+    [] = [{E, P} || {K, P, #{<<"certain">> := true} = E} <- Causes,
+                    P =/= maps:get(K, Parents)],
+    [] = [{E, P} || {K, P, #{<<"certain">> := false} = E} <- Causes,
+                    P =/= null, not before(P, [K], Before, #{})],
+    %% What has no cause and does not begin a request is an orphan.
+    [] = [E || {_, null, E} <- Causes, not is_map_key(<<"orphan">>, E),
+               not maps:get(<<"certain">>, E)],
+    true = lists:any(fun(E) -> is_map_key(<<"orphan">>, E) end, Events).
+
+%% Returns from what each event follows, and the event before it in its process.
+happened_before(Events) ->
+    ById = maps:from_list([{maps:get(<<"id">>, E), name(E)} || E <- Events]),
+    {Before, _} =
+        lists:foldl(
+          fun(#{<<"process">> := P} = E, {Before, Last}) ->
+                  {Before#{name(E) => maps:get(P, Last, null)}, Last#{P => name(E)}}
+          end, {#{}, #{}}, Events),
+    {maps:from_list([{name(E), maps:get(maps:get(<<"cause">>, E), ById, null)}
+                     || E <- Events]), Before}.
+
+before(_, [], _, _) ->
+    false;
+before(What, [K | More], {Parents, Before} = All, Seen) ->
+    Next = [N || N <- [maps:get(K, Parents), maps:get(K, Before)],
+                 N =/= null, not is_map_key(N, Seen)],
+    lists:member(What, Next)
+        orelse before(What, Next ++ More, All,
+                      lists:foldl(fun(N, S) -> S#{N => seen} end, Seen, Next)).
+
+%% Two events of a process differ in their time.
+name(#{<<"process">> := P, <<"ts">> := Ts, <<"payload">> := Payload}) ->
+    {P, Ts, Payload}.
+
+a_node_without_a_log(Config) ->
+    [A, B, _] = Logs = ?config(logs, Config),
+    {All, _} = events(Logs, []),
+    {Parents, _} = Before = happened_before(All),
+    {Events, Said} = events([A, B], []),
+    {match, _} = re:run(Said, "are orphans: .* \\([0-9]+ untraced\\)"),
+    in_order(Events),
+    ById = maps:from_list([{maps:get(<<"id">>, E), name(E)} || E <- Events]),
+    [Same = Same || #{<<"cause">> := C, <<"certain">> := true} = E <- Events,
+                    {Same, Same} <- [{maps:get(C, ById, null), maps:get(name(E), Parents)}]],
+    [true = before(maps:get(C, ById), [name(E)], Before, #{})
+     || #{<<"cause">> := C, <<"certain">> := false} = E <- Events, C =/= null],
+    [<<"untraced">>] = lists:usort([O || #{<<"orphan">> := O} <- Events]).
+
+%% With a filter, a cause is the nearest ancestor that is printed.
+a_filter_names_ancestors(Config) ->
+    [#{<<"node">> := Node} | _] = element(1, events([hd(?config(logs, Config))], [])),
+    {All, _} = events(?config(logs, Config), []),
+    ById = maps:from_list([{maps:get(<<"id">>, E), E} || E <- All]),
+    {Some, _} = events(?config(logs, Config),
+                       ["--filter", "[{['_',seq_trace,{print,'_','_','_','_'}],[],[]}]"]),
+    true = length(Some) > 10,
+    in_order(Some),
+    Ids = maps:from_list([{maps:get(<<"id">>, E), shown} || E <- Some]),
+    [C = nearest(maps:get(<<"id">>, E), ById, Ids)
+     || #{<<"cause">> := C} = E <- Some, is_binary(Node)].
+
+nearest(Id, ById, Ids) ->
+    case ById of
+        #{Id := #{<<"cause">> := null}} -> null;
+        #{Id := #{<<"cause">> := Cause}} when is_map_key(Cause, Ids) -> Cause;
+        #{Id := #{<<"cause">> := Cause}} -> nearest(Cause, ById, Ids)
+    end.
+
+warp(Config, Log, Args) ->
+    Out = ?LIB:name(Config, "w.log"),
+    Tool = filename:join(filename:dirname(code:which(?MODULE)), "log_warp"),
+    {0, _} = ?LIB:command(Tool, [Log, Out | Args]),
+    Out.
+
+%% Runs two programs at the same time, which sometimes have the same label.
+two_programs([First | _] = Nodes, I) ->
+    Names = [Name || #{name := Name} <- Nodes],
+    [ok = call(N, ?WORK, hire, [?WORKERS]) || N <- Nodes],
+    Before = done(Nodes),
+    Programs = [case ?WORK:program(10 + rand:uniform(20), Names, ?WORKERS) of
+                    [] -> [{print, {id, erlang:unique_integer([positive])}}];
+                    P -> [{print, {id, erlang:unique_integer([positive])}} | P]
+                end || _ <- [1, 2]],
+    %% A worker cannot begin two requests that differ in nothing.
+    {Starts, Labels} = case I rem 3 of
+                           0 -> {[new, new], [I, I]};
+                           1 -> {[w1, w2], [{shop, I}, <<"order", I>>]};
+                           2 -> {[w1, new], [I, #{I => [I]}]}
+                       end,
+    [ok = call(N, ?WORK, start, [S, L, ?ALL, P])
+     || {N, {S, L}, P} <- lists:zip3([First, lists:last(Nodes)],
+                                     lists:zip(Starts, Labels), Programs)],
+    Expected = Before + lists:sum([?WORK:actions(P) || P <- Programs]),
+    inviso_test_lib:wait_until(fun() -> done(Nodes) =:= Expected end),
+    [ok = call(N, ?WORK, settle, [?WORKERS]) || N <- Nodes],
+    Labels.
+
+done(Nodes) ->
+    lists:sum([case call(N, ets, whereis, [?WORK]) of
+                   undefined -> 0;
+                   _ -> call(N, ?WORK, done, [])
+               end || N <- Nodes]).
+
+%% A cause is printed before what follows from it, and is not later.
+in_order(Events) ->
+    lists:foldl(
+      fun(#{<<"id">> := Id, <<"cause">> := Cause} = E, Seen) ->
+              Cause =:= null orelse is_map_key(Cause, Seen)
+                  orelse error({not_printed_before, E}),
+              false = is_map_key(Id, Seen),
+              Seen#{Id => E}
+      end, #{}, Events).
+
+%% Returns a map from what happened, {Kind, Id}, to what it follows from: this is
+%% {Kind, Id}, root, or orphan. Messages without an id, which are those of spawn,
+%% are left out: what follows from them follows from their own cause.
+graph(Events) ->
+    ById = maps:from_list([{maps:get(<<"id">>, E), E} || E <- Events]),
+    maps:from_list([{K, parent(E, ById)} || E <- Events, (K = key(E)) =/= none]).
+
+parent(#{<<"cause">> := null} = E, _) ->
+    case E of
+        #{<<"orphan">> := _} -> orphan;
+        _ -> root
+    end;
+parent(#{<<"cause">> := Cause}, ById) ->
+    #{Cause := E} = ById,
+    case key(E) of
+        none -> parent(E, ById);
+        Key -> Key
+    end.
+
+%% In a spawn, the arguments have ids of messages to come.
+key(#{<<"signal">> := <<"spawn", _/binary>>}) ->
+    none;
+key(#{<<"payload">> := [Payload]}) ->
+    [Kind, Id] = match(Payload, "^{'?([a-z]+)'?,.*?{id,([0-9]+)}"),
+    {binary_to_atom(Kind), {id, binary_to_integer(Id)}}.
+
+match(Text, Regexp) ->
+    {match, Found} = re:run(Text, Regexp, [{capture, all_but_first, binary}]),
+    Found.
+
+equal(Truth, Graph) ->
+    Begins = maps:from_list([{K, true} || {K, root} <- maps:to_list(Graph)]),
+    Wrong = [{K, T, maps:get(K, Graph, missing)}
+             || {K, T} <- maps:to_list(Truth),
+                not same(T, maps:get(K, Graph, missing), Begins),
+                is_map_key(K, Graph) orelse not is_to_the_dead(K, Truth)],
+    {[], []} = {Wrong, maps:keys(Graph) -- maps:keys(Truth)}.
+
+%% The VM has no event for an answer to a process that has ended meanwhile.
+is_to_the_dead({send, Id}, Truth) -> not is_map_key({'receive', Id}, Truth);
+is_to_the_dead(_, _) -> false.
+
+%% What a process does before it receives something follows from the first event
+%% of the request.
+same(T, T, _) -> true;
+same(root, {_, _} = K, Begins) -> is_map_key(K, Begins);
+same(_, _, _) -> false.
+
+%%---------------------------------------------------------------------------
+
+start(Config, Names) ->
+    Nodes = [inviso_test_lib:start_node(N, ?LIB:dir(Config), ?LIB:node_args())
+             || N <- Names],
+    [ok = call(N, inviso_tracer, load, [inviso_test_lib:priv()]) || N <- Nodes],
+    ok = inviso_test_lib:connect(Nodes),
+    Nodes.
+
+stop(Nodes) ->
+    [inviso_test_lib:stop_node(N) || N <- Nodes].
+
+record(Config, Node) ->
+    Log = ?LIB:name(Config, "x.log"),
+    ok = call(Node, ?WORK, record, [Log]),
+    Log.
+
+call(Node, M, F, A) ->
+    inviso_test_lib:call(Node, M, F, A).
+
+%% Returns the events that the command prints, and what it says.
+events(Logs, Args) ->
+    {_, Bin, Said} = ?LIB:merge(Logs, "json", Args),
+    Lines = binary:split(Bin, <<"\n">>, [global, trim_all]),
+    Items = [inviso_trace_json:decode(L) || L <- Lines],
+    {[E || #{<<"tag">> := <<"seq_trace">>} = E <- Items], Said}.
