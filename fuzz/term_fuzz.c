@@ -143,6 +143,18 @@ static void define_records(void)
 	}
 }
 
+/* Elixir's syntax: the same errors, and UTF-8. */
+static void in_elixir(const struct input *in, const struct inv_print_opts *o,
+		      int walked)
+{
+	struct inv_print_opts elixir = *o;
+
+	elixir.syntax = INV_SYNTAX_ELIXIR;
+	CHECK(print_by_tokens(in, &elixir) == walked);
+	CHECK(slow.error == 0 && slow.len <= in->len * EXPANSION);
+	CHECK(slow.len == 0 || inv_utf8_valid(slow.data, slow.len));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct inv_print_opts o = { 0 };
@@ -181,6 +193,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	CHECK(print_by_tokens(&in, &o) == walked);
 	CHECK(slow.len == out.len &&
 	      (!out.len || !memcmp(slow.data, out.data, out.len)));
+	in_elixir(&in, &o, walked);
 	CHECK(walked < 0 || (skipped == in.len && printed == in.len));
 	inv_fields_release(&fields);
 	CHECK(out.error == 0 &&

@@ -11,6 +11,7 @@ enum {
 	OPT_WRAP,
 	OPT_NO_RECORDS,
 	OPT_PRINT_DEPTH,
+	OPT_SYNTAX,
 };
 
 #define WIDTH_MIN 40
@@ -34,6 +35,10 @@ static const struct argp_option options[] = {
 	{ "print-depth", OPT_PRINT_DEPTH, "N", 0,
 	  "print N levels of nested terms, and deeper ones as {...}; what is "
 	  "recorded stays the same (default: all levels)",
+	  7 },
+	{ "syntax", OPT_SYNTAX, "LANGUAGE", 0,
+	  "print terms as erlang or elixir (default: elixir for nodes that run "
+	  "Elixir)",
 	  7 },
 	{ "no-records", OPT_NO_RECORDS, NULL, 0,
 	  "print records as tuples, without the names of their fields", 7 },
@@ -69,6 +74,14 @@ static bool set_width(struct inv_look *look, const char *arg)
 	return true;
 }
 
+static bool set_syntax(struct inv_sink_opts *o, const char *arg)
+{
+	o->has_syntax = true;
+	o->syntax = strcmp(arg, "elixir") ? INV_SYNTAX_ERLANG :
+					    INV_SYNTAX_ELIXIR;
+	return o->syntax == INV_SYNTAX_ELIXIR || !strcmp(arg, "erlang");
+}
+
 static bool set_depth(struct inv_sink_opts *o, const char *arg)
 {
 	char *end;
@@ -90,6 +103,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_NO_RECORDS:
 		look->opts->records = false;
+		return 0;
+	case OPT_SYNTAX:
+		if (!set_syntax(look->opts, arg))
+			argp_error(state,
+				   "--syntax %s: not one of erlang and elixir",
+				   arg);
 		return 0;
 	case OPT_PRINT_DEPTH:
 		if (!set_depth(look->opts, arg))

@@ -45,6 +45,8 @@ struct inv_sink_opts {
 	bool records;
 	const struct inv_fields *fields;
 	uint32_t depth; /* print so many levels of nested terms; 0: all */
+	bool has_syntax; /* false: each node's own syntax */
+	enum inv_syntax syntax;
 };
 
 /* Counts of the items that went through a sink. */

@@ -76,13 +76,6 @@ static int text_exception(struct inv_line *t, const struct inv_item *it)
 	return rc;
 }
 
-static void put_name(struct inv_line *t, const struct inv_process_name *name)
-{
-	inv_line_put(t, name->registered ? "" : "(");
-	inv_buf_put(t->sink.out, name->text, name->len);
-	inv_line_put(t, name->registered ? "" : ")");
-}
-
 /* Prints a process or port of another node as its own node knows it: its node,
  * pid and name. Returns false for any other term. */
 static bool elsewhere(struct inv_line *t, const struct inv_item *it,
@@ -126,7 +119,7 @@ static int receiver(struct inv_line *t, const struct inv_item *it)
 			t->sink.cursor, &tok, t->sink.out, &t->sink.print));
 	if (!rc && id.name.len) {
 		inv_buf_putc(t->sink.out, ' ');
-		put_name(t, &id.name);
+		inv_line_name(t, &id.name);
 	}
 	return rc;
 }
@@ -282,7 +275,7 @@ static void names(struct inv_line *t, const struct inv_item *it,
 		if (inv_sink_names(&t->sink, it, tok, ","))
 			inv_buf_putc(out, ' ');
 	} else if (name->len) {
-		put_name(t, name);
+		inv_line_name(t, name);
 		inv_buf_putc(out, ' ');
 	}
 }
@@ -485,6 +478,11 @@ static void set_manner(struct inv_line *t, const struct inv_item *it)
 	struct inv_print_opts *o = &t->sink.print;
 
 	o->otp = it->node->otp_release;
+	if (t->sink.opts.has_syntax)
+		o->syntax = t->sink.opts.syntax;
+	else
+		o->syntax = f->manner && f->manner->elixir ? INV_SYNTAX_ELIXIR :
+							     INV_SYNTAX_ERLANG;
 	o->fields[1] = NULL;
 	if (t->sink.opts.records && f->manner)
 		o->fields[1] = f->manner->fields;

@@ -61,7 +61,7 @@ static inline int inv_line_term(struct inv_line *t)
 static inline void inv_line_atom(struct inv_line *t,
 				 const struct inv_token *tok)
 {
-	if (tok->plain)
+	if (tok->plain && t->sink.print.syntax == INV_SYNTAX_ERLANG)
 		inv_buf_put(t->sink.out, tok->bytes, tok->len);
 	else
 		inv_term_print_atom(tok->bytes, tok->len, t->sink.out,
@@ -72,6 +72,9 @@ static inline void inv_line_atom(struct inv_line *t,
  * which is NULL if the event has none; otherwise unchanged. */
 int inv_line_mfa(struct inv_line *t, const struct inv_event *ev,
 		 const struct inv_mfa *m);
+
+/* Prints a name of a process: name, or (m:f/1). */
+void inv_line_name(struct inv_line *t, const struct inv_process_name *name);
 
 /*
  * Prints the next term, the value of a match spec's {message,_}. The value of

@@ -6,6 +6,7 @@
 
 static int arguments(struct inv_line *t)
 {
+	bool elixir = t->sink.print.syntax == INV_SYNTAX_ELIXIR;
 	struct inv_cursor *c = t->sink.cursor;
 	struct inv_buf *out = t->sink.out;
 	struct inv_token tok;
@@ -19,9 +20,9 @@ static int arguments(struct inv_line *t)
 		if (tok.kind == INV_TOK_END)
 			break;
 		if (tok.sep == INV_SEP_BAR)
-			inv_buf_putc(out, '|');
+			inv_buf_puts(out, elixir ? " | " : "|");
 		else if (tok.sep == INV_SEP_COMMA)
-			inv_buf_putc(out, ',');
+			inv_buf_puts(out, elixir ? ", " : ",");
 		rc = inv_term_print_token(c, &tok, out, &t->sink.print);
 		if (rc)
 			return inv_line_must(rc);
@@ -34,16 +35,20 @@ static int arguments(struct inv_line *t)
  * string. */
 static void small_arguments(struct inv_line *t, const struct inv_token *tok)
 {
+	const char *comma =
+		t->sink.print.syntax == INV_SYNTAX_ELIXIR ? ", " : ",";
 	struct inv_buf *out = t->sink.out;
 
 	inv_buf_putc(out, '(');
 	for (size_t i = 0; i < tok->len; i++) {
 		if (i)
-			inv_buf_putc(out, ',');
+			inv_buf_puts(out, comma);
 		inv_buf_u64(out, tok->bytes[i]);
 	}
 	if (tok->cut) {
-		inv_buf_puts(out, tok->len ? ",...(" : "...(");
+		if (tok->len)
+			inv_buf_puts(out, comma);
+		inv_buf_puts(out, "...(");
 		inv_buf_u64(out, tok->left);
 		inv_buf_puts(out, " more)");
 	}
@@ -92,14 +97,28 @@ static void put_atom(struct inv_line *t, const struct inv_mfa_atom *a)
 				    &t->sink.print);
 }
 
+static void put_names(struct inv_line *t, const struct inv_mfa *m)
+{
+	struct inv_buf *out = t->sink.out;
+
+	if (t->sink.print.syntax == INV_SYNTAX_ELIXIR) {
+		inv_term_print_module(m->module.bytes, m->module.len, out,
+				      &t->sink.print);
+		inv_term_print_function(m->function.bytes, m->function.len, out,
+					&t->sink.print);
+		return;
+	}
+	put_atom(t, &m->module);
+	inv_buf_putc(out, ':');
+	put_atom(t, &m->function);
+}
+
 int inv_line_mfa(struct inv_line *t, const struct inv_event *ev,
 		 const struct inv_mfa *m)
 {
 	if (!m)
 		return inv_line_term(t);
-	put_atom(t, &m->module);
-	inv_buf_putc(t->sink.out, ':');
-	put_atom(t, &m->function);
+	put_names(t, m);
 	inv_mfa_third(m, t->sink.cursor, ev);
 	return arity_or_arguments(t);
 }

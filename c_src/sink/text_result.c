@@ -30,8 +30,11 @@ static int function(struct inv_line *t)
 		if (rc || tok.kind != INV_TOK_ATOM)
 			return rc ? rc : OTHER;
 		if (i)
-			inv_line_put(t, ":");
-		inv_line_atom(t, &tok);
+			inv_term_print_function(tok.bytes, tok.len, t->sink.out,
+						&t->sink.print);
+		else
+			inv_term_print_module(tok.bytes, tok.len, t->sink.out,
+					      &t->sink.print);
 	}
 	rc = next(t, &tok);
 	if (rc || !inv_token_i64(&tok, &arity) || arity < 0 || arity > 255)

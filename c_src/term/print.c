@@ -287,6 +287,8 @@ int inv_term_print_token(struct inv_cursor *c, const struct inv_token *tok,
 
 	if (tok->kind == INV_TOK_END)
 		return INV_END;
+	if (o->syntax == INV_SYNTAX_ELIXIR)
+		return inv__print_elixir(c, tok, out, o);
 	if (o->fields[0] || o->fields[1] || o->depth)
 		return inv__print_fields(c, tok, out, o);
 	r = print_term(c, tok, out, o, &order);

@@ -49,6 +49,13 @@ enum inv_print_style {
 			    line */
 };
 
+enum inv_syntax {
+	INV_SYNTAX_ERLANG = 0,
+	INV_SYNTAX_ELIXIR, /* as inspect/2 with limit: :infinity; `style',
+			      `unicode' and `fields' have no effect, and large
+			      maps keep the order in which they are read */
+};
+
 /* All zero means ~w of OTP 25. Releases differ: from 27 on 'maybe' and 'else'
  * are quoted, and under ~0tp OTP 29 has other rules for binaries that are
  * text. */
@@ -71,6 +78,7 @@ struct inv_print_opts {
 	/* Containers that are nested in so many others are printed as {...},
 	 * [...] or #{...}; 0: no limit. */
 	uint32_t depth;
+	enum inv_syntax syntax;
 };
 
 /*
@@ -98,6 +106,19 @@ const struct inv_fields_def *inv_print_record(const struct inv_print_opts *o,
 /* Appends an atom, with quotes if Erlang needs them. name is valid UTF-8. */
 void inv_term_print_atom(const uint8_t *name, size_t len, struct inv_buf *out,
 			 const struct inv_print_opts *o);
+
+/* Append the names in a call, m:f(1) or Shop.Cart.add(1): the module with what
+ * separates it from the function, and the function. */
+void inv_term_print_module(const uint8_t *name, size_t len, struct inv_buf *out,
+			   const struct inv_print_opts *o);
+void inv_term_print_function(const uint8_t *name, size_t len,
+			     struct inv_buf *out,
+			     const struct inv_print_opts *o);
+
+/* Appends an atom, or a function m:f/1, which is given as Erlang prints it, in
+ * Elixir's syntax. Appends nothing and returns false if it is another text. */
+bool inv_term_print_translated(const char *text, size_t len,
+			       struct inv_buf *out);
 
 /* Appends a finite float. */
 void inv_term_print_float(double f, struct inv_buf *out);

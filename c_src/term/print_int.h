@@ -24,6 +24,7 @@ void inv__print_token(const struct inv_token *tok, bool with_sep,
 void inv__print_cut(unsigned cut, uint64_t left, struct inv_buf *out);
 void inv__print_hole(unsigned cut, uint64_t left, struct inv_buf *out);
 
+void inv__print_binary_cut(uint64_t bits, struct inv_buf *out);
 void inv__print_binary(const struct inv_token *tok, struct inv_buf *out,
 		       const struct inv_print_opts *o);
 void inv__print_string(const struct inv_token *tok, struct inv_buf *out,
@@ -77,6 +78,25 @@ static inline bool inv__print_is_open(const struct inv_token *tok)
 {
 	return tok->kind >= INV_TOK_TUPLE && tok->kind <= INV_TOK_MAP;
 }
+
+/* The parts of the printer for Elixir's syntax (print_elixir.c, elixir_text.c).
+ */
+#define INV_ELIXIR_PREFIX 7 /* Elixir. */
+
+int inv__print_elixir(struct inv_cursor *c, const struct inv_token *first,
+		      struct inv_buf *out, const struct inv_print_opts *o);
+void inv__elixir_atom(const uint8_t *p, size_t len, struct inv_buf *out);
+bool inv__elixir_is_alias(const uint8_t *p, size_t len);
+/* Returns true if the atom can be a key of a keyword list: [a: 1]. */
+bool inv__elixir_is_key(const uint8_t *p, size_t len);
+void inv__elixir_key(const uint8_t *p, size_t len, struct inv_buf *out);
+void inv__elixir_function(const uint8_t *p, size_t len, struct inv_buf *out);
+/* Returns true if a list of such numbers is a charlist. */
+bool inv__elixir_is_char(int64_t ch);
+/* Appends a character inside double quotes, which `next' follows. */
+void inv__elixir_char(uint32_t ch, uint32_t next, struct inv_buf *out);
+void inv__elixir_charlist(const struct inv_token *tok, struct inv_buf *out);
+void inv__elixir_binary(const struct inv_token *tok, struct inv_buf *out);
 
 /* Prints an atom as the VM does inside a fun; io_lib prints some atoms
  * differently. */

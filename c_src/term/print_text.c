@@ -124,10 +124,29 @@ static void print_quoted(const uint8_t *p, size_t len, char quote,
 void inv_term_print_atom(const uint8_t *name, size_t len, struct inv_buf *out,
 			 const struct inv_print_opts *o)
 {
-	if (inv_atom_is_plain(name, len) || !needs_quotes(name, len, o))
+	if (o->syntax == INV_SYNTAX_ELIXIR)
+		inv__elixir_atom(name, len, out);
+	else if (inv_atom_is_plain(name, len) || !needs_quotes(name, len, o))
 		inv_buf_put(out, name, len);
 	else
 		print_quoted(name, len, '\'', out, o->unicode);
+}
+
+void inv_term_print_module(const uint8_t *name, size_t len, struct inv_buf *out,
+			   const struct inv_print_opts *o)
+{
+	inv_term_print_atom(name, len, out, o);
+	inv_buf_putc(out, o->syntax == INV_SYNTAX_ELIXIR ? '.' : ':');
+}
+
+void inv_term_print_function(const uint8_t *name, size_t len,
+			     struct inv_buf *out,
+			     const struct inv_print_opts *o)
+{
+	if (o->syntax == INV_SYNTAX_ELIXIR)
+		inv__elixir_function(name, len, out);
+	else
+		inv_term_print_atom(name, len, out, o);
 }
 
 /*
@@ -362,7 +381,7 @@ static void print_bytes(const uint8_t *p, size_t len, struct inv_buf *out)
 	out->len = (size_t)(w - 1 - out->data);
 }
 
-static void print_binary_cut(uint64_t bits, struct inv_buf *out)
+void inv__print_binary_cut(uint64_t bits, struct inv_buf *out)
 {
 	if (bits % 8 == 0) {
 		inv__print_cut(INV_CUT_BINARY, bits / 8, out);
@@ -440,7 +459,7 @@ void inv__print_binary(const struct inv_token *tok, struct inv_buf *out,
 	if (o->style == INV_PRINT_P && used == 8 &&
 	    print_binary_text(tok, out, o, &dropped)) {
 		if (tok->cut)
-			print_binary_cut(tok->left + 8 * dropped, out);
+			inv__print_binary_cut(tok->left + 8 * dropped, out);
 		inv_buf_put(out, ">>", 2);
 		return;
 	}
@@ -449,7 +468,7 @@ void inv__print_binary(const struct inv_token *tok, struct inv_buf *out,
 	if (tok->cut) {
 		if (tok->len > 0)
 			inv_buf_putc(out, ',');
-		print_binary_cut(tok->left, out);
+		inv__print_binary_cut(tok->left, out);
 	} else if (used < 8) {
 		if (tok->len > 1)
 			inv_buf_putc(out, ',');

@@ -19,7 +19,7 @@ struct reader {
 
 static bool can_read(const struct inv_cursor *c, const struct inv_print_opts *o)
 {
-	return !o->depth && c->enc == INV_ENC_PACKED && c->dict && !c->depth && !c->error &&
+	return !o->depth && !o->syntax && c->enc == INV_ENC_PACKED && c->dict && !c->depth && !c->error &&
 	       !c->pending;
 }
 
@@ -68,7 +68,8 @@ static bool put_pid(struct reader *r, const struct inv_dict_entry *e)
 /* Prints "{m,f,". */
 static bool put_function(struct reader *r, const struct inv_dict_function *f)
 {
-	if (!f->module->plain || !f->function->plain)
+	if (!f->module->plain || !f->function->plain ||
+	    inv_print_record(r->o, f->module->bytes, f->module->len, 3))
 		return false;
 	inv_buf_putc(r->out, '{');
 	inv_buf_put(r->out, f->module->bytes, f->module->len);

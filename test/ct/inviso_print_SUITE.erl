@@ -11,7 +11,7 @@
 -export([all/0, suite/0, init_per_testcase/2, end_per_testcase/2]).
 -export([atoms/1, floats/1, integers/1, strings/1, binaries/1, containers/1,
          identifiers/1, funs/1, deep/1, random_terms/1, wide_range/1,
-         hidden_characters/1]).
+         hidden_characters/1, elixir/1, elixir_reads_it_back/1]).
 -export([in_peer/1]).
 
 -define(FORMATS, ["~w", "~tw", "~0p", "~0tp"]).
@@ -20,7 +20,8 @@ suite() -> [{timetrap, {minutes, 10}}].
 
 all() ->
     [atoms, floats, integers, strings, binaries, containers, identifiers, funs,
-     deep, random_terms, wide_range, hidden_characters].
+     deep, random_terms, wide_range, hidden_characters, elixir,
+     elixir_reads_it_back].
 
 init_per_testcase(Case, Config) ->
     ok = inviso_test_lib:seed(Case),
@@ -313,6 +314,125 @@ hidden_characters(_Config) ->
     Cs = lists:usort([C + D || C <- hidden(), D <- [-1, 0, 1]]),
     check([list_to_atom([$a, C, $b]) || C <- Cs] ++ [[C] || C <- Cs] ++
               [<<$a, C/utf8>> || C <- Cs] ++ [#{C => [$a, C]} || C <- Cs]).
+
+%% --- Elixir's syntax ----------------------------------------------------------
+
+elixir(_Config) ->
+    Item = #{'__struct__' => 'Elixir.Shop.Item', name => <<"tea">>, qty => 1},
+    Error = #{'__struct__' => 'Elixir.ArgumentError', '__exception__' => true,
+              message => <<"no">>},
+    Examples =
+        [{[nil, true, false, ok, 'hello world', 'Foo', 'a?', 'b@c', ''],
+          "[nil, true, false, :ok, :\"hello world\", :Foo, :a?, :b@c, :\"\"]"},
+         {['Elixir.Shop.Cart', 'Elixir', 'Elixir.a', 'Elixir.Elixir.A'],
+          "[Shop.Cart, :Elixir, :\"Elixir.a\", :\"Elixir.Elixir.A\"]"},
+         {#{a => 1, 'b c' => 2}, "%{a: 1, \"b c\": 2}"},
+         {#{<<"k">> => 2}, "%{\"k\" => 2}"},
+         {#{a => 1, <<"k">> => 2}, "%{:a => 1, \"k\" => 2}"},
+         {#{'Elixir.A' => 1}, "%{A => 1}"},
+         {#{}, "%{}"},
+         {[{a, 1}, {'b?', [{c, []}]}], "[a: 1, b?: [c: []]]"},
+         {[{a, 1}, {a, 1, 2}], "[{:a, 1}, {:a, 1, 2}]"},
+         {[{a, 1} | b], "[{:a, 1} | :b]"},
+         {[{'Elixir.A', 1}], "[{A, 1}]"},
+         {"abc\n\"", "~c\"abc\\n\\\"\""},
+         {[1000, 97], "[1000, 97]"},
+         {[233], "[233]"},
+         {<<"gr\x{c3}\x{b6}\x{c3}\x{9f}e #{x}\t">>,
+          <<"\"größe \\#{x}\\t\""/utf8>>},
+         {<<0, 255>>, "<<0, 255>>"},
+         {<<1, 5:3>>, "<<1, 5::size(3)>>"},
+         {<<5:3>>, "<<5::size(3)>>"},
+         {<<>>, "\"\""},
+         {Item, "%Shop.Item{name: \"tea\", qty: 1}"},
+         {[{item, Item}], "[item: %Shop.Item{name: \"tea\", qty: 1}]"},
+         {Error, "%ArgumentError{message: \"no\"}"},
+         {Error#{'__exception__' => 1},
+          "%{:__exception__ => 1, :__struct__ => ArgumentError, :message => \"no\"}"},
+         {#{'__struct__' => x}, "%{__struct__: :x}"},
+         {Item#{1 => 2},
+          "%{1 => 2, :__struct__ => Shop.Item, :name => \"tea\", :qty => 1}"},
+         {fun lists:map/2, "&:lists.map/2"},
+         {fun 'Elixir.String':'upcase!'/1, "&String.upcase!/1"},
+         {fun lists:'A b'/2, "&:lists.\"A b\"/2"},
+         {c:pid(0, 88, 0), "#PID<0.88.0>"},
+         {{1.5, -3, [], {}}, "{1.5, -3, [], {}}"}],
+    Texts = in_elixir([T || {T, _} <- Examples]),
+    [] = [{T, Text, Expected}
+          || {{T, E}, Text} <- lists:zip(Examples, Texts),
+             Expected <- [unicode:characters_to_binary(E)],
+             %% The order of keys differs between releases.
+             Text =/= Expected,
+             not is_map(T) orelse erlang:system_info(otp_release) < "26"],
+    [Fun, Ref] = in_elixir([fun() -> ok end, make_ref()]),
+    {match, _} = re:run(Fun, "^#Function<[0-9.]+ in :inviso_print_SUITE>$"),
+    {match, _} = re:run(Ref, "^#Reference<[0-9.]+>$").
+
+in_elixir(Terms) ->
+    Program = filename:join(filename:dirname(code:which(?MODULE)), "term_print"),
+    Port = open_port({spawn_executable, Program},
+                     [{args, [erlang:system_info(otp_release), "elixir"]},
+                      {packet, 4}, binary, exit_status]),
+    try
+        [begin
+             port_command(Port, term_to_binary(T)),
+             [Text] = answer(Port, T),
+             Text
+         end || T <- Terms]
+    after
+        port_close(Port)
+    end.
+
+%% Elixir evaluates what was printed, and compares it with the term.
+elixir_reads_it_back(Config) ->
+    case os:find_executable("elixir") of
+        false ->
+            {skip, "elixir is not installed"};
+        Elixir ->
+            Terms = structs() ++ [T || _ <- lists:seq(1, 8000),
+                                       T <- [term(rand:uniform(5))],
+                                       is_readable(T)],
+            true = length(Terms) > 3000,
+            File = filename:join(?config(priv_dir, Config), "terms"),
+            Script = filename:join(?config(priv_dir, Config), "read.exs"),
+            ok = file:write_file(File, term_to_binary(
+                                         lists:zip(Terms, in_elixir(Terms)))),
+            ok = file:write_file(Script, reader()),
+            Out = os:cmd(lists:concat([Elixir, " ", Script, " ", File,
+                                       " 2>&1"])),
+            Wanted = "read " ++ integer_to_list(length(Terms)),
+            Wanted = string:trim(lists:last(string:lexemes(Out, "\n")))
+    end.
+
+structs() ->
+    [#{'__struct__' => 'Elixir.Range', first => 1, last => 9, step => 1},
+     #{'__struct__' => 'Elixir.ArgumentError', '__exception__' => true,
+       message => <<"no">>},
+     [{date, #{'__struct__' => 'Elixir.Date', year => 2026, month => 11,
+               day => 2, calendar => 'Elixir.Calendar.ISO'}}]].
+
+%% Pids, ports, references and local funs cannot be read back.
+is_readable(T) when is_pid(T); is_port(T); is_reference(T) -> false;
+is_readable(T) when is_function(T) ->
+    erlang:fun_info(T, type) =:= {type, external};
+is_readable(T) when is_tuple(T) -> is_readable(tuple_to_list(T));
+is_readable(T) when is_map(T) -> is_readable(maps:to_list(T));
+is_readable([H | T]) -> is_readable(H) andalso is_readable(T);
+is_readable(_) -> true.
+
+reader() ->
+    "[file] = System.argv()\n"
+        "read = fn text -> {term, _} = Code.eval_string(text); term end\n"
+        "pairs = :erlang.binary_to_term(File.read!(file))\n"
+        "for some <- Enum.chunk_every(pairs, 100) do\n"
+        "  all = \"[\" <> Enum.map_join(some, \", \", &elem(&1, 1)) <> \"]\"\n"
+        "  if read.(all) !== Enum.map(some, &elem(&1, 0)) do\n"
+        "    for {term, text} <- some, read.(text) !== term, do:\n"
+        "      IO.puts(\"#{text} is not #{inspect(term)}\")\n"
+        "    System.halt(1)\n"
+        "  end\n"
+        "end\n"
+        "IO.puts(\"read #{length(pairs)}\")\n".
 
 report([], N) ->
     io:format("~w terms are printed alike~n", [N]);

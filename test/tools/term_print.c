@@ -2,11 +2,12 @@
 /*
  * Prints external terms for test/ct/inviso_print_SUITE.erl.
  *
- *	term_print OTP-RELEASE [wide]
+ *	term_print OTP-RELEASE [wide | elixir]
  *
  * In:  4 bytes n, n bytes of term_to_binary; until the end of the input.
  * Out: 4 bytes n; then four times 4 bytes m, m bytes: the text under ~w, ~tw,
- *      ~0p and ~0tp.  A text begins with "!" if there was an error.
+ *      ~0p and ~0tp.  A text begins with "!" if there was an error. With elixir
+ *      there is only one text, in Elixir's syntax.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,12 +53,16 @@ int main(int argc, char **argv)
 	struct inv_print_opts o = { 0 };
 	struct inv_buf in = { 0 }, out = { 0 };
 	uint8_t head[4], *w;
-	int i;
+	int i, n_texts = 4;
 
 	if (argc < 2)
 		return 2;
 	o.otp = (unsigned)strtoul(argv[1], NULL, 10);
 	o.wide_range = argc > 2 && strcmp(argv[2], "wide") == 0;
+	if (argc > 2 && strcmp(argv[2], "elixir") == 0) {
+		o.syntax = INV_SYNTAX_ELIXIR;
+		n_texts = 1;
+	}
 	while (fread(head, 1, 4, stdin) == 4) {
 		size_t n = (size_t)head[0] << 24 | (size_t)head[1] << 16 |
 			   (size_t)head[2] << 8 | head[3];
@@ -69,7 +74,7 @@ int main(int argc, char **argv)
 			return 1;
 		inv_buf_commit(&in, n);
 		inv_buf_put(&out, "nnnn", 4);
-		for (i = 0; i < 4; i++) {
+		for (i = 0; i < n_texts; i++) {
 			o.style = i < 2 ? INV_PRINT_W : INV_PRINT_P;
 			o.unicode = i & 1;
 			print_one(&out, in.data, n, &o);
