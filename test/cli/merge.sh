@@ -104,7 +104,7 @@ ok 'with names' says out '"names":["pname"]'
 ok 'with losses' says out '{"lost":3,"reason":"full","ts":'
 
 ok 'a file is written' status 7 "$inviso" merge -f classic --summary json -o o.txt events
-ok 'and counted' says out '{"recorded":5,"entries":6,"lost":3,"reasons":{"tracer":3},"after_limit":0,"unended":0,"filtered":0}'
+ok 'and counted' says out '{"recorded":5,"entries":6,"lost":3,"reasons":{"tracer":3},"after_limit":0,"unended":0,"filtered":0,"requests":{"requests":1,"events":1,"messages":0,"not_received":0,"orphans":{},"repaired":0,"repeated":0,"forgotten":0}}'
 ok 'other users cannot read it' [ "$(stat -c %a o.txt)" = 600 ]
 ok 'as many lines as entries' [ "$(wc -l <o.txt)" = 6 ]
 cp o.txt before
