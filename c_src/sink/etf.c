@@ -162,7 +162,7 @@ static const char *const ends[] = {
 	[INV_CALL_EXIT] = "exit",
 };
 
-/* How many pairs call() writes, without that of the call itself. */
+/* How many pairs call() writes. The pair that called() writes is not counted. */
 #define CALL_PAIRS 6u
 
 static void call(struct inv_buf *out, const struct inv_call *c)
