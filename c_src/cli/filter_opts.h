@@ -53,8 +53,9 @@ static inline bool inv_filter_opts_pass(const struct inv_filter_opts *o,
 
 /*
  * Computes the times. A time without a date is on the day of first_ns, the time
- * of the first event; if --to would then be before --from, --to is on the next
- * day. INV_EINVAL, with a message: --to is before --from.
+ * of the first event; if neither has a date and --to would be before --from, --to is
+ * on the next day. INV_EINVAL, with a message: one has a date, and --to is before
+ * --from.
  */
 int inv_filter_opts_resolve(struct inv_filter_opts *o, bool utc,
 			    int64_t first_ns, struct inv_err *err);

@@ -104,8 +104,8 @@ brought() ->
 %% all processes that were started in this code have ended. Old code that is not
 %% purged yet is purged.
 %%
-%% An atom of inviso's code shows whether the code was on the node before, because a
-%% node never removes an atom.
+%% A node never removes an atom. So if the node knows a certain atom that only
+%% inviso's code has, the code was on the node before.
 -spec loader() -> [erl_parse:abstract_expr()].
 loader() ->
     inviso_guard:expressions(

@@ -2,8 +2,8 @@
 
 /*
  * Threads change the flags of the same processes at the same time, as callbacks
- * and the server do. No change may get lost, an entry must belong to one
- * process, and equal flags must have equal profiles.
+ * and the server do. No change may get lost, no two processes may have the
+ * same place in the table of tracees, and equal flags must have equal profiles.
  */
 #include <pthread.h>
 #include <stdint.h>
