@@ -6,7 +6,7 @@
 %% or if the option is unset by default.
 -define(OPT_BUFFER_BYTES, {buffer_bytes, 1, 1099511627776, none}).
 -define(OPT_PACKET_BYTES, {packet_bytes, 4096, 524288, 65536}).
--define(OPT_MAX_TERM_BYTES, {max_term_bytes, 16, 65536, 4096}).
+-define(OPT_MAX_TERM_BYTES, {max_term_bytes, 16, 16777216, 4096}).
 -define(OPT_MAX_DEPTH, {max_depth, 1, 128, 32}).
 -define(OPT_DRAIN_MS, {drain_ms, 1, 10000, 10}).
 -define(OPT_FLUSH_MS, {flush_ms, 0, 3600000, 1000}).
@@ -59,7 +59,8 @@
          ?CHOICE_COMPRESS,
          ?CHOICE_REPLACE]).
 
-%% Constants of the protocol (c_src/abi/control.h).
+%% Constants of c_src/abi/options.h, and of the protocol (control.h).
+-define(TERM_MAX, 1048576).
 -define(CONTROL_PROTOCOL, 1).
 -define(CONTROL_AGAIN_MS, 15000).
 -define(CONTROL_PAUSE_MS, 20).

@@ -20,7 +20,24 @@
  * uuid.  file_no in the head gives their order; file names have no meaning.
  */
 #define INV_LOG_MAGIC "\x89INVLOG\n"
-#define INV_LOG_VERSION 2u
+#define INV_LOG_VERSION 3u
+
+/*
+ * The versions differ in this: 2 has other records than 1, in packets of another
+ * type; in version 3 an EVENTS packet may have more than INV_PACKET_RAW_MAX
+ * bytes, if it has exactly one event. A log that cannot have such packets is
+ * written as version 2.
+ */
+#define INV_LOG_VERSION_SMALL 2u
+
+/* The most bytes of an EVENTS packet with several events, unpacked. A packet of
+ * a ring has at most half; the rest is for repeated definitions. */
+#define INV_PACKET_RAW_MAX (1024u * 1024)
+/* The most bytes of a single event with its definitions: binaries of 16 MiB,
+ * 1 MiB for the other bytes of the term, and the rest of the event. The
+ * definitions are part of that 1 MiB, for each of the event's terms. */
+#define INV_EVENT_DEFS_MAX (4u * 1024 * 1024)
+#define INV_EVENT_MAX (17u * 1024 * 1024 + 252u * 1024)
 
 /*
  * The head is followed by strings, each a u16 length and bytes, in this order:

@@ -18,6 +18,10 @@
  * unset. */
 #define INV_UNSET (-1)
 
+/* A term takes at most this many bytes without the contents of its binaries,
+ * however large max_term_bytes is. */
+#define INV_TERM_MAX 1048576
+
 /*
  * X(group, NAME, key, least, most, default).  A group is the map that has the
  * key:
@@ -36,8 +40,9 @@
 	X(TRACER, BUFFER_BYTES, buffer_bytes, 1, 1099511627776, INV_UNSET) \
 	/* size of a packet; a multiple of 4096 */ \
 	X(TRACER, PACKET_BYTES, packet_bytes, 4096, 524288, 65536) \
-	/* largest size of a recorded term; at most an eighth of a packet */ \
-	X(TRACER, MAX_TERM_BYTES, max_term_bytes, 16, 65536, 4096) \
+	/* largest size of a recorded term; beyond INV_TERM_MAX only of its \
+	 * binaries */ \
+	X(TRACER, MAX_TERM_BYTES, max_term_bytes, 16, 16777216, 4096) \
 	/* how deeply the containers in a recorded term may nest */ \
 	X(TRACER, MAX_DEPTH, max_depth, 1, 128, 32) \
 	/* how often full packets are written to the log */ \

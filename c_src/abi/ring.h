@@ -13,9 +13,9 @@
  * or a file.  The memory stays consistent if either side dies at any
  * instruction.
  *
- *      +---------+--------+-   -+--------+- - -+---------+---------+-   -
- *      | control | ring 0 | ... | ring n |     | slots 0 | slots 1 | ...
- *      +---------+--------+-   -+--------+- - -+---------+---------+-   -
+ *      +---------+--------+-   -+--------+- - -+---------+-   -+-------+-   -
+ *      | control | ring 0 | ... | ring n |     | slots 0 | ... | large | ...
+ *      +---------+--------+-   -+--------+- - -+---------+-   -+-------+-   -
  *
  * Each thread that can record events has one ring, and is the only writer of
  * that ring.  A ring is n_slots slots of packet_bytes; packet number seq (from
@@ -29,6 +29,11 @@
  * contains the lengths of events and definitions and the number of events. A
  * reader that loads the word sees only whole events.
  *
+ * An event that is larger than a packet lies in one of n_large large slots,
+ * which all rings share. The thread claims a large slot, writes the event there,
+ * and then commits a packet of its own ring that has no bytes and names the
+ * large slot (struct inv_ring_large).
+ *
  * The marks say which side writes a field: (c) the creator, before any other
  * process maps the memory; (p) the ring's producer; (k) the tracer's keeper in
  * the VM; (s) the spooler.  No side trusts the other: sizes and offsets are
@@ -36,12 +41,15 @@
  * mapping never leaves the machine.  Normative text: inviso-ring(7).
  */
 #define INV_RING_MAGIC 0x31474e49524e4956u /* "VINRING1" in memory order */
-#define INV_RING_VERSION 2u
+#define INV_RING_VERSION 3u
+#define INV_RING_VERSION_MIN 2u /* the oldest that is read: no large slots */
 
 #define INV_PACKET_MIN (4u * 1024)
 #define INV_PACKET_MAX (512u * 1024)
 #define INV_RINGS_MAX 4096u
 #define INV_SLOTS_MIN 4u
+#define INV_LARGE_MAX 1024u /* large slots */
+#define INV_LARGE_BYTES_MAX (INV_EVENT_MAX + 4096u)
 
 enum inv_keep {
 	INV_KEEP_OLDEST = 0, /* a full ring drops new events; drained on a
@@ -137,6 +145,10 @@ struct inv_ring_ctl {
 				    ".N" */
 	uint64_t vm_pid_ns; /* inode of /proc/self/ns/pid of the namespace in
 			       which vm_pid is valid; 0: unknown */
+	/* The large slots are the last n_large * large_bytes bytes of the
+	 * mapping. */
+	uint32_t n_large;     /* 0: none */
+	uint32_t large_bytes; /* of each, with its head */
 
 	/* (k) */
 	_Alignas(INV_CACHE_LINE) _Atomic uint32_t state;
@@ -214,10 +226,40 @@ struct inv_ring_slot {
 	uint64_t dropped[INV_LOSS_COUNT]; /* the ring's losses when this packet
 					     was opened */
 	_Atomic uint64_t end_ns; /* time of its last event, or slightly later */
-	uint64_t reserved[3];
+	_Atomic uint32_t large; /* 1 + the number of the large slot that has the
+				   packet's one event; 0: the events are in
+				   data */
+	uint32_t pad0;
+	uint64_t reserved[2];
 	uint8_t data[];
 };
 _Static_assert(sizeof(struct inv_ring_slot) == 128, "two lines");
+
+/*
+ * A large slot. Its owner is a packet, or 0:
+ *
+ *	busy 1 bit | 1 + number of the ring 15 bits | packet number 48 bits
+ *
+ * A thread claims the slot with one compare and swap. While `busy' is set, it
+ * alone uses the slot. Afterwards the slot belongs to the packet, and is free
+ * when the packet has been read or, with keep => newest, overwritten. With
+ * keep => newest a thread may also take a slot whose packet is not held. So a
+ * reader checks the owner after it has set the ring's hold (ring/large.h).
+ */
+struct inv_ring_large {
+	_Atomic uint64_t owner;
+	_Atomic uint64_t begin_ns; /* time of its event */
+	uint32_t ev;  /* bytes of the event, from the start of data */
+	uint32_t def; /* bytes of its definitions, up to the slot's end */
+	uint64_t reserved[5];
+	uint8_t data[];
+};
+_Static_assert(sizeof(struct inv_ring_large) == INV_CACHE_LINE, "one line");
+
+#define INV_LARGE_BUSY (UINT64_C(1) << 63)
+#define INV_LARGE_OWNER(ring, seq) ((uint64_t)((ring) + 1) << 48 | (seq))
+#define INV_LARGE_RING(owner) ((uint32_t)((owner) >> 48 & 0x7fff) - 1)
+#define INV_LARGE_SEQ(owner) ((owner) & (UINT64_C(0xffffffffffff)))
 
 /* The commit word: number of events 24 bits | bytes of definitions 20 | bytes
  * of events 20. */

@@ -278,7 +278,7 @@ static int pump(struct merge *m)
 	while (!(rc = next(m, &item))) {
 		if (take(m, item))
 			return no_memory(m);
-		if (++n & 0xff)
+		if (++n & 0xff && m->out.buf.len < INV_OUTPUT_FULL)
 			continue;
 		rc = inv_output_flush_if_full(&m->out, &m->err);
 		if (rc)

@@ -11,11 +11,6 @@
 #include "match/event_match.h"
 #include "term/tree_print.h"
 
-/* A packet must have room for eight terms of the greatest length. If --max-term
- * is above TERM_USUAL, the packets are made larger. */
-#define TERM_USUAL 8192
-#define PACKET_UNIT 4096
-
 static const struct inv_option numbers[] = { INV_OPTIONS(INV_OPTION_ROW) };
 
 enum {
@@ -95,7 +90,9 @@ static const struct argp_option options[] = {
 	  "traced processes least",
 	  4 },
 	{ "max-term", OPT_MAX_TERM, "SIZE", 0,
-	  "cut terms at SIZE bytes (4k, at most 64k), and mark the cut", 4 },
+	  "cut terms at SIZE bytes (4k, at most 16M), and mark the cut; beyond "
+	  "1M only binaries may be larger",
+	  4 },
 	{ "depth", OPT_DEPTH, "N", 0, "cut terms at N levels of nesting (32)",
 	  4 },
 	{ "buffer", OPT_BUFFER, "SIZE", 0,
@@ -167,8 +164,8 @@ static void max_term(struct argp_state *state, const char *arg, uint64_t *n)
 	if (*n < o->least || *n > o->most)
 		argp_error(state,
 			   "--max-term %s: from %" PRIu64 " bytes to %" PRIu64
-			   "k",
-			   arg, o->least, o->most / 1024);
+			   "M",
+			   arg, o->least, o->most / 1048576);
 }
 
 static void depth(struct argp_state *state, const char *arg, uint64_t *n)
@@ -358,14 +355,6 @@ void inv_trace_opts_release(struct inv_trace_opts *o)
 	inv_records_release(&o->records);
 }
 
-static int64_t packet_bytes(uint64_t max_term)
-{
-	uint64_t units = (8 * max_term + PACKET_UNIT - 1) / PACKET_UNIT;
-
-	return max_term > TERM_USUAL ? (int64_t)(units * PACKET_UNIT) :
-				       INV_UNSET;
-}
-
 static int64_t or_unset(uint64_t n)
 {
 	return n ? (int64_t)n : INV_UNSET;
@@ -390,7 +379,6 @@ void inv_trace_opts_session(const struct inv_trace_opts *o,
 	number[INV_OPT_LIMIT_RATE] = or_unset(o->rate);
 	number[INV_OPT_LIMIT_BYTES] = or_unset(o->bytes);
 	number[INV_OPT_MAX_TERM_BYTES] = or_unset(o->max_term);
-	number[INV_OPT_PACKET_BYTES] = packet_bytes(o->max_term);
 	number[INV_OPT_MAX_DEPTH] = or_unset(o->depth);
 	number[INV_OPT_BUFFER_BYTES] = or_unset(o->buffer);
 	number[INV_OPT_RUN_QUEUE] = o->run_queue;

@@ -21,6 +21,12 @@ struct inv_feed_ops {
 	int (*next)(struct inv_feed *feed);
 	void (*free)(struct inv_feed *feed);
 	/*
+	 * Completes feed->item, if `lazy' is true: until then, only the time of
+	 * a large event is known. The item may become a loss. Returns 0 or
+	 * INV_ENOMEM. NULL: items are always complete.
+	 */
+	int (*load)(struct inv_feed *feed);
+	/*
 	 * Only events with from_ns <= ts_ns < until_ns are wanted. The feed may
 	 * return others, too. Call it before the first item. NULL: the feed
 	 * returns all events.
@@ -41,6 +47,8 @@ struct inv_feed {
 	uint64_t rotated;
 	uint64_t skipped; /* events that were not read, because they are not
 			     wanted; valid after everything was read */
+	bool lazy; /* set by the caller: it calls ops->load before it uses an
+		      item */
 	/* The log has no end, so later events may be missing. */
 	bool unended;
 	/* Events are missing, as far as this is known before they are read. */

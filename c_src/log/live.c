@@ -439,6 +439,7 @@ static void live_free(struct inv_feed *feed)
 static const struct inv_feed_ops feed_ops = {
 	.next = live_next,
 	.free = live_free,
+	.load = inv_reader_load,
 };
 
 static const struct inv_reader_ops reader_ops = {

@@ -39,7 +39,7 @@
  */
 
 /* Default for cap: bytes of packets that wait to be read. */
-#define INV_LIVE_CAP (8u * 1024 * 1024)
+#define INV_LIVE_CAP (24u * 1024 * 1024)
 
 /*
  * Makes a feed. Copies `name', which notices show. Borrows `node' and

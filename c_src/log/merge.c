@@ -14,8 +14,10 @@ int inv_merge_init(struct inv_merge *m, struct inv_feed **feeds,
 	m->empty = calloc(n_feeds ? n_feeds : 1, sizeof(*m->empty));
 	if (!m->empty || !inv_merge_heap_init(&m->heap, n_feeds))
 		return INV_ENOMEM;
-	for (; m->n_empty < n_feeds; m->n_empty++)
+	for (; m->n_empty < n_feeds; m->n_empty++) {
 		m->empty[m->n_empty] = m->n_empty;
+		feeds[m->n_empty]->lazy = feeds[m->n_empty]->ops->load != NULL;
+	}
 	return 0;
 }
 
@@ -113,6 +115,7 @@ static int await(struct inv_merge *m)
 
 int inv_merge_next(struct inv_merge *m, struct inv_item **item)
 {
+	struct inv_feed *f;
 	int64_t ts;
 	int rc = m->given ? step(m) : 0;
 
@@ -121,9 +124,12 @@ int inv_merge_next(struct inv_merge *m, struct inv_item **item)
 	m->given = !rc && m->heap.n;
 	if (!m->given)
 		return rc ? rc : INV_END;
+	f = m->feeds[m->heap.e[0].index];
+	if (f->lazy && f->ops->load(f))
+		return INV_ENOMEM;
 	ts = m->heap.e[0].key;
-	m->feeds[m->heap.e[0].index]->item.feed = m->heap.e[0].index;
-	*item = &m->feeds[m->heap.e[0].index]->item;
+	f->item.feed = m->heap.e[0].index;
+	*item = &f->item;
 	m->late = ts < m->last_ns;
 	if (m->late)
 		m->n_late++;

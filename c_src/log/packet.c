@@ -123,7 +123,7 @@ int inv_packet_open(struct inv_packet *p, struct inv_unpacker *u,
 		*what = "a packet's body is damaged";
 		return INV_EDAMAGED;
 	}
-	if (h->raw_len > INV_PACKET_RAW_MAX || h->def_len > h->raw_len) {
+	if (h->raw_len > INV_EVENT_MAX || h->def_len > h->raw_len) {
 		*what = "a packet's lengths are invalid";
 		return INV_EDAMAGED;
 	}
@@ -145,6 +145,15 @@ void inv_packet_release(struct inv_packet *p)
 	inv_dict_release(&p->dict);
 	free(p->buf.data);
 	memset(p, 0, sizeof(*p));
+}
+
+void inv_packet_release_long(struct inv_packet *p, struct inv_unpacker *u)
+{
+	inv_packet_release(p);
+	if (u->packed.cap > INV_PACKET_BODY_MAX) {
+		free(u->packed.data);
+		u->packed = (struct inv_packet_buf){ 0 };
+	}
 }
 
 void inv_entries_open(struct inv_entries *e, struct inv_unpacker *u,

@@ -46,6 +46,16 @@ int inv_packet_open(struct inv_packet *p, struct inv_unpacker *u,
 		    const struct inv_log_place *at, const char **what);
 void inv_packet_release(struct inv_packet *p);
 
+/* Returns true if the packet is long (abi/log.h): it has one event, and its body
+ * is read only when this event is needed. */
+static inline bool inv_packet_is_long(const struct inv_log_packet *h)
+{
+	return h->raw_len > INV_PACKET_RAW_MAX;
+}
+
+/* Releases a long packet, and the unpacker's memory for its compressed body. */
+void inv_packet_release_long(struct inv_packet *p, struct inv_unpacker *u);
+
 /*
  * The totals or anchors in a packet. The body must be valid: the survey in
  * log/file.h skips totals and anchors with damaged bodies. If the body cannot

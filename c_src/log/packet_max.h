@@ -2,14 +2,13 @@
 #ifndef INV_LOG_PACKET_MAX_H
 #define INV_LOG_PACKET_MAX_H
 
+#include "abi/log.h"
+
 /*
- * The maximum size of an unpacked body. A ring's packet has at most 512 KiB;
- * the other half is for repeated definitions.
- */
-#define INV_PACKET_RAW_MAX (1024u * 1024)
-/*
- * The maximum size of a stored body: compression can make data slightly larger.
+ * The maximum size of a stored body, of a packet with several events and of one
+ * with a single event: compression can make data slightly larger.
  */
 #define INV_PACKET_BODY_MAX (INV_PACKET_RAW_MAX + 64u * 1024)
+#define INV_EVENT_BODY_MAX (INV_EVENT_MAX + 128u * 1024)
 
 #endif

@@ -261,7 +261,21 @@ int inv_reader_next(struct inv_feed *feed)
 	if (x->s.mono_ns >= r->before_ns && r->before_ns != UINT64_MAX)
 		return INV_END;
 	give(r, x);
-	return 0;
+	return feed->lazy ? 0 : inv_reader_load(feed);
+}
+
+int inv_reader_load(struct inv_feed *feed)
+{
+	struct inv_reader *r = (struct inv_reader *)feed;
+	struct inv_reader_stream *x = r->given;
+	int rc;
+
+	if (!x || !x->s.is_pending)
+		return 0;
+	rc = inv_stream_load(&x->s);
+	if (!rc)
+		give(r, x);
+	return rc;
 }
 
 /* --- init and release ----------------------------------------------------- */

@@ -107,7 +107,8 @@ void inv_reader_guess_clock(struct inv_reader *r);
 void inv_reader_count_common(struct inv_reader *r,
 			     const struct inv_log_totals *t);
 
-/* `next' of struct inv_feed_ops. */
+/* `next' and `load' of struct inv_feed_ops. */
 int inv_reader_next(struct inv_feed *feed);
+int inv_reader_load(struct inv_feed *feed);
 
 #endif

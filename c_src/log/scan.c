@@ -18,12 +18,22 @@ static uint64_t end_of(const struct inv_window *w)
 	return w->src->size;
 }
 
+/* Only a packet with a single event may be long. */
+static bool lengths_sound(const struct inv_log_packet *h)
+{
+	if (h->type == INV_LOG_EVENTS && h->n_events == 1)
+		return h->raw_len <= INV_EVENT_MAX &&
+		       h->def_len <= INV_EVENT_DEFS_MAX &&
+		       h->body_len <= INV_EVENT_BODY_MAX;
+	return h->raw_len <= INV_PACKET_RAW_MAX &&
+	       h->body_len <= INV_PACKET_BODY_MAX;
+}
+
 bool inv_scan_head(const uint8_t *p, struct inv_log_packet *h)
 {
 	memcpy(h, p, sizeof(*h));
 	if (h->sync != INV_LOG_SYNC || h->head_len < sizeof(*h) ||
-	    h->body_len > INV_PACKET_BODY_MAX ||
-	    h->raw_len > INV_PACKET_RAW_MAX ||
+	    !lengths_sound(h) ||
 	    h->head_sum !=
 		    XXH64(p, offsetof(struct inv_log_packet, head_sum), 0))
 		return false;
@@ -103,6 +113,22 @@ bool inv_scan_find_head(struct inv_window *w, uint64_t *off, uint64_t end)
 #define IN_VAIN_TIMES 4u
 #define IN_VAIN_MIN (64u * 1024 * 1024)
 
+/* Returns the checksum of bytes that need not fit into the window. */
+static uint64_t sum(struct inv_window *w, uint64_t off, uint64_t len)
+{
+	XXH64_state_t state;
+	uint64_t n;
+
+	if (len <= INV_PACKET_BODY_MAX)
+		return XXH64(inv_window_get(w, off, len), len, 0);
+	XXH64_reset(&state, 0);
+	for (; len > 0; off += n, len -= n) {
+		n = len < INV_PACKET_BODY_MAX ? len : INV_PACKET_BODY_MAX;
+		XXH64_update(&state, inv_window_get(w, off, n), n);
+	}
+	return XXH64_digest(&state);
+}
+
 /* Returns true if the body of the packet at s->off has the right checksum. */
 static bool body_sound(struct inv_scan *s, struct inv_window *w,
 		       const struct inv_log_packet *h)
@@ -112,8 +138,7 @@ static bool body_sound(struct inv_scan *s, struct inv_window *w,
 	if (!inv_scan_packet_len(w->src, s->off, h) ||
 	    s->in_vain + h->body_len > limit)
 		return false;
-	if (XXH64(inv_window_get(w, s->off + h->head_len, h->body_len),
-		  h->body_len, 0) == h->body_sum)
+	if (sum(w, s->off + h->head_len, h->body_len) == h->body_sum)
 		return true;
 	s->in_vain += h->body_len;
 	return false;

@@ -233,6 +233,7 @@ static void set_free(struct inv_feed *feed)
 static const struct inv_feed_ops feed_ops = {
 	.next = inv_reader_next,
 	.free = set_free,
+	.load = inv_reader_load,
 	.limit = set_limit,
 };
 

@@ -17,6 +17,7 @@ void inv_stream_release(struct inv_stream *s)
 {
 	inv_packet_release(&s->packet);
 	s->p = NULL;
+	s->is_unread = s->is_long = s->is_pending = false;
 }
 
 /* Counts the remaining events of the open packet as unreadable. */
@@ -153,6 +154,10 @@ static int open_packet(struct inv_stream *s)
 	s->left = h->n_events - again;
 	if (skip_packet(s) || (!s->left && h->n_events))
 		return 0;
+	if (h->n_events && inv_packet_is_long(h)) {
+		s->is_unread = true;
+		return 0;
+	}
 	return open_body(s, again);
 }
 
@@ -220,6 +225,47 @@ static bool has_more(const struct inv_stream *s)
 	return s->left || (!s->at.head.n_events && s->p < s->end);
 }
 
+/*
+ * The event of a long packet is an item before it is read: its time is the
+ * packet's. So of all streams that are merged, only one has such an event in
+ * memory.
+ */
+static int next_long(struct inv_stream *s)
+{
+	if (s->is_long) {
+		inv_account_read(&s->account, s->left); /* not loaded */
+		s->left = 0;
+		inv_packet_release_long(&s->packet, s->unpacker);
+		s->p = NULL;
+		s->is_long = s->is_pending = false;
+		return INV_END;
+	}
+	memset(&s->ev, 0, sizeof(s->ev));
+	s->is_loss = s->is_unread = false;
+	s->is_long = s->is_pending = true;
+	return 0;
+}
+
+int inv_stream_load(struct inv_stream *s)
+{
+	uint64_t ns = s->mono_ns;
+	int rc;
+
+	if (!s->is_pending)
+		return 0;
+	s->is_pending = false;
+	rc = open_body(s, 0);
+	if (rc)
+		return rc;
+	if (s->p && next_record(s) && s->ev.note) {
+		s->left = 1;
+		give_up(s, "a record is invalid", s->at.off,
+			(uint64_t)s->at.head.head_len + s->at.head.body_len);
+	}
+	s->mono_ns = ns;
+	return s->losses.n ? inv_stream_next(s) : 0;
+}
+
 int inv_stream_next(struct inv_stream *s)
 {
 	for (;;) {
@@ -230,6 +276,8 @@ int inv_stream_next(struct inv_stream *s)
 			s->lost_reason = s->losses.at[s->losses.n].reason;
 			return 0;
 		}
+		if (s->is_unread || s->is_long)
+			return next_long(s);
 		if (!s->p || !has_more(s)) {
 			s->p = NULL;
 			return INV_END;

@@ -30,6 +30,7 @@ struct inv_stream {
 	/* The current item. Valid after inv_stream_next. */
 	uint64_t mono_ns; /* time of the item; never decreases */
 	bool is_loss;
+	bool is_pending;     /* an event that inv_stream_load must still read */
 	struct inv_event ev; /* pointers are valid until the next call */
 	uint64_t lost_n;
 	unsigned lost_reason;
@@ -43,7 +44,10 @@ struct inv_stream {
 	const uint8_t *p; /* next record; NULL: no packet open */
 	const uint8_t *end;
 	struct inv_event_times times;
-	uint32_t left; /* records of the packet that are not read yet */
+	uint32_t left;	/* records of the packet that are not read yet */
+	bool is_unread; /* the open packet is long, and its event was not
+			   returned yet */
+	bool is_long;	/* the item is the event of a long packet */
 	struct inv_account account;
 	struct inv_loss_list losses; /* returned before further events */
 	struct inv_range range;
@@ -70,6 +74,13 @@ void inv_stream_limit(struct inv_stream *s, const struct inv_range *range);
 /* Moves to the next event or loss. Returns 0; INV_END: the stream needs the
  * next packet. */
 int inv_stream_next(struct inv_stream *s);
+
+/*
+ * Reads the event if it is pending, which needs memory until the next
+ * inv_stream_next. If the event turns out to be unreadable, the item becomes a
+ * loss. Returns 0 or INV_ENOMEM.
+ */
+int inv_stream_load(struct inv_stream *s);
 
 /*
  * Takes the stream's next EVENTS or TOTALS packet. The bytes that `at' refers

@@ -208,7 +208,8 @@ int inv_log_writer_head(struct inv_log_writer *w,
 	for (i = 0; i < 4; i++)
 		p = put_text(p, all[i]);
 	memcpy(h.magic, INV_LOG_MAGIC, sizeof(h.magic));
-	h.version = INV_LOG_VERSION;
+	h.version = w->body_max > INV_PACKET_RAW_MAX ? INV_LOG_VERSION :
+						       INV_LOG_VERSION_SMALL;
 	h.head_len = (uint32_t)(p - buf) + (uint32_t)sizeof(sum);
 	memcpy(buf, &h, sizeof(h));
 	sum = XXH64(buf, (size_t)(p - buf), 0);

@@ -435,6 +435,7 @@ static bool put_other(struct inv_encoder *e, ERL_NIF_TERM term, uint32_t depth)
 static inline void begin_term(struct inv_encoder *e)
 {
 	e->limit = e->p + e->max_bytes;
+	e->binary_left = e->more_binary;
 	e->looks = e->max_bytes > LOOKS_MIN ? e->max_bytes : LOOKS_MIN;
 }
 

@@ -15,8 +15,10 @@
  *
  * Time and size are bounded. A term takes at most max_bytes, including its
  * definitions, plus a few bytes for each container that is open when these
- * bytes are used up. At most max_depth containers are nested. A CUT or HOLE
- * replaces what exceeds these bounds, and `cut' is set.
+ * bytes are used up. If more_binary is not 0, the contents of the term's
+ * binaries do not count, but take at most more_binary bytes together. At most
+ * max_depth containers are nested. A CUT or HOLE replaces what exceeds these
+ * bounds, and `cut' is set.
  *
  * The public NIF interface has no bounded way to read these terms:
  *   - a binary that does not start on a byte: enif_inspect_binary copies it
@@ -42,8 +44,12 @@ struct inv_encoder {
 	uint8_t *limit;	    /* end of the current term's budget; p may exceed
 			       `limit', and each definition lowers `limit' */
 	uint32_t max_bytes; /* the budget of one term */
-	uint32_t max_depth; /* 1 .. INV_ENCODE_DEPTH */
-	uint32_t looks;	    /* list cells that the encoder may still visit
+	uint32_t
+		more_binary; /* 0, or the budget of one term for the contents of
+				 binaries */
+	uint32_t binary_left; /* the rest of it for the current term */
+	uint32_t max_depth;   /* 1 .. INV_ENCODE_DEPTH */
+	uint32_t looks;	      /* list cells that the encoder may still visit
 			       without writing them */
 	bool cut;
 	struct inv_redaction *redaction; /* rules (nif/redact.h); NULL: none */

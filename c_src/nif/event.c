@@ -331,20 +331,39 @@ static uint8_t head_of(const struct event *ev)
 }
 
 /*
- * Notes in the record that begins at start that a mark is in its terms. Most
+ * Notes in the record, whose head is at `head', that a mark is in its terms. Most
  * records have no byte of flags, and get it now.
  */
-static INV_COLD bool flag_redacted(struct inv_encoder *e, uint8_t *start)
+static INV_COLD bool flag_redacted(struct inv_encoder *e, uint8_t *head)
 {
-	if (!(start[1] & INV_HEAD_FLAGS)) {
+	if (!(head[0] & INV_HEAD_FLAGS)) {
 		if (!inv_put_room(e, 1))
 			return false;
-		memmove(start + 3, start + 2, (size_t)(e->p - start) - 2);
+		memmove(head + 2, head + 1, (size_t)(e->p - head) - 1);
 		e->p++;
-		start[1] |= INV_HEAD_FLAGS;
-		start[2] = 0;
+		head[0] |= INV_HEAD_FLAGS;
+		head[1] = 0;
 	}
-	start[2] |= INV_EV_REDACTED;
+	head[1] |= INV_EV_REDACTED;
+	return true;
+}
+
+/* Writes the record without its length. */
+static inline bool put_record(struct inv_encoder *e, const struct event *ev,
+			      uint64_t last_ns)
+{
+	uint8_t *head = e->p;
+
+	*e->p++ = head_of(ev);
+	if (ev->flags & ~HEAD_FLAGS)
+		*e->p++ = (uint8_t)(ev->flags & ~HEAD_FLAGS);
+	e->p = inv_varint_put(e->p, ev->now - last_ns);
+	if (!put_options(e, ev) || !put_terms(e, ev))
+		return false;
+	if (e->cut)
+		*head |= INV_HEAD_CUT;
+	if (inv_unlikely(e->redacted > 0))
+		return flag_redacted(e, head);
 	return true;
 }
 
@@ -356,17 +375,27 @@ static bool put_event(struct inv_encoder *e, const struct event *ev,
 	if ((size_t)(e->top - e->p) < 3 + INV_VARINT_MAX)
 		return false;
 	e->p++;
-	*e->p++ = head_of(ev);
-	if (ev->flags & ~HEAD_FLAGS)
-		*e->p++ = (uint8_t)(ev->flags & ~HEAD_FLAGS);
-	e->p = inv_varint_put(e->p, ev->now - last_ns);
-	if (!put_options(e, ev) || !put_terms(e, ev))
+	return put_record(e, ev, last_ns) && inv_put_length(e, start);
+}
+
+/* Like put_event, but with space for the longest length, because moving a large
+ * record would take long. */
+#define LONG_LENGTH 4u
+
+static bool put_large_event(struct inv_encoder *e, const struct event *ev)
+{
+	uint8_t *start = e->p;
+	uint32_t len;
+	unsigned i;
+
+	e->p += LONG_LENGTH;
+	if (!put_record(e, ev, ev->now))
 		return false;
-	if (e->cut)
-		start[1] |= INV_HEAD_CUT;
-	if (inv_unlikely(e->redacted > 0) && !flag_redacted(e, start))
-		return false;
-	return inv_put_length(e, start);
+	len = (uint32_t)(e->p - start) - LONG_LENGTH;
+	for (i = 0; i < LONG_LENGTH; i++, len >>= 7)
+		start[i] = (uint8_t)((len & 0x7f) |
+				     (i + 1 < LONG_LENGTH ? 0x80 : 0));
+	return true;
 }
 
 /*
@@ -389,6 +418,33 @@ static void use_bytes(struct inv_tracer *t, struct inv_lane *lane,
 	lane->bytes_lease = 0;
 }
 
+static inline void init_encoder(struct inv_encoder *e, struct inv_tracer *t,
+				struct inv_lane *lane, const struct event *ev,
+				uint8_t *p, uint8_t *top)
+{
+	e->env = ev->of->env;
+	e->dict = &lane->dict;
+	e->fresh = &lane->fresh;
+	e->p = p;
+	e->top = top;
+	e->max_bytes = t->max_bytes;
+	e->more_binary = t->more_binary;
+	e->max_depth = t->max_depth;
+	e->cut = false;
+	e->limit = p;
+	e->redaction = t->redaction;
+	e->redacted = 0;
+}
+
+/* Adds the values that were redacted in an event to the lane's count. */
+static INV_COLD void count_redacted(struct inv_lane *lane, uint32_t n)
+{
+	atomic_store_explicit(
+		&lane->redacted,
+		atomic_load_explicit(&lane->redacted, memory_order_relaxed) + n,
+		memory_order_relaxed);
+}
+
 /* Writes the event into the open packet. Returns false if it does not fit. */
 static bool write_event(struct inv_tracer *t, struct inv_lane *lane,
 			const struct event *ev)
@@ -399,36 +455,64 @@ static bool write_event(struct inv_tracer *t, struct inv_lane *lane,
 	/* The packet is new, or its first event did not fit. */
 	if (inv_unlikely(p->n == 0))
 		inv_packet_dict_clear(&lane->dict);
-	e.env = ev->of->env;
-	e.dict = &lane->dict;
-	e.fresh = &lane->fresh;
-	e.p = p->data + p->ev;
-	e.top = p->data + p->data_len - p->def;
-	e.max_bytes = t->max_bytes;
-	e.max_depth = t->max_depth;
+	init_encoder(&e, t, lane, ev, p->data + p->ev,
+		     p->data + p->data_len - p->def);
 	/*
 	 * The spooler used these cache lines last, so they are not in this
 	 * CPU's cache. Prefetches the lines of the next events.
 	 */
 	__builtin_prefetch(e.p + PREFETCH, 1);
-	e.cut = false;
-	e.limit = e.p;
-	e.redaction = t->redaction;
-	e.redacted = 0;
 	if (!put_event(&e, ev, p->last_ns))
 		return false;
 	if (inv_unlikely(e.redacted > 0))
-		atomic_store_explicit(
-			&lane->redacted,
-			atomic_load_explicit(&lane->redacted,
-					     memory_order_relaxed) +
-				e.redacted,
-			memory_order_relaxed);
+		count_redacted(lane, e.redacted);
 	if (t->limited)
 		use_bytes(t, lane, (uint32_t)(e.p - (p->data + p->ev)));
 	inv_producer_commit(p, (uint32_t)(e.p - p->data),
 			    (uint32_t)(p->data + p->data_len - e.top), ev->now);
 	return true;
+}
+
+/*
+ * Writes the event, which does not fit into the open, empty packet, into a large
+ * slot. Returns 0 or the loss in *why and INV_EFULL.
+ */
+INV_COLD static int write_large(struct inv_tracer *t, struct inv_lane *lane,
+				const struct event *ev, enum inv_loss *why)
+{
+	struct inv_producer *p = &lane->producer;
+	struct inv_ring_large *large;
+	struct inv_encoder e;
+	int i;
+
+	*why = INV_LOSS_TOO_BIG;
+	if (p->large.n == 0)
+		return INV_EFULL;
+	*why = INV_LOSS_FULL;
+	/* The packet begins with its only event, whose time is then known
+	 * without its record. */
+	if (p->begin_ns != ev->now && inv_producer_open_new(p, ev->now))
+		return INV_EFULL;
+	i = inv_producer_claim(p);
+	if (i < 0)
+		return INV_EFULL;
+	large = inv_large_at(&p->large, (uint32_t)i);
+	inv_packet_dict_clear(&lane->dict);
+	init_encoder(&e, t, lane, ev, large->data,
+		     large->data + p->large.data_len);
+	if (!put_large_event(&e, ev)) {
+		inv_large_abandon(&p->large, (uint32_t)i);
+		*why = INV_LOSS_TOO_BIG;
+		return INV_EFULL;
+	}
+	if (e.redacted > 0)
+		count_redacted(lane, e.redacted);
+	if (t->limited)
+		use_bytes(t, lane, (uint32_t)(e.p - large->data));
+	inv_producer_commit_large(
+		p, (uint32_t)i, (uint32_t)(e.p - large->data),
+		(uint32_t)(large->data + p->large.data_len - e.top), ev->now);
+	return 0;
 }
 
 static uint32_t lease(_Atomic int64_t *left, uint32_t want)
@@ -517,6 +601,7 @@ static void record(struct inv_tracer *t, struct inv_lane *lane,
 		   struct event *ev)
 {
 	struct inv_producer *p = &lane->producer;
+	enum inv_loss why;
 
 	inv_producer_offer(p);
 	if (inv_unlikely(t->limited) && !take_leases(t, lane, ev->now)) {
@@ -531,7 +616,8 @@ static void record(struct inv_tracer *t, struct inv_lane *lane,
 		if (inv_likely(write_event(t, lane, ev)))
 			return;
 		if (p->n == 0) { /* does not fit even into an empty packet */
-			drop(t, lane, INV_LOSS_TOO_BIG);
+			if (write_large(t, lane, ev, &why))
+				drop(t, lane, why);
 			return;
 		}
 		inv_producer_close(p);

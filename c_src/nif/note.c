@@ -54,7 +54,10 @@ static bool write_note(struct inv_tracer *t, struct inv_lane *lane,
 		.top = p->data + p->data_len - p->def,
 		.limit = p->data + p->ev,
 		.redaction = t->redaction,
-		.max_bytes = t->max_bytes,
+		/* Notes have no large slots. */
+		.max_bytes = t->max_bytes < p->packet_bytes / 8 ?
+				     t->max_bytes :
+				     p->packet_bytes / 8,
 		.max_depth = t->max_depth,
 	};
 

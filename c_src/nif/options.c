@@ -47,6 +47,8 @@ static bool get_texts(ErlNifEnv *env, ERL_NIF_TERM term,
 	X(NORMAL_SLOTS, "normal_slots") \
 	X(DIRTY_SLOTS, "dirty_slots")   \
 	X(PACKET_BYTES, "packet_bytes") \
+	X(LARGE_SLOTS, "large_slots")   \
+	X(LARGE_BYTES, "large_bytes")   \
 	X(MAX_BYTES, "max_term_bytes")  \
 	X(MAX_DEPTH, "max_depth")       \
 	X(LIMIT_EVENTS, "limit_events") \
@@ -101,7 +103,10 @@ static bool get_numbers(ErlNifEnv *env, ERL_NIF_TERM map,
 		return false;
 	if (n[N_MAX_DEPTH] < options[INV_OPT_MAX_DEPTH].least ||
 	    n[N_MAX_DEPTH] > options[INV_OPT_MAX_DEPTH].most ||
-	    n[N_LIMIT_RATE] > INV_RATE_MAX)
+	    n[N_LIMIT_RATE] > INV_RATE_MAX ||
+	    n[N_MAX_BYTES] > options[INV_OPT_MAX_TERM_BYTES].most ||
+	    n[N_LARGE_SLOTS] > INV_LARGE_MAX ||
+	    n[N_LARGE_BYTES] > INV_LARGE_BYTES_MAX)
 		return false;
 	o->keep = n[N_KEEP] ? INV_KEEP_NEWEST : INV_KEEP_OLDEST;
 	o->light = n[N_LIGHT] != 0;
@@ -109,6 +114,8 @@ static bool get_numbers(ErlNifEnv *env, ERL_NIF_TERM map,
 	o->normal_slots = (uint32_t)n[N_NORMAL_SLOTS];
 	o->dirty_slots = (uint32_t)n[N_DIRTY_SLOTS];
 	o->packet_bytes = (uint32_t)n[N_PACKET_BYTES];
+	o->large_slots = (uint32_t)n[N_LARGE_SLOTS];
+	o->large_bytes = (uint32_t)n[N_LARGE_BYTES];
 	o->max_bytes = (uint32_t)n[N_MAX_BYTES];
 	o->max_depth = (uint32_t)n[N_MAX_DEPTH];
 	o->limit_events = n[N_LIMIT_EVENTS];

@@ -24,6 +24,23 @@ static inline size_t inv_put_left(const struct inv_encoder *e)
 	return e->limit > e->p ? (size_t)(e->limit - e->p) : 0;
 }
 
+/*
+ * Returns how many of a binary's `size' bytes fit into the budget. If binaries
+ * have a budget of their own, takes these bytes from it, and moves `limit' up,
+ * so that they do not count as other bytes of the term.
+ */
+static inline size_t inv_put_left_binary(struct inv_encoder *e, size_t size)
+{
+	size_t n;
+
+	if (inv_likely(!e->more_binary))
+		return inv_put_left(e);
+	n = size < e->binary_left ? size : e->binary_left;
+	e->binary_left -= (uint32_t)n;
+	e->limit += n;
+	return n;
+}
+
 static inline bool inv_put_byte(struct inv_encoder *e, uint8_t byte)
 {
 	if (!inv_put_room(e, 1))

@@ -131,7 +131,7 @@ bool inv_scalar_float(struct inv_encoder *e, ERL_NIF_TERM term)
 
 bool inv_scalar_binary(struct inv_encoder *e, const uint8_t *data, size_t size)
 {
-	size_t room = inv_put_left(e);
+	size_t room = inv_put_left_binary(e, size);
 
 	if (size <= 31 && size <= room)
 		return inv_put_byte(e, (uint8_t)(INV_T_BINARY_SMALL + size)) &&

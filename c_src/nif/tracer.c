@@ -8,6 +8,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "abi/options.h"
 #include "base/clock.h"
 #include "nif/thread.h"
 #include "ring/layout.h"
@@ -281,6 +282,7 @@ static int make_memory(struct inv_tracer *t, const struct inv_tracer_opts *opts,
 		       const char **what)
 {
 	uint32_t *n_slots;
+	uint64_t large;
 	uint64_t len;
 	uint32_t i;
 	int error;
@@ -297,12 +299,19 @@ static int make_memory(struct inv_tracer *t, const struct inv_tracer_opts *opts,
 	len = inv_layout_len(t->n_lanes, n_slots, opts->packet_bytes);
 	if (len == 0)
 		goto out;
+	large = inv_layout_large_len(opts->large_slots, opts->large_bytes);
+	if (opts->large_slots > 0 && large == 0)
+		goto out;
+	len += large;
 	error = inv_memory_open(&t->memory, opts->ring_path, len, what);
 	if (error)
 		goto out;
 	t->ctl = t->memory.map;
 	inv_layout_init(t->ctl, t->n_lanes, n_slots, opts->packet_bytes,
 			opts->keep);
+	if (large > 0)
+		inv_layout_add_large(t->ctl, opts->large_slots,
+				     opts->large_bytes);
 	fill_ctl(t->ctl, opts);
 out:
 	enif_free(n_slots);
@@ -422,6 +431,10 @@ int inv_tracer_open(ErlNifEnv *env, const struct inv_tracer_opts *opts,
 	t->listener = -1;
 	t->n_lanes = inv_threads_count();
 	t->max_bytes = opts->max_bytes;
+	if (t->max_bytes > INV_TERM_MAX) {
+		t->max_bytes = INV_TERM_MAX;
+		t->more_binary = opts->max_bytes;
+	}
 	t->max_depth = opts->max_depth;
 	t->light = opts->light;
 	error = make_limits(t, opts);

@@ -77,7 +77,8 @@ struct inv_tracer {
 	struct inv_ring_ctl *ctl; /* the start of `memory' */
 	uint32_t n_lanes;
 	struct inv_lane *lanes;
-	uint32_t max_bytes; /* of a term */
+	uint32_t max_bytes;   /* of a term */
+	uint32_t more_binary; /* the same as in struct inv_encoder */
 	uint32_t max_depth;
 	bool light;
 	bool limited;
@@ -145,6 +146,8 @@ struct inv_tracer_opts {
 	uint32_t packet_bytes;
 	uint32_t normal_slots; /* packets of a normal scheduler's ring */
 	uint32_t dirty_slots;
+	uint32_t large_slots; /* 0: none */
+	uint32_t large_bytes; /* of each large slot */
 	uint32_t max_bytes;
 	uint32_t max_depth;
 	uint32_t n_normal; /* how many of the rings are for normal schedulers */

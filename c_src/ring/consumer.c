@@ -40,6 +40,8 @@ int inv_consumer_init(struct inv_consumer *c, void *map, uint64_t len,
 	    off > len - bytes || off % INV_CACHE_LINE)
 		return INV_EDAMAGED;
 	c->slots = (uint8_t *)map + off;
+	c->index = i;
+	inv_larges_init(&c->large, map, len);
 	c->data_len = c->packet_bytes - sizeof(struct inv_ring_slot);
 
 	c->pos.seq = load(&c->ring->read_seq);
@@ -212,6 +214,62 @@ static bool add_times(const uint8_t *p, const uint8_t *end, uint64_t *ns)
 	return true;
 }
 
+static uint32_t large_of(const struct inv_ring_slot *slot)
+{
+	return atomic_load_explicit(&slot->large, memory_order_relaxed);
+}
+
+/* Returns true if packet `seq' is complete, although it is the newest: it has
+ * its only event, in a large slot. */
+static bool has_large(const struct inv_ring_slot *slot, uint64_t seq)
+{
+	return atomic_load_explicit(&slot->seq, memory_order_acquire) == seq &&
+	       atomic_load_explicit(&slot->commit, memory_order_acquire) != 0 &&
+	       large_of(slot) != 0;
+}
+
+/*
+ * Sets the bytes of *f to those in a large slot. Returns 0, INV_EDAMAGED, or
+ * INV_END: the event was overwritten.
+ */
+static int find_large(const struct inv_consumer *c, uint32_t i,
+		      const struct commit *now, struct inv_fragment *f)
+{
+	uint32_t len = c->large.data_len;
+	const struct inv_ring_large *large;
+
+	if (i >= c->large.n || now->n != 1 || now->ev || now->def)
+		return INV_EDAMAGED;
+	if (!inv_large_is_of(&c->large, i, c->index, f->seq))
+		return c->keep == INV_KEEP_NEWEST ? INV_END : INV_EDAMAGED;
+	large = inv_large_at(&c->large, i);
+	/* Each length is read once, and the copy is checked, because another
+	 * process may change it. */
+	f->ev_len = *(const volatile uint32_t *)&large->ev;
+	f->def_len = *(const volatile uint32_t *)&large->def;
+	if (f->ev_len > len || f->def_len > len - f->ev_len)
+		return INV_EDAMAGED;
+	f->ev = large->data;
+	f->def = large->data + (len - f->def_len);
+	return 0;
+}
+
+/* Sets the bytes of *f, from f->ev_off on. Returns the same as find_large. */
+static int find_bytes(const struct inv_consumer *c,
+		      const struct inv_ring_slot *slot,
+		      const struct commit *now, struct inv_fragment *f)
+{
+	uint32_t large = now->n ? large_of(slot) : 0;
+
+	if (large)
+		return find_large(c, large - 1, now, f);
+	f->ev = slot->data + f->ev_off;
+	f->ev_len = now->ev - f->ev_off;
+	f->def_len = now->def;
+	f->def = slot->data + (c->data_len - f->def_len);
+	return 0;
+}
+
 /*
  * Takes events from the packet at `pos', which the producer does not overwrite
  * during the call. Returns 0 and sets *f if the packet has new events, INV_END
@@ -223,6 +281,7 @@ static int take_from(struct inv_consumer *c, struct inv_ring_slot *slot,
 {
 	uint64_t word, gap;
 	struct commit now;
+	int r;
 
 	/* Acquire: pairs with the producer's release, so that this thread sees
 	 * all committed bytes. */
@@ -240,24 +299,27 @@ static int take_from(struct inv_consumer *c, struct inv_ring_slot *slot,
 		f->next.damaged += gap;
 	f->first_event = pos->event + gap;
 	f->n_events = (uint32_t)(slot->first_event + now.n - f->first_event);
+	f->ev_off = (uint32_t)pos->off;
 	f->begin_ns = slot->begin_ns;
 	/* The first record's time is relative to that of the record before, which
 	 * is in an earlier fragment. */
 	if (!add_times(slot->data, slot->data + pos->off, &f->begin_ns))
 		return INV_EDAMAGED;
 	f->end_ns = load(&slot->end_ns);
-	f->ev_off = (uint32_t)pos->off;
-	f->ev = slot->data + f->ev_off;
-	f->ev_len = now.ev - f->ev_off;
-	f->def_len = now.def;
-	f->def = slot->data + (c->data_len - f->def_len);
-	if (!inv_fragment_is_sound(f->ev, f->ev_len, f->n_events, f->def,
-				   f->def_len))
+	f->next.event = f->first_event + f->n_events;
+	r = find_bytes(c, slot, &now, f);
+	if (r == INV_END) {
+		f->n_events = 0;
+		f->next.overwritten++;
+		step(&f->next, pos->seq + 1);
+		return 0;
+	}
+	if (r < 0 || !inv_fragment_is_sound(f->ev, f->ev_len, f->n_events,
+					    f->def, f->def_len))
 		return INV_EDAMAGED;
 	if (f->ev_len == 0)
 		return INV_END;
 	fill_dropped(c, f, slot, open);
-	f->next.event = f->first_event + f->n_events;
 	f->next.recorded += f->n_events;
 	if (open)
 		f->next.off = now.ev;
@@ -290,14 +352,14 @@ int inv_consumer_next(struct inv_consumer *c, uint64_t limit, unsigned take,
 		 */
 		if (pos.seq > top || pos.seq > limit || top > UINT64_MAX / 2)
 			break;
-		open = pos.seq == top;
+		slot = slot_of(c, pos.seq);
+		open = pos.seq == top && !has_large(slot, pos.seq);
 		if (open && !(take & (INV_TAKE_OPEN | INV_TAKE_LAST)))
 			break;
 		if (c->keep == INV_KEEP_NEWEST && !hold(c, pos.seq)) {
 			step(&pos, pos.seq + 1);
 			continue;
 		}
-		slot = slot_of(c, pos.seq);
 		if (atomic_load_explicit(&slot->seq, memory_order_acquire) !=
 		    pos.seq) { /* the producer skipped this number, or the slot
 				  is damaged */

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "abi/ring.h"
+#include "ring/large.h"
 
 /*
  * The reading half of one ring.  Only one thread of one process uses it at a
@@ -44,6 +45,8 @@ struct inv_consumer {
 	uint32_t packet_bytes;
 	uint32_t data_len;
 	uint32_t keep;
+	uint32_t index; /* of the ring */
+	struct inv_larges large;
 	bool spoiled; /* a damaged packet was skipped: the next missing events
 			 count as damaged */
 	struct inv_ring_pos pos;

@@ -73,6 +73,34 @@ void inv_layout_init(void *map, uint32_t n_rings, const uint32_t *n_slots,
 			      memory_order_relaxed);
 }
 
+uint64_t inv_layout_large_len(uint32_t n, uint64_t bytes)
+{
+	if (n < 1 || n > INV_LARGE_MAX || bytes % PAGE || bytes < 2 * PAGE ||
+	    bytes > INV_LARGE_BYTES_MAX)
+		return 0;
+	return n * bytes;
+}
+
+void inv_layout_add_large(void *map, uint32_t n, uint32_t bytes)
+{
+	struct inv_ring_ctl *ctl = map;
+
+	ctl->n_large = n;
+	ctl->large_bytes = bytes;
+	ctl->total_len += (uint64_t)n * bytes;
+}
+
+/* Returns the offset of the large slots, or of the mapping's end; 0: they do not
+ * lie within the mapping. */
+static uint64_t large_off(const struct inv_ring_ctl *ctl)
+{
+	uint64_t len = inv_layout_large_len(ctl->n_large, ctl->large_bytes);
+
+	if (ctl->n_large == 0)
+		return ctl->total_len;
+	return len > 0 && len <= ctl->total_len ? ctl->total_len - len : 0;
+}
+
 void inv_layout_publish(void *map)
 {
 	struct inv_ring_ctl *ctl = map;
@@ -94,7 +122,8 @@ int inv_layout_check(const void *map, uint64_t len)
 
 	if (len < rings_off() || ctl->magic != INV_RING_MAGIC)
 		return INV_EFORMAT;
-	if (ctl->version != INV_RING_VERSION)
+	if (ctl->version > INV_RING_VERSION ||
+	    ctl->version < INV_RING_VERSION_MIN)
 		return INV_EVERSION;
 	if (ctl->total_len > len || ctl->n_rings < 1 ||
 	    ctl->n_rings > INV_RINGS_MAX || ctl->keep > INV_KEEP_NEWEST ||
@@ -105,6 +134,7 @@ int inv_layout_check(const void *map, uint64_t len)
 	heads = (uint64_t)ctl->n_rings * sizeof(struct inv_ring_head);
 	if (heads > len || ctl->rings_off > len - heads)
 		return INV_EDAMAGED;
+	len = large_off(ctl);
 	for (i = 0; i < ctl->n_rings; i++) {
 		const struct inv_ring_head *ring =
 			inv_layout_ring((void *)(uintptr_t)map, i);

@@ -30,6 +30,15 @@ void inv_layout_init(void *map, uint32_t n_rings, const uint32_t *n_slots,
 void inv_layout_publish(void *map);
 
 /*
+ * Large slots, n of `bytes' each: the bytes that they add to the mapping, 0 if a
+ * number is out of range (n at most INV_LARGE_MAX, bytes a multiple of 4096 and
+ * more than a packet can have). inv_layout_add_large comes after
+ * inv_layout_init.
+ */
+uint64_t inv_layout_large_len(uint32_t n, uint64_t bytes);
+void inv_layout_add_large(void *map, uint32_t n, uint32_t bytes);
+
+/*
  * Returns 0 if the len bytes at map are a complete mapping and all its offsets
  * lie within it; otherwise INV_EFORMAT, INV_EVERSION or INV_EDAMAGED. On
  * success the texts of the control page end within their arrays. Other

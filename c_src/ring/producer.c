@@ -16,6 +16,9 @@ void inv_producer_init(struct inv_producer *p, void *map, uint32_t ring)
 	p->packet_bytes = ctl->packet_bytes;
 	p->data_len = ctl->packet_bytes - sizeof(struct inv_ring_slot);
 	p->keep = ctl->keep;
+	p->map = map;
+	p->index = ring;
+	inv_larges_init(&p->large, map, ctl->total_len);
 }
 
 /*
@@ -85,6 +88,7 @@ int inv_producer_open_new(struct inv_producer *p, uint64_t now)
 	INV_TESTPOINT("ring.emptied");
 	slot->begin_ns = now;
 	slot->first_event = p->next_event;
+	atomic_store_explicit(&slot->large, 0, memory_order_relaxed);
 	for (i = 0; i < INV_LOSS_COUNT; i++)
 		slot->dropped[i] = atomic_load_explicit(&p->ring->dropped[i],
 							memory_order_relaxed);
@@ -120,4 +124,24 @@ int inv_producer_open_aged(struct inv_producer *p, uint64_t now)
 	    slot_is_free(p, p->seq + 1))
 		return inv_producer_open_new(p, now);
 	return 0;
+}
+
+int inv_producer_claim(struct inv_producer *p)
+{
+	return inv_large_claim(&p->large, p->map, p->index, p->seq);
+}
+
+void inv_producer_commit_large(struct inv_producer *p, uint32_t i, uint32_t ev,
+			       uint32_t def, uint64_t now)
+{
+	struct inv_ring_large *large = inv_large_at(&p->large, i);
+
+	large->ev = ev;
+	large->def = def;
+	inv_large_finish(&p->large, i, p->index, p->seq, now);
+	/* A reader loads this field after the commit word. */
+	atomic_store_explicit(&p->slot->large, i + 1, memory_order_relaxed);
+	INV_TESTPOINT("large.named");
+	inv_producer_commit(p, 0, 0, now);
+	inv_producer_close(p);
 }

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "abi/ring.h"
+#include "ring/large.h"
 
 /*
  * The writing half of one ring.  Exactly one thread uses it at a time.  It
@@ -21,6 +22,13 @@
  *
  * If they would overlap, call inv_producer_close(p) and repeat from
  * inv_producer_open. The consumer never sees bytes that were not committed.
+ *
+ * If they would overlap in an empty packet (p->n is 0), the event may have a
+ * large slot (ring/large.h). The packet then has this event only:
+ *
+ *	i = inv_producer_claim(p);     -1: all large slots are in use
+ *	... write the event to the slot's data
+ *	inv_producer_commit_large(p, i, ev, def, now);  or inv_large_abandon
  */
 struct inv_producer {
 	struct inv_ring_head *ring; /* NULL: no ring */
@@ -43,6 +51,10 @@ struct inv_producer {
 	uint32_t n;	  /* events committed */
 
 	uint64_t next_event; /* number of this ring's next event */
+
+	void *map;
+	uint32_t index; /* of the ring */
+	struct inv_larges large;
 };
 
 /* Prepares *p to write ring number `ring' of `map', a published mapping that
@@ -92,6 +104,14 @@ static inline void inv_producer_commit(struct inv_producer *p, uint32_t ev,
 	atomic_store_explicit(&p->slot->commit, INV_COMMIT(ev, def, p->n),
 			      memory_order_release);
 }
+
+/* Claims a large slot for the open packet, which is empty. */
+int inv_producer_claim(struct inv_producer *p);
+
+/* Commits the event in large slot `i' as the only one of the open packet, and
+ * closes the packet. `ev' and `def' are the lengths in the slot. */
+void inv_producer_commit_large(struct inv_producer *p, uint32_t i, uint32_t ev,
+			       uint32_t def, uint64_t now);
 
 /* Commits a note, which is not an event. */
 static inline void inv_producer_commit_note(struct inv_producer *p, uint32_t ev,

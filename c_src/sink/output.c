@@ -9,8 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FULL (1u << 20)
-
 void inv_output_fd(struct inv_output *o, int fd)
 {
 	memset(o, 0, sizeof(*o));
@@ -105,7 +103,7 @@ int inv_output_flush_if_full(struct inv_output *o, struct inv_err *err)
 {
 	int rc;
 
-	if (o->buf.len < FULL)
+	if (o->buf.len < INV_OUTPUT_FULL)
 		return 0;
 	if (o->paced)
 		inv_buf_put(&o->buf, "\0\0\0\0", 4);

@@ -41,7 +41,8 @@ void inv_output_fd(struct inv_output *o, int fd);
 int inv_output_file(struct inv_output *o, const char *path,
 		    struct inv_err *err);
 
-/* Writes out the buffer if it has reached 1 MiB. */
+/* Writes out the buffer if it has reached INV_OUTPUT_FULL bytes. */
+#define INV_OUTPUT_FULL (1024u * 1024)
 int inv_output_flush_if_full(struct inv_output *o, struct inv_err *err);
 
 /*

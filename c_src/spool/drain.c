@@ -22,6 +22,16 @@ static int init_rings(struct inv_spool *s, struct inv_err *err)
 	return 0;
 }
 
+/* Returns the longest body of a packet in the log. */
+static size_t longest_body(const struct inv_attached *mem)
+{
+	struct inv_larges large;
+
+	inv_larges_init(&large, mem->ctl, mem->len);
+	return large.data_len > mem->packet_bytes ? large.data_len :
+						    mem->packet_bytes;
+}
+
 /* Sets all fields except the log file. */
 static int init(struct inv_spool *s, struct inv_attached *mem,
 		struct inv_err *err)
@@ -39,7 +49,7 @@ static int init(struct inv_spool *s, struct inv_attached *mem,
 	r = init_rings(s, err);
 	if (r == 0)
 		r = inv_log_writer_init(&s->log, ctl->codec, ctl->level,
-					mem->packet_bytes,
+					longest_body(mem),
 					inv_spool_totals_len(mem->n_rings),
 					err);
 	return r;

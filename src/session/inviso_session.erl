@@ -173,8 +173,8 @@ plan(Asked) ->
         {error, _, _} = E -> throw(E)
     end.
 
-opened(_Place, #session{map = #{dry_run := true}} = S) ->
-    S;
+opened(_Place, #session{map = #{dry_run := true} = Map} = S) ->
+    S#session{notes = S#session.notes ++ inviso_session_tracer:announced(Map)};
 opened(Place, #session{map = Map, table = Table} = S) ->
     {Tracer, Room, Path, Notes} = inviso_session_tracer:open(Place, Map, Table),
     Now = now_ms(),

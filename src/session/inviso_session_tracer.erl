@@ -3,7 +3,7 @@
 %% options, and describes errors of opening and closing for the user.
 -module(inviso_session_tracer).
 
--export([open/3, processes/1, incomplete/1]).
+-export([open/3, announced/1, processes/1, incomplete/1]).
 
 -type class() :: usage | refused | failed.
 
@@ -24,8 +24,20 @@ open(Place, #{name := Name, mode := Mode} = Map, Table) ->
     Brought = {inviso_place:dir(Place), Mode =:= live},
     Opts = options(Map),
     case inviso_tracer:open(Path, Opts#{brought => Brought}) of
-        {ok, Tracer} -> {Tracer, Room, Path, short_terms(Opts)};
+        {ok, Tracer} ->
+            {Tracer, Room, Path, memory(Opts) ++ short_terms(Opts)};
         {error, Reason} -> throw(no_tracer(Path, Reason, Opts))
+    end.
+
+%% @doc Returns the notes about memory that open/3 would return, for a session that
+%% opens no tracer. Throws `{error, Class, Text}'.
+-spec announced(inviso_session_map:checked()) -> [binary()].
+announced(Map) ->
+    Opts = options(Map),
+    try memory(Opts) ++ short_terms(Opts)
+    catch
+        throw:{bad_option, _, _, _} = Reason ->
+            throw(no_tracer("", Reason, Opts))
     end.
 
 room(Place, Mode) ->
@@ -39,6 +51,22 @@ room(Place, Mode) ->
 options(#{tracer := Opts, keep := Keep, limits := Limits}) ->
     Limit = maps:filter(fun(_, N) -> N > 0 end, Limits),
     Opts#{keep => Keep, limit => Limit}.
+
+%% Returns a note that says what memory the tracer takes, and why, if the user has
+%% set one of the options from which this follows.
+memory(Opts) when is_map_key(max_term_bytes, Opts);
+                  is_map_key(buffer_bytes, Opts) ->
+    #{normal := {N, Normal}, dirty := {D, Dirty}, large := {L, Large},
+      term := Term} = inviso_opts:memory(Opts),
+    [text("takes ~ts of memory: a ring of ~ts for each of ~b scheduler~ts, of "
+          "~ts for each of ~b dirty ones~ts",
+          [size(total(Opts), fun round/1), size(Normal, fun round/1), N,
+           ["s" || N > 1], size(Dirty, fun round/1), D,
+           [io_lib:format(", and, for terms of up to ~ts, ~b slots of ~ts",
+                          [size(Term, fun round/1), L,
+                           size(Large, fun round/1)]) || L > 0]])];
+memory(_Opts) ->
+    [].
 
 %% Returns a note if the length at which terms are cut is less than the default,
 %% and the user has not set this length.
@@ -54,8 +82,9 @@ short_terms(Opts) ->
 no_tracer(_, {bad_option, buffer_bytes, Value, _}, Opts) ->
     Least = inviso_opts:least_buffer(Opts),
     {error, usage, text("--buffer ~ts: too small for the threads of this node "
-                        "and the longest term, which need at least ~ts",
-                        [size(Value, fun floor/1), size(Least, fun ceil/1)])};
+                        "and the longest term, which need at least ~ts~ts",
+                        [size(Value, fun floor/1), size(Least, fun ceil/1),
+                         fitting(Opts)])};
 no_tracer(_, {filter, Text}, _) ->
     {error, usage, text("--filter: ~ts", [Text])};
 no_tracer(_, {bad_option, Name, Value, What}, _) ->
@@ -65,9 +94,12 @@ no_tracer(Path, {log, _, Text}, _) ->
                          "with --remote-dir", [Path, Text])};
 no_tracer(_, {too_many, N}, _) ->
     {error, refused, text("~b tracers are open on this node, the maximum", [N])};
-no_tracer(_, {ring, Call, Posix}, _) ->
-    {error, failed, text("no memory for the ring (~ts: ~0tp); a smaller "
-                         "--buffer needs less", [Call, Posix])};
+no_tracer(_, {ring, Call, Posix}, Opts) ->
+    {error, failed, text("no memory for the ring (~ts: ~0tp); it needs ~ts, "
+                         "and a smaller --buffer~ts needs less",
+                         [Call, Posix, size(total(Opts), fun round/1),
+                          [" or --max-term"
+                           || is_map_key(max_term_bytes, Opts)]])};
 no_tracer(_, {spooler, _, Text}, _) ->
     {error, failed, text("the spooler, which writes the log, does not work on "
                          "the node's machine: ~ts", [Text])};
@@ -75,6 +107,23 @@ no_tracer(_, {load, Text}, _) ->
     {error, failed, text("~ts", [Text])};
 no_tracer(_, Reason, _) ->
     {error, failed, text("the tracer does not open: ~0tp", [Reason])}.
+
+%% Says what --max-term fits into the --buffer of the options.
+fitting(#{max_term_bytes := Asked} = Opts) ->
+    case inviso_opts:largest_term(Opts) of
+        Fits when is_integer(Fits), Fits < Asked ->
+            io_lib:format("; a --max-term of ~ts fits",
+                          [size(Fits, fun floor/1)]);
+        _ ->
+            ""
+    end;
+fitting(_Opts) ->
+    "".
+
+total(Opts) ->
+    #{normal := {N, Normal}, dirty := {D, Dirty}, large := {L, Large}} =
+        inviso_opts:memory(Opts),
+    N * Normal + D * Dirty + L * Large.
 
 %% Formats a size as the options of the command expect it: "64k", "3.5M".
 size(Bytes, Round) when Bytes >= 1048576 ->

@@ -8,10 +8,10 @@
 %%                  newest: a full ring overwrites its oldest packet (flight
 %%                  recorder).  The rings are written to the log at flush/1, at
 %%                  close/1 and when the node dies.
-%%  buffer_bytes    memory of all rings together.  Default: 4 MiB for each
-%%                  scheduler and 512 KiB for each dirty one, at most 128 MiB.
-%%                  All tracers of a node together may have a quarter of the
-%%                  machine's memory.
+%%  buffer_bytes    memory of all rings and large slots together.  Default: 4 MiB
+%%                  for each scheduler, 512 KiB for each dirty one, and the large
+%%                  slots, at most 128 MiB.  All tracers of a node together may
+%%                  have a quarter of the machine's memory.
 %%  packet_bytes    the size of a packet, a multiple of 4096.  The default is
 %%                  smaller if 4 packets for each thread would not fit into the
 %%                  buffer.
@@ -29,8 +29,12 @@
 %%                  default), or {record, Name, Fields, Redacted}, where Fields is
 %%                  record_info(fields, Name).  Default: [], because the values that
 %%                  a tracer module gets are recorded as they are.
-%%  max_term_bytes  the largest size of a recorded term, at most packet_bytes / 8;
-%%                  larger terms are cut and marked as cut.
+%%  max_term_bytes  the largest size of a recorded term; larger terms are cut and
+%%                  marked as cut.  Beyond 1 MiB only the contents of binaries may
+%%                  be larger: those of all binaries in a term take at most
+%%                  max_term_bytes, everything else at most 1 MiB.  If terms may
+%%                  be larger than packet_bytes / 8, there are large slots, which
+%%                  all threads share, for events that are larger than a packet.
 %%  max_depth       how deep lists, tuples and maps may be nested in a term.
 %%  compress        how packets in the log are compressed: none (default) or zstd.
 %%  rotate          #{bytes, ms, count}: begin another file (Path.0, Path.1, …)
@@ -61,8 +65,8 @@
 -module(inviso_opts).
 
 -export([parse/2, filter/1, creation/0, least_buffer/1, longest_term/1,
-         usual_term/0]).
--export_type([parsed/0, numbers/0, filter/0]).
+         largest_term/1, usual_term/0, memory/1]).
+-export_type([parsed/0, numbers/0, filter/0, memory/0]).
 
 -type parsed() :: #{path := binary(), ring_path := binary(), owner := pid(),
                     brought := none | {binary(), boolean()},
@@ -79,6 +83,13 @@
 %% A filter() is text, or a match spec in the external term format. The latter
 %% begins with the byte 131, with which no text begins.
 
+-type memory() :: #{normal := part(), dirty := part(), large := part(),
+                    term := pos_integer()}.
+-type part() :: {Count :: non_neg_integer(), Bytes :: non_neg_integer()}.
+%% memory() says what a tracer's memory consists of: rings of normal and of dirty
+%% schedulers and large slots, each with its number and its size; and the value
+%% of max_term_bytes.
+
 -include("inviso_options.hrl").
 
 -define(NO_LIMIT, 16#ffffffffffffffff).
@@ -86,6 +97,14 @@
 -define(MIN_SLOTS, 4).
 -define(MAX_USUAL, 128 * ?MIB).
 -define(MAX_PATH, 4096).
+%% Large slots: how many, the memory that they take by default unless the least
+%% number needs more, and what is in one beside the largest term.
+-define(MIN_LARGE, 2).
+-define(MAX_LARGE, 32).
+-define(USUAL_LARGE, 64 * ?MIB).
+-define(BESIDE_TERM, 65536 + 64).
+%% A larger term needs large slots, unless packet_bytes is given.
+-define(MAX_SMALL_TERM, (element(4, ?OPT_PACKET_BYTES) div 8)).
 
 %% Checks the options. In {error, {bad_option, Name, Value, What}}, What says in
 %% words what the option takes.
@@ -121,8 +140,8 @@ bad(Name, Value, What) ->
     throw({bad_option, Name, Value, What}).
 
 checked(Path, Opts) ->
-    Packet = packet_bytes(Opts),
-    {NormalSlots, DirtySlots} = slots(Packet, Opts),
+    #{packet := Packet, term := Term, slots := {NormalSlots, DirtySlots},
+      large := {LargeSlots, LargeBytes}} = sizes(Opts),
     Rotate = rotation(submap(rotate, ?OPTS_ROTATE, Opts)),
     Limit = submap(limit, ?OPTS_LIMIT, Opts),
     Numbers =
@@ -132,7 +151,9 @@ checked(Path, Opts) ->
           normal_slots => NormalSlots,
           dirty_slots => DirtySlots,
           packet_bytes => Packet,
-          max_term_bytes => term_bytes(Packet, Opts),
+          large_slots => LargeSlots,
+          large_bytes => LargeBytes,
+          max_term_bytes => Term,
           max_depth => number(?OPT_MAX_DEPTH, Opts),
           limit_events =>
               number_in(limit, ?OPT_LIMIT_EVENTS, ?NO_LIMIT, Limit),
@@ -237,8 +258,14 @@ packet_bytes(Opts) ->
 %% number of threads.
 usual(Opts) ->
     Memory = maps:get(buffer_bytes, Opts, ?MAX_USUAL),
-    Term = maps:get(max_term_bytes, Opts, 16),
-    usual(element(4, ?OPT_PACKET_BYTES), Memory, Term).
+    Packet = element(4, ?OPT_PACKET_BYTES),
+    case maps:get(max_term_bytes, Opts, 16) of
+        Term when is_integer(Memory), is_integer(Term),
+                  Term > ?MAX_SMALL_TERM ->
+            usual(Packet, Memory - ?MIN_LARGE * large_bytes(Term), 16);
+        Term ->
+            usual(Packet, Memory, Term)
+    end.
 
 usual(Packet, Memory, Term)
   when is_integer(Memory), is_integer(Term),
@@ -251,21 +278,55 @@ usual(Packet, Memory, Term)
 usual(Packet, _, _) ->
     Packet.
 
+%% Returns all sizes that follow from the options.
+sizes(Opts) ->
+    Packet = packet_bytes(Opts),
+    Term = term_bytes(Packet, Opts),
+    {LargeSlots, LargeBytes} = Large = large(Packet, Term, Opts),
+    #{packet => Packet,
+      term => Term,
+      large => Large,
+      slots => slots(Packet, LargeSlots * LargeBytes, Opts)}.
+
+%% Returns how many large slots there are, and the size of each.
+large(Packet, Term, _Opts) when Term =< Packet div 8 ->
+    {0, 0};
+large(Packet, Term, Opts) ->
+    Bytes = large_bytes(Term),
+    Memory = case maps:get(buffer_bytes, Opts, none) of
+                 N when is_integer(N) -> min(N div 2, ?USUAL_LARGE);
+                 _ -> min(?USUAL_LARGE, ?MAX_USUAL - all_threads(Packet))
+             end,
+    {max(?MIN_LARGE, min(?MAX_LARGE, Memory div Bytes)), Bytes}.
+
+%% Returns the size of a large slot, which has room for a term of this size.
+large_bytes(Term) when Term > ?TERM_MAX -> % the contents of binaries
+    large_bytes(Term + ?TERM_MAX, ?BESIDE_TERM);
+large_bytes(Term) ->
+    large_bytes(Term, ?BESIDE_TERM).
+
+large_bytes(Term, Beside) ->
+    (Term + Beside + 4095) div 4096 * 4096.
+
 %% Returns how many packets the ring of a normal scheduler has, and how many the
 %% ring of a dirty scheduler. The latter has an eighth, because a dirty scheduler
 %% sees few events.
-slots(Packet, Opts) ->
+slots(Packet, Large, Opts) ->
     {Normal, Dirty} = threads(),
     {_, _, Most, _} = ?OPT_BUFFER_BYTES,
-    Min = all_threads(Packet),
-    Default = min(?MAX_USUAL, Normal * 4 * ?MIB + Dirty * ?MIB div 2),
-    Bytes = case maps:get(buffer_bytes, Opts, max(Min, Default)) of
+    Min = all_threads(Packet) + Large,
+    Default = min(?MAX_USUAL,
+                  Normal * 4 * ?MIB + Dirty * ?MIB div 2 + Large),
+    All = case maps:get(buffer_bytes, Opts, max(Min, Default)) of
                 N when is_integer(N), N >= Min, N =< Most -> N;
                 Bad -> bad(buffer_bytes, Bad,
                            text("takes an integer, here from ~w: ~w packets "
-                                "of ~w bytes for each of ~w threads",
-                                [Min, ?MIN_SLOTS, Packet, Normal + Dirty]))
-            end,
+                                "of ~w bytes for each of ~w threads~s",
+                                [Min, ?MIN_SLOTS, Packet, Normal + Dirty,
+                                 [text(", and ~w bytes for large terms",
+                                       [Large]) || Large > 0]]))
+          end,
+    Bytes = All - Large,
     DirtySlots = max(?MIN_SLOTS, Bytes div ((8 * Normal + Dirty) * Packet)),
     NormalSlots = (Bytes - DirtySlots * Dirty * Packet) div (Normal * Packet),
     {max(?MIN_SLOTS, NormalSlots), DirtySlots}.
@@ -283,17 +344,57 @@ all_threads(Packet) ->
 %% other options in `Opts'.
 -spec least_buffer(inviso_tracer:opts()) -> pos_integer().
 least_buffer(Opts) ->
-    all_threads(packet_bytes(Opts#{buffer_bytes => 0})).
+    Small = Opts#{buffer_bytes => 0},
+    Packet = packet_bytes(Small),
+    {Slots, Bytes} = large(Packet, term_bytes(Packet, Small), Small),
+    all_threads(Packet) + Slots * Bytes.
 
 %% @doc Returns the value that max_term_bytes has with the options `Opts'.
 -spec longest_term(inviso_tracer:opts()) -> pos_integer().
 longest_term(Opts) ->
     term_bytes(packet_bytes(Opts), Opts).
 
+%% @doc Returns the largest max_term_bytes, to the KiB, that fits into the
+%% buffer_bytes in `Opts', if the other options allow one of more than 8 KiB;
+%% otherwise none.
+-spec largest_term(inviso_tracer:opts()) -> pos_integer() | none.
+largest_term(#{buffer_bytes := Buffer} = Opts) when is_integer(Buffer) ->
+    Fits = fun(Kib) ->
+                   least_buffer(Opts#{max_term_bytes => Kib * 1024}) =< Buffer
+           end,
+    {_, _, Most, _} = ?OPT_MAX_TERM_BYTES,
+    case largest(Fits, ?MAX_SMALL_TERM div 1024, Most div 1024) of
+        Kib when Kib * 1024 > ?MAX_SMALL_TERM -> Kib * 1024;
+        _ -> none
+    end;
+largest_term(_Opts) ->
+    none.
+
+%% Returns the largest number from Low to High for which Fits returns true, or
+%% Low.
+largest(Fits, Low, High) when Low < High ->
+    Middle = (Low + High + 1) div 2,
+    case Fits(Middle) of
+        true -> largest(Fits, Middle, High);
+        false -> largest(Fits, Low, Middle - 1)
+    end;
+largest(_Fits, Low, _High) ->
+    Low.
+
+%% @doc Returns what the memory of a tracer with the options `Opts' consists of.
+-spec memory(inviso_tracer:opts()) -> memory().
+memory(Opts) ->
+    #{packet := Packet, term := Term, slots := {NormalSlots, DirtySlots},
+      large := Large} = sizes(Opts),
+    {Normal, Dirty} = threads(),
+    #{normal => {Normal, NormalSlots * Packet},
+      dirty => {Dirty, DirtySlots * Packet},
+      large => Large,
+      term => Term}.
+
 term_bytes(Packet, Opts) ->
-    {Name, Least, Most, Default} = ?OPT_MAX_TERM_BYTES,
-    Longest = min(Most, Packet div 8),
-    number({Name, Least, Longest, min(Default, Longest)}, Opts).
+    {_, _, _, Default} = ?OPT_MAX_TERM_BYTES,
+    number(?OPT_MAX_TERM_BYTES, min(Default, Packet div 8), Opts).
 
 %% @doc Returns the default of max_term_bytes, which other options may make smaller.
 -spec usual_term() -> pos_integer().

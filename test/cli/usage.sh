@@ -131,7 +131,7 @@ for command in trace record; do
 	ok "$command by what never happens" refuses 'there is no trace tag exti;' \
 		$command -n a@h --filter '[{[_,exti,_],[],[]}]'
 	ok "$command --help has the defaults" status 0 "$inviso" $command --help
-	ok "of terms" says out '(4k, at most 64k)'
+	ok "of terms" says out '(4k, at most 16M)'
 done
 ok 'a colour is no colour' refuses '--color blue: not one of' \
 	trace -n a@h --color blue m

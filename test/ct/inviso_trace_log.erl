@@ -40,9 +40,10 @@ totals(File) ->
             false
     end.
 
-split(<<16#89, "INVLOG\n", 2:32/little, HeadLen:32/little, Uuid:16/binary,
+split(<<16#89, "INVLOG\n", Version:32/little, HeadLen:32/little, Uuid:16/binary,
         FileNo:32/little, _Streams:32/little, _Creation:32/little,
-        Keep:32/little, _Created:64/little, _/binary>> = Bin) ->
+        Keep:32/little, _Created:64/little, _/binary>> = Bin)
+  when Version =:= 2; Version =:= 3 ->
     <<Head:HeadLen/binary, Packets/binary>> = Bin,
     Strings = binary:part(Head, 56, HeadLen - 56 - 8),
     {#{uuid => Uuid, file_no => FileNo, keep => Keep,

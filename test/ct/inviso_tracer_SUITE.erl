@@ -130,7 +130,7 @@ bad_options() ->
      {packet_bytes, 1 bsl 20}, {packet_bytes, many},
      {ring, file}, {ring, {file, 17}}, {ring, {memory, "x"}},
      {payload, some}, {payload, true},
-     {max_term_bytes, 15}, {max_term_bytes, 65536 div 8 + 1},
+     {max_term_bytes, 15}, {max_term_bytes, 1 bsl 24 + 1},
      {max_term_bytes, -1},
      {max_depth, 0}, {max_depth, 129}, {max_depth, infinity},
      {compress, gzip}, {compress, true},
@@ -170,18 +170,23 @@ many_threads_share_the_usual_memory(_Config) ->
                           ?LIB:call(Peer, inviso_opts, parse, ["x.log", Opts]),
                       N
               end,
-    Bytes = fun(#{normal_slots := N, dirty_slots := D, packet_bytes := P}) ->
-                    (1024 * N + 2048 * D) * P
+    Bytes = fun(#{normal_slots := N, dirty_slots := D, packet_bytes := P,
+                  large_slots := L, large_bytes := B}) ->
+                    (1024 * N + 2048 * D) * P + L * B
             end,
     true = Bytes(Numbers(#{})) =< 128 bsl 20,
     true = Bytes(Numbers(#{buffer_bytes => 64 bsl 20})) =< 64 bsl 20,
     #{max_term_bytes := 8192, packet_bytes := 65536} =
         Numbers(#{max_term_bytes => 8192}),
+    [true = Bytes(Numbers(#{max_term_bytes => Term})) =< 128 bsl 20
+     || Term <- [8193, 65536, 1 bsl 20, 1 bsl 20 + 1, 1 bsl 24]],
     peer:stop(Peer).
 
 good_options() ->
     [#{}, #{keep => newest}, ?SMALL,
      #{packet_bytes => 524288, max_term_bytes => 65536},
+     #{max_term_bytes => 1 bsl 24}, #{max_term_bytes => 1 bsl 20},
+     #{packet_bytes => 4096, max_term_bytes => 513, keep => newest},
      #{packet_bytes => 4096, max_term_bytes => 16},
      #{packet_bytes => 4096, max_term_bytes => 512, max_depth => 1},
      #{max_depth => 128}, #{compress => zstd},

@@ -147,7 +147,8 @@ static inline void log_check_file(struct log_check *c, const char *path)
 	end = map + st.st_size;
 	memcpy(&c->head, map, sizeof(c->head));
 	CHECK(memcmp(c->head.magic, INV_LOG_MAGIC, 8) == 0);
-	CHECK(c->head.version == INV_LOG_VERSION);
+	CHECK(c->head.version == INV_LOG_VERSION_SMALL ||
+	      c->head.version == INV_LOG_VERSION);
 	CHECK(c->head.head_len < st.st_size);
 	memcpy(&sum, map + c->head.head_len - 8, 8);
 	CHECK(sum == XXH64(map, c->head.head_len - 8, 0));

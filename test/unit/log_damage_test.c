@@ -313,7 +313,7 @@ static void a_newer_version_is_refused(void **state)
 	collect_init(&c);
 	assert_int_equal(collect_add(&c, "x", b.file.data, b.file.len),
 			 INV_EVERSION);
-	assert_non_null(strstr(c.err.text, "version 3"));
+	assert_non_null(strstr(c.err.text, "version 4"));
 	collect_release(&c);
 	build_release(&b);
 }

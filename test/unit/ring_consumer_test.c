@@ -236,6 +236,209 @@ static void a_held_packet_survives_any_number_of_rounds(void **state)
 	build_close(&b);
 }
 
+/* --- large slots ------------------------------------------------------------ */
+
+#define LARGE_PAD 1500000u
+
+static void set_up_large(enum inv_keep keep, uint32_t n)
+{
+	build_n_large = n;
+	set_up(keep);
+	build_n_large = 0;
+}
+
+static void a_large_event_is_a_packet_of_its_own(void **state)
+{
+	(void)state;
+	set_up_large(INV_KEEP_OLDEST, 2);
+	events(2);
+	assert_int_equal(build_large_event(&b.p[0], LARGE_PAD), 1);
+	/* It is complete, so it is taken without a flush. */
+	assert_int_equal(next(0), 0);
+	assert_int_equal(f.n_events, 2);
+	assert_true(sound());
+	move();
+	assert_int_equal(next(0), 0);
+	assert_int_equal(f.n_events, 1);
+	assert_int_equal(f.first_event, 2);
+	assert_true(f.ev_len > LARGE_PAD);
+	assert_true(sound());
+	move();
+	assert_int_equal(next(INV_TAKE_OPEN), INV_END);
+	events(1);
+	assert_int_equal(next(INV_TAKE_OPEN), 0);
+	assert_int_equal(f.first_event, 3);
+	assert_true(sound());
+	move();
+	assert_int_equal(c.pos.recorded, 4);
+	build_close(&b);
+}
+
+static void large_slots_are_freed_by_reading(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	set_up_large(INV_KEEP_OLDEST, 2);
+	for (i = 0; i < 5; i++) {
+		assert_int_equal(build_large_event(&b.p[0], LARGE_PAD), 1);
+		assert_int_equal(build_large_event(&b.p[0], 100), 1);
+		/* Both slots are in use. */
+		assert_int_equal(build_large_event(&b.p[0], 100), 0);
+		assert_int_equal(next(0), 0);
+		assert_true(sound());
+		/* Not before the position is in the ring. */
+		assert_int_equal(build_large_event(&b.p[0], 100), 0);
+		move();
+		assert_int_equal(next(0), 0);
+		assert_true(sound());
+		move();
+		while (!next(0))
+			move();
+	}
+	assert_int_equal(c.pos.recorded, 10);
+	assert_int_equal(c.pos.damaged, 0);
+	build_close(&b);
+}
+
+static void an_abandoned_large_slot_is_free(void **state)
+{
+	int i;
+
+	(void)state;
+	set_up_large(INV_KEEP_OLDEST, 1);
+	assert_int_equal(inv_producer_open_new(&b.p[0], build_now()), 0);
+	i = inv_producer_claim(&b.p[0]);
+	assert_int_equal(i, 0);
+	assert_int_equal(inv_producer_claim(&b.p[0]), -1);
+	inv_large_abandon(&b.p[0].large, 0);
+	assert_int_equal(build_large_event(&b.p[0], LARGE_PAD), 1);
+	build_close(&b);
+}
+
+static void a_flight_recorder_keeps_the_newest_large_events(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	set_up_large(INV_KEEP_NEWEST, 2);
+	for (i = 0; i < 3; i++)
+		assert_int_equal(build_large_event(&b.p[0], LARGE_PAD), 1);
+	/* The first one lost its slot to the third. */
+	assert_int_equal(next(INV_TAKE_OPEN), 0);
+	assert_int_equal(f.ev_len, 0);
+	assert_int_equal(f.next.overwritten, 1);
+	move();
+	for (i = 1; i < 3; i++) {
+		assert_int_equal(next(INV_TAKE_OPEN), 0);
+		assert_int_equal(f.first_event, i);
+		assert_true(sound());
+		move();
+	}
+	assert_int_equal(next(INV_TAKE_OPEN), INV_END);
+	assert_int_equal(c.pos.event, 3);
+	assert_int_equal(c.pos.recorded, 2);
+	build_close(&b);
+}
+
+static void a_held_large_event_is_not_overwritten(void **state)
+{
+	(void)state;
+	set_up_large(INV_KEEP_NEWEST, 2);
+	assert_int_equal(build_large_event(&b.p[0], LARGE_PAD), 1);
+	assert_int_equal(build_large_event(&b.p[0], LARGE_PAD), 1);
+	assert_int_equal(next(INV_TAKE_OPEN), 0);
+	assert_int_equal(f.first_event, 0);
+	/* Takes the other slot, although its event is newer. */
+	assert_int_equal(build_large_event(&b.p[0], LARGE_PAD), 1);
+	assert_true(sound());
+	move();
+	assert_int_equal(next(INV_TAKE_OPEN), 0);
+	assert_int_equal(f.next.overwritten, 1);
+	move();
+	assert_int_equal(next(INV_TAKE_OPEN), 0);
+	assert_int_equal(f.first_event, 2);
+	assert_true(sound());
+	build_close(&b);
+}
+
+static void the_only_held_large_slot_stays_with_its_event(void **state)
+{
+	(void)state;
+	set_up_large(INV_KEEP_NEWEST, 1);
+	assert_int_equal(build_large_event(&b.p[0], LARGE_PAD), 1);
+	assert_int_equal(next(INV_TAKE_OPEN), 0);
+	assert_int_equal(build_large_event(&b.p[0], LARGE_PAD), 0);
+	assert_true(sound());
+	move();
+	inv_consumer_release(&c);
+	assert_int_equal(build_large_event(&b.p[0], LARGE_PAD), 1);
+	build_close(&b);
+}
+
+/* Whatever a large slot says of itself, the consumer stays within the slot. */
+static void damage_of_large_slots_is_counted(void **state)
+{
+	static const struct {
+		uint64_t owner;
+		uint32_t ev, def, number;
+	} bad[] = {
+		{ INV_LARGE_OWNER(0, 2), 100, 4, 1 },
+		{ INV_LARGE_OWNER(1, 1), 100, 4, 1 },
+		{ INV_LARGE_OWNER(0, 1), UINT32_MAX, 4, 1 },
+		{ INV_LARGE_OWNER(0, 1), 100, UINT32_MAX, 1 },
+		{ INV_LARGE_OWNER(0, 1), 100, 4, 1 },
+		{ INV_LARGE_OWNER(0, 1), 100, 4, 3 },
+		{ INV_LARGE_OWNER(0, 1), 100, 4, UINT32_MAX },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct inv_ring_large *large;
+
+		set_up_large(INV_KEEP_OLDEST, 2);
+		build_large_event(&b.p[0], LARGE_PAD);
+		large = inv_large_at(&b.p[0].large, 0);
+		atomic_store(&large->owner, bad[i].owner);
+		large->ev = bad[i].ev;
+		large->def = bad[i].def;
+		atomic_store(&slot(1)->large, bad[i].number);
+		events(1);
+		assert_int_equal(next(INV_TAKE_OPEN), 0);
+		assert_int_equal(f.first_event, 1);
+		assert_int_equal(f.next.damaged, 1);
+		build_close(&b);
+	}
+}
+
+/* The numbers of large slots are checked against the mapping. */
+static void impossible_large_slots_are_refused(void **state)
+{
+	static const uint32_t bad[][2] = {
+		{ 3, BUILD_LARGE_BYTES },
+		{ UINT32_MAX, BUILD_LARGE_BYTES },
+		{ 2, BUILD_LARGE_BYTES + 4096 },
+		{ 2, BUILD_LARGE_BYTES + 1 },
+		{ 2, INV_LARGE_BYTES_MAX + 4096 },
+		{ 2, 4096 },
+	};
+	struct inv_larges l;
+
+	(void)state;
+	set_up_large(INV_KEEP_OLDEST, 2);
+	assert_int_equal(inv_layout_check(b.ctl, b.len), 0);
+	inv_larges_init(&l, b.ctl, b.len);
+	assert_int_equal(l.n, 2);
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		b.ctl->n_large = bad[i][0];
+		b.ctl->large_bytes = bad[i][1];
+		assert_int_equal(inv_layout_check(b.ctl, b.len), INV_EDAMAGED);
+		inv_larges_init(&l, b.ctl, b.len - 4096);
+		assert_int_equal(l.n, 0);
+	}
+	build_close(&b);
+}
+
 static void damage_is_skipped_and_counted(void **state)
 {
 	static const uint64_t words[] = {
@@ -345,6 +548,15 @@ int main(void)
 		cmocka_unit_test(the_limit_ends_a_pass),
 		cmocka_unit_test(overwritten_events_are_counted),
 		cmocka_unit_test(a_held_packet_survives_any_number_of_rounds),
+		cmocka_unit_test(a_large_event_is_a_packet_of_its_own),
+		cmocka_unit_test(large_slots_are_freed_by_reading),
+		cmocka_unit_test(an_abandoned_large_slot_is_free),
+		cmocka_unit_test(
+			a_flight_recorder_keeps_the_newest_large_events),
+		cmocka_unit_test(a_held_large_event_is_not_overwritten),
+		cmocka_unit_test(the_only_held_large_slot_stays_with_its_event),
+		cmocka_unit_test(damage_of_large_slots_is_counted),
+		cmocka_unit_test(impossible_large_slots_are_refused),
 		cmocka_unit_test(damage_is_skipped_and_counted),
 		cmocka_unit_test(a_wrong_number_or_first_event_is_damage),
 		cmocka_unit_test(impossible_positions_end_the_pass),

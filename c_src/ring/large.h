@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_RING_LARGE_H
+#define INV_RING_LARGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "abi/ring.h"
+
+/*
+ * The large slots of a mapping, for events that are larger than a packet. All
+ * threads of the VM share them. Claiming one takes no lock and at most
+ * three looks at each slot; if all are in use, the event is dropped.
+ */
+struct inv_larges {
+	uint8_t *base; /* of slot 0 */
+	uint32_t n;    /* 0: there are none */
+	uint32_t bytes;
+	uint32_t
+		data_len; /* bytes of a slot for an event and its definitions */
+};
+
+/* The mapping must have passed inv_layout_check, or come from
+ * inv_layout_add_large. `len' is its length: other processes may have changed
+ * the numbers since the check, so if they do not fit, there are no slots. */
+void inv_larges_init(struct inv_larges *l, void *map, uint64_t len);
+
+static inline struct inv_ring_large *inv_large_at(const struct inv_larges *l,
+						  uint32_t i)
+{
+	return (struct inv_ring_large *)(l->base + (uint64_t)i * l->bytes);
+}
+
+/*
+ * Claims a slot for the packet `seq' of ring `ring'. Returns its number, or -1
+ * if none is free. With keep => newest, takes the slot with the oldest event if
+ * none is free, but never one that is being written, or whose packet is held.
+ */
+int inv_large_claim(const struct inv_larges *l, void *map, uint32_t ring,
+		    uint64_t seq);
+
+/* Gives back a claimed slot that has no event. */
+void inv_large_abandon(const struct inv_larges *l, uint32_t i);
+
+/* Gives the claimed slot, which has the event, to the packet. Call it before the
+ * packet is committed. */
+void inv_large_finish(const struct inv_larges *l, uint32_t i, uint32_t ring,
+		      uint64_t seq, uint64_t now);
+
+/* Returns true if the slot still belongs to the packet. With keep => newest the
+ * caller holds the packet. */
+static inline bool inv_large_is_of(const struct inv_larges *l, uint32_t i,
+				   uint32_t ring, uint64_t seq)
+{
+	return atomic_load_explicit(&inv_large_at(l, i)->owner,
+				    memory_order_seq_cst) ==
+	       INV_LARGE_OWNER(ring, seq);
+}
+
+#endif
