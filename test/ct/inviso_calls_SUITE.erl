@@ -134,7 +134,8 @@ check({Function, {Id, Children, End}}, Depth, Begun, Ended) ->
               <<"function">> := Name, <<"depth">> := Depth,
               <<"ts">> := Ts, <<"duration_ns">> := Ns} = E,
             Name = atom_to_binary(Function),
-            %% System time and monotonic time are converted one by one.
+            %% `ts' was computed from the system clock, and `duration_ns' from the
+            %% monotonic clock, so there is a small difference.
             Diff = Ts - maps:get(Id, Begun) - Ns,
             {Id, true} = {Id, abs(Diff) =< 2 + Ns div 50},
             Inner = lists:sum([duration(C, Ended)

@@ -279,8 +279,8 @@ tpm_ms_and_ctpm_ms(Config) ->
     {ok, [{Node1, ok}, _]} = inviso(N1, ctpm_ms, [?P, other, 1, no_such]),
     [] = names(N1),
     2 = length(told(N1)),
-    %% The function stays prepared, and can have a match spec without a name
-    %% besides those with names.
+    %% Meta tracing of the function need not be initialized again. The function
+    %% can have a match spec without a name and others with names.
     {ok, [{Node1, {ok, 1}}, _]} = inviso(N1, tpm, [?P, other, 1, []]),
     {ok, [{Node1, {ok, 1}}, _]} =
         inviso(N1, tpm_ms, [?P, other, 1, not_a, Says(a, false)]),

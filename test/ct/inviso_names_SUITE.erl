@@ -113,8 +113,8 @@ if_has(Item, Name) ->
 
 %% --- which name ---------------------------------------------------------------
 
-%% Registered before the tracer was opened: the first event has the name, and so
-%% has the event of a live trace, because the note is before it.
+%% If a process was registered before the tracer was opened, its name is in the log
+%% before all events. So even the first event has the name, also in a live trace.
 registered_before(Config) ->
     Pid = serving(),
     true = register('names before', Pid),

@@ -196,7 +196,8 @@ static void requests_with_the_same_label(void **state)
 	assert_int_equal(c.request, 1);
 }
 
-/* A process begins a request with another label, and its counters remain. */
+/* A process begins a request with another label. The serials of the first request
+ * are not set back to 0. */
 static void another_label_is_another_request(void **state)
 {
 	(void)state;
