@@ -146,6 +146,7 @@ static void print_rest(struct trace *t)
 		if (inv_stop_take(&c->stop))
 			break;
 	}
+	inv_view_flush(&t->view);
 }
 
 static void put_reason(struct trace *t, struct inv_buf *b)
@@ -263,6 +264,12 @@ static void say_end(struct trace *t)
 				" return(s), which are left out: the values "
 				"that it tests were not recorded",
 				undecided);
+	if (t->view.sink->cut && !t->quiet)
+		inv_screen_note(t->cluster.screen,
+				"%" PRIu64 " line(s) were cut at %u columns: "
+				"--wrap and --pretty show them whole, and "
+				"--width sets the columns",
+				t->view.sink->cut, t->view.sink->opts.width);
 	if (t->quiet && !(t->json && t->count.n)) {
 		say_little(t);
 		return;

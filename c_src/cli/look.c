@@ -12,6 +12,7 @@ enum {
 	OPT_NO_RECORDS,
 	OPT_PRINT_DEPTH,
 	OPT_SYNTAX,
+	OPT_PRETTY,
 };
 
 #define WIDTH_MIN 40
@@ -32,6 +33,9 @@ static const struct argp_option options[] = {
 	  7 },
 	{ "wrap", OPT_WRAP, NULL, 0,
 	  "continue long lines on the next line instead of cutting them", 7 },
+	{ "pretty", OPT_PRETTY, NULL, 0,
+	  "print terms that do not fit into a line on several lines, indented",
+	  7 },
 	{ "print-depth", OPT_PRINT_DEPTH, "N", 0,
 	  "print N levels of nested terms, and deeper ones as {...}; what is "
 	  "recorded stays the same (default: all levels)",
@@ -133,6 +137,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 				   "--width %s: give 0, or a number of columns "
 				   "from %d to %d",
 				   arg, WIDTH_MIN, WIDTH_MAX);
+		return 0;
+	case OPT_PRETTY:
+		look->opts->pretty = true;
 		return 0;
 	case OPT_WRAP:
 		look->opts->wrap = true;

@@ -89,6 +89,12 @@ int64_t inv_view_print(struct inv_view *v)
 	return rc == INV_END ? inv_merge_wait(&v->merge) : -1;
 }
 
+void inv_view_flush(struct inv_view *v)
+{
+	inv_sink_flush(v->sink);
+	flush(v);
+}
+
 bool inv_view_done(const struct inv_view *v)
 {
 	return v->enough || v->failed || inv_merge_done(&v->merge);

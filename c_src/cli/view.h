@@ -52,6 +52,8 @@ void inv_view_ended(struct inv_view *v, const struct inv_member *m);
 /* Prints the available items. Returns the ms after which to call it again even
  * if no bytes arrive; -1: call it again only when bytes arrive. */
 int64_t inv_view_print(struct inv_view *v);
+/* Prints what the format holds back. */
+void inv_view_flush(struct inv_view *v);
 /* Returns true if there will be no more items to print. */
 bool inv_view_done(const struct inv_view *v);
 

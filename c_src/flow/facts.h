@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "flow/gc.h"
 #include "flow/mfa.h"
 #include "flow/process.h"
 #include "flow/requests.h"
@@ -48,6 +49,8 @@ struct inv_manner {
 struct inv_facts {
 	const struct inv_mfa *mfa;   /* the function in the event; NULL: none */
 	const struct inv_call *call; /* the call that the event ended; NULL */
+	const struct inv_gc
+		*gc;	/* the garbage collection that it ended; NULL */
 	uint32_t depth; /* call, and its end: open calls of the process around
 			   the call */
 	/* The name of the tracee before the event; len 0: unknown. */

@@ -580,6 +580,49 @@ static void hold_name(struct inv_flow *f)
 	f->facts.name.text = f->name;
 }
 
+/* --- garbage collections -------------------------------------------------- */
+
+static int gc_begins(struct inv_flow *f, const struct inv_item *it,
+		     const struct inv_process_key *key)
+{
+	struct inv_process *p = inv_processes_get(&f->processes, key);
+
+	if (!p)
+		return INV_ENOMEM;
+	*inv_process_gc(p) = (struct inv_open_gc){
+		.open = true,
+		.major = inv_gc_is_major(it->ev.tag),
+		.begin_ns = it->erl_ns,
+		.words = inv_gc_words(&it->ev, f->cursor),
+		.item = f->items,
+	};
+	return 0;
+}
+
+/* Sets f->gc, unless events were lost since the collection began: then the event
+ * may be the end of another one. */
+static void gc_ends(struct inv_flow *f, const struct inv_item *it,
+		    struct inv_process *p)
+{
+	struct inv_open_gc *gc = inv_process_gc(p);
+
+	if (gc->open && gc->major == inv_gc_is_major(it->ev.tag) &&
+	    gc->item > f->nodes[it->node->number].lost &&
+	    !is_untimed(&it->ev)) {
+		f->gc = (struct inv_gc){
+			.major = gc->major,
+			.duration_ns =
+				inv_calls_between(gc->begin_ns, it->erl_ns),
+			.before = gc->words * 8,
+			.after = inv_gc_words(&it->ev, f->cursor) * 8,
+		};
+		f->facts.gc = &f->gc;
+	}
+	gc->open = false;
+}
+
+/* --- events by tag -------------------------------------------------------- */
+
 static int event(struct inv_flow *f, const struct inv_item *it,
 		 const struct inv_process_key *key)
 {
@@ -598,6 +641,15 @@ static int event(struct inv_flow *f, const struct inv_item *it,
 		return 0;
 	case INV_TAG_EXIT:
 		return p ? exited(f, it, p) : 0;
+	case INV_TAG_GC_MINOR_START:
+	case INV_TAG_GC_MAJOR_START:
+		hold_name(f);
+		return gc_begins(f, it, key);
+	case INV_TAG_GC_MINOR_END:
+	case INV_TAG_GC_MAJOR_END:
+		if (p)
+			gc_ends(f, it, p);
+		return 0;
 	case INV_TAG_REGISTER:
 		hold_name(f);
 		p = inv_processes_get(&f->processes, key);

@@ -76,6 +76,7 @@ struct inv_flow {
 	struct inv_cursor *cursor;
 	struct inv_facts facts;
 	struct inv_call call;
+	struct inv_gc gc;
 	struct inv_cause cause;
 	struct inv_seq seq;
 	const struct inv_item *seq_of; /* the item that was read into `seq' */

@@ -26,6 +26,7 @@ struct inv_process {
 	char *name;  /* NULL: none */
 	size_t size; /* bytes that are counted in the table's size */
 	struct inv_calls calls;
+	struct inv_open_gc gc;
 	UT_hash_handle hh;
 };
 
@@ -196,6 +197,11 @@ void inv_process_changed(struct inv_processes *ps, struct inv_process *p)
 }
 
 /* --- names ---------------------------------------------------------------- */
+
+struct inv_open_gc *inv_process_gc(struct inv_process *p)
+{
+	return &p->gc;
+}
 
 struct inv_process_name inv_process_name(const struct inv_process *p)
 {

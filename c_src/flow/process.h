@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "flow/calls.h"
+#include "flow/gc.h"
 #include "log/item.h"
 #include "term/cursor.h"
 
@@ -65,6 +66,9 @@ void inv_processes_drop_node(struct inv_processes *ps, uint32_t node);
  * can use more memory. */
 struct inv_calls *inv_process_calls(struct inv_process *p);
 void inv_process_changed(struct inv_processes *ps, struct inv_process *p);
+
+/* Returns the process's garbage collection, which the caller may change. */
+struct inv_open_gc *inv_process_gc(struct inv_process *p);
 
 /*
  * The name that a process registered, or, in parentheses, its label or the

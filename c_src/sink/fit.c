@@ -39,9 +39,7 @@ static unsigned columns_of(uint32_t c)
 	return 1;
 }
 
-/* Returns the length in bytes of the character, or colour escape sequence, at
- * p. Sets *columns to its width. */
-static size_t character(const uint8_t *p, size_t n, unsigned *columns)
+size_t inv__fit_character(const uint8_t *p, size_t n, unsigned *columns)
 {
 	size_t len = 1;
 	uint32_t c = p[0];
@@ -69,7 +67,7 @@ unsigned inv_fit_columns(const void *text, size_t len)
 	for (size_t i = 0; i < len;) {
 		unsigned columns;
 
-		i += character(p + i, len - i, &columns);
+		i += inv__fit_character(p + i, len - i, &columns);
 		sum += columns;
 	}
 	return sum;
@@ -87,7 +85,7 @@ static size_t fitting(const uint8_t *p, size_t n, unsigned width)
 		return n;
 	while (i < n) {
 		unsigned columns;
-		size_t len = character(p + i, n - i, &columns);
+		size_t len = inv__fit_character(p + i, n - i, &columns);
 
 		sum += columns;
 		if (sum > width)
@@ -107,9 +105,11 @@ static size_t line_at(const struct inv_buf *b, size_t at)
 	return nl ? (size_t)(nl - p) : b->len - at;
 }
 
-void inv_fit_lines(struct inv_buf *out, size_t from, unsigned width,
-		   const char *reset, struct inv_buf *spare)
+size_t inv_fit_lines(struct inv_buf *out, size_t from, unsigned width,
+		     const char *reset, struct inv_buf *spare)
 {
+	size_t cut = 0;
+
 	inv_buf_reset(spare);
 	while (!out->error && from < out->len) {
 		size_t n = line_at(out, from);
@@ -118,6 +118,7 @@ void inv_fit_lines(struct inv_buf *out, size_t from, unsigned width,
 		if (keep < n) {
 			size_t rest = from + n;
 
+			cut++;
 			inv_buf_put(spare, out->data + rest, out->len - rest);
 			out->len = from + keep;
 			inv_buf_puts(out, ELLIPSIS);
@@ -130,6 +131,7 @@ void inv_fit_lines(struct inv_buf *out, size_t from, unsigned width,
 		}
 		from += n + 1;
 	}
+	return cut;
 }
 
 #define CONTINUED "        "
@@ -144,7 +146,7 @@ static size_t whole(const uint8_t *p, size_t n, unsigned width)
 
 	while (i < n) {
 		unsigned columns;
-		size_t len = character(p + i, n - i, &columns);
+		size_t len = inv__fit_character(p + i, n - i, &columns);
 
 		sum += columns;
 		if (sum > width)

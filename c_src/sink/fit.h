@@ -3,22 +3,36 @@
 #define INV_SINK_FIT_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/buf.h"
+#include "base/err.h"
 
 /*
  * Cuts each line of out, from byte `from' on, to at most width columns: the end
  * of a longer line is replaced by "…". The text is UTF-8. Escape sequences that
  * set colours take no column; a line that is cut ends with `reset'. spare is
- * working memory. width must be more than 0.
+ * working memory. width must be more than 0. Returns how many lines were cut.
  */
-void inv_fit_lines(struct inv_buf *out, size_t from, unsigned width,
-		   const char *reset, struct inv_buf *spare);
+size_t inv_fit_lines(struct inv_buf *out, size_t from, unsigned width,
+		     const char *reset, struct inv_buf *spare);
 
 /* Like inv_fit_lines, but a longer line is continued on the next line, after
  * spaces. */
 void inv_fit_wrap(struct inv_buf *out, size_t from, unsigned width,
 		  struct inv_buf *spare);
+
+/*
+ * Lays out lines that are longer than width columns: each element of a bracket
+ * that does not fit gets a line of its own, as far as needed, and so do elements
+ * of brackets inside it. The text is a line of Erlang's or Elixir's terms; quotes
+ * are respected. Some lines can still be longer. Returns 0 or INV_ENOMEM.
+ */
+int inv_fit_pretty(struct inv_buf *out, size_t from, unsigned width);
+
+/* Returns the length in bytes of the character, or colour escape sequence, at p,
+ * and sets *columns to its width. Private to the files fit*.c. */
+size_t inv__fit_character(const uint8_t *p, size_t n, unsigned *columns);
 
 /* Returns how many columns of a terminal the text takes. Escape sequences take
  * none. */

@@ -221,6 +221,9 @@ static int derived(struct inv_json_sink *j, const struct inv_item *it)
 			inv_json_cause(j, it->facts->cause);
 		return inv_json_seq(j, it);
 	default:
+		if (it->facts->gc)
+			inv_json_int(&j->w, "duration_ns",
+				     it->facts->gc->duration_ns);
 		return inv_json_call(j, it);
 	}
 }

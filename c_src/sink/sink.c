@@ -79,8 +79,11 @@ static void lose_event(struct inv_sink *s, const struct inv_item *it)
 
 int inv_sink_item(struct inv_sink *s, const struct inv_item *it)
 {
-	size_t before = s->out->len;
+	size_t before;
 
+	if (s->ops->before)
+		s->ops->before(s, it);
+	before = s->out->len;
 	s->print.otp = it->node->otp_release;
 	if (it->kind == INV_ITEM_LOSS) {
 		lose(s, it);
@@ -94,8 +97,15 @@ int inv_sink_item(struct inv_sink *s, const struct inv_item *it)
 	return s->out->error;
 }
 
+void inv_sink_flush(struct inv_sink *s)
+{
+	if (s->ops->before)
+		s->ops->before(s, NULL);
+}
+
 int inv_sink_end(struct inv_sink *s)
 {
+	inv_sink_flush(s);
 	if (s->ops->end)
 		s->ops->end(s);
 	return s->out->error;

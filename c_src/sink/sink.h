@@ -38,13 +38,14 @@ struct inv_sink_opts {
 	unsigned width; /* columns of the terminal; longer lines are cut and end
 			   with "…"; 0: no limit */
 	bool wrap;   /* longer lines are continued on the next line instead */
+	bool pretty; /* longer lines are laid out on several lines instead */
 	bool indent; /* calls and their ends, by the calls around them */
 	enum inv_sink_time time;
 	/* The names of fields of records: those in the log, and those that the
 	 * user has given, which have precedence. NULL: none. */
 	bool records;
 	const struct inv_fields *fields;
-	uint32_t depth; /* print so many levels of nested terms; 0: all */
+	uint32_t depth;	 /* print so many levels of nested terms; 0: all */
 	bool has_syntax; /* false: each node's own syntax */
 	enum inv_syntax syntax;
 };
@@ -96,6 +97,9 @@ struct inv_sink_ops {
 	 */
 	int (*event)(struct inv_sink *s, const struct inv_item *it);
 	void (*loss)(struct inv_sink *s, const struct inv_item *it);
+	/* Appends what was held back and belongs before the item, or, if `it'
+	 * is NULL, everything that was held back. */
+	void (*before)(struct inv_sink *s, const struct inv_item *it);
 	void (*end)(struct inv_sink *s);
 	void (*release)(struct inv_sink *s);
 };
@@ -112,6 +116,7 @@ struct inv_sink {
 	struct inv_sink_opts opts;
 	struct inv_buf *out;
 	struct inv_summary sum;
+	uint64_t cut; /* lines that were cut at the width */
 	struct inv_cursor *cursor;
 	struct inv_print_opts print; /* like ~w of the OTP release of the item's
 					node */
@@ -138,6 +143,8 @@ static inline void inv_sink_skip(struct inv_sink *s)
 	s->sum.recorded++;
 	s->sum.filtered++;
 }
+/* Appends what the format holds back: a line that a later item may complete. */
+void inv_sink_flush(struct inv_sink *s);
 int inv_sink_end(struct inv_sink *s);
 
 /* --- for the formats ------------------------------------------------------ */

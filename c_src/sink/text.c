@@ -249,6 +249,10 @@ static int body(struct inv_line *t, const struct inv_item *it)
 
 	if (t->sink.opts.indent)
 		indent(t, it);
+	if (facts(it)->gc) {
+		inv_line_gc(t, facts(it)->gc);
+		return 0;
+	}
 	if (ev->tag < INV_TAG_COUNT && tags[ev->tag].write) {
 		word_of(t, ev->tag);
 		return tags[ev->tag].write(t, it);
@@ -380,17 +384,31 @@ static void head(struct inv_line *t, const struct inv_item *it)
 	inv_line_color(t, INV_LINE_PLAIN);
 }
 
+/* The width for laying out, if the output has none. */
+#define PRETTY_WIDTH 80u
+
+static unsigned pretty_width(const struct inv_sink *s)
+{
+	return s->opts.width ? s->opts.width : PRETTY_WIDTH;
+}
+
 /* Ends the entry that begins at `from'. */
 static void tail(struct inv_line *t, size_t from)
 {
 	struct inv_sink *s = &t->sink;
 
 	inv_buf_putc(s->out, '\n');
-	if (s->opts.width && s->opts.wrap)
+	if (s->opts.pretty) {
+		if (inv_fit_pretty(s->out, from, pretty_width(s)))
+			s->out->error = INV_ENOMEM;
+		inv_fit_wrap(s->out, from, pretty_width(s), &t->spare);
+	} else if (s->opts.width && s->opts.wrap) {
 		inv_fit_wrap(s->out, from, s->opts.width, &t->spare);
-	else if (s->opts.width)
-		inv_fit_lines(s->out, from, s->opts.width,
-			      s->opts.color ? INV_LINE_PLAIN : "", &t->spare);
+	} else if (s->opts.width) {
+		s->cut += inv_fit_lines(s->out, from, s->opts.width,
+					s->opts.color ? INV_LINE_PLAIN : "",
+					&t->spare);
+	}
 }
 
 /* Prints how the call ended: what it returned, its exception, or the reason why
@@ -501,7 +519,21 @@ static int text_event(struct inv_sink *s, const struct inv_item *it)
 	set_manner(t, it);
 	rc = facts(it)->whole ? whole_call(t, it) : one_event(t, it);
 	tail(t, from);
+	if (inv_gc_is_start(it->ev.tag) && it->facts && !rc)
+		inv_line_hold(t, it, from);
 	return rc;
+}
+
+static void text_before(struct inv_sink *s, const struct inv_item *it)
+{
+	struct inv_line *t = (struct inv_line *)s;
+
+	if (!t->n_held)
+		return;
+	if (it)
+		inv_line_before(t, it);
+	else
+		inv_line_give_held(t);
 }
 
 static void text_loss(struct inv_sink *s, const struct inv_item *it)
@@ -547,6 +579,8 @@ static void text_release(struct inv_sink *s)
 {
 	struct inv_line *t = (struct inv_line *)s;
 
+	for (unsigned i = 0; i < t->n_held; i++)
+		inv_buf_release(&t->held[i].line);
 	inv_buf_release(&t->spare);
 }
 
@@ -556,6 +590,7 @@ const struct inv_sink_ops inv_sink_text = {
 	.size = sizeof(struct inv_line),
 	.init = text_init,
 	.event = text_event,
+	.before = text_before,
 	.loss = text_loss,
 	.end = text_end,
 	.release = text_release,

@@ -10,6 +10,17 @@
 #include "sink/timefmt.h"
 #include "term/print.h"
 
+/* The line of a garbage collection that has begun (text_gc.c). */
+#define INV_HELD_MAX 64u
+
+struct inv_held {
+	uint32_t node;
+	uint64_t id[2]; /* of the process */
+	uint64_t number;
+	int64_t ts_ns;
+	struct inv_buf line;
+};
+
 /* Shared only by the files of the text format. */
 struct inv_line {
 	struct inv_sink sink;
@@ -18,6 +29,9 @@ struct inv_line {
 	bool begun;	       /* an entry was printed */
 	int64_t since;	       /* the time to which relative times refer */
 	unsigned node_columns; /* width of the widest node name so far */
+	struct inv_held held[INV_HELD_MAX];
+	unsigned n_held;
+	uint64_t held_number;
 };
 
 /* Colours of the event's parts, for inv_line_color. */
@@ -75,6 +89,16 @@ int inv_line_mfa(struct inv_line *t, const struct inv_event *ev,
 
 /* Prints a name of a process: name, or (m:f/1). */
 void inv_line_name(struct inv_line *t, const struct inv_process_name *name);
+
+/* Prints "gc major, 4.2 ms, 18 KiB" with the sizes before and after. */
+void inv_line_gc(struct inv_line *t, const struct inv_gc *gc);
+/* Takes the line that begins at `from' out of the output, and holds it. */
+void inv_line_hold(struct inv_line *t, const struct inv_item *it, size_t from);
+/* Call it before an item if lines are held: prints or removes the held line of
+ * its process. */
+void inv_line_before(struct inv_line *t, const struct inv_item *it);
+/* Prints all held lines. */
+void inv_line_give_held(struct inv_line *t);
 
 /*
  * Prints the next term, the value of a match spec's {message,_}. The value of

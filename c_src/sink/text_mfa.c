@@ -35,8 +35,8 @@ static int arguments(struct inv_line *t)
  * string. */
 static void small_arguments(struct inv_line *t, const struct inv_token *tok)
 {
-	const char *comma =
-		t->sink.print.syntax == INV_SYNTAX_ELIXIR ? ", " : ",";
+	const char *comma = t->sink.print.syntax == INV_SYNTAX_ELIXIR ? ", " :
+									",";
 	struct inv_buf *out = t->sink.out;
 
 	inv_buf_putc(out, '(');

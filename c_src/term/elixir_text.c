@@ -45,12 +45,14 @@ static bool is_alias(const uint8_t *p, size_t len)
 	const uint8_t *begin, *end = p + len;
 	size_t n;
 
-	if (len <= INV_ELIXIR_PREFIX || memcmp(p, "Elixir.", INV_ELIXIR_PREFIX) != 0)
+	if (len <= INV_ELIXIR_PREFIX ||
+	    memcmp(p, "Elixir.", INV_ELIXIR_PREFIX) != 0)
 		return false;
 	begin = p += INV_ELIXIR_PREFIX;
 	for (;; p++) {
-		n = p < end && is_upper(*p) ? word(p, (size_t)(end - p), false) :
-					      0;
+		n = p < end && is_upper(*p) ?
+			    word(p, (size_t)(end - p), false) :
+			    0;
 		/* Elixir.Elixir.A would be read as Elixir.A */
 		if (!n || (p == begin && n == 6 && !memcmp(p, "Elixir", 6)))
 			return false;
@@ -163,7 +165,8 @@ void inv__elixir_atom(const uint8_t *p, size_t len, struct inv_buf *out)
 		return;
 	}
 	if (is_alias(p, len)) {
-		inv_buf_put(out, p + INV_ELIXIR_PREFIX, len - INV_ELIXIR_PREFIX);
+		inv_buf_put(out, p + INV_ELIXIR_PREFIX,
+			    len - INV_ELIXIR_PREFIX);
 		return;
 	}
 	inv_buf_putc(out, ':');
@@ -295,8 +298,8 @@ void inv__elixir_binary(const struct inv_token *tok, struct inv_buf *out)
 	if (text != SIZE_MAX) {
 		quote(tok->bytes, text, out);
 		if (tok->cut)
-			inv__print_binary_cut(
-				tok->left + 8 * (tok->len - text), out);
+			inv__print_binary_cut(tok->left + 8 * (tok->len - text),
+					      out);
 		return;
 	}
 	inv_buf_puts(out, "<<");
@@ -322,8 +325,8 @@ static bool get_atom(const char **p, const char *end, struct inv_buf *name)
 	const char *s = *p;
 	bool quoted = s < end && *s == '\'';
 
-	for (s += quoted; s < end && (quoted ? *s != '\'' : *s != ':' && *s != '/');
-	     s++) {
+	for (s += quoted;
+	     s < end && (quoted ? *s != '\'' : *s != ':' && *s != '/'); s++) {
 		if (*s == '\\' && (++s == end || (*s != '\\' && *s != '\'')))
 			return false;
 		if (!quoted && (uint8_t)*s < 128 && *s != '@' &&

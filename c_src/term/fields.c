@@ -67,8 +67,9 @@ static struct inv_fields_def *make(const uint8_t *module, size_t module_len,
 				   uint32_t n, const struct inv_buf *text,
 				   const uint32_t *at)
 {
-	struct inv_fields_def *d = inv_alloc(sizeof(*d) + (n + 1) * sizeof(*at) +
-					  text->len + module_len + name_len);
+	struct inv_fields_def *d =
+		inv_alloc(sizeof(*d) + (n + 1) * sizeof(*at) + text->len +
+			  module_len + name_len);
 
 	if (!d)
 		return NULL;
@@ -100,7 +101,8 @@ static bool is_named(const struct inv_fields_def *d, const uint8_t *name,
 static bool is_of(const struct inv_fields_def *d, const uint8_t *module,
 		  size_t len)
 {
-	return d->module_len == len && (!len || !memcmp(d->module, module, len));
+	return d->module_len == len &&
+	       (!len || !memcmp(d->module, module, len));
 }
 
 static size_t size_of(const struct inv_fields_def *d)
@@ -209,7 +211,8 @@ int inv_fields_read(struct inv_fields *f, struct inv_cursor *c)
 
 /* --- finding -------------------------------------------------------------- */
 
-static bool alike(const struct inv_fields_def *a, const struct inv_fields_def *b)
+static bool alike(const struct inv_fields_def *a,
+		  const struct inv_fields_def *b)
 {
 	return a->text_len == b->text_len &&
 	       !memcmp(a->text, b->text, a->text_len) &&

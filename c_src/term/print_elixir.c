@@ -9,8 +9,7 @@
 #include "term/print_int.h"
 
 /* What a container is. */
-enum class
-{
+enum class {
 	PLAIN,
 	CHARS,	  /* a list: ~c"abc" */
 	KEYWORDS, /* a list: [a: 1]; a map: %{a: 1} */
@@ -28,9 +27,9 @@ struct level {
 	uint32_t shape; /* its number, in the order of the containers */
 	uint32_t n;	/* how many elements were read */
 	uint8_t kind;
-	bool chars;	/* look: all elements are characters */
-	bool keywords;	/* look: all elements are pairs, or all keys atoms */
-	bool is_struct; /* look: the last key was __struct__ */
+	bool chars;	   /* look: all elements are characters */
+	bool keywords;	   /* look: all elements are pairs, or all keys atoms */
+	bool is_struct;	   /* look: the last key was __struct__ */
 	bool is_exception; /* look: the last key was __exception__ */
 	bool bare; /* print: a pair of a keyword list, without brackets */
 };
@@ -47,10 +46,10 @@ struct printer {
 
 static struct level *innermost(const struct printer *x)
 {
-	return x->levels.len ?
-		       (struct level *)(void *)(x->levels.data + x->levels.len) -
-			       1 :
-		       NULL;
+	return x->levels.len ? (struct level *)(void *)(x->levels.data +
+							x->levels.len) -
+				       1 :
+			       NULL;
 }
 
 static struct shape *shape_at(const struct printer *x, uint32_t i)
@@ -168,9 +167,7 @@ static void look_close(struct printer *x)
 			   s->name		 ? STRUCT :
 						   KEYWORDS;
 	else if (l->kind == INV_TOK_LIST && l->n)
-		s->class = l->chars    ? CHARS :
-			   l->keywords ? KEYWORDS :
-					 PLAIN;
+		s->class = l->chars ? CHARS : l->keywords ? KEYWORDS : PLAIN;
 	pop(x);
 }
 
@@ -440,9 +437,9 @@ static void put_before(struct printer *x, const struct level *l,
 	if (tok->sep == INV_SEP_BAR)
 		inv_buf_puts(x->out, " | ");
 	else if (l->kind == INV_TOK_MAP && l->n % 2)
-		inv_buf_puts(x->out,
-			     shape_at(x, l->shape)->class == PLAIN ? " => " :
-								     "");
+		inv_buf_puts(x->out, shape_at(x, l->shape)->class == PLAIN ?
+					     " => " :
+					     "");
 	else if (l->n && !l->bare)
 		inv_buf_puts(x->out, ", ");
 }

@@ -38,11 +38,10 @@ const struct inv_fields_def *inv_print_record(const struct inv_print_opts *o,
 
 static struct record *innermost(struct printer *x)
 {
-	return x->records.len ?
-		       (struct record *)(void *)(x->records.data +
-						 x->records.len) -
-			       1 :
-		       NULL;
+	return x->records.len ? (struct record *)(void *)(x->records.data +
+							  x->records.len) -
+					1 :
+				NULL;
 }
 
 /* Prints what stands before a token: its separator, and the name of the field

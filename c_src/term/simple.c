@@ -19,8 +19,8 @@ struct reader {
 
 static bool can_read(const struct inv_cursor *c, const struct inv_print_opts *o)
 {
-	return !o->depth && !o->syntax && c->enc == INV_ENC_PACKED && c->dict && !c->depth && !c->error &&
-	       !c->pending;
+	return !o->depth && !o->syntax && c->enc == INV_ENC_PACKED && c->dict &&
+	       !c->depth && !c->error && !c->pending;
 }
 
 static bool get_varint(struct reader *r, uint64_t *v)

@@ -8,7 +8,7 @@
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1,
          init_per_testcase/2, end_per_testcase/2]).
 -export([live_and_in_a_log/1, two_modules/1, without_debug_information/1,
-         flight_recorder/1, too_large/1]).
+         flight_recorder/1, too_large/1, collections/1, lines/1]).
 
 -define(LIB, inviso_command_lib).
 -define(NODE, inviso_stock_node).
@@ -17,7 +17,7 @@ suite() -> [{timetrap, {minutes, 5}}].
 
 all() ->
     [live_and_in_a_log, two_modules, without_debug_information,
-     flight_recorder, too_large].
+     flight_recorder, too_large, collections, lines].
 
 init_per_suite(Config) ->
     case ?LIB:base() of
@@ -161,3 +161,44 @@ too_large(Config) ->
     ok = file:close(File),
     #{status := 0, out := Out} = trace(Config, ["shop_a:f/1"]),
     ok = has(Out, ["shop_a:f({order,7,[],<"]).
+
+%% --- how lines look -----------------------------------------------------------
+
+%% A garbage collection is one line, and two events.
+collections(Config) ->
+    ok = module(Config, shop_a, [], "f(P) -> true = garbage_collect(P).\n"
+                "g(P) -> _ = lists:seq(1, 1000), P.\n"),
+    Log = filename:join(?config(dir, Config), "x.log"),
+    #{status := 0, out := Out} =
+        run(Config, ["trace", "-n", name(Config), "--events", "40", "-o", Log,
+                     "gc"]),
+    Line = <<"gc (major|minor), [0-9.]+ .?s, [0-9.]+ → [0-9.]+ .?i?B$"/utf8>>,
+    {match, Lines} = re:run(Out, Line, [global, multiline, unicode]),
+    true = length(Lines) > 10,
+    #{out := Json} = run(Config, ["merge", "--json", Log]),
+    Items = ?LIB:json(Json),
+    Ends = [I || #{<<"tag">> := T} = I <- Items,
+                 string:find(T, "_end") =/= nomatch],
+    true = length(Ends) >= length(Lines),
+    Timed = [D || #{<<"duration_ns">> := D} <- Ends],
+    true = length(Timed) >= length(Lines),
+    [] = [D || D <- Timed, D =< 0],
+    [_ | _] = [I || #{<<"tag">> := <<"gc_major_start">>} = I <- Items].
+
+%% If lines were cut, a note at the end says so; --pretty cuts none.
+lines(Config) ->
+    ok = module(Config, shop_a, [debug_info], order()),
+    Cut = ["--width", "45", "shop_a:f/1"],
+    #{status := 0, out := Out, err := Err} = trace(Config, Cut),
+    ok = has(Out, [<<"…\n"/utf8>>]),
+    ok = has(Err, ["line(s) were cut", "--wrap", "--pretty"]),
+    #{status := 0, err := Quiet} = trace(Config, ["-q" | Cut]),
+    ok = has_not(Quiet, ["were cut"]),
+    #{status := 0, out := Wrapped, err := None} = trace(Config, ["--wrap" | Cut]),
+    ok = has_not(None, ["were cut"]),
+    ok = has_not(Wrapped, [<<"…"/utf8>>]),
+    #{status := 0, out := Pretty, err := None2} =
+        trace(Config, ["--pretty" | Cut]),
+    ok = has_not(None2, ["were cut"]),
+    ok = has(Pretty, ["_a:f(\n          #order{\n            id = 7,\n"
+                      "            'Item s' = [],\n            who = <"]).

@@ -123,6 +123,37 @@ static void a_cut_stack_is_marked(void **state)
 		       "        ...(7 more)\n" END_OF("1 event"));
 }
 
+#define GC(b, at, tag) \
+	RECORD(b, at, INV_TAG_GC_##tag, TS(INV_TS_TIMESTAMP), PID, INV_T_NIL)
+
+/* Start and end are one line; what has no other half stays. */
+static void collections_are_one_line(void **state)
+{
+	struct build b;
+
+	(void)state;
+	begin(&b);
+	GC(&b, 1000, MINOR_START);
+	GC(&b, 3000, MINOR_END);
+	GC(&b, 4000, MAJOR_END);
+	GC(&b, 5000, MINOR_START);
+	GC(&b, 6000, MAJOR_START);
+	GC(&b, 7000, MINOR_END);
+	GC(&b, 8000, MAJOR_START);
+	RECORD(&b, 9000, INV_TAG_CALL, TS(INV_TS_TIMESTAMP), CALL);
+	GC(&b, 10000, MINOR_START);
+	assert_text(&b, &plain,
+		    AT
+		    "03 a@h <0.88.0> gc minor, 2.0 us\n" AT
+		    "04 a@h <0.88.0> gc_major_end []\n" AT
+		    "05 a@h <0.88.0> gc_minor_start []\n" AT
+		    "06 a@h <0.88.0> gc_major_start []\n" AT
+		    "07 a@h <0.88.0> gc_minor_end []\n" AT
+		    "08 a@h <0.88.0> gc_major_start []\n" AT
+		    "09 a@h <0.88.0> call m:f()\n" AT
+		    "10 a@h <0.88.0> gc_minor_start []\n" END_OF("9 events"));
+}
+
 static void other_results_are_printed_unchanged(void **state)
 {
 	struct build b;
@@ -293,6 +324,48 @@ static void fit(const char *text, unsigned width, const char *expected)
 	inv_buf_release(&spare);
 }
 
+static void lay_out(const char *text, unsigned width, const char *expected)
+{
+	struct inv_buf b = { 0 };
+
+	inv_buf_puts(&b, "x\n");
+	inv_buf_puts(&b, text);
+	assert_int_equal(inv_fit_pretty(&b, 2, width), 0);
+	inv_buf_putc(&b, 0);
+	assert_string_equal(b.data + 2, expected);
+	inv_buf_release(&b);
+}
+
+static void terms_are_laid_out(void **state)
+{
+	(void)state;
+	lay_out("call m:f(1,{2,3})\n", 20, "call m:f(1,{2,3})\n");
+	lay_out("call m:f(1,{2,3},[aaaa,bbbb])\n", 24,
+		"call m:f(\n"
+		"          1,\n"
+		"          {2,3},\n"
+		"          [aaaa,bbbb])\n");
+	lay_out("call m:f(#r{a = [1,2,3,4,5,6,7,8,9,10],b = \"[,\\\",]\"})\n",
+		40,
+		"call m:f(\n"
+		"          #r{\n"
+		"            a = [1,2,3,4,5,6,7,8,9,10],\n"
+		"            b = \"[,\\\",]\"})\n");
+	/* A colour, an unclosed bracket, brackets that do not fit together. */
+	lay_out("\033[32mcall\033[0m m:f(aaaaaaaa,bbbbbbbb)\n", 20,
+		"\033[32mcall\033[0m m:f(\n"
+		"          aaaaaaaa,\n"
+		"          bbbbbbbb)\n");
+	lay_out("send [aaaaaaaa,bbbbbbbb,cccc\n", 20,
+		"send [aaaaaaaa,bbbbbbbb,cccc\n");
+	lay_out("send aaaaaaaa],bbbbbbbb),cccc\n", 20,
+		"send aaaaaaaa],bbbbbbbb),cccc\n");
+	lay_out("aaaaaaaaaaaa 'a,(b' <<\"aaa\">>\nbb [cc]\n", 20,
+		"aaaaaaaaaaaa 'a,(b' <<\"aaa\">>\nbb [cc]\n");
+	lay_out("[]aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa{}\n", 20,
+		"[]aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa{}\n");
+}
+
 static void a_column_is_not_a_byte(void **state)
 {
 	(void)state;
@@ -316,12 +389,14 @@ int main(void)
 		cmocka_unit_test(callers_and_stacks_are_readable),
 		cmocka_unit_test(whole_calls),
 		cmocka_unit_test(a_cut_stack_is_marked),
+		cmocka_unit_test(collections_are_one_line),
 		cmocka_unit_test(other_results_are_printed_unchanged),
 		cmocka_unit_test(names_are_taken_from_events),
 		cmocka_unit_test(colours_tell_the_parts_apart),
 		cmocka_unit_test(lines_fit_the_width),
 		cmocka_unit_test(a_column_is_not_a_byte),
 		cmocka_unit_test(long_lines_are_continued),
+		cmocka_unit_test(terms_are_laid_out),
 		cmocka_unit_test(relative_times_and_indented_calls),
 	};
 

@@ -57,10 +57,10 @@ static void assert_prints(const uint8_t *p, size_t len, uint32_t depth,
 	assert_string_equal(out.data, expected);
 }
 
-#define PRINTS(depth, expected, ...)                                \
-	do {                                                        \
-		const uint8_t p[] = { __VA_ARGS__ };                \
-		assert_prints(p, sizeof(p), depth, expected);       \
+#define PRINTS(depth, expected, ...)                          \
+	do {                                                  \
+		const uint8_t p[] = { __VA_ARGS__ };          \
+		assert_prints(p, sizeof(p), depth, expected); \
 	} while (0)
 
 static void cuts(void **state)

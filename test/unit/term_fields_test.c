@@ -72,9 +72,9 @@ static void assert_prints(const uint8_t *p, size_t len,
 			assert_int_equal(inv_term_print(&cursor, &out, o), 0);
 		} else {
 			assert_int_equal(inv_cursor_next(&cursor, &tok), 0);
-			assert_int_equal(
-				inv_term_print_token(&cursor, &tok, &out, o),
-				0);
+			assert_int_equal(inv_term_print_token(&cursor, &tok,
+							      &out, o),
+					 0);
 		}
 		assert_int_equal(inv_cursor_offset(&cursor), len);
 		inv_buf_putc(&out, 0);
@@ -82,10 +82,10 @@ static void assert_prints(const uint8_t *p, size_t len,
 	}
 }
 
-#define PRINTS(o, expected, ...)                                            \
-	do {                                                                \
-		const uint8_t p[] = { __VA_ARGS__ };                        \
-		assert_prints(p, sizeof(p), o, expected);                   \
+#define PRINTS(o, expected, ...)                          \
+	do {                                              \
+		const uint8_t p[] = { __VA_ARGS__ };      \
+		assert_prints(p, sizeof(p), o, expected); \
 	} while (0)
 
 static void records_have_names(void **state)
@@ -95,8 +95,9 @@ static void records_have_names(void **state)
 
 	(void)state;
 	add(&fields, "", "order", 2, "\x02id\x05items");
-	add(&fields, "", "item", 1, "\x07"
-				    "Big one");
+	add(&fields, "", "item", 1,
+	    "\x07"
+	    "Big one");
 	PRINTS(&o, "#order{id = 7,items = [#item{'Big one' = m},{item}]}",
 	       TUPLE(3), ATOM(0), 7, INV_T_LIST, TUPLE(2), ATOM(1), ATOM(4),
 	       TUPLE(1), ATOM(1), INV_T_END);
@@ -160,13 +161,13 @@ static void deep_terms_are_left_out(void **state)
 static void notes_are_read(void **state)
 {
 	const struct inv_print_opts o = { .fields = { &fields, NULL } };
-	static const uint8_t good[] = { INV_T_NIL, ATOM(0),    INV_T_LIST,
-					ATOM(2),   INV_T_END };
+	static const uint8_t good[] = { INV_T_NIL, ATOM(0), INV_T_LIST, ATOM(2),
+					INV_T_END };
 	static const uint8_t cut[] = { INV_T_NIL, ATOM(1),   INV_T_LIST,
 				       ATOM(2),	  INV_T_CUT, INV_CUT_LIST,
 				       3 };
-	static const uint8_t odd[] = { ATOM(4),	  ATOM(1), INV_T_LIST,
-				       ATOM(2),	  7,	   INV_T_END };
+	static const uint8_t odd[] = { ATOM(4), ATOM(1), INV_T_LIST,
+				       ATOM(2), 7,	 INV_T_END };
 
 	(void)state;
 	inv_cursor_init(&cursor, INV_ENC_PACKED, &dict, good, sizeof(good));

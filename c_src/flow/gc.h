@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_FLOW_GC_H
+#define INV_FLOW_GC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "log/item.h"
+#include "term/cursor.h"
+
+/* A garbage collection that has begun. All zero: there is none. */
+struct inv_open_gc {
+	bool open;
+	bool major;
+	int64_t begin_ns; /* Erlang monotonic time */
+	uint64_t words;	  /* the heap before */
+	uint64_t item;	  /* number of the item */
+};
+
+/* A garbage collection that an event ended. */
+struct inv_gc {
+	bool major;
+	int64_t duration_ns;
+	uint64_t before; /* bytes on the heap of the process */
+	uint64_t after;
+};
+
+static inline bool inv_gc_is_start(unsigned tag)
+{
+	return tag == INV_TAG_GC_MINOR_START || tag == INV_TAG_GC_MAJOR_START;
+}
+
+static inline bool inv_gc_is_end(unsigned tag)
+{
+	return tag == INV_TAG_GC_MINOR_END || tag == INV_TAG_GC_MAJOR_END;
+}
+
+static inline bool inv_gc_is_major(unsigned tag)
+{
+	return tag == INV_TAG_GC_MAJOR_START || tag == INV_TAG_GC_MAJOR_END;
+}
+
+/* Reads the event's list of sizes with c. Returns the words of the heap, or 0 if
+ * the list has another form. */
+uint64_t inv_gc_words(const struct inv_event *ev, struct inv_cursor *c);
+
+#endif

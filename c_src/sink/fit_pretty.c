@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lays out a line that is too long. The line is text, so this works for both
+ * syntaxes: only brackets, commas and quotes matter.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sink/fit.h"
+
+/* Indentation of the line's first bracket, and of each one inside it. */
+#define FIRST 8u
+#define STEP 2u
+/* Deeper brackets are not indented further. */
+#define STEPS_MAX 40u
+
+/* An open bracket. */
+struct open {
+	size_t at; /* index in `ends' */
+	char close;
+	bool broken;
+};
+
+struct layout {
+	const uint8_t *p;
+	size_t n;
+	unsigned width;
+	size_t *ends; /* for each bracket that opens, in their order: the columns
+			 up to its closing bracket; 0: it has none */
+	size_t n_ends;
+	struct open *stack;
+	size_t depth;
+	size_t broken;	 /* brackets on the stack that are broken */
+	size_t unclosed; /* a quote or binary from here on has no end */
+};
+
+static char closing(uint8_t c)
+{
+	return c == '(' ? ')' : c == '[' ? ']' : c == '{' ? '}' : 0;
+}
+
+static bool is_quote(uint8_t c)
+{
+	return c == '"' || c == '\'';
+}
+
+static bool has_two(const struct layout *l, size_t i, char c)
+{
+	return i + 1 < l->n && l->p[i] == c && l->p[i + 1] == c;
+}
+
+/* Returns the place after the string or quoted atom at i; 0: it has no end. */
+static size_t quoted(const struct layout *l, size_t i)
+{
+	uint8_t quote = l->p[i];
+
+	for (size_t k = i + 1; k < l->n; k++) {
+		if (l->p[k] == '\\')
+			k++;
+		else if (l->p[k] == quote)
+			return k + 1;
+	}
+	return 0;
+}
+
+/* Returns the place after the binary at i; 0: it has no end. */
+static size_t binary(const struct layout *l, size_t i)
+{
+	size_t k = i + 2;
+
+	while (k < l->n && !has_two(l, k, '>')) {
+		k = is_quote(l->p[k]) ? quoted(l, k) : k + 1;
+		if (!k)
+			return 0;
+	}
+	return k < l->n ? k + 2 : 0;
+}
+
+/* Returns the length of what is at i, and its columns: a quoted text, a binary, a
+ * character, or a colour. */
+static size_t unit(struct layout *l, size_t i, size_t *columns)
+{
+	size_t end = 0;
+	unsigned wide;
+
+	if (i < l->unclosed && (is_quote(l->p[i]) || has_two(l, i, '<'))) {
+		end = is_quote(l->p[i]) ? quoted(l, i) : binary(l, i);
+		if (!end)
+			l->unclosed = i;
+	}
+	if (!end) {
+		end = inv__fit_character(l->p + i, l->n - i, &wide);
+		*columns = wide;
+		return end;
+	}
+	*columns = inv_fit_columns(l->p + i, end - i);
+	return end - i;
+}
+
+/* Finds the columns of all brackets. */
+static void measure(struct layout *l)
+{
+	size_t column = 0, columns;
+
+	for (size_t i = 0; i < l->n;) {
+		uint8_t c = l->p[i];
+
+		if (closing(c)) {
+			l->stack[l->depth++] = (struct open){
+				.at = l->n_ends,
+				.close = closing(c),
+			};
+			l->ends[l->n_ends++] = column;
+		}
+		i += unit(l, i, &columns);
+		column += columns;
+		if (l->depth && c == (uint8_t)l->stack[l->depth - 1].close) {
+			l->depth--;
+			l->ends[l->stack[l->depth].at] =
+				column - l->ends[l->stack[l->depth].at];
+		}
+	}
+	while (l->depth)
+		l->ends[l->stack[--l->depth].at] = 0;
+}
+
+static size_t new_line(const struct layout *l, struct inv_buf *out)
+{
+	size_t steps = l->broken < STEPS_MAX ? l->broken : STEPS_MAX;
+	size_t columns = FIRST + STEP * steps;
+
+	inv_buf_putc(out, '\n');
+	for (size_t i = 0; i < columns; i++)
+		inv_buf_putc(out, ' ');
+	return columns;
+}
+
+static void put(struct layout *l, struct inv_buf *out)
+{
+	size_t column = 0, bracket = 0, columns, len;
+
+	for (size_t i = 0; i < l->n; i += len) {
+		struct open *top = l->depth ? &l->stack[l->depth - 1] : NULL;
+		uint8_t c = l->p[i];
+		size_t size = closing(c) ? l->ends[bracket++] : 0;
+
+		if (top && c == (uint8_t)top->close) {
+			l->depth--;
+			l->broken -= top->broken;
+		}
+		len = unit(l, i, &columns);
+		inv_buf_put(out, l->p + i, len);
+		column += columns;
+		if (size) {
+			/* A comma may follow. */
+			bool broken = size > 2 && column + size > l->width;
+
+			l->stack[l->depth++] = (struct open){
+				.close = closing(c),
+				.broken = broken,
+			};
+			l->broken += broken;
+			if (broken)
+				column = new_line(l, out);
+		} else if (c == ',' && l->depth &&
+			   l->stack[l->depth - 1].broken) {
+			column = new_line(l, out);
+			if (i + 1 < l->n && l->p[i + 1] == ' ')
+				len++;
+		}
+	}
+}
+
+static int lay_out(struct inv_buf *out, const uint8_t *p, size_t n,
+		   unsigned width)
+{
+	struct layout l = { .p = p, .n = n, .width = width, .unclosed = n };
+	size_t brackets = 1;
+
+	if (inv_fit_columns(p, n) <= width) {
+		inv_buf_put(out, p, n);
+		return out->error;
+	}
+	for (size_t i = 0; i < n; i++)
+		brackets += closing(p[i]) != 0;
+	l.ends = malloc(brackets * sizeof(*l.ends));
+	l.stack = malloc(brackets * sizeof(*l.stack));
+	if (l.ends && l.stack) {
+		measure(&l);
+		put(&l, out);
+	}
+	free(l.ends);
+	free(l.stack);
+	return l.ends && l.stack ? out->error : INV_ENOMEM;
+}
+
+int inv_fit_pretty(struct inv_buf *out, size_t from, unsigned width)
+{
+	struct inv_buf text = { 0 };
+	const uint8_t *p;
+	size_t left, n;
+	int rc = out->error;
+
+	if (rc)
+		return rc;
+	inv_buf_put(&text, out->data + from, out->len - from);
+	rc = text.error;
+	if (!rc)
+		out->len = from;
+	for (p = text.data, left = text.len; !rc && left; p += n, left -= n) {
+		const uint8_t *nl = memchr(p, '\n', left);
+
+		n = nl ? (size_t)(nl - p) : left;
+		rc = lay_out(out, p, n, width);
+		if (nl)
+			inv_buf_putc(out, '\n');
+		n += nl != NULL;
+	}
+	inv_buf_release(&text);
+	return rc;
+}
