@@ -39,6 +39,8 @@ static void make_template(enum inv_keep keep)
 	unsigned i;
 
 	build_clock_ns = 1000000000;
+	build_n_large = 2;
+	build_large_bytes = 8192;
 	build_open(&b, -1, N_RINGS, N_SLOTS, 4096, keep, "/nowhere");
 	for (i = 0; i < 40; i++) {
 		build_event(&b.p[0], 300);
@@ -47,6 +49,9 @@ static void make_template(enum inv_keep keep)
 	}
 	build_notes(&b.p[1], 3);
 	build_event(&b.p[1], 10);
+	/* Both rings have a large event; the other slots have small ones. */
+	build_large_event(&b.p[1], 5000);
+	CHECK(build_large_event(&b.p[0], 6000) == (keep == INV_KEEP_NEWEST));
 	len = b.len;
 	template = malloc(len);
 	CHECK(template);

@@ -12,7 +12,8 @@
          one_of_two/1,
          cookies/1, wrong_cookie/1, foreign_tracer/1, two_operators/1,
          several_nodes_in_order/1, why_several_stop/1, all_nodes/1, stays_hidden/1,
-         dry_run/1, directories/1, small_buffer/1, long_terms/1, quiet/1,
+         dry_run/1, directories/1, small_buffer/1, long_terms/1,
+         large_terms/1, quiet/1,
          filter_of_exits/1, filter_of_a_recording/1,
          status_for_people/1, output_is_lost/1]).
 
@@ -25,7 +26,8 @@ all() ->
      unreachable, no_node_answers, slow_survey, tls_node, one_of_two,
      cookies, wrong_cookie, foreign_tracer, two_operators,
      several_nodes_in_order, why_several_stop, all_nodes, stays_hidden, dry_run, directories,
-     small_buffer, long_terms, filter_of_exits, filter_of_a_recording, quiet,
+     small_buffer, long_terms, large_terms, filter_of_exits,
+     filter_of_a_recording, quiet,
      status_for_people, output_is_lost].
 
 suite() -> [{timetrap, {seconds, 600}}].
@@ -746,6 +748,34 @@ long_terms(Config) ->
           end,
     false = Cut("64k"),
     true = Cut("10k").
+
+%% Terms of 1 MiB and binaries of 16 MiB arrive whole in a live trace. The command
+%% says beforehand how much memory they take, and refuses a buffer that is too
+%% small with the size that fits, also in a dry run.
+large_terms(Config) ->
+    Node = a_node(Config),
+    _ = ?NODE:run(Node, "register(large, self()), B = binary:copy(<<$x>>, 16 bsl 20),"
+                  " N = lists:duplicate(340000, 1000),"
+                  " L = fun L() -> lists:last([B]), lists:last([N]),"
+                  " timer:sleep(300), L() end, L()."),
+    Trace = fun(More) ->
+                    trace(Config, Node, ["--procs", "large", "--max-term", "16m",
+                                         "lists:last/1" | More])
+            end,
+    %% Few of these events fit into the slots, so others may be lost.
+    #{status := Status, out := Out, err := Err} = Trace(["--events", "6"]),
+    true = lists:member(Status, [0, 7]),
+    says(Err, ["of memory: a ring of ", ", and, for terms of up to 16M, "]),
+    Calls = [byte_size(L) || L <- binary:split(Out, <<"\n">>, [global]),
+                             binary:match(L, <<"lists:last([">>) =/= nomatch],
+    [] = [N || N <- Calls, N < 16 bsl 20, N < 5 * 340000],
+    true = length(Calls) > 0,
+    [begin
+         #{status := 2, err := Said} = Trace(["--buffer", "20M" | More]),
+         says(Said, ["--buffer 20M: too small", "a --max-term of "])
+     end || More <- [[], ["--dry-run"]]],
+    #{status := 0, err := Dry} = Trace(["--dry-run"]),
+    says(Dry, ["of memory: a ring of "]).
 
 %% A filter can select exits, for which the VM has no match specs.
 filter_of_exits(Config) ->

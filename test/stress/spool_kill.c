@@ -75,6 +75,8 @@ static void open_rings(struct ring_build *b, enum inv_keep keep)
 {
 	/* The ring is too small for the flood, and the producer does not wait.
 	 */
+	build_n_large = 2;
+	build_large_bytes = 32768;
 	build_open(b, -1, 2, 8, 4096, keep, path);
 	b->ctl->codec = INV_CODEC_ZSTD;
 	b->ctl->rotate_bytes = 8000;
@@ -157,7 +159,10 @@ static void by_time(enum inv_keep keep, unsigned kills)
 	open_rings(&b, keep);
 	pid = start(&b, 0);
 	while (kills > 0) {
-		build_event(&b.p[0], (unsigned)(n % 90));
+		if (n % 40 == 0)
+			build_large_event(&b.p[0], 6000 + (unsigned)(n % 9000));
+		else
+			build_event(&b.p[0], (unsigned)(n % 90));
 		build_event(&b.p[1], (unsigned)(n % 31));
 		n++;
 		if (n % 64 == 0)
@@ -195,7 +200,10 @@ static bool by_step(enum inv_keep keep, unsigned at)
 	b.ctl->rotate_count = 0;
 	pid = start(&b, at);
 	for (i = 0; i < 300; i++) {
-		build_event(&b.p[0], 40);
+		if (i % 20 == 7)
+			build_large_event(&b.p[0], 6000);
+		else
+			build_event(&b.p[0], 40);
 		build_event(&b.p[1], i % 200);
 		if (i % 10 == 0)
 			usleep(100);

@@ -39,9 +39,9 @@ struct ring_build {
  * times. */
 static uint64_t build_clock_ns;
 
-/* If not 0, build_open makes so many large slots of BUILD_LARGE_BYTES. */
+/* If not 0, build_open makes so many large slots of build_large_bytes. */
 static uint32_t build_n_large;
-#define BUILD_LARGE_BYTES (2048u * 1024)
+static uint32_t build_large_bytes = 2048 * 1024;
 
 static inline uint64_t build_now(void)
 {
@@ -80,14 +80,14 @@ static inline void build_open(struct ring_build *b, int fd, uint32_t n_rings,
 	CHECK(b->fd >= 0 && b->len > 0);
 	if (build_n_large)
 		b->len +=
-			inv_layout_large_len(build_n_large, BUILD_LARGE_BYTES);
+			inv_layout_large_len(build_n_large, build_large_bytes);
 	CHECK(ftruncate(b->fd, (off_t)b->len) == 0);
 	b->ctl = mmap(NULL, b->len, PROT_READ | PROT_WRITE, MAP_SHARED, b->fd,
 		      0);
 	CHECK(b->ctl != MAP_FAILED);
 	inv_layout_init(b->ctl, n_rings, slots, packet_bytes, keep);
 	if (build_n_large)
-		inv_layout_add_large(b->ctl, build_n_large, BUILD_LARGE_BYTES);
+		inv_layout_add_large(b->ctl, build_n_large, build_large_bytes);
 	b->ctl->vm_pid = getpid();
 	b->ctl->drain_ms = 2;
 	b->ctl->flush_ms = 50;

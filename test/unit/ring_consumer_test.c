@@ -414,11 +414,11 @@ static void damage_of_large_slots_is_counted(void **state)
 /* The numbers of large slots are checked against the mapping. */
 static void impossible_large_slots_are_refused(void **state)
 {
-	static const uint32_t bad[][2] = {
-		{ 3, BUILD_LARGE_BYTES },
-		{ UINT32_MAX, BUILD_LARGE_BYTES },
-		{ 2, BUILD_LARGE_BYTES + 4096 },
-		{ 2, BUILD_LARGE_BYTES + 1 },
+	const uint32_t bad[][2] = {
+		{ 3, build_large_bytes },
+		{ UINT32_MAX, build_large_bytes },
+		{ 2, build_large_bytes + 4096 },
+		{ 2, build_large_bytes + 1 },
 		{ 2, INV_LARGE_BYTES_MAX + 4096 },
 		{ 2, 4096 },
 	};
