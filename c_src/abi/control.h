@@ -115,7 +115,8 @@
  *		  just before the session sets the first flag or pattern
  *	tracer    options of inviso_tracer:open/2: max_term_bytes, max_depth,
  *		  packet_bytes, buffer_bytes, compress, payload, flush_ms,
- *		  drain_ms, filter (as text)
+ *		  drain_ms, filter (as text), redact (list of texts; the
+ *		  session finds the definitions of records)
  *	protect   #{run_queue, memory_percent}: 0: off; absent: the default
  *	dead_man_ms  if the client sends nothing for this long, the session
  *		  ends and its files are removed
@@ -179,6 +180,7 @@
  *	filter		as given; empty: no filter
  *	filtered, undecided	integers: events that the filter left out, and
  *			recorded events that it could not decide
+ *	redacted	integer: values in whose place a mark was recorded
  *	left_out	integer: calls, and ends of calls, that were left out
  *			because of open_calls; they are not in produced
  *	lost		#{Reason :: atom => integer}

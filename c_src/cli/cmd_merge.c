@@ -18,6 +18,8 @@
 #include "cli/filter_opts.h"
 #include "cli/look.h"
 #include "cli/pick.h"
+#include "cli/redact_event.h"
+#include "cli/redact_opts.h"
 #include "cli/units.h"
 #include "flow/flow.h"
 #include "flow/order.h"
@@ -50,7 +52,8 @@ struct merge {
 	struct inv_sink_opts sink_opts;
 	struct inv_filter_opts wanted;
 	struct inv_pick pick;
-	const char *output; /* NULL: standard output */
+	struct inv_redact_events *redact; /* NULL: nothing is redacted */
+	const char *output;		  /* NULL: standard output */
 	enum summary summary;
 	bool quiet;
 	bool by_time;		 /* --order time */
@@ -242,15 +245,32 @@ static int put(struct merge *m, const struct inv_item *item)
 	return rc;
 }
 
+/* Redacts the item before anything else sees its terms. */
+static int redact(struct merge *m, struct inv_item *item)
+{
+	if (item->kind == INV_ITEM_EVENT && item->ev.enc != INV_ENC_PACKED)
+		return inv_err_set(&m->err, INV_EINVAL,
+				   "--redact reads only logs of inviso: a "
+				   "LOG of %s is a file of OTP's trace port",
+				   item->node->name);
+	return inv_redact_item(m->redact, item) ? no_memory(m) : 0;
+}
+
 static int take(struct merge *m, struct inv_item *item)
 {
 	if (is_outside(m, item)) {
 		inv_sink_skip(m->sink);
 		return 0;
 	}
+	if (m->redact) {
+		int rc = redact(m, item);
+
+		if (rc)
+			return rc;
+	}
 	item = inv_flow_item(&m->flow, item);
 	if (!item)
-		return INV_ENOMEM;
+		return no_memory(m);
 	return item->kind == INV_ITEM_NOTE ? 0 : put(m, item);
 }
 
@@ -276,8 +296,9 @@ static int pump(struct merge *m)
 	int rc;
 
 	while (!(rc = next(m, &item))) {
-		if (take(m, item))
-			return no_memory(m);
+		rc = take(m, item);
+		if (rc)
+			return rc;
 		if (++n & 0xff && m->out.buf.len < INV_OUTPUT_FULL)
 			continue;
 		rc = inv_output_flush_if_full(&m->out, &m->err);
@@ -313,6 +334,10 @@ static void tell_rest(struct merge *m)
 		rotated += m->inputs.feeds[i]->rotated;
 	if (m->quiet)
 		return;
+	if (m->redact && m->redact->marks)
+		fprintf(stderr,
+			"inviso merge: %" PRIu64 " value(s) were redacted\n",
+			m->redact->marks);
 	if (m->wanted.spec && inv_spec_filter_undecided(m->wanted.spec))
 		fprintf(stderr,
 			"inviso merge: --filter could not decide on %" PRIu64
@@ -517,6 +542,7 @@ enum {
 	OPT_TOTALS,
 	OPT_ORDER,
 	OPT_REQUEST_MEMORY,
+	OPT_REDACT,
 };
 
 static const struct argp_option options[] = {
@@ -543,6 +569,8 @@ static const struct argp_option options[] = {
 	  "at the end, print the number of events of each tag and node on "
 	  "standard error; default for text on a terminal",
 	  0 },
+	{ "redact", OPT_REDACT, "RULES", 0,
+	  INV_REDACT_HELP " such as password and authorization", 0 },
 	{ "ti", OPT_TI, "FILE", 0,
 	  "read FILE as a ti file (not needed: ti files are detected)", 0 },
 	{ "utc", OPT_UTC, NULL, 0,
@@ -595,7 +623,30 @@ struct args {
 	char **files;
 	int n;
 	struct inv_look look;
+	const char **redact; /* values of --redact */
+	unsigned n_redact;
 };
+
+/* Reads the rules when all options are known, because --records can come after
+ * --redact. */
+static void make_redact(const struct args *a, const struct argp_state *state)
+{
+	const struct inv_records *records = &a->m->wanted.records;
+	struct inv_redact_opts o = { .n = 0 };
+	struct inv_err err = { 0 };
+	int rc = 0;
+
+	for (unsigned i = 0; !rc && i < a->n_redact; i++)
+		rc = inv_redact_opts_add(&o, a->redact[i], records, &err);
+	if (!rc && inv_redact_opts_end(&o))
+		rc = inv_err_set(&err, INV_ENOMEM, "no memory");
+	if (!rc)
+		rc = inv_redact_events_new(&a->m->redact, o.rules, o.n, NULL,
+					   &err);
+	inv_redact_opts_release(&o);
+	if (rc)
+		argp_error(state, "--redact: %s", err.text);
+}
 
 /* Appends "text, json, ..." and a NUL. */
 static void list_formats(struct inv_buf *b)
@@ -698,6 +749,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'q':
 		a->m->quiet = true;
 		return 0;
+	case OPT_REDACT:
+		a->redact[a->n_redact++] = arg;
+		return 0;
 	case OPT_TI:
 	case ARGP_KEY_ARG:
 		a->files[a->n++] = arg;
@@ -706,6 +760,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!a->n)
 			argp_error(state, "no LOG is named");
 		check_times(a->m, state);
+		make_redact(a, state);
 		if (inv_look_records(&a->look, &a->m->wanted.records))
 			argp_failure(state, INV_EXIT_FAILED, 0, "no memory");
 		return 0;
@@ -737,7 +792,8 @@ static int exec_merge(int argc, char **argv)
 	int status;
 
 	a.files = calloc((size_t)argc + 1, sizeof(*a.files));
-	if (!a.files || inv_filter_opts_init(&m.wanted) ||
+	a.redact = calloc((size_t)argc + 1, sizeof(*a.redact));
+	if (!a.files || !a.redact || inv_filter_opts_init(&m.wanted) ||
 	    inv_pick_init(&m.pick)) {
 		fputs("inviso merge: no memory\n", stderr);
 		status = INV_EXIT_FAILED;
@@ -749,6 +805,8 @@ static int exec_merge(int argc, char **argv)
 	inv_look_release(&a.look);
 	inv_pick_release(&m.pick);
 	inv_filter_opts_release(&m.wanted);
+	inv_redact_events_free(m.redact);
+	free(a.redact);
 	free(a.files);
 	return status;
 }

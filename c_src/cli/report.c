@@ -11,6 +11,7 @@ struct sum {
 	uint64_t produced, recorded;
 	uint64_t limit; /* events after a limit */
 	uint64_t filtered, undecided;
+	uint64_t redacted; /* values */
 	uint64_t left_out; /* by the bound on open calls */
 	bool by_filter;	   /* at least one member has a filter */
 	size_t unknown;	   /* members whose last counts are unknown */
@@ -47,6 +48,7 @@ static void add(struct sum *sum, const struct inv_status *s)
 	sum->recorded += s->recorded;
 	sum->filtered += s->filtered;
 	sum->undecided += s->undecided;
+	sum->redacted += s->redacted;
 	sum->left_out += s->left_out;
 	sum->by_filter |= *s->filter != '\0';
 	for (size_t i = 0; i < s->n_lost; i++)
@@ -97,6 +99,13 @@ static void put_sum(struct inv_buf *b, const struct sum *sum)
 	if (sum->left_out)
 		inv_buf_printf(b, ", %" PRIu64 " left out (--open-calls)",
 			       sum->left_out);
+	if (sum->redacted)
+		inv_buf_printf(b,
+			       "; %" PRIu64
+			       " value%s redacted (--redact none shows %s)",
+			       sum->redacted,
+			       sum->redacted == 1 ? " was" : "s were",
+			       sum->redacted == 1 ? "it" : "them");
 }
 
 void inv_report_put_counts(struct inv_buf *b, const struct inv_member *m)
@@ -247,6 +256,7 @@ static void json_sum(struct inv_json *j, const struct sum *sum)
 	inv_json_uint(j, "filtered", sum->filtered);
 	inv_json_uint(j, "undecided", sum->undecided);
 	inv_json_uint(j, "left_out", sum->left_out);
+	inv_json_uint(j, "redacted", sum->redacted);
 }
 
 void inv_report_json_sum(struct inv_json *j, const struct inv_members *ms)

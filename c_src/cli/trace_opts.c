@@ -26,6 +26,7 @@ enum {
 	OPT_RATE,
 	OPT_BYTES,
 	OPT_ARGS,
+	OPT_REDACT,
 	OPT_MAX_TERM,
 	OPT_DEPTH,
 	OPT_BUFFER,
@@ -88,6 +89,11 @@ static const struct argp_option options[] = {
 	  "all (default), or none: record calls as m:f/1, without arguments "
 	  "and results, and messages without their contents; this costs the "
 	  "traced processes least",
+	  4 },
+	{ "redact", OPT_REDACT, "RULES", 0,
+	  INV_REDACT_HELP
+	  " such as password and authorization, which are always redacted "
+	  "unless a rule is none; on the node a mark replaces these values",
 	  4 },
 	{ "max-term", OPT_MAX_TERM, "SIZE", 0,
 	  "cut terms at SIZE bytes (4k, at most 16M), and mark the cut; beyond "
@@ -207,6 +213,22 @@ static void check_filter(struct inv_trace_opts *o, struct argp_state *state)
 	inv_event_match_release(&m);
 }
 
+/* Reads the rules when all options are known, because --records can come after
+ * --redact. Well-known keys come first, so that `none' removes them. */
+static void check_redact(struct inv_trace_opts *o, struct argp_state *state)
+{
+	struct inv_err err = { 0 };
+	int rc = inv_redact_opts_add(&o->redact, "default", NULL, &err);
+
+	for (unsigned i = 0; !rc && i < o->n_redact_args; i++)
+		rc = inv_redact_opts_add(&o->redact, o->redact_args[i],
+					 &o->records, &err);
+	if (!rc && inv_redact_opts_end(&o->redact))
+		rc = inv_err_set(&err, INV_ENOMEM, "no memory");
+	if (rc)
+		argp_error(state, "--redact: %s", err.text);
+}
+
 /* Detects an unquoted "->": the shell takes the > for a redirection, and the
  * argument ends with "-". */
 static void check_arrow(const struct inv_trace_opts *o, const char *arg,
@@ -253,6 +275,10 @@ static error_t parse_what(struct inv_trace_opts *o, int key, char *arg,
 	case ARGP_KEY_END:
 		if (o->filter)
 			check_filter(o, state);
+		check_redact(o, state);
+		return 0;
+	case OPT_REDACT:
+		o->redact_args[o->n_redact_args++] = arg;
 		return 0;
 	case OPT_DRY_RUN:
 		o->dry_run = true;
@@ -341,10 +367,11 @@ bool inv_trace_opts_init(struct inv_trace_opts *o, int argc)
 {
 	o->specs = calloc((size_t)argc + 1, sizeof(*o->specs));
 	o->procs = calloc((size_t)argc + 1, sizeof(*o->procs));
+	o->redact_args = calloc((size_t)argc + 1, sizeof(*o->redact_args));
 	o->run_queue = INV_UNSET;
 	o->memory_percent = INV_UNSET;
 	o->open_calls = INV_UNSET;
-	return o->specs && o->procs;
+	return o->specs && o->procs && o->redact_args;
 }
 
 void inv_trace_opts_release(struct inv_trace_opts *o)
@@ -352,6 +379,8 @@ void inv_trace_opts_release(struct inv_trace_opts *o)
 	free(o->specs);
 	free(o->procs);
 	free(o->made);
+	free(o->redact_args);
+	inv_redact_opts_release(&o->redact);
 	inv_records_release(&o->records);
 }
 
@@ -373,6 +402,7 @@ void inv_trace_opts_session(const struct inv_trace_opts *o,
 	out->dry_run = o->dry_run;
 	out->yes = o->yes;
 	out->filter = o->filter;
+	out->redact = (struct inv_strings){ o->redact.rules, o->redact.n };
 	out->payload = o->no_args ? "none" : NULL;
 	number[INV_OPT_LIMIT_EVENTS] = or_unset(o->events);
 	number[INV_OPT_LIMIT_MS] = or_unset(o->ms);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/redact_opts.h"
 #include "match/records.h"
 #include "node/session.h"
 
@@ -30,7 +31,11 @@ struct inv_trace_opts {
 	const char *filter;	    /* NULL: no filter */
 	struct inv_records records; /* in filter */
 	char *made;		    /* memory of filter, or NULL */
-	const char *remote_dir;	    /* NULL: the node chooses */
+	/* Values of --redact, argc entries. */
+	const char **redact_args;
+	unsigned n_redact_args;
+	struct inv_redact_opts redact; /* made of them */
+	const char *remote_dir;	       /* NULL: the node chooses */
 	/* Limits of each node's session; 0: no limit. */
 	uint64_t events;
 	uint64_t ms;

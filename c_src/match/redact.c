@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/glob.h"
 
 /* A key in the form in which keys are compared. */
@@ -124,6 +125,7 @@ struct reader {
 	const char *p;
 	const char *end;
 	const char *rule; /* its first character */
+	bool unknown;	  /* records without a definition are right */
 };
 
 static int fail(struct reader *in, const char *why)
@@ -331,22 +333,23 @@ static int record_by_name(struct reader *in, struct inv_redact_name tag,
 	if (tag.len >= sizeof(name))
 		return fail(in, "the name of the record is too long");
 	def = find(in, tag, name, &twice);
-	if (!def)
+	if (!def && !(in->unknown && !twice))
 		return fail(in, twice ? "the record has different definitions" :
 					"the definition of the record is not "
-					"known here; write #name/4.3 for the "
-					"third of the four elements of its "
-					"tuple");
+					"known here; give it with --records, "
+					"or write #name/4.3 for the third of "
+					"the four elements of its tuple");
 	do {
 		if (!get_name(in, ", \t{}.", &field))
 			return fail(in, "the name of a field is expected");
-		if (!field_number(def, field, &n))
+		if (def && !field_number(def, field, &n))
 			return fail(in, "the record has no such field");
-		set |= bit(n);
+		if (def)
+			set |= bit(n);
 	} while (!dot && take(in, ","));
 	if (!dot && !take(in, "}"))
 		return fail(in, "} is expected");
-	return add_record(in, tag, (uint32_t)def->n + 1, set);
+	return def ? add_record(in, tag, (uint32_t)def->n + 1, set) : 0;
 }
 
 static int get_record(struct reader *in)
@@ -535,4 +538,50 @@ int inv_redact_parse(struct inv_redact *r, const char *text, size_t len,
 			rc = fail(&in, "a comma is expected after the rule");
 	} while (!rc && take(&in, ","));
 	return rc;
+}
+
+/* Appends #'tag'/arity.n for each field. */
+static void put_record(struct inv_buf *out, const struct inv_redact *r)
+{
+	const struct inv_redact_record *x = &r->records[0];
+	const char *sep = "";
+
+	for (uint32_t i = 1; i < x->arity && i < 64; i++)
+		if (x->fields >> i & 1) {
+			inv_buf_printf(out, "%s#'%s'/%u.%u", sep,
+				       r->text + x->tag, x->arity, i + 1);
+			sep = ",";
+		}
+}
+
+int inv_redact_next(const char **text, const struct inv_records *records,
+		    struct inv_buf *out, struct inv_err *err)
+{
+	struct inv_redact *r;
+	struct reader in = { .records = records,
+			     .err = err,
+			     .p = *text,
+			     .end = *text + strlen(*text),
+			     .unknown = true };
+	int rc;
+
+	skip_space(&in);
+	if (in.p == in.end)
+		return INV_END;
+	r = in.r = inv_alloc(sizeof(*r));
+	if (!r)
+		return inv_err_set(err, INV_ENOMEM, "no memory");
+	memset(r, 0, sizeof(*r));
+	rc = get_rule(&in);
+	if (!rc && !at_end(&in))
+		rc = fail(&in, "a comma is expected after the rule");
+	if (!rc && r->n_records)
+		put_record(out, r);
+	else if (!rc)
+		inv_buf_put(out, in.rule, (size_t)(in.p - in.rule));
+	inv_free(r);
+	if (!rc && take(&in, ",") && in.p == in.end)
+		rc = fail(&in, "a rule is expected after the comma");
+	*text = in.p;
+	return rc ? rc : out->error;
 }

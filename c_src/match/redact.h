@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "match/records.h"
 
@@ -87,6 +88,16 @@ struct inv_redact {
  */
 int inv_redact_parse(struct inv_redact *r, const char *text, size_t len,
 		     const struct inv_records *records, struct inv_err *err);
+
+/*
+ * Checks the first rule of the text, which a node will read, and appends it to
+ * out. A record that `records' defines is appended with numbers; the node has to
+ * find the definition of another one. Moves *text behind the rule and its comma.
+ * Returns 0; INV_END if there is no rule; INV_EINVAL or INV_ETOOBIG with a
+ * message; INV_ENOMEM.
+ */
+int inv_redact_next(const char **text, const struct inv_records *records,
+		    struct inv_buf *out, struct inv_err *err);
 
 static inline bool inv_redact_any(const struct inv_redact *r)
 {

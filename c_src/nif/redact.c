@@ -344,13 +344,12 @@ static bool is_spent(const struct inv_encoder *e)
 static bool is_text(struct inv_encoder *e, ERL_NIF_TERM list)
 {
 	ERL_NIF_TERM head;
-	ErlNifSInt64 i;
 
 	while (enif_get_list_cell(e->env, list, &head, &list)) {
 		if (e->looks == 0)
 			return true;
 		e->looks--;
-		if (!enif_get_int64(e->env, head, &i))
+		if (enif_term_type(e->env, head) != ERL_NIF_TERM_TYPE_INTEGER)
 			return false;
 	}
 	return true;

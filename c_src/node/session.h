@@ -47,9 +47,10 @@ struct inv_session_opts {
 	struct inv_strings specs;
 	struct inv_strings procs;
 	bool spawned, linked;
-	const char *filter;   /* as text; NULL: no filter */
-	const char *compress; /* an atom; NULL: the default */
-	const char *payload;  /* an atom; NULL: the default */
+	const char *filter;	   /* as text; NULL: no filter */
+	struct inv_strings redact; /* rules (match/redact.h) */
+	const char *compress;	   /* an atom; NULL: the default */
+	const char *payload;	   /* an atom; NULL: the default */
 	bool dry_run;
 	bool yes; /* trace many functions, and modules of OTP */
 	/*

@@ -72,7 +72,8 @@ static void put_tracer(struct inv_buf *e, const struct inv_session_opts *o)
 {
 	inv_put_atom(e, "tracer");
 	inv_etf_map(e, count(o, INV_GROUP_TRACER) + (o->filter != NULL) +
-			       (o->compress != NULL) + (o->payload != NULL));
+			       (o->compress != NULL) + (o->payload != NULL) +
+			       (o->redact.n > 0));
 	put_numbers(e, o, INV_GROUP_TRACER);
 	if (o->compress)
 		put_atom(e, "compress", o->compress);
@@ -80,6 +81,10 @@ static void put_tracer(struct inv_buf *e, const struct inv_session_opts *o)
 		put_atom(e, "payload", o->payload);
 	if (o->filter)
 		put_text(e, "filter", o->filter);
+	if (o->redact.n > 0) {
+		inv_put_atom(e, "redact");
+		inv_put_texts(e, o->redact.v, o->redact.n);
+	}
 }
 
 static void put_follow(struct inv_buf *e, const struct inv_session_opts *o)

@@ -96,6 +96,7 @@ int inv_status_decode(struct inv_decode *d, struct inv_status *out)
 		TEXT("filter", filter),
 		FIELD("filtered", count, filtered),
 		FIELD("undecided", count, undecided),
+		FIELD("redacted", count, redacted),
 		FIELD("left_out", count, left_out),
 		FIELD("ms_left", number, ms_left),
 		FIELD("expected", number, expected),

@@ -47,6 +47,7 @@ struct inv_status {
 	char filter[512];	      /* "": no filter */
 	uint64_t filtered, undecided; /* events that the filter left out, and
 					 events for which it could not decide */
+	uint64_t redacted; /* values in whose place a mark was recorded */
 	uint64_t left_out; /* by the bound on open calls (nif/bound.h) */
 	struct inv_status_lost lost[INV_STATUS_LOST_MAX];
 	size_t n_lost;

@@ -7,7 +7,7 @@
 %% memory. When a bound is reached, it leaves out the other modules.
 -module(inviso_records).
 
--export([note/2]).
+-export([note/2, definitions/1]).
 
 %% Records of all modules.
 -define(MAX_RECORDS, 1000).
@@ -34,6 +34,12 @@ note(_, []) ->
     ok;
 note(Handle, Modules) ->
     inviso_keeper:keep(Handle, notes(read(Modules)), ?WRITE_MS).
+
+%% @doc Returns the records of these modules, with the names of their fields. The
+%% modules may define a record in different ways.
+-spec definitions([module()]) -> [{atom(), [atom()]}].
+definitions(Modules) ->
+    maps:keys(read(Modules)).
 
 -spec read([module()]) -> found().
 read(Modules) ->
@@ -70,12 +76,12 @@ of_module(M, Found) ->
     try
         lists:foldl(fun(Key, Acc) ->
                             Acc#{Key => [M | maps:get(Key, Acc, [])]}
-                    end, Found, definitions(forms(M)))
+                    end, Found, in_forms(forms(M)))
     catch
         _:_ -> Found
     end.
 
-definitions(Forms) ->
+in_forms(Forms) ->
     [{Name, Fields}
      || {attribute, _, record, {Name, Defs}} <- Forms,
         Fields <- [[field(D) || D <- Defs]],

@@ -175,7 +175,8 @@ plan(Asked) ->
 
 opened(_Place, #session{map = #{dry_run := true} = Map} = S) ->
     S#session{notes = S#session.notes ++ inviso_session_tracer:announced(Map)};
-opened(Place, #session{map = Map, table = Table} = S) ->
+opened(Place, #session{map = Map0, table = Table, plan = Plan} = S) ->
+    Map = inviso_session_redact:resolved(Map0, inviso_arm:modules(Plan)),
     {Tracer, Room, Path, Notes} = inviso_session_tracer:open(Place, Map, Table),
     Now = now_ms(),
     {More, T} = inviso_arm_open_calls:bind(
@@ -684,6 +685,7 @@ status(#session{map = Map, stats = Stats} = S) ->
         filtered => maps:get(filtered, Stats, 0),
         undecided => maps:get(undecided, Stats, 0),
         left_out => maps:get(left_out, Stats, 0),
+        redacted => maps:get(redacted, Stats, 0),
         log_bytes => maps:get(log_bytes, Stats, 0),
         lost => maps:get(lost, Stats, #{}),
         ms_left => ms_left(S)}).

@@ -51,7 +51,8 @@ fields() ->
                       || {Key, _, _, _} <- ?OPTS_TRACER]
                      ++ [{Key, fun(_) -> true end}
                          || {Key, _} <- [?CHOICE_COMPRESS, ?CHOICE_PAYLOAD]]
-                     ++ [{filter, fun is_text/1}]), #{}},
+                     ++ [{filter, fun is_text/1},
+                         {redact, list_of(fun is_text/1)}]), #{}},
      {protect, map_of([{Key, number(Option)}
                        || {Key, _, _, _} = Option <- ?OPTS_PROTECT]), #{}},
      {dry_run, fun is_boolean/1, false},

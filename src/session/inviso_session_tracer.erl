@@ -85,6 +85,8 @@ no_tracer(_, {bad_option, buffer_bytes, Value, _}, Opts) ->
                         "and the longest term, which need at least ~ts~ts",
                         [size(Value, fun floor/1), size(Least, fun ceil/1),
                          fitting(Opts)])};
+no_tracer(_, {redact, Text}, _) ->
+    {error, usage, text("--redact: ~ts", [Text])};
 no_tracer(_, {filter, Text}, _) ->
     {error, usage, text("--filter: ~ts", [Text])};
 no_tracer(_, {bad_option, Name, Value, What}, _) ->

@@ -4,7 +4,7 @@
 -module(inviso_redact_SUITE).
 
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1]).
--export([random_terms/1, every_size/1, shapes_have_no_data/1,
+-export([random_terms/1, offline_is_the_same/1, every_size/1, shapes_have_no_data/1,
          arguments_and_results/1, stacks/1, records/1, spawned_functions/1,
          identities_stay/1, messages_of_seq_trace/1, labels/1,
          filters_see_the_values/1, etf_has_tuples/1, nothing_is_anywhere/1,
@@ -16,7 +16,7 @@
 -define(SECRET, "hunter2-4711").
 
 all() ->
-    [random_terms, every_size, shapes_have_no_data, arguments_and_results,
+    [random_terms, offline_is_the_same, every_size, shapes_have_no_data, arguments_and_results,
      stacks, records, spawned_functions, identities_stay,
      messages_of_seq_trace, labels, filters_see_the_values, etf_has_tuples,
      nothing_is_anywhere, mistakes, nothing_without_rules, many_schedulers].
@@ -36,10 +36,14 @@ recorded(Config, Opts, Events) ->
     recorded_in(?LIB:name(Config, "x.log"), Opts, Events).
 
 recorded_in(Log, Opts, Events) ->
+    Result = logged(Log, Opts, Events),
+    absent([?SECRET], file_bytes(Log)),
+    Result.
+
+logged(Log, Opts, Events) ->
     {M, S} = Tracer = ?LIB:open(Log, Opts#{replace => true}),
     [ok = M:trace(Tag, S, Who, Term, More) || {Tag, Who, Term, More} <- Events],
     Stats = ?LIB:close(Tracer),
-    absent([?SECRET], file_bytes(Log)),
     {Stats, ?LIB:events(Log)}.
 
 sent(Terms) ->
@@ -128,7 +132,7 @@ pair(Depth) ->
 key(Depth) ->
     case rand:uniform(4) of
         1 -> rand:uniform(1000);
-        2 -> one_of([a, b, user, 'pass', <<"passwords">>, "toke", 'é', <<>>]);
+        2 -> one_of([a, b, user, 'pass', <<"passwords">>, "tok", 'é', <<>>]);
         3 -> "key" ++ integer_to_list(rand:uniform(1000));
         4 -> list_to_tuple([k, rand:uniform(1000), Depth])
     end.
@@ -204,6 +208,61 @@ expected(Model) ->
     Text = unicode:characters_to_binary(?LIB:w(Model)),
     iolist_to_binary(re:replace(Text, "'(<redacted:[a-z]+>)'", "\\1",
                                 [global])).
+
+%% `inviso merge --redact' shows of a log without redaction what the same rules leave
+%% in the node.
+offline_is_the_same(Config) ->
+    ok = inviso_test_lib:seed(?FUNCTION_NAME),
+    Stack = [{shop, login, [bob, ?SECRET], [{file, "s.erl"}]}, {m, f, 1, []}],
+    Events = sent([term(rand:uniform(5)) || _ <- lists:seq(1, 300)])
+        ++ [called(shop, login, [bob, ?SECRET]),
+            called(shop, login, [?SECRET, [1, 2]]),
+            called(m, f, [1, {token, ?SECRET} | lists:seq(1, 20)]),
+            called(m, f, []),
+            ended(return_from, shop, login, 2, ?SECRET),
+            ended(exception_from, shop, login, 2, {error, {badmatch, ?SECRET}}),
+            ended(exception_from, shop, login, 2, {error, badarg}),
+            {exit, self(), {{badmatch, ?SECRET}, Stack}, #{}},
+            {exit, self(), {function_clause, Stack}, #{}},
+            {spawn, self(), self(), #{extra => {shop, login, [1, ?SECRET]}}},
+            {seq_trace, #{token => ?SECRET},
+             {send, {1, 2}, self(), self(), {token, ?SECRET}}, #{}},
+            {call, self(), {shop, login, [1, 2]},
+             #{match_spec_result => {x, ?SECRET}}},
+            {strange_tag, self(), {token, ?SECRET}, #{}},
+            {register, self(), token, #{}},
+            {link, self(), self(), #{}},
+            {send, self(), ok, #{extra => {a_name, node()}}}],
+    Large = #{max_term_bytes => 32768, packet_bytes => 262144},
+    Plain = ?LIB:name(Config, "plain.log"),
+    {M, S} = T = ?LIB:open(Plain, Large),
+    [ok = M:trace(Tag, S, Who, Term, More) || {Tag, Who, Term, More} <- Events],
+    _ = ?LIB:close(T),
+    [begin
+         {#{redacted := N}, Live} = logged(?LIB:name(Config, "live.log"),
+                                           Large#{redact => Rules}, Events),
+         {0, Bin, Said} = ?LIB:merge(Plain, "json", ["--redact", Rules]),
+         Offline = [inviso_trace_json:decode(L)
+                    || L <- binary:split(Bin, <<"\n">>, [global, trim_all])],
+         [alike(A, B) || {A, B} <- lists:zip(Live, Offline),
+                         not is_map_key(<<"truncated">>, A),
+                         not is_map_key(<<"truncated">>, B)],
+         true = N > 100,
+         present("value(s) were redacted", Said)
+     end || Rules <- ["*token*,password,set-cookie,shop:login(_, -)",
+                      "*token*,#k/3.2,shop:login/2", "all"]].
+
+alike(A, B) ->
+    Keys = [<<"tag">>, <<"payload">>, <<"label">>, <<"result">>, <<"args">>,
+            <<"redacted">>],
+    case {maps:with(Keys, A), maps:with(Keys, B)} of
+        {Same, Same} -> ok;
+        {#{<<"payload">> := Live}, #{<<"payload">> := Offline}}
+          when Live =/= Offline ->
+            [same(X, Y, A) || {X, Y} <- lists:zip(Live, Offline)];
+        {Live, Offline} ->
+            error({differ, Live, Offline})
+    end.
 
 %% Terms are cut in each place: in a key, in a value, between both.
 every_size(Config) ->

@@ -110,7 +110,7 @@ static void the_sum_of_all_nodes_adds_up(void **state)
 	assert_text(&b, "\"produced\":45,\"recorded\":30,\"lost\":7,"
 			"\"reasons\":{\"full\":5,\"overwritten\":2},"
 			"\"after_limit\":8,\"filtered\":0,\"undecided\":0,"
-			"\"left_out\":0,"
+			"\"left_out\":0,\"redacted\":0,"
 			"\"unknown\":0");
 }
 
@@ -256,7 +256,7 @@ static void json_escapes_texts_of_nodes(void **state)
 		"\"functions\":0,\"processes\":0,\"sensitive\":0,"
 		"\"log_bytes\":0,\"produced\":0,\"recorded\":0,\"lost\":0,"
 		"\"reasons\":{},\"after_limit\":0,\"filtered\":0,"
-		"\"undecided\":0,\"left_out\":0");
+		"\"undecided\":0,\"left_out\":0,\"redacted\":0");
 }
 
 static void a_node_that_had_no_session_has_only_its_error(void **state)

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/redact_event.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int inv_redact_events_new(struct inv_redact_events **made,
+			  const char *const *rules, size_t n,
+			  const struct inv_records *records,
+			  struct inv_err *err)
+{
+	struct inv_redact_events *r = calloc(1, sizeof(*r));
+	int rc = 0;
+
+	if (!r)
+		return inv_err_set(err, INV_ENOMEM, "no memory");
+	for (size_t i = 0; !rc && i < n; i++)
+		rc = inv_redact_parse(&r->rules, rules[i], strlen(rules[i]),
+				      records, err);
+	if (rc || !inv_redact_any(&r->rules)) {
+		free(r);
+		r = NULL;
+	}
+	*made = r;
+	return rc;
+}
+
+void inv_redact_events_free(struct inv_redact_events *r)
+{
+	if (r)
+		inv_buf_release(&r->out);
+	free(r);
+}
+
+/* --- events --------------------------------------------------------------- */
+
+#define BIT(tag) (1u << INV_TAG_##tag)
+
+#define FUNCTION_TAGS                                                          \
+	(BIT(CALL) | BIT(RETURN_TO) | BIT(RETURN_FROM) | BIT(EXCEPTION_FROM) | \
+	 BIT(IN) | BIT(OUT) | BIT(IN_EXITING) | BIT(OUT_EXITING) |             \
+	 BIT(OUT_EXITED))
+
+#define PLAIN_TAGS                                                         \
+	(BIT(SPAWN) | BIT(SPAWNED) | BIT(LINK) | BIT(UNLINK) |             \
+	 BIT(GETTING_LINKED) | BIT(GETTING_UNLINKED) | BIT(REGISTER) |     \
+	 BIT(UNREGISTER) | BIT(GC_MINOR_START) | BIT(GC_MINOR_END) |       \
+	 BIT(GC_MAJOR_START) | BIT(GC_MAJOR_END) | BIT(GC_MAX_HEAP_SIZE) | \
+	 BIT(OPEN))
+
+static bool is_one_of(const struct inv_event *ev, uint32_t tags)
+{
+	return ev->tag < INV_TAG_COUNT && 1u << ev->tag & tags;
+}
+
+/* {send | 'receive' | print, Serial, From, To, Message} */
+static int seq_trace(struct inv_redact_copy *x)
+{
+	int rc = 0;
+
+	if (!inv_redact_open_tuple(x, 5))
+		return inv_redact_term(x, INV_REDACT_BY_RULES);
+	for (unsigned i = 0; !rc && i < 4; i++)
+		rc = inv_redact_term(x, INV_REDACT_NOT);
+	return rc ? rc : inv_redact_term(x, INV_REDACT_BY_RULES);
+}
+
+static int payload(struct inv_redact_copy *x, const struct inv_event *ev,
+		   struct inv_redact_call *call)
+{
+	if (is_one_of(ev, FUNCTION_TAGS))
+		return inv_redact_mfa_term(x, call);
+	if (is_one_of(ev, PLAIN_TAGS))
+		return inv_redact_term(x, INV_REDACT_NOT);
+	if (ev->tag == INV_TAG_SEQ_TRACE)
+		return seq_trace(x);
+	return inv_redact_term(x, INV_REDACT_BY_RULES);
+}
+
+/* {Class, Reason} of a function that has a rule. */
+static int exception(struct inv_redact_copy *x, bool hidden)
+{
+	int rc;
+
+	if (!inv_redact_open_tuple(x, 2))
+		return inv_redact_term(x, INV_REDACT_REASON);
+	rc = inv_redact_term(x, INV_REDACT_NOT);
+	return rc ? rc :
+		    inv_redact_term(x, hidden ? INV_REDACT_HIDE :
+						INV_REDACT_REASON);
+}
+
+static int extra(struct inv_redact_copy *x, const struct inv_event *ev,
+		 const struct inv_redact_call *call)
+{
+	struct inv_redact_call spawned;
+
+	switch (ev->tag) {
+	case INV_TAG_SEND:
+	case INV_TAG_SEND_NO_PROC:
+		return inv_redact_term(x, INV_REDACT_NOT);
+	case INV_TAG_SPAWN:
+	case INV_TAG_SPAWNED:
+		return inv_redact_mfa_term(x, &spawned);
+	case INV_TAG_RETURN_FROM:
+		return inv_redact_term(x, call->result ? INV_REDACT_HIDE :
+							 INV_REDACT_BY_RULES);
+	case INV_TAG_EXCEPTION_FROM:
+		if (call->any)
+			return exception(x, call->result);
+		break;
+	default:
+		break;
+	}
+	return inv_redact_term(x, INV_REDACT_BY_RULES);
+}
+
+static int event(struct inv_redact_copy *x, const struct inv_event *ev)
+{
+	struct inv_redact_call call = { .any = false };
+	int rc = 0;
+
+	if (ev->tag == INV_TAG_OTHER)
+		rc = inv_redact_term(x, INV_REDACT_NOT);
+	if (!rc)
+		rc = inv_redact_term(x, ev->tag == INV_TAG_SEQ_TRACE ?
+						INV_REDACT_BY_RULES :
+						INV_REDACT_NOT);
+	if (!rc)
+		rc = payload(x, ev, &call);
+	if (!rc && ev->extra)
+		rc = extra(x, ev, &call);
+	if (!rc && ev->ms_result)
+		rc = inv_redact_term(x, call.any ? INV_REDACT_REASON :
+						   INV_REDACT_BY_RULES);
+	return rc;
+}
+
+/* Only the label of a process is data: pid, INV_NAME_LABEL, label. */
+static int note(struct inv_redact_copy *x, const struct inv_event *ev)
+{
+	bool label = false;
+	int rc = 0;
+
+	for (unsigned i = 0; !rc && x->p < x->end; i++) {
+		if (i == 1)
+			label = ev->note == INV_NOTE_NAME &&
+				*x->p == INV_NAME_LABEL;
+		rc = inv_redact_term(x, label && i == 2 ? INV_REDACT_BY_RULES :
+							  INV_REDACT_NOT);
+	}
+	return rc;
+}
+
+/* A note that cannot be read is a note of an unknown kind. */
+static void lose(struct inv_item *it)
+{
+	if (it->kind == INV_ITEM_NOTE) {
+		it->ev.note = UINT32_MAX;
+		it->ev.len = 0;
+		return;
+	}
+	it->kind = INV_ITEM_LOSS;
+	it->lost.n = 1;
+	it->lost.reason = INV_LOST_UNREADABLE;
+}
+
+int inv_redact_item(struct inv_redact_events *r, struct inv_item *it)
+{
+	struct inv_redact_copy x = {
+		.rules = &r->rules,
+		.dict = it->ev.dict,
+		.cursor = &r->cursor,
+		.p = it->ev.terms,
+		.end = it->ev.terms + it->ev.len,
+		.out = &r->out,
+	};
+	int rc;
+
+	if (it->kind == INV_ITEM_LOSS)
+		return 0;
+	inv_buf_reset(&r->out);
+	rc = it->ev.enc != INV_ENC_PACKED ? INV_EFORMAT :
+	     it->kind == INV_ITEM_NOTE	  ? note(&x, &it->ev) :
+					    event(&x, &it->ev);
+	if (r->out.error)
+		return INV_ENOMEM;
+	if (rc) {
+		lose(it);
+		return 0;
+	}
+	it->ev.terms = r->out.data;
+	it->ev.len = r->out.len;
+	it->ev.redacted |= x.marks > 0;
+	r->marks += x.marks;
+	return 0;
+}

@@ -1,0 +1,205 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% Redaction with the command on real nodes: live, in recordings, and when a log is
+%% merged.
+-module(inviso_redact_live_SUITE).
+
+-include_lib("common_test/include/ct.hrl").
+
+-export([all/0, suite/0, init_per_suite/1, end_per_suite/1,
+         init_per_testcase/2, end_per_testcase/2]).
+-export([well_known_keys/1, records/1, functions_and_shapes/1, recordings/1,
+         merged/1, mistakes/1]).
+
+-define(LIB, inviso_command_lib).
+-define(NODE, inviso_stock_node).
+-define(SECRET, "hunter2-4711").
+
+suite() -> [{timetrap, {minutes, 5}}].
+
+all() ->
+    [well_known_keys, records, functions_and_shapes, recordings, merged,
+     mistakes].
+
+init_per_suite(Config) ->
+    case ?LIB:base() of
+        {ok, Base} -> [{base, Base} | Config];
+        {skip, _} = Skip -> Skip
+    end.
+
+end_per_suite(Config) ->
+    ?LIB:base_removed(?config(base, Config)).
+
+init_per_testcase(Case, Config) ->
+    Node = ?NODE:start(?config(base, Config), #{uid => ?LIB:some_uid()}),
+    Dir = filename:join(?config(base, Config), atom_to_list(Case)),
+    ok = filelib:ensure_path(Dir),
+    ok = file:change_mode(Dir, 8#777),
+    NewConfig = [{node, Node}, {dir, Dir} | Config],
+    ok = shop(NewConfig),
+    NewConfig.
+
+end_per_testcase(_Case, Config) ->
+    ?NODE:stop(?config(node, Config)).
+
+%% A module whose login/2 is called again and again. It is compiled here, and loaded
+%% by the node.
+shop(Config) ->
+    Dir = ?config(dir, Config),
+    File = filename:join(Dir, "redact_shop"),
+    ok = file:write_file(
+           File ++ ".erl",
+           "-module(redact_shop).\n-export([loop/0, login/2, head/1]).\n"
+           "-record(user, {name, password, age = 7}).\n"
+           "loop() -> _ = login(#user{name = bob, password = \"" ?SECRET "\"},"
+           " [{password, <<\"" ?SECRET "\">>}, {shown, 'shown-4711'}]),\n"
+           "  _ = head(#{\"Set-Cookie\" => <<\"" ?SECRET "\">>}),\n"
+           "  timer:sleep(5), loop().\n"
+           "login(U, _) -> {ok, U#user.password}.\nhead(H) -> H.\n"),
+    {ok, _} = compile:file(File, [debug_info, {outdir, Dir}]),
+    ok = file:change_mode(File ++ ".beam", 8#644),
+    true = call(Config, code, add_patha, [Dir]),
+    {module, _} = call(Config, code, load_file, [redact_shop]),
+    _ = call(Config, erlang, spawn, [redact_shop, loop, []]),
+    ok.
+
+call(Config, M, F, Args) -> ?NODE:call(?config(node, Config), M, F, Args).
+
+opts(Config) ->
+    #{cookie := Cookie, uid := Uid} = ?config(node, Config),
+    #{base => ?config(base, Config), cookie => Cookie, uid => Uid}.
+
+run(Config, Args) -> ?LIB:run(opts(Config), Args).
+
+name(Config) -> maps:get(name, ?config(node, Config)).
+
+file(Config, Name) -> filename:join(?config(dir, Config), Name).
+
+%% Returns the output and the messages of a trace of ten events.
+trace(Config, Args) ->
+    #{status := 0, out := Out, err := Err} =
+        run(Config, ["trace", "-n", name(Config), "--events", "10", "--width",
+                     "0" | Args]),
+    {Out, Err}.
+
+has(Text, Words) ->
+    [] = [{W, Text} || W <- Words, string:find(Text, W) =:= nomatch],
+    ok.
+
+%% The secret is neither there as text nor as numbers.
+has_no_secret(Text) ->
+    Numbers = lists:join(",", [integer_to_list(C) || C <- ?SECRET]),
+    [] = [{W, Text} || W <- [?SECRET, lists:flatten(Numbers)],
+                       string:find(Text, W) =/= nomatch],
+    ok.
+
+well_known_keys(Config) ->
+    {Out, _} = trace(Config, ["redact_shop:head/1"]),
+    ok = has_no_secret(Out),
+    ok = has(Out, ["#{\"Set-Cookie\" => <redacted:binary>}"]),
+    ok = has(Out, ["values were redacted (--redact none shows them)"]),
+    {Json, Summary} = trace(Config, ["--json", "redact_shop:head/1"]),
+    ok = has_no_secret(Json),
+    [true = maps:get(<<"redacted">>, E) || E <- ?LIB:json(Json)],
+    ok = has(Summary, ["\"redacted\":"]),
+    {Shown, _} = trace(Config, ["--redact", "none", "redact_shop:head/1"]),
+    ok = has(Shown, [?SECRET]),
+    nomatch = string:find(Shown, "redacted"),
+    {Other, _} = trace(Config, ["--redact", "none,shown",
+                                "redact_shop:login/2"]),
+    ok = has(Other, [?SECRET, "{shown,<redacted:atom>}"]).
+
+records(Config) ->
+    {Out, _} = trace(Config, ["--redact", "#user.password",
+                              "--redact", "redact_shop:login/2 -> -",
+                              "redact_shop:login/2"]),
+    ok = has_no_secret(Out),
+    ok = has(Out, ["password = <redacted:list>", "name = bob", "shown-4711"]),
+    Hrl = file(Config, "user.hrl"),
+    ok = file:write_file(Hrl, "-record(user, {name, password, age}).\n"),
+    {ByFile, _} = trace(Config, ["--records", Hrl, "--redact",
+                                 "#user{name, password}",
+                                 "--redact", "redact_shop:login/2 -> -",
+                                 "redact_shop:login/2"]),
+    ok = has_no_secret(ByFile),
+    ok = has(ByFile, ["name = <redacted:atom>", "password = <redacted:list>"]).
+
+functions_and_shapes(Config) ->
+    {Out, _} = trace(Config, ["--redact", "redact_*:login(-, _) -> -",
+                              "redact_shop:login/2"]),
+    ok = has_no_secret(Out),
+    ok = has(Out, ["login(<redacted:tuple>,[{password,<redacted:binary>}",
+                   "-> <redacted:tuple>"]),
+    {All, _} = trace(Config, ["--redact", "all", "redact_shop"]),
+    ok = has_no_secret(All),
+    nomatch = string:find(All, "4711"),
+    ok = has(All, ["redact_shop:login(", "{shown,<redacted:atom>}"]).
+
+%% Files on the node and here, while it is recorded and afterwards.
+recordings(Config) ->
+    Rules = ["--redact", "#user.password", "--redact",
+             "redact_shop:login/2 -> -"],
+    [begin
+         Log = file(Config, Name),
+         #{status := 0, err := Err, out := Out} =
+             run(Config, ["record", "-n", name(Config), "-o", Log, "--events",
+                          "100"] ++ More ++ Rules
+                     ++ ["redact_shop:login/2 -> return"]),
+         ok = has([Out, Err], ["values were redacted"]),
+         nomatch = binary:match(files(Log), <<?SECRET>>),
+         ok = merged_hides(Config, Log, [])
+     end || {Name, More} <- [{"a.log", []}, {"b.log", ["--compress"]},
+                             {"c.log", ["--keep", "newest"]}]].
+
+%% Returns the contents of all files of a recording.
+files(Dir) ->
+    {ok, [_ | _] = Names} = file:list_dir(Dir),
+    iolist_to_binary([element(2, {ok, _} = file:read_file(filename:join(Dir, N)))
+                      || N <- Names]).
+
+merged_hides(Config, Log, More) ->
+    [begin
+         #{status := 0, out := Out} =
+             run(Config, ["merge", "--format", Format, Log | More]),
+         ok = has_no_secret(Out),
+         ok = has(Out, ["redacted", "shown-4711"])
+     end || Format <- ["text", "json", "classic", "etf"]],
+    ok.
+
+%% A log that was recorded without rules.
+merged(Config) ->
+    Log = file(Config, "plain.log"),
+    #{status := 0} =
+        run(Config, ["record", "-n", name(Config), "-o", Log, "--events", "100",
+                     "--redact", "none", "redact_shop -> return"]),
+    true = binary:match(files(Log), <<?SECRET>>) =/= nomatch,
+    Hrl = file(Config, "user.hrl"),
+    ok = file:write_file(Hrl, "-record(user, {name, password, age}).\n"),
+    ok = merged_hides(Config, Log,
+                      ["--records", Hrl, "--redact", "default,#user.password",
+                       "--redact", "redact_shop:login/2 -> -"]),
+    #{status := 0, out := Out} =
+        run(Config, ["merge", "--redact", "all", Log]),
+    nomatch = string:find(Out, "4711"),
+    ok = has(Out, ["login(", "<redacted:list>"]),
+    %% A filter sees the mark, and compares it with nothing.
+    Filter = "redact_shop:head(#{\"Set-Cookie\" := <<\"" ?SECRET "\">>})",
+    #{status := 0} = run(Config, ["merge", "--filter", Filter, Log]),
+    #{status := 5, err := Said} =
+        run(Config, ["merge", "--redact", "default", "--filter", Filter, Log]),
+    ok = has(Said, ["could not decide"]).
+
+mistakes(Config) ->
+    [begin
+         #{status := Status, err := Err} =
+             run(Config, ["trace", "-n", name(Config)] ++ Args
+                     ++ ["redact_shop"]),
+         {Status, _} = {2, Err},
+         ok = has(Err, [Words])
+     end || {Args, Words} <-
+                [{["--redact", "m:f(x)"], "--redact: m:f(x): an argument is"},
+                 {["--redact", "a,"], "a rule is expected after the comma"},
+                 {["--redact", "#user.passwort"],
+                  "the record has no field passwort; it has name, password, "
+                  "age"},
+                 {["--redact", "#nobody.x"],
+                  "no module that is traced here has a record nobody"}]].
