@@ -440,6 +440,14 @@ static void choose_color(struct merge *m)
 			     strcmp(term, "dumb") != 0;
 }
 
+static bool has_one_node(const struct merge *m)
+{
+	for (uint32_t i = 1; i < m->inputs.n_feeds; i++)
+		if (m->inputs.feeds[i]->node != m->inputs.feeds[0]->node)
+			return false;
+	return true;
+}
+
 static int run(struct merge *m, char **files, int n_files)
 {
 	struct inv_flow_opts flow_opts = {
@@ -473,6 +481,7 @@ static int run(struct merge *m, char **files, int n_files)
 		return rc;
 	m->out.paced = m->paced;
 	choose_color(m);
+	m->sink_opts.one_node = has_one_node(m);
 	if (!strcmp(m->format->name, "text") && !m->quiet &&
 	    isatty(STDERR_FILENO))
 		m->want_totals = true;

@@ -31,6 +31,8 @@
 /* Time after which a spooler takes events from a packet that is not full. */
 #define FLUSH_MS 50
 #define STATUS_MS 1000
+/* On a terminal an event has at most so many lines by default. */
+#define LINES 12
 /* With --events N, a node's session stops by itself after N + SLACK events. */
 #define SLACK 4096
 
@@ -244,6 +246,23 @@ static void say_little(struct trace *t)
 	inv_screen_put(t->cluster.screen, &b);
 }
 
+static void say_cut(struct trace *t)
+{
+	const struct inv_sink *s = t->view.sink;
+
+	if (s->cut && s->opts.lines)
+		inv_screen_note(t->cluster.screen,
+				"%" PRIu64
+				" event(s) were shortened to %u lines: "
+				"--pretty and --wrap show them whole",
+				s->cut, s->opts.lines);
+	else if (s->cut)
+		inv_screen_note(t->cluster.screen,
+				"%" PRIu64 " line(s) were cut at %u columns: "
+				"--wrap and --pretty show them whole",
+				s->cut, s->opts.width);
+}
+
 static void say_end(struct trace *t)
 {
 	uint64_t forgotten = t->view.flow.processes.forgotten_calls;
@@ -264,12 +283,8 @@ static void say_end(struct trace *t)
 				" return(s), which are left out: the values "
 				"that it tests were not recorded",
 				undecided);
-	if (t->view.sink->cut && !t->quiet)
-		inv_screen_note(t->cluster.screen,
-				"%" PRIu64 " line(s) were cut at %u columns: "
-				"--wrap and --pretty show them whole, and "
-				"--width sets the columns",
-				t->view.sink->cut, t->view.sink->opts.width);
+	if (!t->quiet)
+		say_cut(t);
 	if (t->quiet && !(t->json && t->count.n)) {
 		say_little(t);
 		return;
@@ -381,6 +396,11 @@ static int watch(struct trace *t)
 	t->view.pick = &t->pick;
 	t->view.fit = !t->json && inv_screen_is_terminal() &&
 		      inv_look_fits(&t->look);
+	if (t->view.fit && !t->sink_opts.wrap && !t->sink_opts.pretty) {
+		t->sink_opts.pretty = true;
+		t->sink_opts.lines = LINES;
+	}
+	t->sink_opts.one_node = t->members.n == 1;
 	if (inv_view_init(&t->view, inv_sink_find(t->json ? "json" : "text"),
 			  &t->sink_opts)) {
 		inv_screen_note(t->cluster.screen, "no memory");

@@ -2,6 +2,7 @@
 #ifndef INV_SINK_FIT_H
 #define INV_SINK_FIT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,6 +30,13 @@ void inv_fit_wrap(struct inv_buf *out, size_t from, unsigned width,
  * are respected. Some lines can still be longer. Returns 0 or INV_ENOMEM.
  */
 int inv_fit_pretty(struct inv_buf *out, size_t from, unsigned width);
+
+/* Returns how many lines there are from byte `from' on. */
+size_t inv_fit_count(const struct inv_buf *out, size_t from);
+
+/* If there are more lines, keeps the first ones and the last one, and replaces
+ * the others by a line that says how many they were. */
+void inv_fit_first(struct inv_buf *out, size_t from, unsigned lines);
 
 /* Returns the length in bytes of the character, or colour escape sequence, at p,
  * and sets *columns to its width. Private to the files fit*.c. */

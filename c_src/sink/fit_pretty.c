@@ -33,6 +33,7 @@ struct layout {
 	struct open *stack;
 	size_t depth;
 	size_t broken;	 /* brackets on the stack that are broken */
+	size_t space;	 /* the last one outside of brackets in this line */
 	size_t unclosed; /* a quote or binary from here on has no end */
 };
 
@@ -126,15 +127,33 @@ static void measure(struct layout *l)
 		l->ends[l->stack[--l->depth].at] = 0;
 }
 
-static size_t new_line(const struct layout *l, struct inv_buf *out)
+static size_t new_line(struct layout *l, struct inv_buf *out)
 {
 	size_t steps = l->broken < STEPS_MAX ? l->broken : STEPS_MAX;
 	size_t columns = FIRST + STEP * steps;
 
+	l->space = 0;
 	inv_buf_putc(out, '\n');
 	for (size_t i = 0; i < columns; i++)
 		inv_buf_putc(out, ' ');
 	return columns;
+}
+
+/* Begins a new line at the last space outside of brackets. */
+static size_t break_at(struct layout *l, struct inv_buf *out)
+{
+	static const char indent[] = "\n        ";
+	size_t n = out->len - l->space - 1;
+	uint8_t *w = inv_buf_reserve(out, sizeof(indent));
+
+	if (!w)
+		return 0;
+	w = out->data + l->space;
+	memmove(w + sizeof(indent) - 1, w + 1, n);
+	memcpy(w, indent, sizeof(indent) - 1);
+	out->len += sizeof(indent) - 2;
+	l->space = 0;
+	return FIRST + inv_fit_columns(out->data + out->len - n, n);
 }
 
 static void put(struct layout *l, struct inv_buf *out)
@@ -151,8 +170,12 @@ static void put(struct layout *l, struct inv_buf *out)
 			l->broken -= top->broken;
 		}
 		len = unit(l, i, &columns);
+		if (!l->depth && c == ' ')
+			l->space = out->len;
 		inv_buf_put(out, l->p + i, len);
 		column += columns;
+		if (!l->depth && column > l->width && l->space)
+			column = break_at(l, out);
 		if (size) {
 			/* A comma may follow. */
 			bool broken = size > 2 && column + size > l->width;
@@ -220,4 +243,39 @@ int inv_fit_pretty(struct inv_buf *out, size_t from, unsigned width)
 	}
 	inv_buf_release(&text);
 	return rc;
+}
+
+size_t inv_fit_count(const struct inv_buf *out, size_t from)
+{
+	size_t n = 0;
+
+	for (size_t i = from; !out->error && i < out->len; i++)
+		n += out->data[i] == '\n';
+	return n;
+}
+
+/* Returns the beginning of line n, from 0. */
+static size_t line_at(const struct inv_buf *out, size_t from, size_t n)
+{
+	for (; n > 0; from++)
+		n -= out->data[from] == '\n';
+	return from;
+}
+
+void inv_fit_first(struct inv_buf *out, size_t from, unsigned lines)
+{
+	size_t n = inv_fit_count(out, from), last;
+	struct inv_buf rest = { 0 };
+
+	if (out->error || n <= lines || lines < 3)
+		return;
+	last = line_at(out, from, n - 1);
+	inv_buf_put(&rest, out->data + last, out->len - last);
+	out->len = line_at(out, from, lines - 2);
+	inv_buf_printf(out, "%*s... %zu more lines\n", (int)FIRST, "",
+		       n - lines + 1);
+	inv_buf_put(out, rest.data, rest.len);
+	if (rest.error)
+		out->error = rest.error;
+	inv_buf_release(&rest);
 }

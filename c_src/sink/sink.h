@@ -39,7 +39,9 @@ struct inv_sink_opts {
 			   with "…"; 0: no limit */
 	bool wrap;   /* longer lines are continued on the next line instead */
 	bool pretty; /* longer lines are laid out on several lines instead */
-	bool indent; /* calls and their ends, by the calls around them */
+	unsigned lines; /* pretty: the most lines of an entry; 0: no limit */
+	bool one_node;	/* all items are of one node: narrow lines omit it */
+	bool indent;	/* calls and their ends, by the calls around them */
 	enum inv_sink_time time;
 	/* The names of fields of records: those in the log, and those that the
 	 * user has given, which have precedence. NULL: none. */

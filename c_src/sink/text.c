@@ -376,6 +376,10 @@ static void head(struct inv_line *t, const struct inv_item *it)
 	inv_line_color(t, INV_LINE_DIM);
 	put_time(t, it->ts_ns);
 	inv_line_color(t, INV_LINE_PLAIN);
+	if (t->time.brief && s->opts.one_node) {
+		inv_buf_putc(s->out, ' ');
+		return;
+	}
 	from = s->out->len;
 	inv_line_color(t, INV_LINE_MAGENTA);
 	inv_sink_node_text(s, it->node, node_text);
@@ -510,15 +514,52 @@ static void set_manner(struct inv_line *t, const struct inv_item *it)
 	o->module_len = m ? m->module.len : 0;
 }
 
+/* The first of the depths with which a long event is printed again. */
+#define DEPTH_FIRST 3u
+
+static int print_event(struct inv_line *t, const struct inv_item *it)
+{
+	size_t from = t->sink.out->len;
+	int rc = facts(it)->whole ? whole_call(t, it) : one_event(t, it);
+
+	tail(t, from);
+	return rc;
+}
+
+/* Prints the event again if it has too many lines, without deeply nested terms,
+ * and then only its first lines. */
+static int shorten(struct inv_line *t, const struct inv_item *it, size_t from,
+		   int64_t since)
+{
+	struct inv_sink *s = &t->sink;
+	uint32_t depth = s->print.depth;
+	int rc = 0;
+
+	for (uint32_t n = DEPTH_FIRST; n > 0 && !rc; n--) {
+		if (inv_fit_count(s->out, from) <= s->opts.lines)
+			break;
+		s->out->len = from;
+		s->print.depth = n;
+		t->since = since;
+		rc = print_event(t, it);
+	}
+	s->print.depth = depth;
+	s->cut++;
+	inv_fit_first(s->out, from, s->opts.lines);
+	return rc;
+}
+
 static int text_event(struct inv_sink *s, const struct inv_item *it)
 {
 	struct inv_line *t = (struct inv_line *)s;
 	size_t from = s->out->len;
+	int64_t since = t->begun ? t->since : it->ts_ns;
 	int rc;
 
 	set_manner(t, it);
-	rc = facts(it)->whole ? whole_call(t, it) : one_event(t, it);
-	tail(t, from);
+	rc = print_event(t, it);
+	if (s->opts.lines && !rc && inv_fit_count(s->out, from) > s->opts.lines)
+		rc = shorten(t, it, from, since);
 	if (inv_gc_is_start(it->ev.tag) && it->facts && !rc)
 		inv_line_hold(t, it, from);
 	return rc;

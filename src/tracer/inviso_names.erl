@@ -32,6 +32,8 @@
 -define(NOTE_BYTES, 32).
 %% How often a note is tried again if the ring is full.
 -define(MAX_TRIES, 50).
+%% The dictionary of a process with a larger heap, in words, is not asked for.
+-define(MAX_HEAP, 30000).
 %% The longest label that is written, in bytes of the external term format.
 -define(MAX_LABEL, 4096).
 %% Names that are written again at the beginning of a file take at most this part
@@ -430,13 +432,40 @@ end_asker(Asker) ->
 ask(Namer, Items) ->
     receive
         {ask, Pids} ->
-            _ = [Namer ! {self(), Pid, name(process_info(Pid, Items))}
-                 || Pid <- Pids],
+            _ = [Namer ! {self(), Pid, name_of(Pid, Items)} || Pid <- Pids],
             ask(Namer, Items)
     end.
 
-%% Returns what to ask a process for. Its dictionary is never asked for, because it
-%% may be large.
+name_of(Pid, Items) ->
+    case name(process_info(Pid, Items)) of
+        none -> name_in_dictionary(Pid);
+        Name -> Name
+    end.
+
+%% Before OTP 26.2 a process cannot be asked for a single entry of its dictionary.
+%% The whole dictionary is asked for only if the process has a small heap, because
+%% the process itself copies it.
+name_in_dictionary(Pid) ->
+    Single = inviso_vm:has_process_info({dictionary, '$initial_call'}),
+    case not Single andalso process_info(Pid, [initial_call, total_heap_size]) of
+        [{_, {proc_lib, init_p, _}}, {_, Words}] when Words =< ?MAX_HEAP ->
+            case process_info(Pid, dictionary) of
+                {dictionary, D} -> name_among(D);
+                undefined -> none
+            end;
+        _ ->
+            none
+    end.
+
+name_among([{'$initial_call', {M, F, A} = Call} | _])
+  when is_atom(M), is_atom(F), is_integer(A) ->
+    {?NAME_FUNCTION, Call};
+name_among([_ | Rest]) ->
+    name_among(Rest);
+name_among([]) ->
+    none.
+
+%% Returns what to ask a process for.
 items() ->
     [registered_name, initial_call
      | [I || I <- [label, {dictionary, '$initial_call'}],

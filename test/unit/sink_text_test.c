@@ -357,13 +357,43 @@ static void terms_are_laid_out(void **state)
 		"          aaaaaaaa,\n"
 		"          bbbbbbbb)\n");
 	lay_out("send [aaaaaaaa,bbbbbbbb,cccc\n", 20,
-		"send [aaaaaaaa,bbbbbbbb,cccc\n");
+		"send\n        [aaaaaaaa,bbbbbbbb,cccc\n");
 	lay_out("send aaaaaaaa],bbbbbbbb),cccc\n", 20,
-		"send aaaaaaaa],bbbbbbbb),cccc\n");
-	lay_out("aaaaaaaaaaaa 'a,(b' <<\"aaa\">>\nbb [cc]\n", 20,
-		"aaaaaaaaaaaa 'a,(b' <<\"aaa\">>\nbb [cc]\n");
+		"send\n        aaaaaaaa],bbbbbbbb),cccc\n");
+	lay_out("aaaaaaaaaaaa 'a,(b' <<\"a,[a\">>\nbb [cc]\n", 20,
+		"aaaaaaaaaaaa 'a,(b'\n        <<\"a,[a\">>\nbb [cc]\n");
 	lay_out("[]aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa{}\n", 20,
 		"[]aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa{}\n");
+}
+
+#define TEXT 0x98, 'a', 'a', 'a', 'a', 'a', 'a', 'a', 'a'
+#define PAIR 0x82, TEXT, TEXT
+
+/* Long events are shortened: first nested terms, then lines in the middle. */
+static void long_events_are_shortened(void **state)
+{
+	const struct inv_sink_opts opts = { .utc = 1,
+					    .width = 40,
+					    .pretty = true,
+					    .one_node = true,
+					    .lines = 4 };
+	struct build b;
+
+	(void)state;
+	begin(&b);
+	RECORD(&b, 1000, INV_TAG_CALL, TS(INV_TS_TIMESTAMP), PID, 0x83, M, F,
+	       INV_T_LIST, 0x83, M, PAIR, PAIR, 0x83, M, PAIR, PAIR, INV_T_END);
+	RECORD(&b, 2000, INV_TAG_CALL, TS(INV_TS_TIMESTAMP), PID, 0x83, M, F,
+	       INV_T_LIST, TEXT, TEXT, 0x91, 'c', 0x91, 'd', 0x91, 'e', 0x91,
+	       'f', INV_T_END);
+	assert_text(&b, &opts,
+		    "22:13:20.000001 <0.88.0> call m:f(\n"
+		    "          {m,{...},{...}},\n"
+		    "          {m,{...},{...}})\n"
+		    "22:13:20.000002 <0.88.0> call m:f(\n"
+		    "          <<\"aaaaaaaa\">>,\n"
+		    "        ... 4 more lines\n"
+		    "          <<\"f\">>)\n" END_OF("2 events"));
 }
 
 static void a_column_is_not_a_byte(void **state)
@@ -397,6 +427,7 @@ int main(void)
 		cmocka_unit_test(a_column_is_not_a_byte),
 		cmocka_unit_test(long_lines_are_continued),
 		cmocka_unit_test(terms_are_laid_out),
+		cmocka_unit_test(long_events_are_shortened),
 		cmocka_unit_test(relative_times_and_indented_calls),
 	};
 
