@@ -53,6 +53,8 @@ $(BUILD)/pic/%.o $(BUILD)/calls/%.ci: PIC_ROOM = $(NIF_INLINE)
 # compiled for size: the NIF is pushed over the network.
 PIC_COLD := $(if $(filter release,$(MODE)),-Os)
 $(foreach r,base term match,$(eval $(BUILD)/pic/c_src/$(r)/%.o $(BUILD)/calls/c_src/$(r)/%.ci: PIC_ROOM = $(PIC_COLD)))
+# Events ask the rules of redaction.
+$(BUILD)/pic/c_src/match/redact.o $(BUILD)/calls/c_src/match/redact.ci: PIC_ROOM = $(NIF_INLINE)
 
 # The rooms through which every event of a merge passes are optimized as a whole
 # when the command is linked, which saves an eighth of its time. Other programs

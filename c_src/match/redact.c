@@ -250,8 +250,11 @@ static int add_key(struct reader *in, struct inv_redact_name name)
 	rc = store(in, "", text, glob ? &r->globs[*n] : &r->keys[*n]);
 	if (rc)
 		return rc;
-	if (!glob)
+	if (!glob) {
 		*first_of(r, key.len) |= 1u << (key.bytes[0] & 31);
+		r->firsts |= 1u << (key.bytes[0] & 31);
+		r->lasts |= 1u << (key.bytes[key.len - 1] & 31);
+	}
 	(*n)++;
 	return 0;
 }

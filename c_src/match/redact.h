@@ -72,7 +72,9 @@ struct inv_redact {
 	bool all;
 	uint16_t n_keys, n_globs, n_functions, n_records;
 	uint16_t text_len;
-	/* For keys of each length: their first characters, as a set of bits. */
+	/* The first and the last characters of all keys without stars, and the
+	 * first characters of those of each length, as sets of bits. */
+	uint32_t firsts, lasts;
 	uint32_t first[64];
 	uint16_t keys[INV_REDACT_KEYS];	 /* offsets in text */
 	uint16_t globs[INV_REDACT_KEYS]; /* of keys with stars */
@@ -103,6 +105,24 @@ static inline bool inv_redact_any(const struct inv_redact *r)
 {
 	return r->all || r->n_keys || r->n_globs || r->n_functions ||
 	       r->n_records;
+}
+
+/*
+ * Returns false for most names that are no key: an early answer, without a call.
+ * The low five bits of a letter do not depend on its case.
+ */
+static inline bool inv_redact_may_be_key(const struct inv_redact *r,
+					 const uint8_t *name, size_t len)
+{
+	uint8_t a, z;
+
+	if (len == 0 || r->n_globs)
+		return len > 0;
+	a = name[0];
+	z = name[len - 1];
+	if (a == '-' || a == '_' || z == '-' || z == '_')
+		return true;
+	return r->firsts >> (a & 31) & r->lasts >> (z & 31) & 1;
 }
 
 /* Returns true if the values of the key are redacted. */

@@ -129,17 +129,27 @@ static INV_COLD unsigned judge(struct inv_encoder *e, ERL_NIF_TERM atom)
 	return verdict;
 }
 
+/* If the table has the term, which is then an atom, sets *verdict and returns
+ * true. No other term has the word of an atom. */
+static inline bool is_known(struct inv_redaction *r, ERL_NIF_TERM term,
+			    unsigned *verdict)
+{
+	uint64_t entry =
+		atomic_load_explicit(entry_of(r, term), memory_order_relaxed);
+
+	*verdict = (unsigned)(entry >> VERDICT_SHIFT);
+	return entry != 0 && (uint64_t)term >> VERDICT_SHIFT == 0 &&
+	       entry << (64 - VERDICT_SHIFT) == (uint64_t)term
+							<< (64 - VERDICT_SHIFT);
+}
+
 /* Returns what the rules say of an atom; 0 for another term. */
 static unsigned verdict_of(struct inv_encoder *e, ERL_NIF_TERM term)
 {
-	uint64_t entry = atomic_load_explicit(entry_of(e->redaction, term),
-					      memory_order_relaxed);
+	unsigned verdict;
 
-	/* No other term has the word of an atom. */
-	if (inv_likely(entry << (64 - VERDICT_SHIFT) ==
-			       (uint64_t)term << (64 - VERDICT_SHIFT) &&
-		       entry != 0 && (uint64_t)term >> VERDICT_SHIFT == 0))
-		return (unsigned)(entry >> VERDICT_SHIFT);
+	if (inv_likely(is_known(e->redaction, term, &verdict)))
+		return verdict;
 	return enif_is_atom(e->env, term) ? judge(e, term) : 0;
 }
 
@@ -185,17 +195,19 @@ static bool is_string_key(const struct inv_encoder *e, ERL_NIF_TERM list)
 bool inv_redact_is_key(struct inv_encoder *e, ERL_NIF_TERM key)
 {
 	const struct inv_redact *r = &e->redaction->rules;
-	unsigned verdict = verdict_of(e, key);
+	unsigned verdict;
 	ErlNifBinary bin;
 
-	if (verdict)
-		return verdict & INV_REDACT_IS_KEY;
 	if (!r->n_keys && !r->n_globs)
 		return false;
+	if (inv_likely(is_known(e->redaction, key, &verdict)))
+		return verdict & INV_REDACT_IS_KEY;
 	switch (enif_term_type(e->env, key)) {
+	case ERL_NIF_TERM_TYPE_ATOM:
+		return judge(e, key) & INV_REDACT_IS_KEY;
 	case ERL_NIF_TERM_TYPE_BITSTRING:
-		return enif_is_binary(e->env, key) &&
-		       enif_inspect_binary(e->env, key, &bin) &&
+		return enif_inspect_binary(e->env, key, &bin) &&
+		       inv_redact_may_be_key(r, bin.data, bin.size) &&
 		       inv_redact_key(r, bin.data, bin.size);
 	case ERL_NIF_TERM_TYPE_LIST:
 		return is_string_key(e, key);
