@@ -160,27 +160,33 @@ void inv_fit_wrap(struct inv_buf *out, size_t from, unsigned width,
 		  struct inv_buf *spare)
 {
 	unsigned columns = width;
-	const uint8_t *p;
-	size_t n, left;
+	const uint8_t *end_of_line = NULL; /* searched once for each line, which
+					      can have megabytes */
+	const uint8_t *p, *end;
+	size_t n;
 
 	inv_buf_reset(spare);
-	if (out->error || width < WRAP_MIN)
+	if (out->error || out->len == from || width < WRAP_MIN)
 		return;
 	inv_buf_put(spare, out->data + from, out->len - from);
 	out->len = from;
 	if (spare->error)
 		out->error = spare->error;
-	for (p = spare->data, left = spare->len; left > 0; left -= n, p += n) {
-		const uint8_t *nl = memchr(p, '\n', left);
-		size_t line = nl ? (size_t)(nl - p) : left;
-
-		n = whole(p, line, columns);
+	end = spare->data + spare->len;
+	for (p = spare->data; p < end; p += n) {
+		if (!end_of_line)
+			end_of_line = memchr(p, '\n', (size_t)(end - p));
+		if (!end_of_line)
+			end_of_line = end;
+		n = whole(p, (size_t)(end_of_line - p), columns);
 		inv_buf_put(out, p, n);
-		if (n == line) {
+		if (p + n == end_of_line) {
 			columns = width;
-			n += nl != NULL;
-			if (nl)
+			if (end_of_line < end) {
 				inv_buf_putc(out, '\n');
+				n++;
+			}
+			end_of_line = NULL;
 			continue;
 		}
 		inv_buf_puts(out, "\n" CONTINUED);
