@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "cli/causes.h"
 #include "cli/cleanup.h"
+#include "cli/clock_report.h"
 #include "cli/cmd.h"
 #include "cli/dir_inputs.h"
 #include "cli/filter_opts.h"
@@ -20,6 +21,7 @@
 #include "cli/pick.h"
 #include "cli/redact_event.h"
 #include "cli/redact_opts.h"
+#include "cli/survey.h"
 #include "cli/units.h"
 #include "flow/flow.h"
 #include "flow/order.h"
@@ -57,6 +59,7 @@ struct merge {
 	enum summary summary;
 	bool quiet;
 	bool by_time;		 /* --order time */
+	bool by_cause;		 /* --order cause */
 	uint64_t request_memory; /* 0: the default */
 	bool paced;		 /* see sink/output.h */
 	bool want_totals; /* print totals for each node: output is a terminal,
@@ -153,7 +156,7 @@ static int no_memory(struct merge *m)
 }
 
 /* Adds what is known about requests to the JSON object at the end of b. */
-static void more_summary(const struct merge *m, struct inv_buf *b)
+static void more_summary(struct merge *m, struct inv_buf *b)
 {
 	struct inv_json j = { .out = b, .more = true };
 
@@ -161,6 +164,7 @@ static void more_summary(const struct merge *m, struct inv_buf *b)
 		return;
 	b->len--;
 	inv_causes_json(&m->flow.requests, &j);
+	inv_clock_report_json(&m->order, &j);
 	inv_buf_putc(b, '}');
 }
 
@@ -224,9 +228,10 @@ static int limit(struct merge *m)
 static bool is_outside(const struct merge *m, const struct inv_item *item)
 {
 	const struct inv_filter *f = &m->wanted.filter;
+	int64_t ts_ns = inv_item_recorded_ns(item);
 
 	return item->kind == INV_ITEM_EVENT &&
-	       (item->ts_ns < f->from_ns || item->ts_ns >= f->until_ns);
+	       (ts_ns < f->from_ns || ts_ns >= f->until_ns);
 }
 
 static int put(struct merge *m, const struct inv_item *item)
@@ -320,6 +325,7 @@ static void say_causes(struct merge *m)
 	struct inv_buf b = { 0 };
 
 	inv_causes_text(&m->flow.requests, "inviso merge: ", &b);
+	inv_clock_report_text(&m->order, "inviso merge: ", &b);
 	if (!b.error)
 		fprintf(stderr, "%.*s", (int)b.len, (const char *)b.data);
 	inv_buf_release(&b);
@@ -448,8 +454,22 @@ static bool has_one_node(const struct merge *m)
 	return true;
 }
 
+/* The files whose clocks are compared. */
+struct files {
+	char **v;
+	int n;
+};
+
+static int compare(void *arg, struct inv_clocks *clocks)
+{
+	const struct files *f = arg;
+
+	return inv_survey(clocks, f->v, f->n);
+}
+
 static int run(struct merge *m, char **files, int n_files)
 {
+	struct files all = { files, n_files };
 	struct inv_flow_opts flow_opts = {
 		.keep = m->format->calls || m->wanted.spec ||
 			inv_pick_active(&m->pick),
@@ -489,6 +509,10 @@ static int run(struct merge *m, char **files, int n_files)
 		rc = no_memory(m);
 	else
 		count_unended(m);
+	m->order.compare = compare;
+	m->order.compare_arg = &all;
+	if (!rc && m->by_cause && inv_order_compare(&m->order))
+		rc = no_memory(m);
 	if (!rc)
 		rc = pump(m);
 	return close_output(m, rc);
@@ -736,7 +760,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_ORDER:
 		a->m->by_time = !strcmp(arg, "time");
-		if (!a->m->by_time && strcmp(arg, "cause") != 0)
+		a->m->by_cause = !strcmp(arg, "cause");
+		if (!a->m->by_time && !a->m->by_cause)
 			argp_error(state,
 				   "--order %s: not one of cause and time",
 				   arg);

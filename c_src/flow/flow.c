@@ -684,6 +684,7 @@ static int sequential(struct inv_flow *f, const struct inv_item *it)
 	if (f->seq_of != it && !inv_flow_seq(f, it))
 		return 0;
 	f->seq_of = NULL;
+	f->seq.ts_ns = it->ts_ns;
 	if (inv_requests_add(&f->requests, &f->seq, &f->cause))
 		return INV_ENOMEM;
 	f->facts.cause = &f->cause;

@@ -11,12 +11,18 @@ int inv_order_init(struct inv_order *o, struct inv_merge *merge,
 	o->ahead = INV_ORDER_AHEAD;
 	o->merge = merge;
 	o->flow = flow;
+	for (uint32_t i = 0; i < merge->n_feeds; i++)
+		if (merge->feeds[i]->node->number >= o->n_nodes)
+			o->n_nodes = merge->feeds[i]->node->number + 1;
 	o->waits = calloc(merge->n_feeds + 1, sizeof(*o->waits));
-	return o->waits ? 0 : INV_ENOMEM;
+	o->shifts = calloc(o->n_nodes + 1, sizeof(*o->shifts));
+	return o->waits && o->shifts ? 0 : INV_ENOMEM;
 }
 
 void inv_order_release(struct inv_order *o)
 {
+	inv_clocks_release(&o->clocks);
+	free(o->shifts);
 	free(o->waits);
 	memset(o, 0, sizeof(*o));
 }
@@ -110,6 +116,79 @@ static struct inv_order_wait *wait_of(struct inv_order *o, uint32_t feed)
 	return NULL;
 }
 
+/* --- times ---------------------------------------------------------------- */
+
+static void adjust(void *arg, struct inv_item *item)
+{
+	int64_t ts = inv_clocks_correct(arg, item->node->number, item->ts_ns);
+
+	item->moved_ns = (int64_t)((uint64_t)ts - (uint64_t)item->ts_ns);
+	item->ts_ns = ts;
+}
+
+int inv_order_compare(struct inv_order *o)
+{
+	int rc;
+
+	if (o->compared)
+		return 0;
+	o->compared = true;
+	if (!o->compare || o->n_nodes < 2)
+		return 0;
+	rc = inv_clocks_init(&o->clocks, o->n_nodes);
+	if (!rc)
+		rc = o->compare(o->compare_arg, &o->clocks);
+	if (!rc && o->clocks.corrects)
+		inv_merge_adjust(o->merge, adjust, &o->clocks);
+	return rc;
+}
+
+static void move(struct inv_order *o, struct inv_item *it, int64_t by)
+{
+	it->ts_ns = (int64_t)((uint64_t)it->ts_ns + (uint64_t)by);
+	it->moved_ns = (int64_t)((uint64_t)it->moved_ns + (uint64_t)by);
+	o->moved++;
+	if (by > o->moved_most)
+		o->moved_most = by;
+}
+
+/* Returns by how much an event of the node at this time is moved. */
+static int64_t shift_at(struct inv_order *o, struct inv_order_shift *x,
+			int64_t ts_ns)
+{
+	uint64_t passed = ts_ns > x->at ? (uint64_t)ts_ns - (uint64_t)x->at : 0;
+	int64_t by = x->by - (int64_t)(passed / INV_ORDER_DECAY);
+
+	if (x->by && by <= 0) {
+		o->n_shifts--;
+		x->by = 0;
+	}
+	return x->by ? by : 0;
+}
+
+/* Moves an item that is returned, so that it is later than its cause, and than
+ * the items of its node before it. */
+static void correct(struct inv_order *o, struct inv_item *it)
+{
+	struct inv_order_shift *x = &o->shifts[it->node->number];
+	int64_t by = shift_at(o, x, it->ts_ns);
+	int64_t sent_ns, late;
+
+	if (it->kind == INV_ITEM_EVENT && it->ev.tag == INV_TAG_SEQ_TRACE &&
+	    o->flow->seq_of == it && o->flow->seq.kind == INV_SEQ_RECEIVE &&
+	    inv_requests_sent(&o->flow->requests, &o->flow->seq, &sent_ns) &&
+	    !__builtin_sub_overflow(sent_ns, it->ts_ns, &late) && late >= by) {
+		if (!x->by)
+			o->n_shifts++;
+		by = late < INT64_MAX ? late + 1 : late;
+		*x = (struct inv_order_shift){ by, it->ts_ns };
+	}
+	if (by)
+		move(o, it, by);
+}
+
+/* --- items ---------------------------------------------------------------- */
+
 /* Returns true if the item, which was just returned, must wait. */
 static bool must_wait(struct inv_order *o, const struct inv_item *item)
 {
@@ -133,7 +212,19 @@ static bool must_wait(struct inv_order *o, const struct inv_item *item)
 
 int inv_order_item(struct inv_order *o, struct inv_item **item)
 {
-	return must_wait(o, *item) ? inv_order_seek(o, item) : 0;
+	if (inv_unlikely(!o->compared)) {
+		int rc = inv_order_compare(o);
+
+		if (rc)
+			return rc;
+		/* Another item can now be the first. */
+		if (o->merge->adjust)
+			return inv_order_next(o, item);
+	}
+	if (must_wait(o, *item))
+		return inv_order_seek(o, item);
+	correct(o, *item);
+	return 0;
 }
 
 /* Lets logs go on that need not wait any more. */
@@ -148,28 +239,36 @@ static int check(struct inv_order *o)
 	return rc ? rc : check_patience(o, !o->merge->heap.n);
 }
 
+/* Returns true if the item is one for which its log has waited. */
+static bool ends_wait(struct inv_order *o, const struct inv_item *item)
+{
+	struct inv_order_wait *w = wait_of(o, item->feed);
+
+	if (!w)
+		return false;
+	*w = o->waits[--o->n_waits];
+	o->sent = true;
+	/* The logical clock needs its serial. */
+	inv_flow_seq(o->flow, item);
+	return true;
+}
+
 int inv_order_seek(struct inv_order *o, struct inv_item **item)
 {
-	struct inv_order_wait *w;
 	int rc;
 
-	while (o->n_waits) {
+	do {
 		o->items++;
-		rc = check(o);
+		rc = o->n_waits ? check(o) : 0;
 		if (!rc)
 			rc = inv_merge_next(o->merge, item);
-		if (rc == INV_END)
+		if (rc == INV_END && o->n_waits)
 			continue; /* all logs that have not ended wait */
 		if (rc)
 			return rc;
-		w = wait_of(o, (*item)->feed);
-		if (w) {
-			*w = o->waits[--o->n_waits];
-			o->sent = true;
+		if (ends_wait(o, *item) || !must_wait(o, *item)) {
+			correct(o, *item);
 			return 0;
 		}
-		if (!must_wait(o, *item))
-			return 0;
-	}
-	return inv_merge_next(o->merge, item);
+	} while (true);
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/likely.h"
+#include "flow/clocks.h"
 #include "flow/flow.h"
 #include "log/merge.h"
 
@@ -20,12 +21,20 @@
  * the send event comes, or cannot come any more, or until `ahead' items of other
  * logs were returned.
  *
+ * Times are corrected, too. First, the clocks of nodes that do not agree with
+ * the messages between them (flow/clocks.h). What is left is corrected by a
+ * controlled logical clock: an event that would be earlier than its cause is
+ * moved behind it, and the later events of its node are moved with it, less and
+ * less. So events are moved only forward, and the time between two events of a
+ * node becomes at most 1/INV_ORDER_DECAY shorter.
+ *
  *	inv_order_init(&o, &merge, &flow);
  *	while (!inv_order_next(&o, &item)) {
  *		item = inv_flow_item(&flow, item);
  *		...
  */
 #define INV_ORDER_AHEAD UINT64_C(1000000)
+#define INV_ORDER_DECAY 128
 
 struct inv_order_wait {
 	uint32_t feed;
@@ -34,18 +43,36 @@ struct inv_order_wait {
 	struct inv_seq seq; /* the received message */
 };
 
+/* How far the events of a node are moved, from the time `at' on. */
+struct inv_order_shift {
+	int64_t by;
+	int64_t at;
+};
+
 struct inv_order {
 	uint64_t ahead; /* the caller may change it */
+	/* Compares the clocks of all nodes, which reads all logs. It is called
+	 * at the first event of a sequential trace. Returns 0 or INV_ENOMEM.
+	 * NULL: clocks are not compared. */
+	int (*compare)(void *arg, struct inv_clocks *clocks);
+	void *compare_arg;
 	/* results */
-	uint64_t waited;   /* events for which a log waited */
-	uint64_t given_up; /* of those: events whose send event did not come */
+	uint64_t waited;    /* events for which a log waited */
+	uint64_t given_up;  /* of those: events whose send event did not come */
+	uint64_t moved;	    /* events that the logical clock moved */
+	int64_t moved_most; /* in ns */
+	struct inv_clocks clocks;
 	/* private */
 	struct inv_merge *merge;
 	struct inv_flow *flow;
 	struct inv_order_wait *waits; /* for each feed at most one */
 	uint32_t n_waits;
-	uint32_t left; /* feeds that had items when this was last checked */
-	bool sent;     /* a message may have been sent since then */
+	struct inv_order_shift *shifts; /* by number of the node */
+	uint32_t n_nodes;
+	uint32_t n_shifts; /* nodes whose events are moved */
+	uint32_t left;	   /* feeds that had items when this was last checked */
+	bool sent;	   /* a message may have been sent since then */
+	bool compared;
 	uint64_t items;
 };
 
@@ -53,6 +80,9 @@ struct inv_order {
 int inv_order_init(struct inv_order *o, struct inv_merge *merge,
 		   struct inv_flow *flow);
 void inv_order_release(struct inv_order *o);
+
+/* Compares the clocks now. Returns 0 or INV_ENOMEM. */
+int inv_order_compare(struct inv_order *o);
 
 /* The slow paths of inv_order_next: the next item, and an item that may have to
  * wait. */
@@ -64,7 +94,7 @@ static inline int inv_order_next(struct inv_order *o, struct inv_item **item)
 {
 	int rc;
 
-	if (inv_unlikely(o->n_waits))
+	if (inv_unlikely(o->n_waits + o->n_shifts))
 		return inv_order_seek(o, item);
 	rc = inv_merge_next(o->merge, item);
 	if (inv_unlikely(!rc && (*item)->ev.tag == INV_TAG_SEQ_TRACE &&

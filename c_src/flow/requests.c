@@ -74,6 +74,7 @@ struct inv_sent {
 	struct to_key to;
 	struct origin origin; /* the send event */
 	struct origin before; /* what the send event follows from */
+	int64_t ts_ns;	      /* of several messages, the latest */
 	enum inv_seq_signal signal;
 	bool stored;
 	bool by_to;	 /* it is in the table by receiver, too */
@@ -327,6 +328,8 @@ static int add_sent(struct inv_requests *r, const struct inv_seq *s,
 
 	if (x) {
 		repeat_sent(r, x, before);
+		if (s->ts_ns > x->ts_ns)
+			x->ts_ns = s->ts_ns;
 		return 0;
 	}
 	if (HASH_CNT(hh, r->sent) >= r->most_sent) {
@@ -340,6 +343,7 @@ static int add_sent(struct inv_requests *r, const struct inv_seq *s,
 	x->to = (struct to_key){ s->label, s->to, s->cur };
 	x->origin = x->before = *before;
 	x->signal = s->signal;
+	x->ts_ns = s->ts_ns;
 	x->stored = true;
 	HASH_ADD(hh, r->sent, key, sizeof(x->key), x);
 	if (!x->stored) {
@@ -544,6 +548,16 @@ bool inv_requests_ready(struct inv_requests *r, const struct inv_seq *receive)
 		return true;
 	p = find_party(r, receive->from);
 	return p && p->clock >= receive->cur;
+}
+
+bool inv_requests_sent(const struct inv_requests *r,
+		       const struct inv_seq *receive, int64_t *ts_ns)
+{
+	const struct inv_sent *x = find_sent(r, receive);
+
+	if (x)
+		*ts_ns = x->ts_ns;
+	return x != NULL;
 }
 
 /* Adds the event to the turn t of p, or begins a turn with it. */

@@ -98,6 +98,11 @@ struct inv_request_node *inv_requests_node(struct inv_requests *r,
  */
 bool inv_requests_ready(struct inv_requests *r, const struct inv_seq *receive);
 
+/* If the send event of `receive' was added, sets *ts_ns to its time and returns
+ * true. */
+bool inv_requests_sent(const struct inv_requests *r,
+		       const struct inv_seq *receive, int64_t *ts_ns);
+
 /* Adds an event, and sets *cause. Returns 0 or INV_ENOMEM. */
 int inv_requests_add(struct inv_requests *r, const struct inv_seq *s,
 		     struct inv_cause *cause);

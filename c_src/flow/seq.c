@@ -204,9 +204,12 @@ static bool read_to(struct inv_cursor *c, struct inv_seq *s,
 
 	if (inv_cursor_next(c, &tok))
 		return false;
-	if (tok.kind == INV_TOK_PID)
-		s->to = hash_pid(&tok, node_of(it, &tok));
-	else if (tok.kind == INV_TOK_PORT && s->kind == INV_SEQ_SEND)
+	if (tok.kind == INV_TOK_PID) {
+		uint64_t node = node_of(it, &tok);
+
+		s->to = hash_pid(&tok, node);
+		s->within = node == s->from_node;
+	} else if (tok.kind == INV_TOK_PORT && s->kind == INV_SEQ_SEND)
 		s->signal = INV_SIGNAL_PORT;
 	/* A spawn on another node is sent to the node. */
 	else if (tok.kind == INV_TOK_ATOM && s->kind == INV_SEQ_SEND &&

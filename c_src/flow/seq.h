@@ -35,12 +35,14 @@ enum inv_seq_signal {
 
 struct inv_seq {
 	enum inv_seq_kind kind;
+	int64_t ts_ns; /* set by the flow, when the event is added */
 	enum inv_seq_signal signal;
 	uint64_t label;
 	uint64_t prev;
 	uint64_t cur;
 	uint64_t from;	    /* the process that sent or printed */
 	uint64_t from_node; /* inv_seq_node of its node */
+	bool within; /* sender and receiver are known to be on one node */
 	uint64_t to; /* the process that received; 0 in a send to a name, an
 			alias, a node or a port */
 };

@@ -294,7 +294,8 @@ bool inv_filter_wants(const struct inv_filter *f, const struct inv_item *it)
 {
 	if (it->kind == INV_ITEM_LOSS)
 		return true;
-	if (it->ts_ns < f->from_ns || it->ts_ns >= f->until_ns)
+	if (inv_item_recorded_ns(it) < f->from_ns ||
+	    inv_item_recorded_ns(it) >= f->until_ns)
 		return false;
 	if (f->by_tag && (it->ev.tag >= INV_TAG_COUNT || !f->tags[it->ev.tag]))
 		return false;

@@ -19,8 +19,8 @@ struct inv_filter_mfa;
 
 struct inv_filter {
 	bool active;	  /* there is at least one condition */
-	int64_t from_ns;  /* ts_ns >= from_ns */
-	int64_t until_ns; /* ts_ns < until_ns */
+	int64_t from_ns;  /* inv_item_recorded_ns >= from_ns */
+	int64_t until_ns; /* inv_item_recorded_ns < until_ns */
 	/* private */
 	bool by_tag;
 	bool tags[INV_TAG_COUNT];

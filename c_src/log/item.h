@@ -58,7 +58,8 @@ struct inv_item {
 	 * without a time has the time of the previous event.
 	 */
 	int64_t ts_ns;
-	int64_t erl_ns; /* Erlang monotonic time */
+	int64_t moved_ns; /* part of ts_ns: a correction of the node's clock */
+	int64_t erl_ns;	  /* Erlang monotonic time */
 	/* What an event means, derived from the items before it (flow/flow.h).
 	 * NULL: it was not derived. */
 	const struct inv_facts *facts;
@@ -70,6 +71,12 @@ struct inv_item {
 		} lost;
 	};
 };
+
+/* Returns the time that was recorded, without a correction. */
+static inline int64_t inv_item_recorded_ns(const struct inv_item *it)
+{
+	return (int64_t)((uint64_t)it->ts_ns - (uint64_t)it->moved_ns);
+}
 
 /* Returns the word for a reason: "full", …, "unreadable". */
 const char *inv_lost_text(unsigned reason);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/likely.h"
+
 int inv_merge_init(struct inv_merge *m, struct inv_feed **feeds,
 		   uint32_t n_feeds)
 {
@@ -53,6 +55,8 @@ static int step(struct inv_merge *m)
 	int rc = f->ops->next(f);
 
 	if (!rc) {
+		if (inv_unlikely(m->adjust != NULL))
+			m->adjust(m->adjust_arg, &f->item);
 		inv_merge_heap_replace(&m->heap, f->item.ts_ns);
 		return 0;
 	}
@@ -104,6 +108,8 @@ static int await(struct inv_merge *m)
 
 		if (got < 0)
 			rc = got;
+		if (!got && m->adjust)
+			m->adjust(m->adjust_arg, &f->item);
 		if (!got)
 			inv_merge_heap_push(&m->heap, f->item.ts_ns, index);
 		else if (rc || f->growing)
@@ -160,6 +166,27 @@ int inv_merge_resume(struct inv_merge *m, uint32_t feed)
 	m->given = false;
 	inv_merge_heap_push(&m->heap, m->feeds[feed]->item.ts_ns, feed);
 	return rc == INV_END ? 0 : rc;
+}
+
+void inv_merge_adjust(struct inv_merge *m,
+		      void (*adjust)(void *arg, struct inv_item *item),
+		      void *arg)
+{
+	uint32_t n = m->heap.n;
+
+	m->adjust = adjust;
+	m->adjust_arg = arg;
+	m->given = false;
+	/* Entries of the heap are pushed again in place: before each push, the
+	 * heap is shorter than what was read of it. */
+	m->heap.n = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t index = m->heap.e[i].index;
+		struct inv_item *item = &m->feeds[index]->item;
+
+		adjust(arg, item);
+		inv_merge_heap_push(&m->heap, item->ts_ns, index);
+	}
 }
 
 bool inv_merge_has(const struct inv_merge *m, const struct inv_node *node)

@@ -37,6 +37,10 @@ struct inv_merge {
 	/* The caller sets these if feeds grow. */
 	int64_t patience_ms;
 	int64_t now_ms; /* from the same clock as in inv_live_mark */
+	/* Sets ts_ns and moved_ns of an item before it is merged. NULL: times
+	 * remain as they are. Set by inv_merge_adjust. */
+	void (*adjust)(void *arg, struct inv_item *item);
+	void *adjust_arg;
 	/* results */
 	bool late;	 /* the item returned last is earlier than an item
 			    returned before it */
@@ -80,6 +84,12 @@ int inv_merge_next(struct inv_merge *m, struct inv_item **item);
  */
 uint32_t inv_merge_hold(struct inv_merge *m);
 int inv_merge_resume(struct inv_merge *m, uint32_t feed);
+
+/* Items are adjusted from now on, also the item that was returned last, which is
+ * returned again at its place. No feed may be held. */
+void inv_merge_adjust(struct inv_merge *m,
+		      void (*adjust)(void *arg, struct inv_item *item),
+		      void *arg);
 
 /* Returns true if the feed of a node has items that were not returned, and is
  * not held. */

@@ -277,6 +277,8 @@ static int event(struct inv_json_sink *j, const struct inv_item *it)
 		rc = payload(j, it);
 	if (!rc && it->facts)
 		rc = derived(j, it);
+	if (it->moved_ns)
+		inv_json_int(&j->w, "moved_ns", it->moved_ns);
 	if (ev->has_sched)
 		inv_json_uint(&j->w, "scheduler", ev->sched);
 	if (ev->cut)

@@ -80,17 +80,53 @@ is_the_truth(Config, Events) ->
     [] = [E || #{<<"orphan">> := _} = E <- Events],
     [] = [E || #{<<"certain">> := false} = E <- Events].
 
-%% The order comes from the messages, not from the clocks.
+%% The order comes from the messages, not from the clocks. Clocks that differ are
+%% corrected: the true difference is always in the interval that is reported, and
+%% no event is earlier than its cause.
 clocks_hours_apart(Config) ->
     [A, B, C] = ?config(logs, Config),
-    Ahead = [warp(Config, A, ["3600000000000", "0", "0", "0", "0"]),
-             warp(Config, B, ["-7200000000000", "100", "-50", "0", "0"]), C],
-    {Events, _} = events(Ahead, []),
+    {A1, [{_, OfA} | _]} = warped(Config, A, ["3600000000000", "0", "0", "0", "0"]),
+    {B1, OfB} = warped(Config, B, ["-7200000000000", "100", "-50", "0", "0"]),
+    Logs = [A1, B1, C],
+    {Events, _} = events(Logs, []),
     is_the_truth(Config, Events),
-    %% In the order of time, events come before their causes.
-    {ByTime, _} = events(Ahead, ["--order", "time"]),
+    none_is_early(Events),
+    #{<<"clocks">> := #{<<"nodes">> := [_, AtB, AtC]} = Clocks} = summary(Logs, []),
+    ct:log("~p", [Clocks]),
+    [true = is_inside(W, OfA - at(T, OfB)) || #{<<"at">> := T} = W <- windows(AtB)],
+    [true = is_inside(W, OfA) || W <- windows(AtC)],
+    %% In the order of time, nothing is corrected.
+    {ByTime, _} = events(Logs, ["--order", "time"]),
     {'EXIT', _} = (catch is_the_truth(Config, ByTime)),
-    ok.
+    false = is_map_key(<<"clocks">>, summary(Logs, ["--order", "time"])),
+    [] = [E || #{<<"moved_ns">> := _} = E <- ByTime],
+    %% The clocks of this machine agree with each other.
+    {Same, _} = events(?config(logs, Config), ["--order", "cause"]),
+    [] = [E || #{<<"moved_ns">> := _} = E <- Same].
+
+none_is_early(Events) ->
+    Times = maps:from_list([{maps:get(<<"id">>, E), maps:get(<<"ts">>, E)} || E <- Events]),
+    [true = maps:get(Cause, Times) =< Ts
+     || #{<<"cause">> := Cause, <<"ts">> := Ts} <- Events, Cause =/= null].
+
+windows(#{<<"windows">> := [_ | _] = Windows}) -> Windows.
+
+is_inside(#{<<"low_ns">> := Low, <<"high_ns">> := High, <<"estimate_ns">> := E}, Truth) ->
+    Low =< Truth andalso Truth =< High andalso Low =< E andalso E =< High.
+
+%% Interpolates between anchors, as readers do.
+at(T, [{T0, D0}, {T1, D1} | _]) when T0 =< T, T < T1 ->
+    D0 + (D1 - D0) * (T - T0) div (T1 - T0);
+at(T, [{T0, D0} | _]) when T < T0 ->
+    D0;
+at(_, [{_, D}]) ->
+    D;
+at(T, [_ | More]) ->
+    at(T, More).
+
+summary(Logs, Args) ->
+    {_, _, Said} = ?LIB:merge(Logs, "json", ["--summary", "json", "-q" | Args]),
+    inviso_trace_json:decode(Said).
 
 %% If events are lost, no wrong cause is found: what is certain is the truth, and
 %% what is not certain has happened before.
@@ -178,10 +214,19 @@ nearest(Id, ById, Ids) ->
     end.
 
 warp(Config, Log, Args) ->
+    element(1, warped(Config, Log, Args)).
+
+%% Returns a log with another clock, and by how much the clock is ahead at some
+%% times.
+warped(Config, Log, Args) ->
     Out = ?LIB:name(Config, "w.log"),
     Tool = filename:join(filename:dirname(code:which(?MODULE)), "log_warp"),
-    {0, _} = ?LIB:command(Tool, [Log, Out | Args]),
-    Out.
+    {0, Said} = ?LIB:command(Tool, [Log, Out | Args]),
+    Numbers = [binary_to_integer(N) || N <- re:split(Said, "\\s+"), N =/= <<>>],
+    {Out, pairs(Numbers)}.
+
+pairs([A, B | More]) -> [{A, B} | pairs(More)];
+pairs([]) -> [].
 
 %% Runs two programs at the same time, which sometimes have the same label.
 two_programs([First | _] = Nodes, I) ->

@@ -7,7 +7,8 @@
  *
  * The node's system time is OFFSET-NS ahead, and from the first anchor on runs
  * PPM millionths too fast, and in the second half of the time PPM2 millionths.
- * Of 1000 events, DROP are replaced by notes that readers do not know.
+ * Of 1000 events, DROP are replaced by notes that readers do not know. Prints the
+ * new system time of each anchor, and by how many ns it is ahead.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,6 +65,7 @@ static void warp(struct inv_anchor *a)
 
 	a->offset += d;
 	a->real += d;
+	printf("%lld %lld\n", (long long)(a->erl + a->offset), (long long)d);
 }
 
 static uint32_t drop_events(uint8_t *p, const uint8_t *end)

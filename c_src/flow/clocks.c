@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "flow/clocks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#define HASH_FUNCTION(key, len, hash) \
+	((hash) = (unsigned)XXH3_64bits((key), (len)))
+#define HASH_NONFATAL_OOM 1
+#define uthash_nonfatal_oom(elt) ((elt)->stored = false)
+#include <uthash.h>
+
+#include "base/err.h"
+
+/* So many messages of which only one event was read so far are kept: about 100
+ * MiB. */
+#define HALVES 1000000u
+
+/* One event of a message: it was sent, or received. */
+struct inv_half {
+	struct {
+		uint64_t label;
+		uint64_t from;
+		uint64_t prev;
+		uint64_t cur;
+	} key;
+	int64_t ts_ns;
+	uint32_t node;
+	bool received;
+	bool stored;
+	UT_hash_handle hh;
+};
+
+int inv_clocks_init(struct inv_clocks *c, uint32_t n)
+{
+	memset(c, 0, sizeof(*c));
+	c->n = n < INV_CLOCKS_NODES ? n : INV_CLOCKS_NODES;
+	c->nodes = calloc(c->n + 1, sizeof(*c->nodes));
+	c->pairs = calloc((size_t)c->n * c->n + 1, sizeof(*c->pairs));
+	return c->nodes && c->pairs ? 0 : INV_ENOMEM;
+}
+
+static void release_pairs(struct inv_clocks *c)
+{
+	struct inv_half *h = c->halves;
+
+	HASH_CLEAR(hh, c->halves);
+	while (h) {
+		struct inv_half *next = h->hh.next;
+
+		free(h);
+		h = next;
+	}
+	for (uint32_t i = 0; c->pairs && i < c->n * c->n; i++)
+		inv_offset_release(&c->pairs[i]);
+	free(c->pairs);
+	c->pairs = NULL;
+}
+
+void inv_clocks_release(struct inv_clocks *c)
+{
+	release_pairs(c);
+	for (uint32_t i = 0; c->nodes && i < c->n; i++) {
+		inv_offset_release(&c->nodes[i].offset);
+		free(c->nodes[i].name);
+	}
+	free(c->nodes);
+	memset(c, 0, sizeof(*c));
+}
+
+/* --- messages ------------------------------------------------------------- */
+
+static int add_message(struct inv_clocks *c, uint32_t from, int64_t sent_ns,
+		       uint32_t to, int64_t received_ns)
+{
+	int64_t ahead;
+
+	if (from == to)
+		return 0;
+	if (from < to) {
+		if (__builtin_sub_overflow(received_ns, sent_ns, &ahead))
+			return 0;
+		return inv_offset_add(&c->pairs[from * c->n + to], sent_ns,
+				      ahead, true);
+	}
+	if (__builtin_sub_overflow(sent_ns, received_ns, &ahead))
+		return 0;
+	return inv_offset_add(&c->pairs[to * c->n + from], received_ns, ahead,
+			      false);
+}
+
+static void drop(struct inv_clocks *c, struct inv_half *h)
+{
+	HASH_DEL(c->halves, h);
+	free(h);
+}
+
+static struct inv_half *find(struct inv_clocks *c, const struct inv_half *like)
+{
+	struct inv_half *h;
+
+	HASH_FIND(hh, c->halves, &like->key, sizeof(like->key), h);
+	return h;
+}
+
+static int keep(struct inv_clocks *c, const struct inv_half *like)
+{
+	struct inv_half *h;
+
+	if (HASH_COUNT(c->halves) >= HALVES) {
+		drop(c, c->halves);
+		c->forgotten++;
+	}
+	h = malloc(sizeof(*h));
+	if (!h)
+		return INV_ENOMEM;
+	*h = *like;
+	h->stored = true;
+	HASH_ADD(hh, c->halves, key, sizeof(h->key), h);
+	if (h->stored)
+		return 0;
+	free(h);
+	return INV_ENOMEM;
+}
+
+static int see_node(struct inv_clocks *c, const struct inv_item *it)
+{
+	struct inv_clock_node *n = &c->nodes[it->node->number];
+
+	if (!n->name) {
+		n->name = strdup(it->node->name);
+		n->first_ns = n->last_ns = it->ts_ns;
+	}
+	if (it->ts_ns < n->first_ns)
+		n->first_ns = it->ts_ns;
+	if (it->ts_ns > n->last_ns)
+		n->last_ns = it->ts_ns;
+	return n->name ? 0 : INV_ENOMEM;
+}
+
+int inv_clocks_add(struct inv_clocks *c, const struct inv_item *it,
+		   const struct inv_seq *s)
+{
+	const struct inv_half h = {
+		.key = { s->label, s->from, s->prev, s->cur },
+		.ts_ns = it->ts_ns,
+		.node = it->node->number,
+		.received = s->kind == INV_SEQ_RECEIVE,
+	};
+	struct inv_half *other;
+	int rc;
+
+	if (h.node >= c->n)
+		return 0;
+	if (see_node(c, it))
+		return INV_ENOMEM;
+	if (s->kind == INV_SEQ_PRINT || s->signal == INV_SIGNAL_PORT ||
+	    (s->within && !h.received))
+		return 0;
+	other = find(c, &h);
+	/* To an alias, it is not known where a message was sent. */
+	if (s->within) {
+		if (other)
+			drop(c, other);
+		return 0;
+	}
+	if (!other)
+		return keep(c, &h);
+	/* A serial that was used twice proves nothing. */
+	if (other->received == h.received)
+		return 0;
+	rc = h.received ?
+		     add_message(c, other->node, other->ts_ns, h.node,
+				 h.ts_ns) :
+		     add_message(c, h.node, h.ts_ns, other->node, other->ts_ns);
+	drop(c, other);
+	return rc;
+}
+
+/* --- paths ---------------------------------------------------------------- */
+
+#define UNCONNECTED 1e300
+
+static double width_of(const struct inv_clocks *c, uint32_t i, uint32_t j)
+{
+	const struct inv_offset *o =
+		&c->pairs[i < j ? i * c->n + j : j * c->n + i];
+
+	return o->n ? (double)inv_offset_width(o) : UNCONNECTED;
+}
+
+static bool is_connected(double width)
+{
+	return width < UNCONNECTED;
+}
+
+/* Finds the narrowest paths between all nodes (Floyd and Warshall), and then the
+ * next node on each node's path to its reference. */
+static void find_paths(struct inv_clocks *c, double *width, uint32_t *next)
+{
+	uint32_t n = c->n;
+
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t j = 0; j < n; j++) {
+			width[i * n + j] = i == j ? 0 : width_of(c, i, j);
+			next[i * n + j] = j;
+		}
+	for (uint32_t k = 0; k < n; k++)
+		for (uint32_t i = 0; i < n; i++)
+			for (uint32_t j = 0; j < n; j++) {
+				double w = width[i * n + k] + width[k * n + j];
+
+				if (!is_connected(w) || w >= width[i * n + j])
+					continue;
+				width[i * n + j] = w;
+				next[i * n + j] = next[i * n + k];
+			}
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t r = 0;
+
+		while (!is_connected(width[i * n + r]))
+			r++;
+		c->nodes[i].reference = r;
+		c->nodes[i].next = r == i ? i : next[i * n + r];
+	}
+}
+
+/* Computes the offset of the clock of the next node at times of node i. */
+static int make_offset(struct inv_clocks *c, uint32_t i)
+{
+	struct inv_clock_node *x = &c->nodes[i];
+	uint32_t j = x->next;
+	int rc = 0;
+
+	x->agrees = true;
+	if (i == j)
+		return 0;
+	if (i < j) {
+		x->offset = c->pairs[i * c->n + j];
+		memset(&c->pairs[i * c->n + j], 0, sizeof(x->offset));
+	} else {
+		rc = inv_offset_reverse(&x->offset, &c->pairs[j * c->n + i]);
+	}
+	if (!rc)
+		rc = inv_offset_build(&x->offset);
+	x->agrees = inv_offset_agrees(&x->offset);
+	c->corrects = c->corrects || !x->agrees;
+	return rc;
+}
+
+/* Makes the knots of a copy of each pair, for its width. The pair itself keeps
+ * its bounds. */
+static int measure(struct inv_clocks *c)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; !rc && i < c->n * c->n; i++) {
+		struct inv_offset *o = &c->pairs[i];
+		struct inv_offset copy = { 0 };
+		struct inv_offset_bound *bounds = o->bounds;
+		uint32_t n = o->n_bounds;
+
+		if (!n)
+			continue;
+		copy.bounds = malloc(n * sizeof(*bounds));
+		if (!copy.bounds)
+			return INV_ENOMEM;
+		memcpy(copy.bounds, bounds, n * sizeof(*bounds));
+		copy.n_bounds = n;
+		rc = inv_offset_build(&copy);
+		o->knots = copy.knots;
+		o->n = copy.n;
+	}
+	return rc;
+}
+
+int inv_clocks_solve(struct inv_clocks *c)
+{
+	size_t all = (size_t)c->n * c->n + 1;
+	double *width = malloc(all * sizeof(*width));
+	uint32_t *next = malloc(all * sizeof(*next));
+	int rc = width && next ? measure(c) : INV_ENOMEM;
+
+	if (!rc)
+		find_paths(c, width, next);
+	for (uint32_t i = 0; i < c->n * c->n; i++) {
+		free(c->pairs[i].knots);
+		c->pairs[i].knots = NULL;
+		c->pairs[i].n = 0;
+	}
+	for (uint32_t i = 0; !rc && i < c->n; i++)
+		rc = make_offset(c, i);
+	free(width);
+	free(next);
+	release_pairs(c);
+	return rc;
+}
+
+/* --- times ---------------------------------------------------------------- */
+
+static int64_t add(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+int64_t inv_clocks_correct(struct inv_clocks *c, uint32_t node, int64_t ts_ns)
+{
+	int64_t low, high;
+
+	while (node < c->n && c->nodes[node].next != node) {
+		struct inv_clock_node *x = &c->nodes[node];
+
+		if (!x->agrees) {
+			inv_offset_at(&x->offset, ts_ns, &low, &high);
+			ts_ns = add(ts_ns, inv_offset_middle(low, high));
+		}
+		node = x->next;
+	}
+	return ts_ns;
+}
+
+bool inv_clocks_interval(struct inv_clocks *c, uint32_t node, int64_t ts_ns,
+			 struct inv_clock_interval *i)
+{
+	int64_t at = ts_ns;
+
+	*i = (struct inv_clock_interval){ 0 };
+	if (node >= c->n || c->nodes[node].next == node)
+		return false;
+	i->estimate = add(inv_clocks_correct(c, node, ts_ns), -ts_ns);
+	for (; c->nodes[node].next != node; node = c->nodes[node].next) {
+		struct inv_clock_node *x = &c->nodes[node];
+		int64_t low, high;
+
+		inv_offset_at(&x->offset, at, &low, &high);
+		i->low = i->low == -INV_OFFSET_NONE || low == -INV_OFFSET_NONE ?
+				 -INV_OFFSET_NONE :
+				 i->low + low;
+		i->high = i->high == INV_OFFSET_NONE ||
+					  high == INV_OFFSET_NONE ?
+				  INV_OFFSET_NONE :
+				  i->high + high;
+		if (!x->agrees)
+			at = add(at, inv_offset_middle(low, high));
+	}
+	return true;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_FLOW_OFFSET_H
+#define INV_FLOW_OFFSET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * How far the clock of one node is ahead of the clock of another, as an interval
+ * at each time, from messages between both. A message cannot arrive before it
+ * was sent: so each message from the first node to the second bounds the offset
+ * from above, and each message back bounds it from below.
+ *
+ * The bound of a message holds at its time, and is relaxed with the distance in
+ * time, by the most that clocks drift apart (INV_OFFSET_RATE). If two bounds
+ * contradict each other nevertheless, a clock was set between them, and the
+ * interval begins anew.
+ *
+ *	inv_offset_add(&o, at, offset, upper);  for each message
+ *	inv_offset_build(&o);
+ *	inv_offset_at(&o, at, &low, &high);
+ */
+
+/* Clocks drift apart by at most 1 ns in so many ns: 500 ppm, the most by which
+ * NTP slews a clock. */
+#define INV_OFFSET_RATE 2000
+/* A bound that is not known is -INV_OFFSET_NONE or INV_OFFSET_NONE. */
+#define INV_OFFSET_NONE (INT64_C(1) << 62)
+/* Times (until the year 2116) and offsets (36 years) beyond these are ignored. */
+#define INV_OFFSET_TIME_MAX (INT64_C(1) << 62)
+#define INV_OFFSET_MAX (INT64_C(1) << 60)
+/* So many bounds are kept; then, of those close to each other, only the
+ * tightest. */
+#define INV_OFFSET_BOUNDS 65536u
+
+struct inv_offset_bound {
+	int64_t at;
+	int64_t offset;
+	bool upper;
+};
+
+/* The interval at the time of a bound. */
+struct inv_offset_knot {
+	int64_t at;
+	int64_t low;
+	int64_t high;
+	bool anew; /* it does not depend on the knots before it */
+};
+
+/* All zero is valid, and has no bounds. */
+struct inv_offset {
+	uint64_t uppers; /* messages */
+	uint64_t lowers;
+	uint32_t steps; /* how often a clock was set */
+	/* private */
+	struct inv_offset_bound *bounds;
+	uint32_t n_bounds;
+	uint64_t width; /* of the spans in which bounds were thinned out */
+	struct inv_offset_knot *knots;
+	uint32_t n;
+	uint32_t last; /* found last */
+};
+
+void inv_offset_release(struct inv_offset *o);
+
+/* Adds a bound: at the time `at' of the first clock, the second clock is ahead
+ * by at most (upper) or at least `offset' ns. Returns 0 or INV_ENOMEM. */
+int inv_offset_add(struct inv_offset *o, int64_t at, int64_t offset,
+		   bool upper);
+
+/*
+ * Sets *to to the same offset seen from the second clock: times are those of the
+ * second clock, and the offset is that of the first clock. Returns 0 or
+ * INV_ENOMEM.
+ */
+int inv_offset_reverse(struct inv_offset *to, const struct inv_offset *from);
+
+/* Computes the knots. After that, nothing is added. Returns 0 or INV_ENOMEM. */
+int inv_offset_build(struct inv_offset *o);
+
+/* Sets the interval at the time. It has no bounds if there is no knot. */
+void inv_offset_at(struct inv_offset *o, int64_t at, int64_t *low,
+		   int64_t *high);
+
+/* Returns the middle of the interval; if it has only one bound, 0 or, if 0 is not
+ * in it, this bound. */
+int64_t inv_offset_middle(int64_t low, int64_t high);
+
+/* Returns true if the interval always has 0 in it: the clocks agree. */
+bool inv_offset_agrees(const struct inv_offset *o);
+
+/* Returns the average width of the interval; INV_OFFSET_NONE: it has no upper or
+ * no lower bounds. */
+int64_t inv_offset_width(const struct inv_offset *o);
+
+#endif
