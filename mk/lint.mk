@@ -1,6 +1,6 @@
 # make lint and make format.
 
-LINT_FLAGS = -D_GNU_SOURCE -Ic_src -isystem $(NIF_INC) -isystem $(EI_INC)
+LINT_FLAGS = -D_GNU_SOURCE -Ic_src -Iinclude -isystem $(NIF_INC) -isystem $(EI_INC)
 
 # The call graphs for tools/check-stack, which only gcc can write.
 CALLS = $(if $(findstring clang,$(CC)),,$(patsubst %.c,$(BUILD)/calls/%.ci,\

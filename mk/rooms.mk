@@ -38,6 +38,7 @@ pics_of = $(foreach r,$(filter $(ROOMS),$(call below,$(1))),$(call pic_of,$(r)))
 $(BUILD)/obj/c_src/nif/%.o $(BUILD)/obj/c_src/engine/%.o $(BUILD)/obj/c_src/pushed/%.o: CPPFLAGS_ROOM = -isystem $(NIF_INC)
 $(BUILD)/pic/%.o $(BUILD)/calls/%.ci: CPPFLAGS_ROOM = -isystem $(NIF_INC)
 $(BUILD)/obj/c_src/node/%.o: CPPFLAGS_ROOM = -isystem $(EI_INC)
+$(BUILD)/obj/c_src/cnode/%.o $(BUILD)/pic/c_src/cnode/%.o: CPPFLAGS_ROOM = -Iinclude -isystem $(EI_INC)
 
 # Without stack protector and fortified copies the NIF calls only the VM and
 # the simplest functions of libc (tools/nif-symbols.allow).
@@ -115,11 +116,11 @@ $(BUILD)/lib/libtestpoint.a: $(BUILD)/pic/test/testpoint.o
 
 link = $(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LINK_LTO) -o $@ $(filter %.o,$^) \
 	-Wl,--start-group $(filter %.a,$^) -Wl,--end-group
-has_node = $(filter $(BUILD)/lib/libnode.a,$^)
+has_ei = $(filter %/libnode.a %/libcnode.a,$^)
 # Further libraries for a program that is linked with the archives in $^.
 LIBS = $(if $(filter %/liblog.a %/libspool.a %/libsink.a,$^),-lzstd) \
 	$(if $(filter %/libmatch.a,$^),-lgmp -lm) \
-	$(if $(has_node),$(EI_LIB)/libei.a) \
+	$(if $(has_ei),$(EI_LIB)/libei.a) \
 	$(if $(filter %/libcli.a,$^),-lz)
 
 # --- products ---------------------------------------------------------------
@@ -175,5 +176,22 @@ $(NIFS): $(TESTPOINT) $(FLAGS_STAMP)
 	$(call say,LINK,$@)
 	$(Q)$(link) $(NIF_LDFLAGS) -shared -Wl,-z,now -Wl,-Bsymbolic
 	$(if $(filter release,$(MODE)),$(Q)tools/check-nif-symbols $@)
+
+# The library for C nodes: one object, which exports only the functions of its
+# header. The program that uses it is linked with libei and libzstd.
+CNODE_LIB := $(if $(CLI_LACKS),,$(BUILD)/lib/libinviso_cnode.a)
+c-products: $(CNODE_LIB)
+
+$(BUILD)/lib/libinviso_cnode.o: $(call room_obj,cnode) $(filter-out %/libcnode.a,$(call libs_of,cnode)) $(FLAGS_STAMP)
+	$(Q)$(CC) -r -nostdlib -fno-lto -o $@.all $(filter %.o,$^) \
+		-Wl,--start-group $(filter %.a,$^) -Wl,--end-group
+	$(Q)objcopy --wildcard --keep-global-symbol='inviso_cnode_*' \
+		-R '.gnu.lto_*' -R '.gnu.debuglto_*' $@.all $@
+	@rm -f $@.all
+
+$(BUILD)/lib/libinviso_cnode.a: $(BUILD)/lib/libinviso_cnode.o
+	$(call say,AR,$@)
+	@rm -f $@
+	$(Q)ar rcsD $@ $<
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -13,7 +13,7 @@ FUZZ_REPLAYS := $(if $(wildcard fuzz/replay.c),$(patsubst fuzz/%_fuzz.c,$(BUILD)
 # The other .c files of test/unit are helpers, linked into each unit test.
 UNIT_HELP := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out %_test.c,$(wildcard test/unit/*.c)))
 
-$(BUILD)/obj/test/%.o: CPPFLAGS_ROOM = -Itest $(if $(findstring /nif_,$@),-isystem $(NIF_INC))$(if $(findstring /node_,$@),-isystem $(EI_INC))
+$(BUILD)/obj/test/%.o: CPPFLAGS_ROOM = -Itest $(if $(findstring /nif_,$@),-isystem $(NIF_INC))$(if $(findstring /node_,$@),-isystem $(EI_INC))$(if $(findstring /cnode_,$@),-Iinclude -isystem $(EI_INC))
 $(BUILD)/obj/fuzz/%.o: CPPFLAGS_ROOM = -Ifuzz$(if $(findstring /node_,$@), -isystem $(EI_INC))
 
 define test_program

@@ -21,6 +21,9 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 #define STEP_MAX (1024u * 1024)
 #define BODY_PIECES 2
 
+/* Smaller bodies are not compressed: it would save nearly nothing. */
+#define BODY_MIN 256u
+
 int inv_log_writer_init(struct inv_log_writer *w, uint32_t codec, int level,
 			size_t body_max, size_t spare, struct inv_err *err)
 {
@@ -242,7 +245,7 @@ static size_t compress(struct inv_log_writer *w, const struct iovec *body,
 	size_t at = 0, packed;
 	int i;
 
-	if (w->codec != INV_CODEC_ZSTD || len > w->body_max)
+	if (w->codec != INV_CODEC_ZSTD || len < BODY_MIN || len > w->body_max)
 		return 0;
 	for (i = 0; i < n; i++) {
 		if (body[i].iov_len > 0)

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INVISO_CNODE_H
+#define INVISO_CNODE_H
+
+/*
+ * Sequential tracing (seq_trace) for C nodes that use ei.
+ *
+ * A C node with this library receives, keeps and sends trace tokens as an Erlang
+ * process does, and records what it sends, receives and prints with a token in a
+ * log, which `inviso merge' reads beside the logs of Erlang nodes.
+ *
+ *	struct inviso_cnode *c;
+ *	char why[INVISO_CNODE_WHY];
+ *
+ *	c = inviso_cnode_open("/var/log/c.log", &ec, NULL, why, sizeof(why));
+ *	if (!c)
+ *		fprintf(stderr, "not traced: %s\n", why);
+ *	for (;;) {
+ *		switch (inviso_cnode_receive_msg(c, fd, &msg, &x, 0)) {
+ *		case ERL_MSG:
+ *			... make an answer in y ...
+ *			inviso_cnode_send(c, fd, &to, y.buff, y.index, 0);
+ *
+ * Compile with -pthread, and link with  -linviso_cnode -lei -lzstd -pthread.
+ *
+ * The handle. A handle is one process in the sense of seq_trace: it has one
+ * token, one counter for serials, one pid, and one log. Only one thread at a time
+ * may use a handle; different threads may use different handles. A program that
+ * serves several requests at the same time has a handle, with its own pid and
+ * log, for each, or exchanges the token with inviso_cnode_get_token and
+ * inviso_cnode_set_token.
+ *
+ * No trace. If a handle is NULL, each function does what the function of ei
+ * does that it replaces, and records nothing.
+ *
+ * Errors. Functions that return int return -1 on failure. Functions that send or
+ * receive then set erl_errno, as those of ei; the others set errno. The log never
+ * makes a send or receive fail: if the log cannot be written, the event is counted
+ * as lost.
+ *
+ * What a killed program loses. Each event is in the file when the function that
+ * recorded it returns, and so survives the death of the process, but not a power
+ * failure. See inviso_cnode_set_buffer.
+ *
+ * ei's own token. ei_receive and its relatives store the token of a message for
+ * the whole program, and ei_send, ei_reg_send and ei_rpc send it with the pid of
+ * a wrong sender. Send with the functions below, which do not use ei's token.
+ */
+#include <ei.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct inviso_cnode;
+
+/* A good size for a message about a failed open. */
+#define INVISO_CNODE_WHY 512
+
+/*
+ * Creates the log `path', with mode 0600; the file must not exist. ec was
+ * initialized with ei_connect_init or a variant, and gives the node's name. self
+ * is the pid of the handle; it is the sender of what the handle sends, and must
+ * differ from those of other handles (ei_make_pid). NULL: ei_self(ec). Both are
+ * copied.
+ *
+ * NULL: failed; why, which has space for `size' bytes, then has a message.
+ */
+struct inviso_cnode *inviso_cnode_open(const char *path, ei_cnode *ec,
+				       const erlang_pid *self, char *why,
+				       size_t size);
+
+/*
+ * Completes the log and frees the handle. Returns -1 if events were lost, or the
+ * end of the log could not be written. NULL is allowed.
+ */
+int inviso_cnode_close(struct inviso_cnode *c);
+
+/* --- receive -------------------------------------------------------------- */
+
+/*
+ * Receives as ei_xreceive_msg_tmo does, with its results: ERL_MSG, ERL_TICK or
+ * ERL_ERROR. ms is a timeout in milliseconds; 0: none. The message's token, or
+ * none if it has none, becomes the handle's token.
+ */
+int inviso_cnode_receive_msg(struct inviso_cnode *c, int fd, erlang_msg *msg,
+			     ei_x_buff *x, unsigned ms);
+
+/*
+ * For programs with their own receive loop: call it after each receive that
+ * returned ERL_MSG. x has the message, from index 0. The function takes the token
+ * out of *msg, because ei leaves an old token there if a message has none. So
+ * *msg must be zero before the first receive:  erlang_msg msg = { 0 };
+ */
+void inviso_cnode_received(struct inviso_cnode *c, erlang_msg *msg,
+			   const ei_x_buff *x);
+
+/* --- send ----------------------------------------------------------------- */
+
+/*
+ * These functions send buf, a term of len bytes that begins with a version byte
+ * (ei_x_new_with_version), as ei_send_tmo and ei_reg_send_tmo do, with the
+ * handle's token. They return 0, or -1. After a timeout, part of the message may
+ * have been sent: close the connection.
+ *
+ * `name' is a registered name on the other node. `node' is the name of that node,
+ * which is only recorded; NULL: not known.
+ *
+ * fd must be a socket of ei's own (TCP). For connections with
+ * ei_connect_init_ussi use inviso_cnode_set_write.
+ */
+int inviso_cnode_send(struct inviso_cnode *c, int fd, const erlang_pid *to,
+		      const char *buf, int len, unsigned ms);
+int inviso_cnode_reg_send(struct inviso_cnode *c, ei_cnode *ec, int fd,
+			  const char *name, const char *node, const char *buf,
+			  int len, unsigned ms);
+
+/*
+ * Makes the handle send with `write', which writes all n bytes at p to the
+ * connection fd within ms milliseconds (0: no limit) and returns 0, or an errno.
+ * NULL: as sockets are written.
+ */
+void inviso_cnode_set_write(struct inviso_cnode *c,
+			    int (*write)(void *arg, int fd, const void *p,
+					 size_t n, unsigned ms),
+			    void *arg);
+
+/* --- the token ------------------------------------------------------------ */
+
+enum inviso_cnode_flag {
+	INVISO_CNODE_SEND = 1,
+	INVISO_CNODE_RECEIVE = 2,
+	INVISO_CNODE_PRINT = 4,
+	INVISO_CNODE_TIMESTAMP = 8,
+	INVISO_CNODE_STRICT = 16,
+	INVISO_CNODE_MONOTONIC = 32,
+};
+
+/* Labels are small: the VM sends other labels to no C node. */
+#define INVISO_CNODE_LABEL_MIN (-(1L << 27))
+#define INVISO_CNODE_LABEL_MAX ((1L << 27) - 1)
+
+/*
+ * Begins a trace, as seq_trace:set_token/2 does: sets a token with this label and
+ * these flags. -1, EINVAL: the label is out of range, or there are other flags.
+ */
+int inviso_cnode_start(struct inviso_cnode *c, long label, unsigned flags);
+
+/* Copies the token to *token and returns 1; 0: there is none. */
+int inviso_cnode_get_token(const struct inviso_cnode *c, erlang_trace *token);
+
+/*
+ * Sets a token that inviso_cnode_get_token has returned, from this handle or
+ * another. What is sent then follows from the message with which that token
+ * came. NULL: no token, as seq_trace:set_token([]). The counter for serials never
+ * goes back, so that no serial is used twice.
+ *
+ * -1, EINVAL: the label is out of range.
+ */
+int inviso_cnode_set_token(struct inviso_cnode *c, const erlang_trace *token);
+
+/* --- print ---------------------------------------------------------------- */
+
+/*
+ * Records a term, as seq_trace:print/1 does; buf is as for inviso_cnode_send.
+ * inviso_cnode_print_label is seq_trace:print/2: it records only if the token has
+ * this label. Return 1; 0: there is no token with the flag print (and the label),
+ * or the handle is NULL; -1: it was not recorded.
+ */
+int inviso_cnode_print(struct inviso_cnode *c, const char *buf, int len);
+int inviso_cnode_print_label(struct inviso_cnode *c, long label,
+			     const char *buf, int len);
+
+/* --- the log -------------------------------------------------------------- */
+
+/*
+ * Keeps up to `bytes' of events in memory, at most INVISO_CNODE_BUFFER_MAX, before
+ * they are written together, which makes the log smaller and the program faster.
+ * inviso_cnode_receive_msg writes them before it waits; inviso_cnode_flush and
+ * inviso_cnode_close write them, too. A program that is killed loses what is in
+ * memory. Default 0: each event is written at once.
+ */
+#define INVISO_CNODE_BUFFER_MAX 32768
+void inviso_cnode_set_buffer(struct inviso_cnode *c, size_t bytes);
+
+/* Writes the events that are in memory. -1: failed, they are lost; errno says
+ * why. */
+int inviso_cnode_flush(struct inviso_cnode *c);
+
+/* When the log has this many bytes, further events are left out, and counted as
+ * lost. 0: no limit. Default: 1 GiB. */
+void inviso_cnode_set_max_bytes(struct inviso_cnode *c, uint64_t bytes);
+
+struct inviso_cnode_info {
+	uint64_t recorded; /* events in the log, or in memory */
+	uint64_t lost;	   /* events that are not */
+	uint64_t bytes;	   /* of the log */
+};
+void inviso_cnode_info(const struct inviso_cnode *c,
+		       struct inviso_cnode_info *info);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
