@@ -217,8 +217,8 @@ records_of_other_modules(Config) ->
                 _ = [call(Config, shop_ship, ship, [Order(I)]) || I <- [1, 2, 3]],
                 _ = [call(Config, shop_ship, ship, [Order(I)]) || I <- [7, 7]],
                 #{status := 0, out := Out} = ?LIB:wait(Cmd, 60000),
-                ok = has(Out, ["shop_ship:ship({order,7,1,x})"]),
-                nomatch = string:find(Out, "{order,2,")
+                ok = has(Out, ["shop_ship:ship(#order{id = 7,qty = 1,who = x})"]),
+                nomatch = string:find(Out, "#order{id = 2,")
         end,
     Traced(["shop_ship:ship(shop_cart#order{id = 7})"]),
     Traced(["shop_ship:ship(X) when shop_cart#order.id == 2, X#order.id == 7"]),
