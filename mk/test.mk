@@ -14,7 +14,7 @@ FUZZ_REPLAYS := $(if $(wildcard fuzz/replay.c),$(patsubst fuzz/%_fuzz.c,$(BUILD)
 UNIT_HELP := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out %_test.c,$(wildcard test/unit/*.c)))
 
 $(BUILD)/obj/test/%.o: CPPFLAGS_ROOM = -Itest $(if $(findstring /nif_,$@),-isystem $(NIF_INC))$(if $(findstring /node_,$@),-isystem $(EI_INC))$(if $(findstring /cnode_,$@),-Iinclude -isystem $(EI_INC))
-$(BUILD)/obj/fuzz/%.o: CPPFLAGS_ROOM = -Ifuzz$(if $(findstring /node_,$@), -isystem $(EI_INC))
+$(BUILD)/obj/fuzz/%.o: CPPFLAGS_ROOM = -Ifuzz$(if $(findstring /node_,$@)$(findstring /cnode_,$@), -isystem $(EI_INC))
 
 define test_program
 $(BUILD)/$(1): $(BUILD)/obj/$(1).o $(2) $(call test_libs,$(1)) $(TESTPOINT) $(FLAGS_STAMP)

@@ -378,13 +378,15 @@ static void put_string(struct inv_pack *p, const struct inv_token *tok)
 /* A local fun, as the VM prints it. */
 static void put_fun(struct inv_pack *p, const struct inv_token *tok)
 {
-	char text[4 * INV_ATOM_CHARS + 64];
-	int n = snprintf(text, sizeof(text), "#Fun<%.*s.%llu.%llu>",
-			 (int)tok->len, (const char *)tok->bytes,
-			 (unsigned long long)tok->id[0],
-			 (unsigned long long)tok->id[1]);
+	char ids[64];
+	int n = snprintf(ids, sizeof(ids), ".%lld.%lld>",
+			 (long long)(int64_t)tok->id[0],
+			 (long long)(int64_t)tok->id[1]);
 
-	put_sized(p, INV_T_TEXT, text, (size_t)n);
+	put_code(p, INV_T_TEXT, 5 + tok->len + (size_t)n);
+	inv_buf_put(&p->terms, "#Fun<", 5);
+	inv_buf_put(&p->terms, tok->bytes, tok->len);
+	inv_buf_put(&p->terms, ids, (size_t)n);
 }
 
 static void put_float(struct inv_pack *p, double f)

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Packs any bytes as the messages that a C node receives, several for each
+ * packet: they come from another node.
+ *
+ *	byte 0    how many bytes of the rest each message has; 0: 256
+ *	the rest  messages in the external term format
+ *
+ * The target checks that the packet can be read: its dictionary is valid, each
+ * message is one term, no message is larger than its limit, and a message that is
+ * complete is printed as the message itself.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cnode/pack.h"
+#include "term/print.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static struct inv_pack pack;
+static struct inv_cursor cursor;
+static struct inv_dict dict;
+static struct inv_buf defs, out, direct;
+
+#define CHECK(x)                 \
+	do {                     \
+		if (!(x))        \
+			abort(); \
+	} while (0)
+
+/* A term may exceed its limit by its last element, such as two atoms. */
+#define OVER 4096
+
+static void print(struct inv_buf *to, enum inv_enc enc, const void *p,
+		  size_t len)
+{
+	static const struct inv_print_opts w = { .unicode = true };
+
+	inv_buf_reset(to);
+	inv_cursor_init(&cursor, enc, &dict, p, len);
+	CHECK(inv_term_print(&cursor, to, &w) == 0);
+}
+
+/* The text of a fun is printed without control characters. */
+static bool is_odd_fun(const struct inv_token *tok)
+{
+	if (tok->kind != INV_TOK_FUN)
+		return false;
+	for (size_t i = 0; i < tok->len; i++)
+		if (tok->bytes[i] < ' ' || tok->bytes[i] > '~')
+			return true;
+	return false;
+}
+
+/* Returns true if the two encodings are printed in different ways: nodes have no
+ * numbers in ETF. */
+static bool differs(const uint8_t *p, size_t len)
+{
+	struct inv_token tok;
+	int r;
+
+	inv_cursor_init(&cursor, INV_ENC_ETF, NULL, p, len);
+	do {
+		r = inv_cursor_next(&cursor, &tok);
+		if (r == 0 &&
+		    (tok.kind == INV_TOK_PID || tok.kind == INV_TOK_PORT ||
+		     tok.kind == INV_TOK_REF || is_odd_fun(&tok)))
+			return true;
+	} while (r == 0 && inv_cursor_depth(&cursor) > 0);
+	return false;
+}
+
+static void add(const uint8_t *p, size_t len)
+{
+	size_t begin = pack.terms.len;
+	size_t used = begin + pack.def_len;
+
+	if (pack.n_defs > INV_PACK_DEFS_FULL) {
+		inv_pack_clear(&pack);
+		begin = used = 0;
+	}
+	pack.cut = false;
+	inv_pack_etf(&pack, (const char *)p, len);
+	CHECK(!pack.terms.error);
+	CHECK(pack.terms.len + pack.def_len - used < INV_PACK_BYTES + OVER);
+	inv_buf_reset(&defs);
+	inv_buf_reserve(&defs, 1); /* data is not NULL */
+	inv_pack_put_defs(&pack, &defs);
+	CHECK(defs.len == pack.def_len);
+	CHECK(inv_dict_parse(&dict, defs.data, defs.len, NULL) == 0);
+	print(&out, INV_ENC_PACKED, pack.terms.data + begin,
+	      pack.terms.len - begin);
+	CHECK(inv_cursor_offset(&cursor) == pack.terms.len - begin);
+	if (pack.cut || differs(p, len))
+		return;
+	print(&direct, INV_ENC_ETF, p, len);
+	CHECK(out.len == direct.len &&
+	      memcmp(out.data, direct.data, out.len) == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	size_t each, n;
+
+	if (!pack.home)
+		CHECK(inv_pack_init(&pack, "c@h", 1) == 0);
+	if (size < 2)
+		return 0;
+	inv_pack_clear(&pack);
+	each = data[0] ? data[0] : 256;
+	for (data++, size--; size > 0; data += n, size -= n) {
+		n = size < each ? size : each;
+		add(data, n);
+	}
+	return 0;
+}
