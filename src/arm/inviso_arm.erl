@@ -43,6 +43,7 @@
 -record(plan, {todo :: [inviso_arm_functions:operation()],
                done = 0 :: non_neg_integer(),
                total :: non_neg_integer(),
+               records = [] :: [module()], % that the specs name for records
                who :: inviso_arm_procs:who(),
                %% the patterns that watch/3 checks next
                look = [] :: [inviso_scope:pattern()],
@@ -117,6 +118,7 @@ make(Specs, Procs, Follow, #{dry := Dry, yes := Yes}) ->
         ++ notes(Specs, Who) ++ inviso_arm_foreign:shared(Functions),
     List = [{list, inviso_arm_list:lines(lists:zip(Calls, Resolved))} || Dry],
     {ok, #plan{todo = Functions ++ [{E, 0} || E <- Events], total = Total,
+               records = lists:append([maps:get(records, S, []) || S <- Specs]),
                who = Who, wild = Wild, yes = Yes, searched = Searched},
      maps:merge(maps:from_list(List),
                 #{functions => Total, processes => Count,
@@ -225,10 +227,10 @@ notes(Specs, Who) ->
 unique(Notes) ->
     lists:foldr(fun(N, Acc) -> [N | lists:delete(N, Acc)] end, [], Notes).
 
-%% @doc Returns the modules whose calls are traced.
+%% @doc Returns the modules whose calls are traced, or whose records the specs name.
 -spec modules(plan()) -> [module()].
-modules(#plan{todo = Todo}) ->
-    lists:usort([M || {{_, {M, _, _}, _}, _} <- Todo]).
+modules(#plan{todo = Todo, records = Records}) ->
+    lists:usort([M || {{_, {M, _, _}, _}, _} <- Todo] ++ Records).
 
 %% --- steps --------------------------------------------------------------------
 

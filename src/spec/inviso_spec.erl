@@ -35,9 +35,10 @@
                   modules := inviso_spec_group:modules(),
                   functions := inviso_spec_group:functions(),
                   elixir := boolean(), clauses := [clause()],
-                  counters := [count | time], text := binary()}
+                  counters := [count | time], text := binary(),
+                  records => [module()]} % the modules of m#rec{}
               | #{kind := send | 'receive', clauses := [clause()],
-                  text := binary()}
+                  text := binary(), records => [module()]}
               | #{kind := procs | ports | running | garbage_collection,
                   text := binary()}.
 
@@ -225,7 +226,9 @@ spec(Tokens0, Notation, Text, Scope) ->
     Spec = target(Tokens, Actions,
                   #ctx{notation = Notation, literals = Literals,
                        records = Records, scope = Scope}),
-    Spec#{text => Text, elixir => Notation =:= elixir}.
+    Named = maps:from_list([{records, lists:usort(maps:values(Records))}
+                            || Records =/= #{}]),
+    maps:merge(Spec#{text => Text, elixir => Notation =:= elixir}, Named).
 
 %% Removes the module in m#rec, which Erlang does not have.
 records([{atom, At, M}, {'#', _} = Hash, {atom, _, Rec} = Name | Rest], Acc,
