@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Merges several inputs and prints them.
+ * Merges several inputs in causal order, with corrected clocks, and prints them.
  *
  *	byte 0    bit 0: the checksums of logs are corrected first;
  *	          1, 2: the format
@@ -17,7 +17,9 @@
 
 #include "base/utf8.h"
 #include "cli/pick.h"
+#include "cli/survey.h"
 #include "flow/flow.h"
+#include "flow/order.h"
 #include "log/inputs.h"
 #include "log/merge.h"
 #include "log_repair.h"
@@ -45,8 +47,30 @@ static void init_pick(struct inv_pick *p, unsigned how)
 	}
 }
 
-static void print(struct inv_inputs *in, const struct inv_sink_ops *format,
-		  unsigned how, struct inv_buf *out, struct inv_summary *sum)
+/* The files, which are opened once more to compare the clocks. */
+struct input {
+	uint8_t *p;
+	size_t size;
+};
+
+static void open_inputs(struct inv_inputs *in, struct inv_notices *ns,
+			const struct input *x);
+
+static int compare(void *arg, struct inv_clocks *clocks)
+{
+	struct inv_notices ns = { 0 };
+	struct inv_inputs in;
+
+	open_inputs(&in, &ns, arg);
+	CHECK(!inv_inputs_open(&in, NULL));
+	CHECK(!inv_survey_inputs(clocks, &in));
+	inv_inputs_release(&in);
+	return 0;
+}
+
+static void print(struct inv_inputs *in, const struct input *x,
+		  const struct inv_sink_ops *format, unsigned how,
+		  struct inv_buf *out, struct inv_summary *sum)
 {
 	static const struct inv_sink_opts opts[4] = {
 		{ .utc = 1 },
@@ -64,8 +88,12 @@ static void print(struct inv_inputs *in, const struct inv_sink_ops *format,
 		  .syntax = INV_SYNTAX_ELIXIR },
 		{ .utc = 1, .pretty = true, .records = true },
 	};
-	static const struct inv_flow_opts flow_opts = { .keep = true,
-							.memory = 1 << 16 };
+	static const struct inv_flow_opts flow_opts = {
+		.keep = true,
+		.memory = 1 << 16,
+		.request_memory = 1 << 14,
+	};
+	struct inv_order order;
 	struct inv_item *item;
 	struct inv_flow flow;
 	struct inv_pick pick;
@@ -75,19 +103,26 @@ static void print(struct inv_inputs *in, const struct inv_sink_ops *format,
 	CHECK(!inv_merge_init(&m, in->feeds, in->n_feeds));
 	CHECK(!inv_sink_new(&s, format, &opts[how >> 3 & 3], out));
 	CHECK(!inv_flow_init(&flow, &flow_opts));
+	CHECK(!inv_order_init(&order, &m, &flow));
+	order.compare = compare;
+	order.compare_arg = (void *)(uintptr_t)x;
 	init_pick(&pick, how);
-	while (!inv_merge_next(&m, &item)) {
+	while (!inv_order_next(&order, &item)) {
 		item = inv_flow_item(&flow, item);
 		CHECK(item);
 		if (item->kind == INV_ITEM_NOTE)
 			continue;
 		if (inv_pick_wants(&pick, item))
 			CHECK(!inv_sink_item(s, item));
+		CHECK(!item->facts || !item->facts->cause ||
+		      item->facts->cause->cause < item->facts->cause->id);
+		inv_flow_show(&flow, item);
 	}
 	CHECK(!inv_sink_end(s));
 	*sum = s->sum;
 	inv_sink_free(s);
 	inv_pick_release(&pick);
+	inv_order_release(&order);
 	inv_flow_release(&flow);
 	inv_merge_release(&m);
 }
@@ -102,13 +137,13 @@ static void add(struct inv_inputs *in, uint8_t *p, size_t n, unsigned i)
 	(void)inv_inputs_add_source(in, &src, NULL, NULL);
 }
 
-static void merge(uint8_t *p, size_t size, const struct inv_sink_ops *format,
-		  unsigned how, struct inv_buf *out, struct inv_summary *sum)
+static void open_inputs(struct inv_inputs *in, struct inv_notices *ns,
+			const struct input *x)
 {
-	struct inv_notices ns = { 0 };
-	struct inv_inputs in;
+	uint8_t *p = x->p;
+	size_t size = x->size;
 
-	inv_inputs_init(&in, &ns);
+	inv_inputs_init(in, ns);
 	for (unsigned i = 0; i < FILES && size >= 2; i++) {
 		size_t n = p[0] | p[1] << 8;
 
@@ -116,12 +151,22 @@ static void merge(uint8_t *p, size_t size, const struct inv_sink_ops *format,
 		size -= 2;
 		if (n > size || i == FILES - 1)
 			n = size;
-		add(&in, p, n, i);
+		add(in, p, n, i);
 		p += n;
 		size -= n;
 	}
+}
+
+static void merge(uint8_t *p, size_t size, const struct inv_sink_ops *format,
+		  unsigned how, struct inv_buf *out, struct inv_summary *sum)
+{
+	const struct input x = { p, size };
+	struct inv_notices ns = { 0 };
+	struct inv_inputs in;
+
+	open_inputs(&in, &ns, &x);
 	if (!inv_inputs_open(&in, NULL))
-		print(&in, format, how, out, sum);
+		print(&in, &x, format, how, out, sum);
 	inv_inputs_release(&in);
 }
 

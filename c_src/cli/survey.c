@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "cli/dir_inputs.h"
-#include "log/inputs.h"
 #include "log/merge.h"
 
 static int read_all(struct inv_clocks *clocks, struct inv_inputs *inputs,
@@ -32,13 +31,21 @@ static int read_all(struct inv_clocks *clocks, struct inv_inputs *inputs,
 	return rc == INV_END ? 0 : rc;
 }
 
-int inv_survey(struct inv_clocks *clocks, char **files, int n_files)
+int inv_survey_inputs(struct inv_clocks *clocks, struct inv_inputs *inputs)
 {
 	struct inv_cursor *cursor = malloc(sizeof(*cursor));
+	int rc = cursor ? read_all(clocks, inputs, cursor) : INV_ENOMEM;
+
+	free(cursor);
+	return rc ? rc : inv_clocks_solve(clocks);
+}
+
+int inv_survey(struct inv_clocks *clocks, char **files, int n_files)
+{
 	struct inv_notices quiet = { 0 };
 	struct inv_inputs inputs;
 	struct inv_err err = { 0 };
-	int rc = cursor ? 0 : INV_ENOMEM;
+	int rc = 0;
 
 	inv_inputs_init(&inputs, &quiet);
 	for (int i = 0; !rc && i < n_files; i++)
@@ -48,10 +55,9 @@ int inv_survey(struct inv_clocks *clocks, char **files, int n_files)
 	if (!rc)
 		rc = inv_inputs_open(&inputs, &err);
 	if (!rc)
-		rc = read_all(clocks, &inputs, cursor);
-	if (rc != INV_ENOMEM)
+		rc = inv_survey_inputs(clocks, &inputs);
+	else if (rc != INV_ENOMEM)
 		rc = inv_clocks_solve(clocks);
 	inv_inputs_release(&inputs);
-	free(cursor);
 	return rc;
 }

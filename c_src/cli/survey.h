@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "flow/clocks.h"
+#include "log/inputs.h"
 
 /*
  * Reads all logs once, to compare the clocks of their nodes. `files' are the
@@ -12,5 +13,8 @@
  * log that cannot be read any more ends the survey.
  */
 int inv_survey(struct inv_clocks *clocks, char **files, int n_files);
+
+/* The same for inputs that are open, and of which nothing was read. */
+int inv_survey_inputs(struct inv_clocks *clocks, struct inv_inputs *inputs);
 
 #endif
