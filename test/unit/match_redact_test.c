@@ -50,7 +50,7 @@ static void keys_without_case_and_separators(void **state)
 		NULL
 	};
 	static const char *const no[] = { "passwor", "passwords", "apikeys",
-					  "tok",    "",	  "-",
+					  "tok",     "",	  "-",
 					  "cookies", "none",	  NULL };
 
 	(void)state;
