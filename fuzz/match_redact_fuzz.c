@@ -20,6 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static struct inv_cursor cursor;
 static struct inv_dict dict;
 static struct inv_redact rules;
+static struct inv_redact_ends ends;
 static struct inv_buf first, second;
 
 #define CHECK(x)                 \
@@ -40,12 +41,14 @@ static int redact(const struct input *in, enum inv_redact_how how,
 	struct inv_redact_copy x = { .rules = &rules,
 				     .dict = &dict,
 				     .cursor = &cursor,
+				     .ends = &ends,
 				     .p = in->p,
 				     .end = in->p + in->len,
 				     .out = out };
 	int rc = 0;
 
 	inv_buf_reset(out);
+	inv_redact_ends_reset(&ends);
 	while (!rc && x.p < x.end)
 		rc = inv_redact_term(&x, how);
 	CHECK(x.p <= x.end);

@@ -27,8 +27,10 @@ int inv_redact_events_new(struct inv_redact_events **made,
 
 void inv_redact_events_free(struct inv_redact_events *r)
 {
-	if (r)
+	if (r) {
 		inv_buf_release(&r->out);
+		inv_redact_ends_release(&r->ends);
+	}
 	free(r);
 }
 
@@ -171,6 +173,7 @@ int inv_redact_item(struct inv_redact_events *r, struct inv_item *it)
 		.rules = &r->rules,
 		.dict = it->ev.dict,
 		.cursor = &r->cursor,
+		.ends = &r->ends,
 		.p = it->ev.terms,
 		.end = it->ev.terms + it->ev.len,
 		.out = &r->out,
@@ -180,10 +183,11 @@ int inv_redact_item(struct inv_redact_events *r, struct inv_item *it)
 	if (it->kind == INV_ITEM_LOSS)
 		return 0;
 	inv_buf_reset(&r->out);
+	inv_redact_ends_reset(&r->ends);
 	rc = it->ev.enc != INV_ENC_PACKED ? INV_EFORMAT :
 	     it->kind == INV_ITEM_NOTE	  ? note(&x, &it->ev) :
 					    event(&x, &it->ev);
-	if (r->out.error)
+	if (r->out.error || r->ends.found.error)
 		return INV_ENOMEM;
 	if (rc) {
 		lose(it);

@@ -12,6 +12,7 @@
 struct inv_redact_events {
 	struct inv_redact rules;
 	struct inv_buf out;
+	struct inv_redact_ends ends;
 	struct inv_cursor cursor;
 	uint64_t marks;
 };

@@ -28,10 +28,7 @@ static int look(const struct inv_redact_copy *x, const uint8_t *p,
 /* Returns the place after the term at p; NULL: it is invalid. */
 static const uint8_t *after(const struct inv_redact_copy *x, const uint8_t *p)
 {
-	inv_cursor_init(x->cursor, INV_ENC_PACKED, x->dict, p,
-			(size_t)(x->end - p));
-	return inv_cursor_skip(x->cursor) ? NULL :
-					    p + inv_cursor_offset(x->cursor);
+	return inv_redact_after(x->ends, x->cursor, x->dict, p, x->end);
 }
 
 /* Returns the name of the atom at p, of length 0 if there is no atom. */
@@ -227,9 +224,12 @@ static int copy_args(struct inv_redact_copy *x, uint32_t n, inv_redact_set set,
 {
 	int rc = 0;
 
-	for (uint32_t i = 0; !rc && i < n && !take_cut(x, &rc); i++)
+	for (uint32_t i = 0; !rc && i < n && !take_cut(x, &rc); i++) {
+		if (!after(x, x->p))
+			return INV_EDAMAGED;
 		rc = copy_term(
 			x, inv_redact_has(set, i) ? INV_REDACT_HIDE : how, 2);
+	}
 	return rc;
 }
 
@@ -249,6 +249,7 @@ static bool rules_of(const struct inv_redact_copy *x,
 static uint32_t arity_at(const struct inv_redact_copy *x, const uint8_t *p)
 {
 	struct inv_token tok;
+	uint64_t left;
 	uint32_t n = 0;
 
 	if (look(x, p, &tok))
@@ -259,14 +260,16 @@ static uint32_t arity_at(const struct inv_redact_copy *x, const uint8_t *p)
 		return (uint32_t)(tok.len + (tok.cut ? tok.left : 0));
 	if (tok.kind != INV_TOK_LIST)
 		return tok.kind == INV_TOK_NIL ? 0 : UINT32_MAX;
-	while (n < 256 && !inv_cursor_next(x->cursor, &tok) &&
-	       tok.kind != INV_TOK_END) {
-		if (tok.kind == INV_TOK_CUT)
-			n += tok.left < 256 ? (uint32_t)tok.left : 256;
-		else
-			n++;
-		if (inv_cursor_skip_rest(x->cursor, &tok))
-			break;
+	for (p++; n < 256 && p && p < x->end && *p != INV_T_END; n++) {
+		if (*p == INV_T_TAIL)
+			return UINT32_MAX;
+		if (*p == INV_T_CUT)
+			return n +
+			       (x->end - p > 2 && inv_varint_get(p + 2, x->end,
+								 &left) ?
+					(uint32_t)(left < 256 ? left : 256) :
+					0);
+		p = after(x, p);
 	}
 	return n;
 }
@@ -276,13 +279,21 @@ static uint32_t arity_at(const struct inv_redact_copy *x, const uint8_t *p)
 static bool rules_at(const struct inv_redact_copy *x, const uint8_t *p,
 		     struct inv_redact_call *call)
 {
-	const uint8_t *f = after(x, p);
-	const uint8_t *third = f ? after(x, f) : NULL;
+	struct inv_redact_name module = atom_at(x, p);
+	struct inv_redact_name function;
+	const uint8_t *third;
 
 	*call = (struct inv_redact_call){ .any = false };
-	return x->rules->n_functions > 0 && third && atom_at(x, p).bytes &&
-	       rules_of(x, atom_at(x, p), atom_at(x, f), arity_at(x, third),
-			call);
+	if (x->rules->n_functions == 0 || !module.bytes)
+		return false;
+	p = after(x, p);
+	function = atom_at(x, p);
+	if (!function.bytes ||
+	    !(inv_redact_atom(x->rules, function.bytes, function.len) &
+	      INV_REDACT_IS_FUNCTION))
+		return false;
+	third = after(x, p);
+	return third && rules_of(x, module, function, arity_at(x, third), call);
 }
 
 bool inv_redact_open_tuple(struct inv_redact_copy *x, uint32_t n)
@@ -320,7 +331,9 @@ int inv_redact_mfa_term(struct inv_redact_copy *x, struct inv_redact_call *call)
 	}
 	p = tuple_at(x, x->p, &arity);
 	if (!p || arity != 3)
-		return copy_term(x, how, 0);
+		return inv_redact_term(x, how);
+	if (!after(x, x->p))
+		return INV_EDAMAGED;
 	rules_at(x, p, call);
 	rc = take(x, p);
 	if (!rc)
@@ -363,16 +376,16 @@ static bool is_ruled_stack(const struct inv_redact_copy *x, const uint8_t *p)
 	uint32_t arity;
 	const uint8_t *q;
 
-	if (p >= x->end || *p != INV_T_LIST)
+	if (!p || p >= x->end || *p != INV_T_LIST)
 		return false;
 	p++;
 	for (unsigned i = 0; i < STACK_MAX && p; i++) {
 		q = tuple_at(x, p, &arity);
 		if (!q || arity < 3)
 			return false;
+		p = after(x, p);
 		if (rules_at(x, q, &call))
 			return true;
-		p = after(x, p);
 	}
 	return false;
 }
@@ -389,7 +402,6 @@ static void read_rules(const struct inv_redact_copy *x, const uint8_t *first,
 {
 	const struct inv_redact *r = x->rules;
 	struct inv_redact_call call;
-	const uint8_t *second;
 	const uint8_t *third;
 
 	if (arity == 2 && is_key(x, first))
@@ -398,14 +410,13 @@ static void read_rules(const struct inv_redact_copy *x, const uint8_t *first,
 		t->hidden |= inv_redact_fields(r, atom_at(x, first), arity);
 	if (r->n_functions == 0 || arity < 2)
 		return;
-	second = after(x, first);
 	if (arity == 2)
-		t->reason = second && is_ruled_stack(x, second);
-	if (arity != 3 && arity != 4)
+		t->reason = is_ruled_stack(x, after(x, first));
+	if ((arity != 3 && arity != 4) || !rules_at(x, first, &call))
 		return;
-	third = second ? after(x, second) : NULL;
+	third = after(x, after(x, first));
 	if (third && third < x->end && *third >= INV_T_STRING_SMALL &&
-	    rules_at(x, first, &call) && call.args)
+	    call.args)
 		t->hidden |= 4;
 }
 
@@ -496,11 +507,11 @@ static bool is_text(const struct inv_redact_copy *x)
 	int rc = look(x, x->p, &tok);
 
 	while (!rc && !(rc = inv_cursor_next(x->cursor, &tok)) &&
-	       (tok.kind == INV_TOK_INT || tok.kind == INV_TOK_BIG ||
-		tok.sep == INV_SEP_BAR))
-		if (inv_cursor_skip_rest(x->cursor, &tok))
-			return false;
-	return !rc && (tok.kind == INV_TOK_END || tok.kind == INV_TOK_CUT);
+	       (tok.kind == INV_TOK_INT || tok.kind == INV_TOK_BIG) &&
+	       tok.sep != INV_SEP_BAR)
+		;
+	return !rc && (tok.kind == INV_TOK_END || tok.kind == INV_TOK_CUT ||
+		       tok.sep == INV_SEP_BAR);
 }
 
 static int copy_list(struct inv_redact_copy *x, enum inv_redact_how how,
@@ -592,5 +603,8 @@ int inv_redact_term(struct inv_redact_copy *x, enum inv_redact_how how)
 {
 	if (how == INV_REDACT_BY_RULES && x->rules->all)
 		how = INV_REDACT_SHAPE;
+	/* All terms in it are then known (inv_redact_after). */
+	if (how != INV_REDACT_NOT && how != INV_REDACT_HIDE && !after(x, x->p))
+		return INV_EDAMAGED;
 	return copy_term(x, how, 0);
 }

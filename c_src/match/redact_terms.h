@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "match/redact.h"
+#include "match/redact_ends.h"
 #include "term/cursor.h"
 
 /*
@@ -23,8 +24,9 @@ enum inv_redact_how {
 struct inv_redact_copy {
 	const struct inv_redact *rules;
 	const struct inv_dict *dict;
-	struct inv_cursor *cursor; /* used for a while */
-	const uint8_t *p;	   /* the next term */
+	struct inv_cursor *cursor;    /* used for a while */
+	struct inv_redact_ends *ends; /* reset for each event */
+	const uint8_t *p;	      /* the next term */
 	const uint8_t *end;
 	struct inv_buf *out;
 	uint64_t marks; /* how many were written */
