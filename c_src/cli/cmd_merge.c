@@ -258,7 +258,7 @@ static int redact(struct merge *m, struct inv_item *item)
 				   "--redact reads only logs of inviso: a "
 				   "LOG of %s is a file of OTP's trace port",
 				   item->node->name);
-	return inv_redact_item(m->redact, item) ? no_memory(m) : 0;
+	return inv_redact_item(m->redact, item, &m->err);
 }
 
 static int take(struct merge *m, struct inv_item *item)
@@ -674,8 +674,8 @@ static void make_redact(const struct args *a, const struct argp_state *state)
 	if (!rc && inv_redact_opts_end(&o))
 		rc = inv_err_set(&err, INV_ENOMEM, "no memory");
 	if (!rc)
-		rc = inv_redact_events_new(&a->m->redact, o.rules, o.n, NULL,
-					   &err);
+		rc = inv_redact_events_new(&a->m->redact, o.rules, o.n,
+					   records, &err);
 	inv_redact_opts_release(&o);
 	if (rc)
 		argp_error(state, "--redact: %s", err.text);

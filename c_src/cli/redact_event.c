@@ -4,6 +4,75 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* --- definitions of records ------------------------------------------------ */
+
+static bool alike(const struct inv_record_def *a,
+		  const struct inv_record_def *b)
+{
+	if (strcmp(a->name, b->name) != 0 || a->n != b->n)
+		return false;
+	for (size_t i = 0; i < a->n; i++)
+		if (strcmp(a->fields[i].name, b->fields[i].name) != 0)
+			return false;
+	return true;
+}
+
+/* Returns true if the newest definition was known before. */
+static bool is_old(const struct inv_redact_events *r)
+{
+	const struct inv_record_def *def = r->known.first;
+
+	for (const struct inv_record_def *d = def->next; d; d = d->next)
+		if (alike(d, def))
+			return true;
+	return false;
+}
+
+/* Adds a copy of the definition. */
+static int know(struct inv_redact_events *r, const struct inv_record_def *def,
+		struct inv_err *err)
+{
+	struct inv_record_def *own = inv_records_add(
+		&r->known, NULL, def->name, strlen(def->name));
+
+	for (size_t i = 0; own && i < def->n; i++)
+		if (!inv_record_add_field(own, def->fields[i].name,
+					  strlen(def->fields[i].name)))
+			own = NULL;
+	if (!own)
+		return inv_err_set(err, INV_ENOMEM, "no memory");
+	return inv_redact_learn(&r->rules, &r->known, own->name, err);
+}
+
+/* A note that defines a record: [] or a module, the name, the list of fields. */
+static int learn(struct inv_redact_events *r, const struct inv_event *ev,
+		 struct inv_err *err)
+{
+	struct inv_cursor *c = &r->cursor;
+	struct inv_record_def *def;
+	struct inv_token tok;
+
+	if (!r->rules.n_keys && !r->rules.n_globs)
+		return 0;
+	inv_cursor_init(c, INV_ENC_PACKED, ev->dict, ev->terms, ev->len);
+	if (inv_cursor_next(c, &tok) || inv_cursor_next(c, &tok) ||
+	    tok.kind != INV_TOK_ATOM)
+		return 0;
+	def = inv_records_add(&r->known, NULL, (const char *)tok.bytes,
+			      tok.len);
+	if (!def)
+		return inv_err_set(err, INV_ENOMEM, "no memory");
+	if (inv_cursor_next(c, &tok) || tok.kind != INV_TOK_LIST)
+		return 0;
+	while (!inv_cursor_next(c, &tok) && tok.kind == INV_TOK_ATOM)
+		if (!inv_record_add_field(def, (const char *)tok.bytes,
+					  tok.len))
+			return inv_err_set(err, INV_ENOMEM, "no memory");
+	return is_old(r) ? 0 :
+			   inv_redact_learn(&r->rules, &r->known, def->name,
+					    err);
+}
+
 int inv_redact_events_new(struct inv_redact_events **made,
 			  const char *const *rules, size_t n,
 			  const struct inv_records *records,
@@ -17,8 +86,11 @@ int inv_redact_events_new(struct inv_redact_events **made,
 	for (size_t i = 0; !rc && i < n; i++)
 		rc = inv_redact_parse(&r->rules, rules[i], strlen(rules[i]),
 				      records, err);
+	for (const struct inv_record_def *d = records ? records->first : NULL;
+	     !rc && d; d = d->next)
+		rc = know(r, d, err);
 	if (rc || !inv_redact_any(&r->rules)) {
-		free(r);
+		inv_redact_events_free(r);
 		r = NULL;
 	}
 	*made = r;
@@ -27,10 +99,11 @@ int inv_redact_events_new(struct inv_redact_events **made,
 
 void inv_redact_events_free(struct inv_redact_events *r)
 {
-	if (r) {
-		inv_buf_release(&r->out);
-		inv_redact_ends_release(&r->ends);
-	}
+	if (!r)
+		return;
+	inv_buf_release(&r->out);
+	inv_redact_ends_release(&r->ends);
+	inv_records_release(&r->known);
 	free(r);
 }
 
@@ -167,7 +240,8 @@ static void lose(struct inv_item *it)
 	it->lost.reason = INV_LOST_UNREADABLE;
 }
 
-int inv_redact_item(struct inv_redact_events *r, struct inv_item *it)
+int inv_redact_item(struct inv_redact_events *r, struct inv_item *it,
+		    struct inv_err *err)
 {
 	struct inv_redact_copy x = {
 		.rules = &r->rules,
@@ -178,17 +252,22 @@ int inv_redact_item(struct inv_redact_events *r, struct inv_item *it)
 		.end = it->ev.terms + it->ev.len,
 		.out = &r->out,
 	};
-	int rc;
+	int rc = 0;
 
 	if (it->kind == INV_ITEM_LOSS)
 		return 0;
+	if (it->kind == INV_ITEM_NOTE && it->ev.note == INV_NOTE_RECORD &&
+	    it->ev.enc == INV_ENC_PACKED)
+		rc = learn(r, &it->ev, err);
+	if (rc)
+		return rc;
 	inv_buf_reset(&r->out);
 	inv_redact_ends_reset(&r->ends);
 	rc = it->ev.enc != INV_ENC_PACKED ? INV_EFORMAT :
 	     it->kind == INV_ITEM_NOTE	  ? note(&x, &it->ev) :
 					    event(&x, &it->ev);
 	if (r->out.error || r->ends.found.error)
-		return INV_ENOMEM;
+		return inv_err_set(err, INV_ENOMEM, "no memory");
 	if (rc) {
 		lose(it);
 		return 0;

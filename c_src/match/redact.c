@@ -6,6 +6,8 @@
 #include "base/alloc.h"
 #include "base/glob.h"
 
+#define ARITY_MAX 0xffffffu /* of tuples */
+
 /* A key in the form in which keys are compared. */
 struct key {
 	size_t len;
@@ -108,12 +110,23 @@ inv_redact_set inv_redact_fields(const struct inv_redact *r,
 				 struct inv_redact_name tag, uint32_t arity)
 {
 	inv_redact_set set = 0;
+	bool known = false;
+	bool later = false;
 
-	for (unsigned i = 0; i < r->n_records; i++)
-		if (r->records[i].arity == arity &&
-		    is_like(r, r->records[i].tag, tag))
-			set |= r->records[i].fields;
-	return set;
+	for (unsigned i = 0; i < r->n_records; i++) {
+		const struct inv_redact_record *x = &r->records[i];
+
+		if (arity < x->arity || arity > (x->to ? x->to : x->arity) ||
+		    !is_like(r, x->tag, tag))
+			continue;
+		if (x->to) {
+			later = true;
+		} else {
+			known = true;
+			set |= x->fields;
+		}
+	}
+	return later && !known ? ~(inv_redact_set)1 : set;
 }
 
 /* --- reading rules -------------------------------------------------------- */
@@ -131,10 +144,15 @@ struct reader {
 static int fail(struct reader *in, const char *why)
 {
 	const char *end = in->rule;
+	unsigned open = 0;
 	int len;
 
-	while (end < in->end && *end != ',')
-		end++;
+	/* A comma in parentheses does not end the rule. */
+	for (; end < in->end && (open || *end != ','); end++)
+		if (*end == '(' || *end == '{')
+			open++;
+		else if (open && (*end == ')' || *end == '}'))
+			open--;
 	len = end - in->rule < 80 ? (int)(end - in->rule) : 80;
 	return inv_err_set(in->err, INV_EINVAL, "%.*s: %s", len, in->rule, why);
 }
@@ -261,19 +279,43 @@ static int add_key(struct reader *in, struct inv_redact_name name)
 
 /* --- records -------------------------------------------------------------- */
 
+/* Returns the rule for the same arities of the same record, or NULL. */
+static struct inv_redact_record *same_record(struct inv_redact *r,
+					     struct inv_redact_name tag,
+					     uint32_t arity, uint32_t to)
+{
+	for (unsigned i = 0; i < r->n_records; i++) {
+		struct inv_redact_record *x = &r->records[i];
+		const char *name = r->text + x->tag;
+
+		if (x->arity == arity && x->to == to &&
+		    strlen(name) == tag.len &&
+		    !memcmp(name, tag.bytes, tag.len))
+			return x;
+	}
+	return NULL;
+}
+
 static int add_record(struct reader *in, struct inv_redact_name tag,
-		      uint32_t arity, inv_redact_set fields)
+		      uint32_t arity, uint32_t to, inv_redact_set fields)
 {
 	struct inv_redact *r = in->r;
-	struct inv_redact_record *x = &r->records[r->n_records];
+	struct inv_redact_record *x = same_record(r, tag, arity, to);
 	int rc;
 
-	if (r->n_records == INV_REDACT_OTHERS)
-		return too_many(in, INV_REDACT_OTHERS, "records");
+	if (x) {
+		x->fields |= fields;
+		return 0;
+	}
+	if (r->n_records == INV_REDACT_RECORDS)
+		return too_many(in, INV_REDACT_RECORDS,
+				"arities of records with redacted fields");
+	x = &r->records[r->n_records];
 	rc = store(in, "", tag, &x->tag);
 	if (rc)
 		return rc;
 	x->arity = arity;
+	x->to = to;
 	x->fields = fields;
 	r->n_records++;
 	return 0;
@@ -284,18 +326,25 @@ static inv_redact_set bit(uint32_t n)
 	return (inv_redact_set)1 << (n < 63 ? n : 63);
 }
 
-/* #user/4.3 */
+/* #user/4.3 or #user/5-8 */
 static int record_by_number(struct reader *in, struct inv_redact_name tag)
 {
+	bool ok = false;
 	uint32_t arity;
 	uint32_t n;
 
-	if (!get_number(in, 0xffffff, &arity) || !take(in, ".") ||
-	    !get_number(in, 0xffffff, &n) || n < 2 || n > arity)
+	if (get_number(in, ARITY_MAX, &arity)) {
+		if (take(in, "-") && get_number(in, ARITY_MAX, &n) &&
+		    arity >= 2 && n >= arity)
+			return add_record(in, tag, arity, n, 0);
+		ok = take(in, ".") && get_number(in, ARITY_MAX, &n) && n >= 2 &&
+		     n <= arity;
+	}
+	if (!ok)
 		return fail(in, "a record without a definition is written "
 				"#name/4.3: the third of the four elements of "
 				"its tuple");
-	return add_record(in, tag, arity, bit(n - 1));
+	return add_record(in, tag, arity, 0, bit(n - 1));
 }
 
 static const struct inv_record_def *find(struct reader *in,
@@ -332,6 +381,7 @@ static int record_by_name(struct reader *in, struct inv_redact_name tag,
 	inv_redact_set set = 0;
 	bool twice;
 	uint32_t n;
+	int rc;
 
 	if (tag.len >= sizeof(name))
 		return fail(in, "the name of the record is too long");
@@ -352,14 +402,110 @@ static int record_by_name(struct reader *in, struct inv_redact_name tag,
 	} while (!dot && take(in, ","));
 	if (!dot && !take(in, "}"))
 		return fail(in, "} is expected");
-	return def ? add_record(in, tag, (uint32_t)def->n + 1, set) : 0;
+	rc = def ? add_record(in, tag, (uint32_t)def->n + 1, 0, set) : 0;
+	return def && !rc ? add_record(in, tag, 2, ARITY_MAX, 0) : rc;
+}
+
+/* Reads the definition (id, password), without its first character. */
+static int get_definition(struct reader *in, uint32_t *arity,
+			  inv_redact_set *keys)
+{
+	struct inv_redact_name field;
+
+	*arity = 1;
+	*keys = 0;
+	do {
+		if (!get_name(in, ",() \t\r\n", &field))
+			return fail(in, "the name of a field is expected");
+		if (inv_redact_key(in->r, field.bytes, field.len))
+			*keys |= bit(*arity);
+		(*arity)++;
+	} while (take(in, ","));
+	return take(in, ")") ? 0 : fail(in, ") is expected");
+}
+
+/* Adds rules for a version of a record that has more fields than the largest one
+ * with a key. A smaller one would hide what is only a message, {user, Name}. */
+static int add_growth(struct reader *in, struct inv_redact_name tag,
+		      uint32_t largest)
+{
+	return add_record(in, tag, largest + 1, largest + INV_REDACT_GROWTH, 0);
+}
+
+/* #user(id, password)(id, name, password). Definitions without a key make a rule
+ * only if another one has a key: what is redacted of a later version is not
+ * redacted of them. */
+static int record_by_definitions(struct reader *in, struct inv_redact_name tag)
+{
+	const char *from = in->p;
+	uint32_t largest = 0;
+	inv_redact_set keys;
+	uint32_t arity;
+	int rc;
+
+	do {
+		rc = get_definition(in, &arity, &keys);
+		if (!rc && keys && arity > largest)
+			largest = arity;
+	} while (!rc && take(in, "("));
+	if (rc || !largest)
+		return rc;
+	in->p = from;
+	do {
+		rc = get_definition(in, &arity, &keys);
+		if (!rc)
+			rc = add_record(in, tag, arity, 0, keys);
+	} while (!rc && take(in, "("));
+	return rc ? rc : add_growth(in, tag, largest);
+}
+
+static inv_redact_set keys_of(const struct inv_redact *r,
+			      const struct inv_record_def *def)
+{
+	inv_redact_set keys = 0;
+
+	for (size_t i = 0; i < def->n; i++) {
+		const char *name = def->fields[i].name;
+
+		if (inv_redact_key(r, (const uint8_t *)name, strlen(name)))
+			keys |= bit((uint32_t)i + 1);
+	}
+	return keys;
+}
+
+int inv_redact_learn(struct inv_redact *r, const struct inv_records *records,
+		     const char *name, struct inv_err *err)
+{
+	struct inv_redact_name tag = { (const uint8_t *)name, strlen(name) };
+	struct reader in = { .r = r,
+			     .err = err,
+			     .rule = name,
+			     .p = name,
+			     .end = name + tag.len };
+	const struct inv_record_def *def;
+	size_t largest = 0;
+	int rc = 0;
+
+	if (!r->n_keys && !r->n_globs)
+		return 0;
+	for (def = records->first; def; def = def->next)
+		if (!strcmp(def->name, name) && def->n + 1 > largest &&
+		    keys_of(r, def))
+			largest = def->n + 1;
+	if (!largest)
+		return 0;
+	for (def = records->first; !rc && def; def = def->next)
+		if (!strcmp(def->name, name))
+			rc = add_record(&in, tag, (uint32_t)def->n + 1, 0,
+					keys_of(r, def));
+	return rc ? rc : add_growth(&in, tag, (uint32_t)largest);
 }
 
 static int get_record(struct reader *in)
 {
 	struct inv_redact_name tag;
 
-	if (!get_name(in, "./{}, \t", &tag))
+	if (!get_name(in, "./{}(), \t", &tag))
 		return fail(in, "the name of a record is expected");
 	if (take(in, "/"))
 		return record_by_number(in, tag);
@@ -367,6 +513,8 @@ static int get_record(struct reader *in)
 		return record_by_name(in, tag, true);
 	if (take(in, "{"))
 		return record_by_name(in, tag, false);
+	if (take(in, "("))
+		return record_by_definitions(in, tag);
 	return fail(in, "a field is expected: #name.field or #name{field}");
 }
 
@@ -543,18 +691,27 @@ int inv_redact_parse(struct inv_redact *r, const char *text, size_t len,
 	return rc;
 }
 
-/* Appends #'tag'/arity.n for each field. */
-static void put_record(struct inv_buf *out, const struct inv_redact *r)
+/* Appends #'tag'/arity.n for each field, and #'tag'/from-to. */
+static void put_records(struct inv_buf *out, const struct inv_redact *r)
 {
-	const struct inv_redact_record *x = &r->records[0];
 	const char *sep = "";
 
-	for (uint32_t i = 1; i < x->arity && i < 64; i++)
-		if (x->fields >> i & 1) {
-			inv_buf_printf(out, "%s#'%s'/%u.%u", sep,
-				       r->text + x->tag, x->arity, i + 1);
+	for (unsigned n = 0; n < r->n_records; n++) {
+		const struct inv_redact_record *x = &r->records[n];
+		const char *tag = r->text + x->tag;
+
+		if (x->to) {
+			inv_buf_printf(out, "%s#'%s'/%u-%u", sep, tag, x->arity,
+				       x->to);
 			sep = ",";
 		}
+		for (uint32_t i = 1; i < x->arity && i < 64; i++)
+			if (x->fields >> i & 1) {
+				inv_buf_printf(out, "%s#'%s'/%u.%u", sep, tag,
+					       x->arity, i + 1);
+				sep = ",";
+			}
+	}
 }
 
 int inv_redact_next(const char **text, const struct inv_records *records,
@@ -579,7 +736,7 @@ int inv_redact_next(const char **text, const struct inv_records *records,
 	if (!rc && !at_end(&in))
 		rc = fail(&in, "a comma is expected after the rule");
 	if (!rc && r->n_records)
-		put_record(out, r);
+		put_records(out, r);
 	else if (!rc)
 		inv_buf_put(out, in.rule, (size_t)(in.p - in.rule));
 	inv_free(r);

@@ -22,6 +22,11 @@
  *	#user.password		a field of a record; also #user{password,token}
  *	#user/4.3		the same without a definition: the third element
  *				of a tuple {user,_,_,_}
+ *	#user/5-8		all elements but the tag of a tuple {user, ...} of 5
+ *				to 8 elements, unless a rule names its arity
+ *	#user(id,password)	a definition of the record: the fields whose names
+ *				are keys by the rules before it; more definitions
+ *				in parentheses can follow. Sessions make such rules
  *	shop:login(_, -)	the second argument of the function
  *	shop:login(_) -> -	its result
  *	shop:login/1, shop:login  all arguments, and the result
@@ -33,14 +38,18 @@
  *
  * The struct has no pointers and allocates nothing. Reading it takes no lock.
  */
-#define INV_REDACT_RULES 16384 /* the most bytes of the rules' text */
-#define INV_REDACT_TEXT 8192   /* the most bytes of names in all rules */
-#define INV_REDACT_KEYS 512    /* the most keys */
-#define INV_REDACT_OTHERS 64   /* the most functions, and the most records */
-#define INV_REDACT_KEY_MAX 255 /* bytes; no rule is for longer keys */
+#define INV_REDACT_RULES 524288 /* the most bytes of the rules' text */
+#define INV_REDACT_TEXT 32768	/* the most bytes of names in all rules */
+#define INV_REDACT_KEYS 512	/* the most keys */
+#define INV_REDACT_OTHERS 64	/* the most functions */
+#define INV_REDACT_RECORDS 1024 /* the most arities of records */
+#define INV_REDACT_KEY_MAX 255	/* bytes; no rule is for longer keys */
+#define INV_REDACT_GROWTH 4	/* fields that a new version can add */
 
 #define INV_REDACT_DEFAULT                                           \
 	"password,passwd,passphrase,password_hash,secret,"           \
+	"pass,pwd,token,db_password,user_password,api_token,"        \
+	"'password:',"                                               \
 	"client_secret,secret_key,secret_key_base,api_key,"          \
 	"x_api_key,private_key,access_token,refresh_token,id_token," \
 	"auth_token,session_token,authorization,"                    \
@@ -65,6 +74,9 @@ struct inv_redact_function {
 struct inv_redact_record {
 	uint16_t tag; /* offset in text */
 	uint32_t arity;
+	/* 0: the rule is for this arity. Otherwise it is for those up to `to' that
+	 * have no rule: a version of the record that was loaded later. */
+	uint32_t to;
 	inv_redact_set fields;
 };
 
@@ -79,7 +91,7 @@ struct inv_redact {
 	uint16_t keys[INV_REDACT_KEYS];	 /* offsets in text */
 	uint16_t globs[INV_REDACT_KEYS]; /* of keys with stars */
 	struct inv_redact_function functions[INV_REDACT_OTHERS];
-	struct inv_redact_record records[INV_REDACT_OTHERS];
+	struct inv_redact_record records[INV_REDACT_RECORDS];
 	char text[INV_REDACT_TEXT];
 };
 
@@ -100,6 +112,13 @@ int inv_redact_parse(struct inv_redact *r, const char *text, size_t len,
  */
 int inv_redact_next(const char **text, const struct inv_records *records,
 		    struct inv_buf *out, struct inv_err *err);
+
+/*
+ * Redacts the fields of the records called `name' whose names are keys. Returns 0,
+ * or INV_ETOOBIG with a message.
+ */
+int inv_redact_learn(struct inv_redact *r, const struct inv_records *records,
+		     const char *name, struct inv_err *err);
 
 static inline bool inv_redact_any(const struct inv_redact *r)
 {

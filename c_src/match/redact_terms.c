@@ -100,7 +100,7 @@ static bool is_string_key(const struct inv_redact_copy *x,
 
 	if (tok->kind == INV_TOK_STRING) {
 		for (size_t i = 0; i < tok->len; i++) {
-			if (w > name + INV_REDACT_KEY_MAX - 4)
+			if (w >= name + INV_REDACT_KEY_MAX)
 				return false;
 			w = put_utf8(w, tok->bytes[i]);
 		}
@@ -109,7 +109,7 @@ static bool is_string_key(const struct inv_redact_copy *x,
 	}
 	while (!inv_cursor_next(x->cursor, &next) && next.kind == INV_TOK_INT &&
 	       next.i >= 0 && next.i <= 0x10ffff && next.sep != INV_SEP_BAR &&
-	       w <= name + INV_REDACT_KEY_MAX - 4)
+	       w < name + INV_REDACT_KEY_MAX)
 		w = put_utf8(w, (uint32_t)next.i);
 	return next.kind == INV_TOK_END &&
 	       inv_redact_key(x->rules, name, (size_t)(w - name));
@@ -397,6 +397,21 @@ struct tuple {
 	uint32_t tags; /* SHAPE: how many elements are no data */
 };
 
+/* Returns true for {http_header, _, Name, _, Value} with a name that is a key. */
+static bool is_http_header(const struct inv_redact_copy *x,
+			   const uint8_t *first)
+{
+	struct inv_redact_name tag = atom_at(x, first);
+	const uint8_t *p;
+
+	if (!tag.bytes || tag.len != 11 ||
+	    memcmp(tag.bytes, "http_header", 11) != 0)
+		return false;
+	p = after(x, first);
+	p = p ? after(x, p) : NULL;
+	return p && is_key(x, p);
+}
+
 static void read_rules(const struct inv_redact_copy *x, const uint8_t *first,
 		       uint32_t arity, struct tuple *t)
 {
@@ -406,6 +421,8 @@ static void read_rules(const struct inv_redact_copy *x, const uint8_t *first,
 
 	if (arity == 2 && is_key(x, first))
 		t->hidden |= 2;
+	if (arity == 5 && is_http_header(x, first))
+		t->hidden |= 16;
 	if (r->n_records > 0 && atom_at(x, first).bytes)
 		t->hidden |= inv_redact_fields(r, atom_at(x, first), arity);
 	if (r->n_functions == 0 || arity < 2)

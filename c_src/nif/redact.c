@@ -9,6 +9,7 @@
 #include "nif/scalar.h"
 
 static ERL_NIF_TERM nil;
+static ERL_NIF_TERM http_header;
 
 /* Atoms, whose words never change. */
 struct atoms {
@@ -53,6 +54,7 @@ static bool is_one_of(const struct atoms *a, ERL_NIF_TERM term)
 void inv_redaction_init(ErlNifEnv *env)
 {
 	nil = enif_make_list(env, 0);
+	http_header = enif_make_atom(env, "http_header");
 	make_atoms(env, &places);
 	make_atoms(env, &reasons);
 }
@@ -156,7 +158,7 @@ static unsigned verdict_of(struct inv_encoder *e, ERL_NIF_TERM term)
 /* Appends a character in UTF-8; returns false if there is no space. */
 static bool add_char(uint8_t *name, uint32_t *len, unsigned c)
 {
-	if (*len > INV_REDACT_KEY_MAX - 4 || c > 0x10ffff)
+	if (*len >= INV_REDACT_KEY_MAX || c > 0x10ffff)
 		return false;
 	if (c < 0x80) {
 		name[(*len)++] = (uint8_t)c;
@@ -180,7 +182,7 @@ static bool add_char(uint8_t *name, uint32_t *len, unsigned c)
 /* Reads at most as many cells as a key has bytes. */
 static bool is_string_key(const struct inv_encoder *e, ERL_NIF_TERM list)
 {
-	uint8_t name[INV_REDACT_KEY_MAX];
+	uint8_t name[INV_REDACT_KEY_MAX + 4];
 	uint32_t len = 0;
 	ERL_NIF_TERM head;
 	unsigned c;
@@ -300,6 +302,10 @@ void inv_redact_tuple(struct inv_encoder *e, const ERL_NIF_TERM *elements,
 		return;
 	if (arity == 2 && inv_redact_is_key(e, elements[0]))
 		t->hidden |= 2;
+	/* {http_header, _, Name, _, Value} of sockets and erlang:decode_packet/3 */
+	if (arity == 5 && elements[0] == http_header &&
+	    inv_redact_is_key(e, elements[2]))
+		t->hidden |= 16;
 	if (r->n_records > 0 &&
 	    verdict_of(e, elements[0]) & INV_REDACT_IS_RECORD &&
 	    inv_ident_name(e->env, elements[0], name, &len))

@@ -33,15 +33,20 @@
 note(_, []) ->
     ok;
 note(Handle, Modules) ->
-    inviso_keeper:keep(Handle, notes(read(Modules)), ?WRITE_MS).
+    {Found, _} = read(Modules),
+    inviso_keeper:keep(Handle, notes(Found), ?WRITE_MS).
 
 %% @doc Returns the records of these modules, with the names of their fields. The
-%% modules may define a record in different ways.
--spec definitions([module()]) -> [{atom(), [atom()]}].
+%% modules may define a record in different ways. Also returns how many modules were
+%% not read because of a bound.
+-spec definitions([module()]) -> {[{atom(), [atom()]}], non_neg_integer()}.
 definitions(Modules) ->
-    maps:keys(read(Modules)).
+    {Found, Unread} = read(Modules),
+    {maps:keys(Found), Unread}.
 
--spec read([module()]) -> found().
+-spec read([module()]) -> {found(), Unread :: non_neg_integer()}.
+read([]) ->
+    {#{}, 0};
 read(Modules) ->
     Self = self(),
     Until = now_ms() + inviso_deadline:ms(?READ_MS),
@@ -54,21 +59,24 @@ read(Modules) ->
             demonitor(Ref, [flush]),
             Found;
         {'DOWN', Ref, process, _, _} ->
-            #{}
+            {#{}, length(Modules)}
     after inviso_deadline:ms(?KILL_MS) ->
             exit(Pid, kill),
             receive {'DOWN', Ref, process, _, _} -> ok end,
-            receive {Pid, Found} -> Found after 0 -> #{} end
+            receive
+                {Pid, Found} -> Found
+            after 0 -> {#{}, length(Modules)}
+            end
     end.
 
 all(Modules, Until) ->
-    lists:foldl(fun(M, Found) ->
+    lists:foldl(fun(M, {Found, Unread}) ->
                         case map_size(Found) < ?MAX_RECORDS
                             andalso now_ms() < Until of
-                            true -> of_module(M, Found);
-                            false -> Found
+                            true -> {of_module(M, Found), Unread};
+                            false -> {Found, Unread + 1}
                         end
-                end, #{}, Modules).
+                end, {#{}, 0}, Modules).
 
 %% Many modules have the records of the same header file.
 -spec of_module(module(), found()) -> found().

@@ -173,10 +173,13 @@ plan(Asked) ->
         {error, _, _} = E -> throw(E)
     end.
 
-opened(_Place, #session{map = #{dry_run := true} = Map} = S) ->
-    S#session{notes = S#session.notes ++ inviso_session_tracer:announced(Map)};
+opened(_Place, #session{map = #{dry_run := true} = Map0, plan = Plan} = S) ->
+    {Map, More} = inviso_session_redact:resolved(Map0, inviso_arm:modules(Plan)),
+    S#session{notes = S#session.notes ++ inviso_session_tracer:announced(Map)
+                  ++ More};
 opened(Place, #session{map = Map0, table = Table, plan = Plan} = S) ->
-    Map = inviso_session_redact:resolved(Map0, inviso_arm:modules(Plan)),
+    {Map, Unread} = inviso_session_redact:resolved(Map0,
+                                                   inviso_arm:modules(Plan)),
     {Tracer, Room, Path, Notes} = inviso_session_tracer:open(Place, Map, Table),
     Now = now_ms(),
     {More, T} = inviso_arm_open_calls:bind(
@@ -185,7 +188,7 @@ opened(Place, #session{map = Map0, table = Table, plan = Plan} = S) ->
     S#session{room = Room, path = Path, tracer = Tracer,
               keepers = inviso_session_tracer:processes(Tracer),
               opened = Now, flushed = Now, tracing = T,
-              notes = S#session.notes ++ Notes ++ More}.
+              notes = S#session.notes ++ Unread ++ Notes ++ More}.
 
 tracing(Tracer, T) ->
     case inviso_tracing:open(Tracer, T) of

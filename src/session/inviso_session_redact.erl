@@ -7,22 +7,56 @@
 -export([resolved/2]).
 
 %% @doc Returns the map of the session with numbers instead of names of fields:
-%% "#user.password" becomes "#'user'/4.3". If a definition is not found, throws the
-%% error of the session.
--spec resolved(map(), [module()]) -> map().
+%% "#user.password" becomes "#'user'/4.3". Adds the definitions of all records: the
+%% library redacts the fields whose names are keys. Also returns notes. If a
+%% definition is not found, throws the error of the session.
+-spec resolved(map(), [module()]) -> {map(), [binary()]}.
 resolved(#{tracer := #{redact := Rules} = Opts} = Map, Modules) ->
-    Map#{tracer := Opts#{redact := [rule(R, Modules) || R <- Rules]}};
+    {Records, Unread} = inviso_records:definitions(Modules),
+    Resolved = [rule(R, Records) || R <- Rules] ++ definitions(Records),
+    {Map#{tracer := Opts#{redact := Resolved}},
+     lists:append([unread(Unread)
+                   || Rules =/= [], lists:last(Rules) =/= <<"none">>])};
 resolved(Map, _) ->
-    Map.
+    {Map, []}.
 
-rule(Rule, Modules) ->
+unread(0) ->
+    [];
+unread(N) ->
+    [unicode:characters_to_binary(
+       io_lib:format("the records of ~b module~ts could not be read in time: "
+                     "fields with well-known names are redacted only in maps "
+                     "and pairs there; trace fewer modules, or write rules "
+                     "such as #user/4.3", [N, ["s" || N > 1]]))].
+
+%% All definitions of a record are in one rule: "#'user'('id','password')".
+definitions(Records) ->
+    ByName = lists:foldr(fun({Name, Fields}, Acc) ->
+                                 Acc#{Name => [Fields | maps:get(Name, Acc, [])]}
+                         end, #{}, Records),
+    [unicode:characters_to_binary(
+       ["#'", quotes(Name, "*"), "'", [definition(F) || F <- Definitions]])
+     || {Name, Definitions} <- maps:to_list(ByName)].
+
+definition(Fields) ->
+    ["(", lists:join(",", [["'", quotes(F, "_"), "'"] || F <- Fields]), ")"].
+
+%% Rules cannot have a quote in quotes. A star stands for it in the name of a
+%% record, and keys are compared without _.
+quotes(Name, Instead) ->
+    case string:replace(atom_to_binary(Name), "'", Instead, all) of
+        [<<>>] -> Instead;
+        Text -> Text
+    end.
+
+rule(Rule, Records) ->
     case re:run(Rule, "^#\\s*('[^']*'|[^\\s'./{}]+)\\s*([.{])(.*)$",
                 [{capture, all_but_first, binary}, dotall, unicode]) of
         {match, [Name, _, Rest]} ->
             Fields = [unquoted(F)
                       || F <- re:split(Rest, "[\\s,{}]+", [trim, unicode]),
                          F =/= <<>>],
-            record(Rule, unquoted(Name), Fields, Modules);
+            record(Rule, unquoted(Name), Fields, Records);
         nomatch ->
             Rule
     end.
@@ -30,8 +64,10 @@ rule(Rule, Modules) ->
 unquoted(Text) ->
     string:trim(Text, both, "'").
 
-record(Rule, Name, Redacted, Modules) ->
-    case definitions(Name, Modules) of
+record(Rule, Name, Redacted, Records) ->
+    %% A name may become an atom of this node only when the files are read.
+    case [Fields || {Record, Fields} <- Records,
+                    atom_to_binary(Record) =:= Name] of
         [] ->
             fail(Rule, "no module that is traced here has a record ~ts in its "
                  "debug information; give its definition with --records, or "
@@ -39,13 +75,10 @@ record(Rule, Name, Redacted, Modules) ->
                  [Name, Name]);
         Definitions ->
             Numbers = [numbers(Rule, Name, Redacted, D) || D <- Definitions],
-            iolist_to_binary(lists:join(",", lists:append(Numbers)))
+            %% A version that is loaded later can have another arity.
+            Later = unicode:characters_to_binary(["#'", Name, "'/2-16777215"]),
+            iolist_to_binary(lists:join(",", lists:append(Numbers) ++ [Later]))
     end.
-
-%% A name may become an atom of this node only when the files are read.
-definitions(Name, Modules) ->
-    [Fields || {Record, Fields} <- inviso_records:definitions(Modules),
-               atom_to_binary(Record) =:= Name].
 
 numbers(Rule, Name, Redacted, Fields) ->
     Texts = [atom_to_binary(F) || F <- Fields],

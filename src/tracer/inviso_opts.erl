@@ -468,11 +468,11 @@ redaction(Rules) ->
         error:_ -> bad_rules(Rules)
     end.
 
-%% A text of 16 KiB fits into the library's memory.
+%% INV_REDACT_RULES (c_src/match/redact.h).
 redaction_text(Rules, Text) ->
     case unicode:characters_to_binary(Text) of
-        Bin when is_binary(Bin), byte_size(Bin) < 16384 -> Bin;
-        _ -> bad(redact, Rules, "takes rules of at most 16383 bytes")
+        Bin when is_binary(Bin), byte_size(Bin) < 524288 -> Bin;
+        _ -> bad(redact, Rules, "takes rules of at most 524287 bytes")
     end.
 
 -spec bad_rules(term()) -> no_return().
@@ -492,8 +492,10 @@ rule(Key) when is_atom(Key) ->
 rule({record, Name, Fields, Redacted}) when is_atom(Name) ->
     Arity = integer_to_list(length(Fields) + 1),
     [_ | _] = Numbers = [position(F, Fields, 2) || F <- Redacted],
-    lists:join(",", [["#'", atom_to_list(Name), "'/", Arity, ".",
-                      integer_to_list(N)] || N <- Numbers]);
+    %% Another version of the record has another arity.
+    [["#'", atom_to_list(Name), "'/", Arity, ".", integer_to_list(N), ","]
+     || N <- Numbers]
+        ++ ["#'", atom_to_list(Name), "'/2-16777215"];
 rule(Text) when is_binary(Text) ->
     Text;
 rule([C | _] = Text) when is_integer(C) ->

@@ -5,7 +5,7 @@
 
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1]).
 -export([random_terms/1, offline_is_the_same/1, every_size/1, shapes_have_no_data/1,
-         arguments_and_results/1, stacks/1, records/1, spawned_functions/1,
+         arguments_and_results/1, stacks/1, records/1, long_keys/1, http_headers/1, spawned_functions/1,
          identities_stay/1, messages_of_seq_trace/1, labels/1,
          filters_see_the_values/1, etf_has_tuples/1, nothing_is_anywhere/1,
          mistakes/1, nothing_without_rules/1, many_schedulers/1]).
@@ -17,7 +17,7 @@
 
 all() ->
     [random_terms, offline_is_the_same, every_size, shapes_have_no_data, arguments_and_results,
-     stacks, records, spawned_functions, identities_stay,
+     stacks, records, long_keys, http_headers, spawned_functions, identities_stay,
      messages_of_seq_trace, labels, filters_see_the_values, etf_has_tuples,
      nothing_is_anywhere, mistakes, nothing_without_rules, many_schedulers].
 
@@ -404,9 +404,38 @@ records(Config) ->
                            sent([{user, bob, ?SECRET, 17}, {user, a, b},
                                  [{order, 1, ?SECRET}],
                                  #{k => {user, 1, [?SECRET], 2}}])),
-    [<<"{user,bob,<redacted:list>,17}">>, <<"{user,a,b}">>,
+    [<<"{user,bob,<redacted:list>,17}">>,
+     <<"{user,<redacted:atom>,<redacted:atom>}">>,
      <<"[{order,1,<redacted:list>}]">>,
      <<"#{k => {user,1,<redacted:list>,2}}">>] = [first(E) || E <- Events].
+
+%% A key is as long as a name of an atom can be.
+long_keys(Config) ->
+    Keys = [lists:duplicate(N, $k) || N <- [250, 251, 252, 255]]
+        ++ [lists:duplicate(127, 233)],
+    Events = sent([{K, ?SECRET} || K <- Keys] ++ [{[8364 | hd(Keys)], ?SECRET}]),
+    {_, Live} = recorded(Config, #{redact => "*"}, Events),
+    [true = maps:get(<<"redacted">>, E) || E <- Live],
+    Plain = ?LIB:name(Config, "long.log"),
+    _ = logged(Plain, #{}, Events),
+    {0, Bin, _} = ?LIB:merge(Plain, "json", ["--redact", "*"]),
+    absent([?SECRET], Bin).
+
+%% As erlang:decode_packet/3 returns them, and sockets with {packet, http}.
+http_headers(Config) ->
+    Packet = <<"Authorization: ", ?SECRET, "\r\nX-Api-Key: ", ?SECRET,
+               "\r\nHost: shown-4711\r\n\r\n">>,
+    {ok, Known, Rest} = erlang:decode_packet(httph_bin, Packet, []),
+    {ok, Other, Last} = erlang:decode_packet(httph, Rest, []),
+    {ok, Host, _} = erlang:decode_packet(httph_bin, Last, []),
+    Events = sent([Known, Other, Host]),
+    {#{redacted := 2}, [_, _, Shown]} =
+        recorded(Config, #{redact => default}, Events),
+    nomatch = binary:match(first(Shown), <<"redacted">>),
+    Plain = ?LIB:name(Config, "http.log"),
+    _ = logged(Plain, #{}, Events),
+    {0, Bin, _} = ?LIB:merge(Plain, "json", ["--redact", "default"]),
+    absent([?SECRET], Bin).
 
 spawned_functions(Config) ->
     {_, Events} =
@@ -617,7 +646,7 @@ mistakes(Config) ->
         Open(["#user.password"]),
     [{error, {bad_option, redact, _, _}} = Open(Bad)
      || Bad <- [17, [17.0], {a, b}, [{record, user, [a], [b]}], [{a, b}],
-                <<255, 255>>, lists:duplicate(17000, $x)]],
+                <<255, 255>>, lists:duplicate(530000, $x)]],
     false = filelib:is_file(Log).
 
 nothing_without_rules(Config) ->

@@ -7,7 +7,7 @@
 
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1,
          init_per_testcase/2, end_per_testcase/2]).
--export([well_known_keys/1, records/1, functions_and_shapes/1, recordings/1,
+-export([well_known_keys/1, fields/1, records/1, functions_and_shapes/1, recordings/1,
          merged/1, mistakes/1]).
 
 -define(LIB, inviso_command_lib).
@@ -17,7 +17,7 @@
 suite() -> [{timetrap, {minutes, 5}}].
 
 all() ->
-    [well_known_keys, records, functions_and_shapes, recordings, merged,
+    [well_known_keys, fields, records, functions_and_shapes, recordings, merged,
      mistakes].
 
 init_per_suite(Config) ->
@@ -107,6 +107,25 @@ well_known_keys(Config) ->
     {Other, _} = trace(Config, ["--redact", "none,shown",
                                 "redact_shop:login/2"]),
     ok = has(Other, [?SECRET, "{shown,<redacted:atom>}"]).
+
+%% The names of fields are keys; so is a field that a new version of the module has.
+fields(Config) ->
+    Args = ["--redact", "redact_shop:login/2 -> -", "redact_shop:login/2"],
+    {Out, _} = trace(Config, Args),
+    ok = has_no_secret(Out),
+    ok = has(Out, ["#user{name = bob,password = <redacted:list>"]),
+    {Wild, _} = trace(Config, ["--redact", "*ge" | Args]),
+    ok = has(Wild, ["age = <redacted:integer>"]),
+    {Shown, _} = trace(Config, ["--redact", "none", "redact_shop:login/2"]),
+    ok = has(Shown, [?SECRET, "age = 7"]),
+    Log = file(Config, "fields.log"),
+    #{status := 0} =
+        run(Config, ["record", "-n", name(Config), "-o", Log, "--events", "20",
+                     "--redact", "none", "redact_shop:login/2"]),
+    #{status := 0, out := Merged} =
+        run(Config, ["merge", "--redact", "default", Log]),
+    ok = has_no_secret(Merged),
+    ok = has(Merged, ["password = <redacted:list>"]).
 
 records(Config) ->
     {Out, _} = trace(Config, ["--redact", "#user.password",
@@ -201,5 +220,7 @@ mistakes(Config) ->
                  {["--redact", "#user.passwort"],
                   "the record has no field passwort; it has name, password, "
                   "age"},
+                 {["--dry-run", "--redact", "#user.passwort"],
+                  "the record has no field passwort"},
                  {["--redact", "#nobody.x"],
                   "no module that is traced here has a record nobody"}]].

@@ -80,7 +80,9 @@ static void words(void **state)
 	(void)state;
 	read_rules("default", NULL);
 	assert_true(is_key("password") && is_key("Authorization"));
-	assert_false(is_key("token") || is_key("user"));
+	assert_true(is_key("token") && is_key("pwd") && is_key("Password:") &&
+		    is_key("DB_PASSWORD") && is_key("userPassword"));
+	assert_false(is_key("token_count") || is_key("user"));
 	read_rules("default,none,token", NULL);
 	assert_false(is_key("password"));
 	assert_true(is_key("token"));
@@ -153,7 +155,9 @@ static void records(void **state)
 			 0);
 	read_rules("#user.password, #user{id, token}, #r{a}, #x/3.3", &defs);
 	assert_int_equal(inv_redact_fields(&rules, name("user"), 4), 0xe);
-	assert_int_equal(inv_redact_fields(&rules, name("user"), 3), 0);
+	/* Another version of the record. */
+	assert_true(inv_redact_fields(&rules, name("user"), 3) == ~(uint64_t)1);
+	assert_true(inv_redact_fields(&rules, name("user"), 5) == ~(uint64_t)1);
 	assert_int_equal(inv_redact_fields(&rules, name("r"), 2), 2);
 	assert_int_equal(inv_redact_fields(&rules, name("x"), 3), 4);
 	assert_int_equal(inv_redact_fields(&rules, name("y"), 3), 0);
@@ -164,6 +168,57 @@ static void records(void **state)
 	assert_false(inv_redact_has(inv_redact_fields(&rules, name("big"), 100),
 				    62));
 	inv_records_release(&defs);
+}
+
+static void fields_with_names_of_keys(void **state)
+{
+	struct inv_records defs = { 0 };
+	struct inv_err err = { 0 };
+
+	(void)state;
+	read_rules("default,*pin*,#'user'('id','password')(a,b,c),"
+		   "#r(id,name),#s('Pass_Word',my_pin)",
+		   NULL);
+	assert_int_equal(inv_redact_fields(&rules, name("user"), 3), 4);
+	assert_int_equal(inv_redact_fields(&rules, name("user"), 2), 0);
+	/* Known, and without a key. */
+	assert_int_equal(inv_redact_fields(&rules, name("user"), 4), 0);
+	/* Versions with more fields, up to four. */
+	assert_true(inv_redact_fields(&rules, name("user"), 5) == ~(uint64_t)1);
+	assert_true(inv_redact_fields(&rules, name("user"), 7) == ~(uint64_t)1);
+	assert_int_equal(inv_redact_fields(&rules, name("user"), 8), 0);
+	assert_int_equal(inv_redact_fields(&rules, name("r"), 3), 0);
+	assert_int_equal(inv_redact_fields(&rules, name("s"), 3), 6);
+	read_rules("default,none,#user(id,password)", NULL);
+	assert_false(inv_redact_any(&rules));
+	/* The same from definitions that are read. */
+	read_rules("default", NULL);
+	assert_int_equal(inv_records_parse(&defs,
+					   "-record(user, {id, password}).\n"
+					   "-record(r, {a}).",
+					   NULL),
+			 0);
+	assert_int_equal(inv_redact_learn(&rules, &defs, "user", &err), 0);
+	assert_int_equal(inv_redact_learn(&rules, &defs, "r", &err), 0);
+	assert_int_equal(rules.n_records, 2);
+	assert_int_equal(inv_redact_fields(&rules, name("user"), 3), 4);
+	assert_true(inv_redact_fields(&rules, name("user"), 4) == ~(uint64_t)1);
+	inv_records_release(&defs);
+}
+
+static void many_records_are_refused(void **state)
+{
+	static char text[65536];
+	struct inv_err err = { 0 };
+	size_t n = (size_t)sprintf(text, "password");
+
+	(void)state;
+	for (unsigned i = 0; i < INV_REDACT_RECORDS / 2 + 1; i++)
+		n += (size_t)sprintf(text + n, ",#r%u(a,password)", i);
+	memset(&rules, 0, sizeof(rules));
+	assert_int_equal(inv_redact_parse(&rules, text, n, NULL, &err),
+			 INV_ETOOBIG);
+	assert_non_null(strstr(err.text, "more than 1024"));
 }
 
 static void mistakes(void **state)
@@ -178,6 +233,10 @@ static void mistakes(void **state)
 		{ "#user", "a field is expected" },
 		{ "#user/2.3", "#name/4.3" },
 		{ "#user/2.1", "#name/4.3" },
+		{ "#user/3-2", "#name/4.3" },
+		{ "#user(a", ") is expected" },
+		{ "#user()", "the name of a field" },
+		{ "m:f(_,-)->", "m:f(_,-)->: - is expected" },
 		{ "m:f(x)", "an argument is - (redacted) or _" },
 		{ "m:f(_)", "it redacts nothing" },
 		{ "m:f(_", ") is expected" },
@@ -214,7 +273,7 @@ static void too_many_rules(void **state)
 	assert_int_equal(inv_redact_parse(&rules, text, n, NULL, &err),
 			 INV_ETOOBIG);
 	n = 0;
-	for (unsigned i = 0; i < 50; i++)
+	for (unsigned i = 0; i < 200; i++)
 		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%0200u",
 				      i ? "," : "", i);
 	memset(&rules, 0, sizeof(rules));
@@ -230,6 +289,8 @@ int main(void)
 		cmocka_unit_test(words),
 		cmocka_unit_test(functions),
 		cmocka_unit_test(records),
+		cmocka_unit_test(fields_with_names_of_keys),
+		cmocka_unit_test(many_records_are_refused),
 		cmocka_unit_test(mistakes),
 		cmocka_unit_test(too_many_rules),
 	};
