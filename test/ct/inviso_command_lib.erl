@@ -212,16 +212,19 @@ content(File) ->
         {error, enoent} -> <<>>
     end.
 
-%% @doc Runs `inviso status' with the options Opts until it shows a session that
-%% traces on the node Name. Fails if Cmd ends before.
+%% @doc Runs `inviso status' with the options Opts until it shows that the session of
+%% Cmd traces on the node Name. Fails if Cmd ends before.
 -spec until_tracing(map(), string(), cmd()) -> ok.
-until_tracing(Opts, Name, Cmd) ->
+until_tracing(Opts, Name, #{os_pid := OsPid} = Cmd) ->
+    Owner = list_to_binary("(os pid " ++ integer_to_list(OsPid) ++ ")"),
     until(fun() ->
                   ended(Cmd) andalso error({ended, wait(Cmd, 1000)}),
                   #{status := 0, out := Out} =
                       run(Opts, ["status", "-n", Name, "--json"]),
                   [#{<<"sessions">> := Sessions}] = json(Out),
-                  [x || #{<<"state">> := <<"tracing">>} <- Sessions] =/= []
+                  [x || #{<<"state">> := <<"tracing">>,
+                          <<"owner">> := Text} <- Sessions,
+                        binary:match(Text, Owner) =/= nomatch] =/= []
           end, 120000),
     ok.
 

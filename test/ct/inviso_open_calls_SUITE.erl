@@ -79,10 +79,12 @@ stopped(Texts) ->
                           =/= nomatch].
 
 %% Returns the summary, the last line on standard error.
-summary(#{err := Err}) ->
-    [Summary] = [inviso_trace_json:decode(L) || <<"{", _/binary>> = L
-                                                    <- ?LIB:lines(Err)],
-    Summary.
+summary(#{err := Err, status := Status}) ->
+    case [inviso_trace_json:decode(L) || <<"{", _/binary>> = L
+                                             <- ?LIB:lines(Err)] of
+        [Summary] -> Summary;
+        _ -> error({no_summary, Status, Err})
+    end.
 
 %% Returns the ends of calls of a function in an output. Decodes no other lines,
 %% because there may be a million.
