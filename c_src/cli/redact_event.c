@@ -149,10 +149,12 @@ static int payload(struct inv_redact_copy *x, const struct inv_event *ev,
 		return inv_redact_term(x, INV_REDACT_NOT);
 	if (ev->tag == INV_TAG_SEQ_TRACE)
 		return seq_trace(x);
+	if (ev->tag == INV_TAG_EXIT && x->rules->n_functions > 0)
+		return inv_redact_term(x, INV_REDACT_REASON);
 	return inv_redact_term(x, INV_REDACT_BY_RULES);
 }
 
-/* {Class, Reason} of a function that has a rule. */
+/* {Class, Reason}. If any function has a rule, the exception may come from it. */
 static int exception(struct inv_redact_copy *x, bool hidden)
 {
 	int rc;
@@ -181,7 +183,7 @@ static int extra(struct inv_redact_copy *x, const struct inv_event *ev,
 		return inv_redact_term(x, call->result ? INV_REDACT_HIDE :
 							 INV_REDACT_BY_RULES);
 	case INV_TAG_EXCEPTION_FROM:
-		if (call->any)
+		if (x->rules->n_functions > 0)
 			return exception(x, call->result);
 		break;
 	default:

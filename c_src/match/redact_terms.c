@@ -390,10 +390,59 @@ static bool is_ruled_stack(const struct inv_redact_copy *x, const uint8_t *p)
 	return false;
 }
 
+/* Returns true if the term at p is such a stack, or a pair with it. */
+static bool has_stack(const struct inv_redact_copy *x, const uint8_t *p)
+{
+	uint32_t arity;
+	const uint8_t *first = tuple_at(x, p, &arity);
+
+	if (first)
+		return arity == 2 && is_ruled_stack(x, after(x, first));
+	return is_ruled_stack(x, p);
+}
+
+/* Returns true if one of the first elements of the list at p has a stack. */
+static bool list_has_stack(const struct inv_redact_copy *x, const uint8_t *p)
+{
+	if (x->rules->n_functions == 0)
+		return false;
+	p++;
+	for (unsigned i = 0;
+	     i < STACK_MAX && p && p < x->end && *p != INV_T_END &&
+	     *p != INV_T_TAIL && *p != INV_T_CUT;
+	     i++) {
+		if (has_stack(x, p))
+			return true;
+		p = after(x, p);
+	}
+	return false;
+}
+
+/* Returns true if one of the n values of the map with its pairs at p has one. */
+static bool map_has_stack(const struct inv_redact_copy *x, const uint8_t *p,
+			  uint64_t n)
+{
+	if (x->rules->n_functions == 0)
+		return false;
+	for (; n > 0 && p && p < x->end && *p != INV_T_CUT; n--) {
+		p = after(x, p);
+		if (has_stack(x, p))
+			return true;
+		p = after(x, p);
+	}
+	return false;
+}
+
+/* How a term is copied beside such a stack. */
+static enum inv_redact_how beside(const struct inv_redact_copy *x)
+{
+	return has_stack(x, x->p) ? INV_REDACT_BY_RULES : INV_REDACT_REASON;
+}
+
 /* How the element i of a tuple is copied; `first' is the first element. */
 struct tuple {
 	inv_redact_set hidden;
-	bool reason;
+	bool reason;   /* the last element is a stack with a ruled function */
 	uint32_t tags; /* SHAPE: how many elements are no data */
 };
 
@@ -427,8 +476,11 @@ static void read_rules(const struct inv_redact_copy *x, const uint8_t *first,
 		t->hidden |= inv_redact_fields(r, atom_at(x, first), arity);
 	if (r->n_functions == 0 || arity < 2)
 		return;
-	if (arity == 2)
-		t->reason = is_ruled_stack(x, after(x, first));
+	third = after(x, first);
+	if (arity == 3)
+		third = after(x, third);
+	if (arity <= 3)
+		t->reason = is_ruled_stack(x, third);
 	if ((arity != 3 && arity != 4) || !rules_at(x, first, &call))
 		return;
 	third = after(x, after(x, first));
@@ -488,9 +540,12 @@ static int copy_tuple(struct inv_redact_copy *x, enum inv_redact_how how,
 	for (uint32_t i = 0; !rc && i < arity && !take_cut(x, &rc); i++)
 		rc = copy_term(x,
 			       inv_redact_has(t.hidden, i) ? INV_REDACT_HIDE :
-			       t.reason && i == 0	   ? INV_REDACT_REASON :
-			       i < t.tags		   ? INV_REDACT_NOT :
-							     how,
+			       t.reason && i + 1 < arity &&
+					       (i > 0 ||
+						!atom_at(x, x->p).bytes) ?
+							     INV_REDACT_REASON :
+			       i < t.tags ? INV_REDACT_NOT :
+					    how,
 			       depth + 1);
 	return rc;
 }
@@ -500,6 +555,8 @@ static int copy_map(struct inv_redact_copy *x, enum inv_redact_how how,
 {
 	uint64_t n = 0;
 	int rc = take(x, inv_varint_get(x->p + 1, x->end, &n));
+	bool ruled = !rc && how == INV_REDACT_BY_RULES &&
+		     map_has_stack(x, x->p, n);
 	bool hidden;
 
 	for (uint64_t i = 0; !rc && i < n && !take_cut(x, &rc); i++) {
@@ -511,7 +568,10 @@ static int copy_map(struct inv_redact_copy *x, enum inv_redact_how how,
 				       how,
 			       depth + 1);
 		if (!rc)
-			rc = copy_term(x, hidden ? INV_REDACT_HIDE : how,
+			rc = copy_term(x,
+				       hidden ? INV_REDACT_HIDE :
+				       ruled  ? beside(x) :
+						how,
 				       depth + 1);
 	}
 	return rc;
@@ -534,19 +594,23 @@ static bool is_text(const struct inv_redact_copy *x)
 static int copy_list(struct inv_redact_copy *x, enum inv_redact_how how,
 		     unsigned depth)
 {
+	bool ruled;
 	int rc;
 
 	if (how == INV_REDACT_SHAPE && is_text(x))
 		return hide(x);
+	ruled = how == INV_REDACT_BY_RULES && list_has_stack(x, x->p);
 	rc = take(x, x->p + 1);
 	while (!rc && x->p < x->end && *x->p != INV_T_END) {
 		if (take_cut(x, &rc))
 			return rc;
 		if (*x->p == INV_T_TAIL) {
 			rc = take(x, x->p + 1);
-			return rc ? rc : copy_term(x, how, depth + 1);
+			return rc ? rc :
+				    copy_term(x, ruled ? beside(x) : how,
+					      depth + 1);
 		}
-		rc = copy_term(x, how, depth + 1);
+		rc = copy_term(x, ruled ? beside(x) : how, depth + 1);
 	}
 	return rc ? rc : take(x, x->p < x->end ? x->p + 1 : NULL);
 }
@@ -556,10 +620,12 @@ static int copy_list(struct inv_redact_copy *x, enum inv_redact_how how,
 static bool is_reason(struct inv_redact_name name)
 {
 	static const char *const reasons[] = {
-		"badarg",	"badarith", "function_clause", "if_clause",
-		"undef",	"noproc",   "noconnection",    "timeout_value",
-		"system_limit", "normal",   "shutdown",	       "kill",
-		"killed",
+		"badarg",	"badarith",	 "function_clause",
+		"if_clause",	"undef",	 "noproc",
+		"noconnection", "timeout_value", "system_limit",
+		"normal",	"shutdown",	 "kill",
+		"killed",	"error",	 "exit",
+		"throw",
 	};
 
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)

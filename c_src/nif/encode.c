@@ -24,6 +24,12 @@
  */
 #define LOOKS_MIN 4096u
 
+/*
+ * How many cells rules may visit for each of these: more than a term has that is
+ * not cut, in which rules visit a cell of a list in a pair in a list three times.
+ */
+#define CHECKS_OF_LOOK 4u
+
 static ERL_NIF_TERM nil; /* an immediate: its word is always the same */
 
 /*
@@ -228,6 +234,16 @@ static INV_COLD bool cut_list(struct inv_encoder *e, ERL_NIF_TERM tail)
 	return inv_scalar_missing(e, INV_T_CUT, kind, n);
 }
 
+/* Writes an element of a container. If it is ruled, the container has a stack in
+ * which a function has a rule. */
+static inline bool put_beside(struct inv_encoder *e, ERL_NIF_TERM term,
+			      uint32_t depth, bool ruled)
+{
+	if (inv_unlikely(ruled) && !inv_redact_has_stack(e, term))
+		return inv_redact_reason(e, term, depth);
+	return put_term(e, term, depth);
+}
+
 /* Writes a list. `head' is the first element, or nil. It is only a hint whether
  * the list is a string. */
 LEVEL static bool put_list(struct inv_encoder *e, ERL_NIF_TERM list,
@@ -235,6 +251,7 @@ LEVEL static bool put_list(struct inv_encoder *e, ERL_NIF_TERM list,
 {
 	ERL_NIF_TERM tail = list;
 	bool is_string = false;
+	bool ruled;
 
 	if (guesses[head & GUESS_BITS] == GUESS_INT &&
 	    !try_string(e, list, &is_string))
@@ -245,13 +262,14 @@ LEVEL static bool put_list(struct inv_encoder *e, ERL_NIF_TERM list,
 		return put_hole_list(e, list);
 	if (!inv_put_byte(e, INV_T_LIST))
 		return false;
+	ruled = inv_unlikely(e->redaction != NULL) && inv_redact_list(e, list);
 	while (tail != nil) {
 		if (inv_unlikely(is_spent(e)))
 			return cut_list(e, tail);
 		if (!enif_get_list_cell(e->env, tail, &head, &tail))
 			return inv_put_byte(e, INV_T_TAIL) &&
-			       put_term(e, tail, depth + 1);
-		if (!put_term(e, head, depth + 1))
+			       put_beside(e, tail, depth + 1, ruled);
+		if (!put_beside(e, head, depth + 1, ruled))
 			return false;
 	}
 	return inv_put_byte(e, INV_T_END);
@@ -275,7 +293,8 @@ LEVEL static bool put_tuple_redacted(struct inv_encoder *e,
 						  arity - i);
 		if (inv_unlikely(inv_redact_has(t.hidden, i)))
 			ok = inv_redact_mark(e, elements[i]);
-		else if (inv_unlikely(t.reason && i == 0))
+		else if (inv_unlikely(t.reason) && i + 1 < arity &&
+			 !(i == 0 && enif_is_atom(e->env, elements[0])))
 			ok = inv_redact_reason(e, elements[i], depth + 1);
 		else
 			ok = put_term(e, elements[i], depth + 1);
@@ -308,7 +327,7 @@ LEVEL static bool put_tuple(struct inv_encoder *e, const ERL_NIF_TERM *elements,
 
 /* Writes n pairs of a map; cuts those beyond the budget. */
 static bool put_pairs(struct inv_encoder *e, ErlNifMapIterator *iter, size_t n,
-		      uint32_t depth)
+		      uint32_t depth, bool ruled)
 {
 	ERL_NIF_TERM value;
 	ERL_NIF_TERM key;
@@ -328,7 +347,7 @@ static bool put_pairs(struct inv_encoder *e, ErlNifMapIterator *iter, size_t n,
 			   inv_redact_is_key(e, key)) {
 			if (!inv_redact_mark(e, value))
 				return false;
-		} else if (!put_term(e, value, depth + 1)) {
+		} else if (!put_beside(e, value, depth + 1, ruled)) {
 			return false;
 		}
 	}
@@ -340,6 +359,7 @@ LEVEL static bool put_map(struct inv_encoder *e, ERL_NIF_TERM map,
 {
 	ErlNifMapIterator iter;
 	size_t n = 0;
+	bool ruled;
 	bool ok;
 
 	enif_get_map_size(e->env, map, &n);
@@ -349,10 +369,11 @@ LEVEL static bool put_map(struct inv_encoder *e, ERL_NIF_TERM map,
 		return false;
 	if (n == 0)
 		return true;
+	ruled = inv_unlikely(e->redaction != NULL) && inv_redact_map(e, map);
 	if (!enif_map_iterator_create(e->env, map, &iter,
 				      ERL_NIF_MAP_ITERATOR_FIRST))
 		return inv_scalar_missing(e, INV_T_CUT, INV_CUT_MAP, n);
-	ok = put_pairs(e, &iter, n, depth);
+	ok = put_pairs(e, &iter, n, depth, ruled);
 	enif_map_iterator_destroy(e->env, &iter);
 	return ok;
 }
@@ -437,6 +458,7 @@ static inline void begin_term(struct inv_encoder *e)
 	e->limit = e->p + e->max_bytes;
 	e->binary_left = e->more_binary;
 	e->looks = e->max_bytes > LOOKS_MIN ? e->max_bytes : LOOKS_MIN;
+	e->checks = CHECKS_OF_LOOK * e->looks;
 }
 
 /* Writes a whole term, or its shape if the rules say so. */

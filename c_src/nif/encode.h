@@ -51,6 +51,7 @@ struct inv_encoder {
 	uint32_t max_depth;   /* 1 .. INV_ENCODE_DEPTH */
 	uint32_t looks;	      /* list cells that the encoder may still visit
 			       without writing them */
+	uint32_t checks;      /* cells and pairs that rules may still visit */
 	bool cut;
 	struct inv_redaction *redaction; /* rules (nif/redact.h); NULL: none */
 	uint32_t redacted;		 /* how many marks were written */

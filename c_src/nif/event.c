@@ -233,11 +233,13 @@ static bool put_content_redacted(struct inv_encoder *e, const struct event *ev)
 		return put_light(e, ev);
 	if (ev->tag == INV_TAG_SEQ_TRACE)
 		return put_seq_redacted(e, ev->of->content);
+	if (ev->tag == INV_TAG_EXIT && e->redaction->rules.n_functions > 0)
+		return inv_encode_shape(e, ev->of->content);
 	return put_content(e, ev);
 }
 
-/* Writes {Class, Reason} of a function that has a rule: the reason can contain
- * what the rule redacts. */
+/* Writes {Class, Reason}. If any function has a rule, the exception may come from
+ * it, and contain what the rule redacts. */
 static bool put_exception(struct inv_encoder *e, ERL_NIF_TERM exception,
 			  bool hidden)
 {
@@ -263,7 +265,7 @@ static bool put_extra_redacted(struct inv_encoder *e, const struct event *ev,
 			return inv_redact_mark(e, ev->of->extra);
 		break;
 	case INV_TAG_EXCEPTION_FROM:
-		if (call->any)
+		if (e->redaction->rules.n_functions > 0)
 			return put_exception(e, ev->of->extra, call->result);
 		break;
 	default:

@@ -14,19 +14,20 @@ static ERL_NIF_TERM http_header;
 /* Atoms, whose words never change. */
 struct atoms {
 	const char *const *names;
-	ERL_NIF_TERM v[16];
+	ERL_NIF_TERM v[20];
 };
 
 /* The keys of an entry of a stack that says where the code is. */
 static struct atoms places = {
 	(const char *const[]){ "file", "line", "error_info", NULL }, { 0 }
 };
-/* Reasons of exceptions that the VM makes. */
+/* Reasons of exceptions that the VM makes, and classes. */
 static struct atoms reasons = {
 	(const char *const[]){ "badarg", "badarith", "function_clause",
 			       "if_clause", "undef", "noproc", "noconnection",
 			       "timeout_value", "system_limit", "normal",
-			       "shutdown", "kill", "killed", NULL },
+			       "shutdown", "kill", "killed", "error", "exit",
+			       "throw", NULL },
 	{ 0 }
 };
 
@@ -179,18 +180,33 @@ static bool add_char(uint8_t *name, uint32_t *len, unsigned c)
 	return true;
 }
 
+/* Counts a cell or pair that a rule visits. If no more may be visited, the value
+ * in question is redacted. */
+static bool may_visit(struct inv_encoder *e)
+{
+	if (e->checks > 0) {
+		e->checks--;
+		return true;
+	}
+	e->cut = true;
+	return false;
+}
+
 /* Reads at most as many cells as a key has bytes. */
-static bool is_string_key(const struct inv_encoder *e, ERL_NIF_TERM list)
+static bool is_string_key(struct inv_encoder *e, ERL_NIF_TERM list)
 {
 	uint8_t name[INV_REDACT_KEY_MAX + 4];
 	uint32_t len = 0;
 	ERL_NIF_TERM head;
 	unsigned c;
 
-	while (enif_get_list_cell(e->env, list, &head, &list))
+	while (enif_get_list_cell(e->env, list, &head, &list)) {
+		if (!may_visit(e))
+			return true;
 		if (!enif_get_uint(e->env, head, &c) ||
 		    !add_char(name, &len, c))
 			return false;
+	}
 	return list == nil && inv_redact_key(&e->redaction->rules, name, len);
 }
 
@@ -241,17 +257,27 @@ bool inv_redact_mfa(struct inv_encoder *e, ERL_NIF_TERM module,
 	return inv_redact_calls(r, name, arity, call);
 }
 
-/* Returns the arity that the third element of {M, F, Third} says. */
-static bool get_arity(const struct inv_encoder *e, ERL_NIF_TERM third,
-		      uint32_t *arity)
+/* Returns true if the rules can be for {M, F, Third}, and sets *arity to what the
+ * third element says. If the cells of a list may not be visited, sets *all. */
+static bool get_arity(struct inv_encoder *e, const ERL_NIF_TERM *mfa,
+		      uint32_t *arity, bool *all)
 {
+	ERL_NIF_TERM third = mfa[2];
 	ERL_NIF_TERM head;
 
+	*all = false;
+	if (!(verdict_of(e, mfa[1]) & INV_REDACT_IS_FUNCTION))
+		return false;
 	if (enif_get_uint(e->env, third, arity))
 		return true;
-	for (*arity = 0; *arity < 256; (*arity)++)
+	for (*arity = 0; *arity < 256; (*arity)++) {
 		if (!enif_get_list_cell(e->env, third, &head, &third))
 			return third == nil;
+		if (!may_visit(e)) {
+			*all = true;
+			return true;
+		}
+	}
 	return false;
 }
 
@@ -261,31 +287,87 @@ bool inv_redact_function(struct inv_encoder *e, ERL_NIF_TERM mfa,
 	const ERL_NIF_TERM *t;
 	uint32_t n;
 	int arity;
+	bool all;
 
 	*call = (struct inv_redact_call){ .any = false };
-	return e->redaction->rules.n_functions > 0 &&
-	       enif_get_tuple(e->env, mfa, &arity, &t) && arity >= 3 &&
-	       get_arity(e, t[2], &n) && inv_redact_mfa(e, t[0], t[1], n, call);
+	if (e->redaction->rules.n_functions == 0 ||
+	    !enif_get_tuple(e->env, mfa, &arity, &t) || arity < 3 ||
+	    !get_arity(e, t, &n, &all))
+		return false;
+	if (!all)
+		return inv_redact_mfa(e, t[0], t[1], n, call);
+	*call = (struct inv_redact_call){ .any = true,
+					  .result = true,
+					  .args = ~(inv_redact_set)0 };
+	return true;
 }
 
-/* How many entries of a stack are checked for functions with rules. */
+/* How many entries of a stack are checked for functions with rules, and how many
+ * elements of a list for stacks. */
 #define STACK_MAX 16
 
 /* Returns true for a stack, [{M,F,Arity or Args,Location}, ...], in which a
- * function has a rule: the reason before it can have the function's values. */
+ * function has a rule: what is beside it can have the function's values. */
 static bool is_ruled_stack(struct inv_encoder *e, ERL_NIF_TERM list)
 {
 	struct inv_redact_call call;
+	const ERL_NIF_TERM *t;
 	ERL_NIF_TERM head;
 	unsigned i;
+	int arity;
 
 	for (i = 0;
 	     i < STACK_MAX && enif_get_list_cell(e->env, list, &head, &list) &&
-	     enif_is_tuple(e->env, head);
+	     enif_get_tuple(e->env, head, &arity, &t) && arity >= 3;
 	     i++)
-		if (inv_redact_function(e, head, &call))
+		if (!may_visit(e) || inv_redact_function(e, head, &call))
 			return true;
 	return false;
+}
+
+bool inv_redact_has_stack(struct inv_encoder *e, ERL_NIF_TERM term)
+{
+	const ERL_NIF_TERM *t;
+	int arity;
+
+	if (enif_get_tuple(e->env, term, &arity, &t))
+		return arity == 2 && is_ruled_stack(e, t[1]);
+	return is_ruled_stack(e, term);
+}
+
+bool inv_redact_list(struct inv_encoder *e, ERL_NIF_TERM list)
+{
+	ERL_NIF_TERM head;
+	unsigned i;
+
+	if (e->redaction->rules.n_functions == 0)
+		return false;
+	for (i = 0;
+	     i < STACK_MAX && enif_get_list_cell(e->env, list, &head, &list);
+	     i++)
+		if (!may_visit(e) || inv_redact_has_stack(e, head))
+			return true;
+	return false;
+}
+
+bool inv_redact_map(struct inv_encoder *e, ERL_NIF_TERM map)
+{
+	ErlNifMapIterator iter;
+	ERL_NIF_TERM value;
+	ERL_NIF_TERM key;
+	bool found = false;
+
+	if (e->redaction->rules.n_functions == 0 ||
+	    !enif_map_iterator_create(e->env, map, &iter,
+				      ERL_NIF_MAP_ITERATOR_FIRST))
+		return false;
+	while (!found &&
+	       enif_map_iterator_get_pair(e->env, &iter, &key, &value)) {
+		found = !may_visit(e) || inv_redact_has_stack(e, value);
+		enif_map_iterator_next(e->env, &iter);
+	}
+	enif_map_iterator_destroy(e->env, &iter);
+	return found;
 }
 
 void inv_redact_tuple(struct inv_encoder *e, const ERL_NIF_TERM *elements,
@@ -296,6 +378,7 @@ void inv_redact_tuple(struct inv_encoder *e, const ERL_NIF_TERM *elements,
 	struct inv_redact_call call;
 	uint32_t len;
 	uint32_t n;
+	bool all;
 
 	*t = (struct inv_redact_tuple){ .hidden = 0 };
 	if (arity < 2)
@@ -312,14 +395,15 @@ void inv_redact_tuple(struct inv_encoder *e, const ERL_NIF_TERM *elements,
 		t->hidden |= inv_redact_fields(
 			r, (struct inv_redact_name){ name, len }, arity);
 	if (r->n_functions > 0) {
-		if (arity == 2 && is_ruled_stack(e, elements[1]))
+		if (arity <= 3 && is_ruled_stack(e, elements[arity - 1]))
 			t->reason = true;
 		/* An entry of a stack, or a call to be made. */
 		if ((arity == 3 || arity == 4) &&
 		    enif_is_list(e->env, elements[2]) &&
-		    get_arity(e, elements[2], &n) &&
-		    inv_redact_mfa(e, elements[0], elements[1], n, &call) &&
-		    call.args)
+		    get_arity(e, elements, &n, &all) &&
+		    (all ||
+		     (inv_redact_mfa(e, elements[0], elements[1], n, &call) &&
+		      call.args)))
 			t->hidden |= 4;
 	}
 }

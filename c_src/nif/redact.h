@@ -44,12 +44,23 @@ bool inv_redact_reason(struct inv_encoder *e, ERL_NIF_TERM reason,
 /* What is redacted of a tuple. */
 struct inv_redact_tuple {
 	inv_redact_set hidden;
-	bool reason; /* the first element is the reason of an exception */
+	bool reason; /* the last element is a stack in which a function has a
+			rule; an atom that is the first element is a tag, and the
+			others are reasons of exceptions */
 };
 
 /* Sets *t to what the rules redact of the tuple. */
 void inv_redact_tuple(struct inv_encoder *e, const ERL_NIF_TERM *elements,
 		      uint32_t arity, struct inv_redact_tuple *t);
+
+/*
+ * Return true if an element of the list, or a value of the map, is such a stack:
+ * the others are written as reasons. A list can have it in a pair {Key, Stack}.
+ * inv_redact_has_stack says it of one element or value.
+ */
+bool inv_redact_list(struct inv_encoder *e, ERL_NIF_TERM list);
+bool inv_redact_map(struct inv_encoder *e, ERL_NIF_TERM map);
+bool inv_redact_has_stack(struct inv_encoder *e, ERL_NIF_TERM term);
 
 /* Returns true if the rules redact the values of the key. */
 bool inv_redact_is_key(struct inv_encoder *e, ERL_NIF_TERM key);

@@ -5,7 +5,8 @@
 
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1]).
 -export([random_terms/1, offline_is_the_same/1, every_size/1, shapes_have_no_data/1,
-         arguments_and_results/1, stacks/1, records/1, long_keys/1, http_headers/1, spawned_functions/1,
+         arguments_and_results/1, stacks/1, stacks_in_terms/1, exceptions_of_callers/1,
+         looks_are_limited/1, records/1, long_keys/1, http_headers/1, spawned_functions/1,
          identities_stay/1, messages_of_seq_trace/1, labels/1,
          filters_see_the_values/1, etf_has_tuples/1, nothing_is_anywhere/1,
          mistakes/1, nothing_without_rules/1, many_schedulers/1]).
@@ -17,7 +18,8 @@
 
 all() ->
     [random_terms, offline_is_the_same, every_size, shapes_have_no_data, arguments_and_results,
-     stacks, records, long_keys, http_headers, spawned_functions, identities_stay,
+     stacks, stacks_in_terms, exceptions_of_callers, looks_are_limited,
+     records, long_keys, http_headers, spawned_functions, identities_stay,
      messages_of_seq_trace, labels, filters_see_the_values, etf_has_tuples,
      nothing_is_anywhere, mistakes, nothing_without_rules, many_schedulers].
 
@@ -224,6 +226,8 @@ offline_is_the_same(Config) ->
             ended(exception_from, shop, login, 2, {error, badarg}),
             {exit, self(), {{badmatch, ?SECRET}, Stack}, #{}},
             {exit, self(), {function_clause, Stack}, #{}},
+            {exit, self(), {token, ?SECRET}, #{}},
+            ended(exception_from, web, page, 1, {error, {badmatch, ?SECRET}}),
             {spawn, self(), self(), #{extra => {shop, login, [1, ?SECRET]}}},
             {seq_trace, #{token => ?SECRET},
              {send, {1, 2}, self(), self(), {token, ?SECRET}}, #{}},
@@ -232,7 +236,9 @@ offline_is_the_same(Config) ->
             {strange_tag, self(), {token, ?SECRET}, #{}},
             {register, self(), token, #{}},
             {link, self(), self(), #{}},
-            {send, self(), ok, #{extra => {a_name, node()}}}],
+            {send, self(), ok, #{extra => {a_name, node()}}}]
+        ++ sent(reports({badmatch, ?SECRET}, Stack)
+                ++ reports(x, [{m, f, 1, []}])),
     Large = #{max_term_bytes => 32768, packet_bytes => 262144},
     Plain = ?LIB:name(Config, "plain.log"),
     {M, S} = T = ?LIB:open(Plain, Large),
@@ -387,15 +393,71 @@ stacks(Config) ->
                   {exit, self(), {{badmatch, ?SECRET}, Deep}, #{}},
                   {'receive', self(),
                    {'EXIT', self(), {{badmatch, ?SECRET}, Deep}}, #{}},
-                  {exit, self(), {{badmatch, shown}, [{m, f, 1, []}]}, #{}}]),
-    [<<"{function_clause,[{shop,login,<redacted:list>,[{file,\"s.erl\"}]},"
-       "{m,f,1,[]}]}">>,
-     <<"{{badmatch,<redacted:list>},[{m,f,1,[]},{shop,login,2,[]}]}">>,
+                  {exit, self(), {shown, ?SECRET}, #{}},
+                  {exit, self(), normal, #{}}]),
+    [<<"{function_clause,[{shop,login,[<redacted:atom>,<redacted:list>],"
+       "[{file,<redacted:list>}]},{m,<redacted:atom>,<redacted:integer>,[]}]}">>,
+     <<"{{badmatch,<redacted:list>},[{m,<redacted:atom>,<redacted:integer>,[]},"
+       "{shop,<redacted:atom>,<redacted:integer>,[]}]}">>,
      _,
-     <<"{{badmatch,shown},[{m,f,1,[]}]}">>] =
-        [iolist_to_binary(string:replace(first(E), "[115,46,101,114,108]",
-                                         "\"s.erl\""))
-         || E <- Events].
+     <<"{shown,<redacted:list>}">>,
+     <<"normal">>] = [first(E) || E <- Events].
+
+%% A stack need not be beside its reason in a pair. Without the function in the
+%% stack, all is shown.
+stacks_in_terms(Config) ->
+    Shown = fun(Stack) ->
+                    {_, Events} =
+                        logged(?LIB:name(Config, "x.log"),
+                               #{redact => "shop:login(_, -)"},
+                               sent(reports({badmatch, ?SECRET}, Stack))),
+                    [first(E) || E <- Events]
+            end,
+    Ruled = Shown([{m, f, 1, []}, {shop, login, 2, []}]),
+    Text = <<"[{m,f,1,[]},{shop,login,2,[]}]">>,
+    R = <<"{badmatch,<redacted:list>}">>,
+    Expected = [<<"{error,", R/binary, ",", Text/binary, "}">>,
+                <<"#{reason => ", R/binary, ",stacktrace => ", Text/binary, "}">>,
+                <<"[error,", R/binary, ",", Text/binary, "]">>,
+                <<"[{kind,<redacted:atom>},{reason,", R/binary, "},{stack,",
+                  Text/binary, "}]">>,
+                <<"[{error_info,{exit,", R/binary, ",", Text/binary, "}},{a,1}]">>,
+                <<"{stack,", Text/binary, "}">>],
+    [{E, _} = {G, E} || {E, G} <- lists:zip(Expected, Ruled)],
+    [false = nomatch =/= binary:match(G, <<"redacted">>)
+     || G <- Shown([{m, f, 1, []}])].
+
+reports(Reason, Stack) ->
+    [{error, Reason, Stack}, #{reason => Reason, stacktrace => Stack},
+     [error, Reason, Stack],
+     [{kind, error}, {reason, Reason}, {stack, Stack}],
+     [{error_info, {exit, Reason, Stack}}, {a, 1}],
+     {stack, Stack}].
+
+%% The exception of a function with a rule passes through its callers, which have
+%% none.
+exceptions_of_callers(Config) ->
+    {_, Events} = recorded(Config, #{redact => "shop:login(_, -)"},
+                           [ended(exception_from, web, page, 1,
+                                  {error, {badmatch, ?SECRET}}),
+                            ended(exception_from, web, page, 1, {error, badarg})]),
+    [[_, <<"{error,{badmatch,<redacted:list>}}">>],
+     [_, <<"{error,badarg}">>]] = [payload(E) || E <- Events].
+
+%% Rules visit a limited number of cells for a term, also below the limit of depth
+%% and for functions whose names are those of a rule. Then they redact what they
+%% would have to look at.
+looks_are_limited(Config) ->
+    Args = lists:duplicate(255, x),
+    Pairs = lists:duplicate(500, {1, lists:duplicate(16, {a, f, Args})}),
+    Keys = lists:duplicate(500, {lists:seq(200, 440), 1}),
+    [begin
+         {#{redacted := N}, [Event]} =
+             recorded(Config, #{redact => Rule, max_depth => 2,
+                                max_term_bytes => 4096}, sent([Term])),
+         {true, _} = {N > 0, N},
+         true = maps:get(<<"truncated">>, Event)
+     end || {Rule, Term} <- [{<<"zz:f(_,-)">>, Pairs}, {<<"zz">>, Keys}]].
 
 records(Config) ->
     Rules = [{record, user, [name, password, age], [password]},
