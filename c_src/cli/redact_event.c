@@ -55,8 +55,9 @@ static int learn(struct inv_redact_events *r, const struct inv_event *ev,
 	if (!r->rules.n_keys && !r->rules.n_globs)
 		return 0;
 	inv_cursor_init(c, INV_ENC_PACKED, ev->dict, ev->terms, ev->len);
-	if (inv_cursor_next(c, &tok) || inv_cursor_next(c, &tok) ||
-	    tok.kind != INV_TOK_ATOM)
+	if (inv_cursor_next(c, &tok)) /* the module */
+		return 0;
+	if (inv_cursor_next(c, &tok) || tok.kind != INV_TOK_ATOM)
 		return 0;
 	def = inv_records_add(&r->known, NULL, (const char *)tok.bytes,
 			      tok.len);

@@ -16,7 +16,8 @@ resolved(#{tracer := #{redact := Rules} = Opts} = Map, Modules) ->
     Resolved = [rule(R, Records) || R <- Rules] ++ definitions(Records),
     {Map#{tracer := Opts#{redact := Resolved}},
      lists:append([unread(Unread)
-                   || Rules =/= [], lists:last(Rules) =/= <<"none">>])};
+                   || Rules =/= [], lists:last(Rules) =/= <<"none">>])
+         ++ lists:append([unknown(R) || R <- Rules])};
 resolved(Map, _) ->
     {Map, []}.
 
@@ -28,6 +29,47 @@ unread(N) ->
                      "fields with well-known names are redacted only in maps "
                      "and pairs there; trace fewer modules, or write rules "
                      "such as #user/4.3", [N, ["s" || N > 1]]))].
+
+%% A rule for a function that is not here can have a mistake, and redacts nothing.
+unknown(Rule) ->
+    case re:run(Rule, "^\\s*(?|'([^'*]+)'|([^\\s',:/(){}#*]+?))\\s*[:.]"
+                "\\s*(?|'([^'*]+)'|([^\\s',:./(){}#*-]+))\\s*([/(].*|->.*|)$",
+                [{capture, all_but_first, binary}, dotall, unicode]) of
+        {match, [Module, Function, What]} ->
+            [unicode:characters_to_binary(
+               io_lib:format("--redact ~ts: this node has no function ~ts:~ts",
+                             [Rule, Module, Function]))
+             || is_function_rule(Rule, What),
+                not exists(Module, Function)];
+        nomatch ->
+            []
+    end.
+
+%% A key can have a dot, but no colon.
+is_function_rule(Rule, <<>>) -> binary:match(Rule, <<":">>) =/= nomatch;
+is_function_rule(_, _) -> true.
+
+%% A module that is not loaded yet may have any function.
+exists(Module, Function) ->
+    lists:any(fun(M) -> has(M, Function) end,
+              [Module, <<"Elixir.", Module/binary>>]).
+
+has(Module, Function) ->
+    try
+        M = binary_to_existing_atom(Module),
+        case erlang:module_loaded(M) of
+            true -> lists:any(fun({F, _}) -> atom_to_binary(F) =:= Function end,
+                              M:module_info(functions));
+            false -> code:which(M) =/= non_existing
+        end
+    catch
+        error:badarg -> is_file(Module)
+    end.
+
+%% The name of a module that was never loaded is no atom yet.
+is_file(Module) ->
+    code:where_is_file(unicode:characters_to_list(Module) ++ ".beam")
+        =/= non_existing.
 
 %% All definitions of a record are in one rule: "#'user'('id','password')".
 definitions(Records) ->

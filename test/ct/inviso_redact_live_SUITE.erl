@@ -8,7 +8,7 @@
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1,
          init_per_testcase/2, end_per_testcase/2]).
 -export([well_known_keys/1, fields/1, records/1, functions_and_shapes/1, recordings/1,
-         merged/1, mistakes/1]).
+         merged/1, notes/1, mistakes/1]).
 
 -define(LIB, inviso_command_lib).
 -define(NODE, inviso_stock_node).
@@ -18,7 +18,7 @@ suite() -> [{timetrap, {minutes, 5}}].
 
 all() ->
     [well_known_keys, fields, records, functions_and_shapes, recordings, merged,
-     mistakes].
+     notes, mistakes].
 
 init_per_suite(Config) ->
     case ?LIB:base() of
@@ -206,6 +206,22 @@ merged(Config) ->
     #{status := 5, err := Said} =
         run(Config, ["merge", "--redact", "default", "--filter", Filter, Log]),
     ok = has(Said, ["could not decide"]).
+
+%% A rule for a function that the node does not have redacts nothing.
+notes(Config) ->
+    Said = fun(Rules) ->
+                   #{status := 0, err := Err, out := Out} =
+                       run(Config, ["trace", "-n", name(Config), "--dry-run",
+                                    "--redact", Rules, "redact_shop:head/1"]),
+                   string:find([Out, Err], "has no function") =/= nomatch
+           end,
+    [{true, R} = {Said(R), R}
+     || R <- ["redact_shop:logni(_, -)", "redact_shap:login/2", "No.Such.f(-)",
+              "redact_shop:logni", "'redact_shop':'logni' -> -"]],
+    [{false, R} = {Said(R), R}
+     || R <- ["redact_shop:login(_, -)", "redact_shop:login", "*:login/2",
+              "lists:seq/2 -> -", "a.key,'x:y',*tok*,none,all"]],
+    ok.
 
 mistakes(Config) ->
     [begin
