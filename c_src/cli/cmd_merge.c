@@ -674,8 +674,8 @@ static void make_redact(const struct args *a, const struct argp_state *state)
 	if (!rc && inv_redact_opts_end(&o))
 		rc = inv_err_set(&err, INV_ENOMEM, "no memory");
 	if (!rc)
-		rc = inv_redact_events_new(&a->m->redact, o.rules, o.n,
-					   records, &err);
+		rc = inv_redact_events_new(&a->m->redact, o.rules, o.n, records,
+					   &err);
 	inv_redact_opts_release(&o);
 	if (rc)
 		argp_error(state, "--redact: %s", err.text);

@@ -32,8 +32,8 @@ static bool is_old(const struct inv_redact_events *r)
 static int know(struct inv_redact_events *r, const struct inv_record_def *def,
 		struct inv_err *err)
 {
-	struct inv_record_def *own = inv_records_add(
-		&r->known, NULL, def->name, strlen(def->name));
+	struct inv_record_def *own =
+		inv_records_add(&r->known, NULL, def->name, strlen(def->name));
 
 	for (size_t i = 0; own && i < def->n; i++)
 		if (!inv_record_add_field(own, def->fields[i].name,
@@ -69,9 +69,9 @@ static int learn(struct inv_redact_events *r, const struct inv_event *ev,
 		if (!inv_record_add_field(def, (const char *)tok.bytes,
 					  tok.len))
 			return inv_err_set(err, INV_ENOMEM, "no memory");
-	return is_old(r) ? 0 :
-			   inv_redact_learn(&r->rules, &r->known, def->name,
-					    err);
+	return is_old(r) ?
+		       0 :
+		       inv_redact_learn(&r->rules, &r->known, def->name, err);
 }
 
 int inv_redact_events_new(struct inv_redact_events **made,

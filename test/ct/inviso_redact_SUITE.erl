@@ -6,7 +6,8 @@
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1]).
 -export([random_terms/1, offline_is_the_same/1, every_size/1, shapes_have_no_data/1,
          arguments_and_results/1, stacks/1, stacks_in_terms/1, exceptions_of_callers/1,
-         looks_are_limited/1, records/1, long_keys/1, http_headers/1, spawned_functions/1,
+         looks_are_limited/1, records/1, long_keys/1, http_headers/1,
+         spawned_functions/1,
          identities_stay/1, messages_of_seq_trace/1, labels/1,
          filters_see_the_values/1, etf_has_tuples/1, nothing_is_anywhere/1,
          mistakes/1, nothing_without_rules/1, many_schedulers/1]).
