@@ -11,7 +11,7 @@ struct inv_redact_end {
 void inv_redact_ends_reset(struct inv_redact_ends *ends)
 {
 	inv_buf_reset(&ends->found);
-	ends->upto = NULL;
+	ends->until = NULL;
 	ends->n_read = 0;
 }
 
@@ -103,10 +103,10 @@ const uint8_t *inv_redact_after(struct inv_redact_ends *ends,
 	if (!p || p >= end)
 		return NULL;
 	inv_cursor_init(cursor, INV_ENC_PACKED, dict, p, (size_t)(end - p));
-	if (is_container(*p) && (!ends->upto || p >= ends->upto)) {
+	if (is_container(*p) && (!ends->until || p >= ends->until)) {
 		to = read_term(ends, cursor, p);
 		ends->n_read += inv_cursor_offset(cursor);
-		ends->upto = to ? to : end;
+		ends->until = to ? to : end;
 		return to;
 	}
 	known = is_container(*p) ? find(ends, p) : NULL;

@@ -12,7 +12,7 @@
  */
 struct inv_redact_ends {
 	struct inv_buf found; /* of struct inv_redact_end, in order */
-	const uint8_t *upto;  /* where the last term that was read ends */
+	const uint8_t *until; /* where the last term that was read ends */
 	uint64_t n_read;      /* bytes that were read for skips */
 };
 
