@@ -150,7 +150,9 @@ functions_and_shapes(Config) ->
                    "-> <redacted:tuple>"]),
     {All, _} = trace(Config, ["--redact", "all", "redact_shop"]),
     ok = has_no_secret(All),
-    nomatch = string:find(All, "4711"),
+    %% A time can have the digits 4711.
+    nomatch = string:find(All, "shown-4711"),
+    ok = has_no_secret(All),
     ok = has(All, ["redact_shop:login(", "{shown,<redacted:atom>}"]).
 
 %% Files on the node and here, while it is recorded and afterwards.
@@ -198,7 +200,9 @@ merged(Config) ->
                        "--redact", "redact_shop:login/2 -> -"]),
     #{status := 0, out := Out} =
         run(Config, ["merge", "--redact", "all", Log]),
-    nomatch = string:find(Out, "4711"),
+    %% A time can have the digits 4711.
+    nomatch = string:find(Out, "shown-4711"),
+    ok = has_no_secret(Out),
     ok = has(Out, ["login(", "<redacted:list>"]),
     %% A filter sees the mark, and compares it with nothing.
     Filter = "redact_shop:head(#{\"Set-Cookie\" := <<\"" ?SECRET "\">>})",
