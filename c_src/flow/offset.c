@@ -52,11 +52,13 @@ static void thin_out(struct inv_offset *o)
 				end = b.at + (int64_t)o->width;
 				best[0] = best[1] = NULL;
 			}
-			if (!best[b.upper]) {
+			struct inv_offset_bound *tight = best[b.upper];
+
+			if (!tight) {
 				best[b.upper] = &o->bounds[n];
 				o->bounds[n++] = b;
-			} else if (is_tighter(&b, best[b.upper])) {
-				*best[b.upper] = b;
+			} else if (is_tighter(&b, tight)) {
+				*tight = b;
 			}
 		}
 		o->n_bounds = n;

@@ -39,7 +39,7 @@ struct layout {
 
 static char closing(uint8_t c)
 {
-	return c == '(' ? ')' : c == '[' ? ']' : c == '{' ? '}' : 0;
+	return (char)(c == '(' ? ')' : c == '[' ? ']' : c == '{' ? '}' : 0);
 }
 
 static bool is_quote(uint8_t c)
@@ -47,7 +47,7 @@ static bool is_quote(uint8_t c)
 	return c == '"' || c == '\'';
 }
 
-static bool has_two(const struct layout *l, size_t i, char c)
+static bool has_two(const struct layout *l, size_t i, uint8_t c)
 {
 	return i + 1 < l->n && l->p[i] == c && l->p[i + 1] == c;
 }
@@ -176,7 +176,7 @@ static void put(struct layout *l, struct inv_buf *out)
 		column += columns;
 		if (!l->depth && column > l->width && l->space)
 			column = break_at(l, out);
-		if (size) {
+		if (size && l->stack) {
 			/* A comma may follow. */
 			bool broken = size > 2 && column + size > l->width;
 

@@ -132,6 +132,7 @@ static void insert(struct inv_fields *f, struct inv_fields_def *d)
 	f->maybe |= UINT64_C(1) << ((d->name[0] * 7u + d->name_len) & 63);
 }
 
+/* NOLINTNEXTLINE(readability-function-size): each of three texts has a length */
 int inv_fields_add(struct inv_fields *f, const uint8_t *module,
 		   size_t module_len, const uint8_t *name, size_t name_len,
 		   uint32_t n, const uint8_t *names, size_t names_len)

@@ -62,10 +62,12 @@ static void measure(struct inv_anchor *a)
 static void warp(struct inv_anchor *a)
 {
 	int64_t d = ahead(a->mono);
+	long long at;
 
 	a->offset += d;
 	a->real += d;
-	printf("%lld %lld\n", (long long)(a->erl + a->offset), (long long)d);
+	at = a->erl + a->offset;
+	printf("%lld %lld\n", at, (long long)d);
 }
 
 static uint32_t drop_events(uint8_t *p, const uint8_t *end)
