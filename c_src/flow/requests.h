@@ -35,7 +35,7 @@ struct inv_cause {
 	uint64_t id;	  /* of the event, from 1 */
 	uint64_t request; /* number of the request, from 1 */
 	/* The id of the event from which it follows; if this event is not shown,
-	 * of that one's nearest cause that is shown. 0: there is none. */
+	 * of the nearest cause of that event that is shown. 0: there is none. */
 	uint64_t cause;
 	/* False: events are missing between both, or it is not certain that
 	 * there is no cause. */

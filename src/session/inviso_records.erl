@@ -7,7 +7,8 @@
 %% memory. When a bound is reached, it leaves out the other modules.
 -module(inviso_records).
 
--export([note/2, definitions/1]).
+-export([read/1, note/2, definitions/1, unread/1]).
+-export_type([records/0]).
 
 %% Records of all modules.
 -define(MAX_RECORDS, 1000).
@@ -27,24 +28,29 @@
 
 %% Records with these names of fields, and the modules that define them.
 -type found() :: #{{Name :: atom(), [Field :: atom()]} => [module()]}.
+%% The records of modules, and how many modules were not read because of a bound.
+-opaque records() :: {found(), non_neg_integer()}.
 
-%% @doc Writes the records of these modules into the log of a tracer.
--spec note(pos_integer(), [module()]) -> ok.
-note(_, []) ->
+%% @doc Writes records into the log of a tracer.
+-spec note(pos_integer(), records()) -> ok.
+note(_, {Found, _}) when map_size(Found) =:= 0 ->
     ok;
-note(Handle, Modules) ->
-    {Found, _} = read(Modules),
+note(Handle, {Found, _}) ->
     inviso_keeper:keep(Handle, notes(Found), ?WRITE_MS).
 
-%% @doc Returns the records of these modules, with the names of their fields. The
-%% modules may define a record in different ways. Also returns how many modules were
-%% not read because of a bound.
--spec definitions([module()]) -> {[{atom(), [atom()]}], non_neg_integer()}.
-definitions(Modules) ->
-    {Found, Unread} = read(Modules),
-    {maps:keys(Found), Unread}.
+%% @doc Returns the names of records and of their fields. The modules may define a
+%% record in different ways.
+-spec definitions(records()) -> [{atom(), [atom()]}].
+definitions({Found, _}) ->
+    maps:keys(Found).
 
--spec read([module()]) -> {found(), Unread :: non_neg_integer()}.
+%% @doc Returns how many modules were not read because of a bound.
+-spec unread(records()) -> non_neg_integer().
+unread({_, Unread}) ->
+    Unread.
+
+%% @doc Reads the records of these modules. Takes at most 600 ms.
+-spec read([module()]) -> records().
 read([]) ->
     {#{}, 0};
 read(Modules) ->

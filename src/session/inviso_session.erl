@@ -154,16 +154,16 @@ planned(#{protect := Protect} = Map, Table, Guard, Place, Since) ->
                  last_word = Now, opened = Now, flushed = Now,
                  limits = inviso_session_limits:new(maps:get(limits, Map)),
                  overload = inviso_overload:new(Protect)},
-    S1 = timed(watch(opened(Place, S))),
-    {ok, begin_arming(S1)}.
+    Records = inviso_records:read(inviso_arm:modules(Plan)),
+    S1 = timed(watch(opened(Place, Records, S))),
+    {ok, begin_arming(Records, S1)}.
 
 %% Writes the definitions of records into the log before the first event, and then
 %% arms.
-begin_arming(#session{tracer = {inviso_tracer, Handle}, plan = Plan,
-                      map = #{dry_run := false}} = S) ->
-    Modules = inviso_arm:modules(Plan),
-    job(closer, records, fun() -> inviso_records:note(Handle, Modules) end, S);
-begin_arming(S) ->
+begin_arming(Records, #session{tracer = {inviso_tracer, Handle},
+                               map = #{dry_run := false}} = S) ->
+    job(closer, records, fun() -> inviso_records:note(Handle, Records) end, S);
+begin_arming(_, S) ->
     self() ! arm,
     S.
 
@@ -173,13 +173,12 @@ plan(Asked) ->
         {error, _, _} = E -> throw(E)
     end.
 
-opened(_Place, #session{map = #{dry_run := true} = Map0, plan = Plan} = S) ->
-    {Map, More} = inviso_session_redact:resolved(Map0, inviso_arm:modules(Plan)),
+opened(_Place, Records, #session{map = #{dry_run := true} = Map0} = S) ->
+    {Map, More} = inviso_session_redact:resolved(Map0, Records),
     S#session{notes = S#session.notes ++ inviso_session_tracer:announced(Map)
                   ++ More};
-opened(Place, #session{map = Map0, table = Table, plan = Plan} = S) ->
-    {Map, Unread} = inviso_session_redact:resolved(Map0,
-                                                   inviso_arm:modules(Plan)),
+opened(Place, Records, #session{map = Map0, table = Table} = S) ->
+    {Map, Unread} = inviso_session_redact:resolved(Map0, Records),
     {Tracer, Room, Path, Notes} = inviso_session_tracer:open(Place, Map, Table),
     Now = now_ms(),
     {More, T} = inviso_arm_open_calls:bind(

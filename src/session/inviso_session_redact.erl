@@ -10,12 +10,12 @@
 %% "#user.password" becomes "#'user'/4.3". Adds the definitions of all records: the
 %% library redacts the fields whose names are keys. Also returns notes. If a
 %% definition is not found, throws the error of the session.
--spec resolved(map(), [module()]) -> {map(), [binary()]}.
-resolved(#{tracer := #{redact := Rules} = Opts} = Map, Modules) ->
-    {Records, Unread} = inviso_records:definitions(Modules),
-    Resolved = [rule(R, Records) || R <- Rules] ++ definitions(Records),
+-spec resolved(map(), inviso_records:records()) -> {map(), [binary()]}.
+resolved(#{tracer := #{redact := Rules} = Opts} = Map, Records) ->
+    Definitions = inviso_records:definitions(Records),
+    Resolved = [rule(R, Definitions) || R <- Rules] ++ definitions(Definitions),
     {Map#{tracer := Opts#{redact := Resolved}},
-     lists:append([unread(Unread)
+     lists:append([unread(inviso_records:unread(Records))
                    || Rules =/= [], lists:last(Rules) =/= <<"none">>])
          ++ lists:append([unknown(R) || R <- Rules])};
 resolved(Map, _) ->
