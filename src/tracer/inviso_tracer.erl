@@ -212,6 +212,10 @@ load() ->
 
 %% Loads the library from Dir, unless it is loaded already. Spoolers are started
 %% from Dir from now on.
+%%
+%% If new code of this module is loaded while a tracer is open, the tracer stays
+%% open. But until this function is called, the VM takes the tracer for dead: it
+%% clears the trace flags of each process that runs. Set the flags again afterwards.
 -spec load(file:name_all()) -> ok | {error, term()}.
 load(Relative) ->
     Dir = filename:absname(Relative), % the spooler is started from /

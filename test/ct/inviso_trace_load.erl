@@ -34,7 +34,8 @@ unload() ->
     ok.
 
 %% While a tracer records, loads new code of the module and loads the library
-%% again. Then purges the old code.
+%% again. Then purges the old code. The worker is traced again, because the VM
+%% clears its flags if it runs between the two loads, and a signal can make it run.
 upgrade(Log) ->
     Tracer = inviso_trace_lib:open(Log, #{}),
     Pid = worker(Tracer),
@@ -42,6 +43,7 @@ upgrade(Log) ->
     Dir = inviso_tracer:dir(),
     {module, _} = code:load_file(inviso_tracer),
     ok = inviso_tracer:load(Dir),
+    1 = inviso_trace_lib:flags(Pid, Tracer, [call]),
     flood(Pid, 11, 20),
     false = code:purge(inviso_tracer),
     flood(Pid, 21, 30),
