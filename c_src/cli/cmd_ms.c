@@ -14,6 +14,7 @@
 #include "match/explain.h"
 #include "match/match.h"
 #include "match/selector.h"
+#include "match/seq_label.h"
 #include "term/tree_print.h"
 #include "term/tree_text.h"
 
@@ -312,6 +313,19 @@ static void warn_of_crash(const struct ms *m)
 	}
 }
 
+/* Warns about labels with which a node is not safe (match/seq_label.h). */
+static void warn_of_label(const struct ms *m)
+{
+	unsigned clause = inv_seq_label_unsafe(&m->match.spec);
+
+	if (clause)
+		fprintf(stderr,
+			"%s: warning: clause %u sets a label that is not an "
+			"atom or an integer of less than 60 bits: a node may "
+			"crash or hang; inviso refuses this\n",
+			m->name, clause);
+}
+
 /* --- the work ------------------------------------------------------------- */
 
 static int read_file(struct ms *m)
@@ -411,8 +425,10 @@ static int work(struct ms *m)
 	rc = inv_match_make(&m->match, spec, m->otp, m->event, &m->err);
 	if (rc == INV_EINVAL)
 		return is_wrong(m, spec);
-	if (!rc)
+	if (!rc) {
 		warn_of_crash(m);
+		warn_of_label(m);
+	}
 	if (!rc && (!m->term || m->code))
 		rc = explain(m);
 	if (!rc && m->term)

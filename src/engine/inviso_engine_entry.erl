@@ -24,7 +24,8 @@
 
 %% @doc Checks the arguments of `trace:function/4'.
 -spec parse(term(), term(), term()) -> {ok, action()} |
-          {error, badarg | system_limit | {not_supported, term()}}.
+          {error, badarg | system_limit | {not_supported, term()}
+                  | inviso_seq_labels:unsafe()}.
 parse(MFA, MS, Flags) ->
     case {is_mfa_spec(MFA), how(MS), kinds(Flags, [], MS)} of
         {true, {How, Spec}, {ok, Kinds}} -> parsed({How, Kinds, Spec});

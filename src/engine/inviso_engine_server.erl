@@ -69,14 +69,14 @@ run(Starter, Tag) ->
         error:badarg -> Starter ! {?TAG, Tag, ready}
     end.
 
-%% Loads all code of the engine before the first session is opened. If a request
-%% loaded a module of the engine later, a pattern on all functions would then match
-%% more functions than before.
+%% Loads all code of the engine, and what its requests use, before the first session
+%% is opened. If a request loaded a module later, a pattern on all functions would
+%% then match more functions than before.
 load() ->
     _ = inviso_pushed:is_brought()
         orelse code:ensure_modules_loaded(
                  proplists:get_value(engine, inviso_pushed:rooms(), [])),
-    ok.
+    inviso_seq_labels:check([]).
 
 %% Starts the heir, which starts the next server if this server is killed. Without
 %% an heir, the sessions' flags and patterns would stay in the VM until a process

@@ -57,7 +57,8 @@
 %% @doc Checks that the VM accepts a match spec, and that it can be combined with
 %% others.
 -spec check(match_spec() | false, function | send | 'receive') ->
-          ok | {error, badarg | system_limit | {not_supported, term()}}.
+          ok | {error, badarg | system_limit | {not_supported, term()}
+                       | inviso_seq_labels:unsafe()}.
 check(MS, _) when is_boolean(MS) ->
     ok;
 check(MS, What) when length(MS) >= 0 ->
@@ -66,7 +67,7 @@ check(MS, What) when length(MS) >= 0 ->
             case mentions(forbidden(What), [[Guards, Body]
                                             || {_, Guards, Body} <- MS]) of
                 true -> {error, badarg};
-                false -> check_actions(bodies(MS))
+                false -> check_actions(MS)
             end;
         {error, Errors} ->
             case [x || {error, "Excessive nesting" ++ _} <- Errors] of
@@ -103,9 +104,9 @@ forbidden('receive') ->
     [caller, caller_line, is_seq_trace, get_seq_token, set_seq_token,
      process_dump, current_stacktrace | ?FLAG_ACTIONS].
 
-check_actions(Bodies) ->
-    try [choose(0, Body) || Body <- Bodies] of
-        _ -> ok
+check_actions(MS) ->
+    try [choose(0, Body) || Body <- bodies(MS)] of
+        _ -> inviso_seq_labels:check(MS)
     catch
         throw:{not_supported, _} = Reason -> {error, Reason}
     end.

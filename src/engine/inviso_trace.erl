@@ -13,6 +13,9 @@
 %% tracer module, other than {@link inviso_tracer}, that would have to share a
 %% process, port or function with another session (`{shared, What}').
 %%
+%% On every release a match spec is refused if it sets a label that could crash the
+%% VM ({@link inviso_seq_labels}), with the error `{unsafe_label, Label, Text}'.
+%%
 %% What another tool traces with `erlang:trace/3' and `erlang:trace_pattern/3' stays
 %% as it is: a session gets the error `{already_traced, Pid, Tracer}' or
 %% `{already_traced, What}'. If a session asks for all processes, the processes that
@@ -53,6 +56,11 @@
 -define(RAISE(Why, Args),
         erlang:error(inviso_trace_errors:reason(Why), Args,
                      inviso_trace_errors:info(Why))).
+-define(SAFE(MatchSpec, Args),
+        case inviso_seq_labels:check(MatchSpec) of
+            ok -> ok;
+            {error, Unsafe} -> ?RAISE(Unsafe, Args)
+        end).
 -define(ENGINE(Request, Args),
         case inviso_engine_request:ask(Request) of
             {ok, Result} -> Result;
@@ -174,6 +182,7 @@ port(Session, Ports, How, Flags) ->
 function(Session, MFA, MatchSpec, Flags) ->
     case native() of
         true ->
+            ok = ?SAFE(MatchSpec, [Session, MFA, MatchSpec, Flags]),
             trace:function(Session, MFA, MatchSpec, Flags);
         false ->
             ok = inviso_engine_tracer:load(meta, Flags),
@@ -185,9 +194,12 @@ function(Session, MFA, MatchSpec, Flags) ->
 -spec send(session(), match_spec() | boolean(), []) -> non_neg_integer().
 send(Session, MatchSpec, Flags) ->
     case native() of
-        true -> trace:send(Session, MatchSpec, Flags);
-        false -> ?ENGINE({Session, {send, MatchSpec, Flags}},
-                         [Session, MatchSpec, Flags])
+        true ->
+            ok = ?SAFE(MatchSpec, [Session, MatchSpec, Flags]),
+            trace:send(Session, MatchSpec, Flags);
+        false ->
+            ?ENGINE({Session, {send, MatchSpec, Flags}},
+                    [Session, MatchSpec, Flags])
     end.
 
 %% @doc Sets which received messages are traced.

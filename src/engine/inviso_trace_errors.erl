@@ -52,6 +52,8 @@ text({already_traced, What, By}) ->
           "tracer for each", [What, By]);
 text({not_supported, What}) ->
     not_supported(What);
+text({unsafe_label, _, Text}) ->
+    [Text];
 text(_) ->
     none.
 

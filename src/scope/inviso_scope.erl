@@ -110,6 +110,7 @@ forget(Residue) ->
 %% @doc Explains in words why this release cannot do what was asked, and what to do
 %% about it. Returns `none' if the reason is not known.
 -spec explain(term()) -> none | iolist().
+explain({unsafe_label, _, Text}) -> [Text];
 explain(Reason) -> (implementation()):explain(Reason).
 
 %% @doc Returns the processes of the engine, if it is running. They end some time
@@ -200,13 +201,19 @@ clear_flags({Session, _}) ->
 
 %% @doc Sets a match spec on functions, or clears it (`false'). Returns the number
 %% of functions that match. With kind `event' it sets the match spec for messages,
-%% where `true' means all messages.
+%% where `true' means all messages. Refuses match specs that set a label that could
+%% crash the VM ({@link inviso_seq_labels}).
 -spec set_pattern(scope(), kind() | event, mfa_spec() | send | 'receive',
                   match_spec()) -> count().
-set_pattern({Session, _}, event, Which, MS) ->
-    (implementation()):messages(Session, Which, MS);
-set_pattern({Session, _}, Kind, MFA, MS) ->
-    (implementation()):function(Session, MFA, MS, Kind).
+set_pattern({Session, _}, Kind, What, MS) ->
+    case inviso_seq_labels:check(MS) of
+        ok when Kind =:= event ->
+            (implementation()):messages(Session, What, MS);
+        ok ->
+            (implementation()):function(Session, What, MS, Kind);
+        {error, _} = E ->
+            E
+    end.
 
 %% @doc Returns true if the scope has a pattern of kind `meta' on a function.
 -spec is_meta(scope(), mfa()) -> boolean().

@@ -38,6 +38,10 @@ ok 'says why' says err 'open nofile: No such file'
 
 ok 'what a node may crash on' status 0 "$inviso" ms "[{'_',[],['\$_']},{[],[],['\$_']}]" '[]'
 ok 'is warned of' says err "warning: clause 2 has '\$_' and no arguments: a node may crash"
+ok 'a label that a node may crash on' status 0 "$inviso" ms "[{'_',[],[]},{['\$1'],[],[{set_seq_token,label,{{shop,'\$1'}}}]}]"
+ok 'is warned of, too' says err 'warning: clause 2 sets a label that is not an atom or an integer'
+ok 'any other label' status 0 "$inviso" ms "[{'_',[],[{set_seq_token,label,shop}]}]"
+ok 'is not' test ! -s err
 ok 'a wrong spec: 1' status 1 "$inviso" ms '[{_,[{nosuch,1}],[]}]'
 ok 'in the words of the VM' says err 'Function nosuch/1 does_not_exist.'
 ok 'what a later release has' status 1 "$inviso" ms --release 25 '[{_,[],[{ceil,1.5}]}]'

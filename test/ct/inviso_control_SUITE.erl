@@ -27,6 +27,7 @@
          options_of_patterns/1,
          counters/1,
          what_cannot_be_counted/1, what_the_engine_cannot_do_is_refused/1,
+         labels_that_crash_a_vm_are_refused/1,
          a_system_without_distribution/1,
          overload_check_by_time/1,
          overload_check_by_message_and_exit/1,
@@ -63,6 +64,7 @@ all() ->
      counters,
      what_cannot_be_counted,
      what_the_engine_cannot_do_is_refused,
+     labels_that_crash_a_vm_are_refused,
      a_system_without_distribution,
      overload_check_by_time,
      overload_check_by_message_and_exit,
@@ -741,6 +743,34 @@ within_an_expression(N, MFA) ->
         {{error, {bad_trace_args, [_, {not_supported, Expression}]}}, false} ->
             ok
     end.
+
+%% A label of a match spec is an atom or a small integer. With other labels the VM
+%% could crash, so they are refused, also before tracing begins.
+labels_that_crash_a_vm_are_refused(Config) ->
+    {N1, Node1, _, _} = nodes_of(Config),
+    _ = ?PROBE:load(N1),
+    {ok, _} = inviso(N1, start, []),
+    {ok, _} = inviso(N1, add_node, [tag]),
+    F = {?PROBE, traced_local, 1},
+    ok = compound_labels(N1, F),
+    {ok, _} = inviso(N1, init_tracing, [[{trace, {file, "a.log"}},
+                                         {ti, {file, "a.ti"}}]]),
+    ok = compound_labels(N1, F),
+    1 = tpl(N1, F, [{'_', [], [{set_seq_token, label, shop}]}], []),
+    1 = tpl(N1, F, [{'_', [], [{set_seq_token, label, 17}]}], []),
+    Label = {{shop, '$1'}},
+    {ok, [{Node1, {error, {unsafe_label, Label, _}}}]} =
+        inviso(N1, tpm, [?PROBE, traced_local, 1,
+                         [{['$1'], [], [{set_seq_token, label, Label}]}],
+                         {?PROBE, nothing}]),
+    {ok, [{Node1, ok}]} = inviso(N1, stop_all, []).
+
+compound_labels(N, MFA) ->
+    _ = [{error, {bad_trace_args, [_, {unsafe_label, Label, _}]}} =
+             tpl(N, MFA, [{['$1'], [], [{message, {set_seq_token, label, Label}}]}],
+                 [])
+         || Label <- ['$1', {{shop, '$1'}}, {{shop, 1}}, [shop], 1 bsl 64]],
+    ok.
 
 %% Sets a pattern on the node of the control component. Returns how many
 %% functions have got the pattern, or the error.

@@ -15,6 +15,7 @@
 -export([example_of_the_documentation/1,
          handle_is_garbage_collected/1,
          not_supported_is_said/1,
+         unsafe_labels_are_refused/1,
          what_is_refused_leaves_nothing/1,
          wrong_arguments_are_explained/1,
          a_list_of_processes_is_refused/1,
@@ -72,6 +73,7 @@
 
 %% Functions that run on the node.
 -export([example/0, forgotten/0, is_gone/1, not_supported/0, explained/0,
+         unsafe_labels/0,
          refused/0, traced_before/0,
          lists_refused/0, in_between/0,
          foreign/1, others/0, killed/0, killed_at_its_end/0, give_way/0,
@@ -128,6 +130,7 @@ own() ->
     [example_of_the_documentation,
      handle_is_garbage_collected,
      not_supported_is_said,
+     unsafe_labels_are_refused,
      what_is_refused_leaves_nothing,
      wrong_arguments_are_explained,
      a_list_of_processes_is_refused,
@@ -748,6 +751,42 @@ not_supported() ->
     {match_spec, true} = inviso_trace:info(S, send, match_spec),
     true = inviso_trace:session_destroy(S),
     true = inviso_trace:session_destroy(Other),
+    ok.
+
+%% On every release, a match spec may set only labels that the VM can store.
+unsafe_labels_are_refused(Config) ->
+    ok = call(?config(node, Config), ?MODULE, unsafe_labels, []).
+
+unsafe_labels() ->
+    S = inviso_trace:session_create(s, self(), []),
+    Specs = [[{'_', [], []},
+              {['$1', '_'], [], [{message, {set_seq_token, label, Label}}]}]
+             || Label <- ['$1', '$_', {{shop, '$1'}}, {const, {shop, 1}},
+                          [shop, '$1'], <<"shop">>, #{shop => 1}, 1 bsl 59]],
+    _ = [{unsafe_label, _, _} = reason(F, [S | A])
+         || Spec <- Specs,
+            {F, A} <- [{function, [{?WORK, g, 2}, Spec, [local]]},
+                       {function, [{?WORK, g, 2}, Spec, [meta]]},
+                       {function, [{?WORK, g, 2}, Spec, [global]]},
+                       {send, [Spec, []]}]],
+    {match_spec, true} = inviso_trace:info(S, send, match_spec),
+    {traced, false} = inviso_trace:info(S, {?WORK, g, 2}, traced),
+    %% The error is explained.
+    try inviso_trace:send(S, hd(Specs), []) of
+        N -> exit({answer, N})
+    catch
+        error:Reason:Stack ->
+            [{_, _, _, Info} | _] = Stack,
+            #{module := Module} = proplists:get_value(error_info, Info),
+            #{general := Said} = Module:format_error(Reason, Stack),
+            {match, _} = re:run(Said, "use an atom or an integer")
+    end,
+    _ = [{answer, 1} = reason(function, [S, {?WORK, g, 2},
+                                         [{'_', [], [{set_seq_token, C, V}]}], []])
+         || {C, V} <- [{label, shop}, {label, 17}, {label, {const, shop}},
+                       {label, (1 bsl 59) - 1}, {serial, {{1, 2}}},
+                       {send, true}]],
+    true = inviso_trace:session_destroy(S),
     ok.
 
 reason(Function, Args) ->
