@@ -45,7 +45,7 @@ of_node(Node) ->
         env => sorted(Node, os, getenv, []),
         logger => ?NODE:call(Node, logger, get_config, []),
         kernel_env => sorted(Node, application, get_all_env, [kernel]),
-        said => ?NODE:said(Node),
+        said => said(Node),
         files => files(Node),
         mapped => mapped(Node),
         descriptors => descriptors(Node),
@@ -93,6 +93,12 @@ difference(K, Old, New) ->
 loaded(#{stock_modules := Old}, Node) ->
     #{stock_modules := New} = of_node(Node),
     New -- Old.
+
+%% What the node has said, without the engine's warnings that a request took long.
+%% These are due on a busy machine.
+said(Node) ->
+    re:replace(?NODE:said(Node), "=WARNING REPORT====[^\n]*\ntrace sessions: a "
+               "request took.*?(\n(?==)|\\z)", "", [global, dotall, {return, binary}]).
 
 %% --- tracing ----------------------------------------------------------------
 

@@ -72,6 +72,14 @@ burst(Node, Thousands) ->
                " lists:foreach(fun lists:last/1, Ls) end, lists:seq(1, " ++
                    integer_to_list(Thousands) ++ ")).").
 
+%% Returns how many events the JSON has. It may also have objects about events that
+%% came after the limit.
+shown(Json) ->
+    {Lost, Events} = lists:partition(fun(J) -> is_map_key(<<"lost">>, J) end,
+                                     ?LIB:json(Json)),
+    [] = [J || #{<<"reason">> := Why} = J <- Lost, Why =/= <<"limit">>],
+    length(Events).
+
 %% Returns the last JSON object of an output.
 last_json(Text) ->
     lists:last([inviso_trace_json:decode(L)
@@ -105,12 +113,7 @@ events_hold_in_a_flood(Config) ->
     Flood = flood(Node),
     #{status := 0, out := Out, err := Err} =
         run(Config, Node, ["trace", "--events", "1000", "--json", ?CALLS]),
-    %% Objects about losses are allowed, because an event may come after the
-    %% limit.
-    {Lost, Events} = lists:partition(fun(J) -> is_map_key(<<"lost">>, J) end,
-                                     ?LIB:json(Out)),
-    1000 = length(Events),
-    [] = [J || #{<<"reason">> := Why} = J <- Lost, Why =/= <<"limit">>],
+    1000 = shown(Out),
     #{<<"shown">> := 1000, <<"recorded">> := Shown} = last_json(Err),
     true = Shown =< 10000,
     #{status := 0, out := Summary} =
@@ -253,7 +256,7 @@ thousands_of_threads(Config) ->
     Flood = flood(Node),
     #{status := 0, out := Out, err := Err} =
         run(Config, Node, ["trace", "--events", "10", "--json", ?CALLS]),
-    10 = length(?LIB:json(Out)),
+    10 = shown(Out),
     nomatch = re:run(Err, "damaged"),
     true = ?NODE:call(Node, erlang, exit, [Flood, kill]).
 
