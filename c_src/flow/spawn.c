@@ -125,7 +125,7 @@ static void put_proc_lib(struct inv_buf *out, struct inv_cursor *c,
 		return;
 	if (is_atom(&a[0], "gen") && is_atom(&a[1], "init_it"))
 		put_gen(out, c, w);
-	else if (!inv_cursor_next(c, &tok))
+	else if (!inv_cursor_next(c, &tok) && tok.kind != INV_TOK_HOLE)
 		put_mfa(out, &a[0], &a[1],
 			tok.kind == INV_TOK_STRING ? tok.len :
 			tok.kind == INV_TOK_LIST   ? count(c) :

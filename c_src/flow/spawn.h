@@ -15,7 +15,7 @@
  * these functions call; and for a process of gen (gen_server, gen_statem,
  * supervisor) it is "module:init/1" with the callback module.
  *
- * Appends nothing if the arguments were not recorded.
+ * Appends nothing if the arguments were not recorded, or are redacted.
  */
 void inv_spawn_name(struct inv_buf *out, struct inv_cursor *c,
 		    const struct inv_event *ev, const struct inv_mfa *m,

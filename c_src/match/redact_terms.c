@@ -218,21 +218,6 @@ static bool take_cut(struct inv_redact_copy *x, int *rc)
 
 /* --- functions ------------------------------------------------------------ */
 
-/* Copies n arguments. */
-static int copy_args(struct inv_redact_copy *x, uint32_t n, inv_redact_set set,
-		     enum inv_redact_how how)
-{
-	int rc = 0;
-
-	for (uint32_t i = 0; !rc && i < n && !take_cut(x, &rc); i++) {
-		if (!after(x, x->p))
-			return INV_EDAMAGED;
-		rc = copy_term(
-			x, inv_redact_has(set, i) ? INV_REDACT_HIDE : how, 2);
-	}
-	return rc;
-}
-
 static bool rules_of(const struct inv_redact_copy *x,
 		     struct inv_redact_name module,
 		     struct inv_redact_name function, uint32_t arity,
@@ -296,6 +281,66 @@ static bool rules_at(const struct inv_redact_copy *x, const uint8_t *p,
 	return third && rules_of(x, module, function, arity_at(x, third), call);
 }
 
+/* Returns true if there is a list at p. */
+static bool is_list(const uint8_t *p)
+{
+	return *p == INV_T_LIST || *p == INV_T_STRING ||
+	       *p == INV_T_STRING_CUT ||
+	       (*p >= INV_T_STRING_SMALL && *p <= INV_T_NIL);
+}
+
+/* Returns true if the next term is redacted because of the elements before it, of
+ * which before[1] is the last; NULL: there is none (inv_redact_passed). */
+static bool is_passed(const struct inv_redact_copy *x,
+		      const uint8_t *const before[2])
+{
+	static const struct inv_redact_name init = { (const uint8_t *)"init",
+						     4 };
+	struct inv_redact_call call;
+
+	if (x->rules->n_functions == 0 || x->p >= x->end)
+		return false;
+	if (is_list(x->p) && before[0] && rules_at(x, before[0], &call) &&
+	    call.args)
+		return true;
+	return !atom_at(x, x->p).bytes && before[1] &&
+	       rules_of(x, atom_at(x, before[1]), init, 1, &call) &&
+	       inv_redact_has(call.args, 0);
+}
+
+/* Copies the next element of a tuple or list. */
+static int copy_element(struct inv_redact_copy *x, const uint8_t *before[2],
+			enum inv_redact_how how, unsigned depth)
+{
+	const uint8_t *p = x->p;
+	int rc;
+
+	if (how != INV_REDACT_NOT && how != INV_REDACT_SHAPE &&
+	    is_passed(x, before))
+		how = INV_REDACT_HIDE;
+	rc = copy_term(x, how, depth);
+	before[0] = before[1];
+	before[1] = p;
+	return rc;
+}
+
+/* Copies n arguments. */
+static int copy_args(struct inv_redact_copy *x, uint32_t n, inv_redact_set set,
+		     enum inv_redact_how how)
+{
+	const uint8_t *before[2] = { NULL, NULL };
+	int rc = 0;
+
+	for (uint32_t i = 0; !rc && i < n && !take_cut(x, &rc); i++) {
+		if (!after(x, x->p))
+			return INV_EDAMAGED;
+		rc = copy_element(
+			x, before,
+			inv_redact_has(set, i) ? INV_REDACT_HIDE : how, 2);
+	}
+	return rc;
+}
+
 bool inv_redact_open_tuple(struct inv_redact_copy *x, uint32_t n)
 {
 	uint32_t arity;
@@ -309,6 +354,7 @@ int inv_redact_mfa_term(struct inv_redact_copy *x, struct inv_redact_call *call)
 	enum inv_redact_how how = x->rules->all ? INV_REDACT_SHAPE :
 						  INV_REDACT_BY_RULES;
 	struct inv_dict_function f;
+	const uint8_t *before[2] = { NULL, NULL };
 	uint32_t arity;
 	const uint8_t *p;
 	bool with_args;
@@ -348,11 +394,12 @@ int inv_redact_mfa_term(struct inv_redact_copy *x, struct inv_redact_call *call)
 				return rc;
 			rc = *x->p == INV_T_TAIL ?
 				     INV_EDAMAGED :
-				     copy_term(x,
-					       inv_redact_has(call->args, i) ?
-						       INV_REDACT_HIDE :
-						       how,
-					       2);
+				     copy_element(x, before,
+						  inv_redact_has(call->args,
+								 i) ?
+							  INV_REDACT_HIDE :
+							  how,
+						  2);
 		}
 		return rc ? rc : take(x, x->p < x->end ? x->p + 1 : NULL);
 	}
@@ -465,7 +512,6 @@ static void read_rules(const struct inv_redact_copy *x, const uint8_t *first,
 		       uint32_t arity, struct tuple *t)
 {
 	const struct inv_redact *r = x->rules;
-	struct inv_redact_call call;
 	const uint8_t *third;
 
 	if (arity == 2 && is_key(x, first))
@@ -481,12 +527,6 @@ static void read_rules(const struct inv_redact_copy *x, const uint8_t *first,
 		third = after(x, third);
 	if (arity <= 3)
 		t->reason = is_ruled_stack(x, third);
-	if ((arity != 3 && arity != 4) || !rules_at(x, first, &call))
-		return;
-	third = after(x, after(x, first));
-	if (third && third < x->end && *third >= INV_T_STRING_SMALL &&
-	    call.args)
-		t->hidden |= 4;
 }
 
 static bool is_place(const struct inv_redact_copy *x, const uint8_t *p)
@@ -525,6 +565,7 @@ static uint32_t tags_of(const struct inv_redact_copy *x, const uint8_t *first,
 static int copy_tuple(struct inv_redact_copy *x, enum inv_redact_how how,
 		      unsigned depth)
 {
+	const uint8_t *before[2] = { NULL, NULL };
 	struct tuple t = { 0 };
 	uint32_t arity = 0;
 	const uint8_t *first = tuple_at(x, x->p, &arity);
@@ -538,15 +579,15 @@ static int copy_tuple(struct inv_redact_copy *x, enum inv_redact_how how,
 		t.tags = tags_of(x, first, arity);
 	rc = take(x, first);
 	for (uint32_t i = 0; !rc && i < arity && !take_cut(x, &rc); i++)
-		rc = copy_term(x,
-			       inv_redact_has(t.hidden, i) ? INV_REDACT_HIDE :
-			       t.reason && i + 1 < arity &&
-					       (i > 0 ||
-						!atom_at(x, x->p).bytes) ?
-							     INV_REDACT_REASON :
-			       i < t.tags ? INV_REDACT_NOT :
-					    how,
-			       depth + 1);
+		rc = copy_element(
+			x, before,
+			inv_redact_has(t.hidden, i) ? INV_REDACT_HIDE :
+			t.reason && i + 1 < arity &&
+					(i > 0 || !atom_at(x, x->p).bytes) ?
+						      INV_REDACT_REASON :
+			i < t.tags ? INV_REDACT_NOT :
+				     how,
+			depth + 1);
 	return rc;
 }
 
@@ -594,6 +635,7 @@ static bool is_text(const struct inv_redact_copy *x)
 static int copy_list(struct inv_redact_copy *x, enum inv_redact_how how,
 		     unsigned depth)
 {
+	const uint8_t *before[2] = { NULL, NULL };
 	bool ruled;
 	int rc;
 
@@ -610,7 +652,8 @@ static int copy_list(struct inv_redact_copy *x, enum inv_redact_how how,
 				    copy_term(x, ruled ? beside(x) : how,
 					      depth + 1);
 		}
-		rc = copy_term(x, ruled ? beside(x) : how, depth + 1);
+		rc = copy_element(x, before, ruled ? beside(x) : how,
+				  depth + 1);
 	}
 	return rc ? rc : take(x, x->p < x->end ? x->p + 1 : NULL);
 }

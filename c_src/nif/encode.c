@@ -244,6 +244,30 @@ static inline bool put_beside(struct inv_encoder *e, ERL_NIF_TERM term,
 	return put_term(e, term, depth);
 }
 
+/* Writes the elements of a list, with rules for functions. */
+LEVEL static bool put_cells_redacted(struct inv_encoder *e, ERL_NIF_TERM list,
+				     uint32_t depth)
+{
+	ERL_NIF_TERM before[2] = { 0, 0 };
+	ERL_NIF_TERM head;
+	bool ruled = inv_redact_list(e, list);
+
+	while (list != nil) {
+		if (is_spent(e))
+			return cut_list(e, list);
+		if (!enif_get_list_cell(e->env, list, &head, &list))
+			return inv_put_byte(e, INV_T_TAIL) &&
+			       put_beside(e, list, depth + 1, ruled);
+		if (!(inv_redact_passed(e, before, head) ?
+			      inv_redact_mark(e, head) :
+			      put_beside(e, head, depth + 1, ruled)))
+			return false;
+		before[0] = before[1];
+		before[1] = head;
+	}
+	return inv_put_byte(e, INV_T_END);
+}
+
 /* Writes a list. `head' is the first element, or nil. It is only a hint whether
  * the list is a string. */
 LEVEL static bool put_list(struct inv_encoder *e, ERL_NIF_TERM list,
@@ -251,7 +275,6 @@ LEVEL static bool put_list(struct inv_encoder *e, ERL_NIF_TERM list,
 {
 	ERL_NIF_TERM tail = list;
 	bool is_string = false;
-	bool ruled;
 
 	if (guesses[head & GUESS_BITS] == GUESS_INT &&
 	    !try_string(e, list, &is_string))
@@ -262,14 +285,16 @@ LEVEL static bool put_list(struct inv_encoder *e, ERL_NIF_TERM list,
 		return put_hole_list(e, list);
 	if (!inv_put_byte(e, INV_T_LIST))
 		return false;
-	ruled = inv_unlikely(e->redaction != NULL) && inv_redact_list(e, list);
+	if (inv_unlikely(e->redaction != NULL) &&
+	    e->redaction->rules.n_functions > 0)
+		return put_cells_redacted(e, list, depth);
 	while (tail != nil) {
 		if (inv_unlikely(is_spent(e)))
 			return cut_list(e, tail);
 		if (!enif_get_list_cell(e->env, tail, &head, &tail))
 			return inv_put_byte(e, INV_T_TAIL) &&
-			       put_beside(e, tail, depth + 1, ruled);
-		if (!put_beside(e, head, depth + 1, ruled))
+			       put_term(e, tail, depth + 1);
+		if (!put_term(e, head, depth + 1))
 			return false;
 	}
 	return inv_put_byte(e, INV_T_END);
@@ -280,6 +305,7 @@ LEVEL static bool put_tuple_redacted(struct inv_encoder *e,
 				     const ERL_NIF_TERM *elements,
 				     uint32_t arity, uint32_t depth)
 {
+	ERL_NIF_TERM before[2] = { 0, 0 };
 	struct inv_redact_tuple t;
 	uint32_t i;
 	bool ok;
@@ -291,7 +317,8 @@ LEVEL static bool put_tuple_redacted(struct inv_encoder *e,
 		if (is_spent(e))
 			return inv_scalar_missing(e, INV_T_CUT, INV_CUT_TUPLE,
 						  arity - i);
-		if (inv_unlikely(inv_redact_has(t.hidden, i)))
+		if (inv_unlikely(inv_redact_has(t.hidden, i)) ||
+		    inv_redact_passed(e, before, elements[i]))
 			ok = inv_redact_mark(e, elements[i]);
 		else if (inv_unlikely(t.reason) && i + 1 < arity &&
 			 !(i == 0 && enif_is_atom(e->env, elements[0])))
@@ -300,6 +327,8 @@ LEVEL static bool put_tuple_redacted(struct inv_encoder *e,
 			ok = put_term(e, elements[i], depth + 1);
 		if (!ok)
 			return false;
+		before[0] = before[1];
+		before[1] = elements[i];
 	}
 	return true;
 }
@@ -562,6 +591,7 @@ static inline bool put_argument(struct inv_encoder *e, ERL_NIF_TERM term,
 LEVEL static bool put_args_redacted(struct inv_encoder *e, ERL_NIF_TERM args,
 				    unsigned arity, inv_redact_set hidden)
 {
+	ERL_NIF_TERM before[2] = { 0, 0 };
 	ERL_NIF_TERM head;
 	unsigned i;
 
@@ -571,9 +601,13 @@ LEVEL static bool put_args_redacted(struct inv_encoder *e, ERL_NIF_TERM args,
 						  arity - i);
 		if (!enif_get_list_cell(e->env, args, &head, &args))
 			return false;
-		if (!(inv_redact_has(hidden, i) ? inv_redact_mark(e, head) :
-						  put_whole(e, head, 2)))
+		if (!(inv_redact_has(hidden, i) ||
+				      inv_redact_passed(e, before, head) ?
+			      inv_redact_mark(e, head) :
+			      put_whole(e, head, 2)))
 			return false;
+		before[0] = before[1];
+		before[1] = head;
 	}
 	return true;
 }

@@ -10,6 +10,7 @@
 
 static ERL_NIF_TERM nil;
 static ERL_NIF_TERM http_header;
+static ERL_NIF_TERM init;
 
 /* Atoms, whose words never change. */
 struct atoms {
@@ -56,6 +57,7 @@ void inv_redaction_init(ErlNifEnv *env)
 {
 	nil = enif_make_list(env, 0);
 	http_header = enif_make_atom(env, "http_header");
+	init = enif_make_atom(env, "init");
 	make_atoms(env, &places);
 	make_atoms(env, &reasons);
 }
@@ -375,10 +377,7 @@ void inv_redact_tuple(struct inv_encoder *e, const ERL_NIF_TERM *elements,
 {
 	const struct inv_redact *r = &e->redaction->rules;
 	uint8_t name[INV_IDENT_NAME];
-	struct inv_redact_call call;
 	uint32_t len;
-	uint32_t n;
-	bool all;
 
 	*t = (struct inv_redact_tuple){ .hidden = 0 };
 	if (arity < 2)
@@ -394,18 +393,35 @@ void inv_redact_tuple(struct inv_encoder *e, const ERL_NIF_TERM *elements,
 	    inv_ident_name(e->env, elements[0], name, &len))
 		t->hidden |= inv_redact_fields(
 			r, (struct inv_redact_name){ name, len }, arity);
-	if (r->n_functions > 0) {
-		if (arity <= 3 && is_ruled_stack(e, elements[arity - 1]))
-			t->reason = true;
-		/* An entry of a stack, or a call to be made. */
-		if ((arity == 3 || arity == 4) &&
-		    enif_is_list(e->env, elements[2]) &&
-		    get_arity(e, elements, &n, &all) &&
-		    (all ||
-		     (inv_redact_mfa(e, elements[0], elements[1], n, &call) &&
-		      call.args)))
-			t->hidden |= 4;
-	}
+	if (r->n_functions > 0 && arity <= 3 &&
+	    is_ruled_stack(e, elements[arity - 1]))
+		t->reason = true;
+}
+
+/* Returns true if the argument of init/1 of a module is redacted. */
+static bool is_ruled_behaviour(struct inv_encoder *e, ERL_NIF_TERM module)
+{
+	struct inv_redact_call call;
+
+	return verdict_of(e, init) & INV_REDACT_IS_FUNCTION &&
+	       enif_is_atom(e->env, module) &&
+	       (!may_visit(e) || (inv_redact_mfa(e, module, init, 1, &call) &&
+				  inv_redact_has(call.args, 0)));
+}
+
+bool inv_redact_is_passed(struct inv_encoder *e, const ERL_NIF_TERM before[2],
+			  ERL_NIF_TERM term)
+{
+	const ERL_NIF_TERM mfa[] = { before[0], before[1], term };
+	struct inv_redact_call call;
+	uint32_t n;
+	bool all;
+
+	if (enif_is_list(e->env, term) && enif_is_atom(e->env, mfa[0]) &&
+	    get_arity(e, mfa, &n, &all) &&
+	    (all || (inv_redact_mfa(e, mfa[0], mfa[1], n, &call) && call.args)))
+		return true;
+	return !enif_is_atom(e->env, term) && is_ruled_behaviour(e, before[1]);
 }
 
 /* --- shapes --------------------------------------------------------------- */

@@ -62,6 +62,23 @@ bool inv_redact_list(struct inv_encoder *e, ERL_NIF_TERM list);
 bool inv_redact_map(struct inv_encoder *e, ERL_NIF_TERM map);
 bool inv_redact_has_stack(struct inv_encoder *e, ERL_NIF_TERM term);
 
+/*
+ * Returns true if the term is passed to a function with a rule for its arguments,
+ * by another function such as proc_lib:init_p/5 or gen:init_it/7: the term is a
+ * list after a module and a function; or it follows a module, and the rule is for
+ * the argument of init/1. before[1] is the element before the term, and before[0]
+ * the element before that; 0: there is none.
+ */
+bool inv_redact_is_passed(struct inv_encoder *e, const ERL_NIF_TERM before[2],
+			  ERL_NIF_TERM term);
+static inline bool inv_redact_passed(struct inv_encoder *e,
+				     const ERL_NIF_TERM before[2],
+				     ERL_NIF_TERM term)
+{
+	return e->redaction->rules.n_functions > 0 &&
+	       inv_redact_is_passed(e, before, term);
+}
+
 /* Returns true if the rules redact the values of the key. */
 bool inv_redact_is_key(struct inv_encoder *e, ERL_NIF_TERM key);
 

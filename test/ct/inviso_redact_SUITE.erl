@@ -7,7 +7,7 @@
 -export([random_terms/1, offline_is_the_same/1, every_size/1, shapes_have_no_data/1,
          arguments_and_results/1, stacks/1, stacks_in_terms/1, exceptions_of_callers/1,
          looks_are_limited/1, records/1, long_keys/1, http_headers/1,
-         spawned_functions/1,
+         spawned_functions/1, calls_through_others/1,
          identities_stay/1, messages_of_seq_trace/1, labels/1,
          filters_see_the_values/1, etf_has_tuples/1, nothing_is_anywhere/1,
          mistakes/1, nothing_without_rules/1, many_schedulers/1]).
@@ -20,7 +20,8 @@
 all() ->
     [random_terms, offline_is_the_same, every_size, shapes_have_no_data, arguments_and_results,
      stacks, stacks_in_terms, exceptions_of_callers, looks_are_limited,
-     records, long_keys, http_headers, spawned_functions, identities_stay,
+     records, long_keys, http_headers, spawned_functions, calls_through_others,
+     identities_stay,
      messages_of_seq_trace, labels, filters_see_the_values, etf_has_tuples,
      nothing_is_anywhere, mistakes, nothing_without_rules, many_schedulers].
 
@@ -508,6 +509,45 @@ spawned_functions(Config) ->
                    #{extra => {shop, start, [?SECRET]}}}]),
     [<<"{shop,start,[<redacted:list>]}">> = lists:last(payload(E))
      || E <- Events].
+
+%% Functions that call another one have its arguments among their own.
+calls_through_others(Config) ->
+    Start = [shop, start, [?SECRET]],
+    Init = [gen_server, self(), self(), shop, #{a => ?SECRET}, []],
+    Named = [gen_server, self(), self(), {local, x}, shop, {?SECRET, 1}, []],
+    Events = [{call, self(), MFA, #{}}
+              || MFA <- [{erlang, apply, Start}, {proc_lib, init_p, [self(), [] | Start]},
+                         {gen, init_it, Init}, {gen, init_it, Named},
+                         {proc_lib, init_p, [self(), [], gen, init_it, Init]},
+                         {gen_server, start, [shop, ?SECRET, []]},
+                         {gen_server, start_link, [{local, x}, shop, ?SECRET, []]},
+                         {m, f, [[{shop, start, [?SECRET]} | tail]]},
+                         {m, f, [{later, shop, start, [?SECRET], 5, infinity}]}]]
+        ++ [{spawn, self(), self(),
+             #{extra => {proc_lib, init_p, [self(), [] | Start]}}}],
+    Others = [{call, self(), MFA, #{}}
+              || MFA <- [{erlang, apply, [shop, other, ["shown"]]},
+                         {erlang, apply, [shop, start, ["shown", 2]]},
+                         {gen_server, start, [other, "shown", []]},
+                         {m, f, [{shop, init, 1}, {shop, start, 1}]}]],
+    Rules = "shop:start(-), shop:init(-)",
+    N = length(Events),
+    {#{redacted := N}, Live} = recorded(Config, #{redact => Rules}, Events ++ Others),
+    Plain = ?LIB:name(Config, "through.log"),
+    _ = logged(Plain, #{}, Events ++ Others),
+    {0, Bin, _} = ?LIB:merge(Plain, "json", ["--redact", Rules]),
+    Merged = [inviso_trace_json:decode(L)
+              || L <- binary:split(Bin, <<"\n">>, [global, trim_all])],
+    Payloads = [payload(E) || E <- Live],
+    Payloads = [payload(E) || E <- Merged],
+    absent([?SECRET], Bin),
+    Marked = [I =< N || I <- lists:seq(1, N + length(Others))],
+    Marked = [maps:get(<<"redacted">>, E, false) || E <- Live],
+    %% The spawn event says nothing about the number of arguments.
+    #{<<"process">> := #{<<"name">> := null}} = lists:last(Live),
+    <<"{erlang,apply,[shop,start,<redacted:list>]}">> = first(hd(Live)),
+    <<"{gen,init_it,[gen_server,", _/binary>> = Shown = first(lists:nth(3, Live)),
+    {match, _} = re:run(Shown, "shop,<redacted:map>,\\[\\]\\]}$").
 
 %% --- what is no data ----------------------------------------------------------
 

@@ -8,7 +8,7 @@
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1,
          init_per_testcase/2, end_per_testcase/2]).
 -export([well_known_keys/1, fields/1, records/1, functions_and_shapes/1, recordings/1,
-         merged/1, notes/1, mistakes/1]).
+         servers/1, merged/1, notes/1, mistakes/1]).
 
 -define(LIB, inviso_command_lib).
 -define(NODE, inviso_stock_node).
@@ -17,8 +17,8 @@
 suite() -> [{timetrap, {minutes, 5}}].
 
 all() ->
-    [well_known_keys, fields, records, functions_and_shapes, recordings, merged,
-     notes, mistakes].
+    [well_known_keys, fields, records, functions_and_shapes, recordings, servers,
+     merged, notes, mistakes].
 
 init_per_suite(Config) ->
     case ?LIB:base() of
@@ -126,6 +126,32 @@ fields(Config) ->
         run(Config, ["merge", "--redact", "default", Log]),
     ok = has_no_secret(Merged),
     ok = has(Merged, ["password = <redacted:list>"]).
+
+%% A rule for init/1 also covers the functions that start a server.
+servers(Config) ->
+    Dir = ?config(dir, Config),
+    File = filename:join(Dir, "redact_server"),
+    ok = file:write_file(
+           File ++ ".erl",
+           "-module(redact_server).\n-behaviour(gen_server).\n"
+           "-export([loop/0, init/1, handle_call/3, handle_cast/2]).\n"
+           "loop() -> {ok, P} = gen_server:start(redact_server,"
+           " \"" ?SECRET "\", []), gen_server:stop(P),"
+           " timer:sleep(5), loop().\n"
+           "init(S) -> {ok, length(S)}.\n"
+           "handle_call(_, _, S) -> {reply, ok, S}.\n"
+           "handle_cast(_, S) -> {noreply, S}.\n"),
+    {ok, _} = compile:file(File, [{outdir, Dir}]),
+    ok = file:change_mode(File ++ ".beam", 8#644),
+    _ = call(Config, erlang, spawn, [redact_server, loop, []]),
+    Traced = ["--events", "300", "redact_server", "gen_server", "gen",
+              "proc_lib", "procs"],
+    {Shown, _} = trace(Config, Traced),
+    true = length(string:split(Shown, ?SECRET, all)) > 10,
+    {Out, _} = trace(Config, ["--redact", "redact_server:init(-)" | Traced]),
+    ok = has_no_secret(Out),
+    ok = has(Out, ["redact_server:init(<redacted:list>)", "gen:init_it(",
+                   "proc_lib:init_p("]).
 
 records(Config) ->
     {Out, _} = trace(Config, ["--redact", "#user.password",
