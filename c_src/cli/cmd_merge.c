@@ -21,6 +21,8 @@
 #include "cli/pick.h"
 #include "cli/redact_event.h"
 #include "cli/redact_opts.h"
+#include "cli/request_opts.h"
+#include "cli/screen.h"
 #include "cli/survey.h"
 #include "cli/units.h"
 #include "flow/flow.h"
@@ -54,6 +56,7 @@ struct merge {
 	struct inv_sink_opts sink_opts;
 	struct inv_filter_opts wanted;
 	struct inv_pick pick;
+	struct inv_request_opts requests;
 	struct inv_redact_events *redact; /* NULL: nothing is redacted */
 	const char *output;		  /* NULL: standard output */
 	enum summary summary;
@@ -234,10 +237,22 @@ static bool is_outside(const struct merge *m, const struct inv_item *item)
 	       (ts_ns < f->from_ns || ts_ns >= f->until_ns);
 }
 
+/* Shows the item in a view of requests, which has all events of a request. */
+static int put_request(struct merge *m, const struct inv_item *item)
+{
+	inv_flow_show(&m->flow, item);
+	if (inv_request_opts_wants(&m->requests, item))
+		return inv_sink_item(m->sink, item);
+	inv_sink_skip(m->sink);
+	return 0;
+}
+
 static int put(struct merge *m, const struct inv_item *item)
 {
 	int rc;
 
+	if (inv_request_opts_active(&m->requests))
+		return put_request(m, item);
 	if (!inv_filter_opts_pass(&m->wanted, item) ||
 	    !inv_pick_wants(&m->pick, item)) {
 		inv_sink_skip(m->sink);
@@ -523,7 +538,15 @@ static int run(struct merge *m, char **files, int n_files)
 static int check_matched(const struct merge *m)
 {
 	const struct inv_summary *sum = &m->sink->sum;
+	uint64_t missing = inv_request_opts_missing(&m->requests);
 
+	if (missing && !m->out.broken) {
+		fprintf(stderr,
+			"inviso merge: there is no request %" PRIu64
+			": of %" PRIu64 " request(s), --requests lists all\n",
+			missing, m->flow.requests.counts.requests);
+		return INV_EXIT_NOTHING;
+	}
 	if (m->paced || m->out.broken || !sum->filtered ||
 	    sum->recorded > sum->filtered)
 		return INV_EXIT_DONE;
@@ -633,6 +656,8 @@ static const char doc[] =
 	"  inviso merge --json *.log | jq .payload\n"
 	"  inviso merge --from 10:37:44 --to 10:37:45 --mfa shop:order *.log\n"
 	"  inviso merge --pid '<0.88.0>' --tag call,return_from a.log\n"
+	"  inviso merge --requests box/\n"
+	"  inviso merge --request 3 box/\n"
 	"  inviso merge -f classic -o out.txt node1@host=t1.log t1.ti\n"
 	"\n"
 	"Lost events are always shown in their place and counted at the end. "
@@ -726,6 +751,34 @@ static void check_times(struct merge *m, const struct argp_state *state)
 		argp_error(state, "%s", m->err.text);
 }
 
+/* Changes the format into the view of requests that the options choose. */
+static void choose_view(struct args *a, const struct argp_state *state)
+{
+	struct merge *m = a->m;
+	const struct inv_sink_ops *view;
+	bool bad;
+
+	if (!inv_request_opts_active(&m->requests))
+		return;
+	view = inv_request_opts_view(&m->requests, m->format, &m->sink_opts,
+				     &bad);
+	if (bad)
+		argp_error(state, "--format %s has no view of requests",
+			   m->format->name);
+	if (m->by_time)
+		argp_error(state, "requests need --order cause");
+	if (m->wanted.filter.active || m->wanted.spec ||
+	    inv_pick_active(&m->pick))
+		argp_error(state, "a request is shown with all its events: "
+				  "only --from and --to can select some");
+	if (view)
+		m->format = view;
+	m->by_cause = true;
+	m->sink_opts.request_memory = m->request_memory;
+	if (!a->look.has_width && !m->output && isatty(STDOUT_FILENO))
+		m->sink_opts.width = inv_screen_width();
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct args *a = state->input;
@@ -736,6 +789,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		state->child_inputs[1] = &a->m->pick;
 		a->look.opts = &a->m->sink_opts;
 		state->child_inputs[2] = &a->look;
+		state->child_inputs[3] = &a->m->requests;
 		return 0;
 	case 'o':
 		if (!*arg)
@@ -794,6 +848,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!a->n)
 			argp_error(state, "no LOG is named");
 		check_times(a->m, state);
+		choose_view(a, state);
 		make_redact(a, state);
 		if (inv_look_records(&a->look, &a->m->wanted.records))
 			argp_failure(state, INV_EXIT_FAILED, 0, "no memory");
@@ -807,6 +862,7 @@ static const struct argp_child children[] = {
 	{ &inv_filter_argp, 0, NULL, 0 },
 	{ &inv_pick_argp, 0, NULL, 0 },
 	{ &inv_look_argp, 0, NULL, 0 },
+	{ &inv_request_argp, 0, NULL, 0 },
 	{ 0 },
 };
 

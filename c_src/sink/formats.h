@@ -11,4 +11,9 @@ extern const struct inv_sink_ops inv_sink_json;
 extern const struct inv_sink_ops inv_sink_classic;
 extern const struct inv_sink_ops inv_sink_etf;
 
+/* Views of requests, which options choose and not a name. */
+extern const struct inv_sink_ops inv_sink_requests;
+extern const struct inv_sink_ops inv_sink_tree;
+extern const struct inv_sink_ops inv_sink_compare;
+
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "flow/facts.h"
 #include "log/names.h"
 #include "sink/formats.h"
 
@@ -112,6 +113,37 @@ int inv_sink_end(struct inv_sink *s)
 }
 
 /* --- for the formats ------------------------------------------------------ */
+
+void inv_sink_for_people(struct inv_sink *s)
+{
+	if (s->opts.json)
+		return;
+	s->print.style = INV_PRINT_P;
+	s->print.unicode = true;
+	s->print.depth = s->opts.depth;
+	s->print.fields[0] = s->opts.records ? s->opts.fields : NULL;
+}
+
+void inv_sink_manner(struct inv_sink *s, const struct inv_item *it)
+{
+	const struct inv_manner *manner = it->facts ? it->facts->manner : NULL;
+	const struct inv_mfa *m = it->facts ? it->facts->mfa : NULL;
+	struct inv_print_opts *o = &s->print;
+
+	o->otp = it->node->otp_release;
+	if (s->opts.json)
+		return;
+	if (s->opts.has_syntax)
+		o->syntax = s->opts.syntax;
+	else
+		o->syntax = manner && manner->elixir ? INV_SYNTAX_ELIXIR :
+						       INV_SYNTAX_ERLANG;
+	o->fields[1] = s->opts.records && manner ? manner->fields : NULL;
+	if (!o->fields[0] && !o->fields[1])
+		return;
+	o->module = m ? m->module.bytes : NULL;
+	o->module_len = m ? m->module.len : 0;
+}
 
 static struct inv_sink_node *make_node(struct inv_sink *s,
 				       const struct inv_node *node,

@@ -50,6 +50,12 @@ struct inv_sink_opts {
 	uint32_t depth;	 /* print so many levels of nested terms; 0: all */
 	bool has_syntax; /* false: each node's own syntax */
 	enum inv_syntax syntax;
+	/* Views of requests: JSON instead of text; and the bound of their
+	 * memory, in bytes; 0: the default. */
+	bool json;
+	size_t request_memory;
+	/* The numbers of the requests that are compared. */
+	uint64_t requests[2];
 };
 
 /* Counts of the items that went through a sink. */
@@ -150,6 +156,13 @@ void inv_sink_flush(struct inv_sink *s);
 int inv_sink_end(struct inv_sink *s);
 
 /* --- for the formats ------------------------------------------------------ */
+
+/* Sets in s->print what is the same for all events; then call inv_sink_manner for
+ * each event. */
+void inv_sink_for_people(struct inv_sink *s);
+/* Sets in s->print how the terms of the event are printed for people; with
+ * opts.json, how JSON has them. */
+void inv_sink_manner(struct inv_sink *s, const struct inv_item *it);
 
 /*
  * Appends the text of the node. `make' writes the text only the first time;

@@ -492,28 +492,6 @@ static int one_event(struct inv_line *t, const struct inv_item *it)
 	return rc;
 }
 
-/* Sets how the terms of the event are printed. */
-static void set_manner(struct inv_line *t, const struct inv_item *it)
-{
-	const struct inv_facts *f = facts(it);
-	const struct inv_mfa *m = f->mfa;
-	struct inv_print_opts *o = &t->sink.print;
-
-	o->otp = it->node->otp_release;
-	if (t->sink.opts.has_syntax)
-		o->syntax = t->sink.opts.syntax;
-	else
-		o->syntax = f->manner && f->manner->elixir ? INV_SYNTAX_ELIXIR :
-							     INV_SYNTAX_ERLANG;
-	o->fields[1] = NULL;
-	if (t->sink.opts.records && f->manner)
-		o->fields[1] = f->manner->fields;
-	if (!o->fields[0] && !o->fields[1])
-		return;
-	o->module = m ? m->module.bytes : NULL;
-	o->module_len = m ? m->module.len : 0;
-}
-
 /* The first of the depths with which a long event is printed again. */
 #define DEPTH_FIRST 3u
 
@@ -556,7 +534,7 @@ static int text_event(struct inv_sink *s, const struct inv_item *it)
 	int64_t since = t->begun ? t->since : it->ts_ns;
 	int rc;
 
-	set_manner(t, it);
+	inv_sink_manner(s, it);
 	rc = print_event(t, it);
 	if (s->opts.lines && !rc && inv_fit_count(s->out, from) > s->opts.lines)
 		rc = shorten(t, it, from, since);
@@ -609,10 +587,7 @@ static int text_init(struct inv_sink *s)
 	struct inv_line *t = (struct inv_line *)s;
 
 	t->time.utc = s->opts.utc;
-	s->print.style = INV_PRINT_P;
-	s->print.unicode = true;
-	s->print.depth = s->opts.depth;
-	s->print.fields[0] = s->opts.records ? s->opts.fields : NULL;
+	inv_sink_for_people(s);
 	return 0;
 }
 

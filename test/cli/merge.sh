@@ -54,6 +54,18 @@ ok 'has the logs in it' says out '232 events recorded, 0 lost'
 ok 'by other names, too' status 0 "$inviso" merge ./logs/
 rm -r empty logs
 
+ok 'a request without a number: usage' status 2 "$inviso" merge --request x plain.log
+ok 'it says which number' says err 'as --requests lists it'
+ok 'request 0: usage' status 2 "$inviso" merge --request 0 plain.log
+ok 'a list and a request: usage' status 2 "$inviso" merge --requests --request 1 plain.log
+ok 'requests in the order of time: usage' status 2 "$inviso" merge --requests --order time plain.log
+ok 'requests in classic: usage' status 2 "$inviso" merge --requests -f classic plain.log
+ok 'some events of requests: usage' status 2 "$inviso" merge --requests --tag send plain.log
+ok 'it says which options select some' says err 'only --from and --to'
+ok 'no requests: nothing matched' status 5 "$inviso" merge -q --requests kinds
+ok 'no such request: nothing matched' status 5 "$inviso" merge -q --request 7 kinds
+ok 'it says so' says err 'there is no request 7'
+
 ok 'losses have a status of their own' status 7 "$inviso" merge --utc plain.log
 ok 'an event is in Erlang syntax' says out '<0.88.0> call m:f(1)'
 ok 'losses stand in place' says out '*** 3 events lost: full'

@@ -7,6 +7,7 @@
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1]).
 -export([example_of_the_seed/1, random_programs/1, clocks_hours_apart/1,
          lost_events/1, a_node_without_a_log/1, a_filter_names_ancestors/1]).
+-export([trees_are_the_truth/1, list_of_requests/1, trees_without_some_events/1]).
 
 -define(LIB, inviso_trace_lib).
 -define(WORK, inviso_requests_work).
@@ -15,7 +16,8 @@
 
 all() ->
     [example_of_the_seed, random_programs, clocks_hours_apart, lost_events,
-     a_node_without_a_log, a_filter_names_ancestors].
+     a_node_without_a_log, a_filter_names_ancestors, trees_are_the_truth,
+     list_of_requests, trees_without_some_events].
 
 suite() -> [{timetrap, {seconds, 900}}].
 
@@ -212,6 +214,164 @@ nearest(Id, ById, Ids) ->
         #{Id := #{<<"cause">> := Cause}} when is_map_key(Cause, Ids) -> Cause;
         #{Id := #{<<"cause">> := Cause}} -> nearest(Cause, ById, Ids)
     end.
+
+%%---------------------------------------------------------------------------
+%% Views of requests
+
+%% The tree of each request is what happened, as JSON and as text.
+trees_are_the_truth(Config) ->
+    Logs = ?config(logs, Config),
+    Truth = ?config(truth, Config),
+    {Events, _} = events(Logs, []),
+    [begin
+         Hops = hops(Logs, N, []),
+         {[], N} = {[{K, T, Found} || {K, Found} <- edges(Hops),
+                                      T <- [maps:get(K, Truth)],
+                                      T =/= Found, {T, Found} =/= {root, first}], N},
+         %% No event is missing.
+         Ids = [I || H <- Hops, Key <- [<<"send_id">>, <<"receive_id">>], #{Key := I} <- [H]],
+         Same = lists:sort(Ids),
+         Same = [I || #{<<"id">> := I, <<"request">> := R} <- Events, R =:= N],
+         is_the_text_of(Hops, text(Logs, N)),
+         is_critical(Hops)
+     end || N <- some_requests(Config)].
+
+some_requests(Config) ->
+    All = length(?config(labels, Config)),
+    lists:usort([rand:uniform(All) || _ <- lists:seq(1, inviso_test_lib:soak(8, 100))]).
+
+hops(Logs, N, Args) ->
+    {_, Bin, _} = ?LIB:merge(Logs, "json", ["--request", integer_to_list(N) | Args]),
+    Lines = [inviso_trace_json:decode(L)
+             || L <- binary:split(Bin, <<"\n">>, [global, trim_all])],
+    {Hops, [#{<<"processes">> := P, <<"nodes">> := Nodes, <<"messages">> := M,
+              <<"duration_ns">> := D, <<"critical_ns">> := C} = Sum]} =
+        lists:split(length(Lines) - 1, Lines),
+    Processes = lists:usort([maps:remove(<<"name">>, X)
+                             || H <- Hops, K <- [<<"from">>, <<"to">>], #{K := X} <- [H]]),
+    P = length(Processes),
+    Nodes = length(lists:usort([X || #{<<"node">> := X} <- Processes])),
+    M = length([H || #{<<"kind">> := <<"message">>} = H <- Hops]),
+    true = D >= C andalso C >= 0,
+    false = is_map_key(<<"hop">>, Sum),
+    Hops.
+
+%% Returns pairs of what happened and from what it follows.
+edges(Hops) ->
+    ByNumber = maps:from_list([{maps:get(<<"hop">>, H), H} || H <- Hops]),
+    lists:append([edges_of(H, ByNumber) || H <- Hops]).
+
+edges_of(#{<<"signal">> := <<"spawn", _/binary>>}, _) ->
+    [];
+edges_of(#{<<"kind">> := <<"begin">>}, _) ->
+    [];
+edges_of(#{<<"kind">> := <<"print">>, <<"after">> := A} = H, By) ->
+    [{{print, id_of(H)}, turn(A, By)}];
+edges_of(#{<<"after">> := A} = H, By) ->
+    [{{send, id_of(H)}, turn(A, By)}]
+        ++ [{{'receive', id_of(H)}, {send, id_of(H)}} || is_map_key(<<"receive_id">>, H)].
+
+id_of(#{<<"message">> := Text}) ->
+    [Id] = match(Text, "{id,([0-9]+)}"),
+    {id, binary_to_integer(Id)}.
+
+%% From what an event in the turn of the hop follows. A spawn has no id.
+turn(A, By) ->
+    case By of
+        #{A := #{<<"kind">> := <<"begin">>}} -> root;
+        #{A := #{<<"signal">> := <<"spawn", _/binary>>, <<"after">> := B}} -> turn(B, By);
+        #{A := H} -> {'receive', id_of(H)}
+    end.
+
+text(Logs, N) ->
+    {_, Bin, _} = ?LIB:merge(Logs, "text", ["--request", integer_to_list(N)]),
+    Bin.
+
+%% Reads the text as its header says, and gets the same parents.
+is_the_text_of(Hops, Text) ->
+    {match, Lines} =
+        re:run(Text, "^ *([0-9]+) ([* ])([? ]).{29}  ((?:│ |  )*(?:├─|└─)?)(…[0-9]+ )?(.*)$",
+               [global, multiline, unicode, {capture, all_but_first, binary}]),
+    true = length(Hops) =:= length(Lines),
+    By = maps:from_list([{maps:get(<<"hop">>, H), H} || H <- Hops]),
+    lists:foldl(
+      fun([Number, Star, _, Guides, Deep, Rest], Above) ->
+              N = binary_to_integer(Number),
+              #{N := #{<<"after">> := After, <<"critical">> := Critical} = H} = By,
+              Critical = Star =:= <<"*">>,
+              Depth = case Deep of
+                          <<>> -> string:length(Guides) div 2;
+                          _ -> binary_to_integer(hd(match(Deep, "([0-9]+)")))
+                      end,
+              {N, After} = {N, says_after(Rest, Depth, Above)},
+              [{N, Depth, maps:get(<<"to">>, H, none)} | Above]
+      end, [], Lines).
+
+says_after(_, 0, []) ->
+    null;
+says_after(Rest, Depth, Above) ->
+    case re:run(Rest, "^[^{]*\\(after ([0-9]+)\\)", [{capture, all_but_first, binary}]) of
+        {match, [N]} ->
+            binary_to_integer(N);
+        nomatch ->
+            {value, {_, _, Process}} = lists:search(fun({_, D, _}) -> D < Depth end, Above),
+            {value, {N, _, _}} = lists:search(fun({_, _, P}) -> P =:= Process end, Above),
+            N
+    end.
+
+%% The critical path begins at the root, and each of its hops follows from the one
+%% before.
+is_critical(Hops) ->
+    [#{<<"hop">> := 1, <<"after">> := null} | More] =
+        lists:sort(fun(#{<<"at_ns">> := A}, #{<<"at_ns">> := B}) -> A =< B end,
+                   [H || #{<<"critical">> := true} = H <- Hops]),
+    lists:foldl(fun(#{<<"after">> := A, <<"hop">> := N}, A) -> N end, 1, More).
+
+%% The list of requests agrees with their events.
+list_of_requests(Config) ->
+    Logs = ?config(logs, Config),
+    {Events, _} = events(Logs, []),
+    {_, Bin, _} = ?LIB:merge(Logs, "json", ["--requests"]),
+    Rows = [inviso_trace_json:decode(L)
+            || L <- binary:split(Bin, <<"\n">>, [global, trim_all])],
+    true = length(Rows) =:= length(?config(labels, Config)),
+    [begin
+         Mine = [E || #{<<"request">> := R} = E <- Events, R =:= N],
+         #{<<"label">> := L} = hd(Mine),
+         Sent = [E || E <- Mine, is_kind(E, "send")],
+         Received = [E || E <- Mine, is_kind(E, "'receive'")],
+         {M, Left} = {length(Sent), length(Sent) - length(Received)},
+         Times = [T || #{<<"ts">> := T} <- Mine],
+         Ts = lists:min(Times),
+         D = lists:max(Times) - Ts
+     end || #{<<"request">> := N, <<"label">> := L, <<"messages">> := M,
+              <<"not_received">> := Left, <<"ts">> := Ts, <<"duration_ns">> := D,
+              <<"orphans">> := 0, <<"lost">> := 0} <- lists:sublist(Rows, 30)],
+    {_, Text, _} = ?LIB:merge(Logs, "text", ["--requests"]),
+    {match, Lines} = re:run(Text, "^ *[0-9]+ 2[0-9-]+ [0-9:.]+ ", [global, multiline]),
+    true = length(Lines) =:= length(Rows),
+    %% If the memory is small, requests are listed earlier, and this is said if it
+    %% matters.
+    {_, Small, _} = ?LIB:merge(Logs, "json", ["--requests", "--request-memory", "64k"]),
+    true = length(binary:matches(Small, <<"{\"request\":">>)) =:= length(Rows).
+
+is_kind(#{<<"payload">> := [P]}, Kind) ->
+    lists:prefix("{" ++ Kind ++ ",", binary_to_list(P)).
+
+%% What is not known is marked, and a request that has too many hops says so.
+trees_without_some_events(Config) ->
+    [A, B, _] = Logs = ?config(logs, Config),
+    {Events, _} = events([A, B], []),
+    #{<<"request">> := N, <<"id">> := Id} =
+        hd([E || #{<<"orphan">> := <<"untraced">>} = E <- Events, is_kind(E, "'receive'")]),
+    [#{<<"orphan">> := <<"untraced">>, <<"certain">> := false}] =
+        [H || #{<<"receive_id">> := I} = H <- hops([A, B], N, []), I =:= Id],
+    {match, _} = re:run(text([A, B], N), "^ *[0-9]+ [* ]\\?.*\\(orphan: untraced\\)",
+                        [multiline]),
+    {_, _, Said} = ?LIB:merge(Logs, "text", ["--requests"]),
+    {match, _} = re:run(Said, "request"),
+    {5, _, None} = ?LIB:merge(Logs, "text", ["--request", "99999999"]),
+    {match, _} = re:run(None, "there is no request 99999999").
 
 warp(Config, Log, Args) ->
     element(1, warped(Config, Log, Args)).

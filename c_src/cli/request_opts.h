@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_CLI_REQUEST_OPTS_H
+#define INV_CLI_REQUEST_OPTS_H
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "log/item.h"
+#include "sink/sink.h"
+
+/*
+ * The options of inviso merge that show requests instead of events: --requests,
+ * --request N, --compare A B. inv_request_argp is a child of the command's argp;
+ * its input is a struct inv_request_opts of zeros.
+ */
+struct inv_request_opts {
+	bool list;
+	bool compare;
+	unsigned n; /* how many requests are wanted; 0: all */
+	uint64_t ids[2];
+	bool found[2]; /* the request had an event */
+};
+
+extern const struct argp inv_request_argp;
+
+static inline bool inv_request_opts_active(const struct inv_request_opts *o)
+{
+	return o->list || o->n;
+}
+
+/*
+ * Returns the view to which the format changes, and sets what the view needs in
+ * *sink. NULL: the format shows requests as events, or has no view of them; then
+ * *bad is true if it should have one.
+ */
+const struct inv_sink_ops *
+inv_request_opts_view(const struct inv_request_opts *o,
+		      const struct inv_sink_ops *format,
+		      struct inv_sink_opts *sink, bool *bad);
+
+/* Returns true if the item is a loss, or an event of a wanted request. */
+bool inv_request_opts_wants(struct inv_request_opts *o,
+			    const struct inv_item *item);
+
+/* Returns a wanted request that had no event; 0: all had one. */
+uint64_t inv_request_opts_missing(const struct inv_request_opts *o);
+
+#endif

@@ -1,0 +1,654 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "flow/hops.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#define HASH_FUNCTION(key, len, hash) \
+	((hash) = (unsigned)XXH3_64bits((key), (len)))
+#define HASH_NONFATAL_OOM 1
+#define uthash_nonfatal_oom(elt) ((elt)->stored = false)
+#include <uthash.h>
+
+#include "base/err.h"
+#include "base/utf8.h"
+#include "flow/flow.h"
+#include "flow/seq.h"
+#include "log/names.h"
+#include "log/utf8.h"
+#include "term/cursor.h"
+
+/* A process, and its place in the table. */
+struct inv_hop_entry {
+	struct inv_hop_process process;
+	uint32_t number;
+	bool stored;
+	UT_hash_handle hh;
+};
+
+int inv_hops_init(struct inv_hops *h, size_t memory)
+{
+	memset(h, 0, sizeof(*h));
+	h->memory = memory ? memory : INV_HOPS_MEMORY;
+	h->cursor = malloc(sizeof(*h->cursor));
+	/* The text at 0 is empty. */
+	inv_buf_putc(&h->texts, 0);
+	return h->cursor && !h->texts.error ? 0 : INV_ENOMEM;
+}
+
+void inv_hops_reset(struct inv_hops *h)
+{
+	HASH_CLEAR(hh, h->table);
+	for (uint32_t i = 0; i < h->n_processes; i++) {
+		free(h->processes[i]->pid);
+		free(h->processes[i]->name);
+		/* The process is the first member of its entry. */
+		free(h->processes[i]);
+	}
+	for (uint32_t i = 0; i < h->n_nodes; i++)
+		free(h->nodes[i].name);
+	/* These arrays grow by the number of their elements. */
+	free(h->processes);
+	free(h->nodes);
+	free(h->v);
+	h->processes = NULL;
+	h->nodes = NULL;
+	h->v = NULL;
+	h->n = h->n_processes = h->n_nodes = 0;
+	h->n_events = 0;
+	h->more = 0;
+	h->left_out = 0;
+	inv_buf_reset(&h->texts);
+	/* The text at 0 is empty. */
+	inv_buf_putc(&h->texts, 0);
+}
+
+void inv_hops_release(struct inv_hops *h)
+{
+	inv_hops_reset(h);
+	free(h->events);
+	free(h->cursor);
+	inv_buf_release(&h->texts);
+	memset(h, 0, sizeof(*h));
+}
+
+/* --- tables --------------------------------------------------------------- */
+
+/* Arrays grow by doubling, so only half of the memory is used. */
+static bool is_full(const struct inv_hops *h)
+{
+	return h->n * sizeof(*h->v) + h->n_events * sizeof(*h->events) +
+		       h->texts.len + h->more >
+	       h->memory / 2;
+}
+
+/* Returns v with room for one more element after n, or NULL. */
+static void *grown(void *v, uint32_t n, size_t size)
+{
+	/* Full at each power of two. */
+	if (n & (n - 1) || (n && n < 8))
+		return v;
+	return realloc(v, (n < 8 ? 8 : (size_t)n * 2) * size);
+}
+
+static struct inv_hop *add_hop(struct inv_hops *h, enum inv_hop_kind kind)
+{
+	struct inv_hop *v = grown(h->v, h->n, sizeof(*v));
+	struct inv_hop *p;
+
+	if (!v)
+		return NULL;
+	h->v = v;
+	p = &v[h->n++];
+	memset(p, 0, sizeof(*p));
+	p->kind = (uint8_t)kind;
+	p->parent = p->first = p->last = p->next = INV_HOP_NONE;
+	p->from = p->to = p->aim = INV_HOP_NONE;
+	return p;
+}
+
+static int add_event(struct inv_hops *h, uint64_t id, uint32_t hop)
+{
+	if (h->n_events == h->cap_events) {
+		size_t cap = h->cap_events ? h->cap_events * 2 : 16;
+		struct inv_hop_event *v =
+			realloc(h->events, cap * sizeof(*v));
+
+		if (!v)
+			return INV_ENOMEM;
+		h->events = v;
+		h->cap_events = cap;
+	}
+	h->events[h->n_events++] = (struct inv_hop_event){ id, hop };
+	return 0;
+}
+
+uint32_t inv_hops_find(const struct inv_hops *h, uint64_t id)
+{
+	size_t low = 0, high = h->n_events;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (h->events[mid].id < id)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < h->n_events && h->events[low].id == id ?
+		       h->events[low].hop :
+		       INV_HOP_NONE;
+}
+
+/* --- nodes ---------------------------------------------------------------- */
+
+static size_t before_at(const char *name)
+{
+	const char *at = strchr(name, '@');
+
+	return at && at > name ? (size_t)(at - name) : strlen(name);
+}
+
+/* The part of a name before @ is enough if no other node has the same. */
+static void shorten_nodes(struct inv_hops *h)
+{
+	for (uint32_t i = 0; i < h->n_nodes; i++) {
+		size_t len = before_at(h->nodes[i].name);
+
+		for (uint32_t j = 0; j < h->n_nodes; j++)
+			if (j != i && before_at(h->nodes[j].name) == len &&
+			    !memcmp(h->nodes[j].name, h->nodes[i].name, len))
+				len = strlen(h->nodes[i].name);
+		h->nodes[i].short_len = (uint32_t)len;
+	}
+}
+
+/* Returns the number of the node; INV_HOP_NONE: no memory. */
+static uint32_t node_called(struct inv_hops *h, const struct inv_identity *id)
+{
+	char *name = inv_utf8_sanitized(id->node_len ? id->node : "?",
+					id->node_len ? id->node_len : 1);
+	struct inv_hop_node *v;
+
+	if (!name)
+		return INV_HOP_NONE;
+	for (uint32_t i = 0; i < h->n_nodes; i++)
+		if (!strcmp(h->nodes[i].name, name)) {
+			free(name);
+			return i;
+		}
+	v = realloc(h->nodes, (h->n_nodes + 1) * sizeof(*v));
+	if (!v) {
+		free(name);
+		return INV_HOP_NONE;
+	}
+	h->nodes = v;
+	v[h->n_nodes++] = (struct inv_hop_node){
+		.name = name, .number = id->at ? id->at->number : INV_HOP_NONE
+	};
+	h->more += sizeof(*v) + strlen(name);
+	shorten_nodes(h);
+	return h->n_nodes - 1;
+}
+
+/* --- processes ------------------------------------------------------------ */
+
+/* Sets the name, from a ti file or from what the flow knows. */
+static void set_name(struct inv_hops *h, struct inv_hop_process *p,
+		     const struct inv_identity *id, int64_t ts_ns)
+{
+	const struct inv_name *n = NULL;
+	const char *text = id->name.text;
+	size_t len = id->name.len;
+
+	if (id->at && id->at->names && id->kind == INV_TOK_PID)
+		n = inv_names_find(id->at->names, id->number, id->serial);
+	while (n && !inv_name_holds(n, ts_ns))
+		n = n->next;
+	if (n) {
+		text = n->text;
+		len = n->len;
+	}
+	if (!len || p->registered)
+		return;
+	free(p->name);
+	p->name = inv_utf8_sanitized(text, len);
+	p->registered = n || id->name.registered;
+	h->more += p->name ? strlen(p->name) : 0;
+}
+
+static char *print_pid(const struct inv_identity *id)
+{
+	struct inv_buf b = { 0 };
+
+	inv_buf_puts(&b, id->kind == INV_TOK_PID ? "<0." : "#Port<0.");
+	inv_buf_u64(&b, id->number);
+	if (id->kind == INV_TOK_PID) {
+		inv_buf_putc(&b, '.');
+		inv_buf_u64(&b, id->serial);
+	}
+	inv_buf_puts(&b, ">");
+	inv_buf_putc(&b, 0);
+	if (b.error) {
+		inv_buf_release(&b);
+		return NULL;
+	}
+	return (char *)b.data;
+}
+
+static struct inv_hop_entry *new_process(struct inv_hops *h, uint64_t key,
+					 const struct inv_identity *id)
+{
+	struct inv_hop_process **v =
+		grown(h->processes, h->n_processes, sizeof(*v));
+	struct inv_hop_entry *e;
+	uint32_t node = node_called(h, id);
+
+	if (!v)
+		return NULL;
+	h->processes = v;
+	e = node == INV_HOP_NONE ? NULL : calloc(1, sizeof(*e));
+	if (!e)
+		return NULL;
+	e->process.key = key;
+	e->process.node = node;
+	e->process.pid = print_pid(id);
+	e->number = h->n_processes;
+	e->stored = true;
+	HASH_ADD(hh, h->table, process.key, sizeof(key), e);
+	if (!e->stored || !e->process.pid) {
+		if (e->stored)
+			HASH_DEL(h->table, e);
+		free(e->process.pid);
+		free(e);
+		return NULL;
+	}
+	v[h->n_processes++] = &e->process;
+	h->more += sizeof(*e) + sizeof(*v) + 64;
+	return e;
+}
+
+/* Sets *number to that of the process in tok, whose hash is key. Returns 0 or
+ * INV_ENOMEM. */
+static int get_process(struct inv_hops *h, const struct inv_item *it,
+		       const struct inv_token *tok, uint64_t key,
+		       uint32_t *number)
+{
+	struct inv_hop_entry *e;
+	struct inv_identity id;
+
+	if (!key || !inv_flow_identify(it->facts->flow, it->node, it->ev.dict,
+				       tok, &id))
+		return 0;
+	HASH_FIND(hh, h->table, &key, sizeof(key), e);
+	if (!e)
+		e = new_process(h, key, &id);
+	if (!e)
+		return INV_ENOMEM;
+	set_name(h, &e->process, &id, it->ts_ns);
+	*number = e->number;
+	return 0;
+}
+
+/* --- texts ---------------------------------------------------------------- */
+
+/* Ends the text that begins at `from', and cuts it if it is long. */
+static size_t end_text(struct inv_hops *h, size_t from)
+{
+	struct inv_buf *b = &h->texts;
+
+	if (!b->error && b->len - from > INV_HOPS_TEXT) {
+		b->len = from + INV_HOPS_TEXT;
+		b->len -= inv_utf8_partial(b->data + from, INV_HOPS_TEXT);
+		inv_buf_puts(b, "…");
+	}
+	inv_buf_putc(b, 0);
+	return from;
+}
+
+static size_t print_token(struct inv_hops *h, const struct inv_token *tok,
+			  const struct inv_print_opts *o)
+{
+	size_t from = h->texts.len;
+	struct inv_token alone = *tok;
+
+	alone.sep = INV_SEP_NONE;
+	if (inv_term_print_token(h->cursor, &alone, &h->texts, o) < 0)
+		inv_buf_puts(&h->texts, "?");
+	return end_text(h, from);
+}
+
+/* Prints m:f/1 of {spawn_request, Ref, Parent, Leader, {M,F,Args}, ...}.
+ * Returns false if it is something else. */
+static bool print_spawned(struct inv_hops *h, const struct inv_print_opts *o)
+{
+	struct inv_cursor *c = h->cursor;
+	struct inv_token tok;
+
+	for (int i = 0; i < 5; i++)
+		if (i ? inv_cursor_skip(c) : inv_cursor_next(c, &tok))
+			return false;
+	if (inv_cursor_next(c, &tok) || tok.kind != INV_TOK_TUPLE ||
+	    tok.count != 3 || inv_cursor_next(c, &tok) ||
+	    tok.kind != INV_TOK_ATOM)
+		return false;
+	inv_term_print_module(tok.bytes, tok.len, &h->texts, o);
+	if (inv_cursor_next(c, &tok) || tok.kind != INV_TOK_ATOM)
+		return false;
+	inv_term_print_function(tok.bytes, tok.len, &h->texts, o);
+	if (inv_cursor_next(c, &tok))
+		return false;
+	inv_buf_putc(&h->texts, '/');
+	if (tok.kind == INV_TOK_INT)
+		inv_buf_i64(&h->texts, tok.i);
+	else if (tok.kind == INV_TOK_STRING)
+		inv_buf_u64(&h->texts, tok.len);
+	else
+		inv_buf_u64(&h->texts,
+			    tok.kind == INV_TOK_LIST ? tok.count : 0);
+	return true;
+}
+
+/* What the event's terms say. */
+struct parts {
+	struct inv_seq seq;
+	uint32_t from;
+	uint32_t to;
+	size_t to_text;
+	size_t text;
+};
+
+/* Begins again at {Kind, Serial, From, To, Message}, before From. */
+static int before_from(struct inv_hops *h, const struct inv_item *it)
+{
+	struct inv_token tok;
+
+	return inv_event_tracee(&it->ev, h->cursor, &tok) ||
+	       inv_event_payload(&it->ev, h->cursor) ||
+	       inv_cursor_next(h->cursor, &tok) || inv_cursor_skip(h->cursor) ||
+	       inv_cursor_skip(h->cursor);
+}
+
+static int read_from(struct inv_hops *h, const struct inv_item *it,
+		     struct parts *p)
+{
+	struct inv_token tok;
+
+	return inv_cursor_next(h->cursor, &tok) ?
+		       0 :
+		       get_process(h, it, &tok, p->seq.from, &p->from);
+}
+
+static int read_to(struct inv_hops *h, const struct inv_item *it,
+		   struct parts *p, const struct inv_print_opts *o)
+{
+	struct inv_token tok;
+
+	if (inv_cursor_next(h->cursor, &tok))
+		return 0;
+	if (tok.kind == INV_TOK_PID)
+		return get_process(h, it, &tok, p->seq.to, &p->to);
+	if (p->seq.kind == INV_SEQ_SEND)
+		p->to_text = print_token(h, &tok, o);
+	else
+		inv_cursor_skip_rest(h->cursor, &tok);
+	return 0;
+}
+
+/* Reads the message, of which only one text is kept: that of the send event. */
+static void read_message(struct inv_hops *h, const struct inv_item *it,
+			 struct parts *p, const struct inv_print_opts *o)
+{
+	size_t from = h->texts.len;
+	struct inv_token tok;
+
+	if (p->seq.signal == INV_SIGNAL_SPAWN) {
+		if (print_spawned(h, o)) {
+			p->text = end_text(h, from);
+			return;
+		}
+		h->texts.len = from;
+		if (before_from(h, it) || inv_cursor_skip(h->cursor) ||
+		    inv_cursor_skip(h->cursor))
+			return;
+	}
+	if (!inv_cursor_next(h->cursor, &tok))
+		p->text = print_token(h, &tok, o);
+}
+
+static int read_parts(struct inv_hops *h, const struct inv_item *it,
+		      struct parts *p, bool message,
+		      const struct inv_print_opts *o)
+{
+	p->from = p->to = INV_HOP_NONE;
+	p->to_text = p->text = 0;
+	if (before_from(h, it) || read_from(h, it, p) || read_to(h, it, p, o))
+		return INV_ENOMEM;
+	if (message)
+		read_message(h, it, p, o);
+	return h->texts.error;
+}
+
+/* --- hops ----------------------------------------------------------------- */
+
+static void end_turn(struct inv_hops *h, uint32_t turn, uint64_t id,
+		     int64_t ts_ns)
+{
+	h->v[turn].last_id = id;
+	h->v[turn].last_ns = ts_ns;
+}
+
+static void add_child(struct inv_hops *h, uint32_t parent, uint32_t child)
+{
+	struct inv_hop *p = &h->v[parent];
+
+	h->v[child].parent = parent;
+	if (p->last == INV_HOP_NONE)
+		p->first = child;
+	else
+		h->v[p->last].next = child;
+	p->last = child;
+}
+
+static void set_crosses(const struct inv_hops *h, struct inv_hop *p)
+{
+	p->crosses = p->from != INV_HOP_NONE && p->to != INV_HOP_NONE &&
+		     h->processes[p->from]->node != h->processes[p->to]->node;
+}
+
+/* Returns the turn in which the event `id' was; INV_HOP_NONE: it was left out. */
+static uint32_t turn_of(const struct inv_hops *h, uint64_t id)
+{
+	uint32_t i = inv_hops_find(h, id);
+
+	if (i == INV_HOP_NONE || h->v[i].receive_id == id)
+		return i;
+	return h->v[i].parent;
+}
+
+static void arrive(struct inv_hops *h, uint32_t i, const struct parts *p,
+		   const struct inv_cause *c)
+{
+	struct inv_hop *hop = &h->v[i];
+
+	hop->to = p->to;
+	hop->receive_id = c->id;
+	hop->received_ns = p->seq.ts_ns;
+	hop->signal = (uint8_t)c->signal;
+	set_crosses(h, hop);
+	end_turn(h, i, c->id, p->seq.ts_ns);
+}
+
+/* A message was received. Returns its hop; INV_HOP_NONE: there is no room, or no
+ * memory. */
+static uint32_t received(struct inv_hops *h, const struct parts *p,
+			 const struct inv_cause *c)
+{
+	uint32_t sent = c->cause ? inv_hops_find(h, c->cause) : INV_HOP_NONE;
+	uint32_t turn = INV_HOP_NONE;
+	struct inv_hop *hop;
+
+	if (sent != INV_HOP_NONE && h->v[sent].send_id == c->cause &&
+	    !c->orphan && h->v[sent].kind == INV_HOP_MESSAGE &&
+	    !inv_hop_arrived(&h->v[sent])) {
+		h->v[sent].certain &= c->certain;
+		arrive(h, sent, p, c);
+		return sent;
+	}
+	if (c->cause)
+		turn = turn_of(h, c->cause);
+	if (is_full(h) || (c->cause && turn == INV_HOP_NONE))
+		return INV_HOP_NONE;
+	hop = add_hop(h, INV_HOP_MESSAGE);
+	if (!hop)
+		return INV_HOP_NONE;
+	hop->request = c->request;
+	hop->from = p->from;
+	hop->orphan = (uint8_t)c->orphan;
+	hop->certain = c->certain;
+	hop->text = p->text;
+	arrive(h, h->n - 1, p, c);
+	if (turn != INV_HOP_NONE)
+		add_child(h, turn, h->n - 1);
+	return h->n - 1;
+}
+
+/* An event of a process that follows from nothing. */
+static uint32_t begin(struct inv_hops *h, const struct parts *p,
+		      const struct inv_cause *c)
+{
+	struct inv_hop *hop = is_full(h) ? NULL : add_hop(h, INV_HOP_BEGIN);
+
+	if (!hop)
+		return INV_HOP_NONE;
+	hop->request = c->request;
+	hop->to = p->from;
+	hop->received_ns = p->seq.ts_ns;
+	hop->orphan = (uint8_t)c->orphan;
+	hop->certain = c->certain;
+	return h->n - 1;
+}
+
+/* Returns the turn in which a process sends or prints. */
+static uint32_t acting_turn(struct inv_hops *h, const struct parts *p,
+			    const struct inv_cause *c)
+{
+	uint32_t i = inv_hops_find(h, c->cause);
+	struct inv_hop *hop;
+
+	if (i == INV_HOP_NONE)
+		return i;
+	hop = &h->v[i];
+	if (hop->send_id != c->cause)
+		return i;
+	if (hop->from == p->from)
+		return hop->parent;
+	/* It follows from a message whose receiving was not recorded. */
+	if (!inv_hop_arrived(hop)) {
+		hop->to = p->from;
+		hop->orphan = (uint8_t)c->orphan;
+		hop->certain = false;
+		set_crosses(h, hop);
+	}
+	return i;
+}
+
+static uint32_t acted(struct inv_hops *h, const struct parts *p,
+		      const struct inv_cause *c)
+{
+	uint32_t turn = c->cause ? acting_turn(h, p, c) : begin(h, p, c);
+	struct inv_hop *hop;
+
+	if (turn == INV_HOP_NONE || is_full(h))
+		return INV_HOP_NONE;
+	hop = add_hop(h, p->seq.kind == INV_SEQ_PRINT ? INV_HOP_PRINT :
+							INV_HOP_MESSAGE);
+	if (!hop)
+		return INV_HOP_NONE;
+	hop->request = c->request;
+	hop->from = p->from;
+	hop->aim = p->to;
+	hop->to_text = p->to_text;
+	hop->send_id = c->id;
+	hop->sent_ns = p->seq.ts_ns;
+	hop->signal = (uint8_t)c->signal;
+	hop->certain = c->certain || !c->cause;
+	hop->text = p->text;
+	add_child(h, turn, h->n - 1);
+	end_turn(h, turn, c->id, p->seq.ts_ns);
+	return h->n - 1;
+}
+
+static void set_label(struct inv_hops *h, const struct inv_item *it,
+		      uint32_t root, const struct inv_print_opts *o)
+{
+	struct inv_token tok;
+
+	if (!inv_event_tracee(&it->ev, h->cursor, &tok))
+		h->v[root].label = print_token(h, &tok, o);
+}
+
+int inv_hops_add(struct inv_hops *h, const struct inv_item *it,
+		 const struct inv_print_opts *o)
+{
+	const struct inv_cause *c = it->facts ? it->facts->cause : NULL;
+	struct parts p;
+	size_t texts = h->texts.len;
+	uint32_t hops = h->n;
+	uint32_t hop;
+	bool receive;
+
+	if (it->kind != INV_ITEM_EVENT || !c ||
+	    !inv_seq_read(&p.seq, h->cursor, it))
+		return 0;
+	p.seq.ts_ns = it->ts_ns;
+	receive = p.seq.kind == INV_SEQ_RECEIVE;
+	if (read_parts(h, it, &p, !receive || !c->cause || c->orphan, o))
+		return INV_ENOMEM;
+	hop = receive ? received(h, &p, c) : acted(h, &p, c);
+	if (hop == INV_HOP_NONE) {
+		h->texts.len = texts;
+		if (!is_full(h) && !h->left_out)
+			return INV_ENOMEM;
+		h->left_out++;
+		return 0;
+	}
+	if (!c->cause && h->n > hops)
+		set_label(h, it, hops, o);
+	if (add_event(h, c->id, hop))
+		return INV_ENOMEM;
+	return h->texts.error;
+}
+
+/* --- the critical path ---------------------------------------------------- */
+
+static int64_t end_of(const struct inv_hop *p)
+{
+	return inv_hop_arrived(p) ? p->last_ns : p->sent_ns;
+}
+
+int64_t inv_hops_critical(const struct inv_hops *h, uint32_t root, bool *on)
+{
+	uint32_t answer = INV_HOP_NONE, last = root;
+
+	for (uint32_t i = root + 1; i < h->n; i++) {
+		const struct inv_hop *p = &h->v[i];
+
+		if (p->request != h->v[root].request)
+			continue;
+		if (p->to == h->v[root].to &&
+		    (answer == INV_HOP_NONE ||
+		     p->last_id >= h->v[answer].last_id))
+			answer = i;
+		if (end_of(p) >= end_of(&h->v[last]))
+			last = i;
+	}
+	if (answer == INV_HOP_NONE)
+		answer = last;
+	for (uint32_t i = answer; i != INV_HOP_NONE; i = h->v[i].parent)
+		on[i] = true;
+	return end_of(&h->v[answer]);
+}

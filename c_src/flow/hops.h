@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_FLOW_HOPS_H
+#define INV_FLOW_HOPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "flow/facts.h"
+#include "log/item.h"
+#include "term/print.h"
+
+/*
+ * The hops of one request, or of several: what views of requests show. A hop is
+ * a message, from the event that sent it to the event that received it; or what
+ * a process printed; or the beginning of a request.
+ *
+ * A turn is what a process does after it received a message, until it receives
+ * the next one. Each hop that has a receiver begins a turn, and each hop other
+ * than a beginning was sent or printed in the turn of another hop, its parent.
+ * So the hops of a request are a tree, whose root is its beginning.
+ *
+ *	inv_hops_init(&h, 0);
+ *	while (!inv_order_next(&o, &item)) {
+ *		item = inv_flow_item(&flow, item);
+ *		inv_flow_show(&flow, item);
+ *		if (item->facts && item->facts->cause &&
+ *		    item->facts->cause->request == wanted)
+ *			inv_hops_add(&h, item, &print);
+ *	}
+ *	inv_tree_put(...)                        (sink/tree.h)
+ *	inv_hops_release(&h);
+ *
+ * Memory is bounded. Hops that come after the bound is reached are left out and
+ * counted.
+ */
+enum inv_hop_kind {
+	INV_HOP_BEGIN = 1,
+	INV_HOP_MESSAGE,
+	INV_HOP_PRINT,
+};
+
+#define INV_HOP_NONE UINT32_MAX
+
+struct inv_hop {
+	uint64_t request;
+	uint8_t kind;	 /* enum inv_hop_kind */
+	uint8_t signal;	 /* enum inv_seq_signal */
+	uint8_t orphan;	 /* enum inv_orphan: what the hop follows from is not
+			    known, or not all of it */
+	bool certain;	 /* it is known that it follows from its parent; a
+			    beginning: that nothing caused it */
+	bool crosses;	 /* a message from one node to another */
+	uint32_t parent; /* INV_HOP_NONE: it is the root */
+	uint32_t first;	 /* of the hops whose parent it is, in the order of the
+			    parent's process; INV_HOP_NONE: there is none */
+	uint32_t last;
+	uint32_t next;	  /* the next hop of the same parent */
+	uint32_t from;	  /* process that sent or printed; INV_HOP_NONE: not
+			     known */
+	uint32_t to;	  /* process that received it, or that began the request;
+			     INV_HOP_NONE: no event says that it was received */
+	uint64_t send_id; /* of the event that sent or printed it, struct
+			     inv_cause; 0: it was not recorded */
+	uint64_t receive_id;
+	uint64_t last_id; /* of the last event of its turn */
+	int64_t sent_ns;
+	int64_t received_ns; /* a beginning: of its first event */
+	int64_t last_ns;     /* of the last event of its turn */
+	size_t text; /* the message; inv_hops_text. A spawn: the function. */
+	uint32_t aim; /* process to which it was sent; INV_HOP_NONE: it was
+			 sent to something else, to_text */
+	size_t to_text;
+	size_t label; /* of the root: the label of the request */
+};
+
+struct inv_hop_process {
+	uint64_t key;
+	uint32_t node; /* number in inv_hops.nodes */
+	char *pid;     /* as its own node prints it */
+	char *name;    /* that it registered, or, in parentheses, its label or
+			  the function that it runs; NULL: not known */
+	bool registered;
+};
+
+struct inv_hop_node {
+	char *name;	 /* UTF-8 without control characters */
+	uint32_t number; /* struct inv_node; INV_HOP_NONE: no log of it */
+	uint32_t short_len; /* of the part of the name that is unique */
+};
+
+/* Where an event is. Sorted by id. */
+struct inv_hop_event {
+	uint64_t id;
+	uint32_t hop;
+};
+
+struct inv_hop_entry;
+
+struct inv_hops {
+	size_t memory; /* the bound, in bytes */
+	struct inv_hop *v;
+	uint32_t n;
+	struct inv_hop_process **processes;
+	uint32_t n_processes;
+	struct inv_hop_node *nodes;
+	uint32_t n_nodes;
+	uint64_t left_out; /* events for which there was no room */
+	/* private */
+	struct inv_buf texts;
+	struct inv_hop_event *events;
+	size_t n_events;
+	size_t cap_events;
+	uint32_t cap;
+	size_t more; /* bytes of processes and nodes */
+	struct inv_cursor *cursor;
+	struct inv_hop_entry *table;
+};
+
+/* A longer text of a message is cut, and ends with "…". */
+#define INV_HOPS_TEXT 600u
+#define INV_HOPS_MEMORY ((size_t)64 << 20)
+
+/* memory: the bound in bytes; 0: INV_HOPS_MEMORY. Returns 0 or INV_ENOMEM;
+ * release it also then. */
+int inv_hops_init(struct inv_hops *h, size_t memory);
+void inv_hops_release(struct inv_hops *h);
+/* Removes all hops, and keeps the memory for others. */
+void inv_hops_reset(struct inv_hops *h);
+
+/* Adds an event that went through the flow, and was shown (inv_flow_show). Items
+ * that are no event of a request are ignored. o: how terms are printed.
+ * Returns 0 or INV_ENOMEM. */
+int inv_hops_add(struct inv_hops *h, const struct inv_item *it,
+		 const struct inv_print_opts *o);
+
+/* Returns true if the hop begins a turn: a process received it, or it is the
+ * beginning. */
+static inline bool inv_hop_arrived(const struct inv_hop *p)
+{
+	return p->to != INV_HOP_NONE;
+}
+
+static inline const char *inv_hops_text(const struct inv_hops *h, size_t at)
+{
+	return (const char *)h->texts.data + at;
+}
+
+/* Returns the hop of the event; INV_HOP_NONE: it has none. */
+uint32_t inv_hops_find(const struct inv_hops *h, uint64_t id);
+
+/*
+ * Sets on[i] for each hop i on the critical path of the request whose root is
+ * `root': the hops from the root to the last event of the process that began the
+ * request; if this process received nothing, to the last event of all. Returns
+ * the time of this event.
+ */
+int64_t inv_hops_critical(const struct inv_hops *h, uint32_t root, bool *on);
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sink/hop_text.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "flow/requests.h"
+#include "sink/duration.h"
+
+void inv_hop_process_text(const struct inv_hops *h, uint32_t process,
+			  struct inv_buf *out)
+{
+	const struct inv_hop_process *p;
+	const struct inv_hop_node *node;
+
+	if (process == INV_HOP_NONE) {
+		inv_buf_putc(out, '?');
+		return;
+	}
+	p = h->processes[process];
+	node = &h->nodes[p->node];
+	inv_buf_put(out, node->name, node->short_len);
+	inv_buf_putc(out, ' ');
+	if (!p->name || !p->registered)
+		inv_buf_puts(out, p->pid);
+	if (p->name && !p->registered)
+		inv_buf_putc(out, ' ');
+	if (p->name)
+		inv_buf_puts(out, p->name);
+}
+
+void inv_hop_aim_text(const struct inv_hops *h, const struct inv_hop *p,
+		      struct inv_buf *out)
+{
+	if (p->aim != INV_HOP_NONE)
+		inv_hop_process_text(h, p->aim, out);
+	else
+		inv_buf_puts(out, p->to_text ? inv_hops_text(h, p->to_text) :
+					       "?");
+}
+
+void inv_hop_what(const struct inv_hops *h, const struct inv_hop *p,
+		  struct inv_buf *out)
+{
+	const char *text = inv_hops_text(h, p->text);
+
+	if (p->kind == INV_HOP_BEGIN) {
+		inv_buf_puts(out, "began");
+		return;
+	}
+	if (p->kind == INV_HOP_PRINT)
+		inv_buf_puts(out, "print ");
+	else if (p->signal == INV_SIGNAL_SPAWN)
+		inv_buf_puts(out, "spawn ");
+	else if (p->signal == INV_SIGNAL_SPAWN_ARGS)
+		inv_buf_puts(out, "spawn arguments ");
+	else if (p->signal == INV_SIGNAL_EXIT)
+		inv_buf_puts(out, "exit ");
+	inv_buf_puts(out, *text ? text : "...");
+}
+
+void inv_hop_doubt(const struct inv_hop *p, struct inv_buf *out)
+{
+	const char *orphan = inv_orphan_text((enum inv_orphan)p->orphan);
+
+	if (orphan)
+		inv_buf_printf(out, "(orphan: %s) ", orphan);
+	else if (!p->certain)
+		inv_buf_puts(out, "(uncertain) ");
+	if (p->kind == INV_HOP_MESSAGE && !inv_hop_arrived(p) &&
+	    p->signal != INV_SIGNAL_PORT)
+		inv_buf_puts(out, "(not received) ");
+}
+
+int64_t inv_hop_mailbox(const struct inv_hop *p)
+{
+	if (p->kind != INV_HOP_MESSAGE || !p->send_id || !p->receive_id)
+		return -1;
+	return p->received_ns > p->sent_ns ? p->received_ns - p->sent_ns : 0;
+}
+
+int64_t inv_hop_handler(const struct inv_hop *p)
+{
+	/* What a process did after its last event is not known. */
+	if (!inv_hop_arrived(p) || p->first == INV_HOP_NONE ||
+	    (p->kind == INV_HOP_MESSAGE && !p->receive_id))
+		return -1;
+	return p->last_ns > p->received_ns ? p->last_ns - p->received_ns : 0;
+}
+
+/* Marks the process, and its node. Returns true if it was not marked. */
+static bool mark(const struct inv_hops *h, uint32_t process, bool *processes,
+		 bool *nodes, struct inv_hop_sum *sum)
+{
+	uint32_t node;
+
+	if (process == INV_HOP_NONE || processes[process])
+		return false;
+	processes[process] = true;
+	sum->processes++;
+	node = h->processes[process]->node;
+	sum->nodes += !nodes[node];
+	nodes[node] = true;
+	return true;
+}
+
+static void extend(struct inv_hop_sum *sum, int64_t ts_ns)
+{
+	if (ts_ns < sum->first_ns)
+		sum->first_ns = ts_ns;
+	if (ts_ns > sum->last_ns)
+		sum->last_ns = ts_ns;
+}
+
+static void add(const struct inv_hop *p, struct inv_hop_sum *sum)
+{
+	if (p->send_id)
+		extend(sum, p->sent_ns);
+	if (p->receive_id || p->kind == INV_HOP_BEGIN)
+		extend(sum, p->received_ns);
+	if (inv_hop_arrived(p))
+		extend(sum, p->last_ns);
+	sum->messages += p->kind == INV_HOP_MESSAGE;
+	sum->not_received += p->kind == INV_HOP_MESSAGE && !inv_hop_arrived(p);
+	sum->orphans += p->orphan != INV_ORPHAN_NOT;
+	sum->uncertain += !p->certain && !p->orphan;
+}
+
+int inv_hop_sum(const struct inv_hops *h, uint32_t root, bool *on,
+		struct inv_hop_sum *sum)
+{
+	bool *seen = calloc((size_t)h->n_processes + h->n_nodes + 1,
+			    sizeof(*seen));
+	bool *nodes = seen + h->n_processes;
+	int64_t begin = inv_hop_time(&h->v[root]);
+
+	*sum = (struct inv_hop_sum){ .first_ns = begin, .last_ns = begin };
+	if (!seen)
+		return INV_ENOMEM;
+	for (uint32_t i = root; i < h->n; i++) {
+		if (h->v[i].request != h->v[root].request)
+			continue;
+		mark(h, h->v[i].from, seen, nodes, sum);
+		mark(h, h->v[i].to, seen, nodes, sum);
+		add(&h->v[i], sum);
+	}
+	sum->critical_ns = inv_hops_critical(h, root, on) - begin;
+	free(seen);
+	return 0;
+}
+
+static void count(struct inv_buf *out, uint32_t n, const char *one,
+		  const char *many)
+{
+	inv_buf_printf(out, "%" PRIu32 " %s, ", n, n == 1 ? one : many);
+}
+
+void inv_hop_sum_text(const struct inv_hop_sum *sum, struct inv_buf *out)
+{
+	count(out, sum->processes, "process", "processes");
+	count(out, sum->nodes, "node", "nodes");
+	count(out, sum->messages, "message", "messages");
+	inv_duration_put(sum->last_ns - sum->first_ns, out);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_SINK_HOP_TEXT_H
+#define INV_SINK_HOP_TEXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "flow/hops.h"
+
+/* Words for hops (flow/hops.h), which all views of requests use. */
+
+/* Appends "a shop" or "a <0.88.0> (m:f/1)". */
+void inv_hop_process_text(const struct inv_hops *h, uint32_t process,
+			  struct inv_buf *out);
+
+/* Appends the process or name to which an unreceived message was sent. */
+void inv_hop_aim_text(const struct inv_hops *h, const struct inv_hop *p,
+		      struct inv_buf *out);
+
+/* Appends what happened, without the processes: "began", "print {taken,7}",
+ * "spawn m:f/1", "{order,7}". */
+void inv_hop_what(const struct inv_hops *h, const struct inv_hop *p,
+		  struct inv_buf *out);
+
+/* Appends what is not known of the hop, such as "(not received) ", or
+ * nothing. */
+void inv_hop_doubt(const struct inv_hop *p, struct inv_buf *out);
+
+/* Returns true if it is not certain from what the hop follows. */
+static inline bool inv_hop_uncertain(const struct inv_hop *p)
+{
+	return !p->certain || p->orphan;
+}
+
+/* Return the times, in ns, or -1 if they are not known. */
+int64_t inv_hop_mailbox(const struct inv_hop *p);
+int64_t inv_hop_handler(const struct inv_hop *p);
+
+/* Returns when the hop began: when it was sent, if that is known. */
+static inline int64_t inv_hop_time(const struct inv_hop *p)
+{
+	return p->send_id ? p->sent_ns : p->received_ns;
+}
+
+/* The totals of a request. */
+struct inv_hop_sum {
+	uint32_t processes;
+	uint32_t nodes;
+	uint32_t messages;
+	uint32_t not_received;
+	uint32_t orphans;
+	uint32_t uncertain;
+	int64_t first_ns;
+	int64_t last_ns;
+	int64_t critical_ns; /* how long the critical path takes */
+};
+
+/* Adds up the request whose root is given. on: for each hop, false; set as by
+ * inv_hops_critical. Returns 0 or INV_ENOMEM. */
+int inv_hop_sum(const struct inv_hops *h, uint32_t root, bool *on,
+		struct inv_hop_sum *sum);
+
+/* Appends "12 processes, 3 nodes, 41 messages, 8.4 ms". */
+void inv_hop_sum_text(const struct inv_hop_sum *sum, struct inv_buf *out);
+
+#endif

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sink/tree.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "sink/duration.h"
+#include "sink/fit.h"
+#include "sink/hop_text.h"
+#include "sink/timefmt.h"
+
+/* --- layout --------------------------------------------------------------- */
+
+/* How far above a turn an earlier turn of its process is searched: in a chain of
+ * messages without end, the time stays proportional to the number of hops. */
+#define ABOVE_MAX 1000
+
+/* Returns the nearest hop above hop i with the same process, or i. */
+static uint32_t find_anchor(const struct inv_tree *t, uint32_t i)
+{
+	uint32_t at = t->lines[i].belongs;
+
+	for (int n = 0; n < ABOVE_MAX && at != INV_HOP_NONE; n++) {
+		if (t->hops->v[at].to == t->hops->v[i].to)
+			return at;
+		at = t->lines[at].belongs;
+	}
+	return i;
+}
+
+/* Parents come before their children. */
+static void place(struct inv_tree *t, uint32_t i)
+{
+	uint32_t parent = t->hops->v[i].parent;
+	struct inv_tree_line *l = &t->lines[i], *above;
+
+	l->first = l->last = l->next = l->belongs = INV_HOP_NONE;
+	if (parent != INV_HOP_NONE) {
+		l->belongs = t->lines[parent].anchor;
+		above = &t->lines[l->belongs];
+		l->depth = above->depth + 1;
+		if (above->last == INV_HOP_NONE)
+			above->first = i;
+		else
+			t->lines[above->last].next = i;
+		above->last = i;
+	}
+	l->anchor = inv_hop_arrived(&t->hops->v[i]) ? find_anchor(t, i) : i;
+	l->turn = i;
+}
+
+/* Gives hop i the next number. */
+static void number(struct inv_tree *t, uint32_t i)
+{
+	struct inv_tree_line *l = &t->lines[i];
+	const struct inv_hop *p = &t->hops->v[i];
+
+	t->order[t->n++] = i;
+	l->number = t->n;
+	l->critical = t->critical[i];
+	if (l->belongs != INV_HOP_NONE)
+		l->after = t->lines[l->belongs].turn != p->parent;
+	if (inv_hop_arrived(p))
+		t->lines[l->anchor].turn = i;
+}
+
+/* Numbers the hop and all that belongs to it. */
+static void number_all(struct inv_tree *t, uint32_t root)
+{
+	uint32_t i = root;
+
+	number(t, i);
+	for (;;) {
+		if (t->lines[i].first != INV_HOP_NONE) {
+			i = t->lines[i].first;
+		} else {
+			while (i != root && t->lines[i].next == INV_HOP_NONE)
+				i = t->lines[i].belongs;
+			if (i == root)
+				return;
+			i = t->lines[i].next;
+		}
+		number(t, i);
+	}
+}
+
+int inv_tree_layout(struct inv_tree *t, const struct inv_hops *h)
+{
+	memset(t, 0, sizeof(*t));
+	t->hops = h;
+	t->lines = calloc(h->n + 1u, sizeof(*t->lines));
+	t->order = calloc(h->n + 1u, sizeof(*t->order));
+	t->critical = calloc(h->n + 1u, sizeof(*t->critical));
+	if (!t->lines || !t->order || !t->critical)
+		return INV_ENOMEM;
+	for (uint32_t i = 0; i < h->n; i++) {
+		place(t, i);
+		if (h->v[i].parent == INV_HOP_NONE)
+			inv_hops_critical(h, i, t->critical);
+	}
+	for (uint32_t i = 0; i < h->n; i++)
+		if (h->v[i].parent == INV_HOP_NONE)
+			number_all(t, i);
+	return 0;
+}
+
+void inv_tree_release(struct inv_tree *t)
+{
+	free(t->lines);
+	free(t->order);
+	free(t->critical);
+	memset(t, 0, sizeof(*t));
+}
+
+/* --- text ----------------------------------------------------------------- */
+
+/* Deeper lines have the number of their level instead of lines. */
+#define LEVELS_MAX 10u
+
+#define PLAIN "\033[0m"
+#define DIM "\033[2m"
+#define RED "\033[31m"
+#define YELLOW "\033[33m"
+
+struct printer {
+	const struct inv_tree_opts *o;
+	const struct inv_tree *t;
+	struct inv_buf *out;
+	struct inv_buf spare;
+	struct inv_timefmt time;
+	int64_t begin_ns; /* of the request */
+};
+
+static void color(const struct printer *p, const char *code)
+{
+	if (p->o->color)
+		inv_buf_puts(p->out, code);
+}
+
+/* Pads what was written since `from' on the left. */
+static void right(struct inv_buf *out, size_t from, size_t width)
+{
+	size_t len = out->len - from;
+
+	if (out->error || len >= width || !inv_buf_reserve(out, width - len))
+		return;
+	memmove(out->data + from + width - len, out->data + from, len);
+	memset(out->data + from, ' ', width - len);
+	out->len += width - len;
+}
+
+static void column(struct inv_buf *out, int64_t ns, bool rough)
+{
+	size_t from = out->len;
+
+	if (ns >= 0) {
+		if (rough)
+			inv_buf_putc(out, '~');
+		inv_duration_put(ns, out);
+	}
+	right(out, from, 10);
+}
+
+static void times(struct printer *p, uint32_t i)
+{
+	const struct inv_hop *hop = &p->t->hops->v[i];
+	const struct inv_tree_line *l = &p->t->lines[i];
+	int64_t at = inv_hop_time(hop) - p->begin_ns;
+	size_t from = p->out->len;
+
+	inv_buf_u64(p->out, l->number);
+	right(p->out, from, 4);
+	inv_buf_putc(p->out, ' ');
+	color(p, YELLOW);
+	inv_buf_putc(p->out, l->critical ? '*' : ' ');
+	color(p, RED);
+	inv_buf_putc(p->out, inv_hop_uncertain(hop) ? '?' : ' ');
+	color(p, PLAIN);
+	color(p, DIM);
+	from = p->out->len;
+	inv_duration_put(at, p->out);
+	right(p->out, from, 9);
+	column(p->out, inv_hop_mailbox(hop), hop->crosses);
+	column(p->out, inv_hop_handler(hop), false);
+	color(p, PLAIN);
+	inv_buf_puts(p->out, "  ");
+}
+
+/* Draws the lines from the hops above to hop i. */
+static void branches(struct printer *p, uint32_t i)
+{
+	const struct inv_tree_line *lines = p->t->lines;
+	uint32_t depth = lines[i].depth;
+	bool more[LEVELS_MAX];
+	uint32_t at = i;
+
+	if (!depth)
+		return;
+	if (depth > LEVELS_MAX) {
+		inv_buf_printf(p->out, "…%" PRIu32 " ", depth);
+		return;
+	}
+	for (uint32_t n = depth; n > 0; n--) {
+		more[n - 1] = lines[at].next != INV_HOP_NONE;
+		at = lines[at].belongs;
+	}
+	for (uint32_t n = 0; n + 1 < depth; n++)
+		inv_buf_puts(p->out, more[n] ? "│ " : "  ");
+	inv_buf_puts(p->out, more[depth - 1] ? "├─" : "└─");
+}
+
+/* Shortens references, which take half of a narrow line: #Ref<0.1.2.3> becomes
+ * #Ref. */
+static void shorten(struct inv_buf *out, size_t from)
+{
+	static const char ref[] = "#Ref<";
+	const size_t len = sizeof(ref) - 1;
+	size_t w = from;
+
+	if (out->error)
+		return;
+	for (size_t r = from; r < out->len; r++) {
+		bool found = out->len - r > len &&
+			     !memcmp(out->data + r, ref, len);
+		const uint8_t *end =
+			found ? memchr(out->data + r, '>', out->len - r) : NULL;
+
+		if (end) {
+			memmove(out->data + w, ref, len - 1);
+			w += len - 1;
+			r = (size_t)(end - out->data);
+		} else {
+			out->data[w++] = out->data[r];
+		}
+	}
+	out->len = w;
+}
+
+static void line(struct printer *p, uint32_t i)
+{
+	const struct inv_hops *h = p->t->hops;
+	const struct inv_hop *hop = &h->v[i];
+	const struct inv_tree_line *l = &p->t->lines[i];
+	size_t from;
+
+	times(p, i);
+	branches(p, i);
+	if (inv_hop_arrived(hop)) {
+		inv_hop_process_text(h, hop->to, p->out);
+		inv_buf_putc(p->out, ' ');
+	} else if (hop->kind != INV_HOP_PRINT) {
+		inv_buf_puts(p->out, "to ");
+		inv_hop_aim_text(h, hop, p->out);
+		inv_buf_putc(p->out, ' ');
+	}
+	if (l->after)
+		inv_buf_printf(p->out, "(after %" PRIu32 ") ",
+			       p->t->lines[hop->parent].number);
+	color(p, RED);
+	inv_hop_doubt(hop, p->out);
+	color(p, PLAIN);
+	from = p->out->len;
+	inv_hop_what(h, hop, p->out);
+	shorten(p->out, from);
+	inv_buf_putc(p->out, '\n');
+}
+
+static void head(struct printer *p, uint32_t root)
+{
+	const struct inv_hop *hop = &p->t->hops->v[root];
+
+	p->begin_ns = inv_hop_time(hop);
+	inv_buf_printf(p->out, "request %" PRIu64 ", label %s, began ",
+		       hop->request, inv_hops_text(p->t->hops, hop->label));
+	inv_timefmt_put(&p->time, p->begin_ns, p->out);
+	inv_buf_puts(p->out, "\n   #        time   mailbox   handler\n");
+}
+
+static int tail(struct printer *p, uint32_t root)
+{
+	struct inv_hop_sum sum;
+
+	if (inv_hop_sum(p->t->hops, root, p->t->critical, &sum))
+		return INV_ENOMEM;
+	inv_buf_puts(p->out, "-- ");
+	inv_hop_sum_text(&sum, p->out);
+	inv_buf_puts(p->out, "; * critical path, ");
+	inv_duration_put(sum.critical_ns, p->out);
+	inv_buf_putc(p->out, '\n');
+	if (sum.not_received)
+		inv_buf_printf(p->out,
+			       "-- %" PRIu32
+			       " message(s) without a receive event\n",
+			       sum.not_received);
+	if (sum.orphans + sum.uncertain)
+		inv_buf_printf(p->out,
+			       "-- ? what %" PRIu32
+			       " hop(s) follow from is not certain or missing\n",
+			       sum.orphans + sum.uncertain);
+	return 0;
+}
+
+static int finish(struct printer *p, size_t from, uint32_t root)
+{
+	int rc = tail(p, root);
+
+	if (p->o->width)
+		inv_fit_lines(p->out, from, p->o->width,
+			      p->o->color ? PLAIN : "", &p->spare);
+	return rc;
+}
+
+int inv_tree_put(const struct inv_hops *h, const struct inv_tree_opts *o,
+		 struct inv_buf *out)
+{
+	struct inv_tree t;
+	struct printer p = { .o = o, .t = &t, .out = out };
+	uint32_t root = INV_HOP_NONE;
+	size_t from = out->len;
+	int rc = inv_tree_layout(&t, h);
+
+	p.time.utc = o->utc;
+	for (uint32_t n = 0; !rc && n < t.n; n++) {
+		uint32_t i = t.order[n];
+
+		if (h->v[i].parent == INV_HOP_NONE) {
+			if (root != INV_HOP_NONE)
+				rc = finish(&p, from, root);
+			from = out->len;
+			root = i;
+			head(&p, i);
+		}
+		line(&p, i);
+	}
+	if (!rc && root != INV_HOP_NONE)
+		rc = finish(&p, from, root);
+	if (h->left_out)
+		inv_buf_printf(out,
+			       "*** %" PRIu64 " further events are not shown, "
+			       "because a request has too many\n",
+			       h->left_out);
+	inv_buf_release(&p.spare);
+	inv_tree_release(&t);
+	return rc ? rc : out->error;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_SINK_TREE_H
+#define INV_SINK_TREE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "flow/hops.h"
+
+/*
+ * Prints requests as trees, a line for each hop:
+ *
+ *	request 1, label 17, began 2026-11-23 10:37:44.000123
+ *	   #        time   mailbox   handler
+ *	   1 *    0.0 us              0.0 us  a <0.112.0> began
+ *	   2 *    0.0 us   16.1 us    4.2 us  └─a shop {call,{<0.112.0>,...
+ *
+ * For files (inviso merge --request) and for live requests: collect the events of
+ * a request in a struct inv_hops, and print it when the request has ended.
+ *
+ *	inv_hops_init(&h, 0);
+ *	inv_hops_add(&h, item, &print);          for each event of the request
+ *	inv_tree_put(&h, &opts, &out);
+ *	inv_hops_release(&h);
+ *
+ * The columns: the number of the line; the time at which the hop began, which is
+ * when the message was sent, since the request began; the time until the process
+ * took the message from its mailbox; and the time from then until the last thing
+ * that the process is known to have done in this turn. `*': the hop is on the
+ * critical path. `?': it is not certain from what the hop follows. `~': the time
+ * depends on the clocks of two nodes, and includes the network.
+ *
+ * A line belongs to the nearest line above it that is indented less, and follows
+ * from what the process of that line received last, above. If it follows from
+ * another line, it says `after N'. So what a process does after an answer is
+ * indented like what it did before, and a sequence of calls is not a staircase.
+ */
+struct inv_tree_opts {
+	bool utc; /* the time in the head in UTC instead of local time */
+	bool color;
+	unsigned width; /* longer lines are cut; 0: no limit */
+};
+
+/* Prints all requests in h. Returns 0 or INV_ENOMEM. */
+int inv_tree_put(const struct inv_hops *h, const struct inv_tree_opts *o,
+		 struct inv_buf *out);
+
+/* The same as JSON, one object in each line: one for each hop, and then one with
+ * the totals of the request. */
+int inv_tree_json(const struct inv_hops *h, struct inv_buf *out);
+
+/* --- how the hops are laid out -------------------------------------------- */
+
+/* Where the line of a hop is. */
+struct inv_tree_line {
+	uint32_t number; /* from 1; 0: not laid out yet */
+	uint32_t belongs; /* to this hop; INV_HOP_NONE: it is a root */
+	uint32_t anchor; /* of the hops with the same process above this one, to
+			    which its children belong: the nearest; else itself */
+	uint32_t first;	 /* of the hops that belong to it */
+	uint32_t last;
+	uint32_t next;	 /* hop that belongs to the same one */
+	uint32_t depth;
+	uint32_t turn; /* an anchor: the hop that its process received last */
+	bool after;    /* its parent must be named */
+	bool critical;
+};
+
+struct inv_tree {
+	const struct inv_hops *hops;
+	struct inv_tree_line *lines; /* by hop */
+	uint32_t *order;	     /* hops, in the order of lines */
+	uint32_t n;
+	bool *critical; /* by hop */
+};
+
+/* Lays out all hops. Returns 0 or INV_ENOMEM; release it also then. */
+int inv_tree_layout(struct inv_tree *t, const struct inv_hops *h);
+void inv_tree_release(struct inv_tree *t);
+
+#endif

@@ -1,0 +1,92 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% A small shop on three nodes, for inviso_views_SUITE. This module runs on the
+%% traced nodes. Each request takes the same way: a client orders at the shop
+%% (node a), which asks stock (node b) and till (node c) in turn, tells the
+%% journal (node c), and answers.
+-module(inviso_views_work).
+
+-export([open/2, order/3, settle/1, many/2]).
+
+%% Starts a server on this node.
+open(shop, Others) ->
+    serve(shop, fun(M) -> shop(M, Others) end);
+open(Name, _) ->
+    serve(Name, fun answer/1).
+
+serve(Name, Handle) ->
+    Self = self(),
+    Pid = spawn(fun() ->
+                        true = register(Name, self()),
+                        Self ! {self(), ok},
+                        loop(Handle)
+                end),
+    receive {Pid, ok} -> ok end.
+
+loop(Handle) ->
+    receive M -> Handle(M) end,
+    loop(Handle).
+
+shop({call, From, {order, Item, How}}, [B, C]) ->
+    {ok, _} = call({stock, B}, {take, Item, How}),
+    seq_trace:print({taken, Item}),
+    case How of
+        free -> ok;
+        {ask, Name} -> {ok, _} = call({Name, C}, {ask, Item});
+        _ -> {ok, _} = call({till, C}, {pay, Item})
+    end,
+    {journal, C} ! {sold, Item},
+    reply(From, {done, Item}).
+
+%% Returns when the process has taken all messages from its queue.
+settle(Name) ->
+    {ok, settle} = call(Name, {settle, now}),
+    ok.
+
+%% All others.
+answer({call, From, {take, _, {wait, Ms}}}) ->
+    receive after Ms -> reply(From, {ok, taken}) end;
+answer({call, From, {What, _, _}}) ->
+    reply(From, {ok, What});
+answer({call, From, {What, _}}) ->
+    reply(From, {ok, What});
+answer({sold, _}) ->
+    ok.
+
+call(To, Request) ->
+    Ref = make_ref(),
+    To ! {call, {self(), Ref}, Request},
+    receive {Ref, Reply} -> Reply end.
+
+reply({Pid, Ref}, Reply) ->
+    Pid ! {Ref, Reply},
+    ok.
+
+%% Orders something, as a request with this label.
+order(Label, Item, How) ->
+    Self = self(),
+    {Pid, Mon} =
+        spawn_monitor(fun() ->
+                              seq_trace:set_token(label, Label),
+                              [seq_trace:set_token(F, true)
+                               || F <- [send, 'receive', print]],
+                              Answer = call(shop, {order, Item, How}),
+                              seq_trace:set_token([]),
+                              Self ! {self(), Answer}
+                      end),
+    receive
+        {Pid, Answer} -> erlang:demonitor(Mon, [flush]), Answer;
+        {'DOWN', Mon, _, _, Why} -> error(Why)
+    end.
+
+%% Sends N messages to a process, as one request. Returns when it has taken them.
+many(Name, N) ->
+    Self = self(),
+    Pid = spawn(fun() ->
+                        seq_trace:set_token(label, 1),
+                        [seq_trace:set_token(F, true) || F <- [send, 'receive']],
+                        [Name ! {sold, I} || I <- lists:seq(1, N)],
+                        seq_trace:set_token([]),
+                        ok = settle(Name),
+                        Self ! {self(), ok}
+                end),
+    receive {Pid, ok} -> ok end.
