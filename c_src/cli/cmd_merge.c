@@ -658,6 +658,7 @@ static const char doc[] =
 	"  inviso merge --pid '<0.88.0>' --tag call,return_from a.log\n"
 	"  inviso merge --requests box/\n"
 	"  inviso merge --request 3 box/\n"
+	"  inviso merge --compare 3 7 box/\n"
 	"  inviso merge -f classic -o out.txt node1@host=t1.log t1.ti\n"
 	"\n"
 	"Lost events are always shown in their place and counted at the end. "

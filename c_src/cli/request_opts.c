@@ -15,8 +15,8 @@ enum {
 };
 
 static const struct argp_option options[] = {
-	{ NULL, 0, NULL, 0, "Requests (sequential traces) instead of events:",
-	  3 },
+	{ NULL, 0, NULL, 0,
+	  "Requests (sequential traces) instead of events:", 3 },
 	{ "requests", OPT_REQUESTS, NULL, 0,
 	  "list the requests: how many processes, nodes and messages each has, "
 	  "and how long it took",
@@ -82,10 +82,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 const struct argp inv_request_argp = { .options = options, .parser = parse };
 
-const struct inv_sink_ops *
-inv_request_opts_view(const struct inv_request_opts *o,
-		      const struct inv_sink_ops *format,
-		      struct inv_sink_opts *sink, bool *bad)
+const struct inv_sink_ops *inv_request_opts_view(
+	const struct inv_request_opts *o, const struct inv_sink_ops *format,
+	struct inv_sink_opts *sink, bool *bad)
 {
 	bool json = format == &inv_sink_json;
 

@@ -34,10 +34,9 @@ static inline bool inv_request_opts_active(const struct inv_request_opts *o)
  * *sink. NULL: the format shows requests as events, or has no view of them; then
  * *bad is true if it should have one.
  */
-const struct inv_sink_ops *
-inv_request_opts_view(const struct inv_request_opts *o,
-		      const struct inv_sink_ops *format,
-		      struct inv_sink_opts *sink, bool *bad);
+const struct inv_sink_ops *inv_request_opts_view(
+	const struct inv_request_opts *o, const struct inv_sink_ops *format,
+	struct inv_sink_opts *sink, bool *bad);
 
 /* Returns true if the item is a loss, or an event of a wanted request. */
 bool inv_request_opts_wants(struct inv_request_opts *o,

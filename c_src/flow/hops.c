@@ -114,8 +114,7 @@ static int add_event(struct inv_hops *h, uint64_t id, uint32_t hop)
 {
 	if (h->n_events == h->cap_events) {
 		size_t cap = h->cap_events ? h->cap_events * 2 : 16;
-		struct inv_hop_event *v =
-			realloc(h->events, cap * sizeof(*v));
+		struct inv_hop_event *v = realloc(h->events, cap * sizeof(*v));
 
 		if (!v)
 			return INV_ENOMEM;

@@ -56,10 +56,10 @@ struct inv_hop {
 	uint32_t first;	 /* of the hops whose parent it is, in the order of the
 			    parent's process; INV_HOP_NONE: there is none */
 	uint32_t last;
-	uint32_t next;	  /* the next hop of the same parent */
-	uint32_t from;	  /* process that sent or printed; INV_HOP_NONE: not
+	uint32_t next; /* the next hop of the same parent */
+	uint32_t from; /* process that sent or printed; INV_HOP_NONE: not
 			     known */
-	uint32_t to;	  /* process that received it, or that began the request;
+	uint32_t to;   /* process that received it, or that began the request;
 			     INV_HOP_NONE: no event says that it was received */
 	uint64_t send_id; /* of the event that sent or printed it, struct
 			     inv_cause; 0: it was not recorded */
@@ -68,7 +68,7 @@ struct inv_hop {
 	int64_t sent_ns;
 	int64_t received_ns; /* a beginning: of its first event */
 	int64_t last_ns;     /* of the last event of its turn */
-	size_t text; /* the message; inv_hops_text. A spawn: the function. */
+	size_t text;  /* the message; inv_hops_text. A spawn: the function. */
 	uint32_t aim; /* process to which it was sent; INV_HOP_NONE: it was
 			 sent to something else, to_text */
 	size_t to_text;
@@ -85,8 +85,8 @@ struct inv_hop_process {
 };
 
 struct inv_hop_node {
-	char *name;	 /* UTF-8 without control characters */
-	uint32_t number; /* struct inv_node; INV_HOP_NONE: no log of it */
+	char *name;	    /* UTF-8 without control characters */
+	uint32_t number;    /* struct inv_node; INV_HOP_NONE: no log of it */
 	uint32_t short_len; /* of the part of the name that is unique */
 };
 

@@ -36,8 +36,8 @@ void inv_hop_aim_text(const struct inv_hops *h, const struct inv_hop *p,
 	if (p->aim != INV_HOP_NONE)
 		inv_hop_process_text(h, p->aim, out);
 	else
-		inv_buf_puts(out, p->to_text ? inv_hops_text(h, p->to_text) :
-					       "?");
+		inv_buf_puts(out,
+			     p->to_text ? inv_hops_text(h, p->to_text) : "?");
 }
 
 void inv_hop_what(const struct inv_hops *h, const struct inv_hop *p,
@@ -130,8 +130,8 @@ static void add(const struct inv_hop *p, struct inv_hop_sum *sum)
 int inv_hop_sum(const struct inv_hops *h, uint32_t root, bool *on,
 		struct inv_hop_sum *sum)
 {
-	bool *seen = calloc((size_t)h->n_processes + h->n_nodes + 1,
-			    sizeof(*seen));
+	bool *seen =
+		calloc((size_t)h->n_processes + h->n_nodes + 1, sizeof(*seen));
 	bool *nodes = seen + h->n_processes;
 	int64_t begin = inv_hop_time(&h->v[root]);
 

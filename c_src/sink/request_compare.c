@@ -121,9 +121,9 @@ static void list_children(struct comparison *x, struct side *s, uint32_t hop)
 	     i = s->tree.lines[i].next) {
 		inv_buf_reset(&x->text);
 		put_path(s->h, &s->h->v[i], &x->text);
-		s->children[s->n++] = (struct child){
-			XXH3_64bits(x->text.data, x->text.len), i
-		};
+		s->children[s->n++] =
+			(struct child){ XXH3_64bits(x->text.data, x->text.len),
+					i };
 	}
 	qsort(s->children, s->n, sizeof(*s->children), by_key);
 }
@@ -158,8 +158,8 @@ static int open_side(struct side *s, const struct inv_hops *h)
 	s->times = calloc(h->n + 1u, sizeof(*s->times));
 	s->children = malloc((h->n + 1u) * sizeof(*s->children));
 	s->critical = calloc(h->n + 1u, sizeof(*s->critical));
-	if (!s->pair || !s->size || !s->times || !s->children ||
-	    !s->critical || inv_tree_layout(&s->tree, h))
+	if (!s->pair || !s->size || !s->times || !s->children || !s->critical ||
+	    inv_tree_layout(&s->tree, h))
 		return INV_ENOMEM;
 	for (uint32_t i = 0; i < h->n; i++) {
 		s->pair[i] = INV_HOP_NONE;
@@ -193,8 +193,9 @@ static void put_request(struct comparison *x, unsigned i)
 		out->error = INV_ENOMEM;
 		return;
 	}
-	inv_buf_printf(out, "request %" PRIu64 ", label %s: ",
-		       s->h->v[0].request, inv_hops_text(s->h, s->h->v[0].label));
+	inv_buf_printf(out,
+		       "request %" PRIu64 ", label %s: ", s->h->v[0].request,
+		       inv_hops_text(s->h, s->h->v[0].label));
 	inv_hop_sum_text(&sum, out);
 	inv_buf_putc(out, '\n');
 }
@@ -315,8 +316,9 @@ static void put_longer(struct comparison *x, uint32_t hop, const char *part,
 		inv_json_line(&j);
 		return;
 	}
-	inv_buf_printf(out, "longer in %" PRIu64 ", lines %" PRIu32
-			    " and %" PRIu32 ": ",
+	inv_buf_printf(out,
+		       "longer in %" PRIu64 ", lines %" PRIu32 " and %" PRIu32
+		       ": ",
 		       s[slower].h->v[0].request, s[0].tree.lines[hop].number,
 		       s[1].tree.lines[other].number);
 	inv_buf_put(out, x->text.data, x->text.len);

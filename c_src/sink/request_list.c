@@ -63,7 +63,7 @@ struct list_sink {
 	uint64_t listed;
 	uint64_t late; /* events of requests that were written before */
 	uint64_t lost;
-	bool begun; /* the head was written */
+	bool begun;	      /* the head was written */
 	struct inv_hops hops; /* of one event */
 	struct inv_timefmt time;
 	struct inv_buf spare;

@@ -295,10 +295,11 @@ static int tail(struct printer *p, uint32_t root)
 			       " message(s) without a receive event\n",
 			       sum.not_received);
 	if (sum.orphans + sum.uncertain)
-		inv_buf_printf(p->out,
-			       "-- ? what %" PRIu32
-			       " hop(s) follow from is not certain or missing\n",
-			       sum.orphans + sum.uncertain);
+		inv_buf_printf(
+			p->out,
+			"-- ? what %" PRIu32
+			" hop(s) follow from is not certain or missing\n",
+			sum.orphans + sum.uncertain);
 	return 0;
 }
 

@@ -54,13 +54,13 @@ int inv_tree_json(const struct inv_hops *h, struct inv_buf *out);
 
 /* Where the line of a hop is. */
 struct inv_tree_line {
-	uint32_t number; /* from 1; 0: not laid out yet */
+	uint32_t number;  /* from 1; 0: not laid out yet */
 	uint32_t belongs; /* to this hop; INV_HOP_NONE: it is a root */
 	uint32_t anchor; /* of the hops with the same process above this one, to
 			    which its children belong: the nearest; else itself */
 	uint32_t first;	 /* of the hops that belong to it */
 	uint32_t last;
-	uint32_t next;	 /* hop that belongs to the same one */
+	uint32_t next; /* hop that belongs to the same one */
 	uint32_t depth;
 	uint32_t turn; /* an anchor: the hop that its process received last */
 	bool after;    /* its parent must be named */

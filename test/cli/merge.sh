@@ -58,6 +58,9 @@ ok 'a request without a number: usage' status 2 "$inviso" merge --request x plai
 ok 'it says which number' says err 'as --requests lists it'
 ok 'request 0: usage' status 2 "$inviso" merge --request 0 plain.log
 ok 'a list and a request: usage' status 2 "$inviso" merge --requests --request 1 plain.log
+ok 'one request to compare: usage' status 2 "$inviso" merge --compare 1
+ok 'no number to compare: usage' status 2 "$inviso" merge --compare 1 plain.log
+ok 'it says how' says err '--compare 1 7'
 ok 'requests in the order of time: usage' status 2 "$inviso" merge --requests --order time plain.log
 ok 'requests in classic: usage' status 2 "$inviso" merge --requests -f classic plain.log
 ok 'some events of requests: usage' status 2 "$inviso" merge --requests --tag send plain.log
