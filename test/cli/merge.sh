@@ -65,7 +65,7 @@ ok 'requests in the order of time: usage' status 2 "$inviso" merge --requests --
 ok 'requests in classic: usage' status 2 "$inviso" merge --requests -f classic plain.log
 ok 'some events of requests: usage' status 2 "$inviso" merge --requests --tag send plain.log
 ok 'it says which options select some' says err 'only --from and --to'
-ok 'no requests: nothing matched' status 5 "$inviso" merge -q --requests kinds
+ok 'no requests: nothing matched' status 5 "$inviso" merge -q --requests --from 2100-01-01 kinds
 ok 'no such request: nothing matched' status 5 "$inviso" merge -q --request 7 kinds
 ok 'it says so' says err 'there is no request 7'
 
