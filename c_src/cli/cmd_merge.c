@@ -848,8 +848,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!a->n)
 			argp_error(state, "no LOG is named");
-		check_times(a->m, state);
+		/* Before the times are conditions of the filter, too. */
 		choose_view(a, state);
+		check_times(a->m, state);
 		make_redact(a, state);
 		if (inv_look_records(&a->look, &a->m->wanted.records))
 			argp_failure(state, INV_EXIT_FAILED, 0, "no memory");
