@@ -61,12 +61,11 @@ void inv_buf_printf(struct inv_buf *b, const char *fmt, ...)
 	va_end(again);
 }
 
-/* "00" to "99", so that each division yields two digits. */
-static const char pairs[] = "0001020304050607080910111213141516171819"
-			    "2021222324252627282930313233343536373839"
-			    "4041424344454647484950515253545556575859"
-			    "6061626364656667686970717273747576777879"
-			    "8081828384858687888990919293949596979899";
+const char inv_decimal_pairs[] = "0001020304050607080910111213141516171819"
+				 "2021222324252627282930313233343536373839"
+				 "4041424344454647484950515253545556575859"
+				 "6061626364656667686970717273747576777879"
+				 "8081828384858687888990919293949596979899";
 
 static unsigned digits_of(uint64_t v)
 {
@@ -88,11 +87,11 @@ uint8_t *inv_decimal_u64(uint8_t *w, uint64_t v)
 	p = end = w + digits_of(v);
 	while (v >= 100) {
 		p -= 2;
-		memcpy(p, pairs + 2 * (v % 100), 2);
+		inv_decimal_two(p, (unsigned)(v % 100));
 		v /= 100;
 	}
 	if (v >= 10)
-		memcpy(p - 2, pairs + 2 * v, 2);
+		inv_decimal_two(p - 2, (unsigned)v);
 	else
 		p[-1] = (uint8_t)('0' + v);
 	return end;

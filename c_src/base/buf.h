@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/likely.h"
+
 /*
  * A buffer that grows. A struct of zeros is an empty buffer.
  *
@@ -42,20 +44,21 @@ uint8_t *inv_buf_grow(struct inv_buf *b, size_t n);
  * Returns space for n more bytes at the end. The pointer is valid until the
  * next call that appends. NULL: this call or an earlier one failed.
  */
-static inline uint8_t *inv_buf_reserve(struct inv_buf *b, size_t n)
+INV_HOT uint8_t *inv_buf_reserve(struct inv_buf *b, size_t n)
 {
-	if (b->error == 0 && n <= b->cap - b->len && b->data)
+	/* Not <=, so that an empty buffer without memory has no space for 0. */
+	if (inv_likely(n < b->cap - b->len && b->error == 0))
 		return b->data + b->len;
 	return inv_buf_grow(b, n);
 }
 
 /* Appends n bytes that the caller wrote where inv_buf_reserve returned. */
-static inline void inv_buf_commit(struct inv_buf *b, size_t n)
+INV_HOT void inv_buf_commit(struct inv_buf *b, size_t n)
 {
 	b->len += n;
 }
 
-static inline void inv_buf_put(struct inv_buf *b, const void *p, size_t n)
+INV_HOT void inv_buf_put(struct inv_buf *b, const void *p, size_t n)
 {
 	uint8_t *w = inv_buf_reserve(b, n);
 
@@ -65,7 +68,7 @@ static inline void inv_buf_put(struct inv_buf *b, const void *p, size_t n)
 	}
 }
 
-static inline void inv_buf_putc(struct inv_buf *b, char c)
+INV_HOT void inv_buf_putc(struct inv_buf *b, char c)
 {
 	uint8_t *w = inv_buf_reserve(b, 1);
 
@@ -75,7 +78,7 @@ static inline void inv_buf_putc(struct inv_buf *b, char c)
 	}
 }
 
-static inline void inv_buf_puts(struct inv_buf *b, const char *s)
+INV_HOT void inv_buf_puts(struct inv_buf *b, const char *s)
 {
 	inv_buf_put(b, s, strlen(s));
 }
@@ -92,6 +95,15 @@ void inv_buf_printf(struct inv_buf *b, const char *fmt, ...)
  */
 uint8_t *inv_decimal_u64(uint8_t *w, uint64_t v);
 uint8_t *inv_decimal_i64(uint8_t *w, int64_t v);
+
+/* "00" to "99": each division by 100 yields two digits. */
+extern const char inv_decimal_pairs[201];
+
+/* Writes v, at most 99, as two digits. */
+INV_HOT void inv_decimal_two(uint8_t *w, unsigned v)
+{
+	memcpy(w, inv_decimal_pairs + (size_t)2 * v, 2);
+}
 
 /* Appends v in decimal. */
 void inv_buf_u64(struct inv_buf *b, uint64_t v);

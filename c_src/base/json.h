@@ -33,11 +33,12 @@ struct inv_json {
 		      comma */
 };
 
-/* Writes a comma, if a value precedes, and the key. */
-static inline void inv_json_key(struct inv_json *j, const char *key)
+/* Writes a comma, if a value precedes, the key, and the character with which the
+ * value begins, unless it is 0. */
+INV_HOT void inv_json_lead(struct inv_json *j, const char *key, char first)
 {
 	size_t n = key ? strlen(key) : 0;
-	uint8_t *w = inv_buf_reserve(j->out, n + 4), *begin = w;
+	uint8_t *w = inv_buf_reserve(j->out, n + 5), *begin = w;
 
 	if (!w)
 		return;
@@ -50,23 +51,27 @@ static inline void inv_json_key(struct inv_json *j, const char *key)
 		*w++ = '"';
 		*w++ = ':';
 	}
+	if (first)
+		*w++ = (uint8_t)first;
 	inv_buf_commit(j->out, (size_t)(w - begin));
 	j->more = false;
+}
+
+INV_HOT void inv_json_key(struct inv_json *j, const char *key)
+{
+	inv_json_lead(j, key, 0);
 }
 
 /* Like inv_json_key, for a key that may need escapes. */
 void inv_json_key_text(struct inv_json *j, const char *key);
 
 /* Opens an object ('{') or an array ('['). */
-static inline void inv_json_open(struct inv_json *j, const char *key,
-				 char bracket)
+INV_HOT void inv_json_open(struct inv_json *j, const char *key, char bracket)
 {
-	inv_json_key(j, key);
-	inv_buf_putc(j->out, bracket);
-	j->more = false;
+	inv_json_lead(j, key, bracket);
 }
 
-static inline void inv_json_close(struct inv_json *j, char bracket)
+INV_HOT void inv_json_close(struct inv_json *j, char bracket)
 {
 	inv_buf_putc(j->out, bracket);
 	j->more = true;
@@ -74,7 +79,7 @@ static inline void inv_json_close(struct inv_json *j, char bracket)
 
 /* Appends a newline after a complete object. The next line starts a new
  * object. */
-static inline void inv_json_line(struct inv_json *j)
+INV_HOT void inv_json_line(struct inv_json *j)
 {
 	inv_buf_putc(j->out, '\n');
 	j->more = false;
@@ -88,8 +93,8 @@ static inline void inv_json_line(struct inv_json *j)
 void inv_json_bytes(struct inv_json *j, const char *key, const void *p,
 		    size_t n);
 
-static inline void inv_json_text(struct inv_json *j, const char *key,
-				 const char *text)
+INV_HOT void inv_json_text(struct inv_json *j, const char *key,
+			   const char *text)
 {
 	inv_json_bytes(j, key, text, strlen(text));
 }
@@ -97,48 +102,52 @@ static inline void inv_json_text(struct inv_json *j, const char *key,
 /* inv_json_begin starts a string, the caller appends the string's bytes to
  * j->out, and inv_json_end escapes these bytes in place and ends the string.
  * Pass the result of inv_json_begin to inv_json_end. */
-static inline size_t inv_json_begin(struct inv_json *j, const char *key)
+INV_HOT size_t inv_json_begin(struct inv_json *j, const char *key)
 {
-	inv_json_key(j, key);
-	inv_buf_putc(j->out, '"');
+	inv_json_lead(j, key, '"');
 	return j->out->len;
 }
 
 void inv_json_end(struct inv_json *j, size_t begin);
 
-/* Appends a string that needs no escapes, such as a fixed word. */
-static inline void inv_json_word(struct inv_json *j, const char *key,
-				 const char *word, size_t n)
+/* Ends a string whose bytes need no escapes. */
+INV_HOT void inv_json_end_plain(struct inv_json *j)
 {
-	inv_json_begin(j, key);
-	inv_buf_put(j->out, word, n);
 	inv_buf_putc(j->out, '"');
 	j->more = true;
 }
 
-static inline void inv_json_int(struct inv_json *j, const char *key, int64_t n)
+/* Appends a string that needs no escapes, such as a fixed word. */
+INV_HOT void inv_json_word(struct inv_json *j, const char *key,
+			   const char *word, size_t n)
+{
+	inv_json_begin(j, key);
+	inv_buf_put(j->out, word, n);
+	inv_json_end_plain(j);
+}
+
+INV_HOT void inv_json_int(struct inv_json *j, const char *key, int64_t n)
 {
 	inv_json_key(j, key);
 	inv_buf_i64(j->out, n);
 	j->more = true;
 }
 
-static inline void inv_json_uint(struct inv_json *j, const char *key,
-				 uint64_t n)
+INV_HOT void inv_json_uint(struct inv_json *j, const char *key, uint64_t n)
 {
 	inv_json_key(j, key);
 	inv_buf_u64(j->out, n);
 	j->more = true;
 }
 
-static inline void inv_json_bool(struct inv_json *j, const char *key, bool b)
+INV_HOT void inv_json_bool(struct inv_json *j, const char *key, bool b)
 {
 	inv_json_key(j, key);
 	inv_buf_puts(j->out, b ? "true" : "false");
 	j->more = true;
 }
 
-static inline void inv_json_null(struct inv_json *j, const char *key)
+INV_HOT void inv_json_null(struct inv_json *j, const char *key)
 {
 	inv_json_key(j, key);
 	inv_buf_puts(j->out, "null");

@@ -9,4 +9,15 @@
 #define inv_likely(x) __builtin_expect(!!(x), 1)
 #define inv_unlikely(x) __builtin_expect(!!(x), 0)
 
+/*
+ * A small function that an event calls many times. gcc inlines such functions
+ * only up to a size of the program, so it must be told. The NIF calls them
+ * rarely and has to be small, because it is pushed.
+ */
+#ifdef INV_IN_VM
+#define INV_HOT static inline
+#else
+#define INV_HOT static inline __attribute__((always_inline))
+#endif
+
 #endif

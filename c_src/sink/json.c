@@ -35,8 +35,7 @@ void inv_json_time(struct inv_json_sink *j, const char *key,
 {
 	inv_json_begin(&j->w, key);
 	inv_timefmt_iso(t, ts_ns, j->w.out);
-	inv_buf_putc(j->w.out, '"');
-	j->w.more = true;
+	inv_json_end_plain(&j->w);
 }
 
 int inv_json_term(struct inv_json_sink *j, const char *key,
@@ -290,7 +289,9 @@ static int event(struct inv_json_sink *j, const struct inv_item *it)
 
 static void head(struct inv_json_sink *j, const struct inv_item *it)
 {
-	inv_json_int(&j->w, "ts", it->ts_ns);
+	inv_json_key(&j->w, "ts");
+	inv_timefmt_ns(&j->time, it->ts_ns, j->w.out);
+	j->w.more = true;
 	inv_json_time(j, "time", &j->time, it->ts_ns);
 	inv_sink_node_text(&j->sink, it->node, node_text);
 }
@@ -335,7 +336,6 @@ static void json_release(struct inv_sink *s)
 	struct inv_json_sink *j = (struct inv_json_sink *)s;
 
 	inv_json_cache_release(&j->processes);
-	inv_json_cache_release(&j->functions);
 	inv_buf_release(&j->spare);
 }
 

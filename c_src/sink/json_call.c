@@ -42,31 +42,8 @@ static int list_args(struct inv_json_sink *j)
 	}
 }
 
-/* Writes [Args] if they are simple terms. `from' is where the payload begins. */
-static bool simple_list(struct inv_json_sink *j, size_t from)
-{
-	struct inv_buf *out = j->w.out;
-	size_t before = out->len;
-	uint32_t n;
-
-	inv_buf_putc(out, '[');
-	j->args[0] = out->len - from;
-	if (!inv_simple_print_elements(j->sink.cursor, out, &j->sink.print,
-				       j->args + 1, INV_JSON_ARGS, &n)) {
-		out->len = before;
-		return false;
-	}
-	inv_buf_putc(out, ']');
-	if (n > INV_JSON_ARGS)
-		return true;
-	for (uint32_t i = 1; i <= n; i++)
-		j->args[i] += 1 - from;
-	j->n_args = n;
-	return true;
-}
-
-/* Writes the arguments. `from' is where the payload begins. */
-static int mfa_list(struct inv_json_sink *j, size_t from)
+/* Writes the arguments. */
+static int mfa_list(struct inv_json_sink *j)
 {
 	struct inv_buf *out = j->w.out;
 	struct inv_token tok;
@@ -81,7 +58,7 @@ static int mfa_list(struct inv_json_sink *j, size_t from)
 			inv_buf_putc(out, tok.sep == INV_SEP_BAR ? '|' : ',');
 		tok.sep = INV_SEP_NONE;
 		if (n < INV_JSON_ARGS)
-			j->args[n] = out->len - from;
+			j->args[n] = out->len;
 		rc = inv_json_must(inv_term_print_token(j->sink.cursor, &tok,
 							out, &j->sink.print));
 		if (rc)
@@ -89,23 +66,20 @@ static int mfa_list(struct inv_json_sink *j, size_t from)
 		n++;
 	}
 	if (n <= INV_JSON_ARGS) {
-		j->args[n] = out->len + 1 - from;
+		j->args[n] = out->len + 1;
 		j->n_args = n;
 	}
 	return rc;
 }
 
 /* Writes the third element of {M,F,Args}. */
-static int mfa_args(struct inv_json_sink *j, const struct inv_item *it,
-		    size_t from)
+static int mfa_args(struct inv_json_sink *j, const struct inv_item *it)
 {
 	struct inv_cursor *c = j->sink.cursor;
 	struct inv_token tok;
 	int rc;
 
 	inv_mfa_third(it->facts->mfa, c, &it->ev);
-	if (simple_list(j, from))
-		return 0;
 	rc = inv_json_must(inv_cursor_next(c, &tok));
 	if (rc)
 		return rc;
@@ -113,7 +87,7 @@ static int mfa_args(struct inv_json_sink *j, const struct inv_item *it,
 		return inv_json_must(inv_term_print_token(c, &tok, j->w.out,
 							  &j->sink.print));
 	inv_buf_putc(j->w.out, '[');
-	rc = mfa_list(j, from);
+	rc = mfa_list(j);
 	inv_buf_putc(j->w.out, ']');
 	return rc;
 }
@@ -126,6 +100,55 @@ static void put_atom(struct inv_json_sink *j, const struct inv_mfa_atom *a)
 		inv_term_print_atom(a->bytes, a->len, j->w.out, &j->sink.print);
 }
 
+/* Writes "{M,F,[" for plain atoms. */
+static void put_plain(struct inv_buf *out, const struct inv_mfa *m)
+{
+	size_t n = m->module.len + m->function.len + 4;
+	uint8_t *w = inv_buf_reserve(out, n);
+
+	if (!w)
+		return;
+	*w++ = '{';
+	memcpy(w, m->module.bytes, m->module.len);
+	w += m->module.len;
+	*w++ = ',';
+	memcpy(w, m->function.bytes, m->function.len);
+	w += m->function.len;
+	*w++ = ',';
+	*w = '[';
+	inv_buf_commit(out, n);
+}
+
+/* Writes {M,F,[Args]} if the atoms are plain and the arguments are simple terms.
+ * Then nothing in the text needs an escape. */
+static bool simple_mfa(struct inv_json_sink *j, const struct inv_item *it)
+{
+	const struct inv_mfa *m = it->facts->mfa;
+	struct inv_buf *out = j->w.out;
+	size_t before = out->len;
+	uint32_t n;
+
+	if (!m->module.plain || !m->function.plain)
+		return false;
+	inv_mfa_third(m, j->sink.cursor, &it->ev);
+	inv_json_begin(&j->w, NULL);
+	put_plain(out, m);
+	j->args[0] = out->len;
+	if (!inv_simple_print_elements(j->sink.cursor, out, &j->sink.print,
+				       j->args + 1, INV_JSON_ARGS, &n)) {
+		out->len = before;
+		return false;
+	}
+	inv_buf_put(out, "]}", 2);
+	inv_json_end_plain(&j->w);
+	if (n > INV_JSON_ARGS)
+		return true;
+	for (uint32_t i = 1; i <= n; i++)
+		j->args[i]++; /* the comma */
+	j->n_args = n;
+	return true;
+}
+
 int inv_json_mfa(struct inv_json_sink *j, const struct inv_item *it)
 {
 	const struct inv_mfa *m = it->facts->mfa;
@@ -133,37 +156,46 @@ int inv_json_mfa(struct inv_json_sink *j, const struct inv_item *it)
 	size_t begin, len;
 	int rc;
 
+	if (simple_mfa(j, it))
+		return 0;
 	begin = inv_json_begin(&j->w, NULL);
 	inv_buf_putc(out, '{');
 	put_atom(j, &m->module);
 	inv_buf_putc(out, ',');
 	put_atom(j, &m->function);
 	inv_buf_putc(out, ',');
-	rc = mfa_args(j, it, begin);
+	rc = mfa_args(j, it);
 	inv_buf_putc(out, '}');
 	len = out->len;
 	inv_json_end(&j->w, begin);
 	/* If the text was escaped, the places are not valid. */
 	if (out->len != len + 1)
 		j->n_args = 0;
-	for (unsigned i = 0; i <= j->n_args; i++)
-		j->args[i] += begin;
 	return rc;
 }
 
 /* Copies the arguments from the payload. */
 static void copied_args(struct inv_json_sink *j)
 {
+	size_t all = j->args[j->n_args] - j->args[0];
+	struct inv_buf *out = j->w.out;
+	uint8_t *w;
+
 	inv_json_open(&j->w, "args", '[');
-	for (unsigned i = 0; i < j->n_args; i++) {
+	/* A comma follows each argument in the payload, too. */
+	w = inv_buf_reserve(out, all + (size_t)2 * j->n_args);
+	for (unsigned i = 0; w && i < j->n_args; i++) {
 		size_t len = j->args[i + 1] - 1 - j->args[i];
 
-		inv_json_begin(&j->w, NULL);
-		if (inv_buf_reserve(j->w.out, len))
-			inv_buf_put(j->w.out, j->w.out->data + j->args[i], len);
-		inv_buf_putc(j->w.out, '"');
-		j->w.more = true;
+		if (i)
+			*w++ = ',';
+		*w++ = '"';
+		memcpy(w, out->data + j->args[i], len);
+		w += len;
+		*w++ = '"';
 	}
+	if (w)
+		out->len = (size_t)(w - out->data);
 	inv_json_close(&j->w, ']');
 }
 
@@ -219,29 +251,20 @@ static int args(struct inv_json_sink *j, const struct inv_event *ev,
 	return rc;
 }
 
+static void name(struct inv_json_sink *j, const char *key,
+		 const struct inv_mfa_atom *a)
+{
+	if (a->plain)
+		inv_json_word(&j->w, key, (const char *)a->bytes, a->len);
+	else
+		inv_json_bytes(&j->w, key, a->bytes, a->len);
+}
+
 static void function(struct inv_json_sink *j, const struct inv_mfa *m)
 {
-	uint8_t key[INV_JSON_KEY_MAX];
-	size_t key_len = m->module.len + m->function.len + 2;
-	size_t begin = j->w.out->len;
-
-	if (key_len > sizeof(key) || m->arity > 255) {
-		key_len = 0;
-	} else {
-		key[0] = (uint8_t)m->arity;
-		key[1] = (uint8_t)m->module.len;
-		memcpy(key + 2, m->module.bytes, m->module.len);
-		memcpy(key + 2 + m->module.len, m->function.bytes,
-		       m->function.len);
-		if (inv_json_cache_put(&j->functions, key, key_len, m->hash,
-				       j->w.out))
-			return;
-	}
-	inv_json_bytes(&j->w, "module", m->module.bytes, m->module.len);
-	inv_json_bytes(&j->w, "function", m->function.bytes, m->function.len);
+	name(j, "module", &m->module);
+	name(j, "function", &m->function);
 	inv_json_uint(&j->w, "arity", m->arity);
-	inv_json_cache_add(&j->functions, key, key_len, m->hash, j->w.out,
-			   begin);
 }
 
 /* Writes {Class,Reason}. */

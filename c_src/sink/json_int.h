@@ -20,10 +20,9 @@ struct inv_json_sink {
 	struct inv_timefmt start; /* for the starts of calls, which can be in
 				     another second */
 	struct inv_json_cache processes;
-	struct inv_json_cache functions;
-	/* Where the arguments of the call are in the payload that was written
-	 * last: argument i from args[i] to args[i + 1] - 1. n_args is 0 if they
-	 * are unknown. */
+	/* Where in the output the payload that was written last has the
+	 * arguments of the call: argument i from args[i] to args[i + 1] - 1.
+	 * n_args is 0 if they are unknown. */
 	size_t args[INV_JSON_ARGS + 1];
 	unsigned n_args;
 	struct inv_buf spare;

@@ -14,18 +14,13 @@ static void set_second(struct inv_timefmt *t, int64_t second)
 
 	t->second = second;
 	t->valid = true;
+	t->epoch_len = (unsigned)(inv_decimal_i64(t->epoch, second) - t->epoch);
 	if ((t->utc ? gmtime_r(&clock, &tm) : localtime_r(&clock, &tm)) &&
 	    strftime(t->text, sizeof(t->text), "%Y-%m-%d %H:%M:%S.", &tm) ==
 		    SECOND_LEN)
 		return;
 	/* The year has more than four digits: the log is damaged. */
 	memcpy(t->text, "****-**-** **:**:**.", SECOND_LEN);
-}
-
-static void two_digits(uint8_t *w, uint32_t v)
-{
-	w[0] = (uint8_t)('0' + v / 10);
-	w[1] = (uint8_t)('0' + v % 10);
 }
 
 /* Sets t->text to the date and time without the part of a second. Returns this
@@ -47,9 +42,17 @@ static uint32_t split(struct inv_timefmt *t, int64_t ts_ns)
 /* Writes six digits. */
 static void micros(uint8_t *w, uint32_t us)
 {
-	two_digits(w, us / 10000);
-	two_digits(w + 2, us / 100 % 100);
-	two_digits(w + 4, us % 100);
+	inv_decimal_two(w, us / 10000);
+	inv_decimal_two(w + 2, us / 100 % 100);
+	inv_decimal_two(w + 4, us % 100);
+}
+
+/* Writes nine digits. */
+static void nanos(uint8_t *w, uint32_t ns)
+{
+	micros(w, ns / 1000);
+	inv_decimal_two(w + 6, ns / 10 % 100);
+	w[8] = (uint8_t)('0' + ns % 10);
 }
 
 void inv_timefmt_put(struct inv_timefmt *t, int64_t ts_ns, struct inv_buf *out)
@@ -75,9 +78,25 @@ void inv_timefmt_iso(struct inv_timefmt *t, int64_t ts_ns, struct inv_buf *out)
 		return;
 	memcpy(w, t->text, SECOND_LEN);
 	w[DAY_LEN - 1] = 'T';
-	micros(w + SECOND_LEN, rest / 1000);
-	two_digits(w + SECOND_LEN + 6, rest % 1000 / 10);
-	w[SECOND_LEN + 8] = (uint8_t)('0' + rest % 10);
+	nanos(w + SECOND_LEN, rest);
 	w[SECOND_LEN + 9] = 'Z';
 	inv_buf_commit(out, INV_TIMEFMT_ISO_LEN);
+}
+
+void inv_timefmt_ns(struct inv_timefmt *t, int64_t ts_ns, struct inv_buf *out)
+{
+	uint32_t rest;
+	uint8_t *w;
+
+	if (ts_ns < 1000000000) {
+		inv_buf_i64(out, ts_ns);
+		return;
+	}
+	rest = split(t, ts_ns);
+	w = inv_buf_reserve(out, sizeof(t->epoch) + 9);
+	if (!w)
+		return;
+	memcpy(w, t->epoch, sizeof(t->epoch));
+	nanos(w + t->epoch_len, rest);
+	inv_buf_commit(out, t->epoch_len + 9);
 }

@@ -21,6 +21,8 @@ struct inv_timefmt {
 	bool valid;
 	int64_t second;
 	char text[INV_TIMEFMT_LEN + 6];
+	uint8_t epoch[INV_DECIMAL_MAX]; /* the second, in decimal */
+	unsigned epoch_len;
 };
 
 void inv_timefmt_put(struct inv_timefmt *t, int64_t ts_ns, struct inv_buf *out);
@@ -28,5 +30,8 @@ void inv_timefmt_put(struct inv_timefmt *t, int64_t ts_ns, struct inv_buf *out);
 /* Appends "2026-11-21T10:37:44.000123456Z" (ISO 8601). t->utc must be true. */
 #define INV_TIMEFMT_ISO_LEN 30
 void inv_timefmt_iso(struct inv_timefmt *t, int64_t ts_ns, struct inv_buf *out);
+
+/* Appends ts_ns in decimal, like inv_buf_i64. */
+void inv_timefmt_ns(struct inv_timefmt *t, int64_t ts_ns, struct inv_buf *out);
 
 #endif

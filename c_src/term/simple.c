@@ -134,15 +134,22 @@ static bool is_text(const uint8_t *p, size_t n)
 	return true;
 }
 
-/* Writes a number from 0 to 255 at w. */
+/* The numbers from 0 to 255 (and some more), each with a comma. */
+#define TEN(tens)                                                   \
+#tens "0,", #tens "1,", #tens "2,", #tens "3,", #tens "4,", \
+		#tens "5,", #tens "6,", #tens "7,", #tens "8,", #tens "9,"
+static const char numbers[260][4] = {
+	TEN(),	 TEN(1),  TEN(2),  TEN(3),  TEN(4),  TEN(5),  TEN(6),
+	TEN(7),	 TEN(8),  TEN(9),  TEN(10), TEN(11), TEN(12), TEN(13),
+	TEN(14), TEN(15), TEN(16), TEN(17), TEN(18), TEN(19), TEN(20),
+	TEN(21), TEN(22), TEN(23), TEN(24), TEN(25),
+};
+
+/* Writes a number from 0 to 255 and a comma at w, which has space for 4 bytes. */
 static inline uint8_t *put_byte(uint8_t *w, unsigned v)
 {
-	if (v >= 100)
-		*w++ = (uint8_t)('0' + v / 100);
-	if (v >= 10)
-		*w++ = (uint8_t)('0' + v / 10 % 10);
-	*w++ = (uint8_t)('0' + v % 10);
-	return w;
+	memcpy(w, numbers[v], 4);
+	return w + 2 + (v >= 10) + (v >= 100);
 }
 
 /* Prints the next n bytes as a string or a binary. */
@@ -168,11 +175,9 @@ static bool put_bytes(struct reader *r, uint64_t n, bool is_binary)
 	} else {
 		if (!is_binary)
 			*w++ = '[';
-		for (uint64_t i = 0; i < n; i++) {
-			if (i)
-				*w++ = ',';
+		for (uint64_t i = 0; i < n; i++)
 			w = put_byte(w, r->p[i]);
-		}
+		w -= n > 0; /* the last comma */
 		if (!is_binary)
 			*w++ = ']';
 	}

@@ -23,7 +23,11 @@
  * false, too.
  */
 
-/* Prints the next term exactly as inv_term_print does. */
+/*
+ * Prints the next term exactly as inv_term_print does. Under ~w and without
+ * records, the text is ASCII and needs no escape in JSON: simple terms have no
+ * quotes.
+ */
 bool inv_simple_print(struct inv_cursor *c, struct inv_buf *out,
 		      const struct inv_print_opts *o);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One log, with an event of every shape, is printed in every format. */
+#include "sink/timefmt.h"
 #include "unit/sink_render.h"
 
 /* 2023-11-14 22:13:20 UTC */
@@ -295,6 +296,31 @@ static void an_event_that_cannot_be_printed_is_a_loss(void **state)
 	}
 }
 
+/* A time in decimal is made from its second, which is cached. */
+static void times_are_numbers(void **state)
+{
+	static const int64_t times[] = { 0,	     -1,
+					 INT64_MIN,  999999999,
+					 1000000000, 1000000001,
+					 EPOCH,	     EPOCH + 999999999,
+					 EPOCH + 12, EPOCH + 1000000000,
+					 INT64_MAX,  9 };
+	struct inv_timefmt t = { .utc = true };
+	struct inv_buf is = { 0 }, wanted = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
+		inv_buf_reset(&is);
+		inv_buf_reset(&wanted);
+		inv_timefmt_ns(&t, times[i], &is);
+		inv_buf_i64(&wanted, times[i]);
+		assert_int_equal(is.len, wanted.len);
+		assert_memory_equal(is.data, wanted.data, is.len);
+	}
+	inv_buf_release(&is);
+	inv_buf_release(&wanted);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -305,6 +331,7 @@ int main(void)
 		cmocka_unit_test(json_escapes_special_characters),
 		cmocka_unit_test(hidden_characters_are_shown),
 		cmocka_unit_test(an_event_that_cannot_be_printed_is_a_loss),
+		cmocka_unit_test(times_are_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -187,6 +187,14 @@ static void start(void)
 	inv_cursor_init(&cursor, INV_ENC_PACKED, &dict, terms.data, terms.len);
 }
 
+/* The text needs no escape in JSON. */
+static void assert_plain(const struct inv_buf *text)
+{
+	for (size_t i = 0; i < text->len; i++)
+		assert_true(text->data[i] >= ' ' && text->data[i] <= '~' &&
+			    text->data[i] != '"' && text->data[i] != '\\');
+}
+
 /* Returns true if the term was simple. */
 static bool compare(const struct inv_print_opts *o)
 {
@@ -211,6 +219,8 @@ static bool compare(const struct inv_print_opts *o)
 	assert_int_equal(inv_cursor_offset(&cursor), end);
 	assert_int_equal(fast.len, slow.len);
 	assert_memory_equal(fast.data, slow.data, slow.len);
+	if (o == &styles[0])
+		assert_plain(&fast);
 	return true;
 }
 
