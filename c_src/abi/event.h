@@ -116,8 +116,8 @@ enum inv_note {
 	/* A process (or port) has a name: its pid, a number (enum
 	 * inv_note_name), and the name */
 	INV_NOTE_NAME = 1,
-	/* The atom true: from here on, calls of this log have INV_HEAD_ENDS if,
-	 * and only if, the VM reports their ends. false: this no longer holds */
+	/* The atom true: calls of this log have INV_HEAD_ENDS if, and only if,
+	 * the VM reports their ends. false: from here on this does not hold */
 	INV_NOTE_ENDS = 2,
 	/* A record: the module that defines it, or [] if all modules that have
 	 * it define it alike; its name; and a list of the names of its fields */
@@ -128,11 +128,10 @@ enum inv_note {
 };
 
 /* Notes that a reader returns before the events of a file, because they are
- * written later than they are needed. */
+ * written, or written again, later than they are needed. */
 static inline int inv_note_is_early(unsigned kind)
 {
-	return kind == INV_NOTE_NAME || kind == INV_NOTE_RECORD ||
-	       kind == INV_NOTE_LANGUAGE;
+	return kind >= INV_NOTE_NAME && kind <= INV_NOTE_LANGUAGE;
 }
 
 enum inv_note_name {

@@ -723,6 +723,15 @@ static int noted_record(struct inv_flow *f, const struct inv_item *it)
 	return m->fields ? inv_fields_read(m->fields, f->cursor) : INV_ENOMEM;
 }
 
+static void noted_ends(struct inv_flow *f, struct inv_flow_feed *feed)
+{
+	struct inv_token tok;
+
+	if (inv_cursor_next(f->cursor, &tok) || !inv_token_is(&tok, "true"))
+		feed->no_marks = true;
+	feed->marks = !feed->no_marks;
+}
+
 static int note(struct inv_flow *f, const struct inv_item *it)
 {
 	struct inv_token tok;
@@ -741,8 +750,7 @@ static int note(struct inv_flow *f, const struct inv_item *it)
 			f->nodes[it->node->number].manner.elixir = true;
 		return 0;
 	case INV_NOTE_ENDS:
-		f->feeds[it->feed].marks = !inv_cursor_next(f->cursor, &tok) &&
-					   inv_token_is(&tok, "true");
+		noted_ends(f, &f->feeds[it->feed]);
 		return 0;
 	default:
 		return 0;

@@ -43,7 +43,10 @@ struct inv_flow_opts {
 
 struct inv_flow_feed {
 	bool begun; /* it had an item */
-	bool marks; /* its calls have marks: INV_NOTE_ENDS */
+	/* Its calls have marks: INV_NOTE_ENDS. Once a note says that they no
+	 * longer have, an earlier note that is read later changes nothing. */
+	bool marks;
+	bool no_marks;
 };
 
 /* A function of a node. Functions whose calls never return are not counted as

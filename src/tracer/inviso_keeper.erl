@@ -9,8 +9,8 @@
 %% completes the log and ends.
 -module(inviso_keeper).
 
--export([start/1, all/0, processes/1, info/1, filter/2, keep/3, flush/1,
-         flush/2, close/1]).
+-export([start/1, all/0, processes/1, info/1, filter/2, keep/3, remember/2,
+         flush/1, flush/2, close/1]).
 
 %% For the keeper in inviso_deliver.
 -export([free/1]).
@@ -125,6 +125,14 @@ keep(Handle, Notes, Ms) ->
     case call(Handle, namer) of
         Namer when is_pid(Namer) -> inviso_names:keep(Namer, Notes, Ms);
         _ -> ok
+    end.
+
+%% Takes notes that are written already. They are written again when names are.
+-spec remember(pos_integer(), [inviso_names:note()]) -> ok.
+remember(Handle, Notes) ->
+    case keeper(Handle) of
+        undefined -> ok;
+        Pid -> Pid ! {remember, Notes}, ok
     end.
 
 -spec flush(pos_integer()) -> ok | {error, term()}.
@@ -283,6 +291,9 @@ loop(K = #keeper{handle = Handle, owner = Owner, port = Port}) ->
             loop(K);
         {namer, From, Ref} ->
             From ! {Ref, K#keeper.names},
+            loop(K);
+        {remember, Notes} ->
+            ok = inviso_names:remember(K#keeper.names, Notes),
             loop(K);
         {flush, From, Ref} ->
             _ = flush_log(K, From, Ref),

@@ -12,7 +12,7 @@
 %% processes.
 -module(inviso_names).
 
--export([start_link/2, await/2, keep/3, last/2, stop/1]).
+-export([start_link/2, await/2, keep/3, remember/2, last/2, stop/1]).
 -export_type([note/0]).
 -export([init/3, ask/2]).
 
@@ -47,6 +47,7 @@
 
 %% enum inv_note and enum inv_note_name (c_src/abi/event.h).
 -define(NOTE_NAME, 1).
+-define(NOTE_ENDS, 2).
 -define(NOTE_LANGUAGE, 4).
 -define(NAME_REGISTERED, 1).
 -define(NAME_LABEL, 2).
@@ -114,6 +115,16 @@ keep(_, [], _Ms) ->
     ok;
 keep(Namer, Notes, Ms) ->
     ask_namer(Namer, fun(Ref) -> {keep, Notes, self(), Ref} end, Ms).
+
+%% Takes notes that are written already. They are written again when names are written
+%% again; a note about the ends of calls replaces an earlier one. Any process may call
+%% this.
+-spec remember(pid() | none, [note()]) -> ok.
+remember(none, _) ->
+    ok;
+remember(Namer, Notes) ->
+    Namer ! {remember, Notes},
+    ok.
 
 %% Writes the names of the processes that were recorded until now, and the names that
 %% a flight recorder may have overwritten. Waits for this, at most `Ms' milliseconds.
@@ -210,6 +221,10 @@ loop(#names{asker = Asker} = S) ->
                                               todo = Notes ++ Todo}),
             From ! {Ref, done},
             loop(S1);
+        {remember, Notes} ->
+            #names{kept = Kept, todo = Todo} = S,
+            loop(S#names{kept = without_ends(Kept) ++ Notes,
+                         todo = without_ends(Todo)});
         stop ->
             end_asker(Asker);
         _ -> % from an asker that was killed
@@ -217,6 +232,9 @@ loop(#names{asker = Asker} = S) ->
     after max(0, due(S) - now_ms()) ->
             loop(late(S))
     end.
+
+without_ends(Notes) ->
+    [N || {Kind, _} = N <- Notes, Kind =/= ?NOTE_ENDS].
 
 %% Returns the time at which the namer does something unless a message comes first.
 due(#names{asked = [_ | _], since = Since}) -> Since + ?STUCK_MS;

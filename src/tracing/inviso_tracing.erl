@@ -198,7 +198,9 @@ tell_ends({_, What, MS}, #tracing{bound = Handle, ends = Known}) ->
 
 %% c_src/abi/event.h, INV_NOTE_ENDS
 note_ends(Handle, Known) ->
-    inviso_tracer:nif_note(Handle, [{2, [Known]}]).
+    Notes = [{2, [Known]}],
+    _ = inviso_tracer:nif_note(Handle, Notes),
+    inviso_keeper:remember(Handle, Notes).
 
 %% @doc Notes that the tracer with this handle counts open calls. Patterns that are
 %% set from now on are told to the tracer, and calls have marks in the log if their

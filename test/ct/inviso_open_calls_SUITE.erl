@@ -8,7 +8,8 @@
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1]).
 -export([a_tail_loop/1, a_tail_loop_picked/1, a_deep_recursion/1,
          only_the_function_that_loops/1, two_functions_that_loop/1,
-         a_recording/1, clauses_with_and_without_returns/1,
+         a_recording/1, a_flight_recorder/1,
+         clauses_with_and_without_returns/1,
          exceptions_are_ends/1, another_limit/1, no_limit/1,
          another_session/1, processes_come_and_go/1]).
 
@@ -24,7 +25,7 @@ suite() -> [{timetrap, {minutes, 2}}].
 all() ->
     [a_tail_loop, a_tail_loop_picked, a_deep_recursion,
      only_the_function_that_loops, two_functions_that_loop, a_recording,
-     clauses_with_and_without_returns, exceptions_are_ends, another_limit,
+     a_flight_recorder, clauses_with_and_without_returns, exceptions_are_ends, another_limit,
      no_limit, another_session, processes_come_and_go].
 
 init_per_suite(Config) ->
@@ -203,6 +204,26 @@ a_recording(Config) ->
     #{status := 0} = Merged =
         ?LIB:run(opts(Config, Node), ["merge", "--json", Log]),
     check_ends(Merged).
+
+%% Which calls return is also known when the note that says so was overwritten: a
+%% call without a return is not around the calls after it.
+a_flight_recorder(Config) ->
+    Node = a_node(Config),
+    Log = filename:join(maps:get(home, Node), "box"),
+    Opts = opts(Config, Node),
+    Cmd = ?LIB:start(Opts, ["record", "-n", maps:get(name, Node), "--keep",
+                            "newest", "--buffer", "1M", "--for", "2m",
+                            "--events", "0", "--rate", "0", "-o", Log,
+                            ?W "pick(a, _) -> return; caller",
+                            ?W "pick/2 -> caller"], 180000),
+    ok = ?LIB:until_tracing(Opts, maps:get(name, Node), Cmd),
+    ok = ?NODE:call(Node, ?WORK, flood, [picks, [b, 100000]]),
+    [ok = do(Node, picks, [Which, 50]) || Which <- [b, a]],
+    ok = ?LIB:signal(Cmd, "INT"),
+    #{status := 7, out := Out} = ?LIB:wait(Cmd, 60000),
+    {_, _} = binary:match(Out, <<"overwritten">>),
+    Merged = ?LIB:run(Opts, ["merge", "--json", Log]),
+    [0] = lists:usort([D || #{<<"depth">> := D} <- ends(Merged, <<"pick">>)]).
 
 %% --- what is counted ------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 %% calls, a recursion, and functions that return.
 -module(inviso_open_calls_work).
 
--export([start/1, do/3, loop/1, loop/2, help/1, sum/1, pick/2, picks/2, ping/1, pong/1,
+-export([start/1, do/3, flood/2, loop/1, loop/2, help/1, sum/1, pick/2, picks/2, ping/1, pong/1,
          throws/1, twice/2]).
 
 %% Spawns a process, registered as `looper', that waits for {do, From, F, Args}. It
@@ -29,6 +29,13 @@ do(Name, F, Args) ->
     Pid = whereis(Name),
     Pid ! {do, self(), F, Args},
     receive {Pid, Result} -> Result end.
+
+%% Calls a function in each scheduler, and waits.
+flood(F, Args) ->
+    Ps = [spawn_opt(?MODULE, F, Args, [monitor, {scheduler, I}])
+          || I <- lists:seq(1, erlang:system_info(schedulers))],
+    _ = [receive {'DOWN', Ref, _, _, _} -> ok end || {_, Ref} <- Ps],
+    ok.
 
 %% The last call of a loop returns the words of stack that the process has.
 loop(0) -> stack();

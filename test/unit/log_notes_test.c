@@ -74,9 +74,9 @@ static void names_of_files_come_first(void **state)
 	assert_int_equal(c.n, 6);
 	assert_item(0, -3, INV_NOTE_NAME, 100);
 	assert_item(1, -3, INV_NOTE_NAME, 100);
-	assert_item(2, -1, 1, 100);
-	assert_item(3, -2, 77, 110);
-	assert_item(4, -2, INV_NOTE_ENDS, 130);
+	assert_item(2, -3, INV_NOTE_ENDS, 100);
+	assert_item(3, -1, 1, 100);
+	assert_item(4, -2, 77, 110);
 	assert_item(5, -1, 2, 200);
 	assert_no_loss(2);
 	assert_string_equal(c.said, "");
