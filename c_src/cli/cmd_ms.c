@@ -154,7 +154,11 @@ static void result_text(struct ms *m)
 	put_term(m, m->run->result);
 	inv_buf_printf(&m->out, "  (%s)\n", meaning(m));
 	if (m->run->flags & INV_MATCH_RETURN_TRACE)
-		inv_buf_puts(&m->out, "return_trace: its return is traced\n");
+		inv_buf_printf(&m->out,
+			       "return_trace: its return%s is traced\n",
+			       m->run->flags & INV_MATCH_EXCEPTION_TRACE ?
+				       "" :
+				       ", but no exception that ends it,");
 	if (m->run->flags & INV_MATCH_EXCEPTION_TRACE)
 		inv_buf_puts(&m->out, "exception_trace: its return, or the "
 				      "exception that ends it, is traced\n");

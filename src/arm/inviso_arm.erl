@@ -222,7 +222,18 @@ notes(Specs, Who) ->
     Counts = [1 || #{counters := Cs} <- Specs, lists:member(count, Cs)],
     [<<"`count' counts the calls of all processes, whichever are traced">>
      || Counts =/= [], not inviso_arm_procs:is_all(Who)]
+        ++ [format("~ts: {return_trace} alone records no exceptions: a call "
+                   "that ends with an exception looks as if it had not ended. "
+                   "{exception_trace} records both", [Text])
+            || #{kind := call, clauses := Clauses, text := Text} <- Specs,
+               lists:any(fun hides_exceptions/1, Clauses)]
         ++ inviso_arm_procs:defects(Who).
+
+hides_exceptions({raw, {_, _, Body}}) ->
+    lists:member({return_trace}, Body)
+        andalso not lists:member({exception_trace}, Body);
+hides_exceptions(_) ->
+    false.
 
 unique(Notes) ->
     lists:foldr(fun(N, Acc) -> [N | lists:delete(N, Acc)] end, [], Notes).

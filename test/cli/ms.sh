@@ -27,7 +27,7 @@ ok 'with its code' status 0 "$inviso" ms -d "$spec"
 ok 'which ends' says out '  END'
 ok 'a spec is run' status 0 "$inviso" ms "$spec" '[5,b]'
 ok 'and answers' is out 'clause 1 matches' 'result: {x,5}  (is added to the event)' \
-	'return_trace: its return is traced'
+	'return_trace: its return, but no exception that ends it, is traced'
 ok 'no clause matches: 5' status 5 "$inviso" ms "$spec" '[0,b]'
 ok 'as JSON' status 0 "$inviso" ms --json "$spec" '[5,b]'
 ok 'one object' is out '{"ok":true,"matched":true,"clause":1,"result":"{x,5}","flags":["return_trace"]}'

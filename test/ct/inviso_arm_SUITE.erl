@@ -8,7 +8,7 @@
 -export([a_plan_counts_what_matches/1,
          nothing_matched_says_why/1,
          modules_that_are_not_loaded_are_loaded/1,
-         names_that_are_near_are_suggested/1,
+         hidden_exceptions_are_noted/1, names_that_are_near_are_suggested/1,
          an_embedded_node_loads_nothing/1,
          patterns_come_before_flags/1,
          it_can_be_abandoned_at_any_step/1,
@@ -39,7 +39,8 @@
 all() ->
     [a_plan_counts_what_matches,
      nothing_matched_says_why,
-     modules_that_are_not_loaded_are_loaded, names_that_are_near_are_suggested,
+     modules_that_are_not_loaded_are_loaded, hidden_exceptions_are_noted,
+     names_that_are_near_are_suggested,
      an_embedded_node_loads_nothing,
      patterns_come_before_flags,
      it_can_be_abandoned_at_any_step,
@@ -218,6 +219,22 @@ modules_that_are_not_loaded_are_loaded(Config) ->
         has(None, ["no module no_such_module"]),
         {ok, _, #{notes := Private}} = plan(["inviso_arm_probe:hidden"]),
         [_] = [N || N <- Private, string:find(N, "not exported") =/= nomatch],
+        ok
+    end).
+
+%% {return_trace} without {exception_trace}, which `return' does not have.
+hidden_exceptions_are_noted(Config) ->
+    on(Config, fun() ->
+        Raw = fun(Actions) ->
+                      "lists:seq/2 [{'_',[],[{message,true}]},{['_',1],[],["
+                          ++ Actions ++ "]}]"
+              end,
+        {ok, _, #{notes := [Note]}} = plan([Raw("{return_trace}")], ["init"]),
+        has(Note, ["lists:seq/2 ", "{return_trace} alone", "{exception_trace}"]),
+        [{ok, _, #{notes := []}} = plan([Spec], ["init"])
+         || Spec <- [Raw("{return_trace},{exception_trace}"),
+                     Raw("{exception_trace}"), Raw(""),
+                     "lists:seq/2 -> return"]],
         ok
     end).
 
