@@ -139,12 +139,11 @@ static bool put_options(struct inv_encoder *e, const struct event *ev)
 	return ev->ts_kind != INV_TS_STRICT || put_strict(e);
 }
 
-/*
- * Writes {send | 'receive' | print, Serial, From, To, Message} without the
- * message.
- */
-static bool put_light_seq(struct inv_encoder *e, ERL_NIF_TERM info)
+/* Writes {send | 'receive' | print, Serial, From, To, Message}. Only the message
+ * is data that rules redact. */
+static bool put_seq(struct inv_encoder *e, const struct event *ev)
 {
+	ERL_NIF_TERM info = ev->of->content;
 	const ERL_NIF_TERM *element;
 	int arity;
 	int i;
@@ -156,7 +155,8 @@ static bool put_light_seq(struct inv_encoder *e, ERL_NIF_TERM info)
 	for (i = 0; i < 4; i++)
 		if (!inv_encode_plain(e, element[i]))
 			return false;
-	return inv_encode_hole(e);
+	return ev->flags & INV_EV_LIGHT ? inv_encode_hole(e) :
+					  inv_encode_term(e, element[4]);
 }
 
 /* The tags whose content is a function: {M, F, Args} or {M, F, Arity}. */
@@ -183,7 +183,7 @@ static bool put_light(struct inv_encoder *e, const struct event *ev)
 	case INV_TAG_CALL:
 		return inv_encode_function(e, ev->of->content, false);
 	case INV_TAG_SEQ_TRACE:
-		return put_light_seq(e, ev->of->content);
+		return put_seq(e, ev);
 	default:
 		return put_content(e, ev);
 	}
@@ -208,23 +208,6 @@ static bool put_extra(struct inv_encoder *e, const struct event *ev)
 	 1u << INV_TAG_GC_MAJOR_END | 1u << INV_TAG_GC_MAX_HEAP_SIZE |      \
 	 1u << INV_TAG_OPEN)
 
-/* Writes {send | 'receive' | print, Serial, From, To, Message}. */
-static bool put_seq_redacted(struct inv_encoder *e, ERL_NIF_TERM info)
-{
-	const ERL_NIF_TERM *element;
-	int arity;
-	int i;
-
-	if (!enif_get_tuple(e->env, info, &arity, &element) || arity != 5)
-		return inv_encode_term(e, info);
-	if (!inv_encode_tuple(e, 5))
-		return false;
-	for (i = 0; i < 4; i++)
-		if (!inv_encode_plain(e, element[i]))
-			return false;
-	return inv_encode_term(e, element[4]);
-}
-
 static bool put_content_redacted(struct inv_encoder *e, const struct event *ev)
 {
 	if (ev->tag < INV_TAG_COUNT && 1u << ev->tag & PLAIN_TAGS)
@@ -232,7 +215,7 @@ static bool put_content_redacted(struct inv_encoder *e, const struct event *ev)
 	if (ev->flags & INV_EV_LIGHT)
 		return put_light(e, ev);
 	if (ev->tag == INV_TAG_SEQ_TRACE)
-		return put_seq_redacted(e, ev->of->content);
+		return put_seq(e, ev);
 	if (ev->tag == INV_TAG_EXIT && e->redaction->rules.n_functions > 0)
 		return inv_encode_shape(e, ev->of->content);
 	return put_content(e, ev);

@@ -74,34 +74,14 @@ static bool is_text(const uint8_t *p, size_t len, const char *text)
 	return len == strlen(text) && !memcmp(p, text, len);
 }
 
-/* Returns the letter of ch's backslash escape; 0: ch has none. */
+/* Returns the letter of ch's backslash escape in double quotes; 0: ch has none. */
 static char escape_letter(uint32_t ch)
 {
-	switch (ch) {
-	case 7:
+	if (ch == 7)
 		return 'a';
-	case '\b':
-		return 'b';
-	case '\t':
-		return 't';
-	case '\n':
-		return 'n';
-	case '\v':
-		return 'v';
-	case '\f':
-		return 'f';
-	case '\r':
-		return 'r';
-	case 27:
-		return 'e';
-	case 127:
-		return 'd';
-	case '\\':
-	case '"':
-		return (char)ch;
-	default:
-		return 0;
-	}
+	if (ch == '"')
+		return '"';
+	return inv__escape_letter(ch);
 }
 
 /* The longest text of a character: \u{10FFFF} */

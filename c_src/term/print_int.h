@@ -14,6 +14,10 @@
  * to the byte after the character. */
 uint8_t *inv__print_char(uint8_t *w, uint32_t ch, char quote, bool unicode);
 
+/* Returns the letter of ch's backslash escape that Erlang and Elixir share; 0: ch
+ * has none. */
+char inv__escape_letter(uint32_t ch);
+
 /* Appends one token, after its separator if with_sep is true. Never prints a
  * LIST as a string. */
 void inv__print_token(const struct inv_token *tok, bool with_sep,

@@ -5,8 +5,7 @@
 #include "term/chars.h"
 #include "term/print_int.h"
 
-/* Returns the letter of ch's backslash escape; 0: ch has none. */
-static char escape_letter(uint32_t ch)
+char inv__escape_letter(uint32_t ch)
 {
 	switch (ch) {
 	case '\b':
@@ -66,7 +65,7 @@ uint8_t *inv__print_char(uint8_t *w, uint32_t ch, char quote, bool unicode)
 		*w++ = (uint8_t)ch;
 		return w;
 	}
-	letter = escape_letter(ch);
+	letter = inv__escape_letter(ch);
 	if (letter) {
 		*w++ = '\\';
 		*w++ = (uint8_t)letter;
