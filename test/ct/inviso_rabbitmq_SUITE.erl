@@ -15,6 +15,8 @@
 -define(LIB, inviso_command_lib).
 -define(NODE, inviso_stock_node).
 
+-import(inviso_command_case, [opts/1]).
+
 -define(BROKER, "/usr/lib/rabbitmq/bin/rabbitmq-server").
 -define(PYTHON, "/usr/bin/python3").
 -define(PORT, 5672).
@@ -110,10 +112,6 @@ ended(Port, Said) ->
         {Port, {data, More}} -> ended(Port, <<Said/binary, More/binary>>);
         {Port, {exit_status, Status}} -> {Status, Said}
     end.
-
-opts(Config) ->
-    #{cookie := Cookie, uid := Uid} = ?config(node, Config),
-    #{base => ?config(base, Config), cookie => Cookie, uid => Uid}.
 
 start(Config, [Command | Args]) ->
     #{name := Name} = ?config(node, Config),

@@ -11,7 +11,9 @@
          flight_recorder/1, too_large/1, collections/1, lines/1]).
 
 -define(LIB, inviso_command_lib).
--define(NODE, inviso_stock_node).
+-define(CASE, inviso_command_case).
+
+-import(inviso_command_case, [call/4, opts/1, run/2, name/1, has/2, has_not/2]).
 
 suite() -> [{timetrap, {minutes, 5}}].
 
@@ -19,61 +21,24 @@ all() ->
     [live_and_in_a_log, two_modules, without_debug_information,
      flight_recorder, too_large, collections, lines].
 
-init_per_suite(Config) ->
-    case ?LIB:base() of
-        {ok, Base} -> [{base, Base} | Config];
-        {skip, _} = Skip -> Skip
-    end.
+init_per_suite(Config) -> ?CASE:init_suite(Config).
 
-end_per_suite(Config) ->
-    ?LIB:base_removed(?config(base, Config)).
+end_per_suite(Config) -> ?CASE:end_suite(Config).
 
-init_per_testcase(Case, Config) ->
-    Node = ?NODE:start(?config(base, Config), #{uid => ?LIB:some_uid()}),
-    Dir = filename:join(?config(base, Config), atom_to_list(Case)),
-    ok = filelib:ensure_path(Dir),
-    ok = file:change_mode(Dir, 8#777),
-    [{node, Node}, {dir, Dir} | Config].
+init_per_testcase(Case, Config) -> ?CASE:init(Case, Config).
 
-end_per_testcase(_Case, Config) ->
-    ?NODE:stop(?config(node, Config)).
+end_per_testcase(_Case, Config) -> ?CASE:stop(Config).
 
 %% Compiles a module, which the node loads and whose f/1 and g/1 a process calls
 %% again and again.
 module(Config, Name, Opts, Text) ->
-    Dir = ?config(dir, Config),
-    File = filename:join(Dir, atom_to_list(Name)),
-    ok = file:write_file(File ++ ".erl",
-                         ["-module(", atom_to_list(Name), ").\n"
-                          "-compile(export_all).\n", Text,
-                          "\nloop() -> f(g(self())), timer:sleep(5), loop().\n"]),
-    {ok, Name} = compile:file(File, [nowarn_export_all, {outdir, Dir} | Opts]),
-    ok = file:change_mode(File ++ ".beam", 8#644),
-    true = call(Config, code, add_patha, [Dir]),
-    {module, Name} = call(Config, code, load_file, [Name]),
+    ok = ?CASE:module(Config, Name, Opts,
+                      [Text, "\nloop() -> f(g(self())), timer:sleep(5), loop().\n"]),
     _ = call(Config, erlang, spawn, [Name, loop, []]),
     ok.
 
-call(Config, M, F, Args) -> ?NODE:call(?config(node, Config), M, F, Args).
-
-opts(Config) ->
-    #{cookie := Cookie, uid := Uid} = ?config(node, Config),
-    #{base => ?config(base, Config), cookie => Cookie, uid => Uid}.
-
-run(Config, Args) -> ?LIB:run(opts(Config), Args).
-
-name(Config) -> maps:get(name, ?config(node, Config)).
-
 trace(Config, Args) ->
     run(Config, ["trace", "-n", name(Config), "--events", "4" | Args]).
-
-has(Text, Words) ->
-    [] = [{W, Text} || W <- Words, string:find(Text, W) =:= nomatch],
-    ok.
-
-has_not(Text, Words) ->
-    [] = [{W, Text} || W <- Words, string:find(Text, W) =/= nomatch],
-    ok.
 
 order() ->
     "-record(order, {id, 'Item s' = [], who}).\n"

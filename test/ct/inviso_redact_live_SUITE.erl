@@ -11,8 +11,10 @@
          servers/1, merged/1, notes/1, mistakes/1]).
 
 -define(LIB, inviso_command_lib).
--define(NODE, inviso_stock_node).
+-define(CASE, inviso_command_case).
 -define(SECRET, "hunter2-4711").
+
+-import(inviso_command_case, [call/4, run/2, name/1, file/2, has/2]).
 
 suite() -> [{timetrap, {minutes, 5}}].
 
@@ -20,59 +22,29 @@ all() ->
     [well_known_keys, fields, records, functions_and_shapes, recordings, servers,
      merged, notes, mistakes].
 
-init_per_suite(Config) ->
-    case ?LIB:base() of
-        {ok, Base} -> [{base, Base} | Config];
-        {skip, _} = Skip -> Skip
-    end.
+init_per_suite(Config) -> ?CASE:init_suite(Config).
 
-end_per_suite(Config) ->
-    ?LIB:base_removed(?config(base, Config)).
+end_per_suite(Config) -> ?CASE:end_suite(Config).
 
 init_per_testcase(Case, Config) ->
-    Node = ?NODE:start(?config(base, Config), #{uid => ?LIB:some_uid()}),
-    Dir = filename:join(?config(base, Config), atom_to_list(Case)),
-    ok = filelib:ensure_path(Dir),
-    ok = file:change_mode(Dir, 8#777),
-    NewConfig = [{node, Node}, {dir, Dir} | Config],
+    NewConfig = ?CASE:init(Case, Config),
     ok = shop(NewConfig),
     NewConfig.
 
-end_per_testcase(_Case, Config) ->
-    ?NODE:stop(?config(node, Config)).
+end_per_testcase(_Case, Config) -> ?CASE:stop(Config).
 
-%% A module whose login/2 is called again and again. It is compiled here, and loaded
-%% by the node.
+%% A module whose login/2 is called again and again.
 shop(Config) ->
-    Dir = ?config(dir, Config),
-    File = filename:join(Dir, "redact_shop"),
-    ok = file:write_file(
-           File ++ ".erl",
-           "-module(redact_shop).\n-export([loop/0, login/2, head/1]).\n"
-           "-record(user, {name, password, age = 7}).\n"
-           "loop() -> _ = login(#user{name = bob, password = \"" ?SECRET "\"},"
-           " [{password, <<\"" ?SECRET "\">>}, {shown, 'shown-4711'}]),\n"
-           "  _ = head(#{\"Set-Cookie\" => <<\"" ?SECRET "\">>}),\n"
-           "  timer:sleep(5), loop().\n"
-           "login(U, _) -> {ok, U#user.password}.\nhead(H) -> H.\n"),
-    {ok, _} = compile:file(File, [debug_info, {outdir, Dir}]),
-    ok = file:change_mode(File ++ ".beam", 8#644),
-    true = call(Config, code, add_patha, [Dir]),
-    {module, _} = call(Config, code, load_file, [redact_shop]),
+    ok = ?CASE:module(
+            Config, redact_shop, [debug_info],
+            "-record(user, {name, password, age = 7}).\n"
+            "loop() -> _ = login(#user{name = bob, password = \"" ?SECRET "\"},"
+            " [{password, <<\"" ?SECRET "\">>}, {shown, 'shown-4711'}]),\n"
+            "  _ = head(#{\"Set-Cookie\" => <<\"" ?SECRET "\">>}),\n"
+            "  timer:sleep(5), loop().\n"
+            "login(U, _) -> {ok, U#user.password}.\nhead(H) -> H.\n"),
     _ = call(Config, erlang, spawn, [redact_shop, loop, []]),
     ok.
-
-call(Config, M, F, Args) -> ?NODE:call(?config(node, Config), M, F, Args).
-
-opts(Config) ->
-    #{cookie := Cookie, uid := Uid} = ?config(node, Config),
-    #{base => ?config(base, Config), cookie => Cookie, uid => Uid}.
-
-run(Config, Args) -> ?LIB:run(opts(Config), Args).
-
-name(Config) -> maps:get(name, ?config(node, Config)).
-
-file(Config, Name) -> filename:join(?config(dir, Config), Name).
 
 %% Returns the output and the messages of a trace of ten events.
 trace(Config, Args) ->
@@ -80,10 +52,6 @@ trace(Config, Args) ->
         run(Config, ["trace", "-n", name(Config), "--events", "10", "--width",
                      "0" | Args]),
     {Out, Err}.
-
-has(Text, Words) ->
-    [] = [{W, Text} || W <- Words, string:find(Text, W) =:= nomatch],
-    ok.
 
 %% The secret is neither there as text nor as numbers.
 has_no_secret(Text) ->

@@ -15,7 +15,9 @@
          nodes_of_the_environment/1]).
 
 -define(LIB, inviso_command_lib).
--define(NODE, inviso_stock_node).
+-define(CASE, inviso_command_case).
+
+-import(inviso_command_case, [call/4, opts/1, name/1, has/2]).
 
 suite() -> [{timetrap, {minutes, 5}}].
 
@@ -26,24 +28,13 @@ all() ->
      receivers_by_name, a_log_beside_the_screen,
      unreachable_nodes_are_skipped, nodes_of_the_environment].
 
-init_per_suite(Config) ->
-    case ?LIB:base() of
-        {ok, Base} -> [{base, Base} | Config];
-        {skip, _} = Skip -> Skip
-    end.
+init_per_suite(Config) -> ?CASE:init_suite(Config).
 
-end_per_suite(Config) ->
-    ?LIB:base_removed(?config(base, Config)).
+end_per_suite(Config) -> ?CASE:end_suite(Config).
 
-init_per_testcase(_Case, Config) ->
-    Node = ?NODE:start(?config(base, Config), #{uid => ?LIB:some_uid()}),
-    Dir = filename:join(?config(base, Config), "shop"),
-    ok = filelib:ensure_path(Dir),
-    ok = file:change_mode(Dir, 8#755),
-    [{node, Node}, {dir, Dir} | Config].
+init_per_testcase(Case, Config) -> ?CASE:init(Case, Config).
 
-end_per_testcase(_Case, Config) ->
-    ?NODE:stop(?config(node, Config)).
+end_per_testcase(_Case, Config) -> ?CASE:stop(Config).
 
 %% --- a shop -------------------------------------------------------------------
 
@@ -64,35 +55,10 @@ shop(Config) ->
                                {applications, [kernel, stdlib]}]},
     ok = call(Config, application, load, [App]).
 
-%% Compiles a module with debug information, and loads it on the node.
-module(Config, Name, Text) ->
-    Dir = ?config(dir, Config),
-    File = filename:join(Dir, atom_to_list(Name)),
-    ok = file:write_file(File ++ ".erl",
-                         ["-module(", atom_to_list(Name), ").\n"
-                          "-compile(export_all).\n", Text]),
-    {ok, Name} = compile:file(File, [debug_info, nowarn_export_all,
-                                     {outdir, Dir}]),
-    ok = file:change_mode(File ++ ".beam", 8#644),
-    true = call(Config, code, add_patha, [Dir]),
-    _ = call(Config, code, purge, [Name]),
-    {module, Name} = call(Config, code, load_file, [Name]),
-    ok.
-
-call(Config, M, F, Args) -> ?NODE:call(?config(node, Config), M, F, Args).
-
-opts(Config) ->
-    #{cookie := Cookie, uid := Uid} = ?config(node, Config),
-    #{base => ?config(base, Config), cookie => Cookie, uid => Uid}.
-
-name(Config) -> maps:get(name, ?config(node, Config)).
+module(Config, Name, Text) -> ?CASE:module(Config, Name, [debug_info], Text).
 
 run(Config, [Command | Args]) ->
-    ?LIB:run(opts(Config), [Command, "-n", name(Config) | Args]).
-
-has(Text, Words) ->
-    [] = [{W, Text} || W <- Words, string:find(Text, W) =:= nomatch],
-    ok.
+    ?CASE:run(Config, [Command, "-n", name(Config) | Args]).
 
 %% --- wildcards and groups -----------------------------------------------------
 
