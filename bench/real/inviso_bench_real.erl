@@ -10,25 +10,32 @@
 -module(inviso_bench_real).
 -export([main/1]).
 
--define(ROUNDS, 5).
 %% Begins no round that may not end within this time, and gives up later.
 -define(TIME_MS, 270000).
 -define(GIVE_UP_MS, 290000).
-%% Before a measurement: the broker collects garbage, and loads code.
--define(SETTLE_MS, 700).
 -define(POLL_MS, 50).
 
-%% The throughput without tracing is measured for so long.
--define(UNTRACED_MS, 2000).
+%% How many rounds there are; the time before a measurement, in which the broker
+%% collects garbage and loads code; for how long the throughput without tracing is
+%% measured; and for how long at most the throughput with tracing. An atom is more
+%% than each number.
+-define(LONG, #{rounds => 5, settle_ms => 700, untraced_ms => 2000,
+                window_ms => infinity}).
+-define(SHORT, #{rounds => 1, settle_ms => 100, untraced_ms => 500,
+                 window_ms => 1000}).
 
 -record(turn, {untraced, rate, recorded, lost, bytes, growth}).
 
 -spec main([string()]) -> no_return().
-main([Out, Command, Plugins, Work]) ->
+main([Form, Out, Command, Plugins, Work]) ->
+    Times = case Form of
+                "long" -> ?LONG;
+                "short" -> ?SHORT
+            end,
     {ok, _} = timer:apply_after(?GIVE_UP_MS, erlang, apply,
                                 [fun give_up/0, []]),
     try
-        measure(Command, Plugins, Work, Out),
+        measure(Times#{command => Command, work => Work}, Plugins, Out),
         halt(0)
     catch
         Class:Why:Stack ->
@@ -47,11 +54,10 @@ give_up() ->
 tail(Work, File) ->
     os:cmd("tail -n 5 " ++ filename:join(Work, File)).
 
-measure(Command, Plugins, Work, Out) ->
+measure(#{work := Work} = Opts, Plugins, Out) ->
     Began = now_ms(),
     progress("starting the broker", []),
     Broker = inviso_bench_broker:start(Plugins, Work),
-    Opts = #{command => Command, work => Work},
     Rounds = rounds(Broker, Opts, Began, now_ms(), 1),
     Untraced = median([T#turn.untraced || Round <- Rounds,
                                           T <- maps:values(Round)]),
@@ -61,27 +67,28 @@ measure(Command, Plugins, Work, Out) ->
     ok = file:write_file(Out, inviso_bench_table:json(Untraced, Rows)).
 
 %% A round takes about as long as the one before it.
-rounds(Broker, Opts, Began, RoundBegan, N) ->
+rounds(Broker, #{rounds := Most} = Opts, Began, RoundBegan, N) ->
     progress("round ~b", [N]),
     Turns = [{Way, turn(Way, Broker, Opts)}
              || Way <- shuffled(inviso_bench_ways:all())],
     Now = now_ms(),
     Next = (Now - Began) + (Now - RoundBegan) * 5 div 4,
     [maps:from_list(Turns) |
-     case N < ?ROUNDS andalso Next < ?TIME_MS of
+     case N < Most andalso Next < ?TIME_MS of
          true -> rounds(Broker, Opts, Began, Now, N + 1);
          false -> []
      end].
 
-turn(Way, Broker, Opts) ->
-    timer:sleep(?SETTLE_MS),
-    Untraced = rate(fun() -> false end, Broker, ?UNTRACED_MS),
+turn(Way, Broker, #{settle_ms := Settle, untraced_ms := Ms,
+                     window_ms := Most} = Opts) ->
+    timer:sleep(Settle),
+    Untraced = rate(fun() -> false end, Broker, Ms),
     Before = inviso_bench_broker:resident(Broker),
     Tracing = inviso_bench_ways:start(Way, Broker, Opts),
     %% The process tracer gets no time to settle, because its mailbox grows.
-    _ = [timer:sleep(?SETTLE_MS) || Way =/= process],
+    _ = [timer:sleep(Settle) || Way =/= process],
     Rate = rate(fun() -> inviso_bench_ways:over(Tracing) end, Broker,
-                inviso_bench_ways:window_ms(Way)),
+                min(Most, inviso_bench_ways:window_ms(Way))),
     Growth = inviso_bench_broker:growth(Broker, Before),
     %% Without the load, fetching a log of gigabytes takes less time.
     ok = inviso_bench_broker:pause(Broker),
