@@ -42,7 +42,7 @@ _inviso() {
 	*:-n | *:--node) _inviso_words "$(_inviso_nodes)" "$word" ;;
 	*:--color) _inviso_words 'auto always never' "$word" ;;
 	*:--keep) _inviso_words 'oldest newest' "$word" ;;
-	*:-f | *:--format) _inviso_words 'text json classic etf' "$word" ;;
+	*:-f | *:--format) _inviso_words 'text json classic etf mermaid shiviz sequence' "$word" ;;
 	*:--summary) _inviso_words 'text json none' "$word" ;;
 	*:--procs) _inviso_words 'all new existing' "$word" ;;
 	*:--filter) COMPREPLY=() ;;

@@ -57,6 +57,7 @@ struct merge {
 	struct inv_filter_opts wanted;
 	struct inv_pick pick;
 	struct inv_request_opts requests;
+	bool by_request; /* the output has requests instead of events */
 	struct inv_redact_events *redact; /* NULL: nothing is redacted */
 	const char *output;		  /* NULL: standard output */
 	enum summary summary;
@@ -251,7 +252,7 @@ static int put(struct merge *m, const struct inv_item *item)
 {
 	int rc;
 
-	if (inv_request_opts_active(&m->requests))
+	if (m->by_request)
 		return put_request(m, item);
 	if (!inv_filter_opts_pass(&m->wanted, item) ||
 	    !inv_pick_wants(&m->pick, item)) {
@@ -384,6 +385,13 @@ static void tell_rest(struct merge *m)
 			"deleted, or that were not given\n",
 			rotated);
 	say_causes(m);
+	if (m->sink->left_out)
+		fprintf(stderr,
+			"inviso merge: %" PRIu64
+			" event(s) of requests are not shown, because there "
+			"are too many; choose with --request, or see "
+			"--request-memory\n",
+			m->sink->left_out);
 	if (m->notices.n_damages > DAMAGES_SHOWN)
 		fprintf(stderr,
 			"inviso merge: %" PRIu64 " more damaged places\n",
@@ -659,6 +667,7 @@ static const char doc[] =
 	"  inviso merge --requests box/\n"
 	"  inviso merge --request 3 box/\n"
 	"  inviso merge --compare 3 7 box/\n"
+	"  inviso merge --request 3 -f sequence -o order.html box/\n"
 	"  inviso merge -f classic -o out.txt node1@host=t1.log t1.ti\n"
 	"\n"
 	"Lost events are always shown in their place and counted at the end. "
@@ -757,14 +766,13 @@ static void choose_view(struct args *a, const struct argp_state *state)
 {
 	struct merge *m = a->m;
 	const struct inv_sink_ops *view;
-	bool bad;
 
-	if (!inv_request_opts_active(&m->requests))
+	m->by_request = inv_request_opts_active(&m->requests, m->format);
+	if (!m->by_request)
 		return;
-	view = inv_request_opts_view(&m->requests, m->format, &m->sink_opts,
-				     &bad);
-	if (bad)
-		argp_error(state, "--format %s has no view of requests",
+	view = inv_request_opts_view(&m->requests, m->format, &m->sink_opts);
+	if (!view)
+		argp_error(state, "--format %s has no such view of requests",
 			   m->format->name);
 	if (m->by_time)
 		argp_error(state, "requests need --order cause");
@@ -772,8 +780,7 @@ static void choose_view(struct args *a, const struct argp_state *state)
 	    inv_pick_active(&m->pick))
 		argp_error(state, "a request is shown with all its events: "
 				  "only --from and --to can select some");
-	if (view)
-		m->format = view;
+	m->format = view;
 	m->by_cause = true;
 	m->sink_opts.request_memory = m->request_memory;
 	if (!a->look.has_width && !m->output && isatty(STDOUT_FILENO))

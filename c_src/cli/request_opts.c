@@ -82,16 +82,28 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 const struct argp inv_request_argp = { .options = options, .parser = parse };
 
+/* Diagrams show requests, and nothing else. */
+static bool is_diagram(const struct inv_sink_ops *format)
+{
+	return format == &inv_sink_mermaid || format == &inv_sink_shiviz ||
+	       format == &inv_sink_sequence;
+}
+
+bool inv_request_opts_active(const struct inv_request_opts *o,
+			     const struct inv_sink_ops *format)
+{
+	return o->list || o->n || is_diagram(format);
+}
+
 const struct inv_sink_ops *inv_request_opts_view(
 	const struct inv_request_opts *o, const struct inv_sink_ops *format,
-	struct inv_sink_opts *sink, bool *bad)
+	struct inv_sink_opts *sink)
 {
-	bool json = format == &inv_sink_json;
-
-	*bad = !json && format != &inv_sink_text;
-	if (*bad)
+	if (is_diagram(format))
+		return o->list || o->compare ? NULL : format;
+	if (format != &inv_sink_json && format != &inv_sink_text)
 		return NULL;
-	sink->json = json;
+	sink->json = format == &inv_sink_json;
 	sink->requests[0] = o->ids[0];
 	sink->requests[1] = o->ids[1];
 	if (o->compare)

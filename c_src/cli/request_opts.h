@@ -24,19 +24,17 @@ struct inv_request_opts {
 
 extern const struct argp inv_request_argp;
 
-static inline bool inv_request_opts_active(const struct inv_request_opts *o)
-{
-	return o->list || o->n;
-}
+/* Returns true if requests are shown instead of events. */
+bool inv_request_opts_active(const struct inv_request_opts *o,
+			     const struct inv_sink_ops *format);
 
 /*
- * Returns the view to which the format changes, and sets what the view needs in
- * *sink. NULL: the format shows requests as events, or has no view of them; then
- * *bad is true if it should have one.
+ * Returns the format that shows what the options choose, and sets what it needs in
+ * *sink. NULL: the format has no such view.
  */
 const struct inv_sink_ops *inv_request_opts_view(
 	const struct inv_request_opts *o, const struct inv_sink_ops *format,
-	struct inv_sink_opts *sink, bool *bad);
+	struct inv_sink_opts *sink);
 
 /* Returns true if the item is a loss, or an event of a wanted request. */
 bool inv_request_opts_wants(struct inv_request_opts *o,

@@ -10,6 +10,9 @@ extern const struct inv_sink_ops inv_sink_text;
 extern const struct inv_sink_ops inv_sink_json;
 extern const struct inv_sink_ops inv_sink_classic;
 extern const struct inv_sink_ops inv_sink_etf;
+extern const struct inv_sink_ops inv_sink_mermaid;
+extern const struct inv_sink_ops inv_sink_shiviz;
+extern const struct inv_sink_ops inv_sink_sequence;
 
 /* Views of requests, which options choose and not a name. */
 extern const struct inv_sink_ops inv_sink_requests;

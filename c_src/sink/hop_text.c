@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "flow/requests.h"
@@ -11,17 +12,23 @@
 void inv_hop_process_text(const struct inv_hops *h, uint32_t process,
 			  struct inv_buf *out)
 {
-	const struct inv_hop_process *p;
 	const struct inv_hop_node *node;
 
 	if (process == INV_HOP_NONE) {
 		inv_buf_putc(out, '?');
 		return;
 	}
-	p = h->processes[process];
-	node = &h->nodes[p->node];
+	node = &h->nodes[h->processes[process]->node];
 	inv_buf_put(out, node->name, node->short_len);
 	inv_buf_putc(out, ' ');
+	inv_hop_name_text(h, process, out);
+}
+
+void inv_hop_name_text(const struct inv_hops *h, uint32_t process,
+		       struct inv_buf *out)
+{
+	const struct inv_hop_process *p = h->processes[process];
+
 	if (!p->name || !p->registered)
 		inv_buf_puts(out, p->pid);
 	if (p->name && !p->registered)
@@ -71,6 +78,42 @@ void inv_hop_doubt(const struct inv_hop *p, struct inv_buf *out)
 	if (p->kind == INV_HOP_MESSAGE && !inv_hop_arrived(p) &&
 	    p->signal != INV_SIGNAL_PORT)
 		inv_buf_puts(out, "(not received) ");
+}
+
+/* Shortens references, which take half of a narrow line: #Ref<0.1.2.3> becomes
+ * #Ref. */
+static void shorten(struct inv_buf *out, size_t from)
+{
+	static const char ref[] = "#Ref<";
+	const size_t len = sizeof(ref) - 1;
+	size_t w = from;
+
+	if (out->error)
+		return;
+	for (size_t r = from; r < out->len; r++) {
+		bool found = out->len - r > len &&
+			     !memcmp(out->data + r, ref, len);
+		const uint8_t *end =
+			found ? memchr(out->data + r, '>', out->len - r) : NULL;
+
+		if (end) {
+			memmove(out->data + w, ref, len - 1);
+			w += len - 1;
+			r = (size_t)(end - out->data);
+		} else {
+			out->data[w++] = out->data[r];
+		}
+	}
+	out->len = w;
+}
+
+void inv_hop_short(const struct inv_hops *h, const struct inv_hop *p,
+		   struct inv_buf *out)
+{
+	size_t from = out->len;
+
+	inv_hop_what(h, p, out);
+	shorten(out, from);
 }
 
 int64_t inv_hop_mailbox(const struct inv_hop *p)

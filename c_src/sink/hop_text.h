@@ -14,6 +14,10 @@
 void inv_hop_process_text(const struct inv_hops *h, uint32_t process,
 			  struct inv_buf *out);
 
+/* The same without the node. The process must be known. */
+void inv_hop_name_text(const struct inv_hops *h, uint32_t process,
+		       struct inv_buf *out);
+
 /* Appends the process or name to which an unreceived message was sent. */
 void inv_hop_aim_text(const struct inv_hops *h, const struct inv_hop *p,
 		      struct inv_buf *out);
@@ -22,6 +26,10 @@ void inv_hop_aim_text(const struct inv_hops *h, const struct inv_hop *p,
  * "spawn m:f/1", "{order,7}". */
 void inv_hop_what(const struct inv_hops *h, const struct inv_hop *p,
 		  struct inv_buf *out);
+
+/* The same with references shortened to #Ref. */
+void inv_hop_short(const struct inv_hops *h, const struct inv_hop *p,
+		   struct inv_buf *out);
 
 /* Appends what is not known of the hop, such as "(not received) ", or
  * nothing. */

@@ -419,6 +419,7 @@ static void compare_end(struct inv_sink *s)
 	size_t from = s->out->len;
 	uint64_t left_out = c->hops[0].left_out + c->hops[1].left_out;
 
+	s->left_out = left_out;
 	if (!c->hops[0].n || !c->hops[1].n)
 		return;
 	if (open_side(&x.sides[0], &c->hops[0]) ||

@@ -9,7 +9,8 @@
 #include "sink/formats.h"
 
 const struct inv_sink_ops *const inv_sinks[] = {
-	&inv_sink_text, &inv_sink_json, &inv_sink_classic, &inv_sink_etf, NULL,
+	&inv_sink_text,	   &inv_sink_json,   &inv_sink_classic,	 &inv_sink_etf,
+	&inv_sink_mermaid, &inv_sink_shiviz, &inv_sink_sequence, NULL,
 };
 
 const struct inv_sink_ops *inv_sink_find(const char *name)

@@ -124,7 +124,9 @@ struct inv_sink {
 	struct inv_sink_opts opts;
 	struct inv_buf *out;
 	struct inv_summary sum;
-	uint64_t cut; /* lines that were cut at the width */
+	uint64_t cut;	   /* lines that were cut at the width */
+	uint64_t left_out; /* events that a view of requests does not show,
+			      because there are too many */
 	struct inv_cursor *cursor;
 	struct inv_print_opts print; /* like ~w of the OTP release of the item's
 					node */

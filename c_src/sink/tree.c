@@ -211,39 +211,11 @@ static void branches(struct printer *p, uint32_t i)
 	inv_buf_puts(p->out, more[depth - 1] ? "├─" : "└─");
 }
 
-/* Shortens references, which take half of a narrow line: #Ref<0.1.2.3> becomes
- * #Ref. */
-static void shorten(struct inv_buf *out, size_t from)
-{
-	static const char ref[] = "#Ref<";
-	const size_t len = sizeof(ref) - 1;
-	size_t w = from;
-
-	if (out->error)
-		return;
-	for (size_t r = from; r < out->len; r++) {
-		bool found = out->len - r > len &&
-			     !memcmp(out->data + r, ref, len);
-		const uint8_t *end =
-			found ? memchr(out->data + r, '>', out->len - r) : NULL;
-
-		if (end) {
-			memmove(out->data + w, ref, len - 1);
-			w += len - 1;
-			r = (size_t)(end - out->data);
-		} else {
-			out->data[w++] = out->data[r];
-		}
-	}
-	out->len = w;
-}
-
 static void line(struct printer *p, uint32_t i)
 {
 	const struct inv_hops *h = p->t->hops;
 	const struct inv_hop *hop = &h->v[i];
 	const struct inv_tree_line *l = &p->t->lines[i];
-	size_t from;
 
 	times(p, i);
 	branches(p, i);
@@ -261,9 +233,7 @@ static void line(struct printer *p, uint32_t i)
 	color(p, RED);
 	inv_hop_doubt(hop, p->out);
 	color(p, PLAIN);
-	from = p->out->len;
-	inv_hop_what(h, hop, p->out);
-	shorten(p->out, from);
+	inv_hop_short(h, hop, p->out);
 	inv_buf_putc(p->out, '\n');
 }
 

@@ -61,6 +61,10 @@ ok 'a list and a request: usage' status 2 "$inviso" merge --requests --request 1
 ok 'one request to compare: usage' status 2 "$inviso" merge --compare 1
 ok 'no number to compare: usage' status 2 "$inviso" merge --compare 1 plain.log
 ok 'it says how' says err '--compare 1 7'
+ok 'a list as a diagram: usage' status 2 "$inviso" merge --requests -f mermaid plain.log
+ok 'it says that there is none' says err '--format mermaid has no such view of requests'
+ok 'a diagram of all requests' status 0 "$inviso" merge -q -f mermaid kinds
+ok 'is one of Mermaid' says out sequenceDiagram
 ok 'requests in the order of time: usage' status 2 "$inviso" merge --requests --order time plain.log
 ok 'requests in classic: usage' status 2 "$inviso" merge --requests -f classic plain.log
 ok 'some events of requests: usage' status 2 "$inviso" merge --requests --tag send plain.log

@@ -233,8 +233,38 @@ trees_are_the_truth(Config) ->
          Same = lists:sort(Ids),
          Same = [I || #{<<"id">> := I, <<"request">> := R} <- Events, R =:= N],
          is_the_text_of(Hops, text(Logs, N)),
-         is_critical(Hops)
+         is_critical(Hops),
+         Mine = [E || #{<<"request">> := R} = E <- Events, R =:= N],
+         are_clocks_of(Mine, shiviz(Logs, N))
      end || N <- some_requests(Config)].
+
+shiviz(Logs, N) ->
+    {_, Bin, _} = ?LIB:merge(Logs, "shiviz", ["--request", integer_to_list(N)]),
+    {match, Found} = re:run(Bin, "\n(?<host>\\S*) (?<clock>{.*})",
+                            [global, {capture, [host, clock], binary}]),
+    [{Host, inviso_trace_json:decode(Clock)} || [Host, Clock] <- Found].
+
+%% The vector clocks are those of the events, which are in the same order.
+are_clocks_of(Events, Written) ->
+    true = length(Events) =:= length(Written),
+    {_, _} =
+        lists:foldl(
+          fun({#{<<"id">> := Id, <<"cause">> := Cause} = E, {Host, Clock}}, {Now, Sent}) ->
+                  Known = case is_kind(E, "'receive'") of
+                              true -> joined(maps:get(Host, Now, #{}), maps:get(Cause, Sent));
+                              false -> maps:get(Host, Now, #{})
+                          end,
+                  Clock = Known#{Host => maps:get(Host, Known, 0) + 1},
+                  {Now#{Host => Clock}, Sent#{Id => Clock}}
+          end, {#{}, #{}}, lists:zip(Events, Written)),
+    %% A host is one process.
+    Pairs = lists:usort([{maps:remove(<<"name">>, P), H}
+                         || {#{<<"process">> := P}, {H, _}} <- lists:zip(Events, Written)]),
+    true = length(Pairs) =:= length(lists:usort([P || {P, _} <- Pairs])),
+    true = length(Pairs) =:= length(lists:usort([H || {_, H} <- Pairs])).
+
+joined(A, B) ->
+    maps:fold(fun(K, V, Sum) -> Sum#{K => max(V, maps:get(K, Sum, 0))} end, A, B).
 
 some_requests(Config) ->
     All = length(?config(labels, Config)),
@@ -290,7 +320,8 @@ text(Logs, N) ->
 %% Reads the text as its header says, and gets the same parents.
 is_the_text_of(Hops, Text) ->
     {match, Lines} =
-        re:run(Text, "^ *([0-9]+) ([* ])([? ]).{29}  ((?:│ |  )*(?:├─|└─)?)(…[0-9]+ )?(.*)$",
+        re:run(Text, "^ *([0-9]+) ([* ])([? ]).{29}"
+               "  ((?:│ |  )*(?:├─|└─)?)(…[0-9]+ )?(.*)$",
                [global, multiline, unicode, {capture, all_but_first, binary}]),
     true = length(Hops) =:= length(Lines),
     By = maps:from_list([{maps:get(<<"hop">>, H), H} || H <- Hops]),

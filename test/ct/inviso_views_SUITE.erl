@@ -8,6 +8,9 @@
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1]).
 -export([tree_of_a_request/1, list_on_a_narrow_terminal/1, example_of_the_seed/1,
          requests_are_compared/1, memory_is_bounded/1, hostile_terms_in_text/1]).
+-export([mermaid_has_a_row_for_each_message/1, mermaid_parses_it/1,
+         shiviz_reads_two_lines_for_each_event/1, page_has_all_hops/1,
+         page_in_a_browser/1]).
 
 -define(LIB, inviso_trace_lib).
 -define(WORK, inviso_views_work).
@@ -19,7 +22,9 @@
 
 all() ->
     [tree_of_a_request, list_on_a_narrow_terminal, example_of_the_seed,
-     requests_are_compared, memory_is_bounded, hostile_terms_in_text].
+     requests_are_compared, memory_is_bounded, hostile_terms_in_text,
+     mermaid_has_a_row_for_each_message, mermaid_parses_it,
+     shiviz_reads_two_lines_for_each_event, page_has_all_hops, page_in_a_browser].
 
 suite() -> [{timetrap, {seconds, 300}}].
 
@@ -109,7 +114,8 @@ example_of_the_seed(Config) ->
     like(Text, "^request 5, label 17, "),
     like(Text, "^   1 \\*  .* began$"),
     like(Text, "^   2    .*─print \"\\*\\*\\*\\* Trace Started \\*\\*\\*\\*\"$"),
-    like(Text, "^   3 \\*\\? .*(call_server|<0\\.[0-9]+\\.0>[^{]*) \\(orphan: untraced\\) {<0\\.[0-9]+\\.0>,the_message}$"),
+    like(Text, "^   3 \\*\\? .*(call_server|<0\\.[0-9]+\\.0>[^{]*) \\(orphan: untraced\\) "
+         "{<0\\.[0-9]+\\.0>,the_message}$"),
     like(Text, "^   4    .*─print \"We are here now\"$"),
     like(Text, "^   5 \\*\\? .* \\(orphan: untraced\\) {ack,{received,the_message}}$"),
     like(Text, "^-- \\? what 2 hop\\(s\\) follow from is not certain or missing$").
@@ -151,6 +157,129 @@ hostile_terms_in_text(Config) ->
     [] = [L || L <- string:split(Text, "\n", all), L =/= "",
                re:run(L, "^(request|   #| *[0-9]+ |--)", [unicode]) =:= nomatch],
     like(Text, "─c[^ ]* '?</script><b>\"; end%%{#lt;}'? {call,").
+
+%%---------------------------------------------------------------------------
+%% Diagrams
+
+%% Each line is one that Mermaid knows, and no character of a term has a meaning.
+mermaid_has_a_row_for_each_message(Config) ->
+    Safe = "([A-Za-z0-9 _.,@/()\\[\\]-]|#[0-9]+;)*",
+    Known = "^(sequenceDiagram|  participant P[0-9]+ as " ++ Safe
+        ++ "|  P[0-9]+(->>|-\\)|--\\)|-x)P[0-9]+: " ++ Safe
+        ++ "|  Note over P[0-9]+: " ++ Safe ++ ")$",
+    Logs = ?config(logs, Config),
+    [begin
+         {_, Bin, _} = ?LIB:merge(Logs, "mermaid", Args),
+         Lines = binary:split(Bin, <<"\n">>, [global, trim_all]),
+         [] = [L || L <- Lines, re:run(L, Known) =:= nomatch]
+     end || Args <- [[], ["--request", "4"]]],
+    {_, One, _} = ?LIB:merge(Logs, "mermaid", ["--request", "1"]),
+    {match, Arrows} = re:run(One, "^  P([0-9]+)->>P([0-9]+)", [global, multiline,
+                                                             {capture, all_but_first, list}]),
+    %% Client, shop, stock, till and journal are numbered as they are seen first.
+    [["0", "1"], ["1", "2"], ["2", "1"], ["1", "3"], ["3", "1"], ["1", "4"], ["1", "0"]] =
+        Arrows,
+    like(One, "^  Note over P1: print #123;taken,7#125;$").
+
+%% Mermaid itself parses it, if the environment names the directory of its package
+%% (npm install mermaid).
+mermaid_parses_it(Config) ->
+    case {os:getenv("INVISO_MERMAID"), os:find_executable("node")} of
+        {false, _} -> {skip, "INVISO_MERMAID does not name the directory of mermaid"};
+        {_, false} -> {skip, "no node"};
+        {Dir, Node} -> mermaid_parses_it(Config, Node, Dir)
+    end.
+
+mermaid_parses_it(Config, Node, Dir) ->
+    Script = ?LIB:name(Config, "parse.mjs"),
+    ok = file:write_file(Script,
+                         ["import { readFileSync } from 'fs';\n"
+                          "import mermaid from '", Dir, "/dist/mermaid.core.mjs';\n"
+                          "const text = readFileSync(process.argv[2], 'utf8');\n"
+                          "const r = await mermaid.parse(text);\n"
+                          "console.log('parsed as ' + r.diagramType);\n"]),
+    File = ?LIB:name(Config, "all.mermaid"),
+    {_, Bin, _} = ?LIB:merge(?config(logs, Config), "mermaid", []),
+    ok = file:write_file(File, Bin),
+    like(os:cmd(Node ++ " " ++ Script ++ " " ++ File ++ " 2>&1"), "^parsed as sequence$").
+
+%% ShiViz documents its default expression. The first line of the file is the
+%% same. How clocks follow from each other is tested with random programs.
+shiviz_reads_two_lines_for_each_event(Config) ->
+    Documented = "(?<event>.*)\\n(?<host>\\S*) (?<clock>{.*})",
+    {_, Bin, _} = ?LIB:merge(?config(logs, Config), "shiviz", []),
+    [First, <<"^=== (?<trace>.*) ===$">> | Lines] =
+        binary:split(Bin, <<"\n">>, [global, trim]),
+    Documented = binary_to_list(First),
+    Executions = [L || <<"=== ", _/binary>> = L <- Lines],
+    true = length(Executions) =:= 5,
+    %% Two lines for each of the 60 events, which the expression takes apart.
+    Events = lists:join("\n", Lines -- Executions),
+    {match, Found} = re:run(Events, Documented,
+                            [global, {capture, [event, host, clock], binary}]),
+    {60, 120} = {length(Found), length(Lines -- Executions)},
+    [true = is_map_key(Host, inviso_trace_json:decode(Clock)) || [_, Host, Clock] <- Found].
+
+%% The page is one file that loads nothing, and nothing in it is read as HTML.
+page_has_all_hops(Config) ->
+    Page = page(Config, []),
+    Data = data(Page),
+    60 = length(maps:get(<<"rows">>, Data)),
+    #{<<"requests">> := Requests, <<"left_out">> := 0, <<"lost">> := 0} = Data,
+    5 = length(Requests),
+    [1, 1] = [length(binary:matches(Page, T)) || T <- [<<"<script id='data'">>, <<"<script>">>]],
+    nomatch = re:run(Page, "<script>alert|</script><b>"),
+    nomatch = re:run(Page, "(src|href)="),
+    [<<"http://www.w3.org/2000/svg">>] =
+        lists:usort(lists:append(element(2, re:run(Page, "[a-z]+://[^'\" ]*",
+                                                   [global, {capture, all, binary}])))),
+    [Text] = [T || #{<<"text">> := T} <- maps:get(<<"hops">>, Data),
+                   re:run(T, "order,.*alert") =/= nomatch],
+    like(Text, "</script><script>alert\\(1\\)</script>").
+
+page(Config, Args) ->
+    {_, Page, _} = ?LIB:merge(?config(logs, Config), "sequence", Args),
+    Page.
+
+data(Page) ->
+    {match, [Json]} = re:run(Page, "<script id='data' type='application/json'>\n(.*?)</script>",
+                             [{capture, all_but_first, binary}, dotall]),
+    inviso_trace_json:decode(Json).
+
+%% The script draws each hop, and finds those that are searched for.
+page_in_a_browser(Config) ->
+    case os:find_executable("chromium") of
+        false ->
+            {skip, "no chromium"};
+        Chromium ->
+            Drawn = dom(Config, Chromium, page(Config, ["--request", "1"]), "#q=pay"),
+            like(Drawn, "<span id=\"count\">2 of 8 hops</span>"),
+            like(Drawn, "<h1 id=\"title\">Request 1: 5 processes, 3 nodes, 7 messages, "),
+            %% The first one is shown.
+            [1, 1, 7] = [length(binary:matches(Drawn, T))
+                         || T <- [<<" hit\"">>, <<" hit now\"">>, <<" dim\"">>]],
+            Hostile = dom(Config, Chromium, page(Config, []), ""),
+            like(Hostile, "request 4, label &lt;&lt;\"&lt;/script&gt;\"&gt;&gt;"),
+            nomatch = re:run(Hostile, "<b>")
+    end.
+
+%% Returns the document that the browser made of the page.
+dom(Config, Chromium, Page, Hash) ->
+    File = ?LIB:name(Config, "page.html"),
+    ok = file:write_file(File, Page),
+    Port = open_port({spawn_executable, "/bin/sh"},
+                     [{args, ["-c", "exec \"$0\" \"$@\" 2>/dev/null", Chromium,
+                              "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom",
+                              "--user-data-dir=" ++ ?LIB:dir(Config),
+                              "file://" ++ File ++ Hash]},
+                      binary, exit_status, hide]),
+    collect(Port, <<>>).
+
+collect(Port, Said) ->
+    receive
+        {Port, {data, More}} -> collect(Port, <<Said/binary, More/binary>>);
+        {Port, {exit_status, 0}} -> Said
+    end.
 
 %%---------------------------------------------------------------------------
 

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_SINK_REQUEST_SINK_H
+#define INV_SINK_REQUEST_SINK_H
+
+#include "flow/hops.h"
+#include "sink/sink.h"
+
+/* What the sinks that show requests have in common: they collect the hops of all
+ * events that they get, and write them at the end. */
+struct inv_request_sink {
+	struct inv_sink sink;
+	struct inv_hops hops;
+	uint64_t lost;	 /* events, while the requests ran */
+	uint64_t missed; /* events, since the last event of the requests */
+};
+
+int inv_request_sink_init(struct inv_sink *s);
+int inv_request_sink_event(struct inv_sink *s, const struct inv_item *it);
+void inv_request_sink_loss(struct inv_sink *s, const struct inv_item *it);
+void inv_request_sink_release(struct inv_sink *s);
+
+#endif
