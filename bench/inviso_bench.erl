@@ -379,22 +379,24 @@ rss() ->
 merge_rows(Work, Merger) ->
     progress("merge to text"),
     {OursCalls, DbgCalls} = merge_rates(fun run_calls/2, Work, Merger),
-    Filter = filter_rate(Work, Merger),
+    Json = calls_rate(["--format", "json"], Work, Merger),
+    %% Selects one event in a thousand, so most of the work is reading and matching.
+    Filter = calls_rate(["--filter", "_:_({get,N}, _) when N rem 1000 == 7"],
+                        Work, Merger),
     {Ours, Dbg} = merge_rates(fun run_varied/2, Work, Merger),
     Unit = "events/s of CPU",
     [row("merge to text, calls, dbg's formatting", DbgCalls, Unit),
      row("merge to text, calls, inviso", OursCalls, Unit, "dbg", DbgCalls),
+     row("merge to JSON, calls, inviso", Json, Unit, "to text", OursCalls),
      row("merge --filter, 1 call in 1000, inviso", Filter, Unit,
          "all of them", OursCalls),
      row("merge to text, varied, dbg's formatting", Dbg, Unit),
      row("merge to text, varied, inviso", Ours, Unit, "dbg", Dbg)].
 
-%% Merges the log of run_calls/2 with a filter that selects one event in a
-%% thousand. So most of the work is reading and matching, not printing.
-filter_rate(Work, Merger) ->
+%% Merges the log of run_calls/2 with these options.
+calls_rate(Options, Work, Merger) ->
     Log = filename:join(Work, "inviso.log"),
-    Spec = "_:_({get,N}, _) when N rem 1000 == 7",
-    median([merge_rate(Merger, ["--filter", Spec], Log, ?MERGED, Work)
+    median([merge_rate(Merger, Options, Log, ?MERGED, Work)
             || _ <- [1, 2, 3]]).
 
 merge_rates(Run, Work, Merger) ->
@@ -417,7 +419,7 @@ merge_rate(Merger, Options, Log, N, Work) ->
     Out = filename:join(Work, "merged.txt"),
     T0 = cpu_ticks(),
     P = open_port({spawn_executable, Merger},
-                  [{args, ["merge", "--format", "text", "-o", Out] ++
+                  [{args, ["merge", "-o", Out] ++
                           Options ++ [Log]},
                    exit_status, stderr_to_stdout]),
     0 = exit_status(P),
