@@ -1,7 +1,8 @@
 #!/bin/sh
 # Runs OTP 27's test suites for tracing on the installed release, with inviso's
-# module in place of `trace'. This shows whether inviso's sessions on OTP 25 and 26
-# behave like OTP 27's. The suites come from Debian's source package; the changes
+# module in place of `trace', and seq_trace_SUITE with inviso's tracer as the system
+# tracer. This shows whether inviso's sessions on OTP 25 and 26 behave like OTP 27's,
+# and whether the events of sequential traces are what they should be. The suites come from Debian's source package; the changes
 # to them are in tools/otp_suites.erl. They run in a scratch directory.
 #
 #   tools/otp-suites.sh [-m MODE[,MODE...]] [-j N] [-k] [SUITE[:CASE]...]
@@ -103,11 +104,13 @@ unpack() {
 		erts/emulator/test/match_spec_SUITE.erl \
 		erts/emulator/test/dummy.erl \
 		erts/emulator/test/erts_test_utils.erl \
-		lib/stdlib/test/error_info_lib.erl ||
+		lib/stdlib/test/error_info_lib.erl \
+		lib/kernel/test/seq_trace_SUITE.erl \
+		lib/kernel/test/seq_trace_SUITE_data/echo_drv.c ||
 		cannot "$1 cannot be unpacked"
 	dir=$scratch/suites
 	mv "$scratch/emulator/test" "$dir"
-	mv "$scratch"/stdlib/test/*.erl "$dir"
+	mv "$scratch"/stdlib/test/*.erl "$scratch"/kernel/test/* "$dir"
 }
 
 # Compiles the suites with the parse transform in otp_suites. Also makes an empty
@@ -163,7 +166,7 @@ run() { # MODE SUITE CASE|''
 	else
 		path=$(pwd)/ebin install='ok = inviso_trace:install()'
 	fi
-	timeout -k 10 "${OTP_SUITES_TIMEOUT:-1800}" erl -noinput \
+	OTP_SUITES_EBIN=$(pwd)/ebin timeout -k 10 "${OTP_SUITES_TIMEOUT:-1800}" erl -noinput \
 		-sname "otp_suites_$$_$1" -pa "$path" -pa "$dir" -eval "
 		$install, ct:run_test([{dir, \"$dir\"}, {suite, $2},
 			{logdir, \"$log\"}, {auto_compile, false},

@@ -12,10 +12,16 @@
 %%% trace_sessions:group_map/0, in which most groups are commented out. And it
 %%% removes call_memory from trace_call_time_SUITE:combo/1 on releases without it.
 %%%
+%%% In seq_trace_SUITE a process that becomes the system tracer gets its events from a
+%%% log: the system tracer is a tracer of inviso, and another process reads its log
+%%% again and again, and sends the process the new events. A port becomes the system
+%%% tracer itself.
+%%%
 %%% As a hook of Common Test this module skips cases that could crash the VM.
 -module(otp_suites).
 -export([parse_transform/2, ungrouped/1, group_map/0, trace/3, trace_pattern/2, trace_pattern/3,
          trace_info/2, vm_trace_pattern/3]).
+-export([set_system_tracer/1, get_system_tracer/0]).
 -export([init/2, pre_init_per_testcase/4]).
 
 init(_Id, _Opts) ->
@@ -55,6 +61,9 @@ parse_transform(Forms, _Options) ->
 
 functions(trace_sessions) ->
     #{trace_pattern => vm_trace_pattern};
+functions(seq_trace_SUITE) ->
+    #{set_system_tracer => set_system_tracer,
+      get_system_tracer => get_system_tracer};
 functions(_) ->
     #{trace => trace, trace_pattern => trace_pattern, trace_info => trace_info}.
 
@@ -74,8 +83,8 @@ names(Atom, Form) when is_tuple(Form) -> names(Atom, tuple_to_list(Form));
 names(Atom, [Head | Tail]) -> names(Atom, Head) orelse names(Atom, Tail);
 names(_, _) -> false.
 
-rewrite({call, Anno, {remote, R, {atom, M, erlang}, {atom, N, F}}, Args},
-        Instead) when is_map_key(F, Instead) ->
+rewrite({call, Anno, {remote, R, {atom, M, Of}, {atom, N, F}}, Args},
+        Instead) when is_map_key(F, Instead), Of =:= erlang orelse Of =:= seq_trace ->
     Name = {atom, N, map_get(F, Instead)},
     {call, Anno, {remote, R, {atom, M, ?MODULE}, Name}, rewrite(Args, Instead)};
 rewrite(Form, Instead) when is_tuple(Form) ->
@@ -141,3 +150,73 @@ session() ->
         Session ->
             Session
     end.
+
+%%---------------------------------------------------------------------------
+%% The system tracer of seq_trace_SUITE
+
+set_system_tracer(New) ->
+    Old = get_system_tracer(),
+    case persistent_term:get({?MODULE, seq}, none) of
+        none -> ok;
+        {_, _, Reader} -> end_reader(Reader)
+    end,
+    _ = case New of
+            _ when is_pid(New) -> begin_reader(New);
+            _ -> seq_trace:set_system_tracer(New)
+        end,
+    Old.
+
+get_system_tracer() ->
+    case {seq_trace:get_system_tracer(), persistent_term:get({?MODULE, seq}, none)} of
+        {Tracer, {Tracer, Pid, _}} -> Pid;
+        {Other, _} -> Other
+    end.
+
+begin_reader(Pid) ->
+    Ref = make_ref(),
+    Self = self(),
+    Reader = spawn(fun() -> reader(Pid, Self, Ref) end),
+    Monitor = monitor(process, Reader),
+    receive
+        {Ref, ready} -> demonitor(Monitor, [flush]);
+        {'DOWN', Monitor, _, _, Reason} -> error({reader, Reason})
+    end.
+
+end_reader(Reader) ->
+    Monitor = monitor(process, Reader),
+    Reader ! stop,
+    receive {'DOWN', Monitor, _, _, _} -> ok end.
+
+%% Opens the tracer, and sends its events to Pid. The reader ends, and closes the
+%% tracer, when Pid ends.
+reader(Pid, Starter, Ref) ->
+    [code:add_patha(Ebin) || Ebin <- [os:getenv("OTP_SUITES_EBIN")], Ebin =/= false],
+    Log = filename:join(filename:dirname(code:which(?MODULE)),
+                        lists:concat(["seq-", os:getpid(), "-",
+                                      erlang:unique_integer([positive]), ".log"])),
+    monitor(process, Pid),
+    {ok, Tracer} = inviso_tracer:open(Log, #{}),
+    ok = inviso_seq:start(Tracer),
+    persistent_term:put({?MODULE, seq}, {Tracer, Pid, self()}),
+    Starter ! {Ref, ready},
+    read(Pid, Tracer, Log, 0).
+
+read(Pid, Tracer, Log, Sent) ->
+    receive
+        _ ->
+            ok = inviso_seq:stop(Tracer),
+            persistent_term:erase({?MODULE, seq}),
+            {ok, #{dropped := 0}} = inviso_tracer:close(Tracer),
+            send(Pid, Log, Sent)
+    after 20 ->
+            ok = inviso_tracer:flush(Tracer),
+            read(Pid, Tracer, Log, send(Pid, Log, Sent))
+    end.
+
+send(Pid, Log, Sent) ->
+    {ok, N} = inviso_lfm:merge([{node(), [{trace_log, [Log]}]}],
+                               fun(_, Entry, _, I) ->
+                                       _ = I < Sent orelse (Pid ! Entry),
+                                       {ok, I + 1}
+                               end, 0),
+    max(N, Sent).

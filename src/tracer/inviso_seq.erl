@@ -42,6 +42,9 @@
 %%---------------------------------------------------------------------------
 %% The system tracer
 
+%% OTP's specs do not say that a system tracer can be a module.
+-dialyzer({no_match, [start/1, claim/1, stop/1]}).
+
 %% Makes an open tracer the system tracer of this node. Another system tracer is not
 %% displaced; the error names it.
 -spec start(inviso_tracer:tracer()) ->
