@@ -24,6 +24,7 @@ main([Out, Dir, Command]) ->
     ok = file:make_dir(Work),
     Rows = try
                call_rows(Work) ++ filter_rows(Work) ++ session_rows(Dir) ++ untraced_rows(Work)
+                   ++ seq_rows(Work, Command)
                    ++ cpu_rows(Work) ++ size_rows(Work) ++ flood_rows(Work)
                    ++ merge_rows(Work, Command) ++ lfm_rows(Work)
                    ++ attach_rows(Work, Command) ++ cost_rows(Work, Command)
@@ -211,6 +212,14 @@ untraced_rows(Work) ->
     [row("work of others while one is traced", quartile(With), "ns",
          "none traced", quartile(Without))].
 
+seq_rows(Work, Merger) ->
+    progress("sequential tracing"),
+    Rate = fun(Options, Logs, N) -> merge_rate(Merger, Options, Logs, N, Work) end,
+    [case Against of
+         "nothing" -> row(Name, Value, Unit);
+         _ -> row(Name, Value, Unit, Against, Peer)
+     end || {Name, Value, Unit, Against, Peer} <- inviso_bench_seq:rows(Work, Rate)].
+
 timed_work() ->
     Self = self(),
     N = 20000,
@@ -396,7 +405,7 @@ merge_rows(Work, Merger) ->
 %% Merges the log of run_calls/2 with these options.
 calls_rate(Options, Work, Merger) ->
     Log = filename:join(Work, "inviso.log"),
-    median([merge_rate(Merger, Options, Log, ?MERGED, Work)
+    median([merge_rate(Merger, Options, [Log], ?MERGED, Work)
             || _ <- [1, 2, 3]]).
 
 merge_rates(Run, Work, Merger) ->
@@ -405,7 +414,7 @@ merge_rates(Run, Work, Merger) ->
     {Tracer, Stop} = start_tracer({inviso, #{buffer_bytes => 134217728}}, Work),
     Run(Tracer, N),
     0 = Stop(),
-    Ours = median([merge_rate(Merger, [], Log, N, Work) || _ <- [1, 2, 3]]),
+    Ours = median([merge_rate(Merger, [], [Log], N, Work) || _ <- [1, 2, 3]]),
     Port = filename:join(Work, "port.trace"),
     Small = 50000,
     {PortTracer, PortStop} = start_tracer(file, Work),
@@ -415,12 +424,12 @@ merge_rates(Run, Work, Merger) ->
     {Ours, median([dbg_rate(Port, Small, Work) || _ <- [1, 2, 3]])}.
 
 %% Returns the number of events for each second of CPU time of merger and node.
-merge_rate(Merger, Options, Log, N, Work) ->
+merge_rate(Merger, Options, Logs, N, Work) ->
     Out = filename:join(Work, "merged.txt"),
     T0 = cpu_ticks(),
     P = open_port({spawn_executable, Merger},
                   [{args, ["merge", "-o", Out] ++
-                          Options ++ [Log]},
+                          Options ++ Logs},
                    exit_status, stderr_to_stdout]),
     0 = exit_status(P),
     N * 100 / max(1, cpu_ticks() - T0).
