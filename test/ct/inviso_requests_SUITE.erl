@@ -7,7 +7,8 @@
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1]).
 -export([example_of_the_seed/1, random_programs/1, clocks_hours_apart/1,
          lost_events/1, a_node_without_a_log/1, a_filter_names_ancestors/1]).
--export([trees_are_the_truth/1, list_of_requests/1, trees_without_some_events/1]).
+-export([trees_are_the_truth/1, list_of_requests/1, trees_without_some_events/1,
+         trees_of_lossy_logs/1]).
 
 -define(LIB, inviso_trace_lib).
 -define(WORK, inviso_requests_work).
@@ -17,7 +18,7 @@
 all() ->
     [example_of_the_seed, random_programs, clocks_hours_apart, lost_events,
      a_node_without_a_log, a_filter_names_ancestors, trees_are_the_truth,
-     list_of_requests, trees_without_some_events].
+     list_of_requests, trees_without_some_events, trees_of_lossy_logs].
 
 suite() -> [{timetrap, {seconds, 900}}].
 
@@ -403,6 +404,66 @@ trees_without_some_events(Config) ->
     {match, _} = re:run(Said, "request"),
     {5, _, None} = ?LIB:merge(Logs, "text", ["--request", "99999999"]),
     {match, _} = re:run(None, "there is no request 99999999").
+
+%% If events were lost, a tree says what the events say, and marks the rest.
+trees_of_lossy_logs(Config) ->
+    Logs = [warp(Config, L, ["0", "0", "0", "150", integer_to_list(rand:uniform(1 bsl 30))])
+            || L <- ?config(logs, Config)],
+    {Events, _} = events(Logs, []),
+    ById = maps:from_list([{maps:get(<<"id">>, E), E} || E <- Events]),
+    Largest = lists:sublist(lists:reverse(lists:keysort(1, sizes(Events))), 8),
+    [is_said(N, [E || #{<<"request">> := R} = E <- Events, R =:= N], hops(Logs, N, []), ById)
+     || {_, N} <- Largest],
+    {0, _} = {length([L || L <- Largest, element(1, L) < 2]), Largest},
+    %% The other views show all of it, too.
+    [{_, <<_, _/binary>>, _} = ?LIB:merge(Logs, Format, [])
+     || Format <- ["mermaid", "shiviz", "sequence"]].
+
+sizes(Events) ->
+    Counts = lists:foldl(fun(#{<<"request">> := R}, M) ->
+                                 M#{R => maps:get(R, M, 0) + 1}
+                         end, #{}, Events),
+    [{Count, R} || {R, Count} <- maps:to_list(Counts)].
+
+is_said(N, Events, Hops, ById) ->
+    By = maps:from_list([{maps:get(<<"hop">>, H), H} || H <- Hops]),
+    Ids = [I || H <- Hops, Key <- [<<"send_id">>, <<"receive_id">>], #{Key := I} <- [H]],
+    {N, Same, Same} = {N, lists:sort(Ids), [I || #{<<"id">> := I} <- Events]},
+    [{N, H, true} = {N, H, follows(H, By, ById)} || H <- Hops].
+
+%% The first event of a hop names the hop's parent as its cause.
+follows(#{<<"kind">> := <<"begin">>, <<"after">> := null}, _, _) ->
+    true;
+follows(#{<<"send_id">> := I, <<"after">> := After} = H, By, ById) ->
+    #{I := #{<<"cause">> := Cause}} = ById,
+    #{After := Parent} = By,
+    #{<<"kind">> := Kind} = Parent,
+    received_it(H, I, ById)
+        andalso case Cause of
+                    null -> Kind =:= <<"begin">>;
+                    _ -> is_in_turn(Cause, After, Parent, By)
+                end;
+follows(#{<<"receive_id">> := I, <<"after">> := After} = H, By, ById) ->
+    #{I := #{<<"cause">> := Cause} = E} = ById,
+    maps:get(<<"orphan">>, E, none) =:= maps:get(<<"orphan">>, H, none)
+        andalso case After of
+                    null -> Cause =:= null;
+                    _ -> is_in_turn(Cause, After, maps:get(After, By), By)
+                end.
+
+received_it(#{<<"receive_id">> := R}, I, ById) ->
+    maps:get(<<"cause">>, maps:get(R, ById)) =:= I;
+received_it(_, _, _) ->
+    true.
+
+%% The event is in the turn that the parent begins: its receive event, an event of
+%% the same process in it, or a send event whose receive event is missing.
+is_in_turn(Cause, _, #{<<"receive_id">> := Cause}, _) ->
+    true;
+is_in_turn(Cause, _, #{<<"send_id">> := Cause} = Parent, _) ->
+    not is_map_key(<<"receive_id">>, Parent);
+is_in_turn(Cause, After, _, By) ->
+    [After] =:= [A || #{<<"send_id">> := I, <<"after">> := A} <- maps:values(By), I =:= Cause].
 
 warp(Config, Log, Args) ->
     element(1, warped(Config, Log, Args)).

@@ -7,7 +7,8 @@
 
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1]).
 -export([tree_of_a_request/1, list_on_a_narrow_terminal/1, example_of_the_seed/1,
-         requests_are_compared/1, memory_is_bounded/1, hostile_terms_in_text/1]).
+         token_without_receive/1, requests_are_compared/1, memory_is_bounded/1,
+         hostile_terms_in_text/1]).
 -export([mermaid_has_a_row_for_each_message/1, mermaid_parses_it/1,
          shiviz_reads_two_lines_for_each_event/1, page_has_all_hops/1,
          page_in_a_browser/1]).
@@ -22,7 +23,7 @@
 
 all() ->
     [tree_of_a_request, list_on_a_narrow_terminal, example_of_the_seed,
-     requests_are_compared, memory_is_bounded, hostile_terms_in_text,
+     token_without_receive, requests_are_compared, memory_is_bounded, hostile_terms_in_text,
      mermaid_has_a_row_for_each_message, mermaid_parses_it,
      shiviz_reads_two_lines_for_each_event, page_has_all_hops, page_in_a_browser].
 
@@ -119,6 +120,29 @@ example_of_the_seed(Config) ->
     like(Text, "^   4    .*─print \"We are here now\"$"),
     like(Text, "^   5 \\*\\? .* \\(orphan: untraced\\) {ack,{received,the_message}}$"),
     like(Text, "^-- \\? what 2 hop\\(s\\) follow from is not certain or missing$").
+
+%% The token has no flag `receive': messages are shown where their receivers then
+%% did something, and nothing is said about times that are not known.
+token_without_receive(Config) ->
+    Dir = ?LIB:dir(Config),
+    Node = inviso_test_lib:start_node(d, Dir, ?LIB:node_args()),
+    #{name := Name} = Node,
+    ok = call(Node, inviso_tracer, load, [inviso_test_lib:priv()]),
+    [ok = call(Node, ?WORK, open, [N, [Name, Name]]) || N <- [shop, stock, journal]],
+    Log = record(Config, Node),
+    {done, 1} = call(Node, ?WORK, order, [5, 1, free, [send, print]]),
+    {ok, _} = call(Node, ?RECORD, stop, []),
+    inviso_test_lib:stop_node(Node),
+    {_, Bin, _} = ?LIB:merge([Log], "text", ["--request", "1"]),
+    Text = unicode:characters_to_list(Bin),
+    ct:log("~ts", [Text]),
+    [like(Text, R)
+     || R <- ["^   2 .\\? +[0-9.]+ [mu]s {20}  └─d[^ ]* shop \\(orphan: untraced\\) {call,",
+              "^   3 .\\? .*    ├─d[^ ]* stock \\(orphan: untraced\\) {call,",
+              "^   4 .\\? .*    │ └─d[^ ]* shop \\(orphan: untraced\\) {#Ref,{ok,take}}$",
+              "^   5 .\\? .*    ├─\\(uncertain\\) print {taken,1}$",
+              "^   6 .\\? .*    ├─to d[^ ]* journal \\(uncertain\\) \\(not received\\) {sold,1}$",
+              "^-- 3 processes, 1 node, 5 messages, "]].
 
 %% One request waited, another took another way.
 requests_are_compared(Config) ->

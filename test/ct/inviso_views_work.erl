@@ -5,7 +5,7 @@
 %% journal (node c), and answers.
 -module(inviso_views_work).
 
--export([open/2, order/3, settle/1, many/2]).
+-export([open/2, order/3, order/4, settle/1, many/2]).
 
 %% Starts a server on this node.
 open(shop, Others) ->
@@ -63,12 +63,14 @@ reply({Pid, Ref}, Reply) ->
 
 %% Orders something, as a request with this label.
 order(Label, Item, How) ->
+    order(Label, Item, How, [send, 'receive', print]).
+
+order(Label, Item, How, Flags) ->
     Self = self(),
     {Pid, Mon} =
         spawn_monitor(fun() ->
                               seq_trace:set_token(label, Label),
-                              [seq_trace:set_token(F, true)
-                               || F <- [send, 'receive', print]],
+                              [seq_trace:set_token(F, true) || F <- Flags],
                               Answer = call(shop, {order, Item, How}),
                               seq_trace:set_token([]),
                               Self ! {self(), Answer}
