@@ -61,6 +61,6 @@
 
 %% Constants of c_src/abi/options.h, and of the protocol (control.h).
 -define(TERM_MAX, 1048576).
--define(CONTROL_PROTOCOL, 1).
+-define(CONTROL_PROTOCOL, 2).
 -define(CONTROL_AGAIN_MS, 15000).
 -define(CONTROL_PAUSE_MS, 20).

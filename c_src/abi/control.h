@@ -133,6 +133,9 @@
  * 5. Requests to a session:
  *	alive			ok; restarts the dead man's time
  *	status			Status
+ *	{clock, Command, N, Sent, Answered}
+ *				Status; the session writes a note with these
+ *				integers into its log (INV_NOTE_CLOCK)
  *	{follow, Offset, Max}	{Bytes, Watermark, Status}: at most Max bytes of
  *				the log from Offset (only of a log that is not
  *				rotated).  If there are no bytes yet, the
@@ -196,7 +199,7 @@
  * session of mode detached needs no client; it ends after limits.ms at the
  * latest, and this limit is required.
  */
-#define INV_CONTROL_PROTOCOL 1
+#define INV_CONTROL_PROTOCOL 2
 #define INV_CONTROL_AGAIN_MS 15000
 #define INV_CONTROL_PAUSE_MS 20
 

@@ -125,6 +125,11 @@ enum inv_note {
 	/* An atom: the language of the node, elixir. Without this note it is
 	 * Erlang */
 	INV_NOTE_LANGUAGE = 4,
+	/* The command asks the node for the time: the number of the command, the
+	 * number of the question, from 0, and when the question before it was
+	 * sent and answered: two times of the command's system clock, in ns, or
+	 * 0. The question was between both at the time of its own note */
+	INV_NOTE_CLOCK = 5,
 };
 
 /* Notes that a reader returns before the events of a file, because they are

@@ -67,8 +67,8 @@ static void node_text(struct inv_clocks *c, uint32_t i, const char *prefix,
 	if (is_alone(c, i)) {
 		inv_buf_printf(out,
 			       "%sthe clock of %s cannot be compared: no "
-			       "message of a sequential trace connects it with "
-			       "another node\n",
+			       "message of a sequential trace, and no command, "
+			       "connects it with another node\n",
 			       prefix, x->name);
 		return;
 	}
@@ -85,7 +85,7 @@ static void node_text(struct inv_clocks *c, uint32_t i, const char *prefix,
 		inv_buf_printf(out, "%sthe clocks of %s and %s agree; ", prefix,
 			       c->nodes[x->reference].name, x->name);
 	}
-	inv_buf_puts(out, "the messages allow a difference of ");
+	inv_buf_puts(out, "a difference is possible of ");
 	put_bound(out, at.low);
 	inv_buf_puts(out, " to ");
 	put_bound(out, at.high);

@@ -80,10 +80,12 @@ static int get(struct fetch *f)
 
 	if (status)
 		return status;
-	if (f->stop)
+	if (f->stop) {
+		inv_members_clocks(&f->members);
 		inv_members_stop(&f->members);
-	else if (!over(f))
+	} else if (!over(f)) {
 		return INV_EXIT_FAILED;
+	}
 	if (!inv_download_dir(&f->cluster, f->dir))
 		return INV_EXIT_FAILED;
 	f->download.dir = f->dir;

@@ -27,6 +27,9 @@
 /* How long nodes keep a log that was not fetched. */
 #define HOLD_MS (24 * 3600 * 1000)
 #define STATUS_MS 500
+/* A flight recorder gets fewer notes, because each takes a packet of its ring. */
+#define CLOCK_MS 2000
+#define CLOCK_NEWEST_MS 60000
 
 struct record {
 	struct inv_node_opts nodes;
@@ -182,6 +185,7 @@ static int watch(struct record *r)
 		.arg = r,
 		.turn = draw,
 		.period_ms = STATUS_MS,
+		.clock_ms = r->newest ? CLOCK_NEWEST_MS : CLOCK_MS,
 		.quiet = r->quiet || r->json,
 		.until_armed = r->detach,
 	};
@@ -189,6 +193,7 @@ static int watch(struct record *r)
 	if (!r->quiet && !r->json && !r->detach)
 		inv_screen_note(r->cluster.screen, "%s: Ctrl-C ends it",
 				r->name);
+	inv_members_clocks(&r->members);
 	inv_watch_run(&w);
 	if (!r->detach)
 		return finish(r);

@@ -76,6 +76,7 @@ static int stop(struct stop *s)
 	if (!status && s->members.n)
 		status = inv_members_find(&s->members, s->name);
 	if (!status && s->members.n) {
+		inv_members_clocks(&s->members);
 		inv_members_stop(&s->members);
 		say(s);
 		if (s->remove)

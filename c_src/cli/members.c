@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "cli/cmd.h"
 
 int inv_members_init(struct inv_members *ms, struct inv_cluster *c)
@@ -177,6 +178,35 @@ static int got_status(struct inv_member *m, const struct inv_ask *ask)
 		inv_member_status(m, &status);
 	inv_status_release(&status);
 	return rc;
+}
+
+#define CLOCK_ROUNDS 12
+#define CLOCK_ROUNDS_MS 300
+
+static int got_clock(struct inv_member *m, const struct inv_ask *ask)
+{
+	struct inv_status status = { 0 };
+	int rc = inv_session_clock_got(ask, &m->session, &status, &m->err);
+
+	if (!rc)
+		inv_member_status(m, &status);
+	inv_status_release(&status);
+	return rc;
+}
+
+void inv_members_clocks(struct inv_members *ms)
+{
+	uint64_t command = inv_session_clock_new();
+	int64_t until = inv_mono_ms() + CLOCK_ROUNDS_MS;
+
+	if (ms->n < 2)
+		return;
+	for (size_t i = 0; i < ms->n; i++)
+		ms->v[i].session.clock =
+			(struct inv_session_clock){ .command = command };
+	for (int i = 0; i < CLOCK_ROUNDS && inv_mono_ms() < until; i++)
+		if (each(ms, INV_VERB_CLOCK, got_clock))
+			return;
 }
 
 static int got_stopped(struct inv_member *m, const struct inv_ask *ask)

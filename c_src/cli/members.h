@@ -22,6 +22,7 @@ struct inv_member {
 	/* used by cli/watch.h */
 	struct inv_ask ask, stop_ask;
 	bool following;	       /* `ask' is a request for the log */
+	bool timing;	       /* `ask' is a request for the clock */
 	bool stopping;	       /* a stop was requested */
 	const char *why_asked; /* why this command stopped the session, for
 				  the user; NULL: it did not */
@@ -32,7 +33,7 @@ struct inv_member {
 	bool notified;	       /* the number of matches was reported */
 	bool unfetched;	       /* the log was not completely fetched */
 	uint64_t offset;
-	int64_t asked_ms, next_ms;
+	int64_t asked_ms, next_ms, clock_ms;
 	size_t n_notes; /* how many notes of the session have been reported */
 };
 
@@ -61,6 +62,12 @@ int inv_members_start(struct inv_members *ms, const struct inv_session_opts *o);
  */
 int inv_members_find(struct inv_members *ms, const char *name);
 
+/*
+ * Makes the logs of all existing sessions tell how the nodes' clocks differ from
+ * this command's: a dozen round trips, in at most 300 ms. Does nothing if there is
+ * one node.
+ */
+void inv_members_clocks(struct inv_members *ms);
 /* Requests the status of all existing sessions. */
 void inv_members_status(struct inv_members *ms);
 /* Stops all existing sessions, and stores their last status. */

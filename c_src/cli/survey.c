@@ -12,20 +12,20 @@ static int read_all(struct inv_clocks *clocks, struct inv_inputs *inputs,
 	struct inv_merge m;
 	struct inv_item *it;
 	struct inv_seq s;
-	int rc;
+	int rc = 0;
 
 	if (inv_merge_init(&m, inputs->feeds, inputs->n_feeds)) {
 		inv_merge_release(&m);
 		return INV_ENOMEM;
 	}
-	while (!(rc = inv_merge_next(&m, &it))) {
+	while (!rc && !(rc = inv_merge_next(&m, &it))) {
+		if (it->kind == INV_ITEM_NOTE && it->ev.note == INV_NOTE_CLOCK)
+			rc = inv_clocks_note(clocks, it, cursor);
 		if (it->kind != INV_ITEM_EVENT ||
 		    it->ev.tag != INV_TAG_SEQ_TRACE ||
 		    !inv_seq_read(&s, cursor, it))
 			continue;
 		rc = inv_clocks_add(clocks, it, &s);
-		if (rc)
-			break;
 	}
 	inv_merge_release(&m);
 	return rc == INV_END ? 0 : rc;

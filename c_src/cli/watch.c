@@ -118,6 +118,8 @@ static void answered(struct inv_watch *w, struct inv_member *m)
 
 	if (m->following)
 		rc = got_followed(w, m, &status, &err);
+	else if (m->timing)
+		rc = inv_session_clock_got(&m->ask, &m->session, &status, &err);
 	else
 		rc = inv_session_status_got(&m->ask, &status, &err);
 	if (rc)
@@ -214,12 +216,19 @@ static void ask(struct inv_watch *w, struct inv_member *m, int64_t now)
 	}
 	if (want_log(w, m)) {
 		m->following = true;
+		m->timing = false;
 		inv_session_follow_ask(&m->ask, &m->session, m->offset,
 				       FOLLOW_MAX, ms);
 	} else if (now >= m->next_ms) {
 		m->following = false;
 		m->next_ms = now + w->period_ms;
-		inv_session_ask(&m->ask, &m->session, INV_VERB_STATUS, ms);
+		m->timing = w->clock_ms && m->session.clock.command &&
+			    now >= m->clock_ms;
+		if (m->timing)
+			m->clock_ms = now + w->clock_ms;
+		inv_session_ask(&m->ask, &m->session,
+				m->timing ? INV_VERB_CLOCK : INV_VERB_STATUS,
+				ms);
 	} else {
 		return;
 	}

@@ -30,6 +30,8 @@ struct inv_watch {
 	 * which it must be called again; -1: only when an answer arrives. */
 	int64_t (*turn)(void *arg);
 	int period_ms;	  /* time between two requests for the status */
+	int clock_ms;	  /* for logs: time between two requests for the clock;
+			     0: there are none */
 	bool quiet;	  /* do not report matches and notes */
 	bool output;	  /* stop when the reader closes standard output */
 	bool until_armed; /* return when all sessions trace */

@@ -38,8 +38,9 @@ int inv_clocks_init(struct inv_clocks *c, uint32_t n)
 {
 	memset(c, 0, sizeof(*c));
 	c->n = n < INV_CLOCKS_NODES ? n : INV_CLOCKS_NODES;
-	c->nodes = calloc(c->n + 1, sizeof(*c->nodes));
-	c->pairs = calloc((size_t)c->n * c->n + 1, sizeof(*c->pairs));
+	c->n_all = c->n + INV_CLOCKS_COMMANDS;
+	c->nodes = calloc(c->n_all, sizeof(*c->nodes));
+	c->pairs = calloc((size_t)c->n_all * c->n_all, sizeof(*c->pairs));
 	return c->nodes && c->pairs ? 0 : INV_ENOMEM;
 }
 
@@ -54,7 +55,7 @@ static void release_pairs(struct inv_clocks *c)
 		free(h);
 		h = next;
 	}
-	for (uint32_t i = 0; c->pairs && i < c->n * c->n; i++)
+	for (uint32_t i = 0; c->pairs && i < c->n_all * c->n_all; i++)
 		inv_offset_release(&c->pairs[i]);
 	free(c->pairs);
 	c->pairs = NULL;
@@ -71,6 +72,18 @@ void inv_clocks_release(struct inv_clocks *c)
 	memset(c, 0, sizeof(*c));
 }
 
+static int64_t add(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+/* Of i < j: the offset of j at times of i. */
+static struct inv_offset *pair(const struct inv_clocks *c, uint32_t i,
+			       uint32_t j)
+{
+	return &c->pairs[i * c->n_all + j];
+}
+
 /* --- messages ------------------------------------------------------------- */
 
 static int add_message(struct inv_clocks *c, uint32_t from, int64_t sent_ns,
@@ -83,13 +96,11 @@ static int add_message(struct inv_clocks *c, uint32_t from, int64_t sent_ns,
 	if (from < to) {
 		if (__builtin_sub_overflow(received_ns, sent_ns, &ahead))
 			return 0;
-		return inv_offset_add(&c->pairs[from * c->n + to], sent_ns,
-				      ahead, true);
+		return inv_offset_add(pair(c, from, to), sent_ns, ahead, true);
 	}
 	if (__builtin_sub_overflow(sent_ns, received_ns, &ahead))
 		return 0;
-	return inv_offset_add(&c->pairs[to * c->n + from], received_ns, ahead,
-			      false);
+	return inv_offset_add(pair(c, to, from), received_ns, ahead, false);
 }
 
 static void drop(struct inv_clocks *c, struct inv_half *h)
@@ -180,14 +191,77 @@ int inv_clocks_add(struct inv_clocks *c, const struct inv_item *it,
 	return rc;
 }
 
+/* --- questions ------------------------------------------------------------ */
+
+/* Returns the place of a command among the nodes; n_all: there are too many. */
+static uint32_t command_at(struct inv_clocks *c, int64_t command)
+{
+	uint32_t i = 0;
+
+	while (i < INV_CLOCKS_COMMANDS && c->commands[i] &&
+	       c->commands[i] != command)
+		i++;
+	if (i < INV_CLOCKS_COMMANDS)
+		c->commands[i] = command;
+	return c->n + i;
+}
+
+static bool read_integers(struct inv_cursor *c, const struct inv_item *it,
+			  int64_t *v, int n)
+{
+	struct inv_token tok;
+
+	inv_cursor_init(c, INV_ENC_PACKED, it->ev.dict, it->ev.terms,
+			it->ev.len);
+	for (int i = 0; i < n; i++)
+		if (inv_cursor_next(c, &tok) || !inv_token_i64(&tok, &v[i]))
+			return false;
+	return true;
+}
+
+int inv_clocks_note(struct inv_clocks *c, const struct inv_item *it,
+		    struct inv_cursor *cursor)
+{
+	enum {
+		COMMAND,
+		NUMBER,
+		SENT,
+		ANSWERED,
+		FIELDS
+	};
+	uint32_t node = it->node->number;
+	struct inv_clock_node *x = &c->nodes[node];
+	int64_t v[FIELDS];
+	uint32_t command;
+	int rc = 0;
+
+	if (node >= c->n || !read_integers(cursor, it, v, FIELDS) ||
+	    v[COMMAND] <= 0)
+		return 0;
+	if (see_node(c, it))
+		return INV_ENOMEM;
+	command = command_at(c, v[COMMAND]);
+	if (command < c->n_all && x->question.command == v[COMMAND] &&
+	    x->question.number == v[NUMBER] - 1 && v[SENT] > 0 &&
+	    v[ANSWERED] >= v[SENT]) {
+		rc = add_message(c, command, v[SENT], node, x->question.at);
+		if (!rc)
+			rc = add_message(c, node, x->question.at, command,
+					 v[ANSWERED]);
+	}
+	x->question.command = v[COMMAND];
+	x->question.number = v[NUMBER];
+	x->question.at = it->ts_ns;
+	return rc;
+}
+
 /* --- paths ---------------------------------------------------------------- */
 
 #define UNCONNECTED 1e300
 
 static double width_of(const struct inv_clocks *c, uint32_t i, uint32_t j)
 {
-	const struct inv_offset *o =
-		&c->pairs[i < j ? i * c->n + j : j * c->n + i];
+	const struct inv_offset *o = i < j ? pair(c, i, j) : pair(c, j, i);
 
 	return o->n ? (double)inv_offset_width(o) : UNCONNECTED;
 }
@@ -197,11 +271,11 @@ static bool is_connected(double width)
 	return width < UNCONNECTED;
 }
 
-/* Finds the narrowest paths between all nodes (Floyd and Warshall), and then the
- * next node on each node's path to its reference. */
+/* Finds the narrowest paths between all (Floyd and Warshall), and then each node's
+ * reference. */
 static void find_paths(struct inv_clocks *c, double *width, uint32_t *next)
 {
-	uint32_t n = c->n;
+	uint32_t n = c->n_all;
 
 	for (uint32_t i = 0; i < n; i++)
 		for (uint32_t j = 0; j < n; j++) {
@@ -218,32 +292,70 @@ static void find_paths(struct inv_clocks *c, double *width, uint32_t *next)
 				width[i * n + j] = w;
 				next[i * n + j] = next[i * n + k];
 			}
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < c->n; i++) {
 		uint32_t r = 0;
 
 		while (!is_connected(width[i * n + r]))
 			r++;
 		c->nodes[i].reference = r;
-		c->nodes[i].next = r == i ? i : next[i * n + r];
 	}
 }
 
-/* Computes the offset of the clock of the next node at times of node i. */
-static int make_offset(struct inv_clocks *c, uint32_t i)
+/* Sets *to to the offset of the clock of j at times of i. */
+static int direct(struct inv_clocks *c, uint32_t i, uint32_t j,
+		  struct inv_offset *to)
+{
+	if (i > j)
+		return inv_offset_reverse(to, pair(c, j, i));
+	*to = *pair(c, i, j);
+	memset(pair(c, i, j), 0, sizeof(*to));
+	return 0;
+}
+
+/*
+ * Sets *to to the offset of the clock of j at times of i, where both were asked by
+ * a command: from i to the command, and from there to j.
+ */
+static int through(struct inv_clocks *c, uint32_t i, uint32_t command,
+		   uint32_t j, struct inv_offset *to)
+{
+	const struct inv_offset *first = pair(c, i, command);
+	struct inv_offset second = { 0 };
+	int64_t low, high;
+	int rc = inv_offset_reverse(&second, pair(c, j, command));
+
+	if (!rc)
+		rc = inv_offset_build(&second);
+	for (uint32_t k = 0; !rc && k < first->n_bounds; k++) {
+		const struct inv_offset_bound *b = &first->bounds[k];
+
+		inv_offset_at(&second, add(b->at, b->offset), &low, &high);
+		if (b->upper && high != INV_OFFSET_NONE)
+			rc = inv_offset_add(to, b->at, add(b->offset, high),
+					    true);
+		if (!b->upper && low != -INV_OFFSET_NONE)
+			rc = inv_offset_add(to, b->at, add(b->offset, low),
+					    false);
+	}
+	inv_offset_release(&second);
+	return rc;
+}
+
+/* Finds the node before the reference on the path of node i, and computes the
+ * offset of its clock. */
+static int make_offset(struct inv_clocks *c, uint32_t i, const uint32_t *next)
 {
 	struct inv_clock_node *x = &c->nodes[i];
-	uint32_t j = x->next;
-	int rc = 0;
+	uint32_t hop = next[i * c->n_all + x->reference];
+	int rc;
 
 	x->agrees = true;
-	if (i == j)
+	x->next = i;
+	if (x->reference == i)
 		return 0;
-	if (i < j) {
-		x->offset = c->pairs[i * c->n + j];
-		memset(&c->pairs[i * c->n + j], 0, sizeof(x->offset));
-	} else {
-		rc = inv_offset_reverse(&x->offset, &c->pairs[j * c->n + i]);
-	}
+	x->next = hop < c->n ? hop : next[hop * c->n_all + x->reference];
+	rc = hop < c->n ? direct(c, i, hop, &x->offset) :
+			  through(c, i, hop, x->next, &x->offset);
 	if (!rc)
 		rc = inv_offset_build(&x->offset);
 	x->agrees = inv_offset_agrees(&x->offset);
@@ -257,7 +369,7 @@ static int measure(struct inv_clocks *c)
 {
 	int rc = 0;
 
-	for (uint32_t i = 0; !rc && i < c->n * c->n; i++) {
+	for (uint32_t i = 0; !rc && i < c->n_all * c->n_all; i++) {
 		struct inv_offset *o = &c->pairs[i];
 		struct inv_offset copy = { 0 };
 		struct inv_offset_bound *bounds = o->bounds;
@@ -279,20 +391,20 @@ static int measure(struct inv_clocks *c)
 
 int inv_clocks_solve(struct inv_clocks *c)
 {
-	size_t all = (size_t)c->n * c->n + 1;
+	size_t all = (size_t)c->n_all * c->n_all;
 	double *width = malloc(all * sizeof(*width));
 	uint32_t *next = malloc(all * sizeof(*next));
 	int rc = width && next ? measure(c) : INV_ENOMEM;
 
 	if (!rc)
 		find_paths(c, width, next);
-	for (uint32_t i = 0; i < c->n * c->n; i++) {
+	for (uint32_t i = 0; i < all; i++) {
 		free(c->pairs[i].knots);
 		c->pairs[i].knots = NULL;
 		c->pairs[i].n = 0;
 	}
 	for (uint32_t i = 0; !rc && i < c->n; i++)
-		rc = make_offset(c, i);
+		rc = make_offset(c, i, next);
 	free(width);
 	free(next);
 	release_pairs(c);
@@ -300,11 +412,6 @@ int inv_clocks_solve(struct inv_clocks *c)
 }
 
 /* --- times ---------------------------------------------------------------- */
-
-static int64_t add(int64_t a, int64_t b)
-{
-	return (int64_t)((uint64_t)a + (uint64_t)b);
-}
 
 int64_t inv_clocks_correct(struct inv_clocks *c, uint32_t node, int64_t ts_ns)
 {

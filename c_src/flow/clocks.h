@@ -11,19 +11,23 @@
 
 /*
  * The system clocks of all nodes, compared by the messages of sequential traces
- * between them.
+ * between them, and by questions of commands to several nodes (INV_NOTE_CLOCK).
  *
  *	inv_clocks_init(&c, n_nodes);
  *	inv_clocks_add(&c, item, seq);     for each event of sequential traces
+ *	inv_clocks_note(&c, item, cursor); for each note about a question
  *	inv_clocks_solve(&c);
  *	if (c.corrects)
  *		ts = inv_clocks_correct(&c, node, ts);
  *
  * Each node is compared with a reference, the first node of those that are
- * connected by messages, on the path on which the intervals are narrowest.
+ * connected, on the path on which the intervals are narrowest. The clock of a
+ * command can be on the path; only the difference between two nodes counts.
  * Clocks that agree with all messages are left as they are.
  */
 #define INV_CLOCKS_NODES 256u
+/* So many commands are compared with the nodes that they asked. */
+#define INV_CLOCKS_COMMANDS 8u
 
 struct inv_clock_node {
 	char *name;	    /* NULL: it had no event */
@@ -35,6 +39,11 @@ struct inv_clock_node {
 	bool agrees;		  /* with the clock of `next' */
 	int64_t first_ns;
 	int64_t last_ns;
+	struct {
+		int64_t command;
+		int64_t number;
+		int64_t at; /* when it was noted */
+	} question;	    /* the last one; command 0: there is none */
 };
 
 struct inv_half;
@@ -45,7 +54,9 @@ struct inv_clocks {
 	struct inv_clock_node *nodes; /* by number */
 	uint64_t forgotten; /* messages, because too many were on their way */
 	/* private */
-	struct inv_offset *pairs; /* n * n: of nodes i < j, the offset of j at
+	uint32_t n_all; /* nodes, and commands after them */
+	int64_t commands[INV_CLOCKS_COMMANDS]; /* their numbers, or 0 */
+	struct inv_offset *pairs; /* n_all * n_all: of i < j, the offset of j at
 				     times of i */
 	struct inv_half *halves;
 };
@@ -58,6 +69,11 @@ void inv_clocks_release(struct inv_clocks *c);
 /* Adds an event. The order is of no importance. Returns 0 or INV_ENOMEM. */
 int inv_clocks_add(struct inv_clocks *c, const struct inv_item *it,
 		   const struct inv_seq *s);
+
+/* Adds a note about a question; the notes of a node in the order of their times.
+ * Returns 0 or INV_ENOMEM. */
+int inv_clocks_note(struct inv_clocks *c, const struct inv_item *it,
+		    struct inv_cursor *cursor);
 
 /* Returns 0 or INV_ENOMEM. After that, nothing is added. */
 int inv_clocks_solve(struct inv_clocks *c);

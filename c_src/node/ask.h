@@ -2,6 +2,7 @@
 #ifndef INV_NODE_ASK_H
 #define INV_NODE_ASK_H
 
+#include "base/clock.h"
 #include "node/call.h"
 #include "node/decode.h"
 #include "node/encode.h"
@@ -24,6 +25,12 @@ void inv_ask_code(struct inv_ask *ask, struct inv_conn *c, const char *module,
 		  const char *function, struct inv_buf *args, int ms);
 void inv_ask_pid(struct inv_ask *ask, struct inv_conn *c, const erlang_pid *pid,
 		 struct inv_buf *request, int ms);
+
+/* Returns the time of both clocks. */
+static inline struct inv_ask_time inv_ask_now(void)
+{
+	return (struct inv_ask_time){ inv_real_ns(), inv_mono_ns() };
+}
 
 /*
  * Initializes `d' with the answer of an ask that is done. Returns 0, or the

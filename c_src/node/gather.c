@@ -34,6 +34,7 @@ bool inv_ask_mail(struct inv_ask *ask, struct inv_mail *mail)
 		return false;
 	if (mail->kind == INV_MAIL_ANSWER) {
 		ask->done = true;
+		ask->answered = inv_ask_now();
 		ask->mail = *mail;
 		memset(mail, 0, sizeof(*mail));
 	} else {
@@ -138,6 +139,7 @@ static void begin(struct inv_ask *ask, struct inv_conn *c)
 {
 	memset(ask, 0, sizeof(*ask));
 	ask->conn = c;
+	ask->sent = inv_ask_now();
 }
 
 void inv_ask_rex(struct inv_ask *ask, struct inv_conn *c, const char *module,

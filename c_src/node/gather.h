@@ -37,6 +37,10 @@ struct inv_ask {
 	int code;	      /* 0: `mail' is an ANSWER; otherwise the error */
 	struct inv_mail mail; /* owned */
 	struct inv_err err;   /* the error's message */
+	struct inv_ask_time {
+		uint64_t real_ns; /* CLOCK_REALTIME */
+		uint64_t mono_ns; /* CLOCK_MONOTONIC */
+	} sent, answered;	  /* `sent' is set only by INV_VERB_CLOCK */
 };
 
 /*

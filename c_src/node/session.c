@@ -3,10 +3,14 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "base/buf.h"
 #include "node/ask.h"
 #include "term/print.h"
+
+/* The system clock may be slewed by this much during a request. */
+#define CLOCK_SET_NS 100000u
 
 /* --- asking --------------------------------------------------------------- */
 
@@ -21,6 +25,16 @@ void inv_session_find_ask(struct inv_ask *ask, struct inv_conn *c,
 	inv_ask_code(ask, c, "inviso_session", "find", &e, ms);
 }
 
+static void put_clock(struct inv_buf *e, const struct inv_session_clock *c)
+{
+	inv_etf_tuple(e, 5);
+	inv_put_atom(e, "clock");
+	inv_etf_int(e, (int64_t)c->command);
+	inv_etf_int(e, c->n);
+	inv_etf_int(e, (int64_t)c->sent_ns);
+	inv_etf_int(e, (int64_t)c->answered_ns);
+}
+
 void inv_session_ask(struct inv_ask *ask, const struct inv_session *s,
 		     enum inv_session_verb verb, int ms)
 {
@@ -32,8 +46,20 @@ void inv_session_ask(struct inv_ask *ask, const struct inv_session *s,
 	};
 	struct inv_buf e = { 0 };
 
-	inv_put_atom(&e, verbs[verb]);
+	if (verb == INV_VERB_CLOCK)
+		put_clock(&e, &s->clock);
+	else
+		inv_put_atom(&e, verbs[verb]);
 	inv_ask_pid(ask, s->conn, &s->pid, &e, ms);
+}
+
+uint64_t inv_session_clock_new(void)
+{
+	uint32_t id;
+
+	if (getrandom(&id, sizeof(id), 0) != (ssize_t)sizeof(id))
+		id = (uint32_t)inv_real_ns();
+	return (uint64_t)id + 1;
 }
 
 void inv_session_follow_ask(struct inv_ask *ask, const struct inv_session *s,
@@ -145,6 +171,29 @@ int inv_session_status_got(const struct inv_ask *ask, struct inv_status *out,
 		return r;
 	return is_map(&d) ? take_status(&d, out, err) :
 			    inv_decode_ok(&d, 0, err);
+}
+
+/* Returns true if the command's system clock was set meanwhile. */
+static bool was_set(const struct inv_ask *ask)
+{
+	uint64_t real = ask->answered.real_ns - ask->sent.real_ns;
+	uint64_t mono = ask->answered.mono_ns - ask->sent.mono_ns;
+
+	return real + CLOCK_SET_NS < mono || real > mono + CLOCK_SET_NS;
+}
+
+int inv_session_clock_got(const struct inv_ask *ask, struct inv_session *s,
+			  struct inv_status *out, struct inv_err *err)
+{
+	int r = inv_session_status_got(ask, out, err);
+
+	s->clock.n++;
+	s->clock.sent_ns = s->clock.answered_ns = 0;
+	if (r == 0 && !was_set(ask)) {
+		s->clock.sent_ns = ask->sent.real_ns;
+		s->clock.answered_ns = ask->answered.real_ns;
+	}
+	return r;
 }
 
 static int take_watermark(struct inv_decode *d, struct inv_followed *out)

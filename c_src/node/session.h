@@ -62,10 +62,23 @@ struct inv_session_opts {
 
 void inv_session_opts_init(struct inv_session_opts *o);
 
+/*
+ * The requests by which the log of a session learns how the node's clock differs
+ * from the command's (INV_NOTE_CLOCK). Each request tells when the one before it
+ * was sent and answered.
+ */
+struct inv_session_clock {
+	uint64_t command; /* its number, from inv_session_clock_new */
+	uint32_t n;	  /* requests so far */
+	uint64_t sent_ns; /* of the last request, or 0 */
+	uint64_t answered_ns;
+};
+
 /* A session that runs on a node. */
 struct inv_session {
 	struct inv_conn *conn;
 	erlang_pid pid;
+	struct inv_session_clock clock;
 };
 
 void inv_session_start_ask(struct inv_ask *ask, struct inv_conn *c,
@@ -88,6 +101,8 @@ int inv_session_find_got(const struct inv_ask *ask, struct inv_session *out,
 enum inv_session_verb {
 	INV_VERB_ALIVE = 0, /* inv_session_ok_got */
 	INV_VERB_STATUS,    /* inv_session_status_got */
+	INV_VERB_CLOCK,	    /* inv_session_clock_got: the status; the session
+			       notes the time in its log */
 	INV_VERB_STOP,	    /* inv_session_status_got */
 	INV_VERB_FILES,	    /* inv_session_files_got */
 	INV_VERB_COUNTERS,  /* inv_session_counters_got */
@@ -100,7 +115,12 @@ void inv_session_ask(struct inv_ask *ask, const struct inv_session *s,
 int inv_session_ok_got(const struct inv_ask *ask, struct inv_err *err);
 int inv_session_status_got(const struct inv_ask *ask, struct inv_status *out,
 			   struct inv_err *err);
+/* Like inv_session_status_got; also prepares s->clock for the next request. */
+int inv_session_clock_got(const struct inv_ask *ask, struct inv_session *s,
+			  struct inv_status *out, struct inv_err *err);
 
+/* Returns a random number for a command. */
+uint64_t inv_session_clock_new(void);
 /* Requests at most max bytes of a live session's log, from offset on. */
 void inv_session_follow_ask(struct inv_ask *ask, const struct inv_session *s,
 			    uint64_t offset, uint32_t max, int ms);

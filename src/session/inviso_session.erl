@@ -30,6 +30,8 @@
 -type status() :: map().
 -type failure() :: {error, usage | refused | nothing | failed, binary()}.
 
+%% enum inv_note (c_src/abi/event.h).
+-define(NOTE_CLOCK, 5).
 -define(TICK_MS, 50).
 %% The longest pause between two steps of arming.
 -define(PAUSE_MS, 50).
@@ -217,6 +219,15 @@ timed(S) ->
 tick() ->
     erlang:send_after(?TICK_MS, self(), tick).
 
+%% Writes a note while the request waits for its answer. The time of the note is a
+%% time of the node between two times of the command (INV_NOTE_CLOCK in
+%% c_src/abi/event.h). If there is no room for the note, the question proves nothing.
+note_clock(#session{tracer = {inviso_tracer, Handle}, map = #{dry_run := false}},
+           Terms) ->
+    inviso_tracer:nif_note(Handle, [{?NOTE_CLOCK, Terms}]);
+note_clock(_, _) ->
+    ok.
+
 %% --- requests ---------------------------------------------------------------
 
 %% @private
@@ -234,6 +245,10 @@ heard(_, S) ->
 request(alive, From, S) ->
     answer(From, ok, S);
 request(status, From, S) ->
+    answer(From, status(S), S);
+request({clock, Command, N, Sent, Answered} = Clock, From, S)
+  when is_integer(Command), is_integer(N), is_integer(Sent), is_integer(Answered) ->
+    _ = note_clock(S, tl(tuple_to_list(Clock))),
     answer(From, status(S), S);
 request({follow, Offset, Max}, From, S)
   when is_integer(Offset), Offset >= 0, is_integer(Max), Max > 0 ->
