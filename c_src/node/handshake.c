@@ -243,9 +243,11 @@ static int own_host(char *host, size_t size, const struct inv_node_name *node,
  * A node never frees the atom of a name, so commands reuse names. A name has a
  * number below NAMES. The number is derived from the clock, so that a name is
  * reused after some seconds; by then the node has noticed that the earlier
- * command has disconnected. Connections of one command have different names,
- * because several addresses can lead to the same node. If many names are in use,
- * the number is random, below a larger limit.
+ * command has disconnected. It is also derived from the OS process, so that
+ * commands that begin at the same time have different names: if they had the same
+ * one, the node would close a connection during its handshake. Connections of one
+ * command have different names, because several addresses can lead to the same
+ * node. If many names are in use, the number is random, below a larger limit.
  */
 #define NAMES 64
 #define NAMES_MAX 65536
@@ -253,10 +255,11 @@ static int own_host(char *host, size_t size, const struct inv_node_name *node,
 #define NAME_MS 100  /* the number increases by 1 after this time */
 #define NAME_STEP 17 /* added to the number if a name is in use */
 #define CONN_STEP 29 /* added for each connection of this command */
+#define PID_STEP 11  /* added for each pid */
 #define TRIES_MAX 60
 /*
  * Number of tries, each with another name, if the node closes the connection
- * without a message. Perhaps the name is in use. But if the node refuses all
+ * before its challenge. Perhaps the name is in use. But if the node refuses all
  * such names, more tries do not help.
  */
 #define SILENT_MAX 3
@@ -266,7 +269,8 @@ static unsigned draw(uint16_t random, unsigned conn, unsigned taken)
 	unsigned n = NAMES;
 
 	if (taken < NAMES_GROW)
-		return ((unsigned)(inv_mono_ms() / NAME_MS) + conn * CONN_STEP +
+		return ((unsigned)(inv_mono_ms() / NAME_MS) +
+			(unsigned)getpid() * PID_STEP + conn * CONN_STEP +
 			taken * NAME_STEP) %
 		       NAMES;
 	for (; taken >= NAMES_GROW && n < NAMES_MAX; taken -= NAMES_GROW)
@@ -360,7 +364,7 @@ static int why(const struct inv_node_name *node, const struct inv_endpoint *at,
 		return inv_err_set(err, r, "cancelled");
 	if (r < 0)
 		return inv_err_set(err, r, "the node ended while connecting");
-	t->silent = closed && t->says.n == 0;
+	t->silent = closed && !inv_handshake_challenged(&t->says);
 	return inv_handshake_why(&t->says, at, err);
 }
 

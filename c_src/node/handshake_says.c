@@ -143,13 +143,21 @@ static int closed_at_once(const struct inv_endpoint *at, struct inv_err *err)
 			   "TLS distribution (--tls-ca, --tls-cert)");
 }
 
+bool inv_handshake_challenged(const struct inv_handshake_says *s)
+{
+	const uint8_t *at;
+	size_t len;
+
+	return message(s, 1, &at, &len);
+}
+
 static int closed(const struct inv_handshake_says *s,
 		  const struct inv_endpoint *to, struct inv_err *err)
 {
 	const uint8_t *at;
 	size_t len;
 
-	if (message(s, 1, &at, &len))
+	if (inv_handshake_challenged(s))
 		return inv_err_set(
 			err, INV_EREFUSED,
 			"the node has another cookie; give its "

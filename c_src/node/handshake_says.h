@@ -42,6 +42,10 @@ void inv_handshake_heard(struct inv_handshake_says *s, const void *bytes,
  */
 bool inv_handshake_closed(const struct inv_handshake_says *s);
 
+/* Returns true if the node has sent its challenge: if it then closes the
+ * connection, the cookie is wrong. */
+bool inv_handshake_challenged(const struct inv_handshake_says *s);
+
 /*
  * Returns the code of a failed handshake and sets the message.  Codes:
  * INV_EUNREACHABLE, INV_EREFUSED, INV_ELOST (cancelled), INV_EBUSY (the

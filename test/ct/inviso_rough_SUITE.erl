@@ -8,7 +8,7 @@
 
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1]).
 -export([events_hold_in_a_flood/1, millions_of_events/1, events_are_lost/1,
-         rate_ends_it/1, overload_ends_it/1, huge_terms/1,
+         rate_ends_it/1, overload_ends_it/1, commands_at_once/1, huge_terms/1,
          thousands_of_threads/1,
          all_messages/1, sensitive_process/1, output_is_not_read_for_a_while/1,
          node_is_stopped_for_a_while/1,
@@ -24,7 +24,7 @@
 
 all() ->
     [events_hold_in_a_flood, millions_of_events, events_are_lost,
-     rate_ends_it, overload_ends_it, huge_terms, thousands_of_threads,
+     rate_ends_it, overload_ends_it, commands_at_once, huge_terms, thousands_of_threads,
      all_messages, sensitive_process, output_is_not_read_for_a_while,
      node_is_stopped_for_a_while,
      record_of_three_nodes, flight_recorder, detached,
@@ -224,6 +224,13 @@ overload_ends_it(Config) ->
                            "-o", "o", ?CALLS]),
     says(Recorded, "memory"),
     [] = inviso_footprint:left(Before, Node, 90000).
+
+%% Commands that begin at the same time differ in their node names.
+commands_at_once(Config) ->
+    Node = a_node(Config),
+    Cmds = [start(Config, Node, ["status", "--json"]) || _ <- lists:seq(1, 8)],
+    [#{status := 0} = ?LIB:wait(C, 100000) || C <- Cmds],
+    ok.
 
 %%---------------------------------------------------------------------------
 %% Difficult tracees
