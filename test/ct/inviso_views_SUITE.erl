@@ -141,7 +141,8 @@ token_without_receive(Config) ->
               "^   3 .\\? .*    ├─d[^ ]* stock \\(orphan: untraced\\) {call,",
               "^   4 .\\? .*    │ └─d[^ ]* shop \\(orphan: untraced\\) {#Ref,{ok,take}}$",
               "^   5 .\\? .*    ├─\\(uncertain\\) print {taken,1}$",
-              "^   6 .\\? .*    ├─to d[^ ]* journal \\(uncertain\\) \\(not received\\) {sold,1}$",
+              "^   6 .\\? .*    ├─to d[^ ]* journal \\(uncertain\\)"
+              " \\(not received\\) {sold,1}$",
               "^-- 3 processes, 1 node, 5 messages, "]].
 
 %% One request waited, another took another way.
