@@ -567,7 +567,11 @@ ports_of_another_process(Config) ->
                end),
     [{print, {0, 1}, P, [], asked}, {print, {Prev, Cur}, Q, [], answered}] =
         [Info || {seq_trace, 17, Info} <- Events],
-    true = Prev > 0 andalso Prev < Cur.
+    true = Prev > 0 andalso Prev < Cur,
+    %% A port's message is no event, so the answer begins a request, which is marked.
+    [#{<<"request">> := 1, <<"certain">> := true},
+     #{<<"request">> := 2, <<"cause">> := null, <<"certain">> := false}] =
+        causes(Config).
 
 ports_that_send_lists(Config) ->
     run(Config, fun() ->
