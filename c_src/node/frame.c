@@ -11,11 +11,28 @@
 enum control {
 	OP_SEND = 2,
 	OP_REG_SEND = 6,
+	OP_SEND_TT = 12, /* with the token of a sequential trace */
 	OP_MONITOR_P = 19,
 	OP_DEMONITOR_P = 20,
 	OP_MONITOR_P_EXIT = 21,
 	OP_SEND_SENDER = 22,
+	OP_SEND_SENDER_TT = 23,
 };
+
+/* Returns true for a message to a pid. A token comes after the other elements. */
+static bool is_send(int64_t op, uint32_t arity)
+{
+	switch (op) {
+	case OP_SEND:
+	case OP_SEND_SENDER:
+		return arity == 3;
+	case OP_SEND_TT:
+	case OP_SEND_SENDER_TT:
+		return arity == 4;
+	default:
+		return false;
+	}
+}
 
 /* --- reading ---------------------------------------------------------------*/
 
@@ -159,7 +176,7 @@ static int control(struct inv_cursor *c, const char *base,
 		r = monitor(c, base, self, out);
 	else if (op == OP_MONITOR_P_EXIT && arity == 5)
 		r = monitor_exit(c, base, out);
-	else if ((op == OP_SEND || op == OP_SEND_SENDER) && arity == 3) {
+	else if (is_send(op, arity)) {
 		r = inv_cursor_skip(c);
 		if (r == 0)
 			r = inv_cursor_next(c, &tok);

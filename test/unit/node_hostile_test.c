@@ -48,6 +48,24 @@ static void an_answer_is_known_by_its_tag(void **state)
 	ei_x_free(&x);
 }
 
+/* A process whose message is part of a sequential trace answers. */
+static void an_answer_with_a_token_is_known(void **state)
+{
+	static const char *const controls[] = { "{12,'',~p,{1,17,2,3,4}}",
+						"{23,~p,~p,{1,17,2,3,4}}" };
+	struct inv_dist_frame f;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		ei_x_buff x = frame(controls[i], "{4711,ok}");
+
+		assert_int_equal(parse(&x, &f), 0);
+		assert_int_equal(f.kind, INV_DIST_ANSWER);
+		assert_int_equal(f.tag, 4711);
+		ei_x_free(&x);
+	}
+}
+
 static void frames_for_others_are_ignored(void **state)
 {
 	static const char *const others[][2] = {
@@ -359,6 +377,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_answer_is_known_by_its_tag),
+		cmocka_unit_test(an_answer_with_a_token_is_known),
 		cmocka_unit_test(frames_for_others_are_ignored),
 		cmocka_unit_test(an_answer_to_an_earlier_command_is_ignored),
 		cmocka_unit_test(every_byte_of_a_frame_is_looked_at),
