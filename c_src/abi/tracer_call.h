@@ -25,6 +25,11 @@
 #define INV_TRACER_HOLDS inviso_tracer_holds_2
 #define INV_TRACER_HOLDS_NAME "inviso_tracer_holds_2"
 
+/* In a handle: it is a start handle (nif/starts.h). INV_TRACER_HOLDS must then be
+ * called before each call of a process, and returns true if the call must not begin
+ * a request. */
+#define INV_TRACER_STARTS (UINT64_C(1) << 55)
+
 /* The arguments of trace/5; the last three are keys of its options. A field
  * that is 0 is absent. */
 struct inv_tracer_event {

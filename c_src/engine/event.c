@@ -83,8 +83,13 @@ static bool wanted_event(const struct inv_engine_tag *tag, ERL_NIF_TERM id)
 	const struct inv_profile *p = profile_of(id);
 	uint32_t sessions = sessions_for(p, tag, id);
 
-	if (sessions != 0 && tag->kind == INV_KIND_CALL)
-		return !is_held(id, sessions);
+	if (sessions != 0 && tag->kind == INV_KIND_CALL) {
+		/* `discard' keeps the VM from running the match spec, which
+		 * would set a token. */
+		if (sessions & inv_sessions_starting())
+			sessions &= ~inv_held_starts(sessions, id);
+		return sessions != 0 && !is_held(id, sessions);
+	}
 	return sessions != 0 ||
 	       (tag->kind == INV_KIND_SPAWN && inv_inherit_spawns(p)) ||
 	       ((tag->kind == INV_KIND_SPAWN || tag->kind == INV_KIND_LINK) &&

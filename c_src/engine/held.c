@@ -42,6 +42,19 @@ static uint32_t holders(uint32_t mask, ERL_NIF_TERM process)
 	return held;
 }
 
+uint32_t inv_held_starts(uint32_t mask, ERL_NIF_TERM process)
+{
+	return holders(mask & inv_sessions_starting(), process);
+}
+
+bool inv_held_is_start(uint32_t tracer)
+{
+	const struct inv_engine_tracer *t = inv_engine_tracer_at(tracer);
+
+	return inv_engine_tracer_kind(t) == INV_ENGINE_TRACER_OURS &&
+	       t->ours.handle & INV_TRACER_STARTS;
+}
+
 /* Counts the call for sessions that do not hold the process. */
 static void leave_out(uint32_t mask, ERL_NIF_TERM process)
 {

@@ -19,6 +19,13 @@
  */
 void inv_held_mark(ERL_NIF_TERM process, uint32_t slot);
 
+/* Returns the sessions of the mask that begin requests, and do not want another one
+ * to begin with a call of the process now. */
+uint32_t inv_held_starts(uint32_t mask, ERL_NIF_TERM process);
+
+/* Returns true if the tracer with this number begins requests. */
+bool inv_held_is_start(uint32_t tracer);
+
 /* Returns true if the call is to be discarded; t->held is not 0. `wanting': the
  * sessions that trace calls of the process. */
 bool inv_held(struct inv_tracee *t, ERL_NIF_TERM process, uint32_t wanting);

@@ -9,6 +9,7 @@
 #include "engine/action.h"
 #include "engine/event.h"
 #include "engine/flag.h"
+#include "engine/held.h"
 #include "engine/inherit.h"
 #include "engine/message.h"
 #include "engine/note.h"
@@ -229,6 +230,8 @@ ERL_NIF_TERM inv_engine_session(ErlNifEnv *env, int argc,
 	if (!get_tracer(env, argv[1], &number))
 		return enif_make_badarg(env);
 	set_in_vm(true);
+	if (inv_held_is_start(number))
+		inv_session_starts(slot);
 	return enif_make_uint(env, inv_session_open(slot, number));
 }
 

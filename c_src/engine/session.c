@@ -11,6 +11,7 @@ struct session {
 static struct session sessions[INV_SESSIONS_MAX];
 static _Atomic uint32_t alive;
 static _Atomic uint32_t births;
+static _Atomic uint32_t starting;
 static _Atomic uint32_t no_send;
 static _Atomic uint32_t no_receive;
 static _Atomic uint32_t local_calls;
@@ -27,14 +28,26 @@ uint32_t inv_session_open(uint32_t slot, uint32_t tracer)
 	return birth;
 }
 
+void inv_session_starts(uint32_t slot)
+{
+	atomic_fetch_or(&starting, UINT32_C(1) << slot);
+}
+
+uint32_t inv_sessions_starting(void)
+{
+	return atomic_load_explicit(&starting, memory_order_relaxed);
+}
+
 void inv_session_close(uint32_t slot)
 {
 	atomic_fetch_and(&alive, ~(UINT32_C(1) << slot));
+	atomic_fetch_and(&starting, ~(UINT32_C(1) << slot));
 }
 
 void inv_sessions_close_all(void)
 {
 	atomic_store(&alive, 0);
+	atomic_store(&starting, 0);
 	inv_sessions_set_quiet(0, 0);
 	inv_sessions_set_calls(0, false);
 }

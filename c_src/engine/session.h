@@ -20,6 +20,10 @@
  * a greater number, it is newer than the mask.
  */
 uint32_t inv_session_open(uint32_t slot, uint32_t tracer);
+/* The slot's session begins requests of sequential traces: its tracer must be asked
+ * before a call. Ends with the session. */
+void inv_session_starts(uint32_t slot);
+uint32_t inv_sessions_starting(void);
 void inv_session_close(uint32_t slot);
 void inv_sessions_close_all(void);
 

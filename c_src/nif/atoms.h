@@ -25,6 +25,7 @@
 	X(false, "false")                         \
 	X(inviso_ends, "$inviso_ends")            \
 	X(inviso_event, "inviso_event")           \
+	X(inviso_seq, "$inviso_seq")              \
 	X(marked, "marked")                       \
 	X(match_spec_result, "match_spec_result") \
 	X(monotonic, "monotonic")                 \
@@ -33,6 +34,7 @@
 	X(ok, "ok")                               \
 	X(remove, "remove")                       \
 	X(scheduler_id, "scheduler_id")           \
+	X(send, "send")                           \
 	X(seq_trace, "seq_trace")                 \
 	X(strict_monotonic, "strict_monotonic")   \
 	X(timestamp, "timestamp")                 \

@@ -145,7 +145,13 @@ bool INV_TRACER_HOLDS(uint64_t handle, ERL_NIF_TERM pid, bool held_elsewhere)
 {
 	struct inv_slot *slot = inv_slot_of(handle);
 
-	if (atomic_load_explicit(&slot->handle, memory_order_relaxed) != handle)
+	uint64_t open =
+		atomic_load_explicit(&slot->handle, memory_order_relaxed);
+
+	if (handle & INV_HANDLE_STARTS)
+		return open == (handle & ~INV_HANDLE_STARTS) &&
+		       !held_elsewhere && !inv_starts_ask(handle, pid);
+	if (open != handle)
 		return false;
 	if (held_elsewhere) {
 		leave_out(slot);

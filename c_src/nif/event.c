@@ -16,6 +16,7 @@
 #include "nif/put.h"
 #include "nif/redact.h"
 #include "nif/retire.h"
+#include "nif/starts.h"
 #include "nif/thread.h"
 #include "nif/tracer.h"
 
@@ -58,11 +59,42 @@ static inline bool is_in_use(ErlNifEnv *env, struct inv_slot *slot,
 	       note_asked(env, slot, tracee);
 }
 
+/*
+ * The answer for a tracer's other handles: a start handle (nif/starts.h), or the
+ * handle of a tracer that is closed or has reached a limit.
+ */
+static INV_COLD ERL_NIF_TERM enabled_otherwise(ErlNifEnv *env, uint64_t handle,
+					       const ERL_NIF_TERM argv[])
+{
+	struct inv_slot *slot = inv_slot_of(handle);
+
+	if (handle & INV_HANDLE_STARTS &&
+	    atomic_load_explicit(&slot->handle, memory_order_relaxed) ==
+		    (handle & ~INV_HANDLE_STARTS) &&
+	    is_in_use(env, slot, argv[2]))
+		return inv_starts_enabled(&slot->starts, argv[0], argv[2]) ?
+			       inv_am_trace :
+			       inv_am_discard;
+	/*
+	 * If the answer were discard, the VM would not advance the serial of the
+	 * token, and so later messages could not be told apart.
+	 */
+	if (argv[0] == inv_am_seq_trace)
+		return inv_am_trace;
+	/*
+	 * The result may be remove only for trace_status: for other tags some
+	 * places in the VM treat remove as an error.
+	 */
+	return argv[0] == inv_am_trace_status && inv_retire_settled() ?
+		       inv_am_remove :
+		       inv_am_discard;
+}
+
 ERL_NIF_TERM inv_event_enabled(ErlNifEnv *env, int argc,
 			       const ERL_NIF_TERM argv[])
 {
 	struct inv_slot *slot;
-	ErlNifUInt64 handle;
+	ErlNifUInt64 handle = 0;
 
 	(void)argc;
 	if (enif_get_uint64(env, argv[1], &handle) && handle != 0) {
@@ -76,13 +108,7 @@ ERL_NIF_TERM inv_event_enabled(ErlNifEnv *env, int argc,
 		      inv_bound_holds(slot, handle, argv[2])))
 			return inv_am_trace;
 	}
-	/*
-	 * The result may be remove only for trace_status: for other tags some
-	 * places in the VM treat remove as an error.
-	 */
-	return argv[0] == inv_am_trace_status && inv_retire_settled() ?
-		       inv_am_remove :
-		       inv_am_discard;
+	return enabled_otherwise(env, handle, argv);
 }
 
 static enum inv_ts_kind ts_kind_of(ERL_NIF_TERM atom)
@@ -672,6 +698,9 @@ static enum outcome take(struct inv_tracer *t, struct inv_thread *thread,
 	}
 	ev.now = inv_mono_ns();
 	ev.tag = inv_atoms_tag(te->tag);
+	if (inv_unlikely(ev.tag == INV_TAG_SEQ_TRACE) &&
+	    !inv_starts_is_ours(&inv_slot_of(t->handle)->starts, te))
+		return TAKEN;
 	/* The VM's tags are all atoms, and readers can read no other tag. */
 	if (inv_unlikely(ev.tag == INV_TAG_OTHER) &&
 	    !enif_is_atom(te->env, te->tag))
@@ -695,7 +724,17 @@ static enum outcome take(struct inv_tracer *t, struct inv_thread *thread,
 	return bound == INV_BOUND_HOLDS ? HELD : TAKEN;
 }
 
-static enum outcome offer(uint64_t handle, const struct inv_tracer_event *te)
+/* Returns true if the handle is a start handle of the slot's tracer. */
+static bool is_start(const struct inv_slot *slot, uint64_t handle)
+{
+	return handle & INV_HANDLE_STARTS &&
+	       atomic_load_explicit(&slot->handle, memory_order_acquire) ==
+		       (handle & ~INV_HANDLE_STARTS);
+}
+
+/* asked: the VM has called enabled/3 for the event. */
+static enum outcome offer(uint64_t handle, const struct inv_tracer_event *te,
+			  bool asked)
 {
 	struct inv_slot *slot = inv_slot_of(handle);
 	struct inv_thread *thread = inv_thread_self();
@@ -710,6 +749,10 @@ static enum outcome offer(uint64_t handle, const struct inv_tracer_event *te)
 	inv_thread_enter(thread, (uint32_t)(slot - inv_slots));
 	if (atomic_load_explicit(&slot->handle, memory_order_acquire) == handle)
 		outcome = take(slot->tracer, thread, te);
+	else if (is_start(slot, handle))
+		outcome = inv_starts_take(handle, te, asked) ?
+				  take(slot->tracer, thread, te) :
+				  TAKEN;
 	inv_thread_leave(thread);
 	return outcome;
 }
@@ -729,7 +772,8 @@ ERL_NIF_TERM inv_event_trace(ErlNifEnv *env, int argc,
 	if (!enif_get_uint64(env, argv[1], &handle) || handle == 0)
 		return inv_am_ok;
 	read_opts(&te, argv[4]);
-	return offer(handle, &te) == BAD ? enif_make_badarg(env) : inv_am_ok;
+	return offer(handle, &te, true) == BAD ? enif_make_badarg(env) :
+						 inv_am_ok;
 }
 
 enum inv_tracer_took INV_TRACER_CALL(uint64_t handle,
@@ -739,7 +783,7 @@ enum inv_tracer_took INV_TRACER_CALL(uint64_t handle,
 	    atomic_load_explicit(&inv_slot_of(handle)->use,
 				 memory_order_relaxed) == INV_USE_SPENT)
 		return INV_TRACER_GONE;
-	switch (offer(handle, te)) {
+	switch (offer(handle, te, false)) {
 	case TAKEN:
 		return INV_TRACER_TOOK;
 	case HELD:

@@ -31,6 +31,10 @@ struct inv_thread {
 							   none */
 	uint32_t index;
 	_Atomic(const void *) held; /* see inv_thread_hold */
+	/* The last answer of inv_starts_ask; used by this thread only. */
+	uint64_t start_handle; /* 0: none */
+	uint64_t start_process;
+	bool start_refused;
 };
 
 extern _Atomic bool inv_thread_fence; /* membarrier(2) is not available */

@@ -403,6 +403,7 @@ static int take_slot(ErlNifEnv *env, struct inv_tracer *t)
 	atomic_store(&inv_slots[n].no_ring, 0);
 	atomic_store(&inv_slots[n].holds, false);
 	atomic_store(&inv_slots[n].left_out, 0);
+	inv_starts_clear(&inv_slots[n].starts);
 	atomic_store(&inv_slots[n].handle, t->handle);
 	enif_mutex_unlock(lock);
 	return 0;

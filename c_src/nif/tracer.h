@@ -14,6 +14,7 @@
 #include "nif/fresh.h"
 #include "nif/memory.h"
 #include "nif/redact.h"
+#include "nif/starts.h"
 #include "ring/producer.h"
 #include "ring/rate.h"
 
@@ -127,6 +128,7 @@ struct inv_slot {
 	_Atomic uint64_t left_out; /* calls of held processes, and ends of calls
 				      that the bound leaves out */
 	_Atomic uint64_t no_ring;  /* events of threads without a ring */
+	struct inv_starts starts;
 	struct inv_tracer *tracer;
 };
 

@@ -38,6 +38,9 @@
          nif_note/2, nif_fresh/1, nif_filter/6, nif_retire/1, nif_quiet/1,
          nif_end/2, nif_free/1, nif_gone/0, nif_settle/0]).
 
+%% For the session: requests of sequential traces.
+-export([nif_seq/5, nif_starts/1]).
+
 %% For the session: the bound on open calls.
 -export([nif_bound/3, nif_ends/4, nif_stopped/1, nif_released/4]).
 
@@ -54,6 +57,7 @@
        nif_note/2, nif_fresh/1, nif_filter/6, nif_retire/1, nif_quiet/1,
        nif_end/2, nif_free/1, nif_gone/0, nif_settle/0, nif_dir/1, nif_hold/1,
        nif_bound/3, nif_ends/4, nif_stopped/1, nif_released/4,
+       nif_seq/5, nif_starts/1,
        nif_deliver/4, nif_credit/3, nif_counts/1]).
 
 -export_type([tracer/0, opts/0, filter/0, redact_rule/0, stats/0]).
@@ -335,6 +339,21 @@ nif_stopped(_Handle) -> erlang:nif_error(not_loaded).
 %% The pattern of the function asks for no ends any more. Returns ok or closed.
 nif_released(_Handle, _Module, _Function, _Arity) ->
     erlang:nif_error(not_loaded).
+
+%% Requests of sequential traces (c_src/nif/starts.h).
+%%
+%% nif_seq(Handle, Label, Requests, OneIn, Node) -> StartHandle | closed. From now on the
+%% tracer records only the seq_trace events with this label. Match specs that set the
+%% token need the start handle as their tracer's state. Requests: how many may begin;
+%% 0: no limit. One of OneIn of them is recorded. Node is the name of this node.
+nif_seq(_Handle, _Label, _Requests, _OneIn, _Node) ->
+    erlang:nif_error(not_loaded).
+
+%% Returns {Begun, Beyond, Remote, Others, IsUsedUp} or closed: how many requests
+%% have begun; how many began beyond the limit or were not sampled; how many began
+%% with a message to another node; how many events had another label; and whether
+%% no more requests may begin.
+nif_starts(_Handle) -> erlang:nif_error(not_loaded).
 
 %% nif_retire stops recording. After it, nif_quiet returns false while a thread is
 %% still recording an event.
