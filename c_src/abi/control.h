@@ -125,6 +125,20 @@
  *	open_calls  if a process has this many traced calls whose ends the VM
  *		  is to report, the session sets the pattern of a function
  *		  without this; 0: no bound
+ *	seq	  requests of sequential traces, which the specs begin; a map
+ *		  (absent: an ordinary trace):
+ *		  label	    of their tokens, from 0 to 134217727; equal on all
+ *			    nodes
+ *		  requests  how many may begin; 0: no limit
+ *		  one_in    one in so many begins
+ *		  variable  binary, absent: none; of the specs; its value is
+ *			    recorded with the event that begins a request
+ *		  calls	    [binary]: specs of calls that are recorded in
+ *			    processes that hold a token
+ *		  reset	    boolean: at the end, remove all tokens of the node
+ *		  The session is the node's system tracer from its start on, and
+ *		  refuses to start if there is another. It arms after the
+ *		  request begin. A spec that matches nothing is no error
  *	dry_run   boolean: the session sets no flags and patterns, and only
  *		  counts and lists what matches
  *	yes	  boolean: a wildcard may select modules of kernel and stdlib,
@@ -153,6 +167,8 @@
  *				functions with the actions `count' and `time',
  *				the one with the longest time first, then those
  *				without a time, the most calls first
+ *	begin			ok: a session with seq may arm now, because the
+ *				sessions of all nodes have started
  *	hold			ok: the session keeps its files for hold_ms
  *				after its end, even if the client has left
  *	remove			ok: ends the session and removes its files
@@ -177,6 +193,10 @@
  *			sensitive counts the processes that cannot be traced,
  *			because they have the process flag `sensitive'; with
  *			dry_run also list => [binary], lines for the user
+ *			with seq also idle: how many specs match nothing here
+ *	seq		only with seq: #{label, begun, beyond, remote, others,
+ *			held}, see inviso-seq(1); held only at the end, and not
+ *			if it is not known
  *	armed		{Done, Total} functions, while arming
  *	notes		[binary]: messages for the user, without duplicates
  *	produced, recorded, dropped, log_bytes	integers

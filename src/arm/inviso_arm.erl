@@ -27,6 +27,7 @@
                      list => [binary()],
                      processes := non_neg_integer(),
                      sensitive := non_neg_integer(),
+                     idle := non_neg_integer(),
                      notes := [binary()]}.
 
 %% A step ends after this time (µs).
@@ -66,14 +67,20 @@
 %% loaded, if possible, unless `dry' is true; then the result lists the functions.
 %% With `returns', specs of calls without an action get the action `return'. `yes'
 %% means that the user agrees to trace many functions and modules of OTP.
+%%
+%% With `start', the events of the specs begin requests. If a spec then matches
+%% nothing, this is not an error but a note, because requests of other nodes come to
+%% this node too: `idle' of the result says how many of the specs match nothing. With
+%% `start => calls' the specs trace calls in processes that hold a token.
 -spec plan(#{specs := [binary()], procs := [binary()],
              follow := [spawned | linked], returns => boolean(),
-             dry => boolean(), yes => boolean()}) ->
+             dry => boolean(), yes => boolean(),
+             start => inviso_arm_starts:start() | calls}) ->
           {ok, plan(), matched()} | {error, class(), binary()}.
 plan(#{specs := Texts, procs := Procs, follow := Follow} = Asked) ->
     try
         ok = few_new_words(Texts ++ Procs),
-        Specs = specs(Texts),
+        Specs = specs(Texts, maps:get(start, Asked, none)),
         make(case Asked of
                  #{returns := true} -> [inviso_spec:returning(S) || S <- Specs];
                  _ -> Specs
@@ -83,13 +90,18 @@ plan(#{specs := Texts, procs := Procs, follow := Follow} = Asked) ->
         throw:{Class, Text} -> {error, Class, Text}
     end.
 
-specs([]) ->
+specs([], _) ->
     throw({usage, <<"no spec is given">>});
-specs(Texts) ->
-    [case inviso_spec:parse(Text) of
-         {ok, Spec} -> Spec;
+specs(Texts, Start) ->
+    Label = inviso_arm_starts:variable(Start),
+    [case inviso_spec:parse(Text, Label) of
+         {ok, Spec} -> for_requests(Spec, Start);
          {error, Class, Why} -> throw({Class, Why})
      end || Text <- Texts].
+
+for_requests(Spec, none) -> Spec;
+for_requests(Spec, calls) -> inviso_arm_starts:in_request(Spec);
+for_requests(Spec, Start) -> inviso_arm_starts:of_spec(Spec, Start).
 
 %% Checks that the texts do not add too many atoms. An atom is never removed from
 %% the node, which has room for about a million.
@@ -102,11 +114,14 @@ few_new_words(Texts) ->
                              [New, ?MAX_NEW_WORDS])}),
     ok.
 
-make(Specs, Procs, Follow, #{dry := Dry, yes := Yes}) ->
-    Calls = [S || #{kind := call} = S <- Specs],
-    {Wild, Searched} = wild(Calls),
-    {Resolved, LoadNotes} = lists:unzip([resolve(S, not Dry, Yes)
-                                         || S <- Calls]),
+make(Given, Procs, Follow, #{dry := Dry, yes := Yes} = Asked) ->
+    All = [S || #{kind := call} = S <- Given],
+    {Wild, Searched} = wild(All),
+    Found = [{S, resolve(S, Asked)} || S <- All],
+    {Calls, Results} = lists:unzip([F || {_, {R, _}} = F <- Found, R =/= nothing]),
+    {Resolved, LoadNotes} = lists:unzip(Results),
+    Missing = [{S, Note} || {S, {nothing, Note}} <- Found],
+    Specs = [S || S <- Given, not lists:keymember(S, 1, Missing)],
     Functions = inviso_arm_functions:operations(lists:append(Resolved)),
     Who = inviso_arm_procs:who(Specs, Procs, Follow),
     {Events, NameNotes} = messages(Specs),
@@ -114,7 +129,8 @@ make(Specs, Procs, Follow, #{dry := Dry, yes := Yes}) ->
     ManyNotes = many(Total, Dry, Yes),
     ok = undisturbed(Functions, Events, Who),
     {Count, Sensitive, ProcNotes} = inviso_arm_procs:count(Who),
-    Notes = lists:append(LoadNotes) ++ ManyNotes ++ NameNotes ++ ProcNotes
+    Notes = [Note || {_, Note} <- Missing]
+        ++ lists:append(LoadNotes) ++ ManyNotes ++ NameNotes ++ ProcNotes
         ++ notes(Specs, Who) ++ inviso_arm_foreign:shared(Functions),
     List = [{list, inviso_arm_list:lines(lists:zip(Calls, Resolved))} || Dry],
     {ok, #plan{todo = Functions ++ [{E, 0} || E <- Events], total = Total,
@@ -122,12 +138,20 @@ make(Specs, Procs, Follow, #{dry := Dry, yes := Yes}) ->
                who = Who, wild = Wild, yes = Yes, searched = Searched},
      maps:merge(maps:from_list(List),
                 #{functions => Total, processes => Count,
-                  sensitive => Sensitive, notes => unique(Notes)})}.
+                  sensitive => Sensitive, idle => length(Missing),
+                  notes => unique(Notes)})}.
 
 wild(Calls) ->
     case lists:any(fun inviso_arm_groups:is_wild/1, Calls) of
         true -> {Calls, inviso_arm_groups:snapshot()};
         false -> {[], undefined}
+    end.
+
+resolve(Spec, #{dry := Dry, yes := Yes} = Asked) ->
+    try
+        resolve(Spec, not Dry, Yes)
+    catch
+        throw:{nothing, Text} when is_map_key(start, Asked) -> {nothing, Text}
     end.
 
 resolve(Spec, Load, Yes) ->

@@ -191,6 +191,8 @@ loop(#guard{heir = {Heir, HeirRef}} = G) ->
 %% Handles a request. A request may be any term: if it causes an error, the error is
 %% returned to the caller.
 answered(Request, G) ->
+    %% A message with a token would make this process part of a sequential trace.
+    _ = seq_trace:set_token([]),
     try
         request(Request, G)
     catch

@@ -26,7 +26,7 @@
          count_pattern/3,
          pattern_state/2,
          counter/3,
-         residue/1,
+         residue/2,
          forget/1,
          explain/1,
          engine_processes/0,
@@ -37,7 +37,7 @@
               procs/0, mfa_spec/0, match_spec/0, pattern/0, residue/0]).
 
 -opaque scope() :: {session(), tracer()}.
--opaque residue() :: [handle()].
+-opaque residue() :: [handle() | {system_tracer, tracer()}].
 -type session() :: inviso_sessions:session().
 -type handle() :: inviso_sessions:handle().
 -type tracer() :: inviso_sessions:tracer().
@@ -91,16 +91,20 @@ watch(_) -> (implementation()):watch().
 -spec tracer(scope()) -> tracer().
 tracer({_, Tracer}) -> Tracer.
 
-%% @doc Returns what these scopes leave in the VM if their owner is killed.
--spec residue([scope() | none]) -> residue().
-residue(Scopes) ->
-    [Handle || {{_, Handle}, _} <- Scopes].
+%% @doc Returns what these scopes, and a system tracer, leave in the VM if their owner
+%% is killed.
+-spec residue([scope() | none], tracer() | none) -> residue().
+residue(Scopes, System) ->
+    [Handle || {{_, Handle}, _} <- Scopes]
+        ++ [{system_tracer, System} || System =/= none].
 
 %% @doc Clears what scopes have left in the VM. On OTP 25 and 26 this waits for the
 %% engine.
 -spec forget(residue()) -> ok.
 forget(Residue) ->
-    lists:foreach(fun(Handle) ->
+    lists:foreach(fun({system_tracer, Tracer}) ->
+                          _ = inviso_seq:stop(Tracer);
+                     (Handle) ->
                           case (implementation()):destroy(Handle) of
                               ok -> ok;
                               {error, _} -> engine_gone()

@@ -54,6 +54,13 @@
          keepers = [] :: [pid()], % the processes of the tracer
          tracing :: inviso_tracing:tracing(),
          plan :: inviso_arm:plan(),
+         %% requests of sequential traces, and the calls that are traced in them,
+         %% in a scope of their own
+         seq = none :: none | inviso_session_seq:seq(),
+         calls = none :: none | {inviso_arm:plan(), armed | todo,
+                                 inviso_tracing:tracing()},
+         %% whether the client lets the session arm
+         gate = open :: open | shut | waiting,
          matched :: map(),
          notes :: [binary()],
          %% two workers: `reader' reads files for the client, `closer' closes
@@ -121,6 +128,8 @@ name(Other) -> io_lib:format("~0tP", [Other, 20]).
 %% @private
 init(#{guard := Guard, name := Name, owner := Owner} = Map) ->
     process_flag(trap_exit, true),
+    %% The process that starts the session may hold a token.
+    _ = seq_trace:set_token([]),
     %% On an overloaded node the session must still be scheduled, so that it
     %% can end the tracing.
     process_flag(priority, high),
@@ -145,12 +154,15 @@ planned(#{protect := Protect} = Map, Table, Guard, Place, Since) ->
     Asked = (maps:with([specs, procs, follow, yes], Map))#{
               returns => maps:get(mode, Map) =:= live,
               dry => maps:get(dry_run, Map)},
-    {Plan, Matched} = plan(Asked),
+    {Main, Within} = inviso_session_seq:plans(Asked, maps:get(seq, Map)),
+    {Plan, Matched} = plan(Main),
+    {Calls, Others} = calls(Within),
     Now = now_ms(),
     S = #session{map = Map, table = Table, guard = Guard, since = Since,
                  tracing = inviso_tracing:new(Table),
                  plan = Plan, matched = maps:remove(notes, Matched),
-                 notes = maps:get(notes, Matched, []),
+                 calls = Calls, gate = gate(Map),
+                 notes = maps:get(notes, Matched, []) ++ Others,
                  reader = inviso_worker:start_link(own, normal),
                  closer = inviso_worker:start_link(own, high),
                  last_word = Now, opened = Now, flushed = Now,
@@ -169,6 +181,18 @@ begin_arming(_, S) ->
     self() ! arm,
     S.
 
+%% Plans what is traced within requests, in a scope of its own: the tracer then
+%% knows which events begin requests.
+calls(none) ->
+    {none, []};
+calls(Asked) ->
+    {Plan, #{notes := Notes}} = plan(Asked),
+    {{Plan, todo, inviso_tracing:new(none)}, Notes}.
+
+gate(#{seq := off}) -> open;
+gate(#{dry_run := true}) -> open;
+gate(_) -> shut.
+
 plan(Asked) ->
     case inviso_arm:plan(Asked) of
         {ok, Plan, Matched} -> {Plan, Matched};
@@ -183,13 +207,30 @@ opened(Place, Records, #session{map = Map0, table = Table} = S) ->
     {Map, Unread} = inviso_session_redact:resolved(Map0, Records),
     {Tracer, Room, Path, Notes} = inviso_session_tracer:open(Place, Map, Table),
     Now = now_ms(),
-    {More, T} = inviso_arm_open_calls:bind(
-                  Tracer, maps:get(open_calls, Map),
-                  tracing(Tracer, S#session.tracing)),
-    S#session{room = Room, path = Path, tracer = Tracer,
-              keepers = inviso_session_tracer:processes(Tracer),
-              opened = Now, flushed = Now, tracing = T,
-              notes = S#session.notes ++ Unread ++ Notes ++ More}.
+    {More, S1} = scopes(Map, S#session{tracer = Tracer}),
+    S1#session{room = Room, path = Path,
+               keepers = inviso_session_tracer:processes(Tracer),
+               opened = Now, flushed = Now,
+               notes = S#session.notes ++ Unread ++ Notes ++ More}.
+
+scopes(#{seq := off} = Map, #session{tracer = Tracer, tracing = T0} = S) ->
+    {Notes, T} = bound_scope(Map, Tracer, T0),
+    {Notes, S#session{tracing = T}};
+scopes(#{seq := Asked} = Map, #session{tracer = Tracer, tracing = T0} = S) ->
+    {Starts, Seq, T1} = inviso_session_seq:open(Asked, Tracer, T0),
+    T2 = tracing(Starts, T1),
+    case S#session.calls of
+        none ->
+            {[], S#session{seq = Seq, tracing = T2}};
+        {Plan, todo, C0} ->
+            {Notes, C} = bound_scope(Map, Tracer, C0),
+            T = inviso_tracing:second(inviso_tracing:scope(C), T2),
+            {Notes, S#session{seq = Seq, tracing = T, calls = {Plan, todo, C}}}
+    end.
+
+bound_scope(Map, Tracer, T) ->
+    inviso_arm_open_calls:bind(Tracer, maps:get(open_calls, Map),
+                               tracing(Tracer, T)).
 
 tracing(Tracer, T) ->
     case inviso_tracing:open(Tracer, T) of
@@ -242,28 +283,35 @@ heard({Client, _}, #session{map = #{client := Client}} = S) ->
 heard(_, S) ->
     S.
 
-request(alive, From, S) ->
+request(Request, From, #session{seq = Seq} = S) when Seq =/= none ->
+    %% A message with a token would make this process part of a request.
+    _ = seq_trace:set_token([]),
+    requested(Request, From, S);
+request(Request, From, S) ->
+    requested(Request, From, S).
+
+requested(alive, From, S) ->
     answer(From, ok, S);
-request(status, From, S) ->
+requested(status, From, S) ->
     answer(From, status(S), S);
-request({clock, Command, N, Sent, Answered} = Clock, From, S)
+requested({clock, Command, N, Sent, Answered} = Clock, From, S)
   when is_integer(Command), is_integer(N), is_integer(Sent), is_integer(Answered) ->
     _ = note_clock(S, tl(tuple_to_list(Clock))),
     answer(From, status(S), S);
-request({follow, Offset, Max}, From, S)
+requested({follow, Offset, Max}, From, S)
   when is_integer(Offset), Offset >= 0, is_integer(Max), Max > 0 ->
     follow(From, Offset, min(Max, ?MAX_CHUNK), S);
-request(stop, From, #session{stops = Stops} = S) ->
+requested(stop, From, #session{stops = Stops} = S) ->
     case is_over(S) of
         true -> answer(From, status(S), S);
         false -> {noreply, finish(asked, <<>>, S#session{stops = [From | Stops]})}
     end;
-request(files, From, S) ->
+requested(files, From, S) ->
     case is_over(S) of
         true -> answer(From, {ok, S#session.files}, S);
         false -> answer(From, not_over(), S)
     end;
-request({read, Name, Offset, Max}, From, #session{files = Files} = S)
+requested({read, Name, Offset, Max}, From, #session{files = Files} = S)
   when is_integer(Offset), Offset >= 0, is_integer(Max), Max > 0 ->
     case {is_over(S), lists:keymember(Name, 1, Files)} of
         {true, true} ->
@@ -277,19 +325,24 @@ request({read, Name, Offset, Max}, From, #session{files = Files} = S)
         {false, _} ->
             answer(From, not_over(), S)
     end;
-request(counters, From, S) ->
+requested(counters, From, S) ->
     case is_over(S) of
         true -> answer(From, {ok, S#session.counters}, S);
         false -> count(From, S)
     end;
-request(hold, From, S) ->
+requested(hold, From, S) ->
     case is_over(S) of
         true -> answer(From, ok, held(S));
         false -> answer(From, not_over(), S)
     end;
-request(remove, From, #session{removes = Removes} = S) ->
+requested('begin', From, #session{gate = waiting} = S) ->
+    self() ! arm,
+    answer(From, ok, S#session{gate = open});
+requested('begin', From, S) ->
+    answer(From, ok, S#session{gate = open});
+requested(remove, From, #session{removes = Removes} = S) ->
     leave(asked, <<>>, S#session{removes = [From | Removes]});
-request(Other, From, S) ->
+requested(Other, From, S) ->
     answer(From, {error, usage, text("unknown request to a session: ~0tP",
                                      [Other, 20])}, S).
 
@@ -362,6 +415,8 @@ handle_cast(_, S) ->
     {noreply, S}.
 
 %% @private
+handle_info(arm, #session{state = arming, gate = shut} = S) ->
+    {noreply, S#session{gate = waiting}};
 handle_info(arm, #session{state = arming} = S) ->
     {noreply, arm(S)};
 handle_info(tick, S) ->
@@ -372,10 +427,9 @@ handle_info(tick, S) ->
         _ ->
             {noreply, S}
     end;
-handle_info(watch, #session{state = tracing, plan = Plan0, tracing = T0} = S) ->
-    {Notes, Plan, T} = inviso_arm:watch(Plan0, T0, ?WATCH_MS),
+handle_info(watch, #session{state = tracing} = S) ->
     watch_later(),
-    {noreply, more_notes(Notes, S#session{plan = Plan, tracing = T})};
+    {noreply, watched(watched_calls(S))};
 handle_info(silence, S) ->
     silence(S);
 handle_info(hold, S) ->
@@ -405,31 +459,35 @@ again(Who, #session{jobs = Jobs} = S) ->
 
 %% Starts a worker in place of a killed one, and excludes the new worker from
 %% tracing, because it may have got the flags for new processes.
-successor(Priority, #session{tracing = T}) ->
+successor(Priority, #session{tracing = T, calls = Calls}) ->
     Pid = inviso_worker:start_link(own, Priority),
     ok = inviso_tracing:leave_out(Pid, T),
+    _ = [ok = inviso_tracing:leave_out(Pid, C) || {_, _, C} <- [Calls]],
     Pid.
 
 %% @private
-terminate(_, #session{state = State, tracing = T, tracer = Tracer}) ->
-    _ = (State =:= arming orelse State =:= tracing) andalso close(T, Tracer),
+terminate(_, #session{state = State} = S) ->
+    _ = (State =:= arming orelse State =:= tracing) andalso (closer(S))(),
     ok.
 
 %% --- arming -----------------------------------------------------------------
 
 arm(#session{map = #{dry_run := true}, plan = Plan} = S) ->
     job(closer, expected, fun() -> inviso_arm:expect(Plan, ?EXPECT_MS) end, S);
+arm(#session{calls = {Plan, todo, T0}} = S) ->
+    case arm_step(Plan, T0, S) of
+        {more, _, Next, T} ->
+            S#session{calls = {Next, todo, T}};
+        {done, Next, T} ->
+            self() ! arm,
+            S#session{calls = {Next, armed, T}};
+        {error, Class, Text, Next, T} ->
+            finish({not_armed, Class}, Text,
+                   S#session{calls = {Next, todo, T}})
+    end;
 arm(#session{plan = Plan, tracing = T0} = S) ->
-    Before = erlang:monotonic_time(microsecond),
-    Workers = [S#session.reader, S#session.closer | S#session.keepers],
-    case inviso_arm:step(Plan, Workers, T0) of
+    case arm_step(Plan, T0, S) of
         {more, Armed, Next, T} ->
-            %% The node gets a pause as long as the step took, but at most
-            %% ?PAUSE_MS, because a long step may have waited for other
-            %% processes.
-            Us = erlang:monotonic_time(microsecond) - Before,
-            Ms = min((Us + 500) div 1000, ?PAUSE_MS),
-            _ = erlang:send_after(Ms, self(), arm),
             S#session{plan = Next, tracing = T, armed = Armed};
         {done, Next, T} ->
             watch_later(),
@@ -438,6 +496,33 @@ arm(#session{plan = Plan, tracing = T0} = S) ->
             finish({not_armed, Class}, Text,
                    S#session{plan = Next, tracing = T})
     end.
+
+arm_step(Plan, T, S) ->
+    Before = erlang:monotonic_time(microsecond),
+    Workers = [S#session.reader, S#session.closer | S#session.keepers],
+    Result = inviso_arm:step(Plan, Workers, T),
+    %% The node gets a pause as long as the step took, but at most ?PAUSE_MS,
+    %% because a long step may have waited for other processes.
+    Us = erlang:monotonic_time(microsecond) - Before,
+    Ms = min((Us + 500) div 1000, ?PAUSE_MS),
+    _ = element(1, Result) =:= more andalso erlang:send_after(Ms, self(), arm),
+    Result.
+
+%% When no more requests begin, the patterns of the plan are not set again.
+watched(#session{plan = Plan0, tracing = T0, seq = Seq} = S) ->
+    case inviso_session_seq:is_over(Seq) of
+        true ->
+            S;
+        false ->
+            {Notes, Plan, T} = inviso_arm:watch(Plan0, T0, ?WATCH_MS),
+            more_notes(Notes, S#session{plan = Plan, tracing = T})
+    end.
+
+watched_calls(#session{calls = {Plan0, armed, T0}} = S) ->
+    {Notes, Plan, T} = inviso_arm:watch(Plan0, T0, ?WATCH_MS),
+    more_notes(Notes, S#session{calls = {Plan, armed, T}});
+watched_calls(S) ->
+    S.
 
 watch_later() ->
     erlang:send_after(?WATCH_MS, self(), watch).
@@ -450,7 +535,7 @@ more_notes(More, #session{notes = Notes} = S) ->
 %% --- limits -----------------------------------------------------------------
 
 look(#session{overload = Overload} = S0) ->
-    S1 = refreshed(few_open_calls(S0)),
+    S1 = refreshed(requests(few_open_calls(S0))),
     {Found, Limits} = inviso_session_limits:check(S1#session.stats,
                                                   S1#session.limits),
     S = S1#session{limits = Limits},
@@ -469,9 +554,19 @@ look(#session{overload = Overload} = S0) ->
 %% Changes patterns if a process has reached the bound on open calls.
 few_open_calls(#session{tracer = none} = S) ->
     S;
+few_open_calls(#session{tracer = Tracer, calls = {Plan, Done, T0}} = S) ->
+    {Notes, T} = inviso_arm_open_calls:look(Tracer, T0),
+    more_notes(Notes, S#session{calls = {Plan, Done, T}});
 few_open_calls(#session{tracer = Tracer, tracing = T0} = S) ->
     {Notes, T} = inviso_arm_open_calls:look(Tracer, T0),
     more_notes(Notes, S#session{tracing = T}).
+
+%% Counts the requests that have begun.
+requests(#session{seq = none} = S) ->
+    S;
+requests(#session{seq = Seq0, tracing = T0} = S) ->
+    {Seq, T} = inviso_session_seq:look(Seq0, T0),
+    S#session{seq = Seq, tracing = T}.
 
 %% Adds a note if a limit ends the session while it arms: events of patterns and
 %% flags that were set late, or not at all, are missing in the recording.
@@ -555,22 +650,32 @@ stopped_for({not_armed, Class}, Text, S) ->
     S#session{why = none, text = Text, class = Class};
 stopped_for(Why, Text, S) -> S#session{why = Why, text = Text}.
 
-closing(#session{tracing = T, tracer = Tracer} = S) ->
-    job(closer, closed, fun() -> close(T, Tracer) end,
-        S#session{state = stopping}).
+closing(S) ->
+    job(closer, closed, closer(S), S#session{state = stopping}).
+
+%% Returns the function that ends the session's tracing.
+closer(#session{tracing = T, tracer = Tracer, seq = Seq, calls = Calls}) ->
+    fun() -> close(T, Tracer, Seq, Calls) end.
 
 %% Ends tracing, and then completes the log.
-close(T, none) ->
-    {[], T, ok};
-close(T, Tracer) ->
+close(T, none, Seq, _) ->
+    {[], T, Seq, ok};
+close(T, Tracer, Seq, Calls) ->
     Counters = try inviso_counters:by_function(T) of
                    {ok, Rows} -> Rows;
                    {error, _} -> []
                catch
                    _:_ -> []
                end,
-    Closed = inviso_tracing:close(T),
-    {Counters, Closed, inviso_tracer:close(Tracer)}.
+    Without = inviso_tracing:close(T),
+    Refused = lists:append([inviso_tracing:refusals(inviso_tracing:close(C))
+                            || {_, _, C} <- [Calls]]),
+    {Ended, Released} = inviso_session_seq:close(Seq, Without),
+    Closed = case Refused of
+                 [] when Calls =/= none -> inviso_tracing:second(none, Released);
+                 _ -> Released
+             end,
+    {Counters, Closed, Ended, inviso_tracer:close(Tracer)}.
 
 done({follow, From}, {ok, {Bytes, Watermark, Flushed}}, S) ->
     S1 = refreshed(S#session{flushed = max(Flushed, S#session.flushed)}),
@@ -606,11 +711,12 @@ expected({ok, {unknown, Why}}, #session{notes = Notes} = S) ->
 expected({crashed, Reason}, S) ->
     S#session{text = text("~0tP", [Reason, 30])}.
 
-closed({ok, {Counters, Closed, Result}}, S) ->
+closed({ok, {Counters, Closed, Seq, Result}}, S) ->
     Notes = [text("the trace session could not be closed (~0tP): what it has "
                   "set stays until this session is removed", [Reason, 30])
              || Reason <- inviso_tracing:refusals(Closed)],
     tracer_closed(Result, S#session{counters = Counters, tracing = Closed,
+                                    seq = Seq,
                                     tracer = none,
                                     notes = S#session.notes ++ Notes});
 closed({crashed, Reason}, S) ->
@@ -686,7 +792,8 @@ gone(#session{table = Table, room = Room, removes = Removes} = S) ->
 status(#session{map = Map, stats = Stats} = S) ->
     Given = maps:with([name, owner, mode, keep, specs, limits], Map),
     maps:merge(
-      maps:merge(Given, progress(S)),
+      maps:merge(maps:merge(Given, progress(S)),
+                 inviso_session_seq:status(S#session.seq)),
       #{since => S#session.since,
         state => S#session.state,
         why => S#session.why,

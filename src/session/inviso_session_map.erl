@@ -15,6 +15,7 @@
           tracer := map(), protect := map(), dead_man_ms := pos_integer(),
           hold_ms := non_neg_integer(),
           open_calls := non_neg_integer(), dry_run := boolean(),
+          seq := inviso_session_seq:asked() | off,
           yes := boolean()}.
 
 -include("inviso_options.hrl").
@@ -55,6 +56,7 @@ fields() ->
                          {redact, list_of(fun is_text/1)}]), #{}},
      {protect, map_of([{Key, number(Option)}
                        || {Key, _, _, _} = Option <- ?OPTS_PROTECT]), #{}},
+     {seq, fun is_seq/1, off},
      {dry_run, fun is_boolean/1, false},
      {yes, fun is_boolean/1, false}]
         ++ [{Key, number(Option), default(Key, Default)}
@@ -81,6 +83,18 @@ deadline(#{mode := detached, dry_run := false, limits := Limits} = Map) ->
     end;
 deadline(Map) ->
     {ok, Map}.
+
+is_seq(off) ->
+    true;
+is_seq(Map) ->
+    Count = fun(N) -> is_integer(N) andalso N >= 0 andalso N =< 16#ffffffff end,
+    Checks = [{label, fun inviso_session_seq:is_label/1},
+              {variable, fun is_text/1},
+              {requests, Count},
+              {one_in, fun(N) -> Count(N) andalso N > 0 end},
+              {calls, list_of(fun is_text/1)},
+              {reset, fun is_boolean/1}],
+    (map_of(Checks))(Map) andalso is_map_key(label, Map).
 
 number({_Key, Least, Most, _Default}) ->
     fun(N) -> is_integer(N) andalso N >= Least andalso N =< Most end.

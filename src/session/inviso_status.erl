@@ -77,7 +77,7 @@ others() ->
     Ours = length(inviso_push:users()) > 0,
     Sessions = inviso_other_tools:sessions(),
     By = fun(Who) -> traced_by(Who, Sessions, Ours) end,
-    Found = to_come(By) ++ walked(By) ++ seq_trace(),
+    Found = to_come(By) ++ walked(By) ++ seq_trace(Ours),
     apis() ++ sessions_of_others(Sessions, Found) ++ [text(F) || F <- Found]
         ++ patterns(Ours).
 
@@ -140,9 +140,10 @@ is_ours(_) -> false.
 flags(Flags) ->
     lists:join(" ", [atom_to_list(F) || F <- Flags]).
 
-seq_trace() ->
+seq_trace(Ours) ->
     case seq_trace:get_system_tracer() of
         false -> [];
+        {inviso_tracer, _} when Ours -> [];
         Tracer -> [{seq_trace, legacy, Tracer, "the system tracer"}]
     end.
 

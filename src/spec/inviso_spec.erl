@@ -21,14 +21,14 @@
 %% tokens of Erlang ({@link inviso_spec_elixir}).
 -module(inviso_spec).
 
--export([parse/1, new_words/1, returning/1, format_mfa/3]).
+-export([parse/1, parse/2, new_words/1, returning/1, format_mfa/3]).
 
 -export_type([spec/0, clause/0, action/0]).
 
 -type action() :: return | caller | stack.
-%% The actions of a clause. A clause of a raw match spec, `{raw, _}', is not changed
-%% and has no actions.
--type clause() :: {'_' | list(), list(), [action()]} | {raw, tuple()}.
+%% The actions of a clause; other rooms add actions of their own. A clause of a raw
+%% match spec, `{raw, _}', is not changed and has no actions.
+-type clause() :: {'_' | list(), list(), [action() | tuple()]} | {raw, tuple()}.
 %% If `modules' or `functions' is not `one', then `module' or `function' is '_'.
 -type spec() :: #{kind := call, module := module(), function := atom(),
                   arity := arity() | '_', exported := boolean(),
@@ -36,9 +36,10 @@
                   functions := inviso_spec_group:functions(),
                   elixir := boolean(), clauses := [clause()],
                   counters := [count | time], text := binary(),
+                  label => atom(), % a variable of the match spec: parse/2
                   records => [module()]} % the modules of m#rec{}
               | #{kind := send | 'receive', clauses := [clause()],
-                  text := binary(), records => [module()]}
+                  text := binary(), label => atom(), records => [module()]}
               | #{kind := procs | ports | running | garbage_collection,
                   text := binary()}.
 
@@ -63,13 +64,19 @@
 %% @doc Parses one spec. The text of an error says what was expected, and at which
 %% position.
 -spec parse(binary()) -> {ok, spec()} | {error, usage, binary()}.
-parse(Text) when byte_size(Text) > ?MAX_BYTES ->
+parse(Text) ->
+    parse(Text, none).
+
+%% @doc Parses one spec, which must have the variable `Label'. `label' of the result
+%% is the name that its match spec has for this variable.
+-spec parse(binary(), atom()) -> {ok, spec()} | {error, usage, binary()}.
+parse(Text, _) when byte_size(Text) > ?MAX_BYTES ->
     {error, usage, format("a spec has at most ~b bytes, this one ~b",
                           [?MAX_BYTES, byte_size(Text)])};
-parse(Text) ->
+parse(Text, Label) ->
     case unicode:characters_to_list(Text) of
         Chars when is_list(Chars) ->
-            parse_chars(string:trim(Chars), Text);
+            parse_chars(string:trim(Chars), {Text, Label});
         _ ->
             {error, usage, <<"the spec is not UTF-8">>}
     end.
@@ -217,15 +224,19 @@ spaced(Chars) ->
               %% the modules of records, from m#rec{}
               records :: #{atom() => module()},
               %% whether the spec names one module or a group
-              scope :: one | group}).
+              scope :: one | group,
+              %% the variable that names requests
+              label :: atom()}).
 
-spec(Tokens0, Notation, Text, Scope) ->
+spec(Tokens0, Notation, {Text, Label}, Scope) ->
     {Tokens1, Literals} = literals(without_dot(Tokens0)),
     {Tokens2, Records} = records(Tokens1, [], #{}),
     {Tokens, Actions} = split_actions(Tokens2),
     Spec = target(Tokens, Actions,
                   #ctx{notation = Notation, literals = Literals,
-                       records = Records, scope = Scope}),
+                       records = Records, scope = Scope, label = Label}),
+    _ = Label =:= none orelse is_map_key(label, Spec) orelse
+        fail({1, 1}, "there is no variable ~ts, which --label names", [Label]),
     Named = maps:from_list([{records, lists:usort(maps:values(Records))}
                             || Records =/= #{}]),
     maps:merge(Spec#{text => Text, elixir => Notation =:= elixir}, Named).
@@ -330,10 +341,13 @@ call(M, F, [{'[', At} | _] = Tokens, Actions, Ctx, A) ->
 call(_, '_', [{'(', At} | _], _Actions, _Ctx, _A) ->
     fail(At, "a pattern of arguments needs one function", []);
 call(M, F, [{'(', At} | _] = Tokens, Actions, Ctx, '_') ->
-    {Count, Clauses0} = head(Tokens, records_of(M, Ctx), Ctx),
-    Clauses = plain(Clauses0),
+    {Count, Clauses0, Named} = head(Tokens, records_of(M, Ctx), Ctx),
+    Clauses = case Named of
+                  #{} when map_size(Named) > 0 -> Clauses0;
+                  _ -> plain(Clauses0)
+              end,
     filtered_counters(At, Clauses, Actions),
-    function(M, F, Count, false, Clauses, Actions);
+    maps:merge(function(M, F, Count, false, Clauses, Actions), Named);
 call(_, _, [{'(', At} | _], _Actions, _Ctx, _A) ->
     fail(At, "either an arity or arguments, not both", []);
 call(_, _, [{'when', At} | _], _Actions, _Ctx, _A) ->
@@ -370,9 +384,10 @@ filtered_counters(At, _Clauses, Actions) ->
 
 message(Kind, At, Rest, Actions, Ctx) ->
     no_actions(At, Kind, Actions),
-    Clauses = case Rest of
-                  [] -> [];
-                  [{'[', _} | _] -> raw(Kind, Rest, Ctx);
+    {Clauses, Named} =
+              case Rest of
+                  [] -> {[], #{}};
+                  [{'[', _} | _] -> {raw(Kind, Rest, Ctx), #{}};
                   [{'(', _} | _] -> message_head(Kind, At, Rest, Ctx);
                   [Token | _] ->
                       fail(at(Token), "~ts is not expected after ~ts; "
@@ -380,12 +395,12 @@ message(Kind, At, Rest, Actions, Ctx) ->
                                                  message_example(Kind)])
               end,
     vm_accepts(At, Clauses),
-    #{kind => Kind, clauses => Clauses}.
+    Named#{kind => Kind, clauses => Clauses}.
 
 %% Parses the arguments of send and receive. In match specs of the VM these are the
 %% lists [To, Msg] and [Node, From, Msg].
 message_head(Kind, At, Tokens, Ctx) ->
-    {N, Clauses} = head(Tokens, none, Ctx),
+    {N, Clauses, Named} = head(Tokens, none, Ctx),
     Full = case Kind of
                send -> 2;
                'receive' -> 3
@@ -393,8 +408,8 @@ message_head(Kind, At, Tokens, Ctx) ->
     _ = (N >= 1 andalso N =< Full) orelse
         fail(At, "~ts takes a pattern of the message, ~ts",
              [Kind, message_example(Kind)]),
-    [{lists:duplicate(Full - N, '_') ++ Head, Guards, []}
-     || {Head, Guards, _} <- Clauses].
+    {[{lists:duplicate(Full - N, '_') ++ Head, Guards, []}
+      || {Head, Guards, _} <- Clauses], Named}.
 
 message_example(send) -> "send(Msg) or send(To, Msg)";
 message_example('receive') ->
@@ -500,7 +515,8 @@ action_names() -> "return, slow(50ms), failed, caller, stack, count, time".
 
 %% --- arguments and guards ----------------------------------------------------
 
-%% Parses "(Args) when Guard" to clauses of a match spec.
+%% Parses "(Args) when Guard" to clauses of a match spec. Returns the number of
+%% arguments, the clauses, and the name of the variable for --label.
 head([{'(', At} | Rest], Records, Ctx) ->
     {Args, Close, Guard} = arguments(Rest, [{'(', At}], []),
     _ = case Guard of
@@ -514,7 +530,7 @@ head([{'(', At} | Rest], Records, Ctx) ->
     End = Close,
     Fun = [{'fun', At}, {'(', At}, {'[', At}] ++ Args
         ++ [{']', Close}, {')', Close}] ++ Guard
-        ++ [{'->', End}, {atom, End, true}, {'end', End}, {dot, End}],
+        ++ [{'->', End}, result(End, Args, Ctx), {'end', End}, {dot, End}],
     {'fun', _, {clauses, [{clause, A, [Patterns], Guards, Body}]}} =
         expression(Fun),
     {Count, Checked} = inviso_spec_head:check(Patterns),
@@ -527,7 +543,15 @@ head([{'(', At} | Rest], Records, Ctx) ->
     _ = deep(Put, ?MAX_DEPTH) andalso fail(At, "nested too deeply", []),
     Clauses = [{H, G, []} || {H, G, _} <- Put],
     vm_accepts(At, Clauses),
-    {Count, Clauses}.
+    {Count, Clauses, maps:from_list([{label, V} || {_, _, [V]} <- Put,
+                                                   V =/= true])}.
+
+%% The clause's result is the variable for --label, if the arguments have it.
+result(End, Args, #ctx{label = Label}) ->
+    case [V || {var, _, V} <- Args, V =:= Label] of
+        [_ | _] -> {var, End, Label};
+        [] -> {atom, End, true}
+    end.
 
 guards(Guards, #ctx{notation = elixir}) -> inviso_spec_elixir:guard(Guards);
 guards(Guards, #ctx{notation = erlang}) -> Guards.

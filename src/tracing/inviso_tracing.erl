@@ -23,7 +23,7 @@
 -module(inviso_tracing).
 
 -export([new/1, open/2, close/1, refusals/1, is_open/1, is_gone/2, scope/1,
-         second/2, forget_second/1]).
+         second/2, forget_second/1, claim/2, release/1, system/1]).
 -export([set/4, again/2, state/2, clear_patterns/1, patterns/1, counted/2]).
 -export([bound/2, without_ends/2]).
 -export([flags/5, flag_each/4, clear_flags/1, leave_out/2, own/2]).
@@ -37,6 +37,8 @@
                   %% the owner's monitor of the engine
                   engine = none :: none | reference(),
                   second = none :: none | inviso_scope:scope(),
+                  %% the owner's tracer, if it is the node's system tracer
+                  system = none :: none | inviso_tracer:tracer(),
                  %% the handle of a tracer that counts open calls
                  bound = none :: none | pos_integer(),
                  %% true: a pattern has asked for ends of calls
@@ -127,12 +129,37 @@ second(Scope, T) ->
 %% @doc Clears what the second process, which was killed, has left.
 -spec forget_second(tracing()) -> tracing().
 forget_second(#tracing{second = Scope} = T) ->
-    ok = inviso_scope:forget(inviso_scope:residue([Scope])),
+    ok = inviso_scope:forget(inviso_scope:residue([Scope], none)),
     second(none, T).
+
+%% @doc Makes a tracer the system tracer of this node, for sequential traces. Call it
+%% before a token can exist.
+-spec claim(inviso_tracer:tracer(), tracing()) ->
+          {ok, tracing()} | {error, {system_tracer, term()} | closed}.
+claim(Tracer, T) ->
+    Noted = noted(T#tracing{system = Tracer}),
+    case inviso_seq:start(Tracer) of
+        ok -> {ok, Noted};
+        {error, _} = E -> _ = noted(T), E
+    end.
+
+%% @doc Returns the tracer that the owner has made the system tracer.
+-spec system(tracing()) -> inviso_tracer:tracer() | none.
+system(#tracing{system = Tracer}) -> Tracer.
+
+%% @doc Removes the system tracer, if it is still the owner's. Call it when the scope
+%% is closed, and no more tokens are set.
+-spec release(tracing()) -> tracing().
+release(#tracing{system = none} = T) ->
+    T;
+release(#tracing{system = Tracer} = T) ->
+    _ = inviso_seq:stop(Tracer),
+    noted(T#tracing{system = none}).
 
 noted(#tracing{table = Table, owner = Owner} = T) ->
     Refused = [Scope || {Scope, _} <- T#tracing.refused],
-    Residue = inviso_scope:residue([T#tracing.scope, T#tracing.second | Refused]),
+    Residue = inviso_scope:residue([T#tracing.scope, T#tracing.second | Refused],
+                                   T#tracing.system),
     ok = inviso_push:note(Table, Owner, Residue),
     T.
 

@@ -270,7 +270,7 @@ an_embedded_node_loads_nothing(_Config) ->
               inviso_other_tools, inviso_near, inviso_spec, inviso_spec_elixir,
               inviso_spec_head, inviso_spec_procs, inviso_spec_group, inviso_arm,
               inviso_arm_foreign, inviso_arm_functions, inviso_arm_groups,
-              inviso_arm_list, inviso_arm_procs,
+              inviso_arm_list, inviso_arm_procs, inviso_arm_starts,
               inviso_functions
               | proplists:get_value(engine, inviso_pushed:rooms(), [])]],
     Plan = fun(Text) -> peer:call(Peer, inviso_arm, plan,

@@ -1,0 +1,93 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc Specs whose events begin requests of sequential traces.
+%%
+%% A clause of such a spec has the action `{start, Label, Variable}'. Its match spec
+%% sets the token of the process, and reports which token the process held before
+%% (c_src/nif/starts.h).
+%%
+%% A label in a match spec must be an atom or a small integer. With any other term
+%% the VM can crash or hang, because it does not copy the term.
+-module(inviso_arm_starts).
+
+-export([variable/1, of_spec/2, body/1, in_request/1]).
+
+-export_type([start/0, action/0]).
+
+-type start() :: #{label := 0..16#7ffffff, variable := binary() | none,
+                   _ => _}.
+-type action() :: {start, Label :: non_neg_integer(), Variable :: atom()}.
+
+-define(MAX_VARIABLE, 200).
+
+%% @doc Returns the variable of specs that names requests, for inviso_spec:parse/2.
+-spec variable(start() | none) -> atom().
+variable(#{variable := Name}) when is_binary(Name) ->
+    case unicode:characters_to_list(Name) of
+        [_ | _] = Chars when length(Chars) =< ?MAX_VARIABLE ->
+            list_to_atom(Chars);
+        _ ->
+            throw({usage, <<"--label is no name of a variable">>})
+    end;
+variable(_) ->
+    none.
+
+%% @doc Returns the spec with the action that begins a request. Throws `{usage,
+%% Text}' if such events cannot begin one.
+-spec of_spec(inviso_spec:spec(), start()) -> inviso_spec:spec().
+of_spec(#{kind := Kind, clauses := Clauses, text := Text} = Spec,
+        #{label := Label}) when Kind =:= call; Kind =:= send ->
+    Start = {start, Label, maps:get(label, Spec, none)},
+    _ = maps:get(counters, Spec, []) =:= [] orelse no_action(Text),
+    Spec#{clauses := [started(C, Start, Text) || C <- any(Clauses)]};
+of_spec(#{text := Text}, _) ->
+    throw({usage, format("`~ts': only a call or `send' begins a request, for "
+                         "example 'shop:checkout(Order, _)' or "
+                         "'send(shop_queue, {order, Id, _})'", [Text])}).
+
+%% A spec of messages without a pattern means every message.
+any([]) -> [{'_', [], []}];
+any(Clauses) -> Clauses.
+
+started({raw, _}, _, Text) ->
+    throw({usage, format("`~ts': a match spec cannot begin a request; write "
+                         "a pattern of arguments", [Text])});
+started({Head, Guards, []}, Start, _) ->
+    {Head, Guards, [Start]};
+started(_, _, Text) ->
+    no_action(Text).
+
+-spec no_action(binary()) -> no_return().
+no_action(Text) ->
+    throw({usage, format("`~ts': a call that begins a request has no action; "
+                         "--calls shows calls and returns within requests",
+                         [Text])}).
+
+%% @doc Returns the body of a match spec for the action. The value of the message is
+%% computed before the token is set. Flags for timestamps are not set: the tracer
+%% reads its own clock.
+-spec body(action()) -> [term()].
+body({start, Label, none}) ->
+    [{message, {{'$inviso_seq', {get_seq_token}}}} | token(Label)];
+body({start, Label, Variable}) ->
+    [{message, {{'$inviso_seq', {get_seq_token}, Variable}}} | token(Label)].
+
+token(Label) ->
+    [{set_seq_token, label, Label} | [{set_seq_token, Flag, true}
+                                      || Flag <- [send, 'receive', print]]].
+
+%% @doc Returns the spec for processes that hold a token only. Throws `{usage, Text}'
+%% if the spec is not of calls.
+-spec in_request(inviso_spec:spec()) -> inviso_spec:spec().
+in_request(#{kind := call, clauses := Clauses, counters := []} = Spec) ->
+    Spec#{clauses := [held(C) || C <- Clauses]};
+in_request(#{text := Text}) ->
+    throw({usage, format("--calls `~ts': a function is expected, without the "
+                         "actions count and time", [Text])}).
+
+held({raw, {Head, Guards, Body}}) -> {raw, {Head, Guards ++ guard(), Body}};
+held({Head, Guards, Actions}) -> {Head, Guards ++ guard(), Actions}.
+
+guard() -> [{is_seq_trace}].
+
+format(Format, Args) ->
+    unicode:characters_to_binary(io_lib:format(Format, Args)).
