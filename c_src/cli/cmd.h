@@ -30,6 +30,7 @@ extern const struct inv_cmd inv_cmd_merge;
 extern const struct inv_cmd inv_cmd_ms;
 extern const struct inv_cmd inv_cmd_record;
 extern const struct inv_cmd inv_cmd_recover;
+extern const struct inv_cmd inv_cmd_seq;
 extern const struct inv_cmd inv_cmd_status;
 extern const struct inv_cmd inv_cmd_stop;
 extern const struct inv_cmd inv_cmd_trace;

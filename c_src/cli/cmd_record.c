@@ -16,6 +16,7 @@
 #include "cli/left.h"
 #include "cli/members.h"
 #include "cli/report.h"
+#include "cli/seq_opts.h"
 #include "cli/session_name.h"
 #include "cli/spec_actions.h"
 #include "cli/trace_opts.h"
@@ -34,6 +35,8 @@
 struct record {
 	struct inv_node_opts nodes;
 	struct inv_trace_opts what;
+	struct inv_seq_opts requests;
+	bool seq;	 /* the SPECs begin requests */
 	const char *dir; /* NULL: a directory with the recording's name */
 	const char *name;
 	bool detach;
@@ -205,9 +208,14 @@ static int watch(struct record *r)
 	return detach(r);
 }
 
-static void fill_opts(struct record *r, struct inv_session_opts *o)
+static void fill_opts(struct record *r, struct inv_session_opts *o,
+		      struct inv_session_seq *seq)
 {
 	inv_trace_opts_session(&r->what, o);
+	if (r->seq) {
+		inv_seq_opts_session(&r->requests, seq);
+		o->seq = seq;
+	}
 	o->name = r->name;
 	o->owner = r->cluster.owner;
 	o->mode = r->detach ? INV_MODE_DETACHED : INV_MODE_RECORD;
@@ -219,6 +227,7 @@ static void fill_opts(struct record *r, struct inv_session_opts *o)
 static int record(struct record *r)
 {
 	struct inv_session_opts o;
+	struct inv_session_seq seq;
 	int status = INV_EXIT_DONE;
 
 	/* Check the local directory first, before anything happens on the
@@ -236,9 +245,13 @@ static int record(struct record *r)
 	    !inv_download_room(&r->members, r->dir, r->name))
 		status = INV_EXIT_FAILED;
 	if (!status) {
-		fill_opts(r, &o);
+		fill_opts(r, &o, &seq);
 		status = inv_members_start(&r->members, &o);
 	}
+	if (!status && r->seq)
+		status = inv_members_matched(&r->members, r->what.n_specs);
+	if (!status && r->seq && !r->what.dry_run)
+		status = inv_members_begin(&r->members);
 	if (!status && r->what.dry_run) {
 		status = inv_dry_run(&r->members, r->json, r->quiet);
 		inv_members_remove(&r->members);
@@ -277,10 +290,15 @@ enum {
 	OPT_DETACH,
 	OPT_KEEP,
 	OPT_COMPRESS,
+	OPT_SEQ,
 };
 
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "The recording:", 6 },
+	{ "seq", OPT_SEQ, NULL, 0,
+	  "record requests, as `inviso seq' does: what begins with a call or "
+	  "message of the SPEC, on all nodes",
+	  1 },
 	{ "output", 'o', "DIR", 0,
 	  "write the logs to DIR (default: the name of the recording)", 6 },
 	{ "name", OPT_NAME, "NAME", 0,
@@ -317,6 +335,7 @@ static const char doc[] =
 	"  inviso record -n shop@web1 --detach --for 1h --name night "
 	"'lists:seq/2'\n"
 	"  inviso record -n shop@web1 --keep newest --for 1h procs send\n"
+	"  inviso record -n web@h1,db@h3 --seq --requests 100 shop:checkout/2\n"
 	"\n"
 	"Exit status: 0 done, 1 failed, 2 usage, 3 a node cannot be reached or "
 	"was lost, 4 refused, 5 nothing matched, 6 stopped by a protection, "
@@ -345,6 +364,11 @@ static void check(struct record *r, struct argp_state *state)
 		refuse_picks(r->what.specs[i], state);
 	if (!r->what.n_specs)
 		argp_error(state, "no SPEC is given");
+	if (r->seq)
+		inv_seq_opts_check(&r->what, state);
+	else if (r->requests.any)
+		argp_error(state, "options of requests, such as --requests and "
+				  "--calls, need --seq");
 	if (r->detach && !r->what.dry_run && (!r->what.ms_given || !r->what.ms))
 		argp_error(state,
 			   "--detach needs --for TIME, because the command "
@@ -358,7 +382,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &r->nodes;
-		state->child_inputs[1] = &r->what;
+		state->child_inputs[1] = &r->requests;
+		state->child_inputs[2] = &r->what;
 		return 0;
 	case 'o':
 		if (!*arg)
@@ -381,6 +406,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--keep %s: not oldest or newest",
 				   arg);
 		return 0;
+	case OPT_SEQ:
+		r->seq = true;
+		return 0;
 	case OPT_COMPRESS:
 		r->compress = true;
 		return 0;
@@ -400,6 +428,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_child children[] = {
 	{ &inv_node_argp, 0, NULL, 0 },
+	{ &inv_seq_argp, 0, NULL, 0 },
 	{ &inv_trace_argp, 0, NULL, 0 },
 	{ 0 },
 };
@@ -417,7 +446,8 @@ static int exec_record(int argc, char **argv)
 	struct record r = { .what = { .ms = FOR_MS, .bytes = BYTES } };
 	int status;
 
-	if (!inv_trace_opts_init(&r.what, argc)) {
+	if (!inv_trace_opts_init(&r.what, argc) ||
+	    !inv_seq_opts_init(&r.requests, argc)) {
 		fputs("inviso record: no memory\n", stderr);
 		status = INV_EXIT_FAILED;
 	} else if (argp_parse(&argp, argc, argv, 0, NULL, &r)) {
@@ -425,6 +455,7 @@ static int exec_record(int argc, char **argv)
 	} else {
 		status = run(&r);
 	}
+	inv_seq_opts_release(&r.requests);
 	inv_trace_opts_release(&r.what);
 	inv_node_opts_release(&r.nodes);
 	return status;

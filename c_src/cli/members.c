@@ -323,6 +323,40 @@ int inv_members_start(struct inv_members *ms, const struct inv_session_opts *o)
 	return status;
 }
 
+int inv_members_matched(struct inv_members *ms, unsigned n)
+{
+	for (size_t i = 0; i < ms->n; i++)
+		if (ms->v[i].status.idle < (int64_t)n)
+			return INV_EXIT_DONE;
+	for (size_t i = 0; i < ms->n; i++) {
+		const struct inv_member *m = &ms->v[i];
+
+		for (size_t k = 0; k < m->status.notes.n; k++)
+			inv_screen_note_node(ms->cluster->screen, m->name,
+					     m->status.notes.v[k]);
+	}
+	inv_members_remove(ms);
+	return INV_EXIT_NOTHING;
+}
+
+static int got_begun(struct inv_member *m, const struct inv_ask *ask)
+{
+	return inv_session_ok_got(ask, &m->err);
+}
+
+int inv_members_begin(struct inv_members *ms)
+{
+	int status = each(ms, INV_VERB_BEGIN, got_begun) ? INV_EXIT_FAILED :
+							   INV_EXIT_DONE;
+
+	for (size_t i = 0; !status && i < ms->n; i++)
+		if (!ms->v[i].there)
+			status = inv_exit_of(ms->v[i].code);
+	if (status)
+		inv_members_remove(ms);
+	return status;
+}
+
 int inv_members_find(struct inv_members *ms, const char *name)
 {
 	struct inv_ask *asks = new_asks(ms);

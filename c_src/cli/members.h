@@ -56,6 +56,16 @@ void inv_members_release(struct inv_members *ms);
 int inv_members_start(struct inv_members *ms, const struct inv_session_opts *o);
 
 /*
+ * For requests, which begin on some of the nodes only. If none of the n specs
+ * matches anything on any node, reports why, and ends all sessions. Returns an enum
+ * inv_exit.
+ */
+int inv_members_matched(struct inv_members *ms, unsigned n);
+/* Lets the sessions of requests arm, when all have started. Returns an enum
+ * inv_exit; after a failure all sessions have ended. */
+int inv_members_begin(struct inv_members *ms);
+
+/*
  * Finds the sessions called `name'. A node without one is left out (code
  * INV_ENOTHING), and reported if other nodes have one. Returns an enum
  * inv_exit.

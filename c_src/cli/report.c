@@ -309,6 +309,15 @@ void inv_report_json_status(struct inv_json *j, const struct inv_status *s)
 	json_count(j, "processes", s->processes);
 	json_count(j, "sensitive", s->sensitive);
 	inv_json_uint(j, "log_bytes", s->log_bytes);
+	if (s->begun >= 0) {
+		inv_json_open(j, "seq", '{');
+		inv_json_int(j, "begun", s->begun);
+		inv_json_uint(j, "beyond", s->beyond);
+		inv_json_uint(j, "remote", s->remote);
+		inv_json_uint(j, "others", s->others);
+		json_count(j, "held", s->held);
+		inv_json_close(j, '}');
+	}
 	if (s->expected >= 0)
 		inv_json_int(j, "expected", s->expected);
 	if (s->ms_left >= 0)

@@ -45,6 +45,11 @@ static uint64_t hash_pid(const struct inv_token *tok, uint64_t node)
 	return h ? h : 1; /* 0 means: no process */
 }
 
+uint64_t inv_seq_pid(const struct inv_item *it, const struct inv_token *tok)
+{
+	return hash_pid(tok, node_of(it, tok));
+}
+
 /* --- labels --------------------------------------------------------------- */
 
 static uint64_t hash_bytes(uint64_t h, const uint8_t *p, size_t len)

@@ -56,6 +56,9 @@ static inline uint64_t inv_seq_process(const struct inv_seq *s)
 /* Returns the hash of a node's name. */
 uint64_t inv_seq_node(const char *name, size_t len);
 
+/* Returns the hash of the pid in tok, in an event of the item. */
+uint64_t inv_seq_pid(const struct inv_item *it, const struct inv_token *tok);
+
 /*
  * Reads the item's event, whose tag is seq_trace. c is any cursor. Returns false
  * if it is no such event, or has been cut before its end: nothing can then be

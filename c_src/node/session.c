@@ -42,7 +42,7 @@ void inv_session_ask(struct inv_ask *ask, const struct inv_session *s,
 		[INV_VERB_ALIVE] = "alive",	  [INV_VERB_STATUS] = "status",
 		[INV_VERB_STOP] = "stop",	  [INV_VERB_FILES] = "files",
 		[INV_VERB_COUNTERS] = "counters", [INV_VERB_HOLD] = "hold",
-		[INV_VERB_REMOVE] = "remove",
+		[INV_VERB_REMOVE] = "remove",	  [INV_VERB_BEGIN] = "begin",
 	};
 	struct inv_buf e = { 0 };
 

@@ -37,6 +37,16 @@ struct inv_strings {
 	size_t n;
 };
 
+/* Requests of sequential traces, which the specs of a session begin. */
+struct inv_session_seq {
+	int64_t label;	      /* of their tokens; equal on all nodes */
+	uint64_t requests;    /* how many may begin; 0: no limit */
+	uint64_t one_in;      /* one in so many begins */
+	const char *variable; /* of the specs; NULL: none */
+	struct inv_strings calls;
+	bool reset; /* remove all tokens at the end */
+};
+
 /* The arguments of inv_session_start_ask; call inv_session_opts_init first. */
 struct inv_session_opts {
 	const char *name;
@@ -53,6 +63,7 @@ struct inv_session_opts {
 	const char *payload;	   /* an atom; NULL: the default */
 	bool dry_run;
 	bool yes; /* trace many functions, and modules of OTP */
+	const struct inv_session_seq *seq; /* NULL: an ordinary trace */
 	/*
 	 * values for the keys of abi/options.h; INV_UNSET means the node's
 	 * default
@@ -107,6 +118,7 @@ enum inv_session_verb {
 	INV_VERB_FILES,	    /* inv_session_files_got */
 	INV_VERB_COUNTERS,  /* inv_session_counters_got */
 	INV_VERB_HOLD,	    /* inv_session_ok_got */
+	INV_VERB_BEGIN,	    /* inv_session_ok_got */
 	INV_VERB_REMOVE,    /* inv_session_ok_got */
 };
 void inv_session_ask(struct inv_ask *ask, const struct inv_session *s,

@@ -109,10 +109,27 @@ static const char *mode_name(enum inv_session_mode mode)
 	return names[mode];
 }
 
+static void put_seq(struct inv_buf *e, const struct inv_session_seq *s)
+{
+	inv_put_atom(e, "seq");
+	inv_etf_map(e, 5 + (s->variable != NULL));
+	inv_put_atom(e, "label");
+	inv_etf_int(e, s->label);
+	inv_put_atom(e, "requests");
+	inv_etf_int(e, (int64_t)s->requests);
+	inv_put_atom(e, "one_in");
+	inv_etf_int(e, (int64_t)s->one_in);
+	inv_put_atom(e, "calls");
+	inv_put_texts(e, s->calls.v, s->calls.n);
+	put_atom(e, "reset", s->reset ? "true" : "false");
+	if (s->variable)
+		put_text(e, "variable", s->variable);
+}
+
 static void put_map(struct inv_buf *e, const struct inv_session_opts *o,
 		    const erlang_pid *self)
 {
-	inv_etf_map(e, 14 + count(o, INV_GROUP_SESSION));
+	inv_etf_map(e, 14 + count(o, INV_GROUP_SESSION) + (o->seq != NULL));
 	put_text(e, "name", o->name);
 	put_text(e, "owner", o->owner);
 	inv_put_atom(e, "client");
@@ -130,6 +147,8 @@ static void put_map(struct inv_buf *e, const struct inv_session_opts *o,
 	put_tracer(e, o);
 	put_group(e, "protect", o, INV_GROUP_PROTECT);
 	put_numbers(e, o, INV_GROUP_SESSION);
+	if (o->seq)
+		put_seq(e, o->seq);
 	inv_put_atom(e, "dry_run");
 	inv_put_atom(e, o->dry_run ? "true" : "false");
 	inv_put_atom(e, "yes");

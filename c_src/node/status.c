@@ -70,7 +70,13 @@ int inv_status_decode(struct inv_decode *d, struct inv_status *out)
 		FIELD("processes", number, processes),
 		FIELD("sensitive", number, sensitive),
 		FIELD("list", texts, list),
+		FIELD("idle", number, idle),
 		{ 0 },
+	};
+	static const struct inv_field seq[] = {
+		FIELD("begun", number, begun),	FIELD("beyond", count, beyond),
+		FIELD("remote", count, remote), FIELD("others", count, others),
+		FIELD("held", number, held),	{ 0 },
 	};
 	static const struct inv_field fields[] = {
 		TEXT("name", name),
@@ -86,6 +92,7 @@ int inv_status_decode(struct inv_decode *d, struct inv_status *out)
 		{ .key = "class", .read = read_class },
 		{ .key = "log", .read = read_log },
 		{ .key = "matched", .fields = matched },
+		{ .key = "seq", .fields = seq },
 		{ .key = "armed", .read = read_armed },
 		FIELD("notes", texts, notes),
 		FIELD("produced", count, produced),
@@ -106,6 +113,7 @@ int inv_status_decode(struct inv_decode *d, struct inv_status *out)
 	memset(out, 0, sizeof(*out));
 	out->functions = out->processes = out->sensitive = -1;
 	out->ms_left = out->expected = -1;
+	out->begun = out->held = -1;
 	return inv_decode_fields(d, fields, out);
 }
 

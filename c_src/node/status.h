@@ -40,6 +40,15 @@ struct inv_status {
 	char log[512];
 	int64_t functions, processes, sensitive; /* what the specs matched; -1:
 						    unknown */
+	int64_t idle; /* specs that match nothing here, and so begin no
+			 requests */
+	/* requests of sequential traces; begun is -1 in other sessions */
+	int64_t begun;
+	uint64_t beyond;       /* not recorded: limit or sample */
+	uint64_t remote;       /* begun by a message to another node */
+	uint64_t others;       /* events of tokens with other labels */
+	int64_t held;	       /* processes that hold a token at the end; -1:
+			    unknown */
 	struct inv_texts list; /* of a dry run: lines that list the functions */
 	/* while arming: how many functions are armed, and how many there are */
 	int64_t armed, armed_of;

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/started.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define HASH_NONFATAL_OOM 1
+#define uthash_nonfatal_oom(elt) ((elt)->stored = false)
+#include <uthash.h>
+
+#include "base/err.h"
+
+/* A process that has begun a request, and has not sent a message since. */
+struct inv_started_process {
+	uint64_t key; /* inv_seq_pid */
+	bool stored;
+	UT_hash_handle hh;
+};
+
+int inv_started_init(struct inv_started *s)
+{
+	memset(s, 0, sizeof(*s));
+	s->cursor = malloc(sizeof(*s->cursor));
+	return s->cursor ? 0 : INV_ENOMEM;
+}
+
+void inv_started_release(struct inv_started *s)
+{
+	struct inv_started_process *p = s->begun;
+
+	HASH_CLEAR(hh, s->begun);
+	while (p) {
+		struct inv_started_process *next = p->hh.next;
+
+		free(p);
+		p = next;
+	}
+	free(s->cursor);
+	free(s->is_wanted);
+	memset(s, 0, sizeof(*s));
+}
+
+/* Returns true if the next term is {'$inviso_seq', Token, ...}. */
+static bool read_mark(struct inv_cursor *c)
+{
+	struct inv_token tok;
+
+	return !inv_cursor_next(c, &tok) && tok.kind == INV_TOK_TUPLE &&
+	       tok.count >= 2 && !inv_cursor_next(c, &tok) &&
+	       inv_token_is(&tok, "$inviso_seq");
+}
+
+/* Reads the tracee, and then the value of the match spec. */
+static bool is_beginning(struct inv_started *s, const struct inv_item *it,
+			 uint64_t *process)
+{
+	struct inv_cursor *c = s->cursor;
+	struct inv_token tok;
+
+	if (inv_event_tracee(&it->ev, c, &tok) || tok.kind != INV_TOK_PID)
+		return false;
+	*process = inv_seq_pid(it, &tok);
+	if (inv_cursor_skip_rest(c, &tok))
+		return false;
+	for (unsigned i = 0; i < 1u + it->ev.extra; i++)
+		if (inv_cursor_next(c, &tok) || inv_cursor_skip_rest(c, &tok))
+			return false;
+	return read_mark(c);
+}
+
+static int add(struct inv_started *s, uint64_t key)
+{
+	struct inv_started_process *p;
+
+	HASH_FIND(hh, s->begun, &key, sizeof(key), p);
+	if (p)
+		return 0;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return INV_ENOMEM;
+	p->key = key;
+	p->stored = true;
+	HASH_ADD(hh, s->begun, key, sizeof(p->key), p);
+	if (p->stored)
+		return 0;
+	free(p);
+	return INV_ENOMEM;
+}
+
+int inv_started_item(struct inv_started *s, const struct inv_item *it)
+{
+	uint64_t process;
+
+	if (it->kind == INV_ITEM_LOSS)
+		s->lost = true;
+	if (it->kind != INV_ITEM_EVENT || !it->ev.ms_result ||
+	    (it->ev.tag != INV_TAG_CALL && it->ev.tag != INV_TAG_SEND) ||
+	    !is_beginning(s, it, &process))
+		return 0;
+	return add(s, process);
+}
+
+/* Returns true if the process has begun a request, which then has its first
+ * event. */
+static bool take(struct inv_started *s, uint64_t key)
+{
+	struct inv_started_process *p;
+
+	HASH_FIND(hh, s->begun, &key, sizeof(key), p);
+	if (!p)
+		return s->lost;
+	HASH_DEL(s->begun, p);
+	free(p);
+	return true;
+}
+
+static bool grow(struct inv_started *s, uint64_t n)
+{
+	bool *more = realloc(s->is_wanted, n * 2 * sizeof(*more));
+
+	if (!more)
+		return false;
+	memset(more + s->n, 0, (n * 2 - s->n) * sizeof(*more));
+	s->is_wanted = more;
+	s->n = n * 2;
+	return true;
+}
+
+bool inv_started_wants(struct inv_started *s, const struct inv_item *it,
+		       const struct inv_seq *seq)
+{
+	const struct inv_cause *cause = it->facts ? it->facts->cause : NULL;
+	uint64_t request;
+
+	if (!cause || !seq)
+		return true;
+	request = cause->request;
+	if (request >= s->n && !grow(s, request + 1))
+		return true;
+	if (!s->is_wanted[request] && !cause->cause &&
+	    take(s, inv_seq_process(seq))) {
+		s->is_wanted[request] = true;
+		s->wanted++;
+	}
+	return s->is_wanted[request];
+}

@@ -1,0 +1,409 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% The command `inviso seq': requests of three nodes, as they happen.
+-module(inviso_seq_live_SUITE).
+
+-include_lib("common_test/include/ct.hrl").
+
+-export([all/0, suite/0, init_per_suite/1, end_per_suite/1,
+         init_per_testcase/2, end_per_testcase/2]).
+-export([requests_of_three_nodes/1, limit_of_requests/1, a_sample/1,
+         a_message_begins/1, a_message_to_another_node/1,
+         calls_within_requests/1, a_variable_names_requests/1,
+         another_system_tracer_is_refused/1, two_commands_do_not_share/1,
+         tokens_that_are_left/1, our_processes_have_no_token/1,
+         nothing_matches/1, usage/1,
+         the_command_is_killed/1, a_session_is_killed/1, a_node_is_killed/1,
+         a_recording/1, a_detached_recording/1]).
+
+-import(inviso_command_lib, [run/2, start/3, wait/2, signal/2, until/1, until/2,
+                             until_tracing/3, json/1]).
+
+-define(NODE, inviso_stock_node).
+-define(WORK, inviso_seq_work).
+
+all() ->
+    [requests_of_three_nodes, limit_of_requests, a_sample, a_message_begins,
+     a_message_to_another_node, calls_within_requests,
+     a_variable_names_requests, another_system_tracer_is_refused,
+     two_commands_do_not_share, tokens_that_are_left,
+     our_processes_have_no_token, nothing_matches, usage,
+     the_command_is_killed, a_session_is_killed, a_recording,
+     a_detached_recording, a_node_is_killed].
+
+suite() -> [{timetrap, {seconds, 600}}].
+
+init_per_suite(Config) ->
+    case inviso_command_lib:base() of
+        {ok, Base} ->
+            Cookie = "seq_live",
+            {Holder, Nodes} = started(Base, Cookie),
+            {Work, Beam, File} = code:get_object_code(?WORK),
+            _ = [{module, Work} = call(N, code, load_binary, [Work, File, Beam])
+                 || N <- Nodes],
+            Names = [list_to_atom(maps:get(name, N)) || N <- Nodes],
+            _ = [pong = call(A, net_adm, ping, [B]) || A <- Nodes, B <- Names],
+            [{holder, Holder}, {base, Base}, {opts, #{base => Base, cookie => Cookie}},
+             {nodes, Nodes}, {names, Names} | Config];
+        {skip, _} = Skip ->
+            Skip
+    end.
+
+%% Starts the nodes in a process that lives as long as the suite.
+started(Base, Cookie) ->
+    Self = self(),
+    Holder = spawn(fun() ->
+                           Self ! {self(), start_nodes(Base, Cookie)},
+                           receive stop -> ok end
+                   end),
+    receive {Holder, Nodes} -> {Holder, Nodes} end.
+
+start_nodes(Base, Cookie) ->
+    [?NODE:start(Base, #{name => N, cookie => Cookie,
+                         env => [inviso_test_lib:hurry(5)]})
+     || N <- ["web", "shop", "stock"]].
+
+end_per_suite(Config) ->
+    _ = [?NODE:stop(N) || N <- ?config(nodes, Config)],
+    ?config(holder, Config) ! stop,
+    inviso_command_lib:base_removed(?config(base, Config)).
+
+init_per_testcase(_, Config) ->
+    [_, Shop, Stock] = ?config(nodes, Config),
+    _ = call(Shop, ?WORK, start, [shop]),
+    _ = call(Stock, ?WORK, start, [stock]),
+    Config.
+
+end_per_testcase(a_node_is_killed, _) -> ok;
+end_per_testcase(_, Config) ->
+    %% Nothing is left, whatever happened.
+    released(Config, ?config(nodes, Config)).
+
+%%---------------------------------------------------------------------------
+%% Helpers
+
+call(Node, M, F, Args) -> ?NODE:call(Node, M, F, Args).
+
+names(Config) ->
+    lists:append(lists:join(",", [maps:get(name, N)
+                                  || N <- ?config(nodes, Config)])).
+
+%% The nodes on which a checkout of the first node goes on.
+others(Config) ->
+    [_, Shop, Stock] = ?config(names, Config),
+    {Shop, Stock}.
+
+begin_seq(Config, Args) ->
+    begin_seq(Config, ["seq", "--json"], Args).
+
+begin_seq(Config, Command, Args) ->
+    Opts = ?config(opts, Config),
+    Cmd = start(Opts, Command ++ ["-n", names(Config), "--for", "100s" | Args],
+                120000),
+    _ = [until_tracing(Opts, maps:get(name, N), Cmd)
+         || N <- ?config(nodes, Config)],
+    Cmd.
+
+ended(Cmd) ->
+    #{status := Status, out := Out, err := Err} = wait(Cmd, 120000),
+    {Status, json(Out), Err}.
+
+checkouts(Config, Ids) ->
+    [Web | _] = ?config(nodes, Config),
+    ok = call(Web, ?WORK, checkouts, [Ids, others(Config)]).
+
+%% Returns what the nodes have before. An earlier command's code may linger.
+footprints(Config) ->
+    _ = [until(fun() ->
+                       call(N, erlang, whereis, [inviso_loading]) =:= undefined
+                           andalso not call(N, erlang, module_loaded,
+                                            [inviso_tracer])
+               end) || N <- ?config(nodes, Config)],
+    [inviso_footprint:of_node(N) || N <- ?config(nodes, Config)].
+
+%% Returns what is on a node and was not there before. What was there may be gone:
+%% processes that had just connected the nodes.
+left(Before, Node) ->
+    inviso_command_lib:until_same(
+      fun() ->
+              Now = inviso_footprint:of_node(Node),
+              [D || {_, _, New} = D <- inviso_footprint:differences(Before, Now),
+                    New =/= []]
+      end, 60000).
+
+%% Returns the summary, the last line of standard error.
+summary(Err) ->
+    [Line] = [L || <<"{", _/binary>> = L <- inviso_command_lib:lines(Err)],
+    inviso_trace_json:decode(Line).
+
+seq_of(Err) ->
+    [maps:get(<<"seq">>, N, #{}) || N <- maps:get(<<"nodes">>, summary(Err))].
+
+begun(Err) -> lists:sum([B || #{<<"begun">> := B} <- seq_of(Err)]).
+
+%% Returns the events of each request.
+requests(Events) ->
+    maps:values(lists:foldl(fun(#{<<"request">> := R} = E, Acc) ->
+                                    Acc#{R => maps:get(R, Acc, []) ++ [E]};
+                               (_, Acc) -> Acc
+                            end, #{}, Events)).
+
+released(Config, Nodes) ->
+    _ = Config,
+    _ = [until(fun() ->
+                       call(N, seq_trace, get_system_tracer, []) =:= false
+                           andalso call(N, erlang, whereis, [inviso_guard])
+                           =:= undefined
+               end) || N <- Nodes],
+    ok.
+
+contains(Text, Part) ->
+    _ = binary:match(Text, Part) =/= nomatch orelse error({missing, Part, Text}),
+    ok.
+
+%% A request of a checkout: nine events in causal order.
+is_checkout(Config, Request) ->
+    [Web, Shop, Stock] = [atom_to_binary(N) || N <- ?config(names, Config)],
+    [{Web, <<"send">>}, {Shop, <<"'receive'">>}, {Shop, <<"send">>},
+     {Stock, <<"'receive'">>}, {Stock, <<"print">>}, {Stock, <<"send">>},
+     {Shop, <<"'receive'">>}, {Shop, <<"send">>}, {Web, <<"'receive'">>}] =
+        [{N, What} || #{<<"node">> := N} = E <- Request, What <- [what(E)]],
+    [null | Causes] = [C || #{<<"cause">> := C} <- Request],
+    Ids = [I || #{<<"id">> := I} <- Request],
+    [] = lists:usort(Causes) -- Ids,
+    [] = [E || #{<<"orphan">> := _} = E <- Request],
+    ok.
+
+what(#{<<"payload">> := [Info | _]}) ->
+    [_, What | _] = re:split(Info, "[{,]"),
+    What.
+
+%%---------------------------------------------------------------------------
+
+requests_of_three_nodes(Config) ->
+    Before = footprints(Config),
+    Cmd = begin_seq(Config, ["--requests", "2", work("checkout/2")]),
+    _ = [{inviso_tracer, _} = call(N, seq_trace, get_system_tracer, [])
+         || N <- ?config(nodes, Config)],
+    checkouts(Config, [1]),
+    checkouts(Config, [2]),
+    {0, Events, Err} = ended(Cmd),
+    [A, B] = Requests = requests(Events),
+    _ = [ok = is_checkout(Config, R) || R <- Requests],
+    %% The label is one of inviso's, the same for all.
+    [Label] = lists:usort([L || #{<<"label">> := L} <- A ++ B]),
+    true = binary_to_integer(Label) >= 16#7000000,
+    [<<"1">>, <<"2">>] = [hd(maps:get(<<"args">>, C))
+                          || #{<<"tag">> := <<"call">>} = C <- Events],
+    2 = begun(Err),
+    #{<<"requests">> := 2, <<"stopped">> := Why} = summary(Err),
+    contains(Why, <<"2 requests">>),
+    _ = [[] = left(F, N)
+         || {F, N} <- lists:zip(Before, ?config(nodes, Config))],
+    ok.
+
+work(Text) -> atom_to_list(?WORK) ++ ":" ++ Text.
+
+%% However many begin at the same time, no more are shown.
+limit_of_requests(Config) ->
+    Cmd = begin_seq(Config, ["--requests", "3", work("checkout/2")]),
+    checkouts(Config, lists:seq(1, 100)),
+    {0, Events, Err} = ended(Cmd),
+    3 = length(Requests = requests(Events)),
+    _ = [ok = is_checkout(Config, R) || R <- Requests],
+    3 = begun(Err).
+
+%% One in four: requests that are not sampled are not shown.
+a_sample(Config) ->
+    Cmd = begin_seq(Config, ["--requests", "0", "--sample", "1/4",
+                             work("checkout/2")]),
+    checkouts(Config, lists:seq(1, 200)),
+    ok = signal(Cmd, "INT"),
+    {0, Events, Err} = ended(Cmd),
+    N = begun(Err),
+    true = N > 0 andalso N < 200,
+    N = length(Requests = requests(Events)),
+    _ = [ok = is_checkout(Config, R) || R <- Requests].
+
+a_message_begins(Config) ->
+    [_, Shop, _] = ?config(nodes, Config),
+    {_, Stock} = others(Config),
+    Cmd = begin_seq(Config, ["--requests", "1", "--label", "Id",
+                             "send(shop, {order, _, Id, _})"]),
+    ok = call(Shop, ?WORK, order, [5, Stock]),
+    {0, Events, Err} = ended(Cmd),
+    [Request] = requests(Events),
+    [<<"send">>, <<"'receive'">>, <<"send">>, <<"'receive'">>, <<"print">> | _] =
+        [what(E) || E <- Request],
+    9 = length(Request),
+    1 = begun(Err).
+
+%% The message that the pattern matches does not carry the token.
+a_message_to_another_node(Config) ->
+    Cmd = begin_seq(Config, ["--requests", "1", "send({order, _, _, _})"]),
+    checkouts(Config, [1]),
+    {5, Events, Err} = ended(Cmd),
+    [] = requests(Events),
+    [1] = [R || #{<<"remote">> := R} <- seq_of(Err), R > 0].
+
+calls_within_requests(Config) ->
+    [_, _, Stock] = ?config(nodes, Config),
+    Cmd = begin_seq(Config, ["--requests", "1", "--calls", work("stock/1"),
+                             work("checkout/2")]),
+    84 = call(Stock, ?WORK, stock, [42]),
+    checkouts(Config, [6]),
+    84 = call(Stock, ?WORK, stock, [42]),
+    {0, Events, _} = ended(Cmd),
+    [Request] = requests(Events),
+    ok = is_checkout(Config, Request),
+    [[<<"6">>]] = [A || #{<<"tag">> := <<"call">>, <<"function">> := <<"stock">>,
+                          <<"args">> := A} <- Events],
+    [<<"12">>] = [R || #{<<"tag">> := <<"return_from">>,
+                         <<"function">> := <<"stock">>,
+                         <<"return">> := R} <- Events].
+
+a_variable_names_requests(Config) ->
+    Cmd = begin_seq(Config, ["--requests", "1", "--label", "Order",
+                             work("checkout(Order, _) when Order > 8")]),
+    checkouts(Config, [8]),
+    checkouts(Config, [9]),
+    {0, Events, _} = ended(Cmd),
+    [_] = requests(Events),
+    [<<"9">>] = [hd(A) || #{<<"tag">> := <<"call">>, <<"args">> := A} <- Events].
+
+another_system_tracer_is_refused(Config) ->
+    [Web, Shop, Stock] = ?config(nodes, Config),
+    Init = call(Shop, erlang, whereis, [init]),
+    false = call(Shop, seq_trace, set_system_tracer, [Init]),
+    #{status := 4, err := Err} =
+        run(?config(opts, Config), ["seq", "-n", names(Config), work("checkout/2")]),
+    contains(Err, list_to_binary(maps:get(name, Shop) ++ ": this node has a "
+                                 "system tracer")),
+    contains(Err, <<"(init)">>),
+    Init = call(Shop, seq_trace, set_system_tracer, [false]),
+    _ = [false = call(N, seq_trace, get_system_tracer, []) || N <- [Web, Stock]].
+
+two_commands_do_not_share(Config) ->
+    Cmd = begin_seq(Config, ["--requests", "1", work("checkout/2")]),
+    #{status := 4, err := Err} =
+        run(?config(opts, Config), ["seq", "-n", names(Config), work("checkout/2")]),
+    contains(Err, <<"another session of inviso">>),
+    checkouts(Config, [1]),
+    {0, Events, _} = ended(Cmd),
+    [_] = requests(Events).
+
+%% A process keeps its token until it takes a message without one.
+tokens_that_are_left(Config) ->
+    [Web | _] = ?config(nodes, Config),
+    Cmd = begin_seq(Config, ["seq"], ["--requests", "1", work("checkout/2")]),
+    Keeper = call(Web, ?WORK, keep, [others(Config)]),
+    #{status := 0, err := Err} = wait(Cmd, 120000),
+    contains(Err, <<"1 process(es) still hold a token">>),
+    [{Keeper, Old}] = call(Web, ?WORK, tokens, []),
+    %% The next command sees none of its events, and is not disturbed by it.
+    Next = begin_seq(Config, ["--requests", "1", "--reset-all-tokens",
+                              work("checkout/2")]),
+    [{Keeper, Old}] = call(Web, ?WORK, tokens, []),
+    checkouts(Config, [3]),
+    {0, Events, _} = ended(Next),
+    [Request] = requests(Events),
+    ok = is_checkout(Config, Request),
+    [] = call(Web, ?WORK, tokens, []),
+    true = call(Web, erlang, exit, [Keeper, kill]).
+
+our_processes_have_no_token(Config) ->
+    Cmd = begin_seq(Config, ["--requests", "0", "--calls", work("stock/1"),
+                             work("checkout/2"), "send({order, _, _, _})"]),
+    checkouts(Config, lists:seq(1, 20)),
+    _ = [begin
+             ok = call(N, ?WORK, asked_with_a_token, []),
+             {Own, Held} = call(N, ?WORK, own_tokens, []),
+             true = Own >= 4,
+             [] = Held
+         end || N <- ?config(nodes, Config)],
+    ok = signal(Cmd, "INT"),
+    {_, _, _} = ended(Cmd).
+
+nothing_matches(Config) ->
+    #{status := 5, err := Err} =
+        run(?config(opts, Config),
+            ["seq", "-n", names(Config), "inviso_no_such_module:f/1"]),
+    contains(Err, <<"no module inviso_no_such_module">>).
+
+usage(Config) ->
+    Bad = [{["procs"], 2, <<"only a call or `send'">>},
+           {["lists:seq/2 [{'_',[],[]}]"], 2, <<"a match spec cannot begin">>},
+           {["lists:seq/2 -> return"], 2, <<"has no action">>},
+           {["--label", "Z", "lists:seq(A, _)"], 2, <<"no variable Z">>},
+           {["--calls", "send", "lists:seq/2"], 2, <<"a function is expected">>},
+           {["--sample", "2/3", "lists:seq/2"], 2, <<"such as 1/100">>},
+           {["--filter", "procs", "lists:seq/2"], 2, <<"--filter">>},
+           {["--raw-label", "1G", "lists:seq/2"], 2, <<"--raw-label">>},
+           {[], 2, <<"no SPEC">>}],
+    _ = [begin
+             #{status := Status, err := Err} =
+                 run(?config(opts, Config), ["seq", "-n", names(Config) | Args]),
+             contains(Err, Text)
+         end || {Args, Status, Text} <- Bad],
+    ok.
+
+%%---------------------------------------------------------------------------
+%% Deaths. end_per_testcase checks that the nodes are released.
+
+the_command_is_killed(Config) ->
+    Before = footprints(Config),
+    Cmd = begin_seq(Config, ["--requests", "0", work("checkout/2")]),
+    checkouts(Config, [1]),
+    ok = signal(Cmd, "KILL"),
+    released(Config, ?config(nodes, Config)),
+    _ = [[] = left(F, N)
+         || {F, N} <- lists:zip(Before, ?config(nodes, Config))],
+    checkouts(Config, [2]),
+    ok.
+
+a_session_is_killed(Config) ->
+    [_, Shop, _] = ?config(nodes, Config),
+    Cmd = begin_seq(Config, ["--requests", "0", work("checkout/2")]),
+    [Session] = [P || {{user, P}, _, _} <- call(Shop, ets, tab2list,
+                                                [inviso_guard])],
+    true = call(Shop, erlang, exit, [Session, kill]),
+    until(fun() -> call(Shop, seq_trace, get_system_tracer, []) =:= false end),
+    {Status, _, _} = ended(Cmd),
+    true = Status =/= 0.
+
+a_recording(Config) ->
+    Dir = filename:join(?config(priv_dir, Config), "recording"),
+    Cmd = begin_seq(Config, ["record", "--seq"],
+                    ["-o", Dir, "--requests", "2", work("checkout/2")]),
+    _ = [checkouts(Config, [I]) || I <- lists:seq(1, 5)],
+    ok = signal(Cmd, "INT"),
+    #{status := 0} = wait(Cmd, 120000),
+    2 = length(Requests = merged(Config, Dir)),
+    _ = [ok = is_checkout(Config, R) || R <- Requests].
+
+merged(Config, Dir) ->
+    #{status := 0, out := Out} =
+        run(?config(opts, Config), ["merge", "-q", "--json", Dir]),
+    requests(json(Out)).
+
+a_detached_recording(Config) ->
+    Opts = ?config(opts, Config),
+    Dir = filename:join(?config(priv_dir, Config), "detached"),
+    #{status := 0} =
+        run(Opts, ["record", "--seq", "--detach", "--keep", "newest", "--name",
+                   "seqd", "-n", names(Config), "--for", "10m", "--requests", "1",
+                   work("checkout/2")]),
+    _ = [{inviso_tracer, _} = call(N, seq_trace, get_system_tracer, [])
+         || N <- ?config(nodes, Config)],
+    _ = [checkouts(Config, [I]) || I <- [1, 2, 3]],
+    #{status := 0} = run(Opts, ["stop", "-n", names(Config), "seqd"]),
+    #{status := 0} = run(Opts, ["fetch", "-n", names(Config), "-o", Dir, "seqd"]),
+    [Request] = merged(Config, Dir),
+    ok = is_checkout(Config, Request).
+
+a_node_is_killed(Config) ->
+    [Web, #{os_pid := OsPid}, Stock] = ?config(nodes, Config),
+    Cmd = begin_seq(Config, ["--requests", "0", work("checkout/2")]),
+    checkouts(Config, [1]),
+    ok = signal(OsPid, "KILL"),
+    {3, _, _} = ended(Cmd),
+    released(Config, [Web, Stock]).
