@@ -244,14 +244,24 @@ static inline bool put_beside(struct inv_encoder *e, ERL_NIF_TERM term,
 	return put_term(e, term, depth);
 }
 
-/* Writes the elements of a list, with rules for functions. */
-LEVEL static bool put_cells_redacted(struct inv_encoder *e, ERL_NIF_TERM list,
-				     uint32_t depth)
+/* Writes a list, with rules for functions. */
+LEVEL static bool put_list_redacted(struct inv_encoder *e, ERL_NIF_TERM list,
+				    uint32_t depth)
 {
 	ERL_NIF_TERM before[2] = { 0, 0 };
+	bool is_string = false;
 	ERL_NIF_TERM head;
-	bool ruled = inv_redact_list(e, list);
+	bool ruled;
 
+	if (!try_string(e, list, &is_string))
+		return false;
+	if (is_string)
+		return true;
+	if (depth >= e->max_depth)
+		return put_hole_list(e, list);
+	if (!inv_put_byte(e, INV_T_LIST))
+		return false;
+	ruled = inv_redact_list(e, list);
 	while (list != nil) {
 		if (is_spent(e))
 			return cut_list(e, list);
@@ -270,8 +280,8 @@ LEVEL static bool put_cells_redacted(struct inv_encoder *e, ERL_NIF_TERM list,
 
 /* Writes a list. `head' is the first element, or nil. It is only a hint whether
  * the list is a string. */
-LEVEL static bool put_list(struct inv_encoder *e, ERL_NIF_TERM list,
-			   ERL_NIF_TERM head, uint32_t depth)
+LEVEL static bool put_plain_list(struct inv_encoder *e, ERL_NIF_TERM list,
+				 ERL_NIF_TERM head, uint32_t depth)
 {
 	ERL_NIF_TERM tail = list;
 	bool is_string = false;
@@ -285,9 +295,6 @@ LEVEL static bool put_list(struct inv_encoder *e, ERL_NIF_TERM list,
 		return put_hole_list(e, list);
 	if (!inv_put_byte(e, INV_T_LIST))
 		return false;
-	if (inv_unlikely(e->redaction != NULL) &&
-	    e->redaction->rules.n_functions > 0)
-		return put_cells_redacted(e, list, depth);
 	while (tail != nil) {
 		if (inv_unlikely(is_spent(e)))
 			return cut_list(e, tail);
@@ -298,6 +305,15 @@ LEVEL static bool put_list(struct inv_encoder *e, ERL_NIF_TERM list,
 			return false;
 	}
 	return inv_put_byte(e, INV_T_END);
+}
+
+static inline bool put_list(struct inv_encoder *e, ERL_NIF_TERM list,
+			    ERL_NIF_TERM head, uint32_t depth)
+{
+	if (inv_unlikely(e->redaction != NULL) &&
+	    e->redaction->rules.n_functions > 0)
+		return put_list_redacted(e, list, depth);
+	return put_plain_list(e, list, head, depth);
 }
 
 /* Like put_tuple, with rules. */

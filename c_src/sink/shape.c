@@ -40,9 +40,8 @@ static const char *element_end(const char *p, const char *end)
 		}
 		if (strchr("{[(<", *p))
 			depth++;
-		else if (strchr("}])>", *p) && !depth--)
-			break;
-		else if (*p == ',' && !depth)
+		else if ((strchr("}])>", *p) && !depth--) ||
+			 (*p == ',' && !depth))
 			break;
 		p++;
 	}

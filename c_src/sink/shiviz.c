@@ -161,6 +161,8 @@ static int join_missing(struct writer *w, uint32_t turn, uint32_t process)
 	return 0;
 }
 
+/* shiviz_end frees the clocks, which the analyzer does not see. */
+// NOLINTBEGIN(clang-analyzer-unix.Malloc)
 static int put_event(struct writer *w, const struct inv_hop_event *e)
 {
 	const struct inv_hop *p = &w->h->v[e->hop];
@@ -188,6 +190,7 @@ static int put_event(struct writer *w, const struct inv_hop_event *e)
 	put_clock(w, process);
 	return 0;
 }
+// NOLINTEND(clang-analyzer-unix.Malloc)
 
 static int put_request(struct writer *w, uint32_t root)
 {
