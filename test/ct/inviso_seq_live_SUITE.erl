@@ -367,6 +367,8 @@ a_session_is_killed(Config) ->
                                                 [inviso_guard])],
     true = call(Shop, erlang, exit, [Session, kill]),
     until(fun() -> call(Shop, seq_trace, get_system_tracer, []) =:= false end),
+    %% The command goes on with the other nodes.
+    ok = signal(Cmd, "INT"),
     {Status, _, _} = ended(Cmd),
     true = Status =/= 0.
 
@@ -405,5 +407,7 @@ a_node_is_killed(Config) ->
     Cmd = begin_seq(Config, ["--requests", "0", work("checkout/2")]),
     checkouts(Config, [1]),
     ok = signal(OsPid, "KILL"),
+    until(fun() -> re:run(inviso_command_lib:err(Cmd), "the connection") =/= nomatch end),
+    ok = signal(Cmd, "INT"),
     {3, _, _} = ended(Cmd),
     released(Config, [Web, Stock]).
