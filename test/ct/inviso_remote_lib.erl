@@ -3,6 +3,8 @@
 %% does (c_src/abi/control.h). The calling process is the client.
 -module(inviso_remote_lib).
 
+-include("inviso_options.hrl").
+
 -export([attach/1, attach/2, ask_attach/2, leave/1, args/1]).
 -export([of_ours/4, has_sessions/1]).
 -export([ask/2, ask/3, start/2, start/3, session/2, stop/1, remove/1]).
@@ -37,7 +39,7 @@ ask_attach(#{name := Name} = Node, More) ->
 
 args(Client) ->
     {ok, Build, _, _} = inviso_bring:payload(),
-    #{protocol => 1, build => Build,
+    #{protocol => ?CONTROL_PROTOCOL, build => Build,
       client => Client, owner => <<"tester@here (os pid 1)">>,
       want => tracer, dirs => []}.
 
