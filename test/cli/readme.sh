@@ -84,10 +84,11 @@ ok 'the README has a session' [ "$n" -ge 6 ]
 # A node with the modules and processes that the rows name.
 cat >shop_cart.erl <<'END'
 -module(shop_cart).
--export([start/0, add/2, handle_call/3]).
+-export([start/0, add/2, checkout/2, handle_call/3]).
 start() -> [register(Name, spawn(fun() -> timer:sleep(infinity) end))
             || Name <- [cart_server, user_drv], whereis(Name) =:= undefined].
 add(Cart, N) -> [N | Cart].
+checkout(Cart, _) -> Cart.
 handle_call(_, _, S) -> {reply, ok, S}.
 END
 printf -- '-module(shop_db).\n-record(order, {id}).\n-export([f/1]).\nf(#order{id = X}) -> X.\n' >shop_db.erl
@@ -123,7 +124,7 @@ while read -r command <&3; do
 	*stack*) [ -n "$has_stack" ] || continue ;;
 	esac
 	command=$(printf '%s\n' "$command" |
-		sed "s/-n shop\( \|$\)/-n $sheet\1/; s/--dns shop[a-z.]*/--dns $sheet@localhost/; s/^inviso trace/& --dry-run/; s/<0\.88\.0>/<0.1.0>/; s/\(--from\) [0-9:]*/\1 00:00:00/")
+		sed "s/-n shop\( \|$\)/-n $sheet\1/; s/-n web,shop,db/-n $sheet/; s/--dns shop[a-z.]*/--dns $sheet@localhost/; s/^inviso \(trace\|seq\)/& --dry-run/; s/<0\.88\.0>/<0.1.0>/; s/\(--from\) [0-9:]*/\1 00:00:00/")
 	eval "$command" >out 2>log
 	# Status 5: the recording may have no event that the options select.
 	case $?:$command in

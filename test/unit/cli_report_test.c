@@ -243,6 +243,7 @@ static void json_escapes_texts_of_nodes(void **state)
 	m.status.limit_events = 5;
 	m.status.expected = -1;
 	m.status.ms_left = -1;
+	m.status.begun = -1;
 	snprintf(m.status.text, sizeof(m.status.text), "\"\\\n");
 	snprintf(m.status.name, sizeof(m.status.name), "x");
 	inv_report_json_member(&j, &m);
