@@ -20,7 +20,7 @@
 -define(MAX_VARIABLE, 200).
 
 %% @doc Returns the variable of specs that names requests, for inviso_spec:parse/2.
--spec variable(start() | none) -> atom().
+-spec variable(start() | none | calls) -> atom().
 variable(#{variable := Name}) when is_binary(Name) ->
     case unicode:characters_to_list(Name) of
         [_ | _] = Chars when length(Chars) =< ?MAX_VARIABLE ->

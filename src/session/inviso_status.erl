@@ -140,6 +140,8 @@ is_ours(_) -> false.
 flags(Flags) ->
     lists:join(" ", [atom_to_list(F) || F <- Flags]).
 
+%% OTP's specs do not say that a system tracer can be a module.
+-dialyzer({no_match, seq_trace/1}).
 seq_trace(Ours) ->
     case seq_trace:get_system_tracer() of
         false -> [];
