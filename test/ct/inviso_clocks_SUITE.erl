@@ -100,7 +100,7 @@ is_inside(#{<<"windows">> := [_ | _] = Windows}, Truth) ->
                           andalso Low =< Truth + Drift andalso Truth - Drift =< High
               end, Windows).
 
-%% Logs of two recordings that one command each made on one node are not compared.
+%% Two commands that each record one node do not connect the nodes' clocks.
 two_commands(Config) ->
     [A, B] = ?config(nodes, Config),
     [LogA] = record(Config, "first", [A], []),
