@@ -131,15 +131,17 @@ static bool is_unfetched(const struct inv_member *m)
 
 /*
  * Sends a request to the members that `selects' accepts, waits, and passes the
- * answers to `got'.
+ * answers to `got'. ms_max: how long it waits, in milliseconds, during which the
+ * user's signals stay pending; 0: until all have answered or the user stops.
  */
 static int each_of(struct inv_members *ms,
 		   bool (*selects)(const struct inv_member *m),
 		   enum inv_session_verb verb,
-		   int (*got)(struct inv_member *m, const struct inv_ask *ask))
+		   int (*got)(struct inv_member *m, const struct inv_ask *ask),
+		   int ms_max)
 {
 	struct inv_ask *asks = new_asks(ms);
-	int rc;
+	int rc = 0;
 
 	if (!asks)
 		return INV_ENOMEM;
@@ -150,7 +152,10 @@ static int each_of(struct inv_members *ms,
 		else
 			asks[i].done = true;
 	}
-	rc = gather(ms, asks);
+	if (ms_max)
+		inv_gather_for(ms->cluster->in, asks, ms->n, ms_max);
+	else
+		rc = gather(ms, asks);
 	for (size_t i = 0; i < ms->n; i++) {
 		struct inv_member *m = &ms->v[i];
 
@@ -166,7 +171,7 @@ static int each_of(struct inv_members *ms,
 static int each(struct inv_members *ms, enum inv_session_verb verb,
 		int (*got)(struct inv_member *m, const struct inv_ask *ask))
 {
-	return each_of(ms, is_there, verb, got);
+	return each_of(ms, is_there, verb, got, 0);
 }
 
 static int got_status(struct inv_member *m, const struct inv_ask *ask)
@@ -204,9 +209,13 @@ void inv_members_clocks(struct inv_members *ms)
 	for (size_t i = 0; i < ms->n; i++)
 		ms->v[i].session.clock =
 			(struct inv_session_clock){ .command = command };
-	for (int i = 0; i < CLOCK_ROUNDS && inv_mono_ms() < until; i++)
-		if (each(ms, INV_VERB_CLOCK, got_clock))
+	for (int i = 0; i < CLOCK_ROUNDS; i++) {
+		int64_t left = until - inv_mono_ms();
+
+		if (left <= 0 || each_of(ms, is_there, INV_VERB_CLOCK,
+					 got_clock, (int)left))
 			return;
+	}
 }
 
 static int got_stopped(struct inv_member *m, const struct inv_ask *ask)
@@ -239,7 +248,7 @@ void inv_members_stop(struct inv_members *ms)
 /* After this, the command sends no more requests to these sessions. */
 void inv_members_hold(struct inv_members *ms)
 {
-	each_of(ms, is_unfetched, INV_VERB_HOLD, got_removed);
+	each_of(ms, is_unfetched, INV_VERB_HOLD, got_removed, 0);
 }
 
 void inv_members_remove(struct inv_members *ms)

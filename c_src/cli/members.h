@@ -74,8 +74,8 @@ int inv_members_find(struct inv_members *ms, const char *name);
 
 /*
  * Makes the logs of all existing sessions tell how the nodes' clocks differ from
- * this command's: a dozen round trips, in at most 300 ms. Does nothing if there is
- * one node.
+ * this command's: a dozen round trips, in at most 300 ms. Leaves the user's signals
+ * to the caller's next wait. Does nothing if there is one node.
  */
 void inv_members_clocks(struct inv_members *ms);
 /* Requests the status of all existing sessions. */

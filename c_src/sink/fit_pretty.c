@@ -208,7 +208,7 @@ static int lay_out(struct inv_buf *out, const uint8_t *p, size_t n,
 	}
 	for (size_t i = 0; i < n; i++)
 		brackets += closing(p[i]) != 0;
-	l.ends = malloc(brackets * sizeof(*l.ends));
+	l.ends = calloc(brackets, sizeof(*l.ends));
 	l.stack = malloc(brackets * sizeof(*l.stack));
 	if (l.ends && l.stack) {
 		measure(&l);

@@ -7,7 +7,7 @@
 
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1,
          init_per_testcase/2, end_per_testcase/2]).
--export([nodes_without_messages/1, two_commands/1, one_node/1]).
+-export([nodes_without_messages/1, two_commands/1, one_node/1, ctrl_c_at_once/1]).
 
 -define(LIB, inviso_command_lib).
 -define(NODE, inviso_stock_node).
@@ -15,7 +15,7 @@
 
 suite() -> [{timetrap, {minutes, 5}}].
 
-all() -> [nodes_without_messages, two_commands, one_node].
+all() -> [nodes_without_messages, two_commands, one_node, ctrl_c_at_once].
 
 init_per_suite(Config) ->
     case ?LIB:base() of
@@ -112,3 +112,25 @@ one_node(Config) ->
     [A | _] = ?config(nodes, Config),
     [Log] = record(Config, "single", [A], []),
     {none, [_ | _]} = clocks(Config, [Log]).
+
+%% A signal that comes while the command asks for the time ends the recording.
+ctrl_c_at_once(Config) ->
+    [ended_at_once(Config, N) || N <- lists:seq(1, 5)],
+    ok.
+
+ended_at_once(Config, N) ->
+    Names = lists:join(",", [maps:get(name, Node) || Node <- ?config(nodes, Config)]),
+    Name = "early" ++ integer_to_list(N),
+    Cmd = ?LIB:start(?config(opts, Config),
+                     ["record", "-n", lists:flatten(Names), "-o", Name, "--for", "60s",
+                      "lists:seq/2"], 100000),
+    armed(Cmd),
+    #{status := 0, err := Err} = ?LIB:wait(Cmd, 100000),
+    nomatch = re:run(Err, "60 s passed").
+
+%% Sends the signal within the milliseconds for which the command asks for the
+%% time. A shell does so sooner than this node.
+armed(#{os_pid := Pid, err := File}) ->
+    "" = os:cmd(io_lib:format("until grep -q 'Ctrl-C ends it' ~ts 2>/dev/null; do "
+                              "kill -0 ~b || exit; done; kill -INT ~b",
+                              [File, Pid, Pid])).
