@@ -131,8 +131,9 @@
  *			    nodes
  *		  requests  how many may begin; 0: no limit
  *		  one_in    one in so many begins
- *		  variable  binary, absent: none; of the specs; its value is
- *			    recorded with the event that begins a request
+ *		  variable  binary, absent: none; of the specs, several with
+ *			    commas between them; the values are recorded
+ *			    with the event that begins a request
  *		  calls	    [binary]: specs of calls that are recorded in
  *			    processes that hold a token
  *		  reset	    boolean: at the end, remove all tokens of the node

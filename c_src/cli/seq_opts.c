@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/seq_opts.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -23,7 +24,9 @@ static const struct argp_option options[] = {
 	  "begin at most N requests on a node (0: no limit)", 1 },
 	{ "sample", OPT_SAMPLE, "1/N", 0, "begin one in N of the requests", 1 },
 	{ "label", OPT_LABEL, "VARIABLE", 0,
-	  "name a request by the value of this variable of the SPEC", 1 },
+	  "name a request by the value of this variable of the SPEC; can be "
+	  "repeated",
+	  1 },
 	{ "calls", OPT_CALLS, "SPEC", 0,
 	  "also record calls of these functions, and their returns, but only "
 	  "within requests; can be repeated",
@@ -54,6 +57,21 @@ static void sample(struct argp_state *state, const char *arg, uint64_t *n)
 		argp_error(state, "--sample %s: not a part such as 1/100", arg);
 }
 
+/* The names are joined by commas. */
+static error_t add_label(struct inv_seq_opts *o, const char *name)
+{
+	size_t len = o->label ? strlen(o->label) : 0;
+	char *more = realloc(o->label, len + strlen(name) + 2);
+
+	if (!more)
+		return ENOMEM;
+	if (len)
+		more[len++] = ',';
+	strcpy(more + len, name);
+	o->label = more;
+	return 0;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct inv_seq_opts *o = state->input;
@@ -71,8 +89,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_LABEL:
 		if (!*arg)
 			argp_error(state, "--label: the name is empty");
-		o->label = arg;
-		return 0;
+		return add_label(o, arg);
 	case OPT_CALLS:
 		if (!*arg)
 			argp_error(state, "--calls: the SPEC is empty");
@@ -102,6 +119,7 @@ bool inv_seq_opts_init(struct inv_seq_opts *o, int argc)
 void inv_seq_opts_release(struct inv_seq_opts *o)
 {
 	free(o->calls);
+	free(o->label);
 }
 
 void inv_seq_opts_check(const struct inv_trace_opts *what,

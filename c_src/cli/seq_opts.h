@@ -17,7 +17,8 @@
 struct inv_seq_opts {
 	uint64_t requests;  /* how many may begin; 0: no limit */
 	uint64_t one_in;    /* one in so many begins; 0: 1 */
-	const char *label;  /* a variable of the SPECs that names requests */
+	char *label;	    /* variables of the SPECs that name requests, with
+			       commas; NULL: none */
 	const char **calls; /* an array of argc entries */
 	unsigned n_calls;
 	int64_t raw_label; /* the label of tokens; INV_UNSET: one of our own */

@@ -40,34 +40,6 @@ void inv_started_release(struct inv_started *s)
 	memset(s, 0, sizeof(*s));
 }
 
-/* Returns true if the next term is {'$inviso_seq', Token, ...}. */
-static bool read_mark(struct inv_cursor *c)
-{
-	struct inv_token tok;
-
-	return !inv_cursor_next(c, &tok) && tok.kind == INV_TOK_TUPLE &&
-	       tok.count >= 2 && !inv_cursor_next(c, &tok) &&
-	       inv_token_is(&tok, "$inviso_seq");
-}
-
-/* Reads the tracee, and then the value of the match spec. */
-static bool is_beginning(struct inv_started *s, const struct inv_item *it,
-			 uint64_t *process)
-{
-	struct inv_cursor *c = s->cursor;
-	struct inv_token tok;
-
-	if (inv_event_tracee(&it->ev, c, &tok) || tok.kind != INV_TOK_PID)
-		return false;
-	*process = inv_seq_pid(it, &tok);
-	if (inv_cursor_skip_rest(c, &tok))
-		return false;
-	for (unsigned i = 0; i < 1u + it->ev.extra; i++)
-		if (inv_cursor_next(c, &tok) || inv_cursor_skip_rest(c, &tok))
-			return false;
-	return read_mark(c);
-}
-
 static int add(struct inv_started *s, uint64_t key)
 {
 	struct inv_started_process *p;
@@ -89,15 +61,11 @@ static int add(struct inv_started *s, uint64_t key)
 
 int inv_started_item(struct inv_started *s, const struct inv_item *it)
 {
-	uint64_t process;
+	struct inv_beginning b;
 
 	if (it->kind == INV_ITEM_LOSS)
 		s->lost = true;
-	if (it->kind != INV_ITEM_EVENT || !it->ev.ms_result ||
-	    (it->ev.tag != INV_TAG_CALL && it->ev.tag != INV_TAG_SEND) ||
-	    !is_beginning(s, it, &process))
-		return 0;
-	return add(s, process);
+	return inv_labels_read(&b, s->cursor, it) ? add(s, b.process) : 0;
 }
 
 /* Returns true if the process has begun a request, which then has its first

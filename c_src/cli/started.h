@@ -13,8 +13,8 @@
  * sampled, and the VM cannot always prevent their tokens (nif/starts.h).
  *
  * The beginning is a call or a sent message whose match spec has the value
- * {'$inviso_seq', Token} or {'$inviso_seq', Token, Label}. The first event of the request
- * is the next one of the same process.
+ * {'$inviso_seq', Token, ...} (flow/labels.h). The first event of the request is
+ * the next one of the same process.
  */
 struct inv_started_process;
 

@@ -60,6 +60,8 @@ struct inv_facts {
 	bool whole;
 	const struct inv_cause *cause; /* seq_trace: from what it follows; NULL
 					  for another event */
+	const char *label; /* of the request: the values of --label; NULL: only
+			      the token has a label */
 	struct inv_flow *flow;
 	const struct inv_manner *manner;
 };

@@ -61,6 +61,7 @@ void inv_flow_release(struct inv_flow *f)
 {
 	inv_processes_release(&f->processes);
 	inv_requests_release(&f->requests);
+	inv_labels_release(&f->labels);
 	inv_copier_release(&f->copier);
 	inv_dict_release(&f->dict);
 	inv_buf_release(&f->text);
@@ -688,7 +689,22 @@ static int sequential(struct inv_flow *f, const struct inv_item *it)
 	if (inv_requests_add(&f->requests, &f->seq, &f->cause))
 		return INV_ENOMEM;
 	f->facts.cause = &f->cause;
+	f->facts.label = inv_labels_of(&f->labels, &f->seq, &f->cause);
 	return 0;
+}
+
+/* Reads the value of the event's match spec, which can begin a request. */
+static int begins(struct inv_flow *f, const struct inv_item *it)
+{
+	const struct inv_print_opts o = {
+		.style = INV_PRINT_P,
+		.unicode = true,
+		.otp = it->node->otp_release,
+		.syntax = f->facts.manner->elixir ? INV_SYNTAX_ELIXIR :
+						    INV_SYNTAX_ERLANG,
+	};
+
+	return inv_labels_begin(&f->labels, f->cursor, it, &o);
 }
 
 static int derive(struct inv_flow *f, const struct inv_item *it)
@@ -698,6 +714,8 @@ static int derive(struct inv_flow *f, const struct inv_item *it)
 
 	if (it->ev.tag == INV_TAG_SEQ_TRACE)
 		return sequential(f, it);
+	if (inv_unlikely(it->ev.ms_result) && begins(f, it))
+		return INV_ENOMEM;
 	/* Sinks report invalid terms. */
 	if (it->ev.bare || inv_event_tracee(&it->ev, f->cursor, &tok) ||
 	    !inv_process_key(&key, it->node, &tok) ||

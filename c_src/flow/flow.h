@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "flow/facts.h"
+#include "flow/labels.h"
 #include "flow/process.h"
 #include "flow/requests.h"
 #include "log/feed.h"
@@ -73,6 +74,7 @@ struct inv_flow_node {
 struct inv_flow {
 	struct inv_processes processes;
 	struct inv_requests requests;
+	struct inv_labels labels;
 	uint64_t unmatched; /* returns whose call is unknown */
 	/* private */
 	struct inv_flow_opts opts;

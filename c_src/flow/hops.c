@@ -584,10 +584,16 @@ static uint32_t acted(struct inv_hops *h, const struct parts *p,
 static void set_label(struct inv_hops *h, const struct inv_item *it,
 		      uint32_t root, const struct inv_print_opts *o)
 {
+	const char *label = it->facts->label;
+	size_t from = h->texts.len;
 	struct inv_token tok;
 
-	if (!inv_event_tracee(&it->ev, h->cursor, &tok))
+	if (label) {
+		inv_buf_puts(&h->texts, label);
+		h->v[root].label = end_text(h, from);
+	} else if (!inv_event_tracee(&it->ev, h->cursor, &tok)) {
 		h->v[root].label = print_token(h, &tok, o);
+	}
 }
 
 int inv_hops_add(struct inv_hops *h, const struct inv_item *it,

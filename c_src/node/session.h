@@ -39,10 +39,11 @@ struct inv_strings {
 
 /* Requests of sequential traces, which the specs of a session begin. */
 struct inv_session_seq {
-	int64_t label;	      /* of their tokens; equal on all nodes */
-	uint64_t requests;    /* how many may begin; 0: no limit */
-	uint64_t one_in;      /* one in so many begins */
-	const char *variable; /* of the specs; NULL: none */
+	int64_t label;	   /* of their tokens; equal on all nodes */
+	uint64_t requests; /* how many may begin; 0: no limit */
+	uint64_t one_in;   /* one in so many begins */
+	const char
+		*variable; /* of the specs, several with commas; NULL: none */
 	struct inv_strings calls;
 	bool reset; /* remove all tokens at the end */
 };

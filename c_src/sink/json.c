@@ -165,14 +165,17 @@ static int process(struct inv_json_sink *j, const struct inv_item *it)
 	return rc ? rc : tracee(j, it, &tok);
 }
 
-/* Writes the label of a seq_trace event. The log has the label in place of the
- * tracee. */
+/* Writes the label of a seq_trace event: that of the request, or that of its
+ * token, which the log has in place of the tracee. */
 static int label(struct inv_json_sink *j, const struct inv_item *it)
 {
 	struct inv_token tok;
 	int rc = inv_event_tracee(&it->ev, j->sink.cursor, &tok);
 
-	return rc ? rc : inv_json_term(j, "label", &tok);
+	if (rc || !it->facts || !it->facts->label)
+		return rc ? rc : inv_json_term(j, "label", &tok);
+	inv_json_text(&j->w, "label", it->facts->label);
+	return 0;
 }
 
 static int payload(struct inv_json_sink *j, const struct inv_item *it)

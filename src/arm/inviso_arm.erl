@@ -93,8 +93,8 @@ plan(#{specs := Texts, procs := Procs, follow := Follow} = Asked) ->
 specs([], _) ->
     throw({usage, <<"no spec is given">>});
 specs(Texts, Start) ->
-    Label = inviso_arm_starts:variable(Start),
-    [case inviso_spec:parse(Text, Label) of
+    Labels = inviso_arm_starts:variables(Start),
+    [case inviso_spec:parse(Text, Labels) of
          {ok, Spec} -> for_requests(Spec, Start);
          {error, Class, Why} -> throw({Class, Why})
      end || Text <- Texts].

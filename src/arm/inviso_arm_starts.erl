@@ -1,7 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% @doc Specs whose events begin requests of sequential traces.
 %%
-%% A clause of such a spec has the action `{start, Label, Variable}'. Its match spec
+%% A clause of such a spec has the action `{start, Label, Variables}'. Its match spec
 %% sets the token of the process, and reports which token the process held before
 %% (c_src/nif/starts.h).
 %%
@@ -9,34 +9,39 @@
 %% the VM can crash or hang, because it does not copy the term.
 -module(inviso_arm_starts).
 
--export([variable/1, of_spec/2, body/1, in_request/1]).
+-export([variables/1, of_spec/2, body/1, in_request/1]).
 
 -export_type([start/0, action/0]).
 
 -type start() :: #{label := 0..16#7ffffff, variable := binary() | none,
                    _ => _}.
--type action() :: {start, Label :: non_neg_integer(), Variable :: atom()}.
+-type action() :: {start, Label :: non_neg_integer(), Variables :: [atom()]}.
 
 -define(MAX_VARIABLE, 200).
 
-%% @doc Returns the variable of specs that names requests, for inviso_spec:parse/2.
--spec variable(start() | none | calls) -> atom().
-variable(#{variable := Name}) when is_binary(Name) ->
-    case unicode:characters_to_list(Name) of
-        [_ | _] = Chars when length(Chars) =< ?MAX_VARIABLE ->
-            list_to_atom(Chars);
+%% @doc Returns the variables of specs that name requests, for inviso_spec:parse/2.
+-spec variables(start() | none | calls) -> [atom()].
+variables(#{variable := Names}) when is_binary(Names) ->
+    case unicode:characters_to_list(Names) of
+        [_ | _] = Chars ->
+            [variable(string:trim(N)) || N <- string:split(Chars, ",", all)];
         _ ->
-            throw({usage, <<"--label is no name of a variable">>})
+            variable([])
     end;
+variables(_) ->
+    [].
+
+variable([_ | _] = Name) when length(Name) =< ?MAX_VARIABLE ->
+    list_to_atom(Name);
 variable(_) ->
-    none.
+    throw({usage, <<"--label is no name of a variable">>}).
 
 %% @doc Returns the spec with the action that begins a request. Throws `{usage,
 %% Text}' if such events cannot begin one.
 -spec of_spec(inviso_spec:spec(), start()) -> inviso_spec:spec().
 of_spec(#{kind := Kind, clauses := Clauses, text := Text} = Spec,
         #{label := Label}) when Kind =:= call; Kind =:= send ->
-    Start = {start, Label, maps:get(label, Spec, none)},
+    Start = {start, Label, maps:get(labels, Spec, [])},
     _ = maps:get(counters, Spec, []) =:= [] orelse no_action(Text),
     Spec#{clauses := [started(C, Start, Text) || C <- any(Clauses)]};
 of_spec(#{text := Text}, _) ->
@@ -66,10 +71,9 @@ no_action(Text) ->
 %% computed before the token is set. Flags for timestamps are not set: the tracer
 %% reads its own clock.
 -spec body(action()) -> [term()].
-body({start, Label, none}) ->
-    [{message, {{'$inviso_seq', {get_seq_token}}}} | token(Label)];
-body({start, Label, Variable}) ->
-    [{message, {{'$inviso_seq', {get_seq_token}, Variable}}} | token(Label)].
+body({start, Label, Variables}) ->
+    Value = ['$inviso_seq', {get_seq_token} | Variables],
+    [{message, {list_to_tuple(Value)}} | token(Label)].
 
 token(Label) ->
     [{set_seq_token, label, Label} | [{set_seq_token, Flag, true}

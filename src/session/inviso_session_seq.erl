@@ -16,7 +16,8 @@
                    requests => non_neg_integer(), one_in => pos_integer(),
                    calls => [binary()], reset => boolean()}.
 %% label     of all tokens that this session sets
-%% variable  of the specs, whose value names a request; recorded with its first event
+%% variable  of the specs, whose value names a request; recorded with its first event;
+%%           several with commas between them
 %% requests  how many may begin on this node; 0: no limit
 %% one_in    one in so many of them begins
 %% calls     specs of calls that are recorded in processes that hold a token

@@ -36,10 +36,11 @@
                   functions := inviso_spec_group:functions(),
                   elixir := boolean(), clauses := [clause()],
                   counters := [count | time], text := binary(),
-                  label => atom(), % a variable of the match spec: parse/2
+                  labels => [atom()], % variables of the match spec: parse/2
                   records => [module()]} % the modules of m#rec{}
               | #{kind := send | 'receive', clauses := [clause()],
-                  text := binary(), label => atom(), records => [module()]}
+                  text := binary(), labels => [atom()],
+                  records => [module()]}
               | #{kind := procs | ports | running | garbage_collection,
                   text := binary()}.
 
@@ -65,18 +66,18 @@
 %% position.
 -spec parse(binary()) -> {ok, spec()} | {error, usage, binary()}.
 parse(Text) ->
-    parse(Text, none).
+    parse(Text, []).
 
-%% @doc Parses one spec, which must have the variable `Label'. `label' of the result
-%% is the name that its match spec has for this variable.
--spec parse(binary(), atom()) -> {ok, spec()} | {error, usage, binary()}.
+%% @doc Parses one spec, which must have the variables `Labels'. `labels' of the
+%% result are the names that its match spec has for these variables.
+-spec parse(binary(), [atom()]) -> {ok, spec()} | {error, usage, binary()}.
 parse(Text, _) when byte_size(Text) > ?MAX_BYTES ->
     {error, usage, format("a spec has at most ~b bytes, this one ~b",
                           [?MAX_BYTES, byte_size(Text)])};
-parse(Text, Label) ->
+parse(Text, Labels) ->
     case unicode:characters_to_list(Text) of
         Chars when is_list(Chars) ->
-            parse_chars(string:trim(Chars), {Text, Label});
+            parse_chars(string:trim(Chars), {Text, Labels});
         _ ->
             {error, usage, <<"the spec is not UTF-8">>}
     end.
@@ -225,18 +226,19 @@ spaced(Chars) ->
               records :: #{atom() => module()},
               %% whether the spec names one module or a group
               scope :: one | group,
-              %% the variable that names requests
-              label :: atom()}).
+              %% the variables that name requests
+              labels :: [atom()]}).
 
-spec(Tokens0, Notation, {Text, Label}, Scope) ->
+spec(Tokens0, Notation, {Text, Labels}, Scope) ->
     {Tokens1, Literals} = literals(without_dot(Tokens0)),
     {Tokens2, Records} = records(Tokens1, [], #{}),
     {Tokens, Actions} = split_actions(Tokens2),
     Spec = target(Tokens, Actions,
                   #ctx{notation = Notation, literals = Literals,
-                       records = Records, scope = Scope, label = Label}),
-    _ = Label =:= none orelse is_map_key(label, Spec) orelse
-        fail({1, 1}, "there is no variable ~ts, which --label names", [Label]),
+                       records = Records, scope = Scope, labels = Labels}),
+    _ = Labels =:= [] orelse is_map_key(labels, Spec) orelse
+        fail({1, 1}, "there is no variable ~ts, which --label names",
+             [hd(missing(Labels, Tokens) ++ Labels)]),
     Named = maps:from_list([{records, lists:usort(maps:values(Records))}
                             || Records =/= #{}]),
     maps:merge(Spec#{text => Text, elixir => Notation =:= elixir}, Named).
@@ -516,7 +518,7 @@ action_names() -> "return, slow(50ms), failed, caller, stack, count, time".
 %% --- arguments and guards ----------------------------------------------------
 
 %% Parses "(Args) when Guard" to clauses of a match spec. Returns the number of
-%% arguments, the clauses, and the name of the variable for --label.
+%% arguments, the clauses, and the names of the variables for --label.
 head([{'(', At} | Rest], Records, Ctx) ->
     {Args, Close, Guard} = arguments(Rest, [{'(', At}], []),
     _ = case Guard of
@@ -530,7 +532,8 @@ head([{'(', At} | Rest], Records, Ctx) ->
     End = Close,
     Fun = [{'fun', At}, {'(', At}, {'[', At}] ++ Args
         ++ [{']', Close}, {')', Close}] ++ Guard
-        ++ [{'->', End}, result(End, Args, Ctx), {'end', End}, {dot, End}],
+        ++ [{'->', End}] ++ result(End, Args, Ctx)
+        ++ [{'end', End}, {dot, End}],
     {'fun', _, {clauses, [{clause, A, [Patterns], Guards, Body}]}} =
         expression(Fun),
     {Count, Checked} = inviso_spec_head:check(Patterns),
@@ -543,15 +546,23 @@ head([{'(', At} | Rest], Records, Ctx) ->
     _ = deep(Put, ?MAX_DEPTH) andalso fail(At, "nested too deeply", []),
     Clauses = [{H, G, []} || {H, G, _} <- Put],
     vm_accepts(At, Clauses),
-    {Count, Clauses, maps:from_list([{label, V} || {_, _, [V]} <- Put,
-                                                   V =/= true])}.
+    {Count, Clauses, maps:from_list([{labels, V} || {_, _, [V]} <- Put,
+                                                    V =/= true])}.
 
-%% The clause's result is the variable for --label, if the arguments have it.
-result(End, Args, #ctx{label = Label}) ->
-    case [V || {var, _, V} <- Args, V =:= Label] of
-        [_ | _] -> {var, End, Label};
-        [] -> {atom, End, true}
-    end.
+%% The clause's result is the list of the variables for --label, if the arguments
+%% have them all.
+result(End, Args, #ctx{labels = [_ | _] = Labels}) ->
+    case missing(Labels, Args) of
+        [] -> [{'[', End} | list(End, Labels)];
+        _ -> [{atom, End, true}]
+    end;
+result(End, _, _) ->
+    [{atom, End, true}].
+
+missing(Labels, Tokens) -> Labels -- [V || {var, _, V} <- Tokens].
+
+list(End, [V]) -> [{var, End, V}, {']', End}];
+list(End, [V | Rest]) -> [{var, End, V}, {',', End} | list(End, Rest)].
 
 guards(Guards, #ctx{notation = elixir}) -> inviso_spec_elixir:guard(Guards);
 guards(Guards, #ctx{notation = erlang}) -> Guards.

@@ -9,6 +9,7 @@
 -export([requests_of_three_nodes/1, limit_of_requests/1, a_sample/1,
          a_message_begins/1, a_message_to_another_node/1,
          calls_within_requests/1, a_variable_names_requests/1,
+         labels_in_views/1,
          another_system_tracer_is_refused/1, two_commands_do_not_share/1,
          tokens_that_are_left/1, our_processes_have_no_token/1,
          nothing_matches/1, usage/1,
@@ -24,7 +25,7 @@
 all() ->
     [requests_of_three_nodes, limit_of_requests, a_sample, a_message_begins,
      a_message_to_another_node, calls_within_requests,
-     a_variable_names_requests, another_system_tracer_is_refused,
+     a_variable_names_requests, labels_in_views, another_system_tracer_is_refused,
      two_commands_do_not_share, tokens_that_are_left,
      our_processes_have_no_token, nothing_matches, usage,
      the_command_is_killed, a_session_is_killed, a_recording,
@@ -157,7 +158,7 @@ released(Config, Nodes) ->
     ok.
 
 contains(Text, Part) ->
-    _ = binary:match(Text, Part) =/= nomatch orelse error({missing, Part, Text}),
+    _ = binary:match(Text, iolist_to_binary(Part)) =/= nomatch orelse error({missing, Part, Text}),
     ok.
 
 %% A request of a checkout: nine events in causal order.
@@ -232,6 +233,7 @@ a_message_begins(Config) ->
     ok = call(Shop, ?WORK, order, [5, Stock]),
     {0, Events, Err} = ended(Cmd),
     [Request] = requests(Events),
+    [<<"5">>] = lists:usort([L || #{<<"label">> := L} <- Request]),
     [<<"send">>, <<"'receive'">>, <<"send">>, <<"'receive'">>, <<"print">> | _] =
         [what(E) || E <- Request],
     9 = length(Request),
@@ -267,8 +269,34 @@ a_variable_names_requests(Config) ->
     checkouts(Config, [8]),
     checkouts(Config, [9]),
     {0, Events, _} = ended(Cmd),
-    [_] = requests(Events),
+    [Request] = requests(Events),
+    [<<"9">>] = lists:usort([L || #{<<"label">> := L} <- Request]),
     [<<"9">>] = [hd(A) || #{<<"tag">> := <<"call">>, <<"args">> := A} <- Events].
+
+%% Several variables, in the tree and in what `merge' shows of a recording.
+labels_in_views(Config) ->
+    Opts = ?config(opts, Config),
+    Dir = filename:join(?config(priv_dir, Config), "labels"),
+    Args = ["--requests", "1", "--label", "Stock", "--label", "Order",
+            work("checkout(Order, {_, Stock})")],
+    {_, Stock} = others(Config),
+    Label = iolist_to_binary(io_lib:format("~tw, 9", [Stock])),
+    Cmd = begin_seq(Config, ["seq"], ["-o", Dir ++ ".log" | Args]),
+    checkouts(Config, [9]),
+    #{status := 0, out := Out} = wait(Cmd, 120000),
+    contains(Out, [<<"request 1, label ">>, Label, <<", began">>]),
+    Merge = fun(View) ->
+                    #{status := 0, out := Text} =
+                        run(Opts, ["merge", "-q" | View] ++ filelib:wildcard(Dir ++ "*.log")),
+                    Text
+            end,
+    contains(Merge(["--request", "1"]), [<<"request 1, label ">>, Label]),
+    contains(Merge(["--requests"]), [<<" ">>, Label, <<", ">>]),
+    [Label] = [L || #{<<"label">> := L} <- json(Merge(["--requests", "--json"]))],
+    [Label] = lists:usort([L || #{<<"label">> := L, <<"request">> := 1}
+                                    <- json(Merge(["--json"]))]),
+    contains(Merge(["--request", "1", "--format", "sequence"]),
+             [<<"\"label\":\"">>, Label]).
 
 another_system_tracer_is_refused(Config) ->
     [Web, Shop, Stock] = ?config(nodes, Config),

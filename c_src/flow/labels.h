@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_FLOW_LABELS_H
+#define INV_FLOW_LABELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "flow/requests.h"
+#include "log/item.h"
+#include "term/print.h"
+
+/*
+ * Values that name requests: inviso seq --label.
+ *
+ * An event that begins a request, a call or a sent message, has the value
+ * {'$inviso_seq', Token, Label...} of its match spec. The first event of the
+ * request is the next seq_trace event of the same process.
+ *
+ * Memory is bounded: the label of the request that had no event for the longest
+ * time is forgotten.
+ */
+struct inv_label;
+
+struct inv_labels {
+	/* private */
+	struct inv_label *begun;    /* by process */
+	struct inv_label *requests; /* by number, the oldest event first */
+};
+
+/* A longer label is cut, and ends with "…". */
+#define INV_LABEL_TEXT 200u
+/* Of each table at most so many labels are kept. */
+#define INV_LABELS_MAX 50000u
+
+/* An event that begins a request. */
+struct inv_beginning {
+	uint64_t process; /* inv_seq_pid */
+	bool held;	  /* the process held a token already */
+	uint32_t labels;  /* how many terms follow in the cursor */
+};
+
+/* Reads the item's event with any cursor. Returns false if it begins none. */
+bool inv_labels_read(struct inv_beginning *b, struct inv_cursor *c,
+		     const struct inv_item *it);
+
+/* Adds an event other than seq_trace that has a value of a match spec. Returns 0
+ * or INV_ENOMEM. o: how terms are printed. */
+int inv_labels_begin(struct inv_labels *l, struct inv_cursor *c,
+		     const struct inv_item *it, const struct inv_print_opts *o);
+
+/* Returns the label of the request of a seq_trace event, valid until the next
+ * call; NULL: it has none. */
+const char *inv_labels_of(struct inv_labels *l, const struct inv_seq *s,
+			  const struct inv_cause *cause);
+
+void inv_labels_release(struct inv_labels *l);
+
+#endif
