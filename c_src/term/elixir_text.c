@@ -89,6 +89,32 @@ static char escape_letter(uint32_t ch)
 /* For so many characters space is reserved at once. */
 #define SOME 64
 
+/*
+ * Returns true for a character that Unicode joins with the next one (property
+ * Grapheme_Cluster_Break=Prepend). Elixir takes it and a closing quote for one
+ * character, and does not find the string's end.
+ */
+static bool joins_next(uint32_t ch)
+{
+	static const struct {
+		uint32_t first, last;
+	} range[] = {
+		{ 0x600, 0x605 },     { 0x6dd, 0x6dd },
+		{ 0x70f, 0x70f },     { 0x890, 0x891 },
+		{ 0x8e2, 0x8e2 },     { 0xd4e, 0xd4e },
+		{ 0x110bd, 0x110bd }, { 0x110cd, 0x110cd },
+		{ 0x111c2, 0x111c3 }, { 0x1193f, 0x1193f },
+		{ 0x11941, 0x11941 }, { 0x11a3a, 0x11a3a },
+		{ 0x11a84, 0x11a89 }, { 0x11d46, 0x11d46 },
+		{ 0x11f02, 0x11f02 },
+	};
+
+	for (size_t i = 0; i < sizeof(range) / sizeof(*range); i++)
+		if (ch <= range[i].last)
+			return ch >= range[i].first;
+	return false;
+}
+
 /* Writes ch as in a string. `next' is the character after it. */
 static uint8_t *put_char(uint8_t *w, uint32_t ch, uint32_t next)
 {
@@ -99,7 +125,8 @@ static uint8_t *put_char(uint8_t *w, uint32_t ch, uint32_t next)
 		*w++ = (uint8_t)(letter ? letter : '#');
 		return w;
 	}
-	if (ch < 32 || (ch > 127 && ch < 160) || inv_char_hidden(ch)) {
+	if (ch < 32 || (ch > 127 && ch < 160) || inv_char_hidden(ch) ||
+	    joins_next(ch)) {
 		int shift = 20;
 
 		memcpy(w, "\\u{", 3);

@@ -405,7 +405,9 @@ elixir_reads_it_back(Config) ->
     end.
 
 structs() ->
-    [#{'__struct__' => 'Elixir.Range', first => 1, last => 9, step => 1},
+    %% Elixir takes U+0602 and a quote after it for one character.
+    [{<<"\x{602}"/utf8>>, '\x{110bd}', [{<<"a\x{6dd}"/utf8>>, b}]},
+     #{'__struct__' => 'Elixir.Range', first => 1, last => 9, step => 1},
      #{'__struct__' => 'Elixir.ArgumentError', '__exception__' => true,
        message => <<"no">>},
      [{date, #{'__struct__' => 'Elixir.Date', year => 2026, month => 11,
