@@ -61,6 +61,7 @@ void inv_hops_reset(struct inv_hops *h)
 	h->n_events = 0;
 	h->more = 0;
 	h->left_out = 0;
+	h->failed = false;
 	inv_buf_reset(&h->texts);
 	/* The text at 0 is empty. */
 	inv_buf_putc(&h->texts, 0);
@@ -99,13 +100,16 @@ static struct inv_hop *add_hop(struct inv_hops *h, enum inv_hop_kind kind)
 	struct inv_hop *v = grown(h->v, h->n, sizeof(*v));
 	struct inv_hop *p;
 
-	if (!v)
+	if (!v) {
+		h->failed = true;
 		return NULL;
+	}
 	h->v = v;
-	p = &v[h->n++];
+	p = &v[h->n];
 	memset(p, 0, sizeof(*p));
 	p->kind = (uint8_t)kind;
-	p->parent = p->first = p->last = p->next = INV_HOP_NONE;
+	p->parent = p->first = p->last = p->next = p->then = INV_HOP_NONE;
+	p->root = p->newest = h->n++;
 	p->from = p->to = p->aim = INV_HOP_NONE;
 	return p;
 }
@@ -151,17 +155,20 @@ static size_t before_at(const char *name)
 	return at && at > name ? (size_t)(at - name) : strlen(name);
 }
 
-/* The part of a name before @ is enough if no other node has the same. */
-static void shorten_nodes(struct inv_hops *h)
+/* The part of a name before @ is enough if no other node has the same. Shortens
+ * the name of the node that was added last. */
+static void shorten_node(struct inv_hops *h)
 {
-	for (uint32_t i = 0; i < h->n_nodes; i++) {
-		size_t len = before_at(h->nodes[i].name);
+	struct inv_hop_node *added = &h->nodes[h->n_nodes - 1];
+	size_t len = before_at(added->name);
 
-		for (uint32_t j = 0; j < h->n_nodes; j++)
-			if (j != i && before_at(h->nodes[j].name) == len &&
-			    !memcmp(h->nodes[j].name, h->nodes[i].name, len))
-				len = strlen(h->nodes[i].name);
-		h->nodes[i].short_len = (uint32_t)len;
+	added->short_len = (uint32_t)len;
+	for (struct inv_hop_node *other = h->nodes; other < added; other++) {
+		if (before_at(other->name) != len ||
+		    memcmp(other->name, added->name, len) != 0)
+			continue;
+		other->short_len = (uint32_t)strlen(other->name);
+		added->short_len = (uint32_t)strlen(added->name);
 	}
 }
 
@@ -189,7 +196,7 @@ static uint32_t node_called(struct inv_hops *h, const struct inv_identity *id)
 		.name = name, .number = id->at ? id->at->number : INV_HOP_NONE
 	};
 	h->more += sizeof(*v) + strlen(name);
-	shorten_nodes(h);
+	shorten_node(h);
 	return h->n_nodes - 1;
 }
 
@@ -213,9 +220,13 @@ static void set_name(struct inv_hops *h, struct inv_hop_process *p,
 	}
 	if (!len || p->registered)
 		return;
+	p->registered = n || id->name.registered;
+	/* Most events find the name that the process has. */
+	if (p->name && !strncmp(p->name, text, len) && !p->name[len])
+		return;
+	h->more -= p->name ? strlen(p->name) : 0;
 	free(p->name);
 	p->name = inv_utf8_sanitized(text, len);
-	p->registered = n || id->name.registered;
 	h->more += p->name ? strlen(p->name) : 0;
 }
 
@@ -270,8 +281,8 @@ static struct inv_hop_entry *new_process(struct inv_hops *h, uint64_t key,
 	return e;
 }
 
-/* Sets *number to that of the process in tok, whose hash is key. Returns 0 or
- * INV_ENOMEM. */
+/* Sets *number to that of the process in tok, whose hash is key, unless there is
+ * no room for it. Returns 0 or INV_ENOMEM. */
 static int get_process(struct inv_hops *h, const struct inv_item *it,
 		       const struct inv_token *tok, uint64_t key,
 		       uint32_t *number)
@@ -283,6 +294,8 @@ static int get_process(struct inv_hops *h, const struct inv_item *it,
 				       tok, &id))
 		return 0;
 	HASH_FIND(hh, h->table, &key, sizeof(key), e);
+	if (!e && is_full(h))
+		return 0;
 	if (!e)
 		e = new_process(h, key, &id);
 	if (!e)
@@ -445,6 +458,9 @@ static void add_child(struct inv_hops *h, uint32_t parent, uint32_t child)
 	struct inv_hop *p = &h->v[parent];
 
 	h->v[child].parent = parent;
+	h->v[child].root = p->root;
+	h->v[h->v[p->root].newest].then = child;
+	h->v[p->root].newest = child;
 	if (p->last == INV_HOP_NONE)
 		p->first = child;
 	else
@@ -519,7 +535,7 @@ static uint32_t received(struct inv_hops *h, const struct parts *p,
 static uint32_t begin(struct inv_hops *h, const struct parts *p,
 		      const struct inv_cause *c)
 {
-	struct inv_hop *hop = is_full(h) ? NULL : add_hop(h, INV_HOP_BEGIN);
+	struct inv_hop *hop = add_hop(h, INV_HOP_BEGIN);
 
 	if (!hop)
 		return INV_HOP_NONE;
@@ -558,10 +574,13 @@ static uint32_t acting_turn(struct inv_hops *h, const struct parts *p,
 static uint32_t acted(struct inv_hops *h, const struct parts *p,
 		      const struct inv_cause *c)
 {
-	uint32_t turn = c->cause ? acting_turn(h, p, c) : begin(h, p, c);
 	struct inv_hop *hop;
+	uint32_t turn;
 
-	if (turn == INV_HOP_NONE || is_full(h))
+	if (is_full(h))
+		return INV_HOP_NONE;
+	turn = c->cause ? acting_turn(h, p, c) : begin(h, p, c);
+	if (turn == INV_HOP_NONE)
 		return INV_HOP_NONE;
 	hop = add_hop(h, p->seq.kind == INV_SEQ_PRINT ? INV_HOP_PRINT :
 							INV_HOP_MESSAGE);
@@ -613,11 +632,14 @@ int inv_hops_add(struct inv_hops *h, const struct inv_item *it,
 	receive = p.seq.kind == INV_SEQ_RECEIVE;
 	if (read_parts(h, it, &p, !receive || !c->cause || c->orphan, o))
 		return INV_ENOMEM;
-	hop = receive ? received(h, &p, c) : acted(h, &p, c);
+	if ((receive ? p.to : p.from) == INV_HOP_NONE)
+		hop = INV_HOP_NONE;
+	else
+		hop = receive ? received(h, &p, c) : acted(h, &p, c);
+	if (h->failed)
+		return INV_ENOMEM;
 	if (hop == INV_HOP_NONE) {
 		h->texts.len = texts;
-		if (!is_full(h) && !h->left_out)
-			return INV_ENOMEM;
 		h->left_out++;
 		return 0;
 	}
@@ -639,11 +661,10 @@ int64_t inv_hops_critical(const struct inv_hops *h, uint32_t root, bool *on)
 {
 	uint32_t answer = INV_HOP_NONE, last = root;
 
-	for (uint32_t i = root + 1; i < h->n; i++) {
+	for (uint32_t i = h->v[root].then; i != INV_HOP_NONE;
+	     i = h->v[i].then) {
 		const struct inv_hop *p = &h->v[i];
 
-		if (p->request != h->v[root].request)
-			continue;
 		if (p->to == h->v[root].to &&
 		    (answer == INV_HOP_NONE ||
 		     p->last_id >= h->v[answer].last_id))

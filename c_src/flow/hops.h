@@ -56,11 +56,17 @@ struct inv_hop {
 	uint32_t first;	 /* of the hops whose parent it is, in the order of the
 			    parent's process; INV_HOP_NONE: there is none */
 	uint32_t last;
-	uint32_t next; /* the next hop of the same parent */
-	uint32_t from; /* process that sent or printed; INV_HOP_NONE: not
+	uint32_t next;	 /* the next hop of the same parent */
+	uint32_t root;	 /* of its tree */
+	uint32_t then;	 /* the next hop of the tree, in the order in which they
+			    were added */
+	uint32_t newest; /* the root: the last hop of the tree */
+	uint32_t from;	 /* process that sent or printed; INV_HOP_NONE: not
 			     known */
-	uint32_t to;   /* process that received it, or that began the request;
+	uint32_t to;	 /* process that received it, or that began the request;
 			     INV_HOP_NONE: no event says that it was received */
+	uint32_t aim; /* process to which it was sent; INV_HOP_NONE: it was sent
+			  to something else, to_text */
 	uint64_t send_id; /* of the event that sent or printed it, struct
 			     inv_cause; 0: it was not recorded */
 	uint64_t receive_id;
@@ -68,9 +74,7 @@ struct inv_hop {
 	int64_t sent_ns;
 	int64_t received_ns; /* a beginning: of its first event */
 	int64_t last_ns;     /* of the last event of its turn */
-	size_t text;  /* the message; inv_hops_text. A spawn: the function. */
-	uint32_t aim; /* process to which it was sent; INV_HOP_NONE: it was
-			 sent to something else, to_text */
+	size_t text; /* the message; inv_hops_text. A spawn: the function. */
 	size_t to_text;
 	size_t label; /* of the root: the label of the request */
 };
@@ -114,6 +118,7 @@ struct inv_hops {
 	size_t cap_events;
 	uint32_t cap;
 	size_t more; /* bytes of processes and nodes */
+	bool failed; /* no memory */
 	struct inv_cursor *cursor;
 	struct inv_hop_entry *table;
 };

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sink/hop_text.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/err.h"
 #include "flow/requests.h"
-#include "sink/duration.h"
 
 void inv_hop_process_text(const struct inv_hops *h, uint32_t process,
 			  struct inv_buf *out)
@@ -130,79 +126,4 @@ int64_t inv_hop_handler(const struct inv_hop *p)
 	    (p->kind == INV_HOP_MESSAGE && !p->receive_id))
 		return -1;
 	return p->last_ns > p->received_ns ? p->last_ns - p->received_ns : 0;
-}
-
-/* Marks the process, and its node. Returns true if it was not marked. */
-static bool mark(const struct inv_hops *h, uint32_t process, bool *processes,
-		 bool *nodes, struct inv_hop_sum *sum)
-{
-	uint32_t node;
-
-	if (process == INV_HOP_NONE || processes[process])
-		return false;
-	processes[process] = true;
-	sum->processes++;
-	node = h->processes[process]->node;
-	sum->nodes += !nodes[node];
-	nodes[node] = true;
-	return true;
-}
-
-static void extend(struct inv_hop_sum *sum, int64_t ts_ns)
-{
-	if (ts_ns < sum->first_ns)
-		sum->first_ns = ts_ns;
-	if (ts_ns > sum->last_ns)
-		sum->last_ns = ts_ns;
-}
-
-static void add(const struct inv_hop *p, struct inv_hop_sum *sum)
-{
-	if (p->send_id)
-		extend(sum, p->sent_ns);
-	if (p->receive_id || p->kind == INV_HOP_BEGIN)
-		extend(sum, p->received_ns);
-	if (inv_hop_arrived(p))
-		extend(sum, p->last_ns);
-	sum->messages += p->kind == INV_HOP_MESSAGE;
-	sum->not_received += p->kind == INV_HOP_MESSAGE && !inv_hop_arrived(p);
-	sum->orphans += p->orphan != INV_ORPHAN_NOT;
-	sum->uncertain += !p->certain && !p->orphan;
-}
-
-int inv_hop_sum(const struct inv_hops *h, uint32_t root, bool *on,
-		struct inv_hop_sum *sum)
-{
-	bool *seen =
-		calloc((size_t)h->n_processes + h->n_nodes + 1, sizeof(*seen));
-	bool *nodes = seen + h->n_processes;
-	int64_t begin = inv_hop_time(&h->v[root]);
-
-	*sum = (struct inv_hop_sum){ .first_ns = begin, .last_ns = begin };
-	if (!seen)
-		return INV_ENOMEM;
-	for (uint32_t i = root; i < h->n; i++) {
-		if (h->v[i].request != h->v[root].request)
-			continue;
-		mark(h, h->v[i].from, seen, nodes, sum);
-		mark(h, h->v[i].to, seen, nodes, sum);
-		add(&h->v[i], sum);
-	}
-	sum->critical_ns = inv_hops_critical(h, root, on) - begin;
-	free(seen);
-	return 0;
-}
-
-static void count(struct inv_buf *out, uint32_t n, const char *one,
-		  const char *many)
-{
-	inv_buf_printf(out, "%" PRIu32 " %s, ", n, n == 1 ? one : many);
-}
-
-void inv_hop_sum_text(const struct inv_hop_sum *sum, struct inv_buf *out)
-{
-	count(out, sum->processes, "process", "processes");
-	count(out, sum->nodes, "node", "nodes");
-	count(out, sum->messages, "message", "messages");
-	inv_duration_put(sum->last_ns - sum->first_ns, out);
 }

@@ -51,25 +51,4 @@ static inline int64_t inv_hop_time(const struct inv_hop *p)
 	return p->send_id ? p->sent_ns : p->received_ns;
 }
 
-/* The totals of a request. */
-struct inv_hop_sum {
-	uint32_t processes;
-	uint32_t nodes;
-	uint32_t messages;
-	uint32_t not_received;
-	uint32_t orphans;
-	uint32_t uncertain;
-	int64_t first_ns;
-	int64_t last_ns;
-	int64_t critical_ns; /* how long the critical path takes */
-};
-
-/* Adds up the request whose root is given. on: for each hop, false; set as by
- * inv_hops_critical. Returns 0 or INV_ENOMEM. */
-int inv_hop_sum(const struct inv_hops *h, uint32_t root, bool *on,
-		struct inv_hop_sum *sum);
-
-/* Appends "12 processes, 3 nodes, 41 messages, 8.4 ms". */
-void inv_hop_sum_text(const struct inv_hop_sum *sum, struct inv_buf *out);
-
 #endif

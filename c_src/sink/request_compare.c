@@ -22,6 +22,7 @@
 #include "flow/hops.h"
 #include "sink/duration.h"
 #include "sink/fit.h"
+#include "sink/hop_sum.h"
 #include "sink/hop_text.h"
 #include "sink/shape.h"
 #include "sink/tree.h"
@@ -54,7 +55,6 @@ struct side {
 				   request has; 0: they are counted elsewhere */
 	struct child *children; /* of one hop */
 	uint32_t n;
-	bool *critical;
 };
 
 struct comparison {
@@ -157,8 +157,7 @@ static int open_side(struct side *s, const struct inv_hops *h)
 	s->size = malloc((h->n + 1u) * sizeof(*s->size));
 	s->times = calloc(h->n + 1u, sizeof(*s->times));
 	s->children = malloc((h->n + 1u) * sizeof(*s->children));
-	s->critical = calloc(h->n + 1u, sizeof(*s->critical));
-	if (!s->pair || !s->size || !s->times || !s->children || !s->critical ||
+	if (!s->pair || !s->size || !s->times || !s->children ||
 	    inv_tree_layout(&s->tree, h))
 		return INV_ENOMEM;
 	for (uint32_t i = 0; i < h->n; i++) {
@@ -177,7 +176,6 @@ static void close_side(struct side *s)
 	free(s->size);
 	free(s->times);
 	free(s->children);
-	free(s->critical);
 	inv_tree_release(&s->tree);
 }
 
@@ -189,10 +187,7 @@ static void put_request(struct comparison *x, unsigned i)
 	struct side *s = &x->sides[i];
 	struct inv_hop_sum sum;
 
-	if (inv_hop_sum(s->h, 0, s->critical, &sum)) {
-		out->error = INV_ENOMEM;
-		return;
-	}
+	inv_hop_sum(&s->tree.sums, 0, s->tree.critical, &sum);
 	inv_buf_printf(out,
 		       "request %" PRIu64 ", label %s: ", s->h->v[0].request,
 		       inv_hops_text(s->h, s->h->v[0].label));

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "sink/hop_sum.h"
 #include "sink/hop_text.h"
 #include "sink/request_sink.h"
 #include "sink/sequence_page.h"
@@ -20,6 +21,7 @@ struct writer {
 	uint32_t *send;	   /* by hop: row of its send event, or INV_HOP_NONE */
 	uint32_t *receive; /* by hop */
 	bool *critical;
+	struct inv_hop_sums sums;
 	size_t rows;
 };
 
@@ -140,7 +142,7 @@ static uint32_t first_row(const struct writer *w, uint32_t root)
 	return w->send[first];
 }
 
-static int requests(struct writer *w)
+static void requests(struct writer *w)
 {
 	struct inv_hop_sum sum;
 
@@ -151,8 +153,7 @@ static int requests(struct writer *w)
 		if (p->parent != INV_HOP_NONE ||
 		    first_row(w, i) == INV_HOP_NONE)
 			continue;
-		if (inv_hop_sum(w->h, i, w->critical, &sum))
-			return INV_ENOMEM;
+		inv_hop_sum(&w->sums, i, w->critical, &sum);
 		inv_json_open(&w->j, NULL, '{');
 		inv_json_uint(&w->j, "number", p->request);
 		inv_json_text(&w->j, "label", inv_hops_text(w->h, p->label));
@@ -162,22 +163,18 @@ static int requests(struct writer *w)
 		inv_json_close(&w->j, '}');
 	}
 	inv_json_close(&w->j, ']');
-	return 0;
 }
 
-static int put_data(struct writer *w, uint64_t left_out, uint64_t lost)
+static void put_data(struct writer *w, uint64_t left_out, uint64_t lost)
 {
-	int rc;
-
 	inv_json_open(&w->j, NULL, '{');
 	processes(w);
 	rows(w);
-	rc = requests(w);
+	requests(w);
 	hops(w);
 	inv_json_uint(&w->j, "left_out", left_out);
 	inv_json_uint(&w->j, "lost", lost);
 	inv_json_close(&w->j, '}');
-	return rc;
 }
 
 /* Copies JSON into a script element, which < could end. It is only in strings. */
@@ -201,14 +198,16 @@ static void sequence_end(struct inv_sink *s)
 			    .send = malloc(n * sizeof(*w.send)),
 			    .receive = malloc(n * sizeof(*w.receive)),
 			    .critical = calloc(n, sizeof(*w.critical)) };
-	bool failed = !w.send || !w.receive || !w.critical;
+	bool failed = inv_hop_sums_init(&w.sums, h) || !w.send || !w.receive ||
+		      !w.critical;
 
 	w.rows = h->n_events < ROWS_MAX ? h->n_events : ROWS_MAX;
 	s->left_out += h->n_events - w.rows;
 	for (uint32_t i = 0; !failed && i < h->n; i++)
 		w.send[i] = w.receive[i] = INV_HOP_NONE;
-	if (failed || put_data(&w, s->left_out, r->lost) || json.error ||
-	    w.text.error)
+	if (!failed)
+		put_data(&w, s->left_out, r->lost);
+	if (failed || json.error || w.text.error)
 		s->out->error = INV_ENOMEM;
 	inv_buf_puts(s->out, inv_sequence_head);
 	embed(&json, s->out);
@@ -216,6 +215,7 @@ static void sequence_end(struct inv_sink *s)
 	free(w.send);
 	free(w.receive);
 	free(w.critical);
+	inv_hop_sums_release(&w.sums);
 	inv_buf_release(&w.text);
 	inv_buf_release(&json);
 }

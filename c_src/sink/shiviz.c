@@ -34,13 +34,18 @@ struct clock {
 struct writer {
 	const struct inv_hops *h;
 	struct inv_buf *out;
-	struct inv_buf text;
 	struct clock *processes;
 	struct clock *sent; /* by hop: the clock of its send event, until it was
 			       received */
-	size_t size;	    /* of all clocks */
-	bool full;	    /* the clocks have taken too much memory */
+	uint32_t *begin; /* by hop: the first event of the request whose root it
+			       is, or NO_EVENT */
+	uint32_t *next;	 /* by event: the next event of the request */
+	size_t written;	 /* events */
+	size_t size;	 /* of all clocks */
+	size_t from;	 /* where the output begins */
 };
+
+#define NO_EVENT UINT32_MAX
 
 /* --- clocks --------------------------------------------------------------- */
 
@@ -168,11 +173,12 @@ static int put_event(struct writer *w, const struct inv_hop_event *e)
 	const struct inv_hop *p = &w->h->v[e->hop];
 	bool sent = e->id == p->send_id;
 	uint32_t process = sent ? p->from : p->to;
-	struct clock *c = &w->processes[process];
+	struct clock *c;
 	struct tick *own;
 
 	if (process == INV_HOP_NONE)
 		return 0;
+	c = &w->processes[process];
 	if (sent && join_missing(w, p->parent, process))
 		return INV_ENOMEM;
 	if (!sent && p->send_id) {
@@ -192,25 +198,64 @@ static int put_event(struct writer *w, const struct inv_hop_event *e)
 }
 // NOLINTEND(clang-analyzer-unix.Malloc)
 
+/* --- requests ------------------------------------------------------------- */
+
+/* Sorts the events by request. */
+static bool sort_events(struct writer *w)
+{
+	const struct inv_hops *h = w->h;
+	uint32_t *last = malloc((h->n + 1u) * sizeof(*last));
+
+	w->begin = malloc((h->n + 1u) * sizeof(*w->begin));
+	w->next = malloc((h->n_events + 1) * sizeof(*w->next));
+	if (!last || !w->begin || !w->next) {
+		free(last);
+		return false;
+	}
+	for (uint32_t i = 0; i < h->n; i++)
+		w->begin[i] = NO_EVENT;
+	for (uint32_t n = 0; n < h->n_events; n++) {
+		uint32_t root = h->v[h->events[n].hop].root;
+
+		w->next[n] = NO_EVENT;
+		if (w->begin[root] == NO_EVENT)
+			w->begin[root] = n;
+		else
+			w->next[last[root]] = n;
+		last[root] = n;
+	}
+	free(last);
+	return true;
+}
+
+/* An event has the clocks of all processes before it, so the output can be much
+ * longer than the log. */
+static bool is_full(const struct writer *w)
+{
+	return w->size + w->out->len - w->from > w->h->memory;
+}
+
 static int put_request(struct writer *w, uint32_t root)
 {
 	const struct inv_hop *r = &w->h->v[root];
 
 	inv_buf_printf(w->out, "=== request %" PRIu64 ", label %s ===\n",
 		       r->request, inv_hops_text(w->h, r->label));
-	for (uint32_t i = 0; i < w->h->n_processes; i++)
-		drop(w, &w->processes[i]);
-	for (size_t n = 0; n < w->h->n_events; n++) {
-		const struct inv_hop_event *e = &w->h->events[n];
-
-		if (w->h->v[e->hop].request != r->request)
-			continue;
-		if (put_event(w, e))
+	for (uint32_t n = w->begin[root]; n != NO_EVENT; n = w->next[n]) {
+		if (put_event(w, &w->h->events[n]))
 			return INV_ENOMEM;
-		if (w->size > w->h->memory) {
-			w->full = true;
+		w->written++;
+		if (is_full(w))
 			return 0;
-		}
+	}
+	for (uint32_t i = root; i != INV_HOP_NONE; i = w->h->v[i].then) {
+		const struct inv_hop *p = &w->h->v[i];
+
+		if (p->from != INV_HOP_NONE)
+			drop(w, &w->processes[p->from]);
+		if (p->to != INV_HOP_NONE)
+			drop(w, &w->processes[p->to]);
+		drop(w, &w->sent[i]);
 	}
 	return 0;
 }
@@ -222,25 +267,28 @@ static void shiviz_end(struct inv_sink *s)
 	struct writer w = {
 		.h = h,
 		.out = s->out,
+		.from = s->out->len,
 		.processes = calloc(h->n_processes + 1u, sizeof(struct clock)),
 		.sent = calloc(h->n + 1u, sizeof(struct clock)),
 	};
-	bool failed = !w.processes || !w.sent;
+	bool failed = !w.processes || !w.sent || !sort_events(&w);
 
 	inv_buf_puts(s->out, EVENTS "\n" EXECUTIONS "\n");
-	for (uint32_t i = 0; !failed && !w.full && i < h->n; i++)
-		if (h->v[i].parent == INV_HOP_NONE)
+	for (uint32_t i = 0; !failed && !is_full(&w) && i < h->n; i++)
+		if (w.begin[i] != NO_EVENT)
 			failed = put_request(&w, i) != 0;
 	if (failed)
 		s->out->error = INV_ENOMEM;
-	s->left_out += w.full;
+	else
+		s->left_out += h->n_events - w.written;
 	for (uint32_t i = 0; w.processes && i < h->n_processes; i++)
 		drop(&w, &w.processes[i]);
 	for (uint32_t i = 0; w.sent && i < h->n; i++)
 		drop(&w, &w.sent[i]);
 	free(w.processes);
 	free(w.sent);
-	inv_buf_release(&w.text);
+	free(w.begin);
+	free(w.next);
 }
 
 const struct inv_sink_ops inv_sink_shiviz = {

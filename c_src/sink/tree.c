@@ -93,7 +93,8 @@ int inv_tree_layout(struct inv_tree *t, const struct inv_hops *h)
 	t->lines = calloc(h->n + 1u, sizeof(*t->lines));
 	t->order = calloc(h->n + 1u, sizeof(*t->order));
 	t->critical = calloc(h->n + 1u, sizeof(*t->critical));
-	if (!t->lines || !t->order || !t->critical)
+	if (!t->lines || !t->order || !t->critical ||
+	    inv_hop_sums_init(&t->sums, h))
 		return INV_ENOMEM;
 	for (uint32_t i = 0; i < h->n; i++) {
 		place(t, i);
@@ -111,6 +112,7 @@ void inv_tree_release(struct inv_tree *t)
 	free(t->lines);
 	free(t->order);
 	free(t->critical);
+	inv_hop_sums_release(&t->sums);
 	memset(t, 0, sizeof(*t));
 }
 
@@ -126,7 +128,7 @@ void inv_tree_release(struct inv_tree *t)
 
 struct printer {
 	const struct inv_tree_opts *o;
-	const struct inv_tree *t;
+	struct inv_tree *t;
 	struct inv_buf *out;
 	struct inv_buf spare;
 	struct inv_timefmt time;
@@ -248,12 +250,11 @@ static void head(struct printer *p, uint32_t root)
 	inv_buf_puts(p->out, "\n   #        time   mailbox   handler\n");
 }
 
-static int tail(struct printer *p, uint32_t root)
+static void tail(struct printer *p, uint32_t root)
 {
 	struct inv_hop_sum sum;
 
-	if (inv_hop_sum(p->t->hops, root, p->t->critical, &sum))
-		return INV_ENOMEM;
+	inv_hop_sum(&p->t->sums, root, p->t->critical, &sum);
 	inv_buf_puts(p->out, "-- ");
 	inv_hop_sum_text(&sum, p->out);
 	inv_buf_puts(p->out, "; * critical path, ");
@@ -270,17 +271,14 @@ static int tail(struct printer *p, uint32_t root)
 			"-- ? what %" PRIu32
 			" hop(s) follow from is not certain or missing\n",
 			sum.orphans + sum.uncertain);
-	return 0;
 }
 
-static int finish(struct printer *p, size_t from, uint32_t root)
+static void finish(struct printer *p, size_t from, uint32_t root)
 {
-	int rc = tail(p, root);
-
+	tail(p, root);
 	if (p->o->width)
 		inv_fit_lines(p->out, from, p->o->width,
 			      p->o->color ? PLAIN : "", &p->spare);
-	return rc;
 }
 
 int inv_tree_put(const struct inv_hops *h, const struct inv_tree_opts *o,
@@ -298,7 +296,7 @@ int inv_tree_put(const struct inv_hops *h, const struct inv_tree_opts *o,
 
 		if (h->v[i].parent == INV_HOP_NONE) {
 			if (root != INV_HOP_NONE)
-				rc = finish(&p, from, root);
+				finish(&p, from, root);
 			from = out->len;
 			root = i;
 			head(&p, i);
@@ -306,7 +304,7 @@ int inv_tree_put(const struct inv_hops *h, const struct inv_tree_opts *o,
 		line(&p, i);
 	}
 	if (!rc && root != INV_HOP_NONE)
-		rc = finish(&p, from, root);
+		finish(&p, from, root);
 	if (h->left_out)
 		inv_buf_printf(out,
 			       "*** %" PRIu64 " further events are not shown, "

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "flow/hops.h"
+#include "sink/hop_sum.h"
 
 /*
  * Prints requests as trees, a line for each hop:
@@ -73,6 +74,7 @@ struct inv_tree {
 	uint32_t *order;	     /* hops, in the order of lines */
 	uint32_t n;
 	bool *critical; /* by hop */
+	struct inv_hop_sums sums;
 };
 
 /* Lays out all hops. Returns 0 or INV_ENOMEM; release it also then. */

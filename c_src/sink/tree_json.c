@@ -88,14 +88,13 @@ static void hop(struct inv_json *j, const struct inv_tree *t, uint32_t i,
 	inv_json_line(j);
 }
 
-static int totals(struct inv_json *j, const struct inv_tree *t, uint32_t root)
+static void totals(struct inv_json *j, struct inv_tree *t, uint32_t root)
 {
 	struct inv_timefmt time = { .utc = true };
 	struct inv_hop_sum sum;
 	size_t begin;
 
-	if (inv_hop_sum(t->hops, root, t->critical, &sum))
-		return INV_ENOMEM;
+	inv_hop_sum(&t->sums, root, t->critical, &sum);
 	inv_json_open(j, NULL, '{');
 	inv_json_uint(j, "request", t->hops->v[root].request);
 	inv_json_text(j, "label",
@@ -115,7 +114,6 @@ static int totals(struct inv_json *j, const struct inv_tree *t, uint32_t root)
 	inv_json_uint(j, "left_out", t->hops->left_out);
 	inv_json_close(j, '}');
 	inv_json_line(j);
-	return 0;
 }
 
 int inv_tree_json(const struct inv_hops *h, struct inv_buf *out)
@@ -131,14 +129,14 @@ int inv_tree_json(const struct inv_hops *h, struct inv_buf *out)
 
 		if (h->v[i].parent == INV_HOP_NONE) {
 			if (root != INV_HOP_NONE)
-				rc = totals(&j, &t, root);
+				totals(&j, &t, root);
 			root = i;
 			begin_ns = inv_hop_time(&h->v[i]);
 		}
 		hop(&j, &t, i, begin_ns);
 	}
 	if (!rc && root != INV_HOP_NONE)
-		rc = totals(&j, &t, root);
+		totals(&j, &t, root);
 	inv_tree_release(&t);
 	return rc ? rc : out->error;
 }

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_SINK_HOP_SUM_H
+#define INV_SINK_HOP_SUM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "flow/hops.h"
+
+/* The totals of a request. */
+struct inv_hop_sum {
+	uint32_t processes;
+	uint32_t nodes;
+	uint32_t messages;
+	uint32_t not_received;
+	uint32_t orphans;
+	uint32_t uncertain;
+	int64_t first_ns;
+	int64_t last_ns;
+	int64_t critical_ns; /* how long the critical path takes */
+};
+
+/*
+ * Adds up one request after the other. Each takes time in proportion to its own
+ * hops, not to those of all requests.
+ */
+struct inv_hop_sums {
+	const struct inv_hops *hops;
+	/* private */
+	uint32_t
+		*seen; /* by process, and then by node: the last sum in which it
+			   was counted */
+	uint32_t n;    /* sums */
+};
+
+/* Returns 0 or INV_ENOMEM; release it also then. */
+int inv_hop_sums_init(struct inv_hop_sums *s, const struct inv_hops *h);
+void inv_hop_sums_release(struct inv_hop_sums *s);
+
+/* Adds up the request whose root is given. on: for each hop, false; set as by
+ * inv_hops_critical. */
+void inv_hop_sum(struct inv_hop_sums *s, uint32_t root, bool *on,
+		 struct inv_hop_sum *sum);
+
+/* Appends "12 processes, 3 nodes, 41 messages, 8.4 ms". */
+void inv_hop_sum_text(const struct inv_hop_sum *sum, struct inv_buf *out);
+
+#endif
