@@ -91,12 +91,18 @@ static uint64_t begun(const struct seq *s)
 static void draw(struct seq *s)
 {
 	struct inv_buf b = { 0 };
+	uint64_t n = begun(s);
 
 	inv_report_put_arming(&b, &s->members);
-	inv_buf_printf(&b, "%" PRIu64, begun(s));
-	if (s->requests.requests)
-		inv_buf_printf(&b, " of %" PRIu64, s->requests.requests);
-	inv_buf_printf(&b, " requests | %" PRIu64 " events", s->recorded);
+	if (!n)
+		inv_buf_puts(&b, "waiting for the first request");
+	else if (s->requests.requests)
+		inv_buf_printf(&b,
+			       "%" PRIu64 " of %" PRIu64 " requests have begun",
+			       n, s->requests.requests);
+	else
+		inv_buf_printf(&b, "%" PRIu64 " requests have begun", n);
+	inv_buf_printf(&b, " | %" PRIu64 " events", s->recorded);
 	inv_report_put_left(&b, &s->members);
 	inv_buf_put(&b, "", 1);
 	if (!b.error)
@@ -106,9 +112,8 @@ static void draw(struct seq *s)
 
 /* Ends the sessions when enough requests have begun and none had an event for a
  * while. Returns when to check again. */
-static int64_t turn(void *arg)
+static int64_t check(struct seq *s)
 {
-	struct seq *s = arg;
 	int64_t now = inv_mono_ms();
 	uint64_t recorded = 0;
 	int64_t left;
@@ -127,6 +132,15 @@ static int64_t turn(void *arg)
 		return left;
 	inv_watch_stop(&s->watch, s->enough);
 	return -1;
+}
+
+static int64_t turn(void *arg)
+{
+	struct seq *s = arg;
+	int64_t left = check(s);
+	int64_t next = s->failed ? -1 : inv_replay_turn(&s->replay);
+
+	return next >= 0 && (left < 0 || next < left) ? next : left;
 }
 
 /* --- the end -------------------------------------------------------------- */
@@ -224,6 +238,13 @@ static void say_end(struct seq *s)
 		return;
 	}
 	say_notes(s);
+	if (s->replay.late)
+		inv_screen_note(s->cluster.screen,
+				"%" PRIu64
+				" event(s) came later, when their requests had "
+				"been printed; see a longer --idle, or -o and "
+				"`inviso merge'",
+				s->replay.late);
 	inv_buf_printf(&b, "-- %" PRIu64 " requests; ", s->replay.requests);
 	inv_report_put_sum(&b, &s->members);
 	inv_buf_puts(&b, "; stopped: ");
@@ -241,9 +262,7 @@ static int show(struct seq *s)
 		inv_screen_note(s->cluster.screen, "no memory");
 		return INV_EXIT_FAILED;
 	}
-	if (inv_replay_show(&s->replay,
-			    inv_sink_find(s->json ? "json" : "text"),
-			    &s->sink_opts, &err)) {
+	if (inv_replay_show(&s->replay, &err)) {
 		inv_screen_note(s->cluster.screen, "%s", err.text);
 		return INV_EXIT_FAILED;
 	}
@@ -295,8 +314,11 @@ static int watch(struct seq *s)
 	s->replay.most = s->requests.requests;
 	/* Trees show no calls. */
 	s->replay.flat = s->requests.n_calls > 0;
+	s->replay.json = s->json;
+	s->replay.idle_ms = s->idle_ms;
 	if (!s->json && inv_screen_is_terminal() && inv_look_fits(&s->look))
 		s->sink_opts.width = inv_screen_width();
+	s->replay.opts = s->sink_opts;
 	s->changed_ms = inv_mono_ms();
 	if (inv_replay_init(&s->replay, &s->members)) {
 		inv_screen_note(s->cluster.screen, "no memory");
@@ -372,7 +394,8 @@ enum {
 
 static const struct argp_option options[] = {
 	{ "idle", OPT_IDLE, "TIME", 0,
-	  "when all requests have begun, stop after TIME without an event (1s)",
+	  "a request without an event for TIME is over, and is printed; stop "
+	  "when all requests have begun and are over (1s)",
 	  3 },
 	{ NULL, 0, NULL, 0, "Output:", 6 },
 	{ "output", 'o', "FILE", 0,

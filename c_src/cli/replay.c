@@ -4,6 +4,14 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#define HASH_NONFATAL_OOM 1
+#define uthash_nonfatal_oom(elt) ((elt)->stored = false)
+#include <uthash.h>
+
+#include "base/clock.h"
 #include "cli/causes.h"
 #include "cli/clock_report.h"
 #include "cli/started.h"
@@ -16,6 +24,25 @@
 /* Output is passed to the screen in pieces of about this size. */
 #define CHUNK ((size_t)64 * 1024)
 
+/* The logs are read at most so often, and in a tenth of the time. */
+#define READ_MS 200
+#define READ_PART 10
+
+/* A request, under a key that is the same each time that the logs are read. */
+struct inv_replay_request {
+	uint64_t key;
+	uint64_t events;    /* when the logs were last read */
+	int64_t changed_ms; /* when this number changed */
+	uint64_t printed;   /* number in the output; 0: not printed yet */
+	uint64_t shown;	    /* events that were printed */
+	bool over;	    /* print it */
+	/* while the logs are read */
+	uint64_t count;
+	uint64_t rank; /* in the order in which requests began, from 1 */
+	bool stored;
+	UT_hash_handle hh;
+};
+
 struct show {
 	struct inv_replay *r;
 	struct inv_notices notices;
@@ -26,6 +53,10 @@ struct show {
 	struct inv_started started;
 	uint64_t last; /* number of the last request that is shown; 0: not known
 			  yet */
+	struct inv_replay_request **requests; /* by number; NULL: unknown */
+	uint64_t n_requests;
+	bool final;  /* the trace has ended */
+	bool prints; /* requests that are over */
 	struct inv_sink *sink;
 	struct inv_hops hops;
 	struct inv_buf out;
@@ -40,12 +71,26 @@ int inv_replay_init(struct inv_replay *r, const struct inv_members *ms)
 	return r->logs ? 0 : INV_ENOMEM;
 }
 
+static void release_requests(struct inv_replay *r)
+{
+	struct inv_replay_request *x = r->known;
+
+	HASH_CLEAR(hh, r->known);
+	while (x) {
+		struct inv_replay_request *next = x->hh.next;
+
+		free(x);
+		x = next;
+	}
+}
+
 void inv_replay_release(struct inv_replay *r)
 {
 	for (size_t i = 0; r->logs && i < r->ms->n; i++)
 		inv_buf_release(&r->logs[i]);
 	free(r->logs);
 	r->logs = NULL;
+	release_requests(r);
 }
 
 int inv_replay_took(struct inv_replay *r, const struct inv_member *m,
@@ -54,6 +99,7 @@ int inv_replay_took(struct inv_replay *r, const struct inv_member *m,
 	struct inv_buf *b = &r->logs[m - r->ms->v];
 
 	inv_buf_put(b, f->bytes, f->len);
+	r->fresh |= f->len > 0;
 	return b->error ? INV_ENOMEM : 0;
 }
 
@@ -97,6 +143,9 @@ static void notify(void *arg, const struct inv_notice *n)
 {
 	const struct show *s = arg;
 
+	/* The end of a log that goes on is not damage. */
+	if (!s->final)
+		return;
 	if (n->kind == INV_NOTICE_DAMAGE)
 		inv_screen_note(s->r->screen,
 				"%s: damaged at offset %" PRIu64 ": %s",
@@ -121,26 +170,125 @@ static bool wants(struct show *s, const struct inv_item *item,
 	return !s->last || item->facts->cause->request <= s->last;
 }
 
-/* Adds an event to the trees, which show messages and prints only. */
-static int plant(struct show *s, const struct inv_item *item)
+/* --- trees ---------------------------------------------------------------- */
+
+/* Returns the request under a key of its first event, or NULL: no memory. */
+static struct inv_replay_request *get(struct inv_replay *r,
+				      const struct inv_item *item,
+				      const struct inv_seq *seq)
 {
+	const uint64_t all[3] = { inv_seq_process(seq), seq->cur,
+				  (uint64_t)inv_item_recorded_ns(item) };
+	uint64_t key = XXH3_64bits(all, sizeof(all));
+	struct inv_replay_request *x;
+
+	HASH_FIND(hh, r->known, &key, sizeof(key), x);
+	if (x)
+		return x;
+	x = calloc(1, sizeof(*x));
+	if (!x)
+		return NULL;
+	x->key = key;
+	x->stored = true;
+	HASH_ADD(hh, r->known, key, sizeof(x->key), x);
+	if (x->stored)
+		return x;
+	free(x);
+	return NULL;
+}
+
+static bool grow(struct show *s, uint64_t n)
+{
+	struct inv_replay_request **more =
+		realloc(s->requests, n * 2 * sizeof(*more));
+
+	if (!more)
+		return false;
+	for (uint64_t i = s->n_requests; i < n * 2; i++)
+		more[i] = NULL;
+	s->requests = more;
+	s->n_requests = n * 2;
+	return true;
+}
+
+/* Returns the request of an event that is wanted, or NULL: no memory. */
+static struct inv_replay_request *request_of(struct show *s,
+					     const struct inv_item *item,
+					     const struct inv_seq *seq)
+{
+	uint64_t number = item->facts->cause->request;
+	struct inv_replay_request *x;
+
+	if (number >= s->n_requests && !grow(s, number + 1))
+		return NULL;
+	x = s->requests[number];
+	if (!x) {
+		x = s->requests[number] = get(s->r, item, seq);
+		if (!x)
+			return NULL;
+		x->rank = s->started.wanted;
+	}
+	x->count++;
+	return x;
+}
+
+/* Adds an event to the trees, under the number that its request has in the
+ * output. */
+static int plant(struct show *s, const struct inv_item *item,
+		 struct inv_replay_request *x)
+{
+	struct inv_cause cause = *item->facts->cause;
+	int rc;
+
+	if (!x->printed)
+		x->printed = ++s->r->printed;
+	x->shown++;
 	s->sink->sum.recorded++;
 	inv_sink_manner(s->sink, item);
-	return inv_hops_add(&s->hops, item, &s->sink->print);
+	inv_flow_show(&s->flow, item);
+	cause.request = x->printed;
+	s->flow.facts.cause = &cause;
+	rc = inv_hops_add(&s->hops, item, &s->sink->print);
+	s->flow.facts.cause = &s->flow.cause;
+	return rc;
 }
+
+/* Trees show messages and prints only. */
+static int put_tree(struct show *s, const struct inv_item *item,
+		    const struct inv_seq *seq)
+{
+	const struct inv_replay *r = s->r;
+	struct inv_replay_request *x;
+
+	if (!seq || !inv_started_wants(&s->started, item, seq)) {
+		inv_sink_skip(s->sink);
+		return 0;
+	}
+	x = request_of(s, item, seq);
+	if (!x)
+		return INV_ENOMEM;
+	if (!s->prints || (r->most && x->rank > r->most) ||
+	    (s->final ? x->printed && !x->over : !x->over)) {
+		inv_flow_show(&s->flow, item);
+		inv_sink_skip(s->sink);
+		return 0;
+	}
+	x->over = true;
+	return plant(s, item, x);
+}
+
+/* --- items ---------------------------------------------------------------- */
 
 static int put(struct show *s, const struct inv_item *item,
 	       const struct inv_seq *seq)
 {
-	bool hidden = s->tree && !seq && item->kind == INV_ITEM_EVENT;
-
-	if (hidden || !wants(s, item, seq)) {
+	if (s->tree && item->kind == INV_ITEM_EVENT)
+		return put_tree(s, item, seq);
+	if ((s->tree && !s->final) || !wants(s, item, seq)) {
 		inv_sink_skip(s->sink);
 		return 0;
 	}
 	inv_flow_show(&s->flow, item);
-	if (s->tree && seq)
-		return plant(s, item);
 	if (s->text) {
 		inv_sink_flush(s->sink);
 		if (seq)
@@ -196,7 +344,7 @@ static int pump(struct show *s, struct inv_err *err)
 	if (rc < 0)
 		return inv_err_set(err, INV_ENOMEM, "no memory");
 	inv_sink_flush(s->sink);
-	if (s->tree && print_trees(s))
+	if (s->tree && s->prints && print_trees(s))
 		return inv_err_set(err, INV_ENOMEM, "no memory");
 	inv_screen_out(s->r->screen, s->out.data, s->out.len);
 	return 0;
@@ -222,12 +370,15 @@ static void report(struct show *s)
 	inv_buf_release(&b);
 }
 
-static int show(struct show *s, const struct inv_sink_ops *format,
-		const struct inv_sink_opts *opts, struct inv_err *err)
+static int show(struct show *s, struct inv_err *err)
 {
+	const struct inv_sink_ops *format =
+		inv_sink_find(s->r->json ? "json" : "text");
 	struct inv_flow_opts flow_opts = { .keep = format->calls };
-	struct inv_sink_opts with = *opts;
+	struct inv_sink_opts with = s->r->opts;
 
+	s->text = !s->r->json;
+	s->tree = s->text && !s->r->flat;
 	s->notices.notify = notify;
 	s->notices.arg = s;
 	if (open_logs(s->r, &s->inputs, &s->notices, err))
@@ -248,32 +399,115 @@ static int show(struct show *s, const struct inv_sink_ops *format,
 	return pump(s, err);
 }
 
-int inv_replay_show(struct inv_replay *r, const struct inv_sink_ops *format,
-		    const struct inv_sink_opts *opts, struct inv_err *err)
+static void release(struct show *s)
 {
-	struct show s = { .r = r };
+	inv_sink_free(s->sink);
+	inv_started_release(&s->started);
+	inv_hops_release(&s->hops);
+	inv_order_release(&s->order);
+	inv_flow_release(&s->flow);
+	inv_merge_release(&s->merge);
+	inv_inputs_release(&s->inputs);
+	inv_buf_release(&s->out);
+	free(s->requests);
+}
+
+/* --- while the trace runs ------------------------------------------------- */
+
+/* Reads the logs so far. An error is reported at the end, if it is still there. */
+static void look(struct inv_replay *r, bool prints)
+{
+	struct show s = { .r = r, .prints = prints };
+	struct inv_err err = { 0 };
+
+	(void)show(&s, &err);
+	release(&s);
+}
+
+/* Counts the events of each request. */
+static void count(struct inv_replay *r)
+{
+	int64_t begin = inv_mono_ms(), now;
+
+	for (struct inv_replay_request *x = r->known; x; x = x->hh.next)
+		x->count = 0;
+	look(r, false);
+	now = inv_mono_ms();
+	for (struct inv_replay_request *x = r->known; x; x = x->hh.next) {
+		if (x->count != x->events || !x->changed_ms)
+			x->changed_ms = now;
+		x->events = x->count;
+	}
+	r->fresh = false;
+	r->next_ms = now + READ_PART * (now - begin);
+	if (r->next_ms < now + READ_MS)
+		r->next_ms = now + READ_MS;
+}
+
+/* Finds the requests that are over. Returns the ms until the next one may be;
+ * 0: there are some; -1: there is none. */
+static int64_t find_over(struct inv_replay *r, int64_t now)
+{
+	int64_t next = -1;
+	bool any = false;
+
+	for (struct inv_replay_request *x = r->known; x; x = x->hh.next) {
+		int64_t left = x->changed_ms + (int64_t)r->idle_ms - now;
+
+		x->over = false;
+		if (x->printed || !x->events || (r->most && x->rank > r->most))
+			continue;
+		x->over = left <= 0;
+		any |= x->over;
+		if (left > 0 && (next < 0 || left < next))
+			next = left;
+	}
+	return any ? 0 : next;
+}
+
+int64_t inv_replay_turn(struct inv_replay *r)
+{
+	int64_t now = inv_mono_ms();
+	int64_t next;
+
+	if (r->json || r->flat)
+		return -1;
+	if (r->fresh && now < r->next_ms)
+		return r->next_ms - now;
+	if (r->fresh)
+		count(r);
+	next = find_over(r, inv_mono_ms());
+	if (next)
+		return next;
+	look(r, true);
+	for (struct inv_replay_request *x = r->known; x; x = x->hh.next)
+		x->over = false;
+	return READ_MS;
+}
+
+/* --- the end -------------------------------------------------------------- */
+
+int inv_replay_show(struct inv_replay *r, struct inv_err *err)
+{
+	struct show s = { .r = r, .final = true, .prints = true };
 	int rc;
 
-	s.text = format == inv_sink_find("text");
-	s.tree = s.text && !r->flat;
-	rc = show(&s, format, opts, err);
+	for (struct inv_replay_request *x = r->known; x; x = x->hh.next)
+		x->count = 0;
+	rc = show(&s, err);
 	r->requests = s.started.wanted;
 	r->left_out = s.flow.requests.counts.requests - s.started.wanted;
 	if (r->most && r->requests > r->most) {
 		r->left_out += r->requests - r->most;
 		r->requests = r->most;
 	}
+	for (struct inv_replay_request *x = r->known; x; x = x->hh.next)
+		if (x->printed && x->count > x->shown)
+			r->late += x->count - x->shown;
 	if (s.sink)
 		r->sum = s.sink->sum;
 	if (!rc && s.text)
 		report(&s);
-	inv_sink_free(s.sink);
-	inv_started_release(&s.started);
-	inv_hops_release(&s.hops);
-	inv_order_release(&s.order);
-	inv_flow_release(&s.flow);
-	inv_merge_release(&s.merge);
-	inv_inputs_release(&s.inputs);
-	inv_buf_release(&s.out);
+	release(&s);
 	return rc;
 }

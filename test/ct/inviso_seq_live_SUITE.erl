@@ -9,7 +9,7 @@
 -export([requests_of_three_nodes/1, limit_of_requests/1, a_sample/1,
          a_message_begins/1, a_message_to_another_node/1,
          calls_within_requests/1, a_variable_names_requests/1,
-         labels_in_views/1,
+         labels_in_views/1, printed_when_over/1,
          another_system_tracer_is_refused/1, two_commands_do_not_share/1,
          tokens_that_are_left/1, our_processes_have_no_token/1,
          nothing_matches/1, usage/1,
@@ -25,7 +25,8 @@
 all() ->
     [requests_of_three_nodes, limit_of_requests, a_sample, a_message_begins,
      a_message_to_another_node, calls_within_requests,
-     a_variable_names_requests, labels_in_views, another_system_tracer_is_refused,
+     a_variable_names_requests, labels_in_views, printed_when_over,
+     another_system_tracer_is_refused,
      two_commands_do_not_share, tokens_that_are_left,
      our_processes_have_no_token, nothing_matches, usage,
      the_command_is_killed, a_session_is_killed, a_recording,
@@ -297,6 +298,25 @@ labels_in_views(Config) ->
                                     <- json(Merge(["--json"]))]),
     contains(Merge(["--request", "1", "--format", "sequence"]),
              [<<"\"label\":\"">>, Label]).
+
+%% A tree is printed while the command runs. What comes later is counted.
+printed_when_over(Config) ->
+    [Web | _] = ?config(nodes, Config),
+    Cmd = begin_seq(Config, ["seq"], ["--requests", "2", "--idle", "500ms",
+                                      work("checkout/2")]),
+    Late = call(Web, ?WORK, late, [others(Config)]),
+    Trees = fun(Text) ->
+                    [N || <<"request ", N, ", label", _/binary>>
+                              <- inviso_command_lib:lines(Text)]
+            end,
+    until(fun() -> Trees(inviso_command_lib:out(Cmd)) =:= "1" end),
+    ok = call(Web, ?WORK, go_on, [Late]),
+    checkouts(Config, [2]),
+    #{status := 0, out := Out, err := Err} = wait(Cmd, 120000),
+    "12" = Trees(Out),
+    contains(Out, <<"3 processes, 3 nodes, 4 messages">>),
+    contains(Err, <<"2 event(s) came later">>),
+    contains(Out, <<"-- 2 requests;">>).
 
 another_system_tracer_is_refused(Config) ->
     [Web, Shop, Stock] = ?config(nodes, Config),

@@ -4,6 +4,7 @@
 -module(inviso_seq_work).
 
 -export([start/1, checkout/2, checkouts/2, order/2, stock/1, keep/1]).
+-export([late/1, go_on/1]).
 -export([tokens/0, own_tokens/0, asked_with_a_token/0]).
 
 %% @doc Starts the process `shop' or `stock'.
@@ -77,6 +78,27 @@ kept(P) ->
         P -> P;
         undefined -> timer:sleep(5), kept(P)
     end.
+
+%% @doc Starts a process that makes one checkout, and sends a message of this request
+%% when go_on/1 is called. It keeps its token, because it takes no message meanwhile.
+late({Shop, _} = Nodes) ->
+    persistent_term:put(?MODULE, waits),
+    spawn(fun() ->
+                  14 = checkout(7, Nodes),
+                  until_on(),
+                  {shop, Shop} ! late
+          end).
+
+until_on() ->
+    case persistent_term:get(?MODULE) of
+        on -> ok;
+        waits -> timer:sleep(5), until_on()
+    end.
+
+go_on(P) ->
+    Ref = monitor(process, P),
+    persistent_term:put(?MODULE, on),
+    receive {'DOWN', Ref, process, P, _} -> ok end.
 
 %% @doc Asks inviso's processes for something in a process that holds a token.
 asked_with_a_token() ->
