@@ -429,6 +429,16 @@ int64_t inv_clocks_correct(struct inv_clocks *c, uint32_t node, int64_t ts_ns)
 	return ts_ns;
 }
 
+/* Adds a bound to the sum of those before it. none: the bound that is not known, and
+ * what the sum is beyond all bounds. */
+static int64_t add_bound(int64_t sum, int64_t bound, int64_t none)
+{
+	if (sum == none || bound == none)
+		return none;
+	sum += bound;
+	return sum > -INV_OFFSET_NONE && sum < INV_OFFSET_NONE ? sum : none;
+}
+
 bool inv_clocks_interval(struct inv_clocks *c, uint32_t node, int64_t ts_ns,
 			 struct inv_clock_interval *i)
 {
@@ -443,13 +453,8 @@ bool inv_clocks_interval(struct inv_clocks *c, uint32_t node, int64_t ts_ns,
 		int64_t low, high;
 
 		inv_offset_at(&x->offset, at, &low, &high);
-		i->low = i->low == -INV_OFFSET_NONE || low == -INV_OFFSET_NONE ?
-				 -INV_OFFSET_NONE :
-				 i->low + low;
-		i->high = i->high == INV_OFFSET_NONE ||
-					  high == INV_OFFSET_NONE ?
-				  INV_OFFSET_NONE :
-				  i->high + high;
+		i->low = add_bound(i->low, low, -INV_OFFSET_NONE);
+		i->high = add_bound(i->high, high, INV_OFFSET_NONE);
 		if (!x->agrees)
 			at = add(at, inv_offset_middle(low, high));
 	}

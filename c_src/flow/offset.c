@@ -67,18 +67,31 @@ static void thin_out(struct inv_offset *o)
 	}
 }
 
+/* Makes room for a bound. Most pairs of nodes have few messages. */
+static int grow(struct inv_offset *o)
+{
+	uint32_t cap = o->cap ? 2 * o->cap : 16;
+	struct inv_offset_bound *v;
+
+	if (o->cap == INV_OFFSET_BOUNDS) {
+		thin_out(o);
+		return 0;
+	}
+	v = realloc(o->bounds, cap * sizeof(*v));
+	if (!v)
+		return INV_ENOMEM;
+	o->bounds = v;
+	o->cap = cap;
+	return 0;
+}
+
 int inv_offset_add(struct inv_offset *o, int64_t at, int64_t offset, bool upper)
 {
 	if (at > INV_OFFSET_TIME_MAX || at < -INV_OFFSET_TIME_MAX ||
 	    offset > INV_OFFSET_MAX || offset < -INV_OFFSET_MAX)
 		return 0;
-	if (!o->bounds) {
-		o->bounds = malloc(INV_OFFSET_BOUNDS * sizeof(*o->bounds));
-		if (!o->bounds)
-			return INV_ENOMEM;
-	}
-	if (o->n_bounds == INV_OFFSET_BOUNDS)
-		thin_out(o);
+	if (o->n_bounds == o->cap && grow(o))
+		return INV_ENOMEM;
 	o->bounds[o->n_bounds++] =
 		(struct inv_offset_bound){ at, offset, upper };
 	if (upper)
@@ -176,7 +189,7 @@ int inv_offset_build(struct inv_offset *o)
 	o->n = o->n_bounds;
 	free(o->bounds);
 	o->bounds = NULL;
-	o->n_bounds = 0;
+	o->n_bounds = o->cap = 0;
 	return 0;
 }
 

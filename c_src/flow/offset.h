@@ -55,6 +55,7 @@ struct inv_offset {
 	/* private */
 	struct inv_offset_bound *bounds;
 	uint32_t n_bounds;
+	uint32_t cap;
 	uint64_t width; /* of the spans in which bounds were thinned out */
 	struct inv_offset_knot *knots;
 	uint32_t n;

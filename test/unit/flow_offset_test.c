@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Intervals of the offset between two clocks, and clocks of several nodes. */
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -238,7 +239,8 @@ static void the_truth_is_always_inside(void **state)
 /* --- clocks ---------------------------------------------------------------- */
 
 static struct inv_clocks c;
-static struct inv_node nodes[5];
+#define NODES 12u
+static struct inv_node nodes[NODES];
 
 static void event(uint32_t node, enum inv_seq_kind kind, uint64_t serial,
 		  int64_t ts)
@@ -321,6 +323,43 @@ static void clocks_that_agree(void **state)
 	inv_clocks_release(&c);
 }
 
+/* Each of many clocks is 36 years ahead of the next one: no sum of them is a
+ * number of 64 bits. */
+static void a_long_way_between_clocks(void **state)
+{
+	static char name[] = "a@h";
+	struct inv_clock_interval i;
+
+	(void)state;
+	for (uint32_t n = 0; n < NODES; n++)
+		nodes[n] = (struct inv_node){ .name = name, .number = n };
+	assert_int_equal(inv_clocks_init(&c, NODES), 0);
+	for (uint32_t n = 0; n + 1 < NODES; n++)
+		both_ways(n, n + 1, INV_OFFSET_MAX - S, 0, MS);
+	assert_int_equal(inv_clocks_solve(&c), 0);
+	assert_true(inv_clocks_interval(&c, NODES - 1, NOW, &i));
+	assert_int_equal(i.low, -INV_OFFSET_NONE);
+	assert_int_equal(i.high, INV_OFFSET_NONE);
+	inv_clocks_release(&c);
+}
+
+/* Between 100 nodes there are 4950 offsets. */
+static void few_messages_take_little_memory(void **state)
+{
+	static struct inv_offset many[4950];
+	struct mallinfo2 before = mallinfo2(), after;
+
+	(void)state;
+	for (uint32_t i = 0; i < 4950; i++)
+		assert_int_equal(inv_offset_add(&many[i], NOW, 70, true), 0);
+	after = mallinfo2();
+	assert_in_range(after.arena + after.hblkhd - before.arena -
+				before.hblkhd,
+			0, 8 << 20);
+	for (uint32_t i = 0; i < 4950; i++)
+		inv_offset_release(&many[i]);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -333,6 +372,8 @@ int main(void)
 		TEST(the_truth_is_always_inside),
 		TEST(the_narrowest_path),
 		TEST(clocks_that_agree),
+		TEST(a_long_way_between_clocks),
+		TEST(few_messages_take_little_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
