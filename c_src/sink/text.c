@@ -16,6 +16,7 @@
 #include "sink/duration.h"
 #include "sink/fit.h"
 #include "sink/formats.h"
+#include "term/simple.h"
 
 static void node_text(struct inv_buf *b, const struct inv_node *node)
 {
@@ -158,6 +159,16 @@ static int text_plain(struct inv_line *t, const struct inv_item *it)
 	return rc;
 }
 
+/* Prints send, 'receive' or print. */
+static void kind(struct inv_line *t, const struct inv_token *tok)
+{
+	if (t->sink.print.syntax == INV_SYNTAX_ERLANG &&
+	    inv_token_is(tok, "receive"))
+		inv_line_put(t, "'receive'");
+	else
+		inv_line_atom(t, tok);
+}
+
 /* Prints {send | 'receive' | print, Serial, From, To, Message}. */
 static int text_seq(struct inv_line *t, const struct inv_item *it)
 {
@@ -176,7 +187,7 @@ static int text_seq(struct inv_line *t, const struct inv_item *it)
 				it->ev.terms + off, it->ev.len - off);
 		return inv_line_term(t);
 	}
-	inv_line_atom(t, &tok);
+	kind(t, &tok);
 	for (int i = 0; !rc && i < 4; i++) {
 		inv_line_put(t, seps[i]);
 		rc = inv_line_term(t);
@@ -284,13 +295,35 @@ static void names(struct inv_line *t, const struct inv_item *it,
 	}
 }
 
+/* Prints "seq_trace 17 ", if the label is a simple term. Otherwise prints
+ * nothing, and returns false. */
+static bool simple_label(struct inv_line *t, const struct inv_event *ev)
+{
+	size_t before = t->sink.out->len;
+
+	inv_cursor_init(t->sink.cursor, (enum inv_enc)ev->enc, ev->dict,
+			ev->terms, ev->len);
+	inv_line_color(t, INV_LINE_YELLOW);
+	inv_line_put(t, "seq_trace ");
+	if (!inv_simple_print(t->sink.cursor, t->sink.out, &t->sink.print)) {
+		t->sink.out->len = before;
+		return false;
+	}
+	inv_buf_putc(t->sink.out, ' ');
+	inv_line_color(t, INV_LINE_PLAIN);
+	return true;
+}
+
 /* Prints "<0.88.0> name1,name2 ", or "seq_trace 17 ". */
 static int tracee(struct inv_line *t, const struct inv_item *it)
 {
 	struct inv_sink *s = &t->sink;
 	struct inv_token tok;
-	int rc = inv_event_tracee(&it->ev, s->cursor, &tok);
+	int rc;
 
+	if (it->ev.tag == INV_TAG_SEQ_TRACE && simple_label(t, &it->ev))
+		return 0;
+	rc = inv_event_tracee(&it->ev, s->cursor, &tok);
 	if (rc)
 		return rc;
 	inv_line_color(t, INV_LINE_YELLOW);

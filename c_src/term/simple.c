@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "term/simple.h"
 
+#include <string.h>
+
 #include "base/likely.h"
 #include "base/varint.h"
 #include "term/cursor_int.h"
@@ -17,10 +19,21 @@ struct reader {
 	const struct inv_print_opts *o;
 };
 
+/* Returns true if the cursor is at depth 0, or in a tuple with another element. */
+static bool is_before_term(const struct inv_cursor *c)
+{
+	const struct inv_cursor_frame *f;
+
+	if (!c->depth)
+		return true;
+	f = &c->stack[c->depth - 1];
+	return f->kind == INV_FRAME_TUPLE && f->left;
+}
+
 static bool can_read(const struct inv_cursor *c, const struct inv_print_opts *o)
 {
 	return !o->depth && !o->syntax && c->enc == INV_ENC_PACKED && c->dict &&
-	       !c->depth && !c->error && !c->pending;
+	       !c->error && !c->pending && is_before_term(c);
 }
 
 static bool get_varint(struct reader *r, uint64_t *v)
@@ -49,19 +62,49 @@ static bool put_int(struct reader *r, int64_t v)
 	return true;
 }
 
-/* Prints the pid <0.number.serial>. */
-static bool put_pid(struct reader *r, const struct inv_dict_entry *e)
+/* Prints the pid <node.number.serial>. */
+static bool put_pid(struct reader *r, uint64_t node, uint64_t number,
+		    uint64_t serial)
 {
-	uint8_t *w = inv_buf_reserve(r->out, 2 * INV_DECIMAL_MAX + 5);
+	uint8_t *w = inv_buf_reserve(r->out, 3 * INV_DECIMAL_MAX + 4);
 
 	if (!w)
 		return false;
-	memcpy(w, "<0.", 3);
-	w = inv_decimal_u64(w + 3, e->number);
+	*w++ = '<';
+	w = inv_decimal_u64(w, node);
 	*w++ = '.';
-	w = inv_decimal_u64(w, e->serial);
+	w = inv_decimal_u64(w, number);
+	*w++ = '.';
+	w = inv_decimal_u64(w, serial);
 	*w++ = '>';
 	r->out->len = (size_t)(w - r->out->data);
+	return true;
+}
+
+/* Prints a pid of another node. */
+static bool put_xpid(struct reader *r, uint64_t node)
+{
+	uint64_t number, serial;
+
+	return get_varint(r, &number) && get_varint(r, &serial) &&
+	       put_pid(r, node, number, serial);
+}
+
+static bool put_ref(struct reader *r, uint64_t node)
+{
+	uint64_t n, word;
+
+	if (!get_varint(r, &n) || n > INV_REF_WORDS)
+		return false;
+	inv_buf_put(r->out, "#Ref<", 5);
+	inv_buf_u64(r->out, node);
+	for (; n; n--) {
+		if (!get_varint(r, &word))
+			return false;
+		inv_buf_putc(r->out, '.');
+		inv_buf_u64(r->out, word);
+	}
+	inv_buf_putc(r->out, '>');
 	return true;
 }
 
@@ -91,22 +134,6 @@ static bool put_arity(struct reader *r, uint64_t number)
 	return true;
 }
 
-static bool put_entry(struct reader *r, uint64_t number)
-{
-	const struct inv_dict_entry *e = inv_dict_get(r->dict, number);
-
-	if (!e)
-		return false;
-	if (e->kind == INV_DEF_PID)
-		return put_pid(r, e);
-	if (e->kind == INV_DEF_FUNCTION)
-		return put_arity(r, number);
-	if (e->kind != INV_DEF_ATOM || !e->plain)
-		return false;
-	inv_buf_put(r->out, e->bytes, e->len);
-	return true;
-}
-
 /* A number with the same byte eight times. */
 #define EACH(byte) ((byte)*UINT64_C(0x0101010101010101))
 
@@ -131,6 +158,35 @@ static bool is_text(const uint8_t *p, size_t n)
 	for (size_t i = 0; i < n; i++)
 		if (p[i] < ' ' || p[i] > '~' || p[i] == '"' || p[i] == '\\')
 			return false;
+	return true;
+}
+
+/* Prints an atom that may need quotes. It can be the tag of a record, so it is
+ * not simple if there are records. */
+static bool put_odd_atom(struct reader *r, const struct inv_dict_entry *e)
+{
+	if (r->o->fields[0] || r->o->fields[1] || !is_text(e->bytes, e->len) ||
+	    memchr(e->bytes, '\'', e->len))
+		return false;
+	inv_term_print_atom(e->bytes, e->len, r->out, r->o);
+	return true;
+}
+
+static bool put_entry(struct reader *r, uint64_t number)
+{
+	const struct inv_dict_entry *e = inv_dict_get(r->dict, number);
+
+	if (!e)
+		return false;
+	if (e->kind == INV_DEF_PID)
+		return put_pid(r, 0, e->number, e->serial);
+	if (e->kind == INV_DEF_FUNCTION)
+		return put_arity(r, number);
+	if (e->kind != INV_DEF_ATOM)
+		return false;
+	if (!e->plain)
+		return put_odd_atom(r, e);
+	inv_buf_put(r->out, e->bytes, e->len);
 	return true;
 }
 
@@ -379,6 +435,8 @@ static bool put_coded(struct reader *r, unsigned code, unsigned depth)
 	case INV_T_MAP:
 	case INV_T_BINARY:
 	case INV_T_STRING:
+	case INV_T_REF:
+	case INV_T_XPID:
 	case INV_T_APPLY:
 		break;
 	default:
@@ -399,6 +457,10 @@ static bool put_coded(struct reader *r, unsigned code, unsigned depth)
 		return put_map(r, n, depth);
 	case INV_T_BINARY:
 		return put_binary(r, n);
+	case INV_T_REF:
+		return put_ref(r, n);
+	case INV_T_XPID:
+		return put_xpid(r, n);
 	default:
 		return put_string(r, n);
 	}
@@ -434,6 +496,10 @@ static bool finish(struct inv_cursor *c, const struct reader *r, size_t before,
 		return false;
 	}
 	c->p = r->p;
+	if (c->depth) {
+		c->stack[c->depth - 1].left--;
+		c->stack[c->depth - 1].fresh = 0;
+	}
 	return true;
 }
 
@@ -459,7 +525,7 @@ bool inv_simple_print_elements(struct inv_cursor *c, struct inv_buf *out,
 
 	if (args)
 		c->pending = 0;
-	done = can_read(c, o);
+	done = !c->depth && can_read(c, o);
 	if (done && args) {
 		*n = c->function.arity;
 		done = put_args(&r, *n, 1, ends, ends ? max : 0, &ints);

@@ -12,21 +12,22 @@
 
 /*
  * A second reader and printer for packed terms that are simple, about twice as
- * fast as cursor and printer. Most recorded terms are simple: integers, plain
- * atoms, pids, and tuples, lists, maps, binaries and strings of those, not too
- * deep, complete, and under ~p with printable ASCII only.
+ * fast as cursor and printer. Most recorded terms are simple: integers, atoms of
+ * printable ASCII without escapes, pids, references, and tuples, lists, maps,
+ * binaries and strings of those, not too deep, complete, and under ~p with
+ * printable ASCII only. If there are records, atoms in quotes are not simple.
  *
  * If a term is not simple, or if its bytes are invalid, these functions change
  * nothing and return false. Then the cursor must read the term.
  *
- * A cursor must be at depth 0 and read packed terms; otherwise they return
- * false, too.
+ * A cursor must read packed terms, and be at depth 0; otherwise they return
+ * false, too. For inv_simple_print it may also be in a tuple, before an element.
  */
 
 /*
  * Prints the next term exactly as inv_term_print does. Under ~w and without
  * records, the text is ASCII and needs no escape in JSON: simple terms have no
- * quotes.
+ * double quotes.
  */
 bool inv_simple_print(struct inv_cursor *c, struct inv_buf *out,
 		      const struct inv_print_opts *o);

@@ -118,7 +118,7 @@ static void apply(unsigned depth)
 /* Appends a term that can have up to `depth' more levels. */
 static void term(unsigned depth)
 {
-	unsigned n = chance(depth ? 16 : 8);
+	unsigned n = chance(depth ? 18 : 10);
 
 	switch (n) {
 	case 0:
@@ -156,24 +156,38 @@ static void term(unsigned depth)
 		put(0);
 		break;
 	case 8:
+		put(INV_T_XPID);
+		put_varint(seed >> chance(64));
+		put_varint(seed >> chance(64));
+		put_varint(chance(3));
+		break;
 	case 9:
+		n = chance(INV_REF_WORDS + 2);
+		put(INV_T_REF);
+		put_varint(chance(300));
+		put_varint(n);
+		while (n--)
+			put_varint(seed >> chance(64));
+		break;
+	case 10:
+	case 11:
 		n = chance(5);
 		put(INV_T_TUPLE_SMALL + n);
 		elements(n, depth - 1);
 		break;
-	case 10:
+	case 12:
 		n = chance(4);
 		put(INV_T_MAP);
 		put_varint(n);
 		elements(2 * n, depth - 1);
 		break;
-	case 11:
+	case 13:
 		n = chance(4);
 		put(INV_T_TUPLE);
 		put_varint(n);
 		elements(n, depth - 1);
 		break;
-	case 12:
+	case 14:
 		apply(depth - 1);
 		break;
 	default:
@@ -284,6 +298,67 @@ static void random_terms_are_printed_alike(void **state)
 	}
 	inv_fields_release(&fields);
 	assert_true(simple > 50000 && simple < 190000);
+}
+
+/* Prints the elements of a tuple, each with inv_simple_print if that is
+ * possible. Returns the result of the cursor. */
+static int print_elements(struct inv_buf *out, bool simply)
+{
+	struct inv_token tok;
+	int rc;
+
+	start();
+	rc = inv_cursor_next(&cursor, &tok);
+	while (!rc && inv_cursor_depth(&cursor)) {
+		inv_buf_putc(out, ' ');
+		if (simply && inv_simple_print(&cursor, out, &styles[0]))
+			continue;
+		rc = inv_cursor_next(&cursor, &tok);
+		if (!rc && tok.kind != INV_TOK_END)
+			rc = inv_term_print_token(&cursor, &tok, out,
+						  &styles[0]);
+	}
+	return rc;
+}
+
+/* The cursor is in a tuple, between its elements. */
+static void elements_are_printed_alike(void **state)
+{
+	int rc;
+
+	(void)state;
+	seed = 2;
+	setup_dict();
+	for (int i = 0; i < 20000; i++) {
+		unsigned n = chance(6);
+
+		inv_buf_reset(&terms);
+		put(INV_T_TUPLE_SMALL + n);
+		elements(n, 2);
+		inv_buf_reset(&slow);
+		inv_buf_reset(&fast);
+		rc = print_elements(&slow, false);
+		assert_int_equal(print_elements(&fast, true), rc);
+		assert_int_equal(fast.len, slow.len);
+		assert_memory_equal(fast.data, slow.data, slow.len);
+	}
+}
+
+/* Atoms in quotes are simple, unless they need an escape. */
+static void quoted_atoms(void **state)
+{
+	static const uint8_t defs[] = {
+		INV_DEF_ATOM, 1, '\'', INV_DEF_ATOM, 3,	 'a', '@', 'H',
+		INV_DEF_ATOM, 3, 'e',  'n',	     'd'
+	};
+
+	(void)state;
+	assert_int_equal(inv_dict_parse(&dict, defs, sizeof(defs), NULL), 0);
+	for (unsigned i = 0; i < 3; i++) {
+		inv_buf_reset(&terms);
+		put(INV_T_DICT_SMALL + i);
+		assert_int_equal(compare(&styles[0]), i < 2);
+	}
 }
 
 /* Every byte at every place of a binary and of a string. Text without escapes is
@@ -418,6 +493,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_terms_are_printed_alike),
+		cmocka_unit_test(elements_are_printed_alike),
+		cmocka_unit_test(quoted_atoms),
 		cmocka_unit_test(each_byte_is_printed_alike),
 		cmocka_unit_test(cut_bytes_are_not_simple),
 		cmocka_unit_test(deep_terms_are_not_simple),
