@@ -27,8 +27,8 @@
 static int record(struct inv_flow *f, const struct inv_node *node,
 		  const struct inv_feed *feed)
 {
-	struct inv_request_node *n = inv_requests_node(
-		&f->requests, inv_seq_node(node->name, strlen(node->name)));
+	struct inv_request_node *n =
+		inv_requests_node(&f->requests, inv_seq_home(node));
 
 	if (!n)
 		return INV_ENOMEM;
@@ -778,9 +778,8 @@ static int note(struct inv_flow *f, const struct inv_item *it)
 /* What is missing afterwards can be among the lost events. */
 static int lose_causes(struct inv_flow *f, const struct inv_item *it)
 {
-	struct inv_request_node *n = inv_requests_node(
-		&f->requests,
-		inv_seq_node(it->node->name, strlen(it->node->name)));
+	struct inv_request_node *n =
+		inv_requests_node(&f->requests, inv_seq_home(it->node));
 
 	if (!n)
 		return INV_ENOMEM;

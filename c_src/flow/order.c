@@ -36,8 +36,7 @@ static bool can_come(const struct inv_order *o, uint64_t node)
 	for (uint32_t i = 0; i < m->n_feeds; i++) {
 		const struct inv_node *n = m->feeds[i]->node;
 
-		if (inv_seq_node(n->name, strlen(n->name)) == node &&
-		    inv_merge_has(m, n))
+		if (inv_seq_home(n) == node && inv_merge_has(m, n))
 			return true;
 	}
 	return false;
@@ -80,8 +79,7 @@ static int check_ended(struct inv_order *o)
 
 			waits_too = waits_too ||
 				    (!o->waits[j].over &&
-				     inv_seq_node(n->name, strlen(n->name)) ==
-					     w->seq.from_node);
+				     inv_seq_home(n) == w->seq.from_node);
 		}
 		if (!w->over && !waits_too && !can_come(o, w->seq.from_node))
 			rc = resume(o, w, true);

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "flow/seq_int.h"
 
+/* All keys consist of numbers of 64 bits, which are hashes or serials. */
 #define HASH_FUNCTION(key, len, hash) \
-	((hash) = (unsigned)XXH3_64bits((key), (len)))
+	((hash) = inv__seq_bucket((key), (len) / sizeof(uint64_t)))
 #define HASH_NONFATAL_OOM 1
 #define uthash_nonfatal_oom(elt) ((elt)->stored = false)
 #include <uthash.h>

@@ -6,16 +6,17 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "flow/seq_int.h"
+
 uint64_t inv_seq_node(const char *name, size_t len)
 {
-	return XXH3_64bits(name, len);
+	return inv_node_key(name, len);
 }
 
-static uint64_t mix(uint64_t h, uint64_t x)
+uint64_t inv_seq_home(const struct inv_node *node)
 {
-	const uint64_t both[2] = { h, x };
-
-	return XXH3_64bits(both, sizeof(both));
+	return node->key ? node->key :
+			   inv_seq_node(node->name, strlen(node->name));
 }
 
 /* --- pids ----------------------------------------------------------------- */
@@ -29,18 +30,17 @@ static uint64_t node_of(const struct inv_item *it, const struct inv_token *tok)
 	if (tok->len)
 		return inv_seq_node((const char *)tok->bytes, tok->len);
 	if (!tok->node)
-		return inv_seq_node(it->node->name, strlen(it->node->name));
+		return inv_seq_home(it->node);
 	e = it->ev.dict ? inv_dict_node(it->ev.dict, tok->node) : NULL;
 	/* The node is unknown: at least it is not this one. */
 	if (!e)
-		return mix(it->node->number, tok->node);
+		return inv__seq_mix(it->node->number, tok->node);
 	return inv_seq_node((const char *)e->bytes, e->len);
 }
 
 static uint64_t hash_pid(const struct inv_token *tok, uint64_t node)
 {
-	const uint64_t all[3] = { node, tok->id[0], tok->id[1] };
-	uint64_t h = XXH3_64bits(all, sizeof(all));
+	uint64_t h = inv__seq_mix(inv__seq_mix(node, tok->id[0]), tok->id[1]);
 
 	return h ? h : 1; /* 0 means: no process */
 }
@@ -54,58 +54,60 @@ uint64_t inv_seq_pid(const struct inv_item *it, const struct inv_token *tok)
 
 static uint64_t hash_bytes(uint64_t h, const uint8_t *p, size_t len)
 {
-	return mix(h, len ? XXH3_64bits(p, len) : 0);
+	return inv__seq_mix(h, len ? XXH3_64bits(p, len) : 0);
 }
 
 static uint64_t hash_ref(uint64_t h, const struct inv_item *it,
 			 const struct inv_token *tok)
 {
-	h = mix(h, node_of(it, tok));
+	h = inv__seq_mix(h, node_of(it, tok));
 	for (unsigned i = 0; i < tok->n_ids; i++)
-		h = mix(h, tok->id[i]);
+		h = inv__seq_mix(h, tok->id[i]);
 	return h;
 }
 
-/* Each kind of token has only some of the fields. */
-static uint64_t hash_token(const struct inv_item *it,
-			   const struct inv_token *tok)
+uint64_t inv__seq_token(const struct inv_item *it, const struct inv_token *tok)
 {
 	uint64_t h = tok->kind;
 
 	switch (tok->kind) {
 	case INV_TOK_PID:
-		return mix(h, hash_pid(tok, node_of(it, tok)));
+		return inv__seq_mix(h, hash_pid(tok, node_of(it, tok)));
 	case INV_TOK_PORT:
-		return mix(mix(h, tok->id[0]), node_of(it, tok));
+		return inv__seq_mix(inv__seq_mix(h, tok->id[0]),
+				    node_of(it, tok));
 	case INV_TOK_REF:
 		return hash_ref(h, it, tok);
 	case INV_TOK_INT:
-		return mix(h, (uint64_t)tok->i);
+		return inv__seq_mix(h, (uint64_t)tok->i);
 	case INV_TOK_BIG:
-		return hash_bytes(mix(h, tok->negative), tok->bytes, tok->len);
+		return hash_bytes(inv__seq_mix(h, tok->negative), tok->bytes,
+				  tok->len);
 	case INV_TOK_FLOAT:
-		return mix(h, tok->id[0]);
+		return inv__seq_mix(h, tok->id[0]);
 	case INV_TOK_ATOM:
 	case INV_TOK_STRING:
 	case INV_TOK_TEXT:
 		return hash_bytes(h, tok->bytes, tok->len);
 	case INV_TOK_BINARY:
-		return hash_bytes(mix(h, tok->cut ? 0 : tok->last_bits),
+		return hash_bytes(inv__seq_mix(h,
+					       tok->cut ? 0 : tok->last_bits),
 				  tok->bytes, tok->len);
 	case INV_TOK_EXPORT:
-		h = hash_bytes(mix(h, tok->count), tok->bytes, tok->len);
+		h = hash_bytes(inv__seq_mix(h, tok->count), tok->bytes,
+			       tok->len);
 		return hash_bytes(h, tok->bytes2, tok->len2);
 	case INV_TOK_FUN:
-		h = mix(mix(h, tok->id[0]), tok->id[1]);
+		h = inv__seq_mix(inv__seq_mix(h, tok->id[0]), tok->id[1]);
 		return hash_bytes(h, tok->bytes, tok->len);
 	case INV_TOK_TUPLE:
 	case INV_TOK_MAP:
-		return mix(h, tok->count);
+		return inv__seq_mix(h, tok->count);
 	case INV_TOK_END:
-		return mix(h, tok->of);
+		return inv__seq_mix(h, tok->of);
 	default:
 		/* The length of a list can be unknown. */
-		return mix(h, 0);
+		return inv__seq_mix(h, 0);
 	}
 }
 
@@ -113,12 +115,12 @@ static uint64_t hash_token(const struct inv_item *it,
 static bool hash_term(struct inv_cursor *c, const struct inv_item *it,
 		      struct inv_token *tok, uint64_t *hash)
 {
-	uint64_t h = hash_token(it, tok);
+	uint64_t h = inv__seq_token(it, tok);
 
 	while (inv_cursor_depth(c)) {
 		if (inv_cursor_next(c, tok))
 			return false;
-		h = mix(h, hash_token(it, tok));
+		h = inv__seq_mix(h, inv__seq_token(it, tok));
 	}
 	*hash = h;
 	return true;
@@ -155,22 +157,26 @@ static enum inv_seq_signal classify(struct inv_cursor *c,
 		       INV_SIGNAL_MESSAGE;
 }
 
-static bool read_kind(struct inv_cursor *c, struct inv_seq *s)
+bool inv__seq_kind(struct inv_seq *s, const struct inv_token *tok)
 {
-	struct inv_token tok;
-
-	if (inv_cursor_next(c, &tok) || tok.kind != INV_TOK_TUPLE ||
-	    tok.count != 5 || inv_cursor_next(c, &tok))
-		return false;
-	if (inv_token_is(&tok, "send"))
+	if (inv_token_is(tok, "send"))
 		s->kind = INV_SEQ_SEND;
-	else if (inv_token_is(&tok, "receive"))
+	else if (inv_token_is(tok, "receive"))
 		s->kind = INV_SEQ_RECEIVE;
-	else if (inv_token_is(&tok, "print"))
+	else if (inv_token_is(tok, "print"))
 		s->kind = INV_SEQ_PRINT;
 	else
 		return false;
 	return true;
+}
+
+static bool read_kind(struct inv_cursor *c, struct inv_seq *s)
+{
+	struct inv_token tok;
+
+	return !inv_cursor_next(c, &tok) && tok.kind == INV_TOK_TUPLE &&
+	       tok.count == 5 && !inv_cursor_next(c, &tok) &&
+	       inv__seq_kind(s, &tok);
 }
 
 static bool read_serial(struct inv_cursor *c, struct inv_seq *s)
@@ -187,19 +193,40 @@ static bool read_serial(struct inv_cursor *c, struct inv_seq *s)
 	return true;
 }
 
+bool inv__seq_from(struct inv_seq *s, const struct inv_item *it,
+		   const struct inv_token *tok)
+{
+	/* The sender of an exit signal can be a port. */
+	if (tok->kind != INV_TOK_PID && tok->kind != INV_TOK_PORT)
+		return false;
+	s->from_node = node_of(it, tok);
+	s->from = hash_pid(tok, s->from_node);
+	return true;
+}
+
 static bool read_from(struct inv_cursor *c, struct inv_seq *s,
 		      const struct inv_item *it)
 {
 	struct inv_token tok;
 
-	if (inv_cursor_next(c, &tok))
-		return false;
-	/* The sender of an exit signal can be a port. */
-	if (tok.kind != INV_TOK_PID && tok.kind != INV_TOK_PORT)
-		return false;
-	s->from_node = node_of(it, &tok);
-	s->from = hash_pid(&tok, s->from_node);
-	return true;
+	return !inv_cursor_next(c, &tok) && inv__seq_from(s, it, &tok);
+}
+
+bool inv__seq_to(struct inv_seq *s, const struct inv_item *it,
+		 const struct inv_token *tok)
+{
+	if (tok->kind == INV_TOK_PID) {
+		uint64_t node = node_of(it, tok);
+
+		s->to = hash_pid(tok, node);
+		s->within = node == s->from_node;
+	} else if (tok->kind == INV_TOK_PORT && s->kind == INV_SEQ_SEND)
+		s->signal = INV_SIGNAL_PORT;
+	/* A spawn on another node is sent to the node. */
+	else if (tok->kind == INV_TOK_ATOM && s->kind == INV_SEQ_SEND &&
+		 memchr(tok->bytes, '@', tok->len))
+		s->signal = INV_SIGNAL_SPAWN_ARGS;
+	return s->to || s->kind != INV_SEQ_RECEIVE;
 }
 
 static bool read_to(struct inv_cursor *c, struct inv_seq *s,
@@ -209,31 +236,20 @@ static bool read_to(struct inv_cursor *c, struct inv_seq *s,
 
 	if (inv_cursor_next(c, &tok))
 		return false;
-	if (tok.kind == INV_TOK_PID) {
-		uint64_t node = node_of(it, &tok);
-
-		s->to = hash_pid(&tok, node);
-		s->within = node == s->from_node;
-	} else if (tok.kind == INV_TOK_PORT && s->kind == INV_SEQ_SEND)
-		s->signal = INV_SIGNAL_PORT;
-	/* A spawn on another node is sent to the node. */
-	else if (tok.kind == INV_TOK_ATOM && s->kind == INV_SEQ_SEND &&
-		 memchr(tok.bytes, '@', tok.len))
-		s->signal = INV_SIGNAL_SPAWN_ARGS;
 	if (tok.kind == INV_TOK_TUPLE || tok.kind == INV_TOK_LIST ||
 	    tok.kind == INV_TOK_MAP)
 		return !inv_cursor_skip_rest(c, &tok);
-	return s->to || s->kind != INV_SEQ_RECEIVE;
+	return inv__seq_to(s, it, &tok);
 }
 
-bool inv_seq_read(struct inv_seq *s, struct inv_cursor *c,
-		  const struct inv_item *it)
+bool inv__seq_terms(struct inv_seq *s, struct inv_cursor *c,
+		    const struct inv_item *it)
 {
 	enum inv_seq_signal signal;
 	struct inv_token tok;
 
 	memset(s, 0, sizeof(*s));
-	if (it->ev.bare || inv_event_tracee(&it->ev, c, &tok) ||
+	if (inv_event_tracee(&it->ev, c, &tok) ||
 	    !hash_term(c, it, &tok, &s->label) || !read_kind(c, s) ||
 	    !read_serial(c, s) || !read_from(c, s, it) || !read_to(c, s, it))
 		return false;
@@ -243,6 +259,13 @@ bool inv_seq_read(struct inv_seq *s, struct inv_cursor *c,
 	if (s->signal != INV_SIGNAL_SPAWN_ARGS || signal == INV_SIGNAL_SPAWN)
 		s->signal = signal;
 	return true;
+}
+
+bool inv_seq_read(struct inv_seq *s, struct inv_cursor *c,
+		  const struct inv_item *it)
+{
+	return !it->ev.bare &&
+	       (inv__seq_packed(s, it) || inv__seq_terms(s, c, it));
 }
 
 const char *inv_signal_text(enum inv_seq_signal signal)

@@ -53,8 +53,9 @@ static inline uint64_t inv_seq_process(const struct inv_seq *s)
 	return s->kind == INV_SEQ_RECEIVE ? s->to : s->from;
 }
 
-/* Returns the hash of a node's name. */
+/* Both return the hash of a node's name. */
 uint64_t inv_seq_node(const char *name, size_t len);
+uint64_t inv_seq_home(const struct inv_node *node);
 
 /* Returns the hash of the pid in tok, in an event of the item. */
 uint64_t inv_seq_pid(const struct inv_item *it, const struct inv_token *tok);

@@ -188,6 +188,7 @@ static struct inv_node *make_node(struct inv_inputs *in, const char *name)
 		return NULL;
 	}
 	node->number = in->n_nodes;
+	node->key = inv_node_key(name, strlen(name));
 	in->nodes[in->n_nodes++] = node;
 	return node;
 }

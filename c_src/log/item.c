@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "log/item.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+uint64_t inv_node_key(const char *name, size_t len)
+{
+	return XXH3_64bits(name, len);
+}
+
 const char *inv_lost_text(unsigned reason)
 {
 	static const char *const texts[INV_LOST_COUNT] = {

@@ -21,12 +21,16 @@ struct inv_facts;
 struct inv_node {
 	char *name;		 /* UTF-8 */
 	uint32_t number;	 /* from 0, in the order of the inputs */
+	uint64_t key;		 /* inv_node_key of the name; 0: not set */
 	unsigned otp_release;	 /* 0: unknown */
 	uint32_t creation;	 /* creation of the node; 0: unknown, or the
 				    node was restarted between the inputs */
 	bool restarted;		 /* the node was restarted between the inputs */
 	struct inv_names *names; /* from ti files; NULL: none */
 };
+
+/* Returns a hash of a node's name, which is the same in all logs. */
+uint64_t inv_node_key(const char *name, size_t len);
 
 enum inv_item_kind {
 	INV_ITEM_EVENT,

@@ -283,10 +283,7 @@ static int count(struct list_sink *l, struct request *r,
 		else
 			r->messages++;
 		rc = set_add(&r->processes, s.to, &more) ||
-		     set_add(&r->nodes,
-			     inv_seq_node(it->node->name,
-					  strlen(it->node->name)),
-			     &more);
+		     set_add(&r->nodes, inv_seq_home(it->node), &more);
 	}
 	if (rc || set_add(&r->processes, s.from, &more) ||
 	    set_add(&r->nodes, s.from_node, &more))

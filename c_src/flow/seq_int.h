@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_FLOW_SEQ_INT_H
+#define INV_FLOW_SEQ_INT_H
+
+#include <string.h>
+
+#include "flow/seq.h"
+
+/* Private to the files that read seq_trace events. */
+
+/* Returns the hash of h and x: of equal h, different x have different hashes. */
+static inline uint64_t inv__seq_mix(uint64_t h, uint64_t x)
+{
+	h = h * UINT64_C(0x9e3779b97f4a7c15) + x;
+	h = (h ^ h >> 32) * UINT64_C(0xd6e8feb86659fd93);
+	h = (h ^ h >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+	return h ^ h >> 32;
+}
+
+/* Returns a hash of n numbers, for tables. */
+static inline unsigned inv__seq_bucket(const void *numbers, size_t n)
+{
+	uint64_t h = 0, x;
+
+	for (size_t i = 0; i < n; i++) {
+		memcpy(&x, (const char *)numbers + i * sizeof(x), sizeof(x));
+		h = (h ^ x) * UINT64_C(0x9e3779b97f4a7c15);
+		h ^= h >> 32;
+	}
+	return (unsigned)h;
+}
+
+/* Returns the hash of a token of a label. Each kind of token has only some of the
+ * fields. */
+uint64_t inv__seq_token(const struct inv_item *it, const struct inv_token *tok);
+
+/* Sets the fields of *s that the tokens tell. They return false if the event is
+ * not one of seq_trace. inv__seq_to only needs the first token. */
+bool inv__seq_kind(struct inv_seq *s, const struct inv_token *tok);
+bool inv__seq_from(struct inv_seq *s, const struct inv_item *it,
+		   const struct inv_token *tok);
+bool inv__seq_to(struct inv_seq *s, const struct inv_item *it,
+		 const struct inv_token *tok);
+
+/* Like inv_seq_read, for any event that is a trace tuple. */
+bool inv__seq_terms(struct inv_seq *s, struct inv_cursor *c,
+		    const struct inv_item *it);
+
+/*
+ * Like inv__seq_terms, for packed events with simple terms, and several times
+ * faster. Returns false if the event has other terms, or is invalid: then *s is
+ * undefined.
+ */
+bool inv__seq_packed(struct inv_seq *s, const struct inv_item *it);
+
+#endif
