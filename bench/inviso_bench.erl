@@ -55,7 +55,7 @@ loop(N) ->
 call_rows(Work) ->
     progress("call event"),
     Tracers = [{T, start_tracer(T, Work)}
-               || T <- [untraced, empty, inviso, session, process, file]],
+               || T <- [untraced, empty, inviso, count, session, process, file]],
     Rounds = [[{T, traced_calls(Tracer, ?SHORT_CALLS)}
                || {T, {Tracer, _}} <- Tracers]
               || _ <- lists:seq(1, ?SHORT_ROUNDS)],
@@ -65,6 +65,7 @@ call_rows(Work) ->
     [row("call, not traced", Ns(untraced), "ns"),
      row("call, empty NIF tracer", Empty, "ns"),
      row("call, inviso", Ns(inviso), "ns", "empty NIF", Empty),
+     row("call, inviso counts it", Ns(count), "ns", "empty NIF", Empty),
      row("call, inviso in a trace session", Ns(session), "ns",
          "call, inviso", Ns(inviso)),
      row("call, process tracer", Ns(process), "ns", "empty NIF", Empty),
@@ -163,6 +164,14 @@ start_tracer(file, Work) ->
     {{tracer, Port}, fun() -> flush_port(Port), 0 end};
 start_tracer(inviso, Work) ->
     start_tracer({inviso, #{}}, Work);
+start_tracer(count, Work) ->
+    File = filename:join(Work, "count.log"),
+    {ok, {M, S} = T} = inviso_tracer:open(File, #{replace => true}),
+    true = inviso_tracer:nif_tally(S, function),
+    {{tracer, M, S}, fun() ->
+                             {ok, #{dropped := D}} = inviso_tracer:close(T),
+                             D
+                     end};
 start_tracer(session, Work) ->
     File = filename:join(Work, "session.log"),
     {ok, T} = inviso_tracer:open(File, #{replace => true}),

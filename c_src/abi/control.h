@@ -140,6 +140,12 @@
  *		  The session is the node's system tracer from its start on, and
  *		  refuses to start if there is another. It arms after the
  *		  request begin. A spec that matches nothing is no error
+ *	count	  a map (absent: events are recorded): the session counts events
+ *		  in the node, and notes the counts in its log
+ *		  (INV_NOTE_COUNT)
+ *		  by	    function | process
+ *		  every_ms  how often, from 50 to 3600000; at the end it notes
+ *			    all counts
  *	dry_run   boolean: the session sets no flags and patterns, and only
  *		  counts and lists what matches
  *	yes	  boolean: a wildcard may select modules of kernel and stdlib,

@@ -130,6 +130,19 @@ enum inv_note {
 	 * sent and answered: two times of the command's system clock, in ns, or
 	 * 0. The question was between both at the time of its own note */
 	INV_NOTE_CLOCK = 5,
+	/* A count of events that were counted and not recorded: what was counted
+	 * (enum inv_count_of), the key, and how many since the beginning of the
+	 * log. A later note of the same key replaces it */
+	INV_NOTE_COUNT = 6,
+};
+
+/* What a note of kind INV_NOTE_COUNT counts, and what its key is. */
+enum inv_count_of {
+	INV_COUNT_TOTAL = 0,	/* all events; [] */
+	INV_COUNT_FUNCTION = 1, /* calls; {M,F,Arity} */
+	INV_COUNT_TAG = 2,	/* events that are no calls; their tag */
+	INV_COUNT_PROCESS = 3,	/* events; the process or port */
+	INV_COUNT_OTHERS = 4,	/* events of keys beyond the bound; [] */
 };
 
 /* Notes that a reader returns before the events of a file, because they are

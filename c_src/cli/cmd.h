@@ -25,6 +25,7 @@ struct inv_cmd {
 
 extern const struct inv_cmd inv_cmd_autostart;
 extern const struct inv_cmd inv_cmd_case;
+extern const struct inv_cmd inv_cmd_count;
 extern const struct inv_cmd inv_cmd_fetch;
 extern const struct inv_cmd inv_cmd_merge;
 extern const struct inv_cmd inv_cmd_ms;

@@ -24,6 +24,7 @@
 #include "cli/request_opts.h"
 #include "cli/screen.h"
 #include "cli/survey.h"
+#include "cli/tallies.h"
 #include "cli/units.h"
 #include "flow/flow.h"
 #include "flow/order.h"
@@ -80,6 +81,7 @@ struct merge {
 	struct inv_output out;
 	struct inv_sink *sink;
 	struct inv_totals totals;
+	struct inv_tallies tallies; /* counts of `inviso count' */
 	bool progress;	 /* the progress line is visible and must be cleared */
 	int64_t show_ms; /* when to show progress next */
 };
@@ -292,7 +294,23 @@ static int take(struct merge *m, struct inv_item *item)
 	item = inv_flow_item(&m->flow, item);
 	if (!item)
 		return no_memory(m);
-	return item->kind == INV_ITEM_NOTE ? 0 : put(m, item);
+	if (item->kind != INV_ITEM_NOTE)
+		return put(m, item);
+	return inv_tallies_item(&m->tallies, item) ? no_memory(m) : 0;
+}
+
+/* Prints what sessions of `inviso count' have counted, after the events. */
+static int put_counts(struct merge *m)
+{
+	const struct inv_tallies_opts o = { .final = true };
+
+	if (!inv_tallies_any(&m->tallies) || m->by_request)
+		return 0;
+	if (m->format == inv_sink_find("json"))
+		inv_tallies_json(&m->tallies, &m->flow, &o, &m->out.buf);
+	else if (m->format == inv_sink_find("text"))
+		inv_tallies_text(&m->tallies, &m->flow, &o, &m->out.buf);
+	return m->out.buf.error ? no_memory(m) : 0;
 }
 
 /* Counts the events that were not read, because they are not selected. */
@@ -333,7 +351,7 @@ static int pump(struct merge *m)
 	if (rc < 0)
 		return no_memory(m);
 	count_skipped(m);
-	return inv_sink_end(m->sink) ? no_memory(m) : 0;
+	return inv_sink_end(m->sink) ? no_memory(m) : put_counts(m);
 }
 
 static void say_causes(struct merge *m)
@@ -516,7 +534,8 @@ static int run(struct merge *m, char **files, int n_files)
 	flow_opts.feeds = m->inputs.feeds;
 	flow_opts.n_feeds = m->inputs.n_feeds;
 	if (!rc && (inv_flow_init(&m->flow, &flow_opts) ||
-		    inv_order_init(&m->order, &m->merge, &m->flow)))
+		    inv_order_init(&m->order, &m->merge, &m->flow) ||
+		    inv_tallies_init(&m->tallies)))
 		rc = no_memory(m);
 	if (!rc)
 		rc = open_output(m);
@@ -525,6 +544,7 @@ static int run(struct merge *m, char **files, int n_files)
 	m->out.paced = m->paced;
 	choose_color(m);
 	m->sink_opts.one_node = has_one_node(m);
+	m->tallies.by_node = !m->sink_opts.one_node;
 	if (!strcmp(m->format->name, "text") && !m->quiet &&
 	    isatty(STDERR_FILENO))
 		m->want_totals = true;
@@ -590,6 +610,7 @@ static int merge(struct merge *m, char **files, int n_files)
 	inv_sink_free(m->sink);
 	inv_totals_release(&m->totals);
 	inv_order_release(&m->order);
+	inv_tallies_release(&m->tallies);
 	inv_flow_release(&m->flow);
 	inv_merge_release(&m->merge);
 	inv_inputs_release(&m->inputs);

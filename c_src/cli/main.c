@@ -17,14 +17,13 @@
 #endif
 
 static const struct inv_cmd *const commands[] = {
-	&inv_cmd_trace, &inv_cmd_seq,	    &inv_cmd_record, &inv_cmd_status,
-	&inv_cmd_stop,	&inv_cmd_fetch,	    &inv_cmd_merge,  &inv_cmd_recover,
-	&inv_cmd_case,	&inv_cmd_autostart, &inv_cmd_ms,
+	&inv_cmd_trace,	  &inv_cmd_seq,	 &inv_cmd_count,     &inv_cmd_record,
+	&inv_cmd_status,  &inv_cmd_stop, &inv_cmd_fetch,     &inv_cmd_merge,
+	&inv_cmd_recover, &inv_cmd_case, &inv_cmd_autostart, &inv_cmd_ms,
 };
 
 /* Names that are reserved for future commands. */
 static const char *const later[] = {
-	"count",
 	"hist",
 	"flame",
 	"report",

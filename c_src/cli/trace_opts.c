@@ -36,20 +36,56 @@ enum {
 	OPT_OPEN_CALLS,
 };
 
+/* Rows of both tables below. */
+/* clang-format off */
+#define PROCS_ROW \
+	{ "procs", OPT_PROCS, "PROCS", 0, \
+	  "trace only these processes: all (default), new, existing, <0.1.2>, " \
+	  "or a registered name; can be repeated", \
+	  2 }
+#define SPAWNED_ROW \
+	{ "spawned", OPT_SPAWNED, NULL, 0, \
+	  "also trace processes that the traced ones spawn", 2 }
+#define LINKED_ROW \
+	{ "linked", OPT_LINKED, NULL, 0, \
+	  "also trace processes that the traced ones link to", 2 }
+#define DRY_RUN_ROW \
+	{ "dry-run", OPT_DRY_RUN, NULL, 0, \
+	  "trace nothing: list what matches, and print how many events per " \
+	  "second to expect", \
+	  2 }
+#define YES_ROW \
+	{ "yes", OPT_YES, NULL, 0, \
+	  "trace more than 10000 functions, and modules of kernel and stdlib " \
+	  "that a wildcard selects", \
+	  2 }
+#define FOR_ROW \
+	{ "for", OPT_FOR, "TIME", 0, "stop after TIME: 500ms, 15s, 2m, 1h", 3 }
+#define MAX_RUN_QUEUE_ROW \
+	{ "max-run-queue", OPT_RUN_QUEUE, "N", 0, \
+	  "stop when more than N processes of a node wait to run (64 for each " \
+	  "scheduler, or four times the number at the start if that is more)", \
+	  3 }
+#define MAX_MEMORY_ROW \
+	{ "max-memory", OPT_MEMORY, "PERCENT", 0, \
+	  "stop when PERCENT of the memory of a node's machine is in use (95)", \
+	  3 }
+#define REMOTE_DIR_ROW \
+	{ "remote-dir", OPT_REMOTE_DIR, "DIR", 0, \
+	  "create the private directory for inviso's files in DIR (default: " \
+	  "the node's choice, usually /tmp)", \
+	  5 }
+/* clang-format on */
+
 /*
  * The defaults of --events, --for and --bytes differ, so each command's help
  * describes them.
  */
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "What is traced:", 2 },
-	{ "procs", OPT_PROCS, "PROCS", 0,
-	  "trace only these processes: all (default), new, existing, <0.1.2>, "
-	  "or a registered name; can be repeated",
-	  2 },
-	{ "spawned", OPT_SPAWNED, NULL, 0,
-	  "also trace processes that the traced ones spawn", 2 },
-	{ "linked", OPT_LINKED, NULL, 0,
-	  "also trace processes that the traced ones link to", 2 },
+	PROCS_ROW,
+	SPAWNED_ROW,
+	LINKED_ROW,
 	{ "filter", OPT_FILTER, "SPEC", 0,
 	  "record only events that match SPEC: a call, such as "
 	  "'shop:order(N, _) when N > 9', 'send(cart, {add, _})' or procs, or "
@@ -61,29 +97,18 @@ static const struct argp_option options[] = {
 	  "and those in the output that the node's debug information does not "
 	  "have; can be repeated",
 	  2 },
-	{ "dry-run", OPT_DRY_RUN, NULL, 0,
-	  "trace nothing: list what matches, and print how many events per "
-	  "second to expect",
-	  2 },
-	{ "yes", OPT_YES, NULL, 0,
-	  "trace more than 10000 functions, and modules of kernel and stdlib "
-	  "that a wildcard selects",
-	  2 },
+	DRY_RUN_ROW,
+	YES_ROW,
 	{ NULL, 0, NULL, 0,
 	  "Limits; the first that is reached ends tracing (0: no limit):", 3 },
 	{ "events", OPT_EVENTS, "N", 0, "stop after N events", 3 },
-	{ "for", OPT_FOR, "TIME", 0, "stop after TIME: 500ms, 15s, 2m, 1h", 3 },
+	FOR_ROW,
 	{ "rate", OPT_RATE, "N", 0,
 	  "stop when a node has more than N events in a second", 3 },
 	{ "bytes", OPT_BYTES, "SIZE", 0,
 	  "stop when a node's log reaches SIZE: 64k, 256M, 1G", 3 },
-	{ "max-run-queue", OPT_RUN_QUEUE, "N", 0,
-	  "stop when more than N processes of a node wait to run (64 for each "
-	  "scheduler, or four times the number at the start if that is more)",
-	  3 },
-	{ "max-memory", OPT_MEMORY, "PERCENT", 0,
-	  "stop when PERCENT of the memory of a node's machine is in use (95)",
-	  3 },
+	MAX_RUN_QUEUE_ROW,
+	MAX_MEMORY_ROW,
 	{ NULL, 0, NULL, 0, "What is recorded of an event:", 4 },
 	{ "args", OPT_ARGS, "WHICH", 0,
 	  "all (default), or none: record calls as m:f/1, without arguments "
@@ -109,10 +134,25 @@ static const struct argp_option options[] = {
 	  "calls that have not returned, because each takes stack (1000; 0: no "
 	  "limit)",
 	  5 },
-	{ "remote-dir", OPT_REMOTE_DIR, "DIR", 0,
-	  "create the private directory for inviso's files in DIR (default: "
-	  "the node's choice, usually /tmp)",
-	  5 },
+	REMOTE_DIR_ROW,
+	{ 0 },
+};
+
+/* The options of `count', which records no events. */
+static const struct argp_option count_options[] = {
+	{ NULL, 0, NULL, 0, "What is counted:", 2 },
+	PROCS_ROW,
+	SPAWNED_ROW,
+	LINKED_ROW,
+	DRY_RUN_ROW,
+	YES_ROW,
+	{ NULL, 0, NULL, 0,
+	  "Limits; the first that is reached ends counting (0: no limit):", 3 },
+	FOR_ROW,
+	MAX_RUN_QUEUE_ROW,
+	MAX_MEMORY_ROW,
+	{ NULL, 0, NULL, 0, "On the nodes:", 5 },
+	REMOTE_DIR_ROW,
 	{ 0 },
 };
 
@@ -362,6 +402,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 const struct argp inv_trace_argp = { .options = options, .parser = parse };
+const struct argp inv_count_argp = { .options = count_options,
+				     .parser = parse };
 
 bool inv_trace_opts_init(struct inv_trace_opts *o, int argc)
 {

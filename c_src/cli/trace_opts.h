@@ -54,6 +54,8 @@ struct inv_trace_opts {
 };
 
 extern const struct argp inv_trace_argp;
+/* The same for `count', without the options about recorded events. */
+extern const struct argp inv_count_argp;
 
 /* Returns false if there is no memory. */
 bool inv_trace_opts_init(struct inv_trace_opts *o, int argc);

@@ -19,10 +19,12 @@
 	X(closed, "closed")                       \
 	X(cpu_timestamp, "cpu_timestamp")         \
 	X(discard, "discard")                     \
+	X(done, "done")                           \
 	X(error, "error")                         \
 	X(events, "events")                       \
 	X(extra, "extra")                         \
 	X(false, "false")                         \
+	X(function, "function")                   \
 	X(inviso_ends, "$inviso_ends")            \
 	X(inviso_event, "inviso_event")           \
 	X(inviso_seq, "$inviso_seq")              \
@@ -32,6 +34,7 @@
 	X(ms, "ms")                               \
 	X(none, "none")                           \
 	X(ok, "ok")                               \
+	X(process, "process")                     \
 	X(remove, "remove")                       \
 	X(scheduler_id, "scheduler_id")           \
 	X(send, "send")                           \

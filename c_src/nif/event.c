@@ -17,6 +17,7 @@
 #include "nif/redact.h"
 #include "nif/retire.h"
 #include "nif/starts.h"
+#include "nif/tally.h"
 #include "nif/thread.h"
 #include "nif/tracer.h"
 
@@ -684,6 +685,48 @@ static bool filter(struct inv_tracer *t, struct inv_thread *thread,
 	return wanted;
 }
 
+/* How many events a thread counts between two looks at the time limit. */
+#define COUNTS_A_LOOK 256u
+
+/*
+ * Counts an event, and records nothing. An event costs no reading of the clock,
+ * so a thread notices the time limit only at its next look. Events after the
+ * limit are lost, and counted as such.
+ */
+static enum outcome count(struct inv_tracer *t, struct inv_thread *thread,
+			  const struct inv_tracer_event *te)
+{
+	struct inv_lane *lane = &t->lanes[thread->index];
+
+	if (inv_unlikely(
+		    atomic_load_explicit(&t->spent_by, memory_order_relaxed) !=
+		    INV_LIMIT_NONE)) {
+		inv_producer_offer(&lane->producer);
+		inv_producer_drop(&lane->producer, INV_LOSS_LIMIT);
+		return TAKEN;
+	}
+	if (!inv_tally_event(t, thread->index, te))
+		return BAD;
+	if (inv_unlikely(++lane->events_lease >= COUNTS_A_LOOK)) {
+		lane->events_lease = 0;
+		if (inv_mono_ns() >=
+		    atomic_load_explicit(&t->until, memory_order_relaxed))
+			spend(t, INV_LIMIT_TIME);
+	}
+	return TAKEN;
+}
+
+/* Takes an event of a tracer that counts or delivers. */
+__attribute__((noinline)) static enum outcome take_elsewhere(
+	struct inv_tracer *t, struct inv_thread *thread,
+	const struct inv_tracer_event *te)
+{
+	if (!t->delivery)
+		return count(t, thread, te);
+	inv_delivery_event(t->delivery, thread->index, te);
+	return TAKEN;
+}
+
 static enum outcome take(struct inv_tracer *t, struct inv_thread *thread,
 			 const struct inv_tracer_event *te)
 {
@@ -692,10 +735,8 @@ static enum outcome take(struct inv_tracer *t, struct inv_thread *thread,
 	struct inv_tracer_event plain;
 	bool wanted = true;
 
-	if (inv_unlikely(t->delivery != NULL)) {
-		inv_delivery_event(t->delivery, thread->index, te);
-		return TAKEN;
-	}
+	if (inv_unlikely(t->elsewhere))
+		return take_elsewhere(t, thread, te);
 	ev.now = inv_mono_ns();
 	ev.tag = inv_atoms_tag(te->tag);
 	if (inv_unlikely(ev.tag == INV_TAG_SEQ_TRACE) &&

@@ -11,6 +11,7 @@
 #include "nif/note.h"
 #include "nif/retire.h"
 #include "nif/starts.h"
+#include "nif/tally.h"
 
 /*
  * What a library of the module inviso_tracer consists of, besides the callbacks
@@ -53,6 +54,8 @@ void inv_nif_unload(ErlNifEnv *env, void *priv);
 	{ "nif_released", 4, inv_bound_release, 0 }, \
 	{ "nif_seq", 5, inv_starts_set, 0 }, \
 	{ "nif_starts", 1, inv_starts_counts, 0 }, \
+	{ "nif_tally", 2, inv_tally_set, 0 }, \
+	{ "nif_tallied", 3, inv_tally_read, 0 }, \
 	{ "nif_retire", 1, inv_control_retire, 0 }, \
 	{ "nif_quiet", 1, inv_control_quiet, 0 }, \
 	{ "nif_end", 2, inv_control_end, 0 }, \

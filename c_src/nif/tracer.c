@@ -13,6 +13,7 @@
 #include "nif/thread.h"
 #include "ring/layout.h"
 #include "vm/open_calls.h"
+#include "vm/tally.h"
 
 struct inv_slot inv_slots[INV_TRACERS_MAX];
 
@@ -206,6 +207,7 @@ static void free_parts(struct inv_tracer *t)
 {
 	inv_tracer_exchange(t, NULL);
 	inv_open_calls_free(t->bound);
+	inv_tally_free(t->tally);
 	inv_memory_free(t->rate);
 	inv_memory_free(t->redaction);
 	inv_memory_free(t->lanes);
@@ -488,6 +490,7 @@ int inv_tracer_open_delivery(ErlNifEnv *env, struct inv_delivery *delivery,
 	t->listener = -1;
 	t->n_lanes = inv_threads_count();
 	t->delivery = delivery;
+	t->elsewhere = true;
 	error = take_slot(env, t);
 	if (error) {
 		free_parts(t);

@@ -44,6 +44,7 @@
 #define INV_HANDLE_SLOT_BITS 6
 
 struct inv_open_calls;
+struct inv_tally;
 
 /* A thread's data for one tracer, used only by that thread. */
 struct inv_lane {
@@ -64,9 +65,11 @@ struct inv_lane {
 #define INV_LEASE_EVENTS 32u
 #define INV_LEASE_BYTES 8192u
 
-/* A tracer: it either records into rings or delivers. */
+/* A tracer: it either records into rings, counts, or delivers. */
 struct inv_tracer {
 	uint64_t handle;
+	bool elsewhere; /* it counts or delivers, so no event gets into a ring;
+			   set before any process has the tracer */
 	ErlNifPid keeper;
 	bool ending; /* the keeper is dead, and inv_tracer_borrow does not find
 			the tracer */
@@ -100,6 +103,8 @@ struct inv_tracer {
 	/* The same, from before there is such a function; protected by the
 	 * lock. */
 	struct inv_open_calls *bound;
+	/* NULL: the tracer does not count events (nif/tally.h). Set once. */
+	_Atomic(struct inv_tally *) tally;
 };
 
 /* Which limit was reached first. */

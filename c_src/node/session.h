@@ -48,6 +48,12 @@ struct inv_session_seq {
 	bool reset; /* remove all tokens at the end */
 };
 
+/* What a session counts instead of recording events. */
+struct inv_session_count {
+	const char *by; /* an atom: function, process */
+	int64_t every_ms;
+};
+
 /* The arguments of inv_session_start_ask; call inv_session_opts_init first. */
 struct inv_session_opts {
 	const char *name;
@@ -64,7 +70,8 @@ struct inv_session_opts {
 	const char *payload;	   /* an atom; NULL: the default */
 	bool dry_run;
 	bool yes; /* trace many functions, and modules of OTP */
-	const struct inv_session_seq *seq; /* NULL: an ordinary trace */
+	const struct inv_session_seq *seq;     /* NULL: an ordinary trace */
+	const struct inv_session_count *count; /* NULL: events are recorded */
 	/*
 	 * values for the keys of abi/options.h; INV_UNSET means the node's
 	 * default

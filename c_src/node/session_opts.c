@@ -126,10 +126,20 @@ static void put_seq(struct inv_buf *e, const struct inv_session_seq *s)
 		put_text(e, "variable", s->variable);
 }
 
+static void put_count(struct inv_buf *e, const struct inv_session_count *c)
+{
+	inv_put_atom(e, "count");
+	inv_etf_map(e, 2);
+	put_atom(e, "by", c->by);
+	inv_put_atom(e, "every_ms");
+	inv_etf_int(e, c->every_ms);
+}
+
 static void put_map(struct inv_buf *e, const struct inv_session_opts *o,
 		    const erlang_pid *self)
 {
-	inv_etf_map(e, 14 + count(o, INV_GROUP_SESSION) + (o->seq != NULL));
+	inv_etf_map(e, 14 + count(o, INV_GROUP_SESSION) + (o->seq != NULL) +
+			       (o->count != NULL));
 	put_text(e, "name", o->name);
 	put_text(e, "owner", o->owner);
 	inv_put_atom(e, "client");
@@ -149,6 +159,8 @@ static void put_map(struct inv_buf *e, const struct inv_session_opts *o,
 	put_numbers(e, o, INV_GROUP_SESSION);
 	if (o->seq)
 		put_seq(e, o->seq);
+	if (o->count)
+		put_count(e, o->count);
 	inv_put_atom(e, "dry_run");
 	inv_put_atom(e, o->dry_run ? "true" : "false");
 	inv_put_atom(e, "yes");

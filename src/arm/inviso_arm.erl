@@ -66,7 +66,8 @@
 %% @doc Plans what is to be traced, and sets nothing. Loads a module that is not
 %% loaded, if possible, unless `dry' is true; then the result lists the functions.
 %% With `returns', specs of calls without an action get the action `return'. `yes'
-%% means that the user agrees to trace many functions and modules of OTP.
+%% means that the user agrees to trace many functions and modules of OTP. `count'
+%% means that events are only counted: the VM then need not pass arguments.
 %%
 %% With `start', the events of the specs begin requests. If a spec then matches
 %% nothing, this is not an error but a note, because requests of other nodes come to
@@ -74,7 +75,7 @@
 %% `start => calls' the specs trace calls in processes that hold a token.
 -spec plan(#{specs := [binary()], procs := [binary()],
              follow := [spawned | linked], returns => boolean(),
-             dry => boolean(), yes => boolean(),
+             dry => boolean(), yes => boolean(), count => boolean(),
              start => inviso_arm_starts:start() | calls}) ->
           {ok, plan(), matched()} | {error, class(), binary()}.
 plan(#{specs := Texts, procs := Procs, follow := Follow} = Asked) ->
@@ -123,7 +124,7 @@ make(Given, Procs, Follow, #{dry := Dry, yes := Yes} = Asked) ->
     Missing = [{S, Note} || {S, {nothing, Note}} <- Found],
     Specs = [S || S <- Given, not lists:keymember(S, 1, Missing)],
     Functions = inviso_arm_functions:operations(lists:append(Resolved)),
-    Who = inviso_arm_procs:who(Specs, Procs, Follow),
+    Who = counted(Asked, inviso_arm_procs:who(Specs, Procs, Follow)),
     {Events, NameNotes} = messages(Specs),
     Total = lists:sum([N || {_, N} <- Functions]),
     ManyNotes = many(Total, Dry, Yes),
@@ -140,6 +141,9 @@ make(Given, Procs, Follow, #{dry := Dry, yes := Yes} = Asked) ->
                 #{functions => Total, processes => Count,
                   sensitive => Sensitive, idle => length(Missing),
                   notes => unique(Notes)})}.
+
+counted(#{count := true}, Who) -> inviso_arm_procs:by_arity(Who);
+counted(_, Who) -> Who.
 
 wild(Calls) ->
     case lists:any(fun inviso_arm_groups:is_wild/1, Calls) of

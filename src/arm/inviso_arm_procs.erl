@@ -2,7 +2,7 @@
 %% @doc Finds the processes and ports to trace, and sets their flags.
 -module(inviso_arm_procs).
 
--export([who/3, undisturbed/1, count/1, is_all/1, is_new/1, has_calls/1,
+-export([who/3, by_arity/1, undisturbed/1, count/1, is_all/1, is_new/1, has_calls/1,
          uncounted/1, defects/1,
          begin_walk/3, walk/5, gc_text/1]).
 
@@ -36,6 +36,11 @@ who(Specs, Texts, Follow) ->
             given => lists:usort([G || G <- Given, not is_atom(G)])},
     ok = has_use(Who),
     Who.
+
+%% @doc Events of calls get the number of the arguments, not the arguments.
+-spec by_arity(who()) -> who().
+by_arity(#{flags := Flags} = Who) ->
+    Who#{flags := Flags ++ [arity || lists:member(call, Flags)]}.
 
 wants(Which, Given) ->
     lists:member(all, Given) orelse lists:member(Which, Given).
@@ -77,7 +82,8 @@ has_calls(#{flags := Flags}) -> lists:member(call, Flags).
 %% @doc Returns the flags whose events are not calls.
 -spec uncounted(who()) -> [atom()].
 uncounted(#{flags := Flags, port_flags := PortFlags}) ->
-    lists:usort(Flags ++ PortFlags) -- [call, set_on_spawn, set_on_link].
+    lists:usort(Flags ++ PortFlags)
+        -- [call, arity, set_on_spawn, set_on_link].
 
 %% Returns true if `all' includes ports. It does if events of ports are traced.
 all_ports(#{port_flags := Flags}) -> lists:member(ports, Flags).

@@ -82,6 +82,8 @@
          limits :: inviso_session_limits:limits(),
          overload :: inviso_overload:overload(),
          stats = #{} :: map(),
+         %% whether a worker is noting counts
+         noting = false :: boolean(),
          files = [] :: [{binary(), non_neg_integer()}],
          counters = [] :: [tuple()],
          expected = none :: none | non_neg_integer(),
@@ -151,8 +153,10 @@ planned(#{protect := Protect} = Map, Table, Guard, Place, Since) ->
     %% If return values are traced, the stack of a tail-recursive function
     %% grows, up to the bound on open calls. So return values are traced only
     %% in live mode, where a user watches and the session ends soon.
+    Count = maps:get(count, Map),
     Asked = (maps:with([specs, procs, follow, yes], Map))#{
-              returns => maps:get(mode, Map) =:= live,
+              returns => maps:get(mode, Map) =:= live andalso Count =:= off,
+              count => Count =/= off,
               dry => maps:get(dry_run, Map)},
     {Main, Within} = inviso_session_seq:plans(Asked, maps:get(seq, Map)),
     {Plan, Matched} = plan(Main),
@@ -169,7 +173,7 @@ planned(#{protect := Protect} = Map, Table, Guard, Place, Since) ->
                  limits = inviso_session_limits:new(maps:get(limits, Map)),
                  overload = inviso_overload:new(Protect)},
     Records = inviso_records:read(inviso_arm:modules(Plan)),
-    S1 = timed(watch(opened(Place, Records, S))),
+    S1 = timed(note_later(watch(opened(Place, Records, S)))),
     {ok, begin_arming(Records, S1)}.
 
 %% Writes the definitions of records into the log before the first event, and then
@@ -206,6 +210,7 @@ opened(_Place, Records, #session{map = #{dry_run := true} = Map0} = S) ->
 opened(Place, Records, #session{map = Map0, table = Table} = S) ->
     {Map, Unread} = inviso_session_redact:resolved(Map0, Records),
     {Tracer, Room, Path, Notes} = inviso_session_tracer:open(Place, Map, Table),
+    ok = inviso_session_count:begin_count(maps:get(count, Map), Tracer),
     Now = now_ms(),
     {More, S1} = scopes(Map, S#session{tracer = Tracer}),
     S1#session{room = Room, path = Path,
@@ -256,6 +261,20 @@ timed(#session{tracer = {inviso_tracer, Handle}, limits = Limits} = S) ->
     S#session{limits = inviso_session_limits:begin_time(Limits)};
 timed(S) ->
     S.
+
+%% Notes the counts in the log regularly.
+note_later(#session{map = #{count := Count, dry_run := false}} = S)
+  when Count =/= off ->
+    _ = erlang:send_after(inviso_session_count:every_ms(Count), self(), note),
+    S;
+note_later(S) ->
+    S.
+
+noted(#session{noting = false, tracer = Tracer} = S) ->
+    job(closer, noted, fun() -> inviso_session_count:note(Tracer) end,
+        note_later(S#session{noting = true}));
+noted(S) ->
+    note_later(S).
 
 tick() ->
     erlang:send_after(?TICK_MS, self(), tick).
@@ -430,6 +449,11 @@ handle_info(tick, S) ->
 handle_info(watch, #session{state = tracing} = S) ->
     watch_later(),
     {noreply, watched(watched_calls(S))};
+handle_info(note, #session{state = State} = S)
+  when State =:= arming; State =:= tracing ->
+    {noreply, noted(S)};
+handle_info(note, S) ->
+    {noreply, S};
 handle_info(silence, S) ->
     silence(S);
 handle_info(hold, S) ->
@@ -654,13 +678,14 @@ closing(S) ->
     job(closer, closed, closer(S), S#session{state = stopping}).
 
 %% Returns the function that ends the session's tracing.
-closer(#session{tracing = T, tracer = Tracer, seq = Seq, calls = Calls}) ->
-    fun() -> close(T, Tracer, Seq, Calls) end.
+closer(#session{tracing = T, tracer = Tracer, seq = Seq, calls = Calls,
+                map = #{count := Count}}) ->
+    fun() -> close(T, Tracer, Seq, Calls, Count) end.
 
 %% Ends tracing, and then completes the log.
-close(T, none, Seq, _) ->
-    {[], T, Seq, ok};
-close(T, Tracer, Seq, Calls) ->
+close(T, none, Seq, _, _) ->
+    {[], T, Seq, ok, true};
+close(T, Tracer, Seq, Calls, Count) ->
     Counters = try inviso_counters:by_function(T) of
                    {ok, Rows} -> Rows;
                    {error, _} -> []
@@ -675,7 +700,8 @@ close(T, Tracer, Seq, Calls) ->
                  [] when Calls =/= none -> inviso_tracing:second(none, Released);
                  _ -> Released
              end,
-    {Counters, Closed, Ended, inviso_tracer:close(Tracer)}.
+    Noted = Count =:= off orelse inviso_session_count:note_all(Tracer),
+    {Counters, Closed, Ended, inviso_tracer:close(Tracer), Noted}.
 
 done({follow, From}, {ok, {Bytes, Watermark, Flushed}}, S) ->
     S1 = refreshed(S#session{flushed = max(Flushed, S#session.flushed)}),
@@ -694,6 +720,8 @@ done({counters, From}, {ok, {error, Reason}}, S) ->
     answer(From, {error, failed, text("~ts", [inviso_scope:explain(Reason)])}, S);
 done({_, From}, {crashed, Reason}, S) ->
     answer(From, {error, failed, text("~0tP", [Reason, 30])}, S);
+done(noted, _, S) ->
+    {noreply, S#session{noting = false}};
 done(records, _, S) ->
     self() ! arm,
     {noreply, S};
@@ -711,10 +739,11 @@ expected({ok, {unknown, Why}}, #session{notes = Notes} = S) ->
 expected({crashed, Reason}, S) ->
     S#session{text = text("~0tP", [Reason, 30])}.
 
-closed({ok, {Counters, Closed, Seq, Result}}, S) ->
+closed({ok, {Counters, Closed, Seq, Result, Noted}}, S) ->
     Notes = [text("the trace session could not be closed (~0tP): what it has "
                   "set stays until this session is removed", [Reason, 30])
-             || Reason <- inviso_tracing:refusals(Closed)],
+             || Reason <- inviso_tracing:refusals(Closed)]
+        ++ [<<"not all counts could be written to the log">> || not Noted],
     tracer_closed(Result, S#session{counters = Counters, tracing = Closed,
                                     seq = Seq,
                                     tracer = none,

@@ -16,6 +16,7 @@
           hold_ms := non_neg_integer(),
           open_calls := non_neg_integer(), dry_run := boolean(),
           seq := inviso_session_seq:asked() | off,
+          count := inviso_session_count:asked() | off,
           yes := boolean()}.
 
 -include("inviso_options.hrl").
@@ -57,6 +58,7 @@ fields() ->
      {protect, map_of([{Key, number(Option)}
                        || {Key, _, _, _} = Option <- ?OPTS_PROTECT]), #{}},
      {seq, fun is_seq/1, off},
+     {count, fun inviso_session_count:is_asked/1, off},
      {dry_run, fun is_boolean/1, false},
      {yes, fun is_boolean/1, false}]
         ++ [{Key, number(Option), default(Key, Default)}

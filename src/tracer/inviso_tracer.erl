@@ -41,6 +41,9 @@
 %% For the session: requests of sequential traces.
 -export([nif_seq/5, nif_starts/1]).
 
+%% For the session: counting.
+-export([nif_tally/2, nif_tallied/3]).
+
 %% For the session: the bound on open calls.
 -export([nif_bound/3, nif_ends/4, nif_stopped/1, nif_released/4]).
 
@@ -57,7 +60,7 @@
        nif_note/2, nif_fresh/1, nif_filter/6, nif_retire/1, nif_quiet/1,
        nif_end/2, nif_free/1, nif_gone/0, nif_settle/0, nif_dir/1, nif_hold/1,
        nif_bound/3, nif_ends/4, nif_stopped/1, nif_released/4,
-       nif_seq/5, nif_starts/1,
+       nif_seq/5, nif_starts/1, nif_tally/2, nif_tallied/3,
        nif_deliver/4, nif_credit/3, nif_counts/1]).
 
 -export_type([tracer/0, opts/0, filter/0, redact_rule/0, stats/0]).
@@ -354,6 +357,18 @@ nif_seq(_Handle, _Label, _Requests, _OneIn, _Node) ->
 %% with a message to another node; how many events had another label; and whether
 %% no more requests may begin.
 nif_starts(_Handle) -> erlang:nif_error(not_loaded).
+
+%% Counting (c_src/nif/tally.h).
+%%
+%% nif_tally(Handle, function | process) -> true | false | closed. From now on the
+%% tracer counts events by this key, and records none. To be called before any process
+%% has the tracer. false: there is no memory, or the tracer counts already.
+nif_tally(_Handle, _By) -> erlang:nif_error(not_loaded).
+
+%% nif_tallied(Handle, At, All) -> {Notes, Next} | closed. At is first 0; Next is the
+%% At of the next call, or `done'. Returns what has changed since the last calls, or
+%% everything, as notes for nif_note/2, at most 256.
+nif_tallied(_Handle, _At, _All) -> erlang:nif_error(not_loaded).
 
 %% nif_retire stops recording. After it, nif_quiet returns false while a thread is
 %% still recording an event.

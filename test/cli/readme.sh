@@ -124,7 +124,7 @@ while read -r command <&3; do
 	*stack*) [ -n "$has_stack" ] || continue ;;
 	esac
 	command=$(printf '%s\n' "$command" |
-		sed "s/-n shop\( \|$\)/-n $sheet\1/; s/-n web,shop,db/-n $sheet/; s/--dns shop[a-z.]*/--dns $sheet@localhost/; s/^inviso \(trace\|seq\)/& --dry-run/; s/<0\.88\.0>/<0.1.0>/; s/\(--from\) [0-9:]*/\1 00:00:00/")
+		sed "s/-n shop\( \|$\)/-n $sheet\1/; s/-n web,shop,db/-n $sheet/; s/--dns shop[a-z.]*/--dns $sheet@localhost/; s/^inviso \(trace\|seq\|count\)/& --dry-run/; s/<0\.88\.0>/<0.1.0>/; s/\(--from\) [0-9:]*/\1 00:00:00/")
 	eval "$command" >out 2>log
 	# Status 5: the recording may have no event that the options select.
 	case $?:$command in

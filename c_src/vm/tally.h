@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_VM_TALLY_H
+#define INV_VM_TALLY_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi/event.h"
+
+/*
+ * How often each key occurred: a table of counts in the VM's memory.
+ *
+ *	 part of thread 0        part of thread 1
+ *	+-----+-----+-   -+     +-----+-----+-   -+
+ *	|key n|key n| ... |     |key n|key n| ... |	inv_tally_add: the thread
+ *	+-----+-----+-   -+     +-----+-----+-   -+
+ *	    └──────── added up ─────┘			inv_tally_next: a reader
+ *
+ * Each thread has a part, and is the only writer of its cells. So an event needs
+ * neither a lock nor a locked instruction. A reader adds up the cells of a key
+ * without stopping a thread: each count is exact for a moment during the call,
+ * not all for the same moment. Counts never decrease, and keys stay.
+ *
+ * The size is fixed when the table is made. Keys beyond INV_TALLY_KEYS of a
+ * thread are counted together, as others.
+ */
+#define INV_TALLY_KEYS 4096u
+#define INV_TALLY_CELLS (2 * INV_TALLY_KEYS)
+#define INV_TALLY_PROBES 64u
+
+/*
+ * What is counted. Words are terms of the VM that never move: atoms, and
+ * processes and ports of this node. A function has the words module and name;
+ * other keys have one word.
+ */
+struct inv_tally_key {
+	uint64_t word;
+	uint64_t name;
+	uint64_t kind; /* enum inv_count_of, and an arity << 8; not 0 */
+};
+
+struct inv_tally_cell {
+	_Atomic uint64_t n; /* 0: the cell is free */
+	struct inv_tally_key key;
+};
+
+/* One thread's part. Only this thread writes it. */
+struct inv_tally_part {
+	_Alignas(64) _Atomic uint64_t total;
+	_Atomic uint64_t others;
+	uint32_t used; /* cells */
+	struct inv_tally_cell *cells;
+	uint64_t *told; /* for the reader: the sums that it returned last */
+};
+
+struct inv_tally {
+	size_t bytes;
+	uint32_t n_parts;
+	uint32_t by; /* what the caller counts by: enum inv_count_of */
+	uint64_t told_total, told_others;
+	struct inv_tally_part parts[];
+};
+
+/* Returns NULL if there is no memory. Pages take memory when they are used. */
+struct inv_tally *inv_tally_make(uint32_t n_parts, uint32_t by);
+void inv_tally_free(struct inv_tally *t);
+
+static inline uint32_t inv_tally_hash(const struct inv_tally_key *k)
+{
+	uint64_t h = k->word * UINT64_C(0x9e3779b97f4a7c15) +
+		     k->name * UINT64_C(0xd6e8feb86659fd93) + k->kind;
+
+	h = (h ^ h >> 32) * UINT64_C(0x9e3779b97f4a7c15);
+	return (uint32_t)(h >> 32) % INV_TALLY_CELLS;
+}
+
+static inline void inv_tally_increase(_Atomic uint64_t *n)
+{
+	/* Release: a reader that sees the count sees the key. Pairs with
+	 * inv_tally_next. */
+	atomic_store_explicit(n,
+			      atomic_load_explicit(n, memory_order_relaxed) + 1,
+			      memory_order_release);
+}
+
+/*
+ * inv_tally_find returns the key's cell, or NULL if the thread has not counted
+ * it. inv_tally_claim makes a new cell, which is not yet visible to readers, or
+ * returns NULL if there is none. Only the part's thread may call these.
+ */
+static inline struct inv_tally_cell *inv_tally_find(
+	const struct inv_tally_part *p, const struct inv_tally_key *k)
+{
+	uint32_t at = inv_tally_hash(k);
+	uint32_t i;
+
+	for (i = 0; i < INV_TALLY_PROBES; i++) {
+		struct inv_tally_cell *c =
+			&p->cells[(at + i) % INV_TALLY_CELLS];
+
+		/* Acquire: for a reader; pairs with inv_tally_increase. */
+		if (atomic_load_explicit(&c->n, memory_order_acquire) == 0)
+			return NULL;
+		if (c->key.word == k->word && c->key.name == k->name &&
+		    c->key.kind == k->kind)
+			return c;
+	}
+	return NULL;
+}
+
+struct inv_tally_cell *inv_tally_claim(struct inv_tally_part *p,
+				       const struct inv_tally_key *k);
+
+/* Counts the event in a cell, or, if it is NULL, as another one. */
+static inline void inv_tally_add(struct inv_tally_part *p,
+				 struct inv_tally_cell *c)
+{
+	inv_tally_increase(&p->total);
+	inv_tally_increase(c ? &c->n : &p->others);
+}
+
+/* --- reading: one reader at a time ----------------------------------------- */
+
+struct inv_tally_row {
+	struct inv_tally_key key; /* that of others and total has no words */
+	uint64_t n;
+};
+
+/*
+ * Finds the next row from *at on, which is first 0: a key whose sum has changed
+ * since it was last returned, or any key if `all' is true; in the end others and
+ * total. Looks at no more cells than *cells, and decreases it. Returns false if
+ * there is no further row, and then *at is UINT64_MAX, or if *cells is 0.
+ */
+bool inv_tally_next(struct inv_tally *t, uint64_t *at, bool all,
+		    uint32_t *cells, struct inv_tally_row *row);
+
+#endif
