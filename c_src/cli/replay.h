@@ -27,7 +27,7 @@ struct inv_replay {
 	uint64_t requests; /* that are shown */
 	uint64_t left_out; /* that are not: they began beyond the limit, or were
 			      not sampled */
-	uint64_t late; /* events of requests that were printed before */
+	uint64_t late;	   /* events of requests that were printed before */
 	struct inv_summary sum;
 	/* private */
 	struct inv_buf *logs; /* one for each member */
