@@ -193,3 +193,14 @@ void inv_fit_wrap(struct inv_buf *out, size_t from, unsigned width,
 		columns = width - (sizeof(CONTINUED) - 1);
 	}
 }
+
+void inv_fit_right(struct inv_buf *out, size_t from, size_t width)
+{
+	size_t len = out->len - from;
+
+	if (out->error || len >= width || !inv_buf_reserve(out, width - len))
+		return;
+	memmove(out->data + from + width - len, out->data + from, len);
+	memset(out->data + from, ' ', width - len);
+	out->len += width - len;
+}

@@ -46,4 +46,7 @@ size_t inv__fit_character(const uint8_t *p, size_t n, unsigned *columns);
  * none. */
 unsigned inv_fit_columns(const void *text, size_t len);
 
+/* Pads what was written since `from', ASCII text, on the left. */
+void inv_fit_right(struct inv_buf *out, size_t from, size_t width);
+
 #endif

@@ -162,17 +162,6 @@ static struct request *new_request(struct list_sink *l,
 
 /* --- output --------------------------------------------------------------- */
 
-static void right(struct inv_buf *out, size_t from, size_t width)
-{
-	size_t len = out->len - from;
-
-	if (out->error || len >= width || !inv_buf_reserve(out, width - len))
-		return;
-	memmove(out->data + from + width - len, out->data + from, len);
-	memset(out->data + from, ' ', width - len);
-	out->len += width - len;
-}
-
 static const char *text_or(const char *text)
 {
 	return text ? text : "?";
@@ -199,13 +188,13 @@ static void put_text(struct list_sink *l, const struct request *r)
 	size_t line = out->len, from = line;
 
 	inv_buf_u64(out, r->number);
-	right(out, from, 4);
+	inv_fit_right(out, from, 4);
 	inv_buf_putc(out, ' ');
 	l->time.brief = width && width < BRIEF_BELOW;
 	inv_timefmt_put(&l->time, r->first_ns, out);
 	from = out->len;
 	inv_duration_put(r->last_ns - r->first_ns, out);
-	right(out, from, 11);
+	inv_fit_right(out, from, 11);
 	inv_buf_printf(out,
 		       " %4" PRIu32 " %4" PRIu32 " %5" PRIu64 " %4" PRIu64
 		       " %4" PRIu64 " %s, %s\n",

@@ -141,18 +141,6 @@ static void color(const struct printer *p, const char *code)
 		inv_buf_puts(p->out, code);
 }
 
-/* Pads what was written since `from' on the left. */
-static void right(struct inv_buf *out, size_t from, size_t width)
-{
-	size_t len = out->len - from;
-
-	if (out->error || len >= width || !inv_buf_reserve(out, width - len))
-		return;
-	memmove(out->data + from + width - len, out->data + from, len);
-	memset(out->data + from, ' ', width - len);
-	out->len += width - len;
-}
-
 static void column(struct inv_buf *out, int64_t ns, bool rough)
 {
 	size_t from = out->len;
@@ -162,7 +150,7 @@ static void column(struct inv_buf *out, int64_t ns, bool rough)
 			inv_buf_putc(out, '~');
 		inv_duration_put(ns, out);
 	}
-	right(out, from, 10);
+	inv_fit_right(out, from, 10);
 }
 
 static void times(struct printer *p, uint32_t i)
@@ -173,7 +161,7 @@ static void times(struct printer *p, uint32_t i)
 	size_t from = p->out->len;
 
 	inv_buf_u64(p->out, l->number);
-	right(p->out, from, 4);
+	inv_fit_right(p->out, from, 4);
 	inv_buf_putc(p->out, ' ');
 	color(p, YELLOW);
 	inv_buf_putc(p->out, l->critical ? '*' : ' ');
@@ -183,7 +171,7 @@ static void times(struct printer *p, uint32_t i)
 	color(p, DIM);
 	from = p->out->len;
 	inv_duration_put(at, p->out);
-	right(p->out, from, 9);
+	inv_fit_right(p->out, from, 9);
 	column(p->out, inv_hop_mailbox(hop), hop->crosses);
 	column(p->out, inv_hop_handler(hop), false);
 	color(p, PLAIN);
