@@ -212,8 +212,8 @@ void inv_members_clocks(struct inv_members *ms)
 	for (int i = 0; i < CLOCK_ROUNDS; i++) {
 		int64_t left = until - inv_mono_ms();
 
-		if (left <= 0 || each_of(ms, is_there, INV_VERB_CLOCK,
-					 got_clock, (int)left))
+		if (left <= 0 ||
+		    each_of(ms, is_there, INV_VERB_CLOCK, got_clock, (int)left))
 			return;
 	}
 }

@@ -61,13 +61,14 @@ static void sample(struct argp_state *state, const char *arg, uint64_t *n)
 static error_t add_label(struct inv_seq_opts *o, const char *name)
 {
 	size_t len = o->label ? strlen(o->label) : 0;
-	char *more = realloc(o->label, len + strlen(name) + 2);
+	size_t added = strlen(name) + 1;
+	char *more = realloc(o->label, len + added + 1);
 
 	if (!more)
 		return ENOMEM;
 	if (len)
 		more[len++] = ',';
-	strcpy(more + len, name);
+	memcpy(more + len, name, added);
 	o->label = more;
 	return 0;
 }

@@ -4,6 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "flow/seq_int.h"
+
+#define HASH_FUNCTION(key, len, hash) \
+	((hash) = inv__seq_bucket((key), (len) / sizeof(uint64_t)))
 #define HASH_NONFATAL_OOM 1
 #define uthash_nonfatal_oom(elt) ((elt)->stored = false)
 #include <uthash.h>
