@@ -45,7 +45,8 @@ void inv_hops_reset(struct inv_hops *h)
 	for (uint32_t i = 0; i < h->n_processes; i++) {
 		free(h->processes[i]->pid);
 		free(h->processes[i]->name);
-		/* The process is the first member of its entry. */
+		/* This frees the whole entry of the table, whose first member
+		 * is the process. */
 		free(h->processes[i]);
 	}
 	for (uint32_t i = 0; i < h->n_nodes; i++)

@@ -12,10 +12,11 @@ struct inv_tally *inv_tally_make(uint32_t n_parts, uint32_t by)
 		      n_parts * sizeof(struct inv_tally_part);
 	size_t bytes = head + n_parts * (CELLS_BYTES + TOLD_BYTES);
 	struct inv_tally *t = inv_pages_map(bytes);
-	uint8_t *p = (uint8_t *)t + head;
+	uint8_t *p;
 
 	if (!t)
 		return NULL;
+	p = (uint8_t *)t + head;
 	t->bytes = bytes;
 	t->n_parts = n_parts;
 	t->by = by;

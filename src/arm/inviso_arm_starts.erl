@@ -23,10 +23,10 @@
 -spec variables(start() | none | calls) -> [atom()].
 variables(#{variable := Names}) when is_binary(Names) ->
     case unicode:characters_to_list(Names) of
-        [_ | _] = Chars ->
+        Chars when is_list(Chars) ->
             [variable(string:trim(N)) || N <- string:split(Chars, ",", all)];
         _ ->
-            variable([])
+            no_variable()
     end;
 variables(_) ->
     [].
@@ -34,6 +34,10 @@ variables(_) ->
 variable([_ | _] = Name) when length(Name) =< ?MAX_VARIABLE ->
     list_to_atom(Name);
 variable(_) ->
+    no_variable().
+
+-spec no_variable() -> no_return().
+no_variable() ->
     throw({usage, <<"--label is no name of a variable">>}).
 
 %% @doc Returns the spec with the action that begins a request. Throws `{usage,

@@ -148,7 +148,8 @@ token_without_receive(Config) ->
 %% One request waited, another took another way.
 requests_are_compared(Config) ->
     like(view(Config, ["--compare", "1", "2"]),
-         "^longer in 2, lines 3 and 3: b[^ ]* stock call take: handler .* and ([5-9][0-9]|[0-9]{3,})[.0-9]* ms$"),
+         "^longer in 2, lines 3 and 3: b[^ ]* stock call take: handler .* and "
+         "([5-9][0-9]|[0-9]{3,})[.0-9]* ms$"),
     Way = view(Config, ["--compare", "1", "3"]),
     like(Way, "^only 1, line 6: c[^ ]* till call pay, and 1 hop\\(s\\) after it$"),
     nomatch = re:run(Way, "^only 3", [multiline]),

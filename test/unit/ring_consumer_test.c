@@ -253,7 +253,8 @@ static void a_large_event_is_a_packet_of_its_own(void **state)
 	set_up_large(INV_KEEP_OLDEST, 2);
 	events(2);
 	assert_int_equal(build_large_event(&b.p[0], LARGE_PAD), 1);
-	/* It is complete, so it is taken without a flush. */
+	/* The large event completes the packet of the two events before it,
+	 * so this packet is taken without a flush. */
 	assert_int_equal(next(0), 0);
 	assert_int_equal(f.n_events, 2);
 	assert_true(sound());
