@@ -41,7 +41,7 @@ void inv_seq_opts_release(struct inv_seq_opts *o);
 void inv_seq_opts_check(const struct inv_trace_opts *what,
 			struct argp_state *state);
 
-/* Chooses the label, and sets out, which borrows the texts. */
+/* Chooses the label, and fills in *out, whose texts belong to o. */
 void inv_seq_opts_session(struct inv_seq_opts *o, struct inv_session_seq *out);
 
 #endif

@@ -133,8 +133,8 @@ static void put_clock(struct writer *w, uint32_t process)
 	inv_buf_puts(w->out, "}\n");
 }
 
-/* The line must not look like that of a process and its clock, a word and a
- * brace. */
+/* A word and a brace would be read as a process and its clock, so the line must
+ * not look like that. */
 static void put_what(struct writer *w, const struct inv_hop *p, bool sent)
 {
 	if (p->kind == INV_HOP_MESSAGE) {

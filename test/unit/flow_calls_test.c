@@ -278,8 +278,8 @@ static void an_exit_in_a_call_that_may_have_returned(void **state)
 	assert_true(feed_exit(&f, 1)->call->certain);
 }
 
-/* If the log says which calls will return, nothing is guessed: other calls are
- * no open calls, and an exit in a marked call is certain. */
+/* If the log marks the calls that will return, nothing is guessed: calls without
+ * the mark are not open, and an exit in a marked call is certain. */
 static void marks_say_which_calls_return(void **state)
 {
 	(void)state;
