@@ -18,7 +18,7 @@ trap 'rm -rf "$there"' EXIT
 unset MAKEFLAGS MFLAGS MAKELEVEL
 make >&2
 erlc -o "$there" test/ct/inviso_sessions_*.erl test/ct/inviso_test_lib.erl \
-	"$(find src -name inviso_trace.erl)"
+	"$(find src -name inviso_trace.erl)" "$(find src -name inviso_seq_labels.erl)"
 serve='erl -noinput -env ERL_CRASH_DUMP_SECONDS 0 -s inviso_sessions_fuzz serve'
 erl -noinput -env ERL_CRASH_DUMP_SECONDS 0 -pa "$there" -s inviso_sessions_fuzz main -extra \
 	"$serve -pa ebin $there" \
