@@ -14,6 +14,10 @@
 
 #define PREDECESSOR_MS 200
 
+/* How long to wait for the spooler of an earlier log: if its tracer is ending,
+ * it writes the rest of the events. */
+#define ENDING_MS 2000
+
 void inv_files_name(const struct inv_files *fs, uint32_t number,
 		    char name[INV_FILE_NAME_LEN])
 {
@@ -209,13 +213,14 @@ static bool is_of_a_log(const char *name)
 	return is;
 }
 
-static int is_written(const char *name, struct inv_err *err)
+/* Waits until no spooler writes the file. */
+static int await_writer(const char *name, struct inv_err *err)
 {
 	int r, fd = open(name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 
 	if (fd < 0)
 		return 0;
-	r = lock(fd, name, 0, err);
+	r = lock(fd, name, ENDING_MS, err);
 	close(fd);
 	return r;
 }
@@ -258,13 +263,20 @@ static int each_numbered(const struct inv_files *fs,
  * log. */
 static int clear_numbered(const struct inv_files *fs, struct inv_err *err)
 {
-	int r = each_numbered(fs, is_written, err);
+	int r = each_numbered(fs, await_writer, err);
 
 	return r < 0 ? r : each_numbered(fs, remove_name, err);
+}
+
+static int clear_one(const char *name, struct inv_err *err)
+{
+	int r = await_writer(name, err);
+
+	return r < 0 ? r : remove_name(name, err);
 }
 
 int inv_files_clear(const struct inv_files *fs, struct inv_err *err)
 {
 	return fs->rotates ? clear_numbered(fs, err) :
-			     remove_name(fs->path, err);
+			     clear_one(fs->path, err);
 }

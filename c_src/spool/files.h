@@ -54,7 +54,8 @@ int inv_files_remove(const struct inv_files *fs, uint32_t number,
 
 /*
  * Removes the files of an earlier log at these paths. With rotation, removes
- * only files that belong to a log or are empty.
+ * only files that belong to a log or are empty. Waits up to 2 s for a spooler
+ * that is writing one of them, because its tracer may be ending.
  */
 int inv_files_clear(const struct inv_files *fs, struct inv_err *err);
 

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -872,6 +873,46 @@ static void a_log_that_is_being_written_is_not_replaced(void **state)
 	}
 }
 
+/* A process holds the lock of the log, as a spooler of a tracer that ends. */
+static void a_log_is_replaced_when_its_spooler_has_ended(void **state)
+{
+	unsigned rotates;
+	char name[160];
+
+	(void)state;
+	for (rotates = 0; rotates < 2; rotates++) {
+		struct ring_build b;
+		pid_t holder, pid;
+		int fd, ready[2];
+		char c;
+
+		snprintf(name, sizeof(name), "%s%s", path, rotates ? ".0" : "");
+		CHECK(close(open(name, O_CREAT | O_RDWR, 0600)) == 0);
+		CHECK(pipe(ready) == 0);
+		holder = fork();
+		CHECK(holder >= 0);
+		if (holder == 0) {
+			fd = open(name, O_RDONLY | O_CLOEXEC);
+			CHECK(fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0);
+			CHECK(write(ready[1], "r", 1) == 1);
+			inv_sleep_ms(300);
+			_exit(0);
+		}
+		CHECK(read(ready[0], &c, 1) == 1);
+		close(ready[0]);
+		close(ready[1]);
+		build_open(&b, -1, 1, 8, 4096, INV_KEEP_OLDEST, path);
+		b.ctl->rotate_bytes = rotates ? 1000000 : 0;
+		b.ctl->replace = 1;
+		pid = start(&b, getpid(), -1);
+		build_event(&b.p[0], 10);
+		say_closed(&b);
+		assert_int_equal(status_of(pid), 0);
+		assert_int_equal(status_of(holder), 0);
+		build_close(&b);
+	}
+}
+
 static void put_file(const char *name, const char *text)
 {
 	int fd = open(name, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
@@ -978,6 +1019,7 @@ int main(void)
 		TEST(a_removed_log_begins_again),
 		TEST(a_ring_file_keeps_events_while_the_disk_is_full),
 		TEST(a_log_that_is_being_written_is_not_replaced),
+		TEST(a_log_is_replaced_when_its_spooler_has_ended),
 		TEST(files_of_others_with_numbers_are_not_replaced),
 		TEST(a_leftover_of_a_rotation_is_removed_at_the_end),
 		/* This test is the last one, because it changes the mount
