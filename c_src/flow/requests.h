@@ -12,9 +12,9 @@
  * Requests: seq_trace events that follow from each other, on all nodes.
  *
  * A message that is received follows from the send event with the same label,
- * sender and serial {Prev,Cur}. An event of a process follows from the message
- * that the process received with the serial Prev. An event that follows from
- * nothing begins a request.
+ * sender and serial {Prev,Cur}. Each other event has a serial, too: its Prev is
+ * the Cur of the last message that its process received, and the event follows
+ * from this message. An event that follows from nothing begins a request.
  *
  * Events of one process must be added in their order. Memory is bounded: what was
  * not used for the longest time is forgotten.
