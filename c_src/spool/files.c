@@ -277,6 +277,5 @@ static int clear_one(const char *name, struct inv_err *err)
 
 int inv_files_clear(const struct inv_files *fs, struct inv_err *err)
 {
-	return fs->rotates ? clear_numbered(fs, err) :
-			     clear_one(fs->path, err);
+	return fs->rotates ? clear_numbered(fs, err) : clear_one(fs->path, err);
 }

@@ -4,7 +4,9 @@
 
 /* Runs a spooler as a separate process, with a log in a new directory. */
 
+#include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "spool/loop.h"
@@ -73,6 +75,28 @@ static inline void await_state(struct ring_build *b, enum inv_spool_state state)
 		inv_sleep_ms(1);
 	}
 	CHECK(!"the spooler gets there");
+}
+
+static inline bool exists(const char *name)
+{
+	return access(name, F_OK) == 0;
+}
+
+static inline void end_by_kill(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	status_of(pid);
+}
+
+/* Runs a spooler that must fail. Returns the errno that it reports. */
+static inline int status_of_failed(struct ring_build *b)
+{
+	pid_t pid = start(b, getpid(), -1);
+
+	CHECK(status_of(pid) == 1);
+	CHECK(atomic_load(&b->ctl->spool_state) == INV_SPOOL_FAILED);
+	CHECK(strlen(b->ctl->error_text) > 0);
+	return atomic_load(&b->ctl->error);
 }
 
 static inline void flush(struct ring_build *b)
