@@ -534,12 +534,11 @@ enum {
 };
 
 static const struct argp_option options[] = {
-	{ NULL, 0, NULL, 0, "Counting:", 1 },
 	{ "by", OPT_BY, "KEY", 0,
 	  "a count for each function (default; an event that is no call is "
 	  "counted by what it is: send, receive, spawn), process or node; also "
 	  "function,node",
-	  1 },
+	  2 },
 	{ NULL, 0, NULL, 0, "Output:", 6 },
 	{ "every", OPT_EVERY, "TIME", 0,
 	  "also print what was counted so far, every TIME (at least 100ms)",

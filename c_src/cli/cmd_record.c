@@ -298,7 +298,7 @@ static const struct argp_option options[] = {
 	{ "seq", OPT_SEQ, NULL, 0,
 	  "record requests, as `inviso seq' does: what begins with a call or "
 	  "message of the SPEC, on all nodes",
-	  1 },
+	  6 },
 	{ "output", 'o', "DIR", 0,
 	  "write the logs to DIR (default: the name of the recording)", 6 },
 	{ "name", OPT_NAME, "NAME", 0,
@@ -428,7 +428,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_child children[] = {
 	{ &inv_node_argp, 0, NULL, 0 },
-	{ &inv_seq_argp, 0, NULL, 0 },
+	/* A group after that of the nodes, with a heading of its own. */
+	{ &inv_seq_argp, 0, NULL, 1 },
 	{ &inv_trace_argp, 0, NULL, 0 },
 	{ 0 },
 };

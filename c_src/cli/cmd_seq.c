@@ -481,7 +481,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_child children[] = {
 	{ &inv_node_argp, 0, NULL, 0 },
-	{ &inv_seq_argp, 0, NULL, 0 },
+	/* A group after that of the nodes, with a heading of its own. */
+	{ &inv_seq_argp, 0, NULL, 1 },
 	{ &inv_trace_argp, 0, NULL, 0 },
 	{ &inv_look_argp, 0, NULL, 0 },
 	{ 0 },

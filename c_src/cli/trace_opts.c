@@ -36,56 +36,48 @@ enum {
 	OPT_OPEN_CALLS,
 };
 
-/* Rows of both tables below. */
-/* clang-format off */
-#define PROCS_ROW \
-	{ "procs", OPT_PROCS, "PROCS", 0, \
-	  "trace only these processes: all (default), new, existing, <0.1.2>, " \
-	  "or a registered name; can be repeated", \
-	  2 }
-#define SPAWNED_ROW \
-	{ "spawned", OPT_SPAWNED, NULL, 0, \
-	  "also trace processes that the traced ones spawn", 2 }
-#define LINKED_ROW \
-	{ "linked", OPT_LINKED, NULL, 0, \
-	  "also trace processes that the traced ones link to", 2 }
-#define DRY_RUN_ROW \
-	{ "dry-run", OPT_DRY_RUN, NULL, 0, \
-	  "trace nothing: list what matches, and print how many events per " \
-	  "second to expect", \
-	  2 }
-#define YES_ROW \
-	{ "yes", OPT_YES, NULL, 0, \
-	  "trace more than 10000 functions, and modules of kernel and stdlib " \
-	  "that a wildcard selects", \
-	  2 }
-#define FOR_ROW \
-	{ "for", OPT_FOR, "TIME", 0, "stop after TIME: 500ms, 15s, 2m, 1h", 3 }
-#define MAX_RUN_QUEUE_ROW \
-	{ "max-run-queue", OPT_RUN_QUEUE, "N", 0, \
-	  "stop when more than N processes of a node wait to run (64 for each " \
-	  "scheduler, or four times the number at the start if that is more)", \
-	  3 }
-#define MAX_MEMORY_ROW \
-	{ "max-memory", OPT_MEMORY, "PERCENT", 0, \
-	  "stop when PERCENT of the memory of a node's machine is in use (95)", \
-	  3 }
-#define REMOTE_DIR_ROW \
-	{ "remote-dir", OPT_REMOTE_DIR, "DIR", 0, \
-	  "create the private directory for inviso's files in DIR (default: " \
-	  "the node's choice, usually /tmp)", \
-	  5 }
-/* clang-format on */
+/*
+ * What trace, record, seq and count have in common. The headings of these groups
+ * are in the tables below, because they differ.
+ */
+static const struct argp_option common_options[] = {
+	{ "procs", OPT_PROCS, "PROCS", 0,
+	  "trace only these processes: all (default), new, existing, <0.1.2>, "
+	  "or a registered name; can be repeated",
+	  2 },
+	{ "spawned", OPT_SPAWNED, NULL, 0,
+	  "also trace processes that the traced ones spawn", 2 },
+	{ "linked", OPT_LINKED, NULL, 0,
+	  "also trace processes that the traced ones link to", 2 },
+	{ "dry-run", OPT_DRY_RUN, NULL, 0,
+	  "trace nothing: list what matches, and print how many events per "
+	  "second to expect",
+	  2 },
+	{ "yes", OPT_YES, NULL, 0,
+	  "trace more than 10000 functions, and modules of kernel and stdlib "
+	  "that a wildcard selects",
+	  2 },
+	{ "for", OPT_FOR, "TIME", 0, "stop after TIME: 500ms, 15s, 2m, 1h", 3 },
+	{ "max-run-queue", OPT_RUN_QUEUE, "N", 0,
+	  "stop when more than N processes of a node wait to run (64 for each "
+	  "scheduler, or four times the number at the start if that is more)",
+	  3 },
+	{ "max-memory", OPT_MEMORY, "PERCENT", 0,
+	  "stop when PERCENT of the memory of a node's machine is in use (95)",
+	  3 },
+	{ "remote-dir", OPT_REMOTE_DIR, "DIR", 0,
+	  "create the private directory for inviso's files in DIR (default: "
+	  "the node's choice, usually /tmp)",
+	  5 },
+	{ 0 },
+};
 
 /*
- * The defaults of --events, --for and --bytes differ, so each command's help
- * describes them.
+ * The options of commands that record events. The defaults of --events, --for and
+ * --bytes differ, so each command's help describes them.
  */
-static const struct argp_option options[] = {
+static const struct argp_option event_options[] = {
 	{ NULL, 0, NULL, 0, "What is traced:", 2 },
-	PROCS_ROW,
-	SPAWNED_ROW,
-	LINKED_ROW,
 	{ "filter", OPT_FILTER, "SPEC", 0,
 	  "record only events that match SPEC: a call, such as "
 	  "'shop:order(N, _) when N > 9', 'send(cart, {add, _})' or procs, or "
@@ -97,18 +89,13 @@ static const struct argp_option options[] = {
 	  "and those in the output that the node's debug information does not "
 	  "have; can be repeated",
 	  2 },
-	DRY_RUN_ROW,
-	YES_ROW,
 	{ NULL, 0, NULL, 0,
 	  "Limits; the first that is reached ends tracing (0: no limit):", 3 },
 	{ "events", OPT_EVENTS, "N", 0, "stop after N events", 3 },
-	FOR_ROW,
 	{ "rate", OPT_RATE, "N", 0,
 	  "stop when a node has more than N events in a second", 3 },
 	{ "bytes", OPT_BYTES, "SIZE", 0,
 	  "stop when a node's log reaches SIZE: 64k, 256M, 1G", 3 },
-	MAX_RUN_QUEUE_ROW,
-	MAX_MEMORY_ROW,
 	{ NULL, 0, NULL, 0, "What is recorded of an event:", 4 },
 	{ "args", OPT_ARGS, "WHICH", 0,
 	  "all (default), or none: record calls as m:f/1, without arguments "
@@ -134,25 +121,15 @@ static const struct argp_option options[] = {
 	  "calls that have not returned, because each takes stack (1000; 0: no "
 	  "limit)",
 	  5 },
-	REMOTE_DIR_ROW,
 	{ 0 },
 };
 
-/* The options of `count', which records no events. */
+/* Headings for `count', which records no events. */
 static const struct argp_option count_options[] = {
 	{ NULL, 0, NULL, 0, "What is counted:", 2 },
-	PROCS_ROW,
-	SPAWNED_ROW,
-	LINKED_ROW,
-	DRY_RUN_ROW,
-	YES_ROW,
 	{ NULL, 0, NULL, 0,
 	  "Limits; the first that is reached ends counting (0: no limit):", 3 },
-	FOR_ROW,
-	MAX_RUN_QUEUE_ROW,
-	MAX_MEMORY_ROW,
 	{ NULL, 0, NULL, 0, "On the nodes:", 5 },
-	REMOTE_DIR_ROW,
 	{ 0 },
 };
 
@@ -288,10 +265,9 @@ static void check_arrow(const struct inv_trace_opts *o, const char *arg,
 		   len, arg);
 }
 
-static error_t parse_what(struct inv_trace_opts *o, int key, char *arg,
-			  struct argp_state *state)
+static error_t parse_common(int key, char *arg, struct argp_state *state)
 {
-	struct inv_err err = { 0 };
+	struct inv_trace_opts *o = state->input;
 
 	switch (key) {
 	case OPT_PROCS:
@@ -305,40 +281,26 @@ static error_t parse_what(struct inv_trace_opts *o, int key, char *arg,
 	case OPT_LINKED:
 		o->linked = true;
 		return 0;
-	case OPT_FILTER:
-		o->filter = arg;
-		return 0;
-	case OPT_RECORDS:
-		if (inv_record_file_load(&o->records, arg, &err))
-			argp_error(state, "%s", err.text);
-		return 0;
-	case ARGP_KEY_END:
-		if (o->filter)
-			check_filter(o, state);
-		check_redact(o, state);
-		return 0;
-	case OPT_REDACT:
-		o->redact_args[o->n_redact_args++] = arg;
-		return 0;
 	case OPT_DRY_RUN:
 		o->dry_run = true;
 		return 0;
 	case OPT_YES:
 		o->yes = true;
 		return 0;
-	case OPT_ARGS:
-		args(state, arg, o);
+	case OPT_FOR:
+		if (inv_units_ms(arg, &o->ms) ||
+		    o->ms > numbers[INV_OPT_LIMIT_MS].most)
+			argp_error(state, "--for %s: not " INV_UNITS_MS_HELP,
+				   arg);
+		o->ms_given = true;
 		return 0;
-	case OPT_MAX_TERM:
-		max_term(state, arg, &o->max_term);
+	case OPT_RUN_QUEUE:
+		protection(state, "--max-run-queue", arg, INV_OPT_RUN_QUEUE,
+			   &o->run_queue);
 		return 0;
-	case OPT_DEPTH:
-		depth(state, arg, &o->depth);
-		return 0;
-	case OPT_BUFFER:
-		bytes(state, "--buffer", arg, &o->buffer);
-		at_most(state, "--buffer", arg, o->buffer,
-			INV_OPT_BUFFER_BYTES);
+	case OPT_MEMORY:
+		protection(state, "--max-memory", arg, INV_OPT_MEMORY_PERCENT,
+			   &o->memory_percent);
 		return 0;
 	case OPT_REMOTE_DIR:
 		if (*arg != '/')
@@ -354,27 +316,35 @@ static error_t parse_what(struct inv_trace_opts *o, int key, char *arg,
 		check_arrow(o, arg, state);
 		o->specs[o->n_specs++] = arg;
 		return 0;
+	case ARGP_KEY_END:
+		/* Also for `count', whose log has names of processes. */
+		check_redact(o, state);
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_event(int key, char *arg, struct argp_state *state)
 {
 	struct inv_trace_opts *o = state->input;
+	struct inv_err err = { 0 };
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = o;
+		return 0;
+	case OPT_FILTER:
+		o->filter = arg;
+		return 0;
+	case OPT_RECORDS:
+		if (inv_record_file_load(&o->records, arg, &err))
+			argp_error(state, "%s", err.text);
+		return 0;
 	case OPT_EVENTS:
 		count(state, "--events", arg, &o->events);
 		at_most(state, "--events", arg, o->events,
 			INV_OPT_LIMIT_EVENTS);
-		return 0;
-	case OPT_FOR:
-		if (inv_units_ms(arg, &o->ms) ||
-		    o->ms > numbers[INV_OPT_LIMIT_MS].most)
-			argp_error(state, "--for %s: not " INV_UNITS_MS_HELP,
-				   arg);
-		o->ms_given = true;
 		return 0;
 	case OPT_RATE:
 		count(state, "--rate", arg, &o->rate);
@@ -384,26 +354,55 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		bytes(state, "--bytes", arg, &o->bytes);
 		at_most(state, "--bytes", arg, o->bytes, INV_OPT_LIMIT_BYTES);
 		return 0;
-	case OPT_RUN_QUEUE:
-		protection(state, "--max-run-queue", arg, INV_OPT_RUN_QUEUE,
-			   &o->run_queue);
+	case OPT_ARGS:
+		args(state, arg, o);
 		return 0;
-	case OPT_MEMORY:
-		protection(state, "--max-memory", arg, INV_OPT_MEMORY_PERCENT,
-			   &o->memory_percent);
+	case OPT_REDACT:
+		o->redact_args[o->n_redact_args++] = arg;
+		return 0;
+	case OPT_MAX_TERM:
+		max_term(state, arg, &o->max_term);
+		return 0;
+	case OPT_DEPTH:
+		depth(state, arg, &o->depth);
+		return 0;
+	case OPT_BUFFER:
+		bytes(state, "--buffer", arg, &o->buffer);
+		at_most(state, "--buffer", arg, o->buffer,
+			INV_OPT_BUFFER_BYTES);
 		return 0;
 	case OPT_OPEN_CALLS:
 		protection(state, "--open-calls", arg, INV_OPT_OPEN_CALLS,
 			   &o->open_calls);
 		return 0;
+	case ARGP_KEY_END:
+		if (o->filter)
+			check_filter(o, state);
+		return 0;
 	default:
-		return parse_what(o, key, arg, state);
+		return ARGP_ERR_UNKNOWN;
 	}
 }
 
-const struct argp inv_trace_argp = { .options = options, .parser = parse };
-const struct argp inv_count_argp = { .options = count_options,
-				     .parser = parse };
+static const struct argp common_argp = { .options = common_options,
+					 .parser = parse_common };
+
+static const struct argp_child children[] = {
+	{ &common_argp, 0, NULL, 0 },
+	{ 0 },
+};
+
+const struct argp inv_trace_argp = {
+	.options = event_options,
+	.parser = parse_event,
+	.children = children,
+};
+
+/* Without a parser, argp hands the input to the child. */
+const struct argp inv_count_argp = {
+	.options = count_options,
+	.children = children,
+};
 
 bool inv_trace_opts_init(struct inv_trace_opts *o, int argc)
 {
