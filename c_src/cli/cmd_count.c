@@ -210,27 +210,6 @@ static int64_t turn(void *arg)
 
 /* --- the end -------------------------------------------------------------- */
 
-static void put_reason(const struct count *c, struct inv_buf *b)
-{
-	const struct inv_members *ms = &c->members;
-
-	if (c->watch.interrupted) {
-		inv_buf_puts(b, "interrupted");
-		return;
-	}
-	for (size_t i = 0; i < ms->n; i++) {
-		if (!inv_status_has_why(&ms->v[i].status) ||
-		    inv_status_stopped_by(&ms->v[i].status, "asked"))
-			continue;
-		if (ms->n > 1)
-			inv_buf_printf(b, "%s: ", ms->v[i].name);
-		inv_report_put_why(b, &ms->v[i]);
-		return;
-	}
-	if (ms->n)
-		inv_report_put_why(b, &ms->v[0]);
-}
-
 /* What was not counted under a key. */
 struct missing {
 	uint64_t others;  /* beyond the bound on keys */
@@ -309,7 +288,7 @@ static void put_end_text(const struct count *c, const struct missing *x,
 		inv_buf_printf(b, " on %zu nodes", c->members.n);
 	put_missing(x, b);
 	inv_buf_puts(b, "; stopped: ");
-	put_reason(c, b);
+	inv_report_put_stopped(b, &c->members, c->watch.interrupted);
 	inv_buf_putc(b, '\n');
 }
 
@@ -331,15 +310,9 @@ static void put_end_json(const struct count *c, const struct missing *x,
 	inv_json_uint(&j, "ms", elapsed(c));
 	inv_json_text(&j, "mechanism", "tracer");
 	begin = inv_json_begin(&j, "stopped");
-	put_reason(c, b);
+	inv_report_put_stopped(b, &c->members, c->watch.interrupted);
 	inv_json_end(&j, begin);
-	inv_json_open(&j, "nodes", '[');
-	for (size_t i = 0; i < c->members.n; i++) {
-		inv_json_open(&j, NULL, '{');
-		inv_report_json_member(&j, &c->members.v[i]);
-		inv_json_close(&j, '}');
-	}
-	inv_json_close(&j, ']');
+	inv_report_json_nodes(&j, &c->members);
 	inv_json_close(&j, '}');
 	inv_json_line(&j);
 }

@@ -145,27 +145,6 @@ static int64_t turn(void *arg)
 
 /* --- the end -------------------------------------------------------------- */
 
-static void put_reason(const struct seq *s, struct inv_buf *b)
-{
-	const struct inv_members *ms = &s->members;
-
-	if (s->watch.interrupted) {
-		inv_buf_puts(b, "interrupted");
-		return;
-	}
-	for (size_t i = 0; i < ms->n; i++) {
-		if (!inv_status_has_why(&ms->v[i].status) ||
-		    inv_status_stopped_by(&ms->v[i].status, "asked"))
-			continue;
-		if (ms->n > 1)
-			inv_buf_printf(b, "%s: ", ms->v[i].name);
-		inv_report_put_why(b, &ms->v[i]);
-		return;
-	}
-	if (ms->n)
-		inv_report_put_why(b, &ms->v[0]);
-}
-
 /* Reports what the nodes know about requests that are not shown, and what is
  * left. */
 static void say_notes(const struct seq *s)
@@ -213,15 +192,9 @@ static void say_json(struct seq *s)
 	inv_json_uint(&j, "shown", inv_summary_shown(&s->replay.sum));
 	inv_report_json_sum(&j, ms);
 	begin = inv_json_begin(&j, "stopped");
-	put_reason(s, &b);
+	inv_report_put_stopped(&b, &s->members, s->watch.interrupted);
 	inv_json_end(&j, begin);
-	inv_json_open(&j, "nodes", '[');
-	for (size_t i = 0; i < ms->n; i++) {
-		inv_json_open(&j, NULL, '{');
-		inv_report_json_member(&j, &ms->v[i]);
-		inv_json_close(&j, '}');
-	}
-	inv_json_close(&j, ']');
+	inv_report_json_nodes(&j, ms);
 	inv_json_close(&j, '}');
 	inv_json_line(&j);
 	inv_screen_put_err(s->cluster.screen, &b);
@@ -248,7 +221,7 @@ static void say_end(struct seq *s)
 	inv_buf_printf(&b, "-- %" PRIu64 " requests; ", s->replay.requests);
 	inv_report_put_sum(&b, &s->members);
 	inv_buf_puts(&b, "; stopped: ");
-	put_reason(s, &b);
+	inv_report_put_stopped(&b, &s->members, s->watch.interrupted);
 	inv_buf_putc(&b, '\n');
 	inv_screen_put(s->cluster.screen, &b);
 }

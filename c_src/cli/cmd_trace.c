@@ -151,29 +151,12 @@ static void print_rest(struct trace *t)
 	inv_view_flush(&t->view);
 }
 
-static void put_reason(struct trace *t, struct inv_buf *b)
+static void put_reason(const struct trace *t, struct inv_buf *b)
 {
-	const struct inv_members *ms = &t->members;
-
-	if (t->view.enough) {
+	if (t->view.enough)
 		inv_buf_puts(b, t->enough);
-		return;
-	}
-	if (t->watch.interrupted) {
-		inv_buf_puts(b, "interrupted");
-		return;
-	}
-	for (size_t i = 0; i < ms->n; i++) {
-		if (!inv_status_has_why(&ms->v[i].status) ||
-		    inv_status_stopped_by(&ms->v[i].status, "asked"))
-			continue;
-		if (ms->n > 1)
-			inv_buf_printf(b, "%s: ", ms->v[i].name);
-		inv_report_put_why(b, &ms->v[i]);
-		return;
-	}
-	if (ms->n)
-		inv_report_put_why(b, &ms->v[0]);
+	else
+		inv_report_put_stopped(b, &t->members, t->watch.interrupted);
 }
 
 static void put_end_text(struct trace *t, struct inv_buf *b)
@@ -214,13 +197,7 @@ static void put_end_json(struct trace *t, struct inv_buf *b)
 	begin = inv_json_begin(&j, "stopped");
 	put_reason(t, b);
 	inv_json_end(&j, begin);
-	inv_json_open(&j, "nodes", '[');
-	for (size_t i = 0; i < ms->n; i++) {
-		inv_json_open(&j, NULL, '{');
-		inv_report_json_member(&j, &ms->v[i]);
-		inv_json_close(&j, '}');
-	}
-	inv_json_close(&j, ']');
+	inv_report_json_nodes(&j, ms);
 	inv_count_put_json(&t->count, &j);
 	inv_json_close(&j, '}');
 	inv_json_line(&j);

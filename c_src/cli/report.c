@@ -230,6 +230,26 @@ void inv_report_put_why(struct inv_buf *b, const struct inv_member *m)
 		inv_buf_puts(b, words_of(s->why));
 }
 
+void inv_report_put_stopped(struct inv_buf *b, const struct inv_members *ms,
+			    bool interrupted)
+{
+	if (interrupted) {
+		inv_buf_puts(b, "interrupted");
+		return;
+	}
+	for (size_t i = 0; i < ms->n; i++) {
+		if (!inv_status_has_why(&ms->v[i].status) ||
+		    inv_status_stopped_by(&ms->v[i].status, "asked"))
+			continue;
+		if (ms->n > 1)
+			inv_buf_printf(b, "%s: ", ms->v[i].name);
+		inv_report_put_why(b, &ms->v[i]);
+		return;
+	}
+	if (ms->n)
+		inv_report_put_why(b, &ms->v[0]);
+}
+
 /* --- JSON ----------------------------------------------------------------- */
 
 void inv_report_json_texts(struct inv_json *j, const char *key,
@@ -332,4 +352,15 @@ void inv_report_json_member(struct inv_json *j, const struct inv_member *m)
 		inv_json_text(j, "error", m->err.text);
 	if (*m->status.name)
 		inv_report_json_status(j, &m->status);
+}
+
+void inv_report_json_nodes(struct inv_json *j, const struct inv_members *ms)
+{
+	inv_json_open(j, "nodes", '[');
+	for (size_t i = 0; i < ms->n; i++) {
+		inv_json_open(j, NULL, '{');
+		inv_report_json_member(j, &ms->v[i]);
+		inv_json_close(j, '}');
+	}
+	inv_json_close(j, ']');
 }

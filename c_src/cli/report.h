@@ -20,6 +20,11 @@ void inv_report_put_left(struct inv_buf *b, const struct inv_members *ms);
 /* Appends why the session stopped: "15 s", "run queue 212, limit 64", "lost:
  * …". Appends nothing if the session has not stopped. */
 void inv_report_put_why(struct inv_buf *b, const struct inv_member *m);
+/* Appends why the sessions of a command stopped: "interrupted", or the reason of
+ * the first session that stopped by itself, after the name of its node if there
+ * are several. */
+void inv_report_put_stopped(struct inv_buf *b, const struct inv_members *ms,
+			    bool interrupted);
 
 /* Writes the fields of a status into a JSON object, which the caller opens and
  * closes. */
@@ -27,6 +32,8 @@ void inv_report_json_status(struct inv_json *j, const struct inv_status *s);
 /* Writes "node", the fields of the member's status, and "error" if the member
  * failed. */
 void inv_report_json_member(struct inv_json *j, const struct inv_member *m);
+/* Writes the array "nodes", with an object for each member. */
+void inv_report_json_nodes(struct inv_json *j, const struct inv_members *ms);
 /* Writes the sums of the members' counts. */
 void inv_report_json_sum(struct inv_json *j, const struct inv_members *ms);
 /* Writes an array of strings. */
