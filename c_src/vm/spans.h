@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_VM_SPANS_H
+#define INV_VM_SPANS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * When the open calls of processes began: a stack for each process. Only the
+ * thread that runs a process may call the functions below for it; the VM lets one
+ * thread at a time run it (vm/place.h, vm/open_calls.h). No function waits or
+ * allocates memory.
+ *
+ * The stack has three parts in three tables, whose pages take memory when they
+ * are used: a process with few open calls uses 64 bytes.
+ *
+ *	calls 1 to 3    in its entry, a cache line
+ *	calls 4 to 63   960 bytes
+ *	up to 1024	15 KiB
+ */
+#define INV_SPANS_DEPTH 1024u
+
+struct inv_spans;
+
+/* A table with a place for each of `processes'. Returns NULL if there is no
+ * memory. If there is no address space for the larger parts, stacks are shorter:
+ * inv_spans_depth. */
+struct inv_spans *inv_spans_make(uint64_t processes);
+void inv_spans_free(struct inv_spans *s);
+uint32_t inv_spans_depth(const struct inv_spans *s);
+
+/* What the caller does with open calls that have no end. `function' is a number
+ * of the caller's. */
+struct inv_spans_use {
+	void *arg;
+	/* The call was open, and its end is missing. */
+	void (*lost)(void *arg, uint64_t process, uint32_t function);
+	/* Returns true if the ends of the function will not be reported. */
+	bool (*gone)(void *arg, uint32_t function);
+};
+
+/* A call begins at `ns'. Returns false if the stack is full: the call's end will
+ * find no beginning. */
+bool inv_spans_begin(struct inv_spans *s, const struct inv_spans_use *use,
+		     uint64_t process, uint32_t function, uint64_t ns);
+
+/*
+ * A call ends. Returns true, and in *ns when the call began, or false if it has
+ * no beginning. The VM reports ends in the reverse order of the calls, so calls
+ * above it on the stack have lost their ends.
+ */
+bool inv_spans_end(struct inv_spans *s, const struct inv_spans_use *use,
+		   uint64_t process, uint32_t function, uint64_t *ns);
+
+/* At the end, when no thread calls the functions above: takes all open calls of
+ * the processes from index *at on, which is first 0, as lost. Looks at most at
+ * `most' entries. Returns false if there are no more. */
+bool inv_spans_take(struct inv_spans *s, const struct inv_spans_use *use,
+		    uint64_t *at, uint64_t most);
+
+#endif
