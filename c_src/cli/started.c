@@ -59,13 +59,29 @@ static int add(struct inv_started *s, uint64_t key)
 	return INV_ENOMEM;
 }
 
+static void remove_process(struct inv_started *s, uint64_t key)
+{
+	struct inv_started_process *p;
+
+	HASH_FIND(hh, s->begun, &key, sizeof(key), p);
+	if (!p)
+		return;
+	HASH_DEL(s->begun, p);
+	free(p);
+}
+
 int inv_started_item(struct inv_started *s, const struct inv_item *it)
 {
 	struct inv_beginning b;
 
 	if (it->kind == INV_ITEM_LOSS)
 		s->lost = true;
-	return inv_labels_read(&b, s->cursor, it) ? add(s, b.process) : 0;
+	if (!inv_labels_read(&b, s->cursor, it))
+		return 0;
+	if (!b.over)
+		return add(s, b.process);
+	remove_process(s, b.process);
+	return 0;
 }
 
 /* Returns true if the process has begun a request, which then has its first

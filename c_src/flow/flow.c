@@ -704,7 +704,13 @@ static int begins(struct inv_flow *f, const struct inv_item *it)
 						    INV_SYNTAX_ERLANG,
 	};
 
-	return inv_labels_begin(&f->labels, f->cursor, it, &o);
+	struct inv_beginning b;
+
+	if (!inv_labels_read(&b, f->cursor, it))
+		return 0;
+	if (!b.held && inv_requests_begin(&f->requests, b.process))
+		return INV_ENOMEM;
+	return inv_labels_begin(&f->labels, f->cursor, &b, &o);
 }
 
 static int derive(struct inv_flow *f, const struct inv_item *it)

@@ -82,8 +82,14 @@ static bool read_mark(struct inv_beginning *b, struct inv_cursor *c)
 {
 	struct inv_token tok;
 
-	if (inv_cursor_next(c, &tok) || tok.kind != INV_TOK_TUPLE ||
-	    tok.count < 2)
+	if (inv_cursor_next(c, &tok))
+		return false;
+	b->labels = 0;
+	b->held = false;
+	b->over = inv_token_is(&tok, "$inviso_seq_over");
+	if (b->over)
+		return true;
+	if (tok.kind != INV_TOK_TUPLE || tok.count < 2)
 		return false;
 	b->labels = tok.count - 2;
 	if (inv_cursor_next(c, &tok) || !inv_token_is(&tok, "$inviso_seq") ||
@@ -139,24 +145,25 @@ static char *print(struct inv_cursor *c, uint32_t n,
 }
 
 int inv_labels_begin(struct inv_labels *l, struct inv_cursor *c,
-		     const struct inv_item *it, const struct inv_print_opts *o)
+		     const struct inv_beginning *b,
+		     const struct inv_print_opts *o)
 {
-	struct inv_beginning b;
-	struct inv_label *x;
+	struct inv_label *x = NULL;
 
-	if (!inv_labels_read(&b, c, it) || !b.labels)
-		return 0;
-	x = take(&l->begun, b.process);
+	if (l->begun)
+		x = take(&l->begun, b->process);
 	/* A beginning within a request does not change its label. */
-	if (x && b.held)
-		return put(&l->begun, x, b.process);
+	if (x && b->held)
+		return put(&l->begun, x, b->process);
 	if (x)
 		free_label(x);
+	if (!b->labels)
+		return 0;
 	x = calloc(1, sizeof(*x));
 	if (x)
-		x->text = print(c, b.labels, o);
+		x->text = print(c, b->labels, o);
 	if (x && x->text)
-		return put(&l->begun, x, b.process);
+		return put(&l->begun, x, b->process);
 	free(x);
 	return INV_ENOMEM;
 }

@@ -17,6 +17,9 @@
  * {'$inviso_seq', Token, Label...} of its match spec. The first event of the
  * request is the next seq_trace event of the same process.
  *
+ * An event with the value '$inviso_seq_over' begins none, but what its process does
+ * from then on is no part of its earlier request.
+ *
  * Memory is bounded: the label of the request that had no event for the longest
  * time is forgotten.
  */
@@ -36,7 +39,9 @@ struct inv_labels {
 /* An event that begins a request. */
 struct inv_beginning {
 	uint64_t process; /* inv_seq_pid */
-	bool held;	  /* the process held a token already */
+	bool held;	  /* it continues the request whose token the process
+			     held */
+	bool over;	  /* it begins no request, and continues none */
 	uint32_t labels;  /* how many terms follow in the cursor */
 };
 
@@ -44,10 +49,11 @@ struct inv_beginning {
 bool inv_labels_read(struct inv_beginning *b, struct inv_cursor *c,
 		     const struct inv_item *it);
 
-/* Adds an event other than seq_trace that has a value of a match spec. Returns 0
- * or INV_ENOMEM. o: how terms are printed. */
+/* Adds an event that inv_labels_read has read with this cursor. Returns 0 or
+ * INV_ENOMEM. o: how terms are printed. */
 int inv_labels_begin(struct inv_labels *l, struct inv_cursor *c,
-		     const struct inv_item *it, const struct inv_print_opts *o);
+		     const struct inv_beginning *b,
+		     const struct inv_print_opts *o);
 
 /* Returns the label of the request of a seq_trace event, valid until the next
  * call; NULL: it has none. */

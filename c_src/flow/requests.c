@@ -50,6 +50,7 @@ struct inv_party {
 	uint64_t clock; /* the highest Cur of its events */
 	bool stored;
 	bool active; /* had an event since forget_party looked at it */
+	bool begins; /* inv_requests_begin was called after its last event */
 	uint8_t n;   /* index of the next turn to replace */
 	struct turn turns[TURNS];
 	UT_hash_handle hh;
@@ -479,7 +480,7 @@ static void acted_first(struct inv_requests *r, const struct inv_seq *s,
 			cause->orphan = orphan;
 		return;
 	}
-	if (is_first(p, s->prev)) {
+	if (p->begins || is_first(p, s->prev)) {
 		cause->certain = true;
 		return;
 	}
@@ -582,9 +583,21 @@ static void add_to_turn(struct inv_requests *r, struct inv_party *p,
 		t->missing = !received && !cause->certain;
 		r->shows[0] = &t->begin.shown;
 	}
+	p->begins = false;
 	t->last = o;
 	t->last_clock = p->clock;
 	r->shows[1] = &t->last.shown;
+}
+
+int inv_requests_begin(struct inv_requests *r, uint64_t process)
+{
+	struct inv_party *p = get_party(r, process);
+
+	if (!p)
+		return INV_ENOMEM;
+	memset(p->turns, 0, sizeof(p->turns));
+	p->begins = true;
+	return 0;
 }
 
 int inv_requests_add(struct inv_requests *r, const struct inv_seq *s,

@@ -103,6 +103,13 @@ bool inv_requests_ready(struct inv_requests *r, const struct inv_seq *receive);
 bool inv_requests_sent(const struct inv_requests *r,
 		       const struct inv_seq *receive, int64_t *ts_ns);
 
+/*
+ * What the process does from now on follows from no earlier event of it: its next
+ * event begins a request, if the process receives no message before. Returns 0 or
+ * INV_ENOMEM.
+ */
+int inv_requests_begin(struct inv_requests *r, uint64_t process);
+
 /* Adds an event, and sets *cause. Returns 0 or INV_ENOMEM. */
 int inv_requests_add(struct inv_requests *r, const struct inv_seq *s,
 		     struct inv_cause *cause);

@@ -28,6 +28,7 @@
 	X(inviso_ends, "$inviso_ends")            \
 	X(inviso_event, "inviso_event")           \
 	X(inviso_seq, "$inviso_seq")              \
+	X(inviso_seq_over, "$inviso_seq_over")    \
 	X(marked, "marked")                       \
 	X(match_spec_result, "match_spec_result") \
 	X(monotonic, "monotonic")                 \

@@ -73,7 +73,8 @@ static INV_COLD ERL_NIF_TERM enabled_otherwise(ErlNifEnv *env, uint64_t handle,
 	    atomic_load_explicit(&slot->handle, memory_order_relaxed) ==
 		    (handle & ~INV_HANDLE_STARTS) &&
 	    is_in_use(env, slot, argv[2]))
-		return inv_starts_enabled(&slot->starts, argv[0], argv[2]) ?
+		return argv[0] != inv_am_call ||
+				       inv_starts_ask(handle, argv[2]) ?
 			       inv_am_trace :
 			       inv_am_discard;
 	/*
@@ -739,9 +740,11 @@ static enum outcome take(struct inv_tracer *t, struct inv_thread *thread,
 		return take_elsewhere(t, thread, te);
 	ev.now = inv_mono_ns();
 	ev.tag = inv_atoms_tag(te->tag);
-	if (inv_unlikely(ev.tag == INV_TAG_SEQ_TRACE) &&
-	    !inv_starts_is_ours(&inv_slot_of(t->handle)->starts, te))
-		return TAKEN;
+	if (inv_unlikely(ev.tag == INV_TAG_SEQ_TRACE)) {
+		if (!inv_starts_is_ours(&inv_slot_of(t->handle)->starts, te))
+			return TAKEN;
+		inv_starts_received(t, te);
+	}
 	/* The VM's tags are all atoms, and readers can read no other tag. */
 	if (inv_unlikely(ev.tag == INV_TAG_OTHER) &&
 	    !enif_is_atom(te->env, te->tag))
@@ -773,13 +776,12 @@ static bool is_start(const struct inv_slot *slot, uint64_t handle)
 		       (handle & ~INV_HANDLE_STARTS);
 }
 
-/* asked: the VM has called enabled/3 for the event. */
-static enum outcome offer(uint64_t handle, const struct inv_tracer_event *te,
-			  bool asked)
+static enum outcome offer(uint64_t handle, const struct inv_tracer_event *te)
 {
 	struct inv_slot *slot = inv_slot_of(handle);
 	struct inv_thread *thread = inv_thread_self();
 	enum outcome outcome = GONE;
+	struct inv_tracer_event changed;
 
 	if (inv_unlikely(!thread)) {
 		if (atomic_load(&slot->handle) != handle)
@@ -791,7 +793,7 @@ static enum outcome offer(uint64_t handle, const struct inv_tracer_event *te,
 	if (atomic_load_explicit(&slot->handle, memory_order_acquire) == handle)
 		outcome = take(slot->tracer, thread, te);
 	else if (is_start(slot, handle))
-		outcome = inv_starts_take(handle, te, asked) ?
+		outcome = inv_starts_take(slot->tracer, handle, &te, &changed) ?
 				  take(slot->tracer, thread, te) :
 				  TAKEN;
 	inv_thread_leave(thread);
@@ -813,8 +815,7 @@ ERL_NIF_TERM inv_event_trace(ErlNifEnv *env, int argc,
 	if (!enif_get_uint64(env, argv[1], &handle) || handle == 0)
 		return inv_am_ok;
 	read_opts(&te, argv[4]);
-	return offer(handle, &te, true) == BAD ? enif_make_badarg(env) :
-						 inv_am_ok;
+	return offer(handle, &te) == BAD ? enif_make_badarg(env) : inv_am_ok;
 }
 
 enum inv_tracer_took INV_TRACER_CALL(uint64_t handle,
@@ -824,7 +825,7 @@ enum inv_tracer_took INV_TRACER_CALL(uint64_t handle,
 	    atomic_load_explicit(&inv_slot_of(handle)->use,
 				 memory_order_relaxed) == INV_USE_SPENT)
 		return INV_TRACER_GONE;
-	switch (offer(handle, te, false)) {
+	switch (offer(handle, te)) {
 	case TAKEN:
 		return INV_TRACER_TOOK;
 	case HELD:

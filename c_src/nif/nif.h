@@ -52,8 +52,9 @@ void inv_nif_unload(ErlNifEnv *env, void *priv);
 	{ "nif_ends", 4, inv_bound_ends, 0 }, \
 	{ "nif_stopped", 1, inv_bound_stopped, 0 }, \
 	{ "nif_released", 4, inv_bound_release, 0 }, \
-	{ "nif_seq", 5, inv_starts_set, 0 }, \
+	{ "nif_seq", 6, inv_starts_set, 0 }, \
 	{ "nif_starts", 1, inv_starts_counts, 0 }, \
+	{ "nif_starts_patterns", 2, inv_starts_patterns, 0 }, \
 	{ "nif_tally", 2, inv_tally_set, 0 }, \
 	{ "nif_tallied", 3, inv_tally_read, 0 }, \
 	{ "nif_retire", 1, inv_control_retire, 0 }, \

@@ -5,6 +5,7 @@
 #include "nif/atoms.h"
 #include "nif/thread.h"
 #include "nif/tracer.h"
+#include "vm/starters.h"
 
 /* Fields of tokens, as {get_seq_token} returns them. */
 #define TOKEN_ARITY 5
@@ -23,6 +24,7 @@ static uint64_t load(const _Atomic uint64_t *counter)
 void inv_starts_clear(struct inv_starts *s)
 {
 	atomic_store(&s->label, 0);
+	atomic_store(&s->mode, INV_STARTS_PLAIN);
 	atomic_store(&s->left, 0);
 	atomic_store(&s->one_in, 1);
 	atomic_store(&s->begun, 0);
@@ -46,15 +48,6 @@ static bool is_sampled(const struct inv_starts *s, ERL_NIF_TERM tracee)
 	    UINT64_C(0x9e3779b97f4a7c15);
 	x = (x ^ x >> 32) * UINT64_C(0xd6e8feb86659fd93);
 	return (x >> 32) % n == 0;
-}
-
-bool inv_starts_enabled(const struct inv_starts *s, ERL_NIF_TERM tag,
-			ERL_NIF_TERM tracee)
-{
-	if (tag != inv_am_call)
-		return true;
-	return atomic_load_explicit(&s->left, memory_order_relaxed) > 0 &&
-	       is_sampled(s, tracee);
 }
 
 /* Returns true if the token has this tracer's label. */
@@ -97,60 +90,207 @@ static bool is_remote(const struct inv_starts *s,
 	       !enif_get_local_pid(te->env, te->extra, &pid);
 }
 
-bool inv_starts_ask(uint64_t handle, ERL_NIF_TERM process)
+static enum inv_starts_mode mode_of(const struct inv_starts *s)
 {
-	struct inv_thread *thread = inv_thread_self();
-	bool may = inv_starts_enabled(&inv_slot_of(handle)->starts, inv_am_call,
-				      process);
-
-	if (thread) {
-		thread->start_handle = handle;
-		thread->start_process = process;
-		thread->start_refused = !may;
-	}
-	return may;
+	return (enum inv_starts_mode)atomic_load_explicit(&s->mode,
+							  memory_order_acquire);
 }
 
-/* Returns true if inv_starts_ask has decided about this call. */
-static bool was_asked(uint64_t handle, const struct inv_tracer_event *te,
-		      bool *refused)
+/* Returns the table, if the patterns ask for ends. */
+static struct inv_starters *starters(struct inv_tracer *t)
+{
+	if (mode_of(&inv_slot_of(t->handle)->starts) == INV_STARTS_PLAIN)
+		return NULL;
+	return atomic_load_explicit(&t->starters, memory_order_acquire);
+}
+
+/* The process has too many frames: its calls are left out until the patterns ask
+ * for no ends any more. */
+static bool too_deep(struct inv_starts *s, const struct inv_starters *o,
+		     ERL_NIF_TERM process)
+{
+	uint8_t ends = INV_STARTS_ENDS;
+
+	if (!inv_starters_too_deep(o, process))
+		return false;
+	atomic_compare_exchange_strong(&s->mode, &ends, INV_STARTS_DEEP);
+	return true;
+}
+
+/* may: a request may begin. Returns true if the match spec is to be run. */
+static bool look(struct inv_thread *thread, struct inv_slot *slot,
+		 uint64_t handle, ERL_NIF_TERM process, bool *may)
+{
+	struct inv_starts *s = &slot->starts;
+	const struct inv_starters *o = NULL;
+	bool run = *may;
+
+	inv_thread_enter(thread, (uint32_t)(slot - inv_slots));
+	if (atomic_load_explicit(&slot->handle, memory_order_acquire) ==
+	    (handle & ~INV_HANDLE_STARTS))
+		o = starters(slot->tracer);
+	if (o && too_deep(s, o, process)) {
+		if (*may)
+			add(&s->beyond);
+		*may = run = false;
+	} else if (o && !run) {
+		/* Its token is stale: see take_start(). */
+		run = inv_starters_done(o, process);
+	}
+	inv_thread_leave(thread);
+	return run;
+}
+
+bool inv_starts_ask(uint64_t handle, ERL_NIF_TERM process)
+{
+	struct inv_slot *slot = inv_slot_of(handle);
+	struct inv_thread *thread = inv_thread_self();
+	bool may = atomic_load_explicit(&slot->starts.left,
+					memory_order_relaxed) > 0 &&
+		   is_sampled(&slot->starts, process);
+	bool run = may;
+
+	if (!thread)
+		return may;
+	if (mode_of(&slot->starts) != INV_STARTS_PLAIN)
+		run = look(thread, slot, handle, process, &may);
+	thread->start_handle = handle;
+	thread->start_process = process;
+	thread->start_refused = !may;
+	return run;
+}
+
+/* Returns true if inv_starts_ask has decided that the call begins no request. */
+static bool is_refused(const struct inv_starts *s, uint64_t handle,
+		       const struct inv_tracer_event *te)
 {
 	struct inv_thread *thread = inv_thread_self();
 
 	if (te->tag != inv_am_call || !thread ||
 	    thread->start_handle != handle ||
 	    thread->start_process != te->tracee)
-		return false;
+		return !is_sampled(s, te->tracee);
 	thread->start_handle = 0;
-	*refused = thread->start_refused;
-	return true;
+	return thread->start_refused;
 }
 
-bool inv_starts_take(uint64_t handle, const struct inv_tracer_event *te,
-		     bool asked)
+/* Reads {'$inviso_seq', Token, ...}. */
+static const ERL_NIF_TERM *read_value(const struct inv_tracer_event *te, int *n)
 {
-	struct inv_starts *s = &inv_slot_of(handle)->starts;
 	const ERL_NIF_TERM *e;
-	bool refused = false;
-	int n;
 
-	if (te->value == 0 || !enif_get_tuple(te->env, te->value, &n, &e) ||
-	    n < 2 || e[0] != inv_am_inviso_seq)
-		return true;
+	return te->value != 0 && enif_get_tuple(te->env, te->value, n, &e) &&
+			       *n >= 2 && e[0] == inv_am_inviso_seq ?
+		       e :
+		       NULL;
+}
+
+/* More variables of specs than a command accepts. */
+#define VALUE_MAX 64
+
+/*
+ * Replaces the event by one whose process held no token. The tuple is made on the
+ * heap of the process, where the VM removes it after the callback; this happens at
+ * most once for each request.
+ */
+static void hold_none(const struct inv_tracer_event **event,
+		      struct inv_tracer_event *changed, const ERL_NIF_TERM *e,
+		      int n)
+{
+	ERL_NIF_TERM value[VALUE_MAX];
+	int i;
+
+	if (n > VALUE_MAX)
+		return;
+	for (i = 0; i < n; i++)
+		value[i] = e[i];
+	*changed = **event;
+	value[1] = enif_make_list(changed->env, 0);
+	changed->value =
+		enif_make_tuple_from_array(changed->env, value, (unsigned)n);
+	*event = changed;
+}
+
+/* A call or a message that may begin a request. e: its value, of n elements. */
+static bool take_start(struct inv_starts *s, struct inv_starters *o,
+		       uint64_t handle, const struct inv_tracer_event **event,
+		       struct inv_tracer_event *changed, const ERL_NIF_TERM *e,
+		       int n)
+{
+	const struct inv_tracer_event *te = *event;
+	bool holds = holds_ours(s, te->env, e[1]);
+	bool done = o && inv_starters_done(o, te->tracee);
+
 	/* The process continues the request whose token it holds. */
-	if (holds_ours(s, te->env, e[1]))
+	if (holds && !done) {
+		if (o)
+			inv_starters_go_on(o, te->tracee);
 		return true;
-	if (te->tag != inv_am_call ||
-	    (!asked && !was_asked(handle, te, &refused)))
-		refused = !is_sampled(s, te->tracee);
-	if (refused || !take_one(s)) {
+	}
+	if (is_refused(s, handle, te) || !take_one(s)) {
+		bool leaves = done && holds &&
+			      !inv_starters_has_left(o, te->tracee);
+
 		add(&s->beyond);
-		return false;
+		if (o)
+			inv_starters_go_on(o, te->tracee);
+		if (leaves) {
+			inv_starters_leave(o, te->tracee);
+			*changed = *te;
+			changed->value = inv_am_inviso_seq_over;
+			*event = changed;
+		}
+		return leaves;
 	}
 	add(&s->begun);
+	if (o)
+		inv_starters_begin(o, te->tracee);
+	if (holds)
+		hold_none(event, changed, e, n);
 	if (te->tag == inv_am_send && is_remote(s, te))
 		add(&s->remote);
 	return true;
+}
+
+bool inv_starts_take(struct inv_tracer *t, uint64_t handle,
+		     const struct inv_tracer_event **event,
+		     struct inv_tracer_event *changed)
+{
+	struct inv_starts *s = &inv_slot_of(handle)->starts;
+	const struct inv_tracer_event *te = *event;
+	enum inv_tag tag = inv_atoms_tag(te->tag);
+	struct inv_starters *o = tag == INV_TAG_SEND ? NULL : starters(t);
+	const ERL_NIF_TERM *e;
+	int n;
+
+	if (tag == INV_TAG_RETURN_FROM || tag == INV_TAG_EXCEPTION_FROM) {
+		if (o)
+			inv_starters_end(o, te->tracee);
+		return false;
+	}
+	/* The match spec has cleared the flags of the token. */
+	if (te->value == inv_am_inviso_seq_over) {
+		if (!o || !inv_starters_done(o, te->tracee))
+			return false;
+		inv_starters_forget(o, te->tracee);
+		return true;
+	}
+	e = read_value(te, &n);
+	return !e || take_start(s, o, handle, event, changed, e, n);
+}
+
+void inv_starts_received(struct inv_tracer *t,
+			 const struct inv_tracer_event *te)
+{
+	struct inv_starters *o = starters(t);
+	const ERL_NIF_TERM *e;
+	int n;
+
+	/* {'receive', Serial, From, To, Message} */
+	if (o && enif_get_tuple(te->env, te->content, &n, &e) && n == 5 &&
+	    inv_atoms_tag(e[0]) == INV_TAG_RECEIVE &&
+	    enif_is_pid(te->env, e[3]))
+		inv_starters_received(o, e[3]);
 }
 
 bool inv_starts_is_ours(struct inv_starts *s, const struct inv_tracer_event *te)
@@ -167,34 +307,78 @@ bool inv_starts_is_ours(struct inv_starts *s, const struct inv_tracer_event *te)
 
 /* --- NIFs ------------------------------------------------------------------ */
 
+/* Gives the tracer its table. Returns false if there is no memory. */
+static bool make_table(struct inv_tracer *t, ErlNifUInt64 processes)
+{
+	struct inv_starters *o;
+
+	if (atomic_load(&t->starters))
+		return true;
+	o = inv_starters_make(processes);
+	if (o)
+		atomic_store_explicit(&t->starters, o, memory_order_release);
+	return o != NULL;
+}
+
 ERL_NIF_TERM inv_starts_set(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 {
-	ErlNifUInt64 handle, label, requests;
+	ErlNifUInt64 handle, label, requests, processes;
 	struct inv_starts *s;
+	struct inv_tracer *t;
 	unsigned one_in;
+	bool made;
 
 	(void)argc;
 	if (!enif_get_uint64(env, argv[0], &handle) || handle == 0 ||
 	    !enif_get_uint64(env, argv[1], &label) ||
 	    !enif_get_uint64(env, argv[2], &requests) ||
 	    requests >= INT64_MAX || !enif_get_uint(env, argv[3], &one_in) ||
-	    !enif_is_atom(env, argv[4]))
+	    !enif_is_atom(env, argv[4]) ||
+	    !enif_get_uint64(env, argv[5], &processes))
 		return enif_make_badarg(env);
-	if (!inv_tracer_borrow(handle))
+	t = inv_tracer_borrow(handle);
+	if (!t)
 		return inv_am_closed;
 	s = &inv_slot_of(handle)->starts;
-	atomic_store(&s->label, label + 1);
-	atomic_store(&s->one_in, one_in);
-	atomic_store(&s->node, argv[4]);
-	atomic_store(&s->left, requests > 0 ? (int64_t)requests : INT64_MAX);
+	made = make_table(t, processes);
+	if (made) {
+		atomic_store(&s->label, label + 1);
+		atomic_store(&s->one_in, one_in);
+		atomic_store(&s->node, argv[4]);
+		atomic_store(&s->mode, INV_STARTS_ENDS);
+		atomic_store(&s->left,
+			     requests > 0 ? (int64_t)requests : INT64_MAX);
+	}
 	inv_tracer_release();
-	return enif_make_uint64(env, handle | INV_HANDLE_STARTS);
+	return made ? enif_make_uint64(env, handle | INV_HANDLE_STARTS) :
+		      inv_am_false;
+}
+
+ERL_NIF_TERM inv_starts_patterns(ErlNifEnv *env, int argc,
+				 const ERL_NIF_TERM argv[])
+{
+	enum inv_starts_mode mode;
+	ErlNifUInt64 handle;
+
+	(void)argc;
+	if (argv[1] == inv_am_none)
+		mode = INV_STARTS_PLAIN;
+	else if (argv[1] == inv_am_done)
+		mode = INV_STARTS_OVER;
+	else
+		return enif_make_badarg(env);
+	if (!enif_get_uint64(env, argv[0], &handle) || handle == 0 ||
+	    !inv_tracer_borrow(handle))
+		return inv_am_closed;
+	atomic_store(&inv_slot_of(handle)->starts.mode, mode);
+	inv_tracer_release();
+	return inv_am_ok;
 }
 
 ERL_NIF_TERM inv_starts_counts(ErlNifEnv *env, int argc,
 			       const ERL_NIF_TERM argv[])
 {
-	ERL_NIF_TERM field[5];
+	ERL_NIF_TERM field[6];
 	struct inv_starts *s;
 	ErlNifUInt64 handle;
 
@@ -208,6 +392,7 @@ ERL_NIF_TERM inv_starts_counts(ErlNifEnv *env, int argc,
 	field[2] = enif_make_uint64(env, load(&s->remote));
 	field[3] = enif_make_uint64(env, load(&s->others));
 	field[4] = atomic_load(&s->left) > 0 ? inv_am_false : inv_am_true;
+	field[5] = mode_of(s) == INV_STARTS_DEEP ? inv_am_true : inv_am_false;
 	inv_tracer_release();
-	return enif_make_tuple_from_array(env, field, 5);
+	return enif_make_tuple_from_array(env, field, 6);
 }

@@ -13,6 +13,7 @@
 #include "nif/thread.h"
 #include "ring/layout.h"
 #include "vm/open_calls.h"
+#include "vm/starters.h"
 #include "vm/tally.h"
 
 struct inv_slot inv_slots[INV_TRACERS_MAX];
@@ -208,6 +209,7 @@ static void free_parts(struct inv_tracer *t)
 	inv_tracer_exchange(t, NULL);
 	inv_open_calls_free(t->bound);
 	inv_tally_free(t->tally);
+	inv_starters_free(t->starters);
 	inv_memory_free(t->rate);
 	inv_memory_free(t->redaction);
 	inv_memory_free(t->lanes);

@@ -44,6 +44,7 @@
 #define INV_HANDLE_SLOT_BITS 6
 
 struct inv_open_calls;
+struct inv_starters;
 struct inv_tally;
 
 /* A thread's data for one tracer, used only by that thread. */
@@ -105,6 +106,8 @@ struct inv_tracer {
 	struct inv_open_calls *bound;
 	/* NULL: the tracer does not count events (nif/tally.h). Set once. */
 	_Atomic(struct inv_tally *) tally;
+	/* NULL: the tracer has no start handle (nif/starts.h). Set once. */
+	_Atomic(struct inv_starters *) starters;
 };
 
 /* Which limit was reached first. */

@@ -249,7 +249,7 @@ clause({Head, Guards, Actions}, All) ->
 
 %% Returns the body for some actions. An event has room for one extra term, so
 %% several terms become a tuple.
-body([{start, _, _} = Start]) ->
+body([{start, _, _, _} = Start]) ->
     inviso_arm_starts:body(Start);
 body(Actions) ->
     Extra = case [A || A <- Actions, A =/= return] of

@@ -1,7 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% @doc Specs whose events begin requests of sequential traces.
 %%
-%% A clause of such a spec has the action `{start, Label, Variables}'. Its match spec
+%% A clause of such a spec has the action `{start, Kind, Label, Variables}'. Its match spec
 %% sets the token of the process, and reports which token the process held before
 %% (c_src/nif/starts.h).
 %%
@@ -9,13 +9,14 @@
 %% the VM can crash or hang, because it does not copy the term.
 -module(inviso_arm_starts).
 
--export([variables/1, of_spec/2, body/1, in_request/1]).
+-export([variables/1, of_spec/2, body/1, over/1, in_request/1]).
 
 -export_type([start/0, action/0]).
 
 -type start() :: #{label := 0..16#7ffffff, variable := binary() | none,
                    _ => _}.
--type action() :: {start, Label :: non_neg_integer(), Variables :: [atom()]}.
+-type action() :: {start, call | send, Label :: non_neg_integer(),
+                   Variables :: [atom()]}.
 
 -define(MAX_VARIABLE, 200).
 
@@ -45,7 +46,7 @@ no_variable() ->
 -spec of_spec(inviso_spec:spec(), start()) -> inviso_spec:spec().
 of_spec(#{kind := Kind, clauses := Clauses, text := Text} = Spec,
         #{label := Label}) when Kind =:= call; Kind =:= send ->
-    Start = {start, Label, maps:get(labels, Spec, [])},
+    Start = {start, Kind, Label, maps:get(labels, Spec, [])},
     _ = maps:get(counters, Spec, []) =:= [] orelse no_action(Text),
     Spec#{clauses := [started(C, Start, Text) || C <- any(Clauses)]};
 of_spec(#{text := Text}, _) ->
@@ -72,16 +73,28 @@ no_action(Text) ->
                          [Text])}).
 
 %% @doc Returns the body of a match spec for the action. The value of the message is
-%% computed before the token is set. Flags for timestamps are not set: the tracer
-%% reads its own clock.
+%% computed before the token is set. A call asks for its end, which shows that a later
+%% call in the same process begins another request. Flags for timestamps are not set:
+%% the tracer reads its own clock.
 -spec body(action()) -> [term()].
-body({start, Label, Variables}) ->
+body({start, Kind, Label, Variables}) ->
     Value = ['$inviso_seq', {get_seq_token} | Variables],
-    [{message, {list_to_tuple(Value)}} | token(Label)].
+    [{message, {list_to_tuple(Value)}}]
+        ++ [{exception_trace} || Kind =:= call]
+        ++ [{set_seq_token, label, Label} | flags(true)].
 
-token(Label) ->
-    [{set_seq_token, label, Label} | [{set_seq_token, Flag, true}
-                                      || Flag <- [send, 'receive', print]]].
+flags(On) ->
+    [{set_seq_token, Flag, On} || Flag <- [send, 'receive', print]].
+
+%% @doc Returns the match spec of a call for the time when no more requests begin: it
+%% clears the flags of a token that the process has kept, and so ends what the process
+%% does for its last request.
+-spec over(inviso_patterns:match_spec()) -> inviso_patterns:match_spec().
+over(MS) when is_list(MS) ->
+    [{Head, Guards ++ guard(), [{message, '$inviso_seq_over'} | flags(false)]}
+     || {Head, Guards, _} <- MS];
+over(_) ->
+    false.
 
 %% @doc Returns the spec for processes that hold a token only. Throws `{usage, Text}'
 %% if the spec is not of calls.

@@ -24,8 +24,9 @@
 %% reset     true: at the end, remove the tokens of all processes of the node
 
 -record(seq, {asked :: asked(),
-              counts = {0, 0, 0, 0, false} :: tuple(),
+              counts = {0, 0, 0, 0, false, false} :: tuple(),
               over = false :: boolean(), % no more requests begin
+              ends = true :: boolean(), % patterns ask for ends of calls
               held = unknown :: unknown | non_neg_integer()}).
 
 -opaque seq() :: #seq{}.
@@ -59,7 +60,8 @@ plans(Plan, Asked) ->
           {inviso_tracer:tracer(), seq(), inviso_tracing:tracing()}.
 open(#{label := Label} = Asked, {Module, Handle} = Tracer, T) ->
     case inviso_tracer:nif_seq(Handle, Label, maps:get(requests, Asked, 0),
-                               maps:get(one_in, Asked, 1), node()) of
+                               maps:get(one_in, Asked, 1), node(),
+                               erlang:system_info(process_limit)) of
         Start when is_integer(Start) ->
             case inviso_tracing:claim(Tracer, T) of
                 {ok, Claimed} ->
@@ -69,6 +71,9 @@ open(#{label := Label} = Asked, {Module, Handle} = Tracer, T) ->
                 {error, closed} ->
                     closed()
             end;
+        false ->
+            throw({error, refused, <<"no memory for the processes that begin "
+                                     "requests">>});
         closed ->
             closed()
     end.
@@ -85,19 +90,54 @@ taken(Other) ->
          "node has only one. seq_trace:set_system_tracer(false) removes it",
          [inviso_arm_foreign:owner(Other)]).
 
-%% @doc Reads the counts of requests. When no more may begin, clears the patterns
-%% that begin them, so that calls and messages cost nothing more.
+%% @doc Reads the counts of requests. When no more may begin, changes the patterns
+%% that begin them: a process that has begun one then clears the flags of the token
+%% that it has kept. If a process calls functions of the patterns without an end, such
+%% as a loop, the patterns ask for no ends of calls any more.
 -spec look(seq() | none, inviso_tracing:tracing()) ->
           {seq() | none, inviso_tracing:tracing()}.
-look(#seq{over = false} = Q, T) ->
-    case counted(Q, T) of
-        #seq{counts = {_, _, _, _, true}} = Over ->
-            {Over#seq{over = true}, inviso_tracing:clear_patterns(T)};
-        More ->
-            {More, T}
+look(#seq{over = false} = Q0, T) ->
+    case counted(Q0, T) of
+        #seq{counts = {_, _, _, _, true, _}} = Q ->
+            {Q#seq{over = true}, over(Q, T)};
+        #seq{counts = {_, _, _, _, _, true}, ends = true} = Q ->
+            Without = changed(fun(_, MS) -> inviso_ends:without(MS) end, T),
+            ok = patterns(none, T),
+            {Q#seq{ends = false}, Without};
+        Q ->
+            {Q, T}
     end;
 look(Q, T) ->
     {counted(Q, T), T}.
+
+over(#seq{ends = true}, T) ->
+    ok = patterns(done, T),
+    changed(fun(local, MS) -> inviso_arm_starts:over(MS);
+               (_, _) -> false
+            end, T);
+over(#seq{ends = false}, T) ->
+    inviso_tracing:clear_patterns(T).
+
+%% Sets patterns with another match spec. If the engine does not answer, the old
+%% patterns stay, and the tracer begins no request nevertheless.
+changed(Change, T0) ->
+    lists:foldl(fun({Kind, What, MS}, T) ->
+                        case Change(Kind, MS) of
+                            MS -> T;
+                            New ->
+                                {_, Set} = inviso_tracing:set(Kind, What, New, T),
+                                Set
+                        end
+                end, T0, inviso_tracing:patterns(T0)).
+
+patterns(Mode, T) ->
+    case inviso_tracing:system(T) of
+        {inviso_tracer, Handle} ->
+            _ = inviso_tracer:nif_starts_patterns(Handle, Mode),
+            ok;
+        none ->
+            ok
+    end.
 
 counted(none, _) ->
     none;
@@ -121,7 +161,8 @@ is_over(#seq{over = Over}) -> Over.
 -spec status(seq() | none) -> #{seq => map()}.
 status(none) ->
     #{};
-status(#seq{asked = Asked, counts = {Begun, Beyond, Remote, Others, _}} = Q) ->
+status(#seq{asked = Asked, counts = Counts} = Q) ->
+    {Begun, Beyond, Remote, Others, _, _} = Counts,
     #{seq => maps:merge(
                #{label => maps:get(label, Asked), begun => Begun,
                  beyond => Beyond, remote => Remote, others => Others},

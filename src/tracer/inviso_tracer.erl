@@ -39,7 +39,7 @@
          nif_end/2, nif_free/1, nif_gone/0, nif_settle/0]).
 
 %% For the session: requests of sequential traces.
--export([nif_seq/5, nif_starts/1]).
+-export([nif_seq/6, nif_starts/1, nif_starts_patterns/2]).
 
 %% For the session: counting.
 -export([nif_tally/2, nif_tallied/3]).
@@ -60,7 +60,7 @@
        nif_note/2, nif_fresh/1, nif_filter/6, nif_retire/1, nif_quiet/1,
        nif_end/2, nif_free/1, nif_gone/0, nif_settle/0, nif_dir/1, nif_hold/1,
        nif_bound/3, nif_ends/4, nif_stopped/1, nif_released/4,
-       nif_seq/5, nif_starts/1, nif_tally/2, nif_tallied/3,
+       nif_seq/6, nif_starts/1, nif_starts_patterns/2, nif_tally/2, nif_tallied/3,
        nif_deliver/4, nif_credit/3, nif_counts/1]).
 
 -export_type([tracer/0, opts/0, filter/0, redact_rule/0, stats/0]).
@@ -345,17 +345,24 @@ nif_released(_Handle, _Module, _Function, _Arity) ->
 
 %% Requests of sequential traces (c_src/nif/starts.h).
 %%
-%% nif_seq(Handle, Label, Requests, OneIn, Node) -> StartHandle | closed. From now on the
-%% tracer records only the seq_trace events with this label. Match specs that set the
-%% token need the start handle as their tracer's state. Requests: how many may begin;
-%% 0: no limit. One of OneIn of them is recorded. Node is the name of this node.
-nif_seq(_Handle, _Label, _Requests, _OneIn, _Node) ->
+%% nif_seq(Handle, Label, Requests, OneIn, Node, Processes) -> StartHandle | closed |
+%% false. From now on the tracer records only the seq_trace events with this label.
+%% Match specs that set the token need the start handle as their tracer's state; those
+%% of calls also ask for the ends of calls. Requests: how many may begin; 0: no limit.
+%% One of OneIn of them is recorded. Node is the name of this node. Processes: how many
+%% it can have. The result false means that there is no memory for them.
+nif_seq(_Handle, _Label, _Requests, _OneIn, _Node, _Processes) ->
     erlang:nif_error(not_loaded).
 
-%% Returns {Begun, Beyond, Remote, Others, IsUsedUp} or closed: how many requests
-%% have begun; how many began beyond the limit or were not sampled; how many began
-%% with a message to another node; how many events had another label; and whether
-%% no more requests may begin.
+%% nif_starts_patterns(Handle, Mode) -> ok | closed. What the match specs of calls have
+%% been changed to: `none' means that they ask for no ends, `done' that no more
+%% requests begin, and that they clear the flags of tokens.
+nif_starts_patterns(_Handle, _Mode) -> erlang:nif_error(not_loaded).
+
+%% Returns {Begun, Beyond, Remote, Others, IsUsedUp, IsDeep} or closed: how many
+%% requests have begun; how many began beyond the limit or were not sampled; how many
+%% began with a message to another node; how many events had another label; whether no
+%% more requests may begin; and whether match specs should ask for no ends.
 nif_starts(_Handle) -> erlang:nif_error(not_loaded).
 
 %% Counting (c_src/nif/tally.h).

@@ -6,7 +6,8 @@
 
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1,
          init_per_testcase/2, end_per_testcase/2]).
--export([requests_of_three_nodes/1, limit_of_requests/1, a_sample/1,
+-export([requests_of_three_nodes/1, limit_of_requests/1, a_sample/1, kept_tokens/1,
+         kept_tokens_of_a_sample/1,
          a_message_begins/1, a_message_to_another_node/1,
          calls_within_requests/1, a_variable_names_requests/1,
          labels_in_views/1, printed_when_over/1,
@@ -23,8 +24,8 @@
 -define(WORK, inviso_seq_work).
 
 all() ->
-    [requests_of_three_nodes, limit_of_requests, a_sample, a_message_begins,
-     a_message_to_another_node, calls_within_requests,
+    [requests_of_three_nodes, limit_of_requests, a_sample, kept_tokens,
+     kept_tokens_of_a_sample, a_message_begins, a_message_to_another_node, calls_within_requests,
      a_variable_names_requests, labels_in_views, printed_when_over,
      another_system_tracer_is_refused,
      two_commands_do_not_share, tokens_that_are_left,
@@ -223,6 +224,33 @@ a_sample(Config) ->
     {0, Events, Err} = ended(Cmd),
     N = begun(Err),
     true = N > 0 andalso N < 200,
+    N = length(Requests = requests(Events)),
+    _ = [ok = is_checkout(Config, R) || R <- Requests].
+
+%% A process that is woken only by a port keeps its token. Each of its checkouts is a
+%% request nevertheless, and what it does after the limit belongs to none.
+kept_tokens(Config) ->
+    [Web | _] = ?config(nodes, Config),
+    Cmd = begin_seq(Config, ["--requests", "3", "--label", "Id",
+                             work("checkout(Id, _)")]),
+    ok = call(Web, ?WORK, wire, [lists:seq(1, 200), others(Config)]),
+    {0, Events, Err} = ended(Cmd),
+    3 = begun(Err),
+    3 = length(Requests = requests(Events)),
+    _ = [ok = is_checkout(Config, R) || R <- Requests],
+    [[<<"1">>], [<<"2">>], [<<"3">>]] =
+        [lists:usort([L || #{<<"label">> := L} <- R]) || R <- Requests].
+
+%% The checkouts that are not sampled belong to no request.
+kept_tokens_of_a_sample(Config) ->
+    [Web | _] = ?config(nodes, Config),
+    Cmd = begin_seq(Config, ["--requests", "0", "--sample", "1/4",
+                             work("checkout/2")]),
+    ok = call(Web, ?WORK, wire, [lists:seq(1, 100), others(Config)]),
+    ok = signal(Cmd, "INT"),
+    {0, Events, Err} = ended(Cmd),
+    N = begun(Err),
+    true = N > 0 andalso N < 100,
     N = length(Requests = requests(Events)),
     _ = [ok = is_checkout(Config, R) || R <- Requests].
 

@@ -3,7 +3,7 @@
 %% shop, which asks the stock, on two other nodes.
 -module(inviso_seq_work).
 
--export([start/1, checkout/2, checkouts/2, order/2, stock/1, keep/1]).
+-export([start/1, checkout/2, checkouts/2, order/2, stock/1, keep/1, wire/2]).
 -export([late/1, go_on/1]).
 -export([tokens/0, own_tokens/0, asked_with_a_token/0]).
 
@@ -62,6 +62,38 @@ order(Id, Stock) ->
                          receive {done, Id, _} -> ok end
                  end),
     receive {'DOWN', Ref, process, P, normal} -> ok end.
+
+%% @doc Makes checkouts one after the other, all in one process that is woken only by
+%% a port. Messages of ports change no token, so it keeps the token of a checkout.
+wire(Ids, Nodes) ->
+    Done = counters:new(1, []),
+    Port = open_port({spawn_executable, os:find_executable("cat")},
+                     [binary, use_stdio]),
+    Pid = spawn(fun() -> wired(Port, Done, Nodes) end),
+    true = port_connect(Port, Pid),
+    true = unlink(Port),
+    [begin
+         true = port_command(Port, <<Id>>),
+         counted(Done, N)
+     end || {N, Id} <- lists:zip(lists:seq(1, length(Ids)), Ids)],
+    true = exit(Pid, kill),
+    true = port_close(Port),
+    ok.
+
+wired(Port, Done, Nodes) ->
+    receive
+        {Port, {data, <<Id>>}} ->
+            V = checkout(Id, Nodes),
+            V = 2 * Id,
+            counters:add(Done, 1, 1),
+            wired(Port, Done, Nodes)
+    end.
+
+counted(Done, N) ->
+    case counters:get(Done, 1) of
+        N -> ok;
+        _ -> timer:sleep(1), counted(Done, N)
+    end.
 
 %% @doc Starts a process that makes one checkout, and keeps the token until it gets a
 %% message. The caller gets no message from it, and so no token.

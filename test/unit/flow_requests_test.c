@@ -198,6 +198,34 @@ static void requests_with_the_same_label(void **state)
 
 /* A process begins a request with another label. The serials of the first request
  * are not set back to 0. */
+/* inviso seq: the process receives no message between its requests. */
+static void a_beginning_begins_another_request(void **state)
+{
+	(void)state;
+	assert_int_equal(inv_requests_begin(&r, 1), 0);
+	assert_int_equal(sent(0, 1, 1, 12), 0);
+	assert_true(c.certain && c.request == 1);
+	assert_int_equal(received(0, 1, 1, 12), 1);
+	assert_int_equal(sent(0, 2, 1, 12), 1);
+	assert_true(c.request == 1);
+	assert_int_equal(inv_requests_begin(&r, 1), 0);
+	assert_int_equal(sent(0, 3, 1, 12), 0);
+	assert_true(c.certain && c.request == 2 && !c.orphan);
+	assert_int_equal(sent(0, 4, 1, 12), 4);
+	assert_int_equal(received(0, 2, 1, 12), 3);
+	assert_true(c.request == 1);
+	assert_int_equal(received(0, 3, 1, 12), 4);
+	assert_true(c.request == 2);
+	/* A process that receives a message before its first event goes on with
+	 * the request of the message. */
+	assert_int_equal(sent(1, 5, 12, 1), 2);
+	assert_int_equal(inv_requests_begin(&r, 1), 0);
+	assert_int_equal(received(1, 5, 12, 1), 8);
+	assert_int_equal(sent(5, 6, 1, 12), 9);
+	assert_true(c.request == 1);
+	assert_int_equal(r.counts.requests, 2);
+}
+
 static void another_label_is_another_request(void **state)
 {
 	(void)state;
@@ -329,6 +357,7 @@ int main(void)
 		TEST(a_spawn_changes_the_serial),
 		TEST(serials_at_their_end),
 		TEST(requests_with_the_same_label),
+		TEST(a_beginning_begins_another_request),
 		TEST(another_label_is_another_request),
 		TEST(why_a_cause_is_missing),
 		TEST(nothing_is_certain_after_a_loss),

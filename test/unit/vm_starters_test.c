@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "vm/starters.h"
+
+#define PROCESSES 1024u
+
+/* Words of the form that the VM uses for local pids. */
+#define PID(n) ((uint64_t)(n) << 4 | 3)
+
+static struct inv_starters *s;
+
+static int setup(void **state)
+{
+	(void)state;
+	s = inv_starters_make(PROCESSES);
+	return s ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	inv_starters_free(s);
+	return 0;
+}
+
+static void a_process_is_done_when_its_call_has_ended(void **state)
+{
+	(void)state;
+	assert_false(inv_starters_done(s, PID(1)));
+	inv_starters_begin(s, PID(1));
+	assert_false(inv_starters_done(s, PID(1)));
+	inv_starters_end(s, PID(1));
+	assert_true(inv_starters_done(s, PID(1)));
+	assert_false(inv_starters_done(s, PID(2)));
+	inv_starters_begin(s, PID(1));
+	assert_false(inv_starters_done(s, PID(1)));
+}
+
+static void inner_calls_belong_to_the_outermost(void **state)
+{
+	(void)state;
+	inv_starters_begin(s, PID(1));
+	inv_starters_go_on(s, PID(1));
+	inv_starters_end(s, PID(1));
+	assert_false(inv_starters_done(s, PID(1)));
+	inv_starters_end(s, PID(1));
+	assert_true(inv_starters_done(s, PID(1)));
+}
+
+static void a_received_token_is_not_stale(void **state)
+{
+	(void)state;
+	inv_starters_begin(s, PID(1));
+	/* The answer to a message of the call itself. */
+	inv_starters_received(s, PID(1));
+	inv_starters_end(s, PID(1));
+	assert_true(inv_starters_done(s, PID(1)));
+	inv_starters_received(s, PID(1));
+	assert_false(inv_starters_done(s, PID(1)));
+	/* One call continues the request of the message. */
+	inv_starters_go_on(s, PID(1));
+	inv_starters_end(s, PID(1));
+	assert_true(inv_starters_done(s, PID(1)));
+}
+
+static void a_process_that_only_continues_is_never_done(void **state)
+{
+	(void)state;
+	inv_starters_go_on(s, PID(1));
+	inv_starters_end(s, PID(1));
+	assert_false(inv_starters_done(s, PID(1)));
+	/* More ends than calls: the patterns were set meanwhile. */
+	inv_starters_end(s, PID(1));
+	inv_starters_begin(s, PID(1));
+	inv_starters_end(s, PID(1));
+	assert_true(inv_starters_done(s, PID(1)));
+	inv_starters_forget(s, PID(1));
+	assert_false(inv_starters_done(s, PID(1)));
+}
+
+static void a_process_leaves_until_it_begins_or_receives(void **state)
+{
+	(void)state;
+	inv_starters_begin(s, PID(1));
+	inv_starters_end(s, PID(1));
+	assert_false(inv_starters_has_left(s, PID(1)));
+	inv_starters_leave(s, PID(1));
+	assert_true(inv_starters_has_left(s, PID(1)));
+	assert_true(inv_starters_done(s, PID(1)));
+	inv_starters_received(s, PID(1));
+	assert_false(inv_starters_has_left(s, PID(1)));
+	inv_starters_leave(s, PID(1));
+	inv_starters_begin(s, PID(1));
+	assert_false(inv_starters_has_left(s, PID(1)));
+}
+
+/* A loop by tail calls: none of its calls ends. */
+static void frames_are_counted_for_all_processes(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	for (i = 1; i < INV_STARTERS_FRAMES; i++) {
+		inv_starters_begin(s, PID(1));
+		inv_starters_go_on(s, PID(2));
+	}
+	assert_false(inv_starters_too_deep(s, PID(1)));
+	assert_false(inv_starters_too_deep(s, PID(2)));
+	inv_starters_begin(s, PID(1));
+	inv_starters_go_on(s, PID(2));
+	assert_true(inv_starters_too_deep(s, PID(1)));
+	assert_true(inv_starters_too_deep(s, PID(2)));
+	inv_starters_end(s, PID(1));
+	assert_false(inv_starters_too_deep(s, PID(1)));
+	assert_false(inv_starters_too_deep(s, PID(3)));
+}
+
+static void a_new_process_takes_over_the_place(void **state)
+{
+	(void)state;
+	inv_starters_begin(s, PID(1));
+	inv_starters_end(s, PID(1));
+	inv_starters_received(s, PID(1 + PROCESSES));
+	assert_false(inv_starters_done(s, PID(1 + PROCESSES)));
+	assert_true(inv_starters_done(s, PID(1)));
+	inv_starters_go_on(s, PID(1 + PROCESSES));
+	assert_false(inv_starters_done(s, PID(1)));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_process_is_done_when_its_call_has_ended),
+		TEST(inner_calls_belong_to_the_outermost),
+		TEST(a_received_token_is_not_stale),
+		TEST(a_process_that_only_continues_is_never_done),
+		TEST(a_process_leaves_until_it_begins_or_receives),
+		TEST(frames_are_counted_for_all_processes),
+		TEST(a_new_process_takes_over_the_place),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
