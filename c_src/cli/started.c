@@ -59,15 +59,17 @@ static int add(struct inv_started *s, uint64_t key)
 	return INV_ENOMEM;
 }
 
-static void remove_process(struct inv_started *s, uint64_t key)
+/* Forgets the process. Returns true if it had begun a request. */
+static bool forget(struct inv_started *s, uint64_t key)
 {
 	struct inv_started_process *p;
 
 	HASH_FIND(hh, s->begun, &key, sizeof(key), p);
 	if (!p)
-		return;
+		return false;
 	HASH_DEL(s->begun, p);
 	free(p);
+	return true;
 }
 
 int inv_started_item(struct inv_started *s, const struct inv_item *it)
@@ -80,22 +82,8 @@ int inv_started_item(struct inv_started *s, const struct inv_item *it)
 		return 0;
 	if (!b.over)
 		return add(s, b.process);
-	remove_process(s, b.process);
+	forget(s, b.process);
 	return 0;
-}
-
-/* Returns true if the process has begun a request, which then has its first
- * event. */
-static bool take(struct inv_started *s, uint64_t key)
-{
-	struct inv_started_process *p;
-
-	HASH_FIND(hh, s->begun, &key, sizeof(key), p);
-	if (!p)
-		return s->lost;
-	HASH_DEL(s->begun, p);
-	free(p);
-	return true;
 }
 
 static bool grow(struct inv_started *s, uint64_t n)
@@ -122,7 +110,7 @@ bool inv_started_wants(struct inv_started *s, const struct inv_item *it,
 	if (request >= s->n && !grow(s, request + 1))
 		return true;
 	if (!s->is_wanted[request] && !cause->cause &&
-	    take(s, inv_seq_process(seq))) {
+	    (forget(s, inv_seq_process(seq)) || s->lost)) {
 		s->is_wanted[request] = true;
 		s->wanted++;
 	}

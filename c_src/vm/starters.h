@@ -12,18 +12,19 @@
  * removes it. Messages of sockets and of other ports do neither. So a process that
  * is woken only by sockets would hold the token of its first request for ever, and
  * each later start call would belong to that request. This table tells the calls
- * apart, because the VM also reports the end of a start call:
+ * apart: the VM also reports the end of a start call.
  *
  *	            begin             the outermost start call ends
  *	(no entry) ──────► in a call ─────────────────────────────► done
  *	                      ▲                                      │ │
  *	                      └──── begin: the next start call ──────┘ │
- *	                      ▲                                        │ received: a
- *	                      └── again: it continues ◄── received ◄───┘ token came
+ *	                      ▲                                        │ received:
+ *	                      └── go_on: a start call ◄── received ◄───┘ a token came
+ *	                          of the same request
  *
  * In the state `done' the process's token is stale: the next start call begins
- * another request. In a call, and when a message with a token was received since,
- * a start call continues the request of the token.
+ * another request. A start call inside a start call, and one after a message with
+ * a token, go on with the request of the token.
  *
  * The VM has a frame on the process's stack for each start call that has not
  * ended. A loop by tail calls never ends its calls, so the frames are counted,
