@@ -1,7 +1,8 @@
 #!/bin/sh
 # Starts a cluster with a node of this machine's OTP release and a node of each
 # chroot's release. The command must show the events of all nodes in the order of
-# time, and must record or count each event.
+# time, must record or count each event, and must follow requests through all
+# nodes.
 #
 #   unshare --mount --pid --net --fork --kill-child \
 #       sh tools/matrix-mixed.sh CHROOT...
@@ -11,6 +12,8 @@
 # shellcheck disable=SC2317  # functions that until_so calls
 set -u
 inviso=$(pwd)/priv/inviso
+tools=$(pwd)/tools
+shop=$(pwd)/test/ct/inviso_seq_work.erl
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 INVISO_COOKIE=mixed
@@ -43,27 +46,50 @@ until_so() { # COMMAND...
 	done
 }
 
-# The program of each node: it makes calls, and writes into files which modules of
-# inviso are loaded. Files with the names "go" and "check" start these steps.
+# The program of each node: it makes calls and checkouts, and writes into files
+# what inviso has left: modules, a system tracer, tokens. Files with the names "go",
+# "meet", "ask" and "check" start these steps. Only the first node makes checkouts.
+# Each release compiles the shop itself. Code that was pushed twice stays loaded for
+# some seconds (docs/decisions/0514-code-that-lingers.md).
 calls=200000
 program='
+{ok, Shop, Beam} = compile:file("shop.erl", [binary]),
+{module, Shop} = code:load_binary(Shop, "shop.erl", Beam),
+[Shop:start(P) || P <- [shop, stock]],
 Wait = fun Wait(File) -> case file:delete(File) of
     ok -> ok; _ -> timer:sleep(20), Wait(File) end end,
-Say = fun(File) -> ok = file:write_file(File ++ "+", io_lib:format("~w~n",
-    [[M || {M, _} <- code:all_loaded(),
-           lists:prefix("inviso", atom_to_list(M))]])),
+Others = fun() -> {ok, Ns} = file:consult("others"), Ns end,
+Left = fun() ->
+    [M || {M, _} <- code:all_loaded(), M =/= Shop,
+          lists:prefix("inviso", atom_to_list(M))]
+    ++ [T || T <- [seq_trace:get_system_tracer()], T =/= false]
+    ++ Shop:tokens() end,
+Gone = fun Gone(Tries) -> case Left() of
+    [_ | _] when Tries > 0 -> timer:sleep(100), Gone(Tries - 1);
+    _ -> ok end end,
+Say = fun(File) ->
+    ok = file:write_file(File ++ "+", io_lib:format("~w~n", [Left()])),
     ok = file:rename(File ++ "+", File) end,
 spawn(fun() -> L = fun L(N) -> lists:seq(N, N + 3), timer:sleep(5), L(N + 1)
     end, L(1) end),
 spawn(fun() -> Say("up"), Wait("go"),
     lists:foreach(fun lists:last/1, lists:duplicate('$calls', [1])),
-    Say("finished"), Wait("check"), Say("checked") end).'
+    Say("finished"), Wait("meet"), [pong = net_adm:ping(N) || N <- Others()],
+    Say("met"), Wait("ask"),
+    case Others() of
+        [First, Second | _] = All when First =:= node() ->
+            Shop:checkouts([1], {Second, lists:last(All)}),
+            Shop:checkouts([2], {Second, lists:last(All)});
+        _ -> ok
+    end,
+    Say("answered"), Wait("check"), Gone(300), Say("checked") end).'
 
 start() { # NAME DIRECTORY COMMAND...
 	name=$1 dir=$2
 	shift 2
 	names="$names$comma$name@127.0.0.1" comma=,
 	dirs="$dirs $dir"
+	cp "$shop" "$dir/shop.erl"
 	# shellcheck disable=SC2086  # not the words of ours
 	( cd "$dir" && exec "$@" -noinput -name "$name@127.0.0.1" \
 		-setcookie mixed -eval "$program" >"$work/$name.out" 2>&1 ) &
@@ -83,6 +109,12 @@ for root; do
 		sh -c 'cd /tmp && exec erl "$@"' erl
 done
 
+printf '%s\n' "$names" | sed "s/[^,]*/'&'./g; s/,/ /g" >others
+for dir in $dirs; do cp others "$dir/others"; done
+
+node() { # N: prints the name of the Nth node
+	printf '%s\n' "$names" | cut -d , -f "$1"
+}
 all_say() { # FILE
 	for dir in $dirs; do [ -e "$dir/$1" ] || return 1; done
 }
@@ -139,6 +171,8 @@ timeout 200 "$inviso" merge -f json -o merged logs/*.log 2>err
 ok $? 'one timeline has all recorded calls'
 sed -n 's/^{"ts":\([0-9]*\).*/\1/p' merged | sort -nc
 ok $? 'the timeline is in the order of time'
+
+. "$tools/matrix-mixed-seq.sh"
 
 tell_all check
 until_so all_say checked

@@ -12,8 +12,9 @@
 # Results are in build/matrix/SUITE/. ONLY='ct:NAME' runs only these tests, and
 # JOBS=N runs N of them at a time.
 #
-# At the end a command traces a cluster with a node of each release
-# (tools/matrix-mixed.sh; ONLY=mixed runs only this).
+# At the end commands trace a cluster with a node of each release, and follow
+# requests that pass all its nodes (tools/matrix-mixed.sh; ONLY=mixed runs only
+# this).
 #
 # Last line: N passed, N failed[, N skipped].
 set -u
