@@ -15,11 +15,13 @@
 #include "cli/members.h"
 #include "cli/report.h"
 #include "cli/session_name.h"
-#include "cli/tallies.h"
 #include "cli/tee.h"
 #include "cli/trace_opts.h"
 #include "cli/units.h"
 #include "cli/watch.h"
+#include "flow/flow.h"
+#include "log/live.h"
+#include "sink/tally_table.h"
 
 #define FOR_MS 10000
 #define TOP 30
@@ -36,6 +38,7 @@ struct count {
 	struct inv_node_opts nodes;
 	struct inv_trace_opts what;
 	struct inv_session_count by;
+	struct inv_tally_table table;
 	uint64_t every_ms; /* 0: only at the end */
 	uint64_t top;
 	bool top_given;
@@ -136,16 +139,15 @@ static uint64_t elapsed(const struct count *c)
 
 static void put_table(struct count *c, bool final, struct inv_buf *b)
 {
-	struct inv_tallies_opts o = {
-		.ms = elapsed(c),
-		.top = c->top_given || c->json ? c->top : TOP,
-		.final = final,
-	};
+	struct inv_tally_table o = c->table;
 
+	o.ms = elapsed(c);
+	o.top = c->top_given || c->json ? c->top : TOP;
+	o.final = final;
 	if (c->json)
-		inv_tallies_json(&c->tallies, &c->flow, &o, b);
+		inv_tally_table_json(&o, &c->tallies, &c->flow, b);
 	else
-		inv_tallies_text(&c->tallies, &c->flow, &o, b);
+		inv_tally_table_text(&o, &c->tallies, &c->flow, b);
 }
 
 /* Prints what was counted so far. On a terminal it replaces what was printed
@@ -558,7 +560,7 @@ static void by_word(struct count *c, const char *word, size_t len,
 		    const char *arg, struct argp_state *state)
 {
 	if (len == 4 && !strncmp(word, "node", len)) {
-		c->tallies.by_node = true;
+		c->table.by_node = true;
 		return;
 	}
 	if (len == 8 && !strncmp(word, "function", len) && !c->by.by) {
@@ -585,7 +587,7 @@ static void by(struct count *c, const char *arg, struct argp_state *state)
 	const char *word = arg;
 
 	c->by.by = NULL;
-	c->tallies.by_node = false;
+	c->table.by_node = false;
 	for (;;) {
 		size_t len = strcspn(word, ",");
 
@@ -594,7 +596,7 @@ static void by(struct count *c, const char *arg, struct argp_state *state)
 			break;
 		word += len + 1;
 	}
-	c->tallies.nodes_only = !c->by.by;
+	c->table.nodes_only = !c->by.by;
 	if (!c->by.by)
 		c->by.by = "function";
 }

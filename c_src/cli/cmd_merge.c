@@ -24,15 +24,16 @@
 #include "cli/request_opts.h"
 #include "cli/screen.h"
 #include "cli/survey.h"
-#include "cli/tallies.h"
 #include "cli/units.h"
 #include "flow/flow.h"
 #include "flow/order.h"
+#include "flow/tallies.h"
 #include "log/inputs.h"
 #include "log/merge.h"
 #include "log/source.h"
 #include "sink/output.h"
 #include "sink/sink.h"
+#include "sink/tally_table.h"
 #include "sink/totals.h"
 #include "term/etf.h"
 
@@ -302,14 +303,17 @@ static int take(struct merge *m, struct inv_item *item)
 /* Prints what sessions of `inviso count' have counted, after the events. */
 static int put_counts(struct merge *m)
 {
-	const struct inv_tallies_opts o = { .final = true };
+	const struct inv_tally_table o = {
+		.by_node = !m->sink_opts.one_node,
+		.final = true,
+	};
 
-	if (!inv_tallies_any(&m->tallies) || m->by_request)
+	if (!inv_tallies_n(&m->tallies) || m->by_request)
 		return 0;
 	if (m->format == inv_sink_find("json"))
-		inv_tallies_json(&m->tallies, &m->flow, &o, &m->out.buf);
+		inv_tally_table_json(&o, &m->tallies, &m->flow, &m->out.buf);
 	else if (m->format == inv_sink_find("text"))
-		inv_tallies_text(&m->tallies, &m->flow, &o, &m->out.buf);
+		inv_tally_table_text(&o, &m->tallies, &m->flow, &m->out.buf);
 	return m->out.buf.error ? no_memory(m) : 0;
 }
 
@@ -544,7 +548,6 @@ static int run(struct merge *m, char **files, int n_files)
 	m->out.paced = m->paced;
 	choose_color(m);
 	m->sink_opts.one_node = has_one_node(m);
-	m->tallies.by_node = !m->sink_opts.one_node;
 	if (!strcmp(m->format->name, "text") && !m->quiet &&
 	    isatty(STDERR_FILENO))
 		m->want_totals = true;

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "flow/tallies.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#define HASH_FUNCTION(key, len, hash) \
+	((hash) = (unsigned)XXH3_64bits((key), (len)))
+#define HASH_NONFATAL_OOM 1
+#define uthash_nonfatal_oom(elt) ((elt)->stored = false)
+#include <uthash.h>
+
+#include "flow/mfa.h"
+#include "term/print.h"
+
+/* The hash table's key is the number of the node, what is counted, and the
+ * text. */
+struct inv_tally_entry {
+	struct inv_tallied row; /* first: inv_tallies_next casts */
+	UT_hash_handle hh;
+	bool stored;
+	size_t id_len;
+	/* The number of the node (4 bytes), enum inv_count_of (1), and the key
+	 * as Erlang prints it, with a 0. */
+	char id[];
+};
+
+#define ID_HEAD 5u
+
+int inv_tallies_init(struct inv_tallies *t)
+{
+	t->cursor = malloc(sizeof(*t->cursor));
+	return t->cursor ? 0 : INV_ENOMEM;
+}
+
+void inv_tallies_release(struct inv_tallies *t)
+{
+	struct inv_tally_entry *k;
+	struct inv_tally_entry *next;
+
+	HASH_ITER (hh, t->entries, k, next) {
+		HASH_DEL(t->entries, k);
+		free(k);
+	}
+	free(t->cursor);
+	t->cursor = NULL;
+}
+
+/* --- reading ----------------------------------------------------------------- */
+
+/* Reads the key of a note, and appends it as Erlang prints it. */
+static bool read_key(struct inv_tallies *t, const struct inv_item *it,
+		     struct inv_tallied *k, struct inv_buf *b)
+{
+	const struct inv_print_opts w = { .style = INV_PRINT_W,
+					  .otp = it->node->otp_release };
+	struct inv_token tok;
+	struct inv_mfa m;
+
+	if (k->of == INV_COUNT_FUNCTION) {
+		if (inv_mfa_read(&m, t->cursor, &it->ev) != 1)
+			return false;
+		inv_term_print_module(m.module.bytes, m.module.len, b, &w);
+		inv_term_print_function(m.function.bytes, m.function.len, b,
+					&w);
+		inv_buf_printf(b, "/%" PRIu32, m.arity);
+		inv_mfa_third(&m, t->cursor, &it->ev);
+		return !inv_cursor_next(t->cursor, &tok);
+	}
+	if (inv_cursor_next(t->cursor, &tok))
+		return false;
+	k->kind = tok.kind;
+	if (tok.kind == INV_TOK_PID || tok.kind == INV_TOK_PORT) {
+		k->number = tok.id[0];
+		k->serial = tok.kind == INV_TOK_PID ? tok.id[1] : 0;
+	}
+	return k->of == INV_COUNT_TOTAL || k->of == INV_COUNT_OTHERS ?
+		       tok.kind == INV_TOK_NIL :
+		       !inv_term_print_token(t->cursor, &tok, b, &w);
+}
+
+static int put(struct inv_tallies *t, const struct inv_tallied *row,
+	       const struct inv_buf *id)
+{
+	struct inv_tally_entry *k;
+
+	HASH_FIND(hh, t->entries, id->data, id->len, k);
+	if (!k) {
+		k = malloc(sizeof(*k) + id->len);
+		if (!k)
+			return INV_ENOMEM;
+		k->row = *row;
+		k->row.key = k->id + ID_HEAD;
+		k->id_len = id->len;
+		k->stored = true;
+		memcpy(k->id, id->data, id->len);
+		HASH_ADD_KEYPTR(hh, t->entries, k->id, k->id_len, k);
+		if (!k->stored) {
+			free(k);
+			return INV_ENOMEM;
+		}
+	}
+	/* Notes of several threads can come in another order. */
+	if (k->row.n < row->n)
+		k->row.n = row->n;
+	return 0;
+}
+
+int inv_tallies_item(struct inv_tallies *t, const struct inv_item *it)
+{
+	struct inv_tallied row = { .node = it->node };
+	struct inv_buf id = { 0 };
+	struct inv_token tok;
+	uint8_t what;
+	int rc = 0;
+
+	if (it->kind != INV_ITEM_NOTE || it->ev.note != INV_NOTE_COUNT)
+		return 0;
+	inv_cursor_init(t->cursor, INV_ENC_PACKED, it->ev.dict, it->ev.terms,
+			it->ev.len);
+	if (inv_cursor_next(t->cursor, &tok) || tok.kind != INV_TOK_INT ||
+	    tok.i < 0 || tok.i > INV_COUNT_OTHERS)
+		return 0;
+	what = (uint8_t)tok.i;
+	row.of = (enum inv_count_of)what;
+	inv_buf_put(&id, &it->node->number, sizeof(it->node->number));
+	inv_buf_put(&id, &what, 1);
+	if (read_key(t, it, &row, &id) && !inv_cursor_next(t->cursor, &tok) &&
+	    tok.kind == INV_TOK_INT && tok.i >= 0) {
+		inv_buf_putc(&id, 0);
+		row.n = (uint64_t)tok.i;
+		rc = id.error ? INV_ENOMEM : put(t, &row, &id);
+	}
+	inv_buf_release(&id);
+	return rc;
+}
+
+size_t inv_tallies_n(const struct inv_tallies *t)
+{
+	return HASH_COUNT(t->entries);
+}
+
+const struct inv_tallied *inv_tallies_next(const struct inv_tallies *t,
+					   const struct inv_tallied *row)
+{
+	const struct inv_tally_entry *k = t->entries;
+
+	if (row)
+		k = ((const struct inv_tally_entry *)(const void *)row)
+			    ->hh.next;
+	return k ? &k->row : NULL;
+}
+
+void inv_tallies_sum(const struct inv_tallies *t, const char *node,
+		     struct inv_tallies_sum *sum)
+{
+	const struct inv_tallied *r = NULL;
+
+	*sum = (struct inv_tallies_sum){ 0 };
+	while ((r = inv_tallies_next(t, r))) {
+		if (node && strcmp(r->node->name, node) != 0)
+			continue;
+		if (r->of == INV_COUNT_TOTAL)
+			sum->total += r->n;
+		else if (r->of == INV_COUNT_OTHERS)
+			sum->others += r->n;
+		else
+			sum->keyed += r->n;
+	}
+}
