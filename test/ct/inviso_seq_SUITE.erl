@@ -1,29 +1,34 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% The document of seq_trace with a tracer of inviso as the system tracer: a case
-%% for each function, for the messages, and for each section, under its name. What
-%% the document says about C nodes is in inviso_cnode_SUITE, and the causal order of
-%% several nodes in inviso_requests_SUITE.
+%% for each function, each message and each section, under its name.
+%% inviso_seq_SUITE_data/document.names lists them all. What the document says about
+%% C nodes is in inviso_cnode_SUITE, and the causal order of several nodes in
+%% inviso_requests_SUITE.
 -module(inviso_seq_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
 
 -export([all/0, suite/0, groups/0, init_per_suite/1, end_per_suite/1,
          end_per_testcase/2]).
+-export([names_of_the_document/1]).
 %% functions of seq_trace
--export([set_token_1/1, set_token_2/1, set_token_timestamps/1, get_token_0/1,
+-export([set_token_1/1, set_token_2/1, set_token_2_timestamps/1, get_token_0/1,
          get_token_1/1, print_1/1, print_2/1, reset_trace_0/1,
-         set_system_tracer_1/1, get_system_tracer_0/1]).
+         reset_trace_0_of_others/1, set_system_tracer_1/1,
+         get_system_tracer_0/1]).
+%% messages
+-export([message_send/1, message_receive/1, message_print/1]).
 %% sections
 -export([trace_messages_sent_to_the_system_tracer/1, sequential_tracing/1,
-         trace_token/1, serial/1, performance_considerations/1, ports/1,
+         trace_token/1, serial/1, serial_beyond_27_bits/1,
+         performance_considerations/1, ports/1,
          ports_of_several_requests/1, ports_of_another_process/1,
          ports_that_send_lists/1, ports_and_wrong_data/1, distribution/1,
          example_of_use/1]).
-%% functions of inviso_seq
--export([start_and_stop/1, another_system_tracer_stays/1, label_1/1, label_2/1,
-         restore_1/1]).
 %% on other nodes
 -export([remote_request/1, remote_start/1, remote_stop/1]).
+
+-import(inviso_seq_lib, [token/2, run/3, traced/2, entries/1, causes/1, json/1]).
 
 -define(LIB, inviso_trace_lib).
 -define(ALL, [send, 'receive', print]).
@@ -33,20 +38,19 @@
 suite() -> [{timetrap, {seconds, 300}}].
 
 all() ->
-    [{group, functions}, {group, sections}, {group, inviso_seq}].
+    [names_of_the_document, {group, functions}, {group, messages}, {group, sections}].
 
 groups() ->
     [{functions, [],
-      [set_token_1, set_token_2, set_token_timestamps, get_token_0, get_token_1,
-       print_1, print_2, reset_trace_0, set_system_tracer_1,
-       get_system_tracer_0]},
+      [set_token_1, set_token_2, set_token_2_timestamps, get_token_0, get_token_1,
+       print_1, print_2, reset_trace_0, reset_trace_0_of_others,
+       set_system_tracer_1, get_system_tracer_0]},
+     {messages, [], [message_send, message_receive, message_print]},
      {sections, [],
       [trace_messages_sent_to_the_system_tracer, sequential_tracing, trace_token,
-       serial, performance_considerations, ports, ports_of_several_requests,
+       serial, serial_beyond_27_bits, performance_considerations, ports, ports_of_several_requests,
        ports_of_another_process, ports_that_send_lists, ports_and_wrong_data,
-       distribution, example_of_use]},
-     {inviso_seq, [],
-      [start_and_stop, another_system_tracer_stays, label_1, label_2, restore_1]}].
+       distribution, example_of_use]}].
 
 init_per_suite(Config) ->
     ?LIB:config(Config, ["inviso", "inviso_spool", "inviso_tracer.so"]).
@@ -56,6 +60,44 @@ end_per_suite(_Config) -> ok.
 end_per_testcase(_Case, _Config) ->
     _ = seq_trace:set_system_tracer(false),
     ok.
+
+%% Each function, message and section of the document has a case here that begins
+%% with its name and that Common Test runs, and each of these cases is in the list.
+names_of_the_document(Config) ->
+    {ok, Names} = file:consult(filename:join(?config(data_dir, Config),
+                                             "document.names")),
+    [{Kind, Name, [_ | _], []} =
+         {Kind, Name, Cases,
+          [C || C <- Cases, not (is_run(C) andalso is_named(Kind, Name, case_of(C)))]}
+     || {Kind, Name, Cases} <- Names],
+    Listed = lists:append([Cases || {_, _, Cases} <- Names]),
+    [] = Listed -- lists:usort(Listed),
+    Here = lists:append([Cases || {_, _, Cases} <- groups()]),
+    [] = Here -- Listed,
+    %% The functions are those of this release.
+    Exports = [atom_to_list(F) ++ "/" ++ integer_to_list(A)
+               || {F, A} <- seq_trace:module_info(exports), F =/= module_info],
+    {Same, Same} = {lists:sort(Exports),
+                    lists:sort([Name || {function, Name, _} <- Names])}.
+
+case_of({_Suite, Case}) -> Case;
+case_of(Case) -> Case.
+
+is_run({Suite, Case}) ->
+    {module, Suite} = code:ensure_loaded(Suite),
+    lists:member(Case, Suite:all()) andalso erlang:function_exported(Suite, Case, 1);
+is_run(Case) ->
+    [] =/= [G || {G, _, Cases} <- groups(), lists:member({group, G}, all()),
+                 lists:member(Case, Cases)]
+        andalso erlang:function_exported(?MODULE, Case, 1).
+
+%% "print/2" is print_2, {print, ...} is message_print, "Trace Token" is trace_token.
+is_named(message, Name, Case) ->
+    {match, [Kind]} = re:run(Name, "^{'?([a-z]+)", [{capture, [1], list}]),
+    lists:prefix("message_" ++ Kind, atom_to_list(Case));
+is_named(_, Name, Case) ->
+    Words = re:replace(string:lowercase(Name), "[ /]", "_", [global, {return, list}]),
+    lists:prefix(Words, atom_to_list(Case)).
 
 %%---------------------------------------------------------------------------
 %% Functions
@@ -111,7 +153,7 @@ set_token_2(Config) ->
 %% "If multiple timestamp flags are passed, timestamp has precedence over
 %% strict_monotonic_timestamp which in turn has precedence over monotonic_timestamp.
 %% All timestamp flags are remembered".
-set_token_timestamps(Config) ->
+set_token_2_timestamps(Config) ->
     {_, Events} =
         traced(Config,
                fun() ->
@@ -226,6 +268,41 @@ reset_trace_0(Config) ->
                    {18, {print, {0, 1}, P, [], again}}]
         end).
 
+%% The same for another process, and for the messages in its queue.
+reset_trace_0_of_others(Config) ->
+    Work = fun(Self) ->
+                   receive first -> ok end,
+                   {label, 17} = seq_trace:get_token(label),
+                   _ = [seq_trace:print(N) || N <- [1, 2]],
+                   Self ! ready,
+                   until_reset(),
+                   receive queued -> ok end,
+                   [] = seq_trace:get_token(),
+                   token(18, [print]),
+                   seq_trace:print(again)
+           end,
+    {Q, Events} =
+        traced(Config,
+               fun() ->
+                       Self = self(),
+                       {Q, Ref} = spawn_monitor(fun() -> Work(Self) end),
+                       token(17, [print]),
+                       Q ! first,
+                       receive ready -> ok end,
+                       Q ! queued,
+                       true = seq_trace:reset_trace(),
+                       receive {'DOWN', Ref, _, _, normal} -> Q end
+               end),
+    [{17, {print, {1, 2}, Q, [], 1}}, {17, {print, {1, 3}, Q, [], 2}},
+     {18, {print, {0, 1}, Q, [], again}}] = [{L, I} || {seq_trace, L, I} <- Events].
+
+%% Receives no message, which would change the token.
+until_reset() ->
+    case seq_trace:get_token() of
+        [] -> ok;
+        _ -> timer:sleep(1), until_reset()
+    end.
+
 %% "The system tracer can be either a process, port or tracer module. Returns the
 %% previous value". "Failure: {badarg, Info}} if Pid is not an existing local pid." (It is badarg.)
 set_system_tracer_1(Config) ->
@@ -257,6 +334,39 @@ get_system_tracer_0(Config) ->
     _ = ?LIB:close(Tracer),
     inviso_test_lib:wait_until(
       fun() -> seq_trace:get_system_tracer() =:= false end).
+
+%%---------------------------------------------------------------------------
+%% Messages. In each case the token has only the flag of this message.
+
+%% "{send, Serial, From, To, Message}"
+message_send(Config) -> message(Config, send).
+
+%% "{'receive', Serial, From, To, Message}"
+message_receive(Config) -> message(Config, 'receive').
+
+%% "{print, Serial, From, _, Info}"
+message_print(Config) -> message(Config, print).
+
+message(Config, Flag) ->
+    {{P, Q}, Events} =
+        traced(Config,
+               fun() ->
+                       Self = self(),
+                       Q = spawn(fun() ->
+                                         receive M -> seq_trace:print({seen, M}) end,
+                                         Self ! [M]
+                                 end),
+                       token(17, [Flag]),
+                       Q ! #{text => "a"},
+                       receive [#{text := "a"}] -> {Self, Q} end
+               end),
+    There = {{0, 1}, P, Q, #{text => "a"}},
+    Back = {{1, 3}, Q, P, [#{text => "a"}]},
+    Expected = case Flag of
+                   print -> [{print, {1, 2}, Q, [], {seen, #{text => "a"}}}];
+                   _ -> [{Flag, Serial, From, To, M} || {Serial, From, To, M} <- [There, Back]]
+               end,
+    Expected = [Info || {seq_trace, 17, Info} <- Events].
 
 %%---------------------------------------------------------------------------
 %% Sections
@@ -377,6 +487,27 @@ serial(Config) ->
              {Name, Want} = {Name, Got}
          end || {Name, P} <- maps:to_list(Pids)],
     true = length(Expected) > 100.
+
+%% "The counter can reach its limit (27 bits)." The VM's limit is higher today: serials
+%% are recorded, and give the order of events, beyond 27 bits too.
+serial_beyond_27_bits(Config) ->
+    Max = 1 bsl 27 - 1,
+    run(Config, fun() ->
+                        token(17, ?ALL),
+                        _ = seq_trace:set_token(serial, {Max - 1, Max - 1}),
+                        seq_trace:print(last),
+                        self() ! message,
+                        receive message -> ok end,
+                        seq_trace:print(beyond)
+                end,
+        fun(P) -> [{17, {print, {Max - 1, Max}, P, [], last}},
+                   {17, {send, {Max - 1, Max + 1}, P, P, message}},
+                   {17, {'receive', {Max - 1, Max + 1}, P, P, message}},
+                   {17, {print, {Max + 1, Max + 2}, P, [], beyond}}]
+        end),
+    %% What was before the first serial is unknown.
+    [{null, false}, {1, false}, {2, true}, {3, true}] =
+        [{C, Certain} || #{<<"cause">> := C, <<"certain">> := Certain} <- causes(Config)].
 
 %% What happens, in one order that is possible. A message is received after it was
 %% sent. Each process begins with a token.
@@ -805,139 +936,3 @@ text(Log) ->
          {match, [Rest]} = re:run(L, "(seq_trace .*)$", [{capture, [1], list}]),
          Rest
      end || L <- ?LIB:lines(Log, "text"), re:run(L, "seq_trace ") =/= nomatch].
-
-%%---------------------------------------------------------------------------
-%% inviso_seq
-
-start_and_stop(Config) ->
-    Tracer = ?LIB:open(?LIB:name(Config, "x.log"), #{}),
-    ok = inviso_seq:stop(Tracer),
-    ok = inviso_seq:start(Tracer),
-    Tracer = seq_trace:get_system_tracer(),
-    ok = inviso_seq:start(Tracer),
-    %% Tokens stay where they are.
-    token(17, [print]),
-    ok = inviso_seq:stop(Tracer),
-    {label, 17} = seq_trace:get_token(label),
-    _ = seq_trace:set_token([]),
-    false = seq_trace:get_system_tracer(),
-    ok = inviso_seq:stop(Tracer),
-    ok = inviso_seq:start(Tracer),
-    _ = ?LIB:close(Tracer),
-    {error, closed} = inviso_seq:start(Tracer),
-    ok = inviso_seq:stop(Tracer),
-    false = seq_trace:get_system_tracer(),
-    {'EXIT', {function_clause, _}} = (catch inviso_seq:start(self())),
-    ok.
-
-another_system_tracer_stays(Config) ->
-    Tracer = ?LIB:open(?LIB:name(Config, "x.log"), #{}),
-    Second = ?LIB:open(?LIB:name(Config, "y.log"), #{}),
-    Self = self(),
-    false = seq_trace:set_system_tracer(Self),
-    {error, {system_tracer, Self}} = inviso_seq:start(Tracer),
-    {error, {system_tracer, Self}} = inviso_seq:stop(Tracer),
-    Self = seq_trace:set_system_tracer(false),
-    ok = inviso_seq:start(Second),
-    {error, {system_tracer, Second}} = inviso_seq:start(Tracer),
-    {error, {system_tracer, Second}} = inviso_seq:stop(Tracer),
-    Second = seq_trace:get_system_tracer(),
-    ok = inviso_seq:stop(Second),
-    %% A dead system tracer is none.
-    {Pid, Ref} = spawn_monitor(fun() -> receive stop -> ok end end),
-    false = seq_trace:set_system_tracer(Pid),
-    Pid ! stop,
-    receive {'DOWN', Ref, _, _, _} -> ok end,
-    ok = inviso_seq:start(Tracer),
-    _ = [?LIB:close(T) || T <- [Tracer, Second]],
-    ok.
-
-label_1(Config) ->
-    run(Config, fun() ->
-                        None = inviso_seq:label(#{order => 17}),
-                        _ = [{F, true} = seq_trace:get_token(F) || F <- ?ALL],
-                        seq_trace:print(outer),
-                        Outer = inviso_seq:label(inner),
-                        seq_trace:print(inner),
-                        ok = inviso_seq:restore(Outer),
-                        {label, #{order := 17}} = seq_trace:get_token(label),
-                        ok = inviso_seq:restore(None),
-                        [] = seq_trace:get_token()
-                end,
-        fun(P) -> [{#{order => 17}, {print, {0, 1}, P, [], outer}},
-                   {inner, {print, {0, 2}, P, [], inner}}]
-        end).
-
-label_2(Config) ->
-    run(Config, fun() ->
-                        value = inviso_seq:label(a, fun() -> seq_trace:print(x), value end),
-                        [] = seq_trace:get_token(),
-                        thrown = (catch inviso_seq:label(b, fun() -> throw(thrown) end)),
-                        [] = seq_trace:get_token()
-                end,
-        fun(P) -> [{a, {print, {0, 1}, P, [], x}}] end).
-
-%% A serial is not used twice, and what a process sends after restore/1 follows from
-%% the message that it had received before.
-restore_1(Config) ->
-    run(Config, fun() ->
-                        token(17, ?ALL),
-                        self() ! message,
-                        receive message -> ok end,
-                        Saved = inviso_seq:label(18),
-                        _ = [seq_trace:print(N) || N <- [1, 2, 3]],
-                        ok = inviso_seq:restore(Saved),
-                        seq_trace:print(restored)
-                end,
-        fun(P) -> [{17, {send, {0, 1}, P, P, message}},
-                   {17, {'receive', {0, 1}, P, P, message}},
-                   {18, {print, {1, 2}, P, [], 1}},
-                   {18, {print, {1, 3}, P, [], 2}},
-                   {18, {print, {1, 4}, P, [], 3}},
-                   {17, {print, {1, 5}, P, [], restored}}]
-        end).
-
-%%---------------------------------------------------------------------------
-
-token(Label, Flags) ->
-    _ = seq_trace:set_token([]),
-    _ = seq_trace:set_token(label, Label),
-    _ = [seq_trace:set_token(F, true) || F <- Flags],
-    ok.
-
-%% Runs a function in a process of its own, and compares the recorded events. Returns
-%% the pid.
-run(Config, Fun, Expected) ->
-    {Pid, Events} = traced(Config, fun() -> _ = Fun(), self() end),
-    Want = [{seq_trace, Label, Info} || {Label, Info} <- Expected(Pid)],
-    Want = Events,
-    Pid.
-
-traced(Config, Fun) ->
-    Log = filename:join(?LIB:dir(Config), "x.log"),
-    Tracer = ?LIB:open(Log, #{}),
-    ok = inviso_seq:start(Tracer),
-    {Pid, Ref} = spawn_monitor(fun() -> exit({returned, Fun()}) end),
-    Result = receive {'DOWN', Ref, process, Pid, Reason} -> Reason end,
-    ok = inviso_seq:stop(Tracer),
-    #{dropped := 0} = ?LIB:close(Tracer),
-    put(log, Log),
-    {returned, Value} = Result,
-    {Value, entries(Log)}.
-
-%% Returns the events of a log as a tracer process would get them.
-entries(Log) ->
-    Self = self(),
-    Ref = make_ref(),
-    Work = fun(_, Entry, _, N) -> Self ! {Ref, Entry}, {ok, N} end,
-    {ok, N} = inviso_lfm:merge([{node(), [{trace_log, [Log]}]}], Work, none),
-    [receive {Ref, Entry} -> Entry end || _ <- lists:seq(1, N)].
-
-%% Returns the events of the log that traced/2 has made, with their causes.
-causes(_Config) ->
-    json([get(log)]).
-
-json(Logs) ->
-    {0, Bin, _} = ?LIB:merge(Logs, "json"),
-    [E || L <- binary:split(Bin, <<"\n">>, [global, trim_all]),
-          #{<<"tag">> := <<"seq_trace">>} = E <- [inviso_trace_json:decode(L)]].
