@@ -134,6 +134,15 @@ enum inv_note {
 	 * (enum inv_count_of), the key, and how many since the beginning of the
 	 * log. A later note of the same key replaces it */
 	INV_NOTE_COUNT = 6,
+	/* The times of a key's calls: what was counted and the key, as in
+	 * INV_NOTE_COUNT; how many calls were not timed; the shortest and the
+	 * longest time, and the sum of all, in ns. Without timed calls the
+	 * shortest time is [] */
+	INV_NOTE_TIMES = 7,
+	/* Part of a key's histogram: what was counted and the key; the number of
+	 * a block (abi/buckets.h); how many times are in each of its buckets, a
+	 * list, without the zeros at its end */
+	INV_NOTE_BUCKETS = 8,
 };
 
 /* What a note of kind INV_NOTE_COUNT counts, and what its key is. */

@@ -14,6 +14,7 @@
 #define INV_ATOMS(X)                              \
 	X(EXIT, "EXIT")                           \
 	X(all, "all")                             \
+	X(busy, "busy")                           \
 	X(bytes, "bytes")                         \
 	X(call, "call")                           \
 	X(closed, "closed")                       \
@@ -22,6 +23,7 @@
 	X(done, "done")                           \
 	X(error, "error")                         \
 	X(events, "events")                       \
+	X(exception_from, "exception_from")       \
 	X(extra, "extra")                         \
 	X(false, "false")                         \
 	X(function, "function")                   \
@@ -37,6 +39,7 @@
 	X(ok, "ok")                               \
 	X(process, "process")                     \
 	X(remove, "remove")                       \
+	X(return_from, "return_from")             \
 	X(scheduler_id, "scheduler_id")           \
 	X(send, "send")                           \
 	X(seq_trace, "seq_trace")                 \

@@ -84,7 +84,8 @@ static enum inv_bound begin(struct inv_tracer *t, struct inv_open_calls *o,
 
 enum inv_bound inv_bound_count(struct inv_tracer *t, enum inv_tag tag,
 			       const struct inv_tracer_event **event,
-			       struct inv_tracer_event *plain)
+			       struct inv_tracer_event *plain,
+			       uint32_t *function)
 {
 	const struct inv_tracer_event *te = *event;
 	struct inv_open_calls *o = open_calls(t);
@@ -98,6 +99,7 @@ enum inv_bound inv_bound_count(struct inv_tracer *t, enum inv_tag tag,
 	f = inv_open_calls_find(o, &called);
 	if (!f)
 		return INV_BOUND_RECORD;
+	*function = inv_open_function_number(o, f);
 	if (tag == INV_TAG_CALL)
 		return begin(t, o, f, event, plain);
 	if (inv_open_calls_end(o, f, te->tracee))

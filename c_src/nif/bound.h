@@ -33,11 +33,13 @@ enum inv_bound {
 /*
  * Counts an event that the VM has reported; call it in the thread of the traced
  * process. If the event has a mark, it is copied to *plain without the mark,
- * and *event is changed to that.
+ * and *event is changed to that. *function becomes the number of the event's
+ * function in the table of open calls, unless the result is INV_BOUND_RECORD.
  */
 enum inv_bound inv_bound_count(struct inv_tracer *t, enum inv_tag tag,
 			       const struct inv_tracer_event **event,
-			       struct inv_tracer_event *plain);
+			       struct inv_tracer_event *plain,
+			       uint32_t *function);
 
 /*
  * If a filter wants a call, the end of the call is recorded, too. The caller says

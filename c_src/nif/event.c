@@ -19,6 +19,7 @@
 #include "nif/starts.h"
 #include "nif/tally.h"
 #include "nif/thread.h"
+#include "nif/times.h"
 #include "nif/tracer.h"
 
 #define PREFETCH 512
@@ -686,6 +687,37 @@ static bool filter(struct inv_tracer *t, struct inv_thread *thread,
 	return wanted;
 }
 
+/* Counts an event after the limit. */
+INV_COLD static enum outcome come_late(struct inv_lane *lane)
+{
+	inv_producer_offer(&lane->producer);
+	inv_producer_drop(&lane->producer, INV_LOSS_LIMIT);
+	return TAKEN;
+}
+
+/* Adds an event of a call to the histograms. */
+static enum outcome time_call(struct inv_tracer *t, struct inv_thread *thread,
+			      const struct inv_tracer_event *te)
+{
+	uint64_t now = inv_mono_ns();
+
+	if (inv_unlikely(now >= atomic_load_explicit(&t->until,
+						     memory_order_relaxed))) {
+		spend(t, INV_LIMIT_TIME);
+		return come_late(&t->lanes[thread->index]);
+	}
+	switch (inv_times_event(t, thread->index, te, now)) {
+	case INV_TIMED:
+		return TAKEN;
+	case INV_TIMED_HELD:
+		return HELD;
+	case INV_TIMED_OVER:
+		return come_late(&t->lanes[thread->index]);
+	default:
+		return BAD;
+	}
+}
+
 /* How many events a thread counts between two looks at the time limit. */
 #define COUNTS_A_LOOK 256u
 
@@ -701,11 +733,10 @@ static enum outcome count(struct inv_tracer *t, struct inv_thread *thread,
 
 	if (inv_unlikely(
 		    atomic_load_explicit(&t->spent_by, memory_order_relaxed) !=
-		    INV_LIMIT_NONE)) {
-		inv_producer_offer(&lane->producer);
-		inv_producer_drop(&lane->producer, INV_LOSS_LIMIT);
-		return TAKEN;
-	}
+		    INV_LIMIT_NONE))
+		return come_late(lane);
+	if (t->timing)
+		return time_call(t, thread, te);
 	if (!inv_tally_event(t, thread->index, te))
 		return BAD;
 	if (inv_unlikely(++lane->events_lease >= COUNTS_A_LOOK)) {
@@ -734,6 +765,7 @@ static enum outcome take(struct inv_tracer *t, struct inv_thread *thread,
 	struct event ev = { .of = te, .ts_kind = INV_TS_NONE };
 	enum inv_bound bound = INV_BOUND_RECORD;
 	struct inv_tracer_event plain;
+	uint32_t function;
 	bool wanted = true;
 
 	if (inv_unlikely(t->elsewhere))
@@ -752,7 +784,7 @@ static enum outcome take(struct inv_tracer *t, struct inv_thread *thread,
 	if (inv_unlikely(atomic_load_explicit(&t->open_calls,
 					      memory_order_relaxed) != NULL)) {
 		wanted = inv_bound_wanted(t, te->tracee);
-		bound = inv_bound_count(t, ev.tag, &ev.of, &plain);
+		bound = inv_bound_count(t, ev.tag, &ev.of, &plain, &function);
 		if (bound == INV_BOUND_LEAVE_OUT)
 			return TAKEN;
 		ev.ends = bound == INV_BOUND_BEGINS || bound == INV_BOUND_HOLDS;

@@ -12,6 +12,7 @@
 #include "nif/retire.h"
 #include "nif/starts.h"
 #include "nif/tally.h"
+#include "nif/times.h"
 
 /*
  * What a library of the module inviso_tracer consists of, besides the callbacks
@@ -57,6 +58,8 @@ void inv_nif_unload(ErlNifEnv *env, void *priv);
 	{ "nif_starts_patterns", 2, inv_starts_patterns, 0 }, \
 	{ "nif_tally", 2, inv_tally_set, 0 }, \
 	{ "nif_tallied", 3, inv_tally_read, 0 }, \
+	{ "nif_times", 3, inv_times_set, 0 }, \
+	{ "nif_times_end", 2, inv_times_end, 0 }, \
 	{ "nif_retire", 1, inv_control_retire, 0 }, \
 	{ "nif_quiet", 1, inv_control_quiet, 0 }, \
 	{ "nif_end", 2, inv_control_end, 0 }, \

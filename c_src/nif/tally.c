@@ -6,6 +6,7 @@
 #include "nif/atoms.h"
 #include "nif/note.h"
 #include "nif/thread.h"
+#include "nif/times.h"
 #include "nif/tracer.h"
 #include "vm/tally.h"
 
@@ -63,29 +64,45 @@ static bool is_lasting(ErlNifEnv *env, const struct inv_tally_key *key)
 	}
 }
 
-/* Makes a cell for a key that the thread has not counted yet. */
-INV_COLD static bool count_first(struct inv_tracer *t, uint32_t thread,
-				 struct inv_tally_part *part, ErlNifEnv *env,
-				 const struct inv_tally_key *key)
+INV_COLD struct inv_tally_cell *inv_tally_first(struct inv_tracer *t,
+						struct inv_tally *tally,
+						uint32_t part, ErlNifEnv *env,
+						const struct inv_tally_key *key)
 {
-	struct inv_tally_cell *c;
+	struct inv_tally_cell *c = NULL;
 	ErlNifPid pid;
 
+	if (is_lasting(env, key))
+		c = inv_tally_claim(&tally->parts[part], key);
+	/* The tracer's namer then notes the name of the process. */
+	if (c && key->kind == INV_COUNT_PROCESS && part < t->n_lanes &&
+	    enif_get_local_pid(env, key->word, &pid))
+		inv_fresh_add(&t->lanes[part].fresh, key->word, &pid);
+	return c;
+}
+
+INV_COLD static bool count_first(struct inv_tracer *t, struct inv_tally *tally,
+				 uint32_t thread, ErlNifEnv *env,
+				 const struct inv_tally_key *key)
+{
 	if (!is_lasting(env, key))
 		return false;
-	c = inv_tally_claim(part, key);
-	inv_tally_add(part, c);
-	/* The tracer's namer then notes the name of the process. */
-	if (c && key->kind == INV_COUNT_PROCESS &&
-	    enif_get_local_pid(env, key->word, &pid))
-		inv_fresh_add(&t->lanes[thread].fresh, key->word, &pid);
+	inv_tally_add(&tally->parts[thread],
+		      inv_tally_first(t, tally, thread, env, key));
 	return true;
+}
+
+bool inv_tally_key_of(const struct inv_tally *tally,
+		      const struct inv_tracer_event *te,
+		      struct inv_tally_key *key)
+{
+	return get_key(tally, te, key) && is_lasting(te->env, key);
 }
 
 bool inv_tally_event(struct inv_tracer *t, uint32_t thread,
 		     const struct inv_tracer_event *te)
 {
-	/* Acquire: pairs with the release in set(). */
+	/* Acquire: pairs with the release in inv_tally_begin(). */
 	struct inv_tally *tally =
 		atomic_load_explicit(&t->tally, memory_order_acquire);
 	struct inv_tally_part *part = &tally->parts[thread];
@@ -96,20 +113,20 @@ bool inv_tally_event(struct inv_tracer *t, uint32_t thread,
 		return false;
 	c = inv_tally_find(part, &key);
 	if (inv_unlikely(!c))
-		return count_first(t, thread, part, te->env, &key);
+		return count_first(t, tally, thread, te->env, &key);
 	inv_tally_add(part, c);
 	return true;
 }
 
 /* --- NIFs -------------------------------------------------------------------- */
 
-static bool set(struct inv_tracer *t, uint32_t by)
+bool inv_tally_begin(struct inv_tracer *t, uint32_t n_parts, uint32_t by)
 {
 	struct inv_tally *tally;
 
 	if (t->delivery || atomic_load(&t->tally))
 		return false;
-	tally = inv_tally_make(t->n_lanes, by);
+	tally = inv_tally_make(n_parts, by);
 	if (!tally)
 		return false;
 	atomic_store_explicit(&t->tally, tally, memory_order_release);
@@ -117,26 +134,32 @@ static bool set(struct inv_tracer *t, uint32_t by)
 	return true;
 }
 
+bool inv_tally_by(ERL_NIF_TERM atom, uint32_t *by)
+{
+	*by = atom == inv_am_process ? INV_COUNT_PROCESS : INV_COUNT_FUNCTION;
+	return atom == inv_am_function || atom == inv_am_process;
+}
+
 ERL_NIF_TERM inv_tally_set(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 {
 	struct inv_tracer *t;
 	ErlNifUInt64 handle;
+	uint32_t by;
 	bool done;
 
 	(void)argc;
 	if (!enif_get_uint64(env, argv[0], &handle) || handle == 0 ||
-	    (argv[1] != inv_am_function && argv[1] != inv_am_process))
+	    !inv_tally_by(argv[1], &by))
 		return enif_make_badarg(env);
 	t = inv_tracer_borrow(handle);
 	if (!t)
 		return inv_am_closed;
-	done = set(t, argv[1] == inv_am_process ? INV_COUNT_PROCESS :
-						  INV_COUNT_FUNCTION);
+	done = inv_tally_begin(t, t->n_lanes, by);
 	inv_tracer_release();
 	return done ? inv_am_true : inv_am_false;
 }
 
-static ERL_NIF_TERM make_key(ErlNifEnv *env, const struct inv_tally_key *k)
+ERL_NIF_TERM inv_tally_key_term(ErlNifEnv *env, const struct inv_tally_key *k)
 {
 	switch (k->kind & 0xff) {
 	case INV_COUNT_FUNCTION:
@@ -159,7 +182,7 @@ static ERL_NIF_TERM make_note(ErlNifEnv *env, const struct inv_tally_row *row)
 		enif_make_list3(
 			env,
 			enif_make_uint(env, (unsigned)(row->key.kind & 0xff)),
-			make_key(env, &row->key),
+			inv_tally_key_term(env, &row->key),
 			enif_make_uint64(env, row->n)));
 }
 
@@ -170,20 +193,29 @@ static ERL_NIF_TERM make_note(ErlNifEnv *env, const struct inv_tally_row *row)
 #define CELLS_A_CALL (4 * INV_TALLY_CELLS)
 #define LOOK_UPS_A_CALL 4096u
 
-static ERL_NIF_TERM read(ErlNifEnv *env, struct inv_tally *tally,
+/* Returns true if the notes of a row are not those of a histogram, too. */
+static bool is_plain(const struct inv_tracer *t, const struct inv_tally_row *r)
+{
+	return !t->timing || (r->key.kind & 0xff) == INV_COUNT_TOTAL;
+}
+
+static ERL_NIF_TERM read(ErlNifEnv *env, const struct inv_tracer *t,
 			 ErlNifUInt64 at, bool all)
 {
+	struct inv_tally *tally = t->tally;
 	ERL_NIF_TERM list = enif_make_list(env, 0);
-	uint32_t most = LOOK_UPS_A_CALL / tally->n_parts;
+	uint32_t rows = LOOK_UPS_A_CALL / tally->n_parts;
+	uint32_t a_row = t->timing ? 1 + INV_TIMES_NOTES : 1;
 	uint32_t cells = CELLS_A_CALL;
 	struct inv_tally_row row;
 	uint32_t n = 0;
 
-	if (most < 1)
-		most = 1;
-	if (most > INV_NOTES)
-		most = INV_NOTES;
-	while (n < most && inv_tally_next(tally, &at, all, &cells, &row)) {
+	if (rows < 1)
+		rows = 1;
+	while (rows-- > 0 && n + a_row <= INV_NOTES &&
+	       inv_tally_next(tally, &at, all, &cells, &row)) {
+		if (!is_plain(t, &row))
+			list = inv_times_notes(env, t, &row, list, &n);
 		list = enif_make_list_cell(env, make_note(env, &row), list);
 		n++;
 	}
@@ -195,7 +227,6 @@ static ERL_NIF_TERM read(ErlNifEnv *env, struct inv_tally *tally,
 ERL_NIF_TERM inv_tally_read(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 {
 	ERL_NIF_TERM result = inv_am_closed;
-	struct inv_tally *tally;
 	struct inv_tracer *t;
 	ErlNifUInt64 handle;
 	ErlNifUInt64 at;
@@ -208,9 +239,8 @@ ERL_NIF_TERM inv_tally_read(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 	if (!t)
 		return inv_am_closed;
 	/* The lock makes this the only reader. */
-	tally = atomic_load(&t->tally);
-	if (tally)
-		result = read(env, tally, at, argv[2] == inv_am_true);
+	if (atomic_load(&t->tally))
+		result = read(env, t, at, argv[2] == inv_am_true);
 	inv_tracer_release();
 	return result;
 }

@@ -11,6 +11,7 @@
 #include "abi/options.h"
 #include "base/clock.h"
 #include "nif/thread.h"
+#include "nif/times.h"
 #include "ring/layout.h"
 #include "vm/open_calls.h"
 #include "vm/starters.h"
@@ -209,6 +210,7 @@ static void free_parts(struct inv_tracer *t)
 	inv_tracer_exchange(t, NULL);
 	inv_open_calls_free(t->bound);
 	inv_tally_free(t->tally);
+	inv_timing_free(t->timing);
 	inv_starters_free(t->starters);
 	inv_memory_free(t->rate);
 	inv_memory_free(t->redaction);

@@ -46,6 +46,7 @@
 struct inv_open_calls;
 struct inv_starters;
 struct inv_tally;
+struct inv_timing;
 
 /* A thread's data for one tracer, used only by that thread. */
 struct inv_lane {
@@ -106,6 +107,8 @@ struct inv_tracer {
 	struct inv_open_calls *bound;
 	/* NULL: the tracer does not count events (nif/tally.h). Set once. */
 	_Atomic(struct inv_tally *) tally;
+	/* NULL: the tracer does not time calls (nif/times.h). Set before tally. */
+	struct inv_timing *timing;
 	/* NULL: the tracer has no start handle (nif/starts.h). Set once. */
 	_Atomic(struct inv_starters *) starters;
 };

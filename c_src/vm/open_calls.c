@@ -182,6 +182,28 @@ enum inv_ends inv_open_function_ends(const struct inv_open_function *f)
 						   memory_order_relaxed);
 }
 
+uint32_t inv_open_function_number(const struct inv_open_calls *o,
+				  const struct inv_open_function *f)
+{
+	return (uint32_t)(f - o->function);
+}
+
+const struct inv_open_function *inv_open_function_at(
+	const struct inv_open_calls *o, uint32_t number)
+{
+	return &o->function[number];
+}
+
+struct inv_called inv_open_function_called(const struct inv_open_function *f)
+{
+	return (struct inv_called){
+		.module =
+			atomic_load_explicit(&f->module, memory_order_relaxed),
+		.name = f->name,
+		.arity = f->arity,
+	};
+}
+
 static enum state state_of(const struct inv_open_function *f)
 {
 	/* Acquire: pairs with the release in stop() and _release(). */
@@ -220,11 +242,7 @@ bool inv_open_calls_stopped(const struct inv_open_calls *o, uint32_t *at,
 
 		if (state_of(f) != STOPPED)
 			continue;
-		stopped->function = (struct inv_called){
-			.module = atomic_load(&f->module),
-			.name = f->name,
-			.arity = f->arity,
-		};
+		stopped->function = inv_open_function_called(f);
 		stopped->process = f->process;
 		stopped->open = f->open;
 		return true;
@@ -247,12 +265,6 @@ void inv_open_calls_release(struct inv_open_calls *o,
 static struct process *process_of(const struct inv_open_calls *o, uint64_t id)
 {
 	return &o->process[inv_vm_place(id, o->places)];
-}
-
-static uint32_t index_of(const struct inv_open_calls *o,
-			 const struct inv_open_function *f)
-{
-	return (uint32_t)(f - o->function);
 }
 
 static void add(struct process *p, uint32_t function)
@@ -342,7 +354,7 @@ bool inv_open_calls_begin(struct inv_open_calls *o, struct inv_open_function *f,
 			  uint64_t process)
 {
 	struct process *p = process_of(o, process);
-	uint32_t function = index_of(o, f);
+	uint32_t function = inv_open_function_number(o, f);
 	uint32_t holder;
 
 	if (state_of(f) == RELEASED)
@@ -367,7 +379,7 @@ bool inv_open_calls_end(struct inv_open_calls *o, struct inv_open_function *f,
 	struct process *p = process_of(o, process);
 
 	if (p->id == process && state_of(f) != RELEASED)
-		subtract(p, index_of(o, f));
+		subtract(p, inv_open_function_number(o, f));
 	return inv_open_function_reported(f);
 }
 

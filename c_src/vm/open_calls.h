@@ -82,6 +82,13 @@ struct inv_open_function *inv_open_calls_find(const struct inv_open_calls *o,
 					      const struct inv_called *f);
 enum inv_ends inv_open_function_ends(const struct inv_open_function *f);
 
+/* A function's number in the table, and the function with this number. */
+uint32_t inv_open_function_number(const struct inv_open_calls *o,
+				  const struct inv_open_function *f);
+const struct inv_open_function *inv_open_function_at(
+	const struct inv_open_calls *o, uint32_t number);
+struct inv_called inv_open_function_called(const struct inv_open_function *f);
+
 /* Returns true if ends of the function are recorded. */
 bool inv_open_function_reported(const struct inv_open_function *f);
 

@@ -42,7 +42,7 @@
 -export([nif_seq/6, nif_starts/1, nif_starts_patterns/2]).
 
 %% For the session: counting.
--export([nif_tally/2, nif_tallied/3]).
+-export([nif_tally/2, nif_tallied/3, nif_times/3, nif_times_end/2]).
 
 %% For the session: the bound on open calls.
 -export([nif_bound/3, nif_ends/4, nif_stopped/1, nif_released/4]).
@@ -61,6 +61,7 @@
        nif_end/2, nif_free/1, nif_gone/0, nif_settle/0, nif_dir/1, nif_hold/1,
        nif_bound/3, nif_ends/4, nif_stopped/1, nif_released/4,
        nif_seq/6, nif_starts/1, nif_starts_patterns/2, nif_tally/2, nif_tallied/3,
+       nif_times/3, nif_times_end/2,
        nif_deliver/4, nif_credit/3, nif_counts/1]).
 
 -export_type([tracer/0, opts/0, filter/0, redact_rule/0, stats/0]).
@@ -376,6 +377,18 @@ nif_tally(_Handle, _By) -> erlang:nif_error(not_loaded).
 %% At of the next call, or `done'. Returns what has changed since the last calls, or
 %% everything, as notes for nif_note/2, at most 256.
 nif_tallied(_Handle, _At, _All) -> erlang:nif_error(not_loaded).
+
+%% Timing calls (c_src/nif/times.h).
+%%
+%% nif_times(Handle, function | process, Processes) -> true | false | closed. Like
+%% nif_tally; the tracer also adds the time of each call to the histogram of its key.
+%% Processes is the highest number of processes of this node.
+nif_times(_Handle, _By, _Processes) -> erlang:nif_error(not_loaded).
+
+%% nif_times_end(Handle, At) -> At2 | busy | done | closed. Ends the timing, and counts
+%% open calls as unpaired. At is first 0, and then At2. busy: a thread is still in a
+%% callback; call it again later with the same At.
+nif_times_end(_Handle, _At) -> erlang:nif_error(not_loaded).
 
 %% nif_retire stops recording. After it, nif_quiet returns false while a thread is
 %% still recording an event.

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nif/times.h"
+
+#include <stdatomic.h>
+
+#include "abi/event.h"
+#include "base/likely.h"
+#include "nif/atoms.h"
+#include "nif/bound.h"
+#include "nif/tally.h"
+#include "nif/thread.h"
+#include "nif/tracer.h"
+#include "vm/open_calls.h"
+#include "vm/pages.h"
+#include "vm/spans.h"
+#include "vm/tally.h"
+#include "vm/times.h"
+
+/*
+ * Tally and times have a part for each thread, and one more: inv_times_end counts
+ * in it the calls that are open at the end.
+ */
+struct inv_timing {
+	struct inv_spans *spans;
+	struct inv_times *times;
+	_Atomic bool over;
+};
+
+void inv_timing_free(struct inv_timing *timing)
+{
+	if (!timing)
+		return;
+	inv_spans_free(timing->spans);
+	inv_times_free(timing->times);
+	inv_pages_unmap(timing, sizeof(*timing));
+}
+
+/* --- counting ---------------------------------------------------------------- */
+
+/* Who counts: a thread, or inv_times_end. */
+struct counter {
+	struct inv_tracer *t;
+	struct inv_tally *tally;
+	uint32_t part;
+	ErlNifEnv *env;
+};
+
+static const struct inv_open_calls *open_calls(const struct counter *c)
+{
+	/* Acquire: pairs with the release in inv_bound_ends(). */
+	return atomic_load_explicit(&c->t->open_calls, memory_order_acquire);
+}
+
+static struct inv_tally_key key_of(const struct counter *c, uint64_t process,
+				   uint32_t function)
+{
+	struct inv_called f;
+
+	if (c->tally->by == INV_COUNT_PROCESS)
+		return (struct inv_tally_key){ process, 0, INV_COUNT_PROCESS };
+	f = inv_open_function_called(
+		inv_open_function_at(open_calls(c), function));
+	return (struct inv_tally_key){ f.module, f.name,
+				       INV_COUNT_FUNCTION | (uint64_t)f.arity
+								    << 8 };
+}
+
+static struct inv_tally_cell *cell_of(const struct counter *c,
+				      const struct inv_tally_key *key)
+{
+	struct inv_tally_part *part = &c->tally->parts[c->part];
+	struct inv_tally_cell *cell = inv_tally_find(part, key);
+
+	return inv_likely(cell != NULL) ?
+		       cell :
+		       inv_tally_first(c->t, c->tally, c->part, c->env, key);
+}
+
+static void add_time(const struct counter *c, const struct inv_tally_key *key,
+		     uint64_t ns)
+{
+	struct inv_times_part *p = &c->t->timing->times->parts[c->part];
+	struct inv_tally_part *keys = &c->tally->parts[c->part];
+	struct inv_tally_cell *cell = cell_of(c, key);
+
+	if (inv_unlikely(!inv_times_add(p, inv_times_row(p, keys, cell), ns))) {
+		cell = NULL;
+		(void)inv_times_add(p, inv_times_row(p, keys, cell), ns);
+	}
+	inv_tally_add(keys, cell);
+}
+
+static void add_unpaired(const struct counter *c,
+			 const struct inv_tally_key *key)
+{
+	struct inv_tally_part *keys = &c->tally->parts[c->part];
+	struct inv_tally_cell *cell = cell_of(c, key);
+
+	inv_times_unpaired(inv_times_row(&c->t->timing->times->parts[c->part],
+					 keys, cell));
+	inv_tally_add(keys, cell);
+}
+
+/* --- callbacks --------------------------------------------------------------- */
+
+static void lost(void *arg, uint64_t process, uint32_t function)
+{
+	struct counter *c = arg;
+	struct inv_tally_key key = key_of(c, process, function);
+
+	add_unpaired(c, &key);
+}
+
+static bool gone(void *arg, uint32_t function)
+{
+	struct counter *c = arg;
+
+	return !inv_open_function_reported(
+		inv_open_function_at(open_calls(c), function));
+}
+
+static void begin(struct counter *c, uint64_t process, uint32_t function,
+		  uint64_t now)
+{
+	const struct inv_spans_use use = { c, lost, gone };
+
+	if (inv_unlikely(!inv_spans_begin(c->t->timing->spans, &use, process,
+					  function, now)))
+		lost(c, process, function);
+}
+
+/* An end without a beginning is that of a call that was counted as unpaired. */
+static void end(struct counter *c, uint64_t process, uint32_t function,
+		uint64_t now)
+{
+	const struct inv_spans_use use = { c, lost, gone };
+	struct inv_tally_key key;
+	uint64_t since;
+
+	if (inv_unlikely(!inv_spans_end(c->t->timing->spans, &use, process,
+					function, &since)))
+		return;
+	key = key_of(c, process, function);
+	add_time(c, &key, now - since);
+}
+
+/* Takes an event whose end will not come. */
+static INV_COLD enum inv_timed take_endless(const struct counter *c,
+					    const struct inv_tracer_event *te)
+{
+	struct inv_tally_key key;
+
+	if (te->tag == inv_am_return_from || te->tag == inv_am_exception_from)
+		return INV_TIMED;
+	if (!inv_tally_key_of(c->tally, te, &key))
+		return INV_TIMED_BAD;
+	add_unpaired(c, &key);
+	return INV_TIMED;
+}
+
+static enum inv_tag tag_of(const struct inv_tracer_event *te)
+{
+	if (te->tag == inv_am_call)
+		return INV_TAG_CALL;
+	if (te->tag == inv_am_return_from)
+		return INV_TAG_RETURN_FROM;
+	return te->tag == inv_am_exception_from ? INV_TAG_EXCEPTION_FROM :
+						  INV_TAG_OTHER;
+}
+
+enum inv_timed inv_times_event(struct inv_tracer *t, uint32_t thread,
+			       const struct inv_tracer_event *te, uint64_t now)
+{
+	struct counter c = {
+		.t = t,
+		/* Acquire: pairs with the release in inv_tally_begin(). */
+		.tally = atomic_load_explicit(&t->tally, memory_order_acquire),
+		.part = thread,
+		.env = te->env,
+	};
+	enum inv_bound bound = INV_BOUND_RECORD;
+	struct inv_tracer_event plain;
+	uint32_t function = 0;
+
+	/* Read after inv_thread_enter; pairs with the barrier in is_over(). */
+	if (inv_unlikely(atomic_load_explicit(&t->timing->over,
+					      memory_order_relaxed)))
+		return INV_TIMED_OVER;
+	if (inv_likely(open_calls(&c) != NULL))
+		bound = inv_bound_count(t, tag_of(te), &te, &plain, &function);
+	switch (bound) {
+	case INV_BOUND_BEGINS:
+		begin(&c, te->tracee, function, now);
+		return INV_TIMED;
+	case INV_BOUND_HOLDS:
+		begin(&c, te->tracee, function, now);
+		return INV_TIMED_HELD;
+	case INV_BOUND_ENDS:
+		end(&c, te->tracee, function, now);
+		return INV_TIMED;
+	case INV_BOUND_LEAVE_OUT:
+		return INV_TIMED;
+	default:
+		return take_endless(&c, te);
+	}
+}
+
+/* --- notes ------------------------------------------------------------------- */
+
+static ERL_NIF_TERM make_note(ErlNifEnv *env, enum inv_note kind,
+			      ERL_NIF_TERM terms)
+{
+	return enif_make_tuple2(env, enif_make_uint(env, kind), terms);
+}
+
+static ERL_NIF_TERM what(ErlNifEnv *env, const struct inv_tally_row *row)
+{
+	return enif_make_uint(env, (unsigned)(row->key.kind & 0xff));
+}
+
+/* Makes a note, {INV_NOTE_BUCKETS, [Of, Key, Block, Ns]}. Returns false if the
+ * block has no values. */
+static bool make_block(ErlNifEnv *env, const struct inv_tally_row *row,
+		       const uint64_t *n, uint32_t block, ERL_NIF_TERM *note)
+{
+	ERL_NIF_TERM list = enif_make_list(env, 0);
+	uint32_t end = INV_BUCKETS;
+
+	while (end > 0 && n[end - 1] == 0)
+		end--;
+	if (end == 0)
+		return false;
+	while (end > 0)
+		list = enif_make_list_cell(env, enif_make_uint64(env, n[--end]),
+					   list);
+	*note = make_note(env, INV_NOTE_BUCKETS,
+			  enif_make_list4(env, what(env, row),
+					  inv_tally_key_term(env, &row->key),
+					  enif_make_uint(env, block), list));
+	return true;
+}
+
+ERL_NIF_TERM inv_times_notes(ErlNifEnv *env, const struct inv_tracer *t,
+			     const struct inv_tally_row *row, ERL_NIF_TERM list,
+			     uint32_t *n)
+{
+	struct inv_times_sum sum;
+	ERL_NIF_TERM note;
+
+	inv_times_read(t->timing->times, t->tally, &row->key, &sum);
+	note = make_note(env, INV_NOTE_TIMES,
+			 enif_make_list6(env, what(env, row),
+					 inv_tally_key_term(env, &row->key),
+					 enif_make_uint64(env, sum.unpaired),
+					 sum.min == UINT64_MAX ?
+						 enif_make_list(env, 0) :
+						 enif_make_uint64(env, sum.min),
+					 enif_make_uint64(env, sum.max),
+					 enif_make_uint64(env, sum.sum)));
+	list = enif_make_list_cell(env, note, list);
+	++*n;
+	for (uint32_t b = 0; b < INV_BUCKETS_BLOCKS; b++) {
+		if (make_block(env, row, sum.n[b], b, &note)) {
+			list = enif_make_list_cell(env, note, list);
+			++*n;
+		}
+	}
+	return list;
+}
+
+/* --- NIFs -------------------------------------------------------------------- */
+
+static struct inv_timing *make(uint32_t n_parts, uint64_t processes)
+{
+	struct inv_timing *timing = inv_pages_map(sizeof(*timing));
+
+	if (!timing)
+		return NULL;
+	timing->spans = inv_spans_make(processes);
+	timing->times = inv_times_make(n_parts);
+	if (timing->spans && timing->times)
+		return timing;
+	inv_timing_free(timing);
+	return NULL;
+}
+
+static bool set(struct inv_tracer *t, uint32_t by, uint64_t processes)
+{
+	if (t->delivery || atomic_load(&t->tally))
+		return false;
+	t->timing = make(t->n_lanes + 1, processes);
+	if (!t->timing)
+		return false;
+	if (inv_tally_begin(t, t->n_lanes + 1, by))
+		return true;
+	inv_timing_free(t->timing);
+	t->timing = NULL;
+	return false;
+}
+
+ERL_NIF_TERM inv_times_set(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
+{
+	struct inv_tracer *t;
+	ErlNifUInt64 processes;
+	ErlNifUInt64 handle;
+	uint32_t by;
+	bool done;
+
+	(void)argc;
+	if (!enif_get_uint64(env, argv[0], &handle) || handle == 0 ||
+	    !inv_tally_by(argv[1], &by) ||
+	    !enif_get_uint64(env, argv[2], &processes))
+		return enif_make_badarg(env);
+	t = inv_tracer_borrow(handle);
+	if (!t)
+		return inv_am_closed;
+	done = set(t, by, processes);
+	inv_tracer_release();
+	return done ? inv_am_true : inv_am_false;
+}
+
+/* Ends the timing. Returns false if a thread is still in a callback, in which it
+ * may use the stack of its process. */
+static bool is_over(struct inv_tracer *t)
+{
+	if (!atomic_load(&t->timing->over)) {
+		atomic_store(&t->timing->over, true);
+		inv_threads_barrier();
+	}
+	return inv_tracer_quiet(t);
+}
+
+/* How many stacks a call looks at: it may take about a millisecond. */
+#define STACKS_A_CALL 16384u
+
+static ERL_NIF_TERM take_open(ErlNifEnv *env, struct inv_tracer *t, uint64_t at)
+{
+	struct counter c = {
+		.t = t,
+		.tally = atomic_load(&t->tally),
+		.part = t->n_lanes,
+		.env = env,
+	};
+	const struct inv_spans_use use = { &c, lost, gone };
+
+	if (!is_over(t))
+		return inv_am_busy;
+	if (!inv_spans_take(t->timing->spans, &use, &at, STACKS_A_CALL))
+		return inv_am_done;
+	return enif_make_uint64(env, at);
+}
+
+ERL_NIF_TERM inv_times_end(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
+{
+	ERL_NIF_TERM result = inv_am_done;
+	struct inv_tracer *t;
+	ErlNifUInt64 handle;
+	ErlNifUInt64 at;
+
+	(void)argc;
+	if (!enif_get_uint64(env, argv[0], &handle) || handle == 0 ||
+	    !enif_get_uint64(env, argv[1], &at))
+		return enif_make_badarg(env);
+	t = inv_tracer_borrow(handle);
+	if (!t)
+		return inv_am_closed;
+	if (t->timing)
+		result = take_open(env, t, at);
+	inv_tracer_release();
+	return result;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_NIF_TIMES_H
+#define INV_NIF_TIMES_H
+
+#include <erl_nif.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "abi/tracer_call.h"
+
+/*
+ * Timing calls instead of recording them: a tracer that counts (nif/tally.h)
+ * with a histogram for each key (vm/times.h).
+ *
+ *	call             the time goes onto the stack of the process (vm/spans.h)
+ *	return_from,     the time between is added to the histogram of the key, in
+ *	exception_from   the part of the thread in which the call ends
+ *
+ * A call is counted when it ends. A call that was reported and whose end was not
+ * is counted as unpaired: its process died, its function or its process has
+ * reached the bound on open calls (nif/bound.h), or it was open at the end.
+ */
+struct inv_tally_row;
+struct inv_timing;
+struct inv_tracer;
+
+void inv_timing_free(struct inv_timing *timing);
+
+enum inv_timed {
+	INV_TIMED,	/* taken */
+	INV_TIMED_HELD, /* the same, and the process is held (nif/bound.h) */
+	INV_TIMED_OVER, /* not taken: inv_times_end was called */
+	INV_TIMED_BAD	/* the arguments are not an event */
+};
+
+/* Takes an event of the thread with this index, which happened at `now'. */
+enum inv_timed inv_times_event(struct inv_tracer *t, uint32_t thread,
+			       const struct inv_tracer_event *te, uint64_t now);
+
+/*
+ * Puts the notes of a key's histogram in front of a list, and adds their number,
+ * which is at most INV_TIMES_NOTES, to *n. Only for a tracer that times calls.
+ */
+#define INV_TIMES_NOTES 61u
+ERL_NIF_TERM inv_times_notes(ErlNifEnv *env, const struct inv_tracer *t,
+			     const struct inv_tally_row *row, ERL_NIF_TERM list,
+			     uint32_t *n);
+
+/* NIFs for the session; inviso_tracer.erl documents them. */
+ERL_NIF_TERM inv_times_set(ErlNifEnv *, int, const ERL_NIF_TERM[]);
+ERL_NIF_TERM inv_times_end(ErlNifEnv *, int, const ERL_NIF_TERM[]);
+
+#endif
