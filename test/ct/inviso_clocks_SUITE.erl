@@ -7,7 +7,9 @@
 
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1,
          init_per_testcase/2, end_per_testcase/2]).
--export([nodes_without_messages/1, two_commands/1, one_node/1, ctrl_c_at_once/1]).
+-export([a_clock_of_its_own/1, nodes_without_messages/1, two_commands/1, one_node/1, ctrl_c_at_once/1]).
+%% on a node
+-export([began/0]).
 
 -define(LIB, inviso_command_lib).
 -define(NODE, inviso_stock_node).
@@ -15,7 +17,7 @@
 
 suite() -> [{timetrap, {minutes, 5}}].
 
-all() -> [nodes_without_messages, two_commands, one_node, ctrl_c_at_once].
+all() -> [a_clock_of_its_own, nodes_without_messages, two_commands, one_node, ctrl_c_at_once].
 
 init_per_suite(Config) ->
     case ?LIB:base() of
@@ -91,6 +93,113 @@ nodes_without_messages(Config) ->
     [true = abs(Moved - ?HOURS) < 10000000000
      || #{<<"moved_ns">> := Moved} <- Corrected],
     true = length([E || #{<<"moved_ns">> := _} = E <- Corrected]) > 0.
+
+%% A node whose clocks are hours ahead and 100 ppm too fast, by libfaketime, gets
+%% messages from another one. In each window the true offset is in the interval. If 50
+%% messages each way are near the middle of the window, the interval is at most twice
+%% the smallest round trip. No event is earlier than its cause.
+a_clock_of_its_own(Config) ->
+    case filelib:wildcard("/usr/lib/*/faketime/libfaketimeMT.so.1") of
+        [Lib | _] -> a_clock_of_its_own(Config, Lib);
+        [] -> {skip, "the package faketime is not installed"}
+    end.
+
+a_clock_of_its_own(Config, Lib) ->
+    [A | _] = ?config(nodes, Config),
+    Fast = ?NODE:start(?config(base, Config),
+                       #{name => "fast", cookie => maps:get(cookie, A),
+                         env => [{"LD_PRELOAD", Lib},
+                                 {"FAKETIME", "+7200s x1.0001"}]}),
+    try
+        Logs = pinged(Config, [A, Fast]),
+        {#{<<"moved_most_ns">> := Moved,
+           <<"nodes">> := [_, #{<<"steps">> := 0, <<"windows">> := Windows}]}, Events} =
+            clocks(Config, Logs),
+        none_is_early(Events),
+        %% The estimates leave no more to the logical clock than their intervals.
+        true = Moved =< lists:max([H - L || #{<<"low_ns">> := L, <<"high_ns">> := H}
+                                                <- Windows]),
+        Trips = trips(raw(Config, Logs)),
+        Ahead = fun(At) -> ahead(?NODE:call(Fast, ?MODULE, began, []), At) end,
+        ct:log("~p round trips, ~p", [length(Trips), [{W, Ahead(maps:get(<<"at">>, W))}
+                                                      || W <- Windows]]),
+        true = length(Windows) >= 3,
+        [begin
+             {Low, High} = Ahead(At),
+             true = L =< -Low andalso -High =< H
+         end || #{<<"at">> := At, <<"low_ns">> := L, <<"high_ns">> := H} <- Windows],
+        %% Within this time the drift that is allowed for, 500 ppm each way, is less than
+        %% a round trip.
+        NearNs = 1000 * lists:min([Ns || {_, Ns} <- Trips]),
+        Narrow = [{H - L, Smallest}
+                  || #{<<"at">> := At, <<"low_ns">> := L, <<"high_ns">> := H} <- Windows,
+                     Near <- [[Ns || {T, Ns} <- Trips, abs(T - At) < NearNs]],
+                     length(Near) >= 50, Smallest <- [lists:min(Near)]],
+        [] = [Wide || {Width, Smallest} = Wide <- Narrow, Width > 2 * Smallest],
+        {comment, io_lib:format("~b of ~b windows with 50 messages near their middle",
+                                [length(Narrow), length(Windows)])}
+    after
+        ct:log("~ts", [?NODE:said(Fast)]),
+        ?NODE:stop(Fast)
+    end.
+
+%% Returns the logs of a request that goes to the second node and back for 2.2 s.
+pinged(Config, [A, B] = Nodes) ->
+    {Work, Beam, File} = code:get_object_code(inviso_seq_work),
+    {?MODULE, Own, Here} = code:get_object_code(?MODULE),
+    [{module, M} = ?NODE:call(N, code, load_binary, [M, F, Bin])
+     || N <- Nodes, {M, F, Bin} <- [{Work, File, Beam}, {?MODULE, Here, Own}]],
+    [Names, B1] = [lists:append(lists:join(",", [maps:get(name, N) || N <- L]))
+                   || L <- [Nodes, [B]]],
+    _ = ?NODE:call(B, Work, start, [echo]),
+    pong = ?NODE:call(A, net_adm, ping, [list_to_atom(B1)]),
+    Cmd = ?LIB:start(?config(opts, Config),
+                     ["record", "--seq", "-n", Names, "-o", "pings", "--events", "10M",
+                      "--for", "100s", "--requests", "1", "inviso_seq_work:ping/2"], 100000),
+    [?LIB:until_tracing(?config(opts, Config), maps:get(name, N), Cmd) || N <- Nodes],
+    ok = ?NODE:call(A, Work, pings, [list_to_atom(B1), 110]),
+    ok = ?LIB:signal(Cmd, "INT"),
+    #{status := 0} = ?LIB:wait(Cmd, 100000),
+    [_, _] = [L || N <- Nodes,
+                   L <- filelib:wildcard(filename:join([?config(dir, Config), "pings",
+                                                        maps:get(name, N) ++ "*.log"]))].
+
+%% Returns the events with the times of their own nodes.
+raw(Config, Logs) ->
+    #{status := 0, out := Out} =
+        ?LIB:run(?config(opts, Config), ["merge", "--json", "--order", "time", "-q" | Logs]),
+    ?LIB:json(Out).
+
+%% Returns the second node's time and the duration of each round trip, without the
+%% time in the second node.
+trips(Events) ->
+    Times = maps:from_list(
+              [{{Kind, binary_to_integer(Serial)}, Ts}
+               || #{<<"tag">> := <<"seq_trace">>, <<"ts">> := Ts,
+                    <<"payload">> := [Info | _]} <- Events,
+                  {match, [Kind, Serial]}
+                      <- [re:run(Info, "^{'?([a-z]+)'?,{[0-9]+,([0-9]+)}",
+                                 [{capture, all_but_first, binary}])]]),
+    [{There, (maps:get({<<"receive">>, Cur + 1}, Times) - Ts)
+      - (maps:get({<<"send">>, Cur + 1}, Times) - There)}
+     || {{<<"send">>, Cur}, Ts} <- maps:to_list(Times), Cur rem 2 =:= 1,
+        There <- [maps:get({<<"receive">>, Cur}, Times)]].
+
+none_is_early(Events) ->
+    Times = maps:from_list([{I, Ts} || #{<<"id">> := I, <<"ts">> := Ts} <- Events]),
+    [] = [E || #{<<"cause">> := C, <<"ts">> := Ts} = E <- Events, C =/= null,
+               maps:get(C, Times) > Ts].
+
+%% The system time at which this node began.
+began() ->
+    erlang:convert_time_unit(erlang:system_info(start_time) + erlang:time_offset(),
+                             native, nanosecond).
+
+%% Returns by how much the fast clock is ahead, at least and at most. libfaketime has
+%% begun at most 50 ms before the node, while the node was being loaded.
+ahead(Began, At) ->
+    Drift = fun(Ns) -> Ns * 100 div 1000100 end,
+    {?HOURS + Drift(At - Began), ?HOURS + Drift(At - Began + 50000000)}.
 
 %% The true offset is within the interval, but for the drift of a minute.
 is_inside(#{<<"windows">> := [_ | _] = Windows}, Truth) ->

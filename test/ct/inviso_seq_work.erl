@@ -4,10 +4,10 @@
 -module(inviso_seq_work).
 
 -export([start/1, checkout/2, checkouts/2, order/2, stock/1, keep/1, wire/2]).
--export([late/1, go_on/1]).
+-export([late/1, go_on/1, pings/2, ping/2]).
 -export([tokens/0, own_tokens/0, asked_with_a_token/0]).
 
-%% @doc Starts the process `shop' or `stock'.
+%% @doc Starts the process `shop', `stock' or `echo'.
 start(Name) ->
     _ = [begin
              Old = monitor(process, P),
@@ -33,6 +33,9 @@ loop(shop) ->
             ok
     end,
     loop(shop);
+loop(echo) ->
+    receive {ping, From} -> From ! pong; _ -> ok end,
+    loop(echo);
 loop(stock) ->
     receive {get, From, Id} -> From ! {value, stock(Id)}; _ -> ok end,
     loop(stock).
@@ -131,6 +134,24 @@ go_on(P) ->
     Ref = monitor(process, P),
     persistent_term:put(?MODULE, on),
     receive {'DOWN', Ref, process, P, _} -> ok end.
+
+%% @doc Sends messages to a process `echo' on the node, 55 every 20 ms, N times, and
+%% each when the one before is answered. In the token's request a message has an odd
+%% serial, and its answer the next one.
+pings(Node, N) ->
+    {P, Ref} = spawn_monitor(fun() -> ping(Node, N) end),
+    receive {'DOWN', Ref, process, P, normal} -> ok end.
+
+ping(Node, N) ->
+    Began = erlang:monotonic_time(millisecond),
+    [begin
+         timer:sleep(max(0, Began + 20 * I - erlang:monotonic_time(millisecond))),
+         [begin
+              {echo, Node} ! {ping, self()},
+              receive pong -> ok end
+          end || _ <- lists:seq(1, 55)]
+     end || I <- lists:seq(0, N - 1)],
+    ok.
 
 %% @doc Asks inviso's processes for something in a process that holds a token.
 asked_with_a_token() ->
