@@ -26,7 +26,7 @@
 #define FOR_MS 10000
 #define TOP 30
 
-/* How often a node notes its counts without --every, and at least. */
+/* How often a node notes its counts, at least. */
 #define NOTE_MS 1000
 #define EVERY_MIN_MS 100
 
@@ -55,8 +55,9 @@ struct count {
 	struct inv_flow flow;
 	struct inv_tallies tallies;
 	bool failed;
-	int64_t begun_ms; /* when all sessions had armed; 0: not yet */
-	int64_t next_ms;  /* of --every */
+	uint64_t next_ms; /* of --every: the time of counting that a table
+			     shows at least */
+	int64_t shown_ms; /* when the last table was printed */
 };
 
 /* --- while it runs -------------------------------------------------------- */
@@ -125,16 +126,39 @@ static void ended(void *arg, struct inv_member *m)
 	read_feed(c, feed_of(c, m));
 }
 
-/* Returns how long events have been counted, in ms, or 0 if this is unknown. */
+/* Returns how long events have been counted, in ms, or 0 if this is unknown:
+ * on the node that has counted longest. */
 static uint64_t elapsed(const struct count *c)
 {
 	const struct inv_members *ms = &c->members;
+	uint64_t most = 0;
 
-	for (size_t i = 0; i < ms->n; i++)
+	for (size_t i = 0; i < ms->n; i++) {
+		uint64_t one = inv_tallies_ms(&c->tallies, ms->v[i].name);
+
 		if (c->what.ms &&
 		    inv_status_stopped_by(&ms->v[i].status, "time"))
 			return c->what.ms;
-	return c->begun_ms ? (uint64_t)(inv_mono_ms() - c->begun_ms) : 0;
+		if (one > most)
+			most = one;
+	}
+	return most;
+}
+
+/* The same on the node that has counted least, of those that count. */
+static uint64_t elapsed_on_all(const struct count *c)
+{
+	const struct inv_members *ms = &c->members;
+	uint64_t least = UINT64_MAX;
+
+	for (size_t i = 0; i < ms->n; i++) {
+		uint64_t one = inv_tallies_ms(&c->tallies, ms->v[i].name);
+
+		if (ms->v[i].there && !inv_status_ended(&ms->v[i].status) &&
+		    one < least)
+			least = one;
+	}
+	return least == UINT64_MAX ? 0 : least;
 }
 
 static void put_table(struct count *c, bool final, struct inv_buf *b)
@@ -150,17 +174,39 @@ static void put_table(struct count *c, bool final, struct inv_buf *b)
 		inv_tally_table_text(&o, &c->tallies, &c->flow, b);
 }
 
+/* Appends "-- 12 events counted in 2 s on 3 nodes". */
+static void put_counted(const struct count *c,
+			const struct inv_tallies_sum *sum, struct inv_buf *b)
+{
+	uint64_t ms = elapsed(c);
+
+	inv_buf_printf(b, "-- %" PRIu64 " event%s counted", sum->total,
+		       sum->total == 1 ? "" : "s");
+	if (ms) {
+		inv_buf_puts(b, " in ");
+		inv_units_put_ms(b, ms);
+	}
+	if (c->members.n > 1)
+		inv_buf_printf(b, " on %zu nodes", c->members.n);
+}
+
 /* Prints what was counted so far. On a terminal it replaces what was printed
  * before. */
 static void show_now(struct count *c)
 {
+	struct inv_tallies_sum sum;
 	struct inv_buf b = { 0 };
 
 	if (!inv_screen_room(c->cluster.screen))
 		return;
+	inv_tallies_sum(&c->tallies, NULL, &sum);
 	if (!c->json && inv_screen_is_terminal())
 		inv_buf_puts(&b, "\033[H\033[J");
 	put_table(c, false, &b);
+	if (!c->json && !c->quiet) {
+		put_counted(c, &sum, &b);
+		inv_buf_puts(&b, " so far\n");
+	}
 	if (!c->json && !inv_screen_is_terminal())
 		inv_buf_putc(&b, '\n');
 	inv_screen_put(c->cluster.screen, &b);
@@ -181,33 +227,27 @@ static void draw(struct count *c)
 	inv_buf_release(&b);
 }
 
-static bool all_armed(const struct inv_members *ms)
-{
-	for (size_t i = 0; i < ms->n; i++)
-		if (ms->v[i].there && !inv_status_ended(&ms->v[i].status) &&
-		    !inv_status_is(&ms->v[i].status, "tracing"))
-			return false;
-	return true;
-}
-
-/* Returns when to call it again. */
+/*
+ * With --every, prints a table when all nodes have noted what they counted in
+ * the period. A node that is late is waited for, but no more than a period.
+ */
 static int64_t turn(void *arg)
 {
 	struct count *c = arg;
 	int64_t now = inv_mono_ms();
+	uint64_t ms = elapsed_on_all(c);
 
-	if (!c->begun_ms && all_armed(&c->members)) {
-		c->begun_ms = now;
-		c->next_ms = now + (int64_t)c->every_ms;
-	}
 	draw(c);
-	if (!c->every_ms || !c->begun_ms)
+	if (!c->every_ms)
 		return -1;
-	if (now >= c->next_ms) {
+	if (ms < c->next_ms && now >= c->shown_ms + 2 * (int64_t)c->every_ms)
+		ms = elapsed(c);
+	if (ms >= c->next_ms) {
 		show_now(c);
-		c->next_ms = now + (int64_t)c->every_ms;
+		c->next_ms = ms - ms % c->every_ms + c->every_ms;
+		c->shown_ms = now;
 	}
-	return c->next_ms - now;
+	return -1;
 }
 
 /* --- the end -------------------------------------------------------------- */
@@ -277,17 +317,9 @@ static void put_end_text(const struct count *c, const struct missing *x,
 			 struct inv_buf *b)
 {
 	struct inv_tallies_sum sum;
-	uint64_t ms = elapsed(c);
 
 	inv_tallies_sum(&c->tallies, NULL, &sum);
-	inv_buf_printf(b, "-- %" PRIu64 " event%s counted", sum.total,
-		       sum.total == 1 ? "" : "s");
-	if (ms) {
-		inv_buf_puts(b, " in ");
-		inv_units_put_ms(b, ms);
-	}
-	if (c->members.n > 1)
-		inv_buf_printf(b, " on %zu nodes", c->members.n);
+	put_counted(c, &sum, b);
 	put_missing(x, b);
 	inv_buf_puts(b, "; stopped: ");
 	inv_report_put_stopped(b, &c->members, c->watch.interrupted);
@@ -359,6 +391,15 @@ static int show(struct count *c)
 
 /* --- from the beginning --------------------------------------------------- */
 
+/* Returns how often a node notes its counts, so that one of these times is the
+ * end of a period of --every. */
+static int64_t note_ms(uint64_t every_ms)
+{
+	uint64_t n = (every_ms + NOTE_MS - 1) / NOTE_MS;
+
+	return n ? (int64_t)((every_ms + n - 1) / n) : NOTE_MS;
+}
+
 static void fill_opts(struct count *c, struct inv_session_opts *o, char *name,
 		      size_t size)
 {
@@ -367,9 +408,7 @@ static void fill_opts(struct count *c, struct inv_session_opts *o, char *name,
 	o->name = name;
 	o->owner = c->cluster.owner;
 	o->mode = INV_MODE_LIVE;
-	c->by.every_ms = c->every_ms && c->every_ms < NOTE_MS ?
-				 (int64_t)c->every_ms :
-				 NOTE_MS;
+	c->by.every_ms = note_ms(c->every_ms);
 	o->count = &c->by;
 	o->number[INV_OPT_FLUSH_MS] = FLUSH_MS;
 }
@@ -447,6 +486,8 @@ static int watch(struct count *c)
 		.output = true,
 		.together = true,
 	};
+	c->next_ms = c->every_ms;
+	c->shown_ms = inv_mono_ms();
 	if (init(c)) {
 		inv_screen_note(c->cluster.screen, "no memory");
 		return INV_EXIT_FAILED;

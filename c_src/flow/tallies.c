@@ -107,12 +107,18 @@ static int put(struct inv_tallies *t, const struct inv_tallied *row,
 	/* Notes of several threads can come in another order. */
 	if (k->row.n < row->n)
 		k->row.n = row->n;
+	if (k->row.first_ns > row->first_ns)
+		k->row.first_ns = row->first_ns;
+	if (k->row.last_ns < row->last_ns)
+		k->row.last_ns = row->last_ns;
 	return 0;
 }
 
 int inv_tallies_item(struct inv_tallies *t, const struct inv_item *it)
 {
-	struct inv_tallied row = { .node = it->node };
+	struct inv_tallied row = { .node = it->node,
+				   .first_ns = it->erl_ns,
+				   .last_ns = it->erl_ns };
 	struct inv_buf id = { 0 };
 	struct inv_token tok;
 	uint8_t what;
@@ -153,6 +159,16 @@ const struct inv_tallied *inv_tallies_next(const struct inv_tallies *t,
 		k = ((const struct inv_tally_entry *)(const void *)row)
 			    ->hh.next;
 	return k ? &k->row : NULL;
+}
+
+uint64_t inv_tallies_ms(const struct inv_tallies *t, const char *node)
+{
+	const struct inv_tallied *r = NULL;
+
+	while ((r = inv_tallies_next(t, r)))
+		if (r->of == INV_COUNT_TOTAL && !strcmp(r->node->name, node))
+			return (uint64_t)(r->last_ns - r->first_ns) / 1000000;
+	return 0;
 }
 
 void inv_tallies_sum(const struct inv_tallies *t, const char *node,

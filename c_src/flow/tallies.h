@@ -28,6 +28,8 @@ struct inv_tallied {
 	enum inv_count_of of;
 	uint8_t kind;		 /* of a process: INV_TOK_PID or _PORT */
 	uint64_t number, serial; /* of a process */
+	/* When it was first and last noted: Erlang monotonic time. */
+	int64_t first_ns, last_ns;
 };
 
 /* t must be all zero. Returns 0 or INV_ENOMEM; release it also then. */
@@ -45,6 +47,10 @@ size_t inv_tallies_n(const struct inv_tallies *t);
  * the last one. Rows are valid, and do not move, until inv_tallies_release. */
 const struct inv_tallied *inv_tallies_next(const struct inv_tallies *t,
 					   const struct inv_tallied *row);
+
+/* Returns how long a node has counted, up to its last note; 0: it has noted
+ * nothing yet. */
+uint64_t inv_tallies_ms(const struct inv_tallies *t, const char *node);
 
 /* Sums over all nodes, or of one node (NULL: all). */
 struct inv_tallies_sum {

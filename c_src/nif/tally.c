@@ -219,6 +219,7 @@ static ERL_NIF_TERM read(ErlNifEnv *env, const struct inv_tracer *t,
 		list = enif_make_list_cell(env, make_note(env, &row), list);
 		n++;
 	}
+	enif_make_reverse_list(env, list, &list);
 	return enif_make_tuple2(env, list,
 				at == UINT64_MAX ? inv_am_done :
 						   enif_make_uint64(env, at));

@@ -156,7 +156,7 @@ size_t inv_tally_table_text(const struct inv_tally_table *o,
 	shown = o->top && o->top < n ? (size_t)o->top : n;
 	if (n)
 		inv_buf_printf(b, "%14s%s %7s  %s\n", "count",
-			       o->ms ? "     a second" : "", "share",
+			       o->ms ? "   per second" : "", "share",
 			       o->nodes_only ? "node" : "key");
 	for (size_t i = 0; i < shown; i++)
 		put_row(o, flow, &rows[i], sum.total, b);
@@ -195,6 +195,8 @@ static void put_object(const struct inv_tally_table *o, struct inv_flow *flow,
 	if (name.len)
 		inv_json_bytes(j, "name", name.text, name.len);
 	inv_json_uint(j, "count", r->n);
+	if (o->ms)
+		inv_json_uint(j, "ms", o->ms);
 	inv_json_bool(j, "final", o->final);
 	inv_json_close(j, '}');
 	inv_json_line(j);

@@ -104,14 +104,14 @@ static bool read_sum(struct inv_tally *t, enum inv_count_of kind, bool all,
 		     struct inv_tally_row *row)
 {
 	bool total = kind == INV_COUNT_TOTAL;
-	uint64_t *told = total ? &t->told_total : &t->told_others;
 	uint64_t n = 0;
 
 	for (uint32_t i = 0; i < t->n_parts; i++)
 		n += load(total ? &t->parts[i].total : &t->parts[i].others);
-	if (!all && n == *told)
+	if (!all && !total && n == t->told_others)
 		return false;
-	*told = n;
+	if (!total)
+		t->told_others = n;
 	*row = (struct inv_tally_row){ .key = { .kind = kind }, .n = n };
 	return true;
 }
@@ -122,8 +122,15 @@ bool inv_tally_next(struct inv_tally *t, uint64_t *at, bool all,
 	uint64_t end = (uint64_t)t->n_parts * INV_TALLY_CELLS;
 
 	for (; *cells > 0 && *at < end + 2; --*cells) {
-		uint64_t here = (*at)++;
+		uint64_t here = *at;
 
+		/* A thread that counted nothing has no keys. */
+		if (here < end && here % INV_TALLY_CELLS == 0 &&
+		    load(&t->parts[here / INV_TALLY_CELLS].total) == 0) {
+			*at += INV_TALLY_CELLS;
+			continue;
+		}
+		++*at;
 		if (here < end ? read_cell(t, here, all, row) :
 				 read_sum(t,
 					  here == end ? INV_COUNT_OTHERS :

@@ -59,7 +59,7 @@ struct inv_tally {
 	size_t bytes;
 	uint32_t n_parts;
 	uint32_t by; /* what the caller counts by: enum inv_count_of */
-	uint64_t told_total, told_others;
+	uint64_t told_others;
 	struct inv_tally_part parts[];
 };
 
@@ -130,8 +130,8 @@ struct inv_tally_row {
 
 /*
  * Finds the next row from *at on, which is first 0: a key whose sum has changed
- * since it was last returned, or any key if `all' is true; in the end others and
- * total. Looks at no more cells than *cells, and decreases it. Returns false if
+ * since it was last returned, or any key if `all' is true; then others in the same
+ * way; and always total as the last row. Looks at no more cells than *cells, and decreases it. Returns false if
  * there is no further row, and then *at is UINT64_MAX, or if *cells is 0.
  */
 bool inv_tally_next(struct inv_tally *t, uint64_t *at, bool all,

@@ -173,7 +173,7 @@ planned(#{protect := Protect} = Map, Table, Guard, Place, Since) ->
                  limits = inviso_session_limits:new(maps:get(limits, Map)),
                  overload = inviso_overload:new(Protect)},
     Records = inviso_records:read(inviso_arm:modules(Plan)),
-    S1 = timed(note_later(watch(opened(Place, Records, S)))),
+    S1 = counting(timed(watch(opened(Place, Records, S)))),
     {ok, begin_arming(Records, S1)}.
 
 %% Writes the definitions of records into the log before the first event, and then
@@ -262,12 +262,17 @@ timed(#session{tracer = {inviso_tracer, Handle}, limits = Limits} = S) ->
 timed(S) ->
     S.
 
-%% Notes the counts in the log regularly.
-note_later(#session{map = #{count := Count, dry_run := false}} = S)
-  when Count =/= off ->
+%% Notes the counts in the log regularly, and first that nothing is counted yet: the
+%% time of a later note since then is the time for which it counted.
+counting(#session{map = #{count := Count, dry_run := false},
+                  tracer = Tracer} = S) when Count =/= off ->
+    ok = inviso_session_count:note(Tracer),
+    note_later(S);
+counting(S) ->
+    S.
+
+note_later(#session{map = #{count := Count}} = S) ->
     _ = erlang:send_after(inviso_session_count:every_ms(Count), self(), note),
-    S;
-note_later(S) ->
     S.
 
 noted(#session{noting = false, tracer = Tracer} = S) ->
@@ -865,6 +870,8 @@ ms_left(_) ->
     0.
 
 seconds(Ms) when Ms rem 1000 =:= 0 -> io_lib:format("~b s", [Ms div 1000]);
+seconds(Ms) when Ms > 1000, Ms rem 100 =:= 0 ->
+    io_lib:format("~b.~b s", [Ms div 1000, Ms rem 1000 div 100]);
 seconds(Ms) -> io_lib:format("~b ms", [Ms]).
 
 now_ms() ->

@@ -375,7 +375,8 @@ nif_tally(_Handle, _By) -> erlang:nif_error(not_loaded).
 
 %% nif_tallied(Handle, At, All) -> {Notes, Next} | closed. At is first 0; Next is the
 %% At of the next call, or `done'. Returns what has changed since the last calls, or
-%% everything, as notes for nif_note/2, at most 256.
+%% everything, as notes for nif_note/2, at most 256. The last note before `done' is
+%% the total, also if it has not changed.
 nif_tallied(_Handle, _At, _All) -> erlang:nif_error(not_loaded).
 
 %% Timing calls (c_src/nif/times.h).

@@ -8,8 +8,8 @@
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1,
          end_per_testcase/2]).
 -export([functions/1, conditions/1, messages/1, processes/1, nodes/1,
-         keys_beyond_the_bound/1, like_a_recording/1, every/1, a_log/1,
-         for_people/1, two_commands/1, nothing/1, usage/1,
+         keys_beyond_the_bound/1, like_a_recording/1, every/1,
+         every_for_people/1, a_log/1, for_people/1, two_commands/1, nothing/1, usage/1,
          the_command_is_killed/1, a_session_is_killed/1, a_node_is_killed/1]).
 
 -import(inviso_command_lib, [run/2, start/3, wait/2, signal/2, until/1,
@@ -22,8 +22,9 @@
 
 all() ->
     [functions, conditions, messages, processes, nodes, keys_beyond_the_bound,
-     like_a_recording, every, a_log, for_people, two_commands, nothing, usage,
-     the_command_is_killed, a_session_is_killed, a_node_is_killed].
+     like_a_recording, every, every_for_people, a_log, for_people,
+     two_commands, nothing, usage, the_command_is_killed,
+     a_session_is_killed, a_node_is_killed].
 
 suite() -> [{timetrap, {seconds, 600}}].
 
@@ -251,7 +252,8 @@ recorded_key(#{<<"tag">> := Tag}) ->
 %%---------------------------------------------------------------------------
 %% Output
 
-%% Results before the end are marked as such, and never exceed the final ones.
+%% Results before the end are marked as such. The first comes when a period has
+%% passed on the node, and the final ones are the last.
 every(Config) ->
     Cmd = begun([one(Config)], ["--every", "100ms", work("f/1")], Config),
     _ = call(one(Config), ?WORK, calls, [2, 50]),
@@ -261,7 +263,33 @@ every(Config) ->
     _ = call(one(Config), ?WORK, calls, [1, 50]),
     {Objects, _} = ended(Cmd),
     true = [1 || #{<<"final">> := false, <<"count">> := 100} <- Objects] =/= [],
-    [150] = [N || #{<<"final">> := true, <<"count">> := N} <- Objects].
+    [150] = [N || #{<<"final">> := true, <<"count">> := N} <- Objects],
+    #{<<"final">> := true} = lists:last(Objects),
+    [First | _] = Times = [Ms || #{<<"ms">> := Ms} <- Objects],
+    true = First >= 100,
+    true = length(Times) =:= length(Objects) andalso
+        Times =:= lists:usort(Times).
+
+%% A table says how long was counted, also if there was no event.
+every_for_people(Config) ->
+    Cmd = begun(["count"], [one(Config)], ["--every", "100ms", work("f/1")],
+                Config),
+    _ = until(fun() -> out_has(Cmd, "-- 0 events counted in [0-9]+ ms so far\n")
+              end),
+    _ = call(one(Config), ?WORK, calls, [1, 300]),
+    _ = until(fun() -> out_has(Cmd, "-- 300 events counted in .* so far\n") end),
+    ok = signal(Cmd, "INT"),
+    #{status := 0, out := Out} = wait(Cmd, 120000),
+    contains(Out, <<"         count   per second   share  key\n">>),
+    contains(Out, <<"; stopped: interrupted">>),
+    %% The first table comes after a period on the node.
+    {match, [[First] | _]} =
+        re:run(Out, "counted( in [1-9][0-9][0-9]+ ms)? so far",
+               [global, {capture, [1], binary}]),
+    contains(First, <<" in ">>).
+
+out_has(Cmd, Text) ->
+    re:run(inviso_command_lib:out(Cmd), Text, [{capture, none}]) =:= match.
 
 %% The complete lines that the command has printed so far.
 partly(Cmd) ->
@@ -316,9 +344,10 @@ nothing(Config) ->
     #{status := 5, err := None} =
         run(Opts, ["count", "-n", Name, "inviso_no_such_module:f/1"]),
     contains(None, <<"no module inviso_no_such_module">>),
-    #{status := 5, err := Err} =
-        run(Opts, ["count", "-n", Name, "--for", "200ms", work("f/1")]),
-    contains(Err, <<"no event">>).
+    #{status := 5, err := Err, out := Out} =
+        run(Opts, ["count", "-n", Name, "--for", "1200ms", work("f/1")]),
+    contains(Err, <<"no event">>),
+    contains(Out, <<"-- 0 events counted in 1.2 s; stopped: 1.2 s passed">>).
 
 usage(Config) ->
     Bad = [{["--by", "caller", "lists:seq/2"], <<"caller is not supported yet">>},

@@ -210,7 +210,7 @@ a_session_ends_after_its_time(Config) ->
     %% The session may end before its state is read.
     #{ms_left := Left} = wait_state(S, [tracing, stopping, stopped]),
     true = is_integer(Left) andalso Left =< All,
-    #{why := time, text := <<"2500 ms passed">>, ms_left := 0} =
+    #{why := time, text := <<"2.5 s passed">>, ms_left := 0} =
         wait_state(S, [stopped]),
     clean(Config, Guard).
 

@@ -37,6 +37,7 @@ struct rows {
 	uint64_t sum;
 	uint64_t others, total;
 	uint64_t last; /* count of the last key */
+	uint64_t end;  /* kind of the last row */
 };
 
 /* Reads in pieces of so many cells. */
@@ -50,6 +51,7 @@ static struct rows rows(bool all, uint32_t piece)
 		uint32_t cells = piece;
 
 		while (inv_tally_next(t, &at, all, &cells, &row)) {
+			r.end = row.key.kind;
 			if (row.key.kind == INV_COUNT_TOTAL) {
 				r.total = row.n;
 			} else if (row.key.kind == INV_COUNT_OTHERS) {
@@ -105,6 +107,9 @@ static void returns_what_has_changed(void **state)
 	(void)rows(false, 1000);
 	r = rows(false, 1000);
 	assert_int_equal(r.n, 0);
+	/* The total ends each reading, also without a change. */
+	assert_int_equal(r.total, 17);
+	assert_int_equal(r.end, INV_COUNT_TOTAL);
 	add(1, 1, 2);
 	r = rows(false, 1000);
 	assert_int_equal(r.n, 1);
@@ -113,6 +118,7 @@ static void returns_what_has_changed(void **state)
 	r = rows(true, 1000);
 	assert_int_equal(r.n, 2);
 	assert_int_equal(r.sum, 19);
+	assert_int_equal(r.end, INV_COUNT_TOTAL);
 }
 
 /* A key that an earlier thread begins to count is returned with its whole sum. */
