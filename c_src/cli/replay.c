@@ -7,6 +7,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+/* clang does not accept the falling through in the default function. */
+#define HASH_FUNCTION(key, len, hash) \
+	((hash) = (unsigned)XXH3_64bits((key), (len)))
 #define HASH_NONFATAL_OOM 1
 #define uthash_nonfatal_oom(elt) ((elt)->stored = false)
 #include <uthash.h>

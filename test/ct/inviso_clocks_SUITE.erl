@@ -7,7 +7,8 @@
 
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1,
          init_per_testcase/2, end_per_testcase/2]).
--export([a_clock_of_its_own/1, nodes_without_messages/1, two_commands/1, one_node/1, ctrl_c_at_once/1]).
+-export([a_clock_of_its_own/1, nodes_without_messages/1, two_commands/1, one_node/1,
+         ctrl_c_at_once/1]).
 %% on a node
 -export([began/0]).
 
