@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdint.h>
@@ -16,15 +15,9 @@
 #include "cli/clock_report.h"
 #include "cli/cmd.h"
 #include "cli/dir_inputs.h"
-#include "cli/filter_opts.h"
-#include "cli/look.h"
-#include "cli/pick.h"
+#include "cli/merge_opts.h"
 #include "cli/redact_event.h"
-#include "cli/redact_opts.h"
-#include "cli/request_opts.h"
-#include "cli/screen.h"
 #include "cli/survey.h"
-#include "cli/units.h"
 #include "flow/flow.h"
 #include "flow/order.h"
 #include "flow/tallies.h"
@@ -37,41 +30,17 @@
 #include "sink/totals.h"
 #include "term/etf.h"
 
-enum summary {
-	SUMMARY_TEXT,
-	SUMMARY_JSON,
-	SUMMARY_NONE,
-};
-
 /* How many damaged parts of inputs are reported one by one; further ones are
  * only counted. */
 #define DAMAGES_SHOWN 20
 /* The number of events read so far is shown after PROGRESS_FIRST_MS, and then
  * every PROGRESS_MS. */
-#define REQUEST_MEMORY_MIN ((uint64_t)64 << 10)
 #define PROGRESS_FIRST_MS 1000
 #define PROGRESS_MS 200
 
 struct merge {
-	/* options */
-	const struct inv_sink_ops *format;
-	struct inv_sink_opts sink_opts;
-	struct inv_filter_opts wanted;
-	struct inv_pick pick;
-	struct inv_request_opts requests;
-	bool by_request; /* the output has requests instead of events */
-	struct inv_redact_events *redact; /* NULL: nothing is redacted */
-	const char *output;		  /* NULL: standard output */
-	enum summary summary;
-	bool quiet;
-	bool by_time;		 /* --order time */
-	bool by_cause;		 /* --order cause */
-	uint64_t request_memory; /* 0: the default */
-	bool paced;		 /* see sink/output.h */
-	bool want_totals; /* print totals for each node: output is a terminal,
-			     or the user requested them */
-	bool show_all;	  /* report damage beyond DAMAGES_SHOWN, too */
-	/* state */
+	struct inv_merge_opts o;
+	bool show_all; /* report damage beyond DAMAGES_SHOWN, too */
 	struct inv_err err;
 	struct inv_notices notices;
 	struct inv_inputs inputs;
@@ -100,7 +69,7 @@ static void notify(void *arg, const struct inv_notice *n)
 {
 	struct merge *m = arg;
 
-	if (m->quiet)
+	if (m->o.quiet)
 		return;
 	wipe_progress(m);
 	if (n->kind == INV_NOTICE_INFO)
@@ -117,7 +86,7 @@ static void show_progress(struct merge *m)
 {
 	int64_t now = inv_mono_ms();
 
-	if (m->quiet || !isatty(STDERR_FILENO) || now < m->show_ms)
+	if (m->o.quiet || !isatty(STDERR_FILENO) || now < m->show_ms)
 		return;
 	m->show_ms = now + PROGRESS_MS;
 	fprintf(stderr, "\r%" PRIu64 " events ...", m->sink->sum.recorded);
@@ -152,7 +121,7 @@ static void tell_reader(const char *text)
 static int failed(struct merge *m)
 {
 	wipe_progress(m);
-	if (!m->paced)
+	if (!m->o.paced)
 		fprintf(stderr, "inviso merge: %s\n", m->err.text);
 	return INV_EXIT_FAILED;
 }
@@ -181,11 +150,11 @@ static int say_summary(struct merge *m)
 	struct inv_buf b = { 0 };
 	int rc = 0;
 
-	if (m->summary == SUMMARY_JSON) {
+	if (m->o.summary == INV_MERGE_SUMMARY_JSON) {
 		inv_summary_json(&m->sink->sum, &b);
 		more_summary(m, &b);
 	} else {
-		inv_buf_printf(&b, "%s: %" PRIu64 " entries: ", m->output,
+		inv_buf_printf(&b, "%s: %" PRIu64 " entries: ", m->o.output,
 			       m->sink->sum.entries);
 		inv_summary_text(&m->sink->sum, &b);
 	}
@@ -215,9 +184,9 @@ static void say_totals(struct merge *m)
 /* Makes the merge leave out what --from and --to do not select. */
 static int limit(struct merge *m)
 {
-	const struct inv_filter *f = &m->wanted.filter;
+	const struct inv_filter *f = &m->o.wanted.filter;
 	int64_t first = inv_merge_first(&m->merge);
-	int rc = inv_filter_opts_resolve(&m->wanted, m->sink_opts.utc,
+	int rc = inv_filter_opts_resolve(&m->o.wanted, m->o.sink.utc,
 					 first == INT64_MAX ? 0 : first,
 					 &m->err);
 
@@ -234,7 +203,7 @@ static int limit(struct merge *m)
  */
 static bool is_outside(const struct merge *m, const struct inv_item *item)
 {
-	const struct inv_filter *f = &m->wanted.filter;
+	const struct inv_filter *f = &m->o.wanted.filter;
 	int64_t ts_ns = inv_item_recorded_ns(item);
 
 	return item->kind == INV_ITEM_EVENT &&
@@ -245,7 +214,7 @@ static bool is_outside(const struct merge *m, const struct inv_item *item)
 static int put_request(struct merge *m, const struct inv_item *item)
 {
 	inv_flow_show(&m->flow, item);
-	if (inv_request_opts_wants(&m->requests, item))
+	if (inv_request_opts_wants(&m->o.requests, item))
 		return inv_sink_item(m->sink, item);
 	inv_sink_skip(m->sink);
 	return 0;
@@ -255,16 +224,16 @@ static int put(struct merge *m, const struct inv_item *item)
 {
 	int rc;
 
-	if (m->by_request)
+	if (m->o.by_request)
 		return put_request(m, item);
-	if (!inv_filter_opts_pass(&m->wanted, item) ||
-	    !inv_pick_wants(&m->pick, item)) {
+	if (!inv_filter_opts_pass(&m->o.wanted, item) ||
+	    !inv_pick_wants(&m->o.pick, item)) {
 		inv_sink_skip(m->sink);
 		return 0;
 	}
 	rc = inv_sink_item(m->sink, item);
 	inv_flow_show(&m->flow, item);
-	if (!rc && m->want_totals)
+	if (!rc && m->o.want_totals)
 		rc = inv_totals_add(&m->totals, item);
 	return rc;
 }
@@ -277,7 +246,7 @@ static int redact(struct merge *m, struct inv_item *item)
 				   "--redact reads only logs of inviso: a "
 				   "LOG of %s is a file of OTP's trace port",
 				   item->node->name);
-	return inv_redact_item(m->redact, item, &m->err);
+	return inv_redact_item(m->o.redact, item, &m->err);
 }
 
 static int take(struct merge *m, struct inv_item *item)
@@ -286,7 +255,7 @@ static int take(struct merge *m, struct inv_item *item)
 		inv_sink_skip(m->sink);
 		return 0;
 	}
-	if (m->redact) {
+	if (m->o.redact) {
 		int rc = redact(m, item);
 
 		if (rc)
@@ -304,15 +273,15 @@ static int take(struct merge *m, struct inv_item *item)
 static int put_counts(struct merge *m)
 {
 	const struct inv_tally_table o = {
-		.by_node = !m->sink_opts.one_node,
+		.by_node = !m->o.sink.one_node,
 		.final = true,
 	};
 
-	if (!inv_tallies_n(&m->tallies) || m->by_request)
+	if (!inv_tallies_n(&m->tallies) || m->o.by_request)
 		return 0;
-	if (m->format == inv_sink_find("json"))
+	if (m->o.format == inv_sink_find("json"))
 		inv_tally_table_json(&o, &m->tallies, &m->flow, &m->out.buf);
-	else if (m->format == inv_sink_find("text"))
+	else if (m->o.format == inv_sink_find("text"))
 		inv_tally_table_text(&o, &m->tallies, &m->flow, &m->out.buf);
 	return m->out.buf.error ? no_memory(m) : 0;
 }
@@ -328,8 +297,8 @@ static void count_skipped(struct merge *m)
 
 static int next(struct merge *m, struct inv_item **item)
 {
-	return m->by_time ? inv_merge_next(&m->merge, item) :
-			    inv_order_next(&m->order, item);
+	return m->o.by_time ? inv_merge_next(&m->merge, item) :
+			      inv_order_next(&m->order, item);
 }
 
 static int pump(struct merge *m)
@@ -376,24 +345,24 @@ static void tell_rest(struct merge *m)
 	wipe_progress(m);
 	for (uint32_t i = 0; i < m->inputs.n_feeds; i++)
 		rotated += m->inputs.feeds[i]->rotated;
-	if (m->quiet)
+	if (m->o.quiet)
 		return;
-	if (m->redact && m->redact->marks)
+	if (m->o.redact && m->o.redact->marks)
 		fprintf(stderr,
 			"inviso merge: %" PRIu64 " value(s) were redacted\n",
-			m->redact->marks);
-	if (m->wanted.spec && inv_spec_filter_undecided(m->wanted.spec))
+			m->o.redact->marks);
+	if (m->o.wanted.spec && inv_spec_filter_undecided(m->o.wanted.spec))
 		fprintf(stderr,
 			"inviso merge: --filter could not decide on %" PRIu64
 			" event(s), which are left out: the values that it "
 			"tests were not recorded\n",
-			inv_spec_filter_undecided(m->wanted.spec));
-	if (inv_pick_undecided(&m->pick))
+			inv_spec_filter_undecided(m->o.wanted.spec));
+	if (inv_pick_undecided(&m->o.pick))
 		fprintf(stderr,
 			"inviso merge: --failed could not decide on %" PRIu64
 			" return(s), which are left out: the values that it "
 			"tests were not recorded\n",
-			inv_pick_undecided(&m->pick));
+			inv_pick_undecided(&m->o.pick));
 	if (m->flow.processes.forgotten_calls)
 		fprintf(stderr,
 			"inviso merge: %" PRIu64 " open call(s) were "
@@ -432,11 +401,11 @@ static int check_output(struct merge *m)
 {
 	struct stat st;
 
-	if (!m->output || stat(m->output, &st))
+	if (!m->o.output || stat(m->o.output, &st))
 		return 0;
 	if (inv_source_has(st.st_dev, st.st_ino))
 		return inv_err_set(&m->err, INV_EINVAL, "-o %s: is an input",
-				   m->output);
+				   m->o.output);
 	m->special = !S_ISREG(st.st_mode);
 	return 0;
 }
@@ -445,16 +414,16 @@ static int open_output(struct merge *m)
 {
 	int rc;
 
-	if (!m->output) {
+	if (!m->o.output) {
 		inv_output_fd(&m->out, STDOUT_FILENO);
 		return 0;
 	}
 	/* Opening a FIFO waits for its reader, so signals must not be
 	 * blocked. */
 	if (m->special)
-		return inv_output_file(&m->out, m->output, &m->err);
+		return inv_output_file(&m->out, m->o.output, &m->err);
 	inv_cleanup_hold();
-	rc = inv_output_file(&m->out, m->output, &m->err);
+	rc = inv_output_file(&m->out, m->o.output, &m->err);
 	inv_cleanup_file(m->out.tmp);
 	inv_cleanup_let();
 	return rc;
@@ -486,9 +455,9 @@ static void choose_color(struct merge *m)
 	const char *no_color = getenv("NO_COLOR"); /* NOLINT: one thread */
 	const char *term = getenv("TERM");	   /* NOLINT: one thread */
 
-	m->sink_opts.color = !m->output && isatty(STDOUT_FILENO) &&
-			     !(no_color && *no_color) && term &&
-			     strcmp(term, "dumb") != 0;
+	m->o.sink.color = !m->o.output && isatty(STDOUT_FILENO) &&
+			  !(no_color && *no_color) && term &&
+			  strcmp(term, "dumb") != 0;
 }
 
 static bool has_one_node(const struct merge *m)
@@ -499,29 +468,23 @@ static bool has_one_node(const struct merge *m)
 	return true;
 }
 
-/* The files whose clocks are compared. */
-struct files {
-	char **v;
-	int n;
-};
-
 static int compare(void *arg, struct inv_clocks *clocks)
 {
-	const struct files *f = arg;
+	const struct merge *m = arg;
 
-	return inv_survey(clocks, f->v, f->n);
+	return inv_survey(clocks, m->o.files, m->o.n_files);
 }
 
-static int run(struct merge *m, char **files, int n_files)
+static int run(struct merge *m)
 {
-	struct files all = { files, n_files };
+	char **files = m->o.files;
 	struct inv_flow_opts flow_opts = {
-		.keep = m->format->calls || m->wanted.spec ||
-			inv_pick_active(&m->pick),
+		.keep = m->o.format->calls || m->o.wanted.spec ||
+			inv_pick_active(&m->o.pick),
 	};
 	int rc = 0;
 
-	for (int i = 0; !rc && i < n_files; i++)
+	for (int i = 0; !rc && i < m->o.n_files; i++)
 		rc = inv_is_dir(files[i]) ?
 			     inv_dir_add(&m->inputs, files[i], &m->err) :
 			     inv_inputs_add(&m->inputs, files[i], &m->err);
@@ -534,7 +497,7 @@ static int run(struct merge *m, char **files, int n_files)
 		rc = no_memory(m);
 	if (!rc)
 		rc = limit(m);
-	flow_opts.request_memory = m->request_memory;
+	flow_opts.request_memory = m->o.request_memory;
 	flow_opts.feeds = m->inputs.feeds;
 	flow_opts.n_feeds = m->inputs.n_feeds;
 	if (!rc && (inv_flow_init(&m->flow, &flow_opts) ||
@@ -545,19 +508,19 @@ static int run(struct merge *m, char **files, int n_files)
 		rc = open_output(m);
 	if (rc)
 		return rc;
-	m->out.paced = m->paced;
+	m->out.paced = m->o.paced;
 	choose_color(m);
-	m->sink_opts.one_node = has_one_node(m);
-	if (!strcmp(m->format->name, "text") && !m->quiet &&
+	m->o.sink.one_node = has_one_node(m);
+	if (!strcmp(m->o.format->name, "text") && !m->o.quiet &&
 	    isatty(STDERR_FILENO))
-		m->want_totals = true;
-	if (inv_sink_new(&m->sink, m->format, &m->sink_opts, &m->out.buf))
+		m->o.want_totals = true;
+	if (inv_sink_new(&m->sink, m->o.format, &m->o.sink, &m->out.buf))
 		rc = no_memory(m);
 	else
 		count_unended(m);
 	m->order.compare = compare;
-	m->order.compare_arg = &all;
-	if (!rc && m->by_cause && inv_order_compare(&m->order))
+	m->order.compare_arg = m;
+	if (!rc && m->o.by_cause && inv_order_compare(&m->order))
 		rc = no_memory(m);
 	if (!rc)
 		rc = pump(m);
@@ -569,7 +532,7 @@ static int run(struct merge *m, char **files, int n_files)
 static int check_matched(const struct merge *m)
 {
 	const struct inv_summary *sum = &m->sink->sum;
-	uint64_t missing = inv_request_opts_missing(&m->requests);
+	uint64_t missing = inv_request_opts_missing(&m->o.requests);
 
 	if (missing && !m->out.broken) {
 		fprintf(stderr,
@@ -578,7 +541,7 @@ static int check_matched(const struct merge *m)
 			missing, m->flow.requests.counts.requests);
 		return INV_EXIT_NOTHING;
 	}
-	if (m->paced || m->out.broken || !sum->filtered ||
+	if (m->o.paced || m->out.broken || !sum->filtered ||
 	    sum->recorded > sum->filtered)
 		return INV_EXIT_DONE;
 	fprintf(stderr,
@@ -588,7 +551,7 @@ static int check_matched(const struct merge *m)
 	return INV_EXIT_NOTHING;
 }
 
-static int merge(struct merge *m, char **files, int n_files)
+static int merge(struct merge *m)
 {
 	int status;
 	int rc;
@@ -597,18 +560,18 @@ static int merge(struct merge *m, char **files, int n_files)
 	m->notices.notify = notify;
 	m->notices.arg = m;
 	inv_inputs_init(&m->inputs, &m->notices);
-	rc = run(m, files, n_files);
+	rc = run(m);
 	if (!rc) {
 		tell_rest(m);
-		if (m->want_totals)
+		if (m->o.want_totals)
 			say_totals(m);
-		if (m->output && m->summary != SUMMARY_NONE)
+		if (m->o.output && m->o.summary != INV_MERGE_SUMMARY_NONE)
 			rc = say_summary(m);
 	}
 	status = rc ? failed(m) : check_matched(m);
 	if (!rc && inv_summary_lost(&m->sink->sum))
 		status = INV_EXIT_LOST;
-	if (m->paced)
+	if (m->o.paced)
 		tell_reader(rc ? m->err.text : "");
 	inv_sink_free(m->sink);
 	inv_totals_release(&m->totals);
@@ -620,317 +583,14 @@ static int merge(struct merge *m, char **files, int n_files)
 	return status;
 }
 
-/* --- options -------------------------------------------------------------- */
-
-enum {
-	OPT_SUMMARY = 256,
-	OPT_UTC,
-	OPT_PACED,
-	OPT_TI,
-	OPT_TOTALS,
-	OPT_ORDER,
-	OPT_REQUEST_MEMORY,
-	OPT_REDACT,
-};
-
-static const struct argp_option options[] = {
-	{ "output", 'o', "FILE", 0,
-	  "write to FILE, which appears when it is complete, and print a "
-	  "summary",
-	  0 },
-	{ "format", 'f', "FORMAT", 0, "", 0 },
-	{ "json", 'j', NULL, 0, "the same as --format json", 0 },
-	{ "order", OPT_ORDER, "ORDER", 0,
-	  "cause (default): a message of a sequential trace is shown after it "
-	  "was sent, otherwise as with time; time: only the nodes' clocks "
-	  "decide",
-	  0 },
-	{ "request-memory", OPT_REQUEST_MEMORY, "SIZE", 0,
-	  "memory for messages that were sent and not received yet, and for "
-	  "the processes of sequential traces; the default is 128M",
-	  0 },
-	{ "summary", OPT_SUMMARY, "FORM", 0,
-	  "with -o, print the summary as text (default), json (one line) or "
-	  "none",
-	  0 },
-	{ "totals", OPT_TOTALS, NULL, 0,
-	  "at the end, print the number of events of each tag and node on "
-	  "standard error; default for text on a terminal",
-	  0 },
-	{ "redact", OPT_REDACT, "RULES", 0,
-	  INV_REDACT_HELP " such as password and authorization", 0 },
-	{ "ti", OPT_TI, "FILE", 0,
-	  "read FILE as a ti file (not needed: ti files are detected)", 0 },
-	{ "utc", OPT_UTC, NULL, 0,
-	  "text: print times in UTC, not local times; also for --from and --to",
-	  0 },
-	{ "paced", OPT_PACED, NULL, 0,
-	  "etf: end each megabyte with an empty record, and wait until a byte "
-	  "on standard input releases the next megabyte",
-	  0 },
-	{ "quiet", 'q', NULL, 0, "print nothing about damage and progress", 0 },
-	{ 0 },
-};
-
-static const char doc[] =
-	"Merges the logs of nodes and prints the events in the order of time."
-	"\v"
-	"LOG is a log of inviso (all its rotated files, in any order), a file "
-	"of OTP's trace port (dbg, ttb; all files of a wrap set), or a trace "
-	"information (ti) file with the names of a node's processes. The kind "
-	"of a file is detected. A LOG that is a directory means the logs and "
-	"ti files in it. NODE= overrides the name of the node, which "
-	"otherwise is taken from the log, or from the pids in other files.\n"
-	"\n"
-	"Examples:\n"
-	"  inviso merge a.log b.log\n"
-	"  inviso merge slow/\n"
-	"  inviso merge --json *.log | jq .payload\n"
-	"  inviso merge --from 10:37:44 --to 10:37:45 --mfa shop:order *.log\n"
-	"  inviso merge --pid '<0.88.0>' --tag call,return_from a.log\n"
-	"  inviso merge --requests box/\n"
-	"  inviso merge --request 3 box/\n"
-	"  inviso merge --compare 3 7 box/\n"
-	"  inviso merge --request 3 -f sequence -o order.html box/\n"
-	"  inviso merge -f classic -o out.txt node1@host=t1.log t1.ti\n"
-	"\n"
-	"Lost events are always shown in their place and counted at the end. "
-	"Exit status: 0 done, 1 failed, 2 usage, 5 the options select no "
-	"event, 7 done, but events were lost.";
-
-static int set_summary(struct merge *m, const char *arg)
-{
-	static const char *const forms[] = { "text", "json", "none" };
-
-	for (unsigned i = 0; i < 3; i++)
-		if (!strcmp(arg, forms[i])) {
-			m->summary = (enum summary)i;
-			return 0;
-		}
-	return -1;
-}
-
-struct args {
-	struct merge *m;
-	char **files;
-	int n;
-	struct inv_look look;
-	const char **redact; /* values of --redact */
-	unsigned n_redact;
-};
-
-/* Reads the rules when all options are known, because --records can come after
- * --redact. */
-static void make_redact(const struct args *a, const struct argp_state *state)
-{
-	const struct inv_records *records = &a->m->wanted.records;
-	struct inv_redact_opts o = { .n = 0 };
-	struct inv_err err = { 0 };
-	int rc = 0;
-
-	for (unsigned i = 0; !rc && i < a->n_redact; i++)
-		rc = inv_redact_opts_add(&o, a->redact[i], records, &err);
-	if (!rc && inv_redact_opts_end(&o))
-		rc = inv_err_set(&err, INV_ENOMEM, "no memory");
-	if (!rc)
-		rc = inv_redact_events_new(&a->m->redact, o.rules, o.n, records,
-					   &err);
-	inv_redact_opts_release(&o);
-	if (rc)
-		argp_error(state, "--redact: %s", err.text);
-}
-
-/* Appends "text, json, ..." and a NUL. */
-static void list_formats(struct inv_buf *b)
-{
-	for (unsigned i = 0; inv_sinks[i]; i++)
-		inv_buf_printf(b, "%s%s", i ? ", " : "", inv_sinks[i]->name);
-	inv_buf_putc(b, 0);
-}
-
-static char *help_filter(int key, const char *text, void *input)
-{
-	struct inv_buf b = { 0 };
-	char *full = NULL;
-
-	(void)input;
-	if (key != 'f')
-		return (char *)(uintptr_t)text;
-	list_formats(&b);
-	if (b.error || asprintf(&full, "%s; the default is %s", b.data,
-				inv_sinks[0]->name) < 0)
-		full = NULL;
-	inv_buf_release(&b);
-	return full;
-}
-
-static void set_format(struct merge *m, const char *name,
-		       const struct argp_state *state)
-{
-	struct inv_buf b = { 0 };
-
-	m->format = inv_sink_find(name);
-	if (m->format)
-		return;
-	list_formats(&b);
-	argp_error(state, "--format %s: not one of %s", name,
-		   b.error ? "them" : (const char *)b.data);
-	inv_buf_release(&b);
-}
-
-static void check_times(struct merge *m, const struct argp_state *state)
-{
-	if (inv_filter_opts_dated(&m->wanted) &&
-	    inv_filter_opts_resolve(&m->wanted, m->sink_opts.utc, 0, &m->err))
-		argp_error(state, "%s", m->err.text);
-}
-
-/* Changes the format into the view of requests that the options choose. */
-static void choose_view(struct args *a, const struct argp_state *state)
-{
-	struct merge *m = a->m;
-	const struct inv_sink_ops *view;
-
-	m->by_request = inv_request_opts_active(&m->requests, m->format);
-	if (!m->by_request)
-		return;
-	view = inv_request_opts_view(&m->requests, m->format, &m->sink_opts);
-	if (!view)
-		argp_error(state, "--format %s has no such view of requests",
-			   m->format->name);
-	if (m->by_time)
-		argp_error(state, "requests need --order cause");
-	if (m->wanted.filter.active || m->wanted.spec ||
-	    inv_pick_active(&m->pick))
-		argp_error(state, "a request is shown with all its events: "
-				  "only --from and --to can select some");
-	m->format = view;
-	m->by_cause = true;
-	m->sink_opts.request_memory = m->request_memory;
-	if (!a->look.has_width && !m->output && isatty(STDOUT_FILENO))
-		m->sink_opts.width = inv_screen_width();
-}
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct args *a = state->input;
-
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &a->m->wanted;
-		state->child_inputs[1] = &a->m->pick;
-		a->look.opts = &a->m->sink_opts;
-		state->child_inputs[2] = &a->look;
-		state->child_inputs[3] = &a->m->requests;
-		return 0;
-	case 'o':
-		if (!*arg)
-			argp_error(state, "-o: the name of the file is empty");
-		a->m->output = arg;
-		return 0;
-	case 'j':
-		set_format(a->m, "json", state);
-		return 0;
-	case 'f':
-		set_format(a->m, arg, state);
-		return 0;
-	case OPT_SUMMARY:
-		if (set_summary(a->m, arg))
-			argp_error(state,
-				   "--summary %s: not one of text, json "
-				   "and none",
-				   arg);
-		return 0;
-	case OPT_TOTALS:
-		a->m->want_totals = true;
-		return 0;
-	case OPT_ORDER:
-		a->m->by_time = !strcmp(arg, "time");
-		a->m->by_cause = !strcmp(arg, "cause");
-		if (!a->m->by_time && !a->m->by_cause)
-			argp_error(state,
-				   "--order %s: not one of cause and time",
-				   arg);
-		return 0;
-	case OPT_REQUEST_MEMORY:
-		if (inv_units_bytes(arg, &a->m->request_memory) ||
-		    a->m->request_memory < REQUEST_MEMORY_MIN)
-			argp_error(state,
-				   "--request-memory %s: not %s, or less than "
-				   "64k",
-				   arg, INV_UNITS_BYTES_HELP);
-		return 0;
-	case OPT_UTC:
-		a->m->sink_opts.utc = 1;
-		return 0;
-	case OPT_PACED:
-		a->m->paced = true;
-		return 0;
-	case 'q':
-		a->m->quiet = true;
-		return 0;
-	case OPT_REDACT:
-		a->redact[a->n_redact++] = arg;
-		return 0;
-	case OPT_TI:
-	case ARGP_KEY_ARG:
-		a->files[a->n++] = arg;
-		return 0;
-	case ARGP_KEY_END:
-		if (!a->n)
-			argp_error(state, "no LOG is named");
-		/* Before the times are conditions of the filter, too. */
-		choose_view(a, state);
-		check_times(a->m, state);
-		make_redact(a, state);
-		if (inv_look_records(&a->look, &a->m->wanted.records))
-			argp_failure(state, INV_EXIT_FAILED, 0, "no memory");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp_child children[] = {
-	{ &inv_filter_argp, 0, NULL, 0 },
-	{ &inv_pick_argp, 0, NULL, 0 },
-	{ &inv_look_argp, 0, NULL, 0 },
-	{ &inv_request_argp, 0, NULL, 0 },
-	{ 0 },
-};
-
-static const struct argp argp = {
-	.options = options,
-	.parser = parse,
-	.args_doc = "[NODE=]LOG...",
-	.doc = doc,
-	.children = children,
-	.help_filter = help_filter,
-};
-
 static int exec_merge(int argc, char **argv)
 {
-	struct merge m = { .format = inv_sinks[0] };
-	struct args a = { .m = &m };
-	int status;
+	struct merge m = { .show_all = false };
+	int status = inv_merge_opts_parse(&m.o, argc, argv);
 
-	a.files = calloc((size_t)argc + 1, sizeof(*a.files));
-	a.redact = calloc((size_t)argc + 1, sizeof(*a.redact));
-	if (!a.files || !a.redact || inv_filter_opts_init(&m.wanted) ||
-	    inv_pick_init(&m.pick)) {
-		fputs("inviso merge: no memory\n", stderr);
-		status = INV_EXIT_FAILED;
-	} else if (argp_parse(&argp, argc, argv, 0, NULL, &a)) {
-		status = INV_EXIT_USAGE;
-	} else {
-		status = merge(&m, a.files, a.n);
-	}
-	inv_look_release(&a.look);
-	inv_pick_release(&m.pick);
-	inv_filter_opts_release(&m.wanted);
-	inv_redact_events_free(m.redact);
-	free(a.redact);
-	free(a.files);
+	if (!status)
+		status = merge(&m);
+	inv_merge_opts_release(&m.o);
 	return status;
 }
 

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_CLI_MERGE_OPTS_H
+#define INV_CLI_MERGE_OPTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/filter_opts.h"
+#include "cli/look.h"
+#include "cli/pick.h"
+#include "cli/redact_event.h"
+#include "cli/request_opts.h"
+#include "sink/sink.h"
+
+enum inv_merge_summary {
+	INV_MERGE_SUMMARY_TEXT,
+	INV_MERGE_SUMMARY_JSON,
+	INV_MERGE_SUMMARY_NONE,
+};
+
+/* The command line of inviso merge. */
+struct inv_merge_opts {
+	const struct inv_sink_ops *format;
+	struct inv_sink_opts sink;
+	struct inv_filter_opts wanted;
+	struct inv_pick pick;
+	struct inv_request_opts requests;
+	bool by_request; /* the output has requests instead of events */
+	struct inv_redact_events *redact; /* NULL: nothing is redacted */
+	const char *output;		  /* NULL: standard output */
+	enum inv_merge_summary summary;
+	bool quiet;
+	bool by_time;		 /* --order time */
+	bool by_cause;		 /* --order cause */
+	uint64_t request_memory; /* 0: the default */
+	bool paced;		 /* see sink/output.h */
+	bool want_totals;
+	char **files; /* the LOGs */
+	int n_files;
+	/* private */
+	struct inv_look look;
+	const char **redact_texts; /* values of --redact */
+	unsigned n_redact_texts;
+};
+
+/*
+ * Reads the command line. Returns 0; or the exit status, after it has said why.
+ * Release it also then.
+ */
+int inv_merge_opts_parse(struct inv_merge_opts *o, int argc, char **argv);
+void inv_merge_opts_release(struct inv_merge_opts *o);
+
+#endif
