@@ -210,14 +210,17 @@ static bool is_outside(const struct merge *m, const struct inv_item *item)
 	       (ts_ns < f->from_ns || ts_ns >= f->until_ns);
 }
 
-/* Shows the item in a view of requests, which has all events of a request. */
+/* Shows the item in a view of requests, which gets all events of a request, and
+ * selects with the filter what it shows of them. */
 static int put_request(struct merge *m, const struct inv_item *item)
 {
 	inv_flow_show(&m->flow, item);
-	if (inv_request_opts_wants(&m->o.requests, item))
-		return inv_sink_item(m->sink, item);
-	inv_sink_skip(m->sink);
-	return 0;
+	if (!inv_request_opts_wants(&m->o.requests, item)) {
+		inv_sink_skip(m->sink);
+		return 0;
+	}
+	m->flow.facts.context = !inv_filter_opts_pass(&m->o.wanted, item);
+	return inv_sink_item(m->sink, item);
 }
 
 static int put(struct merge *m, const struct inv_item *item)

@@ -24,6 +24,7 @@ struct inv_spec_filter {
 	const struct inv_node *node; /* the node that prog and world are set
 					for */
 	inv_word tags[INV_TAG_COUNT];
+	bool messages; /* inv_spec_filter_messages */
 	uint64_t undecided;
 	struct inv_match_run run;
 	struct inv_cursor cursor;
@@ -67,6 +68,16 @@ void inv_spec_filter_free(struct inv_spec_filter *f)
 const char *inv_spec_filter_odd(const struct inv_spec_filter *f)
 {
 	return f->match.odd;
+}
+
+bool inv_spec_filter_messages(struct inv_spec_filter *f)
+{
+	const bool *tags = f->match.tags;
+
+	if (!f->match.by_tag || tags[INV_TAG_SEQ_TRACE])
+		return true;
+	f->messages = tags[INV_TAG_SEND] || tags[INV_TAG_RECEIVE];
+	return f->messages;
 }
 
 uint64_t inv_spec_filter_undecided(const struct inv_spec_filter *f)
@@ -165,6 +176,45 @@ static bool has_globs(const struct inv_spec_filter *f)
 	return f->match.module_glob[0] || f->match.function_glob[0];
 }
 
+/* Changes the words of a seq_trace event into those of the message that it sends
+ * or receives: [From,send,Msg,To] or [To,'receive',Msg]. Returns how many; 0: the
+ * event is something else, or the spec selects no such messages. */
+static int as_message(const struct inv_spec_filter *f, inv_word *words)
+{
+	const inv_word *b = inv_box_of(words[2], INV_BOX_TUPLE);
+	bool sent;
+
+	if (!b || inv_box_n(b) != 5)
+		return 0;
+	sent = inv_word_is(b[1], "send");
+	if (!sent && !inv_word_is(b[1], "receive"))
+		return 0;
+	if (!f->match.tags[sent ? INV_TAG_SEND : INV_TAG_RECEIVE])
+		return 0;
+	words[0] = sent ? b[3] : b[4];
+	words[1] = b[1];
+	words[2] = b[5];
+	words[3] = sent ? b[4] : 0;
+	return sent ? 4 : 3;
+}
+
+/* Moves the cursor to the receiver of a sent message. Returns 0 or an error. */
+static int find_receiver(struct inv_cursor *c, const struct inv_event *ev)
+{
+	struct inv_token tok;
+	/* {send, Serial, From, To, Msg}, or Msg and then To. */
+	int skips = ev->tag == INV_TAG_SEQ_TRACE ? 3 : 1;
+	int rc = inv_event_tracee(ev, c, &tok);
+
+	if (!rc)
+		rc = inv_event_payload(ev, c);
+	if (!rc && ev->tag == INV_TAG_SEQ_TRACE)
+		rc = inv_cursor_next(c, &tok);
+	while (!rc && skips--)
+		rc = inv_cursor_skip(c);
+	return rc;
+}
+
 /* Returns the registered name of the receiver, if the receiver is a pid or port
  * whose name is known; otherwise 0. */
 static inv_word name_of_receiver(struct inv_spec_filter *f,
@@ -173,15 +223,21 @@ static inv_word name_of_receiver(struct inv_spec_filter *f,
 	struct inv_identity id;
 	struct inv_token tok;
 
-	if (!it->facts || inv_event_tracee(&it->ev, &f->receiver, &tok) ||
-	    inv_event_payload(&it->ev, &f->receiver) ||
-	    inv_cursor_skip(&f->receiver) ||
+	if (!it->facts || find_receiver(&f->receiver, &it->ev) ||
 	    inv_cursor_next(&f->receiver, &tok) ||
 	    !inv_flow_identify(it->facts->flow, it->node, it->ev.dict, &tok,
 			       &id) ||
 	    !id.name.registered || !id.name.len)
 		return 0;
 	return inv_make_atom(&f->event, id.name.text, id.name.len);
+}
+
+/* Returns Name of the receiver {Name,Node}, or 0. */
+static inv_word name_at_node(inv_word to)
+{
+	const inv_word *b = inv_box_of(to, INV_BOX_TUPLE);
+
+	return b && inv_box_n(b) == 2 ? b[1] : 0;
 }
 
 /* A spec may omit the event's last element, the result of the action {message, _}:
@@ -194,6 +250,16 @@ static bool matches_either(struct inv_spec_filter *f,
 	       matches(f, words, n);
 }
 
+/* Returns true if the event can match because of its tag. */
+static bool tag_fits(const struct inv_spec_filter *f,
+		     const struct inv_event *ev)
+{
+	const bool *tags = f->match.tags;
+
+	return !f->match.by_tag || ev->tag >= INV_TAG_COUNT || ev->bare ||
+	       tags[ev->tag] || (f->messages && ev->tag == INV_TAG_SEQ_TRACE);
+}
+
 bool inv_spec_filter_wants(struct inv_spec_filter *f,
 			   const struct inv_event *ev,
 			   const struct inv_item *it)
@@ -202,8 +268,7 @@ bool inv_spec_filter_wants(struct inv_spec_filter *f,
 	inv_word words[ELEMENTS] = { 0 }, name;
 	int n;
 
-	if (f->match.by_tag && ev->tag < INV_TAG_COUNT &&
-	    !f->match.tags[ev->tag] && !ev->bare)
+	if (!tag_fits(f, ev))
 		return false;
 	if (node != f->node)
 		use_node(f, node);
@@ -212,6 +277,10 @@ bool inv_spec_filter_wants(struct inv_spec_filter *f,
 		f->undecided++;
 		return false;
 	}
+	if (f->messages && ev->tag == INV_TAG_SEQ_TRACE && n == 3)
+		n = as_message(f, words);
+	if (!n)
+		return false;
 	f->world.self = words[0];
 	if (has_globs(f) && (n < 3 || !names_fit(f, words[2])))
 		return false;
@@ -219,7 +288,9 @@ bool inv_spec_filter_wants(struct inv_spec_filter *f,
 		return true;
 	if (!f->match.to_name || n < 4 || ev != &it->ev)
 		return false;
-	name = name_of_receiver(f, it);
+	name = f->messages ? name_at_node(words[3]) : 0;
+	if (!name)
+		name = name_of_receiver(f, it);
 	if (!name)
 		return false;
 	words[3] = name;

@@ -28,6 +28,13 @@ bool inv_spec_filter_wants(struct inv_spec_filter *f,
 			   const struct inv_event *ev,
 			   const struct inv_item *it);
 
+/*
+ * From now on a spec of messages, send(To, Msg) or receive(Msg), also selects the
+ * seq_trace events of such messages. Returns false if the spec selects neither
+ * messages nor seq_trace events.
+ */
+bool inv_spec_filter_messages(struct inv_spec_filter *f);
+
 /* Returns the first tag in the filter that is no tag of an event, or "". */
 const char *inv_spec_filter_odd(const struct inv_spec_filter *f);
 

@@ -11,6 +11,7 @@
 #include "cli/redact_opts.h"
 #include "cli/screen.h"
 #include "cli/units.h"
+#include "sink/formats.h"
 
 #define REQUEST_MEMORY_MIN ((uint64_t)64 << 10)
 
@@ -188,10 +189,18 @@ static void choose_view(struct inv_merge_opts *o,
 			   o->format->name);
 	if (o->by_time)
 		argp_error(state, "requests need --order cause");
-	if (o->wanted.filter.active || o->wanted.spec ||
-	    inv_pick_active(&o->pick))
-		argp_error(state, "a request is shown with all its events: "
-				  "only --from and --to can select some");
+	if (inv_pick_active(&o->pick))
+		argp_error(state, "--min-duration and --failed select calls, "
+				  "but requests consist of messages");
+	if (o->wanted.filter.by_tag || o->wanted.filter.n_mfas ||
+	    (o->wanted.spec && !inv_spec_filter_messages(o->wanted.spec)))
+		argp_error(state,
+			   "requests consist of messages: select them with "
+			   "--pid or --filter 'send(Receiver, Message)'");
+	if ((o->wanted.filter.active || o->wanted.spec) &&
+	    view == &inv_sink_shiviz)
+		argp_error(state, "--format shiviz needs all events of a "
+				  "request: ShiViz itself can search them");
 	o->format = view;
 	o->by_cause = true;
 	o->sink.request_memory = o->request_memory;

@@ -328,7 +328,7 @@ static int print_trees(struct show *s)
 					 .color = s->sink->opts.color,
 					 .width = s->sink->opts.width };
 
-	return inv_tree_put(&s->hops, &o, &s->out);
+	return inv_hops_finish(&s->hops) || inv_tree_put(&s->hops, &o, &s->out);
 }
 
 static int pump(struct show *s, struct inv_err *err)

@@ -60,6 +60,9 @@ struct inv_facts {
 	bool whole;
 	const struct inv_cause *cause; /* seq_trace: from what it follows; NULL
 					  for another event */
+	/* The event is not selected. Views of requests get it all the same,
+	 * because selected events follow from it. */
+	bool context;
 	const char *label; /* of the request: the values of --label; NULL: only
 			      the token has a label */
 	struct inv_flow *flow;

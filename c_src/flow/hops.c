@@ -4,30 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
-#define HASH_FUNCTION(key, len, hash) \
-	((hash) = (unsigned)XXH3_64bits((key), (len)))
-#define HASH_NONFATAL_OOM 1
-#define uthash_nonfatal_oom(elt) ((elt)->stored = false)
-#include <uthash.h>
-
 #include "base/err.h"
 #include "base/utf8.h"
-#include "flow/flow.h"
+#include "flow/hops_int.h"
 #include "flow/seq.h"
-#include "log/names.h"
 #include "log/utf8.h"
 #include "term/cursor.h"
-
-/* A process, and its place in the table. */
-struct inv_hop_entry {
-	struct inv_hop_process process;
-	uint32_t number;
-	bool stored;
-	UT_hash_handle hh;
-};
 
 int inv_hops_init(struct inv_hops *h, size_t memory)
 {
@@ -41,24 +23,10 @@ int inv_hops_init(struct inv_hops *h, size_t memory)
 
 void inv_hops_reset(struct inv_hops *h)
 {
-	HASH_CLEAR(hh, h->table);
-	for (uint32_t i = 0; i < h->n_processes; i++) {
-		free(h->processes[i]->pid);
-		free(h->processes[i]->name);
-		/* This frees the whole entry of the table, whose first member
-		 * is the process. */
-		free(h->processes[i]);
-	}
-	for (uint32_t i = 0; i < h->n_nodes; i++)
-		free(h->nodes[i].name);
-	/* These arrays grow by the number of their elements. */
-	free(h->processes);
-	free(h->nodes);
+	inv_hops_free_processes(h);
 	free(h->v);
-	h->processes = NULL;
-	h->nodes = NULL;
 	h->v = NULL;
-	h->n = h->n_processes = h->n_nodes = 0;
+	h->n = 0;
 	h->n_events = 0;
 	h->more = 0;
 	h->left_out = 0;
@@ -77,10 +45,10 @@ void inv_hops_release(struct inv_hops *h)
 	memset(h, 0, sizeof(*h));
 }
 
-/* --- tables --------------------------------------------------------------- */
+/* --- arrays --------------------------------------------------------------- */
 
 /* Arrays grow by doubling, so only half of the memory is used. */
-static bool is_full(const struct inv_hops *h)
+bool inv_hops_full(const struct inv_hops *h)
 {
 	return h->n * sizeof(*h->v) + h->n_events * sizeof(*h->events) +
 		       h->texts.len + h->more >
@@ -88,7 +56,7 @@ static bool is_full(const struct inv_hops *h)
 }
 
 /* Returns v with room for one more element after n, or NULL. */
-static void *grown(void *v, uint32_t n, size_t size)
+void *inv_hops_grown(void *v, uint32_t n, size_t size)
 {
 	/* Full at each power of two. */
 	if (n & (n - 1) || (n && n < 8))
@@ -98,7 +66,7 @@ static void *grown(void *v, uint32_t n, size_t size)
 
 static struct inv_hop *add_hop(struct inv_hops *h, enum inv_hop_kind kind)
 {
-	struct inv_hop *v = grown(h->v, h->n, sizeof(*v));
+	struct inv_hop *v = inv_hops_grown(h->v, h->n, sizeof(*v));
 	struct inv_hop *p;
 
 	if (!v) {
@@ -145,165 +113,6 @@ uint32_t inv_hops_find(const struct inv_hops *h, uint64_t id)
 	return low < h->n_events && h->events[low].id == id ?
 		       h->events[low].hop :
 		       INV_HOP_NONE;
-}
-
-/* --- nodes ---------------------------------------------------------------- */
-
-static size_t before_at(const char *name)
-{
-	const char *at = strchr(name, '@');
-
-	return at && at > name ? (size_t)(at - name) : strlen(name);
-}
-
-/* The part of a name before @ is enough if no other node has the same. Shortens
- * the name of the node that was added last. */
-static void shorten_node(struct inv_hops *h)
-{
-	struct inv_hop_node *added = &h->nodes[h->n_nodes - 1];
-	size_t len = before_at(added->name);
-
-	added->short_len = (uint32_t)len;
-	for (struct inv_hop_node *other = h->nodes; other < added; other++) {
-		if (before_at(other->name) != len ||
-		    memcmp(other->name, added->name, len) != 0)
-			continue;
-		other->short_len = (uint32_t)strlen(other->name);
-		added->short_len = (uint32_t)strlen(added->name);
-	}
-}
-
-/* Returns the number of the node; INV_HOP_NONE: no memory. */
-static uint32_t node_called(struct inv_hops *h, const struct inv_identity *id)
-{
-	char *name = inv_utf8_sanitized(id->node_len ? id->node : "?",
-					id->node_len ? id->node_len : 1);
-	struct inv_hop_node *v;
-
-	if (!name)
-		return INV_HOP_NONE;
-	for (uint32_t i = 0; i < h->n_nodes; i++)
-		if (!strcmp(h->nodes[i].name, name)) {
-			free(name);
-			return i;
-		}
-	v = realloc(h->nodes, (h->n_nodes + 1) * sizeof(*v));
-	if (!v) {
-		free(name);
-		return INV_HOP_NONE;
-	}
-	h->nodes = v;
-	v[h->n_nodes++] = (struct inv_hop_node){
-		.name = name, .number = id->at ? id->at->number : INV_HOP_NONE
-	};
-	h->more += sizeof(*v) + strlen(name);
-	shorten_node(h);
-	return h->n_nodes - 1;
-}
-
-/* --- processes ------------------------------------------------------------ */
-
-/* Sets the name, from a ti file or from what the flow knows. */
-static void set_name(struct inv_hops *h, struct inv_hop_process *p,
-		     const struct inv_identity *id, int64_t ts_ns)
-{
-	const struct inv_name *n = NULL;
-	const char *text = id->name.text;
-	size_t len = id->name.len;
-
-	if (id->at && id->at->names && id->kind == INV_TOK_PID)
-		n = inv_names_find(id->at->names, id->number, id->serial);
-	while (n && !inv_name_holds(n, ts_ns))
-		n = n->next;
-	if (n) {
-		text = n->text;
-		len = n->len;
-	}
-	if (!len || p->registered)
-		return;
-	p->registered = n || id->name.registered;
-	/* Most events find the name that the process has. */
-	if (p->name && !strncmp(p->name, text, len) && !p->name[len])
-		return;
-	h->more -= p->name ? strlen(p->name) : 0;
-	free(p->name);
-	p->name = inv_utf8_sanitized(text, len);
-	h->more += p->name ? strlen(p->name) : 0;
-}
-
-static char *print_pid(const struct inv_identity *id)
-{
-	struct inv_buf b = { 0 };
-
-	inv_buf_puts(&b, id->kind == INV_TOK_PID ? "<0." : "#Port<0.");
-	inv_buf_u64(&b, id->number);
-	if (id->kind == INV_TOK_PID) {
-		inv_buf_putc(&b, '.');
-		inv_buf_u64(&b, id->serial);
-	}
-	inv_buf_puts(&b, ">");
-	inv_buf_putc(&b, 0);
-	if (b.error) {
-		inv_buf_release(&b);
-		return NULL;
-	}
-	return (char *)b.data;
-}
-
-static struct inv_hop_entry *new_process(struct inv_hops *h, uint64_t key,
-					 const struct inv_identity *id)
-{
-	struct inv_hop_process **v =
-		grown(h->processes, h->n_processes, sizeof(*v));
-	struct inv_hop_entry *e;
-	uint32_t node = node_called(h, id);
-
-	if (!v)
-		return NULL;
-	h->processes = v;
-	e = node == INV_HOP_NONE ? NULL : calloc(1, sizeof(*e));
-	if (!e)
-		return NULL;
-	e->process.key = key;
-	e->process.node = node;
-	e->process.pid = print_pid(id);
-	e->number = h->n_processes;
-	e->stored = true;
-	HASH_ADD(hh, h->table, process.key, sizeof(key), e);
-	if (!e->stored || !e->process.pid) {
-		if (e->stored)
-			HASH_DEL(h->table, e);
-		free(e->process.pid);
-		free(e);
-		return NULL;
-	}
-	v[h->n_processes++] = &e->process;
-	h->more += sizeof(*e) + sizeof(*v) + 64;
-	return e;
-}
-
-/* Sets *number to that of the process in tok, whose hash is key, unless there is
- * no room for it. Returns 0 or INV_ENOMEM. */
-static int get_process(struct inv_hops *h, const struct inv_item *it,
-		       const struct inv_token *tok, uint64_t key,
-		       uint32_t *number)
-{
-	struct inv_hop_entry *e;
-	struct inv_identity id;
-
-	if (!key || !inv_flow_identify(it->facts->flow, it->node, it->ev.dict,
-				       tok, &id))
-		return 0;
-	HASH_FIND(hh, h->table, &key, sizeof(key), e);
-	if (!e && is_full(h))
-		return 0;
-	if (!e)
-		e = new_process(h, key, &id);
-	if (!e)
-		return INV_ENOMEM;
-	set_name(h, &e->process, &id, it->ts_ns);
-	*number = e->number;
-	return 0;
 }
 
 /* --- texts ---------------------------------------------------------------- */
@@ -392,7 +201,7 @@ static int read_from(struct inv_hops *h, const struct inv_item *it,
 
 	return inv_cursor_next(h->cursor, &tok) ?
 		       0 :
-		       get_process(h, it, &tok, p->seq.from, &p->from);
+		       inv_hops_process(h, it, &tok, p->seq.from, &p->from);
 }
 
 static int read_to(struct inv_hops *h, const struct inv_item *it,
@@ -403,7 +212,7 @@ static int read_to(struct inv_hops *h, const struct inv_item *it,
 	if (inv_cursor_next(h->cursor, &tok))
 		return 0;
 	if (tok.kind == INV_TOK_PID)
-		return get_process(h, it, &tok, p->seq.to, &p->to);
+		return inv_hops_process(h, it, &tok, p->seq.to, &p->to);
 	if (p->seq.kind == INV_SEQ_SEND)
 		p->to_text = print_token(h, &tok, o);
 	else
@@ -454,7 +263,7 @@ static void end_turn(struct inv_hops *h, uint32_t turn, uint64_t id,
 	h->v[turn].last_ns = ts_ns;
 }
 
-static void add_child(struct inv_hops *h, uint32_t parent, uint32_t child)
+void inv_hops_link(struct inv_hops *h, uint32_t parent, uint32_t child)
 {
 	struct inv_hop *p = &h->v[parent];
 
@@ -516,7 +325,7 @@ static uint32_t received(struct inv_hops *h, const struct parts *p,
 	}
 	if (c->cause)
 		turn = turn_of(h, c->cause);
-	if (is_full(h) || (c->cause && turn == INV_HOP_NONE))
+	if (inv_hops_full(h) || (c->cause && turn == INV_HOP_NONE))
 		return INV_HOP_NONE;
 	hop = add_hop(h, INV_HOP_MESSAGE);
 	if (!hop)
@@ -528,7 +337,7 @@ static uint32_t received(struct inv_hops *h, const struct parts *p,
 	hop->text = p->text;
 	arrive(h, h->n - 1, p, c);
 	if (turn != INV_HOP_NONE)
-		add_child(h, turn, h->n - 1);
+		inv_hops_link(h, turn, h->n - 1);
 	return h->n - 1;
 }
 
@@ -578,7 +387,7 @@ static uint32_t acted(struct inv_hops *h, const struct parts *p,
 	struct inv_hop *hop;
 	uint32_t turn;
 
-	if (is_full(h))
+	if (inv_hops_full(h))
 		return INV_HOP_NONE;
 	turn = c->cause ? acting_turn(h, p, c) : begin(h, p, c);
 	if (turn == INV_HOP_NONE)
@@ -596,7 +405,7 @@ static uint32_t acted(struct inv_hops *h, const struct parts *p,
 	hop->signal = (uint8_t)c->signal;
 	hop->certain = c->certain || !c->cause;
 	hop->text = p->text;
-	add_child(h, turn, h->n - 1);
+	inv_hops_link(h, turn, h->n - 1);
 	end_turn(h, turn, c->id, p->seq.ts_ns);
 	return h->n - 1;
 }
@@ -646,36 +455,8 @@ int inv_hops_add(struct inv_hops *h, const struct inv_item *it,
 	}
 	if (!c->cause && h->n > hops)
 		set_label(h, it, hops, o);
+	h->v[hop].selected |= !it->facts->context;
 	if (add_event(h, c->id, hop))
 		return INV_ENOMEM;
 	return h->texts.error;
-}
-
-/* --- the critical path ---------------------------------------------------- */
-
-static int64_t end_of(const struct inv_hop *p)
-{
-	return inv_hop_arrived(p) ? p->last_ns : p->sent_ns;
-}
-
-int64_t inv_hops_critical(const struct inv_hops *h, uint32_t root, bool *on)
-{
-	uint32_t answer = INV_HOP_NONE, last = root;
-
-	for (uint32_t i = h->v[root].then; i != INV_HOP_NONE;
-	     i = h->v[i].then) {
-		const struct inv_hop *p = &h->v[i];
-
-		if (p->to == h->v[root].to &&
-		    (answer == INV_HOP_NONE ||
-		     p->last_id >= h->v[answer].last_id))
-			answer = i;
-		if (end_of(p) >= end_of(&h->v[last]))
-			last = i;
-	}
-	if (answer == INV_HOP_NONE)
-		answer = last;
-	for (uint32_t i = answer; i != INV_HOP_NONE; i = h->v[i].parent)
-		on[i] = true;
-	return end_of(&h->v[answer]);
 }

@@ -29,6 +29,7 @@
  *		    item->facts->cause->request == wanted)
  *			inv_hops_add(&h, item, &print);
  *	}
+ *	inv_hops_finish(&h);
  *	inv_tree_put(...)                        (sink/tree.h)
  *	inv_hops_release(&h);
  *
@@ -45,15 +46,23 @@ enum inv_hop_kind {
 
 struct inv_hop {
 	uint64_t request;
-	uint8_t kind;	 /* enum inv_hop_kind */
-	uint8_t signal;	 /* enum inv_seq_signal */
-	uint8_t orphan;	 /* enum inv_orphan: what the hop follows from is not
+	uint8_t kind;	/* enum inv_hop_kind */
+	uint8_t signal; /* enum inv_seq_signal */
+	uint8_t orphan; /* enum inv_orphan: what the hop follows from is not
 			    known, or not all of it */
-	bool certain;	 /* it is known that it follows from its parent; a
+	bool certain;	/* it is known that it follows from its parent; a
 			    beginning: that nothing caused it */
-	bool crosses;	 /* a message from one node to another */
-	uint32_t parent; /* INV_HOP_NONE: it is the root */
-	uint32_t first;	 /* of the hops whose parent it is, in the order of the
+	bool crosses;	/* a message from one node to another */
+	bool selected;	/* one of its events is; see inv_hops_finish */
+	/* Set by inv_hops_finish. */
+	bool critical;	     /* it is on the critical path */
+	uint32_t skipped;    /* hops between it and its parent that are not
+				selected */
+	uint32_t filtered;   /* the root: hops of its tree that are not selected
+				and were removed */
+	int64_t critical_ns; /* the root: how long the critical path takes */
+	uint32_t parent;     /* INV_HOP_NONE: it is the root */
+	uint32_t first; /* of the hops whose parent it is, in the order of the
 			    parent's process; INV_HOP_NONE: there is none */
 	uint32_t last;
 	uint32_t next;	 /* the next hop of the same parent */
@@ -147,6 +156,12 @@ static inline bool inv_hop_arrived(const struct inv_hop *p)
 	return p->to != INV_HOP_NONE;
 }
 
+/* Returns when the hop began: when it was sent, if that is known. */
+static inline int64_t inv_hop_time(const struct inv_hop *p)
+{
+	return p->send_id ? p->sent_ns : p->received_ns;
+}
+
 static inline const char *inv_hops_text(const struct inv_hops *h, size_t at)
 {
 	return (const char *)h->texts.data + at;
@@ -156,11 +171,18 @@ static inline const char *inv_hops_text(const struct inv_hops *h, size_t at)
 uint32_t inv_hops_find(const struct inv_hops *h, uint64_t id);
 
 /*
- * Sets on[i] for each hop i on the critical path of the request whose root is
- * `root': the hops from the root to the last event of the process that began the
- * request; if this process received nothing, to the last event of all. Returns
- * the time of this event.
+ * Call it once, after the last event: views need what it sets. Returns 0 or
+ * INV_ENOMEM. Afterwards events can be added only after inv_hops_reset.
+ *
+ * Finds the critical path of each request: the hops from the root to the last
+ * event of the process that began the request; if this process received nothing,
+ * to the last event of all.
+ *
+ * Then removes the hops of which no event was selected (facts.h, context), and
+ * their processes. What remains follows from the nearest hop that remains. The
+ * root of a request remains if any other hop does. Times and critical paths are
+ * those of all hops.
  */
-int64_t inv_hops_critical(const struct inv_hops *h, uint32_t root, bool *on);
+int inv_hops_finish(struct inv_hops *h);
 
 #endif

@@ -67,8 +67,7 @@ static void add(const struct inv_hop *p, struct inv_hop_sum *sum)
 	sum->uncertain += !p->certain && !p->orphan;
 }
 
-void inv_hop_sum(struct inv_hop_sums *s, uint32_t root, bool *on,
-		 struct inv_hop_sum *sum)
+void inv_hop_sum(struct inv_hop_sums *s, uint32_t root, struct inv_hop_sum *sum)
 {
 	const struct inv_hops *h = s->hops;
 	int64_t begin = inv_hop_time(&h->v[root]);
@@ -80,7 +79,6 @@ void inv_hop_sum(struct inv_hop_sums *s, uint32_t root, bool *on,
 		count_process(s, h->v[i].to, sum);
 		add(&h->v[i], sum);
 	}
-	sum->critical_ns = inv_hops_critical(h, root, on) - begin;
 }
 
 static void count(struct inv_buf *out, uint32_t n, const char *one,

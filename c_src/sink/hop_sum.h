@@ -18,7 +18,6 @@ struct inv_hop_sum {
 	uint32_t uncertain;
 	int64_t first_ns;
 	int64_t last_ns;
-	int64_t critical_ns; /* how long the critical path takes */
 };
 
 /*
@@ -38,9 +37,8 @@ struct inv_hop_sums {
 int inv_hop_sums_init(struct inv_hop_sums *s, const struct inv_hops *h);
 void inv_hop_sums_release(struct inv_hop_sums *s);
 
-/* Adds up the request whose root is given. on: for each hop, false; set as by
- * inv_hops_critical. */
-void inv_hop_sum(struct inv_hop_sums *s, uint32_t root, bool *on,
+/* Adds up the request whose root is given. */
+void inv_hop_sum(struct inv_hop_sums *s, uint32_t root,
 		 struct inv_hop_sum *sum);
 
 /* Appends "12 processes, 3 nodes, 41 messages, 8.4 ms". */

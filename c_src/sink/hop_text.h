@@ -45,10 +45,4 @@ static inline bool inv_hop_uncertain(const struct inv_hop *p)
 int64_t inv_hop_mailbox(const struct inv_hop *p);
 int64_t inv_hop_handler(const struct inv_hop *p);
 
-/* Returns when the hop began: when it was sent, if that is known. */
-static inline int64_t inv_hop_time(const struct inv_hop *p)
-{
-	return p->send_id ? p->sent_ns : p->received_ns;
-}
-
 #endif

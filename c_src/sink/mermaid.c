@@ -181,6 +181,7 @@ static void rows(struct writer *w)
 static void mermaid_end(struct inv_sink *s)
 {
 	struct inv_request_sink *r = (struct inv_request_sink *)s;
+	int rc = inv_hops_finish(&r->hops);
 	bool *split = inv_hop_splits(&r->hops);
 	struct writer w = { .h = &r->hops,
 			    .out = s->out,
@@ -188,7 +189,7 @@ static void mermaid_end(struct inv_sink *s)
 			    .seen = calloc(r->hops.n_processes + 1u,
 					   sizeof(bool)) };
 
-	if (!split || !w.seen) {
+	if (rc || !split || !w.seen) {
 		s->out->error = INV_ENOMEM;
 	} else {
 		inv_buf_puts(s->out, "sequenceDiagram\n");

@@ -187,7 +187,7 @@ static void put_request(struct comparison *x, unsigned i)
 	struct side *s = &x->sides[i];
 	struct inv_hop_sum sum;
 
-	inv_hop_sum(&s->tree.sums, 0, s->tree.critical, &sum);
+	inv_hop_sum(&s->tree.sums, 0, &sum);
 	inv_buf_printf(out,
 		       "request %" PRIu64 ", label %s: ", s->h->v[0].request,
 		       inv_hops_text(s->h, s->h->v[0].label));
@@ -417,7 +417,11 @@ static void compare_end(struct inv_sink *s)
 	s->left_out = left_out;
 	if (!c->hops[0].n || !c->hops[1].n)
 		return;
-	if (open_side(&x.sides[0], &c->hops[0]) ||
+	/* If nothing of a request is selected, its beginning is compared. */
+	for (unsigned i = 0; i < 2; i++)
+		c->hops[i].v[0].selected = true;
+	if (inv_hops_finish(&c->hops[0]) || inv_hops_finish(&c->hops[1]) ||
+	    open_side(&x.sides[0], &c->hops[0]) ||
 	    open_side(&x.sides[1], &c->hops[1]))
 		s->out->error = INV_ENOMEM;
 	else

@@ -51,6 +51,7 @@ struct request {
 	struct set processes;
 	struct set nodes;
 	size_t size;
+	bool selected; /* one of its events is */
 	bool stored;
 	UT_hash_handle hh;
 };
@@ -60,8 +61,9 @@ struct list_sink {
 	struct request *table; /* the one with the oldest last event first */
 	size_t size;
 	uint64_t newest; /* number of the newest request */
-	uint64_t listed;
-	uint64_t late; /* events of requests that were written before */
+	uint64_t requests;
+	uint64_t listed; /* that are selected */
+	uint64_t late;	 /* events of requests that were written before */
 	uint64_t lost;
 	bool begun;	      /* the head was written */
 	struct inv_hops hops; /* of one event */
@@ -229,17 +231,18 @@ static void put_json(struct list_sink *l, const struct request *r)
 	inv_json_line(&j);
 }
 
-/* Writes the request, and removes it from the table. */
+/* Writes the request if it is selected, and removes it from the table. */
 static void put(struct list_sink *l, struct request *r)
 {
-	if (l->sink.opts.json) {
+	if (r->selected && l->sink.opts.json) {
 		put_json(l, r);
-	} else {
+	} else if (r->selected) {
 		if (!l->begun)
 			head(l);
 		put_text(l, r);
 	}
-	l->listed++;
+	l->listed += r->selected;
+	l->requests++;
 	l->size -= r->size;
 	HASH_DELETE(hh, l->table, r);
 	free_request(r);
@@ -255,6 +258,7 @@ static int count(struct list_sink *l, struct request *r,
 	size_t more = 0;
 	int rc = 0;
 
+	r->selected |= !it->facts->context;
 	if (it->ts_ns > r->last_ns || !r->last_ns)
 		r->last_ns = it->ts_ns;
 	if (it->ts_ns < r->first_ns)
@@ -353,8 +357,10 @@ static void list_end(struct inv_sink *s)
 				       l->late);
 		return;
 	}
-	inv_buf_printf(s->out, "-- %" PRIu64 " request%s\n", l->listed,
-		       l->listed == 1 ? "" : "s");
+	inv_buf_printf(s->out, "-- %" PRIu64, l->listed);
+	if (l->listed < l->requests)
+		inv_buf_printf(s->out, " of %" PRIu64, l->requests);
+	inv_buf_printf(s->out, " request%s\n", l->requests == 1 ? "" : "s");
 	if (l->late)
 		inv_buf_printf(s->out,
 			       "*** %" PRIu64 " events came after their "

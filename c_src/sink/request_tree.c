@@ -13,9 +13,11 @@ static void tree_end(struct inv_sink *s)
 	const struct inv_tree_opts o = { .utc = s->opts.utc,
 					 .color = s->opts.color,
 					 .width = s->opts.width };
-	int rc = s->opts.json ? inv_tree_json(&r->hops, s->out) :
-				inv_tree_put(&r->hops, &o, s->out);
+	int rc = inv_hops_finish(&r->hops);
 
+	if (!rc)
+		rc = s->opts.json ? inv_tree_json(&r->hops, s->out) :
+				    inv_tree_put(&r->hops, &o, s->out);
 	if (rc)
 		s->out->error = INV_ENOMEM;
 	if (s->opts.json)

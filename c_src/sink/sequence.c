@@ -20,7 +20,6 @@ struct writer {
 	struct inv_buf text;
 	uint32_t *send;	   /* by hop: row of its send event, or INV_HOP_NONE */
 	uint32_t *receive; /* by hop */
-	bool *critical;
 	struct inv_hop_sums sums;
 	size_t rows;
 };
@@ -110,7 +109,7 @@ static void hop(struct writer *w, uint32_t i)
 	optional(w, "mailbox", inv_hop_mailbox(p));
 	optional(w, "handler", inv_hop_handler(p));
 	inv_json_bool(&w->j, "crosses", p->crosses);
-	inv_json_bool(&w->j, "critical", w->critical[i]);
+	inv_json_bool(&w->j, "critical", p->critical);
 	inv_json_close(&w->j, '}');
 }
 
@@ -153,7 +152,7 @@ static void requests(struct writer *w)
 		if (p->parent != INV_HOP_NONE ||
 		    first_row(w, i) == INV_HOP_NONE)
 			continue;
-		inv_hop_sum(&w->sums, i, w->critical, &sum);
+		inv_hop_sum(&w->sums, i, &sum);
 		inv_json_open(&w->j, NULL, '{');
 		inv_json_uint(&w->j, "number", p->request);
 		inv_json_text(&w->j, "label", inv_hops_text(w->h, p->label));
@@ -191,15 +190,15 @@ static void sequence_end(struct inv_sink *s)
 {
 	struct inv_request_sink *r = (struct inv_request_sink *)s;
 	const struct inv_hops *h = &r->hops;
+	int finished = inv_hops_finish(&r->hops);
 	size_t n = h->n + 1u;
 	struct inv_buf json = { 0 };
 	struct writer w = { .h = h,
 			    .j = { .out = &json },
 			    .send = malloc(n * sizeof(*w.send)),
-			    .receive = malloc(n * sizeof(*w.receive)),
-			    .critical = calloc(n, sizeof(*w.critical)) };
-	bool failed = inv_hop_sums_init(&w.sums, h) || !w.send || !w.receive ||
-		      !w.critical;
+			    .receive = malloc(n * sizeof(*w.receive)) };
+	bool failed = finished || inv_hop_sums_init(&w.sums, h) || !w.send ||
+		      !w.receive;
 
 	w.rows = h->n_events < ROWS_MAX ? h->n_events : ROWS_MAX;
 	s->left_out += h->n_events - w.rows;
@@ -214,7 +213,6 @@ static void sequence_end(struct inv_sink *s)
 	inv_buf_puts(s->out, inv_sequence_tail);
 	free(w.send);
 	free(w.receive);
-	free(w.critical);
 	inv_hop_sums_release(&w.sums);
 	inv_buf_release(&w.text);
 	inv_buf_release(&json);

@@ -91,7 +91,10 @@ int inv_sink_item(struct inv_sink *s, const struct inv_item *it)
 		lose(s, it);
 	} else if (!s->ops->event(s, it)) {
 		s->sum.recorded++;
-		s->sum.entries++;
+		if (it->facts && it->facts->context)
+			s->sum.filtered++;
+		else
+			s->sum.entries++;
 	} else if (!s->out->error) {
 		s->out->len = before;
 		lose_event(s, it);

@@ -30,6 +30,21 @@ static uint32_t find_anchor(const struct inv_tree *t, uint32_t i)
 	return i;
 }
 
+/* Returns the hop to which hop i belongs: an anchor of the process that sent it.
+ * If a filter has removed hops, the parent can be of another process. */
+static uint32_t find_owner(const struct inv_tree *t, uint32_t i)
+{
+	const struct inv_hop *p = &t->hops->v[i];
+	uint32_t at = p->parent;
+
+	for (uint32_t n = 0; n < ABOVE_MAX && at != INV_HOP_NONE; n++) {
+		if (!p->skipped || t->hops->v[at].to == p->from)
+			return t->lines[at].anchor;
+		at = t->lines[at].belongs;
+	}
+	return t->lines[p->parent].anchor;
+}
+
 /* Parents come before their children. */
 static void place(struct inv_tree *t, uint32_t i)
 {
@@ -38,7 +53,7 @@ static void place(struct inv_tree *t, uint32_t i)
 
 	l->first = l->last = l->next = l->belongs = INV_HOP_NONE;
 	if (parent != INV_HOP_NONE) {
-		l->belongs = t->lines[parent].anchor;
+		l->belongs = find_owner(t, i);
 		above = &t->lines[l->belongs];
 		l->depth = above->depth + 1;
 		if (above->last == INV_HOP_NONE)
@@ -59,7 +74,6 @@ static void number(struct inv_tree *t, uint32_t i)
 
 	t->order[t->n++] = i;
 	l->number = t->n;
-	l->critical = t->critical[i];
 	if (l->belongs != INV_HOP_NONE)
 		l->after = t->lines[l->belongs].turn != p->parent;
 	if (inv_hop_arrived(p))
@@ -92,15 +106,10 @@ int inv_tree_layout(struct inv_tree *t, const struct inv_hops *h)
 	t->hops = h;
 	t->lines = calloc(h->n + 1u, sizeof(*t->lines));
 	t->order = calloc(h->n + 1u, sizeof(*t->order));
-	t->critical = calloc(h->n + 1u, sizeof(*t->critical));
-	if (!t->lines || !t->order || !t->critical ||
-	    inv_hop_sums_init(&t->sums, h))
+	if (!t->lines || !t->order || inv_hop_sums_init(&t->sums, h))
 		return INV_ENOMEM;
-	for (uint32_t i = 0; i < h->n; i++) {
+	for (uint32_t i = 0; i < h->n; i++)
 		place(t, i);
-		if (h->v[i].parent == INV_HOP_NONE)
-			inv_hops_critical(h, i, t->critical);
-	}
 	for (uint32_t i = 0; i < h->n; i++)
 		if (h->v[i].parent == INV_HOP_NONE)
 			number_all(t, i);
@@ -111,7 +120,6 @@ void inv_tree_release(struct inv_tree *t)
 {
 	free(t->lines);
 	free(t->order);
-	free(t->critical);
 	inv_hop_sums_release(&t->sums);
 	memset(t, 0, sizeof(*t));
 }
@@ -164,7 +172,7 @@ static void times(struct printer *p, uint32_t i)
 	inv_fit_right(p->out, from, 4);
 	inv_buf_putc(p->out, ' ');
 	color(p, YELLOW);
-	inv_buf_putc(p->out, l->critical ? '*' : ' ');
+	inv_buf_putc(p->out, hop->critical ? '*' : ' ');
 	color(p, RED);
 	inv_buf_putc(p->out, inv_hop_uncertain(hop) ? '?' : ' ');
 	color(p, PLAIN);
@@ -201,6 +209,20 @@ static void branches(struct printer *p, uint32_t i)
 	inv_buf_puts(p->out, more[depth - 1] ? "├─" : "└─");
 }
 
+/* A filter has removed hops before hop i. */
+static void skipped(struct printer *p, uint32_t i)
+{
+	const struct inv_hop *hop = &p->t->hops->v[i];
+	uint32_t owner = p->t->lines[i].belongs;
+
+	inv_buf_printf(p->out, "(%" PRIu32 " left out", hop->skipped);
+	if (hop->from != INV_HOP_NONE && hop->from != p->t->hops->v[owner].to) {
+		inv_buf_puts(p->out, ", from ");
+		inv_hop_process_text(p->t->hops, hop->from, p->out);
+	}
+	inv_buf_puts(p->out, ") ");
+}
+
 static void line(struct printer *p, uint32_t i)
 {
 	const struct inv_hops *h = p->t->hops;
@@ -220,6 +242,8 @@ static void line(struct printer *p, uint32_t i)
 	if (l->after)
 		inv_buf_printf(p->out, "(after %" PRIu32 ") ",
 			       p->t->lines[hop->parent].number);
+	if (hop->skipped)
+		skipped(p, i);
 	color(p, RED);
 	inv_hop_doubt(hop, p->out);
 	color(p, PLAIN);
@@ -240,14 +264,19 @@ static void head(struct printer *p, uint32_t root)
 
 static void tail(struct printer *p, uint32_t root)
 {
+	const struct inv_hop *hop = &p->t->hops->v[root];
 	struct inv_hop_sum sum;
 
-	inv_hop_sum(&p->t->sums, root, p->t->critical, &sum);
+	inv_hop_sum(&p->t->sums, root, &sum);
 	inv_buf_puts(p->out, "-- ");
 	inv_hop_sum_text(&sum, p->out);
 	inv_buf_puts(p->out, "; * critical path, ");
-	inv_duration_put(sum.critical_ns, p->out);
+	inv_duration_put(hop->critical_ns, p->out);
 	inv_buf_putc(p->out, '\n');
+	if (hop->filtered)
+		inv_buf_printf(p->out,
+			       "-- %" PRIu32 " hop(s) are not selected\n",
+			       hop->filtered);
 	if (sum.not_received)
 		inv_buf_printf(p->out,
 			       "-- %" PRIu32

@@ -22,6 +22,7 @@
  *
  *	inv_hops_init(&h, 0);
  *	inv_hops_add(&h, item, &print);          for each event of the request
+ *	inv_hops_finish(&h);
  *	inv_tree_put(&h, &opts, &out);
  *	inv_hops_release(&h);
  *
@@ -36,6 +37,9 @@
  * from what the process of that line received last, above. If it follows from
  * another line, it says `after N'. So what a process does after an answer is
  * indented like what it did before, and a sequence of calls is not a staircase.
+ *
+ * If a filter has removed hops between a line and the one from which it follows,
+ * the line says how many, and which process sent it.
  */
 struct inv_tree_opts {
 	bool utc; /* the time in the head in UTC instead of local time */
@@ -65,7 +69,6 @@ struct inv_tree_line {
 	uint32_t depth;
 	uint32_t turn; /* an anchor: the hop that its process received last */
 	bool after;    /* its parent must be named */
-	bool critical;
 };
 
 struct inv_tree {
@@ -73,7 +76,6 @@ struct inv_tree {
 	struct inv_tree_line *lines; /* by hop */
 	uint32_t *order;	     /* hops, in the order of lines */
 	uint32_t n;
-	bool *critical; /* by hop */
 	struct inv_hop_sums sums;
 };
 

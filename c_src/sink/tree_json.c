@@ -66,8 +66,10 @@ static void hop(struct inv_json *j, const struct inv_tree *t, uint32_t i,
 		inv_json_null(j, "after");
 	else
 		inv_json_uint(j, "after", t->lines[p->parent].number);
+	if (p->skipped)
+		inv_json_uint(j, "skipped", p->skipped);
 	inv_json_bool(j, "certain", p->certain);
-	inv_json_bool(j, "critical", t->lines[i].critical);
+	inv_json_bool(j, "critical", p->critical);
 	inv_json_text(j, "kind", kinds[p->kind]);
 	times(j, p, begin_ns);
 	process(j, "from", h, p->from);
@@ -94,7 +96,7 @@ static void totals(struct inv_json *j, struct inv_tree *t, uint32_t root)
 	struct inv_hop_sum sum;
 	size_t begin;
 
-	inv_hop_sum(&t->sums, root, t->critical, &sum);
+	inv_hop_sum(&t->sums, root, &sum);
 	inv_json_open(j, NULL, '{');
 	inv_json_uint(j, "request", t->hops->v[root].request);
 	inv_json_text(j, "label",
@@ -110,7 +112,8 @@ static void totals(struct inv_json *j, struct inv_tree *t, uint32_t root)
 	inv_json_uint(j, "orphans", sum.orphans);
 	inv_json_uint(j, "uncertain", sum.uncertain);
 	inv_json_int(j, "duration_ns", sum.last_ns - sum.first_ns);
-	inv_json_int(j, "critical_ns", sum.critical_ns);
+	inv_json_int(j, "critical_ns", t->hops->v[root].critical_ns);
+	inv_json_uint(j, "filtered", t->hops->v[root].filtered);
 	inv_json_uint(j, "left_out", t->hops->left_out);
 	inv_json_close(j, '}');
 	inv_json_line(j);

@@ -68,7 +68,11 @@ ok 'is one of Mermaid' says out sequenceDiagram
 ok 'requests in the order of time: usage' status 2 "$inviso" merge --requests --order time plain.log
 ok 'requests in classic: usage' status 2 "$inviso" merge --requests -f classic plain.log
 ok 'some events of requests: usage' status 2 "$inviso" merge --requests --tag send plain.log
-ok 'it says which options select some' says err 'only --from and --to'
+ok 'it says which options select some' says err "select them with --pid or --filter 'send("
+ok 'calls of requests: usage' status 2 "$inviso" merge --requests --filter shop:order/1 plain.log
+ok 'slow calls of requests: usage' status 2 "$inviso" merge --requests --min-duration 1ms plain.log
+ok 'it says why' says err 'requests consist of messages'
+ok 'some events of ShiViz: usage' status 2 "$inviso" merge -f shiviz --pid '<0.1.0>' plain.log
 ok 'no requests: nothing matched' status 5 "$inviso" merge -q --requests --from 2100-01-01 kinds
 ok 'no such request: nothing matched' status 5 "$inviso" merge -q --request 7 kinds
 ok 'it says so' says err 'there is no request 7'

@@ -8,7 +8,8 @@
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1]).
 -export([tree_of_a_request/1, list_on_a_narrow_terminal/1, example_of_the_seed/1,
          token_without_receive/1, requests_are_compared/1, memory_is_bounded/1,
-         hostile_terms_in_text/1]).
+         hostile_terms_in_text/1,
+         filter_selects_hops/1, filter_selects_requests/1]).
 -export([mermaid_has_a_row_for_each_message/1, mermaid_parses_it/1,
          shiviz_reads_two_lines_for_each_event/1, page_has_all_hops/1,
          page_in_a_browser/1]).
@@ -24,6 +25,7 @@
 all() ->
     [tree_of_a_request, list_on_a_narrow_terminal, example_of_the_seed,
      token_without_receive, requests_are_compared, memory_is_bounded, hostile_terms_in_text,
+     filter_selects_hops, filter_selects_requests,
      mermaid_has_a_row_for_each_message, mermaid_parses_it,
      shiviz_reads_two_lines_for_each_event, page_has_all_hops, page_in_a_browser].
 
@@ -183,6 +185,89 @@ hostile_terms_in_text(Config) ->
     [] = [L || L <- string:split(Text, "\n", all), L =/= "",
                re:run(L, "^(request|   #| *[0-9]+ |--)", [unicode]) =:= nomatch],
     like(Text, "─c[^ ]* '?</script><b>\"; end%%{#lt;}'? {call,").
+
+%% With a filter, each hop that remains is as it was, and follows from the nearest
+%% hop before it that remains.
+filter_selects_hops(Config) ->
+    Filters = [{["--filter", "receive({call, _, _})"],
+                fun(#{<<"message">> := M}) -> binary:longest_common_prefix([M, <<"{call,">>]) =:= 6;
+                   (_) -> false
+                end},
+               {["--filter", "send(journal, _)"], fun(H) -> is_to(<<"journal">>, H) end},
+               {["--filter", "[{[_,seq_trace,{print,_,_,_,_}],[],[]}]"],
+                fun(#{<<"kind">> := K}) -> K =:= <<"print">> end}],
+    [begin
+         {Hops, [_]} = tree(Config, N, []),
+         Kept = [H || H <- Hops, Selects(H)],
+         {Left, Sum} = tree(Config, N, Args),
+         expected(Hops, Kept, Left, Sum)
+     end || N <- [1, 2, 3, 4], {Args, Selects} <- Filters],
+    Journal = view(Config, ["--request", "1", "--filter", "send(journal, _)"]),
+    like(Journal, "^   2   .*  └─c[^ ]* journal \\(5 left out, from a[^ ]* shop\\) {sold,7}$"),
+    like(Journal, "^-- 7 hop\\(s\\) are not selected$"),
+    %% A line that is below its sender does not name it.
+    like(view(Config, ["--request", "1", "--filter", "receive({call, _, _})"]),
+         "^   4 \\* .*    └─c[^ ]* till \\(after 3\\) \\(1 left out\\) {call,"),
+    {_, Diagram, _} = ?LIB:merge(?config(logs, Config), "mermaid",
+                                 ["--request", "1", "--filter", "send(journal, _)"]),
+    [<<"sequenceDiagram">>, _, _, _, _, _] = binary:split(Diagram, <<"\n">>, [global, trim]),
+    Page = data(page(Config, ["--request", "1", "--filter", "send(journal, _)"])),
+    {3, 2} = {length(maps:get(<<"processes">>, Page)), length(maps:get(<<"hops">>, Page))},
+    like(view(Config, ["--compare", "1", "3", "--filter", "send(journal, _)"]),
+         "^-- 0 path\\(s\\) that only one request took, "),
+    %% Nothing of request 3 is selected, so request 1 alone took the path.
+    like(view(Config, ["--compare", "1", "3", "--filter", "send(till, _)"]),
+         "^only 1, line 2: c[^ ]* till call pay$").
+
+is_to(Name, #{<<"to">> := #{<<"name">> := Name}}) -> true;
+is_to(_, _) -> false.
+
+tree(Config, N, Args) ->
+    lists:partition(fun(X) -> is_map_key(<<"hop">>, X) end,
+                    json(Config, ["--request", integer_to_list(N) | Args])).
+
+expected(_, [], Left, Sum) ->
+    {[], []} = {Left, Sum};
+expected([Root | _] = Hops, Kept0, Left, [#{<<"filtered">> := Filtered}]) ->
+    Kept = [Root | Kept0 -- [Root]],
+    Filtered = length(Hops) - length(Kept),
+    By = maps:from_list([{N, H} || #{<<"hop">> := N} = H <- Hops]),
+    Numbers = [N || #{<<"hop">> := N} <- Kept],
+    Want = [nearest(H, Numbers, By, 0) || H <- Kept],
+    Got = [nearest(L, Left) || L <- Left],
+    {[], []} = {Want -- Got, Got -- Want}.
+
+%% Returns the hop without its numbers, but with the ids of its parent.
+nearest(#{<<"after">> := null} = H, _, _, 0) ->
+    {essence(H), none, 0};
+nearest(#{<<"after">> := After} = H, Kept, By, Skipped) ->
+    Parent = maps:get(After, By),
+    case lists:member(After, Kept) of
+        true -> {essence(H), ids(Parent), Skipped};
+        false -> nearest(H#{<<"after">> := maps:get(<<"after">>, Parent)}, Kept, By, Skipped + 1)
+    end.
+
+nearest(#{<<"after">> := null} = H, _) ->
+    {essence(H), none, 0};
+nearest(#{<<"after">> := After} = H, Left) ->
+    [Parent] = [L || #{<<"hop">> := N} = L <- Left, N =:= After],
+    {essence(H), ids(Parent), maps:get(<<"skipped">>, H, 0)}.
+
+essence(H) -> maps:without([<<"hop">>, <<"after">>, <<"skipped">>], H).
+
+ids(H) -> maps:with([<<"send_id">>, <<"receive_id">>], H).
+
+%% The list has the requests of which an event is selected, as without a filter.
+filter_selects_requests(Config) ->
+    All = json(Config, ["--requests"]),
+    Some = json(Config, ["--requests", "--filter", "send(till, _)"]),
+    [1, 2] = [N || #{<<"request">> := N} <- Some],
+    [] = Some -- All,
+    like(view(Config, ["--requests", "--filter", "send(till, _)"]), "^-- 2 of 5 requests$"),
+    #{<<"from">> := #{<<"pid">> := Shop, <<"node">> := Node}} =
+        hd([H || #{<<"kind">> := <<"print">>} = H <- element(1, tree(Config, 1, []))]),
+    Pid = binary_to_list(<<Node/binary, "=", Shop/binary>>),
+    [1, 2, 3, 4] = [N || #{<<"request">> := N} <- json(Config, ["--requests", "--pid", Pid])].
 
 %%---------------------------------------------------------------------------
 %% Diagrams
