@@ -164,7 +164,7 @@ static bool wants(struct show *s, const struct inv_item *item,
 {
 	uint64_t before = s->started.wanted;
 
-	if (!inv_started_wants(&s->started, item, seq))
+	if (s->started.over || !inv_started_wants(&s->started, item, seq))
 		return false;
 	if (!seq || !s->r->most)
 		return true;

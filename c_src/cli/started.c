@@ -82,10 +82,12 @@ int inv_started_item(struct inv_started *s, const struct inv_item *it)
 {
 	struct inv_beginning b;
 
+	s->over = false;
 	if (it->kind == INV_ITEM_LOSS)
 		s->lost = true;
 	if (!inv_labels_read(&b, s->cursor, it))
 		return 0;
+	s->over = b.over;
 	if (!b.over)
 		return add(s, b.process);
 	forget(s, b.process);

@@ -20,6 +20,8 @@ struct inv_started_process;
 
 struct inv_started {
 	uint64_t wanted; /* requests so far that began like this */
+	bool over;	 /* the last item says only that the request of its
+			    process has ended: it is for inviso itself */
 	/* private */
 	struct inv_cursor *cursor;
 	struct inv_started_process *begun; /* they have not sent yet */

@@ -693,8 +693,9 @@ static int sequential(struct inv_flow *f, const struct inv_item *it)
 	return 0;
 }
 
-/* Reads the value of the event's match spec, which can begin a request. */
-static int begins(struct inv_flow *f, const struct inv_item *it)
+/* Reads the value of the event's match spec, which can begin a request. This value
+ * is for the flow only, so the event has none afterwards. */
+static int begins(struct inv_flow *f, struct inv_item *it)
 {
 	const struct inv_print_opts o = {
 		.style = INV_PRINT_P,
@@ -708,12 +709,14 @@ static int begins(struct inv_flow *f, const struct inv_item *it)
 
 	if (!inv_labels_read(&b, f->cursor, it))
 		return 0;
+	it->ev.len = b.mark;
+	it->ev.ms_result = false;
 	if (!b.held && inv_requests_begin(&f->requests, b.process))
 		return INV_ENOMEM;
 	return inv_labels_begin(&f->labels, f->cursor, &b, &o);
 }
 
-static int derive(struct inv_flow *f, const struct inv_item *it)
+static int derive(struct inv_flow *f, struct inv_item *it)
 {
 	struct inv_process_key key;
 	struct inv_token tok;

@@ -115,6 +115,7 @@ bool inv_labels_read(struct inv_beginning *b, struct inv_cursor *c,
 	for (unsigned i = 0; i < 1u + it->ev.extra; i++)
 		if (inv_cursor_next(c, &tok) || inv_cursor_skip_rest(c, &tok))
 			return false;
+	b->mark = inv_cursor_offset(c);
 	return read_mark(b, c);
 }
 

@@ -43,6 +43,7 @@ struct inv_beginning {
 			     held */
 	bool over;	  /* it begins no request, and continues none */
 	uint32_t labels;  /* how many terms follow in the cursor */
+	size_t mark;	  /* offset of the value in the event's terms */
 };
 
 /* Reads the item's event with any cursor. Returns false if it begins none. */

@@ -9,7 +9,7 @@
 -export([requests_of_three_nodes/1, limit_of_requests/1, a_sample/1, kept_tokens/1,
          kept_tokens_of_a_sample/1,
          a_message_begins/1, a_message_to_another_node/1,
-         calls_within_requests/1, a_variable_names_requests/1,
+         calls_within_requests/1, marks_stay_inside/1, a_variable_names_requests/1,
          labels_in_views/1, printed_when_over/1,
          another_system_tracer_is_refused/1, two_commands_do_not_share/1,
          tokens_that_are_left/1, our_processes_have_no_token/1,
@@ -26,7 +26,7 @@
 all() ->
     [requests_of_three_nodes, limit_of_requests, a_sample, kept_tokens,
      kept_tokens_of_a_sample, a_message_begins, a_message_to_another_node, calls_within_requests,
-     a_variable_names_requests, labels_in_views, printed_when_over,
+     marks_stay_inside, a_variable_names_requests, labels_in_views, printed_when_over,
      another_system_tracer_is_refused,
      two_commands_do_not_share, tokens_that_are_left,
      our_processes_have_no_token, nothing_matches, usage,
@@ -291,6 +291,30 @@ calls_within_requests(Config) ->
     [<<"12">>] = [R || #{<<"tag">> := <<"return_from">>,
                          <<"function">> := <<"stock">>,
                          <<"return">> := R} <- Events].
+
+%% What inviso's match specs add to events is for inviso only, and so are events that
+%% say only that a request is over.
+marks_stay_inside(Config) ->
+    [Web | _] = ?config(nodes, Config),
+    Base = filename:join(?config(priv_dir, Config), "marks"),
+    Cmd = begin_seq(Config, ["seq"], ["--requests", "2", "--label", "Id", "-o", Base ++ ".log",
+                                      "--calls", work("stock/1"), work("checkout(Id, _)")]),
+    ok = call(Web, ?WORK, wire, [lists:seq(1, 20), others(Config)]),
+    #{status := 0, out := Text} = wait(Cmd, 120000),
+    2 = length(binary:matches(Text, <<" call ", (list_to_binary(work("checkout(")))/binary>>)),
+    Logs = filelib:wildcard(Base ++ "*.log"),
+    Seen = [Text | [merged(Config, Logs, Args)
+                    || Args <- [["-f", F] || F <- ["text", "json", "classic", "etf"]]
+                           ++ [["--json", "--filter", work("checkout(_, _)")]]]],
+    [nomatch = binary:match(S, <<"$inviso">>) || S <- Seen],
+    %% An event without its value is still selected.
+    Selected = json(lists:last(Seen)),
+    true = length(Selected) >= 2,
+    [<<"checkout">>] = lists:usort([F || #{<<"function">> := F} <- Selected]).
+
+merged(Config, Logs, Args) ->
+    #{status := 0, out := Out} = run(?config(opts, Config), ["merge", "-q" | Args] ++ Logs),
+    Out.
 
 a_variable_names_requests(Config) ->
     Cmd = begin_seq(Config, ["--requests", "1", "--label", "Order",
