@@ -246,9 +246,11 @@ status(P) ->
                               is_list(L)],
                     V
             end,
-    %% A process that has ended, and epmd, do not count.
+    %% A process that has ended does not count, nor do epmd and the program with
+    %% which the VM looks up names: the VM starts and ends them when it likes.
     try {Field("State"), Field("Name")} of
-        {[S | _], Name} when S =:= $Z; S =:= $X; Name =:= "epmd" -> gone;
+        {[S | _], Name} when S =:= $Z; S =:= $X;
+                             Name =:= "epmd"; Name =:= "inet_gethost" -> gone;
         {_, Name} -> {P, list_to_integer(Field("PPid")),
                       list_to_integer(Field("Uid")), Name}
     catch error:_ -> gone
