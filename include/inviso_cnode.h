@@ -148,7 +148,9 @@ enum inviso_cnode_flag {
  */
 int inviso_cnode_start(struct inviso_cnode *c, long label, unsigned flags);
 
-/* Copies the token to *token and returns 1; 0: there is none. */
+/*
+ * Copies the token to *token and returns 1, or returns 0 if there is no token.
+ */
 int inviso_cnode_get_token(const struct inviso_cnode *c, erlang_trace *token);
 
 /*
@@ -185,12 +187,16 @@ int inviso_cnode_print_label(struct inviso_cnode *c, long label,
 #define INVISO_CNODE_BUFFER_MAX 32768
 void inviso_cnode_set_buffer(struct inviso_cnode *c, size_t bytes);
 
-/* Writes the events that are in memory. -1: failed, they are lost; errno says
- * why. */
+/*
+ * Writes the events that are in memory. Returns 0, or -1 if this fails: then
+ * the events are lost, and errno says why.
+ */
 int inviso_cnode_flush(struct inviso_cnode *c);
 
-/* When the log has this many bytes, further events are left out, and counted as
- * lost. 0: no limit. Default: 1 GiB. */
+/*
+ * When the log has this many bytes, further events are left out, and counted as
+ * lost. 0 means no limit. The default is 1 GiB.
+ */
 void inviso_cnode_set_max_bytes(struct inviso_cnode *c, uint64_t bytes);
 
 struct inviso_cnode_info {

@@ -16,7 +16,7 @@ install: all			## install the command, the application, the library for C nodes,
 	install -d $(call dest,$(LIBDIR)/ebin) $(call dest,$(LIBDIR)/priv) $(call dest,$(PREFIX)/bin)
 	$(if $(BEAMS),install -m 644 $(BEAMS) $(call dest,$(LIBDIR)/ebin))
 	install -m 644 $(EBIN)/inviso.app $(call dest,$(LIBDIR)/ebin)
-	$(if $(CLI)$(SPOOL),install -m 755 $(CLI) $(SPOOL) $(call dest,$(LIBDIR)/priv))
+	$(if $(CLI)$(SPOOL),install -m 755 $(CLI) $(HELPERS) $(SPOOL) $(call dest,$(LIBDIR)/priv))
 	$(if $(strip $(NIFS)),install -m 644 $(NIFS) $(call dest,$(LIBDIR)/priv))
 	install -d $(call dest,$(LIBDIR)/priv/pushed)
 	install -m 644 $(dir $(PUSHED))* $(call dest,$(LIBDIR)/priv/pushed)

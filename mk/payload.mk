@@ -41,7 +41,8 @@ $(PAYLOAD_EMPTY):
 	@mkdir -p $(@D)
 	@: >$@
 
-# The beams are used here, too: without build/, $(PUSHED) can be up to date.
+# The beams are a prerequisite, too: if build/ was removed, $(PUSHED) can be up to
+# date without them.
 $(PAYLOAD_DIR)/build: $(PUSHED) $(PAYLOAD_BEAMS) $(PAYLOAD_NIFS) $(SPOOL) tools/payload.escript
 	$(call say,PAYLOAD,$(@D))
 	$(Q)escript tools/payload.escript command $(@D)/ebin $(<D) $(PAYLOAD_NIFS) $(SPOOL) $(@D)

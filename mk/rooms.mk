@@ -16,16 +16,21 @@ below = $(sort $(1) $(foreach r,$(layer_$(1)),$(call below,$(r))))
 # with which the spooler is linked, it leaves out files that need the libraries.
 ifneq ($(filter priv,$(MAKECMDGOALS)),)
 have_header = $(shell printf '\043include <%s>\n' $(1) | $(CC) -E -o /dev/null - 2>/dev/null && echo y)
-NO_HEADERS := $(foreach h,uthash.h gmp.h openssl/ssl.h,$(if $(call have_header,$(h)),,$(h)))
-CLI_LACKS := $(strip $(NO_HEADERS) $(if $(wildcard $(EI_LIB)/libei.a),,libei.a))
+NO_HEADERS := $(foreach h,uthash.h gmp.h openssl/ssl.h sqlite3.h curl/curl.h curses.h,$(if $(call have_header,$(h)),,$(h)))
+CLI_LACKS := $(strip $(filter-out sqlite3.h curl/curl.h curses.h,$(NO_HEADERS)) $(if $(wildcard $(EI_LIB)/libei.a),,libei.a))
 LEFT_OUT := $(foreach h,$(NO_HEADERS),$(shell grep -l '<$(h)>' $(wildcard c_src/*/*.c)))
+SQL_LACKS := $(strip $(CLI_LACKS) $(filter sqlite3.h,$(NO_HEADERS)))
+EXPORT_LACKS := $(strip $(CLI_LACKS) $(filter curl/curl.h,$(NO_HEADERS)))
+TOP_LACKS := $(strip $(CLI_LACKS) $(filter curses.h,$(NO_HEADERS)))
 $(if $(CLI_LACKS),$(warning not building $(PRIV)/inviso, for want of: $(CLI_LACKS)))
+$(if $(SQL_LACKS),$(warning not building $(PRIV)/inviso_sql, for want of: $(SQL_LACKS)))
+$(if $(EXPORT_LACKS),$(warning not building $(PRIV)/inviso_export, for want of: $(EXPORT_LACKS)))
+$(if $(TOP_LACKS),$(warning not building $(PRIV)/inviso_top, for want of: $(TOP_LACKS)))
 endif
 
 # Every room is compiled for programs and, position independent, for the NIF.
-# The two files with a main() are in no archive, so that tests can link the
-# others.
-MAINS := c_src/cli/main.c c_src/spool/main.c
+# The files with a main() are in no archive, so that tests can link the others.
+MAINS := c_src/cli/main.c c_src/spool/main.c c_src/sql/main.c c_src/export/main.c c_src/top/main.c
 room_src = $(filter-out $(MAINS) $(LEFT_OUT),$(wildcard c_src/$(1)/*.c))
 room_obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(call room_src,$(1)))
 room_pic = $(patsubst %.c,$(BUILD)/pic/%.o,$(call room_src,$(1)))
@@ -48,28 +53,41 @@ NIF_CFLAGS := -DINV_IN_VM -fPIC -fvisibility=hidden -fno-semantic-interposition 
 ifeq ($(findstring clang,$(CC)),)
 NIF_INLINE := -finline-limit=2000
 endif
+# Whether an event's functions start at the start of a cache line changes a call
+# event by 4 %: more than most other changes, and differently in each build.
+NIF_INLINE += -falign-functions=64
 
 $(BUILD)/pic/%.o $(BUILD)/calls/%.ci: PIC_ROOM = $(NIF_INLINE)
 # The NIF uses these rooms when a filter is made, and not for events. So they are
 # compiled for size: the NIF is pushed over the network.
 PIC_COLD := $(if $(filter release,$(MODE)),-Os)
 $(foreach r,base term match,$(eval $(BUILD)/pic/c_src/$(r)/%.o $(BUILD)/calls/c_src/$(r)/%.ci: PIC_ROOM = $(PIC_COLD)))
-# Events ask the rules of redaction.
+# But the rules of redaction are applied to events, so their code is compiled for
+# speed.
 $(BUILD)/pic/c_src/match/redact.o $(BUILD)/calls/c_src/match/redact.ci: PIC_ROOM = $(NIF_INLINE)
 
-# The rooms through which every event of a merge passes are optimized as a whole
-# when the command is linked, which saves an eighth of its time. Other programs
-# are linked with the same objects without it, because it takes seconds. By default
-# gcc stops to inline when the program has grown by 40 %, also on the path of an
-# event: then merge takes a fifth more time.
+# The files through which every event of a merge passes are optimized together
+# when the command is linked, which saves an eighth of the time of a merge. All
+# other files are left out: with whole rooms a link took 50 s of CPU, twice as
+# long, and merges were no faster. Other programs are linked with the same objects
+# without it. By default gcc stops to inline when the program has grown by 40 %,
+# also on the path of an event: then merge takes a fifth more time.
 HOT_INLINE := -finline-limit=1200 --param inline-unit-growth=150 \
 	--param large-unit-insns=100000
+HOT := base/buf base/json base/utf8 \
+	$(addprefix term/,cursor cursor_packed print print_number print_text simple text_atom text_binary text_number chars dict) \
+	$(addprefix log/,reader stream packet record event item merge names clock) \
+	$(addprefix flow/,flow calls process mfa seq seq_packed requests order) \
+	$(addprefix sink/,sink output text text_mfa text_name text_result timefmt shape json json_cache json_call json_process json_cause duration)
 LINK_LTO := -fno-lto
 ifeq ($(MODE)$(findstring clang,$(CC)),release)
-$(foreach r,base term log flow sink,$(eval $(BUILD)/obj/c_src/$(r)/%.o: LTO = -flto -ffat-lto-objects $(HOT_INLINE)))
+$(patsubst %,$(BUILD)/obj/c_src/%.o,$(HOT)): LTO = -flto -ffat-lto-objects $(HOT_INLINE)
 # Across files gcc warns of variables that are initialized if there is no error.
-$(PRIV)/inviso: LINK_LTO = -flto=auto -Wno-maybe-uninitialized
+$(PRIV)/inviso $(PRIV)/inviso_sql $(PRIV)/inviso_export: LINK_LTO = -flto=auto -Wno-maybe-uninitialized
 endif
+
+# The files that become part of a program (c_src/report/page.c).
+$(BUILD)/obj/c_src/report/page.o: $(wildcard c_src/report/page*.html c_src/report/page*.css c_src/report/page*.js)
 
 compile = $(CC) $(CPPFLAGS_ALL) $(CPPFLAGS_ROOM) -MMD -MP $(CFLAGS_ALL)
 
@@ -122,10 +140,13 @@ link = $(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LINK_LTO) -o $@ $(filter %.o,$^) \
 	-Wl,--start-group $(filter %.a,$^) -Wl,--end-group
 has_ei = $(filter %/libnode.a %/libcnode.a,$^)
 # Further libraries for a program that is linked with the archives in $^.
-LIBS = $(if $(filter %/liblog.a %/libspool.a %/libsink.a,$^),-lzstd) \
+LIBS = $(if $(filter %/liblog.a %/libspool.a %/libsink.a %/libparquet.a,$^),-lzstd) \
 	$(if $(filter %/libmatch.a,$^),-lgmp -lm) \
 	$(if $(has_ei),$(EI_LIB)/libei.a) \
-	$(if $(filter %/libcli.a,$^),-lz)
+	$(if $(filter %/libcli.a %/libsink.a,$^),-lz) \
+	$(if $(filter %/libsql.a,$^),-lsqlite3) \
+	$(if $(filter %/libexport.a,$^),-lcurl) \
+	$(if $(filter %/libtop.a,$^),-lncursesw -ltinfo)
 
 # --- products ---------------------------------------------------------------
 
@@ -141,7 +162,15 @@ NIF_DEPS := $(call nif_deps,nif)
 ENGINE_DEPS := $(call nif_deps,engine)
 PUSHED_NIF_DEPS := $(call nif_deps,pushed)
 
+# Helper programs are linked from the command's rooms and one of their own, for
+# what needs a library that the command itself shall not load
+# (docs/decisions/0525-helper-programs.md).
+EXPORT_DEPS := $(BUILD)/obj/c_src/export/main.o $(call libs_of,export) $(PAYLOAD)
+SQL_DEPS := $(BUILD)/obj/c_src/sql/main.o $(call libs_of,sql) $(PAYLOAD)
+TOP_DEPS := $(BUILD)/obj/c_src/top/main.o $(call libs_of,top) $(PAYLOAD)
+
 CLI := $(if $(CLI_DEPS),$(PRIV)/inviso)
+HELPERS := $(PRIV)/inviso_sql $(PRIV)/inviso_export $(PRIV)/inviso_top
 SPOOL := $(if $(SPOOL_DEPS),$(PRIV)/inviso_spool)
 NIF := $(if $(NIF_DEPS),$(PRIV)/inviso_tracer.so)
 ENGINE := $(if $(ENGINE_DEPS),$(PRIV)/inviso_engine.so)
@@ -149,11 +178,17 @@ PUSHED_NIF := $(if $(PUSHED_NIF_DEPS),$(PRIV)/inviso_pushed.so)
 NIFS := $(NIF) $(ENGINE) $(PUSHED_NIF)
 
 .PHONY: c-products
-c-products: $(CLI) $(SPOOL) $(NIFS) $(PUSHED)
+c-products: $(CLI) $(HELPERS) $(SPOOL) $(NIFS) $(PUSHED)
 
-PRIV_PRODUCTS := $(NIFS) $(SPOOL) $(PUSHED) $(if $(CLI_LACKS),,$(CLI))
+PRIV_PRODUCTS := $(NIFS) $(SPOOL) $(PUSHED) $(if $(CLI_LACKS),,$(CLI)) $(if $(SQL_LACKS),,$(PRIV)/inviso_sql) \
+	$(if $(EXPORT_LACKS),,$(PRIV)/inviso_export) \
+	$(if $(TOP_LACKS),,$(PRIV)/inviso_top)
 
-$(PRIV)/inviso: $(CLI_DEPS) $(TESTPOINT) $(FLAGS_STAMP)
+$(PRIV)/inviso: $(CLI_DEPS)
+$(PRIV)/inviso_sql: $(SQL_DEPS)
+$(PRIV)/inviso_export: $(EXPORT_DEPS)
+$(PRIV)/inviso_top: $(TOP_DEPS)
+$(CLI) $(HELPERS): $(TESTPOINT) $(FLAGS_STAMP)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(link) $(LIBS)

@@ -4,7 +4,7 @@
 # and those below it, so that a room that does not build affects only its own
 # tests. A program with another name is linked with all rooms.
 room_of = $(filter $(ROOMS),$(firstword $(subst _, ,$(notdir $(1)))))
-test_libs = $(if $(room_of),$(call libs_of,$(room_of)) $(if $(filter node cli,$(room_of)),$(PAYLOAD)),$(foreach r,$(filter-out engine nif pushed,$(ROOMS)),$(call lib_of,$(r))))
+test_libs = $(if $(room_of),$(call libs_of,$(room_of)) $(if $(filter node cli sql export,$(room_of)),$(PAYLOAD)),$(foreach r,$(filter-out engine nif pushed sql export,$(ROOMS)),$(call lib_of,$(r))))
 
 UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard test/unit/*_test.c))
 STRESS_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard test/stress/*.c))
@@ -88,12 +88,14 @@ ct-beams: $(CT_BEAMS) $(CT_DATA) $(CT_TOOLS) $(CT_NIFS)
 
 check:				## install what is missing, build, run all tests; last line: N passed, N failed
 	@tools/deps.sh check
+	@tools/npm.sh
 	@$(MAKE) -k all || :
 	@test/run
 
 #: TIME=3600 SEED=7   with `make soak`: the duration in seconds; the seed of random tests
 soak:				## run floods, kills, random runs, ASan and TSan for TIME seconds (300)
 	@tools/deps.sh check
+	@tools/npm.sh
 	@$(if $(TIME),TIME='$(TIME)') $(if $(SEED),SEED='$(SEED)') test/soak
 
 #: JOBS=N   with `make check`, `make soak`: how many tests run at a time

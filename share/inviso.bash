@@ -42,7 +42,7 @@ _inviso() {
 	*:-n | *:--node) _inviso_words "$(_inviso_nodes)" "$word" ;;
 	*:--color) _inviso_words 'auto always never' "$word" ;;
 	*:--keep) _inviso_words 'oldest newest' "$word" ;;
-	*:-f | *:--format) _inviso_words 'text json classic etf mermaid shiviz sequence' "$word" ;;
+	*:-f | *:--format) _inviso_words 'text json classic etf mermaid shiviz sequence folded speedscope pprof callgrind svg perfetto otlp otlp-proto ctf parquet sqlite' "$word" ;;
 	*:--summary) _inviso_words 'text json none' "$word" ;;
 	*:--procs) _inviso_words 'all new existing' "$word" ;;
 	*:--filter) COMPREPLY=() ;;
@@ -52,7 +52,9 @@ _inviso() {
 		-*) _inviso_words "$(_inviso_options "$program" "$command")" "$word" ;;
 		*)
 			case $command in
-			trace | record) _inviso_words 'send receive procs ports running gc' "$word" ;;
+			trace | record) _inviso_words 'send receive procs ports running gc
+				long_gc long_schedule large_heap busy_port busy_dist_port
+				long_message_queue' "$word" ;;
 			case)
 				COMPREPLY=()
 				[ "$COMP_CWORD" -ne 2 ] || _inviso_words 'list run undo' "$word"

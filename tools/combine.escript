@@ -29,7 +29,8 @@
 -define(GROUPS, [{inviso_tracer, [{inviso_push, attach, 1},
                                   {inviso_session, start, 1},
                                   {inviso_session, find, 1},
-                                  {inviso_status, node, 0}]},
+                                  {inviso_status, node, 0},
+                                  {inviso_gauge, start, 1}]},
                  {inviso_rt, []},
                  {inviso_rt_meta, []}]).
 %% Rooms that have their own group. A module of another room is put into the first

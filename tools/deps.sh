@@ -44,6 +44,22 @@ apt_get() {
 	as_root apt-get -qq -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300 "$@" </dev/null
 }
 
+# Installs the packages of tools/npm-packages into build/npm. Without them tests
+# are skipped, so a failure is only reported.
+npm_packages() {
+	command -v npm >/dev/null || return 0
+	wanted=$(sed 's/#.*//; /^[[:space:]]*$/d' tools/npm-packages)
+	[ "$wanted" != "$(cat build/npm/installed 2>/dev/null)" ] || return 0
+	mkdir -p build/npm
+	# shellcheck disable=SC2086  # a list of words
+	if timeout 120 npm install --prefix build/npm --no-audit --no-fund \
+		--silent $wanted >build/npm/log 2>&1 </dev/null; then
+		printf '%s\n' "$wanted" >build/npm/installed
+	else
+		echo 'deps.sh: npm cannot install tools/npm-packages; their tests are skipped' >&2
+	fi
+}
+
 section=${1:-all}
 case $section in
 build|check|lint) ;;
@@ -55,6 +71,7 @@ if ! command -v dpkg-query >/dev/null; then
 	echo "deps.sh: not a Debian system; tools/apt-packages lists what is needed" >&2
 	exit 0
 fi
+[ "$section" = build ] || npm_packages
 packages=$(missing "$section")
 [ -n "$packages" ] || exit 0
 

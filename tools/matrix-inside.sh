@@ -29,7 +29,7 @@ done
 ip link set lo up 2>/dev/null || :
 
 mkdir -p "$tree/build/release" "$tree/build/test-logs"
-tar -cf - --exclude=./.git --exclude=./build --exclude=./fuzz . | tar -xf - -C "$tree"
+tar -cf - --exclude=./.git --exclude=./build . | tar -xf - -C "$tree"
 if [ -d build/release/ct ]; then cp -RL build/release/ct "$tree/build/release/"; fi
 mount --bind "$results" "$tree/build/test-logs"
 

@@ -5,15 +5,16 @@
 #include <stdint.h>
 
 /*
- * The buckets of a histogram of times, in nodes and in logs. A block has the
- * buckets of a power of two: the same number of equal width. The width is at
- * most 1/32 of a value in the bucket, so the middle of a bucket differs from any
- * value in it by at most 1/64, 1.6 %.
+ * The buckets of a histogram of times, in nodes and in logs. A block covers
+ * the values from one power of two to the next. All blocks have the same number
+ * of buckets, and the buckets of a block have the same width. The width is at
+ * most 1/32 of a value in the bucket, so the middle of a bucket differs from
+ * any value in it by at most 1/64, 1.6 %.
  *
- *	block 0: 0, 1, ... 31          width 1
- *	block 1: 32, 33, ... 63        width 1
- *	block 2: 64-65, ... 126-127    width 2
- *	...
+ * 	block 0: 0, 1, ... 31          width 1
+ * 	block 1: 32, 33, ... 63        width 1
+ * 	block 2: 64-65, ... 126-127    width 2
+ * 	...
  */
 #define INV_BUCKETS_BITS 5
 #define INV_BUCKETS 32u	       /* of a block */

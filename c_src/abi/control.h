@@ -143,9 +143,16 @@
  *	count	  a map (absent: events are recorded): the session counts events
  *		  in the node, and notes the counts in its log
  *		  (INV_NOTE_COUNT)
- *		  by	    function | process
+ *		  by	    function | process | caller | value
+ *		  expr	    with value, a binary: the expression
  *		  every_ms  how often, from 50 to 3600000; at the end it notes
  *			    all counts
+ *	sample	  a map (absent: specs are traced): the session has no specs, and
+ *		  notes samples of stacks in its log (INV_NOTE_SAMPLE)
+ *		  hz	    how many times a second, from 1 to 1000
+ *		  waiting   boolean: also of waiting processes
+ *		  most	    from 1 to 200: how many running processes, and how
+ *			    many waiting ones, are asked at a time
  *	dry_run   boolean: the session sets no flags and patterns, and only
  *		  counts and lists what matches
  *	yes	  boolean: a wildcard may select modules of kernel and stdlib,
@@ -196,9 +203,10 @@
  *			otherwise none
  *	log		in mode record or detached a binary, the path of the
  *			log; otherwise none
- *	matched		#{functions, processes, sensitive}: three numbers;
+ *	matched		#{functions, processes, sensitive, system}: numbers;
  *			sensitive counts the processes that cannot be traced,
- *			because they have the process flag `sensitive'; with
+ *			because they have the process flag `sensitive'; system
+ *			counts the kinds of events of the system monitor; with
  *			dry_run also list => [binary], lines for the user
  *			with seq also idle: how many specs match nothing here
  *	seq		only with seq: #{label, begun, beyond, remote, others,
@@ -220,6 +228,37 @@
  * 6. Through rex:
  *	inviso_session:find(Name)	{ok, Pid} | {error, Class, Text}
  *	inviso_status:node()		a map, see src/session/inviso_status.erl
+ *
+ * 7. Gauges measure a node for `inviso top'. They trace nothing. Through rex:
+ *    inviso_gauge:start(Map):
+ *	{ok, Pid} | {error, Class, Text}
+ *    Map:
+ *	guard	  the guard's pid
+ *	client	  as in Args
+ *	top	  from 1 to 200: of how many processes the figures are wanted,
+ *		  for each of the orders mailbox, memory and speed
+ *	every_ms  from 100 to 60000: how often the client asks
+ *    A gauge ends when the connection to the client's node is lost, or when
+ *    the client has asked for nothing for 10 s and two intervals.
+ *    Requests to a gauge:
+ *	stop			ok, when the gauge runs no code of inviso
+ *	measure			a map:
+ *	now		Erlang monotonic time, ns
+ *	uptime_ms, schedulers, run_queue, processes, process_limit, ports
+ *	reductions	of all processes since the start of the VM
+ *	scan		what the last look at processes has found, a map:
+ *		age_ms	  how long ago that was; none: not yet
+ *		processes how many processes there were
+ *		looked	  at how many of them the last tick looked
+ *		round_ms  how long it takes to look at all of them
+ *		cost_ppm  the part of the time of all schedulers that the last
+ *			  tick took
+ *		memory	  erlang:memory/0 as a map
+ *		rows	  a list of maps, in no order: pid, name, current
+ *			  (binaries); kind (registered | label | function |
+ *			  none: what name is), status (atoms); mailbox,
+ *			  reductions; memory (none: the mailbox is too long to
+ *			  ask for it), speed (reductions in a second, or none)
  *
  * The dead man's time: a session of mode live or record ends if its client
  * sends nothing for dead_man_ms, for example because the connection is lost. A

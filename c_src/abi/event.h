@@ -12,7 +12,7 @@
  *      len      varint  number of bytes after this field; a reader can skip a
  *                       record whose terms it does not understand
  *      head     u8      INV_HEAD_*: the tag, and the two most frequent flags
- *      flags    u8      INV_EV_* without these two, only with INV_HEAD_FLAGS
+ *      flags    u8      all other INV_EV_*; only with INV_HEAD_FLAGS
  *      delta    varint  nanoseconds since the previous record of the packet;
  *                       for the first record, since begin_ns
  *      options          in this order, each only if the flags say so:
@@ -24,6 +24,7 @@
  *      payload          term: the trace tuple's element after the tag
  *      extra            term, with INV_EV_EXTRA: the element after the payload
  *      ms_result        term, with INV_EV_MS_RESULT: the match spec's result
+ *      whole            terms, with INV_EV_WHOLE: the call that ends
  *
  * Varints are LEB128, least significant byte first, at most ten bytes; "signed"
  * ones are zigzag coded.  Terms are packed terms (abi/term.h).  Events of one
@@ -75,6 +76,26 @@ enum inv_tag {
 	INV_TAG_OTHER = 255
 };
 
+/*
+ * Events that the VM reports to the system monitor. A session of the command makes
+ * events of INV_TAG_OTHER from them: the tracee is the process or port, the payload
+ * is the last element of the report, {monitor, Tracee, Tag, Payload}.
+ */
+#define INV_SYSTEM_TAGS(X)                  \
+	X(LONG_GC, "long_gc")               \
+	X(LONG_SCHEDULE, "long_schedule")   \
+	X(LARGE_HEAP, "large_heap")         \
+	X(BUSY_PORT, "busy_port")           \
+	X(BUSY_DIST_PORT, "busy_dist_port") \
+	X(LONG_MESSAGE_QUEUE, "long_message_queue")
+
+enum inv_system_tag {
+#define INV_SYSTEM_ENUM(name, text) INV_SYSTEM_##name,
+	INV_SYSTEM_TAGS(INV_SYSTEM_ENUM)
+#undef INV_SYSTEM_ENUM
+	INV_SYSTEM_COUNT
+};
+
 /* The bits of a record's head. */
 #define INV_HEAD_TAG 0x1fu   /* the tag's number, INV_HEAD_NOTE or _OTHER */
 #define INV_HEAD_NOTE 0x1eu  /* the record is a note */
@@ -97,7 +118,22 @@ enum inv_ev_flags {
 	/* In the byte of a record's other flags, where INV_EV_CUT is not: a mark
 	 * replaces a redacted value. */
 	INV_EV_REDACTED = INV_EV_CUT,
+	/* In the same byte, where INV_EV_EXTRA is not: see below. */
+	INV_EV_WHOLE = INV_EV_EXTRA,
 };
+
+/*
+ * INV_EV_WHOLE: an event return_from, exception_from or exit also says how
+ * long a call took. The event then has more terms after its other terms:
+ *
+ *      duration term: an integer, ns self term: an integer, ns: the the
+ *      duration without the traced calls inside depth term: an integer: traced
+ *      calls of the process around the call
+ *
+ * If the beginning of the call has no record, the terms that this record would
+ * have come next: the tracee, the payload, and the ms_result, if the call has
+ * one.
+ */
 
 /*
  * Light mode (payload => none): the record keeps process, tag and time. In
@@ -107,55 +143,97 @@ enum inv_ev_flags {
  */
 
 /*
- * A note is a record that inviso itself writes: len, head, delta, kind (varint),
- * and terms. It is no event: it has no number in its stream, and is not counted
- * as produced or recorded. A packet contains either events or notes, so a reader
- * that needs only events of some time can step over the other packets.
+ * A note is a record that inviso itself writes: len, head, delta, kind
+ * (varint), and terms. A note is not an event: it has no number in its stream,
+ * and is not counted as produced or recorded. A packet contains either events
+ * or notes. So a reader that needs only the events of a period can skip the
+ * other packets with events, and still reads all notes.
  */
 enum inv_note {
 	/* A process (or port) has a name: its pid, a number (enum
 	 * inv_note_name), and the name */
 	INV_NOTE_NAME = 1,
-	/* The atom true: calls of this log have INV_HEAD_ENDS if, and only if,
-	 * the VM reports their ends. false: from here on this does not hold */
+	/* The atom true: a call of this log has INV_HEAD_ENDS if, and only if,
+	 * the VM reports its end. false: from here on INV_HEAD_ENDS of calls
+	 * means nothing */
 	INV_NOTE_ENDS = 2,
-	/* A record: the module that defines it, or [] if all modules that have
-	 * it define it alike; its name; and a list of the names of its fields */
+	/* The definition of a record: the module that defines it, or [] if all
+	 * modules that define it do so alike; the record's name; and a list of
+	 * the names of its fields */
 	INV_NOTE_RECORD = 3,
 	/* An atom: the language of the node, elixir. Without this note it is
 	 * Erlang */
 	INV_NOTE_LANGUAGE = 4,
-	/* The command asks the node for the time: the number of the command, the
-	 * number of the question, from 0, and when the question before it was
-	 * sent and answered: two times of the command's system clock, in ns, or
-	 * 0. The question was between both at the time of its own note */
+	/* The command has asked the node for the time. Terms: the number of
+	 * the command; the number of the question, from 0; and the times at
+	 * which the previous question was sent and answered, by the command's
+	 * system clock, in ns, or 0. The note of the previous question was
+	 * written between these two times */
 	INV_NOTE_CLOCK = 5,
-	/* A count of events that were counted and not recorded: what was counted
-	 * (enum inv_count_of), the key, and how many since the beginning of the
-	 * log. A later note of the same key replaces it */
+	/* The number of events of one key, which were counted and not
+	 * recorded. Terms: the kind of the key (enum inv_count_of), the key,
+	 * and the number since the beginning of the log. A later note of the
+	 * same key replaces this note */
 	INV_NOTE_COUNT = 6,
-	/* The times of a key's calls: what was counted and the key, as in
-	 * INV_NOTE_COUNT; how many calls were not timed; the shortest and the
-	 * longest time, and the sum of all, in ns. Without timed calls the
-	 * shortest time is [] */
+	/* The times of a key's calls. Terms: the kind of the key and the key,
+	 * as in INV_NOTE_COUNT; how many calls have no time; the shortest time,
+	 * the longest time and the sum of all times, in ns. If no call has a
+	 * time, the shortest time is [] */
 	INV_NOTE_TIMES = 7,
-	/* Part of a key's histogram: what was counted and the key; the number of
-	 * a block (abi/buckets.h); how many times are in each of its buckets, a
-	 * list, without the zeros at its end */
+	/* A part of a key's histogram. Terms: the kind of the key and the key;
+	 * the number of a block (abi/buckets.h); a list with the number of
+	 * times in each bucket of the block, without the zeros at the end */
 	INV_NOTE_BUCKETS = 8,
+	/* A sample of the stack of a process: its pid; enum inv_sample_flag; how
+	 * much time the sample stands for, in ns; a number of functions, and
+	 * these functions, the outermost first: {M,F,Arity}; with INV_SAMPLE_ON
+	 * also what the process waits for: a pid, a name or {Name,Node} */
+	INV_NOTE_SAMPLE = 14,
+	/* How samples were taken, since the beginning of the log: INV_SAMPLING_N
+	 * numbers, in the order of enum inv_sampling. A later note replaces it */
+	INV_NOTE_SAMPLING = 15,
 };
 
-/* What a note of kind INV_NOTE_COUNT counts, and what its key is. */
+enum inv_sample_flag {
+	INV_SAMPLE_CUT = 1 << 0,      /* outer functions are missing */
+	INV_SAMPLE_COLLECTS = 1 << 1, /* the process collected garbage */
+	INV_SAMPLE_LATE = 1 << 2,     /* the process ran, but waited when it
+				      answered: the stack is where it waited */
+	INV_SAMPLE_WAITS = 1 << 3,    /* the process waited */
+	INV_SAMPLE_ON = 1 << 4, /* it is known what the process waits for */
+};
+
+enum inv_sampling {
+	INV_SAMPLING_NS = 0,   /* how long samples were taken */
+	INV_SAMPLING_TICKS,    /* how often samples were taken */
+	INV_SAMPLING_ASKED_HZ, /* how often they should be taken in a second */
+	INV_SAMPLING_PROCESSES, /* on the node, without those of inviso, at most */
+	INV_SAMPLING_FOUND,   /* processes that were found to run, or to wait if
+				   that was asked; each time they were found */
+	INV_SAMPLING_STACKS,  /* how many samples were taken */
+	INV_SAMPLING_LATE,    /* of these: with INV_SAMPLE_LATE */
+	INV_SAMPLING_CUT,     /* of these: with INV_SAMPLE_CUT */
+	INV_SAMPLING_GONE,    /* processes that exited before they answered */
+	INV_SAMPLING_LOST,    /* samples for which the log had no room */
+	INV_SAMPLING_COST_NS, /* time that the sampler worked */
+	INV_SAMPLING_N
+};
+
+/* The kinds of keys of INV_NOTE_COUNT, and the key of each kind. */
 enum inv_count_of {
 	INV_COUNT_TOTAL = 0,	/* all events; [] */
 	INV_COUNT_FUNCTION = 1, /* calls; {M,F,Arity} */
-	INV_COUNT_TAG = 2,	/* events that are no calls; their tag */
+	INV_COUNT_TAG = 2,	/* events other than calls; the key is their
+				 * tag */
 	INV_COUNT_PROCESS = 3,	/* events; the process or port */
 	INV_COUNT_OTHERS = 4,	/* events of keys beyond the bound; [] */
+	INV_COUNT_CALLER = 5,	/* calls; the {M,F,Arity} that called */
+	INV_COUNT_VALUE = 6,	/* events; the value of an expression */
+	INV_COUNT_FAILED = 7,	/* events for which the expression failed; [] */
 };
 
-/* Notes that a reader returns before the events of a file, because they are
- * written, or written again, later than they are needed. */
+/* Notes that a reader returns before the events of a file. The node writes
+ * them, or repeats them, later than the events that need them. */
 static inline int inv_note_is_early(unsigned kind)
 {
 	return kind >= INV_NOTE_NAME && kind <= INV_NOTE_LANGUAGE;
@@ -165,6 +243,7 @@ enum inv_note_name {
 	INV_NAME_REGISTERED = 1, /* an atom */
 	INV_NAME_LABEL = 2,	 /* the term of proc_lib:set_label/1 */
 	INV_NAME_FUNCTION = 3,	 /* {M,F,Arity}: what the process runs */
+	INV_NAME_NONE = 4, /* []: the process has no name, or has exited */
 };
 
 /* The kind of timestamp that the user requested from the VM. */
@@ -187,7 +266,7 @@ enum inv_ts_kind {
 	X(OVERWRITTEN, 3, "overwritten") /* overwritten (keep => newest) */   \
 	X(UNWRITTEN, 4, "unwritten")	 /* the log could not be written */   \
 	X(UNFINISHED, 5, "unfinished")	 /* thread died while writing it */   \
-	X(NO_RING, 6, "no_ring")	 /* its thread has no ring */         \
+	X(NO_RING, 6, "no_ring")	 /* the event's thread has no ring */ \
 	X(DAMAGED, 7, "damaged")	 /* bytes in the ring were invalid */
 
 enum inv_loss {

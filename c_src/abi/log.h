@@ -23,19 +23,19 @@
 #define INV_LOG_VERSION 3u
 
 /*
- * The versions differ in this: 2 has other records than 1, in packets of another
- * type; in version 3 an EVENTS packet may have more than INV_PACKET_RAW_MAX
- * bytes, if it has exactly one event. A log that cannot have such packets is
- * written as version 2.
+ * Version 2 has other records than version 1, in packets of another type. In
+ * version 3 an EVENTS packet with exactly one event may have more than
+ * INV_PACKET_RAW_MAX bytes. A log that cannot have such packets is written as
+ * version 2.
  */
 #define INV_LOG_VERSION_SMALL 2u
 
 /* The most bytes of an EVENTS packet with several events, unpacked. A packet of
  * a ring has at most half; the rest is for repeated definitions. */
 #define INV_PACKET_RAW_MAX (1024u * 1024)
-/* The most bytes of a single event with its definitions: binaries of 16 MiB,
- * 1 MiB for the other bytes of the term, and the rest of the event. The
- * definitions are part of that 1 MiB, for each of the event's terms. */
+/* The most bytes of a single event with its definitions: binaries of 16 MiB, 1
+ * MiB for the other bytes of the term, and the rest of the event. The
+ * definitions of a term count in its 1 MiB. */
 #define INV_EVENT_DEFS_MAX (4u * 1024 * 1024)
 #define INV_EVENT_MAX (17u * 1024 * 1024 + 252u * 1024)
 
@@ -63,9 +63,9 @@ _Static_assert(sizeof(struct inv_log_head) == 56, "on disk");
 enum inv_log_type {
 	INV_LOG_EVENTS_1 = 1, /* EVENTS in a log of version 1 */
 	INV_LOG_ANCHORS = 2,  /* struct inv_anchor, one or more */
-	INV_LOG_TOTALS = 3,   /* struct inv_log_totals, one for each stream: the
-				 last packet of a file, or the last that one
-				 spooler or one flush writes */
+	INV_LOG_TOTALS = 3,   /* struct inv_log_totals, one for each stream.
+			       * This is the last packet of a file, and the last
+			       * packet that a spooler or a flush writes */
 	INV_LOG_EVENTS = 4,   /* definitions, then events, of one stream */
 };
 
@@ -79,7 +79,9 @@ enum inv_log_codec {
 	INV_CODEC_ZSTD = 1,
 };
 
-/* Why a TOTALS packet was written. The packet's seq contains this number. */
+/*
+ * Why a TOTALS packet was written. The field seq of the packet has this number.
+ */
 enum inv_log_end {
 	INV_END_CLOSED = 1,	/* the tracer was closed; nothing follows */
 	INV_END_OWNER = 2,	/* the tracer's owner died; nothing follows */

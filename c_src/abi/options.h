@@ -68,7 +68,7 @@
 	X(SESSION, DEAD_MAN_MS, dead_man_ms, 1, 4294967295, 10000) \
 	/* how long logs are kept for `inviso fetch' after the session */ \
 	X(SESSION, HOLD_MS, hold_ms, 0, 4294967295, 3600000) \
-	/* traced calls of a process whose ends are awaited; 0: no bound */ \
+	/* open calls of a process; 0: no bound */ \
 	X(SESSION, OPEN_CALLS, open_calls, 0, 1000000, 1000)
 
 /* X(NAME, key, default, other): options of inviso_tracer:open/2 whose value is

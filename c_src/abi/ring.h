@@ -129,8 +129,8 @@ struct inv_ring_ctl {
 	uint32_t codec;	   /* enum inv_log_codec */
 	int32_t level;	   /* compression level; 0: the codec's default */
 	uint32_t drain_ms; /* how often full packets are written to the log */
-	uint32_t flush_ms; /* how often packets that are not full are also
-			      written to the log; 0: only on request */
+	uint32_t flush_ms; /* the interval in which packets that are not full
+			    * are written to the log; 0: only on request */
 	uint64_t rotate_bytes; /* file size at which a new file begins; 0:
 				  never */
 	uint64_t rotate_ns;    /* file age at which a new file begins; 0:
@@ -147,8 +147,8 @@ struct inv_ring_ctl {
 			       which vm_pid is valid; 0: unknown */
 	/* The large slots are the last n_large * large_bytes bytes of the
 	 * mapping. */
-	uint32_t n_large;     /* 0: none */
-	uint32_t large_bytes; /* of each, with its head */
+	uint32_t n_large;     /* how many large slots there are; 0: none */
+	uint32_t large_bytes; /* bytes of each large slot, with its head */
 
 	/* (k) */
 	_Alignas(INV_CACHE_LINE) _Atomic uint32_t state;
@@ -221,8 +221,10 @@ _Static_assert(sizeof(struct inv_ring_head) % INV_CACHE_LINE == 0, "lines");
 struct inv_ring_slot {
 	_Atomic uint64_t seq;	 /* packet number in this slot; 0: none */
 	_Atomic uint64_t commit; /* INV_COMMIT */
-	uint64_t begin_ns;	 /* monotonic */
-	uint64_t first_event;	 /* number of its first event, from 0 */
+	uint64_t begin_ns;	 /* monotonic time at which the packet was
+				    opened */
+	uint64_t first_event;	 /* number of the packet's first event, from
+				    0 */
 	uint64_t dropped[INV_LOSS_COUNT]; /* the ring's losses when this packet
 					     was opened */
 	_Atomic uint64_t end_ns; /* time of its last event, or slightly later */

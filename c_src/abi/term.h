@@ -43,8 +43,8 @@
  *      kind u8 (enum inv_def) | len varint | len bytes
  *
  * Definitions are stored apart from the events, the newest at the lowest
- * address (abi/ring.h: they grow down from the packet's end).  So of n
- * definitions, the first in memory has the number n - 1.
+ * address (abi/ring.h: they grow down from the packet's end). So if there are n
+ * definitions, the first definition in memory has the number n - 1.
  */
 enum inv_term_code {
 	INV_T_SMALL = 0x00,	   /* ..3f */
@@ -115,8 +115,8 @@ enum inv_cut {
 /*
  * The types of redacted values. A HOLE of kind OTHER with such a number is a
  * mark: a rule of the user says that the value is not recorded. A mark says
- * neither how large the value was nor anything else about it. Readers that know
- * no marks print a HOLE.
+ * nothing else about the value, not even its size. Readers that know no marks
+ * print a HOLE.
  */
 #define INV_REDACTED(X)          \
 	X(TERM, 1, "term")       \

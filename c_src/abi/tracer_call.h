@@ -20,8 +20,8 @@
 
 /* The names have a version: it changes when the contract of the functions
  * changes. */
-#define INV_TRACER_CALL inviso_tracer_call_2
-#define INV_TRACER_CALL_NAME "inviso_tracer_call_2"
+#define INV_TRACER_CALL inviso_tracer_call_3
+#define INV_TRACER_CALL_NAME "inviso_tracer_call_3"
 #define INV_TRACER_HOLDS inviso_tracer_holds_2
 #define INV_TRACER_HOLDS_NAME "inviso_tracer_holds_2"
 
@@ -35,21 +35,29 @@
 struct inv_tracer_event {
 	ErlNifEnv *env;
 	ERL_NIF_TERM tag;
-	ERL_NIF_TERM tracee; /* for seq_trace the label */
+	ERL_NIF_TERM tracee; /* for seq_trace: the label */
 	ERL_NIF_TERM content;
 	ERL_NIF_TERM extra;
-	ERL_NIF_TERM value;	/* match_spec_result */
+	ERL_NIF_TERM value;	/* the extra value of the option
+				   match_spec_result */
 	ERL_NIF_TERM timestamp; /* an atom: the kind of timestamp */
-	ERL_NIF_TERM scheduler; /* scheduler_id */
+	ERL_NIF_TERM scheduler; /* the extra value of the option scheduler_id */
+	/* The time of the event, for all tracers that get the event. The first
+	 * tracer that needs the time reads the clock and stores the time here.
+	 * 0: the clock was not read yet. NULL: only this tracer gets the
+	 * event. */
+	uint64_t *time;
 };
 
 enum inv_tracer_took {
 	/* The tracer accepts no more events, and this event was not recorded.
 	 * The callback enabled/3 returns remove. */
 	INV_TRACER_GONE,
-	INV_TRACER_TOOK,
-	/* The same, and the process is held: INV_TRACER_HOLDS must be called
-	 * before each of its calls, until it returns false. */
+	INV_TRACER_TOOK, /* recorded, delivered, unwanted, or dropped and
+			    counted */
+	/* As INV_TRACER_TOOK; and the process is held from now on: call
+	 * INV_TRACER_HOLDS before each further call of the process, until it
+	 * returns false. */
 	INV_TRACER_HELD,
 };
 
@@ -58,9 +66,10 @@ typedef enum inv_tracer_took inv_tracer_call(
 
 /*
  * Returns true if the process is held, because it has reached the tracer's
- * limit of open calls (nif/bound.h): then its call must be discarded before a
- * match spec is run. The tracer counts the call as left out. With
- * `held_elsewhere' the call is discarded for another tracer, and only counted.
+ * limit of open calls (nif/bound.h). Then the caller must discard the process's
+ * call before a match spec is run. The tracer counts the call as left out. If
+ * `held_elsewhere' is true, the call is discarded because of another tracer,
+ * and this tracer only counts it.
  */
 typedef bool inv_tracer_holds(uint64_t handle, ERL_NIF_TERM process,
 			      bool held_elsewhere);

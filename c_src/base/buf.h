@@ -24,7 +24,7 @@ struct inv_buf {
 	uint8_t *data;
 	size_t len; /* callers may reduce it to remove bytes at the end */
 	size_t cap;
-	int error; /* 0, or INV_ENOMEM */
+	int error; /* 0, INV_ENOMEM, or INV_ETOOBIG (base/proto.h) */
 };
 
 /* Frees data; the buffer is then empty and usable. NULL is allowed. */
@@ -37,12 +37,13 @@ static inline void inv_buf_reset(struct inv_buf *b)
 	b->error = 0;
 }
 
-/* The slow path of inv_buf_reserve: allocates. */
+/* The slow path of inv_buf_reserve, which allocates memory. */
 uint8_t *inv_buf_grow(struct inv_buf *b, size_t n);
 
 /*
  * Returns space for n more bytes at the end. The pointer is valid until the
- * next call that appends. NULL: this call or an earlier one failed.
+ * next call that appends. Returns NULL if this call or an earlier call has
+ * failed.
  */
 INV_HOT uint8_t *inv_buf_reserve(struct inv_buf *b, size_t n)
 {
@@ -83,7 +84,7 @@ INV_HOT void inv_buf_puts(struct inv_buf *b, const char *s)
 	inv_buf_put(b, s, strlen(s));
 }
 
-/* Like printf; not for hot paths. */
+/* Appends text as printf does. Not for hot paths. */
 void inv_buf_printf(struct inv_buf *b, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 

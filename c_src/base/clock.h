@@ -23,8 +23,10 @@ static inline uint64_t inv_mono_ns(void)
 	return inv_clock_ns(CLOCK_MONOTONIC);
 }
 
-/* The same clock in ms. Signed, because the time left until a deadline can be
- * negative. */
+/*
+ * The time of inv_mono_ns in ms. Signed, because the time left until a deadline
+ * can be negative.
+ */
 static inline int64_t inv_mono_ms(void)
 {
 	return (int64_t)(inv_mono_ns() / 1000000);

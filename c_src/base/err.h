@@ -42,7 +42,7 @@ enum inv_code {
  */
 struct inv_err {
 	int code;
-	int sys; /* errno, or 0 */
+	int sys; /* errno, or 0 if no system call failed */
 	char text[496];
 };
 

@@ -6,9 +6,10 @@
 #include <stddef.h>
 
 /*
- * Returns true if the text, of len bytes, is like the wildcard `glob', in which
- * a star stands for any characters, also none. Takes at most len * strlen(glob)
- * steps: if the part after a star does not fit, only the last star is moved.
+ * Returns true if the text of len bytes matches the wildcard `glob'. In
+ * `glob', a star stands for any number of characters, including none. Takes at
+ * most len * strlen(glob) steps: if the part after a star does not match, only
+ * the last star is tried at another place.
  */
 static inline bool inv_glob(const char *glob, const char *text, size_t len)
 {

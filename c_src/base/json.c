@@ -63,8 +63,8 @@ static uint8_t *put_char(uint8_t *w, const uint8_t *p, const uint8_t *end,
 		*w++ = (uint8_t)c;
 		return w;
 	}
-	/* Control characters and hidden ones are escaped, so that a terminal
-	 * does not act on them. */
+	/* Control characters and invisible characters are escaped, so that a
+	 * terminal does not act on them. */
 	if (c >= 0x20 && (c < 0x7f || c > 0x9f) && !inv_char_hidden(c)) {
 		memmove(w, p, *n);
 		return w + *n;
@@ -149,4 +149,19 @@ void inv_json_key_text(struct inv_json *j, const char *key)
 	inv_json_text(j, NULL, key);
 	inv_buf_putc(j->out, ':');
 	j->more = false;
+}
+
+void inv_json_embed(const struct inv_buf *json, struct inv_buf *out)
+{
+	const uint8_t *p = json->data, *end = p + json->len;
+
+	while (p < end) {
+		const uint8_t *at = memchr(p, '<', (size_t)(end - p));
+		const uint8_t *to = at ? at : end;
+
+		inv_buf_put(out, p, (size_t)(to - p));
+		if (at)
+			inv_buf_puts(out, "\\u003c");
+		p = at ? at + 1 : end;
+	}
 }

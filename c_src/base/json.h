@@ -29,12 +29,12 @@
  */
 struct inv_json {
 	struct inv_buf *out;
-	bool more; /* private: a value precedes, so the next one needs a
-		      comma */
+	bool more; /* private: there is a value before, so the next value needs
+		    * a comma */
 };
 
-/* Writes a comma, if a value precedes, the key, and the character with which the
- * value begins, unless it is 0. */
+/* Writes a comma if there is a value before, then the key, and then the
+ * character `c' with which the value begins, unless `c' is 0. */
 INV_HOT void inv_json_lead(struct inv_json *j, const char *key, char first)
 {
 	size_t n = key ? strlen(key) : 0;
@@ -62,7 +62,7 @@ INV_HOT void inv_json_key(struct inv_json *j, const char *key)
 	inv_json_lead(j, key, 0);
 }
 
-/* Like inv_json_key, for a key that may need escapes. */
+/* Like inv_json_key, for a key with characters that may need escapes. */
 void inv_json_key_text(struct inv_json *j, const char *key);
 
 /* Opens an object ('{') or an array ('['). */
@@ -153,5 +153,9 @@ INV_HOT void inv_json_null(struct inv_json *j, const char *key)
 	inv_buf_puts(j->out, "null");
 	j->more = true;
 }
+
+/* Copies JSON into a script element of HTML. Replaces each <, which could end the
+ * element; in JSON, < occurs only in strings. */
+void inv_json_embed(const struct inv_buf *json, struct inv_buf *out);
 
 #endif

@@ -9,9 +9,12 @@
 #define inv_likely(x) __builtin_expect(!!(x), 1)
 #define inv_unlikely(x) __builtin_expect(!!(x), 0)
 
+/* For variables of the NIF in headers: an access needs no table of addresses. */
+#define INV_HIDDEN __attribute__((visibility("hidden")))
+
 /*
- * A small function that an event calls many times. gcc inlines such functions
- * only up to a size of the program, so it must be told. The NIF calls them
+ * A small function that an event calls many times. gcc inlines fewer such
+ * functions when a program is large, so it must be told to. The NIF calls them
  * rarely and has to be small, because it is pushed.
  */
 #ifdef INV_IN_VM

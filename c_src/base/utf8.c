@@ -49,17 +49,16 @@ uint8_t *inv_utf8_put(uint8_t *w, uint32_t c)
 
 bool inv_utf8_valid(const uint8_t *p, size_t len)
 {
-	const uint8_t *end = p + len;
+	const uint8_t *end;
 	unsigned n;
 
-	while (p < end) {
-		if (*p < 0x80) {
-			p++;
-			continue;
-		}
-		if (inv_utf8_get(p, end, &n) == INV_CHAR_BAD)
+	/* The memory of an empty buffer is NULL. */
+	if (!len)
+		return true;
+	for (end = p + len; p < end; p += n) {
+		n = 1;
+		if (*p >= 0x80 && inv_utf8_get(p, end, &n) == INV_CHAR_BAD)
 			return false;
-		p += n;
 	}
 	return true;
 }
@@ -78,4 +77,19 @@ unsigned inv_utf8_partial(const uint8_t *p, size_t len)
 		return (c < 0xe0 ? 2u : c < 0xf0 ? 3u : 4u) > i ? i : 0;
 	}
 	return 0;
+}
+
+void inv_utf8_repair(const uint8_t *p, size_t len, struct inv_buf *out)
+{
+	const uint8_t *end = p + len;
+
+	while (p < end) {
+		unsigned n;
+
+		if (inv_utf8_get(p, end, &n) == INV_CHAR_BAD)
+			inv_buf_puts(out, "\xef\xbf\xbd");
+		else
+			inv_buf_put(out, p, n);
+		p += n;
+	}
 }

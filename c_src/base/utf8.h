@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
+
 #define INV_CHAR_BAD UINT32_MAX
 
 /*
@@ -21,6 +23,9 @@ uint8_t *inv_utf8_put(uint8_t *w, uint32_t c);
 
 /* Returns true if all len bytes are UTF-8. */
 bool inv_utf8_valid(const uint8_t *p, size_t len);
+
+/* Appends the bytes; each byte that is not UTF-8 becomes U+FFFD. */
+void inv_utf8_repair(const uint8_t *p, size_t len, struct inv_buf *out);
 
 /* Returns how many bytes at the end, 0 to 3, are the start of an incomplete
  * character. */

@@ -45,8 +45,8 @@ static inline const uint8_t *inv_varint_get(const uint8_t *p,
 	uint64_t r = 0;
 	unsigned shift = 0;
 
-	if (p < end && *p < 0x80) { /* one byte: by far the most frequent
-				       case */
+	if (p < end && *p < 0x80) { /* a single byte is by far the most
+				     * frequent case */
 		*v = *p;
 		return p + 1;
 	}
@@ -64,7 +64,7 @@ static inline const uint8_t *inv_varint_get(const uint8_t *p,
 	return 0;
 }
 
-/* Maps signed numbers to unsigned ones: 0, -1, 1, -2, … become 0, 1, 2, 3, … */
+/* Maps signed to unsigned numbers: 0, -1, 1, -2, … become 0, 1, 2, 3, … */
 static inline uint64_t inv_zigzag(int64_t v)
 {
 	return ((uint64_t)v << 1) ^ (uint64_t)(v >> 63);

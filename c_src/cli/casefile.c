@@ -18,7 +18,8 @@ struct piece {
 	const char *text; /* literal text, or the name of a variable */
 	size_t len;
 	bool var;
-	const char *otherwise; /* the default; NULL: none */
+	const char *otherwise; /* the default value; NULL: the variable has
+				  none */
 	size_t otherwise_len;
 };
 
@@ -34,7 +35,7 @@ static size_t name_len(const char *p)
 	return n;
 }
 
-/* Parses what follows "${". Returns the position after "}", or NULL. */
+/* Parses the text after "${". Returns the position after "}", or NULL. */
 static const char *braced(const char *p, struct piece *out)
 {
 	const char *end;

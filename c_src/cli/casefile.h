@@ -62,8 +62,10 @@ int inv_casefile_args(const struct inv_casefile *c, char ***args, size_t *n,
 		      struct inv_err *err);
 void inv_casefile_args_free(char **args);
 
-/* Returns the name of the case at this path. It is also the default name of a
- * recording. The caller frees it. NULL: no memory. */
+/*
+ * Returns the name of the case at this path. It is also the default name of a
+ * recording. The caller frees it. Returns NULL if there is no memory.
+ */
 char *inv_casefile_name(const char *path);
 
 #endif

@@ -4,23 +4,24 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
-#include <unistd.h>
+
+#include "base/remove.h"
 
 static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 static _Atomic(const char *) file;
 static sigset_t before; /* signal mask before inv_cleanup_hold */
 
-static void unlink_file(void)
+static void remove_file(void)
 {
 	const char *path = atomic_load(&file);
 
 	if (path)
-		unlink(path);
+		inv_remove(path);
 }
 
 static void on_signal(int sig)
 {
-	unlink_file();
+	remove_file();
 	/* SA_RESETHAND has restored the default action, so this signal ends the
 	 * process, as the parent process expects. */
 	raise(sig);

@@ -3,10 +3,11 @@
 
 #include <inttypes.h>
 
-/* A window is a second, or longer if there would be too many. */
+/* A window is a second, or longer if there would be more than WINDOWS_MAX
+ * windows. */
 #define WINDOW_NS INT64_C(1000000000)
 #define WINDOWS_MAX 1000
-/* If there are more nodes, nodes whose clocks agree have no line. */
+/* If there are more nodes than this, nodes whose clocks agree get no line. */
 #define NODES_SHOWN 8
 
 static uint64_t absolute(int64_t ns)

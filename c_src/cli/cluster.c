@@ -92,7 +92,8 @@ static int failed(struct inv_cluster *c, const struct inv_err *err)
 		       inv_exit_of(err->code);
 }
 
-/* Two nodes of one name at two ports are an error that settle_names reports. */
+/* If two nodes at two ports have the same name, settle_names reports the
+ * error. */
 static bool known(const struct inv_cluster *c, const struct inv_node_name *name)
 {
 	for (size_t i = 0; i < c->n; i++) {
@@ -512,7 +513,7 @@ void inv_cluster_leave(struct inv_cluster *c)
 	if (rc == INV_ECANCELLED)
 		inv_cluster_abandon(c);
 	inv_screen_status(c->screen, "");
-	/* Lost nodes were reported before. */
+	/* The nodes that were lost have been reported. */
 	for (size_t i = 0; rc && !was && i < c->n; i++)
 		if (c->v[i].code && c->v[i].code != INV_ELOST)
 			inv_screen_note_node(c->screen, inv_cluster_name(c, i),

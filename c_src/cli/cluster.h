@@ -28,8 +28,8 @@
  * enum inv_exit.
  */
 struct inv_notified {
-	bool failed; /* the failure was reported */
-	bool slow;   /* its slowness was reported */
+	bool failed; /* the node's failure was reported */
+	bool slow;   /* it was reported that the node answers slowly */
 };
 
 struct inv_cluster {
@@ -40,9 +40,10 @@ struct inv_cluster {
 	struct inv_inbox *in;
 	struct inv_cookie cookie;
 	struct inv_tls *tls; /* NULL: no node uses TLS */
-	bool *plain_used;    /* for each name of --plain */
+	bool *plain_used;    /* plain_used[i]: a node had the name i of
+				--plain */
 	struct inv_attach *v;
-	struct inv_notified *notified; /* for each node of v */
+	struct inv_notified *notified; /* notified[i] is for the node v[i] */
 	bool notified_cookie; /* the source of a refused cookie was reported */
 	size_t n;
 	/*
@@ -61,8 +62,8 @@ int inv_cluster_open(struct inv_cluster *c, const char *who,
 		     const struct inv_node_opts *opts, bool status_line);
 
 /* Connects to the nodes of -n and --dns; with -n all, also to the nodes that
- * these are connected to. An unreachable node, and an address of --dns without a
- * node, stays in v, with the error's code. Returns the exit code of the first
+ * these are connected to. Unreachable nodes, and addresses of --dns without a
+ * node, stay in v with the error's code. Returns the exit code of the first
  * unreachable node. */
 int inv_cluster_connect(struct inv_cluster *c);
 
@@ -73,9 +74,9 @@ int inv_cluster_connect(struct inv_cluster *c);
 int inv_cluster_attach(struct inv_cluster *c, bool tracer, const char *dir);
 
 /*
- * Connects, then attaches to as many nodes as possible, without NIF and
- * spooler. Returns the exit code of the first node that failed. If `stopped' is
- * then true or n is 0, the caller must end.
+ * Connects, then attaches to as many nodes as possible, without sending NIF
+ * and spooler. Returns the exit code of the first node that failed. If
+ * `stopped' is true afterwards, or n is 0, the caller must end.
  */
 int inv_cluster_join(struct inv_cluster *c);
 

@@ -19,18 +19,32 @@ enum inv_exit {
 struct inv_cmd {
 	const char *name;
 	const char *summary;
+	/* NULL, or the helper program that has the command; then exec is NULL. */
+	const char *helper;
 	/* argv[0] is "inviso NAME", for messages; returns enum inv_exit. */
 	int (*exec)(int argc, char **argv);
 };
 
+/* The texts for commands of helper programs in the lists of commands of inviso
+ * and of the helper. */
+#define INV_CMD_SQL_SUMMARY "ask logs or a database questions in SQL"
+#define INV_CMD_EXPORT_SUMMARY \
+	"send calls and requests as spans to OpenTelemetry's collectors"
+
+/* The same for `inviso top', in inviso_top. */
+#define INV_CMD_TOP_SUMMARY "watch busy processes and functions on a screen"
+
 extern const struct inv_cmd inv_cmd_autostart;
 extern const struct inv_cmd inv_cmd_case;
 extern const struct inv_cmd inv_cmd_count;
+extern const struct inv_cmd inv_cmd_hist;
 extern const struct inv_cmd inv_cmd_fetch;
+extern const struct inv_cmd inv_cmd_flame;
 extern const struct inv_cmd inv_cmd_merge;
 extern const struct inv_cmd inv_cmd_ms;
 extern const struct inv_cmd inv_cmd_record;
 extern const struct inv_cmd inv_cmd_recover;
+extern const struct inv_cmd inv_cmd_report;
 extern const struct inv_cmd inv_cmd_seq;
 extern const struct inv_cmd inv_cmd_status;
 extern const struct inv_cmd inv_cmd_stop;

@@ -21,7 +21,7 @@
 
 struct autostart {
 	struct inv_node_opts nodes;
-	const char *what; /* show, write, remove */
+	const char *what; /* the subcommand: show, write or remove */
 	const char *file; /* path of the trace case */
 	char **names;	  /* names of variables, copied; n_values of them */
 	const char **values;

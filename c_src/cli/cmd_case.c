@@ -16,8 +16,9 @@
 #include "cli/session_name.h"
 
 struct request {
-	const char *what; /* list, run, undo */
-	const char *dir;  /* for list; NULL: the current directory */
+	const char *what; /* the subcommand: list, run or undo */
+	const char *dir;  /* the directory to list; NULL: the current
+			     directory */
 	bool json;
 	int argc; /* the arguments after `run' or `undo' */
 	char **argv;

@@ -25,7 +25,7 @@ struct fetch {
 	bool json;
 	bool quiet;
 	const char *remote_dir;
-	const char *place; /* --place; NULL: not given */
+	const char *place; /* the value of --place; NULL: not given */
 	struct inv_lefts left;
 	struct inv_cluster cluster;
 	struct inv_members members;
@@ -121,13 +121,13 @@ static bool has_left(void *arg, const struct inv_node_name *node)
 
 /* The present state of the node that left a recording. */
 enum now {
-	NOW_GONE,     /* it does not run */
+	NOW_GONE,     /* the node does not run */
 	NOW_ANOTHER,  /* it was restarted, and does not have this recording */
 	NOW_RECORDED, /* it was restarted, and has a recording of the same
 			 name */
 	NOW_UNKNOWN,  /* it may run, and may have a recording of the same
 			 name */
-	NOW_CHOSEN,   /* irrelevant, because --place was given */
+	NOW_CHOSEN,   /* it does not matter, because --place was given */
 };
 
 /* Returns true if `name' is the name of the node that the user gave as
@@ -243,8 +243,8 @@ static int several(struct fetch *f, const struct inv_node_name *node, size_t n)
 }
 
 /*
- * Refuses to fetch what a dead node left, because a running node may have a
- * recording of the same name: the user could mistake one recording for the
+ * Refuses to fetch a recording that a dead node left, because a running node
+ * may have a recording of the same name, and the user could mistake one for the
  * other.
  */
 static int spare(struct fetch *f, const struct inv_node_name *node)
@@ -343,7 +343,7 @@ static int fetch(struct fetch *f)
 	if (f->cluster.stopped)
 		return status ? status : INV_EXIT_FAILED;
 	left = get_left(f);
-	/* No running node had the recording, but a dead one left it. */
+	/* No running node had the recording, but a dead node left it. */
 	if (status == INV_EXIT_NOTHING && any_left(f))
 		status = INV_EXIT_DONE;
 	status = status ? status : left;

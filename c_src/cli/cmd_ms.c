@@ -25,7 +25,7 @@
 #define ARGS_MAX 255
 
 struct ms {
-	/* options */
+	/* the options */
 	const char *spec;
 	const char *term;
 	const char *file;
@@ -34,13 +34,13 @@ struct ms {
 	struct inv_records records;
 	bool code;
 	bool json;
-	/* state */
+	/* the state of the running command */
 	const char *name;
 	bool selected; /* SPEC is a selector */
 	struct inv_selector selector;
-	inv_word made; /* the match spec of the selector */
+	inv_word made; /* the match spec that was made of the selector */
 	struct inv_heap heap;
-	struct inv_buf text; /* contents of the file */
+	struct inv_buf text; /* the contents of the file of --file */
 	struct inv_buf out;
 	struct inv_match match;
 	struct inv_match_run *run;
@@ -93,7 +93,10 @@ static int failed(struct ms *m)
 	return INV_EXIT_FAILED;
 }
 
-/* Returns the first later release that accepts the spec. 0: none. */
+/*
+ * Returns the first later release that accepts the spec, or 0 if none accepts
+ * it.
+ */
 static unsigned right_from(struct ms *m, inv_word spec)
 {
 	for (unsigned otp = m->otp + 1; otp <= RELEASE_LAST; otp++) {
@@ -203,7 +206,8 @@ static void put_name(struct ms *m, struct inv_buf *out, bool wild, inv_word t)
 		inv_tree_print(t, out, &o);
 }
 
-/* Appends what a selector selects: m:f/2, or send. */
+/* Appends the function or kind of event that a selector selects: m:f/2, or
+ * send. */
 static void put_selected(struct ms *m, struct inv_buf *out)
 {
 	const struct inv_selector *s = &m->selector;
@@ -226,7 +230,8 @@ static void put_made(struct ms *m, struct inv_buf *out)
 	inv_tree_print(m->made, out, &o);
 }
 
-/* Of a selector, prints what it selects, and its match spec. */
+/* Prints the function or kind of event that a selector selects, and its match
+ * spec. */
 static void selected_text(struct ms *m)
 {
 	if (!m->selected)

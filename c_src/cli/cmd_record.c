@@ -18,7 +18,6 @@
 #include "cli/report.h"
 #include "cli/seq_opts.h"
 #include "cli/session_name.h"
-#include "cli/spec_actions.h"
 #include "cli/trace_opts.h"
 #include "cli/units.h"
 #include "cli/watch.h"
@@ -44,7 +43,7 @@ struct record {
 	bool compress;
 	bool json;
 	bool quiet;
-	/* state */
+	/* the state of the running command */
 	char made_up[64];
 	struct inv_cluster cluster;
 	struct inv_members members;
@@ -143,7 +142,7 @@ static void get_left(struct record *r, struct inv_member *m)
 				"%s: the node died on this machine; its log is "
 				"in %s/%s-%s.log",
 				m->name, r->dir, l.node, l.name);
-		m->status.log[0] = 0; /* the log was moved */
+		m->status.log[0] = 0; /* the log is no longer at this path */
 	}
 	inv_left_release(&l);
 }
@@ -341,27 +340,9 @@ static const char doc[] =
 	"was lost, 4 refused, 5 nothing matched, 6 stopped by a protection, "
 	"7 done, but events were lost.";
 
-/* Refuses the actions slow and failed: all calls are recorded, and calls are
- * picked when the recording is read. */
-static void refuse_picks(const char *spec, struct argp_state *state)
-{
-	struct inv_err err = { 0 };
-	struct inv_spec_actions a;
-
-	if (inv_spec_actions_find(&a, spec, &err))
-		argp_error(state, "%s: %s", spec, err.text);
-	if (a.slow || a.failed)
-		argp_error(state,
-			   "%s: record with -> return, and select calls later "
-			   "with `inviso merge %s'",
-			   spec, a.slow ? "--min-duration TIME" : "--failed");
-}
-
 static void check(struct record *r, struct argp_state *state)
 {
 	inv_node_opts_check(&r->nodes, state);
-	for (unsigned i = 0; i < r->what.n_specs; i++)
-		refuse_picks(r->what.specs[i], state);
 	if (!r->what.n_specs)
 		argp_error(state, "no SPEC is given");
 	if (r->seq)

@@ -42,14 +42,15 @@ struct seq {
 	bool quiet;
 	struct inv_sink_opts sink_opts;
 	struct inv_look look;
-	/* state */
+	/* the state of the running command */
 	struct inv_cluster cluster;
 	struct inv_members members;
 	struct inv_watch watch;
 	struct inv_replay replay;
 	struct inv_tee tee;
 	bool failed;
-	uint64_t recorded;  /* by all nodes, when this was last checked */
+	uint64_t recorded;  /* requests of all nodes together, when this was
+			     * last checked */
 	int64_t changed_ms; /* when this changed */
 	char enough[64];    /* why the sessions stop */
 };
@@ -110,8 +111,8 @@ static void draw(struct seq *s)
 	inv_buf_release(&b);
 }
 
-/* Ends the sessions when enough requests have begun and none had an event for a
- * while. Returns when to check again. */
+/* Ends the sessions when enough requests have begun, and all requests that are
+ * shown have ended. Returns when to check again. */
 static int64_t check(struct seq *s)
 {
 	int64_t now = inv_mono_ms();
@@ -128,7 +129,7 @@ static int64_t check(struct seq *s)
 	if (!s->requests.requests || begun(s) < s->requests.requests)
 		return -1;
 	left = s->changed_ms + (int64_t)s->idle_ms - now;
-	if (left > 0)
+	if (left > 0 && !inv_replay_enough(&s->replay))
 		return left;
 	inv_watch_stop(&s->watch, s->enough);
 	return -1;
@@ -137,16 +138,16 @@ static int64_t check(struct seq *s)
 static int64_t turn(void *arg)
 {
 	struct seq *s = arg;
-	int64_t left = check(s);
 	int64_t next = s->failed ? -1 : inv_replay_turn(&s->replay);
+	int64_t left = check(s);
 
 	return next >= 0 && (left < 0 || next < left) ? next : left;
 }
 
 /* --- the end -------------------------------------------------------------- */
 
-/* Reports what the nodes know about requests that are not shown, and what is
- * left. */
+/* Reports how many requests the nodes did not record, and which facts are
+ * unknown. */
 static void say_notes(const struct seq *s)
 {
 	struct inv_screen *screen = s->cluster.screen;

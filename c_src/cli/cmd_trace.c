@@ -31,7 +31,7 @@
 /* Time after which a spooler takes events from a packet that is not full. */
 #define FLUSH_MS 50
 #define STATUS_MS 1000
-/* On a terminal an event has at most so many lines by default. */
+/* By default, an event on a terminal has at most this many lines. */
 #define LINES 12
 /* With --events N, a node's session stops by itself after N + SLACK events. */
 #define SLACK 4096
@@ -51,7 +51,7 @@ struct trace {
 	enum color color;
 	struct inv_sink_opts sink_opts;
 	struct inv_look look;
-	/* state */
+	/* the state of the running command */
 	struct inv_cluster cluster;
 	struct inv_members members;
 	struct inv_watch watch;
@@ -229,15 +229,16 @@ static void say_cut(struct trace *t)
 
 	if (s->cut && s->opts.lines)
 		inv_screen_note(t->cluster.screen,
-				"%" PRIu64
-				" event(s) were shortened to %u lines: "
-				"--pretty and --wrap show them whole",
-				s->cut, s->opts.lines);
+				"%" PRIu64 " event%s shortened to %u lines: "
+				"--pretty and --wrap show %s whole",
+				s->cut, s->cut == 1 ? " was" : "s were",
+				s->opts.lines, s->cut == 1 ? "it" : "them");
 	else if (s->cut)
 		inv_screen_note(t->cluster.screen,
-				"%" PRIu64 " line(s) were cut at %u columns: "
-				"--wrap and --pretty show them whole",
-				s->cut, s->opts.width);
+				"%" PRIu64 " line%s cut at %u columns: "
+				"--wrap and --pretty show %s whole",
+				s->cut, s->cut == 1 ? " was" : "s were",
+				s->opts.width, s->cut == 1 ? "it" : "them");
 }
 
 static void say_end(struct trace *t)
@@ -296,11 +297,10 @@ static void say_nothing_seen(struct trace *t)
 {
 	struct inv_buf b = { 0 };
 
-	if (inv_pick_active(&t->pick) && t->view.sink->sum.recorded)
+	if (inv_pick_active(&t->pick) && inv_report_forgotten(&t->members))
 		inv_buf_printf(&b,
-			       "no slow or failed call among %" PRIu64
-			       " events",
-			       t->view.sink->sum.recorded);
+			       "no slow or failed call among %" PRIu64 " calls",
+			       inv_report_forgotten(&t->members));
 	else
 		inv_buf_puts(&b, t->what.filter ?
 					 "no event that matches --filter" :
@@ -341,10 +341,11 @@ static void fill_opts(struct trace *t, struct inv_session_opts *o, char *name,
 	o->owner = t->cluster.owner;
 	o->mode = INV_MODE_LIVE;
 	o->number[INV_OPT_FLUSH_MS] = FLUSH_MS;
+	o->decide = inv_pick_decide(&t->pick);
 	/* --events limits what is printed. The node's own limit is higher,
-	 * because each thread of the node may hold a lease of which it uses
-	 * only a part. If the command picks calls, the node cannot know how
-	 * many are shown. */
+	 * because each thread of the node may have a lease that it does not use
+	 * up. If the command picks calls, the node cannot know how many calls
+	 * are shown. */
 	if (inv_pick_active(&t->pick))
 		o->number[INV_OPT_LIMIT_EVENTS] = INV_UNSET;
 	else if (t->what.events)
@@ -458,21 +459,21 @@ enum {
 };
 
 static const struct argp_option options[] = {
-	{ NULL, 0, NULL, 0, "Output:", 6 },
+	{ NULL, 0, NULL, 0, "Output:", 7 },
 	{ "output", 'o', "FILE", 0,
 	  "also write the log to FILE, for `inviso merge'; with several nodes "
 	  "a file for each, F.log becomes F-NODE.log",
-	  6 },
+	  7 },
 	{ "json", 'j', NULL, 0,
 	  "print one JSON object in each line; at the end a summary as JSON on "
 	  "standard error",
-	  6 },
+	  7 },
 	{ "color", OPT_COLOR, "WHEN", 0,
 	  "use colours: auto (default), always "
 	  "or never",
-	  6 },
-	{ "utc", OPT_UTC, NULL, 0, "print times in UTC, not local times", 6 },
-	{ "quiet", 'q', NULL, 0, "print only events and errors", 6 },
+	  7 },
+	{ "utc", OPT_UTC, NULL, 0, "print times in UTC, not local times", 7 },
+	{ "quiet", 'q', NULL, 0, "print only events and errors", 7 },
 	{ 0 },
 };
 
@@ -493,6 +494,7 @@ static const char doc[] =
 	"'ets:lookup(sessions, _)'\n"
 	"  inviso trace -n shop@web1 --procs cart --for 1m --events 0 receive\n"
 	"  inviso trace -n shop@web1 -n all --dry-run 'Enum.map/2'\n"
+	"  inviso trace -n shop@web1 --for 1m 'long_gc(50ms)' busy_port\n"
 	"\n"
 	"Exit status: 0 done, 1 failed, 2 usage, 3 a node cannot be reached or "
 	"was lost, 4 refused, 5 nothing matched, 6 stopped by a protection, "
@@ -560,6 +562,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		inv_node_opts_check(&t->nodes, state);
+		t->pick.decided = !t->pick.returns;
 		if (!t->what.n_specs)
 			argp_error(state, "no SPEC is given");
 		pick_specs(t, state);

@@ -20,7 +20,7 @@ struct inv_count {
 	size_t n;
 };
 
-/* Reads the results from all sessions. Reports errors. */
+/* Reads the counters of all sessions. Reports errors. */
 void inv_count_take(struct inv_count *c, struct inv_members *ms);
 void inv_count_release(struct inv_count *c);
 

@@ -23,6 +23,8 @@ static void put_text(const struct inv_member *m, struct inv_buf *b)
 		       plural(s->functions, "s"),
 		       s->processes < 0 ? 0 : s->processes,
 		       plural(s->processes, "es"));
+	if (s->system > 0)
+		inv_buf_puts(b, ", the system monitor");
 	if (s->expected >= 0)
 		inv_buf_printf(b, ", about %" PRId64 " event%s a second",
 			       s->expected, plural(s->expected, "s"));

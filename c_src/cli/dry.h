@@ -6,8 +6,9 @@
 
 #include "cli/members.h"
 
-/* --dry-run: waits for the sessions' results and prints them, for each node one
- * line with counts, and lines that list the functions. If `quiet' is true, prints no notes. Returns an enum inv_exit. */
+/* --dry-run: waits for the sessions' results and prints them, for each node
+ * one line with counts, and lines that list the functions. Prints no notes if
+ * `quiet' is true. Returns an enum inv_exit. */
 int inv_dry_run(struct inv_members *ms, bool json, bool quiet);
 
 #endif

@@ -18,7 +18,7 @@ struct inv_filter_opts {
 	struct inv_filter filter;
 	struct inv_spec_filter *spec; /* NULL: no --filter */
 	/* private */
-	const char *text; /* of --filter */
+	const char *text; /* the value of --filter */
 	struct inv_records records;
 	struct inv_when from, until;
 	bool has_from, has_until;
@@ -26,7 +26,10 @@ struct inv_filter_opts {
 
 extern const struct argp inv_filter_argp;
 
-/* Warns about the unknown tag `odd' in a --filter; "": does nothing. */
+/*
+ * Warns that the tag `odd' in a --filter is unknown. Does nothing if `odd' is
+ * "".
+ */
 void inv_filter_odd_tag(const struct argp_state *state, const char *odd);
 
 /* Returns 0 or INV_ENOMEM. */

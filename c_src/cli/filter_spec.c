@@ -9,8 +9,8 @@
 #include "match/event_match.h"
 
 #define EVENT_WORDS (UINT64_C(1) << 20)
-/* One more element than any event has, so that an invalid longer event is
- * detected. */
+/* One more element than any event has, so that an event with too many elements
+ * is detected. */
 #define ELEMENTS (INV_EVENT_ELEMENTS + 1)
 
 struct inv_spec_filter {
@@ -24,7 +24,7 @@ struct inv_spec_filter {
 	const struct inv_node *node; /* the node that prog and world are set
 					for */
 	inv_word tags[INV_TAG_COUNT];
-	bool messages; /* inv_spec_filter_messages */
+	bool messages; /* set by inv_spec_filter_messages */
 	uint64_t undecided;
 	struct inv_match_run run;
 	struct inv_cursor cursor;
@@ -176,9 +176,12 @@ static bool has_globs(const struct inv_spec_filter *f)
 	return f->match.module_glob[0] || f->match.function_glob[0];
 }
 
-/* Changes the words of a seq_trace event into those of the message that it sends
- * or receives: [From,send,Msg,To] or [To,'receive',Msg]. Returns how many; 0: the
- * event is something else, or the spec selects no such messages. */
+/*
+ * Changes the words of a seq_trace event into those of the message that it
+ * sends or receives: [From,send,Msg,To] or [To,'receive',Msg]. Returns the
+ * number of words, or 0 if the event is not such a message or the spec does not
+ * select messages of this kind.
+ */
 static int as_message(const struct inv_spec_filter *f, inv_word *words)
 {
 	const inv_word *b = inv_box_of(words[2], INV_BOX_TUPLE);

@@ -12,17 +12,18 @@
 struct inv_spec_filter;
 
 /*
- * Makes a filter from text: a match spec, or a selector (match/selector.h), whose
- * records are in `records' (can be NULL). Returns 0; INV_EINVAL with a message;
- * INV_ENOMEM.
+ * Makes a filter from a text, which is a match spec or a selector
+ * (match/selector.h). `records' defines the records in a selector; it can be
+ * NULL. Returns 0; INV_EINVAL with a message; INV_ENOMEM.
  */
 int inv_spec_filter_new(struct inv_spec_filter **made, const char *text,
 			const struct inv_records *records, struct inv_err *err);
 void inv_spec_filter_free(struct inv_spec_filter *f);
 
 /*
- * Returns true if the event `ev' is selected: that of the item, or the call that the
- * item ended. If the decision depends on data that were not recorded, returns false and counts the event as undecided.
+ * Returns true if the event `ev' is selected: that of the item, or the call
+ * that the item ended. If the result depends on data that were not recorded,
+ * returns false and counts the event as undecided.
  */
 bool inv_spec_filter_wants(struct inv_spec_filter *f,
 			   const struct inv_event *ev,
@@ -35,7 +36,7 @@ bool inv_spec_filter_wants(struct inv_spec_filter *f,
  */
 bool inv_spec_filter_messages(struct inv_spec_filter *f);
 
-/* Returns the first tag in the filter that is no tag of an event, or "". */
+/* Returns the first tag in the filter that no event has, or "". */
 const char *inv_spec_filter_odd(const struct inv_spec_filter *f);
 
 /* Returns how many events could not be decided. */

@@ -72,8 +72,10 @@ static bool is_plain(const struct stat *st)
 	       st->st_nlink == 1;
 }
 
-/* Returns the NAME of NAME.log. NULL: it is not a valid name for a
- * recording. */
+/*
+ * Returns the NAME of NAME.log, or NULL if NAME is not a valid name for a
+ * recording.
+ */
 static char *name_of(const char *file)
 {
 	char *name = strndup(file, strlen(file) - strlen(".log"));

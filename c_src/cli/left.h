@@ -15,10 +15,11 @@
  * on this machine.
  */
 struct inv_left {
-	char *node;  /* shop@vm */
+	char *node;  /* name of the dead node, such as shop@vm */
 	char *name;  /* name of the recording */
-	char *place; /* PARENT/inviso-... */
-	char *room;  /* room-1 */
+	char *place; /* path of the node's place, PARENT/inviso-... */
+	char *room;  /* name of the recording's room in the place, such as
+			room-1 */
 	char *ring;  /* path of a ring file in the same room, for `inviso
 			recover'; NULL: none */
 	int32_t os_pid;

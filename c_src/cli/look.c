@@ -20,32 +20,32 @@ enum {
 #define DEPTH_MAX 10000
 
 static const struct argp_option options[] = {
-	{ NULL, 0, NULL, 0, "How events look as text:", 7 },
+	{ NULL, 0, NULL, 0, "How events look as text:", 8 },
 	{ "time", OPT_TIME, "HOW", 0,
 	  "absolute (default); relative: seconds since the first event; delta: "
 	  "seconds since the event before",
-	  7 },
+	  8 },
 	{ "indent", OPT_INDENT, NULL, 0,
-	  "indent calls and their ends by the calls around them", 7 },
+	  "indent calls and their ends by the calls around them", 8 },
 	{ "width", OPT_WIDTH, "COLUMNS", 0,
 	  "cut longer lines, and end them with an ellipsis; 0: print whole "
 	  "lines (default: the width of a terminal in `inviso trace', else 0)",
-	  7 },
+	  8 },
 	{ "wrap", OPT_WRAP, NULL, 0,
-	  "continue long lines on the next line instead of cutting them", 7 },
+	  "continue long lines on the next line instead of cutting them", 8 },
 	{ "pretty", OPT_PRETTY, NULL, 0,
 	  "print terms that do not fit into a line on several lines, indented",
-	  7 },
+	  8 },
 	{ "print-depth", OPT_PRINT_DEPTH, "N", 0,
 	  "print N levels of nested terms, and deeper ones as {...}; what is "
 	  "recorded stays the same (default: all levels)",
-	  7 },
+	  8 },
 	{ "syntax", OPT_SYNTAX, "LANGUAGE", 0,
 	  "print terms as erlang or elixir (default: elixir for nodes that run "
 	  "Elixir)",
-	  7 },
+	  8 },
 	{ "no-records", OPT_NO_RECORDS, NULL, 0,
-	  "print records as tuples, without the names of their fields", 7 },
+	  "print records as tuples, without the names of their fields", 8 },
 	{ 0 },
 };
 

@@ -27,8 +27,8 @@ int inv_look_records(struct inv_look *look, const struct inv_records *rs);
 
 extern const struct argp inv_look_argp;
 
-/* Returns true if lines are to be cut or wrapped at the width of the terminal,
- * which is known to be one. */
+/* For output on a terminal: returns true if lines are to be cut or wrapped at
+ * the terminal's width. */
 bool inv_look_fits(const struct inv_look *look);
 
 #endif

@@ -88,8 +88,8 @@ void inv_member_fail(struct inv_member *m)
 
 /* --- all sessions at once ------------------------------------------------- */
 
-/* Waits for the answers. The user's first signal ends the wait and is noted; a
- * second one ends the program. */
+/* Waits for the answers. The user's first signal ends the wait and is
+ * remembered; the second signal ends the program. */
 static int gather(struct inv_members *ms, struct inv_ask *asks)
 {
 	struct inv_cluster *c = ms->cluster;
@@ -131,8 +131,9 @@ static bool is_unfetched(const struct inv_member *m)
 
 /*
  * Sends a request to the members that `selects' accepts, waits, and passes the
- * answers to `got'. ms_max: how long it waits, in milliseconds, during which the
- * user's signals stay pending; 0: until all have answered or the user stops.
+ * answers to `got'. Waits at most ms_max milliseconds, and leaves the user's
+ * signals pending. If ms_max is 0, waits until all members have answered or the
+ * user stops the command.
  */
 static int each_of(struct inv_members *ms,
 		   bool (*selects)(const struct inv_member *m),

@@ -15,22 +15,25 @@ struct inv_member {
 	const char *name; /* name of the node */
 	struct inv_session session;
 	bool there; /* the session exists, as far as this command knows */
-	/* 0, or why there is no session: lost, refused, no match */
+	/* 0, or the error because of which there is no session: it was lost or
+	 * refused, or nothing matched */
 	int code;
 	struct inv_err err;
-	struct inv_status status; /* the latest one; all zero: none yet */
+	struct inv_status status; /* the latest status; all zero: none yet */
 	/* used by cli/watch.h */
 	struct inv_ask ask, stop_ask;
 	bool following;	       /* `ask' is a request for the log */
 	bool timing;	       /* `ask' is a request for the clock */
-	bool stopping;	       /* a stop was requested */
+	bool stopping;	       /* the session was asked to stop */
 	const char *why_asked; /* why this command stopped the session, for
 				  the user; NULL: it did not */
-	bool final;	       /* status is the last one */
+	bool final;	       /* `status' is the last status of the session */
 	bool eof;	       /* the whole log was received */
 	bool silent;	       /* the session has not answered for a while, and
 				  this was reported */
-	bool notified;	       /* the number of matches was reported */
+	bool notified;	       /* the session is armed, and how many functions
+				  and processes match was reported (unless the
+				  command is quiet) */
 	bool unfetched;	       /* the log was not completely fetched */
 	uint64_t offset;
 	int64_t asked_ms, next_ms, clock_ms;
@@ -66,16 +69,17 @@ int inv_members_matched(struct inv_members *ms, unsigned n);
 int inv_members_begin(struct inv_members *ms);
 
 /*
- * Finds the sessions called `name'. A node without one is left out (code
- * INV_ENOTHING), and reported if other nodes have one. Returns an enum
- * inv_exit.
+ * Finds the sessions called `name'. A node without such a session is left out
+ * (code INV_ENOTHING), and is reported if other nodes have the session. Returns
+ * an enum inv_exit.
  */
 int inv_members_find(struct inv_members *ms, const char *name);
 
 /*
- * Makes the logs of all existing sessions tell how the nodes' clocks differ from
- * this command's: a dozen round trips, in at most 300 ms. Leaves the user's signals
- * to the caller's next wait. Does nothing if there is one node.
+ * Makes all sessions write notes into their logs from which a merge computes
+ * how the nodes' clocks differ: a dozen round trips, in at most 300 ms. Leaves
+ * the user's signals to the caller's next wait. Does nothing if there is one
+ * node.
  */
 void inv_members_clocks(struct inv_members *ms);
 /* Requests the status of all existing sessions. */
@@ -88,7 +92,8 @@ void inv_members_hold(struct inv_members *ms);
 /* Ends all existing sessions and removes their files on the nodes. */
 void inv_members_remove(struct inv_members *ms);
 
-/* Appends the option of a command that names the node of v[i] again. */
+/* Appends the option with which another command names the node of v[i], as in
+ * " -n a@h:9000". Appends nothing for a node of --dns (inv_node_opts_put). */
 void inv_members_put_target(const struct inv_members *ms, size_t i,
 			    struct inv_buf *out);
 /* Moves status to the member. */

@@ -24,6 +24,7 @@ enum {
 	OPT_ORDER,
 	OPT_REQUEST_MEMORY,
 	OPT_REDACT,
+	OPT_BY,
 };
 
 static const struct argp_option options[] = {
@@ -33,6 +34,11 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "format", 'f', "FORMAT", 0, "", 0 },
 	{ "json", 'j', NULL, 0, "the same as --format json", 0 },
+	{ "by", OPT_BY, "KEY", 0,
+	  "formats that show where time went: begin each path with the kind of "
+	  "the process (its name, or what it runs), its node or its label; "
+	  "the default is nothing",
+	  0 },
 	{ "order", OPT_ORDER, "ORDER", 0,
 	  "cause (default): a message of a sequential trace is shown after it "
 	  "was sent, otherwise as with time; time: only the nodes' clocks "
@@ -85,6 +91,8 @@ static const char doc[] =
 	"  inviso merge --request 3 box/\n"
 	"  inviso merge --compare 3 7 box/\n"
 	"  inviso merge --request 3 -f sequence -o order.html box/\n"
+	"  inviso merge -f perfetto -o box.pftrace box/\n"
+	"  inviso merge -f svg -o flame.svg slow.log\n"
 	"  inviso merge -f classic -o out.txt node1@host=t1.log t1.ti\n"
 	"\n"
 	"Lost events are always shown in their place and counted at the end. "
@@ -103,10 +111,8 @@ static int set_summary(struct inv_merge_opts *o, const char *arg)
 	return -1;
 }
 
-/* Reads the rules when all options are known, because --records can come after
- * --redact. */
-static void make_redact(struct inv_merge_opts *o,
-			const struct argp_state *state)
+void inv_merge_opts_redact(struct inv_merge_opts *o,
+			   const struct argp_state *state)
 {
 	const struct inv_records *records = &o->wanted.records;
 	struct inv_redact_opts rules = { .n = 0 };
@@ -164,8 +170,8 @@ static void set_format(struct inv_merge_opts *o, const char *name,
 	inv_buf_release(&b);
 }
 
-static void check_times(struct inv_merge_opts *o,
-			const struct argp_state *state)
+void inv_merge_opts_times(struct inv_merge_opts *o,
+			  const struct argp_state *state)
 {
 	struct inv_err err = { 0 };
 
@@ -208,6 +214,32 @@ static void choose_view(struct inv_merge_opts *o,
 		o->sink.width = inv_screen_width();
 }
 
+static void set_by(struct inv_merge_opts *o, const char *arg,
+		   const struct argp_state *state)
+{
+	if (!inv_paths_by(arg, &o->profile_by))
+		argp_error(state,
+			   "--by %s: not one of kind, node, label and nothing",
+			   arg);
+}
+
+static void set_order(struct inv_merge_opts *o, const char *arg,
+		      const struct argp_state *state)
+{
+	o->by_time = !strcmp(arg, "time");
+	o->by_cause = !strcmp(arg, "cause");
+	if (!o->by_time && !o->by_cause)
+		argp_error(state, "--order %s: not one of cause and time", arg);
+}
+
+static void check_profile(const struct inv_merge_opts *o,
+			  const struct argp_state *state)
+{
+	if (o->profile_by && !o->format->profile)
+		argp_error(state, "--by needs a format that shows where time "
+				  "went, such as folded or svg");
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct inv_merge_opts *o = state->input;
@@ -242,12 +274,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->want_totals = true;
 		return 0;
 	case OPT_ORDER:
-		o->by_time = !strcmp(arg, "time");
-		o->by_cause = !strcmp(arg, "cause");
-		if (!o->by_time && !o->by_cause)
-			argp_error(state,
-				   "--order %s: not one of cause and time",
-				   arg);
+		set_order(o, arg, state);
 		return 0;
 	case OPT_REQUEST_MEMORY:
 		if (inv_units_bytes(arg, &o->request_memory) ||
@@ -256,6 +283,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 				   "--request-memory %s: not %s, or less than "
 				   "64k",
 				   arg, INV_UNITS_BYTES_HELP);
+		return 0;
+	case OPT_BY:
+		set_by(o, arg, state);
 		return 0;
 	case OPT_UTC:
 		o->sink.utc = 1;
@@ -276,10 +306,21 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!o->n_files)
 			argp_error(state, "no LOG is named");
-		/* Before the times are conditions of the filter, too. */
+		if ((o->format->open || o->format->program) && !o->output)
+			argp_error(state, "--format %s needs -o %s",
+				   o->format->name,
+				   o->format->directory ? "DIR" : "FILE");
+		/* Before inv_merge_opts_times, which adds times to the filter:
+		 * choose_view must not see the times. */
 		choose_view(o, state);
-		check_times(o, state);
-		make_redact(o, state);
+		if (o->format->binary && !o->output && isatty(STDOUT_FILENO))
+			argp_error(state,
+				   "--format %s is no text for a terminal: "
+				   "write it into a file with -o FILE",
+				   o->format->name);
+		inv_merge_opts_times(o, state);
+		inv_merge_opts_redact(o, state);
+		check_profile(o, state);
 		if (inv_look_records(&o->look, &o->wanted.records))
 			argp_failure(state, INV_EXIT_FAILED, 0, "no memory");
 		return 0;
@@ -305,16 +346,25 @@ static const struct argp argp = {
 	.help_filter = help_filter,
 };
 
-int inv_merge_opts_parse(struct inv_merge_opts *o, int argc, char **argv)
+int inv_merge_opts_init(struct inv_merge_opts *o, const char *who, int argc)
 {
-	*o = (struct inv_merge_opts){ .format = inv_sinks[0] };
+	*o = (struct inv_merge_opts){ .format = inv_sinks[0], .who = who };
 	o->files = calloc((size_t)argc + 1, sizeof(*o->files));
 	o->redact_texts = calloc((size_t)argc + 1, sizeof(*o->redact_texts));
 	if (!o->files || !o->redact_texts || inv_filter_opts_init(&o->wanted) ||
 	    inv_pick_init(&o->pick)) {
-		fputs("inviso merge: no memory\n", stderr);
+		fprintf(stderr, "%s: no memory\n", who);
 		return INV_EXIT_FAILED;
 	}
+	return 0;
+}
+
+int inv_merge_opts_parse(struct inv_merge_opts *o, int argc, char **argv)
+{
+	int status = inv_merge_opts_init(o, "inviso merge", argc);
+
+	if (status)
+		return status;
 	return argp_parse(&argp, argc, argv, 0, NULL, o) ? INV_EXIT_USAGE : 0;
 }
 

@@ -10,6 +10,7 @@
 #include "cli/pick.h"
 #include "cli/redact_event.h"
 #include "cli/request_opts.h"
+#include "flow/paths.h"
 #include "sink/sink.h"
 
 enum inv_merge_summary {
@@ -18,8 +19,9 @@ enum inv_merge_summary {
 	INV_MERGE_SUMMARY_NONE,
 };
 
-/* The command line of inviso merge. */
+/* The options and arguments of inviso merge. */
 struct inv_merge_opts {
+	const char *who; /* the command's name, for messages */
 	const struct inv_sink_ops *format;
 	struct inv_sink_opts sink;
 	struct inv_filter_opts wanted;
@@ -28,14 +30,16 @@ struct inv_merge_opts {
 	bool by_request; /* the output has requests instead of events */
 	struct inv_redact_events *redact; /* NULL: nothing is redacted */
 	const char *output;		  /* NULL: standard output */
+	enum inv_paths_by profile_by;
 	enum inv_merge_summary summary;
 	bool quiet;
 	bool by_time;		 /* --order time */
 	bool by_cause;		 /* --order cause */
 	uint64_t request_memory; /* 0: the default */
-	bool paced;		 /* see sink/output.h */
+	bool paced;		 /* flow control on standard output; see
+				    sink/output.h */
 	bool want_totals;
-	char **files; /* the LOGs */
+	char **files; /* the LOG arguments */
 	int n_files;
 	/* private */
 	struct inv_look look;
@@ -43,9 +47,22 @@ struct inv_merge_opts {
 	unsigned n_redact_texts;
 };
 
+/* Sets the defaults, with room for argc arguments. Returns 0, or the exit status
+ * after an error message. Release *o in both cases. */
+int inv_merge_opts_init(struct inv_merge_opts *o, const char *who, int argc);
+
+/* For the parsers of commands that read LOGs, when all options are known:
+ * --records can come after --redact. They end the command if a value is
+ * invalid. */
+struct argp_state;
+void inv_merge_opts_redact(struct inv_merge_opts *o,
+			   const struct argp_state *state);
+void inv_merge_opts_times(struct inv_merge_opts *o,
+			  const struct argp_state *state);
+
 /*
- * Reads the command line. Returns 0; or the exit status, after it has said why.
- * Release it also then.
+ * Reads the command line. Returns 0, or the exit status after an error
+ * message. Release *o in both cases.
  */
 int inv_merge_opts_parse(struct inv_merge_opts *o, int argc, char **argv);
 void inv_merge_opts_release(struct inv_merge_opts *o);

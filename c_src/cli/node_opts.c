@@ -203,7 +203,8 @@ static void check_at(const struct inv_node_opts *o, struct argp_state *state)
 			   o->names.names[0].full, o->names.names[0].port);
 }
 
-/* With --dns, it is not clear where a node without a host is. */
+/* With --dns, a name without a host could be a node of this machine or of the
+ * service. */
 static void check_dns(const struct inv_node_opts *o, struct argp_state *state)
 {
 	for (size_t i = 0; i < o->names.n; i++) {
@@ -245,9 +246,9 @@ static void take_env(struct inv_node_opts *o, struct argp_state *state)
 }
 
 /*
- * The script of an Elixir release sets these variables for what it runs. A name
- * without a host is a node of this machine, for RELEASE_DISTRIBUTION=sname and
- * =name.
+ * The script of an Elixir release sets these variables for the programs that
+ * it runs. If RELEASE_NODE has no host, it is a node of this machine, whether
+ * RELEASE_DISTRIBUTION is sname or name.
  */
 static void take_release(struct inv_node_opts *o, struct argp_state *state)
 {

@@ -17,7 +17,7 @@
  */
 struct inv_node_opts {
 	struct inv_node_names names;
-	bool from_release; /* the name is that of RELEASE_NODE */
+	bool from_release; /* the node's name comes from RELEASE_NODE */
 	bool skip;	   /* --skip-unreachable */
 	bool all; /* -n all: also every node that the named nodes are connected
 		     to */
@@ -39,7 +39,7 @@ extern const struct argp_child inv_node_children[];
  * nothing for a node of --dns, because inv_node_opts_put_rest does. */
 void inv_node_opts_put(const struct inv_node_name *name, struct inv_buf *out);
 
-/* Appends the options that hold for all nodes: --dns, --at and those of TLS. */
+/* Appends the options that apply to all nodes: --dns, --at and those of TLS. */
 void inv_node_opts_put_rest(const struct inv_node_opts *o, struct inv_buf *out);
 
 void inv_node_opts_release(struct inv_node_opts *o);

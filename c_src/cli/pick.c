@@ -60,6 +60,19 @@ int inv_pick_add_spec(struct inv_pick *p, const char *spec, struct inv_err *err)
 	return rc == INV_EINVAL ? 0 : rc;
 }
 
+/*
+ * Returns the rules for the nodes. A pattern of --failed=PATTERN is not among
+ * them, because the command tests it.
+ */
+struct inv_session_decide inv_pick_decide(const struct inv_pick *p)
+{
+	return (struct inv_session_decide){
+		.slow = p->all.slow,
+		.min_ns = (uint64_t)p->all.min_ns,
+		.failed = p->all.failed && !p->returns,
+	};
+}
+
 /* --- testing an event ------------------------------------------------------ */
 
 /* Returns true if the next term is `error' or a tuple that begins with it. */
@@ -95,7 +108,8 @@ static bool has_failed(struct inv_pick *p, const struct inv_item *it)
 		return to_payload(p, ev) && !inv_cursor_next(p->cursor, &tok) &&
 		       !inv_token_is(&tok, "normal");
 	default:
-		if (!ev->extra) { /* recorded without arguments and results */
+		if (!ev->extra) { /* the event was recorded without arguments
+				     and results */
 			p->without_value++;
 			return false;
 		}
@@ -112,7 +126,7 @@ static bool picks(struct inv_pick *p, const struct inv_pick_rule *rule,
 {
 	const struct inv_call *call = it->facts->call;
 
-	/* If the call is unknown, how long it took is unknown, too. */
+	/* If the call is unknown, its duration is unknown, too. */
 	if (rule->slow && (!call || call->duration_ns < rule->min_ns))
 		return false;
 	return !rule->failed || has_failed(p, it);
@@ -124,8 +138,9 @@ static bool ends_call(const struct inv_item *it)
 	       it->ev.tag == INV_TAG_EXCEPTION_FROM || it->facts->call;
 }
 
-/* Returns true if the event is a call or end of a call of a function of the SPEC.
- * Other events of such a function, a spawn for example, are not calls. */
+/* Returns true if the event is a call of a function of the SPEC, or the end of
+ * such a call. Other events of such a function, a spawn for example, are not
+ * calls. */
 static bool has_function(const struct inv_pick_spec *x,
 			 const struct inv_item *it)
 {
@@ -148,8 +163,8 @@ static bool has_function(const struct inv_pick_spec *x,
 	}
 }
 
-/* Sets *ruled to true if the event is of a function with a rule. Returns true if
- * one of the rules picks it. */
+/* Sets *ruled to true if the event's function has a rule. Returns true if one
+ * of the rules picks it. */
 static bool one_of_specs(struct inv_pick *p, const struct inv_item *it,
 			 bool *ruled)
 {
@@ -179,6 +194,8 @@ bool inv_pick_test(struct inv_pick *p, const struct inv_item *it)
 
 	if (it->kind == INV_ITEM_LOSS)
 		return true;
+	if (p->decided && it->facts->call && it->facts->call->decided)
+		return show_call(it);
 	if ((p->all.slow || p->all.failed) &&
 	    !(ends_call(it) && picks(p, &p->all, it)))
 		return false;
@@ -205,7 +222,7 @@ enum {
 
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0,
-	  "Only some calls, each as one entry, with arguments and result:", 5 },
+	  "Only some calls, each as one entry, with arguments and result:", 6 },
 	{ "min-duration", OPT_MIN_DURATION, "TIME", 0,
 	  "show calls that took at least TIME: 500us, 50ms, 2s", 0 },
 	{ "failed", OPT_FAILED, "PATTERN", OPTION_ARG_OPTIONAL,

@@ -11,6 +11,7 @@
 #include "cli/filter_spec.h"
 #include "log/filter.h"
 #include "log/item.h"
+#include "node/session.h"
 
 /*
  * Picks calls by how they ended: slow calls, and calls that failed. A picked
@@ -21,8 +22,9 @@
  * whose first element is `error', or if its process exited in it with another
  * reason than `normal'.
  *
- * The options --min-duration and --failed hold for all events: only picked calls
- * are shown. The actions slow and failed of a SPEC hold for its functions.
+ * The options --min-duration and --failed apply to all events: only picked
+ * calls are shown. The actions slow and failed of a SPEC apply to the functions
+ * of this SPEC.
  */
 struct inv_pick_rule {
 	bool slow;
@@ -33,13 +35,16 @@ struct inv_pick_rule {
 struct inv_pick {
 	struct inv_pick_rule all;
 	struct inv_spec_filter *returns; /* --failed=PATTERN; NULL: none */
+	bool decided; /* the nodes have these rules, too: what they have decided
+			 is shown */
 	uint64_t without_value; /* returns whose value was not recorded */
 	/* private */
 	struct inv_pick_spec *specs; /* SPECs with slow or failed */
 	size_t n_specs;
 	struct inv_cursor *cursor;
-	/* One of them is of app(...) or behaviour(...): its rule holds for
-	 * functions of all modules, so no other SPEC may be given. */
+	/* One rule comes from a SPEC with app(...) or behaviour(...). It
+	 * applies to functions of all modules, so no other SPEC may be
+	 * given. */
 	bool group;
 };
 
@@ -60,14 +65,17 @@ void inv_pick_release(struct inv_pick *p);
 int inv_pick_add_spec(struct inv_pick *p, const char *spec,
 		      struct inv_err *err);
 
+/* Returns the rules among the options that the nodes can apply. */
+struct inv_session_decide inv_pick_decide(const struct inv_pick *p);
+
 /* Returns true if some events are not shown. */
 static inline bool inv_pick_active(const struct inv_pick *p)
 {
 	return p->all.slow || p->all.failed || p->n_specs;
 }
 
-/* Returns how many returns --failed and the action failed could not decide on,
- * because the values that they test were not recorded. They are left out. */
+/* Returns for how many calls --failed and the action failed could not decide,
+ * because the tested values were not recorded. These calls are left out. */
 uint64_t inv_pick_undecided(const struct inv_pick *p);
 
 /* The slow path of inv_pick_wants. */

@@ -44,7 +44,7 @@ static uint32_t get32(const uint8_t *p)
 	       (uint32_t)p[2] << 8 | p[3];
 }
 
-/* Finds a chunk of a beam file. NULL: there is none. */
+/* Returns a chunk of a beam file, or NULL if the file does not have it. */
 static const uint8_t *chunk(const struct inv_buf *b, const char *id,
 			    size_t *size)
 {
@@ -98,7 +98,7 @@ static const inv_word *tuple(inv_word t, size_t n)
 	return b && inv_box_n(b) == n ? b : NULL;
 }
 
-/* Returns the list of forms in a chunk's term. INV_NIL: there are none. */
+/* Returns the list of forms in a chunk's term, or INV_NIL if there are none. */
 static inv_word forms_in(inv_word t)
 {
 	const inv_word *b = tuple(t, 3), *pair;

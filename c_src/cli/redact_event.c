@@ -193,6 +193,26 @@ static int extra(struct inv_redact_copy *x, const struct inv_event *ev,
 	return inv_redact_term(x, INV_REDACT_BY_RULES);
 }
 
+/* The call in the record of its end (INV_EV_WHOLE): three numbers, and perhaps the
+ * process, the call, and the value of a match spec. */
+static int whole(struct inv_redact_copy *x)
+{
+	struct inv_redact_call call = { .any = false };
+	int rc = 0;
+
+	for (unsigned i = 0; !rc && i < 3; i++)
+		rc = inv_redact_term(x, INV_REDACT_NOT);
+	if (rc || x->p >= x->end)
+		return rc;
+	rc = inv_redact_term(x, INV_REDACT_NOT);
+	if (!rc)
+		rc = inv_redact_mfa_term(x, &call);
+	if (!rc && x->p < x->end)
+		rc = call.any ? inv_redact_term(x, INV_REDACT_REASON) :
+				inv_redact_result(x);
+	return rc;
+}
+
 static int event(struct inv_redact_copy *x, const struct inv_event *ev)
 {
 	struct inv_redact_call call = { .any = false };
@@ -209,12 +229,12 @@ static int event(struct inv_redact_copy *x, const struct inv_event *ev)
 	if (!rc && ev->extra)
 		rc = extra(x, ev, &call);
 	if (!rc && ev->ms_result)
-		rc = inv_redact_term(x, call.any ? INV_REDACT_REASON :
-						   INV_REDACT_BY_RULES);
-	return rc;
+		rc = call.any ? inv_redact_term(x, INV_REDACT_REASON) :
+				inv_redact_result(x);
+	return !rc && ev->whole ? whole(x) : rc;
 }
 
-/* Only the label of a process is data: pid, INV_NAME_LABEL, label. */
+/* Only the label of a process is redacted: pid, INV_NAME_LABEL, label. */
 static int note(struct inv_redact_copy *x, const struct inv_event *ev)
 {
 	bool label = false;

@@ -11,7 +11,7 @@
  */
 struct inv_redact_events {
 	struct inv_redact rules;
-	/* Definitions of records: those of --records and of the notes in logs. */
+	/* Definitions of records, from --records and from the notes in logs. */
 	struct inv_records known;
 	struct inv_buf out;
 	struct inv_redact_ends ends;
@@ -27,11 +27,11 @@ int inv_redact_events_new(struct inv_redact_events **made,
 void inv_redact_events_free(struct inv_redact_events *r);
 
 /*
- * Replaces the terms of the item, which are valid until the next call. If they
- * are invalid, or are those of another tool's file, the item becomes a loss:
- * nothing of it may be shown. Reads a note that defines a record: its fields whose
- * names are keys are redacted from now on. Returns 0, or INV_ENOMEM or INV_ETOOBIG
- * with a message.
+ * Replaces the terms of the item, which are valid until the next call. If the
+ * terms are invalid, or come from another tool's file, the item becomes a loss,
+ * because nothing of it may be shown. If the item is a note that defines a
+ * record, fields of the record whose names are keys are redacted from now on.
+ * Returns 0, or INV_ENOMEM or INV_ETOOBIG with a message.
  */
 int inv_redact_item(struct inv_redact_events *r, struct inv_item *it,
 		    struct inv_err *err);

@@ -16,7 +16,7 @@ struct inv_redact_opts {
 	size_t n;
 };
 
-/* The text that --help of several commands has. */
+/* The part of --help about rules, which several commands print. */
 #define INV_REDACT_HELP                                                       \
 	"RULES say which values are not shown; can be repeated. A rule is a " \
 	"key of maps and of {Key, Value} (password, '*token*'), a field "     \

@@ -7,7 +7,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* clang does not accept the falling through in the default function. */
+/* clang warns about the default hash function of uthash, in which cases of a
+ * switch fall through. */
 #define HASH_FUNCTION(key, len, hash) \
 	((hash) = (unsigned)XXH3_64bits((key), (len)))
 #define HASH_NONFATAL_OOM 1
@@ -27,21 +28,30 @@
 /* Output is passed to the screen in pieces of about this size. */
 #define CHUNK ((size_t)64 * 1024)
 
-/* The logs are read at most so often, and in a tenth of the time. */
+/* At least READ_MS milliseconds are between two readings of the logs, and
+ * readings take at most a tenth of the time. */
 #define READ_MS 200
 #define READ_PART 10
 
-/* A request, under a key that is the same each time that the logs are read. */
+/* A request with this many events is printed, and counts as ended. Some
+ * requests never end: a process can keep its token for ever, and then
+ * everything that it does belongs to the request. */
+#define EVENTS_MAX 5000
+
+/* A request. Its key is the same each time that the logs are read. */
 struct inv_replay_request {
 	uint64_t key;
-	uint64_t events;    /* when the logs were last read */
-	int64_t changed_ms; /* when this number changed */
-	uint64_t printed;   /* number in the output; 0: not printed yet */
-	uint64_t shown;	    /* events that were printed */
-	bool over;	    /* print it */
-	/* while the logs are read */
+	uint64_t events;    /* how many events the request had when the logs
+			       were last read */
+	int64_t changed_ms; /* when `events' changed */
+	uint64_t printed;   /* the request's number in the output; 0: not
+			       printed yet */
+	uint64_t shown;	    /* how many events of the request were printed */
+	bool over;	    /* the request has ended: print it */
+	bool ended;	    /* the request has counted as ended before */
+	/* used only while the logs are read */
 	uint64_t count;
-	uint64_t rank; /* in the order in which requests began, from 1 */
+	uint64_t rank; /* number in the order in which requests began, from 1 */
 	bool stored;
 	UT_hash_handle hh;
 };
@@ -56,10 +66,12 @@ struct show {
 	struct inv_started started;
 	uint64_t last; /* number of the last request that is shown; 0: not known
 			  yet */
-	struct inv_replay_request **requests; /* by number; NULL: unknown */
+	struct inv_replay_request **requests; /* requests[i] is the request
+						 with the number i; NULL:
+						 unknown */
 	uint64_t n_requests;
 	bool final;  /* the trace has ended */
-	bool prints; /* requests that are over */
+	bool prints; /* this pass prints the requests that are over */
 	struct inv_sink *sink;
 	struct inv_hops hops;
 	struct inv_buf out;
@@ -146,7 +158,8 @@ static void notify(void *arg, const struct inv_notice *n)
 {
 	const struct show *s = arg;
 
-	/* The end of a log that goes on is not damage. */
+	/* A log that is still being written may end anywhere: that is not
+	 * damage. */
 	if (!s->final)
 		return;
 	if (n->kind == INV_NOTICE_DAMAGE)
@@ -156,8 +169,8 @@ static void notify(void *arg, const struct inv_notice *n)
 }
 
 /*
- * Returns true if the item is shown: what is of no request, and the first requests
- * that the sessions have begun.
+ * Returns true if the item is shown: an item that belongs to no request, or to
+ * one of the first requests that the sessions have begun.
  */
 static bool wants(struct show *s, const struct inv_item *item,
 		  const struct inv_seq *seq)
@@ -175,7 +188,10 @@ static bool wants(struct show *s, const struct inv_item *item,
 
 /* --- trees ---------------------------------------------------------------- */
 
-/* Returns the request under a key of its first event, or NULL: no memory. */
+/*
+ * Returns the request under a key of its first event, or NULL if there is no
+ * memory.
+ */
 static struct inv_replay_request *get(struct inv_replay *r,
 				      const struct inv_item *item,
 				      const struct inv_seq *seq)
@@ -214,7 +230,10 @@ static bool grow(struct show *s, uint64_t n)
 	return true;
 }
 
-/* Returns the request of an event that is wanted, or NULL: no memory. */
+/*
+ * Returns the request of an event that is wanted, or NULL if there is no
+ * memory.
+ */
 static struct inv_replay_request *request_of(struct show *s,
 					     const struct inv_item *item,
 					     const struct inv_seq *seq)
@@ -287,7 +306,7 @@ static int put(struct show *s, const struct inv_item *item,
 {
 	if (s->tree && item->kind == INV_ITEM_EVENT)
 		return put_tree(s, item, seq);
-	if ((s->tree && !s->final) || !wants(s, item, seq)) {
+	if (!s->final || !wants(s, item, seq)) {
 		inv_sink_skip(s->sink);
 		return 0;
 	}
@@ -353,7 +372,7 @@ static int pump(struct show *s, struct inv_err *err)
 	return 0;
 }
 
-/* Prints, as notes, what is not known about the requests. */
+/* Prints notes about missing events of the requests. */
 static void report(struct show *s)
 {
 	struct inv_buf b = { 0 };
@@ -381,7 +400,9 @@ static int show(struct show *s, struct inv_err *err)
 	struct inv_sink_opts with = s->r->opts;
 
 	s->text = !s->r->json;
-	s->tree = s->text && !s->r->flat;
+	/* While the trace runs, requests are printed only as trees. For all
+	 * other formats, requests are only counted. */
+	s->tree = !s->final || (s->text && !s->r->flat);
 	s->notices.notify = notify;
 	s->notices.arg = s;
 	if (open_logs(s->r, &s->inputs, &s->notices, err))
@@ -417,7 +438,8 @@ static void release(struct show *s)
 
 /* --- while the trace runs ------------------------------------------------- */
 
-/* Reads the logs so far. An error is reported at the end, if it is still there. */
+/* Reads the logs as far as they have arrived. An error is reported only at the
+ * end, if it still exists then. */
 static void look(struct inv_replay *r, bool prints)
 {
 	struct show s = { .r = r, .prints = prints };
@@ -447,8 +469,16 @@ static void count(struct inv_replay *r)
 		r->next_ms = now + READ_MS;
 }
 
-/* Finds the requests that are over. Returns the ms until the next one may be;
- * 0: there are some; -1: there is none. */
+static bool is_shown(const struct inv_replay *r,
+		     const struct inv_replay_request *x)
+{
+	return x->events && (!r->most || x->rank <= r->most);
+}
+
+/*
+ * Finds the requests that have ended. Returns 0 if there are any; otherwise the
+ * ms until the next request may have ended, or -1 if no request is open.
+ */
 static int64_t find_over(struct inv_replay *r, int64_t now)
 {
 	int64_t next = -1;
@@ -458,9 +488,9 @@ static int64_t find_over(struct inv_replay *r, int64_t now)
 		int64_t left = x->changed_ms + (int64_t)r->idle_ms - now;
 
 		x->over = false;
-		if (x->printed || !x->events || (r->most && x->rank > r->most))
+		if (x->printed || x->ended || !is_shown(r, x))
 			continue;
-		x->over = left <= 0;
+		x->over = left <= 0 || x->events >= EVENTS_MAX;
 		any |= x->over;
 		if (left > 0 && (next < 0 || left < next))
 			next = left;
@@ -468,13 +498,22 @@ static int64_t find_over(struct inv_replay *r, int64_t now)
 	return any ? 0 : next;
 }
 
+static void end(const struct inv_replay *r, struct inv_replay_request *x)
+{
+	x->ended = true;
+	if (x->events >= EVENTS_MAX)
+		inv_screen_note(r->screen,
+				"a request has had %d events, and counts as "
+				"over; perhaps a process keeps its token, see "
+				"inviso-seq(1)",
+				EVENTS_MAX);
+}
+
 int64_t inv_replay_turn(struct inv_replay *r)
 {
 	int64_t now = inv_mono_ms();
 	int64_t next;
 
-	if (r->json || r->flat)
-		return -1;
 	if (r->fresh && now < r->next_ms)
 		return r->next_ms - now;
 	if (r->fresh)
@@ -482,10 +521,23 @@ int64_t inv_replay_turn(struct inv_replay *r)
 	next = find_over(r, inv_mono_ms());
 	if (next)
 		return next;
-	look(r, true);
-	for (struct inv_replay_request *x = r->known; x; x = x->hh.next)
+	if (!r->json && !r->flat)
+		look(r, true);
+	for (struct inv_replay_request *x = r->known; x; x = x->hh.next) {
+		if (x->over)
+			end(r, x);
 		x->over = false;
+	}
 	return READ_MS;
+}
+
+bool inv_replay_enough(const struct inv_replay *r)
+{
+	uint64_t n = 0;
+
+	for (const struct inv_replay_request *x = r->known; x; x = x->hh.next)
+		n += x->ended && is_shown(r, x);
+	return r->most && n >= r->most;
 }
 
 /* --- the end -------------------------------------------------------------- */

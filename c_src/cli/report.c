@@ -9,12 +9,15 @@
 /* Sums over all members. lost has one entry for each reason. */
 struct sum {
 	uint64_t produced, recorded;
-	uint64_t limit; /* events after a limit */
+	uint64_t limit; /* how many events came after a limit */
 	uint64_t filtered, undecided;
-	uint64_t redacted; /* values */
-	uint64_t left_out; /* by the bound on open calls */
-	bool by_filter;	   /* at least one member has a filter */
-	size_t unknown;	   /* members whose last counts are unknown */
+	uint64_t redacted; /* how many values were recorded as a mark */
+	uint64_t left_out; /* how many calls the bound on open calls left out */
+	bool decides;	   /* the node of a member decides which calls are
+			      recorded */
+	uint64_t forgotten, unkept, unended, open, without_args;
+	bool by_filter; /* at least one member has a filter */
+	size_t unknown; /* members whose last counts are unknown */
 	struct inv_status_lost lost[INV_STATUS_LOST_MAX];
 	size_t n_lost;
 };
@@ -33,8 +36,8 @@ static void add_reason(struct sum *sum, const struct inv_status_lost *lost)
 		if (!strcmp(sum->lost[i].reason, lost->reason))
 			break;
 	if (i == INV_STATUS_LOST_MAX)
-		i--; /* too many reasons: add to the last one, so that the sum
-			is right */
+		i--; /* too many reasons: add to the last, so that the sum is
+		      * right */
 	else if (i == sum->n_lost)
 		sum->lost[sum->n_lost++] = (struct inv_status_lost){ .n = 0 };
 	if (!sum->lost[i].n)
@@ -51,6 +54,12 @@ static void add(struct sum *sum, const struct inv_status *s)
 	sum->redacted += s->redacted;
 	sum->left_out += s->left_out;
 	sum->by_filter |= *s->filter != '\0';
+	sum->decides |= s->decides;
+	sum->forgotten += s->forgotten;
+	sum->unkept += s->unkept;
+	sum->unended += s->unended;
+	sum->open += s->open;
+	sum->without_args += s->without_args;
 	for (size_t i = 0; i < s->n_lost; i++)
 		if (s->lost[i].n)
 			add_reason(sum, &s->lost[i]);
@@ -69,6 +78,26 @@ static uint64_t all_lost(const struct sum *sum)
 static bool is_unknown(const struct inv_member *m)
 {
 	return inv_code_gone(m->code) && !m->final;
+}
+
+static void put_calls(struct inv_buf *b, uint64_t n, const char *what)
+{
+	if (n)
+		inv_buf_printf(b, ", %" PRIu64 " %s%s", n,
+			       n == 1 ? "call" : "calls", what);
+}
+
+/* Reports the calls that nodes did not record because no rule picked them when
+ * they ended. */
+static void put_decided(struct inv_buf *b, const struct sum *sum)
+{
+	put_calls(b, sum->forgotten, " neither slow nor failed");
+	put_calls(b, sum->open, " not ended");
+	put_calls(b, sum->unended,
+		  " without an end, because the process ended");
+	put_calls(b, sum->unkept, " not decided");
+	put_calls(b, sum->without_args,
+		  " recorded without arguments, for which there was no room");
 }
 
 static void put_sum(struct inv_buf *b, const struct sum *sum)
@@ -99,6 +128,7 @@ static void put_sum(struct inv_buf *b, const struct sum *sum)
 	if (sum->left_out)
 		inv_buf_printf(b, ", %" PRIu64 " left out (--open-calls)",
 			       sum->left_out);
+	put_decided(b, sum);
 	if (sum->redacted)
 		inv_buf_printf(b,
 			       "; %" PRIu64
@@ -128,6 +158,14 @@ static void sum_up(struct sum *sum, const struct inv_members *ms)
 		add(sum, &ms->v[i].status);
 		sum->unknown += is_unknown(&ms->v[i]);
 	}
+}
+
+uint64_t inv_report_forgotten(const struct inv_members *ms)
+{
+	struct sum sum = { 0 };
+
+	sum_up(&sum, ms);
+	return sum.forgotten;
 }
 
 void inv_report_put_sum(struct inv_buf *b, const struct inv_members *ms)
@@ -193,8 +231,8 @@ static const struct {
 	{ "tracer", "the tracer ended" },
 };
 
-/* Returns the text for a reason. A newer node may have a reason that is unknown
- * here; then it is printed as it is. */
+/* Returns the text for a reason. If a newer node has a reason that this
+ * command does not know, returns the reason itself. */
 static const char *words_of(const char *why)
 {
 	for (size_t i = 0; i < sizeof(in_words) / sizeof(*in_words); i++)
@@ -277,6 +315,15 @@ static void json_sum(struct inv_json *j, const struct sum *sum)
 	inv_json_uint(j, "undecided", sum->undecided);
 	inv_json_uint(j, "left_out", sum->left_out);
 	inv_json_uint(j, "redacted", sum->redacted);
+	if (!sum->decides)
+		return;
+	inv_json_open(j, "decided", '{');
+	inv_json_uint(j, "forgotten", sum->forgotten);
+	inv_json_uint(j, "unkept", sum->unkept);
+	inv_json_uint(j, "unended", sum->unended);
+	inv_json_uint(j, "open", sum->open);
+	inv_json_uint(j, "without_args", sum->without_args);
+	inv_json_close(j, '}');
 }
 
 void inv_report_json_sum(struct inv_json *j, const struct inv_members *ms)

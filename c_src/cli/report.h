@@ -13,8 +13,8 @@
 void inv_report_put_counts(struct inv_buf *b, const struct inv_member *m);
 /* Appends the sums of these counts over all members. */
 void inv_report_put_sum(struct inv_buf *b, const struct inv_members *ms);
-/* Append to the status line: "arming 2 of 7 functions | " while sessions arm; "
- * | 12s left", the greatest time that a session has left. */
+/* Append to the status line: "arming 2 of 7 functions | " while sessions arm;
+ * and " | 12s left", the longest remaining time of all sessions. */
 void inv_report_put_arming(struct inv_buf *b, const struct inv_members *ms);
 void inv_report_put_left(struct inv_buf *b, const struct inv_members *ms);
 /* Appends why the session stopped: "15 s", "run queue 212, limit 64", "lost:
@@ -39,5 +39,9 @@ void inv_report_json_sum(struct inv_json *j, const struct inv_members *ms);
 /* Writes an array of strings. */
 void inv_report_json_texts(struct inv_json *j, const char *key,
 			   const struct inv_texts *list);
+
+/* Returns how many calls have ended without being recorded, because no rule
+ * picked them. */
+uint64_t inv_report_forgotten(const struct inv_members *ms);
 
 #endif

@@ -19,7 +19,7 @@ struct inv_request_opts {
 	bool compare;
 	unsigned n; /* how many requests are wanted; 0: all */
 	uint64_t ids[2];
-	bool found[2]; /* the request had an event */
+	bool found[2]; /* found[i]: an event of request ids[i] was read */
 };
 
 extern const struct argp inv_request_argp;
@@ -29,8 +29,9 @@ bool inv_request_opts_active(const struct inv_request_opts *o,
 			     const struct inv_sink_ops *format);
 
 /*
- * Returns the format that shows what the options choose, and sets what it needs in
- * *sink. NULL: the format has no such view.
+ * Returns the format for the view of requests that the options choose, and sets
+ * in *sink the fields that this format needs. Returns NULL if the format has no
+ * such view.
  */
 const struct inv_sink_ops *inv_request_opts_view(
 	const struct inv_request_opts *o, const struct inv_sink_ops *format,
@@ -40,7 +41,10 @@ const struct inv_sink_ops *inv_request_opts_view(
 bool inv_request_opts_wants(struct inv_request_opts *o,
 			    const struct inv_item *item);
 
-/* Returns a wanted request that had no event; 0: all had one. */
+/*
+ * Returns a requested number for which there was no event, or 0 if there was an
+ * event for each number.
+ */
 uint64_t inv_request_opts_missing(const struct inv_request_opts *o);
 
 #endif

@@ -14,10 +14,13 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 
 #define WAITING_MAX ((size_t)256 * 1024)
 #define WAIT_MS 200
+#define DIVERT_MS 2000
+#define KEPT_MAX ((size_t)64 * 1024)
 
 /* A piece of output that waits to be written; its bytes follow it. */
 struct piece {
@@ -32,15 +35,19 @@ struct inv_screen {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t more;
-	/* protected by the lock */
+	/* the fields from here on are protected by the lock */
 	struct inv_buf waiting;
 	size_t at_work; /* bytes that the thread is writing */
 	struct inv_buf status;
 	bool status_new;
 	bool closing;
 	int broken; /* errno of a failed write to standard output; 0: none */
-	/* used only by the thread */
-	bool shown; /* the status line is visible */
+	/* used only by the caller's thread: inv_screen_divert */
+	void (*divert)(void *arg, const char *note);
+	void *divert_arg;
+	struct inv_buf kept;
+	/* used only by the thread that writes */
+	bool shown; /* the status line is on the terminal */
 	struct inv_buf work;
 	struct inv_buf drawn;
 };
@@ -71,7 +78,8 @@ size_t inv_screen_fit(const char *text, size_t len, unsigned columns)
 
 	for (i = 0; i < len; i++) {
 		if (((unsigned char)text[i] & 0xc0) == 0x80)
-			continue; /* not the first byte of a character */
+			continue; /* the byte is not the first one of a
+				     character */
 		if (!columns--)
 			break;
 	}
@@ -225,6 +233,7 @@ static void release(struct inv_screen *s)
 	pthread_cond_destroy(&s->more);
 	pthread_mutex_destroy(&s->lock);
 	inv_buf_release(&s->waiting);
+	inv_buf_release(&s->kept);
 	inv_buf_release(&s->status);
 	inv_buf_release(&s->work);
 	inv_buf_release(&s->drawn);
@@ -366,6 +375,21 @@ void inv_screen_put_err(struct inv_screen *s, struct inv_buf *b)
 	inv_buf_release(b);
 }
 
+/* Keeps a note for later. */
+static void keep(struct inv_screen *s, const char *note, size_t len)
+{
+	struct inv_buf *k = &s->kept;
+	const uint8_t *end;
+
+	while (k->len && k->len + len > KEPT_MAX) {
+		end = memchr(k->data, '\n', k->len);
+		k->len = end ? k->len - (size_t)(end + 1 - k->data) : 0;
+		if (k->len)
+			memmove(k->data, end + 1, k->len);
+	}
+	inv_buf_put(k, note, len);
+}
+
 void inv_screen_note(struct inv_screen *s, const char *fmt, ...)
 {
 	char text[1024];
@@ -376,9 +400,41 @@ void inv_screen_note(struct inv_screen *s, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text + n, sizeof(text) - (size_t)n - 1, fmt, ap);
 	va_end(ap);
+	if (s->divert)
+		s->divert(s->divert_arg, text + n);
 	len = strlen(text);
 	text[len++] = '\n';
-	give(s, STDERR_FILENO, text, len);
+	if (s->divert)
+		keep(s, text, len);
+	else
+		give(s, STDERR_FILENO, text, len);
+}
+
+static bool is_writing(struct inv_screen *s)
+{
+	bool busy;
+
+	pthread_mutex_lock(&s->lock);
+	busy = s->waiting.len || s->at_work ||
+	       (s->status_new && s->status_line);
+	pthread_mutex_unlock(&s->lock);
+	return busy;
+}
+
+void inv_screen_divert(struct inv_screen *s,
+		       void (*to)(void *arg, const char *note), void *arg)
+{
+	int64_t until = inv_mono_ms() + DIVERT_MS;
+
+	s->divert = to;
+	s->divert_arg = arg;
+	if (!to) {
+		inv_screen_put_err(s, &s->kept);
+		return;
+	}
+	inv_screen_status(s, "");
+	while (is_writing(s) && inv_mono_ms() < until)
+		inv_sleep_ms(1);
 }
 
 const char *inv_screen_without(const char *text, const char *node)

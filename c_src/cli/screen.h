@@ -46,7 +46,10 @@ void inv_screen_seen(struct inv_screen *s);
 /* Waits until the screen's descriptor or fd is readable, for at most 200 ms. */
 void inv_screen_wait(struct inv_screen *s, int fd);
 
-/* Returns how many bytes of output may be added now. 0: too many bytes wait. */
+/*
+ * Returns how many bytes of output may be added now, or 0 if too many bytes
+ * wait.
+ */
 size_t inv_screen_room(struct inv_screen *s);
 /* Returns true if output can no longer be written, and sets *sys to errno;
  * EPIPE: the reader closed the pipe. */
@@ -62,8 +65,17 @@ void inv_screen_put_err(struct inv_screen *s, struct inv_buf *b);
 /* Writes a line to standard error, "WHO: TEXT". */
 void inv_screen_note(struct inv_screen *s, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/*
+ * While another part of the program draws on the terminal, notes are passed to
+ * `to' in the caller's thread, without the prefix; they are kept, and written
+ * when `to' is NULL again. Before inv_screen_divert returns, what waits has been
+ * written, unless that takes longer than 2 s. At most 64 KiB are kept; then the
+ * oldest notes are dropped.
+ */
+void inv_screen_divert(struct inv_screen *s,
+		       void (*to)(void *arg, const char *note), void *arg);
 /* Writes "WHO: NODE: TEXT" to standard error. If text begins with the node's
- * name, that is not repeated. */
+ * name, the name is not printed twice. */
 void inv_screen_note_node(struct inv_screen *s, const char *node,
 			  const char *text);
 /* Returns text without the prefixes "NODE: " at its beginning, which several
@@ -75,7 +87,7 @@ void inv_screen_status(struct inv_screen *s, const char *text);
 /* Returns true if standard output and error are a terminal that supports the
  * status line. */
 bool inv_screen_is_terminal(void);
-/* Returns the columns of the terminal. 0: unknown. */
+/* Returns the columns of the terminal, or 0 if they are unknown. */
 unsigned inv_screen_width(void);
 
 /* Returns how many of the len bytes of UTF-8 text fit in `columns' columns.

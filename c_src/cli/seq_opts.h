@@ -15,19 +15,20 @@
  * the command sets. Texts point into argv.
  */
 struct inv_seq_opts {
-	uint64_t requests;  /* how many may begin; 0: no limit */
-	uint64_t one_in;    /* one in so many begins; 0: 1 */
+	uint64_t requests;  /* how many requests may begin; 0: no limit */
+	uint64_t one_in;    /* one in this many requests begins; 0 means 1 */
 	char *label;	    /* variables of the SPECs that name requests, with
 			       commas; NULL: none */
 	const char **calls; /* an array of argc entries */
 	unsigned n_calls;
-	int64_t raw_label; /* the label of tokens; INV_UNSET: one of our own */
+	int64_t raw_label; /* the label of tokens; INV_UNSET: inviso chooses
+			    * one */
 	bool reset;	   /* remove all tokens at the end */
-	bool any;	   /* an option was given */
+	bool any;	   /* one of these options was given */
 };
 
-/* Labels of our own: the upper part of those that C nodes can send, of which
- * there are 28 bits. */
+/* Labels that inviso chooses. C nodes can send labels of 28 bits; these are
+ * the upper part of that range. */
 #define INV_SEQ_LABEL_FIRST 0x7000000
 #define INV_SEQ_LABEL_LAST 0x7ffffff
 
@@ -37,7 +38,7 @@ extern const struct argp inv_seq_argp;
 bool inv_seq_opts_init(struct inv_seq_opts *o, int argc);
 void inv_seq_opts_release(struct inv_seq_opts *o);
 
-/* Refuses options of `what' that requests do not have. */
+/* Refuses options in `what' that cannot be combined with requests. */
 void inv_seq_opts_check(const struct inv_trace_opts *what,
 			struct argp_state *state);
 

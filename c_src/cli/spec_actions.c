@@ -24,7 +24,7 @@ static const char *skip_space(const char *p)
 static const char *skip(const char *begin, const char *p)
 {
 	char quote = *p;
-	/* ok?(1) has a function's name. */
+	/* The ? of ok?(1) belongs to the name of a function. */
 	bool character = *p == '$' ||
 			 (*p == '?' && (p == begin || !is_name(p[-1])));
 
@@ -38,8 +38,10 @@ static const char *skip(const char *begin, const char *p)
 	return *p ? p + 1 : p;
 }
 
-/* Returns the first place outside of brackets and quotes where `text' stands.
- * NULL: none. */
+/*
+ * Returns the first place outside of brackets and quotes where `text' stands,
+ * or NULL.
+ */
 static const char *find(const char *spec, const char *text)
 {
 	int depth = 0;
@@ -55,7 +57,7 @@ static const char *find(const char *spec, const char *text)
 	return NULL;
 }
 
-/* Returns the arrow before the actions. NULL: none. */
+/* Returns the arrow before the actions, or NULL if there are no actions. */
 static const char *arrow(const char *spec)
 {
 	const char *a = find(spec, "->"), *b = find(spec, "::");
@@ -65,7 +67,8 @@ static const char *arrow(const char *spec)
 
 /* --- the function --------------------------------------------------------- */
 
-/* Returns 1, -1 or 0: p is at an opening bracket, a closing one, or neither. */
+/* Returns 1 if p is at an opening bracket, -1 at a closing bracket, and 0
+ * otherwise. */
 static int bracket(const char *p)
 {
 	if (strchr("([{", *p) || !strncmp(p, "<<", 2))
@@ -136,7 +139,7 @@ static bool cut_end(char *text, const char *end)
 	return true;
 }
 
-/* Removes what stands for any arity or for any function. */
+/* Removes the wildcards for any arity and for any function. */
 static void cut_wildcards(char *text)
 {
 	char *arity = strrchr(text, '/');
@@ -153,8 +156,10 @@ static void cut_wildcards(char *text)
 		(void)cut_end(text, "._");
 }
 
-/* Returns the place after app(...) or behaviour(...) at the beginning of a SPEC.
- * NULL: the SPEC begins otherwise. */
+/*
+ * Returns the place after app(...) or behaviour(...) at the beginning of a
+ * SPEC, or NULL if the SPEC begins otherwise.
+ */
 static const char *after_group(const char *spec)
 {
 	static const char *const words[] = { "app", "behaviour", "behavior" };

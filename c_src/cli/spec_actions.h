@@ -21,8 +21,8 @@ struct inv_spec_actions {
 	/* The function in the SPEC as a condition of inv_filter_add_mfa: "m",
 	 * "m:f" or "m:f/2". */
 	char function[1024];
-	/* The SPEC is of app(...) or behaviour(...), whose modules only the
-	 * node knows; `function' is of any module. */
+	/* The SPEC has app(...) or behaviour(...), whose modules only the node
+	 * knows; so `function' applies to any module. */
 	bool group;
 };
 

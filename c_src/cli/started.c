@@ -7,7 +7,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* clang does not accept the falling through in the default function. */
+/* clang warns about the default hash function of uthash, in which cases of a
+ * switch fall through. */
 #define HASH_FUNCTION(key, len, hash) \
 	((hash) = (unsigned)XXH3_64bits((key), (len)))
 #define HASH_NONFATAL_OOM 1
@@ -18,7 +19,7 @@
 
 /* A process that has begun a request, and has not sent a message since. */
 struct inv_started_process {
-	uint64_t key; /* inv_seq_pid */
+	uint64_t key; /* the process, as inv_seq_pid hashes it */
 	bool stored;
 	UT_hash_handle hh;
 };

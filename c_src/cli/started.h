@@ -8,9 +8,10 @@
 #include "flow/flow.h"
 
 /*
- * Which requests began with an event that a session has recorded as their
- * beginning. Others have only tokens: they began beyond the limit, or were not
- * sampled, and the VM cannot always prevent their tokens (nif/starts.h).
+ * Tells which requests began with an event that a session has recorded as
+ * their beginning. Other requests have only tokens: they began beyond the
+ * limit, or were not sampled, but their tokens could not be prevented
+ * (nif/starts.h).
  *
  * The beginning is a call or a sent message whose match spec has the value
  * {'$inviso_seq', Token, ...} (flow/labels.h). The first event of the request is
@@ -19,27 +20,30 @@
 struct inv_started_process;
 
 struct inv_started {
-	uint64_t wanted; /* requests so far that began like this */
-	bool over;	 /* the last item says only that the request of its
-			    process has ended: it is for inviso itself */
+	uint64_t wanted; /* requests so far that began with a recorded event */
+	bool over;	 /* the last item only says that the request of its
+			  * process has ended, so it is not shown */
 	/* private */
 	struct inv_cursor *cursor;
-	struct inv_started_process *begun; /* they have not sent yet */
-	bool *is_wanted;		   /* by number of the request */
+	struct inv_started_process *begun; /* the processes whose request has
+					      begun, but which have not sent
+					      yet */
+	bool *is_wanted;		   /* is_wanted[i] is for request i */
 	uint64_t n;
 	bool lost; /* events were lost, so beginnings may be missing */
 };
 
-/* Returns 0 or INV_ENOMEM; release it also then. */
+/* Returns 0 or INV_ENOMEM; release s in both cases. */
 int inv_started_init(struct inv_started *s);
 void inv_started_release(struct inv_started *s);
 
-/* Reads an item before inv_flow_item. Returns 0 or INV_ENOMEM. */
+/* Reads an item. Call this before inv_flow_item gets the item. Returns 0 or
+ * INV_ENOMEM. */
 int inv_started_item(struct inv_started *s, const struct inv_item *it);
 
 /*
- * Returns true if the request of a seq_trace item began like this. seq: what
- * inv_flow_seq returned for the item. After inv_flow_item.
+ * Returns true if the request of a seq_trace item began with a recorded event.
+ * seq is the result of inv_flow_seq for the item. Call it after inv_flow_item.
  */
 bool inv_started_wants(struct inv_started *s, const struct inv_item *it,
 		       const struct inv_seq *seq);

@@ -9,12 +9,15 @@
 /*
  * Reads all logs once, to compare the clocks of their nodes. `files' are the
  * arguments of the command; the numbers of the nodes are those of the merge.
- * Nothing is reported, because the merge reports it. Returns 0 or INV_ENOMEM; a
- * log that cannot be read any more ends the survey.
+ * Reports no errors, because the merge reports them. Returns 0 or INV_ENOMEM.
+ * If a log can no longer be read, the survey ends.
  */
 int inv_survey(struct inv_clocks *clocks, char **files, int n_files);
 
-/* The same for inputs that are open, and of which nothing was read. */
+/*
+ * Like the function above, for inputs that are open and from which nothing was
+ * read yet.
+ */
 int inv_survey_inputs(struct inv_clocks *clocks, struct inv_inputs *inputs);
 
 #endif

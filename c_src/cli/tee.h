@@ -22,8 +22,8 @@ struct inv_tee {
 /* Makes the files, which must not exist, with mode 0600. Returns an enum inv_exit,
  * and reports errors. */
 int inv_tee_open(struct inv_tee *t, const struct inv_members *ms);
-/* Writes bytes of m's log. Returns false if this fails for the first time; then it
- * has been reported, and nothing more is written. */
+/* Writes bytes of m's log. If this fails for the first time, reports the error
+ * and returns false. After a failure nothing more is written. */
 bool inv_tee_put(struct inv_tee *t, const struct inv_member *m,
 		 const struct inv_followed *f);
 /* Closes the files. Returns false if any of them could not be written. */

@@ -20,7 +20,7 @@ struct inv_tls_args {
 	struct inv_node_names plain; /* nodes without TLS */
 };
 
-/* Their argp. Its input is a struct inv_tls_args. */
+/* The argp of these options. Its input is a struct inv_tls_args. */
 extern const struct argp inv_tls_argp;
 
 /* Returns true if nodes use TLS. */
@@ -28,13 +28,13 @@ bool inv_tls_args_given(const struct inv_tls_args *a);
 /* Ends the program with a usage error if the options contradict each other. */
 void inv_tls_args_check(const struct inv_tls_args *a, struct argp_state *state);
 /*
- * Reads the files that the options name. Sets `*warning' to a text if a node's
- * certificate is not checked and the user did not say that; otherwise to NULL.
- * Returns NULL with err on failure.
+ * Reads the files that the options name. Sets `*warning' to a text if the
+ * certificates of nodes are not checked although the user did not ask for this;
+ * otherwise to NULL. Returns NULL with err on failure.
  */
 struct inv_tls *inv_tls_args_open(const struct inv_tls_args *a,
 				  const char **warning, struct inv_err *err);
-/* Appends the options, for a command that does the same. */
+/* Appends the options to a command line that repeats the connection. */
 void inv_tls_args_put(const struct inv_tls_args *a, struct inv_buf *out);
 void inv_tls_args_release(struct inv_tls_args *a);
 

@@ -37,8 +37,8 @@ enum {
 };
 
 /*
- * What trace, record, seq and count have in common. The headings of these groups
- * are in the tables below, because they differ.
+ * Options that trace, record, seq and count have in common. The headings of
+ * these groups are in the tables below, because they differ.
  */
 static const struct argp_option common_options[] = {
 	{ "procs", OPT_PROCS, "PROCS", 0,
@@ -133,6 +133,14 @@ static const struct argp_option count_options[] = {
 	{ 0 },
 };
 
+static const struct argp_option flame_options[] = {
+	{ NULL, 0, NULL, 0, "Calls, if there is a SPEC:", 2 },
+	{ NULL, 0, NULL, 0,
+	  "Limits; the first that is reached ends it (0: no limit):", 3 },
+	{ NULL, 0, NULL, 0, "On the nodes:", 5 },
+	{ 0 },
+};
+
 static void count(struct argp_state *state, const char *option, const char *arg,
 		  uint64_t *n)
 {
@@ -202,8 +210,9 @@ static void depth(struct argp_state *state, const char *arg, uint64_t *n)
 }
 
 /*
- * Compiles the filter to report its errors; every node compiles it again. The
- * definitions of records are known only here, so nodes get the match spec.
+ * Compiles the filter to report its errors; every node compiles it again. Only
+ * the command knows the definitions of records, so nodes get the compiled match
+ * spec instead of the text.
  */
 static void check_filter(struct inv_trace_opts *o, struct argp_state *state)
 {
@@ -213,10 +222,10 @@ static void check_filter(struct inv_trace_opts *o, struct argp_state *state)
 	struct inv_buf text = { 0 };
 	int rc = inv_event_match_select(&m, o->filter, &o->records, &err);
 
-	if (!rc && (m.module_glob[0] || m.function_glob[0]))
+	if (!rc && o->records.first && (m.module_glob[0] || m.function_glob[0]))
 		rc = inv_err_set(&err, INV_EINVAL,
-				 "a node cannot test a wildcard in a filter: "
-				 "write it as SPEC");
+				 "it cannot have a wildcard if --records is "
+				 "given: write the wildcard as SPEC");
 	if (rc)
 		argp_error(state, "--filter: %s", err.text);
 	inv_filter_odd_tag(state, m.odd);
@@ -317,7 +326,7 @@ static error_t parse_common(int key, char *arg, struct argp_state *state)
 		o->specs[o->n_specs++] = arg;
 		return 0;
 	case ARGP_KEY_END:
-		/* Also for `count', whose log has names of processes. */
+		/* Also applies to `count', whose log has names of processes. */
 		check_redact(o, state);
 		return 0;
 	default:
@@ -401,6 +410,11 @@ const struct argp inv_trace_argp = {
 /* Without a parser, argp hands the input to the child. */
 const struct argp inv_count_argp = {
 	.options = count_options,
+	.children = children,
+};
+
+const struct argp inv_flame_argp = {
+	.options = flame_options,
 	.children = children,
 };
 

@@ -29,23 +29,24 @@ struct inv_trace_opts {
 	bool dry_run;
 	bool yes;
 	const char *filter;	    /* NULL: no filter */
-	struct inv_records records; /* in filter */
-	char *made;		    /* memory of filter, or NULL */
+	struct inv_records records; /* the records that the filter names */
+	char *made;		    /* the filter, if this struct owns its
+				       memory; otherwise NULL */
 	/* Values of --redact, argc entries. */
 	const char **redact_args;
 	unsigned n_redact_args;
-	struct inv_redact_opts redact; /* made of them */
+	struct inv_redact_opts redact; /* the rules in redact_args */
 	const char *remote_dir;	       /* NULL: the node chooses */
 	/* Limits of each node's session; 0: no limit. */
 	uint64_t events;
 	uint64_t ms;
-	uint64_t rate; /* events a second */
+	uint64_t rate; /* limit of events a second */
 	uint64_t bytes;
 	bool ms_given;
 	bool no_args;	   /* record no arguments, results and messages */
 	uint64_t max_term; /* bytes; 0 here and below: the node's default */
 	uint64_t depth;
-	uint64_t buffer; /* bytes */
+	uint64_t buffer; /* bytes; 0: the node's default */
 	/* Limits that protect the node. 0: off; INV_UNSET: the node's
 	 * default. */
 	int64_t run_queue;
@@ -54,8 +55,13 @@ struct inv_trace_opts {
 };
 
 extern const struct argp inv_trace_argp;
-/* The same for `count', without the options about recorded events. */
+/*
+ * Like inv_trace_argp, for `count': without the options about recorded events.
+ */
 extern const struct argp inv_count_argp;
+
+/* The same for `flame'. */
+extern const struct argp inv_flame_argp;
 
 /* Returns false if there is no memory. */
 bool inv_trace_opts_init(struct inv_trace_opts *o, int argc);

@@ -14,7 +14,7 @@
 
 /* Parses "500ms", "15s", "2m", "1.5h", "1d"; without a unit, seconds. */
 int inv_units_ms(const char *text, uint64_t *ms);
-/* The same in ns; also "100us". */
+/* Like inv_units_ms, but the result is in ns, and "100us" is also valid. */
 int inv_units_ns(const char *text, uint64_t *ns);
 /* Parses "4096", "64k", "256MiB", "1.5G": powers of 1024. */
 int inv_units_bytes(const char *text, uint64_t *bytes);

@@ -9,6 +9,8 @@
 /* How long the merge delays events of other nodes for a node that does not
  * answer. */
 #define PATIENCE_MS 1000
+/* How long after a process's first event its name usually arrives. */
+#define NAME_MS 250
 #define CHUNK ((size_t)16 * 1024)
 
 static struct inv_feed *feed_of(const struct inv_view *v,
@@ -58,9 +60,33 @@ static int put(struct inv_view *v, const struct inv_item *item)
 	return 0;
 }
 
+/* Sets *item to the next item. Returns 0; INV_END; or INV_ENOMEM. If the item
+ * waits for the name of its process, it is then v->held, and *wait_ms says how
+ * long. */
+static int next(struct inv_view *v, struct inv_item **item, int64_t *wait_ms)
+{
+	int rc = v->held ? 0 : inv_merge_next(&v->merge, item);
+
+	if (rc)
+		return rc;
+	if (v->held)
+		*item = v->held;
+	v->held = NULL;
+	if (!inv_flow_awaits_name(&v->flow, *item))
+		return 0;
+	*wait_ms = inv_live_names_wait(v->feeds[(*item)->feed], (*item)->ts_ns,
+				       NAME_MS, v->merge.now_ms);
+	if (*wait_ms)
+		v->held = *item;
+	else
+		inv_flow_set_awaited(&v->flow, *item);
+	return 0;
+}
+
 int64_t inv_view_print(struct inv_view *v)
 {
 	struct inv_item *item;
+	int64_t wait_ms = -1;
 	int rc = 0;
 
 	v->merge.now_ms = inv_mono_ms();
@@ -69,8 +95,8 @@ int64_t inv_view_print(struct inv_view *v)
 		v->sink->opts.width = inv_screen_width();
 	while (!v->enough && !v->failed &&
 	       inv_screen_room(v->screen) > v->out.len) {
-		rc = inv_merge_next(&v->merge, &item);
-		if (rc == INV_END)
+		rc = next(v, &item, &wait_ms);
+		if (rc == INV_END || v->held)
 			break;
 		item = rc ? NULL : inv_flow_item(&v->flow, item);
 		if (item && item->kind == INV_ITEM_NOTE)
@@ -86,6 +112,8 @@ int64_t inv_view_print(struct inv_view *v)
 			flush(v);
 	}
 	flush(v);
+	if (v->held)
+		return wait_ms;
 	return rc == INV_END ? inv_merge_wait(&v->merge) : -1;
 }
 
@@ -112,6 +140,15 @@ static void notify(void *arg, const struct inv_notice *n)
 				n->file, n->off, n->text);
 }
 
+static void named(void *arg, struct inv_item *note)
+{
+	struct inv_view *v = arg;
+
+	note->feed = note->node->number;
+	if (!inv_flow_item(&v->flow, note))
+		v->failed = true;
+}
+
 static int init_feed(struct inv_view *v, size_t i)
 {
 	const struct inv_member *m = &v->ms->v[i];
@@ -124,6 +161,8 @@ static int init_feed(struct inv_view *v, size_t i)
 	node->otp_release = m->at->survey.otp;
 	rc = inv_live_new(&v->feeds[i], node, m->name, INV_LIVE_CAP,
 			  &v->notices, &err);
+	if (!rc)
+		inv_live_names_to(v->feeds[i], named, v);
 	if (!rc && !m->there)
 		rc = inv_live_end(v->feeds[i], &err);
 	return rc;

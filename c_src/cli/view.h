@@ -17,6 +17,9 @@
  * the received bytes in. Items are printed in order, as fast as the reader of
  * the output accepts them. While too much output waits, no bytes are requested
  * from the nodes.
+ *
+ * An event whose process has no name yet waits a short time for the name, and
+ * so do all items after it.
  */
 struct inv_view {
 	struct inv_screen *screen;
@@ -26,14 +29,16 @@ struct inv_view {
 	bool fit; /* cut lines to the terminal's width */
 	/* results */
 	bool enough;
-	bool failed; /* memory ran out */
+	bool failed; /* memory is exhausted */
 	struct inv_sink *sink;
 	/* private */
 	struct inv_notices notices;
-	struct inv_feed **feeds; /* one for each member */
+	struct inv_feed **feeds; /* feeds[i] reads the log of member i */
 	struct inv_node *nodes;
 	struct inv_merge merge;
 	struct inv_flow flow;
+	struct inv_item *held; /* the next item, which waits for a name; NULL:
+				  none */
 	struct inv_buf out;
 };
 
@@ -49,10 +54,12 @@ void inv_view_took(struct inv_view *v, const struct inv_member *m,
 		   const struct inv_followed *f);
 void inv_view_ended(struct inv_view *v, const struct inv_member *m);
 
-/* Prints the available items. Returns the ms after which to call it again even
- * if no bytes arrive; -1: call it again only when bytes arrive. */
+/*
+ * Prints the available items. Returns the ms after which to call it again even
+ * if no bytes arrive, or -1 if it is to be called again only when bytes arrive.
+ */
 int64_t inv_view_print(struct inv_view *v);
-/* Prints what the format holds back. */
+/* Prints the lines that the format has held back. */
 void inv_view_flush(struct inv_view *v);
 /* Returns true if there will be no more items to print. */
 bool inv_view_done(const struct inv_view *v);

@@ -61,9 +61,13 @@ static void tell_matched(struct inv_watch *w, struct inv_member *m)
 	if (s->functions > 0)
 		inv_buf_printf(&b, " %lld function%s,", (long long)s->functions,
 			       s->functions == 1 ? "" : "s");
-	inv_buf_printf(&b, " %lld process%s",
-		       (long long)(s->processes < 0 ? 0 : s->processes),
-		       s->processes == 1 ? "" : "es");
+	if (s->processes > 0 || s->system == 0)
+		inv_buf_printf(&b, " %lld process%s",
+			       (long long)(s->processes < 0 ? 0 : s->processes),
+			       s->processes == 1 ? "" : "es");
+	if (s->system > 0)
+		inv_buf_printf(&b, "%s the system monitor",
+			       s->processes > 0 ? "," : "");
 	if (!b.error)
 		inv_screen_note(w->ms->cluster->screen, "%.*s", (int)b.len,
 				(const char *)b.data);
@@ -163,12 +167,15 @@ static void mail(struct inv_watch *w, struct inv_mail *mail)
 		} else if (inv_ask_open(&m->ask) &&
 			   inv_ask_mail(&m->ask, mail)) {
 			answered(w, m);
+			return;
 		} else if (inv_ask_open(&m->stop_ask) &&
 			   inv_ask_mail(&m->stop_ask, mail)) {
 			stopped(w, m);
+			return;
 		}
-		break;
 	}
+	if (w->mailed)
+		w->mailed(w->arg, mail);
 	inv_mail_release(mail);
 }
 
@@ -269,7 +276,8 @@ enum {
 	AT_STOP,
 	AT_SCREEN,
 	AT_OUTPUT,
-	AT_COUNT
+	AT_MORE,
+	AT_COUNT = AT_MORE + INV_WATCH_MORE
 };
 
 static const char output_closed[] = "standard output is closed";
@@ -294,9 +302,9 @@ static bool all_final(const struct inv_members *ms)
 }
 
 /*
- * Handles the user's signals. The first signal stops the sessions. If all
- * sessions have stopped and output still waits, the second signal discards the
- * output; otherwise it ends the program at once.
+ * Handles the user's signals. The first signal stops the sessions. After a
+ * second signal the waiting output is discarded if all sessions have stopped;
+ * otherwise the program ends at once.
  */
 static void signalled(struct inv_watch *w)
 {
@@ -330,7 +338,11 @@ static void wait_for(struct inv_watch *w, int64_t ms)
 	};
 	struct inv_mail item;
 
-	poll(fds, AT_COUNT, (int)ms);
+	if (w->n_more)
+		memcpy(fds + AT_MORE, w->more, w->n_more * sizeof(*fds));
+	poll(fds, AT_MORE + w->n_more, (int)ms);
+	if (w->n_more)
+		memcpy(w->more, fds + AT_MORE, w->n_more * sizeof(*fds));
 	if (fds[AT_SCREEN].revents)
 		inv_screen_seen(c->screen);
 	if (fds[AT_STOP].revents)
@@ -355,7 +367,7 @@ void inv_watch_run(struct inv_watch *w)
 		bool open = ask_all(w, inv_mono_ms(), &wait);
 
 		turn_ms = w->turn ? w->turn(w->arg) : -1;
-		if (!open)
+		if (!open && !(w->going && w->going(w->arg)))
 			return;
 		if (turn_ms >= 0 && turn_ms < wait)
 			wait = turn_ms;

@@ -2,6 +2,7 @@
 #ifndef INV_CLI_WATCH_H
 #define INV_CLI_WATCH_H
 
+#include <poll.h>
 #include <stdbool.h>
 
 #include "cli/members.h"
@@ -15,11 +16,13 @@
  * answer within the time limit, or the connection is lost, this is reported and
  * the node is no longer watched.
  */
+#define INV_WATCH_MORE 4
+
 struct inv_watch {
 	struct inv_members *ms;
-	void *arg; /* argument of the hooks */
-	/* Returns true if m's log is to be requested; NULL: only the status is
-	 * requested. */
+	void *arg; /* passed to the hooks */
+	/* Returns true if m's log is to be requested. If the pointer is NULL,
+	 * only the status is requested. */
 	bool (*wants)(void *arg, struct inv_member *m);
 	/* Receives bytes of m's log, and the status. */
 	void (*took)(void *arg, struct inv_member *m,
@@ -27,8 +30,20 @@ struct inv_watch {
 	/* Called when m's log has ended or is lost. */
 	void (*ended)(void *arg, struct inv_member *m);
 	/* Called after all received answers were handled. Returns the ms after
-	 * which it must be called again; -1: only when an answer arrives. */
+	 * which it must be called again, or -1 if it is to be called again only
+	 * when an answer arrives. */
 	int64_t (*turn)(void *arg);
+	/*
+	 * For commands that do more than watch sessions; all may be NULL or 0.
+	 * mailed: gets each mail that is not an answer of a session, and each
+	 * INV_MAIL_LOST, which it must not release. going: returns true if
+	 * the watch is to go on even if no session is open. more: descriptors
+	 * that are polled, too; `turn' finds the results in them.
+	 */
+	void (*mailed)(void *arg, struct inv_mail *mail);
+	bool (*going)(void *arg);
+	struct pollfd *more;
+	size_t n_more;	  /* at most INV_WATCH_MORE */
 	int period_ms;	  /* time between two requests for the status */
 	int clock_ms;	  /* for logs: time between two requests for the clock;
 			     0: there are none */
@@ -42,7 +57,7 @@ struct inv_watch {
 	bool interrupted; /* the user sent a signal */
 	/* private */
 	bool stop_wanted;
-	const char *why; /* reason of the first stop request */
+	const char *why; /* why the first stop was requested */
 };
 
 /* Returns when all sessions have ended, or trace (until_armed). The user's

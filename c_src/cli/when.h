@@ -25,7 +25,7 @@ struct inv_when {
 		INV_WHEN_CLOCK,
 	} kind;
 	struct tm tm;
-	bool zone;	/* offset is valid */
+	bool zone;	/* the text has a zone, so `offset' is valid */
 	int64_t offset; /* seconds east of Greenwich */
 	int64_t s;	/* INV_WHEN_EPOCH: the seconds */
 	int64_t ns;

@@ -26,11 +26,11 @@
  * curr_cnt, and `last' is prev_cnt.
  */
 struct inviso_cnode {
-	bool traced; /* there is a token */
+	bool traced; /* the C node holds a token */
 	long label;
 	long flags;
-	long received_prev; /* of the token, as it came */
-	erlang_pid sender;  /* of the token */
+	long received_prev; /* the serial of the token, as it was received */
+	erlang_pid sender;  /* sender of the message that the token came with */
 	long last;	    /* serial of the message that the token came with */
 	long clock;
 	erlang_pid self;
@@ -143,7 +143,7 @@ static void record_receive(struct inviso_cnode *c, const erlang_msg *msg,
 	(void)record(c, &ev);
 }
 
-/* Links and other signals are no messages, and leave the token as it is. */
+/* Links and other signals are not messages, and do not change the token. */
 static bool is_message(const erlang_msg *msg)
 {
 	return msg->msgtype == ERL_SEND || msg->msgtype == ERL_REG_SEND ||
@@ -166,7 +166,7 @@ void inviso_cnode_received(struct inviso_cnode *c, erlang_msg *msg,
 	msg->token.from.node[0] = '\0';
 }
 
-/* Writes what is in memory, unless a message is there already. */
+/* Writes the events in memory, unless a message has arrived already. */
 static void flush_before_waiting(struct inviso_cnode *c, int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -197,7 +197,7 @@ static int advance(struct inviso_cnode *c, struct inv_cnode_event *ev,
 		   long flag)
 {
 	ev->prev = c->last;
-	/* A hostile peer can have set any clock. */
+	/* A hostile peer may have set the clock to the highest number. */
 	c->clock = (long)((unsigned long)c->clock + 1);
 	ev->cur = c->clock;
 	ev->from = &c->self;
@@ -247,7 +247,8 @@ int inviso_cnode_send(struct inviso_cnode *c, int fd, const erlang_pid *to,
 	return send_message(c, &m, NULL, fd, ms);
 }
 
-/* As many parameters as those of ei_reg_send_tmo, the handle and the node. */
+/* The number of parameters is that of ei_reg_send_tmo plus the handle and the
+ * node. */
 /* NOLINTNEXTLINE(readability-function-size) */
 int inviso_cnode_reg_send(struct inviso_cnode *c, ei_cnode *ec, int fd,
 			  const char *name, const char *node, const char *buf,

@@ -34,8 +34,7 @@ static int create(const char *path, struct inv_err *err)
 
 	if (fd < 0)
 		return inv_err_sys(err, errno, "create %s", path);
-	/* As spoolers lock their logs; a file system without locks is
-	 * accepted. */
+	/* Locks the log as spoolers do. Accepts a file system without locks. */
 	(void)flock(fd, LOCK_EX | LOCK_NB);
 	return fd;
 }
@@ -275,7 +274,7 @@ int inv_cnode_log_flush(struct inv_cnode_log *l, struct inv_err *err)
 		lose(l, INV_LOSS_UNWRITTEN, n);
 		return r;
 	}
-	/* A missing anchor makes times less exact, and is no loss. */
+	/* A missing anchor makes times less exact, but no event is lost. */
 	if (l->last_ns - l->looked_ns >= LOOK_NS)
 		(void)put_anchor(l, false, NULL);
 	return 0;

@@ -16,10 +16,11 @@
  * caller asks.
  */
 struct inv_cnode_log {
-	uint64_t recorded; /* events in the file or in memory */
+	uint64_t recorded; /* events in the file or in memory, which is
+			      written later */
 	uint64_t dropped[INV_LOSS_COUNT];
-	uint32_t pending;   /* events in memory */
-	uint64_t max_bytes; /* of the file; 0: no limit */
+	uint32_t pending;   /* how many of these are in memory */
+	uint64_t max_bytes; /* the most bytes of the file; 0: no limit */
 	/* private */
 	struct inv_log_writer out;
 	struct inv_pack pack; /* the terms of one event; definitions of the
@@ -30,9 +31,9 @@ struct inv_cnode_log {
 	uint64_t numbered; /* events that have a number in the stream */
 	uint64_t seq;
 	uint64_t begin_ns;
-	uint64_t last_ns; /* time of the last event */
+	uint64_t last_ns; /* monotonic time of the last event */
 	uint64_t looked_ns;
-	int64_t unique; /* of strict timestamps */
+	int64_t unique; /* unique number of the last strict timestamp */
 	struct inv_anchor anchor;
 };
 
@@ -49,11 +50,13 @@ struct inv_cnode_event {
 	long prev;
 	long cur;
 	const erlang_pid *from;
-	const erlang_pid *to;	  /* NULL: to_name, or [] */
-	const char *to_name;	  /* {to_name,to_node}; NULL: [] */
-	const char *to_node;	  /* NULL: To is only the name */
+	const erlang_pid *to;	  /* NULL: the receiver is to_name or, if
+				     to_name is NULL, [] */
+	const char *to_name;	  /* registered name of the receiver, or NULL */
+	const char *to_node;	  /* node of the receiver, {to_name,to_node};
+				     NULL: only the name is recorded */
 	const erlang_pid *exited; /* the message is {'EXIT',exited,Term} */
-	const char *term;	  /* external format */
+	const char *term;	  /* the message, in the external term format */
 	size_t len;
 };
 
@@ -63,16 +66,17 @@ int inv_cnode_log_open(struct inv_cnode_log *l, const char *path,
 		       struct inv_err *err);
 
 /*
- * Adds an event. Returns 0 or a negative code: it is counted as lost. It is
- * written when the packet has more than `keep' bytes.
+ * Adds an event. On failure returns a negative code, and the event is counted
+ * as lost. Writes the packet when it has more than `keep' bytes.
  */
 int inv_cnode_log_add(struct inv_cnode_log *l, const struct inv_cnode_event *ev,
 		      size_t keep);
 
-/* Writes what is in memory. On failure it is lost; err->sys has errno. */
+/* Writes the events in memory. On failure they are lost, and err->sys has
+ * errno. */
 int inv_cnode_log_flush(struct inv_cnode_log *l, struct inv_err *err);
 
-/* Writes what is in memory and the totals, and closes the file. */
+/* Writes the events in memory and the totals, and closes the file. */
 int inv_cnode_log_close(struct inv_cnode_log *l, struct inv_err *err);
 
 #endif

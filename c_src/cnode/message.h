@@ -23,7 +23,10 @@ struct inv_cnode_message {
 typedef int inv_cnode_write(void *arg, int fd, const void *p, size_t n,
 			    unsigned ms);
 
-/* Sends with `write'; NULL: to the socket fd. Returns 0 or an errno. */
+/*
+ * Sends with the function `write' or, if it is NULL, to the socket fd. Returns
+ * 0 or an errno.
+ */
 int inv_cnode_message_send(const struct inv_cnode_message *m, int fd,
 			   unsigned ms, inv_cnode_write *write, void *arg);
 

@@ -16,18 +16,20 @@
 #define SLOTS (2 * DEFS_MAX)
 _Static_assert(INV_PACK_BYTES / 3 + 64 < INV_PACK_DEFS_FULL, "room for a term");
 
-/* Of more nodes the numbers are given anew, and old numbers are not used again. */
+/* If there are more nodes, nodes get new numbers, and old numbers are not used
+ * again. */
 #define NODES_MAX 1024u
 #define NODE_SLOTS (2 * NODES_MAX)
 
 struct inv_pack_def {
-	uint32_t off; /* in def_bytes */
+	uint32_t off; /* offset of the entry's bytes in def_bytes */
 	uint32_t len;
 	uint64_t hash;
 };
 
 struct inv_pack_node {
-	uint64_t hash; /* of name and creation; 0: an empty entry */
+	uint64_t hash; /* hash of the node's name and creation; 0: the entry
+			  is empty */
 	uint32_t number;
 };
 
@@ -88,7 +90,7 @@ static void put_code(struct inv_pack *p, unsigned code, uint64_t v)
 	put_varint(&p->terms, v);
 }
 
-/* A code, a length, and bytes. */
+/* Writes a term that is a code, a length, and bytes. */
 static void put_sized(struct inv_pack *p, unsigned code, const void *bytes,
 		      size_t n)
 {
@@ -125,8 +127,8 @@ static bool is_spent(const struct inv_pack *p)
 
 /*
  * Returns the number of the definition whose bytes were just appended to
- * def_bytes, from `off' on: the number of an equal one, or a new number. Returns
- * UINT32_MAX if there is no memory.
+ * def_bytes, from `off' on: the number of an equal definition, or a new number.
+ * Returns UINT32_MAX if there is no memory.
  */
 static uint32_t number_of(struct inv_pack *p, size_t off)
 {
@@ -156,7 +158,7 @@ static uint32_t number_of(struct inv_pack *p, size_t off)
 	return p->n_defs - 1;
 }
 
-/* Defines an entry, unless it is defined, and returns its number. */
+/* Returns the number of the entry, and defines it if it is not defined yet. */
 static uint32_t define(struct inv_pack *p, enum inv_def kind,
 		       const struct inv_buf *numbers, const void *name,
 		       size_t len)
@@ -582,7 +584,7 @@ void inv_pack_etf(struct inv_pack *p, const char *bytes, size_t len)
 	inv_cursor_init(&p->cursor, INV_ENC_ETF, NULL, bytes, len);
 	if (put_next(p, 0) == 0)
 		return;
-	/* The definitions remain: they do no harm. */
+	/* The definitions remain in the packet, which does no harm. */
 	p->terms.len = begin;
 	put_missing(p, INV_T_HOLE, INV_CUT_OTHER, 0);
 }

@@ -21,8 +21,8 @@
 #define INV_PACK_BYTES 4096u
 #define INV_PACK_DEPTH 32u
 
-/* With more definitions than INV_PACK_DEFS_FULL the packet must end: each event
- * adds at most as many again. */
+/* A packet with more definitions than this must end, because the next event
+ * can add as many definitions as this again. */
 #define INV_PACK_DEFS_FULL 2048u
 
 struct inv_pack_def;
@@ -36,7 +36,8 @@ struct inv_pack {
 	/* private */
 	const char *home; /* borrowed: the recording node */
 	uint32_t creation;
-	size_t limit; /* of terms.len + def_len, for the current term */
+	size_t limit; /* the most of terms.len + def_len, while a term is
+		       * written */
 	struct inv_buf def_bytes;
 	struct inv_pack_def *defs;
 	uint32_t *slots;

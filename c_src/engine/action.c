@@ -21,10 +21,10 @@ void inv_actions_init(ErlNifEnv *env)
 	am_true = enif_make_atom(env, "true");
 }
 
-/* One action, of the session edit.slot. */
+/* One action of the session edit.slot. */
 struct action {
 	const struct inv_message *m;
-	uint32_t tracer; /* the session's own, or 0 */
+	uint32_t tracer; /* number of the session's own tracer; 0: none */
 	struct inv_edit edit;
 };
 

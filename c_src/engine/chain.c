@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/chain.h"
 
-#define MANY 64 /* most frames that one return removes */
+#define MANY 64 /* how many frames one return removes at most */
 
 /*
  * Makes a frame of a chain. In a chain, three fields of struct inv_call_frame

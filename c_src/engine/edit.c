@@ -9,8 +9,8 @@
 #include "engine/session.h"
 #include "engine/tracee.h"
 
-/* Most processes that one call of changed/1 returns, and most entries that one
- * call of vacate/2 clears. They bound the time of a call. */
+/* The most processes that one call of changed/1 returns, and the most entries
+ * that one call of vacate/2 clears. These limits bound the time of a call. */
 #define CHANGED_MAX 64
 #define VACATED_MAX 32768
 

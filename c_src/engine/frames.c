@@ -17,9 +17,9 @@ struct run {
 };
 
 struct block {
-	uint32_t below;	 /* the next lower block of the stack, or the next free
-			    block */
-	uint32_t bottom; /* the stack's lowest block */
+	uint32_t below;	 /* the next lower block of the stack, or, in a free
+			    block, the next free block */
+	uint32_t bottom; /* the lowest block of the stack */
 	uint32_t runs;
 	uint32_t pad;
 	struct run run[RUNS];
@@ -29,7 +29,8 @@ struct block {
  * The free blocks form a stack. `free_top' has the number of its top block and
  * an ABA tag. Blocks from `fresh' on were never used.
  */
-static struct block *blocks; /* block 0 means no block */
+static struct block *blocks; /* the pool; block 0 is not used, because its
+				number means no block */
 static _Atomic uint64_t free_top;
 static _Atomic uint32_t fresh;
 static _Atomic uint32_t turn;
@@ -112,7 +113,10 @@ static bool equal(const struct inv_call_frame *a,
 	       a->function == b->function;
 }
 
-/* Puts a block on top of the stack; NULL: no block is free. */
+/*
+ * Puts a block on top of the stack, and returns it. Returns NULL if no block is
+ * free.
+ */
 static struct block *grow(struct inv_frames *f)
 {
 	uint32_t number = take();

@@ -19,19 +19,22 @@
  */
 struct inv_call_frame {
 	uint32_t returns;    /* sessions that want return_from */
-	uint32_t exceptions; /* the sessions that also want exception_from */
-	uint32_t tracer; /* the tracer of a session that has none of its own */
-	uint32_t birth;	 /* the number of the youngest session at the call */
+	uint32_t exceptions; /* sessions that want return_from and
+				exception_from */
+	uint32_t tracer;     /* number of the tracer for a session that has no
+			    tracer of its own */
+	uint32_t birth;	   /* the number of the youngest session at the call */
 	uint32_t function; /* the called function, as a hash */
 };
 
 /* A stack.  All fields are 0 if it is empty. */
 struct inv_frames {
-	uint32_t block; /* the top block; 0: none */
+	uint32_t block; /* the block with the topmost frames; 0: no block */
 	/* How many top frames are only counted, because the pool was
 	 * exhausted. */
 	uint32_t beyond;
-	/* The number of inv_frames_clear() calls before the last use. */
+	/* How often inv_frames_clear() had been called when the stack was last
+	 * used. */
 	uint32_t turn;
 };
 

@@ -55,7 +55,8 @@ bool inv_held_is_start(uint32_t tracer)
 	       t->ours.handle & INV_TRACER_STARTS;
 }
 
-/* Counts the call for sessions that do not hold the process. */
+/* Makes the tracers of the sessions in mask, which do not hold the process
+ * themselves, count the call as left out. */
 static void leave_out(uint32_t mask, ERL_NIF_TERM process)
 {
 	for (; mask != 0; mask &= mask - 1) {

@@ -15,9 +15,9 @@
  */
 
 /*
- * Passes flags on to a spawned process.  The VM may report a spawn twice: first
- * by an event of the parent (inv_inherit_spawn), then by one of the child
- * (inv_inherit_spawned).  `parent' may be of another node.
+ * Passes flags on to a spawned process. The VM may report a spawn twice: first
+ * by an event of the parent (inv_inherit_spawn), then by an event of the child
+ * (inv_inherit_spawned). `parent' may be a process of another node.
  */
 void inv_inherit_spawn(ErlNifEnv *env, ERL_NIF_TERM parent, ERL_NIF_TERM child);
 void inv_inherit_spawned(ErlNifEnv *env, ERL_NIF_TERM child,

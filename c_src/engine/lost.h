@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /*
- * Counts of what was lost because a table of the engine was full.  The server
- * reads the counts and logs them.
+ * Counts events and calls that were lost because a table of the engine was
+ * full. The server reads the counts and logs them.
  */
 enum inv_shortage {
 	INV_SHORTAGE_PROFILE, /* flags that a process did not get */

@@ -17,7 +17,8 @@ struct inv_message {
 	ErlNifEnv *env;
 	const struct inv_engine_tag *tag;
 	const struct inv_profile *profile;
-	/* The profile before actions of match specs changed it. */
+	/* The profile of the tracee before the actions of match specs changed
+	 * it. */
 	const struct inv_profile *before;
 	ERL_NIF_TERM opts; /* the VM's options for the event */
 	ERL_NIF_TERM tracee;
@@ -29,6 +30,8 @@ struct inv_message {
 	uint32_t birth;	   /* the youngest session, by number (session.h) */
 	ERL_NIF_TERM bare; /* the message for sessions whose flags do not change
 			      its form; 0: not made yet */
+	uint64_t time;	   /* of the event, for inviso's tracers
+			  (abi/tracer_call.h) */
 };
 
 void inv_messages_init(ErlNifEnv *env);

@@ -54,7 +54,7 @@ static ErlNifMutex *lock;
 static unsigned turn;
 static bool in_vm;
 
-/* Closes all sessions of a dead server. */
+/* Closes the sessions that a dead server has left. */
 static void server_down(ErlNifEnv *env, void *object, ErlNifPid *pid,
 			ErlNifMonitor *monitor)
 {

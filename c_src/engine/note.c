@@ -7,12 +7,15 @@
 #define PLACES 131072
 #define FUNCTIONS_MAX (PLACES / 2)
 #define PROBES 64
-/* How many entries stay free for notes with an arity above 255: those on
- * modules and on on_load. */
+/*
+ * How many entries stay free for notes with an arity above 255: notes on
+ * modules and on on_load.
+ */
 #define RESERVED 4096
 
 static struct inv_note notes[PLACES];
-static struct inv_note *places[FUNCTIONS_MAX]; /* the entries in use */
+static struct inv_note *places[FUNCTIONS_MAX]; /* pointers to the entries in
+						  use */
 static size_t used;
 
 /*

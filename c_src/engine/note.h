@@ -10,8 +10,9 @@
 /*
  * Notes on functions: they record the counters, and the patterns without a
  * match spec, that the server has set in the VM for sessions. The VM does not
- * show that these belong to sessions; of a pattern with a match spec, the match
- * spec shows it. The notes remain if the server is killed.
+ * show that these belong to sessions. (A pattern with a match spec needs no
+ * note, because its match spec shows this.) The notes remain if the server is
+ * killed.
  *
  * A function is plain if each session that traces it wants all its calls. Its
  * pattern has no match spec, because running a match spec takes longer than all

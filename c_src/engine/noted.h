@@ -35,7 +35,7 @@ ERL_NIF_TERM inv_noted_is_plain(ErlNifEnv *env, int argc,
 ERL_NIF_TERM inv_noted_count(ErlNifEnv *env, int argc,
 			     const ERL_NIF_TERM argv[]);
 
-/* counted(M, F, A) -> Counters, 0: none */
+/* counted(M, F, A) -> Counters, or 0 if the function has none */
 ERL_NIF_TERM inv_noted_counted(ErlNifEnv *env, int argc,
 			       const ERL_NIF_TERM argv[]);
 

@@ -18,11 +18,13 @@
 #define KEY offsetof(struct inv_profile, child)
 
 struct table {
-	_Atomic uint32_t used;		/* profiles in use, without profile 0 */
-	_Atomic uint32_t spare[SPARES]; /* numbers that were taken but not
-					   published */
+	_Atomic uint32_t used;		/* how many profiles are in use,
+					   without profile 0 */
+	_Atomic uint32_t spare[SPARES]; /* numbers of profiles that were
+					   taken but not published */
 	_Atomic uint32_t new[INV_NEWS];
-	_Atomic uint32_t place[PLACES]; /* numbers by hash; 0: free */
+	_Atomic uint32_t place[PLACES]; /* number of a profile, by its hash;
+					   0: free */
 	struct inv_profile profile[INV_PROFILES_MAX];
 };
 
@@ -84,7 +86,7 @@ static bool equal(const struct inv_profile *a, const struct inv_profile *b)
 	return memcmp(a, b, KEY) == 0;
 }
 
-/* Returns the number of a free profile; 0: there is none. */
+/* Returns the number of a free profile, or 0 if there is none. */
 static uint32_t free_number(void)
 {
 	uint32_t number = 0;
@@ -118,7 +120,10 @@ static void give_back(uint32_t number)
 			return;
 }
 
-/* Stores a profile under a free number and returns the number; 0: no room. */
+/*
+ * Stores a profile under a free number and returns the number, or returns 0 if
+ * there is no room.
+ */
 static uint32_t define(const struct inv_profile *p)
 {
 	uint32_t number = free_number();
@@ -197,8 +202,8 @@ uint32_t inv_profile_edit(uint32_t number, const struct inv_edit *edit)
 }
 
 /*
- * Returns the sessions that have `flag', such as set_on_spawn, or the flag
- * after it, set_on_first_spawn.
+ * Returns the sessions that have `flag' or the flag after it: for
+ * set_on_spawn, the flag after it is set_on_first_spawn.
  */
 static uint32_t passing(const struct inv_profile *p, enum inv_flag flag)
 {

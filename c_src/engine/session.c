@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 
 struct session {
-	_Atomic uint32_t tracer; /* the tracer's number */
+	_Atomic uint32_t tracer; /* number of the session's tracer */
 	_Atomic uint32_t birth;	 /* written before the tracer */
 };
 

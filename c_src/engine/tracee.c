@@ -10,7 +10,7 @@
 /* More entries would not fit into any machine's memory. */
 #define PLACES_MAX (UINT64_C(1) << 24)
 
-/* The tag bits of a pid or port. */
+/* How many low bits of a pid or port are its tag. */
 #define TAG_MASK 15
 #define TAG_PORT 7
 
@@ -20,7 +20,8 @@
 
 struct table {
 	struct inv_tracee *place;
-	uint64_t places;	  /* a power of two */
+	uint64_t places;	  /* how many entries the table has, a power
+				     of two */
 	_Atomic uint32_t unknown; /* the profile of tracees without an entry */
 };
 

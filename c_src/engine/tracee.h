@@ -40,8 +40,10 @@ struct inv_tracee {
 	 * the process's own thread.
 	 */
 	struct inv_frames frames;
-	struct inv_frames meta;	 /* the same for meta traced functions */
-	struct inv_frames chain; /* the same for return_to */
+	struct inv_frames meta;	 /* the shadow stack of calls of meta traced
+				  * functions */
+	struct inv_frames chain; /* the shadow stack of calls whose returns
+				    are reported as return_to */
 	/*
 	 * `cut': `frames' is to be emptied, so that ends of open calls are not
 	 * reported. `chain_cut': the same for `chain'.
@@ -92,7 +94,7 @@ uint32_t inv_tracee_expected(ERL_NIF_TERM id);
 
 /* Returns the number of the tracee's profile, at first 0. */
 uint32_t inv_tracee_profile(const struct inv_tracee *t);
-/* Like inv_tracee_profile, for a tracee that may have no entry. */
+/* Like inv_tracee_profile, for a tracee that may have no entry in the table. */
 uint32_t inv_tracee_profile_of(ERL_NIF_TERM id);
 
 /*

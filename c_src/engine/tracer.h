@@ -43,7 +43,7 @@ void inv_engine_tracer_open(ErlNifEnv *env, uint32_t number, ERL_NIF_TERM term);
 void inv_engine_tracer_open_ours(uint32_t number, const struct inv_ours *ours);
 void inv_engine_tracer_close(uint32_t number);
 
-/* Removes all tracers, for a new server. */
+/* Removes all tracers, because a new server begins without any. */
 void inv_engine_tracers_clear(const ErlNifPid *server);
 
 /* Returns the tracer with this number, which must be below the maximum. */

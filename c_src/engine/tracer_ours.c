@@ -10,7 +10,8 @@ static ERL_NIF_TERM am_monotonic;
 static ERL_NIF_TERM am_strict_monotonic;
 static ERL_NIF_TERM am_timestamp;
 
-/* One for each file from which inviso_tracer was loaded in this VM. */
+/* There is one library for each file from which inviso_tracer was loaded in
+ * this VM. */
 #define LIBRARIES_MAX 16
 
 struct library {
@@ -50,7 +51,8 @@ int inv_ours_open(struct inv_ours *o, const char *path, uint64_t handle)
 	for (i = 0; i < LIBRARIES_MAX && libraries[i].handle; i++) {
 		if (libraries[i].handle != l.handle)
 			continue;
-		dlclose(l.handle); /* it was already open; undoes this dlopen */
+		dlclose(l.handle); /* undoes this dlopen, because the library
+				      was open already */
 		*o = ours(&libraries[i], handle);
 		return 0;
 	}
@@ -93,7 +95,7 @@ static ERL_NIF_TERM timestamp(const struct inv_message *m, uint32_t slot)
 }
 
 enum inv_tracer_took inv_ours_take(const struct inv_ours *o,
-				   const struct inv_message *m, uint32_t slot,
+				   struct inv_message *m, uint32_t slot,
 				   ERL_NIF_TERM value)
 {
 	const struct inv_tracer_event event = {
@@ -107,6 +109,7 @@ enum inv_tracer_took inv_ours_take(const struct inv_ours *o,
 		.scheduler = inv_message_has(m, INV_FLAG_SCHEDULER_ID, slot) ?
 				     m->scheduler :
 				     0,
+		.time = &m->time,
 	};
 
 	return o->call(o->handle, &event);

@@ -41,7 +41,7 @@ void inv_ours_init(ErlNifEnv *env);
  * inv_message_send.
  */
 enum inv_tracer_took inv_ours_take(const struct inv_ours *o,
-				   const struct inv_message *m, uint32_t slot,
+				   struct inv_message *m, uint32_t slot,
 				   ERL_NIF_TERM value);
 
 #endif

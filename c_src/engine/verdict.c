@@ -49,7 +49,7 @@ static bool read_values(struct inv_verdict *v, const ERL_NIF_TERM *e, int n,
 	return true;
 }
 
-/* Reads the tests. Of each session, the first one whose Boolean is true
+/* Reads the tests. For each session, the first test whose Boolean is true
  * counts. */
 static bool read_tests(ErlNifEnv *env, struct inv_verdict *v,
 		       const ERL_NIF_TERM *e, int n)

@@ -62,8 +62,9 @@ void inv_calls_end(struct inv_calls *calls, struct inv_open_call *call,
 {
 	uint32_t at = (uint32_t)(call - calls->v);
 
-	/* It is unknown how long the calls inside took. The calls inside them
-	 * that have ended were inside this call, too. */
+	/* It is unknown how long the removed calls took. But other calls have
+	 * ended inside the removed calls. These other calls were inside this
+	 * call, too, so their time is counted. */
 	for (uint32_t i = at + 1; i < calls->n; i++)
 		call->inner_ns = plus(call->inner_ns, calls->v[i].inner_ns);
 	*ended = (struct inv_ended_call){ .call = *call,
@@ -92,7 +93,8 @@ uint32_t inv_calls_remove(struct inv_calls *calls, uint64_t mfa, uint64_t item)
 	return gone;
 }
 
-/* Gives unused memory back, too: otherwise it would double each time. */
+/* Also gives unused memory back, because otherwise the memory would double
+ * each time. */
 uint32_t inv_calls_halve(struct inv_calls *calls)
 {
 	uint32_t gone = calls->n - calls->n / 2;

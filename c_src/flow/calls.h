@@ -8,21 +8,26 @@
 
 #include "base/buf.h"
 
+struct inv_paths_frame;
+
 /*
- * The open calls of one process: the calls of which no return was seen, the
+ * The open calls of one process: the calls without a return so far, the
  * innermost last.
  *
  * A return ends the innermost open call of its function. Calls inside that call
  * are then removed: their returns were not traced or are lost.
  */
 struct inv_open_call {
-	uint64_t mfa;	     /* struct inv_mfa, hash */
+	uint64_t mfa;	     /* hash of the function, as in struct inv_mfa */
 	int64_t begin_ns;    /* Erlang monotonic time */
 	int64_t begin_ts_ns; /* Erlang system time */
 	int64_t inner_ns;    /* time in ended calls inside this call */
-	uint64_t item;	     /* number of the item of its event */
-	size_t copy;	     /* offset of the copy of its event in `copies' */
-	bool ends;	     /* the VM reports its end */
+	uint64_t item;	     /* number of the item with the call's event */
+	size_t copy;	     /* offset in `copies' of the copy of the call's
+			      * event */
+	struct inv_paths_frame *frame; /* in the flow's profile; NULL: none */
+	bool ends;		       /* the event's mark says that the VM
+					  will report the call's end */
 	bool has_copy;
 };
 
@@ -31,7 +36,7 @@ struct inv_calls {
 	struct inv_open_call *v;
 	uint32_t n;
 	uint32_t cap;
-	struct inv_buf copies; /* of the call events (flow/copy.h) */
+	struct inv_buf copies; /* copies of call events (flow/copy.h) */
 };
 
 void inv_calls_release(struct inv_calls *calls);
@@ -54,13 +59,15 @@ static inline size_t inv_calls_size(const struct inv_calls *calls)
 struct inv_open_call *inv_calls_push(struct inv_calls *calls);
 
 /*
- * A call that has ended. Its copy, and the calls inside it that were removed,
- * v[depth + 1] to v[depth + inside], remain valid until the next call is pushed.
+ * A call that has ended. Until the next call is pushed, its copy remains
+ * valid, and so do the removed calls inside it, v[depth + 1] to v[depth +
+ * inside].
  */
 struct inv_ended_call {
 	struct inv_open_call call;
-	uint32_t depth;	 /* open calls around it */
-	uint32_t inside; /* calls inside it that were open, too */
+	uint32_t depth;	 /* how many calls were open around it */
+	uint32_t inside; /* how many calls inside it were still open;
+			    inv_calls_end has removed them */
 };
 
 /* Returns the innermost open call of mfa, or NULL. */

@@ -15,11 +15,11 @@
 
 #include "base/err.h"
 
-/* So many messages of which only one event was read so far are kept: about 100
- * MiB. */
+/* At most this many messages are kept of which only one event was read so far:
+ * about 100 MiB. */
 #define HALVES 1000000u
 
-/* One event of a message: it was sent, or received. */
+/* One event of a message: its send event or its receive event. */
 struct inv_half {
 	struct {
 		uint64_t label;
@@ -77,7 +77,7 @@ static int64_t add(int64_t a, int64_t b)
 	return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
-/* Of i < j: the offset of j at times of i. */
+/* For i < j: the offset of clock j at times of clock i. */
 static struct inv_offset *pair(const struct inv_clocks *c, uint32_t i,
 			       uint32_t j)
 {
@@ -172,7 +172,8 @@ int inv_clocks_add(struct inv_clocks *c, const struct inv_item *it,
 	    (s->within && !h.received))
 		return 0;
 	other = find(c, &h);
-	/* To an alias, it is not known where a message was sent. */
+	/* If a message was sent to an alias, the node of the receiver is
+	 * unknown. */
 	if (s->within) {
 		if (other)
 			drop(c, other);
@@ -180,7 +181,7 @@ int inv_clocks_add(struct inv_clocks *c, const struct inv_item *it,
 	}
 	if (!other)
 		return keep(c, &h);
-	/* A serial that was used twice proves nothing. */
+	/* If a serial was used twice, it gives no bound. */
 	if (other->received == h.received)
 		return 0;
 	rc = h.received ?
@@ -313,8 +314,9 @@ static int direct(struct inv_clocks *c, uint32_t i, uint32_t j,
 }
 
 /*
- * Sets *to to the offset of the clock of j at times of i, where both were asked by
- * a command: from i to the command, and from there to j.
+ * Sets *to to the offset of clock j at times of clock i, if a command has
+ * asked both nodes: the offsets from i to the command and from the command to j
+ * are added.
  */
 static int through(struct inv_clocks *c, uint32_t i, uint32_t command,
 		   uint32_t j, struct inv_offset *to)
@@ -429,8 +431,8 @@ int64_t inv_clocks_correct(struct inv_clocks *c, uint32_t node, int64_t ts_ns)
 	return ts_ns;
 }
 
-/* Adds a bound to the sum of those before it. none: the bound that is not known, and
- * what the sum is beyond all bounds. */
+/* Adds a bound to the sum of the bounds before it. `none' is the value of an
+ * unknown bound, and of a sum that would exceed all bounds. */
 static int64_t add_bound(int64_t sum, int64_t bound, int64_t none)
 {
 	if (sum == none || bound == none)

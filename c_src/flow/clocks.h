@@ -13,60 +13,69 @@
  * The system clocks of all nodes, compared by the messages of sequential traces
  * between them, and by questions of commands to several nodes (INV_NOTE_CLOCK).
  *
- *	inv_clocks_init(&c, n_nodes);
- *	inv_clocks_add(&c, item, seq);     for each event of sequential traces
- *	inv_clocks_note(&c, item, cursor); for each note about a question
- *	inv_clocks_solve(&c);
- *	if (c.corrects)
- *		ts = inv_clocks_correct(&c, node, ts);
+ * 	inv_clocks_init(&c, n_nodes);
+ * 	inv_clocks_add(&c, item, seq);     for each event of sequential traces
+ * 	inv_clocks_note(&c, item, cursor); for each note about a question
+ * 	inv_clocks_solve(&c);
+ * 	if (c.corrects)
+ * 		ts = inv_clocks_correct(&c, node, ts);
  *
- * Each node is compared with a reference, the first node of those that are
- * connected, on the path on which the intervals are narrowest. The clock of a
- * command can be on the path; only the difference between two nodes counts.
- * Clocks that agree with all messages are left as they are.
+ * Each node is compared with a reference: the first of the nodes that messages
+ * or questions connect with it, directly or through other nodes. The comparison
+ * uses the path with the narrowest intervals. The clock of a command can be on
+ * the path, but only differences between two nodes are used. Clocks that agree
+ * with all messages are left as they are.
  */
 #define INV_CLOCKS_NODES 256u
-/* So many commands are compared with the nodes that they asked. */
+/* At most this many commands are compared with the nodes that they asked. */
 #define INV_CLOCKS_COMMANDS 8u
 
 struct inv_clock_node {
-	char *name;	    /* NULL: it had no event */
-	uint32_t reference; /* the node to which it is compared */
-	/* the next node on the path to the reference; itself: it is the
-	 * reference */
+	char *name;	    /* NULL: the node had no event */
+	uint32_t reference; /* number of the node to whose clock this node's
+			       clock is compared */
+	/* the next node on the path to the reference; the reference has its
+	 * own number here */
 	uint32_t next;
-	struct inv_offset offset; /* of the clock of `next' */
-	bool agrees;		  /* with the clock of `next' */
+	struct inv_offset offset; /* how far the clock of `next' is ahead of
+				     this node's clock */
+	bool agrees;		  /* the interval always has 0 in it: the two
+				     clocks agree */
 	int64_t first_ns;
 	int64_t last_ns;
 	struct {
 		int64_t command;
 		int64_t number;
-		int64_t at; /* when it was noted */
-	} question;	    /* the last one; command 0: there is none */
+		int64_t at; /* when the node noted the question */
+	} question;	    /* the last question; command 0: there is none */
 };
 
 struct inv_half;
 
 struct inv_clocks {
-	bool corrects; /* some clocks do not agree */
+	bool corrects; /* the clocks of some nodes do not agree */
 	uint32_t n;
-	struct inv_clock_node *nodes; /* by number */
-	uint64_t forgotten; /* messages, because too many were on their way */
+	struct inv_clock_node *nodes; /* nodes[i] is the node with the number
+					 i */
+	uint64_t forgotten; /* messages that were forgotten, because too many
+			     * were waiting for their second event */
 	/* private */
 	uint32_t n_all; /* nodes, and commands after them */
-	int64_t commands[INV_CLOCKS_COMMANDS]; /* their numbers, or 0 */
-	struct inv_offset *pairs; /* n_all * n_all: of i < j, the offset of j at
-				     times of i */
+	int64_t commands[INV_CLOCKS_COMMANDS]; /* the commands' numbers
+						  (INV_NOTE_CLOCK); 0: no
+						  command */
+	/* n_all * n_all, of which [i * n_all + j] with i < j are used: how far
+	 * clock j is ahead of clock i, at times of clock i */
+	struct inv_offset *pairs;
 	struct inv_half *halves;
 };
 
 /* n: how many nodes there are. If there are more than INV_CLOCKS_NODES, only the
- * first are compared. Returns 0 or INV_ENOMEM; release it also then. */
+ * first are compared. Returns 0 or INV_ENOMEM; release it in both cases. */
 int inv_clocks_init(struct inv_clocks *c, uint32_t n);
 void inv_clocks_release(struct inv_clocks *c);
 
-/* Adds an event. The order is of no importance. Returns 0 or INV_ENOMEM. */
+/* Adds an event. Events may be added in any order. Returns 0 or INV_ENOMEM. */
 int inv_clocks_add(struct inv_clocks *c, const struct inv_item *it,
 		   const struct inv_seq *s);
 

@@ -21,50 +21,66 @@ enum inv_call_end {
 /* A call that an event ended. */
 struct inv_call {
 	enum inv_call_end end;
+	uint64_t item;	     /* the number of the item with the call's event,
+			      * as in struct inv_facts */
 	int64_t begin_ts_ns; /* Erlang system time */
 	int64_t duration_ns;
 	int64_t self_ns; /* duration_ns without ended calls inside this call */
 	uint32_t depth;	 /* traced calls of the process around this call */
+	/* When the innermost and the outermost call around it began; this call
+	 * if there is none. */
+	int64_t around_ts_ns;
+	int64_t outermost_ts_ns;
 	/* False: events of the node were lost during the call, or the process
-	 * exited and no return of the function was ever seen. Then another call
-	 * can be meant, and all numbers can be wrong. */
+	 * exited and no return of the function was ever seen. Then the event
+	 * may have ended another call, and all numbers can be wrong. */
 	bool certain;
-	/* The call's own event. NULL: it was not kept (struct inv_flow, keep). */
+	/* The node recorded the call only when the call ended. So all these
+	 * facts are from the record of the end, and the beginning of the call
+	 * has no event. */
+	bool decided;
+	/* The event of the call. NULL: the event was not kept (keep in struct
+	 * inv_flow_opts). */
 	const struct inv_event *event;
-	const struct inv_mfa *mfa; /* of `event'; NULL like `event' */
+	const struct inv_mfa *mfa;     /* the called function, if `event' is
+					  not NULL */
+	struct inv_paths_frame *frame; /* in the flow's profile; NULL: none */
 };
 
 struct inv_flow;
 
-/* What notes tell about the terms of a node. */
+/* Facts from notes about the terms of a node. */
 struct inv_manner {
 	struct inv_fields *fields; /* names of fields of records; NULL: none */
 	bool elixir;		   /* Elixir runs on the node */
 };
 
 /*
- * What inv_flow derives about an event. All pointers are valid until the next
- * item.
+ * The facts that inv_flow derives about an event. All pointers are valid until
+ * the next item.
  */
 struct inv_facts {
+	uint64_t item; /* the number of the item in the merge, from 1 */
+	bool open;     /* for a call event: a later event can end the call */
 	const struct inv_mfa *mfa;   /* the function in the event; NULL: none */
 	const struct inv_call *call; /* the call that the event ended; NULL */
 	const struct inv_gc
 		*gc;	/* the garbage collection that it ended; NULL */
-	uint32_t depth; /* call, and its end: open calls of the process around
-			   the call */
-	/* The name of the tracee before the event; len 0: unknown. */
+	uint32_t depth; /* for a call and the end of a call: how many open
+			 * calls of the process are around it */
+	/* The name that the tracee had before the event; len 0: no name is
+	 * known. */
 	struct inv_process_name name;
-	/* Show the call, as one entry, instead of its end. Then `call' has its
-	 * event. */
+	/* True: show the call, as one entry, instead of its end. Then `call'
+	 * has the call's event. */
 	bool whole;
-	const struct inv_cause *cause; /* seq_trace: from what it follows; NULL
-					  for another event */
-	/* The event is not selected. Views of requests get it all the same,
-	 * because selected events follow from it. */
+	const struct inv_cause *cause; /* seq_trace: the cause of the event;
+				        * NULL for another event */
+	/* The event is not selected. Views of requests still get it, because
+	 * selected events may follow from it. */
 	bool context;
-	const char *label; /* of the request: the values of --label; NULL: only
-			      the token has a label */
+	const char *label; /* the label of the request: the values of --label;
+			    * NULL: only the token has a label */
 	struct inv_flow *flow;
 	const struct inv_manner *manner;
 };

@@ -5,25 +5,31 @@
 #include <string.h>
 
 #include "base/likely.h"
+#include "flow/profiling.h"
 #include "flow/spawn.h"
 #include "term/print.h"
 
-/* After so many calls without a return, a function counts as one whose returns
- * are not traced, until a return is seen. */
+/* If a function has had this many calls and no return, its returns count as
+ * not traced, until a return is seen. */
 #define MISSED_MAX 8u
-/* The same holds for a function without a return that is called in so many open
- * calls. */
+/*
+ * The returns of a function without a return also count as not traced if the
+ * function is called while the process has this many open calls.
+ */
 #define DEEP 10000u
 /*
  * A node records no more returns of a function if too many of its calls are
- * open. So for a function that has returned, the same holds after SILENT calls
- * in a row without a return, or if it is called in 10 * DEEP open calls. A match
- * spec can ask for the returns of some calls only, so SILENT is larger than
- * MISSED_MAX.
+ * open. So the same applies to a function that has returned before, after
+ * SILENT calls in a row without a return, or if it is called while the process
+ * has 10 * DEEP open calls. A match spec can ask for the returns of some calls
+ * only, so SILENT is larger than MISSED_MAX.
  */
 #define SILENT 1000u
 
-/* A log of the node is read. feed: NULL, or the log's feed. */
+/*
+ * Notes that a log of the node is read, and what `feed' says about the log. If
+ * `feed' is NULL, nothing is known about the log.
+ */
 static int record(struct inv_flow *f, const struct inv_node *node,
 		  const struct inv_feed *feed)
 {
@@ -51,6 +57,10 @@ int inv_flow_init(struct inv_flow *f, const struct inv_flow_opts *opts)
 	f->functions = calloc(INV_FLOW_FUNCTIONS, sizeof(*f->functions));
 	if (!f->cursor || !f->functions)
 		return INV_ENOMEM;
+	if (opts->profile) {
+		opts->profile->mark = inv_profiling_mark;
+		opts->profile->mark_arg = f;
+	}
 	for (uint32_t i = 0; i < opts->n_feeds; i++)
 		if (record(f, opts->feeds[i]->node, opts->feeds[i]))
 			return INV_ENOMEM;
@@ -101,7 +111,7 @@ static bool is_known(const struct inv_flow *f, const struct inv_node *node)
 	return node->number < f->n_nodes && f->nodes[node->number].node;
 }
 
-/* Remembers that events of the node were lost. */
+/* Notes that events of the node were lost before the next item. */
 static void lose(struct inv_flow *f, const struct inv_node *node)
 {
 	f->nodes[node->number].lost = f->items;
@@ -115,9 +125,10 @@ static bool is_certain(const struct inv_flow *f, const struct inv_node *node,
 }
 
 /*
- * Takes notice of a feed's first item. If the node has an earlier recording,
- * events between both were not recorded; and if the node was restarted between
- * both, its processes ended, and their pids now are those of other processes.
+ * Handles the first item of a feed. If the node has an earlier recording,
+ * events between the two recordings are missing. If the node was also restarted
+ * in between, its processes have ended, and their pids now belong to other
+ * processes.
  */
 static int add_feed(struct inv_flow *f, const struct inv_item *it)
 {
@@ -141,7 +152,7 @@ static int add_feed(struct inv_flow *f, const struct inv_item *it)
 	return 0;
 }
 
-/* Returns the node with this name; NULL: it had no item. */
+/* Returns the node with this name, or NULL if the node had no item. */
 static const struct inv_node *node_called(const struct inv_flow *f,
 					  const char *name, size_t len)
 {
@@ -157,11 +168,11 @@ static const struct inv_node *node_called(const struct inv_flow *f,
 
 /* --- functions whose calls never return ------------------------------------ */
 
-/* The table of functions has sets of so many entries; a function can be in any
- * entry of one set. */
+/* The table of functions has sets with this many entries. A function can be in
+ * any entry of one set. */
 #define WAYS 8u
 
-/* How much would be forgotten with the entry. */
+/* How much information would be lost with the entry. */
 static uint32_t worth(const struct inv_flow_function *x)
 {
 	return x->key ? 1 + x->missed + (x->returned ? MISSED_MAX : 0) : 0;
@@ -192,9 +203,9 @@ static uint32_t missed_max(const struct inv_flow_function *x)
 	return x->returned ? SILENT : MISSED_MAX;
 }
 
-/* Remembers that the function has returned. If it counted as one without
- * returns, its open calls are those before that, and the calls whose returns
- * follow are not among them. */
+/* Remembers that the function has returned. If its returns had counted as not
+ * traced, the calls that end from now on are not on the stack; only older calls
+ * are. */
 static struct inv_flow_function *returns(struct inv_flow *f,
 					 const struct inv_node *node,
 					 uint64_t mfa)
@@ -263,13 +274,27 @@ static int keep(struct inv_flow *f, const struct inv_event *ev,
 	return rc == INV_ENOMEM ? rc : 0;
 }
 
+/* Reads the event of the call into f->event. If the event is invalid, f->call
+ * has no event. */
+static void set_event(struct inv_flow *f)
+{
+	struct inv_event *ev = &f->event;
+	struct inv_token tok;
+
+	if (inv_event_tracee(ev, f->cursor, &tok) ||
+	    inv_event_payload(ev, f->cursor) ||
+	    inv_mfa_read(&f->call_mfa, f->cursor, ev) != 1)
+		return;
+	f->call.event = ev;
+	f->call.mfa = &f->call_mfa;
+}
+
 /* Reads the copy of a call's event into f->event and f->call_mfa. */
 static int recall(struct inv_flow *f, const struct inv_calls *calls,
 		  const struct inv_open_call *c)
 {
 	const uint8_t *p = calls->copies.data + c->copy;
 	struct inv_event *ev = &f->event;
-	struct inv_token tok;
 	size_t terms;
 
 	memcpy(ev, p, sizeof(*ev));
@@ -283,12 +308,7 @@ static int recall(struct inv_flow *f, const struct inv_calls *calls,
 		ev->raw = p;
 		ev->terms = p + terms;
 	}
-	if (inv_event_tracee(ev, f->cursor, &tok) ||
-	    inv_event_payload(ev, f->cursor) ||
-	    inv_mfa_read(&f->call_mfa, f->cursor, ev) != 1)
-		return 0;
-	f->call.event = ev;
-	f->call.mfa = &f->call_mfa;
+	set_event(f);
 	return 0;
 }
 
@@ -298,6 +318,7 @@ static int call(struct inv_flow *f, const struct inv_item *it,
 		struct inv_process *p)
 {
 	struct inv_calls *calls = inv_process_calls(p);
+	struct inv_paths_frame *frame;
 	struct inv_open_call *c;
 
 	f->facts.depth = calls->n;
@@ -305,14 +326,19 @@ static int call(struct inv_flow *f, const struct inv_item *it,
 		    !it->ev.ends :
 		    never_returns(f, it->node, calls, f->mfa.hash))
 		return 0;
+	frame = inv_unlikely(f->opts.profile) ?
+			inv_profiling_enter(f, it, p, calls) :
+			NULL;
 	c = inv_calls_push(calls);
 	if (!c)
 		return INV_ENOMEM;
+	c->frame = frame;
 	c->mfa = f->mfa.hash;
 	c->begin_ns = it->erl_ns;
 	c->begin_ts_ns = it->ts_ns;
 	c->item = f->items;
 	c->ends = f->feeds[it->feed].marks;
+	f->facts.open = true;
 	if (f->opts.keep && keep(f, &it->ev, calls, c))
 		return INV_ENOMEM;
 	inv_process_changed(&f->processes, p);
@@ -336,15 +362,60 @@ static int set_call(struct inv_flow *f, const struct inv_item *it,
 
 	f->call = (struct inv_call){
 		.end = end,
+		.item = c->item,
 		.begin_ts_ns = c->begin_ts_ns,
 		.duration_ns = duration,
 		.self_ns = inv_calls_between(c->inner_ns, duration),
 		.depth = ended->depth,
 		.certain = is_certain(f, it->node, c) && !is_untimed(&it->ev),
+		.frame = c->frame,
 	};
 	f->facts.call = &f->call;
 	f->facts.depth = ended->depth;
+	f->call.around_ts_ns = ended->depth ?
+				       calls->v[ended->depth - 1].begin_ts_ns :
+				       c->begin_ts_ns;
+	f->call.outermost_ts_ns = ended->depth ? calls->v[0].begin_ts_ns :
+						 c->begin_ts_ns;
 	return c->has_copy ? recall(f, calls, c) : 0;
+}
+
+/* Sets f->call from the record of the call's end. */
+static void set_whole(struct inv_flow *f, const struct inv_item *it,
+		      enum inv_call_end end)
+{
+	const struct inv_whole_call *w = &f->whole;
+
+	f->call = (struct inv_call){
+		.end = end,
+		.begin_ts_ns = inv_calls_between(w->duration_ns, it->ts_ns),
+		.duration_ns = w->duration_ns,
+		.self_ns = w->self_ns,
+		.depth = w->depth,
+		.certain = true,
+		.decided = true,
+	};
+	f->facts.call = &f->call;
+	f->facts.depth = w->depth;
+	f->event = w->event;
+	set_event(f);
+	/* This call is not on the stack of open calls. */
+	f->facts.whole = f->call.event != NULL;
+}
+
+/* Handles a call that only the record of its end contains. The calls around it
+ * count it as a call inside them. */
+static void ended_whole(struct inv_flow *f, const struct inv_item *it,
+			struct inv_process *p, enum inv_call_end end)
+{
+	struct inv_calls *calls = inv_process_calls(p);
+	struct inv_open_call *around = calls->n ? &calls->v[calls->n - 1] :
+						  NULL;
+
+	if (around)
+		around->inner_ns = inv_calls_between(-f->whole.duration_ns,
+						     around->inner_ns);
+	set_whole(f, it, end);
 }
 
 static int ended(struct inv_flow *f, const struct inv_item *it,
@@ -366,11 +437,19 @@ static int ended(struct inv_flow *f, const struct inv_item *it,
 	}
 	inv_calls_end(calls, c, it->erl_ns, &x);
 	learn(f, it->node, calls, &x);
-	return set_call(f, it, calls, end, &x);
+	if (set_call(f, it, calls, end, &x))
+		return INV_ENOMEM;
+	/* This includes calls inside that were not recorded. */
+	if (it->ev.whole) {
+		f->call.self_ns = f->whole.self_ns;
+		f->call.depth = f->whole.depth;
+		f->facts.depth = f->whole.depth;
+	}
+	return 0;
 }
 
-/* Returns true if a call without a return can be over nevertheless, because the
- * function's returns are not traced, or not any more. */
+/* Returns true if a call without a return may have ended: if the function's
+ * returns are not traced, or no longer traced. */
 static bool is_doubtful(const struct inv_flow_function *x)
 {
 	return !x->returned || x->missed > 0 || x->calls >= SILENT;
@@ -385,6 +464,10 @@ static int exited(struct inv_flow *f, const struct inv_item *it,
 	struct inv_ended_call x = { .depth = calls->n - 1 };
 
 	f->exited = p;
+	if (it->ev.whole && f->whole.has_event) {
+		set_whole(f, it, INV_CALL_EXIT);
+		return 0;
+	}
 	if (!calls->n)
 		return 0;
 	x.call = calls->v[calls->n - 1];
@@ -412,7 +495,19 @@ static void registered(struct inv_flow *f, const struct inv_item *it,
 	inv_process_set_name(&f->processes, p, f->text.data, f->text.len, true);
 }
 
-/* Reads a note: the process, what kind of name, and the name. */
+static int noted_no_name(struct inv_flow *f, const struct inv_item *it,
+			 const struct inv_process_key *key)
+{
+	struct inv_process *p = inv_processes_get(&f->processes, key);
+
+	if (!p)
+		return INV_ENOMEM;
+	inv_process_set_awaited(p);
+	f->feeds[it->feed].named = true;
+	return 0;
+}
+
+/* Reads a note: the process, the kind of the name, and the name. */
 static int noted_name(struct inv_flow *f, const struct inv_item *it)
 {
 	struct inv_print_opts w = { .style = INV_PRINT_W,
@@ -428,8 +523,10 @@ static int noted_name(struct inv_flow *f, const struct inv_item *it)
 	    inv_cursor_skip_rest(f->cursor, &tok) ||
 	    inv_cursor_int(f->cursor, &kind))
 		return 0;
+	if (kind == INV_NAME_NONE)
+		return noted_no_name(f, it, &key);
 	inv_buf_reset(&f->text);
-	/* A label often has strings. */
+	/* A label often contains strings, which ~p prints as text. */
 	if (kind == INV_NAME_LABEL)
 		w.style = INV_PRINT_P;
 	else if (kind != INV_NAME_REGISTERED && kind != INV_NAME_FUNCTION)
@@ -447,8 +544,46 @@ static int noted_name(struct inv_flow *f, const struct inv_item *it)
 	if (!p)
 		return INV_ENOMEM;
 	inv_process_note_name(&f->processes, p, f->text.data, f->text.len,
-			      kind == INV_NAME_REGISTERED, it->early);
+			      (enum inv_note_name)kind, it->early);
+	f->feeds[it->feed].named = true;
 	return 0;
+}
+
+/* Sets *key to the process of the event. Returns false if names of such a
+ * process are not written. */
+static bool may_get_name(struct inv_flow *f, const struct inv_item *it,
+			 struct inv_process_key *key)
+{
+	struct inv_token tok;
+
+	return it->kind == INV_ITEM_EVENT && it->feed < f->n_feeds &&
+	       f->feeds[it->feed].named && !it->ev.bare &&
+	       it->ev.tag != INV_TAG_SEQ_TRACE &&
+	       !inv_event_tracee(&it->ev, f->cursor, &tok) &&
+	       inv_process_key(key, it->node, &tok) && key->kind == INV_TOK_PID;
+}
+
+bool inv_flow_awaits_name(struct inv_flow *f, const struct inv_item *it)
+{
+	struct inv_process_key key;
+	const struct inv_process *p;
+
+	if (!may_get_name(f, it, &key))
+		return false;
+	p = inv_processes_find(&f->processes, &key);
+	return !p || inv_process_awaits_name(p);
+}
+
+void inv_flow_set_awaited(struct inv_flow *f, const struct inv_item *it)
+{
+	struct inv_process_key key;
+	struct inv_process *p;
+
+	if (!may_get_name(f, it, &key))
+		return;
+	p = inv_processes_get(&f->processes, &key);
+	if (p)
+		inv_process_set_awaited(p);
 }
 
 /* Reads {trace,Parent,spawn,Child,{M,F,Args}}, or {trace,Child,spawned,Parent,
@@ -475,7 +610,7 @@ static void spawned(struct inv_flow *f, const struct inv_item *it,
 	f->facts.mfa = &f->mfa;
 	inv_buf_reset(&f->text);
 	inv_spawn_name(&f->text, f->cursor, &it->ev, &f->mfa, &w);
-	/* A pid that an ended process had. */
+	/* A process that has ended had the same pid. */
 	p = inv_processes_find(&f->processes, &key);
 	if (p)
 		inv_processes_renew(&f->processes, p);
@@ -554,23 +689,25 @@ static int call_event(struct inv_flow *f, const struct inv_item *it,
 		      const struct inv_process_key *key)
 {
 	struct inv_process *p = inv_processes_get(&f->processes, key);
+	enum inv_call_end end = INV_CALL_EXCEPTION;
 
 	if (!p)
 		return INV_ENOMEM;
 	f->facts.name = inv_process_name(p);
-	/* An unknown call or return has the effect of a lost one. */
+	/* A call or return that cannot be read has the same effect as a lost
+	 * event. */
 	if (!has_mfa(f, &it->ev)) {
 		lose(f, it->node);
 		return 0;
 	}
-	switch (it->ev.tag) {
-	case INV_TAG_CALL:
+	if (it->ev.tag == INV_TAG_CALL)
 		return call(f, it, p);
-	case INV_TAG_RETURN_FROM:
-		return ended(f, it, p, INV_CALL_RETURN);
-	default:
-		return ended(f, it, p, INV_CALL_EXCEPTION);
-	}
+	if (it->ev.tag == INV_TAG_RETURN_FROM)
+		end = INV_CALL_RETURN;
+	if (!it->ev.whole || !f->whole.has_event)
+		return ended(f, it, p, end);
+	ended_whole(f, it, p, end);
+	return 0;
 }
 
 /* Keeps the process's name for the facts, because the event changes it. */
@@ -600,8 +737,8 @@ static int gc_begins(struct inv_flow *f, const struct inv_item *it,
 	return 0;
 }
 
-/* Sets f->gc, unless events were lost since the collection began: then the event
- * may be the end of another one. */
+/* Sets f->gc, unless events were lost since the collection began: then the
+ * event may be the end of another collection. */
 static void gc_ends(struct inv_flow *f, const struct inv_item *it,
 		    struct inv_process *p)
 {
@@ -641,6 +778,8 @@ static int event(struct inv_flow *f, const struct inv_item *it,
 		has_mfa(f, &it->ev);
 		return 0;
 	case INV_TAG_EXIT:
+		if (!p && it->ev.whole && f->whole.has_event)
+			p = inv_processes_get(&f->processes, key);
 		return p ? exited(f, it, p) : 0;
 	case INV_TAG_GC_MINOR_START:
 	case INV_TAG_GC_MAJOR_START:
@@ -693,8 +832,8 @@ static int sequential(struct inv_flow *f, const struct inv_item *it)
 	return 0;
 }
 
-/* Reads the value of the event's match spec, which can begin a request. This value
- * is for the flow only, so the event has none afterwards. */
+/* Reads the value of the event's match spec, which can begin a request. Only
+ * the flow uses this value, so it is removed from the event. */
 static int begins(struct inv_flow *f, struct inv_item *it)
 {
 	const struct inv_print_opts o = {
@@ -725,6 +864,12 @@ static int derive(struct inv_flow *f, struct inv_item *it)
 		return sequential(f, it);
 	if (inv_unlikely(it->ev.ms_result) && begins(f, it))
 		return INV_ENOMEM;
+	/* Only the flow needs the call, so it is removed from the event. */
+	if (inv_unlikely(it->ev.whole)) {
+		it->ev.whole = inv_whole_read(&f->whole, f->cursor, &it->ev);
+		if (it->ev.whole)
+			it->ev.len = f->whole.begin;
+	}
 	/* Sinks report invalid terms. */
 	if (it->ev.bare || inv_event_tracee(&it->ev, f->cursor, &tok) ||
 	    !inv_process_key(&key, it->node, &tok) ||
@@ -779,12 +924,18 @@ static int note(struct inv_flow *f, const struct inv_item *it)
 	case INV_NOTE_ENDS:
 		noted_ends(f, &f->feeds[it->feed]);
 		return 0;
+	case INV_NOTE_SAMPLE:
+		inv_profiling_sample(f, it);
+		return 0;
+	case INV_NOTE_SAMPLING:
+		inv_profiling_sampling(f, it);
+		return 0;
 	default:
 		return 0;
 	}
 }
 
-/* What is missing afterwards can be among the lost events. */
+/* If a cause is missing afterwards, it can be among the lost events. */
 static int lose_causes(struct inv_flow *f, const struct inv_item *it)
 {
 	struct inv_request_node *n =
@@ -816,6 +967,7 @@ struct inv_item *inv_flow_item(struct inv_flow *f, struct inv_item *it)
 	if (inv_unlikely(it->kind == INV_ITEM_NOTE))
 		return note(f, it) ? NULL : it;
 	f->facts = (struct inv_facts){
+		.item = f->items,
 		.flow = f,
 		.manner = &f->nodes[it->node->number].manner,
 	};

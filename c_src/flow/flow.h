@@ -7,8 +7,10 @@
 
 #include "flow/facts.h"
 #include "flow/labels.h"
+#include "flow/paths.h"
 #include "flow/process.h"
 #include "flow/requests.h"
+#include "flow/whole.h"
 #include "log/feed.h"
 #include "log/item.h"
 #include "term/copy.h"
@@ -16,26 +18,29 @@
 /*
  * Derives what events mean from the events before them: which call a return
  * ends and how long it took, the names of processes, and which message caused
- * an event of a sequential trace. Merged items go in,
- * and the same items come out, with facts. Filters come after it, so they do not
- * change what is derived.
+ * an event of a sequential trace. Merged items go in, and the same items come
+ * out, with facts. Filters come after the flow, so they do not change these
+ * facts.
  *
- *	inv_flow_init(&f, &opts);
- *	while (!inv_merge_next(&m, &item)) {
- *		item = inv_flow_item(&f, item);
- *		... item->facts ...
- *	}
- *	inv_flow_release(&f);
+ * 	inv_flow_init(&f, &opts);
+ * 	while (!inv_merge_next(&m, &item)) {
+ * 		item = inv_flow_item(&f, item);
+ * 		... item->facts ...
+ * 	}
+ * 	inv_flow_release(&f);
  */
 struct inv_flow_opts {
 	bool keep;     /* keep the events of open calls, for struct inv_call */
 	size_t memory; /* bound in bytes; 0: INV_FLOW_MEMORY */
 	size_t request_memory; /* another bound, for requests; 0:
 				  INV_REQUESTS_MEMORY */
-	/* All feeds of the merge, which say which nodes are recorded. Without
-	 * them, nodes are known from their first item on. */
+	/* All feeds of the merge. They show which nodes are recorded; without
+	 * them, a node is known only from its first item on. */
 	struct inv_feed **feeds;
 	uint32_t n_feeds;
+	/* The tree to which paths of calls and samples of stacks are added.
+	 * NULL: there is none. */
+	struct inv_paths *profile;
 };
 
 #define INV_FLOW_MEMORY ((size_t)256 << 20)
@@ -43,11 +48,13 @@ struct inv_flow_opts {
 #define INV_FLOW_KEPT_EVENT ((size_t)1 << 20)
 
 struct inv_flow_feed {
-	bool begun; /* it had an item */
-	/* Its calls have marks: INV_NOTE_ENDS. Once a note says that they no
-	 * longer have, an earlier note that is read later changes nothing. */
+	bool begun; /* the feed has returned an item */
+	/* The calls of the log have marks (INV_NOTE_ENDS). Once a note has
+	 * said that marks have ended, an earlier note that is read later has no
+	 * effect. */
 	bool marks;
 	bool no_marks;
+	bool named; /* its log has names */
 };
 
 /* A function of a node. Functions whose calls never return are not counted as
@@ -56,19 +63,25 @@ struct inv_flow_feed {
 
 struct inv_flow_function {
 	uint64_t key;
-	bool returned;	 /* a return was seen */
+	bool returned;	 /* a return of the function was seen */
 	uint32_t missed; /* calls that ended without a return, since the last
 			    return */
-	uint32_t calls;	 /* since the last return */
-	uint64_t since;	 /* open calls of earlier items than this one are
-			    incomplete, because calls were not counted */
+	uint32_t calls;	 /* calls since the last return */
+	uint64_t since;	 /* open calls from before this item are incomplete,
+			  * because some calls were not counted */
+};
+
+/* How the samples of a node were taken, by enum inv_sampling. */
+struct inv_sampling_sums {
+	uint64_t v[INV_SAMPLING_N];
 };
 
 struct inv_flow_node {
-	const struct inv_node *node; /* NULL: no item yet */
+	const struct inv_node *node; /* NULL: no item of the node yet */
 	uint64_t lost;		     /* number of the last item at which events
 					were lost */
 	struct inv_manner manner;
+	struct inv_sampling_sums sampling;
 };
 
 struct inv_flow {
@@ -87,44 +100,72 @@ struct inv_flow {
 	const struct inv_item *seq_of; /* the item that was read into `seq' */
 	struct inv_mfa mfa;
 	struct inv_mfa call_mfa;
-	struct inv_event event; /* of `call' */
-	struct inv_dict dict;	/* of `event' */
+	struct inv_event event; /* a copy of the event of `call' */
+	struct inv_whole_call whole;
+	struct inv_dict dict; /* the dictionary entries that `event' uses */
 	struct inv_copier copier;
-	struct inv_process *exited; /* to forget at the next item */
+	struct inv_process *exited; /* a process that has exited; it is
+				       forgotten at the next item */
 	struct inv_flow_function *functions;
-	struct inv_flow_node *nodes; /* by number */
+	struct inv_flow_node *nodes; /* nodes[i] is the node with the number
+					i */
 	uint32_t n_nodes;
-	struct inv_flow_feed *feeds; /* by number */
+	struct inv_flow_feed *feeds; /* feeds[i] is the feed with the number
+					i */
 	uint32_t n_feeds;
-	uint64_t items; /* so far; the number of the current item */
+	uint64_t items; /* how many items there were so far, which is the
+			 * number of the current item */
 	struct inv_buf text;
-	char name[INV_NAME_MAX]; /* the name that the event changes */
+	char name[INV_NAME_MAX]; /* the process's name before the event, if
+				    the event changes the name */
 };
 
-/* Returns 0 or INV_ENOMEM; release it also then. */
+/* Returns 0 or INV_ENOMEM; release it in both cases. */
 int inv_flow_init(struct inv_flow *f, const struct inv_flow_opts *opts);
 void inv_flow_release(struct inv_flow *f);
 
-/* Adds the item's facts, which are valid until the next call, and returns the
- * item. NULL: no memory. A loss or a note has no facts. */
+/*
+ * Adds the item's facts, which are valid until the next call, and returns the
+ * item. Returns NULL if there is no memory. A loss or a note has no facts.
+ */
 struct inv_item *inv_flow_item(struct inv_flow *f, struct inv_item *it);
 
 /*
- * Returns what a seq_trace item says, before inv_flow_item; NULL: nothing that
- * can be understood. Valid until the next call of a function.
+ * Returns the contents of a seq_trace item; call it before inv_flow_item.
+ * Returns NULL if the item cannot be understood. The result is valid until the
+ * next call of a function.
  */
 const struct inv_seq *inv_flow_seq(struct inv_flow *f,
 				   const struct inv_item *it);
 
-/* The item, with its facts, is shown, and not left out by a filter: so later
- * events can name it as their cause. */
+/*
+ * Returns true if a name of the event's process may come later. Call it before
+ * inv_flow_item. The caller may wait for the name, and meanwhile pass early
+ * notes. After the wait, inv_flow_set_awaited keeps later events of the process
+ * from waiting again.
+ */
+bool inv_flow_awaits_name(struct inv_flow *f, const struct inv_item *it);
+void inv_flow_set_awaited(struct inv_flow *f, const struct inv_item *it);
+
+/* Call it if the item is shown, and not left out by a filter. Then later
+ * events can name the item as their cause. */
 static inline void inv_flow_show(struct inv_flow *f, const struct inv_item *it)
 {
 	if (it->facts && it->facts->cause)
 		inv_requests_show(&f->requests);
 }
 
-/* Sinks then show the call that the current item has ended as one entry. */
+/* If the item has ended a call, adds the call to the profile. If the process
+ * exited, also adds the calls around it. Call this after inv_flow_item. */
+void inv_flow_profile(struct inv_flow *f, const struct inv_item *it);
+
+/* Returns how samples of a node were taken, or NULL if the node has no
+ * samples. */
+const struct inv_sampling_sums *inv_flow_sampling(const struct inv_flow *f,
+						  const struct inv_node *node);
+
+/* Call it if sinks are to show the call that the current item has ended, as
+ * one entry. */
 void inv_flow_show_call(struct inv_flow *f);
 
 /*
@@ -135,8 +176,9 @@ struct inv_identity {
 	uint8_t kind; /* INV_TOK_PID or INV_TOK_PORT */
 	uint64_t number;
 	uint64_t serial;
-	const char *node;	   /* name of its node, UTF-8 */
-	size_t node_len;	   /* 0: unknown */
+	const char *node;	   /* name of the process's own node, UTF-8 */
+	size_t node_len;	   /* length of `node'; 0: the node is
+				      unknown */
 	const struct inv_node *at; /* NULL: nothing was recorded on its node */
 	struct inv_process_name name;
 };

@@ -8,7 +8,7 @@
 #include "log/item.h"
 #include "term/cursor.h"
 
-/* A garbage collection that has begun. All zero: there is none. */
+/* A garbage collection that has begun. All zero: none has begun. */
 struct inv_open_gc {
 	bool open;
 	bool major;
@@ -17,7 +17,7 @@ struct inv_open_gc {
 	uint64_t item;	  /* number of the item */
 };
 
-/* A garbage collection that an event ended. */
+/* A garbage collection that was ended by an event. */
 struct inv_gc {
 	bool major;
 	int64_t duration_ns;

@@ -35,8 +35,8 @@ static size_t before_at(const char *name)
 	return at && at > name ? (size_t)(at - name) : strlen(name);
 }
 
-/* The part of a name before @ is enough if no other node has the same. Shortens
- * the name of the node that was added last. */
+/* The part of a name before @ is enough if no other node has the same. If
+ * possible, shortens the name of the node that was added last. */
 static void shorten_node(struct inv_hops *h)
 {
 	struct inv_hop_node *added = &h->nodes[h->n_nodes - 1];
@@ -82,7 +82,7 @@ static uint32_t node_called(struct inv_hops *h, const struct inv_identity *id)
 
 /* --- processes ------------------------------------------------------------ */
 
-/* Sets the name, from a ti file or from what the flow knows. */
+/* Sets the name, from a ti file or from the flow. */
 static void set_name(struct inv_hops *h, struct inv_hop_process *p,
 		     const struct inv_identity *id, int64_t ts_ns)
 {
@@ -101,7 +101,7 @@ static void set_name(struct inv_hops *h, struct inv_hop_process *p,
 	if (!len || p->registered)
 		return;
 	p->registered = n || id->name.registered;
-	/* Most events find the name that the process has. */
+	/* Most events do not change the name of the process. */
 	if (p->name && !strncmp(p->name, text, len) && !p->name[len])
 		return;
 	h->more -= p->name ? strlen(p->name) : 0;

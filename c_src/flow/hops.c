@@ -5,10 +5,8 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/utf8.h"
 #include "flow/hops_int.h"
 #include "flow/seq.h"
-#include "log/utf8.h"
 #include "term/cursor.h"
 
 int inv_hops_init(struct inv_hops *h, size_t memory)
@@ -58,7 +56,7 @@ bool inv_hops_full(const struct inv_hops *h)
 /* Returns v with room for one more element after n, or NULL. */
 void *inv_hops_grown(void *v, uint32_t n, size_t size)
 {
-	/* Full at each power of two. */
+	/* The memory is full only if n is a power of two. */
 	if (n & (n - 1) || (n && n < 8))
 		return v;
 	return realloc(v, (n < 8 ? 8 : (size_t)n * 2) * size);
@@ -115,145 +113,6 @@ uint32_t inv_hops_find(const struct inv_hops *h, uint64_t id)
 		       INV_HOP_NONE;
 }
 
-/* --- texts ---------------------------------------------------------------- */
-
-/* Ends the text that begins at `from', and cuts it if it is long. */
-static size_t end_text(struct inv_hops *h, size_t from)
-{
-	struct inv_buf *b = &h->texts;
-
-	if (!b->error && b->len - from > INV_HOPS_TEXT) {
-		b->len = from + INV_HOPS_TEXT;
-		b->len -= inv_utf8_partial(b->data + from, INV_HOPS_TEXT);
-		inv_buf_puts(b, "…");
-	}
-	inv_buf_putc(b, 0);
-	return from;
-}
-
-static size_t print_token(struct inv_hops *h, const struct inv_token *tok,
-			  const struct inv_print_opts *o)
-{
-	size_t from = h->texts.len;
-	struct inv_token alone = *tok;
-
-	alone.sep = INV_SEP_NONE;
-	if (inv_term_print_token(h->cursor, &alone, &h->texts, o) < 0)
-		inv_buf_puts(&h->texts, "?");
-	return end_text(h, from);
-}
-
-/* Prints m:f/1 of {spawn_request, Ref, Parent, Leader, {M,F,Args}, ...}.
- * Returns false if it is something else. */
-static bool print_spawned(struct inv_hops *h, const struct inv_print_opts *o)
-{
-	struct inv_cursor *c = h->cursor;
-	struct inv_token tok;
-
-	for (int i = 0; i < 5; i++)
-		if (i ? inv_cursor_skip(c) : inv_cursor_next(c, &tok))
-			return false;
-	if (inv_cursor_next(c, &tok) || tok.kind != INV_TOK_TUPLE ||
-	    tok.count != 3 || inv_cursor_next(c, &tok) ||
-	    tok.kind != INV_TOK_ATOM)
-		return false;
-	inv_term_print_module(tok.bytes, tok.len, &h->texts, o);
-	if (inv_cursor_next(c, &tok) || tok.kind != INV_TOK_ATOM)
-		return false;
-	inv_term_print_function(tok.bytes, tok.len, &h->texts, o);
-	if (inv_cursor_next(c, &tok))
-		return false;
-	inv_buf_putc(&h->texts, '/');
-	if (tok.kind == INV_TOK_INT)
-		inv_buf_i64(&h->texts, tok.i);
-	else if (tok.kind == INV_TOK_STRING)
-		inv_buf_u64(&h->texts, tok.len);
-	else
-		inv_buf_u64(&h->texts,
-			    tok.kind == INV_TOK_LIST ? tok.count : 0);
-	return true;
-}
-
-/* What the event's terms say. */
-struct parts {
-	struct inv_seq seq;
-	uint32_t from;
-	uint32_t to;
-	size_t to_text;
-	size_t text;
-};
-
-/* Begins again at {Kind, Serial, From, To, Message}, before From. */
-static int before_from(struct inv_hops *h, const struct inv_item *it)
-{
-	struct inv_token tok;
-
-	return inv_event_tracee(&it->ev, h->cursor, &tok) ||
-	       inv_event_payload(&it->ev, h->cursor) ||
-	       inv_cursor_next(h->cursor, &tok) || inv_cursor_skip(h->cursor) ||
-	       inv_cursor_skip(h->cursor);
-}
-
-static int read_from(struct inv_hops *h, const struct inv_item *it,
-		     struct parts *p)
-{
-	struct inv_token tok;
-
-	return inv_cursor_next(h->cursor, &tok) ?
-		       0 :
-		       inv_hops_process(h, it, &tok, p->seq.from, &p->from);
-}
-
-static int read_to(struct inv_hops *h, const struct inv_item *it,
-		   struct parts *p, const struct inv_print_opts *o)
-{
-	struct inv_token tok;
-
-	if (inv_cursor_next(h->cursor, &tok))
-		return 0;
-	if (tok.kind == INV_TOK_PID)
-		return inv_hops_process(h, it, &tok, p->seq.to, &p->to);
-	if (p->seq.kind == INV_SEQ_SEND)
-		p->to_text = print_token(h, &tok, o);
-	else
-		inv_cursor_skip_rest(h->cursor, &tok);
-	return 0;
-}
-
-/* Reads the message, of which only one text is kept: that of the send event. */
-static void read_message(struct inv_hops *h, const struct inv_item *it,
-			 struct parts *p, const struct inv_print_opts *o)
-{
-	size_t from = h->texts.len;
-	struct inv_token tok;
-
-	if (p->seq.signal == INV_SIGNAL_SPAWN) {
-		if (print_spawned(h, o)) {
-			p->text = end_text(h, from);
-			return;
-		}
-		h->texts.len = from;
-		if (before_from(h, it) || inv_cursor_skip(h->cursor) ||
-		    inv_cursor_skip(h->cursor))
-			return;
-	}
-	if (!inv_cursor_next(h->cursor, &tok))
-		p->text = print_token(h, &tok, o);
-}
-
-static int read_parts(struct inv_hops *h, const struct inv_item *it,
-		      struct parts *p, bool message,
-		      const struct inv_print_opts *o)
-{
-	p->from = p->to = INV_HOP_NONE;
-	p->to_text = p->text = 0;
-	if (before_from(h, it) || read_from(h, it, p) || read_to(h, it, p, o))
-		return INV_ENOMEM;
-	if (message)
-		read_message(h, it, p, o);
-	return h->texts.error;
-}
-
 /* --- hops ----------------------------------------------------------------- */
 
 static void end_turn(struct inv_hops *h, uint32_t turn, uint64_t id,
@@ -284,7 +143,8 @@ static void set_crosses(const struct inv_hops *h, struct inv_hop *p)
 		     h->processes[p->from]->node != h->processes[p->to]->node;
 }
 
-/* Returns the turn in which the event `id' was; INV_HOP_NONE: it was left out. */
+/* Returns the turn to which the event `id' belongs; INV_HOP_NONE: the event
+ * was left out. */
 static uint32_t turn_of(const struct inv_hops *h, uint64_t id)
 {
 	uint32_t i = inv_hops_find(h, id);
@@ -294,8 +154,8 @@ static uint32_t turn_of(const struct inv_hops *h, uint64_t id)
 	return h->v[i].parent;
 }
 
-static void arrive(struct inv_hops *h, uint32_t i, const struct parts *p,
-		   const struct inv_cause *c)
+static void arrive(struct inv_hops *h, uint32_t i,
+		   const struct inv_hop_parts *p, const struct inv_cause *c)
 {
 	struct inv_hop *hop = &h->v[i];
 
@@ -307,9 +167,9 @@ static void arrive(struct inv_hops *h, uint32_t i, const struct parts *p,
 	end_turn(h, i, c->id, p->seq.ts_ns);
 }
 
-/* A message was received. Returns its hop; INV_HOP_NONE: there is no room, or no
- * memory. */
-static uint32_t received(struct inv_hops *h, const struct parts *p,
+/* Handles the receive event of a message. Returns the hop; INV_HOP_NONE: there
+ * is no room, or no memory. */
+static uint32_t received(struct inv_hops *h, const struct inv_hop_parts *p,
 			 const struct inv_cause *c)
 {
 	uint32_t sent = c->cause ? inv_hops_find(h, c->cause) : INV_HOP_NONE;
@@ -342,7 +202,7 @@ static uint32_t received(struct inv_hops *h, const struct parts *p,
 }
 
 /* An event of a process that follows from nothing. */
-static uint32_t begin(struct inv_hops *h, const struct parts *p,
+static uint32_t begin(struct inv_hops *h, const struct inv_hop_parts *p,
 		      const struct inv_cause *c)
 {
 	struct inv_hop *hop = add_hop(h, INV_HOP_BEGIN);
@@ -358,7 +218,7 @@ static uint32_t begin(struct inv_hops *h, const struct parts *p,
 }
 
 /* Returns the turn in which a process sends or prints. */
-static uint32_t acting_turn(struct inv_hops *h, const struct parts *p,
+static uint32_t acting_turn(struct inv_hops *h, const struct inv_hop_parts *p,
 			    const struct inv_cause *c)
 {
 	uint32_t i = inv_hops_find(h, c->cause);
@@ -371,7 +231,8 @@ static uint32_t acting_turn(struct inv_hops *h, const struct parts *p,
 		return i;
 	if (hop->from == p->from)
 		return hop->parent;
-	/* It follows from a message whose receiving was not recorded. */
+	/* The hop follows from a message whose receive event was not
+	 * recorded. */
 	if (!inv_hop_arrived(hop)) {
 		hop->to = p->from;
 		hop->orphan = (uint8_t)c->orphan;
@@ -381,7 +242,7 @@ static uint32_t acting_turn(struct inv_hops *h, const struct parts *p,
 	return i;
 }
 
-static uint32_t acted(struct inv_hops *h, const struct parts *p,
+static uint32_t acted(struct inv_hops *h, const struct inv_hop_parts *p,
 		      const struct inv_cause *c)
 {
 	struct inv_hop *hop;
@@ -419,9 +280,9 @@ static void set_label(struct inv_hops *h, const struct inv_item *it,
 
 	if (label) {
 		inv_buf_puts(&h->texts, label);
-		h->v[root].label = end_text(h, from);
+		h->v[root].label = inv__hops_end_text(h, from);
 	} else if (!inv_event_tracee(&it->ev, h->cursor, &tok)) {
-		h->v[root].label = print_token(h, &tok, o);
+		h->v[root].label = inv__hops_put_token(h, &tok, o);
 	}
 }
 
@@ -429,7 +290,7 @@ int inv_hops_add(struct inv_hops *h, const struct inv_item *it,
 		 const struct inv_print_opts *o)
 {
 	const struct inv_cause *c = it->facts ? it->facts->cause : NULL;
-	struct parts p;
+	struct inv_hop_parts p;
 	size_t texts = h->texts.len;
 	uint32_t hops = h->n;
 	uint32_t hop;
@@ -440,7 +301,7 @@ int inv_hops_add(struct inv_hops *h, const struct inv_item *it,
 		return 0;
 	p.seq.ts_ns = it->ts_ns;
 	receive = p.seq.kind == INV_SEQ_RECEIVE;
-	if (read_parts(h, it, &p, !receive || !c->cause || c->orphan, o))
+	if (inv__hops_read(h, it, &p, !receive || !c->cause || c->orphan, o))
 		return INV_ENOMEM;
 	if ((receive ? p.to : p.from) == INV_HOP_NONE)
 		hop = INV_HOP_NONE;

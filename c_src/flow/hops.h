@@ -12,26 +12,27 @@
 #include "term/print.h"
 
 /*
- * The hops of one request, or of several: what views of requests show. A hop is
- * a message, from the event that sent it to the event that received it; or what
- * a process printed; or the beginning of a request.
+ * The hops of one or several requests, for views of requests. A hop is a
+ * message, from its send event to its receive event; or a text that a process
+ * printed (seq_trace:print); or the beginning of a request.
  *
- * A turn is what a process does after it received a message, until it receives
- * the next one. Each hop that has a receiver begins a turn, and each hop other
- * than a beginning was sent or printed in the turn of another hop, its parent.
- * So the hops of a request are a tree, whose root is its beginning.
+ * A turn is what a process does after it has received a message, until it
+ * receives the next message. Each hop that has a receiver begins a turn, and
+ * each hop other than a beginning was sent or printed in the turn of another
+ * hop, its parent. So the hops of a request are a tree, whose root is its
+ * beginning.
  *
- *	inv_hops_init(&h, 0);
- *	while (!inv_order_next(&o, &item)) {
- *		item = inv_flow_item(&flow, item);
- *		inv_flow_show(&flow, item);
- *		if (item->facts && item->facts->cause &&
- *		    item->facts->cause->request == wanted)
- *			inv_hops_add(&h, item, &print);
- *	}
- *	inv_hops_finish(&h);
- *	inv_tree_put(...)                        (sink/tree.h)
- *	inv_hops_release(&h);
+ * 	inv_hops_init(&h, 0);
+ * 	while (!inv_order_next(&o, &item)) {
+ * 		item = inv_flow_item(&flow, item);
+ * 		inv_flow_show(&flow, item);
+ * 		if (item->facts && item->facts->cause &&
+ * 		    item->facts->cause->request == wanted)
+ * 			inv_hops_add(&h, item, &print);
+ * 	}
+ * 	inv_hops_finish(&h);
+ * 	inv_tree_put(...)                        (sink/tree.h)
+ * 	inv_hops_release(&h);
  *
  * Memory is bounded. Hops that come after the bound is reached are left out and
  * counted.
@@ -48,62 +49,72 @@ struct inv_hop {
 	uint64_t request;
 	uint8_t kind;	/* enum inv_hop_kind */
 	uint8_t signal; /* enum inv_seq_signal */
-	uint8_t orphan; /* enum inv_orphan: what the hop follows from is not
-			    known, or not all of it */
-	bool certain;	/* it is known that it follows from its parent; a
-			    beginning: that nothing caused it */
+	uint8_t orphan; /* enum inv_orphan: the event from which the hop
+			 * follows is missing, or a part of the path to it is */
+	bool certain;	/* it is certain that the hop follows from its parent;
+			 * for a beginning: that nothing caused it */
 	bool crosses;	/* a message from one node to another */
-	bool selected;	/* one of its events is; see inv_hops_finish */
-	/* Set by inv_hops_finish. */
-	bool critical;	     /* it is on the critical path */
+	bool selected;	/* one of the hop's events is selected; see
+			 * inv_hops_finish */
+	/* inv_hops_finish sets the fields from here to critical_ns. */
+	bool critical;	     /* the hop is on the critical path of its
+				request */
 	uint32_t skipped;    /* hops between it and its parent that are not
 				selected */
 	uint32_t filtered;   /* the root: hops of its tree that are not selected
 				and were removed */
 	int64_t critical_ns; /* the root: how long the critical path takes */
 	uint32_t parent;     /* INV_HOP_NONE: it is the root */
-	uint32_t first; /* of the hops whose parent it is, in the order of the
-			    parent's process; INV_HOP_NONE: there is none */
+	uint32_t first; /* the first of the hops whose parent this hop is, in
+			 * the order of events of the parent's process;
+			 * INV_HOP_NONE: there is none */
 	uint32_t last;
 	uint32_t next;	 /* the next hop of the same parent */
-	uint32_t root;	 /* of its tree */
+	uint32_t root;	 /* the root of the hop's tree */
 	uint32_t then;	 /* the next hop of the tree, in the order in which they
 			    were added */
 	uint32_t newest; /* the root: the last hop of the tree */
 	uint32_t from;	 /* process that sent or printed; INV_HOP_NONE: not
 			     known */
-	uint32_t to;	 /* process that received it, or that began the request;
-			     INV_HOP_NONE: no event says that it was received */
-	uint32_t aim; /* process to which it was sent; INV_HOP_NONE: it was sent
-			  to something else, to_text */
-	uint64_t send_id; /* of the event that sent or printed it, struct
-			     inv_cause; 0: it was not recorded */
+	uint32_t to;	 /* the process that received the message, or that
+			  * began the request; INV_HOP_NONE: there is no receive
+			  * event */
+	uint32_t aim;	 /* the process to which the message was sent;
+		       * INV_HOP_NONE: it was sent to a name or alias,
+		       * to_text */
+	uint64_t send_id; /* id (struct inv_cause) of the event that sent the
+			   * message or printed the text; 0: it was not
+			   * recorded */
 	uint64_t receive_id;
-	uint64_t last_id; /* of the last event of its turn */
+	uint64_t last_id; /* id of the last event of its turn */
 	int64_t sent_ns;
-	int64_t received_ns; /* a beginning: of its first event */
-	int64_t last_ns;     /* of the last event of its turn */
-	size_t text; /* the message; inv_hops_text. A spawn: the function. */
+	int64_t received_ns; /* for a beginning: the time of the request's
+			      * first event */
+	int64_t last_ns;     /* time of the last event of its turn */
+	size_t text;	     /* the message, or of a spawn the function; see
+			inv_hops_text */
 	size_t to_text;
 	size_t label; /* of the root: the label of the request */
 };
 
 struct inv_hop_process {
 	uint64_t key;
-	uint32_t node; /* number in inv_hops.nodes */
+	uint32_t node; /* index in inv_hops.nodes */
 	char *pid;     /* as its own node prints it */
-	char *name;    /* that it registered, or, in parentheses, its label or
-			  the function that it runs; NULL: not known */
+	char *name;    /* the name that the process registered, or, in
+		        * parentheses, its label or the function that it runs;
+		        * NULL: not known */
 	bool registered;
 };
 
 struct inv_hop_node {
 	char *name;	    /* UTF-8 without control characters */
-	uint32_t number;    /* struct inv_node; INV_HOP_NONE: no log of it */
-	uint32_t short_len; /* of the part of the name that is unique */
+	uint32_t number;    /* number of the struct inv_node; INV_HOP_NONE: the
+			     * node has no log */
+	uint32_t short_len; /* length of the part of the name that is unique */
 };
 
-/* Where an event is. Sorted by id. */
+/* Which hop an event belongs to. The array is sorted by id. */
 struct inv_hop_event {
 	uint64_t id;
 	uint32_t hop;
@@ -112,7 +123,7 @@ struct inv_hop_event {
 struct inv_hop_entry;
 
 struct inv_hops {
-	size_t memory; /* the bound, in bytes */
+	size_t memory; /* how much memory the hops may take, in bytes */
 	struct inv_hop *v;
 	uint32_t n;
 	struct inv_hop_process **processes;
@@ -126,25 +137,28 @@ struct inv_hops {
 	size_t n_events;
 	size_t cap_events;
 	uint32_t cap;
-	size_t more; /* bytes of processes and nodes */
-	bool failed; /* no memory */
+	size_t more; /* bytes of memory that processes and nodes take */
+	bool failed; /* memory is exhausted */
 	struct inv_cursor *cursor;
 	struct inv_hop_entry *table;
 };
 
-/* A longer text of a message is cut, and ends with "…". */
+/*
+ * How many bytes of a message's text are kept. A longer text is cut, and ends
+ * with "…".
+ */
 #define INV_HOPS_TEXT 600u
 #define INV_HOPS_MEMORY ((size_t)64 << 20)
 
 /* memory: the bound in bytes; 0: INV_HOPS_MEMORY. Returns 0 or INV_ENOMEM;
- * release it also then. */
+ * release it in both cases. */
 int inv_hops_init(struct inv_hops *h, size_t memory);
 void inv_hops_release(struct inv_hops *h);
-/* Removes all hops, and keeps the memory for others. */
+/* Removes all hops. Keeps the memory, so that other hops can use it. */
 void inv_hops_reset(struct inv_hops *h);
 
-/* Adds an event that went through the flow, and was shown (inv_flow_show). Items
- * that are no event of a request are ignored. o: how terms are printed.
+/* Adds an event that went through the flow, and was shown (inv_flow_show).
+ * Items that do not belong to a request are ignored. o: how terms are printed.
  * Returns 0 or INV_ENOMEM. */
 int inv_hops_add(struct inv_hops *h, const struct inv_item *it,
 		 const struct inv_print_opts *o);
@@ -175,13 +189,13 @@ uint32_t inv_hops_find(const struct inv_hops *h, uint64_t id);
  * INV_ENOMEM. Afterwards events can be added only after inv_hops_reset.
  *
  * Finds the critical path of each request: the hops from the root to the last
- * event of the process that began the request; if this process received nothing,
- * to the last event of all.
+ * event of the process that began the request; if this process received
+ * nothing, to the last event of the request.
  *
- * Then removes the hops of which no event was selected (facts.h, context), and
- * their processes. What remains follows from the nearest hop that remains. The
- * root of a request remains if any other hop does. Times and critical paths are
- * those of all hops.
+ * Then removes the hops without a selected event (facts.h, context), and their
+ * processes. A remaining hop then follows from the nearest remaining hop before
+ * it. The root of a request remains if any other hop does. Times and critical
+ * paths are those of all hops.
  */
 int inv_hops_finish(struct inv_hops *h);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is done with the hops of requests when all events were added. */
+/* Completes the hops of requests when all events were added. */
 #include <stdlib.h>
 
 #include "base/err.h"
@@ -35,11 +35,13 @@ static void find_critical(struct inv_hops *h, uint32_t root)
 
 /* --- what is not selected ------------------------------------------------- */
 
-/* Where the hops of a request go. */
+/* The new places of a request's hops. */
 struct place {
-	uint32_t at;	  /* the hop, or else the nearest one before it that
-			     remains; INV_HOP_NONE: there is none */
-	uint32_t skipped; /* hops from there to this one; 0: it remains */
+	uint32_t at;	  /* the hop itself if it remains, or else the nearest
+			   * hop before it that remains; INV_HOP_NONE: there is
+			   * none */
+	uint32_t skipped; /* number of hops from there to this hop; 0: this hop
+			   * remains */
 };
 
 /* Selects the root of each request that has a selected hop. Returns true if all

@@ -3,9 +3,10 @@
 #define INV_FLOW_HOPS_INT_H
 
 #include "flow/hops.h"
+#include "flow/seq.h"
 #include "term/cursor.h"
 
-/* What the files of hops.h share. */
+/* Declarations that the files of hops.h share. */
 
 /* Returns true if the bound of the memory is reached. */
 bool inv_hops_full(const struct inv_hops *h);
@@ -16,13 +17,36 @@ void *inv_hops_grown(void *v, uint32_t n, size_t size);
 /* Makes `child' the last hop of its parent, and of its tree. */
 void inv_hops_link(struct inv_hops *h, uint32_t parent, uint32_t child);
 
-/* Sets *number to that of the process in tok, whose hash is key, unless there is
- * no room for it. Returns 0 or INV_ENOMEM. */
+/* Sets *number to the number of the process in tok, whose hash is `key'. If
+ * there is no room for the process, leaves *number unchanged. Returns 0 or
+ * INV_ENOMEM. */
 int inv_hops_process(struct inv_hops *h, const struct inv_item *it,
 		     const struct inv_token *tok, uint64_t key,
 		     uint32_t *number);
 
 void inv_hops_free_processes(struct inv_hops *h);
+
+/* The facts of a hop that are in the terms of an event. */
+struct inv_hop_parts {
+	struct inv_seq seq; /* the event's own facts; the caller sets them */
+	uint32_t from;	    /* numbers of processes; INV_HOP_NONE: not known */
+	uint32_t to;
+	size_t to_text; /* texts; see inv_hops_text */
+	size_t text;
+};
+
+/* Reads the terms of the item's event. Reads the message only if `message' is
+ * true. Returns 0 or INV_ENOMEM. */
+int inv__hops_read(struct inv_hops *h, const struct inv_item *it,
+		   struct inv_hop_parts *p, bool message,
+		   const struct inv_print_opts *o);
+
+/* Ends the text that begins at `from', cuts it if it is long, and returns `from'. */
+size_t inv__hops_end_text(struct inv_hops *h, size_t from);
+
+/* Adds the text of the term that begins with tok. */
+size_t inv__hops_put_token(struct inv_hops *h, const struct inv_token *tok,
+			   const struct inv_print_opts *o);
 
 /* Removes the processes whose number is INV_HOP_NONE, and sets the numbers of the
  * others. No process can be added or searched after that. */

@@ -17,7 +17,8 @@
 #include "flow/seq.h"
 
 struct inv_label {
-	uint64_t key; /* the process, or the number of the request */
+	uint64_t key; /* the process, or the number of the request, by which
+			 the entry is found */
 	char *text;
 	bool stored;
 	UT_hash_handle hh;
@@ -59,7 +60,10 @@ static struct inv_label *take(struct inv_label **table, uint64_t key)
 	return x;
 }
 
-/* Adds the label as the newest. Returns 0 or INV_ENOMEM: it is then freed. */
+/*
+ * Adds the label as the newest. Returns 0, or INV_ENOMEM; then the label was
+ * freed.
+ */
 static int put(struct inv_label **table, struct inv_label *x, uint64_t key)
 {
 	struct inv_label *oldest = *table;
@@ -174,7 +178,7 @@ const char *inv_labels_of(struct inv_labels *l, const struct inv_seq *s,
 {
 	struct inv_label *x, *begun = NULL;
 
-	/* Without labels, nothing is searched. */
+	/* If there are no labels, there is nothing to search for. */
 	if (l->begun)
 		begun = take(&l->begun, inv_seq_process(s));
 	if (!l->requests && !begun)

@@ -17,8 +17,8 @@
  * {'$inviso_seq', Token, Label...} of its match spec. The first event of the
  * request is the next seq_trace event of the same process.
  *
- * An event with the value '$inviso_seq_over' begins none, but what its process does
- * from then on is no part of its earlier request.
+ * An event with the value '$inviso_seq_over' does not begin a request, but
+ * later events of its process do not belong to the process's earlier request.
  *
  * Memory is bounded: the label of the request that had no event for the longest
  * time is forgotten.
@@ -31,22 +31,25 @@ struct inv_labels {
 	struct inv_label *requests; /* by number, the oldest event first */
 };
 
-/* A longer label is cut, and ends with "…". */
+/*
+ * How many bytes of a label are kept. A longer label is cut, and ends with "…".
+ */
 #define INV_LABEL_TEXT 200u
-/* Of each table at most so many labels are kept. */
+/* At most this many labels are kept in each table. */
 #define INV_LABELS_MAX 50000u
 
-/* An event that begins a request. */
+/* What an event says that begins or ends a request of its process. */
 struct inv_beginning {
 	uint64_t process; /* inv_seq_pid */
-	bool held;	  /* it continues the request whose token the process
-			     held */
-	bool over;	  /* it begins no request, and continues none */
+	bool held;	  /* the event continues the request of the token that
+			   * the process held */
+	bool over;	  /* the event neither begins nor continues a request */
 	uint32_t labels;  /* how many terms follow in the cursor */
 	size_t mark;	  /* offset of the value in the event's terms */
 };
 
-/* Reads the item's event with any cursor. Returns false if it begins none. */
+/* Reads the item's event with any cursor. Returns false if the event does not
+ * begin a request. */
 bool inv_labels_read(struct inv_beginning *b, struct inv_cursor *c,
 		     const struct inv_item *it);
 
@@ -56,8 +59,10 @@ int inv_labels_begin(struct inv_labels *l, struct inv_cursor *c,
 		     const struct inv_beginning *b,
 		     const struct inv_print_opts *o);
 
-/* Returns the label of the request of a seq_trace event, valid until the next
- * call; NULL: it has none. */
+/*
+ * Returns the label of the request to which a seq_trace event belongs, or NULL
+ * if the request has no label. The label is valid until the next call.
+ */
 const char *inv_labels_of(struct inv_labels *l, const struct inv_seq *s,
 			  const struct inv_cause *cause);
 

@@ -11,26 +11,27 @@
  * was sent: so each message from the first node to the second bounds the offset
  * from above, and each message back bounds it from below.
  *
- * The bound of a message holds at its time, and is relaxed with the distance in
- * time, by the most that clocks drift apart (INV_OFFSET_RATE). If two bounds
- * contradict each other nevertheless, a clock was set between them, and the
- * interval begins anew.
+ * The bound of a message holds at the time of the message. At other times it
+ * is wider, by the most that the clocks can have drifted apart in between
+ * (INV_OFFSET_RATE). If two bounds contradict each other nevertheless, a clock
+ * was set between them, and the interval begins anew.
  *
- *	inv_offset_add(&o, at, offset, upper);  for each message
- *	inv_offset_build(&o);
- *	inv_offset_at(&o, at, &low, &high);
+ * 	inv_offset_add(&o, at, offset, upper);  for each message
+ * 	inv_offset_build(&o);
+ * 	inv_offset_at(&o, at, &low, &high);
  */
 
-/* Clocks drift apart by at most 1 ns in so many ns: 500 ppm, the most by which
- * NTP slews a clock. */
+/* Clocks drift apart by at most 1 ns in this many ns: 500 ppm, the most by
+ * which NTP slews a clock. */
 #define INV_OFFSET_RATE 2000
-/* A bound that is not known is -INV_OFFSET_NONE or INV_OFFSET_NONE. */
+/* An unknown lower bound is -INV_OFFSET_NONE, an unknown upper bound
+ * INV_OFFSET_NONE. */
 #define INV_OFFSET_NONE (INT64_C(1) << 62)
 /* Times (until the year 2116) and offsets (36 years) beyond these are ignored. */
 #define INV_OFFSET_TIME_MAX (INT64_C(1) << 62)
 #define INV_OFFSET_MAX (INT64_C(1) << 60)
-/* So many bounds are kept; then, of those close to each other, only the
- * tightest. */
+/* At most this many bounds are kept. If there are more, only the tightest of
+ * several close bounds is kept. */
 #define INV_OFFSET_BOUNDS 65536u
 
 struct inv_offset_bound {
@@ -39,7 +40,7 @@ struct inv_offset_bound {
 	bool upper;
 };
 
-/* The interval at the time of a bound. */
+/* The interval of the offset at the time of a bound. */
 struct inv_offset_knot {
 	int64_t at;
 	int64_t low;
@@ -49,17 +50,19 @@ struct inv_offset_knot {
 
 /* All zero is valid, and has no bounds. */
 struct inv_offset {
-	uint64_t uppers; /* messages */
+	uint64_t uppers; /* messages that bound the offset from above */
 	uint64_t lowers;
-	uint32_t steps; /* how often a clock was set */
+	uint32_t steps; /* how often one of the clocks was set */
 	/* private */
 	struct inv_offset_bound *bounds;
 	uint32_t n_bounds;
 	uint32_t cap;
-	uint64_t width; /* of the spans in which bounds were thinned out */
+	uint64_t width; /* length of the spans of time, in ns; for each
+			 * span only the tightest bounds are kept;
+			 * 0: all bounds are kept */
 	struct inv_offset_knot *knots;
 	uint32_t n;
-	uint32_t last; /* found last */
+	uint32_t last; /* index of the knot that was found last */
 };
 
 void inv_offset_release(struct inv_offset *o);
@@ -79,12 +82,13 @@ int inv_offset_reverse(struct inv_offset *to, const struct inv_offset *from);
 /* Computes the knots. After that, nothing is added. Returns 0 or INV_ENOMEM. */
 int inv_offset_build(struct inv_offset *o);
 
-/* Sets the interval at the time. It has no bounds if there is no knot. */
+/* Sets the interval at the given time. If there is no knot, the interval has
+ * no bounds. */
 void inv_offset_at(struct inv_offset *o, int64_t at, int64_t *low,
 		   int64_t *high);
 
-/* Returns the middle of the interval; if it has only one bound, 0 or, if 0 is not
- * in it, this bound. */
+/* Returns the middle of the interval. If the interval has only one bound,
+ * returns 0 if 0 is in the interval, and otherwise this bound. */
 int64_t inv_offset_middle(int64_t low, int64_t high);
 
 /* Returns true if the interval always has 0 in it: the clocks agree. */

@@ -49,7 +49,7 @@ static int resume(struct inv_order *o, struct inv_order_wait *w, bool given_up)
 	return inv_merge_resume(o->merge, w->feed);
 }
 
-/* Lets logs go on whose message was sent meanwhile. */
+/* Ends the waiting of each log for a send event that has come. */
 static int check_sent(struct inv_order *o)
 {
 	int rc = 0;
@@ -63,8 +63,9 @@ static int check_sent(struct inv_order *o)
 	return rc;
 }
 
-/* Lets logs go on whose message can no longer come, because the log of its
- * sender has ended. */
+/* Ends the waiting of each log for a send event that can no longer come, because
+ * the logs of the sender's node have ended. A log that waits itself has not
+ * ended. */
 static int check_ended(struct inv_order *o)
 {
 	int rc = 0;
@@ -87,8 +88,8 @@ static int check_ended(struct inv_order *o)
 	return rc;
 }
 
-/* Lets the log go on that has waited for too many items, or, if all logs wait,
- * the one with the earliest item. */
+/* Ends the waiting of a log that has waited for too many items; or, if all
+ * logs wait, of the log with the earliest item. */
 static int check_patience(struct inv_order *o, bool all_wait)
 {
 	struct inv_order_wait *first = NULL;
@@ -204,7 +205,8 @@ static bool must_wait(struct inv_order *o, const struct inv_item *item)
 	*w = (struct inv_order_wait){ .since = o->items, .seq = *s };
 	w->feed = inv_merge_hold(o->merge);
 	o->waited++;
-	o->left = UINT32_MAX; /* perhaps the sender's log has ended */
+	o->left = UINT32_MAX; /* makes check() look whether the sender's log
+				 has ended */
 	return true;
 }
 
@@ -215,7 +217,8 @@ int inv_order_item(struct inv_order *o, struct inv_item **item)
 
 		if (rc)
 			return rc;
-		/* Another item can now be the first. */
+		/* The clocks are corrected now, so another item can be the
+		 * first. */
 		if (o->merge->adjust)
 			return inv_order_next(o, item);
 	}
@@ -225,7 +228,7 @@ int inv_order_item(struct inv_order *o, struct inv_item **item)
 	return 0;
 }
 
-/* Lets logs go on that need not wait any more. */
+/* Ends the waiting of logs that need not wait any more. */
 static int check(struct inv_order *o)
 {
 	int rc = o->sent ? check_sent(o) : 0;
@@ -237,7 +240,7 @@ static int check(struct inv_order *o)
 	return rc ? rc : check_patience(o, !o->merge->heap.n);
 }
 
-/* Returns true if the item is one for which its log has waited. */
+/* Returns true if the log of the item has waited before this item. */
 static bool ends_wait(struct inv_order *o, const struct inv_item *item)
 {
 	struct inv_order_wait *w = wait_of(o, item->feed);
@@ -246,7 +249,7 @@ static bool ends_wait(struct inv_order *o, const struct inv_item *item)
 		return false;
 	*w = o->waits[--o->n_waits];
 	o->sent = true;
-	/* The logical clock needs its serial. */
+	/* Reads the serial of the event, for the logical clock. */
 	inv_flow_seq(o->flow, item);
 	return true;
 }

@@ -21,24 +21,25 @@
  * the send event comes, or cannot come any more, or until `ahead' items of other
  * logs were returned.
  *
- * Times are corrected, too. First, the clocks of nodes that do not agree with
- * the messages between them (flow/clocks.h). What is left is corrected by a
- * controlled logical clock: an event that would be earlier than its cause is
- * moved behind it, and the later events of its node are moved with it, less and
- * less. So events are moved only forward, and the time between two events of a
- * node becomes at most 1/INV_ORDER_DECAY shorter.
+ * Times are corrected, too. First, clocks of nodes that do not agree with the
+ * messages between the nodes are corrected (flow/clocks.h). Remaining
+ * contradictions are removed by a controlled logical clock: an event that would
+ * be earlier than its cause is moved behind the cause, and the later events of
+ * its node are moved, too, less and less. So events are moved only forward, and
+ * the time between two events of a node becomes at most 1/INV_ORDER_DECAY
+ * shorter.
  *
- *	inv_order_init(&o, &merge, &flow);
- *	while (!inv_order_next(&o, &item)) {
- *		item = inv_flow_item(&flow, item);
- *		...
+ * 	inv_order_init(&o, &merge, &flow);
+ * 	while (!inv_order_next(&o, &item)) {
+ * 		item = inv_flow_item(&flow, item);
+ * 		...
  */
 #define INV_ORDER_AHEAD UINT64_C(1000000)
 #define INV_ORDER_DECAY 128
 
 struct inv_order_wait {
 	uint32_t feed;
-	bool over;	    /* its item was given back to the merge */
+	bool over;	    /* the log's item was given back to the merge */
 	uint64_t since;	    /* how many items were returned before */
 	struct inv_seq seq; /* the received message */
 };
@@ -58,14 +59,14 @@ struct inv_order {
 	void *compare_arg;
 	/* results */
 	uint64_t waited;    /* events for which a log waited */
-	uint64_t given_up;  /* of those: events whose send event did not come */
+	uint64_t given_up;  /* of these, items whose send event did not come */
 	uint64_t moved;	    /* events that the logical clock moved */
 	int64_t moved_most; /* in ns */
 	struct inv_clocks clocks;
 	/* private */
 	struct inv_merge *merge;
 	struct inv_flow *flow;
-	struct inv_order_wait *waits; /* for each feed at most one */
+	struct inv_order_wait *waits; /* at most one for each feed */
 	uint32_t n_waits;
 	struct inv_order_shift *shifts; /* by number of the node */
 	uint32_t n_nodes;
@@ -81,7 +82,9 @@ int inv_order_init(struct inv_order *o, struct inv_merge *merge,
 		   struct inv_flow *flow);
 void inv_order_release(struct inv_order *o);
 
-/* Compares the clocks now. Returns 0 or INV_ENOMEM. */
+/*
+ * Compares the clocks now, and not at the first event. Returns 0 or INV_ENOMEM.
+ */
 int inv_order_compare(struct inv_order *o);
 
 /* The slow paths of inv_order_next: the next item, and an item that may have to

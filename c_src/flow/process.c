@@ -18,12 +18,14 @@
 struct inv_process {
 	struct inv_process_key key;
 	bool stored;
-	bool active;	 /* had an event, not only its first one, since shrink()
-			    looked at it */
+	bool active;	 /* had an event, other than its first event, since
+			  * shrink() looked at it */
 	bool registered; /* the name is a registered name */
+	bool label;	 /* the name is a label */
 	bool early;	 /* the name is from an early note */
+	bool awaited;	 /* no name came in time, or there is none */
 	uint8_t name_len;
-	char *name;  /* NULL: none */
+	char *name;  /* NULL: no name is known */
 	size_t size; /* bytes that are counted in the table's size */
 	struct inv_calls calls;
 	struct inv_open_gc gc;
@@ -184,6 +186,12 @@ struct inv_process *inv_processes_get(struct inv_processes *ps,
 	return p;
 }
 
+struct inv_process *inv_processes_next(const struct inv_processes *ps,
+				       const struct inv_process *p)
+{
+	return p ? p->hh.next : ps->table;
+}
+
 struct inv_calls *inv_process_calls(struct inv_process *p)
 {
 	return &p->calls;
@@ -205,7 +213,8 @@ struct inv_open_gc *inv_process_gc(struct inv_process *p)
 
 struct inv_process_name inv_process_name(const struct inv_process *p)
 {
-	return (struct inv_process_name){ p->name, p->name_len, p->registered };
+	return (struct inv_process_name){ p->name, p->name_len, p->registered,
+					  p->label };
 }
 
 void inv_process_set_name(struct inv_processes *ps, struct inv_process *p,
@@ -224,17 +233,29 @@ void inv_process_set_name(struct inv_processes *ps, struct inv_process *p,
 	p->name = copy;
 	p->name_len = (uint8_t)len;
 	p->registered = registered;
+	p->label = false;
 	p->early = false;
 	inv_process_changed(ps, p);
 }
 
 void inv_process_note_name(struct inv_processes *ps, struct inv_process *p,
-			   const void *text, size_t len, bool registered,
-			   bool early)
+			   const void *text, size_t len,
+			   enum inv_note_name kind, bool early)
 {
 	p->early = false;
-	inv_process_set_name(ps, p, text, len, registered);
+	inv_process_set_name(ps, p, text, len, kind == INV_NAME_REGISTERED);
+	p->label = kind == INV_NAME_LABEL && p->name && !p->registered;
 	p->early = early && p->name;
+}
+
+bool inv_process_awaits_name(const struct inv_process *p)
+{
+	return !p->name && !p->awaited;
+}
+
+void inv_process_set_awaited(struct inv_process *p)
+{
+	p->awaited = true;
 }
 
 void inv_process_unset_name(struct inv_process *p)
@@ -244,5 +265,5 @@ void inv_process_unset_name(struct inv_process *p)
 	free(p->name);
 	p->name = NULL;
 	p->name_len = 0;
-	p->registered = p->early = false;
+	p->registered = p->label = p->early = false;
 }

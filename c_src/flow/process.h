@@ -12,7 +12,7 @@
 #include "term/cursor.h"
 
 /*
- * What earlier events told about processes and ports: open calls and names.
+ * Facts about processes and ports from earlier events: open calls and names.
  *
  * Memory is bounded. When the bound is reached, the table forgets processes
  * that had no event for some time.
@@ -20,23 +20,23 @@
 struct inv_process_key {
 	uint64_t number;
 	uint64_t serial; /* 0 for a port */
-	uint32_t node;	 /* struct inv_node, number */
+	uint32_t node;	 /* number of the node, as in struct inv_node */
 	uint32_t kind;	 /* INV_TOK_PID or INV_TOK_PORT */
 };
 
 struct inv_process;
 
 struct inv_processes {
-	size_t most; /* bound, in bytes */
+	size_t most; /* how much memory the processes may take, in bytes */
 	/* results */
 	uint64_t forgotten;	  /* processes that were forgotten */
 	uint64_t forgotten_calls; /* open calls that were forgotten */
 	/* private */
 	struct inv_process *table;
-	struct inv_process *last; /* found last */
+	struct inv_process *last; /* the process that was found last */
 	struct inv_process *turn; /* where the next search for processes to
 				     forget begins; NULL: at the first */
-	size_t size;		  /* bytes in use */
+	size_t size;		  /* bytes of memory that the processes take */
 };
 
 void inv_processes_init(struct inv_processes *ps, size_t most);
@@ -50,14 +50,17 @@ bool inv_process_key(struct inv_process_key *key, const struct inv_node *node,
 /* Returns the process, or NULL if it is unknown. */
 struct inv_process *inv_processes_find(struct inv_processes *ps,
 				       const struct inv_process_key *key);
-/* The same, but makes an unknown process. Returns NULL if there is no memory.
- * The pointer is valid until the next call of this function. */
+/*
+ * Like inv_processes_find, but adds the process if it is unknown. Returns NULL
+ * if there is no memory. The pointer is valid until the next call of this
+ * function.
+ */
 struct inv_process *inv_processes_get(struct inv_processes *ps,
 				      const struct inv_process_key *key);
 /* Forgets a process that has ended. */
 void inv_processes_drop(struct inv_processes *ps, struct inv_process *p);
-/* A process with this pid begins: forgets what is known of an earlier process.
- * Keeps an early name. */
+/* Call it when a process with this pid begins: forgets all facts about an
+ * earlier process with this pid. Keeps an early name. */
 void inv_processes_renew(struct inv_processes *ps, struct inv_process *p);
 /* Forgets all processes of a node. */
 void inv_processes_drop_node(struct inv_processes *ps, uint32_t node);
@@ -78,6 +81,7 @@ struct inv_process_name {
 	const char *text;
 	size_t len;
 	bool registered;
+	bool label; /* the name is the label */
 };
 
 struct inv_process_name inv_process_name(const struct inv_process *p);
@@ -86,11 +90,21 @@ struct inv_process_name inv_process_name(const struct inv_process *p);
 #define INV_NAME_MAX 255u
 void inv_process_set_name(struct inv_processes *ps, struct inv_process *p,
 			  const void *text, size_t len, bool registered);
-/* Sets the name from a note. `early': the note was written later than the events
- * that follow. */
+/*
+ * Returns the process after p, in some order, or the first one if p is NULL.
+ * Returns NULL after the last one.
+ */
+struct inv_process *inv_processes_next(const struct inv_processes *ps,
+				       const struct inv_process *p);
+/* Sets the name from a note. `early': the note was read before events that
+ * were written before it. */
 void inv_process_note_name(struct inv_processes *ps, struct inv_process *p,
-			   const void *text, size_t len, bool registered,
-			   bool early);
+			   const void *text, size_t len,
+			   enum inv_note_name kind, bool early);
+/* Returns true if the process has no name, unless inv_process_set_awaited has
+ * said that none came in time, or that there is none. */
+bool inv_process_awaits_name(const struct inv_process *p);
+void inv_process_set_awaited(struct inv_process *p);
 /* The process has unregistered its name. */
 void inv_process_unset_name(struct inv_process *p);
 

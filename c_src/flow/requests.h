@@ -16,29 +16,32 @@
  * the Cur of the last message that its process received, and the event follows
  * from this message. An event that follows from nothing begins a request.
  *
- * Events of one process must be added in their order. Memory is bounded: what was
- * not used for the longest time is forgotten.
+ * Events of one process must be added in their order. Memory is bounded:
+ * messages and processes that were not used for the longest time are forgotten.
  */
 
 /* Why the event from which another event follows is not known. */
 enum inv_orphan {
 	INV_ORPHAN_NOT = 0,
-	INV_ORPHAN_LOST,      /* its node has lost events */
-	INV_ORPHAN_UNTRACED,  /* it was not recorded */
-	INV_ORPHAN_IN_FLIGHT, /* the log of its node ends too early */
+	INV_ORPHAN_LOST,      /* the node of the missing event has lost
+				 events */
+	INV_ORPHAN_UNTRACED,  /* the missing event was not recorded */
+	INV_ORPHAN_IN_FLIGHT, /* the log of the missing event's node ends
+				 before the event */
 };
 
-/* The word for users; NULL for INV_ORPHAN_NOT. */
+/* Returns the word for users, or NULL for INV_ORPHAN_NOT. */
 const char *inv_orphan_text(enum inv_orphan orphan);
 
 struct inv_cause {
-	uint64_t id;	  /* of the event, from 1 */
-	uint64_t request; /* number of the request, from 1 */
-	/* The id of the event from which it follows; if this event is not shown,
-	 * of the nearest cause of that event that is shown. 0: there is none. */
+	uint64_t id;	  /* number of this event, from 1 */
+	uint64_t request; /* number of the event's request, from 1 */
+	/* The id of the event from which this event follows. If that event is
+	 * not shown, the id of its nearest cause that is shown. 0: there is
+	 * none. */
 	uint64_t cause;
-	/* False: events are missing between both, or it is not certain that
-	 * there is no cause. */
+	/* False: events between this event and its cause are missing, or it is
+	 * not certain that there is no cause. */
 	bool certain;
 	enum inv_orphan orphan;
 	enum inv_seq_signal signal;
@@ -47,11 +50,14 @@ struct inv_cause {
 struct inv_request_counts {
 	uint64_t events;
 	uint64_t requests;
-	uint64_t messages; /* received, and their send event was found */
+	uint64_t messages; /* messages that were received and whose send event
+			    * was found */
 	uint64_t orphans[INV_ORPHAN_IN_FLIGHT + 1];
 	uint64_t repaired;  /* serials that a spawn had changed */
-	uint64_t repeated;  /* serials that were used twice, or too large */
-	uint64_t forgotten; /* messages and processes, because of the bound */
+	uint64_t repeated;  /* serials that were used twice, or that are
+			       larger than a serial can be */
+	uint64_t forgotten; /* messages and processes that were removed because
+			     * the memory is bounded */
 };
 
 struct inv_party;
@@ -59,10 +65,10 @@ struct inv_sent;
 
 /* A node whose processes sent or received messages of requests. */
 struct inv_request_node {
-	uint64_t key;	 /* inv_seq_node of its name */
-	bool recorded;	 /* a log of it is read */
-	bool lost;	 /* some of its events were lost */
-	bool unfinished; /* a log of it has no end */
+	uint64_t key;	 /* the node's name, as inv_seq_node hashes it */
+	bool recorded;	 /* the files that are read include a log of the node */
+	bool lost;	 /* some events of the node were lost */
+	bool unfinished; /* a log of the node has no end */
 };
 
 struct inv_requests {
@@ -73,11 +79,12 @@ struct inv_requests {
 	struct inv_party *parties;
 	struct inv_party *turn; /* where the search for a process to forget
 				   begins; NULL: at the first */
-	struct inv_sent *sent;	/* the oldest first */
+	struct inv_sent *sent;	/* messages that were sent and not yet
+				   received, the oldest first */
 	struct inv_sent *sent_to;
 	struct inv_request_node *nodes;
 	uint32_t n_nodes;
-	/* what the event that was added last has changed */
+	/* the changes that the last added event has made */
 	uint64_t id;
 	uint64_t *shows[3];
 };
@@ -87,14 +94,17 @@ struct inv_requests {
 void inv_requests_init(struct inv_requests *r, size_t memory);
 void inv_requests_release(struct inv_requests *r);
 
-/* Returns the node, to change what is known of it; NULL: no memory. The pointer
- * is valid until the next call. */
+/*
+ * Returns the node, whose fields the caller may change, or NULL if there is no
+ * memory. The pointer is valid until the next call.
+ */
 struct inv_request_node *inv_requests_node(struct inv_requests *r,
 					   uint64_t key);
 
 /*
- * Returns true if the event from which `receive' follows was added, or certainly
- * will not be. If false, this event can still come, from its sender's node.
+ * Returns true if the event from which `receive' follows was added, or can no
+ * longer come. Returns false if that event can still come from the sender's
+ * node.
  */
 bool inv_requests_ready(struct inv_requests *r, const struct inv_seq *receive);
 
@@ -104,9 +114,9 @@ bool inv_requests_sent(const struct inv_requests *r,
 		       const struct inv_seq *receive, int64_t *ts_ns);
 
 /*
- * What the process does from now on follows from no earlier event of it: its next
- * event begins a request, if the process receives no message before. Returns 0 or
- * INV_ENOMEM.
+ * Later events of the process do not follow from its earlier events: the next
+ * event of the process begins a request, unless the process receives a message
+ * first. Returns 0 or INV_ENOMEM.
  */
 int inv_requests_begin(struct inv_requests *r, uint64_t process);
 
@@ -114,8 +124,8 @@ int inv_requests_begin(struct inv_requests *r, uint64_t process);
 int inv_requests_add(struct inv_requests *r, const struct inv_seq *s,
 		     struct inv_cause *cause);
 
-/* The event that was added last is shown: events that follow from it then name
- * it as their cause. */
+/* Call it if the event that was added last is shown. Then events that follow
+ * from this event name it as their cause. */
 void inv_requests_show(struct inv_requests *r);
 
 /* Returns how many messages were sent and not received so far. */

@@ -32,7 +32,7 @@ static uint64_t node_of(const struct inv_item *it, const struct inv_token *tok)
 	if (!tok->node)
 		return inv_seq_home(it->node);
 	e = it->ev.dict ? inv_dict_node(it->ev.dict, tok->node) : NULL;
-	/* The node is unknown: at least it is not this one. */
+	/* The node is unknown, but it is not this node. */
 	if (!e)
 		return inv__seq_mix(it->node->number, tok->node);
 	return inv_seq_node((const char *)e->bytes, e->len);
@@ -42,7 +42,7 @@ static uint64_t hash_pid(const struct inv_token *tok, uint64_t node)
 {
 	uint64_t h = inv__seq_mix(inv__seq_mix(node, tok->id[0]), tok->id[1]);
 
-	return h ? h : 1; /* 0 means: no process */
+	return h ? h : 1; /* 0 means that there is no process */
 }
 
 uint64_t inv_seq_pid(const struct inv_item *it, const struct inv_token *tok)
@@ -128,7 +128,7 @@ static bool hash_term(struct inv_cursor *c, const struct inv_item *it,
 
 /* --- the message ---------------------------------------------------------- */
 
-/* Returns what the next term is. It is not read to its end. */
+/* Returns the kind of the next term. Does not read the term to its end. */
 static enum inv_seq_signal classify(struct inv_cursor *c,
 				    const struct inv_item *it,
 				    const struct inv_seq *s)

@@ -13,7 +13,8 @@
  * From, To, Message}}.
  *
  * Labels, processes and nodes are hashes, because they are only compared. The
- * hash of a pid is the same on all nodes, which each print it differently.
+ * hash of a pid is the same for all nodes, although each node prints the pid
+ * differently.
  */
 enum inv_seq_kind {
 	INV_SEQ_SEND = 1,
@@ -21,13 +22,14 @@ enum inv_seq_kind {
 	INV_SEQ_PRINT,
 };
 
-/* What the message is. Only messages have a tag in seq_trace: a spawn is two of
- * them, and an exit is one. */
+/* The kind of the message. seq_trace reports a spawn as two messages, and an
+ * exit signal as one. */
 enum inv_seq_signal {
 	INV_SIGNAL_MESSAGE = 0,
-	INV_SIGNAL_UNKNOWN,    /* the message was not recorded */
-	INV_SIGNAL_SPAWN,      /* {spawn_request, ...}, parent to child */
-	INV_SIGNAL_SPAWN_ARGS, /* to another node: the arguments, which follow */
+	INV_SIGNAL_UNKNOWN,	/* the message was not recorded */
+	INV_SIGNAL_SPAWN,	/* {spawn_request, ...}, parent to child */
+	INV_SIGNAL_SPAWN_ARGS,	/* a spawn on another node: a further message
+			        * with the arguments */
 	INV_SIGNAL_SPAWN_REPLY, /* {spawn_reply, ...}, child to parent */
 	INV_SIGNAL_EXIT,	/* {'EXIT', From, Reason}, by a link */
 	INV_SIGNAL_PORT, /* a message to a port, which receives nothing */
@@ -53,7 +55,7 @@ static inline uint64_t inv_seq_process(const struct inv_seq *s)
 	return s->kind == INV_SEQ_RECEIVE ? s->to : s->from;
 }
 
-/* Both return the hash of a node's name. */
+/* Both functions return the hash of a node's name. */
 uint64_t inv_seq_node(const char *name, size_t len);
 uint64_t inv_seq_home(const struct inv_node *node);
 
@@ -61,9 +63,9 @@ uint64_t inv_seq_home(const struct inv_node *node);
 uint64_t inv_seq_pid(const struct inv_item *it, const struct inv_token *tok);
 
 /*
- * Reads the item's event, whose tag is seq_trace. c is any cursor. Returns false
- * if it is no such event, or has been cut before its end: nothing can then be
- * said about it.
+ * Reads the item's event, whose tag is seq_trace. c is any cursor. Returns
+ * false if the event is not of seq_trace, or was cut; then nothing is known
+ * about it.
  */
 bool inv_seq_read(struct inv_seq *s, struct inv_cursor *c,
 		  const struct inv_item *it);

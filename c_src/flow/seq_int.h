@@ -34,8 +34,8 @@ static inline unsigned inv__seq_bucket(const void *numbers, size_t n)
  * fields. */
 uint64_t inv__seq_token(const struct inv_item *it, const struct inv_token *tok);
 
-/* Sets the fields of *s that the tokens tell. They return false if the event is
- * not one of seq_trace. inv__seq_to only needs the first token. */
+/* Set the fields of *s from the tokens. Return false if the event is not an
+ * event of seq_trace. inv__seq_to needs only the first token. */
 bool inv__seq_kind(struct inv_seq *s, const struct inv_token *tok);
 bool inv__seq_from(struct inv_seq *s, const struct inv_item *it,
 		   const struct inv_token *tok);

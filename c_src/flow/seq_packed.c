@@ -32,7 +32,8 @@ static bool get_tuple(struct reader *r, uint32_t *n)
 	return true;
 }
 
-/* --- tokens that open nothing, as the cursor returns them ------------------ */
+/* --- tokens that do not open a container, as the cursor returns them
+ * ------------------ */
 
 static bool get_entry(const struct reader *r, uint64_t number,
 		      struct inv_token *tok)
@@ -127,7 +128,7 @@ static bool get_token(struct reader *r, struct inv_token *tok)
 
 /* --- the event ------------------------------------------------------------- */
 
-/* A label that is such a token, or a tuple of them. */
+/* A label that is such a token, or a tuple of such tokens. */
 static bool label(struct reader *r, const struct inv_item *it, uint64_t *hash)
 {
 	struct inv_token tok;

@@ -56,7 +56,7 @@ static bool open_list(struct inv_cursor *c)
 	return !inv_cursor_next(c, &tok) && tok.kind == INV_TOK_LIST;
 }
 
-/* Skips n elements; false: there are fewer. */
+/* Skips n elements. Returns false if there are fewer. */
 static bool skip(struct inv_cursor *c, int n)
 {
 	struct inv_token tok;

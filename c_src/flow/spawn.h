@@ -7,13 +7,14 @@
 #include "term/print.h"
 
 /*
- * Appends what a process is spawned to run, as a name for the process: "m:f/1",
- * or a fun as the VM prints it. `m' is the function in the spawn event ev.
+ * Appends the function that a process is spawned to run, as a name for the
+ * process: "m:f/1", or a fun as the VM prints it. `m' is the function in the
+ * spawn event ev.
  *
  * Erlang's libraries spawn processes through functions that say nothing about
- * the process. Instead of erlang:apply/2 and proc_lib:init_p, the name is what
- * these functions call; and for a process of gen (gen_server, gen_statem,
- * supervisor) it is "module:init/1" with the callback module.
+ * the process. So instead of erlang:apply/2 or proc_lib:init_p, the name is the
+ * function that these call. For a process of gen (gen_server, gen_statem,
+ * supervisor) the name is "module:init/1" with the callback module.
  *
  * Appends nothing if the arguments were not recorded, or are redacted.
  */

@@ -31,6 +31,14 @@ struct inv_tally_entry {
 
 #define ID_HEAD 5u
 
+static void forget(struct inv_tally_entry *k)
+{
+	if (k->row.times)
+		inv_histogram_release(k->row.times);
+	free(k->row.times);
+	free(k);
+}
+
 int inv_tallies_init(struct inv_tallies *t)
 {
 	t->cursor = malloc(sizeof(*t->cursor));
@@ -44,7 +52,7 @@ void inv_tallies_release(struct inv_tallies *t)
 
 	HASH_ITER (hh, t->entries, k, next) {
 		HASH_DEL(t->entries, k);
-		free(k);
+		forget(k);
 	}
 	free(t->cursor);
 	t->cursor = NULL;
@@ -56,12 +64,15 @@ void inv_tallies_release(struct inv_tallies *t)
 static bool read_key(struct inv_tallies *t, const struct inv_item *it,
 		     struct inv_tallied *k, struct inv_buf *b)
 {
-	const struct inv_print_opts w = { .style = INV_PRINT_W,
-					  .otp = it->node->otp_release };
+	/* Values are often texts. */
+	const struct inv_print_opts w = {
+		.style = k->of == INV_COUNT_VALUE ? INV_PRINT_P : INV_PRINT_W,
+		.otp = it->node->otp_release,
+	};
 	struct inv_token tok;
 	struct inv_mfa m;
 
-	if (k->of == INV_COUNT_FUNCTION) {
+	if (k->of == INV_COUNT_FUNCTION || k->of == INV_COUNT_CALLER) {
 		if (inv_mfa_read(&m, t->cursor, &it->ev) != 1)
 			return false;
 		inv_term_print_module(m.module.bytes, m.module.len, b, &w);
@@ -78,40 +89,135 @@ static bool read_key(struct inv_tallies *t, const struct inv_item *it,
 		k->number = tok.id[0];
 		k->serial = tok.kind == INV_TOK_PID ? tok.id[1] : 0;
 	}
-	return k->of == INV_COUNT_TOTAL || k->of == INV_COUNT_OTHERS ?
+	return k->of == INV_COUNT_TOTAL || k->of == INV_COUNT_OTHERS ||
+			       k->of == INV_COUNT_FAILED ?
 		       tok.kind == INV_TOK_NIL :
 		       !inv_term_print_token(t->cursor, &tok, b, &w);
 }
 
-static int put(struct inv_tallies *t, const struct inv_tallied *row,
-	       const struct inv_buf *id)
+/* Returns the entry of a key, or NULL if there is no memory. */
+static struct inv_tally_entry *entry_of(struct inv_tallies *t,
+					const struct inv_tallied *row,
+					const struct inv_buf *id)
 {
 	struct inv_tally_entry *k;
 
 	HASH_FIND(hh, t->entries, id->data, id->len, k);
-	if (!k) {
-		k = malloc(sizeof(*k) + id->len);
-		if (!k)
-			return INV_ENOMEM;
-		k->row = *row;
-		k->row.key = k->id + ID_HEAD;
-		k->id_len = id->len;
-		k->stored = true;
-		memcpy(k->id, id->data, id->len);
-		HASH_ADD_KEYPTR(hh, t->entries, k->id, k->id_len, k);
-		if (!k->stored) {
-			free(k);
-			return INV_ENOMEM;
-		}
-	}
+	if (k)
+		return k;
+	k = malloc(sizeof(*k) + id->len);
+	if (!k)
+		return NULL;
+	k->row = *row;
+	k->row.key = k->id + ID_HEAD;
+	k->id_len = id->len;
+	k->stored = true;
+	memcpy(k->id, id->data, id->len);
+	HASH_ADD_KEYPTR(hh, t->entries, k->id, k->id_len, k);
+	if (k->stored)
+		return k;
+	free(k);
+	return NULL;
+}
+
+/* Reads a number that is not negative. */
+static bool get(struct inv_tallies *t, uint64_t *n)
+{
+	struct inv_token tok;
+
+	if (inv_cursor_next(t->cursor, &tok) || tok.kind != INV_TOK_INT ||
+	    tok.i < 0)
+		return false;
+	*n = (uint64_t)tok.i;
+	return true;
+}
+
+static int set_count(struct inv_tallies *t, struct inv_tallied *k)
+{
+	uint64_t n;
+
 	/* Notes of several threads can come in another order. */
-	if (k->row.n < row->n)
-		k->row.n = row->n;
-	if (k->row.first_ns > row->first_ns)
-		k->row.first_ns = row->first_ns;
-	if (k->row.last_ns < row->last_ns)
-		k->row.last_ns = row->last_ns;
+	if (get(t, &n) && k->n < n)
+		k->n = n;
 	return 0;
+}
+
+static int set_times(struct inv_tallies *t, struct inv_tallied *k)
+{
+	struct inv_histogram h = { 0 };
+	struct inv_token tok;
+
+	if (!get(t, &h.unpaired) || inv_cursor_next(t->cursor, &tok))
+		return 0;
+	if (tok.kind == INV_TOK_INT && tok.i >= 0)
+		h.min = (uint64_t)tok.i;
+	else if (tok.kind != INV_TOK_NIL)
+		return 0;
+	if (!get(t, &h.max) || !get(t, &h.sum) || h.sum < k->times->sum ||
+	    h.unpaired < k->times->unpaired)
+		return 0;
+	k->times->unpaired = h.unpaired;
+	k->times->min = h.min;
+	k->times->max = h.max;
+	k->times->sum = h.sum;
+	return 0;
+}
+
+/* Reads a list of numbers, at most INV_BUCKETS. */
+static bool get_numbers(struct inv_tallies *t, uint64_t *v, size_t *n)
+{
+	struct inv_token tok;
+
+	*n = 0;
+	if (inv_cursor_next(t->cursor, &tok) || tok.cut)
+		return false;
+	if (tok.kind == INV_TOK_STRING) {
+		for (; *n < tok.len && *n < INV_BUCKETS; ++*n)
+			v[*n] = tok.bytes[*n];
+		return true;
+	}
+	if (tok.kind != INV_TOK_LIST)
+		return false;
+	while (*n < INV_BUCKETS && get(t, &v[*n]))
+		++*n;
+	return true;
+}
+
+static int set_block(struct inv_tallies *t, const struct inv_tallied *k)
+{
+	uint64_t v[INV_BUCKETS];
+	uint64_t block;
+	size_t n;
+
+	if (!get(t, &block) || !get_numbers(t, v, &n))
+		return 0;
+	return inv_histogram_set(k->times, block, v, n) == INV_ENOMEM ?
+		       INV_ENOMEM :
+		       0;
+}
+
+/* Reads the rest of a note into the entry of its key. */
+static int put(struct inv_tallies *t, const struct inv_item *it,
+	       const struct inv_tallied *row, const struct inv_buf *id)
+{
+	struct inv_tally_entry *e = entry_of(t, row, id);
+	struct inv_tallied *k = e ? &e->row : NULL;
+
+	if (!k)
+		return INV_ENOMEM;
+	if (k->first_ns > row->first_ns)
+		k->first_ns = row->first_ns;
+	if (k->last_ns < row->last_ns)
+		k->last_ns = row->last_ns;
+	if (it->ev.note == INV_NOTE_COUNT)
+		return set_count(t, k);
+	if (!k->times)
+		k->times = calloc(1, sizeof(*k->times));
+	if (!k->times)
+		return INV_ENOMEM;
+	t->timed = true;
+	return it->ev.note == INV_NOTE_TIMES ? set_times(t, k) :
+					       set_block(t, k);
 }
 
 int inv_tallies_item(struct inv_tallies *t, const struct inv_item *it)
@@ -120,26 +226,24 @@ int inv_tallies_item(struct inv_tallies *t, const struct inv_item *it)
 				   .first_ns = it->erl_ns,
 				   .last_ns = it->erl_ns };
 	struct inv_buf id = { 0 };
-	struct inv_token tok;
+	uint64_t of;
 	uint8_t what;
 	int rc = 0;
 
-	if (it->kind != INV_ITEM_NOTE || it->ev.note != INV_NOTE_COUNT)
+	if (it->kind != INV_ITEM_NOTE || it->ev.note < INV_NOTE_COUNT ||
+	    it->ev.note > INV_NOTE_BUCKETS)
 		return 0;
 	inv_cursor_init(t->cursor, INV_ENC_PACKED, it->ev.dict, it->ev.terms,
 			it->ev.len);
-	if (inv_cursor_next(t->cursor, &tok) || tok.kind != INV_TOK_INT ||
-	    tok.i < 0 || tok.i > INV_COUNT_OTHERS)
+	if (!get(t, &of) || of > INV_COUNT_FAILED)
 		return 0;
-	what = (uint8_t)tok.i;
+	what = (uint8_t)of;
 	row.of = (enum inv_count_of)what;
 	inv_buf_put(&id, &it->node->number, sizeof(it->node->number));
 	inv_buf_put(&id, &what, 1);
-	if (read_key(t, it, &row, &id) && !inv_cursor_next(t->cursor, &tok) &&
-	    tok.kind == INV_TOK_INT && tok.i >= 0) {
+	if (read_key(t, it, &row, &id)) {
 		inv_buf_putc(&id, 0);
-		row.n = (uint64_t)tok.i;
-		rc = id.error ? INV_ENOMEM : put(t, &row, &id);
+		rc = id.error ? INV_ENOMEM : put(t, it, &row, &id);
 	}
 	inv_buf_release(&id);
 	return rc;
@@ -148,6 +252,11 @@ int inv_tallies_item(struct inv_tallies *t, const struct inv_item *it)
 size_t inv_tallies_n(const struct inv_tallies *t)
 {
 	return HASH_COUNT(t->entries);
+}
+
+bool inv_tallies_timed(const struct inv_tallies *t)
+{
+	return t->timed;
 }
 
 const struct inv_tallied *inv_tallies_next(const struct inv_tallies *t,
@@ -180,6 +289,8 @@ void inv_tallies_sum(const struct inv_tallies *t, const char *node,
 	while ((r = inv_tallies_next(t, r))) {
 		if (node && strcmp(r->node->name, node) != 0)
 			continue;
+		if (r->times)
+			sum->unpaired += r->times->unpaired;
 		if (r->of == INV_COUNT_TOTAL)
 			sum->total += r->n;
 		else if (r->of == INV_COUNT_OTHERS)

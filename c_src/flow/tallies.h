@@ -2,15 +2,18 @@
 #ifndef INV_FLOW_TALLIES_H
 #define INV_FLOW_TALLIES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "flow/histogram.h"
 #include "log/item.h"
 
 /*
  * The counts in the logs of sessions that count (INV_NOTE_COUNT in
- * abi/event.h). A later count of the same key of a node replaces the earlier
- * one.
+ * abi/event.h), and the histograms in those of sessions that time calls
+ * (INV_NOTE_TIMES, INV_NOTE_BUCKETS). A later count of the same key of a node
+ * replaces the earlier one. flow/ranking.h adds up nodes, and sorts.
  */
 struct inv_tally_entry;
 
@@ -18,6 +21,7 @@ struct inv_tallies {
 	/* private */
 	struct inv_tally_entry *entries; /* hash table */
 	struct inv_cursor *cursor;
+	bool timed;
 };
 
 /* A count of a key of a node. */
@@ -25,39 +29,48 @@ struct inv_tallied {
 	const struct inv_node *node;
 	const char *key; /* as Erlang prints it; empty for total and others */
 	uint64_t n;
+	struct inv_histogram *times; /* NULL: calls were counted, not timed */
 	enum inv_count_of of;
-	uint8_t kind;		 /* of a process: INV_TOK_PID or _PORT */
-	uint64_t number, serial; /* of a process */
-	/* When it was first and last noted: Erlang monotonic time. */
+	uint8_t kind;		 /* of a process or port: INV_TOK_PID or
+				    INV_TOK_PORT */
+	uint64_t number, serial; /* of a process or port */
+	/* When the count was first and last noted, in Erlang monotonic time. */
 	int64_t first_ns, last_ns;
 };
 
-/* t must be all zero. Returns 0 or INV_ENOMEM; release it also then. */
+/* t must be all zero. Returns 0 or INV_ENOMEM; release it in both cases. */
 int inv_tallies_init(struct inv_tallies *t);
 void inv_tallies_release(struct inv_tallies *t);
 
-/* Takes an item, after inv_flow_item. Ignores other items than counts. Returns 0
- * or INV_ENOMEM. */
+/* Takes an item. Call this after inv_flow_item. Ignores items without counts
+ * or times. Returns 0 or INV_ENOMEM. */
 int inv_tallies_item(struct inv_tallies *t, const struct inv_item *it);
 
 /* Returns how many counts there are. */
 size_t inv_tallies_n(const struct inv_tallies *t);
 
-/* Returns the count after `row', or the first one after NULL. Returns NULL after
- * the last one. Rows are valid, and do not move, until inv_tallies_release. */
+/* Returns true if any count has times. */
+bool inv_tallies_timed(const struct inv_tallies *t);
+
+/* Returns the count after `row', or the first count if `row' is NULL. Returns
+ * NULL after the last count. Rows are valid, and do not move, until
+ * inv_tallies_release. */
 const struct inv_tallied *inv_tallies_next(const struct inv_tallies *t,
 					   const struct inv_tallied *row);
 
-/* Returns how long a node has counted, up to its last note; 0: it has noted
- * nothing yet. */
+/*
+ * Returns how long a node has counted, up to its last note, or 0 if the node
+ * has noted nothing yet.
+ */
 uint64_t inv_tallies_ms(const struct inv_tallies *t, const char *node);
 
-/* Sums over all nodes, or of one node (NULL: all). */
+/* The sums of the counts of one node, or of all nodes if the node is NULL. */
 struct inv_tallies_sum {
 	uint64_t total;
-	uint64_t others; /* of keys beyond the bound */
-	uint64_t keyed;	 /* of all keys; less than total - others if counts
-			    are missing */
+	uint64_t others;   /* the counts of keys beyond the bound of the node */
+	uint64_t unpaired; /* calls whose time is unknown */
+	uint64_t keyed;	   /* the sum of the counts of all keys; less than total
+			    * - others if counts are missing */
 };
 void inv_tallies_sum(const struct inv_tallies *t, const char *node,
 		     struct inv_tallies_sum *sum);

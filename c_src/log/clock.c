@@ -117,7 +117,7 @@ struct segment {
 };
 
 /* Returns the first time of the segment that is ns or later in system time;
- * x->end: there is none. */
+ * x->end: there is no such time. */
 static uint64_t first_at(struct inv_clock *c, const struct segment *x,
 			 int64_t ns)
 {
@@ -139,8 +139,8 @@ static uint64_t first_at(struct inv_clock *c, const struct segment *x,
 	return begin;
 }
 
-/* Returns the time after the last one of the segment that is earlier than ns;
- * x->begin: there is none. */
+/* Returns the end of the segment's times that are earlier than ns: the time
+ * after the last of them; x->begin: there is no such time. */
 static uint64_t last_before(struct inv_clock *c, const struct segment *x,
 			    int64_t ns)
 {

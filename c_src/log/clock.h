@@ -23,15 +23,15 @@ struct inv_clock {
 	 * anchor, or not yet. */
 	bool (*next_anchor)(void *arg, struct inv_anchor *anchor);
 	void *arg;  /* borrowed */
-	bool known; /* `now' is valid */
-	bool more;  /* `next' is valid */
+	bool known; /* `now' has an anchor */
+	bool more;  /* `next' has an anchor */
 	struct inv_anchor now;
 	struct inv_anchor next;
-	/* The conversion of times mono < until: */
+	/* How times with mono < until are converted. */
 	uint64_t until;
-	int64_t erl_off; /* offset at now.mono, in ns */
+	int64_t erl_off; /* time offset (abi/log.h) at now.mono, in ns */
 	int64_t sys_off;
-	double erl_slope; /* drift in ns for each ns */
+	double erl_slope; /* how much erl_off grows for each ns */
 	double sys_slope;
 };
 
@@ -53,9 +53,10 @@ void inv_clock_guess(struct inv_clock *c, uint64_t mono, uint64_t real);
 void inv_clock_move(struct inv_clock *c, uint64_t mono);
 
 /*
- * Sets *begin to the first time on the events' clock that is from_ns or later
- * in Erlang system time, and *end to the time after the last one that is
- * earlier than until_ns. UINT64_MAX: there is none. Reads all anchors.
+ * Converts the range from from_ns to until_ns of Erlang system time to the
+ * clock of the events. Sets *begin to the first time that is from_ns or later,
+ * and *end to the time after the last time that is earlier than until_ns. If
+ * there is no such time, *begin or *end becomes UINT64_MAX. Reads all anchors.
  */
 void inv_clock_range(struct inv_clock *c, int64_t from_ns, int64_t until_ns,
 		     uint64_t *begin, uint64_t *end);

@@ -7,12 +7,12 @@
 /*
  * A trace tuple in the external term format, as OTP sends it:
  *
- *	{trace | trace_ts, Pid, Tag, Payload
- *	    [, Extra] [, MatchSpecResult] [, SchedulerId] [, Timestamp]}
- *	{seq_trace, Label, Info [, Timestamp]}
+ * 	{trace | trace_ts, Pid, Tag, Payload
+ * 	    [, Extra] [, MatchSpecResult] [, SchedulerId] [, Timestamp]}
+ * 	{seq_trace, Label, Info [, Timestamp]}
  *
- * If a call has only one of MatchSpecResult and SchedulerId, they cannot be
- * told apart: the element is decoded as MatchSpecResult.
+ * If a call has only one of MatchSpecResult and SchedulerId, nothing shows
+ * which of the two it is; the element is decoded as MatchSpecResult.
  */
 struct inv_etf_event {
 	struct inv_event ev; /* ev.raw has the whole term */

@@ -31,6 +31,41 @@ unsigned inv_tag_number(const char *text, size_t len)
 	return 0;
 }
 
+static const char *const system_tags[] = {
+#define SYSTEM_TEXT(name, text) text,
+	INV_SYSTEM_TAGS(SYSTEM_TEXT)
+#undef SYSTEM_TEXT
+};
+
+const char *inv_system_text(unsigned tag, size_t *len)
+{
+	if (tag >= INV_SYSTEM_COUNT)
+		return NULL;
+	*len = strlen(system_tags[tag]);
+	return system_tags[tag];
+}
+
+unsigned inv_system_number(const char *text, size_t len)
+{
+	unsigned i = 0;
+
+	while (i < INV_SYSTEM_COUNT && (strlen(system_tags[i]) != len ||
+					memcmp(system_tags[i], text, len) != 0))
+		i++;
+	return i;
+}
+
+unsigned inv_event_system(const struct inv_event *ev)
+{
+	size_t len;
+	const char *text;
+
+	if (ev->tag != INV_TAG_OTHER)
+		return INV_SYSTEM_COUNT;
+	text = inv_event_tag(ev, &len);
+	return text ? inv_system_number(text, len) : INV_SYSTEM_COUNT;
+}
+
 const char *inv_event_tag(const struct inv_event *ev, size_t *len)
 {
 	const char *text = inv_tag_text(ev->tag, len);
@@ -105,6 +140,9 @@ static const uint8_t *head(struct inv_event *ev, const uint8_t *p,
 	*flags = h & INV_HEAD_FLAGS ? *p++ : 0;
 	ev->tag = h & INV_HEAD_TAG;
 	ev->ends = ev->tag == INV_TAG_CALL && h & INV_HEAD_ENDS;
+	/* The byte of flags has INV_EV_WHOLE in the place of INV_EV_EXTRA. */
+	ev->whole = *flags & INV_EV_WHOLE;
+	*flags &= ~(unsigned)INV_EV_WHOLE;
 	if (h & INV_HEAD_EXTRA && !ev->ends)
 		*flags |= INV_EV_EXTRA;
 	/* The byte of flags has INV_EV_REDACTED in the place of INV_EV_CUT. */
@@ -144,7 +182,8 @@ static int note(struct inv_event *ev, const uint8_t *p, const uint8_t *end)
 	p = inv_varint_get(p, end, &kind);
 	if (!p)
 		return INV_EDAMAGED;
-	/* ev->note is 0 for an event. All kinds that do not fit are unknown. */
+	/* ev->note is 0 for an event. A kind that is too large for ev->note
+	 * counts as unknown. */
 	ev->note = kind && kind < UINT32_MAX ? (uint32_t)kind : UINT32_MAX;
 	ev->tag = 0;
 	ev->terms = p;

@@ -25,18 +25,21 @@ struct inv_event {
 	bool redacted;	 /* a mark replaces a redacted value */
 	bool cut;	 /* a term was cut, because of a limit of size or
 			    depth */
-	bool light;	 /* light mode: no payload */
+	bool light;	 /* the tracer recorded no payload (payload => none) */
 	bool extra;	 /* `terms' has the tuple's fifth element */
 	bool ms_result;	 /* `terms' has the Value of the match spec's
 			    {message,Value} */
 	bool has_sched;
-	bool ends;     /* call: marked as one whose end the VM reports; see
-			  INV_NOTE_ENDS */
+	bool whole;    /* `terms' also has facts about the call that the
+			  event ends: see INV_EV_WHOLE */
+	bool ends;     /* call: has the mark that the VM will report its end;
+		        * see INV_NOTE_ENDS */
 	uint32_t note; /* a note's kind, enum inv_note or a newer one; `terms'
 			  are then those of the note */
 	uint64_t sched;
-	uint64_t cpu_ns;   /* ts_kind CPU */
-	int64_t unique;	   /* ts_kind STRICT */
+	uint64_t cpu_ns;   /* CPU time; only if ts_kind is INV_TS_CPU */
+	int64_t unique;	   /* the unique integer; only if ts_kind is
+			      INV_TS_STRICT */
 	const char *other; /* only for INV_TAG_OTHER: the tag's name, UTF-8, or
 			      NULL */
 	size_t other_len;
@@ -48,7 +51,8 @@ struct inv_event {
 	 */
 	const uint8_t *terms;
 	size_t len;
-	const struct inv_dict *dict; /* packed */
+	const struct inv_dict *dict; /* packed: the packet's dictionary, to
+					which `terms' refer */
 	const uint8_t *raw;	     /* ETF: the whole tuple; packed: NULL */
 	size_t raw_len;
 	bool bare; /* ETF: not a trace tuple; terms is the same as raw */
@@ -57,9 +61,9 @@ struct inv_event {
 /* The times of a packet's records. */
 struct inv_event_times {
 	bool version_1;	   /* the packet's type is INV_LOG_EVENTS_1 */
-	uint64_t begin_ns; /* of the packet */
-	uint64_t last_ns;  /* of the last record that was decoded; before the
-			      first one begin_ns */
+	uint64_t begin_ns; /* monotonic time at which the packet was begun */
+	uint64_t last_ns;  /* the time of the last record that was decoded;
+			    * before the first record, begin_ns */
 };
 
 /*
@@ -87,5 +91,11 @@ const char *inv_event_tag(const struct inv_event *ev, size_t *len);
  * returns the tag with this name, or 0. */
 const char *inv_tag_text(unsigned tag, size_t *len);
 unsigned inv_tag_number(const char *text, size_t len);
+/* The same for INV_SYSTEM_TAGS; inv_system_number returns INV_SYSTEM_COUNT if there is
+ * no such tag. */
+const char *inv_system_text(unsigned tag, size_t *len);
+unsigned inv_system_number(const char *text, size_t len);
+/* Returns the number of the event's tag in INV_SYSTEM_TAGS, or INV_SYSTEM_COUNT. */
+unsigned inv_event_system(const struct inv_event *ev);
 
 #endif

@@ -49,9 +49,10 @@ struct inv_feed {
 			     wanted; valid after everything was read */
 	bool lazy; /* set by the caller: it calls ops->load before it uses an
 		      item */
-	/* The log has no end, so later events may be missing. */
+	/* True: the log has no end, so later events may be missing. */
 	bool unended;
-	/* Events are missing, as far as this is known before they are read. */
+	/* True: events are missing, as far as this is known before events are
+	 * read. */
 	bool lossy;
 	/* More items may follow. If false, the next two fields are not used. */
 	bool growing;

@@ -22,9 +22,10 @@ int inv_log_is(const struct inv_source *src, bool *is)
 /* --- the index ------------------------------------------------------------ */
 
 /*
- * An entry of the index: offset of the packet, notes (it has no events), damaged
- * (the scan found its body damaged, so it need not be hashed again), and the
- * number of its stream or one of these:
+ * An entry of the index has the offset of the packet, the bit `notes' (the
+ * packet has no events), the bit `damaged' (the scan found the body damaged, so
+ * it need not be hashed again), and the number of the packet's stream or one of
+ * these:
  */
 #define ANCHORS INV_RINGS_MAX
 #define TOTALS (INV_RINGS_MAX + 1)

@@ -34,7 +34,8 @@ struct inv_log_file {
 				   when they are unpacked */
 	uint64_t last_totals;	/* offset of the last TOTALS packet */
 	bool lossy; /* a packet says that events were lost, or is damaged */
-	/* set by inv_log_file_share */
+	/* set by inv_log_file_share; true: streams skip all TOTALS packets
+	 * except the last */
 	bool last_totals_only;
 };
 
@@ -60,13 +61,14 @@ void inv_log_file_share(struct inv_log_file *f, uint32_t n_streams,
 /* A position among the packets of a file. A struct of zeros is before the first
  * packet. */
 struct inv_log_cursor {
-	size_t next; /* in the index */
+	size_t next; /* place in the file's `index' of the next packet */
 };
 
 /*
  * Finds the next packet that is a TOTALS packet or an EVENTS packet of the
- * stream; or, if `stream' is one of INV_LOG_*_ONLY, the next such packet. Sets *at to the packet, moves the cursor after the packet and returns 0, or
- * returns INV_END if there is none.
+ * stream. If `stream' is one of INV_LOG_*_ONLY, finds the next packet of this
+ * type instead. Sets *at to the packet, moves the cursor after the packet, and
+ * returns 0. Returns INV_END if there is no such packet.
  */
 int inv_log_cursor_seek(struct inv_log_cursor *c, const struct inv_log_file *f,
 			uint32_t stream, struct inv_log_place *at);

@@ -81,12 +81,15 @@ int inv_filter_add_mfa(struct inv_filter *f, const char *text,
 /* Reports an unknown tag, and lists the known ones. */
 static int unknown_tag(const char *text, size_t n, struct inv_err *err)
 {
-	char all[480];
+	char all[560];
 	size_t at = 0;
 
-	for (unsigned i = 1; i < INV_TAG_COUNT; i++) {
+	for (unsigned i = 1; i < INV_TAG_COUNT + INV_SYSTEM_COUNT; i++) {
 		size_t len;
-		const char *name = inv_tag_text(i, &len);
+		const char *name =
+			i < INV_TAG_COUNT ?
+				inv_tag_text(i, &len) :
+				inv_system_text(i - INV_TAG_COUNT, &len);
 
 		if (!name || len + 2 >= sizeof(all) - at)
 			continue;
@@ -108,10 +111,14 @@ int inv_filter_add_tags(struct inv_filter *f, const char *text,
 	for (;;) {
 		size_t n = strcspn(text, ",");
 		unsigned tag = inv_tag_number(text, n);
+		unsigned system = inv_system_number(text, n);
 
-		if (!tag || tag >= INV_TAG_COUNT)
+		if (tag && tag < INV_TAG_COUNT)
+			f->tags[tag] = true;
+		else if (system < INV_SYSTEM_COUNT)
+			f->system[system] = true;
+		else
 			return unknown_tag(text, n, err);
-		f->tags[tag] = true;
 		f->by_tag = f->active = true;
 		if (!text[n])
 			return 0;
@@ -121,8 +128,8 @@ int inv_filter_add_tags(struct inv_filter *f, const char *text,
 
 /* --- testing an item ------------------------------------------------------ */
 
-/* These functions return 1 (the item passes), 0 (it does not), or an error of
- * inv_cursor_next. */
+/* These functions return 1 if the item passes, 0 if it does not, or an error
+ * of inv_cursor_next. */
 
 static int one_of_pids(const struct inv_filter *f, const struct inv_node *node,
 		       const struct inv_token *tok)
@@ -163,8 +170,10 @@ static int pid_of_seq(const struct inv_filter *f, const struct inv_item *it)
 	return rc;
 }
 
-/* Sets *arity from the third element of {M,F,A}, whose first token is `first':
- * a number or the list of arguments. -1: neither. */
+/*
+ * Sets *arity from the third element of {M,F,A}, whose first token is `first':
+ * a number or the list of arguments. If it is neither, *arity becomes -1.
+ */
 static int arity_of(struct inv_cursor *c, const struct inv_token *first,
 		    int64_t *arity)
 {
@@ -290,6 +299,16 @@ static bool by_mfa(const struct inv_filter *f, const struct inv_item *it)
 	return rc != 0;
 }
 
+static bool by_tag(const struct inv_filter *f, const struct inv_event *ev)
+{
+	unsigned system;
+
+	if (ev->tag < INV_TAG_COUNT)
+		return f->tags[ev->tag];
+	system = inv_event_system(ev);
+	return system < INV_SYSTEM_COUNT && f->system[system];
+}
+
 bool inv_filter_wants(const struct inv_filter *f, const struct inv_item *it)
 {
 	if (it->kind == INV_ITEM_LOSS)
@@ -297,7 +316,7 @@ bool inv_filter_wants(const struct inv_filter *f, const struct inv_item *it)
 	if (inv_item_recorded_ns(it) < f->from_ns ||
 	    inv_item_recorded_ns(it) >= f->until_ns)
 		return false;
-	if (f->by_tag && (it->ev.tag >= INV_TAG_COUNT || !f->tags[it->ev.tag]))
+	if (f->by_tag && !by_tag(f, &it->ev))
 		return false;
 	if (f->n_pids && !by_pid(f, it))
 		return false;

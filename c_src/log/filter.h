@@ -24,6 +24,7 @@ struct inv_filter {
 	/* private */
 	bool by_tag;
 	bool tags[INV_TAG_COUNT];
+	bool system[INV_SYSTEM_COUNT];
 	struct inv_filter_pid *pids;
 	size_t n_pids;
 	struct inv_filter_mfa *mfas;

@@ -19,14 +19,15 @@ enum kind {
 
 struct inv_input {
 	enum kind kind;
-	bool taken;		  /* a feed owns file or src */
+	bool taken;		  /* a feed owns `file' or `src' */
 	char *node;		  /* from the command line or the file; NULL:
 				     unknown */
-	struct inv_log_file file; /* KIND_LOG */
-	struct inv_source src;	  /* all other kinds */
+	struct inv_log_file file; /* used by KIND_LOG */
+	struct inv_source src;	  /* used by all other kinds */
 	struct inv_tracefile_info info; /* KIND_TRACE; info.node was moved to
 					   node */
-	bool numbered;			/* wrap is valid */
+	bool numbered;			/* `wrap' has the number in the
+					   file's name */
 	struct inv_wrap_name wrap;
 };
 
@@ -61,6 +62,8 @@ void inv_inputs_release(struct inv_inputs *in)
 	for (uint32_t i = 0; i < in->n_nodes; i++) {
 		inv_names_free(in->nodes[i]->names);
 		free(in->nodes[i]->name);
+		free(in->nodes[i]->erts_version);
+		free(in->nodes[i]->os_pid);
 		free(in->nodes[i]);
 	}
 	free(in->feeds);
@@ -224,6 +227,29 @@ static void take_creation(struct inv_node *node, uint32_t creation)
 	}
 }
 
+/* Sets text to a copy of `new'. If two inputs have different values, sets it to
+ * NULL. */
+static int take_text(char **text, const char *new, bool first)
+{
+	if (!first && *text && !strcmp(*text, new))
+		return 0;
+	free(*text);
+	*text = first && *new ? strdup(new) : NULL;
+	return first && *new && !*text ? INV_ENOMEM : 0;
+}
+
+/* Takes what the log says about the emulator. */
+static int take_emulator(struct inv_node *node, const struct inv_log_about *a)
+{
+	bool first = !node->otp_release;
+
+	take_creation(node, a->head.creation);
+	node->otp_release = (unsigned)strtoul(a->otp_release, NULL, 10);
+	if (take_text(&node->erts_version, a->erts_version, first))
+		return INV_ENOMEM;
+	return take_text(&node->os_pid, a->os_pid, first);
+}
+
 /* --- feeds ---------------------------------------------------------------- */
 
 /* Makes a feed of all files with the uuid of input `first'. */
@@ -238,13 +264,10 @@ static int open_log(struct inv_inputs *in, uint32_t first, struct inv_err *err)
 	uint32_t n = 0;
 	int rc;
 
-	if (!files || !node) {
+	if (!files || !node || take_emulator(node, &x->file.about)) {
 		free(files);
 		return no_memory(err);
 	}
-	take_creation(node, x->file.about.head.creation);
-	node->otp_release =
-		(unsigned)strtoul(x->file.about.otp_release, NULL, 10);
 	for (uint32_t i = in->n_inputs; i-- > first;) {
 		struct inv_input *y = &in->inputs[i];
 

@@ -19,10 +19,13 @@ struct inv_facts;
 
 /* A node. All inputs with the same node name share one struct. */
 struct inv_node {
-	char *name;		 /* UTF-8 */
-	uint32_t number;	 /* from 0, in the order of the inputs */
-	uint64_t key;		 /* inv_node_key of the name; 0: not set */
-	unsigned otp_release;	 /* 0: unknown */
+	char *name;	      /* UTF-8 */
+	uint32_t number;      /* from 0, in the order of the inputs */
+	uint64_t key;	      /* inv_node_key of the name; 0: not set */
+	unsigned otp_release; /* 0: unknown */
+	char *erts_version;   /* NULL: unknown */
+	char *os_pid; /* the operating system's process id; NULL: unknown, or
+			 the node was restarted between the inputs */
 	uint32_t creation;	 /* creation of the node; 0: unknown, or the
 				    node was restarted between the inputs */
 	bool restarted;		 /* the node was restarted between the inputs */
@@ -56,7 +59,8 @@ struct inv_item {
 	uint32_t stream; /* number of the stream in its log; 0 if there is only
 			    one */
 	uint32_t feed;	 /* number of its feed in the merge */
-	bool early;	 /* a note that was written later than its place here */
+	bool early;	 /* a note that was written later than its place among
+			  * the items */
 	/*
 	 * Erlang system time of the node, in ns since the Unix epoch. An event
 	 * without a time has the time of the previous event.
@@ -64,8 +68,8 @@ struct inv_item {
 	int64_t ts_ns;
 	int64_t moved_ns; /* part of ts_ns: a correction of the node's clock */
 	int64_t erl_ns;	  /* Erlang monotonic time */
-	/* What an event means, derived from the items before it (flow/flow.h).
-	 * NULL: it was not derived. */
+	/* Facts about the event, which the flow has derived from earlier items
+	 * (flow/flow.h). NULL: the item did not go through the flow. */
 	const struct inv_facts *facts;
 	union {
 		struct inv_event ev;

@@ -14,7 +14,7 @@
 struct kept {
 	struct kept *next;
 	struct inv_log_place at;
-	size_t size; /* in memory */
+	size_t size; /* bytes of memory of the packet */
 	uint8_t body[];
 };
 
@@ -29,26 +29,29 @@ struct live {
 	struct inv_reader r;
 	struct inv_node *node;
 	size_t cap;
-	/* bytes that were pushed; the first `used' bytes are processed, the
-	 * others are not a whole packet yet */
+	/* bytes that were pushed; the first `used' bytes are processed, and
+	 * the rest is not a whole packet yet */
 	struct inv_buf buf;
 	size_t used;
 	struct inv_source bytes; /* the bytes that are not processed */
-	bool begun;		 /* about and scan are valid */
+	bool begun;		 /* `about' and `scan' are initialized */
 	struct inv_log_about about;
 	struct inv_scan scan;
 	struct inv_log_packet last; /* head of the last packet that arrived */
-	/* packets that were not read yet */
-	struct lane *lanes; /* indexed by stream */
+	/* packets that have arrived and were not read yet */
+	struct lane *lanes; /* lanes[i] is for stream i */
 	uint32_t n_lanes;
-	size_t held; /* bytes of those packets */
+	size_t held; /* bytes of memory of the packets in `lanes' */
 	struct lane anchors;
 	size_t held_anchors;
-	/* time */
-	struct inv_anchor anchor; /* the latest anchor */
+	/* how far the log has arrived */
+	struct inv_anchor anchor; /* the newest anchor that has arrived */
 	bool anchored;
 	bool marked;
 	int64_t mark;
+	/* gets names when they arrive; NULL: nobody does */
+	inv_live_name_fn *name_fn;
+	void *name_arg;
 };
 
 /* Maximum bytes of anchors that were not read yet. If there are more, the
@@ -69,7 +72,7 @@ static uint64_t erl_offset(const struct live *l)
 	return (uint64_t)l->anchor.erl - l->anchor.mono;
 }
 
-/* Returns the watermark on the clock of the events. 0: unknown. */
+/* Returns the watermark on the clock of the events, or 0 if it is unknown. */
 static uint64_t marked_ns(const struct live *l)
 {
 	int64_t ns = (int64_t)((uint64_t)l->mark - erl_offset(l));
@@ -77,7 +80,8 @@ static uint64_t marked_ns(const struct live *l)
 	return l->marked && l->anchored && ns > 0 ? (uint64_t)ns : 0;
 }
 
-/* Call it when anything changes on which the watermark depends. */
+/* Computes the watermark again. Call it when a value changes on which the
+ * watermark depends. */
 static void set_watermark(struct live *l)
 {
 	struct inv_feed *f = &l->r.feed;
@@ -201,9 +205,10 @@ static bool replace_totals(struct lane *x, const struct inv_log_place *at)
 	return true;
 }
 
-/* Returns true if entry i, of stream t->stream, is the one to use. If several
- * entries are of this stream, use the one whose index is the stream's number,
- * otherwise the first. `had': an earlier entry is of this stream. */
+/* Returns true if entry i, which belongs to stream t->stream, is to be used.
+ * If several entries belong to this stream, the entry whose index is the
+ * stream's number is used, or else the first entry. `had': an earlier entry
+ * belongs to this stream. */
 static bool is_of_stream(const struct inv_entries *e, uint32_t i,
 			 const struct inv_log_totals *t, bool had)
 {
@@ -273,6 +278,50 @@ static int keep_anchors(struct live *l, const struct inv_log_place *at)
 	return 0;
 }
 
+/* Passes on the names in a packet of notes. Damage is reported when the packet
+ * is read at its place. */
+static int pass_names(struct live *l, const struct inv_log_place *at)
+{
+	struct inv_stream *s = &l->r.notes;
+	struct inv_item it = { .kind = INV_ITEM_NOTE,
+			       .node = l->node,
+			       .stream = at->head.stream,
+			       .early = true };
+	int rc = inv_stream_take_notes(s, at);
+
+	while (!rc && !inv_stream_next(s)) {
+		if (s->ev.note != INV_NOTE_NAME)
+			continue;
+		it.ev = s->ev;
+		l->name_fn(l->name_arg, &it);
+	}
+	inv_stream_release(s);
+	return rc;
+}
+
+void inv_live_names_to(struct inv_feed *feed, inv_live_name_fn *fn, void *arg)
+{
+	struct live *l = live_of(feed);
+
+	l->name_fn = fn;
+	l->name_arg = arg;
+}
+
+int64_t inv_live_names_wait(const struct inv_feed *feed, int64_t ts_ns,
+			    int64_t ms, int64_t now_ms)
+{
+	const struct live *l = live_of(feed);
+	int64_t left;
+
+	if (l->r.complete || inv_live_full(feed) ||
+	    feed->mark_ns == INT64_MIN ||
+	    (int64_t)((uint64_t)feed->mark_ns - (uint64_t)ts_ns) >=
+		    ms * 1000000)
+		return 0;
+	left = feed->heard_ms + ms - now_ms;
+	return left > 0 ? left : 0;
+}
+
 static int keep_packet(struct live *l, struct inv_log_place *at)
 {
 	const struct inv_log_packet *h = &at->head;
@@ -287,6 +336,8 @@ static int keep_packet(struct live *l, struct inv_log_place *at)
 	case INV_LOG_EVENTS_1:
 		if (h->begin_ns < l->r.first_ns)
 			l->r.first_ns = h->begin_ns;
+		if (l->name_fn && !h->n_events && pass_names(l, at))
+			return INV_ENOMEM;
 		return keep(l, h->stream, at);
 	default:
 		return 0;

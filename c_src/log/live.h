@@ -41,6 +41,10 @@
 /* Default for cap: bytes of packets that wait to be read. */
 #define INV_LIVE_CAP (24u * 1024 * 1024)
 
+/* Gets a note with a name of a process. `item' is valid until the function
+ * returns. */
+typedef void inv_live_name_fn(void *arg, struct inv_item *item);
+
 /*
  * Makes a feed. Copies `name', which notices show. Borrows `node' and
  * `notices'. If node->otp_release is 0, sets it from the log. For `cap' see
@@ -49,6 +53,13 @@
 int inv_live_new(struct inv_feed **feed, struct inv_node *node,
 		 const char *name, size_t cap, struct inv_notices *notices,
 		 struct inv_err *err);
+
+/*
+ * From now on inv_live_push passes each name to `fn' when it arrives, as an early
+ * note: the process's events before the note may not have been returned yet.
+ * The note is returned at its place, too.
+ */
+void inv_live_names_to(struct inv_feed *feed, inv_live_name_fn *fn, void *arg);
 
 /*
  * Pushes the next n bytes of the log. Returns 0; INV_EFORMAT: not a log;
@@ -80,5 +91,14 @@ int inv_live_end(struct inv_feed *feed, struct inv_err *err);
  * one unpacked packet of each stream.
  */
 bool inv_live_full(const struct inv_feed *feed);
+
+/*
+ * Returns the ms until every name should have arrived that the node has written
+ * within `ms' of the time ts_ns; 0: it should have arrived already. It does not
+ * wait longer than `ms' for a node that does not answer, nor if the feed is full
+ * or no more bytes will come.
+ */
+int64_t inv_live_names_wait(const struct inv_feed *feed, int64_t ts_ns,
+			    int64_t ms, int64_t now_ms);
 
 #endif

@@ -84,8 +84,8 @@ int64_t inv_merge_wait(const struct inv_merge *m)
 		const struct inv_feed *f = m->feeds[m->empty[i]];
 		int64_t left = deadline(m, f) - m->now_ms;
 
-		/* This feed may still return an item that is earlier than the
-		 * item on top of the heap. */
+		/* Feed f may still return an item that is earlier than the item
+		 * on top of the heap. */
 		if (f->mark_ns <= m->heap.e[0].key && left > wait)
 			wait = left;
 	}
@@ -159,8 +159,8 @@ int inv_merge_resume(struct inv_merge *m, uint32_t feed)
 
 	struct inv_item *next;
 
-	/* The item that was returned must not be returned again, and is on top
-	 * only now. Moves to the next one, without returning it. */
+	/* The item that was returned last is on top of the heap again, and
+	 * must not be returned again. Skips it. */
 	if (m->given)
 		rc = inv_merge_next(m, &next);
 	m->given = false;
@@ -177,8 +177,9 @@ void inv_merge_adjust(struct inv_merge *m,
 	m->adjust = adjust;
 	m->adjust_arg = arg;
 	m->given = false;
-	/* Entries of the heap are pushed again in place: before each push, the
-	 * heap is shorter than what was read of it. */
+	/* Pushes the entries of the heap again, in the same memory: before
+	 * each push, the new heap is shorter than the part that was read
+	 * already. */
 	m->heap.n = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t index = m->heap.e[i].index;

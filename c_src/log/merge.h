@@ -34,7 +34,7 @@
  * patience_ms and now_ms are not needed.
  */
 struct inv_merge {
-	/* The caller sets these if feeds grow. */
+	/* The caller sets the next fields if feeds grow. */
 	int64_t patience_ms;
 	int64_t now_ms; /* from the same clock as in inv_live_mark */
 	/* Sets ts_ns and moved_ns of an item before it is merged. NULL: times
@@ -76,23 +76,24 @@ void inv_merge_limit(struct inv_merge *m, int64_t from_ns, int64_t until_ns);
 int inv_merge_next(struct inv_merge *m, struct inv_item **item);
 
 /*
- * inv_merge_hold takes the item that was just returned back: it, and the items
- * of its feed that follow, are returned after inv_merge_resume. Returns the
- * number of the feed. Call inv_merge_resume once for each held feed; the item
- * that was returned last is then no longer valid. inv_merge_resume returns 0 or
- * INV_ENOMEM.
+ * inv_merge_hold takes back the item that was just returned. This item, and
+ * the items of its feed after it, are returned after inv_merge_resume. Returns
+ * the number of the feed. Call inv_merge_resume once for each held feed; the
+ * item that was returned last is then no longer valid. inv_merge_resume returns
+ * 0 or INV_ENOMEM.
  */
 uint32_t inv_merge_hold(struct inv_merge *m);
 int inv_merge_resume(struct inv_merge *m, uint32_t feed);
 
-/* Items are adjusted from now on, also the item that was returned last, which is
- * returned again at its place. No feed may be held. */
+/* From now on the times of items are adjusted. This includes the item that was
+ * returned last, which is returned again at its new place. No feed may be
+ * held. */
 void inv_merge_adjust(struct inv_merge *m,
 		      void (*adjust)(void *arg, struct inv_item *item),
 		      void *arg);
 
-/* Returns true if the feed of a node has items that were not returned, and is
- * not held. */
+/* Returns true if a node's feed that is not held has items that were not
+ * returned. */
 bool inv_merge_has(const struct inv_merge *m, const struct inv_node *node);
 
 /*

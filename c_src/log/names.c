@@ -45,7 +45,8 @@ struct alias {
 	size_t etf_len;
 	uint32_t len;
 	bool stored;
-	struct holding *open; /* names without an unalias entry */
+	struct holding *open; /* periods of names that have no entry
+				 `unalias' yet */
 	UT_hash_handle hh;
 };
 

@@ -30,7 +30,7 @@ void inv_names_free(struct inv_names *n);
 int inv_names_read(struct inv_names *n, const struct inv_source *src,
 		   unsigned otp, struct inv_notices *ns);
 
-/* A name and when it was valid. text is UTF-8, as ~w prints the name. */
+/* A name, and when it was valid. `text' is UTF-8, as ~w prints the name. */
 struct inv_name {
 	const char *text;
 	uint32_t len;

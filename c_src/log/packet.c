@@ -10,8 +10,10 @@
 
 struct inv_unpacker {
 	ZSTD_DCtx *zstd;
-	struct inv_packet_buf packed; /* a compressed body */
-	struct inv_packet_buf buf;    /* for totals and anchors */
+	struct inv_packet_buf packed; /* the body as it is in the file,
+					 compressed */
+	struct inv_packet_buf buf;    /* the body of totals and anchors,
+					 unpacked */
 };
 
 struct inv_unpacker *inv_unpacker_new(void)
@@ -177,8 +179,8 @@ void inv_entries_open(struct inv_entries *e, struct inv_unpacker *u,
 		e->n = h->n_events;
 }
 
-/* Copies entry i. An entry of an older version can be shorter, and one of a
- * newer version longer. */
+/* Copies entry i. In an older version an entry can be shorter, and in a newer
+ * version longer. */
 static bool entry(const struct inv_entries *e, unsigned type, uint32_t i,
 		  void *out, size_t size)
 {

@@ -8,7 +8,7 @@
 
 struct inv_reader_stream {
 	struct inv_stream s;
-	bool queued; /* its item is in the heap */
+	bool queued; /* an item of the stream is in the heap */
 };
 
 /* --- the clock ------------------------------------------------------------ */
@@ -153,8 +153,10 @@ void inv_reader_count_common(struct inv_reader *r,
 		inv_account_totals(&r->common, t, false, &r->losses);
 }
 
-/* Call it when all streams have ended. Makes the next item from the losses that
- * belong to no stream; INV_END: there are none. */
+/*
+ * Call it when all streams have ended. Makes the next item from the losses that
+ * belong to no stream. Returns INV_END if there are none.
+ */
 static int last_items(struct inv_reader *r)
 {
 	struct inv_item *it = &r->feed.item;

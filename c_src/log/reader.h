@@ -13,9 +13,9 @@
 #include "log/stream.h"
 
 /*
- * A log as a feed. Its streams are merged by the monotonic clock of their
- * machine; of items with equal times, the one of the stream with the smaller
- * number is returned first.
+ * A log as a feed. The items of the log's streams are returned in the order of
+ * the machine's monotonic clock. If two items have equal times, the item of the
+ * stream with the smaller number is returned first.
  *
  * A log is either files (log/set.h) or bytes that arrive (log/live.h). Each of
  * these structs has a struct inv_reader as its first member, and supplies its
@@ -64,9 +64,11 @@ struct inv_reader {
 					       its item was returned; otherwise
 					       NULL */
 	uint32_t n_streams;
-	struct inv_stream notes;      /* if names_first */
-	struct inv_notices unnoticed; /* of `notes': the other streams read and
-					 report the same packets */
+	struct inv_stream notes;      /* if names_first; log/live.c uses it
+				       * for names that arrive */
+	struct inv_notices unnoticed; /* notices of the stream `notes' are
+				       * dropped, because the other streams read
+				       * and report the same packets */
 	bool named;		      /* all names were returned */
 	bool fresh; /* streams that are not in the heap may have new items */
 	bool counted;

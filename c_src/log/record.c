@@ -114,7 +114,7 @@ int inv_record_next(struct inv_window *w, uint64_t *off, struct inv_notices *ns,
 		uint64_t left = w->src->size - *off;
 
 		inv_window_get(w, *off, left < HEAD + 1 ? left : HEAD + 1);
-		/* A length that large can be damage. */
+		/* Only damage makes a length as large as this one likely. */
 		if (frame_at(w, *off, f) &&
 		    (!too_large(f) || end_or_frame_at(w, *off + f->len))) {
 			*off += f->len;

@@ -80,8 +80,8 @@ bool inv_scan_head(const uint8_t *p, struct inv_log_packet *h);
 uint64_t inv_scan_packet_len(const struct inv_source *src, uint64_t off,
 			     const struct inv_log_packet *h);
 
-/* Sets the body of at, whose head and damaged are valid: if it is in memory,
- * or else whether it is cut. */
+/* Sets the body of *at if the body is in memory; otherwise sets whether the
+ * body is cut. The fields head and damaged of *at must be valid. */
 void inv_scan_locate(struct inv_log_place *at, const struct inv_source *src,
 		     uint64_t off);
 

@@ -16,7 +16,7 @@ struct set {
 	struct inv_reader r;
 	struct inv_log_file *files; /* owned; all are open */
 	uint32_t n_files;
-	struct set_cursor *cursors; /* indexed by stream */
+	struct set_cursor *cursors; /* cursors[i] is for stream i */
 	struct set_cursor anchors;
 	struct set_cursor notes;
 };
@@ -35,7 +35,7 @@ static int by_number(const void *a, const void *b)
 	return (x->src.size < y->src.size) - (x->src.size > y->src.size);
 }
 
-/* Keeps only the first file of each number. */
+/* Of several files with the same number, keeps only the first. */
 static void drop_twins(struct set *s, struct inv_notices *ns)
 {
 	uint32_t n = 0;
@@ -162,7 +162,7 @@ static void count_common(struct set *s)
 
 /* --- the time --------------------------------------------------------------- */
 
-/* Reads the anchors once more, beside the reader. */
+/* Reads the anchors once more, independently of the reader. */
 struct all_anchors {
 	struct set *set;
 	struct set_cursor cursor;
@@ -194,7 +194,7 @@ static void set_limit(struct inv_feed *feed, int64_t from_ns, int64_t until_ns)
 	struct inv_clock clock;
 
 	inv_clock_init(&clock, next_anchor, &anchors);
-	if (!clock.known) /* the clock is a guess */
+	if (!clock.known) /* without an anchor the clock is a guess */
 		clock = s->r.clock;
 	inv_clock_range(&clock, from_ns, until_ns, &range.from_ns,
 			&range.until_ns);

@@ -17,9 +17,10 @@
  * depends on the number of streams, except for the 8 bytes that log/file.h keeps
  * for each packet.
  *
- * Makes a feed, which owns `files' from now on (an array from malloc, and what
- * its entries own), also on failure. If a file occurs twice, drops one copy.
- * Reports missing files and how the log ends. Borrows `node' and `notices'.
+ * Makes a feed, which owns `files' from now on, even on failure: an array from
+ * malloc, and everything that its entries own. If a file occurs twice, drops
+ * one copy. Reports missing files and how the log ends. Borrows `node' and
+ * `notices'.
  */
 int inv_log_set_new(struct inv_feed **feed, struct inv_log_file *files,
 		    uint32_t n_files, const struct inv_node *node,

@@ -19,13 +19,14 @@ struct inv_source_file {
 	ino_t ino;
 };
 
-/* All open files. */
+/* The list of all open files. */
 static struct inv_source_file *files;
 
 /* --- opening --------------------------------------------------------------- */
 
-/* Allows this process as many descriptors as the system lets it have, because
- * each input needs one. Returns false if it has that many already. */
+/* Raises the limit of descriptors of this process to the maximum, because each
+ * input needs a descriptor. Returns false if the limit is at the maximum
+ * already. */
 static bool more_descriptors(void)
 {
 	struct rlimit limit;
@@ -164,8 +165,8 @@ static size_t read_file(const struct inv_source_file *f, uint64_t off,
 	return done;
 }
 
-/* Bytes from the first one that was missing are never read again, even if the
- * file has grown since: its new bytes would not continue the old ones. */
+/* From the first missing byte on, nothing is read any more, even if the file
+ * has grown since: the new bytes would not continue the old bytes. */
 static void copy_file(struct inv_source_file *f, uint64_t off, uint8_t *out,
 		      size_t n)
 {
@@ -204,7 +205,7 @@ void inv_source_tell_cuts(struct inv_notices *ns)
 	for (struct inv_source_file *f = files; f; f = f->next) {
 		struct stat st;
 
-		/* Truncation after the last read. */
+		/* The file may have been truncated after the last read. */
 		if (!fstat(f->fd, &st))
 			set_good(f, (uint64_t)st.st_size);
 		if (f->good < f->size)

@@ -60,7 +60,7 @@ void inv_stream_limit(struct inv_stream *s, const struct inv_range *range)
 }
 
 /* Returns true if all events of the packet are before the range. An event is
- * never earlier than the one before it. */
+ * never earlier than the event before it. */
 static bool is_before(const struct inv_stream *s,
 		      const struct inv_log_packet *h)
 {
@@ -73,10 +73,11 @@ static bool is_after(const struct inv_stream *s, uint64_t begin_ns)
 }
 
 /*
- * Forgets losses outside the range. Losses that a packet shows happened after
- * the begin of the packet before it, and not after its own end. Losses that
- * totals show happened before the next packet; so if a packet before the range
- * was the last one, they are undecided until then.
+ * Forgets losses outside the range. Losses that a packet shows happened
+ * between the beginning of the previous packet and the end of this packet.
+ * Losses that totals show happened before the next packet. So if the last
+ * packet is before the range, it is undecided until the next packet whether
+ * they are in the range.
  */
 static void choose_losses(struct inv_stream *s, bool before)
 {
@@ -85,9 +86,9 @@ static void choose_losses(struct inv_stream *s, bool before)
 	s->undecided = before;
 }
 
-/* Counts the packet that was taken, whose first events `left' does not count
- * any more, and returns true if it need not be read. Packets of notes are
- * always read. */
+/* Accounts for the packet that was taken; `left' is the number of its events
+ * that were not read yet. Returns true if the packet need not be read. Packets
+ * of notes are always read. */
 static bool skip_packet(struct inv_stream *s)
 {
 	const struct inv_log_packet *h = &s->at.head;
@@ -105,7 +106,8 @@ static bool skip_packet(struct inv_stream *s)
 
 bool inv_stream_end(struct inv_stream *s)
 {
-	/* Undecided losses can be within the range. */
+	/* The last losses may be before or within the range. At the end of the
+	 * stream they count as within the range, and are reported. */
 	s->undecided = false;
 	return !inv_stream_next(s);
 }
@@ -178,7 +180,7 @@ static void read_totals(struct inv_stream *s, uint64_t first_ns)
 		s->mono_ns = first_ns;
 }
 
-/* Reports an invalid record, and goes on with the next one. */
+/* Reports an invalid record, and continues with the next record. */
 static void skip_invalid(struct inv_stream *s)
 {
 	/* The packet's checksum was right, so the record was already invalid
@@ -196,8 +198,8 @@ static void skip_invalid(struct inv_stream *s)
 	}
 }
 
-/* Decodes the next record of the open packet. Returns true if it is an event or
- * a note, and not one that was returned already. */
+/* Decodes the next record of the open packet. Returns true if it is an event
+ * or a note that was not returned before. */
 static bool next_record(struct inv_stream *s)
 {
 	int rc = inv_event_decode(&s->ev, &s->p, s->end, &s->packet.dict,
@@ -218,8 +220,8 @@ static bool next_record(struct inv_stream *s)
 	return true;
 }
 
-/* Returns true if the open packet has another event, or consists of notes and
- * has another one. */
+/* Returns true if the open packet has another event, or, if it consists of
+ * notes, another note. */
 static bool has_more(const struct inv_stream *s)
 {
 	return s->left || (!s->at.head.n_events && s->p < s->end);
@@ -233,7 +235,9 @@ static bool has_more(const struct inv_stream *s)
 static int next_long(struct inv_stream *s)
 {
 	if (s->is_long) {
-		inv_account_read(&s->account, s->left); /* not loaded */
+		inv_account_read(&s->account, s->left); /* `left' is a packet
+							   that was not
+							   loaded */
 		s->left = 0;
 		inv_packet_release_long(&s->packet, s->unpacker);
 		s->p = NULL;

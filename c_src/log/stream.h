@@ -51,13 +51,17 @@ struct inv_stream {
 	struct inv_account account;
 	struct inv_loss_list losses; /* returned before further events */
 	struct inv_range range;
-	uint64_t since_ns; /* begin of the last packet of events */
+	uint64_t since_ns; /* start of the last packet of events */
 	uint64_t skipped;  /* events in packets that were not read */
-	bool undecided;	   /* the losses may be before the range */
+	bool undecided;	   /* it is not known yet whether the losses are within
+			    * the range */
 	bool no_names;	   /* the reader has returned the names already */
 };
 
-/* Borrows unpacker and notices. rotated: the log's first files are missing. */
+/*
+ * Borrows unpacker and notices. `rotated' is true if the log's first files are
+ * missing.
+ */
 void inv_stream_init(struct inv_stream *s, uint32_t number, bool rotated,
 		     struct inv_unpacker *unpacker,
 		     struct inv_notices *notices);
@@ -95,8 +99,8 @@ int inv_stream_take(struct inv_stream *s, const struct inv_log_place *at,
  * INV_ENOMEM. */
 int inv_stream_take_notes(struct inv_stream *s, const struct inv_log_place *at);
 
-/* Call it when there is no more packet. Returns true if the stream has an item
- * nevertheless, as inv_stream_next does. */
+/* Call it when there is no further packet. Returns true if the stream still
+ * has an item, which is then set as by inv_stream_next. */
 bool inv_stream_end(struct inv_stream *s);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The bytes that one read takes beyond what is asked for. */
+/* How many bytes one read takes in addition to the requested bytes. */
 #define READ_MIN ((size_t)4 * 1024)
 #define READ_MAX ((size_t)256 * 1024)
 
@@ -64,7 +64,7 @@ const uint8_t *inv_window_move(struct inv_window *w, uint64_t off, size_t n)
 	if (!grow(w, n))
 		return NULL;
 	size = read_size(w, off, n);
-	/* The end of the window is often the begin of a record. */
+	/* The end of the window is often the start of a record. */
 	if (off > w->off && off - w->off < w->len) {
 		kept = w->len - (size_t)(off - w->off);
 		memmove(w->buf, w->buf + (off - w->off), kept);

@@ -9,10 +9,11 @@
 #include "log/source.h"
 
 /*
- * The part of a source that is in memory. It moves through the source as bytes
- * are asked for. A reader that goes on where it stopped gets larger and larger
- * pieces, one that jumps from packet head to packet head gets small ones. For a
- * source in memory, the window is the whole source and has no buffer.
+ * The part of a source that is in memory. The window moves through the source
+ * as bytes are requested. If a reader continues where it stopped, the window
+ * reads larger and larger pieces; if a reader jumps from packet head to packet
+ * head, the window reads small pieces. For a source in memory, the window is
+ * the whole source and has no buffer.
  */
 struct inv_window {
 	const struct inv_source *src; /* borrowed */
@@ -21,25 +22,25 @@ struct inv_window {
 	size_t cap;
 	uint64_t off; /* of buf[0] */
 	size_t len;   /* bytes in buf */
-	size_t ahead; /* bytes that the last read took beyond what was
-			 asked for */
+	size_t ahead; /* bytes that the last read took in addition to the
+		       * requested bytes */
 };
 
 /*
- * Makes a window in which `size' bytes can be seen at once, at least 4096.
- * Returns 0 or INV_ENOMEM. All zero is valid for inv_window_release.
+ * Makes a window that can hold `size' bytes, at least 4096. Returns 0 or
+ * INV_ENOMEM. All zero is valid for inv_window_release.
  */
 int inv_window_init(struct inv_window *w, const struct inv_source *src,
 		    size_t size);
 void inv_window_release(struct inv_window *w);
 
-/* The slow path of inv_window_get. */
+/* The slow path of inv_window_get, which reads from the source. */
 const uint8_t *inv_window_move(struct inv_window *w, uint64_t off, size_t n);
 
 /*
  * Returns the n bytes at off, which must be in the source. They are valid until
- * the next call. If n is greater than the size of the window, the window grows;
- * NULL: there is no memory for that.
+ * the next call. If n is greater than the size of the window, the window grows.
+ * Returns NULL if there is no memory for that.
  */
 static inline const uint8_t *inv_window_get(struct inv_window *w, uint64_t off,
 					    size_t n)
@@ -64,8 +65,10 @@ static inline void inv_window_copy(const struct inv_window *w, uint64_t off,
 		inv_source_copy(w->src, off, out, n);
 }
 
-/* The same as inv_window_get, for as many bytes as can be seen at once. Sets *n to their number,
- * which is 0 only at the end of the source. Never returns NULL. */
+/*
+ * Like inv_window_get, for as many bytes as the window can hold. Sets *n to
+ * their number, which is 0 only at the end of the source. Never returns NULL.
+ */
 const uint8_t *inv_window_rest(struct inv_window *w, uint64_t off, size_t *n);
 
 #endif

@@ -90,7 +90,8 @@ void inv_log_writer_close(struct inv_log_writer *w)
 {
 	if (w->fd < 0)
 		return;
-	/* Also frees the allocated space after the end. */
+	/* Sets the end of the file, which also frees the space that was
+	 * allocated after it. */
 	if (ftruncate(w->fd, (off_t)w->off) < 0)
 		(void)errno; /* the space stays allocated: harmless */
 	close(w->fd);

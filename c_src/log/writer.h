@@ -42,7 +42,7 @@ struct inv_log_writer {
 int inv_log_writer_init(struct inv_log_writer *w, uint32_t codec, int level,
 			size_t body_max, size_t spare, struct inv_err *err);
 
-/* Also closes the file. */
+/* Frees the writer's memory, and closes the file. */
 void inv_log_writer_release(struct inv_log_writer *w);
 
 /*

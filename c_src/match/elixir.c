@@ -6,17 +6,19 @@
 #include "match/selector_int.h"
 
 /*
- * Translates what a head and a guard of Elixir can contain, character by
- * character.  The only state is the stack of open brackets, which says where the
- * value of a keyword ends: no token of Elixir marks this.  Functions of guards are
+ * Translates heads and guards from Elixir to Erlang, character by character.
+ * The only state is the stack of open brackets, which says where the value of a
+ * keyword ends: no token of Elixir marks this. Functions of guards are
  * translated when the guard is parsed (selector_expr.c).
  */
 #define NESTED 64
 
 enum state {
 	PLAIN,
-	VALUE,	/* the value of a keyword: }, is to be written after it */
-	LISTED, /* of the keywords at the end of arguments or a tuple: }] */
+	VALUE,	/* in the value of a keyword: `}' is to be written after the
+		 * value */
+	LISTED, /* in the last value of keywords at the end of arguments or of
+		 * a tuple: `}]' is to be written after the value */
 };
 
 struct elixir {
@@ -31,7 +33,7 @@ struct elixir {
 		enum state state;
 	} open[NESTED];
 	size_t depth;
-	bool when; /* a guard has begun */
+	bool when; /* a guard has begun: `when' was written */
 	char last; /* the last character written that is no space */
 };
 
@@ -69,7 +71,8 @@ static void put_atom(struct elixir *e, const char *before, const char *name,
 	puts_(e, "'");
 }
 
-/* Notes where the text that is written next comes from. */
+/* Notes the position in the original text from which the next written text
+ * comes. */
 static void note(struct elixir *e)
 {
 	uint32_t pair[2] = { (uint32_t)e->out->text.len,
@@ -287,7 +290,8 @@ static void module(struct elixir *e)
 		 (size_t)(e->p - from));
 }
 
-/* Writes a word of Erlang between spaces, so that it is not joined to others. */
+/* Writes a word of Erlang between spaces, so that it does not run into the
+ * words beside it. */
 static void operator_word(struct elixir *e, const char *word)
 {
 	puts_(e, " ");
@@ -333,12 +337,18 @@ static void word(struct elixir *e)
 	} else if (*p == '_') {
 		put(e, p, n);
 	} else {
-		/* A variable; ? and ! cannot be in one of Erlang. */
+		/* A variable. ? and ! cannot be in a variable of Erlang. */
 		puts_(e, "V");
 		put(e, p, is_name(p[n - 1]) ? n : n - 1);
 		if (!is_name(p[n - 1]))
 			puts_(e, p[n - 1] == '?' ? "@q " : "@x ");
 	}
+}
+
+static void put_digits(struct elixir *e)
+{
+	while (is_digit(*e->p) || (*e->p == '_' && is_digit(e->p[1])))
+		put(e, e->p++, 1);
 }
 
 static void number(struct elixir *e)
@@ -354,20 +364,18 @@ static void number(struct elixir *e)
 					put(e, e->p++, 1);
 				return;
 			}
-	while (is_digit(*e->p) || (*e->p == '_' && is_digit(e->p[1])))
-		put(e, e->p++, 1);
+	put_digits(e);
 	if (*e->p != '.' || !is_digit(e->p[1]))
 		return;
 	put(e, e->p++, 1);
-	while (is_digit(*e->p))
-		put(e, e->p++, 1);
+	put_digits(e);
 	if (*e->p != 'e')
 		return;
 	put(e, e->p++, 1);
 	if (*e->p == '-' || *e->p == '+')
 		put(e, e->p++, 1);
-	while (is_digit(*e->p))
-		put(e, e->p++, 1);
+	if (is_digit(*e->p))
+		put_digits(e);
 }
 
 static void put_bytes(struct elixir *e, const struct inv_buf *b)

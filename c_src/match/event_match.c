@@ -28,6 +28,11 @@ static void note_odd(struct inv_event_match *m, inv_word t)
 {
 	const inv_word *b = inv_box_of(t, INV_BOX_ATOM);
 
+#define IS_SYSTEM(name, text)     \
+	if (inv_word_is(t, text)) \
+		return;
+	INV_SYSTEM_TAGS(IS_SYSTEM)
+#undef IS_SYSTEM
 	if (b && !m->odd[0] && !inv_word_is(t, "_") &&
 	    inv_spec_var(&m->match.spec, t) < 0)
 		snprintf(m->odd, sizeof(m->odd), "%.*s", (int)inv_box_n(b),
@@ -130,13 +135,7 @@ int inv_event_match_select(struct inv_event_match *m, const char *text,
 int inv_event_match_text(struct inv_event_match *m, const char *text,
 			 struct inv_err *err)
 {
-	int rc = inv_event_match_select(m, text, NULL, err);
-
-	if (!rc && (m->module_glob[0] || m->function_glob[0]))
-		return inv_err_set(err, INV_EINVAL,
-				   "a node cannot test a wildcard in a filter: "
-				   "write it as SPEC");
-	return rc;
+	return inv_event_match_select(m, text, NULL, err);
 }
 
 int inv_event_match_etf(struct inv_event_match *m, const uint8_t *bytes,

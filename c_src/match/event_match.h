@@ -32,8 +32,8 @@ struct inv_event_match {
 	bool tags[INV_TAG_COUNT];
 	/* the first unknown atom in the position of a tag; "": none */
 	char odd[64];
-	/* What the spec does not test (inv_event_match_select). Wildcards for the
-	 * names of a call (base/glob.h); "": none. */
+	/* Conditions that the spec cannot test (inv_event_match_select).
+	 * Wildcards for the names in a call (base/glob.h); "": no wildcard. */
 	char module_glob[1024], function_glob[1024];
 	/* A receiver of a sent message is a registered name: it also selects
 	 * messages to the pid of the process that has this name. */
@@ -47,11 +47,11 @@ struct inv_event_match {
 #define INV_EVENT_ELEMENTS 5
 
 /*
- * Make a filter.  `text' is a match spec, or a selector (match/selector.h);
- * `records', which can be NULL, define its records.  `bytes' are a match spec in
- * the external term format, and are borrowed.  inv_event_match_text refuses
- * wildcards and records, which a node cannot test.  Return 0, INV_ENOMEM,
- * INV_EINVAL or another error, with a message in `err'.
+ * Make a filter. `text' is a match spec, or a selector (match/selector.h).
+ * `records' defines the records in the text, and can be NULL. `bytes' is a
+ * match spec in the external term format, and is borrowed. inv_event_match_text
+ * refuses records, whose definitions a node does not have. Return 0,
+ * INV_ENOMEM, INV_EINVAL or another error, with a message in `err'.
  */
 int inv_event_match_select(struct inv_event_match *m, const char *text,
 			   const struct inv_records *records,

@@ -13,22 +13,22 @@
 enum inv_node_kind {
 	INV_NODE_CONST,	   /* term; also for lists, tuples and maps that contain
 			      only constants */
-	INV_NODE_VAR,	   /* op: the variable's number */
+	INV_NODE_VAR,	   /* op is the variable's number */
 	INV_NODE_ARGS,	   /* '$_' */
 	INV_NODE_BINDINGS, /* '$$' */
 	INV_NODE_LIST,	   /* children: the elements, then the tail */
-	INV_NODE_ANDALSO,  /* children: the arguments */
+	INV_NODE_ANDALSO,  /* the children are the arguments */
 	INV_NODE_ORELSE,
 	/*
 	 * the children of this kind and of the kinds below are in reverse
 	 * order, because the VM evaluates the last child first
 	 */
 	INV_NODE_TUPLE,
-	INV_NODE_MAP, /* children: the values, then the keys */
+	INV_NODE_MAP, /* the children are the values, then the keys */
 	INV_NODE_AND,
 	INV_NODE_OR,
-	INV_NODE_CALL, /* op: enum inv_match_fn */
-	INV_NODE_ACT,  /* op: enum inv_match_act */
+	INV_NODE_CALL, /* op is of enum inv_match_fn */
+	INV_NODE_ACT,  /* op is of enum inv_match_act */
 };
 
 struct inv_mnode {
@@ -52,9 +52,9 @@ enum inv_head_kind {
 struct inv_clause {
 	struct inv_clause *next;
 	enum inv_head_kind head;
-	uint32_t n_args;      /* n of LIST and PREFIX */
+	uint32_t n_args;      /* number of patterns, for LIST and PREFIX */
 	const inv_word *args; /* the patterns; for WHOLE, the variable */
-	/* the first guard; the others are its siblings */
+	/* the first of the guards, which are siblings */
 	struct inv_mnode *guard;
 	struct inv_mnode *body;
 	uint64_t bound[INV_MATCH_VARS / 64]; /* set of the variables that the

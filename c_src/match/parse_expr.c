@@ -315,7 +315,10 @@ static struct inv_mnode *expr_of(struct inv__parser *p, inv_word t)
 	return constant(p, t);
 }
 
-/* Parses an expression. NULL: the expression is wrong, or p->rc is set. */
+/*
+ * Parses an expression. Returns NULL if the expression is wrong, or if p->rc is
+ * set.
+ */
 static struct inv_mnode *expr(struct inv__parser *p, inv_word t)
 {
 	struct inv_mnode *x;

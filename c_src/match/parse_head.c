@@ -3,7 +3,7 @@
 
 /*
  * The largest N of a variable '$N'. (OTP's manual allows only numbers up to a
- * hundred million; the VM accepts larger ones.)
+ * hundred million; the VM accepts larger numbers.)
  */
 #define VARIABLE_MAX 4000000000u
 

@@ -19,7 +19,8 @@ struct inv__parser {
 	struct inv_heap *heap;
 	struct inv_err *err;
 	unsigned otp;
-	unsigned allowed; /* set of enum inv_match_need: what the event has */
+	unsigned allowed; /* set of enum inv_match_need: facts that the event
+			   * provides */
 	bool guard;
 	bool wrong; /* an error was found */
 	int rc;	    /* reason to stop at once; 0: none */
@@ -65,7 +66,8 @@ void inv__parse_variables(struct inv__parser *p, inv_word head);
 
 /*
  * Parses the head `t', whose shape was checked. Returns false if the head is
- * wrong or p->rc is set; then the caller does not check the rest of the clause.
+ * wrong or p->rc is set; then the caller must not check the guards and the body
+ * of the clause.
  */
 bool inv__parse_head(struct inv__parser *p, struct inv_clause *c, inv_word t);
 

@@ -63,7 +63,9 @@ enum inv_match_op {
 };
 #undef INV_MATCH_ENUM
 
-/* The operand of ACT: an action, and its number of arguments. */
+/*
+ * The operand of ACT: the number of an action, and how many arguments it has.
+ */
 #define INV_ACT(act, n) ((uint32_t)(act) << 4 | (n))
 #define INV_ACT_ID(a) ((a) >> 4)
 #define INV_ACT_ARGS(a) ((a)&15)

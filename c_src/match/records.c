@@ -110,8 +110,10 @@ static bool is_name_char(char c)
 	       (c >= '0' && c <= '9') || c == '_' || c == '@' || c & 0x80;
 }
 
-/* Reads an atom.  Sets *len to the length of its name, at the returned place.
- * NULL: there is no atom, or it has escapes. */
+/*
+ * Reads an atom.  Sets *len to the length of its name, at the returned place.
+ * Returns NULL if there is no atom, or if it has escapes.
+ */
 static const char *atom(const char **p, size_t *len)
 {
 	const char *from = *p, *end;
@@ -224,7 +226,7 @@ static const char *is_record(const char *p)
 int inv_records_parse(struct inv_records *rs, const char *text,
 		      struct inv_err *err)
 {
-	bool begins = true; /* a form can begin here */
+	bool begins = true; /* a form can begin at this place */
 	int rc = 0;
 
 	for (const char *p = skip_space(text); !rc && *p;) {

@@ -8,8 +8,9 @@
 #include "base/err.h"
 
 /*
- * Definitions of records: #order{id = 7} in a selector is a tuple whose elements
- * are known by the definition.  A struct of zeros has no definitions.
+ * Definitions of records. A selector can contain a record such as #order{id =
+ * 7}; the definition says which elements the tuple has. A struct of zeros has
+ * no definitions.
  */
 struct inv_record_field {
 	char *name; /* UTF-8 */
@@ -49,9 +50,9 @@ int inv_records_parse(struct inv_records *rs, const char *text,
 		      struct inv_err *err);
 
 /*
- * Finds the record called `name' that `module' defines, or a header file, or, if
- * `any' is true, any other module.  NULL: there is none, or (*twice is true)
- * different definitions.
+ * Finds the record called `name' that `module' or a header file defines, or, if
+ * `any' is true, any other module. Returns NULL if there is no such record or,
+ * with *twice set to true, if there are different definitions.
  */
 const struct inv_record_def *inv_records_find(const struct inv_records *rs,
 					      const char *module,

@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/glob.h"
 
-#define ARITY_MAX 0xffffffu /* of tuples */
+#define ARITY_MAX 0xffffffu /* the highest arity of a tuple */
 
 /* A key in the form in which keys are compared. */
 struct key {
@@ -15,7 +15,8 @@ struct key {
 };
 
 /*
- * Makes a key of a name: lower case, without - and _. Returns false if the name is too long to be a key.
+ * Makes a key of a name: lower case, without - and _. Returns false if the
+ * name is too long for a key.
  */
 static bool normal(struct key *key, const uint8_t *name, size_t len)
 {
@@ -137,8 +138,9 @@ struct reader {
 	struct inv_err *err;
 	const char *p;
 	const char *end;
-	const char *rule; /* its first character */
-	bool unknown;	  /* records without a definition are right */
+	const char *rule; /* where the rule begins in the text */
+	bool unknown;	  /* a rule for a record without a definition is
+			     accepted */
 };
 
 static int fail(struct reader *in, const char *why)
@@ -371,7 +373,10 @@ static bool field_number(const struct inv_record_def *def,
 	return false;
 }
 
-/* #user.password or #user{password, token}: `dot' is true for the former. */
+/*
+ * Parses #user.password or #user{password, token}; `dot' is true for
+ * #user.password.
+ */
 static int record_by_name(struct reader *in, struct inv_redact_name tag,
 			  bool dot)
 {
@@ -424,17 +429,18 @@ static int get_definition(struct reader *in, uint32_t *arity,
 	return take(in, ")") ? 0 : fail(in, ") is expected");
 }
 
-/* Adds rules for a version of a record that has more fields than the largest one
- * with a key. A smaller one would hide what is only a message, {user, Name}. */
+/* Adds rules for later versions of a record: those with more fields than the
+ * largest version with a key. Rules for fewer fields would also hide tuples
+ * that are only messages, such as {user, Name}. */
 static int add_growth(struct reader *in, struct inv_redact_name tag,
 		      uint32_t largest)
 {
 	return add_record(in, tag, largest + 1, largest + INV_REDACT_GROWTH, 0);
 }
 
-/* #user(id, password)(id, name, password). Definitions without a key make a rule
- * only if another one has a key: what is redacted of a later version is not
- * redacted of them. */
+/* #user(id, password)(id, name, password). A definition without a key makes a
+ * rule only if another definition has a key: then the rule protects tuples of
+ * this definition from being redacted like a later version. */
 static int record_by_definitions(struct reader *in, struct inv_redact_name tag)
 {
 	const char *from = in->p;

@@ -18,7 +18,8 @@
  *	all			all data; the shapes of terms remain
  *	none			removes the rules before it
  *	default			well-known keys (INV_REDACT_DEFAULT)
- *	password, *token*	values of this key, in maps and tuples {Key,Value}
+ *	password, *token*	values of this key, in maps, {Key,Value} and
+ *				[Key | Value]
  *	#user.password		a field of a record; also #user{password,token}
  *	#user/4.3		the same without a definition: the third element
  *				of a tuple {user,_,_,_}
@@ -43,8 +44,10 @@
 #define INV_REDACT_KEYS 512	/* the most keys */
 #define INV_REDACT_OTHERS 64	/* the most functions */
 #define INV_REDACT_RECORDS 1024 /* the most arities of records */
-#define INV_REDACT_KEY_MAX 255	/* bytes; no rule is for longer keys */
-#define INV_REDACT_GROWTH 4	/* fields that a new version can add */
+#define INV_REDACT_KEY_MAX \
+	255		    /* the most bytes of a key; no rule matches
+				 * longer keys */
+#define INV_REDACT_GROWTH 4 /* fields that a new version can add */
 
 #define INV_REDACT_DEFAULT                                           \
 	"password,passwd,passphrase,password_hash,secret,"           \
@@ -56,7 +59,7 @@
 	"proxy_authorization,cookie,set_cookie"
 
 /* A set of elements of a tuple, or of arguments: bit n is for the n-th from 0.
- * The last bit is also for all that follow. */
+ * The last bit is also for all further elements. */
 typedef uint64_t inv_redact_set;
 
 static inline bool inv_redact_has(inv_redact_set set, uint32_t n)
@@ -65,17 +68,18 @@ static inline bool inv_redact_has(inv_redact_set set, uint32_t n)
 }
 
 struct inv_redact_function {
-	uint16_t module, function; /* offsets in text: wildcards */
-	int16_t arity;		   /* -1: any */
+	uint16_t module, function; /* offsets in `text' of two wildcards */
+	int16_t arity;		   /* -1: all arities */
 	bool result;
 	inv_redact_set args;
 };
 
 struct inv_redact_record {
-	uint16_t tag; /* offset in text */
+	uint16_t tag; /* offset in `text' */
 	uint32_t arity;
-	/* 0: the rule is for this arity. Otherwise it is for those up to `to' that
-	 * have no rule: a version of the record that was loaded later. */
+	/* 0: the rule is for this arity. Otherwise the rule is for all arities
+	 * from this one up to `to' that have no rule of their own: a version of
+	 * the record that was loaded later. */
 	uint32_t to;
 	inv_redact_set fields;
 };
@@ -88,8 +92,10 @@ struct inv_redact {
 	 * first characters of those of each length, as sets of bits. */
 	uint32_t firsts, lasts;
 	uint32_t first[64];
-	uint16_t keys[INV_REDACT_KEYS];	 /* offsets in text */
-	uint16_t globs[INV_REDACT_KEYS]; /* of keys with stars */
+	uint16_t keys[INV_REDACT_KEYS];	 /* keys without stars, as offsets in
+					    `text' */
+	uint16_t globs[INV_REDACT_KEYS]; /* keys with stars, as offsets in
+					    `text' */
 	struct inv_redact_function functions[INV_REDACT_OTHERS];
 	struct inv_redact_record records[INV_REDACT_RECORDS];
 	char text[INV_REDACT_TEXT];
@@ -105,10 +111,10 @@ int inv_redact_parse(struct inv_redact *r, const char *text, size_t len,
 
 /*
  * Checks the first rule of the text, which a node will read, and appends it to
- * out. A record that `records' defines is appended with numbers; the node has to
- * find the definition of another one. Moves *text behind the rule and its comma.
- * Returns 0; INV_END if there is no rule; INV_EINVAL or INV_ETOOBIG with a
- * message; INV_ENOMEM.
+ * out. If `records' defines a record, its rule is appended with numbers;
+ * otherwise the node has to find the definition. Moves *text behind the rule
+ * and its comma. Returns 0; INV_END if there is no rule; INV_EINVAL or
+ * INV_ETOOBIG with a message; INV_ENOMEM.
  */
 int inv_redact_next(const char **text, const struct inv_records *records,
 		    struct inv_buf *out, struct inv_err *err);
@@ -148,7 +154,7 @@ static inline bool inv_redact_may_be_key(const struct inv_redact *r,
 bool inv_redact_key(const struct inv_redact *r, const uint8_t *name,
 		    size_t len);
 
-/* What the rules say of a name, without regard to arities and modules. */
+/* The verdict of the rules on a name, without regard to arities and modules. */
 enum inv_redact_verdict {
 	INV_REDACT_IS_KEY = 1,
 	INV_REDACT_IS_FUNCTION = 2, /* a function of that name has a rule */
@@ -157,7 +163,7 @@ enum inv_redact_verdict {
 unsigned inv_redact_atom(const struct inv_redact *r, const uint8_t *name,
 			 size_t len);
 
-/* What is redacted of calls of a function. */
+/* Which parts of a function's calls are redacted. */
 struct inv_redact_call {
 	bool any; /* the function has a rule */
 	bool result;
@@ -169,8 +175,8 @@ struct inv_redact_name {
 	size_t len;
 };
 
-/* Sets *call to what is redacted of a function, name[0]:name[1]/arity; returns
- * call->any. */
+/* Sets *call to the parts that are redacted in calls of the function
+ * name[0]:name[1]/arity; returns call->any. */
 bool inv_redact_calls(const struct inv_redact *r,
 		      const struct inv_redact_name name[2], uint32_t arity,
 		      struct inv_redact_call *call);

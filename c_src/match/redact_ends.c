@@ -3,8 +3,10 @@
 
 struct inv_redact_end {
 	const uint8_t *begin;
-	const uint8_t *end; /* NULL: the container is open */
-	size_t around;	    /* the number of the container around it, plus 1 */
+	const uint8_t *end; /* the byte after the container; NULL: the
+			       container is still open */
+	size_t around;	    /* the number of the container around this
+			     * container, plus 1 */
 	uint32_t depth;
 };
 
@@ -56,8 +58,9 @@ static bool opens(const struct inv_token *tok)
 	       tok->kind == INV_TOK_MAP;
 }
 
-/* Reads the term at p, and keeps the ends of its containers. The list in an APPLY
- * has no bytes, and begins where its first element does: it is not kept. */
+/* Reads the term at p, and keeps the ends of its containers. The list in an
+ * APPLY has no bytes of its own, and begins at its first element, so its end is
+ * not kept. */
 static const uint8_t *read_term(struct inv_redact_ends *ends,
 				struct inv_cursor *c, const uint8_t *p)
 {

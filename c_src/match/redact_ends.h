@@ -6,9 +6,9 @@
 #include "term/cursor.h"
 
 /*
- * Where containers end: a rule for a function looks at the last element of a
- * tuple before it decides about the first. Without this memory, each level of
- * nesting would be skipped again.
+ * Remembers where containers end. A rule for a function looks at the last
+ * element of a tuple before it decides about the first element. Without this
+ * memory, each level of nesting would be skipped again.
  */
 struct inv_redact_ends {
 	struct inv_buf found; /* of struct inv_redact_end, in order */
@@ -21,9 +21,9 @@ void inv_redact_ends_reset(struct inv_redact_ends *ends);
 void inv_redact_ends_release(struct inv_redact_ends *ends);
 
 /*
- * Returns the place after the packed term at p; NULL: it is invalid. Reads the
- * term with the cursor only if neither it nor a term around it was asked for
- * before; so ask for the outer term first.
+ * Returns the place after the packed term at p, or NULL if the term is invalid.
+ * Reads the term with the cursor only if this function was not called before
+ * for the term or for a term around it. So call it for the outer term first.
  */
 const uint8_t *inv_redact_after(struct inv_redact_ends *ends,
 				struct inv_cursor *cursor,

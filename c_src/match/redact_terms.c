@@ -8,8 +8,12 @@
 /* More than a tracer's INV_ENCODE_DEPTH. Each level takes a frame. */
 #define DEPTH_MAX 200
 
-/* How many entries of a stack are checked (nif/redact.c). */
+/* How many entries of a stack trace are checked (nif/redact.c). */
 #define STACK_MAX 16
+
+#define HIDDEN                                           \
+	(sizeof(((struct inv_redact_copy *)0)->hidden) / \
+	 sizeof(struct inv_redact_hidden))
 
 static int copy_term(struct inv_redact_copy *x, enum inv_redact_how how,
 		     unsigned depth);
@@ -25,7 +29,7 @@ static int look(const struct inv_redact_copy *x, const uint8_t *p,
 	return inv_cursor_next(x->cursor, tok) ? INV_EDAMAGED : 0;
 }
 
-/* Returns the place after the term at p; NULL: it is invalid. */
+/* Returns the place after the term at p, or NULL if the term is invalid. */
 static const uint8_t *after(const struct inv_redact_copy *x, const uint8_t *p)
 {
 	return inv_redact_after(x->ends, x->cursor, x->dict, p, x->end);
@@ -49,8 +53,8 @@ static struct inv_redact_name atom_at(const struct inv_redact_copy *x,
 	return (struct inv_redact_name){ e->bytes, e->len };
 }
 
-/* Returns the place of the first element if there is a tuple at p, with its
- * arity; otherwise NULL. */
+/* If there is a tuple at p, sets its arity and returns the place of its first
+ * element; otherwise returns NULL. */
 static const uint8_t *tuple_at(const struct inv_redact_copy *x,
 			       const uint8_t *p, uint32_t *arity)
 {
@@ -195,6 +199,11 @@ static int hide(struct inv_redact_copy *x)
 
 	if (!next || look(x, x->p, &tok))
 		return INV_EDAMAGED;
+	if (x->n_hidden < HIDDEN)
+		x->hidden[x->n_hidden] =
+			(struct inv_redact_hidden){ x->p,
+						    (size_t)(next - x->p) };
+	x->n_hidden++;
 	x->marks += !inv_token_redacted(&tok);
 	inv_buf_putc(x->out, (char)INV_T_HOLE);
 	inv_buf_putc(x->out, INV_CUT_OTHER);
@@ -289,8 +298,9 @@ static bool is_list(const uint8_t *p)
 	       (*p >= INV_T_STRING_SMALL && *p <= INV_T_NIL);
 }
 
-/* Returns true if the next term is redacted because of the elements before it, of
- * which before[1] is the last; NULL: there is none (inv_redact_passed). */
+/* Returns true if the next term is redacted because of the elements before it
+ * (inv_redact_passed). before[1] is the element directly before the term; NULL:
+ * there is no such element. */
 static bool is_passed(const struct inv_redact_copy *x,
 		      const uint8_t *const before[2])
 {
@@ -448,7 +458,8 @@ static bool has_stack(const struct inv_redact_copy *x, const uint8_t *p)
 	return is_ruled_stack(x, p);
 }
 
-/* Returns true if one of the first elements of the list at p has a stack. */
+/* Returns true if one of the first elements of the list at p is a stack trace
+ * with a function that has a rule. */
 static bool list_has_stack(const struct inv_redact_copy *x, const uint8_t *p)
 {
 	if (x->rules->n_functions == 0)
@@ -465,7 +476,7 @@ static bool list_has_stack(const struct inv_redact_copy *x, const uint8_t *p)
 	return false;
 }
 
-/* Returns true if one of the n values of the map with its pairs at p has one. */
+/* Like the function above, for the n values of a map whose pairs begin at p. */
 static bool map_has_stack(const struct inv_redact_copy *x, const uint8_t *p,
 			  uint64_t n)
 {
@@ -480,7 +491,7 @@ static bool map_has_stack(const struct inv_redact_copy *x, const uint8_t *p,
 	return false;
 }
 
-/* How a term is copied beside such a stack. */
+/* How a term beside such a stack trace is copied. */
 static enum inv_redact_how beside(const struct inv_redact_copy *x)
 {
 	return has_stack(x, x->p) ? INV_REDACT_BY_RULES : INV_REDACT_REASON;
@@ -490,7 +501,8 @@ static enum inv_redact_how beside(const struct inv_redact_copy *x)
 struct tuple {
 	inv_redact_set hidden;
 	bool reason;   /* the last element is a stack with a ruled function */
-	uint32_t tags; /* SHAPE: how many elements are no data */
+	uint32_t tags; /* SHAPE: how many of the first elements are copied
+		        * unchanged */
 };
 
 /* Returns true for {http_header, _, Name, _, Value} with a name that is a key. */
@@ -636,6 +648,7 @@ static int copy_list(struct inv_redact_copy *x, enum inv_redact_how how,
 		     unsigned depth)
 {
 	const uint8_t *before[2] = { NULL, NULL };
+	const uint8_t *last = NULL;
 	bool ruled;
 	int rc;
 
@@ -647,11 +660,19 @@ static int copy_list(struct inv_redact_copy *x, enum inv_redact_how how,
 		if (take_cut(x, &rc))
 			return rc;
 		if (*x->p == INV_T_TAIL) {
+			/* The value of [Key | Value] is redacted. */
+			bool hidden = how == INV_REDACT_BY_RULES && last &&
+				      is_key(x, last);
+
 			rc = take(x, x->p + 1);
 			return rc ? rc :
-				    copy_term(x, ruled ? beside(x) : how,
+				    copy_term(x,
+					      hidden ? INV_REDACT_HIDE :
+					      ruled  ? beside(x) :
+						       how,
 					      depth + 1);
 		}
+		last = x->p;
 		rc = copy_element(x, before, ruled ? beside(x) : how,
 				  depth + 1);
 	}
@@ -700,6 +721,28 @@ static int copy_scalar(struct inv_redact_copy *x, enum inv_redact_how how)
 	}
 }
 
+/* Returns true if the next term, in the result of a match spec, is a redacted
+ * value of the event. If not all redacted values are known, all other data
+ * count as redacted. */
+static bool is_again(const struct inv_redact_copy *x)
+{
+	const uint8_t *next = after(x, x->p);
+	struct inv_token tok;
+
+	if (!next)
+		return false;
+	if (x->n_hidden > HIDDEN)
+		return !look(x, x->p, &tok) &&
+		       (tok.kind == INV_TOK_BINARY ||
+			tok.kind == INV_TOK_FLOAT || tok.kind == INV_TOK_MAP ||
+			tok.kind == INV_TOK_STRING);
+	for (unsigned i = 0; i < x->n_hidden; i++)
+		if (x->hidden[i].len == (size_t)(next - x->p) &&
+		    !memcmp(x->hidden[i].p, x->p, x->hidden[i].len))
+			return true;
+	return false;
+}
+
 static int copy_term(struct inv_redact_copy *x, enum inv_redact_how how,
 		     unsigned depth)
 {
@@ -707,6 +750,8 @@ static int copy_term(struct inv_redact_copy *x, enum inv_redact_how how,
 
 	if (x->p >= x->end)
 		return INV_EDAMAGED;
+	if (x->in_result && is_again(x))
+		return hide(x);
 	if (how == INV_REDACT_NOT)
 		return take(x, after(x, x->p));
 	if (how == INV_REDACT_REASON) {
@@ -723,6 +768,16 @@ static int copy_term(struct inv_redact_copy *x, enum inv_redact_how how,
 	if (*x->p == INV_T_LIST)
 		return copy_list(x, how, depth);
 	return copy_scalar(x, how);
+}
+
+int inv_redact_result(struct inv_redact_copy *x)
+{
+	int rc;
+
+	x->in_result = x->n_hidden > 0;
+	rc = inv_redact_term(x, INV_REDACT_BY_RULES);
+	x->in_result = false;
+	return rc;
 }
 
 int inv_redact_term(struct inv_redact_copy *x, enum inv_redact_how how)

@@ -13,15 +13,17 @@
  * read. Only arithmetic on big integers (match/big.h) allocates other memory.
  */
 struct inv_match_world {
-	inv_word self; /* a pid; 0: unknown */
-	inv_word node; /* an atom; 0: unknown */
+	inv_word self; /* pid of the process that runs the match spec; 0:
+			  unknown */
+	inv_word node; /* name of the node, an atom; 0: unknown */
 	/*
-	 * True: as in erlang:match_spec_test/3, the process is not traced and
-	 * has neither a sequential trace token nor a caller. False: all this is
+	 * True: as in erlang:match_spec_test/3, the process is not traced, and
+	 * has no sequential trace token and no caller. False: these facts are
 	 * unknown.
 	 */
 	bool idle;
-	uint32_t tcw; /* trace control word */
+	uint32_t tcw; /* the VM's trace control word (system flag
+			 trace_control_word) */
 };
 
 enum inv_match_flag {
@@ -34,11 +36,11 @@ struct inv_match_run {
 	const struct inv_match_world *world;
 	uint64_t steps;
 	/* results */
-	bool matched;	 /* a clause matched */
+	bool matched;	 /* a clause has matched */
 	unsigned clause; /* number of that clause, from 0 */
 	/* true or the value of {message, _}; false if no clause matched */
 	inv_word result;
-	unsigned flags; /* enum inv_match_flag */
+	unsigned flags; /* set of enum inv_match_flag */
 	/* private */
 	const struct inv_match_prog *prog;
 	const inv_word *args;
@@ -48,7 +50,7 @@ struct inv_match_run {
 	inv_word vars[INV_MATCH_VARS];
 };
 
-/* A value for `steps' that is enough for specs written by people. */
+/* A value for `steps' that is enough for the specs that people write. */
 #define INV_MATCH_STEPS 1000000u
 
 /*

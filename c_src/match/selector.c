@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "abi/event.h"
 #include "match/selector_int.h"
 
 #define atom inv__selector_named
@@ -255,7 +256,8 @@ static void make_clauses(struct reader *r, inv_word head, inv_word guards)
 	r->s->clauses = l;
 }
 
-/* Adds _ in front of a list of `has' elements until it has `full'. */
+/* Adds _ in front of a list of `has' elements until the list has `full'
+ * elements. */
 static inv_word padded(struct reader *r, inv_word l, unsigned has,
 		       unsigned full)
 {
@@ -340,7 +342,7 @@ static int raw(struct reader *r)
 	return 0;
 }
 
-/* Reads what follows the function, or send and receive. */
+/* Reads the text after the function, or after send and receive. */
 static int conditions(struct reader *r)
 {
 	if (r->s->kind == INV_SELECT_CALL && inv_text_take(&r->c.text, "/"))
@@ -423,6 +425,23 @@ static bool kind_word(struct reader *r, const char *word)
 	return false;
 }
 
+static bool system_event(struct reader *r)
+{
+	static const char *const words[] = {
+#define WORD(name, text) text,
+		INV_SYSTEM_TAGS(WORD)
+#undef WORD
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (kind_word(r, words[i])) {
+			r->s->kind = INV_SELECT_SYSTEM;
+			r->s->system = words[i];
+			return true;
+		}
+	return false;
+}
+
 static bool kind(struct reader *r)
 {
 	static const struct {
@@ -443,7 +462,7 @@ static bool kind(struct reader *r)
 			r->s->kind = words[i].kind;
 			return true;
 		}
-	return false;
+	return system_event(r);
 }
 
 static bool group(struct reader *r)
@@ -546,7 +565,8 @@ static int message(struct reader *r)
 		return 0;
 	}
 	r->c.text.err = err;
-	r->from = NULL; /* the error is that of Erlang's notation */
+	r->from = NULL; /* the error is that of reading the text in
+			   Erlang's notation */
 	return r->c.text.rc ? INV_EINVAL : 0;
 }
 
@@ -569,7 +589,10 @@ static int parse(struct reader *r)
 	int rc;
 
 	peek(r);
-	if (kind(r))
+	if (kind(r) && r->s->kind == INV_SELECT_SYSTEM && peek(r) == '(')
+		return fail(r, "events have no threshold here: they were "
+			       "selected by it when they were recorded");
+	if (r->s->kind != INV_SELECT_CALL)
 		return r->s->kind > INV_SELECT_RECEIVE ? rest(r) : message(r);
 	rc = target(r);
 	if (rc)

@@ -7,17 +7,19 @@
 #include "term/tree.h"
 
 /*
- * Parses selectors: what `inviso trace' takes as SPEC, without a node.
+ * Parses selectors, the texts that `inviso trace' takes as SPEC, without a
+ * node.
  *
- *	lists:seq(A, B) when A > B, is_integer(B)
- *	shop:order(#order{id = 7}, #{qty := N}) when N > 10; N == 0
- *	lists:seq/2   lists:seq   lists   lists:seq/2 [{[1,_],[],[]}]
- *	Shop.Cart.add(%{id: id}, _) when id > 3
- *	shop_*:handle_*(_, stop)   Shop.*.add/2
- *	send(Msg)   send(To, Msg)   receive(Msg)   procs   ports   running   gc
+ * 	lists:seq(A, B) when A > B, is_integer(B)
+ * 	shop:order(#order{id = 7}, #{qty := N}) when N > 10; N == 0
+ * 	lists:seq/2   lists:seq   lists   lists:seq/2 [{[1,_],[],[]}]
+ * 	Shop.Cart.add(%{id: id}, _) when id > 3
+ * 	shop_*:handle_*(_, stop)   Shop.*.add/2
+ * 	send(Msg)   send(To, Msg)   receive(Msg)   procs   ports   running   gc
+ * 	long_gc   long_schedule   large_heap   busy_port   busy_dist_port
  *
- * src/spec/inviso_spec.erl parses the same on a node; test/ct/inviso_selector_SUITE
- * compares both.
+ * src/spec/inviso_spec.erl parses the same texts on a node;
+ * test/ct/inviso_selector_SUITE compares the two parsers.
  */
 enum inv_selector_kind {
 	INV_SELECT_CALL,
@@ -27,6 +29,7 @@ enum inv_selector_kind {
 	INV_SELECT_PORTS,
 	INV_SELECT_RUNNING,
 	INV_SELECT_GC,
+	INV_SELECT_SYSTEM, /* long_gc and others, see `system' */
 };
 
 enum inv_selector_action {
@@ -38,8 +41,9 @@ enum inv_selector_action {
 
 struct inv_selector {
 	enum inv_selector_kind kind;
-	/* Of calls: the names, '_' for any; each can be a wildcard
-	 * (base/glob.h). */
+	const char *system; /* the tag of the system monitor's event */
+	/* The names in a call. '_' stands for any name, and each can be a
+	 * wildcard (base/glob.h). */
 	inv_word module, function;
 	bool wild_module, wild_function;
 	int arity; /* -1: any */
@@ -52,7 +56,8 @@ struct inv_selector {
 			     0 */
 	bool records;	 /* it has a record */
 	bool to_name;	 /* a receiver of send is a name */
-	unsigned n_vars; /* variables '$1' to '$n_vars'; not of a raw one */
+	unsigned n_vars; /* variables '$1' to '$n_vars'; not set for a raw
+			  * selector */
 };
 
 /*
@@ -68,16 +73,17 @@ int inv_selector_parse(struct inv_heap *h, const char *text,
 		       struct inv_selector *s, struct inv_err *err);
 
 /*
- * Makes a match spec for events (match/event_match.h).  It does not test
- * wildcards: there, it has '_'.  Returns 0, INV_ETOOBIG, or INV_EINVAL if events
- * do not have what the selector asks for.
+ * Makes a match spec for events (match/event_match.h). In the place of a
+ * wildcard, the match spec has '_'. Returns 0, INV_ETOOBIG, or INV_EINVAL if
+ * events do not contain the facts that the selector tests.
  */
 int inv_selector_events(struct inv_heap *h, const struct inv_selector *s,
 			inv_word *spec, struct inv_err *err);
 
 /*
- * Makes the match spec that `inviso trace' sets, with its actions.  Returns 0,
- * INV_ETOOBIG, or INV_EINVAL if there is none: procs, ports, running, gc, count.
+ * Makes the match spec that `inviso trace' sets, with its actions. Returns 0,
+ * INV_ETOOBIG, or INV_EINVAL if there is no such match spec: for procs, ports,
+ * running, gc, long_gc and count.
  */
 int inv_selector_spec(struct inv_heap *h, const struct inv_selector *s,
 		      inv_word *spec, enum inv_match_event *event,

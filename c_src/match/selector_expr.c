@@ -6,8 +6,9 @@
 
 /*
  * The maximum depth of recursion of expr(). A pair of brackets takes seven
- * levels, one for each level of operators and one for itself.  A level takes up
- * to 5 KiB of stack, and the library runs on threads of the VM.
+ * levels of recursion: one for each level of operators, and one for the pair
+ * itself. A level takes up to 5 KiB of stack, and the library runs on threads
+ * of the VM.
  */
 #define DEPTH 560
 
@@ -162,7 +163,10 @@ static bool need(struct inv__selector *c, const char *token, const char *why)
 	return false;
 }
 
-/* Copies the name of an atom.  NULL: another term, or a name that is too long. */
+/*
+ * Copies the name of an atom. Returns NULL for another term, and for a name
+ * that is too long.
+ */
 static const char *name_of(struct inv__selector *c, inv_word t, unsigned i)
 {
 	const inv_word *b = t ? inv_box_of(t, INV_BOX_ATOM) : NULL;
@@ -322,7 +326,7 @@ static const struct inv_record_def *definition(struct inv__selector *c,
 	return NULL;
 }
 
-/* Returns the index of the field, from 1; 0: there is none. */
+/* Returns the index of the field, from 1, or 0 if there is no such field. */
 static size_t field(struct inv__selector *c, const struct inv_record_def *r)
 {
 	const char *name = name_of(c, inv_text_term(&c->text), 2);
@@ -339,8 +343,9 @@ static size_t field(struct inv__selector *c, const struct inv_record_def *r)
 	return 0;
 }
 
-/* Sets the fields that the text does not name: _ in a pattern, and in a guard
- * `undefined', unless they have a default, which is not known. */
+/* Sets the fields that the text does not name. In a pattern they are _. In a
+ * guard they are `undefined'; a field with a default is an error, because the
+ * default is not known. */
 static void other_fields(struct inv__selector *c,
 			 const struct inv_record_def *r, inv_word *w,
 			 inv_word others)
@@ -480,7 +485,8 @@ static inv_word is_record(struct inv__selector *c, inv_word *w)
 	return tuple(c, 4, w);
 }
 
-/* The newest release; nodes of older ones say what they do not have. */
+/* The newest release. A node of an older release reports the functions that it
+ * does not have. */
 #define RELEASE 29
 
 static bool is_operator(inv_word name)

@@ -7,9 +7,10 @@
 #include "term/tree_text.h"
 
 /*
- * Private to the files of the parser of selectors: selector.c reads what is
- * selected, selector_expr.c patterns and guards, elixir.c translates Elixir's
- * notation, and selector_make.c makes match specs of the result.
+ * Private to the files of the parser of selectors: selector.c reads names and
+ * kinds of events, selector_expr.c reads patterns and guards, elixir.c
+ * translates Elixir's notation, and selector_make.c makes match specs from the
+ * result.
  */
 
 /* Maximum number of variables in a selector. */
@@ -19,7 +20,8 @@
 struct inv__selector {
 	struct inv_text text;
 	const struct inv_records *records;
-	const char *module; /* defines #rec{}; NULL: none is named */
+	const char *module; /* the module that defines #rec{}; NULL: no module
+			     * is named */
 	bool guard;	    /* in a guard, where variables must be bound */
 	bool elixir;
 	bool used_record;
@@ -65,7 +67,7 @@ struct inv__elixir {
  * Translates the rest of a selector after the function's name, in Elixir's
  * notation, to Erlang's, up to the arrow before the actions.  Returns 0;
  * INV_EINVAL with the character position, which begins at `first'; INV_ENOMEM.
- * Release out also then.
+ * Release out in both cases.
  */
 int inv__elixir_translate(const char *text, unsigned first,
 			  struct inv__elixir *out, struct inv_err *err);

@@ -5,8 +5,8 @@
 #include "match/selector_int.h"
 
 /*
- * Makes match specs of a selector.  The functions for terms want a parser, of
- * which they use only the heap and the error.
+ * Makes match specs of a selector. The functions for terms need a struct of
+ * the parser, but use only its heap and its error.
  */
 #define atom inv__selector_named
 #define tuple inv__selector_tuple
@@ -102,7 +102,8 @@ static inv_word of_call(struct inv__selector *c, const struct inv_selector *s,
 	return TUPLE(c, LIST(c, any, atom(c, "call"), mfa), guards, body);
 }
 
-/* Of an arity, also calls whose arguments were not recorded. */
+/* A selector with only an arity also selects calls whose arguments were not
+ * recorded. */
 static inv_word calls(struct inv__selector *c, const struct inv_selector *s)
 {
 	inv_word l = INV_NIL;
@@ -323,6 +324,10 @@ int inv_selector_events(struct inv_heap *h, const struct inv_selector *s,
 		break;
 	case INV_SELECT_GC:
 		*spec = of_tags(c, of_gc, NULL);
+		break;
+	case INV_SELECT_SYSTEM:
+		*spec = of_tags(c, (const char *const[]){ s->system, NULL },
+				NULL);
 		break;
 	}
 	return rc ? rc : c->text.rc;

@@ -15,7 +15,7 @@ static bool is_safe(const struct inv_mnode *label)
 	return inv_box_of(t, INV_BOX_ATOM);
 }
 
-/* The component can be an expression, too. */
+/* The component, `label', can be the value of an expression. */
 static bool may_be_label(const struct inv_mnode *component)
 {
 	return component->kind != INV_NODE_CONST ||

@@ -105,9 +105,10 @@ enum inv_match_arity_text {
 	INV_MA_WRONG,	   /* "called with wrong number of arguments in" */
 };
 
-/* What an action needs of the event. */
+/* Which facts about the event an action needs. */
 enum inv_match_need {
-	/* a traced process, which the action reads or changes */
+	/* the process must be traced, because the action reads or changes its
+	 * flags */
 	INV_MN_TRACE = 1,
 	INV_MN_CALL = 2, /* a call */
 };
@@ -185,8 +186,8 @@ enum inv_match_quirk {
 unsigned inv_match_quirks(unsigned otp);
 
 /*
- * Return the function or action with this name in the release. -1: there is
- * none.
+ * Return the function or action with this name in the release, or -1 if there
+ * is none.
  */
 int inv_match_fn_find(const void *name, size_t len, size_t arity, unsigned otp);
 int inv_match_act_find(const void *name, size_t len, unsigned otp);

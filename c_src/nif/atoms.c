@@ -7,11 +7,12 @@
 INV_ATOMS(DEFINE)
 #undef DEFINE
 
-/* Open addressing, at most a quarter full: one or two probes for each tag. */
+/* A hash table with open addressing, at most a quarter full: a look-up takes
+ * one or two probes. */
 #define TAG_SLOTS 128u
 
 static struct {
-	ERL_NIF_TERM atom; /* 0: free (no term is 0) */
+	ERL_NIF_TERM atom; /* 0: the slot is free (no atom is the word 0) */
 	enum inv_tag tag;
 } tags[TAG_SLOTS];
 
@@ -41,7 +42,7 @@ void inv_atoms_init(ErlNifEnv *env)
 #undef ADD
 }
 
-enum inv_tag inv_atoms_tag(ERL_NIF_TERM atom)
+enum inv_tag inv_atoms_find(ERL_NIF_TERM atom)
 {
 	unsigned i = tag_slot(atom);
 

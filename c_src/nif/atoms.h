@@ -5,6 +5,7 @@
 #include <erl_nif.h>
 
 #include "abi/event.h"
+#include "base/likely.h"
 
 /*
  * Atoms that the callbacks compare with or return.  They are made once, when
@@ -17,6 +18,7 @@
 	X(busy, "busy")                           \
 	X(bytes, "bytes")                         \
 	X(call, "call")                           \
+	X(caller, "caller")                       \
 	X(closed, "closed")                       \
 	X(cpu_timestamp, "cpu_timestamp")         \
 	X(discard, "discard")                     \
@@ -27,6 +29,8 @@
 	X(extra, "extra")                         \
 	X(false, "false")                         \
 	X(function, "function")                   \
+	X(gc_major, "gc_major")                   \
+	X(gc_minor, "gc_minor")                   \
 	X(inviso_ends, "$inviso_ends")            \
 	X(inviso_event, "inviso_event")           \
 	X(inviso_seq, "$inviso_seq")              \
@@ -36,10 +40,13 @@
 	X(monotonic, "monotonic")                 \
 	X(ms, "ms")                               \
 	X(none, "none")                           \
+	X(normal, "normal")                       \
 	X(ok, "ok")                               \
 	X(process, "process")                     \
+	X(value, "value")                         \
 	X(remove, "remove")                       \
 	X(return_from, "return_from")             \
+	X(running, "running")                     \
 	X(scheduler_id, "scheduler_id")           \
 	X(send, "send")                           \
 	X(seq_trace, "seq_trace")                 \
@@ -49,15 +56,25 @@
 	X(trace_status, "trace_status")           \
 	X(trace_ts, "trace_ts")                   \
 	X(true, "true")                           \
-	X(undefined, "undefined")
+	X(undefined, "undefined")                 \
+	X(waiting, "waiting")
 
-#define INV_ATOM_DECLARE(name, text) extern ERL_NIF_TERM inv_am_##name;
+#define INV_ATOM_DECLARE(name, text) \
+	extern INV_HIDDEN ERL_NIF_TERM inv_am_##name;
 INV_ATOMS(INV_ATOM_DECLARE)
 #undef INV_ATOM_DECLARE
 
 void inv_atoms_init(ErlNifEnv *env);
 
 /* Returns the tag's number, or INV_TAG_OTHER for an unknown atom. */
-enum inv_tag inv_atoms_tag(ERL_NIF_TERM atom);
+enum inv_tag inv_atoms_find(ERL_NIF_TERM atom);
+
+static inline enum inv_tag inv_atoms_tag(ERL_NIF_TERM atom)
+{
+	if (inv_likely(atom == inv_am_call))
+		return INV_TAG_CALL;
+	return atom == inv_am_return_from ? INV_TAG_RETURN_FROM :
+					    inv_atoms_find(atom);
+}
 
 #endif

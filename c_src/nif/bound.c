@@ -3,6 +3,7 @@
 
 #include "base/likely.h"
 #include "nif/atoms.h"
+#include "nif/small.h"
 #include "nif/thread.h"
 #include "nif/tracer.h"
 #include "vm/open_calls.h"
@@ -21,17 +22,20 @@ static void leave_out(struct inv_slot *slot)
 /* --- callbacks --------------------------------------------------------------- */
 
 /* Reads {M, F, Arguments} or {M, F, Arity}. */
-static bool get_called(ErlNifEnv *env, ERL_NIF_TERM term, struct inv_called *f)
+static inline bool get_called(ErlNifEnv *env, ERL_NIF_TERM term,
+			      struct inv_called *f, ERL_NIF_TERM *args)
 {
 	const ERL_NIF_TERM *e;
 	unsigned arity;
 	int n;
 
 	if (!enif_get_tuple(env, term, &n, &e) || n != 3 ||
-	    (!enif_get_list_length(env, e[2], &arity) &&
+	    (!inv_small_get(e[2], &arity) &&
+	     !enif_get_list_length(env, e[2], &arity) &&
 	     !enif_get_uint(env, e[2], &arity)))
 		return false;
 	*f = (struct inv_called){ e[0], e[1], arity };
+	*args = e[2];
 	return true;
 }
 
@@ -85,21 +89,26 @@ static enum inv_bound begin(struct inv_tracer *t, struct inv_open_calls *o,
 enum inv_bound inv_bound_count(struct inv_tracer *t, enum inv_tag tag,
 			       const struct inv_tracer_event **event,
 			       struct inv_tracer_event *plain,
-			       uint32_t *function)
+			       struct inv_bound_call *call)
 {
 	const struct inv_tracer_event *te = *event;
 	struct inv_open_calls *o = open_calls(t);
 	struct inv_open_function *f;
 	struct inv_called called;
+	ERL_NIF_TERM args;
 
 	if ((tag != INV_TAG_CALL && tag != INV_TAG_RETURN_FROM &&
 	     tag != INV_TAG_EXCEPTION_FROM) ||
-	    !get_called(te->env, te->content, &called))
+	    !get_called(te->env, te->content, &called, &args))
 		return INV_BOUND_RECORD;
 	f = inv_open_calls_find(o, &called);
 	if (!f)
 		return INV_BOUND_RECORD;
-	*function = inv_open_function_number(o, f);
+	*call = (struct inv_bound_call){
+		.function = inv_open_function_number(o, f),
+		.arity = called.arity,
+		.args = args,
+	};
 	if (tag == INV_TAG_CALL)
 		return begin(t, o, f, event, plain);
 	if (inv_open_calls_end(o, f, te->tracee))
@@ -205,8 +214,9 @@ ERL_NIF_TERM inv_bound_set(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 	return inv_am_true;
 }
 
-/* Tells the functions of a list of {F, Arity}. Returns how many found no room,
- * or -1 if the list is none. */
+/* Adds the functions of the module to the table `o'. The list has pairs {F,
+ * Arity}. Returns for how many functions the table had no room, or -1 if `list'
+ * is not a list. */
 static int tell(ErlNifEnv *env, struct inv_open_calls *o, ERL_NIF_TERM module,
 		ERL_NIF_TERM list, enum inv_ends ends)
 {
@@ -253,7 +263,8 @@ ERL_NIF_TERM inv_bound_ends(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 		return inv_am_closed;
 	if (t->bound) {
 		left = tell(env, t->bound, argv[1], argv[2], ends);
-		/* Callbacks look for functions from the first one on. */
+		/* Callbacks search the functions in order, from the first
+		 * on. */
 		if (ends != INV_ENDS_NONE)
 			atomic_store_explicit(&t->open_calls, t->bound,
 					      memory_order_release);
@@ -283,7 +294,8 @@ static ERL_NIF_TERM list_stopped(ErlNifEnv *env, struct inv_open_calls *o)
 
 /*
  * Clears `holds' if no function is stopped. A callback first stops a function
- * and then sets `holds', so this looks once more after it has cleared `holds'.
+ * and then sets `holds', so this function checks the functions again after it
+ * has cleared `holds'.
  */
 static ERL_NIF_TERM settle(ErlNifEnv *env, struct inv_slot *slot,
 			   struct inv_open_calls *o)

@@ -11,9 +11,9 @@
 
 /*
  * The bound on open calls (vm/open_calls.h) of a tracer that records. The
- * session tells the tracer of which functions the VM reports the ends of calls.
- * If a process reaches the bound, the session changes the pattern of a function
- * and tells the tracer.
+ * session tells the tracer for which functions the VM reports the ends of
+ * calls. If a process reaches the bound, the session changes the pattern of a
+ * function and tells the tracer.
  *
  * A match spec can ask for the ends of some calls only. Then the message of
  * these calls has a mark, which the tracer removes: the value of {message, V}
@@ -23,23 +23,36 @@ struct inv_tracer;
 struct inv_slot;
 
 enum inv_bound {
-	INV_BOUND_RECORD, /* the event is to be recorded */
-	INV_BOUND_BEGINS, /* the same; the VM will report the end of this call */
-	INV_BOUND_HOLDS,  /* the same, and the process is held from now on */
-	INV_BOUND_ENDS,	  /* the end of a call that began with this tracer */
+	INV_BOUND_RECORD,   /* the event is to be recorded */
+	INV_BOUND_BEGINS,   /* record it; the VM will report the end of this
+			   * call */
+	INV_BOUND_HOLDS,    /* like INV_BOUND_BEGINS, and the process is held
+			     * from now on */
+	INV_BOUND_ENDS,	    /* the end of a call that began with this tracer */
 	INV_BOUND_LEAVE_OUT /* the event is not to be recorded */
 };
 
+#define INV_BOUND_UNKNOWN UINT32_MAX /* no function has this number */
+
+/* The function of an event, and the arguments if they are known. */
+struct inv_bound_call {
+	uint32_t function; /* its number in the table of open calls */
+	uint32_t arity;
+	ERL_NIF_TERM args; /* a list, or the arity */
+};
+
 /*
- * Counts an event that the VM has reported; call it in the thread of the traced
- * process. If the event has a mark, it is copied to *plain without the mark,
- * and *event is changed to that. *function becomes the number of the event's
- * function in the table of open calls, unless the result is INV_BOUND_RECORD.
+ * Counts an event that the VM has reported; call it in the thread of the
+ * traced process. If the event has a mark, it is copied to *plain without the
+ * mark, and *event then points to the copy. If the event's function is in the
+ * table of open calls, sets *call; otherwise the result is INV_BOUND_RECORD, and
+ * *call does not change. Only of a call, the fields are read that the VM passes in
+ * a map (nif/arrival.h).
  */
 enum inv_bound inv_bound_count(struct inv_tracer *t, enum inv_tag tag,
 			       const struct inv_tracer_event **event,
 			       struct inv_tracer_event *plain,
-			       uint32_t *function);
+			       struct inv_bound_call *call);
 
 /*
  * If a filter wants a call, the end of the call is recorded, too. The caller says

@@ -9,6 +9,7 @@
 #include "nif/anchor.h"
 #include "nif/atoms.h"
 #include "nif/count.h"
+#include "nif/decide.h"
 #include "nif/fd_pass.h"
 #include "nif/options.h"
 #include "nif/retire.h"
@@ -226,13 +227,26 @@ static ERL_NIF_TERM reached(const struct inv_tracer *t)
 	}
 }
 
+/* Returns {Forgotten, Unkept, Unended, Open, WithoutArgs}, or none. */
+static ERL_NIF_TERM decided(ErlNifEnv *env, const struct inv_tracer *t)
+{
+	struct inv_decide_counts c;
+
+	if (!t->decide)
+		return inv_am_none;
+	inv_decide_read(t->decide, t->n_lanes, &c);
+	return enif_make_tuple5(env, u64(env, c.forgotten), u64(env, c.unkept),
+				u64(env, c.unended), u64(env, c.open),
+				u64(env, c.without_args));
+}
+
 ERL_NIF_TERM inv_control_info(ErlNifEnv *env, int argc,
 			      const ERL_NIF_TERM argv[])
 {
 	struct inv_tracer *t = borrow_recorder(env, argv[0]);
 	ERL_NIF_TERM dropped[INV_LOSS_COUNT];
 	struct inv_counts counts;
-	ERL_NIF_TERM field[10];
+	ERL_NIF_TERM field[11];
 	unsigned i;
 
 	(void)argc;
@@ -253,8 +267,9 @@ ERL_NIF_TERM inv_control_info(ErlNifEnv *env, int argc,
 	field[7] = u64(env, counts.undecided);
 	field[8] = u64(env, atomic_load(&inv_slot_of(t->handle)->left_out));
 	field[9] = u64(env, counts.redacted);
+	field[10] = decided(env, t);
 	inv_tracer_release();
-	return enif_make_tuple_from_array(env, field, 10);
+	return enif_make_tuple_from_array(env, field, 11);
 }
 
 ERL_NIF_TERM inv_control_begin(ErlNifEnv *env, int argc,
@@ -329,8 +344,9 @@ ERL_NIF_TERM inv_control_flush(ErlNifEnv *env, int argc,
 }
 
 /*
- * Returns a copy of a match spec with a NUL at the end, which the text parser
- * needs. NULL: no memory.
+ * Returns a copy of a filter (text, or a match spec in the external term
+ * format) and a NUL after it, which inv_event_filter_make needs:
+ * inv_memory_alloc clears the memory. Returns NULL if there is no memory.
  */
 static uint8_t *copy_bytes(const ErlNifBinary *bin)
 {

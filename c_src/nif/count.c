@@ -17,8 +17,8 @@ static const struct inv_ring_slot *slot_of(const struct inv_producer *p,
 }
 
 /*
- * Returns the number of events committed so far, up to the last one of the
- * newest packet.
+ * Returns the number of events committed so far, including those of the newest
+ * packet.
  */
 static uint64_t committed(const struct inv_producer *p)
 {

@@ -24,7 +24,8 @@ struct inv_counts {
 			       `produced' */
 	uint64_t undecided; /* part of `produced': events that the filter could
 			       not decide */
-	uint64_t redacted;  /* marks in recorded events */
+	uint64_t redacted;  /* how many values of recorded events were
+			       recorded as a mark */
 };
 
 /* Sums up the counters of t. Other processes can falsify the counters, which

@@ -44,8 +44,9 @@ struct inv_delivery {
 	uint64_t max_copy;  /* the most bytes that may be copied for one
 			       event */
 	uint64_t max_bytes; /* the whole credit, in bytes */
-	_Alignas(INV_CACHE_LINE) _Atomic int64_t events; /* the remaining
-							    credit */
+	_Alignas(INV_CACHE_LINE) _Atomic int64_t events; /* how many events
+							    of the credit
+							    remain */
 	_Atomic int64_t bytes;
 	_Alignas(INV_CACHE_LINE) _Atomic uint64_t dropped[INV_DROPS];
 	struct inv_delivery_lane lanes[];

@@ -8,8 +8,9 @@
 #include <string.h>
 
 /*
- * The atoms, pids, ports, nodes and functions that the open packet has defined, with their
- * numbers. Each ring has one such dictionary, used only by the ring's thread.
+ * The atoms, pids, ports, nodes and functions that the open packet defines,
+ * with their numbers. Each ring has one such dictionary, used only by the
+ * ring's thread.
  *
  * The dictionary is a table with one entry for each hash. If two keys have the
  * same hash, the later key replaces the earlier one. If the earlier key occurs
@@ -22,7 +23,7 @@
 #define INV_DICT_FUNCTIONS 256u
 
 struct inv_packet_dict {
-	uint32_t n; /* definitions in this packet */
+	uint32_t n; /* how many definitions the packet has */
 	struct {
 		uint64_t key; /* 0: an empty entry (no key is 0) */
 		uint64_t number;

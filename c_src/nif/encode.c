@@ -16,17 +16,19 @@
 #include "nif/put.h"
 #include "nif/redact.h"
 #include "nif/scalar.h"
+#include "nif/small.h"
 
 /*
- * How many list cells the encoder may visit for a term beyond those that it
- * writes: to count what a cut leaves out, and to find out that a list is not a
- * string.
+ * The encoder may visit this many list cells of a term in addition to those
+ * that it writes: to count the elements that a cut leaves out, and to find out
+ * whether a list is a string.
  */
 #define LOOKS_MIN 4096u
 
 /*
- * How many cells rules may visit for each of these: more than a term has that is
- * not cut, in which rules visit a cell of a list in a pair in a list three times.
+ * How many cells rules may visit for each cell that the encoder may visit. In
+ * a term that is not cut, rules need fewer visits: at most three for a cell, if
+ * it is in a list in a pair in a list.
  */
 #define CHECKS_OF_LOOK 4u
 
@@ -35,7 +37,9 @@ static ERL_NIF_TERM nil; /* an immediate: its word is always the same */
 /*
  * The type of a term, guessed from its low bits with a table that is filled
  * from samples when the library is loaded. The guess only decides which NIF
- * function is tried first; a wrong guess only costs time.
+ * function is tried first; a wrong guess only costs time. But GUESS_NOTHING is
+ * certain to be no pointer, because the two lowest bits of all pointers are
+ * those of a list cell or of a tuple.
  */
 #define GUESS_BITS 15u
 enum guess {
@@ -170,8 +174,7 @@ static bool try_string(struct inv_encoder *e, ERL_NIF_TERM list,
 
 	*is_string = false;
 	while (enif_get_list_cell(e->env, cell, &head, &tail)) {
-		if (n >= e->looks || !enif_get_uint(e->env, head, &byte) ||
-		    byte > 255)
+		if (n >= e->looks || !inv_small_get(head, &byte))
 			goto no_string;
 		if (n >= budget) {
 			*is_string = true;
@@ -201,15 +204,19 @@ static bool put_other(struct inv_encoder *e, ERL_NIF_TERM term, uint32_t depth);
  * that are not containers is inlined into the function.
  */
 #define LEVEL __attribute__((noinline))
+#define INLINED static inline __attribute__((always_inline))
 
 /* Writes one term at p, nested in depth containers. */
-static inline bool put_term(struct inv_encoder *e, ERL_NIF_TERM term,
-			    uint32_t depth)
+INLINED bool put_term(struct inv_encoder *e, ERL_NIF_TERM term, uint32_t depth)
 {
 	uint8_t *next;
 
 	if (guesses[term & GUESS_BITS] == GUESS_NOTHING &&
 	    (size_t)(e->top - e->p) >= KNOWN_MAX) {
+		/* It is neither a list nor boxed, so its word is all of it. */
+		if (inv_unlikely(e->dict == NULL))
+			return term == nil ? inv_put_byte(e, INV_T_NIL) :
+					     inv_put_word(e, term);
 		next = put_known(e->dict, e->p, term);
 		if (inv_likely(next != NULL)) {
 			e->p = next;
@@ -236,12 +243,25 @@ static INV_COLD bool cut_list(struct inv_encoder *e, ERL_NIF_TERM tail)
 
 /* Writes an element of a container. If it is ruled, the container has a stack in
  * which a function has a rule. */
-static inline bool put_beside(struct inv_encoder *e, ERL_NIF_TERM term,
-			      uint32_t depth, bool ruled)
+INLINED bool put_beside(struct inv_encoder *e, ERL_NIF_TERM term,
+			uint32_t depth, bool ruled)
 {
 	if (inv_unlikely(ruled) && !inv_redact_has_stack(e, term))
 		return inv_redact_reason(e, term, depth);
 	return put_term(e, term, depth);
+}
+
+/* Writes the tail of an improper list after its last element. The tail of [Key |
+ * Value] is redacted. */
+INLINED bool put_tail(struct inv_encoder *e, ERL_NIF_TERM last,
+		      ERL_NIF_TERM tail, uint32_t depth, bool ruled)
+{
+	if (!inv_put_byte(e, INV_T_TAIL))
+		return false;
+	if (e->redaction != NULL &&
+	    (inv_redact_is_key(e, last) || inv_redact_is_again(e, tail)))
+		return inv_redact_mark(e, tail);
+	return put_beside(e, tail, depth, ruled);
 }
 
 /* Writes a list, with rules for functions. */
@@ -266,8 +286,7 @@ LEVEL static bool put_list_redacted(struct inv_encoder *e, ERL_NIF_TERM list,
 		if (is_spent(e))
 			return cut_list(e, list);
 		if (!enif_get_list_cell(e->env, list, &head, &list))
-			return inv_put_byte(e, INV_T_TAIL) &&
-			       put_beside(e, list, depth + 1, ruled);
+			return put_tail(e, before[1], list, depth + 1, ruled);
 		if (!(inv_redact_passed(e, before, head) ?
 			      inv_redact_mark(e, head) :
 			      put_beside(e, head, depth + 1, ruled)))
@@ -278,12 +297,11 @@ LEVEL static bool put_list_redacted(struct inv_encoder *e, ERL_NIF_TERM list,
 	return inv_put_byte(e, INV_T_END);
 }
 
-/* Writes a list. `head' is the first element, or nil. It is only a hint whether
- * the list is a string. */
+/* Writes a list, whose first cell is {head, tail}. */
 LEVEL static bool put_plain_list(struct inv_encoder *e, ERL_NIF_TERM list,
-				 ERL_NIF_TERM head, uint32_t depth)
+				 ERL_NIF_TERM head, ERL_NIF_TERM tail,
+				 uint32_t depth)
 {
-	ERL_NIF_TERM tail = list;
 	bool is_string = false;
 
 	if (guesses[head & GUESS_BITS] == GUESS_INT &&
@@ -295,25 +313,27 @@ LEVEL static bool put_plain_list(struct inv_encoder *e, ERL_NIF_TERM list,
 		return put_hole_list(e, list);
 	if (!inv_put_byte(e, INV_T_LIST))
 		return false;
-	while (tail != nil) {
+	if (inv_unlikely(is_spent(e)))
+		return cut_list(e, list);
+	while (put_term(e, head, depth + 1)) {
+		if (tail == nil)
+			return inv_put_byte(e, INV_T_END);
 		if (inv_unlikely(is_spent(e)))
 			return cut_list(e, tail);
 		if (!enif_get_list_cell(e->env, tail, &head, &tail))
-			return inv_put_byte(e, INV_T_TAIL) &&
-			       put_term(e, tail, depth + 1);
-		if (!put_term(e, head, depth + 1))
-			return false;
+			return put_tail(e, head, tail, depth + 1, false);
 	}
-	return inv_put_byte(e, INV_T_END);
+	return false;
 }
 
 static inline bool put_list(struct inv_encoder *e, ERL_NIF_TERM list,
-			    ERL_NIF_TERM head, uint32_t depth)
+			    ERL_NIF_TERM head, ERL_NIF_TERM tail,
+			    uint32_t depth)
 {
 	if (inv_unlikely(e->redaction != NULL) &&
-	    e->redaction->rules.n_functions > 0)
+	    (e->redaction->rules.n_functions > 0 || e->in_result))
 		return put_list_redacted(e, list, depth);
-	return put_plain_list(e, list, head, depth);
+	return put_plain_list(e, list, head, tail, depth);
 }
 
 /* Like put_tuple, with rules. */
@@ -370,7 +390,8 @@ LEVEL static bool put_tuple(struct inv_encoder *e, const ERL_NIF_TERM *elements,
 	return true;
 }
 
-/* Writes n pairs of a map; cuts those beyond the budget. */
+/* Writes n pairs of a map, and cuts the pairs that do not fit into the
+ * budget. */
 static bool put_pairs(struct inv_encoder *e, ErlNifMapIterator *iter, size_t n,
 		      uint32_t depth, bool ruled)
 {
@@ -389,7 +410,8 @@ static bool put_pairs(struct inv_encoder *e, ErlNifMapIterator *iter, size_t n,
 						0))
 				return false;
 		} else if (inv_unlikely(e->redaction != NULL) &&
-			   inv_redact_is_key(e, key)) {
+			   (inv_redact_is_key(e, key) ||
+			    inv_redact_is_again(e, value))) {
 			if (!inv_redact_mark(e, value))
 				return false;
 		} else if (!put_beside(e, value, depth + 1, ruled)) {
@@ -436,6 +458,8 @@ static bool put_by_type(struct inv_encoder *e, ERL_NIF_TERM term,
 			uint32_t depth)
 {
 	const ERL_NIF_TERM *elements;
+	ERL_NIF_TERM head;
+	ERL_NIF_TERM tail;
 	int arity;
 
 	switch (enif_term_type(e->env, term)) {
@@ -462,7 +486,9 @@ static bool put_by_type(struct inv_encoder *e, ERL_NIF_TERM term,
 		enif_get_tuple(e->env, term, &arity, &elements);
 		return put_tuple(e, elements, (uint32_t)arity, depth);
 	case ERL_NIF_TERM_TYPE_LIST:
-		return put_list(e, term, nil, depth);
+		if (!enif_get_list_cell(e->env, term, &head, &tail))
+			return inv_put_byte(e, INV_T_NIL);
+		return put_list(e, term, head, tail, depth);
 	default:
 		return inv_encode_hole(e);
 	}
@@ -475,6 +501,7 @@ static bool put_other(struct inv_encoder *e, ERL_NIF_TERM term, uint32_t depth)
 	ERL_NIF_TERM head;
 	ERL_NIF_TERM tail;
 	ErlNifSInt64 i;
+	unsigned small;
 	int arity;
 
 	switch (guesses[term & GUESS_BITS]) {
@@ -484,9 +511,11 @@ static bool put_other(struct inv_encoder *e, ERL_NIF_TERM term, uint32_t depth)
 		break;
 	case GUESS_LIST:
 		if (enif_get_list_cell(e->env, term, &head, &tail))
-			return put_list(e, term, head, depth);
+			return put_list(e, term, head, tail, depth);
 		break;
 	case GUESS_INT:
+		if (inv_small_get(term, &small))
+			return inv_put_int(e, small);
 		if (enif_get_int64(e->env, term, &i))
 			return inv_put_int(e, i);
 		break;
@@ -519,6 +548,18 @@ bool inv_encode_term(struct inv_encoder *e, ERL_NIF_TERM term)
 {
 	begin_term(e);
 	return put_whole(e, term, 0);
+}
+
+bool inv_encode_result(struct inv_encoder *e, ERL_NIF_TERM value)
+{
+	bool ok;
+
+	begin_term(e);
+	e->in_result = e->n_marked > 0;
+	ok = inv_redact_is_again(e, value) ? inv_redact_mark(e, value) :
+					     put_whole(e, value, 0);
+	e->in_result = false;
+	return ok;
 }
 
 bool inv_encode_plain(struct inv_encoder *e, ERL_NIF_TERM term)
@@ -652,6 +693,55 @@ static inline bool put_apply(struct inv_encoder *e, uint32_t number)
 	return inv_put_code(e, INV_T_APPLY, number);
 }
 
+bool inv_encode_called(struct inv_encoder *e, ERL_NIF_TERM module,
+		       ERL_NIF_TERM function, uint32_t arity, bool with_args)
+{
+	const ERL_NIF_TERM mfa[] = { module, function };
+	uint32_t number;
+	bool is_mfa;
+
+	if (!know_function(e, mfa, arity, &number, &is_mfa))
+		return false;
+	return with_args ? put_apply(e, number) : inv_put_entry(e, number);
+}
+
+/* Like put_args, for a list of this length. */
+LEVEL static bool put_list_of_args(struct inv_encoder *e, ERL_NIF_TERM args,
+				   unsigned arity)
+{
+	ERL_NIF_TERM head;
+	bool cut = false;
+
+	for (; arity > 0 && !cut; arity--)
+		if (!enif_get_list_cell(e->env, args, &head, &args) ||
+		    !put_argument(e, head, arity, &cut))
+			return false;
+	return true;
+}
+
+bool inv_encode_args(struct inv_encoder *e, ERL_NIF_TERM mfa, ERL_NIF_TERM args,
+		     unsigned arity, bool *has_args)
+{
+	struct inv_redact_call call;
+	const ERL_NIF_TERM *elements;
+	int n;
+
+	*has_args = guesses[args & GUESS_BITS] != GUESS_INT &&
+		    arity <= ARITY_MAX;
+	if (*has_args && inv_unlikely(e->max_depth < 2)) {
+		e->cut = true;
+		*has_args = false;
+	}
+	if (!*has_args)
+		return true;
+	begin_term(e);
+	if (inv_likely(e->redaction == NULL))
+		return put_list_of_args(e, args, arity);
+	enif_get_tuple(e->env, mfa, &n, &elements);
+	inv_redact_mfa(e, elements[0], elements[1], arity, &call);
+	return put_args_redacted(e, args, arity, call.args);
+}
+
 /* Writes {M, F, A}. If the term is another tuple of three elements, or the limit
  * of depth applies to the arguments, sets *is_mfa to false and writes nothing. */
 static bool put_mfa(struct inv_encoder *e, const ERL_NIF_TERM *mfa,
@@ -664,8 +754,7 @@ static bool put_mfa(struct inv_encoder *e, const ERL_NIF_TERM *mfa,
 	*is_mfa = false;
 	if (guesses[mfa[2] & GUESS_BITS] == GUESS_INT) {
 		with_args = false;
-		if (!enif_get_uint(e->env, mfa[2], &a.arity) ||
-		    a.arity > ARITY_MAX)
+		if (!inv_small_get(mfa[2], &a.arity))
 			return true;
 	} else if ((with_args && e->max_depth < 2) ||
 		   !get_args(e, mfa[2], &a)) {
@@ -682,9 +771,7 @@ static bool put_mfa(struct inv_encoder *e, const ERL_NIF_TERM *mfa,
 	}
 	if (with_args)
 		return put_apply(e, number) && put_args(e, &a);
-	if (number < 64)
-		return inv_put_byte(e, (uint8_t)(INV_T_DICT_SMALL + number));
-	return inv_put_code(e, INV_T_DICT, number);
+	return inv_put_entry(e, number);
 }
 
 /* Writes {M, F, Args}, which put_mfa has refused, without the arguments. */

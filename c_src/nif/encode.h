@@ -32,11 +32,16 @@
 /* Keeps rare code away from the code that most events run. */
 #define INV_COLD __attribute__((cold, noinline))
 
+/* For how many redacted values of an event the result of its match spec is
+ * searched. If there are more, all data in the result are redacted. */
+#define INV_ENCODE_MARKED 16
+
 struct inv_redaction;
 
 struct inv_encoder {
 	ErlNifEnv *env;
-	struct inv_packet_dict *dict;
+	struct inv_packet_dict
+		*dict;		 /* NULL: the terms are kept (nif/kept.h) */
 	struct inv_fresh *fresh; /* gets processes of this node; NULL: not
 				    needed */
 	uint8_t *p;
@@ -53,8 +58,13 @@ struct inv_encoder {
 			       without writing them */
 	uint32_t checks;      /* cells and pairs that rules may still visit */
 	bool cut;
+	uint32_t kept_node; /* kept terms: the last node that was written */
 	struct inv_redaction *redaction; /* rules (nif/redact.h); NULL: none */
 	uint32_t redacted;		 /* how many marks were written */
+	bool in_result; /* writes the result of a match spec, in which redacted
+			   values of the event can be */
+	uint32_t n_marked; /* can be more than INV_ENCODE_MARKED */
+	ERL_NIF_TERM marked[INV_ENCODE_MARKED]; /* the first redacted values */
 };
 
 /* Call it when the library is loaded. */
@@ -75,8 +85,25 @@ bool inv_encode_term(struct inv_encoder *e, ERL_NIF_TERM term);
 bool inv_encode_function(struct inv_encoder *e, ERL_NIF_TERM term,
 			 bool with_args);
 
-/* Like inv_encode_term, for a term that is no data, such as a process: the rules
- * are not for it. */
+/*
+ * These functions write a call in two steps. inv_encode_args appends the
+ * arguments of `mfa', {M, F, Args}, without the function: the list `args' of
+ * length `arity'. If `args' is an arity, it sets *has_args to false and writes
+ * nothing. The budget is that of a term. inv_encode_called appends the function with this
+ * arity; the arguments can follow.
+ */
+bool inv_encode_args(struct inv_encoder *e, ERL_NIF_TERM mfa, ERL_NIF_TERM args,
+		     unsigned arity, bool *has_args);
+bool inv_encode_called(struct inv_encoder *e, ERL_NIF_TERM module,
+		       ERL_NIF_TERM function, uint32_t arity, bool with_args);
+
+/* Writes the result of a match spec. Call this after the event's other terms
+ * were written: values that were redacted in them are redacted in the result,
+ * too. */
+bool inv_encode_result(struct inv_encoder *e, ERL_NIF_TERM value);
+
+/* Like inv_encode_term, for a term to which the rules do not apply, such as a
+ * process. */
 bool inv_encode_plain(struct inv_encoder *e, ERL_NIF_TERM term);
 
 /* Appends the shape of a term (inv_redact_reason), whatever the rules say. */

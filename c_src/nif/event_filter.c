@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "base/glob.h"
 #include "nif/atoms.h"
+#include "nif/ident.h"
 #include "nif/memory.h"
 #include "nif/thread.h"
 
@@ -62,7 +64,7 @@ static int load(struct inv_event_filter *f, const struct inv_event_match *m,
 	f->prog.names = NULL;
 	f->prog.quirks = inv_match_quirks(node->otp);
 	f->match.env = enif_alloc_env();
-	/* No two threads write to one cache line. */
+	/* Each thread writes to its own cache line. */
 	f->room = (inv_vm_room(p) + INV_CACHE_LINE) & -(size_t)INV_CACHE_LINE;
 	f->rooms = inv_memory_alloc(f->room * inv_threads_count());
 	if (!code || !f->match.env || !f->rooms)
@@ -76,6 +78,8 @@ static int load(struct inv_event_filter *f, const struct inv_event_match *m,
 	f->match.node = node->atom;
 	f->by_tag = m->by_tag;
 	memcpy(f->tags, m->tags, sizeof(f->tags));
+	memcpy(f->module_glob, m->module_glob, sizeof(f->module_glob));
+	memcpy(f->function_glob, m->function_glob, sizeof(f->function_glob));
 	if (load_consts(f, p, node))
 		return inv_err_set(err, INV_EINVAL,
 				   "it has a term that this node cannot make, "
@@ -126,7 +130,8 @@ void inv_event_filter_free(struct inv_event_filter *f)
 
 /* --- running a filter: called by callbacks ----------------------------- */
 
-/* Runs an action. Of the process only the pid is known: it is the tracee. */
+/* Runs an action of the match spec. The only fact known about the process is
+ * its pid, which is the tracee. */
 static int act(struct inv_vm_run *r, enum inv_match_act a,
 	       const struct inv_val *top, uint32_t n, struct inv_val *out)
 {
@@ -156,6 +161,28 @@ static enum inv_wanted run(struct inv_vm_run *r,
 							 INV_WANTED_NO;
 }
 
+static bool is_like(ErlNifEnv *env, const char *glob, ERL_NIF_TERM atom)
+{
+	uint8_t name[INV_IDENT_NAME];
+	uint32_t len;
+
+	return !*glob || (inv_ident_name(env, atom, name, &len) &&
+			  inv_glob(glob, (const char *)name, len));
+}
+
+/* Tests the wildcards for the names in {M,F,Args}. */
+static bool names_fit(const struct inv_event_filter *f,
+		      const struct inv_event_words *w)
+{
+	const ERL_NIF_TERM *mfa;
+	int arity;
+
+	return (!*f->module_glob && !*f->function_glob) ||
+	       (w->n >= 3 && enif_get_tuple(w->env, w->v[2], &arity, &mfa) &&
+		arity == 3 && is_like(w->env, f->module_glob, mfa[0]) &&
+		is_like(w->env, f->function_glob, mfa[1]));
+}
+
 enum inv_wanted inv_event_filter_run(const struct inv_event_filter *f,
 				     uint32_t thread,
 				     const struct inv_event_words *w)
@@ -164,6 +191,8 @@ enum inv_wanted inv_event_filter_run(const struct inv_event_filter *f,
 	enum inv_wanted with;
 	struct inv_vm_run r;
 
+	if (!names_fit(f, w))
+		return INV_WANTED_NO;
 	r.env = w->env;
 	r.match = &f->match;
 	r.act = act;

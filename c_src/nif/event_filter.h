@@ -36,6 +36,9 @@ struct inv_event_filter {
 	bool by_tag; /* the filter wants only events of the tags that are true
 			in `tags' */
 	bool tags[INV_TAG_COUNT];
+	/* Wildcards for the names of the module and the function of a call; "":
+	 * none. */
+	char module_glob[1024], function_glob[1024];
 };
 
 /* An event as a spec sees it: the elements of the trace tuple. */
@@ -49,11 +52,11 @@ struct inv_event_words {
 enum inv_wanted {
 	INV_WANTED_NO,
 	INV_WANTED_YES,
-	INV_WANTED_UNDECIDED, /* it depends on facts that the VM does not
-				 provide */
+	INV_WANTED_UNDECIDED, /* the result depends on facts that the VM does
+			       * not provide */
 };
 
-/* This node, to which identifiers without a node name belong. */
+/* This node. Identifiers without a node name belong to it. */
 struct inv_filter_node {
 	ERL_NIF_TERM atom;
 	const char *name; /* the atom's name, UTF-8 */

@@ -3,7 +3,7 @@
 
 /*
  * Returns the tracer's filter, and publishes it (hazard pointer) until
- * inv_thread_let_go is called. NULL: the tracer has no filter now.
+ * inv_thread_let_go is called. Returns NULL if the tracer has no filter now.
  */
 static const struct inv_event_filter *hold(struct inv_tracer *t,
 					   struct inv_thread *thread)
@@ -43,8 +43,8 @@ static enum inv_wanted ask(const struct inv_event_filter *f, uint32_t thread,
 	return inv_event_filter_run(f, thread, &w);
 }
 
-bool inv_event_wanted(struct inv_tracer *t, struct inv_thread *thread,
-		      const struct inv_tracer_event *event, enum inv_tag tag)
+static bool ask_filter(struct inv_tracer *t, struct inv_thread *thread,
+		       const struct inv_tracer_event *event, enum inv_tag tag)
 {
 	struct inv_lane *lane = &t->lanes[thread->index];
 	const struct inv_event_filter *f = hold(t, thread);
@@ -57,4 +57,18 @@ bool inv_event_wanted(struct inv_tracer *t, struct inv_thread *thread,
 	else if (wanted == INV_WANTED_UNDECIDED)
 		inv_producer_add(&lane->undecided);
 	return wanted != INV_WANTED_NO;
+}
+
+bool inv_filter_selects(struct inv_tracer *t, struct inv_thread *thread,
+			const struct inv_tracer_event *event, enum inv_tag tag,
+			enum inv_bound bound, bool was_wanted)
+{
+	bool wanted;
+
+	if (bound == INV_BOUND_ENDS && was_wanted)
+		return true;
+	wanted = ask_filter(t, thread, event, tag);
+	if (bound == INV_BOUND_BEGINS || bound == INV_BOUND_HOLDS)
+		inv_bound_want(t, event->tracee, wanted);
+	return wanted;
 }

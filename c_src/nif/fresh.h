@@ -11,20 +11,22 @@
  * keeper takes them from here, and notes their names in the log. One thread
  * adds, and one process at a time takes.
  *
- * `seen' has one entry for each hash, so a process can be fresh again. If the
- * queue is full, the process is fresh when it is defined in a later packet.
+ * `seen' has one entry for each hash, so it can forget a process, which is
+ * then added to the queue again. If the queue is full, the process is added
+ * when it is defined in a later packet.
  */
 #define INV_FRESH_SEEN 1024u
 #define INV_FRESH_QUEUE 256u
 
 struct inv_fresh {
 	ERL_NIF_TERM seen[INV_FRESH_SEEN];
-	_Atomic uint32_t added; /* how many were ever added */
+	_Atomic uint32_t added; /* how many processes were added since the
+				   start */
 	_Atomic uint32_t taken;
 	ErlNifPid queue[INV_FRESH_QUEUE];
 };
 
-/* Adds a process, whose pid has the word `term', unless it was seen. */
+/* Adds the process whose pid is the word `term', unless `seen' has it. */
 static inline void inv_fresh_add(struct inv_fresh *f, ERL_NIF_TERM term,
 				 const ErlNifPid *pid)
 {

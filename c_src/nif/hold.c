@@ -36,8 +36,8 @@ static bool is_held(int fd)
 
 /*
  * Appends a line to the lock file. A sweeper that finds the file unlocked and
- * with this line knows that the VM is dead (spool/place.h). Without the line it
- * removes less.
+ * with this line knows that the VM is dead (spool/place.h). If the line is
+ * missing, the sweeper removes fewer files.
  */
 static void note(int fd, const char *line)
 {

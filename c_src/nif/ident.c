@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "abi/term.h"
+#include "base/likely.h"
 #include "base/varint.h"
 #include "nif/put.h"
 
@@ -18,13 +19,6 @@
 /* The dictionary key of the node with the printed number x, as in <x.88.0>. No
  * term's word equals this key, because the key's low bits are 0. */
 #define NODE_KEY(x) ((uint64_t)(x) << 6)
-
-static bool put_number(struct inv_encoder *e, uint32_t number)
-{
-	if (number < 64)
-		return inv_put_byte(e, (uint8_t)(INV_T_DICT_SMALL + number));
-	return inv_put_code(e, INV_T_DICT, number);
-}
 
 /* Adds a definition below top. */
 static bool define(struct inv_encoder *e, enum inv_def kind,
@@ -76,7 +70,7 @@ static unsigned printed_numbers(ERL_NIF_TERM term, uint64_t *numbers,
 
 struct name {
 	uint32_t n;
-	uint8_t text[ATOM_MAX]; /* UTF-8 */
+	uint8_t text[ATOM_MAX]; /* the name in UTF-8 */
 };
 
 static bool name_latin1(struct name *name, const uint8_t *p, uint32_t n)
@@ -201,7 +195,9 @@ bool inv_ident_atom(struct inv_encoder *e, ERL_NIF_TERM term)
 {
 	uint32_t number;
 
-	return know_atom(e, term, &number) && put_number(e, number);
+	if (inv_unlikely(e->dict == NULL))
+		return inv_put_word(e, term);
+	return know_atom(e, term, &number) && inv_put_entry(e, number);
 }
 
 bool inv_ident_function(struct inv_encoder *e, ERL_NIF_TERM module,
@@ -227,14 +223,20 @@ bool inv_ident_function(struct inv_encoder *e, ERL_NIF_TERM module,
 	return true;
 }
 
+struct node_def {
+	uint32_t n;
+	uint8_t def[2 * INV_VARINT_MAX + ATOM_MAX]; /* INV_DEF_NODE */
+};
+
 /*
- * Defines another node, with the printed number x. `term' is an identifier of
- * that node. The term's external format has the name and creation of the node.
+ * Makes the definition of another node, with the printed number x. `term' is an
+ * identifier of that node. The term's external format has the name and creation
+ * of the node.
  */
-static bool define_node(struct inv_encoder *e, ERL_NIF_TERM term, uint64_t x)
+static bool read_node(ErlNifEnv *env, ERL_NIF_TERM term, uint64_t x,
+		      struct node_def *d)
 {
-	uint8_t def[2 * INV_VARINT_MAX + ATOM_MAX];
-	uint8_t *p = def;
+	uint8_t *p = d->def;
 	const uint8_t *after = NULL;
 	const uint8_t *end;
 	struct name name;
@@ -242,7 +244,7 @@ static bool define_node(struct inv_encoder *e, ERL_NIF_TERM term, uint64_t x)
 	uint32_t creation = 0;
 	bool is_ref;
 
-	if (!enif_term_to_binary(e->env, term, &bin))
+	if (!enif_term_to_binary(env, term, &bin))
 		return false;
 	end = bin.data + bin.size;
 	/* 131, tag, only in a reference: number of words (u16), atom */
@@ -261,18 +263,57 @@ static bool define_node(struct inv_encoder *e, ERL_NIF_TERM term, uint64_t x)
 	p = inv_varint_put(p, x);
 	p = inv_varint_put(p, __builtin_bswap32(creation));
 	memcpy(p, name.text, name.n);
-	return define(e, INV_DEF_NODE, def, (uint32_t)(p - def) + name.n);
+	d->n = (uint32_t)(p - d->def) + name.n;
+	return true;
+}
+
+/* Writes the node before an identifier that is kept. */
+static INV_COLD bool keep_node(struct inv_encoder *e, ERL_NIF_TERM term,
+			       uint64_t x)
+{
+	struct node_def d;
+
+	if (e->kept_node == (uint32_t)x)
+		return true;
+	if (!read_node(e->env, term, x, &d) ||
+	    !inv_put_code(e, INV_KEPT_NODE, d.n) ||
+	    !inv_put_bytes(e, d.def, d.n))
+		return false;
+	e->limit += d.n;
+	e->kept_node = (uint32_t)x;
+	return true;
 }
 
 /* Defines the node with the printed number x, unless the packet has already
  * defined it. */
 static bool know_node(struct inv_encoder *e, ERL_NIF_TERM term, uint64_t x)
 {
+	struct node_def d;
 	uint32_t number;
 
-	if (x == 0 || inv_packet_dict_find(e->dict, NODE_KEY(x), &number))
+	if (x == 0)
 		return true;
-	if (!define_node(e, term, x))
+	if (inv_unlikely(e->dict == NULL))
+		return keep_node(e, term, x);
+	if (inv_packet_dict_find(e->dict, NODE_KEY(x), &number))
+		return true;
+	if (!read_node(e->env, term, x, &d) ||
+	    !define(e, INV_DEF_NODE, d.def, d.n))
+		return false;
+	inv_packet_dict_add(e->dict, NODE_KEY(x));
+	return true;
+}
+
+bool inv_ident_node(struct inv_encoder *e, const uint8_t *def, uint32_t n)
+{
+	uint32_t number;
+	uint64_t x;
+
+	if (!inv_varint_get(def, def + n, &x))
+		return false;
+	if (inv_packet_dict_find(e->dict, NODE_KEY(x), &number))
+		return true;
+	if (!define(e, INV_DEF_NODE, def, n))
 		return false;
 	inv_packet_dict_add(e->dict, NODE_KEY(x));
 	return true;
@@ -288,15 +329,17 @@ bool inv_ident_pid(struct inv_encoder *e, ERL_NIF_TERM term)
 	ErlNifPid pid;
 
 	if (enif_get_local_pid(e->env, term, &pid)) {
+		if (inv_unlikely(e->dict == NULL))
+			return inv_put_word(e, term);
 		if (inv_packet_dict_find(e->dict, term, &number))
-			return put_number(e, number);
+			return inv_put_entry(e, number);
 		if (e->fresh)
 			inv_fresh_add(e->fresh, term, &pid);
 		printed_numbers(term, part, 3);
 		p = inv_varint_put(def, part[1]);
 		p = inv_varint_put(p, part[2]);
 		return define(e, INV_DEF_PID, def, (uint32_t)(p - def)) &&
-		       put_number(e, inv_packet_dict_add(e->dict, term));
+		       inv_put_entry(e, inv_packet_dict_add(e->dict, term));
 	}
 	printed_numbers(term, part, 3);
 	return know_node(e, term, part[0]) &&
@@ -314,12 +357,14 @@ bool inv_ident_port(struct inv_encoder *e, ERL_NIF_TERM term)
 	ErlNifPort port;
 
 	if (enif_get_local_port(e->env, term, &port)) {
+		if (inv_unlikely(e->dict == NULL))
+			return inv_put_word(e, term);
 		if (inv_packet_dict_find(e->dict, term, &number))
-			return put_number(e, number);
+			return inv_put_entry(e, number);
 		printed_numbers(term, part, 2);
 		p = inv_varint_put(def, part[1]);
 		return define(e, INV_DEF_PORT, def, (uint32_t)(p - def)) &&
-		       put_number(e, inv_packet_dict_add(e->dict, term));
+		       inv_put_entry(e, inv_packet_dict_add(e->dict, term));
 	}
 	printed_numbers(term, part, 2);
 	return know_node(e, term, part[0]) &&

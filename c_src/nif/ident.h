@@ -16,6 +16,10 @@ bool inv_ident_port(struct inv_encoder *e, ERL_NIF_TERM term);
 bool inv_ident_ref(struct inv_encoder *e, ERL_NIF_TERM term);
 bool inv_ident_fun(struct inv_encoder *e, ERL_NIF_TERM term);
 
+/* Defines a node from kept terms (INV_KEPT_NODE), unless the packet has
+ * already defined this node. */
+bool inv_ident_node(struct inv_encoder *e, const uint8_t *def, uint32_t n);
+
 /*
  * Sets *len to the length of an atom's name, which is written at `name' in UTF-8.
  * `name' has INV_IDENT_NAME bytes. Returns false if the term is not an atom.

@@ -28,9 +28,10 @@ void inv_vm_const_init(struct inv_vm_const *c, ErlNifEnv *env, ERL_NIF_TERM t);
 struct inv_vm_match {
 	const struct inv_match_prog *prog;
 	ErlNifEnv *env;			   /* environment of consts */
-	const struct inv_vm_const *consts; /* as many as the program has */
+	const struct inv_vm_const *consts; /* the program's constants,
+					      prepared */
 	ERL_NIF_TERM atoms[INV_AM_COUNT];
-	ERL_NIF_TERM node; /* this node's name */
+	ERL_NIF_TERM node; /* the name of this node */
 };
 
 struct inv_vm_run;
@@ -48,10 +49,10 @@ struct inv_vm_run {
 	ErlNifEnv *env; /* where results are built */
 	const struct inv_vm_match *match;
 	inv_vm_act *act;
-	void *arg;    /* argument of act */
-	uint32_t tcw; /* trace control word */
+	void *arg;    /* the argument of `act' */
+	uint32_t tcw; /* the VM's trace control word */
 	uint64_t steps;
-	/* the results; struct inv_match_run describes them */
+	/* The results, which struct inv_match_run describes. */
 	bool matched;
 	unsigned clause;
 	ERL_NIF_TERM result;

@@ -27,7 +27,7 @@ void inv_memory_close(struct inv_memory *m);
 
 /*
  * Returns n zero bytes of the VM's memory that begin at a cache line, which
- * enif_alloc does not guarantee; NULL: no memory.
+ * enif_alloc does not guarantee. Returns NULL if there is no memory.
  */
 void *inv_memory_alloc(size_t n);
 void inv_memory_free(void *p);

@@ -7,6 +7,7 @@
 #include "nif/redact.h"
 #include "nif/retire.h"
 #include "nif/scalar.h"
+#include "nif/small.h"
 #include "nif/thread.h"
 #include "nif/tracer.h"
 
@@ -47,6 +48,7 @@ int inv_nif_load(ErlNifEnv *env, void **priv, ERL_NIF_TERM load_info)
 	inv_atoms_init(env);
 	inv_retire_init();
 	inv_encode_init(env);
+	inv_small_init(env);
 	inv_redaction_init(env);
 	inv_scalar_init();
 	instances++;

@@ -6,6 +6,7 @@
 
 #include "nif/bound.h"
 #include "nif/control.h"
+#include "nif/decide.h"
 #include "nif/dir.h"
 #include "nif/hold.h"
 #include "nif/note.h"
@@ -53,6 +54,9 @@ void inv_nif_unload(ErlNifEnv *env, void *priv);
 	{ "nif_ends", 4, inv_bound_ends, 0 }, \
 	{ "nif_stopped", 1, inv_bound_stopped, 0 }, \
 	{ "nif_released", 4, inv_bound_release, 0 }, \
+	{ "nif_decide", 5, inv_decide_set, 0 }, \
+	{ "nif_rules", 4, inv_decide_rules, 0 }, \
+	{ "nif_sweep", 2, inv_decide_sweep, 0 }, \
 	{ "nif_seq", 6, inv_starts_set, 0 }, \
 	{ "nif_starts", 1, inv_starts_counts, 0 }, \
 	{ "nif_starts_patterns", 2, inv_starts_patterns, 0 }, \

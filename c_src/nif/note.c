@@ -13,7 +13,7 @@
 
 struct note {
 	uint32_t kind;
-	ERL_NIF_TERM terms; /* a list */
+	ERL_NIF_TERM terms; /* the terms of the note, a list */
 	bool has_label;	    /* the last term is the label of a process */
 	uint64_t now;
 };
@@ -31,7 +31,7 @@ static bool put_note(struct inv_encoder *e, const struct note *n,
 	*e->p++ = INV_HEAD_NOTE;
 	e->p = inv_varint_put(e->p, n->now - last_ns);
 	e->p = inv_varint_put(e->p, n->kind);
-	/* Only the label of a process is data. */
+	/* Rules of redaction apply only to the label of a process. */
 	while (enif_get_list_cell(e->env, rest, &term, &rest))
 		if (!(n->has_label && enif_is_empty_list(e->env, rest) ?
 			      inv_encode_term(e, term) :

@@ -22,7 +22,7 @@ ERL_NIF_TERM inv_note_write(ErlNifEnv *env, int argc,
 ERL_NIF_TERM inv_note_fresh(ErlNifEnv *env, int argc,
 			    const ERL_NIF_TERM argv[]);
 
-/* A NIF may run for about a millisecond. */
+/* How many notes a call may write: a NIF may run for about a millisecond. */
 #define INV_NOTES 256u
 
 #endif

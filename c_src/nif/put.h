@@ -26,8 +26,8 @@ static inline size_t inv_put_left(const struct inv_encoder *e)
 
 /*
  * Returns how many of a binary's `size' bytes fit into the budget. If binaries
- * have a budget of their own, takes these bytes from it, and moves `limit' up,
- * so that they do not count as other bytes of the term.
+ * have a separate budget, subtracts these bytes from it, and moves `limit' up
+ * by as many, so that the bytes do not also count as other bytes of the term.
  */
 static inline size_t inv_put_left_binary(struct inv_encoder *e, size_t size)
 {
@@ -62,6 +62,14 @@ static inline bool inv_put_code(struct inv_encoder *e, uint8_t code, uint64_t v)
 	return inv_put_byte(e, code) && inv_put_varint(e, v);
 }
 
+/* Writes the number of a dictionary entry. */
+static inline bool inv_put_entry(struct inv_encoder *e, uint32_t number)
+{
+	if (inv_likely(number < 64))
+		return inv_put_byte(e, (uint8_t)(INV_T_DICT_SMALL + number));
+	return inv_put_code(e, INV_T_DICT, number);
+}
+
 static inline bool inv_put_int(struct inv_encoder *e, int64_t v)
 {
 	if (v >= 0 && v < 64)
@@ -88,6 +96,27 @@ static inline bool inv_put_moved(struct inv_encoder *e, const uint8_t *from,
 		return false;
 	memmove(e->p, from, n);
 	e->p += n;
+	return true;
+}
+
+/*
+ * Codes of kept terms (nif/kept.h), which are never in a packet: the word of an
+ * atom, or of a pid or port of this node, which stays the same as long as the VM
+ * lives; and another node, before its first identifier: n varint, n bytes, as in
+ * INV_DEF_NODE.
+ */
+#define INV_KEPT_NODE 0xde
+#define INV_KEPT_WORD 0xdf
+
+/* A word counts as one byte, like a number of the dictionary. */
+static inline bool inv_put_word(struct inv_encoder *e, uint64_t word)
+{
+	if (!inv_put_room(e, 1 + sizeof(word)))
+		return false;
+	*e->p++ = INV_KEPT_WORD;
+	memcpy(e->p, &word, sizeof(word));
+	e->p += sizeof(word);
+	e->limit += sizeof(word);
 	return true;
 }
 

@@ -18,7 +18,8 @@ struct atoms {
 	ERL_NIF_TERM v[20];
 };
 
-/* The keys of an entry of a stack that says where the code is. */
+/* The keys in an entry of a stack trace that give the position in the
+ * source. */
 static struct atoms places = {
 	(const char *const[]){ "file", "line", "error_info", NULL }, { 0 }
 };
@@ -96,9 +97,33 @@ static enum inv_redacted type_of(const struct inv_encoder *e, ERL_NIF_TERM term)
 
 bool inv_redact_mark(struct inv_encoder *e, ERL_NIF_TERM term)
 {
+	if (e->n_marked < INV_ENCODE_MARKED)
+		e->marked[e->n_marked] = term;
+	e->n_marked++;
 	e->redacted++;
 	return inv_put_byte(e, INV_T_HOLE) && inv_put_byte(e, INV_CUT_OTHER) &&
 	       inv_put_varint(e, type_of(e, term));
+}
+
+/*
+ * The VM does not copy the values of variables into the result, so equal words
+ * mean equal values. A part of a redacted value is not found.
+ */
+bool inv_redact_was_marked(const struct inv_encoder *e, ERL_NIF_TERM term)
+{
+	ErlNifTermType type = enif_term_type(e->env, term);
+	uint32_t i;
+
+	if (e->n_marked > INV_ENCODE_MARKED)
+		return (type == ERL_NIF_TERM_TYPE_BITSTRING ||
+			type == ERL_NIF_TERM_TYPE_FLOAT ||
+			type == ERL_NIF_TERM_TYPE_MAP);
+	for (i = 0; i < e->n_marked; i++)
+		if (e->marked[i] == term ||
+		    (type == ERL_NIF_TERM_TYPE_BITSTRING &&
+		     enif_is_identical(e->marked[i], term)))
+			return true;
+	return false;
 }
 
 /* --- keys ----------------------------------------------------------------- */
@@ -122,7 +147,7 @@ static INV_COLD unsigned judge(struct inv_encoder *e, ERL_NIF_TERM atom)
 	uint32_t len = 0;
 	unsigned verdict;
 
-	/* If the name cannot be read, all rules are for it. */
+	/* If the name cannot be read, all rules apply to it. */
 	if (!inv_ident_name(e->env, atom, name, &len))
 		return INV_REDACT_IS_KEY | IS_ATOM;
 	verdict = inv_redact_atom(&r->rules, name, len) | IS_ATOM;
@@ -134,8 +159,8 @@ static INV_COLD unsigned judge(struct inv_encoder *e, ERL_NIF_TERM atom)
 	return verdict;
 }
 
-/* If the table has the term, which is then an atom, sets *verdict and returns
- * true. No other term has the word of an atom. */
+/* If the table contains the term, sets *verdict and returns true. The table
+ * contains only atoms, and no other term has the same word as an atom. */
 static inline bool is_known(struct inv_redaction *r, ERL_NIF_TERM term,
 			    unsigned *verdict)
 {
@@ -148,7 +173,7 @@ static inline bool is_known(struct inv_redaction *r, ERL_NIF_TERM term,
 							<< (64 - VERDICT_SHIFT);
 }
 
-/* Returns what the rules say of an atom; 0 for another term. */
+/* Returns the verdict of the rules on an atom; 0 for any other term. */
 static unsigned verdict_of(struct inv_encoder *e, ERL_NIF_TERM term)
 {
 	unsigned verdict;
@@ -182,8 +207,10 @@ static bool add_char(uint8_t *name, uint32_t *len, unsigned c)
 	return true;
 }
 
-/* Counts a cell or pair that a rule visits. If no more may be visited, the value
- * in question is redacted. */
+/*
+ * Counts a cell or pair that a rule visits. Returns false if no more may be
+ * visited; then the value that contains it is redacted.
+ */
 static bool may_visit(struct inv_encoder *e)
 {
 	if (e->checks > 0) {
@@ -259,8 +286,9 @@ bool inv_redact_mfa(struct inv_encoder *e, ERL_NIF_TERM module,
 	return inv_redact_calls(r, name, arity, call);
 }
 
-/* Returns true if the rules can be for {M, F, Third}, and sets *arity to what the
- * third element says. If the cells of a list may not be visited, sets *all. */
+/* Returns true if the rules may apply to {M, F, Third}, where Third is an
+ * arity or a list of arguments, and sets *arity. If too many cells were visited
+ * already to find the list's length, sets *all. */
 static bool get_arity(struct inv_encoder *e, const ERL_NIF_TERM *mfa,
 		      uint32_t *arity, bool *all)
 {
@@ -304,12 +332,13 @@ bool inv_redact_function(struct inv_encoder *e, ERL_NIF_TERM mfa,
 	return true;
 }
 
-/* How many entries of a stack are checked for functions with rules, and how many
- * elements of a list for stacks. */
+/* How many entries of a stack trace are checked for functions with rules, and
+ * how many elements of a list are checked for stack traces. */
 #define STACK_MAX 16
 
-/* Returns true for a stack, [{M,F,Arity or Args,Location}, ...], in which a
- * function has a rule: what is beside it can have the function's values. */
+/* Returns true if the term is a stack trace, [{M,F,Arity or Args,Location},
+ * ...], with a function that has a rule. Then terms beside the stack trace can
+ * contain values of the function. */
 static bool is_ruled_stack(struct inv_encoder *e, ERL_NIF_TERM list)
 {
 	struct inv_redact_call call;
@@ -429,7 +458,7 @@ bool inv_redact_is_passed(struct inv_encoder *e, const ERL_NIF_TERM before[2],
 static inline bool shape(struct inv_encoder *e, ERL_NIF_TERM term,
 			 uint32_t depth);
 
-/* Writes a term that is no container, and no data. */
+/* Writes a term that is neither a container nor redacted. */
 static bool put_bare(struct inv_encoder *e, ERL_NIF_TERM term)
 {
 	switch (enif_term_type(e->env, term)) {
@@ -510,8 +539,8 @@ static bool is_place(const struct inv_encoder *e, ERL_NIF_TERM list)
 	       is_one_of(&places, pair[0]);
 }
 
-/* Returns how many elements at the tuple's begin are not data: a tag, or module,
- * function and arity in an entry of a stack. */
+/* Returns how many of the tuple's first elements are not redacted: a tag, or
+ * module, function and arity in an entry of a stack trace. */
 static uint32_t tags(const struct inv_encoder *e, const ERL_NIF_TERM *t,
 		     uint32_t arity)
 {

@@ -11,7 +11,7 @@ static _Atomic unsigned gone;
 
 /*
  * How many tracers had been retired when this thread was last settled. The TLS
- * model is explained in thread.c.
+ * model is explained in thread.h.
  */
 static __thread unsigned settled __attribute__((tls_model("initial-exec")));
 

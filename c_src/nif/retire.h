@@ -15,7 +15,7 @@
  * erlang:trace_info/2, it calls enabled/3 a second time, while the process
  * handles its signals. Before OTP 27, a VM that removes the tracer at the
  * second call can crash: at the next signal of the process, it calls a tracer
- * that does not exist. A callback cannot tell the two calls apart. But if the
+ * that does not exist. A callback cannot distinguish the two calls. But if the
  * first call removes the tracer, there is no second call. So the result must
  * not change while a scheduler runs a traced process: enabled/3 keeps the
  * tracer until the scheduler is settled. A scheduler is settled when it has run

@@ -12,13 +12,13 @@
 bool inv_scalar_integer(struct inv_encoder *e, ERL_NIF_TERM term);
 bool inv_scalar_float(struct inv_encoder *e, ERL_NIF_TERM term);
 
-/* Writes any binary, cut to the remaining budget. */
+/* Writes a binary of any length, and cuts it to the remaining budget. */
 bool inv_scalar_binary(struct inv_encoder *e, const uint8_t *data, size_t size);
 
 /*
- * Returns an upper bound of a big integer's size in bytes: the smallest
- * sufficient one of a few fixed limits, or 0 if the integer exceeds all of
- * them.
+ * Returns an upper bound of a big integer's size in bytes. The bound is the
+ * smallest of a few fixed limits that the integer does not exceed, or 0 if it
+ * exceeds all of them.
  */
 uint32_t inv_scalar_big_bytes(ERL_NIF_TERM term);
 

@@ -34,8 +34,8 @@ void inv_starts_clear(struct inv_starts *s)
 }
 
 /*
- * Takes one in N, independently of what was taken before: a process may call the
- * function in a pattern of its own.
+ * Takes a random one in N calls. Every Nth call would not be a fair sample,
+ * because the calls of a process may repeat with a fixed period.
  */
 static bool is_sampled(const struct inv_starts *s, ERL_NIF_TERM tracee)
 {
@@ -63,7 +63,7 @@ static bool holds_ours(const struct inv_starts *s, ErlNifEnv *env,
 	       label + 1 == load(&s->label);
 }
 
-/* Takes one of the requests that are left. */
+/* Subtracts one from the number of requests that may still begin. */
 static bool take_one(struct inv_starts *s)
 {
 	int64_t left = atomic_load_explicit(&s->left, memory_order_relaxed);
@@ -134,7 +134,7 @@ static bool look(struct inv_thread *thread, struct inv_slot *slot,
 			add(&s->beyond);
 		*may = run = false;
 	} else if (o && !run) {
-		/* Its token is stale: see take_start(). */
+		/* The process has a stale token: see take_start(). */
 		run = inv_starters_done(o, process);
 	}
 	inv_thread_leave(thread);
@@ -185,13 +185,13 @@ static const ERL_NIF_TERM *read_value(const struct inv_tracer_event *te, int *n)
 		       NULL;
 }
 
-/* More variables of specs than a command accepts. */
+/* The command accepts only specs with fewer variables. */
 #define VALUE_MAX 64
 
 /*
- * Replaces the event by one whose process held no token. The tuple is made on the
- * heap of the process, where the VM removes it after the callback; this happens at
- * most once for each request.
+ * Replaces the event by a copy that says that the process held no token. The
+ * copy is made on the heap of the process, and the VM removes it after the
+ * callback. This happens at most once for each request.
  */
 static void hold_none(const struct inv_tracer_event **event,
 		      struct inv_tracer_event *changed, const ERL_NIF_TERM *e,

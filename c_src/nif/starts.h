@@ -11,22 +11,24 @@
 /*
  * Requests of sequential traces that begin with an event of a tracer.
  *
- * A call or a sent message begins a request if its match spec sets the token of
- * the process. Such a match spec is set with another handle of the same tracer:
- * its start handle. Its events have the value {'$inviso_seq', Token} or {'$inviso_seq',
- * Token, Label}, where Token is what the process held before, or [].
+ * A call or a sent message begins a request if its match spec sets the token
+ * of the process. Such a match spec is set with a second handle of the same
+ * tracer, the start handle. The events of this handle have the value
+ * {'$inviso_seq', Token} or {'$inviso_seq', Token, Label}, where Token is the
+ * token that the process held before, or [].
  *
- * A call that begins a request also asks for its end. Such ends are not recorded:
- * they tell which later call of the process begins another request, although the
- * process still holds a token (vm/starters.h). This call is recorded with the value
- * [] for Token. If a limit or the sample leaves it out, it is recorded once with the
- * value '$inviso_seq_over': what follows from it is no part of the earlier request.
+ * For a call that begins a request, the VM also reports the end of the call.
+ * These ends are not recorded. They show which later call of the process begins
+ * another request, although the process still holds a token (vm/starters.h).
+ * Such a later call is recorded with [] as Token. If a limit or the sample
+ * leaves the call out, it is recorded once with the value '$inviso_seq_over':
+ * events that follow from it are not part of the earlier request.
  *
- * The number of requests can be limited, and one in N of them can be taken. For a
- * call, the VM asks enabled/3 before it runs the match spec, so `discard' prevents
- * the token. For a sent message it does not. So a request is counted, and its
- * first event recorded, when the match spec has matched; what begins beyond the
- * limit is only counted.
+ * The number of requests can be limited, and one in N of them can be taken.
+ * For a call, the VM asks enabled/3 before it runs the match spec, so `discard'
+ * prevents the token. For a sent message it does not prevent the token. So a
+ * request is counted, and its first event recorded, only when the match spec
+ * has matched. A request beyond the limit is only counted.
  *
  * The tracer records the seq_trace events with one label, and leaves out tokens of
  * others.
@@ -34,55 +36,60 @@
 struct inv_slot;
 struct inv_tracer;
 
-/* In a handle: it is a start handle. Handles are smaller. */
+/* The bit that marks a start handle. All other handles are smaller. */
 #define INV_HANDLE_STARTS INV_TRACER_STARTS
 
-/* What the patterns of start calls ask for. */
+/* Which patterns the session is to set for start calls. */
 enum inv_starts_mode {
-	INV_STARTS_PLAIN, /* no ends: tokens that a process keeps are not noticed */
-	INV_STARTS_ENDS, /* ends of calls */
-	/* The same, but a process has too many start calls that have not ended:
-	 * the session is to set patterns that ask for no ends. */
+	INV_STARTS_PLAIN, /* patterns without ends of calls: stale tokens are
+			   * not noticed */
+	INV_STARTS_ENDS,  /* patterns that ask for the ends of calls, too */
+	/* Requests may begin, but a process has too many start calls that have
+	 * not ended: the session is to set patterns that do not ask for the
+	 * ends of calls. */
 	INV_STARTS_DEEP,
-	/* No more requests may begin. Patterns clear the flags of a token that a
-	 * process still holds, with the value '$inviso_seq_over'. */
+	/* No more requests may begin. Patterns clear the flags of a token that
+	 * a process still holds, and have the value '$inviso_seq_over'. */
 	INV_STARTS_OVER,
 };
 
-/* What a slot of the table of tracers has for it. All fields are atomic, because
- * enabled/3 may read those of a freed tracer. */
+/* The part of a tracer's slot that belongs to requests. All fields are atomic,
+ * because enabled/3 may read those of a freed tracer. */
 struct inv_starts {
-	_Atomic uint64_t label; /* of the token, plus 1; 0: any */
+	_Atomic uint64_t label; /* the token's label plus 1; 0: any label */
 	_Atomic uint8_t mode;	/* enum inv_starts_mode */
-	_Atomic int64_t left;	/* requests; INT64_MAX: no limit */
+	_Atomic int64_t left;	/* how many requests may still begin;
+				   INT64_MAX: no limit */
 	_Atomic uint32_t one_in;
 	_Atomic uint64_t node;	 /* the name of this node, an atom */
-	_Atomic uint64_t begun;	 /* requests that are recorded */
-	_Atomic uint64_t beyond; /* those that are not */
-	_Atomic uint64_t remote; /* begun by a message to another node, which
-				    does not carry the token itself */
-	_Atomic uint64_t others; /* events of tokens with other labels */
+	_Atomic uint64_t begun;	 /* how many requests began and are recorded */
+	_Atomic uint64_t beyond; /* how many requests began and are not
+				    recorded */
+	_Atomic uint64_t remote; /* requests that began with a message to
+				    another node, which does not carry the
+				    token itself */
+	_Atomic uint64_t others; /* events whose token has another label */
 };
 
 void inv_starts_clear(struct inv_starts *s);
 
 /*
- * Decides whether the match spec of a start call is run: the answer of enabled/3.
- * The VM may run it nevertheless, because another session wants the call, so the
- * calling thread remembers for inv_starts_take what was decided.
+ * Decides whether the match spec of a start call is run: the answer of
+ * enabled/3. The VM may run it nevertheless, because another session wants the
+ * call, so the calling thread remembers the decision for inv_starts_take.
  */
 bool inv_starts_ask(uint64_t handle, ERL_NIF_TERM process);
 
 /*
- * Counts an event of a start handle of tracer t. Returns true if the event is to be
- * recorded; it is then perhaps replaced by *changed.
+ * Counts an event of a start handle of tracer t. Returns true if the event is
+ * to be recorded. It may then set *changed to an event that replaces it.
  */
 bool inv_starts_take(struct inv_tracer *t, uint64_t handle,
 		     const struct inv_tracer_event **event,
 		     struct inv_tracer_event *changed);
 
-/* Notes that a process has received a message with the tracer's token. Other
- * seq_trace events change nothing. */
+/* If the event is a seq_trace event in which a process has received a message
+ * with the tracer's token, notes this. Other events have no effect. */
 void inv_starts_received(struct inv_tracer *t,
 			 const struct inv_tracer_event *te);
 

@@ -3,44 +3,64 @@
 
 #include "abi/event.h"
 #include "base/likely.h"
+#include "nif/arrival.h"
 #include "nif/atoms.h"
 #include "nif/note.h"
+#include "nif/small.h"
 #include "nif/thread.h"
 #include "nif/times.h"
 #include "nif/tracer.h"
+#include "nif/value_key.h"
 #include "vm/tally.h"
 
 /* --- callbacks --------------------------------------------------------------- */
 
 /* Makes the key of a function, {M, F, Arguments} or {M, F, Arity}. */
 static inline bool get_function(ErlNifEnv *env, ERL_NIF_TERM term,
-				struct inv_tally_key *key)
+				enum inv_count_of of, struct inv_tally_key *key)
 {
 	const ERL_NIF_TERM *e;
 	unsigned arity;
 	int n;
 
 	if (!enif_get_tuple(env, term, &n, &e) || n != 3 ||
-	    (!enif_get_uint(env, e[2], &arity) &&
+	    (!inv_small_get(e[2], &arity) &&
+	     !enif_get_uint(env, e[2], &arity) &&
 	     !enif_get_list_length(env, e[2], &arity)))
 		return false;
-	*key = (struct inv_tally_key){ e[0], e[1],
-				       INV_COUNT_FUNCTION | (uint64_t)arity
-								    << 8 };
+	*key = (struct inv_tally_key){ e[0], e[1], of | (uint64_t)arity << 8 };
 	return true;
 }
 
-static inline bool get_key(const struct inv_tally *tally,
-			   const struct inv_tracer_event *te,
+/* The match spec of a call has {message, {caller}}, whose value is undefined if
+ * no function called. */
+static inline bool get_caller(const struct inv_tracer_event *te,
+			      struct inv_tally_key *key)
+{
+	if (te->value == 0)
+		return false;
+	if (get_function(te->env, te->value, INV_COUNT_CALLER, key))
+		return true;
+	*key = (struct inv_tally_key){ te->value, 0, INV_COUNT_TAG };
+	return true;
+}
+
+static inline bool get_key(const struct inv_tally *tally, struct inv_arrival *a,
 			   struct inv_tally_key *key)
 {
+	const struct inv_tracer_event *te = &a->te;
+
 	if (tally->by == INV_COUNT_PROCESS) {
 		*key = (struct inv_tally_key){ te->tracee, 0,
 					       INV_COUNT_PROCESS };
 		return true;
 	}
+	if (tally->by >= INV_COUNT_CALLER)
+		return tally->by == INV_COUNT_CALLER &&
+		       get_caller(inv_arrival_whole(a), key);
 	if (inv_likely(te->tag == inv_am_call))
-		return get_function(te->env, te->content, key);
+		return get_function(te->env, te->content, INV_COUNT_FUNCTION,
+				    key);
 	*key = (struct inv_tally_key){ te->tag, 0, INV_COUNT_TAG };
 	return true;
 }
@@ -54,6 +74,7 @@ static bool is_lasting(ErlNifEnv *env, const struct inv_tally_key *key)
 
 	switch (key->kind & 0xff) {
 	case INV_COUNT_FUNCTION:
+	case INV_COUNT_CALLER:
 		return enif_is_atom(env, key->word) &&
 		       enif_is_atom(env, key->name);
 	case INV_COUNT_PROCESS:
@@ -74,7 +95,7 @@ INV_COLD struct inv_tally_cell *inv_tally_first(struct inv_tracer *t,
 
 	if (is_lasting(env, key))
 		c = inv_tally_claim(&tally->parts[part], key);
-	/* The tracer's namer then notes the name of the process. */
+	/* Tells the tracer's namer to note the name of the process. */
 	if (c && key->kind == INV_COUNT_PROCESS && part < t->n_lanes &&
 	    enif_get_local_pid(env, key->word, &pid))
 		inv_fresh_add(&t->lanes[part].fresh, key->word, &pid);
@@ -92,15 +113,35 @@ INV_COLD static bool count_first(struct inv_tracer *t, struct inv_tally *tally,
 	return true;
 }
 
-bool inv_tally_key_of(const struct inv_tally *tally,
-		      const struct inv_tracer_event *te,
+bool inv_tally_key_of(const struct inv_tally *tally, struct inv_arrival *a,
 		      struct inv_tally_key *key)
 {
-	return get_key(tally, te, key) && is_lasting(te->env, key);
+	return get_key(tally, a, key) && is_lasting(a->te.env, key);
+}
+
+/* Counts an event by the value of an expression. */
+__attribute__((noinline)) static bool count_value(
+	struct inv_tracer *t, struct inv_tally *tally, uint32_t thread,
+	const struct inv_tracer_event *te)
+{
+	struct inv_tally_part *part = &tally->parts[thread];
+	struct inv_tally_cell *c;
+	struct inv_tally_key key;
+
+	if (!inv_value_key(t->values, thread, te, &key))
+		return false;
+	c = inv_tally_find(part, &key);
+	if (inv_unlikely(!c)) {
+		c = inv_tally_claim(part, &key);
+		if (c && inv_value_is_long(&key))
+			inv_values_keep(t->values, thread, part, c);
+	}
+	inv_tally_add(part, c);
+	return true;
 }
 
 bool inv_tally_event(struct inv_tracer *t, uint32_t thread,
-		     const struct inv_tracer_event *te)
+		     struct inv_arrival *a)
 {
 	/* Acquire: pairs with the release in inv_tally_begin(). */
 	struct inv_tally *tally =
@@ -109,11 +150,12 @@ bool inv_tally_event(struct inv_tracer *t, uint32_t thread,
 	struct inv_tally_cell *c;
 	struct inv_tally_key key;
 
-	if (inv_unlikely(!get_key(tally, te, &key)))
-		return false;
+	if (inv_unlikely(!get_key(tally, a, &key)))
+		return tally->by == INV_COUNT_VALUE &&
+		       count_value(t, tally, thread, inv_arrival_whole(a));
 	c = inv_tally_find(part, &key);
 	if (inv_unlikely(!c))
-		return count_first(t, tally, thread, te->env, &key);
+		return count_first(t, tally, thread, a->te.env, &key);
 	inv_tally_add(part, c);
 	return true;
 }
@@ -126,6 +168,10 @@ bool inv_tally_begin(struct inv_tracer *t, uint32_t n_parts, uint32_t by)
 
 	if (t->delivery || atomic_load(&t->tally))
 		return false;
+	if (by == INV_COUNT_VALUE && !t->values)
+		t->values = inv_values_make(n_parts);
+	if (by == INV_COUNT_VALUE && !t->values)
+		return false;
 	tally = inv_tally_make(n_parts, by);
 	if (!tally)
 		return false;
@@ -136,8 +182,12 @@ bool inv_tally_begin(struct inv_tracer *t, uint32_t n_parts, uint32_t by)
 
 bool inv_tally_by(ERL_NIF_TERM atom, uint32_t *by)
 {
-	*by = atom == inv_am_process ? INV_COUNT_PROCESS : INV_COUNT_FUNCTION;
-	return atom == inv_am_function || atom == inv_am_process;
+	*by = atom == inv_am_process ? INV_COUNT_PROCESS :
+	      atom == inv_am_caller  ? INV_COUNT_CALLER :
+	      atom == inv_am_value   ? INV_COUNT_VALUE :
+				       INV_COUNT_FUNCTION;
+	return atom == inv_am_function || atom == inv_am_process ||
+	       atom == inv_am_caller || atom == inv_am_value;
 }
 
 ERL_NIF_TERM inv_tally_set(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
@@ -163,6 +213,7 @@ ERL_NIF_TERM inv_tally_key_term(ErlNifEnv *env, const struct inv_tally_key *k)
 {
 	switch (k->kind & 0xff) {
 	case INV_COUNT_FUNCTION:
+	case INV_COUNT_CALLER:
 		return enif_make_tuple3(
 			env, k->word, k->name,
 			enif_make_uint(env, (unsigned)(k->kind >> 8)));
@@ -175,15 +226,19 @@ ERL_NIF_TERM inv_tally_key_term(ErlNifEnv *env, const struct inv_tally_key *k)
 }
 
 /* Makes a note, {INV_NOTE_COUNT, [Of, Key, N]}. */
-static ERL_NIF_TERM make_note(ErlNifEnv *env, const struct inv_tally_row *row)
+static ERL_NIF_TERM make_note(ErlNifEnv *env, const struct inv_tracer *t,
+			      const struct inv_tally_row *row)
 {
-	return enif_make_tuple2(
-		env, enif_make_uint(env, INV_NOTE_COUNT),
-		enif_make_list3(
-			env,
-			enif_make_uint(env, (unsigned)(row->key.kind & 0xff)),
-			inv_tally_key_term(env, &row->key),
-			enif_make_uint64(env, row->n)));
+	unsigned of = (unsigned)(row->key.kind & 0xff);
+	ERL_NIF_TERM key =
+		of == INV_COUNT_VALUE || of == INV_COUNT_FAILED ?
+			inv_value_term(env, t->values, t->tally, &row->key) :
+			inv_tally_key_term(env, &row->key);
+
+	return enif_make_tuple2(env, enif_make_uint(env, INV_NOTE_COUNT),
+				enif_make_list3(env, enif_make_uint(env, of),
+						key,
+						enif_make_uint64(env, row->n)));
 }
 
 /*
@@ -216,7 +271,7 @@ static ERL_NIF_TERM read(ErlNifEnv *env, const struct inv_tracer *t,
 	       inv_tally_next(tally, &at, all, &cells, &row)) {
 		if (!is_plain(t, &row))
 			list = inv_times_notes(env, t, &row, list, &n);
-		list = enif_make_list_cell(env, make_note(env, &row), list);
+		list = enif_make_list_cell(env, make_note(env, t, &row), list);
 		n++;
 	}
 	enif_make_reverse_list(env, list, &list);
@@ -239,7 +294,7 @@ ERL_NIF_TERM inv_tally_read(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 	t = inv_tracer_borrow(handle);
 	if (!t)
 		return inv_am_closed;
-	/* The lock makes this the only reader. */
+	/* inv_tracer_borrow holds the lock, so there is no other reader. */
 	if (atomic_load(&t->tally))
 		result = read(env, t, at, argv[2] == inv_am_true);
 	inv_tracer_release();

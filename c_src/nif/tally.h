@@ -13,6 +13,7 @@
  * event in the thread in which it happens, by function or by process. Its rings
  * get only notes: a process reads the counts and notes them in the log.
  */
+struct inv_arrival;
 struct inv_tally;
 struct inv_tally_cell;
 struct inv_tally_key;
@@ -21,16 +22,15 @@ struct inv_tracer;
 /* Counts an event of the thread with this index. Returns false if the arguments
  * are not an event. */
 bool inv_tally_event(struct inv_tracer *t, uint32_t thread,
-		     const struct inv_tracer_event *te);
+		     struct inv_arrival *a);
 
 /*
  * For times (nif/times.h). inv_tally_key_of returns false if the arguments are
  * not an event. inv_tally_first makes a cell for a key that the part has not
- * counted yet, or returns NULL: it is one of the others. inv_tally_begin returns
- * false if there is no memory.
+ * counted yet. It returns NULL if there is no cell; then the key is counted
+ * among the others. inv_tally_begin returns false if there is no memory.
  */
-bool inv_tally_key_of(const struct inv_tally *tally,
-		      const struct inv_tracer_event *te,
+bool inv_tally_key_of(const struct inv_tally *tally, struct inv_arrival *a,
 		      struct inv_tally_key *key);
 struct inv_tally_cell *inv_tally_first(struct inv_tracer *t,
 				       struct inv_tally *tally, uint32_t part,

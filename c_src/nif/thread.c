@@ -21,13 +21,7 @@ enum kind {
 static uint32_t first[KINDS + 1];
 static _Atomic uint32_t taken[KINDS];
 
-/*
- * With the model initial-exec, the variable is in memory that each thread has
- * from its start. With the default model, a thread's first access would
- * allocate memory, and a thread's first access is in an event.
- */
-static __thread struct inv_thread *self
-	__attribute__((tls_model("initial-exec")));
+__thread struct inv_thread *inv_thread_me;
 
 static long membarrier(int cmd)
 {
@@ -51,7 +45,7 @@ uint32_t inv_threads_count(void)
 	return first[KINDS];
 }
 
-static struct inv_thread *register_self(void)
+struct inv_thread *inv_thread_register(void)
 {
 	uint32_t index;
 	enum kind kind;
@@ -72,14 +66,9 @@ static struct inv_thread *register_self(void)
 	index = first[kind] + atomic_fetch_add(&taken[kind], 1);
 	if (index >= first[kind + 1])
 		return NULL;
-	self = &threads[index];
-	self->index = index;
-	return self;
-}
-
-struct inv_thread *inv_thread_self(void)
-{
-	return self ? self : register_self();
+	inv_thread_me = &threads[index];
+	inv_thread_me->index = index;
+	return inv_thread_me;
 }
 
 void inv_threads_barrier(void)
@@ -89,13 +78,18 @@ void inv_threads_barrier(void)
 		membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
 }
 
+bool inv_thread_busy(uint32_t index, uint32_t slot)
+{
+	return atomic_load_explicit(&threads[index].busy,
+				    memory_order_acquire) == slot + 1;
+}
+
 bool inv_threads_busy(uint32_t slot)
 {
 	uint32_t i;
 
 	for (i = 0; i < first[KINDS]; i++)
-		if (atomic_load_explicit(&threads[i].busy,
-					 memory_order_acquire) == slot + 1)
+		if (inv_thread_busy(i, slot))
 			return true;
 	return false;
 }

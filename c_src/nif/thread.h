@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "abi/ring.h"
+#include "base/likely.h"
 
 /*
  * The VM's threads, and how to find out that no thread uses a tracer any more.
@@ -30,21 +31,38 @@ struct inv_thread {
 							   thread is in, + 1; 0:
 							   none */
 	uint32_t index;
-	_Atomic(const void *) held; /* see inv_thread_hold */
-	/* The last answer of inv_starts_ask; used by this thread only. */
-	uint64_t start_handle; /* 0: none */
+	_Atomic(const void *) held; /* the hazard pointer that the thread
+				       publishes; see inv_thread_hold */
+	/* The last answer of inv_starts_ask, which only this thread uses. */
+	uint64_t start_handle; /* 0: there was no answer yet */
 	uint64_t start_process;
 	bool start_refused;
 };
 
-extern _Atomic bool inv_thread_fence; /* membarrier(2) is not available */
+extern INV_HIDDEN _Atomic bool
+	inv_thread_fence; /* membarrier(2) is not available */
 
 /* Call it once, at load, with the number of threads of each kind. */
 void inv_threads_init(uint32_t normal, uint32_t dirty_cpu, uint32_t dirty_io);
 uint32_t inv_threads_count(void);
 
+/*
+ * The calling thread; NULL until its first event. With the model initial-exec,
+ * the variable is in memory that each thread has from its start. With the
+ * default model, a thread's first access would allocate memory, and a thread's
+ * first access is in an event.
+ */
+extern INV_HIDDEN __thread struct inv_thread *inv_thread_me
+	__attribute__((tls_model("initial-exec")));
+
+struct inv_thread *inv_thread_register(void);
+
 /* Returns the calling thread, or NULL if it is not a scheduler thread. */
-struct inv_thread *inv_thread_self(void);
+static inline struct inv_thread *inv_thread_self(void)
+{
+	return inv_likely(inv_thread_me != NULL) ? inv_thread_me :
+						   inv_thread_register();
+}
 
 static inline void inv_thread_enter(struct inv_thread *t, uint32_t slot)
 {
@@ -91,5 +109,8 @@ bool inv_threads_hold(const void *p);
  * tracer. */
 void inv_threads_barrier(void);
 bool inv_threads_busy(uint32_t slot);
+
+/* Like the function above, for the thread with this index. */
+bool inv_thread_busy(uint32_t index, uint32_t slot);
 
 #endif

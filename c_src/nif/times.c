@@ -5,6 +5,7 @@
 
 #include "abi/event.h"
 #include "base/likely.h"
+#include "nif/arrival.h"
 #include "nif/atoms.h"
 #include "nif/bound.h"
 #include "nif/tally.h"
@@ -17,13 +18,27 @@
 #include "vm/times.h"
 
 /*
- * Tally and times have a part for each thread, and one more: inv_times_end counts
- * in it the calls that are open at the end.
+ * Tally and times have a part for each thread, and one more part, in which
+ * inv_times_end counts the calls that are open at the end.
  */
 struct inv_timing {
 	struct inv_spans *spans;
 	struct inv_times *times;
 	_Atomic bool over;
+	uint32_t n_recent;
+	struct recent *recent; /* for each part, RECENT entries */
+};
+
+/*
+ * The cells of functions, so that most ends of calls need not compute a hash of
+ * the function's key. A cell stays at its place, so an entry is never outdated.
+ * If two functions have the same entry, the later one replaces the earlier one.
+ */
+#define RECENT 256u
+
+struct recent {
+	struct inv_tally_cell *cell; /* NULL: the entry is free */
+	uint64_t function;
 };
 
 void inv_timing_free(struct inv_timing *timing)
@@ -32,12 +47,36 @@ void inv_timing_free(struct inv_timing *timing)
 		return;
 	inv_spans_free(timing->spans);
 	inv_times_free(timing->times);
+	inv_pages_unmap(timing->recent,
+			timing->n_recent * sizeof(*timing->recent));
 	inv_pages_unmap(timing, sizeof(*timing));
+}
+
+/* Garbage collections and schedulings have numbers that no function has. */
+#define FUNCTIONS_END GC_MINOR
+#define GC_MINOR (UINT32_MAX - 4)
+#define GC_MAJOR (UINT32_MAX - 3)
+#define RUNNING (UINT32_MAX - 2)
+#define WAITING (UINT32_MAX - 1)
+
+static ERL_NIF_TERM name_of(uint32_t number)
+{
+	switch (number) {
+	case GC_MINOR:
+		return inv_am_gc_minor;
+	case GC_MAJOR:
+		return inv_am_gc_major;
+	case RUNNING:
+		return inv_am_running;
+	default:
+		return inv_am_waiting;
+	}
 }
 
 /* --- counting ---------------------------------------------------------------- */
 
-/* Who counts: a thread, or inv_times_end. */
+/* The part in which calls are counted: that of a thread, or the one of
+ * inv_times_end. */
 struct counter {
 	struct inv_tracer *t;
 	struct inv_tally *tally;
@@ -58,6 +97,9 @@ static struct inv_tally_key key_of(const struct counter *c, uint64_t process,
 
 	if (c->tally->by == INV_COUNT_PROCESS)
 		return (struct inv_tally_key){ process, 0, INV_COUNT_PROCESS };
+	if (inv_unlikely(function >= FUNCTIONS_END))
+		return (struct inv_tally_key){ name_of(function), 0,
+					       INV_COUNT_TAG };
 	f = inv_open_function_called(
 		inv_open_function_at(open_calls(c), function));
 	return (struct inv_tally_key){ f.module, f.name,
@@ -76,12 +118,31 @@ static struct inv_tally_cell *cell_of(const struct counter *c,
 		       inv_tally_first(c->t, c->tally, c->part, c->env, key);
 }
 
-static void add_time(const struct counter *c, const struct inv_tally_key *key,
+/* The same for the key of a call. */
+static struct inv_tally_cell *cell_of_call(const struct counter *c,
+					   uint64_t process, uint32_t function)
+{
+	struct recent *r =
+		&c->t->timing
+			 ->recent[(size_t)c->part * RECENT + function % RECENT];
+	bool by_process = c->tally->by == INV_COUNT_PROCESS;
+	struct inv_tally_key key;
+	struct inv_tally_cell *cell;
+
+	if (inv_likely(r->function == function && r->cell && !by_process))
+		return r->cell;
+	key = key_of(c, process, function);
+	cell = cell_of(c, &key);
+	if (!by_process)
+		*r = (struct recent){ cell, function };
+	return cell;
+}
+
+static void add_time(const struct counter *c, struct inv_tally_cell *cell,
 		     uint64_t ns)
 {
 	struct inv_times_part *p = &c->t->timing->times->parts[c->part];
 	struct inv_tally_part *keys = &c->tally->parts[c->part];
-	struct inv_tally_cell *cell = cell_of(c, key);
 
 	if (inv_unlikely(!inv_times_add(p, inv_times_row(p, keys, cell), ns))) {
 		cell = NULL;
@@ -115,8 +176,9 @@ static bool gone(void *arg, uint32_t function)
 {
 	struct counter *c = arg;
 
-	return !inv_open_function_reported(
-		inv_open_function_at(open_calls(c), function));
+	return function < FUNCTIONS_END &&
+	       !inv_open_function_reported(
+		       inv_open_function_at(open_calls(c), function));
 }
 
 static void begin(struct counter *c, uint64_t process, uint32_t function,
@@ -129,33 +191,78 @@ static void begin(struct counter *c, uint64_t process, uint32_t function,
 		lost(c, process, function);
 }
 
-/* An end without a beginning is that of a call that was counted as unpaired. */
+/* If an end has no beginning, its call was counted as unpaired before. */
 static void end(struct counter *c, uint64_t process, uint32_t function,
 		uint64_t now)
 {
 	const struct inv_spans_use use = { c, lost, gone };
-	struct inv_tally_key key;
 	uint64_t since;
 
 	if (inv_unlikely(!inv_spans_end(c->t->timing->spans, &use, process,
 					function, &since)))
 		return;
-	key = key_of(c, process, function);
-	add_time(c, &key, now - since);
+	add_time(c, cell_of_call(c, process, function), now - since);
 }
 
 /* Takes an event whose end will not come. */
 static INV_COLD enum inv_timed take_endless(const struct counter *c,
-					    const struct inv_tracer_event *te)
+					    struct inv_arrival *a)
 {
 	struct inv_tally_key key;
 
-	if (te->tag == inv_am_return_from || te->tag == inv_am_exception_from)
+	if (a->te.tag == inv_am_return_from ||
+	    a->te.tag == inv_am_exception_from)
 		return INV_TIMED;
-	if (!inv_tally_key_of(c->tally, te, &key))
+	if (!inv_tally_key_of(c->tally, a, &key))
 		return INV_TIMED_BAD;
 	add_unpaired(c, &key);
 	return INV_TIMED;
+}
+
+static void schedule(struct counter *c, uint64_t process, uint32_t ends,
+		     uint32_t begins, uint64_t now)
+{
+	bool by_process = c->tally->by == INV_COUNT_PROCESS;
+
+	if (!by_process || ends == WAITING)
+		end(c, process, ends, now);
+	if (begins && (!by_process || begins == WAITING))
+		begin(c, process, begins, now);
+}
+
+/* Handles an event that is not about a call. */
+static enum inv_timed take_other(struct counter *c, struct inv_arrival *a,
+				 uint64_t now)
+{
+	const struct inv_tracer_event *te = &a->te;
+
+	switch (inv_atoms_tag(te->tag)) {
+	case INV_TAG_GC_MINOR_START:
+		begin(c, te->tracee, GC_MINOR, now);
+		return INV_TIMED;
+	case INV_TAG_GC_MINOR_END:
+		end(c, te->tracee, GC_MINOR, now);
+		return INV_TIMED;
+	case INV_TAG_GC_MAJOR_START:
+		begin(c, te->tracee, GC_MAJOR, now);
+		return INV_TIMED;
+	case INV_TAG_GC_MAJOR_END:
+		end(c, te->tracee, GC_MAJOR, now);
+		return INV_TIMED;
+	case INV_TAG_IN:
+	case INV_TAG_IN_EXITING:
+		schedule(c, te->tracee, WAITING, RUNNING, now);
+		return INV_TIMED;
+	case INV_TAG_OUT:
+	case INV_TAG_OUT_EXITING:
+		schedule(c, te->tracee, RUNNING, WAITING, now);
+		return INV_TIMED;
+	case INV_TAG_OUT_EXITED:
+		schedule(c, te->tracee, RUNNING, 0, now);
+		return INV_TIMED;
+	default:
+		return take_endless(c, a);
+	}
 }
 
 static enum inv_tag tag_of(const struct inv_tracer_event *te)
@@ -169,8 +276,9 @@ static enum inv_tag tag_of(const struct inv_tracer_event *te)
 }
 
 enum inv_timed inv_times_event(struct inv_tracer *t, uint32_t thread,
-			       const struct inv_tracer_event *te, uint64_t now)
+			       struct inv_arrival *a, uint64_t now)
 {
+	const struct inv_tracer_event *te = &a->te;
 	struct counter c = {
 		.t = t,
 		/* Acquire: pairs with the release in inv_tally_begin(). */
@@ -180,28 +288,34 @@ enum inv_timed inv_times_event(struct inv_tracer *t, uint32_t thread,
 	};
 	enum inv_bound bound = INV_BOUND_RECORD;
 	struct inv_tracer_event plain;
-	uint32_t function = 0;
+	struct inv_bound_call call = { .function = 0 };
+	enum inv_tag tag;
 
 	/* Read after inv_thread_enter; pairs with the barrier in is_over(). */
 	if (inv_unlikely(atomic_load_explicit(&t->timing->over,
 					      memory_order_relaxed)))
 		return INV_TIMED_OVER;
+	tag = tag_of(te);
+	if (inv_unlikely(tag == INV_TAG_OTHER))
+		return take_other(&c, a, now);
+	if (tag == INV_TAG_CALL)
+		(void)inv_arrival_whole(a);
 	if (inv_likely(open_calls(&c) != NULL))
-		bound = inv_bound_count(t, tag_of(te), &te, &plain, &function);
+		bound = inv_bound_count(t, tag, &te, &plain, &call);
 	switch (bound) {
 	case INV_BOUND_BEGINS:
-		begin(&c, te->tracee, function, now);
+		begin(&c, te->tracee, call.function, now);
 		return INV_TIMED;
 	case INV_BOUND_HOLDS:
-		begin(&c, te->tracee, function, now);
+		begin(&c, te->tracee, call.function, now);
 		return INV_TIMED_HELD;
 	case INV_BOUND_ENDS:
-		end(&c, te->tracee, function, now);
+		end(&c, te->tracee, call.function, now);
 		return INV_TIMED;
 	case INV_BOUND_LEAVE_OUT:
 		return INV_TIMED;
 	default:
-		return take_endless(&c, te);
+		return take_endless(&c, a);
 	}
 }
 
@@ -278,7 +392,10 @@ static struct inv_timing *make(uint32_t n_parts, uint64_t processes)
 		return NULL;
 	timing->spans = inv_spans_make(processes);
 	timing->times = inv_times_make(n_parts);
-	if (timing->spans && timing->times)
+	timing->n_recent = n_parts * RECENT;
+	timing->recent =
+		inv_pages_map(timing->n_recent * sizeof(*timing->recent));
+	if (timing->spans && timing->times && timing->recent)
 		return timing;
 	inv_timing_free(timing);
 	return NULL;
@@ -308,7 +425,7 @@ ERL_NIF_TERM inv_times_set(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 
 	(void)argc;
 	if (!enif_get_uint64(env, argv[0], &handle) || handle == 0 ||
-	    !inv_tally_by(argv[1], &by) ||
+	    !inv_tally_by(argv[1], &by) || by == INV_COUNT_CALLER ||
 	    !enif_get_uint64(env, argv[2], &processes))
 		return enif_make_badarg(env);
 	t = inv_tracer_borrow(handle);
@@ -330,7 +447,8 @@ static bool is_over(struct inv_tracer *t)
 	return inv_tracer_quiet(t);
 }
 
-/* How many stacks a call looks at: it may take about a millisecond. */
+/* How many stacks one call of the NIF looks at: it may take about a
+ * millisecond. */
 #define STACKS_A_CALL 16384u
 
 static ERL_NIF_TERM take_open(ErlNifEnv *env, struct inv_tracer *t, uint64_t at)

@@ -12,14 +12,22 @@
  * Timing calls instead of recording them: a tracer that counts (nif/tally.h)
  * with a histogram for each key (vm/times.h).
  *
- *	call             the time goes onto the stack of the process (vm/spans.h)
- *	return_from,     the time between is added to the histogram of the key, in
- *	exception_from   the part of the thread in which the call ends
+ * 	call             the time goes onto the stack of the process (vm/spans.h)
+ * 	return_from,     the time between is added to the histogram of the key, in
+ * 	exception_from   the part of the thread in which the call ends
  *
- * A call is counted when it ends. A call that was reported and whose end was not
- * is counted as unpaired: its process died, its function or its process has
- * reached the bound on open calls (nif/bound.h), or it was open at the end.
+ * Garbage collections are timed in the same way, from gc_minor_start to
+ * gc_minor_end, and those of the whole heap; and how long a process runs, from
+ * `in' to `out', and waits, from `out' to `in'. By process only the waiting is
+ * timed. Calls and schedulings must not be timed by the same tracer: they are not
+ * nested in each other.
+ *
+ * A call is counted when it ends. If the VM reported a call but not its end,
+ * the call is counted as unpaired: its process died, its function or process
+ * has reached the bound on open calls (nif/bound.h), or the call was still open
+ * at the end.
  */
+struct inv_arrival;
 struct inv_tally_row;
 struct inv_timing;
 struct inv_tracer;
@@ -27,15 +35,17 @@ struct inv_tracer;
 void inv_timing_free(struct inv_timing *timing);
 
 enum inv_timed {
-	INV_TIMED,	/* taken */
-	INV_TIMED_HELD, /* the same, and the process is held (nif/bound.h) */
-	INV_TIMED_OVER, /* not taken: inv_times_end was called */
+	INV_TIMED,	/* the event was handled */
+	INV_TIMED_HELD, /* the event was handled, and the process is held
+			   from now on (nif/bound.h) */
+	INV_TIMED_OVER, /* the event was not handled, because inv_times_end
+			   was called */
 	INV_TIMED_BAD	/* the arguments are not an event */
 };
 
-/* Takes an event of the thread with this index, which happened at `now'. */
+/* Handles an event that happened at `now' in the thread with this index. */
 enum inv_timed inv_times_event(struct inv_tracer *t, uint32_t thread,
-			       const struct inv_tracer_event *te, uint64_t now);
+			       struct inv_arrival *a, uint64_t now);
 
 /*
  * Puts the notes of a key's histogram in front of a list, and adds their number,

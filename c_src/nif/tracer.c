@@ -10,12 +10,14 @@
 
 #include "abi/options.h"
 #include "base/clock.h"
+#include "nif/decide.h"
 #include "nif/thread.h"
 #include "nif/times.h"
 #include "ring/layout.h"
 #include "vm/open_calls.h"
 #include "vm/starters.h"
 #include "vm/tally.h"
+#include "vm/values.h"
 
 struct inv_slot inv_slots[INV_TRACERS_MAX];
 
@@ -171,6 +173,7 @@ void inv_tracer_retire(struct inv_tracer *t)
 {
 	struct inv_slot *slot = inv_slot_of(t->handle);
 
+	atomic_store(&slot->word, 0);
 	atomic_store(&slot->handle, 0);
 	inv_threads_barrier();
 	if (t->ctl)
@@ -209,7 +212,9 @@ static void free_parts(struct inv_tracer *t)
 {
 	inv_tracer_exchange(t, NULL);
 	inv_open_calls_free(t->bound);
+	inv_decide_free(t->decide);
 	inv_tally_free(t->tally);
+	inv_values_free(t->values);
 	inv_timing_free(t->timing);
 	inv_starters_free(t->starters);
 	inv_memory_free(t->rate);
@@ -411,6 +416,7 @@ static int take_slot(ErlNifEnv *env, struct inv_tracer *t)
 	atomic_store(&inv_slots[n].left_out, 0);
 	inv_starts_clear(&inv_slots[n].starts);
 	atomic_store(&inv_slots[n].handle, t->handle);
+	atomic_store(&inv_slots[n].word, enif_make_uint64(env, t->handle));
 	enif_mutex_unlock(lock);
 	return 0;
 }

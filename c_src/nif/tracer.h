@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "abi/ring.h"
+#include "base/likely.h"
 #include "nif/delivery.h"
 #include "nif/dict.h"
 #include "nif/event_filter.h"
@@ -43,9 +44,11 @@
 #define INV_TRACERS_MAX 64u
 #define INV_HANDLE_SLOT_BITS 6
 
+struct inv_decide;
 struct inv_open_calls;
 struct inv_starters;
 struct inv_tally;
+struct inv_values;
 struct inv_timing;
 
 /* A thread's data for one tracer, used only by that thread. */
@@ -63,7 +66,7 @@ struct inv_lane {
 				       recorded */
 };
 
-/* The size of a lease from a tracer's limits. */
+/* How much of a tracer's limits a thread leases at a time. */
 #define INV_LEASE_EVENTS 32u
 #define INV_LEASE_BYTES 8192u
 
@@ -83,18 +86,21 @@ struct inv_tracer {
 	struct inv_ring_ctl *ctl; /* the start of `memory' */
 	uint32_t n_lanes;
 	struct inv_lane *lanes;
-	uint32_t max_bytes;   /* of a term */
+	uint32_t max_bytes;   /* budget of one term, in bytes */
 	uint32_t more_binary; /* the same as in struct inv_encoder */
 	uint32_t max_depth;
 	bool light;
 	bool limited;
-	_Atomic uint8_t spent_by;    /* enum inv_limit */
-	uint64_t limit_ns;	     /* UINT64_MAX: none */
+	_Atomic uint8_t spent_by;    /* the limit that was reached first,
+					enum inv_limit */
+	uint64_t limit_ns;	     /* time limit; UINT64_MAX: none */
 	_Atomic uint64_t until;	     /* inv_mono_ns() at which the time limit is
 				     reached */
-	_Atomic int64_t events_left; /* not yet leased, if limited */
+	_Atomic int64_t events_left; /* if limited: how many events can still
+					be leased */
 	_Atomic int64_t bytes_left;
-	struct inv_rate *rate;			   /* NULL: none */
+	struct inv_rate *rate;			   /* the limit of events a
+						      second; NULL: none */
 	struct inv_redaction *redaction;	   /* NULL: no rules */
 	_Atomic(struct inv_event_filter *) filter; /* NULL: all events are
 						      wanted */
@@ -102,15 +108,21 @@ struct inv_tracer {
 	/* NULL: no function is traced with ends of calls, or there is no bound
 	 * (nif/bound.h). */
 	_Atomic(struct inv_open_calls *) open_calls;
-	/* The same, from before there is such a function; protected by the
-	 * lock. */
+	/* The table for open_calls, until a function is traced with ends of
+	 * calls; protected by the lock. */
 	struct inv_open_calls *bound;
+	/* NULL: all calls are recorded when they begin (nif/decide.h). Set
+	 * before any process has the tracer. */
+	struct inv_decide *decide;
 	/* NULL: the tracer does not count events (nif/tally.h). Set once. */
 	_Atomic(struct inv_tally *) tally;
 	/* NULL: the tracer does not time calls (nif/times.h). Set before tally. */
 	struct inv_timing *timing;
 	/* NULL: the tracer has no start handle (nif/starts.h). Set once. */
 	_Atomic(struct inv_starters *) starters;
+	/* NULL: the tally's keys are not values (nif/value_key.h). Set before
+	 * tally. */
+	struct inv_values *values;
 };
 
 /* Which limit was reached first. */
@@ -121,7 +133,7 @@ enum inv_limit {
 	INV_LIMIT_TIME,
 };
 
-/* The state of a tracer, as callbacks need it. */
+/* What callbacks need to know about the state of a tracer. */
 enum inv_use {
 	INV_USE_UNASKED, /* the VM has not called enabled/3 for the tracer; only
 			    the engine may use it */
@@ -133,9 +145,13 @@ enum inv_use {
 /* An entry of the table. Callbacks may read it even if its tracer has been
  * freed. */
 struct inv_slot {
-	_Alignas(INV_CACHE_LINE) _Atomic uint64_t handle; /* 0: none */
-	_Atomic uint8_t use;	   /* enum inv_use; only increases */
-	_Atomic bool holds;	   /* processes may be held (nif/bound.h) */
+	/* handle of the slot's tracer; 0: none */
+	_Alignas(INV_CACHE_LINE) _Atomic uint64_t handle;
+	_Atomic ERL_NIF_TERM
+		word;	     /* the handle as a term. A small integer is an
+				      immediate, so no other term has its word */
+	_Atomic uint8_t use; /* enum inv_use; only increases */
+	_Atomic bool holds;  /* processes may be held (nif/bound.h) */
 	_Atomic uint64_t left_out; /* calls of held processes, and ends of calls
 				      that the bound leaves out */
 	_Atomic uint64_t no_ring;  /* events of threads without a ring */
@@ -143,7 +159,24 @@ struct inv_slot {
 	struct inv_tracer *tracer;
 };
 
-extern struct inv_slot inv_slots[INV_TRACERS_MAX];
+extern INV_HIDDEN struct inv_slot inv_slots[INV_TRACERS_MAX];
+
+/*
+ * Guesses the slot from a tracer's state as the VM passes it, without a call of
+ * the VM: bits above the tag of a small integer are its value. If the guess is
+ * wrong, inv_slot_has returns false, which only costs time.
+ */
+#define INV_SMALL_SHIFT 4
+
+static inline struct inv_slot *inv_slot_guess(ERL_NIF_TERM state)
+{
+	return &inv_slots[state >> INV_SMALL_SHIFT & (INV_TRACERS_MAX - 1)];
+}
+
+static inline bool inv_slot_has(const struct inv_slot *slot, ERL_NIF_TERM state)
+{
+	return atomic_load_explicit(&slot->word, memory_order_acquire) == state;
+}
 
 static inline struct inv_slot *inv_slot_of(uint64_t handle)
 {
@@ -155,19 +188,20 @@ struct inv_tracer_opts {
 	uint64_t limit_events; /* UINT64_MAX: none */
 	uint64_t limit_bytes;
 	uint64_t limit_ns;   /* UINT64_MAX: none */
-	uint32_t limit_rate; /* events a second; 0: none */
+	uint32_t limit_rate; /* the most events a second; 0: no limit */
 	uint32_t packet_bytes;
 	uint32_t normal_slots; /* packets of a normal scheduler's ring */
 	uint32_t dirty_slots;
-	uint32_t large_slots; /* 0: none */
-	uint32_t large_bytes; /* of each large slot */
+	uint32_t large_slots; /* how many large slots; 0: none */
+	uint32_t large_bytes; /* size of each large slot */
 	uint32_t max_bytes;
 	uint32_t max_depth;
 	uint32_t n_normal; /* how many of the rings are for normal schedulers */
 	enum inv_keep keep;
 	bool light;
 	char redact[INV_REDACT_RULES]; /* rules; "": none */
-	char ring_path[INV_PATH_LEN];  /* "": in memory */
+	char ring_path[INV_PATH_LEN];  /* path of the ring file; "": the
+					  rings are in memory without a file */
 	struct inv_ring_ctl spool;     /* only the options of the spooler are
 					 used */
 };
@@ -212,9 +246,10 @@ void inv_tracer_retire(struct inv_tracer *t);
 bool inv_tracer_quiet(const struct inv_tracer *t);
 
 /*
- * Replaces the filter of a borrowed tracer by f, which the tracer then owns;
- * NULL: no filter. Events that begin afterwards use f. The old filter is freed
- * when no thread uses it: now, at the next exchange, or with the tracer.
+ * Replaces the filter of a borrowed tracer by f, which the tracer then owns. If
+ * f is NULL, the tracer has no filter from then on. Events that begin
+ * afterwards use f. The old filter is freed when no thread uses it: now, at the
+ * next exchange, or with the tracer.
  */
 void inv_tracer_exchange(struct inv_tracer *t, struct inv_event_filter *f);
 

@@ -68,7 +68,8 @@ static bool weigh_map(struct inv_weighing *w, ERL_NIF_TERM map, unsigned depth)
 	size_t n = 0;
 
 	enif_get_map_size(w->env, map, &n);
-	/* A pair takes two words in small maps, up to four in large ones. */
+	/* A pair takes two words in small maps, and up to four words in large
+	 * maps. */
 	if (!take(w, (4 + 4 * (uint64_t)n) * WORD))
 		return false;
 	if (n == 0)

@@ -34,7 +34,7 @@ struct step {
 	const struct inv_attach_opts *opts;
 	int ms;
 	int stop_fd;
-	struct inv_ask *asks;	 /* STEP_ASKS for each node */
+	struct inv_ask *asks;	 /* STEP_ASKS requests for each node */
 	struct inv_texts *files; /* for each node, the files that its guard
 				    needs */
 };

@@ -28,7 +28,7 @@
 enum inv_attach_state {
 	INV_ATTACH_NONE = 0, /* not connected yet, or the command has left
 			        the node */
-	/* connected; the command has not loaded any code there */
+	/* The command is connected, and has not loaded any code on the node. */
 	INV_ATTACH_UP,
 	INV_ATTACH_CODE, /* modules and guard may be on the node */
 	/*
@@ -41,11 +41,11 @@ enum inv_attach_state {
 struct inv_attach {
 	struct inv_conn *conn; /* owned by the caller; NULL: skip this node */
 	enum inv_attach_state state;
-	int code; /* 0, or the error */
+	int code; /* 0, or the error's code */
 	struct inv_err err;
 	struct inv_survey survey;
 	erlang_pid guard;
-	/* after leaving: inviso's code lingers on the node */
+	/* After leaving: inviso's code is still on the node. */
 	bool stays;
 	char dir[1024]; /* the private directory on the node; "":
 				    none */
@@ -55,10 +55,10 @@ struct inv_attach {
 
 struct inv_attach_opts {
 	const char *owner;	 /* "user@host (os pid 4711)" */
-	bool tracer;		 /* true if NIF and spooler are needed */
+	bool tracer;		 /* also push NIF and spooler to the node */
 	const char *const *dirs; /* candidates for the parent of the private
 				    directory */
-	size_t n_dirs;		 /* 0: the node chooses */
+	size_t n_dirs;		 /* how many; 0: the node chooses the parent */
 	int ms;			 /* time limit of each step; 0: 10000 */
 	bool survey_only;	 /* stop after the survey; the state is then
 				    UP */

@@ -30,12 +30,12 @@ struct inv_tls;
  */
 struct inv_conn_opts {
 	const char *cookie;
-	/* where the node can be reached; NULL: at the host in its name */
+	/* where the node can be reached; NULL: on the host in its name */
 	const struct inv_node_at *at;
 	/* borrowed until inv_conn_close; NULL: without TLS */
 	struct inv_tls *tls;
-	/* why the node is known to be unreachable; NULL: it is not. Then LOST
-	 * has this error */
+	/* if the node is already known to be unreachable: the error, which the
+	 * item LOST then has; otherwise NULL */
 	const struct inv_err *unreachable;
 	int connect_ms;	   /* time limit for connecting, in total; 0: 5000 */
 	int write_ms;	   /* if the node reads nothing for this time, the
@@ -88,8 +88,8 @@ const erlang_pid *inv_conn_self(const struct inv_conn *c);
 
 /*
  * `brought' is true if inviso is not installed on the node and the command has
- * loaded code there. The loaded modules have other names than installed ones;
- * inv_ask_code uses them.
+ * loaded code there. The names of loaded modules differ from those of installed
+ * modules; inv_ask_code uses the right names.
  */
 void inv_conn_set_brought(struct inv_conn *c, bool brought);
 bool inv_conn_brought(const struct inv_conn *c);

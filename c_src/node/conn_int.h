@@ -24,7 +24,8 @@ struct inv_request {
 	uint64_t tag;
 	int64_t until; /* deadline, compared with inv_mono_ms */
 	int ms;
-	/* the connection's thread has sent it, to get the node's tick time */
+	/* true: the connection's own thread has sent the request, to get the
+	 * node's tick time */
 	bool own;
 	struct inv_dest to;
 	char name[];
@@ -39,7 +40,9 @@ enum inv_conn_state {
 struct inv_conn {
 	/* constant after inv_conn_open */
 	struct inv_node_name asked;
-	struct inv_conn_opts opts;  /* without the cookie */
+	struct inv_conn_opts opts;  /* a copy of the caller's options,
+				       without the cookie, which is in
+				       `cookie' */
 	struct inv_node_at at;	    /* opts.at points to it */
 	struct inv_err unreachable; /* opts.unreachable points to it */
 	char cookie[256];
@@ -54,15 +57,17 @@ struct inv_conn {
 
 	pthread_mutex_t lock; /* protects the fields from here to `user' */
 	enum inv_conn_state state;
-	bool named;	    /* peer is valid */
-	struct inv_err why; /* error of the LOST item */
+	bool named;	    /* `peer' has the node's name */
+	struct inv_err why; /* the error that the item LOST reports */
 	bool closing;
-	struct inv_buf queue; /* complete frames to send */
+	struct inv_buf queue; /* complete frames that the thread has not
+				 taken for sending yet */
 	struct inv_request *requests;
 	uint64_t last_tag;
 	void *user;
 
-	bool brought; /* used only by the caller's thread */
+	bool brought; /* set and read only by the caller's thread; see
+			 inv_conn_set_brought */
 
 	/* used only by the connection's thread */
 	/*
@@ -77,9 +82,9 @@ struct inv_conn {
 	size_t head_got;
 	struct inv_buf body;
 	size_t body_len;
-	int64_t heard; /* time of the last received data */
-	int64_t spoke; /* time of the last sent data */
-	/* the time since which the node has read nothing; 0: it reads */
+	int64_t heard; /* when data from the node came last */
+	int64_t spoke; /* when data was sent to the node last */
+	/* when the node stopped reading what is sent; 0: it reads */
 	int64_t stuck;
 	int64_t tick_ms; /* the node's net_ticktime */
 	struct inv_cursor cursor;

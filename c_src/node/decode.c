@@ -215,6 +215,22 @@ int inv_decode_bytes(struct inv_decode *d, const uint8_t **p, size_t *len)
 	return 0;
 }
 
+int inv_decode_list(struct inv_decode *d, size_t max, size_t *n)
+{
+	struct inv_token tok;
+	int rc = next(d, &tok);
+
+	if (rc)
+		return rc;
+	*n = 0;
+	if (tok.kind == INV_TOK_NIL)
+		return 0;
+	if (tok.kind != INV_TOK_LIST || tok.count > max)
+		return inv_decode_bad(d);
+	*n = tok.count;
+	return 0;
+}
+
 int inv_decode_map(struct inv_decode *d, uint32_t *pairs)
 {
 	struct inv_token tok;

@@ -62,6 +62,12 @@ int inv_decode_pid(struct inv_decode *d, erlang_pid *pid);
 /* Reads a binary; the bytes are borrowed. */
 int inv_decode_bytes(struct inv_decode *d, const uint8_t **p, size_t *len);
 
+/*
+ * Reads the start of a list of at most max elements, and sets *n to their
+ * number; [] has 0. Unless the list is [], inv_cursor_end follows the elements.
+ */
+int inv_decode_list(struct inv_decode *d, size_t max, size_t *n);
+
 /* Reads the start of a map, and sets *pairs; the pairs follow. */
 int inv_decode_map(struct inv_decode *d, uint32_t *pairs);
 
@@ -112,7 +118,9 @@ int inv_decode_bool(struct inv_decode *d, bool *v);
 /* Skips one term. */
 int inv_decode_skip(struct inv_decode *d);
 
-/* For an unexpected term: returns INV_EDAMAGED, as do all later calls. */
+/*
+ * Call it for an unexpected term. Returns INV_EDAMAGED, as all later calls do.
+ */
 int inv_decode_bad(struct inv_decode *d);
 
 /*

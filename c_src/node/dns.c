@@ -50,8 +50,9 @@ struct asker {
 	const struct inv_patience *p;
 	struct inv_endpoint at; /* the address */
 	struct inv_dns_nodes found;
-	size_t others; /* nodes with other names than the requested one */
-	int r;	       /* 0, INV_ENOMEM or INV_ELOST */
+	size_t others; /* nodes at this address that have other names than
+			  the requested one */
+	int r;	       /* the thread's result: 0, INV_ENOMEM or INV_ELOST */
 	pthread_t thread;
 	bool started;
 };
@@ -67,7 +68,7 @@ static struct inv_dns_node *add(struct inv_dns_nodes *ns)
 	return &more[ns->n++];
 }
 
-/* Adds `where', at which there is no node. */
+/* Adds the address `where', at which there is no node. */
 static int add_failure(struct inv_dns_nodes *ns, const struct inv_dns *d,
 		       const char *where, const struct inv_err *why)
 {
@@ -239,8 +240,8 @@ static bool is_repeated(const struct inv_addr *addrs, size_t i)
 }
 
 /*
- * Asks at the addresses of the first one's family: the addresses of the other
- * family are those of the same machines.
+ * Asks only at the addresses of the same family as the first address, because
+ * the addresses of the other family belong to the same machines.
  */
 static int ask_at(const struct inv_dns *d, const struct inv_addr *addrs,
 		  size_t n, const struct inv_patience *p,
@@ -275,7 +276,7 @@ static int ask_at(const struct inv_dns *d, const struct inv_addr *addrs,
 int inv_dns_find(const struct inv_dns *d, const struct inv_patience *p,
 		 struct inv_dns_nodes *out, struct inv_err *err)
 {
-	/* one more than allowed, of each family */
+	/* one address more than allowed, for each family */
 	const size_t max = (size_t)2 * (INV_DNS_MAX + 1);
 	struct inv_addr *addrs = calloc(max, sizeof(*addrs));
 	struct inv_err why = { 0 };

@@ -13,7 +13,8 @@
 
 /* What a user writes after --dns: [APP@]NAME[:PORT]. */
 struct inv_dns {
-	/* only nodes that have this before the @ of their names; "": all */
+	/* only nodes with this part before the @ of their names; "": all
+	 * nodes */
 	char alive[INV_NODE_NAME_MAX + 1];
 	char name[INV_NODE_NAME_MAX + 1]; /* the name to look up */
 	uint16_t port; /* where each node listens; 0: its epmd knows it */
@@ -26,7 +27,8 @@ int inv_dns_parse(struct inv_dns *out, const char *text, struct inv_err *err);
 struct inv_dns_node {
 	/* for an address without a node, only `full' and `service' */
 	struct inv_node_name name;
-	struct inv_err err; /* code 0: there is a node */
+	struct inv_err err; /* why the address has no node; code 0: it has a
+			       node */
 };
 
 /* A struct of zeros is empty. */
@@ -40,9 +42,9 @@ struct inv_dns_nodes {
  * the same time; with a port, epmd is not asked, and each address has one node.
  * If the name has IPv4 addresses, its IPv6 addresses are not used.
  *
- * Adds to `*out' each node, and each address without a node, with its error. If
- * the name has no address, it is added itself, with INV_EUNREACHABLE. So there
- * is always something in `*out' after success. Returns 0, INV_ETOOBIG (more than
+ * Adds to `*out' each node, and each address without a node, with its error.
+ * If the name has no address, adds the name itself, with INV_EUNREACHABLE. So
+ * after success `*out' is never empty. Returns 0, INV_ETOOBIG (more than
  * INV_DNS_MAX), INV_ELOST (cancelled) or INV_ENOMEM.
  */
 int inv_dns_find(const struct inv_dns *d, const struct inv_patience *p,

@@ -28,7 +28,7 @@ static int addresses(struct inv_endpoint *e, bool this_machine,
 	return r;
 }
 
-/* Appends what the user can do if the host is not known on this machine. */
+/* Appends advice for the user if the host is not known on this machine. */
 static void add_hint(struct inv_err *err)
 {
 	size_t n = err ? strlen(err->text) : 0;

@@ -15,7 +15,7 @@
 /* Where a node listens. */
 struct inv_endpoint {
 	char host[INV_NODE_NAME_MAX + 1]; /* as the user wrote it */
-	/* the host for which the node's certificate must be */
+	/* the host name that the node's certificate must have */
 	char tls_host[INV_NODE_NAME_MAX + 1];
 	struct inv_addr addrs[INV_ADDRS_MAX];
 	size_t n_addrs; /* they are tried in their order */

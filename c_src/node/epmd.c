@@ -114,11 +114,11 @@ static int ask(struct epmd *e, const void *req, size_t len, struct inv_err *err)
 	return r < 0 ? failed(e, r, sys, err) : 0;
 }
 
-/* An answer to NAMES_REQ. */
+/* What is read of an answer to NAMES_REQ. */
 struct names {
 	char bytes[NAMES_MAX];
 	size_t len;
-	size_t at; /* what follows is not read yet */
+	size_t at; /* offset of the bytes that were not parsed yet */
 };
 
 static int ask_names(struct epmd *e, struct names *n, struct inv_err *err)
@@ -146,7 +146,7 @@ static int ask_names(struct epmd *e, struct names *n, struct inv_err *err)
 
 /*
  * Finds the next line "name x at port n", and sets `name' and `*len' to x.
- * Returns false if there are no more names. A line without a port is not one.
+ * Returns false if there are no more names. A line without a port is skipped.
  */
 static bool next_name(struct names *n, const char **name, size_t *len,
 		      uint16_t *port)

@@ -7,7 +7,10 @@
 #include "node/name.h"
 #include "node/net.h"
 
-/* epmd's port, unless the environment variable ERL_EPMD_PORT has another. */
+/*
+ * The port of epmd, unless the environment variable ERL_EPMD_PORT sets another
+ * one.
+ */
 #define INV_EPMD_PORT 4369
 
 /*

@@ -34,7 +34,7 @@ bool inv_plain_char(char *buf, size_t size, size_t *at, uint32_t c)
 
 bool inv_plain_text(char *out, size_t size, const void *text, size_t len)
 {
-	/* an empty buffer can be NULL */
+	/* the memory of an empty buffer can be NULL */
 	const uint8_t *p = len ? text : (const void *)"";
 	const uint8_t *end = p + len;
 	size_t at = 0;

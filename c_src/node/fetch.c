@@ -47,7 +47,7 @@ struct transfer {
 	struct inv_fetch *f;
 	enum phase phase;
 	int dir;
-	size_t file; /* index in f->files */
+	size_t file; /* index in f->files of the current file */
 	struct inv_part part;
 	uint64_t asked; /* offset of the next request */
 	uint32_t chunk;

@@ -11,7 +11,7 @@
 enum control {
 	OP_SEND = 2,
 	OP_REG_SEND = 6,
-	OP_SEND_TT = 12, /* with the token of a sequential trace */
+	OP_SEND_TT = 12, /* a message with the token of a sequential trace */
 	OP_MONITOR_P = 19,
 	OP_DEMONITOR_P = 20,
 	OP_MONITOR_P_EXIT = 21,

@@ -68,7 +68,9 @@ int inv_dist_frame_put_request(struct inv_buf *out, const erlang_pid *self,
 int inv_dist_frame_put_monitor(struct inv_buf *out, const erlang_pid *self,
 			       const struct inv_dest *to, uint64_t tag,
 			       bool on);
-/* Appends the answer to a WATCHED frame: the process does not exist. */
+/*
+ * Appends the answer to a WATCHED frame: the monitored process does not exist.
+ */
 int inv_dist_frame_put_noproc(struct inv_buf *out,
 			      const struct inv_dist_frame *f);
 void inv_dist_frame_put_tick(struct inv_buf *out);

@@ -24,13 +24,14 @@
 struct talk {
 	const struct inv_endpoint *to;
 	const struct inv_patience *p;
-	struct inv_tls *tls; /* NULL: without TLS */
-	unsigned conn;	     /* how many connections were begun before */
+	struct inv_tls *tls; /* NULL: the connection has no TLS */
+	unsigned conn;	     /* how many connections this command began
+				before this one */
 	struct inv_err tls_err;
 	struct inv_handshake_says says;
 	struct inv_wire wire;
 	bool keep;    /* do not close the socket when libei closes it */
-	bool greeted; /* the first message was sent */
+	bool greeted; /* the command's first message was sent */
 	/* the node runs, but closed the connection without a message */
 	bool silent;
 };
@@ -90,7 +91,7 @@ static int talk_connect(void *ctx, void *addr, int len, unsigned ms)
  * names in the first message: length (2), 'N', flags (8), ... The command
  * handles both kinds (frame.h).
  */
-#define HELLO_FLAGS_END 9 /* without the length */
+#define HELLO_FLAGS_END 9 /* from 'N' on, without the length */
 #define FLAG_DIST_MONITOR_NAME 0x20
 
 static size_t send_hello(struct talk *t, const char *bytes, size_t n, int *r,

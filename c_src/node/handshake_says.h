@@ -55,9 +55,9 @@ int inv_handshake_why(const struct inv_handshake_says *s,
 		      const struct inv_endpoint *to, struct inv_err *err);
 
 /*
- * Sets `*out' to the node's own name. Returns INV_EUNREACHABLE if it is not the
- * name `asked': another host name, or a short name instead of a long one. A node
- * that was found by --dns can have another host name.
+ * Sets `*out' to the node's own name. Returns INV_EUNREACHABLE if this name
+ * differs from `asked': it has another host name, or is a short name instead of
+ * a long name. A node that was found by --dns can have another host name.
  */
 int inv_handshake_name(const struct inv_handshake_says *s,
 		       const struct inv_node_name *asked,

@@ -20,7 +20,7 @@ struct inv_inbox {
 	int fd;
 	/* used only by the thread that takes items */
 	int slow_ms;
-	inv_slow *tell_slow; /* may be NULL */
+	inv_slow *tell_slow; /* called for a slow connection; may be NULL */
 	void *slow_arg;
 };
 

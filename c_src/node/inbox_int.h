@@ -8,7 +8,7 @@
 
 /* The part of the inbox that connections use. */
 
-/* Adds an item, which must be from malloc. The inbox takes it over. */
+/* Adds an item, which must be from malloc. The inbox owns it from then on. */
 void inv_inbox_put(struct inv_inbox *in, struct inv_mail *it);
 
 /* Drops all items of `conn'. */

@@ -29,10 +29,10 @@
 enum stage {
 	SKIPPED, /* no request: the node has no guard */
 	LEFT,	 /* no request: the node was left, or leaving it failed */
-	LEAVES,	 /* request to leave, to the guard */
+	LEAVES,	 /* the request to leave was sent to the guard */
 	DIES,	 /* questions: is the guard alive, and which process owns its
 		    table? */
-	UNLOADS, /* question: is the lock still held? */
+	UNLOADS, /* question: does a process still hold the lock? */
 };
 
 /* The maximum number of requests to a node at the same time. */
@@ -45,8 +45,8 @@ struct leave {
 	int64_t end;
 	struct inv_lag lag;
 	int stop_fd;
-	struct inv_ask *asks; /* ASKS for each node */
-	enum stage *stages;   /* one for each node */
+	struct inv_ask *asks; /* ASKS requests for each node */
+	enum stage *stages;   /* the stage of each node */
 };
 
 /* Returns the milliseconds until the deadline, but at least 100, so that a

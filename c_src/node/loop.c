@@ -111,7 +111,7 @@ static int got_frame(struct inv_conn *c, struct inv_err *err)
 	if (f.kind != INV_DIST_ANSWER && f.kind != INV_DIST_DOWN)
 		return 0;
 	q = inv_request_take(c, f.tag, f.kind == INV_DIST_DOWN);
-	if (!q) /* the request has timed out */
+	if (!q) /* the request has timed out, so nothing waits for its answer */
 		return 0;
 	if (q->own && f.kind == INV_DIST_ANSWER)
 		take_tick_time(c, &f);

@@ -147,8 +147,8 @@ int inv_wire_open_any(struct inv_wire *w, const struct inv_addr *to, size_t n,
 }
 
 /*
- * Waits as inv_net_wait, but not after the deadline: a node can send messages of
- * TLS without an end.
+ * Waits as inv_net_wait, but not after the deadline: a node can send messages
+ * of TLS endlessly.
  */
 static int wait_again(const struct inv_wire *w, short events,
 		      const struct inv_patience *p)

@@ -30,26 +30,6 @@ static int read_otp(struct inv_decode *d, void *at)
 	return rc;
 }
 
-/*
- * Reads the start of a list, and sets `*n' to the number of elements, which is
- * 0 for [].
- */
-static int list_head(struct inv_decode *d, size_t *n)
-{
-	struct inv_token tok;
-	int rc = inv_cursor_next(&d->c, &tok);
-
-	if (rc)
-		return rc;
-	*n = 0;
-	if (tok.kind == INV_TOK_NIL)
-		return 0;
-	if (tok.kind != INV_TOK_LIST || tok.count > LIST_MAX)
-		return inv_decode_bad(d);
-	*n = tok.count;
-	return 0;
-}
-
 static void release_sessions(struct inv_node_status *s)
 {
 	for (size_t i = 0; i < s->n_sessions; i++)
@@ -63,7 +43,7 @@ static int read_sessions(struct inv_decode *d, void *at)
 {
 	struct inv_node_status *out = at;
 	size_t n;
-	int rc = list_head(d, &n);
+	int rc = inv_decode_list(d, LIST_MAX, &n);
 
 	if (rc || !n)
 		return rc;
@@ -108,7 +88,7 @@ static int read_others(struct inv_decode *d, void *at)
 {
 	struct inv_texts *out = at;
 	size_t n;
-	int rc = list_head(d, &n);
+	int rc = inv_decode_list(d, LIST_MAX, &n);
 
 	if (rc || !n)
 		return rc;

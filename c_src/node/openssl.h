@@ -9,8 +9,8 @@
 #include "base/err.h"
 
 /*
- * OpenSSL, loaded when TLS is first needed. So a command without TLS starts as
- * fast as before, and runs on machines that do not have OpenSSL.
+ * OpenSSL, loaded when TLS is first needed. So a command without TLS starts
+ * faster, and runs on machines that do not have OpenSSL.
  */
 #define INV_OPENSSL(F)                            \
 	F(ERR_clear_error)                        \
@@ -53,7 +53,7 @@ struct inv_openssl {
 #undef INV_OPENSSL_FIELD
 };
 
-/* Returns the functions. NULL: this machine does not have OpenSSL 3. */
+/* Returns the functions, or NULL if this machine does not have OpenSSL 3. */
 const struct inv_openssl *inv_openssl(struct inv_err *err);
 
 #endif

@@ -40,7 +40,9 @@ int inv_part_open(struct inv_part *p, int dir, const char *prefix,
 int inv_part_tail(const struct inv_part *p, void *buf, size_t len,
 		  struct inv_err *err);
 
-/* Truncates the part to 0 bytes, to start again. */
+/*
+ * Truncates the part to 0 bytes, because the whole file is to be fetched again.
+ */
 int inv_part_reset(struct inv_part *p, struct inv_err *err);
 int inv_part_append(struct inv_part *p, const void *bytes, size_t len,
 		    struct inv_err *err);

@@ -33,7 +33,10 @@ struct inv_blob inv_payload_survey(void);
 struct inv_blob inv_payload_boot_head(void);
 struct inv_blob inv_payload_boot_tail(void);
 
-/* The library that is built as inviso_pushed.so. */
+/*
+ * The name of the library that pushed code loads, which is built as
+ * inviso_pushed.so.
+ */
 #define INV_PAYLOAD_NIF "inviso_tracer.so"
 #define INV_PAYLOAD_SPOOL "inviso_spool"
 

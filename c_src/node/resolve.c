@@ -19,7 +19,8 @@
  */
 struct lookup {
 	atomic_int users;
-	int done;	   /* eventfd: the lookup has ended */
+	int done;	   /* eventfd that becomes readable when the lookup
+			      has ended */
 	atomic_bool known; /* true once the next three fields are set */
 	int result;
 	int sys;

@@ -39,19 +39,39 @@ struct inv_strings {
 
 /* Requests of sequential traces, which the specs of a session begin. */
 struct inv_session_seq {
-	int64_t label;	   /* of their tokens; equal on all nodes */
+	int64_t label;	   /* label of the requests' tokens; equal on all
+			      nodes */
 	uint64_t requests; /* how many may begin; 0: no limit */
-	uint64_t one_in;   /* one in so many begins */
+	uint64_t one_in;   /* of so many beginnings, one begins a request */
 	const char
 		*variable; /* of the specs, several with commas; NULL: none */
 	struct inv_strings calls;
 	bool reset; /* remove all tokens at the end */
 };
 
-/* What a session counts instead of recording events. */
+/* Options of a session that counts or times events instead of recording them.
+ * Texts are atoms. */
 struct inv_session_count {
-	const char *by; /* an atom: function, process */
+	const char *of;	  /* events, times */
+	const char *by;	  /* function, process, caller, value */
+	const char *expr; /* with value: the expression; otherwise NULL */
 	int64_t every_ms;
+};
+
+/* Rules for the calls of all functions: the node decides when a call ends
+ * whether the call is recorded. */
+struct inv_session_decide {
+	bool slow; /* record the calls that take at least min_ns */
+	uint64_t min_ns;
+	bool failed; /* record the calls that fail */
+};
+
+/* Options of a session that samples stacks; it has no specs. */
+struct inv_session_sample {
+	int64_t hz;
+	bool waiting; /* also of waiting processes */
+	int64_t most; /* stacks at a time, of running processes, and of waiting
+			 ones */
 };
 
 /* The arguments of inv_session_start_ask; call inv_session_opts_init first. */
@@ -64,14 +84,18 @@ struct inv_session_opts {
 	struct inv_strings specs;
 	struct inv_strings procs;
 	bool spawned, linked;
-	const char *filter;	   /* as text; NULL: no filter */
+	const char *filter;	   /* the filter, as text; NULL: no filter */
 	struct inv_strings redact; /* rules (match/redact.h) */
-	const char *compress;	   /* an atom; NULL: the default */
-	const char *payload;	   /* an atom; NULL: the default */
+	const char *compress;	   /* name of an atom; NULL: the node's
+				      default */
+	const char *payload;	   /* name of an atom; NULL: the node's
+				      default */
 	bool dry_run;
 	bool yes; /* trace many functions, and modules of OTP */
-	const struct inv_session_seq *seq;     /* NULL: an ordinary trace */
-	const struct inv_session_count *count; /* NULL: events are recorded */
+	const struct inv_session_seq *seq;	 /* NULL: an ordinary trace */
+	const struct inv_session_count *count;	 /* NULL: events are recorded */
+	const struct inv_session_sample *sample; /* NULL: specs are traced */
+	struct inv_session_decide decide;
 	/*
 	 * values for the keys of abi/options.h; INV_UNSET means the node's
 	 * default
@@ -82,14 +106,14 @@ struct inv_session_opts {
 void inv_session_opts_init(struct inv_session_opts *o);
 
 /*
- * The requests by which the log of a session learns how the node's clock differs
- * from the command's (INV_NOTE_CLOCK). Each request tells when the one before it
- * was sent and answered.
+ * The requests by which the log of a session learns how the node's clock
+ * differs from the command's (INV_NOTE_CLOCK). Each request contains the times
+ * at which the previous request was sent and answered.
  */
 struct inv_session_clock {
-	uint64_t command; /* its number, from inv_session_clock_new */
-	uint32_t n;	  /* requests so far */
-	uint64_t sent_ns; /* of the last request, or 0 */
+	uint64_t command; /* the command's number, from inv_session_clock_new */
+	uint32_t n;	  /* how many requests were sent so far */
+	uint64_t sent_ns; /* when the last request was sent; 0: none was sent */
 	uint64_t answered_ns;
 };
 
@@ -102,7 +126,7 @@ struct inv_session {
 
 void inv_session_start_ask(struct inv_ask *ask, struct inv_conn *c,
 			   const struct inv_session_opts *o, int ms);
-/* `status' may be NULL; otherwise the caller releases it (node/status.h). */
+/* The caller releases `status' (node/status.h). It may be NULL. */
 int inv_session_start_got(const struct inv_ask *ask, struct inv_session *out,
 			  struct inv_status *status, struct inv_err *err);
 
@@ -146,7 +170,8 @@ void inv_session_follow_ask(struct inv_ask *ask, const struct inv_session *s,
 			    uint64_t offset, uint32_t max, int ms);
 
 enum inv_watermark {
-	INV_WATERMARK_NONE = 0, /* unknown */
+	INV_WATERMARK_NONE = 0, /* the node has not said how far the log was
+				   sent */
 	/* all events before `ns', an Erlang monotonic time, were sent */
 	INV_WATERMARK_AT,
 	/* the log is complete, and all of it was sent */
@@ -154,7 +179,7 @@ enum inv_watermark {
 };
 
 struct inv_followed {
-	const uint8_t *bytes; /* borrowed from the ask */
+	const uint8_t *bytes; /* the bytes; valid as long as the ask */
 	size_t len;
 	enum inv_watermark watermark;
 	int64_t ns;
@@ -192,7 +217,7 @@ int inv_session_read_got(const struct inv_ask *ask, const uint8_t **bytes,
 struct inv_counter {
 	char *mfa; /* "lists:seq/2", in Erlang's syntax */
 	uint64_t calls;
-	int64_t ns; /* -1: not timed */
+	int64_t ns; /* time of all calls; -1: the calls are not timed */
 };
 struct inv_counters {
 	struct inv_counter *v;

@@ -129,17 +129,48 @@ static void put_seq(struct inv_buf *e, const struct inv_session_seq *s)
 static void put_count(struct inv_buf *e, const struct inv_session_count *c)
 {
 	inv_put_atom(e, "count");
-	inv_etf_map(e, 2);
+	inv_etf_map(e, 3 + (c->expr != NULL));
+	put_atom(e, "of", c->of);
 	put_atom(e, "by", c->by);
+	if (c->expr)
+		put_text(e, "expr", c->expr);
 	inv_put_atom(e, "every_ms");
 	inv_etf_int(e, c->every_ms);
+}
+
+/* {{MinNs | none, Failed}, none} */
+static void put_decide(struct inv_buf *e, const struct inv_session_decide *d)
+{
+	inv_put_atom(e, "decide");
+	inv_etf_tuple(e, 2);
+	inv_etf_tuple(e, 2);
+	if (d->slow)
+		inv_etf_int(e, (int64_t)d->min_ns);
+	else
+		inv_put_atom(e, "none");
+	inv_put_atom(e, d->failed ? "true" : "false");
+	inv_put_atom(e, "none");
+}
+
+static void put_sample(struct inv_buf *e, const struct inv_session_sample *s)
+{
+	inv_put_atom(e, "sample");
+	inv_etf_map(e, 3);
+	inv_put_atom(e, "hz");
+	inv_etf_int(e, s->hz);
+	put_atom(e, "waiting", s->waiting ? "true" : "false");
+	inv_put_atom(e, "most");
+	inv_etf_int(e, s->most);
 }
 
 static void put_map(struct inv_buf *e, const struct inv_session_opts *o,
 		    const erlang_pid *self)
 {
-	inv_etf_map(e, 14 + count(o, INV_GROUP_SESSION) + (o->seq != NULL) +
-			       (o->count != NULL));
+	bool decides = o->decide.slow || o->decide.failed;
+
+	inv_etf_map(e, 14 + decides + count(o, INV_GROUP_SESSION) +
+			       (o->seq != NULL) + (o->count != NULL) +
+			       (o->sample != NULL));
 	put_text(e, "name", o->name);
 	put_text(e, "owner", o->owner);
 	inv_put_atom(e, "client");
@@ -161,6 +192,10 @@ static void put_map(struct inv_buf *e, const struct inv_session_opts *o,
 		put_seq(e, o->seq);
 	if (o->count)
 		put_count(e, o->count);
+	if (o->sample)
+		put_sample(e, o->sample);
+	if (decides)
+		put_decide(e, &o->decide);
 	inv_put_atom(e, "dry_run");
 	inv_put_atom(e, o->dry_run ? "true" : "false");
 	inv_put_atom(e, "yes");

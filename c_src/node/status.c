@@ -56,6 +56,21 @@ static int read_class(struct inv_decode *d, void *at)
 	return inv_decode_class(d, &((struct inv_status *)at)->code);
 }
 
+static int read_decided(struct inv_decode *d, void *at)
+{
+	static const struct inv_field fields[] = {
+		FIELD("forgotten", count, forgotten),
+		FIELD("unkept", count, unkept),
+		FIELD("unended", count, unended),
+		FIELD("open", count, open),
+		FIELD("without_args", count, without_args),
+		{ 0 },
+	};
+
+	((struct inv_status *)at)->decides = true;
+	return inv_decode_fields(d, fields, at);
+}
+
 int inv_status_decode(struct inv_decode *d, struct inv_status *out)
 {
 	static const struct inv_field limits[] = {
@@ -71,6 +86,7 @@ int inv_status_decode(struct inv_decode *d, struct inv_status *out)
 		FIELD("sensitive", number, sensitive),
 		FIELD("list", texts, list),
 		FIELD("idle", number, idle),
+		FIELD("system", number, system),
 		{ 0 },
 	};
 	static const struct inv_field seq[] = {
@@ -93,6 +109,7 @@ int inv_status_decode(struct inv_decode *d, struct inv_status *out)
 		{ .key = "log", .read = read_log },
 		{ .key = "matched", .fields = matched },
 		{ .key = "seq", .fields = seq },
+		{ .key = "decided", .read = read_decided },
 		{ .key = "armed", .read = read_armed },
 		FIELD("notes", texts, notes),
 		FIELD("produced", count, produced),

@@ -38,26 +38,35 @@ struct inv_status {
 	int code;	/* enum inv_code if the session failed; otherwise 0 */
 	/* the log's path on the node's machine; "": there is no log */
 	char log[512];
-	int64_t functions, processes, sensitive; /* what the specs matched; -1:
-						    unknown */
-	int64_t idle; /* specs that match nothing here, and so begin no
-			 requests */
+	int64_t functions, processes, sensitive; /* how many functions and
+						  * processes the specs matched;
+						  * -1: unknown */
+	int64_t system; /* how many kinds of events the system monitor reports */
+	int64_t idle;	/* how many specs match nothing on this node; such
+			 specs begin no requests */
 	/* requests of sequential traces; begun is -1 in other sessions */
 	int64_t begun;
-	uint64_t beyond;       /* not recorded: limit or sample */
-	uint64_t remote;       /* begun by a message to another node */
-	uint64_t others;       /* events of tokens with other labels */
+	uint64_t beyond;       /* requests that were not recorded, because of
+				  the limit or the sample */
+	uint64_t remote;       /* requests that began with a message to
+				  another node */
+	uint64_t others;       /* events whose token has another label than
+				  the session's */
 	int64_t held;	       /* processes that hold a token at the end; -1:
 			    unknown */
 	struct inv_texts list; /* of a dry run: lines that list the functions */
-	/* while arming: how many functions are armed, and how many there are */
+	/* While arming: how many functions are armed, and of how many. */
 	int64_t armed, armed_of;
 	uint64_t produced, recorded, dropped, log_bytes;
 	char filter[512];	      /* "": no filter */
 	uint64_t filtered, undecided; /* events that the filter left out, and
 					 events for which it could not decide */
-	uint64_t redacted; /* values in whose place a mark was recorded */
-	uint64_t left_out; /* by the bound on open calls (nif/bound.h) */
+	uint64_t redacted; /* how many values were recorded as a mark */
+	uint64_t left_out; /* calls, and ends of calls, that the bound on
+			      open calls left out (nif/bound.h) */
+	bool decides;	   /* at the ends of calls it decides which it records
+			 (nif/decide.h); the calls that it did not record: */
+	uint64_t forgotten, unkept, unended, open, without_args;
 	struct inv_status_lost lost[INV_STATUS_LOST_MAX];
 	size_t n_lost;
 	int64_t ms_left;  /* -1: no time limit */

@@ -27,7 +27,7 @@ static bool ours(const char *node)
 	return strncmp(node, "inviso-", 7) == 0;
 }
 
-#define ELEMENTS 7 /* elements of the answer */
+#define ELEMENTS 7 /* how many elements the answer has */
 #define NODES_MAX 4096
 
 /*

@@ -23,7 +23,8 @@ struct inv_tls_link {
 	const struct inv_openssl *o;
 	const struct inv_tls *tls;
 	SSL *ssl;
-	struct inv_err why; /* code 0: the node gave no reason */
+	struct inv_err why; /* why the node refused; code 0: it gave no
+			       reason */
 	char host[256];
 	bool shaken;
 };
@@ -51,7 +52,7 @@ static int no_file(const struct inv_openssl *o, const char *what,
 			   file, reason ? reason : "unknown error");
 }
 
-/* Without this OpenSSL would ask at the terminal. */
+/* Without this, OpenSSL would ask for the password at the terminal. */
 static int give_password(char *out, int size, int writing, void *arg)
 {
 	const struct inv_tls_opts *opts = arg;
@@ -92,10 +93,10 @@ static int use_files(struct inv_tls *t, struct inv_err *err)
 }
 
 /*
- * A node without TLS takes the first two bytes of TLS, 22 and 3, for the length
- * of a message. It waits 7 seconds for these 5635 bytes. So the first message of
- * the command has more bytes than that: then such a node sees that this is no
- * name of a node, and closes the connection at once. The number of the
+ * A node without TLS reads the first two bytes of TLS, 22 and 3, as the length
+ * of a message, and waits 7 seconds for these 5635 bytes. So the command's
+ * first message has more bytes: then such a node sees that the message does not
+ * contain a node name, and closes the connection at once. The number of the
  * extension is one that servers must ignore (RFC 8701).
  */
 #define LONG_EXTENSION 0x5a5a
@@ -146,9 +147,10 @@ struct inv_tls *inv_tls_new(const struct inv_tls_opts *opts,
 			SSL_MODE_ENABLE_PARTIAL_WRITE |
 				SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER,
 			NULL);
-	/* SSL_read would not return while a node sends messages of TLS only. */
+	/* Without this, SSL_read would not return while a node sends only
+	 * messages of TLS itself. */
 	o->SSL_CTX_ctrl(t->ctx, SSL_CTRL_CLEAR_MODE, SSL_MODE_AUTO_RETRY, NULL);
-	/* A node that is killed does not say so. */
+	/* A node that is killed sends no end of TLS (close_notify). */
 	o->SSL_CTX_set_options(t->ctx, SSL_OP_IGNORE_UNEXPECTED_EOF |
 					       SSL_OP_NO_RENEGOTIATION);
 	o->SSL_CTX_add_custom_ext(t->ctx, LONG_EXTENSION, SSL_EXT_CLIENT_HELLO,
@@ -178,7 +180,7 @@ void inv_tls_free(struct inv_tls *t)
 
 /* --- errors --------------------------------------------------------------- */
 
-/* What is wrong with the node's certificate. */
+/* Returns the defect of the node's certificate as text. */
 static int bad_certificate(const struct inv_tls_link *l, long result,
 			   struct inv_err *err)
 {
@@ -334,8 +336,8 @@ void inv_tls_link_free(struct inv_tls_link *l)
 }
 
 /*
- * OpenSSL's errors are in a queue of the thread, so each call begins with an
- * empty one.
+ * OpenSSL puts errors into a queue of the thread, so the queue is emptied
+ * before each call.
  */
 int inv_tls_shake(struct inv_tls_link *l, short *events, struct inv_err *err)
 {

@@ -12,20 +12,24 @@
 
 /* The settings of a TLS client. */
 struct inv_tls_opts {
-	char cert[INV_TLS_PATH_MAX]; /* its certificate; "": none */
-	char key[INV_TLS_PATH_MAX];  /* ""; in the file `cert' */
-	char ca[INV_TLS_PATH_MAX];   /* who signs certificates of nodes; "":
-					the certificates of this machine */
-	char password[256];	     /* of the key */
+	char cert[INV_TLS_PATH_MAX]; /* file with the client's certificate;
+					"": the client has none */
+	char key[INV_TLS_PATH_MAX];  /* file with its key; "": the key is in
+					the file `cert' */
+	char ca[INV_TLS_PATH_MAX];   /* file with the CAs that sign
+				      * certificates of nodes; "": the CAs of
+				      * this machine */
+	char password[256];	     /* password of the key */
 	bool verify;		     /* check the certificates of nodes */
-	bool verify_said;	     /* the file says whether to */
-	bool tls12;		     /* allowed versions */
+	bool verify_said;	     /* the options file says whether
+					`verify' is true */
+	bool tls12;		     /* the versions of TLS that are allowed */
 	bool tls13;
-	int depth; /* how many CAs may be below the one in `ca'; -1: OpenSSL's
-		      number */
+	int depth; /* how many further CAs may be between the CA in `ca' and
+		    * the certificate; -1: OpenSSL's default */
 };
 
-/* Sets the settings that are used if nothing is given. */
+/* Sets the default settings. */
 void inv_tls_opts_init(struct inv_tls_opts *o);
 
 /*
@@ -35,18 +39,24 @@ void inv_tls_opts_init(struct inv_tls_opts *o);
  */
 int inv_tls_optfile(struct inv_tls_opts *o, const char *file,
 		    struct inv_err *err);
-/* The same for the contents of a file. */
+/* Does the same with the contents of an ssl_dist_optfile. */
 int inv_tls_optfile_parse(struct inv_tls_opts *o, const char *text,
 			  struct inv_err *err);
 
-/* A client: what its connections have in common. Threads may share it. */
+/*
+ * The settings that all connections of a client share. Several threads may use
+ * the struct at the same time.
+ */
 struct inv_tls;
 
-/* Reads the files. NULL: err has the reason. */
+/*
+ * Reads the files that the options name. Returns NULL if this fails; err has
+ * the reason.
+ */
 struct inv_tls *inv_tls_new(const struct inv_tls_opts *o, struct inv_err *err);
 void inv_tls_free(struct inv_tls *t);
 
-/* One connection. */
+/* A TLS connection. */
 struct inv_tls_link;
 
 /*
@@ -64,7 +74,7 @@ void inv_tls_link_free(struct inv_tls_link *l);
  */
 int inv_tls_shake(struct inv_tls_link *l, short *events, struct inv_err *err);
 
-/* As inv_wire_send and inv_wire_recv. */
+/* Send and receive as inv_wire_send and inv_wire_recv do. */
 int inv_tls_send(struct inv_tls_link *l, const void *bytes, size_t *n,
 		 int *sys);
 int inv_tls_recv(struct inv_tls_link *l, void *bytes, size_t *n, int *sys);
@@ -73,7 +83,7 @@ bool inv_tls_has_bytes(const struct inv_tls_link *l);
 /* Returns true if sending or receiving failed because of TLS, such as an alert of
  * the node, and sets err to the reason. */
 bool inv_tls_why(const struct inv_tls_link *l, struct inv_err *err);
-/* Tells the node that nothing more is sent. */
+/* Tells the node that the connection ends (close_notify). */
 void inv_tls_finish(struct inv_tls_link *l);
 
 #endif

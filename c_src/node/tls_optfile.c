@@ -14,8 +14,8 @@
 
 /* --- values --------------------------------------------------------------- */
 
-/* Copies the text of a string or binary. Returns false if it is none, or has a
- * byte 0, or is too long. */
+/* Copies the text of a string or binary. Returns false if the term is neither,
+ * has a byte 0, or is too long. */
 static bool text_of(inv_word t, char *out, size_t size)
 {
 	const inv_word *bits = inv_box_of(t, INV_BOX_BITS);
@@ -60,8 +60,8 @@ static void name_of(inv_word atom, char *out, size_t size)
 	inv_plain_text(out, size, inv_box_ptr(b, 1), inv_box_n(b));
 }
 
-/* Returns true if a pair before the cell `at' has the same key. As Erlang takes
- * the first pair, and people expect the last, neither is taken. */
+/* Returns true if a pair before the cell `at' has the same key. Erlang takes
+ * the first pair and people expect the last, so such a file is refused. */
 static bool is_repeated(inv_word list, inv_word at, inv_word key)
 {
 	const inv_word *k = inv_box_of(key, INV_BOX_ATOM);
@@ -100,8 +100,8 @@ static bool is_one_of(inv_word key, const char *const *names)
 
 /* --- options -------------------------------------------------------------- */
 
-/* These make no difference to a client, or restrict what the node, which also
- * has such a list, agrees on. */
+/* Options that are ignored: they have no effect on a client, or restrict what
+ * both sides may agree on, for which the node has its own list. */
 static const char *const without_effect[] = {
 	"ciphers",
 	"client_renegotiation",

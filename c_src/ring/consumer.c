@@ -230,7 +230,7 @@ static bool has_large(const struct inv_ring_slot *slot, uint64_t seq)
 
 /*
  * Sets the bytes of *f to those in a large slot. Returns 0, INV_EDAMAGED, or
- * INV_END: the event was overwritten.
+ * INV_END if the event was overwritten.
  */
 static int find_large(const struct inv_consumer *c, uint32_t i,
 		      const struct commit *now, struct inv_fragment *f)

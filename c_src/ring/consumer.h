@@ -45,7 +45,7 @@ struct inv_consumer {
 	uint32_t packet_bytes;
 	uint32_t data_len;
 	uint32_t keep;
-	uint32_t index; /* of the ring */
+	uint32_t index; /* number of the ring */
 	struct inv_larges large;
 	bool spoiled; /* a damaged packet was skipped: the next missing events
 			 count as damaged */
@@ -60,12 +60,13 @@ struct inv_consumer {
 struct inv_fragment {
 	uint64_t seq;
 	uint64_t first_event;
-	uint64_t begin_ns; /* to which the first event's time is relative */
+	uint64_t begin_ns; /* monotonic time to which the first event's time
+			      is relative */
 	uint64_t end_ns;
 	uint32_t n_events; /* 0: notes; if ev_len is 0, only a new position */
 	uint32_t ev_off;   /* offset of ev from the packet's first event, in
 			      bytes */
-	const uint8_t *ev; /* the events, or notes */
+	const uint8_t *ev; /* the records: events, or notes if n_events is 0 */
 	uint32_t ev_len;
 	const uint8_t *def;
 	uint32_t def_len;

@@ -9,12 +9,12 @@
 
 /*
  * The large slots of a mapping, for events that are larger than a packet. All
- * threads of the VM share them. Claiming one takes no lock and at most
- * three looks at each slot; if all are in use, the event is dropped.
+ * threads of the VM share them. Claiming a slot takes no lock and looks at each
+ * slot at most three times. If all slots are in use, the event is dropped.
  */
 struct inv_larges {
-	uint8_t *base; /* of slot 0 */
-	uint32_t n;    /* 0: there are none */
+	uint8_t *base; /* where slot 0 begins */
+	uint32_t n;    /* how many large slots there are; 0: none */
 	uint32_t bytes;
 	uint32_t
 		data_len; /* bytes of a slot for an event and its definitions */
@@ -39,7 +39,7 @@ static inline struct inv_ring_large *inv_large_at(const struct inv_larges *l,
 int inv_large_claim(const struct inv_larges *l, void *map, uint32_t ring,
 		    uint64_t seq);
 
-/* Gives back a claimed slot that has no event. */
+/* Gives back a slot that was claimed, if no event was written to it. */
 void inv_large_abandon(const struct inv_larges *l, uint32_t i);
 
 /* Gives the claimed slot, which has the event, to the packet. Call it before the

@@ -90,8 +90,10 @@ void inv_layout_add_large(void *map, uint32_t n, uint32_t bytes)
 	ctl->total_len += (uint64_t)n * bytes;
 }
 
-/* Returns the offset of the large slots, or of the mapping's end; 0: they do not
- * lie within the mapping. */
+/*
+ * Returns the offset of the large slots, or of the mapping's end. Returns 0 if
+ * the slots do not lie within the mapping.
+ */
 static uint64_t large_off(const struct inv_ring_ctl *ctl)
 {
 	uint64_t len = inv_layout_large_len(ctl->n_large, ctl->large_bytes);

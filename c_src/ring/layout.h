@@ -30,10 +30,10 @@ void inv_layout_init(void *map, uint32_t n_rings, const uint32_t *n_slots,
 void inv_layout_publish(void *map);
 
 /*
- * Large slots, n of `bytes' each: the bytes that they add to the mapping, 0 if a
- * number is out of range (n at most INV_LARGE_MAX, bytes a multiple of 4096 and
- * more than a packet can have). inv_layout_add_large comes after
- * inv_layout_init.
+ * n large slots of `bytes' each. inv_layout_large_len returns the bytes that
+ * they add to the mapping; 0: a number is out of range (n is at most
+ * INV_LARGE_MAX; `bytes' is a multiple of 4096, and more than a packet can
+ * have). Call inv_layout_add_large after inv_layout_init.
  */
 uint64_t inv_layout_large_len(uint32_t n, uint64_t bytes);
 void inv_layout_add_large(void *map, uint32_t n, uint32_t bytes);

@@ -31,7 +31,7 @@
  *	inv_producer_commit_large(p, i, ev, def, now);  or inv_large_abandon
  */
 struct inv_producer {
-	struct inv_ring_head *ring; /* NULL: no ring */
+	struct inv_ring_head *ring; /* NULL: the thread has no ring */
 	uint8_t *slots;
 	uint32_t n_slots;
 	uint32_t packet_bytes;
@@ -53,7 +53,7 @@ struct inv_producer {
 	uint64_t next_event; /* number of this ring's next event */
 
 	void *map;
-	uint32_t index; /* of the ring */
+	uint32_t index; /* number of the ring */
 	struct inv_larges large;
 };
 

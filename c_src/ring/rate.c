@@ -21,7 +21,8 @@
 #define ROUND_BITS 8
 #define ROUND_MASK 0xffu
 #define UNIT_SHIFT 10
-/* Units in a second, and two more, because both times are rounded down. */
+/* A second in units of 2^UNIT_SHIFT ns. Two units are added because both times
+ * that are compared were rounded down. */
 #define SECOND ((uint64_t)(1000000000u >> UNIT_SHIFT) + 2)
 
 static uint64_t word(uint64_t units, uint64_t round)

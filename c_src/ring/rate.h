@@ -11,10 +11,10 @@
  * a lease: the right to record some events without asking again.
  *
  * A second has `slots' leases, which together are n events. A lease is given
- * only if the lease `slots' places before it is more than a second old. So the
- * leases that are given in any period of one second have at most n events
- * together. After a quiet second, n events can pass at once. In addition, each
- * thread may use up a lease from an earlier second: at most
+ * only if the lease that was given `slots' leases earlier is more than a second
+ * old. So the leases that are given in any period of one second have at most n
+ * events together. After a quiet second, n events can pass at once. In
+ * addition, each thread may use up a lease from an earlier second: at most
  * inv_rate_lease_max() events.
  *
  * The functions use no lock, and read no clock: the caller passes the time.
@@ -24,10 +24,13 @@
 
 struct inv_rate {
 	_Atomic uint64_t next; /* number of the next lease, from 0 */
-	uint32_t n;	       /* events a second */
-	uint32_t slots;	       /* leases a second */
-	_Atomic bool reached;  /* a lease was refused */
-	_Atomic uint64_t given[INV_RATE_SLOTS_MAX]; /* see rate.c */
+	uint32_t n;	       /* how many events a second are allowed */
+	uint32_t slots;	       /* how many leases a second; together they are
+				  n events */
+	_Atomic bool reached;  /* a lease was refused: events came faster
+				  than allowed */
+	_Atomic uint64_t given[INV_RATE_SLOTS_MAX]; /* which leases were
+						       given; see rate.c */
 };
 
 /* `n' is 1 to INV_RATE_MAX. `now' is monotonic nanoseconds, here and below. */

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sink/duration.h"
 
-/* From the largest unit on; the last one is also used for smaller times. */
+#include <inttypes.h>
+
+/* The largest unit comes first. The last unit is also used for smaller
+ * times. */
 static const struct unit {
 	uint64_t from_ns;
 	uint64_t step_ns; /* one of the last decimal */
@@ -33,4 +36,30 @@ void inv_duration_put(int64_t ns, struct inv_buf *out)
 		inv_buf_putc(out, (char)('0' + n / ten));
 	}
 	inv_buf_puts(out, u->name);
+}
+
+void inv_duration_short(uint64_t ns, struct inv_buf *out)
+{
+	static const char *const names[] = { "ns", "us", "ms", "s" };
+	uint64_t unit = 1;
+	unsigned i = 0;
+
+	/* 999.5 is rounded to 1000, which is one of the next unit. */
+	while (i < 3 && ns >= 999 * unit + (unit + 1) / 2) {
+		unit *= 1000;
+		i++;
+	}
+	if (i == 0 || ns >= 100 * unit - unit / 20)
+		inv_buf_printf(out, "%" PRIu64,
+			       ns / unit +
+				       (ns % unit >= (unit + 1) / 2 && i > 0));
+	else if (ns >= 10 * unit - unit / 200)
+		inv_buf_printf(out, "%" PRIu64 ".%" PRIu64,
+			       (ns + unit / 20) / unit,
+			       (ns + unit / 20) % unit / (unit / 10));
+	else
+		inv_buf_printf(out, "%" PRIu64 ".%02" PRIu64,
+			       (ns + unit / 200) / unit,
+			       (ns + unit / 200) % unit / (unit / 100));
+	inv_buf_printf(out, " %s", names[i]);
 }

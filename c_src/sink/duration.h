@@ -13,4 +13,8 @@
  */
 void inv_duration_put(int64_t ns, struct inv_buf *out);
 
+/* Appends a time in ns with three digits, for columns: "512 ns", "1.02 us",
+ * "12.3 ms", "123 s"; more digits only for times of 1000 s or more. */
+void inv_duration_short(uint64_t ns, struct inv_buf *out);
+
 #endif

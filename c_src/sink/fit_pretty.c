@@ -3,6 +3,7 @@
  * Lays out a line that is too long. The line is text, so this works for both
  * syntaxes: only brackets, commas and quotes matter.
  */
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -10,15 +11,16 @@
 
 #include "sink/fit.h"
 
-/* Indentation of the line's first bracket, and of each one inside it. */
+/* Indentation of the line's first bracket, and of each further level of
+ * brackets. */
 #define FIRST 8u
 #define STEP 2u
-/* Deeper brackets are not indented further. */
+/* Brackets below this depth are not indented. */
 #define STEPS_MAX 40u
 
 /* An open bracket. */
 struct open {
-	size_t at; /* index in `ends' */
+	size_t at; /* index of the bracket in `ends' */
 	char close;
 	bool broken;
 };
@@ -27,13 +29,15 @@ struct layout {
 	const uint8_t *p;
 	size_t n;
 	unsigned width;
-	size_t *ends; /* for each bracket that opens, in their order: the columns
-			 up to its closing bracket; 0: it has none */
+	size_t *ends; /* for each opening bracket, in order: the number of
+		       * columns up to its closing bracket; 0: there is no
+		       * closing bracket */
 	size_t n_ends;
 	struct open *stack;
 	size_t depth;
-	size_t broken;	 /* brackets on the stack that are broken */
-	size_t space;	 /* the last one outside of brackets in this line */
+	size_t broken;	 /* how many brackets on the stack are broken into
+			  * lines */
+	size_t space;	 /* the last space outside of brackets in this line */
 	size_t unclosed; /* a quote or binary from here on has no end */
 };
 
@@ -52,7 +56,10 @@ static bool has_two(const struct layout *l, size_t i, uint8_t c)
 	return i + 1 < l->n && l->p[i] == c && l->p[i + 1] == c;
 }
 
-/* Returns the place after the string or quoted atom at i; 0: it has no end. */
+/*
+ * Returns the place after the string or quoted atom at i, or 0 if it has no
+ * end.
+ */
 static size_t quoted(const struct layout *l, size_t i)
 {
 	uint8_t quote = l->p[i];
@@ -66,7 +73,7 @@ static size_t quoted(const struct layout *l, size_t i)
 	return 0;
 }
 
-/* Returns the place after the binary at i; 0: it has no end. */
+/* Returns the place after the binary at i, or 0 if it has no end. */
 static size_t binary(const struct layout *l, size_t i)
 {
 	size_t k = i + 2;
@@ -79,8 +86,22 @@ static size_t binary(const struct layout *l, size_t i)
 	return k < l->n ? k + 2 : 0;
 }
 
-/* Returns the length of what is at i, and its columns: a quoted text, a binary, a
- * character, or a colour. */
+/* Returns the place after the sigil at i, such as ~D[2026-11-25], or 0 if there is
+ * none. */
+static size_t sigil(const struct layout *l, size_t i)
+{
+	size_t k = i + 3;
+
+	if (l->p[i] != '~' || k >= l->n || !isupper(l->p[i + 1]) ||
+	    l->p[i + 2] != '[')
+		return 0;
+	while (k < l->n && l->p[k] && strchr("0123456789-:. Z", l->p[k]))
+		k++;
+	return k < l->n && l->p[k] == ']' ? k + 1 : 0;
+}
+
+/* Returns the length and the columns of the item at i: a quoted text, a
+ * binary, a sigil, a character, or a colour. */
 static size_t unit(struct layout *l, size_t i, size_t *columns)
 {
 	size_t end = 0;
@@ -91,6 +112,8 @@ static size_t unit(struct layout *l, size_t i, size_t *columns)
 		if (!end)
 			l->unclosed = i;
 	}
+	if (!end)
+		end = sigil(l, i);
 	if (!end) {
 		end = inv__fit_character(l->p + i, l->n - i, &wide);
 		*columns = wide;
@@ -139,6 +162,36 @@ static size_t new_line(struct layout *l, struct inv_buf *out)
 	return columns;
 }
 
+/* Returns true if the bracket at i belongs to no term and no call, such as the
+ * bracket of a duration. Its contents stay on one line. */
+static bool is_aside(const struct layout *l, size_t i)
+{
+	return !l->depth && l->p[i] == '(' && i > 0 && l->p[i - 1] == ' ';
+}
+
+/* Returns true if the bracket at i begins a tuple whose first element is an
+ * atom that fits into the line. Then this atom stays on the line of the
+ * bracket. */
+static bool has_tag(const struct layout *l, size_t i, size_t column)
+{
+	size_t k = i + 1;
+
+	if (l->p[i] != '{' || (i > 0 && !strchr(" ([{,", l->p[i - 1])))
+		return false;
+	k += k < l->n && l->p[k] == ':';
+	if (k < l->n && is_quote(l->p[k])) {
+		k = quoted(l, k);
+	} else if (k < l->n && ((l->p[k] | 0x20) >= 'a') &&
+		   (l->p[k] | 0x20) <= 'z') {
+		while (k < l->n && (isalnum(l->p[k]) || strchr("_@.", l->p[k])))
+			k++;
+	} else {
+		return false;
+	}
+	return k > 0 && k < l->n && l->p[k] == ',' &&
+	       column + inv_fit_columns(l->p + i + 1, k - i) <= l->width;
+}
+
 /* Begins a new line at the last space outside of brackets. */
 static size_t break_at(struct layout *l, struct inv_buf *out)
 {
@@ -177,15 +230,18 @@ static void put(struct layout *l, struct inv_buf *out)
 		if (!l->depth && column > l->width && l->space)
 			column = break_at(l, out);
 		if (size && l->stack) {
-			/* A comma may follow. */
-			bool broken = size > 2 && column + size > l->width;
+			/* A comma may follow the closing bracket, and needs a
+			 * column. */
+			bool broken = size > 2 && column + size > l->width &&
+				      !is_aside(l, i);
+			bool tag = broken && has_tag(l, i, column);
 
 			l->stack[l->depth++] = (struct open){
 				.close = closing(c),
 				.broken = broken,
 			};
 			l->broken += broken;
-			if (broken)
+			if (broken && !tag)
 				column = new_line(l, out);
 		} else if (c == ',' && l->depth &&
 			   l->stack[l->depth - 1].broken) {

@@ -13,8 +13,17 @@ extern const struct inv_sink_ops inv_sink_etf;
 extern const struct inv_sink_ops inv_sink_mermaid;
 extern const struct inv_sink_ops inv_sink_shiviz;
 extern const struct inv_sink_ops inv_sink_sequence;
+extern const struct inv_sink_ops inv_sink_perfetto;
+extern const struct inv_sink_ops inv_sink_folded;
+extern const struct inv_sink_ops inv_sink_speedscope;
+extern const struct inv_sink_ops inv_sink_pprof;
+extern const struct inv_sink_ops inv_sink_callgrind;
+extern const struct inv_sink_ops inv_sink_svg;
+extern const struct inv_sink_ops inv_sink_otlp;
+extern const struct inv_sink_ops inv_sink_otlp_proto;
+extern const struct inv_sink_ops inv_sink_ctf;
 
-/* Views of requests, which options choose and not a name. */
+/* Views of requests. Options choose them, not the name of a format. */
 extern const struct inv_sink_ops inv_sink_requests;
 extern const struct inv_sink_ops inv_sink_tree;
 extern const struct inv_sink_ops inv_sink_compare;

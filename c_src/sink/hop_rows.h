@@ -7,9 +7,9 @@
 #include "flow/hops.h"
 
 /*
- * Returns for each hop if its receiver had another event between the send event
- * and the receive event, so that the message cannot be drawn as one row. The
- * caller frees it. NULL: no memory.
+ * Returns for each hop whether its receiver had another event between the send
+ * event and the receive event. Such a message cannot be drawn as one row. The
+ * caller frees the result. Returns NULL if there is no memory.
  */
 bool *inv_hop_splits(const struct inv_hops *h);
 

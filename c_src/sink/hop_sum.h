@@ -21,19 +21,18 @@ struct inv_hop_sum {
 };
 
 /*
- * Adds up one request after the other. Each takes time in proportion to its own
- * hops, not to those of all requests.
+ * Adds up one request after the other. The time for a request is proportional
+ * to the number of its hops.
  */
 struct inv_hop_sums {
 	const struct inv_hops *hops;
 	/* private */
-	uint32_t
-		*seen; /* by process, and then by node: the last sum in which it
-			   was counted */
-	uint32_t n;    /* sums */
+	uint32_t *seen; /* seen[i]: the value of n when process i was last
+			 * counted; 0: never. The nodes follow the processes. */
+	uint32_t n;	/* number of the current sum, from 1 */
 };
 
-/* Returns 0 or INV_ENOMEM; release it also then. */
+/* Returns 0 or INV_ENOMEM; release it in both cases. */
 int inv_hop_sums_init(struct inv_hop_sums *s, const struct inv_hops *h);
 void inv_hop_sums_release(struct inv_hop_sums *s);
 

@@ -8,13 +8,14 @@
 #include "base/buf.h"
 #include "flow/hops.h"
 
-/* Words for hops (flow/hops.h), which all views of requests use. */
+/* The texts for hops (flow/hops.h) that all views of requests use. */
 
 /* Appends "a shop" or "a <0.88.0> (m:f/1)". */
 void inv_hop_process_text(const struct inv_hops *h, uint32_t process,
 			  struct inv_buf *out);
 
-/* The same without the node. The process must be known. */
+/* Like inv_hop_process_text, but without the node. The process must be
+ * known. */
 void inv_hop_name_text(const struct inv_hops *h, uint32_t process,
 		       struct inv_buf *out);
 
@@ -22,26 +23,26 @@ void inv_hop_name_text(const struct inv_hops *h, uint32_t process,
 void inv_hop_aim_text(const struct inv_hops *h, const struct inv_hop *p,
 		      struct inv_buf *out);
 
-/* Appends what happened, without the processes: "began", "print {taken,7}",
- * "spawn m:f/1", "{order,7}". */
+/* Appends the text of the hop, without the processes: "began", "print
+ * {taken,7}", "spawn m:f/1", "{order,7}". */
 void inv_hop_what(const struct inv_hops *h, const struct inv_hop *p,
 		  struct inv_buf *out);
 
-/* The same with references shortened to #Ref. */
+/* Like the function above, with references shortened to #Ref. */
 void inv_hop_short(const struct inv_hops *h, const struct inv_hop *p,
 		   struct inv_buf *out);
 
-/* Appends what is not known of the hop, such as "(not received) ", or
- * nothing. */
+/* Appends a remark about missing events of the hop, such as "(not received) ",
+ * or nothing. */
 void inv_hop_doubt(const struct inv_hop *p, struct inv_buf *out);
 
-/* Returns true if it is not certain from what the hop follows. */
+/* Returns true if the cause of the hop is not certain. */
 static inline bool inv_hop_uncertain(const struct inv_hop *p)
 {
 	return !p->certain || p->orphan;
 }
 
-/* Return the times, in ns, or -1 if they are not known. */
+/* Return the times of the hop, in ns, or -1 if they are not known. */
 int64_t inv_hop_mailbox(const struct inv_hop *p);
 int64_t inv_hop_handler(const struct inv_hop *p);
 

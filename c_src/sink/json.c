@@ -67,25 +67,6 @@ static void names(struct inv_json_sink *j, const struct inv_item *it,
 	inv_json_close(&j->w, ']');
 }
 
-/*
- * Finds the process of a seq_trace event {send | print | 'receive', Serial,
- * From, To, Message}: the receiver for 'receive', otherwise the sender. c is
- * before the payload.
- */
-static int seq_process(struct inv_cursor *c, struct inv_token *tok)
-{
-	bool receive;
-
-	if (inv_cursor_next(c, tok) || tok->kind != INV_TOK_TUPLE ||
-	    tok->count != 5 || inv_cursor_next(c, tok))
-		return INV_EDAMAGED;
-	receive = inv_token_is(tok, "receive");
-	if (inv_cursor_skip_rest(c, tok) || inv_cursor_skip(c) ||
-	    (receive && inv_cursor_skip(c)))
-		return INV_EDAMAGED;
-	return inv_json_must(inv_cursor_next(c, tok));
-}
-
 static void no_process(struct inv_json_sink *j)
 {
 	inv_json_text(&j->w, "pid", "");
@@ -93,7 +74,8 @@ static void no_process(struct inv_json_sink *j)
 	inv_json_close(&j->w, ']');
 }
 
-/* What determines how a process is written, if there are no ti files. */
+/* The facts that determine how a process is written, if there are no ti
+ * files. */
 struct process_key {
 	uint64_t number;
 	uint64_t serial;
@@ -105,7 +87,7 @@ struct process_key {
 	uint8_t name[INV_NAME_MAX];
 };
 
-/* Returns the length of the key; 0: the process is not in the cache. */
+/* Returns the length of the key, or 0 if the process is not in the cache. */
 static size_t process_key(struct process_key *k, const struct inv_item *it,
 			  const struct inv_token *tok)
 {
@@ -151,22 +133,18 @@ static int tracee(struct inv_json_sink *j, const struct inv_item *it,
 
 static int process(struct inv_json_sink *j, const struct inv_item *it)
 {
-	struct inv_cursor *c = j->sink.cursor;
 	struct inv_token tok;
-	int rc = inv_event_tracee(&it->ev, c, &tok);
+	int rc = inv_sink_process(&j->sink, it, &tok);
 
-	if (!rc && it->ev.tag == INV_TAG_SEQ_TRACE) {
-		rc = inv_event_payload(&it->ev, c);
-		if (!rc && seq_process(c, &tok)) {
-			no_process(j);
-			return 0;
-		}
+	if (rc == INV_END) {
+		no_process(j);
+		return 0;
 	}
 	return rc ? rc : tracee(j, it, &tok);
 }
 
-/* Writes the label of a seq_trace event: that of the request, or that of its
- * token, which the log has in place of the tracee. */
+/* Writes the label of a seq_trace event: the label of the request, or else the
+ * label of the token, which the log has in the place of the tracee. */
 static int label(struct inv_json_sink *j, const struct inv_item *it)
 {
 	struct inv_token tok;

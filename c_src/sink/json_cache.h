@@ -34,7 +34,8 @@ struct inv_json_part {
 
 /* All zero is an empty cache. */
 struct inv_json_cache {
-	struct inv_json_part *parts; /* NULL until a part is added */
+	struct inv_json_part *parts; /* INV_JSON_PARTS parts, by hash; NULL
+					until a part is added */
 };
 
 void inv_json_cache_release(struct inv_json_cache *c);

@@ -357,7 +357,8 @@ int inv_json_call(struct inv_json_sink *j, const struct inv_item *it)
 	if (!rc && (call || it->ev.tag == INV_TAG_RETURN_FROM ||
 		    it->ev.tag == INV_TAG_EXCEPTION_FROM))
 		rc = end(j, it);
-	/* If the call has an entry of its own, the value is in that entry. */
+	/* If the call is printed as a separate entry, the value is in that
+	 * entry. */
 	if (!rc && begun && it->facts->whole && begun->ms_result)
 		rc = result(j, call);
 	if (!rc && call)

@@ -9,7 +9,7 @@
 #include "sink/timefmt.h"
 
 /* The arguments of a call are written twice: in the payload, and one by one.
- * The second time, so many are copied. */
+ * The second time, at most this many are copied from the payload. */
 #define INV_JSON_ARGS 16u
 
 /* Shared only by the files of the JSON format. */
@@ -17,12 +17,12 @@ struct inv_json_sink {
 	struct inv_sink sink;
 	struct inv_json w;
 	struct inv_timefmt time;
-	struct inv_timefmt start; /* for the starts of calls, which can be in
-				     another second */
+	struct inv_timefmt start; /* a second cache, for the starts of calls,
+				   * which can be in another second */
 	struct inv_json_cache processes;
-	/* Where in the output the payload that was written last has the
-	 * arguments of the call: argument i from args[i] to args[i + 1] - 1.
-	 * n_args is 0 if they are unknown. */
+	/* The places of a call's arguments in the payload that was written
+	 * last: argument i is in the output from args[i] to args[i + 1] - 1. If
+	 * the places are unknown, n_args is 0. */
 	size_t args[INV_JSON_ARGS + 1];
 	unsigned n_args;
 	struct inv_buf spare;
@@ -35,31 +35,35 @@ static inline int inv_json_must(int rc)
 	return rc == INV_END ? INV_ETRUNCATED : rc;
 }
 
-/* Writes a time as a string. t: j->time or j->start */
+/* Writes a time as a string. `t' is j->time or j->start. */
 void inv_json_time(struct inv_json_sink *j, const char *key,
 		   struct inv_timefmt *t, int64_t ts_ns);
 
-/* Writes a term as a string. tok: its first token; NULL: it is the cursor's
- * next term. */
+/*
+ * Writes a term as a string. `tok' is its first token; if `tok' is NULL, it is
+ * the cursor's next term.
+ */
 int inv_json_term(struct inv_json_sink *j, const char *key,
 		  const struct inv_token *tok);
 
-/* Writes the process in tok as an object. known: its name; NULL: the name that
- * the flow knows now. */
+/*
+ * Writes the process in tok as an object. `known' is the name of the process;
+ * if `known' is NULL, it is the name that the flow has now.
+ */
 void inv_json_process(struct inv_json_sink *j, const char *key,
 		      const struct inv_item *it, const struct inv_token *tok,
 		      const struct inv_process_name *known);
 
 /*
- * Writes the process or name to which a message is sent, the cursor's next
- * term, as an object: {"pid","node","name"}. What is unknown is null.
+ * Writes the receiver of a message, which is the cursor's next term, as an
+ * object {"pid","node","name"}. Unknown fields are null.
  */
 int inv_json_receiver(struct inv_json_sink *j, const struct inv_item *it);
 
 /* Writes "from" and "to" of a seq_trace event. */
 int inv_json_seq(struct inv_json_sink *j, const struct inv_item *it);
 
-/* Writes from what an event of a request follows. */
+/* Writes the cause of an event of a request. */
 void inv_json_cause(struct inv_json_sink *j, const struct inv_cause *c);
 
 /* Writes {M,F,Args} as a string. The cursor is before the payload. Fills in

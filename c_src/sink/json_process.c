@@ -124,7 +124,8 @@ int inv_json_receiver(struct inv_json_sink *j, const struct inv_item *it)
 	case INV_TOK_TUPLE:
 		return tok.count == 2 ? elsewhere(j, c) : 0;
 	default:
-		/* An alias: a reference does not say whose it is. */
+		/* An alias: the reference does not show to which process it
+		 * belongs. */
 		return 0;
 	}
 }

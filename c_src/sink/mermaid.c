@@ -2,11 +2,11 @@
 /*
  * The format of Mermaid's sequence diagrams, which many Markdown viewers show.
  *
- * In such a diagram an arrow is one row. So a message is an arrow at the place of
- * its send event. If the receiver did something between the send event and the
- * receive event, the arrow would say that it received the message before that: then
- * the arrow has an open head and a number, and a note shows where the receiver
- * took the message.
+ * In such a diagram an arrow is level, so a message is an arrow in the row of
+ * its send event. If the receiver had another event between the send event and
+ * the receive event, such an arrow would mean that the message was received
+ * before that event. In this case the arrow has an open head and a number, and
+ * a note shows where the receiver took the message.
  */
 #include "sink/formats.h"
 
@@ -26,8 +26,8 @@ struct writer {
 	const struct inv_hops *h;
 	struct inv_buf *out;
 	struct inv_buf text;
-	const bool *split; /* by hop */
-	bool *seen;	   /* by process */
+	const bool *split; /* split[i] is for hop i */
+	bool *seen;	   /* seen[i] is for process i */
 };
 
 /* Escapes all characters that can have a meaning for Mermaid or for HTML as

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sink/output.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,6 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/remove.h"
 
 void inv_output_fd(struct inv_output *o, int fd)
 {
@@ -24,16 +27,35 @@ static int open_special(struct inv_output *o, const char *path,
 	return 0;
 }
 
-static int open_temporary(struct inv_output *o, const char *path,
-			  struct inv_err *err)
+/* The name of a directory may end with a slash. */
+static size_t name_len(const char *path)
 {
+	size_t n = strlen(path);
+
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	return n;
+}
+
+static int open_temporary(struct inv_output *o, const char *path,
+			  bool directory, struct inv_err *err)
+{
+	bool made;
+
 	o->fd = -1;
-	if (asprintf(&o->tmp, "%s.XXXXXX", path) < 0)
+	if (asprintf(&o->tmp, "%.*s.XXXXXX",
+		     directory ? (int)name_len(path) : (int)strlen(path),
+		     path) < 0)
 		o->tmp = NULL;
 	if (!o->tmp)
 		return inv_err_set(err, INV_ENOMEM, "no memory");
-	o->fd = mkostemp(o->tmp, O_CLOEXEC);
-	if (o->fd < 0) {
+	if (directory) {
+		made = mkdtemp(o->tmp) != NULL;
+	} else {
+		o->fd = mkostemp(o->tmp, O_CLOEXEC);
+		made = o->fd >= 0;
+	}
+	if (!made) {
 		int sys = errno;
 
 		free(o->tmp);
@@ -56,7 +78,66 @@ int inv_output_file(struct inv_output *o, const char *path, struct inv_err *err)
 	if (!stat(path, &st) && !S_ISREG(st.st_mode))
 		rc = open_special(o, path, err);
 	else
-		rc = open_temporary(o, path, err);
+		rc = open_temporary(o, path, false, err);
+	if (rc)
+		inv_output_close(o, false, NULL);
+	return rc;
+}
+
+/* A directory that cannot be read is not empty. */
+static bool is_empty(const char *path)
+{
+	DIR *d = opendir(path);
+	int n = 0;
+
+	while (d && n < 3 && readdir(d)) /* NOLINT: one thread */
+		n++;
+	if (d)
+		closedir(d);
+	return d && n < 3;
+}
+
+/* Refuses a path that the new file or directory cannot replace. */
+static int check_path(const char *path, bool directory, struct inv_err *err)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return 0; /* creating the file reports other errors */
+	if (!directory)
+		return S_ISREG(st.st_mode) ?
+			       0 :
+			       inv_err_set(
+				       err, INV_EINVAL,
+				       "-o %s: is not a regular file, which "
+				       "this format needs",
+				       path);
+	if (!S_ISDIR(st.st_mode))
+		return inv_err_set(err, INV_EINVAL,
+				   "-o %s: is not a directory, which this "
+				   "format writes",
+				   path);
+	return is_empty(path) ?
+		       0 :
+		       inv_err_set(err, INV_EINVAL,
+				   "-o %s: the directory is not empty: remove "
+				   "it, or name another one",
+				   path);
+}
+
+int inv_output_path(struct inv_output *o, const char *path, bool directory,
+		    struct inv_err *err)
+{
+	int rc = check_path(path, directory, err);
+
+	memset(o, 0, sizeof(*o));
+	o->fd = -1;
+	if (rc)
+		return rc;
+	o->path = strndup(path, directory ? name_len(path) : strlen(path));
+	if (!o->path)
+		return inv_err_set(err, INV_ENOMEM, "no memory");
+	rc = open_temporary(o, path, directory, err);
 	if (rc)
 		inv_output_close(o, false, NULL);
 	return rc;
@@ -123,7 +204,7 @@ static int finish(struct inv_output *o, bool complete, struct inv_err *err)
 		rc = inv_err_sys(err, errno, "rename %s to %s", o->tmp,
 				 o->path);
 	if (rc || !complete)
-		unlink(o->tmp);
+		inv_remove(o->tmp);
 	return rc;
 }
 

@@ -14,8 +14,8 @@
 struct inv_output {
 	struct inv_buf buf; /* sinks append here */
 	bool broken;	    /* the reader has closed the pipe (EPIPE) */
-	char *tmp;	    /* path of the incomplete file, in the directory of
-			       `path'; NULL: none */
+	char *tmp;	    /* path of the incomplete file or directory, in
+			       the directory of `path'; NULL: none */
 	/*
 	 * Flow control on a pipe: an empty record ends each part of the output
 	 * (see sink/etf.c), and each byte on standard input releases another
@@ -24,8 +24,8 @@ struct inv_output {
 	 */
 	bool paced;
 	/* private */
-	bool ahead; /* the first part was sent; from now on, a byte is awaited
-		       after each part */
+	bool ahead; /* the first part was sent; from now on, wait for a byte
+		     * after each part */
 	int fd;
 	char *path; /* final path of the file; NULL: the caller gave a
 		       descriptor */
@@ -40,14 +40,23 @@ void inv_output_fd(struct inv_output *o, int fd);
  */
 int inv_output_file(struct inv_output *o, const char *path,
 		    struct inv_err *err);
+/*
+ * Creates an empty file with mode 0600, or a directory with mode 0700, for a
+ * format that writes its files itself (sink/sink.h). The path of the new file
+ * or directory is o->tmp. At `path' there may already be a regular file or,
+ * with `directory', an empty directory.
+ */
+int inv_output_path(struct inv_output *o, const char *path, bool directory,
+		    struct inv_err *err);
 
 /* Writes out the buffer if it has reached INV_OUTPUT_FULL bytes. */
 #define INV_OUTPUT_FULL (1024u * 1024)
 int inv_output_flush_if_full(struct inv_output *o, struct inv_err *err);
 
 /*
- * If complete is true, writes out the buffer and gives the file its final name.
- * Otherwise deletes the file; an older file with the final name stays.
+ * If complete is true, writes out the buffer and gives the file its final
+ * name. Otherwise deletes the file, and an older file with the final name
+ * stays.
  */
 int inv_output_close(struct inv_output *o, bool complete, struct inv_err *err);
 

@@ -2,11 +2,13 @@
 /*
  * The sink that compares two requests: inviso merge --compare.
  *
- * Hops are paired from the beginnings on: of the hops that belong to a pair
- * (sink/tree.h), those are paired that go to the same process, or to processes
- * with the same name, with the same kind of message (sink/shape.h), the first
- * with the first, and so on. If one request has another call, what its process
- * does after that is so the same path, although it follows from another answer.
+ * Hops are paired from the beginnings on. The beginnings of both requests are
+ * a pair. Below a pair (sink/tree.h), two hops are paired if they go to the
+ * same process, or to processes with the same name, and if their messages are
+ * of the same kind (sink/shape.h): the first with the first, and so on. If one
+ * request has an additional call, the later hops of its process still have the
+ * same place in the tree, although they follow from another answer. So they are
+ * still paired.
  */
 #include "sink/formats.h"
 
@@ -27,8 +29,8 @@
 #include "sink/shape.h"
 #include "sink/tree.h"
 
-/* A time is longer if it is so many times the other one, and the difference is
- * not only that of two schedulings. */
+/* A time counts as longer if it is at least this many times the other time,
+ * and if the difference is more than scheduling can cause. */
 #define LONGER 10
 #define LONGER_NS 100000
 
@@ -39,7 +41,7 @@ struct compare_sink {
 	uint64_t lost;
 };
 
-/* A hop among those that belong to the same hop. */
+/* One of several hops with the same parent. */
 struct child {
 	uint64_t key;
 	uint32_t hop;
@@ -48,12 +50,15 @@ struct child {
 struct side {
 	const struct inv_hops *h;
 	struct inv_tree tree;
-	uint32_t *pair;		/* by hop: the hop of the other request;
-				   INV_HOP_NONE: only this request has it */
-	uint32_t *size;		/* by hop: with all that belongs to it */
-	uint32_t *times;	/* by hop: how many hops of its kind only this
-				   request has; 0: they are counted elsewhere */
-	struct child *children; /* of one hop */
+	uint32_t *pair;		/* for each hop: its pair in the other request;
+				 * INV_HOP_NONE: only this request has the
+				 * hop */
+	uint32_t *size;		/* for each hop: how many hops are below it,
+				 * including itself */
+	uint32_t *times;	/* for the first of the hops of one kind that
+				 * only this request has: how many such hops
+				 * there are; for all other hops 0 */
+	struct child *children; /* the children of the current hop */
 	uint32_t n;
 };
 
@@ -84,7 +89,7 @@ static void put_class(const struct inv_hops *h, const struct inv_hop *p,
 	inv_buf_puts(out, x->name ? x->name : "a process");
 }
 
-/* Appends in which process what kind of message arrives. */
+/* Appends the process that receives the hop, and the kind of the message. */
 static void put_path(const struct inv_hops *h, const struct inv_hop *p,
 		     struct inv_buf *out)
 {
@@ -236,8 +241,10 @@ static void put_only(struct comparison *x, unsigned side, uint32_t hop,
 	inv_buf_putc(out, '\n');
 }
 
-/* Counts the hops of one kind that belong to hop i and have no pair, at the first
- * of them. */
+/*
+ * For each kind of hop below hop i, counts the hops without a pair, and stores
+ * the number at the first hop of this kind.
+ */
 static void count_only(struct comparison *x, struct side *s, uint32_t i)
 {
 	uint32_t n = 0;
@@ -417,7 +424,8 @@ static void compare_end(struct inv_sink *s)
 	s->left_out = left_out;
 	if (!c->hops[0].n || !c->hops[1].n)
 		return;
-	/* If nothing of a request is selected, its beginning is compared. */
+	/* If no hop of a request is selected, only its beginning is
+	 * compared. */
 	for (unsigned i = 0; i < 2; i++)
 		c->hops[i].v[0].selected = true;
 	if (inv_hops_finish(&c->hops[0]) || inv_hops_finish(&c->hops[1]) ||

@@ -40,33 +40,36 @@ struct set {
 struct request {
 	uint64_t number;
 	char *label;
-	char *first; /* what its first event was */
+	char *first; /* description of the request's first event */
 	int64_t first_ns;
 	int64_t last_ns;
 	uint64_t messages;
 	uint64_t not_received;
 	uint64_t orphans;
-	uint64_t lost_before; /* events of all nodes, before it began */
-	uint64_t lost;	      /* from then until its last event */
+	uint64_t lost_before; /* lost events of all nodes before the request
+			       * began */
+	uint64_t lost;	      /* lost events of all nodes from then until the
+			       * request's last event */
 	struct set processes;
 	struct set nodes;
 	size_t size;
-	bool selected; /* one of its events is */
+	bool selected; /* one of the request's events is selected */
 	bool stored;
 	UT_hash_handle hh;
 };
 
 struct list_sink {
 	struct inv_sink sink;
-	struct request *table; /* the one with the oldest last event first */
+	struct request *table; /* the request whose last event is the oldest
+			        * comes first */
 	size_t size;
 	uint64_t newest; /* number of the newest request */
 	uint64_t requests;
-	uint64_t listed; /* that are selected */
-	uint64_t late;	 /* events of requests that were written before */
+	uint64_t listed; /* how many selected requests were written */
+	uint64_t late;	 /* events of requests that were already written */
 	uint64_t lost;
-	bool begun;	      /* the head was written */
-	struct inv_hops hops; /* of one event */
+	bool begun;	      /* the headings of the list were written */
+	struct inv_hops hops; /* the hops of the current event */
 	struct inv_timefmt time;
 	struct inv_buf spare;
 };
@@ -108,7 +111,7 @@ static int set_add(struct set *s, uint64_t key, size_t *size)
 	return 0;
 }
 
-/* --- what a request was --------------------------------------------------- */
+/* --- the parts of a line -------------------------------------------------- */
 
 /* Describes the hops of one event. */
 static void describe(const struct inv_hops *h, struct inv_buf *out)
@@ -169,7 +172,7 @@ static const char *text_or(const char *text)
 	return text ? text : "?";
 }
 
-/* With a narrower terminal, times have no date. */
+/* On a narrower terminal, times are printed without a date. */
 #define BRIEF_BELOW 120u
 
 static void head(struct list_sink *l)
@@ -286,8 +289,9 @@ static int count(struct list_sink *l, struct request *r,
 	return 0;
 }
 
-/* Finds the request, or adds it, and makes it the one with the newest event.
- * Returns 0 or INV_ENOMEM. *found NULL: it was written before. */
+/* Finds or adds the request, and makes it the request with the newest event.
+ * Returns 0 or INV_ENOMEM. Sets *found to NULL if the request was written
+ * already. */
 static int get(struct list_sink *l, const struct inv_item *it,
 	       struct request **found)
 {

@@ -1,220 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The format `sequence': one HTML file with a sequence chart. */
-#include "sink/formats.h"
-
-#include <inttypes.h>
-#include <stdlib.h>
-
 #include "base/json.h"
-#include "sink/hop_sum.h"
-#include "sink/hop_text.h"
+#include "sink/formats.h"
 #include "sink/request_sink.h"
+#include "sink/sequence_json.h"
 #include "sink/sequence_page.h"
 
-/* A browser is slow with more. */
+/* More events make a browser slow. */
 #define ROWS_MAX 5000u
-
-struct writer {
-	const struct inv_hops *h;
-	struct inv_json j;
-	struct inv_buf text;
-	uint32_t *send;	   /* by hop: row of its send event, or INV_HOP_NONE */
-	uint32_t *receive; /* by hop */
-	struct inv_hop_sums sums;
-	size_t rows;
-};
-
-/* Writes the text that was collected. */
-static void put_text(struct writer *w, const char *key)
-{
-	inv_json_bytes(&w->j, key, w->text.data, w->text.len);
-	inv_buf_reset(&w->text);
-}
-
-static void number(struct writer *w, const char *key, uint32_t n)
-{
-	if (n == INV_HOP_NONE)
-		inv_json_null(&w->j, key);
-	else
-		inv_json_uint(&w->j, key, n);
-}
-
-static void optional(struct writer *w, const char *key, int64_t ns)
-{
-	if (ns < 0)
-		inv_json_null(&w->j, key);
-	else
-		inv_json_int(&w->j, key, ns);
-}
-
-static void processes(struct writer *w)
-{
-	inv_json_open(&w->j, "nodes", '[');
-	for (uint32_t i = 0; i < w->h->n_nodes; i++)
-		inv_json_text(&w->j, NULL, w->h->nodes[i].name);
-	inv_json_close(&w->j, ']');
-	inv_json_open(&w->j, "processes", '[');
-	for (uint32_t i = 0; i < w->h->n_processes; i++) {
-		inv_json_open(&w->j, NULL, '{');
-		inv_json_uint(&w->j, "node", w->h->processes[i]->node);
-		inv_hop_name_text(w->h, i, &w->text);
-		put_text(w, "name");
-		inv_json_close(&w->j, '}');
-	}
-	inv_json_close(&w->j, ']');
-}
-
-/* Numbers the rows: one for each event. */
-static void rows(struct writer *w)
-{
-	int64_t begin = w->h->n ? inv_hop_time(&w->h->v[0]) : 0;
-
-	inv_json_open(&w->j, "rows", '[');
-	for (size_t n = 0; n < w->rows; n++) {
-		const struct inv_hop_event *e = &w->h->events[n];
-		const struct inv_hop *p = &w->h->v[e->hop];
-		bool sent = e->id == p->send_id;
-
-		(sent ? w->send : w->receive)[e->hop] = (uint32_t)n;
-		inv_json_open(&w->j, NULL, '{');
-		inv_json_uint(&w->j, "process", sent ? p->from : p->to);
-		inv_json_int(&w->j, "at",
-			     (sent ? p->sent_ns : p->received_ns) - begin);
-		inv_json_close(&w->j, '}');
-	}
-	inv_json_close(&w->j, ']');
-}
-
-static const char *const kinds[] = { [INV_HOP_BEGIN] = "begin",
-				     [INV_HOP_MESSAGE] = "message",
-				     [INV_HOP_PRINT] = "print" };
-
-static void hop(struct writer *w, uint32_t i)
-{
-	const struct inv_hop *p = &w->h->v[i];
-
-	inv_json_open(&w->j, NULL, '{');
-	inv_json_text(&w->j, "kind", kinds[p->kind]);
-	number(w, "parent", p->parent);
-	number(w, "from", p->from);
-	number(w, "to", p->to);
-	number(w, "aim", p->aim);
-	number(w, "send", w->send[i]);
-	number(w, "receive", w->receive[i]);
-	inv_json_text(&w->j, "name", inv_hops_text(w->h, p->to_text));
-	inv_hop_doubt(p, &w->text);
-	put_text(w, "doubt");
-	inv_hop_short(w->h, p, &w->text);
-	put_text(w, "text");
-	optional(w, "mailbox", inv_hop_mailbox(p));
-	optional(w, "handler", inv_hop_handler(p));
-	inv_json_bool(&w->j, "crosses", p->crosses);
-	inv_json_bool(&w->j, "critical", p->critical);
-	inv_json_close(&w->j, '}');
-}
-
-/* Returns true if one of the rows is an event of the hop, or of its turn. */
-static bool is_drawn(const struct writer *w, uint32_t i)
-{
-	const struct inv_hop *p = &w->h->v[i];
-
-	return p->kind == INV_HOP_BEGIN || w->send[i] != INV_HOP_NONE ||
-	       w->receive[i] != INV_HOP_NONE;
-}
-
-/* Hops that have no row come after all that have one, so the numbers of parents
- * stay right. */
-static void hops(struct writer *w)
-{
-	inv_json_open(&w->j, "hops", '[');
-	for (uint32_t i = 0; i < w->h->n && is_drawn(w, i); i++)
-		hop(w, i);
-	inv_json_close(&w->j, ']');
-}
-
-static uint32_t first_row(const struct writer *w, uint32_t root)
-{
-	uint32_t first = w->h->v[root].first;
-
-	if (w->receive[root] != INV_HOP_NONE || first == INV_HOP_NONE)
-		return w->receive[root];
-	return w->send[first];
-}
-
-static void requests(struct writer *w)
-{
-	struct inv_hop_sum sum;
-
-	inv_json_open(&w->j, "requests", '[');
-	for (uint32_t i = 0; i < w->h->n; i++) {
-		const struct inv_hop *p = &w->h->v[i];
-
-		if (p->parent != INV_HOP_NONE ||
-		    first_row(w, i) == INV_HOP_NONE)
-			continue;
-		inv_hop_sum(&w->sums, i, &sum);
-		inv_json_open(&w->j, NULL, '{');
-		inv_json_uint(&w->j, "number", p->request);
-		inv_json_text(&w->j, "label", inv_hops_text(w->h, p->label));
-		inv_json_uint(&w->j, "row", first_row(w, i));
-		inv_hop_sum_text(&sum, &w->text);
-		put_text(w, "summary");
-		inv_json_close(&w->j, '}');
-	}
-	inv_json_close(&w->j, ']');
-}
-
-static void put_data(struct writer *w, uint64_t left_out, uint64_t lost)
-{
-	inv_json_open(&w->j, NULL, '{');
-	processes(w);
-	rows(w);
-	requests(w);
-	hops(w);
-	inv_json_uint(&w->j, "left_out", left_out);
-	inv_json_uint(&w->j, "lost", lost);
-	inv_json_close(&w->j, '}');
-}
-
-/* Copies JSON into a script element, which < could end. It is only in strings. */
-static void embed(const struct inv_buf *json, struct inv_buf *out)
-{
-	for (size_t i = 0; i < json->len; i++)
-		if (json->data[i] == '<')
-			inv_buf_puts(out, "\\u003c");
-		else
-			inv_buf_putc(out, (char)json->data[i]);
-}
 
 static void sequence_end(struct inv_sink *s)
 {
 	struct inv_request_sink *r = (struct inv_request_sink *)s;
-	const struct inv_hops *h = &r->hops;
-	int finished = inv_hops_finish(&r->hops);
-	size_t n = h->n + 1u;
 	struct inv_buf json = { 0 };
-	struct writer w = { .h = h,
-			    .j = { .out = &json },
-			    .send = malloc(n * sizeof(*w.send)),
-			    .receive = malloc(n * sizeof(*w.receive)) };
-	bool failed = finished || inv_hop_sums_init(&w.sums, h) || !w.send ||
-		      !w.receive;
+	struct inv_json j = { .out = &json };
 
-	w.rows = h->n_events < ROWS_MAX ? h->n_events : ROWS_MAX;
-	s->left_out += h->n_events - w.rows;
-	for (uint32_t i = 0; !failed && i < h->n; i++)
-		w.send[i] = w.receive[i] = INV_HOP_NONE;
-	if (!failed)
-		put_data(&w, s->left_out, r->lost);
-	if (failed || json.error || w.text.error)
-		s->out->error = INV_ENOMEM;
+	if (inv_hops_finish(&r->hops))
+		json.error = INV_ENOMEM;
+	else
+		s->left_out = inv_sequence_json(&r->hops, ROWS_MAX, s->left_out,
+						r->lost, &j);
+	if (json.error)
+		s->out->error = json.error;
 	inv_buf_puts(s->out, inv_sequence_head);
-	embed(&json, s->out);
+	inv_json_embed(&json, s->out);
 	inv_buf_puts(s->out, inv_sequence_tail);
-	free(w.send);
-	free(w.receive);
-	inv_hop_sums_release(&w.sums);
-	inv_buf_release(&w.text);
 	inv_buf_release(&json);
 }
 

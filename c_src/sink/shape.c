@@ -9,12 +9,12 @@
 struct parts {
 	const char *v[2];
 	size_t len[2];
-	unsigned n; /* of v */
+	unsigned n; /* how many bytes of `v' are used */
 	const char *last;
 	size_t last_len;
 };
 
-/* How many envelopes can be in each other. */
+/* How deeply envelopes can be nested. */
 #define NESTED_MAX 4
 
 /* Returns the character after the quoted text that begins at p. */

@@ -2,9 +2,10 @@
 /*
  * The format of ShiViz: events with vector clocks.
  *
- * The first line is the regular expression that reads the events, the second one
- * that separates executions; each request is one. Then each event has two lines:
- * what it is, and the process with its clock.
+ * The first line is the regular expression with which ShiViz reads the events.
+ * The second line is the regular expression that separates executions; each
+ * request is an execution. Then each event has two lines: its text, and its
+ * process with the vector clock.
  */
 #include "sink/formats.h"
 
@@ -35,14 +36,15 @@ struct writer {
 	const struct inv_hops *h;
 	struct inv_buf *out;
 	struct clock *processes;
-	struct clock *sent; /* by hop: the clock of its send event, until it was
-			       received */
-	uint32_t *begin; /* by hop: the first event of the request whose root it
-			       is, or NO_EVENT */
-	uint32_t *next;	 /* by event: the next event of the request */
-	size_t written;	 /* events */
-	size_t size;	 /* of all clocks */
-	size_t from;	 /* where the output begins */
+	struct clock *sent; /* for each hop: the clock of its send event, until
+			     * the message is received */
+	uint32_t *begin;    /* for each hop that is the root of a request: the
+			  * request's first event; otherwise NO_EVENT */
+	uint32_t *next;	    /* next[i]: the event of the same request after
+			       event i */
+	size_t written;	    /* how many events were written */
+	size_t size;	    /* bytes of memory of all vector clocks */
+	size_t from;	    /* where the sink's output begins in the buffer */
 };
 
 #define NO_EVENT UINT32_MAX
@@ -86,7 +88,7 @@ static void drop(struct writer *w, struct clock *c)
 	*c = (struct clock){ 0 };
 }
 
-/* Everything that is known by `from' is now known by c. */
+/* Merges the vector clock `from' into c. */
 static int join(struct writer *w, struct clock *c, const struct clock *from)
 {
 	for (uint32_t i = 0; i < from->n; i++) {
@@ -115,7 +117,7 @@ static void put_host(struct writer *w, uint32_t process)
 		    c >= 0x7f)
 			w->out->data[i] = '_';
 	}
-	/* Names are not unique. */
+	/* Several processes can have the same name, so add the number. */
 	inv_buf_printf(w->out, "/%" PRIu32, process);
 }
 
@@ -133,8 +135,8 @@ static void put_clock(struct writer *w, uint32_t process)
 	inv_buf_puts(w->out, "}\n");
 }
 
-/* A word and a brace would be read as a process and its clock, so the line must
- * not look like that. */
+/* ShiViz would read a word and a brace as a process and its clock, so the text
+ * must not contain them. */
 static void put_what(struct writer *w, const struct inv_hop *p, bool sent)
 {
 	if (p->kind == INV_HOP_MESSAGE) {

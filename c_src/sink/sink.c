@@ -8,13 +8,53 @@
 #include "log/names.h"
 #include "sink/formats.h"
 
-const struct inv_sink_ops *const inv_sinks[] = {
-	&inv_sink_text,	   &inv_sink_json,   &inv_sink_classic,	 &inv_sink_etf,
-	&inv_sink_mermaid, &inv_sink_shiviz, &inv_sink_sequence, NULL,
+/* Formats of higher rooms. Programs that have them provide them; other programs
+ * run this helper program. */
+static const struct inv_sink_ops parquet = {
+	.name = "parquet",
+	.help = "a directory of Parquet files, a table in each",
+	.program = "inviso_sql",
 };
+static const struct inv_sink_ops sqlite = {
+	.name = "sqlite",
+	.help = "an SQLite database, with views that answer questions",
+	.program = "inviso_sql",
+};
+
+const struct inv_sink_ops *const inv_sinks[] = {
+	&inv_sink_text,
+	&inv_sink_json,
+	&inv_sink_classic,
+	&inv_sink_etf,
+	&inv_sink_mermaid,
+	&inv_sink_shiviz,
+	&inv_sink_sequence,
+	&inv_sink_perfetto,
+	&inv_sink_otlp,
+	&inv_sink_otlp_proto,
+	&inv_sink_ctf,
+	&parquet,
+	&inv_sink_folded,
+	&inv_sink_speedscope,
+	&inv_sink_pprof,
+	&inv_sink_callgrind,
+	&inv_sink_svg,
+	&sqlite,
+	NULL,
+};
+
+static const struct inv_sink_ops *const *provided;
+
+void inv_sink_provide(const struct inv_sink_ops *const *formats)
+{
+	provided = formats;
+}
 
 const struct inv_sink_ops *inv_sink_find(const char *name)
 {
+	for (unsigned i = 0; provided && provided[i]; i++)
+		if (!strcmp(provided[i]->name, name))
+			return provided[i];
 	for (unsigned i = 0; inv_sinks[i]; i++)
 		if (!strcmp(inv_sinks[i]->name, name))
 			return inv_sinks[i];
@@ -99,7 +139,7 @@ int inv_sink_item(struct inv_sink *s, const struct inv_item *it)
 		s->out->len = before;
 		lose_event(s, it);
 	}
-	return s->out->error;
+	return s->err.code ? s->err.code : s->out->error;
 }
 
 void inv_sink_flush(struct inv_sink *s)
@@ -113,7 +153,7 @@ int inv_sink_end(struct inv_sink *s)
 	inv_sink_flush(s);
 	if (s->ops->end)
 		s->ops->end(s);
-	return s->out->error;
+	return s->err.code ? s->err.code : s->out->error;
 }
 
 /* --- for the formats ------------------------------------------------------ */
@@ -205,4 +245,31 @@ unsigned inv_sink_names(struct inv_sink *s, const struct inv_item *it,
 		inv_buf_put(s->out, name->text, name->len);
 	}
 	return n;
+}
+
+/* Finds the process of a seq_trace event {send | print | 'receive', Serial,
+ * From, To, Message}. c is before the payload. */
+static int seq_process(struct inv_cursor *c, struct inv_token *tok)
+{
+	bool receive;
+
+	if (inv_cursor_next(c, tok) || tok->kind != INV_TOK_TUPLE ||
+	    tok->count != 5 || inv_cursor_next(c, tok))
+		return INV_END;
+	receive = inv_token_is(tok, "receive");
+	if (inv_cursor_skip_rest(c, tok) || inv_cursor_skip(c) ||
+	    (receive && inv_cursor_skip(c)) || inv_cursor_next(c, tok))
+		return INV_END;
+	return 0;
+}
+
+int inv_sink_process(struct inv_sink *s, const struct inv_item *it,
+		     struct inv_token *tok)
+{
+	int rc = inv_event_tracee(&it->ev, s->cursor, tok);
+
+	if (rc || it->ev.tag != INV_TAG_SEQ_TRACE)
+		return rc;
+	rc = inv_event_payload(&it->ev, s->cursor);
+	return rc ? rc : seq_process(s->cursor, tok);
 }

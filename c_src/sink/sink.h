@@ -23,6 +23,9 @@
  *	inv_sink_free(s);
  */
 struct inv_sink;
+struct inv_tallies;
+struct inv_paths;
+struct inv_spans_taker;
 
 enum inv_sink_time {
 	INV_SINK_ABSOLUTE,
@@ -33,29 +36,44 @@ enum inv_sink_time {
 /* Options of the text format. The caller may change color and width between two
  * items. */
 struct inv_sink_opts {
-	int utc;	/* times in UTC instead of local time */
-	int color;	/* in colours */
+	int utc;	/* not 0: print times in UTC instead of local time */
+	int color;	/* not 0: print in colours */
 	unsigned width; /* columns of the terminal; longer lines are cut and end
 			   with "…"; 0: no limit */
-	bool wrap;   /* longer lines are continued on the next line instead */
-	bool pretty; /* longer lines are laid out on several lines instead */
+	bool wrap;	/* a line longer than `width' is continued on the next
+			line, and not cut */
+	bool pretty;	/* a line longer than `width' is laid out on several
+			lines, and not cut */
 	unsigned lines; /* pretty: the most lines of an entry; 0: no limit */
-	bool one_node;	/* all items are of one node: narrow lines omit it */
-	bool indent;	/* calls and their ends, by the calls around them */
+	bool one_node;	/* all items are of one node, so narrow lines do not
+			   name the node */
+	bool indent;	/* indent calls and their ends by the calls around
+			 * them */
 	enum inv_sink_time time;
 	/* The names of fields of records: those in the log, and those that the
 	 * user has given, which have precedence. NULL: none. */
 	bool records;
 	const struct inv_fields *fields;
-	uint32_t depth;	 /* print so many levels of nested terms; 0: all */
+	uint32_t depth;	 /* how many levels of nested terms are printed; 0:
+			  * all */
 	bool has_syntax; /* false: each node's own syntax */
 	enum inv_syntax syntax;
 	/* Views of requests: JSON instead of text; and the bound of their
 	 * memory, in bytes; 0: the default. */
 	bool json;
 	size_t request_memory;
-	/* The numbers of the requests that are compared. */
+	uint64_t top; /* reports: rows of each table; 0: all that are kept */
+	/* For a comparison: the numbers of the two requests. */
 	uint64_t requests[2];
+	/* sqlite: where to store the open database, a sqlite3 *, instead of
+	 * closing it. Then there is no output file. */
+	void **into;
+	/* otlp-proto: gets the spans, which are then not written (otlp_span.h);
+	 * NULL: they are written. */
+	struct inv_spans_taker *spans;
+	/* For formats that show a profile: the profile of the flow from which
+	 * the items come. */
+	struct inv_paths *profile;
 };
 
 /* Counts of the items that went through a sink. */
@@ -92,9 +110,14 @@ void inv_summary_json(const struct inv_summary *s, struct inv_buf *out);
 struct inv_sink_ops {
 	const char *name;
 	const char *help; /* one line for --help */
-	bool calls;	  /* uses the events of open calls (flow/flow.h,
+	/* NULL, or the helper program that has the format (cli/helper.h). Then
+	 * only name and help are set. */
+	const char *program;
+	bool calls;   /* uses the events of open calls (flow/flow.h,
 			     keep) */
-	size_t size; /* size of the format's struct, whose first member is a
+	bool binary;  /* no text: not for a terminal */
+	bool profile; /* shows the profile of the flow (opts.profile) */
+	size_t size;  /* size of the format's struct, whose first member is a
 			struct inv_sink */
 	int (*init)(struct inv_sink *s); /* the struct is all zero before;
 					    returns 0 or INV_ENOMEM */
@@ -105,11 +128,25 @@ struct inv_sink_ops {
 	 */
 	int (*event)(struct inv_sink *s, const struct inv_item *it);
 	void (*loss)(struct inv_sink *s, const struct inv_item *it);
-	/* Appends what was held back and belongs before the item, or, if `it'
-	 * is NULL, everything that was held back. */
+	/* Appends the lines that were held back and come before the item; or,
+	 * if `it' is NULL, all lines that were held back. */
 	void (*before)(struct inv_sink *s, const struct inv_item *it);
 	void (*end)(struct inv_sink *s);
+	/* Writes what sessions of `inviso count' have counted, before `end'. */
+	void (*counts)(struct inv_sink *s, const struct inv_tallies *t);
 	void (*release)(struct inv_sink *s);
+	/*
+	 * For a format that writes its files itself, and nothing to s->out:
+	 * both functions. `path' is an empty file or, with `directory', an
+	 * empty directory. If all functions succeed, the caller gives the file
+	 * or directory its final name. Otherwise the caller removes the file or
+	 * directory. So it has the final name only when it is complete
+	 * (sink/output.h). A function that cannot write sets s->err, and
+	 * nothing more is written.
+	 */
+	bool directory;
+	int (*open)(struct inv_sink *s, const char *path, struct inv_err *err);
+	int (*close)(struct inv_sink *s, struct inv_err *err);
 };
 
 /* The text that a format writes for a node, cached. */
@@ -123,29 +160,37 @@ struct inv_sink {
 	const struct inv_sink_ops *ops;
 	struct inv_sink_opts opts;
 	struct inv_buf *out;
+	struct inv_err err; /* code is not 0: the format could not write its
+			       file */
 	struct inv_summary sum;
-	uint64_t cut;	   /* lines that were cut at the width */
-	uint64_t left_out; /* events that a view of requests does not show,
+	uint64_t cut;	     /* lines that were cut at the width */
+	uint64_t incomplete; /* rows of tables that were written before all of
+				their values were known, because there were too
+				many */
+	uint64_t left_out;   /* events that a view of requests does not show,
 			      because there are too many */
 	struct inv_cursor *cursor;
 	struct inv_print_opts print; /* like ~w of the OTP release of the item's
 					node */
-	/* used by inv_sink_node_text */
+	/* only for inv_sink_node_text */
 	struct inv_sink_node *nodes;
 	uint32_t n_nodes;
 };
 
 /* All formats; NULL ends the list. The first one is the default. */
 extern const struct inv_sink_ops *const inv_sinks[];
-/* NULL: no format has that name. */
+/* Returns the format with this name, or NULL if there is none. */
 const struct inv_sink_ops *inv_sink_find(const char *name);
+/* A helper program has these formats, which replace the entries of inv_sinks[]
+ * with the same names. NULL ends the list, which is borrowed. */
+void inv_sink_provide(const struct inv_sink_ops *const *formats);
 
 /* Creates a sink. It borrows out. Returns 0 or INV_ENOMEM. */
 int inv_sink_new(struct inv_sink **s, const struct inv_sink_ops *ops,
 		 const struct inv_sink_opts *opts, struct inv_buf *out);
 void inv_sink_free(struct inv_sink *s);
 
-/* Formats one item. The only error is INV_ENOMEM. */
+/* Formats one item. Returns 0, INV_ENOMEM, or the code in s->err. */
 int inv_sink_item(struct inv_sink *s, const struct inv_item *it);
 /* Counts an event that a filter left out of the output. */
 static inline void inv_sink_skip(struct inv_sink *s)
@@ -153,17 +198,19 @@ static inline void inv_sink_skip(struct inv_sink *s)
 	s->sum.recorded++;
 	s->sum.filtered++;
 }
-/* Appends what the format holds back: a line that a later item may complete. */
+/* Appends the line that the format has held back because a later item may
+ * complete it. */
 void inv_sink_flush(struct inv_sink *s);
+/* Returns the same errors as inv_sink_item. */
 int inv_sink_end(struct inv_sink *s);
 
 /* --- for the formats ------------------------------------------------------ */
 
-/* Sets in s->print what is the same for all events; then call inv_sink_manner for
- * each event. */
+/* Sets the fields of s->print that are the same for all events. For each
+ * event, inv_sink_manner sets the others. */
 void inv_sink_for_people(struct inv_sink *s);
-/* Sets in s->print how the terms of the event are printed for people; with
- * opts.json, how JSON has them. */
+/* Sets in s->print how the terms of the event are printed: for people, or,
+ * with opts.json, for JSON. */
 void inv_sink_manner(struct inv_sink *s, const struct inv_item *it);
 
 /*
@@ -178,5 +225,14 @@ void inv_sink_node_text(struct inv_sink *s, const struct inv_node *node,
  * by sep. Returns how many. */
 unsigned inv_sink_names(struct inv_sink *s, const struct inv_item *it,
 			const struct inv_token *tok, const char *sep);
+
+/*
+ * Reads the first token of the process or port in which the event happened: the
+ * tracee; in a seq_trace event the receiver for 'receive', otherwise the sender.
+ * Returns INV_END if a seq_trace event names no process, or an error of
+ * inv_cursor_next.
+ */
+int inv_sink_process(struct inv_sink *s, const struct inv_item *it,
+		     struct inv_token *tok);
 
 #endif

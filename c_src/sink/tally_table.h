@@ -7,29 +7,29 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "flow/flow.h"
-#include "flow/tallies.h"
+#include "flow/ranking.h"
 
-/* How counts are printed. */
+#define INV_TIMES_DRAWN 3 /* how many histograms are drawn by default */
+
+/* How the counts or times of a session are printed. */
 struct inv_tally_table {
-	bool by_node;	 /* a row for each node; otherwise nodes are added up.
-			    Rows of processes always have a node */
-	bool nodes_only; /* the rows are the nodes */
-	bool final;	 /* for JSON */
-	uint64_t ms;	 /* how long was counted; 0: unknown */
-	uint64_t top;	 /* rows; 0: all */
+	struct inv_ranking_opts rows;
+	bool timed;	/* calls were timed, not counted */
+	bool final;	/* the value of "final" in each object of JSON */
+	uint64_t ms;	/* for how many ms the nodes have counted; 0: unknown */
+	uint64_t top;	/* print at most this many rows; 0: all */
+	uint64_t drawn; /* how many histograms are drawn, if calls were timed */
 };
 
 /*
- * inv_tally_table_text appends a table, the highest count first;
- * inv_tally_table_json an object on a line for each key. flow knows the names of
- * processes. Return the number of keys.
+ * inv_tally_table_text appends a table, of times also the histograms of its first
+ * rows; _json an object on a line for each row. flow knows the names of processes.
  */
-size_t inv_tally_table_text(const struct inv_tally_table *o,
-			    const struct inv_tallies *t, struct inv_flow *flow,
-			    struct inv_buf *b);
-size_t inv_tally_table_json(const struct inv_tally_table *o,
-			    const struct inv_tallies *t, struct inv_flow *flow,
-			    struct inv_buf *b);
+void inv_tally_table_text(const struct inv_tally_table *o,
+			  const struct inv_tallies *t, struct inv_flow *flow,
+			  struct inv_buf *b);
+void inv_tally_table_json(const struct inv_tally_table *o,
+			  const struct inv_tallies *t, struct inv_flow *flow,
+			  struct inv_buf *b);
 
 #endif

@@ -25,7 +25,7 @@ static void node_text(struct inv_buf *b, const struct inv_node *node)
 	inv_buf_putc(b, ' ');
 }
 
-/* Facts of items that did not go through a flow. */
+/* The facts of an item that did not go through a flow. */
 static const struct inv_facts no_facts;
 
 static const struct inv_facts *facts(const struct inv_item *it)
@@ -227,7 +227,7 @@ static const struct {
 };
 #undef WORD
 
-/* How deep calls are indented at most. */
+/* Calls are indented at most this many levels. */
 #define INDENT_MAX 32u
 
 static void indent(struct inv_line *t, const struct inv_item *it)
@@ -275,7 +275,8 @@ static int body(struct inv_line *t, const struct inv_item *it)
 	else
 		inv_buf_put(t->sink.out, word, len);
 	inv_line_put(t, " ");
-	return text_plain(t, it);
+	return ev->tag == INV_TAG_OTHER && !ev->extra ? inv_line_system(t, ev) :
+							text_plain(t, it);
 }
 
 /* Prints the names of the process, "name1,name2 ". Without a ti file, prints
@@ -486,8 +487,8 @@ static int call_result(struct inv_line *t, const struct inv_call *call)
 	return rc ? rc : inv_line_result(t, call->event);
 }
 
-/* Prints a call as one entry: at the time when it began, with its arguments, and
- * with what the event `it' that ended it tells. */
+/* Prints a call as one entry, with the time at which it began, its arguments,
+ * and how it ended. `it' is the event that ended the call. */
 static int whole_call(struct inv_line *t, const struct inv_item *it)
 {
 	const struct inv_call *call = facts(it)->call;
@@ -537,8 +538,8 @@ static int print_event(struct inv_line *t, const struct inv_item *it)
 	return rc;
 }
 
-/* Prints the event again if it has too many lines, without deeply nested terms,
- * and then only its first lines. */
+/* If the event has too many lines, prints it again without deeply nested
+ * terms. If it still has too many, leaves out lines in the middle. */
 static int shorten(struct inv_line *t, const struct inv_item *it, size_t from,
 		   int64_t since)
 {

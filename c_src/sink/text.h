@@ -10,12 +10,15 @@
 #include "sink/timefmt.h"
 #include "term/print.h"
 
-/* The line of a garbage collection that has begun (text_gc.c). */
+/*
+ * The line of a garbage collection that has begun, held until the collection
+ * ends (text_gc.c).
+ */
 #define INV_HELD_MAX 64u
 
 struct inv_held {
 	uint32_t node;
-	uint64_t id[2]; /* of the process */
+	uint64_t id[2]; /* identifies the process whose event the line shows */
 	uint64_t number;
 	int64_t ts_ns;
 	struct inv_buf line;
@@ -26,7 +29,7 @@ struct inv_line {
 	struct inv_sink sink;
 	struct inv_timefmt time;
 	struct inv_buf spare;
-	bool begun;	       /* an entry was printed */
+	bool begun;	       /* at least one entry was printed */
 	int64_t since;	       /* the time to which relative times refer */
 	unsigned node_columns; /* width of the widest node name so far */
 	struct inv_held held[INV_HELD_MAX];
@@ -89,6 +92,19 @@ int inv_line_mfa(struct inv_line *t, const struct inv_event *ev,
 
 /* Prints a name of a process: name, or (m:f/1). */
 void inv_line_name(struct inv_line *t, const struct inv_process_name *name);
+
+/* Prints {M,F,Arity} as M:F/A, after its first token. Returns 1 if the term has
+ * another form. */
+int inv_line_function(struct inv_line *t, const struct inv_token *tok);
+
+/* Prints sizes with the same unit, with arrows between them: "18 â 12 KiB". */
+void inv_line_sizes(struct inv_buf *out, const uint64_t *sizes, unsigned count);
+
+/*
+ * Prints the payload of an event of the system monitor, after its tag:
+ * "long_gc 120 ms, heap 34 MiB". Any other payload is printed unchanged.
+ */
+int inv_line_system(struct inv_line *t, const struct inv_event *ev);
 
 /* Prints "gc major, 4.2 ms, 18 KiB" with the sizes before and after. */
 void inv_line_gc(struct inv_line *t, const struct inv_gc *gc);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Garbage collections. The line of a start is held, until its end is printed as
- * one line for both, or the process has another event.
+ * Garbage collections. The line for the start of a collection is held back.
+ * When the end of the collection follows, one line is printed for both. If the
+ * process has another event first, the line for the start is printed.
  */
 #include "sink/text.h"
 
@@ -13,17 +14,18 @@
 #define HELD_NS INT64_C(1000000000)
 #define ARROW " \xe2\x86\x92 "
 
-/* Prints both sizes with the same unit. */
-static void put_sizes(struct inv_buf *out, uint64_t before, uint64_t after)
+void inv_line_sizes(struct inv_buf *out, const uint64_t *sizes, unsigned count)
 {
 	static const char *const units[] = { "B", "KiB", "MiB", "GiB" };
-	uint64_t most = before > after ? before : after;
-	const uint64_t sizes[] = { before, after };
+	uint64_t most = 0;
 	unsigned unit = 0;
 
+	for (unsigned i = 0; i < count; i++)
+		if (sizes[i] > most)
+			most = sizes[i];
 	while (unit < 3 && most >> (10 * (unit + 1)))
 		unit++;
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < count; i++) {
 		double n =
 			(double)sizes[i] / (double)(UINT64_C(1) << (10 * unit));
 
@@ -40,8 +42,10 @@ void inv_line_gc(struct inv_line *t, const struct inv_gc *gc)
 	inv_buf_puts(out, gc->major ? "gc major, " : "gc minor, ");
 	inv_duration_put(gc->duration_ns, out);
 	if (gc->before && gc->after) {
+		const uint64_t sizes[] = { gc->before, gc->after };
+
 		inv_buf_puts(out, ", ");
-		put_sizes(out, gc->before, gc->after);
+		inv_line_sizes(out, sizes, 2);
 	}
 }
 

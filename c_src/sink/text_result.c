@@ -44,6 +44,16 @@ static int function(struct inv_line *t)
 	return 0;
 }
 
+int inv_line_function(struct inv_line *t, const struct inv_token *tok)
+{
+	int rc;
+
+	if (tok->kind != INV_TOK_TUPLE || tok->count != 3)
+		return OTHER;
+	rc = function(t);
+	return rc ? rc : inv_cursor_end(t->sink.cursor);
+}
+
 /* Prints the characters of a file's name that are safe on a terminal. */
 static void file_name(struct inv_line *t, const struct inv_token *tok)
 {
@@ -147,13 +157,9 @@ static int caller(struct inv_line *t, const struct inv_token *tok)
 
 	if (inv_token_is(tok, "undefined"))
 		return 0;
-	if (tok->kind != INV_TOK_TUPLE || tok->count != 3)
-		return OTHER;
 	inv_line_color(t, INV_LINE_DIM);
 	inv_line_put(t, " (from ");
-	rc = function(t);
-	if (!rc)
-		rc = inv_cursor_end(t->sink.cursor);
+	rc = inv_line_function(t, tok);
 	inv_line_put(t, ")");
 	inv_line_color(t, INV_LINE_PLAIN);
 	return rc;

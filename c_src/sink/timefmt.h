@@ -21,7 +21,8 @@ struct inv_timefmt {
 	bool valid;
 	int64_t second;
 	char text[INV_TIMEFMT_LEN + 6];
-	uint8_t epoch[INV_DECIMAL_MAX]; /* the second, in decimal */
+	uint8_t epoch[INV_DECIMAL_MAX]; /* `second' in decimal, for
+					   inv_timefmt_ns */
 	unsigned epoch_len;
 };
 

@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Index of the count of all unknown tags. */
-#define OTHER INV_TAG_COUNT
-#define TAGS (INV_TAG_COUNT + 1)
+/* The counts of INV_SYSTEM_TAGS follow those of INV_TAGS. The last one is of all
+ * unknown tags. */
+#define OTHER (INV_TAG_COUNT + INV_SYSTEM_COUNT)
+#define TAGS (OTHER + 1)
 
 struct inv_totals_node {
 	const struct inv_node *node; /* NULL: no event of this node yet */
@@ -41,8 +42,9 @@ int inv_totals_add(struct inv_totals *t, const struct inv_item *it)
 		node->lost += it->lost.reason == INV_LOSS_LIMIT ? 0 :
 								  it->lost.n;
 	else
-		node->tags[inv_tag_text(it->ev.tag, &len) ? it->ev.tag :
-							    OTHER]++;
+		node->tags[inv_tag_text(it->ev.tag, &len) ?
+				   it->ev.tag :
+				   INV_TAG_COUNT + inv_event_system(&it->ev)]++;
 	return 0;
 }
 
@@ -66,7 +68,8 @@ static void put_tag(struct inv_buf *out, unsigned tag)
 		inv_buf_puts(out, "other");
 		return;
 	}
-	text = inv_tag_text(tag, &len);
+	text = tag < INV_TAG_COUNT ? inv_tag_text(tag, &len) :
+				     inv_system_text(tag - INV_TAG_COUNT, &len);
 	inv_buf_put(out, text, len);
 }
 

@@ -13,8 +13,9 @@
 
 /* --- layout --------------------------------------------------------------- */
 
-/* How far above a turn an earlier turn of its process is searched: in a chain of
- * messages without end, the time stays proportional to the number of hops. */
+/* To find an earlier turn of a process, at most this many levels above a turn
+ * are searched. So the time is proportional to the number of hops, even in an
+ * endless chain of messages. */
 #define ABOVE_MAX 1000
 
 /* Returns the nearest hop above hop i with the same process, or i. */
@@ -66,7 +67,7 @@ static void place(struct inv_tree *t, uint32_t i)
 	l->turn = i;
 }
 
-/* Gives hop i the next number. */
+/* Gives hop i the number of the next line. */
 static void number(struct inv_tree *t, uint32_t i)
 {
 	struct inv_tree_line *l = &t->lines[i];
@@ -80,7 +81,7 @@ static void number(struct inv_tree *t, uint32_t i)
 		t->lines[l->anchor].turn = i;
 }
 
-/* Numbers the hop and all that belongs to it. */
+/* Numbers the hop and all hops below it. */
 static void number_all(struct inv_tree *t, uint32_t root)
 {
 	uint32_t i = root;
@@ -140,7 +141,7 @@ struct printer {
 	struct inv_buf *out;
 	struct inv_buf spare;
 	struct inv_timefmt time;
-	int64_t begin_ns; /* of the request */
+	int64_t begin_ns; /* time at which the request began */
 };
 
 static void color(const struct printer *p, const char *code)
@@ -186,7 +187,7 @@ static void times(struct printer *p, uint32_t i)
 	inv_buf_puts(p->out, "  ");
 }
 
-/* Draws the lines from the hops above to hop i. */
+/* Draws the lines that lead from the hops above hop i to hop i. */
 static void branches(struct printer *p, uint32_t i)
 {
 	const struct inv_tree_line *lines = p->t->lines;
@@ -209,7 +210,7 @@ static void branches(struct printer *p, uint32_t i)
 	inv_buf_puts(p->out, more[depth - 1] ? "├─" : "└─");
 }
 
-/* A filter has removed hops before hop i. */
+/* A filter has removed the hops between hop i and its parent. */
 static void skipped(struct printer *p, uint32_t i)
 {
 	const struct inv_hop *hop = &p->t->hops->v[i];

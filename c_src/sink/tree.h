@@ -12,34 +12,35 @@
 /*
  * Prints requests as trees, a line for each hop:
  *
- *	request 1, label 17, began 2026-11-23 10:37:44.000123
- *	   #        time   mailbox   handler
- *	   1 *    0.0 us              0.0 us  a <0.112.0> began
- *	   2 *    0.0 us   16.1 us    4.2 us  └─a shop {call,{<0.112.0>,...
+ * 	request 1, label 17, began 2026-11-23 10:37:44.000123
+ * 	   #        time   mailbox   handler
+ * 	   1 *    0.0 us              0.0 us  a <0.112.0> began
+ * 	   2 *    0.0 us   16.1 us    4.2 us  └─a shop {call,{<0.112.0>,...
  *
  * For files (inviso merge --request) and for live requests: collect the events of
  * a request in a struct inv_hops, and print it when the request has ended.
  *
- *	inv_hops_init(&h, 0);
- *	inv_hops_add(&h, item, &print);          for each event of the request
- *	inv_hops_finish(&h);
- *	inv_tree_put(&h, &opts, &out);
- *	inv_hops_release(&h);
+ * 	inv_hops_init(&h, 0);
+ * 	inv_hops_add(&h, item, &print);          for each event of the request
+ * 	inv_hops_finish(&h);
+ * 	inv_tree_put(&h, &opts, &out);
+ * 	inv_hops_release(&h);
  *
- * The columns: the number of the line; the time at which the hop began, which is
- * when the message was sent, since the request began; the time until the process
- * took the message from its mailbox; and the time from then until the last thing
- * that the process is known to have done in this turn. `*': the hop is on the
- * critical path. `?': it is not certain from what the hop follows. `~': the time
- * depends on the clocks of two nodes, and includes the network.
+ * The columns: the number of the line; the time at which the hop began, which
+ * is when the message was sent, since the request began; the time until the
+ * process took the message from its mailbox; and the time from then until the
+ * last event of the process in this turn. `*': the hop is on the critical path.
+ * `?': it is not certain from what the hop follows. `~': the time depends on
+ * the clocks of two nodes, and includes the network.
  *
- * A line belongs to the nearest line above it that is indented less, and follows
- * from what the process of that line received last, above. If it follows from
- * another line, it says `after N'. So what a process does after an answer is
- * indented like what it did before, and a sequence of calls is not a staircase.
+ * A line belongs to the process of the nearest line above it that is indented
+ * less. Its cause is the last message that this process received in a line
+ * above. If the cause is another line, the line says `after N'. So the actions
+ * of a process after an answer are indented like its actions before the call,
+ * and a sequence of calls is not a staircase.
  *
- * If a filter has removed hops between a line and the one from which it follows,
- * the line says how many, and which process sent it.
+ * If a filter has removed hops between a line and the one from which it
+ * follows, the line says how many, and which process sent the message.
  */
 struct inv_tree_opts {
 	bool utc; /* the time in the head in UTC instead of local time */
@@ -51,8 +52,10 @@ struct inv_tree_opts {
 int inv_tree_put(const struct inv_hops *h, const struct inv_tree_opts *o,
 		 struct inv_buf *out);
 
-/* The same as JSON, one object in each line: one for each hop, and then one with
- * the totals of the request. */
+/*
+ * Like inv_tree_put, but prints JSON with one object in each line: an object
+ * for each hop, and then an object with the totals of the request.
+ */
 int inv_tree_json(const struct inv_hops *h, struct inv_buf *out);
 
 /* --- how the hops are laid out -------------------------------------------- */
@@ -60,26 +63,30 @@ int inv_tree_json(const struct inv_hops *h, struct inv_buf *out);
 /* Where the line of a hop is. */
 struct inv_tree_line {
 	uint32_t number;  /* from 1; 0: not laid out yet */
-	uint32_t belongs; /* to this hop; INV_HOP_NONE: it is a root */
-	uint32_t anchor; /* of the hops with the same process above this one, to
-			    which its children belong: the nearest; else itself */
-	uint32_t first;	 /* of the hops that belong to it */
+	uint32_t belongs; /* number of the hop to which this hop belongs;
+			   * INV_HOP_NONE: this hop is a root */
+	uint32_t anchor;  /* the hop to which the children of this hop belong:
+			  * the nearest hop above it with the same process, or
+			  * else the hop itself */
+	uint32_t first;	  /* the first of the hops that belong to this hop */
 	uint32_t last;
-	uint32_t next; /* hop that belongs to the same one */
+	uint32_t next; /* the next hop that belongs to the same hop */
 	uint32_t depth;
 	uint32_t turn; /* an anchor: the hop that its process received last */
-	bool after;    /* its parent must be named */
+	bool after;    /* the line names the parent, "(after N)", because the
+			  process received another hop last */
 };
 
 struct inv_tree {
 	const struct inv_hops *hops;
-	struct inv_tree_line *lines; /* by hop */
+	struct inv_tree_line *lines; /* lines[i] is the line of hop i */
 	uint32_t *order;	     /* hops, in the order of lines */
 	uint32_t n;
 	struct inv_hop_sums sums;
 };
 
-/* Lays out all hops. Returns 0 or INV_ENOMEM; release it also then. */
+/* Lays out all hops. Returns 0 or INV_ENOMEM; release the layout in both
+ * cases. */
 int inv_tree_layout(struct inv_tree *t, const struct inv_hops *h);
 void inv_tree_release(struct inv_tree *t);
 

@@ -10,8 +10,8 @@
 
 /*
  * The keeper takes an anchor each second. To keep the log small, an anchor is
- * written only if it relates the clocks differently than the last written one,
- * or is QUIET_NS later.
+ * written only if it relates the clocks differently than the last written
+ * anchor does, or is QUIET_NS later.
  */
 #define SAME_NS 1000000
 #define QUIET_NS 60000000000u
@@ -103,11 +103,9 @@ int inv_spool_put_anchors(struct inv_spool *s, bool newest, struct inv_err *err)
 		new[kept++] = last;
 	}
 	if (kept == 0 && !newest)
-		/*
-		 * These anchors have no new information. They are examined
-		 * again in the next pass, and the newest is written when events
-		 * need it.
-		 */
+		/* None of the new anchors has new information. They are
+		 * examined again in the next pass, and the newest is written
+		 * when events need it. */
 		return 0;
 	if (kept > 0) {
 		r = put(s, new, kept, err);

@@ -24,8 +24,9 @@ enum inv_attach_step {
 struct inv_attached {
 	int fd;
 	uint64_t len;
-	struct inv_ring_ctl *ctl; /* the mapping */
-	uint32_t n_rings;	  /* copied when it was checked */
+	struct inv_ring_ctl *ctl; /* the mapped memory */
+	uint32_t n_rings;	  /* number of rings, copied when the memory
+				     was checked */
 	uint32_t packet_bytes;
 	enum inv_attach_step step; /* the step that failed */
 };

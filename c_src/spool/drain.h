@@ -59,7 +59,8 @@ void inv_spool_close(struct inv_spool *s);
  * when the pass began; `take', flags of enum inv_take, says whether to take the
  * events of these packets, too. Sets *n_events to the number of events written,
  * and *behind to true if a ring was more than half full. Writes the anchors
- * that these events need; if anchor is true, the newest one in any case.
+ * that these events need. If `anchor' is true, writes the newest anchor in any
+ * case.
  */
 int inv_spool_drain(struct inv_spool *s, unsigned take, bool anchor,
 		    uint64_t *n_events, bool *behind, struct inv_err *err);
@@ -79,8 +80,8 @@ void inv_spool_give_up(struct inv_spool *s);
 int inv_spool_finish(struct inv_spool *s, enum inv_log_end why,
 		     struct inv_err *err);
 
-/* Sets *t to the totals of one ring: of all its events if the log has ended,
- * otherwise of those that have left the ring. */
+/* Sets *t to the totals of one ring. They include all its events if the log
+ * has ended, and otherwise the events that have left the ring. */
 void inv_spool_totals(const struct inv_spool *s, uint32_t ring,
 		      struct inv_log_totals *t);
 

@@ -137,7 +137,8 @@ int inv_files_create(const struct inv_files *fs, uint32_t number,
 		    remove_name(name, err) < 0)
 			return inv_err_sys(err, sys, "create %s", name);
 	}
-	if (lock(fd, name, 0, err) < 0) { /* another process has locked it */
+	if (lock(fd, name, 0, err) < 0) { /* another process has locked the
+					     file */
 		close(fd);
 		return INV_EBUSY;
 	}

@@ -36,7 +36,7 @@ struct server {
 	uint64_t end_by_ns; /* deadline for writing the log's end; 0: the
 			       spooler is not ending, or the log can be
 			       written */
-	uint64_t eof_ns;    /* when standard input ended; 0: it has not */
+	uint64_t eof_ns;    /* when standard input ended; 0: it has not ended */
 	uint64_t eof_anchors;
 	bool terminated;
 	bool stalled;
@@ -48,7 +48,8 @@ struct server {
  * them. */
 struct asked {
 	int end;	/* enum inv_log_end: how to end; 0: continue */
-	uint64_t flush; /* flush_req, if it is to be answered; otherwise 0 */
+	uint64_t flush; /* number of the flush request that is to be
+			   answered; 0: none */
 	unsigned take;
 };
 
@@ -242,7 +243,7 @@ static int leave(struct server *s, const struct asked *a, int r,
 	return r < 0 ? 1 : 0;
 }
 
-/* Reads and ignores what is there: any byte wakes the spooler up. */
+/* Reads and ignores all bytes: any byte wakes the spooler up. */
 static void read_input(struct server *s)
 {
 	char buf[256];

@@ -128,14 +128,15 @@ static bool is_ours(int fd, struct stat *st)
 static bool is_local(int fd)
 {
 	static const unsigned long kinds[] = {
-		0xEF53,	    /* ext */
+		0xEF53,	    /* ext2, ext3 and ext4 */
 		0x58465342, /* XFS */
 		0x9123683E, /* btrfs */
 		0xF2F52010, /* F2FS */
 		0x2FC12FC1, /* ZFS */
 		0x01021994, /* tmpfs */
 		0x858458F6, /* ramfs */
-		0x794C7630, /* overlay: its files are on one of the above */
+		0x794C7630, /* overlay: its files are on a file system that is
+			     * listed above */
 	};
 	struct statfs fs;
 
@@ -231,8 +232,9 @@ static bool may_be_dead(const struct inv_place *p)
 }
 
 /*
- * Tries the lock last. A VM that tried to lock its record at that moment would
- * fail; the other checks ensure that no such VM exists.
+ * Makes the other checks before it tries the lock. While this process holds the
+ * lock, a VM cannot lock its record; the other checks ensure that no VM tries
+ * to.
  */
 bool inv_place_is_dead(struct inv_place *p)
 {

@@ -11,23 +11,23 @@
  * creates.  These functions are for processes outside the VM: the spooler that
  * sweeps, and the command.
  *
- *	PARENT/inviso-<32 hex digits>/	mode 0700
- *		node			the record: which VM the place is for
- *		inviso_tracer.so, inviso_spool (and, of older builds,
- *					inviso_engine.so)
- *		room-<number>/NAME.log	a recording
- *		live-<number>/NAME.log	the log of an `inviso trace'
+ * 	PARENT/inviso-<32 hex digits>/	mode 0700
+ * 		node the record: the VM to which the place belongs
+ * 		inviso_tracer.so, inviso_spool (and, of older builds,
+ * 					inviso_engine.so)
+ * 		room-<number>/NAME.log	a recording
+ * 		live-<number>/NAME.log	the log of an `inviso trace'
  *
  * The record is text, one key and value on each line:
- *	inviso-place 1
- *	node shop@vm
- *	pid 4711		the VM's, in its pid namespace
- *	start 81723		field 22 of /proc/PID/stat
- *	boot 5f0e...		/proc/sys/kernel/random/boot_id
- *	pidns 4026531836	inode of /proc/self/ns/pid
- *	time 1763822121		Unix time; last line of the first write
- *	locked			the VM held a lock (flock) on the record
- *	nolock			the VM could not lock it
+ * 	inviso-place 1
+ * 	node shop@vm
+ * 	pid 4711		the VM's, in its pid namespace
+ * 	start 81723		field 22 of /proc/PID/stat
+ * 	boot 5f0e...		/proc/sys/kernel/random/boot_id
+ * 	pidns 4026531836	inode of /proc/self/ns/pid
+ * 	time 1763822121		Unix time; last line of the first write
+ * 	locked			the VM held a lock (flock) on the record
+ * 	nolock			the VM could not lock it
  *
  * A VM that has loaded the library holds a lock on the record until it ends, so
  * that processes in other containers can see whether it lives.  If there are
@@ -38,11 +38,11 @@
 struct inv_place {
 	int parent; /* borrowed */
 	char name[40];
-	int fd;		 /* of the directory */
+	int fd;		 /* descriptor of the directory */
 	int record;	 /* descriptor of the record; -1: no record */
 	int64_t changed; /* Unix time of the directory's last change */
 	bool local;	 /* only one kernel can mount the file system */
-	bool begun;	 /* no record yet, or possibly an incomplete one */
+	bool begun;	 /* no record yet, or possibly an incomplete record */
 	bool has_record; /* the record is complete; otherwise the following
 			    fields are not set */
 	bool locked;
@@ -86,8 +86,8 @@ void inv_place_clear(const struct inv_place *p);
 bool inv_place_empty(int fd);
 
 /*
- * Removes a place whose VM died while it created the place: one that for a
- * minute has had no record, or an incomplete one. Leaves records of other
+ * Removes a place whose VM died while it created the place: a place that for a
+ * minute has had no record or an incomplete record. Leaves records of other
  * versions alone.
  */
 void inv_place_clear_unfinished(const struct inv_place *p);

@@ -13,7 +13,7 @@
 
 /*
  * Returns true if the VM was in another pid namespace. Then the VM's pid may
- * belong to another process in this namespace, or to none.
+ * belong to another process in this namespace, or to no process.
  */
 static bool is_elsewhere(const struct inv_ring_ctl *ctl)
 {

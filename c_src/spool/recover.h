@@ -8,21 +8,22 @@
 #include "abi/ring.h"
 #include "base/err.h"
 
-/* The result of a recovery. */
+/* What a recovery has done. */
 struct inv_recovered {
 	char node[1024];
 	char path[INV_PATH_LEN + 12]; /* path of the file that was written */
 	uint64_t n_events;	      /* events written by this recovery */
-	uint64_t recorded;	      /* events in the whole log */
+	uint64_t recorded;	      /* events in the whole log, after the
+					 recovery */
 	uint64_t produced;
 	uint64_t dropped[INV_LOSS_COUNT];
 };
 
 /*
- * Writes what is in the rings of the file `ring' to the log, after their VM and
- * their spooler have died. If out is NULL, continues the log that the spooler
- * was writing, which must be at its old path; otherwise writes a new file at
- * out.
+ * Writes the events in the rings of the file `ring' to the log, after the VM
+ * and the spooler of the rings have died. If out is NULL, continues the log
+ * that the spooler was writing, which must be at its old path; otherwise writes
+ * a new file at out.
  *
  * INV_EBUSY: the VM or a spooler is alive, or the VM was in another pid
  * namespace, so that this process cannot see whether it lives. With force, a VM

@@ -4,7 +4,8 @@
 
 #include "spool/drain.h"
 
-/* What the files of this room share to implement struct inv_spool. */
+/* Declarations that the files of this room share to implement struct
+ * inv_spool. */
 
 /*
  * log.c: the file being written. The next inv_spool_moved() stores the log's
@@ -25,8 +26,8 @@ int inv_spool_log_ready(struct inv_spool *s, struct inv_err *err);
 void inv_spool_log_rotate_if_due(struct inv_spool *s);
 
 /*
- * Commits what was written since the last call, together with the new position
- * of the ring (INV_JOURNAL_NO_RING: only the log's).
+ * Commits the bytes that were written since the last call, together with the
+ * new position of the ring (INV_JOURNAL_NO_RING: only of the log).
  */
 void inv_spool_moved(struct inv_spool *s, uint32_t ring,
 		     const struct inv_ring_pos *pos);

@@ -22,12 +22,16 @@ void inv_vm_watch_open(struct inv_vm_watch *w, int32_t pid, uint64_t start);
 bool inv_vm_watch_is_dead(struct inv_vm_watch *w);
 void inv_vm_watch_close(struct inv_vm_watch *w);
 
-/* Returns field 22 of /proc/<pid>/stat, the start time. 0: there is no such
- * process, or it is a zombie. */
+/*
+ * Returns field 22 of /proc/<pid>/stat, the start time, or 0 if there is no
+ * such process or it is a zombie.
+ */
 uint64_t inv_process_start(int32_t pid);
 
-/* Returns the inode of /proc/self/ns/pid: the pid namespace of this process. 0:
- * unknown. */
+/*
+ * Returns the inode of /proc/self/ns/pid, the pid namespace of this process, or
+ * 0 if it is unknown.
+ */
 uint64_t inv_process_ns(void);
 
 #endif

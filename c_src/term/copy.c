@@ -16,9 +16,9 @@
  */
 struct head {
 	uint32_t n_entries;
-	uint32_t highest; /* highest number of an entry */
-	size_t names;	  /* bytes of all names */
-	size_t len;	  /* bytes of terms */
+	uint32_t highest; /* the highest number of an entry that is copied */
+	size_t names;	  /* bytes of all copied names */
+	size_t len;	  /* bytes of the copied terms */
 };
 
 struct entry {
@@ -67,8 +67,10 @@ static int add_entry(struct work *w, uint64_t number)
 	return rc ? rc : add_one(w, inv_dict_number(w->dict, f.function));
 }
 
-/* Copies the name of another node. `printed' is the X of <X.1.0>; 0: the
- * recording node, which has no entry. */
+/*
+ * Copies the name of another node. `printed' is the X of <X.1.0>. If it is 0,
+ * the node is the recording node, which has no entry.
+ */
 static int add_node(struct work *w, uint64_t printed)
 {
 	const struct inv_dict_entry *e =
@@ -166,8 +168,10 @@ static const uint8_t *skip_plain(unsigned code, const uint8_t *p,
 	}
 }
 
-/* Reads a code of 0xc0 or higher. Sets *p to the byte after it; NULL: the terms
- * are invalid. */
+/*
+ * Reads a code of 0xc0 or higher. Sets *p to the byte after it, or to NULL if
+ * the terms are invalid.
+ */
 static int coded(struct work *w, unsigned code, const uint8_t **p,
 		 const uint8_t *end)
 {

@@ -10,16 +10,16 @@
 
 /*
  * Copies of packed terms that remain valid when the packet is gone: the bytes
- * of the terms, and those entries of the packet's dictionary that they use.
+ * of the terms, and the entries of the packet's dictionary that the terms use.
  */
 
-/* Makes copies. All zero is valid. */
+/* What copying needs besides the terms. All zero is valid. */
 struct inv_copier {
 	/* private */
 	uint32_t *copied; /* for each entry of the dictionary: the last turn in
 			     which it was copied */
 	uint32_t cap;
-	uint32_t turn; /* the number of the copy */
+	uint32_t turn; /* the number of the current copy */
 };
 
 /*

@@ -52,7 +52,8 @@ enum inv_enc {
 enum inv_tok {
 	INV_TOK_INT = 1, /* i */
 	INV_TOK_BIG,	 /* negative; bytes: the magnitude, least significant
-			    byte first. It may fit in 64 bits. */
+			  * byte first. The integer may also be one that fits in
+			  * 64 bits. */
 	INV_TOK_FLOAT,	 /* f; finite */
 	INV_TOK_ATOM,	 /* bytes: UTF-8, at most 255 characters; plain */
 	INV_TOK_PID,	 /* node, id[0] number, id[1] serial; bytes: name of the
@@ -79,7 +80,7 @@ enum inv_tok {
 			    were left out; END follows */
 };
 
-/* What a printer writes between this token and the previous one. */
+/* The text that a printer writes between this token and the previous token. */
 enum inv_sep {
 	INV_SEP_NONE = 0, /* nothing: before the first element, before END, and
 			     at depth 0 */
@@ -98,7 +99,8 @@ struct inv_token {
 	bool negative;
 	bool plain;  /* ATOM: known to need no quotes; if false, the printer
 			must check the name */
-	uint8_t cut; /* enum inv_cut: what is missing; 0: complete */
+	uint8_t cut; /* enum inv_cut: which kind of part is missing; 0:
+		      * complete */
 	uint8_t last_bits; /* BINARY that was not cut: how many bits of the last
 			      byte are used, from the most significant; 8 if it
 			      is empty */
@@ -126,7 +128,7 @@ struct inv_token {
 struct inv_cursor_frame {
 	uint32_t left; /* remaining elements; a pair of a map counts as two */
 	uint8_t kind;
-	uint8_t fresh; /* no element was read yet */
+	uint8_t fresh; /* the frame's first element was not read yet */
 };
 
 struct inv_cursor {

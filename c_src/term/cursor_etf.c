@@ -381,8 +381,8 @@ static int string_token(struct inv_cursor *c, struct inv_token *tok)
 	return r;
 }
 
-/* Opens a container of n elements. Each element takes at least one byte, so n
- * is limited by the bytes that are left. */
+/* Opens a container of n elements. Each element takes at least one byte, so
+ * the number of remaining bytes limits n. */
 static int open_token(struct inv_cursor *c, struct inv_token *tok, unsigned tag,
 		      unsigned width)
 {

@@ -25,7 +25,7 @@ int inv__packed_next(struct inv_cursor *c, struct inv_cursor_frame *f,
 int inv__etf_next(struct inv_cursor *c, struct inv_cursor_frame *f,
 		  struct inv_token *tok);
 
-/* Which element of a function {M,F,A} is the next token. */
+/* Says which element of a function {M,F,A} is the next token. */
 enum inv_pending {
 	INV_PENDING_MODULE = 1,
 	INV_PENDING_FUNCTION,

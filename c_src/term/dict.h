@@ -23,7 +23,7 @@
 struct inv_dict_entry {
 	uint8_t kind;  /* enum inv_def */
 	uint8_t plain; /* ATOM: printed without quotes in every release */
-	uint8_t arity; /* FUNCTION */
+	uint8_t arity; /* FUNCTION: the arity */
 	uint16_t len;  /* length of bytes */
 	const uint8_t *bytes; /* ATOM, NODE: the name, valid UTF-8 */
 	uint64_t number;      /* PID, PORT: number; NODE: X of <X.1.0>;
@@ -39,7 +39,8 @@ struct inv_dict_function {
 	const struct inv_dict_entry *module; /* ATOM */
 	const struct inv_dict_entry *function;
 	uint32_t arity; /* 0..255 */
-	uint64_t hash;	/* inv_function_hash of it */
+	uint64_t hash;	/* hash of the function, as inv_function_hash makes
+			   it */
 };
 
 /* Returns a hash of a function, which is never 0. The names are UTF-8. */
@@ -53,7 +54,8 @@ struct inv_dict {
 	uint32_t cap;
 	struct inv_dict_entry *entries; /* newest first, as in the packet */
 	uint32_t *nodes; /* indices of the NODE entries, in the order of the
-			    nodes' numbers; of equal ones, newest first */
+			  * nodes' numbers; if a number occurs twice, the newest
+			  * entry comes first */
 	uint32_t n_nodes;
 	uint32_t cap_nodes;
 	uint32_t *set; /* numbers of the entries that inv_dict_set has set */
@@ -117,7 +119,7 @@ static inline bool inv_dict_function(const struct inv_dict *d, uint64_t number,
 
 /*
  * Returns the NODE entry of the node that the recording node prints as
- * `printed' (the X of <X.1.0>). NULL: none.
+ * `printed' (the X of <X.1.0>). Returns NULL if there is none.
  */
 const struct inv_dict_entry *inv_dict_node(const struct inv_dict *d,
 					   uint64_t printed);

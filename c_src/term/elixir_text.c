@@ -74,7 +74,10 @@ static bool is_text(const uint8_t *p, size_t len, const char *text)
 	return len == strlen(text) && !memcmp(p, text, len);
 }
 
-/* Returns the letter of ch's backslash escape in double quotes; 0: ch has none. */
+/*
+ * Returns the letter of ch's backslash escape in double quotes, or 0 if ch has
+ * no such escape.
+ */
 static char escape_letter(uint32_t ch)
 {
 	if (ch == 7)
@@ -86,7 +89,7 @@ static char escape_letter(uint32_t ch)
 
 /* The longest text of a character: \u{10FFFF} */
 #define CHAR_MAX_LEN 10
-/* For so many characters space is reserved at once. */
+/* Space is reserved for this many characters at a time. */
 #define SOME 64
 
 /*

@@ -127,8 +127,9 @@ void inv_etf_int(struct inv_buf *out, int64_t v)
 /* --- one term ------------------------------------------------------------- */
 
 /*
- * An open container. Its number of elements is known, and written, only at its
- * end. For a tuple of fewer than 256 elements, this number takes one byte.
+ * An open container. Its number of elements is known only at its end, and is
+ * written then. For a tuple of fewer than 256 elements, this number takes one
+ * byte.
  */
 struct open {
 	size_t at; /* offset of the number in the output */
@@ -214,7 +215,8 @@ static void put_hole(struct inv_buf *out)
 	inv_etf_atom(out, "...", 3);
 }
 
-/* The keys of a map must be different. So a mark that is a key has a number. */
+/* The keys of a map must be different. So if a mark is a key, it has a
+ * number. */
 static void put_mark(const struct writer *w, uint64_t type)
 {
 	const struct open *o = w->n ? &w->open[w->n - 1] : NULL;
@@ -356,7 +358,7 @@ static void pop(struct writer *w)
 		inv_etf_nil(w->out);
 }
 
-/* Counts one more element of the innermost open container. */
+/* Adds 1 to the number of elements of the innermost open container. */
 static void count(const struct writer *w, const struct inv_token *tok)
 {
 	struct open *o;

@@ -9,12 +9,13 @@
  * Reads terms from a cursor and writes them in Erlang's external term format,
  * for binary_to_term/1. For trees use inv_tree_etf (term/tree.h).
  *
- * The atom '...' replaces a term that was left out, or all missing terms at the
- * end of a tuple, list or map (in a map, as key and value). A binary that was
- * cut becomes a shorter binary. A redacted value becomes {'$redacted',Type}, where
- * Type is an atom (INV_REDACTED); a redacted key of a map becomes
- * {'$redacted',Type,N}, where N is different for each key of the map. If only the VM's text of a fun is known, the
- * fun becomes a binary with this text.
+ * The atom '...' replaces a term that was left out, or all missing terms at
+ * the end of a tuple, list or map (in a map, as key and value). A binary that
+ * was cut becomes a shorter binary. A redacted value becomes
+ * {'$redacted',Type}, where Type is an atom (INV_REDACTED); a redacted key of a
+ * map becomes {'$redacted',Type,N}, with a different N for each key of the map.
+ * If only the VM's text of a fun is known, the fun becomes a binary with this
+ * text.
  */
 struct inv_etf_home {
 	const char *node;  /* name of the recording node, UTF-8 */

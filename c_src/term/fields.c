@@ -9,7 +9,7 @@
 
 struct inv_fields_def {
 	struct inv_fields_def *next;
-	uint32_t n; /* fields */
+	uint32_t n; /* how many fields the record has */
 	uint16_t module_len;
 	uint16_t name_len;
 	size_t text_len;

@@ -9,9 +9,9 @@
 #include "term/cursor.h"
 
 /*
- * The names of the fields of records: {order,7,[]} is #order{id = 7,items = []}.
- * A tuple has no sign of the module whose record it is, so several modules can
- * have records with this tag and this number of elements.
+ * The names of the fields of records: {order,7,[]} is #order{id = 7,items =
+ * []}. A tuple does not show which module defines its record, so several
+ * modules can have records with this tag and this number of elements.
  *
  * A struct of zeros has no definitions. Memory is bounded: a definition for
  * which there is no room is ignored.
@@ -30,11 +30,11 @@ struct inv_fields {
 void inv_fields_release(struct inv_fields *f);
 
 /*
- * Adds a record: the module that defines it (module_len 0: any module), its
- * name, and the names of its n fields, which follow each other in `names', each
- * with a byte for its length before it. A record of the same module with the
- * same name and number of fields is replaced. All names are UTF-8. Returns 0 or
- * INV_ENOMEM.
+ * Adds a record: the module that defines it (module_len 0: any module), the
+ * record's name, and the names of its n fields. `names' has these names one
+ * after the other, each after a byte with its length. Replaces a record of the
+ * same module with the same name and number of fields. All names are UTF-8.
+ * Returns 0 or INV_ENOMEM.
  */
 int inv_fields_add(struct inv_fields *f, const uint8_t *module,
 		   size_t module_len, const uint8_t *name, size_t name_len,
@@ -55,9 +55,10 @@ static inline bool inv_fields_maybe(const struct inv_fields *f,
 }
 
 /*
- * Returns the record with this tag, and `arity' elements including the tag, that
- * `module' defines, else that any module has, else that some modules define
- * alike. NULL: there is none, or modules define it differently.
+ * Returns the record with this tag and `arity' elements, including the tag. If
+ * `module' defines such a record, returns that; otherwise the definition for
+ * any module; otherwise a definition in which all modules agree. Returns NULL
+ * if there is no definition, or if modules define the record differently.
  */
 const struct inv_fields_def *inv_fields_find(const struct inv_fields *f,
 					     const uint8_t *module,

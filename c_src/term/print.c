@@ -233,8 +233,8 @@ void inv__print_sep(const struct inv_token *tok, struct inv_buf *out)
 void inv__print_keep_order(struct inv__order *order, const struct inv_cursor *c,
 			   const struct inv_token *tok, struct inv_buf *out)
 {
-	/* Depth of the container that tok is in; for END, of the one that
-	 * encloses the closed container. */
+	/* Depth of the container that tok is in. If tok is an END, the depth
+	 * of the container around the closed container. */
 	uint32_t depth = c->depth - inv__print_is_open(tok);
 
 	if (tok->kind == INV_TOK_END) {

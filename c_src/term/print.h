@@ -51,9 +51,10 @@ enum inv_print_style {
 
 enum inv_syntax {
 	INV_SYNTAX_ERLANG = 0,
-	INV_SYNTAX_ELIXIR, /* as inspect/2 with limit: :infinity; `style',
-			      `unicode' and `fields' have no effect, and large
-			      maps keep the order in which they are read */
+	INV_SYNTAX_ELIXIR, /* like inspect/2 with limit: :infinity; `style',
+			    * `unicode' and `fields' have no effect, and large
+			    * maps are printed in the order in which they are
+			    * read */
 };
 
 /* All zero means ~w of OTP 25. Releases differ: from 27 on 'maybe' and 'else'
@@ -68,14 +69,15 @@ struct inv_print_opts {
 	unsigned otp;	 /* OTP release of the recording node: 25, 26, …; 0:
 			 unknown, treated as 25 */
 	/*
-	 * Records are printed as #order{id = 7}. fields[0] has precedence; either
-	 * may be NULL. If modules define a record differently, the definition of
-	 * `module' is used, and without one it is printed as a tuple.
+	 * Records are printed as #order{id = 7}. fields[0] has precedence;
+	 * either may be NULL. If modules define a record differently, the
+	 * definition of `module' is used; if `module' has no definition, the
+	 * record is printed as a tuple.
 	 */
 	const struct inv_fields *fields[2];
 	const uint8_t *module; /* UTF-8 */
 	size_t module_len;
-	/* Containers that are nested in so many others are printed as {...},
+	/* Containers inside this many other containers are printed as {...},
 	 * [...] or #{...}; 0: no limit. */
 	uint32_t depth;
 	enum inv_syntax syntax;
@@ -97,8 +99,10 @@ int inv_term_print(struct inv_cursor *c, struct inv_buf *out,
 int inv_term_print_token(struct inv_cursor *c, const struct inv_token *tok,
 			 struct inv_buf *out, const struct inv_print_opts *o);
 
-/* Returns the record that the tuple is, whose tag and number of elements are
- * given; NULL: none is known. */
+/*
+ * Returns the record for a tuple, whose tag and number of elements are given,
+ * or NULL if no such record is known.
+ */
 const struct inv_fields_def *inv_print_record(const struct inv_print_opts *o,
 					      const uint8_t *tag, size_t len,
 					      uint32_t arity);
@@ -107,16 +111,17 @@ const struct inv_fields_def *inv_print_record(const struct inv_print_opts *o,
 void inv_term_print_atom(const uint8_t *name, size_t len, struct inv_buf *out,
 			 const struct inv_print_opts *o);
 
-/* Append the names in a call, m:f(1) or Shop.Cart.add(1): the module with what
- * separates it from the function, and the function. */
+/* Append the names in a call such as m:f(1) or Shop.Cart.add(1): one function
+ * appends the module and the separator, the other the function. */
 void inv_term_print_module(const uint8_t *name, size_t len, struct inv_buf *out,
 			   const struct inv_print_opts *o);
 void inv_term_print_function(const uint8_t *name, size_t len,
 			     struct inv_buf *out,
 			     const struct inv_print_opts *o);
 
-/* Appends an atom, or a function m:f/1, which is given as Erlang prints it, in
- * Elixir's syntax. Appends nothing and returns false if it is another text. */
+/* Appends an atom, or a function m:f/1, in Elixir's syntax. The text is given
+ * as Erlang prints it. If the text is something else, appends nothing and
+ * returns false. */
 bool inv_term_print_translated(const char *text, size_t len,
 			       struct inv_buf *out);
 

@@ -2,9 +2,10 @@
 /*
  * Prints terms in Elixir's syntax.
  *
- * Whether a list is a keyword list, and a map a struct, is known at its end. So
- * a container is read twice: look() finds its class and those of all containers
- * inside it, and print() prints them.
+ * Only at the end of a list it is known whether the list is a keyword list;
+ * the same holds for maps and structs. So a container is read twice: look()
+ * finds the class of the container and of all containers inside it, and print()
+ * prints them.
  */
 #include "term/print_int.h"
 
@@ -24,13 +25,14 @@ struct shape {
 
 /* An open container. */
 struct level {
-	uint32_t shape; /* its number, in the order of the containers */
+	uint32_t shape; /* index in `shapes' of the container's shape */
 	uint32_t n;	/* how many elements were read */
 	uint8_t kind;
-	bool chars;	   /* look: all elements are characters */
-	bool keywords;	   /* look: all elements are pairs, or all keys atoms */
-	bool is_struct;	   /* look: the last key was __struct__ */
-	bool is_exception; /* look: the last key was __exception__ */
+	bool chars;	   /* while looking: all elements are characters */
+	bool keywords;	   /* while looking: all elements are pairs, or all
+			      keys are atoms */
+	bool is_struct;	   /* while looking: the last key was __struct__ */
+	bool is_exception; /* while looking: the last key was __exception__ */
 	bool bare; /* print: a pair of a keyword list, without brackets */
 };
 
@@ -41,7 +43,8 @@ struct printer {
 	struct inv_buf shapes; /* struct shape of all containers */
 	struct inv_buf levels; /* a stack of struct level, innermost last */
 	uint32_t outside;      /* depth of the cursor outside the term */
-	uint32_t next;	       /* print: the number of the next container */
+	uint32_t next;	       /* while printing: the number of the next
+				  container */
 };
 
 static struct level *innermost(const struct printer *x)
@@ -76,7 +79,7 @@ static bool is_key(const struct inv_token *tok)
 	       inv__elixir_is_key(tok->bytes, tok->len);
 }
 
-/* The bytes of a name that the cursor had to convert are not there later. */
+/* If the cursor had to convert a name, its bytes are not valid later. */
 static bool stays(const struct inv_cursor *c, const uint8_t *p)
 {
 	return p < &c->scratch[0][0] ||
@@ -104,7 +107,7 @@ static void look_at_pair(struct printer *x, struct level *l,
 	}
 }
 
-/* The tuple l is no pair of a keyword list. */
+/* The tuple l is not a pair of a keyword list. */
 static void not_a_pair(struct printer *x, struct level *l)
 {
 	if (x->levels.len > sizeof(*l) && l[-1].kind == INV_TOK_LIST)
@@ -193,25 +196,46 @@ static int look(struct printer *x, const struct inv_token *first)
 	return rc;
 }
 
-/* Looks, and then sets the cursor back. */
+/* Where the cursor was after it read the first token of a container. */
+struct place {
+	struct inv_cursor_frame frame;
+	struct inv_dict_function function;
+	const uint8_t *p;
+	uint32_t depth;
+	uint8_t pending;
+	bool with_args;
+};
+
+static struct place place_of(const struct inv_cursor *c)
+{
+	return (struct place){
+		.frame = c->stack[c->depth - 1],
+		.function = c->function,
+		.p = c->p,
+		.depth = c->depth,
+		.pending = c->pending,
+		.with_args = c->with_args,
+	};
+}
+
+static void go_back(struct inv_cursor *c, const struct place *to)
+{
+	c->p = to->p;
+	c->depth = to->depth;
+	c->stack[to->depth - 1] = to->frame;
+	c->pending = to->pending;
+	c->with_args = to->with_args;
+	c->function = to->function;
+	c->error = 0;
+}
+
+/* Finds the forms, and then sets the cursor back. */
 static int look_ahead(struct printer *x, const struct inv_token *first)
 {
-	struct inv_cursor *c = x->c;
-	const struct inv_cursor_frame frame = c->stack[c->depth - 1];
-	const struct inv_dict_function function = c->function;
-	const uint8_t *p = c->p;
-	uint32_t depth = c->depth;
-	uint8_t pending = c->pending;
-	bool with_args = c->with_args;
+	const struct place at = place_of(x->c);
 	int rc = look(x, first);
 
-	c->p = p;
-	c->depth = depth;
-	c->stack[depth - 1] = frame;
-	c->pending = pending;
-	c->with_args = with_args;
-	c->function = function;
-	c->error = 0;
+	go_back(x->c, &at);
 	return rc == INV_ENOMEM ? rc : 0;
 }
 
@@ -282,7 +306,7 @@ static void put_hole(struct inv_buf *out, const struct inv_token *tok)
 	inv__print_hole(tok->cut, tok->left, out);
 }
 
-/* Prints a token that opens and closes nothing. */
+/* Prints a token that is not the start or end of a container. */
 static void put_scalar(struct printer *x, const struct inv_token *tok)
 {
 	struct inv_buf *out = x->out;
@@ -393,6 +417,21 @@ static bool is_bare(const struct printer *x, const struct inv_token *tok)
 	       shape_at(x, l->shape)->class == KEYWORDS;
 }
 
+/* Prints the struct that was just opened in a short form, if it has one, and
+ * reads its END. */
+static bool put_sigil(struct printer *x, const struct shape *s)
+{
+	const struct place at = place_of(x->c);
+	uint32_t inside;
+
+	if (!inv__elixir_sigil(x->c, s->name, s->len, &inside, x->out)) {
+		go_back(x->c, &at);
+		return false;
+	}
+	x->next += inside;
+	return true;
+}
+
 static int put_open(struct printer *x, const struct inv_token *tok)
 {
 	const struct shape *s = shape_at(x, x->next);
@@ -406,6 +445,8 @@ static int put_open(struct printer *x, const struct inv_token *tok)
 		return put_chars(x);
 	if (l.bare)
 		return push(x, &l);
+	if (s->class == STRUCT && put_sigil(x, s))
+		return 0;
 	if (s->class == STRUCT) {
 		inv_buf_putc(x->out, '%');
 		inv__elixir_atom(s->name, s->len, x->out);
@@ -430,7 +471,7 @@ static void put_close(struct printer *x)
 	pop(x);
 }
 
-/* Prints what stands before the element of a container. */
+/* Prints the text before an element of a container. */
 static void put_before(struct printer *x, const struct level *l,
 		       const struct inv_token *tok)
 {
@@ -444,9 +485,9 @@ static void put_before(struct printer *x, const struct level *l,
 		inv_buf_puts(x->out, ", ");
 }
 
-/* Returns true if the pair of a struct, whose key was just read, is not printed:
- * __struct__, and the mark of an exception. Reads its value then. Otherwise *tok
- * stays the key. */
+/* Call it after the key of a struct's pair was read. Returns true if the pair
+ * is not printed (__struct__, and the mark of an exception), and then also
+ * reads the pair's value. Otherwise *tok stays the key. */
 static int hide_pair(struct printer *x, struct inv_token *tok, bool *hidden)
 {
 	int rc;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints records with the names of their fields, and leaves out what is nested
- * too deep. */
+/* Prints records with the names of their fields, and leaves out terms that are
+ * nested too deeply. */
 #include "term/print_int.h"
 
 /* An open record. `depth' is the depth of the cursor inside it. */
@@ -44,8 +44,8 @@ static struct record *innermost(struct printer *x)
 				NULL;
 }
 
-/* Prints what stands before a token: its separator, and the name of the field
- * whose value it is. */
+/* Prints the text before a token: the separator, and the name of the field if
+ * the token is the value of a field. */
 static void put_before(struct printer *x, const struct inv_token *tok,
 		       bool first)
 {
@@ -70,8 +70,8 @@ static void put_before(struct printer *x, const struct inv_token *tok,
 	inv_buf_puts(x->out, " = ");
 }
 
-/* Prints {...} in place of a container that is nested too deep; of a record also
- * its name. */
+/* Prints {...} in the place of a container that is nested too deeply. For a
+ * record, also prints its name. */
 static int leave_out(struct printer *x, const struct inv_token *tok)
 {
 	uint32_t depth = x->c->depth;

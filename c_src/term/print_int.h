@@ -14,8 +14,10 @@
  * to the byte after the character. */
 uint8_t *inv__print_char(uint8_t *w, uint32_t ch, char quote, bool unicode);
 
-/* Returns the letter of ch's backslash escape that Erlang and Elixir share; 0: ch
- * has none. */
+/*
+ * Returns the letter of ch's backslash escape that Erlang and Elixir share, or
+ * 0 if ch has none.
+ */
 char inv__escape_letter(uint32_t ch);
 
 /* Appends one token, after its separator if with_sep is true. Never prints a
@@ -86,6 +88,15 @@ static inline bool inv__print_is_open(const struct inv_token *tok)
 /* The parts of the printer for Elixir's syntax (print_elixir.c, elixir_text.c).
  */
 #define INV_ELIXIR_PREFIX 7 /* Elixir. */
+
+/*
+ * If the struct of this module, whose map was just opened, is a range, a date
+ * or a time, prints it as 1..9 or ~D[2026-11-25], reads its END, sets *inside
+ * to the number of containers in it, and returns true. Otherwise nothing is
+ * printed, and the cursor must be moved before it is used again.
+ */
+bool inv__elixir_sigil(struct inv_cursor *c, const uint8_t *module, size_t len,
+		       uint32_t *inside, struct inv_buf *out);
 
 int inv__print_elixir(struct inv_cursor *c, const struct inv_token *first,
 		      struct inv_buf *out, const struct inv_print_opts *o);

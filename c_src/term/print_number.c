@@ -7,9 +7,9 @@
 #include "term/print_int.h"
 
 /*
- * Prints floats as Erlang does. Of the decimals that read back as the same
- * float, chooses one with the fewest digits; if there are several, the nearest.
- * Of the notations 0.00123 and 1.23e-3, chooses the shorter.
+ * Prints floats as Erlang does. Among the decimals that read back as the same
+ * float, chooses one with the fewest digits; if several have as few, the
+ * nearest. Chooses the shorter of the notations 0.00123 and 1.23e-3.
  */
 
 /* d.ddd * 10^exponent, without trailing zeros. */
@@ -109,9 +109,9 @@ static void shortest(double f, struct decimal *d)
 	int n;
 
 	memcpy(&bits, &f, sizeof(bits));
-	/* The float below a power of two is only half as far away as the one
-	 * above. So the nearest decimal, if below f, may not read back, while
-	 * the next one above does. */
+	/* The float below a power of two is only half as far away as the float
+	 * above it. So the nearest decimal, if below f, may not read back,
+	 * while the next one above does. */
 	power = (bits & ((UINT64_C(1) << 52) - 1)) == 0;
 	/* Starts at 15 digits for normal floats: if fewer digits are enough,
 	 * the nearest 15 digits are these digits and zeros. */

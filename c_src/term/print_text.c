@@ -315,7 +315,7 @@ enum utf8_kind {
 	UTF8_TEXT,	  /* UTF-8, and all characters are printable */
 	UTF8_UNPRINTABLE, /* valid UTF-8 up to a character that is not
 			     printable */
-	UTF8_NONE,	  /* not UTF-8 */
+	UTF8_NONE,	  /* the bytes are not UTF-8 */
 };
 
 /* Sets *wide to true if there are characters beyond ASCII. */

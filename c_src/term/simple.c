@@ -7,7 +7,8 @@
 #include "base/varint.h"
 #include "term/cursor_int.h"
 
-/* Deeper terms are not simple. It bounds the recursion. */
+/* Terms that are nested more deeply are not simple. This limit bounds the
+ * recursion. */
 #define DEPTH_MAX 16u
 
 struct reader {
@@ -15,7 +16,7 @@ struct reader {
 	const uint8_t *end;
 	const struct inv_dict *dict;
 	struct inv_buf *out;
-	bool text; /* ~p */
+	bool text; /* true under ~p: strings are printed as text */
 	const struct inv_print_opts *o;
 };
 
@@ -141,9 +142,10 @@ static bool put_arity(struct reader *r, uint64_t number)
  * escape. */
 static bool is_text(const uint8_t *p, size_t n)
 {
-	/* Eight bytes at a time: the high bit of a byte of `bad' is set if the byte
-	 * is not ASCII, is below ' ', is DEL, or is one of the two. A byte can be
-	 * found wrongly only beside one that is found rightly. */
+	/* Eight bytes at a time: the high bit of a byte of `bad' is set if the
+	 * byte is not ASCII, is below ' ', is DEL, or is one of the two given
+	 * characters. A byte can be found wrongly only beside a byte that is
+	 * found rightly. */
 	for (; n >= 8; p += 8, n -= 8) {
 		uint64_t v, quote, slash, bad;
 
@@ -233,7 +235,7 @@ static bool put_bytes(struct reader *r, uint64_t n, bool is_binary)
 			*w++ = '[';
 		for (uint64_t i = 0; i < n; i++)
 			w = put_byte(w, r->p[i]);
-		w -= n > 0; /* the last comma */
+		w -= n > 0; /* removes the last comma */
 		if (!is_binary)
 			*w++ = ']';
 	}
@@ -259,8 +261,10 @@ static bool put_string(struct reader *r, uint64_t n)
 
 static bool put_term(struct reader *r, unsigned depth);
 
-/* Returns the record whose tag is the next term and which has n elements. NULL:
- * it is no record, or not a simple one. */
+/*
+ * Returns the record with n elements whose tag is the next term, or NULL if the
+ * tuple is not a record, or is not simple.
+ */
 static const struct inv_fields_def *get_record(struct reader *r, uint64_t n)
 {
 	const struct inv_fields_def *def;
@@ -487,7 +491,7 @@ static bool put_term(struct reader *r, unsigned depth)
 	return put_coded(r, code, depth);
 }
 
-/* Keeps what was read and printed, or undoes it. */
+/* Keeps the text that was printed and the position, or restores both. */
 static bool finish(struct inv_cursor *c, const struct reader *r, size_t before,
 		   bool done)
 {

@@ -11,17 +11,20 @@
 #include "term/print.h"
 
 /*
- * A second reader and printer for packed terms that are simple, about twice as
- * fast as cursor and printer. Most recorded terms are simple: integers, atoms of
- * printable ASCII without escapes, pids, references, and tuples, lists, maps,
- * binaries and strings of those, not too deep, complete, and under ~p with
- * printable ASCII only. If there are records, atoms in quotes are not simple.
+ * A second reader and printer, for simple packed terms. It is about twice as
+ * fast as cursor and printer. Most recorded terms are simple. Simple are
+ * integers, pids, references, binaries, strings, and atoms of printable ASCII
+ * without escapes. A tuple, list or map of simple terms is simple, too, if it
+ * is complete and not nested too deeply. Under ~p a binary or a string is
+ * simple only if it has only printable ASCII. If records are printed, an atom
+ * in quotes is not simple.
  *
  * If a term is not simple, or if its bytes are invalid, these functions change
  * nothing and return false. Then the cursor must read the term.
  *
  * A cursor must read packed terms, and be at depth 0; otherwise they return
- * false, too. For inv_simple_print it may also be in a tuple, before an element.
+ * false, too. For inv_simple_print the cursor may also be in a tuple, before an
+ * element.
  */
 
 /*

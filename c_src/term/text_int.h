@@ -40,7 +40,9 @@ unsigned inv__text_digit(unsigned c);
  */
 uint32_t inv__text_char(struct inv_text *s);
 
-/* Reads an unquoted name. Returns its length in bytes; 0: there is none. */
+/*
+ * Reads an unquoted name. Returns its length in bytes, or 0 if there is none.
+ */
 size_t inv__text_name(struct inv_text *s);
 /* Returns the term that an unquoted name stands for: an atom, or a variable's
  * value. */

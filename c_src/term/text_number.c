@@ -56,6 +56,15 @@ bool inv__text_u64(struct inv_text *s, uint64_t *v)
 	return true;
 }
 
+/* Returns true if the character at p, which is after a digit, is a digit, or an
+ * underscore before one. */
+static bool is_in_digits(const struct inv_text *s, const uint8_t *p)
+{
+	if (p < s->end && *p == '_')
+		p++;
+	return p < s->end && inv__text_is_digit(*p);
+}
+
 /*
  * Reads digits, a point, digits, and possibly an exponent. Removes the decimal
  * point, because strtod expects the locale's.
@@ -68,11 +77,11 @@ static inv_word make_float(struct inv_text *s, bool negative,
 	long exponent = 0;
 	double f;
 
-	for (s->p = from; s->p < s->end && inv__text_is_digit(*s->p); s->p++)
-		if (n < 350)
+	for (s->p = from; is_in_digits(s, s->p); s->p++)
+		if (n < 350 && *s->p != '_')
 			text[n++] = (char)*s->p;
-	for (s->p++; s->p < s->end && inv__text_is_digit(*s->p); s->p++)
-		if (n < 350) {
+	for (s->p++; is_in_digits(s, s->p); s->p++)
+		if (n < 350 && *s->p != '_') {
 			text[n++] = (char)*s->p;
 			exponent--;
 		}
@@ -82,8 +91,9 @@ static inv_word make_float(struct inv_text *s, bool negative,
 
 		e += *e == '-' || *e == '+';
 		if (e < s->end && inv__text_is_digit(*e)) {
-			for (; e < s->end && inv__text_is_digit(*e); e++)
-				by = by < 10000 ? 10 * by + (*e - '0') : by;
+			for (; is_in_digits(s, e); e++)
+				if (*e != '_' && by < 10000)
+					by = 10 * by + (*e - '0');
 			exponent += sign * by;
 			s->p = e;
 		}

@@ -279,8 +279,8 @@ enum frame_kind {
 struct frame {
 	inv_word *next; /* where to store the next element; LIST: the next
 			   tail */
-	inv_word *box;	/* TUPLE, MAP */
-	uint32_t n;	/* MAP: keys and values read so far */
+	inv_word *box;	/* the box that is filled, of a TUPLE or MAP */
+	uint32_t n;	/* of a MAP: how many keys and values were read */
 	uint8_t kind;
 	bool partial;
 };
@@ -439,7 +439,7 @@ static inv_word read_string(struct reader *r, const struct inv_token *tok)
 	return as_word(w) + 2;
 }
 
-/* Makes a term without elements. 0: the heap is full. */
+/* Makes a term without elements. Returns 0 if the heap is full. */
 static inv_word read_simple(struct reader *r, const struct inv_token *tok)
 {
 	switch (tok->kind) {
@@ -474,7 +474,7 @@ static inv_word read_simple(struct reader *r, const struct inv_token *tok)
 	}
 }
 
-/* Returns where the token's value is stored. NULL: the heap is full. */
+/* Returns where the token's value is stored, or NULL if the heap is full. */
 static inv_word *place(struct reader *r, const struct inv_token *tok)
 {
 	struct frame *f;

@@ -76,7 +76,7 @@ struct inv_heap {
 	size_t node_len;
 };
 
-/* Returns n words. NULL: fewer than n words are left. */
+/* Returns n words, or NULL if fewer than n words are left. */
 static inline inv_word *inv_heap_take(struct inv_heap *h, size_t n)
 {
 	inv_word *w = h->w + h->used;
@@ -183,7 +183,8 @@ inv_word inv_make_atom(struct inv_heap *h, const void *name, size_t len);
 inv_word inv_make_cons(struct inv_heap *h, inv_word head, inv_word tail);
 inv_word inv_make_bits(struct inv_heap *h, const uint8_t *p, unsigned bit,
 		       uint64_t n_bits);
-/* Makes an integer of any size from n limbs; the highest may be 0. */
+/* Makes an integer of any size from n limbs (digits of 64 bits), the lowest
+ * limb first. The highest limb may be 0. */
 inv_word inv_make_big(struct inv_heap *h, bool negative, const uint64_t *limbs,
 		      size_t n);
 /* Makes a tuple. The caller writes its n elements from [1] on. */

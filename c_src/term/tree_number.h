@@ -8,7 +8,8 @@
 
 /* The kind and the value of a number in a tree. */
 enum inv_number_kind {
-	INV_NUMBER_NONE = 0, /* not a number, or one that was not recorded */
+	INV_NUMBER_NONE = 0, /* not a number, or a number that was not
+			      * recorded */
 	INV_NUMBER_INT,
 	INV_NUMBER_BIG,
 	INV_NUMBER_FLOAT,

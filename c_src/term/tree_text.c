@@ -5,8 +5,10 @@
 
 #include "base/utf8.h"
 
-/* Reads numbers separated by points, and then ">". Returns how many numbers; 0:
- * an error. */
+/*
+ * Reads numbers separated by points, and then ">". Returns how many numbers it
+ * has read, or 0 for an error.
+ */
 static unsigned ids(struct inv_text *s, uint64_t *id, unsigned max)
 {
 	unsigned n = 0;

@@ -36,8 +36,8 @@ struct inv_text {
 	struct inv_err *err;
 	unsigned depth;
 	int rc;
-	/* Returns the term for a variable; 0: a variable is not allowed at this
-	 * place. If the function is NULL, variables are never allowed. */
+	/* Returns the term for a variable, or 0 if a variable is not allowed at
+	 * this place. If the function is NULL, variables are never allowed. */
 	inv_word (*variable)(void *arg, struct inv_text *s, const char *name,
 			     size_t len);
 	void *arg;
@@ -49,7 +49,7 @@ void inv_text_init(struct inv_text *s, struct inv_heap *h, const char *text,
 bool inv_text_take(struct inv_text *s, const char *token);
 /* Skips spaces and comments. Returns the next character, or 0 at the end. */
 uint8_t inv_text_peek(struct inv_text *s);
-/* Reads the next term. 0: failure; rc is set. */
+/* Reads the next term. Returns 0 after a failure; then rc is set. */
 inv_word inv_text_term(struct inv_text *s);
 /* Sets rc and err, with the current position. Returns 0. */
 inv_word inv_text_fail(struct inv_text *s, const char *why);

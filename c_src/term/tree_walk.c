@@ -5,7 +5,7 @@
 
 /* An open container. */
 struct open {
-	inv_word t; /* for a list: its remaining cells */
+	inv_word t; /* the container; of a list: the cells that remain */
 	uint64_t i; /* index of the next element */
 	unsigned kind;
 };

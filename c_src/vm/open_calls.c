@@ -6,38 +6,18 @@
 #include "vm/pages.h"
 #include "vm/place.h"
 
-/* The table of functions is a hash table with open addressing. */
-#define PLACES (2 * INV_OPEN_CALLS_FUNCTIONS)
-#define PROBES 64
+#define PLACES INV_OPEN_CALLS_PLACES
 
-/* More processes than a VM can have. */
+/* A VM has fewer processes. */
 #define PROCESSES_MAX (UINT64_C(1) << 27)
 
-/* Of so many functions, the open calls of a process are counted one by one. */
+/* For this many functions, the open calls of a process are counted
+ * separately. */
 #define MOST 5
-
-enum state {
-	UNKNOWN,
-	COUNTED,
-	STOPPING, /* a thread is about to make it STOPPED */
-	STOPPED,
-	RELEASED,
-};
-
-struct inv_open_function {
-	_Atomic uint64_t module; /* 0: free; written last */
-	uint64_t name;
-	uint32_t arity;
-	_Atomic uint32_t ends;	/* enum inv_ends */
-	_Atomic uint32_t state; /* enum state */
-	/* Written before the state STOPPED. */
-	uint32_t open;
-	uint64_t process;
-};
 
 struct most {
 	uint32_t function; /* its index in the table */
-	uint32_t n;	   /* open calls */
+	uint32_t n;	   /* how many of its calls are open */
 };
 
 /*
@@ -48,7 +28,8 @@ struct process {
 	uint64_t id;
 	uint32_t total;
 	uint32_t others;
-	uint32_t holder; /* the function for which it is held, index + 1 */
+	uint32_t holder; /* index + 1 of the function for which the process
+			    is held; 0: not held */
 	uint32_t pad;
 	struct most most[MOST];
 };
@@ -60,15 +41,15 @@ struct unwanted {
 };
 
 struct inv_open_calls {
+	struct inv_open_functions functions;
 	uint32_t limit;
-	_Atomic uint32_t used; /* functions */
-	uint64_t places;       /* of processes, a power of two */
+	uint64_t places; /* how many entries for processes, a power of two */
 	struct process *process;
-	struct unwanted *unwanted;		  /* a place for each process */
-	uint32_t place[INV_OPEN_CALLS_FUNCTIONS]; /* of functions in use */
-	struct inv_open_function function[PLACES];
+	struct unwanted *unwanted; /* unwanted[i] belongs to process[i] */
 };
 
+_Static_assert(offsetof(struct inv_open_calls, functions) == 0,
+	       "inv_open_calls_functions");
 _Static_assert(sizeof(struct process) == 64, "an entry is a cache line");
 
 struct inv_open_calls *inv_open_calls_make(uint32_t limit, uint64_t processes)
@@ -100,59 +81,19 @@ void inv_open_calls_free(struct inv_open_calls *o)
 
 /* --- functions --------------------------------------------------------------- */
 
-/*
- * Returns the index of the function's entry, or of a free one, or PLACES if all
- * probes failed.
- */
-static uint32_t search(const struct inv_open_calls *o,
-		       const struct inv_called *f)
-{
-	uint64_t hash =
-		(f->module * 31 + f->name) * UINT64_C(0x9e3779b97f4a7c15);
-	uint32_t at = (uint32_t)(hash >> 40) + f->arity;
-	int left;
-
-	for (left = PROBES; left > 0; left--, at++) {
-		const struct inv_open_function *x = &o->function[at % PLACES];
-		/* Acquire: the writer stores the module last. */
-		uint64_t module =
-			atomic_load_explicit(&x->module, memory_order_acquire);
-
-		if (module == 0 || (module == f->module && x->name == f->name &&
-				    x->arity == f->arity))
-			return at % PLACES;
-	}
-	return PLACES;
-}
-
-static bool is_used(const struct inv_open_function *f)
-{
-	return atomic_load_explicit(&f->module, memory_order_relaxed) != 0;
-}
-
-struct inv_open_function *inv_open_calls_find(const struct inv_open_calls *o,
-					      const struct inv_called *f)
-{
-	uint32_t at = search(o, f);
-
-	return at < PLACES && is_used(&o->function[at]) ?
-		       (struct inv_open_function *)(uintptr_t)&o->function[at] :
-		       NULL;
-}
-
 /* Writes the free entry at index `at'. Returns false if there are too many. */
 static bool make(struct inv_open_calls *o, uint32_t at,
 		 const struct inv_called *f)
 {
-	uint32_t used = atomic_load(&o->used);
+	uint32_t used = atomic_load(&o->functions.used);
 
 	if (used == INV_OPEN_CALLS_FUNCTIONS)
 		return false;
-	o->function[at].name = f->name;
-	o->function[at].arity = f->arity;
-	o->place[used] = at;
-	atomic_store(&o->used, used + 1);
-	atomic_store_explicit(&o->function[at].module, f->module,
+	o->functions.function[at].name = f->name;
+	o->functions.function[at].arity = f->arity;
+	o->functions.place[used] = at;
+	atomic_store(&o->functions.used, used + 1);
+	atomic_store_explicit(&o->functions.function[at].module, f->module,
 			      memory_order_release);
 	return true;
 }
@@ -160,87 +101,60 @@ static bool make(struct inv_open_calls *o, uint32_t at,
 bool inv_open_calls_tell(struct inv_open_calls *o, const struct inv_called *f,
 			 enum inv_ends ends)
 {
-	uint32_t at = search(o, f);
-	uint32_t unknown = UNKNOWN;
+	uint32_t at = inv_open_functions_search(&o->functions, f);
+	uint32_t unknown = INV_OPEN_UNKNOWN;
 	struct inv_open_function *x;
 
 	if (at == PLACES)
 		return ends == INV_ENDS_NONE;
-	x = &o->function[at];
-	if (!is_used(x) && ends == INV_ENDS_NONE)
+	x = &o->functions.function[at];
+	if (!inv_open_function_used(x) && ends == INV_ENDS_NONE)
 		return true;
-	if (!is_used(x) && !make(o, at, f))
+	if (!inv_open_function_used(x) && !make(o, at, f))
 		return false;
 	atomic_store(&x->ends, ends);
-	atomic_compare_exchange_strong(&x->state, &unknown, COUNTED);
+	atomic_compare_exchange_strong(&x->state, &unknown, INV_OPEN_COUNTED);
 	return true;
 }
 
-enum inv_ends inv_open_function_ends(const struct inv_open_function *f)
+bool inv_open_calls_rule(struct inv_open_calls *o, const struct inv_called *f,
+			 uint32_t rules)
 {
-	return (enum inv_ends)atomic_load_explicit(&f->ends,
-						   memory_order_relaxed);
+	uint32_t at = inv_open_functions_search(&o->functions, f);
+
+	if (at == PLACES ||
+	    (!inv_open_function_used(&o->functions.function[at]) &&
+	     !make(o, at, f)))
+		return false;
+	atomic_fetch_or(&o->functions.function[at].rules, rules);
+	return true;
 }
 
-uint32_t inv_open_function_number(const struct inv_open_calls *o,
-				  const struct inv_open_function *f)
-{
-	return (uint32_t)(f - o->function);
-}
-
-const struct inv_open_function *inv_open_function_at(
-	const struct inv_open_calls *o, uint32_t number)
-{
-	return &o->function[number];
-}
-
-struct inv_called inv_open_function_called(const struct inv_open_function *f)
-{
-	return (struct inv_called){
-		.module =
-			atomic_load_explicit(&f->module, memory_order_relaxed),
-		.name = f->name,
-		.arity = f->arity,
-	};
-}
-
-static enum state state_of(const struct inv_open_function *f)
-{
-	/* Acquire: pairs with the release in stop() and _release(). */
-	return (enum state)atomic_load_explicit(&f->state,
-						memory_order_acquire);
-}
-
-bool inv_open_function_reported(const struct inv_open_function *f)
-{
-	enum state state = state_of(f);
-
-	return state == UNKNOWN || state == COUNTED;
-}
-
-/* Stops the function. If other processes reach the limit, too, the first one is
- * named. */
+/* Stops the function, and remembers the process that reached the limit first,
+ * which the session's note names. */
 static void stop(struct inv_open_function *f, const struct process *p)
 {
-	uint32_t counted = COUNTED;
+	uint32_t counted = INV_OPEN_COUNTED;
 
-	if (!atomic_compare_exchange_strong(&f->state, &counted, STOPPING))
+	if (!atomic_compare_exchange_strong(&f->state, &counted,
+					    INV_OPEN_STOPPING))
 		return;
 	f->process = p->id;
 	f->open = p->total;
-	atomic_store_explicit(&f->state, STOPPED, memory_order_release);
+	atomic_store_explicit(&f->state, INV_OPEN_STOPPED,
+			      memory_order_release);
 }
 
 bool inv_open_calls_stopped(const struct inv_open_calls *o, uint32_t *at,
 			    struct inv_stopped_call *stopped)
 {
-	uint32_t used = atomic_load(&o->used);
+	uint32_t used = atomic_load(&o->functions.used);
 
 	while (*at < used) {
 		const struct inv_open_function *f =
-			&o->function[o->place[(*at)++]];
+			&o->functions.function[o->functions.place[(*at)++]];
 
-		if (state_of(f) != STOPPED)
+		if (inv_open_function_state(f) != INV_OPEN_STOPPED)
 			continue;
 		stopped->function = inv_open_function_called(f);
 		stopped->process = f->process;
@@ -255,8 +169,8 @@ void inv_open_calls_release(struct inv_open_calls *o,
 {
 	struct inv_open_function *x = inv_open_calls_find(o, f);
 
-	if (x && state_of(x) == STOPPED)
-		atomic_store_explicit(&x->state, RELEASED,
+	if (x && inv_open_function_state(x) == INV_OPEN_STOPPED)
+		atomic_store_explicit(&x->state, INV_OPEN_RELEASED,
 				      memory_order_release);
 }
 
@@ -267,6 +181,8 @@ static struct process *process_of(const struct inv_open_calls *o, uint64_t id)
 	return &o->process[inv_vm_place(id, o->places)];
 }
 
+/* A function keeps its element until another function takes it, so most calls
+ * find it first. */
 static void add(struct process *p, uint32_t function)
 {
 	struct most *unused = NULL;
@@ -274,12 +190,12 @@ static void add(struct process *p, uint32_t function)
 
 	p->total++;
 	for (i = 0; i < MOST; i++) {
-		if (p->most[i].n == 0) {
-			unused = &p->most[i];
-		} else if (p->most[i].function == function) {
+		if (p->most[i].function == function) {
 			p->most[i].n++;
 			return;
 		}
+		if (p->most[i].n == 0 && !unused)
+			unused = &p->most[i];
 	}
 	if (unused)
 		*unused = (struct most){ .function = function, .n = 1 };
@@ -306,13 +222,14 @@ static void subtract(struct process *p, uint32_t function)
 
 static bool is_released(const struct inv_open_calls *o, uint32_t function)
 {
-	return state_of(&o->function[function]) == RELEASED;
+	return inv_open_function_state(&o->functions.function[function]) ==
+	       INV_OPEN_RELEASED;
 }
 
 /*
  * Forgets open calls of released functions. If the process was held for a
- * function whose calls are among the others, it forgets all of those, because
- * it is unknown how many they are.
+ * function whose calls are counted in `others', sets `others' to 0, because the
+ * number of this function's calls is unknown.
  */
 static void forget_released(struct inv_open_calls *o, struct process *p)
 {
@@ -337,8 +254,8 @@ static void forget_released(struct inv_open_calls *o, struct process *p)
 		p->holder = 0;
 }
 
-/* Returns the function with the most open calls, or, if that is one of the
- * others, the function that was called now. */
+/* Returns the function with the most open calls. If most open calls are in
+ * `others', returns the function that was called now. */
 static uint32_t choose(const struct process *p, uint32_t called)
 {
 	const struct most *top = &p->most[0];
@@ -357,7 +274,7 @@ bool inv_open_calls_begin(struct inv_open_calls *o, struct inv_open_function *f,
 	uint32_t function = inv_open_function_number(o, f);
 	uint32_t holder;
 
-	if (state_of(f) == RELEASED)
+	if (inv_open_function_state(f) == INV_OPEN_RELEASED)
 		return false;
 	if (p->id != process)
 		*p = (struct process){ .id = process };
@@ -368,7 +285,7 @@ bool inv_open_calls_begin(struct inv_open_calls *o, struct inv_open_function *f,
 	if (p->total < o->limit)
 		return false;
 	holder = choose(p, function);
-	stop(&o->function[holder], p);
+	stop(&o->functions.function[holder], p);
 	p->holder = holder + 1;
 	return true;
 }
@@ -378,7 +295,7 @@ bool inv_open_calls_end(struct inv_open_calls *o, struct inv_open_function *f,
 {
 	struct process *p = process_of(o, process);
 
-	if (p->id == process && state_of(f) != RELEASED)
+	if (p->id == process && inv_open_function_state(f) != INV_OPEN_RELEASED)
 		subtract(p, inv_open_function_number(o, f));
 	return inv_open_function_reported(f);
 }
@@ -404,7 +321,8 @@ void inv_open_calls_want(struct inv_open_calls *o, uint64_t process,
 	uint32_t n = open_of(o, process) - 1;
 	uint64_t bit = UINT64_C(1) << n % 64;
 
-	if (n >= INV_OPEN_CALLS_WANTED) /* or none is open */
+	if (n >= INV_OPEN_CALLS_WANTED) /* n is also too large if no call is
+					   open */
 		return;
 	if (wanted)
 		*word_of(o, process, n) &= ~bit;

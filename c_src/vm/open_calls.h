@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "vm/open_function.h"
+
 /*
  * The open calls of processes: traced calls whose end the VM will report. For
  * each of them the VM has a frame on the process's stack. So the stack of a
@@ -34,35 +36,27 @@
  */
 struct inv_open_calls;
 
+/* Its functions are its first member. */
+static inline const struct inv_open_functions *inv_open_calls_functions(
+	const struct inv_open_calls *o)
+{
+	return (const struct inv_open_functions *)o;
+}
+
 /* A table with a place for each of `processes'. Returns NULL if there is no
  * memory. Pages take memory when they are used. */
 struct inv_open_calls *inv_open_calls_make(uint32_t limit, uint64_t processes);
 void inv_open_calls_free(struct inv_open_calls *o);
 
-#define INV_OPEN_CALLS_FUNCTIONS (1u << 17)
-
-struct inv_called {
-	uint64_t module;
-	uint64_t name;
-	uint32_t arity;
-};
-
-/* Which calls of a function the VM reports the end of. */
-enum inv_ends {
-	INV_ENDS_NONE,	 /* of no call */
-	INV_ENDS_ALL,	 /* of every call that it reports */
-	INV_ENDS_MARKED, /* of calls with a mark (nif/ends.h) */
-};
-
-/* Returns false if there is no room for another function. Functions that are
- * stopped or released stay so. */
+/* Returns false if there is no room for another function. The state of
+ * functions that are stopped or released does not change. */
 bool inv_open_calls_tell(struct inv_open_calls *o, const struct inv_called *f,
 			 enum inv_ends ends);
 
 struct inv_stopped_call {
 	struct inv_called function;
 	uint64_t process; /* that has reached the limit */
-	uint32_t open;	  /* its open calls of all functions */
+	uint32_t open;	  /* open calls of the process, of all functions */
 };
 
 /*
@@ -74,23 +68,31 @@ bool inv_open_calls_stopped(const struct inv_open_calls *o, uint32_t *at,
 void inv_open_calls_release(struct inv_open_calls *o,
 			    const struct inv_called *f);
 
-/* A function of the table; valid as long as the table. */
-struct inv_open_function;
+/* Sets the rules of a function (nif/decide.h), a set of bits. Call this before
+ * the function is added to the table. Returns false if there is no room for
+ * another function. */
+bool inv_open_calls_rule(struct inv_open_calls *o, const struct inv_called *f,
+			 uint32_t rules);
 
 /* Returns NULL if the function was never told. */
-struct inv_open_function *inv_open_calls_find(const struct inv_open_calls *o,
-					      const struct inv_called *f);
-enum inv_ends inv_open_function_ends(const struct inv_open_function *f);
+static inline struct inv_open_function *inv_open_calls_find(
+	const struct inv_open_calls *o, const struct inv_called *f)
+{
+	return inv_open_functions_find(inv_open_calls_functions(o), f);
+}
 
 /* A function's number in the table, and the function with this number. */
-uint32_t inv_open_function_number(const struct inv_open_calls *o,
-				  const struct inv_open_function *f);
-const struct inv_open_function *inv_open_function_at(
-	const struct inv_open_calls *o, uint32_t number);
-struct inv_called inv_open_function_called(const struct inv_open_function *f);
+static inline uint32_t inv_open_function_number(
+	const struct inv_open_calls *o, const struct inv_open_function *f)
+{
+	return (uint32_t)(f - inv_open_calls_functions(o)->function);
+}
 
-/* Returns true if ends of the function are recorded. */
-bool inv_open_function_reported(const struct inv_open_function *f);
+static inline const struct inv_open_function *inv_open_function_at(
+	const struct inv_open_calls *o, uint32_t number)
+{
+	return &inv_open_calls_functions(o)->function[number];
+}
 
 /* Counts a call whose end the VM will report. Returns true if the process is
  * held from now on. */
@@ -102,11 +104,12 @@ bool inv_open_calls_end(struct inv_open_calls *o, struct inv_open_function *f,
 			uint64_t process);
 
 /*
- * Remembers whether the call that the process has begun last is recorded, and
- * returns that of its innermost open call. Beyond INV_OPEN_CALLS_WANTED open
- * calls, and if the process has none, the result is true. Calls nest: the VM
- * reports the ends of a process in the reverse order of the calls. If ends are
- * missing, the results are those of other calls, until no call is open.
+ * inv_open_calls_want remembers whether the process's last call is recorded;
+ * inv_open_calls_wanted tells whether the innermost open call is. If the
+ * process has more than INV_OPEN_CALLS_WANTED open calls, or none, the result
+ * is true. Calls nest: the VM reports the ends of a process in the reverse
+ * order of the calls. If ends are missing, the results belong to other calls
+ * until no call is open.
  */
 #define INV_OPEN_CALLS_WANTED 1024u
 void inv_open_calls_want(struct inv_open_calls *o, uint64_t process,

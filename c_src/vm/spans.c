@@ -6,11 +6,11 @@
 #include "vm/pages.h"
 #include "vm/place.h"
 
-/* More processes than a VM can have. */
+/* A VM has fewer processes. */
 #define PROCESSES_MAX (UINT64_C(1) << 27)
 
-#define NEAR 3u	 /* open calls in an entry */
-#define NEXT 63u /* open calls in an entry and in `next' */
+#define NEAR 3u	 /* how many open calls an entry has */
+#define NEXT 63u /* how many open calls an entry and its `next' have together */
 
 struct span {
 	uint64_t ns;
@@ -20,8 +20,8 @@ struct span {
 
 struct entry {
 	uint64_t id;   /* the process; 0: none */
-	uint32_t n;    /* open calls on the stack */
-	uint32_t more; /* open calls that found no room */
+	uint32_t n;    /* how many open calls are on the stack */
+	uint32_t more; /* how many open calls found no room on the stack */
 	struct span near[NEAR];
 };
 
@@ -36,7 +36,7 @@ struct far {
 _Static_assert(sizeof(struct entry) == 64, "an entry is a cache line");
 
 struct inv_spans {
-	uint64_t places; /* a power of two */
+	uint64_t places; /* how many entries, a power of two */
 	uint32_t depth;
 	struct entry *entry;
 	struct next *next;
@@ -111,7 +111,8 @@ static void make_room(const struct inv_spans *s,
 		else
 			*span_at(s, e, kept++) = *span;
 	}
-	/* Of the calls that found no room, some have no end either. */
+	/* Some of the calls for which the stack had no room have no end
+	 * either. */
 	if (kept < e->n)
 		e->more = 0;
 	e->n = kept;

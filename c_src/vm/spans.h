@@ -29,11 +29,11 @@ struct inv_spans *inv_spans_make(uint64_t processes);
 void inv_spans_free(struct inv_spans *s);
 uint32_t inv_spans_depth(const struct inv_spans *s);
 
-/* What the caller does with open calls that have no end. `function' is a number
- * of the caller's. */
+/* Called for open calls that have no end. `function' is a number that the
+ * caller has chosen. */
 struct inv_spans_use {
 	void *arg;
-	/* The call was open, and its end is missing. */
+	/* Called for a call that was open, and whose end is missing. */
 	void (*lost)(void *arg, uint64_t process, uint32_t function);
 	/* Returns true if the ends of the function will not be reported. */
 	bool (*gone)(void *arg, uint32_t function);
@@ -45,16 +45,18 @@ bool inv_spans_begin(struct inv_spans *s, const struct inv_spans_use *use,
 		     uint64_t process, uint32_t function, uint64_t ns);
 
 /*
- * A call ends. Returns true, and in *ns when the call began, or false if it has
- * no beginning. The VM reports ends in the reverse order of the calls, so calls
- * above it on the stack have lost their ends.
+ * A call ends. Returns true and sets *ns to the time at which the call began;
+ * or returns false if the beginning is unknown. The VM reports ends in the
+ * reverse order of the calls, so calls above it on the stack have lost their
+ * ends.
  */
 bool inv_spans_end(struct inv_spans *s, const struct inv_spans_use *use,
 		   uint64_t process, uint32_t function, uint64_t *ns);
 
-/* At the end, when no thread calls the functions above: takes all open calls of
- * the processes from index *at on, which is first 0, as lost. Looks at most at
- * `most' entries. Returns false if there are no more. */
+/* Call it at the end, when no thread calls the functions above. Reports all
+ * open calls as calls without an end, for the processes from index *at on,
+ * which is 0 at the first call. Looks at `most' entries at most. Returns false
+ * if there are no more entries. */
 bool inv_spans_take(struct inv_spans *s, const struct inv_spans_use *use,
 		    uint64_t *at, uint64_t most);
 

@@ -6,20 +6,21 @@
 #include "vm/pages.h"
 #include "vm/place.h"
 
-/* More processes than a VM can have. */
+/* A VM has fewer processes. */
 #define PROCESSES_MAX (UINT64_C(1) << 27)
 
 struct starter {
 	uint64_t id;
 	uint32_t frames; /* start calls whose ends the VM will report */
-	uint16_t depth;	 /* those since the last request began */
+	uint16_t depth;	 /* how many of these calls were made since the last
+			    request began */
 	bool began;	 /* the process has begun a request */
 	bool received : 1;
 	bool left : 1;
 };
 
 struct inv_starters {
-	uint64_t places; /* a power of two */
+	uint64_t places; /* how many entries, a power of two */
 	struct starter of[];
 };
 

@@ -8,23 +8,24 @@
 /*
  * Processes that begin requests of sequential traces by calls: start calls.
  *
- * A process that has begun a request keeps the token until a message replaces or
- * removes it. Messages of sockets and of other ports do neither. So a process that
- * is woken only by sockets would hold the token of its first request for ever, and
- * each later start call would belong to that request. This table tells the calls
- * apart: the VM also reports the end of a start call.
+ * A process that has begun a request keeps the token until a message replaces
+ * or removes it. Messages of sockets and of other ports do neither. So a
+ * process that is woken only by sockets would hold the token of its first
+ * request for ever, and each later start call would belong to that request.
+ * With this table the tracer distinguishes the calls, because the VM also
+ * reports the end of a start call.
  *
- *	            begin             the outermost start call ends
- *	(no entry) ──────► in a call ─────────────────────────────► done
- *	                      ▲                                      │ │
- *	                      └──── begin: the next start call ──────┘ │
- *	                      ▲                                        │ received:
- *	                      └── go_on: a start call ◄── received ◄───┘ a token came
- *	                          of the same request
+ * 	            begin             the outermost start call ends
+ * 	(no entry) ──────► in a call ─────────────────────────────► done
+ * 	                      ▲                                      │ │
+ * 	                      └──── begin: the next start call ──────┘ │
+ * 	                      ▲                                        │ received:
+ * 	                      └── go_on: a start call ◄── received ◄───┘ a token came
+ * 	                          of the same request
  *
  * In the state `done' the process's token is stale: the next start call begins
- * another request. A start call inside a start call, and one after a message with
- * a token, go on with the request of the token.
+ * another request. A start call inside a start call belongs to the request of
+ * the token, and so does a start call after a message with a token.
  *
  * The VM has a frame on the process's stack for each start call that has not
  * ended. A loop by tail calls never ends its calls, so the frames are counted,
@@ -36,7 +37,7 @@
  */
 struct inv_starters;
 
-/* With so many frames a process is too deep: inv_starters_too_deep. */
+/* A process with this many frames is too deep (inv_starters_too_deep). */
 #define INV_STARTERS_FRAMES 1000u
 
 /* A table with a place for each of `processes'. Returns NULL if there is no
@@ -44,24 +45,25 @@ struct inv_starters;
 struct inv_starters *inv_starters_make(uint64_t processes);
 void inv_starters_free(struct inv_starters *s);
 
-/* A start call begins a request. */
+/* Call it when a start call begins a request. */
 void inv_starters_begin(struct inv_starters *s, uint64_t process);
 
-/* A start call begins none, and the process keeps its token, if it has one. */
+/* A start call does not begin a request, and the process keeps its token, if
+ * it has a token. */
 void inv_starters_go_on(struct inv_starters *s, uint64_t process);
 
-/* A start call has ended. */
+/* Call it when a start call has ended. */
 void inv_starters_end(struct inv_starters *s, uint64_t process);
 
-/* The process has received a message with a token. */
+/* Call it when the process has received a message with a token. */
 void inv_starters_received(struct inv_starters *s, uint64_t process);
 
 bool inv_starters_done(const struct inv_starters *s, uint64_t process);
 bool inv_starters_too_deep(const struct inv_starters *s, uint64_t process);
 
 /*
- * Notes that what the process does from now on belongs to no request that is
- * recorded, until it begins one; and returns true if this was noted.
+ * Notes that later events of the process belong to no recorded request until
+ * the process begins a request. Returns true if this was noted.
  */
 void inv_starters_leave(struct inv_starters *s, uint64_t process);
 bool inv_starters_has_left(const struct inv_starters *s, uint64_t process);

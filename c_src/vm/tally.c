@@ -124,7 +124,7 @@ bool inv_tally_next(struct inv_tally *t, uint64_t *at, bool all,
 	for (; *cells > 0 && *at < end + 2; --*cells) {
 		uint64_t here = *at;
 
-		/* A thread that counted nothing has no keys. */
+		/* The part of a thread that has counted nothing has no keys. */
 		if (here < end && here % INV_TALLY_CELLS == 0 &&
 		    load(&t->parts[here / INV_TALLY_CELLS].total) == 0) {
 			*at += INV_TALLY_CELLS;

@@ -12,16 +12,17 @@
 /*
  * How often each key occurred: a table of counts in the VM's memory.
  *
- *	 part of thread 0        part of thread 1
- *	+-----+-----+-   -+     +-----+-----+-   -+
- *	|key n|key n| ... |     |key n|key n| ... |	inv_tally_add: the thread
- *	+-----+-----+-   -+     +-----+-----+-   -+
- *	    └──────── added up ─────┘			inv_tally_next: a reader
+ * 	 part of thread 0        part of thread 1
+ * 	+-----+-----+-   -+     +-----+-----+-   -+
+ * 	|key n|key n| ... |     |key n|key n| ... |	inv_tally_add: the thread
+ * 	+-----+-----+-   -+     +-----+-----+-   -+
+ * 	    └──────── added up ─────┘			inv_tally_next: a reader
  *
- * Each thread has a part, and is the only writer of its cells. So an event needs
- * neither a lock nor a locked instruction. A reader adds up the cells of a key
- * without stopping a thread: each count is exact for a moment during the call,
- * not all for the same moment. Counts never decrease, and keys stay.
+ * Each thread has a part, and is the only writer of its cells. So an event
+ * needs neither a lock nor a locked instruction. A reader adds up the cells of
+ * a key without stopping a thread: each sum was right at some moment during the
+ * reading; different sums can be from different moments. Counts never decrease,
+ * and keys stay.
  *
  * The size is fixed when the table is made. Keys beyond INV_TALLY_KEYS of a
  * thread are counted together, as others.
@@ -50,9 +51,10 @@ struct inv_tally_cell {
 struct inv_tally_part {
 	_Alignas(64) _Atomic uint64_t total;
 	_Atomic uint64_t others;
-	uint32_t used; /* cells */
+	uint32_t used; /* how many cells are used */
 	struct inv_tally_cell *cells;
-	uint64_t *told; /* for the reader: the sums that it returned last */
+	uint64_t *told; /* used only by the reader: the sums that the last
+			 * reading returned */
 };
 
 struct inv_tally {
@@ -113,7 +115,7 @@ static inline struct inv_tally_cell *inv_tally_find(
 struct inv_tally_cell *inv_tally_claim(struct inv_tally_part *p,
 				       const struct inv_tally_key *k);
 
-/* Counts the event in a cell, or, if it is NULL, as another one. */
+/* Counts the event in the cell. NULL: counts it in the part's `others'. */
 static inline void inv_tally_add(struct inv_tally_part *p,
 				 struct inv_tally_cell *c)
 {
@@ -124,15 +126,18 @@ static inline void inv_tally_add(struct inv_tally_part *p,
 /* --- reading: one reader at a time ----------------------------------------- */
 
 struct inv_tally_row {
-	struct inv_tally_key key; /* that of others and total has no words */
+	struct inv_tally_key key; /* the key of `others' and of `total' has no
+				   * words */
 	uint64_t n;
 };
 
 /*
- * Finds the next row from *at on, which is first 0: a key whose sum has changed
- * since it was last returned, or any key if `all' is true; then others in the same
- * way; and always total as the last row. Looks at no more cells than *cells, and decreases it. Returns false if
- * there is no further row, and then *at is UINT64_MAX, or if *cells is 0.
+ * Finds the next row from *at on, which is 0 at the first call. A row is a key
+ * whose sum has changed since it was last returned, or any key if `all' is
+ * true. After the keys come the others, in the same way, and always the total
+ * as the last row. Looks at no more than *cells cells, and decreases *cells.
+ * Returns false if there is no further row (then *at is UINT64_MAX), or if
+ * *cells is 0.
  */
 bool inv_tally_next(struct inv_tally *t, uint64_t *at, bool all,
 		    uint32_t *cells, struct inv_tally_row *row);

@@ -55,7 +55,8 @@ static void set(_Atomic uint64_t *n, uint64_t value)
 	atomic_store_explicit(n, value, memory_order_relaxed);
 }
 
-/* Gives a block to the row. Returns its number, or 0 if there is none. */
+/* Gives the row memory for the values of this block. Returns the index in
+ * p->blocks plus 1, or 0 if no block is free. */
 static uint16_t claim(struct inv_times_part *p, struct inv_times_row *row,
 		      uint32_t block)
 {

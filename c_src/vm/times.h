@@ -15,34 +15,38 @@
  * tally has a row here, with the same index; the keys beyond the bound have one
  * row together.
  *
- *	 tally         times
- *	+-----+-+     +--------+-------------+	    +----------------+
- *	| key |n| ─── |sum, ...|block numbers| ───► | 32 buckets     |
- *	+-----+-+     +--------+-------------+	    +----------------+
+ * 	 tally         times
+ * 	+-----+-+     +--------+-------------+	    +----------------+
+ * 	| key |n| ─── |sum, ...|block numbers| ───► | 32 buckets     |
+ * 	+-----+-+     +--------+-------------+	    +----------------+
  *
- * The same rule applies: each thread has a part and is the only writer of it, and
- * a reader adds the parts up without stopping a thread. The count of the tally is
- * that of all calls, timed or not. A block of buckets belongs to a row from the
- * first value on that needs it. If the thread has no block left, the value is
- * one of the others, whose blocks are set aside.
+ * The same rule applies: each thread has a part and is the only writer of it,
+ * and a reader adds the parts up without stopping a thread. The tally counts
+ * all calls, timed or not. A row gets a block of buckets when the first value
+ * needs the block. If the thread has no free block, the value is counted in the
+ * row of the others, for which blocks are reserved.
  */
 #define INV_TIMES_BLOCKS 8192u
-#define INV_TIMES_OTHERS INV_TALLY_CELLS /* the row of the others */
+/* The index of the row of all keys beyond the bound. */
+#define INV_TIMES_OTHERS INV_TALLY_CELLS
 
 struct inv_times_block {
 	_Atomic uint64_t n[INV_BUCKETS];
 };
 
 struct inv_times_row {
-	_Atomic uint64_t unpaired; /* calls that were not timed */
-	_Atomic uint64_t below;	   /* UINT64_MAX - the lowest value */
+	_Atomic uint64_t unpaired; /* calls without a time */
+	_Atomic uint64_t below;	   /* UINT64_MAX minus the lowest value, so
+				      that 0 means no value */
 	_Atomic uint64_t max;
 	_Atomic uint64_t sum;
-	_Atomic uint16_t block[INV_BUCKETS_BLOCKS]; /* 0: none */
+	/* block[i]: 1 + the index in the part's `blocks' of the block with the
+	 * number i (abi/buckets.h); 0: none */
+	_Atomic uint16_t block[INV_BUCKETS_BLOCKS];
 };
 
 struct inv_times_part {
-	_Alignas(64) uint32_t used; /* blocks */
+	_Alignas(64) uint32_t used; /* how many blocks are used */
 	struct inv_times_row *rows;
 	struct inv_times_block *blocks;
 };
@@ -67,12 +71,14 @@ static inline struct inv_times_row *inv_times_row(
 	return &p->rows[c ? (size_t)(c - keys->cells) : INV_TIMES_OTHERS];
 }
 
-/* Adds a value to a row. Returns false if there is no block for it. Only the
- * part's thread may call it; afterwards it counts the call in the tally. */
+/* Adds a value to a row. Returns false if there is no block for the value.
+ * Only the part's thread may call it; afterwards it counts the call in the
+ * tally. */
 bool inv_times_add(struct inv_times_part *p, struct inv_times_row *row,
 		   uint64_t ns);
 
-/* Counts a call that was not timed in a row; the same. */
+/* Counts a call whose time is unknown in a row. Afterwards count the call in
+ * the tally. */
 void inv_times_unpaired(struct inv_times_row *row);
 
 /* --- reading ----------------------------------------------------------------- */
@@ -86,8 +92,8 @@ struct inv_times_sum {
 	uint64_t n[INV_BUCKETS_BLOCKS][INV_BUCKETS];
 };
 
-/* Adds up the parts of a key; that of the others is a key without words. `keys'
- * has at least as many parts. */
+/* Adds up the parts of a key. The key of the others has no words. `keys' must
+ * have at least as many parts. */
 void inv_times_read(const struct inv_times *t, const struct inv_tally *keys,
 		    const struct inv_tally_key *k, struct inv_times_sum *sum);
 

@@ -16,8 +16,8 @@
 %% the process can do other work between two steps.
 -module(inviso_arm).
 
--export([plan/1, modules/1, step/3, progress/1, has_begun/2, watch/3,
-         expect/2]).
+-export([plan/1, nothing/0, modules/1, step/3, progress/1, has_begun/2, watch/3,
+         expect/2, rules/1, decided/2, monitor/1]).
 
 -export_type([plan/0, matched/0]).
 
@@ -27,16 +27,18 @@
                      list => [binary()],
                      processes := non_neg_integer(),
                      sensitive := non_neg_integer(),
+                     %% kinds of events of the system monitor
+                     system => non_neg_integer(),
                      idle := non_neg_integer(),
                      notes := [binary()]}.
 
-%% A step ends after this time (µs).
+%% How long a step of arming may take, in µs.
 -define(STEP_US, 8000).
-%% How many processes and ports get their flags between two readings of the clock.
+%% This many processes and ports get their flags before the clock is read again.
 -define(BATCH, 256).
 
 -define(MAX_NEW_WORDS, 256).
-%% More functions than this are traced only if the user agrees.
+%% To trace more functions than this, the user has to agree (--yes).
 -define(MAX_FUNCTIONS, 10000).
 %% How many patterns of modules that were loaded later one call of watch/3 sets.
 -define(MAX_LATER, 200).
@@ -44,7 +46,8 @@
 -record(plan, {todo :: [inviso_arm_functions:operation()],
                done = 0 :: non_neg_integer(),
                total :: non_neg_integer(),
-               records = [] :: [module()], % that the specs name for records
+               %% modules whose record definitions the specs use
+               records = [] :: [module()],
                who :: inviso_arm_procs:who(),
                %% the patterns that watch/3 checks next
                look = [] :: [inviso_scope:pattern()],
@@ -54,6 +57,11 @@
                wild = [] :: [inviso_spec:spec()],
                yes = false :: boolean(),
                searched :: undefined | inviso_arm_groups:snapshot(),
+               %% the rules of the functions, and the tracer that applies them
+               rules = [] :: [inviso_arm_decide:told()],
+               decide = none :: inviso_arm_decide:decide(),
+               %% what the system monitor is to report
+               monitor = [] :: [inviso_system_monitor:option()],
                later = [] :: [inviso_arm_functions:operation()],
                %% processes and ports whose flags are still to be set; `none': no
                %% flags have been set yet
@@ -67,7 +75,9 @@
 %% loaded, if possible, unless `dry' is true; then the result lists the functions.
 %% With `returns', specs of calls without an action get the action `return'. `yes'
 %% means that the user agrees to trace many functions and modules of OTP. `count'
-%% means that events are only counted: the VM then need not pass arguments.
+%% means that events are only counted: the VM then need not pass arguments. `timed'
+%% means that calls are timed: only calls have a duration. `keys' is what match specs
+%% must say of an event: which function called, or the value of an expression.
 %%
 %% With `start', the events of the specs begin requests. If a spec then matches
 %% nothing, this is not an error but a note, because requests of other nodes come to
@@ -76,13 +86,19 @@
 -spec plan(#{specs := [binary()], procs := [binary()],
              follow := [spawned | linked], returns => boolean(),
              dry => boolean(), yes => boolean(), count => boolean(),
+             timed => boolean(),
+             keys => none | caller | {value, binary()},
              start => inviso_arm_starts:start() | calls}) ->
           {ok, plan(), matched()} | {error, class(), binary()}.
 plan(#{specs := Texts, procs := Procs, follow := Follow} = Asked) ->
     try
-        ok = few_new_words(Texts ++ Procs),
+        Keys = maps:get(keys, Asked, none),
+        ok = few_new_words(Texts ++ Procs ++ [Expr || {value, Expr} <- [Keys]]),
         Specs = specs(Texts, maps:get(start, Asked, none)),
+        ok = durations(Specs, maps:get(timed, Asked, false)),
         make(case Asked of
+                 #{keys := caller} -> [with_caller(S) || S <- Specs];
+                 #{keys := {value, By}} -> inviso_arm_values:specs(Specs, By);
                  #{returns := true} -> [inviso_spec:returning(S) || S <- Specs];
                  _ -> Specs
              end, Procs, Follow, maps:merge(#{dry => false, yes => false},
@@ -90,6 +106,15 @@ plan(#{specs := Texts, procs := Procs, follow := Follow} = Asked) ->
     catch
         throw:{Class, Text} -> {error, Class, Text}
     end.
+
+%% @doc Returns a plan that sets nothing, for a session that samples stacks.
+-spec nothing() -> {ok, plan(), matched()}.
+nothing() ->
+    {ok, #plan{todo = [], total = 0, walk = [],
+               who = #{flags => [], port_flags => [], new => false,
+                       existing => false, given => []}},
+     #{functions => 0, processes => 0, sensitive => 0, idle => 0,
+       notes => []}}.
 
 specs([], _) ->
     throw({usage, <<"no spec is given">>});
@@ -99,6 +124,39 @@ specs(Texts, Start) ->
          {ok, Spec} -> for_requests(Spec, Start);
          {error, Class, Why} -> throw({Class, Why})
      end || Text <- Texts].
+
+with_caller(#{kind := call, clauses := Clauses, counters := []} = Spec) ->
+    Spec#{clauses := [with_caller(C, Spec) || C <- Clauses]};
+with_caller(#{text := Text}) ->
+    throw({usage, format("~ts: only calls have a caller", [Text])}).
+
+with_caller({Head, Guards, []}, _) ->
+    {Head, Guards, [caller]};
+with_caller(_, #{text := Text}) ->
+    throw({usage, format("~ts: a match spec cannot be counted by caller; write "
+                         "a pattern of arguments", [Text])}).
+
+durations(Specs, true) ->
+    _ = [throw({usage, format("~ts has no duration: calls have, such as "
+                              "shop:order/2, and gc, and running~ts",
+                              [Text, instead(Kind)])})
+         || #{kind := Kind, text := Text} <- Specs,
+            not lists:member(Kind, [call, garbage_collection, running])],
+    _ = length(Specs) > 1 andalso
+        [throw({usage, <<"the times of `running' are measured alone: leave the "
+                         "other specs out">>}) || #{kind := running} <- Specs],
+    ok;
+durations(_, false) ->
+    ok.
+
+%% Says how to ask a similar question.
+instead(Kind) when Kind =:= send; Kind =:= 'receive' ->
+    ". `inviso count' counts messages; `inviso seq' shows how long those of a "
+        "request wait";
+instead(system) ->
+    ". `inviso trace' shows each event, with its time; `inviso count' counts them";
+instead(_) ->
+    ". `inviso count' counts such events".
 
 for_requests(Spec, none) -> Spec;
 for_requests(Spec, calls) -> inviso_arm_starts:in_request(Spec);
@@ -129,18 +187,22 @@ make(Given, Procs, Follow, #{dry := Dry, yes := Yes} = Asked) ->
     Total = lists:sum([N || {_, N} <- Functions]),
     ManyNotes = many(Total, Dry, Yes),
     ok = undisturbed(Functions, Events, Who),
+    Monitor = inviso_arm_system:options(Specs),
+    ok = inviso_arm_system:check(Monitor),
     {Count, Sensitive, ProcNotes} = inviso_arm_procs:count(Who),
     Notes = [Note || {_, Note} <- Missing]
         ++ lists:append(LoadNotes) ++ ManyNotes ++ NameNotes ++ ProcNotes
+        ++ inviso_arm_system:notes(Monitor, inviso_arm_procs:is_all(Who))
         ++ notes(Specs, Who) ++ inviso_arm_foreign:shared(Functions),
     List = [{list, inviso_arm_list:lines(lists:zip(Calls, Resolved))} || Dry],
     {ok, #plan{todo = Functions ++ [{E, 0} || E <- Events], total = Total,
                records = lists:append([maps:get(records, S, []) || S <- Specs]),
-               who = Who, wild = Wild, yes = Yes, searched = Searched},
+               who = Who, monitor = Monitor, wild = Wild, yes = Yes, searched = Searched,
+               rules = inviso_arm_decide:rules(lists:append(Resolved))},
      maps:merge(maps:from_list(List),
                 #{functions => Total, processes => Count,
                   sensitive => Sensitive, idle => length(Missing),
-                  notes => unique(Notes)})}.
+                  system => length(Monitor), notes => unique(Notes)})}.
 
 counted(#{count := true}, Who) -> inviso_arm_procs:by_arity(Who);
 counted(_, Who) -> Who.
@@ -164,7 +226,7 @@ resolve(Spec, Load, Yes) ->
         false -> inviso_arm_functions:resolve(Spec, Load)
     end.
 
-%% Too many functions are an error, or a note of a dry run.
+%% If there are too many functions, arming fails; a dry run has a note instead.
 many(Total, Dry, false) when Total > ?MAX_FUNCTIONS ->
     Text = format("the specs select ~b functions; more than ~b need --yes~ts",
                   [Total, ?MAX_FUNCTIONS,
@@ -176,8 +238,8 @@ many(_, _, _) ->
 
 %% Returns the match specs for messages, and notes for the user. The VM has one
 %% match spec for all sent messages and one for all received messages. So the
-%% clauses of all specs for sent messages are combined, and so are those for
-%% received messages.
+%% clauses of all specs for sent messages become one match spec, and the clauses
+%% of all specs for received messages another.
 messages(Specs) ->
     Kinds = [{Kind, lists:unzip([receivers(S) || S <- Those])}
              || Kind <- [send, 'receive'],
@@ -229,8 +291,8 @@ name_note(Name, Owner) ->
     format("~tw is ~w: of anything else that takes the name later, only "
            "messages sent to the name are seen", [Name, Owner]).
 
-%% Joins the clauses of several specs. If one spec has no pattern, it means every
-%% message, and so does the result.
+%% Joins the clauses of several specs. If one spec has no pattern, it selects
+%% every message, so the result selects every message, too.
 all_clauses(Those) ->
     case lists:member([], Those) of
         true -> [];
@@ -271,11 +333,24 @@ unique(Notes) ->
 modules(#plan{todo = Todo, records = Records}) ->
     lists:usort([M || {{_, {M, _, _}, _}, _} <- Todo] ++ Records).
 
+%% @doc Returns the rules of the plan's functions.
+-spec rules(plan()) -> [inviso_arm_decide:told()].
+rules(#plan{rules = Rules}) -> Rules.
+
+%% @doc Returns what the system monitor of the node is to report.
+-spec monitor(plan()) -> [inviso_system_monitor:option()].
+monitor(#plan{monitor = Options}) -> Options.
+
+%% @doc Notes that the tracer has these rules, so that functions of modules that are
+%% loaded later get them too.
+-spec decided(inviso_arm_decide:decide(), plan()) -> plan().
+decided(Decide, Plan) -> Plan#plan{decide = Decide, rules = []}.
+
 %% --- steps --------------------------------------------------------------------
 
 %% @doc Makes the next step, which takes a few milliseconds. The session's workers
-%% are never traced. After an error, and at any other time, closing the tracing
-%% clears what was set.
+%% are never traced. Closing the tracing, after an error or at any other time,
+%% clears all patterns and flags that were set.
 -spec step(plan(), [pid()], inviso_tracing:tracing()) ->
           {more, {non_neg_integer(), non_neg_integer()}, plan(),
            inviso_tracing:tracing()}
@@ -382,6 +457,8 @@ search(#plan{wild = [_ | _] = Specs, later = []} = Plan, T) ->
     New = [Op || {{Kind, What, _}, _} = Op
                      <- inviso_arm_functions:operations(Resolved),
                  not is_map_key({Kind, What}, Known)],
+    ok = inviso_arm_decide:tell(inviso_arm_decide:rules(Resolved),
+                                Plan#plan.decide),
     allowed(New, Plan#plan{searched = Searched});
 search(Plan, _) ->
     {[], Plan}.
@@ -439,9 +516,11 @@ set_later(#plan{later = Later} = Plan, T0) ->
 %% be counted without being traced.
 -spec expect(plan(), pos_integer()) ->
           {ok, non_neg_integer()} | {unknown, binary()}.
-expect(#plan{todo = Todo, who = Who}, Ms) ->
+expect(#plan{todo = Todo, who = Who, monitor = Monitor}, Ms) ->
     Calls = inviso_arm_expect:per_second(Todo, Ms),
-    case {inviso_arm_procs:uncounted(Who), Calls} of
+    Uncounted = inviso_arm_procs:uncounted(Who)
+        ++ inviso_arm_system:events(Monitor),
+    case {Uncounted, Calls} of
         {[], _} ->
             Calls;
         {Flags, {ok, N}} when N > 0 ->

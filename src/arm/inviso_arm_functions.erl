@@ -251,6 +251,8 @@ clause({Head, Guards, Actions}, All) ->
 %% several terms become a tuple.
 body([{start, _, _, _} = Start]) ->
     inviso_arm_starts:body(Start);
+body([{value, _} = Value]) ->
+    inviso_arm_values:body(Value);
 body(Actions) ->
     Extra = case [A || A <- Actions, A =/= return] of
                 [] -> [];

@@ -54,10 +54,11 @@ has(M, #{modules := one, module := '_'}) -> not is_own(M);
 has(M, #{modules := Group}) ->
     inviso_spec_group:has(Group, M) andalso not is_own(M).
 
-%% On a node to which inviso was brought, the names of all its modules begin so.
+%% On a node to which inviso was brought, the names of all its modules begin
+%% with this text.
 is_own(M) -> lists:prefix(?OWN, atom_to_list(M)).
 
-%% The applications kernel and stdlib, and what is part of the VM.
+%% The applications kernel and stdlib, and the modules that are part of the VM.
 is_otp(M) ->
     is_in(kernel, M) orelse is_in(stdlib, M)
         orelse lists:member(M, erlang:pre_loaded()).
@@ -133,7 +134,8 @@ they(_) -> "they are".
 
 %% --- modules that are loaded later ----------------------------------------------
 
-%% @doc Returns the modules that are loaded now.
+%% @doc Returns the modules that are loaded now, each with the checksum of its
+%% code, by which {@link changed/1} finds modules that were loaded again.
 -spec snapshot() -> snapshot().
 snapshot() ->
     maps:from_list([{M, checksum(M)} || {M, _} <- code:all_loaded()]).
@@ -141,11 +143,12 @@ snapshot() ->
 checksum(M) ->
     try erlang:get_module_info(M, md5)
     catch
-        %% The module is being purged.
+        %% The module is being purged, so it has no checksum.
         error:badarg -> <<>>
     end.
 
-%% @doc Returns the modules whose code was loaded since a snapshot, and a new one.
+%% @doc Returns the modules whose code was loaded since a snapshot, and a new
+%% snapshot.
 -spec changed(snapshot()) -> {[module()], snapshot()}.
 changed(Before) ->
     Now = snapshot(),
@@ -153,9 +156,9 @@ changed(Before) ->
            maps:get(M, Before, none) =/= Sum],
      Now}.
 
-%% @doc Returns the functions that specs select in modules that were loaded. Specs
-%% without a wildcard are among them, because all specs of a function make one
-%% pattern.
+%% @doc Returns the functions that specs select in modules that were loaded.
+%% Pass specs without a wildcard, too, because all specs that select a function
+%% make one pattern.
 -spec later([inviso_spec:spec()], [module()], boolean()) ->
           [inviso_arm_functions:resolved()].
 later(Specs, Modules, Yes) ->

@@ -4,16 +4,16 @@
 %% of a process that loops by tail calls grows for as long as it runs.
 %%
 %% ```
-%%  the tracer counts ──► a process reaches the bound ──► look/2 sets the pattern
+%%  the tracer counts ──► a process reaches the bound ──► look/3 sets the pattern
 %%  open calls            its calls are left out          of the function again,
 %%                                                        without ends
 %% '''
 %%
 %% The tracer ({@link inviso_tracer}) counts in the thread of the traced process.
-%% The owner of the tracing calls {@link look/2} many times a second.
+%% The owner of the tracing calls {@link look/3} many times a second.
 -module(inviso_arm_open_calls).
 
--export([bind/3, look/2]).
+-export([bind/3, look/3]).
 
 %% @doc Sets the bound of a tracer that is open. This must be done before the first
 %% pattern is set. With 0 there is no bound. Returns notes for the user.
@@ -34,35 +34,40 @@ bind({inviso_tracer, Handle}, Limit, T) ->
     end.
 
 %% @doc Sets the patterns of functions for which a process has reached the bound.
-%% Returns notes for the user. If the engine does not answer, this is repeated at
-%% the next call.
--spec look(inviso_tracer:tracer(), inviso_tracing:tracing()) ->
+%% Returns notes for the user; `Timed' means that calls are timed and not recorded. If
+%% the engine does not answer, this is repeated at the next call.
+-spec look(inviso_tracer:tracer(), boolean(), inviso_tracing:tracing()) ->
           {[binary()], inviso_tracing:tracing()}.
-look({inviso_tracer, Handle}, T) ->
+look({inviso_tracer, Handle}, Timed, T) ->
     case inviso_tracer:nif_stopped(Handle) of
         [_ | _] = Stopped ->
-            lists:foldl(fun(S, Acc) -> stopped(Handle, S, Acc) end, {[], T},
-                        Stopped);
+            lists:foldl(fun(S, Acc) -> stopped(Handle, S, Timed, Acc) end,
+                        {[], T}, Stopped);
         _ ->
             {[], T}
     end.
 
-stopped(Handle, {M, F, A, Pid, Open}, {Notes, T0}) ->
+stopped(Handle, {M, F, A, Pid, Open}, Timed, {Notes, T0}) ->
     case inviso_tracing:without_ends({M, F, A}, T0) of
         {{error, timeout}, T} ->
             {Notes, T};
         {_, T} ->
             _ = inviso_tracer:nif_released(Handle, M, F, A),
-            {Notes ++ [note({M, F, A}, Pid, Open)], T}
+            {Notes ++ [note({M, F, A}, Timed, Pid, Open)], T}
     end.
 
-note({M, F, A}, Pid, Open) ->
-    text("~ts: returns are not recorded any more, so `slow' and `failed' do not "
-         "see its calls. Reason: ~ts had ~b traced calls that had not "
-         "returned, and each takes stack until it returns. A loop by tail "
-         "calls never returns; a deep recursion returns late. --open-calls N "
-         "allows more (0: any number)",
-         [inviso_spec:format_mfa(M, F, A), process(Pid), Open]).
+note({M, F, A}, Timed, Pid, Open) ->
+    text("~ts: ~ts. Reason: ~ts had ~b traced calls that had not returned, and "
+         "each takes stack until it returns. A loop by tail calls never returns; "
+         "a deep recursion returns late. --open-calls N allows more~ts",
+         [inviso_spec:format_mfa(M, F, A), what(Timed), process(Pid), Open,
+          [" (0: any number)" || not Timed]]).
+
+what(true) ->
+    "its calls are not timed any more, and are counted as unpaired";
+what(false) ->
+    "returns are not recorded any more, so `slow' and `failed' do not see its "
+        "calls".
 
 %% The name is not read from the process, which may be busy and answer late.
 process(Pid) ->

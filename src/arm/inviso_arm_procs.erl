@@ -47,6 +47,7 @@ wants(Which, Given) ->
 
 flags_of(#{kind := call, clauses := [], counters := Counters}) ->
     [call || lists:member(time, Counters)];
+flags_of(#{kind := system}) -> [];
 flags_of(#{kind := Kind}) -> [Kind].
 
 follow(spawned) -> set_on_spawn;

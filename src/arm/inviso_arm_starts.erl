@@ -41,8 +41,8 @@ variable(_) ->
 no_variable() ->
     throw({usage, <<"--label is no name of a variable">>}).
 
-%% @doc Returns the spec with the action that begins a request. Throws `{usage,
-%% Text}' if such events cannot begin one.
+%% @doc Returns the spec with the action that begins a request. Throws
+%% `{usage, Text}' if events of this kind cannot begin a request.
 -spec of_spec(inviso_spec:spec(), start()) -> inviso_spec:spec().
 of_spec(#{kind := Kind, clauses := Clauses, text := Text} = Spec,
         #{label := Label}) when Kind =:= call; Kind =:= send ->
@@ -86,9 +86,9 @@ body({start, Kind, Label, Variables}) ->
 flags(On) ->
     [{set_seq_token, Flag, On} || Flag <- [send, 'receive', print]].
 
-%% @doc Returns the match spec of a call for the time when no more requests begin: it
-%% clears the flags of a token that the process has kept, and so ends what the process
-%% does for its last request.
+%% @doc Returns the match spec of a call for the time when no more requests
+%% begin: it clears the flags of a token that the process has kept, so that
+%% later events of the process do not belong to its last request.
 -spec over(inviso_patterns:match_spec()) -> inviso_patterns:match_spec().
 over(MS) when is_list(MS) ->
     [{Head, Guards ++ guard(), [{message, '$inviso_seq_over'} | flags(false)]}
@@ -96,8 +96,8 @@ over(MS) when is_list(MS) ->
 over(_) ->
     false.
 
-%% @doc Returns the spec for processes that hold a token only. Throws `{usage, Text}'
-%% if the spec is not of calls.
+%% @doc Returns the spec, restricted to processes that hold a token. Throws
+%% `{usage, Text}' if the spec is not of calls.
 -spec in_request(inviso_spec:spec()) -> inviso_spec:spec().
 in_request(#{kind := call, clauses := Clauses, counters := []} = Spec) ->
     Spec#{clauses := [held(C) || C <- Clauses]};

@@ -40,8 +40,8 @@ state(P, T) ->
         State -> State
     end.
 
-%% Sets all patterns of a module again, in their original order, because later
-%% patterns replace what earlier ones have set.
+%% Sets all patterns of a module again, in their original order, because a later
+%% pattern replaces earlier patterns.
 again(M, T, Ms) ->
     Patterns = [P || {_, {M0, _, _}, _} = P <- inviso_tracing:patterns(T),
                      M0 =:= M],

@@ -91,7 +91,7 @@ trusted(File) ->
 file_info(File) ->
     case file:read_file_info(File, [raw]) of
         {ok, Info} ->
-            %% uid and mode of #file_info{}
+            %% the owner and the mode, from #file_info{}
             {ok, element(13, Info), element(8, Info)};
         {error, _} = E ->
             E

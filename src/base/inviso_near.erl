@@ -31,8 +31,8 @@ did_you_mean([]) -> "";
 did_you_mean(Names) -> "; did you mean " ++ lists:append(
                                               lists:join(" or ", Names)) ++ "?".
 
-%% Returns how many changes make `B' of `A'. Two exchanged neighbours count as
-%% one change.
+%% Returns the number of changes that turn `A' into `B'. Two exchanged
+%% neighbours count as one change.
 slips(A, B) ->
     case swapped(A, B) of
         true -> 1;

@@ -48,7 +48,7 @@
 
 -record(state, {distributed :: boolean(),
                 options :: [term()],
-                %% in the order of subscription
+                %% subscribers, in the order in which they subscribed
                 subscribers = [] :: [{pid(), reference()}],
                 nodes = [] :: [#node{}]}).
 
@@ -421,7 +421,7 @@ is_start_option(Option) -> is_option(Option).
 is_option(Option) -> inviso_rt_request:is_option(Option).
 
 %% Adds the defaults of options that the request does not contain. If an option
-%% is given twice, the first one is used.
+%% is given twice, the first value is used.
 merge_options(Options, Defaults) ->
     Names = [option_name(O) || O <- Options],
     Options ++ [D || D <- Defaults, not lists:member(option_name(D), Names)].

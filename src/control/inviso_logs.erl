@@ -136,8 +136,9 @@ is_ready(To) ->
         error:{erpc, Reason} -> {error, {badrpc, Reason}}
     end.
 
-%% Starts the worker that fetches from a node. From the target node itself only
-%% the latest logs can be fetched.
+%% Starts the worker that fetches from a node. If that node is also the
+%% destination (`To'), only the latest logs (`current') can be fetched;
+%% otherwise the result is `{error, own_node}'.
 worker({To, _Rt, Which}, To, _Args) when Which =/= current ->
     {To, {error, own_node}};
 worker({Node, none, _Which}, _To, _Args) ->

@@ -7,8 +7,8 @@
 %% {@link inviso_engine_server} writes the tables that the callbacks read.
 -module(inviso_engine).
 
-%% The callbacks of erl_tracer. inviso_tracer says why the optional ones are not
-%% exported.
+%% The callbacks of erl_tracer. A comment in inviso_tracer.erl says why the
+%% optional callbacks are not exported.
 -export([enabled/3, trace/5]).
 
 -export([load/0, start/0, cleaned/0, handle/1, tracer/2, session/2, edit/5,
@@ -179,9 +179,9 @@ unknown(_New) -> erlang:nif_error(not_loaded).
 -spec profile_of(tracee()) -> profile().
 profile_of(_Tracee) -> erlang:nif_error(not_loaded).
 
-%% @doc Returns the sessions whose flag `call' a process has or had. `unknown' means
-%% that the process never had a flag of a session, or that it is dead and another
-%% process has replaced it in the table of tracees.
+%% @doc Returns the sessions whose flag `call' a process has or had. `unknown'
+%% means that the process never had a flag of a session, or that it is dead and
+%% another process has taken over its entry in the table of tracees.
 -spec called(pid()) -> sessions() | unknown.
 called(_Pid) -> erlang:nif_error(not_loaded).
 

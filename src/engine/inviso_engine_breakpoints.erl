@@ -109,9 +109,9 @@ left(MFA, State) ->
 is_taken(MFA, State) ->
     of_other_tool(MFA, State) =:= global.
 
-%% @doc Returns the part of the state `Wanted' that the VM can have beside another
-%% tool. If the other tool has a global pattern, counters are left out. `taken'
-%% means that `Wanted' would replace what the other tool has set.
+%% @doc Returns what can be set of the state `Wanted', instead of `Old', without a
+%% change of what another tool has set on the function. If the other tool has a
+%% global pattern, counters are left out. `taken' means that nothing can be set.
 -spec beside(mfa(), state(), state()) -> {ok, state()} | taken.
 beside(_MFA, State, State) ->
     {ok, State};
@@ -128,10 +128,10 @@ beside(MFA, Old, Wanted) ->
         false -> {ok, New}
     end.
 
-%% Returns the kind of pattern that another tool has on a function. `none' or
-%% `false' means that no other tool has a pattern. Newly loaded code may have got
-%% the engine's pattern from on_load before `State' contains this pattern. The match
-%% spec then shows that the pattern is the engine's.
+%% Returns the kind of pattern that another tool has set on a function. `none'
+%% or `false' means that no other tool has a pattern. Newly loaded code may have
+%% got the engine's pattern from on_load before `State' contains this pattern.
+%% The match spec then shows that the pattern is the engine's.
 of_other_tool(MFA, State) ->
     {traced, How} = erlang:trace_info(MFA, traced),
     Set = case State of

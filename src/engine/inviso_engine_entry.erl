@@ -123,7 +123,7 @@ count(Kind, on, E, on_load, _) ->
     E#{Kind => true};
 count(_, _, E, on_load, _) ->
     E;
-%% The entry is empty, so `pause' and `restart' do nothing.
+%% An empty entry has no counters that `pause' or `restart' could change.
 count(_, How, E, _, _) when map_size(E) =:= 0, How =/= on ->
     E;
 count(Kind, pause, E, MFA, State) when is_map_key(Kind, E) ->

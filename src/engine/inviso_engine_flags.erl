@@ -216,7 +216,7 @@ traced_by(Tracee) ->
         undefined -> undefined
     end.
 
-%% Returns the new profile.
+%% Returns the profile of the tracee after the change.
 edit(Tracee, From, Change) ->
     case has_other(Tracee, From, Change) orelse edit(Tracee, Change) of
         true -> {error, other_tracer};

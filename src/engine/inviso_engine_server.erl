@@ -65,7 +65,7 @@ run(Starter, Tag) ->
             Starter ! {?TAG, Tag, ready},
             loop(State)
     catch
-        %% Another process is the server.
+        %% Another process has become the server first.
         error:badarg -> Starter ! {?TAG, Tag, ready}
     end.
 

@@ -30,14 +30,16 @@
 
 -type match_spec() :: true | [tuple()].
 
-%% What a session gets when a clause of the combined match spec matches.
+%% What a session gets if a clause of the combined match spec matches.
 -record(chosen, {slot :: inviso_engine:slot(),
-                 spec = false :: boolean(), % true: it has a match spec
-                 value = true :: term(),    % the value in its message
+                 spec = false :: boolean(), % true: the session has a match spec
+                 %% the value that {message, Value} has set
+                 value = true :: term(),
                  ends = none :: none | return | exception,
                  before = [] :: [term()],   % the VM's actions before the message
                  later = [] :: [term()],    % the VM's actions after the message
-                 actions = [] :: [term()],  % the library's actions
+                 %% actions that the library carries out, not the VM
+                 actions = [] :: [term()],
                  %% The expression that is true if the session matches. With `none'
                  %% the session matches whenever the clause matches.
                  test = none :: term()}).
@@ -45,7 +47,7 @@
 %% More clauses than this are refused, because the VM tries the clauses one by one.
 -define(CLAUSES_MAX, 256).
 
-%% Guards that are true or false, and cannot fail.
+%% The guards whose value is always true or false: they cannot fail.
 -define(TYPES, [is_atom, is_binary, is_float, is_function, is_integer, is_list,
                 is_map, is_number, is_pid, is_port, is_reference, is_tuple]).
 -define(COMPARISONS, ['=:=', '=/=', '==', '/=', '<', '>', '=<', '>=']).

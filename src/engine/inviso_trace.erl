@@ -231,7 +231,7 @@ delivered(Session, Tracee) ->
         true ->
             trace:delivered(Session, Tracee);
         false ->
-            %% The session has no effect here, as in OTP's function.
+            %% As in OTP's function, the session has no effect on the result.
             erlang:trace_delivered(Tracee)
     end.
 

@@ -47,11 +47,11 @@
 
 -define(NAME, inviso_guard).
 -define(LOCK, inviso_loading).
-%% What code:which/1 returns for a module that was brought.
+%% The result of code:which/1 for a module that was brought.
 -define(MARK, "inviso_pushed").
 %% How many callers can wait for the end of a user, or for the guard's report.
 -define(MANY, 1000).
-%% The pause before the lock is tried again.
+%% How long the guard waits before it tries the lock again, in ms.
 -define(AGAIN_MS, 20).
 %% How long processes may work after their user is dead. A client that leaves waits
 %% longer than this for the guard's end.
@@ -71,7 +71,7 @@
                 %% connection to its node is monitored
                 clients = #{} :: #{pid() => {binary(), reference() | node}},
                 users = #{} :: #{pid() => {reference(), user()}},
-                %% callers that wait until a user has ended
+                %% callers of a request that wait until a user has ended
                 waiting = [] :: [{pid(), {pid(), term()}}],
                 %% processes that get the result of the guard's work at its end
                 report = [] :: [{pid(), reference()}]}).

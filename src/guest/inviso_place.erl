@@ -35,10 +35,10 @@
 
 -define(SPOOL_MS, 5000).
 -define(RECORD, "node").
-%% How much is read from a file in /proc. For some of these files the kernel refuses
-%% to read megabytes.
+%% At most this many bytes are read from a file in /proc. For some of these
+%% files the kernel refuses to read megabytes at once.
 -define(PROC_BYTES, 4096).
-%% What the spooler prints before it sweeps.
+%% The line that the spooler prints before it sweeps.
 -define(STARTED, <<"ready\n">>).
 
 %% @doc Makes the directory in the first of `Dirs' that allows this. `[]' means

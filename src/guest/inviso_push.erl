@@ -7,9 +7,9 @@
 %% specifies requests and answers.
 -module(inviso_push).
 
-%% For clients.
+%% Functions that the command calls (clients).
 -export([attach/1, loader/0, files/0, brought/0, build/0, build/3]).
-%% For users of the guard.
+%% Functions for sessions and other users of the guard.
 -export([join/3, note/3, room/2, stays/1, session/2, find/1, users/0,
          leave/2, report/1, await/3, own/0, owner/1, traced_by/1]).
 

@@ -49,7 +49,8 @@
                 %% loop data of inviso_meta_names, used if the public loop data
                 %% has not the standard form
                 names = void :: term(),
-                %% failures that were reported: each is reported once
+                %% the failures that were reported, because each is reported
+                %% only once
                 failed = #{} :: #{term() => true}}).
 
 -opaque state() :: #state{}.

@@ -47,14 +47,14 @@
 
 -behaviour(gen_server).
 
-%% Functions for the runtime component.
+%% Functions that the runtime component calls.
 -export([start_link/3, start/2, start/5, stop/1, suspend/1, send_request/4]).
 %% Requests; the first argument is the meta tracer.
 -export([init_tpm/5, init_tpm/8, tpm/5, tpm/6, tpm/9,
          tpm_tracer/5, tpm_tracer/6, tpm_tracer/9, tpm_ms/6, tpm_ms_tracer/6,
          ctpm_ms/5, ctpm/4, local_register/1, remove_local_register/1,
          global_register/1, remove_global_register/1, get_state/1]).
-%% Functions for user functions.
+%% Functions that a user's functions may call.
 -export([get_tracer/0, tpm_ms/5, tpm_ms_tracer/5, ctpm_ms/4, list_tpm_ms/3,
          write_ti/1, metacast_call/5, metacast_return_from/6,
          init_std_publld/2, clean_std_publld/1]).
@@ -422,8 +422,8 @@ handle_info(tick, Meta) ->
 handle_info({'EXIT', Starter, Reason}, #meta{starter = Starter} = Meta) ->
     {stop, Reason, Meta};
 handle_info({'EXIT', _, _}, Meta) ->
-    %% A user function has linked this process to another one, whose exit signal
-    %% is ignored.
+    %% A user function has linked this process to another process. The exit
+    %% signal of that process is ignored.
     {noreply, Meta};
 handle_info(Message, #meta{state = State} = Meta) ->
     case inviso_ti:handle(Message, inviso_meta_state:ti(State)) of

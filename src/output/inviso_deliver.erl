@@ -63,7 +63,8 @@
          monitor :: reference(),
          receiver :: pid(),
          handle :: pos_integer(),
-         events :: pos_integer(), % the credit
+         %% the credit: how many events may be in the receiver's mailbox
+         events :: pos_integer(),
          counts :: inviso_receiver:counts(),
          told = 0 :: non_neg_integer()}).
 

@@ -25,7 +25,7 @@
              buffer = [] :: iolist(),
              bytes = 0 :: non_neg_integer(),
              events = 0 :: non_neg_integer(),
-             %% losses to report to the next client
+             %% losses that the next client is told of
              lost = 0 :: non_neg_integer()}).
 
 -define(BUFFER, 65536).
@@ -91,7 +91,7 @@ with_client(#ip{client = none, listen = Listen} = Ip) ->
 with_client(Ip) ->
     Ip.
 
-%% Sends the buffered events. Blocks while the client is slow.
+%% Sends the buffered events. Returns only when the client has read enough.
 send(#ip{bytes = 0} = Ip) ->
     {ok, Ip};
 send(#ip{client = none} = Ip) ->

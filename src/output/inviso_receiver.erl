@@ -45,17 +45,18 @@
 -callback event(event(), Bytes :: non_neg_integer(), State :: term()) ->
     result().
 
-%% Called when no more events are waiting.
+%% Called when the receiver has handled all events that waited.
 -callback rest(State :: term()) -> result().
 
-%% Handles a message that is no event.
+%% Called for a message that is not an event.
 -callback info(term(), State :: term()) -> result().
 
 -callback close(State :: term()) -> ok.
 
 %% The least time between two reports that the user's code has failed.
 -define(TELL_MS, 1000).
-%% How long a loss may stay unreported if no event follows.
+%% How long the receiver waits for the next event before it reports a loss, in
+%% ms.
 -define(IDLE_MS, 1000).
 
 -record(receiver,
@@ -178,7 +179,7 @@ event(Event, Bytes, #receiver{sink = Sink, state = State} = R) ->
     ok = count(Result, Bytes, R),
     result(Result, R).
 
-count(_, 0, _) -> ok; % {drop, N}
+count(_, 0, _) -> ok; % counts {drop, N} as reported
 count({failed, _, _}, _, #receiver{counts = C}) -> counters:add(C, 2, 1);
 count({stop, _}, _, _) -> ok;
 count(_, _, #receiver{counts = C}) -> counters:add(C, 1, 1).

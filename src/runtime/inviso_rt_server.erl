@@ -51,7 +51,7 @@
 %% docs/decisions/0301.
 -define(DEPENDENCY, 60000).
 
-%% How often to check that the log can still be written.
+%% How often it is checked that the log can still be written, in ms.
 -define(WATCH_MS, 1000).
 
 %% How long the start of a runtime component at the boot of its node may take.
@@ -68,7 +68,7 @@
              %% the tracerdata, and the directory of its relative file names
              tracerdata = none :: inviso_rt_logs:current(),
              output = none :: none | inviso_output:output(),
-             %% the keeper's monitor
+             %% the monitor of the keeper
              keeper = none :: none | reference(),
              overload :: inviso_rt_overload:overload(),
              load_timer = none :: none | reference(),
@@ -76,7 +76,8 @@
              readers = #{} :: #{reference() => pid()},
              tracing :: inviso_tracing:tracing(),
              meta = none :: none | pid(),
-             %% requests to the meta tracer, with their callers
+             %% requests that wait for the meta tracer's answer, with their
+             %% callers
              asked = gen_server:reqids_new()
                  :: gen_server:request_id_collection()}).
 
@@ -456,7 +457,7 @@ opened(#rt{output = Output}) ->
 absolute({file, Name}) -> {file, filename:absname(Name)};
 absolute(Other) -> Other.
 
-%% Ends tracing, and then completes the log.
+%% Ends tracing first, so that no more events come, and then completes the log.
 stop_tracing(#rt{state = tracing, tracing = T, output = Output} = Rt) ->
     true = stop_auto(Rt),
     true = demonitor(Rt#rt.keeper, [flush]),
@@ -485,7 +486,7 @@ stop_meta(#rt{meta = Meta} = Rt) ->
     #rt{tracing = T} = Rt1 = left(inviso_rt_meta:stop(Meta), Rt),
     Rt1#rt{meta = none, tracing = inviso_tracing:second(none, T)}.
 
-%% Clears the scope of a meta tracer that was killed.
+%% Clears what the scope of a killed meta tracer has left in the VM.
 left(ok, Rt) ->
     Rt;
 left(killed, #rt{tracing = T} = Rt) ->

@@ -40,7 +40,7 @@ in_the_way(Kind, MFA) ->
 excludes(local, MFA) ->
     has_pattern(traced, MFA);
 excludes(Counter, MFA) ->
-    %% Setting a counter removes a global pattern.
+    %% Setting a counter would remove a global pattern.
     has_pattern(Counter, MFA)
         orelse (has_pattern(traced, MFA) andalso
                 erlang:trace_info(MFA, traced) =:= {traced, global}).

@@ -10,16 +10,17 @@
 -export([read/1, note/2, definitions/1, unread/1]).
 -export_type([records/0]).
 
-%% Records of all modules.
+%% The most records that are noted, of all modules together.
 -define(MAX_RECORDS, 1000).
 -define(MAX_FIELDS, 255).
-%% A larger file is left out.
+%% The largest file that is read, in bytes.
 -define(MAX_FILE, 1048576).
-%% After this time no further module is read.
+%% How long modules are read, in ms; the rest of the modules is left out.
 -define(READ_MS, 300).
-%% After this time the process is killed, and nothing is written.
+%% How long the process may run, in ms. Then it is killed, and no note is
+%% written.
 -define(KILL_MS, 600).
-%% The most memory of the process, in words.
+%% How much memory the process may use, in words.
 -define(MAX_HEAP, 8388608).
 -define(WRITE_MS, 100).
 
@@ -84,7 +85,7 @@ all(Modules, Until) ->
                         end
                 end, {#{}, 0}, Modules).
 
-%% Many modules have the records of the same header file.
+%% Many modules include the same header file, and so have the same records.
 -spec of_module(module(), found()) -> found().
 of_module(M, Found) ->
     try

@@ -39,7 +39,7 @@
 %% How often inviso_arm:watch/3 checks the patterns.
 -define(WATCH_MS, 1000).
 -define(MAX_NOTES, 50).
-%% How many requests may wait for a worker.
+%% How many requests may wait for a worker at most.
 -define(MAX_JOBS, 100).
 -define(MAX_CHUNK, 1048576).
 
@@ -51,15 +51,17 @@
          room = none :: none | file:filename(),
          path = none :: none | file:filename(),
          tracer = none :: none | inviso_tracer:tracer(),
-         keepers = [] :: [pid()], % the processes of the tracer
+         keepers = [] :: [pid()], % processes that belong to the tracer
          tracing :: inviso_tracing:tracing(),
          plan :: inviso_arm:plan(),
+         %% which calls the tracer records when they end
+         decide = none :: inviso_arm_decide:decide(),
          %% requests of sequential traces, and the calls that are traced in them,
          %% in a scope of their own
          seq = none :: none | inviso_session_seq:seq(),
          calls = none :: none | {inviso_arm:plan(), armed | todo,
                                  inviso_tracing:tracing()},
-         %% whether the client lets the session arm
+         %% `shut', `waiting': the client has not allowed the session to arm yet
          gate = open :: open | shut | waiting,
          matched :: map(),
          notes :: [binary()],
@@ -82,6 +84,9 @@
          limits :: inviso_session_limits:limits(),
          overload :: inviso_overload:overload(),
          stats = #{} :: map(),
+         sampler = none :: pid() | none,
+         %% the process that is the node's system monitor
+         monitor = none :: pid() | none,
          %% whether a worker is noting counts
          noting = false :: boolean(),
          files = [] :: [{binary(), non_neg_integer()}],
@@ -130,7 +135,8 @@ name(Other) -> io_lib:format("~0tP", [Other, 20]).
 %% @private
 init(#{guard := Guard, name := Name, owner := Owner} = Map) ->
     process_flag(trap_exit, true),
-    %% The process that starts the session may hold a token.
+    %% If the process that starts the session holds a token, the session has got
+    %% it with the message. Remove it.
     _ = seq_trace:set_token([]),
     %% On an overloaded node the session must still be scheduled, so that it
     %% can end the tracing.
@@ -155,11 +161,14 @@ planned(#{protect := Protect} = Map, Table, Guard, Place, Since) ->
     %% in live mode, where a user watches and the session ends soon.
     Count = maps:get(count, Map),
     Asked = (maps:with([specs, procs, follow, yes], Map))#{
-              returns => maps:get(mode, Map) =:= live andalso Count =:= off,
+              returns => maps:get(mode, Map) =:= live andalso
+                  (Count =:= off orelse inviso_session_count:needs_ends(Count)),
               count => Count =/= off,
+              timed => inviso_session_count:needs_ends(Count),
+              keys => inviso_session_count:keys(Count),
               dry => maps:get(dry_run, Map)},
     {Main, Within} = inviso_session_seq:plans(Asked, maps:get(seq, Map)),
-    {Plan, Matched} = plan(Main),
+    {Plan, Matched} = plan(Main, maps:get(sample, Map)),
     {Calls, Others} = calls(Within),
     Now = now_ms(),
     S = #session{map = Map, table = Table, guard = Guard, since = Since,
@@ -172,8 +181,9 @@ planned(#{protect := Protect} = Map, Table, Guard, Place, Since) ->
                  last_word = Now, opened = Now, flushed = Now,
                  limits = inviso_session_limits:new(maps:get(limits, Map)),
                  overload = inviso_overload:new(Protect)},
-    Records = inviso_records:read(inviso_arm:modules(Plan)),
-    S1 = counting(timed(watch(opened(Place, Records, S)))),
+    Modules = inviso_session_count:shown(Map, inviso_arm:modules(Plan)),
+    Records = inviso_records:read(Modules),
+    S1 = monitoring(sampling(counting(timed(watch(opened(Place, Records, S)))))),
     {ok, begin_arming(Records, S1)}.
 
 %% Writes the definitions of records into the log before the first event, and then
@@ -185,8 +195,9 @@ begin_arming(_, S) ->
     self() ! arm,
     S.
 
-%% Plans what is traced within requests, in a scope of its own: the tracer then
-%% knows which events begin requests.
+%% Plans the calls that are traced within requests. They are traced in a
+%% separate scope, so that the tracer can distinguish them from events that
+%% begin requests.
 calls(none) ->
     {none, []};
 calls(Asked) ->
@@ -196,6 +207,12 @@ calls(Asked) ->
 gate(#{seq := off}) -> open;
 gate(#{dry_run := true}) -> open;
 gate(_) -> shut.
+
+plan(Asked, off) ->
+    plan(Asked);
+plan(_, _) ->
+    {ok, Plan, Matched} = inviso_arm:nothing(),
+    {Plan, Matched}.
 
 plan(Asked) ->
     case inviso_arm:plan(Asked) of
@@ -216,11 +233,17 @@ opened(Place, Records, #session{map = Map0, table = Table} = S) ->
     S1#session{room = Room, path = Path,
                keepers = inviso_session_tracer:processes(Tracer),
                opened = Now, flushed = Now,
-               notes = S#session.notes ++ Unread ++ Notes ++ More}.
+               notes = S#session.notes ++ Unread ++ Notes ++ More
+                   ++ inviso_session_count:memory(maps:get(count, Map))}.
 
-scopes(#{seq := off} = Map, #session{tracer = Tracer, tracing = T0} = S) ->
-    {Notes, T} = bound_scope(Map, Tracer, T0),
-    {Notes, S#session{tracing = T}};
+scopes(#{seq := off, open_calls := Open, decide := All} = Map,
+       #session{tracer = Tracer, plan = Plan, tracing = T0} = S) ->
+    Rules = inviso_arm:rules(Plan),
+    Limit = inviso_arm_decide:limit(Open, All, Rules),
+    {Notes, T} = bound_scope(Map#{open_calls := Limit}, Tracer, T0),
+    {More, Decide} = inviso_arm_decide:open(Tracer, All, Rules),
+    {Notes ++ More, S#session{tracing = T, decide = Decide,
+                              plan = inviso_arm:decided(Decide, Plan)}};
 scopes(#{seq := Asked} = Map, #session{tracer = Tracer, tracing = T0} = S) ->
     {Starts, Seq, T1} = inviso_session_seq:open(Asked, Tracer, T0),
     T2 = tracing(Starts, T1),
@@ -262,8 +285,9 @@ timed(#session{tracer = {inviso_tracer, Handle}, limits = Limits} = S) ->
 timed(S) ->
     S.
 
-%% Notes the counts in the log regularly, and first that nothing is counted yet: the
-%% time of a later note since then is the time for which it counted.
+%% Notes the counts in the log regularly. The first note says that nothing is
+%% counted yet; from its time and the time of a later note, a reader computes
+%% how long events were counted.
 counting(#session{map = #{count := Count, dry_run := false},
                   tracer = Tracer} = S) when Count =/= off ->
     ok = inviso_session_count:note(Tracer),
@@ -281,12 +305,23 @@ noted(#session{noting = false, tracer = Tracer} = S) ->
 noted(S) ->
     note_later(S).
 
+sampling(#session{map = #{sample := Asked}, tracer = Tracer} = S) ->
+    Ours = [S#session.reader, S#session.closer | S#session.keepers],
+    S#session{sampler = inviso_session_sample:start(Asked, Tracer, Ours)}.
+
+%% The process is never traced, as those that belong to the tracer.
+monitoring(#session{plan = Plan, tracer = Tracer, keepers = Keepers} = S) ->
+    Monitor = inviso_session_monitor:start(inviso_arm:monitor(Plan), Tracer),
+    S#session{monitor = Monitor,
+              keepers = [P || P <- [Monitor], is_pid(P)] ++ Keepers}.
+
 tick() ->
     erlang:send_after(?TICK_MS, self(), tick).
 
 %% Writes a note while the request waits for its answer. The time of the note is a
 %% time of the node between two times of the command (INV_NOTE_CLOCK in
-%% c_src/abi/event.h). If there is no room for the note, the question proves nothing.
+%% c_src/abi/event.h). If there is no room for the note, the question gives no
+%% bound for the clocks.
 note_clock(#session{tracer = {inviso_tracer, Handle}, map = #{dry_run := false}},
            Terms) ->
     inviso_tracer:nif_note(Handle, [{?NOTE_CLOCK, Terms}]);
@@ -472,6 +507,16 @@ handle_info({'EXIT', Pid, _}, #session{reader = Pid} = S) ->
     {noreply, again(reader, S#session{reader = successor(normal, S)})};
 handle_info({'EXIT', Pid, _}, #session{closer = Pid} = S) ->
     {noreply, again(closer, S#session{closer = successor(high, S)})};
+handle_info({'EXIT', Pid, _}, #session{sampler = Pid} = S) ->
+    {noreply, finish(tracer, <<"the process that samples stacks was killed">>,
+                     S#session{sampler = none})};
+handle_info({'EXIT', Pid, _}, #session{monitor = Pid} = S) ->
+    {noreply, finish(tracer, <<"the process that was the system monitor of the "
+                               "node was killed">>, S#session{monitor = none})};
+handle_info({system_monitor, Pid, {lost, Text}}, #session{monitor = Pid} = S) ->
+    {noreply, finish(tracer, Text, S)};
+handle_info({system_monitor, Pid, {note, Text}}, #session{monitor = Pid} = S) ->
+    {noreply, more_notes([Text], S)};
 handle_info({'DOWN', Ref, process, _, _}, #session{guard = Ref} = S) ->
     leave(tracer, <<"the guard of this node was killed">>, S);
 handle_info(Message, #session{tracing = T} = S) ->
@@ -519,11 +564,19 @@ arm(#session{plan = Plan, tracing = T0} = S) ->
         {more, Armed, Next, T} ->
             S#session{plan = Next, tracing = T, armed = Armed};
         {done, Next, T} ->
-            watch_later(),
-            S#session{plan = Next, tracing = T, state = tracing};
+            monitored(S#session{plan = Next, tracing = T});
         {error, Class, Text, Next, T} ->
             finish({not_armed, Class}, Text,
                    S#session{plan = Next, tracing = T})
+    end.
+
+monitored(#session{monitor = Monitor} = S) ->
+    case inviso_session_monitor:arm(Monitor) of
+        ok ->
+            watch_later(),
+            S#session{state = tracing};
+        {error, Class, Text} ->
+            finish({not_armed, Class}, Text, S)
     end.
 
 arm_step(Plan, T, S) ->
@@ -563,8 +616,8 @@ more_notes(More, #session{notes = Notes} = S) ->
 
 %% --- limits -----------------------------------------------------------------
 
-look(#session{overload = Overload} = S0) ->
-    S1 = refreshed(requests(few_open_calls(S0))),
+look(S0) ->
+    S1 = refreshed(requests(swept(few_open_calls(S0)))),
     {Found, Limits} = inviso_session_limits:check(S1#session.stats,
                                                   S1#session.limits),
     S = S1#session{limits = Limits},
@@ -572,25 +625,34 @@ look(#session{overload = Overload} = S0) ->
         time ->
             time_is_up(S);
         none ->
-            case inviso_overload:check(Overload) of
-                {ok, Next} -> S#session{overload = Next};
-                {over, Why, Text} -> finish(Why, Text, S)
-            end;
+            look_around(S);
         {over, Why, Text} ->
             finish(Why, Text, short(<<>>, S))
+    end.
+
+%% Checks the load of the node, and what other tools have changed.
+look_around(#session{overload = Overload, seq = Seq, tracing = T} = S) ->
+    case {inviso_session_seq:check(Seq, T), inviso_overload:check(Overload)} of
+        {none, {ok, Next}} -> S#session{overload = Next};
+        {none, {over, Why, Text}} -> finish(Why, Text, S);
+        {{over, Why, Text}, _} -> finish(Why, Text, S)
     end.
 
 %% Changes patterns if a process has reached the bound on open calls.
 few_open_calls(#session{tracer = none} = S) ->
     S;
 few_open_calls(#session{tracer = Tracer, calls = {Plan, Done, T0}} = S) ->
-    {Notes, T} = inviso_arm_open_calls:look(Tracer, T0),
+    {Notes, T} = inviso_arm_open_calls:look(Tracer, false, T0),
     more_notes(Notes, S#session{calls = {Plan, Done, T}});
-few_open_calls(#session{tracer = Tracer, tracing = T0} = S) ->
-    {Notes, T} = inviso_arm_open_calls:look(Tracer, T0),
+few_open_calls(#session{tracer = Tracer, tracing = T0, map = Map} = S) ->
+    Timed = inviso_session_count:needs_ends(maps:get(count, Map)),
+    {Notes, T} = inviso_arm_open_calls:look(Tracer, Timed, T0),
     more_notes(Notes, S#session{tracing = T}).
 
-%% Counts the requests that have begun.
+swept(#session{decide = Decide} = S) ->
+    S#session{decide = inviso_arm_decide:sweep(Decide)}.
+
+%% Reads how many requests have begun.
 requests(#session{seq = none} = S) ->
     S;
 requests(#session{seq = Seq0, tracing = T0} = S) ->
@@ -684,10 +746,14 @@ closing(S) ->
 
 %% Returns the function that ends the session's tracing.
 closer(#session{tracing = T, tracer = Tracer, seq = Seq, calls = Calls,
-                map = #{count := Count}}) ->
-    fun() -> close(T, Tracer, Seq, Calls, Count) end.
+                sampler = Sampler, monitor = Monitor, map = #{count := Count}}) ->
+    fun() ->
+            ok = inviso_session_monitor:stop(Monitor),
+            ok = inviso_session_sample:stop(Sampler),
+            close(T, Tracer, Seq, Calls, Count)
+    end.
 
-%% Ends tracing, and then completes the log.
+%% Ends tracing first, so that no more events come, and then completes the log.
 close(T, none, Seq, _, _) ->
     {[], T, Seq, ok, true};
 close(T, Tracer, Seq, Calls, Count) ->
@@ -705,7 +771,7 @@ close(T, Tracer, Seq, Calls, Count) ->
                  [] when Calls =/= none -> inviso_tracing:second(none, Released);
                  _ -> Released
              end,
-    Noted = Count =:= off orelse inviso_session_count:note_all(Tracer),
+    Noted = inviso_session_count:note_all(Count, Tracer),
     {Counters, Closed, Ended, inviso_tracer:close(Tracer), Noted}.
 
 done({follow, From}, {ok, {Bytes, Watermark, Flushed}}, S) ->
@@ -826,7 +892,7 @@ gone(#session{table = Table, room = Room, removes = Removes} = S) ->
 status(#session{map = Map, stats = Stats} = S) ->
     Given = maps:with([name, owner, mode, keep, specs, limits], Map),
     maps:merge(
-      maps:merge(maps:merge(Given, progress(S)),
+      maps:merge(maps:merge(maps:merge(Given, progress(S)), decided(Stats)),
                  inviso_session_seq:status(S#session.seq)),
       #{since => S#session.since,
         state => S#session.state,
@@ -847,6 +913,9 @@ status(#session{map = Map, stats = Stats} = S) ->
         log_bytes => maps:get(log_bytes, Stats, 0),
         lost => maps:get(lost, Stats, #{}),
         ms_left => ms_left(S)}).
+
+decided(#{decided := Decided}) when is_map(Decided) -> #{decided => Decided};
+decided(_) -> #{}.
 
 class(#session{state = failed, class = none}) -> failed;
 class(#session{class = Class}) -> Class.

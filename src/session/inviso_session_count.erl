@@ -1,20 +1,31 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Counting, in a session (c_src/nif/tally.h).
+%% @doc Counting, and timing calls, in a session (c_src/nif/tally.h, times.h).
 %%
 %% The session's tracer counts events and records none. Regularly, and at the end, a
-%% worker of the session reads the counts and notes them in the log, from which the
-%% client learns them. A note has what was counted since the beginning, so a note
-%% that finds no room is made good by the next one of the same key. The notes at the
-%% end have all keys.
+%% worker of the session reads the counts and histograms and notes them in the log,
+%% from which the client learns them. A note has what was counted since the beginning,
+%% so a note that finds no room is made good by the next one of the same key. The notes
+%% at the end have all keys.
 -module(inviso_session_count).
 
--export([is_asked/1, begin_count/2, every_ms/1, note/1, note_all/1]).
+-export([is_asked/1, needs_ends/1, keys/1, shown/2, memory/1, begin_count/2,
+         every_ms/1, note/1, note_all/2]).
 
 -export_type([asked/0]).
 
--type asked() :: #{by := function | process, every_ms := pos_integer()}.
+-type asked() :: #{'of' := events | times,
+                   by := function | process | caller | value,
+                   expr => binary(),
+                   every_ms := pos_integer()}.
+%% expr: with `value', the expression whose values are the keys
+%% of: `times' are those of calls, from the beginning to the end
 %% every_ms: how often the counts are noted
 
+%% What the tables of a thread take (vm/tally.h, vm/times.h), rounded up.
+-define(COUNT_KIB, 330).
+-define(TIMES_KIB, 3500).
+%% vm/values.h
+-define(VALUES_KIB, 769).
 %% How long note_all/1 waits for room in the log, and the pause between two tries.
 -define(PATIENCE_MS, 5000).
 -define(PAUSE_MS, 5).
@@ -23,18 +34,65 @@
 -spec is_asked(term()) -> boolean().
 is_asked(off) ->
     true;
-is_asked(#{by := By, every_ms := Ms} = Map) ->
-    map_size(Map) =:= 2 andalso lists:member(By, [function, process])
-        andalso is_integer(Ms) andalso Ms >= 50 andalso Ms =< 3600000;
+is_asked(#{'of' := events, by := value, expr := Expr} = Map) when is_binary(Expr) ->
+    is_asked(maps:remove(expr, Map#{by := caller}));
+is_asked(#{'of' := Of, by := By, every_ms := Ms} = Map) ->
+    map_size(Map) =:= 3 andalso lists:member(Of, [events, times])
+        andalso lists:member(By, [function, process]
+                             ++ [caller || Of =:= events]) andalso is_integer(Ms)
+        andalso Ms >= 50 andalso Ms =< 3600000;
 is_asked(_) ->
     false.
+
+%% @doc Returns true if the VM must report the ends of calls.
+-spec needs_ends(asked() | off) -> boolean().
+needs_ends(#{'of' := times}) -> true;
+needs_ends(_) -> false.
+
+%% @doc Returns what the match specs must say of an event.
+-spec keys(asked() | off) -> none | caller | {value, binary()}.
+keys(#{by := caller}) -> caller;
+keys(#{by := value, expr := Expr}) -> {value, Expr};
+keys(_) -> none.
+
+%% @doc Returns those of the modules whose records the session can show. Counts and
+%% histograms by function or process show no term.
+-spec shown(map(), [module()]) -> [module()].
+shown(#{count := #{by := By}}, _) when By =/= value -> [];
+shown(_, Modules) -> Modules.
+
+%% @doc Returns a note about the memory that counting takes.
+-spec memory(asked() | off) -> [binary()].
+memory(off) ->
+    [];
+memory(#{'of' := Of, by := By}) ->
+    Threads = lists:sum([erlang:system_info(What)
+                         || What <- [schedulers, dirty_cpu_schedulers,
+                                     dirty_io_schedulers]]) + 1,
+    {KiB, More} = case Of of
+                      events when By =:= value -> {?COUNT_KIB + ?VALUES_KIB, ""};
+                      events -> {?COUNT_KIB, ""};
+                      times -> {?COUNT_KIB + ?TIMES_KIB,
+                                ", and 64 bytes to 16 KiB for each process with "
+                                "open calls"}
+                  end,
+    [unicode:characters_to_binary(
+       io_lib:format("at most ~b MiB of memory for the keys of ~b threads~ts",
+                     [(Threads * KiB + 1023) div 1024, Threads - 1, More]))].
 
 %% @doc Makes the tracer count. Throws `{error, Class, Text}'.
 -spec begin_count(asked() | off, inviso_tracer:tracer()) -> ok.
 begin_count(off, _) ->
     ok;
-begin_count(#{by := By}, {_, Handle}) ->
-    case inviso_tracer:nif_tally(Handle, By) of
+begin_count(#{by := By} = Asked, {_, Handle}) ->
+    Began = case needs_ends(Asked) of
+                true ->
+                    Processes = erlang:system_info(process_limit),
+                    inviso_tracer:nif_times(Handle, By, Processes);
+                false ->
+                    inviso_tracer:nif_tally(Handle, By)
+            end,
+    case Began of
         true -> ok;
         false -> throw({error, failed, <<"no memory for the counts">>});
         closed -> throw({error, failed, <<"the tracer was closed">>})
@@ -51,11 +109,27 @@ note({_, Handle}) ->
     _ = noted(Handle, false, now_ms()),
     ok.
 
-%% @doc Notes all counts. Returns false if there was no room for some of them. When
-%% it is called, no event may follow.
--spec note_all(inviso_tracer:tracer()) -> boolean().
-note_all({_, Handle}) ->
-    noted(Handle, true, now_ms() + ?PATIENCE_MS).
+%% @doc Notes all counts; calls that are still open have no end. Returns false if there
+%% was no room for some of them. When it is called, no event may follow.
+-spec note_all(asked() | off, inviso_tracer:tracer()) -> boolean().
+note_all(off, _) ->
+    true;
+note_all(Asked, {_, Handle}) ->
+    Until = now_ms() + ?PATIENCE_MS,
+    _ = needs_ends(Asked) andalso ended(Handle, 0, Until),
+    noted(Handle, true, Until).
+
+%% A callback that is still running is waited for. No process is in one for long.
+ended(Handle, At, Until) ->
+    case inviso_tracer:nif_times_end(Handle, At) of
+        Next when is_integer(Next) ->
+            ended(Handle, Next, Until);
+        busy ->
+            _ = timer:sleep(?PAUSE_MS),
+            now_ms() < Until andalso ended(Handle, At, Until);
+        _ ->
+            true
+    end.
 
 noted(Handle, All, Until) ->
     noted(Handle, 0, All, Until).

@@ -9,7 +9,7 @@
 -export_type([limits/0]).
 
 -record(limits, {max :: #{atom() => integer()},
-                 %% monotonic time, ms
+                 %% when the time limit is reached: monotonic time, ms
                  deadline = infinity :: integer() | infinity,
                  %% monotonic time (ms) since which the spooler cannot write
                  stalled = never :: integer() | never}).
@@ -82,7 +82,7 @@ time(_, L) ->
     end.
 
 counted(#{limit := bytes}, #limits{max = #{bytes := Max}}) ->
-    over(bytes, "~b bytes recorded, which is the limit", [Max]);
+    over(bytes, "~ts of log, which is the limit", [bytes(Max)]);
 counted(#{limit := Limit, recorded := N}, #limits{max = #{events := Max}})
   when Limit =:= events; Max > 0, N >= Max ->
     over(events, "~b events, limit ~b", [N, Max]);
@@ -90,6 +90,13 @@ counted(#{rate_reached := true}, #limits{max = #{rate := Max}}) ->
     over(rate, "more than ~b events a second", [Max]);
 counted(_, _) ->
     none.
+
+bytes(Bytes) when Bytes rem (1 bsl 20) =:= 0 ->
+    io_lib:format("~b MiB", [Bytes bsr 20]);
+bytes(Bytes) when Bytes rem (1 bsl 10) =:= 0 ->
+    io_lib:format("~b KiB", [Bytes bsr 10]);
+bytes(Bytes) ->
+    io_lib:format("~b bytes", [Bytes]).
 
 over(Why, Format, Args) ->
     {over, Why, unicode:characters_to_binary(io_lib:format(Format, Args))}.

@@ -17,6 +17,8 @@
           open_calls := non_neg_integer(), dry_run := boolean(),
           seq := inviso_session_seq:asked() | off,
           count := inviso_session_count:asked() | off,
+          sample := inviso_session_sample:asked() | off,
+          decide := inviso_arm_decide:all(),
           yes := boolean()}.
 
 -include("inviso_options.hrl").
@@ -59,6 +61,8 @@ fields() ->
                        || {Key, _, _, _} = Option <- ?OPTS_PROTECT]), #{}},
      {seq, fun is_seq/1, off},
      {count, fun inviso_session_count:is_asked/1, off},
+     {sample, fun inviso_session_sample:is_asked/1, off},
+     {decide, fun is_decide/1, {{none, false}, none}},
      {dry_run, fun is_boolean/1, false},
      {yes, fun is_boolean/1, false}]
         ++ [{Key, number(Option), default(Key, Default)}
@@ -85,6 +89,14 @@ deadline(#{mode := detached, dry_run := false, limits := Limits} = Map) ->
     end;
 deadline(Map) ->
     {ok, Map}.
+
+%% inviso_arm_decide:all(): {{MinNs | none, Failed}, ReturnsSpec | none}
+is_decide({{Ns, Failed}, Returns}) ->
+    (Ns =:= none orelse is_integer(Ns) andalso Ns >= 0 andalso Ns < 1 bsl 63)
+        andalso is_boolean(Failed)
+        andalso (Returns =:= none orelse is_text(Returns));
+is_decide(_) ->
+    false.
 
 is_seq(off) ->
     true;

@@ -30,7 +30,8 @@ unread(N) ->
                      "and pairs there; trace fewer modules, or write rules "
                      "such as #user/4.3", [N, ["s" || N > 1]]))].
 
-%% A rule for a function that is not here can have a mistake, and redacts nothing.
+%% If a rule names a function that the node does not have, the rule may be
+%% misspelt, and redacts nothing.
 unknown(Rule) ->
     case re:run(Rule, "^\\s*(?|'([^'*]+)'|([^\\s',:/(){}#*]+?))\\s*[:.]"
                 "\\s*(?|'([^'*]+)'|([^\\s',:./(){}#*-]+))\\s*([/(].*|->.*|)$",
@@ -45,11 +46,12 @@ unknown(Rule) ->
             []
     end.
 
-%% A key can have a dot, but no colon.
+%% The name of a key can contain a dot, but no colon. So a rule with a colon is
+%% for a function.
 is_function_rule(Rule, <<>>) -> binary:match(Rule, <<":">>) =/= nomatch;
 is_function_rule(_, _) -> true.
 
-%% A module that is not loaded yet may have any function.
+%% If the module is not loaded yet, it may have any function.
 exists(Module, Function) ->
     lists:any(fun(M) -> has(M, Function) end,
               [Module, <<"Elixir.", Module/binary>>]).
@@ -66,7 +68,7 @@ has(Module, Function) ->
         error:badarg -> is_file(Module)
     end.
 
-%% The name of a module that was never loaded is no atom yet.
+%% The name of a module that was never loaded may not exist as an atom yet.
 is_file(Module) ->
     code:where_is_file(unicode:characters_to_list(Module) ++ ".beam")
         =/= non_existing.
@@ -83,8 +85,8 @@ definitions(Records) ->
 definition(Fields) ->
     ["(", lists:join(",", [["'", quotes(F, "_"), "'"] || F <- Fields]), ")"].
 
-%% Rules cannot have a quote in quotes. A star stands for it in the name of a
-%% record, and keys are compared without _.
+%% In a rule, a quoted name cannot contain a quote. In the name of a record a
+%% star replaces it; in keys it is replaced by _, which comparisons ignore.
 quotes(Name, Instead) ->
     case string:replace(atom_to_binary(Name), "'", Instead, all) of
         [<<>>] -> Instead;
@@ -117,7 +119,8 @@ record(Rule, Name, Redacted, Records) ->
                  [Name, Name]);
         Definitions ->
             Numbers = [numbers(Rule, Name, Redacted, D) || D <- Definitions],
-            %% A version that is loaded later can have another arity.
+            %% A version of the record that is loaded later can have another
+            %% number of fields.
             Later = unicode:characters_to_binary(["#'", Name, "'/2-16777215"]),
             iolist_to_binary(lists:join(",", lists:append(Numbers) ++ [Later]))
     end.

@@ -8,7 +8,7 @@
 %% (`begin' in c_src/abi/control.h), so that no node misses the first messages.
 -module(inviso_session_seq).
 
--export([is_label/1, plans/2, open/3, look/2, is_over/1, status/1, close/2]).
+-export([is_label/1, plans/2, open/3, look/2, check/2, is_over/1, status/1, close/2]).
 
 -export_type([asked/0, seq/0]).
 
@@ -19,14 +19,15 @@
 %% variable  of the specs, whose value names a request; recorded with its first event;
 %%           several with commas between them
 %% requests  how many may begin on this node; 0: no limit
-%% one_in    one in so many of them begins
-%% calls     specs of calls that are recorded in processes that hold a token
-%% reset     true: at the end, remove the tokens of all processes of the node
+%% one_in one in this many requests begins calls specs of calls that are
+%% recorded in processes that hold a token reset true: at the end, remove the
+%% tokens of all processes of the node
 
 -record(seq, {asked :: asked(),
               counts = {0, 0, 0, 0, false, false} :: tuple(),
-              over = false :: boolean(), % no more requests begin
-              ends = true :: boolean(), % patterns ask for ends of calls
+              over = false :: boolean(), % true: no further requests begin
+              %% true: the patterns ask for the ends of calls
+              ends = true :: boolean(),
               held = unknown :: unknown | non_neg_integer()}).
 
 -opaque seq() :: #seq{}.
@@ -39,8 +40,9 @@
 -spec is_label(term()) -> boolean().
 is_label(L) -> is_integer(L) andalso L >= 0 andalso L =< 16#7ffffff.
 
-%% @doc Returns the arguments of inviso_arm:plan/1 for what begins requests, and for
-%% what is recorded within them, if anything is.
+%% @doc Returns the arguments of inviso_arm:plan/1 for the events that begin
+%% requests, and for the calls that are recorded within requests, if there are
+%% any.
 -spec plans(map(), asked() | off) -> {map(), none | map()}.
 plans(Plan, off) ->
     {Plan, none};
@@ -92,8 +94,8 @@ taken(Other) ->
 
 %% @doc Reads the counts of requests. When no more may begin, changes the patterns
 %% that begin them: a process that has begun one then clears the flags of the token
-%% that it has kept. If a process calls functions of the patterns without an end, such
-%% as a loop, the patterns ask for no ends of calls any more.
+%% that it has kept. If calls of a process do not end, as in a loop by tail
+%% calls, the patterns no longer ask for the ends of calls.
 -spec look(seq() | none, inviso_tracing:tracing()) ->
           {seq() | none, inviso_tracing:tracing()}.
 look(#seq{over = false} = Q0, T) ->
@@ -119,7 +121,7 @@ over(#seq{ends = false}, T) ->
     inviso_tracing:clear_patterns(T).
 
 %% Sets patterns with another match spec. If the engine does not answer, the old
-%% patterns stay, and the tracer begins no request nevertheless.
+%% patterns stay; the tracer still begins no request.
 changed(Change, T0) ->
     lists:foldl(fun({Kind, What, MS}, T) ->
                         case Change(Kind, MS) of
@@ -152,12 +154,35 @@ counted(Q, T) ->
             Q
     end.
 
+%% @doc Returns why the session has to end: its tracer is no longer the system
+%% tracer, so the tracer gets no more events of requests.
+%%
+%% OTP's specs do not say that a system tracer can be a module.
+-dialyzer({no_match, check/2}).
+-spec check(seq() | none, inviso_tracing:tracing()) ->
+          none | {over, tracer, binary()}.
+check(none, _) ->
+    none;
+check(_, T) ->
+    Ours = inviso_tracing:system(T),
+    case seq_trace:get_system_tracer() of
+        Ours ->
+            none;
+        false ->
+            {over, tracer, <<"another tool has removed this session's system "
+                             "tracer, to which sequential traces are reported">>};
+        Other ->
+            {over, tracer, text("another tool has replaced this session's system "
+                                "tracer by ~ts, to which sequential traces are "
+                                "now reported", [inviso_arm_foreign:owner(Other)])}
+    end.
+
 %% @doc Returns true if no more requests can begin.
 -spec is_over(seq() | none) -> boolean().
 is_over(none) -> false;
 is_over(#seq{over = Over}) -> Over.
 
-%% @doc Returns what the session's status says about requests.
+%% @doc Returns the part of the session's status that is about requests.
 -spec status(seq() | none) -> #{seq => map()}.
 status(none) ->
     #{};
@@ -168,8 +193,8 @@ status(#seq{asked = Asked, counts = Counts} = Q) ->
                  beyond => Beyond, remote => Remote, others => Others},
                maps:from_list([{held, N} || N <- [Q#seq.held], is_integer(N)]))}.
 
-%% @doc Ends the session's part: its scope is closed, so no more tokens are set.
-%% Counts the processes that still hold one.
+%% @doc Ends the requests. The scope of the session is closed already, so no
+%% more tokens are set. Counts the processes that still hold a token.
 -spec close(seq() | none, inviso_tracing:tracing()) ->
           {seq() | none, inviso_tracing:tracing()}.
 close(none, T) ->
@@ -180,8 +205,9 @@ close(#seq{asked = #{label := Label} = Asked} = Q0, T) ->
     _ = maps:get(reset, Asked, false) andalso seq_trace:reset_trace(),
     {Q#seq{held = held(Label)}, Released}.
 
-%% Returns how many processes hold a token with the label, or `unknown' if that would
-%% take long. Another process asks, because it can be ended.
+%% Returns how many processes hold a token with the label, or `unknown' if
+%% finding out takes too long. A separate process asks them, because that
+%% process can be killed.
 held(Label) ->
     {Pid, Ref} = spawn_monitor(fun() ->
                                        exit({held, search(processes(), Label, 0)})

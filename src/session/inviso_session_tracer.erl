@@ -52,8 +52,8 @@ options(#{tracer := Opts, keep := Keep, limits := Limits}) ->
     Limit = maps:filter(fun(_, N) -> N > 0 end, Limits),
     Opts#{keep => Keep, limit => Limit}.
 
-%% Returns a note that says what memory the tracer takes, and why, if the user has
-%% set one of the options from which this follows.
+%% If the user has set an option that determines the tracer's memory, returns a
+%% note that says how much memory the tracer takes, and for what.
 memory(Opts) when is_map_key(max_term_bytes, Opts);
                   is_map_key(buffer_bytes, Opts) ->
     #{normal := {N, Normal}, dirty := {D, Dirty}, large := {L, Large},
@@ -110,7 +110,7 @@ no_tracer(_, {load, Text}, _) ->
 no_tracer(_, Reason, _) ->
     {error, failed, text("the tracer does not open: ~0tp", [Reason])}.
 
-%% Says what --max-term fits into the --buffer of the options.
+%% Says which --max-term fits into the --buffer of the options.
 fitting(#{max_term_bytes := Asked} = Opts) ->
     case inviso_opts:largest_term(Opts) of
         Fits when is_integer(Fits), Fits < Asked ->

@@ -47,7 +47,8 @@ node() ->
       clients => clients(),
       others => others()}.
 
-%% Sends all requests before it waits for the first answer.
+%% Requests the status of all sessions before it waits for the first answer, so
+%% that the sessions answer at the same time.
 sessions() ->
     Asked = [{S, gen_server:send_request(Pid, status)}
              || {Pid, {session, _, _, _} = S, _} <- inviso_push:users()],
@@ -99,7 +100,7 @@ sessions_of_others(Sessions, Found) ->
                                              [inviso_other_tools:session_name(S)]))
      || S <- Sessions, not lists:member(S, Seen)].
 
-%% Returns what will trace processes and ports that do not exist yet.
+%% Returns the tracers of processes and ports that do not exist yet.
 to_come(By) ->
     [{Kind, Session, Tracer, flags(Flags)}
      || {Kind, Who} <- [{new_processes, new}, {new_ports, new_ports}],

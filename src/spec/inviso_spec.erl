@@ -13,6 +13,7 @@
 %%  send   send(Msg)   send(To, Msg) when ...
 %%  receive   receive(Msg)   receive(From, Msg)   receive(Node, From, Msg)
 %%  procs   ports   running   gc
+%%  long_gc(50ms)   busy_port           see inviso_spec_system
 %% '''
 %%
 %% inviso has no grammar of its own. `erl_scan' and `erl_parse' read the text as the
@@ -23,9 +24,12 @@
 
 -export([parse/1, parse/2, new_words/1, returning/1, format_mfa/3]).
 
--export_type([spec/0, clause/0, action/0]).
+-export_type([spec/0, clause/0, action/0, rule/0]).
 
 -type action() :: return | caller | stack.
+%% Which calls are recorded when they end: calls that take at least this many
+%% nanoseconds, and calls that fail.
+-type rule() :: {MinNs :: non_neg_integer() | none, Failed :: boolean()}.
 %% The actions of a clause; other rooms add actions of their own. A clause of a raw
 %% match spec, `{raw, _}', is not changed and has no actions.
 -type clause() :: {'_' | list(), list(), [action() | tuple()]} | {raw, tuple()}.
@@ -36,13 +40,17 @@
                   functions := inviso_spec_group:functions(),
                   elixir := boolean(), clauses := [clause()],
                   counters := [count | time], text := binary(),
-                  labels => [atom()], % variables of the match spec: parse/2
-                  records => [module()]} % the modules of m#rec{}
+                  rule => rule(), % the rule of the actions `slow' and `failed'
+                  %% variables of the match spec that name requests: see parse/2
+                  labels => [atom()],
+                  records => [module()]} % the modules m in m#rec{}
               | #{kind := send | 'receive', clauses := [clause()],
                   text := binary(), labels => [atom()],
                   records => [module()]}
               | #{kind := procs | ports | running | garbage_collection,
-                  text := binary()}.
+                  text := binary()}
+              | #{kind := system, event := inviso_spec_system:event(),
+                  at := inviso_spec_system:at(), text := binary()}.
 
 -define(MAX_BYTES, 4096).
 -define(REST, "[\\p{L}\\p{N}_@]*").
@@ -62,8 +70,8 @@
 -define(SIDE_EFFECTS, [trace, enable_trace, disable_trace, silent,
                        set_seq_token, set_tcw, display]).
 
-%% @doc Parses one spec. The text of an error says what was expected, and at which
-%% position.
+%% @doc Parses one spec. The text of an error says which text was expected at
+%% which position.
 -spec parse(binary()) -> {ok, spec()} | {error, usage, binary()}.
 parse(Text) ->
     parse(Text, []).
@@ -132,7 +140,17 @@ returning(Spec) ->
 
 parse_chars([], _Text) ->
     {error, usage, format("no spec is given. " ?EXAMPLES, [])};
-parse_chars(Chars, Text) ->
+parse_chars(Chars, {Binary, _} = Text) ->
+    case inviso_spec_system:read(Chars) of
+        none ->
+            parse_functions(Chars, Text);
+        {ok, Event, At} ->
+            {ok, #{kind => system, event => Event, at => At, text => Binary}};
+        {error, Column, Why} ->
+            {error, usage, report(Chars, {1, Column}, Why, "")}
+    end.
+
+parse_functions(Chars, Text) ->
     case inviso_spec_group:read(Chars) of
         none ->
             parse_names(Chars, Text);
@@ -218,11 +236,11 @@ spaced(Chars) ->
 
 %% --- the parts of a spec ----------------------------------------------------
 
-%% What the functions below know of the whole spec.
+%% Facts about the whole spec, which the functions below pass on.
 -record(ctx, {notation :: erlang | elixir,
-              %% the terms that literals/1 has replaced
+              %% the terms in whose place literals/1 has put a name
               literals :: [{atom(), term()}],
-              %% the modules of records, from m#rec{}
+              %% the modules m in m#rec{}
               records :: #{atom() => module()},
               %% whether the spec names one module or a group
               scope :: one | group,
@@ -232,7 +250,7 @@ spaced(Chars) ->
 spec(Tokens0, Notation, {Text, Labels}, Scope) ->
     {Tokens1, Literals} = literals(without_dot(Tokens0)),
     {Tokens2, Records} = records(Tokens1, [], #{}),
-    {Tokens, Actions} = split_actions(Tokens2),
+    {Tokens, Actions, Rule} = split_actions(Tokens2),
     Spec = target(Tokens, Actions,
                   #ctx{notation = Notation, literals = Literals,
                        records = Records, scope = Scope, labels = Labels}),
@@ -241,7 +259,8 @@ spec(Tokens0, Notation, {Text, Labels}, Scope) ->
              [hd(missing(Labels, Tokens) ++ Labels)]),
     Named = maps:from_list([{records, lists:usort(maps:values(Records))}
                             || Records =/= #{}]),
-    maps:merge(Spec#{text => Text, elixir => Notation =:= elixir}, Named).
+    maps:merge(Spec#{text => Text, elixir => Notation =:= elixir},
+               maps:merge(Named, Rule)).
 
 %% Removes the module in m#rec, which Erlang does not have.
 records([{atom, At, M}, {'#', _} = Hash, {atom, _, Rec} = Name | Rest], Acc,
@@ -303,7 +322,7 @@ target([{atom, _, _}, Token | _], _Actions, _Ctx) ->
          "a : and a function are", [shown(Token)]);
 target([Token | _], _Actions, _Ctx) ->
     syntax(at(Token), "a module is expected, or send, receive, procs, ports, "
-         "running, gc, and not ~ts", [shown(Token)]);
+         "running, gc, long_gc, and not ~ts", [shown(Token)]);
 target([], _Actions, _Ctx) ->
     syntax({1, 1}, "a module, a function or a kind of event is missing before "
                    "the actions", []).
@@ -433,7 +452,16 @@ no_actions_with_raw(At, [Action | _]) ->
 
 split_actions(Tokens) ->
     {Before, After} = at_arrow(Tokens, 0, []),
-    {Before, actions(After)}.
+    All = actions(After),
+    Slow = [Ns || {slow, Ns} <- All],
+    Failed = lists:member(failed, All),
+    case lists:usort([A || A <- All, is_atom(A), A =/= failed]) of
+        Actions when Slow =:= [], not Failed ->
+            {Before, Actions, #{}};
+        Actions ->
+            Rule = {lists:last([none | Slow]), Failed},
+            {Before, lists:umerge([return], Actions), #{rule => Rule}}
+    end.
 
 at_arrow([{Arrow, At} | Rest], 0, Acc) when Arrow =:= '->'; Arrow =:= '::' ->
     {lists:reverse(Acc), {At, Rest}};
@@ -451,7 +479,7 @@ nesting(_) -> 0.
 actions(none) -> [];
 actions({At, []}) -> fail(At, "an action is expected after the arrow: "
                           ++ action_names(), []);
-actions({_, Tokens}) -> lists:usort(action_list(Tokens)).
+actions({_, Tokens}) -> action_list(Tokens).
 
 action_list([Token | Rest]) ->
     {Action, After} = action(Token, Rest),
@@ -466,26 +494,29 @@ more_actions([Token | _]) ->
     fail(at(Token), "; and another action, or the end, is expected and not "
          "~ts", [shown(Token)]).
 
-%% `slow(Time)' and `failed' record returns. The command, which shows the events,
-%% decides which calls to show.
 action({Word, At, slow}, Rest) when Word =:= atom; Word =:= var ->
-    {return, slow(At, Rest)};
+    slow(At, Rest);
 action({Word, _At, failed}, Rest) when Word =:= atom; Word =:= var ->
-    {return, Rest};
+    {failed, Rest};
 action(Token, Rest) ->
     {action(Token), Rest}.
 
-slow(_At, [{'(', _}, {Number, _, _}, {Word, _, Unit}, {')', _} | Rest])
+slow(_At, [{'(', _}, {Number, _, N}, {Word, _, Unit}, {')', _} | Rest])
   when Number =:= integer orelse Number =:= float,
        Word =:= atom orelse Word =:= var,
        Unit =:= us orelse Unit =:= ms orelse Unit =:= s orelse Unit =:= m
        orelse Unit =:= min ->
-    Rest;
-slow(_At, [{'(', _}, {Number, _, _}, {')', _} | Rest])
+    {{slow, trunc(N * nanoseconds(Unit))}, Rest};
+slow(_At, [{'(', _}, {Number, _, N}, {')', _} | Rest])
   when Number =:= integer; Number =:= float ->
-    Rest;
+    {{slow, trunc(N * nanoseconds(s))}, Rest};
 slow(At, _) ->
     fail(At, "slow needs a time: slow(50ms), slow(500us) or slow(2s)", []).
+
+nanoseconds(us) -> 1000;
+nanoseconds(ms) -> 1000000;
+nanoseconds(s) -> 1000000000;
+nanoseconds(_) -> 60000000000.
 
 action({atom, At, stack}) ->
     case inviso_vm:has_stack() of
@@ -549,8 +580,8 @@ head([{'(', At} | Rest], Records, Ctx) ->
     {Count, Clauses, maps:from_list([{labels, V} || {_, _, [V]} <- Put,
                                                     V =/= true])}.
 
-%% The clause's result is the list of the variables for --label, if the arguments
-%% have them all.
+%% If the arguments have all variables for --label, the result of the clause is
+%% the list of these variables.
 result(End, Args, #ctx{labels = [_ | _] = Labels}) ->
     case missing(Labels, Args) of
         [] -> [{'[', End} | list(End, Labels)];
@@ -679,7 +710,7 @@ vm_accepts(_At, []) ->
     ok;
 vm_accepts(At, Clauses) ->
     Ms = [case C of
-              %% The guard `false' keeps the VM from running the body.
+              %% The guard `false' makes the VM leave out the body.
               {raw, {H, G, B}} when is_list(G) -> {H, [false | G], B};
               {raw, Raw} -> Raw;
               {H, G, _} -> {H, G, []}
@@ -764,7 +795,7 @@ bracketed([{T, Anno, _} | Rest], Acc) when T =:= integer; T =:= float ->
 bracketed([{'.', _} | Rest], Acc) ->
     bracketed(Rest, ["." | Acc]);
 bracketed([{'>', _} | Rest], [Text]) ->
-    %% In #Port<0.5> the scanner takes 0.5 for a float.
+    %% The scanner reads the 0.5 in #Port<0.5> as a float.
     case lists:member($., Text) of
         true -> {Text, Rest};
         false -> none

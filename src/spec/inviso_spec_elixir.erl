@@ -182,9 +182,11 @@ number(Cs, At, Acc) ->
             next(Cs, Rest, 0, At, [{integer, At, integer(Whole, 10, At)} | Acc])
     end.
 
+%% An underscore must be between two digits; another one stays, and is an error.
 digits(Cs) ->
     {Digits, Rest} = lists:splitwith(fun is_name/1, Cs),
-    {[D || D <- Digits, D =/= $_], Rest}.
+    {re:replace(Digits, "(?<=[^_])_(?=[^_])", "", [global, {return, list}]),
+     Rest}.
 
 %% Letters after a decimal number are another token: the unit in slow(50ms).
 decimal(Cs) ->

@@ -17,7 +17,7 @@
 
 -export_type([modules/0, functions/0]).
 
-%% The texts between the stars.
+%% A wildcard: the texts before, between and after its stars.
 -type glob() :: {glob, [string()]}.
 %% `one': the spec names one module, or one function, without a wildcard.
 -type modules() :: one | glob() | {app, atom()} | {behaviour, module()}.
@@ -26,8 +26,9 @@
 -define(QUOTED, "'[^']*'").
 -define(PART, "[\\p{L}\\p{N}_@*]+").
 
-%% @doc Returns the text with ordinary names, and what the names stand for. Returns
-%% `none' if the text begins with neither a wildcard nor a group.
+%% @doc Returns the text with ordinary names, and the wildcards or groups for
+%% which these names stand. Returns `none' if the text begins with neither a
+%% wildcard nor a group.
 -spec read(string()) -> none | {string(), modules(), functions()}.
 read(Chars) ->
     case group(Chars) of
@@ -51,7 +52,8 @@ name(Name) -> list_to_atom(Name).
 elixir_module("Elixir." ++ _ = Name) -> list_to_atom(Name);
 elixir_module(Name) -> list_to_atom("Elixir." ++ Name).
 
-%% The separator after the group decides the notation.
+%% The separator after the group (: or .) decides whether the spec is in
+%% Erlang's or Elixir's notation.
 after_group(Chars, Modules, Length) ->
     Rest = lists:nthtail(Length, Chars),
     case match(Rest, "^\\s*\\.") of
@@ -161,7 +163,8 @@ match(Chars, Re) ->
         nomatch -> none
     end.
 
-%% --- what a group has ---------------------------------------------------------
+%% --- the modules of a group
+%% ---------------------------------------------------------
 
 %% @doc Returns true if a group has a loaded module.
 -spec has(modules(), module()) -> boolean().
@@ -180,7 +183,7 @@ has({behaviour, B}, M) ->
                                   andalso lists:member(B, Names)
                       end, Attributes)
     catch
-        %% The module is being purged.
+        %% The module is being purged, so it has no attributes.
         error:badarg -> false
     end.
 

@@ -118,9 +118,9 @@ has_variable(T) when is_tuple(T) -> has_variable(tuple_to_list(T));
 has_variable([H | T]) -> has_variable(H) orelse has_variable(T);
 has_variable(_) -> false.
 
-%% @doc Returns the match spec of a clause. Records are looked up in the abstract
-%% code of modules: those in `Named', for which the user gave a module, in this one,
-%% and the others in `Module'.
+%% @doc Returns the match spec of a clause. Records are looked up in the
+%% abstract code of modules: a record in `Named' in the module that the user
+%% gave for it, and any other record in `Module'.
 -spec match_spec(term(), {module, module()} | none, #{atom() => module()}) ->
           [tuple()].
 match_spec(Clause, Module, Named) ->

@@ -63,8 +63,8 @@ pid(Chars) ->
             end
     end.
 
-%% Returns the error for a text that is no pid. If the text has the form of a pid,
-%% its numbers are too large for a pid, so there is no such process.
+%% Returns the error for a text that is not a pid. If the text has the form of a
+%% pid, its numbers are too large for a pid, so there is no such process.
 no_pid(Chars) ->
     case re:run(Chars, "^<0\\.[0-9]+\\.[0-9]+>$") of
         {match, _} -> nothing("there is no process ~ts", [Chars]);
@@ -80,7 +80,7 @@ of_another_node(Chars) ->
           "it; the node it runs on calls it " ++ Here).
 
 port(Chars) ->
-    %% list_to_port/1 accepts any number.
+    %% list_to_port/1 accepts the number of a port that does not exist.
     try list_to_port(Chars) of
         Port ->
             case erlang:port_info(Port, name) of

@@ -39,7 +39,8 @@ is_on(_, _, _) -> false.
 last([]) -> 0;
 last([{Last, _} | _]) -> Last.
 
-%% @doc Returns the items without deactivations, in order.
+%% @doc Returns the items in order, except the items that deactivate a trace
+%% case.
 -spec items(history()) -> [item()].
 items(History) ->
     lists:reverse([Item || {_, Item} <- History, not is_off(Item)]).

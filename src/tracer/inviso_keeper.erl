@@ -24,7 +24,7 @@
 -define(START_MS, 10000).
 -define(SETTLE_MS, 5000).
 %% The longest delay before a spooler that has died is started again. The first
-%% delay is 0, and each one is longer than the one before.
+%% delay is 0, and each delay is longer than the delay before.
 -define(RESTART_MAX_MS, 5000).
 %% How long open/2 waits for the registered names, and how long a flush and the close
 %% wait for other names. Without them the log is complete, except for names.
@@ -45,7 +45,7 @@
          %% Exit status of the last spooler, and how many spoolers in a row had this
          %% status.
          ended = {none, 0} :: {none | non_neg_integer(), non_neg_integer()},
-         gone = 0 :: non_neg_integer()}). % last result of nif_gone/0
+         gone = 0 :: non_neg_integer()}). % the last result of nif_gone/0
 
 %% The spooler's states and the reasons of losses, in the order of their numbers in
 %% c_src/abi/ring.h and c_src/abi/event.h.
@@ -127,7 +127,8 @@ keep(Handle, Notes, Ms) ->
         _ -> ok
     end.
 
-%% Takes notes that are written already. They are written again when names are.
+%% Takes notes that are written already. They are written again when names are
+%% written again.
 -spec remember(pos_integer(), [inviso_names:note()]) -> ok.
 remember(Handle, Notes) ->
     case keeper(Handle) of
@@ -538,7 +539,7 @@ await_flush(Handle, Number, Deadline) ->
 %% Closing
 
 finish(K = #keeper{names = Names}, Why) ->
-    wake(K), % so that the rings have room for names
+    wake(K), % wake the spooler, so that the rings have room for names
     ok = inviso_names:last(Names, ?NAMES_MS),
     ok = inviso_names:stop(Names),
     retire(K, Why),
@@ -628,7 +629,7 @@ remove_ring(Path) -> file:delete(Path).
 
 stats(K = #keeper{handle = Handle}) ->
     {Produced, Recorded, Dropped, RingBytes, Limit, RateReached, Filtered,
-     Undecided, LeftOut, Redacted} =
+     Undecided, LeftOut, Redacted, Decided} =
         inviso_tracer:nif_info(Handle),
     Lost = lists:zip(losses(), tuple_to_list(Dropped)),
     Spool = spool(K),
@@ -639,6 +640,7 @@ stats(K = #keeper{handle = Handle}) ->
       filtered => Filtered,
       undecided => Undecided,
       left_out => LeftOut,
+      decided => decided(Decided),
       redacted => Redacted,
       limit_reached => Limit =/= none,
       limit => Limit,
@@ -647,6 +649,12 @@ stats(K = #keeper{handle = Handle}) ->
       log_bytes => maps:get(bytes, Spool),
       files => files(K, Spool),
       spooler => spooler_stats(Spool)}.
+
+decided(none) ->
+    none;
+decided({Forgotten, Unkept, Unended, Open, WithoutArgs}) ->
+    #{forgotten => Forgotten, unkept => Unkept, unended => Unended,
+      open => Open, without_args => WithoutArgs}.
 
 spooler_stats(#{state := State, os_pid := OsPid, starts := Starts,
                 posix := Posix, error := Text}) ->

@@ -12,7 +12,7 @@
 %% processes.
 -module(inviso_names).
 
--export([start_link/2, await/2, keep/3, remember/2, last/2, stop/1]).
+-export([start_link/2, await/2, keep/3, remember/2, last/2, stop/1, name_of/1]).
 -export_type([note/0]).
 -export([init/3, ask/2]).
 
@@ -24,7 +24,7 @@
 -define(STUCK_MS, 50).
 %% The first and the longest pause between two rounds.
 -define(FIRST_MS, 20).
--define(LONGEST_MS, 200).
+-define(LONGEST_MS, 50).
 %% How many processes each of the two tables of known processes may have.
 -define(MAX_KNOWN, 5000).
 %% The most notes that nif_note/2 takes, and the bytes that a note needs about.
@@ -32,15 +32,18 @@
 -define(NOTE_BYTES, 32).
 %% How often a note is tried again if the ring is full.
 -define(MAX_TRIES, 50).
-%% The dictionary of a process with a larger heap, in words, is not asked for.
--define(MAX_HEAP, 30000).
+%% The dictionary of a process with a larger heap, in words, is not asked for. A
+%% busy process has much garbage in its heap, and space that is free.
+-define(MAX_HEAP, 500000).
+%% A process that has got more than this of a dictionary, in words, collects it.
+-define(LARGE_HEAP, 30000).
 %% The longest label that is written, in bytes of the external term format.
 -define(MAX_LABEL, 4096).
 %% Names that are written again at the beginning of a file take at most this part
 %% of the file.
 -define(FILE_PART, 8).
-%% A flight recorder writes its names again after so many events. If it has new
-%% names, it writes them after a time that doubles each time.
+%% A flight recorder writes its names again after this many events. If it has
+%% new names, it writes them after a time that doubles each time.
 -define(AGAIN_EVENTS, 100000).
 -define(AGAIN_MS, 1000).
 -define(STOP_MS, 1000).
@@ -52,6 +55,7 @@
 -define(NAME_REGISTERED, 1).
 -define(NAME_LABEL, 2).
 -define(NAME_FUNCTION, 3).
+-define(NAME_NONE, 4).
 
 -type note() :: {pos_integer(), [term()]}.
 -type known() :: #{pid() | port() => note() | none}.
@@ -61,29 +65,33 @@
          %% When names are written again: if events were overwritten (flight
          %% recorder), or if the spooler has begun another file.
          again :: never | newest | {file, non_neg_integer()},
-         items :: [term()], % what each process is asked for
+         %% the items of process_info/2 that a process is asked for
+         items :: [term()],
          %% A round writes at most `most' notes, in calls with `batch' notes. Notes
          %% that are written again have at most `repeat' bytes.
          batch :: pos_integer(),
          most :: pos_integer(),
          repeat :: pos_integer(),
          asker :: pid(),
-         %% The processes that the asker asks, in this order, and since when it has
-         %% waited for the first one.
+         %% The processes that the asker asks, in this order, and the time since
+         %% which it has waited for the first of them.
          asked = [] :: [pid()],
          since = 0 :: integer(),
-         todo = [] :: [note()], % notes to write
-         kept = [] :: [note()], % of no process; written again like names
+         todo = [] :: [note()], % notes that are not written yet
+         %% Notes that do not belong to a process. They are written again like
+         %% names.
+         kept = [] :: [note()],
          tries = 0 :: non_neg_integer(),
          %% Processes that need not be asked, with their notes. A full `recent'
          %% replaces `earlier'.
          recent = #{} :: known(),
          earlier :: known(),
          budget = ?BUDGET :: integer(),
-         filled :: integer(), % when the budget was increased
+         filled :: integer(), % when the budget of questions was last increased
          pause = ?FIRST_MS :: pos_integer(),
-         next :: integer(), % time of the next round
-         waiting = [] :: [{pid(), reference()}], % callers of last/2
+         next :: integer(), % when the next round is due
+         %% callers of last/2 that wait for an answer
+         waiting = [] :: [{pid(), reference()}],
          %% A flight recorder: when to write new names, and the number of events
          %% when it last wrote names.
          again_ms = ?AGAIN_MS :: pos_integer(),
@@ -170,7 +178,8 @@ init(Keeper, Handle, #{packet_bytes := Packet, normal_slots := Slots} = Numbers)
     Now = now_ms(),
     Kept = language_notes(),
     Notes = registered_notes(),
-    %% An eighth of a ring: the other packets are for events.
+    %% A round fills at most an eighth of a ring's packets, because the others
+    %% are for events.
     Most = Batch * max(1, Slots div 8),
     S = write(#names{handle = Handle,
                      again = again_when(Numbers),
@@ -227,7 +236,7 @@ loop(#names{asker = Asker} = S) ->
                          todo = without_ends(Todo)});
         stop ->
             end_asker(Asker);
-        _ -> % from an asker that was killed
+        _ -> % a late answer of an asker that was killed
             loop(S)
     after max(0, due(S) - now_ms()) ->
             loop(late(S))
@@ -247,7 +256,7 @@ late(S) ->
     turn(S).
 
 asked_for(#names{asked = []} = S) -> turn(S);
-asked_for(S) -> S. % when the asker is done, the callers are answered
+asked_for(S) -> S. % callers are answered when the asker is done
 
 %% Writes notes that the ring had no room for, and takes new processes.
 turn(S0) ->
@@ -309,8 +318,12 @@ answered(Pid, Name, #names{asked = [Pid | Others]} = S) ->
         _ -> S1#names{asked = Others, since = now_ms()}
     end.
 
-named(none, _, S) ->
+%% A reader of a live log delays the first event of a process until it knows the
+%% name, or knows that there is none. A flight recorder has no such reader.
+named(none, _, #names{again = newest} = S) ->
     S;
+named(none, Pid, #names{todo = Todo} = S) ->
+    S#names{todo = [{?NOTE_NAME, [Pid, ?NAME_NONE, []]} | Todo]};
 named(Note, Pid, #names{again = newest, again_at = At, again_ms = Ms} = S) ->
     %% An atom is greater than each number.
     (known(Pid, Note, S))#names{again_at = min(At, now_ms() + Ms)};
@@ -336,13 +349,14 @@ most(_Waiting, Todo, _Most) -> length(Todo).
 %%---------------------------------------------------------------------------
 %% Names that are written again
 
-%% If a log has several files, the oldest may be deleted, and a user may read one
-%% alone. So each file has the names.
+%% If a log has several files, the oldest files may be deleted, and a user may
+%% read one file alone. So each file has the names.
 %%
-%% The notes of a flight recorder are overwritten, like its events. So it keeps the
-%% names, and writes them again before its memory is read. The memory is also read
-%% when the node dies. Therefore it writes names at other times, too, but seldom:
-%% the packet that contains them takes the place of events.
+%% The notes of a flight recorder are overwritten, like its events. So the namer
+%% of a flight recorder keeps the names, and writes them again before the
+%% recorder's memory is read. The memory is also read when the node dies.
+%% Therefore the namer writes the names at other times, too, but seldom, because
+%% a packet with names takes the place of a packet with events.
 again(#names{again = never} = S) ->
     S;
 again(#names{again = {file, File}} = S) ->
@@ -362,7 +376,8 @@ again(S) ->
 flight(Events, #names{again_ms = Ms} = S) ->
     repeated(S#names{again_ms = 2 * Ms, again_at = infinity, events = Events}).
 
-%% Old processes have no place if there are many.
+%% If there are many processes, the notes of the oldest do not fit and are left
+%% out.
 repeated(#names{recent = Recent, earlier = Earlier, repeat = Bytes} = S) ->
     {Left, Kept} = fitting(S#names.kept, Bytes, []),
     {Left1, New} = fitting(notes(Recent), Left, Kept),
@@ -405,7 +420,7 @@ file(#names{handle = Handle, again = {file, File}}) ->
 write(#names{most = Most} = S) ->
     write(Most, S).
 
-%% Writes at most `Left' notes.
+%% Writes at most `Left' of the notes that wait.
 write(_, #names{todo = []} = S) ->
     S#names{tries = 0};
 write(Left, S) when Left =< 0 ->
@@ -454,6 +469,12 @@ ask(Namer, Items) ->
             ask(Namer, Items)
     end.
 
+%% Returns the kind of a process's name (enum inv_note_name) and the name. Waits
+%% until the process answers. Any process may call this.
+-spec name_of(pid()) -> {pos_integer(), term()} | none.
+name_of(Pid) ->
+    name_of(Pid, items()).
+
 name_of(Pid, Items) ->
     case name(process_info(Pid, Items)) of
         none -> name_in_dictionary(Pid);
@@ -461,16 +482,18 @@ name_of(Pid, Items) ->
     end.
 
 %% Before OTP 26.2 a process cannot be asked for a single entry of its dictionary.
-%% The whole dictionary is asked for only if the process has a small heap, because
-%% the process itself copies it.
+%% The process itself copies the whole dictionary, so a process is not asked if a copy
+%% of its heap would take longer than a few milliseconds.
 name_in_dictionary(Pid) ->
     Single = inviso_vm:has_process_info({dictionary, '$initial_call'}),
     case not Single andalso process_info(Pid, [initial_call, total_heap_size]) of
         [{_, {proc_lib, init_p, _}}, {_, Words}] when Words =< ?MAX_HEAP ->
-            case process_info(Pid, dictionary) of
-                {dictionary, D} -> name_among(D);
-                undefined -> none
-            end;
+            Name = case process_info(Pid, dictionary) of
+                       {dictionary, D} -> name_among(D);
+                       undefined -> none
+                   end,
+            _ = [garbage_collect() || Words > ?LARGE_HEAP],
+            Name;
         _ ->
             none
     end.
@@ -483,13 +506,13 @@ name_among([_ | Rest]) ->
 name_among([]) ->
     none.
 
-%% Returns what to ask a process for.
+%% Returns the items for which to ask a process.
 items() ->
     [registered_name, initial_call
      | [I || I <- [label, {dictionary, '$initial_call'}],
              inviso_vm:has_process_info(I)]].
 
-name(undefined) -> % the process is dead
+name(undefined) -> % the process has ended
     none;
 name([{registered_name, Name} | _]) when is_atom(Name) ->
     {?NAME_REGISTERED, Name};
@@ -511,9 +534,10 @@ name([{label, Label} | More], Call) ->
 name([{{dictionary, _}, {M, F, A} = Call}], _)
   when is_atom(M), is_atom(F), is_integer(A) ->
     {?NAME_FUNCTION, Call};
-name(_, {proc_lib, init_p, _}) -> % says nothing
+%% this says nothing about what the process runs
+name(_, {proc_lib, init_p, _}) ->
     none;
-name(_, {erlang, apply, _}) -> % a fun
+name(_, {erlang, apply, _}) -> % the process runs a fun
     none;
 name(_, Call) ->
     {?NAME_FUNCTION, Call}.
@@ -521,8 +545,8 @@ name(_, Call) ->
 %%---------------------------------------------------------------------------
 
 %% Returns the first N elements of a list, or fewer if it is shorter, and the others.
-%% These are not functions of `lists', because a user who traces those must not see
-%% these calls.
+%% This is not a function of `lists', because a user who traces `lists' must not
+%% see this call.
 split(0, Rest) -> {[], Rest};
 split(_, []) -> {[], []};
 split(N, [E | Rest]) ->

@@ -97,8 +97,9 @@
 -define(MIN_SLOTS, 4).
 -define(MAX_USUAL, 128 * ?MIB).
 -define(MAX_PATH, 4096).
-%% Large slots: how many, the memory that they take by default unless the least
-%% number needs more, and what is in one beside the largest term.
+%% Large slots: their least and greatest number; the memory that all of them
+%% take by default, unless the least number needs more; and the bytes that a
+%% slot has in addition to the largest term.
 -define(MIN_LARGE, 2).
 -define(MAX_LARGE, 32).
 -define(USUAL_LARGE, 64 * ?MIB).
@@ -106,8 +107,8 @@
 %% A larger term needs large slots, unless packet_bytes is given.
 -define(MAX_SMALL_TERM, (element(4, ?OPT_PACKET_BYTES) div 8)).
 
-%% Checks the options. In {error, {bad_option, Name, Value, What}}, What says in
-%% words what the option takes.
+%% Checks the options. In {error, {bad_option, Name, Value, What}}, What is a
+%% text that says which values the option takes.
 -spec parse(file:name_all(), inviso_tracer:opts()) ->
           {ok, parsed()} | {error, {bad_option, atom(), term(), string()}}.
 parse(Path, Opts) when is_map(Opts) ->
@@ -300,7 +301,7 @@ large(Packet, Term, Opts) ->
     {max(?MIN_LARGE, min(?MAX_LARGE, Memory div Bytes)), Bytes}.
 
 %% Returns the size of a large slot, which has room for a term of this size.
-large_bytes(Term) when Term > ?TERM_MAX -> % the contents of binaries
+large_bytes(Term) when Term > ?TERM_MAX -> % only binaries take more than this
     large_bytes(Term + ?TERM_MAX, ?BESIDE_TERM);
 large_bytes(Term) ->
     large_bytes(Term, ?BESIDE_TERM).
@@ -381,7 +382,7 @@ largest(Fits, Low, High) when Low < High ->
 largest(_Fits, Low, _High) ->
     Low.
 
-%% @doc Returns what the memory of a tracer with the options `Opts' consists of.
+%% @doc Returns the parts of the memory of a tracer with the options `Opts'.
 -spec memory(inviso_tracer:opts()) -> memory().
 memory(Opts) ->
     #{packet := Packet, term := Term, slots := {NormalSlots, DirtySlots},
@@ -492,7 +493,7 @@ rule(Key) when is_atom(Key) ->
 rule({record, Name, Fields, Redacted}) when is_atom(Name) ->
     Arity = integer_to_list(length(Fields) + 1),
     [_ | _] = Numbers = [position(F, Fields, 2) || F <- Redacted],
-    %% Another version of the record has another arity.
+    %% Another version of the record has another number of fields.
     [["#'", atom_to_list(Name), "'/", Arity, ".", integer_to_list(N), ","]
      || N <- Numbers]
         ++ ["#'", atom_to_list(Name), "'/2-16777215"];

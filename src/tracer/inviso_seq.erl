@@ -36,7 +36,7 @@
 -type serial() :: {Received :: non_neg_integer(), Last :: non_neg_integer()}.
 %% A serial() is the state of the two counters.
 
-%% A token can have serials below this number.
+%% The serials in a token are below this number.
 -define(LAST_MAX, 1 bsl 58).
 
 %%---------------------------------------------------------------------------
@@ -64,8 +64,8 @@ claim(Tracer) ->
         error:_ -> {error, closed}
     end.
 
-%% Sets the system tracer that another process has set at the same time. If this
-%% tracer has ended, the node has the one that is set now.
+%% Sets again the system tracer that another process has set at the same time.
+%% If that tracer has ended, the present system tracer stays.
 put_back(Other) ->
     try
         _ = seq_trace:set_system_tracer(Other),
@@ -74,8 +74,9 @@ put_back(Other) ->
         error:_ -> ok
     end.
 
-%% Ends what start/1 has begun. The tracer stays open, and tokens stay where they
-%% are. If the node has another system tracer, this one stays.
+%% Undoes start/1: the tracer is no longer the system tracer. The tracer stays
+%% open, and processes keep their tokens. If the node has another system tracer
+%% now, that tracer stays.
 -spec stop(inviso_tracer:tracer()) ->
           ok | {error, {system_tracer, other()}}.
 stop({inviso_tracer, Handle} = Tracer) when is_integer(Handle) ->
@@ -166,8 +167,8 @@ from_port(Data) ->
             end
     end.
 
-%% Returns the information about the token and the data behind it. The information
-%% is wrong if the data are too short.
+%% Returns the information about the token and the data behind it. If the data
+%% are too short, the information is not a token.
 split(Data) when is_list(Data) ->
     try split(list_to_binary(Data)) of
         {Info, Rest} -> {Info, binary_to_list(Rest)}
@@ -197,8 +198,9 @@ token(Info) ->
         error:badarg -> error
     end.
 
-%% In the process that sent the data, what follows has the same cause as the data. In
-%% another process it follows from the data.
+%% Events after the answer: in the process that sent the question to the port,
+%% they have the same cause as the question. In another process they follow from
+%% the question.
 taken(Pid, Saved) when Pid =:= self() -> Saved;
 taken(_, {Flags, Label, {_, Last}}) -> {Flags, Label, {Last, Last}}.
 

@@ -22,14 +22,14 @@
 %% "Callbacks", specifies the callbacks.
 -module(inviso_tracer).
 
-%% The callbacks of erl_tracer. The optional ones must not be exported: in some
-%% places the VM would ask whether an event is enabled by calling trace_call/5 with
-%% three arguments.
+%% The callbacks of erl_tracer. The optional callbacks must not be exported: in
+%% some places the VM would ask whether an event is enabled by calling
+%% trace_call/5 with three arguments.
 -export([enabled/3, trace/5]).
 
 -export([open/2, info/1, filter/2, flush/1, close/1, load/0, load/1, dir/0]).
 
-%% For the engine.
+%% Functions that the engine calls.
 -export([library/0]).
 
 %% For inviso_keeper and inviso_names.
@@ -46,6 +46,7 @@
 
 %% For the session: the bound on open calls.
 -export([nif_bound/3, nif_ends/4, nif_stopped/1, nif_released/4]).
+-export([nif_decide/5, nif_rules/4, nif_sweep/2]).
 
 %% For inviso_place.
 -export([nif_dir/1, nif_hold/1]).
@@ -60,6 +61,7 @@
        nif_note/2, nif_fresh/1, nif_filter/6, nif_retire/1, nif_quiet/1,
        nif_end/2, nif_free/1, nif_gone/0, nif_settle/0, nif_dir/1, nif_hold/1,
        nif_bound/3, nif_ends/4, nif_stopped/1, nif_released/4,
+       nif_decide/5, nif_rules/4, nif_sweep/2,
        nif_seq/6, nif_starts/1, nif_starts_patterns/2, nif_tally/2, nif_tallied/3,
        nif_times/3, nif_times_end/2,
        nif_deliver/4, nif_credit/3, nif_counts/1]).
@@ -113,6 +115,8 @@
           undecided := non_neg_integer(),
           redacted := non_neg_integer(),
           left_out := non_neg_integer(),
+          decided := none | #{forgotten | unkept | unended | open |
+                              without_args => non_neg_integer()},
           limit_reached := boolean(),
           limit := none | events | bytes | ms,
           rate_reached := boolean(),
@@ -131,6 +135,11 @@
 %% redacted       values in whose place a mark was recorded
 %% left_out       calls and ends of calls that the bound on open calls left out;
 %%                they are not in produced (inviso_arm_open_calls)
+%% decided        calls that a tracer with rules (inviso_arm_decide) did not record;
+%%                they are not in produced: forgotten, no rule picked them; unkept,
+%%                not decided, because there was no room, or their ends are not
+%%                reported; unended, their process died; open, not ended yet. And
+%%                without_args, recorded calls for whose arguments there was no room
 %% limit_reached  true: the limit is reached, and nothing more is recorded
 %% rate_reached   true: some events were dropped because of the rate in limit
 
@@ -226,7 +235,8 @@ load() ->
 %% clears the trace flags of each process that runs. Set the flags again afterwards.
 -spec load(file:name_all()) -> ok | {error, term()}.
 load(Relative) ->
-    Dir = filename:absname(Relative), % the spooler is started from /
+    %% absolute, because the spooler is started in /
+    Dir = filename:absname(Relative),
     Threads = {erlang:system_info(schedulers),
                erlang:system_info(dirty_cpu_schedulers),
                erlang:system_info(dirty_io_schedulers)},
@@ -293,8 +303,9 @@ nif_keepers() -> erlang:nif_error(not_loaded).
 
 %% Returns {Produced, Recorded, Dropped :: tuple(), RingBytes,
 %%          none | events | bytes | ms, RateReached, Filtered, Undecided,
-%%          LeftOut, Redacted}.
-%% The fifth element is the limit that was reached.
+%%          LeftOut, Redacted, Decided}.
+%% Decided is none or {Forgotten, Unkept, Unended, Open, WithoutArgs}. The
+%% fifth element is the limit that was reached.
 nif_info(_Handle) -> erlang:nif_error(not_loaded).
 
 %% Starts the time limit now, and not at the time of open. Returns ok.
@@ -332,7 +343,7 @@ nif_bound(_Handle, _Limit, _Processes) -> erlang:nif_error(not_loaded).
 
 %% nif_ends(Handle, Module, [{Function, Arity}], none | all | marked) ->
 %%     integer() | closed.
-%% Tells of which calls the VM is about to report the ends. Returns the number of
+%% Tells for which calls the VM will report the ends. Returns the number of
 %% functions that found no room, which have no bound.
 nif_ends(_Handle, _Module, _Functions, _Ends) -> erlang:nif_error(not_loaded).
 
@@ -344,20 +355,39 @@ nif_stopped(_Handle) -> erlang:nif_error(not_loaded).
 nif_released(_Handle, _Module, _Function, _Arity) ->
     erlang:nif_error(not_loaded).
 
+%% Calls that are recorded when they end (c_src/nif/decide.h).
+%%
+%% nif_decide(Handle, Processes, Bytes, All, Rules) -> true | false | closed. Sets the
+%% rule of all functions, {MinNs | none, Failed}, and at most 32 rules that functions
+%% can have. Bytes is the memory for open calls. To be called before any process has
+%% the tracer, and after nif_bound. false: there is no memory.
+nif_decide(_Handle, _Processes, _Bytes, _All, _Rules) ->
+    erlang:nif_error(not_loaded).
+
+%% nif_rules(Handle, Module, [{Function, Arity}], Bits) -> integer() | closed. Sets
+%% which of the rules the functions have: bit 0 is the first rule. To be called before
+%% nif_ends. Returns the number of functions that found no room.
+nif_rules(_Handle, _Module, _Functions, _Bits) -> erlang:nif_error(not_loaded).
+
+%% nif_sweep(Handle, At) -> At2 | done | closed. Frees the kept calls of dead
+%% processes. At is first 0, and then At2.
+nif_sweep(_Handle, _At) -> erlang:nif_error(not_loaded).
+
 %% Requests of sequential traces (c_src/nif/starts.h).
 %%
 %% nif_seq(Handle, Label, Requests, OneIn, Node, Processes) -> StartHandle | closed |
 %% false. From now on the tracer records only the seq_trace events with this label.
 %% Match specs that set the token need the start handle as their tracer's state; those
-%% of calls also ask for the ends of calls. Requests: how many may begin; 0: no limit.
-%% One of OneIn of them is recorded. Node is the name of this node. Processes: how many
-%% it can have. The result false means that there is no memory for them.
+%% of calls also ask for the ends of calls. Requests: how many may begin; 0: no
+%% limit. One in OneIn requests is recorded. Node is the name of this node.
+%% Processes: how many it can have. The result false means that there is no
+%% memory for them.
 nif_seq(_Handle, _Label, _Requests, _OneIn, _Node, _Processes) ->
     erlang:nif_error(not_loaded).
 
-%% nif_starts_patterns(Handle, Mode) -> ok | closed. What the match specs of calls have
-%% been changed to: `none' means that they ask for no ends, `done' that no more
-%% requests begin, and that they clear the flags of tokens.
+%% nif_starts_patterns(Handle, Mode) -> ok | closed. Tells how the match specs
+%% of calls were changed. `none': they ask for no ends. `done': no more requests
+%% begin, and the match specs clear the flags of tokens.
 nif_starts_patterns(_Handle, _Mode) -> erlang:nif_error(not_loaded).
 
 %% Returns {Begun, Beyond, Remote, Others, IsUsedUp, IsDeep} or closed: how many
@@ -368,15 +398,15 @@ nif_starts(_Handle) -> erlang:nif_error(not_loaded).
 
 %% Counting (c_src/nif/tally.h).
 %%
-%% nif_tally(Handle, function | process) -> true | false | closed. From now on the
+%% nif_tally(Handle, function | process | caller | value) -> true | false | closed. From now on the
 %% tracer counts events by this key, and records none. To be called before any process
 %% has the tracer. false: there is no memory, or the tracer counts already.
 nif_tally(_Handle, _By) -> erlang:nif_error(not_loaded).
 
 %% nif_tallied(Handle, At, All) -> {Notes, Next} | closed. At is first 0; Next is the
-%% At of the next call, or `done'. Returns what has changed since the last calls, or
-%% everything, as notes for nif_note/2, at most 256. The last note before `done' is
-%% the total, also if it has not changed.
+%% At of the next call, or `done'. Returns the counts that have changed since
+%% the last calls, or all counts, as at most 256 notes for nif_note/2. The last
+%% note before `done' is the total, also if it has not changed.
 nif_tallied(_Handle, _At, _All) -> erlang:nif_error(not_loaded).
 
 %% Timing calls (c_src/nif/times.h).

@@ -23,26 +23,40 @@ of_spec(_) ->
 
 %% @doc Puts a mark into the clauses that ask for the end of a call, if other clauses
 %% of the match spec do not. The tracer sees the call before its end, so without the
-%% mark it could not know which clause matched. The tracer removes the mark
-%% (c_src/nif/bound.h).
+%% mark it could not know which clause matched. A clause that suppresses the event of
+%% the call, but asks for the end, has a mark, too: with the mark, the VM reports the
+%% call. The tracer removes the mark (c_src/nif/bound.h).
 -spec marked(inviso_patterns:match_spec()) -> inviso_patterns:match_spec().
 marked(MS) ->
     case of_spec(MS) of
         marked -> [{Head, Guards, mark(Body)} || {Head, Guards, Body} <- MS];
-        _ -> MS
+        all -> [{Head, Guards, mark_hidden(Body)} || {Head, Guards, Body} <- MS];
+        none -> MS
     end.
+
+mark_hidden(Body) ->
+    case may_hide(message(Body)) of
+        true -> mark(Body);
+        false -> Body
+    end.
+
+%% Returns false if the value of the action `message' is never false. Marks take
+%% time in each call, so common actions have none.
+may_hide(true) -> false;
+may_hide({F}) -> F =:= is_seq_trace;
+may_hide(_) -> true.
 
 %% The VM uses the value of the last action `message'.
+message(Body) ->
+    lists:last([true | [Value || {message, Value} <- Body]]).
+
 mark(Body) ->
     case has_ends(Body) of
-        true ->
-            Values = [Value || {message, Value} <- Body],
-            Body ++ [{message, {{'$inviso_ends', lists:last([true | Values])}}}];
-        false ->
-            Body
+        true -> Body ++ [{message, {{'$inviso_ends', message(Body)}}}];
+        false -> Body
     end.
 
-%% @doc Removes from a match spec what asks for ends of calls.
+%% @doc Removes the actions from a match spec that ask for the ends of calls.
 -spec without(inviso_patterns:match_spec()) -> inviso_patterns:match_spec().
 without(MS) when is_list(MS) ->
     case [{Head, Guards, [A || A <- Body, not is_end(A)]}

@@ -14,8 +14,8 @@ of_module(M) ->
         error:undef -> []
     end.
 
-%% @doc Returns the loaded functions that a pattern is for. If the pattern names one
-%% function, that function is returned even if it is not loaded.
+%% @doc Returns the loaded functions that a pattern matches. If the pattern
+%% names one function, that function is returned even if it is not loaded.
 -spec of_pattern({module() | '_', atom(), arity() | '_'}) -> [mfa()].
 of_pattern({'_', F, A}) ->
     lists:append([of_pattern({M, F, A}) || {M, _} <- code:all_loaded()]);

@@ -28,8 +28,8 @@
 -define(PER_SCHEDULER, 64).
 -define(TIMES_START, 4).
 -define(QUEUE, 10000).
-%% How many checks in a row stop tracing: of the run queue (BUSY) and of the memory
-%% (FULL).
+%% Tracing stops if this many checks in a row exceed the limit: checks of the
+%% run queue (BUSY) or of the memory (FULL).
 -define(BUSY, 10).
 -define(FULL, 2).
 -define(MEMORY_MS, 500).

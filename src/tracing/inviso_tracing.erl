@@ -31,7 +31,7 @@
 -export_type([tracing/0, whom/0]).
 
 -record(tracing, {owner :: pid(),
-                  %% the guard's table
+                  %% the table in which the guard stores what users have set
                   table :: ets:tab() | none,
                   scope = none :: none | inviso_scope:scope(),
                   %% the owner's monitor of the engine
@@ -39,9 +39,10 @@
                   second = none :: none | inviso_scope:scope(),
                   %% the owner's tracer, if it is the node's system tracer
                   system = none :: none | inviso_tracer:tracer(),
-                 %% the handle of a tracer that counts open calls
+                 %% the handle of the tracer, if it counts open calls
                  bound = none :: none | pos_integer(),
-                 %% true: a pattern has asked for ends of calls
+                 %% a pattern has asked for the ends of calls since the scope
+                 %% was opened
                  ends = false :: boolean(),
                   %% scopes that could not be closed, the latest first
                   refused = [] :: [{inviso_scope:scope(), Reason :: term()}],
@@ -89,10 +90,10 @@ again_closed(#tracing{refused = Refused} = T) ->
                                         inviso_scope:close(Scope) =:= ok
                                 end, Refused)}).
 
-%% @doc Closes the scope, which then traces nothing. The patterns stay stored. If
-%% the engine does not close the scope, {@link refusals/1} returns the reason. What
-%% the scope has set is cleared when the next scope is opened, or after the owner's
-%% death.
+%% @doc Closes the scope, which then traces nothing. The patterns stay stored.
+%% If the engine does not close the scope, {@link refusals/1} returns the
+%% reason. Then the trace patterns and flags that the scope has set are cleared
+%% only when the next scope is opened, or after the owner's death.
 -spec close(tracing()) -> tracing().
 close(#tracing{scope = none} = T) ->
     T;
@@ -126,7 +127,8 @@ scope(#tracing{scope = Scope}) -> Scope.
 second(Scope, T) ->
     noted(T#tracing{second = Scope}).
 
-%% @doc Clears what the second process, which was killed, has left.
+%% @doc Clears the scope that the second process has left; this process was
+%% killed.
 -spec forget_second(tracing()) -> tracing().
 forget_second(#tracing{second = Scope} = T) ->
     ok = inviso_scope:forget(inviso_scope:residue([Scope], none)),
@@ -205,9 +207,9 @@ again({Kind, What, MS} = Pattern, #tracing{scope = Scope, bound = Bound} = T)
 again({Kind, What, MS}, #tracing{scope = Scope}) ->
     inviso_scope:set_pattern(Scope, Kind, What, MS).
 
-%% Tells the tracer, before the pattern is set, of which calls the VM will report
-%% the ends. If the tracer has no room for a function, the function has no bound,
-%% and the log no longer says which calls have an end.
+%% Before the pattern is set, tells the tracer for which calls the VM will
+%% report the ends. If the tracer has no room for a function, the function has
+%% no bound, and the log no longer says which calls have an end.
 tell_ends({_, What, MS}, #tracing{bound = Handle, ends = Known}) ->
     case inviso_ends:of_spec(MS) of
         none when not Known ->

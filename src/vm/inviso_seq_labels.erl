@@ -13,7 +13,7 @@
 
 -export_type([unsafe/0]).
 
-%% The label as the match spec has it, and what is wrong with it.
+%% The label as it is in the match spec, and why it is not safe.
 -type unsafe() :: {unsafe_label, term(), binary()}.
 
 %% @doc Returns an error if a match spec sets a label that is not safe. A term that
@@ -44,7 +44,7 @@ unsafe(T) when is_tuple(T) -> unsafe(tuple_to_list(T));
 unsafe(M) when is_map(M) -> unsafe(maps:to_list(M));
 unsafe(_) -> [].
 
-%% The component can be an expression, too.
+%% The component, `label', can be the value of an expression.
 may_be_label({const, Component}) -> Component =:= label;
 may_be_label(Component) when is_atom(Component) ->
     Component =:= label orelse is_variable(Component);

@@ -34,7 +34,8 @@ has_stack() ->
 %% `call_memory'.
 -spec has_counter(call_count | call_time | call_memory) -> boolean().
 has_counter(Kind) ->
-    %% There is no such function, so this changes nothing.
+    %% No function has this name, so the call changes nothing. It fails if the
+    %% VM does not have the counter.
     try erlang:trace_pattern({none, none, 0}, false, [Kind]) of
         _ -> true
     catch

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_CLI_PROGRAM_H
+#define INV_CLI_PROGRAM_H
+
+#include "cli/cmd.h"
+
+/*
+ * Runs a program of commands: finds the command from the first argument, and
+ * executes it. NULL ends the list of commands. Returns enum inv_exit. The command
+ * itself (main.c) and the helper programs (helper.h) are such programs.
+ */
+int inv_program_run(const struct inv_cmd *const *cmds, int argc, char **argv);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_FLOW_WHOLE_H
+#define INV_FLOW_WHOLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "log/event.h"
+#include "term/cursor.h"
+
+/*
+ * A call in the record of its end (INV_EV_WHOLE): how long the call took, and
+ * the event of its beginning, if this event has no record.
+ */
+struct inv_whole_call {
+	size_t begin; /* offset of these terms in those of the end's event */
+	int64_t duration_ns;
+	int64_t self_ns;
+	uint32_t depth;
+	bool has_event;
+	struct inv_event event; /* its terms are in those of the end's event */
+};
+
+/* Reads the call. Returns false if the event has none, or if it is invalid. */
+bool inv_whole_read(struct inv_whole_call *w, struct inv_cursor *c,
+		    const struct inv_event *ev);
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nif/aggregate.h"
+
+#include "base/clock.h"
+#include "base/likely.h"
+#include "nif/delivery.h"
+#include "nif/encode.h"
+#include "nif/limits.h"
+#include "nif/tally.h"
+#include "nif/thread.h"
+#include "nif/times.h"
+#include "nif/tracer.h"
+
+static INV_COLD enum inv_outcome come_late(struct inv_lane *lane)
+{
+	inv_limits_late(lane);
+	return INV_TAKEN;
+}
+
+/* Adds an event of a call to the histograms. */
+static enum inv_outcome time_call(struct inv_tracer *t,
+				  struct inv_thread *thread,
+				  struct inv_arrival *a)
+{
+	uint64_t now = inv_arrival_time(a);
+
+	if (inv_unlikely(inv_limits_over(t, now)))
+		return come_late(&t->lanes[thread->index]);
+	switch (inv_times_event(t, thread->index, a, now)) {
+	case INV_TIMED:
+		return INV_TAKEN;
+	case INV_TIMED_HELD:
+		return INV_HELD;
+	case INV_TIMED_OVER:
+		return come_late(&t->lanes[thread->index]);
+	default:
+		return INV_BAD;
+	}
+}
+
+/* How many events a thread counts before it checks the time limit again. */
+#define COUNTS_A_LOOK 256u
+
+/*
+ * Counts an event, and records nothing. The clock is not read for each event,
+ * so a thread notices the time limit only when it next checks the clock. Events
+ * after the limit are lost, and counted as such.
+ */
+static enum inv_outcome count(struct inv_tracer *t, struct inv_thread *thread,
+			      struct inv_arrival *a)
+{
+	struct inv_lane *lane = &t->lanes[thread->index];
+
+	if (!inv_tally_event(t, thread->index, a))
+		return INV_BAD;
+	if (inv_unlikely(++lane->events_lease >= COUNTS_A_LOOK)) {
+		lane->events_lease = 0;
+		(void)inv_limits_over(t, inv_mono_ns());
+	}
+	return INV_TAKEN;
+}
+
+enum inv_outcome inv_aggregate(struct inv_tracer *t, struct inv_thread *thread,
+			       struct inv_arrival *a)
+{
+	if (inv_unlikely(t->delivery != NULL)) {
+		inv_delivery_event(t->delivery, thread->index,
+				   inv_arrival_whole(a));
+		return INV_TAKEN;
+	}
+	if (inv_unlikely(
+		    atomic_load_explicit(&t->spent_by, memory_order_relaxed) !=
+		    INV_LIMIT_NONE))
+		return come_late(&t->lanes[thread->index]);
+	return t->timing ? time_call(t, thread, a) : count(t, thread, a);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_NIF_ARRIVAL_H
+#define INV_NIF_ARRIVAL_H
+
+#include <erl_nif.h>
+#include <stddef.h>
+
+#include "abi/tracer_call.h"
+#include "base/clock.h"
+#include "base/likely.h"
+#include "nif/atoms.h"
+
+/*
+ * An event as a callback gets it. The VM passes some of its fields in a map,
+ * which is read when one of these fields is needed: to count or to time a call,
+ * usually none of them is.
+ */
+struct inv_arrival {
+	struct inv_tracer_event te;
+	ERL_NIF_TERM opts; /* the map; 0: there is none, or it was read */
+};
+
+enum inv_outcome {
+	INV_TAKEN, /* recorded, delivered, unwanted, or dropped and counted */
+	INV_HELD,  /* the same, and the process is now held (nif/bound.h) */
+	INV_GONE,  /* there is no such tracer */
+	INV_BAD	   /* the arguments are not an event */
+};
+
+/* Reads a map with at most four keys. */
+static inline void inv_arrival_read(struct inv_tracer_event *te,
+				    ERL_NIF_TERM opts)
+{
+	size_t n = 0;
+
+	if (!enif_get_map_size(te->env, opts, &n))
+		return;
+	if (n > 0 &&
+	    enif_get_map_value(te->env, opts, inv_am_extra, &te->extra))
+		n--;
+	if (n > 0 &&
+	    enif_get_map_value(te->env, opts, inv_am_timestamp, &te->timestamp))
+		n--;
+	if (n > 0 && enif_get_map_value(te->env, opts, inv_am_match_spec_result,
+					&te->value))
+		n--;
+	if (n > 0)
+		enif_get_map_value(te->env, opts, inv_am_scheduler_id,
+				   &te->scheduler);
+}
+
+/* Returns the event with all its fields. */
+static inline const struct inv_tracer_event *inv_arrival_whole(
+	struct inv_arrival *a)
+{
+	if (a->opts) {
+		inv_arrival_read(&a->te, a->opts);
+		a->opts = 0;
+	}
+	return &a->te;
+}
+
+/* The time is read once for an event, so that all sessions see the same durations
+ * of calls, also if the thread loses its processor between two tracers. */
+static inline uint64_t inv_arrival_time(const struct inv_arrival *a)
+{
+	uint64_t *time = a->te.time;
+
+	if (inv_likely(!time))
+		return inv_mono_ns();
+	if (*time == 0)
+		*time = inv_mono_ns();
+	return *time;
+}
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_NIF_LIMITS_H
+#define INV_NIF_LIMITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/likely.h"
+#include "nif/tracer.h"
+
+/*
+ * The limits of a tracer. Threads lease events and bytes from it, so that they
+ * seldom write the same memory. When a limit is reached, enabled/3 returns
+ * remove, and the events that still come are counted as lost.
+ */
+
+/* Ends recording, because a limit is reached. */
+void inv_limits_spend(struct inv_tracer *t, enum inv_limit why);
+
+/* Takes one event from the leases of a tracer with limits. Returns false if the
+ * limits allow no more. */
+bool inv_limits_take(struct inv_tracer *t, struct inv_lane *lane, uint64_t now);
+
+/* Counts the bytes of an event against the limit. */
+void inv_limits_bytes(struct inv_tracer *t, struct inv_lane *lane,
+		      uint32_t bytes);
+
+/* Counts an event after the limit. */
+void inv_limits_late(struct inv_lane *lane);
+
+/* Returns true if the time limit is reached. */
+static inline bool inv_limits_over(struct inv_tracer *t, uint64_t now)
+{
+	if (inv_likely(now <
+		       atomic_load_explicit(&t->until, memory_order_relaxed)))
+		return false;
+	inv_limits_spend(t, INV_LIMIT_TIME);
+	return true;
+}
+
+#endif

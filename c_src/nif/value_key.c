@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nif/value_key.h"
+
+#include <string.h>
+
+#include "base/likely.h"
+#include "nif/atoms.h"
+
+/* The upper bits of a key's kind: where the value is. */
+enum form {
+	WORD = 1,
+	INTEGER,
+	BYTES,
+};
+
+static uint64_t kind_of(enum form form)
+{
+	return INV_COUNT_VALUE | (uint64_t)form << 8;
+}
+
+/* --- writing: called by callbacks -------------------------------------------- */
+
+#define MAX_MAP 8u
+
+/* Each term that is still to be written takes at least one byte, so no more than
+ * INV_VALUE_BYTES can wait. */
+struct writer {
+	ErlNifEnv *env;
+	struct inv_value *out;
+	uint32_t n_todo;
+	ERL_NIF_TERM todo[INV_VALUE_BYTES];
+};
+
+/* Returns true if the bytes suffice for a token of n bytes, for `more' terms in
+ * it, and for one byte of each term that waits. */
+static bool fits(const struct writer *w, size_t n, size_t more)
+{
+	return w->out->len + n + more + w->n_todo <= INV_VALUE_BYTES;
+}
+
+static void put(struct writer *w, char code, const void *p, size_t n)
+{
+	w->out->bytes[w->out->len++] = (uint8_t)code;
+	memcpy(w->out->bytes + w->out->len, p, n);
+	w->out->len = (uint8_t)(w->out->len + n);
+}
+
+static bool put_word(struct writer *w, char code, const void *p)
+{
+	if (!fits(w, 9, 0))
+		return false;
+	put(w, code, p, 8);
+	return true;
+}
+
+static bool put_binary(struct writer *w, const ErlNifBinary *b)
+{
+	size_t room = INV_VALUE_BYTES - w->out->len - w->n_todo;
+	size_t n = b->size;
+	uint8_t len;
+
+	if (room < 2)
+		return false;
+	if (n > room - 2)
+		n = room - 2;
+	len = (uint8_t)n;
+	put(w, n < b->size ? 'B' : 'b', &len, 1);
+	memcpy(w->out->bytes + w->out->len, b->data, n);
+	w->out->len = (uint8_t)(w->out->len + n);
+	return true;
+}
+
+static bool put_tuple(struct writer *w, const ERL_NIF_TERM *e, int n)
+{
+	uint8_t arity = (uint8_t)n;
+
+	if (n > 255 || !fits(w, 2, (size_t)n))
+		return false;
+	put(w, 't', &arity, 1);
+	while (n > 0)
+		w->todo[w->n_todo++] = e[--n];
+	return true;
+}
+
+static bool put_map(struct writer *w, ERL_NIF_TERM t, size_t n)
+{
+	uint8_t pairs = (uint8_t)n;
+	ErlNifMapIterator it;
+	ERL_NIF_TERM k, v;
+	uint32_t first = w->n_todo, last;
+
+	/* The iterator of a larger map allocates memory. */
+	if (n > MAX_MAP || !fits(w, 2, 2 * n) ||
+	    !enif_map_iterator_create(w->env, t, &it,
+				      ERL_NIF_MAP_ITERATOR_FIRST))
+		return false;
+	put(w, 'm', &pairs, 1);
+	while (enif_map_iterator_get_pair(w->env, &it, &k, &v)) {
+		w->todo[w->n_todo++] = k;
+		w->todo[w->n_todo++] = v;
+		enif_map_iterator_next(w->env, &it);
+	}
+	enif_map_iterator_destroy(w->env, &it);
+	/* The next term to be written is the last one of `todo'. */
+	for (last = w->n_todo; first + 1 < last; first++) {
+		k = w->todo[first];
+		w->todo[first] = w->todo[--last];
+		w->todo[last] = k;
+	}
+	return true;
+}
+
+static bool put_cons(struct writer *w, ERL_NIF_TERM t)
+{
+	ERL_NIF_TERM head, tail;
+
+	if (!fits(w, 1, 2) || !enif_get_list_cell(w->env, t, &head, &tail))
+		return false;
+	put(w, 'c', "", 0);
+	w->todo[w->n_todo++] = tail;
+	w->todo[w->n_todo++] = head;
+	return true;
+}
+
+static bool is_word(ErlNifEnv *env, ERL_NIF_TERM t)
+{
+	ErlNifPid pid;
+	ErlNifPort port;
+
+	return enif_is_atom(env, t) || enif_get_local_pid(env, t, &pid) ||
+	       enif_get_local_port(env, t, &port);
+}
+
+/* Writes a term. Returns false if it is left out. */
+static bool put_term(struct writer *w, ERL_NIF_TERM t)
+{
+	const ERL_NIF_TERM *e;
+	ErlNifSInt64 i;
+	ErlNifBinary b;
+	double d;
+	size_t n;
+	int arity;
+	uint64_t word = t;
+
+	switch (enif_term_type(w->env, t)) {
+	case ERL_NIF_TERM_TYPE_INTEGER:
+		return enif_get_int64(w->env, t, &i) && put_word(w, 'i', &i);
+	case ERL_NIF_TERM_TYPE_FLOAT:
+		return enif_get_double(w->env, t, &d) && put_word(w, 'f', &d);
+	case ERL_NIF_TERM_TYPE_BITSTRING:
+		return enif_inspect_binary(w->env, t, &b) && put_binary(w, &b);
+	case ERL_NIF_TERM_TYPE_TUPLE:
+		return enif_get_tuple(w->env, t, &arity, &e) &&
+		       put_tuple(w, e, arity);
+	case ERL_NIF_TERM_TYPE_MAP:
+		return enif_get_map_size(w->env, t, &n) && put_map(w, t, n);
+	case ERL_NIF_TERM_TYPE_LIST:
+		if (!enif_is_empty_list(w->env, t))
+			return put_cons(w, t);
+		put(w, 'n', "", 0);
+		return true;
+	default:
+		return is_word(w->env, t) && put_word(w, 'a', &word);
+	}
+}
+
+/* FNV-1a with another prime for the second hash. Two values with the same 128
+ * bits would be counted as one. */
+static void hash(const struct inv_value *v, struct inv_tally_key *key)
+{
+	uint64_t a = UINT64_C(0xcbf29ce484222325), b = ~a;
+
+	for (uint32_t i = 0; i < v->len; i++) {
+		a = (a ^ v->bytes[i]) * UINT64_C(0x100000001b3);
+		b = (b ^ v->bytes[i]) * UINT64_C(0x9e3779b97f4a7c15);
+		b ^= b >> 29;
+	}
+	key->word = a;
+	key->name = b;
+}
+
+static void write_value(struct inv_values *v, uint32_t part, ErlNifEnv *env,
+			ERL_NIF_TERM t, struct inv_tally_key *key)
+{
+	struct writer w;
+
+	w.env = env;
+	w.out = &v->parts[part].now;
+	w.out->len = 0;
+	w.todo[0] = t;
+	w.n_todo = 1;
+	while (w.n_todo > 0) {
+		t = w.todo[--w.n_todo];
+		if (!put_term(&w, t))
+			put(&w, 'x', "", 0);
+	}
+	key->kind = kind_of(BYTES);
+	hash(w.out, key);
+}
+
+bool inv_value_key(struct inv_values *v, uint32_t part,
+		   const struct inv_tracer_event *te, struct inv_tally_key *key)
+{
+	const ERL_NIF_TERM *e;
+	ErlNifSInt64 i;
+	int arity;
+
+	if (te->value == 0 || !enif_get_tuple(te->env, te->value, &arity, &e) ||
+	    arity != 1)
+		return false;
+	*key = (struct inv_tally_key){ 0 };
+	if (enif_is_atom(te->env, e[0])) {
+		key->word = e[0];
+		key->kind = e[0] == inv_am_EXIT ? INV_COUNT_FAILED :
+						  kind_of(WORD);
+	} else if (enif_get_int64(te->env, e[0], &i)) {
+		key->word = (uint64_t)i;
+		key->kind = kind_of(INTEGER);
+	} else if (is_word(te->env, e[0])) {
+		key->word = e[0];
+		key->kind = kind_of(WORD);
+	} else {
+		write_value(v, part, te->env, e[0], key);
+	}
+	return true;
+}
+
+bool inv_value_is_long(const struct inv_tally_key *key)
+{
+	return key->kind == kind_of(BYTES);
+}
+
+/* --- reading: called by processes --------------------------------------------- */
+
+/* The places of the tokens. They are read backwards, so that the elements of a
+ * container are known when it is made. */
+struct tokens {
+	uint8_t at[INV_VALUE_BYTES];
+	uint32_t n;
+};
+
+static void find(const struct inv_value *v, struct tokens *k)
+{
+	for (uint32_t i = 0; i < v->len;) {
+		k->at[k->n++] = (uint8_t)i;
+		switch (v->bytes[i]) {
+		case 'a':
+		case 'i':
+		case 'f':
+			i += 9;
+			break;
+		case 'b':
+		case 'B':
+			i += 2u + v->bytes[i + 1];
+			break;
+		case 't':
+		case 'm':
+			i += 2;
+			break;
+		default:
+			i += 1;
+			break;
+		}
+	}
+}
+
+static ERL_NIF_TERM left_out(ErlNifEnv *env)
+{
+	return enif_make_atom(env, "...");
+}
+
+static ERL_NIF_TERM make_binary(ErlNifEnv *env, const uint8_t *p, size_t n,
+				bool cut)
+{
+	ERL_NIF_TERM t;
+	uint8_t *to = enif_make_new_binary(env, n + (cut ? 3 : 0), &t);
+
+	if (!to)
+		return left_out(env);
+	memcpy(to, p, n);
+	if (cut)
+		memcpy(to + n, "...", 3);
+	return t;
+}
+
+static ERL_NIF_TERM make_map(ErlNifEnv *env, const ERL_NIF_TERM *e, uint32_t n)
+{
+	ERL_NIF_TERM map = enif_make_new_map(env);
+
+	/* e has the last pair first, the value behind the key. */
+	for (uint32_t i = 0; i < n; i++)
+		enif_make_map_put(env, map, e[2 * i + 1], e[2 * i], &map);
+	return map;
+}
+
+/* Makes the term of a token. The top of the stack, at s[*n - 1], has its first
+ * element. */
+static ERL_NIF_TERM make(ErlNifEnv *env, const uint8_t *p, ERL_NIF_TERM *s,
+			 uint32_t *n)
+{
+	ERL_NIF_TERM e[INV_VALUE_BYTES];
+	uint64_t word = 0;
+	double d;
+
+	if (*p == 'a' || *p == 'i')
+		memcpy(&word, p + 1, 8);
+	switch (*p) {
+	case 'a':
+		return word;
+	case 'i':
+		return enif_make_int64(env, (ErlNifSInt64)word);
+	case 'f':
+		memcpy(&d, p + 1, 8);
+		return enif_make_double(env, d);
+	case 'b':
+	case 'B':
+		return make_binary(env, p + 2, p[1], *p == 'B');
+	case 't':
+		for (uint32_t i = 0; i < p[1]; i++)
+			e[i] = s[--*n];
+		return enif_make_tuple_from_array(env, e, p[1]);
+	case 'm':
+		*n -= 2u * p[1];
+		return make_map(env, s + *n, p[1]);
+	case 'c':
+		*n -= 2;
+		return enif_make_list_cell(env, s[*n + 1], s[*n]);
+	case 'n':
+		return enif_make_list(env, 0);
+	default:
+		return left_out(env);
+	}
+}
+
+static ERL_NIF_TERM read_value(ErlNifEnv *env, const struct inv_value *v)
+{
+	ERL_NIF_TERM stack[INV_VALUE_BYTES] = { 0 };
+	struct tokens k = { .n = 0 };
+	uint32_t n = 0;
+
+	find(v, &k);
+	while (k.n > 0) {
+		ERL_NIF_TERM t = make(env, v->bytes + k.at[--k.n], stack, &n);
+
+		stack[n++] = t;
+	}
+	return n == 1 ? stack[0] : left_out(env);
+}
+
+ERL_NIF_TERM inv_value_term(ErlNifEnv *env, const struct inv_values *v,
+			    const struct inv_tally *keys,
+			    const struct inv_tally_key *key)
+{
+	const struct inv_value *value;
+
+	if (key->kind == INV_COUNT_FAILED)
+		return enif_make_list(env, 0);
+	if (key->kind == kind_of(WORD))
+		return key->word;
+	if (key->kind == kind_of(INTEGER))
+		return enif_make_int64(env, (ErlNifSInt64)key->word);
+	value = inv_values_of(v, keys, key);
+	return value ? read_value(env, value) : left_out(env);
+}

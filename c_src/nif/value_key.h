@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_NIF_VALUE_KEY_H
+#define INV_NIF_VALUE_KEY_H
+
+#include <erl_nif.h>
+#include <stdbool.h>
+
+#include "abi/tracer_call.h"
+#include "vm/values.h"
+
+/*
+ * Keys of a tally that are the values of an expression. The match spec of the
+ * event has {message, {{Expr}}}, so that a value that is false is a value.  An
+ * expression that fails has the value 'EXIT'.
+ *
+ * An atom, a process or port of this node, or an integer of 64 bits is in the key
+ * itself.  Of any other value the key has two hashes, and the values
+ * (vm/values.h) have its bytes:
+ *
+ *	a word		atom, or process or port of this node
+ *	i, f 8 bytes	integer, float
+ *	b n bytes	binary of n bytes
+ *	B n bytes	the first n bytes of a longer binary
+ *	t n terms	tuple of n elements
+ *	m n terms	map of n pairs, key and value of each
+ *	c head tail	cons
+ *	n		[]
+ *	x		a term that was left out: the bytes do not suffice, or it is
+ *			a term of another type
+ *
+ * So values that differ only in what is left out are one key.
+ */
+
+/* Makes the key of an event in the thread `part'. Returns false if the event has
+ * no value. */
+bool inv_value_key(struct inv_values *v, uint32_t part,
+		   const struct inv_tracer_event *te,
+		   struct inv_tally_key *key);
+
+/* Returns true if the key needs inv_values_keep. */
+bool inv_value_is_long(const struct inv_tally_key *key);
+
+/* Returns the value of a key. What was left out is the atom '...'. */
+ERL_NIF_TERM inv_value_term(ErlNifEnv *env, const struct inv_values *v,
+			    const struct inv_tally *keys,
+			    const struct inv_tally_key *key);
+
+#endif

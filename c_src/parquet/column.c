@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "parquet/column.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "base/utf8.h"
+#include "parquet/encode.h"
+#include "parquet/thrift.h"
+
+/* Level 1 is the fastest level of zstd that finds repeated terms. */
+#define LEVEL 1
+
+void inv_parquet_column_release(struct inv_parquet_column *c)
+{
+	inv_buf_release(&c->values);
+	inv_buf_release(&c->dictionary);
+	free(c->levels);
+	free(c->locals);
+	memset(c, 0, sizeof(*c));
+}
+
+/* --- values --------------------------------------------------------------- */
+
+static int add_level(struct inv_parquet_column *c, uint32_t level)
+{
+	if (c->rows == c->cap_rows) {
+		size_t cap = c->cap_rows ? c->cap_rows * 2 : 4096;
+		uint32_t *more = realloc(c->levels, cap * sizeof(*more));
+
+		if (!more)
+			return INV_ENOMEM;
+		c->levels = more;
+		c->cap_rows = cap;
+	}
+	c->levels[c->rows++] = level;
+	return 0;
+}
+
+int inv_parquet_column_null(struct inv_parquet_column *c)
+{
+	c->nulls++;
+	return add_level(c, 0);
+}
+
+int inv_parquet_column_int(struct inv_parquet_column *c, int64_t v)
+{
+	uint32_t flag = v != 0;
+
+	if (!c->n || v < c->least)
+		c->least = v;
+	if (!c->n || v > c->most)
+		c->most = v;
+	c->n++;
+	if (c->kind == INV_PARQUET_BOOL)
+		inv_buf_put(&c->values, &flag, sizeof(flag));
+	else
+		inv_buf_put(&c->values, &v, sizeof(v));
+	return c->values.error ? c->values.error : add_level(c, 1);
+}
+
+static void put_text(struct inv_buf *b, const uint8_t *p, size_t len)
+{
+	uint32_t n = (uint32_t)len;
+	size_t begin = b->len;
+
+	inv_buf_put(b, &n, sizeof(n));
+	if (inv_utf8_valid(p, len)) {
+		inv_buf_put(b, p, len);
+		return;
+	}
+	inv_utf8_repair(p, len, b);
+	if (b->error)
+		return;
+	n = (uint32_t)(b->len - begin - sizeof(n));
+	memcpy(b->data + begin, &n, sizeof(n));
+}
+
+int inv_parquet_column_text(struct inv_parquet_column *c, const uint8_t *p,
+			    size_t len)
+{
+	c->n++;
+	put_text(&c->values, p, len);
+	return c->values.error ? c->values.error : add_level(c, 1);
+}
+
+/* Adds a text to the dictionary. */
+static void define(struct inv_parquet_column *c, const struct inv_cast *cast,
+		   uint32_t number)
+{
+	struct inv_buf pid = { 0 };
+	const uint8_t *text;
+	size_t len;
+
+	if (c->kind == INV_PARQUET_WORD) {
+		text = inv_words_text(&cast->words, number, &len);
+		put_text(&c->dictionary, text, len);
+		return;
+	}
+	inv_who_pid(&cast->v[number - 1], &pid);
+	if (pid.error)
+		c->dictionary.error = pid.error;
+	else
+		put_text(&c->dictionary, pid.data, pid.len);
+	inv_buf_release(&pid);
+}
+
+int inv_parquet_column_number(struct inv_parquet_column *c,
+			      const struct inv_cast *cast, uint32_t number)
+{
+	struct inv_parquet_local *local;
+
+	if (number >= c->n_locals) {
+		uint32_t n = number + number / 2 + 64;
+
+		local = realloc(c->locals, n * sizeof(*local));
+		if (!local)
+			return INV_ENOMEM;
+		memset(local + c->n_locals, 0,
+		       (n - c->n_locals) * sizeof(*local));
+		c->locals = local;
+		c->n_locals = n;
+	}
+	local = &c->locals[number];
+	if (local->group != c->group + 1) {
+		define(c, cast, number);
+		local->group = c->group + 1;
+		local->index = c->n_dictionary++;
+	}
+	c->n++;
+	inv_buf_put(&c->values, &local->index, sizeof(local->index));
+	if (c->values.error || c->dictionary.error)
+		return INV_ENOMEM;
+	return add_level(c, 1);
+}
+
+size_t inv_parquet_column_size(const struct inv_parquet_column *c)
+{
+	return c->values.len + c->dictionary.len;
+}
+
+/* --- pages ---------------------------------------------------------------- */
+
+static void page_head(struct inv_buf *out, bool dictionary, size_t plain,
+		      size_t size, size_t values, int encoding)
+{
+	struct inv_thrift t = { .out = out };
+
+	inv_thrift_i32(&t, 1, dictionary ? 2 : 0);
+	inv_thrift_i32(&t, 2, (int32_t)plain);
+	inv_thrift_i32(&t, 3, (int32_t)size);
+	inv_thrift_struct(&t, dictionary ? 7 : 5);
+	inv_thrift_i32(&t, 1, (int32_t)values);
+	inv_thrift_i32(&t, 2, encoding);
+	if (!dictionary) {
+		inv_thrift_i32(&t, 3, INV_PARQUET_RLE);
+		inv_thrift_i32(&t, 4, INV_PARQUET_RLE);
+	}
+	inv_thrift_end(&t);
+	inv_thrift_end(&t);
+}
+
+/* Appends a page with the bytes of `plain'. */
+static int put_page(struct inv_buf *out, const struct inv_buf *plain,
+		    bool dictionary, size_t values, int encoding, void *zstd,
+		    struct inv_parquet_chunk *chunk)
+{
+	struct inv_buf packed = { 0 };
+	size_t bound = ZSTD_compressBound(plain->len), n, begin;
+	uint8_t *w = inv_buf_reserve(&packed, bound);
+
+	if (!w || plain->error)
+		return INV_ENOMEM;
+	n = ZSTD_compressCCtx(zstd, w, bound, plain->data, plain->len, LEVEL);
+	if (ZSTD_isError(n)) {
+		inv_buf_release(&packed);
+		return INV_ENOMEM;
+	}
+	begin = out->len;
+	page_head(out, dictionary, plain->len, n, values, encoding);
+	chunk->plain_size += (int64_t)(out->len - begin + plain->len);
+	inv_buf_put(out, w, n);
+	inv_buf_release(&packed);
+	return out->error;
+}
+
+static void put_bools(struct inv_parquet_column *c, struct inv_buf *b)
+{
+	const uint32_t *v = (const uint32_t *)(const void *)c->values.data;
+
+	for (size_t i = 0; i < c->n; i += 8) {
+		unsigned byte = 0;
+
+		for (size_t k = 0; k < 8 && i + k < c->n; k++)
+			byte |= (v[i + k] & 1) << k;
+		inv_buf_putc(b, (char)byte);
+	}
+}
+
+static int put_values(struct inv_parquet_column *c, struct inv_buf *b)
+{
+	const void *v = c->values.data;
+	unsigned bits;
+
+	switch (c->kind) {
+	case INV_PARQUET_INT:
+	case INV_PARQUET_TIME:
+		inv_encode_delta(b, v, c->n);
+		return INV_PARQUET_DELTA;
+	case INV_PARQUET_BOOL:
+		put_bools(c, b);
+		return INV_PARQUET_PLAIN;
+	case INV_PARQUET_TEXT:
+		inv_buf_put(b, v, c->values.len);
+		return INV_PARQUET_PLAIN;
+	default:
+		/* Without a dictionary there are no values either. */
+		bits = inv_encode_bits(c->n_dictionary ? c->n_dictionary - 1 :
+							 0);
+		inv_buf_putc(b, (char)bits);
+		inv_encode_rle(b, v, c->n, bits);
+		return INV_PARQUET_DICTIONARY;
+	}
+}
+
+/* Appends the levels, with their length before them. */
+static void put_levels(struct inv_parquet_column *c, struct inv_buf *b)
+{
+	size_t begin = b->len;
+	uint32_t n = 0;
+
+	inv_buf_put(b, &n, sizeof(n));
+	inv_encode_rle(b, c->levels, c->rows, 1);
+	if (b->error)
+		return;
+	n = (uint32_t)(b->len - begin - sizeof(n));
+	memcpy(b->data + begin, &n, sizeof(n));
+}
+
+static void reset(struct inv_parquet_column *c)
+{
+	inv_buf_reset(&c->values);
+	inv_buf_reset(&c->dictionary);
+	c->rows = c->nulls = c->n = 0;
+	c->n_dictionary = 0;
+	c->group++;
+}
+
+int inv_parquet_column_write(struct inv_parquet_column *c, struct inv_buf *out,
+			     int64_t off, struct inv_buf *spare, void *zstd,
+			     struct inv_parquet_chunk *chunk)
+{
+	bool words = c->kind == INV_PARQUET_WORD || c->kind == INV_PARQUET_PID;
+	size_t begin = out->len;
+	int rc = 0;
+
+	*chunk = (struct inv_parquet_chunk){
+		.dictionary_off = -1,
+		.values = (int64_t)c->rows,
+		.nulls = (int64_t)c->nulls,
+		.bounds = c->n && (c->kind == INV_PARQUET_INT ||
+				   c->kind == INV_PARQUET_TIME),
+		.least = c->least,
+		.most = c->most,
+	};
+	if (words) {
+		chunk->dictionary_off = off;
+		rc = put_page(out, &c->dictionary, true, c->n_dictionary,
+			      INV_PARQUET_PLAIN, zstd, chunk);
+	}
+	chunk->data_off = off + (int64_t)(out->len - begin);
+	inv_buf_reset(spare);
+	put_levels(c, spare);
+	chunk->encoding = put_values(c, spare);
+	if (!rc)
+		rc = put_page(out, spare, false, c->rows, chunk->encoding, zstd,
+			      chunk);
+	chunk->size = (int64_t)(out->len - begin);
+	reset(c);
+	return rc;
+}

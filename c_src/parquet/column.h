@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_PARQUET_COLUMN_H
+#define INV_PARQUET_COLUMN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "table/rows.h"
+
+/*
+ * A column of a Parquet file: its values since the last row group. Values of a
+ * few texts have a dictionary in each row group.
+ */
+enum inv_parquet_kind {
+	INV_PARQUET_INT,
+	INV_PARQUET_TIME,
+	INV_PARQUET_BOOL,
+	INV_PARQUET_TEXT,
+	INV_PARQUET_WORD, /* a text, by its number in inv_words */
+	INV_PARQUET_PID,  /* a process, by its number in inv_cast */
+};
+
+struct inv_parquet_local {
+	uint32_t group; /* number of the row group in which `index' is valid */
+	uint32_t index; /* index of the value in the group's dictionary */
+};
+
+struct inv_parquet_column {
+	char name[INV_COLUMN_NAME_MAX];
+	uint8_t kind; /* enum inv_parquet_kind */
+	/* private */
+	uint32_t *levels; /* for each row: 1, or 0 for NULL */
+	size_t rows, cap_rows;
+	size_t nulls;
+	struct inv_buf values; /* INT, TIME: int64_t; BOOL, WORD, PID: uint32_t;
+				  TEXT: as in the file */
+	size_t n;	       /* how many values are not NULL */
+	int64_t least, most;
+	struct inv_buf dictionary;
+	uint32_t n_dictionary;
+	struct inv_parquet_local *locals; /* locals[i] is for the word or
+					     process with the number i */
+	uint32_t n_locals;
+	uint32_t group;
+};
+
+void inv_parquet_column_release(struct inv_parquet_column *c);
+
+/* Add a value of the next row. Return 0 or INV_ENOMEM. */
+int inv_parquet_column_null(struct inv_parquet_column *c);
+int inv_parquet_column_int(struct inv_parquet_column *c, int64_t v);
+int inv_parquet_column_text(struct inv_parquet_column *c, const uint8_t *p,
+			    size_t len);
+/* number must not be 0. */
+int inv_parquet_column_number(struct inv_parquet_column *c,
+			      const struct inv_cast *cast, uint32_t number);
+
+/* Returns how many bytes of memory the column's values take. */
+size_t inv_parquet_column_size(const struct inv_parquet_column *c);
+
+/* What was written of a column. */
+struct inv_parquet_chunk {
+	int64_t dictionary_off; /* offset of the dictionary in the file; -1:
+				   none */
+	int64_t data_off;
+	int64_t plain_size; /* uncompressed size, with the heads of the pages */
+	int64_t size;
+	int64_t values, nulls;
+	bool bounds; /* `least' and `most' have the lowest and the highest
+			value */
+	int64_t least, most;
+	int encoding; /* encoding of the values, as a number of Parquet */
+};
+
+/* Appends the pages of the column to out, and makes the column empty. off: where
+ * the pages will be in the file. Returns 0 or INV_ENOMEM. */
+int inv_parquet_column_write(struct inv_parquet_column *c, struct inv_buf *out,
+			     int64_t off, struct inv_buf *spare, void *zstd,
+			     struct inv_parquet_chunk *chunk);
+
+/* Numbers of Parquet's format. */
+enum {
+	INV_PARQUET_PLAIN = 0,
+	INV_PARQUET_RLE = 3,
+	INV_PARQUET_DELTA = 5,
+	INV_PARQUET_DICTIONARY = 8,
+	INV_PARQUET_ZSTD = 6,
+};
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_REPORT_TIMELINE_H
+#define INV_REPORT_TIMELINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/top.h"
+#include "table/who.h"
+
+/*
+ * What happened when, in bounded memory: events in equal parts of the time
+ * (bins), for all processes and for each process (lane), and the longest calls
+ * and garbage collections (slices). The length of a bin doubles when an event
+ * comes after the last bin.
+ */
+#define INV_TIMELINE_BINS 512u
+/* The events of further processes are counted in `all' only. */
+#define INV_TIMELINE_LANES 4096u
+#define INV_TIMELINE_SLICES 30000u
+
+struct inv_timeline_lane {
+	uint32_t who; /* the process, with its latest name */
+	uint64_t events;
+	uint32_t bins[INV_TIMELINE_BINS];
+};
+
+struct inv_bin {
+	uint64_t events, failed, lost;
+};
+
+enum inv_slice_kind {
+	INV_SLICE_CALL,
+	INV_SLICE_FAILED,
+	INV_SLICE_GC,
+};
+
+struct inv_slice {
+	struct inv_top_entry top; /* the value is the duration */
+	int64_t begin_ns;
+	uint32_t lane; /* from 1 */
+	uint32_t what; /* function; 0: none */
+	uint16_t depth;
+	uint8_t kind; /* enum inv_slice_kind */
+};
+
+struct inv_timeline {
+	bool begun;
+	int64_t begin_ns;
+	int64_t bin_ns;
+	struct inv_bin all[INV_TIMELINE_BINS];
+	struct inv_timeline_lane *lanes;
+	uint32_t n_lanes;
+	struct inv_top slices;
+	uint64_t unlaned; /* slices of processes without a lane */
+	/* private */
+	uint32_t *slots;   /* hash table of lanes, from 1 */
+	uint32_t *lane_of; /* by the number of the process in inv_cast */
+	uint32_t n_lane_of;
+};
+
+/* Return 0 or INV_ENOMEM. Release it in both cases. */
+int inv_timeline_init(struct inv_timeline *t);
+void inv_timeline_release(struct inv_timeline *t);
+
+/* Adds an event of a process, whose number is 0 if it is not known. */
+int inv_timeline_event(struct inv_timeline *t, const struct inv_cast *cast,
+		       uint32_t who, int64_t ts_ns);
+
+/* Returns the bin of a time. */
+struct inv_bin *inv_timeline_bin(struct inv_timeline *t, int64_t ts_ns);
+
+/* Adds a slice. */
+int inv_timeline_slice(struct inv_timeline *t, const struct inv_cast *cast,
+		       uint32_t who, const struct inv_slice *slice);
+
+#endif

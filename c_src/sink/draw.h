@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_SINK_DRAW_H
+#define INV_SINK_DRAW_H
+
+#include "base/buf.h"
+#include "flow/histogram.h"
+
+/*
+ * Appends a histogram as lines of at most 80 columns, with a logarithmic scale:
+ *
+ * 	   8.2 us     12.3 us      5120  51.2% ##########################
+ *
+ * A line has the lowest value of the line, the lowest value of the next line,
+ * the number of values in the line, and their share of all values. Each power
+ * of two has the same number of lines, at most eight. Lines without values are
+ * printed, too.
+ */
+void inv_draw_histogram(const struct inv_histogram *h, struct inv_buf *b);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_SINK_RANK_H
+#define INV_SINK_RANK_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "flow/ranking.h"
+
+/* How a rank of counted or timed events (flow/ranking.h) is called, in tables and
+ * in JSON. */
+
+/* Appends "shop:order/2", "<0.9.0> cart  n@h", or "(others, beyond the bound)". */
+void inv_rank_text(const struct inv_ranking_opts *o,
+		   const struct inv_flow *flow, const struct inv_rank *r,
+		   struct inv_buf *b);
+
+/* Appends the members key, kind, node and name of an object. */
+void inv_rank_json(const struct inv_ranking_opts *o, const struct inv_rank *r,
+		   struct inv_json *j);
+
+/* Appends "... and 12 more (--top 0 shows all)", if fewer than all are shown. */
+void inv_rank_more(size_t shown, size_t all, struct inv_buf *b);
+
+/* Returns how many of n ranks are shown; top 0: all. */
+static inline size_t inv_rank_shown(size_t n, uint64_t top)
+{
+	return top && top < n ? (size_t)top : n;
+}
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_SINK_SEQUENCE_JSON_H
+#define INV_SINK_SEQUENCE_JSON_H
+
+#include "base/json.h"
+#include "flow/hops.h"
+
+/*
+ * Appends finished hops as the data of a sequence chart: an object with nodes,
+ * processes, rows (`most' events in their order), requests and hops. `left_out'
+ * events are already missing, and `lost' events were lost meanwhile. Returns how many
+ * events are missing in the chart, whose size is bounded.
+ */
+uint64_t inv_sequence_json(const struct inv_hops *h, size_t most,
+			   uint64_t left_out, uint64_t lost,
+			   struct inv_json *j);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_TABLE_WHO_H
+#define INV_TABLE_WHO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "flow/mfa.h"
+#include "table/words.h"
+
+/*
+ * The processes and functions to which rows refer, each with a number from 1.
+ * A process that gets another name also gets another number, because a row has
+ * the name that its process had at that time. A struct of zeros is empty. Each
+ * process takes about 60 bytes of memory.
+ */
+struct inv_who {
+	uint64_t number;
+	uint64_t serial;
+	uint32_t node; /* name of the node: number in inv_words */
+	uint32_t name; /* name of the process: number in inv_words; 0: not
+			  known */
+	uint8_t kind;  /* INV_TOK_PID, INV_TOK_PORT; or INV_TOK_ATOM: only the
+			  name is known, `number' is its word */
+};
+
+struct inv_what {
+	uint64_t hash;
+	uint32_t module; /* module and function: numbers in inv_words */
+	uint32_t function;
+	uint32_t arity;
+	uint32_t mfa; /* the whole name, such as shop:order/2 or
+			 Shop.Cart.add/2: number in inv_words */
+};
+
+struct inv_cast {
+	struct inv_words words;
+	struct inv_who *v; /* process i is v[i - 1] */
+	uint32_t n;
+	struct inv_what *functions; /* function i is functions[i - 1] */
+	uint32_t n_functions;
+	/* private */
+	uint32_t cap, cap_functions;
+	uint32_t *slots; /* hash table: the last number of each process */
+	uint32_t n_slots, n_keys;
+	uint32_t *function_slots;
+	uint32_t n_function_slots;
+};
+
+void inv_cast_release(struct inv_cast *w);
+
+/* Returns the number of a process, or 0 if memory is exhausted. `name' is the
+ * text of its name, and len is 0 if the name is not known. who->name is not
+ * used. */
+uint32_t inv_cast_add(struct inv_cast *w, const struct inv_who *who,
+		      const void *name, size_t len);
+
+/* Returns the number of a function, or 0 if memory is exhausted. */
+uint32_t inv_cast_function(struct inv_cast *w, const struct inv_mfa *m);
+
+/* Returns a hash of the process that does not depend on its name. */
+uint64_t inv_who_hash(const struct inv_who *who);
+
+/* Appends <0.88.0> or #Port<0.5>. Appends nothing if only the name is known. */
+void inv_who_pid(const struct inv_who *who, struct inv_buf *out);
+
+#endif

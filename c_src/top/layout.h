@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_TOP_LAYOUT_H
+#define INV_TOP_LAYOUT_H
+
+#include "top/grid.h"
+#include "top/model.h"
+
+/*
+ * Draws the whole screen into the grid, in the size that the grid has. Also
+ * scrolls, so that the chosen row is visible. inv_board_rows was called before.
+ */
+void inv_layout_screen(struct inv_board *t, const char *status,
+		       struct inv_grid *g);
+
+/* Returns how many rows of a table the screen shows. */
+unsigned inv_layout_page(const struct inv_board *t, const struct inv_grid *g);
+
+/* Draws the lines of nodes, or a table with at most `most' rows, from the row of
+ * the grid on. Returns how many rows of the grid it took. */
+unsigned inv_layout_nodes(const struct inv_board *t, struct inv_grid *g,
+			  unsigned row, unsigned most);
+unsigned inv_layout_table(const struct inv_board *t, enum inv_top_table table,
+			  struct inv_grid *g, unsigned row, unsigned most);
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_TOP_MODEL_H
+#define INV_TOP_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "flow/ranking.h"
+#include "node/gauge.h"
+#include "top/speeds.h"
+
+/*
+ * What `inviso top' knows and shows: nodes, and tables of processes and of
+ * functions with a sort order and a chosen row. It knows no terminal and no
+ * connections.
+ */
+enum inv_top_table {
+	INV_TOP_PROCESSES,
+	INV_TOP_FUNCTIONS,
+	INV_TOP_TABLES
+};
+
+/* The values by which rows can be sorted, the highest first. */
+enum inv_top_by {
+	INV_TOP_BY_MAILBOX,
+	INV_TOP_BY_MEMORY,
+	INV_TOP_BY_REDUCTIONS,
+	INV_TOP_BY_MESSAGES,
+	INV_TOP_BY_CALLS, /* calls in a second */
+	INV_TOP_BY_COUNT,
+	INV_TOP_BY_P50,
+	INV_TOP_BY_P99,
+	INV_TOP_BY_MAX,
+	INV_TOP_BY_SUM,
+	INV_TOP_BYS
+};
+
+struct inv_top_node {
+	const char *name; /* borrowed */
+	bool measured;	  /* there are figures */
+	struct inv_gauged now;
+	double reductions; /* in a second; -1: unknown */
+	double messages;   /* in a second; -1: unknown */
+	char state[160];   /* "": all is well; otherwise why there are no new
+			      figures */
+};
+
+#define INV_TOP_SEVERAL SIZE_MAX
+
+struct inv_top_row {
+	size_t node;	  /* index; INV_TOP_SEVERAL: nodes are added up */
+	const char *key;  /* "<0.9.0>", "shop:pay/2"; identifies the row, with
+			     the node */
+	const char *name; /* of the process, or text of the function; "":
+			     unknown */
+	/* a process; NULL: only its messages are known */
+	const struct inv_gauge_row *process;
+	double messages; /* in a second; -1: unknown */
+	bool own;	 /* the process belongs to inviso */
+	/* a function */
+	const struct inv_speed *function;
+};
+
+struct inv_top_rows {
+	struct inv_top_row *v;
+	size_t n;
+};
+
+struct inv_board {
+	struct inv_top_node *nodes;
+	size_t n_nodes;
+	bool has_functions; /* calls are timed */
+	bool has_messages;  /* messages are counted */
+	struct inv_speeds functions, messages;
+	struct inv_top_rows rows[INV_TOP_TABLES];
+	enum inv_top_by by[INV_TOP_TABLES];
+	/* what the user sees */
+	enum inv_top_table table;
+	size_t chosen[INV_TOP_TABLES]; /* index of a row */
+	size_t first;		       /* the first row on the screen */
+	bool frozen;
+	bool shows_own; /* rows of inviso's own processes are shown */
+	bool help;
+	char note[256]; /* a message, below the tables */
+	/* private: identifies the chosen row when rows change */
+	struct inv_top_choice {
+		size_t node;
+		char key[256];
+	} choice[INV_TOP_TABLES];
+};
+
+/* names: of the nodes, borrowed. Returns 0 or INV_ENOMEM; inv_board_release is to
+ * be called in both cases. */
+int inv_board_init(struct inv_board *t, const char *const *names, size_t n);
+void inv_board_release(struct inv_board *t);
+
+/* Takes the figures of a node, and leaves g empty. */
+void inv_board_measured(struct inv_board *t, size_t node, struct inv_gauged *g);
+
+/*
+ * Takes what was timed or counted so far. ms: how long, by the clock of the nodes.
+ * Copies what it needs. Returns 0 or INV_ENOMEM.
+ */
+int inv_board_timed(struct inv_board *t, const struct inv_ranking *r,
+		    const struct inv_flow *flow, uint64_t ms);
+int inv_board_counted(struct inv_board *t, const struct inv_ranking *r,
+		      const struct inv_flow *flow, uint64_t ms);
+
+/* Makes the rows from all that was taken, and sorts them. The rows are valid until
+ * something is taken. Returns 0 or INV_ENOMEM. */
+int inv_board_rows(struct inv_board *t);
+
+/* Returns true if the table can be sorted by this value now. */
+bool inv_board_can_sort(const struct inv_board *t, enum inv_top_table table,
+			enum inv_top_by by);
+/* Sorts the table that is shown by another value. Ignores values that it does not
+ * have. */
+void inv_board_sort(struct inv_board *t, enum inv_top_by by);
+/* Sorts by the value of the next (1) or the previous (-1) column. */
+void inv_board_sort_next(struct inv_board *t, int step);
+/* Returns the value by which a row is sorted; -1: unknown. */
+double inv_board_value(const struct inv_top_row *r, enum inv_top_by by);
+
+/* Chooses the row that is `by' rows below. */
+void inv_board_move(struct inv_board *t, long by);
+/* Shows, or hides, the processes of inviso. */
+void inv_board_show_own(struct inv_board *t, bool show);
+/* Shows another table, if there is one. */
+void inv_board_show(struct inv_board *t, enum inv_top_table table);
+/* Returns the chosen row of the table that is shown, or NULL if it is empty. */
+const struct inv_top_row *inv_board_chosen(const struct inv_board *t);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_VM_VALUES_H
+#define INV_VM_VALUES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vm/tally.h"
+
+/*
+ * The values of expressions that are keys of a tally (vm/tally.h), and do not
+ * outlive their event: a cell of the tally has the bytes of its value here, with
+ * the same index.  The tally's key has two hashes of the bytes. nif/value_key.h
+ * defines the bytes.
+ *
+ * The same rule applies: each thread has a part, and is the only writer of it.
+ * The bytes are written before the cell's first count, and stay.
+ */
+#define INV_VALUE_BYTES 95u
+
+struct inv_value {
+	uint8_t len;
+	uint8_t bytes[INV_VALUE_BYTES];
+};
+
+struct inv_value_part {
+	struct inv_value now; /* the value of the thread's current event */
+	struct inv_value *cells;
+};
+
+struct inv_values {
+	size_t bytes;
+	uint32_t n_parts;
+	struct inv_value_part parts[];
+};
+
+/* Returns NULL if there is no memory. Pages take memory when they are used. */
+struct inv_values *inv_values_make(uint32_t n_parts);
+void inv_values_free(struct inv_values *v);
+
+/* Keeps the value of the thread's current event for a new cell. Only the part's
+ * thread may call it, before it counts the event. */
+void inv_values_keep(struct inv_values *v, uint32_t part,
+		     const struct inv_tally_part *keys,
+		     const struct inv_tally_cell *c);
+
+/* Returns the value of a key that was counted, or NULL. For the reader. */
+const struct inv_value *inv_values_of(const struct inv_values *v,
+				      const struct inv_tally *keys,
+				      const struct inv_tally_key *k);
+
+#endif

@@ -1,0 +1,100 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc Makes a tracer decide at the end of a call whether the call is recorded.
+%% The rules are the actions `slow' and `failed', and rules of the command for
+%% all functions.
+%%
+%% ```
+%%  rules/1 ──► open/3 ──► tell/2 ──► patterns are set
+%%  sweep/1, again and again
+%% '''
+%%
+%% Until its end, the tracer ({@link inviso_tracer}) keeps a call with its arguments
+%% in memory of a fixed size. If the node has no memory for this, all calls are
+%% recorded, and the command decides.
+-module(inviso_arm_decide).
+
+-export([rules/1, limit/3, open/3, tell/2, sweep/1]).
+
+-export_type([all/0, decide/0, told/0]).
+
+%% The rules for all functions: the minimum time, whether calls that fail are
+%% recorded, and a match spec for returns that are failures, or `none'.
+-type all() :: {inviso_spec:rule(), ReturnsSpec :: binary() | none}.
+%% The functions of a module that have rules.
+-type told() :: {module(), whole | [{atom(), arity()}], inviso_spec:rule()}.
+%% The handle of the tracer, the rules in the order of their bits, and the entry at
+%% which the next sweep begins.
+-type decide() :: none | {pos_integer(), [inviso_spec:rule()],
+                          non_neg_integer()}.
+
+-define(NO_RULE, {none, false}).
+%% The number of bits in a set of rules (c_src/nif/decide.c).
+-define(MAX_RULES, 32).
+%% A bound that is never reached: open calls are counted only.
+-define(NO_BOUND, 16#ffffffff).
+%% The bytes for all open calls and their arguments. A page takes memory only
+%% when it is used.
+-define(BYTES, 67108864).
+
+%% @doc Returns the rules of resolved specs.
+-spec rules([inviso_arm_functions:resolved()]) -> [told()].
+rules(Resolved) ->
+    [{M, Which, Rule} || {M, Which, #{rule := Rule}} <- Resolved].
+
+%% @doc Returns the bound on open calls that the tracer needs.
+-spec limit(non_neg_integer(), all(), [told()]) -> non_neg_integer().
+limit(Limit, {?NO_RULE, _}, []) -> Limit;
+limit(0, _, _) -> ?NO_BOUND;
+limit(Limit, _, _) -> Limit.
+
+%% @doc Sets the rules of a tracer, which has its bound on open calls, before the
+%% first pattern is set. Returns notes for the user.
+-spec open(inviso_tracer:tracer(), all(), [told()]) ->
+          {[binary()], decide()}.
+open(_, {?NO_RULE, _}, []) ->
+    {[], none};
+open({inviso_tracer, Handle}, {All, _}, Told) ->
+    Rules = lists:usort([Rule || {_, _, Rule} <- Told]),
+    Processes = erlang:system_info(process_limit),
+    case length(Rules) =< ?MAX_RULES andalso
+        inviso_tracer:nif_decide(Handle, Processes, ?BYTES, All, Rules) of
+        true ->
+            Decide = {Handle, Rules, 0},
+            ok = tell(Told, Decide),
+            {[], Decide};
+        false ->
+            {[<<"the node records all calls, and the command decides which of "
+                "them are slow or failed: the node has no memory for their "
+                "arguments, or there are more than 32 different rules">>],
+             none};
+        closed ->
+            {[], none}
+    end.
+
+%% @doc Sets the rules of functions in the tracer. Call this before the patterns
+%% of the functions are set.
+-spec tell([told()], decide()) -> ok.
+tell(_, none) ->
+    ok;
+tell(Told, {Handle, Rules, _}) ->
+    _ = [inviso_tracer:nif_rules(Handle, M, functions(M, Which),
+                                 bit(Rule, Rules, 1))
+         || {M, Which, Rule} <- Told, lists:member(Rule, Rules)],
+    ok.
+
+functions(M, whole) -> inviso_functions:of_module(M);
+functions(_, FAs) -> FAs.
+
+bit(Rule, [Rule | _], Bit) -> Bit;
+bit(Rule, [_ | Rules], Bit) -> bit(Rule, Rules, 2 * Bit).
+
+%% @doc Frees the kept calls of processes that have died in a call. Each time,
+%% only some of the processes are checked.
+-spec sweep(decide()) -> decide().
+sweep({Handle, Rules, At}) ->
+    case inviso_tracer:nif_sweep(Handle, At) of
+        Next when is_integer(Next) -> {Handle, Rules, Next};
+        _ -> {Handle, Rules, 0}
+    end;
+sweep(none) ->
+    none.

@@ -1,0 +1,43 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc Specs whose events are counted by the value of an expression.
+%%
+%% A clause of such a spec has the action `{value, Expr}'. Its match spec reports the
+%% value in a tuple, because the VM makes no event if it reports `false'.
+-module(inviso_arm_values).
+
+-export([specs/2, body/1]).
+
+%% @doc Returns the specs with the action. Throws `{usage, Text}' if the expression is
+%% wrong, or if events of a spec have no arguments.
+-spec specs([inviso_spec:spec()], binary()) -> [inviso_spec:spec()].
+specs(Specs, Text) ->
+    case inviso_spec_expr:parse(Text) of
+        {ok, Expr} -> [spec(S, {value, Expr}) || S <- Specs];
+        {error, Why} -> throw({usage, <<"--by ", Why/binary>>})
+    end.
+
+spec(#{clauses := Clauses, text := Text} = Spec, Value) ->
+    _ = maps:get(counters, Spec, []) =:= [] orelse no_actions(Text),
+    Spec#{clauses := [clause(C, Value, Text) || C <- any(Clauses)]};
+spec(#{text := Text}, _) ->
+    throw({usage, format("~ts: only calls, send and receive have arguments",
+                         [Text])}).
+
+%% A spec of messages without a pattern means every message.
+any([]) -> [{'_', [], []}];
+any(Clauses) -> Clauses.
+
+clause({Head, Guards, []}, Value, _) -> {Head, Guards, [Value]};
+clause(_, _, Text) -> no_actions(Text).
+
+-spec no_actions(binary()) -> no_return().
+no_actions(Text) ->
+    throw({usage, format("~ts: actions and match specs cannot be counted by an "
+                         "expression; write a pattern of arguments", [Text])}).
+
+%% @doc Returns the body of a match spec for the action.
+-spec body({value, term()}) -> [term()].
+body({value, Expr}) -> [{message, {{Expr}}}].
+
+format(Format, Args) ->
+    unicode:characters_to_binary(io_lib:format(Format, Args)).

@@ -1,0 +1,458 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc Samples stacks, in a session of `inviso flame'.
+%%
+%% The sampler is a process of the session. At each tick it finds processes that
+%% run, asks some of them for their stacks, and writes the stacks into the log
+%% as notes (INV_NOTE_SAMPLE in c_src/abi/event.h).
+%%
+%% At each tick it examines the processes that ran lately, and a part of the
+%% others, so that examining takes at most a hundredth of the time of the node's
+%% schedulers. The VM says how many processes run or are ready to run. This
+%% number, times the time since the tick before, is divided among the samples of
+%% the tick: among processes that ran lately by the reductions that they have
+%% used since, and among others by the probability that they are found. So the
+%% sum of all samples is the time in which processes ran or were ready to run.
+%%
+%% A process answers when it yields. A process that runs for short times often
+%% answers when it waits again; such samples have a flag. The status that a
+%% process answers says little, because a question can make the process run.
+-module(inviso_session_sample).
+
+-export([is_asked/1, start/3, stop/1, init/3]).
+
+-export_type([asked/0]).
+
+-type asked() :: #{hz := pos_integer(), waiting := boolean(),
+                   most := pos_integer()}.
+%% most: how many running processes are asked for their stacks in a tick, and how
+%% many waiting ones
+
+%% enum inv_note, inv_sample_flag (c_src/abi/event.h).
+-define(NOTE_NAME, 1).
+-define(NOTE_SAMPLE, 14).
+-define(NOTE_SAMPLING, 15).
+-define(CUT, 1).
+-define(COLLECTS, 2).
+-define(LATE, 4).
+-define(WAITS, 8).
+-define(ON, 16).
+
+%% Examining processes takes at most 1/BUDGET of the time of all schedulers.
+-define(BUDGET, 100).
+-define(LEAST_SLICE, 20).
+%% How long a process that ran is looked at in each tick, and how many are.
+-define(ACTIVE_NS, 1000000000).
+-define(MAX_ACTIVE, 500).
+%% Processes are listed again when a round is over, at most so often.
+-define(LIST_NS, 100000000).
+%% Listing all processes takes at most 1/LIST_PART of the time.
+-define(LIST_PART, 300).
+-define(STATS_NS, 1000000000).
+%% The longest time between two ticks that counts, in periods. If the time is
+%% longer, the node or its machine was stopped.
+-define(MAX_PERIODS, 50).
+%% Of how many processes the sampler remembers the names.
+-define(MAX_NAMED, 20000).
+%% The most notes that nif_note/2 takes.
+-define(MAX_NOTES, 256).
+%% The shortest stack that the VM may have cut.
+-define(DEPTH, 8).
+%% Reductions in a nanosecond, at first.
+-define(SPEED, 0.01).
+%% A process that used fewer reductions since the tick before did not run: it only
+%% answered.
+-define(IDLE, 100).
+%% The highest cost of examining a process, and of writing the notes of a tick.
+%% If more time passes, other threads used it.
+-define(MAX_LOOK, 1000).
+-define(ASK, 20000).
+-define(MAX_WRITE, 300000).
+-define(STOP_MS, 3000).
+
+-record(sampler,
+        {handle :: pos_integer(),
+         waiting :: boolean(),
+         most :: pos_integer(),
+         hz :: pos_integer(),
+         period :: pos_integer(), % ns, as the times below
+         budget :: pos_integer(),
+         ours :: #{pid() => true},
+         began :: integer(),
+         last :: integer(), % the tick before
+         next :: integer(),
+         noted :: integer(), % when the figures were noted
+         %% all processes, and those that are still to be examined in this round
+         all = [] :: [pid()],
+         rest = [] :: [pid()],
+         n = 0 :: non_neg_integer(),
+         listed = 0 :: integer(),
+         list_cost = 0 :: non_neg_integer(),
+         slice = 100 :: pos_integer(),
+         look = 200 :: non_neg_integer(), % cost of examining a process, ns
+         due = 0 :: number(), % time of running processes without samples
+         %% when they ran, their reductions, for how many processes they stand, and
+         %% the stack with which they were found
+         active = #{} :: #{pid() => {integer(), non_neg_integer() | none,
+                                     number(), list() | none}},
+         speed = ?SPEED :: float(), % reductions in a nanosecond
+         named = #{} :: #{pid() => true},
+         %% figures
+         ticks = 0, processes = 0, found = 0, stacks = 0, late = 0, cut = 0,
+         gone = 0, lost = 0, cost = 0}).
+
+%% @doc Returns true for a valid value of the key `sample' of a session's map.
+-spec is_asked(term()) -> boolean().
+is_asked(off) ->
+    true;
+is_asked(#{hz := Hz, waiting := Waiting, most := Most} = Map) ->
+    map_size(Map) =:= 3 andalso is_integer(Hz) andalso Hz >= 1
+        andalso Hz =< 1000 andalso is_boolean(Waiting)
+        andalso is_integer(Most) andalso Most >= 1 andalso Most =< 200;
+is_asked(_) ->
+    false.
+
+%% @doc Starts the sampler of the calling session, linked to it. It does not sample
+%% `Ours', nor the session.
+-spec start(asked() | off, inviso_tracer:tracer() | none, [pid()]) ->
+          pid() | none.
+start(Asked, Tracer, _) when Asked =:= off; Tracer =:= none ->
+    none;
+start(Asked, {_, Handle}, Ours) ->
+    spawn_opt(?MODULE, init, [Asked, Handle, [self() | Ours]],
+              [link, {priority, high}]).
+
+%% @doc Ends the sampler, which first notes its figures. Any process may call this.
+-spec stop(pid() | none) -> ok.
+stop(none) ->
+    ok;
+stop(Sampler) ->
+    Ref = monitor(process, Sampler),
+    Sampler ! stop,
+    receive
+        {'DOWN', Ref, process, _, _} -> ok
+    after ?STOP_MS ->
+            exit(Sampler, kill),
+            receive {'DOWN', Ref, process, _, _} -> ok end
+    end.
+
+%% @private
+-spec init(asked(), pos_integer(), [pid()]) -> ok.
+init(#{hz := Hz, waiting := Waiting, most := Most}, Handle, Ours) ->
+    Now = now_ns(),
+    Period = 1000000000 div Hz,
+    Schedulers = erlang:system_info(schedulers_online),
+    S = #sampler{handle = Handle, waiting = Waiting, most = Most, hz = Hz,
+                 period = Period, budget = Period * Schedulers div ?BUDGET,
+                 ours = maps:from_keys([self() | Ours ++ handlers()], true),
+                 began = Now, last = Now, next = Now + Period, noted = Now},
+    loop(noted(listed(S))).
+
+%% Processes of the VM that answer for processes on dirty schedulers.
+handlers() ->
+    [P || P <- lists:sublist(processes(), 20),
+          process_info(P, initial_call)
+              =:= {initial_call, {erts_dirty_process_signal_handler, start, 0}}].
+
+loop(#sampler{next = Next} = S) ->
+    receive
+        stop ->
+            _ = noted(S),
+            ok
+    after max(0, (Next - now_ns() + 999999) div 1000000) ->
+            loop(scheduled(tick(now_ns(), S)))
+    end.
+
+%% Missed ticks are left out: the next tick is at least a quarter of a period
+%% from now.
+scheduled(#sampler{next = Next, period = Period} = S) ->
+    S#sampler{next = max(Next + Period, now_ns() + Period div 4)}.
+
+tick(Now, #sampler{last = Last, period = Period} = S0) ->
+    Passed = min(Now - Last, ?MAX_PERIODS * Period),
+    Tasks = tasks(),
+    S1 = S0#sampler{last = Now, ticks = S0#sampler.ticks + 1,
+                    due = S0#sampler.due + Tasks * Passed},
+    S2 = case S1#sampler.waiting orelse Tasks > 0 of
+             true -> sample(Now, Passed, S1);
+             false -> S1
+         end,
+    case Now - S2#sampler.noted >= ?STATS_NS of
+        true -> noted(S2);
+        false -> S2
+    end.
+
+%% Returns how many processes and ports run, or are ready to run, beside this one.
+tasks() ->
+    max(0, erlang:statistics(total_active_tasks_all) - 1).
+
+%% --- looking ------------------------------------------------------------------
+
+%% The status of a process that runs is known only when it yields. So processes that
+%% ran lately are asked for status and stack at once, and the others only for their
+%% status, which costs little if they wait.
+sample(Now, Passed, S0) ->
+    #sampler{active = Active, most = Most, waiting = Waits} = S1 = listed(S0),
+    {Part, S2} = part(S1),
+    Looked = [{P, status(P)} || P <- Part, not is_map_key(P, Active),
+                                not is_map_key(P, S1#sampler.ours)],
+    Others = max(0, S2#sampler.n - map_size(Active)),
+    Weight = Others / max(1, length(Looked)),
+    Running = [{P, Status, Weight} || {P, Status} <- Looked, runs(Status)],
+    Waiting = [{P, Status, Weight} || Waits, {P, Status} <- Looked,
+                                      Status =:= waiting],
+    S3 = looked(length(Looked), Running =:= [], now_ns() - Now, S2),
+    Known = [{P, known, 1} || P <- maps:keys(Active)],
+    asked([{P, found, W} || {P, _, W} <- some(Running, Most)]
+          ++ some(Known, Most) ++ some(Waiting, Most),
+          Now, Passed, S3#sampler{active = active(Running, Now, Active)}).
+
+status(P) ->
+    case process_info(P, status) of
+        {status, Status} -> Status;
+        undefined -> dead
+    end.
+
+runs(Status) ->
+    Status =:= running orelse Status =:= runnable
+        orelse Status =:= garbage_collecting.
+
+active(Running, Now, Active0) ->
+    Active = case map_size(Active0) > ?MAX_ACTIVE of
+                 true -> #{};
+                 false -> Active0
+             end,
+    maps:filter(fun(_, {At, _, _, _}) -> Now - At < ?ACTIVE_NS end,
+                lists:foldl(fun({P, _, W}, Acc) ->
+                                    Acc#{P => {Now, none, W, none}}
+                            end, Active, Running)).
+
+%% Returns the processes to look at in this tick. A round looks at each once.
+part(#sampler{slice = Slice, rest = Rest, all = All, n = N} = S) ->
+    case taken(min(Slice, N), Rest, []) of
+        {0, Part, Left} ->
+            {Part, S#sampler{rest = Left}};
+        {More, Part, []} ->
+            {_, Whole, Left} = taken(More, All, Part),
+            {Whole, S#sampler{rest = Left}}
+    end.
+
+taken(0, Rest, Acc) -> {0, Acc, Rest};
+taken(N, [], Acc) -> {N, Acc, []};
+taken(N, [P | Rest], Acc) -> taken(N - 1, Rest, [P | Acc]).
+
+%% Lists the processes again, if a round is over and it is time for that.
+listed(#sampler{rest = [_ | _]} = S) ->
+    S;
+listed(#sampler{listed = At, list_cost = Cost, all = All} = S) ->
+    Before = now_ns(),
+    case All =:= []
+        orelse Before - At >= max(?LIST_NS, ?LIST_PART * Cost) of
+        true ->
+            New = processes(),
+            N = length(New) - map_size(S#sampler.ours),
+            After = now_ns(),
+            S#sampler{all = New, rest = New, n = max(1, N), listed = After,
+                      list_cost = After - Before,
+                      cost = S#sampler.cost + After - Before,
+                      processes = max(N, S#sampler.processes)};
+        false ->
+            S#sampler{rest = All}
+    end.
+
+%% Measures what examining a process costs, if no answer had to be waited for,
+%% and adapts how many processes are examined.
+looked(0, _, _, S) ->
+    S;
+looked(N, true, Took, #sampler{look = Look} = S) ->
+    spent(N, S#sampler{look = (7 * Look + min(Took div N, ?MAX_LOOK)) div 8});
+looked(N, false, _, S) ->
+    spent(N, S).
+
+spent(N, #sampler{look = Look, budget = Budget, cost = Cost} = S) ->
+    S#sampler{cost = Cost + N * Look,
+              slice = max(?LEAST_SLICE,
+                          min(S#sampler.n, Budget div max(1, Look)))}.
+
+%% Returns at most Most elements of the list, each with the same probability,
+%% and gives them together the weight of all elements.
+some(List, Most) ->
+    case length(List) of
+        N when N =< Most ->
+            List;
+        N ->
+            {Before, After} = lists:split(rand:uniform(N) - 1, List),
+            [{P, Status, W * N / Most}
+             || {P, Status, W} <- lists:sublist(After ++ Before, Most)]
+    end.
+
+%% --- asking -------------------------------------------------------------------
+
+%% Asks processes until the time of the tick is over. The processes that have
+%% answered then stand for all.
+asked([], _, _, S) ->
+    S;
+asked(List, Now, Passed, S0) ->
+    {N, Answers, S1} = ask_all(List, Now + S0#sampler.period, 0, [], S0),
+    More = length(List) / N,
+    {Due, S2} = share(Answers, S1),
+    {Notes, S3} = lists:foldl(
+                    fun({P, waiting, W, Trace}, Acc) ->
+                            note(P, waiting, Passed * More * W, Trace, Acc);
+                       ({P, State, Ns, Trace}, Acc) ->
+                            note(P, State, Due * Ns, Trace, Acc)
+                    end, {[], S2}, lists:reverse(Answers)),
+    Before = now_ns(),
+    S4 = written(lists:reverse(Notes), S3),
+    S4#sampler{cost = S4#sampler.cost + min(now_ns() - Before, ?MAX_WRITE)}.
+
+%% The samples of processes that ran share the time in which processes have run
+%% since the last such samples. Returns the factor by which their own times are
+%% multiplied.
+share(Answers, #sampler{due = Due, speed = Speed} = S) ->
+    case lists:sum([Ns || {_, State, Ns, _} <- Answers, State =/= waiting]) of
+        Sum when Sum > 0, Due > 0 ->
+            Factor = Due / Sum,
+            %% Their own times are reductions at this speed.
+            Next = (7 * Speed + Speed / Factor) / 8,
+            {Factor, S#sampler{due = 0, speed = min(1.0, max(1.0e-5, Next))}};
+        _ ->
+            {0, S}
+    end.
+
+ask_all([], _, N, Answers, S) ->
+    {N, Answers, S};
+ask_all([{P, Status, Weight} | Rest], Until, N, Answers, S) ->
+    Before = now_ns(),
+    Info = process_info(P, [status, reductions, current_stacktrace]),
+    After = now_ns(),
+    S1 = S#sampler{cost = S#sampler.cost + min(After - Before, ?ASK)},
+    {All, S2} = answer(P, Status, Weight, Before, Info, Answers, S1),
+    case After < Until of
+        true -> ask_all(Rest, Until, N + 1, All, S2);
+        false -> {N + 1, All, S2}
+    end.
+
+%% Whether a process ran is known when it is asked again: a question can make a
+%% process run, but then it uses hardly any reductions. If a process has exited
+%% meanwhile, it ran.
+answer(P, known, _, _, undefined, Answers, #sampler{active = Active} = S) ->
+    Gone = S#sampler{active = maps:remove(P, Active), gone = S#sampler.gone + 1},
+    case Active of
+        #{P := {_, _, Weight, Trace}} when is_list(Trace) ->
+            {[{P, runs, Weight * S#sampler.period / 2, Trace} | Answers], Gone};
+        _ ->
+            {Answers, Gone}
+    end;
+answer(_, _, _, _, undefined, Answers, #sampler{gone = Gone} = S) ->
+    {Answers, S#sampler{gone = Gone + 1}};
+answer(P, found, Weight, Now, [_, {_, R}, {_, Trace}], Answers,
+       #sampler{active = Active} = S) ->
+    {Answers, S#sampler{active = Active#{P => {Now, R, Weight, Trace}}}};
+answer(P, known, Asked, Now, [{_, State}, {_, R}, {_, Trace}], Answers,
+       #sampler{active = Active, speed = Speed} = S) ->
+    case Active of
+        #{P := {_, Before, Weight, _}} when is_integer(Before),
+                                            R - Before > ?IDLE ->
+            Ns = Asked * Weight * (R - Before) / Speed,
+            {[{P, ran(State), Ns, Trace} | Answers],
+             S#sampler{active = Active#{P := {Now, R, 1, none}}}};
+        #{P := {At, _, _, _}} ->
+            {Answers, S#sampler{active = Active#{P := {At, R, 1, none}}}};
+        _ ->
+            {Answers, S}
+    end;
+answer(P, waiting, Weight, _, [_, _, {_, Trace}], Answers, S) ->
+    {[{P, waiting, Weight, Trace} | Answers], S}.
+
+ran(waiting) -> late;
+ran(garbage_collecting) -> collects;
+ran(_) -> runs.
+
+note(P, State, Ns, Trace, {Notes, S}) ->
+    Stack = [{M, F, A} || {M, F, A, _} <- Trace, is_integer(A)],
+    On = on(State, P, Stack),
+    Cut = is_cut(Stack),
+    Flags = flag(?CUT, Cut) + flag(?COLLECTS, State =:= collects)
+        + flag(?LATE, State =:= late) + flag(?WAITS, State =:= waiting)
+        + flag(?ON, On =/= []),
+    Note = {?NOTE_SAMPLE, [P, Flags, round(Ns), length(Stack)
+                           | lists:reverse(Stack, On)]},
+    {Names, Named} = names([P | [O || O <- On, is_pid(O), node(O) =:= node()]],
+                           S#sampler.named),
+    {[Note | Names ++ Notes],
+     counted(State, Cut, S#sampler{named = Named})}.
+
+counted(State, Cut, #sampler{stacks = N, late = Late, cut = C, found = F} = S) ->
+    S#sampler{stacks = N + 1, found = F + 1, late = Late + one(State =:= late),
+              cut = C + one(Cut)}.
+
+one(true) -> 1;
+one(false) -> 0.
+
+flag(Flag, true) -> Flag;
+flag(_, false) -> 0.
+
+%% The stack of a process ends with what began it, unless the VM has cut it.
+is_cut(Stack) ->
+    length(Stack) >= ?DEPTH andalso
+        case lists:last(Stack) of
+            {proc_lib, F, _} -> F =/= init_p andalso F =/= init_p_do_apply
+                                    andalso F =/= wake_up;
+            _ -> true
+        end.
+
+%% Returns a list with the process on which a process waits, if this is known: in a
+%% call of another process, a process has a monitor of it.
+on(waiting, P, [{gen, do_call, _} | _]) ->
+    case process_info(P, monitors) of
+        {monitors, [{process, Other}]} -> [Other];
+        _ -> []
+    end;
+on(_, _, _) ->
+    [].
+
+names([], Named) ->
+    {[], Named};
+names([P | Rest], Named0) ->
+    Named = case map_size(Named0) > ?MAX_NAMED of
+                true -> #{};
+                false -> Named0
+            end,
+    case is_map_key(P, Named) of
+        true ->
+            names(Rest, Named);
+        false ->
+            {Notes, Next} = names(Rest, Named#{P => true}),
+            case inviso_names:name_of(P) of
+                none -> {Notes, Next};
+                {Kind, Name} -> {[{?NOTE_NAME, [P, Kind, Name]} | Notes], Next}
+            end
+    end.
+
+%% --- writing ------------------------------------------------------------------
+
+%% Notes for which the ring has no room are lost, and counted.
+written([], S) ->
+    S;
+written(Notes, #sampler{handle = Handle} = S) ->
+    {Now, Later} = lists:split(min(?MAX_NOTES, length(Notes)), Notes),
+    case inviso_tracer:nif_note(Handle, Now) of
+        closed ->
+            S;
+        N when N < length(Now) ->
+            Lost = [x || {?NOTE_SAMPLE, _} <- lists:nthtail(N, Notes)],
+            S#sampler{lost = S#sampler.lost + length(Lost)};
+        _ ->
+            written(Later, S)
+    end.
+
+noted(#sampler{began = Began, last = Last} = S) ->
+    Figures = [Last - Began, S#sampler.ticks, S#sampler.hz,
+               S#sampler.processes, S#sampler.found, S#sampler.stacks,
+               S#sampler.late, S#sampler.cut, S#sampler.gone,
+               S#sampler.lost, S#sampler.cost],
+    _ = inviso_tracer:nif_note(S#sampler.handle, [{?NOTE_SAMPLING, Figures}]),
+    S#sampler{noted = now_ns()}.
+
+now_ns() ->
+    erlang:monotonic_time(nanosecond).
