@@ -23,7 +23,10 @@ main([Out, Dir, Command]) ->
     Work = filename:join(Dir, "work-" ++ os:getpid()),
     ok = file:make_dir(Work),
     Rows = try
-               call_rows(Work) ++ filter_rows(Work) ++ session_rows(Dir) ++ untraced_rows(Work)
+               call_rows(Work) ++ pair_rows(Work) ++ counted_rows(Work)
+                   ++ filter_rows(Work)
+                   ++ session_rows(Dir) ++ untraced_rows(Work)
+                   ++ flame_rows(Work)
                    ++ seq_rows(Work, Command)
                    ++ cpu_rows(Work) ++ size_rows(Work) ++ flood_rows(Work)
                    ++ merge_rows(Work, Command) ++ lfm_rows(Work)
@@ -71,6 +74,39 @@ call_rows(Work) ->
      row("call, process tracer", Ns(process), "ns", "empty NIF", Empty),
      row("call, file port", Ns(file), "ns", "empty NIF", Empty),
      row("events lost meanwhile, inviso", Lost, "events")].
+
+pair_rows(Work) ->
+    progress("call and return"),
+    inviso_bench_pairs:rows(Work, fun row/5).
+
+%%---------------------------------------------------------------------------
+%% Events that are counted or timed and not recorded. `inviso count' and `inviso
+%% hist' ask for no arguments.
+
+counted_rows(Work) ->
+    progress("counts and times"),
+    Tracers = [{T, {arity, Spec, Tracer}, Stop}
+               || {T, Kind, Spec} <- [{empty, empty, true}, {count, count, true},
+                                      {empty_pair, empty, ends()},
+                                      {times, times, ends()},
+                                      {process, process, ends()}],
+                  {Tracer, Stop} <- [start_tracer(Kind, Work)]],
+    Rounds = [[{T, traced_calls(Tracer, ?SHORT_CALLS)}
+               || {T, Tracer, _} <- Tracers]
+              || _ <- lists:seq(1, ?SHORT_ROUNDS)],
+    Lost = lists:sum([Stop() || {_, _, Stop} <- Tracers]),
+    Ns = fun(T) -> quartile([proplists:get_value(T, R) || R <- Rounds]) end,
+    [row("call without arguments, empty NIF", Ns(empty), "ns"),
+     row("call without arguments, inviso counts it", Ns(count), "ns",
+         "empty NIF", Ns(empty)),
+     row("call and return, empty NIF", Ns(empty_pair), "ns"),
+     row("call and return, inviso times them", Ns(times), "ns",
+         "empty NIF, the pair", Ns(empty_pair)),
+     row("call and return, process tracer", Ns(process), "ns",
+         "empty NIF, the pair", Ns(empty_pair)),
+     row("events not timed meanwhile", Lost, "events")].
+
+ends() -> [{'_', [], [{exception_trace}]}].
 
 %%---------------------------------------------------------------------------
 %% A condition on calls, as match spec of the function, which the VM runs, and
@@ -140,6 +176,9 @@ arm(Pid, {session, S}) ->
 arm(Pid, {spec, Spec, Tracer}) ->
     erlang:trace_pattern({?MODULE, f, 2}, Spec, [local]),
     1 = erlang:trace(Pid, true, [call, Tracer]);
+arm(Pid, {arity, Spec, Tracer}) ->
+    erlang:trace_pattern({?MODULE, f, 2}, Spec, [local]),
+    1 = erlang:trace(Pid, true, [call, arity, Tracer]);
 arm(Pid, Tracer) ->
     arm(Pid, {spec, true, Tracer}).
 
@@ -168,6 +207,17 @@ start_tracer(count, Work) ->
     File = filename:join(Work, "count.log"),
     {ok, {M, S} = T} = inviso_tracer:open(File, #{replace => true}),
     true = inviso_tracer:nif_tally(S, function),
+    {{tracer, M, S}, fun() ->
+                             {ok, #{dropped := D}} = inviso_tracer:close(T),
+                             D
+                     end};
+start_tracer(times, Work) ->
+    File = filename:join(Work, "times.log"),
+    {ok, {M, S} = T} = inviso_tracer:open(File, #{replace => true}),
+    Processes = erlang:system_info(process_limit),
+    true = inviso_tracer:nif_bound(S, 1000, Processes),
+    0 = inviso_tracer:nif_ends(S, ?MODULE, [{f, 2}], all),
+    true = inviso_tracer:nif_times(S, function, Processes),
     {{tracer, M, S}, fun() ->
                              {ok, #{dropped := D}} = inviso_tracer:close(T),
                              D
@@ -223,7 +273,7 @@ untraced_rows(Work) ->
 
 seq_rows(Work, Merger) ->
     progress("sequential tracing"),
-    Rate = fun(Options, Logs, N) -> merge_rate(Merger, Options, Logs, N, Work) end,
+    Rate = fun(Options, Logs, N) -> merge_rate(Merger, Options, Logs, N) end,
     [case Against of
          "nothing" -> row(Name, Value, Unit);
          _ -> row(Name, Value, Unit, Against, Peer)
@@ -246,6 +296,17 @@ work(N, Acc) ->
     self() ! {N, L},
     receive {N, _} -> ok end,
     work(N - 1, [N rem 7]).
+
+%%---------------------------------------------------------------------------
+%% The work of a busy node whose stacks are sampled
+
+flame_rows(Work) ->
+    progress("stacks"),
+    {Without, With} = inviso_bench_flame:rates(Work),
+    Plain = median(Without),
+    [row("busy schedulers, 10,000 processes", Plain, "/s"),
+     row("the same, stacks sampled at 100 Hz", median(With), "/s", "not sampled",
+         Plain)].
 
 %%---------------------------------------------------------------------------
 %% CPU of the node and the spooler together
@@ -398,23 +459,41 @@ merge_rows(Work, Merger) ->
     progress("merge to text"),
     {OursCalls, DbgCalls} = merge_rates(fun run_calls/2, Work, Merger),
     Json = calls_rate(["--format", "json"], Work, Merger),
+    Timeline = calls_rate(["--format", "perfetto"], Work, Merger),
+    Spans = calls_rate(["--format", "otlp-proto"], Work, Merger),
     %% Selects one event in a thousand, so most of the work is reading and matching.
     Filter = calls_rate(["--filter", "_:_({get,N}, _) when N rem 1000 == 7"],
                         Work, Merger),
+    Parquet = tables_rate("parquet", Work, Merger),
+    Sqlite = tables_rate("sqlite", Work, Merger),
     {Ours, Dbg} = merge_rates(fun run_varied/2, Work, Merger),
     Unit = "events/s of CPU",
     [row("merge to text, calls, dbg's formatting", DbgCalls, Unit),
      row("merge to text, calls, inviso", OursCalls, Unit, "dbg", DbgCalls),
      row("merge to JSON, calls, inviso", Json, Unit, "to text", OursCalls),
+     row("merge to Perfetto, calls, inviso", Timeline, Unit, "to text", OursCalls),
+     row("merge to Parquet, calls, inviso", Parquet, Unit, "to text", OursCalls),
+     row("merge to SQLite, calls, inviso", Sqlite, Unit, "to text", OursCalls),
+     row("merge to OTLP, calls, inviso", Spans, Unit, "to text", OursCalls),
      row("merge --filter, 1 call in 1000, inviso", Filter, Unit,
          "all of them", OursCalls),
      row("merge to text, varied, dbg's formatting", Dbg, Unit),
      row("merge to text, varied, inviso", Ours, Unit, "dbg", Dbg)].
 
+%% The same into tables, with new files each time.
+tables_rate(Format, Work, Merger) ->
+    Log = filename:join(Work, "inviso.log"),
+    Out = filename:join(Work, "merged." ++ Format),
+    median([begin
+                _ = file:del_dir_r(Out),
+                merge_rate(Merger, ["--format", Format, "-o", Out], [Log],
+                           ?MERGED)
+            end || _ <- [1, 2, 3]]).
+
 %% Merges the log of run_calls/2 with these options.
 calls_rate(Options, Work, Merger) ->
     Log = filename:join(Work, "inviso.log"),
-    median([merge_rate(Merger, Options, [Log], ?MERGED, Work)
+    median([merge_rate(Merger, Options, [Log], ?MERGED)
             || _ <- [1, 2, 3]]).
 
 merge_rates(Run, Work, Merger) ->
@@ -423,7 +502,7 @@ merge_rates(Run, Work, Merger) ->
     {Tracer, Stop} = start_tracer({inviso, #{buffer_bytes => 134217728}}, Work),
     Run(Tracer, N),
     0 = Stop(),
-    Ours = median([merge_rate(Merger, [], [Log], N, Work) || _ <- [1, 2, 3]]),
+    Ours = median([merge_rate(Merger, [], [Log], N) || _ <- [1, 2, 3]]),
     Port = filename:join(Work, "port.trace"),
     Small = 50000,
     {PortTracer, PortStop} = start_tracer(file, Work),
@@ -433,12 +512,12 @@ merge_rates(Run, Work, Merger) ->
     {Ours, median([dbg_rate(Port, Small, Work) || _ <- [1, 2, 3]])}.
 
 %% Returns the number of events for each second of CPU time of merger and node.
-merge_rate(Merger, Options, Logs, N, Work) ->
-    Out = filename:join(Work, "merged.txt"),
+%% The output goes to /dev/null: a file of 400 MB of JSON would cost the file system
+%% more time than the merge takes.
+merge_rate(Merger, Options, Logs, N) ->
     T0 = cpu_ticks(),
     P = open_port({spawn_executable, Merger},
-                  [{args, ["merge", "-o", Out] ++
-                          Options ++ Logs},
+                  [{args, ["merge", "-o", "/dev/null"] ++ Options ++ Logs},
                    exit_status, stderr_to_stdout]),
     0 = exit_status(P),
     N * 100 / max(1, cpu_ticks() - T0).

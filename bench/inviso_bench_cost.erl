@@ -79,7 +79,7 @@ attach(Command, Home, Name) ->
     {Status, Ms, Said} =
         inviso_bench_attach:run(Command, ["trace", "-n", Name, "--events", "1",
                                           "lists:seq/2"], Home),
-    %% 7: events beyond the limit were lost
+    %% status 7: events beyond the limit were lost
     lists:member(Status, [0, 7]) orelse error({Status, Said}),
     Ms.
 

@@ -15,7 +15,7 @@
 -define(CALLS, 5000).
 -define(ROUNDS, 80).
 -define(SPEC, [{['$1', '_'], [{is_tuple, '$1'}], []}]).
-%% A match spec that does not match.
+%% A match spec that matches no call.
 -define(OTHER, [{['$1', '_'], [{is_atom, '$1'}], []}]).
 
 f(A, B) -> {A, B}.

@@ -29,7 +29,8 @@ static struct inv_buf defs, out, direct;
 			abort(); \
 	} while (0)
 
-/* A term may exceed its limit by its last element, such as two atoms. */
+/* The last element of a term, such as two atoms, may exceed the term's
+ * limit. */
 #define OVER 4096
 
 static void print(struct inv_buf *to, enum inv_enc enc, const void *p,

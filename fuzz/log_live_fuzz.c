@@ -100,16 +100,24 @@ static bool by_reader(struct sums *s, const uint8_t *p, size_t n)
 	return true;
 }
 
+static void add_name(void *arg, struct inv_item *it)
+{
+	CHECK(it->kind == INV_ITEM_NOTE && it->ev.note == INV_NOTE_NAME);
+	*(uint64_t *)arg += XXH64(it->ev.terms, it->ev.len, 0);
+}
+
 static bool live(struct sums *s, const uint8_t *p, size_t n, size_t piece,
 		 int64_t grows)
 {
 	struct inv_notices ns = { 0 };
 	struct inv_node node = { 0 };
 	struct inv_feed *feed;
+	uint64_t names = 0;
 	int64_t mark = 0;
 	int rc = 0;
 
 	CHECK(!inv_live_new(&feed, &node, "x", SIZE_MAX, &ns, NULL));
+	inv_live_names_to(feed, add_name, &names);
 	for (size_t k; n && !rc; p += k, n -= k) {
 		k = n < piece ? n : piece;
 		rc = inv_live_push(feed, p, k, NULL);

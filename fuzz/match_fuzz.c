@@ -152,7 +152,7 @@ static void call(const uint8_t *p, size_t len, unsigned flags)
 	if (len > 0)
 		memcpy(copy, p, len);
 	copy[len] = '\0';
-	/* What follows a line is also read as a header file. */
+	/* The text after a line end is also read as a header file. */
 	if (strchr(copy, '\n'))
 		(void)inv_records_parse(&records, strchr(copy, '\n'), &err);
 	if (!inv_selector_parse(&terms, copy, &records, &s, &err) &&

@@ -43,14 +43,17 @@ static int redact(const struct input *in, enum inv_redact_how how,
 				     .cursor = &cursor,
 				     .ends = &ends,
 				     .p = in->p,
-				     .end = in->p + in->len,
+				     .end = in->len ? in->p + in->len : in->p,
 				     .out = out };
 	int rc = 0;
 
 	inv_buf_reset(out);
 	inv_redact_ends_reset(&ends);
+	/* Terms after a redacted value are searched for it. */
 	while (!rc && x.p < x.end)
-		rc = inv_redact_term(&x, how);
+		rc = how == INV_REDACT_BY_RULES && x.n_hidden ?
+			     inv_redact_result(&x) :
+			     inv_redact_term(&x, how);
 	CHECK(x.p <= x.end);
 	return rc;
 }

@@ -3,10 +3,11 @@
  * Any bytes that a program at the port of a node or of epmd may send while the
  * command connects.
  *
- *	byte 0    what the command does: asks epmd for a port or for all names,
- *	          connects, connects to a node that has the cookie, or explains
- *	          why connecting failed
- *	the rest  what the command receives
+ * 	byte 0 the action of the command: asks epmd for a port or for all
+ *  names,
+ * 	          connects, connects to a node that has the cookie, or explains
+ * 	          why connecting failed
+ * 	the rest  what the command receives
  *
  * Libei reads the handshake from a socket, as in the command. The target checks
  * that texts for people are UTF-8 without control characters and end within
@@ -39,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 	} while (0)
 
 #define COOKIE "cookie"
-#define WAIT_MS 60000 /* the server always ends a stream, so nothing waits */
+#define WAIT_MS 60000 /* never reached: the server below ends each stream */
 
 /*
  * Replaces libc's function. Only one caller passes a single descriptor: it waits

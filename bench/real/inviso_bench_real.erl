@@ -66,7 +66,8 @@ measure(#{work := Work} = Opts, Plugins, Out) ->
     inviso_bench_table:print(Untraced, Rows, length(Rounds)),
     ok = file:write_file(Out, inviso_bench_table:json(Untraced, Rows)).
 
-%% A round takes about as long as the one before it.
+%% Begins another round only if the time suffices for a round that takes a
+%% little longer than this round.
 rounds(Broker, #{rounds := Most} = Opts, Began, RoundBegan, N) ->
     progress("round ~b", [N]),
     Turns = [{Way, turn(Way, Broker, Opts)}
@@ -126,7 +127,8 @@ row(Way, Turns) ->
 shuffled(List) ->
     [X || {_, X} <- lists:sort([{rand:uniform(), X} || X <- List])].
 
-%% The mean of the two in the middle, if the number is even.
+%% If there is an even number of values, the median is the mean of the two
+%% values in the middle.
 median(List) ->
     Sorted = lists:sort(List),
     N = length(Sorted),

@@ -23,6 +23,7 @@ all() ->
      {inviso, "--max-term 16", ["--max-term", "16", ?MODULE_TRACED]},
      {inviso, "--args none", ["--args", "none", ?MODULE_TRACED]},
      {inviso, "-> return, whole terms", [?MODULE_TRACED " -> return"]},
+     {inviso, "-> slow(1ms)", [?MODULE_TRACED " -> slow(1ms)"]},
      file, process].
 
 -spec name(way()) -> string().
@@ -113,7 +114,7 @@ stop(#{way := file, node := Node, file := File}) ->
 stop(#{way := process, node := Node}) ->
     {inviso_bench_broker:call(Node, inviso_bench_guest, count_end, []), 0, 0}.
 
-%% 7: events were lost
+%% status 7: events were lost
 said(Port, Said) ->
     receive
         {Port, {data, More}} -> said(Port, <<Said/binary, More/binary>>);

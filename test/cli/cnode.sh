@@ -17,7 +17,7 @@ compiles() { # COMPILER FILE PROGRAM
 		-linviso_cnode -lei -lzstd
 }
 
-# The library gives a program no names but its own.
+# The library defines no global names except those of its header.
 own_names() {
 	nm "$dir/to/usr/lib/libinviso_cnode.a" | awk 'NF == 3 && $2 ~ /^[A-Z]$/ { print $3 }' |
 		sort >"$dir/has"

@@ -36,8 +36,6 @@ ok 'a wrong format: usage' status 2 "$inviso" merge -f xml plain.log
 ok 'it says which there are' says err 'text, json, classic, etf'
 ok 'a wrong summary: usage' status 2 "$inviso" merge --summary no plain.log
 ok 'an unknown command: usage' status 2 "$inviso" frobnicate
-ok 'what comes later says so' status 2 "$inviso" flame
-ok 'in so many words' says err 'not supported yet'
 ok 'a file that is not there: failed' status 1 "$inviso" merge nowhere.log
 ok 'with its name' says err nowhere.log
 echo 'this is no log' >no.log
@@ -258,5 +256,13 @@ ok 'a reader that leaves is no failure' [ "$(cat code)" = 0 ]
 ok 'and nothing to tell of' nothing_in err
 "$inviso" merge -q k2 >k2.txt
 ok 'though it had more to write' [ "$(wc -c <k2.txt)" -gt 1000000 ]
+
+
+# Formats without a profile leave out samples of stacks.
+frozen=$root/test/frozen/3/samples.log
+ok 'samples are not events' status 0 "$inviso" merge "$frozen"
+ok 'and are named' says err '28 sample(s) of stacks are not shown; --format folded'
+ok 'a profile shows them' status 0 "$inviso" merge -f folded "$frozen"
+ok 'and names none' status 1 says err 'not shown'
 
 summary

@@ -77,7 +77,7 @@ for command in trace record status stop fetch; do
 		$command -n a@h:2 --at h:1
 done
 
-# The node of a release. Here it does not exist.
+# RELEASE_NODE names the node of a release. The node does not exist.
 RELEASE_NODE=shop@127.0.0.1
 export RELEASE_NODE
 ok 'the node of a release' status 3 env ERL_EPMD_PORT=1 RELEASE_COOKIE=c "$inviso" stop x
@@ -97,7 +97,8 @@ ok 'a wrong name of a release' status 2 env RELEASE_NODE=a@b@c "$inviso" stop x
 ok 'names the variable' says err 'RELEASE_NODE: '
 unset RELEASE_NODE
 
-# Recordings that dead nodes left on this machine; here there are none.
+# Without nodes, status looks for recordings that dead nodes left on this
+# machine. There are none.
 ok 'status without a node' status 0 env TMPDIR="$dir" "$inviso" status
 ok 'status of dead nodes in a directory' status 0 "$inviso" status --remote-dir "$dir"
 ok 'and as JSON' status 0 "$inviso" status --json
@@ -176,7 +177,7 @@ ok 'a cookie that others can read' status 4 "$inviso" status \
 	-n inviso_nobody@localhost --cookie-file cookie
 ok 'the error is about the cookie' says err 'cookie'
 
-# Completion.
+# The shells' completion.
 if command -v bash >/dev/null; then
 	possible() { # WORD...: prints the completions of the last word
 		PATH=$(dirname "$inviso"):$PATH bash -c '

@@ -268,8 +268,10 @@ an_embedded_node_loads_nothing(_Config) ->
                              [filename:join(Ebin, atom_to_list(M))])
      || M <- [inviso_vm, inviso_scope, inviso_vm_sessions, inviso_defects,
               inviso_other_tools, inviso_near, inviso_spec, inviso_spec_elixir,
-              inviso_spec_head, inviso_spec_procs, inviso_spec_group, inviso_arm,
-              inviso_arm_foreign, inviso_arm_functions, inviso_arm_groups,
+              inviso_spec_system, inviso_spec_head, inviso_spec_procs,
+              inviso_spec_group, inviso_arm,
+              inviso_arm_decide, inviso_arm_foreign, inviso_arm_functions,
+              inviso_arm_groups, inviso_arm_system,
               inviso_arm_list, inviso_arm_procs, inviso_arm_starts,
               inviso_functions
               | proplists:get_value(engine, inviso_pushed:rooms(), [])]],
@@ -636,7 +638,7 @@ what_the_engine_cannot_do_is_refused(Config) ->
                 has(Why, ["inviso_arm_probe:f/2", "441 clauses", "256",
                           "OTP " ++ erlang:system_info(otp_release),
                           "use fewer clauses"]),
-                %% Fewer clauses are accepted.
+                %% A spec with fewer clauses is accepted.
                 {ok, Third, _} = plan([Spec(101, 105)], ["new"]),
                 {done, _, _} = until_error(Third, Tracing)
         end,
@@ -844,9 +846,9 @@ two_traces_of_garbage_collections_are_refused(Config) ->
         end
     end).
 
-%% A spawn or a link can give flags of a session to a process. So two sessions
-%% may trace the garbage collections of one process after the plan is made, even
-%% if they do not when it is made.
+%% A spawn or a link can give flags of a session to a process. So after the plan
+%% is made, two sessions may come to trace the garbage collections of one
+%% process, even if they did not do so before.
 inherited_traces_of_garbage_collections_are_refused(Config) ->
     on(Config, fun() ->
         case has_sessions() andalso inviso_defects:affected(gc_two_sessions) of

@@ -403,7 +403,7 @@ what_is_no_configuration(Config) ->
     ok = file:delete(Conf),
     {error, {Conf, enoent}} = call(N, inviso_autostart_conf, read, [Conf]),
     true = call(N, inviso_autostart, autostart, [[]]),
-    %% A term that cannot be read back is refused.
+    %% A term that cannot be read back as text, such as a pid, is refused.
     {error, {Conf, {not_writable_as_text, _}}} =
         call(N, inviso_autostart_conf, write, [Conf, [{tag, #{a => self()}}]]),
     false = filelib:is_file(Conf),
@@ -914,7 +914,7 @@ command_on_a_release(Config) ->
     true = has(Traced, "call lists:seq(1,3)"),
     {ok, {tracing, running}} = rt(N, get_status),
     ok = call(N, application, stop, [inviso]),
-    %% The installed code is still loaded.
+    %% When the application has stopped, the installed code stays loaded.
     true = call(N, erlang, module_loaded, [inviso_session]),
     inviso_test_lib:stop_node(N).
 

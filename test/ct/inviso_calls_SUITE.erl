@@ -7,6 +7,7 @@
 
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1,
          init_per_testcase/2, end_per_testcase/2]).
+-export([tree/1, check_trees/2]). % for inviso_decide_SUITE
 -export([random_trees/1, slow_calls/1, calls_without_arguments/1,
          failed_calls/1, picks_of_one_spec/1, invalid_picks/1,
          filters_change_no_duration/1, filters_in_the_node/1,
@@ -101,6 +102,14 @@ random_trees(Config) ->
     same_in_text(Config, Node, Log, Ended),
     same_in_terms(Config, Node, Log, Ended).
 
+%% Compares calls that have the times of their beginnings with their trees.
+check_trees(Trees, Calls) ->
+    Ended = maps:from_list([{id(E), E} || E <- Calls]),
+    Begun = maps:map(fun(_, E) -> unix_ns(maps:get(<<"start">>, E)) end, Ended),
+    lists:foreach(fun(T) -> check(T, 0, Begun, Ended) end, Trees),
+    true = map_size(Ended) > 100,
+    ok.
+
 tree(Depth) ->
     Id = erlang:unique_integer([positive]),
     Function = lists:nth(rand:uniform(4), [f0, f1, f2, f3]),
@@ -179,7 +188,8 @@ ended(Id, End, #{<<"end">> := Said} = E) ->
         {tail, _} ->
             true = lists:member(Said, [<<"return">>, <<"exception">>]);
         die ->
-            %% The VM reports the kill as an exception, if it can.
+            %% If the VM reports the kill as an exception, the call ends with
+            %% it; otherwise it ends with the process.
             true = lists:member(Said, [<<"exit">>, <<"exception">>]),
             false
     end.
@@ -247,10 +257,10 @@ slow_calls(Config) ->
                      ["inviso_calls_work:'_' -> slow(20ms)"],
                      ["{inviso_calls_work, order, 2} -> slow(20ms)"],
                      ["inviso_calls_work:order(_, {item, _}) -> slow(0.02s)"]]],
-    %% Nothing is slow enough.
+    %% No call takes a minute, so the command shows none, and its status is 5.
     #{status := 5, err := Err} =
         run(Config, Node, ["trace", "--for", "1s", ?ORDER ++ " -> slow(1m)"]),
-    {match, _} = re:run(Err, "no slow or failed call among [0-9]+ events in").
+    {match, _} = re:run(Err, "no slow or failed call among [0-9]+ calls in").
 
 %% Returns the duration in the line of a call. On a busy machine, any order can be
 %% slow.
@@ -314,7 +324,7 @@ calls_without_arguments(Config) ->
         run(Config, Node, ["trace", "--args", "some", ?ORDER]),
     {match, _} = re:run(Err, "not one of all and none").
 
-%% The actions of one SPEC do not hold for the events of other SPECs.
+%% The actions of one SPEC do not apply to the events of other SPECs.
 picks_of_one_spec(Config) ->
     Node = a_shop(Config),
     #{status := 0, out := Out} =
@@ -346,12 +356,9 @@ invalid_picks(Config) ->
                  {["trace", "--failed={", ?ORDER], "not a pattern"},
                  {["trace", "--min-duration", "1s", ?ORDER ++ " -> caller"],
                   "add the action return"},
-                 {["record", ?ORDER ++ " -> slow(1s)"],
-                  "inviso merge --min-duration"},
-                 {["record", ?ORDER ++ " -> failed"], "inviso merge --failed"},
                  {["trace", "send -> failed"], "send has none"}]].
 
-%% Whatever a filter leaves out, the durations are the same.
+%% Durations do not depend on the events that a filter leaves out.
 filters_change_no_duration(Config) ->
     Node = a_shop(Config),
     Log = recorded(Config, Node, [?ORDER ++ " -> return"],
@@ -377,7 +384,8 @@ filters_change_no_duration(Config) ->
     Fifth = [D || {_, _, [N, _]} = D <- All,
                   binary_to_integer(N) rem 5 =:= 0].
 
-%% A filter in the node that leaves out calls leaves out their ends, and no others.
+%% If a filter in the node leaves out calls, it also leaves out the ends of
+%% these calls, and no other ends.
 filters_in_the_node(Config) ->
     Node = a_shop(Config),
     #{status := 0, out := Out} =
@@ -390,7 +398,7 @@ filters_in_the_node(Config) ->
     [] = [E || #{<<"tag">> := <<"return_from">>} = E <- tl(Events),
                not is_map_key(<<"duration_ns">>, E)],
     true = length([E || #{<<"duration_ns">> := _} = E <- Events]) >= 19,
-    %% A filter of returns still selects returns.
+    %% A filter for the event return_from still selects the returns.
     #{status := 0, out := Errors} =
         run(Config, Node, ["trace", "--json", "--for", "60s", "--events", "3",
                            "--filter",
@@ -400,8 +408,8 @@ filters_in_the_node(Config) ->
      #{<<"return">> := <<"{error,", _/binary>>},
      #{<<"return">> := <<"{error,", _/binary>>}] = ?LIB:json(Errors).
 
-%% A live trace and a recording of the same time agree on the calls that both saw
-%% whole.
+%% A live trace and a recording of the same time agree on the calls of which
+%% both have beginning and end.
 live_and_recorded(Config) ->
     Node = a_shop(Config),
     Self = self(),
@@ -440,7 +448,8 @@ orders(Node) ->
 
 %% --- processes ---------------------------------------------------------------
 
-%% A process of another node has the pid and the name that it has there.
+%% A process of another node is shown with the pid and the name that it has on
+%% its own node.
 receivers_on_other_nodes(Config) ->
     [A, B] = [a_node(Config), a_node(Config)],
     There = list_to_atom(maps:get(name, B)),
@@ -497,8 +506,8 @@ names_of_processes(Config) ->
                       <- ?LIB:json(Out)],
     true = lists:member(<<"cook">>, Names).
 
-%% A process that has not registered a name is called after what it was spawned
-%% to run.
+%% If a process has not registered a name, it gets the name of the function that
+%% it was spawned to run.
 names_of_spawned_processes(Config) ->
     Node = a_node(Config),
     _ = ?NODE:run(Node, "(fun F() ->"
@@ -512,7 +521,7 @@ names_of_spawned_processes(Config) ->
     #{status := 0, out := Out} =
         run(Config, Node, ["trace", "--json", "--for", "60s", "--events",
                            "120", "procs", "lists:max/1 -> slow(60m)"]),
-    %% A spawn is not a call.
+    %% The event `spawned' names a function, but is not a call of it.
     true = lists:member(<<"max">>,
                         [F || #{<<"tag">> := <<"spawned">>,
                                 <<"function">> := F} <- ?LIB:json(Out)]),
@@ -522,9 +531,9 @@ names_of_spawned_processes(Config) ->
     [] = [<<"clerk">>, <<"gen_event:init/1">>, <<"inviso_calls_work:init/1">>,
           <<"lists:last/1">>, <<"lists:max/1">>] -- Names.
 
-%% A process that ran before the trace has a label, or is called after the function
-%% that it runs. A live trace shows this from some time after the first event on,
-%% and a recording in all events.
+%% If a process ran before the trace, its label or the function that it runs is
+%% shown as its name. A live trace shows this name only some time after the
+%% first event; a recording shows it in all events.
 names_of_unregistered_processes(Config) ->
     Node = a_node(Config),
     _ = ?NODE:call(Node, erlang, spawn, [?WORK, clerk, []]),

@@ -29,7 +29,7 @@ finish(_Id, die) ->
     spawn(fun() -> exit(Self, kill) end),
     receive after infinity -> ok end.
 
-%% Plays each child in a process of its own.
+%% Plays each child in a separate process.
 play(Children) ->
     Monitors = [spawn_monitor(fun() -> catch ?MODULE:F(Tree) end)
                 || {F, Tree} <- Children],

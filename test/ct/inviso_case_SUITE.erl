@@ -116,7 +116,7 @@ translations(Config) ->
     1 = Said("c(X).", [{{c, 1}, {erlang, abs, keep}}]),
     2 = Said("abs(-2).", [{{abs, 2}, {no, such, x}}]),
     2 = Said("abs(-2).", []),
-    %% If two translations fit, the first one in the list is used.
+    %% If two translations match, the first in the list is used.
     1 = Said("c(X).", [{{c, 1}, {erlang, abs, x}}, {{c, 1}, {no, such, x}}]).
 
 said(X) -> X.

@@ -67,7 +67,7 @@ warped(Log) ->
     [_ | _] = Said,
     Out.
 
-%% Returns what merge says of the clocks, and the events.
+%% Returns the clocks in merge's summary, and the events.
 clocks(Config, Logs) ->
     File = filename:join(?config(dir, Config), "out.json"),
     #{status := 0, out := Said} =
@@ -81,13 +81,14 @@ clocks(Config, Logs) ->
 
 nodes_without_messages(Config) ->
     [A, B] = Logs = record(Config, "plain", ?config(nodes, Config), []),
-    %% Both nodes have the clock of this machine.
+    %% Both nodes run on this machine, so their clocks agree.
     {#{<<"nodes">> := [_, Same]}, Events} = clocks(Config, Logs),
     ct:log("~p", [Same]),
     true = is_inside(Same, 0),
     [] = [E || #{<<"moved_ns">> := _} = E <- Events],
     {#{<<"nodes">> := [_, Ahead]}, _} = clocks(Config, [A, warped(B)]),
-    %% The clock of the first node is behind.
+    %% warped/1 sets the second node's clock ahead by ?HOURS. So the first
+    %% node's clock is behind.
     true = is_inside(Ahead, -?HOURS),
     {#{<<"nodes">> := [_, Behind]}, Corrected} = clocks(Config, [warped(A), B]),
     true = is_inside(Behind, ?HOURS),
@@ -95,10 +96,11 @@ nodes_without_messages(Config) ->
      || #{<<"moved_ns">> := Moved} <- Corrected],
     true = length([E || #{<<"moved_ns">> := _} = E <- Corrected]) > 0.
 
-%% A node whose clocks are hours ahead and 100 ppm too fast, by libfaketime, gets
-%% messages from another one. In each window the true offset is in the interval. If 50
-%% messages each way are near the middle of the window, the interval is at most twice
-%% the smallest round trip. No event is earlier than its cause.
+%% Two nodes exchange messages. By libfaketime, the clocks of one node are hours
+%% ahead and 100 ppm too fast. In each window the true offset is in the
+%% interval. If 50 messages each way are near the middle of the window, the
+%% interval is at most twice the smallest round trip. No event is earlier than
+%% its cause.
 a_clock_of_its_own(Config) ->
     case filelib:wildcard("/usr/lib/*/faketime/libfaketimeMT.so.1") of
         [Lib | _] -> a_clock_of_its_own(Config, Lib);
@@ -117,7 +119,8 @@ a_clock_of_its_own(Config, Lib) ->
            <<"nodes">> := [_, #{<<"steps">> := 0, <<"windows">> := Windows}]}, Events} =
             clocks(Config, Logs),
         none_is_early(Events),
-        %% The estimates leave no more to the logical clock than their intervals.
+        %% After the correction by estimates, the logical clock moves events by
+        %% no more than the width of the intervals.
         true = Moved =< lists:max([H - L || #{<<"low_ns">> := L, <<"high_ns">> := H}
                                                 <- Windows]),
         Trips = trips(raw(Config, Logs)),
@@ -129,8 +132,8 @@ a_clock_of_its_own(Config, Lib) ->
              {Low, High} = Ahead(At),
              true = L =< -Low andalso -High =< H
          end || #{<<"at">> := At, <<"low_ns">> := L, <<"high_ns">> := H} <- Windows],
-        %% Within this time the drift that is allowed for, 500 ppm each way, is less than
-        %% a round trip.
+        %% Within this time the allowed drift, 500 ppm in each direction, is
+        %% less than a round trip.
         NearNs = 1000 * lists:min([Ns || {_, Ns} <- Trips]),
         Narrow = [{H - L, Smallest}
                   || #{<<"at">> := At, <<"low_ns">> := L, <<"high_ns">> := H} <- Windows,
@@ -217,7 +220,7 @@ two_commands(Config) ->
     [LogB] = record(Config, "second", [B], []),
     {#{<<"nodes">> := []}, _} = clocks(Config, [LogA, warped(LogB)]).
 
-%% A recording of one node has no notes.
+%% A recording of one node has no notes about clocks.
 one_node(Config) ->
     [A | _] = ?config(nodes, Config),
     [Log] = record(Config, "single", [A], []),

@@ -35,12 +35,12 @@ tool() ->
 
 %%---------------------------------------------------------------------------
 
-%% A process on a node sends to the C node, which sends to a process on another
-%% node, and each send event has its receive event.
+%% A process on a node sends a message to the C node, which sends a message to a
+%% process on another node. Each send event has its receive event.
 distribution_through_a_relay(Config) ->
     relayed(Config, {0, 0}).
 
-%% The same, if the program receives with functions of ei.
+%% The same test, but the program receives with functions of ei.
 a_loop_of_its_own(Config) ->
     relayed(Config, {0, 1}).
 
@@ -85,7 +85,7 @@ without_token(Config) ->
     [a, b, c, c] = lists:sort([node_of(E, World) || E <- Events]),
     certain(Events).
 
-%% Two peers ask, and get their answers in the other order.
+%% Two peers send requests, and the C node answers them in the opposite order.
 two_requests_do_not_mix(Config) ->
     World = #{c := C} = start(Config, {0, 0}),
     Ask = fun(Label, N) ->
@@ -229,7 +229,7 @@ start(Config, {Buffer, Own}) ->
 load(Node) ->
     ok = inviso_test_lib:call(Node, inviso_tracer, load, [inviso_test_lib:priv()]).
 
-%% Registers a process on b that tells what it has received.
+%% Registers a process on b that reports the messages that it has received.
 sink(#{b := B}) ->
     Loop = fun Next() ->
                    receive
@@ -245,7 +245,7 @@ sink(#{b := B}) ->
     inviso_test_lib:wait_until(
       fun() -> is_pid(inviso_test_lib:call(B, erlang, whereis, [sink])) end).
 
-%% Returns what the sink receives next.
+%% Returns the next message that the sink receives.
 sunk(#{b := B}) ->
     inviso_test_lib:call(B, erlang, apply,
                          [fun() ->
@@ -254,8 +254,8 @@ sunk(#{b := B}) ->
                                   receive {Ref, M} -> M end
                           end, []]).
 
-%% Runs Fun in a process on a that has a token, and returns what the sink then
-%% receives.
+%% Runs Fun in a process on node a that has a token, and returns the message
+%% that the sink then receives.
 traced(#{c := C} = World, Label, Fun) ->
     call(World, a, fun() -> token(Label), Fun(C) end),
     sunk(World).

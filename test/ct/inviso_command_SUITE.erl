@@ -14,7 +14,7 @@
          several_nodes_in_order/1, why_several_stop/1, all_nodes/1, stays_hidden/1,
          dry_run/1, directories/1, small_buffer/1, long_terms/1,
          large_terms/1, quiet/1,
-         filter_of_exits/1, filter_of_a_recording/1,
+         filter_of_exits/1, filter_of_a_recording/1, names_at_once/1,
          status_for_people/1, output_is_lost/1]).
 
 -define(LIB, inviso_command_lib).
@@ -27,7 +27,7 @@ all() ->
      cookies, wrong_cookie, foreign_tracer, two_operators,
      several_nodes_in_order, why_several_stop, all_nodes, stays_hidden, dry_run, directories,
      small_buffer, long_terms, large_terms, filter_of_exits,
-     filter_of_a_recording, quiet,
+     filter_of_a_recording, names_at_once, quiet,
      status_for_people, output_is_lost].
 
 suite() -> [{timetrap, {seconds, 600}}].
@@ -98,6 +98,30 @@ calls_with_returns(Config) ->
         events(Config, Node, ["--events", "10", "lists:seq/2"]),
     10 = length(Events),
     [<<"call">>, <<"return_from">>] = tags(Events).
+
+%% Processes without a registered name have their names from their first event
+%% on, although the node is asked for the names after these events. The first
+%% events come one after the other, so that no round of questions is before all.
+names_at_once(Config) ->
+    Node = a_node(Config),
+    ok = ?NODE:eval(Node,
+                    "Work = fun(N) -> fun(K) ->"
+                    " Ms = case K of 1 -> 20 * N; _ -> 1000 end,"
+                    " receive after Ms -> lists:sum([1, 2]) end end end,"
+                    " [proc_lib:spawn(lists, foreach,"
+                    "                 [Work(N), lists:seq(1, 300)])"
+                    "  || N <- lists:seq(1, 50)], ok."),
+    all_named(Config, Node, 5).
+
+%% On a busy machine a process may not be asked in time.
+all_named(Config, Node, Tries) ->
+    {Events, _} = events(Config, Node, ["--events", "100", "lists:sum/1"]),
+    100 = length(Events),
+    Names = [N || #{<<"process">> := #{<<"name">> := N}} <- Events],
+    case lists:usort(Names) of
+        [<<"lists:foreach/2">>] -> ok;
+        _ when Tries > 1 -> all_named(Config, Node, Tries - 1)
+    end.
 
 forms_of_calls(Config) ->
     Node = a_node(Config),
@@ -211,7 +235,7 @@ which_processes(Config) ->
     #{status := 0, out := Out} = ?LIB:wait(Cmd, 60000),
     LatePid = list_to_binary(?NODE:call(Node, erlang, pid_to_list, [Late])),
     [LatePid] = lists:usort([P || #{<<"pid">> := P} <- ?LIB:json(Out)]),
-    %% A name that is not registered is an error.
+    %% If --procs has a name that no process has registered, this is an error.
     #{status := Status, err := Err} =
         trace(Config, Node, ["--procs", "nobody_of_that_name",
                              "lists:seq/2"]),
@@ -705,7 +729,7 @@ status_for_people(Config) ->
     #{status := 0, out := After} = run(Config, Node, ["status"]),
     says(After, ["no sessions"]).
 
-%% Standard output is a full disk, or closed.
+%% If standard output is a full disk, or closed, the command says so.
 output_is_lost(Config) ->
     Node = a_node(Config),
     [begin

@@ -171,8 +171,9 @@ wait(#{pid := Pid, began := Began} = Cmd, Ms) ->
              end,
     case Result of
         {late, _} ->
-            error({command_hangs, maps:get(args, Cmd), Ms, out(Cmd),
-                   err(Cmd)});
+            error({command_hangs, maps:get(args, Cmd), Ms,
+                   iolist_to_binary(cut(out(Cmd))),
+                   iolist_to_binary(cut(err(Cmd)))});
         {Status, Ended} ->
             Said = #{status => Status, out => out(Cmd), err => err(Cmd),
                      ms => Ended - Began},

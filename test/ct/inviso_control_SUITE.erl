@@ -369,7 +369,8 @@ suspend_and_cancel_suspension(Config) ->
         inviso(N1, get_status, []),
     _ = call(N2, ordsets, union, [[], [1]]),
     {ok, [{Node2, ok}]} = inviso(N1, cancel_suspension, [[Node2]]),
-    %% The node runs again, but traces only what is set after the suspension.
+    %% The node runs again, but only flags and patterns that are set after the
+    %% suspension have an effect.
     _ = call(N2, ordsets, union, [[], [2]]),
     {ok, [{Node2, {{ok, 1}, {ok, 1}}}]} = inviso(N1, tpm_localnames, [[Node2]]),
     {ok, _} = inviso(N1, tf, [[Node2], all, [call]]),
@@ -387,7 +388,7 @@ suspend_ends_a_fetch(Config) ->
     {N1, _, N2, Node2} = nodes_of(Config),
     {ok, _} = inviso(N1, start, []),
     {ok, _} = inviso(N1, add_nodes, [[Node2], tag]),
-    %% Reading the pipe never ends.
+    %% A process that reads the named pipe waits forever.
     Pipe = filename:join(dir_of(N2), "pipe"),
     "" = os:cmd("mkfifo " ++ Pipe),
     Spec = [{Node2, [{trace_log, dir_of(N2), ["pipe"]}]}],
@@ -471,7 +472,7 @@ a_runtime_component_that_dies(Config) ->
           {Node2, {error, not_an_added_node}}]} =
         inviso(N1, get_status, [[Node1, Node2]]),
     {ok, [{Node2, {ok, new}}]} = inviso(N1, add_nodes, [[Node2], tag]),
-    %% The whole node ends.
+    %% The node itself ends, not only the runtime component.
     inviso_test_lib:stop_node(N2),
     wait_until(fun() -> lists:member({disconnected, Node2, noconnection},
                                      events(N1, Sub)) end),
@@ -886,7 +887,7 @@ overload_check_by_message_and_exit(Config) ->
     {ok, _} = inviso(N1, init_tracing, [{file, "a.log"}]),
     _ = call(N1, erlang, send, [Rt, {alarm, 1}]),
     wait_until(fun() -> told(N1) =:= [{check, {msg, {{alarm, 1}, void}}}] end),
-    %% Exit signals always reach the check.
+    %% Exit signals reach the check even while nothing is traced.
     {ok, _} = inviso(N1, stop_tracing, []),
     ?PROBE:forget(N1),
     ?PROBE:answer(N1, {check, {suspend, exited}}),

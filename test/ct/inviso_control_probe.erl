@@ -37,8 +37,8 @@ forget(Node) ->
     true = inviso_test_lib:call(Node, erlang, register, [probe, Pid]),
     ok.
 
-%% @doc Stores what a callback returns. With the answer `crash' or `hang' the
-%% callback crashes or hangs.
+%% @doc Stores the value that a callback will return. With the answer `crash' or
+%% `hang' the callback crashes or hangs.
 answer(Node, {Function, Answer}) ->
     inviso_test_lib:call(Node, persistent_term, put,
                          [{?MODULE, Function}, Answer]).

@@ -7,127 +7,51 @@
 
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1,
          end_per_testcase/2]).
--export([functions/1, conditions/1, messages/1, processes/1, nodes/1,
+-export([functions/1, conditions/1, messages/1, processes/1, kinds/1, callers/1,
+         values/1, values_of_each_type/1,
+         nodes/1,
          keys_beyond_the_bound/1, like_a_recording/1, every/1,
          every_for_people/1, a_log/1, for_people/1, two_commands/1, nothing/1, usage/1,
          the_command_is_killed/1, a_session_is_killed/1, a_node_is_killed/1]).
 
--import(inviso_command_lib, [run/2, start/3, wait/2, signal/2, until/1,
-                             until_tracing/3, json/1]).
+-import(inviso_command_lib, [run/2, wait/2, signal/2, until/1, json/1]).
+-import(inviso_count_lib, [call/4, name/1, one/1, begun/4, ended/1, summary/1,
+                           final/1, partly/1, footprints/1, left/2, released/1,
+                           contains/2]).
 
--define(NODE, inviso_stock_node).
 -define(WORK, inviso_count_work).
 %% INV_TALLY_KEYS of c_src/vm/tally.h
 -define(KEYS, 4096).
 
 all() ->
-    [functions, conditions, messages, processes, nodes, keys_beyond_the_bound,
+    [functions, conditions, messages, processes, kinds, callers, values,
+     values_of_each_type, nodes, keys_beyond_the_bound,
      like_a_recording, every, every_for_people, a_log, for_people,
      two_commands, nothing, usage, the_command_is_killed,
      a_session_is_killed, a_node_is_killed].
 
 suite() -> [{timetrap, {seconds, 600}}].
 
-init_per_suite(Config) ->
-    case inviso_command_lib:base() of
-        {ok, Base} ->
-            Cookie = "count",
-            {Holder, Nodes} = started(Base, Cookie),
-            {Work, Beam, File} = code:get_object_code(?WORK),
-            _ = [{module, Work} = call(N, code, load_binary, [Work, File, Beam])
-                 || N <- Nodes],
-            [{holder, Holder}, {base, Base}, {opts, #{base => Base, cookie => Cookie}},
-             {nodes, Nodes} | Config];
-        {skip, _} = Skip ->
-            Skip
-    end.
+init_per_suite(Config) -> inviso_count_lib:init([?WORK], Config).
 
-%% Starts the nodes in a process that lives as long as the suite.
-started(Base, Cookie) ->
-    Self = self(),
-    Start = fun(N) -> ?NODE:start(Base, #{name => N, cookie => Cookie,
-                                          env => [inviso_test_lib:hurry(5)]})
-            end,
-    Holder = spawn(fun() ->
-                           Self ! {self(), [Start(N) || N <- ["one", "two"]]},
-                           receive stop -> ok end
-                   end),
-    receive {Holder, Nodes} -> {Holder, Nodes} end.
-
-end_per_suite(Config) ->
-    _ = [?NODE:stop(N) || N <- ?config(nodes, Config)],
-    ?config(holder, Config) ! stop,
-    inviso_command_lib:base_removed(?config(base, Config)).
+end_per_suite(Config) -> inviso_count_lib:finish(Config).
 
 end_per_testcase(a_node_is_killed, _) -> ok;
-end_per_testcase(_, Config) ->
-    %% Nothing is left, whatever happened.
-    released(?config(nodes, Config)).
+end_per_testcase(_, Config) -> inviso_count_lib:cleaned(Config).
 
 %%---------------------------------------------------------------------------
 %% Helpers
-
-call(Node, M, F, Args) -> ?NODE:call(Node, M, F, Args).
-
-name(#{name := Name}) -> Name.
-
-one(Config) -> hd(?config(nodes, Config)).
 
 work(What) -> atom_to_list(?WORK) ++ ":" ++ What.
 
 begun(Nodes, Args, Config) ->
     begun(["count", "--json"], Nodes, Args, Config).
 
-begun(Command, Nodes, Args, Config) ->
-    Names = lists:append(lists:join(",", [name(N) || N <- Nodes])),
-    Opts = ?config(opts, Config),
-    Cmd = start(Opts, Command ++ ["-n", Names, "--for", "200s" | Args], 240000),
-    _ = [until_tracing(Opts, name(N), Cmd) || N <- Nodes],
-    Cmd.
-
-%% Ends the command as a user does.
-ended(Cmd) ->
-    ok = signal(Cmd, "INT"),
-    #{status := 0, out := Out, err := Err} = wait(Cmd, 120000),
-    {json(Out), summary(Err)}.
-
-summary(Err) ->
-    [Line] = [L || <<"{", _/binary>> = L <- inviso_command_lib:lines(Err)],
-    inviso_trace_json:decode(Line).
-
 %% Returns the final counts, by key.
 counts(Objects) ->
-    maps:from_list([{K, N} || #{<<"key">> := K, <<"count">> := N,
-                                <<"final">> := true} <- Objects]).
+    maps:map(fun(_, #{<<"count">> := N}) -> N end, final(Objects)).
 
 key(What) -> list_to_binary(work(What)).
-
-released(Nodes) ->
-    _ = [until(fun() ->
-                       call(N, erlang, whereis, [inviso_guard]) =:= undefined
-               end) || N <- Nodes],
-    ok.
-
-%% Returns what is on the nodes before. An earlier command's code may linger.
-footprints(Nodes) ->
-    _ = [until(fun() ->
-                       call(N, erlang, whereis, [inviso_loading]) =:= undefined
-                           andalso not call(N, erlang, module_loaded,
-                                            [inviso_tracer])
-               end) || N <- Nodes],
-    [inviso_footprint:of_node(N) || N <- Nodes].
-
-left(Before, Node) ->
-    inviso_command_lib:until_same(
-      fun() ->
-              Now = inviso_footprint:of_node(Node),
-              [D || {_, _, New} = D <- inviso_footprint:differences(Before, Now),
-                    New =/= []]
-      end, 60000).
-
-contains(Text, Part) ->
-    _ = binary:match(Text, Part) =/= nomatch orelse error({missing, Part, Text}),
-    ok.
 
 %%---------------------------------------------------------------------------
 %% What is counted
@@ -147,7 +71,7 @@ functions(Config) ->
     2 = map_size(Counts),
     [<<"function">>] = lists:usort([K || #{<<"kind">> := K} <- Objects]).
 
-%% The match spec decides what is counted.
+%% The match spec decides which calls are counted.
 conditions(Config) ->
     Cmd = begun([one(Config)], [work("f(X) when X > 90"), work("g(a, _)")],
                 Config),
@@ -166,7 +90,8 @@ messages(Config) ->
     #{<<"send">> := 1000, <<"'receive'">> := 1000} = Counts = counts(Objects),
     1001 = maps:get(key("drain/1"), Counts).
 
-%% A count for each process. A registered process has its name.
+%% With --by process, each process has a count. A registered process is shown by
+%% its name.
 processes(Config) ->
     Cmd = begun([one(Config)], ["--by", "process", work("f/1"),
                                 "receive({ping, _})"], Config),
@@ -180,10 +105,100 @@ processes(Config) ->
     Node = list_to_binary(name(one(Config))),
     [#{<<"node">> := Node}] = [O || #{<<"count">> := 500} = O <- Objects].
 
-%% As its own node prints the pid.
+%% The pid is printed as the process's own node prints it.
 pid_text(Pid) ->
     "<" ++ Rest = pid_to_list(Pid),
     "<0" ++ lists:dropwhile(fun(C) -> C =/= $. end, Rest).
+
+%% Processes that run the same function are one kind, on all nodes; so is a name.
+kinds(Config) ->
+    Nodes = ?config(nodes, Config),
+    Cmd = begun(Nodes, ["--by", "kind", "--every", "100ms", "receive({ping, _})"],
+                Config),
+    Ps = [{N, call(N, ?WORK, served, [count_kind, 30, 20])} || N <- Nodes],
+    Serve = key("serve/2"),
+    %% The log gets a process's name later than its first count. So wait until
+    %% the table shows the name.
+    _ = until(fun() ->
+                      [1 || #{<<"key">> := K, <<"count">> := 1160} <- partly(Cmd),
+                            K =:= Serve] =/= []
+              end),
+    {Objects, #{<<"counted">> := 1200}} = ended(Cmd),
+    _ = [true = call(N, erlang, exit, [P, kill]) || {N, Each} <- Ps, P <- Each],
+    #{Serve := #{<<"count">> := 1160, <<"processes">> := 58,
+                 <<"kind">> := <<"kind">>} = O,
+      <<"count_kind">> := #{<<"count">> := 40, <<"processes">> := 2}} =
+        final(Objects),
+    false = is_map_key(<<"node">>, O).
+
+%% A list comprehension is a function of its own.
+callers(Config) ->
+    Cmd = begun([one(Config)], ["--by", "caller", work("f/1")], Config),
+    _ = [call(one(Config), ?WORK, asks, [N]) || N <- [5, 10]],
+    _ = [told = call(one(Config), ?WORK, tells, [N]) || N <- lists:seq(1, 7)],
+    {Objects, #{<<"counted">> := 22}} = ended(Cmd),
+    Tells = key("tells/1"),
+    #{Tells := #{<<"count">> := 7, <<"kind">> := <<"caller">>}} = Final =
+        final(Objects),
+    [{Asks, #{<<"count">> := 15}}] = maps:to_list(maps:remove(Tells, Final)),
+    contains(Asks, <<"asks/1">>).
+
+%% The values of an expression are keys. The counts are those of a recording of the
+%% same calls.
+values(Config) ->
+    Dir = filename:join(?config(priv_dir, Config), "values"),
+    Recording = begun(["record"], [one(Config)], ["-o", Dir, work("f/1")], Config),
+    Cmd = begun([one(Config)], ["--by", "{A1 rem 7, A1 > 100}", work("f/1")], Config),
+    Sent = begun([one(Config)], ["--by", "element(2, A2)", "send(_, {ping, _})"],
+                 Config),
+    _ = call(one(Config), ?WORK, calls, [5, 300]),
+    ok = call(one(Config), ?WORK, ping, [count_values, 20]),
+    {Objects, #{<<"counted">> := 1500, <<"others">> := 0}} = ended(Cmd),
+    [<<"value">>] = lists:usort([K || #{<<"kind">> := K} <- Objects]),
+    {Messages, #{<<"counted">> := 20}} = ended(Sent),
+    [{<<"1">>, 1} | _] = Pings = lists:sort(maps:to_list(counts(Messages))),
+    20 = length(Pings),
+    ok = signal(Recording, "INT"),
+    #{status := 0} = wait(Recording, 120000),
+    #{status := 0, out := Out} =
+        run(?config(opts, Config), ["merge", "--format", "json", Dir]),
+    Values = [{A rem 7, A > 100} || #{<<"tag">> := <<"call">>, <<"args">> := [Arg]}
+                                        <- json(Out), A <- [binary_to_integer(Arg)]],
+    1500 = length(Values),
+    Expected = lists:foldl(fun(V, Acc) ->
+                                   maps:update_with(printed(V), fun(N) -> N + 1 end,
+                                                    1, Acc)
+                           end, #{}, Values),
+    Expected = counts(Objects).
+
+printed(Term) -> unicode:characters_to_binary(io_lib:format("~0p", [Term])).
+
+%% Values that do not fit are cut. An expression that fails is a key of its own.
+values_of_each_type(Config) ->
+    Whole = [1, -5, 1 bsl 59, ok, true, false, undefined, 1.5, <<>>, <<"abc">>, "abc", [],
+             [1 | 2], {}, {a, [b, {c}]}, #{}, #{k => [1.5, -7], {a} => <<1, 2>>}],
+    Cut = [binary:copy(<<"a">>, 200), lists:seq(1, 100), 1 bsl 100,
+           list_to_tuple(lists:seq(1, 100)), {a, maps:from_keys(lists:seq(1, 40), b)}],
+    Calls = fun(By) ->
+                    Cmd = begun([one(Config)], ["--by", By, work("g/2")], Config),
+                    _ = [call(one(Config), ?WORK, g, [a, V])
+                         || V <- Whole ++ Cut ++ Whole],
+                    {Objects, #{<<"others">> := 0}} = ended(Cmd),
+                    final(Objects)
+            end,
+    Final = Calls("A2"),
+    Keys = [printed(V) || V <- Whole],
+    [] = [{K, maps:get(K, Final, none)}
+          || K <- Keys, not is_map_key(K, Final)
+                 orelse maps:get(<<"count">>, maps:get(K, Final)) =/= 2],
+    %% An integer and a tuple that are left out as a whole are one key.
+    [_, _, _, _] = Rest = maps:to_list(maps:without(Keys, Final)),
+    _ = [contains(K, <<"...">>) || {K, _} <- Rest],
+    5 = lists:sum([N || {_, #{<<"count">> := N}} <- Rest]),
+    #{<<"failed">> := #{<<"kind">> := <<"failed">>, <<"count">> := Failed}} = Lists =
+        Calls("hd(A2)"),
+    #{<<"1">> := #{<<"count">> := 3}, <<"97">> := #{<<"count">> := 2}} = Lists,
+    Failed = 2 * length(Whole) + length(Cut) - 5.
 
 %% Counts of several nodes are added up, unless the user wants to see each.
 nodes(Config) ->
@@ -222,7 +237,7 @@ keys_beyond_the_bound(Config) ->
     Calls = Keyed + Others,
     [Others] = [C || #{<<"kind">> := <<"others">>, <<"count">> := C} <- Objects].
 
-%% A recording of the same events has as many.
+%% A recording of the same events has the same numbers.
 like_a_recording(Config) ->
     Dir = filename:join(?config(priv_dir, Config), "recording"),
     Specs = [work("f/1"), work("down/1"), "send(_, {ping, _})"],
@@ -252,8 +267,8 @@ recorded_key(#{<<"tag">> := Tag}) ->
 %%---------------------------------------------------------------------------
 %% Output
 
-%% Results before the end are marked as such. The first comes when a period has
-%% passed on the node, and the final ones are the last.
+%% Results before the end are marked as not final. The first results come when a
+%% period has passed on the node. The last results are final.
 every(Config) ->
     Cmd = begun([one(Config)], ["--every", "100ms", work("f/1")], Config),
     _ = call(one(Config), ?WORK, calls, [2, 50]),
@@ -267,10 +282,14 @@ every(Config) ->
     #{<<"final">> := true} = lists:last(Objects),
     [First | _] = Times = [Ms || #{<<"ms">> := Ms} <- Objects],
     true = First >= 100,
-    true = length(Times) =:= length(Objects) andalso
-        Times =:= lists:usort(Times).
+    true = length(Times) =:= length(Objects),
+    %% The final result may have the time of the result before it, if the command
+    %% ends right after this one.
+    Before = lists:droplast(Times),
+    {Before, _} = {lists:usort(Before), Times},
+    true = lists:last(Times) >= lists:last(Before).
 
-%% A table says how long was counted, also if there was no event.
+%% A table shows how long the nodes have counted, even if there was no event.
 every_for_people(Config) ->
     Cmd = begun(["count"], [one(Config)], ["--every", "100ms", work("f/1")],
                 Config),
@@ -282,7 +301,8 @@ every_for_people(Config) ->
     #{status := 0, out := Out} = wait(Cmd, 120000),
     contains(Out, <<"         count   per second   share  key\n">>),
     contains(Out, <<"; stopped: interrupted">>),
-    %% The first table comes after a period on the node.
+    %% A table says how long the node has counted, so it is printed only after
+    %% the first period.
     {match, [[First] | _]} =
         re:run(Out, "counted( in [1-9][0-9][0-9]+ ms)? so far",
                [global, {capture, [1], binary}]),
@@ -290,14 +310,6 @@ every_for_people(Config) ->
 
 out_has(Cmd, Text) ->
     re:run(inviso_command_lib:out(Cmd), Text, [{capture, none}]) =:= match.
-
-%% The complete lines that the command has printed so far.
-partly(Cmd) ->
-    Out = inviso_command_lib:out(Cmd),
-    case binary:matches(Out, <<"\n">>) of
-        [] -> [];
-        Ends -> json(binary:part(Out, 0, element(1, lists:last(Ends)) + 1))
-    end.
 
 %% The log has the counts, and `inviso merge' shows them.
 a_log(Config) ->
@@ -350,7 +362,14 @@ nothing(Config) ->
     contains(Out, <<"-- 0 events counted in 1.2 s; stopped: 1.2 s passed">>).
 
 usage(Config) ->
-    Bad = [{["--by", "caller", "lists:seq/2"], <<"caller is not supported yet">>},
+    Bad = [{["--by", "result", "lists:seq/2"], <<"result is not supported yet">>},
+           {["--by", "A1", "procs"], <<"only calls, send and receive">>},
+           {["--by", "A1", "lists:seq/2 [{'_',[],[]}]"], <<"write a pattern">>},
+           {["--by", "foo(A1)", "lists:seq/2"], <<"foo/1">>},
+           {["--by", "A1 + X", "lists:seq/2"], <<"X is no argument">>},
+           {["--by", "caller", "send"], <<"send: only calls have a caller">>},
+           {["--by", "caller", "lists:seq/2 [{'_',[],[]}]"],
+            <<"a match spec cannot be counted by caller">>},
            {["--by", "colour", "lists:seq/2"], <<"--by colour">>},
            {["--by", "function,process", "lists:seq/2"], <<"--by">>},
            {["lists:seq/2 -> return"], <<"has an action">>},
@@ -388,7 +407,7 @@ a_session_is_killed(Config) ->
     true = call(Two, erlang, exit, [Session, kill]),
     _ = call(One, ?WORK, calls, [1, 5]),
     _ = signal(Cmd, "INT"),
-    %% What was counted up to then is printed.
+    %% The command prints the counts that it had when it was interrupted.
     #{status := Status, out := Out, err := Err} = wait(Cmd, 120000),
     true = Status =/= 0,
     #{<<"complete">> := false} = summary(Err),
@@ -405,7 +424,7 @@ a_node_is_killed(Config) ->
                       binary:match(inviso_command_lib:err(Cmd),
                                    <<"closed the connection">>) =/= nomatch
               end),
-    %% The command goes on with the other node.
+    %% The command continues with the other node.
     ok = signal(Cmd, "INT"),
     #{status := 3, out := Out, err := Err} = wait(Cmd, 120000),
     #{<<"complete">> := false} = summary(Err),

@@ -2,7 +2,8 @@
 %% @doc Work with known counts, which inviso_count_SUITE runs on its nodes.
 -module(inviso_count_work).
 
--export([calls/2, loop/1, f/1, down/1, g/2, many/1, drain/1, ping/2]).
+-export([calls/2, loop/1, f/1, down/1, g/2, many/1, drain/1, ping/2,
+         served/3, serve/2, asks/1, tells/1]).
 
 %% @doc Calls in each of N processes f/1 M times. Returns when all are done.
 calls(N, M) ->
@@ -18,6 +19,13 @@ loop(M) ->
     loop(M - 1).
 
 f(X) -> {ok, X}.
+
+%% @doc Two functions that call f/1.
+asks(N) -> {asked, [?MODULE:f(I) || I <- lists:seq(1, N)]}.
+
+tells(X) ->
+    {ok, _} = ?MODULE:f(X),
+    told.
 
 %% @doc Body recursion: N + 1 calls.
 down(0) -> 0;
@@ -39,6 +47,20 @@ ping(Name, N) ->
     Pid ! go,
     _ = [Pid ! {ping, I} || I <- lists:seq(1, N)],
     receive done -> ok end.
+
+%% @doc Starts N processes that run serve/2, the first one with a name, and sends M
+%% messages to each. Returns the processes.
+served(Name, N, M) ->
+    Ps = [spawn(?MODULE, serve, [self(), M]) || _ <- lists:seq(1, N)],
+    true = register(Name, hd(Ps)),
+    _ = [P ! {ping, I} || P <- Ps, I <- lists:seq(1, M)],
+    _ = [receive {P, done} -> ok end || P <- Ps],
+    Ps.
+
+serve(From, M) ->
+    ok = drain(M),
+    From ! {self(), done},
+    receive stop -> ok end.
 
 drain(0) -> ok;
 drain(N) -> receive {ping, _} -> drain(N - 1) end.

@@ -296,7 +296,7 @@ a_receiver_that_is_killed(Config) ->
                     [{fun receiver/1, {receiver, killed}, []},
                      {fun keeper/1, {tracer_died, killed},
                       [{receiver, killed}]}]],
-    %% Tracing can be started again.
+    %% After the failure, tracing can be started again.
     {ok, _} = inviso(N1, init_tracing, [[Node2], Handler]),
     stopped(N1).
 
@@ -372,7 +372,8 @@ bytes_that_wait(Config) ->
              {ok, _} = inviso(N1, tpl, [[Node2], ?PROBE, traced, 1, []]),
              {ok, _} = inviso(N1, tf, [[Node2], worker, [call]]),
              ok = call(N2, ?PROBE, with_large, [Kind, 30]),
-             %% There is still credit for these small events.
+             %% The large events did not fit into the credit, but these small
+             %% ones do.
              ok = call(N2, ?PROBE, work, [1, 10]),
              ok = call(N2, ?PROBE, open_gate, []),
              stopped(N1),
@@ -1112,7 +1113,7 @@ counts(Node, Config) ->
 
 worker(N) -> call(N, erlang, whereis, [worker]).
 
-%% Traces the worker, which then makes a number of calls.
+%% Traces the worker, which then calls the traced function Calls times.
 traced_calls(N1, N2, Node2, Calls) ->
     {ok, [{Node2, {ok, [1]}}]} =
         inviso(N1, tpl, [[Node2], ?PROBE, traced, 1, []]),

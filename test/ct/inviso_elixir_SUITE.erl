@@ -136,7 +136,7 @@ terms(Line) ->
 timeless(Text) ->
     re:replace(Text, " \\(~?[0-9.]+ .?s\\)$", "", [unicode, {return, binary}]).
 
-%% Replaces what Elixir prints, and cannot read either.
+%% Replaces terms that Elixir prints in a form that Elixir itself cannot read.
 readable(Text) ->
     re:replace(Text, "#(PID|Reference|Function|Port)<[^>]*>", ":x",
                [global, unicode, {return, binary}]).

@@ -64,8 +64,8 @@ compare(Config, All, Filter, Events) ->
                  [] -> 5;
                  _ -> 0
              end,
-    %% The command also selects the ends of selected calls. This tracer has no
-    %% session, and does not know them.
+    %% The command also selects the ends of selected calls. The filter of a
+    %% tracer without a session does not select these ends.
     Live = [essence(I) || I <- ?LIB:events(Log)],
     More = Offline -- Live,
     case lists:all(fun is_end/1, More) andalso Offline -- More of
@@ -97,6 +97,8 @@ filters() ->
     ["lists:seq(_, N) when N > 9",
      "inviso_trace_lib:probe(N) when N rem 3 == 0; N < 3",
      "inviso_trace_lib:probe/2", "inviso_trace_lib", "no:such/1",
+     "inviso_*:pr*/1", "*_lib:p*be(_, {A, A})", "inviso_*:*x*", "li*",
+     "*:*e*(N) when N > 4", "lists:s*/2",
      "inviso_trace_lib:probe(_, #{k := V, l := [_ | T]}) when V >= 1.5,"
      " length(T) < 2",
      "inviso_trace_lib:probe(_, {A, A})",

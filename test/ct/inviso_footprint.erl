@@ -94,8 +94,8 @@ loaded(#{stock_modules := Old}, Node) ->
     #{stock_modules := New} = of_node(Node),
     New -- Old.
 
-%% What the node has said, without the engine's warnings that a request took long.
-%% These are due on a busy machine.
+%% The lines of the node's log, without the engine's warnings that a request
+%% took long. Such warnings are normal on a busy machine.
 said(Node) ->
     re:replace(?NODE:said(Node), "=WARNING REPORT====[^\n]*\ntrace sessions: a "
                "request took.*?(\n(?==)|\\z)", "", [global, dotall, {return, binary}]).
@@ -246,8 +246,9 @@ status(P) ->
                               is_list(L)],
                     V
             end,
-    %% A process that has ended does not count, nor do epmd and the program with
-    %% which the VM looks up names: the VM starts and ends them when it likes.
+    %% Processes that have ended do not count. Neither do epmd and the program
+    %% with which the VM looks up names, because the VM starts and ends these at
+    %% any time.
     try {Field("State"), Field("Name")} of
         {[S | _], Name} when S =:= $Z; S =:= $X;
                              Name =:= "epmd"; Name =:= "inet_gethost" -> gone;

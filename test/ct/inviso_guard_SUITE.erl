@@ -144,7 +144,7 @@ clients_share_what_is_there(Config) ->
     {ok, #{guard := Guard, dir := Dir, files := []}} =
         on(Second, fun() -> attach(Node, #{owner => <<"second">>}) end),
     {ok, [<<"first">>, <<"second">>]} = ask(Guard, clients),
-    %% A client that leaves twice counts once.
+    %% A client that leaves a second time changes nothing.
     {ok, #{files := []}} = attach(Node, #{owner => <<"first">>}),
     {others, [<<"second">>]} = leave(Guard),
     {others, [<<"second">>]} = leave(Guard),
@@ -270,7 +270,7 @@ staying_processes_have_rows(Config) ->
     wait_until(fun() -> Row(A) andalso Row(B) end),
     true = call(Node, erlang, exit, [A, kill]),
     wait_until(fun() -> not Row(A) end),
-    %% The heir inherits these rows.
+    %% When the guard is killed, the heir gets the rows that are left.
     Heir = ets(Node, heir),
     true = call(Node, erlang, exit, [Guard, kill]),
     wait_until(fun() -> call(Node, erlang, whereis, [inviso_guard]) =:= Heir

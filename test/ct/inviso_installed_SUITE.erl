@@ -50,7 +50,7 @@ the_application_runs(Config) ->
     true = is_installed(N, inviso_rt_server),
     false = call(N, code, is_loaded, [inviso_rt_meta]),
     traced(N, Config),
-    %% The modules that the application loaded are left alone.
+    %% When the application stops, the modules that it loaded stay loaded.
     true = is_installed(N, inviso_rt_server),
     ok = call(N, application, stop, [inviso]),
     ok = call(N, application, start, [inviso]),
@@ -84,7 +84,7 @@ another_version_is_loaded(Config) ->
                 Config),
     {module, _} = call(N, code, ensure_loaded, [inviso_rt]),
     refused(N, ["another version", filename:dirname(Other), "install"], Config),
-    %% No module was pushed.
+    %% The command has pushed no module to the node.
     [] = [M || {M, "inviso_pushed"} <- call(N, code, all_loaded, [])],
     inviso_test_lib:stop_node(N).
 

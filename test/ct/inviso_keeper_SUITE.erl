@@ -324,7 +324,8 @@ preloaded(Config, Name, Fun) ->
         {_, false} ->
             {skip, "no " ++ Source};
         {Cc, true} ->
-            %% A path with a colon would be two libraries.
+            %% LD_PRELOAD is separated by colons, so the library's path must not
+            %% have one.
             Tmp = os:getenv("TMPDIR", "/tmp"),
             Preload = filename:join(Tmp, Name ++ os:getpid() ++ ".so"),
             {0, <<>>} = ?LIB:command(Cc, ["-D_GNU_SOURCE", "-shared", "-fPIC",
@@ -463,7 +464,7 @@ light_spawn_has_no_arguments(Config) ->
                        nomatch =/= binary:match(L, <<"{lists,reverse,1}">>)],
     [] = [L || L <- Lines, nomatch =:= binary:match(L, <<"many">>),
                nomatch =/= binary:match(L, <<"secret">>)],
-    %% The reason of its exit has the arguments.
+    %% The reason of the process's exit contains the arguments.
     [_, _] = Many = [L || L <- Lines, match =:= re:run(L, "spawn.*lists,many",
                                                        [{capture, none}])],
     nomatch = binary:match(iolist_to_binary(Many), <<"secret">>),

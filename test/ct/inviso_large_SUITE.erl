@@ -78,7 +78,7 @@ kinds_above_the_limit(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Cut = record(Log, #{max_term_bytes => ?MIB, max_depth => 128}, Terms),
     [] = lists:seq(1, length(Terms)) -- differ(Terms, Cut),
-    %% The log has at most 1 MiB of each, and the rest of the event.
+    %% The log has at most 1 MiB of each term, and the rest of the event.
     [] = [L || #{type := events, n := 1, raw_len := L}
                    <- inviso_trace_log:packets(Log),
                L > ?MIB + 4096],
@@ -86,7 +86,7 @@ kinds_above_the_limit(Config) ->
                     Bool <- [maps:get(<<"truncated">>, Item, false)]].
 
 %% Returns terms that take about Bytes bytes in a log: an integer 1000 takes
-%% three, and a small one takes one.
+%% three bytes, and a small integer takes one.
 kinds(Bytes) ->
     Third = Bytes div 3,
     [lists:duplicate(Third, 1000),
@@ -173,7 +173,8 @@ records(<<>>) -> [];
 records(<<N:32, Record:N/binary, Rest/binary>>) ->
     [binary_to_term(Record) | records(Rest)].
 
-%% The largest event with two small ones around it, in every format.
+%% Prints the largest event, with a small event before and after it, in every
+%% format.
 every_format_prints_large_terms(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Big = binary:copy(<<"z">>, 16 * ?MIB),
@@ -223,7 +224,7 @@ no_free_slot(Config) ->
     ?LIB:flags(Pid, Tracer, [call]),
     Fat = binary:copy(<<"f">>, 2 * ?MIB),
     ok = ?LIB:run(Pid, fun() -> calls(1, Slots + 5, Fat) end),
-    %% Small events still have their ring.
+    %% The large slots are full, but small events have room in the ring.
     ok = ?LIB:run(Pid, fun() -> ?LIB:flood(1001, 1010) end),
     ok = inviso_tracer:flush(Tracer),
     ok = ?LIB:run(Pid, fun() -> calls(2001, 2002, Fat) end),
@@ -234,7 +235,7 @@ no_free_slot(Config) ->
     Numbers = lists:seq(1, Slots) ++ lists:seq(1001, 1010) ++ [2001, 2002],
     Numbers = ?LIB:numbers(Items),
     %% The losses are printed where they happened: after the last large event
-    %% that found a slot, and before the first one after the flush.
+    %% that found a slot, and before the first large event after the flush.
     Places = [case I of
                   #{<<"lost">> := _} -> lost;
                   _ -> large(hd(?LIB:numbers([I])), Slots)
@@ -341,7 +342,7 @@ memory_of_a_merge(Config) ->
              "| grep -c call", ?LIB:product("inviso") | Logs],
     {0, <<"20\n">>} = ?LIB:command("/bin/sh", Merge).
 
-%% Only a log that can have long packets needs a reader of version 3.
+%% Only logs that can have long packets have version 3.
 old_readers_can_read_small_logs(Config) ->
     [begin
          Log = ?LIB:name(Config, "x.log"),
@@ -417,7 +418,7 @@ node_and_spooler_are_killed(Config) ->
      end || Keep <- [oldest, newest]].
 
 %% Spoolers are killed while they write large events. No event is repeated, and
-%% each one that is missing is counted.
+%% each missing event is counted.
 spooler_is_killed(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Tracer = ?LIB:open(Log, #{max_term_bytes => ?MIB, drain_ms => 1}),

@@ -81,7 +81,7 @@ kill(#{os_pid := OsPid}) ->
 ended(OsPid) ->
     ?LIB:until(fun() -> not inviso_trace_lib:os_alive(OsPid) end, ?SOON_MS).
 
-%% Returns the binaries in all places of this case.
+%% Returns the paths of the library and the spooler in all places of this case.
 binaries(Config) ->
     in_places(Config, "{inviso_tracer.so,inviso_spool}").
 
@@ -97,8 +97,8 @@ another_attaches(Config) ->
                          ["trace", "--events", "3", "lists:seq/2"]),
     kill(Node).
 
-%% Waits until all binaries are removed. The sweep continues after the command
-%% has ended.
+%% Waits until no place has a library or a spooler. The sweep continues after
+%% the command has ended.
 swept(Config) ->
     [] = ?LIB:until_same(fun() -> binaries(Config) end, ?SOON_MS).
 
@@ -154,7 +154,7 @@ node_dies_while_attaching(Config) ->
     [_, _ | _] = binaries(Config),
     gone = inviso_remote_lib:leave(Guard),
     swept(Config),
-    %% Only the recording's place is left.
+    %% Only the place that has the recording remains.
     [_] = ?LIB:until(fun() -> case in_places(Config, "") of
                                   [_] = One -> One;
                                   _ -> false
@@ -270,7 +270,7 @@ the_interface_sweeps_too(Config) ->
     [_] = in_places(Config, "room-*/box.log"),
     inviso_test_lib:stop_node(Next).
 
-%% A node with inviso installed makes a place without binaries.
+%% The place of a node with inviso installed has no library and no spooler.
 installed_code_sweeps_too(Config) ->
     Dir = ?config(priv_dir, Config),
     First = inviso_test_lib:start_node(first, filename:join(Dir, "first")),
@@ -393,7 +393,8 @@ shared(Config) ->
     recorded(Config, Plain, "out"),
     Before = binaries(Config),
     true = length(Before) >= 4,
-    %% Each node sweeps, and finds that the other nodes are alive.
+    %% When the command attaches, each node sweeps, and finds that the other
+    %% nodes are alive.
     Other = a_node(Config, #{wrap => Unshare}),
     #{status := 0} = run(Config, Other,
                          ["trace", "--events", "3", "lists:seq/2"]),
@@ -519,7 +520,8 @@ a_node_that_hangs_keeps_what_it_left(Config) ->
     First = named(Config, Name, "hangs"),
     recording(Config, First, "box"),
     kill(First),
-    %% The spooler removes the binaries when the log is complete.
+    %% The spooler removes its own file and the library when the log is
+    %% complete. So wait until they are gone.
     swept(Config),
     [Place] = in_places(Config, ""),
     [Old] = in_places(Config, "room-*/box.log"),
@@ -588,12 +590,13 @@ attached_recording_is_copied(Config) ->
     says(Merged, ["lists:seq"]),
     [] = in_places(Config, "").
 
-%% The place has a ring file, whose events are not in the log yet.
+%% The place has a ring file with events that are not in the log yet.
 ring_file_is_left(Config) ->
     Node = a_node(Config),
     recording(Config, Node, "box"),
     kill(Node),
-    %% The spooler removes the binaries when the log is complete.
+    %% The spooler removes its own file and the library when the log is
+    %% complete. So wait until they are gone.
     swept(Config),
     [Place] = in_places(Config, "room-*"),
     Ring = filename:join(Place, "box.ring"),
@@ -610,7 +613,8 @@ only_plain_files_are_recordings(Config) ->
     Node = a_node(Config),
     recording(Config, Node, "box"),
     kill(Node),
-    %% The spooler removes the binaries when the log is complete.
+    %% The spooler removes its own file and the library when the log is
+    %% complete. So wait until they are gone.
     swept(Config),
     [Log] = in_places(Config, "room-*/box.log"),
     ok = file:rename(Log, filename:join(?config(shared, Config), "real")),

@@ -90,7 +90,7 @@ merge_2(_Config) ->
      || {Files, Bad} <- [{[x], x}, {x, x}, {[{"node", []}], {"node", []}},
                          {[{n, [{x, ["a"]}]}], {x, ["a"]}},
                          {[{n, [{trace_log, x}]}], {trace_log, x}}]],
-    %% The existing file stays.
+    %% A merge that fails leaves an existing file unchanged.
     Lines = lines("out.txt"),
     %% The caller gets no message, even if it traps exits.
     _ = process_flag(trap_exit, true),
@@ -359,7 +359,7 @@ readers_of_the_users(_Config) ->
     [{own@host, first, [of_reader]}, {N, C2, []}, {ns@host, between, []},
      {own@host, second, _}, {own@host, at_once, _}, {N, C4, []},
      {own@host, last, _}] = received(),
-    %% The merge also writes a file.
+    %% merge/2 writes the entries of readers to a file.
     {ok, 7} = inviso_lfm:merge(Files, "out.txt"),
     ["own@host [of_reader] first" | Rest] = lines("out.txt"),
     6 = length(Rest).
@@ -368,7 +368,7 @@ readers_that_fail(_Config) ->
     P = self(),
     trace_file("a.log", [call(P, 1)]),
     Set = {node(), [{trace_log, ["a.log"]}]},
-    %% A reader that crashes counts as ended.
+    %% If a reader crashes, the merge continues as if the reader had ended.
     {ok, 1} = inviso_lfm:merge([Set, {reader, ?MODULE, crash, Set}],
                                fun ?MODULE:tell/4, self()),
     {ok, 1} = inviso_lfm:merge([Set, {reader, no_such_module, init, Set}],

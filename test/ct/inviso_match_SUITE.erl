@@ -30,8 +30,11 @@
          flags_of_the_process/1, errors/1,
          long_errors/1, releases/1, random_specs/1,
          random_specs_in_the_vm/1]).
+-export([chunk/2]).
 
 -define(O, inviso_match_oracle).
+%% How many random cases a node compares in one call.
+-define(CHUNK, 1000).
 
 suite() -> [{timetrap, {minutes, 60}}].
 
@@ -255,22 +258,64 @@ releases(Config) ->
                {[Z], [{[0.0], [], []}]},
                {[a, b], [{[a | '_'], [], []}]}]).
 
-random_specs(Config) ->
+%% This runs in a node of its own: a rare defect of OTP 25 crashes a VM that runs
+%% random specs. The code that is tested runs outside of the VM. So a crash is not
+%% its fault, and the test goes on in another node.
+random_specs(_Config) ->
     N = cases(30000),
-    Skipped = random_specs(Config, N, 0),
-    ct:log("~w cases, ~w without an answer", [N, Skipped]),
+    Seeds = [rand:uniform(1 bsl 32) || _ <- lists:seq(1, N, ?CHUNK)],
+    Results = chunks(Seeds, none),
+    Crashes = length([crash || crash <- Results]),
+    Skipped = lists:sum([S || S <- Results, S =/= crash]),
+    ct:log("~w cases, ~w without an answer, ~w crashes of a VM",
+           [N, Skipped, Crashes]),
     true = Skipped * 100 =< N,
+    true = Crashes * 10 =< length(Seeds),
     ok.
+
+chunks([], none) ->
+    [];
+chunks([], Peer) ->
+    peer:stop(Peer),
+    [];
+chunks(Seeds, none) ->
+    {ok, Peer, _} = peer:start(#{connection => standard_io,
+                                 args => ["-pa" | code:get_path()]}),
+    chunks(Seeds, Peer);
+chunks([Seed | Seeds], Peer) ->
+    Dir = filename:dirname(code:which(?MODULE)),
+    try peer:call(Peer, ?MODULE, chunk, [Dir, Seed], 300000) of
+        {ok, Skipped} -> [Skipped | chunks(Seeds, Peer)];
+        {different, Text} -> ct:fail("~ts", [Text])
+    catch
+        exit:Why ->
+            ct:log("seed ~w crashes a VM: ~0tp", [Seed, Why]),
+            [crash | chunks(Seeds, none)]
+    end.
+
+%% Compares the results of random cases. Returns how many have no answer.
+chunk(Dir, Seed) ->
+    _ = rand:seed(exsss, Seed),
+    Oracle = ?O:open(filename:join(Dir, "ms_oracle")),
+    Cases = [inviso_match_gen:'case'(?O:otp()) || _ <- lists:seq(1, ?CHUNK)],
+    Answers = ?O:ask(Oracle, Cases),
+    ?O:close(Oracle),
+    compared(lists:zip(Cases, Answers), 0).
+
+compared([], Skipped) ->
+    {ok, Skipped};
+compared([{Case, Answer} | More], Skipped) ->
+    Vm = ?O:vm(Case),
+    case ?O:same(Answer, Vm) of
+        true -> compared(More, Skipped);
+        skip -> compared(More, Skipped + 1);
+        false -> {different, different(Case, Answer, Vm)}
+    end.
 
 cases(N) ->
     Default = inviso_test_lib:soak(N, 10 * N),
     list_to_integer(os:getenv("INVISO_MATCH_CASES",
                               integer_to_list(Default))).
-
-random_specs(_, N, Skipped) when N =< 0 -> Skipped;
-random_specs(Config, N, Skipped) ->
-    Cases = [inviso_match_gen:'case'(?O:otp()) || _ <- lists:seq(1, 100)],
-    random_specs(Config, N - 100, Skipped + check(Config, Cases)).
 
 %% The NIF has no answer for integers beyond 64 bits and for sizes of
 %% bitstrings, because the VM's NIF interface does not provide these.
@@ -306,8 +351,11 @@ verdict(Case, Answer, Vm) ->
     case ?O:same(Answer, Vm) of
         true -> 0;
         skip -> 1;
-        false -> ct:fail("~0tp~nours ~0tp~nVM's ~0tp", [Case, Answer, Vm])
+        false -> ct:fail("~ts", [different(Case, Answer, Vm)])
     end.
+
+different(Case, Answer, Vm) ->
+    io_lib:format("~0tp~ninviso ~0tp~nthe VM ~0tp", [Case, Answer, Vm]).
 
 check_texts(Config, Cases) ->
     Answers = ?O:ask(?config(oracle, Config), Cases),

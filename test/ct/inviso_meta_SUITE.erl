@@ -108,7 +108,7 @@ init_tpm_and_ctpm(Config) ->
      || Bad <- [call, {?P, "call"}, fun erlang:node/0]],
     [{init, {?P, other, 1}, {{[], []}, []}},
      {init, {?P, fails, 1}, {{[], []}, []}}] = told(N1),
-    %% Nothing is traced yet.
+    %% init_tpm only prepares the functions: calls are not traced yet.
     run(N1, [self(), a]),
     {ok, [{Node1, ok}, {Node2, ok}]} = inviso(N1, ctpm, [?P, other, 1]),
     {ok, [{Node1, {error, bad_mfa}}, {Node2, {error, bad_mfa}}]} =
@@ -176,7 +176,7 @@ tpm(Config) ->
     {ok, [{Node1, {error, no_metatracer}}, {Node2, {error, no_metatracer}}]} =
         inviso(N1, tpm, [?P, assoc, 2, [], void]),
     {ok, _} = inviso(N1, stop_all, []),
-    %% No meta pattern is left.
+    %% The VM has no meta pattern any more.
     [] = [I || N <- [N1, N2], F <- [assoc, other, fails],
                {meta, I} <- [call(N, erlang, trace_info,
                                   [{?P, F, arity(F)}, meta])],
@@ -690,7 +690,7 @@ relay(Config) ->
     {ok, _} = inviso(N1, stop_tracing, [[Node1]]),
     wait_until(fun() -> [x || {meta_down, N, {ti, _}} <- events(N1, Sub),
                               N =:= Node2] =/= [] end),
-    %% Further entries arrive.
+    %% The meta tracer continues: the functions for later calls are called.
     run(N2, [self(), c]),
     wait_until(fun() -> [x || {call, _, [_, c], _, _} <- told(N2)] =/= [] end),
     stop(Config).
@@ -829,14 +829,14 @@ a_flood_is_bounded(Config) ->
 counts(N, Sub, Node) ->
     [C || {meta_counts, Who, C} <- events(N, Sub), Who =:= Node].
 
-%% The user's function never returns.
+%% A function of the user, which the meta tracer calls, never returns.
 a_function_that_hangs(Config) ->
     {N1, Node1, _, _} = tracing(Config),
     true = code_of(?MODULE, N1),
     Sub = subscriber(N1),
     {ok, _} = inviso(N1, tpm, [?P, assoc, 2, [], {?P, ask}]),
     run(N1, [fun() -> timer:sleep(infinity) end, x]),
-    %% Other requests are answered.
+    %% The runtime component answers other requests meanwhile.
     {ok, [{Node1, {ok, {tracing, running}}}, _]} = inviso(N1, get_status, []),
     {ok, [{Node1, {ok, idle}}, _]} = inviso(N1, stop_tracing, []),
     undefined = call(N1, erlang, whereis, [inviso_rt_meta]),

@@ -15,9 +15,9 @@
          each_file_has_names/1, long_labels_do_not_fill_files/1,
          flight_recorder/1, flight_recorder_flushed/1,
          flight_recorder_of_a_dead_node/1]).
-%% What processes run.
+%% Functions that the processes of the cases run.
 -export([serve/0, clerk/0, init/1, handle_call/3, handle_cast/2]).
-%% Called on another node.
+%% A function that a case calls on another node.
 -export([recorder/1]).
 
 -define(LIB, inviso_trace_lib).
@@ -55,7 +55,7 @@ serve() ->
             ok
     end.
 
-%% Another name for serve/0.
+%% Does what serve/0 does, so that two processes run different functions.
 clerk() -> serve().
 
 init([]) -> {ok, none}.
@@ -126,7 +126,8 @@ notes(Tracer, Log) ->
     ok = inviso_tracer:flush(Tracer),
     [P || #{type := events, n := 0} = P <- inviso_trace_log:packets(Log)].
 
-%% Registered after the tracer was opened, and before its first event.
+%% The process registers its name after the tracer was opened, and before its
+%% first event.
 registered_later(Config) ->
     [<<"names_later">>] =
         names(Config, #{},
@@ -136,8 +137,9 @@ registered_later(Config) ->
                        Pid
                end]).
 
-%% A process of proc_lib has a name on each release, unless its heap is large: before
-%% OTP 26.2 its dictionary is then not read.
+%% A process of proc_lib has a name on each release, also if it is busy and has a heap
+%% of 400 KB, but not if its heap is very large: before OTP 26.2 its dictionary is then
+%% not read.
 unregistered(Config) ->
     Server = fun() -> {ok, P} = gen_server:start(?MODULE, [], []), P end,
     <<"inviso_names_SUITE:init/1">> = called_server(Config, Server, 5),
@@ -145,14 +147,16 @@ unregistered(Config) ->
                 true -> <<"inviso_names_SUITE:clerk/0">>;
                 false -> null
             end,
-    [<<"inviso_names_SUITE:serve/0">>, null, <<"inviso_names_SUITE:clerk/0">>,
-     Large] =
+    Clerk = <<"inviso_names_SUITE:clerk/0">>,
+    [<<"inviso_names_SUITE:serve/0">>, null, Clerk, Clerk, Large] =
         names(Config, #{},
               [fun serving/0,
                fun() -> spawn(fun serve/0) end,
                fun() -> proc_lib:spawn(?MODULE, clerk, []) end,
                fun() -> proc_lib:spawn_opt(?MODULE, clerk, [],
-                                           [{min_heap_size, 50000}]) end]).
+                                           [{min_heap_size, 50000}]) end,
+               fun() -> proc_lib:spawn_opt(?MODULE, clerk, [],
+                                           [{min_heap_size, 600000}]) end]).
 
 %% A process that does not answer within 50 ms gets no name, which can happen on a
 %% busy machine.
@@ -178,7 +182,8 @@ labels(Config) ->
         true -> labelled(Config)
     end.
 
-%% A label that is too long is not written. A registered name is better.
+%% A label that is too long is not written. If a process has a registered name,
+%% this name is written, and not the label.
 labelled(Config) ->
     Labelled = fun(Label) ->
                        Pid = serving(),
@@ -219,7 +224,7 @@ receivers(Config) ->
 
 %% --- how many ------------------------------------------------------------------
 
-%% More names than one round of the namer writes.
+%% There are more names than the namer writes in one round.
 many_registered(Config) ->
     Pids = [begin
                 Pid = serving(),
@@ -329,8 +334,9 @@ asker(Handle) ->
     [Asker] = Links -- [inviso_tracer:nif_keeper(Handle)],
     Asker.
 
-%% An asker that gets no answer is killed, and only that process has no name. It is
-%% the suspended asker that gets none here.
+%% If the asker gets no answer from a process, it is killed, and only that
+%% process has no name. In this test the asker gets no answer because it is
+%% suspended.
 an_asker_that_is_stuck(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     {_, Handle} = Tracer = ?LIB:open(Log, #{}),
@@ -361,8 +367,9 @@ stuck(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     {_, Handle} = Tracer = ?LIB:open(Log, #{}),
     First = asker(Handle),
-    %% The timers of the scheduler stop, too. If the namer waits for one of these, it
-    %% notices nothing; so there are several attempts.
+    %% The timers of this scheduler stop, too. If the namer waits for one of
+    %% them, it does not notice that there is no answer. So the test tries
+    %% several times.
     ?LIB:until(fun() ->
                        ok = block(rand:uniform(2), Tracer),
                        asker(Handle) =/= First
@@ -435,7 +442,8 @@ nothing_is_left(Config) ->
 
 %% --- logs of several files -----------------------------------------------------
 
-%% The files in which names were written first are deleted.
+%% The first files, into which the names were written, are deleted while the log
+%% is rotated. So each file has the names again.
 each_file_has_names(Config) ->
     Pid = serving(),
     true = register(names_rotated, Pid),
@@ -458,8 +466,8 @@ rotated(Pid, Tracer, Log) ->
     ok = inviso_tracer:flush(Tracer),
     filelib:is_file(Log ++ ".0") andalso rotated(Pid, Tracer, Log).
 
-%% The names of many processes are larger than a file. They do not begin file after
-%% file.
+%% The names of many processes are larger than a log file. Writing them must not
+%% begin one file after the other.
 long_labels_do_not_fill_files(Config) ->
     case erlang:function_exported(proc_lib, set_label, 1) of
         true -> long_labels(Config);
@@ -551,7 +559,8 @@ recorder(Log) ->
     trace(Pid, Tracer, [call]),
     probe(Pid, 1),
     written(Namer, Pid),
-    %% The message came before the NIF ran.
+    %% The trace message was sent before the NIF ran. So wait until the namer
+    %% waits again.
     ?LIB:until(fun() -> process_info(Namer, status) =:= {status, waiting} end),
     {list_to_integer(os:getpid()), pid_to_list(Pid)}.
 

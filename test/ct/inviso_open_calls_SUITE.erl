@@ -109,7 +109,8 @@ a_tail_loop(Config) ->
     {match, _} = re:run(Note, ?W "loop/1: .* \\(looper\\) had 1000 traced calls"),
     #{<<"left_out">> := Left, <<"recorded">> := Recorded,
       <<"lost">> := Lost} = summary(Result),
-    %% Each call, and the ends of calls that were open at the bound.
+    %% All calls are recorded, but not the ends of calls that were open when the
+    %% bound was reached.
     true = Left > 0,
     Ended = Left + Recorded + Lost - N - 1,
     true = Ended >= 0 andalso Ended =< 1000,
@@ -135,7 +136,8 @@ a_deep_recursion(Config) ->
     [Note] = notes(Result),
     {match, _} = re:run(Note, ?W "sum/1: "),
     [] = ends(Result, <<"sum">>),
-    %% The last calls are recorded, without ends.
+    %% The last calls, which are beyond the bound, are recorded without their
+    %% ends.
     Last = inviso_trace_json:decode(lists:last(?LIB:lines(maps:get(out,
                                                                    Result)))),
     #{<<"tag">> := <<"call">>, <<"args">> := [<<"0">>]} = Last.
@@ -148,7 +150,7 @@ released(Config, Node) ->
 
 %% --- several functions --------------------------------------------------------
 
-%% The function that returns is recorded with its returns to the end.
+%% The returns of the function that does return are recorded until the end.
 only_the_function_that_loops(Config) ->
     Node = a_node(Config),
     {Result, _} = traced(Config, Node,
@@ -164,14 +166,15 @@ loop_and_help(Config, Node) ->
     true = Words < 1100 * ?FRAME,
     Words.
 
-%% The calls of loop/2 have no ends, and each end of help/1 is that of its own call.
+%% The calls of loop/2 have no ends, and each end of help/1 belongs to its own
+%% call.
 check_ends(Result) ->
     [] = ends(Result, <<"loop">>),
     Ends = ends(Result, <<"help">>),
     [] = [E || #{<<"args">> := [A], <<"return">> := R} = E <- Ends, A =/= R],
     true = length(Ends) >= 20000,
     #{<<"args">> := [<<"1">>], <<"depth">> := Depth} = lists:last(Ends),
-    %% The calls of the loop, which have no ends, are not around the last call.
+    %% The last call is not inside the calls of the loop, which have no ends.
     true = Depth < 20000.
 
 two_functions_that_loop(Config) ->
@@ -205,8 +208,8 @@ a_recording(Config) ->
         ?LIB:run(opts(Config, Node), ["merge", "--json", Log]),
     check_ends(Merged).
 
-%% Which calls return is also known when the note that says so was overwritten: a
-%% call without a return is not around the calls after it.
+%% Even if the note that says which calls return was overwritten, the flow knows
+%% it: later calls are not shown inside a call without a return.
 a_flight_recorder(Config) ->
     Node = a_node(Config),
     Log = filename:join(maps:get(home, Node), "box"),
@@ -227,8 +230,8 @@ a_flight_recorder(Config) ->
 
 %% --- what is counted ------------------------------------------------------------
 
-%% Of a function with returns for some arguments only, the other calls do not count
-%% as open, and what marks them is not shown.
+%% If only calls with some arguments have returns, the other calls of the
+%% function do not count as open, and the mark in the event is not shown.
 clauses_with_and_without_returns(Config) ->
     Node = a_node(Config),
     Work = fun() ->
@@ -289,8 +292,8 @@ another_session(Config) ->
     true = Recorded + Left >= N,
     [] = stopped(Notes).
 
-%% Processes that reach the bound and end leave nothing behind for those that get
-%% their places.
+%% If a process reaches the bound and ends, the next process in its place of the
+%% table is not affected.
 processes_come_and_go(Config) ->
     Node = a_node(Config),
     Work = fun() ->

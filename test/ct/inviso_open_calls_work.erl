@@ -24,7 +24,7 @@ work() ->
     end,
     work().
 
-%% Lets the process call a function.
+%% Makes the process with this name call a function, and returns the result.
 do(Name, F, Args) ->
     Pid = whereis(Name),
     Pid ! {do, self(), F, Args},
@@ -66,6 +66,6 @@ picks(Which, N) -> N = ?MODULE:pick(Which, N), picks(Which, N - 1).
 
 throws(N) -> throw(N).
 
-%% Calls a function of one argument N times, and catches what it throws.
+%% Calls a function of one argument N times, and catches its exceptions.
 twice(_, 0) -> ok;
 twice(F, N) -> _ = (catch ?MODULE:F(N)), twice(F, N - 1).

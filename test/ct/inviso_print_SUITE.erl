@@ -349,6 +349,14 @@ elixir(_Config) ->
          {Error, "%ArgumentError{message: \"no\"}"},
          {Error#{'__exception__' => 1},
           "%{:__exception__ => 1, :__struct__ => ArgumentError, :message => \"no\"}"},
+         {date(2024, 2, 29), "~D[2024-02-29]"},
+         {(naive())#{microsecond := {120000, 2}}, "~N[2026-11-25 22:03:04.12]"},
+         {clock(), "~T[22:03:04]"},
+         {utc(), "~U[2026-11-25 22:03:04.000007Z]"},
+         {[range(1, 9, 1), range(9, 1, -2), range(-3, 1, 1), range(3, 1, 1)],
+          "[1..9, 9..1//-2, -3..1, 3..1//1]"},
+         {(range(1, 2, 1))#{b => 1}, "%Range{b: 1, first: 1, last: 2, step: 1}"},
+         {maps:remove(step, range(1, 2, 1)), "%Range{first: 1, last: 2}"},
          {#{'__struct__' => x}, "%{__struct__: :x}"},
          {Item#{1 => 2},
           "%{1 => 2, :__struct__ => Shop.Item, :name => \"tea\", :qty => 1}"},
@@ -368,6 +376,37 @@ elixir(_Config) ->
     {match, _} = re:run(Fun, "^#Function<[0-9.]+ in :inviso_print_SUITE>$"),
     {match, _} = re:run(Ref, "^#Reference<[0-9.]+>$").
 
+date(Y, M, D) ->
+    #{'__struct__' => 'Elixir.Date', calendar => 'Elixir.Calendar.ISO',
+      year => Y, month => M, day => D}.
+
+clock() ->
+    #{'__struct__' => 'Elixir.Time', calendar => 'Elixir.Calendar.ISO',
+      hour => 22, minute => 3, second => 4, microsecond => {0, 0}}.
+
+naive() ->
+    maps:merge(date(2026, 11, 25),
+               (clock())#{'__struct__' := 'Elixir.NaiveDateTime'}).
+
+utc() ->
+    (naive())#{'__struct__' := 'Elixir.DateTime', microsecond := {7, 6},
+               utc_offset => 0, std_offset => 0, time_zone => <<"Etc/UTC">>,
+               zone_abbr => <<"UTC">>}.
+
+range(First, Last, Step) ->
+    #{'__struct__' => 'Elixir.Range', first => First, last => Last,
+      step => Step}.
+
+%% Ranges, dates and times. Most of them have one field with an unusual value.
+calendar() ->
+    Odd = [0, -1, 7, 29, 60, 1000000, 10000, 1 bsl 70, a, <<"UTC">>, {5, 0},
+           {5, 6}, {1000, 3}, {7, 7}, {1, 2, 3}, [], #{}],
+    Whole = [date(2026, 2, 28), clock(), naive(), utc(), range(1, 9, 2)],
+    Whole ++ [{x, W#{K := O}} || W <- Whole, K <- maps:keys(W), O <- Odd,
+                                 K =/= '__struct__']
+        ++ [#{range(A, B, S) => [{k, range(B, A, S)} | range(A, A, S)]}
+            || A <- [-2, 0, 5], B <- [-1, 7], S <- [-3, 1, 2]].
+
 in_elixir(Terms) ->
     Program = filename:join(filename:dirname(code:which(?MODULE)), "term_print"),
     Port = open_port({spawn_executable, Program},
@@ -383,13 +422,13 @@ in_elixir(Terms) ->
         port_close(Port)
     end.
 
-%% Elixir evaluates what was printed, and compares it with the term.
+%% Elixir evaluates the printed text, and compares the result with the term.
 elixir_reads_it_back(Config) ->
     case os:find_executable("elixir") of
         false ->
             {skip, "elixir is not installed"};
         Elixir ->
-            Terms = structs() ++ [T || _ <- lists:seq(1, 8000),
+            Terms = structs() ++ calendar() ++ [T || _ <- lists:seq(1, 8000),
                                        T <- [term(rand:uniform(5))],
                                        is_readable(T)],
             true = length(Terms) > 3000,
@@ -405,7 +444,7 @@ elixir_reads_it_back(Config) ->
     end.
 
 structs() ->
-    %% Elixir takes U+0602 and a quote after it for one character.
+    %% Elixir reads U+0602 and a quote after it as one character.
     [{<<"\x{602}"/utf8>>, '\x{110bd}', [{<<"a\x{6dd}"/utf8>>, b}]},
      #{'__struct__' => 'Elixir.Range', first => 1, last => 9, step => 1},
      #{'__struct__' => 'Elixir.ArgumentError', '__exception__' => true,

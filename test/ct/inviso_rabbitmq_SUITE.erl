@@ -10,7 +10,8 @@
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1]).
 -export([calls_and_messages_are_those_of_the_load/1,
          record_counts_what_the_load_did/1, all_of_a_module_under_load/1,
-         command_is_killed_under_load/1]).
+         a_message_is_followed/1, command_is_killed_under_load/1,
+         slow_calls_are_readable/1]).
 
 -define(LIB, inviso_command_lib).
 -define(NODE, inviso_stock_node).
@@ -22,6 +23,10 @@
 -define(PORT, 5672).
 -define(MS, 120000).
 
+%% The same function for messages to one queue.
+-define(FOLLOWED, "rabbit_channel:do_flow(_, #'basic.publish'{routing_key = "
+        "<<\"followed\">>}, #content{payload_fragments_rev = [Body]})").
+
 %% The function that a connection's reader calls for each published message,
 %% and the message that the channel gets.
 -define(CALL, "rabbit_channel:do_flow/3 [{'_',[],[]}]").
@@ -29,7 +34,8 @@
 
 all() ->
     [calls_and_messages_are_those_of_the_load, record_counts_what_the_load_did,
-     all_of_a_module_under_load, command_is_killed_under_load].
+     all_of_a_module_under_load, a_message_is_followed,
+     command_is_killed_under_load, slow_calls_are_readable].
 
 suite() -> [{timetrap, {seconds, 600}}].
 
@@ -98,14 +104,29 @@ broker(Base) ->
 %% Publishes a number of messages and consumes them. Returns the number of
 %% consumed messages.
 load(Config, Queue, Count) ->
-    Script = filename:join(?config(data_dir, Config), "load.py"),
-    Port = open_port({spawn_executable, os:find_executable("timeout")},
-                     [{args, ["-k", "5", "100", ?PYTHON, Script,
-                              integer_to_list(?PORT), Queue,
-                              integer_to_list(Count)]},
-                      exit_status, binary, stderr_to_stdout]),
-    {0, Said} = ended(Port, <<>>),
+    {0, Said} = ended(client("load.py", Config, Queue, Count), <<>>),
     binary_to_integer(string:trim(Said)).
+
+client(Name, Config, Queue, Count) ->
+    Script = filename:join(?config(data_dir, Config), Name),
+    open_port({spawn_executable, os:find_executable("timeout")},
+              [{args, ["-k", "5", "100", ?PYTHON, Script,
+                       integer_to_list(?PORT), Queue,
+                       integer_to_list(Count)]},
+               exit_status, binary, stderr_to_stdout]).
+
+%% Returns what a client prints, up to the end of a line. The client runs on.
+said(Port, Said) ->
+    case binary:last(<<0, Said/binary>>) of
+        $\n -> Said;
+        _ ->
+            receive
+                {Port, {data, More}} ->
+                    said(Port, <<Said/binary, More/binary>>);
+                {Port, {exit_status, Status}} ->
+                    error({ended, Status, Said})
+            end
+    end.
 
 ended(Port, Said) ->
     receive
@@ -141,8 +162,9 @@ still_works(Config) ->
     [] = ?LIB:until_same(fun() -> left(Config) end, ?MS),
     ok.
 
-%% Returns what inviso has left. A broker loads modules, starts processes and
-%% opens files by itself, so only differences with inviso's name count.
+%% Returns the things that inviso has left behind. A broker loads modules,
+%% starts processes and opens files by itself, so only differences with inviso's
+%% name count.
 left(Config) ->
     Now = inviso_footprint:of_node(?config(node, Config)),
     [D || {What, Gone, New} = D <- inviso_footprint:differences(
@@ -190,6 +212,55 @@ record_counts_what_the_load_did(Config) ->
     Recorded = length([x || #{<<"tag">> := <<"call">>} <- ?LIB:json(Merged)]),
     still_works(Config).
 
+%% Slow calls of many modules have the names of fields, and fit into 80 columns.
+%% The log beside the screen has the names of the processes, and the same calls.
+%% Common Test takes minutes to print megabytes, so no error has the texts.
+slow_calls_are_readable(Config) ->
+    Cmd = start(Config, ["trace", "--events", "0", "--for", "100s", "--pretty",
+                         "--width", "80", "--print-depth", "2", "-o", "s.log",
+                         "rabbit_*:handle_*/3 -> slow(1us)"]),
+    500 = load(Config, "readable", 500),
+    #{status := Status, out := Out} = interrupted(Cmd),
+    Lost = lost(Out),
+    Status = status_of(#{<<"lost">> => Lost}),
+    ok = has(Out, ["#'basic.publish'{", "routing_key = <<\"readable\">>",
+                   "#ch{", "-> {noreply,"]),
+    %% A line can be longer if it cannot be broken.
+    Long = [Line || <<C, _/binary>> = Line <- ?LIB:lines(Out), C =/= $-,
+                    string:length(Line) > 80,
+                    string:find(Line, "<<") =:= nomatch],
+    [] = lists:sublist(Long, 9),
+    %% On a busy machine events are lost, and the log says how many.
+    #{status := Merging, out := Merged} =
+        ?LIB:run(opts(Config), ["merge", "--print-depth", "1",
+                                filename:join(maps:get(cwd, Cmd), "s.log")]),
+    Merging = Status,
+    Lost = lost(Merged),
+    %% A process that is busy or ends soon can stay without a name.
+    match = re:run(Merged, "> \\(rabbit_[a-z_]+:[a-z_]+/[0-9]\\) call rabbit_",
+                   [{capture, none}]),
+    Shown = durations(Out),
+    true = length(Shown) > 200,
+    true = Shown =:= durations(Merged),
+    still_works(Config).
+
+%% Returns how many events were lost, from the last line of a text.
+lost(Text) ->
+    Last = lists:last(?LIB:lines(Text)),
+    case re:run(Last, "^-- .*?([0-9]+) lost", [{capture, [1], list}]) of
+        {match, [Lost]} -> list_to_integer(Lost);
+        nomatch -> {match, _} = re:run(Last, "^-- [0-9]+ events"), 0
+    end.
+
+durations(Text) ->
+    {match, Found} = re:run(Text, "\\(~?[0-9.]+ [um]?s\\)\n",
+                            [global, {capture, first, binary}]),
+    Found.
+
+has(Text, Words) ->
+    [] = [W || W <- Words, string:find(Text, W) =:= nomatch],
+    ok.
+
 %% Records thousands of calls a second with their results: the counts add up,
 %% and the broker loses no message.
 all_of_a_module_under_load(Config) ->
@@ -202,6 +273,80 @@ all_of_a_module_under_load(Config) ->
     true = Produced > 5 * N,
     Status = status_of(Facts),
     still_works(Config).
+
+%% During a flood, messages of one connection are followed from its socket to
+%% the queue, and to the connection that consumes them. Only the socket wakes
+%% the process that reads it. Nevertheless each message is a separate request.
+a_message_is_followed(Config) ->
+    Self = self(),
+    Cmd = start(Config, ["seq", "--for", "100s", "--json", "--requests", "3",
+                         "--label", "Body", ?FOLLOWED]),
+    Flood = spawn_link(fun() ->
+                               Self ! {self(), load(Config, "flood", 3000)}
+                       end),
+    Follow = client("follow.py", Config, "followed", 300),
+    <<"300\n">> = said(Follow, <<>>),
+    #{status := 0, out := Out, err := Err} = ?LIB:wait(Cmd, ?MS),
+    3000 = receive {Flood, Taken} -> Taken end,
+    #{<<"requests">> := 3, <<"stopped">> := <<"3 requests (--requests)">>} =
+        facts(Err),
+    Events = [E || #{<<"tag">> := <<"seq_trace">>} = E <- ?LIB:json(Out)],
+    [1, 2, 3] = lists:usort([R || #{<<"request">> := R} <- Events]),
+    Roles = roles(Events, Config),
+    true = port_command(Follow, "\n"),
+    {0, <<>>} = ended(Follow, <<>>),
+    _ = [ok = is_delivery([E || #{<<"request">> := N} = E <- Events,
+                                N =:= R],
+                          printed(<<"message ", ($0 + R - 1)>>), Roles)
+         || R <- [1, 2, 3]],
+    still_works(Config).
+
+printed(Term) -> iolist_to_binary(io_lib:format("~w", [Term])).
+
+%% The processes of a request pass the message of this request on, and no other
+%% message.
+is_delivery(Events, Body, Roles) ->
+    [<<"<<\"message ", _/binary>>] =
+        lists:usort([L || #{<<"label">> := L} <- Events]),
+    [{reader, channel}, {channel, queue}, {queue, channel}, {channel, writer}] =
+        [{role(F, Roles), role(T, Roles)}
+         || #{<<"payload">> := [<<"{'receive',", Info/binary>>],
+              <<"from">> := F, <<"to">> := T} <- Events,
+            binary:match(Info, Body) =/= nomatch],
+    Other = string:trim(printed(<<"message ">>), trailing, ">"),
+    [] = [E || #{<<"payload">> := [Info]} = E <- Events,
+               binary:match(Info, Other) =/= nomatch,
+               binary:match(Info, Body) =:= nomatch],
+    ok.
+
+%% Asks the broker, which still has them, what its processes are. On a busy
+%% machine a name can come too late to be shown, but a name that is shown is the
+%% right one.
+roles(Events, Config) ->
+    Ends = lists:usort([End || #{<<"from">> := F, <<"to">> := T} <- Events,
+                               End <- [F, T]]),
+    maps:from_list([{Pid, known(Name, Pid, ?config(node, Config))}
+                    || #{<<"pid">> := Pid, <<"name">> := Name} <- Ends]).
+
+known(Name, Pid, Node) ->
+    Process = ?NODE:call(Node, erlang, list_to_pid, [binary_to_list(Pid)]),
+    {M, F, A} = Initial =
+        ?NODE:call(Node, proc_lib, translate_initial_call, [Process]),
+    Known = [iolist_to_binary(io_lib:format("~s:~s/~b", [M, F, A]))] ++
+        [atom_to_binary(Registered)
+         || {registered_name, Registered} <-
+                [?NODE:call(Node, erlang, process_info,
+                            [Process, registered_name])]],
+    true = Name =:= null orelse lists:member(Name, Known),
+    Initial.
+
+role(#{<<"pid">> := Pid}, Roles) ->
+    case Roles of
+        #{Pid := {rabbit_reader, init, 3}} -> reader;
+        #{Pid := {rabbit_channel, init, 1}} -> channel;
+        #{Pid := {rabbit_prequeue, init, 1}} -> queue;
+        #{Pid := {rabbit_writer, enter_mainloop, 2}} -> writer
+    end.
 
 command_is_killed_under_load(Config) ->
     Self = self(),

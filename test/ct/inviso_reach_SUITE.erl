@@ -99,7 +99,7 @@ no_epmd(Config, Space) ->
     %% A node of this machine needs no host.
     [Short, _] = string:split(Name, "@"),
     ok = traces(Opts, Node, ["-n", colon(Short, 9101)]),
-    %% Two nodes, each with a port.
+    %% -n names two nodes, each with its port.
     Other = a_node(Config, #{name => "o@127.0.0.1", wrap => ?SPACE:on(Space),
                              cookie => maps:get(cookie, Node),
                              args => without_epmd(9102)}),
@@ -260,16 +260,17 @@ pods(Config, Hosts) ->
         ?LIB:run(Opts, ["status", "--dns", "half.test"]),
     {match, _} = re:run(Half, "^shop@" ++ A ++ ": OTP"),
     {match, _} = re:run(Err, "10.77.1.1: no epmd .*--dns half.test:PORT"),
-    %% Other nodes there, of which one has the name of its host.
+    %% Other nodes at the same address. The name of one of them has the
+    %% address's host.
     _ = pod(Config, Hosts, a, "tool@" ++ A),
     _ = pod(Config, Hosts, b, "tool@b.shop.test"),
     All = lists:sort(["tool@" ++ A, "tool@b.shop.test" | Names]),
     All = named(Opts, ["--dns", "shop.test"]),
     Names = named(Opts, ["--dns", "shop@shop.test"]),
-    %% A node is used once.
+    %% A node that several options name is used only once.
     All = named(Opts, ["-n", "shop@" ++ A, "--dns", "shop.test",
                        "--dns", "tool@shop.test", "--dns", A]),
-    %% Pods whose nodes have one name.
+    %% Several pods have nodes of the same name.
     _ = [pod(Config, Hosts, H, "same@127.0.0.1") || H <- [a, b]],
     #{status := 1, out := Same, err := Twice} =
         ?LIB:run(Opts, ["status", "--dns", "same@shop.test"]),

@@ -66,7 +66,8 @@ live_and_in_a_log(Config) ->
         run(Config, ["merge", "--print-depth", "1", Log]),
     ok = has(Depth, ["call shop_a:f(" ++ Named, "-> {ok,#order{...}}"]).
 
-%% The module of the trace point decides; in messages both are tuples.
+%% The module of the traced function decides which record is meant; in messages
+%% the tuples of both modules are printed as tuples.
 two_modules(Config) ->
     ok = module(Config, shop_a, [debug_info],
                 "-record(o, {a}). -record(same, {b}).\n"
@@ -94,7 +95,8 @@ without_debug_information(Config) ->
         run(Config, ["merge", "--records", Source, Log]),
     ok = has(Merged, ["shop_a:f(#order{id = 7,"]).
 
-%% The notes are repeated, because events overwrite them.
+%% In a flight recorder, events overwrite the notes about records. So the
+%% session repeats the notes.
 flight_recorder(Config) ->
     ok = module(Config, shop_a, [debug_info],
                 [order(), "flood(0) -> ok;\nflood(N) -> f(g(N)), flood(N - 1).\n"
@@ -109,7 +111,8 @@ flight_recorder(Config) ->
                       "--events", "0", "--rate", "0", "-o", Log, "shop_a:f/1"],
                      60000),
     ok = ?LIB:until_tracing(opts(Config), name(Config), Cmd),
-    %% The ring of each scheduler is overwritten.
+    %% A process on each scheduler makes more calls than the scheduler's ring
+    %% holds.
     _ = call(Config, shop_a, floods, [100000]),
     _ = ?LIB:signal(Cmd, "INT"),
     #{out := _} = ?LIB:wait(Cmd, 60000),
@@ -129,7 +132,7 @@ too_large(Config) ->
 
 %% --- how lines look -----------------------------------------------------------
 
-%% A garbage collection is one line, and two events.
+%% A garbage collection is one line of text, but two events.
 collections(Config) ->
     ok = module(Config, shop_a, [], "f(P) -> true = garbage_collect(P).\n"
                 "g(P) -> _ = lists:seq(1, 1000), P.\n"),
@@ -156,7 +159,7 @@ lines(Config) ->
     Cut = ["--width", "45", "shop_a:f/1"],
     #{status := 0, out := Out, err := Err} = trace(Config, Cut),
     ok = has(Out, [<<"…\n"/utf8>>]),
-    ok = has(Err, ["line(s) were cut", "--wrap", "--pretty"]),
+    ok = has(Err, ["cut at", "--wrap", "--pretty"]),
     #{status := 0, err := Quiet} = trace(Config, ["-q" | Cut]),
     ok = has_not(Quiet, ["were cut"]),
     #{status := 0, out := Wrapped, err := None} = trace(Config, ["--wrap" | Cut]),

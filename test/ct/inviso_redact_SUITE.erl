@@ -5,7 +5,8 @@
 
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1]).
 -export([random_terms/1, offline_is_the_same/1, every_size/1, shapes_have_no_data/1,
-         arguments_and_results/1, stacks/1, stacks_in_terms/1, exceptions_of_callers/1,
+         arguments_and_results/1, results_of_match_specs/1, stacks/1,
+         stacks_in_terms/1, exceptions_of_callers/1,
          looks_are_limited/1, records/1, long_keys/1, http_headers/1,
          spawned_functions/1, calls_through_others/1,
          identities_stay/1, messages_of_seq_trace/1, labels/1,
@@ -18,8 +19,9 @@
 -define(SECRET, "hunter2-4711").
 
 all() ->
-    [random_terms, offline_is_the_same, every_size, shapes_have_no_data, arguments_and_results,
-     stacks, stacks_in_terms, exceptions_of_callers, looks_are_limited,
+    [random_terms, offline_is_the_same, every_size, shapes_have_no_data,
+     arguments_and_results, results_of_match_specs, stacks, stacks_in_terms,
+     exceptions_of_callers, looks_are_limited,
      records, long_keys, http_headers, spawned_functions, calls_through_others,
      identities_stay,
      messages_of_seq_trace, labels, filters_see_the_values, etf_has_tuples,
@@ -113,7 +115,8 @@ same(Expected, Got, Term) ->
 term(0) ->
     leaf();
 term(Depth) ->
-    case rand:uniform(8) of
+    case rand:uniform(9) of
+        9 -> [1, one_of(secret_keys()) | one_of(improper())];
         1 -> [term(Depth - 1) || _ <- lists:seq(1, rand:uniform(5) - 1)];
         2 -> list_to_tuple([term(Depth - 1)
                             || _ <- lists:seq(1, rand:uniform(5) - 1)]);
@@ -125,7 +128,7 @@ term(Depth) ->
         8 -> leaf()
     end.
 
-%% Only some of the pairs have a secret key, whose value is a secret.
+%% Only some of the pairs have a secret key, and only their values are secret.
 pair(Depth) ->
     case rand:uniform(3) of
         1 -> {one_of(secret_keys()), one_of(secrets())};
@@ -152,6 +155,10 @@ secrets() ->
      [[?SECRET | <<?SECRET>>]], 471147114711, 1 bsl 100, <<5:3>>,
      fun ?MODULE:all/0, make_ref(), [], {}].
 
+%% Returns the secrets that are no lists.
+improper() ->
+    [S || S <- secrets(), not is_list(S)].
+
 leaf() ->
     one_of([1, -7, 1 bsl 80, 2.5, ok, 'an atom', "text", <<"bytes">>, [], {},
             #{}, self(), [1, 2, 300], "", <<1:1>>]).
@@ -167,12 +174,14 @@ model({K, V}) ->
 model(Tuple) when is_tuple(Tuple) ->
     list_to_tuple([model(E) || E <- tuple_to_list(Tuple)]);
 model([H | T]) ->
-    [model(H) | model_tail(T)];
+    [model(H) | model_tail(H, T)];
 model(Other) ->
     Other.
 
-model_tail([H | T]) -> [model(H) | model_tail(T)];
-model_tail(Other) -> model(Other).
+%% As in the tracer, the tail of [Key | Value] is redacted if Key is a key.
+model_tail(_, [H | T]) -> [model(H) | model_tail(H, T)];
+model_tail(_, []) -> [];
+model_tail(K, Other) -> value(K, Other).
 
 value(K, V) ->
     case is_secret(K) of
@@ -213,8 +222,8 @@ expected(Model) ->
     iolist_to_binary(re:replace(Text, "'(<redacted:[a-z]+>)'", "\\1",
                                 [global])).
 
-%% `inviso merge --redact' shows of a log without redaction what the same rules leave
-%% in the node.
+%% `inviso merge --redact' of a log without redaction prints the same as a log
+%% for which the node has applied the same rules.
 offline_is_the_same(Config) ->
     ok = inviso_test_lib:seed(?FUNCTION_NAME),
     Stack = [{shop, login, [bob, ?SECRET], [{file, "s.erl"}]}, {m, f, 1, []}],
@@ -272,7 +281,7 @@ alike(A, B) ->
             error({differ, Live, Offline})
     end.
 
-%% Terms are cut in each place: in a key, in a value, between both.
+%% Terms are cut at each place: in a key, in a value, and between the two.
 every_size(Config) ->
     Secret = list_to_binary(?SECRET),
     Terms = [#{<<"some_token_key">> => Secret, filler => <<"a long value">>},
@@ -325,7 +334,8 @@ shapes_have_no_data(Config) ->
     {_, Events} = recorded(Config, #{redact => all},
                            sent([T || {T, _} <- Shapes])),
     [{Text, _} = {first(E), T} || {E, {T, Text}} <- lists:zip(Events, Shapes)],
-    %% Identifiers are no data.
+    %% Pids, funs, references and ports are no data, so `all' does not redact
+    %% them.
     Ids = [self(), fun lists:map/2, make_ref(), hd(erlang:ports())],
     {#{redacted := 0}, Same} = recorded(Config, #{redact => all}, sent(Ids)),
     [{Text, _} = {first(E), Id}
@@ -342,6 +352,44 @@ shapes_have_no_data(Config) ->
     <<"{ok,<redacted:list>}">> = maps:get(<<"return">>, Return),
     true = maps:get(<<"redacted">>, Return),
     <<"{x,<redacted:list>}">> = maps:get(<<"result">>, Message).
+
+%% A match spec can put a redacted value into its result, as `--label P' does for
+%% f(#{token := P}).
+results_of_match_specs(Config) ->
+    Secrets = [list_to_binary(?SECRET), ?SECRET, {?SECRET}, #{a => ?SECRET}, 1.5],
+    Calls = [{call, self(), {m, f, [#{token => S}, 7]},
+              #{match_spec_result => R}}
+             || S <- Secrets,
+                R <- [S, [S, 7], {seen, [{1, S}], 7}, {x, [x, {S}]},
+                      #{x => S, y => 7}]],
+    {_, Events} = recorded(Config, #{redact => token}, Calls),
+    ok = shown_results(Events),
+    %% The event has more redacted values than the tracer compares with the
+    %% result. So all binaries of the result are redacted.
+    Many = {call, self(), {m, f, [[{token, <<I>>} || I <- lists:seq(1, 20)]]},
+            #{match_spec_result => [<<?SECRET>>, 7, x]}},
+    {_, [Last]} = recorded(Config, #{redact => token}, [Many]),
+    <<"[<redacted:binary>,7,x]">> = maps:get(<<"result">>, Last),
+    Log = ?LIB:name(Config, "plain.log"),
+    {_, _} = logged(Log, #{}, Calls ++ [Many]),
+    {0, Out, _} = ?LIB:merge(Log, "json", ["--redact", "token"]),
+    absent([?SECRET], Out),
+    Offline = [inviso_trace_json:decode(L)
+               || L <- binary:split(Out, <<"\n">>, [global, trim_all])],
+    ok = shown_results([E || #{<<"result">> := _} = E <- lists:droplast(Offline)]),
+    true = maps:get(<<"result">>, lists:last(Offline))
+        =:= maps:get(<<"result">>, Last).
+
+shown_results(Events) ->
+    25 = length(Events),
+    [begin
+         nomatch = binary:match(R, <<"1.5">>),
+         match = re:run(R, "redacted:(binary|list|tuple|map|float)",
+                        [{capture, none}])
+     end || #{<<"result">> := R} <- Events],
+    10 = length([R || #{<<"result">> := R} <- Events,
+                      binary:match(R, <<",7">>) =/= nomatch]),
+    ok.
 
 %% --- functions ----------------------------------------------------------------
 
@@ -375,7 +423,7 @@ arguments_and_results(Config) ->
      [<<"{shop,login,[bob,<redacted:list>]}">>]] =
         [payload(E) || E <- Events],
     <<"[<redacted:list>]">> = maps:get(<<"result">>, lists:last(Events)),
-    %% More arguments than are collected at once.
+    %% The call has more arguments than the tracer collects at once.
     Many = lists:seq(100, 130),
     {_, [Call]} = recorded(Config, #{redact => "m:f(" ++ lists:append(
                                        lists:duplicate(30, "_,")) ++ "-)"},
@@ -384,8 +432,8 @@ arguments_and_results(Config) ->
         ++ [<<"<redacted:integer>">>],
     Args = maps:get(<<"args">>, Call).
 
-%% A stack contains the arguments of calls that found no clause, and the reason
-%% before it often a value.
+%% A stack trace contains the arguments of a call for which no clause matched,
+%% and the reason before the stack trace often contains a value.
 stacks(Config) ->
     Stack = [{shop, login, [bob, ?SECRET], [{file, "s.erl"}]}, {m, f, 1, []}],
     Deep = [{m, f, 1, []}, {shop, login, 2, []}],
@@ -405,8 +453,8 @@ stacks(Config) ->
      <<"{shown,<redacted:list>}">>,
      <<"normal">>] = [first(E) || E <- Events].
 
-%% A stack need not be beside its reason in a pair. Without the function in the
-%% stack, all is shown.
+%% Stack trace and reason need not be a pair. If the function is not in the
+%% stack trace, everything is shown.
 stacks_in_terms(Config) ->
     Shown = fun(Stack) ->
                     {_, Events} =
@@ -436,8 +484,8 @@ reports(Reason, Stack) ->
      [{error_info, {exit, Reason, Stack}}, {a, 1}],
      {stack, Stack}].
 
-%% The exception of a function with a rule passes through its callers, which have
-%% none.
+%% The exception of a function with a rule passes through its callers, which
+%% have no rule.
 exceptions_of_callers(Config) ->
     {_, Events} = recorded(Config, #{redact => "shop:login(_, -)"},
                            [ended(exception_from, web, page, 1,
@@ -447,8 +495,8 @@ exceptions_of_callers(Config) ->
      [_, <<"{error,badarg}">>]] = [payload(E) || E <- Events].
 
 %% Rules visit a limited number of cells for a term, also below the limit of depth
-%% and for functions whose names are those of a rule. Then they redact what they
-%% would have to look at.
+%% and for functions whose names are those of a rule. Then they redact all parts
+%% that they have not visited.
 looks_are_limited(Config) ->
     Args = lists:duplicate(255, x),
     Pairs = lists:duplicate(500, {1, lists:duplicate(16, {a, f, Args})}),
@@ -485,7 +533,8 @@ long_keys(Config) ->
     {0, Bin, _} = ?LIB:merge(Plain, "json", ["--redact", "*"]),
     absent([?SECRET], Bin).
 
-%% As erlang:decode_packet/3 returns them, and sockets with {packet, http}.
+%% Headers as erlang:decode_packet/3 and sockets with {packet, http} return
+%% them.
 http_headers(Config) ->
     Packet = <<"Authorization: ", ?SECRET, "\r\nX-Api-Key: ", ?SECRET,
                "\r\nHost: shown-4711\r\n\r\n">>,
@@ -510,7 +559,8 @@ spawned_functions(Config) ->
     [<<"{shop,start,[<redacted:list>]}">> = lists:last(payload(E))
      || E <- Events].
 
-%% Functions that call another one have its arguments among their own.
+%% Functions that call another function, and have its arguments among their own
+%% arguments.
 calls_through_others(Config) ->
     Start = [shop, start, [?SECRET]],
     Init = [gen_server, self(), self(), shop, #{a => ?SECRET}, []],
@@ -543,13 +593,15 @@ calls_through_others(Config) ->
     absent([?SECRET], Bin),
     Marked = [I =< N || I <- lists:seq(1, N + length(Others))],
     Marked = [maps:get(<<"redacted">>, E, false) || E <- Live],
-    %% The spawn event says nothing about the number of arguments.
+    %% The spawn event does not have the number of arguments, so all are
+    %% redacted.
     #{<<"process">> := #{<<"name">> := null}} = lists:last(Live),
     <<"{erlang,apply,[shop,start,<redacted:list>]}">> = first(hd(Live)),
     <<"{gen,init_it,[gen_server,", _/binary>> = Shown = first(lists:nth(3, Live)),
     {match, _} = re:run(Shown, "shop,<redacted:map>,\\[\\]\\]}$").
 
-%% --- what is no data ----------------------------------------------------------
+%% --- what is not redacted
+%% ----------------------------------------------------------
 
 identities_stay(Config) ->
     Port = hd(erlang:ports()),
@@ -599,8 +651,8 @@ labels(Config) ->
 
 %% --- filters, formats ---------------------------------------------------------
 
-%% A filter in the node sees the value; one that reads the log sees the mark, and
-%% cannot compare it with any constant.
+%% A filter in the node sees the value. A filter that reads the log sees the
+%% mark, which is equal to no constant.
 filters_see_the_values(Config) ->
     Filter = "[{[_,send,{token,\"" ++ ?SECRET ++ "\"},_],[],[]}]",
     Log = ?LIB:name(Config, "x.log"),

@@ -53,7 +53,7 @@ trace(Config, Args) ->
                      "0" | Args]),
     {Out, Err}.
 
-%% The secret is neither there as text nor as numbers.
+%% Fails if the text contains the secret, as text or as a list of numbers.
 has_no_secret(Text) ->
     Numbers = lists:join(",", [integer_to_list(C) || C <- ?SECRET]),
     [] = [{W, Text} || W <- [?SECRET, lists:flatten(Numbers)],
@@ -76,7 +76,8 @@ well_known_keys(Config) ->
                                 "redact_shop:login/2"]),
     ok = has(Other, [?SECRET, "{shown,<redacted:atom>}"]).
 
-%% The names of fields are keys; so is a field that a new version of the module has.
+%% The names of fields are keys, also the name of a field that a new version of
+%% the module has added.
 fields(Config) ->
     Args = ["--redact", "redact_shop:login/2 -> -", "redact_shop:login/2"],
     {Out, _} = trace(Config, Args),
@@ -144,7 +145,7 @@ functions_and_shapes(Config) ->
                    "-> <redacted:tuple>"]),
     {All, _} = trace(Config, ["--redact", "all", "redact_shop"]),
     ok = has_no_secret(All),
-    %% A time can have the digits 4711.
+    %% Searches for "shown-4711", because a time can also have the digits 4711.
     nomatch = string:find(All, "shown-4711"),
     ok = has_no_secret(All),
     ok = has(All, ["redact_shop:login(", "{shown,<redacted:atom>}"]).
@@ -180,7 +181,7 @@ merged_hides(Config, Log, More) ->
      end || Format <- ["text", "json", "classic", "etf"]],
     ok.
 
-%% A log that was recorded without rules.
+%% A log is recorded without rules, and redacted when it is merged.
 merged(Config) ->
     Log = file(Config, "plain.log"),
     #{status := 0} =
@@ -194,11 +195,12 @@ merged(Config) ->
                        "--redact", "redact_shop:login/2 -> -"]),
     #{status := 0, out := Out} =
         run(Config, ["merge", "--redact", "all", Log]),
-    %% A time can have the digits 4711.
+    %% Searches for "shown-4711", because a time can also have the digits 4711.
     nomatch = string:find(Out, "shown-4711"),
     ok = has_no_secret(Out),
     ok = has(Out, ["login(", "<redacted:list>"]),
-    %% A filter sees the mark, and compares it with nothing.
+    %% A filter sees a mark in the place of the value. A mark is equal to no
+    %% value.
     Filter = "redact_shop:head(#{\"Set-Cookie\" := <<\"" ?SECRET "\">>})",
     #{status := 0} = run(Config, ["merge", "--filter", Filter, Log]),
     #{status := 5, err := Said} =

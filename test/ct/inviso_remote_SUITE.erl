@@ -414,7 +414,7 @@ a_killed_session_leaves_nothing(Config) ->
     true = call(Node, erlang, exit, [S, kill]),
     wait_until(fun() -> no_rooms(Node) end),
     {traced, false} = call(Node, erlang, trace_info, [{lists, seq, 2}, traced]),
-    %% Another session can have the same name.
+    %% Another session can now have the name of the earlier one.
     {ok, S2, _} = start(Node, Guard),
     wait_state(S2, [tracing]),
     ok = ask(S2, remove),
@@ -468,7 +468,7 @@ workers_end_with_their_session(Config) ->
     wait_state(S, [tracing]),
     [_, _] = Workers = workers(Node, S),
     ok = ask(S, remove),
-    %% The guard still runs.
+    %% The session's workers end with it, although the guard still runs.
     wait_until(fun() -> not lists:any(fun(W) -> call(Node, erlang,
                                                      is_process_alive, [W])
                                       end, Workers)
@@ -758,7 +758,7 @@ two_sessions_trace_one_function(Config) ->
 %% The session is refused, because another tool starts to trace before all steps
 %% of arming are done.
 another_tool_stops_a_session_that_arms(Config) ->
-    {#{name := Name} = Node, Guard} = attached(Config),
+    {Node, Guard} = attached(Config),
     case inviso_remote_lib:has_sessions(Node) of
         true ->
             clean(Config, Guard),
@@ -985,7 +985,7 @@ attached(Config, More) ->
         end,
     {Node, Guard}.
 
-%% Removes the sessions that are left, and the guard.
+%% Removes the sessions that still run, and leaves the guard.
 clean(Config, Guard) ->
     Node = ?config(node, Config),
     Left = [P || {{user, P}, {session, _, _, _}, _}

@@ -56,7 +56,7 @@ example_of_the_seed(Config) ->
     [<<"17">>] = lists:usort([L || #{<<"label">> := L} <- Events]),
     #{<<"id">> := 1, <<"cause">> := null, <<"certain">> := true,
       <<"request">> := 1} = A,
-    %% The send events are missing, but not what came before them.
+    %% Only the send events are missing, not the events before them.
     [{2, 1}, {3, 2}, {4, 3}] =
         [{I, J} || #{<<"id">> := I, <<"cause">> := J} <- [B, C, D]],
     [false, true, false] = [X || #{<<"certain">> := X} <- [B, C, D]],
@@ -65,14 +65,14 @@ example_of_the_seed(Config) ->
     stop([Node]).
 
 %%---------------------------------------------------------------------------
-%% Random programs: what is reconstructed is what happened.
+%% Random programs: the reconstructed causes are the true causes.
 
 random_programs(Config) ->
     Labels = ?config(labels, Config),
     {Events, Said} = events(?config(logs, Config), []),
     ct:log("~ts~n~p requests, ~p events", [Said, length(Labels), length(Events)]),
     is_the_truth(Config, Events),
-    %% Each program is a request.
+    %% Each program that ran is one request.
     Begins = [R || #{<<"cause">> := null, <<"request">> := R} <- Events],
     {N, N} = {length(Labels), length(Begins)},
     N = length(lists:usort(Begins)).
@@ -98,7 +98,7 @@ clocks_hours_apart(Config) ->
     ct:log("~p", [Clocks]),
     [true = is_inside(W, OfA - at(T, OfB)) || #{<<"at">> := T} = W <- windows(AtB)],
     [true = is_inside(W, OfA) || W <- windows(AtC)],
-    %% In the order of time, nothing is corrected.
+    %% With --order time, no clock is corrected, so some events are wrong.
     {ByTime, _} = events(Logs, ["--order", "time"]),
     {'EXIT', _} = (catch is_the_truth(Config, ByTime)),
     false = is_map_key(<<"clocks">>, summary(Logs, ["--order", "time"])),
@@ -117,7 +117,8 @@ windows(#{<<"windows">> := [_ | _] = Windows}) -> Windows.
 is_inside(#{<<"low_ns">> := Low, <<"high_ns">> := High, <<"estimate_ns">> := E}, Truth) ->
     Low =< Truth andalso Truth =< High andalso Low =< E andalso E =< High.
 
-%% Interpolates between anchors, as readers do.
+%% Computes the offset at time T from the anchors before and after it, as
+%% readers do.
 at(T, [{T0, D0}, {T1, D1} | _]) when T0 =< T, T < T1 ->
     D0 + (D1 - D0) * (T - T0) div (T1 - T0);
 at(T, [{T0, D0} | _]) when T < T0 ->
@@ -131,8 +132,8 @@ summary(Logs, Args) ->
     {_, _, Said} = ?LIB:merge(Logs, "json", ["--summary", "json", "-q" | Args]),
     inviso_trace_json:decode(Said).
 
-%% If events are lost, no wrong cause is found: what is certain is the truth, and
-%% what is not certain has happened before.
+%% If events are lost, no wrong cause is found: a certain cause is the true
+%% cause, and an uncertain cause happened before the event.
 lost_events(Config) ->
     {All, _} = events(?config(logs, Config), []),
     Before = happened_before(All),
@@ -152,13 +153,13 @@ lost_events(Config, PerMille, {Parents, _} = Before) ->
                     P =/= maps:get(K, Parents)],
     [] = [{E, P} || {K, P, #{<<"certain">> := false} = E} <- Causes,
                     P =/= null, not before(P, [K], Before, #{})],
-    %% What has no cause and does not begin a request is an orphan.
+    %% An event that has no cause and does not begin a request is an orphan.
     [] = [E || {_, null, E} <- Causes, not is_map_key(<<"orphan">>, E),
                not maps:get(<<"certain">>, E)],
     true = PerMille < 100
         orelse lists:any(fun(E) -> is_map_key(<<"orphan">>, E) end, Events).
 
-%% Returns from what each event follows, and the event before it in its process.
+%% Returns the cause of each event, and the event before it in the same process.
 happened_before(Events) ->
     ById = maps:from_list([{maps:get(<<"id">>, E), name(E)} || E <- Events]),
     {Before, _} =
@@ -178,7 +179,7 @@ before(What, [K | More], {Parents, Before} = All, Seen) ->
         orelse before(What, Next ++ More, All,
                       lists:foldl(fun(N, S) -> S#{N => seen} end, Seen, Next)).
 
-%% Two events of a process differ in their time.
+%% No two events of a process have the same time.
 name(#{<<"process">> := P, <<"ts">> := Ts, <<"payload">> := Payload}) ->
     {P, Ts, Payload}.
 
@@ -219,7 +220,7 @@ nearest(Id, ById, Ids) ->
 %%---------------------------------------------------------------------------
 %% Views of requests
 
-%% The tree of each request is what happened, as JSON and as text.
+%% The tree of each request, as JSON and as text, shows the true hops.
 trees_are_the_truth(Config) ->
     Logs = ?config(logs, Config),
     Truth = ?config(truth, Config),
@@ -229,7 +230,7 @@ trees_are_the_truth(Config) ->
          {[], N} = {[{K, T, Found} || {K, Found} <- edges(Hops),
                                       T <- [maps:get(K, Truth)],
                                       T =/= Found, {T, Found} =/= {root, first}], N},
-         %% No event is missing.
+         %% The hops have all events of the request.
          Ids = [I || H <- Hops, Key <- [<<"send_id">>, <<"receive_id">>], #{Key := I} <- [H]],
          Same = lists:sort(Ids),
          Same = [I || #{<<"id">> := I, <<"request">> := R} <- Events, R =:= N],
@@ -258,7 +259,7 @@ are_clocks_of(Events, Written) ->
                   Clock = Known#{Host => maps:get(Host, Known, 0) + 1},
                   {Now#{Host => Clock}, Sent#{Id => Clock}}
           end, {#{}, #{}}, lists:zip(Events, Written)),
-    %% A host is one process.
+    %% A host of ShiViz is one process, and a process is one host.
     Pairs = lists:usort([{maps:remove(<<"name">>, P), H}
                          || {#{<<"process">> := P}, {H, _}} <- lists:zip(Events, Written)]),
     true = length(Pairs) =:= length(lists:usort([P || {P, _} <- Pairs])),
@@ -287,7 +288,7 @@ hops(Logs, N, Args) ->
     false = is_map_key(<<"hop">>, Sum),
     Hops.
 
-%% Returns pairs of what happened and from what it follows.
+%% Returns pairs of an event and its cause.
 edges(Hops) ->
     ByNumber = maps:from_list([{maps:get(<<"hop">>, H), H} || H <- Hops]),
     lists:append([edges_of(H, ByNumber) || H <- Hops]).
@@ -306,7 +307,7 @@ id_of(#{<<"message">> := Text}) ->
     [Id] = match(Text, "{id,([0-9]+)}"),
     {id, binary_to_integer(Id)}.
 
-%% From what an event in the turn of the hop follows. A spawn has no id.
+%% Returns the cause of events in the turn of the hop. A spawn has no id.
 turn(A, By) ->
     case By of
         #{A := #{<<"kind">> := <<"begin">>}} -> root;
@@ -351,8 +352,8 @@ says_after(Rest, Depth, Above) ->
             N
     end.
 
-%% The critical path begins at the root, and each of its hops follows from the one
-%% before.
+%% The critical path begins at the root, and each of its hops follows from the
+%% hop before.
 is_critical(Hops) ->
     [#{<<"hop">> := 1, <<"after">> := null} | More] =
         lists:sort(fun(#{<<"at_ns">> := A}, #{<<"at_ns">> := B}) -> A =< B end,
@@ -382,15 +383,16 @@ list_of_requests(Config) ->
     {_, Text, _} = ?LIB:merge(Logs, "text", ["--requests"]),
     {match, Lines} = re:run(Text, "^ *[0-9]+ 2[0-9-]+ [0-9:.]+ ", [global, multiline]),
     true = length(Lines) =:= length(Rows),
-    %% If the memory is small, requests are listed earlier, and this is said if it
-    %% matters.
+    %% If the memory is small, requests are listed earlier, and the output says
+    %% so if requests have later events.
     {_, Small, _} = ?LIB:merge(Logs, "json", ["--requests", "--request-memory", "64k"]),
     true = length(binary:matches(Small, <<"{\"request\":">>)) =:= length(Rows).
 
 is_kind(#{<<"payload">> := [P]}, Kind) ->
     lists:prefix("{" ++ Kind ++ ",", binary_to_list(P)).
 
-%% What is not known is marked, and a request that has too many hops says so.
+%% Uncertain hops are marked, and if a request has too many hops, the output
+%% says so.
 trees_without_some_events(Config) ->
     [A, B, _] = Logs = ?config(logs, Config),
     {Events, _} = events([A, B], []),
@@ -405,7 +407,8 @@ trees_without_some_events(Config) ->
     {5, _, None} = ?LIB:merge(Logs, "text", ["--request", "99999999"]),
     {match, _} = re:run(None, "there is no request 99999999").
 
-%% If events were lost, a tree says what the events say, and marks the rest.
+%% If events were lost, a tree shows the remaining events, and marks hops whose
+%% cause is unknown.
 trees_of_lossy_logs(Config) ->
     Logs = [warp(Config, L, ["0", "0", "0", "150", integer_to_list(rand:uniform(1 bsl 30))])
             || L <- ?config(logs, Config)],
@@ -415,7 +418,7 @@ trees_of_lossy_logs(Config) ->
     [is_said(N, [E || #{<<"request">> := R} = E <- Events, R =:= N], hops(Logs, N, []), ById)
      || {_, N} <- Largest],
     {0, _} = {length([L || L <- Largest, element(1, L) < 2]), Largest},
-    %% The other views show all of it, too.
+    %% The formats of diagrams show the whole request, too.
     [{_, <<_, _/binary>>, _} = ?LIB:merge(Logs, Format, [])
      || Format <- ["mermaid", "shiviz", "sequence"]].
 
@@ -489,7 +492,7 @@ two_programs([First | _] = Nodes, I) ->
                     [] -> [{print, {id, erlang:unique_integer([positive])}}];
                     P -> [{print, {id, erlang:unique_integer([positive])}} | P]
                 end || _ <- [1, 2]],
-    %% A worker cannot begin two requests that differ in nothing.
+    %% A worker never begins two requests that events cannot distinguish.
     {Starts, Labels} = case I rem 3 of
                            0 -> {[new, new], [I, I]};
                            1 -> {[w1, w2], [{shop, I}, <<"order", I>>]};
@@ -509,7 +512,8 @@ done(Nodes) ->
                    _ -> call(N, ?WORK, done, [])
                end || N <- Nodes]).
 
-%% A cause is printed before what follows from it, and is not later.
+%% A cause is printed before the events that follow from it, and its time is not
+%% later.
 in_order(Events) ->
     lists:foldl(
       fun(#{<<"id">> := Id, <<"cause">> := Cause} = E, Seen) ->
@@ -519,9 +523,9 @@ in_order(Events) ->
               Seen#{Id => E}
       end, #{}, Events).
 
-%% Returns a map from what happened, {Kind, Id}, to what it follows from: this is
-%% {Kind, Id}, root, or orphan. Messages without an id, which are those of spawn,
-%% are left out: what follows from them follows from their own cause.
+%% Returns a map from each event, {Kind, Id}, to its cause: {Kind, Id}, root, or
+%% orphan. The messages of a spawn have no id and are left out: an event that
+%% follows from such a message gets the cause of the message.
 graph(Events) ->
     ById = maps:from_list([{maps:get(<<"id">>, E), E} || E <- Events]),
     maps:from_list([{K, parent(E, ById)} || E <- Events, (K = key(E)) =/= none]).
@@ -561,8 +565,8 @@ equal(Truth, Graph) ->
 is_to_the_dead({send, Id}, Truth) -> not is_map_key({'receive', Id}, Truth);
 is_to_the_dead(_, _) -> false.
 
-%% What a process does before it receives something follows from the first event
-%% of the request.
+%% Events of a process before its first received message follow from the first
+%% event of the request.
 same(T, T, _) -> true;
 same(root, {_, _} = K, Begins) -> is_map_key(K, Begins);
 same(_, _, _) -> false.
@@ -587,7 +591,7 @@ record(Config, Node) ->
 call(Node, M, F, A) ->
     inviso_test_lib:call(Node, M, F, A).
 
-%% Returns the events that the command prints, and what it says.
+%% Returns the events that the command prints, and its messages.
 events(Logs, Args) ->
     {_, Bin, Said} = ?LIB:merge(Logs, "json", Args),
     Lines = binary:split(Bin, <<"\n">>, [global, trim_all]),

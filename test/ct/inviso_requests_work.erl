@@ -30,7 +30,7 @@ several(Size, Kind, World) ->
     N = rand:uniform(3),
     lists:append([some((Size - N) div N, Kind, World) || _ <- lists:seq(1, N)]).
 
-%% The value is a list of one action, or of none.
+%% The value is a list with one action or without actions.
 some(Size, Kind, World) ->
     case rand:uniform(10) of
         1 ->
@@ -189,7 +189,7 @@ settle(N) ->
 done() ->
     ets:lookup_element(?TABLE, done, 2).
 
-%% Returns pairs {What, From}: {Kind, Id} and from what it followed.
+%% Returns pairs {Event, Cause}, each of the form {Kind, Id}.
 truth() ->
     ets:tab2list(?TABLE) -- [{done, done()}].
 

@@ -159,10 +159,10 @@ peak(Node, Burst, Cmd, Peak) ->
         true -> timer:sleep(50), peak(Node, Burst, Cmd, More)
     end.
 
-%% The spooler is stopped until the rings are full.
+%% The spooler is stopped until the rings are full. An event takes about 20 bytes.
 events_are_lost(Config) ->
     Node = a_node(Config),
-    {Buffer, Thousands} = inviso_test_lib:soak({"4M", 300}, {"32M", 1500}),
+    {Buffer, Thousands} = inviso_test_lib:soak({"4M", 300}, {"16M", 1500}),
     Made = 1000 * Thousands,
     [begin
          Cmd = start(Config, Node, Args ++ ["--for", "200s", "--events", "0",
@@ -422,7 +422,7 @@ detached(Config) ->
         run(Config, Node, ["record", "--detach", "--for", "250s", "--name",
                            "night", ?CALLS]),
     says(Started, "night"),
-    %% The name is in use.
+    %% A second recording cannot have the name of one that runs.
     #{status := Taken, err := Why} =
         run(Config, Node, ["record", "--detach", "--for", "10s", "--name",
                            "night", "lists:append/2"]),

@@ -68,7 +68,7 @@ groups_are_listed(Config) ->
     #{status := 0, out := Out, err := Err} =
         Dry(["shop_*:handle_*/3", "app(shop)",
              "behaviour(gen_server):handle_call/3", "shop_cart:handle_*"]),
-    %% Both modules have module_info/0 and /1.
+    %% Both modules have the functions module_info/0 and module_info/1.
     ok = has(Out, ["10 functions,",
                    "shop_*:handle_*/3: 2 modules, 2 functions\n"
                    "    shop_cart: handle_call/3\n"
@@ -101,7 +101,7 @@ otp_and_many_functions_need_yes(Config) ->
     #{status := 0, out := One} =
         run(Config, ["trace", "--dry-run", "--yes", "lists*:seq/2"]),
     ok = has(One, ["1 function,"]),
-    %% A module of 10 001 functions.
+    %% shop_many has 9999 functions and its module_info: shop_* selects 10 001.
     ok = module(Config, shop_many,
                 [["f", integer_to_list(N), "() -> ok.\n"]
                  || N <- lists:seq(1, 9999)]),
@@ -149,7 +149,7 @@ code_that_is_loaded_later_is_traced(Config) ->
     [nomatch = string:find(Out, W) || W <- ["other(2)", "ship_other(4)"]],
     nomatch = string:find(Err, "shop_other").
 
-%% A rule of a group holds for the functions that the group names.
+%% A rule with a group applies to the functions that the group names.
 slow_calls_of_groups(Config) ->
     ok = shop(Config),
     [begin
@@ -226,13 +226,21 @@ one_grammar_live_and_offline(Config) ->
                           {"_:handle_cast/2", 1},
                           {"shop_ship:ship [{[{order,'$1','_','_'}],"
                            "[{'>','$1',6}],[]}]", 1}]],
+    %% A filter with a wildcard is applied in the node.
+    Filtered = ["shop_*", "--filter", "*_cart:handle_*(a, b, _)"],
+    [_] = calls(Config, [recorded(Config, "one", Filtered, Work)]),
+    #{status := 2, err := Refused} =
+        run(Config, ["trace", "--records",
+                     filename:join(?config(dir, Config), "shop_cart.erl")
+                     | Filtered]),
+    ok = has(Refused, ["cannot have a wildcard if --records is given"]),
     Hrl = filename:join(?config(dir, Config), "order.hrl"),
     ok = file:write_file(Hrl, "-record(order, {id, qty = 1 :: integer(), who}).\n"),
     [[_] = calls(Config, ["--filter", "shop_ship:ship(#order{id = 7})",
                           "--records", File, All])
      || File <- [Hrl, filename:join(?config(dir, Config), "shop_cart.beam"),
                  filename:join(?config(dir, Config), "shop_cart.erl")]],
-    %% The directory of a recording.
+    %% `inviso merge' accepts the directory of a recording.
     #{status := 0, out := Out} =
         ?LIB:run(opts(Config), ["merge", filename:dirname(All), "--filter",
                                 "shop_*:ship/1"]),

@@ -74,6 +74,8 @@ forms_select_the_same(Config) ->
              "Shop.f(#PID<0.1.2>, %Shop.Cart{id: 1}, [a: 1, b: x], c: x)",
              "Shop.f(nil, true, :\"odd one\", ?a, 'abc', ~c\"x\", <<1, 2>>)",
              "Shop.f(\"\\x{41}\\t\", 0x1f, 0b11, 0o7, 1_000, -1, 1.5)",
+             "lists:f(1_0.2_5, 1.5e1_0, 16#f_f, 1_0, 1.2_5e-0_1)",
+             "Shop.f(1_0.2_5, 1.5e1_0, 0xf_f, 1_0, 1.2_5e-0_1)",
              "Shop.f(x) when x in [1, :a] and not is_nil(x)",
              "Shop.f(x) when is_struct(x, Shop.Cart) or elem(x, 0) == 1",
              "Shop.f(x) when is_map_key(x, :id) when x == 1",
@@ -87,7 +89,8 @@ forms_select_the_same(Config) ->
 
 random_selectors_select_the_same(Config) ->
     Counts = [random(Config) || _ <- lists:seq(1, inviso_test_lib:soak(1500, 50000))],
-    %% The arguments match often, but not always.
+    %% Between a twentieth and a half of the calls are selected. So the test has
+    %% cases of both kinds.
     {Yes, All} = {lists:sum([Y || {Y, _} <- Counts]),
                   lists:sum([N || {_, N} <- Counts])},
     ct:pal("~b of ~b calls are selected", [Yes, All]),
@@ -99,8 +102,8 @@ random(Config) ->
     _ = [same = different(Elixir, Args, Config) || Elixir =/= none],
     {ok, _, Spec} = on_node(Erlang),
     Answers = [answer(Spec, A) || A <- Args],
-    %% send(x1) is valid in Erlang: x1 is an atom. So of messages only Erlang's text
-    %% is certain.
+    %% send(x1) is also valid in Erlang, where x1 is an atom. So for messages
+    %% only the text in Erlang's syntax has one meaning.
     _ = [begin
              {ok, _, Other} = on_node(Elixir),
              {Erlang, Elixir, Answers} =
@@ -108,7 +111,8 @@ random(Config) ->
          end || Elixir =/= none, hd(Elixir) =:= $S],
     {length([1 || true <- Answers]), length(Answers)}.
 
-%% A text with a typing error is refused by both parsers, or means the same to both.
+%% If a text has a typing error, either both parsers refuse it, or both select
+%% the same arguments.
 changed_texts_select_the_same(Config) ->
     Cases = [begin
                  #{erlang := Erlang, elixir := Elixir, args := Args} =
@@ -120,9 +124,10 @@ changed_texts_select_the_same(Config) ->
                                      end),
                  {Text, Args}
              end || _ <- lists:seq(1, inviso_test_lib:soak(1500, 50000))],
-    %% A record is known by the name of the module, which may have changed. A
-    %% message that is wrong in one notation can be right in the other.
-    %% Erlang also has numbers such as 1.2_5, and integer(X) for is_integer(X).
+    %% Differences that are not errors: a record is found by the name of the
+    %% module, which may have changed. A message that is invalid in one notation
+    %% can be valid in the other. Erlang also accepts numbers such as 1.2_5, and
+    %% integer(X) for is_integer(X).
     Left = "rec|send|[0-9]_|is_[,;]",
     [] = [D || {T, Args} <- Cases, re:run(T, Left) =:= nomatch,
                D <- [different(T, Args, Config)], D =/= same].
@@ -145,7 +150,10 @@ both_refuse_the_same(Config) ->
              "Shop.f(<<x>>)", "Shop.f(\"abc", "Shop.f(x) when y > 1",
              "Shop.f(a: 1, 2", "lists:f(X) when lists:member(X, [])",
              "lists:f(X) when nosuch(X)", "lists:seq/2 [{[1],[],[]}]",
-             "lists:seq/2 []", "lists:seq/2 [a]", "lists f", "lists:"],
+             "lists:f(1_)", "lists:f(1.2_)", "lists:f(1__2)",
+             "lists:f(1.2e1_)", "Shop.f(0x1_)", "Shop.f(0x_1)", "Shop.f(0b1__1)",
+             "Shop.f(1.2_)", "Shop.f(1.2e1_)", "lists:seq/2 []",
+             "lists:seq/2 [a]", "lists f", "lists:"],
     [] = [{T, on_node(T), in_command(T, Config)}
           || T <- Texts,
              {error, error} =/= {element(1, on_node(T)),
@@ -167,6 +175,7 @@ some_args() ->
      [{rec, 1, 2, 2}], [1, 2], [name, {a, 1}], [a, a], [a, b], [1, 2, 3],
      [node, self(), {a}], ["abcx", "abx", "x"], [#{a => 1, b => 2, "k" => [x]}],
      [nil, true, 'odd one', $a, "abc", "x", <<1, 2>>], [7, -1, -1, 1, 5, $a, 10, 1500.0],
+     [10.25, 1.5e10, 255, 10, 0.125],
      [a, 1, 1, 2, 3], [a, 1, 2, 2, 3], [[a, b | "x"], 1], [2]].
 
 %% Returns `same', or the text with both results.

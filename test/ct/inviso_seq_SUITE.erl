@@ -11,14 +11,14 @@
 -export([all/0, suite/0, groups/0, init_per_suite/1, end_per_suite/1,
          end_per_testcase/2]).
 -export([names_of_the_document/1]).
-%% functions of seq_trace
+%% the functions of the document of seq_trace
 -export([set_token_1/1, set_token_2/1, set_token_2_timestamps/1, get_token_0/1,
          get_token_1/1, print_1/1, print_2/1, reset_trace_0/1,
          reset_trace_0_of_others/1, set_system_tracer_1/1,
          get_system_tracer_0/1]).
-%% messages
+%% the messages that the document describes
 -export([message_send/1, message_receive/1, message_print/1]).
-%% sections
+%% the sections of the document
 -export([trace_messages_sent_to_the_system_tracer/1, sequential_tracing/1,
          trace_token/1, serial/1, serial_beyond_27_bits/1,
          performance_considerations/1, ports/1,
@@ -173,7 +173,7 @@ set_token_2_timestamps(Config) ->
     Kinds = [none, monotonic, strict, timestamp, strict, monotonic],
     Kinds = [Info || E <- Events, {print, _, _, _, Info} <- [element(3, E)]],
     Kinds = [kind(E) || E <- Events],
-    %% Times of one clock ascend.
+    %% All monotonic times are of one clock, so they are close to each other.
     Mono = [T || {_, _, _, T} <- Events, is_integer(T)]
         ++ [T || {_, _, _, {T, _}} <- Events],
     2 = length(lists:usort([T div 1000000000000000 || T <- Mono])) + 1.
@@ -268,7 +268,7 @@ reset_trace_0(Config) ->
                    {18, {print, {0, 1}, P, [], again}}]
         end).
 
-%% The same for another process, and for the messages in its queue.
+%% The same test for another process, and for the messages in its queue.
 reset_trace_0_of_others(Config) ->
     Work = fun(Self) ->
                    receive first -> ok end,
@@ -488,8 +488,8 @@ serial(Config) ->
          end || {Name, P} <- maps:to_list(Pids)],
     true = length(Expected) > 100.
 
-%% "The counter can reach its limit (27 bits)." The VM's limit is higher today: serials
-%% are recorded, and give the order of events, beyond 27 bits too.
+%% "The counter can reach its limit (27 bits)." Today the VM's limit is higher:
+%% serials of more than 27 bits are recorded, and give the order of events.
 serial_beyond_27_bits(Config) ->
     Max = 1 bsl 27 - 1,
     run(Config, fun() ->
@@ -505,12 +505,13 @@ serial_beyond_27_bits(Config) ->
                    {17, {'receive', {Max - 1, Max + 1}, P, P, message}},
                    {17, {print, {Max + 1, Max + 2}, P, [], beyond}}]
         end),
-    %% What was before the first serial is unknown.
+    %% The log does not have the event before the first serial, so its cause is
+    %% not certain.
     [{null, false}, {1, false}, {2, true}, {3, true}] =
         [{C, Certain} || #{<<"cause">> := C, <<"certain">> := Certain} <- causes(Config)].
 
-%% What happens, in one order that is possible. A message is received after it was
-%% sent. Each process begins with a token.
+%% The events, in one possible order. A message is received after it was sent.
+%% Each process begins with a token.
 script(0, _, Queued) ->
     [{To, recv, Id} || {To, Id} <- Queued];
 script(N, Names, Queued) ->
@@ -611,11 +612,12 @@ ports(Config) ->
      {'receive', {1, Answer}, Server, Client, {Server, <<"question">>}}] =
         [Info || {seq_trace, 17, Info} <- Events],
     true = ToPort < Answer,
-    %% What the server sends follows from what it has received.
+    %% The messages that the server sends follow from the message that it has
+    %% received.
     [{null, true}, {1, true}, {2, true}, {2, true}, {4, true}] =
         [{C, Certain} || #{<<"cause">> := C, <<"certain">> := Certain} <- causes(Config)].
 
-%% A process that controls a port whose program answers what it gets.
+%% A process that controls a port whose program answers each request.
 controller(Client) ->
     spawn(fun() ->
                   Port = open_port({spawn, "cat"}, [{packet, 4}, binary]),
@@ -677,7 +679,7 @@ client(Server, Label) ->
             end
     end.
 
-%% Another process gets the answer.
+%% The port's answer goes to another process than the one that sent the data.
 ports_of_another_process(Config) ->
     {[P, Q], Events} =
         traced(Config,
@@ -716,7 +718,8 @@ ports_that_send_lists(Config) ->
                         end,
                         {label, 17} = seq_trace:get_token(label),
                         _ = [{F, true} = seq_trace:get_token(F) || F <- ?ALL],
-                        %% Without a token in the data, the process has none.
+                        %% If the data have no token, from_port/1 removes the
+                        %% process's token.
                         [0, 0, 0, 0, $x] = inviso_seq:from_port("\0\0\0\0\0\0\0\0x"),
                         [] = seq_trace:get_token(),
                         <<0:32>> = iolist_to_binary(inviso_seq:to_port([]))
@@ -734,7 +737,7 @@ ports_and_wrong_data(Config) ->
                                  info({Pid, {1, l, {0, 1 bsl 64}}}),
                                  info({Pid, {1, l, {-1, 1}}}), info({Pid, none}),
                                  info(none), info({a, {1, l, {0, 1}}}),
-                                 %% a new atom
+                                 %% an atom that the node does not know
                                  <<12:32, 131, 100, 0, 8, "no_such_">>],
                         _ = [{W, badarg, true} = {W, R, is_explained(R, S)}
                              || W <- Wrong, {R, S} <- [from_port(W)]],
@@ -848,7 +851,7 @@ example_of_use(Config) ->
     %% test/0 starts the document's own tracer.
     {Theirs, _} = printed(fun() -> seqex:test(), whereis(call_server) end, 8, Document),
     Theirs = Document,
-    %% The same without its call of start/0.
+    %% Does what test/0 does, but with inviso's tracer instead of start/0.
     Log = ?LIB:name(Config, "x.log"),
     Tracer = ?LIB:open(Log, #{}),
     ok = inviso_seq:start(Tracer),
@@ -869,7 +872,7 @@ example_of_use(Config) ->
             end,
     {Ours, _} = printed(Print, 8, Document),
     Ours = Document,
-    %% The same lines in the command's own words.
+    %% The command's text format has the same lines in its own words.
     Lines = [as_in_the_document(L, P, S) || L <- text(Log)],
     ["seq_trace 17 print {0,1} <0.30.0> to [] \"**** Trace Started ****\"",
      "seq_trace 17 'receive' {0,2} <0.30.0> to <0.31.0> {<0.30.0>,the_message}",

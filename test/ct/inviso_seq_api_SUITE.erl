@@ -35,7 +35,7 @@ start_and_stop(Config) ->
     ok = inviso_seq:start(Tracer),
     Tracer = seq_trace:get_system_tracer(),
     ok = inviso_seq:start(Tracer),
-    %% Tokens stay where they are.
+    %% start/1 and stop/1 do not change the token of a process.
     token(17, [print]),
     ok = inviso_seq:stop(Tracer),
     {label, 17} = seq_trace:get_token(label),
@@ -63,7 +63,7 @@ another_system_tracer_stays(Config) ->
     {error, {system_tracer, Second}} = inviso_seq:stop(Tracer),
     Second = seq_trace:get_system_tracer(),
     ok = inviso_seq:stop(Second),
-    %% A dead system tracer is none.
+    %% A system tracer that has died does not prevent start/1.
     {Pid, Ref} = spawn_monitor(fun() -> receive stop -> ok end end),
     false = seq_trace:set_system_tracer(Pid),
     Pid ! stop,
@@ -97,8 +97,8 @@ label_2(Config) ->
                 end,
         fun(P) -> [{a, {print, {0, 1}, P, [], x}}] end).
 
-%% A serial is not used twice, and what a process sends after restore/1 follows from
-%% the message that it had received before.
+%% No serial is used twice, and a message that a process sends after restore/1
+%% follows from the message that it had received before.
 restore_1(Config) ->
     run(Config, fun() ->
                         token(17, ?ALL),

@@ -11,7 +11,9 @@
          a_message_begins/1, a_message_to_another_node/1,
          calls_within_requests/1, marks_stay_inside/1, a_variable_names_requests/1,
          labels_in_views/1, printed_when_over/1,
-         another_system_tracer_is_refused/1, two_commands_do_not_share/1,
+         ends_in_spite_of_events/1, an_endless_request/1, calls_without_an_end/1,
+         another_system_tracer_is_refused/1, system_tracer_is_replaced/1,
+         two_commands_do_not_share/1,
          tokens_that_are_left/1, our_processes_have_no_token/1,
          nothing_matches/1, usage/1,
          the_command_is_killed/1, a_session_is_killed/1, a_node_is_killed/1,
@@ -27,7 +29,8 @@ all() ->
     [requests_of_three_nodes, limit_of_requests, a_sample, kept_tokens,
      kept_tokens_of_a_sample, a_message_begins, a_message_to_another_node, calls_within_requests,
      marks_stay_inside, a_variable_names_requests, labels_in_views, printed_when_over,
-     another_system_tracer_is_refused,
+     ends_in_spite_of_events, an_endless_request, calls_without_an_end,
+     another_system_tracer_is_refused, system_tracer_is_replaced,
      two_commands_do_not_share, tokens_that_are_left,
      our_processes_have_no_token, nothing_matches, usage,
      the_command_is_killed, a_session_is_killed, a_recording,
@@ -78,7 +81,7 @@ init_per_testcase(_, Config) ->
 
 end_per_testcase(a_node_is_killed, _) -> ok;
 end_per_testcase(_, Config) ->
-    %% Nothing is left, whatever happened.
+    %% Whether the case failed or not, no node has a trace of the command.
     released(Config, ?config(nodes, Config)).
 
 %%---------------------------------------------------------------------------
@@ -90,7 +93,7 @@ names(Config) ->
     lists:append(lists:join(",", [maps:get(name, N)
                                   || N <- ?config(nodes, Config)])).
 
-%% The nodes on which a checkout of the first node goes on.
+%% Returns the nodes to which a checkout of the first node sends messages.
 others(Config) ->
     [_, Shop, Stock] = ?config(names, Config),
     {Shop, Stock}.
@@ -114,7 +117,8 @@ checkouts(Config, Ids) ->
     [Web | _] = ?config(nodes, Config),
     ok = call(Web, ?WORK, checkouts, [Ids, others(Config)]).
 
-%% Returns what the nodes have before. An earlier command's code may linger.
+%% Returns the footprints of the nodes before a test. Code of an earlier command
+%% may still be loaded.
 footprints(Config) ->
     _ = [until(fun() ->
                        call(N, erlang, whereis, [inviso_loading]) =:= undefined
@@ -123,8 +127,9 @@ footprints(Config) ->
                end) || N <- ?config(nodes, Config)],
     [inviso_footprint:of_node(N) || N <- ?config(nodes, Config)].
 
-%% Returns what is on a node and was not there before. What was there may be gone:
-%% processes that had just connected the nodes.
+%% Returns the things on a node that were not there before. Things that have
+%% disappeared do not count, such as processes that had just connected the
+%% nodes.
 left(Before, Node) ->
     inviso_command_lib:until_same(
       fun() ->
@@ -192,7 +197,7 @@ requests_of_three_nodes(Config) ->
     {0, Events, Err} = ended(Cmd),
     [A, B] = Requests = requests(Events),
     _ = [ok = is_checkout(Config, R) || R <- Requests],
-    %% The label is one of inviso's, the same for all.
+    %% All requests have the same label, which inviso has chosen.
     [Label] = lists:usort([L || #{<<"label">> := L} <- A ++ B]),
     true = binary_to_integer(Label) >= 16#7000000,
     [<<"1">>, <<"2">>] = [hd(maps:get(<<"args">>, C))
@@ -206,7 +211,8 @@ requests_of_three_nodes(Config) ->
 
 work(Text) -> atom_to_list(?WORK) ++ ":" ++ Text.
 
-%% However many begin at the same time, no more are shown.
+%% Even if many requests begin at the same time, no more than the limit are
+%% shown.
 limit_of_requests(Config) ->
     Cmd = begin_seq(Config, ["--requests", "3", work("checkout/2")]),
     checkouts(Config, lists:seq(1, 100)),
@@ -227,8 +233,9 @@ a_sample(Config) ->
     N = length(Requests = requests(Events)),
     _ = [ok = is_checkout(Config, R) || R <- Requests].
 
-%% A process that is woken only by a port keeps its token. Each of its checkouts is a
-%% request nevertheless, and what it does after the limit belongs to none.
+%% A process that is woken only by a port keeps its token. Still, each of its
+%% checkouts is a request, and its checkouts beyond the limit belong to no
+%% request.
 kept_tokens(Config) ->
     [Web | _] = ?config(nodes, Config),
     Cmd = begin_seq(Config, ["--requests", "3", "--label", "Id",
@@ -292,8 +299,8 @@ calls_within_requests(Config) ->
                          <<"function">> := <<"stock">>,
                          <<"return">> := R} <- Events].
 
-%% What inviso's match specs add to events is for inviso only, and so are events that
-%% say only that a request is over.
+%% Values that inviso's match specs add to events are not shown, and neither are
+%% events that only say that a request has ended.
 marks_stay_inside(Config) ->
     [Web | _] = ?config(nodes, Config),
     Base = filename:join(?config(priv_dir, Config), "marks"),
@@ -307,7 +314,8 @@ marks_stay_inside(Config) ->
                     || Args <- [["-f", F] || F <- ["text", "json", "classic", "etf"]]
                            ++ [["--json", "--filter", work("checkout(_, _)")]]]],
     [nomatch = binary:match(S, <<"$inviso">>) || S <- Seen],
-    %% An event without its value is still selected.
+    %% No output shows the value of inviso's match spec, and --filter still
+    %% selects the event.
     Selected = json(lists:last(Seen)),
     true = length(Selected) >= 2,
     [<<"checkout">>] = lists:usort([F || #{<<"function">> := F} <- Selected]).
@@ -326,7 +334,7 @@ a_variable_names_requests(Config) ->
     [<<"9">>] = lists:usort([L || #{<<"label">> := L} <- Request]),
     [<<"9">>] = [hd(A) || #{<<"tag">> := <<"call">>, <<"args">> := A} <- Events].
 
-%% Several variables, in the tree and in what `merge' shows of a recording.
+%% Several variables, in the tree and in the output of `merge' for a recording.
 labels_in_views(Config) ->
     Opts = ?config(opts, Config),
     Dir = filename:join(?config(priv_dir, Config), "labels"),
@@ -351,7 +359,8 @@ labels_in_views(Config) ->
     contains(Merge(["--request", "1", "--format", "sequence"]),
              [<<"\"label\":\"">>, Label]).
 
-%% A tree is printed while the command runs. What comes later is counted.
+%% A tree is printed while the command runs. Later events of its request are
+%% counted.
 printed_when_over(Config) ->
     [Web | _] = ?config(nodes, Config),
     Cmd = begin_seq(Config, ["seq"], ["--requests", "2", "--idle", "500ms",
@@ -370,6 +379,52 @@ printed_when_over(Config) ->
     contains(Err, <<"2 event(s) came later">>),
     contains(Out, <<"-- 2 requests;">>).
 
+%% The command ends although there are still events that are not shown.
+ends_in_spite_of_events(Config) ->
+    [Web | _] = ?config(nodes, Config),
+    Cmd = begin_seq(Config, ["seq"], ["--requests", "2", "--idle", "500ms",
+                                      work("checkout/2")]),
+    Restless = call(Web, ?WORK, restless, [others(Config)]),
+    until(fun() ->
+                  binary:match(inviso_command_lib:out(Cmd), <<"request 1, ">>) =/= nomatch
+          end),
+    ok = call(Web, ?WORK, go_on, []),
+    checkouts(Config, [2]),
+    #{status := 0, out := Out} = wait(Cmd, 120000),
+    contains(Out, <<"stopped: 2 requests (--requests)">>),
+    ok = call(Web, ?WORK, quiet, [Restless]).
+
+%% A request that does not end is printed when it has had many events.
+an_endless_request(Config) ->
+    [Web, Shop | _] = ?config(nodes, Config),
+    _ = call(Shop, ?WORK, start, [echo]),
+    Cmd = begin_seq(Config, ["seq"], ["--requests", "1", work("ping/2")]),
+    {Name, _} = others(Config),
+    Pings = call(Web, erlang, spawn, [?WORK, ping, [Name, 2000]]),
+    #{status := 0, out := Out, err := Err} = wait(Cmd, 120000),
+    contains(Err, <<"a request has had 5000 events, and counts as over">>),
+    contains(Out, <<"stopped: 1 request (--requests)">>),
+    true = call(Web, erlang, exit, [Pings, kill]).
+
+%% A process loops by tail calls, and the VM keeps a frame for each call. At
+%% 1000 frames the patterns stop asking for ends of calls. Then the process can
+%% begin requests again.
+calls_without_an_end(Config) ->
+    [Web | _] = ?config(nodes, Config),
+    Cmd = begin_seq(Config, ["seq"], ["--requests", "2", "--idle", "500ms",
+                                      work("down/2"), work("checkout/2")]),
+    {Deep, Words} = call(Web, ?WORK, deep, [20000, others(Config)]),
+    true = Words < 20000,
+    %% The request that began with down/2 sent nothing, and is not shown.
+    until(fun() ->
+                  ok = call(Web, ?WORK, again, [Deep, 5]),
+                  binary:match(inviso_command_lib:out(Cmd), <<"request 1, ">>) =/= nomatch
+          end),
+    #{status := 0, out := Out, err := Err} = wait(Cmd, 120000),
+    contains(Out, <<"3 processes, 3 nodes, 4 messages">>),
+    contains(Err, <<"further request(s) began">>),
+    true = call(Web, erlang, exit, [Deep, kill]).
+
 another_system_tracer_is_refused(Config) ->
     [Web, Shop, Stock] = ?config(nodes, Config),
     Init = call(Shop, erlang, whereis, [init]),
@@ -382,6 +437,18 @@ another_system_tracer_is_refused(Config) ->
     Init = call(Shop, seq_trace, set_system_tracer, [false]),
     _ = [false = call(N, seq_trace, get_system_tracer, []) || N <- [Web, Stock]].
 
+%% Another tool takes the sequential traces of one node: the trace ends and says why,
+%% because events would be missing. The tool's tracer stays.
+system_tracer_is_replaced(Config) ->
+    [_, Shop, _] = ?config(nodes, Config),
+    Cmd = begin_seq(Config, ["seq"], ["--requests", "0", work("checkout/2")]),
+    Init = call(Shop, erlang, whereis, [init]),
+    {inviso_tracer, _} = call(Shop, seq_trace, set_system_tracer, [Init]),
+    #{status := 1, out := Out} = wait(Cmd, 120000),
+    Init = call(Shop, seq_trace, set_system_tracer, [false]),
+    contains(Out, [list_to_binary(maps:get(name, Shop)), <<": failed: another tool has "
+                   "replaced this session's system tracer by process">>]).
+
 two_commands_do_not_share(Config) ->
     Cmd = begin_seq(Config, ["--requests", "1", work("checkout/2")]),
     #{status := 4, err := Err} =
@@ -391,7 +458,8 @@ two_commands_do_not_share(Config) ->
     {0, Events, _} = ended(Cmd),
     [_] = requests(Events).
 
-%% A process keeps its token until it takes a message without one.
+%% A process keeps its token until it takes a message without a token from its
+%% queue.
 tokens_that_are_left(Config) ->
     [Web | _] = ?config(nodes, Config),
     Cmd = begin_seq(Config, ["seq"], ["--requests", "1", work("checkout/2")]),
@@ -467,7 +535,7 @@ a_session_is_killed(Config) ->
                                                 [inviso_guard])],
     true = call(Shop, erlang, exit, [Session, kill]),
     until(fun() -> call(Shop, seq_trace, get_system_tracer, []) =:= false end),
-    %% The command goes on with the other nodes.
+    %% The command continues with the other nodes.
     ok = signal(Cmd, "INT"),
     {Status, _, _} = ended(Cmd),
     true = Status =/= 0.

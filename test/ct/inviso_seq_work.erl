@@ -4,7 +4,7 @@
 -module(inviso_seq_work).
 
 -export([start/1, checkout/2, checkouts/2, order/2, stock/1, keep/1, wire/2]).
--export([late/1, go_on/1, pings/2, ping/2]).
+-export([late/1, go_on/0, go_on/1, restless/1, quiet/1, deep/2, down/2, again/2, pings/2, ping/2]).
 -export([tokens/0, own_tokens/0, asked_with_a_token/0]).
 
 %% @doc Starts the process `shop', `stock' or `echo'.
@@ -67,7 +67,8 @@ order(Id, Stock) ->
     receive {'DOWN', Ref, process, P, normal} -> ok end.
 
 %% @doc Makes checkouts one after the other, all in one process that is woken only by
-%% a port. Messages of ports change no token, so it keeps the token of a checkout.
+%% a port. Messages of ports do not change the token, so the process keeps the
+%% token of a checkout.
 wire(Ids, Nodes) ->
     Done = counters:new(1, []),
     Port = open_port({spawn_executable, os:find_executable("cat")},
@@ -99,7 +100,8 @@ counted(Done, N) ->
     end.
 
 %% @doc Starts a process that makes one checkout, and keeps the token until it gets a
-%% message. The caller gets no message from it, and so no token.
+%% message. The process sends no message to the caller, so the caller gets no
+%% token.
 keep(Nodes) ->
     P = spawn(fun() ->
                       14 = checkout(7, Nodes),
@@ -132,12 +134,64 @@ until_on() ->
 
 go_on(P) ->
     Ref = monitor(process, P),
-    persistent_term:put(?MODULE, on),
+    go_on(),
     receive {'DOWN', Ref, process, P, _} -> ok end.
 
-%% @doc Sends messages to a process `echo' on the node, 55 every 20 ms, N times, and
-%% each when the one before is answered. In the token's request a message has an odd
-%% serial, and its answer the next one.
+go_on() ->
+    persistent_term:put(?MODULE, on).
+
+%% @doc As late/1, but from go_on/1 to quiet/1 the process sends a message of its
+%% request every 5 ms.
+restless({Shop, _} = Nodes) ->
+    persistent_term:put(?MODULE, waits),
+    spawn(fun() ->
+                  14 = checkout(7, Nodes),
+                  until_on(),
+                  until_quiet(Shop)
+          end).
+
+until_quiet(Shop) ->
+    case persistent_term:get(?MODULE) of
+        on -> {shop, Shop} ! late, timer:sleep(5), until_quiet(Shop);
+        quiet -> ok
+    end.
+
+quiet(P) ->
+    Ref = monitor(process, P),
+    persistent_term:put(?MODULE, quiet),
+    receive {'DOWN', Ref, process, P, _} -> ok end.
+
+%% @doc Starts a process that calls down/2 N times, by tail calls: no call ends. Then
+%% it makes a checkout each time that again/2 is called. Returns the process and the
+%% size of its stack. The caller gets no message from it, and so no token.
+deep(N, Nodes) ->
+    persistent_term:put(?MODULE, waits),
+    {spawn(fun() -> down(N, Nodes) end), stack()}.
+
+stack() ->
+    case persistent_term:get(?MODULE) of
+        waits -> timer:sleep(1), stack();
+        Words -> Words
+    end.
+
+down(0, Nodes) ->
+    {stack_size, Words} = process_info(self(), stack_size),
+    persistent_term:put(?MODULE, Words),
+    each_time(Nodes);
+down(N, Nodes) ->
+    down(N - 1, Nodes).
+
+each_time(Nodes) ->
+    receive {again, Id} -> checkout(Id, Nodes) end,
+    each_time(Nodes).
+
+again(P, Id) ->
+    P ! {again, Id},
+    ok.
+
+%% @doc Sends 55 messages every 20 ms to a process `echo' on the node, N times.
+%% Each message is sent when the message before is answered. A message has an
+%% odd serial, and its answer has the next serial.
 pings(Node, N) ->
     {P, Ref} = spawn_monitor(fun() -> ping(Node, N) end),
     receive {'DOWN', Ref, process, P, normal} -> ok end.
@@ -153,7 +207,7 @@ ping(Node, N) ->
      end || I <- lists:seq(0, N - 1)],
     ok.
 
-%% @doc Asks inviso's processes for something in a process that holds a token.
+%% @doc Sends requests to inviso's processes from a process that holds a token.
 asked_with_a_token() ->
     {Pid, Ref} = spawn_monitor(
                    fun() ->

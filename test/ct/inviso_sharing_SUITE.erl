@@ -8,7 +8,7 @@
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1,
          init_per_testcase/2, end_per_testcase/2]).
 
--export([each_sees_its_own/1,
+-export([each_sees_its_own/1, durations_agree/1,
          kinds_of_events_are_each_ones_own/1,
          one_leaves_and_the_other_goes_on/1,
          one_is_killed_and_the_other_goes_on/1,
@@ -31,7 +31,7 @@
 suite() -> [{timetrap, {seconds, 600}}].
 
 all() ->
-    [each_sees_its_own,
+    [each_sees_its_own, durations_agree,
      kinds_of_events_are_each_ones_own,
      one_leaves_and_the_other_goes_on,
      one_is_killed_and_the_other_goes_on,
@@ -71,7 +71,8 @@ init_per_testcase(Case, Config) ->
     #{name := Name} = Node = inviso_test_lib:start_stock_node(Case, Dir, Hurry),
     true = erlang:set_cookie(Name, call(Node, erlang, get_cookie, [])),
     pong = net_adm:ping(Name),
-    %% The first attach loads modules of the release.
+    %% The first attach makes the node load modules of OTP, which stay loaded.
+    %% So attach and leave once before the footprint is taken.
     {ok, #{guard := Guard}} = inviso_remote_lib:ask_attach(Node, #{want => code}),
     gone = inviso_remote_lib:leave(Guard),
     inviso_test_lib:wait_until(
@@ -114,16 +115,19 @@ flood(Node) ->
 %% Stops a session. Returns its events as {Tag, Payload}, with the results of
 %% match specs.
 events(Config, S) ->
+    [{Tag, Payload ++ [R || {<<"result">>, R} <- maps:to_list(Event)]}
+     || #{<<"tag">> := Tag, <<"payload">> := Payload} = Event
+            <- objects(Config, S)].
+
+objects(Config, S) ->
     #{state := stopped, dropped := 0} = stop(S),
     {Bytes, _} = follow(S),
     File = filename:join(?config(dir, Config), "followed.log"),
     ok = file:write_file(File, Bytes),
     Command = filename:join(inviso_test_lib:priv(), "inviso"),
     Out = os:cmd(Command ++ " merge --format json " ++ File ++ " 2>/dev/null"),
-    [{Tag, Payload ++ [R || {<<"result">>, R} <- maps:to_list(Event)]}
-     || Line <- string:lexemes(Out, "\n"),
-        #{<<"tag">> := Tag, <<"payload">> := Payload} = Event
-            <- [?JSON:decode(unicode:characters_to_binary(Line))]].
+    [?JSON:decode(unicode:characters_to_binary(Line))
+     || Line <- string:lexemes(Out, "\n")].
 
 %% Returns N of each call lists:seq(1, N).
 numbers(Events) ->
@@ -161,6 +165,29 @@ each_sees_its_own(Config) ->
     7 = length([1 || {<<"call">>, [_, Caller]} <- OfB,
                      binary:match(Caller, <<"{lists,zipwith,">>)
                          =/= nomatch]),
+    clean(Config, Guard, [A, B]).
+
+%% Where inviso provides the sessions, an event has one time for all of them, so two
+%% sessions agree on how long each call took.
+durations_agree(Config) ->
+    case has_sessions(?config(node, Config)) of
+        true -> {skip, "the VM calls the tracer of each session by itself"};
+        false -> durations_of_two(Config)
+    end.
+
+durations_of_two(Config) ->
+    {Node, Guard} = attached(Config),
+    A = tracing(Node, Guard, #{specs => [<<"lists:seq/2 -> return">>]}),
+    B = tracing(Node, Guard,
+                #{specs => [<<"lists:seq(1, X) when X > 700 -> return">>]}),
+    ok = seqs(Node, lists:seq(701, 900)),
+    [OfA, OfB] =
+        [[{N, D} || #{<<"duration_ns">> := D, <<"args">> := [<<"1">>, N]}
+                        <- objects(Config, S),
+                    binary_to_integer(N) > 700]
+         || S <- [A, B]],
+    200 = length(OfA),
+    OfA = OfB,
     clean(Config, Guard, [A, B]).
 
 kinds_of_events_are_each_ones_own(Config) ->

@@ -189,8 +189,8 @@ elixir_forms_give_the_same(_Config) ->
                  "receive({reply, X}) when X > 1"}],
     _ = [C = maps:get(clauses, parsed(E))
          || {E, Erl} <- Messages, C <- [maps:get(clauses, parsed(Erl))]],
-    %% is_map_key(Key, Map) of Erlang has its arguments in another order than
-    %% is_map_key(Map, Key) of Elixir.
+    %% Erlang's is_map_key(Key, Map) has its arguments in another order than
+    %% Elixir's is_map_key(Map, Key).
     #{clauses := [{_, [{is_map_key, a, '$1'}], _}]} =
         parsed("lists:f(X) when is_map_key(a, X)"),
     ok.

@@ -206,8 +206,8 @@ os_processes(Tmp) ->
             {ok, Cmd} <- [file:read_file("/proc/" ++ Pid ++ "/cmdline")],
             binary:match(Cmd, list_to_binary(Tmp ++ "/inviso-")) =/= nomatch].
 
-%% @doc Returns what a node has now and did not have before. Processes that
-%% serve the calls of this function do not count.
+%% @doc Returns the things that a node has now and did not have before.
+%% Processes that serve the calls of this function do not count.
 -spec left_behind(#{atom() => term()}, test_node()) -> [tuple()].
 left_behind(Before, Node) ->
     After = footprint(Node),

@@ -9,7 +9,7 @@
 -export([known_durations/1, recursion/1, tail_calls/1, exceptions/1, kills/1,
          open_at_the_end/1, by_process/1, many_threads/1, a_stopped_function/1,
          without_ends/1, only_once/1, after_the_end/1]).
-%% What is traced
+%% functions that are traced
 -export([nap/1, down/1, loop/2, thrower/1, outer/1, quick/1, stay/0]).
 
 -import(inviso_test_lib, [wait_until/1]).
@@ -34,7 +34,8 @@ end_per_testcase(_, _) ->
 %% What is traced
 
 %% Takes at least Us microseconds of wall-clock time.
-nap(Us) -> busy(erlang:monotonic_time(microsecond) + Us).
+%% A time is rounded down, so one more is needed.
+nap(Us) -> busy(erlang:monotonic_time(microsecond) + Us + 1).
 
 busy(Until) ->
     erlang:monotonic_time(microsecond) < Until andalso busy(Until).
@@ -131,7 +132,7 @@ known_durations(Config) ->
     ok = timed(Tracer, [{nap, 1}], fun() -> _ = [nap(N) || N <- Us], ok end),
     #{count := 20, unpaired := 0, min := Min, max := Max, sum := Sum,
       values := 20} = of_function(nap, 1, ended(Tracer)),
-    %% A process can take longer than it asks for, but not less.
+    %% A process may wait longer than the requested time, but not less.
     true = Min >= 100 * 1000,
     true = Max >= 2000 * 1000,
     true = Sum >= 1000 * lists:sum(Us),
@@ -145,7 +146,7 @@ recursion(Config) ->
         of_function(down, 1, ended(Tracer)),
     true = Max > Min.
 
-%% loop/2 returns once for each of its calls, when the last one does.
+%% When the last call of loop/2 returns, all its calls return.
 tail_calls(Config) ->
     Tracer = opened(function, Config),
     ok = timed(Tracer, [{loop, 2}, {nap, 1}],
@@ -170,8 +171,9 @@ exceptions(Config) ->
          of_function(F, 1, Results) || F <- [outer, thrower]],
     #{count := 1, unpaired := 0} = of_function(quick, 1, Results).
 
-%% A process that is killed in its calls, and others in its place. Of such calls the
-%% VM reports the ends, as exceptions, to OTP's own process tracer too.
+%% A process is killed during its calls, and other processes take its place. The
+%% VM reports the ends of such calls as exceptions, also to OTP's own process
+%% tracer.
 kills(Config) ->
     Tracer = opened(function, Config),
     ok = timed(Tracer, [{stay, 0}, {loop, 2}], fun() -> ok end),
@@ -187,7 +189,7 @@ kills(Config) ->
              of_function(F, A, Results)
      end || {F, A, Calls} <- [{stay, 0, 1}, {loop, 2, 3}]].
 
-%% Returns what a process tracer is told of the ends.
+%% Returns the ends that a process tracer gets.
 killed_in_calls(Tracer) ->
     {Pid, _} = P = traced(Tracer, fun() -> loop(2, fun stay/0) end),
     wait_until(fun() -> is_in_stay(Pid) end),
@@ -235,7 +237,7 @@ by_process(Config) ->
         maps:values(maps:remove(Pid, Results)),
     true = Max >= 500 * 1000.
 
-%% Processes that change their threads during a call.
+%% Processes move from thread to thread during their calls.
 many_threads(Config) ->
     Tracer = opened(function, Config),
     ok = timed(Tracer, [{quick, 1}, {down, 1}, {loop, 2}], fun() -> quick(ok) end),
@@ -253,7 +255,7 @@ many_threads(Config) ->
         of_function(down, 1, Results).
 
 %% A loop by tail calls reaches the bound. All of its calls are counted or left
-%% out, and those of others are timed.
+%% out, and calls of other processes are timed.
 a_stopped_function(Config) ->
     {_, H} = Tracer = opened(function, 50, Config),
     ok = timed(Tracer, [{loop, 2}, {quick, 1}],
@@ -264,12 +266,12 @@ a_stopped_function(Config) ->
     {_, _} = P = traced(Tracer, fun() -> loop(9, fun() -> quick(ok) end) end),
     ok = exited(P),
     Results = ended(Tracer),
-    %% 50 of the first loop, which were not timed, and the calls of the second,
-    %% which have no ends.
+    %% The 50 calls of the first loop, which were not timed, and the calls of
+    %% the second loop, which have no ends.
     #{count := 60, unpaired := 60, values := 0} = of_function(loop, 2, Results),
     #{count := 1, unpaired := 0, values := 1} = of_function(quick, 1, Results).
 
-%% A call of which no end is asked for is unpaired.
+%% A call counts as unpaired if the VM does not report its end.
 without_ends(Config) ->
     {M, H} = Tracer = opened(function, Config),
     1 = erlang:trace_pattern({?MODULE, quick, 1}, true, [local]),

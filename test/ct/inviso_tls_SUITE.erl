@@ -37,7 +37,7 @@ with_base({ok, Base}, Config) ->
     cert(Certs, "elsewhere", "DNS:elsewhere", "ca", "2"),
     cert(Certs, "forged", "IP:127.0.0.1", "other", "2"),
     cert(Certs, "expired", "IP:127.0.0.1", "ca", "0"),
-    %% The nodes run as another user.
+    %% The nodes run as another user, who must be able to read the files.
     _ = os:cmd("chmod 755 " ++ Certs ++ "; chmod 644 " ++ Certs ++ "/*"),
     [{base, Base}, {certs, Certs} | Config];
 with_base({skip, _} = Skip, _) ->
@@ -128,7 +128,7 @@ with_cert(Config, Name) ->
 traces(Config, #{name := Name} = Node, Args) ->
     #{status := 0} =
         ?LIB:run(opts(Config, Node), ["status", "-n", Name | Args]),
-    %% The code of that command stays for 3 seconds.
+    %% The code of the earlier command stays loaded for 3 seconds.
     ?LIB:until(fun() -> undefined =:= ?NODE:call(Node, erlang, whereis,
                                                  [inviso_loading]) end),
     Before = inviso_footprint:of_node(Node),
@@ -180,7 +180,7 @@ versions(Config) ->
     fails(Config, Node, 4, ["--tls-optfile", Only12],
           ["another version of TLS"]).
 
-%% The kernel encrypts what a node sends and receives (from OTP 26 on).
+%% The kernel encrypts and decrypts the node's data (from OTP 26 on).
 ktls(Config) ->
     case no_ktls() of
         none ->
@@ -269,7 +269,8 @@ plain_or_tls(Config) ->
                  ["status", "-n", Name ++ "," ++ PlainName, "--plain",
                   PlainName | with_ca(Config)]),
     [_, _] = ?LIB:lines(Out),
-    %% With -n all, the nodes are known only later.
+    %% With -n all, the names of the nodes are known only after connecting. So
+    %% the command notices later that --plain names none of them.
     #{status := 2, err := Err} =
         ?LIB:run(opts(Config, Tls),
                  ["status", "-n", Name, "-n", "all", "--plain", "x@127.0.0.1" |
@@ -277,7 +278,8 @@ plain_or_tls(Config) ->
     says(Err, ["--plain x@127.0.0.1: none of the nodes"]).
 
 %% Programs that speak TLS wrongly, or end in the middle. The command does not
-%% wait longer than its time limit, and does not believe lengths.
+%% wait longer than its time limit, and does not trust the lengths that they
+%% send.
 not_nodes(Config) ->
     {ok, _} = application:ensure_all_started(ssl),
     Hello = fun(S) -> {ok, _} = gen_tcp:recv(S, 1) end,
@@ -300,7 +302,7 @@ not_nodes(Config) ->
                   ["does not answer in time"]}]],
     ok.
 
-%% Reads as a node without TLS does: a length of two bytes, and so many bytes.
+%% Reads like a node without TLS: a length of two bytes, and then as many bytes.
 %% Then the node closes the connection, because this is not a handshake.
 without_tls(S) ->
     {ok, <<Length:16>>} = gen_tcp:recv(S, 2),
@@ -312,7 +314,8 @@ sends_in_tls(Config, Socket, Text) ->
     ok = ssl:send(S, Text),
     receive after infinity -> ok end.
 
-%% Program runs for each connection, which ends with it.
+%% For each connection an instance of Program runs; the connection ends with the
+%% program.
 not_a_node(Config, Program, Args, Words) ->
     {ok, L} = gen_tcp:listen(0, [binary, {active, false},
                                  {ip, {127, 0, 0, 1}}]),
@@ -353,7 +356,8 @@ record(Config) ->
         ?LIB:run(Opts, ["fetch", "--stop", "-n", Name, "far", "-o", "o" | Ca]),
     {match, _} = re:run(Fetched, "[0-9]{5,} events recorded, 0 lost").
 
-%% Without epmd, behind a forwarded port, with a host that does not exist here.
+%% The node has no epmd, is behind a forwarded port, and its host name is
+%% unknown on this machine.
 forwarded(Config) ->
     cert(?config(certs, Config), "far", "DNS:no-such-host.invalid", "ca", "2"),
     _ = os:cmd("chmod 644 " ++ pem(Config, "far.*")),
@@ -435,7 +439,7 @@ tracing(Config, #{name := Name} = Node, Args) ->
     ?LIB:until(fun() -> ?LIB:lines(?LIB:out(Command)) =/= [] end),
     Command.
 
-%% Bytes that are not TLS arrive.
+%% During a session, the command receives bytes that are not TLS.
 broken_in_a_session(Config) ->
     {Node, Port} = node_at_port(Config, "node"),
     {Relay, Listen} = relay(Port, 1000000000),

@@ -78,8 +78,8 @@ end_per_testcase(_Case, Config) ->
     _ = [inviso_test_lib:stop_node(N) || N <- ?config(nodes, Config)],
     ok.
 
-%% Writes trace cases: one that can be undone, one that cannot, one that fails,
-%% and one that runs until the test ends it.
+%% Writes four trace cases: the first can be undone, the second cannot, the
+%% third fails, and the fourth runs until the test ends it.
 cases(Dir) ->
     Cases = filename:join(Dir, "cases"),
     ok = filelib:ensure_dir(filename:join(Cases, "x")),
@@ -372,7 +372,7 @@ trace_cases_that_fail(Config) ->
     {error, {faulty_tracecase,
              {Bad, {2, {error, {undef, {no_such, function, 1}}}}}}} =
         tool(N1, sync_atc, [bad, 1, []]),
-    %% After this error the trace case is not active.
+    %% The trace case that has failed is not active.
     {error, {faulty_tracecase, _}} = tool(N1, sync_atc, [bad, 1, []]),
     {error, unknown_id} = tool(N1, dtc, [bad, 1]),
     None = filename:join(Dir, "no_such_file"),
@@ -574,7 +574,7 @@ an_adopted_node_that_traces(Config) ->
     {ok, {1, [{Node1, ok}, {Node2, ok}]}} = tool(N1, stop_session, []),
     {ok, _} = tool(N1, stop, []).
 
-%% The next session does not have the patterns of the last one.
+%% The next session does not have the patterns of the last session.
 another_session_begins_afresh(Config) ->
     N1 = start(Config),
     {ok, _} = tool(N1, start_session, []),
@@ -840,7 +840,7 @@ load(N) ->
 
 dir_of(#{dir := Dir}) -> Dir.
 
-%% Lets the slow trace case end.
+%% Sends the slow trace case the message after which it ends.
 go(N) ->
     wait_until(fun() -> is_pid(call(N, erlang, whereis, [slow])) end),
     go = call(N, erlang, send, [slow, go]),

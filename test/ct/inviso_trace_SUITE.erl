@@ -771,7 +771,7 @@ unsafe_labels() ->
                        {send, [Spec, []]}]],
     {match_spec, true} = inviso_trace:info(S, send, match_spec),
     {traced, false} = inviso_trace:info(S, {?WORK, g, 2}, traced),
-    %% The error is explained.
+    %% The error's error_info explains it.
     try inviso_trace:send(S, hd(Specs), []) of
         N -> exit({answer, N})
     catch
@@ -1071,7 +1071,8 @@ foreign(Dir) ->
     _ = [begin unlink(R), exit(R, kill) end || R <- [P, Q]],
     ok.
 
-%% What other tools trace with erlang:trace/3 does not change.
+%% Flags and patterns that other tools have set with erlang:trace/3 do not
+%% change.
 others_are_respected(Config) ->
     case has_sessions() of
         true -> {skip, "OTP's own sessions"};
@@ -1192,7 +1193,7 @@ rest() ->
     true = inviso_trace:session_destroy(S),
     {traced, global} = erlang:trace_info(F, traced),
     1 = erlang:trace_pattern(F, false, [global]),
-    %% Another process logs.
+    %% The server logs in another process, so wait for the message.
     [_] = [L || "trace sessions: a function that is counted" ++ _ = L
                     <- logged()],
     ok = logger:remove_handler(?MODULE).
@@ -1621,8 +1622,8 @@ lists_refused() ->
     Pid ! stop,
     ok.
 
-%% Two requests wait for the server. The second one is answered first, because
-%% the first one concerns many processes.
+%% Two requests wait for the server. The second is answered first, because the
+%% first concerns many processes.
 others_do_not_wait_for_many_processes(Config) ->
     case has_sessions() of
         true -> {skip, "OTP's own sessions"};

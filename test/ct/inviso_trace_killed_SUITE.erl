@@ -54,8 +54,9 @@ init_per_testcase(_Case, Config) ->
 end_per_testcase(_Case, Config) ->
     inviso_sessions_lib:nothing_left(Config).
 
-%% Tests counters of all kinds, on single functions and on whole modules.
-%% Another tool's counters stay, even on the same function.
+%% Two sessions have counters of all kinds, on single functions and on whole
+%% modules, when the server is killed. All of them are cleared. Another tool's
+%% counters stay, even on the same function.
 counters_of_all_sessions(Config) ->
     ok = call(?config(node, Config), ?MODULE, all_sessions, []).
 
@@ -259,7 +260,8 @@ no_room() ->
     [S] = sessions(1),
     _ = [inviso_engine:room(?MADE, list_to_atom("f" ++ integer_to_list(N)), 0)
          || N <- lists:seq(1, 70000)],
-    %% There is no room for a note of this function.
+    %% The table of notes is full, so there is no room for a note of this
+    %% function.
     make(inviso_sessions_new, 1),
     1 = inviso_trace:function(S, {inviso_sessions_new, f, 0}, true,
                               [call_count]),
@@ -271,7 +273,7 @@ no_room() ->
     true = inviso_trace:session_destroy(S),
     ok.
 
-%% The callback of a logger handler.
+%% A callback of logger: sends the texts of the engine to the test.
 log(#{msg := {"trace sessions: ~ts", [Text]}}, #{config := #{to := To}}) ->
     To ! {log, Text};
 log(_, _) ->

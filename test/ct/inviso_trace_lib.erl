@@ -5,6 +5,7 @@
 
 -export([dir/1, name/2, config/2, product/1, command/2]).
 -export([open/2, close/1, flags/3, flags/4, untrace/1, calls/2]).
+-export([split/1]).
 -export([merge/2, merge/3, events/1, items/1, items_elsewhere/2, lines/2]).
 -export([balanced/1, accounted/2, accounted/3, lost/1, numbers/1]).
 -export([slack/1, between/3]).
@@ -120,7 +121,7 @@ output(Port, Acc) ->
 items(Log) ->
     {Status, Bin, Said} = merge(Log, "json"),
     Items = [inviso_trace_json:decode(L) || L <- split(Bin)],
-    %% Events after a limit are not losses.
+    %% Events that came after a limit do not count as lost, so the status is 0.
     case {Status, maps:remove(limit, lost(Items))} of
         {0, L} when L =:= #{} -> Items;
         {7, L} when L =/= #{} -> Items;

@@ -22,7 +22,8 @@ flood(From, To) ->
     inviso_trace_lib:run(whereis(inviso_trace_worker),
                          fun() -> inviso_trace_lib:flood(From, To) end).
 
-%% Floods as long as the node lives.
+%% Makes the worker call the traced function again and again, until the node
+%% ends.
 flood_on() ->
     inviso_trace_worker !
         {run, fun() -> bursts(1) end, self(), none},

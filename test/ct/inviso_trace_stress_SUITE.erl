@@ -65,7 +65,8 @@ flood(Seed) ->
     process_flag(priority, high),
     Busy = [spawn_link(fun busy/0) || _ <- lists:seq(1, 4)],
     ok = come_and_go(8, [], Busy),
-    %% OTP's own sessions have no server.
+    %% Only inviso's own sessions (before OTP 27) have a server that can be
+    %% killed.
     _ = [killed([open(N, Busy) || N <- [1, 2]], Busy)
          || not inviso_sessions_lib:has_sessions()],
     ended(Busy),
@@ -328,7 +329,7 @@ again([A, B] = Sessions, N) ->
     _ = [_ = inviso_trace:function(S, {?LATE, '_', '_'}, false, [local])
          || S <- Sessions].
 
-%% Checks that the new code is traced after a new request.
+%% Checks that calls of the new code are traced after the pattern was set again.
 told(A) ->
     1 = inviso_trace:function(A, {?LATE, f, 1}, true, [local]),
     {traced, local} = inviso_trace:info(A, {?LATE, f, 1}, traced),
@@ -363,7 +364,7 @@ a_tracer_is_taken_away_before_messages_are_received(Config) ->
 
 taken_away() ->
     Tracer = spawn_link(fun swallow/0),
-    %% The first use makes the VM load the code.
+    %% The first session makes the VM load the code before the case begins.
     true = inviso_trace:session_destroy(traced(Tracer, Tracer)),
     Other = inviso_trace:session_create(other, Tracer, []),
     ok = asked(fun(Busy) ->

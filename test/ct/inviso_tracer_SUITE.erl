@@ -350,7 +350,8 @@ payload_none_gives_the_pairs_of_the_seed(Config) ->
     true = length(Theirs) >= 2,
     Theirs = Ours.
 
-%% A note whose terms are cut says so in its head, like an event.
+%% If the terms of a note are cut, the head of the note says so, as for an
+%% event.
 notes_say_what_was_cut(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     {_, Handle} = Tracer = ?LIB:open(Log, #{max_term_bytes => 64}),
@@ -431,7 +432,7 @@ flags_vanish_after_close(Config) ->
     flood(Pid, 11, 20),
     {Pid, []} = {Pid, trace_info(Pid, tracer)},
     [] = trace_info(Pid, flags),
-    %% Another tracer can trace the process now.
+    %% The tracer has let go of the process, so another tracer can trace it.
     Log = ?LIB:name(Config, "y.log"),
     Other = ?LIB:open(Log, #{}),
     1 = ?LIB:flags(Pid, Other, [call]),

@@ -149,8 +149,8 @@ overlap(X, Y) ->
 
 %% --- the scope ---------------------------------------------------------------
 
-%% If two patterns overlap, the later one holds. This is also true when the next
-%% scope sets them again.
+%% If two patterns overlap, the later pattern applies. This is also true when
+%% the next scope sets them again.
 patterns_outlive_the_scope(Config) ->
     on(Config, fun() ->
         T0 = inviso_tracing:new(none),
@@ -206,7 +206,7 @@ the_guard_knows_of_what_is_open(Config) ->
         [{Me, 2}] = Known(),
         T3 = inviso_tracing:forget_second(T2),
         [{Me, 1}] = Known(),
-        %% The scope is closed.
+        %% forget_second/1 has closed the second process's scope.
         {error, _} = inviso_scope:set_pattern(Second, local, {lists, seq, 2},
                                             true),
         {Pid, Ref} = spawn_monitor(fun() ->

@@ -18,7 +18,7 @@
 -define(WORK, inviso_views_work).
 -define(RECORD, inviso_requests_work).
 
-%% A name and a term that could leave their place in each format.
+%% A name and a term with characters that have a meaning in one of the formats.
 -define(HOSTILE, '</script><b>"; end%%{#lt;}').
 -define(TERM, #{<<"</script><script>alert(1)</script>\n\r;end%%">> => ["a\nb;", $", $', ?HOSTILE]}).
 
@@ -69,7 +69,7 @@ call(Node, M, F, A) ->
 
 %%---------------------------------------------------------------------------
 
-%% The lines say what happened, where, and in which order.
+%% The lines have the right texts, in the right order and indentation.
 tree_of_a_request(Config) ->
     Text = view(Config, ["--request", "1", "--width", "80"]),
     Lines = [L || L <- string:split(Text, "\n", all), L =/= ""],
@@ -95,7 +95,7 @@ tree_of_a_request(Config) ->
     like(lists:nth(10, Hops),
          "^-- 5 processes, 3 nodes, 7 messages, [0-9.]+ (us|ms|s); "
          "\\* critical path, [0-9.]+ (us|ms)$"),
-    %% Without a width, lines are whole.
+    %% Without a width, no line is cut.
     like(view(Config, ["--request", "1"]),
          "└─" ++ Process ++ "(" ++ Client ++ "|<0\\.[0-9]+\\.0>) {#Ref,{done,7}}\n").
 
@@ -111,7 +111,7 @@ list_on_a_narrow_terminal(Config) ->
      ["5" | _] | _] = Rows,
     like(Text, "^-- [0-9]+ requests$").
 
-%% The token has no flag `send': nothing is claimed that was not recorded.
+%% The token has no flag `send': the tree shows only recorded facts.
 example_of_the_seed(Config) ->
     Text = view(Config, ["--request", "5"]),
     like(Text, "^request 5, label 17, "),
@@ -123,8 +123,9 @@ example_of_the_seed(Config) ->
     like(Text, "^   5 \\*\\? .* \\(orphan: untraced\\) {ack,{received,the_message}}$"),
     like(Text, "^-- \\? what 2 hop\\(s\\) follow from is not certain or missing$").
 
-%% The token has no flag `receive': messages are shown where their receivers then
-%% did something, and nothing is said about times that are not known.
+%% The token has no flag `receive', so there are no receive events. Messages are
+%% shown where the next events of their receivers show that they arrived, and
+%% unknown times are left out.
 token_without_receive(Config) ->
     Dir = ?LIB:dir(Config),
     Node = inviso_test_lib:start_node(d, Dir, ?LIB:node_args()),
@@ -147,7 +148,7 @@ token_without_receive(Config) ->
               " \\(not received\\) {sold,1}$",
               "^-- 3 processes, 1 node, 5 messages, "]].
 
-%% One request waited, another took another way.
+%% In one request a message waited longer; another request took another path.
 requests_are_compared(Config) ->
     like(view(Config, ["--compare", "1", "2"]),
          "^longer in 2, lines 3 and 3: b[^ ]* stock call take: handler .* and "
@@ -162,7 +163,7 @@ requests_are_compared(Config) ->
     [1, 3] = maps:get(<<"requests">>, Sum),
     like(view(Config, ["--compare", "1", "1000"]), "there is no request 1000").
 
-%% If a request has too many hops, this is said.
+%% If a request has too many hops, the output says so.
 memory_is_bounded(Config) ->
     Dir = ?LIB:dir(Config),
     Node = inviso_test_lib:start_node(d, Dir, ?LIB:node_args()),
@@ -186,8 +187,8 @@ hostile_terms_in_text(Config) ->
                re:run(L, "^(request|   #| *[0-9]+ |--)", [unicode]) =:= nomatch],
     like(Text, "─c[^ ]* '?</script><b>\"; end%%{#lt;}'? {call,").
 
-%% With a filter, each hop that remains is as it was, and follows from the nearest
-%% hop before it that remains.
+%% With a filter, the remaining hops are unchanged, and each follows from the
+%% nearest remaining hop before it.
 filter_selects_hops(Config) ->
     Filters = [{["--filter", "receive({call, _, _})"],
                 fun(#{<<"message">> := M}) -> binary:longest_common_prefix([M, <<"{call,">>]) =:= 6;
@@ -205,7 +206,7 @@ filter_selects_hops(Config) ->
     Journal = view(Config, ["--request", "1", "--filter", "send(journal, _)"]),
     like(Journal, "^   2   .*  └─c[^ ]* journal \\(5 left out, from a[^ ]* shop\\) {sold,7}$"),
     like(Journal, "^-- 7 hop\\(s\\) are not selected$"),
-    %% A line that is below its sender does not name it.
+    %% A line directly below its sender does not name the sender.
     like(view(Config, ["--request", "1", "--filter", "receive({call, _, _})"]),
          "^   4 \\* .*    └─c[^ ]* till \\(after 3\\) \\(1 left out\\) {call,"),
     {_, Diagram, _} = ?LIB:merge(?config(logs, Config), "mermaid",
@@ -272,7 +273,8 @@ filter_selects_requests(Config) ->
 %%---------------------------------------------------------------------------
 %% Diagrams
 
-%% Each line is one that Mermaid knows, and no character of a term has a meaning.
+%% Each line is valid for Mermaid, and no character of a term has a special
+%% meaning.
 mermaid_has_a_row_for_each_message(Config) ->
     Safe = "([A-Za-z0-9 _.,@/()\\[\\]-]|#[0-9]+;)*",
     Known = "^(sequenceDiagram|  participant P[0-9]+ as " ++ Safe
@@ -292,8 +294,8 @@ mermaid_has_a_row_for_each_message(Config) ->
         Arrows,
     like(One, "^  Note over P1: print #123;taken,7#125;$").
 
-%% Mermaid itself parses it, if the environment names the directory of its package
-%% (npm install mermaid).
+%% If an environment variable names the directory of Mermaid's package (npm
+%% install mermaid), Mermaid itself parses the output.
 mermaid_parses_it(Config) ->
     case {os:getenv("INVISO_MERMAID"), os:find_executable("node")} of
         {false, _} -> {skip, "INVISO_MERMAID does not name the directory of mermaid"};
@@ -357,7 +359,7 @@ data(Page) ->
                              [{capture, all_but_first, binary}, dotall]),
     inviso_trace_json:decode(Json).
 
-%% The script draws each hop, and finds those that are searched for.
+%% The script draws each hop, and its search finds the right hops.
 page_in_a_browser(Config) ->
     case os:find_executable("chromium") of
         false ->
@@ -366,7 +368,8 @@ page_in_a_browser(Config) ->
             Drawn = dom(Config, Chromium, page(Config, ["--request", "1"]), "#q=pay"),
             like(Drawn, "<span id=\"count\">2 of 8 hops</span>"),
             like(Drawn, "<h1 id=\"title\">Request 1: 5 processes, 3 nodes, 7 messages, "),
-            %% The first one is shown.
+            %% Two hops are found, and the page shows the first of them (hit
+            %% now).
             [1, 1, 7] = [length(binary:matches(Drawn, T))
                          || T <- [<<" hit\"">>, <<" hit now\"">>, <<" dim\"">>]],
             Hostile = dom(Config, Chromium, page(Config, []), ""),

@@ -42,7 +42,7 @@ settle(Name) ->
     {ok, settle} = call(Name, {settle, now}),
     ok.
 
-%% All others.
+%% Answers the other requests.
 answer({call, From, {take, _, {wait, Ms}}}) ->
     receive after Ms -> reply(From, {ok, taken}) end;
 answer({call, From, {What, _, _}}) ->
@@ -61,7 +61,7 @@ reply({Pid, Ref}, Reply) ->
     Pid ! {Ref, Reply},
     ok.
 
-%% Orders something, as a request with this label.
+%% Orders an item. The order is a request with this label.
 order(Label, Item, How) ->
     order(Label, Item, How, [send, 'receive', print]).
 

@@ -15,10 +15,10 @@
 
 #define THREADS 4
 #define PIDS 64
-#define HOT 2 /* processes that all threads change */
+#define HOT 2 /* how many processes all threads change */
 #define ROUNDS 50000
 #define FLAGS 4 /* few, so that there are few profiles */
-#define PROFILES (INV_PROFILES_MAX - 64) /* some may stay unused */
+#define PROFILES (INV_PROFILES_MAX - 64) /* some numbers may stay unused */
 
 #define CHECK(what)                                          \
 	do {                                                 \

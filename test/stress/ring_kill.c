@@ -185,7 +185,7 @@ static void check_log(struct ring_build *b, int fd)
 		CHECK(pread(fd, buf, h.def_len + h.ev_len, (off_t)off) ==
 		      (ssize_t)(h.def_len + h.ev_len));
 		off += h.def_len + h.ev_len;
-		CHECK(h.first_event >= next); /* no event twice */
+		CHECK(h.first_event >= next); /* no event is read twice */
 		gaps += h.first_event - next;
 		CHECK(build_sound(buf + h.def_len, h.ev_len, h.first_event,
 				  h.n_events, buf, h.def_len, h.begin_ns));
@@ -196,7 +196,7 @@ static void check_log(struct ring_build *b, int fd)
 	CHECK(recorded == ring->recorded);
 	CHECK(gaps == ring->overwritten && ring->damaged == 0);
 	CHECK(b->ctl->keep == INV_KEEP_NEWEST ||
-	      gaps == 0); /* no event skipped */
+	      gaps == 0); /* no event is skipped */
 }
 
 static void check_counts(struct ring_build *b, enum role killed)

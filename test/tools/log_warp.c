@@ -98,7 +98,7 @@ static uint32_t drop_events(uint8_t *p, const uint8_t *end)
 	return dropped;
 }
 
-/* The losses of a packet are in the head of the next one. */
+/* The losses of a packet are in the head of the next packet. */
 static void lose(struct inv_log_packet *h, uint8_t *body)
 {
 	uint64_t *lost = &losses[h->stream % STREAMS];

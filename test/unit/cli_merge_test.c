@@ -263,7 +263,7 @@ static void a_name_that_was_noted_before_the_range_is_known(void **state)
 	const uint8_t note[] = {
 		6, /* bytes after this one */
 		INV_HEAD_NOTE,
-		0, /* ns after the begin of the packet */
+		0, /* ns after the start of the packet */
 		INV_NOTE_NAME,
 		INV_T_DICT_SMALL + 0,
 		INV_NAME_REGISTERED,

@@ -105,7 +105,8 @@ static void cut_specs(void **state)
 	(void)state;
 	for (size_t n = 0; n < sizeof(spec); n++) {
 		struct inv_spec_actions a;
-		/* of the exact size, so that a sanitizer sees what is read */
+		/* memory of the exact size, so that a sanitizer sees a read
+		 * after the end */
 		char *text = strndup(spec, n);
 
 		assert_non_null(text);

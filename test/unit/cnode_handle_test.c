@@ -217,7 +217,7 @@ static void serials_count_as_in_a_process(void **state)
 {
 	struct fixture *f = *state;
 
-	/* No token. */
+	/* The message has no token. */
 	assert_int_equal(send_hello(f), 0);
 	assert_int_equal(arrived(f, NULL, NULL), ERL_SEND);
 	receive(f, 7, 3, 10, ALL);
@@ -313,7 +313,8 @@ static void a_trace_begins(void **state)
 	check_log(f, "-3 {send,{0,1},<0.0.0>,{shop,a@h},hello}\n");
 }
 
-/* Links and the like leave the token; exits are messages. */
+/* Links and similar signals do not change the token; exits do, because they
+ * count as messages. */
 static void signals(void **state)
 {
 	struct fixture *f = *state;
@@ -357,7 +358,8 @@ static void a_buffer_is_written_later(void **state)
 	for (int i = 0; i < 3000; i++)
 		receive(f, 1, i, i + 1, ALL);
 	read_log(f->path, &found);
-	assert_in_range(found.n, 1000, 3000); /* it was full */
+	assert_in_range(found.n, 1000, 3000); /* the buffer was full, so
+						 these events were written */
 	inviso_cnode_set_buffer(f->c, 0);
 	read_log(f->path, &found);
 	assert_int_equal(found.n, 3001);
@@ -376,7 +378,7 @@ static void what_is_in_memory_is_written_before_waiting(void **state)
 	inviso_cnode_set_buffer(f->c, 10000);
 	receive(f, 1, 0, 1, ALL);
 	ei_x_new(&x);
-	/* No message comes in time. */
+	/* No message comes before the timeout. */
 	assert_int_equal(inviso_cnode_receive_msg(f->c, f->fd, &msg, &x, 1),
 			 ERL_ERROR);
 	read_log(f->path, &found);
@@ -465,7 +467,8 @@ static void a_peer_that_has_gone(void **state)
 {
 	struct fixture *f = *state;
 
-	close(f->peer); /* no SIGPIPE */
+	close(f->peer); /* writing to the closed socket must not raise
+			   SIGPIPE */
 	assert_int_equal(send_hello(f), ERL_ERROR);
 	assert_int_equal(erl_errno, EPIPE);
 	assert_int_equal(inviso_cnode_send(f->c, f->fd, &f->other, NULL, 0, 0),

@@ -42,7 +42,7 @@ static char *text(enum inv_enc enc, const struct inv_dict *dict, const void *p,
 	return (char *)out.data;
 }
 
-/* Prints what was packed since inv_pack_clear. */
+/* Prints the terms that were packed since inv_pack_clear. */
 static char *packed(void)
 {
 	struct inv_dict dict = { 0 };
@@ -190,7 +190,7 @@ static void identifiers(void **state)
 	put_pid(&x, "c@h", 4, 7);
 	put_pid(&x, "a@h", 4, 7);
 	put_pid(&x, "b@h", 4, 7);
-	put_pid(&x, "c@h", 4, 6); /* an earlier node of the name */
+	put_pid(&x, "c@h", 4, 6); /* an earlier node with the same name */
 	strcpy(ref.node, "b@h");
 	ei_x_encode_ref(&x, &ref);
 	strcpy(port.node, "c@h");
@@ -311,7 +311,8 @@ static void deep_terms_are_cut(void **state)
 		ei_x_encode_tuple_header(&x, 1);
 	ei_x_encode_atom(&x, "inside");
 	check_cut(&x, "{{...(1 more)}}");
-	/* Deeper than a cursor can read: nothing of it is recorded. */
+	/* The term is nested more deeply than a cursor can read, so no part of
+	 * it is recorded. */
 	ei_x_new_with_version(&x);
 	for (int i = 0; i < 20000; i++)
 		ei_x_encode_tuple_header(&x, 1);

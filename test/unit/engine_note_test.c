@@ -32,7 +32,8 @@ static void each_function_has_its_own_note(void **state)
 	assert_int_equal(n->counters, 7);
 }
 
-/* The next server reads the notes, to clear what is left in the VM. */
+/* The next server reads the notes, to clear the patterns and counters that are
+ * left in the VM. */
 static void notes_outlive_the_sessions(void **state)
 {
 	struct inv_note *n = inv_note_make(atom(4), atom(5), 0);
@@ -67,7 +68,8 @@ static void a_full_table_takes_no_more_notes(void **state)
 	/* Space is reserved for notes that are not about a function; these
 	 * have an arity above 255. */
 	assert_non_null(inv_note_make(atom(7), atom(1), 256));
-	/* A function that has a note keeps it. */
+	/* A function that has a note already finds it, although the table is
+	 * full. */
 	for (i = 0; i < 200000; i++)
 		made -= inv_note_find(atom(6), atom(i), 1) ==
 				inv_note_make(atom(6), atom(i), 1) &&

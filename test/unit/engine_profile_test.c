@@ -142,7 +142,7 @@ static void links_add_flags(void **state)
 			 other);
 }
 
-/* Tracers are inherited, too. */
+/* Children also inherit the tracers of their parents. */
 static void tracers_are_passed_on(void **state)
 {
 	uint32_t p = traced_by(0, 6, 1234);

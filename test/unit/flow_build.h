@@ -96,8 +96,8 @@ static inline void feed_begin(struct feed *f, unsigned tag, uint32_t pid,
 	feed_put(f, INV_T_DICT_SMALL + shift);
 }
 
-/* Puts {m,F,[Id]} if id >= 0, otherwise {m,F,1}; by turns in the form of version
- * 1, and as an entry of the dictionary. */
+/* Puts {m,F,[Id]} if id >= 0, otherwise {m,F,1}. Alternates between the form
+ * of version 1 and an entry of the dictionary. */
 static inline void feed_mfa(struct feed *f, unsigned shift, int64_t id)
 {
 	static unsigned turn;
@@ -177,7 +177,7 @@ static inline const struct inv_facts *feed_exit(struct feed *f, uint32_t pid)
 	return feed_end(f);
 }
 
-/* The process registers the name f0. */
+/* Adds the event by which the process registers the name f0. */
 static inline const struct inv_facts *feed_register(struct feed *f,
 						    uint32_t pid)
 {
@@ -186,7 +186,7 @@ static inline const struct inv_facts *feed_register(struct feed *f,
 	return feed_end(f);
 }
 
-/* Makes a note of what was begun as an event. */
+/* Turns the event that was begun into a note. */
 static inline void feed_end_note(struct feed *f, enum inv_note kind)
 {
 	assert_int_equal(inv_dict_parse(&f->dict, f->defs, f->n_defs, NULL), 0);
@@ -208,7 +208,7 @@ static inline void feed_marks(struct feed *f, const char *known)
 	feed_end_note(f, INV_NOTE_ENDS);
 }
 
-/* A call with a mark, or without. */
+/* Adds a call, with or without the mark that its end will be reported. */
 static inline void feed_marked(struct feed *f, uint32_t pid, unsigned function,
 			       int64_t id, bool ends)
 {

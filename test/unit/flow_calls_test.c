@@ -90,7 +90,7 @@ static void an_exit_ends_the_innermost_call(void **state)
 	assert_int_equal(c->duration_ns, 5);
 	assert_int_equal(c->depth, 1);
 	assert_int_equal(feed_id(c), 2);
-	/* Its pid can be used again. */
+	/* The pid of a process that has ended can be used again. */
 	assert_null(feed_return(&f, 1, 3)->call);
 	assert_null(feed_exit(&f, 1)->call);
 }
@@ -119,7 +119,8 @@ static void calls_without_returns_are_transparent(void **state)
 		feed_call(&f, 1, 4, 3);
 		at(7);
 		c = feed_return(&f, 1, 4)->call;
-		/* After eight times it is known that f9 does not return. */
+		/* After eight calls without a return, f9 counts as a function
+		 * that does not return. */
 		assert_int_equal(c->depth, i < 8 ? 2 : 1);
 		at(10);
 		c = feed_return(&f, 1, 3)->call;
@@ -127,7 +128,8 @@ static void calls_without_returns_are_transparent(void **state)
 		assert_int_equal(c->self_ns, 3);
 		assert_int_equal(c->depth, 0);
 	}
-	/* Its first return is not paired; after it, f9 is one that returns. */
+	/* The first return of f9 is not paired; after it, f9 counts as a
+	 * function that returns. */
 	feed_call(&f, 1, 9, 2);
 	assert_null(feed_return(&f, 1, 9)->call);
 	feed_call(&f, 1, 9, 2);
@@ -154,9 +156,9 @@ static void ended_calls_use_no_memory(void **state)
 	assert_true(f.flow.processes.size < 1 << 14);
 }
 
-/* A recursion so deep that the function counts as one without returns: the
- * returns then are those of calls that are not on the stack. No return may be
- * taken for that of an outer call. */
+/* The recursion is so deep that the function counts as one without returns. So
+ * the returns that follow belong to calls that are not on the stack, and no
+ * return may end an outer call. */
 static void a_first_return_out_of_a_deep_recursion(void **state)
 {
 	const struct inv_call *c;
@@ -175,7 +177,7 @@ static void a_first_return_out_of_a_deep_recursion(void **state)
 	c = feed_return(&f, 1, 3)->call;
 	assert_int_equal(feed_id(c), 0);
 	assert_int_equal(c->depth, 0);
-	/* The next time it is known that the function returns. */
+	/* At the next call it is known that the function returns. */
 	for (int i = 1; i <= 12000; i++)
 		feed_call(&f, 1, 4, i);
 	for (int i = 12000; i > 0; i--)
@@ -191,8 +193,9 @@ static void a_recursion_that_is_not_very_deep_is_exact(void **state)
 		assert_int_equal(feed_id(feed_return(&f, 1, 4)->call), i);
 }
 
-/* What is open when one recording of a node ends is not ended by a return in
- * the next recording; and after a restart a pid is another process. */
+/* If a call is open when a recording of a node ends, a return in the next
+ * recording does not end it. After a restart of the node, a pid is another
+ * process. */
 static void recordings_of_one_node(void **state)
 {
 	(void)state;
@@ -262,7 +265,8 @@ static void a_loop_whose_returns_end(void **state)
 	assert_false(feed_exit(&f, 1)->call->certain);
 }
 
-/* A function of which no return was seen perhaps returned before. */
+/* A function of which no return was seen may have returned in an earlier
+ * recording. */
 static void an_exit_in_a_call_that_may_have_returned(void **state)
 {
 	const struct inv_call *c;
@@ -286,7 +290,7 @@ static void marks_say_which_calls_return(void **state)
 	feed_marks(&f, "true");
 	feed_marked(&f, 1, 3, 1, true);
 	feed_marked(&f, 1, 4, 2, false);
-	feed_marked(&f, 1, 3, 3, false); /* the same function */
+	feed_marked(&f, 1, 3, 3, false); /* a call of the same function */
 	feed_marked(&f, 1, 5, 4, true);
 	assert_int_equal(feed_return(&f, 1, 5)->call->depth, 1);
 	assert_int_equal(feed_return(&f, 1, 3)->call->depth, 0);
@@ -313,7 +317,7 @@ static void a_call_that_is_unreadable_is_like_a_lost_one(void **state)
 	assert_false(feed_return(&f, 1, 3)->call->certain);
 }
 
-/* Times in a file may be anything. */
+/* The times in a file may be wrong by any amount. */
 static void times_that_overflow(void **state)
 {
 	static const int64_t times[] = { INT64_MIN, INT64_MAX, 0, INT64_MAX,
@@ -414,7 +418,7 @@ struct model_call {
 	int64_t begin;
 	int64_t inner;
 	unsigned losses;
-	bool seen; /* its event was not lost */
+	bool seen; /* the call's event was not lost */
 };
 
 struct model {
@@ -423,9 +427,10 @@ struct model {
 	uint32_t pid[PROCESSES];
 	unsigned losses;
 	int64_t id;
-	unsigned lossy; /* one of how many events is lost; 0: none */
+	unsigned lossy; /* one in this many events is lost; 0: no event is
+			 * lost */
 	unsigned checked;
-	bool returned[3]; /* by function: a return was seen */
+	bool returned[3]; /* returned[i]: a return of function i was seen */
 };
 
 static uint64_t seed;
@@ -528,7 +533,7 @@ static void model_step(struct model *m)
 	} else if (what < 90 && m->depth[p]) {
 		model_end(m, p, INV_TAG_RETURN_FROM);
 	} else {
-		/* An exception leaves some calls at once. */
+		/* An exception can end several calls at once. */
 		for (unsigned n = 1 + chance(4); n && m->depth[p]; n--)
 			model_end(m, p, INV_TAG_EXCEPTION_FROM);
 	}

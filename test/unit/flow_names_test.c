@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of processes that notes tell. */
+/* Names of processes from notes. */
 #include "unit/flow_build.h"
 
 static const struct inv_flow_opts opts;
@@ -81,6 +81,39 @@ static void each_kind_of_name(void **state)
 	assert_string_equal(name(2), "");
 }
 
+/* Returns true if the next call of the process waits for a name. */
+static bool awaits(uint32_t pid)
+{
+	bool result;
+
+	feed_begin(&f, INV_TAG_CALL, pid, 9, 1);
+	feed_mfa(&f, 1, 1);
+	assert_int_equal(inv_dict_parse(&f.dict, f.defs, f.n_defs, NULL), 0);
+	f.item.ev.dict = &f.dict;
+	f.item.ev.terms = f.terms;
+	f.item.ev.len = f.n_terms;
+	result = inv_flow_awaits_name(&f.flow, &f.item);
+	feed_end(&f);
+	return result;
+}
+
+/* A process is awaited until a note has its name, or says that it has none. */
+static void a_process_without_a_name(void **state)
+{
+	(void)state;
+	note(1, INV_NAME_REGISTERED, true);
+	assert_false(awaits(1));
+	assert_true(awaits(2));
+	assert_true(awaits(2));
+	note(2, INV_NAME_NONE, true);
+	assert_false(awaits(2));
+	assert_string_equal(name(2), "");
+	assert_true(awaits(3));
+	/* The name of a process does not end with such a note. */
+	note(1, INV_NAME_NONE, true);
+	assert_string_equal(name(1), "!f1");
+}
+
 static void invalid_notes_change_nothing(void **state)
 {
 	(void)state;
@@ -89,18 +122,18 @@ static void invalid_notes_change_nothing(void **state)
 	feed_put(&f, INV_NAME_REGISTERED);
 	feed_put(&f, INV_T_DICT_SMALL + 2);
 	end_note(77, false);
-	/* no name */
+	/* a note without a name */
 	feed_begin(&f, 0, 1, 1, 0);
 	feed_put(&f, INV_NAME_REGISTERED);
 	end_note(INV_NOTE_NAME, false);
-	/* no process */
+	/* a note without a process */
 	feed_begin(&f, 0, 1, 1, 0);
 	f.n_terms = 0;
 	feed_put(&f, 5);
 	feed_put(&f, INV_NAME_REGISTERED);
 	feed_put(&f, INV_T_DICT_SMALL + 2);
 	end_note(INV_NOTE_NAME, false);
-	/* nothing at all */
+	/* a note without terms */
 	feed_begin(&f, 0, 1, 1, 0);
 	f.n_terms = 0;
 	end_note(INV_NOTE_NAME, false);
@@ -122,10 +155,10 @@ static void an_early_name_outlives_the_spawn(void **state)
 	assert_string_equal(name(2), "m:f8/1");
 	assert_string_equal(name(3), "!f1");
 	assert_string_equal(name(4), "m:f8/1");
-	/* The event of its parent may follow. */
+	/* The spawn event of the parent may come later. */
 	spawned(1);
 	assert_string_equal(name(1), "f2");
-	/* Later names replace an early one. */
+	/* Later names replace an early name. */
 	note(1, INV_NAME_FUNCTION, true);
 	assert_string_equal(name(1), "m:f3/1");
 	feed_register(&f, 1);
@@ -152,6 +185,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 		T(each_kind_of_name),
+		T(a_process_without_a_name),
 		T(invalid_notes_change_nothing),
 		T(an_early_name_outlives_the_spawn),
 		T(open_calls_end_at_the_spawn),

@@ -68,7 +68,7 @@ static void messages_both_ways_bound_the_offset(void **state)
 	assert_int_equal(high, 3 * S + 70 + 1000);
 	assert_false(inv_offset_agrees(&o));
 	assert_int_equal(o.steps, 0);
-	/* far away, in both directions */
+	/* a time that is far away, in both directions */
 	at(NOW + 1000 * S);
 	assert_in_range(high - 3 * S, 500 * MS, 501 * MS);
 	at(NOW - 1000 * S);
@@ -97,7 +97,7 @@ static void one_way_gives_one_bound(void **state)
 	assert_int_equal(inv_offset_width(&o), INV_OFFSET_NONE);
 }
 
-/* A clock that was set contradicts the messages before. */
+/* If a clock was set, new messages contradict the messages before. */
 static void a_step_begins_anew(void **state)
 {
 	(void)state;
@@ -187,7 +187,7 @@ static int64_t truth(int64_t t)
 {
 	const int64_t half = 300 * S;
 
-	/* 100 ppm too fast, then 80 too slow */
+	/* the clock is 100 ppm too fast at first, and 80 ppm too slow later */
 	return 7200 * S +
 	       (t < half ? t / 10000 : half / 10000 - (t - half) / 12500);
 }
@@ -216,7 +216,7 @@ static void the_truth_is_always_inside(void **state)
 		else
 			lower(NOW + t, truth(t) - delay());
 	}
-	/* Of so many messages, only the best are kept. */
+	/* If there are this many messages, only the best bounds are kept. */
 	build();
 	assert_true(o.n <= INV_OFFSET_BOUNDS);
 	assert_int_equal(o.uppers + o.lowers, messages);
@@ -256,7 +256,7 @@ static void message(uint32_t from, int64_t sent, uint32_t to, int64_t received)
 	static uint64_t serial;
 
 	serial++;
-	/* Which of both is read first is of no importance. */
+	/* The result does not depend on which clock is read first. */
 	if (serial % 2)
 		event(from, INV_SEQ_SEND, serial, sent);
 	event(to, INV_SEQ_RECEIVE, serial, received);
@@ -323,8 +323,8 @@ static void clocks_that_agree(void **state)
 	inv_clocks_release(&c);
 }
 
-/* Each of many clocks is 36 years ahead of the next one: no sum of them is a
- * number of 64 bits. */
+/* Each of many clocks is 36 years ahead of the next clock, so the sum of the
+ * differences exceeds 64 bits. */
 static void a_long_way_between_clocks(void **state)
 {
 	static char name[] = "a@h";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From what events of sequential traces follow. */
+/* Tests the causes of events of sequential traces. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,7 +55,7 @@ static void add(const struct inv_seq *s)
 	inv_requests_show(&r);
 }
 
-/* These return the id of the event's cause. */
+/* Each of these adds an event, and returns the id of the event's cause. */
 static uint64_t sent(uint64_t prev, uint64_t cur, uint64_t from, uint64_t to)
 {
 	const struct inv_seq s = seq(INV_SEQ_SEND, prev, cur, from, to);
@@ -152,13 +152,13 @@ static void a_spawn_changes_the_serial(void **state)
 	replied(49, 50, 3, 1); /* 9 */
 	assert_int_equal(sent(815, 816, 1, 12), 8 + 1);
 	assert_int_equal(r.counts.repaired, 2);
-	/* not a reply of a spawn */
+	/* a message that is not the reply of a spawn */
 	received(47, 48, 1, 12); /* 11 */
 	assert_int_equal(sent(783, 784, 12, 1), 0);
 	assert_int_equal(c.orphan, INV_ORPHAN_UNTRACED);
 }
 
-/* In the end the serials no longer change. */
+/* When the serials have reached their maximum, they no longer change. */
 static void serials_at_their_end(void **state)
 {
 	const uint64_t end = UINT64_C(0x7ffffffffffffff);
@@ -168,7 +168,7 @@ static void serials_at_their_end(void **state)
 	received(end - 16, end, 1, 2);
 	sent(end, end, 2, 1);
 	replied(end, end, 2, 1); /* 4 */
-	/* both have the same serial, and follow from the same event */
+	/* both messages have the same serial, and follow from the same event */
 	assert_int_equal(sent(end - 1, end, 1, 12), 4);
 	assert_false(c.certain);
 	assert_int_equal(sent(end - 1, end, 1, 12), 4);
@@ -216,7 +216,7 @@ static void a_beginning_begins_another_request(void **state)
 	assert_true(c.request == 1);
 	assert_int_equal(received(0, 3, 1, 12), 4);
 	assert_true(c.request == 2);
-	/* A process that receives a message before its first event goes on with
+	/* A process that receives a message before its first event continues
 	 * the request of the message. */
 	assert_int_equal(sent(1, 5, 12, 1), 2);
 	assert_int_equal(inv_requests_begin(&r, 1), 0);
@@ -235,7 +235,7 @@ static void another_label_is_another_request(void **state)
 	assert_int_equal(sent(1, 2, 2, 1), 0);
 	assert_true(c.certain && !c.orphan && c.request == 2);
 	label = 19;
-	/* a process of which nothing is known */
+	/* a process without earlier events */
 	assert_int_equal(sent(7, 8, 3, 1), 0);
 	assert_true(!c.certain && !c.orphan && c.request == 3);
 }
@@ -250,7 +250,7 @@ static void why_a_cause_is_missing(void **state)
 	inv_requests_node(&r, 2)->unfinished = true;
 	received(0, 2, 12, 1);
 	assert_int_equal(c.orphan, INV_ORPHAN_IN_FLIGHT);
-	/* The log of the node goes further than this. */
+	/* The log of the node contains later events. */
 	printed(0, 5, 12);
 	received(0, 3, 12, 1);
 	assert_int_equal(c.orphan, INV_ORPHAN_UNTRACED);
@@ -262,7 +262,7 @@ static void why_a_cause_is_missing(void **state)
 	assert_int_equal(r.counts.orphans[INV_ORPHAN_UNTRACED], 3);
 }
 
-/* A lost message can have had the same number as one that is known. */
+/* A lost message can have had the same number as a known message. */
 static void nothing_is_certain_after_a_loss(void **state)
 {
 	(void)state;
@@ -271,7 +271,7 @@ static void nothing_is_certain_after_a_loss(void **state)
 	inv_requests_node(&r, 1)->lost = true;
 	assert_int_equal(sent(1, 2, 1, 12), 2);
 	assert_false(c.certain);
-	/* but a message has its send event */
+	/* but the receive event of a message finds its send event */
 	assert_int_equal(received(1, 2, 1, 12), 3);
 	assert_true(c.certain);
 	assert_int_equal(sent(9, 10, 1, 12), 0);
@@ -287,7 +287,8 @@ static void without_the_flag_receive(void **state)
 	assert_false(c.certain);
 	assert_int_equal(c.request, 1);
 	assert_int_equal(sent(2, 3, 13, 14), 2);
-	/* two messages with the same number: it is not known which */
+	/* two messages have the same number: it is not known which of them is
+	 * the cause */
 	sent(0, 2, 1, 15);
 	sent(1, 2, 12, 15);
 	assert_int_equal(sent(2, 3, 15, 16), 0);
@@ -302,7 +303,7 @@ static void a_cause_that_is_not_shown(void **state)
 	sent(0, 1, 1, 12);
 	assert_int_equal(inv_requests_add(&r, &s, &c), 0);
 	assert_int_equal(c.id, 2);
-	/* not shown */
+	/* this event is not shown */
 	assert_int_equal(sent(1, 2, 12, 1), 1);
 	assert_true(c.certain);
 	assert_int_equal(received(1, 2, 12, 1), 3);
@@ -320,7 +321,7 @@ static void a_message_waits_for_its_send_event(void **state)
 	sent(0, 2, 12, 1);
 	assert_true(inv_requests_ready(&r, &a));
 	received(0, 2, 12, 1);
-	/* It is missing, because a later one is known. */
+	/* The message is missing, because a later message is known. */
 	assert_true(inv_requests_ready(&r, &a));
 	assert_true(inv_requests_ready(&r, &b));
 	/* The process was reset by seq_trace:reset_trace(). */
@@ -340,7 +341,7 @@ static void memory_is_bounded(void **state)
 	assert_true(r.counts.forgotten > n);
 	assert_true(inv_requests_in_flight(&r) < 10000);
 	assert_true(inv_requests_in_flight(&r) > 1000);
-	/* The newest are known. */
+	/* The newest messages were not forgotten. */
 	assert_int_equal(received(0, 1, 10 * (n - 1) + 3, 10 * (n - 1) + 5), n);
 	received(0, 1, 3, 5);
 	assert_int_equal(c.cause, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reader of seq_trace events with simple terms reads what the other reader
- * reads, or nothing. Random packed events. */
+/* For random packed events, the reader for simple terms has the same result as
+ * the reader with a cursor, or reads nothing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -193,7 +193,7 @@ static void payload(void)
 	message();
 }
 
-/* Damages every other event. */
+/* In every second event, a byte is changed. */
 static void event(struct inv_item *it)
 {
 	inv_buf_reset(&terms);

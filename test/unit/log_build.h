@@ -39,13 +39,13 @@ struct build {
 	int version_1;		      /* makes a log of version 1 */
 	int zstd;		      /* compress the next packets */
 	const char *otp;	      /* the head's release; NULL: "25" */
-	uint64_t next[BUILD_STREAMS]; /* the next event's number */
+	uint64_t next[BUILD_STREAMS]; /* number of each stream's next event */
 	uint64_t seq[BUILD_STREAMS];
 	uint64_t recorded[BUILD_STREAMS];
 	uint64_t dropped[BUILD_STREAMS][INV_LOSS_COUNT];
 	/* the open packet */
 	struct inv_log_packet p;
-	uint64_t last_ns; /* time of its last event */
+	uint64_t last_ns; /* time of the last event of the packet */
 	struct inv_buf body;
 };
 
@@ -202,8 +202,8 @@ static inline void build_event(struct build *b, uint64_t ns, unsigned n)
 		     terms, sizeof(terms));
 }
 
-/* Adds a note: <0.88.0> has the registered name m. With such a note only, the
- * packet is one of notes. */
+/* Adds a note: <0.88.0> has the registered name m. A packet with only such
+ * notes is a packet of notes. */
 static inline void build_note(struct build *b, uint64_t ns, uint8_t kind)
 {
 	const uint8_t terms[] = { kind, INV_T_DICT_SMALL + 0,

@@ -21,7 +21,8 @@ struct log_stream {
 	uint64_t packets;
 	uint64_t seq;
 	uint64_t dropped[INV_LOSS_COUNT];
-	struct inv_log_totals totals; /* of the last TOTALS packet */
+	struct inv_log_totals totals; /* the last TOTALS packet's entry of
+					 this stream */
 };
 
 struct log_check {
@@ -29,9 +30,9 @@ struct log_check {
 	char node[256];
 	unsigned files;
 	unsigned anchors;
-	unsigned ends;	 /* TOTALS packets */
-	uint64_t end;	 /* reason in the last TOTALS */
-	uint64_t packed; /* packets that were compressed */
+	unsigned ends;	 /* how many TOTALS packets there are */
+	uint64_t end;	 /* the reason in the last TOTALS packet */
+	uint64_t packed; /* how many packets were compressed */
 	uint64_t bytes;
 	struct inv_log_totals no_ring;
 	struct log_stream s[BUILD_RINGS_MAX];
@@ -46,7 +47,8 @@ static inline void check_events(struct log_check *c,
 
 	CHECK(p->stream < c->head.n_streams);
 	CHECK(p->n_events > 0 && p->def_len <= p->raw_len);
-	CHECK(p->first_event >= s->next_event); /* no event twice */
+	CHECK(p->first_event >= s->next_event); /* no event is in the log
+						   twice */
 	CHECK(p->seq > s->seq || (p->seq == s->seq && p->ev_off > 0));
 	CHECK(p->end_ns >= p->begin_ns);
 	for (i = 0; i < INV_LOSS_COUNT; i++)

@@ -31,8 +31,9 @@ struct collected {
 	uint64_t n_events;
 	uint64_t lost[INV_LOST_COUNT];
 	uint64_t rotated;
-	uint64_t last_damage; /* offset */
-	char said[4096];      /* texts of all notices */
+	uint64_t last_damage; /* offset of the last damage */
+	char said[4096];      /* the texts of all notices, one after the
+				 other */
 };
 
 static inline void collect_notice(void *arg, const struct inv_notice *n)

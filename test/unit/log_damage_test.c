@@ -44,7 +44,8 @@ static void any_byte_changed(int zstd, uint8_t flip)
 		assert_true(c.notices.n_damages == 1);
 		assert_true(c.last_damage <= at);
 		assert_true(c.n_events >= (PACKETS - 1) * EVENTS);
-		if (strstr(c.said, "no end")) /* the totals are damaged */
+		if (strstr(c.said, "no end")) /* the damaged packet was the
+						 one with the totals */
 			assert_int_equal(c.n_events, PACKETS * EVENTS);
 		else
 			assert_int_equal(c.n_events + collect_lost(&c),

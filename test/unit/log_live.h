@@ -18,11 +18,12 @@ struct seen_item {
 struct seen {
 	struct seen_item *at;
 	size_t n;
-	uint64_t notes; /* does not depend on the order */
+	uint64_t notes; /* a hash of all notes, which does not depend on
+			   their order */
 	uint64_t damages;
 	uint64_t rotated;
 	bool unended;
-	int rc; /* error code if the file is not a log */
+	int rc; /* why the file is not a log; 0: it is one */
 };
 
 static inline void seen_item(struct seen *s, const struct inv_item *it)
@@ -98,9 +99,9 @@ static inline void seen_by_reader(struct seen *s, const void *p, size_t n)
 }
 
 /*
- * Pushes the file in pieces of up to `piece' bytes, or at once if `piece' is 0.
- * After each piece sets a watermark: the first one is `begin', and each next
- * one is `grows' greater.
+ * Pushes the file in pieces of up to `piece' bytes, or at once if `piece' is
+ * 0. After each piece sets a watermark: the first is `begin', and each further
+ * watermark is greater by `grows'.
  */
 static inline void seen_live(struct seen *s, const uint8_t *p, size_t n,
 			     size_t piece, int64_t begin, int64_t grows)

@@ -207,7 +207,7 @@ static void stop(struct fixture *f)
 	build_release(&f->b);
 }
 
-/* Pushes what was added to the log since the last call. */
+/* Pushes the bytes that were added to the log since the last call. */
 static void push(struct fixture *f)
 {
 	assert_int_equal(inv_live_push(f->feed, f->b.file.data + f->pushed,
@@ -286,6 +286,34 @@ static void a_watermark_is_in_erlangs_time(void **state)
 	gives(&f, 1);
 	assert_int_equal(f.feed->item.ts_ns, 4100);
 	assert_int_equal(f.feed->item.erl_ns, -900);
+	stop(&f);
+}
+
+/* Names written within 250 ms of an event have arrived when the watermark is
+ * 250 ms later. */
+static void names_are_awaited_for_a_time(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	start(&f, INV_LIVE_CAP);
+	build_anchor(&f.b, 50, 0, 0);
+	packet(&f, 0, 100, 1, 1);
+	push(&f);
+	assert_int_equal(inv_live_names_wait(f.feed, 100, 250, 0), 0);
+	inv_live_mark(f.feed, 101, 1000);
+	assert_int_equal(inv_live_names_wait(f.feed, 100, 250, 1000), 250);
+	assert_int_equal(inv_live_names_wait(f.feed, 100, 250, 1249), 1);
+	/* The node does not answer. */
+	assert_int_equal(inv_live_names_wait(f.feed, 100, 250, 1250), 0);
+	inv_live_mark(f.feed, 100 + SEC / 4 - 1, 1249);
+	assert_int_equal(inv_live_names_wait(f.feed, 100, 250, 1249), 250);
+	inv_live_mark(f.feed, 100 + SEC / 4, 1249);
+	assert_int_equal(inv_live_names_wait(f.feed, 100, 250, 1249), 0);
+	assert_int_equal(inv_live_names_wait(f.feed, 101, 250, 1249), 250);
+	/* The log is complete. */
+	assert_int_equal(inv_live_end(f.feed, NULL), 0);
+	assert_int_equal(inv_live_names_wait(f.feed, 101, 250, 1249), 0);
 	stop(&f);
 }
 
@@ -491,6 +519,7 @@ int main(void)
 		cmocka_unit_test(damage_is_found_in_pieces_too),
 		cmocka_unit_test(events_wait_for_the_watermark),
 		cmocka_unit_test(a_watermark_is_in_erlangs_time),
+		cmocka_unit_test(names_are_awaited_for_a_time),
 		cmocka_unit_test(an_event_that_arrives_late_is_returned),
 		cmocka_unit_test(a_full_feed_does_not_wait),
 		cmocka_unit_test(an_item_stays_valid_while_bytes_are_pushed),

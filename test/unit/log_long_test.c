@@ -38,7 +38,7 @@ static void add_small(struct build *b, uint32_t stream, uint64_t ns, uint8_t n)
 	build_end(b);
 }
 
-/* Two streams, with losses before a long event and before a small one. */
+/* Two streams, with losses before a long event and before a small event. */
 static void make_log(struct build *b)
 {
 	build_head(b, "a@h", 1, 0);
@@ -77,7 +77,7 @@ static void long_events_are_in_their_places(void **state)
 	}
 }
 
-/* At most one of the items that wait in the merge is in memory. */
+/* Of all items that wait in the merge, at most one is in memory. */
 static void one_long_event_is_in_memory(void **state)
 {
 	struct build b[3] = { 0 };
@@ -141,7 +141,8 @@ static void a_damaged_long_event_is_a_loss_at_its_place(void **state)
 	build_release(&b);
 }
 
-/* A record that is no event, and one whose time is not the packet's. */
+/* A record that is not an event, and a record whose time is not the packet's
+ * time. */
 static void odd_records_of_long_packets(void **state)
 {
 	struct build b = { 0 };
@@ -229,7 +230,7 @@ static void check_live(const struct build *b)
 	seen_release(&live);
 }
 
-/* Also if the log is damaged, or ends within a long packet. */
+/* The same if the log is damaged, or ends within a long packet. */
 static void a_live_log_has_the_same_long_events(void **state)
 {
 	(void)state;

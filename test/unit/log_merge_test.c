@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Live logs of several nodes, merged. */
+/* Merges live logs of several nodes. */
 #include "log/merge.h"
 #include "unit/log_live.h"
 
@@ -152,7 +152,7 @@ static void the_wait_for_a_silent_node_is_limited(void **state)
 	gives(f, 0, 1, false);
 	push(f, 0, 200, 2, 600);
 	gives(f, 0, 2, false);
-	/* When the node answers again, its event is late. */
+	/* When the slow node answers again, its event comes too late. */
 	push(f, 1, 150, 3, 160);
 	gives(f, 1, 3, true);
 	push(f, 0, 300, 4, 700);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Notes in a log: where readers return them, and what damaged ones change. */
+/* Notes in a log: where readers return them, and the effect of damaged
+ * notes. */
 #include "unit/log_live.h"
 
 static struct build b;
@@ -56,7 +57,8 @@ static void assert_no_loss(uint64_t n_events)
 	assert_int_equal(c.n_events, n_events);
 }
 
-/* Other notes come at their time, because they are about what follows. */
+/* Other notes are returned at their time, because they are about later
+ * events. */
 static void names_of_files_come_first(void **state)
 {
 	(void)state;
@@ -65,7 +67,7 @@ static void names_of_files_come_first(void **state)
 	one_note(150);
 	b.zstd = 0;
 	one_event(200, 2);
-	build_begin(&b, 3, 110); /* a stream without events */
+	build_begin(&b, 3, 110); /* a stream that has no events */
 	build_note(&b, 110, 77);
 	build_note(&b, 120, INV_NOTE_NAME);
 	build_note(&b, 130, INV_NOTE_ENDS);
@@ -109,6 +111,43 @@ static void live_notes_come_at_their_time(void **state)
 	}
 	assert_int_equal(feed->ops->next(feed), INV_END);
 	assert_int_equal(ns.n_damages, 0);
+	feed->ops->free(feed);
+}
+
+static void count_name(void *arg, struct inv_item *it)
+{
+	assert_int_equal(it->kind, INV_ITEM_NOTE);
+	assert_int_equal(it->ev.note, INV_NOTE_NAME);
+	assert_true(it->early);
+	++*(int *)arg;
+}
+
+/* A name is passed on before the events, and returned at its place, too. */
+static void live_names_are_passed_on(void **state)
+{
+	struct inv_notices ns = { 0 };
+	struct inv_node node = { 0 };
+	struct inv_feed *feed;
+	int names = 0;
+
+	(void)state;
+	memset(&c, 0, sizeof(c));
+	one_event(100, 1);
+	one_note(150);
+	build_totals(&b, INV_END_CLOSED);
+	assert_int_equal(inv_live_new(&feed, &node, "x", SIZE_MAX, &ns, NULL),
+			 0);
+	inv_live_names_to(feed, count_name, &names);
+	assert_int_equal(inv_live_push(feed, b.file.data, b.file.len, NULL), 0);
+	assert_int_equal(names, 1);
+	assert_int_equal(feed->ops->next(feed), INV_END);
+	assert_int_equal(inv_live_end(feed, NULL), 0);
+	assert_int_equal(feed->ops->next(feed), 0);
+	assert_int_equal(feed->item.kind, INV_ITEM_EVENT);
+	assert_int_equal(feed->ops->next(feed), 0);
+	assert_int_equal(feed->item.kind, INV_ITEM_NOTE);
+	assert_false(feed->item.early);
+	assert_int_equal(names, 1);
 	feed->ops->free(feed);
 }
 
@@ -210,6 +249,7 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 		T(names_of_files_come_first),
 		T(live_notes_come_at_their_time),
+		T(live_names_are_passed_on),
 		T(an_event_among_notes_is_reported),
 		T(a_note_among_events_comes_in_its_place),
 		T(a_damaged_packet_of_notes_is_reported),

@@ -83,18 +83,18 @@ static void packets_outside_are_skipped_with_their_losses(void **state)
 
 	(void)state;
 	log_with_losses(&b);
-	/* A loss is somewhere between two packets, so the one after the last
-	 * packet that was read can be in the range, too. */
+	/* A loss happened somewhere between two packets. So the loss after the
+	 * last packet that was read can be in the range, too. */
 	expect(&b, 0, 1000, 100, 20);
 	expect(&b, 300, 310, 10, 2);
 	expect(&b, 305, 505, 30, 4);
 	expect(&b, 309, 401, 20, 3);
-	/* No event is in the range, perhaps lost ones are. */
+	/* There is no event in the range, but lost events may be in it. */
 	expect(&b, 250, 260, 0, 1);
 	expect(&b, 0, 1, 10, 2);
-	/* No event is before the range, so no loss is. */
+	/* No event is before the range, so no loss is before the range. */
 	expect(&b, -10, 0, 0, 0);
-	/* What the totals count was lost at the end. */
+	/* The losses that only the totals count happened at the end. */
 	expect(&b, 900, 901, 10, 11);
 	expect(&b, 950, 960, 0, 10);
 	build_release(&b);
@@ -121,13 +121,13 @@ static void losses_before_a_rotation_are_before_the_next_packet(void **state)
 	build_totals(&b, INV_END_CLOSED);
 	inv_buf_put(&files[1], b.file.data, b.file.len);
 
-	/* They were lost before the packet at 100, ... */
+	/* These events were lost before the packet at 100, ... */
 	read_range(&c, files, 2, T0 + 200, T0 + 300, &skipped);
 	assert_int_equal(skipped, 20);
 	assert_int_equal(c.n_events, 10);
 	assert_int_equal(collect_lost(&c), 0);
 	collect_release(&c);
-	/* ... perhaps in the range. */
+	/* ... and perhaps in the range, so they are reported. */
 	read_range(&c, files, 2, T0 + 50, T0 + 60, &skipped);
 	assert_int_equal(skipped, 30);
 	assert_int_equal(collect_lost(&c), 5);
@@ -180,7 +180,7 @@ static void both_times_of_a_clock_that_went_back_are_found(void **state)
 	for (unsigned i = 10; i < 20; i++)
 		packet_at(&b, 0, UINT64_C(10000000) * i);
 	build_totals(&b, INV_END_CLOSED);
-	/* The packet at 60000000, the one at 110000000, and those between. */
+	/* The packets from 60000000 to 110000000. */
 	read_range(&c, &b.file, 1, T0 + 60000000, T0 + 60000010, &skipped);
 	assert_int_equal(c.n_events, 60);
 	assert_int_equal(c.got[0].ts, T0 + 60000000);
@@ -198,7 +198,7 @@ static void both_times_of_a_clock_that_went_back_are_found(void **state)
 struct world {
 	struct build b;
 	struct inv_buf files[FILES];
-	size_t first; /* the first file that is left */
+	size_t first; /* the first file that still exists */
 	uint64_t mono[STREAMS];
 	int64_t offset;
 };
@@ -234,7 +234,8 @@ static void random_anchor(struct world *w)
 	for (unsigned s = 0; s < STREAMS; s++)
 		if (w->mono[s] > now)
 			now = w->mono[s];
-	if (!to(4)) /* more than the millisecond that counts as a jump */
+	if (!to(4)) /* the clock jumps by more than the millisecond that
+		       counts as a jump */
 		w->offset += (int64_t)to(8000000) - 4000000;
 	else
 		w->offset += (int64_t)to(20) - 10;

@@ -218,7 +218,8 @@ static void losses_are_in_order_and_add_up_to_the_totals(void **state)
 	build_end(&b);
 	build_lose(&b, 0, INV_LOSS_OVERWRITTEN, 2);
 	build_lose(&b, 0, INV_LOSS_TOO_BIG, 1);
-	build_lose(&b, 3, INV_LOSS_LIMIT, 4); /* a stream without packets */
+	build_lose(&b, 3, INV_LOSS_LIMIT, 4); /* loses events of a stream
+						 that has no packets */
 	build_totals(&b, INV_END_CLOSED);
 	collect_one(&c, b.file.data, b.file.len);
 	assert_int_equal(c.n_events, 2);
@@ -411,7 +412,7 @@ static void a_file_can_have_packets_of_both_versions(void **state)
 	build_release(&b);
 }
 
-/* Decodes a note of this kind. */
+/* Decodes a note of the kind `kind'. */
 static int decode_note(struct inv_event *ev, uint64_t kind)
 {
 	uint8_t r[2 + 2 * INV_VARINT_MAX] = { 0, INV_HEAD_NOTE, 7 };

@@ -68,7 +68,8 @@ static void truncated_bytes_are_read_as_zeros(void **state)
 	inv_source_copy(&src, page - 1, two, 2);
 	assert_memory_equal(two, "x", 2);
 	assert_int_equal(byte_at(&src, 3 * page), 0);
-	/* What is written there later does not belong to the bytes before. */
+	/* Bytes that are written there later do not belong to the bytes
+	 * before. */
 	write_pages(4);
 	assert_int_equal(byte_at(&src, 3 * page), 0);
 	assert_int_equal(byte_at(&src, page), 0);

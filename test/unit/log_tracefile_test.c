@@ -122,8 +122,8 @@ static void damage_is_skipped(void **state)
 		struct collected c;
 
 		/* The format has no checksums, so a changed byte may stay
-		 * unnoticed. The records before and after the changed one are
-		 * still read. */
+		 * unnoticed. The records before and after the changed record
+		 * are still read. */
 		f.data[at] ^= 0xff;
 		collect_one(&c, f.data, len);
 		assert_true(c.n_events >= 2);

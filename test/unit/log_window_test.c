@@ -62,7 +62,7 @@ static void a_window_shows_the_bytes_of_its_place(void **state)
 		inv_window_copy(&w, off, copy, n);
 		assert_memory_equal(copy, bytes + off, n);
 	}
-	/* It holds what one piece needs, not the file. */
+	/* The window has memory for one piece, not for the whole file. */
 	assert_true(w.cap < 700000);
 	inv_window_release(&w);
 	inv_source_close(&src);
@@ -70,7 +70,7 @@ static void a_window_shows_the_bytes_of_its_place(void **state)
 	free(bytes);
 }
 
-/* A log of which some packets are larger than what is read at once. */
+/* A log in which some packets are larger than the window reads at once. */
 static void random_log(struct build *b)
 {
 	uint64_t now = 0;
@@ -98,7 +98,7 @@ static void damage(struct inv_buf *file)
 			(uint8_t)(1 + any_to(255));
 	if (!any_to(4))
 		file->len -= any_to((unsigned)file->len / 2);
-	/* A part is missing. */
+	/* A part of the file cannot be read. */
 	if (!any_to(4)) {
 		size_t at = any_to((unsigned)file->len);
 		size_t n = any_to((unsigned)(file->len - at));

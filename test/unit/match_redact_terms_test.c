@@ -78,8 +78,8 @@ static void nest(const char *before, size_t n, const char *behind, size_t m)
 		inv_buf_put(&term, behind, m);
 }
 
-/* Rules look at a term's end before they copy its begin. The bytes are read
- * once for that, however deep they are nested. */
+/* Rules look at a term's end before they copy its begin. For this the bytes
+ * are read only once, however deeply they are nested. */
 static void nested_terms_are_skipped_once(void **state)
 {
 	static const struct {

@@ -155,7 +155,7 @@ static void records(void **state)
 			 0);
 	read_rules("#user.password, #user{id, token}, #r{a}, #x/3.3", &defs);
 	assert_int_equal(inv_redact_fields(&rules, name("user"), 4), 0xe);
-	/* Another version of the record. */
+	/* A definition of another version of the record. */
 	assert_true(inv_redact_fields(&rules, name("user"), 3) == ~(uint64_t)1);
 	assert_true(inv_redact_fields(&rules, name("user"), 5) == ~(uint64_t)1);
 	assert_int_equal(inv_redact_fields(&rules, name("r"), 2), 2);
@@ -181,9 +181,10 @@ static void fields_with_names_of_keys(void **state)
 		   NULL);
 	assert_int_equal(inv_redact_fields(&rules, name("user"), 3), 4);
 	assert_int_equal(inv_redact_fields(&rules, name("user"), 2), 0);
-	/* Known, and without a key. */
+	/* The record is defined, and none of its fields is a key. */
 	assert_int_equal(inv_redact_fields(&rules, name("user"), 4), 0);
-	/* Versions with more fields, up to four. */
+	/* Versions with up to four fields more than the largest version with a
+	 * key. */
 	assert_true(inv_redact_fields(&rules, name("user"), 5) == ~(uint64_t)1);
 	assert_true(inv_redact_fields(&rules, name("user"), 7) == ~(uint64_t)1);
 	assert_int_equal(inv_redact_fields(&rules, name("user"), 8), 0);
@@ -191,7 +192,7 @@ static void fields_with_names_of_keys(void **state)
 	assert_int_equal(inv_redact_fields(&rules, name("s"), 3), 6);
 	read_rules("default,none,#user(id,password)", NULL);
 	assert_false(inv_redact_any(&rules));
-	/* The same from definitions that are read. */
+	/* The rules are the same if the definitions are read from text. */
 	read_rules("default", NULL);
 	assert_int_equal(inv_records_parse(&defs,
 					   "-record(user, {id, password}).\n"

@@ -159,7 +159,7 @@ static void specs_have_many_variables(void **state)
 	assert_string_equal(many_answer(415, true), "[415,415]");
 	assert_string_equal(many_answer(1000, false), "[1000,1000]");
 	assert_string_equal(many_answer(1020, true), "[1020,1020]");
-	/* The spec has one variable more than the limit. */
+	/* The spec has one more variable than the limit. */
 	assert_string_equal(many_answer(1025, false), "code -10");
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Labels in match specs: which ones the VM can take. */
+/* Labels in match specs: which of them are safe for the VM. */
 #include "match/seq_label.h"
 
 #include "unit/match_build.h"

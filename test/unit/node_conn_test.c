@@ -204,7 +204,7 @@ static void a_request_to_a_dead_process_is_reported(void **state)
 	assert_int_equal(answer.tag, tag);
 	assert_non_null(strstr(answer.err.text, "nobody_of_that_name"));
 
-	/* This process dies before it answers. */
+	/* This process of the node dies before it answers the request. */
 	assert_int_equal(call(c, "erlang", "spawn", "[timer,sleep,[5000]]", 0,
 			      &answer, &err),
 			 0);
@@ -338,7 +338,7 @@ static void closing_does_not_wait_for_a_stopped_node(void **state)
 	assert_int_equal(flood(c, 100), INV_EFULL);
 	began = inv_mono_ms();
 	inv_conn_close(c);
-	/* Closing takes a second, and not write_ms. */
+	/* inv_conn_close waits a second at most, and not write_ms. */
 	assert_true(inv_mono_ms() - began < 150000);
 	inv_inbox_free(in);
 	stop_peer(&p);

@@ -322,7 +322,7 @@ static void no_node_at_the_port(void **state)
 	}
 }
 
-/* Bytes that a node has sent before it dies. */
+/* The bytes that a node has sent before it dies are still received. */
 static const char status[] = "\0\3sok";
 static const char challenge[] = "\0\3sok"
 				"\0\x1eN\0\0\0\x0d\x07\xdf\x7f\xbd"
@@ -587,8 +587,8 @@ static void names_are_used_again(void **state)
 	inv_inbox_free(in);
 }
 
-/* Several addresses can lead to one node. A node closes a connection if another
- * one of the same name begins. */
+/* Several addresses can lead to one node. A node closes a connection if
+ * another connection with the same name begins. */
 static void connections_of_one_command_to_one_node(void **state)
 {
 	struct inv_conn_opts patient = { .connect_ms = HANG_MS };

@@ -3,7 +3,7 @@
 
 #include "unit/node_fake.h"
 
-/* The nodes at the addresses of a name. */
+/* Finds the nodes at the addresses of a name. */
 
 static struct inv_err err;
 
@@ -134,7 +134,7 @@ static void addresses_without_nodes(void **state)
 	use_epmd(epmd_port);
 }
 
-/* Epmd's port in four bytes, and names. */
+/* The answer of epmd: its port in four bytes, and lines with names. */
 #define NAMES(text) "\0\0\x11\x11" text, 4 + sizeof(text) - 1
 
 static void answers_that_epmd_never_sends(void **state)

@@ -2,7 +2,7 @@
 #include "node/frame.h"
 #include "unit/node_fake.h"
 
-/* A node may send any bytes. */
+/* A node may be hostile, and send any bytes. */
 
 static const erlang_pid self = {
 	.node = "inviso-0@localhost", .num = 0, .serial = 0, .creation = 77
@@ -280,7 +280,8 @@ static void damaged_frames_are_detected(void **state)
 	assert_true(good > 1000 && bad > 1000);
 }
 
-/* --- a node that goes astray after the handshake ---------------------------*/
+/* --- a node that sends invalid frames after the handshake
+ * --------------------------- */
 
 struct bad_node {
 	int listening;

@@ -526,12 +526,13 @@ static void nothing_is_written_over(void **state)
 	strcpy(name, f.files.v[0].name);
 	inv_fetch_release(&f, 1);
 
-	/* The file exists already, and is complete. */
+	/* The complete file exists already, so it is not fetched again. */
 	assert_int_equal(fetch(&s, &f), 0);
 	assert_int_equal(f.done, f.total);
 	inv_fetch_release(&f, 1);
 
-	/* The file exists, with other contents. */
+	/* A file with this name and other contents exists, and is not
+	 * overwritten. */
 	path_of(path, sizeof(path), name, "");
 	assert_int_equal(truncate(path, 10), 0);
 	assert_int_equal(fetch(&s, &f), INV_EBUSY);
@@ -539,7 +540,7 @@ static void nothing_is_written_over(void **state)
 	inv_fetch_release(&f, 1);
 	remove_file(name, "");
 
-	/* A symbolic link has the name of the part. */
+	/* The name of the part is a symbolic link, which is not followed. */
 	path_of(target, sizeof(target), "target", "");
 	path_of(path, sizeof(path), name, ".part");
 	fd = open(target, O_WRONLY | O_CREAT | O_EXCL, 0600);

@@ -133,7 +133,8 @@ static void a_term_has_limits(void **state)
 	assert_int_equal(parse(text), INV_EINVAL);
 }
 
-/* Errors do not show what a file has, as it may have a password. */
+/* Errors do not show the contents of a file, because it may contain a
+ * password. */
 static void a_password_is_not_shown(void **state)
 {
 	static const char *const files[] = {

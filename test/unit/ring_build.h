@@ -178,7 +178,7 @@ static inline int build_event(struct inv_producer *p, unsigned pad)
 	return 1;
 }
 
-/* Writes one event into a large slot, as write_large of nif/event.c does. Returns
+/* Writes one event into a large slot, as write_large of nif/record.c does. Returns
  * 1 if the event was recorded, and 0 if not. */
 static inline int build_large_event(struct inv_producer *p, unsigned pad)
 {

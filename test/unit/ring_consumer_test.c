@@ -206,7 +206,7 @@ static void overwritten_events_are_counted(void **state)
 	set_up(INV_KEEP_NEWEST);
 	events(2);
 	assert_int_equal(next(INV_TAKE_OPEN), 0);
-	move(); /* now the packet's later events may be overwritten */
+	move(); /* after this, later events of the packet may be overwritten */
 	events(2000);
 	while (!next(INV_TAKE_OPEN)) {
 		assert_true(f.n_events == 0 || sound());
@@ -284,11 +284,11 @@ static void large_slots_are_freed_by_reading(void **state)
 	for (i = 0; i < 5; i++) {
 		assert_int_equal(build_large_event(&b.p[0], LARGE_PAD), 1);
 		assert_int_equal(build_large_event(&b.p[0], 100), 1);
-		/* Both slots are in use. */
+		/* Both slots are taken, so there is no slot for the event. */
 		assert_int_equal(build_large_event(&b.p[0], 100), 0);
 		assert_int_equal(next(0), 0);
 		assert_true(sound());
-		/* Not before the position is in the ring. */
+		/* This happens only when the position is in the ring. */
 		assert_int_equal(build_large_event(&b.p[0], 100), 0);
 		move();
 		assert_int_equal(next(0), 0);
@@ -325,7 +325,7 @@ static void a_flight_recorder_keeps_the_newest_large_events(void **state)
 	set_up_large(INV_KEEP_NEWEST, 2);
 	for (i = 0; i < 3; i++)
 		assert_int_equal(build_large_event(&b.p[0], LARGE_PAD), 1);
-	/* The first one lost its slot to the third. */
+	/* The first event lost its slot to the third. */
 	assert_int_equal(next(INV_TAKE_OPEN), 0);
 	assert_int_equal(f.ev_len, 0);
 	assert_int_equal(f.next.overwritten, 1);
@@ -350,7 +350,7 @@ static void a_held_large_event_is_not_overwritten(void **state)
 	assert_int_equal(build_large_event(&b.p[0], LARGE_PAD), 1);
 	assert_int_equal(next(INV_TAKE_OPEN), 0);
 	assert_int_equal(f.first_event, 0);
-	/* Takes the other slot, although its event is newer. */
+	/* The thread takes the other slot, although its event is newer. */
 	assert_int_equal(build_large_event(&b.p[0], LARGE_PAD), 1);
 	assert_true(sound());
 	move();
@@ -377,7 +377,8 @@ static void the_only_held_large_slot_stays_with_its_event(void **state)
 	build_close(&b);
 }
 
-/* Whatever a large slot says of itself, the consumer stays within the slot. */
+/* Whatever the fields of a large slot contain, the consumer stays within the
+ * slot. */
 static void damage_of_large_slots_is_counted(void **state)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The memory that views of requests take. */
+/* Tests the bound of the memory of views of requests. */
 #include "flow/hops.h"
 #include "sink/formats.h"
 #include "sink/sink.h"
@@ -99,8 +99,8 @@ static void names_are_counted_once(void **state)
 
 #define FAN 1500u
 
-/* A process sends to many others, and each of them answers. Then each clock of the
- * first process names all of them. */
+/* A process sends to many others, and each of them answers. Then each vector
+ * clock of the first process names all other processes. */
 static void vector_clocks_are_bounded(void **state)
 {
 	const struct inv_sink_opts sink_opts = { .request_memory = 2 << 20 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What kind of message a term is. */
+/* The kind that a message has, by the form of its term. */
 #include "sink/shape.h"
 
 #include <setjmp.h>
@@ -44,7 +44,7 @@ static void the_content_of_an_envelope_counts(void **state)
 	is("{call,{<8472.110.0>,#Ref<0.1.2.3>},{take,8,{wait,20}}}",
 	   "call take");
 	is("{#Reference<0.1.2.3>, {:reply, 3}}", ":reply");
-	/* The pid is the value. */
+	/* The pid is the value, and does not make the tuple an envelope. */
 	is("{started,<0.88.0>}", "started");
 }
 

@@ -78,7 +78,8 @@ static void callers_and_stacks_are_readable(void **state)
 		       "        m:f/0\n" END_OF("3 events"));
 }
 
-/* A call with its end is one entry; the lines of the stack follow. */
+/* A call and its end are printed as one entry; the lines of the stack trace
+ * follow. */
 static void whole_calls(void **state)
 {
 	static const char *const expected[] = {
@@ -126,7 +127,8 @@ static void a_cut_stack_is_marked(void **state)
 #define GC(b, at, tag) \
 	RECORD(b, at, INV_TAG_GC_##tag, TS(INV_TS_TIMESTAMP), PID, INV_T_NIL)
 
-/* Start and end are one line; what has no other half stays. */
+/* Start and end of a collection are printed as one line. If one of the two is
+ * missing, the other is printed alone. */
 static void collections_are_one_line(void **state)
 {
 	struct build b;
@@ -275,7 +277,8 @@ static void long_lines_are_continued(void **state)
 	wrap("123456789012345678901\n", 19, "123456789012345678901\n");
 }
 
-/* Times since the first event or the one before, and calls inside calls. */
+/* Times since the first event or since the event before, and calls inside
+ * calls. */
 static void relative_times_and_indented_calls(void **state)
 {
 	static const struct inv_sink_opts relative = {
@@ -362,6 +365,35 @@ static void terms_are_laid_out(void **state)
 		"send\n        aaaaaaaa],bbbbbbbb),cccc\n");
 	lay_out("aaaaaaaaaaaa 'a,(b' <<\"a,[a\">>\nbb [cc]\n", 20,
 		"aaaaaaaaaaaa 'a,(b'\n        <<\"a,[a\">>\nbb [cc]\n");
+	/* The tag of a tuple is beside its bracket, if it fits; records, maps and
+	 * other elements are not. */
+	lay_out("return m:f/1 -> {reply,{ok,[1,2,3,4]},#{a => bbbb}}\n", 26,
+		"return m:f/1 -> {reply,\n"
+		"          {ok,[1,2,3,4]},\n"
+		"          #{a => bbbb}}\n");
+	lay_out("send {:\"$gen_call\", {#PID<0.1.2>, :x}} to :a\n", 30,
+		"send {:\"$gen_call\",\n"
+		"          {#PID<0.1.2>, :x}}\n        to :a\n");
+	lay_out("send {'a,b',<0.1.2>,{1,aaaaaaaaa,[1,2,3]}} to a\n", 27,
+		"send {'a,b',\n          <0.1.2>,\n          {\n"
+		"            1,\n            aaaaaaaaa,\n"
+		"            [1,2,3]}} to a\n");
+	lay_out("a -> %{a, 1}, %A{b, 1}, {aaaaaaaaaaaa,b}\n", 16,
+		"a -> %{a, 1},\n        %A{\n          b,\n          1}, {\n"
+		"          aaaaaaaaaaaa,\n          b}\n");
+	/* A date of Elixir is never broken into lines. ~c"..." is a quoted
+	 * text, and ~a[ begins no date. */
+	lay_out("aaaaaa [a: ~U[2026-11-25 22:00:00Z], b: ~D[x] ]\n", 30,
+		"aaaaaa [\n          a: ~U[2026-11-25 22:00:00Z],\n"
+		"          b: ~D[x] ]\n");
+	lay_out("aaaaaa ~D[1,2 aaaaaaaa ~a[bb,cc]\n", 20,
+		"aaaaaa ~D[1,2\n        aaaaaaaa ~a[\n          bb,\n          cc]\n");
+	/* A line is not broken within a duration. */
+	lay_out("return m:f/1 -> {slept,2} (2.76 ms)\n", 28,
+		"return m:f/1 -> {slept,2}\n        (2.76 ms)\n");
+	lay_out("a (b (c) 'd)') call m:ffffff(1) (from m:f/2)\n", 24,
+		"a (b (c) 'd)') call\n        m:ffffff(1)\n"
+		"        (from m:f/2)\n");
 	lay_out("[]aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa{}\n", 20,
 		"[]aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa{}\n");
 }

@@ -458,7 +458,8 @@ static void events_in_a_ring_file_are_recovered(void **state)
 	assert_int_equal(inv_recover(ring, NULL, false, &done, &err), 0);
 	assert_true(done.n_events > 0 && done.n_events < 500);
 	assert_int_equal(done.recorded, 500);
-	assert_int_equal(done.produced, 502); /* one was lost without a ring */
+	assert_int_equal(done.produced, 502); /* one event was lost because its
+					       * thread had no ring */
 	assert_int_equal(done.dropped[INV_LOSS_UNFINISHED], 1);
 	c = check_one();
 	log_check_counts(c, 0);

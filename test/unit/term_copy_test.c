@@ -101,7 +101,7 @@ static void copies_have_what_they_use(void **state)
 	assert_null(inv_dict_node(&to, 9));
 	copy(&c, &to, two, sizeof(two), "{<9.2.0>,<0.88.0>}");
 	copy(&c, &to, three, sizeof(three), "{{ok,ok,1},{ok,ok,[7]}}");
-	/* Nothing of the copy before is left. */
+	/* The second copy has nothing of the first one. */
 	assert_null(inv_dict_node(&to, 9));
 	copy(&c, &to, two, sizeof(two), "{<9.2.0>,<0.88.0>}");
 	assert_null(inv_dict_node(&to, 5));

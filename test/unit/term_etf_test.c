@@ -87,7 +87,7 @@ static const struct pair cuts[] = {
 		"a\x04\x07"),
 	  BYTES("\x6c\0\0\0\x02\x61"
 		"a" HOLE "\x6a") },
-	/* The next ones are a whole term, a binary, and text that the VM has
+	/* The next tokens are a whole term, a binary, and text that the VM has
 	 * printed. */
 	{ BYTES("\xd4\x07\x00"), BYTES(HOLE) },
 	{ BYTES("\xcc\x50\x02hi"), BYTES("\x6d\0\0\0\x02hi") },

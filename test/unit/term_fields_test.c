@@ -59,7 +59,7 @@ static void add(struct inv_fields *f, const char *module, const char *name,
 			 0);
 }
 
-/* Both printers print the term so. */
+/* Both printers print this text for the term. */
 static void assert_prints(const uint8_t *p, size_t len,
 			  const struct inv_print_opts *o, const char *expected)
 {
@@ -123,7 +123,7 @@ static void the_module_decides(void **state)
 	add(&fields, "n", "order", 1, "\x01n");
 	add(&fields, "m", "item", 1, "\x01x");
 	add(&fields, "n", "item", 1, "\x01x");
-	/* Two modules define it differently. */
+	/* Two modules define the record differently. */
 	PRINTS(&o, "{order,1}", TUPLE(2), ATOM(0), 1);
 	PRINTS(&o, "#item{x = 1}", TUPLE(2), ATOM(1), 1);
 	o.module = (const uint8_t *)"n";
@@ -132,7 +132,7 @@ static void the_module_decides(void **state)
 	/* A later definition of the same module replaces the earlier one. */
 	add(&fields, "n", "order", 1, "\x01z");
 	PRINTS(&o, "#order{z = 1}", TUPLE(2), ATOM(0), 1);
-	/* What the user has given has precedence. */
+	/* Definitions that the user has given have precedence. */
 	add(&given, "", "order", 1, "\x01g");
 	PRINTS(&o, "#order{g = 1}", TUPLE(2), ATOM(0), 1);
 	o.module = (const uint8_t *)"x";

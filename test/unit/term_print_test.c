@@ -13,7 +13,7 @@
 /*
  * The expected texts were printed by a VM. The suite
  * test/ct/inviso_print_SUITE.erl compares many more terms with a live VM. Only
- * this test has cuts, because the VM prints none.
+ * this test has cut terms, because the VM does not print such terms.
  */
 
 /* The dictionary: 0 ok, 1 'A b', 2 é, 3 <0.10.128>, 4 #Port<0.300>, 5 node
@@ -369,7 +369,7 @@ static void terms_within_a_container_are_printed_one_by_one(void **state)
 	assert_int_equal(inv_term_print_token(&cursor, &tok, &out, &w), 0);
 	inv_buf_putc(&out, ' ');
 	assert_int_equal(inv_term_print(&cursor, &out, &w), 0);
-	/* An END is not a term. */
+	/* An END alone is not a term. */
 	assert_int_equal(inv_term_print(&cursor, &out, &w), INV_END);
 	assert_int_equal(inv_cursor_depth(&cursor), 0);
 	inv_buf_putc(&out, ' ');

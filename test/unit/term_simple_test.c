@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The printer for simple terms prints what the other printer prints, or
- * nothing. Random packed terms. */
+/* For random packed terms, the printer for simple terms prints the same as the
+ * other printer, or nothing. */
 #include "term/simple.h"
 
 #include <setjmp.h>
@@ -440,7 +440,7 @@ static void elements_have_their_ends(void **state)
 		inv_simple_count(terms.data, terms.data + terms.len - 1, &n));
 }
 
-/* The same for the arguments of an APPLY. */
+/* Like the function above, for the arguments of an APPLY. */
 static void arguments_have_their_ends(void **state)
 {
 	struct inv_dict_function f;

@@ -119,13 +119,13 @@ static void a_process_at_the_limit_is_held_until_release(void **state)
 	begin(5, 1, LIMIT - 1);
 	assert_int_equal(reach(5, 1), 5);
 	assert_false(holds(2));
-	/* From now on its ends are not recorded, in no process. */
+	/* From now on ends of the function are not recorded in any process. */
 	assert_false(inv_open_calls_end(o, f, pid(2)));
 	release(5);
 	assert_false(holds(1));
 	assert_false(inv_open_calls_begin(o, f, pid(1)));
 	assert_false(inv_open_calls_end(o, f, pid(1)));
-	/* The other functions count from 0. */
+	/* The counts of the other functions begin at 0. */
 	begin(6, 1, LIMIT - 1);
 	assert_int_equal(reach(6, 1), 6);
 }
@@ -143,7 +143,8 @@ static void the_function_with_most_calls_is_stopped(void **state)
 	assert_int_equal(reach(7, 1), 6);
 }
 
-/* Two processes at the limit of one function: one release frees both. */
+/* Two processes are held because of the same function. One release of the
+ * function frees both. */
 static void two_processes_are_held_for_one_function(void **state)
 {
 	struct inv_open_function *f = function(5);
@@ -159,7 +160,7 @@ static void two_processes_are_held_for_one_function(void **state)
 	assert_false(holds(2));
 }
 
-/* Only few functions are counted one by one. */
+/* An entry counts the calls of only a few functions separately. */
 static void many_functions(void **state)
 {
 	struct inv_stopped_call s;
@@ -176,13 +177,13 @@ static void many_functions(void **state)
 	assert_int_equal(reach(500, 1), 500);
 	release(500);
 	assert_false(holds(1));
-	/* The open calls that are left belong to the functions counted. */
+	/* The remaining open calls are calls of the counted functions. */
 	begin(10, 1, LIMIT / 2);
 	assert_false(holds(1));
 	assert_false(inv_open_calls_stopped(o, &at, &s));
 }
 
-/* A process gets the place of a dead one, of which it inherits nothing. */
+/* A process gets the place of a dead process, and inherits nothing from it. */
 static void a_new_process_begins_with_none(void **state)
 {
 	(void)state;

@@ -15,9 +15,9 @@
 #define PID(n) ((uint64_t)(n) << 4 | 3)
 
 static struct inv_spans *s;
-static uint32_t lost[10]; /* for each function */
-static uint64_t lost_of;  /* the process, last */
-static uint32_t gone;	  /* a function */
+static uint32_t lost[10]; /* how many ends of each function were lost */
+static uint64_t lost_of;  /* the process whose ends were lost last */
+static uint32_t gone;	  /* the function whose calls are gone */
 
 static void is_lost(void *arg, uint64_t process, uint32_t function)
 {
@@ -78,7 +78,7 @@ static void calls_nest(void **state)
 	assert_int_equal(lost[7] + lost[8], 0);
 }
 
-/* To the last place of the stack, and back. */
+/* Fills the stack up to its last place, and empties it again. */
 static void recursion(void **state)
 {
 	(void)state;
@@ -94,7 +94,7 @@ static void recursion(void **state)
 	assert_int_equal(lost[1] + lost[2], 0);
 }
 
-/* Ends are missing: the calls above are lost. */
+/* The ends of the calls above are missing, so these calls count as lost. */
 static void ends_are_missing(void **state)
 {
 	(void)state;
@@ -109,7 +109,7 @@ static void ends_are_missing(void **state)
 	assert_int_equal(end(1, 5), 0);
 }
 
-/* Another process with the same place takes it over. */
+/* Another process with the same place takes over the stack. */
 static void a_process_has_died(void **state)
 {
 	(void)state;
@@ -124,7 +124,7 @@ static void a_process_has_died(void **state)
 	assert_int_equal(end(1 + PLACES, 4), 50);
 }
 
-/* A full stack is rid of calls whose function has no ends any more. */
+/* If a stack is full, calls are removed whose function no longer has ends. */
 static void a_function_is_released(void **state)
 {
 	(void)state;

@@ -58,7 +58,8 @@ static void a_received_token_is_not_stale(void **state)
 {
 	(void)state;
 	inv_starters_begin(s, PID(1));
-	/* The answer to a message of the call itself. */
+	/* The process receives the answer to a message that the call itself
+	 * sent. */
 	inv_starters_received(s, PID(1));
 	inv_starters_end(s, PID(1));
 	assert_true(inv_starters_done(s, PID(1)));

@@ -33,14 +33,14 @@ static void add(uint32_t part, uint64_t number, uint64_t times)
 }
 
 struct rows {
-	uint64_t n; /* keys */
+	uint64_t n; /* how many keys were read */
 	uint64_t sum;
 	uint64_t others, total;
 	uint64_t last; /* count of the last key */
-	uint64_t end;  /* kind of the last row */
+	uint64_t end;  /* kind of the last row that was read */
 };
 
-/* Reads in pieces of so many cells. */
+/* Reads in pieces of this many cells. */
 static struct rows rows(bool all, uint32_t piece)
 {
 	struct rows r = { 0 };
@@ -135,8 +135,8 @@ static void a_key_of_an_earlier_thread(void **state)
 	assert_int_equal(r.last, 5);
 }
 
-/* Keys differ by each word, and by kind and arity, also where they meet in the
- * table. */
+/* Two keys are different if a word, the kind or the arity differs, even if
+ * they have the same hash. */
 static void keys_differ(void **state)
 {
 	struct inv_tally_part *p = &t->parts[0];

@@ -162,7 +162,7 @@ static void beyond_the_bound(void **state)
 	}
 	assert_int_equal(all + v, 3 * n);
 	assert_int_equal(all, INV_TIMES_BLOCKS);
-	/* Another thread has its own blocks. */
+	/* The blocks of another thread are separate. */
 	add(1, 0, UINT64_C(1) << 50);
 	read_key(0);
 	assert_true(sum.max == UINT64_C(1) << 50);

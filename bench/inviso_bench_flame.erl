@@ -1,0 +1,50 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% What sampling stacks costs a node with 10,000 processes, whose schedulers are all
+%% busy: the work that is done in intervals with the sampler and without it.
+-module(inviso_bench_flame).
+-export([rates/1, work/2, step/1]).
+
+-define(IDLE, 10000).
+-define(ROUNDS, 20).
+-define(INTERVAL_MS, 400).
+
+%% Returns the steps a second in each interval, {Without, With}, and how often the
+%% sampler was at work in a second.
+rates(Work) ->
+    Idle = [spawn(fun() -> receive stop -> ok end end) || _ <- lists:seq(1, ?IDLE)],
+    Done = counters:new(1, [write_concurrency]),
+    Busy = [spawn(?MODULE, work, [Done, 200])
+            || _ <- lists:seq(1, erlang:system_info(schedulers_online))],
+    Log = filename:join(Work, "flame.log"),
+    {ok, Tracer} = inviso_tracer:open(Log, #{}),
+    try
+        lists:unzip([{rate(Done, none), rate(Done, Tracer)}
+                     || _ <- lists:seq(1, ?ROUNDS)])
+    after
+        _ = inviso_tracer:close(Tracer),
+        [exit(P, kill) || P <- Busy ++ Idle]
+    end.
+
+rate(Done, Tracer) ->
+    Sampler = case Tracer of
+                  none -> none;
+                  _ -> inviso_session_sample:start(
+                         #{hz => 100, waiting => false, most => 32}, Tracer, [])
+              end,
+    %% The first tick lists the processes, which a longer run does not notice.
+    timer:sleep(50),
+    Before = counters:get(Done, 1),
+    Begin = erlang:monotonic_time(),
+    timer:sleep(?INTERVAL_MS),
+    Ran = counters:get(Done, 1) - Before,
+    Ns = erlang:convert_time_unit(erlang:monotonic_time() - Begin, native, nanosecond),
+    ok = inviso_session_sample:stop(Sampler),
+    Ran * 1.0e9 / Ns.
+
+work(Done, N) ->
+    _ = step(N),
+    counters:add(Done, 1, 1),
+    work(Done, N).
+
+step(0) -> [];
+step(N) -> [N | step(N - 1)].

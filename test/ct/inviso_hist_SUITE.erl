@@ -1,0 +1,436 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% The command `inviso hist': times of calls on two nodes, compared with what the work
+%% did, and with a recording. inviso_times_SUITE tests the tracer alone.
+-module(inviso_hist_SUITE).
+
+-include_lib("common_test/include/ct.hrl").
+
+-export([all/0, suite/0, init_per_suite/1, end_per_suite/1,
+         end_per_testcase/2]).
+-export([like_a_recording/1, ends_of_all_kinds/1, threads/1, conditions/1, collections/1,
+         schedulings/1,
+         processes/1, nodes/1, keys_beyond_the_bound/1, memory/1, a_deep_recursion/1,
+         every/1, a_log/1, for_people/1, two_commands/1, nothing/1, usage/1,
+         the_command_is_killed/1, a_node_is_killed/1]).
+
+-import(inviso_command_lib, [run/2, wait/2, signal/2, until/1, json/1]).
+-import(inviso_count_lib, [call/4, name/1, one/1, begun/4, ended/1, summary/1,
+                           final/1, partly/1, footprints/1, left/2, released/1,
+                           contains/2]).
+
+-define(WORK, inviso_hist_work).
+%% INV_TALLY_KEYS of c_src/vm/tally.h
+-define(KEYS, 4096).
+-define(QUANTILES, [{<<"p50">>, 0.5}, {<<"p90">>, 0.9}, {<<"p99">>, 0.99},
+                    {<<"p999">>, 0.999}]).
+
+all() ->
+    [like_a_recording, ends_of_all_kinds, threads, conditions, collections,
+     schedulings, processes, nodes,
+     keys_beyond_the_bound, memory, a_deep_recursion, every, a_log, for_people,
+     two_commands, nothing, usage, the_command_is_killed, a_node_is_killed].
+
+suite() -> [{timetrap, {seconds, 600}}].
+
+init_per_suite(Config) -> inviso_count_lib:init([?WORK], Config).
+
+end_per_suite(Config) -> inviso_count_lib:finish(Config).
+
+end_per_testcase(a_node_is_killed, _) -> ok;
+end_per_testcase(_, Config) -> inviso_count_lib:cleaned(Config).
+
+%%---------------------------------------------------------------------------
+%% Helpers
+
+work(What) -> atom_to_list(?WORK) ++ ":" ++ What.
+
+key(What) -> list_to_binary(work(What)).
+
+begun(Nodes, Args, Config) -> begun(["hist", "--json"], Nodes, Args, Config).
+
+of_function(What, Objects) -> maps:get(key(What), final(Objects)).
+
+%%---------------------------------------------------------------------------
+%% What is timed
+
+%% The quantiles are those of a recording of the same calls, within 2 %.
+like_a_recording(Config) ->
+    Dir = filename:join(?config(priv_dir, Config), "recording"),
+    Recording = begun(["record"], [one(Config)],
+                      ["-o", Dir, work("nap/1 -> return")], Config),
+    Cmd = begun([one(Config)], [work("nap/1")], Config),
+    Us = [20 + 3 * I || I <- lists:seq(1, 1000)],
+    ok = call(one(Config), ?WORK, naps, [Us]),
+    {Objects, #{<<"counted">> := 1000, <<"unpaired">> := 0}} = ended(Cmd),
+    ok = signal(Recording, "INT"),
+    #{status := 0} = wait(Recording, 120000),
+    #{status := 0, out := Out} =
+        run(?config(opts, Config), ["merge", "-q", "--json", Dir]),
+    Recorded = lists:sort([D || #{<<"tag">> := <<"return_from">>,
+                                  <<"duration_ns">> := D} <- json(Out)]),
+    1000 = length(Recorded),
+    #{<<"count">> := 1000, <<"unpaired">> := 0, <<"min">> := Min,
+      <<"max">> := Max, <<"sum">> := Sum} = H = of_function("nap/1", Objects),
+    _ = [like(Q, maps:get(K, H), Recorded) || {K, Q} <- ?QUANTILES],
+    true = Min >= 23 * 1000,
+    true = Max >= 3020 * 1000,
+    true = Sum >= 1000 * lists:sum(Us) andalso Sum =< 1000 * Max.
+
+%% The two tracers see each end of a call one after the other. If the machine does
+%% something else in between, a time differs; this moves quantiles by some calls.
+like(Q, Value, Recorded) ->
+    Rank = ceil(Q * length(Recorded)),
+    Low = lists:nth(max(1, Rank - 3), Recorded) * 0.98 - 2000,
+    High = lists:nth(min(length(Recorded), Rank + 3), Recorded) * 1.02 + 2000,
+    _ = (Value >= Low andalso (Value =< High orelse Q > 0.99))
+        orelse error({Q, Low, Value, High}),
+    ok.
+
+%% Returns, exceptions, tail calls, recursion; processes that are killed in a call,
+%% whose ends the VM reports or not; and calls that are open at the end.
+ends_of_all_kinds(Config) ->
+    One = one(Config),
+    Cmd = begun([One], [work(F) || F <- ["down/1", "tail/2", "oops/1", "outer/1",
+                                         "stay/0"]], Config),
+    300 = call(One, ?WORK, deep, [300]),
+    _ = call(One, ?WORK, tail, [9, 3000]),
+    ok = call(One, ?WORK, throws, [7]),
+    Stay = call(One, ?WORK, held, [12]),
+    {Killed, Open} = lists:split(8, Stay),
+    ok = killed(One, Killed),
+    {Objects, #{<<"counted">> := 365}} = ended(Cmd),
+    ok = killed(One, Open),
+    #{<<"count">> := 301, <<"unpaired">> := 0, <<"min">> := Least,
+      <<"max">> := Most} = of_function("down/1", Objects),
+    true = Least < Most,
+    #{<<"count">> := 10, <<"unpaired">> := 0, <<"min">> := Min} =
+        of_function("tail/2", Objects),
+    true = Min >= 3000 * 1000,
+    [#{<<"count">> := 21, <<"unpaired">> := 0} = of_function(F, Objects)
+     || F <- ["outer/1", "oops/1"]],
+    #{<<"count">> := 12, <<"unpaired">> := Unpaired} =
+        of_function("stay/0", Objects),
+    true = Unpaired >= 4 andalso Unpaired =< 12.
+
+killed(Node, Ps) ->
+    _ = [true = call(Node, erlang, exit, [P, kill]) || P <- Ps],
+    _ = [until(fun() -> not call(Node, erlang, is_process_alive, [P]) end)
+         || P <- Ps],
+    ok.
+
+%% Processes move from thread to thread during their calls. Each call is counted
+%% once.
+threads(Config) ->
+    Cmd = begun([one(Config)], [work("quick/1")], Config),
+    _ = call(one(Config), ?WORK, calls, [40, 500]),
+    {Objects, #{<<"counted">> := 20000, <<"others">> := 0, <<"unnoted">> := 0,
+                <<"not_counted">> := 0, <<"complete">> := true}} = ended(Cmd),
+    #{<<"count">> := 20000, <<"unpaired">> := 0, <<"kind">> := <<"function">>} =
+        H = of_function("quick/1", Objects),
+    ok = in_order(H).
+
+in_order(#{<<"min">> := Min, <<"max">> := Max} = H) ->
+    Values = [Min] ++ [maps:get(K, H) || {K, _} <- ?QUANTILES] ++ [Max],
+    true = Values =:= lists:sort(Values),
+    ok.
+
+conditions(Config) ->
+    Cmd = begun([one(Config)], [work("nap(Us) when Us > 500")], Config),
+    ok = call(one(Config), ?WORK, naps, [[1, 600, 2, 700, 3]]),
+    {Objects, #{<<"counted">> := 2}} = ended(Cmd),
+    #{<<"count">> := 2, <<"unpaired">> := 0, <<"min">> := Min} =
+        of_function("nap/1", Objects),
+    true = Min >= 600 * 1000.
+
+%% Garbage collections are timed. The processes make at least 50 major ones.
+collections(Config) ->
+    Cmd = begun([one(Config)], ["--procs", "new", "gc", work("quick/1")], Config),
+    _ = call(one(Config), ?WORK, collects, [50]),
+    {Objects, #{<<"unpaired">> := 0}} = ended(Cmd),
+    #{<<"gc_major">> := #{<<"count">> := N, <<"kind">> := <<"event">>,
+                          <<"min">> := Min} = O} = final(Objects),
+    true = N >= 50,
+    true = Min > 0,
+    ok = in_order(O).
+
+%% How long processes run, and how long they wait until they run again.
+schedulings(Config) ->
+    Cmd = begun([one(Config)], ["--procs", "new", "running"], Config),
+    _ = call(one(Config), ?WORK, waits, [60, 5]),
+    {Objects, _} = ended(Cmd),
+    #{<<"running">> := #{<<"count">> := Ran},
+      <<"waiting">> := #{<<"count">> := Waited, <<"max">> := Max} = W} =
+        final(Objects),
+    true = Ran >= 60 andalso Waited >= 60 andalso Max >= 5000000,
+    ok = in_order(W),
+    By = begun([one(Config)], ["--procs", "new", "--by", "process", "running"],
+               Config),
+    %% The node has other new processes, which may run as often.
+    Waiter = call(one(Config), ?WORK, waits, [60, 5]),
+    {Each, _} = ended(By),
+    [Key] = [K || K <- maps:keys(final(Each)),
+                  call(one(Config), erlang, list_to_pid, [binary_to_list(K)])
+                      =:= Waiter],
+    #{Key := #{<<"kind">> := <<"process">>, <<"count">> := N,
+               <<"p50">> := P50}} = final(Each),
+    true = N >= 60 andalso N =< 70 andalso P50 >= 4900000.
+
+processes(Config) ->
+    Cmd = begun([one(Config)], ["--by", "process", work("quick/1")], Config),
+    _ = call(one(Config), ?WORK, calls, [7, 30]),
+    {Objects, _} = ended(Cmd),
+    7 = map_size(final(Objects)),
+    [{<<"process">>, 30, 0}] =
+        lists:usort([{K, N, U} || #{<<"kind">> := K, <<"count">> := N,
+                                    <<"unpaired">> := U} <- Objects]).
+
+%% Histograms of several nodes are added up, unless the user wants to see each.
+nodes(Config) ->
+    [One, Two] = Nodes = ?config(nodes, Config),
+    Run = fun(Args) ->
+                  Cmd = begun(Nodes, Args ++ [work("nap/1"), work("down/1")],
+                              Config),
+                  ok = call(One, ?WORK, naps, [[100, 100]]),
+                  ok = call(Two, ?WORK, naps, [[4000, 100, 4000]]),
+                  9 = call(Two, ?WORK, deep, [9]),
+                  {Objects, #{<<"counted">> := 15}} = ended(Cmd),
+                  Objects
+          end,
+    Rows = fun(Objects) ->
+                   lists:sort([{K, maps:get(<<"node">>, O, none), N}
+                               || #{<<"key">> := K, <<"count">> := N} = O
+                                      <- Objects])
+           end,
+    [N1, N2] = [list_to_binary(name(N)) || N <- Nodes],
+    {F, D} = {key("nap/1"), key("down/1")},
+    Sums = Run([]),
+    [{D, none, 10}, {F, none, 5}] = Rows(Sums),
+    #{<<"min">> := Min, <<"p50">> := P50, <<"max">> := Max} =
+        of_function("nap/1", Sums),
+    true = Min < 4000000 andalso P50 < 4000000 andalso Max >= 4000000,
+    [{D, N2, 10}, {F, N1, 2}, {F, N2, 3}] =
+        Rows(Run(["--by", "function,node"])),
+    Each = Run(["--by", "node"]),
+    [{N1, N1, 2}, {N2, N2, 13}] = Rows(Each),
+    #{N2 := #{<<"p50">> := Low, <<"max">> := High, <<"unpaired">> := 0}} =
+        final(Each),
+    true = Low < 1000000 andalso High >= 4000000.
+
+%% Beyond the bound, calls are timed as others: nothing is lost.
+keys_beyond_the_bound(Config) ->
+    Threads = call(one(Config), erlang, system_info, [schedulers]),
+    Rounds = (?KEYS + 500) * Threads div 1000 + 1,
+    Cmd = begun([one(Config)], ["--by", "process", work("quick/1")], Config),
+    _ = [ok = call(one(Config), ?WORK, many, [1000])
+         || _ <- lists:seq(1, Rounds)],
+    Calls = Rounds * 1000,
+    {Objects, #{<<"counted">> := Calls, <<"others">> := Others,
+                <<"unnoted">> := 0}} = ended(Cmd),
+    #{<<"others">> := #{<<"count">> := Others, <<"unpaired">> := 0} = O} =
+        final(Objects),
+    true = Others > 0,
+    ok = in_order(O),
+    Calls = Others + length([1 || #{<<"kind">> := <<"process">>,
+                                    <<"count">> := 1} <- Objects]).
+
+%% Many threads, processes and calls: the memory is what was announced. The tables of
+%% a thread fill while further processes run in it, and not with each call.
+memory(Config) ->
+    {Threads, Processes, Calls} = inviso_test_lib:soak({4, 2000, 40},
+                                                       {64, 100000, 100}),
+    Node = inviso_stock_node:start(
+             ?config(base, Config),
+             #{name => "many", cookie => "count",
+               args => ["+S", integer_to_list(Threads), "+P", "262144"]}),
+    try
+        {?WORK, Beam, File} = code:get_object_code(?WORK),
+        {module, ?WORK} = call(Node, code, load_binary, [?WORK, File, Beam]),
+        remembered(Node, Processes, Calls, Config)
+    after
+        inviso_stock_node:stop(Node)
+    end.
+
+remembered(#{os_pid := OsPid} = Node, Processes, Calls, Config) ->
+    Crowd = call(Node, ?WORK, crowd, [Processes]),
+    %% Before the trace, the processes work once, so that the VM has the memory
+    %% that they need.
+    ok = call(Node, ?WORK, crowded, [Crowd, Calls]),
+    Before = resident(OsPid, Node),
+    %% Many of the processes are ready to run at once, so the run queue is long:
+    %% turn its limit off.
+    Cmd = begun([Node], ["--by", "process", "--max-run-queue", "0",
+                         work("quick/1")], Config),
+    ok = call(Node, ?WORK, crowded, [Crowd, Calls div 2]),
+    Half = resident(OsPid, Node),
+    ok = call(Node, ?WORK, crowded, [Crowd, Calls div 2]),
+    All = resident(OsPid, Node),
+    {Objects, #{<<"counted">> := N, <<"nodes">> := [#{<<"notes">> := Notes}]}} =
+        ended(Cmd),
+    N = Processes * (Calls div 2) * 2,
+    N = lists:sum([C || #{<<"count">> := C} <- Objects]),
+    [MiB] = [list_to_integer(M)
+             || T <- Notes,
+                {match, [M]} <- [re:run(T, "^at most ([0-9]+) MiB of memory for "
+                                        "the keys", [{capture, [1], list}])]],
+    Announced = MiB * 1024 + Processes * 64 div 1024,
+    ct:log("before ~b KiB, half ~b, all ~b, announced ~b",
+           [Before, Half, All, Announced]),
+    %% The session announces the memory of its counts. The rest is the rings, at
+    %% most 128 MiB, and inviso's code.
+    true = All - Before =< Announced + (128 + 64) * 1024.
+
+%% What the node takes, without the memory that the VM gives to processes and others.
+resident(OsPid, Node) ->
+    {ok, Status} = file:read_file(lists:concat(["/proc/", OsPid, "/status"])),
+    {match, [KiB]} = re:run(Status, "VmRSS:\\s+([0-9]+) kB",
+                            [{capture, [1], list}]),
+    list_to_integer(KiB) - call(Node, erlang, memory, [total]) div 1024.
+
+%% A process reaches the bound on open calls: the function is counted on, without
+%% times, and a note says so.
+a_deep_recursion(Config) ->
+    Cmd = begun([one(Config)], [work("down/1"), work("nap/1")], Config),
+    5000 = call(one(Config), ?WORK, deep, [5000]),
+    ok = call(one(Config), ?WORK, naps, [[100]]),
+    {Objects, #{<<"nodes">> := [#{<<"notes">> := Notes}]}} = ended(Cmd),
+    #{<<"count">> := N, <<"unpaired">> := Unpaired} =
+        of_function("down/1", Objects),
+    true = N >= 1000 andalso N =< 5001 andalso Unpaired =< N,
+    #{<<"count">> := 1, <<"unpaired">> := 0} = of_function("nap/1", Objects),
+    [_] = [T || T <- Notes,
+                binary:match(T, <<"inviso_hist_work:down/1: ">>) =/= nomatch,
+                binary:match(T, <<"not timed any more">>) =/= nomatch].
+
+%%---------------------------------------------------------------------------
+%% Output
+
+every(Config) ->
+    Cmd = begun([one(Config)], ["--every", "100ms", work("nap/1")], Config),
+    ok = call(one(Config), ?WORK, naps, [[200, 200]]),
+    _ = until(fun() ->
+                      [1 || #{<<"count">> := 2, <<"p99">> := P}
+                                <- partly(Cmd), P >= 190000] =/= []
+              end),
+    ok = call(one(Config), ?WORK, naps, [[200]]),
+    {Objects, _} = ended(Cmd),
+    true = [1 || #{<<"final">> := false, <<"count">> := 2} <- Objects] =/= [],
+    #{<<"count">> := 3, <<"final">> := true} = lists:last(Objects).
+
+%% The log has the histograms, and `inviso merge' shows them.
+a_log(Config) ->
+    Log = filename:join(?config(priv_dir, Config), "times.log"),
+    Cmd = begun([one(Config)], ["-o", Log, work("nap/1"), work("down/1")],
+                Config),
+    ok = call(one(Config), ?WORK, naps, [[100, 200, 300]]),
+    5 = call(one(Config), ?WORK, deep, [5]),
+    {Objects, _} = ended(Cmd),
+    #{status := 0, out := Json} =
+        run(?config(opts, Config), ["merge", "-q", "--json", Log]),
+    Ours = final(Objects),
+    2 = map_size(Ours),
+    Theirs = final(json(Json)),
+    _ = [begin
+             #{K := O} = Theirs,
+             V = maps:get(I, Ours1),
+             V = maps:get(I, O)
+         end || {K, Ours1} <- maps:to_list(Ours),
+                I <- [<<"count">>, <<"unpaired">>, <<"min">>, <<"p50">>,
+                      <<"p90">>, <<"p99">>, <<"p999">>, <<"max">>, <<"sum">>]],
+    #{status := 0, out := Text} =
+        run(?config(opts, Config), ["merge", "-q", Log]),
+    contains(Text, key("nap/1")),
+    contains(Text, <<"######">>).
+
+for_people(Config) ->
+    Cmd = begun(["hist"], [one(Config)],
+                ["--sort", "count", "--top", "1", "--draw", "1",
+                 work("nap/1"), work("down/1")], Config),
+    ok = call(one(Config), ?WORK, naps, [[100, 5000]]),
+    100 = call(one(Config), ?WORK, deep, [100]),
+    ok = signal(Cmd, "INT"),
+    #{status := 0, out := Out} = wait(Cmd, 120000),
+    contains(Out, <<"    count     p50     p90     p99    p999     max  key\n"
+                    "      101 ">>),
+    nomatch = binary:match(Out, key("nap/1")),
+    contains(Out, <<"and 1 more (--top 0 shows all)">>),
+    contains(Out, <<(key("down/1"))/binary, ": min ">>),
+    contains(Out, <<"-- 103 events counted">>),
+    contains(Out, <<"stopped: interrupted">>),
+    _ = [true = byte_size(L) =< 80 || L <- binary:split(Out, <<"\n">>, [global])],
+    %% The lines of the histogram contain all 101 calls.
+    {match, Lines} = re:run(Out, "^ +[0-9.]+ [nmu]?s +[0-9.]+ [nmu]?s +([0-9]+) ",
+                            [multiline, global, {capture, [1], list}]),
+    101 = lists:sum([list_to_integer(N) || [N] <- Lines]).
+
+%% Two commands on one node have separate histograms.
+two_commands(Config) ->
+    First = begun([one(Config)], [work("nap/1")], Config),
+    ok = call(one(Config), ?WORK, naps, [[100]]),
+    Second = begun([one(Config)], ["--by", "process", work("nap/1")], Config),
+    Count = begun(["count", "--json"], [one(Config)], [work("nap/1")], Config),
+    ok = call(one(Config), ?WORK, naps, [[100, 200]]),
+    {A, _} = ended(First),
+    {B, _} = ended(Second),
+    {C, _} = ended(Count),
+    [3, 2, 2] = [N || Os <- [A, B, C],
+                      #{<<"count">> := N} <- maps:values(final(Os))],
+    [false] = [is_map_key(<<"p50">>, O) || O <- C].
+
+nothing(Config) ->
+    Opts = ?config(opts, Config),
+    Name = name(one(Config)),
+    #{status := 5, err := None} =
+        run(Opts, ["hist", "-n", Name, "inviso_no_such_module:f/1"]),
+    contains(None, <<"no module inviso_no_such_module">>),
+    #{status := 5, err := Err, out := Out} =
+        run(Opts, ["hist", "-n", Name, "--for", "300ms", work("nap/1")]),
+    contains(Err, <<"no event">>),
+    contains(Out, <<"-- 0 events counted in 300 ms; stopped: 300 ms passed">>).
+
+usage(Config) ->
+    Bad = [{["--by", "colour", "lists:seq/2"], <<"--by colour">>},
+           {["--sort", "p98", "lists:seq/2"], <<"--sort p98">>},
+           {["--open-calls", "0", "lists:seq/2"], <<"--open-calls 0">>},
+           {["--draw", "x", "lists:seq/2"], <<"--draw x">>},
+           {["lists:seq/2 -> return"], <<"has an action">>},
+           {["send"], <<"send has no duration">>},
+           {["lists:seq/2", "procs"], <<"procs has no duration">>},
+           {["lists:seq/2", "running"], <<"measured alone">>},
+           {[], <<"no SPEC">>}],
+    _ = [begin
+             #{status := 2, err := Err} =
+                 run(?config(opts, Config),
+                     ["hist", "-n", name(one(Config)) | Args]),
+             contains(Err, Text)
+         end || {Args, Text} <- Bad],
+    ok.
+
+%%---------------------------------------------------------------------------
+%% Deaths. end_per_testcase checks that the nodes are released.
+
+the_command_is_killed(Config) ->
+    Nodes = ?config(nodes, Config),
+    Before = footprints(Nodes),
+    Cmd = begun(Nodes, [work("quick/1")], Config),
+    _ = call(one(Config), ?WORK, calls, [2, 10]),
+    ok = signal(Cmd, "KILL"),
+    released(Nodes),
+    _ = [[] = left(F, N) || {F, N} <- lists:zip(Before, Nodes)],
+    ok.
+
+a_node_is_killed(Config) ->
+    [_, #{os_pid := OsPid}] = Nodes = ?config(nodes, Config),
+    Cmd = begun(Nodes, ["--every", "100ms", work("nap/1")], Config),
+    _ = [ok = call(N, ?WORK, naps, [[300, 300]]) || N <- Nodes],
+    _ = until(fun() -> [1 || #{<<"count">> := 4} <- partly(Cmd)] =/= [] end),
+    ok = signal(OsPid, "KILL"),
+    _ = until(fun() ->
+                      binary:match(inviso_command_lib:err(Cmd),
+                                   <<"closed the connection">>) =/= nomatch
+              end),
+    ok = signal(Cmd, "INT"),
+    #{status := 3, out := Out, err := Err} = wait(Cmd, 120000),
+    #{<<"complete">> := false} = summary(Err),
+    [#{<<"count">> := 4, <<"p50">> := P50}] = maps:values(final(json(Out))),
+    true = P50 >= 290000,
+    released([one(Config)]).

@@ -1,0 +1,130 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc Work that inviso_hist_SUITE times on its nodes.
+-module(inviso_hist_work).
+
+-export([naps/1, nap/1, calls/2, loop/1, quick/1, many/1, deep/1, down/1,
+         tail/2, oops/1, outer/1, throws/1, held/1, stay/0,
+         collects/1, waits/2,
+         crowd/1, crowded/2, member/0]).
+
+%% @doc Calls nap/1 with each of these times, in a process of its own.
+naps(Us) -> alone(fun() -> [?MODULE:nap(N) || N <- Us], ok end).
+
+%% @doc Takes at least Us microseconds.
+%% A time is rounded down, so one more is needed.
+nap(Us) -> busy(erlang:monotonic_time(microsecond) + Us + 1).
+
+busy(Until) ->
+    erlang:monotonic_time(microsecond) < Until andalso busy(Until).
+
+%% @doc Calls in each of N processes quick/1 M times, with pauses in which the
+%% process can go to another thread.
+calls(N, M) ->
+    Ps = [spawn_monitor(fun() -> ?MODULE:loop(M) end) || _ <- lists:seq(1, N)],
+    _ = [receive {'DOWN', Ref, process, _, normal} -> ok end || {_, Ref} <- Ps],
+    [Pid || {Pid, _} <- Ps].
+
+loop(0) -> ok;
+loop(M) ->
+    _ = ?MODULE:quick(fun() -> erlang:yield(), M end),
+    loop(M - 1).
+
+quick(F) -> {ok, F()}.
+
+%% @doc Starts N processes, each of which calls quick/1 once.
+many(N) ->
+    _ = calls(N, 1),
+    ok.
+
+%% @doc Body recursion: N + 1 calls, and as many open at once.
+deep(N) -> alone(fun() -> ?MODULE:down(N) end).
+
+down(0) -> 0;
+down(N) -> 1 + down(N - 1).
+
+%% @doc N + 1 tail calls, which all end when the last one does.
+tail(0, Us) -> nap(Us);
+tail(N, Us) -> tail(N - 1, Us).
+
+%% @doc Exceptions that pass two calls.
+throws(N) ->
+    alone(fun() ->
+                  _ = [catch ?MODULE:outer(W) || W <- [error, throw, exit],
+                                                 _ <- lists:seq(1, N)],
+                  ok
+          end).
+
+outer(What) -> {ok, ?MODULE:oops(What)}.
+
+oops(What) -> erlang:What(oops).
+
+%% @doc Starts N processes that are in stay/0.
+held(N) ->
+    Ps = [spawn(fun() -> ?MODULE:stay() end) || _ <- lists:seq(1, N)],
+    _ = [in_stay(P) || P <- Ps],
+    Ps.
+
+in_stay(P) ->
+    process_info(P, current_function) =:= {current_function, {?MODULE, stay, 0}}
+        orelse begin erlang:yield(), in_stay(P) end.
+
+stay() -> receive go -> ok end.
+
+%% @doc Collects the whole garbage of a process N times. Returns the process.
+collects(N) ->
+    Pid = spawn(fun() ->
+                        receive {go, From} -> ok end,
+                        _ = [erlang:garbage_collect() || _ <- lists:seq(1, N)],
+                        From ! {self(), done},
+                        receive stop -> ok end
+                end),
+    Pid ! {go, self()},
+    receive {Pid, done} -> Pid end.
+
+%% @doc Starts N processes for crowded/2. Returns their owner.
+crowd(N) ->
+    Self = self(),
+    Owner = spawn(fun() ->
+                          Ps = [spawn_opt(?MODULE, member, [], [link])
+                                || _ <- lists:seq(1, N)],
+                          Self ! {self(), ready},
+                          owner(Ps)
+                  end),
+    receive {Owner, ready} -> Owner end.
+
+owner(Ps) ->
+    receive
+        {call, From, M} ->
+            _ = [P ! {call, self(), M} || P <- Ps],
+            _ = [receive {P, done} -> ok end || P <- Ps],
+            From ! {self(), done},
+            owner(Ps)
+    end.
+
+%% @doc Each process of the crowd calls quick/1 M times.
+crowded(Owner, M) ->
+    Owner ! {call, self(), M},
+    receive {Owner, done} -> ok end.
+
+member() ->
+    receive {call, From, M} ->
+            ok = calls(M),
+            From ! {self(), done},
+            ?MODULE:member()
+    end.
+
+calls(0) -> ok;
+calls(M) ->
+    _ = ?MODULE:quick(fun() -> M end),
+    calls(M - 1).
+
+%% @doc Waits N times in a process, each time at least Ms milliseconds.
+waits(N, Ms) ->
+    alone(fun() ->
+                  _ = [receive after Ms -> ok end || _ <- lists:seq(1, N)],
+                  self()
+          end).
+
+alone(Fun) ->
+    {_, Ref} = spawn_monitor(fun() -> exit({result, Fun()}) end),
+    receive {'DOWN', Ref, process, _, {result, R}} -> R end.

@@ -1,0 +1,441 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% The command `inviso top' on two nodes, whose processes and calls are known: what it
+%% prints once, and what it shows on a terminal, which `script' of util-linux provides.
+-module(inviso_top_SUITE).
+
+-include_lib("common_test/include/ct.hrl").
+
+-export([all/0, suite/0, init_per_suite/1, end_per_suite/1, end_per_testcase/2]).
+-export([nodes_and_processes/1, functions/1, messages/1, for_people/1, many_processes/1,
+         a_node_is_lost/1, usage/1, the_command_is_killed/1,
+         screen/1, trace_of_a_row/1, signals/1, no_terminal/1]).
+
+-import(inviso_command_lib, [run/2, start/3, wait/2, signal/2, until/1, until_tracing/3,
+                             json/1]).
+-import(inviso_count_lib, [call/4, name/1, one/1, footprints/1, left/2,
+                           contains/2]).
+
+-define(WORK, inviso_top_work).
+-define(NODE, inviso_stock_node).
+
+all() ->
+    [nodes_and_processes, functions, messages, for_people, many_processes,
+     the_command_is_killed, usage, screen, trace_of_a_row, signals, no_terminal,
+     a_node_is_lost].
+
+suite() -> [{timetrap, {seconds, 600}}].
+
+init_per_suite(Config) ->
+    case helper() of
+        {ok, File} ->
+            begun(File, inviso_count_lib:init([?WORK], Config));
+        Skip ->
+            Skip
+    end.
+
+begun(_, {skip, _} = Skip) ->
+    Skip;
+begun(File, Config) ->
+    Copy = filename:join(?config(base, Config), "inviso_top"),
+    {ok, _} = file:copy(File, Copy),
+    ok = file:change_mode(Copy, 8#755),
+    _ = [call(N, ?WORK, stand_out, []) || N <- ?config(nodes, Config)],
+    Config.
+
+%% The helper program is not built, or does not run, where ncurses is missing.
+helper() ->
+    Ebin = filename:dirname(filename:absname(code:which(inviso))),
+    Priv = os:getenv("INVISO_PRIV", filename:join(filename:dirname(Ebin), "priv")),
+    File = filename:join(Priv, "inviso_top"),
+    case filelib:is_regular(File) andalso os:cmd("'" ++ File ++ "' --version") of
+        "inviso " ++ _ -> {ok, File};
+        Why -> {skip, lists:flatten(io_lib:format("inviso_top: ~tp", [Why]))}
+    end.
+
+end_per_suite(Config) -> inviso_count_lib:finish(Config).
+
+end_per_testcase(a_node_is_lost, _) -> ok;
+end_per_testcase(_, Config) -> inviso_count_lib:cleaned(Config).
+
+%%---------------------------------------------------------------------------
+%% Helpers
+
+names(Config) -> names_of(?config(nodes, Config)).
+
+names_of(Nodes) -> lists:append(lists:join(",", [name(N) || N <- Nodes])).
+
+once(Args, Config) ->
+    Out = run(?config(opts, Config),
+              ["top", "-n", names(Config), "--once", "--json" | Args]),
+    #{status := 0, out := Json} = Out,
+    json(Json).
+
+of_type(Type, Objects) ->
+    [O || #{<<"type">> := T} = O <- Objects, T =:= Type].
+
+processes(Name, Objects) ->
+    [O || #{<<"name">> := N} = O <- of_type(<<"process">>, Objects), N =:= Name].
+
+binary(#{name := Name}) -> list_to_binary(Name).
+
+%%---------------------------------------------------------------------------
+%% For scripts
+
+nodes_and_processes(Config) ->
+    Nodes = ?config(nodes, Config),
+    [One, Two] = footprints(Nodes),
+    Objects = once(["--every", "600ms", "--for", "2s"], Config),
+    Measured = of_type(<<"node">>, Objects),
+    [[] = [binary(N) || N <- Nodes] -- [Name || #{<<"node">> := Name} <- Measured]],
+    _ = [is_node(O) || O <- Measured],
+    [is_process(Name, Key, Least, 2, Objects)
+     || {Name, Key, Least}
+            <- [{<<"'naïve 東京'"/utf8>>, <<"memory">>, 10000000},
+                {<<"'full\\e[2J'">>, <<"mailbox">>, 20000},
+                {<<"busy">>, <<"reductions_per_s">>, 1000}]],
+    %% The memory of a process with a long mailbox is not asked for.
+    [null, null] = [M || #{<<"memory">> := M}
+                             <- processes(<<"'full\\e[2J'">>, Objects)],
+    [] = of_type(<<"function">>, Objects),
+    [] = left(One, hd(Nodes)),
+    [] = left(Two, lists:last(Nodes)).
+
+is_node(#{<<"processes">> := N, <<"listed">> := Listed, <<"looked_at">> := Looked,
+          <<"memory">> := #{<<"total">> := Total, <<"processes">> := Part},
+          <<"uptime_ms">> := Up, <<"run_queue">> := Queue, <<"cost_ppm">> := _,
+          <<"reductions_per_s">> := Reds}) ->
+    true = Total > Part andalso Part > 10000000,
+    true = Up > 0 andalso Queue >= 0 andalso Reds > 1000,
+    %% There are few processes, so each is looked at each time.
+    true = Looked >= Listed - 5 andalso abs(N - Listed) < 20.
+
+is_process(Name, Key, Least, Nodes, Objects) ->
+    Found = processes(Name, Objects),
+    Nodes = length(Found),
+    _ = [is_number(V) andalso V >= Least orelse error({Name, Key, V})
+         || #{Key := V} <- Found],
+    ok.
+
+%% Counts and quantiles are those of the calls on both nodes, and conditions of a
+%% spec are tested.
+functions(Config) ->
+    Opts = ?config(opts, Config),
+    Cmd = start(Opts, ["top", "-n", names(Config), "--once", "--json", "--every",
+                       "500ms", "--for", "200s", "inviso_top_work:pay(N) when N > 10",
+                       "inviso_top_work:calls/1"], 240000),
+    _ = [until_tracing(Opts, name(N), Cmd)
+         || N <- ?config(nodes, Config)],
+    _ = [ok = call(N, ?WORK, calls, [1010]) || N <- ?config(nodes, Config)],
+    ok = signal(Cmd, "INT"),
+    #{status := 0, out := Out} = wait(Cmd, 120000),
+    Objects = json(Out),
+    [#{<<"count">> := 2000, <<"unpaired">> := 0, <<"min">> := Min, <<"p50">> := P50,
+       <<"p99">> := P99, <<"max">> := Max, <<"sum">> := Sum}]
+        = [O || #{<<"key">> := <<"inviso_top_work:pay/1">>} = O <- Objects],
+    true = 0 < Min andalso Min =< P50 andalso P50 =< P99 andalso P99 =< Max,
+    true = Sum >= 2000 * Min andalso Sum =< 2000 * Max,
+    [#{<<"count">> := 2}]
+        = [O || #{<<"key">> := <<"inviso_top_work:calls/1">>} = O <- Objects],
+    2 = length(of_type(<<"node">>, Objects)).
+
+messages(Config) ->
+    Opts = ?config(opts, Config),
+    One = one(Config),
+    Cmd = start(Opts, ["top", "-n", name(One), "--once", "--json", "--for", "200s",
+                       "--messages", "--sort", "messages"], 240000),
+    _ = until_tracing(Opts, name(One), Cmd),
+    ok = call(One, ?WORK, send, [sink, 50000]),
+    ok = signal(Cmd, "INT"),
+    #{status := 0, out := Out} = wait(Cmd, 120000),
+    Objects = json(Out),
+    [#{<<"name">> := <<"sink">>, <<"messages_per_s">> := Most} | _]
+        = of_type(<<"process">>, Objects),
+    [#{<<"messages_per_s">> := All}] = of_type(<<"node">>, Objects),
+    true = Most > 0 andalso All >= Most.
+
+for_people(Config) ->
+    #{status := 0, out := Out} =
+        run(?config(opts, Config),
+            ["top", "-n", names(Config), "--once", "--every", "600ms", "--sort",
+             "mailbox", "--top", "4", "inviso_top_work:pay/1"]),
+    contains(Out, <<"mailbox">>),
+    contains(Out, <<"'full\\e[2J'">>),
+    contains(Out, <<"20.0k       -">>),
+    contains(Out, <<"no call yet">>),
+    contains(Out, <<"-- measured for 600 ms; ">>),
+    nomatch = binary:match(Out, <<"inviso_guard">>),
+    nomatch = binary:match(Out, <<"\e">>),
+    #{status := 0, out := Short} =
+        run(?config(opts, Config),
+            ["top", "-n", names(Config), "--once", "--quiet", "--every", "600ms"]),
+    nomatch = binary:match(Short, <<"-- measured">>),
+    contains(Short, <<"busy">>).
+
+%% With more processes than the node may look at in a tick, those that stand out are
+%% found all the same, and the output tells how many were looked at.
+many_processes(Config) ->
+    One = one(Config),
+    Ps = call(One, ?WORK, crowd, [inviso_test_lib:soak(8000, 100000)]),
+    try
+        Opts = ?config(opts, Config),
+        Cmd = start(Opts, ["top", "-n", name(One), "--once", "--json", "--every",
+                           "200ms", "--for", "6s"], 60000),
+        #{status := 0, out := Out} = wait(Cmd, 60000),
+        Objects = json(Out),
+        [#{<<"listed">> := Listed, <<"looked_at">> := Looked}]
+            = of_type(<<"node">>, Objects),
+        true = Listed > 8000 andalso Looked < Listed,
+        is_process(<<"'full\\e[2J'">>, <<"mailbox">>, 20000, 1, Objects)
+    after
+        call(One, ?WORK, leave, [Ps])
+    end.
+
+%%---------------------------------------------------------------------------
+%% What goes wrong
+
+usage(Config) ->
+    Opts = ?config(opts, Config),
+    Name = name(one(Config)),
+    _ = [begin
+             #{status := 2, err := Err} = run(Opts, ["top", "-n", Name | Args]),
+             contains(Err, Says)
+         end || {Args, Says}
+                    <- [{["--json"], <<"need --once">>},
+                        {["--once", "--every", "1ms"], <<"200ms to 1m">>},
+                        {["--once", "--sort", "size"], <<"not one of">>},
+                        {["--once", "--sort", "messages"], <<"needs --messages">>},
+                        {["--once", "--sort", "p99"], <<"SPEC">>},
+                        {["--once", "--procs", "all"], <<"--procs needs">>},
+                        {["--once", "a:b/1 -> return"], <<"an action">>},
+                        {[], <<"no terminal">>}]],
+    #{status := 5} = run(Opts, ["top", "-n", Name, "--once", "no_such_module:f/1"]),
+    #{status := 3} = run(Opts, ["top", "-n", "nobody", "--once"]).
+
+%% After kill -9 of the command nothing stays on the nodes.
+the_command_is_killed(Config) ->
+    Nodes = ?config(nodes, Config),
+    Before = footprints(Nodes),
+    Cmd = #{os_pid := Pid} =
+        start(?config(opts, Config),
+              ["top", "-n", names(Config), "--once", "--for", "200s", "--messages",
+               "inviso_top_work:pay/1"], 240000),
+    _ = [until_tracing(?config(opts, Config), name(N), Cmd)
+         || N <- Nodes],
+    "" = os:cmd(io_lib:format("kill -9 ~b", [Pid])),
+    _ = wait(Cmd, 60000),
+    _ = [[] = left(F, N) || {F, N} <- lists:zip(Before, Nodes)].
+
+a_node_is_lost(Config) ->
+    [_, #{os_pid := OsPid} = Two] = ?config(nodes, Config),
+    Cmd = start(?config(opts, Config),
+                ["top", "-n", names(Config), "--once", "--json", "--for", "200s",
+                 "inviso_top_work:pay/1"], 240000),
+    _ = [until_tracing(?config(opts, Config), name(N), Cmd)
+         || N <- ?config(nodes, Config)],
+    ok = signal(OsPid, "KILL"),
+    until(fun() -> binary:match(inviso_command_lib:err(Cmd),
+                                list_to_binary(name(Two))) =/= nomatch
+          end),
+    ok = signal(Cmd, "INT"),
+    #{status := 3, out := Out} = wait(Cmd, 120000),
+    Objects = of_type(<<"node">>, json(Out)),
+    [#{<<"node">> := Lost}] = [O || #{<<"error">> := _} = O <- Objects],
+    Lost = binary(Two),
+    [_] = [O || O <- Objects, not is_map_key(<<"error">>, O)],
+    inviso_count_lib:released([one(Config)]).
+
+%%---------------------------------------------------------------------------
+%% The screen, in a terminal of tmux
+
+%% Runs the command in a new terminal, and returns when the screen shows a pattern.
+%% After the command the terminal shows its exit status, and whether the modes of the
+%% terminal are as before.
+terminal(Args, Pattern, Config) ->
+    os:find_executable("tmux") =/= false
+        orelse throw({skip, "NO TERMINAL WAS TRIED: there is no tmux"}),
+    Dir = string:trim(os:cmd("mktemp -d /tmp/ict.XXXXXXXX")),
+    Pid = filename:join(Dir, "pid"),
+    #{cookie := Cookie, base := Base} = ?config(opts, Config),
+    Line = io_lib:format(
+             "env -u LC_ALL -u LANG HOME=~ts INVISO_COOKIE=~ts sh -c "
+             "'B=$(stty -g); sh -c \"echo \\$\\$ >~ts; exec ~ts top -n ~ts ~ts\"; "
+             "S=$?; [ \"$B\" = \"$(stty -g)\" ] && M=same || M=other; "
+             "echo ended: $S modes: $M; sleep 1000'",
+             [Dir, Cookie, Pid, filename:join(Base, "inviso"), names(Config),
+              lists:join($\s, Args)]),
+    T = #{socket => filename:join(Dir, "s"), dir => Dir, pid => Pid},
+    "" = tmux(T, ["-f /dev/null -u new-session -d -x 80 -y 24 -s t ", quoted(Line)]),
+    try
+        shows(T, Pattern),
+        T
+    catch
+        C:R:Stack ->
+            closed(T),
+            erlang:raise(C, R, Stack)
+    end.
+
+quoted(Text) ->
+    [$', string:replace(Text, "'", "'\\''", all), $'].
+
+tmux(#{socket := Socket}, Args) ->
+    os:cmd(lists:flatten(["tmux -S ", Socket, " ", Args])).
+
+closed(#{dir := Dir} = T) ->
+    _ = tmux(T, "kill-server"),
+    _ = os:cmd("rm -rf " ++ Dir),
+    ok.
+
+keys(T, Keys) ->
+    "" = tmux(T, ["send-keys -t t ", Keys]),
+    ok.
+
+has(Line, Pattern) -> re:run(Line, Pattern, [unicode]) =/= nomatch.
+
+%% Returns the lines of the screen.
+lines(T) ->
+    string:split(tmux(T, "capture-pane -p -t t"), "\n", all).
+
+%% Waits until the screen shows a pattern.
+shows(T, Pattern) -> shows_all(T, [Pattern]).
+
+%% Waits until the screen shows all patterns, and is not being drawn: two looks at it
+%% are equal. Returns its lines.
+shows_all(T, Patterns) ->
+    until(fun() ->
+                  Lines = lines(T),
+                  Same = put(screen, Lines) =:= Lines,
+                  Same andalso lists:all(fun(P) ->
+                                                 lists:any(fun(L) -> has(L, P) end, Lines)
+                                         end, Patterns)
+                      andalso Lines
+          end).
+
+%% Waits until the first row of the table matches.
+first_row(T, Pattern) ->
+    until(fun() ->
+                  case table(lines(T)) of
+                      [_, First | _] -> has(First, Pattern);
+                      _ -> false
+                  end
+          end).
+
+%% The lines of the table, with its title.
+table(Lines) ->
+    lists:dropwhile(fun(L) -> not has(L, "^pid .*reds/s") end, Lines).
+
+%% The terminal is as before: no other screen, a visible cursor, the same modes.
+restored(T, Status) ->
+    _ = shows(T, lists:flatten(io_lib:format("^ended: ~b modes: same", [Status]))),
+    "0 1" = string:trim(tmux(T, "display -p -t t '#{alternate_on} #{cursor_flag}'")),
+    ok.
+
+in_terminal(Args, Pattern, Fun, Config) ->
+    T = terminal(Args, Pattern, Config),
+    try
+        Fun(T)
+    catch
+        C:R:Stack ->
+            ct:log("~tp", [lines(T)]),
+            erlang:raise(C, R, Stack)
+    after
+        closed(T)
+    end.
+
+screen(Config) ->
+    in_terminal(["--every", "300ms"], "busy", fun rows_and_keys/1, Config).
+
+rows_and_keys(T) ->
+    %% The most work first; no line is longer than the screen.
+    true = first_row(T, "busy .*inviso_top_wor"),
+    Lines = shows_all(T, ["^<.*busy .*inviso_top_wor", "^q quit"]),
+    [] = [L || L <- Lines, string:length(L) > 80],
+    %% Sorting; names are shown as text.
+    ok = keys(T, "b"),
+    true = first_row(T, "full\\\\e\\[2J.* 20.0k +- "),
+    ok = keys(T, "m"),
+    true = first_row(T, "naïve 東京"),
+    %% Other sizes. Before the command draws again, tmux shows a part of its screen.
+    "" = tmux(T, "resize-window -t t -x 120 -y 12"),
+    Wide = shows_all(T, ["current function", "^q quit"]),
+    [_ | _] = [L || L <- Wide, string:length(L) > 80],
+    "" = tmux(T, "resize-window -t t -x 40 -y 10"),
+    _ = until(fun() ->
+                      Now = [L || L <- lines(T), L =/= ""],
+                      length(Now) =:= 10 andalso has(lists:last(Now), "^q quit")
+                          andalso lists:all(fun(L) -> string:length(L) =< 40 end, Now)
+              end),
+    "" = tmux(T, "resize-window -t t -x 80 -y 24"),
+    _ = shows(T, "Tab table"),
+    %% A frozen screen does not change.
+    ok = keys(T, "f"),
+    Frozen = shows_all(T, ["FROZEN", "^one", "^two", "[*]memory"]),
+    [Uptime] = [L || L <- Frozen, has(L, "^one")],
+    ok = keys(T, "'?'"),
+    _ = shows(T, "choose a row"),
+    ok = keys(T, "'?'"),
+    Still = shows_all(T, ["[*]memory", "^one"]),
+    [Uptime] = [L || L <- Still, has(L, "^one")],
+    ok = keys(T, "f"),
+    _ = until(fun() -> [L || L <- lines(T), L =:= Uptime] =:= [] end),
+    ok = keys(T, "q"),
+    restored(T, 0).
+
+%% Enter traces the chosen function, and after that the screen is back.
+trace_of_a_row(Config) ->
+    One = one(Config),
+    in_terminal(
+      ["--every", "300ms", "inviso_top_work:pay/1"], "no call yet",
+      fun(T) ->
+              ok = call(One, ?WORK, calls, [10]),
+              _ = shows(T, "^inviso_top_work:pay/1 "),
+              ok = keys(T, "Enter"),
+              _ = shows(T, "^[$] inviso trace .*inviso_top_work:pay/1"),
+              _ = until(fun() ->
+                                ok = call(One, ?WORK, calls, [1]),
+                                string:find(lines(T), "inviso_top_work:pay(1)") =/= nomatch
+                        end),
+              ok = keys(T, "C-c"),
+              _ = shows(T, "press Enter to return"),
+              ok = keys(T, "Enter"),
+              _ = shows(T, "^inviso_top_work:pay/1 "),
+              ok = keys(T, "C-c"),
+              restored(T, 0)
+      end, Config).
+
+%% A signal ends the command as a key does, also while a trace runs; after kill -9 the
+%% nodes clean up.
+signals(Config) ->
+    Nodes = ?config(nodes, Config),
+    Before = footprints(Nodes),
+    _ = [in_terminal(["--every", "300ms", "inviso_top_work:pay/1"], "no call yet",
+                     fun(T) -> killed(T, Signal), restored(T, 0) end, Config)
+         || Signal <- ["TERM", "INT"]],
+    in_terminal(["--every", "300ms"], "busy",
+                fun(T) ->
+                        %% A process without events, which would move the line away.
+                        ok = keys(T, "m"),
+                        true = first_row(T, "naïve 東京"),
+                        ok = keys(T, "Enter"),
+                        _ = shows(T, "^[$] inviso trace .*send receive"),
+                        killed(T, "TERM"),
+                        restored(T, 0)
+                end, Config),
+    in_terminal(["--every", "300ms"], "busy", fun(T) -> killed(T, "KILL") end, Config),
+    _ = [[] = left(F, N) || {F, N} <- lists:zip(Before, Nodes)].
+
+killed(#{pid := File}, Signal) ->
+    {ok, Pid} = file:read_file(File),
+    "" = os:cmd(io_lib:format("kill -~s ~s", [Signal, string:trim(Pid)])),
+    ok.
+
+%% A terminal that ncurses does not know: an error, not a broken screen.
+no_terminal(Config) ->
+    #{cookie := Cookie, base := Base} = ?config(opts, Config),
+    os:find_executable("script") =/= false
+        orelse throw({skip, "there is no `script' of util-linux"}),
+    Out = os:cmd(lists:flatten(
+                   ["INVISO_COOKIE=", Cookie, " TERM=no-such script -qefc '",
+                    filename:join(Base, "inviso"), " top -n ", name(one(Config)),
+                    "' /dev/null; echo status $?"])),
+    {match, _} = re:run(Out, "not known to ncurses"),
+    {match, _} = re:run(Out, "status 2").

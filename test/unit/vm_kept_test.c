@@ -1,0 +1,646 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "vm/kept.h"
+
+#define PLACES 8u
+#define THREADS 4u
+
+/* Words of the form that the VM uses for pids. */
+#define PID(n) ((uint64_t)(n) << 4 | 3)
+
+static struct inv_kept *k;
+static uint32_t lost; /* how many calls the last begin or end found lost */
+static uint32_t gone; /* the function whose calls are gone */
+
+static int set_up_with(uint64_t bytes)
+{
+	gone = UINT32_MAX;
+	k = inv_kept_make(PLACES, THREADS, bytes);
+	return k ? 0 : -1;
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	return set_up_with(1u << 20);
+}
+
+/* One of the 64 blocks is not used, so there is room for 63 calls. */
+static int set_up_small(void **state)
+{
+	(void)state;
+	return set_up_with(64 * INV_KEPT_BLOCK);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	inv_kept_free(k);
+	return 0;
+}
+
+static struct inv_kept_call *begin(uint32_t thread, uint32_t pid,
+				   uint32_t function, uint64_t ns)
+{
+	struct inv_kept_call *call =
+		inv_kept_begin(k, thread, PID(pid), function, ns, &lost);
+
+	if (call)
+		call->marks = INV_KEPT_COUNTED;
+	return call;
+}
+
+/* Returns how long the call took up to `ns', or 0 if it did not begin. */
+static uint64_t end(uint32_t thread, uint32_t pid, uint32_t function,
+		    uint64_t ns)
+{
+	struct inv_kept_call *call;
+
+	if (inv_kept_end(k, thread, PID(pid), function, &call, &lost) !=
+	    INV_KEPT_FOUND)
+		return 0;
+	ns -= call->ns;
+	inv_kept_pop(k, thread, PID(pid), ns);
+	return ns;
+}
+
+static enum inv_kept_found found(uint32_t pid, uint32_t function)
+{
+	struct inv_kept_call *call;
+
+	return inv_kept_end(k, 0, PID(pid), function, &call, &lost);
+}
+
+static bool is_gone(const void *arg, uint32_t function)
+{
+	(void)arg;
+	return function == gone;
+}
+
+static bool is_dead(void *arg, uint64_t process)
+{
+	return process == *(uint64_t *)arg;
+}
+
+/* --- one thread -------------------------------------------------------------- */
+
+static void calls_nest(void **state)
+{
+	struct inv_kept_call *call;
+
+	(void)state;
+	assert_int_equal(begin(0, 1, 7, 100)->depth, 0);
+	assert_int_equal(begin(0, 1, 7, 110)->depth, 1);
+	assert_int_equal(begin(0, 1, 8, 120)->depth, 2);
+	assert_int_equal(end(0, 1, 8, 125), 5);
+	assert_int_equal(end(0, 1, 7, 130), 20);
+	assert_int_equal(inv_kept_end(k, 0, PID(1), 7, &call, &lost),
+			 INV_KEPT_FOUND);
+	/* Only the time of calls directly inside the call counts. */
+	assert_int_equal(call->inner_ns, 20);
+	assert_int_equal(call->ns, 100);
+	assert_int_equal(lost, 0);
+	inv_kept_pop(k, 0, PID(1), 40);
+	assert_int_equal(found(1, 7), INV_KEPT_UNKNOWN);
+}
+
+/* The calls above the call that ends count as lost. */
+static void missing_ends(void **state)
+{
+	(void)state;
+	begin(0, 1, 1, 1);
+	begin(0, 1, 2, 2);
+	begin(0, 1, 3, 3);
+	assert_int_equal(found(1, 9), INV_KEPT_UNKNOWN);
+	assert_int_equal(lost, 0);
+	assert_int_equal(end(0, 1, 1, 11), 10);
+	assert_int_equal(lost, 2);
+}
+
+/* Calls that the caller does not count are removed like others. */
+static void not_all_are_counted(void **state)
+{
+	(void)state;
+	begin(0, 1, 1, 1);
+	begin(0, 1, 2, 2)->marks = 0;
+	begin(0, 1, 2, 3);
+	assert_int_equal(end(0, 1, 1, 11), 10);
+	assert_int_equal(lost, 1);
+	for (uint32_t i = 0; i < 4; i++)
+		begin(0, 1, i % 2, i)->marks = i < 2 ? INV_KEPT_COUNTED : 0;
+	gone = 1;
+	assert_int_equal(inv_kept_forget(k, 0, PID(1), is_gone, NULL), 1);
+	assert_non_null(inv_kept_exit(k, PID(1)));
+	assert_int_equal(inv_kept_exited(k, 0, PID(1)), 1);
+	assert_int_equal(found(1, 0), INV_KEPT_UNKNOWN);
+}
+
+static void a_new_process_takes_a_dead_ones_place(void **state)
+{
+	(void)state;
+	begin(0, 1, 1, 1);
+	begin(0, 1, 1, 2);
+	assert_non_null(begin(1, 1 + PLACES, 1, 3));
+	assert_int_equal(lost, 2);
+	assert_int_equal(found(1, 1), INV_KEPT_UNKNOWN);
+	assert_int_equal(end(1, 1 + PLACES, 1, 4), 1);
+}
+
+static void put_and_get(uint32_t n)
+{
+	uint8_t *in = malloc(n);
+	uint8_t *out = malloc(n);
+	struct inv_kept_call *call = begin(0, 1, 1, 1);
+
+	for (uint32_t i = 0; i < n; i++)
+		in[i] = (uint8_t)(i * 7 + n);
+	assert_true(inv_kept_put(k, 0, PID(1), call, in, n));
+	assert_int_equal(call->n, n);
+	inv_kept_get(k, call, out);
+	assert_memory_equal(in, out, n);
+	assert_int_equal(end(0, 1, 1, 3), 2);
+	free(in);
+	free(out);
+}
+
+static void bytes_of_any_length(void **state)
+{
+	(void)state;
+	for (uint32_t n = INV_KEPT_NEAR; n < 4000; n++)
+		put_and_get(n);
+	put_and_get(300000);
+}
+
+/* What does not fit is refused, and nothing is lost with it. */
+static void no_room_for_bytes(void **state)
+{
+	static const uint8_t bytes[64 * INV_KEPT_BLOCK];
+
+	(void)state;
+	for (unsigned i = 0; i < 100; i++) {
+		struct inv_kept_call *call = begin(0, 1, 1, 1);
+
+		assert_false(
+			inv_kept_put(k, 0, PID(1), call, bytes, sizeof(bytes)));
+		assert_int_equal(call->n, 0);
+		assert_int_equal(end(0, 1, 1, 3), 2);
+		put_and_get(32 * INV_KEPT_BLOCK);
+	}
+}
+
+/* Ends of calls without room are not taken for those of others. */
+static void no_room_for_calls(void **state)
+{
+	(void)state;
+	for (unsigned round = 0; round < 3; round++) {
+		for (uint32_t i = 0; i < 63; i++)
+			assert_non_null(begin(0, 1, 1, i));
+		for (uint32_t i = 0; i < 5; i++)
+			assert_null(begin(0, 1, 1, 100 + i));
+		assert_null(begin(0, 2, 1, 100));
+		assert_int_equal(found(2, 1), INV_KEPT_NO_ROOM);
+		for (uint32_t i = 0; i < 5; i++)
+			assert_int_equal(found(1, 1), INV_KEPT_NO_ROOM);
+		for (uint32_t i = 63; i > 0; i--)
+			assert_int_equal(end(0, 1, 1, 1000), 1001 - i);
+	}
+}
+
+/* One process cannot take all blocks. */
+static void a_process_has_a_bound(void **state)
+{
+	uint32_t n = 0;
+
+	(void)state;
+	inv_kept_free(k);
+	assert_int_equal(set_up_with(8u << 20), 0);
+	while (begin(0, 1, 1, 1))
+		n++;
+	assert_int_equal(n, INV_KEPT_PROCESS);
+	assert_non_null(begin(0, 2, 1, 1));
+}
+
+static void calls_of_a_gone_function(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 10; i++)
+		begin(0, 1, i % 2, i);
+	gone = 1;
+	assert_int_equal(inv_kept_forget(k, 0, PID(1), is_gone, NULL), 5);
+	for (uint32_t i = 10; i > 0; i -= 2)
+		assert_int_equal(end(0, 1, 0, 100), 102 - i);
+	assert_int_equal(found(1, 0), INV_KEPT_UNKNOWN);
+	assert_int_equal(inv_kept_forget(k, 0, PID(2), is_gone, NULL), 0);
+}
+
+static void exits(void **state)
+{
+	(void)state;
+	assert_null(inv_kept_exit(k, PID(1)));
+	begin(0, 1, 1, 10);
+	begin(0, 1, 2, 20);
+	assert_int_equal(inv_kept_exit(k, PID(1))->function, 2);
+	assert_int_equal(inv_kept_exited(k, 0, PID(1)), 2);
+	assert_null(inv_kept_exit(k, PID(1)));
+	assert_non_null(begin(0, 1, 1, 10));
+	assert_int_equal(lost, 0);
+}
+
+static void sweeping_dead_processes(void **state)
+{
+	uint64_t dead = PID(3);
+	uint32_t entries[PLACES];
+	uint64_t at = 0;
+	uint32_t n = 0;
+
+	(void)state;
+	begin(0, 1, 1, 1);
+	begin(0, 3, 1, 1);
+	begin(0, 3, 1, 2);
+	while (!inv_kept_is_end(k, at))
+		n += inv_kept_mark(k, is_dead, &dead, &at, 3, entries + n, 2);
+	assert_int_equal(at, PLACES);
+	assert_int_equal(n, 1);
+	/* Until the entry's calls are freed, no process has the entry. */
+	assert_int_equal(found(3, 1), INV_KEPT_UNKNOWN);
+	assert_null(begin(0, 3, 1, 1));
+	assert_null(inv_kept_exit(k, PID(3)));
+	assert_null(begin(0, 3 + PLACES, 1, 1));
+	assert_int_equal(inv_kept_reap(k, 1, entries[0]), 2);
+	assert_int_equal(end(0, 1, 1, 5), 4);
+	/* The calls were freed, so their blocks can be used again. */
+	assert_non_null(begin(0, 3 + PLACES, 1, 1));
+	assert_int_equal(lost, 0);
+}
+
+/* When a function is gone, later ends are not taken for those of older calls. */
+static void gone_functions_and_no_room(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 63; i++)
+		assert_non_null(begin(0, 1, i % 2, i));
+	assert_null(begin(0, 1, 0, 100));
+	assert_null(begin(0, 1, 1, 100));
+	gone = 0;
+	assert_int_equal(inv_kept_forget(k, 0, PID(1), is_gone, NULL), 63);
+	assert_int_equal(found(1, 1), INV_KEPT_UNKNOWN);
+}
+
+/* Returns how many blocks are free, and begins that many calls. */
+static uint32_t fill(uint32_t pid)
+{
+	uint32_t n = 0;
+
+	while (begin(0, pid, 9, 1))
+		n++;
+	return n;
+}
+
+/* Frees n blocks. */
+static void drain(uint32_t pid, uint32_t n)
+{
+	assert_int_equal(found(pid, 9), INV_KEPT_NO_ROOM);
+	for (; n > 0; n--)
+		assert_int_equal(end(0, pid, 9, 2), 1);
+}
+
+/* Calls inside calls without room are kept when there is room again. */
+static void room_inside_calls_without_room(void **state)
+{
+	uint32_t n;
+
+	(void)state;
+	begin(0, 1, 1, 10);
+	n = fill(2);
+	assert_null(begin(0, 1, 1, 20));
+	assert_null(begin(0, 1, 2, 30));
+	drain(2, n);
+	assert_int_equal(begin(0, 1, 1, 40)->depth, 3);
+	assert_int_equal(begin(0, 1, 1, 50)->depth, 4);
+	assert_int_equal(end(0, 1, 1, 51), 1);
+	assert_int_equal(end(0, 1, 1, 42), 2);
+	assert_int_equal(found(1, 2), INV_KEPT_NO_ROOM);
+	assert_int_equal(begin(0, 1, 5, 60)->depth, 2);
+	assert_int_equal(end(0, 1, 5, 61), 1);
+	assert_int_equal(found(1, 1), INV_KEPT_NO_ROOM);
+	assert_int_equal(end(0, 1, 1, 20), 10);
+	assert_int_equal(found(1, 1), INV_KEPT_UNKNOWN);
+}
+
+/* If ends are missing, a call that may have found no room is not taken for an
+ * older call of its function. */
+static void missing_ends_around_a_gap(void **state)
+{
+	uint32_t n;
+
+	(void)state;
+	begin(0, 1, 8, 5);
+	begin(0, 1, 1, 10);
+	n = fill(2);
+	assert_null(begin(0, 1, 1, 20));
+	drain(2, n);
+	begin(0, 1, 2, 30);
+	begin(0, 1, 3, 31);
+	assert_int_equal(found(1, 7), INV_KEPT_UNKNOWN);
+	assert_int_equal(lost, 0);
+	/* The end of the call at 20, and then that of the call at 10. */
+	assert_int_equal(found(1, 1), INV_KEPT_NO_ROOM);
+	assert_int_equal(lost, 2);
+	assert_int_equal(end(0, 1, 1, 14), 4);
+	assert_int_equal(end(0, 1, 8, 15), 10);
+	assert_int_equal(lost, 0);
+	/* One missing end without room costs one call. */
+	begin(0, 1, 8, 5);
+	begin(0, 1, 1, 10);
+	n = fill(2);
+	assert_null(begin(0, 1, 1, 20));
+	drain(2, n);
+	assert_int_equal(found(1, 1), INV_KEPT_NO_ROOM);
+	assert_int_equal(end(0, 1, 8, 15), 10);
+	assert_int_equal(lost, 1);
+	assert_int_equal(begin(0, 1, 1, 30)->depth, 0);
+	assert_int_equal(end(0, 1, 1, 31), 1);
+}
+
+/* --- several threads ----------------------------------------------------------- */
+
+#define ROUNDS 20000u
+#define EACH 40u
+
+/*
+ * Processes move between threads: each thread takes a process, ends the calls that
+ * another thread has begun for it, begins others, and gives it back. A block that
+ * two calls have at the same time shows in the bytes.
+ */
+static _Atomic uint32_t owner[PLACES]; /* the thread that has the process; 0:
+					  none has it */
+static _Atomic uint32_t refused;
+
+static void check_and_end(uint32_t thread, uint32_t pid, uint32_t *open,
+			  uint8_t *out)
+{
+	struct inv_kept_call *call;
+	uint32_t n;
+
+	while (*open > 0) {
+		if (inv_kept_end(k, thread, PID(pid), 1, &call, &n) !=
+		    INV_KEPT_FOUND)
+			abort();
+		if (call->n > 0) {
+			inv_kept_get(k, call, out);
+			for (uint32_t i = 0; i < call->n; i++)
+				if (out[i] != (uint8_t)pid)
+					abort();
+		}
+		inv_kept_pop(k, thread, PID(pid), 1);
+		--*open;
+	}
+}
+
+static uint32_t opened[PLACES]; /* how many calls the process has open; only
+				   its owner uses it */
+
+static void *move(void *arg)
+{
+	uint32_t thread = *(uint32_t *)arg;
+	uint32_t seed = thread + 1;
+	uint8_t in[1000];
+	uint8_t out[1000];
+
+	for (uint32_t round = 0; round < ROUNDS; round++) {
+		uint32_t zero = 0;
+		uint32_t pid;
+
+		seed = seed * 1103515245u + 12345u;
+		pid = 1 + (seed >> 16) % (PLACES - 1);
+		if (!atomic_compare_exchange_strong(&owner[pid], &zero,
+						    thread + 1))
+			continue;
+		check_and_end(thread, pid, &opened[pid], out);
+		memset(in, (int)pid, sizeof(in));
+		for (uint32_t i = 0; i < seed % EACH; i++) {
+			uint32_t n;
+			struct inv_kept_call *call =
+				inv_kept_begin(k, thread, PID(pid), 1, 1, &n);
+
+			if (!call) {
+				struct inv_kept_call *none;
+
+				atomic_fetch_add(&refused, 1);
+				if (inv_kept_end(k, thread, PID(pid), 1, &none,
+						 &n) != INV_KEPT_NO_ROOM)
+					abort();
+				continue;
+			}
+			opened[pid]++;
+			(void)inv_kept_put(k, thread, PID(pid), call, in,
+					   i % 2 ? 900 : INV_KEPT_NEAR);
+		}
+		atomic_store(&owner[pid], 0);
+	}
+	return NULL;
+}
+
+static void many_threads(void **state)
+{
+	pthread_t threads[THREADS];
+	uint32_t index[THREADS];
+	uint8_t out[1000];
+	uint32_t n = 0;
+
+	(void)state;
+	inv_kept_free(k);
+	assert_int_equal(set_up_with(600 * INV_KEPT_BLOCK), 0);
+	for (uint32_t i = 0; i < THREADS; i++) {
+		index[i] = i;
+		assert_int_equal(
+			pthread_create(&threads[i], NULL, move, &index[i]), 0);
+	}
+	for (uint32_t i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+	for (uint32_t pid = 1; pid < PLACES; pid++)
+		check_and_end(0, pid, &opened[pid], out);
+	/* No block was lost: what other threads have cached is theirs. */
+	while (begin(0, 1, 1, 1))
+		n++;
+	assert_in_range(n, 599 - (THREADS - 1) * 128, 599);
+}
+
+/*
+ * Processes are swept while they still make calls. As with callbacks, each of a
+ * thread's steps is between enter and leave. A block that is freed too early shows
+ * in the bytes, or in the number of blocks.
+ */
+static _Atomic bool busy[THREADS];
+static _Atomic bool over;
+
+static bool is_any(void *arg, uint64_t process)
+{
+	(void)arg;
+	(void)process;
+	return true;
+}
+
+static void enter(uint32_t thread)
+{
+	atomic_store(&busy[thread], true);
+}
+
+static void leave(uint32_t thread)
+{
+	atomic_store(&busy[thread], false);
+}
+
+static bool begin_again(uint32_t thread, uint64_t process)
+{
+	uint8_t in[600];
+	struct inv_kept_call *call;
+	uint32_t n;
+
+	enter(thread);
+	memset(in, (int)(process >> 4), sizeof(in));
+	call = inv_kept_begin(k, thread, process, 1, 1, &n);
+	if (call)
+		(void)inv_kept_put(k, thread, process, call, in, sizeof(in));
+	leave(thread);
+	return call != NULL;
+}
+
+static bool end_again(uint32_t thread, uint64_t process)
+{
+	uint8_t out[600];
+	struct inv_kept_call *call;
+	bool has;
+	uint32_t n;
+
+	enter(thread);
+	has = inv_kept_end(k, thread, process, 1, &call, &n) == INV_KEPT_FOUND;
+	if (has) {
+		inv_kept_get(k, call, out);
+		for (uint32_t i = 0; i < call->n; i++)
+			if (out[i] != (uint8_t)(process >> 4))
+				abort();
+		inv_kept_pop(k, thread, process, 1);
+	}
+	leave(thread);
+	return has;
+}
+
+static void *calls(void *arg)
+{
+	uint32_t thread = *(uint32_t *)arg;
+	uint64_t process = PID(thread);
+
+	for (uint32_t round = 0; round < ROUNDS; round++) {
+		bool has = true;
+
+		for (uint32_t i = 0; has && i < 5; i++)
+			has = begin_again(thread, process);
+		for (uint32_t i = 0; has && i < 5; i++)
+			has = end_again(thread, process);
+		if (!has) /* it was swept: a new process follows */
+			process += (uint64_t)PLACES << 4;
+	}
+	return NULL;
+}
+
+static void *sweeps(void *arg)
+{
+	const uint32_t thread = THREADS - 1;
+
+	(void)arg;
+	while (!atomic_load(&over)) {
+		uint32_t entries[PLACES];
+		uint64_t at = 0;
+		uint32_t n = inv_kept_mark(k, is_any, NULL, &at, PLACES,
+					   entries, PLACES);
+
+		for (uint32_t i = 0; i < thread; i++)
+			while (atomic_load(&busy[i]))
+				sched_yield();
+		while (n > 0)
+			(void)inv_kept_reap(k, thread, entries[--n]);
+	}
+	return NULL;
+}
+
+static void sweeping_beside_calls(void **state)
+{
+	pthread_t threads[THREADS];
+	uint32_t index[THREADS];
+	uint32_t entries[PLACES];
+	uint64_t at = 0;
+	uint32_t n;
+
+	(void)state;
+	inv_kept_free(k);
+	assert_int_equal(set_up_with(600 * INV_KEPT_BLOCK), 0);
+	for (uint32_t i = 0; i < THREADS; i++) {
+		index[i] = i;
+		assert_int_equal(pthread_create(&threads[i], NULL,
+						i < THREADS - 1 ? calls :
+								  sweeps,
+						&index[i]),
+				 0);
+	}
+	for (uint32_t i = 0; i < THREADS - 1; i++)
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+	atomic_store(&over, true);
+	assert_int_equal(pthread_join(threads[THREADS - 1], NULL), 0);
+	n = inv_kept_mark(k, is_any, NULL, &at, PLACES, entries, PLACES);
+	while (n > 0)
+		(void)inv_kept_reap(k, 0, entries[--n]);
+	while (begin(0, 7, 1, 1))
+		n++;
+	assert_in_range(n, 599 - (THREADS - 1) * 128, 599);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(calls_nest, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(missing_ends, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(not_all_are_counted, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_new_process_takes_a_dead_ones_place, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(bytes_of_any_length, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(no_room_for_bytes, set_up_small,
+						tear_down),
+		cmocka_unit_test_setup_teardown(no_room_for_calls, set_up_small,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_process_has_a_bound, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(calls_of_a_gone_function,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(exits, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(sweeping_dead_processes, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(gone_functions_and_no_room,
+						set_up_small, tear_down),
+		cmocka_unit_test_setup_teardown(room_inside_calls_without_room,
+						set_up_small, tear_down),
+		cmocka_unit_test_setup_teardown(missing_ends_around_a_gap,
+						set_up_small, tear_down),
+		cmocka_unit_test_setup_teardown(many_threads, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(sweeping_beside_calls, set_up,
+						tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
