@@ -192,6 +192,11 @@ enum inv_note {
 	/* How samples were taken, since the beginning of the log: INV_SAMPLING_N
 	 * numbers, in the order of enum inv_sampling. A later note replaces it */
 	INV_NOTE_SAMPLING = 15,
+	/* What the histograms of this log are of, if not of times: the
+	 * expression, a binary of UTF-8. INV_NOTE_TIMES and INV_NOTE_BUCKETS
+	 * then have its values, and not ns; a call without a time is an event
+	 * for which the expression has no integer from 0 to INT64_MAX */
+	INV_NOTE_MEASURE = 16,
 };
 
 enum inv_sample_flag {

@@ -11,6 +11,7 @@
 
 enum {
 	OPT_BY = 256,
+	OPT_OF,
 	OPT_SORT,
 	OPT_DRAW,
 	OPT_OPEN_CALLS,
@@ -24,6 +25,10 @@ static const struct argp_option options[] = {
 	  "a histogram for each function (default), process, kind of process "
 	  "(its name, or the function that it was spawned to run) or node; "
 	  "also function,node",
+	  2 },
+	{ "of", OPT_OF, "EXPR", 0,
+	  "instead of times, the values of an expression over the arguments "
+	  "A1, A2, ... that are integers from 0 on, such as 'byte_size(A2)'",
 	  2 },
 	{ "open-calls", OPT_OPEN_CALLS, "N", 0,
 	  "time no more calls of a function when a process has N timed calls "
@@ -55,11 +60,16 @@ static const char doc[] =
 	"for up to 4096 keys; calls of further keys are timed together, as "
 	"others.\n"
 	"\n"
+	"With --of EXPR, a SPEC can also be send or receive, as for `inviso "
+	"count --by EXPR'.\n"
+	"\n"
 	"Examples:\n"
 	"  inviso hist -n shop@h1 'shop_cart:_/_'\n"
 	"  inviso hist -n shop@h1 --sort sum --top 10 'app(shop)'\n"
 	"  inviso hist -n a@h1,b@h2 --by node 'shop:pay(_, _)'\n"
 	"  inviso hist -n shop@h1 --by kind gc\n"
+	"  inviso hist -n shop@h1 --of 'byte_size(A2)' 'shop_db:put/2'\n"
+	"  inviso hist -n shop@h1 --of 'length(A1)' 'lists:sort/1'\n"
 	"  inviso hist -n shop@h1 --every 1s 'shop:pay(Sum, _) when Sum > "
 	"100'\n"
 	"\n"
@@ -116,6 +126,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_BY:
 		inv_tallying_by(c, arg, state);
 		return 0;
+	case OPT_OF:
+		c->by.of = "values";
+		c->by.expr = arg;
+		return 0;
 	case OPT_SORT:
 		sort(c, arg, state);
 		return 0;
@@ -168,6 +182,6 @@ static int exec_hist(int argc, char **argv)
 
 const struct inv_cmd inv_cmd_hist = {
 	.name = "hist",
-	.summary = "histograms of how long calls take, made inside nodes",
+	.summary = "histograms of times, or of other values, made inside nodes",
 	.exec = exec_hist,
 };

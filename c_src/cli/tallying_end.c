@@ -48,14 +48,25 @@ static struct missing missing(const struct inv_tallying *c)
 	return out;
 }
 
-static void put_missing(const struct missing *x, struct inv_buf *b)
+static bool is_of_values(const struct inv_tallying *c)
+{
+	return c->table.timed && c->by.expr;
+}
+
+static void put_missing(const struct inv_tallying *c, const struct missing *x,
+			struct inv_buf *b)
 {
 	if (x->others)
 		inv_buf_printf(b,
 			       "; %" PRIu64 " of them under keys beyond the "
 			       "bound, as others",
 			       x->others);
-	if (x->unpaired)
+	if (x->unpaired && is_of_values(c))
+		inv_buf_printf(b,
+			       "; for %" PRIu64 " of them the expression has no "
+			       "integer from 0 on",
+			       x->unpaired);
+	else if (x->unpaired)
 		inv_buf_printf(b,
 			       "; %" PRIu64 " of them unpaired, without a time",
 			       x->unpaired);
@@ -82,7 +93,7 @@ static void put_end_text(const struct inv_tallying *c, const struct missing *x,
 
 	inv_tallies_sum(&c->collect.tallies, NULL, &sum);
 	inv__tallying_counted(c, &sum, b);
-	put_missing(x, b);
+	put_missing(c, x, b);
 	inv_buf_puts(b, "; stopped: ");
 	inv_report_put_stopped(b, &c->members, c->watch.interrupted);
 	inv_buf_putc(b, '\n');

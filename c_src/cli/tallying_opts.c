@@ -144,7 +144,8 @@ void inv_tallying_by(struct inv_tallying *c, const char *list,
 	const char *word = list;
 
 	c->by.by = NULL;
-	c->by.expr = NULL;
+	if (!c->table.timed)
+		c->by.expr = NULL;
 	c->table.rows.by_node = false;
 	c->table.rows.kinds = false;
 	c->table.rows.nodes_only = false;

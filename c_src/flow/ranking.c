@@ -19,6 +19,13 @@ static int by_key(const struct inv_tallied *a, const struct inv_tallied *b)
 	return rc ? rc : strcmp(a->node->name, b->node->name);
 }
 
+/* Times and values of another expression are not added up. */
+static int by_measure(const struct inv_tallied *a, const struct inv_tallied *b)
+{
+	return strcmp(a->measure ? a->measure : "",
+		      b->measure ? b->measure : "");
+}
+
 /* Returns 0 if the ranks are added up. */
 static int compare(const struct inv_ranking_opts *o, const struct inv_rank *a,
 		   const struct inv_rank *b)
@@ -32,6 +39,8 @@ static int compare(const struct inv_ranking_opts *o, const struct inv_rank *a,
 		else if (!rc)
 			rc = strcmp(a->key->key, b->key->key);
 	}
+	if (!rc)
+		rc = by_measure(a->key, b->key);
 	if (!rc && a->one_node)
 		rc = strcmp(a->key->node->name, b->key->node->name);
 	return rc;

@@ -15,21 +15,29 @@
 #include <uthash.h>
 
 #include "flow/mfa.h"
+#include "log/utf8.h"
 #include "term/print.h"
 
-/* The hash table's key is the number of the node, what is counted, and the
- * text. */
+/* The hash table's key is the number of the node, what is counted, the text of the
+ * key, and the measure. */
 struct inv_tally_entry {
 	struct inv_tallied row; /* first: inv_tallies_next casts */
 	UT_hash_handle hh;
 	bool stored;
 	size_t id_len;
-	/* The number of the node (4 bytes), enum inv_count_of (1), and the key
-	 * as Erlang prints it, with a 0. */
+	/* The number of the node (4 bytes), enum inv_count_of (1), the key as
+	 * Erlang prints it, with a 0, and the measure, if any. */
 	char id[];
 };
 
 #define ID_HEAD 5u
+
+/* The expression of a log. */
+struct inv_tally_measure {
+	struct inv_tally_measure *next;
+	uint32_t feed;
+	char *text;
+};
 
 static void forget(struct inv_tally_entry *k)
 {
@@ -53,6 +61,13 @@ void inv_tallies_release(struct inv_tallies *t)
 	HASH_ITER (hh, t->entries, k, next) {
 		HASH_DEL(t->entries, k);
 		forget(k);
+	}
+	while (t->measures) {
+		struct inv_tally_measure *m = t->measures;
+
+		t->measures = m->next;
+		free(m->text);
+		free(m);
 	}
 	free(t->cursor);
 	t->cursor = NULL;
@@ -196,6 +211,37 @@ static int set_block(struct inv_tallies *t, const struct inv_tallied *k)
 		       0;
 }
 
+static const char *measure_of(const struct inv_tallies *t, uint32_t feed)
+{
+	const struct inv_tally_measure *m = t->measures;
+
+	while (m && m->feed != feed)
+		m = m->next;
+	return m ? m->text : NULL;
+}
+
+static int set_measure(struct inv_tallies *t, const struct inv_item *it)
+{
+	struct inv_tally_measure *m;
+	struct inv_token tok;
+
+	if (measure_of(t, it->feed) ||
+	    inv_cursor_next(t->cursor, &tok) || tok.kind != INV_TOK_BINARY)
+		return 0;
+	m = malloc(sizeof(*m));
+	if (!m)
+		return INV_ENOMEM;
+	m->feed = it->feed;
+	m->text = inv_utf8_sanitized((const char *)tok.bytes, tok.len);
+	if (!m->text) {
+		free(m);
+		return INV_ENOMEM;
+	}
+	m->next = t->measures;
+	t->measures = m;
+	return 0;
+}
+
 /* Reads the rest of a note into the entry of its key. */
 static int put(struct inv_tallies *t, const struct inv_item *it,
 	       const struct inv_tallied *row, const struct inv_buf *id)
@@ -220,9 +266,18 @@ static int put(struct inv_tallies *t, const struct inv_item *it,
 					       set_block(t, k);
 }
 
+static bool is_ours(const struct inv_item *it)
+{
+	return it->kind == INV_ITEM_NOTE &&
+	       ((it->ev.note >= INV_NOTE_COUNT &&
+		 it->ev.note <= INV_NOTE_BUCKETS) ||
+		it->ev.note == INV_NOTE_MEASURE);
+}
+
 int inv_tallies_item(struct inv_tallies *t, const struct inv_item *it)
 {
 	struct inv_tallied row = { .node = it->node,
+				   .measure = measure_of(t, it->feed),
 				   .first_ns = it->erl_ns,
 				   .last_ns = it->erl_ns };
 	struct inv_buf id = { 0 };
@@ -230,11 +285,12 @@ int inv_tallies_item(struct inv_tallies *t, const struct inv_item *it)
 	uint8_t what;
 	int rc = 0;
 
-	if (it->kind != INV_ITEM_NOTE || it->ev.note < INV_NOTE_COUNT ||
-	    it->ev.note > INV_NOTE_BUCKETS)
+	if (!is_ours(it))
 		return 0;
 	inv_cursor_init(t->cursor, INV_ENC_PACKED, it->ev.dict, it->ev.terms,
 			it->ev.len);
+	if (it->ev.note == INV_NOTE_MEASURE)
+		return set_measure(t, it);
 	if (!get(t, &of) || of > INV_COUNT_FAILED)
 		return 0;
 	what = (uint8_t)of;
@@ -243,6 +299,8 @@ int inv_tallies_item(struct inv_tallies *t, const struct inv_item *it)
 	inv_buf_put(&id, &what, 1);
 	if (read_key(t, it, &row, &id)) {
 		inv_buf_putc(&id, 0);
+		if (row.measure)
+			inv_buf_puts(&id, row.measure);
 		rc = id.error ? INV_ENOMEM : put(t, it, &row, &id);
 	}
 	inv_buf_release(&id);

@@ -11,15 +11,17 @@
 
 /*
  * The counts in the logs of sessions that count (INV_NOTE_COUNT in
- * abi/event.h), and the histograms in those of sessions that time calls
- * (INV_NOTE_TIMES, INV_NOTE_BUCKETS). A later count of the same key of a node
+ * abi/event.h), and the histograms in those of sessions that time calls or
+ * measure values (INV_NOTE_TIMES, INV_NOTE_BUCKETS, INV_NOTE_MEASURE). A later count of the same key of a node
  * replaces the earlier one. flow/ranking.h adds up nodes, and sorts.
  */
 struct inv_tally_entry;
+struct inv_tally_measure;
 
 struct inv_tallies {
 	/* private */
 	struct inv_tally_entry *entries; /* hash table */
+	struct inv_tally_measure *measures;
 	struct inv_cursor *cursor;
 	bool timed;
 };
@@ -30,6 +32,8 @@ struct inv_tallied {
 	const char *key; /* as Erlang prints it; empty for total and others */
 	uint64_t n;
 	struct inv_histogram *times; /* NULL: calls were counted, not timed */
+	const char *measure; /* the expression of whose values the histogram
+				is, or NULL: of times, in ns */
 	enum inv_count_of of;
 	uint8_t kind;		 /* of a process or port: INV_TOK_PID or
 				    INV_TOK_PORT */

@@ -41,6 +41,14 @@ static enum inv_outcome time_call(struct inv_tracer *t,
 /* How many events a thread counts before it checks the time limit again. */
 #define COUNTS_A_LOOK 256u
 
+/* Adds an event to the counts, or its number to a histogram. */
+static bool add(struct inv_tracer *t, struct inv_thread *thread,
+		struct inv_arrival *a)
+{
+	return t->numbers ? inv_times_number(t, thread->index, a) :
+			    inv_tally_event(t, thread->index, a);
+}
+
 /*
  * Counts an event, and records nothing. The clock is not read for each event,
  * so a thread notices the time limit only when it next checks the clock. Events
@@ -51,7 +59,7 @@ static enum inv_outcome count(struct inv_tracer *t, struct inv_thread *thread,
 {
 	struct inv_lane *lane = &t->lanes[thread->index];
 
-	if (!inv_tally_event(t, thread->index, a))
+	if (inv_unlikely(!add(t, thread, a)))
 		return INV_BAD;
 	if (inv_unlikely(++lane->events_lease >= COUNTS_A_LOOK)) {
 		lane->events_lease = 0;
@@ -72,5 +80,6 @@ enum inv_outcome inv_aggregate(struct inv_tracer *t, struct inv_thread *thread,
 		    atomic_load_explicit(&t->spent_by, memory_order_relaxed) !=
 		    INV_LIMIT_NONE))
 		return come_late(&t->lanes[thread->index]);
-	return t->timing ? time_call(t, thread, a) : count(t, thread, a);
+	return t->timing && !t->numbers ? time_call(t, thread, a) :
+					  count(t, thread, a);
 }

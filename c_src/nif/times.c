@@ -22,7 +22,7 @@
  * inv_times_end counts the calls that are open at the end.
  */
 struct inv_timing {
-	struct inv_spans *spans;
+	struct inv_spans *spans; /* NULL: numbers, not times */
 	struct inv_times *times;
 	_Atomic bool over;
 	uint32_t n_recent;
@@ -138,15 +138,18 @@ static struct inv_tally_cell *cell_of_call(const struct counter *c,
 	return cell;
 }
 
-static void add_time(const struct counter *c, struct inv_tally_cell *cell,
-		     uint64_t ns)
+/* Adds a time, or a number. */
+static void add_value(const struct counter *c, struct inv_tally_cell *cell,
+		      uint64_t value)
 {
 	struct inv_times_part *p = &c->t->timing->times->parts[c->part];
 	struct inv_tally_part *keys = &c->tally->parts[c->part];
 
-	if (inv_unlikely(!inv_times_add(p, inv_times_row(p, keys, cell), ns))) {
+	if (inv_unlikely(!inv_times_add(p, inv_times_row(p, keys, cell),
+					 value))) {
 		cell = NULL;
-		(void)inv_times_add(p, inv_times_row(p, keys, cell), ns);
+		(void)inv_times_add(p, inv_times_row(p, keys, cell),
+					 value);
 	}
 	inv_tally_add(keys, cell);
 }
@@ -201,7 +204,7 @@ static void end(struct counter *c, uint64_t process, uint32_t function,
 	if (inv_unlikely(!inv_spans_end(c->t->timing->spans, &use, process,
 					function, &since)))
 		return;
-	add_time(c, cell_of_call(c, process, function), now - since);
+	add_value(c, cell_of_call(c, process, function), now - since);
 }
 
 /* Takes an event whose end will not come. */
@@ -319,6 +322,44 @@ enum inv_timed inv_times_event(struct inv_tracer *t, uint32_t thread,
 	}
 }
 
+/* --- numbers ----------------------------------------------------------------- */
+
+static bool get_number(const struct inv_tracer_event *te, uint64_t *n)
+{
+	const ERL_NIF_TERM *e;
+	ErlNifUInt64 value;
+	int arity;
+
+	if (te->value == 0 ||
+	    !enif_get_tuple(te->env, te->value, &arity, &e) || arity != 1 ||
+	    !enif_get_uint64(te->env, e[0], &value) || value > INT64_MAX)
+		return false;
+	*n = value;
+	return true;
+}
+
+bool inv_times_number(struct inv_tracer *t, uint32_t thread,
+		      struct inv_arrival *a)
+{
+	const struct counter c = {
+		.t = t,
+		/* Acquire: pairs with the release in inv_tally_begin(). */
+		.tally = atomic_load_explicit(&t->tally, memory_order_acquire),
+		.part = thread,
+		.env = a->te.env,
+	};
+	struct inv_tally_key key;
+	uint64_t n;
+
+	if (inv_unlikely(!inv_tally_key_of(c.tally, a, &key)))
+		return false;
+	if (inv_likely(get_number(inv_arrival_whole(a), &n)))
+		add_value(&c, cell_of(&c, &key), n);
+	else
+		add_unpaired(&c, &key);
+	return true;
+}
+
 /* --- notes ------------------------------------------------------------------- */
 
 static ERL_NIF_TERM make_note(ErlNifEnv *env, enum inv_note kind,
@@ -384,18 +425,20 @@ ERL_NIF_TERM inv_times_notes(ErlNifEnv *env, const struct inv_tracer *t,
 
 /* --- NIFs -------------------------------------------------------------------- */
 
+/* processes: 0 for numbers */
 static struct inv_timing *make(uint32_t n_parts, uint64_t processes)
 {
 	struct inv_timing *timing = inv_pages_map(sizeof(*timing));
 
 	if (!timing)
 		return NULL;
-	timing->spans = inv_spans_make(processes);
+	if (processes)
+		timing->spans = inv_spans_make(processes);
 	timing->times = inv_times_make(n_parts);
 	timing->n_recent = n_parts * RECENT;
 	timing->recent =
 		inv_pages_map(timing->n_recent * sizeof(*timing->recent));
-	if (timing->spans && timing->times && timing->recent)
+	if ((timing->spans || !processes) && timing->times && timing->recent)
 		return timing;
 	inv_timing_free(timing);
 	return NULL;
@@ -408,11 +451,19 @@ static bool set(struct inv_tracer *t, uint32_t by, uint64_t processes)
 	t->timing = make(t->n_lanes + 1, processes);
 	if (!t->timing)
 		return false;
+	t->numbers = processes == 0;
 	if (inv_tally_begin(t, t->n_lanes + 1, by))
 		return true;
 	inv_timing_free(t->timing);
 	t->timing = NULL;
 	return false;
+}
+
+/* Reads the number of processes, which is 0 for the atom value. */
+static bool get_processes(ErlNifEnv *env, ERL_NIF_TERM term, ErlNifUInt64 *n)
+{
+	*n = 0;
+	return term == inv_am_value || (enif_get_uint64(env, term, n) && *n);
 }
 
 ERL_NIF_TERM inv_times_set(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
@@ -425,8 +476,8 @@ ERL_NIF_TERM inv_times_set(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 
 	(void)argc;
 	if (!enif_get_uint64(env, argv[0], &handle) || handle == 0 ||
-	    !inv_tally_by(argv[1], &by) || by == INV_COUNT_CALLER ||
-	    !enif_get_uint64(env, argv[2], &processes))
+	    !inv_tally_by(argv[1], &by) || by >= INV_COUNT_CALLER ||
+	    !get_processes(env, argv[2], &processes))
 		return enif_make_badarg(env);
 	t = inv_tracer_borrow(handle);
 	if (!t)
@@ -482,7 +533,7 @@ ERL_NIF_TERM inv_times_end(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 	t = inv_tracer_borrow(handle);
 	if (!t)
 		return inv_am_closed;
-	if (t->timing)
+	if (t->timing && t->timing->spans)
 		result = take_open(env, t, at);
 	inv_tracer_release();
 	return result;

@@ -26,6 +26,10 @@
  * the call is counted as unpaired: its process died, its function or process
  * has reached the bound on open calls (nif/bound.h), or the call was still open
  * at the end.
+ *
+ * Instead of times, the histograms can be of numbers: the match spec of an event
+ * has {message, {{Expr}}}, as in nif/value_key.h. An event is counted as unpaired
+ * if the value of the expression is no integer from 0 to INT64_MAX.
  */
 struct inv_arrival;
 struct inv_tally_row;
@@ -47,9 +51,14 @@ enum inv_timed {
 enum inv_timed inv_times_event(struct inv_tracer *t, uint32_t thread,
 			       struct inv_arrival *a, uint64_t now);
 
+/* Handles an event of a tracer with numbers. Returns false if the arguments are not
+ * an event. */
+bool inv_times_number(struct inv_tracer *t, uint32_t thread,
+		      struct inv_arrival *a);
+
 /*
  * Puts the notes of a key's histogram in front of a list, and adds their number,
- * which is at most INV_TIMES_NOTES, to *n. Only for a tracer that times calls.
+ * which is at most INV_TIMES_NOTES, to *n. Only for a tracer with histograms.
  */
 #define INV_TIMES_NOTES 61u
 ERL_NIF_TERM inv_times_notes(ErlNifEnv *env, const struct inv_tracer *t,

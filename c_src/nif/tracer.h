@@ -116,8 +116,11 @@ struct inv_tracer {
 	struct inv_decide *decide;
 	/* NULL: the tracer does not count events (nif/tally.h). Set once. */
 	_Atomic(struct inv_tally *) tally;
-	/* NULL: the tracer does not time calls (nif/times.h). Set before tally. */
+	/* NULL: the tracer makes no histograms (nif/times.h). Set before tally. */
 	struct inv_timing *timing;
+	/* The histograms are of numbers that match specs report, not of times.
+	 * Set before tally. */
+	bool numbers;
 	/* NULL: the tracer has no start handle (nif/starts.h). Set once. */
 	_Atomic(struct inv_starters *) starters;
 	/* NULL: the tally's keys are not values (nif/value_key.h). Set before

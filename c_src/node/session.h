@@ -52,9 +52,10 @@ struct inv_session_seq {
 /* Options of a session that counts or times events instead of recording them.
  * Texts are atoms. */
 struct inv_session_count {
-	const char *of;	  /* events, times */
+	const char *of;	  /* events, times, values */
 	const char *by;	  /* function, process, caller, value */
-	const char *expr; /* with value: the expression; otherwise NULL */
+	const char *expr; /* of values, or by value: the expression; otherwise
+			     NULL */
 	int64_t every_ms;
 };
 

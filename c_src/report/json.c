@@ -468,7 +468,7 @@ static void counts(struct writer *w)
 		inv_json_text(w->j, "counted", inv_rows_counted(c->key->of));
 		inv_json_text(w->j, "key", c->key->key);
 		inv_json_uint(w->j, "n", c->key->n);
-		if (c->key->times)
+		if (!c->key->measure)
 			put_times(w, c->key->times);
 		inv_json_close(w->j, '}');
 	}

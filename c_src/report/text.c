@@ -251,7 +251,7 @@ static void histogram(struct writer *w)
 	inv_buf_putc(w->out, '\n');
 	w->c.n = 0;
 	inv_buf_reset(&w->c.text);
-	inv_draw_histogram(f->times, w->out);
+	inv_draw_histogram(f->times, inv_duration_short, w->out);
 }
 
 static void call_row(struct writer *w, const struct inv_report_call *c)
@@ -552,7 +552,8 @@ static void counts(struct writer *w)
 		const struct inv_tallied *k =
 			((struct inv_report_count *)t->v[i])->key;
 		const struct inv_histogram *h =
-			k->times && k->times->n ? k->times : NULL;
+			k->times && k->times->n && !k->measure ? k->times :
+								 NULL;
 
 		inv_columns_u64(&w->c, k->n);
 		time_cell(w, h, h ? inv_histogram_quantile(h, 500) : 0);

@@ -3,10 +3,9 @@
 
 #include <inttypes.h>
 
-#include "sink/duration.h"
-
 #define LINES_MAX 24u /* fits a screen of 24 lines with two lines of text */
 #define BAR 38u	      /* columns of the longest bar */
+#define GAP_MAX 2u    /* so many empty lines are drawn; "..." is for more */
 
 /* A line is a part of a block (abi/buckets.h), or several blocks. */
 struct scale {
@@ -82,24 +81,25 @@ static uint64_t sum_line(const struct inv_histogram *h, const struct scale *s,
 	return n;
 }
 
-static void put_time(uint64_t ns, struct inv_buf *b)
+static void put_value(inv_draw_value *put, uint64_t value, struct inv_buf *b)
 {
 	struct inv_buf text = { 0 };
 
-	inv_duration_short(ns, &text);
+	put(value, &text);
 	inv_buf_putc(&text, 0);
 	inv_buf_printf(b, " %10s", text.error ? "" : (const char *)text.data);
 	inv_buf_release(&text);
 }
 
 static void put_line(const struct inv_histogram *h, const struct scale *s,
-		     uint32_t line, uint64_t most, struct inv_buf *b)
+		     uint32_t line, uint64_t most, inv_draw_value *put,
+		     struct inv_buf *b)
 {
 	uint64_t n = sum_line(h, s, line);
 	uint32_t bar = (uint32_t)((double)n / (double)most * (double)BAR + 0.5);
 
-	put_time(line_low(s, line), b);
-	put_time(line_low(s, line + 1), b);
+	put_value(put, line_low(s, line), b);
+	put_value(put, line_low(s, line + 1), b);
 	inv_buf_printf(b, " %10" PRIu64 " %5.1f%%", n,
 		       100.0 * (double)n / (double)h->n);
 	if (n)
@@ -109,7 +109,19 @@ static void put_line(const struct inv_histogram *h, const struct scale *s,
 	inv_buf_putc(b, '\n');
 }
 
-void inv_draw_histogram(const struct inv_histogram *h, struct inv_buf *b)
+/* Returns how many lines without values follow from this line on. */
+static uint32_t empty_lines(const struct inv_histogram *h,
+			    const struct scale *s, uint32_t line)
+{
+	uint32_t n = 0;
+
+	while (line + n < s->end && !sum_line(h, s, line + n))
+		n++;
+	return n;
+}
+
+void inv_draw_histogram(const struct inv_histogram *h, inv_draw_value *put,
+			struct inv_buf *b)
 {
 	struct scale s;
 	uint64_t most = 1;
@@ -123,6 +135,14 @@ void inv_draw_histogram(const struct inv_histogram *h, struct inv_buf *b)
 		if (n > most)
 			most = n;
 	}
-	for (uint32_t i = s.first; i < s.end; i++)
-		put_line(h, &s, i, most, b);
+	for (uint32_t i = s.first; i < s.end; i++) {
+		uint32_t empty = empty_lines(h, &s, i);
+
+		if (empty <= GAP_MAX) {
+			put_line(h, &s, i, most, put, b);
+			continue;
+		}
+		inv_buf_printf(b, "%11s\n", "...");
+		i += empty - 1;
+	}
 }

@@ -5,6 +5,9 @@
 #include "base/buf.h"
 #include "flow/histogram.h"
 
+/* Appends a value: inv_duration_short or inv_number_short. */
+typedef void inv_draw_value(uint64_t value, struct inv_buf *b);
+
 /*
  * Appends a histogram as lines of at most 80 columns, with a logarithmic scale:
  *
@@ -12,9 +15,10 @@
  *
  * A line has the lowest value of the line, the lowest value of the next line,
  * the number of values in the line, and their share of all values. Each power
- * of two has the same number of lines, at most eight. Lines without values are
- * printed, too.
+ * of two has the same number of lines, at most eight. Instead of three or more
+ * lines without values there is one with "...".
  */
-void inv_draw_histogram(const struct inv_histogram *h, struct inv_buf *b);
+void inv_draw_histogram(const struct inv_histogram *h, inv_draw_value *put,
+			struct inv_buf *b);
 
 #endif

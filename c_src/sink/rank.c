@@ -43,11 +43,13 @@ void inv_rank_text(const struct inv_ranking_opts *o,
 	else if (o->nodes_only || !is_elixir(flow, r) ||
 		 !inv_term_print_translated(key, strlen(key), b))
 		inv_buf_puts(b, key);
+	if (!is_kind(o, r) && *r->name)
+		inv_buf_printf(b, " %s", r->name);
+	if (r->key->measure)
+		inv_buf_printf(b, ", %s", r->key->measure);
 	if (is_kind(o, r))
 		inv_buf_printf(b, "  (%" PRIu64 " process%s)", r->processes,
 			       r->processes == 1 ? "" : "es");
-	else if (*r->name)
-		inv_buf_printf(b, " %s", r->name);
 	if (r->one_node && !o->nodes_only)
 		inv_buf_printf(b, "  %s", r->key->node->name);
 }

@@ -11,7 +11,8 @@
 /* How a rank of counted or timed events (flow/ranking.h) is called, in tables and
  * in JSON. */
 
-/* Appends "shop:order/2", "<0.9.0> cart  n@h", or "(others, beyond the bound)". */
+/* Appends "shop:order/2", "<0.9.0> cart  n@h", or "(others, beyond the bound)"; of
+ * values of an expression "shop:order/2, length(A1)". */
 void inv_rank_text(const struct inv_ranking_opts *o,
 		   const struct inv_flow *flow, const struct inv_rank *r,
 		   struct inv_buf *b);

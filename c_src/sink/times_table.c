@@ -3,20 +3,13 @@
 
 #include "sink/draw.h"
 #include "sink/duration.h"
+#include "sink/number.h"
 #include "sink/rank.h"
 #include "sink/times_table.h"
 
-static void put_time(uint64_t ns, bool known, struct inv_buf *b)
+static bool is_known(const struct inv_rank *r)
 {
-	struct inv_buf text = { 0 };
-
-	if (known)
-		inv_duration_short(ns, &text);
-	else
-		inv_buf_putc(&text, '-');
-	inv_buf_putc(&text, 0);
-	inv_buf_printf(b, "%8s", text.error ? "" : (const char *)text.data);
-	inv_buf_release(&text);
+	return r->times && r->times->n;
 }
 
 static uint64_t unpaired(const struct inv_rank *r)
@@ -24,20 +17,39 @@ static uint64_t unpaired(const struct inv_rank *r)
 	return r->times ? r->times->unpaired : 0;
 }
 
+static inv_draw_value *put_of(const struct inv_rank *r)
+{
+	return r->key->measure ? inv_number_short : inv_duration_short;
+}
+
+static void put_value(const struct inv_rank *r, uint64_t value,
+		      struct inv_buf *b)
+{
+	struct inv_buf text = { 0 };
+
+	if (is_known(r))
+		put_of(r)(value, &text);
+	else
+		inv_buf_putc(&text, '-');
+	inv_buf_putc(&text, 0);
+	inv_buf_printf(b, "%8s", text.error ? "" : (const char *)text.data);
+	inv_buf_release(&text);
+}
+
 static void put_row(const struct inv_tally_table *o,
 		    const struct inv_flow *flow, const struct inv_rank *r,
 		    struct inv_buf *b)
 {
-	bool known = r->times && r->times->n;
-
 	inv_buf_printf(b, "%9" PRIu64, r->n);
 	for (unsigned q = 0; q < INV_QUANTILES; q++)
-		put_time(r->quantiles[q], known, b);
-	put_time(known ? r->times->max : 0, known, b);
+		put_value(r, r->quantiles[q], b);
+	put_value(r, is_known(r) ? r->times->max : 0, b);
 	inv_buf_puts(b, "  ");
 	inv_rank_text(&o->rows, flow, r, b);
 	if (unpaired(r))
-		inv_buf_printf(b, " (%" PRIu64 " unpaired)", unpaired(r));
+		inv_buf_printf(b, " (%" PRIu64 " %s)", unpaired(r),
+			       r->key->measure ? "without a value" :
+						 "unpaired");
 	inv_buf_putc(b, '\n');
 }
 
@@ -45,20 +57,22 @@ static void put_row(const struct inv_tally_table *o,
 static void draw(const struct inv_tally_table *o, const struct inv_flow *flow,
 		 const struct inv_rank *r, struct inv_buf *b)
 {
-	if (!r->times || !r->times->n)
+	const struct inv_histogram *h = r->times;
+
+	if (!is_known(r))
 		return;
 	inv_buf_putc(b, '\n');
 	inv_rank_text(&o->rows, flow, r, b);
 	inv_buf_puts(b, ": min ");
-	inv_duration_short(r->times->min, b);
+	put_of(r)(h->min, b);
 	inv_buf_puts(b, ", mean ");
-	inv_duration_short(r->times->sum / r->times->n, b);
+	put_of(r)(h->sum / h->n, b);
 	inv_buf_puts(b, ", max ");
-	inv_duration_short(r->times->max, b);
-	inv_buf_puts(b, ", together ");
-	inv_duration_short(r->times->sum, b);
+	put_of(r)(h->max, b);
+	inv_buf_puts(b, r->key->measure ? ", sum " : ", together ");
+	put_of(r)(h->sum, b);
 	inv_buf_putc(b, '\n');
-	inv_draw_histogram(r->times, b);
+	inv_draw_histogram(h, put_of(r), b);
 }
 
 void inv__times_rows(const struct inv_tally_table *o,
@@ -87,8 +101,10 @@ void inv__times_json(const struct inv_rank *r, struct inv_json *j)
 		[INV_P999] = "p999",
 	};
 
+	if (r->key->measure)
+		inv_json_text(j, "of", r->key->measure);
 	inv_json_uint(j, "unpaired", unpaired(r));
-	if (!r->times || !r->times->n)
+	if (!is_known(r))
 		return;
 	inv_json_uint(j, "min", r->times->min);
 	for (unsigned q = 0; q < INV_QUANTILES; q++)

@@ -323,13 +323,17 @@ void inv__rows_lives_end(struct inv_rows *r)
 /* --- counts --------------------------------------------------------------- */
 
 static void put_histogram(struct inv_rows *r, const struct inv_cell *count,
-			  const struct inv_histogram *h)
+			  const struct inv_histogram *h, bool times)
 {
+	const unsigned from = times ? INV_HISTOGRAMS_FROM_NS :
+				      INV_HISTOGRAMS_FROM;
+	const unsigned to = times ? INV_HISTOGRAMS_TO_NS : INV_HISTOGRAMS_TO;
 	struct inv_cell c[INV_HISTOGRAMS_COUNT] = { 0 };
 
 	c[INV_HISTOGRAMS_NODE] = count[INV_COUNTS_NODE];
 	c[INV_HISTOGRAMS_COUNTED] = count[INV_COUNTS_COUNTED];
 	c[INV_HISTOGRAMS_KEY] = count[INV_COUNTS_KEY];
+	c[INV_HISTOGRAMS_MEASURED] = count[INV_COUNTS_MEASURED];
 	for (uint32_t block = 0; block < INV_BUCKETS_BLOCKS; block++)
 		for (uint32_t i = 0; h->blocks[block] && i < INV_BUCKETS; i++) {
 			uint64_t n = inv_histogram_at(h, block, i), width;
@@ -337,9 +341,8 @@ static void put_histogram(struct inv_rows *r, const struct inv_cell *count,
 
 			if (!n)
 				continue;
-			inv__cell_int(&c[INV_HISTOGRAMS_FROM_NS], (int64_t)low);
-			inv__cell_int(&c[INV_HISTOGRAMS_TO_NS],
-				      (int64_t)(low + width));
+			inv__cell_int(&c[from], (int64_t)low);
+			inv__cell_int(&c[to], (int64_t)(low + width));
 			inv__cell_int(&c[INV_HISTOGRAMS_N], (int64_t)n);
 			inv__rows_put(r, INV_TABLE_HISTOGRAMS, c);
 		}
@@ -348,7 +351,8 @@ static void put_histogram(struct inv_rows *r, const struct inv_cell *count,
 const char *inv_rows_counted(enum inv_count_of of)
 {
 	static const char *const words[] = { "total",	"function", "tag",
-					     "process", "others",   "caller" };
+					     "process", "others",   "caller",
+					     "value",	"failed" };
 
 	return (size_t)of < sizeof(words) / sizeof(*words) ? words[of] :
 							     "unknown";
@@ -359,6 +363,7 @@ static void put_count(struct inv_rows *r, const struct inv_tallied *k)
 	struct inv_cell c[INV_COUNTS_COUNT] = { 0 };
 	const struct inv_rows_node *n = inv__rows_node(r, k->node);
 	const struct inv_histogram *h = k->times;
+	bool times = !k->measure;
 
 	if (!n)
 		return;
@@ -366,17 +371,22 @@ static void put_count(struct inv_rows *r, const struct inv_tallied *k)
 	inv__rows_word(r, &c[INV_COUNTS_COUNTED], inv_rows_counted(k->of));
 	inv__cell_text(&c[INV_COUNTS_KEY], k->key, strlen(k->key));
 	inv__cell_int(&c[INV_COUNTS_N], (int64_t)k->n);
-	if (h) {
+	if (k->measure)
+		inv__cell_text(&c[INV_COUNTS_MEASURED], k->measure,
+			       strlen(k->measure));
+	if (h)
 		inv__cell_int(&c[INV_COUNTS_UNPAIRED], (int64_t)h->unpaired);
-		if (h->n) {
-			inv__cell_int(&c[INV_COUNTS_MIN_NS], (int64_t)h->min);
-			inv__cell_int(&c[INV_COUNTS_MAX_NS], (int64_t)h->max);
-			inv__cell_int(&c[INV_COUNTS_SUM_NS], (int64_t)h->sum);
-		}
+	if (h && h->n) {
+		inv__cell_int(&c[times ? INV_COUNTS_MIN_NS : INV_COUNTS_MIN],
+			      (int64_t)h->min);
+		inv__cell_int(&c[times ? INV_COUNTS_MAX_NS : INV_COUNTS_MAX],
+			      (int64_t)h->max);
+		inv__cell_int(&c[times ? INV_COUNTS_SUM_NS : INV_COUNTS_SUM],
+			      (int64_t)h->sum);
 	}
 	inv__rows_put(r, INV_TABLE_COUNTS, c);
 	if (h)
-		put_histogram(r, c, h);
+		put_histogram(r, c, h, times);
 }
 
 void inv_rows_counts(struct inv_rows *r, const struct inv_tallies *t)

@@ -55,6 +55,13 @@ static void set(_Atomic uint64_t *n, uint64_t value)
 	atomic_store_explicit(n, value, memory_order_relaxed);
 }
 
+/* Adds numbers of at most INT64_MAX. A larger sum is INT64_MAX, because a log has
+ * no larger integers. */
+static uint64_t plus(uint64_t a, uint64_t b)
+{
+	return a + b > INT64_MAX ? INT64_MAX : a + b;
+}
+
 /* Gives the row memory for the values of this block. Returns the index in
  * p->blocks plus 1, or 0 if no block is free. */
 static uint16_t claim(struct inv_times_part *p, struct inv_times_row *row,
@@ -74,10 +81,10 @@ static uint16_t claim(struct inv_times_part *p, struct inv_times_row *row,
 }
 
 bool inv_times_add(struct inv_times_part *p, struct inv_times_row *row,
-		   uint64_t ns)
+		   uint64_t value)
 {
 	uint32_t bucket;
-	uint32_t block = inv_buckets_of(ns, &bucket);
+	uint32_t block = inv_buckets_of(value, &bucket);
 	uint16_t at =
 		atomic_load_explicit(&row->block[block], memory_order_relaxed);
 	_Atomic uint64_t *n;
@@ -88,11 +95,11 @@ bool inv_times_add(struct inv_times_part *p, struct inv_times_row *row,
 		return false;
 	n = &p->blocks[at - 1].n[bucket];
 	set(n, get(n) + 1);
-	set(&row->sum, get(&row->sum) + ns);
-	if (ns > get(&row->max))
-		set(&row->max, ns);
-	if (UINT64_MAX - ns > get(&row->below))
-		set(&row->below, UINT64_MAX - ns);
+	set(&row->sum, plus(get(&row->sum), value));
+	if (value > get(&row->max))
+		set(&row->max, value);
+	if (UINT64_MAX - value > get(&row->below))
+		set(&row->below, UINT64_MAX - value);
 	return true;
 }
 
@@ -110,7 +117,7 @@ static void add_row(const struct inv_times_part *p,
 	uint64_t max = get(&row->max);
 
 	sum->unpaired += get(&row->unpaired);
-	sum->sum += get(&row->sum);
+	sum->sum = plus(sum->sum, get(&row->sum));
 	if (low < sum->min)
 		sum->min = low;
 	if (max > sum->max)

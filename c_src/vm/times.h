@@ -11,9 +11,9 @@
 #include "vm/tally.h"
 
 /*
- * Histograms for the keys of a tally (vm/tally.h), in nanoseconds. A cell of the
- * tally has a row here, with the same index; the keys beyond the bound have one
- * row together.
+ * Histograms for the keys of a tally (vm/tally.h), of times in nanoseconds or of
+ * other numbers. A cell of the tally has a row here, with the same index; the keys
+ * beyond the bound have one row together.
  *
  * 	 tally         times
  * 	+-----+-+     +--------+-------------+	    +----------------+
@@ -39,7 +39,7 @@ struct inv_times_row {
 	_Atomic uint64_t below;	   /* UINT64_MAX minus the lowest value, so
 				      that 0 means no value */
 	_Atomic uint64_t max;
-	_Atomic uint64_t sum;
+	_Atomic uint64_t sum; /* at most INT64_MAX */
 	/* block[i]: 1 + the index in the part's `blocks' of the block with the
 	 * number i (abi/buckets.h); 0: none */
 	_Atomic uint16_t block[INV_BUCKETS_BLOCKS];
@@ -71,11 +71,11 @@ static inline struct inv_times_row *inv_times_row(
 	return &p->rows[c ? (size_t)(c - keys->cells) : INV_TIMES_OTHERS];
 }
 
-/* Adds a value to a row. Returns false if there is no block for the value.
- * Only the part's thread may call it; afterwards it counts the call in the
+/* Adds a value, at most INT64_MAX, to a row. Returns false if there is no block
+ * for the value. Only the part's thread may call it; afterwards it counts the call in the
  * tally. */
 bool inv_times_add(struct inv_times_part *p, struct inv_times_row *row,
-		   uint64_t ns);
+		   uint64_t value);
 
 /* Counts a call whose time is unknown in a row. Afterwards count the call in
  * the tally. */

@@ -1,5 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Specs whose events are counted by the value of an expression.
+%% @doc Specs whose events are counted by the value of an expression, or whose values
+%% are added to a histogram.
 %%
 %% A clause of such a spec has the action `{value, Expr}'. Its match spec reports the
 %% value in a tuple, because the VM makes no event if it reports `false'.
@@ -13,7 +14,7 @@
 specs(Specs, Text) ->
     case inviso_spec_expr:parse(Text) of
         {ok, Expr} -> [spec(S, {value, Expr}) || S <- Specs];
-        {error, Why} -> throw({usage, <<"--by ", Why/binary>>})
+        {error, Why} -> throw({usage, <<"the expression ", Why/binary>>})
     end.
 
 spec(#{clauses := Clauses, text := Text} = Spec, Value) ->
@@ -32,8 +33,8 @@ clause(_, _, Text) -> no_actions(Text).
 
 -spec no_actions(binary()) -> no_return().
 no_actions(Text) ->
-    throw({usage, format("~ts: actions and match specs cannot be counted by an "
-                         "expression; write a pattern of arguments", [Text])}).
+    throw({usage, format("~ts: an expression cannot be combined with actions and "
+                         "match specs; write a pattern of arguments", [Text])}).
 
 %% @doc Returns the body of a match spec for the action.
 -spec body({value, term()}) -> [term()].

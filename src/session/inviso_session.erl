@@ -290,7 +290,7 @@ timed(S) ->
 %% how long events were counted.
 counting(#session{map = #{count := Count, dry_run := false},
                   tracer = Tracer} = S) when Count =/= off ->
-    ok = inviso_session_count:note(Tracer),
+    ok = inviso_session_count:note(Count, Tracer),
     note_later(S);
 counting(S) ->
     S.
@@ -299,8 +299,8 @@ note_later(#session{map = #{count := Count}} = S) ->
     _ = erlang:send_after(inviso_session_count:every_ms(Count), self(), note),
     S.
 
-noted(#session{noting = false, tracer = Tracer} = S) ->
-    job(closer, noted, fun() -> inviso_session_count:note(Tracer) end,
+noted(#session{noting = false, tracer = Tracer, map = #{count := Count}} = S) ->
+    job(closer, noted, fun() -> inviso_session_count:note(Count, Tracer) end,
         note_later(S#session{noting = true}));
 noted(S) ->
     note_later(S).

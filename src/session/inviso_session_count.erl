@@ -9,16 +9,18 @@
 -module(inviso_session_count).
 
 -export([is_asked/1, needs_ends/1, keys/1, shown/2, memory/1, begin_count/2,
-         every_ms/1, note/1, note_all/2]).
+         every_ms/1, note/2, note_all/2]).
 
 -export_type([asked/0]).
 
--type asked() :: #{'of' := events | times,
+-type asked() :: #{'of' := events | times | values,
                    by := function | process | caller | value,
                    expr => binary(),
                    every_ms := pos_integer()}.
-%% expr: with `value', the expression whose values are the keys
-%% of: `times' are those of calls, from the beginning to the end
+%% of: `times' are those of calls, from the beginning to the end; `values' are those of
+%%     the expression
+%% expr: with `of := values'; and with `by := value', the expression whose values are
+%%       the keys
 %% every_ms: how often the counts are noted
 
 %% What the tables of a thread take (vm/tally.h, vm/times.h), rounded up.
@@ -26,6 +28,8 @@
 -define(TIMES_KIB, 3500).
 %% vm/values.h
 -define(VALUES_KIB, 769).
+%% INV_NOTE_MEASURE in c_src/abi/event.h
+-define(NOTE_MEASURE, 16).
 %% How long note_all/1 waits for room in the log, and the pause between two tries.
 -define(PATIENCE_MS, 5000).
 -define(PAUSE_MS, 5).
@@ -36,6 +40,8 @@ is_asked(off) ->
     true;
 is_asked(#{'of' := events, by := value, expr := Expr} = Map) when is_binary(Expr) ->
     is_asked(maps:remove(expr, Map#{by := caller}));
+is_asked(#{'of' := values, expr := Expr} = Map) when is_binary(Expr) ->
+    is_asked(maps:remove(expr, Map#{'of' := times}));
 is_asked(#{'of' := Of, by := By, every_ms := Ms} = Map) ->
     map_size(Map) =:= 3 andalso lists:member(Of, [events, times])
         andalso lists:member(By, [function, process]
@@ -52,7 +58,7 @@ needs_ends(_) -> false.
 %% @doc Returns what the match specs must say of an event.
 -spec keys(asked() | off) -> none | caller | {value, binary()}.
 keys(#{by := caller}) -> caller;
-keys(#{by := value, expr := Expr}) -> {value, Expr};
+keys(#{expr := Expr}) -> {value, Expr};
 keys(_) -> none.
 
 %% @doc Returns those of the modules whose records the session can show. Counts and
@@ -72,6 +78,7 @@ memory(#{'of' := Of, by := By}) ->
     {KiB, More} = case Of of
                       events when By =:= value -> {?COUNT_KIB + ?VALUES_KIB, ""};
                       events -> {?COUNT_KIB, ""};
+                      values -> {?COUNT_KIB + ?TIMES_KIB, ""};
                       times -> {?COUNT_KIB + ?TIMES_KIB,
                                 ", and 64 bytes to 16 KiB for each process with "
                                 "open calls"}
@@ -84,13 +91,15 @@ memory(#{'of' := Of, by := By}) ->
 -spec begin_count(asked() | off, inviso_tracer:tracer()) -> ok.
 begin_count(off, _) ->
     ok;
-begin_count(#{by := By} = Asked, {_, Handle}) ->
-    Began = case needs_ends(Asked) of
-                true ->
+begin_count(#{'of' := Of, by := By}, {_, Handle}) ->
+    Began = case Of of
+                events ->
+                    inviso_tracer:nif_tally(Handle, By);
+                values ->
+                    inviso_tracer:nif_times(Handle, By, value);
+                times ->
                     Processes = erlang:system_info(process_limit),
-                    inviso_tracer:nif_times(Handle, By, Processes);
-                false ->
-                    inviso_tracer:nif_tally(Handle, By)
+                    inviso_tracer:nif_times(Handle, By, Processes)
             end,
     case Began of
         true -> ok;
@@ -104,10 +113,16 @@ every_ms(off) -> infinity;
 every_ms(#{every_ms := Ms}) -> Ms.
 
 %% @doc Notes the counts that have changed, as far as there is room.
--spec note(inviso_tracer:tracer()) -> ok.
-note({_, Handle}) ->
-    _ = noted(Handle, false, now_ms()),
+-spec note(asked(), inviso_tracer:tracer()) -> ok.
+note(Asked, {_, Handle}) ->
+    Now = now_ms(),
+    _ = written(Handle, measure(Asked), Now),
+    _ = noted(Handle, false, Now),
     ok.
+
+%% The note is repeated, because there may be no room for it.
+measure(#{'of' := values, expr := Expr}) -> [{?NOTE_MEASURE, [Expr]}];
+measure(_) -> [].
 
 %% @doc Notes all counts; calls that are still open have no end. Returns false if there
 %% was no room for some of them. When it is called, no event may follow.
@@ -117,6 +132,7 @@ note_all(off, _) ->
 note_all(Asked, {_, Handle}) ->
     Until = now_ms() + ?PATIENCE_MS,
     _ = needs_ends(Asked) andalso ended(Handle, 0, Until),
+    _ = written(Handle, measure(Asked), Until),
     noted(Handle, true, Until).
 
 %% A callback that is still running is waited for. No process is in one for long.

@@ -411,10 +411,11 @@ nif_tallied(_Handle, _At, _All) -> erlang:nif_error(not_loaded).
 
 %% Timing calls (c_src/nif/times.h).
 %%
-%% nif_times(Handle, function | process, Processes) -> true | false | closed. Like
-%% nif_tally; the tracer also adds the time of each call to the histogram of its key.
-%% Processes is the highest number of processes of this node.
-nif_times(_Handle, _By, _Processes) -> erlang:nif_error(not_loaded).
+%% nif_times(Handle, function | process, Of) -> true | false | closed. Like nif_tally;
+%% the tracer also adds the time of each call to the histogram of its key. Then Of is
+%% the highest number of processes of this node, at least 1. If Of is `value', the
+%% tracer adds the integer that the match spec of an event reports, in a tuple.
+nif_times(_Handle, _By, _Of) -> erlang:nif_error(not_loaded).
 
 %% nif_times_end(Handle, At) -> At2 | busy | done | closed. Ends the timing, and counts
 %% open calls as unpaired. At is first 0, and then At2. busy: a thread is still in a

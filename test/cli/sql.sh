@@ -48,6 +48,17 @@ ok 'functions and arguments' is 'lists:nth/2,"[2,[a,""xyz"",{7,300}]]","""xyz"""
 	"SELECT mfa, args, result FROM calls WHERE function = 'nth'"
 ok 'ids are those of the merge' is "1,$events" F.db 'SELECT min(id), max(id) FROM events'
 
+# Histograms of values, of `inviso hist --of'.
+cp "$frozen/3/values.log" "$frozen/3/times.log" .
+ok 'values of an expression' status 0 "$inviso" merge values.log times.log -f sqlite -o V.db
+ok 'they are no times' is '301,1,byte_size(A2),1,90000,9045050,' V.db \
+	"SELECT n, unpaired, measured, min_value, max_value, sum_value, sum_ns FROM counts
+	WHERE counted = 'function' AND measured IS NOT NULL"
+ok 'times are no values' is 2 V.db "SELECT count(*) FROM counts
+	WHERE counted = 'function' AND sum_ns > 0 AND measured IS NULL AND sum_value IS NULL"
+ok 'the buckets have all values' is 300,300 V.db "SELECT sum(n), sum(n) FILTER
+	(WHERE from_value < to_value AND from_ns IS NULL) AS v FROM histograms WHERE measured = 'byte_size(A2)'"
+
 # Every view and table answers, and every query of the manual.
 all_views() {
 	for view in $(rows F.db 'SELECT view FROM questions') \

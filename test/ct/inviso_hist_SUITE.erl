@@ -10,7 +10,8 @@
 -export([like_a_recording/1, ends_of_all_kinds/1, threads/1, conditions/1, collections/1,
          schedulings/1,
          processes/1, nodes/1, keys_beyond_the_bound/1, memory/1, a_deep_recursion/1,
-         every/1, a_log/1, for_people/1, two_commands/1, nothing/1, usage/1,
+         values/1, values_of_messages/1, no_values/1, a_log_of_values/1, every/1,
+         a_log/1, for_people/1, two_commands/1, nothing/1, usage/1,
          the_command_is_killed/1, a_node_is_killed/1]).
 
 -import(inviso_command_lib, [run/2, wait/2, signal/2, until/1, json/1]).
@@ -25,7 +26,7 @@
                     {<<"p999">>, 0.999}]).
 
 all() ->
-    [like_a_recording, ends_of_all_kinds, threads, conditions, collections,
+    [values, values_of_messages, no_values, a_log_of_values, like_a_recording, ends_of_all_kinds, threads, conditions, collections,
      schedulings, processes, nodes,
      keys_beyond_the_bound, memory, a_deep_recursion, every, a_log, for_people,
      two_commands, nothing, usage, the_command_is_killed, a_node_is_killed].
@@ -394,6 +395,9 @@ usage(Config) ->
            {["--draw", "x", "lists:seq/2"], <<"--draw x">>},
            {["lists:seq/2 -> return"], <<"has an action">>},
            {["send"], <<"send has no duration">>},
+           {["--of", "A0", "lists:seq/2"], <<"A0 is no argument">>},
+           {["--of", "A1", "gc"], <<"gc: only calls, send and receive">>},
+           {["--of", "A1", "lists:seq/2 -> return"], <<"has an action">>},
            {["lists:seq/2", "procs"], <<"procs has no duration">>},
            {["lists:seq/2", "running"], <<"measured alone">>},
            {[], <<"no SPEC">>}],
@@ -404,6 +408,96 @@ usage(Config) ->
              contains(Err, Text)
          end || {Args, Text} <- Bad],
     ok.
+
+%%---------------------------------------------------------------------------
+%% Values of expressions
+
+%% The least, the greatest and the sum are exact, and the quantiles are those of a
+%% recording of the same calls, within 2 %.
+values(Config) ->
+    Nodes = ?config(nodes, Config),
+    Dir = filename:join(?config(priv_dir, Config), "values"),
+    Recording = begun(["record"], Nodes, ["-o", Dir, work("takes/2")], Config),
+    Cmd = begun(Nodes, ["--of", "byte_size(A2) + A1", work("takes/2")], Config),
+    Sizes = [7 * I rem 1009 || I <- lists:seq(1, 2000)],
+    _ = [ok = call(N, ?WORK, take, [Sizes]) || N <- Nodes],
+    {Objects, #{<<"counted">> := 4000, <<"unpaired">> := 0}} = ended(Cmd),
+    ok = signal(Recording, "INT"),
+    #{status := 0} = wait(Recording, 120000),
+    #{status := 0, out := Out} =
+        run(?config(opts, Config), ["merge", "-q", "--json", Dir]),
+    Recorded = lists:sort([taken(Args) || #{<<"tag">> := <<"call">>,
+                                           <<"args">> := Args} <- json(Out)]),
+    4000 = length(Recorded),
+    {Min, Max, Sum} = {hd(Recorded), lists:last(Recorded), lists:sum(Recorded)},
+    #{<<"count">> := 4000, <<"of">> := <<"byte_size(A2) + A1">>,
+      <<"min">> := Min, <<"max">> := Max, <<"sum">> := Sum} = H =
+        of_function("takes/2", Objects),
+    _ = [true = abs(maps:get(K, H) - quantile(Q, Recorded))
+            =< 1 + quantile(Q, Recorded) * 0.02 || {K, Q} <- ?QUANTILES].
+
+quantile(Q, Sorted) -> lists:nth(ceil(Q * length(Sorted)), Sorted).
+
+taken([N, Binary]) ->
+    {ok, Tokens, _} = erl_scan:string(binary_to_list(Binary) ++ "."),
+    {ok, Bytes} = erl_parse:parse_term(Tokens),
+    binary_to_integer(N) + byte_size(Bytes).
+
+%% Messages have values, too, here by process.
+values_of_messages(Config) ->
+    Cmd = begun([one(Config)], ["--by", "process", "--of", "length(A2)",
+                                "send(inviso_hist_sink, _)"], Config),
+    ok = call(one(Config), ?WORK, sends, [[0, 1, 2, 30, 400]]),
+    {Objects, #{<<"counted">> := 5}} = ended(Cmd),
+    [#{<<"count">> := 5, <<"kind">> := <<"process">>, <<"min">> := 0,
+       <<"max">> := 400, <<"sum">> := 433}] =
+        [O || #{<<"count">> := N} = O <- maps:values(final(Objects)), N > 0].
+
+%% What is no integer from 0 to 2^63 - 1 has no value, and a sum cannot overflow.
+no_values(Config) ->
+    Cmd = begun([one(Config)], ["--of", "A1", work("any/1")], Config),
+    Most = 1 bsl 63 - 1,
+    ok = call(one(Config), ?WORK, calls_any,
+              [[-1, Most + 1, 1 bsl 64, 1.0, false, {}, Most, Most, 3]]),
+    {Objects, #{<<"counted">> := 9, <<"unpaired">> := 6}} = ended(Cmd),
+    #{<<"count">> := 9, <<"unpaired">> := 6, <<"min">> := 3, <<"max">> := Most,
+      <<"sum">> := Most} = of_function("any/1", Objects),
+    Fails = begun([one(Config)], ["--of", "hd(A1)", work("any/1")], Config),
+    ok = call(one(Config), ?WORK, calls_any, [[[5], []]]),
+    {Objects2, #{<<"counted">> := 2, <<"unpaired">> := 1}} = ended(Fails),
+    #{<<"min">> := 5, <<"max">> := 5} = of_function("any/1", Objects2).
+
+%% A log says of which expression the values are. They are not added to times, also if
+%% both are of the same node.
+a_log_of_values(Config) ->
+    Dir = ?config(priv_dir, Config),
+    Of = filename:join(Dir, "values.log"),
+    Times = filename:join(Dir, "times-beside.log"),
+    Node = one(Config),
+    Cmd = begun(["hist"], [Node], ["--of", "A1", "-o", Of, work("any/1")], Config),
+    Timed = begun(["hist"], [Node], ["-o", Times, work("any/1")], Config),
+    ok = call(Node, ?WORK, calls_any, [[1, 2, 100000000, {}]]),
+    ok = signal(Cmd, "INT"),
+    ok = signal(Timed, "INT"),
+    #{status := 0, out := Text} = wait(Cmd, 120000),
+    #{status := 0} = wait(Timed, 120000),
+    Key = key("any/1"),
+    Row = <<"100M  ", Key/binary, ", A1 (1 without a value)\n">>,
+    contains(Text, Row),
+    contains(Text, <<Key/binary, ", A1: min 1, mean 33.3M, max 100M, sum 100M\n">>),
+    contains(Text, <<"\n        ...\n">>),
+    contains(Text, <<"-- 4 events counted">>),
+    contains(Text, <<"; for 1 of them the expression has no integer from 0 on">>),
+    #{status := 0, out := Merged} =
+        run(?config(opts, Config), ["merge", "-q", Of, Times]),
+    contains(Merged, Row),
+    #{status := 0, out := Json} =
+        run(?config(opts, Config), ["merge", "-q", "--json", Of, Times]),
+    [{0, false}, {1, true}] =
+        lists:sort([{Unpaired, is_map_key(<<"of">>, O)}
+                    || #{<<"key">> := K, <<"count">> := 4,
+                         <<"unpaired">> := Unpaired} = O <- json(Json),
+                       K =:= Key]).
 
 %%---------------------------------------------------------------------------
 %% Deaths. end_per_testcase checks that the nodes are released.

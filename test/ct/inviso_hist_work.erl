@@ -2,6 +2,7 @@
 %% @doc Work that inviso_hist_SUITE times on its nodes.
 -module(inviso_hist_work).
 
+-export([take/1, takes/2, sends/1, calls_any/1, any/1]).
 -export([naps/1, nap/1, calls/2, loop/1, quick/1, many/1, deep/1, down/1,
          tail/2, oops/1, outer/1, throws/1, held/1, stay/0,
          collects/1, waits/2,
@@ -128,3 +129,24 @@ waits(N, Ms) ->
 alone(Fun) ->
     {_, Ref} = spawn_monitor(fun() -> exit({result, Fun()}) end),
     receive {'DOWN', Ref, process, _, {result, R}} -> R end.
+
+%% @doc Calls takes/2 with a binary of each of these sizes.
+take(Sizes) ->
+    alone(fun() -> [?MODULE:takes(N rem 3, binary:copy(<<0>>, N)) || N <- Sizes],
+                   ok end).
+
+takes(_, _) -> ok.
+
+%% @doc Sends a list of each of these lengths to a registered process.
+sends(Lengths) ->
+    alone(fun() ->
+                  true = register(inviso_hist_sink, self()),
+                  [inviso_hist_sink ! lists:duplicate(N, x) || N <- Lengths],
+                  ok
+          end).
+
+%% @doc Calls any/1 with each of these terms.
+calls_any(Terms) ->
+    alone(fun() -> [?MODULE:any(T) || T <- Terms], ok end).
+
+any(_) -> ok.
