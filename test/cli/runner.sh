@@ -94,6 +94,26 @@ TIME=5 SEED=1 JOBS=1 "$dir/soak/test/soak" >"$dir/out" 2>&1
 tail -n 1 "$dir/out" | grep -q '^0 passed, [1-9][0-9]* failed$'
 point $? 'a job that soak loses is a failure'
 
+# This job fails in its first run and passes in its second one, with the same seed.
+cp test/rerun "$dir/soak/test"
+cat >"$dir/soak/test/job" <<'END'
+#!/bin/sh
+[ "$1" != --can-isolate ] || exit 0
+mkdir -p "$LOGS/$1"
+if [ ! -e "$LOGS/$1/seed" ]; then
+	echo "$INVISO_SEED" >"$LOGS/$1/seed"
+	echo "INVISO_SEED=$INVISO_SEED" >"$LOGS/$1/$2.log"
+	echo "$1 $2 0 1 0 0 -" >>"$LOGS/results"
+elif [ "$INVISO_SEED" = "$(cat "$LOGS/$1/seed")" ]; then
+	echo "$1 $2 1 0 0 0 -" >>"$LOGS/results"
+fi
+END
+echo 'cli pauses' >"$dir/soak/test/soak.list"
+RERUN=2 TIME=3 SEED=7 JOBS=1 "$dir/soak/test/soak" >"$dir/out" 2>&1
+grep -q '^flaky: passed the second time: cli:pauses$' "$dir/out" &&
+	[ "$(tail -n 1 "$dir/out")" = '1 passed, 0 failed' ]
+point $? 'a test of soak can run a second time'
+
 # --- a second run -------------------------------------------------------------
 
 # Each of these tests fails in the first run, and would pass in a second run.
