@@ -63,7 +63,8 @@ static void put_missing(const struct inv_tallying *c, const struct missing *x,
 			       x->others);
 	if (x->unpaired && is_of_values(c))
 		inv_buf_printf(b,
-			       "; for %" PRIu64 " of them the expression has no "
+			       "; for %" PRIu64
+			       " of them the expression has no "
 			       "integer from 0 on",
 			       x->unpaired);
 	else if (x->unpaired)

@@ -225,8 +225,8 @@ static int set_measure(struct inv_tallies *t, const struct inv_item *it)
 	struct inv_tally_measure *m;
 	struct inv_token tok;
 
-	if (measure_of(t, it->feed) ||
-	    inv_cursor_next(t->cursor, &tok) || tok.kind != INV_TOK_BINARY)
+	if (measure_of(t, it->feed) || inv_cursor_next(t->cursor, &tok) ||
+	    tok.kind != INV_TOK_BINARY)
 		return 0;
 	m = malloc(sizeof(*m));
 	if (!m)

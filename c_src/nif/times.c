@@ -145,11 +145,10 @@ static void add_value(const struct counter *c, struct inv_tally_cell *cell,
 	struct inv_times_part *p = &c->t->timing->times->parts[c->part];
 	struct inv_tally_part *keys = &c->tally->parts[c->part];
 
-	if (inv_unlikely(!inv_times_add(p, inv_times_row(p, keys, cell),
-					 value))) {
+	if (inv_unlikely(
+		    !inv_times_add(p, inv_times_row(p, keys, cell), value))) {
 		cell = NULL;
-		(void)inv_times_add(p, inv_times_row(p, keys, cell),
-					 value);
+		(void)inv_times_add(p, inv_times_row(p, keys, cell), value);
 	}
 	inv_tally_add(keys, cell);
 }
@@ -330,9 +329,9 @@ static bool get_number(const struct inv_tracer_event *te, uint64_t *n)
 	ErlNifUInt64 value;
 	int arity;
 
-	if (te->value == 0 ||
-	    !enif_get_tuple(te->env, te->value, &arity, &e) || arity != 1 ||
-	    !enif_get_uint64(te->env, e[0], &value) || value > INT64_MAX)
+	if (te->value == 0 || !enif_get_tuple(te->env, te->value, &arity, &e) ||
+	    arity != 1 || !enif_get_uint64(te->env, e[0], &value) ||
+	    value > INT64_MAX)
 		return false;
 	*n = value;
 	return true;

@@ -123,29 +123,29 @@ enum inv_column_kind {
 	X(MESSAGES, INT, "messages")       \
 	X(ORPHANS, INT, "orphans")
 
-#define INV_COUNTS_COLUMNS(X)        \
-	X(NODE, WORD, "node")        \
-	X(COUNTED, WORD, "counted")  \
-	X(KEY, TEXT, "key")          \
-	X(N, INT, "n")               \
-	X(UNPAIRED, INT, "unpaired") \
-	X(MIN_NS, INT, "min_ns")     \
-	X(MAX_NS, INT, "max_ns")     \
-	X(SUM_NS, INT, "sum_ns")     \
+#define INV_COUNTS_COLUMNS(X)         \
+	X(NODE, WORD, "node")         \
+	X(COUNTED, WORD, "counted")   \
+	X(KEY, TEXT, "key")           \
+	X(N, INT, "n")                \
+	X(UNPAIRED, INT, "unpaired")  \
+	X(MIN_NS, INT, "min_ns")      \
+	X(MAX_NS, INT, "max_ns")      \
+	X(SUM_NS, INT, "sum_ns")      \
 	X(MEASURED, TEXT, "measured") \
-	X(MIN, INT, "min_value")     \
-	X(MAX, INT, "max_value")     \
+	X(MIN, INT, "min_value")      \
+	X(MAX, INT, "max_value")      \
 	X(SUM, INT, "sum_value")
 
-#define INV_HISTOGRAMS_COLUMNS(X)   \
-	X(NODE, WORD, "node")       \
-	X(COUNTED, WORD, "counted") \
-	X(KEY, TEXT, "key")         \
-	X(FROM_NS, INT, "from_ns")  \
-	X(TO_NS, INT, "to_ns")      \
-	X(N, INT, "n")              \
+#define INV_HISTOGRAMS_COLUMNS(X)     \
+	X(NODE, WORD, "node")         \
+	X(COUNTED, WORD, "counted")   \
+	X(KEY, TEXT, "key")           \
+	X(FROM_NS, INT, "from_ns")    \
+	X(TO_NS, INT, "to_ns")        \
+	X(N, INT, "n")                \
 	X(MEASURED, TEXT, "measured") \
-	X(FROM, INT, "from_value")  \
+	X(FROM, INT, "from_value")    \
 	X(TO, INT, "to_value")
 
 #define INV_TABLES(X)                 \

@@ -26,10 +26,11 @@
                     {<<"p999">>, 0.999}]).
 
 all() ->
-    [values, values_of_messages, no_values, a_log_of_values, like_a_recording, ends_of_all_kinds, threads, conditions, collections,
+    [like_a_recording, ends_of_all_kinds, threads, conditions, collections,
      schedulings, processes, nodes,
-     keys_beyond_the_bound, memory, a_deep_recursion, every, a_log, for_people,
-     two_commands, nothing, usage, the_command_is_killed, a_node_is_killed].
+     keys_beyond_the_bound, memory, a_deep_recursion, values, values_of_messages,
+     no_values, a_log_of_values, every, a_log, for_people, two_commands,
+     nothing, usage, the_command_is_killed, a_node_is_killed].
 
 suite() -> [{timetrap, {seconds, 600}}].
 
