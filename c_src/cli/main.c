@@ -38,7 +38,7 @@ static const struct inv_cmd *const commands[] = {
 	&inv_cmd_merge,
 	&inv_cmd_report,
 	&sql,
-	&export, /* of helper programs, as sql */
+	&export, /* this and `sql' are in helper programs */
 	&inv_cmd_recover,
 	&inv_cmd_case,
 	&inv_cmd_autostart,

@@ -17,14 +17,14 @@
 #include "table/rows.h"
 
 /*
- * A report: the answers about logs that one wants to see first. It takes the
- * rows of all tables (table/rows.h), so its numbers are those of `inviso sql'
- * and its memory is bounded: it adds up, and keeps single calls, processes and
- * requests only if they are among the slowest or the busiest.
+ * A report: the first answers about logs. It takes the rows of all tables
+ * (table/rows.h), so its numbers are those of `inviso sql'. Its memory is bounded:
+ * it adds up, and keeps single calls, processes and requests only if they are among
+ * the slowest or the busiest.
  */
 
-/* How many functions, kinds of processes, mailboxes and pairs of kinds are
- * told apart. */
+/* How many functions, and kinds of processes, mailboxes and pairs of kinds, have
+ * sums of their own. */
 #define INV_REPORT_FUNCTIONS 4096u
 #define INV_REPORT_KEYS 65536u
 #define INV_REPORT_REASONS 1024u
