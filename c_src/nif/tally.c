@@ -128,7 +128,7 @@ __attribute__((noinline)) static bool count_value(
 	struct inv_tally_cell *c;
 	struct inv_tally_key key;
 
-	if (!inv_value_key(t->values, thread, te, &key))
+	if (!inv_value_key(t->values, thread, t->redaction, te, &key))
 		return false;
 	c = inv_tally_find(part, &key);
 	if (inv_unlikely(!c)) {

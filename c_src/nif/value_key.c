@@ -5,6 +5,7 @@
 
 #include "base/likely.h"
 #include "nif/atoms.h"
+#include "nif/redact.h"
 
 /* The upper bits of a key's kind: where the value is. */
 enum form {
@@ -22,10 +23,14 @@ static uint64_t kind_of(enum form form)
 
 #define MAX_MAP 8u
 
+/* In the place of a term that is redacted. */
+#define REDACTED ((ERL_NIF_TERM)0)
+
 /* Each term that is still to be written takes at least one byte, so no more than
  * INV_VALUE_BYTES can wait. */
 struct writer {
 	ErlNifEnv *env;
+	struct inv_encoder rules; /* only for nif/redact.h */
 	struct inv_value *out;
 	uint32_t n_todo;
 	ERL_NIF_TERM todo[INV_VALUE_BYTES];
@@ -70,15 +75,27 @@ static bool put_binary(struct writer *w, const ErlNifBinary *b)
 	return true;
 }
 
+static ERL_NIF_TERM value_of_key(struct writer *w, ERL_NIF_TERM key,
+				 ERL_NIF_TERM value)
+{
+	return w->rules.redaction && inv_redact_is_key(&w->rules, key) ?
+		       REDACTED :
+		       value;
+}
+
 static bool put_tuple(struct writer *w, const ERL_NIF_TERM *e, int n)
 {
+	struct inv_redact_tuple t = { .hidden = 0 };
 	uint8_t arity = (uint8_t)n;
 
 	if (n > 255 || !fits(w, 2, (size_t)n))
 		return false;
 	put(w, 't', &arity, 1);
-	while (n > 0)
-		w->todo[w->n_todo++] = e[--n];
+	if (w->rules.redaction)
+		inv_redact_tuple(&w->rules, e, (uint32_t)n, &t);
+	while (n-- > 0)
+		w->todo[w->n_todo++] =
+			inv_redact_has(t.hidden, (uint32_t)n) ? REDACTED : e[n];
 	return true;
 }
 
@@ -97,7 +114,7 @@ static bool put_map(struct writer *w, ERL_NIF_TERM t, size_t n)
 	put(w, 'm', &pairs, 1);
 	while (enif_map_iterator_get_pair(w->env, &it, &k, &v)) {
 		w->todo[w->n_todo++] = k;
-		w->todo[w->n_todo++] = v;
+		w->todo[w->n_todo++] = value_of_key(w, k, v);
 		enif_map_iterator_next(w->env, &it);
 	}
 	enif_map_iterator_destroy(w->env, &it);
@@ -117,6 +134,8 @@ static bool put_cons(struct writer *w, ERL_NIF_TERM t)
 	if (!fits(w, 1, 2) || !enif_get_list_cell(w->env, t, &head, &tail))
 		return false;
 	put(w, 'c', "", 0);
+	if (!enif_is_list(w->env, tail))
+		tail = value_of_key(w, head, tail);
 	w->todo[w->n_todo++] = tail;
 	w->todo[w->n_todo++] = head;
 	return true;
@@ -179,19 +198,25 @@ static void hash(const struct inv_value *v, struct inv_tally_key *key)
 	key->name = b;
 }
 
-static void write_value(struct inv_values *v, uint32_t part, ErlNifEnv *env,
+static void write_value(struct inv_values *v, uint32_t part,
+			struct inv_redaction *redaction, ErlNifEnv *env,
 			ERL_NIF_TERM t, struct inv_tally_key *key)
 {
 	struct writer w;
 
 	w.env = env;
+	w.rules.env = env;
+	w.rules.redaction = redaction;
+	w.rules.checks = INV_VALUE_BYTES;
 	w.out = &v->parts[part].now;
 	w.out->len = 0;
 	w.todo[0] = t;
 	w.n_todo = 1;
 	while (w.n_todo > 0) {
 		t = w.todo[--w.n_todo];
-		if (!put_term(&w, t))
+		if (t == REDACTED)
+			put(&w, 'r', "", 0);
+		else if (!put_term(&w, t))
 			put(&w, 'x', "", 0);
 	}
 	key->kind = kind_of(BYTES);
@@ -199,6 +224,7 @@ static void write_value(struct inv_values *v, uint32_t part, ErlNifEnv *env,
 }
 
 bool inv_value_key(struct inv_values *v, uint32_t part,
+		   struct inv_redaction *redaction,
 		   const struct inv_tracer_event *te, struct inv_tally_key *key)
 {
 	const ERL_NIF_TERM *e;
@@ -220,7 +246,7 @@ bool inv_value_key(struct inv_values *v, uint32_t part,
 		key->word = e[0];
 		key->kind = kind_of(WORD);
 	} else {
-		write_value(v, part, te->env, e[0], key);
+		write_value(v, part, redaction, te->env, e[0], key);
 	}
 	return true;
 }
@@ -327,6 +353,8 @@ static ERL_NIF_TERM make(ErlNifEnv *env, const uint8_t *p, ERL_NIF_TERM *s,
 		return enif_make_list_cell(env, s[*n + 1], s[*n]);
 	case 'n':
 		return enif_make_list(env, 0);
+	case 'r':
+		return enif_make_atom(env, "$redacted");
 	default:
 		return left_out(env);
 	}

@@ -25,15 +25,22 @@
  *	m n terms	map of n pairs, key and value of each
  *	c head tail	cons
  *	n		[]
+ *	r		a redacted value
  *	x		a term that was left out: the bytes do not suffice, or it is
  *			a term of another type
  *
  * So values that differ only in what is left out are one key.
  */
 
-/* Makes the key of an event in the thread `part'. Returns false if the event has
- * no value. */
+struct inv_redaction;
+
+/*
+ * Makes the key of an event in the thread `part'. Returns false if the event has
+ * no value.  The rules, or NULL, redact values of keys and fields of records in the
+ * value (nif/redact.h); but not the value itself, which the expression selects.
+ */
 bool inv_value_key(struct inv_values *v, uint32_t part,
+		   struct inv_redaction *redaction,
 		   const struct inv_tracer_event *te,
 		   struct inv_tally_key *key);
 

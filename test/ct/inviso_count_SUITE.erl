@@ -8,7 +8,7 @@
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1,
          end_per_testcase/2]).
 -export([functions/1, conditions/1, messages/1, processes/1, kinds/1, callers/1,
-         values/1, values_of_each_type/1,
+         values/1, values_of_each_type/1, secrets/1,
          nodes/1,
          keys_beyond_the_bound/1, like_a_recording/1, every/1,
          every_for_people/1, a_log/1, for_people/1, two_commands/1, nothing/1, usage/1,
@@ -25,7 +25,7 @@
 
 all() ->
     [functions, conditions, messages, processes, kinds, callers, values,
-     values_of_each_type, nodes, keys_beyond_the_bound,
+     values_of_each_type, secrets, nodes, keys_beyond_the_bound,
      like_a_recording, every, every_for_people, a_log, for_people,
      two_commands, nothing, usage, the_command_is_killed,
      a_session_is_killed, a_node_is_killed].
@@ -199,6 +199,30 @@ values_of_each_type(Config) ->
         Calls("hd(A2)"),
     #{<<"1">> := #{<<"count">> := 3}, <<"97">> := #{<<"count">> := 2}} = Lists,
     Failed = 2 * length(Whole) + length(Cut) - 5.
+
+%% Values of well-known keys are redacted, in keys that are printed and in the log. What
+%% the expression itself selects is the user's wish.
+secrets(Config) ->
+    Log = filename:join(?config(priv_dir, Config), "secrets.log"),
+    Secret = <<"hunter2-of-the-count">>,
+    Other = <<"another-", Secret/binary>>,
+    Values = [V || P <- [Secret, Other],
+                   V <- [#{password => P, id => 7}, {token, P}, [{"passwd", P}, {b, 1}],
+                         [authorization | P], {a, [#{<<"Cookie">> => {x, P}}]}]],
+    Cmd = begun([one(Config)], ["--by", "A2", "-o", Log, work("g/2")], Config),
+    _ = [call(one(Config), ?WORK, g, [a, V]) || V <- Values],
+    {Objects, #{<<"counted">> := 10}} = ended(Cmd),
+    Final = final(Objects),
+    [2, 2, 2, 2, 2] = [N || #{<<"count">> := N} <- maps:values(Final)],
+    #{<<"{token,'$redacted'}">> := _, <<"[authorization|'$redacted']">> := _} = Final,
+    {ok, Bytes} = file:read_file(Log),
+    _ = [nomatch = binary:match(B, Secret)
+         || B <- [Bytes | [iolist_to_binary(maps:keys(Final))]]],
+    Asked = begun([one(Config)], ["--by", "map_get(password, A2)", work("g/2")], Config),
+    _ = call(one(Config), ?WORK, g, [a, hd(Values)]),
+    {Objects2, _} = ended(Asked),
+    [Key] = maps:keys(final(Objects2)),
+    contains(Key, Secret).
 
 %% Counts of several nodes are added up, unless the user wants to see each.
 nodes(Config) ->
