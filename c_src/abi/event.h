@@ -233,8 +233,11 @@ enum inv_count_of {
 	INV_COUNT_PROCESS = 3,	/* events; the process or port */
 	INV_COUNT_OTHERS = 4,	/* events of keys beyond the bound; [] */
 	INV_COUNT_CALLER = 5,	/* calls; the {M,F,Arity} that called */
-	INV_COUNT_VALUE = 6,	/* events; the value of an expression */
+	INV_COUNT_VALUE = 6,	/* events; the value of an expression, the
+				 * result of calls, or the reason of exits */
 	INV_COUNT_FAILED = 7,	/* events for which the expression failed; [] */
+	INV_COUNT_EXCEPTION = 8, /* calls that ended with an exception; {Class,
+				  * Reason} */
 };
 
 /* Notes that a reader returns before the events of a file. The node writes

@@ -16,7 +16,9 @@ static const struct argp_option options[] = {
 	  "a count for each function (default; an event that is no call is "
 	  "counted by what it is: send, receive, spawn), process, kind of "
 	  "process (its name, or the function that it was spawned to run), "
-	  "caller (the function that called) or node; also function,node. Or an "
+	  "caller (the function that called), result (calls when they end, with "
+	  "their result or exception), reason (exits of processes; the SPEC is "
+	  "procs) or node; also function,node. Or an "
 	  "expression as in guards, over the arguments A1, A2, ...: a count for "
 	  "each of its values",
 	  2 },
@@ -39,6 +41,8 @@ static const char doc[] =
 	"  inviso count -n shop@h1 --by process --top 10 receive\n"
 	"  inviso count -n a@h1,b@h2 --by kind receive\n"
 	"  inviso count -n shop@h1 --by caller 'shop_db:read/1'\n"
+	"  inviso count -n shop@h1 --by result 'shop:pay/2'\n"
+	"  inviso count -n shop@h1 --by reason procs\n"
 	"  inviso count -n shop@h1 --by 'map_get(type, A1)' 'shop:order/2'\n"
 	"  inviso count -n shop@h1 --every 1s 'shop:pay(Sum, _) when Sum > "
 	"100'\n"

@@ -70,8 +70,16 @@ const struct argp inv_tallying_argp = {
 	.parser = parse,
 };
 
-static const char *const no_keys[] = { "arg",	 "args", "label", "result",
-				       "reason", "name", "value" };
+static const char *const no_keys[] = { "arg", "args", "label", "name",
+				       "value" };
+
+static void only_count(const struct inv_tallying *c, const char *arg,
+		       const char *by, struct argp_state *state)
+{
+	if (c->table.timed)
+		argp_error(state, "--by %s: only `inviso count' counts %s", arg,
+			   by);
+}
 
 static void by_word(struct inv_tallying *c, const char *word, size_t len,
 		    const char *arg, struct argp_state *state)
@@ -89,12 +97,18 @@ static void by_word(struct inv_tallying *c, const char *word, size_t len,
 		return;
 	}
 	if (len == 6 && !strncmp(word, "caller", len) && !c->by.by) {
-		if (c->table.timed)
-			argp_error(state,
-				   "--by %s: only `inviso count' counts "
-				   "by caller",
-				   arg);
+		only_count(c, arg, "by caller", state);
 		c->by.by = "caller";
+		return;
+	}
+	if (len == 6 && !strncmp(word, "result", len) && !c->by.by) {
+		only_count(c, arg, "by result", state);
+		c->by.by = "result";
+		return;
+	}
+	if (len == 6 && !strncmp(word, "reason", len) && !c->by.by) {
+		only_count(c, arg, "by reason", state);
+		c->by.by = "reason";
 		return;
 	}
 	if (len == 4 && !strncmp(word, "kind", len) && !c->by.by) {
@@ -111,7 +125,9 @@ static void by_word(struct inv_tallying *c, const char *word, size_t len,
 		   "--by %s: not one of function, process, kind%s and node; "
 		   "node can follow one of the others: function,node",
 		   arg,
-		   c->table.timed ? "" : ", caller, an expression such as A1");
+		   c->table.timed ? "" :
+				    ", caller, result, reason, an expression "
+				    "such as A1");
 }
 
 /* Returns true if the text is an expression over arguments, and not a list of
@@ -129,11 +145,7 @@ static bool is_expression(const char *text)
 static void by_expression(struct inv_tallying *c, const char *text,
 			  struct argp_state *state)
 {
-	if (c->table.timed)
-		argp_error(state,
-			   "--by %s: only `inviso count' counts by an "
-			   "expression",
-			   text);
+	only_count(c, text, "by an expression", state);
 	c->by.by = "value";
 	c->by.expr = text;
 }

@@ -81,7 +81,10 @@ static bool read_key(struct inv_tallies *t, const struct inv_item *it,
 {
 	/* Values are often texts. */
 	const struct inv_print_opts w = {
-		.style = k->of == INV_COUNT_VALUE ? INV_PRINT_P : INV_PRINT_W,
+		.style = k->of == INV_COUNT_VALUE ||
+					 k->of == INV_COUNT_EXCEPTION ?
+				 INV_PRINT_P :
+				 INV_PRINT_W,
 		.otp = it->node->otp_release,
 	};
 	struct inv_token tok;
@@ -291,7 +294,7 @@ int inv_tallies_item(struct inv_tallies *t, const struct inv_item *it)
 			it->ev.len);
 	if (it->ev.note == INV_NOTE_MEASURE)
 		return set_measure(t, it);
-	if (!get(t, &of) || of > INV_COUNT_FAILED)
+	if (!get(t, &of) || of > INV_COUNT_EXCEPTION)
 		return 0;
 	what = (uint8_t)of;
 	row.of = (enum inv_count_of)what;

@@ -6,6 +6,7 @@
 #include "nif/delivery.h"
 #include "nif/encode.h"
 #include "nif/limits.h"
+#include "nif/results.h"
 #include "nif/tally.h"
 #include "nif/thread.h"
 #include "nif/times.h"
@@ -42,11 +43,17 @@ static enum inv_outcome time_call(struct inv_tracer *t,
 #define COUNTS_A_LOOK 256u
 
 /* Adds an event to the counts, or its number to a histogram. */
-static bool add(struct inv_tracer *t, struct inv_thread *thread,
-		struct inv_arrival *a)
+static enum inv_outcome add(struct inv_tracer *t, struct inv_thread *thread,
+			    struct inv_arrival *a)
 {
-	return t->numbers ? inv_times_number(t, thread->index, a) :
-			    inv_tally_event(t, thread->index, a);
+	bool done;
+
+	if (inv_unlikely(t->results))
+		return inv_results_event(t, thread->index, a);
+	done = inv_unlikely(t->numbers) ?
+		       inv_times_number(t, thread->index, a) :
+		       inv_tally_event(t, thread->index, a);
+	return inv_likely(done) ? INV_TAKEN : INV_BAD;
 }
 
 /*
@@ -58,14 +65,13 @@ static enum inv_outcome count(struct inv_tracer *t, struct inv_thread *thread,
 			      struct inv_arrival *a)
 {
 	struct inv_lane *lane = &t->lanes[thread->index];
+	enum inv_outcome outcome = add(t, thread, a);
 
-	if (inv_unlikely(!add(t, thread, a)))
-		return INV_BAD;
 	if (inv_unlikely(++lane->events_lease >= COUNTS_A_LOOK)) {
 		lane->events_lease = 0;
 		(void)inv_limits_over(t, inv_mono_ns());
 	}
-	return INV_TAKEN;
+	return outcome;
 }
 
 enum inv_outcome inv_aggregate(struct inv_tracer *t, struct inv_thread *thread,

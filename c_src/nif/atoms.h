@@ -45,6 +45,7 @@
 	X(process, "process")                     \
 	X(value, "value")                         \
 	X(remove, "remove")                       \
+	X(result, "result")                       \
 	X(return_from, "return_from")             \
 	X(running, "running")                     \
 	X(scheduler_id, "scheduler_id")           \

@@ -119,24 +119,33 @@ bool inv_tally_key_of(const struct inv_tally *tally, struct inv_arrival *a,
 	return get_key(tally, a, key) && is_lasting(a->te.env, key);
 }
 
+void inv_tally_value(struct inv_tracer *t, uint32_t thread,
+		     const struct inv_tally_key *key)
+{
+	/* Acquire: pairs with the release in inv_tally_begin(). */
+	struct inv_tally *tally =
+		atomic_load_explicit(&t->tally, memory_order_acquire);
+	struct inv_tally_part *part = &tally->parts[thread];
+	struct inv_tally_cell *c = inv_tally_find(part, key);
+
+	if (inv_unlikely(!c)) {
+		c = inv_tally_claim(part, key);
+		if (c && inv_value_is_long(key))
+			inv_values_keep(t->values, thread, part, c);
+	}
+	inv_tally_add(part, c);
+}
+
 /* Counts an event by the value of an expression. */
 __attribute__((noinline)) static bool count_value(
-	struct inv_tracer *t, struct inv_tally *tally, uint32_t thread,
+	struct inv_tracer *t, uint32_t thread,
 	const struct inv_tracer_event *te)
 {
-	struct inv_tally_part *part = &tally->parts[thread];
-	struct inv_tally_cell *c;
 	struct inv_tally_key key;
 
 	if (!inv_value_key(t->values, thread, t->redaction, te, &key))
 		return false;
-	c = inv_tally_find(part, &key);
-	if (inv_unlikely(!c)) {
-		c = inv_tally_claim(part, &key);
-		if (c && inv_value_is_long(&key))
-			inv_values_keep(t->values, thread, part, c);
-	}
-	inv_tally_add(part, c);
+	inv_tally_value(t, thread, &key);
 	return true;
 }
 
@@ -152,7 +161,7 @@ bool inv_tally_event(struct inv_tracer *t, uint32_t thread,
 
 	if (inv_unlikely(!get_key(tally, a, &key)))
 		return tally->by == INV_COUNT_VALUE &&
-		       count_value(t, tally, thread, inv_arrival_whole(a));
+		       count_value(t, thread, inv_arrival_whole(a));
 	c = inv_tally_find(part, &key);
 	if (inv_unlikely(!c))
 		return count_first(t, tally, thread, a->te.env, &key);
@@ -162,16 +171,22 @@ bool inv_tally_event(struct inv_tracer *t, uint32_t thread,
 
 /* --- NIFs -------------------------------------------------------------------- */
 
+static bool has_values(uint32_t by)
+{
+	return by == INV_COUNT_VALUE || by == INV_BY_RESULT;
+}
+
 bool inv_tally_begin(struct inv_tracer *t, uint32_t n_parts, uint32_t by)
 {
 	struct inv_tally *tally;
 
 	if (t->delivery || atomic_load(&t->tally))
 		return false;
-	if (by == INV_COUNT_VALUE && !t->values)
+	if (has_values(by) && !t->values)
 		t->values = inv_values_make(n_parts);
-	if (by == INV_COUNT_VALUE && !t->values)
+	if (has_values(by) && !t->values)
 		return false;
+	t->results = by == INV_BY_RESULT;
 	tally = inv_tally_make(n_parts, by);
 	if (!tally)
 		return false;
@@ -185,9 +200,11 @@ bool inv_tally_by(ERL_NIF_TERM atom, uint32_t *by)
 	*by = atom == inv_am_process ? INV_COUNT_PROCESS :
 	      atom == inv_am_caller  ? INV_COUNT_CALLER :
 	      atom == inv_am_value   ? INV_COUNT_VALUE :
+	      atom == inv_am_result  ? INV_BY_RESULT :
 				       INV_COUNT_FUNCTION;
 	return atom == inv_am_function || atom == inv_am_process ||
-	       atom == inv_am_caller || atom == inv_am_value;
+	       atom == inv_am_caller || atom == inv_am_value ||
+	       atom == inv_am_result;
 }
 
 ERL_NIF_TERM inv_tally_set(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
@@ -231,7 +248,7 @@ static ERL_NIF_TERM make_note(ErlNifEnv *env, const struct inv_tracer *t,
 {
 	unsigned of = (unsigned)(row->key.kind & 0xff);
 	ERL_NIF_TERM key =
-		of == INV_COUNT_VALUE || of == INV_COUNT_FAILED ?
+		of >= INV_COUNT_VALUE ?
 			inv_value_term(env, t->values, t->tally, &row->key) :
 			inv_tally_key_term(env, &row->key);
 

@@ -19,10 +19,18 @@ struct inv_tally_cell;
 struct inv_tally_key;
 struct inv_tracer;
 
+/* Keys are the results of calls, and the reasons of exits (nif/results.h); the
+ * others are those of enum inv_count_of. */
+#define INV_BY_RESULT 0x100u
+
 /* Counts an event of the thread with this index. Returns false if the arguments
  * are not an event. */
 bool inv_tally_event(struct inv_tracer *t, uint32_t thread,
 		     struct inv_arrival *a);
+
+/* For results: counts an event with this key, which is a value. */
+void inv_tally_value(struct inv_tracer *t, uint32_t thread,
+		     const struct inv_tally_key *key);
 
 /*
  * For times (nif/times.h). inv_tally_key_of returns false if the arguments are

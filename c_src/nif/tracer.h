@@ -121,6 +121,8 @@ struct inv_tracer {
 	/* The histograms are of numbers that match specs report, not of times.
 	 * Set before tally. */
 	bool numbers;
+	/* Calls are counted when they end (nif/results.h). Set before tally. */
+	bool results;
 	/* NULL: the tracer has no start handle (nif/starts.h). Set once. */
 	_Atomic(struct inv_starters *) starters;
 	/* NULL: the tally's keys are not values (nif/value_key.h). Set before

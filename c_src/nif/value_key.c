@@ -14,9 +14,14 @@ enum form {
 	BYTES,
 };
 
-static uint64_t kind_of(enum form form)
+static uint64_t kind_of(enum inv_count_of of, enum form form)
 {
-	return INV_COUNT_VALUE | (uint64_t)form << 8;
+	return (uint64_t)of | (uint64_t)form << 8;
+}
+
+static enum form form_of(const struct inv_tally_key *key)
+{
+	return (enum form)(key->kind >> 8);
 }
 
 /* --- writing: called by callbacks -------------------------------------------- */
@@ -219,8 +224,28 @@ static void write_value(struct inv_values *v, uint32_t part,
 		else if (!put_term(&w, t))
 			put(&w, 'x', "", 0);
 	}
-	key->kind = kind_of(BYTES);
 	hash(w.out, key);
+}
+
+void inv_value_key_of(struct inv_values *v, uint32_t part,
+		      struct inv_redaction *redaction, ErlNifEnv *env,
+		      ERL_NIF_TERM value, enum inv_count_of of,
+		      struct inv_tally_key *key)
+{
+	enum form form = BYTES;
+	ErlNifSInt64 i;
+
+	*key = (struct inv_tally_key){ 0 };
+	if (enif_get_int64(env, value, &i)) {
+		key->word = (uint64_t)i;
+		form = INTEGER;
+	} else if (is_word(env, value)) {
+		key->word = value;
+		form = WORD;
+	} else {
+		write_value(v, part, redaction, env, value, key);
+	}
+	key->kind = kind_of(of, form);
 }
 
 bool inv_value_key(struct inv_values *v, uint32_t part,
@@ -228,32 +253,23 @@ bool inv_value_key(struct inv_values *v, uint32_t part,
 		   const struct inv_tracer_event *te, struct inv_tally_key *key)
 {
 	const ERL_NIF_TERM *e;
-	ErlNifSInt64 i;
 	int arity;
 
 	if (te->value == 0 || !enif_get_tuple(te->env, te->value, &arity, &e) ||
 	    arity != 1)
 		return false;
-	*key = (struct inv_tally_key){ 0 };
-	if (enif_is_atom(te->env, e[0])) {
-		key->word = e[0];
-		key->kind = e[0] == inv_am_EXIT ? INV_COUNT_FAILED :
-						  kind_of(WORD);
-	} else if (enif_get_int64(te->env, e[0], &i)) {
-		key->word = (uint64_t)i;
-		key->kind = kind_of(INTEGER);
-	} else if (is_word(te->env, e[0])) {
-		key->word = e[0];
-		key->kind = kind_of(WORD);
-	} else {
-		write_value(v, part, redaction, te->env, e[0], key);
-	}
+	if (e[0] == inv_am_EXIT)
+		*key = (struct inv_tally_key){ inv_am_EXIT, 0,
+					       INV_COUNT_FAILED };
+	else
+		inv_value_key_of(v, part, redaction, te->env, e[0],
+				 INV_COUNT_VALUE, key);
 	return true;
 }
 
 bool inv_value_is_long(const struct inv_tally_key *key)
 {
-	return key->kind == kind_of(BYTES);
+	return form_of(key) == BYTES;
 }
 
 /* --- reading: called by processes --------------------------------------------- */
@@ -383,9 +399,9 @@ ERL_NIF_TERM inv_value_term(ErlNifEnv *env, const struct inv_values *v,
 
 	if (key->kind == INV_COUNT_FAILED)
 		return enif_make_list(env, 0);
-	if (key->kind == kind_of(WORD))
+	if (form_of(key) == WORD)
 		return key->word;
-	if (key->kind == kind_of(INTEGER))
+	if (form_of(key) == INTEGER)
 		return enif_make_int64(env, (ErlNifSInt64)key->word);
 	value = inv_values_of(v, keys, key);
 	return value ? read_value(env, value) : left_out(env);

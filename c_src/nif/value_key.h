@@ -5,6 +5,7 @@
 #include <erl_nif.h>
 #include <stdbool.h>
 
+#include "abi/event.h"
 #include "abi/tracer_call.h"
 #include "vm/values.h"
 
@@ -43,6 +44,12 @@ bool inv_value_key(struct inv_values *v, uint32_t part,
 		   struct inv_redaction *redaction,
 		   const struct inv_tracer_event *te,
 		   struct inv_tally_key *key);
+
+/* Makes the key of kind `of' for this value. */
+void inv_value_key_of(struct inv_values *v, uint32_t part,
+		      struct inv_redaction *redaction, ErlNifEnv *env,
+		      ERL_NIF_TERM value, enum inv_count_of of,
+		      struct inv_tally_key *key);
 
 /* Returns true if the key needs inv_values_keep. */
 bool inv_value_is_long(const struct inv_tally_key *key);

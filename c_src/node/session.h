@@ -53,7 +53,7 @@ struct inv_session_seq {
  * Texts are atoms. */
 struct inv_session_count {
 	const char *of;	  /* events, times, values */
-	const char *by;	  /* function, process, caller, value */
+	const char *by;	  /* function, process, caller, value, result, reason */
 	const char *expr; /* of values, or by value: the expression; otherwise
 			     NULL */
 	int64_t every_ms;

@@ -30,19 +30,29 @@ static bool is_elixir(const struct inv_flow *flow, const struct inv_rank *r)
 	return n < flow->n_nodes && flow->nodes[n].manner.elixir;
 }
 
+static void put_key(const struct inv_ranking_opts *o,
+		    const struct inv_flow *flow, const struct inv_rank *r,
+		    struct inv_buf *b)
+{
+	const char *key = key_of(o, r);
+
+	if (r->key->of == INV_COUNT_EXCEPTION && !o->nodes_only)
+		inv_buf_puts(b, "exception ");
+	if (o->nodes_only || !is_elixir(flow, r) ||
+	    !inv_term_print_translated(key, strlen(key), b))
+		inv_buf_puts(b, key);
+}
+
 void inv_rank_text(const struct inv_ranking_opts *o,
 		   const struct inv_flow *flow, const struct inv_rank *r,
 		   struct inv_buf *b)
 {
-	const char *key = key_of(o, r);
-
 	if (r->key->of == INV_COUNT_OTHERS && !o->nodes_only)
 		inv_buf_puts(b, "(others, beyond the bound)");
 	else if (r->key->of == INV_COUNT_FAILED && !o->nodes_only)
 		inv_buf_puts(b, "(failed: the expression has no value)");
-	else if (o->nodes_only || !is_elixir(flow, r) ||
-		 !inv_term_print_translated(key, strlen(key), b))
-		inv_buf_puts(b, key);
+	else
+		put_key(o, flow, r, b);
 	if (!is_kind(o, r) && *r->name)
 		inv_buf_printf(b, " %s", r->name);
 	if (r->key->measure)
@@ -66,6 +76,7 @@ static const char *kind_of(const struct inv_ranking_opts *o,
 		[INV_COUNT_CALLER] = "caller",
 		[INV_COUNT_VALUE] = "value",
 		[INV_COUNT_FAILED] = "failed",
+		[INV_COUNT_EXCEPTION] = "exception",
 	};
 
 	if (is_kind(o, r))

@@ -350,9 +350,10 @@ static void put_histogram(struct inv_rows *r, const struct inv_cell *count,
 
 const char *inv_rows_counted(enum inv_count_of of)
 {
-	static const char *const words[] = { "total",	"function", "tag",
-					     "process", "others",   "caller",
-					     "value",	"failed" };
+	static const char *const words[] = {
+		"total",  "function", "tag",	"process",  "others",
+		"caller", "value",    "failed", "exception"
+	};
 
 	return (size_t)of < sizeof(words) / sizeof(*words) ? words[of] :
 							     "unknown";

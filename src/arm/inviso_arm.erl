@@ -87,7 +87,7 @@
              follow := [spawned | linked], returns => boolean(),
              dry => boolean(), yes => boolean(), count => boolean(),
              timed => boolean(),
-             keys => none | caller | {value, binary()},
+             keys => none | caller | result | reason | {value, binary()},
              start => inviso_arm_starts:start() | calls}) ->
           {ok, plan(), matched()} | {error, class(), binary()}.
 plan(#{specs := Texts, procs := Procs, follow := Follow} = Asked) ->
@@ -96,6 +96,7 @@ plan(#{specs := Texts, procs := Procs, follow := Follow} = Asked) ->
         ok = few_new_words(Texts ++ Procs ++ [Expr || {value, Expr} <- [Keys]]),
         Specs = specs(Texts, maps:get(start, Asked, none)),
         ok = durations(Specs, maps:get(timed, Asked, false)),
+        ok = ends(Specs, Keys),
         make(case Asked of
                  #{keys := caller} -> [with_caller(S) || S <- Specs];
                  #{keys := {value, By}} -> inviso_arm_values:specs(Specs, By);
@@ -135,6 +136,19 @@ with_caller({Head, Guards, []}, _) ->
 with_caller(_, #{text := Text}) ->
     throw({usage, format("~ts: a match spec cannot be counted by caller; write "
                          "a pattern of arguments", [Text])}).
+
+ends(Specs, result) ->
+    _ = [throw({usage, format("~ts has no result: calls have, such as shop:order/2",
+                              [Text])})
+         || #{text := Text} = Spec <- Specs, maps:get(kind, Spec) =/= call],
+    ok;
+ends(Specs, reason) ->
+    _ = [throw({usage, format("~ts has no reason: exits of processes have; the "
+                              "spec is procs", [Text])})
+         || #{text := Text} = Spec <- Specs, maps:get(kind, Spec) =/= procs],
+    ok;
+ends(_, _) ->
+    ok.
 
 durations(Specs, true) ->
     _ = [throw({usage, format("~ts has no duration: calls have, such as "

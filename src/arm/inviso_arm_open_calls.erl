@@ -34,38 +34,43 @@ bind({inviso_tracer, Handle}, Limit, T) ->
     end.
 
 %% @doc Sets the patterns of functions for which a process has reached the bound.
-%% Returns notes for the user; `Timed' means that calls are timed and not recorded. If
-%% the engine does not answer, this is repeated at the next call.
--spec look(inviso_tracer:tracer(), boolean(), inviso_tracing:tracing()) ->
-          {[binary()], inviso_tracing:tracing()}.
-look({inviso_tracer, Handle}, Timed, T) ->
+%% Returns notes for the user; `Calls' is what is done with calls. If the engine does not answer, this is repeated at the next call.
+-spec look(inviso_tracer:tracer(), recorded | timed | counted,
+           inviso_tracing:tracing()) -> {[binary()], inviso_tracing:tracing()}.
+look({inviso_tracer, Handle}, Calls, T) ->
     case inviso_tracer:nif_stopped(Handle) of
         [_ | _] = Stopped ->
-            lists:foldl(fun(S, Acc) -> stopped(Handle, S, Timed, Acc) end,
+            lists:foldl(fun(S, Acc) -> stopped(Handle, S, Calls, Acc) end,
                         {[], T}, Stopped);
         _ ->
             {[], T}
     end.
 
-stopped(Handle, {M, F, A, Pid, Open}, Timed, {Notes, T0}) ->
+stopped(Handle, {M, F, A, Pid, Open}, Calls, {Notes, T0}) ->
     case inviso_tracing:without_ends({M, F, A}, T0) of
         {{error, timeout}, T} ->
             {Notes, T};
         {_, T} ->
             _ = inviso_tracer:nif_released(Handle, M, F, A),
-            {Notes ++ [note({M, F, A}, Timed, Pid, Open)], T}
+            {Notes ++ [note({M, F, A}, Calls, Pid, Open)], T}
     end.
 
-note({M, F, A}, Timed, Pid, Open) ->
+note({M, F, A}, Calls, Pid, Open) ->
     text("~ts: ~ts. Reason: ~ts had ~b traced calls that had not returned, and "
          "each takes stack until it returns. A loop by tail calls never returns; "
-         "a deep recursion returns late. --open-calls N allows more~ts",
-         [inviso_spec:format_mfa(M, F, A), what(Timed), process(Pid), Open,
-          [" (0: any number)" || not Timed]]).
+         "a deep recursion returns late~ts",
+         [inviso_spec:format_mfa(M, F, A), what(Calls), process(Pid), Open,
+          allows(Calls)]).
 
-what(true) ->
+allows(recorded) -> ". --open-calls N allows more (0: any number)";
+allows(timed) -> ". --open-calls N allows more";
+allows(counted) -> "".
+
+what(timed) ->
     "its calls are not timed any more, and are counted as unpaired";
-what(false) ->
+what(counted) ->
+    "its results are not counted any more";
+what(recorded) ->
     "returns are not recorded any more, so `slow' and `failed' do not see its "
         "calls".
 

@@ -164,7 +164,7 @@ planned(#{protect := Protect} = Map, Table, Guard, Place, Since) ->
               returns => maps:get(mode, Map) =:= live andalso
                   (Count =:= off orelse inviso_session_count:needs_ends(Count)),
               count => Count =/= off,
-              timed => inviso_session_count:needs_ends(Count),
+              timed => inviso_session_count:is_timed(Count),
               keys => inviso_session_count:keys(Count),
               dry => maps:get(dry_run, Map)},
     {Main, Within} = inviso_session_seq:plans(Asked, maps:get(seq, Map)),
@@ -642,11 +642,16 @@ look_around(#session{overload = Overload, seq = Seq, tracing = T} = S) ->
 few_open_calls(#session{tracer = none} = S) ->
     S;
 few_open_calls(#session{tracer = Tracer, calls = {Plan, Done, T0}} = S) ->
-    {Notes, T} = inviso_arm_open_calls:look(Tracer, false, T0),
+    {Notes, T} = inviso_arm_open_calls:look(Tracer, recorded, T0),
     more_notes(Notes, S#session{calls = {Plan, Done, T}});
 few_open_calls(#session{tracer = Tracer, tracing = T0, map = Map} = S) ->
-    Timed = inviso_session_count:needs_ends(maps:get(count, Map)),
-    {Notes, T} = inviso_arm_open_calls:look(Tracer, Timed, T0),
+    Count = maps:get(count, Map),
+    Calls = case inviso_session_count:is_timed(Count) of
+                true -> timed;
+                false when Count =:= off -> recorded;
+                false -> counted
+            end,
+    {Notes, T} = inviso_arm_open_calls:look(Tracer, Calls, T0),
     more_notes(Notes, S#session{tracing = T}).
 
 swept(#session{decide = Decide} = S) ->

@@ -8,19 +8,20 @@
 %% at the end have all keys.
 -module(inviso_session_count).
 
--export([is_asked/1, needs_ends/1, keys/1, shown/2, memory/1, begin_count/2,
+-export([is_asked/1, needs_ends/1, is_timed/1, keys/1, shown/2, memory/1, begin_count/2,
          every_ms/1, note/2, note_all/2]).
 
 -export_type([asked/0]).
 
 -type asked() :: #{'of' := events | times | values,
-                   by := function | process | caller | value,
+                   by := function | process | caller | value | result | reason,
                    expr => binary(),
                    every_ms := pos_integer()}.
 %% of: `times' are those of calls, from the beginning to the end; `values' are those of
 %%     the expression
 %% expr: with `of := values'; and with `by := value', the expression whose values are
 %%       the keys
+%% by: `result' is that of calls, `reason' that of exits of processes
 %% every_ms: how often the counts are noted
 
 %% What the tables of a thread take (vm/tally.h, vm/times.h), rounded up.
@@ -44,27 +45,34 @@ is_asked(#{'of' := values, expr := Expr} = Map) when is_binary(Expr) ->
     is_asked(maps:remove(expr, Map#{'of' := times}));
 is_asked(#{'of' := Of, by := By, every_ms := Ms} = Map) ->
     map_size(Map) =:= 3 andalso lists:member(Of, [events, times])
-        andalso lists:member(By, [function, process]
-                             ++ [caller || Of =:= events]) andalso is_integer(Ms)
-        andalso Ms >= 50 andalso Ms =< 3600000;
+        andalso (lists:member(By, [function, process]) orelse
+                 (Of =:= events andalso lists:member(By, [caller, result, reason])))
+        andalso is_integer(Ms) andalso Ms >= 50 andalso Ms =< 3600000;
 is_asked(_) ->
     false.
 
 %% @doc Returns true if the VM must report the ends of calls.
 -spec needs_ends(asked() | off) -> boolean().
 needs_ends(#{'of' := times}) -> true;
+needs_ends(#{by := result}) -> true;
 needs_ends(_) -> false.
 
+%% @doc Returns true if calls are timed.
+-spec is_timed(asked() | off) -> boolean().
+is_timed(#{'of' := times}) -> true;
+is_timed(_) -> false.
+
 %% @doc Returns what the match specs must say of an event.
--spec keys(asked() | off) -> none | caller | {value, binary()}.
-keys(#{by := caller}) -> caller;
+-spec keys(asked() | off) -> none | caller | result | reason | {value, binary()}.
+keys(#{by := By}) when By =:= caller; By =:= result; By =:= reason -> By;
 keys(#{expr := Expr}) -> {value, Expr};
 keys(_) -> none.
 
 %% @doc Returns those of the modules whose records the session can show. Counts and
 %% histograms by function or process show no term.
 -spec shown(map(), [module()]) -> [module()].
-shown(#{count := #{by := By}}, _) when By =/= value -> [];
+shown(#{count := #{by := By}}, _)
+  when By =:= function; By =:= process; By =:= caller -> [];
 shown(_, Modules) -> Modules.
 
 %% @doc Returns a note about the memory that counting takes.
@@ -76,7 +84,7 @@ memory(#{'of' := Of, by := By}) ->
                          || What <- [schedulers, dirty_cpu_schedulers,
                                      dirty_io_schedulers]]) + 1,
     {KiB, More} = case Of of
-                      events when By =:= value -> {?COUNT_KIB + ?VALUES_KIB, ""};
+                      events when By =:= value; By =:= result; By =:= reason -> {?COUNT_KIB + ?VALUES_KIB, ""};
                       events -> {?COUNT_KIB, ""};
                       values -> {?COUNT_KIB + ?TIMES_KIB, ""};
                       times -> {?COUNT_KIB + ?TIMES_KIB,
@@ -93,6 +101,8 @@ begin_count(off, _) ->
     ok;
 begin_count(#{'of' := Of, by := By}, {_, Handle}) ->
     Began = case Of of
+                events when By =:= reason ->
+                    inviso_tracer:nif_tally(Handle, result);
                 events ->
                     inviso_tracer:nif_tally(Handle, By);
                 values ->
@@ -131,7 +141,7 @@ note_all(off, _) ->
     true;
 note_all(Asked, {_, Handle}) ->
     Until = now_ms() + ?PATIENCE_MS,
-    _ = needs_ends(Asked) andalso ended(Handle, 0, Until),
+    _ = is_timed(Asked) andalso ended(Handle, 0, Until),
     _ = written(Handle, measure(Asked), Until),
     noted(Handle, true, Until).
 

@@ -8,8 +8,8 @@
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1,
          end_per_testcase/2]).
 -export([functions/1, conditions/1, messages/1, processes/1, kinds/1, callers/1,
-         values/1, values_of_each_type/1, secrets/1,
-         nodes/1,
+         values/1, values_of_each_type/1, secrets/1, results/1,
+         results_of_a_recursion/1, reasons/1, nodes/1,
          keys_beyond_the_bound/1, like_a_recording/1, every/1,
          every_for_people/1, a_log/1, for_people/1, two_commands/1, nothing/1, usage/1,
          the_command_is_killed/1, a_session_is_killed/1, a_node_is_killed/1]).
@@ -25,7 +25,8 @@
 
 all() ->
     [functions, conditions, messages, processes, kinds, callers, values,
-     values_of_each_type, secrets, nodes, keys_beyond_the_bound,
+     values_of_each_type, secrets, results, results_of_a_recursion, reasons, nodes,
+     keys_beyond_the_bound,
      like_a_recording, every, every_for_people, a_log, for_people,
      two_commands, nothing, usage, the_command_is_killed,
      a_session_is_killed, a_node_is_killed].
@@ -224,6 +225,62 @@ secrets(Config) ->
     [Key] = maps:keys(final(Objects2)),
     contains(Key, Secret).
 
+%% Calls are counted when they end, by their result or exception. The counts are those
+%% of a recording of the same calls.
+results(Config) ->
+    [One, Two] = Nodes = ?config(nodes, Config),
+    Dir = filename:join(?config(priv_dir, Config), "results"),
+    Recording = begun(["record"], Nodes, ["-o", Dir, work("ends/1") ++ " -> return"],
+                      Config),
+    Cmd = begun(Nodes, ["--by", "result", work("ends/1")], Config),
+    _ = call(One, ?WORK, end_all, [300]),
+    _ = call(Two, ?WORK, end_all, [211]),
+    {Objects, #{<<"counted">> := 511, <<"others">> := 0}} = ended(Cmd),
+    ok = signal(Recording, "INT"),
+    #{status := 0} = wait(Recording, 120000),
+    #{status := 0, out := Out} =
+        run(?config(opts, Config), ["merge", "--format", "json", Dir]),
+    Expected = lists:foldl(fun({_, _} = Key, Acc) ->
+                                   maps:update_with(Key, fun(N) -> N + 1 end, 1, Acc)
+                           end, #{}, [E || Event <- json(Out), E <- ended_with(Event)]),
+    511 = lists:sum(maps:values(Expected)),
+    8 = map_size(Expected),
+    [] = maps:to_list(Expected) -- [{{Kind, Key}, N}
+                                    || #{<<"kind">> := Kind, <<"key">> := Key,
+                                         <<"count">> := N} <- maps:values(final(Objects))].
+
+ended_with(#{<<"end">> := <<"return">>, <<"return">> := R}) ->
+    [{<<"value">>, printed(parsed(R))}];
+ended_with(#{<<"end">> := <<"exception">>,
+             <<"exception">> := #{<<"class">> := Class, <<"reason">> := Reason}}) ->
+    [{<<"exception">>, printed({binary_to_atom(Class), parsed(Reason)})}];
+ended_with(_) ->
+    [].
+
+%% JSON has terms as ~w prints them.
+parsed(Text) ->
+    {ok, Tokens, _} = erl_scan:string(binary_to_list(Text) ++ "."),
+    {ok, Term} = erl_parse:parse_term(Tokens),
+    Term.
+
+%% A deep recursion reaches the bound on open calls. Then its results are not counted
+%% any more, and the process goes on.
+results_of_a_recursion(Config) ->
+    Cmd = begun(["count"], [one(Config)], ["--by", "result", work("down/1")], Config),
+    5000 = call(one(Config), ?WORK, down, [5000]),
+    ok = signal(Cmd, "INT"),
+    #{err := Err} = wait(Cmd, 120000),
+    contains(Err, <<"down/1: its results are not counted any more">>).
+
+%% Exits are counted by their reason, and other events of processes are not counted.
+reasons(Config) ->
+    Cmd = begun([one(Config)], ["--by", "reason", "procs"], Config),
+    ok = call(one(Config), ?WORK, exits, [[{shutdown, 1}, {shutdown, 1}, kill, 17, "x"]]),
+    {Objects, _} = ended(Cmd),
+    Final = counts(Objects),
+    #{<<"{shutdown,1}">> := 2, <<"killed">> := 1, <<"17">> := 1, <<"\"x\"">> := 1} = Final,
+    [<<"value">>] = lists:usort([K || #{<<"kind">> := K} <- Objects]).
+
 %% Counts of several nodes are added up, unless the user wants to see each.
 nodes(Config) ->
     [One, Two] = Nodes = ?config(nodes, Config),
@@ -386,7 +443,9 @@ nothing(Config) ->
     contains(Out, <<"-- 0 events counted in 1.2 s; stopped: 1.2 s passed">>).
 
 usage(Config) ->
-    Bad = [{["--by", "result", "lists:seq/2"], <<"result is not supported yet">>},
+    Bad = [{["--by", "label", "lists:seq/2"], <<"label is not supported yet">>},
+           {["--by", "result", "procs"], <<"procs has no result">>},
+           {["--by", "reason", "lists:seq/2"], <<"lists:seq/2 has no reason">>},
            {["--by", "A1", "procs"], <<"only calls, send and receive">>},
            {["--by", "A1", "lists:seq/2 [{'_',[],[]}]"], <<"write a pattern">>},
            {["--by", "foo(A1)", "lists:seq/2"], <<"foo/1">>},

@@ -2,6 +2,7 @@
 %% @doc Work with known counts, which inviso_count_SUITE runs on its nodes.
 -module(inviso_count_work).
 
+-export([end_all/1, ends/1, exits/1]).
 -export([calls/2, loop/1, f/1, down/1, g/2, many/1, drain/1, ping/2,
          served/3, serve/2, asks/1, tells/1]).
 
@@ -64,3 +65,28 @@ serve(From, M) ->
 
 drain(0) -> ok;
 drain(N) -> receive {ping, _} -> drain(N - 1) end.
+
+%% @doc Calls ends/1 N times, in a process of its own.
+end_all(N) ->
+    {_, Ref} = spawn_monitor(fun() -> _ = [catch ?MODULE:ends(I) || I <- lists:seq(1, N)],
+                                      ok end),
+    receive {'DOWN', Ref, process, _, normal} -> ok end.
+
+ends(N) ->
+    case N rem 7 of
+        0 -> ok;
+        1 -> {error, {timeout, N rem 2}};
+        2 -> error(badarg);
+        3 -> throw({declined, "no"});
+        4 -> [<<"a">>, 1.5];
+        _ -> {ok, #{rest => N rem 7 div 6}}
+    end.
+
+%% @doc Starts processes that exit for these reasons, one after the other.
+exits(Reasons) ->
+    _ = [begin
+             {Pid, Ref} = spawn_monitor(fun() -> receive after infinity -> ok end end),
+             true = exit(Pid, Reason),
+             receive {'DOWN', Ref, process, _, _} -> ok end
+         end || Reason <- Reasons],
+    ok.
