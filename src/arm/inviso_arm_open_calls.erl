@@ -34,7 +34,8 @@ bind({inviso_tracer, Handle}, Limit, T) ->
     end.
 
 %% @doc Sets the patterns of functions for which a process has reached the bound.
-%% Returns notes for the user; `Calls' is what is done with calls. If the engine does not answer, this is repeated at the next call.
+%% Returns notes for the user; `Calls' is what is done with calls. If the engine does
+%% not answer, this is repeated at the next call.
 -spec look(inviso_tracer:tracer(), recorded | timed | counted,
            inviso_tracing:tracing()) -> {[binary()], inviso_tracing:tracing()}.
 look({inviso_tracer, Handle}, Calls, T) ->

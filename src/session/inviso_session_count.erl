@@ -84,12 +84,16 @@ memory(#{'of' := Of, by := By}) ->
                          || What <- [schedulers, dirty_cpu_schedulers,
                                      dirty_io_schedulers]]) + 1,
     {KiB, More} = case Of of
-                      events when By =:= value; By =:= result; By =:= reason -> {?COUNT_KIB + ?VALUES_KIB, ""};
-                      events -> {?COUNT_KIB, ""};
-                      values -> {?COUNT_KIB + ?TIMES_KIB, ""};
-                      times -> {?COUNT_KIB + ?TIMES_KIB,
-                                ", and 64 bytes to 16 KiB for each process with "
-                                "open calls"}
+                      events when By =:= value; By =:= result; By =:= reason ->
+                          {?COUNT_KIB + ?VALUES_KIB, ""};
+                      events ->
+                          {?COUNT_KIB, ""};
+                      values ->
+                          {?COUNT_KIB + ?TIMES_KIB, ""};
+                      times ->
+                          {?COUNT_KIB + ?TIMES_KIB,
+                           ", and 64 bytes to 16 KiB for each process with open "
+                           "calls"}
                   end,
     [unicode:characters_to_binary(
        io_lib:format("at most ~b MiB of memory for the keys of ~b threads~ts",

@@ -399,8 +399,9 @@ nif_starts(_Handle) -> erlang:nif_error(not_loaded).
 %% Counting (c_src/nif/tally.h).
 %%
 %% nif_tally(Handle, function | process | caller | value | result) -> true | false |
-%% closed. From now on the tracer counts events by this key, and records none. To be called before any process
-%% has the tracer. false: there is no memory, or the tracer counts already.
+%% closed. From now on the tracer counts events by this key, and records none. To be
+%% called before any process has the tracer. false: there is no memory, or the tracer
+%% counts already. `result' counts calls that end and processes that exit.
 nif_tally(_Handle, _By) -> erlang:nif_error(not_loaded).
 
 %% nif_tallied(Handle, At, All) -> {Notes, Next} | closed. At is first 0; Next is the
