@@ -19,8 +19,7 @@ static enum inv_outcome count(struct inv_tracer *t, uint32_t thread,
 
 	if (!value)
 		return INV_BAD;
-	inv_value_key_of(t->values, thread, t->redaction, te->env, value, of,
-			 &key);
+	inv_value_key_of(t, thread, te->env, value, of, &key);
 	inv_tally_value(t, thread, &key);
 	return INV_TAKEN;
 }

@@ -143,7 +143,7 @@ __attribute__((noinline)) static bool count_value(
 {
 	struct inv_tally_key key;
 
-	if (!inv_value_key(t->values, thread, t->redaction, te, &key))
+	if (!inv_value_key(t, thread, te, &key))
 		return false;
 	inv_tally_value(t, thread, &key);
 	return true;

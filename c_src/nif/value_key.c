@@ -6,6 +6,7 @@
 #include "base/likely.h"
 #include "nif/atoms.h"
 #include "nif/redact.h"
+#include "nif/tracer.h"
 
 /* The upper bits of a key's kind: where the value is. */
 enum form {
@@ -203,17 +204,17 @@ static void hash(const struct inv_value *v, struct inv_tally_key *key)
 	key->name = b;
 }
 
-static void write_value(struct inv_values *v, uint32_t part,
-			struct inv_redaction *redaction, ErlNifEnv *env,
-			ERL_NIF_TERM t, struct inv_tally_key *key)
+static void write_value(struct inv_tracer *tracer, uint32_t part,
+			ErlNifEnv *env, ERL_NIF_TERM t,
+			struct inv_tally_key *key)
 {
 	struct writer w;
 
 	w.env = env;
 	w.rules.env = env;
-	w.rules.redaction = redaction;
+	w.rules.redaction = tracer->redaction;
 	w.rules.checks = INV_VALUE_BYTES;
-	w.out = &v->parts[part].now;
+	w.out = &tracer->values->parts[part].now;
 	w.out->len = 0;
 	w.todo[0] = t;
 	w.n_todo = 1;
@@ -227,8 +228,7 @@ static void write_value(struct inv_values *v, uint32_t part,
 	hash(w.out, key);
 }
 
-void inv_value_key_of(struct inv_values *v, uint32_t part,
-		      struct inv_redaction *redaction, ErlNifEnv *env,
+void inv_value_key_of(struct inv_tracer *t, uint32_t part, ErlNifEnv *env,
 		      ERL_NIF_TERM value, enum inv_count_of of,
 		      struct inv_tally_key *key)
 {
@@ -243,13 +243,12 @@ void inv_value_key_of(struct inv_values *v, uint32_t part,
 		key->word = value;
 		form = WORD;
 	} else {
-		write_value(v, part, redaction, env, value, key);
+		write_value(t, part, env, value, key);
 	}
 	key->kind = kind_of(of, form);
 }
 
-bool inv_value_key(struct inv_values *v, uint32_t part,
-		   struct inv_redaction *redaction,
+bool inv_value_key(struct inv_tracer *t, uint32_t part,
 		   const struct inv_tracer_event *te, struct inv_tally_key *key)
 {
 	const ERL_NIF_TERM *e;
@@ -262,8 +261,7 @@ bool inv_value_key(struct inv_values *v, uint32_t part,
 		*key = (struct inv_tally_key){ inv_am_EXIT, 0,
 					       INV_COUNT_FAILED };
 	else
-		inv_value_key_of(v, part, redaction, te->env, e[0],
-				 INV_COUNT_VALUE, key);
+		inv_value_key_of(t, part, te->env, e[0], INV_COUNT_VALUE, key);
 	return true;
 }
 

@@ -33,21 +33,19 @@
  * So values that differ only in what is left out are one key.
  */
 
-struct inv_redaction;
+struct inv_tracer;
 
 /*
  * Makes the key of an event in the thread `part'. Returns false if the event has
- * no value.  The rules, or NULL, redact values of keys and fields of records in the
+ * no value.  The tracer's rules redact values of keys and fields of records in the
  * value (nif/redact.h); but not the value itself, which the expression selects.
  */
-bool inv_value_key(struct inv_values *v, uint32_t part,
-		   struct inv_redaction *redaction,
+bool inv_value_key(struct inv_tracer *t, uint32_t part,
 		   const struct inv_tracer_event *te,
 		   struct inv_tally_key *key);
 
 /* Makes the key of kind `of' for this value. */
-void inv_value_key_of(struct inv_values *v, uint32_t part,
-		      struct inv_redaction *redaction, ErlNifEnv *env,
+void inv_value_key_of(struct inv_tracer *t, uint32_t part, ErlNifEnv *env,
 		      ERL_NIF_TERM value, enum inv_count_of of,
 		      struct inv_tally_key *key);
 
