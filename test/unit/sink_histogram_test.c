@@ -262,6 +262,7 @@ int main(void)
 		cmocka_unit_test_teardown(drawing, tear_down),
 		cmocka_unit_test_teardown(narrow, tear_down),
 		cmocka_unit_test(short_times),
+		cmocka_unit_test(short_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
