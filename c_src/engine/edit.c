@@ -9,8 +9,8 @@
 #include "engine/session.h"
 #include "engine/tracee.h"
 
-/* The most processes that one call of changed/1 returns, and the most entries
- * that one call of vacate/2 clears. These limits bound the time of a call. */
+/* changed/1 returns at most this many processes, and vacate/2 clears at most this
+ * many entries, so that a call of the NIF is short. */
 #define CHANGED_MAX 64
 #define VACATED_MAX 32768
 

@@ -25,7 +25,7 @@
              buffer = [] :: iolist(),
              bytes = 0 :: non_neg_integer(),
              events = 0 :: non_neg_integer(),
-             %% losses that the next client is told of
+             %% how many events were lost; the next client gets this number
              lost = 0 :: non_neg_integer()}).
 
 -define(BUFFER, 65536).
