@@ -473,18 +473,38 @@ usage(Config) ->
 the_command_is_killed(Config) ->
     Nodes = ?config(nodes, Config),
     Before = footprints(Nodes),
-    Cmd = begun(Nodes, [work("f/1"), "receive({ping, _})"], Config),
+    Cmds = [begun(Nodes, Args, Config)
+            || Args <- [[work("f/1"), "receive({ping, _})"],
+                        ["--by", "result", work("f/1"), work("serve/2")],
+                        ["--by", "reason", "procs"],
+                        ["--by", "A1", work("f/1")]]],
+    %% These processes are in calls of serve/2 when the command is killed.
+    Servers = [call(one(Config), erlang, spawn, [?WORK, serve, [self(), 1]])
+               || _ <- lists:seq(1, 20)],
     _ = call(one(Config), ?WORK, calls, [2, 10]),
-    ok = signal(Cmd, "KILL"),
+    _ = [ok = signal(Cmd, "KILL") || Cmd <- Cmds],
     released(Nodes),
+    _ = [begin
+             true = call(one(Config), erlang, exit, [P, kill]),
+             _ = until(fun() -> not call(one(Config), erlang, is_process_alive, [P]) end)
+         end || P <- Servers],
     _ = [[] = left(F, N) || {F, N} <- lists:zip(Before, Nodes)],
     ok.
 
 a_session_is_killed(Config) ->
+    _ = [a_session_is_killed(By, Config)
+         || By <- [[], ["--by", "node"], ["--by", "result"]]],
+    ok.
+
+a_session_is_killed(By, Config) ->
     [One, Two] = Nodes = ?config(nodes, Config),
-    Cmd = begun(Nodes, ["--every", "100ms", work("f/1")], Config),
-    _ = [call(N, ?WORK, calls, [1, 20]) || N <- Nodes],
-    _ = until(fun() -> [1 || #{<<"count">> := 40} <- partly(Cmd)] =/= [] end),
+    Cmd = begun(Nodes, By ++ ["--every", "100ms", work("down/1")], Config),
+    _ = [call(N, ?WORK, down, [19]) || N <- Nodes],
+    _ = until(fun() ->
+                      Now = maps:from_list([{K, N} || #{<<"key">> := K, <<"count">> := N}
+                                                          <- partly(Cmd)]),
+                      40 =< lists:sum(maps:values(Now))
+              end),
     [Session] = [P || {{user, P}, _, _} <- call(Two, ets, tab2list,
                                                 [inviso_guard])],
     true = call(Two, erlang, exit, [Session, kill]),
@@ -494,8 +514,7 @@ a_session_is_killed(Config) ->
     #{status := Status, out := Out, err := Err} = wait(Cmd, 120000),
     true = Status =/= 0,
     #{<<"complete">> := false} = summary(Err),
-    [N] = maps:values(counts(json(Out))),
-    true = N >= 40.
+    true = lists:sum(maps:values(counts(json(Out)))) >= 40.
 
 a_node_is_killed(Config) ->
     [_, #{os_pid := OsPid}] = Nodes = ?config(nodes, Config),

@@ -506,9 +506,11 @@ a_log_of_values(Config) ->
 the_command_is_killed(Config) ->
     Nodes = ?config(nodes, Config),
     Before = footprints(Nodes),
-    Cmd = begun(Nodes, [work("quick/1")], Config),
+    Cmds = [begun(Nodes, Args, Config)
+            || Args <- [[work("quick/1")],
+                        ["--of", "length(A2)", "send(_, _)"]]],
     _ = call(one(Config), ?WORK, calls, [2, 10]),
-    ok = signal(Cmd, "KILL"),
+    _ = [ok = signal(Cmd, "KILL") || Cmd <- Cmds],
     released(Nodes),
     _ = [[] = left(F, N) || {F, N} <- lists:zip(Before, Nodes)],
     ok.
