@@ -144,6 +144,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		inv_node_opts_check(&c->nodes, state);
 		inv_tallying_check(c, state);
+		if (c->by.expr && c->what.open_calls != INV_UNSET)
+			argp_error(state, "--open-calls is for times, and --of "
+					  "measures none");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -397,6 +397,7 @@ usage(Config) ->
            {["lists:seq/2 -> return"], <<"has an action">>},
            {["send"], <<"send has no duration">>},
            {["--of", "A0", "lists:seq/2"], <<"A0 is no argument">>},
+           {["--of", "A1", "--open-calls", "9", "lists:seq/2"], <<"--open-calls is">>},
            {["--of", "A1", "gc"], <<"gc: only calls, send and receive">>},
            {["--of", "A1", "lists:seq/2 -> return"], <<"has an action">>},
            {["lists:seq/2", "procs"], <<"procs has no duration">>},
