@@ -234,12 +234,8 @@ static int record(struct record *r)
 	if (!r->what.dry_run && !r->detach &&
 	    !inv_download_dir(&r->cluster, r->dir))
 		return INV_EXIT_FAILED;
-	status = inv_cluster_connect(&r->cluster);
-	if (!status)
-		status = inv_cluster_attach(&r->cluster, !r->what.dry_run,
-					    r->what.remote_dir);
-	if (!status)
-		status = inv_members_init(&r->members, &r->cluster);
+	status = inv_members_reach(&r->members, &r->cluster, !r->what.dry_run,
+				   r->what.remote_dir);
 	if (!status && !r->what.dry_run && !r->detach &&
 	    !inv_download_room(&r->members, r->dir, r->name))
 		status = INV_EXIT_FAILED;

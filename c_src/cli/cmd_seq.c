@@ -320,13 +320,9 @@ static int start(struct seq *s)
 
 static int seq(struct seq *s)
 {
-	int status = inv_cluster_connect(&s->cluster);
+	int status = inv_members_reach(&s->members, &s->cluster,
+				       !s->what.dry_run, s->what.remote_dir);
 
-	if (!status)
-		status = inv_cluster_attach(&s->cluster, !s->what.dry_run,
-					    s->what.remote_dir);
-	if (!status)
-		status = inv_members_init(&s->members, &s->cluster);
 	if (!status && !s->what.dry_run)
 		status = inv_tee_open(&s->tee, &s->members);
 	if (!status)

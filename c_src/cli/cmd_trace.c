@@ -394,13 +394,9 @@ static int trace(struct trace *t)
 {
 	struct inv_session_opts o;
 	char name[64];
-	int status = inv_cluster_connect(&t->cluster);
+	int status = inv_members_reach(&t->members, &t->cluster,
+				       !t->what.dry_run, t->what.remote_dir);
 
-	if (!status)
-		status = inv_cluster_attach(&t->cluster, !t->what.dry_run,
-					    t->what.remote_dir);
-	if (!status)
-		status = inv_members_init(&t->members, &t->cluster);
 	if (!status && !t->what.dry_run)
 		status = inv_tee_open(&t->tee, &t->members);
 	if (!status) {

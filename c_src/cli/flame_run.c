@@ -380,13 +380,9 @@ static int profile(struct inv_flame *c)
 {
 	struct inv_session_opts o;
 	char name[64];
-	int status = inv_cluster_connect(&c->cluster);
+	int status = inv_members_reach(&c->members, &c->cluster,
+				       !c->what.dry_run, c->what.remote_dir);
 
-	if (!status)
-		status = inv_cluster_attach(&c->cluster, !c->what.dry_run,
-					    c->what.remote_dir);
-	if (!status)
-		status = inv_members_init(&c->members, &c->cluster);
 	if (!status && !c->what.dry_run)
 		status = inv_tee_open(&c->tee, &c->members);
 	if (!status) {

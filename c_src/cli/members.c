@@ -25,6 +25,16 @@ int inv_members_init(struct inv_members *ms, struct inv_cluster *c)
 	return INV_EXIT_DONE;
 }
 
+int inv_members_reach(struct inv_members *ms, struct inv_cluster *c,
+		      bool tracer, const char *dir)
+{
+	int status = inv_cluster_connect(c);
+
+	if (!status)
+		status = inv_cluster_attach(c, tracer, dir);
+	return status ? status : inv_members_init(ms, c);
+}
+
 void inv_members_release(struct inv_members *ms)
 {
 	for (size_t i = 0; i < ms->n; i++) {

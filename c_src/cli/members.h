@@ -49,6 +49,11 @@ struct inv_members {
 /* Makes a member for each attached node. Reports errors. Returns an enum
  * inv_exit. */
 int inv_members_init(struct inv_members *ms, struct inv_cluster *c);
+
+/* Connects and attaches to the nodes (inv_cluster_connect, inv_cluster_attach), and
+ * then makes the members. */
+int inv_members_reach(struct inv_members *ms, struct inv_cluster *c,
+		      bool tracer, const char *dir);
 void inv_members_release(struct inv_members *ms);
 
 /*

@@ -232,7 +232,7 @@ until_tracing(Opts, Name, #{os_pid := OsPid} = Cmd) ->
 %% @doc Decodes an output with one JSON object in each line.
 -spec json(binary()) -> [map()].
 json(Bin) ->
-    [inviso_trace_json:decode(L) || L <- lines(Bin)].
+    inviso_trace_json:lines(Bin).
 
 -spec lines(binary()) -> [binary()].
 lines(Bin) ->

@@ -6,10 +6,14 @@
 %% the case fail. Common Test does not count failures of end_per_group and
 %% end_per_suite; the hook counts them, and test/job adds the result of faults/0
 %% to the failures.
+%%
+%% The hook also writes the CPU time of each case, in seconds, to the file that
+%% INVISO_CPU_OF_CASES names. It reads the time from the file of a cgroup that
+%% INVISO_CPU_STAT names.
 -module(inviso_ct_hook).
 
--export([id/1, init/2, post_end_per_testcase/5, post_end_per_group/5,
-         post_end_per_suite/4]).
+-export([id/1, init/2, pre_init_per_testcase/4, post_end_per_testcase/5,
+         post_end_per_group/5, post_end_per_suite/4]).
 -export([fault/1, faults/0]).
 
 -define(COUNTER, {?MODULE, counter}).
@@ -21,12 +25,34 @@ init(_Id, _Opts) ->
     persistent_term:put(?COUNTER, counters:new(1, [])),
     {ok, none}.
 
-post_end_per_testcase(_Suite, _Case, _Config, Result, State) ->
+%% The state is the CPU time at the start of the case.
+pre_init_per_testcase(_Suite, _Case, Config, _State) ->
+    {Config, cpu()}.
+
+post_end_per_testcase(Suite, Case, _Config, Result, State) ->
+    write_cpu(Suite, Case, State),
     case Result of
         {failed, {_, end_per_testcase, _}} -> {{fail, Result}, State};
         {skip, _} -> {skipped(Result, comment()), State};
         _ -> {Result, State}
     end.
+
+%% Returns the CPU time of the test so far, in seconds, or none.
+cpu() ->
+    case file:read_file(os:getenv("INVISO_CPU_STAT", "/dev/null")) of
+        {ok, <<"usage_usec ", Rest/binary>>} ->
+            [Number, _] = binary:split(Rest, <<"\n">>),
+            binary_to_integer(Number) / 1.0e6;
+        _ ->
+            none
+    end.
+
+write_cpu(Suite, Case, Before) when is_float(Before) ->
+    Line = io_lib:format("~8.1f  ~s:~s~n", [cpu() - Before, Suite, Case]),
+    ok = file:write_file(os:getenv("INVISO_CPU_OF_CASES", "/dev/null"), Line,
+                         [append]);
+write_cpu(_Suite, _Case, none) ->
+    ok.
 
 %% If end_per_testcase crashes after a skipped case, only the comment of the case
 %% shows the crash, and not the result.

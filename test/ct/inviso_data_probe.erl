@@ -3,7 +3,7 @@
 %% trace, handlers, and readers of the output.
 -module(inviso_data_probe).
 
--export([load/1, start/0, work/2, linked/1, with/1, with_large/2, traced/1, run/1,
+-export([load/1, start/0, work/2, linked/1, with/1, with_large/2, with_zeros/1, traced/1, run/1,
          crowd/2, everything/2, all_of_it/2]).
 -export([tell/2, slow/2, crash/2, steal/2, gate/2, open_gate/0,
          close_gate/0, tags/2]).
@@ -46,6 +46,11 @@ one_linked(I) ->
 %% @doc Makes the worker call traced/1 with each term.
 with(Terms) ->
     asked(worker, fun() -> _ = [?MODULE:traced(T) || T <- Terms], ok end).
+
+%% @doc Makes the worker call traced/1 with a binary of Size zeros, which would take
+%% a long time to send to this node.
+with_zeros(Size) ->
+    with([<<0:Size/unit:8>>]).
 
 %% @doc Makes the worker call traced/1 with N terms of about a megabyte.
 with_large(Kind, N) ->

@@ -94,7 +94,7 @@ counts(Logs, Options) ->
       fun(#{<<"lost">> := N}, Acc) -> add(<<"lost">>, N, Acc);
          (#{<<"tag">> := Tag}, Acc) -> add(Tag, 1, Acc);
          (#{}, Acc) -> Acc
-      end, #{}, [inviso_trace_json:decode(L) || L <- ?LIB:split(Bin)]).
+      end, #{}, inviso_trace_json:lines(Bin)).
 
 add(Tag, N, Acc) ->
     maps:update_with(Tag, fun(M) -> M + N end, N, Acc).
@@ -186,7 +186,7 @@ arrows_of_a_timeline(Config) ->
     Logs = ?config(logs, Config),
     #{events := Events} = timeline(Logs, []),
     {_, Bin, _} = ?LIB:merge(Logs, "json", ["--tag", "seq_trace"]),
-    Items = [inviso_trace_json:decode(L) || L <- ?LIB:split(Bin)],
+    Items = inviso_trace_json:lines(Bin),
     Received = lists:sort([C || #{<<"cause">> := C, <<"payload">> := [<<"{'receive'", _/binary>>]}
                                     <- Items, is_integer(C)]),
     Received = lists:sort([F || #{ends := Ends} <- Events, F <- Ends]),
@@ -236,7 +236,7 @@ spans_are_the_calls(Config) ->
     [begin
          Spans = spans(Logs, Options),
          {_, Bin, _} = ?LIB:merge(Logs, "json", Options),
-         Items = [inviso_trace_json:decode(L) || L <- ?LIB:split(Bin)],
+         Items = inviso_trace_json:lines(Bin),
          Calls = lists:sort(
                    [{N, P, <<M/binary, ":", F/binary, "/", (integer_to_binary(A))/binary>>,
                      D, E =/= <<"return">>}
@@ -282,7 +282,7 @@ spans_of_requests(Config) ->
     Logs = ?config(logs, Config),
     Spans = [S || S <- spans(Logs, []), value(<<"inviso.request">>, S) =/= none],
     {_, Bin, _} = ?LIB:merge(Logs, "json", ["--tag", "seq_trace"]),
-    Items = [inviso_trace_json:decode(L) || L <- ?LIB:split(Bin)],
+    Items = inviso_trace_json:lines(Bin),
     Requests = lists:usort([R || #{<<"request">> := R} <- Items]),
     Requests = lists:usort([value(<<"inviso.request">>, S) || S <- Spans]),
     Traces = lists:usort([T || #{<<"traceId">> := T} <- Spans]),
@@ -365,7 +365,7 @@ babeltrace_reads_all_events(Config, Program) ->
     Lost = [begin
                 {Events, Lost} = babeltrace(Config, Program, Logs, Options),
                 {_, Bin, _} = ?LIB:merge(Logs, "json", Options),
-                Items = [inviso_trace_json:decode(L) || L <- ?LIB:split(Bin)],
+                Items = inviso_trace_json:lines(Bin),
                 Expected = lists:sort([expected(I) || #{<<"tag">> := _} = I <- Items]),
                 ct:log("~p: ~p events, ~p lost", [Options, length(Events), Lost]),
                 {[], []} = {lists:sublist(Expected -- Events, 3),

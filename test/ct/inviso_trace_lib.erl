@@ -120,7 +120,7 @@ output(Port, Acc) ->
 %% Returns the JSON objects that `inviso merge' prints for a log.
 items(Log) ->
     {Status, Bin, Said} = merge(Log, "json"),
-    Items = [inviso_trace_json:decode(L) || L <- split(Bin)],
+    Items = inviso_trace_json:lines(Bin),
     %% Events that came after a limit do not count as lost, so the status is 0.
     case {Status, maps:remove(limit, lost(Items))} of
         {0, L} when L =:= #{} -> Items;

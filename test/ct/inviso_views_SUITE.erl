@@ -407,7 +407,7 @@ view(Config, Args) ->
 
 json(Config, Args) ->
     {_, Bin, _} = ?LIB:merge(?config(logs, Config), "json", Args),
-    [inviso_trace_json:decode(L) || L <- binary:split(Bin, <<"\n">>, [global, trim_all])].
+    inviso_trace_json:lines(Bin).
 
 like(Text, Regexp) ->
     case re:run(Text, unicode:characters_to_binary(Regexp), [multiline, unicode]) of
