@@ -49,8 +49,9 @@ cpu() ->
 
 write_cpu(Suite, Case, Before) when is_float(Before) ->
     Line = io_lib:format("~8.1f  ~s:~s~n", [cpu() - Before, Suite, Case]),
-    ok = file:write_file(os:getenv("INVISO_CPU_OF_CASES", "/dev/null"), Line,
-                         [append]);
+    _ = file:write_file(os:getenv("INVISO_CPU_OF_CASES", "/dev/null"), Line,
+                        [append]),
+    ok;
 write_cpu(_Suite, _Case, none) ->
     ok.
 

@@ -306,7 +306,7 @@ sensitive_process(Config) ->
 %% and all events are printed when the reader continues.
 output_is_not_read_for_a_while(Config) ->
     Node = a_node(Config, #{args => ["-kernel", "net_ticktime", "4"]}),
-    _ = ?NODE:workload(Node, {worker, 0}),
+    _ = ?NODE:workload(Node, {worker, 1}),
     Pipe = ["/bin/sh", "-c", "\"$@\" | { sleep 15; cat; }", "sh"],
     #{out := Out, err := Err} =
         ?LIB:run((opts(Config, Node))#{wrap => Pipe},
